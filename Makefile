@@ -16,13 +16,13 @@ REVISION = -X main.revision=$(shell git describe --always --dirty 2>/dev/null ||
 TAG ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
 .DEFAULT_GOAL := help
-.PHONY: run test check race e2e contract bench fuzz backtest build image help
+.PHONY: run test check race e2e readers contract bench fuzz backtest build image help
 
 run: build ## start svc with an embedded Kafka and Redis (data in ./.svc-dev)
 	@bin/svc dev $(ARGS)
 
 test: ## run all tests that need nothing but Go
-	@$(GOTEST) $(TAGS) -parallel 4 ./...
+	@$(GOTEST) $(TAGS) -parallel 4 -timeout 60m $(if $(SKIP),-skip '$(SKIP)') ./...
 	@internal/e2e/notice
 
 check: ## vet, format and lint
@@ -37,11 +37,14 @@ VOLUME := TestVerifyFindsFaults|TestExportThenImport|TestRefusalsOfEveryPath|Tes
 RACES := Tour|DevWebhooks|DevAdministration|ReadHoldsWrite$$|ResendInDev
 
 race: ## run all tests with the race detector (domain, forecast and simulator have no goroutines), svc itself in some of the whole system
-	@CGO_ENABLED=1 $(GOTEST) $(TAGS) -race -skip '^($(VOLUME))$$' $$(go list ./... | grep -vE 'svc/($(ALONE)|internal/e2e)$$')
-	@CGO_ENABLED=1 GOTESTSUM_JSONFILE=$(GOTESTSUM_JSONFILE:.json=-system.json) $(GOTEST) -race -run '$(RACES)' ./internal/e2e
+	@CGO_ENABLED=1 $(GOTEST) $(TAGS) -race -timeout 60m -skip '^($(VOLUME))$$' $$(go list ./... | grep -vE 'svc/($(ALONE)|internal/e2e)$$')
+	@CGO_ENABLED=1 GOTESTSUM_JSONFILE=$(GOTESTSUM_JSONFILE:.json=-system.json) $(GOTEST) -race -timeout 60m -run '$(RACES)' ./internal/e2e
 
 e2e: ## run the whole-system tests on a real Kafka and Redis (Docker, or E2E_KAFKA and E2E_REDIS)
 	@SVC_E2E=1 $(GOTEST) -count=1 -parallel 4 -timeout 30m $(if $(SKIP),-skip '$(SKIP)') ./internal/e2e
+
+readers: ## have Java and Spark read the topics, and run svc with a registry of somebody else (half a gigabyte of packages)
+	@SVC_READERS=1 CI=true $(GOTEST) -count=1 -timeout 30m -v -run 'TestTopics|TestForeignRegistry' ./internal/e2e
 
 contract: ## try every operation of the API with 100 cases of a fuzzer (Python and its package registry)
 	@CASES=$${CASES:-100} $(GOTEST) -count=1 -timeout 60m -v -run TestSchemathesis ./internal/e2e

@@ -3,16 +3,20 @@ package acuity
 import (
 	"cmp"
 	"slices"
+
+	"svc/acuity/codes"
 )
 
-// judged is where the verdicts of rooms are put: one backing array of factors
-// and one of what is behind them for a whole unit.
+// judged is memory for the verdicts of rooms: one array of factors and one of their
+// evidence for a whole unit.
 type judged struct {
 	factors  []FactorVerdict
 	evidence []*Evidence
-	pieces   []Evidence // copies of it, see keep
-	loses    Instant    // when a source ends that another one of its factor hides, of the last room; 0: never
-	alone    *judged    // memory for one of several patients of a room; nil: none yet
+	pieces   []Evidence // copies of the evidence, see keep
+	// loses is when a source ends that another one of its factor hides, in the last
+	// room; 0: never.
+	loses Instant
+	alone *judged // memory for one of several patients of a room; nil: none yet
 }
 
 // judgedOf returns memory for the verdict of a room with n pieces of evidence.
@@ -29,8 +33,8 @@ func (j *judged) one() *judged {
 	return j.alone
 }
 
-// keep has the verdict of a room point at copies of its evidence: that of a chart
-// may be written over.
+// keep makes the verdict of a room point at copies of its evidence, because the evidence
+// of a chart may be overwritten.
 func (j *judged) keep(rv *RoomVerdict) {
 	j.pieces = j.pieces[:0]
 	for i, ev := range rv.evidence {
@@ -41,10 +45,10 @@ func (j *judged) keep(rv *RoomVerdict) {
 	}
 }
 
-// clear makes room for the next verdict.
+// clear empties the memory for the next verdict.
 func (j *judged) clear() { j.factors, j.evidence = j.factors[:0], j.evidence[:0] }
 
-// size is how many pieces of evidence there are.
+// size returns the number of pieces of evidence.
 func (r *RoomChart) size() int {
 	n := 0
 	for i := range r.Patients {
@@ -60,16 +64,16 @@ func (s *factors) add(f Factor) { s[f>>6] |= 1 << (f & 63) }
 
 func (s *factors) has(f Factor) bool { return s[f>>6]&(1<<(f&63)) != 0 }
 
-// active appends the active factors of the patients of one room, one entry for
-// each factor, and returns them in no order that matters.
-func (c *Catalogue) active(views []patient, now Instant, out *judged) []FactorVerdict {
+// findActive appends the active factors of the patients of one room, one entry for each
+// factor. It returns them in no order that matters.
+func findActive(c *Catalogue, views []patient, now Instant, out *judged) []FactorVerdict {
 	first, base := len(out.factors), len(out.evidence)
 	a := activation{c: c, now: now, out: out}
 	for i := range views {
 		v := &views[i]
 		list := v.evidence
 		for j := range list {
-			if fv := a.take(v, &list[j]); fv != nil {
+			if fv := a.addEvidence(v, &list[j]); fv != nil {
 				fv.from = uint16(len(out.evidence) - base) //nolint:gosec // see FactorVerdict
 				fv.shown, fv.sources = fv.from, 1
 				out.evidence = append(out.evidence, &list[j])
@@ -77,8 +81,8 @@ func (c *Catalogue) active(views []patient, now Instant, out *judged) []FactorVe
 		}
 		if v.quiet.factor != 0 {
 			quiet := v.quiet.evidence()
-			if a.take(v, &quiet) != nil {
-				a.many.add(quiet.Factor) // its sources are those of another factor
+			if a.addEvidence(v, &quiet) != nil {
+				a.many.add(quiet.Factor) // its sources are those of the factor that went silent
 			}
 		}
 		if len(views) > 1 && v.hushEnd > now {
@@ -96,12 +100,12 @@ func (c *Catalogue) active(views []patient, now Instant, out *judged) []FactorVe
 	for i := range room {
 		fv := &room[i]
 		if f := fv.Factor; a.many.has(f) {
-			all, _ := settle(views, f, now)
+			all, _ := mergeEvidence(views, f, now)
 			all.shown = uint16(len(out.evidence) - base) //nolint:gosec // see FactorVerdict
 			out.evidence = append(out.evidence, all.face)
 			behind := gather(views, f, now, out)
 			all.from, all.sources = all.shown+1, uint16(len(behind)) //nolint:gosec // see FactorVerdict
-			out.loses = Soonest(out.loses, all.follow(views, behind, now, out))
+			out.loses = codes.Soonest(out.loses, all.findNext(views, behind, now, out))
 			*fv = all.FactorVerdict
 			fv.Demand = fv.Need
 			if fv.Demand == 0 {
@@ -112,17 +116,17 @@ func (c *Catalogue) active(views []patient, now Instant, out *judged) []FactorVe
 	return room
 }
 
-// activation is the way from evidence to entries of one room.
+// activation turns the evidence of one room into entries.
 type activation struct {
 	c          *Catalogue
 	now        Instant
 	out        *judged
-	seen, many factors // with an evidence, with several
+	seen, many factors // seen have evidence, many have several pieces
 }
 
-// take adds one evidence and returns its entry; of a second one of the same factor it
-// only notes that there is one.
-func (a *activation) take(v *patient, ev *Evidence) *FactorVerdict {
+// addEvidence adds one piece of evidence and returns its entry. A second piece of a
+// factor is only noted.
+func (a *activation) addEvidence(v *patient, ev *Evidence) *FactorVerdict {
 	f, e := ev.Factor, a.c.effect(ev.Factor, ev.Variant)
 	o, on := v.judgeBy(e, ev, a.now)
 	if !on || f == 0 || int(f) >= len(a.c.specs) {
@@ -154,30 +158,30 @@ func (a *activation) take(v *patient, ev *Evidence) *FactorVerdict {
 	return fv
 }
 
-// settled is an entry made of several evidences.
-type settled struct {
+// mergedEntry is an entry made of several pieces of evidence.
+type mergedEntry struct {
 	FactorVerdict
-	face       *Evidence // what is shown; nil: what a factor that went silent became
+	face       *Evidence // what is shown; nil: what a silent factor became
 	assignedBy string    // of the face
-	held       Demand    // need of it
-	breaks     Instant   // when any of the evidence changes, seen or not; 0: never
+	held       Demand    // need of the face
+	breaks     Instant   // when any of the evidence changes, shown or not; 0: never
 }
 
-// settle is the entry of one factor that several evidences or patients have:
-// demand, ADD and class are the largest, the one that is shown is the gravest.
-func settle(views []patient, f Factor, now Instant) (fv settled, on bool) {
+// mergeEvidence returns the entry of a factor with several pieces of evidence or
+// patients. Demand, ADD and class are the largest; the gravest evidence is shown.
+func mergeEvidence(views []patient, f Factor, now Instant) (fv mergedEntry, on bool) {
 	fv.Factor, fv.Stale = f, true
 	newborn := false
 	for i := range views {
 		v := &views[i]
 		for j := range v.evidence {
-			if v.evidence[j].Factor == f && fv.take(v, &v.evidence[j], now, &on) {
+			if v.evidence[j].Factor == f && fv.addEvidence(v, &v.evidence[j], now, &on) {
 				fv.face = &v.evidence[j]
 			}
 		}
 		if v.quiet.factor == f && f != 0 {
 			quiet := v.quiet.evidence()
-			if fv.take(v, &quiet, now, &on) {
+			if fv.addEvidence(v, &quiet, now, &on) {
 				fv.face = nil
 			}
 		}
@@ -194,23 +198,23 @@ func settle(views []patient, f Factor, now Instant) (fv settled, on bool) {
 	return fv, on
 }
 
-// take adds one evidence to an entry and returns whether it is what is shown now.
-// active tells that there was one that counts, this or one before.
-func (fv *settled) take(v *patient, ev *Evidence, now Instant, active *bool) (shown bool) {
+// addEvidence adds one piece of evidence and reports whether it is shown now. active
+// says whether any piece counts, this one or one before.
+func (fv *mergedEntry) addEvidence(v *patient, ev *Evidence, now Instant, active *bool) (shown bool) {
 	e := v.c.effect(ev.Factor, ev.Variant)
 	o, on := v.judgeBy(e, ev, now)
 	if !on {
 		if ev.Factor == v.hushed && v.hushEnd > now {
-			fv.breaks = Soonest(fv.breaks, v.hushEnd) // another patient's may show now
+			fv.breaks = codes.Soonest(fv.breaks, v.hushEnd) // then another patient's evidence may be shown
 		}
 		return false
 	}
 	doubt := e.staleAt(ev)
 	stale := doubt != 0 && now >= doubt
 	fv.Stale = fv.Stale && stale
-	fv.breaks = Soonest(fv.breaks, o.next)
+	fv.breaks = codes.Soonest(fv.breaks, o.next)
 	if !stale {
-		fv.breaks = Soonest(fv.breaks, doubt)
+		fv.breaks = codes.Soonest(fv.breaks, doubt)
 	}
 	graver := cmp.Or(
 		cmp.Compare(fv.Severity, o.class), cmp.Compare(fv.held, o.need),
@@ -225,14 +229,14 @@ func (fv *settled) take(v *patient, ev *Evidence, now Instant, active *bool) (sh
 	return shown
 }
 
-// follow finds when an entry with several evidences changes: a step that another
-// evidence hides is no change, but its source may be gone; it returns when that is
-// so first, 0: never. What is free of out is used for a while.
-func (fv *settled) follow(views []patient, behind []*Evidence, now Instant, out *judged) (loses Instant) {
+// findNext finds when an entry with several pieces of evidence changes. A step that
+// another piece hides is no change, but its source may end: loses is the first time of
+// that, 0: never. It uses the free part of out meanwhile.
+func (fv *mergedEntry) findNext(views []patient, behind []*Evidence, now Instant, out *judged) (loses Instant) {
 	used := len(out.evidence)
 	for at := fv.breaks; at > now; {
-		then, on := settle(views, fv.Factor, at)
-		if !on || !then.shows(fv) {
+		then, on := mergeEvidence(views, fv.Factor, at)
+		if !on || !then.looksLike(fv) {
 			fv.Next = at
 			return loses
 		}
@@ -251,14 +255,14 @@ func (fv *settled) follow(views []patient, behind []*Evidence, now Instant, out 
 	return loses
 }
 
-// shows reports whether two entries of a factor look the same.
-func (fv *settled) shows(other *settled) bool {
+// looksLike reports whether two entries of a factor look the same.
+func (fv *mergedEntry) looksLike(other *mergedEntry) bool {
 	return fv.Since == other.Since && fv.Kind == other.Kind && fv.assignedBy == other.assignedBy &&
 		fv.Severity == other.Severity && fv.Need == other.Need && fv.add == other.add
 }
 
-// gather lists the evidence of a factor, one piece for each source, in the order of
-// the sources.
+// gather lists the evidence of a factor, one piece for each source, in order of the
+// sources.
 func gather(views []patient, f Factor, now Instant, out *judged) []*Evidence {
 	first := len(out.evidence)
 	for i := range views {

@@ -6,7 +6,7 @@
 //   - [Demand] is a need for nursing, in 60ths of a nurse.
 //   - A [Chart] is who is in which room with what evidence: all that scoring needs.
 //   - A [Verdict] is the chart judged at one instant: rooms, axes, level, shortfall.
-//   - A [Change] is what one observation, or one due instant, did to a [Unit].
+//   - A [Change] is what one observation or one due instant did to a [Unit].
 //
 // There are two steps. A [Unit] keeps the facts of one hospital and turns them
 // into its chart: the place of a patient is a function of the set of events,

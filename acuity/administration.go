@@ -1,13 +1,17 @@
 package acuity
 
-import "strings"
+import (
+	"strings"
 
-// What administrators of a hospital say: how its codes, places and feeds are to
-// be read, and what a factor asks for there. It changes verdicts, so it comes by
-// observations as everything else does, and a replay knows it.
+	"svc/acuity/codes"
+)
 
-// Act is how an administrator's observation is meant. Who it was and when is
-// what the observation says of its source and receipt.
+// Administrators of a hospital say how its codes, places and feeds are read, and what a
+// factor asks for there. That changes verdicts, so it comes as observations, and a
+// replay knows it.
+
+// Act is how an administrator's observation is meant. The observation's source and
+// receipt say who made it and when.
 type Act struct {
 	// DryRun asks what the observation would do: the answer is the preview of
 	// the change, and nothing else changes.
@@ -20,20 +24,20 @@ type Act struct {
 // The expectations that are no version.
 const (
 	ExpectAnything int64 = 0
-	ExpectSome     int64 = -1 // that it is there, in whatever version
-	ExpectNone     int64 = -2 // that it is not there
+	ExpectSome     int64 = -1 // some version
+	ExpectNone     int64 = -2 // no version: it is not there
 )
 
 // Mapping ties a code of a hospital to a factor. It wins over the default rule
 // of the same code.
 type Mapping struct {
 	ID      string
-	System  System
+	System  codes.System
 	Code    string
-	Kind    SignalKind // 0: diagnoses and signals alike; KindCondition: diagnoses alone
-	Factor  Factor     // 0: the code is known and means nothing
-	Op      Comparator // with Than: the value must compare so
-	Than    Milli
+	Kind    SignalKind       // 0: diagnoses and signals alike; KindCondition: diagnoses alone
+	Factor  Factor           // 0: the code is known and means nothing
+	Op      codes.Comparator // with Than: the value must compare so
+	Than    codes.Milli
 	Comment string // of the administrator, ≤ 200 characters
 	Delete  bool
 }
@@ -56,8 +60,8 @@ type RuleLine struct {
 // Compare orders lines by name.
 func (l RuleLine) Compare(o RuleLine) int { return strings.Compare(l.Name, o.Name) }
 
-// Place is a row of the hospital's location table: what the sender calls a place,
-// and which room that is. Names are compared without regard to case and spaces.
+// Place is a row of the hospital's location table: the sender's name of a place, and the
+// room that it is. Names are compared without regard to case and spaces.
 type Place struct {
 	PointOfCare string
 	Room        string // "": the whole point of care
@@ -67,23 +71,23 @@ type Place struct {
 	RoomID    int32
 	Label     string // of the room; "": as it is
 	Area      string // of the room; "": as it is
-	Outside   bool   // not of this unit: a visit there is open, in no room of ours and not unplaced
-	Primary   Factor // of whoever is placed here; 0: by the table of areas
+	Outside   bool   // not of this unit: a visit there is open, but neither in a room nor unplaced
+	Primary   Factor // of patients placed here; 0: by the table of areas
 	Delete    bool
 }
 
 // Switches are the settings of a hospital that change how facts are read. Each
-// observation of them is all of them.
+// observation of them has all of them.
 type Switches struct {
 	TrustA08Location   bool // a differing PV1-3 of an A08 moves the patient
 	StaffingFromRoster bool // without a staffing record the roster tells the nurses on duty
 }
 
-// CodeMark says of a code of the worklist that nobody need look at it. The code
-// goes on being counted, and means what it meant.
+// CodeMark takes a code off the worklist. The code is still counted, and means what it
+// meant.
 type CodeMark struct {
-	System System
+	System codes.System
 	Code   string
 	Kind   SignalKind // 0: whatever it came as
-	Delete bool       // it is to be looked at again
+	Delete bool       // puts it back on the worklist
 }

@@ -4,54 +4,54 @@ package acuity
 // Birthrate Plus (amber to two short, red beyond), .85 to .90 of the rooms is
 // the usual argument for safe occupancy.
 var (
-	staffingCuts = cuts{-600, 0, 600, 1200, 1800}          // nurses short: -1, 0, 1, 2, 3
-	criticalCuts = cuts{0, 480, 600, 720, 840}             // share of nurses in 1:1: 0, .8, 1, 1.2, 1.4
-	reserveCuts  = cuts{-1200, -600, 0, 600, 1200}         // the same as slack: 2, 1, 0, -1, -2
-	capacityCuts = cuts{0, 480, 540, 600, 660}             // occupancy: 0, .8, .9, 1, 1.1
-	acuityCuts   = cuts{0, 21_000, 30_000, 39_000, 48_000} // score per nurse: 0, 35, 50, 65, 80
-	flowCuts     = cuts{0, 300, 450, 600, 750}             // moves per nurse: 0, .5, .75, 1, 1.25
-	skillCuts    = cuts{0, 200, 300, 400, 600}             // novices: 0, 1/3, 1/2, 2/3, 1
+	staffingThresholds = thresholds{-600, 0, 600, 1200, 1800}          // nurses short: -1, 0, 1, 2, 3
+	criticalThresholds = thresholds{0, 480, 600, 720, 840}             // share of nurses in 1:1: 0, .8, 1, 1.2, 1.4
+	reserveThresholds  = thresholds{-1200, -600, 0, 600, 1200}         // the same as slack: 2, 1, 0, -1, -2
+	capacityThresholds = thresholds{0, 480, 540, 600, 660}             // occupancy: 0, .8, .9, 1, 1.1
+	acuityThresholds   = thresholds{0, 21_000, 30_000, 39_000, 48_000} // score per nurse: 0, 35, 50, 65, 80
+	flowThresholds     = thresholds{0, 300, 450, 600, 750}             // moves per nurse: 0, .5, .75, 1, 1.25
+	skillThresholds    = thresholds{0, 200, 300, 400, 600}             // novices: 0, 1/3, 1/2, 2/3, 1
 )
 
-// reading is one axis before it is shown.
-type reading struct {
-	known    bool
-	level    Level
-	main     Level  // what the main variable alone reaches
-	rule     string // of level
-	measured bool   // the main variable is known
-	infinite bool   // it is without bound: no nurse
-	num, den int64  // the main variable
-	cuts     *cuts
+// axisReading is one axis before it is shown.
+type axisReading struct {
+	known      bool
+	level      Level
+	main       Level  // what the main variable alone reaches
+	rule       string // of level
+	measured   bool   // the main variable is known
+	infinite   bool   // the main variable has no bound: there is no nurse
+	num, den   int64  // the main variable
+	thresholds *thresholds
 }
 
-func (r *reading) of(num, den int64, c *cuts) {
-	r.measured, r.num, r.den, r.cuts = true, num, den, c
+func (r *axisReading) measure(num, den int64, c *thresholds) {
+	r.measured, r.num, r.den, r.thresholds = true, num, den, c
 	if den == 0 {
 		r.infinite, r.den = num > 0, 1
 	}
 }
 
 // over reports whether the main variable is more than a/b.
-func (r *reading) over(a, b int64) bool {
+func (r *axisReading) over(a, b int64) bool {
 	return r.measured && (r.infinite || r.num*b > a*r.den)
 }
 
 // least reports whether the main variable is at least a/b.
-func (r *reading) least(a, b int64) bool {
+func (r *axisReading) least(a, b int64) bool {
 	return r.measured && (r.infinite || r.num*b >= a*r.den)
 }
 
 // raise lifts the level if a condition holds. The rule is that of the first
 // condition that reached the level.
-func (r *reading) raise(when bool, to Level, rule string) {
+func (r *axisReading) raise(when bool, to Level, rule string) {
 	if when && to > r.level {
 		r.level, r.rule = to, rule
 	}
 }
 
 // mainly is raise for a condition on the main variable.
-func (r *reading) mainly(when bool, to Level, rule string) {
+func (r *axisReading) mainly(when bool, to Level, rule string) {
 	r.raise(when, to, rule)
 	if when {
 		r.main = max(r.main, to)
@@ -59,28 +59,28 @@ func (r *reading) mainly(when bool, to Level, rule string) {
 }
 
 // cap holds a soft axis at orange.
-func (r *reading) cap() {
+func (r *axisReading) cap() {
 	r.level, r.main = min(r.level, LevelOrange), min(r.main, LevelOrange)
 }
 
-// tally is what the axes are made of.
-type tally struct {
-	counts
-	rostered  bool  // the nurses are those of the roster
-	rooms     int64 // in all that may be used
-	moves     int64
-	census    bool
-	staffed   bool
-	nurses    int64
-	call      bool
-	unplaced  int64
-	skill     skill
-	skillSeen bool
+// axisInput is what the axes are computed from.
+type axisInput struct {
+	roomCounts
+	rostered   bool  // the nurses come from the roster
+	rooms      int64 // all that may be used
+	moves      int64
+	census     bool
+	staffed    bool
+	nurses     int64
+	call       bool
+	unplaced   int64
+	skill      skill
+	skillKnown bool
 }
 
-func (t *tally) read(r *[AxisCount]reading) {
+func (t *axisInput) readAxes(r *[AxisCount]axisReading) {
 	for i := range r {
-		r[i].rule = "within_limits"
+		r[i].rule = ruleWithinLimits
 	}
 	t.staffing(&r[AxisStaffing])
 	t.critical(&r[AxisCritical])
@@ -91,17 +91,17 @@ func (t *tally) read(r *[AxisCount]reading) {
 	t.skills(&r[AxisSkill])
 	for i := range r {
 		if !r[i].known {
-			r[i].rule = "unknown"
+			r[i].rule = ruleUnknown
 		}
 	}
 }
 
-func (t *tally) staffing(r *reading) {
+func (t *axisInput) staffing(r *axisReading) {
 	if r.known = t.staffed; !r.known {
 		return
 	}
 	need, have := int64(t.required), t.nurses*int64(Nurse)
-	r.of(need-have, int64(Nurse), &staffingCuts)
+	r.measure(need-have, int64(Nurse), &staffingThresholds)
 	r.mainly(r.over(2, 1), LevelRed, "shortfall")
 	r.raise(t.nurses == 0 && t.occupied > 0, LevelRed, "no_nurse")
 	r.raise(have*100 < need*70, LevelRed, "coverage")
@@ -110,10 +110,10 @@ func (t *tally) staffing(r *reading) {
 	r.mainly(r.over(0, 1), LevelYellow, "shortfall")
 }
 
-func (t *tally) critical(r *reading) {
+func (t *axisInput) critical(r *axisReading) {
 	r.known = true
 	if t.staffed {
-		r.of(int64(t.single), t.nurses*int64(Nurse), &criticalCuts)
+		r.measure(int64(t.single), t.nurses*int64(Nurse), &criticalThresholds)
 	}
 	full := r.over(1, 1)
 	r.raise(t.stat >= 3, LevelRed, "c4")
@@ -125,26 +125,26 @@ func (t *tally) critical(r *reading) {
 	r.raise(t.stat == 1, LevelYellow, "c4")
 }
 
-func (t *tally) reserve(r *reading) {
+func (t *axisInput) reserve(r *axisReading) {
 	if r.known = t.staffed; !r.known {
 		return
 	}
-	r.of(int64(t.required)-t.nurses*int64(Nurse), int64(Nurse), &reserveCuts)
+	r.measure(int64(t.required)-t.nurses*int64(Nurse), int64(Nurse), &reserveThresholds)
 	r.mainly(r.over(1, 1) && !t.call, LevelRed, "slack")
 	r.mainly(r.over(0, 1) && !t.call, LevelOrange, "slack")
 	r.mainly(r.over(-1, 1) && !t.call, LevelYellow, "slack")
 	r.raise(t.nurses < 2 && t.births > 0, LevelYellow, "minimum_two")
 }
 
-func (t *tally) capacity(r *reading) {
+func (t *axisInput) capacity(r *axisReading) {
 	if r.known = t.census; !r.known {
 		return
 	}
 	if t.rooms == 0 && t.blocked == 0 && t.busy == 0 {
-		r.of(0, 1, &capacityCuts) // a census without a room
+		r.measure(0, 1, &capacityThresholds) // a census without a room
 		return
 	}
-	r.of(t.busy, t.rooms, &capacityCuts)
+	r.measure(t.busy, t.rooms, &capacityThresholds)
 	full := t.rooms <= t.busy
 	r.raise(full && t.boarders+t.unplaced+t.doubles > 0, LevelRed, "open_zero_waiting")
 	r.mainly(r.least(9, 10), LevelOrange, "occupancy")
@@ -152,21 +152,21 @@ func (t *tally) capacity(r *reading) {
 	r.mainly(r.least(8, 10), LevelYellow, "occupancy")
 }
 
-func (t *tally) acuity(r *reading) {
+func (t *axisInput) acuity(r *axisReading) {
 	if r.known = t.staffed; !r.known {
 		return
 	}
-	r.of(t.score, t.nurses, &acuityCuts)
+	r.measure(t.score, t.nurses, &acuityThresholds)
 	r.mainly(r.least(65, 1), LevelRed, "score")
 	r.mainly(r.least(50, 1), LevelOrange, "score")
 	r.mainly(r.least(35, 1), LevelYellow, "score")
 	r.cap()
 }
 
-func (t *tally) flow(r *reading) {
+func (t *axisInput) flow(r *axisReading) {
 	r.known = true
 	if t.staffed {
-		r.of(t.moves, t.nurses, &flowCuts)
+		r.measure(t.moves, t.nurses, &flowThresholds)
 	}
 	r.mainly(r.least(1, 1), LevelRed, "turnover")
 	r.mainly(r.least(3, 4), LevelOrange, "turnover")
@@ -176,12 +176,12 @@ func (t *tally) flow(r *reading) {
 	r.cap()
 }
 
-func (t *tally) skills(r *reading) {
-	if r.known = t.skillSeen; !r.known {
+func (t *axisInput) skills(r *axisReading) {
+	if r.known = t.skillKnown; !r.known {
 		return
 	}
 	s := &t.skill
-	r.of(s.novices, s.nurses, &skillCuts)
+	r.measure(s.novices, s.nurses, &skillThresholds)
 	r.raise(s.alone, LevelRed, "novices_alone")
 	r.mainly(r.over(1, 2), LevelOrange, "novices")
 	r.raise(s.rated > 0 && s.experts == 0, LevelOrange, "no_expert")

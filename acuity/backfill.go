@@ -3,6 +3,8 @@ package acuity
 import (
 	"cmp"
 	"slices"
+
+	"svc/acuity/codes"
 )
 
 // The pace of a backfill. Its hours are due one after the other, so that inputs
@@ -12,27 +14,27 @@ const (
 	backfillStep  = Instant(5)
 )
 
-// backfillDue returns when the next past hour is to be cut; 0: there is none.
-func (u *Unit) backfillDue() Instant {
-	if u.facts.Backfill.Due == 0 || u.isPast {
+// backfillDue returns when the next past hour must be cut; 0: none.
+func (h *observedHours) backfillDue() Instant {
+	if h.facts.Backfill.Due == 0 || h.isPast {
 		return 0
 	}
-	return max(u.facts.Backfill.Due, u.facts.Clock)
+	return max(h.facts.Backfill.Due, h.facts.Clock)
 }
 
-// noticePast begins a backfill, or puts it off, if a batch tells of hours that
-// are closed. Whatever changes the past of a backfill has it read again.
-func (u *Unit) noticePast(in *intake) {
-	o, f := in.o, &u.facts
+// noticePast begins or postpones a backfill if a batch has events of closed hours.
+// Whatever changes the past of a backfill discards it.
+func (h *observedHours) noticePast(in *intake) {
+	o, f := in.o, h.facts
 	closed := f.Clock / hourOf * hourOf
 	oldest := Instant(0)
 	for i := range o.Events {
 		if at := o.Events[i].At; in.Items[i].Outcome == Applied && at < closed {
-			oldest = Soonest(oldest, at)
+			oldest = codes.Soonest(oldest, at)
 		}
 	}
 	if oldest != 0 || o.Census != nil || o.administers() {
-		u.past = nil
+		h.work.newPast = true
 	}
 	if o.Channel != ChannelBatch || oldest == 0 {
 		return
@@ -49,7 +51,7 @@ func (u *Unit) noticePast(in *intake) {
 	}
 }
 
-// skip moves on to the next hour that was not observed when it came.
+// skip moves on to the next hour that was not observed on time.
 func (b *Backfill) skip(live []HourSpan) {
 	for _, s := range live {
 		if s.From <= b.Next && b.Next <= s.To {
@@ -61,7 +63,7 @@ func (b *Backfill) skip(live []HourSpan) {
 	}
 }
 
-// left returns how many hours are still to be cut.
+// left returns how many hours must still be cut.
 func (b *Backfill) left(live []HourSpan) int32 {
 	n := b.Until - b.Next + 1
 	for _, s := range live {
@@ -70,48 +72,58 @@ func (b *Backfill) left(live []HourSpan) int32 {
 	return n
 }
 
-// Recall brings the past of a backfill that is due at now nearer to its next hour,
-// by at most so many events. It returns how many these were, and whether it is
-// there. After a restore, after what changes the past, and after hours that are left
-// out, there are more than those of an hour; who does not call it has [Unit.Advance]
-// take them in one piece.
+// Recall replays the past of a backfill that is due at now towards its next hour, by at
+// most so many events. It returns how many it replayed, and whether it arrived. After a
+// restore, after a change of the past, and after skipped hours, there are more events
+// than those of one hour. If Recall is not called, [Unit.Advance] replays them in one
+// piece.
 func (u *Unit) Recall(now Instant, most int) (told int, there bool) {
-	if due := u.backfillDue(); due == 0 || due > now {
+	if due := u.hours.backfillDue(); due == 0 || due > now {
 		return 0, true
 	}
-	if u.past == nil {
-		u.past = u.recall()
+	u.ensurePast()
+	before := u.hours.past.applied
+	there = u.hours.past.applyUntil(Instant(u.facts.Backfill.Next)*hourOf, most)
+	return u.hours.past.applied - before, there
+}
+
+// ensurePast makes the past if there is none, or if it has changed since.
+func (u *Unit) ensurePast() {
+	if u.hours.dropPast(); u.hours.past == nil {
+		u.hours.past = newPast(u)
 	}
-	before := u.past.told
-	there = u.past.tell(Instant(u.facts.Backfill.Next)*hourOf, most)
-	return u.past.told - before, there
+}
+
+// dropPast drops a past that has changed since it was made.
+func (h *observedHours) dropPast() {
+	if h.work.newPast {
+		h.past, h.work.newPast = nil, false
+	}
 }
 
 // cutPast adds the snapshot of the next past hour to a change.
 func (u *Unit) cutPast(in *intake) {
 	f := &u.facts
 	b := &f.Backfill
-	if u.past == nil {
-		u.past = u.recall()
-	}
-	s := u.past.cut(b.Next)
+	u.ensurePast()
+	s := u.hours.past.cut(b.Next)
 	s.Generation, s.Position, s.Backfill = f.Generation, f.Offset, b.left(f.Live)
 	in.Snapshot = s
 	b.Next++
 	b.Due = f.Clock + backfillStep
 	b.skip(f.Live)
 	if b.Due == 0 {
-		u.past = nil
+		u.hours.past = nil
 	}
 }
 
-// past is a unit that is told again what happened, at the times at which it did. It
-// keeps no house: what its unit still knows counts to the end, and what would be
-// forgotten would depend on the hours that are cut.
+// past is a unit that gets the events again, at the times at which they happened. It
+// forgets nothing: what its unit still knows counts to the end, else the hours that are
+// cut would decide what is forgotten.
 type past struct {
-	unit   *Unit
-	events []pastEvent // that are still to come, ascending by time
-	told   int         // of those that came
+	unit    *Unit
+	events  []pastEvent // still to come, ascending by time
+	applied int         // number of events that came
 }
 
 // pastEvent is an event of a visit, as if it had been received when it happened.
@@ -120,26 +132,27 @@ type pastEvent struct {
 	*event
 }
 
-// recall makes the past of the unit of the events that it keeps. Only ADT tells
-// of hours before its receipt; places and rules are those of today.
-func (u *Unit) recall() *past {
-	p := &past{unit: NewUnit(u.hospital)}
-	p.unit.isPast, p.unit.limits = true, u.limits
-	p.unit.site = u.site
-	p.unit.referents = u.referents // whoever tells of others ends this past
-	for _, r := range u.rooms {
-		p.unit.rooms = append(p.unit.rooms, &room{RoomState: RoomState{
+// newPast makes the past from the events that the unit keeps. Only ADT knows of hours
+// before its receipt; places and rules are those of today.
+func newPast(u *Unit) *past {
+	p := &past{unit: NewUnit(u.keys.hospital)}
+	p.unit.hours.isPast, p.unit.limits = true, u.limits
+	p.unit.dedup.off = true
+	u.settings.shareWith(&p.unit.settings)
+	p.unit.people.references = u.people.references // a change of them discards this past
+	for _, r := range u.registry.rooms {
+		p.unit.registry.rooms = append(p.unit.registry.rooms, &room{RoomState: RoomState{
 			ID: r.ID, Label: r.Label, Area: r.Area, Registered: r.Registered, PointOfCare: r.PointOfCare, Room: r.Room,
 		}})
 	}
 	p.unit.Restored()
 	n := 0
-	for _, v := range u.visits {
+	for _, v := range u.registry.visits {
 		n += len(v.events)
 	}
 	all := make([]event, 0, n)
 	p.events = make([]pastEvent, 0, n)
-	for _, v := range u.visits {
+	for _, v := range u.registry.visits {
 		for i := range v.events {
 			all = append(all, v.events[i])
 			e := &all[len(all)-1]
@@ -156,9 +169,9 @@ func (u *Unit) recall() *past {
 	return p
 }
 
-// tell takes at most so many of the events before an instant, and reports whether
-// that was all of them.
-func (p *past) tell(before Instant, most int) bool {
+// applyUntil applies at most so many of the events before an instant, and reports
+// whether those were all.
+func (p *past) applyUntil(before Instant, most int) bool {
 	n := 0
 	for ; n < len(p.events) && p.events[n].At < before; n++ {
 		if n == most {
@@ -168,28 +181,28 @@ func (p *past) tell(before Instant, most int) bool {
 		p.unit.pass(e.At)
 		events := e.appendTo(nil, e.visit)
 		events[0].Resource, events[0].Encounter, events[0].Subject = "", "", "" // its versions are settled
-		p.unit.Apply(&Observation{Hospital: p.unit.hospital, ReceivedAt: e.At, Channel: e.Feed, Events: events}, 0)
+		p.unit.Apply(&Observation{Hospital: p.unit.keys.hospital, ReceivedAt: e.At, Channel: e.Feed, Events: events}, 0)
 	}
-	p.events, p.told = p.events[n:], p.told+n
+	p.events, p.applied = p.events[n:], p.applied+n
 	return len(p.events) == 0 || p.events[0].At >= before
 }
 
-// cut returns the snapshot of an hour after those that were cut.
+// cut returns the snapshot of an hour.
 func (p *past) cut(hour int32) *Snapshot {
 	u, at := p.unit, Instant(hour)*hourOf
-	p.tell(at, len(p.events))
+	p.applyUntil(at, len(p.events))
 	u.pass(at)
 	in := intake{Change: Change{Cause: CauseTime, Outcome: Time}}
 	u.begin(max(at, u.facts.Clock), 0)
 	u.derive()
 	u.conclude(&in)
-	u.snap(&in)
+	u.hours.addSnapshot(&in)
 	u.Dirty(func([]byte, State) {})
 	u.View(func(int32, *RoomChart) {})
 	return in.Snapshot
 }
 
-// pass lets time go by.
+// pass advances the unit to an instant.
 func (u *Unit) pass(now Instant) {
 	for more := true; more; {
 		_, more = u.Advance(now)

@@ -6,7 +6,7 @@ import (
 )
 
 // BenchmarkBackfill cuts 28 days of a small ward, hour by hour; the longest hour
-// is what an input may wait for.
+// is the longest wait of an input.
 func BenchmarkBackfill(b *testing.B) {
 	const days = 28
 	events, end := ward(1, days), day.Add(days*24*time.Hour)

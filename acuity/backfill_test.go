@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A past that is to be told again, after a restore or because it changed, is told
-// in pieces, and what is cut is what a unit cuts that nobody disturbed.
+// A past that must be replayed, after a restore or a change, is replayed in pieces. Its
+// snapshots are those of an undisturbed unit.
 func TestPastIsRecalledInPieces(t *testing.T) {
 	const days, piece = 6, 7
 	events, end := ward(2, days), day.Add(days*24*time.Hour)
@@ -24,7 +24,7 @@ func TestPastIsRecalledInPieces(t *testing.T) {
 	want = whole.advance(want, now)
 	for name, disturb := range map[string]func(*testing.T, *Unit, changelog) *Unit{
 		"restored": func(t *testing.T, _ *Unit, log changelog) *Unit { t.Helper(); return log.restore(t) },
-		"changed":  func(_ *testing.T, u *Unit, _ changelog) *Unit { u.past = nil; return u },
+		"changed":  func(_ *testing.T, u *Unit, _ changelog) *Unit { u.hours.past = nil; return u },
 	} {
 		t.Run(name, func(t *testing.T) {
 			u, got := told()
@@ -48,16 +48,16 @@ func TestPastIsRecalledInPieces(t *testing.T) {
 					pieces++
 					continue
 				}
-				p, before := u.past, 0
+				p, before := u.hours.past, 0
 				if p != nil {
-					before = p.told
+					before = p.applied
 				}
 				var c Change
 				if c, more = u.Advance(now); more {
 					got = append(got, c)
 				}
-				if p != nil && p.told != before {
-					t.Fatalf("an hour took %d more events", p.told-before)
+				if p != nil && p.applied != before {
+					t.Fatalf("an hour took %d more events", p.applied-before)
 				}
 			}
 			if least := len(events) / 2 / piece; pieces < least {
@@ -70,8 +70,8 @@ func TestPastIsRecalledInPieces(t *testing.T) {
 	}
 }
 
-// A past hour has all that the unit knows of it, however the hours before it were
-// told: in the past nothing is forgotten that the unit still keeps.
+// A past hour has everything that the unit knows of it, however the hours before it were
+// replayed: a past forgets nothing that the unit still keeps.
 func TestPastForgetsNothing(t *testing.T) {
 	const hour = 60
 	end := clockAt(9 * 24 * hour)

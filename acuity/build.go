@@ -3,14 +3,30 @@ package acuity
 import (
 	"slices"
 	"strconv"
+
+	"svc/acuity/codes"
 )
 
+// chartBuilder makes the charts of rooms from the facts of those who are in them.
+type chartBuilder struct {
+	matcher     *matcher
+	registry    *registry
+	locations   *locations
+	unassigned  *unassignedStatements
+	assignments *assignments
+	capacity    *capacity
+	limits      *limits
+	chart       *Chart // of the unit
+	facts       *UnitState
+	work        *work
+}
+
 // rebuild makes the chart of a room from the facts of those who are in it.
-func (u *Unit) rebuild(r *room) {
+func (m *chartBuilder) rebuild(r *room) {
 	if r.own() {
-		if label, own := u.table.label(r.ID); own && label != r.Label {
+		if label, own := m.locations.table.label(r.ID); own && label != r.Label {
 			r.Label = label
-			u.markRoom(r, markState)
+			m.work.markRoom(r, markState)
 		}
 	}
 	c := &r.chart
@@ -19,18 +35,18 @@ func (u *Unit) rebuild(r *room) {
 		c.Label = strconv.Itoa(int(r.ID))
 	}
 	c.Patients, c.NewestSignal, r.lone = c.Patients[:0], 0, nil
-	r.seePresent(&u.work)
-	for _, s := range u.work.present {
+	r.seePresent(m.work)
+	for _, s := range m.work.present {
 		if !s.v.timeline.newborn {
-			u.admit(r, s.v, s.From)
+			m.admit(r, s.v, s.From)
 			r.lone = s.v
 		}
 	}
 	if r.anonymous() {
-		u.admitOccupant(r)
+		m.admitOccupant(r)
 	}
-	u.admitAlone(r)
-	if len(c.Patients) != 1 || slices.ContainsFunc(u.work.present, func(s sit) bool { return s.v.timeline.newborn }) {
+	m.admitAlone(r)
+	if len(c.Patients) != 1 || slices.ContainsFunc(m.work.present, func(s roomStay) bool { return s.v.timeline.newborn }) {
 		r.lone = nil
 	}
 	switch {
@@ -42,20 +58,20 @@ func (u *Unit) rebuild(r *room) {
 		c.Status = RoomEmpty
 	default:
 		c.Status = RoomUnknown
-		u.admitUnknown(r)
-		if len(c.Patients) == 0 && len(u.withdrawn[r.ID]) > 0 {
+		m.admitUnknown(r)
+		if len(c.Patients) == 0 && len(m.assignments.withdrawn[r.ID]) > 0 {
 			c.Status = RoomEmpty
 		}
 	}
 }
 
 // admit adds the entry of a mother, or of another patient who is no newborn.
-func (u *Unit) admit(r *room, v *visit, arrived Instant) {
+func (m *chartBuilder) admit(r *room, v *visit, arrived Instant) {
 	p := r.entry()
 	p.Visit, p.Arrived = v.ID, arrived
-	e := &u.work.episode
-	u.gather(e, binding{v, toVisit}, r)
-	facts := u.factsOf(v)
+	e := &m.work.evidenceInput
+	m.gatherStatements(e, binding{v, toVisit}, r)
+	facts := v.censusFacts()
 	e.diagnoses = append(e.diagnoses[:0], v.timeline.diagnoses...)
 	bornBy, cesareanBy := e.addConditions()
 	e.state(facts)
@@ -66,56 +82,56 @@ func (u *Unit) admit(r *room, v *visit, arrived Instant) {
 	if facts != nil {
 		birth, cesarean = facts.birth(), facts.Cesarean || facts.cesarean()
 	}
-	birth, cesarean = Soonest(birth, bornBy), cesarean || cesareanBy
+	birth, cesarean = codes.Soonest(birth, bornBy), cesarean || cesareanBy
 	for _, n := range v.babies {
 		if n.timeline.openedAt != 0 {
-			birth = Soonest(birth, n.timeline.openedAt) // X14
+			birth = codes.Soonest(birth, n.timeline.openedAt) // X14
 			e.babies = max(e.babies, n.timeline.babies, n.order)
 		}
 	}
-	chosen, kind := u.primary(r, v, facts, birth, cesarean)
-	p.Mother = !u.cat.isNewborn(chosen.Factor)
+	chosen, kind := m.primary(r, v, facts, birth, cesarean)
+	p.Mother = !m.matcher.cat.isNewborn(chosen.Factor)
 	e.choose(chosen, kind, v.feed(), 0)
-	p.Birth = Soonest(birth, v.timeline.birth)
-	if u.cat.Spec(chosen.Factor).postpartum {
-		p.Birth = Soonest(p.Birth, chosen.Since)
+	p.Birth = codes.Soonest(birth, v.timeline.birth)
+	if m.matcher.cat.Spec(chosen.Factor).postpartum {
+		p.Birth = codes.Soonest(p.Birth, chosen.Since)
 	}
-	u.addBabies(r, e, v, facts)
-	p.Evidence = append(p.Evidence[:0], u.cat.settled(e, &u.work.reader)...)
-	u.addBabyEvidence(r, p, v)
+	m.addBabies(r, e, v, facts)
+	p.Evidence = append(p.Evidence[:0], foldEvidence(m.matcher.cat, e, &m.matcher.reader)...)
+	m.addBabyEvidence(r, p, v)
 }
 
-// admitOccupant adds the entry of somebody whom a census sees without a visit.
-func (u *Unit) admitOccupant(r *room) {
+// admitOccupant adds the entry of an occupant whom a census sees without a visit.
+func (m *chartBuilder) admitOccupant(r *room) {
 	p, o := r.entry(), r.Occupant
 	p.Visit, p.Arrived = "room:"+strconv.Itoa(int(r.ID)), o.First
-	e := &u.work.episode
-	u.gather(e, binding{kind: toOccupant}, r)
+	e := &m.work.evidenceInput
+	m.gatherStatements(e, binding{kind: toOccupant}, r)
 	e.diagnoses, e.primaries, e.babies = e.diagnoses[:0], e.primaries[:0], 0
 	e.state(&o.Facts)
 	p.Birth = o.Facts.birth()
-	chosen := u.byCensus(r, &o.Facts, o.First, p.Birth)
-	p.Mother = !u.cat.isNewborn(chosen.Factor)
+	chosen := r.primaryByCensus(&o.Facts, o.First, p.Birth)
+	p.Mother = !m.matcher.cat.isNewborn(chosen.Factor)
 	e.choose(chosen, ByCensus, ChannelCensus, 0)
-	if u.cat.Spec(chosen.Factor).postpartum {
-		p.Birth = Soonest(p.Birth, chosen.Since)
+	if m.matcher.cat.Spec(chosen.Factor).postpartum {
+		p.Birth = codes.Soonest(p.Birth, chosen.Since)
 	}
-	u.addBabies(r, e, nil, &o.Facts)
-	p.Evidence = append(p.Evidence[:0], u.cat.settled(e, &u.work.reader)...)
-	u.addBabyEvidence(r, p, nil)
+	m.addBabies(r, e, nil, &o.Facts)
+	p.Evidence = append(p.Evidence[:0], foldEvidence(m.matcher.cat, e, &m.matcher.reader)...)
+	m.addBabyEvidence(r, p, nil)
 }
 
 // admitUnknown adds the entry of a room that only clinical ingest knows.
-func (u *Unit) admitUnknown(r *room) {
-	e := &u.work.episode
-	u.gather(e, binding{kind: toRoom}, r)
-	for h := range r.threads.each {
+func (m *chartBuilder) admitUnknown(r *room) {
+	e := &m.work.evidenceInput
+	m.gatherStatements(e, binding{kind: toRoom}, r)
+	for h := range r.statements.each {
 		if h.to == toRoom {
 			r.chart.NewestSignal = max(r.chart.NewestSignal, h.orderTime())
 		}
 	}
 	e.diagnoses, e.listed, e.primaries, e.babies = e.diagnoses[:0], e.listed[:0], e.primaries[:0], 0
-	list := u.cat.settled(e, &u.work.reader)
+	list := foldEvidence(m.matcher.cat, e, &m.matcher.reader)
 	if len(list) == 0 {
 		return
 	}
@@ -124,7 +140,7 @@ func (u *Unit) admitUnknown(r *room) {
 	p.Evidence = append(p.Evidence[:0], list...)
 }
 
-// entry appends an entry to the chart, using the memory of one that was there.
+// entry appends an entry to the chart, in the memory of an old one.
 func (r *room) entry() *PatientChart {
 	n := len(r.chart.Patients)
 	if n < cap(r.chart.Patients) {
@@ -135,8 +151,8 @@ func (r *room) entry() *PatientChart {
 	return &r.chart.Patients[n]
 }
 
-// choose adds a primary to an episode; the zero choice adds nothing.
-func (e *episode) choose(c choice, kind EvidenceKind, feed Channel, baby uint8) {
+// choose adds a primary to the input; the zero choice adds nothing.
+func (e *evidenceInput) choose(c choice, kind EvidenceKind, feed Channel, baby uint8) {
 	if c.Factor == 0 {
 		return
 	}
@@ -148,7 +164,7 @@ func (e *episode) choose(c choice, kind EvidenceKind, feed Channel, baby uint8) 
 		ev.Source.Feed = ChannelCensus
 	}
 	if c.AssignedBy == "site" {
-		ev.Kind = BySite
+		ev.Kind = ByLocalRule
 	}
 	e.primaries = append(e.primaries, ev)
 }
@@ -161,26 +177,25 @@ func (v *visit) feed() Channel {
 	return ChannelADT
 }
 
-// primary returns the primary of a visit by ADT and census: of both the one that
-// spoke last. What a census states explicitly holds until ADT brings the patient
-// to another area (X12).
-func (u *Unit) primary(r *room, v *visit, facts *CensusFacts, birth Instant, cesarean bool) (choice, EvidenceKind) {
-	adt := u.chosen(v, birth, cesarean)
+// primary returns the primary of a visit by ADT and census: the newer of the two. An
+// explicit primary of a census holds until ADT moves the patient to another area (X12).
+func (m *chartBuilder) primary(r *room, v *visit, facts *CensusFacts, birth Instant, cesarean bool) (choice, EvidenceKind) {
+	adt := m.chosen(v, birth, cesarean)
 	if facts == nil {
 		return adt, ByADT
 	}
-	seen, here := u.seenIn(v, r)
+	seen, here := v.censusStayIn(r)
 	placed := v.timeline.placedAt()
-	if n := len(v.timeline.stays); n > 0 && v.timeline.stays[n-1].Placing.saysNothingOfPlace(u.table.isWard) {
+	if n := len(v.timeline.stays); n > 0 && v.timeline.stays[n-1].Placing.saysNothingOfPlace(m.locations.table.isWard) {
 		placed = 0 // the census knows where she is (F2)
 	}
-	same := placed != 0 && u.placedIn(v, r)
-	census := u.byCensus(r, facts, max(seen.First, seen.From), birth)
+	same := placed != 0 && m.placedIn(v, r)
+	census := r.primaryByCensus(facts, max(seen.First, seen.From), birth)
 	switch {
 	case adt.Factor == 0:
 		return census, ByCensus
 	case facts.Primary != 0:
-		if placed <= seen.Last || u.sameArea(v, facts) {
+		if placed <= seen.Last || m.sameArea(v, facts) {
 			return census, ByCensus
 		}
 	case !here || same || census.Factor == 0: // ADT knows more than the name of an area
@@ -193,24 +208,24 @@ func (u *Unit) primary(r *room, v *visit, facts *CensusFacts, birth Instant, ces
 	return adt, ByADT
 }
 
-// chosen is the primary of a visit by ADT: a function of its timeline and of what
-// is known of its births.
-func (u *Unit) chosen(v *visit, birth Instant, cesarean bool) choice {
+// chosen returns the primary of a visit by ADT. It depends on the timeline and on what
+// is known of her births.
+func (m *chartBuilder) chosen(v *visit, birth Instant, cesarean bool) choice {
 	if c := &v.primary; !c.known || c.birth != birth || c.cesarean != cesarean {
-		*c = chosen{true, cesarean, birth, v.timeline.primary(&u.table, birth, cesarean)}
+		*c = chosen{true, cesarean, birth, v.timeline.primary(&m.locations.table, birth, cesarean)}
 	}
 	return v.primary.choice
 }
 
-// seenIn returns the newest stay by census, and whether it is in the room.
-func (u *Unit) seenIn(v *visit, r *room) (Stay, bool) {
-	if v.adopts != nil && v.adopts.Occupant != nil {
-		return v.adopts.Occupant.Stay, v.adopts == r
+// censusStayIn returns the newest census stay, and whether it is in the room.
+func (v *visit) censusStayIn(r *room) (CensusStay, bool) {
+	if v.occupantOf != nil && v.occupantOf.Occupant != nil {
+		return v.occupantOf.Occupant.CensusStay, v.occupantOf == r
 	}
 	if n := len(v.Stays); n > 0 {
 		return v.Stays[n-1], v.Stays[n-1].Room == r.ID
 	}
-	return Stay{}, false
+	return CensusStay{}, false
 }
 
 // placedAt returns when ADT brought the visit to where it is; 0: never.
@@ -222,20 +237,20 @@ func (s *timeline) placedAt() Instant {
 }
 
 // placedIn reports whether ADT has the visit in the room.
-func (u *Unit) placedIn(v *visit, r *room) bool {
-	p := u.table.of(v.timeline.stays[len(v.timeline.stays)-1].place())
+func (m *chartBuilder) placedIn(v *visit, r *room) bool {
+	p := m.locations.table.placementOf(v.timeline.stays[len(v.timeline.stays)-1].place())
 	return p.Kind == inRoom && p.Room == r.ID
 }
 
-// sameArea reports whether ADT has the visit in an area of the kind that the
-// census row named.
-func (u *Unit) sameArea(v *visit, f *CensusFacts) bool {
-	adt := u.table.find(v.timeline.stays[len(v.timeline.stays)-1].place())
+// sameArea reports whether ADT has the visit in an area of the same kind as the census
+// row.
+func (m *chartBuilder) sameArea(v *visit, f *CensusFacts) bool {
+	adt := m.locations.table.find(v.timeline.stays[len(v.timeline.stays)-1].place())
 	return adt.kindFor(v.timeline.service) == places().areaOf(&careFacts{Area: f.Area, Service: f.Service})
 }
 
-// byCensus returns the primary that a census row gives.
-func (u *Unit) byCensus(r *room, f *CensusFacts, from, birth Instant) choice {
+// primaryByCensus returns the primary that a census row gives.
+func (r *room) primaryByCensus(f *CensusFacts, from, birth Instant) choice {
 	at := from
 	if f.PrimarySince != 0 {
 		at = f.PrimarySince

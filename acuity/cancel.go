@@ -2,7 +2,7 @@ package acuity
 
 import "time"
 
-// span is how long a time of a precision may be meant to last.
+// span is how long a time of a precision may last.
 func (p Precision) span() time.Duration {
 	return [...]time.Duration{
 		Millisecond: time.Millisecond, Second: time.Second, Minute: time.Minute, Hour: time.Hour,
@@ -10,9 +10,9 @@ func (p Precision) span() time.Duration {
 	}[min(p, Year)]
 }
 
-// sameTime reports whether two times are the same at the coarser of their
-// precisions. A coarse time is the start of what it may mean, in whatever zone
-// it was read, so the finer one has to lie in that span.
+// sameTime reports whether two times are equal at the coarser of their precisions. A
+// coarse time is the start of its span, in whatever zone it was read, so the finer one
+// must lie in that span.
 func sameTime(a Instant, pa Precision, b Instant, pb Precision) bool {
 	switch {
 	case pa == pb:
@@ -24,8 +24,8 @@ func sameTime(a Instant, pa Precision, b Instant, pb Precision) bool {
 	}
 }
 
-// cancels reports whether an event of type c takes back events of type t. What
-// an A06 or A07 did is taken back with the admit it hangs on.
+// cancels reports whether an event of type c takes back events of type t. An A06 or A07
+// is taken back with the admit that it depends on.
 func cancels(c, t EventType) bool {
 	switch c {
 	case A11:
@@ -43,7 +43,7 @@ func cancels(c, t EventType) bool {
 // isCancel reports whether a type takes back another.
 func isCancel(t EventType) bool { return t == A11 || t == A12 || t == A13 }
 
-// recorded is EVN-2, and where there is none the event time.
+// recorded is EVN-2, else the event time.
 func recorded(e *event) Instant {
 	if e.RecordedAt != 0 {
 		return e.RecordedAt
@@ -51,7 +51,7 @@ func recorded(e *event) Instant {
 	return e.At
 }
 
-// selects is the location that a cancel names of what it cancels.
+// selects is the location of the cancelled event, as the cancel names it.
 func selects(c *event) *Location {
 	if c.Type == A12 {
 		return c.Prior
@@ -59,9 +59,9 @@ func selects(c *event) *Location {
 	return c.Place
 }
 
-// cancel finds for each cancel what it takes back. Whom a cancel with a join key
-// hits does not depend on other cancels, so it may come twice; those without
-// take, in the order of their own times, the latest event that is left.
+// cancel finds for each cancel the event that it takes back. The target of a cancel with
+// a join key does not depend on other cancels, so the cancel may come twice. Cancels
+// without a key take, in the order of their times, the latest event that is left.
 func (n *timelineBuilder) cancel() {
 	for i := range n.events {
 		if c := &n.events[i]; isCancel(c.event.Type) && c.disposition == eventApplied && c.event.Cancels != 0 {
@@ -76,12 +76,12 @@ func (n *timelineBuilder) cancel() {
 	n.voidAfterCancelledAdmit()
 }
 
-// target reports whether t is of the class that c takes back and may be.
+// target reports whether c can take back t.
 func (n *timelineBuilder) target(c, t *appliedEvent) bool {
 	return cancels(c.event.Type, t.event.Type) && t.disposition != eventDuplicate && t.disposition != eventVoid && t.disposition != eventBeforeFold && !n.folded(t)
 }
 
-// cancelKeyed applies a cancel that names the event time of what it cancels.
+// cancelKeyed applies a cancel that names the event time of its target.
 func (n *timelineBuilder) cancelKeyed(c *appliedEvent) {
 	key, precision := c.event.Cancels, c.event.CancelsPrecision
 	where := selects(c.event)
@@ -91,8 +91,8 @@ func (n *timelineBuilder) cancelKeyed(c *appliedEvent) {
 		if !n.target(c, t) || !sameTime(t.event.At, t.event.Precision, key, precision) {
 			continue
 		}
-		// Of several: the one at the named place, then one that had been made
-		// when it was cancelled, then the latest.
+		// The event at the named place wins, then one that is not later than the
+		// cancel, then the latest.
 		score := 0
 		if !where.IsZero() && n.sameRoom(t.event.Place, where) {
 			score += 2
@@ -114,8 +114,8 @@ func (n *timelineBuilder) cancelKeyed(c *appliedEvent) {
 	}
 }
 
-// cancelLatest applies the i-th event, a cancel without a join key: it takes the
-// latest event of its class that is left and was not later than itself.
+// cancelLatest applies the i-th event, a cancel without a join key. It takes the latest
+// event of its class that is left and not later than itself.
 func (n *timelineBuilder) cancelLatest(i int) {
 	c := &n.events[i]
 	for j := i - 1; j >= 0; j-- {
@@ -156,9 +156,9 @@ func sameCancel(a, b *event) bool {
 	return a.Type == b.Type && a.Cancels == 0 && a.At == b.At && recorded(a) == recorded(b) && *selects(a) == *selects(b)
 }
 
-// takeBack cancels t and what was sent again of it. Of several events with the
-// same class, time and place those go that were recorded before the cancel was,
-// and at least the first; the others are the event issued anew (R6).
+// takeBack cancels t and its repetitions. Of several events with the same class, time
+// and place it cancels those recorded before the cancel, and at least the first. The
+// others are the event issued anew (R6).
 func (n *timelineBuilder) takeBack(c, t *appliedEvent, dead bool) {
 	var first *appliedEvent
 	for i := range n.events {
@@ -185,14 +185,14 @@ func (n *timelineBuilder) reissueOf(o, t *appliedEvent) bool {
 		o.disposition != eventDuplicate && n.sameRoom(o.event.Place, t.event.Place))
 }
 
-// wait keeps a cancel for the event that it is about.
+// wait keeps a cancel until its event comes.
 func (n *timelineBuilder) wait(c *appliedEvent) {
 	c.disposition, c.remarks = eventWaiting, c.remarks|remarkWaiting
 	n.waiting = append(n.waiting, c.event.ReceivedAt)
 }
 
-// voidAfterCancelledAdmit voids what hung on an admit that was cancelled, up to
-// the next live one (R4).
+// voidAfterCancelledAdmit voids the events that depended on a cancelled admit, up to the
+// next live one (R4).
 func (n *timelineBuilder) voidAfterCancelledAdmit() {
 	void := false
 	for i := range n.events {

@@ -11,8 +11,7 @@ const (
 	// capEventBytes bounds the same set by its approximate size.
 	capEventBytes = 40 << 10
 	// capSignals is the number of statements of a room, and of a visit. Beyond
-	// it statements are dropped that have a newer one of the same identity,
-	// the oldest first.
+	// it the oldest are dropped that have a newer one of the same identity.
 	capSignals = 240
 	// capStays is the number of stays by census that a visit remembers.
 	capStays = 8
@@ -31,46 +30,45 @@ const (
 	capCodes = 50_000
 	// capCodeRooms is the number of rooms listed with an unmapped code.
 	capCodeRooms = 20
-	// capNames is the number of names of one patient, her numbers and references; of
-	// one who has more only the name that was said counts.
+	// capNames is the number of names of one patient, her numbers and references. If
+	// she has more, only the name in the statement counts.
 	capNames = 16
-	// capReferred is how many references to the patient the Encounters of a visit add.
-	capReferred = 8
-	// capPresent is the number of patients of a room, and of newborns, that its chart
-	// has: those who came last. What a room needs has a cap of its own.
+	// capSubjects is how many references to the patient the Encounters of a visit add.
+	capSubjects = 8
+	// capPresent is the number of patients in the chart of a room, and of newborns:
+	// the last to come. The demand of a room has a cap of its own.
 	capPresent = 30
-	// capMoves is the number of moves that count for the flow axis, the newest: as many
-	// as there can be nurses.
+	// capMoves is the number of newest moves that count for the flow axis: as many as
+	// there can be nurses.
 	capMoves = 1000
 	// capMappings is the number of rows of the terminology map.
 	capMappings = 20_000
-	// capReferents is the number of Medications and Locations that are kept for
-	// whoever names them, and of Patients; those told last stay.
-	capReferents = 2000
+	// capReferences is the number of Medications and Locations that are kept, and of
+	// Patients; the newest versions stay.
+	capReferences = 2000
 	// capPlaces is the number of rows of the location table.
 	capPlaces = 5000
 )
 
-// usualEvents is how many events a visit has room for when its first one comes: few
-// have less.
+// usualEvents is the initial capacity for the events of a visit: few visits have fewer.
 const usualEvents = 4
 
 // The spans after which facts settle or are forgotten.
 const (
-	// settleAfter is how long a late ADT message may still change whose a
-	// clinical statement is (scoring-decisions 16).
+	// settleAfter is how long a late ADT message may still change the owner of a
+	// clinical statement (scoring-decisions 16).
 	settleAfter = 24 * time.Hour
-	// firstOccupant is how long before an arrival a statement about an empty
-	// room may already be about the one who arrives (scoring-decisions 16).
+	// firstOccupant is how long before an arrival a statement about an empty room
+	// may already be about the arriving patient (scoring-decisions 16).
 	firstOccupant = time.Hour
 	// forgetVisit is how long after its discharge a visit is kept
 	// (clinical-input 2).
 	forgetVisit = 7 * 24 * time.Hour
-	// backfillDays is how far back past hours are cut, and how long visits of a
-	// batch are kept for that.
+	// backfillDays is how far back past hours are cut, and how long visits of a batch
+	// are kept for that purpose.
 	backfillDays = 28 * 24 * time.Hour
-	// forgetSeen is how long identities of events are kept (clinical-decisions X8).
-	forgetSeen = 24 * time.Hour
+	// dedupFor is how long identities of events are kept (clinical-decisions X8).
+	dedupFor = 24 * time.Hour
 	// turnoverWindow is how far back moves count for the flow axis.
 	turnoverWindow = 2 * time.Hour
 	// clockSlack is how far a time may lie ahead without a warning

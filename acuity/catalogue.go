@@ -4,30 +4,32 @@ import (
 	_ "embed"
 	"sync"
 	"time"
+
+	"svc/acuity/codes"
 )
 
 //go:embed catalogue.txt
 var catalogueText string
 
-// Catalogue is the factors and what each asks for. It never changes once made.
+// Catalogue is the set of factors with what each asks for. It never changes.
 type Catalogue struct {
 	specs   []Spec // by Factor; the first is no factor
 	byID    map[string]Factor
 	version string
 	index   *index
 
-	// What judging asks for at each piece of evidence, by Factor: arrays, so that no
-	// number of a factor, known or not, is beyond their end.
-	effects [anyFactor][]effect // by variant: a copy of what specs hold; of an unknown factor that of none
+	// What judging looks up for each piece of evidence, by Factor. They are arrays, so
+	// that no number of a factor, known or not, is beyond their end.
+	effects [anyFactor][]effect // by variant, copies of specs; an unknown factor has those of no factor
 	traits  [anyFactor]traits
 	rank    [anyFactor]uint8 // place of its id in alphabetical order
 }
 
-// anyFactor is how many numbers a Factor can be.
+// anyFactor is the number of values of a Factor.
 const anyFactor = 1 << 8
 
-// Default returns the catalogue that is part of the program. A test parses it;
-// a program whose catalogue cannot be read does not run.
+// Default is the catalogue that is part of the program. A test parses it; a program with
+// a faulty catalogue does not run.
 var Default = sync.OnceValue(func() *Catalogue {
 	c, err := parseCatalogue(catalogueText)
 	if err != nil {
@@ -36,8 +38,8 @@ var Default = sync.OnceValue(func() *Catalogue {
 	return c
 })
 
-// Version returns the version of the rules: the number that the file gives and
-// a digest of all its lines save comments, so any change of a number shows.
+// Version returns the version of the rules: the number in the file, and a digest of all
+// its lines without comments, so any change of a number shows.
 func (c *Catalogue) Version() string { return c.version }
 
 // Spec returns the row of a factor. A number beyond the catalogue is no factor.
@@ -57,15 +59,22 @@ type Spec struct {
 	RatioPatientType    string // of a primary factor
 	Section             Section
 	Primary             bool
-	Routes              []Route   // of several that match, the last counts
-	Variants            []Variant // 0 is the plain one, never missing
+	Routes              []Route   // if several match, the last counts
+	Variants            []Variant // 0 is the plain one, which always exists
 	Note                string
 
 	newborn    bool // a primary factor of section Newborn
-	postpartum bool // a primary factor with id pp-*: its start is a birth at the latest
+	postpartum bool // a primary factor with id pp-*: a birth came before its start
 }
 
-// Variant is a form of a factor: what one evidence of it asks for.
+// Begins returns what the plain form of a factor asks for when it begins, and how grave
+// it is then.
+func (s *Spec) Begins() (need Demand, class uint8) {
+	need, class, _ = s.Variants[0].need.At(0, 0)
+	return need, class
+}
+
+// Variant is a form of a factor: what one piece of its evidence asks for.
 type Variant struct {
 	Name string // "" of the plain one
 	effect
@@ -75,14 +84,14 @@ type Variant struct {
 type Route struct {
 	Diagnosis bool       // else a signal
 	Kind      SignalKind // of a signal; observation, lab and device are one
-	System    System
+	System    codes.System
 	Codes     []string  // as in the specification: "O15*" a prefix, "O11-O13" a range, "O16" a category, "O99.89" exact
 	Words     []string  // words of the display, instead of codes
 	Needs     Condition // on the value
 	Variant   uint8
-	Count     uint8 // babies that the code stands for; 0: it says nothing
-	// Refines marks a route that only tells the variant or the count of codes
-	// that an earlier route of the factor has too; lists of coverage leave it out.
+	Count     uint8 // babies that the code stands for; 0: unknown
+	// Refines marks a route that only adds the variant or the count to codes of an
+	// earlier route of the factor. Lists of coverage leave it out.
 	Refines bool
 	Note    string // lowSpecificity
 }
@@ -104,15 +113,15 @@ const (
 // Condition is a condition on the value of a signal.
 type Condition struct {
 	Kind ConditionKind
-	Op   Comparator // of NeedsNumber
-	Than Milli
+	Op   codes.Comparator // of NeedsNumber
+	Than codes.Milli
 	Unit string
 }
 
-// effect is what one evidence asks for.
+// effect is what one piece of evidence asks for.
 type effect struct {
 	need       Schedule // a primary's demand or a modifier's floor; classes are here for all
-	needIn     sections // of a modifier: 0 is everywhere
+	needIn     sections // of a modifier; 0: everywhere
 	floors     []floorRule
 	track      bool     // need is that of a newborn
 	withMother Schedule // replaces need beside a pp-* primary; nil: no difference
@@ -134,7 +143,7 @@ type effect struct {
 	silent  Instant // duration; 0: none
 	becomes Factor
 
-	inside  bool    // at 2.0 one of the two nurses is the baby's; of a newborn: at 1.0 it may be that one
+	inside  bool    // at 2.0 one of the two nurses is the baby's; for a newborn at 1.0 it may be that one
 	birth   bool    // at 2.0 a birth goes on
 	perBaby Demand  // for each baby beyond the first
 	boarder Instant // duration; 0: none
@@ -142,8 +151,8 @@ type effect struct {
 	twin    Factor
 }
 
-// traits are what scoring asks of every factor; what they do not tell is asked of
-// its effects, which are far larger.
+// traits are the flags of every factor that scoring reads. Effects hold the rest, and
+// are far larger.
 type traits uint16
 
 const (
@@ -152,10 +161,10 @@ const (
 	traitPostpartum                    // a primary factor pp-*
 	traitBirth                         // at 2.0 a birth goes on
 	traitInside                        // at 2.0 a nurse of the baby is inside
-	traitSilent                        // becomes another when it is silent
-	traitTwin                          // counts once with another in the score
-	traitTrackFloor                    // asks for something for all newborns together
-	traitPerBaby                       // asks for something for each baby beyond the first
+	traitSilent                        // becomes another factor when it is silent
+	traitTwin                          // counts once together with another in the score
+	traitTrackFloor                    // asks for a demand of all newborns together
+	traitPerBaby                       // asks for a demand of each baby beyond the first
 	traitUntilBirth                    // its ADD ends with the birth
 	traitBoarder                       // a patient waits for a room
 	traitFatigue                       // marks the nurse as tired
@@ -167,8 +176,8 @@ type floorRule struct {
 	in   sections
 }
 
-// window returns how long evidence of f lasts and from which clock; 0: until it
-// is ended. A gap of at least that long between assertions begins a new run.
+// window returns how long evidence of f lasts, and from which clock; 0: until it is
+// ended. A gap of that length between statements begins a new run.
 func (c *Catalogue) window(f Factor, variant uint8, kind EvidenceKind) (length time.Duration, fromLast bool) {
 	e := c.effect(f, variant)
 	if e.silent > 0 {
@@ -180,9 +189,8 @@ func (c *Catalogue) window(f Factor, variant uint8, kind EvidenceKind) (length t
 	return time.Duration(e.window) * time.Millisecond, e.fromLast
 }
 
-// effect returns what evidence of f asks for; an unknown variant is the plain
-// one and an unknown factor asks for nothing, so that a chart of a newer
-// version can be judged.
+// effect returns what evidence of f asks for. An unknown variant is the plain one, and
+// an unknown factor asks for nothing, so that a chart of a newer version can be judged.
 func (c *Catalogue) effect(f Factor, variant uint8) *effect {
 	forms := c.effects[f]
 	if int(variant) >= len(forms) {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"svc/acuity/codes"
 )
 
 func mustFactor(t testing.TB, id string) Factor {
@@ -52,9 +54,9 @@ func TestCatalogueHasTheCountsOfTheSpecification(t *testing.T) {
 		t.Errorf("primaries, modifiers, by diagnosis, by signal, site, both = %v, want %v", got, want)
 	}
 	want := map[Section]int{
-		SectionTriage: 6, SectionAntepartum: 3, SectionLabor: 7, SectionCesarean: 3, SectionOR: 6, SectionPostpartum: 6,
-		SectionNewborn: 6, SectionOther: 1, SectionHighRisk: 26, SectionLaborModifiers: 8, SectionPostpartumModifiers: 2,
-		SectionNewbornModifiers: 2, SectionEnvironment: 4,
+		sectionTriage: 6, sectionAntepartum: 3, sectionLabor: 7, sectionCesarean: 3, sectionOR: 6, sectionPostpartum: 6,
+		sectionNewborn: 6, sectionOther: 1, sectionHighRisk: 26, sectionLaborModifiers: 8, sectionPostpartumModifiers: 2,
+		sectionNewbornModifiers: 2, sectionEnvironment: 4,
 	}
 	for s, n := range want {
 		if perSection[s] != n {
@@ -101,18 +103,18 @@ func TestRoutesAreThoseOfTheSpecification(t *testing.T) {
 				continue
 			}
 			head := map[SignalKind]string{0: "d", KindMedication: "m", KindObservation: "o", KindLab: "l"}[r.Kind] + " " + string(r.System)
-			codes := " " + strings.Join(r.Codes, " ")
+			listed := " " + strings.Join(r.Codes, " ")
 			if r.Words != nil {
-				codes, head = " ~"+strings.Join(r.Words, " ~"), head+"~"
+				listed, head = " ~"+strings.Join(r.Words, " ~"), head+"~"
 			}
 			need := needs[r.Needs.Kind]
 			if r.Needs.Kind == NeedsNumber {
-				need = " >=" + map[Milli]string{4000: "4", 40000: "40"}[r.Needs.Than]
+				need = " >=" + map[codes.Milli]string{4000: "4", 40000: "40"}[r.Needs.Than]
 			}
 			if head == before && r.Variant == 0 { // lines of one system are one entry
-				got[len(got)-1] += codes + need
+				got[len(got)-1] += listed + need
 			} else {
-				got = append(got, strings.TrimSuffix(head, "~")+codes+need)
+				got = append(got, strings.TrimSuffix(head, "~")+listed+need)
 			}
 			before = head
 		}

@@ -18,99 +18,100 @@ func (u *Unit) takeCensus(in *intake, c *Census) {
 		return
 	}
 	in.census, in.present = true, len(u.chart.Rooms)
-	t := taking{unit: u, in: in, at: at, before: u.facts.CensusAt, shown: map[*visit]bool{}, rooms: map[int32]bool{}, owned: map[*room]owned{}}
-	for _, r := range u.rooms {
-		t.owned[r] = owned{r.known(), r.Occupant != nil}
+	t := censusIntake{unit: u, in: in, at: at, before: u.facts.CensusAt, shown: map[*visit]bool{}, rooms: map[int32]bool{}, owned: map[*room]assignmentFacts{}}
+	for _, r := range u.registry.rooms {
+		t.owned[r] = assignmentFacts{r.known(), r.Occupant != nil}
 	}
-	t.freeze()
+	t.fixOccupants()
 	for i := range c.Rooms {
-		t.row(i, &c.Rooms[i])
+		t.takeRow(i, &c.Rooms[i])
 	}
 	var unnamed []*CensusRoom
-	for i := range c.Rooms { // those named first: nobody is in two rooms
+	for i := range c.Rooms { // rows with a visit first: no visit is in two rooms
 		row := &c.Rooms[i]
 		if row.Status != RoomOccupied {
 			continue
 		}
 		switch {
 		case row.Visit == "":
-		case u.visits[row.Visit] == nil && !u.roomForVisit(): // somebody is there all the same
-			in.refuse(reasonVisits, item("rooms", i)+".visitId")
-		case t.named(row):
+		case u.registry.visits[row.Visit] == nil && !u.capacity.roomForVisit(): // the room is occupied all the same
+			in.refuse(reasonVisits, itemPath("rooms", i)+".visitId")
+		case t.takeNamedRow(row):
 			continue
 		default:
-			in.warn("visit_twice", item("rooms", i)+".visitId")
+			in.warn("visit_twice", itemPath("rooms", i)+".visitId")
 		}
 		unnamed = append(unnamed, row)
 	}
 	for _, row := range unnamed {
-		t.unnamed(row)
+		t.takeUnnamedRow(row)
 	}
-	t.leave()
+	t.endMissing()
 	first := !u.facts.HasCensus
 	u.facts.HasCensus, u.facts.CensusAt = true, at
 	u.facts.TotalRooms = max(c.TotalRooms, int32(len(t.rooms))) //nolint:gosec // rooms of one census, which are limited
-	u.work.retable = u.relabel() || u.work.retable
+	u.work.retable = u.locations.relabel() || u.work.retable
 	if first {
 		u.markAll()
 	} else {
-		t.mark()
+		t.markChanged()
 	}
 	u.work.known = true
-	for _, r := range u.rooms {
-		u.markRoom(r, markTouched|markState)
+	for _, r := range u.registry.rooms {
+		u.work.markRoom(r, markTouched|markState)
 	}
 }
 
-// mark asks for what a census can change that names the rooms as they were known:
-// no timeline, and no stay that was over before the census before.
-func (t *taking) mark() {
+// markChanged marks what a census can change if it names only known rooms: no timeline,
+// and no stay that was over before the previous census.
+func (t *censusIntake) markChanged() {
 	u := t.unit
-	for _, v := range u.visits {
-		if v.ended == 0 || v.ended > t.before || v.adopts != nil || v.claimed != nil {
-			u.markVisit(v, dirtyLocation)
+	for _, v := range u.registry.visits {
+		if v.lastPlaced == 0 || v.lastPlaced > t.before || v.occupantOf != nil || v.candidateFor != nil {
+			u.work.markVisit(v, dirtyLocation)
 		}
 	}
-	for _, r := range u.rooms {
-		u.markRoom(r, dirtyOccupant|dirtyChart)
+	for _, r := range u.registry.rooms {
+		u.work.markRoom(r, dirtyOccupant|dirtyChart)
 		if was := t.owned[r]; was.occupant || r.Occupant != nil || was.known != r.known() {
-			u.markRoom(r, dirtyAssignment)
+			u.work.markRoom(r, dirtyAssignment)
 		}
 	}
 }
 
-// owned is what of a room's facts decides whose its statements are, beside the
-// visits that are or were in it.
-type owned struct{ known, occupant bool }
+// assignmentFacts are the facts of a room that decide who owns its statements, beside
+// its visits.
+type assignmentFacts struct{ known, occupant bool }
 
-// taking is one census on its way into the facts.
-type taking struct {
+// censusIntake is one census on its way into the facts.
+type censusIntake struct {
 	unit       *Unit
 	in         *intake
-	at, before Instant // this census, the one before
+	at, before Instant // at is this census, before the previous one
 	shown      map[*visit]bool
-	owned      map[*room]owned // before this census
+	owned      map[*room]assignmentFacts // as they were before this census
 	rooms      map[int32]bool
-	seated     map[int32]bool
+	occupied   map[int32]bool
 }
 
-// freeze makes facts of what was decided about the occupants whom the census
-// before did not name: ADT said by now who they are.
-func (t *taking) freeze() {
-	for _, r := range t.unit.rooms {
-		v := r.adopter
+// fixOccupants turns the visits that ADT gave to the occupants of the previous census
+// into facts.
+func (t *censusIntake) fixOccupants() {
+	for _, r := range t.unit.registry.rooms {
+		v := r.occupantVisit
 		if v == nil || r.Occupant == nil {
 			continue
 		}
-		t.unit.takeOver(v, r)
+		t.giveOccupantTo(v, r)
 	}
 }
 
-// takeOver gives a visit what censuses said about the occupant of a room.
-func (u *Unit) takeOver(v *visit, r *room) {
+// giveOccupantTo gives a visit what censuses said about the occupant of a room.
+func (t *censusIntake) giveOccupantTo(v *visit, r *room) {
+	u := t.unit
 	o := r.Occupant
-	v.Facts = u.factsOf(v)
-	s := o.Stay
+	v.Facts = v.censusFacts()
+	s := o.CensusStay
 	for _, sp := range v.spans {
 		if sp.Kind == inRoom && sp.Room == r.ID && sp.holds(o.Last) {
 			s.From = max(s.From, min(sp.From, s.First))
@@ -118,35 +119,35 @@ func (u *Unit) takeOver(v *visit, r *room) {
 		}
 	}
 	v.addStay(s)
-	u.indexKnown(v)
-	u.weigh(v)
-	r.Occupant, r.adopter, v.adopts = nil, nil, nil
-	u.touch(v)
-	u.markVisit(v, markState|dirtyLocation)
-	u.markRoom(r, markState|dirtyOccupant)
+	u.registry.indexKnown(v)
+	u.capacity.weigh(v)
+	r.Occupant, r.occupantVisit, v.occupantOf = nil, nil, nil
+	u.housekeeping.touch(v)
+	u.work.markVisit(v, markState|dirtyLocation)
+	u.work.markRoom(r, markState|dirtyOccupant)
 }
 
-// addStay adds a stay by census.
-func (v *visit) addStay(s Stay) {
+// addStay adds a census stay, and drops the oldest beyond capStays.
+func (v *visit) addStay(s CensusStay) {
 	if n := len(v.Stays); n >= capStays {
 		v.Stays = slices.Delete(v.Stays, 0, n-capStays+1)
 	}
 	v.Stays = append(v.Stays, s)
 }
 
-// row takes what a row says about the room.
-func (t *taking) row(i int, row *CensusRoom) {
+// takeRow takes what a row says about the room.
+func (t *censusIntake) takeRow(i int, row *CensusRoom) {
 	if t.rooms[row.ID] {
 		t.in.warn("room_twice", "rooms")
 		return
 	}
-	r := t.unit.room(row.ID)
+	r := t.unit.registry.room(row.ID)
 	if r == nil {
-		if len(t.unit.rooms) >= t.unit.limits.known {
-			t.in.refuse(reasonRooms, item("rooms", i))
+		if len(t.unit.registry.rooms) >= t.unit.limits.known {
+			t.in.refuse(reasonRooms, itemPath("rooms", i))
 			return
 		}
-		r = t.unit.addRoom(RoomState{ID: row.ID})
+		r = t.unit.registry.addRoom(RoomState{ID: row.ID})
 	}
 	t.rooms[row.ID] = true
 	say(&r.Label, row.Label)
@@ -155,11 +156,11 @@ func (t *taking) row(i int, row *CensusRoom) {
 	r.Registered, r.PointOfCare, r.Room = false, "", ""
 }
 
-// named takes a row that says which visit is in the room. It returns false of one that
-// another row had in another room: the room is taken all the same, by somebody.
-func (t *taking) named(row *CensusRoom) bool {
+// takeNamedRow takes a row that names the visit in the room. It returns false if another
+// row had that visit: the room then counts as occupied without a visit.
+func (t *censusIntake) takeNamedRow(row *CensusRoom) bool {
 	u := t.unit
-	v, r := u.visit(row.Visit), u.room(row.ID)
+	v, r := u.registry.visit(row.Visit), u.registry.room(row.ID)
 	if r == nil {
 		return true
 	}
@@ -173,50 +174,50 @@ func (t *taking) named(row *CensusRoom) bool {
 		}
 	}
 	if r.Occupant != nil && r.anonymous() && !elsewhere && t.unit.facts.HasCensus {
-		u.takeOver(v, r) // a visit that is missing on one side continues
+		t.giveOccupantTo(v, r) // ADT or census may miss a visit; it continues
 	}
-	t.show(v, row)
+	t.takeVisit(v, row)
 	return true
 }
 
-// unnamed takes a row that does not: it is the visit that is there at the time,
-// else somebody without a visit.
-func (t *taking) unnamed(row *CensusRoom) {
+// takeUnnamedRow takes a row without a visit. It means the visit that is in the room at
+// that time, else an occupant without a visit.
+func (t *censusIntake) takeUnnamedRow(row *CensusRoom) {
 	u := t.unit
-	r := u.room(row.ID)
-	if r == nil || t.seated[row.ID] {
+	r := u.registry.room(row.ID)
+	if r == nil || t.occupied[row.ID] {
 		return
 	}
-	if b := r.at(t.at); b.kind == toVisit && !t.shown[b.v] && (!b.v.timeline.newborn || u.cat.mayBeNewborn(row)) {
-		t.show(b.v, row)
+	if b := r.at(t.at); b.kind == toVisit && !t.shown[b.v] && (!b.v.timeline.newborn || mayBeNewborn(u.matcher.cat, row)) {
+		t.takeVisit(b.v, row)
 		return
 	}
 	o := r.Occupant
 	if o == nil || r.occupantEnd() != 0 {
-		t.end(r)
+		t.endOccupant(r)
 		from := t.before + 1
 		if !u.facts.HasCensus {
 			from = 1
 		}
-		o = &Occupant{Stay: Stay{Room: r.ID, From: min(from, t.at), First: t.at}}
+		o = &Occupant{CensusStay: CensusStay{Room: r.ID, From: min(from, t.at), First: t.at}}
 		r.Occupant = o
 	}
 	o.Last = t.at
 	t.describe(&o.Facts, row)
-	t.seat(row.ID)
+	t.markOccupied(row.ID)
 }
 
-// mayBeNewborn reports whether a row that names no visit says nothing that only a mother
-// has: then a newborn who is alone in the room is whom it means (X3).
-func (c *Catalogue) mayBeNewborn(row *CensusRoom) bool {
+// mayBeNewborn reports whether a row without a visit says nothing that only holds for a
+// mother. Then it may mean a newborn who is alone in the room (X3).
+func mayBeNewborn(c *Catalogue, row *CensusRoom) bool {
 	return (row.Primary == 0 || c.isNewborn(row.Primary)) && (row.Class == 0 || row.Class == 'N') &&
 		row.DeliveredAt == 0 && len(row.Modifiers) == 0 && len(row.Diagnoses) == 0 && len(row.Newborns) == 0
 }
 
-// show notes that the census sees a visit in a room.
-func (t *taking) show(v *visit, row *CensusRoom) {
+// takeVisit records that the census sees a visit in a room.
+func (t *censusIntake) takeVisit(v *visit, row *CensusRoom) {
 	t.shown[v] = true
-	t.seat(row.ID)
+	t.markOccupied(row.ID)
 	if n := len(v.Stays); n > 0 && v.Stays[n-1].To == 0 && v.Stays[n-1].Room == row.ID {
 		v.Stays[n-1].Last = t.at
 	} else {
@@ -227,61 +228,62 @@ func (t *taking) show(v *visit, row *CensusRoom) {
 		if !t.unit.facts.HasCensus {
 			from = 1
 		}
-		if n > 0 || len(v.spans) > 0 || t.unit.room(row.ID).taken(v, t.before) {
+		if n > 0 || len(v.spans) > 0 || t.unit.registry.room(row.ID).taken(v, t.before) {
 			from = t.at
 		}
-		v.addStay(Stay{Room: row.ID, From: min(from, t.at), First: t.at, Last: t.at})
+		v.addStay(CensusStay{Room: row.ID, From: min(from, t.at), First: t.at, Last: t.at})
 	}
 	if v.Facts == nil {
 		v.Facts = &CensusFacts{}
 	}
 	t.describe(v.Facts, row)
-	t.unit.indexKnown(v)
-	t.unit.weigh(v)
-	t.unit.touch(v)
-	t.unit.markVisit(v, markState|dirtyLocation)
+	t.unit.registry.indexKnown(v)
+	t.unit.capacity.weigh(v)
+	t.unit.housekeeping.touch(v)
+	t.unit.work.markVisit(v, markState|dirtyLocation)
 }
 
-// taken reports whether a visit other than v was in the room after t: what was
-// said there in that time is about that one.
+// taken reports whether another visit than v was in the room after t: statements of that
+// time belong to it.
 func (r *room) taken(v *visit, t Instant) bool {
-	return slices.ContainsFunc(r.sits, func(s sit) bool {
+	return slices.ContainsFunc(r.stays, func(s roomStay) bool {
 		return s.v != v && !s.v.timeline.newborn && (s.To == 0 || s.To > t)
 	})
 }
 
-func (t *taking) seat(id int32) {
-	if t.seated == nil {
-		t.seated = map[int32]bool{}
+// markOccupied records that a row of this census has an occupant for the room.
+func (t *censusIntake) markOccupied(id int32) {
+	if t.occupied == nil {
+		t.occupied = map[int32]bool{}
 	}
-	t.seated[id] = true
+	t.occupied[id] = true
 }
 
-// leave ends what this census does not show any more.
-func (t *taking) leave() {
+// endMissing ends the stays and occupants that this census does not show.
+func (t *censusIntake) endMissing() {
 	u := t.unit
-	for _, v := range u.visits {
+	for _, v := range u.registry.visits {
 		if n := len(v.Stays); n > 0 && v.Stays[n-1].To == 0 && !t.shown[v] {
 			v.Stays[n-1].To = t.at
-			u.markVisit(v, markState|dirtyLocation)
+			u.work.markVisit(v, markState|dirtyLocation)
 		}
 	}
-	for _, r := range u.rooms {
+	for _, r := range u.registry.rooms {
 		if r.Occupant != nil && r.Occupant.Last != t.at {
-			t.end(r)
+			t.endOccupant(r)
 		}
 		if !t.rooms[r.ID] {
-			u.unlist(r)
+			t.unlistRoom(r)
 		}
 	}
 }
 
-// end closes the stay of an occupant without a visit.
-func (t *taking) end(r *room) {
+// endOccupant ends the stay of an occupant without a visit.
+func (t *censusIntake) endOccupant(r *room) {
 	if r.Occupant == nil {
 		return
 	}
-	s := r.Occupant.Stay
+	s := r.Occupant.CensusStay
 	s.To = t.at
 	if end := r.occupantEnd(); end != 0 {
 		s.To = min(s.To, end)
@@ -291,23 +293,24 @@ func (t *taking) end(r *room) {
 		r.Past = slices.Delete(r.Past, 0, n-capPast+1)
 	}
 	r.Past = append(r.Past, s)
-	t.unit.markRoom(r, markState|dirtyOccupant)
+	t.unit.work.markRoom(r, markState|dirtyOccupant)
 }
 
-// unlist takes a room out of the newest census. What belongs to nobody else
-// goes with it; what belongs to a visit stays with the visit.
-func (u *Unit) unlist(r *room) {
+// unlistRoom removes a room from the newest census. Statements of a visit move to the
+// visit, all others are lost.
+func (t *censusIntake) unlistRoom(r *room) {
+	u := t.unit
 	r.Listed, r.Status, r.Clinical, r.Placed = false, RoomUnknown, false, false
-	list := r.threads.byArrival(func(*Heard) bool { return true })
-	r.threads = threads{}
+	list := r.statements.byArrival(func(*statement) bool { return true })
+	r.statements = statementsByCode{}
 	for i := range list {
 		h := &list[i]
-		if v := u.visitOfHeard(h); v != nil {
-			u.hearFor(v, *h)
+		if v := u.registry.visitOfStatement(h); v != nil {
+			u.statements.addToVisit(v, *h)
 			v.folds.forget()
 		} else {
-			u.lose(h)
+			u.statements.lose(h)
 		}
 	}
-	u.markRoom(r, markState)
+	u.work.markRoom(r, markState)
 }

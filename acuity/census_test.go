@@ -3,9 +3,11 @@ package acuity
 import (
 	"slices"
 	"testing"
+
+	"svc/acuity/codes"
 )
 
-// listing is a census of rooms 1 and 2 with the labels L1 and L2, and what rows say.
+// listing is a census of rooms 1 and 2, labelled L1 and L2, with the given rows.
 func listing(at Instant, rows ...CensusRoom) Observation {
 	c := &Census{TotalRooms: -1, AsOf: at}
 	for _, id := range []int32{1, 2} {
@@ -26,7 +28,7 @@ func ldr(room string) Location { return Location{PointOfCare: "LDR", Room: room}
 // occupants returns who is in a room.
 func occupants(u *Unit, id int32) []string {
 	var out []string
-	if r := u.room(id); r != nil && r.inUnit {
+	if r := u.registry.room(id); r != nil && r.inUnit {
 		for i := range r.chart.Patients {
 			out = append(out, r.chart.Patients[i].Visit)
 		}
@@ -42,7 +44,7 @@ func warnings(c Change) []string {
 	return out
 }
 
-// A visit that two rows have is told of, at the second.
+// A visit in two rows gives a warning, at the second.
 func TestVisitInTwoRows(t *testing.T) {
 	u := NewUnit(testHospital)
 	o := listing(clockAt(10), CensusRoom{ID: 1, Visit: "v"}, CensusRoom{ID: 2, Visit: "v"})
@@ -230,7 +232,7 @@ func TestEvidenceGoesWithItsOwner(t *testing.T) {
 			u := NewUnit(testHospital)
 			feed(u, tc.feed...)
 			if got := u.roomVerdict(1).has(mustFactor(t, "high-mag")); got != tc.active {
-				t.Errorf("magnesium is active: %v, want %v; chart %+v", got, tc.active, u.room(1).chart)
+				t.Errorf("magnesium is active: %v, want %v; chart %+v", got, tc.active, u.registry.room(1).chart)
 			}
 		})
 	}
@@ -266,13 +268,13 @@ func TestCensusTakesRoomsOut(t *testing.T) {
 	}
 }
 
-// What aged out in between is told once, with the next input about the room;
-// what was past its window when it came expires without having been active.
+// A factor that aged out in between is told once, with the next input about the room. A
+// statement that was past its window on arrival expires without having been active.
 func TestExpiredIsToldOnce(t *testing.T) {
 	u := NewUnit(testHospital)
 	mews := func(at, observed int, score int64) Observation {
 		return spoken(clockAt(at), 4, Signal{
-			Kind: KindObservation, System: LOINC, Code: "999-1", Display: "MEWS score", Value: NumberValue(Milli(score)*1000, ""), ObservedAt: clockAt(observed),
+			Kind: KindObservation, System: codes.LOINC, Code: "999-1", Display: "MEWS score", Value: codes.NumberValue(codes.Milli(score)*1000, ""), ObservedAt: clockAt(observed),
 		})
 	}
 	c := last(feed(u, mews(0, 0, 5)))
@@ -301,12 +303,12 @@ func TestExpiredIsToldOnce(t *testing.T) {
 
 func TestMappingReadsWhatWasSaidBefore(t *testing.T) {
 	u := NewUnit(testHospital)
-	s := Signal{Kind: KindObservation, System: SystemLocal, Code: "HAUS-7", Display: "House code"}
+	s := Signal{Kind: KindObservation, System: codes.SystemLocal, Code: "HAUS-7", Display: "House code"}
 	c := last(feed(u, spoken(clockAt(0), 4, s)))
 	if len(c.Unmapped) != 1 || c.Unmapped[0].Code != "HAUS-7" || len(c.Activated) != 0 {
 		t.Fatalf("change %+v", c)
 	}
-	m := Mapping{ID: "m", System: SystemLocal, Code: "HAUS-7", Factor: mustFactor(t, "high-cardiac")}
+	m := Mapping{ID: "m", System: codes.SystemLocal, Code: "HAUS-7", Factor: mustFactor(t, "high-cardiac")}
 	c = last(feed(u, Observation{ReceivedAt: clockAt(5), Channel: ChannelTerminology, Mappings: []Mapping{m}}))
 	if got := ids(c.Activated); !slices.Equal(got, []string{"high-cardiac"}) {
 		t.Errorf("activated %v", got)
@@ -336,21 +338,21 @@ func TestStaffingPlanTakesOver(t *testing.T) {
 		return Observation{ReceivedAt: clockAt(at), Channel: ChannelStaffing, Staffing: &s}
 	}
 	feed(u, staff(0, Staffing{Nurses: 3, Call: Yes}), staff(1, Staffing{Nurses: 5, AsOf: clockAt(120)}))
-	if u.verdict.OnDuty != 3 || u.Due() != clockAt(120) {
-		t.Fatalf("on duty %d, due %v", u.verdict.OnDuty, u.Due().Time())
+	if u.scoring.verdict.OnDuty != 3 || u.Due() != clockAt(120) {
+		t.Fatalf("on duty %d, due %v", u.scoring.verdict.OnDuty, u.Due().Time())
 	}
 	c, more := u.Advance(clockAt(120))
-	if !more || u.verdict.OnDuty != 5 || u.verdict.Call != Yes {
-		t.Errorf("change %+v, on duty %d, call %v", c, u.verdict.OnDuty, u.verdict.Call)
+	if !more || u.scoring.verdict.OnDuty != 5 || u.scoring.verdict.Call != Yes {
+		t.Errorf("change %+v, on duty %d, call %v", c, u.scoring.verdict.OnDuty, u.scoring.verdict.Call)
 	}
 	c = last(feed(u, staff(130, Staffing{Nurses: 1, AsOf: clockAt(100)})))
-	if c.Outcome != Ignored || u.verdict.OnDuty != 5 {
-		t.Errorf("older: %+v, on duty %d", c, u.verdict.OnDuty)
+	if c.Outcome != Ignored || u.scoring.verdict.OnDuty != 5 {
+		t.Errorf("older: %+v, on duty %d", c, u.scoring.verdict.OnDuty)
 	}
 }
 
-// A late message can give a statement to another visit; who had it before loses
-// it, wherever she is by now.
+// A late message can move a statement to another visit. The visit before loses it,
+// wherever it is by now.
 func TestLateOwnerTakesTheStatement(t *testing.T) {
 	u := NewUnit(testHospital)
 	s := magnesium(clockAt(5), SignalActive)

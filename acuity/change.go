@@ -1,12 +1,14 @@
 package acuity
 
-// Change is what one input, or one due instant, did to a unit: the record that
-// everything downstream is derived from. Each has the next version, so no input
-// is silent and no two effects merge.
+import "svc/acuity/codes"
+
+// Change is what one input, or one due instant, did to a unit. Everything downstream is
+// derived from these records. Each has the next version, so no input is silent and no
+// two effects merge.
 type Change struct {
 	Hospital  string
 	Version   int64   // one counter per hospital, + 1 each, never reset
-	Offset    int64   // of the input in its partition; of a due instant the last one again
+	Offset    int64   // of the input in its partition; a due instant has that of the last input
 	Cause     Cause   //
 	AppliedAt Instant // clock of the hospital at this change
 
@@ -24,17 +26,17 @@ type Change struct {
 	Warnings           []Warning
 	Removed            int32 // rooms that a census took out of the unit
 
-	Preview *Preview // of an observation that only asked
+	Preview *Preview // of a dry run
 
 	Snapshot *Snapshot // of a full hour that was due
 
-	// Repeats is, of a request that was sent again, the version of the change
-	// that the first one made, and when that was; 0: it repeats none.
+	// Repeats is the version of the change that the first request of a repeated
+	// one made, RepeatsAt when that was; 0: it repeats none.
 	Repeats   int64
 	RepeatsAt Instant
 }
 
-// Cause says why a verdict was made anew.
+// Cause is why a verdict was made anew.
 type Cause uint8
 
 // The causes.
@@ -72,8 +74,8 @@ const (
 	RoomRescored
 )
 
-// Effect is one change of the verdict that partners are told: first the level,
-// then the rooms by id.
+// Effect is one change of the verdict that partners are told: first the level, then the
+// rooms by id.
 type Effect struct {
 	Kind EffectKind
 
@@ -90,7 +92,7 @@ type Effect struct {
 	Nursing           string
 }
 
-// FactorChange is a factor that became active in a room, or ceased to be.
+// FactorChange is a factor that became active in a room, or expired.
 type FactorChange struct {
 	RoomID    int32
 	RoomLabel string
@@ -102,13 +104,12 @@ type FactorChange struct {
 
 // Unmapped is a code of an input that no rule and no mapping knows.
 type Unmapped struct {
-	System  System
+	System  codes.System
 	Code    string
 	Display string
 }
 
-// Warning is something odd about an input that was taken all the same. It
-// never holds a value.
+// Warning is an oddity of an input that was taken all the same. It never holds a value.
 type Warning struct {
 	Code string // stable
 	Path string // where, if it has a place

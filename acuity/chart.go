@@ -1,10 +1,14 @@
 package acuity
 
-import "slices"
+import (
+	"slices"
 
-// Chart is who is in which room with what evidence: everything that a verdict
-// is made of, and nothing that time alone changes. It is what the view in Redis
-// holds, so that a read can judge it at its own instant.
+	"svc/acuity/codes"
+)
+
+// Chart is who is in which room with what evidence: everything that a verdict is made
+// of, and nothing that time alone changes. The view in Redis holds it, so that a read
+// can judge it at its own instant.
 type Chart struct {
 	Hospital string
 	Unit     UnitChart
@@ -16,6 +20,7 @@ type UnitChart struct {
 	Version int64   // of the last change
 	Since   Instant // when the verdict last changed in anything it shows
 	Clock   Instant // of the hospital at Version
+	Run     LevelRun
 	// ObservedAt is the time of the newest fact about a patient; 0: there was none.
 	ObservedAt Instant
 
@@ -31,8 +36,7 @@ type UnitChart struct {
 	Unplaced         int32     // open visits without a place
 	UnknownLocations int32     // registered by themselves, not confirmed
 
-	// What waits for something else, as of the hour of Clock; nothing waits
-	// longer than 24 h.
+	// What waited at the hour of Clock. Nothing waits longer than 24 h.
 	CancelsWaiting    int32 // cancels, for the event that they are about
 	StatementsWaiting int32 // clinical statements, for the visit or patient that they name
 
@@ -90,23 +94,23 @@ func (r *RoomChart) equal(o *RoomChart) bool {
 	})
 }
 
-// EvidenceKind is where a piece of evidence comes from. Of two that say the same,
-// the one shown is the lower.
+// EvidenceKind is where a piece of evidence comes from. Of two equal ones the lower kind
+// is shown.
 type EvidenceKind uint8
 
 // The kinds, in the order in which they are preferred for display.
 const (
 	BySignal EvidenceKind = iota + 1
 	ByDiagnosis
-	BySite
+	ByLocalRule
 	ByManual
 	ByADT
 	ByCensus
 )
 
-// Evidence is what one source says about one factor of one patient, after codes
-// were matched, older statements replaced and contradictions settled. It is
-// running: a source that stopped leaves no evidence.
+// Evidence is what one source says about one factor of one patient, after codes were
+// matched, older statements replaced and contradictions settled. It is running: a source
+// that ended leaves none.
 type Evidence struct {
 	Factor  Factor
 	Variant uint8 // row of the factor's effects in the catalogue; 0 is the plain one
@@ -125,6 +129,15 @@ type Evidence struct {
 // Source names the statement behind a piece of evidence.
 type Source struct {
 	Feed   Channel
-	System System
+	System codes.System
 	Code   string
+}
+
+// Written returns the code of the source as people write it: an ICD-10-CM code
+// is kept without its dot, so that one compares by bytes.
+func (s Source) Written() string {
+	if s.System == codes.ICD10CM && len(s.Code) > 3 {
+		return s.Code[:3] + "." + s.Code[3:]
+	}
+	return s.Code
 }

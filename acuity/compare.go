@@ -5,50 +5,59 @@ import (
 	"strings"
 )
 
-// conclude judges the unit after a step and tells what the step did: the next
-// version, the effects, and what became active or ceased to be.
+// conclude judges the unit after a step and fills the change: the next version, the
+// effects, the factors that became active or expired.
 func (u *Unit) conclude(in *intake) {
 	c := &in.Change
 	u.head()
-	u.judge()
-	after := &u.verdict
+	u.scoring.judge()
+	after := &u.scoring.verdict
 
 	f := &u.facts
 	f.Version++
-	if f.Version == 1 || !u.showsTheSame() {
+	if f.Version == 1 || !u.scoring.showsTheSame() {
 		f.Since = f.Clock
 	}
-	c.Hospital, c.Version, c.Offset, c.AppliedAt, c.Level = u.hospital, f.Version, f.Offset, f.Clock, after.Level
-	u.effects(c)
-	u.differ(in)
+	c.Hospital, c.Version, c.Offset, c.AppliedAt, c.Level = u.keys.hospital, f.Version, f.Offset, f.Clock, after.Level
+	if f.Version == 1 {
+		f.Run.Since = f.Clock
+	}
+	u.scoring.addEffects(c)
+	u.scoring.differ(in)
 	if in.census {
-		c.Removed = u.removed()
+		c.Removed = u.work.removed()
 	}
 	if in.room != nil {
 		c.RoomLabel = in.room.chart.Label
-		if _, rv := u.verdicts(in.room); rv != nil {
+		if _, rv := u.scoring.verdicts(in.room); rv != nil {
 			for i := range rv.Factors {
 				c.Active = append(c.Active, rv.Factors[i].Factor)
 			}
 		}
 	}
-	u.chart.Unit.Version, u.chart.Unit.Since = f.Version, f.Since
-	after.Version, after.AsOf = f.Version, f.Since
-	u.dirty.unit, u.overdue = true, false
+	tellSince(u)
+	u.changed, u.scoring.overdue = true, false
 }
 
-// head brings what the chart says of the unit as a whole up to the facts.
+// tellSince says in chart and verdict of which version they are, and since when they hold.
+func tellSince(u *Unit) {
+	f, h, v := &u.facts, &u.chart.Unit, &u.scoring.verdict
+	h.Version, h.Since, h.Run = f.Version, f.Since, f.Run
+	v.Version, v.AsOf, v.Run = f.Version, f.Since, f.Run
+}
+
+// head updates what the chart says of the unit as a whole.
 func (u *Unit) head() {
 	f, h := &u.facts, &u.chart.Unit
 	h.Clock, h.ObservedAt = f.Clock, f.ObservedAt
-	h.Staffing, h.Roster, h.StaffingFromRoster = f.Staffing, f.Roster, u.setting().StaffingFromRoster
+	h.Staffing, h.Roster, h.StaffingFromRoster = f.Staffing, f.Roster, u.settings.switchesInForce().StaffingFromRoster
 	h.HasCensus, h.CensusAt, h.TotalRooms = f.HasCensus, f.CensusAt, f.TotalRooms
-	u.settleMoves()
-	h.Moves, h.Unplaced = u.moves[max(len(u.moves)-capMoves, 0):], u.unplaced
-	u.countWaiting()
+	u.timelines.settleMoves()
+	h.Moves, h.Unplaced = u.timelines.moves[max(len(u.timelines.moves)-capMoves, 0):], u.stays.unplaced
+	u.timelines.countWaiting()
 	if u.work.known {
 		u.work.known, h.UnknownLocations = false, 0
-		for _, r := range u.rooms {
+		for _, r := range u.registry.rooms {
 			if r.Registered && r.inUnit {
 				h.UnknownLocations++
 			}
@@ -56,24 +65,25 @@ func (u *Unit) head() {
 	}
 }
 
-// effects tells what differs from what was last told: the level, then the rooms
-// by id. A room that went is gray.
-func (u *Unit) effects(c *Change) {
-	v := &u.verdict
-	if v.Level != u.facts.Level {
+// addEffects adds what differs from what was last told: the level, then the rooms by id. A
+// room that left the unit is gray.
+func (k *scoring) addEffects(c *Change) {
+	v := &k.verdict
+	if v.Level != k.facts.Level {
 		c.Effects = append(c.Effects, Effect{
-			Kind: LevelChanged, Level: v.Level, Prior: u.facts.Level,
+			Kind: LevelChanged, Level: v.Level, Prior: k.facts.Level,
 			Driving: v.Driving, Ratio: v.Ratio, Shortfall: v.Shortfall,
 		})
-		u.facts.Level = v.Level
+		k.facts.Run = LevelRun{Since: c.AppliedAt, Prior: k.facts.Level, HasPrior: c.Version > 1}
+		k.facts.Level = v.Level
 	}
 	var gone RoomVerdict
-	rooms := u.work.judged
-	if u.overdue {
-		rooms = u.rooms
+	rooms := k.work.judged
+	if k.overdue {
+		rooms = k.registry.rooms
 	}
 	for _, r := range rooms {
-		_, rv := u.verdicts(r)
+		_, rv := k.verdicts(r)
 		if rv == nil {
 			rv = &gone
 		}
@@ -89,49 +99,48 @@ func (u *Unit) effects(c *Change) {
 		}
 		c.Effects = append(c.Effects, e)
 		r.Color = rv.Color
-		u.markRoom(r, markState)
+		k.work.markRoom(r, markState)
 	}
 }
 
-// differ tells which factors became active and which ceased to be. After an
-// input that is the difference to the end of the last input that touched the
-// room, so what aged out in between is told once (scoring-decisions 48); after a
-// due instant it is the difference to just before.
-func (u *Unit) differ(in *intake) {
+// differ adds the factors that became active or expired. After an input the comparison
+// is with the end of the last input that touched the room, so a factor that aged out in
+// between is told once (scoring-decisions 48). After a due instant it is with the moment
+// before.
+func (k *scoring) differ(in *intake) {
 	c := &in.Change
-	for _, r := range u.differing() {
-		was, is := u.verdicts(r)
+	for _, r := range k.work.differing() {
+		was, is := k.verdicts(r)
 		if !r.again && r.marks&markTouched == 0 && (was == nil) == (is == nil) {
 			continue
 		}
 		changed := !sameFactors(was, is)
 		if in.Cause == CauseTime {
 			if changed {
-				u.compare(c, r, was.active(nil), is.active(nil), was, is)
+				c.addFactors(r, was.active(nil), is.active(nil), was, is)
 			}
 			continue
 		}
 		if !changed && r.marks&markTouched == 0 {
 			continue
 		}
-		now := is.active(u.work.active[:0])
-		u.work.active = now
-		u.compare(c, r, r.Active, now, was, is)
-		u.passed(in, r, now)
+		now := is.active(k.work.active[:0])
+		k.work.active = now
+		c.addFactors(r, r.Active, now, was, is)
+		in.addPassed(r, now)
 		if !slices.Equal(r.Active, now) {
 			r.Active = slices.Clone(now)
-			u.markRoom(r, markState)
+			k.work.markRoom(r, markState)
 		}
 	}
-	for _, r := range u.work.touched {
+	for _, r := range k.work.touched {
 		r.marks &^= markTouched
 	}
-	u.work.touched = u.work.touched[:0]
+	k.work.touched = k.work.touched[:0]
 }
 
-// differing returns the rooms that may have something to tell, by id.
-func (u *Unit) differing() []*room {
-	w := &u.work
+// differing returns the rooms that may have changes to tell, by id.
+func (w *work) differing() []*room {
 	if len(w.touched) == 0 || w.all {
 		return w.judged
 	}
@@ -191,19 +200,19 @@ func (rv *RoomVerdict) factor(f Factor) *FactorVerdict {
 	return nil
 }
 
-// compare appends the differences of two sets of factors of one room.
-func (u *Unit) compare(c *Change, r *room, old, now []Factor, was, is *RoomVerdict) {
+// addFactors appends the differences of two sets of factors of one room.
+func (c *Change) addFactors(r *room, old, now []Factor, was, is *RoomVerdict) {
 	first := len(c.Activated)
 	for _, f := range now {
 		if !slices.Contains(old, f) {
-			c.Activated = append(c.Activated, u.factorChange(r, f, is))
+			c.Activated = append(c.Activated, r.describeFactor(f, is))
 		}
 	}
 	sortChanges(c.Activated[first:])
 	first = len(c.Expired)
 	for _, f := range old {
 		if !slices.Contains(now, f) {
-			c.Expired = append(c.Expired, u.factorChange(r, f, was))
+			c.Expired = append(c.Expired, r.describeFactor(f, was))
 		}
 	}
 	sortChanges(c.Expired[first:])
@@ -213,9 +222,9 @@ func sortChanges(list []FactorChange) {
 	slices.SortFunc(list, func(a, b FactorChange) int { return strings.Compare(a.Factor.ID(), b.Factor.ID()) })
 }
 
-// factorChange describes a factor by the verdict in which it is active; one
-// that aged out before by the evidence that is left of it.
-func (u *Unit) factorChange(r *room, f Factor, rv *RoomVerdict) FactorChange {
+// describeFactor describes a factor by the verdict in which it is active, or by its
+// remaining evidence if it aged out before.
+func (r *room) describeFactor(f Factor, rv *RoomVerdict) FactorChange {
 	c := FactorChange{RoomID: r.ID, RoomLabel: r.Label, Factor: f}
 	if fv := rv.factor(f); fv != nil {
 		c.Ratio, c.Since, c.Kind = fv.Need.Ratio(), fv.Since, fv.Kind
@@ -231,18 +240,18 @@ func (u *Unit) factorChange(r *room, f Factor, rv *RoomVerdict) FactorChange {
 	return c
 }
 
-// passed tells of statements that were past their window when they came: their
-// factor expires without having been active.
-func (u *Unit) passed(in *intake, r *room, now []Factor) {
+// addPassed adds the factors of statements that were older than their window on arrival:
+// they expire without having been active.
+func (in *intake) addPassed(r *room, now []Factor) {
 	first := len(in.Expired)
-	for _, i := range in.heardIn(r.ID) {
-		h := &in.heard[i]
+	for _, i := range in.statementsIn(r.ID) {
+		h := &in.statements[i]
 		for _, m := range h.matchedSignal.matches {
 			if !m.on || slices.Contains(now, m.factor) || !r.hasEvidence(m.factor) ||
 				slices.ContainsFunc(in.Expired, func(c FactorChange) bool { return c.RoomID == r.ID && c.Factor == m.factor }) {
 				continue
 			}
-			in.Expired = append(in.Expired, u.factorChange(r, m.factor, nil))
+			in.Expired = append(in.Expired, r.describeFactor(m.factor, nil))
 		}
 	}
 	if len(in.Expired) > first {
@@ -253,11 +262,11 @@ func (u *Unit) passed(in *intake, r *room, now []Factor) {
 	}
 }
 
-// heardIn returns the statements of the request that were made for a room.
-func (in *intake) heardIn(room int32) []int32 {
+// statementsIn returns the indexes of the statements of the request that name a room.
+func (in *intake) statementsIn(room int32) []int32 {
 	if in.byRoom == nil {
 		in.byRoom = map[int32][]int32{}
-		for i := range in.heard {
+		for i := range in.statements {
 			if s := &in.o.Signals[i]; s.Visit == "" && s.Patient == "" {
 				in.byRoom[s.Room] = append(in.byRoom[s.Room], int32(i))
 			}
@@ -278,14 +287,14 @@ func (r *room) hasEvidence(f Factor) bool {
 	return false
 }
 
-// showsTheSame reports whether the verdict shows what the one before did.
-func (u *Unit) showsTheSame() bool {
-	v, was := &u.verdict, &u.lately
-	if u.before != v.gist() || !was.same && (was.axes != v.Axes || !slices.Equal(was.quality, v.Quality)) {
+// showsTheSame reports whether the verdict shows what the one before showed.
+func (k *scoring) showsTheSame() bool {
+	v, was := &k.verdict, &k.lately
+	if k.before != v.gist() || !was.same && (was.axes != v.Axes || !slices.Equal(was.quality, v.Quality)) {
 		return false
 	}
-	for _, r := range u.work.judged {
-		was, is := u.verdicts(r)
+	for _, r := range k.work.judged {
+		was, is := k.verdicts(r)
 		if (was == nil) != (is == nil) || r.again && was != nil && !sameRoomShown(was, is) {
 			return false
 		}
@@ -293,10 +302,10 @@ func (u *Unit) showsTheSame() bool {
 	return true
 }
 
-// removed returns how many rooms went out of the unit.
-func (u *Unit) removed() int32 {
+// removed returns how many rooms left the unit.
+func (w *work) removed() int32 {
 	gone := int32(0)
-	for _, r := range u.work.judged {
+	for _, r := range w.judged {
 		if r.was >= 0 && r.is < 0 {
 			gone++
 		}

@@ -1,20 +1,24 @@
 package acuity
 
-import "testing"
+import (
+	"testing"
+
+	"svc/acuity/codes"
+)
 
 func TestCompare(t *testing.T) {
-	ops := []Comparator{Equal, Less, LessOrEqual, Greater, GreaterOrEqual}
-	meets := func(x Milli, op Comparator, than Milli) bool {
+	ops := []codes.Comparator{codes.Equal, codes.Less, codes.LessOrEqual, codes.Greater, codes.GreaterOrEqual}
+	meets := func(x codes.Milli, op codes.Comparator, than codes.Milli) bool {
 		switch op {
-		case Equal:
+		case codes.Equal:
 			return x == than
-		case Less:
+		case codes.Less:
 			return x < than
-		case LessOrEqual:
+		case codes.LessOrEqual:
 			return x <= than
-		case Greater:
+		case codes.Greater:
 			return x > than
-		case GreaterOrEqual:
+		case codes.GreaterOrEqual:
 			return x >= than
 		}
 		return false
@@ -22,9 +26,9 @@ func TestCompare(t *testing.T) {
 	// Thousandths stand for the reals: limits are even, so odd numbers lie between.
 	for _, stated := range ops {
 		for _, op := range ops {
-			for n := Milli(0); n <= 12; n += 2 {
+			for n := codes.Milli(0); n <= 12; n += 2 {
 				all, none := true, true
-				for x := Milli(-4); x <= 16; x++ {
+				for x := codes.Milli(-4); x <= 16; x++ {
 					if meets(x, stated, n) {
 						all = all && meets(x, op, 6)
 						none = none && !meets(x, op, 6)
@@ -37,10 +41,17 @@ func TestCompare(t *testing.T) {
 				case none:
 					want = no
 				}
-				if got := compare(number(stated, n, ""), op, 6); got != want {
+				if got := compare(numberValue(stated, n, ""), op, 6); got != want {
 					t.Errorf("%d %d against %d 6 = %d, want %d", stated, n, op, got, want)
 				}
 			}
 		}
 	}
 }
+
+// numberValue and wordsValue are values as [codes.ParseValue] returns them.
+func numberValue(op codes.Comparator, n codes.Milli, unit string) codes.Value {
+	return codes.Value{Kind: codes.ValueNumber, Op: op, Number: n, Unit: unit}
+}
+
+func wordsValue(w string) codes.Value { return codes.Value{Kind: codes.ValueWords, Words: w} }

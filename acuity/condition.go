@@ -1,6 +1,8 @@
 package acuity
 
-// readCondition reads a condition as a diagnosis: by its code alone.
+import "svc/acuity/codes"
+
+// readCondition reads a condition as a diagnosis, by its code alone.
 func (r *reader) readCondition(s *Signal) matchState {
 	d := Diagnosis{System: s.System, Code: s.Code}
 	said := r.diagnosis(&d)
@@ -14,16 +16,15 @@ func (r *reader) readCondition(s *Signal) matchState {
 	return matched
 }
 
-// addConditions adds the conditions that stand to the diagnoses of an episode:
-// each resource is a set of its own (clinical-decisions D2), and runs from the
-// onset that the first statement of the run gave, else from that statement (D5).
-// It returns the earliest birth among them, 0 for none, and whether a birth is,
-// or is to be, by cesarean.
-func (e *episode) addConditions() (birth Instant, cesarean bool) {
-	if len(e.filed) == 0 {
+// addConditions adds the conditions that stand to the diagnoses. Each resource is a set
+// of its own (clinical-decisions D2). It runs from the onset in the first statement of
+// the run, else from that statement (D5). It returns the earliest birth among them, 0:
+// none, and whether a birth is, or will be, by cesarean.
+func (e *evidenceInput) addConditions() (birth Instant, cesarean bool) {
+	if len(e.resourceStatements) == 0 {
 		return 0, false
 	}
-	things(e.conditions, func(said []*filed) {
+	things(e.conditions, func(said []*resourceStatement) {
 		d, on := conditionOf(said)
 		if !on {
 			return
@@ -33,7 +34,7 @@ func (e *episode) addConditions() (birth Instant, cesarean bool) {
 		for _, c := range append(newest.also.list(), Coding{System: newest.System, Code: newest.Code}) {
 			other := Diagnosis{System: c.System, Code: c.Code}
 			if isBirth(&other) {
-				birth = Soonest(birth, d.Start)
+				birth = codes.Soonest(birth, d.Start)
 			}
 			cesarean = cesarean || isCesarean(&other)
 		}
@@ -41,9 +42,9 @@ func (e *episode) addConditions() (birth Instant, cesarean bool) {
 	return birth, cesarean
 }
 
-// conditionOf returns what the statements about one condition, in order, amount
-// to; false: it does not stand. A change of the code is another condition.
-func conditionOf(said []*filed) (d diagnosed, on bool) {
+// conditionOf returns what the ordered statements about one condition amount to; false:
+// it does not stand. Another code is another condition.
+func conditionOf(said []*resourceStatement) (d diagnosed, on bool) {
 	for _, h := range said {
 		if h.Status != SignalActive {
 			on = false

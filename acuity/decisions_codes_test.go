@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"svc/acuity"
+	"svc/acuity/codes"
 )
 
-// The default routes of the specification, code by code: what each alone makes
-// of a patient in labor, and that its neighbours make nothing.
+// The default routes of the specification, code by code: the effect of each alone on a
+// patient in labor, and none of its neighbours.
 func TestDecisionsCodes(t *testing.T) {
 	const o15 = "high-eclampsia high-mag high-preeclampsia"
 	for text, want := range map[string]string{
@@ -59,7 +60,7 @@ func TestDecisionsCodes(t *testing.T) {
 		"movement":        {local("FETAL_MOVEMENT_DECREASED", ""), "high-decreased-fetal-movement"},
 		"second stage":    {local("SECOND_STAGE", ""), "labor-active-pushing"},
 		"pushing":         {local("ACTIVE_PUSHING", ""), "labor-active-pushing"},
-		"O15 as a signal": {sign{Kind: acuity.KindObservation, System: acuity.SNOMED, Code: "15938005"}, ""},
+		"O15 as a signal": {sign{Kind: acuity.KindObservation, System: codes.SNOMED, Code: "15938005"}, ""},
 	} {
 		says(t, name, clinical(1, 4, row.s), row.want)
 	}

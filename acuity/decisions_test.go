@@ -9,25 +9,26 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/codes"
 )
 
-// The tests in decisions_*_test.go read the pages of rules line by line: each
-// row names its rule, tells a unit facts and says what the page makes of them.
+// The tests in decisions_*_test.go go through the pages of rules line by line. Each row
+// names its rule, gives a unit facts, and has the result by the page.
 
-// decision is one rule with what is said and what is to be read.
+// decision is one rule with its facts and its expected readings.
 type decision struct {
 	say  []acuity.Observation
-	read []reading
+	read []axisReading
 	// answers are what the last answers must tell, in order: outcome or reason,
 	// "+" activated, "-" expired, "!" warning, "?" unmapped. Empty: not looked at.
 	answers []string
 }
 
-// reading is what is shown a number of minutes into the test. Rooms are
+// axisReading is what is shown a number of minutes into the test. Rooms are
 // separated by "; ", each "id demand factor/class …" in order of display; a
 // factor with "~" says only what its twin says, "stale" and "boarder" are marks
 // of the room. Score, colour and nursing level follow from the page.
-type reading struct {
+type axisReading struct {
 	at   float64 // minutes
 	want string
 }
@@ -37,8 +38,8 @@ var dawn = acuity.At(time.Date(2026, 3, 4, 8, 0, 0, 0, time.UTC))
 // minute returns the instant so many minutes into the test.
 func minute(m float64) acuity.Instant { return dawn + acuity.Instant(m*60_000) }
 
-// decide runs the rows, each through a unit that keeps what it derived, and
-// through one that derives all anew.
+// decide runs each row through a unit that keeps what it derived, and through one that
+// derives everything anew.
 func decide(t *testing.T, rows map[string]decision) {
 	t.Helper()
 	for rule, row := range rows {
@@ -88,7 +89,7 @@ func decide(t *testing.T, rows map[string]decision) {
 	}
 }
 
-// rendered writes the rooms that ask for anything.
+// rendered writes the rooms with a demand.
 func rendered(v *acuity.Verdict) string {
 	var rooms []string
 	for i := range v.Rooms {
@@ -173,7 +174,7 @@ func expected(t *testing.T, want string) string {
 	return strings.Join(rooms, "; ")
 }
 
-// answered writes what a change tells.
+// answered writes a change in short.
 func answered(c *acuity.Change) string {
 	var out []string
 	switch {
@@ -207,7 +208,7 @@ func answered(c *acuity.Change) string {
 	return strings.Join(out, " ")
 }
 
-// said is what is said at one time.
+// said is the facts of one time.
 func said(at float64, c acuity.Channel) acuity.Observation {
 	return acuity.Observation{ReceivedAt: minute(at), Channel: c}
 }
@@ -227,17 +228,17 @@ type sign acuity.Signal
 
 // drug is a medication of RxNorm; a display and no code is matched by its words.
 func drug(code, display string) sign {
-	return sign{Kind: acuity.KindMedication, System: acuity.RxNorm, Code: code, Display: display}
+	return sign{Kind: acuity.KindMedication, System: codes.RxNorm, Code: code, Display: display}
 }
 
 // loinc is a measurement.
 func loinc(code, display, value string) sign {
-	return sign{Kind: acuity.KindObservation, System: acuity.LOINC, Code: code, Display: display, Value: acuity.ParseValue(value)}
+	return sign{Kind: acuity.KindObservation, System: codes.LOINC, Code: code, Display: display, Value: codes.ParseValue(value)}
 }
 
-// local is a mark in a code of the site, or the id of a factor.
+// local is a mark in a local code, or the id of a factor.
 func local(code, value string) sign {
-	return sign{Kind: acuity.KindObservation, System: acuity.SystemLocal, Code: code, Value: acuity.ParseValue(value)}
+	return sign{Kind: acuity.KindObservation, System: codes.SystemLocal, Code: code, Value: codes.ParseValue(value)}
 }
 
 func mag() sign                 { return drug("6585", "") }
@@ -339,9 +340,9 @@ func minuteOf(text string) acuity.Instant {
 // "@" and minutes are its onset.
 func code(text string) acuity.Diagnosis {
 	text, onset, dated := strings.Cut(text, "@")
-	d := acuity.Diagnosis{System: acuity.ICD10CM, Code: text}
+	d := acuity.Diagnosis{System: codes.ICD10CM, Code: text}
 	if strings.Trim(text, "0123456789") == "" {
-		d.System = acuity.SNOMED
+		d.System = codes.SNOMED
 	}
 	if dated {
 		d.OnsetAt = minuteOf(onset)
@@ -429,7 +430,7 @@ func place(text string) acuity.Location {
 	return l
 }
 
-func mapping(at float64, id string, system acuity.System, code, factor string) acuity.Observation {
+func mapping(at float64, id string, system codes.System, code, factor string) acuity.Observation {
 	f, _ := acuity.FactorByID(factor)
 	o := said(at, acuity.ChannelTerminology)
 	o.Mappings = []acuity.Mapping{{ID: id, System: system, Code: code, Factor: f}}
@@ -443,7 +444,7 @@ func staffing(at float64, nurses int32, call acuity.Tristate) acuity.Observation
 	return o
 }
 
-// late makes an observation arrive later than it happened.
+// late delays the receipt of an observation.
 func late(o acuity.Observation, received float64) acuity.Observation {
 	o.ReceivedAt = minute(received)
 	return o

@@ -9,7 +9,7 @@ import (
 )
 
 // Scoring 4 and the rows of scoring-decisions on the unit, from facts. A reading
-// is the level, the driving axis ("-": any), and what the row names of the rest:
+// is the level, the driving axis ("-": any), and the other figures of the row:
 // "R", "short", "fte", "ratio", and axes as "axis=level/pressure".
 func TestDecisionsUnit(t *testing.T) {
 	many := func(rows ...acuity.CensusRoom) acuity.Observation {
@@ -151,7 +151,7 @@ func TestDecisionsUnit(t *testing.T) {
 	}
 }
 
-// lacks returns the whole verdict in words if any of the wanted is not in it.
+// lacks returns the whole verdict in words if it lacks any of the wanted.
 func lacks(v *acuity.Verdict, want string) string {
 	have := []string{
 		v.Level.String(), v.Driving.String(), fmt.Sprint("R=", v.Required), fmt.Sprint("short=", v.Shortfall),

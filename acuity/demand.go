@@ -2,22 +2,22 @@ package acuity
 
 import "time"
 
-// Step is a part of a schedule: need and severity for as long as the age of
-// the factor is less than Until; 0 is for ever and ends a schedule.
+// Step is a part of a schedule: need and severity while the age of the factor is less
+// than Until; an Until of 0 ends the schedule.
 type Step struct {
 	Until time.Duration
 	Need  Demand
 	Class uint8 // severity 0 … 4
 }
 
-// Schedule is what a factor asks for, how grave it is, and how both fall with
-// time. An empty one asks for nothing.
+// Schedule is what a factor asks for, how grave it is, and how both fall with time. An
+// empty one asks for nothing.
 type Schedule []Step
 
-// At returns need and severity at now of a factor that started at start, and
-// the instant when time alone will change them; 0 means never.
+// At returns need and severity at now of a factor that started at start, and the instant
+// at which time alone changes them; 0: never.
 //
-// A step has its first instant, not its last: magnesium is 1:1 at 59:59, 1:2 at
+// A step includes its first instant, not its last: magnesium is 1:1 at 59:59, 1:2 at
 // 60:00. A start in the future counts as now: bedside clocks run ahead of ours.
 func (s Schedule) At(start, now Instant) (need Demand, class uint8, next Instant) {
 	age := max(now.Sub(start), 0)
@@ -33,8 +33,8 @@ func (s Schedule) At(start, now Instant) (need Demand, class uint8, next Instant
 	return 0, 0, 0
 }
 
-// Ratio writes a demand as nurses to patients, the heavier of two ratios: "1:4"
-// "1:3" "1:2" "1:1" "2:1" ">2:1"; "" if there is none.
+// Ratio returns a demand as nurses to patients, the heavier of two ratios: "1:4" "1:3"
+// "1:2" "1:1" "2:1" ">2:1"; "": there is none.
 func (d Demand) Ratio() string {
 	switch {
 	case d <= 0:
@@ -54,8 +54,8 @@ func (d Demand) Ratio() string {
 	}
 }
 
-// Nursing writes the demand of a room: as Ratio, "none", and "1:1+" between one
-// nurse and one and a half.
+// Nursing returns the demand of a room: as Ratio, "none", and "1:1+" between one nurse
+// and one and a half.
 func (d Demand) Nursing() string {
 	switch {
 	case d <= 0:

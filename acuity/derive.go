@@ -5,32 +5,32 @@ import (
 	"slices"
 )
 
-// derive brings everything derived up to the facts, touching only what the
-// marks ask for. Its result does not depend on the order of the marks.
+// derive brings everything derived up to the facts, and touches only what is marked. The
+// result does not depend on the order of the marks.
 func (u *Unit) derive() {
 	u.settleTable()
-	if u.plain {
+	if u.work.plain {
 		u.forgetDerived()
 		u.markAll()
 	}
-	u.rebuildTimelines()
-	u.chooseOccupants()
-	u.seat()
-	u.refer()
-	for _, r := range u.work.rebind {
+	u.timelines.rebuild()
+	u.stays.chooseOccupants()
+	u.stays.placeVisits()
+	u.holders.assignStatements()
+	for _, r := range u.work.reassigned {
 		r.marks &^= dirtyAssignment
-		u.rebind(r)
+		u.assignments.reassignStatements(r)
 	}
-	u.work.rebind = u.work.rebind[:0]
-	for _, r := range u.work.heard {
-		r.marks &^= markHeard
-		u.bindHeard(r)
+	u.work.reassigned = u.work.reassigned[:0]
+	for _, r := range u.work.withStatements {
+		r.marks &^= markStatements
+		u.assignments.assignNew(r)
 	}
-	u.work.heard = u.work.heard[:0]
+	u.work.withStatements = u.work.withStatements[:0]
 	for _, r := range u.work.moving {
 		r.marks &^= markProgress
-		if r.marks&dirtyChart == 0 && !u.progress(r) {
-			u.markRoom(r, dirtyChart)
+		if r.marks&dirtyChart == 0 && !u.charts.progress(r) {
+			u.work.markRoom(r, dirtyChart)
 		}
 	}
 	u.work.moving = u.work.moving[:0]
@@ -38,100 +38,119 @@ func (u *Unit) derive() {
 		r.marks &^= dirtyChart
 		before := r.chart
 		r.chart, u.work.chart = u.work.chart, RoomChart{}
-		u.rebuild(r)
+		u.charts.rebuild(r)
 		if r.chart.equal(&before) {
 			r.chart, before = before, r.chart
 		} else {
-			u.markRoom(r, markView|markJudge)
+			u.work.markRoom(r, markView|markJudge)
 		}
 		u.work.chart = before
 	}
-	u.arrange()
+	u.charts.arrange()
 }
 
-// markAll asks for everything anew: after a restore, a census, a mapping or a
-// change of the rooms known.
+// markAll marks everything: after a restore, a first census, or a change of the local
+// settings.
 func (u *Unit) markAll() {
-	for _, v := range u.visits {
-		u.markVisit(v, dirtyTimeline|dirtyLocation)
+	for _, v := range u.registry.visits {
+		u.work.markVisit(v, dirtyTimeline|dirtyLocation)
 	}
-	for _, r := range u.rooms {
-		u.markRoom(r, dirtyOccupant|dirtyAssignment|dirtyChart)
+	for _, r := range u.registry.rooms {
+		u.work.markRoom(r, dirtyOccupant|dirtyAssignment|dirtyChart)
 	}
-	for _, r := range u.referrals {
-		u.markReferral(r)
+	for _, r := range u.unassigned.bySubject {
+		u.work.markUnassigned(r)
 	}
 }
 
-// rebuildTimelines builds the timelines of the marked visits.
-func (u *Unit) rebuildTimelines() {
-	if len(u.work.visits) == 0 && !u.work.parts {
+// timelines builds the timelines of visits from their events.
+type timelines struct {
+	registry    *registry
+	people      *people
+	encounters  *encounters
+	stays       *stayBuilder
+	settings    *localSettings
+	locations   *locations
+	unassigned  *unassignedStatements
+	assignments *assignments
+	chart       *Chart
+	facts       *UnitState
+	work        *work
+
+	parts   []*visit  // visits that are part of another, perhaps of the mother's; ascending by id
+	cancels []*visit  // visits with cancels that may wait for their event
+	moves   []Instant // of the last 120 min, ascending
+}
+
+// rebuild builds the timelines of the marked visits.
+func (t *timelines) rebuild() {
+	if len(t.work.visits) == 0 && !t.work.parts {
 		return
 	}
-	u.work.parts = false
-	how := timelineOptions{SameRoom: u.table.sameRoom, IsWard: u.table.isWard, TrustA08: u.setting().TrustA08Location}
-	for i := 0; i < len(u.work.visits); i++ { // one may ask for others
-		v := u.work.visits[i]
+	t.work.parts = false
+	how := timelineOptions{SameRoom: t.locations.table.sameRoom, IsWard: t.locations.table.isWard, TrustA08: t.settings.switchesInForce().TrustA08Location}
+	for i := 0; i < len(t.work.visits); i++ { // a visit may mark others
+		v := t.work.visits[i]
 		v.marks &^= dirtyTimeline
 		how.FoldAt = v.FoldAt
-		moved := append(u.work.moved[:0], v.moves()...)
-		u.waits = u.waits || len(v.timeline.waiting) > 0
+		moved := append(t.work.moved[:0], v.moves()...)
+		t.work.waits = t.work.waits || len(v.timeline.waiting) > 0
 		v.timeline.build(v.events, how)
 		v.primary = chosen{}
 		v.born = v.timeline.newborn
-		v.timeline.newborn = v.born || v.baby // until all are told
-		u.turnOver(moved, v.moves())
-		u.work.moved = moved
+		v.timeline.newborn = v.born || v.baby // the loop below decides
+		t.work.turnOver(moved, v.moves())
+		t.work.moved = moved
 		if len(v.timeline.waiting) > 0 {
-			u.waits = true
+			t.work.waits = true
 			if !v.cancels {
-				v.cancels, u.cancels = true, append(u.cancels, v)
+				v.cancels, t.cancels = true, append(t.cancels, v)
 			}
 		}
-		u.work.withdrawn = v.timeline.withdrawn(&u.table, u.work.withdrawn[:0])
-		replaceWithdrawn(u, v, u.work.withdrawn)
-		u.partake(v)
-		u.enlist(v)
-		u.markVisit(v, dirtyLocation)
+		t.work.withdrawn = v.timeline.withdrawn(&t.locations.table, t.work.withdrawn[:0])
+		t.assignments.replaceWithdrawn(v, t.work.withdrawn)
+		t.partake(v)
+		t.enlist(v)
+		t.work.markVisit(v, dirtyLocation)
 	}
-	for _, list := range [...][]*visit{u.work.visits, u.parts} {
+	for _, list := range [...][]*visit{t.work.visits, t.parts} {
 		for _, v := range list {
-			if is := u.isNewborn(v); is != v.timeline.newborn {
+			if is := t.isNewborn(v); is != v.timeline.newborn {
 				moved := v.moves()
 				v.timeline.newborn, v.primary = is, chosen{}
-				u.turnOver(moved, v.moves())
-				u.enlist(v)
-				u.markVisit(v, dirtyLocation)
+				t.work.turnOver(moved, v.moves())
+				t.enlist(v)
+				t.work.markVisit(v, dirtyLocation)
 			}
-			if order := u.orderOf(v); order != v.order {
+			if order := t.people.orderOf(v); order != v.order {
 				v.order = order
-				u.markVisit(v, dirtyLocation)
+				t.work.markVisit(v, dirtyLocation)
 			}
 		}
 	}
-	u.work.visits = u.work.visits[:0]
+	t.work.visits = t.work.visits[:0]
 }
 
-// chooseOccupants finds the visits that censuses saw without naming them: of
-// several that ADT has in the room, the one that came last.
-func (u *Unit) chooseOccupants() {
-	for i := 0; i < len(u.work.weave); i++ {
-		v := u.work.weave[i]
-		r, from := u.stake(v)
-		if v.claimed != nil {
-			v.claimed.claims = slices.DeleteFunc(v.claimed.claims, func(c claim) bool { return c.v == v })
-			u.markRoom(v.claimed, dirtyOccupant)
+// chooseOccupants decides which visits are the occupants that censuses saw without a
+// visit. Of several candidates the one that came last wins.
+func (l *stayBuilder) chooseOccupants() {
+	for i := 0; i < len(l.work.relocated); i++ {
+		v := l.work.relocated[i]
+		r, from := l.occupantCandidate(v)
+		if v.candidateFor != nil {
+			v.candidateFor.candidates = slices.DeleteFunc(v.candidateFor.candidates, func(c candidate) bool { return c.v == v })
+			l.work.markRoom(v.candidateFor, dirtyOccupant)
 		}
-		v.claimed = r
+		v.candidateFor = r
 		if r != nil {
-			r.claims = append(r.claims, claim{v, from})
-			u.markRoom(r, dirtyOccupant)
+			r.candidates = append(r.candidates, candidate{v, from})
+			l.work.markRoom(r, dirtyOccupant)
 		}
 	}
-	for _, r := range u.work.adopt {
+	for _, r := range l.work.occupants {
 		r.marks &^= dirtyOccupant
-		var best claim
-		for _, c := range r.claims {
+		var best candidate
+		for _, c := range r.candidates {
 			if best.v == nil || cmp.Or(cmp.Compare(c.from, best.from), cmp.Compare(c.v.ID, best.v.ID)) > 0 {
 				best = c
 			}
@@ -139,75 +158,75 @@ func (u *Unit) chooseOccupants() {
 		if r.Occupant == nil {
 			best.v = nil
 		}
-		if r.adopter == best.v {
+		if r.occupantVisit == best.v {
 			continue
 		}
-		if old := r.adopter; old != nil && old.adopts == r {
-			old.adopts = nil
-			u.markVisit(old, dirtyLocation)
+		if old := r.occupantVisit; old != nil && old.occupantOf == r {
+			old.occupantOf = nil
+			l.work.markVisit(old, dirtyLocation)
 		}
-		r.adopter = best.v
+		r.occupantVisit = best.v
 		if best.v != nil {
-			best.v.adopts = r
-			u.markVisit(best.v, dirtyLocation)
+			best.v.occupantOf = r
+			l.work.markVisit(best.v, dirtyLocation)
 		}
-		u.markRoom(r, dirtyAssignment|dirtyChart)
+		l.work.markRoom(r, dirtyAssignment|dirtyChart)
 	}
-	u.work.adopt = u.work.adopt[:0]
+	l.work.occupants = l.work.occupants[:0]
 }
 
-// arrange puts the charts of the rooms in the unit together.
-func (u *Unit) arrange() {
-	rebuilt := u.work.rebuild
-	u.work.rebuild = u.work.rebuild[:0]
+// arrange puts the charts of the rooms of the unit together.
+func (m *chartBuilder) arrange() {
+	rebuilt := m.work.rebuild
+	m.work.rebuild = m.work.rebuild[:0]
 	for _, r := range rebuilt {
-		if is := u.isIn(r); is != r.belongs {
+		if is := r.isIn(m.facts.CensusAt); is != r.belongs {
 			if r.belongs = is; is {
-				u.belonging++
+				m.capacity.belonging++
 			} else {
-				u.belonging--
+				m.capacity.belonging--
 			}
 		}
 	}
 	look := rebuilt
-	if crowded := u.belonging > u.limits.rooms; crowded || u.crowded {
-		u.crowded = crowded
-		u.chooseRooms()
-		look = u.rooms
+	if crowded := m.capacity.belonging > m.limits.rooms; crowded || m.capacity.crowded {
+		m.capacity.crowded = crowded
+		m.capacity.chooseRooms()
+		look = m.registry.rooms
 	}
 	for _, r := range look {
 		if in := r.belongs && !r.spare; in != r.inUnit {
 			r.inUnit = in
-			u.markRoom(r, markView|markJudge)
-			u.work.layout = true
+			m.work.markRoom(r, markView|markJudge)
+			m.work.layout = true
 		}
 	}
-	if u.work.layout {
-		u.work.layout, u.work.known, u.work.relaid = false, true, true
-		u.chart.Rooms = u.chart.Rooms[:0]
-		for _, r := range u.rooms {
+	if m.work.layout {
+		m.work.layout, m.work.known, m.work.relaid = false, true, true
+		m.chart.Rooms = m.chart.Rooms[:0]
+		for _, r := range m.registry.rooms {
 			if r.inUnit {
-				r.chartAt = len(u.chart.Rooms)
-				u.chart.Rooms = append(u.chart.Rooms, r.chart)
+				r.chartAt = len(m.chart.Rooms)
+				m.chart.Rooms = append(m.chart.Rooms, r.chart)
 			}
 		}
 		return
 	}
 	for _, r := range rebuilt {
 		if r.inUnit {
-			u.chart.Rooms[r.chartAt] = r.chart
+			m.chart.Rooms[r.chartAt] = r.chart
 		}
 	}
 }
 
-// isIn reports whether a room belongs to the unit: the newest census lists it,
-// or since then somebody was placed or something was said there.
-func (u *Unit) isIn(r *room) bool {
+// isIn reports whether a room belongs to the unit: the newest census, at seen, lists it, or
+// since then a patient was placed there or a statement named it.
+func (r *room) isIn(seen Instant) bool {
 	if r.Listed || r.Clinical || r.Placed {
 		return true
 	}
-	for _, s := range slices.Backward(r.sits) {
-		if s.To == 0 || s.To > u.facts.CensusAt {
+	for _, s := range slices.Backward(r.stays) {
+		if s.To == 0 || s.To > seen {
 			return true
 		}
 	}

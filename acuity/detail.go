@@ -11,13 +11,24 @@ func (v *Verdict) Detail(a Axis) string {
 	return string(detail(store[:0], a, v.Axes[a].numbers))
 }
 
+// Numbers returns the numbers of that line, for who writes it in another language:
+//
+//   - staffing: 60ths of a nurse needed, nurses on duty
+//   - critical: 60ths of a nurse bound 1:1 or more, rooms with a STAT factor
+//   - reserve: 60ths of a nurse left, 1 if call staff is available
+//   - capacity: rooms occupied, rooms, patients who wait
+//   - acuity: points, nurses
+//   - flow: 1 if the moves are known, moves in 120 min, boarders
+//   - skill: novices, experts, nurses, hundredths of the largest load
+func (v *Verdict) Numbers(a Axis) [4]int64 { return v.Axes[a].numbers }
+
 type text []byte
 
 func (b text) whole(n int64, rest string) text {
 	return append(strconv.AppendInt(b, n, 10), rest...)
 }
 
-// count writes how many there are of a thing, whose plural has an s.
+// count writes a number of things; the plural has an s.
 func (b text) count(n int64, thing, rest string) text {
 	return b.whole(n, " ").thing(n == 1, thing, rest)
 }
@@ -53,9 +64,9 @@ func (b text) number(num, den int64) text {
 	return b
 }
 
-// numbers returns those of the line of an axis: equal ones make equal lines, others make
-// others.
-func (t *tally) numbers(a Axis) [4]int64 {
+// numbers returns the numbers of the line of an axis: equal numbers make equal lines,
+// others make others.
+func (t *axisInput) numbers(a Axis) [4]int64 {
 	yes := func(b bool) int64 {
 		if b {
 			return 1

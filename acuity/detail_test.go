@@ -4,7 +4,7 @@ import "testing"
 
 // The lines of the axes speak of one and of several in good English.
 func TestDetails(t *testing.T) {
-	none, one, many := &tally{staffed: true}, &tally{staffed: true}, &tally{staffed: true}
+	none, one, many := &axisInput{staffed: true}, &axisInput{staffed: true}, &axisInput{staffed: true}
 	one.required, one.nurses, one.single, one.stat = Nurse, 1, Nurse, 1
 	one.busy, one.rooms, one.score, one.moves, one.boarders = 1, 1, 1, 1, 1
 	one.skill.novices, one.skill.experts, one.skill.nurses, one.skill.load = 1, 1, 1, loadUnit
@@ -23,7 +23,7 @@ func TestDetails(t *testing.T) {
 			"2 novices and 3 experts of 8 nurses, largest load 1.25",
 		},
 	} {
-		for i, of := range []*tally{none, one, many} {
+		for i, of := range []*axisInput{none, one, many} {
 			if got := string(detail(nil, Axis(axis), of.numbers(Axis(axis)))); got != want[i] {
 				t.Errorf("%q, want %q", got, want[i])
 			}

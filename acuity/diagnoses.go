@@ -1,8 +1,12 @@
 package acuity
 
-import "strings"
+import (
+	"strings"
 
-// diagnosed is one diagnosis that stands: a run of statements without a break.
+	"svc/acuity/codes"
+)
+
+// diagnosed is one diagnosis that stands: an unbroken run of statements.
 type diagnosed struct {
 	Diagnosis
 	Start Instant // onset, if the first statement of the run gave it, else that statement's time (D5)
@@ -30,15 +34,15 @@ func (n *timelineBuilder) diagnose(t *appliedEvent) {
 		d := &n.diagnoses[i]
 		switch {
 		case isBirth(&d.Diagnosis):
-			n.birth = Soonest(n.birth, d.Start)
+			n.birth = codes.Soonest(n.birth, d.Start)
 		case isCesarean(&d.Diagnosis):
 			n.cesarean = true
 		}
 	}
 }
 
-// snapshot replaces the diagnoses by those of an event; what was there before
-// runs on.
+// snapshot replaces the diagnoses by those of an event; those that were there before run
+// on.
 func (n *timelineBuilder) snapshot(t *appliedEvent) {
 	e, kept := t.event, n.diagnoses[:0]
 	for _, d := range n.diagnoses {
@@ -73,7 +77,7 @@ func (n *timelineBuilder) delta(t *appliedEvent, d *Diagnosis) {
 	}
 }
 
-// start begins a run. An onset after the receipt is no onset.
+// start begins a run. An onset after the receipt does not count.
 func (n *timelineBuilder) start(t *appliedEvent, d *Diagnosis, room int) {
 	run := diagnosed{Diagnosis: *d, Start: t.at, Last: t.at, Feed: t.event.Feed}
 	run.Delete = false
@@ -105,7 +109,7 @@ func sameDiagnosis(a, b *Diagnosis) bool {
 	if a.Code == b.Code {
 		return true
 	}
-	return equalCode(a.Code, b.Code, a.System == ICD10CM || a.System == SystemNone)
+	return equalCode(a.Code, b.Code, a.System == codes.ICD10CM || a.System == codes.SystemNone)
 }
 
 // equalCode compares codes without regard to case and, where it means nothing,
@@ -123,7 +127,7 @@ func equalCode(a, b string, dotless bool) bool {
 			return i == len(a) && j == len(b)
 		}
 		x, y := a[i], b[j]
-		if x != y && (x|0x20 != y|0x20 || !isLetter(x)) {
+		if x != y && (x|0x20 != y|0x20 || !isASCIILetter(rune(x))) {
 			return false
 		}
 		i, j = i+1, j+1
@@ -134,20 +138,20 @@ func equalCode(a, b string, dotless bool) bool {
 // of delivery. O80 and O82 alone do not, they stand on charts before it (X14).
 func isBirth(d *Diagnosis) bool { return hasICD10(d, "Z37") }
 
-// isCesarean reports whether a diagnosis says that the birth is, or is to be, by
-// cesarean: O82, encounter for cesarean delivery without indication. O34.21, the
-// scar of an earlier one, does not say that she is to have another: she may be
-// here for a trial of labor (scoring-decisions 30, and C9 of suggest.go).
+// isCesarean reports whether a diagnosis says that the birth is, or will be, by
+// cesarean: O82, encounter for cesarean delivery without indication. O34.21, the scar of
+// an earlier one, does not: she may be here for a trial of labor (scoring-decisions 30,
+// and C9 of the package suggest).
 func isCesarean(d *Diagnosis) bool { return hasICD10(d, "O82") }
 
-// tellsDelivery reports whether a diagnosis is read for the course of a stay. It
-// asks for no factor, but nobody needs to map it.
+// tellsDelivery reports whether a diagnosis is read for the course of a stay. It asks
+// for no factor, and nobody needs to map it.
 func tellsDelivery(d *Diagnosis) bool { return isBirth(d) || isCesarean(d) }
 
 // hasICD10 reports whether a diagnosis belongs to a category of ICD-10-CM, three
 // characters that come before any dot.
 func hasICD10(d *Diagnosis, category string) bool {
-	if d.System != ICD10CM && d.System != SystemNone {
+	if d.System != codes.ICD10CM && d.System != codes.SystemNone {
 		return false
 	}
 	return len(d.Code) >= len(category) && strings.EqualFold(d.Code[:len(category)], category)

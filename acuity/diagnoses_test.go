@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"svc/acuity/codes"
 )
 
 // standing lists the diagnoses of a timeline with the minutes of start and newest
@@ -55,7 +57,7 @@ func TestDiagnosesOfAVisit(t *testing.T) {
 		"a delta deletes, dots aside (D6)":   {events: []Event{snapshot("a", A01, 0, "O13.3"), delta("b", 9, "O133", true)}},
 		"deleting the unknown is no-op (D6)": {events: []Event{snapshot("a", A01, 0, "O13.3"), delta("b", 9, "O15.1", true)}, want: "O13.3 0-0"},
 		"another system is another key (D6)": {
-			events: []Event{snapshot("a", A01, 0, "O13.3"), with(delta("b", 9, "O13.3", true), func(e *Event) { e.Diagnoses[0].System = SystemLocal })},
+			events: []Event{snapshot("a", A01, 0, "O13.3"), with(delta("b", 9, "O13.3", true), func(e *Event) { e.Diagnoses[0].System = codes.SystemLocal })},
 			want:   "O13.3 0-0",
 		},
 		"none on a transfer (D4)":     {events: []Event{adt("a", A01, 0, "LD^1"), with(adt("b", A02, 9, "OR^1"), withCodes(DiagnosisSnapshot, "O13.3"))}},
@@ -89,7 +91,7 @@ func TestBirthOfAVisit(t *testing.T) {
 		}
 		s = buildTimeline(kept([]Event{with(adt("a", A01, 0, "LD^1"), func(e *Event) {
 			withCodes(DiagnosisSnapshot, code)(e)
-			e.Diagnoses[0].System = SNOMED
+			e.Diagnoses[0].System = codes.SNOMED
 		})}), timelineOptions{})
 		if s.birth != 0 || s.cesarean {
 			t.Errorf("%q of SNOMED CT: birth %v, cesarean %v", code, s.birth, s.cesarean)

@@ -5,24 +5,24 @@ import (
 	"unicode/utf8"
 )
 
-// displayTrait is what a word of a display name tells the rules on displays.
+// displayTrait is what a word of a display name means for the rules on displays.
 type displayTrait uint16
 
 const (
-	traitUnit       displayTrait = 1 << iota // of a dose: no part of a combination
+	traitUnit       displayTrait = 1 << iota // of a dose: not part of a combination
 	traitForm                                // given at once, not a drip
-	traitDrip                                // a drip all the same
+	traitDrip                                // nevertheless a drip
 	traitAnesthetic                          // with epinephrine it is an epidural test dose (C13)
 	traitMixed                               // a combination
-	traitDenied                              // says that it is not so
+	traitDenied                              // denies
 	traitMeasured                            // oxygen that is measured, not given (scoring-decisions 23)
 	traitTeaching                            // about a score, not a score (C16, scoring-decisions 50)
 	traitFraction                            // a number with it is a fraction of oxygen
 	traitNoDenial                            // follows a "non" that denies nothing: "non-rebreather"
 )
 
-// displayWords are the words that the rules on displays know, by trait; the
-// catalogue adds those that it looks for.
+// displayWords are the words that the rules on displays know, by trait. The catalogue
+// adds those that it looks for.
 var displayWords = map[displayTrait][]string{
 	traitUnit: {
 		"mcg", "ug", "mg", "g", "gm", "kg", "ml", "l", "dl", "min", "minute", "h", "hr", "hour", "unit", "units", "u",
@@ -72,8 +72,8 @@ func newLexicon() lexicon {
 // maxDisplayWord is longer than any word of a lexicon.
 const maxDisplayWord = 24
 
-// scan returns what the words of a display name say together. It does not
-// allocate: it runs for every code that no rule knows.
+// scan returns what the words of a display name mean together. It does not allocate: it
+// runs for every code that no rule knows.
 func (l lexicon) scan(text string) meaning {
 	var all, last meaning
 	var word [maxDisplayWord]byte

@@ -3,6 +3,8 @@ package acuity
 import (
 	"strings"
 	"testing"
+
+	"svc/acuity/codes"
 )
 
 func FuzzDisplay(f *testing.F) {
@@ -11,20 +13,20 @@ func FuzzDisplay(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, display, code string) {
 		for _, kind := range []SignalKind{KindMedication, KindObservation} {
-			for _, system := range []System{RxNorm, LOINC, SystemLocal, SystemNone, "other"} {
-				s := Signal{Kind: kind, System: system, Code: code, Display: display, Value: ParseValue(display)}
-				matches, state := Default().matchSignal(&s, nil)
+			for _, system := range []codes.System{codes.RxNorm, codes.LOINC, codes.SystemLocal, codes.SystemNone, "other"} {
+				s := Signal{Kind: kind, System: system, Code: code, Display: display, Value: codes.ParseValue(display)}
+				matches, state := matchSignal(Default(), &s, nil)
 				if state != matched && len(matches) > 0 || state == matched && len(matches) == 0 {
 					t.Errorf("%q %q: %v, %v", display, code, matches, state)
 				}
 				lower := s
 				lower.Display = strings.ToUpper(display)
-				if again, _ := Default().matchSignal(&lower, nil); onlyASCII(display) && onIDs(again) != onIDs(matches) {
+				if again, _ := matchSignal(Default(), &lower, nil); onlyASCII(display) && onIDs(again) != onIDs(matches) {
 					t.Errorf("%q: %q in lower case, %q in upper case", display, onIDs(matches), onIDs(again))
 				}
 			}
 		}
-		Default().matchDiagnosis(&Diagnosis{Code: code, Display: display}, nil)
+		matchDiagnosis(Default(), &Diagnosis{Code: code, Display: display}, nil)
 	})
 }
 

@@ -6,18 +6,32 @@ import (
 	"strings"
 )
 
+// encounters has the visits by the names of FHIR Encounters.
+type encounters struct {
+	registry     *registry
+	holders      *holders
+	statements   *statements
+	unassigned   *unassignedStatements
+	people       *people
+	housekeeping *housekeeping
+	work         *work
+
+	byName   map[string]*visit // by the names of the visit's Encounters
+	versions map[string]*visit // the visit that has the events of a version of an Encounter, by resource
+}
+
 // encounterVersion names a version of an Encounter.
 type encounterVersion struct {
 	resource  string
 	updatedAt Instant
 }
 
-// intakeVersion is what becomes of one version of an Encounter: of all its events
-// in an observation together.
+// intakeVersion is what becomes of one version of an Encounter, with all its events in
+// an observation.
 type intakeVersion struct {
 	events  []*Event
 	taken   bool
-	v       *visit // where its events go; nil: nowhere
+	v       *visit // the visit of its events; nil: none
 	outcome Outcome
 	reason  string
 }
@@ -38,8 +52,8 @@ func (in *intake) version(e *Event) *intakeVersion {
 	return in.versions[encounterVersion{e.Resource, e.UpdatedAt}]
 }
 
-// versionTime orders the versions of an Encounter: when it was made, else when it
-// was received. Nothing was made after its receipt.
+// versionTime orders the versions of an Encounter: when it was made, else its receipt;
+// never later than the receipt.
 func versionTime(updatedAt, receivedAt Instant) Instant {
 	if updatedAt == 0 || updatedAt > receivedAt {
 		return receivedAt
@@ -47,21 +61,21 @@ func versionTime(updatedAt, receivedAt Instant) Instant {
 	return updatedAt
 }
 
-// takeVersion lets a version of an Encounter replace the events of its older ones
-// (clinical-decisions F1), or finds that it is no newer itself.
-func (u *Unit) takeVersion(in *intake, e *Event) *intakeVersion {
+// takeVersion lets a version of an Encounter replace the events of older ones
+// (clinical-decisions F1), unless it is older itself.
+func (es *eventStore) takeVersion(in *intake, e *Event) *intakeVersion {
 	k := in.version(e)
 	if k.taken {
 		return k
 	}
 	k.taken = true
-	holder := u.versions[e.Resource]
+	holder := es.encounters.versions[e.Resource]
 	stored := holder.eventsOf(e.Resource)
 	if len(stored) == 0 {
 		holder = nil
 	}
 	id := cmp.Or(e.Visit, e.Encounter)
-	if k.v = u.visitOfVersion(e, holder); k.v == nil && id == "" {
+	if k.v = es.encounters.visitOfVersion(e, holder); k.v == nil && id == "" {
 		k.outcome, k.reason = Ignored, "visit_unknown"
 		return k
 	}
@@ -74,62 +88,62 @@ func (u *Unit) takeVersion(in *intake, e *Event) *intakeVersion {
 			return k
 		}
 	}
-	if k.reason = u.roomForVersion(in, k, id); k.reason != "" {
+	if k.reason = es.roomForVersion(in, k, id); k.reason != "" {
 		k.v, k.outcome = nil, Rejected
 		return k
 	}
 	if k.v == nil {
-		k.v = u.visit(id)
+		k.v = es.registry.visit(id)
 	}
 	switch {
 	case older: // too late to count, but it may tell which visit it is
 		if named := k.v; holder != named && holder.ID == e.Encounter && !e.Void {
-			u.moveEvents(holder, named, e.Resource, stored)
+			es.moveEvents(holder, named, e.Resource, stored)
 		}
 		k.v, k.outcome, k.reason = nil, Ignored, "version_older"
 		return k
 	case holder != nil:
-		u.unsee(stored)
-		u.dropEvents(holder, e.Resource)
-		u.mergeNames(holder, k.v)
+		es.locations.forgetPlaces(stored)
+		es.dropEvents(holder, e.Resource)
+		es.encounters.mergeNames(holder, k.v)
 	}
-	u.versions[strings.Clone(e.Resource)] = k.v
+	es.encounters.versions[strings.Clone(e.Resource)] = k.v
 	return k
 }
 
-// visitOfVersion returns the visit that a version of an Encounter is about: that
-// of its identifier, else the one that another version of it named; nil: it is not
-// known yet.
-func (u *Unit) visitOfVersion(e *Event, holder *visit) *visit {
+// visitOfVersion returns the visit of a version of an Encounter: by its identifier, else
+// by another version that named one; nil: it is not known yet.
+func (c *encounters) visitOfVersion(e *Event, holder *visit) *visit {
 	if holder != nil && (e.Void || e.Visit == "" || e.Encounter == "" || e.Visit == e.Encounter) {
-		return holder // it has no identifier
+		return holder // the version has no identifier
 	}
 	if e.Visit != "" {
-		return u.visitCalled(e.Visit)
+		return c.visitCalled(e.Visit)
 	}
-	return u.visits[e.Encounter]
+	return c.registry.visits[e.Encounter]
 }
 
-// roomForVersion returns why a version cannot be taken: all its events are, or none.
-func (u *Unit) roomForVersion(in *intake, k *intakeVersion, id string) (reason string) {
+// roomForVersion returns the reason for which a version cannot be taken: all its events
+// are taken, or none.
+func (es *eventStore) roomForVersion(in *intake, k *intakeVersion, id string) (reason string) {
 	for _, e := range k.events {
-		if reason := u.roomForEvent(in, k.v, id, e); reason != "" {
+		if reason := es.capacity.roomForEvent(in, k.v, id, e); reason != "" {
 			return reason
 		}
 	}
 	return ""
 }
 
-// visitCalled returns the visit with an identity, or the one whose Encounter is
-// called so; nil if there is none.
-func (u *Unit) visitCalled(name string) *visit {
-	if v := u.encounters[name]; v != nil {
+// visitCalled returns the visit with an identity, or with an Encounter of that name;
+// nil: there is none.
+func (c *encounters) visitCalled(name string) *visit {
+	if v := c.byName[name]; v != nil {
 		return v
 	}
-	return u.visits[name]
+	return c.registry.visits[name]
 }
 
-// eventsOf returns copies of the events of a resource; nil of no visit.
+// eventsOf returns copies of the events of a resource; nil: no visit.
 func (v *visit) eventsOf(resource string) []event {
 	if v == nil {
 		return nil
@@ -143,7 +157,7 @@ func (v *visit) eventsOf(resource string) []event {
 	return list
 }
 
-// repeatsEvents reports whether the events of a version are those stored.
+// repeatsEvents reports whether a version has the events that are stored.
 func repeatsEvents(events []*Event, stored []event) bool {
 	for _, again := range events {
 		if again.ID == "" || !slices.ContainsFunc(stored, func(s event) bool { return s.ID == again.ID }) {
@@ -153,8 +167,8 @@ func repeatsEvents(events []*Event, stored []event) bool {
 	return len(events) == len(stored)
 }
 
-// dropEvents takes the events of a resource out of a visit.
-func (u *Unit) dropEvents(v *visit, resource string) {
+// dropEvents removes the events of a resource from a visit.
+func (es *eventStore) dropEvents(v *visit, resource string) {
 	kept := make([]event, 0, len(v.events)) // the timeline refers to those before
 	for i := range v.events {
 		if v.events[i].Resource != resource {
@@ -162,107 +176,109 @@ func (u *Unit) dropEvents(v *visit, resource string) {
 		}
 	}
 	v.events = kept
-	u.weigh(v)
-	u.indexKnown(v)
-	u.waits, u.past = true, nil // it may be a name now, and what was said of it waits
-	u.touch(v)
-	u.markVisit(v, markState|dirtyTimeline)
+	es.capacity.weigh(v)
+	es.registry.indexKnown(v)
+	es.work.waits, es.work.newPast = true, true // it may be only a name now, and its statements wait
+	es.housekeeping.touch(v)
+	es.work.markVisit(v, markState|dirtyTimeline)
 }
 
-// unsee notes that events are no more. Of a run of equal places the first is
-// remembered until it is known which places no event names any more.
-func (u *Unit) unsee(events []event) {
+// forgetPlaces releases the places of dropped events. Of equal places in a row only the
+// first is checked later, when it is known which places no event names.
+func (t *locations) forgetPlaces(events []event) {
 	for i := range events {
 		p := events[i].Place
-		u.table.unsee(*p)
-		u.locate(p, -1)
-		u.locate(events[i].Prior, -1)
+		t.table.forgetPlace(*p)
+		t.locate(p, -1)
+		t.locate(events[i].Prior, -1)
 		if i == 0 || p != events[i-1].Place {
-			u.work.unsaid = append(u.work.unsaid, p)
+			t.work.unsaid = append(t.work.unsaid, p)
 		}
 	}
 }
 
-// moveEvents brings the events of a resource to the visit that they are of.
-func (u *Unit) moveEvents(from, to *visit, resource string, list []event) {
-	u.dropEvents(from, resource)
+// moveEvents moves the events of a resource to the visit that they belong to.
+func (es *eventStore) moveEvents(from, to *visit, resource string, list []event) {
+	es.dropEvents(from, resource)
 	to.events = append(tight(to.events, 4), list...)
-	u.weigh(to)
-	u.indexKnown(to)
-	u.touch(to)
-	u.versions[resource] = to
+	es.capacity.weigh(to)
+	es.registry.indexKnown(to)
+	es.housekeeping.touch(to)
+	es.encounters.versions[resource] = to
 	for i := range list {
-		u.call(to, list[i].Encounter)
+		es.encounters.nameVisit(to, list[i].Encounter)
 	}
-	u.markVisit(to, markState|dirtyTimeline)
-	u.mergeNames(from, to)
+	es.work.markVisit(to, markState|dirtyTimeline)
+	es.encounters.mergeNames(from, to)
 }
 
-// call gives a visit the name of its Encounter. What was said of that name goes
+// nameVisit gives a visit the name of its Encounter. What was said of that name goes
 // to the visit.
-func (u *Unit) call(v *visit, name string) {
-	if name == "" || u.encounters[name] == v {
+func (c *encounters) nameVisit(v *visit, name string) {
+	if name == "" || c.byName[name] == v {
 		return
 	}
-	u.encounters[strings.Clone(name)] = v
-	if o := u.visits[name]; o != nil {
-		u.mergeNames(o, v)
+	c.byName[strings.Clone(name)] = v
+	if o := c.registry.visits[name]; o != nil {
+		c.mergeNames(o, v)
 	}
 }
 
-// mergeNames brings to a visit what was said of one that is nothing but a name.
-func (u *Unit) mergeNames(from, to *visit) {
+// mergeNames moves the statements of a visit that is only a name to the visit with that
+// name.
+func (c *encounters) mergeNames(from, to *visit) {
 	if from == to || !from.isName() {
 		return
 	}
-	heard, list := from.threads.byArrival(func(*Heard) bool { return true }), from.filed
-	from.threads, from.filed, from.folds = threads{}, nil, nil
+	heard, list := from.statements.byArrival(func(*statement) bool { return true }), from.resourceStatements
+	from.statements, from.resourceStatements, from.folds = statementsByCode{}, nil, nil
 	for _, h := range heard {
-		u.hearFor(to, h)
+		c.statements.addToVisit(to, h)
 	}
 	for _, h := range list {
-		u.file(holder{v: to}, h)
+		c.statements.addStatement(holder{v: to}, h)
 		if h.version != nil && !h.version.isDescribed() {
-			u.resources[h.whole()] = holder{v: to}
+			c.holders.resources[h.whole()] = holder{v: to}
 		}
 	}
 	if len(heard)+len(list) > 0 {
-		u.touch(to)
-		u.markVisit(to, markState)
+		c.housekeeping.touch(to)
+		c.work.markVisit(to, markState)
 	}
-	u.waits = true // nothing is left of it but its name, which housekeeping forgets
+	c.work.waits = true // only its name is left, which housekeeping forgets
 }
 
-// isName reports whether nothing but statements name the visit.
+// isName reports whether only statements name the visit.
 func (v *visit) isName() bool { return len(v.events) == 0 && v.Facts == nil && len(v.Stays) == 0 }
 
-// index fills the indexes of resources and of their names from the facts.
-func (u *Unit) index() {
-	u.waits = true
-	u.versions, u.encounters, u.resources = map[string]*visit{}, map[string]*visit{}, map[string]holder{}
-	for _, v := range u.visits {
+// index fills the indexes of resources and their names from the facts.
+func (c *encounters) index() {
+	c.work.waits = true
+	c.versions, c.byName, c.holders.resources = map[string]*visit{}, map[string]*visit{}, map[string]holder{}
+	for _, v := range c.registry.visits {
 		for i := range v.events {
 			e := &v.events[i]
 			if e.Resource == "" {
 				continue
 			}
-			u.versions[e.Resource] = v
+			c.versions[e.Resource] = v
 			if e.Encounter != "" {
-				u.encounters[e.Encounter] = v
+				c.byName[e.Encounter] = v
 			}
 		}
-		u.indexFiled(holder{v: v})
+		c.holders.indexResources(holder{v: v})
 	}
-	for _, r := range u.referrals {
-		u.indexFiled(holder{ref: r})
+	for _, r := range c.unassigned.bySubject {
+		c.holders.indexResources(holder{unassigned: r})
 	}
 }
 
-func (u *Unit) indexFiled(by holder) {
-	list := by.filed()
+// indexResources indexes the resources of a holder.
+func (m *holders) indexResources(by holder) {
+	list := by.resourceStatements()
 	for i := range list {
 		if whole := list[i].whole(); whole != "" && !list[i].version.isDescribed() {
-			u.resources[whole] = by
+			m.resources[whole] = by
 		}
 	}
 }

@@ -5,35 +5,34 @@ import (
 	"slices"
 )
 
-// episode is everything that is said about one patient, or about one room that
-// only clinical ingest knows: what evidence is made of. The order within each
-// list means nothing.
-type episode struct {
-	from      []*threads  // where the clinical statements are
-	of        binding     // whose of them count
-	filed     []*filed    // statements of resources, and those that name a patient, of whom it is about
-	diagnoses []diagnosed // still standing, of all feeds
-	listed    []Listed    // modifiers that the newest census lists
-	primaries []Evidence  // by ADT, census and site map; with those of the newborns
-	babies    uint8       // of a multiple birth, as ADT says; 0 unknown
+// evidenceInput is everything that is said about one patient, or about one room that
+// only clinical ingest knows. Evidence is made of it. The order within each list means
+// nothing.
+type evidenceInput struct {
+	from               []*statementsByCode  // the clinical statements
+	of                 binding              // their owner; others in from do not count
+	resourceStatements []*resourceStatement // of a resource, or naming the patient
+	diagnoses          []diagnosed          // still standing, of all feeds
+	listed             []Listed             // modifiers that the newest census lists
+	primaries          []Evidence           // by ADT, census and local settings; those of the newborns too
+	babies             uint8                // of a multiple birth, as ADT says; 0 unknown
 
-	folds *folds // what the statements of this patient amounted to last; nil: not kept
+	folds *foldCache // nil: nothing is cached
 
-	scratch folds // of a patient for whom nothing is kept
-	sifted
-	sorted []statement   // memory of the statements that are folded
-	said   [][]statement // of them, those of each identity
+	scratch foldCache // for a patient without a cache
+	sortedResources
+	sorted []orderedStatement   // memory for the statements that are folded
+	said   [][]orderedStatement // of each identity
 	out    []Evidence
 }
 
-// settled returns what the statements about one patient amount to: one piece of
-// evidence for each source that runs, in order of factor and source. It settles
-// everything that needs no clock: which statement is the newest, where a run
-// began, what contradicts what. Birth, windows and steps are for the verdict. It
-// is a function of the set: the order of the lists means nothing. What it
-// returns is part of the memory of the episode.
-func (c *Catalogue) settled(e *episode, r *reader) []Evidence {
-	f := folder{reader: r, e: e, out: e.out[:0]}
+// foldEvidence returns what the statements about one patient amount to: one piece of
+// evidence for each running source, in order of factor and source. It settles everything
+// that needs no clock: the newest statement, the start of an assertion, contradictions.
+// Birth, windows and steps are for the verdict. The order of the lists means nothing.
+// The result lies in the memory of e.
+func foldEvidence(c *Catalogue, e *evidenceInput, r *reader) []Evidence {
+	f := evidenceBuilder{reader: r, e: e, out: e.out[:0]}
 	f.foldSignals()
 	f.foldDiagnoses()
 	f.foldListed()
@@ -48,19 +47,19 @@ func (c *Catalogue) settled(e *episode, r *reader) []Evidence {
 	return slices.Compact(f.out)
 }
 
-// folder makes the evidence of one episode.
-type folder struct {
+// evidenceBuilder makes the evidence of one evidenceInput.
+type evidenceBuilder struct {
 	*reader
-	e   *episode
+	e   *evidenceInput
 	out []Evidence
 
-	said [][]statement // of this turn, by place in the folds
+	said [][]orderedStatement // of this step, by index in the fold cache
 
-	noted
+	crossEffect
 }
 
-// noted is what statements mean for other sources than their own.
-type noted struct {
+// crossEffect is what statements mean for other sources than their own.
+type crossEffect struct {
 	infused      bool    // a magnesium infusion is known, running or not
 	acknowledged Instant // newest acknowledgement of an early warning; 0: none
 	categoryI    Instant // newest Category I; 0: none
@@ -68,7 +67,7 @@ type noted struct {
 	below        Instant // newest BMI, if it is below the limit; else 0
 }
 
-func (n *noted) add(o noted) {
+func (n *crossEffect) add(o crossEffect) {
 	n.infused = n.infused || o.infused
 	n.acknowledged = max(n.acknowledged, o.acknowledged)
 	n.categoryI = max(n.categoryI, o.categoryI)
@@ -76,9 +75,9 @@ func (n *noted) add(o noted) {
 	n.below = max(n.below, o.below)
 }
 
-// foldSignals makes the evidence of the statements, identity by identity: first
-// what they mean to others, then what they say themselves.
-func (f *folder) foldSignals() {
+// foldSignals makes the evidence of the statements, code by code: first their effects on
+// other codes, then what they say themselves.
+func (f *evidenceBuilder) foldSignals() {
 	kept := f.e.folds
 	if kept == nil {
 		kept = &f.e.scratch
@@ -89,29 +88,29 @@ func (f *folder) foldSignals() {
 			f.acknowledged = max(f.acknowledged, l.Since)
 		}
 	}
-	f.hear(kept)
+	f.refresh(kept)
 	for i := range kept.list {
-		f.add(kept.list[i].noting.sum())
+		f.add(kept.list[i].effects.total())
 	}
-	f.foldCourses()
+	f.foldInfusions()
 	for i := range kept.list {
 		d := &kept.list[i]
-		f.follow(kept, i)
-		for j := range d.runs {
-			if e, ok := d.runs[j].evidence(); ok && !f.refused(&d.runs[j]) {
+		f.moveAssertions(kept, i)
+		for j := range d.assertions {
+			if e, ok := d.assertions[j].evidence(); ok && !f.refused(&d.assertions[j]) {
 				f.out = append(f.out, f.named(e))
 			}
 		}
 	}
 	f.clear()
-	// These also clear what was said under another identity.
+	// Cross effects also clear what other codes said.
 	f.out = slices.DeleteFunc(f.out, func(o Evidence) bool { return o.Last < f.cleared(o.Factor) })
 }
 
-// clearedBy returns when a factor was last said not to be, whatever the source that said
-// it to be: by a Category I, or by an early-warning score below the limit
-// (scoring-decisions 61); 0: never.
-func (n *noted) clearedBy(ix *index, factor Factor) Instant {
+// clearedBy returns when a factor was last denied, whatever source had asserted it: by a
+// Category I, or by an early-warning score below the limit (scoring-decisions 61); 0:
+// never.
+func (n *crossEffect) clearedBy(ix *index, factor Factor) Instant {
 	switch {
 	case ix.isCategory(factor):
 		return n.categoryI
@@ -121,10 +120,10 @@ func (n *noted) clearedBy(ix *index, factor Factor) Instant {
 	return 0
 }
 
-func (f *folder) cleared(factor Factor) Instant { return f.clearedBy(f.c.index, factor) }
+func (f *evidenceBuilder) cleared(factor Factor) Instant { return f.clearedBy(f.c.index, factor) }
 
-// clear lets go of the statements of this turn.
-func (f *folder) clear() {
+// clear drops the statements of this step.
+func (f *evidenceBuilder) clear() {
 	clear(f.e.sorted)
 	clear(f.said)
 	f.e.sorted = f.e.sorted[:0]
@@ -134,10 +133,10 @@ func (ix *index) isCategory(factor Factor) bool {
 	return factor != 0 && (factor == ix.catII || factor == ix.catIII)
 }
 
-// step moves a run on by one statement of its identity, after the one before and
-// its time; nil: it is the first. A statement that says nothing of the factor
-// has no say, unless it ends all that the code stands for.
-func (f *folder) step(r *run, before *matchedSignal, beforeAt Instant, s *statement) {
+// step moves an assertion on by one statement of its identity. before is the previous
+// statement, with its time; nil: there is none. A statement without the factor changes
+// nothing, unless it ends everything that its code stands for.
+func (f *evidenceBuilder) step(r *assertion, before *matchedSignal, beforeAt Instant, s *orderedStatement) {
 	if before != nil && f.c.index.becoming.has(r.f) {
 		f.silence(r, before, beforeAt, s.order)
 	}
@@ -146,19 +145,19 @@ func (f *folder) step(r *run, before *matchedSignal, beforeAt Instant, s *statem
 	}
 	for _, m := range s.matches {
 		if m.factor == r.f {
-			r.take(f.c, s, m)
+			r.apply(f.c, s, m)
 			return
 		}
 	}
-	if s.Status != SignalActive && len(s.takes) == 0 {
-		r.take(f.c, s, match{factor: r.f})
+	if s.Status != SignalActive && len(s.takenBack) == 0 {
+		r.apply(f.c, s, match{factor: r.f})
 	}
 }
 
-// silence asserts the factor that silence about a graver one makes of it, if it
-// lasted until the next statement: a Category III that nobody repeats within
-// 60 min is as if a Category II had been received (scoring-decisions 17).
-func (f *folder) silence(r *run, before *matchedSignal, at, now Instant) {
+// silence asserts the factor that silence about a graver factor becomes, if the silence
+// lasted until the next statement. A Category III that is not repeated within 60 min
+// counts as a Category II then (scoring-decisions 17).
+func (f *evidenceBuilder) silence(r *assertion, before *matchedSignal, at, now Instant) {
 	for _, m := range before.matches {
 		e := f.c.effect(m.factor, m.variant)
 		if m.on && e.becomes == r.f && e.silent > 0 && now-at >= e.silent {
@@ -167,27 +166,27 @@ func (f *folder) silence(r *run, before *matchedSignal, at, now Instant) {
 	}
 }
 
-// noting is what the statements of one identity so far mean for other sources. A
-// retraction takes back the statement before it, unless its value says that it means
-// another one; of an infusion the whole run.
-type noting struct {
-	known, newest noted
+// crossEffects is what the statements of one identity so far mean for other sources. A
+// retraction takes back the statement before it, unless its value names another one; for
+// an infusion it takes back the whole run.
+type crossEffects struct {
+	known, newest crossEffect
 	infused       bool
-	below, was    Instant // see noted; was: before a statement that ended it
+	below, was    Instant // see crossEffect; was is the value before a statement that ended it
 }
 
-// take goes on by one statement of the identity.
-func (n *noting) take(ix *index, concept Factor, s *statement) {
+// addStatement adds the effects of one statement of the identity.
+func (n *crossEffects) addStatement(ix *index, concept Factor, s *orderedStatement) {
 	if s.Status == SignalRetracted {
-		if concept != 0 && slices.ContainsFunc(s.takes, isOn) {
+		if concept != 0 && slices.ContainsFunc(s.takenBack, isOn) {
 			n.below, n.was = max(n.below, n.was), 0
 			return
 		}
-		n.newest, n.infused, n.below, n.was = noted{}, false, 0, 0
+		n.newest, n.infused, n.below, n.was = crossEffect{}, false, 0, 0
 		return
 	}
 	n.known.add(n.newest)
-	n.newest = noted{}
+	n.newest = crossEffect{}
 	for _, m := range s.matches {
 		n.infused = n.infused || m.factor == ix.mag && s.Kind == KindMedication
 		if m.on && m.factor == ix.acknowledged {
@@ -212,40 +211,42 @@ func (n *noting) take(ix *index, concept Factor, s *statement) {
 	}
 }
 
-// sum returns what all that was said means.
-func (n *noting) sum() noted {
+// total returns the effects of all statements.
+func (n *crossEffects) total() crossEffect {
 	if n == nil {
-		return noted{}
+		return crossEffect{}
 	}
 	all := n.known
 	all.add(n.newest)
-	all.add(noted{infused: n.infused, below: n.below})
+	all.add(crossEffect{infused: n.infused, below: n.below})
 	return all
 }
 
 func isOn(m match) bool { return m.on }
 
-// isNoted reports whether a match can mean something for other sources.
-func (ix *index) isNoted(m match) bool { return m.factor == ix.mag || m.factor == ix.acknowledged }
+// hasCrossEffect reports whether a match can have an effect on other sources.
+func (ix *index) hasCrossEffect(m match) bool {
+	return m.factor == ix.mag || m.factor == ix.acknowledged
+}
 
-// refused reports whether a signal does not count for what it stands for.
-// Oxytocin also runs after birth, where it is no induction (C11): the primary by
-// ADT or census says where the patient is (scoring-decisions 59).
-func (f *folder) refused(r *run) bool {
+// refused reports whether a signal does not count for its factor. Oxytocin also runs
+// after birth, where it is no induction (C11): the primary by ADT or census says where
+// the patient is (scoring-decisions 59).
+func (f *evidenceBuilder) refused(r *assertion) bool {
 	if r.f != f.c.index.induction || r.from.Kind != KindMedication || r.by.kind == ByManual {
 		return false
 	}
 	return slices.ContainsFunc(f.e.primaries, func(p Evidence) bool {
 		section := f.c.Spec(p.Factor).Section
-		return section == SectionPostpartum || section == SectionCesarean
+		return section == sectionPostpartum || section == sectionCesarean
 	})
 }
 
-// named adds to evidence of a primary who assigned it.
-func (f *folder) named(e Evidence) Evidence {
+// named adds who assigned a primary to its evidence.
+func (f *evidenceBuilder) named(e Evidence) Evidence {
 	if f.c.Spec(e.Factor).Primary {
 		switch e.Kind {
-		case BySite:
+		case ByLocalRule:
 			e.AssignedBy = "site"
 		case ByManual:
 			e.AssignedBy = "manual"
@@ -259,7 +260,7 @@ func (f *folder) named(e Evidence) Evidence {
 }
 
 // foldDiagnoses adds the evidence of the diagnoses that no signal overrules.
-func (f *folder) foldDiagnoses() {
+func (f *evidenceBuilder) foldDiagnoses() {
 	for i := range f.e.diagnoses {
 		d := &f.e.diagnoses[i]
 		said := f.diagnosis(&d.Diagnosis)
@@ -280,10 +281,10 @@ func (f *folder) foldDiagnoses() {
 	}
 }
 
-// overruled reports whether a signal takes the place of a diagnosis: the real
-// infusion of magnesium for good (scoring-decisions 19), a newer Category I (18) or
-// early-warning score below the limit (61), a newer BMI below the limit (51).
-func (f *folder) overruled(factor Factor, d *diagnosed) bool {
+// overruled reports whether a signal replaces a diagnosis: a real magnesium infusion for
+// good (scoring-decisions 19), a newer Category I (18), a newer early-warning score
+// below the limit (61), a newer BMI below the limit (51).
+func (f *evidenceBuilder) overruled(factor Factor, d *diagnosed) bool {
 	switch factor {
 	case f.c.index.mag:
 		return f.infused
@@ -293,10 +294,10 @@ func (f *folder) overruled(factor Factor, d *diagnosed) bool {
 	return f.cleared(factor) > d.Start
 }
 
-// foldListed adds the evidence of the modifiers that the census lists. A warning
-// that was listed before it was acknowledged, or cleared, is an old one until the
-// census has once left it out.
-func (f *folder) foldListed() {
+// foldListed adds the evidence of the modifiers that the census lists. A warning that
+// was listed before its acknowledgement, or before it was cleared, is an old one until a
+// census leaves it out once.
+func (f *evidenceBuilder) foldListed() {
 	for _, l := range f.e.listed {
 		if l.Factor == f.c.index.mews && (l.Since <= f.acknowledged || l.Since < f.calm) {
 			continue
@@ -311,8 +312,8 @@ func (f *folder) foldListed() {
 	}
 }
 
-// sortEvidence puts evidence in order. It comes nearly in order, mostly a handful, and
-// a piece of it is large: none is moved or copied that need not be.
+// sortEvidence sorts evidence. It is nearly in order, mostly a handful, and large, so
+// nothing is moved without need.
 func sortEvidence(list []Evidence) {
 	for i := 1; i < len(list); i++ {
 		j := i
@@ -327,8 +328,8 @@ func sortEvidence(list []Evidence) {
 	}
 }
 
-// findEvidence returns the place of a piece of evidence among others in order, or where
-// it would be; false: it is not there.
+// findEvidence returns the index of a piece of evidence in a sorted list, or where it
+// would be; false: it is not there.
 func findEvidence(list []Evidence, e *Evidence) (int, bool) {
 	for i := range list {
 		if list[i].Factor < e.Factor {
@@ -341,7 +342,7 @@ func findEvidence(list []Evidence, e *Evidence) (int, bool) {
 	return len(list), false
 }
 
-// compareEvidence is the order of evidence: by factor, then by source.
+// compareEvidence orders evidence by factor, then by source.
 func compareEvidence(a, b *Evidence) int {
 	if a.Factor != b.Factor {
 		return cmp.Compare(a.Factor, b.Factor)

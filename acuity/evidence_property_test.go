@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"svc/acuity/codes"
 )
 
-// drawEpisode makes an episode with many equal times, so that every tie occurs.
-func drawEpisode(t *rapid.T) *testimony {
-	e := &testimony{episode: episode{babies: rapid.Uint8Range(0, 3).Draw(t, "babies")}}
+// drawEvidenceInput draws statements with many equal times, so that every tie occurs.
+func drawEvidenceInput(t *rapid.T) *testimony {
+	e := &testimony{evidenceInput: evidenceInput{babies: rapid.Uint8Range(0, 3).Draw(t, "babies")}}
 	lines := []string{
 		mag, mag + stopped, mag + "|hold", mag + "|error", bag, oxy, oxy + stopped,
 		fhr + catI, fhr + catII, fhr + catIII, fhr2 + catII, fhr2 + catIII, fhr + "|error", fhr + "?", fhr2 + stopped,
@@ -28,10 +30,10 @@ func drawEpisode(t *rapid.T) *testimony {
 			of: rapid.SampledFrom([]string{"", "", "r1", "r1.0", "r1.1", "r2", "r3"}).Draw(t, "of"), made: times.Draw(t, "made"),
 		}.heard())
 	}
-	codes := rapid.SampledFrom([]string{"O15.1", "O68", "O99.21", "O30.1", "O14.13", "O99.89", "X"})
+	code := rapid.SampledFrom([]string{"O15.1", "O68", "O99.21", "O30.1", "O14.13", "O99.89", "X"})
 	for range rapid.IntRange(0, 4).Draw(t, "diagnoses") {
 		at := minutesPastNoon(times.Draw(t, "onset"))
-		e.diagnoses = append(e.diagnoses, diagnosed{Diagnosis: Diagnosis{System: ICD10CM, Code: codes.Draw(t, "code")}, Start: at, Last: at})
+		e.diagnoses = append(e.diagnoses, diagnosed{Diagnosis: Diagnosis{System: codes.ICD10CM, Code: code.Draw(t, "code")}, Start: at, Last: at})
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "listed") {
 		f := Factor(rapid.OneOf(rapid.IntRange(1, Default().Len()), rapid.Just(int(Default().index.mews))).Draw(t, "factor"))
@@ -47,14 +49,14 @@ func drawEpisode(t *rapid.T) *testimony {
 
 func TestEvidenceIsOfTheSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		e := drawEpisode(t)
+		e := drawEvidenceInput(t)
 		want := e.evidence(nil)
 		if !slices.IsSortedFunc(want, func(a, b Evidence) int { return compareEvidence(&a, &b) }) {
 			t.Fatalf("not in order: %+v", want)
 		}
 		other := &testimony{
 			signals: rapid.Permutation(e.signals).Draw(t, "signals in another order"),
-			episode: episode{
+			evidenceInput: evidenceInput{
 				diagnoses: rapid.Permutation(e.diagnoses).Draw(t, "diagnoses in another order"),
 				listed:    rapid.Permutation(e.listed).Draw(t, "listed in another order"),
 				primaries: rapid.Permutation(e.primaries).Draw(t, "primaries in another order"),
@@ -81,7 +83,7 @@ func TestEvidenceIsOfTheSet(t *testing.T) {
 // where a decision says so.
 func TestStopEndsOnlyItself(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		e := drawEpisode(t)
+		e := drawEvidenceInput(t)
 		before := e.evidence(nil)
 		e.signals = append(e.signals, statedAt{at: 999, line: "med|RxNorm|6185||" + stopped}.heard())
 		after := e.evidence(nil)
@@ -92,11 +94,11 @@ func TestStopEndsOnlyItself(t *testing.T) {
 	})
 }
 
-// A dose that is completed ends nothing but itself, takes no clock away, and lends
-// none to what does not follow it; one entered in error never was.
+// A completed dose ends only itself, keeps all other clocks, and gives its clock only to
+// an infusion that follows it. A dose entered in error never was.
 func TestADoseIsOneResource(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		e := drawEpisode(t)
+		e := drawEvidenceInput(t)
 		before := e.evidence(nil)
 		e.signals = append(e.signals, statedAt{at: 999, line: oxy, of: "dose", made: 990, started: 980}.heard())
 		during := e.evidence(nil)
@@ -114,23 +116,23 @@ func TestADoseIsOneResource(t *testing.T) {
 	})
 }
 
-// Evidence that keeps what each identity amounted to is that which is made of
-// all statements, whichever of them come, go, or turn out to be somebody else's.
+// Evidence from the fold cache equals evidence from all statements, whichever of them
+// are added, lost, or move to another owner.
 func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		all := drawEpisode(t)
-		places := [...]*threads{{}, {}}
+		all := drawEvidenceInput(t)
+		places := [...]*statementsByCode{{}, {}}
 		theirs := binding{kind: toPast}
-		kept := &episode{
-			from: places[:], folds: &folds{},
+		kept := &evidenceInput{
+			from: places[:], folds: &foldCache{},
 			diagnoses: all.diagnoses, listed: all.listed, primaries: all.primaries, babies: all.babies,
 		}
 		r := &reader{c: Default()}
 		compare := func() {
 			fresh := *kept
-			fresh.folds, fresh.scratch, fresh.sorted, fresh.said, fresh.out = nil, folds{}, nil, nil, nil
-			want := slices.Clone(Default().settled(&fresh, r))
-			if got := Default().settled(kept, r); !slices.Equal(got, want) {
+			fresh.folds, fresh.scratch, fresh.sorted, fresh.said, fresh.out = nil, foldCache{}, nil, nil, nil
+			want := slices.Clone(foldEvidence(Default(), &fresh, r))
+			if got := foldEvidence(Default(), kept, r); !slices.Equal(got, want) {
 				t.Fatalf("\n got %+v\nwant %+v", got, want)
 			}
 		}
@@ -139,7 +141,7 @@ func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
 			l := places[rapid.IntRange(0, 1).Draw(t, "place")]
 			switch rapid.IntRange(0, 9).Draw(t, "step") {
 			default:
-				h := said[0].Heard
+				h := said[0].statement
 				h.number = 2 * number
 				if rapid.IntRange(0, 4).Draw(t, "brought from elsewhere") == 0 {
 					h.number = 2*rapid.Int64Range(1, number).Draw(t, "heard before") - 1
@@ -148,21 +150,21 @@ func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
 					h.to = theirs.kind
 				}
 				if l.add(h); h.isOf(kept.of) {
-					kept.folds.stir(&h, false)
+					kept.folds.invalidate(&h, false)
 				}
 			case 0: // one is lost
 				if l.size > 0 {
 					th := &l.list[rapid.IntRange(0, len(l.list)-1).Draw(t, "thread")]
-					i := rapid.IntRange(0, len(th.said)-1).Draw(t, "lost")
-					if h := th.said[i]; h.isOf(kept.of) {
-						kept.folds.stir(&h, true)
+					i := rapid.IntRange(0, len(th.statements)-1).Draw(t, "lost")
+					if h := th.statements[i]; h.isOf(kept.of) {
+						kept.folds.invalidate(&h, true)
 					}
-					l.drop(th, i)
+					l.dropAt(th, i)
 				}
 			case 1: // one turns out to be another's, or hers after all
 				if l.size > 0 {
 					th := &l.list[rapid.IntRange(0, len(l.list)-1).Draw(t, "thread")]
-					h := &th.said[rapid.IntRange(0, len(th.said)-1).Draw(t, "whose")]
+					h := &th.statements[rapid.IntRange(0, len(th.statements)-1).Draw(t, "whose")]
 					h.to = theirs.kind - h.to
 					kept.folds.forget()
 				}

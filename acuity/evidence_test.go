@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"svc/acuity/codes"
 )
 
 // noon is the instant that minutes of the tests are counted from.
@@ -23,7 +25,7 @@ type statedAt struct {
 	made     int    // minute of the version, if not 0
 }
 
-func (h statedAt) heard() *filed {
+func (h statedAt) heard() *resourceStatement {
 	p := append(strings.Split(h.line, "|"), "", "", "", "", "")
 	status := map[string]SignalStatus{"": SignalActive, "stop": SignalEnded, "hold": SignalOnHold, "error": SignalRetracted}
 	kinds := map[string]SignalKind{"med": KindMedication, "obs": KindObservation, "lab": KindLab, "dev": KindDevice, "con": KindCondition}
@@ -31,11 +33,11 @@ func (h statedAt) heard() *filed {
 	if feed == "" {
 		feed = ChannelClinical
 	}
-	w := signalText{Feed: feed, Kind: kinds[p[0]], System: System(p[1]), Code: p[2], Display: p[3], Value: ParseValue(p[4]), Status: status[p[5]]}
+	w := signalText{Feed: feed, Kind: kinds[p[0]], System: codes.System(p[1]), Code: p[2], Display: p[3], Value: codes.ParseValue(p[4]), Status: status[p[5]]}
 	if h.of != "" {
 		w.Feed = ChannelFHIR
 	}
-	s := &filed{Heard: Heard{matchedSignal: Default().matchText(w, nil), ReceivedAt: minutesPastNoon(h.at)}}
+	s := &resourceStatement{statement: statement{matchedSignal: matchText(Default(), w, nil), ReceivedAt: minutesPastNoon(h.at)}}
 	if h.of != "" {
 		s.version = &version{resource: h.of}
 		if h.made != 0 {
@@ -51,33 +53,33 @@ func (h statedAt) heard() *filed {
 	return s
 }
 
-// testimony is an episode with its statements in order of arrival.
+// testimony is an evidence input with its statements in order of arrival.
 type testimony struct {
-	episode
-	signals []*filed
+	evidenceInput
+	signals []*resourceStatement
 }
 
 // evidence returns what all of it amounts to, by a terminology map.
 func (e *testimony) evidence(maps *mappings) []Evidence {
-	l := &threads{}
-	e.file()
+	l := &statementsByCode{}
+	e.clearResources()
 	for i, h := range e.signals {
 		h := *h
-		if h.matchedSignal = Default().matchText(h.signalText, maps); h.version != nil {
-			e.filed = append(e.filed, &h)
+		if h.matchedSignal = matchText(Default(), h.signalText, maps); h.version != nil {
+			e.resourceStatements = append(e.resourceStatements, &h)
 			continue
 		}
 		h.number = int64(i + 1)
-		l.add(h.Heard)
+		l.add(h.statement)
 	}
-	e.from = []*threads{l}
-	if len(e.filed) > 0 {
+	e.from = []*statementsByCode{l}
+	if len(e.resourceStatements) > 0 {
 		diagnoses := e.diagnoses
 		defer func() { e.diagnoses = diagnoses }()
-		e.sift()
+		e.sortResources()
 		e.addConditions()
 	}
-	return slices.Clone(Default().settled(&e.episode, &reader{c: Default(), maps: maps}))
+	return slices.Clone(foldEvidence(Default(), &e.evidenceInput, &reader{c: Default(), maps: maps}))
 }
 
 // saying describes evidence as "factor kind start..last", in minutes.
@@ -388,8 +390,8 @@ func TestEvidence(t *testing.T) {
 			signals:   []statedAt{{at: 1, line: "obs|local|NITROUS"}},
 			diagnoses: []diagnosis{{"O44.0", 5}},
 			maps: []Mapping{
-				{System: SystemLocal, Code: "nitrous", Factor: 71},
-				{System: ICD10CM, Code: "O44.0", Factor: 71},
+				{System: codes.SystemLocal, Code: "nitrous", Factor: 71},
+				{System: codes.ICD10CM, Code: "O44.0", Factor: 71},
 			},
 			want: Factor(71).ID() + " site 1..1, " + Factor(71).ID() + " site 5..5",
 		},
@@ -432,7 +434,7 @@ func TestEvidence(t *testing.T) {
 			}
 			for _, d := range test.diagnoses {
 				e.diagnoses = append(e.diagnoses, diagnosed{
-					Diagnosis: Diagnosis{System: ICD10CM, Code: d.code}, Start: minutesPastNoon(d.start), Last: minutesPastNoon(d.start), Feed: ChannelHL7,
+					Diagnosis: Diagnosis{System: codes.ICD10CM, Code: d.code}, Start: minutesPastNoon(d.start), Last: minutesPastNoon(d.start), Feed: ChannelHL7,
 				})
 			}
 			for id, at := range test.listed {
@@ -456,18 +458,18 @@ func TestEvidence(t *testing.T) {
 }
 
 func TestEvidenceNamesItsSource(t *testing.T) {
-	e := &testimony{signals: []*filed{statedAt{at: 1, line: "med|RxNorm| 7044 |"}.heard()}}
+	e := &testimony{signals: []*resourceStatement{statedAt{at: 1, line: "med|RxNorm| 7044 |"}.heard()}}
 	e.diagnoses = []diagnosed{{Diagnosis: Diagnosis{Code: "o30.12"}, Start: noon, Last: noon, Feed: ChannelHL7}}
 	e.babies = 2
 	got := e.evidence(nil)
 	want := []Evidence{
 		{
 			Factor: factorOf(t, "labor-induction"), Kind: BySignal, Start: minutesPastNoon(1), Last: minutesPastNoon(1), AssignedBy: "signal",
-			Source: Source{Feed: ChannelClinical, System: RxNorm, Code: "7044"},
+			Source: Source{Feed: ChannelClinical, System: codes.RxNorm, Code: "7044"},
 		},
 		{
 			Factor: factorOf(t, "labor-multiple-gestation"), Kind: ByDiagnosis, Count: 3, Start: noon, Last: noon,
-			Source: Source{Feed: ChannelHL7, System: ICD10CM, Code: "O3012"},
+			Source: Source{Feed: ChannelHL7, System: codes.ICD10CM, Code: "O3012"},
 		},
 	}
 	if !slices.Equal(got, want) {

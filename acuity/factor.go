@@ -1,12 +1,12 @@
 package acuity
 
-// Factor is a row of the catalogue: a primary factor (what kind of patient) or
-// a modifier (what is added to it). The zero value is no factor. The number is
-// an index for speed; only the id is ever written or sent.
+// Factor is a row of the catalogue: a primary factor, which is the kind of patient, or a
+// modifier on top of it. The zero value is no factor. The number is an index for speed;
+// only the id is ever written or sent.
 type Factor uint8
 
-// FactorByID returns the factor with an id of the specification, such as
-// "high-mag"; false if there is none.
+// FactorByID returns the factor with an id of the specification, such as "high-mag";
+// false: there is none.
 func FactorByID(id string) (Factor, bool) {
 	f, ok := Default().byID[id]
 	return f, ok
@@ -21,14 +21,17 @@ func (f Factor) Label() string { return Default().Spec(f).Label }
 // Section returns the section of the catalogue; SectionNone for no factor.
 func (f Factor) Section() Section { return Default().Spec(f).Section }
 
-// IsPrimary reports whether f says what kind of patient it is.
+// IsPrimary reports whether f is a kind of patient.
 func (f Factor) IsPrimary() bool { return Default().Spec(f).Primary }
+
+// IsNewborn reports whether f is a kind of newborn.
+func (f Factor) IsNewborn() bool { return f.Section() == sectionNewborn }
 
 // Criteria returns the criteria text with the ratio nurse:patient.
 func (f Factor) Criteria() string { return Default().Spec(f).Criteria }
 
-// RatioPatientType returns the kind of patient that the ratio of a primary
-// factor is about; "" for a modifier.
+// RatioPatientType returns the kind of patient that the ratio of a primary factor is
+// for; "": a modifier.
 func (f Factor) RatioPatientType() string { return Default().Spec(f).RatioPatientType }
 
 // Section is a part of the catalogue.
@@ -36,20 +39,20 @@ type Section uint8
 
 // The sections: first those of primary factors, then those of modifiers.
 const (
-	SectionNone Section = iota
-	SectionTriage
-	SectionAntepartum
-	SectionLabor
-	SectionCesarean
-	SectionOR
-	SectionPostpartum
-	SectionNewborn
-	SectionOther
-	SectionHighRisk
-	SectionLaborModifiers
-	SectionPostpartumModifiers
-	SectionNewbornModifiers
-	SectionEnvironment
+	sectionNone Section = iota
+	sectionTriage
+	sectionAntepartum
+	sectionLabor
+	sectionCesarean
+	sectionOR
+	sectionPostpartum
+	sectionNewborn
+	sectionOther
+	sectionHighRisk
+	sectionLaborModifiers
+	sectionPostpartumModifiers
+	sectionNewbornModifiers
+	sectionEnvironment
 )
 
 var sectionNames = [...]string{
@@ -66,7 +69,7 @@ func sectionByName(name string) (Section, bool) {
 			return Section(i), true
 		}
 	}
-	return SectionNone, false
+	return sectionNone, false
 }
 
 // sections is a set of sections.

@@ -3,21 +3,23 @@ package acuity
 import (
 	"slices"
 	"strings"
+
+	"svc/acuity/codes"
 )
 
-// say takes what was said of something; empty: nothing. The text is one of its
-// own: a part of the census would hold all of it.
+// say copies a text that was sent over a known one; empty: nothing was sent. The copy
+// does not hold the memory of the census.
 func say(known *string, said string) {
 	if said != "" && said != *known {
 		*known = strings.Clone(said)
 	}
 }
 
-// describe takes what a row says about the patient; what it does not mention
-// stays as it was.
-func (t *taking) describe(f *CensusFacts, row *CensusRoom) {
-	r, since := t.unit.room(row.ID), f.PrimarySince
-	before := t.unit.byCensus(r, f, t.at, f.birth()).Factor
+// describe takes what a row says about the patient. What it does not mention stays as it
+// was.
+func (t *censusIntake) describe(f *CensusFacts, row *CensusRoom) {
+	r, since := t.unit.registry.room(row.ID), f.PrimarySince
+	before := r.primaryByCensus(f, t.at, f.birth()).Factor
 	t.explicit(f, row)
 	say(&f.Area, row.Area)
 	say(&f.Service, row.Service)
@@ -28,7 +30,7 @@ func (t *taking) describe(f *CensusFacts, row *CensusRoom) {
 		f.DeliveredAt = min(row.DeliveredAt, t.in.o.ReceivedAt)
 	}
 	f.Cesarean = f.Cesarean || row.Cesarean
-	if f.Primary == 0 && since != 0 && t.unit.byCensus(r, f, t.at, f.birth()).Factor == before {
+	if f.Primary == 0 && since != 0 && r.primaryByCensus(f, t.at, f.birth()).Factor == before {
 		f.PrimarySince = since // in another area she is the same kind of patient (R13)
 	}
 	if row.HasModifiers {
@@ -36,16 +38,16 @@ func (t *taking) describe(f *CensusFacts, row *CensusRoom) {
 	}
 	if row.HasDiagnoses {
 		f.Diagnoses = t.stand(f.Diagnoses, row.Diagnoses)
-		t.unit.noteUnmappedStanding(t.in, f.Diagnoses, row.ID)
+		t.unit.worklist.noteUnmappedStanding(t.in, f.Diagnoses, row.ID)
 	}
 	if row.HasNewborns {
 		f.Newborns = t.born(f, row.Newborns)
 	}
 }
 
-// explicit takes the primary factor that a row states. A row that states none
-// but an area, a service or a class asks for the table again.
-func (t *taking) explicit(f *CensusFacts, row *CensusRoom) {
+// explicit takes the primary factor of a row. A row without one, but with another area,
+// service or class, uses the table again.
+func (t *censusIntake) explicit(f *CensusFacts, row *CensusRoom) {
 	switch {
 	case row.Primary == 0:
 		moved := row.Area != "" && row.Area != f.Area || row.Service != "" && row.Service != f.Service ||
@@ -69,7 +71,7 @@ func (t *taking) explicit(f *CensusFacts, row *CensusRoom) {
 }
 
 // list returns the modifiers listed now; one listed before keeps its start.
-func (t *taking) list(before []Listed, now []Factor) []Listed {
+func (t *censusIntake) list(before []Listed, now []Factor) []Listed {
 	next := make([]Listed, 0, len(now))
 	for _, f := range now {
 		if slices.ContainsFunc(next, func(l Listed) bool { return l.Factor == f }) || len(next) == capListed {
@@ -88,7 +90,7 @@ func (t *taking) list(before []Listed, now []Factor) []Listed {
 
 // stand returns the diagnoses that stand now; one that stood before keeps its
 // start, unless its onset is given anew.
-func (t *taking) stand(before []Standing, now []Diagnosis) []Standing {
+func (t *censusIntake) stand(before []Standing, now []Diagnosis) []Standing {
 	next := make([]Standing, 0, len(now))
 	for _, d := range now {
 		if len(next) == capStanding {
@@ -110,17 +112,17 @@ func (t *taking) stand(before []Standing, now []Diagnosis) []Standing {
 
 // born returns the newborns listed now. One whose primary is the same as before
 // keeps its clock.
-func (t *taking) born(f *CensusFacts, now []CensusNewborn) []NewbornSeen {
+func (t *censusIntake) born(f *CensusFacts, now []CensusNewborn) []ListedNewborn {
 	before := slices.Clone(f.Newborns)
-	next := make([]NewbornSeen, 0, len(now))
+	next := make([]ListedNewborn, 0, len(now))
 	for _, b := range now {
 		if len(next) == capNewborns {
 			break
 		}
 		if b.Visit != "" {
-			t.unit.listed[b.Visit] = true
+			t.unit.stays.listed[b.Visit] = true
 		}
-		n := NewbornSeen{Visit: b.Visit, Primary: b.Primary, Since: t.at}
+		n := ListedNewborn{Visit: b.Visit, Primary: b.Primary, Since: t.at}
 		for i, o := range before {
 			if o.Visit == b.Visit && o.Primary == b.Primary {
 				n.Since = o.Since
@@ -133,13 +135,13 @@ func (t *taking) born(f *CensusFacts, now []CensusNewborn) []NewbornSeen {
 	return next
 }
 
-// factsOf returns what censuses say about a visit, also as the occupant whom
-// they did not name; nil if nothing.
-func (u *Unit) factsOf(v *visit) *CensusFacts {
-	if v.adopts == nil || v.adopts.Occupant == nil {
+// censusFacts returns what censuses say about a visit, also as an occupant without a visit;
+// nil: nothing.
+func (v *visit) censusFacts() *CensusFacts {
+	if v.occupantOf == nil || v.occupantOf.Occupant == nil {
 		return v.Facts
 	}
-	f := v.adopts.Occupant.Facts
+	f := v.occupantOf.Occupant.Facts
 	if old := v.Facts; old != nil {
 		if f.Primary == 0 && f.Area == "" {
 			f.Primary, f.PrimarySince = old.Primary, old.PrimarySince
@@ -161,35 +163,35 @@ func (u *Unit) factsOf(v *visit) *CensusFacts {
 	return &f
 }
 
-// birth returns the earliest birth that censuses tell of; 0: none.
+// birth returns the earliest birth that censuses report; 0: none.
 func (f *CensusFacts) birth() Instant {
 	at := f.DeliveredAt
 	for i := range f.Diagnoses {
 		d := &f.Diagnoses[i]
-		if (d.System == ICD10CM || d.System == SystemNone) && strings.HasPrefix(normalICD10(d.Code), "Z37") {
-			at = Soonest(at, d.Start)
+		if (d.System == codes.ICD10CM || d.System == codes.SystemNone) && strings.HasPrefix(codes.NormalICD10(d.Code), "Z37") {
+			at = codes.Soonest(at, d.Start)
 		}
 	}
 	return at
 }
 
-// since returns the clock of the primary that a census states of a newborn: that of the
-// first care runs from the birth as it is known now (scoring-decisions 62).
-func (f *CensusFacts) since(n *NewbornSeen) Instant {
+// since returns the clock of the primary that a census gives a newborn. First care runs
+// from the birth as it is known now (scoring-decisions 62).
+func (f *CensusFacts) since(n *ListedNewborn) Instant {
 	if n.Primary.ID() == "nb-stabilization" && f.DeliveredAt != 0 {
 		return f.DeliveredAt
 	}
 	return n.Since
 }
 
-// cesarean reports whether a diagnosis that censuses tell of says that the birth is, or
-// is to be, by cesarean.
+// cesarean reports whether a diagnosis of a census says that the birth is, or will be,
+// by cesarean.
 func (f *CensusFacts) cesarean() bool {
 	return slices.ContainsFunc(f.Diagnoses, func(d Standing) bool { return isCesarean(&d.Diagnosis) })
 }
 
-// state adds what censuses say to an episode; nil: nothing.
-func (e *episode) state(f *CensusFacts) {
+// state adds what censuses say to the input; nil: nothing.
+func (e *evidenceInput) state(f *CensusFacts) {
 	e.listed = e.listed[:0]
 	if f == nil {
 		return

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// form reads the lines of one variant of a block; a variant starts as a copy of
-// the plain one.
+// form reads the lines of one variant of a block. A variant starts as a copy of the
+// plain one.
 type form struct {
 	p       *parser
 	spec    *Spec
 	variant uint8
-	seen    map[string]bool // keys of this variant: the others are those of the plain one
+	seen    map[string]bool // keys of this variant; the others are those of the plain one
 
-	needs   []step // curve of need, beside the curve of class
+	needs   []step // curve of need
 	beside  []step // with-mother
 	classes []step
 	plain   *form
@@ -46,7 +46,7 @@ func (f *form) next(l line) error {
 	return nil
 }
 
-// close joins the curves of need and of class into one schedule.
+// close joins the curves of need and class into one schedule.
 func (f *form) close(l line) error {
 	if len(f.classes) == 0 {
 		return l.fault("%q has no class", f.spec.ID)
@@ -55,7 +55,7 @@ func (f *form) close(l line) error {
 	if f.spec.Primary && len(f.needs) == 0 {
 		return l.fault("%q asks for nothing", f.spec.ID)
 	}
-	if f.spec.Primary && e.track != (f.spec.Section == SectionNewborn) {
+	if f.spec.Primary && e.track != (f.spec.Section == sectionNewborn) {
 		return l.fault("%q: track belongs to newborns, demand to mothers", f.spec.ID)
 	}
 	if len(e.floors) > 0 && len(f.needs) > 1 {
@@ -75,8 +75,8 @@ func (f *form) close(l line) error {
 	return nil
 }
 
-// merge makes one schedule of two curves that both start at 0; equal neighbours
-// become one step, so that every end is a change.
+// merge makes one schedule of two curves that both start at 0. It joins equal
+// neighbours, so that every end is a change.
 func merge(needs, classes []step) Schedule {
 	if len(needs) == 0 {
 		needs = []step{{}}

@@ -13,11 +13,11 @@ const maxSnapshotVisits = 500
 // patient. Our default.
 const quietAfter = 12 * time.Hour
 
-// Snapshot returns the unit at an instant, with what each visit will need at
-// every hour ahead if nothing happens but that time goes on. It is what the chart
-// can tell: generation, position and arrivals are those of the unit's log.
+// Snapshot returns the unit at an instant, with what each visit will need at every hour
+// ahead if nothing happens but that time goes on. Generation, position and arrivals come
+// from the unit's log, not from the chart.
 //
-// The demands now add up to what the verdict requires, the scores to its score.
+// The present demands add up to what the verdict requires, the scores to its score.
 func (c *Chart) Snapshot(now Instant) Snapshot {
 	cat := c.Unit.Catalogue()
 	s := Snapshot{
@@ -29,14 +29,14 @@ func (c *Chart) Snapshot(now Instant) Snapshot {
 	for i := range c.Rooms {
 		f.room(&c.Rooms[i], &rooms[i])
 	}
-	v := cat.judgeUnit(&c.Unit, rooms, now)
-	sums := sumsOf(rooms)
+	v := judgeUnit(cat, &c.Unit, rooms, now)
+	sums := sumRooms(rooms)
 	s.Level, s.Nurses, s.Call = v.Level, v.OnDuty, v.Call
 	s.Occupied, s.Boarders = int32(sums.occupied), int32(sums.boarders) //nolint:gosec // rooms
 	if c.Unit.HasCensus {
 		s.Rooms = max(c.Unit.TotalRooms, int32(sums.listed)) - int32(sums.blocked) //nolint:gosec // rooms
 	}
-	var moved tally
+	var moved axisInput
 	v.turnover(&c.Unit, &moved, now)
 	s.Moves = int32(moved.moves) //nolint:gosec // of two hours
 	return s
@@ -53,11 +53,11 @@ type frozen struct {
 	views          []patient
 }
 
-// room adds the visits of a room; its verdict now is left in rv, whose factors hold
-// until the next room.
+// room adds the visits of a room. It leaves the present verdict in rv, whose factors
+// hold until the next room.
 func (f *frozen) room(r *RoomChart, rv *RoomVerdict) {
 	f.verdict.clear()
-	f.cat.judgeRoom(r, f.now, &f.verdict, rv)
+	judgeRoom(f.cat, r, f.now, &f.verdict, rv)
 	s := f.snapshot
 	first := len(s.Visits)
 	for i := range r.Patients {
@@ -65,7 +65,7 @@ func (f *frozen) room(r *RoomChart, rv *RoomVerdict) {
 			s.Visits = append(s.Visits, f.visit(r, &r.Patients[i], rv))
 		}
 	}
-	if len(r.Patients) == 0 && rv.Demand > 0 && first < maxSnapshotVisits { // somebody is said to be there, nobody says who
+	if len(r.Patients) == 0 && rv.Demand > 0 && first < maxSnapshotVisits { // an unknown patient
 		s.Visits = append(s.Visits, SnapshotVisit{Visit: visitNumber(&PatientChart{Visit: "room:" + strconv.Itoa(int(r.ID))}), Class: StageOther})
 	}
 	visits := s.Visits[first:]
@@ -75,7 +75,7 @@ func (f *frozen) room(r *RoomChart, rv *RoomVerdict) {
 		if h > 0 && (until != 0 && until <= at || len(r.Patients) > 1) {
 			f.ahead.clear()
 			v = RoomVerdict{}
-			f.cat.judgeRoom(r, at, &f.ahead, &v)
+			judgeRoom(f.cat, r, at, &f.ahead, &v)
 			until = v.Until()
 		}
 		if v.STAT {
@@ -85,8 +85,8 @@ func (f *frozen) room(r *RoomChart, rv *RoomVerdict) {
 	}
 }
 
-// share divides the demand of a room among those who are in it: each has her own
-// up to what the room needs, and the room's score is the first one's.
+// share divides the demand of a room among its patients: each has her own demand, up to
+// what the room needs. The first has the room's score.
 func (f *frozen) share(r *RoomChart, v *RoomVerdict, visits []SnapshotVisit, h int, at Instant) {
 	if len(visits) == 0 {
 		return
@@ -99,11 +99,11 @@ func (f *frozen) share(r *RoomChart, v *RoomVerdict, visits []SnapshotVisit, h i
 	f.views = f.views[:0]
 	for i := range r.Patients {
 		f.views = append(f.views, patient{})
-		f.cat.view(&r.Patients[i], at, &f.views[i])
+		viewPatient(f.cat, &r.Patients[i], at, &f.views[i])
 	}
 	rest := v.Demand
 	for i := range visits {
-		own := f.cat.weigh(&f.views[i], f.cat.active(f.views[i:i+1], at, f.ahead.one()), at, &RoomVerdict{Status: r.Status})
+		own := sumDemand(f.cat, &f.views[i], findActive(f.cat, f.views[i:i+1], at, f.ahead.one()), at, &RoomVerdict{Status: r.Status})
 		own = min(own, rest)
 		rest -= own
 		visits[i].Demand[h] = uint8(own) //nolint:gosec // at most maxDemand
@@ -117,13 +117,13 @@ func (f *frozen) visit(r *RoomChart, p *PatientChart, rv *RoomVerdict) SnapshotV
 	if len(r.Patients) > 1 {
 		var alone judged
 		var one [1]patient
-		f.cat.view(p, f.now, &one[0])
-		list = f.cat.active(one[:], f.now, &alone)
-		f.cat.order(list)
+		viewPatient(f.cat, p, f.now, &one[0])
+		list = findActive(f.cat, one[:], f.now, &alone)
+		orderFactors(f.cat, list)
 	}
 	since := p.Arrived
 	v.Class = StageOther
-	if primary := f.cat.leading(list); primary != nil {
+	if primary := findLeading(f.cat, list); primary != nil {
 		since = primary.Since
 		v.Class = p.stage(primary.Factor, f.now.Sub(since))
 	}
@@ -133,8 +133,8 @@ func (f *frozen) visit(r *RoomChart, p *PatientChart, rv *RoomVerdict) SnapshotV
 	return v
 }
 
-// visitNumber is 8 bytes that name a visit: of its pseudonym, or of somebody whom
-// a census sees without one by her room and since when she is in it.
+// visitNumber returns 8 bytes that name a visit: of its pseudonym, or of an occupant's
+// room and arrival.
 func visitNumber(p *PatientChart) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(p.Visit))
@@ -165,8 +165,8 @@ var stages = map[string]StageClass{
 	"ap-stable": StageAntepartum, "ap-unstable": StageAntepartum,
 }
 
-// recovers is how long after its start a primary of recovery is one: from then on
-// its demand is that of a couplet (catalogue).
+// recovers is how long a primary of recovery is recovery. From then on its demand is
+// that of a couplet (catalogue).
 var recovers = map[string]time.Duration{
 	"pp-csection": 6 * time.Hour, "pp-immediate-recovery-vag": 6 * time.Hour, "pp-recovery-stable": 4 * time.Hour,
 }

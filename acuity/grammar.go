@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// parseCatalogue reads a catalogue in the format that catalogue.txt explains.
-// It is strict: an error names the line and the rule it breaks.
+// parseCatalogue reads a catalogue in the format that catalogue.txt explains. It is
+// strict: an error names the line and the rule that it breaks.
 func parseCatalogue(text string) (*Catalogue, error) {
 	p := &parser{c: &Catalogue{specs: make([]Spec, 1), byID: map[string]Factor{}}}
 	p.c.specs[0].Variants = make([]Variant, 1)
@@ -103,8 +103,8 @@ type parser struct {
 	blocks []block
 }
 
-// collect splits the text into blocks and gives each its factor, so that a
-// block can name one that comes later.
+// collect splits the text into blocks and gives each its factor, so that a block can
+// name a later one.
 func (p *parser) collect(text string) error {
 	digest := sha256.New()
 	number, version := 0, ""
@@ -175,14 +175,14 @@ func (p *parser) build(b *block, f Factor) error {
 		return err
 	}
 	switch {
-	case s.Label == "" || s.Criteria == "" || s.Section == SectionNone:
+	case s.Label == "" || s.Criteria == "" || s.Section == sectionNone:
 		return b.head.fault("%q needs label, criteria and section", s.ID)
 	case s.Primary == (s.RatioPatientType == ""):
 		return b.head.fault("%q: ratio-type belongs to a primary factor and to no modifier", s.ID)
-	case s.Primary == (s.Section >= SectionHighRisk):
+	case s.Primary == (s.Section >= sectionHighRisk):
 		return b.head.fault("%q: section %q is of the other kind of factor", s.ID, s.Section)
 	}
-	s.newborn = s.Primary && s.Section == SectionNewborn
+	s.newborn = s.Primary && s.Section == sectionNewborn
 	s.postpartum = s.Primary && strings.HasPrefix(s.ID, "pp-")
 	if int(f) != len(p.c.specs) {
 		return b.head.fault("out of order")
@@ -214,8 +214,8 @@ func instantSpan(text string) (Instant, error) {
 	return Instant(d.Milliseconds()), err
 }
 
-// nurses reads a number of nurses: "2", "1/3", "0.25"; it must be a whole
-// number of 60ths.
+// nurses reads a number of nurses: "2", "1/3", "0.25". It must be a whole number of
+// 60ths.
 func nurses(text string) (Demand, error) {
 	whole, part, decimal := strings.Cut(text, ".")
 	over, under, fraction := strings.Cut(text, "/")
@@ -244,8 +244,7 @@ func nurses(text string) (Demand, error) {
 	return Demand(num * int64(Nurse) / den), nil //nolint:gosec // at most 8 nurses, see above
 }
 
-// curve splits "A until 20m, B until 60m, C" into values and ends; the last has
-// no end.
+// curve splits "A until 20m, B until 60m, C" into values and ends. The last has no end.
 func curve(text string) (values []string, ends []time.Duration, err error) {
 	parts := strings.Split(text, ", ")
 	for i, part := range parts {

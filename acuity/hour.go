@@ -4,34 +4,47 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"svc/acuity/codes"
 )
 
-// hourGrace is how long after a full hour the wall clock cuts it, if no input
-// did: what was received before the hour is applied by then.
+// hourGrace is how long after a full hour the wall clock cuts it, if no input did. What
+// was received before the hour is applied by then.
 const hourGrace = Instant(10_000)
 
-// closingHour is how long after the last fact about a patient an hour is cut at
-// all: the first one that is not observed says so, and a hospital that sleeps
-// writes no more.
+// closingHour is how long after the last fact about a patient hours are cut. The first
+// hour that is not observed says so, then an idle hospital writes no more.
 const closingHour = quietAfter + time.Hour
 
-// hourDue returns the next full hour that is to be cut; 0: none, because nothing
-// is observed.
-func (u *Unit) hourDue() Instant {
-	at := u.facts.ObservedAt
-	if at == 0 || u.isPast {
+// observedHours makes the snapshots of full hours, and those of the past that a
+// backfill makes.
+type observedHours struct {
+	facts        *UnitState
+	chart        *Chart
+	registry     *registry
+	housekeeping *housekeeping
+	work         *work
+
+	past   *past // the past that a backfill replays; nil: it must be made
+	isPast bool  // this is the unit of a past: the past cuts its hours, and it forgets nothing
+}
+
+// hourDue returns the next full hour to be cut; 0: none, because nothing is observed.
+func (h *observedHours) hourDue() Instant {
+	at := h.facts.ObservedAt
+	if at == 0 || h.isPast {
 		return 0
 	}
-	next := (u.facts.Clock/hourOf + 1) * hourOf
+	next := (h.facts.Clock/hourOf + 1) * hourOf
 	if next > at.Add(closingHour) {
 		return 0
 	}
 	return next
 }
 
-// observe takes note of what an observation tells of patients.
-func (u *Unit) observe(in *intake) {
-	o, f := in.o, &u.facts
+// observe records the time of the newest fact about a patient.
+func (h *observedHours) observe(in *intake) {
+	o, f := in.o, h.facts
 	seen := func(at Instant) { f.ObservedAt = max(f.ObservedAt, min(at, f.Clock)) }
 	for i := range o.Events {
 		seen(o.Events[i].At)
@@ -42,12 +55,12 @@ func (u *Unit) observe(in *intake) {
 	if o.Room != nil || len(o.Signals) > 0 {
 		seen(f.Clock)
 	}
-	u.noticePast(in)
+	h.noticePast(in)
 }
 
-// cut notes that the full hour of the clock was observed when it came.
-func (u *Unit) cut() {
-	f := &u.facts
+// markLive notes that the full hour of the clock was observed when it came.
+func (h *observedHours) markLive() {
+	f := h.facts
 	if f.Clock > f.ObservedAt.Add(quietAfter) {
 		return
 	}
@@ -62,31 +75,31 @@ func (u *Unit) cut() {
 	f.Live = slices.DeleteFunc(live, func(s HourSpan) bool { return s.To < oldest })
 }
 
-// snap adds the snapshot of the full hour of the clock to a change.
-func (u *Unit) snap(in *intake) {
-	s := u.chart.Snapshot(u.facts.Clock)
-	s.Generation, s.Position = u.facts.Generation, u.facts.Offset
-	u.arrivals(&s)
+// addSnapshot adds the snapshot of the full hour of the clock to a change.
+func (h *observedHours) addSnapshot(in *intake) {
+	s := h.chart.Snapshot(h.facts.Clock)
+	s.Generation, s.Position = h.facts.Generation, h.facts.Offset
+	h.addArrivals(&s)
 	in.Snapshot = &s
 }
 
-// arrivals adds those who came within the hour before, also if they left since.
-func (u *Unit) arrivals(s *Snapshot) {
+// addArrivals adds those who came within the hour before, even if they left since.
+func (h *observedHours) addArrivals(s *Snapshot) {
 	to := Instant(s.Hour) * hourOf
 	kinds := make(map[uint64]ArrivalKind, len(s.Visits))
 	for i := range s.Visits {
 		kinds[s.Visits[i].Visit] = s.Visits[i].Class.kind()
 	}
-	for i := range u.chart.Rooms {
-		for j := range u.chart.Rooms[i].Patients {
-			p := &u.chart.Rooms[i].Patients[j]
-			if u.visits[p.Visit] == nil && p.Arrived > to-hourOf && p.Arrived <= to {
+	for i := range h.chart.Rooms {
+		for j := range h.chart.Rooms[i].Patients {
+			p := &h.chart.Rooms[i].Patients[j]
+			if h.registry.visits[p.Visit] == nil && p.Arrived > to-hourOf && p.Arrived <= to {
 				n := visitNumber(p)
 				s.Arrivals = append(s.Arrivals, SnapshotArrival{n, kinds[n]})
 			}
 		}
 	}
-	for _, v := range u.touchedAfter(to - hourOf) {
+	for _, v := range h.housekeeping.touchedAfter(to - hourOf) {
 		if v.timeline.newborn || v.Touched <= to-hourOf {
 			continue
 		}
@@ -94,7 +107,7 @@ func (u *Unit) arrivals(s *Snapshot) {
 			n := visitNumber(&PatientChart{Visit: v.ID})
 			kind, here := kinds[n]
 			if !here {
-				kind = ArrivesTriage // who comes and goes within an hour was looked at, not admitted
+				kind = ArrivesTriage // a patient who leaves within the hour was looked at, not admitted
 			}
 			s.Arrivals = append(s.Arrivals, SnapshotArrival{n, kind})
 		}
@@ -105,8 +118,8 @@ func (u *Unit) arrivals(s *Snapshot) {
 	}
 }
 
-// cameAt returns when the visit became known to be here: when it was opened, or
-// when that was heard of, whichever is later; 0: it never was.
+// cameAt returns when the visit became known to be here: its opening or the first
+// receipt of that, whichever is later; 0: never.
 func (v *visit) cameAt() Instant {
 	if v.timeline.openedAt == 0 {
 		if len(v.Stays) > 0 {
@@ -117,13 +130,13 @@ func (v *visit) cameAt() Instant {
 	heard := Instant(0)
 	for i := range v.events {
 		if e := &v.events[i]; e.At >= v.timeline.openedAt {
-			heard = Soonest(heard, e.ReceivedAt)
+			heard = codes.Soonest(heard, e.ReceivedAt)
 		}
 	}
 	return max(v.timeline.openedAt, heard)
 }
 
-// kind is with what a visit begins that is in a stage.
+// kind is the kind of arrival of a visit that is in a stage.
 func (c StageClass) kind() ArrivalKind {
 	switch c {
 	case StageTriage:

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"svc/acuity/codes"
 )
 
 // snapshots are those of changes, in their order.
@@ -21,8 +23,8 @@ func snapshots(changes []Change) (all []Snapshot) {
 	return all
 }
 
-// What a snapshot says of its visits adds up to what the verdict says of the
-// unit, now and at each hour ahead if nothing happens.
+// The visits of a snapshot add up to the verdict of the unit, now and at each hour ahead
+// if nothing happens.
 func TestSnapshotAddsUpToTheVerdict(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, now: day}
@@ -64,7 +66,7 @@ func TestFrozenPathIsThatOfTheSchedules(t *testing.T) {
 	u := NewUnit(testHospital)
 	feed(u,
 		spoken(clockAt(0), 4, magnesium(clockAt(0), SignalActive)),
-		spoken(clockAt(0), 5, Signal{Kind: KindObservation, System: LOINC, Code: "999-1", Display: "MEWS score", Value: NumberValue(5000, "")}),
+		spoken(clockAt(0), 5, Signal{Kind: KindObservation, System: codes.LOINC, Code: "999-1", Display: "MEWS score", Value: codes.NumberValue(5000, "")}),
 		Observation{ReceivedAt: clockAt(1), Channel: ChannelCensus, Census: &Census{TotalRooms: 9, Rooms: []CensusRoom{
 			{ID: 1, Label: "P1", Status: RoomOccupied, Primary: factor("pp-immediate-recovery-vag"), PrimarySince: clockAt(-60), Visit: "v1"},
 			{ID: 2, Label: "P2", Status: RoomOccupied, Primary: factor("pp-csection"), PrimarySince: clockAt(-60 * 7)},
@@ -87,8 +89,8 @@ func TestFrozenPathIsThatOfTheSchedules(t *testing.T) {
 	}
 }
 
-// A unit that is silent for twelve hours is cut once more, unobserved, and then
-// not before something is heard of it again.
+// A unit without facts for twelve hours is cut once more, unobserved, and then not until
+// the next fact.
 func TestSleepingHospitalIsNotCut(t *testing.T) {
 	u := NewUnit(testHospital)
 	changes := feed(u, spoken(clockAt(10), 4), Observation{ReceivedAt: clockAt(60 * 40), Channel: ChannelStaffing, Staffing: &Staffing{Nurses: 3}})
@@ -109,8 +111,8 @@ func TestSleepingHospitalIsNotCut(t *testing.T) {
 	}
 }
 
-// The hour twelve hours after a fact is observed, also to the millisecond; the one
-// after it says that nothing is.
+// The hour twelve hours after a fact is observed, even to the millisecond. The next one
+// is not.
 func TestLastObservedHour(t *testing.T) {
 	u := NewUnit(testHospital)
 	got := snapshots(feed(u, spoken(clockAt(0), 4), Observation{ReceivedAt: clockAt(60 * 40), Channel: ChannelStaffing, Staffing: &Staffing{Nurses: 3}}))
@@ -119,8 +121,8 @@ func TestLastObservedHour(t *testing.T) {
 	}
 }
 
-// A visit that is heard of late counts as an arrival of the hour in which it was
-// heard of first, and once.
+// A visit that is reported late counts once, as an arrival of the hour of its first
+// report.
 func TestArrivalsAreOfTheHourOfTheirReceipt(t *testing.T) {
 	u := NewUnit(testHospital)
 	place := Location{PointOfCare: "TRIAGE", Room: "T1"}
@@ -160,7 +162,7 @@ func TestHourIsTheSameWhoeverCutsIt(t *testing.T) {
 	}
 }
 
-// ward is some days of a small ward, as ADT tells them.
+// ward is some days of a small ward, by ADT.
 func ward(seed uint64, days int) []Event {
 	random := rand.New(rand.NewPCG(seed, 7))
 	var events []Event
@@ -225,7 +227,7 @@ func TestBackfillIsWhatWouldHaveBeenObserved(t *testing.T) {
 			t.Fatalf("hour %d\n%s", i, difference(a, b))
 		}
 	}
-	if due := late.backfillDue(); due != 0 {
+	if due := late.hours.backfillDue(); due != 0 {
 		t.Errorf("more is due at %v", due.Time())
 	}
 	for i, c := range told {

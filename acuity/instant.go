@@ -1,47 +1,13 @@
 package acuity
 
-import "time"
+import (
+	"time"
 
-// Instant is a moment in milliseconds since the Unix epoch, UTC. The zero
-// value means "not given" or "never". Milliseconds are what the wire carries,
-// so a restored fact is the fact that was written, to the bit.
-type Instant int64
+	"svc/acuity/codes"
+)
+
+// Instant is a moment in milliseconds since the Unix epoch, UTC; see [codes.Instant].
+type Instant = codes.Instant
 
 // At returns the instant of t, cut to the millisecond; the zero time is 0.
-func At(t time.Time) Instant {
-	if t.IsZero() {
-		return 0
-	}
-	return Instant(t.UnixMilli())
-}
-
-// Time returns the instant as a time in UTC; 0 is the zero time.
-func (i Instant) Time() time.Time {
-	if i == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(int64(i)).UTC()
-}
-
-// Add returns the instant d later.
-func (i Instant) Add(d time.Duration) Instant { return i + Instant(d.Milliseconds()) }
-
-// Sub returns the time from other to i.
-func (i Instant) Sub(other Instant) time.Duration {
-	return time.Duration(i-other) * time.Millisecond
-}
-
-// Hour returns the hours since the Unix epoch, as [HourCount] has them.
-func (i Instant) Hour() int32 { return int32(i / hourOf) } //nolint:gosec // hours since 1970 fit
-
-// Soonest returns the earlier of two instants, of which 0 means never.
-func Soonest(a, b Instant) Instant {
-	switch {
-	case a == 0:
-		return b
-	case b == 0 || a < b:
-		return a
-	default:
-		return b
-	}
-}
+func At(t time.Time) Instant { return codes.At(t) }

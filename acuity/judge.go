@@ -3,6 +3,8 @@ package acuity
 import (
 	"slices"
 	"time"
+
+	"svc/acuity/codes"
 )
 
 // rosterLasts is how long a roster says who is on shift. Our default.
@@ -24,28 +26,28 @@ func (c *Catalogue) Verdict(chart *Chart, now Instant) Verdict {
 	out := judgedOf(evidence)
 	rooms := make([]RoomVerdict, len(chart.Rooms))
 	for i := range chart.Rooms {
-		c.judgeRoom(&chart.Rooms[i], now, &out, &rooms[i])
+		judgeRoom(c, &chart.Rooms[i], now, &out, &rooms[i])
 	}
-	return c.judgeUnit(&chart.Unit, rooms, now)
+	return judgeUnit(c, &chart.Unit, rooms, now)
 }
 
-// judgeUnit makes the verdict of a unit from those of its rooms, which must be
-// of the same instant, or of an earlier one with no Next or due up to now. The
-// rooms become part of the verdict.
-func (c *Catalogue) judgeUnit(u *UnitChart, rooms []RoomVerdict, now Instant) Verdict {
-	v, sums := Verdict{Rooms: rooms}, sumsOf(rooms)
-	c.judgeSums(&v, u, &sums, now, &lately{})
+// judgeUnit makes the verdict of a unit from those of its rooms. They are of the same
+// instant, or of an earlier one with no Next or due up to now. The rooms become part of
+// the verdict.
+func judgeUnit(c *Catalogue, u *UnitChart, rooms []RoomVerdict, now Instant) Verdict {
+	v, sums := Verdict{Rooms: rooms}, sumRooms(rooms)
+	judgeSums(c, &v, u, &sums, now, &lately{})
 	return v
 }
 
-// judgeSums makes the verdict of a unit of what its rooms come to; the rooms are in
-// it. Axes and quality stay as they are in it if they were made of the same numbers:
-// most statements change nothing of these.
-func (c *Catalogue) judgeSums(v *Verdict, u *UnitChart, sums *sums, now Instant, last *lately) {
-	v.Roster, v.Unplaced, v.Version, v.AsOf, v.Rules = u.Roster, u.Unplaced, u.Version, u.Since, c.version
+// judgeSums makes the verdict of a unit from the sums of its rooms, which v already has.
+// Axes and quality stay as they are if their numbers are equal: most statements change
+// none of these.
+func judgeSums(c *Catalogue, v *Verdict, u *UnitChart, sums *unitSums, now Instant, last *lately) {
+	v.Roster, v.Unplaced, v.Version, v.AsOf, v.Run, v.Rules = u.Roster, u.Unplaced, u.Version, u.Since, u.Run, c.version
 	v.OnDuty, v.Call, v.Ratio, v.Shortfall, v.ShortfallFTE, v.RosterStale = -1, Unsaid, -1, 0, 0, false
 	v.Next = sums.next
-	t := tally{counts: sums.counts, census: u.HasCensus, unplaced: int64(u.Unplaced)}
+	t := axisInput{roomCounts: sums.roomCounts, census: u.HasCensus, unplaced: int64(u.Unplaced)}
 	t.rooms = max(int64(u.TotalRooms), t.listed) - t.blocked
 	if u.Roster != nil {
 		v.RosterStale = now >= u.Roster.AsOf.Add(rosterLasts)
@@ -54,9 +56,9 @@ func (c *Catalogue) judgeSums(v *Verdict, u *UnitChart, sums *sums, now Instant,
 	v.turnover(u, &t, now)
 	if u.Roster != nil {
 		if !v.RosterStale {
-			v.Next = Soonest(v.Next, u.Roster.AsOf.Add(rosterLasts))
+			v.Next = codes.Soonest(v.Next, u.Roster.AsOf.Add(rosterLasts))
 		}
-		if t.skillSeen = !v.RosterStale && len(u.Roster.Nurses) > 0; t.skillSeen {
+		if t.skillKnown = !v.RosterStale && len(u.Roster.Nurses) > 0; t.skillKnown {
 			t.skill = skillOf(u.Roster, v.Rooms)
 		}
 	}
@@ -74,23 +76,22 @@ func (c *Catalogue) judgeSums(v *Verdict, u *UnitChart, sums *sums, now Instant,
 		return
 	}
 	last.known, last.of, last.axes, last.quality = true, of, v.Axes, v.Quality
-	var readings [AxisCount]reading
-	t.read(&readings)
+	var readings [AxisCount]axisReading
+	t.readAxes(&readings)
 	v.conclude(&t, &readings)
 	v.Quality = t.quality(u, v, last.quality)
 }
 
-// lately is what axes and quality of a verdict were made of, and what they were before
-// they were made anew.
+// lately is the basis of axes and quality, and their values before the last step.
 type lately struct {
 	known   bool
-	same    bool // they were not made anew in the last step
+	same    bool // the last step did not recompute them
 	of      basis
 	axes    [AxisCount]AxisVerdict
 	quality []Quality
 }
 
-// gist is what a verdict shows of the unit, but for axes, quality and rooms.
+// gist is what a verdict shows of the unit, without axes, quality and rooms.
 type gist struct {
 	level        Level
 	driving      Axis
@@ -115,17 +116,17 @@ func (v *Verdict) gist() gist {
 	}
 }
 
-// basis is all that axes and quality are a function of.
+// basis is everything that axes and quality depend on.
 type basis struct {
-	tally   tally
+	tally   axisInput
 	roster  *Roster
 	stale   bool
 	unknown int32
 }
 
-// staffing finds the nurses on duty: the last entry that has begun. An entry
-// that does not say whether call staff is there keeps what was said before.
-func (v *Verdict) staffing(u *UnitChart, t *tally, now Instant) {
+// staffing finds the nurses on duty: the last entry that has begun. An entry without
+// call staff keeps the call state of the one before.
+func (v *Verdict) staffing(u *UnitChart, t *axisInput, now Instant) {
 	begun := 0
 	for i := range u.Staffing {
 		s := &u.Staffing[i]
@@ -145,14 +146,14 @@ func (v *Verdict) staffing(u *UnitChart, t *tally, now Instant) {
 	for _, plan := range u.Staffing[begun:] {
 		// A plan that says what holds already changes nothing.
 		if t.rostered || plan.Nurses != v.OnDuty || plan.Call != Unsaid && plan.Call != v.Call {
-			v.Next = Soonest(v.Next, plan.AsOf)
+			v.Next = codes.Soonest(v.Next, plan.AsOf)
 			return
 		}
 	}
 }
 
-// rostered returns how many nurses the roster has, if the hospital wants that
-// number where none was sent; the charge nurse is not told apart in a roster.
+// rostered returns the nurses of the roster, if the hospital wants that number where no
+// staffing was sent. A roster does not say who the charge nurse is.
 func (u *UnitChart) rostered() int32 {
 	if !u.StaffingFromRoster || u.Roster == nil {
 		return 0
@@ -161,7 +162,7 @@ func (u *UnitChart) rostered() int32 {
 }
 
 // turnover counts the moves of the last two hours.
-func (v *Verdict) turnover(u *UnitChart, t *tally, now Instant) {
+func (v *Verdict) turnover(u *UnitChart, t *axisInput, now Instant) {
 	from, _ := slices.BinarySearch(u.Moves, now.Add(-turnoverWindow)+1)
 	to, _ := slices.BinarySearch(u.Moves, now+1)
 	t.moves += int64(to - from)
@@ -173,15 +174,15 @@ func (v *Verdict) turnover(u *UnitChart, t *tally, now Instant) {
 	}
 }
 
-// wake notes an instant of change, if it is one.
+// wake adds an instant of change, if when is true.
 func (v *Verdict) wake(at Instant, when bool) {
 	if when {
-		v.Next = Soonest(v.Next, at)
+		v.Next = codes.Soonest(v.Next, at)
 	}
 }
 
-// conclude makes level and driving axis of the readings.
-func (v *Verdict) conclude(t *tally, readings *[AxisCount]reading) {
+// conclude derives level and driving axis from the axes.
+func (v *Verdict) conclude(t *axisInput, readings *[AxisCount]axisReading) {
 	var d driver
 	for i := range readings {
 		r := &readings[i]
@@ -204,8 +205,8 @@ func (v *Verdict) conclude(t *tally, readings *[AxisCount]reading) {
 	v.Level, v.Driving = d.level, d.axis
 }
 
-// driver finds the driving axis among those it sees: the highest level, then the
-// highest pressure, then the first.
+// driver finds the driving axis: the highest level, then the highest pressure, then the
+// first.
 type driver struct {
 	level    Level
 	axis     Axis

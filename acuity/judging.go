@@ -1,46 +1,65 @@
 package acuity
 
-import "slices"
+import (
+	"slices"
 
-// keptSpare is for how many rooms memory is kept that is used again.
+	"svc/acuity/codes"
+)
+
+// keptSpare is the number of rooms whose memory is kept for reuse.
 const keptSpare = 4
 
-// judge makes the verdict at the clock; rooms that neither changed nor are due
-// keep theirs.
-func (u *Unit) judge() {
-	now := u.facts.Clock
-	w := &u.work
+// scoring makes the verdict of a unit from its chart.
+type scoring struct {
+	chart    *Chart
+	registry *registry
+	matcher  *matcher
+	facts    *UnitState
+	work     *work
+
+	verdict Verdict
+	sums    unitSums // of the rooms of the verdict
+	lately  lately
+	before  gist // of the verdict before this step
+	overdue bool // the verdict differs from what was last told
+}
+
+// judge makes the verdict at the clock. Rooms that neither changed nor are due keep
+// theirs.
+func (k *scoring) judge() {
+	now := k.facts.Clock
+	w := k.work
 	w.spare, w.retired = append(w.spare, w.retired...), emptied(w.retired)
 	if extra := len(w.spare) - keptSpare; extra > 0 {
 		w.spare = slices.Delete(w.spare, 0, extra)
 	}
-	u.before = u.verdict.gist()
-	if w.relaid || u.plain {
-		u.judgeAll(now)
+	k.before = k.verdict.gist()
+	if w.relaid || k.work.plain {
+		k.judgeAll(now)
 	} else {
-		u.judgeTouched(now)
+		k.judgeTouched(now)
 	}
 	for _, r := range w.judge {
 		r.marks &^= markJudge
 	}
 	w.judge = w.judge[:0]
-	if u.plain {
-		u.lately = lately{}
+	if k.work.plain {
+		k.lately = lately{}
 	}
-	u.cat.judgeSums(&u.verdict, &u.chart.Unit, &u.sums, now, &u.lately)
+	judgeSums(k.matcher.cat, &k.verdict, &k.chart.Unit, &k.sums, now, &k.lately)
 }
 
-// judgeAll is judge after rooms came into the unit or went out of it.
-func (u *Unit) judgeAll(now Instant) {
-	w := &u.work
-	old := u.verdict.Rooms
+// judgeAll is judge after rooms entered or left the unit.
+func (k *scoring) judgeAll(now Instant) {
+	w := k.work
+	old := k.verdict.Rooms
 	next := w.rooms[:0]
-	if u.plain {
-		next = u.chart.Verdict(now).Rooms // the charts, and so the evidence, are new with each step
+	if k.work.plain {
+		next = k.chart.Verdict(now).Rooms // the charts, and so the evidence, are new with each step
 	}
 	i, n := 0, 0
 	w.judged = w.judged[:0]
-	for _, r := range u.rooms {
+	for _, r := range k.registry.rooms {
 		w.judged = append(w.judged, r)
 		for i < len(old) && old[i].ID < r.ID {
 			i++
@@ -55,41 +74,41 @@ func (u *Unit) judgeAll(now Instant) {
 		r.is = n
 		n++
 		switch {
-		case u.plain:
+		case k.work.plain:
 			r.again = true
 		case r.was >= 0 && r.marks&markJudge == 0 && !old[r.was].isDue(now):
 			next = append(next, old[r.was])
 		default:
 			next = append(next, RoomVerdict{})
-			u.judgeRoom(r, now, &next[n-1])
+			k.judgeRoom(r, now, &next[n-1])
 		}
 	}
-	u.verdict.Rooms, w.rooms, w.before = next, w.before, old
-	u.sums = sumsOf(next)
+	k.verdict.Rooms, w.rooms, w.before = next, w.before, old
+	k.sums = sumRooms(next)
 	w.relaid, w.all = false, true
 }
 
-// judgeTouched is judge if the same rooms are in the unit as before. The
-// verdicts of the others stay where they are.
-func (u *Unit) judgeTouched(now Instant) {
-	w := &u.work
+// judgeTouched is judge if the unit has the same rooms as before. The other verdicts
+// stay where they are.
+func (k *scoring) judgeTouched(now Instant) {
+	w := k.work
 	for _, r := range w.judged {
 		r.again, r.was = false, asIs
 	}
 	w.judged = w.judged[:0]
-	if w.all { // the room for verdicts is that of a whole unit
+	if w.all { // the memory for verdicts is that of a whole unit
 		w.all, w.rooms, w.before = false, w.before, w.rooms
 	}
 	clear(w.before)
 	w.before = w.before[:0]
-	rooms := u.verdict.Rooms
+	rooms := k.verdict.Rooms
 	again := func(r *room) {
 		r.was = len(w.before)
 		w.judged, w.before = append(w.judged, r), append(w.before, rooms[r.is])
-		u.sums.drop(&rooms[r.is])
+		k.sums.drop(&rooms[r.is])
 		rooms[r.is] = RoomVerdict{}
-		u.judgeRoom(r, now, &rooms[r.is])
-		u.sums.add(&rooms[r.is])
+		k.judgeRoom(r, now, &rooms[r.is])
+		k.sums.add(&rooms[r.is])
 	}
 	for _, r := range w.judge {
 		if r.is >= 0 && r.marks&markJudge != 0 {
@@ -97,23 +116,22 @@ func (u *Unit) judgeTouched(now Instant) {
 			again(r)
 		}
 	}
-	if u.sums.next != 0 && u.sums.next <= now {
+	if k.sums.next != 0 && k.sums.next <= now {
 		for i := range rooms {
 			if rooms[i].isDue(now) {
-				if r := u.room(rooms[i].ID); !r.again {
+				if r := k.registry.room(rooms[i].ID); !r.again {
 					again(r)
 				}
 			}
 		}
 	}
 	slices.SortFunc(w.judged, byID)
-	u.sums.settle(rooms)
+	k.sums.recomputeNext(rooms)
 }
 
-// judgeRoom judges one room. The memory of its last verdict is free after the
-// next step.
-func (u *Unit) judgeRoom(r *room, now Instant, rv *RoomVerdict) {
-	w := &u.work
+// judgeRoom judges one room. The memory of its last verdict is free after the next step.
+func (k *scoring) judgeRoom(r *room, now Instant, rv *RoomVerdict) {
+	w := k.work
 	if cap(r.store.factors) > 0 {
 		w.retired = append(w.retired, r.store)
 	}
@@ -132,28 +150,27 @@ func (u *Unit) judgeRoom(r *room, now Instant, rv *RoomVerdict) {
 	}
 	r.store.clear()
 	r.store.alone = &w.alone
-	u.cat.judgeRoom(&r.chart, now, &r.store, rv)
+	judgeRoom(k.matcher.cat, &r.chart, now, &r.store, rv)
 	r.store.keep(rv)
 }
 
-// verdicts returns what was said of a room before, and what is said now; nil if
-// it was or is not in the unit.
-func (u *Unit) verdicts(r *room) (was, is *RoomVerdict) {
+// verdicts returns the verdicts of a room before and after the step; nil: the room was
+// or is not in the unit.
+func (k *scoring) verdicts(r *room) (was, is *RoomVerdict) {
 	if r.is >= 0 {
-		is = &u.verdict.Rooms[r.is]
+		is = &k.verdict.Rooms[r.is]
 	}
 	switch {
 	case r.was == asIs:
 		was = is
 	case r.was >= 0:
-		was = &u.work.before[r.was]
+		was = &k.work.before[r.was]
 	}
 	return was, is
 }
 
-// isDue reports whether time alone has changed the room, or what the unit makes
-// of it.
+// isDue reports whether time alone has changed the room, or its share of the unit.
 func (rv *RoomVerdict) isDue(now Instant) bool {
-	next := Soonest(rv.Next, rv.due)
+	next := codes.Soonest(rv.Next, rv.due)
 	return next != 0 && next <= now
 }

@@ -3,23 +3,23 @@ package acuity
 import "strconv"
 
 // limits are the caps of what grows with what a hospital sends. What is beyond them is
-// refused at its item, with the reason that stands with the cap. They bound the memory
-// of a hospital, and the work of each step: no input, however large, holds up the other
+// refused at its item, with the reason beside each cap. They bound the memory of a
+// hospital and the work of each step: no input, however large, delays the other
 // hospitals of a processor.
 type limits struct {
 	rooms      int // in use at once: too_many_rooms
-	known      int // rooms and places of visits that are remembered: too_many_rooms
-	visits     int // remembered: those that are over are forgotten early; too_many_visits
+	known      int // rooms, and places of visits: too_many_rooms
+	visits     int // kept; those that are over are forgotten early: too_many_visits
 	ofPatient  int // visits of one patient: too_many_visits_of_patient
-	bytes      int // of the events of all visits, about: those that are over are forgotten early; too_many_events
-	statements int // clinical, of all rooms and patients: too_many_statements
-	unknown    int // visits, and patients, that nothing but statements name: too_many_references
-	waiting    int // statements about those: too_many_references
+	bytes      int // approximate size of the events of all visits; those that are over are forgotten early: too_many_events
+	statements int // of all rooms and patients: too_many_statements
+	unknown    int // visits and patients that only statements name: too_many_references
+	waiting    int // statements for those: too_many_references
 	identities int // of events and requests of the last 24 h; the oldest are forgotten early
 }
 
-// usual are the limits of every hospital. The largest of the world, with 40,000 births
-// a year, has 200 rooms, 4,000 visits at a time and 9,000 events a day.
+// usual are the limits of every hospital. The largest hospital of the world, with 40,000
+// births a year, has 200 rooms, 4,000 visits at a time and 9,000 events a day.
 var usual = limits{
 	rooms: 1000, known: 5000, visits: 10_000, ofPatient: 50, bytes: 24 << 20,
 	statements: 200_000, unknown: 2000, waiting: 20_000, identities: 200_000,
@@ -46,8 +46,8 @@ func Limits() map[string]int64 {
 	}
 }
 
-// Exceeded returns the rule that a reason of a refusal stands for, as "maxRooms:1000";
-// false: it stands for none.
+// Exceeded returns the rule behind the reason of a refusal, as "maxRooms:1000"; false:
+// there is none.
 func Exceeded(reason string) (rule string, ok bool) {
 	rule, ok = map[string]string{
 		reasonRooms: "maxRooms:" + strconv.Itoa(usual.rooms), reasonVisits: "maxVisits:" + strconv.Itoa(usual.visits),

@@ -2,81 +2,86 @@ package acuity
 
 import "maps"
 
-// locatedPlace is a place that events name, with what the table of rooms told of it
-// when everything was derived last.
+// locatedPlace is a place that events name, with the answer of the room table when
+// everything was last derived.
 type locatedPlace struct {
-	events int // that name it as their place, or as the one before
+	events int // number of events that name it as their place or prior place
 	told   toldPlace
-	known  bool // what was told
 }
 
-// locate notes that so many more events name a place.
-func (u *Unit) locate(l *Location, events int) {
+// locations says which rooms the places of events are.
+type locations struct {
+	registry *registry
+	work     *work
+
+	table   roomTable
+	located map[Location]*locatedPlace
+}
+
+// locate records that so many more events name a place.
+func (t *locations) locate(l *Location, events int) {
 	if *l == (Location{}) {
 		return
 	}
-	p := u.located[*l]
+	p := t.located[*l]
 	if p == nil {
-		p = &locatedPlace{}
-		u.located[*l] = p
+		p = &locatedPlace{told: t.table.lookUp(*l)}
+		t.located[*l] = p
 	}
 	if p.events += events; p.events <= 0 {
-		delete(u.located, *l)
+		delete(t.located, *l)
 	}
 }
 
 // locateEvents is locate for the places of events.
-func (u *Unit) locateEvents(list []event, events int) {
+func (t *locations) locateEvents(list []event, events int) {
 	for i := range list {
-		u.locate(list[i].Place, events)
-		u.locate(list[i].Prior, events)
+		t.locate(list[i].Place, events)
+		t.locate(list[i].Prior, events)
 	}
 }
 
-// settleTable brings the table of rooms up to what the step has changed, once, and asks
-// for what is derived from what it tells otherwise than before: a step may make
-// hundreds of rooms known, and mostly no visit has to do with them.
+// settleTable updates the room table after a step, once, and marks what depends on
+// changed answers. A step may make hundreds of rooms known, and mostly no visit depends
+// on them.
 func (u *Unit) settleTable() {
 	w := &u.work
 	for _, l := range w.unsaid {
-		w.learn = w.learn || u.table.lacks(*l)
+		w.learn = w.learn || u.locations.table.lacks(*l)
 	}
 	w.unsaid = emptied(w.unsaid)
 	switch {
 	case w.learn:
 		u.learn()
 	case w.relabel:
-		u.relabel()
+		u.locations.relabel()
 	case !w.retable:
 		return
 	}
 	w.learn, w.relabel, w.retable = false, false, false
-	u.markTold()
-	for _, r := range u.rooms {
-		if label, own := u.table.label(r.ID); r.own() && own && label != r.Label {
-			u.markRoom(r, dirtyChart)
+	u.locations.markTold()
+	for _, r := range u.registry.rooms {
+		if label, own := u.locations.table.label(r.ID); r.own() && own && label != r.Label {
+			u.work.markRoom(r, dirtyChart)
 		}
 	}
 }
 
-// markTold asks for the visits anew that have to do with a place of which the table
-// tells something else than before.
-func (u *Unit) markTold() {
+// markTold marks the visits with a place whose answer in the room table changed.
+func (t *locations) markTold() {
 	changed := map[Location]bool{}
-	for l, p := range u.located {
-		told := u.table.look(l)
-		if p.known && told != p.told {
-			changed[l] = true
+	for l, p := range t.located {
+		if told := t.table.lookUp(l); told != p.told {
+			p.told, changed[l] = told, true
 		}
-		p.told, p.known = told, true // of a new one all who name it are told anew
 	}
 	if len(changed) == 0 {
 		return
 	}
-	for _, v := range u.visits {
+	for _, v := range t.registry.visits {
 		for i := range v.events {
 			if e := &v.events[i]; changed[*e.Place] || changed[*e.Prior] {
-				u.markVisit(v, dirtyTimeline|dirtyLocation)
+				t.work.markVisit(v, dirtyTimeline|dirtyLocation)
 				break
 			}
 		}
@@ -84,10 +89,10 @@ func (u *Unit) markTold() {
 }
 
 // relocate counts the places of all events.
-func (u *Unit) relocate() {
-	clear(u.located)
-	for v := range maps.Values(u.visits) {
-		u.locateEvents(v.events, 1)
+func (t *locations) relocate() {
+	clear(t.located)
+	for v := range maps.Values(t.registry.visits) {
+		t.locateEvents(v.events, 1)
 	}
-	u.markTold()
+	t.markTold()
 }

@@ -22,8 +22,8 @@ const (
 	nameRow = "loc-"
 )
 
-// ID names the row by what the sender calls the place, so that it says which; a
-// row without a name is about a room alone.
+// ID names the row by the sender's name of the place, which it contains. A row without a
+// name is about a room alone.
 func (p *Place) ID() string {
 	if p.PointOfCare == "" && p.Room == "" && p.Bed == "" {
 		return roomRow + strconv.Itoa(int(p.RoomID))
@@ -31,8 +31,7 @@ func (p *Place) ID() string {
 	return nameRow + base64.RawURLEncoding.EncodeToString(key(nil, p.PointOfCare, p.Room, p.Bed))
 }
 
-// PlaceByID returns the place that the row with an id is about; false if no row
-// can have that id.
+// PlaceByID returns the place of the row with an id; false: no row can have that id.
 func PlaceByID(id string) (Place, bool) {
 	if text, ok := strings.CutPrefix(id, roomRow); ok {
 		n, err := strconv.ParseInt(text, 10, 32)
@@ -49,17 +48,17 @@ func PlaceByID(id string) (Place, bool) {
 	return p, p.ID() == id
 }
 
-// locations returns the location table as rooms are resolved by it.
-func (u *Unit) locations() []siteLocation {
-	if len(u.places) == 0 {
+// locations returns the location table for the resolution of rooms.
+func (s *localSettings) locations() []localPlace {
+	if len(s.places) == 0 {
 		return nil
 	}
-	list := make([]siteLocation, 0, len(u.places))
-	for _, p := range u.places {
+	list := make([]localPlace, 0, len(s.places))
+	for _, p := range s.places {
 		if p.PointOfCare == "" && p.Room == "" && p.Bed == "" {
 			continue
 		}
-		list = append(list, siteLocation{
+		list = append(list, localPlace{
 			PointOfCare: p.PointOfCare, Room: p.Room, Bed: p.Bed,
 			HasRoom: p.HasRoomID, RoomID: p.RoomID, Outside: p.Outside, Primary: p.Primary,
 		})
@@ -67,28 +66,31 @@ func (u *Unit) locations() []siteLocation {
 	return list
 }
 
-// takePlace takes a row of the location table, or takes it back. The room that
-// it names is known and confirmed from then on; a census that lists the room may
-// call it otherwise (H18).
-func (u *Unit) takePlace(in *intake, p *Place) {
+// takePlace takes a row of the location table, or deletes it.
+func (s *localSettings) takePlace(in *intake, p *Place) {
 	id := p.ID()
 	if p.Delete {
-		if u.places[id] != nil {
-			delete(u.places, id)
-			u.dirty.gone = append(u.dirty.gone, string(u.key(kindPlace, id)))
+		if s.places[id] != nil {
+			delete(s.places, id)
+			s.keys.drop(s.keys.key(kindPlace, id))
 		}
 		return
 	}
-	if old := u.places[id]; old == nil || old.Place != *p {
-		u.places[id] = &PlaceState{Place: *p, Version: u.facts.Version + 1, By: in.o.Source, At: in.o.ReceivedAt}
-		u.dirty.places = append(u.dirty.places, id)
+	if old := s.places[id]; old == nil || old.Place != *p {
+		s.places[id] = &PlaceState{Place: *p, Version: s.facts.Version + 1, By: in.o.Source, At: in.o.ReceivedAt}
+		s.changedPlaces = append(s.changedPlaces, id)
 	}
-	if !p.HasRoomID {
+}
+
+// confirmRoom makes the room of a row of the location table known and confirmed. A
+// census that lists the room may label it otherwise (H18).
+func (g *registry) confirmRoom(in *intake, p *Place) {
+	if p.Delete || !p.HasRoomID {
 		return
 	}
-	r := u.room(p.RoomID)
+	r := g.room(p.RoomID)
 	if r == nil {
-		if u.addRoom(RoomState{ID: p.RoomID, Label: p.Label, Area: p.Area}) == nil {
+		if g.addRoom(RoomState{ID: p.RoomID, Label: p.Label, Area: p.Area}) == nil {
 			in.warn("too_many_rooms", "roomId")
 		}
 		return
@@ -98,6 +100,6 @@ func (u *Unit) takePlace(in *intake, p *Place) {
 	say(&r.Area, p.Area)
 	r.Registered, r.PointOfCare, r.Room = false, "", ""
 	if r.Label != before.Label || r.Area != before.Area || before.Registered {
-		u.markRoom(r, markState)
+		g.work.markRoom(r, markState)
 	}
 }

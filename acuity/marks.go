@@ -1,119 +1,124 @@
 package acuity
 
-// mark is a set of things to do with a room or visit.
+// mark is a set of things to do for a room or a visit.
 type mark uint16
 
 const (
 	dirtyTimeline   mark = 1 << iota // visit: build the timeline anew
-	dirtyLocation                    // visit: join timeline and censuses anew
-	dirtyOccupant                    // room: find anew who the occupant is
-	dirtyAssignment                  // room: find anew whose the statements are
-	dirtyChart                       // room: make the chart anew
-	markProgress                     // room: bring the chart up to what was said of the lone patient
+	dirtyLocation                    // visit: merge timeline and censuses anew
+	dirtyOccupant                    // room: choose the visit of the occupant anew
+	dirtyAssignment                  // room: decide anew who owns the statements
+	dirtyChart                       // room: rebuild the chart
+	markProgress                     // room: apply new statements about the only patient to the chart
 	markJudge                        // room: judge the chart anew
-	markHeard                        // room: statements came
+	markStatements                   // room: new statements need an owner
 	markTouched                      // room: the input is about it
-	markState                        // either: the record is to be written
-	markView                         // room: the chart is to be written
+	markState                        // room or visit: write the record
+	markView                         // room: write the chart
 )
 
-// work lists what is marked, in the order of marking.
+// work lists what is marked, in the order of marking, and holds memory for the next
+// step.
 type work struct {
-	visits  []*visit
-	weave   []*visit
-	adopt   []*room
-	rebind  []*room
-	heard   []*room
-	rebuild []*room
-	moving  []*room // with markProgress
-	touched []*room
-	judge   []*room // with markJudge
-	judged  []*room // in the last step, by id; all of them if the layout changed
-	differ  []*room // memory of differing
-	before  []RoomVerdict
-	rooms   []RoomVerdict // memory of the next verdict
-	chart   RoomChart     // memory of the next chart
-	spare   []judged
-	retired []judged // free after this step
-	alone   judged   // memory of the verdict of one of several patients of a room
-	relaid  bool     // the rooms of the chart are not those of the verdict
-	all     bool     // all rooms were put together anew in the last step
-	layout  bool     // rooms came or went
-	known   bool     // rooms were made known, or named by a census
+	visits         []*visit
+	relocated      []*visit
+	occupants      []*room
+	reassigned     []*room
+	withStatements []*room
+	rebuild        []*room
+	moving         []*room // rooms with markProgress
+	touched        []*room
+	judge          []*room  // rooms with markJudge
+	changedRooms   []*room  // rooms with markState
+	changedVisits  []*visit // visits with markState
+	changedViews   []*room  // rooms with markView
+	judged         []*room  // rooms of the last step, by id; all rooms if the layout changed
+	differ         []*room  // memory for differing
+	before         []RoomVerdict
+	rooms          []RoomVerdict // memory for the next verdict
+	chart          RoomChart     // memory for the next chart
+	spare          []judged
+	retired        []judged // free after this step
+	alone          judged   // memory for the verdict of one of several patients of a room
+	relaid         bool     // the chart has other rooms than the verdict
+	all            bool     // the last step put all rooms together anew
+	layout         bool     // rooms came or went
+	known          bool     // rooms were made known, or named by a census
+	waits          bool     // the statements and cancels that wait must be counted anew
+	newPast        bool     // the past of a backfill must be made anew
 
-	// What is to be done with the table of rooms before anything is derived.
-	learn   bool        // make it anew from the facts
-	relabel bool        // bring it up to the labels
-	retable bool        // it tells other things now
+	plain bool // derive everything anew at each step, see Fold
+
+	// What the room table needs before anything is derived.
+	learn   bool        // rebuild it from the facts
+	relabel bool        // update it with the labels
+	retable bool        // its answers changed
 	parts   bool        // decide again which patients are newborns: an Encounter that is part of another may be one
-	unsaid  []*Location // places of events that are no more
+	unsaid  []*Location // places of dropped events
 
-	events  []intakeEvent // memory of the events of an input
-	said    []Heard       // memory of the statements of an input
-	settled []Heard       // memory of those of a room that are settled
-	written HeardState    // memory of a record
-	order   []int         // memory of an order of statements
-	active  []Factor      // memory of the factors of a room
-	weaving weaving
-	spans   []sojourn
-	present []sit  // of the room that is charted, see seePresent
-	last    *visit // of them, the patient who came last
-	own     []sojourn
-	// withdrawn is memory of the rooms that a visit was said to be in.
+	events        []intakeEvent // memory for the events of an input
+	newStatements []statement   // memory for the statements of an input
+	settled       []statement   // memory for the settled statements of a room
+	active        []Factor      // memory for the factors of a room
+	merge         locationMerge
+	spans         []locationSpan
+	present       []roomStay // of the room whose chart is built, see seePresent
+	last          *visit     // the patient of them who came last
+	own           []locationSpan
+	// withdrawn is memory for the withdrawn rooms of a visit.
 	withdrawn []withdrawn
-	moved     []Instant // memory of the moves of a visit
+	moved     []Instant // memory for the moves of a visit
 	came      []Instant // moves since the last step
-	went      []Instant // and those that are no more
-	// referrals are those marked.
-	referrals []*referral
-	episode   episode
-	reader    reader
+	went      []Instant // moves that were dropped since the last step
+	// unassigned are the marked ones.
+	unassigned    []*unassigned
+	evidenceInput evidenceInput
 }
 
-// markRoom notes things to do with a room.
-func (u *Unit) markRoom(r *room, m mark) {
+// markRoom adds marks to a room.
+func (w *work) markRoom(r *room, m mark) {
 	fresh := m &^ r.marks
 	r.marks |= m
 	if fresh&dirtyOccupant != 0 {
-		u.work.adopt = append(u.work.adopt, r)
+		w.occupants = append(w.occupants, r)
 	}
 	if fresh&dirtyAssignment != 0 {
-		u.work.rebind = append(u.work.rebind, r)
+		w.reassigned = append(w.reassigned, r)
 	}
 	if fresh&dirtyChart != 0 {
-		u.work.rebuild = append(u.work.rebuild, r)
+		w.rebuild = append(w.rebuild, r)
 	}
 	if fresh&markProgress != 0 {
-		u.work.moving = append(u.work.moving, r)
+		w.moving = append(w.moving, r)
 	}
-	if fresh&markHeard != 0 {
-		u.work.heard = append(u.work.heard, r)
+	if fresh&markStatements != 0 {
+		w.withStatements = append(w.withStatements, r)
 	}
 	if fresh&markTouched != 0 {
-		u.work.touched = append(u.work.touched, r)
+		w.touched = append(w.touched, r)
 	}
 	if fresh&markJudge != 0 {
-		u.work.judge = append(u.work.judge, r)
+		w.judge = append(w.judge, r)
 	}
 	if fresh&markState != 0 {
-		u.dirty.rooms = append(u.dirty.rooms, r)
+		w.changedRooms = append(w.changedRooms, r)
 	}
 	if fresh&markView != 0 {
-		u.dirty.views = append(u.dirty.views, r)
+		w.changedViews = append(w.changedViews, r)
 	}
 }
 
-// markVisit notes things to do with a visit.
-func (u *Unit) markVisit(v *visit, m mark) {
+// markVisit adds marks to a visit.
+func (w *work) markVisit(v *visit, m mark) {
 	fresh := m &^ v.marks
 	v.marks |= m
 	if fresh&dirtyTimeline != 0 {
-		u.work.visits = append(u.work.visits, v)
+		w.visits = append(w.visits, v)
 	}
 	if fresh&dirtyLocation != 0 {
-		u.work.weave = append(u.work.weave, v)
+		w.relocated = append(w.relocated, v)
 	}
 	if fresh&markState != 0 {
-		u.dirty.visits = append(u.dirty.visits, v)
+		w.changedVisits = append(w.changedVisits, v)
 	}
 }

@@ -1,12 +1,16 @@
 package acuity
 
-import "strings"
+import (
+	"strings"
 
-// match is what one statement or diagnosis says of one factor.
+	"svc/acuity/codes"
+)
+
+// match is what one statement or diagnosis says about one factor.
 type match struct {
 	factor  Factor
 	variant uint8
-	count   uint8 // babies; 0: it says nothing
+	count   uint8 // babies; 0: unknown
 	kind    EvidenceKind
 	on      bool // false: the statement ends the factor, or does not reach its limit
 }
@@ -17,19 +21,19 @@ type matchState uint8
 const (
 	unmapped   matchState = iota // no rule and no mapping knows the code
 	unreadable                   // the code is known, its value is not; nothing changes
-	matched                      // it says something, be it "no"
+	matched                      // the statement says something, even "no"
 )
 
 // index finds the routes of a code.
 type index struct {
-	diagnoses, signals codeTables[route]
+	diagnoses, signals codes.Tables[route]
 	display            []route // by words, in the order of the catalogue
 	lexicon            lexicon
 
-	// The factors that contradictions are settled for.
+	// The factors whose contradictions are settled.
 	mag, obesity, catII, catIII, mews, acknowledged, induction, multiples Factor
 
-	becoming factors // that silence about another one makes of it
+	becoming factors // factors that silence about another one becomes
 }
 
 // route is a route with its factor.
@@ -37,7 +41,7 @@ type route struct {
 	*Route
 	factor Factor
 	words  uint64 // bits of its words
-	strict bool   // by words: only in its own system, or without any
+	strict bool   // by words: only in its own system, or without a system
 }
 
 // newIndex returns the index of the routes of a catalogue.
@@ -79,11 +83,11 @@ func newIndex(specs []Spec) *index {
 				ix.display = append(ix.display, r)
 			}
 			for _, c := range r.Codes {
-				for _, p := range codePatterns(r.System, c) {
+				for _, p := range codes.Patterns(r.System, c) {
 					if r.Diagnosis {
-						ix.diagnoses.of(r.System).add(p, r)
+						ix.diagnoses.Table(r.System).Add(p, r)
 					} else {
-						ix.signals.of(r.System).add(p, r)
+						ix.signals.Table(r.System).Add(p, r)
 					}
 				}
 			}
@@ -92,10 +96,10 @@ func newIndex(specs []Spec) *index {
 	return ix
 }
 
-// take adds what a matching route says to the matches from index first on: of
-// several routes of one factor the one that comes last in the catalogue counts,
-// and a route that refines only sharpens.
-func take(dst []match, first int, r *route, kind EvidenceKind, on bool) []match {
+// appendMatch adds what a matching route says to the matches from index first on. Of
+// several routes of one factor the last in the catalogue counts, and a route that
+// refines only adds detail.
+func appendMatch(dst []match, first int, r *route, kind EvidenceKind, on bool) []match {
 	i := first
 	for i < len(dst) && dst[i].factor != r.factor {
 		i++
@@ -112,35 +116,34 @@ func take(dst []match, first int, r *route, kind EvidenceKind, on bool) []match 
 	return dst
 }
 
-// matchDiagnosis returns what a diagnosis says: the factors that it switches on.
-// The second result is false if no rule and no mapping of the hospital knows the
-// code. A mapping wins over the rules of the catalogue.
-func (c *Catalogue) matchDiagnosis(d *Diagnosis, maps *mappings) ([]match, bool) {
-	dst, known := c.appendDiagnosis(nil, d, maps)
+// matchDiagnosis returns the factors that a diagnosis switches on; false: no rule and no
+// mapping of the hospital knows the code. A mapping wins over the catalogue.
+func matchDiagnosis(c *Catalogue, d *Diagnosis, maps *mappings) ([]match, bool) {
+	dst, known := appendDiagnosisMatches(c, nil, d, maps)
 	return dst, known
 }
 
 // identity returns system and code for comparison.
-func (d *Diagnosis) identity() (System, string) {
+func (d *Diagnosis) identity() (codes.System, string) {
 	system := d.System
-	if system == SystemNone {
-		system, _ = NormalSystem("", d.Code)
+	if system == codes.SystemNone {
+		system, _ = codes.NormalSystem("", d.Code)
 	}
-	return system, normalCode(system, d.Code)
+	return system, codes.Normal(system, d.Code)
 }
 
-func (c *Catalogue) appendDiagnosis(dst []match, d *Diagnosis, maps *mappings) ([]match, bool) {
+func appendDiagnosisMatches(c *Catalogue, dst []match, d *Diagnosis, maps *mappings) ([]match, bool) {
 	system, code := d.identity()
 	first := len(dst)
 	if rows := maps.find(system, code, 0); len(rows) > 0 {
 		for _, m := range rows {
 			if m.Factor != 0 {
-				dst = append(dst, match{factor: m.Factor, kind: BySite, on: true})
+				dst = append(dst, match{factor: m.Factor, kind: ByLocalRule, on: true})
 			}
 		}
 		return dst, true
 	}
-	c.index.diagnoses.of(system).each(code, func(r *route) { dst = take(dst, first, r, ByDiagnosis, true) })
+	c.index.diagnoses.Table(system).Each(code, func(r *route) { dst = appendMatch(dst, first, r, ByDiagnosis, true) })
 	for i := first; i < len(dst); i++ {
 		if dst[i].factor == c.index.multiples && dst[i].count == 0 {
 			dst[i].count = 2
@@ -149,34 +152,34 @@ func (c *Catalogue) appendDiagnosis(dst []match, d *Diagnosis, maps *mappings) (
 	return dst, len(dst) > first
 }
 
-// matchSignal returns what a clinical statement says. Matches are of three
-// origins: a mapping of the hospital, which wins, the id of a factor as a local
-// code, and the rules of the catalogue.
-func (c *Catalogue) matchSignal(s *Signal, maps *mappings) ([]match, matchState) {
-	r := c.matchText(signalTextOf(s, ""), maps)
+// matchSignal returns what a clinical statement says. Matches come from a mapping of the
+// hospital, which wins, from the id of a factor as a local code, and from the rules of
+// the catalogue.
+func matchSignal(c *Catalogue, s *Signal, maps *mappings) ([]match, matchState) {
+	r := matchText(c, signalTextOf(s, ""), maps)
 	return r.matches, r.known()
 }
 
-// reader reads statements; its matches grow with each.
+// reader reads statements. Its matches grow with each.
 type reader struct {
 	c         *Catalogue
 	maps      *mappings
 	matches   []match
-	diagnoses map[diagnosisWording]*diagnosisReadout // read already
+	diagnoses map[diagnosisText]*matchedDiagnosis // cache
 }
 
-// read appends what s says, and returns how far it could be read and the concept
-// that its code is one of many of: the factor that stands for it, 0 if none.
+// read appends what s says. It returns how far s could be read, and the concept of its
+// code: the factor that stands for several codes; 0: none.
 func (r *reader) read(s *Signal) (matchState, Factor) {
 	if s.Kind == KindCondition {
 		return r.readCondition(s), 0
 	}
-	code := normalCode(s.System, s.Code)
+	code := codes.Normal(s.System, s.Code)
 	if rows := r.maps.find(s.System, code, s.Kind); len(rows) > 0 {
-		return r.bySite(s, rows)
+		return r.readLocal(s, rows)
 	}
-	if s.System == SystemLocal || s.System == SystemNone {
-		if f, ok := r.c.manual(s.Code); ok {
+	if s.System == codes.SystemLocal || s.System == codes.SystemNone {
+		if f, ok := findManual(r.c, s.Code); ok {
 			r.matches = append(r.matches, match{factor: f, kind: ByManual, on: s.Status == SignalActive && !saysNo(s.Value)})
 			return matched, 0
 		}
@@ -184,8 +187,8 @@ func (r *reader) read(s *Signal) (matchState, Factor) {
 	return r.byRule(s, code)
 }
 
-// manual returns the factor whose id is a code.
-func (c *Catalogue) manual(code string) (Factor, bool) {
+// findManual returns the factor with a code as its id.
+func findManual(c *Catalogue, code string) (Factor, bool) {
 	code = strings.TrimSpace(code)
 	if f, ok := c.byID[code]; ok {
 		return f, true
@@ -194,7 +197,8 @@ func (c *Catalogue) manual(code string) (Factor, bool) {
 	return f, ok
 }
 
-func (r *reader) bySite(s *Signal, rows []*Mapping) (matchState, Factor) {
+// readLocal reads a signal by the hospital's mappings.
+func (r *reader) readLocal(s *Signal, rows []*Mapping) (matchState, Factor) {
 	state, concept := matched, Factor(0)
 	for _, m := range rows {
 		if m.Factor == 0 {
@@ -205,10 +209,10 @@ func (r *reader) bySite(s *Signal, rows []*Mapping) (matchState, Factor) {
 		case s.Status != SignalActive:
 			on = no
 		case m.conditional():
-			if on = unread; s.Value.Kind == ValueNumber {
+			if on = unread; s.Value.Kind == codes.ValueNumber {
 				on = compare(s.Value, m.Op, m.Than)
 			}
-		case saysNo(s.Value) && s.System == SystemLocal:
+		case saysNo(s.Value) && s.System == codes.SystemLocal:
 			on = no
 		}
 		if m.conditional() && (m.Factor == r.c.index.mews || m.Factor == r.c.index.obesity) {
@@ -218,11 +222,12 @@ func (r *reader) bySite(s *Signal, rows []*Mapping) (matchState, Factor) {
 			state = unreadable
 			continue
 		}
-		r.matches = append(r.matches, match{factor: m.Factor, kind: BySite, on: on == yes})
+		r.matches = append(r.matches, match{factor: m.Factor, kind: ByLocalRule, on: on == yes})
 	}
 	return state, concept
 }
 
+// byRule reads a signal by the rules of the catalogue.
 func (r *reader) byRule(s *Signal, code string) (matchState, Factor) {
 	first, state, concept := len(r.matches), unmapped, Factor(0)
 	consider := func(rt *route) {
@@ -239,11 +244,11 @@ func (r *reader) byRule(s *Signal, code string) (matchState, Factor) {
 		}
 		if on != unread {
 			state = matched
-			r.matches = take(r.matches, first, rt, BySignal, on == yes)
+			r.matches = appendMatch(r.matches, first, rt, BySignal, on == yes)
 		}
 	}
 	ix := r.c.index
-	ix.signals.of(s.System).each(code, consider)
+	ix.signals.Table(s.System).Each(code, consider)
 	if state != unmapped || s.Display == "" {
 		return state, concept
 	}
@@ -264,8 +269,8 @@ func (r *reader) byRule(s *Signal, code string) (matchState, Factor) {
 	return state, concept
 }
 
-// conceptOf returns the factor that stands for all codes of a route, if these
-// are one identity: FHR category, MEWS and BMI (scoring-decisions 25).
+// conceptOf returns the factor that stands for all codes of a route that are one
+// identity: FHR category, MEWS and BMI (scoring-decisions 25); 0: none.
 func (ix *index) conceptOf(r *route) Factor {
 	switch r.Needs.Kind {
 	case NeedsCategoryII, NeedsCategoryIII:

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"svc/acuity/codes"
 )
 
 func factorOf(t testing.TB, id string) Factor {
@@ -58,8 +60,8 @@ func TestDiagnosisCodes(t *testing.T) {
 		"O30": "labor-multiple-gestation", "O30.009": "labor-multiple-gestation", "O29": "", "O31": "",
 		"O80": "", "O82": "", "": "", "O": "", "O1": "",
 	} {
-		d := Diagnosis{System: ICD10CM, Code: code}
-		matches, known := Default().matchDiagnosis(&d, nil)
+		d := Diagnosis{System: codes.ICD10CM, Code: code}
+		matches, known := matchDiagnosis(Default(), &d, nil)
 		if got := onIDs(matches); got != want || known != (want != "") {
 			t.Errorf("ICD-10-CM %q = %q, %t, want %q", code, got, known, want)
 		}
@@ -72,11 +74,11 @@ func TestDiagnosisCodes(t *testing.T) {
 		"276507005": "high-iufd", "237364002": "high-iufd",
 		"15938004": "", "1593800": "", "159380055": "",
 	} {
-		matches, _ := Default().matchDiagnosis(&Diagnosis{System: SNOMED, Code: code}, nil)
+		matches, _ := matchDiagnosis(Default(), &Diagnosis{System: codes.SNOMED, Code: code}, nil)
 		if got := onIDs(matches); got != want {
 			t.Errorf("SNOMED-CT %q = %q, want %q", code, got, want)
 		}
-		if matches, _ := Default().matchDiagnosis(&Diagnosis{System: ICD10CM, Code: code}, nil); len(matches) > 0 {
+		if matches, _ := matchDiagnosis(Default(), &Diagnosis{System: codes.ICD10CM, Code: code}, nil); len(matches) > 0 {
 			t.Errorf("ICD-10-CM %q matches: a code means something within its system only", code)
 		}
 	}
@@ -84,7 +86,7 @@ func TestDiagnosisCodes(t *testing.T) {
 
 func TestInferredSystem(t *testing.T) {
 	for code, want := range map[string]string{"O72.1": "high-hemorrhage pp-hemorrhage", "47821001": "", "O7": ""} {
-		if matches, _ := Default().matchDiagnosis(&Diagnosis{Code: code}, nil); onIDs(matches) != want {
+		if matches, _ := matchDiagnosis(Default(), &Diagnosis{Code: code}, nil); onIDs(matches) != want {
 			t.Errorf("%q without system = %q, want %q", code, onIDs(matches), want)
 		}
 	}
@@ -94,7 +96,7 @@ func TestVariantsAndCounts(t *testing.T) {
 	for code, want := range map[string]string{
 		"O14.10": "severe", "O14.2": "severe", "O11.9": "severe", "O14.0": "", "O14.9": "", "O13.1": "", "O16.1": "", "O15.1": "",
 	} {
-		matches, _ := Default().matchDiagnosis(&Diagnosis{System: ICD10CM, Code: code}, nil)
+		matches, _ := matchDiagnosis(Default(), &Diagnosis{System: codes.ICD10CM, Code: code}, nil)
 		for _, m := range matches {
 			if m.factor.ID() == "high-preeclampsia" {
 				if got := Default().Spec(m.factor).Variants[m.variant].Name; got != want {
@@ -104,7 +106,7 @@ func TestVariantsAndCounts(t *testing.T) {
 		}
 	}
 	for code, want := range map[string]uint8{"O30.001": 2, "O30.10": 3, "O30.119": 3, "O30.2": 4, "O30.8": 2, "O30.9": 2, "O30": 2} {
-		matches, _ := Default().matchDiagnosis(&Diagnosis{System: ICD10CM, Code: code}, nil)
+		matches, _ := matchDiagnosis(Default(), &Diagnosis{System: codes.ICD10CM, Code: code}, nil)
 		if len(matches) != 1 || matches[0].count != want {
 			t.Errorf("%s: %+v, want %d babies", code, matches, want)
 		}
@@ -119,12 +121,12 @@ func TestCatalogueCodes(t *testing.T) {
 		for _, r := range c.Spec(f).Routes {
 			words += len(r.Words)
 			for _, written := range r.Codes {
-				for _, p := range codePatterns(r.System, written) {
-					codes := []string{p.text}
-					if p.prefix {
-						codes = append(codes, p.text+"0", p.text+"9XA"[:min(3, maxICD10-len(p.text))])
+				for _, p := range codes.Patterns(r.System, written) {
+					all := []string{p.Text}
+					if p.Prefix {
+						all = append(all, p.Text+"0", p.Text+"9XA"[:min(3, 7-len(p.Text))])
 					}
-					for _, code := range codes {
+					for _, code := range all {
 						if got := onIDs(anything(c, &r, code)); !slices.Contains(strings.Fields(got), f.ID()) {
 							t.Errorf("%s: %s %s gives %q", f.ID(), r.System, code, got)
 						}
@@ -141,28 +143,27 @@ func TestCatalogueCodes(t *testing.T) {
 // anything matches a code by a route with a value that meets its condition.
 func anything(c *Catalogue, r *Route, code string) []match {
 	if r.Diagnosis {
-		matches, _ := c.matchDiagnosis(&Diagnosis{System: r.System, Code: code}, nil)
+		matches, _ := matchDiagnosis(c, &Diagnosis{System: r.System, Code: code}, nil)
 		return matches
 	}
 	s := Signal{Kind: r.Kind, System: r.System, Code: code}
 	switch r.Needs.Kind {
 	case NeedsNumber:
-		s.Value = NumberValue(r.Needs.Than, r.Needs.Unit)
+		s.Value = codes.NumberValue(r.Needs.Than, r.Needs.Unit)
 	case NeedsCategoryII:
-		s.Value = ParseValue("Category II")
+		s.Value = codes.ParseValue("Category II")
 	case NeedsCategoryIII:
-		s.Value = ParseValue("Category III")
+		s.Value = codes.ParseValue("Category III")
 	case NeedsPositive:
-		s.Value = ParseValue("Positive")
+		s.Value = codes.ParseValue("Positive")
 	case NeedsNothing, NeedsOxygen, NeedsNotNo:
 	}
-	matches, _ := c.matchSignal(&s, nil)
+	matches, _ := matchSignal(c, &s, nil)
 	return matches
 }
 
-// TestSignals is one line for each statement: kind, system, code, display, value,
-// and what it switches on; "-" is read and switches off, "?" cannot be read, "!"
-// is a code that nobody knows.
+// TestSignals has one line for each statement: kind, system, code, display, value, and
+// the factors that it switches on. "-" switches off, "?" is unreadable, "!" is unmapped.
 func TestSignals(t *testing.T) {
 	const critical = "high-critical-med-infusion"
 	const oxygen = "high-oxygen-therapy"
@@ -317,8 +318,8 @@ func TestSignals(t *testing.T) {
 		"obs|SNOMED-CT|15938005||":     "!", // a diagnosis, not a signal
 	} {
 		p := strings.Split(line, "|")
-		s := Signal{Kind: kinds[p[0]], System: System(p[1]), Code: p[2], Display: p[3], Value: ParseValue(p[4])}
-		matches, state := Default().matchSignal(&s, nil)
+		s := Signal{Kind: kinds[p[0]], System: codes.System(p[1]), Code: p[2], Display: p[3], Value: codes.ParseValue(p[4])}
+		matches, state := matchSignal(Default(), &s, nil)
 		got := onIDs(matches)
 		switch {
 		case state == unmapped:
@@ -331,9 +332,9 @@ func TestSignals(t *testing.T) {
 		if got != want {
 			t.Errorf("%s = %s, want %s", line, got, want)
 		}
-		// Who stops something need not say its value.
+		// A statement that ends a factor needs no value.
 		if s.Status = SignalEnded; state == unreadable {
-			if matches, state := Default().matchSignal(&s, nil); state != matched || onIDs(matches) != "" {
+			if matches, state := matchSignal(Default(), &s, nil); state != matched || onIDs(matches) != "" {
 				t.Errorf("%s, ended = %v %v", line, matches, state)
 			}
 		}
@@ -344,7 +345,7 @@ func TestVariantOfInfusion(t *testing.T) {
 	for display, want := range map[string]string{
 		"labetalol drip": "antihypertensive", "hydralazine": "antihypertensive", "nicardipine drip": "", "norepinephrine": "",
 	} {
-		matches, _ := Default().matchSignal(&Signal{Kind: KindMedication, System: RxNorm, Code: "1", Display: display}, nil)
+		matches, _ := matchSignal(Default(), &Signal{Kind: KindMedication, System: codes.RxNorm, Code: "1", Display: display}, nil)
 		if len(matches) != 1 || Default().Spec(matches[0].factor).Variants[matches[0].variant].Name != want {
 			t.Errorf("%s: %+v, want variant %q", display, matches, want)
 		}
@@ -354,16 +355,16 @@ func TestVariantOfInfusion(t *testing.T) {
 func TestMappings(t *testing.T) {
 	previa, mag, mews := factorOf(t, "high-placenta-previa"), factorOf(t, "high-mag"), factorOf(t, "mews-active")
 	maps := newMappings([]Mapping{
-		{System: ICD10CM, Code: "O44.01", Factor: previa},
-		{System: ICD10CM, Code: "O76*", Factor: factorOf(t, "labor-fhr-cat-ii")},
-		{System: SNOMED, Code: "36813001", Factor: previa}, // wins over high-hemorrhage
-		{System: ICD10CM, Code: "O99.89"},                  // known, means nothing
-		{System: SystemLocal, Code: "mag_drip", Kind: KindMedication, Factor: mag},
-		{System: SystemLocal, Code: "EWS", Kind: KindObservation, Factor: mews, Op: GreaterOrEqual, Than: 6000},
-		{System: SystemLocal, Code: "BLEED", Factor: factorOf(t, "high-vag-bleeding")},
-		{System: SystemLocal, Code: "high-mag", Factor: previa},
-		{System: SystemLocal, Code: "GONE", Factor: mag, Delete: true},
-		{System: SystemLocal, Code: "*", Factor: mag},
+		{System: codes.ICD10CM, Code: "O44.01", Factor: previa},
+		{System: codes.ICD10CM, Code: "O76*", Factor: factorOf(t, "labor-fhr-cat-ii")},
+		{System: codes.SNOMED, Code: "36813001", Factor: previa}, // wins over high-hemorrhage
+		{System: codes.ICD10CM, Code: "O99.89"},                  // known, means nothing
+		{System: codes.SystemLocal, Code: "mag_drip", Kind: KindMedication, Factor: mag},
+		{System: codes.SystemLocal, Code: "EWS", Kind: KindObservation, Factor: mews, Op: codes.GreaterOrEqual, Than: 6000},
+		{System: codes.SystemLocal, Code: "BLEED", Factor: factorOf(t, "high-vag-bleeding")},
+		{System: codes.SystemLocal, Code: "high-mag", Factor: previa},
+		{System: codes.SystemLocal, Code: "GONE", Factor: mag, Delete: true},
+		{System: codes.SystemLocal, Code: "*", Factor: mag},
 	})
 	for line, want := range map[string]string{
 		"dx|ICD-10-CM|o4401|":       "high-placenta-previa true",
@@ -388,23 +389,23 @@ func TestMappings(t *testing.T) {
 		var matches []match
 		var known bool
 		if p[0] == "dx" {
-			matches, known = Default().matchDiagnosis(&Diagnosis{System: System(p[1]), Code: p[2]}, maps)
+			matches, known = matchDiagnosis(Default(), &Diagnosis{System: codes.System(p[1]), Code: p[2]}, maps)
 		} else {
 			kind := map[string]SignalKind{"med": KindMedication, "obs": KindObservation, "lab": KindLab}[p[0]]
 			var state matchState
-			matches, state = Default().matchSignal(&Signal{Kind: kind, System: System(p[1]), Code: p[2], Value: ParseValue(p[3])}, maps)
+			matches, state = matchSignal(Default(), &Signal{Kind: kind, System: codes.System(p[1]), Code: p[2], Value: codes.ParseValue(p[3])}, maps)
 			known = state != unmapped
 		}
 		if got := fmt.Sprint(onIDs(matches), " ", known); got != want {
 			t.Errorf("%s = %s, want %s", line, got, want)
 		}
 		for _, m := range matches {
-			if m.kind != BySite {
+			if m.kind != ByLocalRule {
 				t.Errorf("%s: evidence %d", line, m.kind)
 			}
 		}
 	}
-	if _, state := Default().matchSignal(&Signal{Kind: KindObservation, System: SystemLocal, Code: "EWS", Value: ParseValue("bad")}, maps); state != unreadable {
+	if _, state := matchSignal(Default(), &Signal{Kind: KindObservation, System: codes.SystemLocal, Code: "EWS", Value: codes.ParseValue("bad")}, maps); state != unreadable {
 		t.Errorf("a mapped number that is none: %v", state)
 	}
 }

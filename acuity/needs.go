@@ -1,9 +1,13 @@
 package acuity
 
-import "strings"
+import (
+	"strings"
 
-// answer is what a condition says of a value. A value that cannot be read, or
-// whose range lies on both sides of a limit, changes nothing.
+	"svc/acuity/codes"
+)
+
+// answer is what a condition says of a value. An unreadable value, or one whose range
+// lies on both sides of a limit, changes nothing.
 type answer uint8
 
 const (
@@ -27,7 +31,7 @@ func (n Condition) judge(s *Signal) answer {
 	case NeedsNothing:
 		return yes
 	case NeedsNumber:
-		if v.Kind != ValueNumber || !unitFits(v.Unit, n.Unit) {
+		if v.Kind != codes.ValueNumber || !unitFits(v.Unit, n.Unit) {
 			return unread
 		}
 		return compare(v, n.Op, n.Than)
@@ -50,7 +54,7 @@ func (n Condition) judge(s *Signal) answer {
 // unitFits reports whether a value in a unit may be compared with a limit in
 // another. A missing unit is taken to be right (clinical-decisions S2).
 func unitFits(given, wanted string) bool {
-	return given == "" || given == wanted || wanted == "" && given == UnitScore
+	return given == "" || given == wanted || wanted == "" && given == codes.UnitScore
 }
 
 // said is the set of words of a value that conditions ask for.
@@ -72,7 +76,7 @@ const (
 	saidAir
 )
 
-// saidWords is what the kept words of the vocabulary are to conditions.
+// saidWords is the meaning of kept words of the vocabulary for conditions.
 var saidWords = map[string]said{
 	"not": saidNo, "no": saidNo, "none": saidNo, "off": saidNo, "absent": saidNo, "negative": saidNo | saidNegative,
 	"yes": saidYes, "detected": saidYes, "present": saidYes, "isolated": saidYes, "growth": saidYes,
@@ -82,10 +86,10 @@ var saidWords = map[string]said{
 	"room": saidRoom, "air": saidAir,
 }
 
-// said returns the words of v.
-func (v Value) said() said {
+// saidBy returns the words of v.
+func saidBy(v codes.Value) said {
 	var all said
-	if v.Kind != ValueWords {
+	if v.Kind != codes.ValueWords {
 		return 0
 	}
 	for rest := v.Words; rest != ""; {
@@ -103,15 +107,15 @@ func (s said) all(of said) bool { return s&of == of }
 // categoryOf returns the category 1 … 3 of a fetal heart rate tracing that a
 // value names; 0 if it names none, or denies one (scoring-decisions 52). III is
 // looked for before II: a value that names both is III.
-func categoryOf(v Value) int {
-	if v.Kind == ValueNumber && v.Op == Equal && v.Unit == "" {
-		switch v.Number { //nolint:exhaustive // numbers, not an enumeration
+func categoryOf(v codes.Value) int {
+	if v.Kind == codes.ValueNumber && v.Op == codes.Equal && v.Unit == "" {
+		switch v.Number {
 		case 1000, 2000, 3000:
 			return int(v.Number / 1000)
 		}
 		return 0
 	}
-	switch words := v.said(); {
+	switch words := saidBy(v); {
 	case words.any(saidNo | saidEquivocal):
 		return 0
 	case words.any(saidIII | saidAbnormal):
@@ -125,9 +129,9 @@ func categoryOf(v Value) int {
 }
 
 // positive reads the result of a test. Negation comes first: "not detected" is not
-// "detected" (C17). What is said to be and not to be says nothing.
-func positive(v Value) answer {
-	if v.said().any(saidEquivocal | saidIndeterminate) {
+// "detected" (C17). A contradictory value says nothing.
+func positive(v codes.Value) answer {
+	if saidBy(v).any(saidEquivocal | saidIndeterminate) {
 		return unread
 	}
 	denies, denied, is := false, false, false
@@ -136,7 +140,7 @@ func positive(v Value) answer {
 		case s.any(saidNo):
 			denies = true
 			denied = denied || w != "not"
-		case s.any(saidPositive) && v.said().any(saidNegative):
+		case s.any(saidPositive) && saidBy(v).any(saidNegative):
 			return unread
 		case s.any(saidYes) && denies:
 			denied = true
@@ -155,36 +159,35 @@ func positive(v Value) answer {
 	return unread
 }
 
-// saysNo reports whether a value denies the mark that it stands with
-// (scoring-decisions 53). Anything else, unreadable text too, leaves it be: the
-// code alone says enough.
-func saysNo(v Value) bool {
-	return v.said().any(saidNo) || v.Kind == ValueNumber && v.Op == Equal && v.Number == 0 && v.Unit == ""
+// saysNo reports whether a value denies the mark that it stands with (scoring-decisions
+// 53). Anything else, also unreadable text, lets it stand: the code alone says enough.
+func saysNo(v codes.Value) bool {
+	return saidBy(v).any(saidNo) || v.Kind == codes.ValueNumber && v.Op == codes.Equal && v.Number == 0 && v.Unit == ""
 }
 
 // The limits below which oxygen counts as room air: 21 %, as percent and as a
 // fraction, in thousandths (scoring-decisions 23).
 const (
-	roomAirPercent  Milli = 21_000
-	roomAirFraction Milli = 210
+	roomAirPercent  codes.Milli = 21_000
+	roomAirFraction codes.Milli = 210
 )
 
-// oxygenRuns reads the value of a statement about oxygen: room air, none, off,
-// no flow or a fraction of 21 % end it; no value at all is the plain mark.
+// oxygenRuns reads the value of a statement about oxygen. Room air, none, off, no flow
+// or a fraction of 21 % end it; no value is the plain mark.
 func oxygenRuns(s *Signal) answer {
 	v := s.Value
-	if v.Kind != ValueNumber {
-		words := v.said()
+	if v.Kind != codes.ValueNumber {
+		words := saidBy(v)
 		if words.any(saidEquivocal) {
 			return unread
 		}
 		return answerOf(!words.any(saidNo) && !words.all(saidRoom|saidAir))
 	}
-	limit := Milli(0)
+	limit := codes.Milli(0)
 	switch {
-	case v.Unit == UnitPercent:
+	case v.Unit == codes.UnitPercent:
 		limit = roomAirPercent
-	case v.Unit == UnitLitersPerMinute:
+	case v.Unit == codes.UnitLitersPerMinute:
 	case v.Unit != "":
 		return unread
 	case saysFraction(s.Display):
@@ -192,35 +195,35 @@ func oxygenRuns(s *Signal) answer {
 			limit = roomAirFraction
 		}
 	}
-	return compare(v, Greater, limit)
+	return compare(v, codes.Greater, limit)
 }
 
 // compare reports whether a number meets "op than": yes if every value that it
 // stands for does, no if none does (clinical-decisions S3).
-func compare(v Value, op Comparator, than Milli) answer {
+func compare(v codes.Value, op codes.Comparator, than codes.Milli) answer {
 	n := v.Number
 	switch op {
-	case Equal:
+	case codes.Equal:
 		return compareEqual(v, than)
-	case Greater, GreaterOrEqual:
-		open := op == Greater
+	case codes.Greater, codes.GreaterOrEqual:
+		open := op == codes.Greater
 		switch v.Op {
-		case Equal:
+		case codes.Equal:
 			return answerOf(n > than || n == than && !open)
-		case Greater:
+		case codes.Greater:
 			return yesOr(n >= than, unread)
-		case GreaterOrEqual:
+		case codes.GreaterOrEqual:
 			return yesOr(n > than || n == than && !open, unread)
-		case Less:
+		case codes.Less:
 			return noOr(n <= than)
-		case LessOrEqual:
+		case codes.LessOrEqual:
 			return noOr(n < than || n == than && open)
 		}
-	case Less, LessOrEqual:
+	case codes.Less, codes.LessOrEqual:
 		// x < L is not x >= L, and the other way round.
-		opposite := GreaterOrEqual
-		if op == LessOrEqual {
-			opposite = Greater
+		opposite := codes.GreaterOrEqual
+		if op == codes.LessOrEqual {
+			opposite = codes.Greater
 		}
 		switch compare(v, opposite, than) {
 		case yes:
@@ -233,18 +236,18 @@ func compare(v Value, op Comparator, than Milli) answer {
 	return unread
 }
 
-func compareEqual(v Value, than Milli) answer {
+func compareEqual(v codes.Value, than codes.Milli) answer {
 	n := v.Number
 	switch v.Op {
-	case Equal:
+	case codes.Equal:
 		return answerOf(n == than)
-	case Less:
+	case codes.Less:
 		return noOr(than >= n)
-	case LessOrEqual:
+	case codes.LessOrEqual:
 		return noOr(than > n)
-	case Greater:
+	case codes.Greater:
 		return noOr(than <= n)
-	case GreaterOrEqual:
+	case codes.GreaterOrEqual:
 		return noOr(than < n)
 	}
 	return unread

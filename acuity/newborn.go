@@ -3,37 +3,37 @@ package acuity
 import "slices"
 
 // admitAlone adds one entry for the newborns of a room without a mother.
-func (u *Unit) admitAlone(r *room) {
+func (m *chartBuilder) admitAlone(r *room) {
 	if len(r.chart.Patients) > 0 {
 		return
 	}
-	i := slices.IndexFunc(u.work.present, func(s sit) bool { return s.v.timeline.newborn })
+	i := slices.IndexFunc(m.work.present, func(s roomStay) bool { return s.v.timeline.newborn })
 	if i < 0 {
 		return
 	}
-	first := u.work.present[i]
-	p, e := r.entry(), &u.work.episode
+	first := m.work.present[i]
+	p, e := r.entry(), &m.work.evidenceInput
 	p.Visit, p.Arrived, p.Mother, p.Birth = first.v.ID, first.From, false, 0
 	e.folds = nil
-	e.file()
+	e.clearResources()
 	e.from, e.diagnoses, e.listed, e.primaries, e.babies = e.from[:0], e.diagnoses[:0], e.listed[:0], e.primaries[:0], 0
-	u.addBabies(r, e, nil, nil)
-	p.Evidence = append(p.Evidence[:0], u.cat.settled(e, &u.work.reader)...)
-	u.addBabyEvidence(r, p, nil)
+	m.addBabies(r, e, nil, nil)
+	p.Evidence = append(p.Evidence[:0], foldEvidence(m.matcher.cat, e, &m.matcher.reader)...)
+	m.addBabyEvidence(r, p, nil)
 }
 
-// addBabies adds the primaries of the newborns of an entry: those whom ADT has
-// in the room, and those whom a census lists with the mother.
-func (u *Unit) addBabies(r *room, e *episode, mother *visit, facts *CensusFacts) {
+// addBabies adds the primaries of the newborns of an entry: those whom ADT has in the
+// room, and those whom a census lists with the mother.
+func (m *chartBuilder) addBabies(r *room, e *evidenceInput, mother *visit, facts *CensusFacts) {
 	baby, unnamed := uint8(0), 0
-	for _, s := range u.work.present {
-		if !s.v.timeline.newborn || !u.isOf(r, s.v, mother) {
+	for _, s := range m.work.present {
+		if !s.v.timeline.newborn || !m.isOf(r, s.v, mother) {
 			continue
 		}
 		baby++
-		c, kind := u.newbornPrimary(r, s, facts)
+		c, kind := m.newbornPrimary(r, s, facts)
 		e.choose(c, kind, s.v.feed(), baby)
-		if facts == nil || !slices.ContainsFunc(facts.Newborns, func(n NewbornSeen) bool { return n.Visit == s.v.ID }) {
+		if facts == nil || !slices.ContainsFunc(facts.Newborns, func(n ListedNewborn) bool { return n.Visit == s.v.ID }) {
 			unnamed++
 		}
 	}
@@ -47,8 +47,8 @@ func (u *Unit) addBabies(r *room, e *episode, mother *visit, facts *CensusFacts)
 			continue
 		}
 		if n.Visit != "" {
-			if v := u.visits[n.Visit]; v != nil && len(v.spans) > 0 {
-				continue // here and counted, or elsewhere by now
+			if v := m.registry.visits[n.Visit]; v != nil && len(v.spans) > 0 {
+				continue // counted already, or elsewhere
 			}
 		}
 		baby++
@@ -61,17 +61,17 @@ func (u *Unit) addBabies(r *room, e *episode, mother *visit, facts *CensusFacts)
 	}
 }
 
-// isOf reports whether a newborn in the room belongs to the entry of a mother:
-// its own if she is here, else the one who came last; nil: there is no mother.
-func (u *Unit) isOf(r *room, v, mother *visit) bool {
-	if v.mother != nil && !v.mother.timeline.newborn && u.whereIs(v.mother) == r {
+// isOf reports whether a newborn in the room belongs to the entry of a mother: its own
+// if she is here, else the last to come; nil: there is no mother.
+func (m *chartBuilder) isOf(r *room, v, mother *visit) bool {
+	if v.mother != nil && !v.mother.timeline.newborn && m.registry.whereIs(v.mother) == r {
 		return mother == v.mother
 	}
-	return mother == u.work.last
+	return mother == m.work.last
 }
 
-// seePresent notes who of those in a room its chart has: of too many the ones who came
-// last, patients and newborns apart.
+// seePresent chooses the patients of a room for its chart: if there are too many, the
+// last to come, patients and newborns apart.
 func (r *room) seePresent(w *work) {
 	w.present, w.last = w.present[:0], nil
 	var patients, newborns int
@@ -90,7 +90,7 @@ func (r *room) seePresent(w *work) {
 }
 
 // newbornPrimary returns the primary of a newborn visit.
-func (u *Unit) newbornPrimary(r *room, s sit, facts *CensusFacts) (choice, EvidenceKind) {
+func (m *chartBuilder) newbornPrimary(r *room, s roomStay, facts *CensusFacts) (choice, EvidenceKind) {
 	v := s.v
 	if facts != nil {
 		for i := range facts.Newborns {
@@ -99,14 +99,14 @@ func (u *Unit) newbornPrimary(r *room, s sit, facts *CensusFacts) (choice, Evide
 			}
 		}
 	}
-	if own := u.factsOf(v); own != nil && own.Primary != 0 {
-		n, born := NewbornSeen{Primary: own.Primary, Since: own.PrimarySince}, own
+	if own := v.censusFacts(); own != nil && own.Primary != 0 {
+		n, born := ListedNewborn{Primary: own.Primary, Since: own.PrimarySince}, own
 		switch {
 		case own.DeliveredAt != 0:
 		case facts != nil:
 			born = facts
-		case v.mother != nil && u.factsOf(v.mother) != nil: // in another room
-			born = u.factsOf(v.mother)
+		case v.mother != nil && v.mother.censusFacts() != nil: // in another room
+			born = v.mother.censusFacts()
 		}
 		return choice{Factor: own.Primary, Since: born.since(&n), AssignedBy: "explicit"}, ByCensus
 	}
@@ -114,7 +114,7 @@ func (u *Unit) newbornPrimary(r *room, s sit, facts *CensusFacts) (choice, Evide
 	if facts != nil {
 		born = facts.DeliveredAt
 	}
-	if c := u.chosen(v, born, false); c.Factor != 0 {
+	if c := m.chosen(v, born, false); c.Factor != 0 {
 		return c, ByADT
 	}
 	if born == 0 {
@@ -123,21 +123,21 @@ func (u *Unit) newbornPrimary(r *room, s sit, facts *CensusFacts) (choice, Evide
 	return primaryOf(&careFacts{Newborn: true, At: s.From, PlacedAt: s.From, Born: born, Label: r.Label, Area: r.Area}), ByADT
 }
 
-// addBabyEvidence adds what is said about the newborns themselves.
-func (u *Unit) addBabyEvidence(r *room, p *PatientChart, mother *visit) {
+// addBabyEvidence adds the evidence of the newborns themselves.
+func (m *chartBuilder) addBabyEvidence(r *room, p *PatientChart, mother *visit) {
 	baby := uint8(0)
-	for _, s := range u.work.present {
-		if !s.v.timeline.newborn || !u.isOf(r, s.v, mother) {
+	for _, s := range m.work.present {
+		if !s.v.timeline.newborn || !m.isOf(r, s.v, mother) {
 			continue
 		}
 		baby++
-		e := &u.work.episode
-		u.gather(e, binding{s.v, toVisit}, r)
+		e := &m.work.evidenceInput
+		m.gatherStatements(e, binding{s.v, toVisit}, r)
 		e.diagnoses = append(e.diagnoses[:0], s.v.timeline.diagnoses...)
 		e.addConditions()
-		e.state(u.factsOf(s.v))
+		e.state(s.v.censusFacts())
 		e.primaries, e.babies = e.primaries[:0], 0
-		for _, ev := range u.cat.settled(e, &u.work.reader) {
+		for _, ev := range foldEvidence(m.matcher.cat, e, &m.matcher.reader) {
 			ev.Baby = baby
 			p.Evidence = append(p.Evidence, ev)
 		}

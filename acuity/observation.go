@@ -1,15 +1,17 @@
 package acuity
 
-// Observation is what one accepted request says about one hospital: facts, and
-// nothing derived from them. Whatever can change a verdict is an observation.
-// It holds no names, birth dates, addresses or free text; every identifier of a
-// patient, visit or event in it is a keyed pseudonym made by ingest.
+import "svc/acuity/codes"
+
+// Observation is what one accepted request says about one hospital: facts, and nothing
+// derived from them. Everything that can change a verdict is an observation. It holds no
+// names, birth dates, addresses or free text; ingest makes keyed pseudonyms of all
+// identifiers.
 type Observation struct {
 	Hospital   string
 	ReceivedAt Instant // clock of ingest; the hospital's clock never runs backwards for it
 	// AppliedAt is the clock of the hospital when the live processor applied
-	// the observation. It is 0 in the log; who replays a log fills it in from
-	// the changelog, so that timers that fired in between fall the same way.
+	// the observation. It is 0 in the log. A replay fills it in from the changelog,
+	// so that timers in between fire at the same places.
 	AppliedAt Instant
 	Channel   Channel
 	Source    string // lineage of the API key that sent it; of an act, the id of the key
@@ -22,18 +24,18 @@ type Observation struct {
 	Roster   *Roster   // roster
 	Mappings []Mapping // terminology
 
-	Referents []Referent // fhir: what others name
+	References []Reference // fhir: what others name
 
 	Rules     []Rule     // rules: catalogue values that the hospital overrides
 	Locations []Place    // locations: rows of its location table
 	Switches  *Switches  // settings: how it wants its feeds read
-	Marks     []CodeMark // terminology: codes of the worklist that nobody need look at
+	Marks     []CodeMark // terminology: codes taken off the worklist
 	Act       *Act       // of an administrator's act: how it is meant
 	Request   *Request   // if the sender gave the request an identity
 }
 
-// Request is the identity that a sender gave to a request, so that sending it
-// again within 24 h has no second effect (Idempotency-Key).
+// Request is the identity that a sender gave to a request, so that a repetition within
+// 24 h has no second effect (Idempotency-Key).
 type Request struct {
 	Key    string // pseudonym of route and key
 	Digest string // pseudonym of the body: the same key with another body is refused
@@ -97,8 +99,8 @@ const (
 	Year
 )
 
-// Event is one ADT event of one visit. State is the set of them, so nothing in
-// an event depends on the order in which events arrive, save ReceivedAt.
+// Event is one ADT event of one visit. The state is a function of the set of events:
+// nothing in an event depends on the order of arrival, except ReceivedAt.
 type Event struct {
 	// ID is the identity of the event: the same ID again is a duplicate, one
 	// effect. Digest is a pseudonym of the whole body; an ID that comes back
@@ -119,9 +121,9 @@ type Event struct {
 
 	Visit   string // pseudonym; one name space for HL7, JSON and FHIR. Empty: the open visit of Patient
 	Patient string // pseudonym; may be empty
-	// MotherVisit is the pseudonym of the mother's visit; may be empty. Of one who is
-	// not said to be a newborn it is that of a visit that this one is a part of: if
-	// that is another patient's, she is the mother.
+	// MotherVisit is the pseudonym of the mother's visit; may be empty. If this patient
+	// is not said to be a newborn, it is the visit that this one is a part of. If that
+	// visit is of another patient, she is the mother.
 	MotherVisit   string
 	MotherPatient string // pseudonym of the mother (PID-21, NK1 MTH); may be empty
 
@@ -158,8 +160,8 @@ type Event struct {
 	Warnings []Warning
 }
 
-// Location is a place as it was sent; which room that is, is decided when the
-// chart is made, against the labels and the location table known then.
+// Location is a place as it was sent. The chart decides which room it is, by the labels
+// and the location table of that time.
 type Location struct {
 	HasRoomID bool // the sender knows our room id
 	RoomID    int32
@@ -168,7 +170,7 @@ type Location struct {
 	PointOfCare, Room, Bed, Facility string
 }
 
-// IsZero reports whether nothing was said about the place.
+// IsZero reports whether the place is empty.
 func (l Location) IsZero() bool { return l == Location{} }
 
 // DiagnosisMode says how the diagnoses of an event change those of the visit.
@@ -184,26 +186,12 @@ const (
 
 // Diagnosis is one coded diagnosis.
 type Diagnosis struct {
-	System  System
+	System  codes.System
 	Code    string // as sent, trimmed; compared by the rules of its system
 	Display string // ≤ 80 characters, long digit runs masked; may be empty
 	OnsetAt Instant
 	Delete  bool // in a delta: DG1-21 = D
 }
-
-// System is a code system by its name in the specification.
-type System string
-
-// The code systems that the terminology map knows. SystemNone is a code that
-// came without one: its system is inferred from the shape of the code.
-const (
-	SystemNone  System = ""
-	ICD10CM     System = "ICD-10-CM"
-	SNOMED      System = "SNOMED-CT"
-	LOINC       System = "LOINC"
-	RxNorm      System = "RxNorm"
-	SystemLocal System = "local"
-)
 
 // SignalKind is the kind of a clinical signal. Observation, lab and device are
 // interchangeable in matching; medication is not.
@@ -236,31 +224,31 @@ type Signal struct {
 	Patient string // pseudonym, when no visit is named: it goes to the patient's open visit
 	Subject string // a further name of Patient, as in Event; may be empty
 	Kind    SignalKind
-	System  System
+	System  codes.System
 	Code    string
 	Display string // ≤ 80 characters, long digit runs masked; some rules match on its words
-	Value   Value
+	Value   codes.Value
 	Status  SignalStatus
 
 	ObservedAt Instant // of one that ended: its end
 	StartedAt  Instant // of a medication; onset of a condition
 
-	// Resource is the identity of what the sender keeps as one thing (FHIR
-	// resource), a pseudonym: a statement about it says nothing about another
-	// (F6). A component is its resource, a dot and its index; what takes back a
-	// resource takes back its components. A retraction may name the resource
-	// alone, without code, visit or patient. Empty: kind, system and code decide. "~" begins that of
-	// what has no name: it is one thing among what is said of its visit or patient.
+	// Resource is the pseudonym of a FHIR resource: what the sender keeps as one
+	// thing. A statement about it says nothing about another (F6). A component adds
+	// a dot and its index, and a retraction of the resource includes it. A
+	// retraction may name the resource alone, without code, visit or patient.
+	// Empty: kind, system and code decide. "~" begins a resource without an
+	// identifier: it is one thing among the statements of its visit or patient.
 	Resource  string
 	UpdatedAt Instant // of the version of the resource; orders versions of equal time (F13)
-	// Also are further codings of the same thing, in the order of the sender: the
-	// first that matches counts, and it is unmapped only if none does.
+	// Also are further codings of the same thing, in the order of the sender. The
+	// first match counts, and the signal is unmapped only if none matches.
 	Also []Coding
 }
 
-// Coding is a code with the system that it is of.
+// Coding is a code with its system.
 type Coding struct {
-	System  System
+	System  codes.System
 	Code    string
 	Display string // ≤ 80 characters, long digit runs masked
 }
@@ -309,7 +297,7 @@ type Staffing struct {
 	Call   Tristate
 }
 
-// Tristate is a yes or no that may not have been said.
+// Tristate is a yes or no that may be unsaid.
 type Tristate uint8
 
 // The three states.

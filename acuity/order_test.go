@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"svc/acuity/codes"
 )
 
-// Every order of the events of every story above tells the same timeline.
+// Every order of the events of every visit above gives the same timeline.
 func TestTimelineInAnyOrder(t *testing.T) {
 	for name, c := range stories {
 		c.how.SameRoom = testRooms
@@ -77,11 +79,11 @@ func permute(events []Event, f func([]Event)) {
 }
 
 // withCodes adds ICD-10-CM diagnoses.
-func withCodes(mode DiagnosisMode, codes ...string) func(*Event) {
+func withCodes(mode DiagnosisMode, list ...string) func(*Event) {
 	return func(e *Event) {
 		e.DiagnosisMode = mode
-		for _, c := range codes {
-			e.Diagnoses = append(e.Diagnoses, Diagnosis{System: ICD10CM, Code: c})
+		for _, c := range list {
+			e.Diagnoses = append(e.Diagnoses, Diagnosis{System: codes.ICD10CM, Code: c})
 		}
 	}
 }
@@ -137,7 +139,7 @@ func TestTimelineOrderNeverMatters(t *testing.T) {
 	})
 }
 
-// facts is a timeline without what is told of each event.
+// facts is a timeline without the dispositions of its events.
 func facts(s timeline) string {
 	s.events = nil
 	return fmt.Sprintf("%s %+v %v %v", outline(s), s.diagnoses, s.birth, s.cesarean)
@@ -167,7 +169,7 @@ func TestTimelineCancelRestores(t *testing.T) {
 			kind, undo = A01, A11
 		}
 		table, how := &roomTable{}, timelineOptions{SameRoom: testRooms}
-		at := rapid.IntRange(20, 30).Draw(t, "at") // after all others: nothing else hangs on it
+		at := rapid.IntRange(20, 30).Draw(t, "at") // after all others: no other event depends on it
 		place := rapid.SampledFrom([]string{"LD^9", "OR^1", "MBU^8"}).Draw(t, "place")
 		key := at
 		if rapid.Bool().Draw(t, "without key") {

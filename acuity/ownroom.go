@@ -12,16 +12,16 @@ const (
 	ownRooms     = 99_991 // a prime
 )
 
-// ownRoom is a room that the location of an ADT event made known by itself.
+// ownRoom is a room that only the location of an ADT event made known.
 type ownRoom struct {
-	pointOfCare, room string // of several spellings the first in the order of text
-	named             int32  // events that spell it so
+	pointOfCare, room string // of several spellings the first in text order
+	named             int32  // number of events with this spelling
 	id                int32
 }
 
-// see notes that an event uses a location. Locations with a room id say nothing new.
+// see records that an event uses a location. Locations with a room id add nothing.
 func (t *roomTable) see(l Location) {
-	l = t.stood(l)
+	l = t.standsFor(l)
 	room := roomName(&l)
 	if l.HasRoomID || room == "" {
 		return
@@ -60,25 +60,25 @@ func (t *roomTable) see(l Location) {
 	t.slots[o.id] = o
 }
 
-// unsee notes that an event that used a location is no more.
-func (t *roomTable) unsee(l Location) {
+// forgetPlace records that an event with a location was dropped.
+func (t *roomTable) forgetPlace(l Location) {
 	o := t.ownOf(l)
-	l = t.stood(l)
+	l = t.standsFor(l)
 	if o != nil && o.pointOfCare == l.PointOfCare && o.room == roomName(&l) {
 		o.named--
 	}
 }
 
-// lacks reports whether no event is left that made known the room of a location, as
-// it is spelled: what the table knows is to be learnt anew.
+// lacks reports whether no event is left with this spelling of the location's room: then
+// the table must be rebuilt.
 func (t *roomTable) lacks(l Location) bool {
 	o := t.ownOf(l)
 	return o != nil && o.named <= 0
 }
 
-// ownOf returns the room that a location makes known; nil if it makes none.
+// ownOf returns the own room of a location; nil: there is none.
 func (t *roomTable) ownOf(l Location) *ownRoom {
-	l = t.stood(l)
+	l = t.standsFor(l)
 	room := roomName(&l)
 	if l.HasRoomID || room == "" {
 		return nil
@@ -87,14 +87,14 @@ func (t *roomTable) ownOf(l Location) *ownRoom {
 	return t.own[string(key(array[:0], l.PointOfCare, room))]
 }
 
-// slot returns the own room with an id; nil if there is none.
+// slot returns the own room with an id; nil: there is none.
 func (t *roomTable) slot(id int32) *ownRoom {
 	t.assign()
 	return t.slots[id]
 }
 
-// assign gives each own room its id anew if some met, in the order of their text, so
-// that the ids of rooms whose hashes collide do not depend on who came first.
+// assign gives the own rooms their ids anew if some clash. It does so in text order, so
+// that the ids of colliding rooms do not depend on the order of arrival.
 func (t *roomTable) assign() {
 	if !t.moved {
 		return
@@ -111,7 +111,7 @@ func (t *roomTable) assign() {
 	}
 }
 
-// home is the id of a room before collisions: FNV-1a of point of care and room.
+// home returns the id of a room before collisions: FNV-1a of point of care and room.
 func home(key []byte) int32 {
 	h := uint32(2166136261)
 	for _, c := range key {

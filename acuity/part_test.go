@@ -4,10 +4,12 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"svc/acuity/codes"
 )
 
-// Who is a newborn by a Patient that was told apart is so for the stays that began
-// before that, or within a day after; a later version takes it back.
+// A FHIR Patient makes a newborn of visits that began before its version, or within a day
+// after it. A later version takes that back.
 func TestNeonate(t *testing.T) {
 	at := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	admitted := func(u *Unit, visit string, when time.Time, offset int64) {
@@ -16,29 +18,28 @@ func TestNeonate(t *testing.T) {
 		}}}, offset)
 	}
 	u := NewUnit("north")
-	u.Apply(ofReferents(at, Referent{Name: "ref", UpdatedAt: At(at), Codings: []Coding{Neonate}}), 1)
+	u.Apply(ofReferences(at, Reference{Name: "ref", UpdatedAt: At(at), Codings: []Coding{Neonate}}), 1)
 	admitted(u, "birth", at.Add(time.Hour), 2)
 	admitted(u, "again", at.Add(48*time.Hour), 3)
-	if !u.visits["birth"].timeline.newborn || u.visits["again"].timeline.newborn || len(u.newborns) != 1 {
-		t.Errorf("birth %v, again %v", u.visits["birth"].timeline.newborn, u.visits["again"].timeline.newborn)
+	if !u.registry.visits["birth"].timeline.newborn || u.registry.visits["again"].timeline.newborn || len(u.stays.newborns) != 1 {
+		t.Errorf("birth %v, again %v", u.registry.visits["birth"].timeline.newborn, u.registry.visits["again"].timeline.newborn)
 	}
-	if len(u.moves) != 1 {
-		t.Errorf("%d moves, want that of the second stay", len(u.moves))
+	if len(u.timelines.moves) != 1 {
+		t.Errorf("%d moves, want that of the second stay", len(u.timelines.moves))
 	}
 	told := at.Add(49 * time.Hour)
-	u.Apply(ofReferents(told, Referent{Name: "ref", UpdatedAt: At(told), Codings: []Coding{Neonate}}), 4)
-	if !u.visits["again"].timeline.newborn || len(u.moves) != 0 {
-		t.Errorf("told again: %v, %d moves", u.visits["again"].timeline.newborn, len(u.moves))
+	u.Apply(ofReferences(told, Reference{Name: "ref", UpdatedAt: At(told), Codings: []Coding{Neonate}}), 4)
+	if !u.registry.visits["again"].timeline.newborn || len(u.timelines.moves) != 0 {
+		t.Errorf("told again: %v, %d moves", u.registry.visits["again"].timeline.newborn, len(u.timelines.moves))
 	}
-	u.Apply(ofReferents(told.Add(time.Minute), Referent{Name: "ref", Patient: "number", UpdatedAt: At(told.Add(time.Minute))}), 5)
-	if u.visits["again"].timeline.newborn || len(u.newborns) != 0 || len(u.moves) != 1 {
-		t.Errorf("taken back: %d newborns, %d moves", len(u.newborns), len(u.moves))
+	u.Apply(ofReferences(told.Add(time.Minute), Reference{Name: "ref", Patient: "number", UpdatedAt: At(told.Add(time.Minute))}), 5)
+	if u.registry.visits["again"].timeline.newborn || len(u.stays.newborns) != 0 || len(u.timelines.moves) != 1 {
+		t.Errorf("taken back: %d newborns, %d moves", len(u.stays.newborns), len(u.timelines.moves))
 	}
 }
 
-// How many are born a mother's chart says by the highest order of her newborns, by their
-// events or by Patients that were told apart, of which the newest version counts, over
-// a restore too.
+// A mother's chart has as many babies as the highest order of her newborns, by their
+// events or by FHIR Patients. The newest version of a Patient counts, also after a restore.
 func TestBirthOrder(t *testing.T) {
 	at := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	u, kept, offset := NewUnit("north"), changelog{}, int64(0)
@@ -49,13 +50,13 @@ func TestBirthOrder(t *testing.T) {
 	}
 	patient := func(minute int, codings ...Coding) {
 		when := at.Add(time.Duration(minute) * time.Minute)
-		apply(ofReferents(at.Add(time.Hour), Referent{Name: "ref", Patient: "number", UpdatedAt: At(when), Codings: codings}))
+		apply(ofReferences(at.Add(time.Hour), Reference{Name: "ref", Patient: "number", UpdatedAt: At(when), Codings: codings}))
 	}
 	want := func(when string, u *Unit, count uint8) {
 		t.Helper()
 		for _, r := range u.Chart().Rooms {
 			for _, p := range r.Patients {
-				if slices.ContainsFunc(p.Evidence, func(e Evidence) bool { return e.Factor == u.cat.index.multiples && e.Count == count }) {
+				if slices.ContainsFunc(p.Evidence, func(e Evidence) bool { return e.Factor == u.matcher.cat.index.multiples && e.Count == count }) {
 					return
 				}
 			}
@@ -66,7 +67,7 @@ func TestBirthOrder(t *testing.T) {
 	stay := Event{Type: A01, At: At(at), Class: 'I', Place: Location{PointOfCare: "LD", Room: "1"}}
 	mother, first, third := stay, stay, stay
 	mother.ID, mother.Visit, mother.Patient = "m", "mother", "her"
-	mother.Diagnoses, mother.DiagnosisMode = []Diagnosis{{System: ICD10CM, Code: "O30.009"}}, DiagnosisSnapshot
+	mother.Diagnoses, mother.DiagnosisMode = []Diagnosis{{System: codes.ICD10CM, Code: "O30.009"}}, DiagnosisSnapshot
 	first.ID, first.Visit, first.Patient, first.MotherVisit, first.Newborn, first.Babies = "a", "first", "one", "mother", true, 3
 	third.ID, third.Visit, third.Patient, third.MotherVisit, third.Newborn = "b", "third", "number", "mother", true
 	for _, e := range []Event{mother, third} {

@@ -1,7 +1,9 @@
 package acuity
 
-// patient is one patient at one instant: what must be known of all her evidence
-// before any single one can be judged.
+import "svc/acuity/codes"
+
+// patient is one patient at one instant: what must be known of all her evidence before a
+// single piece can be judged.
 type patient struct {
 	c        *Catalogue
 	evidence []Evidence
@@ -10,16 +12,16 @@ type patient struct {
 	in      sections // of her primary factors
 	mother  bool     // not an entry of newborns alone
 	traits  traits   // of all her evidence
-	hushed  Factor   // is off while a graver one that becomes it is on
+	hushed  Factor   // is off while a graver factor that becomes it is on
 	hushEnd Instant
 	quiet   silence
 
 	delivering bool    // a birth goes on
-	delivery   Instant // until when, if delivering; 0: without end
+	delivery   Instant // end of the birth, if delivering; 0: open
 }
 
-// view gathers what concerns all evidence of a patient.
-func (c *Catalogue) view(p *PatientChart, now Instant, v *patient) {
+// viewPatient collects what concerns all evidence of a patient.
+func viewPatient(c *Catalogue, p *PatientChart, now Instant, v *patient) {
 	*v = patient{c: c, evidence: p.Evidence, birth: p.Birth, mother: p.Mother}
 	for i := range p.Evidence {
 		ev := &p.Evidence[i]
@@ -40,31 +42,31 @@ func (c *Catalogue) view(p *PatientChart, now Instant, v *patient) {
 	}
 }
 
-// silence is what a factor that went silent became; no factor: none did.
+// silence is what a silent factor became; no factor: none did.
 type silence struct {
 	factor, from Factor
 	since        Instant
 }
 
-// evidence is that of the factor that it became.
+// evidence returns the evidence of the factor that it became.
 func (s silence) evidence() Evidence {
 	return Evidence{Factor: s.factor, Kind: BySignal, Start: s.since, Last: s.since}
 }
 
-// isNewborn reports whether a factor is a primary one of newborns: whoever has it by a
-// message or a census of its own is no mother, of whom something had to be assumed.
+// isNewborn reports whether a factor is a primary of newborns. A patient who has
+// such a factor by her own message or census row is no mother.
 func (c *Catalogue) isNewborn(f Factor) bool { return c.traits[f]&traitNewborn != 0 }
 
-// sectionForTests is the section that a primary factor puts its patient in:
-// recovery after a cesarean is Postpartum, whatever the table calls it.
+// sectionForTests is the section that a primary puts its patient in: recovery after a
+// cesarean is Postpartum, whatever the table calls it.
 func (c *Catalogue) sectionForTests(f Factor, t traits) Section {
 	if t&traitPostpartum != 0 {
-		return SectionPostpartum
+		return sectionPostpartum
 	}
 	return c.specs[f].Section
 }
 
-// deliver notes a birth that goes on.
+// deliver records a birth that goes on.
 func (v *patient) deliver(ev *Evidence, now Instant) {
 	o, on := v.judge(ev, now)
 	if !on || o.need < 2*Nurse {
@@ -80,7 +82,7 @@ func (v *patient) deliver(ev *Evidence, now Instant) {
 	}
 }
 
-// hush notes a factor that becomes another when nobody asserts it any more.
+// hush records a factor that becomes another when nobody asserts it any more.
 func (v *patient) hush(ev *Evidence, now Instant) {
 	e := v.c.effect(ev.Factor, ev.Variant)
 	end := ev.Last + e.silent
@@ -90,14 +92,14 @@ func (v *patient) hush(ev *Evidence, now Instant) {
 	}
 }
 
-// outcome is what one evidence asks for at one instant.
+// outcome is what one piece of evidence asks for at one instant.
 type outcome struct {
 	need, add Demand
 	class     uint8
 	next      Instant // when that changes; 0: never
 }
 
-// judge says what an evidence asks for; false: it does not count now.
+// judge returns what a piece of evidence asks for; false: it does not count now.
 func (v *patient) judge(ev *Evidence, now Instant) (o outcome, on bool) {
 	return v.judgeBy(v.c.effect(ev.Factor, ev.Variant), ev, now)
 }
@@ -127,7 +129,7 @@ func (v *patient) judgeBy(e *effect, ev *Evidence, now Instant) (o outcome, on b
 		case now >= off:
 			return outcome{}, false
 		default:
-			end = Soonest(end, off)
+			end = codes.Soonest(end, off)
 		}
 	}
 	if ev.Factor == v.hushed && v.hushEnd > now {
@@ -139,7 +141,7 @@ func (v *patient) judgeBy(e *effect, ev *Evidence, now Instant) (o outcome, on b
 		schedule = e.withMother
 	}
 	o.need, o.class, o.next = schedule.At(ev.Start, now)
-	o.next = Soonest(o.next, end)
+	o.next = codes.Soonest(o.next, end)
 	if e.needIn != 0 && v.in&e.needIn == 0 {
 		o.need = 0
 	}
@@ -155,7 +157,7 @@ func (v *patient) judgeBy(e *effect, ev *Evidence, now Instant) (o outcome, on b
 	return o, true
 }
 
-// staleAt returns when an evidence of the effect is doubtful; 0: never.
+// staleAt returns when evidence of the effect becomes doubtful; 0: never.
 func (e *effect) staleAt(ev *Evidence) Instant {
 	switch {
 	case e.stale == 0:
@@ -167,9 +169,9 @@ func (e *effect) staleAt(ev *Evidence) Instant {
 	}
 }
 
-// track is what the newborns need together: each its greatest demand, their
-// demands added. inside is the part of it that the nurse of the baby at a birth
-// may already give. With a factor, only evidence of that factor counts.
+// track returns what the newborns need together: the sum of each one's greatest demand.
+// inside is the part that the nurse of the baby at a birth may already give. With a
+// factor, only evidence of that factor counts.
 func (v *patient) track(f Factor, now Instant) (sum, inside Demand) {
 	for i := range v.evidence {
 		need, within, on := v.newborn(i, f, now)
@@ -202,7 +204,7 @@ func (v *patient) track(f Factor, now Instant) (sum, inside Demand) {
 	return sum, inside
 }
 
-// newborn judges the i-th evidence if it is a primary factor of a newborn.
+// newborn judges the i-th piece of evidence if it is a primary of a newborn.
 func (v *patient) newborn(i int, f Factor, now Instant) (need Demand, inside, on bool) {
 	ev := &v.evidence[i]
 	t := v.c.traits[ev.Factor]

@@ -11,43 +11,42 @@ type placement struct {
 	Room int32 // of inRoom
 }
 
-// placementKind is what a location turned out to be.
+// placementKind is the kind of a location.
 type placementKind uint8
 
 const (
-	nowhere     placementKind = iota // nothing was said: unplaced
+	nowhere     placementKind = iota // no place was said: unplaced
 	inRoom                           // a room of this unit
 	outside                          // a place of another unit: neither in a room nor unplaced (X5)
 	withoutRoom                      // a unit without a room: unplaced, with a warning (P3)
 )
 
-// siteLocation is an administrator's entry of the location table.
-type siteLocation struct {
-	PointOfCare, Room, Bed string // Room and Bed may be empty: the whole of it
+// localPlace is an administrator's entry of the location table.
+type localPlace struct {
+	PointOfCare, Room, Bed string // Room and Bed may be empty: any
 	HasRoom                bool
 	RoomID                 int32
 	Outside                bool
-	Primary                Factor // of whoever is placed here; 0: by the table of areas
+	Primary                Factor // of patients placed here; 0: by the table of areas
 }
 
 // knownRoom is a room that a census, an administrator or a room id made known.
 type knownRoom struct{ label, area string }
 
-// roomTable tells rooms by their locations. What it answers depends on what it
-// was told, not on the order of it; a room is looked up when the chart is made,
-// so an event always lies where the newest table says (P7). The zero value is
-// ready: a table that knows nothing.
+// roomTable resolves locations to rooms. Its answers depend on what it was told, not on
+// the order. A room is looked up when the chart is made, so an event always lies where
+// the newest table says (P7). The zero value is ready and knows nothing.
 type roomTable struct {
-	known map[int32]knownRoom
-	sites map[string]*siteLocation // by point of care, room and bed
+	known       map[int32]knownRoom
+	localPlaces map[string]*localPlace // by point of care, room and bed
 
-	referents map[string]*ReferentState // by name
+	references map[string]*ReferenceState // by name
 
 	own    map[string]*ownRoom // by point of care and room
 	slots  map[int32]*ownRoom  // by id
-	names  map[string]int      // how many own rooms have this PV1-3.2
-	moved  bool                // ids are to be given anew: some met
-	points map[int32]string    // numeric rooms: the point of care that uses it, or several
+	names  map[string]int      // number of own rooms with this PV1-3.2
+	moved  bool                // some ids clash and must be given anew
+	points map[int32]string    // point of care of numeric rooms, or several
 
 	stale   bool
 	byLabel map[string]int32 // several: noRoom
@@ -61,8 +60,8 @@ const (
 	several = "\x00several"
 )
 
-// know adds or changes a room that a census, an administrator or a room id names.
-// It returns whether that is news.
+// know adds or changes a room that a census, an administrator or a room id names. It
+// reports whether the table changed.
 func (t *roomTable) know(id int32, label, area string) bool {
 	k := knownRoom{label, area}
 	if old, known := t.known[id]; known && old == k {
@@ -83,7 +82,7 @@ func (t *roomTable) has(id int32) bool {
 	return ok
 }
 
-// forget takes a room out. It returns whether that is news.
+// forget removes a room. It reports whether the table changed.
 func (t *roomTable) forget(id int32) bool {
 	if !t.has(id) {
 		return false
@@ -94,24 +93,24 @@ func (t *roomTable) forget(id int32) bool {
 	return true
 }
 
-// site replaces the entries of the location table.
-func (t *roomTable) site(entries []siteLocation) {
+// setLocalPlaces replaces the entries of the location table.
+func (t *roomTable) setLocalPlaces(entries []localPlace) {
 	t.found = nil
-	t.sites = make(map[string]*siteLocation, len(entries))
+	t.localPlaces = make(map[string]*localPlace, len(entries))
 	for i := range entries {
 		e := &entries[i]
-		t.sites[string(key(nil, e.PointOfCare, e.Room, e.Bed))] = e
+		t.localPlaces[string(key(nil, e.PointOfCare, e.Room, e.Bed))] = e
 	}
 }
 
-// toldPlace is what the table tells of a place.
+// toldPlace is what the table knows about a place.
 type toldPlace struct {
 	placement
 	pointOfCare, area, label string
-	site                     Factor // the hospital's own primary for whoever is there; 0: none
+	localPrimary             Factor // the hospital's own primary for patients there; 0: none
 }
 
-// foundPlace is that of a place that is kept.
+// foundPlace is a toldPlace that is cached.
 type foundPlace struct {
 	toldPlace
 
@@ -119,9 +118,8 @@ type foundPlace struct {
 	service string // of the last patient whose kind of place was asked for
 }
 
-// find returns what the table tells of a place that is kept, of which there are few: a
-// visit is told anew with each of its events, and asks for its places each time. What
-// was found holds until the table changes.
+// find returns what the table knows about a place, cached until the table changes. Each
+// event of a visit asks for all its places again, and there are few places.
 func (t *roomTable) find(l *Location) *foundPlace {
 	if f := t.found[l]; f != nil {
 		return f
@@ -129,17 +127,17 @@ func (t *roomTable) find(l *Location) *foundPlace {
 	if t.found == nil || len(t.found) >= capShared {
 		t.found = map[*Location]*foundPlace{}
 	}
-	f := &foundPlace{toldPlace: t.look(*l)}
+	f := &foundPlace{toldPlace: t.lookUp(*l)}
 	t.found[l] = f
 	return f
 }
 
-// look returns what the table tells of a place.
-func (t *roomTable) look(l Location) toldPlace {
-	where := t.stood(l)
+// lookUp returns what the table knows about a place.
+func (t *roomTable) lookUp(l Location) toldPlace {
+	where := t.standsFor(l)
 	f := toldPlace{placement: t.resolve(l), pointOfCare: where.PointOfCare, label: cmp.Or(where.Label, where.Room)}
-	if s := t.siteOf(&where); s != nil {
-		f.site = s.Primary
+	if s := t.localPlaceOf(&where); s != nil {
+		f.localPrimary = s.Primary
 	}
 	if r, ok := t.known[f.Room]; ok && f.Kind == inRoom {
 		f.area, f.label = r.area, cmp.Or(r.label, f.label)
@@ -147,10 +145,10 @@ func (t *roomTable) look(l Location) toldPlace {
 	return f
 }
 
-// of is resolve for a place that is kept.
-func (t *roomTable) of(l *Location) placement { return t.find(l).placement }
+// placementOf returns where a place is, cached.
+func (t *roomTable) placementOf(l *Location) placement { return t.find(l).placement }
 
-// kindFor returns the kind of the place of a patient of a service.
+// kindFor returns the kind of the place for a patient of a service.
 func (f *foundPlace) kindFor(service string) area {
 	if f.kind == areaUnknown || f.service != service {
 		f.service = service
@@ -164,12 +162,12 @@ func (t *roomTable) resolve(l Location) placement {
 	if l.HasRoomID {
 		return placement{inRoom, l.RoomID} // wins over all text (H18)
 	}
-	l = t.stood(l)
+	l = t.standsFor(l)
 	room := roomName(&l)
 	if l.PointOfCare == "" && room == "" {
 		return placement{}
 	}
-	s := t.siteOf(&l)
+	s := t.localPlaceOf(&l)
 	if s != nil && (s.HasRoom || s.Outside) {
 		if s.Outside {
 			return placement{Kind: outside}
@@ -204,7 +202,7 @@ func (t *roomTable) resolve(l Location) placement {
 // shared reports whether several points of care use a room of that number (P1).
 func (t *roomTable) shared(n int32) bool { return t.points[n] == several }
 
-// labelled returns the known room whose label is that of the location.
+// labelled returns the known room with the label of the location.
 func (t *roomTable) labelled(l *Location, room string) int32 {
 	t.index()
 	var array [96]byte
@@ -245,7 +243,7 @@ func (t *roomTable) labelled(l *Location, room string) int32 {
 	return look(t.byLabel, room)
 }
 
-// index builds the labels anew if a room changed.
+// index rebuilds the labels if a room changed.
 func (t *roomTable) index() {
 	if !t.stale && t.byLabel != nil {
 		return
@@ -268,9 +266,9 @@ func (t *roomTable) index() {
 	}
 }
 
-// siteOf returns the closest entry of the location table; nil if there is none.
-func (t *roomTable) siteOf(l *Location) *siteLocation {
-	if len(t.sites) == 0 {
+// localPlaceOf returns the closest entry of the location table; nil: there is none.
+func (t *roomTable) localPlaceOf(l *Location) *localPlace {
+	if len(t.localPlaces) == 0 {
 		return nil
 	}
 	var array [96]byte
@@ -278,27 +276,27 @@ func (t *roomTable) siteOf(l *Location) *siteLocation {
 	for _, k := range [...][3]string{
 		{l.PointOfCare, room, l.Bed}, {l.PointOfCare, room, ""}, {"", room, l.Bed}, {"", room, ""}, {l.PointOfCare, "", ""},
 	} {
-		if s := t.sites[string(key(array[:0], k[0], k[1], k[2]))]; s != nil {
+		if s := t.localPlaces[string(key(array[:0], k[0], k[1], k[2]))]; s != nil {
 			return s
 		}
 	}
 	return nil
 }
 
-// isWard reports whether a place that is kept is a unit without a room (P3).
-func (t *roomTable) isWard(l *Location) bool { return t.of(l).Kind == withoutRoom }
+// isWard reports whether a place is a unit without a room (P3).
+func (t *roomTable) isWard(l *Location) bool { return t.placementOf(l).Kind == withoutRoom }
 
-// sameRoom reports whether two places that are kept are one room.
+// sameRoom reports whether two places are one room.
 func (t *roomTable) sameRoom(a, b *Location) bool {
 	if *a == *b {
 		return true
 	}
-	p := t.of(a)
-	return p.Kind == inRoom && p == t.of(b)
+	p := t.placementOf(a)
+	return p.Kind == inRoom && p == t.placementOf(b)
 }
 
-// label returns the label of a room, and whether ADT made it known by itself:
-// PV1-3.2, with the point of care before it if that alone would be ambiguous.
+// label returns the label of a room, and whether only ADT knows the room. Then it is
+// PV1-3.2, after the point of care if that alone would be ambiguous.
 func (t *roomTable) label(id int32) (label string, own bool) {
 	if r, ok := t.known[id]; ok {
 		if r.label == "" {

@@ -63,16 +63,16 @@ func TestResolve(t *testing.T) {
 			r.see(spot("mbu^312^B"))
 		}), spot("MBU^312"), room(312)},
 		"entry of a room": {table(func(r *roomTable) {
-			r.site([]siteLocation{{PointOfCare: "L&D", Room: "LDR04", HasRoom: true, RoomID: 77}})
+			r.setLocalPlaces([]localPlace{{PointOfCare: "L&D", Room: "LDR04", HasRoom: true, RoomID: 77}})
 		}), spot("l&d^LDR04^1"), room(77)},
 		"entry of a bed before that of its room (P2)": {table(func(r *roomTable) {
-			r.site([]siteLocation{{PointOfCare: "X", Room: "1", HasRoom: true, RoomID: 70}, {PointOfCare: "X", Room: "1", Bed: "B", HasRoom: true, RoomID: 71}})
+			r.setLocalPlaces([]localPlace{{PointOfCare: "X", Room: "1", HasRoom: true, RoomID: 70}, {PointOfCare: "X", Room: "1", Bed: "B", HasRoom: true, RoomID: 71}})
 		}), spot("X^1^B"), room(71)},
 		"entry of a unit outside": {table(func(r *roomTable) {
-			r.site([]siteLocation{{PointOfCare: "L&D", Outside: true}})
+			r.setLocalPlaces([]localPlace{{PointOfCare: "L&D", Outside: true}})
 		}), spot("L&D^LDR04"), placement{Kind: outside}},
 		"entry of a unit without rooms (P3)": {table(func(r *roomTable) {
-			r.site([]siteLocation{{PointOfCare: "TUB", HasRoom: true, RoomID: 5}})
+			r.setLocalPlaces([]localPlace{{PointOfCare: "TUB", HasRoom: true, RoomID: 5}})
 		}), spot("TUB"), room(5)},
 		"a census label maps an own room from then on (P5)": {table(func(r *roomTable) {
 			r.see(spot("XX^T9"))
@@ -114,7 +114,7 @@ func TestRoomLabels(t *testing.T) {
 	}
 }
 
-// Where a place was found before is looked up anew once the table knows more, or less.
+// A cached place is looked up anew once the table changes.
 func TestPlaceFoundBefore(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, change func(*roomTable)
@@ -122,19 +122,19 @@ func TestPlaceFoundBefore(t *testing.T) {
 	}{
 		"a room comes":        {func(*roomTable) {}, func(r *roomTable) { r.know(1, "L1", "") }, spot("LDR^L1")},
 		"a room goes":         {func(r *roomTable) { r.know(1, "L1", "") }, func(r *roomTable) { r.forget(1) }, spot("LDR^L1")},
-		"a row comes":         {func(*roomTable) {}, func(r *roomTable) { r.site([]siteLocation{{PointOfCare: "LDR", Outside: true}}) }, spot("LDR^L1")},
+		"a row comes":         {func(*roomTable) {}, func(r *roomTable) { r.setLocalPlaces([]localPlace{{PointOfCare: "LDR", Outside: true}}) }, spot("LDR^L1")},
 		"another uses a room": {func(r *roomTable) { r.know(12, "", ""); r.see(spot("MBU^12")) }, func(r *roomTable) { r.see(spot("AP^12")) }, spot("MBU^12")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var rooms roomTable
 			c.before(&rooms)
-			before := rooms.of(&c.place)
+			before := rooms.placementOf(&c.place)
 			c.change(&rooms)
 			switch now := rooms.resolve(c.place); {
 			case now == before:
 				t.Errorf("it is in %+v as before: nothing is tested", now)
-			case rooms.of(&c.place) != now:
-				t.Errorf("it is in %+v, want %+v", rooms.of(&c.place), now)
+			case rooms.placementOf(&c.place) != now:
+				t.Errorf("it is in %+v, want %+v", rooms.placementOf(&c.place), now)
 			}
 		})
 	}
@@ -190,7 +190,7 @@ func TestResolveOrderNeverMatters(t *testing.T) {
 		steps := []func(*roomTable){
 			func(r *roomTable) { r.know(7, "", "") }, func(r *roomTable) { r.know(8, "8", "MBU") },
 			func(r *roomTable) { r.know(1, "LDR1", "") }, func(r *roomTable) { r.know(home(key(nil, a.PointOfCare, a.Room)), "taken", "") },
-			func(r *roomTable) { r.site([]siteLocation{{PointOfCare: "T", Outside: true}}) },
+			func(r *roomTable) { r.setLocalPlaces([]localPlace{{PointOfCare: "T", Outside: true}}) },
 		}
 		for _, p := range places {
 			steps = append(steps, func(r *roomTable) { r.see(p) })

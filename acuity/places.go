@@ -26,7 +26,7 @@ const (
 	areaNursery
 	areaAntepartum
 	areaPostpartum
-	areaObstetric // of the field, but not which part of it
+	areaObstetric // of the field, in an unknown part of it
 	areaMedical   // of another field
 	areaOutside   // of another unit
 	areaCount
@@ -37,14 +37,14 @@ var areaNames = [areaCount]string{
 	"antepartum", "postpartum", "obstetric", "medical", "outside",
 }
 
-// areaWord is a word by which an area is known.
+// areaWord is a word that names an area.
 type areaWord struct {
 	area   area
 	text   string // upper case
-	prefix bool   // also the beginning of a longer word
+	prefix bool   // longer words that begin with it count too
 }
 
-// circumstance is what a rule of places.txt may ask for beside reasons.
+// circumstance is a condition of a rule of places.txt, beside reasons.
 type circumstance uint16
 
 const (
@@ -64,7 +64,7 @@ var circumstances = map[string]circumstance{
 	"after-cesarean": whenAfterCesarean, "born<6h": whenBorn6h,
 }
 
-// clock is what the clock of a primary starts with.
+// clock is the start of the clock of a primary.
 type clock uint8
 
 const (
@@ -84,7 +84,7 @@ type careRule struct {
 	assignedBy string
 }
 
-// phraseKind is what a phrase of a reason does.
+// phraseKind is the effect of a phrase of a reason.
 type phraseKind uint8
 
 const (
@@ -101,17 +101,17 @@ type phrase struct {
 	kind    phraseKind
 }
 
-// placeBook is places.txt, read.
+// placeBook is the parsed places.txt.
 type placeBook struct {
-	words   [32][]areaWord // by the first letter, see letter; in the order of areas
-	service [32][]areaWord // likewise, those of services alone
+	words   [32][]areaWord // by first letter, see letter; in the order of areas
+	service [32][]areaWord // by first letter; words of services alone
 	except  [areaCount][]string
 	rules   [areaCount][]careRule
 	reasons []string
 	phrases map[string][]phrase // by first word, the longest first
 
 	cesarean  Reasons // the hint of that name
-	operation Factor  // whoever has it comes out of it with a cesarean
+	operation Factor  // a patient with it leaves it with a cesarean
 }
 
 // places returns the embedded page. A fault in it is a fault of the program.
@@ -123,7 +123,7 @@ var places = sync.OnceValue(func() *placeBook {
 	return b
 })
 
-// parsePlaces reads a page of the form of places.txt.
+// parsePlaces reads a page in the format of places.txt.
 func parsePlaces(text string) (*placeBook, error) {
 	b := &placeBook{phrases: map[string][]phrase{}}
 	number := 0
@@ -198,7 +198,7 @@ func (b *placeBook) line(line string) error {
 	return nil
 }
 
-// phrase adds the phrases of a line; one that is there already means both.
+// phrase adds the phrases of a line. A phrase that exists already gets both meanings.
 func (b *placeBook) phrase(body string, p phrase) {
 	for text := range strings.SplitSeq(body, "|") {
 		words := strings.Fields(text)
@@ -265,15 +265,15 @@ func (b *placeBook) rule(f []string) error {
 	return nil
 }
 
-// maxAreaText is how much of a name of a place is looked at.
+// maxAreaText is how many bytes of the name of a place are read.
 const maxAreaText = 64
 
-// area returns the first area between two, both included, of which text has a word.
+// area returns the first area between from and to, both included, with a word in text.
 func (b *placeBook) area(text string, from, to area) area {
 	return known(b.firstArea(&b.words, text, from, areaCount, to))
 }
 
-// serviceArea is area of the text of a service.
+// serviceArea is area for the text of a service.
 func (b *placeBook) serviceArea(text string, from, to area) area {
 	best := b.firstArea(&b.words, text, from, areaCount, to)
 	return known(b.firstArea(&b.service, text, from, best, to))
@@ -286,13 +286,13 @@ func known(a area) area {
 	return a
 }
 
-// firstArea returns the first area from from to to that a word of the text tells by
-// these words, if that comes before best.
+// firstArea returns the first area between from and to with a word in text, if it comes
+// before best; else best.
 func (b *placeBook) firstArea(words *[32][]areaWord, text string, from, best, to area) area {
 	text = text[:min(len(text), maxAreaText)]
 	for len(text) > 0 {
 		end := 0
-		for end < len(text) && (isLetter(text[end]) || text[end] == '&') {
+		for end < len(text) && (isASCIILetter(rune(text[end])) || text[end] == '&') {
 			end++
 		}
 		if end > 0 {
@@ -303,7 +303,7 @@ func (b *placeBook) firstArea(words *[32][]areaWord, text string, from, best, to
 	return best
 }
 
-// wordArea is firstArea of one word.
+// wordArea is firstArea for one word.
 func (b *placeBook) wordArea(words *[32][]areaWord, word string, from, best, to area) area {
 	list := words[letter(word)]
 	for i := range list {
@@ -318,5 +318,5 @@ func (b *placeBook) wordArea(words *[32][]areaWord, word string, from, best, to 
 	return best
 }
 
-// letter is the place of a word in an index by first letter, whatever its case.
+// letter is the index of a word by its first letter, in any case.
 func letter(word string) byte { return word[0] & 31 }

@@ -12,15 +12,15 @@ func (a fraction) less(b fraction) bool {
 	return ah < bh || ah == bh && al < bl
 }
 
-// cuts are the values of the main variable of an axis at pressure 0, 25, 50, 75
+// thresholds are the values of the main variable of an axis at pressure 0, 25, 50, 75
 // and 100, in 600ths.
-type cuts [5]int64
+type thresholds [5]int64
 
 const cutUnit = 600
 
-// pressure is how far an axis is, 0 … 100: linear between the cuts, and kept
-// inside the quarter that belongs to the level.
-func (r *reading) pressure() fraction {
+// pressure is how far an axis is, 0 … 100: linear between the thresholds, and kept
+// inside the quarter of the level.
+func (r *axisReading) pressure() fraction {
 	floor, ceiling := 25*int64(r.level), 25*int64(r.level)+25
 	if !r.measured || r.level > r.main {
 		return fraction{floor, 1} // green, or a level reached by a side condition only
@@ -29,12 +29,12 @@ func (r *reading) pressure() fraction {
 		return fraction{ceiling, 1}
 	}
 	x, den := cutUnit*r.num, r.den // the main variable in 600ths, times den
-	if x < r.cuts[0]*den {
+	if x < r.thresholds[0]*den {
 		return fraction{floor, 1}
 	}
 	p := fraction{100, 1}
 	for i := range 4 {
-		low, high := r.cuts[i], r.cuts[i+1]
+		low, high := r.thresholds[i], r.thresholds[i+1]
 		if x < high*den {
 			width := (high - low) * den
 			p = fraction{25*int64(i)*width + 25*(x-low*den), width}

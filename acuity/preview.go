@@ -1,7 +1,7 @@
 package acuity
 
-// Preview is what an observation would do: what the change that applies it
-// says of the verdict.
+// Preview is what an observation would do: the verdict part of the change that would
+// apply it.
 type Preview struct {
 	Outcome Outcome
 	Reason  string // of an observation that would not be taken
@@ -12,9 +12,9 @@ type Preview struct {
 	Warnings           []Warning
 }
 
-// preview answers what an observation would do, and does nothing but take note
-// of the question. A twin of the unit does it: made of the records of the
-// changelog as a restart makes one, so that nothing of it can come back here.
+// preview answers what an observation would do, and records only the question. A twin of
+// the unit applies it, made of changelog records as after a restart, so that nothing
+// comes back here.
 func (u *Unit) preview(o *Observation, offset int64) Change {
 	u.begin(max(u.facts.Clock, o.ReceivedAt, o.AppliedAt), offset)
 	real := *o
@@ -23,7 +23,7 @@ func (u *Unit) preview(o *Observation, offset int64) Change {
 	real.Act = &act
 	c := u.Twin().Apply(&real, offset)
 
-	in := intake{o: o, Change: Change{Outcome: Ignored, Reason: ReasonDryRun, Preview: &Preview{
+	in := intake{o: o, Change: Change{Outcome: Ignored, Reason: reasonDryRun, Preview: &Preview{
 		Outcome: c.Outcome, Reason: c.Reason, Level: c.Level, Effects: c.Effects,
 		Activated: c.Activated, Expired: c.Expired, Warnings: c.Warnings,
 	}}}
@@ -32,16 +32,15 @@ func (u *Unit) preview(o *Observation, offset int64) Change {
 	return in.Change
 }
 
-// Twin returns a unit of the same facts, which shares nothing that changes. All
-// that is derived it has derived anew.
+// Twin returns a unit with the same facts, derived anew. It shares nothing that changes.
 func (u *Unit) Twin() *Unit {
-	t := NewUnit(u.hospital)
-	t.plain, t.limits = u.plain, u.limits
+	t := NewUnit(u.keys.hospital)
+	t.work.plain, t.limits = u.work.plain, u.limits
 	u.States(func(key []byte, s State) {
-		// The records of rooms, visits and the unit are taken by value, those
-		// of the others are kept as they are.
+		// Restore copies the records of rooms and visits, and keeps pointers to the
+		// others.
 		switch r := s.(type) {
-		case *SeenState:
+		case *DedupState:
 			s = apart(r)
 		case *CodeState:
 			s = apart(r)

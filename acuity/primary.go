@@ -5,13 +5,15 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"svc/acuity/codes"
 )
 
-// careFacts is what the primary of a patient is chosen from, of an ADT event or
-// of a census row.
+// careFacts is what the primary of a patient is chosen from: an ADT event or a census
+// row.
 type careFacts struct {
-	Explicit Factor // primaryFactor of the sender; 0: none
-	Site     Factor // of the hospital's own table; 0: none
+	Explicit     Factor // primaryFactor of the sender; 0: none
+	LocalPrimary Factor // of the hospital's own table; 0: none
 
 	PointOfCare string // PV1-3.1
 	Area        string // of the room, by census
@@ -21,7 +23,7 @@ type careFacts struct {
 	Reasons     Reasons
 	Newborn     bool
 
-	At          Instant // of the event or the census: the clock of a primary that has no other
+	At          Instant // of the event or the census: the clock of a primary without another one
 	PlacedAt    Instant // when the patient came to the room
 	Birth       Instant // 0: not yet
 	CesareanDue bool    // O82 stands
@@ -33,7 +35,7 @@ type careFacts struct {
 
 // choice is a primary with its clock and why it was chosen.
 type choice struct {
-	Factor     Factor // 0: nothing is known that would tell
+	Factor     Factor // 0: nothing says what she is
 	Since      Instant
 	AssignedBy string // stable code: explicit, site, area:…, reason:…, rule:…
 	Assumed    bool   // a guess on the safe side
@@ -47,8 +49,8 @@ const (
 	freshNewborn  = 6 * time.Hour // a newborn in transition
 )
 
-// areaOf returns the kind of place of a patient: by the first of the texts that
-// has a word of a definite area, else the first with one of the general ones.
+// areaOf returns the kind of place of a patient: the first of the texts with a word of a
+// definite area, else the first with a general one.
 func (b *placeBook) areaOf(f *careFacts) area {
 	first := func(from, to area) area {
 		return cmp.Or(b.area(f.PointOfCare, from, to), b.area(f.Area, from, to), b.serviceArea(f.Service, from, to), b.area(f.Label, from, to))
@@ -62,15 +64,15 @@ func (b *placeBook) areaOf(f *careFacts) area {
 	return areaObstetric // unknown in a unit of the field: a guess, flagged as such
 }
 
-// primaryOf chooses the primary of a patient: what was said, what the hospital's
-// table says, then the table of areas. A primary is never derived from a modifier
-// (X2). A newborn never gets the primary of a mother.
+// primaryOf chooses the primary of a patient: the explicit one, then the hospital's
+// table, then the table of areas. A modifier never gives a primary (X2). A newborn never
+// gets the primary of a mother.
 func primaryOf(f *careFacts) choice {
 	switch {
 	case f.Explicit != 0:
 		return choice{Factor: f.Explicit, Since: f.At, AssignedBy: "explicit"}
-	case f.Site != 0:
-		return choice{Factor: f.Site, Since: f.At, AssignedBy: "site"}
+	case f.LocalPrimary != 0:
+		return choice{Factor: f.LocalPrimary, Since: f.At, AssignedBy: "site"}
 	case f.PointOfCare == "" && f.Area == "" && f.Service == "" && f.Class == 0 && !f.Newborn:
 		return choice{}
 	}
@@ -102,7 +104,7 @@ func primaryOf(f *careFacts) choice {
 	return choice{}
 }
 
-// circumstances returns what of the conditions of the rules holds.
+// circumstances returns which conditions of the rules hold.
 func (f *careFacts) circumstances() circumstance {
 	var when circumstance
 	set := func(c circumstance, is bool) {
@@ -126,16 +128,16 @@ func (f *careFacts) circumstances() circumstance {
 	return when
 }
 
-// primary returns the primary that the events of the visit give it now, and its
-// clock: it runs on across a move to another place with the same factor, and
-// starts anew with another (R13), with a conversion, and with an admission to
-// another area (R11). An explicit primary holds for the area it was given in
-// (X12). Births that other feeds know of are passed in; 0 and false: none.
+// primary returns the primary that the events of the visit give it now, with its clock.
+// The clock runs on across a move to a place with the same factor. It starts anew with
+// another factor (R13), with a conversion, and with an admission to another area (R11).
+// An explicit primary holds for the area where it was given (X12). birth and cesarean
+// come from other feeds; 0 and false: none.
 func (s *timeline) primary(t *roomTable, birth Instant, cesarean bool) choice {
 	if !s.open {
 		return choice{}
 	}
-	p := primaryFold{story: s, table: t, birth: birth, cesarean: cesarean}
+	p := primaryFold{timeline: s, table: t, birth: birth, cesarean: cesarean}
 	for i := range s.events {
 		step := &s.events[i]
 		if step.disposition != eventApplied && step.disposition != eventSameRoom || isCancel(step.event.Type) {
@@ -152,7 +154,7 @@ func (s *timeline) primary(t *roomTable, birth Instant, cesarean bool) choice {
 
 // primaryFold follows the primary of a visit along its events.
 type primaryFold struct {
-	story    *timeline
+	timeline *timeline
 	table    *roomTable
 	birth    Instant // by other feeds
 	cesarean bool    // by other feeds, or by an operation
@@ -160,7 +162,7 @@ type primaryFold struct {
 	now      choice
 	explicit Factor
 	here     area
-	where    string // point of care; tells areas of unknown kind apart
+	where    string // point of care, which distinguishes areas of unknown kind
 	last     *appliedEvent
 }
 
@@ -168,10 +170,10 @@ type primaryFold struct {
 func (p *primaryFold) step(t *appliedEvent) {
 	e := t.event
 	if t.closes {
-		*p = primaryFold{story: p.story, table: p.table, birth: p.birth, cesarean: p.cesarean}
+		*p = primaryFold{timeline: p.timeline, table: p.table, birth: p.birth, cesarean: p.cesarean}
 		return
 	}
-	if t.stay < 0 || p.story.stays[t.stay].place().IsZero() {
+	if t.stay < 0 || p.timeline.stays[t.stay].place().IsZero() {
 		// Known before the admission, or without a place: kept for the next one.
 		if e.Primary != 0 {
 			p.explicit = e.Primary
@@ -200,14 +202,14 @@ func (p *primaryFold) step(t *appliedEvent) {
 	p.set(primaryOf(&f), t.begins || (admit && changed))
 }
 
-// again chooses once more for the last place, with a birth that was told by
-// another feed since.
+// again chooses once more for the last place, with a birth that another feed reported
+// since.
 func (p *primaryFold) again() {
 	if p.last == nil || p.birth == 0 {
 		return
 	}
 	f := p.facts(p.last, max(p.last.at, p.birth))
-	f.Birth = Soonest(f.Birth, p.birth)
+	f.Birth = codes.Soonest(f.Birth, p.birth)
 	f.Explicit = p.explicit
 	p.set(primaryOf(&f), false)
 }
@@ -225,18 +227,18 @@ func (p *primaryFold) set(c choice, restart bool) {
 
 // facts returns what is known of the patient right after an event.
 func (p *primaryFold) facts(t *appliedEvent, at Instant) careFacts {
-	here := &p.story.stays[t.stay]
+	here := &p.timeline.stays[t.stay]
 	place := p.table.find(here.place())
 	f := careFacts{
-		Site: place.site, PointOfCare: place.pointOfCare, Area: place.area, Service: t.service, Label: place.label, kind: place.kindFor(t.service),
-		Class: t.class, Reasons: t.reasons, Newborn: p.story.newborn,
+		LocalPrimary: place.localPrimary, PointOfCare: place.pointOfCare, Area: place.area, Service: t.service, Label: place.label, kind: place.kindFor(t.service),
+		Class: t.class, Reasons: t.reasons, Newborn: p.timeline.newborn,
 		At: at, PlacedAt: here.From, Birth: t.birth, CesareanDue: t.cesarean, Cesarean: p.cesarean,
 	}
 	if p.birth != 0 && p.birth <= t.at {
-		f.Birth = Soonest(f.Birth, p.birth)
+		f.Birth = codes.Soonest(f.Birth, p.birth)
 	}
-	if p.story.newborn {
-		f.Born = p.story.stays[0].From
+	if p.timeline.newborn {
+		f.Born = p.timeline.stays[0].From
 		if p.birth != 0 {
 			f.Born = p.birth
 		}

@@ -101,9 +101,9 @@ func TestPrimaryOfTheTable(t *testing.T) {
 		"gynecology":                 {facts: care("GYN"), want: "non-ob-holding", by: "area:medical"},
 		"by service":                 {facts: care("3W", service("NICU"), newborn(5)), want: "nb-intensive", by: "area:nicu"},
 		"by label, before the field": {facts: care("3W", service("OBS"), label("LDR04")), want: "labor-standard", by: "area:labor"},
-		"site":                       {facts: care("L&D", func(f *careFacts) { f.Site = mustFactor(t, "ap-stable") }), want: "ap-stable", by: "site"},
+		"site":                       {facts: care("L&D", func(f *careFacts) { f.LocalPrimary = mustFactor(t, "ap-stable") }), want: "ap-stable", by: "site"},
 		"explicit": {facts: care("L&D", func(f *careFacts) {
-			f.Site, f.Explicit = mustFactor(t, "ap-stable"), mustFactor(t, "pp-hold")
+			f.LocalPrimary, f.Explicit = mustFactor(t, "ap-stable"), mustFactor(t, "pp-hold")
 		}), want: "pp-hold", by: "explicit"},
 		"nothing known": {facts: careFacts{At: minute(0), Label: "12"}, want: ""},
 	} {
@@ -150,8 +150,8 @@ func TestAreaWords(t *testing.T) {
 	}
 }
 
-// A service is known by the words of places, by some of its own, and is of another field
-// if it is none of these: but a number alone tells nothing.
+// A service is known by the words of places and by some of its own. Any other service is
+// of another field, but a number alone means nothing.
 func TestAreaOfAService(t *testing.T) {
 	place := foundPlace{toldPlace: toldPlace{pointOfCare: "3W"}}
 	for service, want := range map[string]area{
@@ -282,7 +282,7 @@ func TestPrimaryOfAVisit(t *testing.T) {
 
 func TestPrimaryBySite(t *testing.T) {
 	rooms := &roomTable{}
-	rooms.site([]siteLocation{{PointOfCare: "TUB", Primary: mustFactor(t, "labor-ia")}})
+	rooms.setLocalPlaces([]localPlace{{PointOfCare: "TUB", Primary: mustFactor(t, "labor-ia")}})
 	rooms.know(7, "Sky", "L&D")
 	for place, want := range map[string]string{"TUB^1": "labor-ia", "XX^Sky": "labor-standard", "MBU^2": "pp-couplet"} {
 		s := buildTimeline(kept([]Event{adt("a", A01, 0, place)}), timelineOptions{})

@@ -5,32 +5,34 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"svc/acuity/codes"
 )
 
-// saidOf draws a statement about a patient in labor: each kind that means something
-// to another source is among them.
+// saidOf draws a statement about a patient in labor, among them each kind with an effect
+// on other sources.
 func saidOf(t *rapid.T, now Instant) Signal {
 	ago := func(most int) Instant {
 		return now.Add(-time.Duration(rapid.IntRange(0, most).Draw(t, "ago")) * time.Minute)
 	}
 	fhr := func(code string) Signal {
-		return Signal{Kind: KindObservation, System: LOINC, Code: code, Value: ParseValue(pick(t, "fhr", "Category I", "Category II", "Category II", "Category III", "?"))}
+		return Signal{Kind: KindObservation, System: codes.LOINC, Code: code, Value: codes.ParseValue(pick(t, "fhr", "Category I", "Category II", "Category II", "Category III", "?"))}
 	}
 	s := pick(t, "what",
 		fhr("11949-4"), fhr("32421-5"), fhr("11949-4"),
-		Signal{Kind: KindObservation, System: LOINC, Code: "999-1", Display: "MEWS score", Value: NumberValue(Milli(rapid.IntRange(2, 6).Draw(t, "mews"))*1000, "")},
-		Signal{Kind: KindObservation, System: SystemLocal, Code: pick(t, "id", "mews-acknowledged", "env-interpreter", "labor-fhr-cat-ii", "labor-standard", "labor-multiple-gestation")},
-		Signal{Kind: KindMedication, System: RxNorm, Code: pick(t, "drug", "6585", "7824"), StartedAt: ago(300)},
-		Signal{Kind: KindObservation, System: RxNorm, Code: "6585"},
-		Signal{Kind: KindObservation, System: LOINC, Code: "39156-5", Value: NumberValue(Milli(rapid.IntRange(38, 42).Draw(t, "bmi"))*1000, "")},
-		Signal{Kind: KindObservation, System: LOINC, Code: "718-7", Display: "Hemoglobin"},
+		Signal{Kind: KindObservation, System: codes.LOINC, Code: "999-1", Display: "MEWS score", Value: codes.NumberValue(codes.Milli(rapid.IntRange(2, 6).Draw(t, "mews"))*1000, "")},
+		Signal{Kind: KindObservation, System: codes.SystemLocal, Code: pick(t, "id", "mews-acknowledged", "env-interpreter", "labor-fhr-cat-ii", "labor-standard", "labor-multiple-gestation")},
+		Signal{Kind: KindMedication, System: codes.RxNorm, Code: pick(t, "drug", "6585", "7824"), StartedAt: ago(300)},
+		Signal{Kind: KindObservation, System: codes.RxNorm, Code: "6585"},
+		Signal{Kind: KindObservation, System: codes.LOINC, Code: "39156-5", Value: codes.NumberValue(codes.Milli(rapid.IntRange(38, 42).Draw(t, "bmi"))*1000, "")},
+		Signal{Kind: KindObservation, System: codes.LOINC, Code: "718-7", Display: "Hemoglobin"},
 	)
 	s.Room, s.ObservedAt = 1, pick(t, "observed", 0, 0, now, ago(90))
 	s.Status = pick(t, "status", SignalActive, SignalActive, SignalActive, SignalActive, SignalEnded, SignalOnHold, SignalRetracted)
 	return s
 }
 
-// Statements move the chart of a room on to what it is if it is made anew.
+// Statements move the chart of a room on to the chart that is made anew.
 func TestStatementsMoveTheChartOn(t *testing.T) {
 	moved := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -47,7 +49,7 @@ func TestStatementsMoveTheChartOn(t *testing.T) {
 		}
 		row := CensusRoom{ID: 1, Visit: "v", HasModifiers: true, Modifiers: pick(t, "listed", nil, []Factor{factor("mews-active")}, []Factor{factor("mews-acknowledged")})}
 		both(listing(now.Add(-time.Hour), row))
-		codes := pick(t, "diagnoses", nil, []Diagnosis{{System: ICD10CM, Code: "O68"}}, []Diagnosis{{System: ICD10CM, Code: "O15.1"}, {System: ICD10CM, Code: "E66.01"}})
+		codes := pick(t, "diagnoses", nil, []Diagnosis{{System: codes.ICD10CM, Code: "O68"}}, []Diagnosis{{System: codes.ICD10CM, Code: "O15.1"}, {System: codes.ICD10CM, Code: "E66.01"}})
 		both(arrival(now, Event{ID: "a", Type: A01, Visit: "v", Class: 'I', Place: ldr("L1"), DiagnosisMode: DiagnosisSnapshot, Diagnoses: codes}))
 		for range rapid.IntRange(2, 14).Draw(t, "steps") {
 			now = now.Add(time.Duration(pick(t, "wait", 1, 7, 20, 61, 250)) * time.Minute)
@@ -56,7 +58,7 @@ func TestStatementsMoveTheChartOn(t *testing.T) {
 				o.Channel, o.Signals[0].Visit = ChannelFHIR, "v"
 			}
 			both(o)
-			if r := unit.room(1); r.lone != nil && len(r.chart.Patients) == 1 {
+			if r := unit.registry.room(1); r.lone != nil && len(r.chart.Patients) == 1 {
 				moved++
 			}
 		}
@@ -66,16 +68,16 @@ func TestStatementsMoveTheChartOn(t *testing.T) {
 	}
 }
 
-// A drug and an observation of one local code say the same of a patient in the same
-// words: that one of them ends takes away no evidence of the other.
+// A drug and an observation with one local code say the same in the same words. The end
+// of one removes no evidence of the other.
 func TestTwoIdentitiesOfOneCode(t *testing.T) {
 	said := func(kind SignalKind, status SignalStatus, at Instant) Signal {
-		return Signal{Room: 1, Kind: kind, System: SystemLocal, Code: "X1", Status: status, ObservedAt: at}
+		return Signal{Room: 1, Kind: kind, System: codes.SystemLocal, Code: "X1", Status: status, ObservedAt: at}
 	}
 	unit, plain := NewUnit(testHospital), NewPlainUnit(testHospital)
 	for i, o := range []Observation{
 		listing(clockAt(-60), CensusRoom{ID: 1, Visit: "v"}),
-		{ReceivedAt: clockAt(-50), Channel: ChannelTerminology, Mappings: []Mapping{{ID: "m1", System: SystemLocal, Code: "X1", Factor: factor("high-cardiac")}}},
+		{ReceivedAt: clockAt(-50), Channel: ChannelTerminology, Mappings: []Mapping{{ID: "m1", System: codes.SystemLocal, Code: "X1", Factor: factor("high-cardiac")}}},
 		arrival(clockAt(0), Event{ID: "a", Type: A01, Visit: "v", Class: 'I', Place: ldr("L1")}),
 		spoken(clockAt(10), 1, said(KindMedication, SignalActive, clockAt(5))),
 		spoken(clockAt(11), 1, said(KindObservation, SignalActive, clockAt(5))),
@@ -93,11 +95,10 @@ func TestTwoIdentitiesOfOneCode(t *testing.T) {
 	}
 }
 
-// Oxytocin that runs again after birth is no induction, also where the chart is
-// moved on.
+// Oxytocin that runs again after birth is no induction, even if the chart is moved on.
 func TestOxytocinAgainAfterBirth(t *testing.T) {
 	drug := func(status SignalStatus) Signal {
-		return Signal{Room: 1, Kind: KindMedication, System: RxNorm, Code: "7824", Display: "oxytocin", Status: status}
+		return Signal{Room: 1, Kind: KindMedication, System: codes.RxNorm, Code: "7824", Display: "oxytocin", Status: status}
 	}
 	u := NewUnit(testHospital)
 	feed(
@@ -109,18 +110,18 @@ func TestOxytocinAgainAfterBirth(t *testing.T) {
 	}
 }
 
-// What the chart cannot be moved on by has it made anew: it is then as if nothing had
-// been kept.
+// If a statement cannot move the chart on, the chart is made anew, as if nothing had been
+// cached.
 func TestWhatOthersHaveASayIn(t *testing.T) {
-	signal := func(system System, code, value string, status SignalStatus, observed int) Signal {
-		return Signal{Room: 1, Kind: KindObservation, System: system, Code: code, Value: ParseValue(value), Status: status, ObservedAt: clockAt(observed)}
+	signal := func(system codes.System, code, value string, status SignalStatus, observed int) Signal {
+		return Signal{Room: 1, Kind: KindObservation, System: system, Code: code, Value: codes.ParseValue(value), Status: status, ObservedAt: clockAt(observed)}
 	}
 	catII := func(status SignalStatus, observed int) Signal {
-		return signal(SystemLocal, "labor-fhr-cat-ii", "", status, observed)
+		return signal(codes.SystemLocal, "labor-fhr-cat-ii", "", status, observed)
 	}
-	catI := func(observed int) Signal { return signal(LOINC, "11949-4", "Category I", SignalActive, observed) }
+	catI := func(observed int) Signal { return signal(codes.LOINC, "11949-4", "Category I", SignalActive, observed) }
 	condition := func(status SignalStatus, observed int) Signal {
-		return Signal{Visit: "v", Kind: KindCondition, System: ICD10CM, Code: "O15.1", Status: status, ObservedAt: clockAt(observed)}
+		return Signal{Visit: "v", Kind: KindCondition, System: codes.ICD10CM, Code: "O15.1", Status: status, ObservedAt: clockAt(observed)}
 	}
 	for name, c := range map[string]struct {
 		feed Channel
@@ -135,7 +136,7 @@ func TestWhatOthersHaveASayIn(t *testing.T) {
 			unit, plain := NewUnit(testHospital), NewPlainUnit(testHospital)
 			list := []Observation{
 				listing(clockAt(-60), CensusRoom{ID: 1, Visit: "v"}),
-				{ReceivedAt: clockAt(1), Channel: c.feed, Events: []Event{{ID: "a", Type: A01, At: clockAt(0), Visit: "v", Class: 'I', Place: ldr("L1"), DiagnosisMode: DiagnosisSnapshot, Diagnoses: []Diagnosis{{System: ICD10CM, Code: "O15.1"}}}}},
+				{ReceivedAt: clockAt(1), Channel: c.feed, Events: []Event{{ID: "a", Type: A01, At: clockAt(0), Visit: "v", Class: 'I', Place: ldr("L1"), DiagnosisMode: DiagnosisSnapshot, Diagnoses: []Diagnosis{{System: codes.ICD10CM, Code: "O15.1"}}}}},
 			}
 			for i, s := range c.said {
 				o := spoken(clockAt(65+10*i), 1, s)

@@ -15,8 +15,8 @@ import "slices"
 //   - primary_assumed: rooms whose demand is a default
 //   - evidence_stale: factors that are older than they should be
 //
-// The list before is returned if it says the same.
-func (t *tally) quality(u *UnitChart, v *Verdict, before []Quality) []Quality {
+// It returns before if the list is the same.
+func (t *axisInput) quality(u *UnitChart, v *Verdict, before []Quality) []Quality {
 	var store [10]Quality
 	list := store[:0]
 	say := func(when bool, code, message string) {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Reasons is the set of hints that the reason of an admission (PV2-3) was
-// reduced to; its text is not kept. Places.txt has the hints and their words.
+// Reasons is the set of hints that the reason of an admission (PV2-3) is reduced to. The
+// text is not kept. Places.txt has the hints and their words.
 type Reasons uint64
 
 // The bounds of a reason that is looked at.
@@ -15,9 +15,9 @@ const (
 	maxReasonWords = 96
 )
 
-// ParseReasons reduces the text of a reason to the hints that it holds. A hint
-// that is denied ("no leaking"), taken back ("ROM ruled out") or of the past
-// ("previous cesarean") is none. It does not allocate.
+// ParseReasons reduces the text of a reason to its hints. A hint that is denied ("no
+// leaking"), withdrawn ("ROM ruled out") or of the past ("previous cesarean") does not
+// count. It does not allocate.
 func ParseReasons[Text string | []byte](text Text) Reasons {
 	var buffer [maxReasonText]byte
 	var words [maxReasonWords]reasonWord
@@ -31,7 +31,7 @@ type reasonWord struct {
 	starts   bool // a new part of the sentence starts here
 }
 
-// splitReason writes the words of text to buffer and where they are to words.
+// splitReason writes the words of text to buffer, and their positions to words.
 func splitReason[Text string | []byte](buffer []byte, words []reasonWord, text Text) int {
 	n, in, starts := 0, false, true
 	for i := range min(len(text), maxReasonText) {
@@ -57,13 +57,13 @@ func splitReason[Text string | []byte](buffer []byte, words []reasonWord, text T
 	return n
 }
 
-// reasonBytes are the bytes of words, in lower case; 0 is one between words.
+// reasonBytes are the bytes of words, in lower case; 0: a byte between words.
 var reasonBytes = func() (all [256]byte) {
 	for i := range all {
 		switch c := byte(i); {
 		case c >= 'A' && c <= 'Z':
 			all[c] = c + 'a' - 'A'
-		case isLetter(c), isDigit(c), c == '&', c == '<', c >= 0x80:
+		case isASCIILetter(rune(c)), c >= '0' && c <= '9', c == '&', c == '<', c >= 0x80:
 			all[c] = c
 		}
 	}
@@ -107,8 +107,8 @@ func readReason(b *placeBook, buffer []byte, words []reasonWord) Reasons {
 	return found
 }
 
-// phraseAt returns the longest phrase that the words begin with, within one part
-// of the sentence; nil if there is none.
+// phraseAt returns the longest phrase at the start of the words, within one part of the
+// sentence; nil: there is none.
 func (b *placeBook) phraseAt(buffer []byte, words []reasonWord) *phrase {
 	list := b.phrases[string(buffer[words[0].from:words[0].to])]
 next:
@@ -127,7 +127,7 @@ next:
 	return nil
 }
 
-// Codes returns the stable names of the hints, in their order; nil if there is none.
+// Codes returns the stable names of the hints, in their order; nil: there is none.
 func (r Reasons) Codes() []string {
 	if r == 0 {
 		return nil
@@ -142,8 +142,8 @@ func (r Reasons) Codes() []string {
 	return codes
 }
 
-// ReasonsOf returns the set of hints with these names; names that this version
-// does not know are left out.
+// ReasonsOf returns the set of hints with these names. It leaves out names that this
+// version does not know.
 func ReasonsOf(codes []string) Reasons {
 	var r Reasons
 	for _, code := range codes {

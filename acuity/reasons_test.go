@@ -74,7 +74,7 @@ func TestReasonsThereAndBack(t *testing.T) {
 	if Reasons(0).Codes() != nil || ReasonsOf(nil) != 0 {
 		t.Error("nothing is not nothing")
 	}
-	// The numbers are on the wire as names only, but state may outlive a version.
+	// The wire has the names, not the numbers, but state may outlive a version.
 	want := []string{"medical-complaint", "rupture", "fetal-test"}
 	if got := all.Codes()[:3]; !slices.Equal(got, want) {
 		t.Errorf("first reasons %v, want %v", got, want)

@@ -3,15 +3,16 @@ package acuity
 import (
 	"strings"
 	"unicode"
+
+	"svc/acuity/codes"
 )
 
-// ReduceDisplay reduces free text that stands for a code to what the rules on
-// displays read in it: the words that they know, in their order; other words
-// become "x", numbers "0". Text in which no rule looks for a word gives "". So
-// nothing of it can be about a person, and a rule finds in the reduced text what
-// it finds in the whole.
+// ReduceDisplay reduces free text that stands for a code to what the rules on displays
+// read in it. Words of the rules stay, in their order; other words become "x", numbers
+// "0". Text without a word of a rule gives "". So the result cannot be about a person,
+// and a rule finds the same in it as in the whole.
 func ReduceDisplay(text string) string {
-	text = cleanDisplay(text)
+	text = codes.CleanDisplay(text)
 	lexicon := Default().index.lexicon
 	if lexicon.scan(text).sought == 0 {
 		return ""
@@ -40,13 +41,13 @@ func ReduceDisplay(text string) string {
 		last = w
 	}
 	reduced := b.String()
-	return reduced[:min(len(reduced), maxDisplay)]
+	return reduced[:min(len(reduced), codes.MaxDisplay)]
 }
 
-// UnitOf returns the unit in which a rule of the catalogue reads the value of a
-// code; "" if none asks for a unit.
-func UnitOf(system System, code string) (unit string) {
-	Default().index.signals.of(system).each(normalCode(system, code), func(r *route) {
+// UnitOf returns the unit in which a rule of the catalogue reads the value of a code;
+// "": no rule asks for a unit.
+func UnitOf(system codes.System, code string) (unit string) {
+	Default().index.signals.Table(system).Each(codes.Normal(system, code), func(r *route) {
 		if r.Needs.Unit != "" {
 			unit = r.Needs.Unit
 		}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"svc/acuity/codes"
 )
 
 func TestReduceDisplay(t *testing.T) {
@@ -21,7 +23,7 @@ func TestReduceDisplay(t *testing.T) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
-	if UnitOf(LOINC, "39156-5") != UnitKgPerM2 || UnitOf(LOINC, "8867-4") != "" {
+	if UnitOf(codes.LOINC, "39156-5") != "kg/m2" || UnitOf(codes.LOINC, "8867-4") != "" {
 		t.Error("units of codes")
 	}
 }
@@ -33,7 +35,7 @@ func TestReduceDisplayKeepsTheMeaning(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 1, 8).Draw(t, "words"), rapid.SampledFrom([]string{" ", "", "-"}).Draw(t, "between"))
 		whole, reduced := lexicon.scan(text), lexicon.scan(ReduceDisplay(text))
-		if whole.sought != 0 && len(text) < maxDisplay/2 && whole != reduced {
+		if whole.sought != 0 && len(text) < codes.MaxDisplay/2 && whole != reduced {
 			t.Fatalf("%q: %+v\n%q: %+v", text, whole, ReduceDisplay(text), reduced)
 		}
 	})

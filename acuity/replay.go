@@ -1,17 +1,16 @@
 package acuity
 
-// Folded is what a log of observations amounts to.
+// Folded is the result of a log of observations.
 type Folded struct {
 	Chart   *Chart
 	Verdict Verdict  // at the instant asked for
 	Changes []Change // one per observation and due instant, in order
 }
 
-// Fold is the plain reference for [Unit]: it takes the observations of one
-// hospital in the order of their log, and after each one makes everything
-// derived anew, from all facts, without anything kept from before. A Unit that
-// took the same observations has the same chart and made the same changes. The
-// offset of an observation in the changes is its index.
+// Fold is the plain reference for [Unit]. It takes the observations of one hospital in
+// the order of their log, and after each derives everything anew from all facts. A Unit
+// with the same observations has the same chart and made the same changes. The index of
+// an observation is its offset in the changes.
 func Fold(observations []Observation, now Instant) Folded {
 	hospital := ""
 	if len(observations) > 0 {
@@ -32,16 +31,15 @@ func Fold(observations []Observation, now Instant) Folded {
 	return out
 }
 
-// NewPlainUnit returns a unit of which nothing is known, and that is its own
-// reference: it keeps nothing derived from one step to the next, see [Fold]. It
-// takes about a hundred times as long.
+// NewPlainUnit returns an empty unit that is its own reference: it keeps nothing derived
+// from one step to the next, see [Fold]. It takes about a hundred times as long.
 func NewPlainUnit(hospital string) *Unit {
 	u := NewUnit(hospital)
-	u.plain = true
+	u.work.plain = true
 	return u
 }
 
-// advance takes all due instants up to now.
+// advance advances through all due instants up to now.
 func (u *Unit) advance(changes []Change, now Instant) []Change {
 	for {
 		c, more := u.Advance(now)
@@ -52,40 +50,41 @@ func (u *Unit) advance(changes []Change, now Instant) []Change {
 	}
 }
 
-// recallDaily is from how many events on the plain reference tells the past of a
-// backfill anew once for each day of it, not for each hour: a month would take hours.
+// recallDaily is the number of events from which the plain reference replays the past of
+// a backfill once a day instead of once an hour: a month would take hours.
 const recallDaily = 2000
 
 // forgetDerived drops everything that is derived from the facts.
 func (u *Unit) forgetDerived() {
-	past := u.past
-	for _, v := range u.visits {
-		*v = visit{visitFacts: v.visitFacts, slot: v.slot, threads: v.threads, filed: v.filed, watched: v.watched, bytes: v.bytes, marks: v.marks & (markState | dirtyTimeline | dirtyLocation)}
+	u.hours.dropPast()
+	past := u.hours.past
+	for _, v := range u.registry.visits {
+		*v = visit{visitFacts: v.visitFacts, slot: v.slot, statements: v.statements, resourceStatements: v.resourceStatements, watched: v.watched, bytes: v.bytes, marks: v.marks & (markState | dirtyTimeline | dirtyLocation)}
 	}
-	for _, r := range u.rooms {
-		for h := range r.threads.each {
+	for _, r := range u.registry.rooms {
+		for h := range r.statements.each {
 			h.bind(binding{kind: notBound})
 		}
 		*r = room{
-			RoomState: r.RoomState,
-			threads:   r.threads,
-			marks:     r.marks & (markState | markTouched | markView | dirtyOccupant | dirtyAssignment | dirtyChart),
+			RoomState:  r.RoomState,
+			statements: r.statements,
+			marks:      r.marks & (markState | markTouched | markView | dirtyOccupant | dirtyAssignment | dirtyChart),
 		}
 	}
-	u.newborns, u.parts, u.patients = nil, nil, map[string][]*visit{}
-	u.withdrawn = withdrawnRooms{}
-	for _, r := range u.referrals {
-		for i := range r.said {
-			r.said[i].bind(binding{kind: notBound})
+	u.stays.newborns, u.timelines.parts, u.people.patients = nil, nil, map[string][]*visit{}
+	u.assignments.withdrawn = withdrawnRooms{}
+	for _, r := range u.unassigned.bySubject {
+		for i := range r.statements {
+			r.statements[i].bind(binding{kind: notBound})
 		}
 	}
-	u.waits, u.cancels = true, nil
+	u.work.waits, u.timelines.cancels = true, nil
 	u.learn()
-	if past != nil && past.told >= recallDaily && u.facts.Backfill.Next%24 != 0 {
-		u.past = past
+	if past != nil && past.applied >= recallDaily && u.facts.Backfill.Next%24 != 0 {
+		u.work.newPast = false // what the facts say of it is as before
 	}
 	u.compile()
 	u.work.came, u.work.went = nil, nil
-	u.moves, u.unplaced, u.belonging, u.crowded = nil, 0, 0, false
+	u.timelines.moves, u.stays.unplaced, u.capacity.belonging, u.capacity.crowded = nil, 0, 0, false
 	u.work.layout, u.work.known = true, true
 }

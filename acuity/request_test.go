@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A request that comes again within 24 h has no effect and names the change that
-// the first one made, also after a restore; with another body it is not taken.
+// A request that is repeated within 24 h has no effect and names the first one's change,
+// also after a restore. With another body it is refused.
 func TestRequestsAreTakenOnce(t *testing.T) {
 	received := At(time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC))
 	ask := func(key, digest string, at Instant, nurses int32) *Observation {

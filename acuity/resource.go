@@ -7,29 +7,29 @@ import (
 	"strings"
 )
 
-// filed is a statement that is kept with a visit or a patient, not with a room:
-// one about a resource, or one that named a patient.
-type filed struct {
-	Heard
-	version *version // nil: of no resource
+// resourceStatement is a statement that is kept with a visit or a patient, not with a
+// room: it is about a resource, or names a patient.
+type resourceStatement struct {
+	statement
+	version *version // nil: no resource
 }
 
-// version says of a statement which version of which resource it is: what the
-// sender keeps as one thing, a FHIR resource (clinical-decisions F6).
+// version says which version of which resource a statement is. A resource is what the
+// sender keeps as one thing, as in FHIR (clinical-decisions F6).
 type version struct {
-	resource  string  // pseudonym; of a component with a dot and its index
+	resource  string  // pseudonym; a component adds a dot and its index
 	updatedAt Instant // 0: not said
 	hash      uint64  // of the resource
 }
 
-// described begins the resource of a statement that has no name of its own: it is known
-// by what it says, and is one thing among what is said of a visit, or a patient.
+// described begins the resource of a statement without an identifier. Its content
+// identifies it among the statements of its visit or patient.
 const described = "~"
 
-// isDescribed reports whether the resource has no name of its own.
+// isDescribed reports whether the resource has no identifier.
 func (v *version) isDescribed() bool { return strings.HasPrefix(v.resource, described) }
 
-// versionOf returns the version that a signal is; nil if it is of no resource.
+// versionOf returns the version that a signal is; nil: it has no resource.
 func versionOf(s *Signal) *version {
 	if s.Resource == "" {
 		return nil
@@ -37,8 +37,8 @@ func versionOf(s *Signal) *version {
 	return &version{strings.Clone(s.Resource), s.UpdatedAt, maphash.String(seed, s.Resource)}
 }
 
-// whole is the resource without the index of a component; "" of none.
-func (h *filed) whole() string {
+// whole is the resource without the index of a component; "": no resource.
+func (h *resourceStatement) whole() string {
 	if h.version == nil {
 		return ""
 	}
@@ -50,28 +50,26 @@ func wholeOf(resource string) string {
 	return whole
 }
 
-// madeAt is when the version was made, else when it was received. Nothing was
-// made after its receipt.
-func (h *filed) madeAt() Instant {
+// madeAt is when the version was made, else its receipt; never later than the receipt.
+func (h *resourceStatement) madeAt() Instant {
 	if h.version == nil || h.version.updatedAt == 0 {
 		return h.ReceivedAt
 	}
 	return min(h.version.updatedAt, h.ReceivedAt)
 }
 
-// plain is the statement as one of no resource: when it was made stands for its
-// receipt, which decides between facts of the same time (F13).
-func (h *filed) plain() Heard {
-	p := h.Heard
+// plain is the statement as one of no resource. Its making stands for its receipt, which
+// decides between facts of the same time (F13).
+func (h *resourceStatement) plain() statement {
+	p := h.statement
 	p.ReceivedAt = h.madeAt()
 	return p
 }
 
-// versionAt is the time by which versions of one resource are put in order: when
-// they were made, else what they are about, so that an older fact never
-// overrides a newer one (F13). A retraction is about nothing, and an end may have
-// no time: they count from their receipt.
-func (h *filed) versionAt() Instant {
+// versionAt is the time that orders the versions of one resource: when they were made,
+// else the time of their fact, so that an older fact never overrides a newer one (F13).
+// Retractions, and ends without a time, count from their receipt.
+func (h *resourceStatement) versionAt() Instant {
 	switch {
 	case h.version.updatedAt != 0 || h.takesBack():
 		return h.madeAt()
@@ -81,15 +79,15 @@ func (h *filed) versionAt() Instant {
 	return h.firstOf(h.ObservedAt, h.StartedAt)
 }
 
-// takesBack reports whether a statement takes back a whole resource. A component
-// that is retracted only says nothing in that version.
-func (h *filed) takesBack() bool {
+// takesBack reports whether a statement takes back a whole resource. A retracted
+// component only says nothing in that version.
+func (h *resourceStatement) takesBack() bool {
 	return h.Status == SignalRetracted && !strings.Contains(h.version.resource, ".")
 }
 
-// compareVersions orders the versions of one resource; of two that came together
-// a retraction is the later.
-func compareVersions(a, b *filed) int {
+// compareVersions orders the versions of one resource. Of two at the same time a
+// retraction is the later.
+func compareVersions(a, b *resourceStatement) int {
 	return cmp.Or(
 		cmp.Compare(a.versionAt(), b.versionAt()),
 		cmp.Compare(a.ReceivedAt, b.ReceivedAt),
@@ -97,34 +95,34 @@ func compareVersions(a, b *filed) int {
 	)
 }
 
-// runs reports whether the versions of a resource tell of something that lasts,
-// not of one observation.
-func (h *filed) runs() bool { return h.Kind == KindMedication || h.Kind == KindCondition }
+// runs reports whether the resource lasts, as a medication or a condition, and is no
+// single observation.
+func (h *resourceStatement) runs() bool { return h.Kind == KindMedication || h.Kind == KindCondition }
 
-// sifted are the filed statements that stand, by what they are.
-type sifted struct {
-	newest       map[string]newest // by resource
-	observations threads           // each as one of no resource
-	courses      []*filed          // of infusions
-	conditions   []*filed
+// sortedResources are the resource statements that stand, by kind.
+type sortedResources struct {
+	newest       map[string]newest    // by resource
+	observations statementsByCode     // as statements of no resource
+	infusions    []*resourceStatement // of infusions
+	conditions   []*resourceStatement
 }
 
-// newest is what is known last of a resource: its version, and its retraction.
-type newest struct{ version, retraction *filed }
+// newest is the newest version of a resource, and its newest retraction.
+type newest struct{ version, retraction *resourceStatement }
 
-// file forgets the filed statements of another episode.
-func (e *episode) file() {
-	e.filed, e.courses, e.conditions = e.filed[:0], e.courses[:0], e.conditions[:0]
+// clearResources forgets the resource statements of the patient before.
+func (e *evidenceInput) clearResources() {
+	e.resourceStatements, e.infusions, e.conditions = e.resourceStatements[:0], e.infusions[:0], e.conditions[:0]
 }
 
-// sift finds the filed statements that stand, and tells them apart.
-func (e *episode) sift() {
-	s := &e.sifted
+// sortResources finds the resource statements that stand, and sorts them by kind.
+func (e *evidenceInput) sortResources() {
+	s := &e.sortedResources
 	if s.newest == nil {
 		s.newest = map[string]newest{}
 	}
 	clear(s.newest)
-	for _, h := range e.filed {
+	for _, h := range e.resourceStatements {
 		if h.version == nil || h.Status == SignalActive && h.state == unreadable {
 			continue // what cannot be read changes nothing
 		}
@@ -137,15 +135,15 @@ func (e *episode) sift() {
 		}
 		s.newest[h.whole()] = n
 	}
-	s.observations = threads{list: s.observations.list[:0]}
-	s.courses, s.conditions = s.courses[:0], s.conditions[:0]
-	for _, h := range e.filed {
+	s.observations = statementsByCode{list: s.observations.list[:0]}
+	s.infusions, s.conditions = s.infusions[:0], s.conditions[:0]
+	for _, h := range e.resourceStatements {
 		switch {
 		case !s.stands(h):
 		case h.Kind == KindCondition:
 			s.conditions = append(s.conditions, h)
 		case h.Kind == KindMedication && h.version != nil:
-			s.courses = append(s.courses, h)
+			s.infusions = append(s.infusions, h)
 		default:
 			p := h.plain()
 			p.bind(e.of)
@@ -153,14 +151,14 @@ func (e *episode) sift() {
 		}
 	}
 	e.from = append(e.from, &s.observations)
-	slices.SortFunc(s.courses, compareFiled)
-	slices.SortFunc(s.conditions, compareFiled)
+	slices.SortFunc(s.infusions, compareResourceStatements)
+	slices.SortFunc(s.conditions, compareResourceStatements)
 }
 
-// stands reports whether a statement counts beside the others of its resource. An
-// observation is what its newest version says. An infusion or a condition runs
-// through its versions; what is older than its retraction never was.
-func (s *sifted) stands(h *filed) bool {
+// stands reports whether a statement counts beside the others of its resource. Of an
+// observation the newest version counts. An infusion or a condition runs through its
+// versions, and versions before its retraction never were.
+func (s *sortedResources) stands(h *resourceStatement) bool {
 	if h.version == nil {
 		return true
 	}
@@ -176,8 +174,8 @@ func (s *sifted) stands(h *filed) bool {
 	return compareVersions(h, n.version) == 0
 }
 
-// compareFiled puts the statements about each thing together, in order.
-func compareFiled(a, b *filed) int {
+// compareResourceStatements groups the statements by thing, in order.
+func compareResourceStatements(a, b *resourceStatement) int {
 	if a.version == nil || b.version == nil {
 		if c := cmp.Or(compareBool(a.version == nil, b.version == nil), cmp.Compare(a.identity.system, b.identity.system),
 			cmp.Compare(a.identity.code, b.identity.code)); c != 0 || a.version != b.version {
@@ -188,29 +186,29 @@ func compareFiled(a, b *filed) int {
 	}
 	x, y := a.plain(), b.plain()
 	return cmp.Or(cmp.Compare(a.number, b.number), compareStatements(
-		statement{Heard: &x, order: x.orderTime(), clock: x.clockStart()},
-		statement{Heard: &y, order: y.orderTime(), clock: y.clockStart()},
+		orderedStatement{statement: &x, order: x.orderTime(), clock: x.clockStart()},
+		orderedStatement{statement: &y, order: y.orderTime(), clock: y.clockStart()},
 	))
 }
 
 // sameThing reports whether two statements are about one thing.
-func (h *filed) sameThing(o *filed) bool {
+func (h *resourceStatement) sameThing(o *resourceStatement) bool {
 	if h.version == nil || o.version == nil {
 		return h.version == o.version && h.Kind == o.Kind && *h.identity == *o.identity
 	}
 	return h.version.resource == o.version.resource
 }
 
-// thingHash is the same of statements about one thing.
-func (h *filed) thingHash() uint64 {
+// thingHash is equal for statements about one thing.
+func (h *resourceStatement) thingHash() uint64 {
 	if h.version == nil {
 		return h.identityHash + uint64(h.Kind)
 	}
 	return h.version.hash
 }
 
-// things splits statements in order into those about each thing.
-func things(list []*filed, yield func([]*filed)) {
+// things yields the statements of each thing; the list must be in order.
+func things(list []*resourceStatement, yield func([]*resourceStatement)) {
 	for len(list) > 0 {
 		n := 1
 		for n < len(list) && list[0].sameThing(list[n]) {
@@ -221,52 +219,24 @@ func things(list []*filed, yield func([]*filed)) {
 	}
 }
 
-// keepFiled adds a statement to those of a visit or a patient. Of a run of
-// versions that say the same within minutes only the ends are kept; beyond the
-// cap those go that are missed least. All are read by the map of the unit first:
-// what waits may have been read by one before, and what they are about decides.
-func (u *Unit) keepFiled(list []filed, h filed, of owner) []filed {
-	u.reread(&h.Heard)
-	for i := range list {
-		u.reread(&list[i].Heard)
-	}
-	if i := between(list, &h); i >= 0 {
-		u.unfile(&list[i])
-		list = slices.Delete(list, i, i+1)
-	}
-	for len(list) >= capSignals {
-		i := leastOf(list)
-		u.unfile(&list[i])
-		list = slices.Delete(list, i, i+1)
-	}
-	u.dirty.heard = append(u.dirty.heard, heardRecord{Heard: h.Heard, version: h.version, owner: of})
-	list = tight(list, 8)
-	i, _ := slices.BinarySearchFunc(list, h.number, func(o filed, number int64) int { return cmp.Compare(o.number, number) })
-	return slices.Insert(list, i, h)
-}
-
-// reread has a statement read by the map of the unit, if it was not.
-func (u *Unit) reread(h *Heard) {
-	if h.maps != u.maps {
-		h.matchedSignal = u.matchedSignals.of(u, h.signalText)
+// reread reads a statement with the mappings of the unit, if others read it.
+func (m *matcher) reread(h *statement) {
+	if h.maps != m.maps {
+		h.matchedSignal = m.share(h.signalText)
 	}
 }
 
-// unfile drops the record of a filed statement.
-func (u *Unit) unfile(h *filed) { u.drop(&h.Heard) }
-
-// placeInTime is the time by which statements about the same thing follow each
-// other.
-func (h *filed) placeInTime() Instant {
+// placeInTime is the time that orders statements about the same thing.
+func (h *resourceStatement) placeInTime() Instant {
 	if h.version != nil {
 		return h.versionAt()
 	}
 	return h.orderTime()
 }
 
-// between returns the place of the statement that h makes superfluous: the one
-// in the middle of three that say the same within minutes; -1: there is none.
-func between(list []filed, h *filed) int {
+// thinned returns the index of the statement that h makes superfluous: the middle one of
+// three that say the same within minutes; -1: none.
+func thinned(list []resourceStatement, h *resourceStatement) int {
 	before, first := -1, -1
 	at := h.placeInTime()
 	for i := range list {
@@ -283,19 +253,19 @@ func between(list []filed, h *filed) int {
 			first = i
 		}
 	}
-	// The same words may have several matchedSignals: those remembered are bounded.
+	// Equal texts may have several matchedSignals, because their cache is bounded.
 	if first >= 0 && list[before].signalText == h.signalText && list[first].signalText == h.signalText &&
-		saysTheSame(&list[before].Heard, &h.Heard) && saysTheSame(&list[first].Heard, &h.Heard) &&
+		saysTheSame(&list[before].statement, &h.statement) && saysTheSame(&list[first].statement, &h.statement) &&
 		at < list[first].placeInTime().Add(thinWithin) {
 		return before
 	}
 	return -1
 }
 
-// leastOf returns the statement that is missed least: one with a newer one about
-// the same thing; an observation with a newer one of the same code; one that
-// nothing knows; else the oldest.
-func leastOf(list []filed) int {
+// leastMissed returns the index of the statement that matters least: one with a newer
+// one about the same thing; an observation with a newer one of the same code; an
+// unmapped one; else the oldest.
+func leastMissed(list []resourceStatement) int {
 	at := func(i int) Instant { return list[i].placeInTime() }
 	things := func(i int) (uint64, bool) { return list[i].thingHash(), true }
 	if i := superseded(len(list), things, func(i, j int) bool { return list[i].sameThing(&list[j]) }, at); i >= 0 {
@@ -305,5 +275,5 @@ func leastOf(list []filed) int {
 	if i := superseded(len(list), codes, func(i, j int) bool { return *list[i].identity == *list[j].identity }, at); i >= 0 {
 		return i
 	}
-	return max(0, slices.IndexFunc(list, func(h filed) bool { return h.state == unmapped && h.Status == SignalActive }))
+	return max(0, slices.IndexFunc(list, func(h resourceStatement) bool { return h.state == unmapped && h.Status == SignalActive }))
 }

@@ -9,113 +9,96 @@ import (
 // hourOf is an hour of the hospital's clock.
 const hourOf Instant = 3_600_000
 
-// applyRetention settles and forgets what is old enough. It runs at the first step of
-// each hour of the hospital's clock, so a restored unit does it at the same steps.
+// housekeeping says which visits a fact named lately, and which may be over.
+type housekeeping struct {
+	registry *registry
+	facts    *UnitState
+	work     *work
+
+	looks  map[int32][]*visit // visits to check, by the hour in which they may be over
+	recent []*visit           // at least those that a fact named since housekeeping
+}
+
+// applyRetention settles and forgets old facts. It runs at the first step of each hour
+// of the hospital's clock, so a restored unit does it at the same steps.
 func (u *Unit) applyRetention(now Instant) {
-	u.forgetSeen(now)
-	for _, r := range u.rooms {
-		u.settle(r, now)
-		old := func(s Stay) bool { return s.To.Add(settleAfter) <= now }
+	u.dedup.forgetDay(now)
+	for _, r := range u.registry.rooms {
+		u.statements.settleStatements(r, now)
+		old := func(s CensusStay) bool { return s.To.Add(settleAfter) <= now }
 		if slices.ContainsFunc(r.Past, old) {
 			r.Past = slices.DeleteFunc(r.Past, old)
-			u.markRoom(r, markState|dirtyAssignment|dirtyChart)
+			u.work.markRoom(r, markState|dirtyAssignment|dirtyChart)
 		}
 	}
-	u.settleReferrals(now)
+	u.holders.settleUnassigned(now)
 	u.forgetVisits(now)
-	u.touchedAfter(now - hourOf) // the hour is cut by now
-	if len(u.versions)+len(u.encounters)+len(u.resources) > 0 {
-		u.index()
+	u.housekeeping.touchedAfter(now - hourOf) // that hour has been cut
+	if len(u.encounters.versions)+len(u.encounters.byName)+len(u.holders.resources) > 0 {
+		u.encounters.index()
 	}
-	u.waits = true // for less than an hour ago
+	u.work.waits = true // what waits depends on the hour
 }
 
-// forgetSeen drops the identities that are a day old.
-func (u *Unit) forgetSeen(now Instant) {
-	u.forgetOldest(func(s *SeenState) bool { return s.At.Add(forgetSeen) <= now })
-}
-
-// forgetIdentities drops the oldest identities above the limit.
-func (u *Unit) forgetIdentities() {
-	u.forgetOldest(func(*SeenState) bool { return len(u.seen) > u.limits.identities })
-}
-
-// forgetOldest drops identities, the oldest first, while they are to go.
-func (u *Unit) forgetOldest(goes func(*SeenState) bool) {
-	n := 0
-	for ; n < len(u.aging) && goes(u.aging[n]); n++ {
-		s := u.aging[n]
-		if u.aging[n] = nil; u.seen[s.ID] == s {
-			delete(u.seen, s.ID)
-			u.dirty.unseen = append(u.dirty.unseen, s.ID)
-		}
-	}
-	u.aging = u.aging[n:]
-}
-
-// compareSeen orders identities by age.
-func compareSeen(a, b *SeenState) int {
-	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID))
-}
-
-// touch notes that something is said about a visit.
-func (u *Unit) touch(v *visit) {
-	v.Touched = u.facts.Clock
+// touch records that a fact names a visit.
+func (k *housekeeping) touch(v *visit) {
+	v.Touched = k.facts.Clock
 	if !v.recent {
-		v.recent, u.recent = true, append(u.recent, v)
+		v.recent, k.recent = true, append(k.recent, v)
 	}
 }
 
-// touchedAfter returns the visits about which something was said after an instant;
-// nobody asks for those before it any more.
-func (u *Unit) touchedAfter(at Instant) []*visit {
-	if u.plain {
-		return slices.Collect(maps.Values(u.visits))
+// touchedAfter returns the visits that a fact named after an instant. Callers never ask
+// for an earlier one again.
+func (k *housekeeping) touchedAfter(at Instant) []*visit {
+	if k.work.plain {
+		return slices.Collect(maps.Values(k.registry.visits))
 	}
-	u.recent = slices.DeleteFunc(u.recent, func(v *visit) bool {
-		v.recent = v.Touched > at && u.visits[v.ID] == v
+	k.recent = slices.DeleteFunc(k.recent, func(v *visit) bool {
+		v.recent = v.Touched > at && k.registry.visits[v.ID] == v
 		return !v.recent
 	})
-	return u.recent
+	return k.recent
 }
 
-// forgetVisits drops the visits that are over. Nothing but a name can be over before
-// nobody has said anything about it for so long: until then it need not be looked at.
+// forgetVisits drops the visits that are over. A visit cannot be over before forgetVisit
+// has passed since its last fact, so it is checked no sooner. Only a name without events
+// may be.
 func (u *Unit) forgetVisits(now Instant) {
-	due := append(u.unknown.sorted(), u.fresh...)
-	u.fresh = nil
-	for _, hour := range slices.Sorted(maps.Keys(u.looks)) {
+	due := append(u.registry.unknown.sorted(), u.registry.fresh...)
+	u.registry.fresh = nil
+	for _, hour := range slices.Sorted(maps.Keys(u.housekeeping.looks)) {
 		if hour > now.Hour() {
 			break
 		}
-		due = append(due, u.looks[hour]...)
-		delete(u.looks, hour)
+		due = append(due, u.housekeeping.looks[hour]...)
+		delete(u.housekeeping.looks, hour)
 	}
 	var over []*visit
 	for _, v := range due {
 		switch {
-		case u.visits[v.ID] != v || v.gone: // it is forgotten already
-		case u.isOver(v, now):
+		case u.registry.visits[v.ID] != v || v.gone: // it is forgotten already
+		case v.isOver(now):
 			v.gone, over = true, append(over, v)
-		case v.isName(): // it is looked at each time
+		case v.isName(): // names are checked each time
 			v.watched = false
 		default:
 			hour := max(v.Touched.Add(forgetVisit), now+1).Hour()
-			u.looks[hour] = append(u.looks[hour], v)
+			u.housekeeping.looks[hour] = append(u.housekeeping.looks[hour], v)
 		}
 	}
 	u.forget(over)
 }
 
-// isOver reports whether a visit can be forgotten: 7 days after its discharge,
-// or after the last word about it if it is nowhere; 28 days after the discharge
-// if it came by batch, for another batch that tells more of the same hours.
-func (u *Unit) isOver(v *visit, now Instant) bool {
+// isOver reports whether a visit can be forgotten: 7 days after its discharge, or after
+// its last fact if it is nowhere. A visit by batch stays 28 days after the discharge,
+// for another batch about the same hours.
+func (v *visit) isOver(now Instant) bool {
 	if n := len(v.spans); n > 0 && v.spans[n-1].To == 0 {
 		return false
 	}
 	if v.isName() {
-		return v.threads.size+len(v.filed) == 0
+		return v.statements.size+len(v.resourceStatements) == 0
 	}
 	if v.timeline.closedAt.Add(backfillDays) > now && v.feed() == ChannelBatch {
 		return false
@@ -123,133 +106,132 @@ func (u *Unit) isOver(v *visit, now Instant) bool {
 	return max(v.Touched, v.timeline.closedAt).Add(forgetVisit) <= now
 }
 
-// forget drops visits. The rooms that they made known stay in the unit. Each list of
-// the unit is gone through once, however many visits there are.
+// forget drops visits. Rooms that they made known stay. It goes through each list of the
+// unit once.
 func (u *Unit) forget(over []*visit) {
 	if len(over) == 0 {
 		return
 	}
-	u.past = nil
+	u.work.newPast = true
 	for _, v := range over {
 		v.gone = true
-		u.unsee(v.events)
+		u.locations.forgetPlaces(v.events)
 		u.takeOut(v)
 	}
-	u.work.parts, u.waits = true, true // their mothers are known by others
-	for _, r := range u.rooms {
-		for h := range r.threads.each {
-			if v := u.visitOfHeard(h); v != nil && v.gone {
+	u.work.parts, u.work.waits = true, true // other visits may name their mothers
+	for _, r := range u.registry.rooms {
+		for h := range r.statements.each {
+			if v := u.registry.visitOfStatement(h); v != nil && v.gone {
 				h.bind(binding{kind: toNobody})
 			}
 		}
 	}
-	for _, r := range u.referrals {
-		u.unbind(r)
+	for _, r := range u.unassigned.bySubject {
+		u.holders.unassignForgotten(r)
 	}
-	maps.DeleteFunc(u.versions, func(_ string, v *visit) bool { return v.gone })
-	maps.DeleteFunc(u.encounters, func(_ string, v *visit) bool { return v.gone })
-	maps.DeleteFunc(u.resources, func(_ string, by holder) bool { return by.v != nil && by.v.gone })
-	for _, list := range [...]*[]*visit{&u.newborns, &u.parts, &u.work.visits, &u.work.weave, &u.dirty.visits} {
+	maps.DeleteFunc(u.encounters.versions, func(_ string, v *visit) bool { return v.gone })
+	maps.DeleteFunc(u.encounters.byName, func(_ string, v *visit) bool { return v.gone })
+	maps.DeleteFunc(u.holders.resources, func(_ string, by holder) bool { return by.v != nil && by.v.gone })
+	for _, list := range [...]*[]*visit{&u.stays.newborns, &u.timelines.parts, &u.work.visits, &u.work.relocated, &u.work.changedVisits} {
 		*list = slices.DeleteFunc(*list, func(v *visit) bool { return v.gone })
 	}
 	for _, v := range over {
-		u.slots.leave(v)
-		v.marks |= dirtyTimeline | dirtyLocation | markState // it is on no list from now on
+		u.registry.slots.release(v)
+		v.marks |= dirtyTimeline | dirtyLocation | markState // no list may take it again
 	}
 }
 
-// takeOut takes a visit that is forgotten out of everything that is found by it.
+// takeOut removes a forgotten visit from all indexes and rooms.
 func (u *Unit) takeOut(v *visit) {
 	for _, s := range v.spans {
-		if r := u.room(s.Room); s.Kind == inRoom && r != nil && (s.To == 0 || s.To > u.facts.CensusAt) && !r.Placed {
+		if r := u.registry.room(s.Room); s.Kind == inRoom && r != nil && (s.To == 0 || s.To > u.facts.CensusAt) && !r.Placed {
 			r.Placed = true
-			u.markRoom(r, markState)
+			u.work.markRoom(r, markState)
 		}
 	}
-	for _, w := range v.withdrawn { // or what was said there would be the room's own
-		if r := u.room(w.room); r != nil && r.Clinical && !r.Placed {
+	for _, w := range v.withdrawn { // else its statements there would be the room's own
+		if r := u.registry.room(w.room); r != nil && r.Clinical && !r.Placed {
 			r.Placed = true
-			u.markRoom(r, markState)
+			u.work.markRoom(r, markState)
 		}
 	}
-	replaceWithdrawn(u, v, nil)
-	u.stir(v)
-	u.stirListed(v)
-	u.unseat(v, v.spans)
-	u.markNames(v)
-	u.delist(v)
-	u.turnOver(v.moves(), nil)
+	u.assignments.replaceWithdrawn(v, nil)
+	u.registry.invalidateRooms(v)
+	u.stays.invalidateIfListed(v)
+	u.registry.removeRoomStays(v, v.spans)
+	u.unassigned.markNames(v)
+	u.people.delist(v)
+	u.work.turnOver(v.moves(), nil)
 	if v.lost {
-		u.unplaced--
+		u.stays.unplaced--
 	}
-	if v.claimed != nil {
-		v.claimed.claims = slices.DeleteFunc(v.claimed.claims, func(c claim) bool { return c.v == v })
-		u.markRoom(v.claimed, dirtyOccupant)
+	if v.candidateFor != nil {
+		v.candidateFor.candidates = slices.DeleteFunc(v.candidateFor.candidates, func(c candidate) bool { return c.v == v })
+		u.work.markRoom(v.candidateFor, dirtyOccupant)
 	}
-	if v.adopts != nil {
-		v.adopts.adopter = nil
-		u.markRoom(v.adopts, dirtyOccupant|dirtyAssignment|dirtyChart)
+	if v.occupantOf != nil {
+		v.occupantOf.occupantVisit = nil
+		u.work.markRoom(v.occupantOf, dirtyOccupant|dirtyAssignment|dirtyChart)
 	}
-	u.stirBound(binding{v: v.mother})
+	u.registry.invalidateChart(binding{v: v.mother})
 	v.bornTo(nil)
 	for len(v.babies) > 0 {
 		n := v.babies[0]
 		n.bornTo(nil)
-		u.markVisit(n, dirtyLocation)
+		u.work.markVisit(n, dirtyLocation)
 	}
-	for h := range v.threads.each {
-		u.lose(h)
+	for h := range v.statements.each {
+		u.statements.lose(h)
 	}
-	for i := range v.filed {
-		u.unfile(&v.filed[i])
+	for i := range v.resourceStatements {
+		u.statements.dropResourceStatement(&v.resourceStatements[i])
 	}
-	v.filed = nil
-	delete(u.visits, v.ID)
-	delete(u.unknown, v)
-	u.eventBytes -= v.bytes
-	u.dirty.gone = append(u.dirty.gone, string(u.visitKey(v.ID)))
+	v.resourceStatements = nil
+	delete(u.registry.visits, v.ID)
+	delete(u.registry.unknown, v)
+	u.capacity.eventBytes -= v.bytes
+	u.keys.drop(u.keys.visit(v.ID))
 }
 
-// learn makes the table of rooms anew from the facts, and fills the list of newborns in
-// censuses.
+// learn rebuilds the room table from the facts, and the list of newborns in censuses.
 func (u *Unit) learn() {
-	u.table = roomTable{referents: u.referents}
-	u.table.site(u.locations())
-	u.relabel()
-	for _, r := range u.referents {
-		u.join(&r.Referent)
+	u.locations.table = roomTable{references: u.people.references}
+	u.locations.table.setLocalPlaces(u.settings.locations())
+	u.locations.relabel()
+	for _, r := range u.people.references {
+		u.people.joinPersons(&r.Reference)
 	}
-	u.index()
-	for _, v := range u.visits {
+	u.encounters.index()
+	for _, v := range u.registry.visits {
 		for i := range v.events {
-			u.table.see(*v.events[i].Place)
+			u.locations.table.see(*v.events[i].Place)
 		}
-		u.enter(v.Facts)
+		u.stays.list(v.Facts)
 	}
-	for _, r := range u.rooms {
+	for _, r := range u.registry.rooms {
 		if r.Occupant != nil {
-			u.enter(&r.Occupant.Facts)
+			u.stays.list(&r.Occupant.Facts)
 		}
 	}
 }
 
-// enter notes the newborns that a census lists; nil: there is no census.
-func (u *Unit) enter(f *CensusFacts) {
+// list records the newborns that a census lists; nil: there is no census.
+func (l *stayBuilder) list(f *CensusFacts) {
 	if f == nil {
 		return
 	}
 	for i := range f.Newborns {
 		if id := f.Newborns[i].Visit; id != "" {
-			u.listed[id] = true
+			l.listed[id] = true
 		}
 	}
 }
 
-// fold makes one event of the oldest ones of a visit that has too many
-// (clinical-decisions R10): where the patient was after them, and with which
-// diagnoses. Cancels of what was folded come too late from then on.
-func (v *visit) fold(u *Unit) {
-	if u.weigh(v); len(v.events) <= capEvents && v.bytes-v.Facts.size() <= capEventBytes {
+// foldOldest replaces the oldest events of a visit that has too many by one event
+// (clinical-decisions R10): where the patient was after them, with which diagnoses.
+// Cancels of folded events come too late from then on.
+func (es *eventStore) foldOldest(v *visit) {
+	if es.capacity.weigh(v); len(v.events) <= capEvents && v.bytes-v.Facts.size() <= capEventBytes {
 		return
 	}
 	order := slices.Clone(v.events)
@@ -259,27 +241,27 @@ func (v *visit) fold(u *Unit) {
 		n++
 	}
 	old, rest := order[:n], order[n:]
-	u.unsee(old)
+	es.locations.forgetPlaces(old)
 	until := max(v.FoldAt, old[n-1].At)
-	s := buildTimeline(old, timelineOptions{SameRoom: u.table.sameRoom, IsWard: u.table.isWard, FoldAt: v.FoldAt, TrustA08: u.setting().TrustA08Location})
+	s := buildTimeline(old, timelineOptions{SameRoom: es.locations.table.sameRoom, IsWard: es.locations.table.isWard, FoldAt: v.FoldAt, TrustA08: es.settings.switchesInForce().TrustA08Location})
 	v.Folded += int32(n) //nolint:gosec // at most capEvents
 	v.FoldAt = until
-	v.events = append(u.shared.keepEvents(v.base(&s)), rest...)
+	v.events = append(es.shared.storeEvents(v.base(&s)), rest...)
 	base := v.events[:len(v.events)-len(rest)]
-	u.locateEvents(base, 1)
+	es.locations.locateEvents(base, 1)
 	for i := range base {
-		u.table.see(*base[i].Place)
+		es.locations.table.see(*base[i].Place)
 	}
-	u.weigh(v)
+	es.capacity.weigh(v)
 }
 
-// base returns the fewest events that give the state at the end of a timeline.
+// base returns the fewest events that give the end state of a timeline.
 func (v *visit) base(s *timeline) []Event {
 	if len(s.stays) == 0 && !s.open && s.closedAt == 0 {
 		return nil
 	}
 	e := Event{
-		ID: foldedID, Type: A01, At: max(s.openedAt, 1), Visit: v.ID, Patient: cmp.Or(s.patient, append(s.referred, "")[0]), MotherVisit: s.motherVisit,
+		ID: foldedID, Type: A01, At: max(s.openedAt, 1), Visit: v.ID, Patient: cmp.Or(s.patient, append(s.subjects, "")[0]), MotherVisit: s.motherVisit,
 		MotherPatient: s.motherPatient, Class: s.class, Service: s.service, Newborn: s.newborn, Babies: s.babies,
 	}
 	for i := range s.events {
@@ -316,7 +298,7 @@ func (v *visit) base(s *timeline) []Event {
 	return []Event{e, end}
 }
 
-// size is about how many bytes the record of a visit takes.
+// size returns the approximate bytes of the record of a visit.
 func (v *visit) size() int {
 	n := v.Facts.size()
 	for i := range v.events {
@@ -330,7 +312,7 @@ func (v *visit) size() int {
 	return n
 }
 
-// size is about how many bytes the record of the facts takes; nil: there are none.
+// size returns the approximate bytes of the facts; nil: 0.
 func (f *CensusFacts) size() int {
 	if f == nil {
 		return 0

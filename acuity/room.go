@@ -1,6 +1,10 @@
 package acuity
 
-import "time"
+import (
+	"time"
+
+	"svc/acuity/codes"
+)
 
 // The constants of a room. All are our defaults.
 const (
@@ -11,9 +15,9 @@ const (
 	signalsStale  = Instant(48 * time.Hour / time.Millisecond) // room that only clinical ingest knows
 )
 
-// judgeRoom judges one room into rv, which is zero; factors and sources are
-// appended to out.
-func (c *Catalogue) judgeRoom(r *RoomChart, now Instant, out *judged, rv *RoomVerdict) {
+// judgeRoom judges one room into rv, which must be zero. It appends factors and sources
+// to out.
+func judgeRoom(c *Catalogue, r *RoomChart, now Instant, out *judged, rv *RoomVerdict) {
 	rv.ID, rv.Label, rv.Area, rv.Status, rv.listed = r.ID, r.Label, r.Area, r.Status, r.Listed
 	if r.Status == RoomEmpty || r.Status == RoomBlocked {
 		return
@@ -25,19 +29,19 @@ func (c *Catalogue) judgeRoom(r *RoomChart, now Instant, out *judged, rv *RoomVe
 	}
 	for i := range r.Patients {
 		views = views[:i+1]
-		c.view(&r.Patients[i], now, &views[i])
+		viewPatient(c, &r.Patients[i], now, &views[i])
 	}
 	first := len(out.evidence)
-	rv.Factors = c.active(views, now, out)
+	rv.Factors = findActive(c, views, now, out)
 	rv.evidence = out.evidence[first:len(out.evidence):len(out.evidence)]
 	rv.Next = out.loses
-	c.order(rv.Factors)
+	orderFactors(c, rv.Factors)
 
 	var total Demand
 	if len(views) == 1 {
-		total = c.weigh(&views[0], rv.Factors, now, rv)
+		total = sumDemand(c, &views[0], rv.Factors, now, rv)
 	} else {
-		total, _ = c.together(views, now, rv, out)
+		total, _ = sumPatients(c, views, now, rv, out)
 	}
 	switch {
 	case len(views) == 0 && r.Status == RoomOccupied:
@@ -46,35 +50,35 @@ func (c *Catalogue) judgeRoom(r *RoomChart, now Instant, out *judged, rv *RoomVe
 		rv.Status = RoomOccupied
 	}
 	rv.Demand = min(total, maxDemand)
-	c.describe(r, rv, views, now)
+	describeRoom(c, r, rv, views, now)
 	if len(views) > 1 {
-		c.followAll(r, rv, views, now, out)
+		followAll(c, r, rv, views, now, out)
 	}
 }
 
-// together adds up the demands of several patients of a room; next is when any
-// factor of one of them changes.
-func (c *Catalogue) together(views []patient, now Instant, rv *RoomVerdict, out *judged) (total Demand, next Instant) {
+// sumPatients adds up the demands of several patients of a room. next is when a factor of
+// any of them changes.
+func sumPatients(c *Catalogue, views []patient, now Instant, rv *RoomVerdict, out *judged) (total Demand, next Instant) {
 	for i := range views {
-		factors := c.active(views[i:i+1], now, out.one())
-		total += c.weigh(&views[i], factors, now, rv)
+		factors := findActive(c, views[i:i+1], now, out.one())
+		total += sumDemand(c, &views[i], factors, now, rv)
 		for j := range factors {
-			next = Soonest(next, factors[j].Next)
+			next = codes.Soonest(next, factors[j].Next)
 		}
 	}
-	return total, Soonest(next, rv.Next)
+	return total, codes.Soonest(next, rv.Next)
 }
 
-// followAll finds when the demand of a room of several patients changes although
-// none of its entries does: the step of one patient may be hidden by the same
-// factor of the other, but her demand counts.
-func (c *Catalogue) followAll(r *RoomChart, rv *RoomVerdict, views []patient, now Instant, out *judged) {
-	_, at := c.together(views, now, &RoomVerdict{Status: rv.Status}, out)
+// followAll finds when the demand of a room with several patients changes while its
+// entries do not: the same factor of another patient may hide a step, but her demand
+// counts.
+func followAll(c *Catalogue, r *RoomChart, rv *RoomVerdict, views []patient, now Instant, out *judged) {
+	_, at := sumPatients(c, views, now, &RoomVerdict{Status: rv.Status}, out)
 	for at != 0 && (rv.Next == 0 || at < rv.Next) {
 		for i := range r.Patients {
-			c.view(&r.Patients[i], at, &views[i])
+			viewPatient(c, &r.Patients[i], at, &views[i])
 		}
-		total, next := c.together(views, at, &RoomVerdict{Status: rv.Status}, out)
+		total, next := sumPatients(c, views, at, &RoomVerdict{Status: rv.Status}, out)
 		if min(total, maxDemand) != rv.Demand {
 			rv.Next = at
 			return
@@ -86,9 +90,9 @@ func (c *Catalogue) followAll(r *RoomChart, rv *RoomVerdict, views []patient, no
 	}
 }
 
-// weigh is the demand of one patient with her newborns. It notes in rv that it
-// had to assume, and an instant when the demand changes although no factor does.
-func (c *Catalogue) weigh(v *patient, factors []FactorVerdict, now Instant, rv *RoomVerdict) Demand {
+// sumDemand returns the demand of one patient with her newborns. It records in rv an assumed
+// demand, and an instant when the demand changes although no factor does.
+func sumDemand(c *Catalogue, v *patient, factors []FactorVerdict, now Instant, rv *RoomVerdict) Demand {
 	var inside, other, add, trackFloor, babies Demand
 	for i := range factors {
 		fv := &factors[i]
@@ -108,7 +112,7 @@ func (c *Catalogue) weigh(v *patient, factors []FactorVerdict, now Instant, rv *
 		}
 		add += fv.add
 		if t&traitUntilBirth != 0 && fv.add > 0 && v.birth > now {
-			rv.Next = Soonest(rv.Next, v.birth)
+			rv.Next = codes.Soonest(rv.Next, v.birth)
 		}
 	}
 	if v.traits&traitMaternal == 0 && (v.mother || v.traits&traitNewborn == 0) &&
@@ -127,7 +131,7 @@ func (c *Catalogue) weigh(v *patient, factors []FactorVerdict, now Instant, rv *
 	return d
 }
 
-// withAdd adds the ADDs: they fill up to one nurse, or come on top of it.
+// withAdd adds the ADDs: they fill up to one nurse, or come on top of one.
 func withAdd(d, add Demand) Demand {
 	add = min(add, maxAdd)
 	if d < Nurse {
@@ -136,9 +140,9 @@ func withAdd(d, add Demand) Demand {
 	return d + add
 }
 
-// describe fills in what follows from demand and factors.
-func (c *Catalogue) describe(r *RoomChart, rv *RoomVerdict, views []patient, now Instant) {
-	rv.Score = c.score(rv)
+// describeRoom fills in what follows from demand and factors.
+func describeRoom(c *Catalogue, r *RoomChart, rv *RoomVerdict, views []patient, now Instant) {
+	rv.Score = scoreRoom(c, rv)
 	if len(rv.Factors) > 0 {
 		rv.Color = colorOf(rv.Score)
 		rv.STAT = rv.Factors[0].Severity == 4 // they are in order of severity
@@ -148,14 +152,14 @@ func (c *Catalogue) describe(r *RoomChart, rv *RoomVerdict, views []patient, now
 	for i := range rv.Factors {
 		fv := &rv.Factors[i]
 		stale = stale || fv.Stale
-		next, doubt = Soonest(next, fv.Next), Soonest(doubt, fv.doubt)
+		next, doubt = codes.Soonest(next, fv.Next), codes.Soonest(doubt, fv.doubt)
 		t := c.traits[fv.Factor]
 		all |= t
-		if t&(traitMaternal|traitNewborn) != 0 && c.leads(fv, first) {
+		if t&(traitMaternal|traitNewborn) != 0 && saysMore(c, fv, first) {
 			first, rv.Primary = fv, fv.Factor
 		}
 		if t&traitBoarder != 0 {
-			c.board(rv, views, fv.Factor, now)
+			recordBoarder(c, rv, views, fv.Factor, now)
 		}
 	}
 	rv.Stale, rv.fatigue = stale, all&traitFatigue != 0
@@ -163,15 +167,15 @@ func (c *Catalogue) describe(r *RoomChart, rv *RoomVerdict, views []patient, now
 		if at := r.NewestSignal + signalsStale; now >= at {
 			rv.Stale = true
 		} else {
-			doubt = Soonest(doubt, at)
+			doubt = codes.Soonest(doubt, at)
 		}
 	}
 	if rv.Next = next; !rv.Stale {
-		rv.Next = Soonest(next, doubt)
+		rv.Next = codes.Soonest(next, doubt)
 	}
 	mothers, second := 0, Instant(0)
 	for i := range views {
-		rv.Birth = rv.Birth || views[i].in&(setOf(SectionLabor)|setOf(SectionCesarean)) != 0
+		rv.Birth = rv.Birth || views[i].in&(setOf(sectionLabor)|setOf(sectionCesarean)) != 0
 		if views[i].mother {
 			mothers++
 			if at := r.Patients[i].Arrived; mothers == 2 {
@@ -183,26 +187,26 @@ func (c *Catalogue) describe(r *RoomChart, rv *RoomVerdict, views []patient, now
 		if at := second + doubleAfter; now >= at {
 			rv.Double = true
 		} else {
-			rv.due = Soonest(rv.due, at)
+			rv.due = codes.Soonest(rv.due, at)
 		}
 	}
 }
 
-// leading returns the primary that tells what kind of patient is there, of
-// factors in order; nil: none is known.
-func (c *Catalogue) leading(list []FactorVerdict) *FactorVerdict {
+// findLeading returns the primary that says what kind of patient is there; nil: none is
+// known. The factors are in order.
+func findLeading(c *Catalogue, list []FactorVerdict) *FactorVerdict {
 	var first *FactorVerdict
 	for i := range list {
-		if fv := &list[i]; c.traits[fv.Factor]&(traitMaternal|traitNewborn) != 0 && c.leads(fv, first) {
+		if fv := &list[i]; c.traits[fv.Factor]&(traitMaternal|traitNewborn) != 0 && saysMore(c, fv, first) {
 			first = fv
 		}
 	}
 	return first
 }
 
-// leads reports whether a primary tells more of the patient than one before it in the
-// order; nil: there is none. Of equals the first by class and id stays.
-func (c *Catalogue) leads(fv, first *FactorVerdict) bool {
+// saysMore reports whether a primary says more about the patient than first; nil: there is
+// none before it. Of equals the first by class and id stays.
+func saysMore(c *Catalogue, fv, first *FactorVerdict) bool {
 	if first == nil {
 		return true
 	}
@@ -210,8 +214,8 @@ func (c *Catalogue) leads(fv, first *FactorVerdict) bool {
 	return newborn != 0 && nb == 0 || newborn == nb && fv.Need > first.Need
 }
 
-// board notes a patient who waits too long for a room.
-func (c *Catalogue) board(rv *RoomVerdict, views []patient, f Factor, now Instant) {
+// recordBoarder records a patient who waits too long for a room.
+func recordBoarder(c *Catalogue, rv *RoomVerdict, views []patient, f Factor, now Instant) {
 	after := c.effects[f][0].boarder
 	for i := range views {
 		for j := range views[i].evidence {
@@ -219,7 +223,7 @@ func (c *Catalogue) board(rv *RoomVerdict, views []patient, f Factor, now Instan
 				if at := ev.Start + after; now >= at {
 					rv.Boarder = true
 				} else {
-					rv.due = Soonest(rv.due, at)
+					rv.due = codes.Soonest(rv.due, at)
 				}
 			}
 		}
@@ -229,26 +233,25 @@ func (c *Catalogue) board(rv *RoomVerdict, views []patient, f Factor, now Instan
 	}
 }
 
-// order sorts by severity, then own demand, then id.
-func (c *Catalogue) order(list []FactorVerdict) {
-	least := ^uint64(0) // of those in order so far
+// orderFactors sorts factors by severity, then own demand, then id.
+func orderFactors(c *Catalogue, list []FactorVerdict) {
+	least := ^uint64(0) // weight of those sorted so far
 	for i := range list {
-		own := c.weight(&list[i])
+		own := factorOrder(c, &list[i])
 		if own <= least {
 			least = own
 			continue
 		}
 		fv := list[i]
 		j := i
-		for ; j > 0 && own > c.weight(&list[j-1]); j-- {
+		for ; j > 0 && own > factorOrder(c, &list[j-1]); j-- {
 			list[j] = list[j-1]
 		}
 		list[j] = fv
 	}
 }
 
-// weight is severity, demand and place in the order of ids as one number, the
-// largest of which comes first.
-func (c *Catalogue) weight(fv *FactorVerdict) uint64 {
+// factorOrder is severity, demand and id as one number. The largest comes first.
+func factorOrder(c *Catalogue, fv *FactorVerdict) uint64 {
 	return uint64(fv.Severity)<<40 | uint64(fv.Demand)<<8 | uint64(^c.rank[fv.Factor]) //nolint:gosec // never negative
 }

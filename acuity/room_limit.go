@@ -5,39 +5,38 @@ import (
 	"slices"
 )
 
-// staleRoom is how long a room that nothing but clinical ingest knows is in use after
-// the newest statement (scoring-decisions 15).
+// staleRoom is how long a room that only clinical ingest knows is in use after its
+// newest statement (scoring-decisions 15).
 const staleRoom = 48 * hourOf
 
-// isUsed reports whether a room of the unit is in use: a census lists it, somebody is
-// in it, or something was said there lately.
-func (u *Unit) isUsed(r *room) bool {
-	return r.Listed || len(r.here) > 0 || r.anonymous() || r.chart.NewestSignal+staleRoom > u.facts.Clock
+// isUsed reports whether a room of the unit is in use: a census lists it, a patient is
+// in it, or it has a recent statement.
+func (r *room) isUsed(now Instant) bool {
+	return r.Listed || len(r.here) > 0 || r.anonymous() || r.chart.NewestSignal+staleRoom > now
 }
 
-// isRoomy reports whether there is room for every room that an observation could name:
-// nearly always.
-func (u *Unit) isRoomy(o *Observation) bool {
+// isRoomy reports whether every room that an observation could name fits: nearly always.
+func (c *capacity) isRoomy(o *Observation) bool {
 	n := len(o.Events) + 1
-	return len(u.chart.Rooms)+n <= u.limits.rooms && len(u.rooms)+n <= u.limits.known && len(u.located)+2*n <= u.limits.known
+	return len(c.chart.Rooms)+n <= c.limits.rooms && len(c.registry.rooms)+n <= c.limits.known && len(c.locations.located)+2*n <= c.limits.known
 }
 
-// roomForRoom reports whether a room may come into use: it is, or there is one less in
-// use than there may be.
-func (u *Unit) roomForRoom(in *intake, id int32) bool {
-	r := u.room(id)
-	if in.roomy || in.newRooms[id] || r != nil && r.inUnit && u.isUsed(r) {
+// roomForRoom reports whether a room may come into use: it is in use, or one more may
+// be.
+func (c *capacity) roomForRoom(in *intake, id int32) bool {
+	r := c.registry.room(id)
+	if in.roomy || in.newRooms[id] || r != nil && r.inUnit && r.isUsed(c.facts.Clock) {
 		return true
 	}
 	if in.newRooms == nil {
 		in.newRooms = map[int32]bool{}
-		for _, r := range u.rooms {
-			if r.inUnit && u.isUsed(r) {
+		for _, r := range c.registry.rooms {
+			if r.inUnit && r.isUsed(c.facts.Clock) {
 				in.inUse++
 			}
 		}
 	}
-	if in.inUse+len(in.newRooms) >= u.limits.rooms || r == nil && len(u.rooms)+len(in.newRooms) >= u.limits.known {
+	if in.inUse+len(in.newRooms) >= c.limits.rooms || r == nil && len(c.registry.rooms)+len(in.newRooms) >= c.limits.known {
 		return false
 	}
 	in.newRooms[id] = true
@@ -45,31 +44,31 @@ func (u *Unit) roomForRoom(in *intake, id int32) bool {
 }
 
 // roomForPlace is roomForRoom for the place of an event.
-func (u *Unit) roomForPlace(in *intake, e *Event) bool {
-	if in.roomy || e.Void { // what takes something back is never refused
+func (c *capacity) roomForPlace(in *intake, e *Event) bool {
+	if in.roomy || e.Void { // a withdrawal is never refused
 		return true
 	}
 	for _, l := range [...]*Location{&e.Place, &e.Prior} {
-		if *l != (Location{}) && u.located[*l] == nil && len(u.located) >= u.limits.known {
+		if *l != (Location{}) && c.locations.located[*l] == nil && len(c.locations.located) >= c.limits.known {
 			return false // one more place to remember
 		}
 	}
 	if e.Place.IsZero() || isCancel(e.Type) || e.Type == A03 || e.Type == EventOther {
 		return true
 	}
-	p := u.table.resolve(e.Place)
-	return p.Kind != inRoom || u.roomForRoom(in, p.Room)
+	p := c.locations.table.resolve(e.Place)
+	return p.Kind != inRoom || c.roomForRoom(in, p.Room)
 }
 
-// chooseRooms decides which rooms are in the unit, if more than there may be belong to it:
-// those in use, then those that were left last.
-func (u *Unit) chooseRooms() {
+// chooseRooms decides which rooms are in the unit if too many belong to it: those in
+// use, then those left last.
+func (c *capacity) chooseRooms() {
 	var spare []*room
 	used := 0
-	for _, r := range u.rooms {
+	for _, r := range c.registry.rooms {
 		switch {
 		case !r.belongs:
-		case u.isUsed(r):
+		case r.isUsed(c.facts.Clock):
 			used++
 		default:
 			spare = append(spare, r)
@@ -78,8 +77,8 @@ func (u *Unit) chooseRooms() {
 	slices.SortFunc(spare, func(a, b *room) int {
 		return cmp.Or(cmp.Compare(b.leftAt(), a.leftAt()), cmp.Compare(a.ID, b.ID))
 	})
-	out := spare[min(max(u.limits.rooms-used, 0), len(spare)):]
-	for _, r := range u.rooms {
+	out := spare[min(max(c.limits.rooms-used, 0), len(spare)):]
+	for _, r := range c.registry.rooms {
 		r.spare = false
 	}
 	for _, r := range out {
@@ -87,29 +86,29 @@ func (u *Unit) chooseRooms() {
 	}
 }
 
-// leftAt returns when a visit last left a room; 0: nothing is known of that.
+// leftAt returns when a visit last left a room; 0: unknown.
 func (r *room) leftAt() (at Instant) {
-	for i := range r.sits {
-		at = max(at, r.sits[i].To)
+	for i := range r.stays {
+		at = max(at, r.stays[i].To)
 	}
 	return at
 }
 
-// forgetRooms drops the rooms of which nothing is known but what they are called, once
-// there are nearly as many as may be remembered. It reports whether there were any.
-func (u *Unit) forgetRooms() bool {
-	before := len(u.rooms)
-	u.rooms = slices.DeleteFunc(u.rooms, func(r *room) bool {
-		if r.inUnit || r.belongs || len(r.sits) > 0 || r.threads.size > 0 || len(r.Past) > 0 || r.Occupant != nil || len(r.claims) > 0 {
+// forgetRooms drops rooms that have only a name, once nearly as many are known as may
+// be. It reports whether it dropped any.
+func (g *registry) forgetRooms() bool {
+	before := len(g.rooms)
+	g.rooms = slices.DeleteFunc(g.rooms, func(r *room) bool {
+		if r.inUnit || r.belongs || len(r.stays) > 0 || r.statements.size > 0 || len(r.Past) > 0 || r.Occupant != nil || len(r.candidates) > 0 {
 			return false
 		}
-		u.dirty.gone = append(u.dirty.gone, string(u.roomKey(r.ID)))
-		u.dirty.rooms = slices.DeleteFunc(u.dirty.rooms, func(o *room) bool { return o == r })
+		g.keys.drop(g.keys.room(r.ID))
+		g.work.changedRooms = slices.DeleteFunc(g.work.changedRooms, func(o *room) bool { return o == r })
 		return true
 	})
-	if len(u.rooms) == before {
+	if len(g.rooms) == before {
 		return false
 	}
-	u.work.learn = true
+	g.work.learn = true
 	return true
 }

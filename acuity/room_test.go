@@ -6,11 +6,13 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"svc/acuity/codes"
 )
 
 const testStart = Instant(1_900_000_000_000)
 
-// charted is a room written as text: what it holds and since when.
+// charted is a room as text: its evidence with start times.
 type charted struct {
 	factor  string
 	age     time.Duration
@@ -32,7 +34,7 @@ func (e charted) evidence(t testing.TB, now Instant) Evidence {
 	at := now.Add(-e.age)
 	return Evidence{
 		Factor: mustFactor(t, e.factor), Variant: e.variant, Count: e.count, Baby: e.baby, Kind: kind, Start: at, Last: at,
-		Source: Source{System: ICD10CM, Code: e.code},
+		Source: Source{System: codes.ICD10CM, Code: e.code},
 	}
 }
 
@@ -46,7 +48,7 @@ func roomOf(t testing.TB, now Instant, list ...charted) *RoomChart {
 
 func judgeAt(r *RoomChart, now Instant) RoomVerdict {
 	var v RoomVerdict
-	Default().judgeRoom(r, now, &judged{}, &v)
+	judgeRoom(Default(), r, now, &judged{}, &v)
 	return v
 }
 
@@ -214,7 +216,7 @@ func TestTheShownEvidence(t *testing.T) {
 	now := testStart
 	r := roomOf(t, now,
 		charted{factor: "high-hemorrhage", age: 5 * hours, kind: ByDiagnosis, code: "O46"},
-		charted{factor: "high-hemorrhage", age: hours, kind: BySite, code: "X1"},
+		charted{factor: "high-hemorrhage", age: hours, kind: ByLocalRule, code: "X1"},
 		charted{factor: "high-hemorrhage", age: hours, kind: ByDiagnosis, code: "O72.1"},
 	)
 	for i, rule := range []string{"first", "second", "third"} {
@@ -285,11 +287,11 @@ func TestAHiddenStepIsNoChange(t *testing.T) {
 	}
 }
 
-// A source that ends behind another of its factor is gone at its end, whoever asks
-// then: a unit that judges what is due, or one that judges all rooms at each step.
+// A source that ends behind another of its factor is gone at its end, for a unit that
+// judges due rooms, and for one that judges all rooms at each step.
 func TestAHiddenSourceEnds(t *testing.T) {
-	category := Signal{Kind: KindObservation, System: LOINC, Code: "11949-4", Display: "FHR category", Value: ParseValue("Category II")}
-	row := CensusRoom{ID: 4, Label: "L4", Status: RoomOccupied, Primary: factor("labor-standard"), HasDiagnoses: true, Diagnoses: []Diagnosis{{System: ICD10CM, Code: "O68"}}}
+	category := Signal{Kind: KindObservation, System: codes.LOINC, Code: "11949-4", Display: "FHR category", Value: codes.ParseValue("Category II")}
+	row := CensusRoom{ID: 4, Label: "L4", Status: RoomOccupied, Primary: factor("labor-standard"), HasDiagnoses: true, Diagnoses: []Diagnosis{{System: codes.ICD10CM, Code: "O68"}}}
 	said := []Observation{
 		{ReceivedAt: clockAt(0), Channel: ChannelCensus, Census: &Census{TotalRooms: 9, Rooms: []CensusRoom{row}}},
 		spoken(clockAt(10), 4, category),
@@ -300,14 +302,14 @@ func TestAHiddenSourceEnds(t *testing.T) {
 		if a, b := feed(unit, said[i]), feed(plain, said[i]); rendered(a) != rendered(b) {
 			t.Errorf("changes of step %d\n%s", i, difference(rendered(a), rendered(b)))
 		}
-		if a, b := shown(unit.verdict), shown(plain.verdict); a != b {
+		if a, b := shown(unit.scoring.verdict), shown(plain.scoring.verdict); a != b {
 			t.Errorf("step %d\n%s", i, difference(a, b))
 		}
 		want := 2
 		if i != 1 {
 			want = 1
 		}
-		room := &unit.verdict.Rooms[0]
+		room := &unit.scoring.verdict.Rooms[0]
 		if f := room.factor(factor("labor-fhr-cat-ii")); f == nil || len(room.Evidence(f)) != want || f.Next != 0 || f.Since != clockAt(0) {
 			t.Errorf("step %d: %+v, want %d sources", i, f, want)
 		}
@@ -317,29 +319,29 @@ func TestAHiddenSourceEnds(t *testing.T) {
 	}
 }
 
-// A source that takes the place of another is a change, although nothing else is.
+// A source that replaces another is a change, even if nothing else changes.
 func TestAnotherSourceIsAChange(t *testing.T) {
 	row := func(code string) *Census {
 		return &Census{TotalRooms: 9, Rooms: []CensusRoom{{
 			ID: 4, Label: "L4", Status: RoomOccupied, Primary: factor("labor-standard"), HasDiagnoses: true,
-			Diagnoses: []Diagnosis{{System: ICD10CM, Code: code, OnsetAt: clockAt(0)}},
+			Diagnoses: []Diagnosis{{System: codes.ICD10CM, Code: code, OnsetAt: clockAt(0)}},
 		}}}
 	}
 	for name, u := range map[string]*Unit{"unit": NewUnit(testHospital), "plain": NewPlainUnit(testHospital)} {
 		feed(u, Observation{ReceivedAt: clockAt(10), Channel: ChannelCensus, Census: row("O68")})
 		feed(u, Observation{ReceivedAt: clockAt(20), Channel: ChannelCensus, Census: row("O68.1")})
-		room := &u.verdict.Rooms[0]
+		room := &u.scoring.verdict.Rooms[0]
 		f := room.factor(factor("labor-fhr-cat-ii"))
 		if f == nil || f.Since != clockAt(0) || len(room.Evidence(f)) != 1 || room.Evidence(f)[0].Source.Code != "O681" {
 			t.Errorf("%s: %+v", name, f)
 		}
-		if u.verdict.AsOf != clockAt(20) {
-			t.Errorf("%s: as of %v, want %v", name, u.verdict.AsOf, clockAt(20))
+		if u.scoring.verdict.AsOf != clockAt(20) {
+			t.Errorf("%s: as of %v, want %v", name, u.scoring.verdict.AsOf, clockAt(20))
 		}
 	}
 }
 
-// What a silent Category III became ends with its window, and its source with it.
+// The factor that a silent Category III became ends with its window, with its source.
 func TestTheSourceOfSilenceEnds(t *testing.T) {
 	for age, want := range map[time.Duration]int{4 * hours: 3, 5 * hours: 2} {
 		r := roomOf(t, testStart,

@@ -1,6 +1,6 @@
 package acuity
 
-// roomName is the name of the room of a location; a label alone is one.
+// roomName is the name of the room of a location; a label alone counts as one.
 func roomName(l *Location) string {
 	if l.Room == "" && l.PointOfCare == "" {
 		return l.Label
@@ -15,7 +15,7 @@ func roomNumber(room string) (int32, bool) {
 	}
 	n := int32(0)
 	for i := range len(room) {
-		if !isDigit(room[i]) {
+		if room[i] < '0' || room[i] > '9' {
 			return 0, false
 		}
 		n = n*10 + int32(room[i]-'0')
@@ -23,7 +23,7 @@ func roomNumber(room string) (int32, bool) {
 	return n, true
 }
 
-// fold appends a name without regard to case and spaces.
+// fold appends a name in upper case without spaces.
 func fold(dst []byte, name string) []byte {
 	for i := range len(name) {
 		switch c := name[i]; {

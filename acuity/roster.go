@@ -2,18 +2,18 @@ package acuity
 
 import "slices"
 
-// Makeup is who a roster holds, by skill and by years since they were hired.
+// Makeup is the composition of a roster by skill and by years since hire.
 type Makeup struct {
 	Novice, Experienced, Expert, Unrated int
 
-	// Full years by anniversary, as people count them. Who will only begin has none.
+	// Full years by anniversary, as people count them. A future hire has none.
 	Under1, From1to5, From5to10, Over10 int
 	Unhired                             int   // without a hire date
 	Median                              int32 // tenths of a year, half up; -1: no hire date is known
 }
 
-// Makeup counts the nurses as at the roster's own time: a day later it is still
-// the same roster.
+// Makeup counts the nurses at the roster's own time: a day later it is still the same
+// roster.
 func (r *Roster) Makeup() Makeup {
 	m := Makeup{Median: -1}
 	year, month, date := r.AsOf.Time().Date()
@@ -67,11 +67,11 @@ const (
 	dayParts = 10_000
 )
 
-// calendarDay is that of the calendar in UTC.
+// calendarDay is a day of the calendar in UTC.
 const calendarDay = Instant(24 * 60 * 60 * 1000)
 
 // takeRoster puts a roster in force.
-func (u *Unit) takeRoster(in *intake, r *Roster) {
+func (f *UnitState) takeRoster(in *intake, r *Roster) {
 	n := *r
 	if n.AsOf == 0 {
 		n.AsOf = in.o.ReceivedAt
@@ -82,7 +82,7 @@ func (u *Unit) takeRoster(in *intake, r *Roster) {
 		}
 		n.AsOf = in.o.ReceivedAt
 	}
-	if u.facts.Roster != nil && n.AsOf < u.facts.Roster.AsOf {
+	if f.Roster != nil && n.AsOf < f.Roster.AsOf {
 		in.Outcome, in.Reason = Ignored, "roster_older"
 		in.warn("roster_older", "asOf")
 		return
@@ -91,5 +91,5 @@ func (u *Unit) takeRoster(in *intake, r *Roster) {
 		n.Nurses = n.Nurses[:capRoster]
 		in.warn("too_many_nurses", "nurses")
 	}
-	u.facts.Roster = &n
+	f.Roster = &n
 }

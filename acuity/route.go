@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"svc/acuity/codes"
 )
 
 // sectionSet reads "Labor, Cesarean".
@@ -14,7 +16,7 @@ func sectionSet(text string, given bool) (sections, error) {
 	}
 	for name := range strings.SplitSeq(text, ", ") {
 		s, ok := sectionByName(name)
-		if !ok || s >= SectionNewborn {
+		if !ok || s >= sectionNewborn {
 			return 0, fmt.Errorf("no section %q of mothers", name)
 		}
 		set |= setOf(s)
@@ -58,7 +60,7 @@ func (f *form) window(l line, words []string) (err error) {
 
 var (
 	routeKinds = map[string]SignalKind{"medication": KindMedication, "observation": KindObservation, "lab": KindLab, "device": KindDevice}
-	systems    = map[string]System{string(ICD10CM): ICD10CM, string(SNOMED): SNOMED, string(LOINC): LOINC, string(RxNorm): RxNorm, string(SystemLocal): SystemLocal}
+	systems    = map[string]codes.System{string(codes.ICD10CM): codes.ICD10CM, string(codes.SNOMED): codes.SNOMED, string(codes.LOINC): codes.LOINC, string(codes.RxNorm): codes.RxNorm, string(codes.SystemLocal): codes.SystemLocal}
 )
 
 // route reads "observation LOINC 39156-5 needs value >= 40 kg/m2" and its like.
@@ -82,16 +84,16 @@ func (f *form) route(l line) error {
 		r.Count, text = uint8(n), rest
 	}
 	kind, rest, _ := strings.Cut(text, " ")
-	system, codes, _ := strings.Cut(rest, " ")
+	system, list, _ := strings.Cut(rest, " ")
 	r.Kind, r.Diagnosis = routeKinds[kind], kind == "diagnosis"
 	r.System = systems[system]
-	if r.Kind == 0 && !r.Diagnosis || r.System == SystemNone || codes == "" {
+	if r.Kind == 0 && !r.Diagnosis || r.System == codes.SystemNone || list == "" {
 		return l.fault("a kind, a system and codes")
 	}
-	if words, ok := strings.CutPrefix(codes, "display "); ok {
+	if words, ok := strings.CutPrefix(list, "display "); ok {
 		r.Words = strings.Split(words, ", ")
 	} else {
-		r.Codes = strings.Split(codes, ", ")
+		r.Codes = strings.Split(list, ", ")
 	}
 	if (l.key == "when") != (r.Refines && f.variant > 0) {
 		return l.fault("when belongs to a variant, babies to the plain form")
@@ -126,7 +128,7 @@ func condition(text string) (Condition, error) {
 	if err != nil {
 		return Condition{}, fmt.Errorf("no number %q", words[2])
 	}
-	c := Condition{Kind: NeedsNumber, Op: GreaterOrEqual, Than: Milli(n) * 1000}
+	c := Condition{Kind: NeedsNumber, Op: codes.GreaterOrEqual, Than: codes.Milli(n) * 1000}
 	if len(words) == 4 {
 		c.Unit = words[3]
 	}

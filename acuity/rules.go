@@ -17,18 +17,17 @@ const (
 	maxRuleText  = 200 // bytes of a line
 )
 
-// ruleNames are the lines of the catalogue that a hospital may override: what a
-// factor asks for, how grave it is and how long it lasts. Which codes switch it
-// on is said by the terminology map; what it is called stays.
+// ruleNames are the lines of the catalogue that a hospital may override: what a factor
+// asks for, how grave it is and how long it lasts. The terminology map decides which
+// codes switch it on, and its name stays.
 var ruleNames = []string{
 	"demand", "track", "with-mother", "floor", "track-floor", "add", "class", "window", "stale", "per-baby", "boarder",
 }
 
-// RuleFault is a rule that a [Rule] breaks; Line is the name of the line, ""
-// for the whole.
+// RuleFault is a fault of a [Rule]. Line is the name of the line; "": the whole rule.
 type RuleFault struct{ Line, Rule string }
 
-// Faults returns what is wrong with a rule; nil: it can be put in force.
+// Faults returns the faults of a rule; nil: it can take effect.
 func (r *Rule) Faults() []RuleFault {
 	if r.Factor == 0 || int(r.Factor) > Default().Len() {
 		return []RuleFault{{"", "factor"}}
@@ -86,7 +85,7 @@ func cutVariant(name string) (variant, line string) {
 	return "", name
 }
 
-// blocks are those of the catalogue, before anything is overridden.
+// blocks returns the blocks of the catalogue without overrides.
 var blocks = sync.OnceValue(func() []block {
 	p := &parser{c: &Catalogue{byID: map[string]Factor{}}}
 	if err := p.collect(catalogueText); err != nil {
@@ -95,8 +94,8 @@ var blocks = sync.OnceValue(func() []block {
 	return p.blocks
 })
 
-// Lines returns the lines of a factor that a hospital may override, as the
-// catalogue has them; several of one name are one text, with ";" between.
+// Lines returns the lines of a factor that a hospital may override, as in the catalogue.
+// Several lines of one name are one text, with ";" between.
 func (c *Catalogue) Lines(f Factor) []RuleLine {
 	if f == 0 || int(f) > c.Len() {
 		return nil
@@ -121,8 +120,8 @@ func (c *Catalogue) Lines(f Factor) []RuleLine {
 	return list
 }
 
-// specWith returns a row of the catalogue with the lines of a rule in place of
-// its own, and those lines as they count.
+// specWith returns a row of the catalogue with the lines of a rule in place of its own,
+// and those lines in canonical form.
 func (c *Catalogue) specWith(r *Rule) (Spec, string, error) {
 	b := blocks()[r.Factor-1]
 	lines := slices.Clone(b.lines)
@@ -143,8 +142,8 @@ func (c *Catalogue) specWith(r *Rule) (Spec, string, error) {
 	return p.c.specs[r.Factor], canonical.String(), nil
 }
 
-// replaced returns the lines of a block with those of one name, in one variant,
-// replaced by others, which have the number given.
+// replaced returns the lines of a block with those of one name, in one variant, replaced
+// by others with the given number.
 func replaced(lines []line, variant, name, text string, number int) ([]line, error) {
 	from := 0
 	if variant != "" {
@@ -171,18 +170,18 @@ func replaced(lines []line, variant, name, text string, number int) ([]line, err
 	return append(out, lines[to:]...), nil
 }
 
-// catalogues are those with rules that are in use, by what the rules say.
+// catalogues are the catalogues with rules that are in use, by the rules.
 var catalogues = struct {
 	sync.Mutex
 	known map[string]*Catalogue
 }{known: map[string]*Catalogue{}}
 
-// capCatalogues bounds how many are remembered; beyond it, it begins anew.
+// capCatalogues bounds the cache; beyond it, the cache starts anew.
 const capCatalogues = 1000
 
-// With returns the catalogue with the rules of a hospital in force; equal rules
-// give the same one. A rule that does not fit is left out: it was checked by the
-// release that took it, and what the catalogue says is always safe.
+// With returns the catalogue with the rules of a hospital; equal rules give the same
+// one. It leaves out a rule that does not fit: the release that took the rule checked
+// it, and the catalogue alone is always safe.
 func (c *Catalogue) With(rules []Rule) *Catalogue {
 	if len(rules) == 0 {
 		return c
@@ -242,29 +241,28 @@ type RuleState struct {
 
 func (*RuleState) state() {}
 
-// takeRule puts a rule in force, or takes it back.
-func (u *Unit) takeRule(in *intake, r *Rule) {
-	key := string(u.key(kindRule, r.Factor.ID()))
+// takeRule puts a rule in force, or deletes it.
+func (s *localSettings) takeRule(in *intake, r *Rule) {
 	if r.Delete {
-		if u.rules[r.Factor] != nil {
-			delete(u.rules, r.Factor)
-			u.dirty.gone = append(u.dirty.gone, key)
+		if s.rules[r.Factor] != nil {
+			delete(s.rules, r.Factor)
+			s.keys.drop(s.keys.key(kindRule, r.Factor.ID()))
 		}
 		return
 	}
-	if old := u.rules[r.Factor]; old != nil && slices.Equal(old.Lines, r.Lines) && old.Comment == r.Comment {
+	if old := s.rules[r.Factor]; old != nil && slices.Equal(old.Lines, r.Lines) && old.Comment == r.Comment {
 		return
 	}
-	s := &RuleState{Rule: *r, Version: u.facts.Version + 1, By: in.o.Source, At: in.o.ReceivedAt}
-	s.Lines = slices.Clone(r.Lines)
-	u.rules[r.Factor] = s
-	u.dirty.rules = append(u.dirty.rules, r.Factor)
+	state := &RuleState{Rule: *r, Version: s.facts.Version + 1, By: in.o.Source, At: in.o.ReceivedAt}
+	state.Lines = slices.Clone(r.Lines)
+	s.rules[r.Factor] = state
+	s.changedRules = append(s.changedRules, r.Factor)
 }
 
 // inForce returns the rules in force, by factor.
-func (u *Unit) inForce() []Rule {
+func (s *localSettings) inForce() []Rule {
 	var list []Rule
-	for _, r := range u.rules {
+	for _, r := range s.rules {
 		list = append(list, Rule{Factor: r.Factor, Lines: r.Lines})
 	}
 	slices.SortFunc(list, func(a, b Rule) int { return cmp.Compare(a.Factor, b.Factor) })

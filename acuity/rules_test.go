@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"svc/acuity/codes"
 )
 
 func TestFaultsOfRules(t *testing.T) {
@@ -45,7 +47,7 @@ func TestFaultsOfRules(t *testing.T) {
 	}
 }
 
-// A rule that says what the catalogue says changes nothing but the version.
+// A rule equal to the catalogue changes only the version.
 func TestOwnLinesChangeNothing(t *testing.T) {
 	c := Default()
 	for f := Factor(1); int(f) <= c.Len(); f++ {
@@ -79,8 +81,8 @@ func effectsOf(c *Catalogue, f Factor) []string {
 	return all
 }
 
-// The demand of a room follows a rule at once, is back without it, and says
-// which rules it was made by.
+// The demand of a room follows a rule at once, and is back without it. The verdict names
+// its rules.
 func TestRuleInForce(t *testing.T) {
 	u := NewUnit(testHospital)
 	at := day
@@ -89,20 +91,20 @@ func TestRuleInForce(t *testing.T) {
 		o.Hospital, o.ReceivedAt, o.Source = testHospital, at, "key_1"
 		return u.Apply(&o, 0)
 	}
-	do(Observation{Channel: ChannelClinical, Room: &RoomRef{ID: 4}, Signals: []Signal{{Room: 4, Kind: KindMedication, System: RxNorm, Code: "6585", StartedAt: at}}})
+	do(Observation{Channel: ChannelClinical, Room: &RoomRef{ID: 4}, Signals: []Signal{{Room: 4, Kind: KindMedication, System: codes.RxNorm, Code: "6585", StartedAt: at}}})
 	demand := func() Demand { return u.roomVerdict(4).Demand }
 	if demand() != Nurse {
 		t.Fatalf("demand %d by the catalogue", demand())
 	}
 	rule := Rule{Factor: factor("high-mag"), Lines: []RuleLine{{"floor", "2"}}}
 	c := do(Observation{Channel: ChannelRules, Rules: []Rule{rule}})
-	if demand() != 2*Nurse || u.verdict.Rules == Default().Version() || c.Outcome != Applied {
-		t.Errorf("demand %d, rules %s, outcome %d with the rule", demand(), u.verdict.Rules, c.Outcome)
+	if demand() != 2*Nurse || u.scoring.verdict.Rules == Default().Version() || c.Outcome != Applied {
+		t.Errorf("demand %d, rules %s, outcome %d with the rule", demand(), u.scoring.verdict.Rules, c.Outcome)
 	}
-	if s := u.rules[rule.Factor]; s.Version != c.Version || s.By != "key_1" || s.At != at {
+	if s := u.settings.rules[rule.Factor]; s.Version != c.Version || s.By != "key_1" || s.At != at {
 		t.Errorf("the rule does not say by whom and when: %+v", s)
 	}
-	if c = do(Observation{Channel: ChannelRules, Rules: []Rule{rule}}); u.rules[rule.Factor].Version == c.Version {
+	if c = do(Observation{Channel: ChannelRules, Rules: []Rule{rule}}); u.settings.rules[rule.Factor].Version == c.Version {
 		t.Error("the same rule again is another version")
 	}
 	if c = do(Observation{Channel: ChannelRules, Rules: []Rule{rule}, Act: &Act{Expect: 77}}); c.Reason != ReasonPrecondition {
@@ -110,8 +112,8 @@ func TestRuleInForce(t *testing.T) {
 	}
 	rule.Delete = true
 	do(Observation{Channel: ChannelRules, Rules: []Rule{rule}})
-	if demand() != Nurse || u.verdict.Rules != Default().Version() {
-		t.Errorf("demand %d, rules %s without the rule", demand(), u.verdict.Rules)
+	if demand() != Nurse || u.scoring.verdict.Rules != Default().Version() {
+		t.Errorf("demand %d, rules %s without the rule", demand(), u.scoring.verdict.Rules)
 	}
 	if c = do(Observation{Channel: ChannelRules, Rules: []Rule{rule}}); c.Reason != ReasonNotThere {
 		t.Errorf("taken away twice: reason %q", c.Reason)

@@ -2,7 +2,7 @@ package acuity
 
 import "math/big"
 
-// The colours begin at these scores. Our defaults; every class-4 room is red by
+// The lowest scores of the colours. Our defaults. Every class-4 room is red by
 // construction: 60·0.85 + 20 = 71.
 const (
 	yellowScore = 20
@@ -23,17 +23,17 @@ func colorOf(score int32) Color {
 	}
 }
 
-// What a factor of each class leaves of the severity that is still to be given,
-// as a fraction: the weights are 0, .08, .25, .50 and .85. Our defaults.
+// leaves is the fraction of the remaining severity that a factor of each class leaves:
+// the weights are 0, .08, .25, .50 and .85. Our defaults.
 var leaves = [5][2]uint64{{1, 1}, {23, 25}, {3, 4}, {1, 2}, {3, 20}}
 
-// score is 40 points of demand and 60 of severity: 20·min(D,2) + 60·(1-Π(1-w)),
-// rounded half up from exact fractions. One more factor can never lower it.
-func (c *Catalogue) score(rv *RoomVerdict) int32 {
+// scoreRoom is 40 points of demand and 60 of severity: 20·min(D,2) + 60·(1-Π(1-w)), rounded
+// half up from exact fractions. One more factor never lowers it.
+func scoreRoom(c *Catalogue, rv *RoomVerdict) int32 {
 	num, den, small := uint64(1), uint64(1), true
 	for i := range rv.Factors {
 		fv := &rv.Factors[i]
-		if fv.Severity == 0 || c.traits[fv.Factor]&traitTwin != 0 && c.counted(rv, i) {
+		if fv.Severity == 0 || c.traits[fv.Factor]&traitTwin != 0 && repeatsTwin(c, rv, i) {
 			continue
 		}
 		part := leaves[fv.Severity]
@@ -48,14 +48,28 @@ func (c *Catalogue) score(rv *RoomVerdict) int32 {
 	if small {
 		return int32(((points+363)*den - 360*num) / (6 * den)) //nolint:gosec // 0 to 100
 	}
-	return c.bigScore(rv, points)
+	return scoreMany(c, rv, points)
 }
 
-// bigScore is score with as many digits as a long list of factors needs.
-func (c *Catalogue) bigScore(rv *RoomVerdict, points uint64) int32 {
+// Shares returns the points of severity that each factor of a room adds to its score, in
+// the order of the list: each takes its share of what those before it have left of 60.
+func (c *Catalogue) Shares(rv *RoomVerdict) []float64 {
+	shares, left := make([]float64, len(rv.Factors)), 60.0
+	for i := range rv.Factors {
+		if f := &rv.Factors[i]; c.traits[f.Factor]&traitTwin == 0 || !repeatsTwin(c, rv, i) {
+			part := leaves[f.Severity]
+			after := left * float64(part[0]) / float64(part[1])
+			shares[i], left = left-after, after
+		}
+	}
+	return shares
+}
+
+// scoreMany is scoreRoom with the digits that a long list of factors needs.
+func scoreMany(c *Catalogue, rv *RoomVerdict, points uint64) int32 {
 	num, den := big.NewInt(1), big.NewInt(1)
 	for i := range rv.Factors {
-		if part := leaves[rv.Factors[i].Severity]; c.traits[rv.Factors[i].Factor]&traitTwin == 0 || !c.counted(rv, i) {
+		if part := leaves[rv.Factors[i].Severity]; c.traits[rv.Factors[i].Factor]&traitTwin == 0 || !repeatsTwin(c, rv, i) {
 			num.Mul(num, new(big.Int).SetUint64(part[0]))
 			den.Mul(den, new(big.Int).SetUint64(part[1]))
 		}
@@ -65,9 +79,9 @@ func (c *Catalogue) bigScore(rv *RoomVerdict, points uint64) int32 {
 	return int32(num.Div(num, den.Mul(den, big.NewInt(6))).Int64()) //nolint:gosec // 0 to 100
 }
 
-// counted reports whether the i-th factor, which has a twin, says only what its twin says already:
-// all sources of one are sources of the other. The graver of the two counts.
-func (c *Catalogue) counted(rv *RoomVerdict, i int) bool {
+// repeatsTwin reports whether the i-th factor, which has a twin, only repeats its twin: all
+// sources of one are sources of the other. The graver of the two counts.
+func repeatsTwin(c *Catalogue, rv *RoomVerdict, i int) bool {
 	a := &rv.Factors[i]
 	for j := range rv.Factors {
 		b := &rv.Factors[j]
@@ -81,8 +95,8 @@ func (c *Catalogue) counted(rv *RoomVerdict, i int) bool {
 	return false
 }
 
-// within reports whether all codes of a are codes of b. A statement without a
-// code, such as a listing in a census, is about its own factor only.
+// within reports whether all codes of a are codes of b. A statement without a code, such
+// as a listing in a census, is only about its own factor.
 func within(a, b []*Evidence) bool {
 	for i := range a {
 		found := false

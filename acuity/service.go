@@ -2,13 +2,12 @@ package acuity
 
 import "strings"
 
-// maxServiceWord is how long a word of the name of a service may be to be kept.
+// maxServiceWord is the longest word of the name of a service that is kept.
 const maxServiceWord = 40
 
-// Service returns the medical service of a code with its names: the code in
-// capitals, or the first word that tells the kind of place if a name has one and the
-// code none: of "108^Obstetrics" the number alone tells nothing. The rest of a name goes
-// no further.
+// Service returns the medical service of a code with its names: the code in capitals. If
+// the code names no kind of place and a name does, as in "108^Obstetrics", it returns
+// the first such word. The rest of a name goes no further.
 func Service(code string, names ...string) string {
 	if serviceWord(code) == "" {
 		for _, name := range names {
@@ -20,8 +19,8 @@ func Service(code string, names ...string) string {
 	return strings.ToUpper(code)
 }
 
-// serviceWord returns the first word of a text that tells a kind of place; "" if
-// there is none.
+// serviceWord returns the first word of a text that names a kind of place; "": there is
+// none.
 func serviceWord(text string) string {
 	b := places()
 	other := func(c rune) bool { return c != '&' && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') } // as area has it

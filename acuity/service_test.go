@@ -2,8 +2,8 @@ package acuity
 
 import "testing"
 
-// A service of the field is not a boarder's because its code is a number; what else
-// its name says goes no further.
+// A service of the field with a numeric code makes no boarder. The rest of its name goes
+// no further.
 func TestService(t *testing.T) {
 	for _, c := range []struct {
 		code  string

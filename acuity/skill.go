@@ -2,8 +2,8 @@ package acuity
 
 import "slices"
 
-// loadUnit is one nurse in the unit in which the load of a nurse is counted: a
-// room that up to twelve nurses share divides without a rest.
+// loadUnit is one nurse in the unit of a nurse's load: the demand of a room divides
+// among up to twelve nurses without a rest.
 const loadUnit = int64(Nurse) * 27_720
 
 // skill is what the roster says about the rooms.
@@ -14,8 +14,8 @@ type skill struct {
 	alone                    bool  // a class-4 room has novices only
 }
 
-// skillOf reads a roster. The demand of a room is divided by the nurses that it
-// is assigned to; a room that the unit does not have counts nothing.
+// skillOf reads a roster. The demand of a room is divided among its assigned nurses. A
+// room that the unit does not have counts nothing.
 func skillOf(roster *Roster, rooms []RoomVerdict) skill {
 	var s skill
 	var store [128]uint8
@@ -65,8 +65,8 @@ func skillOf(roster *Roster, rooms []RoomVerdict) skill {
 	return s
 }
 
-// findRoom looks a room up by its id. Where ids follow each other it is where
-// its id says.
+// findRoom returns the index of a room by its id. Where ids are consecutive, the id
+// gives it.
 func findRoom(rooms []RoomVerdict, id int32) (int, bool) {
 	low, high := 0, len(rooms)
 	if high > 0 {

@@ -3,13 +3,13 @@ package acuity
 // Horizon is how many hours ahead a snapshot looks.
 const Horizon = 8
 
-// Snapshot is a unit at one full hour: all that the forecast learns from and
+// Snapshot is a unit at one full hour: everything that the forecast learns from and
 // predicts from. It names no patient: a visit is 8 bytes of its pseudonym.
 type Snapshot struct {
 	Hour         int32 // hours since 1970 UTC
 	Generation   int32 // a later one of the same hour replaces it: backfill
 	Position     int64 // offset of the last input before it
-	Backfill     int32 // hours of the same backfill that are still to come, this one included; 0: it was cut when it came
+	Backfill     int32 // hours of the same backfill still to come, this one included; 0: cut on time
 	RulesVersion string
 	Observed     bool // a unit state exists and its last ADT, census, clinical or FHIR fact is at most 12 h old
 
@@ -26,8 +26,8 @@ type Snapshot struct {
 	Level    Level
 }
 
-// SnapshotVisit is one open visit and what it will need if nothing happens but
-// that time goes on.
+// SnapshotVisit is one open visit and what it will need if nothing happens but that time
+// goes on.
 type SnapshotVisit struct {
 	Visit  uint64
 	Class  StageClass
@@ -42,8 +42,8 @@ type SnapshotArrival struct {
 	Kind  ArrivalKind
 }
 
-// StageClass is where a visit is on its way, as far as the forecast tells stages
-// apart. The first five are short, the others long stays.
+// StageClass is the stage of a visit, as far as the forecast distinguishes stages. The
+// first five are short, the others long stays.
 type StageClass uint8
 
 // The classes, in the order of the tables of the forecast.
@@ -59,7 +59,7 @@ const (
 	StageCoupletCesarean                   // mother and newborn after a cesarean
 )
 
-// ArrivalKind is with what a visit began.
+// ArrivalKind is the stage in which a visit began.
 type ArrivalKind uint8
 
 // The kinds.

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// takeStaffing puts a number of nurses in force, now or from then on.
-func (u *Unit) takeStaffing(in *intake, s *Staffing) {
+// takeStaffing puts a number of nurses in force, now or at its time.
+func (f *UnitState) takeStaffing(in *intake, s *Staffing) {
 	n := *s
 	if n.AsOf == 0 {
 		n.AsOf = in.o.ReceivedAt
 	}
-	now := u.facts.Clock
-	u.overtake(now)
-	list := u.facts.Staffing
+	now := f.Clock
+	f.overtake(now)
+	list := f.Staffing
 	if n.AsOf <= now {
 		if len(list) > 0 && list[0].AsOf <= now {
 			if n.AsOf < list[0].AsOf {
@@ -26,7 +26,7 @@ func (u *Unit) takeStaffing(in *intake, s *Staffing) {
 			}
 			list = list[1:]
 		}
-		u.facts.Staffing = slices.Insert(slices.Clone(list), 0, n)
+		f.Staffing = slices.Insert(slices.Clone(list), 0, n)
 		return
 	}
 	i, found := slices.BinarySearchFunc(list, n.AsOf, func(s Staffing, at Instant) int { return cmp.Compare(s.AsOf, at) })
@@ -37,12 +37,12 @@ func (u *Unit) takeStaffing(in *intake, s *Staffing) {
 		list = list[:capPlans]
 		in.warn("too_many_plans", "asOf")
 	}
-	u.facts.Staffing = list
+	f.Staffing = list
 }
 
-// overtake drops what a plan has replaced by now.
-func (u *Unit) overtake(now Instant) {
-	list := u.facts.Staffing
+// overtake drops the entries that a plan has replaced.
+func (f *UnitState) overtake(now Instant) {
+	list := f.Staffing
 	for len(list) > 1 && list[1].AsOf <= now {
 		if list[1].Call == Unsaid {
 			list = slices.Clone(list)
@@ -50,5 +50,5 @@ func (u *Unit) overtake(now Instant) {
 		}
 		list = list[1:]
 	}
-	u.facts.Staffing = list
+	f.Staffing = list
 }

@@ -1,30 +1,33 @@
 package acuity
 
+import "svc/acuity/codes"
+
 // State is one record of the changelog: a piece of the facts of one hospital.
-// The kinds are [UnitState], [RoomState], [VisitState], [HeardState],
-// [SeenState], [CodeState], and of the site [MappingState], [RuleState],
-// [PlaceState] and [SwitchesState], and [ReferentState]; each stays below 64 KiB by the caps of
-// caps.go. What [Unit.Dirty] hands out is valid until its callback returns.
+// The kinds are [UnitState], [RoomState], [VisitState], [StatementState],
+// [ReferenceState], [DedupState] and [CodeState]; [MappingState], [RuleState],
+// [PlaceState] and [SwitchesState] are local settings. The caps of caps.go keep
+// each below 64 KiB. A State of [Unit.Dirty] is valid until its callback returns.
 type State interface{ state() }
 
-func (*UnitState) state()    {}
-func (*RoomState) state()    {}
-func (*VisitState) state()   {}
-func (*HeardState) state()   {}
-func (*SeenState) state()    {}
-func (*MappingState) state() {}
-func (*CodeState) state()    {}
+func (*UnitState) state()      {}
+func (*RoomState) state()      {}
+func (*VisitState) state()     {}
+func (*StatementState) state() {}
+func (*DedupState) state()     {}
+func (*MappingState) state()   {}
+func (*CodeState) state()      {}
 
-// UnitState is what concerns the hospital as a whole. Its key is the hospital.
-// Version, Since and Level are conclusions: they cannot be made again from
-// facts, because they tell what was said at a time that has passed.
+// UnitState is what concerns the hospital as a whole. Its key is the hospital. Version,
+// Since, Level and Run are conclusions: facts cannot give them again, because they say what
+// was told at a time that has passed.
 type UnitState struct {
-	Version int64   // of the last change
-	Offset  int64   // of the last input in its partition
-	Clock   Instant // never runs backwards
-	Since   Instant // when the verdict last changed in anything it shows
-	Level   Level   // as last told
-	Heard   int64   // clinical statements that were kept, ever: the number of the last
+	Version    int64   // of the last change
+	Offset     int64   // of the last input in its partition
+	Clock      Instant // never runs backwards
+	Since      Instant // when the verdict last changed in anything it shows
+	Level      Level   // as last told
+	Run        LevelRun
+	Statements int64 // number of the last clinical statement that was kept
 
 	Staffing []Staffing // in force first, then plans ahead in order of AsOf
 	Roster   *Roster    // the newest
@@ -35,29 +38,29 @@ type UnitState struct {
 
 	ObservedAt Instant    // newest fact about a patient, at most its receipt
 	Generation int32      // of snapshots: one more with each backfill
-	Live       []HourSpan // observed hours of the last 28 days that were cut when they came, ascending
+	Live       []HourSpan // observed hours of the last 28 days that were cut on time, ascending
 	Backfill   Backfill
 }
 
-// HourSpan is hours that follow each other, both ends included.
+// HourSpan is a run of hours, both ends included.
 type HourSpan struct{ From, To int32 } // since 1970 UTC
 
-// Backfill is the past hours that are still to be cut, by the times of events
-// that came late; a Due of 0: none.
+// Backfill is the run of past hours that late events still have to cut; a Due of 0:
+// none.
 type Backfill struct {
 	Due         Instant // when the next hour is cut
 	From, Until int32   // hours, both included
 	Next        int32   // hour; before the first is cut it is From
 }
 
-// RoomState is one room: what is known of it, and what a census said of it last.
+// RoomState is one room: what is known of it, and what the newest census said of it.
 type RoomState struct {
 	ID    int32
 	Label string
 	Area  string
 
-	// A room that ADT made known by itself, until a census lists it: by its
-	// location, or, if Room is empty, by a room id.
+	// Only ADT knows the room, until a census lists it: by its location, or by a
+	// room id if Room is empty.
 	Registered  bool
 	PointOfCare string // as sent
 	Room        string // PV1-3.2 as sent
@@ -65,33 +68,32 @@ type RoomState struct {
 	Listed   bool       // in the newest census
 	Status   RoomStatus // what that census said
 	Clinical bool       // named by clinical ingest since the newest census
-	Placed   bool       // an ADT visit that is forgotten by now was here since the newest census
+	Placed   bool       // since the newest census an ADT visit was here that is forgotten by now
 
-	Occupant *Occupant // whom a census sees here without a visit
-	Past     []Stay    // of occupants without a visit who left, within the last 24 h
+	Occupant *Occupant    // the occupant whom a census sees without a visit
+	Past     []CensusStay // of occupants without a visit who left within the last 24 h
 
 	Color  Color    // as last told
 	Active []Factor // active at the end of the last ingest, ascending
 }
 
-// Occupant is somebody whom a census reports in a room without saying which
-// visit it is.
+// Occupant is a patient whom a census reports in a room without a visit.
 type Occupant struct {
-	Stay
+	CensusStay
 	Facts CensusFacts
 }
 
-// Stay is how long a census has seen somebody in a room.
-type Stay struct {
+// CensusStay is how long censuses saw a patient in a room.
+type CensusStay struct {
 	Room  int32
-	From  Instant // just after the census before, which did not see it
-	First Instant // first census that saw it
-	Last  Instant // newest census that saw it
-	To    Instant // first census that did not see it any more; 0: none yet
+	From  Instant // just after the previous census, which did not see the patient
+	First Instant // first census that saw the patient
+	Last  Instant // newest census that saw the patient
+	To    Instant // first census that no longer saw the patient; 0: none yet
 }
 
-// CensusFacts is what censuses say about one patient. A census that does not
-// mention something leaves it as it was.
+// CensusFacts is what censuses say about one patient. What a census does not mention
+// stays as it was.
 type CensusFacts struct {
 	Area         string // of the row
 	Class        byte
@@ -103,40 +105,38 @@ type CensusFacts struct {
 
 	Listed    []Listed
 	Diagnoses []Standing
-	Newborns  []NewbornSeen
+	Newborns  []ListedNewborn
 }
 
 // Listed is a modifier that the newest census lists.
 type Listed struct {
 	Factor      Factor
-	Since, Last Instant // first census of the unbroken run that lists it, and the newest
+	Since, Last Instant // Since is the first census of the unbroken run that lists it, Last the newest
 }
 
 // Standing is a diagnosis that the newest census lists.
 type Standing struct {
 	Diagnosis
-	Start, Last Instant // onset, else first census that lists it; newest census that does
+	Start, Last Instant // Start is the onset, else the first census that lists it; Last is the newest
 }
 
-// NewbornSeen is a newborn whom a census lists with its mother.
-type NewbornSeen struct {
+// ListedNewborn is a newborn whom a census lists with its mother.
+type ListedNewborn struct {
 	Visit   string // pseudonym; may be empty
 	Primary Factor // 0: by default
 	Since   Instant
 }
 
-// HeardState is one clinical statement as it was received. Each has a record of
-// its own: a room hears dozens a day, and a new one does not write the others
-// again.
-type HeardState struct {
+// StatementState is one clinical statement as it was received. Each has its own record:
+// a room gets dozens a day, and a new one must not rewrite the others.
+type StatementState struct {
 	Number int64 // in order of arrival; one counter per hospital
-	// Signal.Visit is the visit that the statement belongs to for good; empty: it
-	// is kept with the patient whom it names, else with its room.
+	// Signal.Visit is the visit that owns the statement for good. If it is empty,
+	// the statement is kept with the patient whom it names, else with its room.
 	Signal
 	ReceivedAt Instant
 	Feed       Channel
-	// Settled: 24 h have passed since the receipt, so that whom it belongs to
-	// is decided for good: to the visit, or to the room.
+	// Settled: 24 h after the receipt the owner is final, the visit or the room.
 	Settled bool
 }
 
@@ -147,18 +147,17 @@ type VisitState struct {
 	Events  []Event
 	Folded  int32   // oldest events that were folded into Events[0]
 	FoldAt  Instant // event time of the last one folded; 0: none
-	Touched Instant // clock of the hospital when something was last said about the visit
+	Touched Instant // clock of the hospital at the last fact about the visit
 
 	Facts *CensusFacts // nil: no census has named the visit
-	Stays []Stay       // by census, ascending; the newest eight
+	Stays []CensusStay // by census, ascending; the newest eight
 }
 
-// SeenState is the identity of an event, or of a request, that was taken in
-// within the last 24 h.
-type SeenState struct {
+// DedupState is the identity of an event or a request of the last 24 h.
+type DedupState struct {
 	ID, Digest string
 	At         Instant // receipt
-	Version    int64   // of the change that a request made; 0 of an event
+	Version    int64   // of the change that a request made; 0: an event
 }
 
 // MappingState is a row of the terminology map of the hospital.
@@ -171,7 +170,7 @@ type MappingState struct {
 
 // CodeState is a code that no rule and no mapping knew when it was last seen.
 type CodeState struct {
-	System    System
+	System    codes.System
 	Code      string
 	Display   string
 	Kind      SignalKind // 0: a diagnosis
@@ -181,12 +180,12 @@ type CodeState struct {
 	LastSeen  Instant
 	Rooms     []int32     // ascending, the first twenty
 	Hours     []HourCount // ascending, of the last 24 h
-	Ignored   bool        // nobody need look at it
+	Ignored   bool        // an administrator took it off the worklist
 
-	dirty bool // is to be written
+	dirty bool // must be written
 }
 
-// HourCount is how often something came in one hour of the hospital's clock.
+// HourCount is how often a code came in one hour of the hospital's clock.
 type HourCount struct {
 	Hour  int32 // hours since the Unix epoch
 	Count int32

@@ -4,13 +4,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"svc/acuity/codes"
 )
 
-// event is an [Event] as a unit keeps it. A visit keeps its events for a week after
-// its discharge, and a hospital has hundreds of them, so an event is small and has
-// few pointers: it shares places with all events of the hospital, names with those of
-// its visit, and has what few events say behind one pointer. None of what it points
-// to changes. Whose it is, its visit knows.
+// event is an [Event] as a unit keeps it. A visit keeps its events for a week after its
+// discharge, and a hospital has thousands of them, so an event is small and has few
+// pointers. It shares places with all events of the hospital and names with those of its
+// visit, and keeps rare fields behind one pointer. What it points to never changes. The
+// visit that owns it knows its id.
 type event struct {
 	ID                         string
 	At, RecordedAt, ReceivedAt Instant
@@ -26,7 +28,7 @@ type event struct {
 	PlaceNull, Newborn, Void     bool
 }
 
-// naming is what the events of a visit mostly say alike.
+// naming are the fields that events of a visit mostly share.
 type naming struct {
 	Feed                       Channel
 	Patient                    string
@@ -36,7 +38,7 @@ type naming struct {
 	Encounter, Subject         string
 }
 
-// extra is what few events say.
+// extra are the fields that few events have.
 type extra struct {
 	Digest    string // only of an event without an identity
 	Cancels   Instant
@@ -45,17 +47,17 @@ type extra struct {
 	Diagnoses []Diagnosis
 }
 
-// noExtra is that of all events that say nothing of it.
+// noExtra is shared by all events without extra fields.
 var noExtra = &extra{}
 
 func (x *extra) isZero() bool {
 	return x.Digest == "" && x.Cancels == 0 && x.Reasons == 0 && x.UpdatedAt == 0 && len(x.Diagnoses) == 0
 }
 
-// keepEvent returns an event as it is kept, with texts of its own but for the identity,
-// so that it does not hold the whole observation or record in which they came. It shares
-// what it can with the one before it of its visit; nil: it is the first.
-func (s *shared) keepEvent(e *Event, before *event) event {
+// storeEvent returns an event as it is kept. It copies all texts but the identity, so
+// that it does not hold the whole observation or record. It shares what it can with the
+// event before it in its visit; nil: it is the first.
+func (s *shared) storeEvent(e *Event, before *event) event {
 	if before == nil {
 		before = &noEvent
 	}
@@ -72,22 +74,22 @@ func (s *shared) keepEvent(e *Event, before *event) event {
 // noEvent stands before the first event of a visit.
 var noEvent = event{naming: &naming{}, extra: noExtra}
 
-// keepEvents returns the events of one visit as they are kept.
-func (s *shared) keepEvents(list []Event) []event {
+// storeEvents returns the events of one visit as they are kept.
+func (s *shared) storeEvents(list []Event) []event {
 	if len(list) == 0 {
 		return nil
 	}
 	events := make([]event, len(list))
 	before := (*event)(nil)
 	for i := range list {
-		events[i] = s.keepEvent(&list[i], before)
+		events[i] = s.storeEvent(&list[i], before)
 		before = &events[i]
 		before.ID = strings.Clone(before.ID)
 	}
 	return events
 }
 
-// appendTo appends the event of a visit as its record has it.
+// appendTo appends the event of a visit as in its record.
 func (e *event) appendTo(list []Event, visit string) []Event {
 	return append(list, Event{
 		ID: e.ID, Digest: e.Digest, Type: e.Type, At: e.At, Precision: e.Precision, RecordedAt: e.RecordedAt, ReceivedAt: e.ReceivedAt,
@@ -99,20 +101,20 @@ func (e *event) appendTo(list []Event, visit string) []Event {
 	})
 }
 
-// shared has one of each place and text that the events of a hospital repeat.
+// shared has one copy of each place and text that the events of a hospital repeat.
 type shared struct {
 	places map[Location]*Location
 	texts  map[string]string
 }
 
-// capShared bounds what is remembered for sharing; beyond it, it begins anew: those
-// who have it keep it.
+// capShared bounds the caches for sharing; beyond it, they start anew, and events keep
+// their copies.
 const capShared = 1024
 
-// nothingSaid is the place of all events that name none.
+// nothingSaid is the place of all events without a place.
 var nothingSaid = &Location{}
 
-// place returns the one of all equal places.
+// place returns the shared copy of a place.
 func (s *shared) place(l *Location) *Location {
 	if *l == (Location{}) {
 		return nothingSaid
@@ -131,7 +133,7 @@ func (s *shared) place(l *Location) *Location {
 	return &p
 }
 
-// text returns the one of all equal texts, of those of which there are few.
+// text returns the shared copy of a text. It is for texts with few values.
 func (s *shared) text(text string) string {
 	if text == "" {
 		return ""
@@ -186,7 +188,7 @@ func (s *shared) extra(e *Event, before *extra) *extra {
 	x.Diagnoses = slices.Clone(e.Diagnoses)
 	for i := range x.Diagnoses {
 		d := &x.Diagnoses[i]
-		d.System, d.Code, d.Display = System(s.text(string(d.System))), s.text(d.Code), s.text(d.Display)
+		d.System, d.Code, d.Display = codes.System(s.text(string(d.System))), s.text(d.Code), s.text(d.Display)
 	}
 	return &x
 }
@@ -200,7 +202,7 @@ type visitFacts struct {
 	Touched Instant
 
 	Facts *CensusFacts
-	Stays []Stay
+	Stays []CensusStay
 }
 
 // visitRecords have memory for the record of a visit, which is far larger than what a
@@ -208,7 +210,7 @@ type visitFacts struct {
 var visitRecords = sync.Pool{New: func() any { return new(VisitState) }}
 
 // writeVisits writes the facts of visits.
-func (u *Unit) writeVisits(list []*visit, write func(key []byte, s State)) {
+func (g *registry) writeVisits(list []*visit, write func(key []byte, s State)) {
 	if len(list) == 0 {
 		return
 	}
@@ -218,16 +220,16 @@ func (u *Unit) writeVisits(list []*visit, write func(key []byte, s State)) {
 		for i := range v.events {
 			record.Events = v.events[i].appendTo(record.Events, v.ID)
 		}
-		write(u.visitKey(v.ID), record)
+		write(g.keys.visit(v.ID), record)
 	}
 	*record = VisitState{Events: emptied(record.Events[:cap(record.Events)])}
 	visitRecords.Put(record)
 }
 
-// keepVisit returns the facts of a record as they are kept.
-func (u *Unit) keepVisit(s *VisitState) visitFacts {
+// storeVisit returns the facts of a record as they are kept.
+func (s *shared) storeVisit(r *VisitState) visitFacts {
 	return visitFacts{
-		ID: strings.Clone(s.ID), events: u.shared.keepEvents(s.Events), Folded: s.Folded, FoldAt: s.FoldAt, Touched: s.Touched,
-		Facts: s.Facts, Stays: s.Stays,
+		ID: strings.Clone(r.ID), events: s.storeEvents(r.Events), Folded: r.Folded, FoldAt: r.FoldAt, Touched: r.Touched,
+		Facts: r.Facts, Stays: r.Stays,
 	}
 }

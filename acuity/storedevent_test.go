@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// fill sets a value to something that is not zero, and all that it is made of.
+// fill sets a value and all its parts to something that is not zero.
 func fill(v reflect.Value) {
 	switch v.Kind() { //nolint:exhaustive // an event has no others
 	case reflect.String:
@@ -29,8 +29,8 @@ func fill(v reflect.Value) {
 	}
 }
 
-// An event is written as it came, whichever of its fields are set, and whatever the
-// event before it said.
+// An event is written as it came, whatever fields are set, and whatever the event before
+// it has.
 func TestStoredEventIsTheEvent(t *testing.T) {
 	whole := Event{}
 	fill(reflect.ValueOf(&whole).Elem())
@@ -58,8 +58,7 @@ func TestStoredEventIsTheEvent(t *testing.T) {
 	}
 }
 
-// There are hundreds of events in a hospital: each is small, and what they say alike is
-// in memory once.
+// A hospital has thousands of events: each is small, and equal parts are in memory once.
 func TestStoredEventIsSmall(t *testing.T) {
 	if size := unsafe.Sizeof(event{}); size > 88 {
 		t.Errorf("an event takes %d bytes", size)

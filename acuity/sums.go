@@ -1,7 +1,9 @@
 package acuity
 
-// counts is what the rooms of a unit come to.
-type counts struct {
+import "svc/acuity/codes"
+
+// roomCounts is what the rooms of a unit add up to.
+type roomCounts struct {
 	required Demand // of all rooms
 	single   Demand // of the rooms with one nurse or more
 	score    int64
@@ -18,48 +20,48 @@ type counts struct {
 	blocked  int64 // blocked ones of them
 }
 
-// sums is counts, and when time alone changes the first of the rooms; 0: never.
-type sums struct {
-	counts
-	next Instant
-	late bool // next may be that of a room that has another by now
+// unitSums is roomCounts, and when time alone changes the first of the rooms; 0: never.
+type unitSums struct {
+	roomCounts
+	next  Instant
+	stale bool // next may belong to a room that changed since
 }
 
-// sumsOf returns what rooms come to.
-func sumsOf(rooms []RoomVerdict) sums {
-	var s sums
+// sumRooms adds up rooms.
+func sumRooms(rooms []RoomVerdict) unitSums {
+	var s unitSums
 	for i := range rooms {
 		s.add(&rooms[i])
 	}
 	return s
 }
 
-// add counts a room.
-func (s *sums) add(r *RoomVerdict) {
+// add adds a room.
+func (s *unitSums) add(r *RoomVerdict) {
 	s.count(r, 1)
-	s.next = Soonest(s.next, r.Until())
+	s.next = codes.Soonest(s.next, r.Until())
 }
 
-// drop takes a room out that was counted.
-func (s *sums) drop(r *RoomVerdict) {
+// drop subtracts a room that was added.
+func (s *unitSums) drop(r *RoomVerdict) {
 	s.count(r, -1)
-	s.late = s.late || r.Until() == s.next && s.next != 0
+	s.stale = s.stale || r.Until() == s.next && s.next != 0
 }
 
-// settle finds the next change of the rooms that are counted, if it was that of
-// one that was taken out.
-func (s *sums) settle(rooms []RoomVerdict) {
-	if !s.late {
+// recomputeNext recomputes the next change after the room that determined it was
+// dropped.
+func (s *unitSums) recomputeNext(rooms []RoomVerdict) {
+	if !s.stale {
 		return
 	}
-	s.late, s.next = false, 0
+	s.stale, s.next = false, 0
 	for i := range rooms {
-		s.next = Soonest(s.next, rooms[i].Until())
+		s.next = codes.Soonest(s.next, rooms[i].Until())
 	}
 }
 
-// count counts a room so many times.
-func (s *counts) count(r *RoomVerdict, times int64) {
+// count adds a room so many times.
+func (s *roomCounts) count(r *RoomVerdict, times int64) {
 	one := func(b bool) int64 {
 		if b {
 			return times

@@ -1,9 +1,9 @@
 package acuity
 
 // superseded returns the first of n statements, in order of arrival, that a later one
-// about the same has taken the place of: one that is not of an earlier time. -1: there
-// is none. The hash tells most things apart; false: the statement does not count. It
-// looks at each statement once.
+// about the same replaces: one whose time is not earlier. -1: there is none. The hash
+// distinguishes most things; false: the statement does not count. It visits each
+// statement once.
 func superseded(n int, hash func(i int) (uint64, bool), same func(i, j int) bool, at func(i int) Instant) int {
 	if n < 2 {
 		return -1

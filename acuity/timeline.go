@@ -3,43 +3,45 @@ package acuity
 import (
 	"slices"
 	"time"
+
+	"svc/acuity/codes"
 )
 
-// timeline is the result of applying the ADT events of one visit. It depends on the set of
-// events alone: any order of arrival gives the same timeline.
+// timeline is the result of applying the ADT events of one visit. It depends only on the
+// set of events: any order of arrival gives the same timeline.
 type timeline struct {
-	events []appliedEvent // the events in the order in which they count
-	stays  []stay         // ascending; one with a zero place is a time without a place
-	moves  []Instant      // of those that count for turnover (R12), ascending
+	events []appliedEvent // in the order in which they count
+	stays  []adtStay      // ascending; a zero place is a time without a place
+	moves  []Instant      // that count for turnover (R12), ascending
 	// diagnoses are those still standing, in the order of their first mention.
 	diagnoses []diagnosed
-	// waiting are the receipts of the cancels that found nothing, ascending.
+	// waiting are the receipts of the cancels that found no event, ascending.
 	waiting []Instant
 
 	open     bool    // admitted or registered, and not discharged
 	openedAt Instant // event time of the placing event that opened it; 0: never
 	closedAt Instant // event time of the discharge; 0 while open
 
-	class    byte // newest class; I or O by event type where none was sent
+	class    byte // newest class; by event type, I or O, if none was sent
 	newborn  bool
 	babies   uint8    // of a multiple birth; 0 unknown
 	service  string   // newest
-	patient  string   // as HL7 and JSON name her, the newest
-	referred []string // further names of the patient, of the Encounters
+	patient  string   // newest name by HL7 or JSON
+	subjects []string // further names of the patient, by Encounters
 	birth    Instant  // start of the earliest standing Z37 diagnosis; 0: none
 	cesarean bool     // O82 stands
 
 	motherVisit, motherPatient string
 }
 
-// stay is a time that a visit spends in one room.
-type stay struct {
+// adtStay is a time that a visit spends in one room.
+type adtStay struct {
 	From, To Instant // To 0: still
-	Last     Instant // newest placing event that says so
-	Placing  *event  // the first event that says so
+	Last     Instant // newest placing event for it
+	Placing  *event  // first event for it
 }
 
-func (s *stay) place() *Location { return s.Placing.Place }
+func (s *adtStay) place() *Location { return s.Placing.Place }
 
 // appliedEvent is an event with its disposition and the state right after it.
 type appliedEvent struct {
@@ -47,8 +49,8 @@ type appliedEvent struct {
 	at          Instant // its event time, at most its receipt (T2)
 	disposition disposition
 	remarks     remark
-	begins      bool // it placed the visit anew: its primary restarts, whatever it is
-	moved       bool // it brought the visit to another room, or out of any
+	begins      bool // it placed the visit anew: the primary restarts
+	moved       bool // it moved the visit to another room, or out of all rooms
 	closes      bool // it discharged the visit
 
 	// What was known right after the event.
@@ -66,20 +68,20 @@ type disposition uint8
 const (
 	eventApplied        disposition = iota
 	eventDuplicate                  // the same event again
-	eventOther                      // not a type that has an effect
-	eventVoid                       // it says that its Encounter never was (F4)
+	eventOther                      // a type without effect
+	eventVoid                       // its Encounter never was (F4)
 	eventCancelled                  // a cancel took it back
-	eventVoided                     // it hung on an admit that was cancelled (R4)
-	eventWaiting                    // a cancel that has found nothing yet
-	eventRefused                    // a cancel of an event that was folded away (R10)
+	eventVoided                     // it depended on an admit that was cancelled (R4)
+	eventWaiting                    // a cancel that has found no event yet
+	eventRefused                    // a cancel of a folded event (R10)
 	eventSameRoom                   // a transfer to where the visit is
 	eventAfterDischarge             // a transfer after the discharge (R5)
 	eventClosedAlready              // a second discharge
-	eventNoPlace                    // a transfer that does not say where to
-	eventBeforeFold                 // older than what was folded away (R10)
+	eventNoPlace                    // a transfer without a destination
+	eventBeforeFold                 // older than the folded events (R10)
 )
 
-// reason returns the stable code of an event that had no effect; "" if it had one.
+// reason returns the stable code of an event without effect; "": it had one.
 func (f disposition) reason() string {
 	return [...]string{
 		eventApplied: "", eventDuplicate: "duplicate", eventOther: "event_type", eventVoid: "",
@@ -127,13 +129,13 @@ type timelineOptions struct {
 	IsWard func(*Location) bool
 	// TrustA08 lets an update move a patient (per-hospital switch).
 	TrustA08 bool
-	// FoldAt is the event time of the newest event that was folded away (R10);
-	// cancels of what lies before come too late. 0: none.
+	// FoldAt is the event time of the newest folded event (R10). Cancels of earlier
+	// events come too late. 0: none.
 	FoldAt Instant
 }
 
-// of returns what became of the event with an identity.
-func (s *timeline) of(id string) (appliedEvent, bool) {
+// eventOf returns the event with an identity and its disposition.
+func (s *timeline) eventOf(id string) (appliedEvent, bool) {
 	for i := range s.events {
 		if t := &s.events[i]; t.event.ID == id && t.disposition != eventDuplicate {
 			return *t, true
@@ -143,22 +145,22 @@ func (s *timeline) of(id string) (appliedEvent, bool) {
 }
 
 // at returns the stay at an instant; false if the visit was not open then.
-func (s *timeline) at(now Instant) (stay, bool) {
+func (s *timeline) at(now Instant) (adtStay, bool) {
 	for _, p := range slices.Backward(s.stays) {
 		if p.From <= now {
 			return p, p.To == 0 || now < p.To
 		}
 	}
-	return stay{}, false
+	return adtStay{}, false
 }
 
-// cancelsWaiting returns how many cancels wait at now, and when the next of them
-// is given up: 24 h after its receipt (R9). 0: never.
+// cancelsWaiting returns how many cancels wait at now, and when the next one is given
+// up: 24 h after its receipt (R9). 0: never.
 func (s *timeline) cancelsWaiting(now Instant) (count int, next Instant) {
 	for _, received := range s.waiting {
 		if end := received.Add(waitForEvent); now < end {
 			count++
-			next = Soonest(next, end)
+			next = codes.Soonest(next, end)
 		}
 	}
 	return count, next

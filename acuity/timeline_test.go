@@ -47,7 +47,7 @@ func with(e Event, change func(*Event)) Event {
 // kept is events as a unit keeps them.
 func kept(events []Event) []event {
 	var s shared
-	return s.keepEvents(events)
+	return s.storeEvents(events)
 }
 
 // testRooms is one room per point of care and room, whatever the bed.
@@ -316,7 +316,7 @@ func TestTimelineAt(t *testing.T) {
 			t.Errorf("at %d: in room %q", at, p.place().Room)
 		}
 	}
-	if told, ok := s.of("b"); !ok || !told.moved {
+	if told, ok := s.eventOf("b"); !ok || !told.moved {
 		t.Error("the transfer is not told")
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// foldedID begins the identities of the events that stand for those that were
-// folded away (R10). No other identity begins so: they are pseudonyms.
+// foldedID begins the identities of the events that replace folded ones (R10). No other
+// identity begins so, because they are pseudonyms.
 const foldedID = "folded"
 
 // timelineBuilder applies the events of one visit in order.
@@ -17,7 +17,7 @@ type timelineBuilder struct {
 
 	stay     int16 // index of the current stay; -1: not open
 	reasons  Reasons
-	lastMove *event // of those counted for turnover
+	lastMove *event // newest event counted for turnover
 }
 
 // buildTimeline returns the timeline of the events of one visit. It depends on the set of
@@ -32,7 +32,7 @@ func buildTimeline(events []event, how timelineOptions) timeline {
 // build replaces the timeline by that of the events. It reuses the memory, because each
 // event of a visit rebuilds its timeline.
 func (s *timeline) build(events []event, how timelineOptions) {
-	clear(s.stays) // they hold events as they lay before
+	clear(s.stays) // they point at old events
 	*s = timeline{events: s.events[:0], stays: s.stays[:0], moves: s.moves[:0], diagnoses: s.diagnoses[:0]}
 	n := timelineBuilder{timeline: s, how: how, stay: -1}
 	n.line(events)
@@ -40,7 +40,7 @@ func (s *timeline) build(events []event, how timelineOptions) {
 	for i := range n.events {
 		t := &n.events[i]
 		if t.disposition == eventApplied && !isCancel(t.event.Type) {
-			n.take(t)
+			n.apply(t)
 		}
 		t.stay, t.class, t.service, t.reasons = n.stay, n.class, n.service, n.reasons
 		t.birth, t.cesarean = n.birth, n.cesarean
@@ -51,8 +51,8 @@ func (s *timeline) build(events []event, how timelineOptions) {
 	slices.Sort(n.waiting)
 }
 
-// line puts the events in the order in which they count (R8), and marks those
-// that do not count.
+// line sorts the events into the order in which they count (R8), and marks those that do
+// not count.
 func (n *timelineBuilder) line(events []event) {
 	var array [24]*event
 	order := array[:0]
@@ -63,11 +63,11 @@ func (n *timelineBuilder) line(events []event) {
 	if len(order) > cap(n.events) {
 		n.events = make([]appliedEvent, 0, max(len(order)+len(order)/4, usualEvents))
 	}
-	clear(n.events[len(order):cap(n.events)]) // events that were folded away go
+	clear(n.events[len(order):cap(n.events)]) // releases folded events
 	n.events = n.events[:len(order)]
 	for i, e := range order {
 		t := &n.events[i]
-		*t = appliedEvent{event: e, at: heardAt(e)}
+		*t = appliedEvent{event: e, at: happenedAt(e)}
 		switch {
 		case i > 0 && e.ID != "" && e.ID == order[i-1].ID:
 			t.disposition = eventDuplicate
@@ -84,9 +84,9 @@ func (n *timelineBuilder) line(events []event) {
 	}
 }
 
-// heardAt is the event time, but never later than the receipt: nothing is
+// happenedAt is the event time, but never later than the receipt: nothing is
 // scheduled, and bedside clocks run ahead of ours (T2).
-func heardAt(e *event) Instant {
+func happenedAt(e *event) Instant {
 	if e.ReceivedAt != 0 && e.At > e.ReceivedAt {
 		return e.ReceivedAt
 	}
@@ -118,7 +118,7 @@ func rank(t EventType) int {
 // compareEvents orders events by time, EVN-2, type and location text (R8); the
 // rest only makes the order total.
 func compareEvents(a, b *event) int {
-	if x, y := heardAt(a), heardAt(b); x != y {
+	if x, y := happenedAt(a), happenedAt(b); x != y {
 		return cmp.Compare(x, y)
 	}
 	if c := cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(recorded(a), recorded(b)), cmp.Compare(rank(a.Type), rank(b.Type))); c != 0 {
@@ -141,7 +141,7 @@ func compareLocations(a, b *Location) int {
 		cmp.Compare(a.RoomID, b.RoomID), cmp.Compare(a.Label, b.Label), cmp.Compare(a.Facility, b.Facility))
 }
 
-// folded reports whether t stands for events that were folded away.
+// folded reports whether t replaces folded events.
 func (n *timelineBuilder) folded(t *appliedEvent) bool {
 	return n.how.FoldAt != 0 && strings.HasPrefix(t.event.ID, foldedID)
 }
@@ -151,12 +151,12 @@ func (n *timelineBuilder) sameRoom(a, b *Location) bool {
 	return a == b || *a == *b || (n.how.SameRoom != nil && !a.IsZero() && !b.IsZero() && n.how.SameRoom(a, b))
 }
 
-// take applies a live event.
-func (n *timelineBuilder) take(t *appliedEvent) {
+// apply applies a live event.
+func (n *timelineBuilder) apply(t *appliedEvent) {
 	switch t.event.Type {
 	case A06, A07:
 		if !n.open && n.closedAt != 0 && t.at <= n.closedAt {
-			t.disposition, t.remarks = eventAfterDischarge, t.remarks|remarkAfterDischarge // it is no newer than the discharge
+			t.disposition, t.remarks = eventAfterDischarge, t.remarks|remarkAfterDischarge // not newer than the discharge
 			return
 		}
 		n.admit(t)
@@ -164,7 +164,7 @@ func (n *timelineBuilder) take(t *appliedEvent) {
 		n.admit(t)
 	case A04:
 		if n.open && n.class == 'I' {
-			n.update(t) // of an inpatient, a registration is an update (R11)
+			n.update(t) // a registration of an inpatient is an update (R11)
 			return
 		}
 		n.admit(t)
@@ -178,10 +178,10 @@ func (n *timelineBuilder) take(t *appliedEvent) {
 	}
 }
 
-// admit applies an admission, a registration, or the change from one to the other.
+// admit applies an admission, a registration, or the change between them.
 func (n *timelineBuilder) admit(t *appliedEvent) {
 	e := t.event
-	again := n.lastMove != nil && n.lastMove.Type == e.Type && heardAt(n.lastMove) == t.at && n.sameRoom(n.lastMove.Place, e.Place)
+	again := n.lastMove != nil && n.lastMove.Type == e.Type && happenedAt(n.lastMove) == t.at && n.sameRoom(n.lastMove.Place, e.Place)
 	wasOpen, converted := n.open, n.open && n.class != 'I' && !again
 	n.note(t)
 	if e.Class == 0 && (!wasOpen || converted || e.Type == A06 || e.Type == A07) {
@@ -238,8 +238,8 @@ func (n *timelineBuilder) transfer(t *appliedEvent) {
 	n.count(t)
 }
 
-// discharge closes the visit; all that was known of its state ends with it. Alone
-// it makes a closed visit, and no turnover (R14).
+// discharge closes the visit, and ends all that was known of its state. A discharge
+// alone makes a closed visit without turnover (R14).
 func (n *timelineBuilder) discharge(t *appliedEvent) {
 	if !n.open {
 		if n.closedAt != 0 {
@@ -256,8 +256,7 @@ func (n *timelineBuilder) discharge(t *appliedEvent) {
 	n.count(t)
 }
 
-// update notes what an update says. It never moves a patient, unless the
-// hospital says that it may.
+// update takes what an update says. It moves a patient only if the hospital allows that.
 func (n *timelineBuilder) update(t *appliedEvent) {
 	e := t.event
 	n.note(t)
@@ -296,9 +295,9 @@ func (n *timelineBuilder) move(t *appliedEvent) {
 		here.To = t.at
 	}
 	if n.stays == nil {
-		n.stays = make([]stay, 0, 4)
+		n.stays = make([]adtStay, 0, 4)
 	}
-	n.stays = append(n.stays, stay{From: t.at, Last: t.at, Placing: t.event})
+	n.stays = append(n.stays, adtStay{From: t.at, Last: t.at, Placing: t.event})
 	n.stay = int16(len(n.stays) - 1) //nolint:gosec // a visit has at most 200 events
 	t.moved = true
 }
@@ -312,14 +311,14 @@ func (n *timelineBuilder) count(t *appliedEvent) {
 	n.moves = append(n.moves, t.at)
 }
 
-// refer keeps a name of the patient.
-func (n *timelineBuilder) refer(name string) {
-	if name != "" && len(n.referred) < capReferred && !slices.Contains(n.referred, name) {
-		n.referred = append(n.referred, name)
+// addSubject keeps a further name of the patient.
+func (n *timelineBuilder) addSubject(name string) {
+	if name != "" && len(n.subjects) < capSubjects && !slices.Contains(n.subjects, name) {
+		n.subjects = append(n.subjects, name)
 	}
 }
 
-// note keeps what an event says beside the place.
+// note takes what an event says beside the place.
 func (n *timelineBuilder) note(t *appliedEvent) {
 	e := t.event
 	// The registration of an inpatient does not make her an outpatient.
@@ -338,8 +337,8 @@ func (n *timelineBuilder) note(t *appliedEvent) {
 	n.newborn = n.newborn || e.Newborn
 	switch {
 	case e.Resource != "":
-		n.refer(e.Patient)
-		n.refer(e.Subject)
+		n.addSubject(e.Patient)
+		n.addSubject(e.Subject)
 	case e.Patient != "":
 		n.patient = e.Patient
 	}

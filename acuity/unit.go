@@ -1,170 +1,203 @@
 package acuity
 
-import (
-	"cmp"
-	"slices"
-	"strings"
-)
+import "svc/acuity/codes"
 
-// Unit is the state of one hospital: its facts, and what was derived from them
-// and can be derived again. One goroutine uses it.
+// Unit is the state of one hospital: its facts, and what is derived from them. One
+// goroutine uses it.
 //
-// Facts are in the records of state.go and change by an observation, or by
-// housekeeping on the hospital's clock. All else is derived, in four steps that
-// each look only at what the step before has changed: the timeline of a visit, its
-// stays in rooms, the clinical statements that belong to it, the chart of a room.
+// Facts are the records of state.go. An observation changes them, or housekeeping on the
+// hospital's clock. Everything else is derived in four steps: the timeline of a visit,
+// its stays in rooms, the statements that belong to it, the chart of a room. A step
+// looks only at what the step before changed.
+//
+// Each part owns some of the state, and points to the parts that it needs. A part never
+// points to the Unit.
 type Unit struct {
-	hospital string
-	cat      *Catalogue
-	limits   limits
-
-	site
+	limits limits
 	facts  UnitState
-	shared shared
-	slots  slots
-	rooms  []*room // ascending by id
-	visits map[string]*visit
-	seen   map[string]*SeenState
-	codes  map[string]*CodeState
-	saved  []heardRecord // statements that are being restored
+	work   work   // what the next steps must do
+	shared shared // texts and places of events
 
-	referents map[string]*ReferentState // by name
-	persons   map[string][]string       // further names of a patient, by name: as Patients tell them
+	// Facts, and the indexes of them.
+	keys       stateKeys
+	settings   localSettings
+	matcher    matcher
+	dedup      deduplication
+	worklist   worklist
+	registry   registry
+	people     people
+	unassigned unassignedStatements
+	statements statements
+	holders    holders
+	encounters encounters
 
-	referrals map[referralName]*referral
+	// What takes facts, and what forgets them.
+	events       eventStore
+	clinical     clinicalIntake
+	references   referenceIntake
+	capacity     capacity
+	housekeeping housekeeping
 
-	newborns []*visit            // ascending by id
-	parts    []*visit            // of another visit, perhaps the mother's; ascending by id
-	patients map[string][]*visit // by pseudonym
-	// referred are the referrals by the names of their patients.
-	referred       map[string][]*referral
-	versions       map[string]*visit  // which has the events of a version of an Encounter, by resource
-	encounters     map[string]*visit  // by the names of their Encounters
-	resources      map[string]holder  // who keeps the statements of a resource
-	unknown        unknownVisits      // that statements name
-	fresh          []*visit           // known since housekeeping
-	looks          map[int32][]*visit // at the others, by the hour in which they may be over
-	recent         []*visit           // about which something was said since housekeeping, at least
-	kept           int                // statements
-	eventBytes     int                // of the events of all visits, about
-	aging          []*SeenState       // as seen, ascending by receipt
-	waits          bool               // what waits is to be counted anew
-	cancels        []*visit           // of which cancels may wait
-	moves          []Instant          // of the last 120 min, ascending
-	unplaced       int32              // visits without a room
-	listed         map[string]bool    // newborns whom a census lists with a mother
-	maps           *mappings
-	matchedSignals matchedSignals
-	// identities has one of each of those read.
-	identities map[identity]*identity
-	table      roomTable
-	located    map[Location]*locatedPlace
-	withdrawn  withdrawnRooms
-	chart      Chart
-	verdict    Verdict
-	lately     lately
-	belonging  int  // rooms that belong to the unit
-	crowded    bool // those are more than it may have
-	sums       sums // of the rooms of the verdict
-	before     gist // of the verdict before
+	// The steps of derive, in their order.
+	locations   locations
+	timelines   timelines
+	stays       stayBuilder
+	assignments assignments
+	charts      chartBuilder
 
-	work    work
-	dirty   dirty
-	keyed   []byte // memory of a key
-	plain   bool   // derive everything anew at each step, see Fold
-	overdue bool   // the verdict differs from what was last told
+	chart   Chart
+	scoring scoring
+	hours   observedHours
 
-	past   *past // of a backfill that goes on; nil: to be made
-	isPast bool  // it is the unit of one: it is cut when that asks, and forgets nothing
+	changed bool // the record of the unit must be written
 }
 
 // room is a room with what is derived for it.
 type room struct {
 	RoomState
-	threads threads // statements about whoever is here
-	sits    []sit   // of visits that are or were here, by arrival
-	here    []sit   // those of them that go on
-	claims  []claim // visits that may be the occupant without visit
-	adopter *visit  // the one who is
-	inUnit  bool
-	belongs bool // to the unit, if there are not too many that do
-	spare   bool // there are, and it is not in use
-	again   bool // judged anew in this step
-	was     int  // index in work.before; -1: it was not in the unit; or asIs
-	is      int  // index in the verdict; -1: not in it
-	store   judged
-	lone    *visit // the only patient, if she is a visit, without a newborn beside her
-	folds   *folds // of whoever is here without a visit, or of the room itself
-	chart   RoomChart
-	chartAt int // index of the chart in that of the unit, if it is in the unit
-	marks   mark
+	statements    statementsByCode // statements about whoever is here
+	stays         []roomStay       // of the visits that are or were here, by arrival
+	here          []roomStay       // the stays that go on
+	candidates    []candidate      // visits that may be the occupant without a visit
+	occupantVisit *visit           // the visit that is the occupant
+	inUnit        bool
+	belongs       bool // to the unit, unless too many rooms do
+	spare         bool // too many rooms belong to the unit, and this one is not in use
+	again         bool // judged anew in this step
+	was           int  // index in work.before; -1: the room was not in the unit; or asIs
+	is            int  // index in the verdict; -1: the room is not in it
+	store         judged
+	lone          *visit     // the only patient, if she is a visit, without a newborn beside her
+	folds         *foldCache // of the occupant without a visit, or of the room itself
+	chart         RoomChart
+	chartAt       int // index of the chart in that of the unit, if it is in the unit
+	marks         mark
 }
 
-// asIs says of a room that its verdict was what it is.
+// asIs says of a room that its verdict did not change.
 const asIs = -2
 
 // visit is a visit with what is derived for it.
 type visit struct {
 	visitFacts
-	slot     int32   // see slots
-	threads  threads // statements settled with it
-	filed    []filed // statements of resources, in order of arrival
-	timeline timeline
-	spans    []sojourn // stays by ADT and census together, ascending
-	ended    Instant   // see weaving.ended
-	claimed  *room     // where it may be the occupant without visit
-	adopts   *room     // where it is
-	mother   *visit    // of a newborn
-	babies   []*visit  // whose mother she is
-	folds    *folds
-	primary  chosen
-	names    []string // as in the index by patient
-	born     bool     // a newborn, as its events say
-	order    uint8    // birth order of a newborn who has a Patient resource of its own
-	baby     bool     // as in the index of newborns
-	lost     bool     // as in the count of those without a room
-	recent   bool     // as in the list of those that were touched
-	gone     bool     // forgotten
-	bytes    int      // of its facts, about
-	babyAt   int      // its place among the babies of its mother
-	watched  bool     // housekeeping is to look at it
-	cancels  bool     // as in the list of those of which cancels may wait
-	// withdrawn is as in the index of the unit.
+	slot               int32               // see slots
+	statements         statementsByCode    // settled with this visit
+	resourceStatements []resourceStatement // in order of arrival
+	timeline           timeline
+	spans              []locationSpan // stays by ADT and census together, ascending
+	lastPlaced         Instant        // see locationMerge.lastSaid
+	candidateFor       *room          // the room where the visit may be the occupant
+	occupantOf         *room          // the room where the visit is the occupant
+	mother             *visit         // of a newborn
+	babies             []*visit       // newborns of this mother
+	folds              *foldCache
+	primary            chosen
+	names              []string // as in the index by patient
+	born               bool     // a newborn, as its events say
+	order              uint8    // birth order of a newborn who has a Patient resource of its own
+	baby               bool     // is in the index of newborns
+	lost               bool     // is counted as without a room
+	recent             bool     // is in the list of recent visits
+	gone               bool     // forgotten
+	bytes              int      // approximate size of the facts
+	babyAt             int      // index among the babies of the mother
+	watched            bool     // housekeeping will check it
+	cancels            bool     // is in the list of visits with waiting cancels
+	// withdrawn is what the index of the unit has of this visit.
 	withdrawn []withdrawn
 	marks     mark
 }
 
-// chosen is a primary by a timeline.
+// chosen is a primary that a timeline gave, with what it was chosen from.
 type chosen struct {
 	known, cesarean bool
 	birth           Instant
 	choice          choice
 }
 
-// NewUnit returns the unit of a hospital of which nothing is known.
+// NewUnit returns the unit of a hospital without facts.
 func NewUnit(hospital string) *Unit {
-	u := &Unit{
-		hospital:  hospital,
-		cat:       Default(),
-		limits:    usual,
-		visits:    map[string]*visit{},
-		site:      newSite(),
-		seen:      map[string]*SeenState{},
-		codes:     map[string]*CodeState{},
-		patients:  map[string][]*visit{},
-		referrals: map[referralName]*referral{},
-		referred:  map[string][]*referral{},
-		listed:    map[string]bool{},
-		looks:     map[int32][]*visit{},
-		unknown:   unknownVisits{},
-		located:   map[Location]*locatedPlace{},
-		withdrawn: withdrawnRooms{},
-	}
+	u := &Unit{limits: usual}
+	connectFacts(u, hospital)
+	connectIntakes(u)
+	connectSteps(u)
 	u.compile()
-	u.index()
+	u.encounters.index()
 	u.chart.Hospital = hospital
-	u.verdict = u.chart.Verdict(0)
+	u.scoring.verdict = u.chart.Verdict(0)
 	return u
+}
+
+// connectFacts makes the parts that hold facts.
+func connectFacts(u *Unit, hospital string) {
+	facts, work := &u.facts, &u.work
+	u.keys = stateKeys{hospital: hospital}
+	u.settings = newLocalSettings(&u.keys, facts)
+	u.matcher = matcher{shared: &u.shared, cat: Default()}
+	u.dedup = deduplication{keys: &u.keys, facts: facts, byID: map[string]*DedupState{}}
+	u.worklist = worklist{keys: &u.keys, facts: facts, matcher: &u.matcher, codes: map[string]*CodeState{}}
+	u.registry = registry{keys: &u.keys, work: work, visits: map[string]*visit{}, unknown: unknownVisits{}}
+	u.people = people{keys: &u.keys, work: work, patients: map[string][]*visit{}}
+	u.unassigned = unassignedStatements{
+		people: &u.people, work: work, limits: &u.limits,
+		bySubject: map[subjectName]*unassigned{}, byName: map[string][]*unassigned{},
+	}
+	u.statements = statements{
+		registry: &u.registry, assignments: &u.assignments, matcher: &u.matcher, keys: &u.keys, facts: facts, work: work,
+	}
+	u.holders = holders{
+		registry: &u.registry, statements: &u.statements, unassigned: &u.unassigned, people: &u.people, matcher: &u.matcher, work: work,
+	}
+	u.encounters = encounters{
+		registry: &u.registry, holders: &u.holders, statements: &u.statements, unassigned: &u.unassigned,
+		people: &u.people, housekeeping: &u.housekeeping, work: work,
+	}
+}
+
+// connectIntakes makes the parts that take facts and forget them.
+func connectIntakes(u *Unit) {
+	facts, work := &u.facts, &u.work
+	u.events = eventStore{
+		dedup: &u.dedup, registry: &u.registry, people: &u.people, encounters: &u.encounters, locations: &u.locations,
+		housekeeping: &u.housekeeping, capacity: &u.capacity, worklist: &u.worklist, settings: &u.settings,
+		shared: &u.shared, work: work,
+	}
+	u.clinical = clinicalIntake{
+		registry: &u.registry, matcher: &u.matcher, statements: &u.statements, holders: &u.holders, unassigned: &u.unassigned,
+		people: &u.people, encounters: &u.encounters, housekeeping: &u.housekeeping, capacity: &u.capacity,
+		worklist: &u.worklist, limits: &u.limits, work: work,
+	}
+	u.references = referenceIntake{
+		people: &u.people, registry: &u.registry, unassigned: &u.unassigned, matcher: &u.matcher, worklist: &u.worklist,
+		keys: &u.keys, facts: facts, work: work,
+	}
+	u.capacity = capacity{
+		limits: &u.limits, registry: &u.registry, people: &u.people, locations: &u.locations, unassigned: &u.unassigned,
+		chart: &u.chart, facts: facts,
+	}
+	u.housekeeping = housekeeping{registry: &u.registry, facts: facts, work: work, looks: map[int32][]*visit{}}
+}
+
+// connectSteps makes the parts that derive charts, the verdict and the hours.
+func connectSteps(u *Unit) {
+	facts, work := &u.facts, &u.work
+	u.locations = locations{registry: &u.registry, work: work, located: map[Location]*locatedPlace{}}
+	u.timelines = timelines{
+		registry: &u.registry, people: &u.people, encounters: &u.encounters, stays: &u.stays, settings: &u.settings,
+		locations: &u.locations, unassigned: &u.unassigned, assignments: &u.assignments,
+		chart: &u.chart, facts: facts, work: work,
+	}
+	u.stays = stayBuilder{
+		registry: &u.registry, locations: &u.locations, people: &u.people, encounters: &u.encounters,
+		facts: facts, work: work, listed: map[string]bool{},
+	}
+	u.assignments = assignments{registry: &u.registry, work: work, withdrawn: withdrawnRooms{}}
+	u.charts = chartBuilder{
+		matcher: &u.matcher, registry: &u.registry, locations: &u.locations, unassigned: &u.unassigned,
+		assignments: &u.assignments, capacity: &u.capacity, limits: &u.limits, chart: &u.chart, facts: facts, work: work,
+	}
+	u.scoring = scoring{chart: &u.chart, registry: &u.registry, matcher: &u.matcher, facts: facts, work: work}
+	u.hours = observedHours{chart: &u.chart, registry: &u.registry, housekeeping: &u.housekeeping, facts: facts, work: work}
 }
 
 // Chart returns the chart as it is now. It is valid until the next call of
@@ -173,37 +206,36 @@ func (u *Unit) Chart() *Chart { return &u.chart }
 
 // Verdict returns the verdict as of the last step. It is valid until the next
 // call of Apply, Advance or Reject, and the caller does not change it.
-func (u *Unit) Verdict() *Verdict { return &u.verdict }
+func (u *Unit) Verdict() *Verdict { return &u.scoring.verdict }
 
-// Due returns the instant from which on the wall clock is to call Advance; 0
-// means never. It may have passed. It is when time alone will change the verdict
-// next, or some seconds after a full hour, which is cut sooner by what comes
-// after it.
+// Due returns the instant at which the wall clock must call Advance; 0: never. It may
+// have passed. It is the instant at which time alone changes the verdict, or some
+// seconds after a full hour: inputs of that hour cut it sooner.
 func (u *Unit) Due() Instant {
-	hour := u.hourDue()
+	hour := u.hours.hourDue()
 	if hour != 0 {
 		hour += hourGrace
 	}
-	return Soonest(Soonest(u.verdictDue(), u.backfillDue()), hour)
+	return codes.Soonest(codes.Soonest(u.scoring.verdictDue(), u.hours.backfillDue()), hour)
 }
 
-// verdictDue returns when time alone will change the verdict next; 0: never.
-func (u *Unit) verdictDue() Instant {
-	if u.overdue {
-		return max(u.facts.Clock, 1)
+// verdictDue returns the instant at which time alone changes the verdict next; 0: never.
+func (k *scoring) verdictDue() Instant {
+	if k.overdue {
+		return max(k.facts.Clock, 1)
 	}
-	if u.verdict.Next == 0 {
+	if k.verdict.Next == 0 {
 		return 0
 	}
-	return max(u.verdict.Next, u.facts.Clock+1)
+	return max(k.verdict.Next, k.facts.Clock+1)
 }
 
-// Advance takes the earliest due instant that is not after now. It returns
-// false, and does nothing, if there is none: call it until then before each
-// Apply, with the clock of the observation, and by the wall clock.
+// Advance takes the earliest due instant that is not after now. It returns false, and
+// does nothing, if there is none. Call it until it returns false: before each Apply with
+// the clock of the observation, and by the wall clock.
 func (u *Unit) Advance(now Instant) (Change, bool) {
-	hour, backfill := u.hourDue(), u.backfillDue()
-	due := Soonest(Soonest(u.verdictDue(), backfill), hour)
+	hour, backfill := u.hours.hourDue(), u.hours.backfillDue()
+	due := codes.Soonest(codes.Soonest(u.scoring.verdictDue(), backfill), hour)
 	if due == 0 || due > now {
 		return Change{}, false
 	}
@@ -212,19 +244,19 @@ func (u *Unit) Advance(now Instant) (Change, bool) {
 	u.derive()
 	full := due == hour
 	if full {
-		u.cut()
+		u.hours.markLive()
 	} else if due == backfill {
 		u.cutPast(&in)
 	}
 	u.conclude(&in)
 	if full {
-		u.snap(&in)
+		u.hours.addSnapshot(&in)
 	}
 	return in.Change, true
 }
 
-// Elapse is Advance by the wall clock: it leaves a full hour to the inputs that
-// were received before it and are still under way, until it is [Unit.Due].
+// Elapse is Advance by the wall clock. It waits with a full hour until [Unit.Due]:
+// inputs that were received before the hour may still be under way.
 func (u *Unit) Elapse(now Instant) (Change, bool) {
 	if due := u.Due(); due == 0 || due > now {
 		return Change{}, false
@@ -232,8 +264,8 @@ func (u *Unit) Elapse(now Instant) (Change, bool) {
 	return u.Advance(now)
 }
 
-// Reject takes note of an input that cannot be decoded: it changes nothing but
-// the version. As before Apply the caller has taken what was due up to at.
+// Reject records an input that cannot be decoded. It changes nothing but the version. As
+// before Apply, the caller has advanced to at.
 func (u *Unit) Reject(reason string, at Instant, offset int64) Change {
 	u.begin(max(u.facts.Clock, at), offset)
 	in := intake{Change: Change{Outcome: Rejected, Reason: reason}}
@@ -242,55 +274,12 @@ func (u *Unit) Reject(reason string, at Instant, offset int64) Change {
 	return in.Change
 }
 
-// begin sets clock and position of a step.
+// begin sets the clock and the position of a step.
 func (u *Unit) begin(now Instant, offset int64) {
 	before := u.facts.Clock
 	u.facts.Clock, u.facts.Offset = now, offset
-	if before != 0 && now/hourOf != before/hourOf && !u.isPast {
+	if before != 0 && now/hourOf != before/hourOf && !u.hours.isPast {
 		u.applyRetention(now)
 		u.derive() // an input reads what is derived
 	}
-}
-
-// room returns the room with an id; nil if it is not known. Where ids follow
-// each other it is where its id says.
-func (u *Unit) room(id int32) *room {
-	if n := int64(len(u.rooms)); n > 0 {
-		if at := int64(id) - int64(u.rooms[0].ID); at >= 0 && at < n && u.rooms[at].ID == id {
-			return u.rooms[at]
-		}
-	}
-	if i, ok := slices.BinarySearchFunc(u.rooms, id, byRoomID); ok {
-		return u.rooms[i]
-	}
-	return nil
-}
-
-func byID(a, b *room) int { return cmp.Compare(a.ID, b.ID) }
-
-func byRoomID(r *room, id int32) int { return cmp.Compare(r.ID, id) }
-
-// addRoom makes a room known. Whether there is room for it was asked when the input
-// that names it was taken.
-func (u *Unit) addRoom(s RoomState) *room {
-	i, _ := slices.BinarySearchFunc(u.rooms, s.ID, byRoomID)
-	r := &room{RoomState: s, was: -1, is: -1}
-	u.rooms = slices.Insert(u.rooms, i, r)
-	u.work.layout, u.work.known = true, true
-	u.past = nil
-	u.markRoom(r, markState|dirtyOccupant|dirtyAssignment|dirtyChart)
-	return r
-}
-
-// visit returns a visit, made known if it was not.
-func (u *Unit) visit(id string) *visit {
-	v := u.visits[id]
-	if v == nil {
-		v = &visit{visitFacts: visitFacts{ID: strings.Clone(id)}} // not the observation that named it
-		u.visits[v.ID] = v
-		u.slots.take(v)
-		u.indexKnown(v)
-		u.markVisit(v, markState|dirtyTimeline)
-	}
-	return v
 }

@@ -5,10 +5,12 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"svc/acuity/codes"
 )
 
-// busy returns a unit of 40 rooms with a day of what happens in them: visits
-// placed, discharged and followed by others, and signals in half of the rooms.
+// busy returns a unit of 40 rooms after a day: visits were placed, discharged and
+// followed by others, and half of the rooms have signals.
 func busy(hospital string) (*Unit, Instant) {
 	u := NewUnit(hospital)
 	now := day
@@ -33,11 +35,11 @@ func busy(hospital string) (*Unit, Instant) {
 		apply(arrival(now, Event{
 			ID: fmt.Sprintf("%064d", n), Digest: fmt.Sprintf("%064d", n), Type: A01, Visit: visit, Patient: fmt.Sprintf("%064d", n+500),
 			Class: 'I', Place: Location{PointOfCare: "LDR", Room: room}, DiagnosisMode: DiagnosisSnapshot,
-			Diagnoses: []Diagnosis{{System: ICD10CM, Code: "O14.13", Display: "Severe pre-eclampsia"}},
+			Diagnoses: []Diagnosis{{System: codes.ICD10CM, Code: "O14.13", Display: "Severe pre-eclampsia"}},
 		}))
 		if n%2 == 0 {
 			apply(spoken(now, int32(n%40+1), magnesium(now, SignalActive),
-				Signal{Kind: KindObservation, System: LOINC, Code: "11949-4", Display: "FHR", Value: ParseValue("Category II")}))
+				Signal{Kind: KindObservation, System: codes.LOINC, Code: "11949-4", Display: "FHR", Value: codes.ParseValue("Category II")}))
 		}
 	}
 	u.Dirty(func([]byte, State) {})
@@ -54,7 +56,7 @@ func BenchmarkApply(b *testing.B) {
 			n++
 			now = now.Add(20 * time.Second)
 			u.pass(now)
-			s := Signal{Room: int32(n%40) + 1, Kind: KindObservation, System: LOINC, Code: "11949-4", Display: "FHR", Value: Value{Kind: ValueWords, Words: "category ii"}}
+			s := Signal{Room: int32(n%40) + 1, Kind: KindObservation, System: codes.LOINC, Code: "11949-4", Display: "FHR", Value: codes.Value{Kind: codes.ValueWords, Words: "category ii"}}
 			u.Apply(&Observation{Hospital: testHospital, ReceivedAt: now, Channel: ChannelClinical, Room: &RoomRef{ID: s.Room}, Signals: []Signal{s}}, int64(n))
 			if n%64 == 0 {
 				u.Dirty(func([]byte, State) {})
@@ -76,7 +78,7 @@ func BenchmarkApply(b *testing.B) {
 			u.pass(now)
 			e := Event{
 				ID: texts[n%len(texts)], Type: [...]EventType{A01, A02, A08, A03}[n%4], At: now, Visit: texts[n/4%len(texts)], Class: 'I',
-				Place: Location{PointOfCare: "LDR", Room: u.rooms[n%40].Label},
+				Place: Location{PointOfCare: "LDR", Room: u.registry.rooms[n%40].Label},
 			}
 			u.Apply(&Observation{Hospital: testHospital, ReceivedAt: now, Channel: ChannelADT, Events: []Event{e}}, int64(n))
 			if n%64 == 0 {
@@ -89,11 +91,11 @@ func BenchmarkApply(b *testing.B) {
 
 func BenchmarkRestore(b *testing.B) {
 	u, _ := busy(testHospital)
-	for _, v := range u.visits {
-		u.markVisit(v, markState)
+	for _, v := range u.registry.visits {
+		u.work.markVisit(v, markState)
 	}
-	for _, r := range u.rooms {
-		u.markRoom(r, markState)
+	for _, r := range u.registry.rooms {
+		u.work.markRoom(r, markState)
 	}
 	log := changelog{}
 	log.write(u)

@@ -3,6 +3,8 @@ package acuity
 import (
 	"slices"
 	"testing"
+
+	"svc/acuity/codes"
 )
 
 // primaries returns the primary factors of a room, ascending.
@@ -47,15 +49,15 @@ func TestNewbornsGoWithTheirMothers(t *testing.T) {
 			feed(u, tc.feed...)
 			for room, want := range map[int32]int{1: tc.one, 2: tc.two} {
 				got := 0
-				for _, p := range u.room(room).chart.Patients {
+				for _, p := range u.registry.room(room).chart.Patients {
 					for _, e := range p.Evidence {
-						if e.Factor.Section() == SectionNewborn && e.Factor.IsPrimary() {
+						if e.Factor.Section() == sectionNewborn && e.Factor.IsPrimary() {
 							got++
 						}
 					}
 				}
 				if got != want {
-					t.Errorf("room %d has %d newborns, want %d: %+v", room, got, want, u.room(room).chart.Patients)
+					t.Errorf("room %d has %d newborns, want %d: %+v", room, got, want, u.registry.room(room).chart.Patients)
 				}
 			}
 			if u.chart.Unit.Unplaced != 0 {
@@ -119,7 +121,7 @@ func TestEventsThatComeAgain(t *testing.T) {
 	}
 }
 
-func (u *Unit) ownRoom(l Location) int32 { return u.table.resolve(l).Room }
+func (u *Unit) ownRoom(l Location) int32 { return u.locations.table.resolve(l).Room }
 
 func TestStatementsAboutAVisitOrPatient(t *testing.T) {
 	u := NewUnit(testHospital)
@@ -160,7 +162,7 @@ func TestRejectedInputIsNotSilent(t *testing.T) {
 	}
 }
 
-// A unit restored under other rules tells at once what is different now.
+// A unit restored under other rules tells the differences at once.
 func TestRestoreUnderOtherRulesIsDueAtOnce(t *testing.T) {
 	u := NewUnit(testHospital)
 	feed(u, said4())
@@ -189,8 +191,8 @@ func said4() Observation { return spoken(clockAt(0), 4, magnesium(clockAt(0), Si
 func TestRestoreTakesRecordsAway(t *testing.T) {
 	u := NewUnit(testHospital)
 	feed(u, said4(), arrival(clockAt(1), Event{ID: "a", Type: A01, Visit: "v", Class: 'I', Place: ldr("L1")}))
-	feed(u, Observation{ReceivedAt: clockAt(2), Mappings: []Mapping{{ID: "m", System: SystemLocal, Code: "X"}}})
-	feed(u, spoken(clockAt(3), 4, Signal{Kind: KindLab, System: SystemLocal, Code: "Y"}))
+	feed(u, Observation{ReceivedAt: clockAt(2), Mappings: []Mapping{{ID: "m", System: codes.SystemLocal, Code: "X"}}})
+	feed(u, spoken(clockAt(3), 4, Signal{Kind: KindLab, System: codes.SystemLocal, Code: "Y"}))
 	log := changelog{}
 	log.write(u)
 	if len(log) != 9 { // unit, two rooms, visit, seen, mapping, code, two statements
@@ -208,18 +210,18 @@ func TestRestoreTakesRecordsAway(t *testing.T) {
 		}
 	}
 	r.Restored()
-	if x, y := rendered(r.Chart()), rendered(NewUnit(testHospital).Chart()); x != y || len(r.visits)+len(r.rooms)+len(r.seen)+len(r.codes)+len(r.mappings) != 0 {
+	if x, y := rendered(r.Chart()), rendered(NewUnit(testHospital).Chart()); x != y || len(r.registry.visits)+len(r.registry.rooms)+len(r.dedup.byID)+len(r.worklist.codes)+len(r.settings.mappings) != 0 {
 		t.Errorf("not empty\n%s\n%s", x, y)
 	}
-	for _, key := range []string{"other/unit", testHospital + "/else/1", testHospital + "/room/x", testHospital + "/heard/x"} {
+	for _, key := range []string{"other/unit", testHospital + "/else/1", testHospital + "/room/x", testHospital + "/statement/x"} {
 		if err := r.Restore(key, nil); err == nil {
 			t.Errorf("%s was taken", key)
 		}
 	}
 }
 
-// A visit is forgotten by the first step after a week of silence, in whichever hour
-// that is, and not before.
+// A visit is forgotten by the first step after a week without facts, in any hour, and not
+// before.
 func TestVisitIsForgottenAfterAWeek(t *testing.T) {
 	u := NewUnit(testHospital)
 	feed(
@@ -231,18 +233,18 @@ func TestVisitIsForgottenAfterAWeek(t *testing.T) {
 		at    int
 		there bool
 	}{{week - 30, true}, {week + 65, true}, {week + 119, true}, {week + 121, false}} {
-		feed(u, spoken(clockAt(c.at), 2, Signal{Room: 2, Kind: KindObservation, System: SystemLocal, Code: "X"}))
-		if there := u.visits["v"] != nil; there != c.there {
+		feed(u, spoken(clockAt(c.at), 2, Signal{Room: 2, Kind: KindObservation, System: codes.SystemLocal, Code: "X"}))
+		if there := u.registry.visits["v"] != nil; there != c.there {
 			t.Errorf("a week and %d min after its admission: %v, want %v", c.at-week, there, c.there)
 		}
 	}
 	feed(u, arrival(clockAt(10+2*week), Event{ID: "c", Type: A01, Visit: "w", Class: 'I', Place: ldr("L1")}),
 		arrival(clockAt(20+2*week), Event{ID: "d", Type: A03, Visit: "w"}),
-		spoken(clockAt(3*week+25), 2, Signal{Room: 2, Kind: KindObservation, System: SystemLocal, Code: "X"}))
-	if u.visits["w"] != nil {
+		spoken(clockAt(3*week+25), 2, Signal{Room: 2, Kind: KindObservation, System: codes.SystemLocal, Code: "X"}))
+	if u.registry.visits["w"] != nil {
 		t.Error("a visit is there after the first step of the hour in which it may be forgotten")
 	}
-	if len(u.slots.visits) != 2 || u.slots.visits[1] != nil || len(u.slots.vacant) != 1 {
-		t.Errorf("one slot after the other: %d for two visits, of which %d are vacant", len(u.slots.visits)-1, len(u.slots.vacant))
+	if len(u.registry.slots.visits) != 2 || u.registry.slots.visits[1] != nil || len(u.registry.slots.vacant) != 1 {
+		t.Errorf("one slot after the other: %d for two visits, of which %d are vacant", len(u.registry.slots.visits)-1, len(u.registry.slots.vacant))
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"svc/acuity/codes"
 )
 
 // Any permutation of the events of one visit ends in the same chart and the same
@@ -47,19 +49,20 @@ func TestOrderOfEventsMeansNothing(t *testing.T) {
 // sameEnd wants the same charts and the same verdicts.
 func sameEnd(t *rapid.T, what string, a, b *Unit) {
 	for _, u := range []*Unit{a, b} {
-		u.chart.Unit.Version, u.verdict.Version = 0, 0 // these tell of the way, not of the end
-		u.chart.Unit.Since, u.verdict.AsOf = 0, 0
+		u.chart.Unit.Version, u.scoring.verdict.Version = 0, 0 // these tell of the way, not of the end
+		u.chart.Unit.Since, u.scoring.verdict.AsOf = 0, 0
+		u.chart.Unit.Run, u.scoring.verdict.Run = LevelRun{}, LevelRun{}
 	}
 	if x, y := rendered(a.Chart()), rendered(b.Chart()); x != y {
 		t.Fatalf("%s: charts differ\n%s", what, difference(x, y))
 	}
-	if x, y := shown(a.verdict), shown(b.verdict); x != y {
+	if x, y := shown(a.scoring.verdict), shown(b.scoring.verdict); x != y {
 		t.Fatalf("%s: verdicts differ\n%s", what, difference(x, y))
 	}
 }
 
-// Several visits in the same rooms, told by ADT, by FHIR and by signals at once, end
-// the same in any order, and when all is sent again.
+// Several visits in the same rooms, with facts by ADT, FHIR and signals at once, end the
+// same in any order, and after repetitions.
 func TestOrderOfMixedFeedsMeansNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, now: clockAt(600)}
@@ -117,6 +120,50 @@ func TestOrderOfMixedFeedsMeansNothing(t *testing.T) {
 	})
 }
 
+// A visit that leaves and comes back at one instant has two stays with one start. To take the
+// first back leaves the second, also if the cancel comes last.
+func TestCancelOfStayWithTheStartOfAnother(t *testing.T) {
+	now := clockAt(600)
+	event := func(id string, kind EventType, at Instant) Observation {
+		e := Event{ID: id, Digest: "d", Type: kind, At: at, Visit: "v1", Patient: "p1", Place: Location{PointOfCare: "LDR", Room: "L1"}}
+		if kind == A12 {
+			e.Cancels = now
+		}
+		return Observation{ReceivedAt: now, Channel: ChannelADT, Source: "key", Events: []Event{e}}
+	}
+	there, away := event("e1", A02, now), event("e2", A03, now)
+	back, cancel := event("e3", A01, now.Add(time.Minute)), event("e4", A12, now)
+	for name, order := range map[string][]Observation{"cancel last": {there, away, back, cancel}, "cancel before": {there, away, cancel, back}} {
+		u := NewUnit(testHospital)
+		feed(u, Observation{ReceivedAt: clockAt(100), Channel: ChannelCensus, Census: &Census{AsOf: clockAt(100), TotalRooms: 1, Rooms: []CensusRoom{{ID: 1, Label: "L1", Area: "LDR", Status: RoomEmpty}}}})
+		for _, o := range order {
+			feed(u, o)
+		}
+		if r := u.Chart().Rooms; len(r) != 1 || r[0].Status != RoomOccupied || len(r[0].Patients) != 1 {
+			t.Errorf("%s: rooms %+v", name, r)
+		}
+	}
+}
+
+// A census that says in which area a room is counts for whom ADT brought there before, also
+// if the room was known by then.
+func TestAreaOfRoomCountsForWhoIsThere(t *testing.T) {
+	unit, plain := NewUnit(testHospital), NewUnit(testHospital)
+	plain.work.plain = true
+	for _, o := range []Observation{
+		{ReceivedAt: clockAt(100), Channel: ChannelCensus, Census: &Census{AsOf: clockAt(100), TotalRooms: 2, Rooms: []CensusRoom{{ID: 1, Label: "L1", Status: RoomEmpty}}}},
+		{ReceivedAt: clockAt(200), Channel: ChannelClinical, Room: &RoomRef{ID: 2}, Signals: []Signal{{Room: 2, Kind: KindObservation, Code: "X1", ObservedAt: clockAt(190)}}},
+		{ReceivedAt: clockAt(300), Channel: ChannelADT, Events: []Event{{ID: "e1", Digest: "d", Type: A01, At: clockAt(300), Visit: "v1", Patient: "p1", Class: 'O', Place: Location{HasRoomID: true, RoomID: 2}}}},
+		{ReceivedAt: clockAt(400), Channel: ChannelCensus, Census: &Census{AsOf: clockAt(400), TotalRooms: 2, Rooms: []CensusRoom{{ID: 1, Label: "L1", Status: RoomEmpty}, {ID: 2, Label: "L2", Area: "LDR", Status: RoomOccupied}}}},
+	} {
+		feed(unit, o)
+		feed(plain, o)
+	}
+	if got, want := rendered(unit.Chart()), rendered(plain.Chart()); got != want {
+		t.Error(difference(got, want))
+	}
+}
+
 // ages are times before now, each once.
 func ages() []time.Duration {
 	list := make([]time.Duration, 60)
@@ -126,8 +173,8 @@ func ages() []time.Duration {
 	return list
 }
 
-// identify lets all versions of an Encounter be of the same visit and patient. What
-// takes one back may have nothing but its reference.
+// identify gives all versions of an Encounter the same visit and patient. A retraction may
+// have only its reference.
 func identify(e *Event) {
 	e.Subject = "ref P1"
 	switch e.Resource {
@@ -186,8 +233,7 @@ func TestCancelGivesBackWhatWas(t *testing.T) {
 	}
 }
 
-// Nothing that is shown changes before the next instant that was told, and at
-// that instant something does (invariant 3).
+// Nothing that is shown changes before Due, and at Due something does (invariant 3).
 func TestNothingChangesBeforeItIsDue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, now: day}
@@ -201,28 +247,28 @@ func TestNothingChangesBeforeItIsDue(t *testing.T) {
 			}
 			now := u.facts.Clock
 			at := now + Instant(rapid.Int64Range(0, int64(due-now-1)).Draw(t, "at"))
-			if x, y := shown(u.verdict), shown(u.Chart().Verdict(at)); x != y {
+			if x, y := shown(u.scoring.verdict), shown(u.Chart().Verdict(at)); x != y {
 				t.Fatalf("changed at %v, due %v\n%s", at, due, difference(x, y))
 			}
 		}
 	})
 }
 
-// The records of a unit that is sent too much of everything stay below the
-// limit, and it goes on.
+// The records of a unit that gets too much of everything stay below the limit, and it goes
+// on.
 func TestRecordsStaySmall(t *testing.T) {
 	u := NewUnit(testHospital)
 	feed(u, listing(clockAt(0)))
 	for n := range 450 {
 		e := Event{ID: fmt.Sprintf("%064d", n), Type: A02, Visit: "v", Patient: fmt.Sprintf("%064d", 1), Place: ldr(fmt.Sprint("L", n%2+1))}
 		if n == 0 {
-			e.Type, e.DiagnosisMode, e.Diagnoses = A01, DiagnosisSnapshot, []Diagnosis{{System: ICD10CM, Code: "O14.13"}}
+			e.Type, e.DiagnosisMode, e.Diagnoses = A01, DiagnosisSnapshot, []Diagnosis{{System: codes.ICD10CM, Code: "O14.13"}}
 		}
 		c := last(feed(u, arrival(clockAt(n+1), e)))
 		if c.Outcome != Applied || len(c.Items) != 1 || c.Items[0].RoomID != int32(n%2+1) {
 			t.Fatalf("event %d: %+v", n, c)
 		}
-		s := Signal{Kind: KindObservation, System: SystemLocal, Code: fmt.Sprint("C", n), Display: "eighty characters would be the most that a display may have, this has fewer"}
+		s := Signal{Kind: KindObservation, System: codes.SystemLocal, Code: fmt.Sprint("C", n), Display: "eighty characters would be the most that a display may have, this has fewer"}
 		feed(u, spoken(clockAt(n+1), 1, s))
 	}
 	feed(u, arrival(clockAt(3000), Event{ID: "late", Type: A08, Visit: "v"}))
@@ -236,8 +282,8 @@ func TestRecordsStaySmall(t *testing.T) {
 			t.Errorf("%s takes %d bytes", key, n)
 		}
 	})
-	if v := u.visits["v"]; len(v.events) > capEvents || v.Folded == 0 || v.threads.size > capSignals {
-		t.Errorf("%d events, %d folded, %d signals", len(v.events), v.Folded, v.threads.size)
+	if v := u.registry.visits["v"]; len(v.events) > capEvents || v.Folded == 0 || v.statements.size > capSignals {
+		t.Errorf("%d events, %d folded, %d signals", len(v.events), v.Folded, v.statements.size)
 	}
 	if records == 0 {
 		t.Error("nothing was written")

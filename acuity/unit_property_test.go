@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"svc/acuity/codes"
 )
 
-// world makes observations of a small hospital in which everything meets: few
-// rooms, few visits, times that overlap, cancels that hit.
+// world makes observations of a small hospital where everything collides: few rooms, few
+// visits, overlapping times, matching cancels.
 type world struct {
 	t    *rapid.T
 	now  Instant
@@ -78,8 +80,8 @@ func factor(id string) Factor {
 	return f
 }
 
-// encounter makes the events of one version of an Encounter: of one visit or of
-// another, with its number or without.
+// encounter makes the events of one version of an Encounter, of one of two visits, with or
+// without its number.
 func (w *world) encounter() []Event {
 	e := Event{
 		Resource: pick(w.t, "encounter", "E1", "E2", "E3"), UpdatedAt: pick(w.t, "updated", 0, w.ago(-1, 300)),
@@ -115,19 +117,19 @@ func (w *world) encounter() []Event {
 	return list
 }
 
-// resource makes a statement of one version of a resource, about a visit or a
-// patient by whatever name, or about nobody.
+// resource makes a statement of one version of a resource, about a visit, about a patient
+// by any name, or about nobody.
 func (w *world) resource() Signal {
 	s := pick(w.t, "resource",
-		Signal{Kind: KindMedication, System: RxNorm, Code: "6585", Resource: "bag1", StartedAt: w.ago(0, 300)},
-		Signal{Kind: KindMedication, System: RxNorm, Code: "29155", Resource: "bag2", StartedAt: w.ago(0, 30)},
-		Signal{Kind: KindMedication, System: RxNorm, Code: "7044", Resource: "bag2"},
-		Signal{Kind: KindObservation, System: LOINC, Code: "11949-4", Resource: "fhr1", Value: ParseValue(pick(w.t, "fhr", "Category I", "Category II", "Category III", "?"))},
-		Signal{Kind: KindObservation, System: LOINC, Code: "11949-4", Resource: pick(w.t, "component", "fhr2.0", "fhr2.1"), Value: ParseValue(pick(w.t, "fhr", "Category II", "Category III"))},
-		Signal{Kind: KindObservation, System: SystemLocal, Code: "X1", Resource: "x", Also: []Coding{{LOINC, "39156-5", ""}}, Value: NumberValue(Milli(rapid.IntRange(38, 42).Draw(w.t, "bmi"))*1000, "")},
-		Signal{Kind: KindCondition, System: SNOMED, Code: "46764007", Resource: "c1", Also: []Coding{{ICD10CM, "O14.13", "severe"}}, StartedAt: w.ago(0, 300)},
-		Signal{Kind: KindCondition, System: ICD10CM, Code: pick(w.t, "code", "O15.1", "Z37.0", "O82", "X", "O14.13"), Resource: "c2"},
-		Signal{Kind: KindCondition, System: SystemLocal, Code: "X1", Resource: "c3"},
+		Signal{Kind: KindMedication, System: codes.RxNorm, Code: "6585", Resource: "bag1", StartedAt: w.ago(0, 300)},
+		Signal{Kind: KindMedication, System: codes.RxNorm, Code: "29155", Resource: "bag2", StartedAt: w.ago(0, 30)},
+		Signal{Kind: KindMedication, System: codes.RxNorm, Code: "7044", Resource: "bag2"},
+		Signal{Kind: KindObservation, System: codes.LOINC, Code: "11949-4", Resource: "fhr1", Value: codes.ParseValue(pick(w.t, "fhr", "Category I", "Category II", "Category III", "?"))},
+		Signal{Kind: KindObservation, System: codes.LOINC, Code: "11949-4", Resource: pick(w.t, "component", "fhr2.0", "fhr2.1"), Value: codes.ParseValue(pick(w.t, "fhr", "Category II", "Category III"))},
+		Signal{Kind: KindObservation, System: codes.SystemLocal, Code: "X1", Resource: "x", Also: []Coding{{codes.LOINC, "39156-5", ""}}, Value: codes.NumberValue(codes.Milli(rapid.IntRange(38, 42).Draw(w.t, "bmi"))*1000, "")},
+		Signal{Kind: KindCondition, System: codes.SNOMED, Code: "46764007", Resource: "c1", Also: []Coding{{codes.ICD10CM, "O14.13", "severe"}}, StartedAt: w.ago(0, 300)},
+		Signal{Kind: KindCondition, System: codes.ICD10CM, Code: pick(w.t, "code", "O15.1", "Z37.0", "O82", "X", "O14.13"), Resource: "c2"},
+		Signal{Kind: KindCondition, System: codes.SystemLocal, Code: "X1", Resource: "c3"},
 	)
 	s.ObservedAt = pick(w.t, "observed", 0, w.ago(-2, 90))
 	s.UpdatedAt = pick(w.t, "updated", 0, w.ago(-1, 90))
@@ -198,7 +200,7 @@ func (w *world) event() Event {
 	switch pick(w.t, "diagnoses", 0, 0, 1, 2, 3) {
 	case 1:
 		e.DiagnosisMode = DiagnosisSnapshot
-		e.Diagnoses = []Diagnosis{{System: ICD10CM, Code: pick(w.t, "code", "O14.13", "O15.1", "Z37.0", "B99")}}
+		e.Diagnoses = []Diagnosis{{System: codes.ICD10CM, Code: pick(w.t, "code", "O14.13", "O15.1", "Z37.0", "B99")}}
 	case 2:
 		e.DiagnosisMode = DiagnosisClear
 	}
@@ -208,20 +210,20 @@ func (w *world) event() Event {
 
 func (w *world) signal(room int32) Signal {
 	s := pick(w.t, "signal",
-		Signal{Kind: KindMedication, System: RxNorm, Code: "6585", Display: "magnesium sulfate", StartedAt: w.ago(0, 300)},
-		Signal{Kind: KindObservation, System: LOINC, Code: "999-1", Display: "MEWS score", Value: NumberValue(Milli(rapid.IntRange(0, 8).Draw(w.t, "mews"))*1000, "")},
-		Signal{Kind: KindMedication, System: RxNorm, Code: "7044", Display: "oxytocin"},
-		Signal{Kind: KindObservation, System: SystemLocal, Code: "X1"},
-		Signal{Kind: KindObservation, System: LOINC, Code: "11949-4", Display: "FHR category", Value: ParseValue(pick(w.t, "fhr", "Category I", "Category II", "Category III", "?"))},
-		Signal{Kind: KindObservation, System: SystemLocal, Code: "env-interpreter"},
-		Signal{Kind: KindObservation, System: SystemLocal, Code: "mews-active"},
-		Signal{Kind: KindObservation, System: LOINC, Code: "39156-5", Value: NumberValue(Milli(rapid.IntRange(38, 42).Draw(w.t, "bmi"))*1000, "")},
+		Signal{Kind: KindMedication, System: codes.RxNorm, Code: "6585", Display: "magnesium sulfate", StartedAt: w.ago(0, 300)},
+		Signal{Kind: KindObservation, System: codes.LOINC, Code: "999-1", Display: "MEWS score", Value: codes.NumberValue(codes.Milli(rapid.IntRange(0, 8).Draw(w.t, "mews"))*1000, "")},
+		Signal{Kind: KindMedication, System: codes.RxNorm, Code: "7044", Display: "oxytocin"},
+		Signal{Kind: KindObservation, System: codes.SystemLocal, Code: "X1"},
+		Signal{Kind: KindObservation, System: codes.LOINC, Code: "11949-4", Display: "FHR category", Value: codes.ParseValue(pick(w.t, "fhr", "Category I", "Category II", "Category III", "?"))},
+		Signal{Kind: KindObservation, System: codes.SystemLocal, Code: "env-interpreter"},
+		Signal{Kind: KindObservation, System: codes.SystemLocal, Code: "mews-active"},
+		Signal{Kind: KindObservation, System: codes.LOINC, Code: "39156-5", Value: codes.NumberValue(codes.Milli(rapid.IntRange(38, 42).Draw(w.t, "bmi"))*1000, "")},
 	)
 	s.Room = room
 	s.ObservedAt = pick(w.t, "observed", 0, w.ago(-2, 90))
 	s.Status = pick(w.t, "status", SignalActive, SignalActive, SignalActive, SignalEnded, SignalRetracted)
 	if s.Status == SignalRetracted && pick(w.t, "bare", false, true) {
-		s.Value = Value{}
+		s.Value = codes.Value{}
 	}
 	if rapid.IntRange(0, 7).Draw(w.t, "of visit") == 0 {
 		s.Visit = pick(w.t, "visit", "v1", "v9")
@@ -247,7 +249,7 @@ func (w *world) census() *Census {
 				row.Newborns = []CensusNewborn{{Visit: pick(w.t, "baby", "", "b1"), Primary: pick(w.t, "primary", 0, factor("nb-stabilization"))}}
 			}
 			if row.HasDiagnoses = pick(w.t, "diagnoses", false, false, true); row.HasDiagnoses {
-				row.Diagnoses = []Diagnosis{{System: ICD10CM, Code: pick(w.t, "code", "O14.13", "Z37.0", "O68", "O82")}}
+				row.Diagnoses = []Diagnosis{{System: codes.ICD10CM, Code: pick(w.t, "code", "O14.13", "Z37.0", "O68", "O82")}}
 			}
 			row.DeliveredAt = pick(w.t, "delivered", 0, 0, 0, w.ago(0, 90))
 		}
@@ -256,7 +258,7 @@ func (w *world) census() *Census {
 	return c
 }
 
-// rendered renders a value for comparison; a list that is nil is one that is empty.
+// rendered renders a value for comparison; a nil list equals an empty one.
 func rendered(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -265,7 +267,7 @@ func rendered(v any) string {
 	return strings.ReplaceAll(string(b), "null", "[]")
 }
 
-// shown renders a verdict. Which factors make a room doubtful is not shown.
+// shown renders a verdict without the factors that make a room doubtful.
 func shown(v Verdict) string {
 	s := seeUnit(&v)
 	for i := range v.Rooms {
@@ -278,7 +280,7 @@ func shown(v Verdict) string {
 	return rendered(s)
 }
 
-// difference shows where two texts part.
+// difference shows where two texts differ.
 func difference(a, b string) string {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
@@ -288,10 +290,10 @@ func difference(a, b string) string {
 	return cut(a) + "\n" + cut(b)
 }
 
-// changelog is what a store keeps of a unit.
+// changelog is the store of a unit's records.
 type changelog map[string]State
 
-// write takes what is dirty; the records are copied to the last bit.
+// write stores dirty records as deep copies.
 func (l changelog) write(u *Unit) {
 	u.Dirty(func(k []byte, s State) {
 		key := string(k)
@@ -304,9 +306,9 @@ func (l changelog) write(u *Unit) {
 			l[key] = copied(s)
 		case *VisitState:
 			l[key] = copied(s)
-		case *HeardState:
+		case *StatementState:
 			l[key] = copied(s)
-		case *SeenState:
+		case *DedupState:
 			l[key] = copied(s)
 		case *MappingState:
 			l[key] = copied(s)
@@ -318,7 +320,7 @@ func (l changelog) write(u *Unit) {
 			l[key] = copied(s)
 		case *SwitchesState:
 			l[key] = copied(s)
-		case *ReferentState:
+		case *ReferenceState:
 			l[key] = copied(s)
 		}
 	})
@@ -336,7 +338,7 @@ func copied[T any](s *T) *T {
 	return c
 }
 
-// restore makes a unit of a changelog.
+// restore makes a unit from a changelog.
 func (l changelog) restore(t interface{ Fatal(...any) }) *Unit {
 	u := NewUnit(testHospital)
 	for key, s := range l {
@@ -348,7 +350,7 @@ func (l changelog) restore(t interface{ Fatal(...any) }) *Unit {
 	return u
 }
 
-// view is what a store of charts keeps of a unit.
+// view is the store of a unit's charts.
 type view map[int32]string
 
 func (w view) write(u *Unit) {
@@ -365,7 +367,7 @@ func (w view) write(u *Unit) {
 // step, and one that is stopped and restored at any point do the same.
 func TestIncrementalIsPlainIsRestored(t *testing.T) { rapid.Check(t, sameHoweverKept) }
 
-// That holds at the limits, too: what is refused, or forgotten early, is so by facts.
+// That holds at the limits, too: facts alone decide what is refused or forgotten early.
 func TestSameAtTheLimits(t *testing.T) {
 	few := limits{rooms: 2, known: 5, visits: 4, ofPatient: 2, bytes: 4000, statements: 12, unknown: 2, waiting: 4, identities: 6}
 	usual, few = few, usual
@@ -376,7 +378,7 @@ func TestSameAtTheLimits(t *testing.T) {
 func sameHoweverKept(t *rapid.T) {
 	w := &world{t: t, now: day}
 	unit, plain, broken := NewUnit(testHospital), NewUnit(testHospital), NewUnit(testHospital)
-	plain.plain = true
+	plain.work.plain = true
 	log, seen := changelog{}, view{}
 	var observations []Observation
 	var changes []Change
@@ -388,7 +390,7 @@ func sameHoweverKept(t *rapid.T) {
 	compare := func(a, b Change, other *Unit, name string) {
 		same("change of "+name, a, b)
 		same("chart of "+name, unit.Chart(), other.Chart())
-		if x, y := shown(unit.verdict), shown(other.verdict); x != y {
+		if x, y := shown(unit.scoring.verdict), shown(other.scoring.verdict); x != y {
 			t.Fatalf("verdict of %s differs at %v\n%s\n%s", name, unit.facts.Clock, difference(x, y), rendered(unit.Chart().Rooms))
 		}
 	}
@@ -414,7 +416,7 @@ func sameHoweverKept(t *rapid.T) {
 		changes = append(changes, a)
 		compare(a, plain.Apply(&o, i), plain, "plain")
 		compare(a, broken.Apply(&o, i), broken, "restored")
-		same("verdict of the chart", shown(unit.verdict), shown(unit.Chart().Verdict(unit.facts.Clock)))
+		same("verdict of the chart", shown(unit.scoring.verdict), shown(unit.Chart().Verdict(unit.facts.Clock)))
 		log.write(broken)
 		if pick(t, "restart", false, false, true) {
 			broken = log.restore(t)
@@ -431,35 +433,51 @@ func sameHoweverKept(t *rapid.T) {
 			t.Fatalf("view has %d rooms, chart %d", len(seen), len(unit.Chart().Rooms))
 		}
 	}
+	if got, want := unit.scoring.verdict.Run, runOf(changes); got != want {
+		t.Fatalf("the level has lasted %+v, by what was told %+v", got, want)
+	}
 	folded := Fold(observations, w.now)
 	same("folded changes", changes, folded.Changes)
 	same("folded chart", unit.Chart(), folded.Chart)
 }
 
-// checkLimits holds what is counted against what there is.
+// runOf returns how long a level has lasted, by the changes that were told.
+func runOf(changes []Change) LevelRun {
+	run := LevelRun{Since: changes[0].AppliedAt}
+	for i, c := range changes {
+		for _, e := range c.Effects {
+			if e.Kind == LevelChanged {
+				run = LevelRun{Since: c.AppliedAt, Prior: e.Prior, HasPrior: i > 0}
+			}
+		}
+	}
+	return run
+}
+
+// checkLimits compares the counters of a unit with its contents.
 func (u *Unit) checkLimits(t *rapid.T) {
 	kept, bytes, used := 0, 0, 0
-	for _, r := range u.rooms {
-		kept += r.threads.size
-		if r.inUnit && u.isUsed(r) && !r.Listed {
+	for _, r := range u.registry.rooms {
+		kept += r.statements.size
+		if r.inUnit && r.isUsed(u.facts.Clock) && !r.Listed {
 			used++
 		}
 	}
-	for _, v := range u.visits {
-		kept += v.threads.size + len(v.filed)
+	for _, v := range u.registry.visits {
+		kept += v.statements.size + len(v.resourceStatements)
 		bytes += v.size()
-		if _, unknown := u.unknown[v]; unknown != v.isName() {
+		if _, unknown := u.registry.unknown[v]; unknown != v.isName() {
 			t.Fatalf("unknown visits have %v: %v", v.ID, unknown)
 		}
 	}
-	for _, r := range u.referrals {
-		kept += len(r.said)
+	for _, r := range u.unassigned.bySubject {
+		kept += len(r.statements)
 	}
-	if kept != u.kept || bytes != u.eventBytes {
-		t.Fatalf("%d statements and %d bytes are counted, there are %d and %d", u.kept, u.eventBytes, kept, bytes)
+	if kept != u.statements.kept || bytes != u.capacity.eventBytes {
+		t.Fatalf("%d statements and %d bytes are counted, there are %d and %d", u.statements.kept, u.capacity.eventBytes, kept, bytes)
 	}
 	l := &u.limits
-	if len(u.visits) > l.visits || len(u.rooms) > 2*l.known || kept > l.statements || len(u.referrals) > l.unknown || used > l.known {
-		t.Fatalf("%d visits, %d rooms, %d in use, %d statements, %d unknown visits, %d patients", len(u.visits), len(u.rooms), used, kept, len(u.unknown), len(u.referrals))
+	if len(u.registry.visits) > l.visits || len(u.registry.rooms) > 2*l.known || kept > l.statements || len(u.unassigned.bySubject) > l.unknown || used > l.known {
+		t.Fatalf("%d visits, %d rooms, %d in use, %d statements, %d unknown visits, %d patients", len(u.registry.visits), len(u.registry.rooms), used, kept, len(u.registry.unknown), len(u.unassigned.bySubject))
 	}
 }

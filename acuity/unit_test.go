@@ -3,6 +3,8 @@ package acuity
 import (
 	"testing"
 	"time"
+
+	"svc/acuity/codes"
 )
 
 const testHospital = "st-test"
@@ -13,7 +15,7 @@ var day = At(time.Date(2026, 3, 4, 8, 0, 0, 0, time.UTC))
 // clockAt returns the instant that many minutes into the tests' time.
 func clockAt(n int) Instant { return day.Add(time.Duration(n) * time.Minute) }
 
-// feed feeds a unit, with the due instants that fall between.
+// feed feeds a unit, with the due instants in between.
 func feed(u *Unit, list ...Observation) []Change {
 	var changes []Change
 	for i := range list {
@@ -41,7 +43,7 @@ func arrival(at Instant, e Event) Observation {
 }
 
 func magnesium(at Instant, status SignalStatus) Signal {
-	return Signal{Kind: KindMedication, System: RxNorm, Code: "6585", Display: "magnesium sulfate", StartedAt: at, Status: status}
+	return Signal{Kind: KindMedication, System: codes.RxNorm, Code: "6585", Display: "magnesium sulfate", StartedAt: at, Status: status}
 }
 
 func last(changes []Change) Change { return changes[len(changes)-1] }
@@ -116,6 +118,6 @@ func TestVisitTakesItsEvidenceAlong(t *testing.T) {
 
 // roomVerdict returns the verdict of a room.
 func (u *Unit) roomVerdict(id int32) *RoomVerdict {
-	_, rv := u.verdicts(u.room(id))
+	_, rv := u.scoring.verdicts(u.registry.room(id))
 	return rv
 }

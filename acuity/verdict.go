@@ -7,7 +7,7 @@ type Demand int32
 // Nurse is the demand of one nurse.
 const Nurse Demand = 60
 
-// Level is how a unit stands.
+// Level is how strained a unit is.
 type Level uint8
 
 // The levels; their number is levelRank.
@@ -18,7 +18,14 @@ const (
 	LevelRed
 )
 
-// Color is how a room stands.
+// LevelRun is since when a unit has its level, and which one it had before.
+type LevelRun struct {
+	Since    Instant // 0: unknown
+	Prior    Level
+	HasPrior bool // false: it had none before, or that is unknown
+}
+
+// Color is how demanding a room is.
 type Color uint8
 
 // The colours. Gray is a room that is empty, blocked or not assessed.
@@ -30,8 +37,8 @@ const (
 	ColorRed
 )
 
-// Axis is one of the seven views on a unit, in the order of the table of axes,
-// which also breaks ties.
+// Axis is one of the seven measures of a unit, in the order of the table of axes, which
+// also breaks ties.
 type Axis uint8
 
 // The axes.
@@ -50,6 +57,7 @@ const (
 type Verdict struct {
 	Level   Level
 	Driving Axis
+	Run     LevelRun
 	Axes    [AxisCount]AxisVerdict
 
 	Required     Demand // of all rooms

@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"svc/acuity/codes"
 )
 
-// drawEvidence draws one piece of evidence as the chart may hold it.
+// drawEvidence draws one piece of evidence that a chart may have.
 func drawEvidence(t *rapid.T, now Instant, name string) Evidence {
 	c := Default()
 	f := Factor(rapid.IntRange(1, c.Len()).Draw(t, name))
@@ -23,9 +25,9 @@ func drawEvidence(t *rapid.T, now Instant, name string) Evidence {
 	ev := Evidence{
 		Factor: f, Variant: uint8(rapid.IntRange(0, len(s.Variants)-1).Draw(t, "variant")),
 		Kind: EvidenceKind(rapid.IntRange(1, 6).Draw(t, "kind")), Start: start, Last: last,
-		Source: Source{System: ICD10CM, Code: fmt.Sprint("C", rapid.IntRange(0, 5).Draw(t, "code"))},
+		Source: Source{System: codes.ICD10CM, Code: fmt.Sprint("C", rapid.IntRange(0, 5).Draw(t, "code"))},
 	}
-	if s.Section == SectionNewborn {
+	if s.Section == sectionNewborn {
 		ev.Baby = uint8(rapid.IntRange(1, 3).Draw(t, "baby"))
 	}
 	if s.ID == "labor-multiple-gestation" {
@@ -84,8 +86,8 @@ func drawChart(t *rapid.T) *Chart {
 	return c
 }
 
-// lowers reports whether a factor is one of the named exceptions: it replaces
-// something that asks for more.
+// lowers reports whether a factor is one of the named exceptions: it replaces a factor with
+// a greater demand.
 func lowers(id string, r *RoomChart) bool {
 	p := &r.Patients[0]
 	switch id {
@@ -168,7 +170,7 @@ func TestTheOrderOfEvidenceIsIrrelevant(t *testing.T) {
 	})
 }
 
-// seenRoom is what a partner sees of a room, and seenFactor of a factor.
+// seenRoom is the public part of a room, seenFactor of a factor.
 type seenRoom struct {
 	RoomVerdict
 	Factors []seenFactor
@@ -197,7 +199,7 @@ func seen(v *RoomVerdict) seenRoom {
 	return s
 }
 
-// still is a room without the instants of change and what only the program sees.
+// still is a room without the instants of change and without private fields.
 func still(v *RoomVerdict) seenRoom {
 	s := seen(v)
 	s.Next, s.Boarder, s.Double = 0, false, false
@@ -207,7 +209,7 @@ func still(v *RoomVerdict) seenRoom {
 	return s
 }
 
-// seenUnit is what a partner sees of a unit.
+// seenUnit is the public part of a unit.
 type seenUnit struct {
 	Verdict
 	Rooms   []seenRoom
@@ -300,12 +302,12 @@ func TestRoomsJudgedBeforeNextMakeTheSameUnit(t *testing.T) {
 		old := c.Verdict(testStart).Rooms
 		now := testStart.Add(time.Duration(rapid.IntRange(1, 600).Draw(t, "later")) * time.Minute)
 		for i := range old {
-			if next := Soonest(old[i].Next, old[i].due); next != 0 && next <= now {
+			if next := codes.Soonest(old[i].Next, old[i].due); next != 0 && next <= now {
 				old[i] = judgeAt(&c.Rooms[i], now)
 			}
 		}
 		whole := c.Verdict(now)
-		if reused := Default().judgeUnit(&c.Unit, old, now); !reflect.DeepEqual(stillUnit(&whole), stillUnit(&reused)) || whole.Next != reused.Next {
+		if reused := judgeUnit(Default(), &c.Unit, old, now); !reflect.DeepEqual(stillUnit(&whole), stillUnit(&reused)) || whole.Next != reused.Next {
 			t.Fatalf("\n%+v\n%+v", whole, reused)
 		}
 	})
@@ -327,7 +329,7 @@ func BenchmarkRoom(b *testing.B) {
 	for b.Loop() {
 		out.clear()
 		var v RoomVerdict
-		catalogue.judgeRoom(&c.Rooms[0], testStart, &out, &v)
+		judgeRoom(catalogue, &c.Rooms[0], testStart, &out, &v)
 	}
 }
 
@@ -337,7 +339,7 @@ func BenchmarkUnit(b *testing.B) {
 	catalogue := Default()
 	b.ReportAllocs()
 	for b.Loop() {
-		catalogue.judgeUnit(&c.Unit, rooms, testStart)
+		judgeUnit(catalogue, &c.Unit, rooms, testStart)
 	}
 }
 

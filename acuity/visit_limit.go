@@ -6,40 +6,55 @@ import (
 	"strings"
 )
 
-// typicalEvent is about how many bytes an event takes.
+// typicalEvent is the approximate size of an event in bytes.
 const typicalEvent = 256
 
-// makeRoom forgets what need not be remembered any longer, if an observation could
-// bring the hospital to a limit. It goes by facts alone, so a replay forgets the same.
+// capacity says what a hospital still may send within its limits.
+type capacity struct {
+	limits     *limits
+	registry   *registry
+	people     *people
+	locations  *locations
+	unassigned *unassignedStatements
+	chart      *Chart
+	facts      *UnitState
+
+	eventBytes int  // approximate size of the events of all visits
+	belonging  int  // rooms that belong to the unit
+	crowded    bool // more rooms belong to the unit than it may have
+}
+
+// makeRoom forgets early if an observation could bring the hospital to a limit. It uses
+// facts alone, so a replay forgets the same.
 func (u *Unit) makeRoom(o *Observation) {
-	if u.isPast {
+	if u.hours.isPast {
 		return
 	}
-	u.forgetIdentities()
+	u.dedup.forgetAbove(u.limits.identities)
 	early := u.forgetEarly(o)
-	if rooms := len(u.rooms) > u.limits.known*9/10 && u.forgetRooms(); rooms || early {
+	if rooms := len(u.registry.rooms) > u.limits.known*9/10 && u.registry.forgetRooms(); rooms || early {
 		u.derive() // an input reads what is derived
 	}
 }
 
-// load is what a hospital has of what is limited.
+// load is how much a hospital has of what is limited.
 type load struct{ visits, bytes, statements int }
 
-// exceeds reports whether it is more than so many sixteenths of what there may be.
+// exceeds reports whether the load is more than so many sixteenths of the limits.
 func (l load) exceeds(of *limits, parts int) bool {
 	return l.visits > of.visits*parts/16 || l.bytes > of.bytes/16*parts || l.statements > of.statements*parts/16
 }
 
-// forgetEarly forgets visits that are over, those first of which nothing was said for
-// the longest, if what comes might find no room else. It reports whether it did.
+// forgetEarly forgets visits that are over, those without facts for the longest time
+// first, if the observation might not fit. It reports whether it did.
 func (u *Unit) forgetEarly(o *Observation) bool {
-	l := load{len(u.visits), u.eventBytes + len(o.Events)*typicalEvent, u.kept + len(o.Signals)}
-	l.visits += u.newVisits(o)
+	l := load{len(u.registry.visits), u.capacity.eventBytes + len(o.Events)*typicalEvent, u.statements.kept + len(o.Signals)}
+	l.visits += u.capacity.newVisits(o)
 	if !l.exceeds(&u.limits, 16) {
 		return false
 	}
 	var over []*visit
-	for _, v := range u.visits {
+	for _, v := range u.registry.visits {
 		if n := len(v.spans); !v.isName() && (n == 0 || v.spans[n-1].To != 0) {
 			over = append(over, v)
 		}
@@ -51,24 +66,24 @@ func (u *Unit) forgetEarly(o *Observation) bool {
 	n := 0
 	for ; n < len(over) && l.exceeds(&u.limits, 15); n++ {
 		v := over[n]
-		l = load{l.visits - 1, l.bytes - v.bytes, l.statements - v.threads.size - len(v.filed)}
+		l = load{l.visits - 1, l.bytes - v.bytes, l.statements - v.statements.size - len(v.resourceStatements)}
 	}
 	u.forget(over[:n])
 	return n > 0
 }
 
-// newVisits returns how many visits, at most, an observation makes known; 0 if there is
-// room for all that it names.
-func (u *Unit) newVisits(o *Observation) (n int) {
+// newVisits returns how many visits an observation makes known at most; 0: all of them
+// fit.
+func (c *capacity) newVisits(o *Observation) (n int) {
 	named := len(o.Events) + len(o.Signals)
 	if o.Census != nil {
 		named += len(o.Census.Rooms)
 	}
-	if len(u.visits)+named <= u.limits.visits {
+	if len(c.registry.visits)+named <= c.limits.visits {
 		return 0
 	}
 	count := func(id string) {
-		if id != "" && u.visits[id] == nil {
+		if id != "" && c.registry.visits[id] == nil {
 			n++
 		}
 	}
@@ -87,38 +102,38 @@ func (u *Unit) newVisits(o *Observation) (n int) {
 }
 
 // roomForVisit reports whether one more visit may be known.
-func (u *Unit) roomForVisit() bool { return len(u.visits) < u.limits.visits }
+func (c *capacity) roomForVisit() bool { return len(c.registry.visits) < c.limits.visits }
 
-// roomForEvent returns why an event cannot be taken: there is no room for it, or for
-// its visit; nil: that is not known yet. "": it can.
-func (u *Unit) roomForEvent(in *intake, v *visit, id string, e *Event) (reason string) {
+// roomForEvent returns the reason for which an event cannot be taken, for itself or for
+// its visit; "": it can. v is nil for a new visit.
+func (c *capacity) roomForEvent(in *intake, v *visit, id string, e *Event) (reason string) {
 	switch {
-	case v == nil && !u.roomForVisit():
+	case v == nil && !c.roomForVisit():
 		return reasonVisits
-	case u.eventBytes >= u.limits.bytes:
+	case c.eventBytes >= c.limits.bytes:
 		return reasonEvents
-	case !u.roomForPatient(in, v, id, e.Patient), e.Resource != "" && !u.roomForPatient(in, v, id, e.Subject):
+	case !c.roomForPatient(in, v, id, e.Patient), e.Resource != "" && !c.roomForPatient(in, v, id, e.Subject):
 		return reasonOfPatient
-	case !u.roomForPlace(in, e):
+	case !c.roomForPlace(in, e):
 		return reasonRooms
 	}
 	return ""
 }
 
 // roomForPatient reports whether a patient may have one more visit.
-func (u *Unit) roomForPatient(in *intake, v *visit, id, patient string) bool {
+func (c *capacity) roomForPatient(in *intake, v *visit, id, patient string) bool {
 	if patient == "" || v != nil && slices.Contains(v.names, patient) {
 		return true
 	}
-	known := len(u.patients[patient])
-	if known+len(in.o.Events) <= u.limits.ofPatient {
+	known := len(c.people.patients[patient])
+	if known+len(in.o.Events) <= c.limits.ofPatient {
 		return true
 	}
 	of := visitOfPatient{patient, id}
 	if in.visitsOf[of] {
 		return true // it was counted
 	}
-	if known+in.named[patient] >= u.limits.ofPatient {
+	if known+in.named[patient] >= c.limits.ofPatient {
 		return false
 	}
 	if in.named == nil {
@@ -129,27 +144,26 @@ func (u *Unit) roomForPatient(in *intake, v *visit, id, patient string) bool {
 	return true
 }
 
-// visitOfPatient is a visit by its id, and a patient whose it is.
+// visitOfPatient is a visit by its id, and its patient.
 type visitOfPatient struct{ patient, visit string }
 
-// roomToWait reports whether one more statement may wait for the visit or the patient
-// that it names.
-func (u *Unit) roomToWait(in *intake, to holder) bool {
+// roomToWait reports whether one more statement may wait for a visit or a patient.
+func (c *capacity) roomToWait(in *intake, to holder) bool {
 	if to.v != nil && !to.v.isName() {
 		return true
 	}
 	if in.waiting < 0 {
 		in.waiting = 0
-		for v := range u.unknown {
-			in.waiting += v.threads.size + len(v.filed)
+		for v := range c.registry.unknown {
+			in.waiting += v.statements.size + len(v.resourceStatements)
 		}
-		for _, r := range u.referrals {
-			in.waiting += len(r.said)
+		for _, r := range c.unassigned.bySubject {
+			in.waiting += len(r.statements)
 		}
 	}
-	if in.waiting >= u.limits.waiting {
-		if to.ref != nil && len(to.ref.said) == 0 {
-			u.dismiss(to.ref)
+	if in.waiting >= c.limits.waiting {
+		if to.unassigned != nil && len(to.unassigned.statements) == 0 {
+			c.unassigned.drop(to.unassigned)
 		}
 		return false
 	}
@@ -157,9 +171,9 @@ func (u *Unit) roomToWait(in *intake, to holder) bool {
 	return true
 }
 
-// weigh notes how much the facts of a visit are.
-func (u *Unit) weigh(v *visit) {
+// weigh updates the size of the facts of a visit.
+func (c *capacity) weigh(v *visit) {
 	n := v.size()
-	u.eventBytes += n - v.bytes
+	c.eventBytes += n - v.bytes
 	v.bytes = n
 }

@@ -9,8 +9,8 @@ import (
 	"svc/acuity"
 )
 
-// A room is what it was, however a visit came to be said to be there and was taken out
-// of it again: what was said of her there is nobody's, in whatever order it came.
+// A room is unchanged after a visit was placed there by mistake and taken out again.
+// Statements of that time are nobody's, in any order of arrival.
 func TestWithdrawnPlacementLeavesNobody(t *testing.T) {
 	const a, b = 4, 5
 	admit := adt(0, acuity.A01, "#4", "class=I")
@@ -68,12 +68,12 @@ func TestWithdrawnPlacementLeavesNobody(t *testing.T) {
 	}
 }
 
-// Nobody comes back when the visit that was taken back is forgotten.
+// No patient returns when the withdrawn visit is forgotten.
 func TestWithdrawnPlacementIsForgotten(t *testing.T) {
 	a, day := int32(4), 24*60.0
 	say := list(adt(0, acuity.A01, "#4", "class=I"), clinical(5, a, mag().seen(5)), adt(20, acuity.A11, "cancels=0"),
 		clinical(7*day, a, mag().seen(7*day)), clinical(7*day+30, 77))
-	decide(t, map[string]decision{"": {say: say, read: []reading{{7 * day, ""}, {7*day + 31, ""}, {7*day + 90, ""}}}})
+	decide(t, map[string]decision{"": {say: say, read: []axisReading{{7 * day, ""}, {7*day + 31, ""}, {7*day + 90, ""}}}})
 }
 
 func list(o ...acuity.Observation) []acuity.Observation { return o }

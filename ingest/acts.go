@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/codes"
 	"svc/internal/admin/audit"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
@@ -266,6 +267,6 @@ func actOf(o *acuity.Observation, action string, subjects []string) audit.Act {
 
 // remark reads the comment of an administrator. It masks long runs of digits, which could
 // be a person's number.
-func (o object) remark() string { return acuity.MaskDisplay(o.text("comment", optional, maxRemark)) }
+func (o object) remark() string { return codes.MaskDisplay(o.text("comment", optional, maxRemark)) }
 
 const maxRemark = 200

@@ -87,7 +87,7 @@ func (r *reader) event(raw []byte, path string) acuity.Event {
 			e.DiagnosisMode = acuity.DiagnosisClear
 		}
 	}
-	e.Newborn = e.Class == 'N' || e.MotherVisit != "" || e.Primary.Section() == acuity.SectionNewborn
+	e.Newborn = e.Class == 'N' || e.MotherVisit != "" || e.Primary.IsNewborn()
 	id := o.text("eventId", optional, maxID)
 	e.ID, e.Digest = r.identify(id, &e)
 	e.Warnings = append(e.Warnings, r.warnings[before:]...)

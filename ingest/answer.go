@@ -52,7 +52,7 @@ var (
 		acuity.LevelGreen: "green", acuity.LevelYellow: "yellow", acuity.LevelOrange: "orange", acuity.LevelRed: "red",
 	}
 	evidences = [...]string{
-		acuity.BySignal: "signal", acuity.ByDiagnosis: "diagnosis", acuity.BySite: "site",
+		acuity.BySignal: "signal", acuity.ByDiagnosis: "diagnosis", acuity.ByLocalRule: "site",
 		acuity.ByManual: "manual", acuity.ByADT: "adt", acuity.ByCensus: "census",
 	}
 )

@@ -12,9 +12,9 @@ import (
 // ingest, a value has leaked.
 const canary = "CANARY"
 
-// codes are the HL7 fields that hold codes and places, not text about a person: all of
+// codedFields are the HL7 fields that hold codes and places, not text about a person: all of
 // them are stored by design. Every other field of every segment gets a canary.
-var codes = map[string][]int{
+var codedFields = map[string][]int{
 	"MSH": {1, 2, 7, 9, 10, 11, 12, 15, 16, 18}, "EVN": {1, 2, 6}, "PV1": {2, 3, 4, 6, 10}, "PV2": {36}, "DG1": {3, 5, 21},
 }
 
@@ -48,7 +48,7 @@ func everyField() string {
 				continue
 			}
 			kept := false
-			for _, code := range codes[segment.name] {
+			for _, code := range codedFields[segment.name] {
 				kept = kept || code == field
 			}
 			if !kept {

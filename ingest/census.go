@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/codes"
 	"svc/ingest/hl7"
 	"svc/internal/httpapi"
 )
@@ -150,10 +151,10 @@ func (o object) diagnoses() (all []acuity.Diagnosis, present bool) {
 		}
 		d := acuity.Diagnosis{Code: in.text("code", required, maxCode)}
 		var guessed bool
-		if d.System, guessed = acuity.NormalSystem(in.text("system", optional, maxName), d.Code); guessed {
+		if d.System, guessed = codes.NormalSystem(in.text("system", optional, maxName), d.Code); guessed {
 			in.warn("system_assumed", in.at("system"))
 		}
-		d.Display = acuity.MaskDisplay(in.text("display", optional, maxText))
+		d.Display = codes.MaskDisplay(in.text("display", optional, maxText))
 		d.OnsetAt = in.time("onsetAt", optional).at
 		in.close()
 		all = append(all, d)

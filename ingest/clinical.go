@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"svc/acuity"
+	"svc/acuity/codes"
 	"svc/internal/httpapi"
 )
 
@@ -29,7 +30,7 @@ const (
 var (
 	signalKinds   = []string{"medication", "observation", "lab", "device"} // in the order of acuity.SignalKind
 	signalSystems = []string{"RxNorm", "LOINC", "SNOMED", "local", "SNOMED-CT"}
-	systemsOf     = []acuity.System{acuity.RxNorm, acuity.LOINC, acuity.SNOMED, acuity.SystemLocal, acuity.SNOMED}
+	systemsOf     = []codes.System{codes.RxNorm, codes.LOINC, codes.SNOMED, codes.SystemLocal, codes.SNOMED}
 )
 
 // statuses are the signal statuses with a meaning of their own. Any other status counts
@@ -96,7 +97,7 @@ func (o object) signal(room int32) acuity.Signal {
 		s.System = systemsOf[i]
 	}
 	s.Code = o.text("code", required, maxCode)
-	s.Display = acuity.MaskDisplay(o.text("display", optional, maxText))
+	s.Display = codes.MaskDisplay(o.text("display", optional, maxText))
 	s.Value = o.value("value")
 	status, known := statuses[strings.ToLower(o.text("status", optional, maxName))]
 	if s.Status = status; !known {
@@ -108,22 +109,22 @@ func (o object) signal(room int32) acuity.Signal {
 }
 
 // value reads a string or a number and reduces it to what may be stored.
-func (o object) value(name string) acuity.Value {
+func (o object) value(name string) codes.Value {
 	raw, ok := o.find(name, optional)
 	switch {
 	case !ok:
-		return acuity.Value{}
+		return codes.Value{}
 	case raw[0] == '"':
 		text := string(unquote(raw))
 		if utf8.RuneCountInString(text) > maxText {
 			o.fault(o.at(name), "maxLength:"+strconv.Itoa(maxText))
-			return acuity.Value{}
+			return codes.Value{}
 		}
-		return acuity.ParseValue(text)
+		return codes.ParseValue(text)
 	case isNumber(raw) && len(raw) <= maxName:
-		return acuity.ParseValue(string(raw))
+		return codes.ParseValue(string(raw))
 	default:
 		o.fault(o.at(name), "type:string|number")
-		return acuity.Value{}
+		return codes.Value{}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/codes"
 )
 
 func at(hour, minute int) acuity.Instant {
@@ -23,8 +24,8 @@ func TestClinicalFacts(t *testing.T) {
 	o := d.wantTaken(t, a)
 	s := o.Signals[0]
 	if o.Channel != acuity.ChannelClinical || *o.Room != (acuity.RoomRef{ID: 4, Label: "LDR04"}) || len(o.Signals) != 1 ||
-		s.Room != 4 || s.Kind != acuity.KindMedication || s.System != acuity.RxNorm || s.Code != "6585" || s.Display != "magnesium sulfate" ||
-		s.Value != acuity.ParseValue("4") || s.Status != acuity.SignalActive || s.ObservedAt != at(15, 0) || s.StartedAt != at(14, 0) {
+		s.Room != 4 || s.Kind != acuity.KindMedication || s.System != codes.RxNorm || s.Code != "6585" || s.Display != "magnesium sulfate" ||
+		s.Value != codes.ParseValue("4") || s.Status != acuity.SignalActive || s.ObservedAt != at(15, 0) || s.StartedAt != at(14, 0) {
 		t.Errorf("%+v", o)
 	}
 	for name, test := range map[string]struct {
@@ -32,10 +33,10 @@ func TestClinicalFacts(t *testing.T) {
 		ok           func(acuity.Signal) bool
 		warn         string
 	}{
-		"number":           {"value", "41.2", func(s acuity.Signal) bool { return s.Value == acuity.ParseValue("41.2") }, ""},
-		"SNOMED":           {"system", `"SNOMED"`, func(s acuity.Signal) bool { return s.System == acuity.SNOMED }, ""},
-		"SNOMED-CT":        {"system", `"SNOMED-CT"`, func(s acuity.Signal) bool { return s.System == acuity.SNOMED }, ""},
-		"local":            {"system", `"local"`, func(s acuity.Signal) bool { return s.System == acuity.SystemLocal }, ""},
+		"number":           {"value", "41.2", func(s acuity.Signal) bool { return s.Value == codes.ParseValue("41.2") }, ""},
+		"SNOMED":           {"system", `"SNOMED"`, func(s acuity.Signal) bool { return s.System == codes.SNOMED }, ""},
+		"SNOMED-CT":        {"system", `"SNOMED-CT"`, func(s acuity.Signal) bool { return s.System == codes.SNOMED }, ""},
+		"local":            {"system", `"local"`, func(s acuity.Signal) bool { return s.System == codes.SystemLocal }, ""},
 		"device":           {"kind", `"device"`, func(s acuity.Signal) bool { return s.Kind == acuity.KindDevice }, ""},
 		"completed":        {"status", `"completed"`, func(s acuity.Signal) bool { return s.Status == acuity.SignalEnded }, ""},
 		"Stopped":          {"status", `"Stopped"`, func(s acuity.Signal) bool { return s.Status == acuity.SignalEnded }, ""},
@@ -93,7 +94,7 @@ func TestCensusFacts(t *testing.T) {
 	if c.AsOf != at(15, 0) || c.TotalRooms != 20 || row.ID != 4 || row.Label != "LDR04" || row.Area != "LD" || row.Status != acuity.RoomOccupied ||
 		len(row.Visit) != 24 || row.Class != 'I' || row.Service != "OBS" || row.Primary != labor || row.PrimarySince != at(14, 0) ||
 		row.DeliveredAt != at(13, 0) || !row.Cesarean || !row.HasModifiers || !slices.Equal(row.Modifiers, []acuity.Factor{mag}) ||
-		!row.HasDiagnoses || len(row.Diagnoses) != 1 || row.Diagnoses[0].System != acuity.ICD10CM || row.Diagnoses[0].Code != "O14.1" ||
+		!row.HasDiagnoses || len(row.Diagnoses) != 1 || row.Diagnoses[0].System != codes.ICD10CM || row.Diagnoses[0].Code != "O14.1" ||
 		!row.HasNewborns || len(row.Newborns) != 1 || row.Newborns[0].Primary != baby || len(row.Newborns[0].Visit) != 24 {
 		t.Errorf("%+v", row)
 	}
@@ -185,7 +186,7 @@ func TestADTFacts(t *testing.T) {
 		"diagnoses clear":  {body("A08", `,"diagnoses":[]`), func(e acuity.Event) bool { return e.DiagnosisMode == acuity.DiagnosisClear }, ""},
 		"diagnoses null":   {body("A08", `,"diagnoses":null`), func(e acuity.Event) bool { return e.DiagnosisMode == acuity.DiagnosisNone }, ""},
 		"not on transfers": {body("A02", `,"diagnoses":[{"code":"O14"}]`), func(e acuity.Event) bool { return e.DiagnosisMode == acuity.DiagnosisNone && e.Diagnoses == nil }, "system_assumed@diagnoses[0].system"},
-		"guessed system":   {body("A08", `,"diagnoses":[{"code":"O14.1"}]`), func(e acuity.Event) bool { return e.Diagnoses[0].System == acuity.ICD10CM && len(e.Warnings) == 1 }, "system_assumed@diagnoses[0].system"},
+		"guessed system":   {body("A08", `,"diagnoses":[{"code":"O14.1"}]`), func(e acuity.Event) bool { return e.Diagnoses[0].System == codes.ICD10CM && len(e.Warnings) == 1 }, "system_assumed@diagnoses[0].system"},
 		"newborn":          {body("A01", `,"patientClass":"N"`), func(e acuity.Event) bool { return e.Newborn }, ""},
 		"future":           {strings.Replace(body("A01", ""), "T15:0", "T16:0", 1), func(e acuity.Event) bool { return e.At == at(16, 0) && len(e.Warnings) == 1 }, "time_in_future@occurredAt"},
 	} {

@@ -49,12 +49,12 @@ func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
 		httpapi.Fail(w, r, refusal(fault))
 		return
 	}
-	o.Events, o.Signals, o.Referents = facts.Events, facts.Signals, facts.Referents
+	o.Events, o.Signals, o.References = facts.Events, facts.Signals, facts.References
 	in.places.encounters, in.places.resource = facts.Places, facts.PlaceOfSignal
 	in.issues(facts.Issues)
 	got := receipt{applied: true, change: acuity.Change{Outcome: acuity.Ignored}}
 	switch {
-	case len(o.Events)+len(o.Signals)+len(o.Referents) > 0:
+	case len(o.Events)+len(o.Signals)+len(o.References) > 0:
 		var ok bool
 		if got, ok = s.submit(w, r, in, o); !ok {
 			return

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"svc/acuity"
+	"svc/acuity/codes"
 	"svc/ingest"
 )
 
@@ -244,7 +245,7 @@ func TestAnswerLists(t *testing.T) {
 		c.Activated = []acuity.FactorChange{{RoomID: 4, RoomLabel: "LDR04", Factor: mag, Ratio: "1:1", Since: acuity.At(now), Kind: acuity.BySignal}}
 		c.Expired = []acuity.FactorChange{{RoomID: 5, Factor: mag, Kind: acuity.ByCensus}}
 		c.Active = []acuity.Factor{mag}
-		c.Unmapped = []acuity.Unmapped{{System: acuity.SystemLocal, Code: "X", Display: "y"}}
+		c.Unmapped = []acuity.Unmapped{{System: codes.SystemLocal, Code: "X", Display: "y"}}
 		c.Warnings = []acuity.Warning{{Code: "room_not_occupied"}, {Code: "status_unknown", Path: "signals[0].status"}}
 		return c
 	}

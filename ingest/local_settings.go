@@ -58,9 +58,9 @@ func localSettingsRoutes() []httpapi.Route[*server] {
 		}, Serve: (*server).deleteRule},
 		{Operation: httpapi.Operation{
 			Method: http.MethodPost, Path: "/api/admin/locations", ID: "setLocation", Summary: "Say which room a place is, or that it is outside",
-			About:  "A row about the same place replaces the one before. With neither roomId nor outside it says that the place is of this unit. The room that it names is confirmed.",
-			Bodies: jsonBody(maxBody, placeShape{}, httpapi.Example{Name: "A room", Text: `{"pointOfCare":"BIRTHCENTER","room":"B9","roomId":9,"roomLabel":"Birth 9","area":"LDR"}`}, httpapi.Example{Name: "Another unit", Text: `{"pointOfCare":"ICU","outside":true}`}),
-			Data:   locationAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable, httpapi.Precondition},
+			About:  "A list of rows, all or none, or one row as the body. A row about the same place replaces the one before. With neither roomId nor outside it says that the place is of this unit. The room that it names is confirmed.",
+			Bodies: jsonBody(maxBody, httpapi.AnyOf{placeShape{}, placesShape{}}, httpapi.Example{Name: "A room", Text: `{"pointOfCare":"BIRTHCENTER","room":"B9","roomId":9,"roomLabel":"Birth 9","area":"LDR"}`}, httpapi.Example{Name: "Another unit", Text: `{"pointOfCare":"ICU","outside":true}`}, httpapi.Example{Name: "A table", Text: `{"locations":[{"pointOfCare":"OBTRIAGE"},{"pointOfCare":"BIRTHCENTER","room":"B10","roomId":10,"roomLabel":"Birth 10","area":"LDR"}]}`}),
+			Data:   locationAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable, httpapi.Precondition}, Limits: map[string]int64{"locationsPerRequest": maxPlaces},
 		}, Serve: (*server).setLocation},
 		{Operation: httpapi.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/locations/{id}", ID: "deleteLocation", Summary: "Take a row of the location table back",
@@ -132,6 +132,10 @@ type ruleShape struct {
 type ruleOfPathShape struct {
 	Values  map[string]*string `json:"values"`
 	Comment string             `json:"comment,omitempty" maxLength:"200"`
+}
+
+type placesShape struct {
+	Locations []placeShape `json:"locations" minItems:"1" maxItems:"2000"`
 }
 
 type placeShape struct {

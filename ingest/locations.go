@@ -7,22 +7,30 @@ import (
 	"svc/internal/httpapi"
 )
 
+// maxPlaces is how many rows one request may have.
+const maxPlaces = 2000
+
 type locationAnswer struct {
 	acted
-	ID string `json:"id"`
+	ID  string   `json:"id"`  // of the first row
+	IDs []string `json:"ids"` // of all rows, in the order of the request
 }
 
-// setLocation sets a row of the location table.
+// setLocation sets rows of the location table, all or none.
 func (s *server) setLocation(w http.ResponseWriter, r *http.Request) {
 	o, in := s.beginActWithBody(w, r, acuity.ChannelLocations, func(in *reader, body []byte, o *acuity.Observation) {
-		o.Locations = []acuity.Place{in.place(body)}
+		o.Locations = in.locations(body)
 	})
 	if o == nil {
 		return
 	}
-	answer := locationAnswer{ID: o.Locations[0].ID()}
+	ids := make([]string, len(o.Locations))
+	for i := range o.Locations {
+		ids[i] = o.Locations[i].ID()
+	}
+	answer := locationAnswer{ID: ids[0], IDs: ids}
 	var ok bool
-	if answer.acted, ok = s.perform(w, r, o, in, actionLocationSet, answer.ID); ok {
+	if answer.acted, ok = s.perform(w, r, o, in, actionLocationSet, ids...); ok {
 		httpapi.OK(w, r, answer)
 	}
 }
@@ -39,38 +47,65 @@ func (s *server) deleteLocation(w http.ResponseWriter, r *http.Request) {
 	}
 	p.Delete = true
 	o.Locations = []acuity.Place{p}
-	answer := locationAnswer{ID: p.ID()}
+	answer := locationAnswer{ID: p.ID(), IDs: []string{p.ID()}}
 	if answer.acted, ok = s.perform(w, r, o, in, actionLocationDelete, answer.ID); ok {
 		httpapi.OK(w, r, answer)
 	}
 }
 
+// locations reads the rows of a request: a list, or a single row as the whole body.
+func (r *reader) locations(body []byte) []acuity.Place {
+	b, ok := r.open(body, "")
+	if !ok {
+		return nil
+	}
+	if raw, listed := b.find("locations", optional); !listed && raw == nil {
+		return []acuity.Place{b.place()}
+	}
+	defer b.close()
+	list, _ := b.list("locations", required, maxPlaces)
+	if len(list) == 0 && len(r.faults) == 0 {
+		r.fault("locations", "minItems:1")
+	}
+	var all []acuity.Place
+	seen := map[string]bool{}
+	for i, raw := range list {
+		in, ok := r.open(raw, item("locations", i))
+		if !ok {
+			continue
+		}
+		p := in.place()
+		if seen[p.ID()] {
+			in.unfit(in.path, "unique") // two rows are about the same place, and only one can hold
+		}
+		seen[p.ID()] = true
+		all = append(all, p)
+	}
+	return all
+}
+
 // place reads a row of the location table: how the sender names the place, and what the
 // place is. It is a room of ours, outside of the unit, or, with neither given, in the
 // unit.
-func (r *reader) place(body []byte) acuity.Place {
-	b, ok := r.open(body, "")
-	if !ok {
-		return acuity.Place{}
-	}
-	defer b.close()
+func (o object) place() acuity.Place {
+	defer o.close()
 	p := acuity.Place{
-		PointOfCare: b.text("pointOfCare", optional, maxLabel), Room: b.text("room", optional, maxLabel), Bed: b.text("bed", optional, maxLabel),
-		Label: b.text("roomLabel", optional, maxLabel), Area: b.text("area", optional, maxLabel),
-		Outside: b.boolean("outside") == acuity.Yes, Primary: b.primary(),
+		PointOfCare: o.text("pointOfCare", optional, maxLabel), Room: o.text("room", optional, maxLabel), Bed: o.text("bed", optional, maxLabel),
+		Label: o.text("roomLabel", optional, maxLabel), Area: o.text("area", optional, maxLabel),
+		Outside: o.boolean("outside") == acuity.Yes, Primary: o.primary(),
 	}
-	if id, ok := b.integer("roomId", optional, maxRoomID); ok {
+	if id, ok := o.integer("roomId", optional, maxRoomID); ok {
 		p.HasRoomID, p.RoomID = true, int32(id) //nolint:gosec // within the bounds
 	}
 	switch {
 	case p.PointOfCare == "" && p.Room == "" && !p.HasRoomID:
-		r.unfit("pointOfCare", "required")
+		o.unfit(o.at("pointOfCare"), "required")
 	case p.PointOfCare == "" && p.Room == "" && p.Bed != "":
-		r.unfit("room", "required") // a bed needs a room
+		o.unfit(o.at("room"), "required") // a bed needs a room
 	case p.Outside && p.HasRoomID:
-		r.unfit("outside", "withoutRoomId")
+		o.unfit(o.at("outside"), "withoutRoomId")
 	case !p.HasRoomID && (p.Label != "" || p.Area != ""):
-		r.unfit("roomId", "required") // a label needs the room that it belongs to
+		o.unfit(o.at("roomId"), "required") // a label needs the room that it belongs to
 	}
 	return p
 }

@@ -28,7 +28,7 @@ func decoded(t *testing.T, text string) acuity.Observation {
 		if fault != nil || facts.Applied != facts.Received {
 			t.Fatalf("%v %+v", fault, facts)
 		}
-		o.Channel, o.Events, o.Signals, o.Referents = acuity.ChannelFHIR, facts.Events, facts.Signals, facts.Referents
+		o.Channel, o.Events, o.Signals, o.References = acuity.ChannelFHIR, facts.Events, facts.Signals, facts.References
 		return o
 	}
 	var m hl7.Message

@@ -103,7 +103,7 @@ const (
 
 // factsOf returns the size of an observation in such units.
 func factsOf(o *acuity.Observation) int {
-	n := eventFacts*len(o.Events) + len(o.Signals) + len(o.Referents) +
+	n := eventFacts*len(o.Events) + len(o.Signals) + len(o.References) +
 		len(o.Mappings) + len(o.Rules) + len(o.Locations) + len(o.Marks)
 	if o.Census != nil {
 		n += rowFacts * len(o.Census.Rooms)

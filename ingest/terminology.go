@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/codes"
 	"svc/internal/httpapi"
 )
 
@@ -24,7 +25,7 @@ var (
 		acuity.KindMedication, acuity.KindObservation, acuity.KindLab, acuity.KindDevice, acuity.KindCondition,
 	}
 	comparisons   = []string{"<", "<=", ">", ">="}
-	comparatorsOf = []acuity.Comparator{acuity.Less, acuity.LessOrEqual, acuity.Greater, acuity.GreaterOrEqual}
+	comparatorsOf = []codes.Comparator{codes.Less, codes.LessOrEqual, codes.Greater, codes.GreaterOrEqual}
 )
 
 type terminologyAnswer struct {
@@ -120,7 +121,7 @@ func (o object) mapping() acuity.Mapping {
 	if raw, ok := o.find("system", required); ok {
 		if raw[0] != '"' {
 			o.fault(o.at("system"), "type:string")
-		} else if system, guessed := acuity.NormalSystem(string(unquote(raw)), m.Code); guessed {
+		} else if system, guessed := codes.NormalSystem(string(unquote(raw)), m.Code); guessed {
 			o.fault(o.at("system"), "enum:ICD-10-CM|SNOMED-CT|LOINC|RxNorm|local")
 		} else {
 			m.System = system
@@ -154,7 +155,7 @@ func (o object) mapping() acuity.Mapping {
 }
 
 // limit reads a number and returns it in thousandths.
-func (o object) limit(name string) acuity.Milli {
+func (o object) limit(name string) codes.Milli {
 	raw, ok := o.find(name, required)
 	if !ok {
 		return 0
@@ -163,8 +164,8 @@ func (o object) limit(name string) acuity.Milli {
 		o.fault(o.at(name), "type:number")
 		return 0
 	}
-	v := acuity.ParseValue(string(raw))
-	if v.Kind == acuity.ValueNumber {
+	v := codes.ParseValue(string(raw))
+	if v.Kind == codes.ValueNumber {
 		return v.Number
 	}
 	f, err := strconv.ParseFloat(string(raw), 64) // ParseFloat also reads an exponent
@@ -172,7 +173,7 @@ func (o object) limit(name string) acuity.Milli {
 		o.fault(o.at(name), "max:1e9")
 		return 0
 	}
-	return acuity.Milli(math.Round(f * 1000))
+	return codes.Milli(math.Round(f * 1000))
 }
 
 // maxMarks is how many codes one request may mark.
@@ -231,7 +232,7 @@ func (r *reader) marks(body []byte, restore bool) []acuity.CodeMark {
 func (o object) mark(restore bool) acuity.CodeMark {
 	defer o.close()
 	m := acuity.CodeMark{
-		System: acuity.System(o.text("system", optional, maxName)), // as the sender wrote it
+		System: codes.System(o.text("system", optional, maxName)), // as the sender wrote it
 		Code:   o.text("code", required, maxCode), Delete: restore,
 	}
 	if i := o.one("kind", optional, mappingKinds); i >= 0 {

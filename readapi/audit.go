@@ -52,7 +52,7 @@ type auditPage struct {
 
 type auditItem struct {
 	At      httpapi.Time `json:"at"`
-	By      string       `json:"by"` // id of the key, or "command line"
+	By      string       `json:"by"` // id of the key or of the user, or "command line"
 	Action  string       `json:"action"`
 	Subject string       `json:"subject"`
 	Before  *string      `json:"before"` // version of the subject; null: the subject did not exist

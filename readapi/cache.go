@@ -17,6 +17,7 @@ type server struct {
 	localSettings LocalSettings
 
 	forecasts Forecasts
+	record    *record
 
 	mu          sync.RWMutex
 	units       map[string]*cachedUnit // by hospital

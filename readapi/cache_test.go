@@ -40,6 +40,7 @@ func drawRoom(t *rapid.T, id int32, clock acuity.Instant) acuity.RoomChart {
 // drawChart changes, adds and removes rooms of an earlier chart; before may be nil.
 func drawChart(t *rapid.T, version int64, clock acuity.Instant, before []acuity.RoomChart) *acuity.Chart {
 	c := &acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{Version: version, Since: clock, Clock: clock, HasCensus: true, TotalRooms: 5}}
+	c.Unit.Run = acuity.LevelRun{Since: clock.Add(-20 * minutes), Prior: acuity.LevelRed, HasPrior: rapid.Bool().Draw(t, "had a level")}
 	if n := rapid.Int32Range(-1, 4).Draw(t, "nurses"); n >= 0 {
 		c.Unit.Staffing = []acuity.Staffing{{AsOf: clock, Nurses: n}, {AsOf: clock.Add(45 * minutes), Nurses: n + 1}}
 	}
@@ -62,9 +63,12 @@ func drawChart(t *rapid.T, version int64, clock acuity.Instant, before []acuity.
 func plainVerdict(c *acuity.Chart, now acuity.Instant) *acuity.Verdict {
 	v := c.Verdict(c.Unit.Clock)
 	for v.Next != 0 && v.Next <= now {
-		at := v.Next
+		at, before := v.Next, v
 		v = c.Verdict(at)
-		v.AsOf = at
+		v.AsOf, v.Run = at, before.Run
+		if v.Level != before.Level {
+			v.Run = acuity.LevelRun{Since: at, Prior: before.Level, HasPrior: true}
+		}
 	}
 	return &v
 }

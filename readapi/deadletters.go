@@ -14,15 +14,15 @@ import (
 // DeadLetter describes a record of the log that could not be applied: its place and the
 // reason, nothing of its content.
 type DeadLetter struct {
-	ID          string // "partition:offset" of the record
-	Topic       string
-	Partition   int32
-	Offset      int64
-	Reason      string // stable code
-	Fingerprint string // of the schema that wrote the record, in hex; "": the record names none
-	Version     int64  // version of the change that rejected the record; unique among the dead letters of a hospital
-	At          time.Time
-	RetriedAt   time.Time // when its facts were appended after all; zero: not yet
+	ID        string // "partition:offset" of the record
+	Topic     string
+	Partition int32
+	Offset    int64
+	Reason    string // stable code
+	SchemaID  int32  // of the schema that wrote the record, in a schema registry; 0: it names none
+	Version   int64  // version of the change that rejected the record; unique among the dead letters of a hospital
+	At        time.Time
+	RetriedAt time.Time // when its facts were appended after all; zero: not yet
 }
 
 // DeadLetters returns the dead letters of a hospital, oldest first.
@@ -68,21 +68,24 @@ type deadLetterPage struct {
 }
 
 type deadLetterItem struct {
-	ID          string        `json:"id"`
-	Topic       string        `json:"topic"`
-	Partition   int32         `json:"partition"`
-	Offset      int64         `json:"offset"`
-	Reason      string        `json:"reason"`      // unknown_schema, malformed_record or wrong_hospital
-	Fingerprint *string       `json:"fingerprint"` // of the schema, in hex; null: the record names none
-	Version     int64         `json:"version"`     // version of the change that rejected the record
-	At          httpapi.Time  `json:"at"`
-	RetriedAt   *httpapi.Time `json:"retriedAt"` // when its facts were appended after all; null: not yet
+	ID        string        `json:"id"`
+	Topic     string        `json:"topic"`
+	Partition int32         `json:"partition"`
+	Offset    int64         `json:"offset"`
+	Reason    string        `json:"reason"`   // unknown_schema, malformed_record or wrong_hospital
+	SchemaID  *int32        `json:"schemaId"` // of the schema registry; null: the record names none
+	Version   int64         `json:"version"`  // version of the change that rejected the record
+	At        httpapi.Time  `json:"at"`
+	RetriedAt *httpapi.Time `json:"retriedAt"` // when its facts were appended after all; null: not yet
 }
 
 func deadLetterOf(l *DeadLetter) deadLetterItem {
 	item := deadLetterItem{
 		ID: l.ID, Topic: l.Topic, Partition: l.Partition, Offset: l.Offset, Reason: l.Reason,
-		Fingerprint: some(l.Fingerprint), Version: l.Version, At: httpapi.Time(l.At),
+		Version: l.Version, At: httpapi.Time(l.At),
+	}
+	if l.SchemaID != 0 {
+		item.SchemaID = &l.SchemaID
 	}
 	if !l.RetriedAt.IsZero() {
 		at := httpapi.Time(l.RetriedAt)

@@ -34,7 +34,7 @@ func TestDeadLetters(t *testing.T) {
 			ID: fmt.Sprint("3:", n), Topic: "svc.v1.observations", Partition: 3, Offset: n, Reason: "malformed_record", Version: 10 * (n + 1), At: noon.Time(),
 		})
 	}
-	letters[4].Fingerprint = "0102030405060708"
+	letters[4].SchemaID = 16909060
 	shell := &httpapi.Shell{Now: clock, Lookup: register.Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
 	router := shell.Router()
 	readapi.MountDeadLetters(router, shell, func(hospital string) []readapi.DeadLetter {
@@ -75,11 +75,11 @@ func TestDeadLetters(t *testing.T) {
 	if got := strings.Join(ids, " "); got != "3:4 3:3 3:2 3:1 3:0" {
 		t.Errorf("listed %s", got)
 	}
-	const want = `{"id":"3:4","topic":"svc.v1.observations","partition":3,"offset":4,"reason":"malformed_record","fingerprint":"0102030405060708","version":50,"at":"2031-04-05T12:00:00.000Z","retriedAt":null}`
+	const want = `{"id":"3:4","topic":"svc.v1.observations","partition":3,"offset":4,"reason":"malformed_record","schemaId":16909060,"version":50,"at":"2031-04-05T12:00:00.000Z","retriedAt":null}`
 	if got := ask("svc_north", "/3:4", http.StatusOK); !strings.Contains(got, want) {
 		t.Errorf("shown %s", got)
 	}
-	if got := ask("svc_north", "/3:0", http.StatusOK); !strings.Contains(got, `"fingerprint":null`) {
+	if got := ask("svc_north", "/3:0", http.StatusOK); !strings.Contains(got, `"schemaId":null`) {
 		t.Errorf("shown %s", got)
 	}
 	if got := ask("svc_south", "", http.StatusOK); !strings.Contains(got, `"items":[],"nextCursor":null`) {

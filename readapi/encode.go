@@ -41,6 +41,8 @@ var comma = []byte{','}
 func (u *unitState) beforeRooms(b []byte) []byte {
 	b = appendText(append(b, `{"level":`...), u.Level)
 	b = appendInt(append(b, `,"levelRank":`...), u.LevelRank)
+	b = appendTime(append(b, `,"levelSince":`...), u.LevelSince)
+	b = appendOrNull(append(b, `,"priorLevel":`...), u.PriorLevel, appendText)
 	b = appendText(append(b, `,"drivingAxis":`...), u.DrivingAxis)
 	b = appendText(append(b, `,"drivingAxisLabel":`...), u.DrivingAxisLabel)
 	b = appendList(append(b, `,"axes":`...), u.Axes, (*axis).append)

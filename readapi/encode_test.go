@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
+	"svc/acuity/codes"
 	"svc/internal/httpapi"
 )
 
@@ -61,7 +62,7 @@ func anyVerdict(t *rapid.T) *acuity.Verdict {
 			AssignedBy: rapid.SampledFrom([]string{"", "table"}).Draw(t, "assigned by"),
 			Source: acuity.Source{
 				Feed:   acuity.ChannelADT,
-				System: rapid.SampledFrom([]acuity.System{acuity.ICD10CM, acuity.RxNorm, ""}).Draw(t, "system"),
+				System: rapid.SampledFrom([]codes.System{codes.ICD10CM, codes.RxNorm, ""}).Draw(t, "system"),
 				Code:   text.Draw(t, "code"),
 			},
 		}

@@ -48,9 +48,16 @@ func judge(c *chart, before *judgment, now acuity.Instant) *judgment {
 	}
 	rooms := make([]acuity.RoomVerdict, len(j.judgedRooms))
 	v := j.judgeUnit(rooms, j.from)
+	if before != nil && j.from == before.from && before.chart == c {
+		v.Run = before.verdict.Run
+	}
 	for v.Next > j.from && v.Next <= now {
 		j.from = v.Next
+		last := v
 		v = j.judgeUnit(rooms, j.from)
+		if v.Run = last.Run; v.Level != last.Level {
+			v.Run = acuity.LevelRun{Since: j.from, Prior: last.Level, HasPrior: true}
+		}
 	}
 	if j.from != c.head.Clock {
 		v.AsOf = j.from
@@ -104,6 +111,15 @@ type chart struct {
 	head  acuity.UnitChart
 	rules *acuity.Catalogue // the rules that judge it
 	rooms []*roomChart      // ascending by id
+}
+
+// whole returns the chart in one piece. It shares all with the state.
+func (c *chart) whole(hospital string) *acuity.Chart {
+	whole := &acuity.Chart{Hospital: hospital, Unit: c.head, Rooms: make([]acuity.RoomChart, len(c.rooms))}
+	for i, room := range c.rooms {
+		whole.Rooms[i] = room.chart
+	}
+	return whole
 }
 
 // roomChart is the chart of a room. States share the charts of unchanged rooms.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/codes"
 	"svc/internal/httpapi"
 )
 
@@ -50,7 +51,7 @@ func busyChart() *acuity.Chart {
 			if f, ok := acuity.FactorByID(name); ok {
 				r.Patients[0].Evidence = append(r.Patients[0].Evidence, acuity.Evidence{
 					Factor: f, Kind: acuity.BySignal, Start: now, Last: now,
-					Source: acuity.Source{Feed: acuity.ChannelClinical, System: acuity.RxNorm, Code: "6585"},
+					Source: acuity.Source{Feed: acuity.ChannelClinical, System: codes.RxNorm, Code: "6585"},
 				})
 			}
 		}

@@ -37,6 +37,7 @@ func localSettingsRoutes() []httpapi.Route[*server] {
 			About: "What comes most is first. A code that is mapped or ignored stays in the list with that status.",
 			Parameters: []httpapi.Parameter{
 				{Name: "status", In: "query", About: "Only codes with this status.", Values: []string{codeUnmapped, codeIgnored, codeMapped}},
+				{Name: "code", In: "query", About: "Only this code, of any system and kind.", Example: "TRAY_COUNT"},
 				httpapi.Limit(codesUsual, codesAtMost), offset,
 			},
 			Data: worklistList{}, Refuses: []httpapi.Kind{httpapi.Invalid},

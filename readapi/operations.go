@@ -45,7 +45,7 @@ func routes() []httpapi.Route[*server] {
 		About:   "Answers also when Kafka or Redis is away: then that is what it tells, and what it cannot know is null.",
 		Data:    statusAnswer{},
 	}, Serve: (*server).status})
-	return slices.Concat(all, sourceRoutes(), localSettingsRoutes())
+	return slices.Concat(all, sourceRoutes(), localSettingsRoutes(), trendsRoutes())
 }
 
 // refusedAbout tells a reader about a verdict that is withheld.

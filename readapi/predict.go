@@ -81,6 +81,14 @@ type staffingForecast struct {
 	HistoryHours int32          `json:"historyHours"`
 	Method       string         `json:"method"`
 	Calibration  calibration    `json:"calibration"`
+	Past         []measuredHour `json:"past"` // full hours of the last eight
+}
+
+// measuredHour is the unit as it was at a full hour.
+type measuredHour struct {
+	At             httpapi.Time `json:"at"`
+	NursesRequired decimal      `json:"nursesRequired"`
+	NursesOnDuty   *int32       `json:"nursesOnDuty"` // null: unknown
 }
 
 // forecastHour is one hour ahead. All numbers but the arrivals are of its end.
@@ -136,9 +144,22 @@ func (s *server) predict(w http.ResponseWriter, r *http.Request) {
 // last change after that. So requests within a minute get the same answer, and the unit
 // has been as it is now since that instant.
 func (s *server) forecast(ctx context.Context, hospital string) (*rendered, error) {
+	j, f, err := s.predictUnit(ctx, hospital)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(predictOf(j.verdict, f))
+	if err != nil {
+		return nil, fmt.Errorf("write forecast: %w", err)
+	}
+	return tagged(data), nil
+}
+
+// predictUnit returns a forecast with the judgment that it begins at.
+func (s *server) predictUnit(ctx context.Context, hospital string) (*judgment, *forecast.Forecast, error) {
 	model, err := s.forecasts.Model(ctx, hospital)
 	if err != nil {
-		return nil, fmt.Errorf("read model: %w", err)
+		return nil, nil, fmt.Errorf("read model: %w", err)
 	}
 	now := acuity.At(s.shell.Now())
 	j, err := s.current(ctx, hospital)
@@ -146,22 +167,14 @@ func (s *server) forecast(ctx context.Context, hospital string) (*rendered, erro
 		_, err = forecast.Predict(model, &forecast.Unit{At: now, Snapshot: &acuity.Snapshot{}})
 	}
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the error names its cause
+		return nil, nil, err //nolint:wrapcheck // the error names its cause
 	}
 	at := max(PredictAt(s.shell.Now()), j.from)
-	chart := acuity.Chart{Hospital: hospital, Unit: j.head, Rooms: make([]acuity.RoomChart, len(j.rooms))}
-	for i, room := range j.rooms {
-		chart.Rooms[i] = room.chart
-	}
-	f, err := forecast.Predict(model, forecast.UnitOf(&chart, at, s.forecasts.Zone(hospital)))
+	f, err := forecast.Predict(model, forecast.UnitOf(j.whole(hospital), at, s.forecasts.Zone(hospital)))
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the error names its cause
+		return nil, nil, err //nolint:wrapcheck // the error names its cause
 	}
-	data, err := json.Marshal(predictOf(j.verdict, &f))
-	if err != nil {
-		return nil, fmt.Errorf("write forecast: %w", err)
-	}
-	return tagged(data), nil
+	return j, &f, nil
 }
 
 func predictOf(v *acuity.Verdict, f *forecast.Forecast) *predict {
@@ -171,6 +184,7 @@ func predictOf(v *acuity.Verdict, f *forecast.Forecast) *predict {
 		StaffingForecast: staffingForecast{
 			Hours: make([]forecastHour, len(f.Hours)), Peak: peak{instant(f.Peak.At), places(f.Peak.P90, 2)},
 			Drivers: append([]string{}, f.Drivers...), HistoryHours: f.HistoryHours, Method: f.Method, Calibration: calibrationOf(&f.Calibration),
+			Past: make([]measuredHour, len(f.Past)),
 		},
 	}
 	for i := range f.Points {
@@ -189,6 +203,9 @@ func predictOf(v *acuity.Verdict, f *forecast.Forecast) *predict {
 			ExpectedCensus: places(h.Census, 2), ExpectedArrivals: places(h.Arrivals, 2),
 			ShortfallP50: known(h.ShortfallP50), ShortfallP90: known(h.ShortfallP90),
 		}
+	}
+	for i, h := range f.Past {
+		p.StaffingForecast.Past[i] = measuredHour{instant(h.At()), nurses(h.Required), known(h.Nurses)}
 	}
 	return p
 }

@@ -42,7 +42,12 @@ type predictions struct {
 			ShortfallP90 *int
 		}
 		HistoryHours int
-		Calibration  map[string]any
+		Past         []struct {
+			At             time.Time
+			NursesRequired float64
+			NursesOnDuty   *int
+		}
+		Calibration map[string]any
 	}
 }
 
@@ -62,6 +67,7 @@ func TestPredictIsOfNow(t *testing.T) {
 	chart.Unit.Clock, chart.Unit.ObservedAt = noon, noon
 	h := newFixture(chart)
 	h.learned.model = observedFor(30)
+	h.learned.model.Past[7].Nurses, h.learned.model.Past[7].Required = 5, 5*acuity.Nurse/2
 	h.now = noon.Add(90 * time.Second)
 	p, tag := predictionOf(t, h)
 	v := chart.Verdict(h.now)
@@ -71,6 +77,9 @@ func TestPredictIsOfNow(t *testing.T) {
 	}
 	if p.StaffingForecast.HistoryHours != 30 || p.StaffingForecast.Hours[0].Start.Before(noon.Time()) {
 		t.Errorf("%+v", p)
+	}
+	if past := p.StaffingForecast.Past; len(past) != 8 || past[6].NursesOnDuty != nil || *past[7].NursesOnDuty != 5 || past[7].NursesRequired != 2.5 || !past[7].At.Equal(noon.Time()) {
+		t.Errorf("measured until now: %+v", past)
 	}
 	if p.StaffingForecast.Calibration["status"] == "prior" && p.StaffingForecast.Calibration["mae"] != nil {
 		t.Errorf("numbers without a score: %v", p.StaffingForecast.Calibration)

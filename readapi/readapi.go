@@ -71,6 +71,17 @@ var (
 	ErrBehind = fmt.Errorf("not known to be current: %w", ErrAway)
 )
 
+// BehindError is an ErrBehind that tells for how long.
+type BehindError struct {
+	For   time.Duration // that the charts may lack facts; 0: always
+	Cause error
+}
+
+func (e *BehindError) Error() string { return ErrBehind.Error() + ": " + e.Cause.Error() }
+
+// Is reports whether the error asked for is [ErrBehind], or what that is.
+func (*BehindError) Is(target error) bool { return errors.Is(ErrBehind, target) }
+
 // unavailable is the answer to a reader for an error that is ErrAway. The rule in its
 // details is one of the reasons of the status.
 func unavailable(err error) httpapi.Problem {
@@ -101,11 +112,13 @@ const retryAfter = 2 * time.Second
 // Config is what the role needs.
 type Config struct {
 	Charts        Charts
+	Dated         Charts // the same, whether they are current or not; nil: nothing is told then
 	Health        Health
 	Shell         *httpapi.Shell
 	LocalSettings LocalSettings // the lists of administrators; nil: no such paths
 	// Forecasts is the source of forecast models; nil: nothing was ever learned.
 	Forecasts Forecasts
+	Hours     Hours // nil: none was ever recorded
 }
 
 // New returns the handler of the role's paths.
@@ -115,13 +128,15 @@ func New(cfg Config) http.Handler {
 	return r
 }
 
-// Mount adds the routes of [New] to a router that already runs the shell.
-func Mount(r chi.Router, cfg Config) {
+// Mount adds the routes of [New] to a router that already runs the shell. What it
+// returns tells the same to the pages.
+func Mount(r chi.Router, cfg Config) *Reads {
 	if cfg.Forecasts == nil {
 		cfg.Forecasts = nothingLearned{}
 	}
-	s := &server{charts: cfg.Charts, health: cfg.Health, localSettings: cfg.LocalSettings, forecasts: cfg.Forecasts, shell: cfg.Shell, units: map[string]*cachedUnit{}, cacheLimit: maxCached}
+	s := &server{charts: cfg.Charts, health: cfg.Health, localSettings: cfg.LocalSettings, forecasts: cfg.Forecasts, record: newRecord(cfg.Hours), shell: cfg.Shell, units: map[string]*cachedUnit{}, cacheLimit: maxCached}
 	httpapi.Mount(r, cfg.Shell, s, routes())
+	return &Reads{s, cfg.Dated}
 }
 
 func (s *server) unitState(w http.ResponseWriter, r *http.Request) {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/codes"
 	"svc/acuity/forecast"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
@@ -33,6 +34,7 @@ var noon = acuity.At(time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC))
 
 // fixture is the read API over charts in memory, with its own clock.
 type fixture struct {
+	reads *readapi.Reads
 	http.Handler
 	health  *fakeHealth
 	now     acuity.Instant
@@ -45,6 +47,8 @@ type fixture struct {
 	decoded atomic.Int32  // how many rooms were decoded
 	reading func()        // called when a state is read, if set
 	learned fakeForecasts
+
+	recorded recorded
 }
 
 func (h *fixture) Token(_ context.Context, hospital string) (readapi.Token, error) {
@@ -110,17 +114,20 @@ func newFixture(chart *acuity.Chart) *fixture {
 	h := &fixture{health: &fakeHealth{}, now: noon, chart: chart, learned: fakeForecasts{model: forecast.NewModel("north")}, token: readapi.Token{Generation: "g", Version: 1}}
 	register := access.NewRegister(func() time.Time { return h.now.Time() })
 	for token, key := range map[string]access.Key{
-		"svc_north":  {ID: "key_1", Hospital: "north", Scopes: []access.Scope{access.ReadPredict, access.ReadUnitState}},
+		"svc_north":  {ID: "key_1", Hospital: "north", Scopes: []access.Scope{access.Admin, access.ReadPredict, access.ReadUnitState}},
 		"svc_south":  {ID: "key_2", Hospital: "south", Scopes: []access.Scope{access.ReadUnitState}},
 		"svc_narrow": {ID: "key_3", Hospital: "north", Scopes: []access.Scope{access.ReadStatus}},
 	} {
 		key.Hash = access.Hash(token)
 		register.SetKey(key)
 	}
-	h.Handler = readapi.New(readapi.Config{Charts: h, Health: h.health, Forecasts: &h.learned, Shell: &httpapi.Shell{
+	shell := &httpapi.Shell{
 		Now: func() time.Time { return h.now.Time() }, Lookup: register.Lookup,
 		DocsURL: "https://docs.example", Log: slog.New(slog.DiscardHandler),
-	}})
+	}
+	router := shell.Router()
+	h.reads = readapi.Mount(router, readapi.Config{Charts: h, Dated: h, Health: h.health, Forecasts: &h.learned, Hours: h.recorded.read, Shell: shell})
+	h.Handler = router
 	return h
 }
 
@@ -178,6 +185,7 @@ func evidence(t interface{ Fatalf(string, ...any) }, id string, kind acuity.Evid
 func worked(t testing.TB) *acuity.Chart {
 	c := &acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{
 		Version: 17, Since: noon.Add(-3 * minutes), Clock: noon,
+		Run:       acuity.LevelRun{Since: noon.Add(-50 * minutes), Prior: acuity.LevelGreen, HasPrior: true},
 		HasCensus: true, CensusAt: noon.Add(-10 * minutes), TotalRooms: 20,
 		Staffing: []acuity.Staffing{{AsOf: noon.Add(-60 * minutes), Nurses: 8, Call: acuity.Yes}},
 		Unplaced: 1,
@@ -200,7 +208,7 @@ func worked(t testing.TB) *acuity.Chart {
 	}
 	add("Triage 1", evidence(t, "triage-initial", acuity.ByADT, noon.Add(-5*minutes), adt))
 	add("AP 1", evidence(t, "high-mag", acuity.BySignal, noon.Add(-61*minutes),
-		acuity.Source{Feed: acuity.ChannelClinical, System: acuity.RxNorm, Code: "6585"}))
+		acuity.Source{Feed: acuity.ChannelClinical, System: codes.RxNorm, Code: "6585"}))
 	c.Rooms[6].Patients[0].Evidence = append(c.Rooms[6].Patients[0].Evidence, evidence(t, "ap-stable", acuity.ByCensus, noon.Add(-300*minutes), acuity.Source{Feed: acuity.ChannelCensus}))
 	for i := range 6 {
 		add(fmt.Sprintf("PP %d", i+1), evidence(t, "pp-couplet", acuity.ByADT, noon.Add(-200*minutes), adt))

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/codes"
+	"svc/acuity/suggest"
 	"svc/internal/httpapi"
 )
 
@@ -20,7 +22,7 @@ var kindNames = [...]string{
 }
 
 var comparisons = [...]string{
-	acuity.Equal: "=", acuity.Less: "<", acuity.LessOrEqual: "<=", acuity.Greater: ">", acuity.GreaterOrEqual: ">=",
+	codes.Equal: "=", codes.Less: "<", codes.LessOrEqual: "<=", codes.Greater: ">", codes.GreaterOrEqual: ">=",
 }
 
 type mappingItem struct {
@@ -75,7 +77,7 @@ func mappingOf(m *acuity.MappingState) mappingItem {
 	if m.Kind != 0 {
 		item.Kind = &kindNames[m.Kind]
 	}
-	if m.Op != acuity.Equal || m.Than != 0 {
+	if m.Op != codes.Equal || m.Than != 0 {
 		item.Value = &mappingValue{comparisons[m.Op], decimal{int64(m.Than), 3}}
 	}
 	return item
@@ -127,7 +129,7 @@ func (s *server) worklist(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	query := httpapi.QueryOf(r)
-	wanted := query.One("status", codeUnmapped, codeIgnored, codeMapped)
+	wanted, named := query.One("status", codeUnmapped, codeIgnored, codeMapped), query.Text("code")
 	if query.Refused(w, r) {
 		return
 	}
@@ -143,6 +145,9 @@ func (s *server) worklist(w http.ResponseWriter, r *http.Request) {
 	since := acuity.At(s.shell.Now()).Hour() - 24
 	list := make([]listedCode, 0, len(all.codes))
 	for _, c := range all.codes {
+		if named != "" && !strings.EqualFold(c.Code, named) {
+			continue
+		}
 		l := listedCode{CodeState: c, status: codeUnmapped}
 		switch {
 		case known.Knows(c.System, c.Code, c.Kind):
@@ -183,7 +188,7 @@ func codeOf(l *listedCode) codeItem {
 	if item.Rooms == nil {
 		item.Rooms = []int32{}
 	}
-	for _, s := range acuity.Suggest(l.System, l.Code, l.Display, l.Kind) {
+	for _, s := range suggest.Factors(l.System, l.Code, l.Display, l.Kind) {
 		item.Suggestions = append(item.Suggestions, suggestion{s.Factor.ID(), s.Score, s.Reason})
 	}
 	return item

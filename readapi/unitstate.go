@@ -18,8 +18,12 @@ type level struct {
 // unitState is the data of GET /api/v1/unit-state. It holds nothing of the request, such
 // as its time, so that equal states have equal entity tags.
 type unitState struct {
-	Level            string `json:"level"`
-	LevelRank        uint8  `json:"levelRank"`
+	Level     string `json:"level"`
+	LevelRank uint8  `json:"levelRank"`
+
+	LevelSince httpapi.Time `json:"levelSince"` // null: unknown
+	PriorLevel *string      `json:"priorLevel"` // before levelSince; null: none, or unknown
+
 	DrivingAxis      string `json:"drivingAxis"`
 	DrivingAxisLabel string `json:"drivingAxisLabel"`
 	Axes             []axis `json:"axes"`
@@ -54,7 +58,7 @@ type axis struct {
 	Value    *decimal `json:"value"`
 	Status   string   `json:"status"`
 	Detail   string   `json:"detail"`
-	Rule     string   `json:"rule"`
+	Rule     string   `json:"rule" doc:"Stable code of the condition that the axis has reached, for who says it in another language: within_limits, unknown, or one of the axis in the capabilities."`
 }
 
 type room struct {
@@ -104,7 +108,7 @@ func levelOf(v *acuity.Verdict) *level {
 // unitStateOf takes the rooms in encoded form.
 func unitStateOf(v *acuity.Verdict, rooms []raw) *unitState {
 	u := &unitState{
-		Level: v.Level.String(), LevelRank: uint8(v.Level),
+		Level: v.Level.String(), LevelRank: uint8(v.Level), LevelSince: instant(v.Run.Since),
 		DrivingAxis: v.Driving.String(), DrivingAxisLabel: v.DrivingLabel(),
 		Axes:           make([]axis, len(v.Axes)),
 		RatioShortfall: v.Shortfall, RatioShortfallFTE: nurses(v.ShortfallFTE),
@@ -115,6 +119,10 @@ func unitStateOf(v *acuity.Verdict, rooms []raw) *unitState {
 		UnplacedPatients: v.Unplaced, DataQuality: make([]quality, len(v.Quality)),
 		Version: v.Version, AsOf: instant(v.AsOf), NextChangeAt: instant(v.Next),
 		RulesVersion: v.Rules,
+	}
+	if v.Run.HasPrior {
+		prior := v.Run.Prior.String()
+		u.PriorLevel = &prior
 	}
 	if v.OnDuty >= 0 {
 		u.NursesOnDuty = &v.OnDuty

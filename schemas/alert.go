@@ -3,7 +3,6 @@ package schemas
 import (
 	"time"
 
-	"svc/acuity"
 	"svc/internal/outbound"
 )
 
@@ -25,88 +24,49 @@ type AlertRecipient struct {
 // EncodeAlertRecipient appends the record of a to dst, which it returns. Instants
 // are cut to the millisecond.
 func EncodeAlertRecipient(dst []byte, a *AlertRecipient) ([]byte, error) {
-	w := begin(dst, &alertRecipientV1)
-	w.text(a.ID)
-	w.text(a.Hospital)
-	w.text(a.Label)
-	w.bytes(a.Email)
-	w.bytes(a.Phone)
-	w.text(a.WebhookID)
-	w.text(a.EmailShown)
-	w.text(a.PhoneShown)
-	w.long(a.Version)
-	w.at(acuity.At(a.CreatedAt))
-	return w.end(&alertRecipientV1)
+	return encode(dst, &alertRecipientV1, a, alertRecipientFields)
 }
 
 // DecodeAlertRecipient reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
 func DecodeAlertRecipient(b []byte) (*AlertRecipient, error) {
-	r, err := open(b, &alertRecipientV1)
-	if err != nil {
-		return nil, err
-	}
-	a := new(AlertRecipient)
-	a.ID = r.text()
-	a.Hospital = r.text()
-	a.Label = r.text()
-	a.Email = r.bytes()
-	a.Phone = r.bytes()
-	a.WebhookID = r.text()
-	a.EmailShown = r.text()
-	a.PhoneShown = r.text()
-	a.Version = r.long()
-	a.CreatedAt = r.at().Time()
-	if err := r.close(&alertRecipientV1); err != nil {
-		return nil, err
-	}
-	return a, nil
+	return decodeNew(b, &alertRecipientV1, alertRecipientFields)
+}
+
+func alertRecipientFields(c *coder, a *AlertRecipient) {
+	c.text(&a.ID)
+	c.text(&a.Hospital)
+	c.text(&a.Label)
+	c.bytes(&a.Email)
+	c.bytes(&a.Phone)
+	c.text(&a.WebhookID)
+	c.text(&a.EmailShown)
+	c.text(&a.PhoneShown)
+	c.long(&a.Version)
+	c.when(&a.CreatedAt)
 }
 
 // EncodeAlertTier appends the record of t to dst, which it returns.
 func EncodeAlertTier(dst []byte, t *outbound.Tier) ([]byte, error) {
-	w := begin(dst, &alertTierV1)
-	w.text(t.ID)
-	w.text(t.Hospital)
-	w.bool(t.Enabled)
-	w.texts(t.Recipients)
-	w.items(len(t.Channels))
-	for _, channel := range t.Channels {
-		w.text(string(channel))
-	}
-	w.done()
-	w.long(int64(t.AckMinutes))
-	w.texts(t.EscalateTo)
-	w.long(int64(t.RepeatMinutes))
-	w.long(int64(t.ExpireMinutes))
-	w.text(t.Action)
-	w.long(t.Version)
-	return w.end(&alertTierV1)
+	return encode(dst, &alertTierV1, t, alertTierFields)
 }
 
 // DecodeAlertTier reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
 func DecodeAlertTier(b []byte) (*outbound.Tier, error) {
-	r, err := open(b, &alertTierV1)
-	if err != nil {
-		return nil, err
-	}
-	t := new(outbound.Tier)
-	t.ID = r.text()
-	t.Hospital = r.text()
-	t.Enabled = r.bool()
-	t.Recipients = r.texts()
-	for l := r.items(); l.next(&r); {
-		t.Channels = append(t.Channels, outbound.Channel(r.text()))
-	}
-	t.AckMinutes = int(r.int())
-	t.EscalateTo = r.texts()
-	t.RepeatMinutes = int(r.int())
-	t.ExpireMinutes = int(r.int())
-	t.Action = r.text()
-	t.Version = r.long()
-	if err := r.close(&alertTierV1); err != nil {
-		return nil, err
-	}
-	return t, nil
+	return decodeNew(b, &alertTierV1, alertTierFields)
+}
+
+func alertTierFields(c *coder, t *outbound.Tier) {
+	c.text(&t.ID)
+	c.text(&t.Hospital)
+	c.bool(&t.Enabled)
+	list(c, &t.Recipients, (*coder).text)
+	list(c, &t.Channels, word[outbound.Channel])
+	c.number(&t.AckMinutes)
+	list(c, &t.EscalateTo, (*coder).text)
+	c.number(&t.RepeatMinutes)
+	c.number(&t.ExpireMinutes)
+	c.text(&t.Action)
+	c.long(&t.Version)
 }

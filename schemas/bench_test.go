@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"svc/acuity"
+	"svc/acuity/codes"
 )
 
 const noon = acuity.Instant(1_772_000_000_000)
@@ -15,8 +16,8 @@ func clinical(signals int) *acuity.Observation {
 	}
 	for range signals {
 		o.Signals = append(o.Signals, acuity.Signal{
-			Room: 12, Kind: acuity.KindMedication, System: acuity.RxNorm, Code: "6585", Display: "magnesium sulfate",
-			Value:      acuity.Value{Kind: acuity.ValueNumber, Number: 2000, Unit: "g/h"},
+			Room: 12, Kind: acuity.KindMedication, System: codes.RxNorm, Code: "6585", Display: "magnesium sulfate",
+			Value:      codes.Value{Kind: codes.ValueNumber, Number: 2000, Unit: "g/h"},
 			ObservedAt: noon - 1000, StartedAt: noon - 60_000,
 		})
 	}
@@ -32,7 +33,7 @@ func admit() *acuity.Observation {
 			Visit: "v9d8c7b6a5f4e3d2c1b0", Patient: "p0f1e2d3c4b5a6978", Class: 'I', AdmissionType: 'L', Service: "OBS",
 			Place:         acuity.Location{PointOfCare: "L&D", Room: "12", Bed: "1"},
 			DiagnosisMode: acuity.DiagnosisSnapshot,
-			Diagnoses:     []acuity.Diagnosis{{System: acuity.ICD10CM, Code: "O14.13", Display: "Severe pre-eclampsia, third trimester"}},
+			Diagnoses:     []acuity.Diagnosis{{System: codes.ICD10CM, Code: "O14.13", Display: "Severe pre-eclampsia, third trimester"}},
 		}},
 	}
 }
@@ -60,7 +61,7 @@ func loud() *acuity.Change {
 func chart() *acuity.RoomChart {
 	evidence := acuity.Evidence{
 		Factor: 30, Kind: acuity.BySignal, Start: noon - 60_000, Last: noon,
-		Source: acuity.Source{Feed: acuity.ChannelClinical, System: acuity.RxNorm, Code: "6585"},
+		Source: acuity.Source{Feed: acuity.ChannelClinical, System: codes.RxNorm, Code: "6585"},
 	}
 	return &acuity.RoomChart{
 		ID: 12, Label: "L12", Area: "labor", Status: acuity.RoomOccupied, Listed: true, NewestSignal: noon,

@@ -92,9 +92,10 @@ func TestLongFormOfBlocks(t *testing.T) {
 	w.long(1)
 	w.int(4)
 	w.done()
-	r := reader{buf: w.buf}
-	if got := r.ints(); !reflect.DeepEqual(got, []int32{1, 2, 3, 4}) || r.fault != "" || r.pos != len(w.buf) {
-		t.Errorf("ints = %v, fault %q at %d of %d", got, r.fault, r.pos, len(w.buf))
+	c := coder{reading: true, r: reader{buf: w.buf}}
+	var got []int32
+	if list(&c, &got, (*coder).int); !reflect.DeepEqual(got, []int32{1, 2, 3, 4}) || c.r.fault != "" || c.r.pos != len(w.buf) {
+		t.Errorf("ints = %v, fault %q at %d of %d", got, c.r.fault, c.r.pos, len(w.buf))
 	}
 }
 
@@ -197,7 +198,7 @@ func fuzzRecord(f *testing.F, name string) {
 	}
 	f.Add(empty[headerSize:])
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		v, err := r.decode(append(appendHeader(nil, r.schema.Fingerprint), payload...))
+		v, err := r.decode(append(appendHeader(nil, r.schema.ID), payload...))
 		if err != nil {
 			if !errors.Is(err, ErrMalformed) {
 				t.Fatalf("err = %v, want ErrMalformed", err)
@@ -229,20 +230,20 @@ func FuzzRoomChart(f *testing.F)      { fuzzRecord(f, "room-chart") }
 func FuzzUnitState(f *testing.F)      { fuzzRecord(f, "unit-state") }
 func FuzzRoomState(f *testing.F)      { fuzzRecord(f, "room-state") }
 func FuzzVisitState(f *testing.F)     { fuzzRecord(f, "visit-state") }
-func FuzzHeardState(f *testing.F)     { fuzzRecord(f, "heard-state") }
-func FuzzSeenState(f *testing.F)      { fuzzRecord(f, "seen-state") }
+func FuzzStatementState(f *testing.F) { fuzzRecord(f, "statement-state") }
+func FuzzDedupState(f *testing.F)     { fuzzRecord(f, "dedup-state") }
 func FuzzMappingState(f *testing.F)   { fuzzRecord(f, "mapping-state") }
 func FuzzCodeState(f *testing.F)      { fuzzRecord(f, "code-state") }
 func FuzzKey(f *testing.F)            { fuzzRecord(f, "key") }
 func FuzzLedgerEvent(f *testing.F)    { fuzzRecord(f, "ledger-event") }
 func FuzzDelivery(f *testing.F)       { fuzzRecord(f, "delivery") }
-func FuzzLane(f *testing.F)           { fuzzRecord(f, "lane") }
+func FuzzEndpointQueue(f *testing.F)  { fuzzRecord(f, "endpoint-queue") }
 func FuzzNotifiedUnit(f *testing.F)   { fuzzRecord(f, "notified-unit") }
 func FuzzOrder(f *testing.F)          { fuzzRecord(f, "order") }
 func FuzzHospital(f *testing.F)       { fuzzRecord(f, "hospital") }
 func FuzzDeadLetter(f *testing.F)     { fuzzRecord(f, "dead-letter") }
 func FuzzRuleState(f *testing.F)      { fuzzRecord(f, "rule-state") }
-func FuzzReferentState(f *testing.F)  { fuzzRecord(f, "referent-state") }
+func FuzzReferenceState(f *testing.F) { fuzzRecord(f, "reference-state") }
 func FuzzPlaceState(f *testing.F)     { fuzzRecord(f, "place-state") }
 func FuzzSwitchesState(f *testing.F)  { fuzzRecord(f, "switches-state") }
 func FuzzAudit(f *testing.F)          { fuzzRecord(f, "audit") }
@@ -251,6 +252,10 @@ func FuzzAlertTier(f *testing.F)      { fuzzRecord(f, "alert-tier") }
 func FuzzSnapshot(f *testing.F)       { fuzzRecord(f, "snapshot") }
 func FuzzModel(f *testing.F)          { fuzzRecord(f, "model") }
 func FuzzInstalledKey(f *testing.F)   { fuzzRecord(f, "installed-key") }
+func FuzzWall(f *testing.F)           { fuzzRecord(f, "wall") }
+func FuzzLayout(f *testing.F)         { fuzzRecord(f, "layout") }
+func FuzzLink(f *testing.F)           { fuzzRecord(f, "link") }
+func FuzzUser(f *testing.F)           { fuzzRecord(f, "user") }
 func FuzzAlertRecipient(f *testing.F) { fuzzRecord(f, "alert-recipient") }
 
 // TestEveryRecordIsFuzzed wants a fuzz target above for every record.
@@ -269,7 +274,7 @@ func TestEveryRecordIsFuzzed(t *testing.T) {
 // FuzzHeader decodes any bytes as each record.
 func FuzzHeader(f *testing.F) {
 	for _, r := range records {
-		f.Add(appendHeader(nil, r.schema.Fingerprint))
+		f.Add(appendHeader(nil, r.schema.ID))
 	}
 	f.Add([]byte{0xC3, 0x01})
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -2,8 +2,6 @@ package schemas
 
 import (
 	"time"
-
-	"svc/acuity"
 )
 
 // InstalledKey says which key all processes of an installation have.
@@ -20,30 +18,19 @@ const InstalledKeys = "*/installed-key/"
 
 // EncodeInstalledKey appends the record of k to dst, which it returns.
 func EncodeInstalledKey(dst []byte, k *InstalledKey) ([]byte, error) {
-	w := begin(dst, &installedKeyV1)
-	w.text(k.ID)
-	w.bytes(k.Fingerprint)
-	w.bytes(k.Sealed)
-	w.long(k.Version)
-	w.at(acuity.At(k.ChangedAt))
-	return w.end(&installedKeyV1)
+	return encode(dst, &installedKeyV1, k, installedKeyFields)
 }
 
 // DecodeInstalledKey reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
 func DecodeInstalledKey(b []byte) (*InstalledKey, error) {
-	r, err := open(b, &installedKeyV1)
-	if err != nil {
-		return nil, err
-	}
-	k := new(InstalledKey)
-	k.ID = r.text()
-	k.Fingerprint = r.bytes()
-	k.Sealed = r.bytes()
-	k.Version = r.long()
-	k.ChangedAt = r.at().Time()
-	if err := r.close(&installedKeyV1); err != nil {
-		return nil, err
-	}
-	return k, nil
+	return decodeNew(b, &installedKeyV1, installedKeyFields)
+}
+
+func installedKeyFields(c *coder, k *InstalledKey) {
+	c.text(&k.ID)
+	c.bytes(&k.Fingerprint)
+	c.bytes(&k.Sealed)
+	c.long(&k.Version)
+	c.when(&k.ChangedAt)
 }

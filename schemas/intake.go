@@ -66,10 +66,11 @@ func (r *reader) eventList() *[]acuity.Event {
 	return &r.again.events
 }
 
-// newRoom returns an empty room reference.
-func (r *reader) newRoom() *acuity.RoomRef {
+// room returns the memory for a room reference that the next input uses again; nil: there is
+// none.
+func (r *reader) room() *acuity.RoomRef {
 	if r.again == nil {
-		return new(acuity.RoomRef)
+		return nil
 	}
 	return &r.again.room
 }

@@ -12,7 +12,7 @@ import (
 // An observation that is read into used memory equals the one that is read into new memory.
 // That holds whatever the memory held before, and after records that cannot be read.
 func TestIntakeReadsWhatReadInputReads(t *testing.T) {
-	observation := recordOf(&observationV3, EncodeObservation, DecodeObservation)
+	observation := recordOf(&observationV1, EncodeObservation, DecodeObservation)
 	rapid.Check(t, func(t *rapid.T) {
 		var in Intake
 		for range 5 {
@@ -54,7 +54,7 @@ func TestIntakeForgetsLongLists(t *testing.T) {
 // A state that is read into used memory equals the one that is read into new memory. That
 // holds whatever the memory held before, and after records that cannot be read.
 func TestStateIntakeReadsWhatDecodeStateReads(t *testing.T) {
-	kinds := []record{stateOf[acuity.HeardState](&heardStateV2), stateOf[acuity.VisitState](&visitStateV2)}
+	kinds := []record{stateOf[acuity.StatementState](&statementStateV1), stateOf[acuity.VisitState](&visitStateV1)}
 	rapid.Check(t, func(t *rapid.T) {
 		var in StateIntake
 		for range 5 {

@@ -20,15 +20,15 @@ type Key struct {
 
 // The kinds of state on the verdicts. Settings have kinds of their own.
 const (
-	KindUnit    = "unit"
-	KindRoom    = "room" // also of observations about one room
-	KindVisit   = "visit"
-	KindMapping = "mapping"
-	KindHeard   = "heard"
-	KindSeen    = "seen"
-	KindCode    = "code"
-	KindRule    = "rule"
-	KindPlace   = "place"
+	KindUnit      = "unit"
+	KindRoom      = "room" // also of observations about one room
+	KindVisit     = "visit"
+	KindMapping   = "mapping"
+	KindStatement = "statement"
+	KindDedup     = "dedup"
+	KindCode      = "code"
+	KindRule      = "rule"
+	KindPlace     = "place"
 
 	KindSwitches = "switches"
 )

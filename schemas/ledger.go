@@ -2,9 +2,7 @@ package schemas
 
 import (
 	"fmt"
-	"time"
 
-	"svc/acuity"
 	"svc/internal/outbound"
 )
 
@@ -12,7 +10,7 @@ import (
 const (
 	KindEvent    = "event"
 	KindDelivery = "delivery"
-	KindLane     = "lane"
+	KindQueue    = "endpoint-queue"
 	KindPolicy   = "policy"
 	KindCommand  = "command"
 )
@@ -33,8 +31,8 @@ func EncodeLedger(dst []byte, entry any) (key Key, value []byte, err error) {
 		value, err = EncodeDelivery(dst, e)
 		return Key{e.Delivery.Hospital, KindDelivery, e.Delivery.EndpointID + "/" + e.Delivery.ID}, value, err
 	case *outbound.EndpointQueue:
-		value, err = EncodeLane(dst, e)
-		return Key{e.Hospital, KindLane, e.Endpoint}, value, err
+		value, err = EncodeEndpointQueue(dst, e)
+		return Key{e.Hospital, KindQueue, e.Endpoint}, value, err
 	case *outbound.HospitalState:
 		value, err = EncodeNotifiedUnit(dst, e)
 		return Key{e.Hospital, KindPolicy, "state"}, value, err
@@ -58,8 +56,8 @@ func DecodeLedger(key, value []byte) (any, error) {
 		return DecodeLedgerEvent(value)
 	case KindDelivery:
 		return DecodeDelivery(value)
-	case KindLane:
-		return DecodeLane(value)
+	case KindQueue:
+		return DecodeEndpointQueue(value)
 	case KindPolicy:
 		return DecodeNotifiedUnit(value)
 	case KindCommand:
@@ -70,277 +68,153 @@ func DecodeLedger(key, value []byte) (any, error) {
 
 // EncodeLedgerEvent appends the record of e to dst, which it returns.
 func EncodeLedgerEvent(dst []byte, e *outbound.Event) ([]byte, error) {
-	w := begin(dst, &ledgerEventV1)
-	w.text(e.ID)
-	w.text(e.Hospital)
-	w.text(e.Event)
-	w.long(e.Version)
-	w.long(e.Source)
-	w.int(e.RoomID)
-	w.when(e.OccurredAt)
-	w.texts(e.Only)
-	w.text(e.Command)
-	w.bytes(e.Body)
-	w.long(e.Term)
-	return w.end(&ledgerEventV1)
+	return encode(dst, &ledgerEventV1, e, ledgerEventFields)
 }
 
 // DecodeLedgerEvent reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
 func DecodeLedgerEvent(b []byte) (*outbound.Event, error) {
-	return decoded(b, &ledgerEventV1, func(r *reader, e *outbound.Event) {
-		e.ID = r.text()
-		e.Hospital = r.text()
-		e.Event = r.text()
-		e.Version = r.long()
-		e.Source = r.long()
-		e.RoomID = r.int()
-		e.OccurredAt = r.when()
-		e.Only = r.texts()
-		e.Command = r.text()
-		e.Body = r.bytes()
-		e.Term = r.long()
-	})
+	return decodeNew(b, &ledgerEventV1, ledgerEventFields)
+}
+
+func ledgerEventFields(c *coder, e *outbound.Event) {
+	c.text(&e.ID)
+	c.text(&e.Hospital)
+	c.text(&e.Event)
+	c.long(&e.Version)
+	c.long(&e.Source)
+	c.int(&e.RoomID)
+	c.when(&e.OccurredAt)
+	list(c, &e.Only, (*coder).text)
+	c.text(&e.Command)
+	c.bytes(&e.Body)
+	c.long(&e.Term)
 }
 
 // EncodeDelivery appends the record of e to dst, which it returns.
 func EncodeDelivery(dst []byte, e *outbound.Entry) ([]byte, error) {
-	w := begin(dst, &deliveryV1)
-	d := &e.Delivery
-	w.text(d.ID)
-	w.text(d.Hospital)
-	w.text(d.EventID)
-	w.text(d.Event)
-	w.text(string(d.Channel))
-	w.text(d.EndpointID)
-	w.text(string(d.State))
-	w.text(d.Reason)
-	w.when(d.OccurredAt)
-	w.when(d.NextAttemptAt)
-	w.items(len(d.Attempts))
-	for i := range d.Attempts {
-		a := &d.Attempts[i]
-		w.number(a.N)
-		w.when(a.At)
-		w.long(int64(a.Took))
-		w.text(string(a.Class))
-		w.number(a.Status)
-		w.text(a.Response)
-	}
-	w.done()
-	w.long(e.Position)
-	w.text(e.Command)
-	w.when(e.Expires)
-	w.bytes(e.Sealed)
-	w.long(e.Term)
-	return w.end(&deliveryV1)
+	return encode(dst, &deliveryV1, e, deliveryFields)
 }
 
 // DecodeDelivery reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
 func DecodeDelivery(b []byte) (*outbound.Entry, error) {
-	return decoded(b, &deliveryV1, func(r *reader, e *outbound.Entry) {
-		d := &e.Delivery
-		d.ID = r.text()
-		d.Hospital = r.text()
-		d.EventID = r.text()
-		d.Event = r.text()
-		d.Channel = outbound.Channel(r.text())
-		d.EndpointID = r.text()
-		d.State = outbound.State(r.text())
-		d.Reason = r.text()
-		d.OccurredAt = r.when()
-		d.NextAttemptAt = r.when()
-		for l := r.items(); l.next(r); {
-			d.Attempts = extend(d.Attempts, l)
-			a := &d.Attempts[len(d.Attempts)-1]
-			a.N = int(r.int())
-			a.At = r.when()
-			a.Took = time.Duration(r.long())
-			a.Class = outbound.Class(r.text())
-			a.Status = int(r.int())
-			a.Response = r.text()
-		}
-		e.Position = r.long()
-		e.Command = r.text()
-		e.Expires = r.when()
-		e.Sealed = r.bytes()
-		e.Term = r.long()
-	})
+	return decodeNew(b, &deliveryV1, deliveryFields)
 }
 
-// EncodeLane appends the record of l to dst, which it returns.
-func EncodeLane(dst []byte, l *outbound.EndpointQueue) ([]byte, error) {
-	w := begin(dst, &laneV1)
-	w.text(l.Hospital)
-	w.text(l.Endpoint)
-	w.long(l.Cursor)
-	w.when(l.NextAt)
-	w.when(l.FailingSince)
-	w.number(l.Failures)
-	w.text(l.Disabled)
-	w.long(l.Version)
-	w.number(l.Noticed)
-	w.long(l.Term)
-	return w.end(&laneV1)
+func deliveryFields(c *coder, e *outbound.Entry) {
+	d := &e.Delivery
+	c.text(&d.ID)
+	c.text(&d.Hospital)
+	c.text(&d.EventID)
+	c.text(&d.Event)
+	word(c, &d.Channel)
+	c.text(&d.EndpointID)
+	word(c, &d.State)
+	c.text(&d.Reason)
+	c.when(&d.OccurredAt)
+	c.when(&d.NextAttemptAt)
+	list(c, &d.Attempts, attemptFields)
+	c.long(&e.Position)
+	c.text(&e.Command)
+	c.when(&e.Expires)
+	c.bytes(&e.Sealed)
+	c.long(&e.Term)
 }
 
-// DecodeLane reads a record of any released version. The errors are
+// EncodeEndpointQueue appends the record of l to dst, which it returns.
+func EncodeEndpointQueue(dst []byte, l *outbound.EndpointQueue) ([]byte, error) {
+	return encode(dst, &endpointQueueV1, l, endpointQueueFields)
+}
+
+// DecodeEndpointQueue reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
-func DecodeLane(b []byte) (*outbound.EndpointQueue, error) {
-	return decoded(b, &laneV1, func(r *reader, l *outbound.EndpointQueue) {
-		l.Hospital = r.text()
-		l.Endpoint = r.text()
-		l.Cursor = r.long()
-		l.NextAt = r.when()
-		l.FailingSince = r.when()
-		l.Failures = int(r.int())
-		l.Disabled = r.text()
-		l.Version = r.long()
-		l.Noticed = int(r.int())
-		l.Term = r.long()
-	})
+func DecodeEndpointQueue(b []byte) (*outbound.EndpointQueue, error) {
+	return decodeNew(b, &endpointQueueV1, endpointQueueFields)
+}
+
+func endpointQueueFields(c *coder, l *outbound.EndpointQueue) {
+	c.text(&l.Hospital)
+	c.text(&l.Endpoint)
+	c.long(&l.Cursor)
+	c.when(&l.NextAt)
+	c.when(&l.FailingSince)
+	c.number(&l.Failures)
+	c.text(&l.Disabled)
+	c.long(&l.Version)
+	c.number(&l.Noticed)
+	c.long(&l.Term)
 }
 
 // EncodeNotifiedUnit appends the record of u to dst, which it returns.
 func EncodeNotifiedUnit(dst []byte, u *outbound.HospitalState) ([]byte, error) {
-	w := begin(dst, &notifiedUnitV1)
-	w.text(u.Hospital)
-	w.long(u.Version)
-	w.bytes(u.Policy)
-	w.long(u.Term)
-	return w.end(&notifiedUnitV1)
+	return encode(dst, &notifiedUnitV1, u, notifiedUnitFields)
 }
 
 // DecodeNotifiedUnit reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
 func DecodeNotifiedUnit(b []byte) (*outbound.HospitalState, error) {
-	return decoded(b, &notifiedUnitV1, func(r *reader, u *outbound.HospitalState) {
-		u.Hospital = r.text()
-		u.Version = r.long()
-		u.Policy = r.bytes()
-		u.Term = r.long()
-	})
+	return decodeNew(b, &notifiedUnitV1, notifiedUnitFields)
+}
+
+func notifiedUnitFields(c *coder, u *outbound.HospitalState) {
+	c.text(&u.Hospital)
+	c.long(&u.Version)
+	c.bytes(&u.Policy)
+	c.long(&u.Term)
 }
 
 // EncodeOrder appends the record of o to dst, which it returns. A role that gives a command
 // writes it without progress, position and term; the notifier adds them.
 func EncodeOrder(dst []byte, o *outbound.Order) ([]byte, error) {
-	w := begin(dst, &orderV1)
-	c, p := &o.Command, &o.Progress
-	w.text(c.ID)
-	w.text(c.Hospital)
-	w.text(string(c.Verb))
-	w.when(c.At)
-	w.text(c.By)
-	w.text(c.Endpoint)
-	w.text(c.Delivery)
-	w.text(c.EventID)
-	w.text(c.Command)
-	w.text(c.Episode)
-	w.text(c.Event)
-	w.text(string(c.Channel))
-	w.when(c.Since)
-	w.when(c.Until)
-	w.texts(c.Events)
-	w.text(string(c.Only))
-	w.text(string(c.Receipt))
-	w.text(p.ID)
-	w.text(p.Hospital)
-	w.text(string(p.Verb))
-	w.bool(p.Done)
-	w.bool(p.Stopped)
-	w.text(p.Reason)
-	w.number(p.Count)
-	w.number(p.Delivered)
-	w.number(p.Failed)
-	w.text(p.Delivery)
-	w.when(p.UpdatedAt)
-	w.long(o.Position)
-	w.long(o.Term)
-	return w.end(&orderV1)
+	return encode(dst, &orderV1, o, orderFields)
 }
 
 // DecodeOrder reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
 func DecodeOrder(b []byte) (*outbound.Order, error) {
-	return decoded(b, &orderV1, func(r *reader, o *outbound.Order) {
-		c, p := &o.Command, &o.Progress
-		c.ID = r.text()
-		c.Hospital = r.text()
-		c.Verb = outbound.Verb(r.text())
-		c.At = r.when()
-		c.By = r.text()
-		c.Endpoint = r.text()
-		c.Delivery = r.text()
-		c.EventID = r.text()
-		c.Command = r.text()
-		c.Episode = r.text()
-		c.Event = r.text()
-		c.Channel = outbound.Channel(r.text())
-		c.Since = r.when()
-		c.Until = r.when()
-		c.Events = r.texts()
-		c.Only = outbound.Selection(r.text())
-		c.Receipt = outbound.State(r.text())
-		p.ID = r.text()
-		p.Hospital = r.text()
-		p.Verb = outbound.Verb(r.text())
-		p.Done = r.bool()
-		p.Stopped = r.bool()
-		p.Reason = r.text()
-		p.Count = int(r.int())
-		p.Delivered = int(r.int())
-		p.Failed = int(r.int())
-		p.Delivery = r.text()
-		p.UpdatedAt = r.when()
-		o.Position = r.long()
-		o.Term = r.long()
-	})
+	return decodeNew(b, &orderV1, orderFields)
 }
 
-// decoded reads one record of schema s.
-func decoded[T any](b []byte, s *Schema, read func(*reader, *T)) (*T, error) {
-	r, err := open(b, s)
-	if err != nil {
-		return nil, err
-	}
-	v := new(T)
-	read(&r, v)
-	if err := r.close(s); err != nil {
-		return nil, err
-	}
-	return v, nil
+func orderFields(c *coder, o *outbound.Order) {
+	cmd, p := &o.Command, &o.Progress
+	c.text(&cmd.ID)
+	c.text(&cmd.Hospital)
+	word(c, &cmd.Verb)
+	c.when(&cmd.At)
+	c.text(&cmd.By)
+	c.text(&cmd.Endpoint)
+	c.text(&cmd.Delivery)
+	c.text(&cmd.EventID)
+	c.text(&cmd.Command)
+	c.text(&cmd.Episode)
+	c.text(&cmd.Event)
+	word(c, &cmd.Channel)
+	c.when(&cmd.Since)
+	c.when(&cmd.Until)
+	list(c, &cmd.Events, (*coder).text)
+	word(c, &cmd.Only)
+	word(c, &cmd.Receipt)
+	c.text(&p.ID)
+	c.text(&p.Hospital)
+	word(c, &p.Verb)
+	c.bool(&p.Done)
+	c.bool(&p.Stopped)
+	c.text(&p.Reason)
+	c.number(&p.Count)
+	c.number(&p.Delivered)
+	c.number(&p.Failed)
+	c.text(&p.Delivery)
+	c.when(&p.UpdatedAt)
+	c.long(&o.Position)
+	c.long(&o.Term)
 }
 
-func (w *writer) when(t time.Time) { w.at(acuity.At(t)) }
-
-func (r *reader) when() time.Time { return r.at().Time() }
-
-// number writes an int, which the wire holds in 32 bits.
-func (w *writer) number(n int) {
-	if int(int32(n)) != n { //nolint:gosec // that is what is checked
-		w.refuse("number out of range")
-		return
-	}
-	w.int(int32(n)) //nolint:gosec // checked
-}
-
-// bytes writes binary data.
-func (w *writer) bytes(b []byte) {
-	if len(b) > maxText {
-		w.refuse("bytes too long")
-		return
-	}
-	w.long(int64(len(b)))
-	w.fixed(b)
-}
-
-// bytes reads a copy of binary data; no bytes are nil.
-func (r *reader) bytes() []byte {
-	from, to := r.span()
-	if from == to {
-		return nil
-	}
-	return append([]byte(nil), r.buf[from:to]...)
+func attemptFields(c *coder, a *outbound.Attempt) {
+	c.number(&a.N)
+	c.when(&a.At)
+	c.nanoseconds(&a.Took)
+	word(c, &a.Class)
+	c.number(&a.Status)
+	c.text(&a.Response)
 }

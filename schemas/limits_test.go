@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/codes"
 )
 
 // The limits of a hospital in docs/administration.md, and the bytes that every record of the
@@ -69,7 +70,7 @@ func wantWritten(t *testing.T, what string, written map[string]int, want string)
 
 func rowOf(n int) acuity.Mapping {
 	m := acuity.Mapping{
-		System: acuity.SystemLocal, Code: fmt.Sprintf("%s%05d", strings.Repeat("C", 59), n),
+		System: codes.SystemLocal, Code: fmt.Sprintf("%s%05d", strings.Repeat("C", 59), n),
 		Factor: acuity.Factor(n%2 + 1), Comment: strings.Repeat("č", 200),
 	}
 	m.ID = acuity.MappingID(&m)
@@ -142,7 +143,7 @@ func TestFullWorklist(t *testing.T) {
 	s := newStoring(t)
 	signal := func(n int) acuity.Signal {
 		return acuity.Signal{
-			Kind: acuity.KindObservation, System: acuity.SystemLocal, Room: int32(n/100%40 + 1),
+			Kind: acuity.KindObservation, System: codes.SystemLocal, Room: int32(n/100%40 + 1),
 			Code: fmt.Sprintf("%s%05d", strings.Repeat("X", 59), n), Display: strings.Repeat("č", 200),
 		}
 	}

@@ -20,6 +20,7 @@ type Model struct {
 	Seen                     []byte
 	Tables                   []ModelTable
 	Pending                  []Origin
+	Past                     []forecast.Measured
 }
 
 // ModelTable is one part of a model as numbers: 32-bit floats, little-endian.
@@ -50,6 +51,7 @@ func (m *Model) CopyFrom(of *forecast.Model) {
 	for i, t := range all {
 		m.Tables[i] = ModelTable{t.Name, floats(m.Tables[i].Values[:0], t.Values)}
 	}
+	m.Past = append(m.Past[:0], of.Past...)
 	m.Pending = resized(m.Pending, len(of.Pending))
 	for i := range of.Pending {
 		m.Pending[i] = Origin{of.Pending[i].Snapshot, floats(m.Pending[i].Ahead[:0], &of.Pending[i].Ahead)}
@@ -68,7 +70,7 @@ func (m *Model) Forecast() (*forecast.Model, bool) {
 	if m.Version != out.Version {
 		return out, false
 	}
-	out.Hour, out.Generation, out.Learnt, out.Offset, out.Seen = m.Hour, m.Generation, m.Learnt, m.Offset, m.Seen
+	out.Hour, out.Generation, out.Learnt, out.Offset, out.Seen, out.Past = m.Hour, m.Generation, m.Learnt, m.Offset, m.Seen, m.Past
 	all := out.Tables()
 	if len(all) != len(m.Tables) {
 		return forecast.NewModel(m.Hospital), false
@@ -114,64 +116,45 @@ func EncodeModel(dst []byte, m *Model) ([]byte, error) {
 	for i := range m.Pending {
 		size += len(m.Pending[i].Ahead) + 32*len(m.Pending[i].Snapshot.Visits) + 256
 	}
-	w := begin(slices.Grow(dst, size), &modelV1)
-	w.int(m.Version)
-	w.text(m.Hospital)
-	w.int(m.Hour)
-	w.int(m.Generation)
-	w.int(m.Learnt)
-	w.long(m.Offset)
-	w.int(m.Copied)
-	w.int(m.PastHour)
-	w.int(m.PastGeneration)
-	w.bytes(m.Seen)
-	w.items(len(m.Tables))
-	for i := range m.Tables {
-		w.text(m.Tables[i].Name)
-		w.bytes(m.Tables[i].Values)
-	}
-	w.done()
-	w.items(len(m.Pending))
-	for i := range m.Pending {
-		w.snapshot(&m.Pending[i].Snapshot)
-		w.bytes(m.Pending[i].Ahead)
-	}
-	w.done()
-	return w.end(&modelV1)
+	return encode(slices.Grow(dst, size), &modelV2, m, modelFields)
 }
 
 // DecodeModel reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
 func DecodeModel(b []byte) (*Model, error) {
-	r, err := open(b, &modelV1)
-	if err != nil {
-		return nil, err
-	}
-	m := new(Model)
-	m.Version = r.int()
-	m.Hospital = r.text()
-	m.Hour = r.int()
-	m.Generation = r.int()
-	m.Learnt = r.int()
-	m.Offset = r.long()
-	m.Copied = r.int()
-	m.PastHour = r.int()
-	m.PastGeneration = r.int()
-	m.Seen = r.bytes()
-	for l := r.items(); l.next(&r); {
-		m.Tables = extend(m.Tables, l)
-		t := &m.Tables[len(m.Tables)-1]
-		t.Name = r.text()
-		t.Values = r.bytes()
-	}
-	for l := r.items(); l.next(&r); {
-		m.Pending = extend(m.Pending, l)
-		o := &m.Pending[len(m.Pending)-1]
-		r.snapshot(&o.Snapshot)
-		o.Ahead = r.bytes()
-	}
-	if err := r.close(&modelV1); err != nil {
-		return nil, err
-	}
-	return m, nil
+	return decodeNew(b, &modelV2, modelFields)
+}
+
+func modelFields(c *coder, m *Model) {
+	c.int(&m.Version)
+	c.text(&m.Hospital)
+	c.int(&m.Hour)
+	c.int(&m.Generation)
+	c.int(&m.Learnt)
+	c.long(&m.Offset)
+	c.int(&m.Copied)
+	c.int(&m.PastHour)
+	c.int(&m.PastGeneration)
+	c.bytes(&m.Seen)
+	list(c, &m.Tables, modelTableFields)
+	list(c, &m.Pending, originFields)
+	list(c, &m.Past, measuredFields)
+}
+
+func measuredFields(c *coder, p *forecast.Measured) {
+	c.int(&p.Hour)
+	demand := int32(p.Required)
+	c.int(&demand)
+	p.Required = acuity.Demand(demand)
+	c.int(&p.Nurses)
+}
+
+func modelTableFields(c *coder, t *ModelTable) {
+	c.text(&t.Name)
+	c.bytes(&t.Values)
+}
+
+func originFields(c *coder, o *Origin) {
+	snapshotFields(c, &o.Snapshot)
+	c.bytes(&o.Ahead)
 }

@@ -4,9 +4,7 @@ import "svc/acuity"
 
 // EncodeObservation appends the record of o to dst, which it returns.
 func EncodeObservation(dst []byte, o *acuity.Observation) ([]byte, error) {
-	w := begin(dst, &observationV3)
-	w.observation(o)
-	return w.end(&observationV3)
+	return encode(dst, &observationV1, o, observationFields)
 }
 
 // DecodeObservation reads a record of any released version. The errors are
@@ -16,116 +14,49 @@ func DecodeObservation(b []byte) (*acuity.Observation, error) {
 }
 
 func decodeObservation(b []byte, o *acuity.Observation, again *Intake) (*acuity.Observation, error) {
-	p, err := observationV3.payload(b)
+	p, err := observationV1.payload(b)
 	if err != nil {
 		return nil, err
 	}
-	r := reader{buf: p, again: again}
+	c := coder{reading: true, r: reader{buf: p, again: again}}
 	if len(p) <= shared {
-		r.all = string(p)
+		c.r.all = string(p)
 	}
-	r.observation(o)
-	if err := r.close(&observationV3); err != nil {
+	observationFields(&c, o)
+	if err := c.r.close(&observationV1); err != nil {
 		return nil, err
 	}
 	return o, nil
 }
 
-func (w *writer) observation(o *acuity.Observation) {
-	w.text(o.Hospital)
-	w.at(o.ReceivedAt)
-	w.at(o.AppliedAt)
-	w.text(string(o.Channel))
-	w.text(o.Source)
-	w.events(o.Events)
-	w.signals(o.Signals)
-	if w.some(o.Room != nil) {
-		w.roomRef(o.Room)
-	}
-	if w.some(o.Census != nil) {
-		w.census(o.Census)
-	}
-	if w.some(o.Staffing != nil) {
-		w.staffing(o.Staffing)
-	}
-	if w.some(o.Roster != nil) {
-		w.roster(o.Roster)
-	}
-	w.mappings(o.Mappings)
-	w.rules(o.Rules)
-	w.places(o.Locations)
-	if w.some(o.Switches != nil) {
-		w.switches(o.Switches)
-	}
-	w.codeMarks(o.Marks)
-	if w.some(o.Act != nil) {
-		w.act(o.Act)
-	}
-	if w.some(o.Request != nil) {
-		w.request(o.Request)
-	}
-	w.referents(o.Referents)
+func observationFields(c *coder, o *acuity.Observation) {
+	c.text(&o.Hospital)
+	c.at(&o.ReceivedAt)
+	c.at(&o.AppliedAt)
+	c.channel(&o.Channel)
+	c.text(&o.Source)
+	listIn(c, &o.Events, c.r.eventList(), keptEvents, eventFields)
+	listIn(c, &o.Signals, c.r.signalList(), keptSignals, signalFields)
+	optionalIn(c, &o.Room, c.r.room(), roomRefFields)
+	optional(c, &o.Census, censusFields)
+	optional(c, &o.Staffing, staffingFields)
+	optional(c, &o.Roster, rosterFields)
+	list(c, &o.Mappings, mappingFields)
+	list(c, &o.Rules, ruleFields)
+	list(c, &o.Locations, placeFields)
+	optional(c, &o.Switches, switchesFields)
+	list(c, &o.Marks, codeMarkFields)
+	optional(c, &o.Act, actFields)
+	optional(c, &o.Request, requestFields)
+	list(c, &o.References, referenceFields)
 }
 
-func (r *reader) observation(o *acuity.Observation) {
-	o.Hospital = r.text()
-	o.ReceivedAt = r.at()
-	o.AppliedAt = r.at()
-	o.Channel = r.channel()
-	o.Source = r.text()
-	o.Events = r.events()
-	o.Signals = r.signals()
-	if r.some() {
-		o.Room = r.newRoom()
-		r.roomRef(o.Room)
-	}
-	if r.some() {
-		o.Census = new(acuity.Census)
-		r.census(o.Census)
-	}
-	if r.some() {
-		o.Staffing = new(acuity.Staffing)
-		r.staffing(o.Staffing)
-	}
-	if r.some() {
-		o.Roster = new(acuity.Roster)
-		r.roster(o.Roster)
-	}
-	o.Mappings = r.mappings()
-	o.Rules = r.rules()
-	o.Locations = r.places()
-	if r.some() {
-		o.Switches = new(acuity.Switches)
-		r.switches(o.Switches)
-	}
-	o.Marks = r.codeMarks()
-	if r.some() {
-		o.Act = new(acuity.Act)
-		r.act(o.Act)
-	}
-	if r.some() {
-		o.Request = new(acuity.Request)
-		r.request(o.Request)
-	}
-	o.Referents = r.referents()
+func roomRefFields(c *coder, ref *acuity.RoomRef) {
+	c.int(&ref.ID)
+	c.text(&ref.Label)
 }
 
-func (w *writer) roomRef(ref *acuity.RoomRef) {
-	w.int(ref.ID)
-	w.text(ref.Label)
-}
-
-func (r *reader) roomRef(ref *acuity.RoomRef) {
-	ref.ID = r.int()
-	ref.Label = r.text()
-}
-
-func (w *writer) request(q *acuity.Request) {
-	w.text(q.Key)
-	w.text(q.Digest)
-}
-
-func (r *reader) request(q *acuity.Request) {
-	q.Key = r.text()
-	q.Digest = r.text()
+func requestFields(c *coder, q *acuity.Request) {
+	c.text(&q.Key)
+	c.text(&q.Digest)
 }

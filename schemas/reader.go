@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"svc/acuity"
+	"svc/acuity/codes"
 )
 
 // reader takes values off the Avro binary encoding of one record. It never panics and never
@@ -163,23 +164,23 @@ func (r *reader) text() string {
 }
 
 // system reads a code system. The common ones become constants, without a copy.
-func (r *reader) system() acuity.System {
+func (r *reader) system() codes.System {
 	from, to := r.span()
 	switch string(r.buf[from:to]) {
 	case "":
-		return acuity.SystemNone
-	case string(acuity.ICD10CM):
-		return acuity.ICD10CM
-	case string(acuity.SNOMED):
-		return acuity.SNOMED
-	case string(acuity.LOINC):
-		return acuity.LOINC
-	case string(acuity.RxNorm):
-		return acuity.RxNorm
-	case string(acuity.SystemLocal):
-		return acuity.SystemLocal
+		return codes.SystemNone
+	case string(codes.ICD10CM):
+		return codes.ICD10CM
+	case string(codes.SNOMED):
+		return codes.SNOMED
+	case string(codes.LOINC):
+		return codes.LOINC
+	case string(codes.RxNorm):
+		return codes.RxNorm
+	case string(codes.SystemLocal):
+		return codes.SystemLocal
 	default:
-		return acuity.System(r.buf[from:to])
+		return codes.System(r.buf[from:to])
 	}
 }
 
@@ -312,14 +313,6 @@ func extend[T any](list []T, l items) []T {
 	return append(list, zero)
 }
 
-func (r *reader) factors() (list []acuity.Factor) {
-	for l := r.items(); l.next(r); {
-		list = extend(list, l)
-		list[len(list)-1] = r.factor()
-	}
-	return list
-}
-
 // reasons reads a set of reasons. A reason that this build does not know is dropped: it could
 // have no effect here.
 func (r *reader) reasons() acuity.Reasons {
@@ -338,18 +331,11 @@ func (r *reader) texts() (list []string) {
 	return list
 }
 
-func (r *reader) instants() (list []acuity.Instant) {
-	for l := r.items(); l.next(r); {
-		list = extend(list, l)
-		list[len(list)-1] = r.at()
+// bytes reads a copy of binary data; no bytes are nil.
+func (r *reader) bytes() []byte {
+	from, to := r.span()
+	if from == to {
+		return nil
 	}
-	return list
-}
-
-func (r *reader) ints() (list []int32) {
-	for l := r.items(); l.next(r); {
-		list = extend(list, l)
-		list[len(list)-1] = r.int()
-	}
-	return list
+	return append([]byte(nil), r.buf[from:to]...)
 }

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
+	"svc/acuity/codes"
 	"svc/internal/outbound"
 )
 
@@ -60,9 +61,9 @@ func stateOf[T any](s *Schema) record {
 
 // records is every kind, with the newest version of its schema.
 var records = []record{
-	recordOf(&observationV3, EncodeObservation, DecodeObservation),
-	recordOf(&changeV5, EncodeChange, DecodeChange),
-	recordOf(&unitChartV3, EncodeUnitChart, func(b []byte) (*acuity.UnitChart, error) {
+	recordOf(&observationV1, EncodeObservation, DecodeObservation),
+	recordOf(&changeV1, EncodeChange, DecodeChange),
+	recordOf(&unitChartV2, EncodeUnitChart, func(b []byte) (*acuity.UnitChart, error) {
 		u := acuity.UnitChart{Unplaced: 7} // must be overwritten
 		return &u, DecodeUnitChart(b, &u)
 	}),
@@ -72,28 +73,32 @@ var records = []record{
 	}),
 	stateOf[acuity.UnitState](&unitStateV2),
 	stateOf[acuity.RoomState](&roomStateV1),
-	stateOf[acuity.VisitState](&visitStateV2),
-	stateOf[acuity.HeardState](&heardStateV2),
-	stateOf[acuity.SeenState](&seenStateV2),
-	stateOf[acuity.MappingState](&mappingStateV2),
-	stateOf[acuity.CodeState](&codeStateV2),
+	stateOf[acuity.VisitState](&visitStateV1),
+	stateOf[acuity.StatementState](&statementStateV1),
+	stateOf[acuity.DedupState](&dedupStateV1),
+	stateOf[acuity.MappingState](&mappingStateV1),
+	stateOf[acuity.CodeState](&codeStateV1),
 	stateOf[acuity.RuleState](&ruleStateV1),
 	stateOf[acuity.PlaceState](&placeStateV1),
 	stateOf[acuity.SwitchesState](&switchesStateV1),
-	stateOf[acuity.ReferentState](&referentStateV1),
-	recordOf(&keyV2, EncodeKey, DecodeKey),
-	recordOf(&hospitalV3, EncodeHospital, DecodeHospital),
+	stateOf[acuity.ReferenceState](&referenceStateV1),
+	recordOf(&keyV1, EncodeKey, DecodeKey),
+	recordOf(&hospitalV1, EncodeHospital, DecodeHospital),
 	recordOf(&webhookV1, EncodeWebhook, DecodeWebhook),
 	recordOf(&alertTierV1, EncodeAlertTier, DecodeAlertTier),
 	recordOf(&alertRecipientV1, EncodeAlertRecipient, DecodeAlertRecipient),
 	recordOf(&installedKeyV1, EncodeInstalledKey, DecodeInstalledKey),
+	recordOf(&wallV1, EncodeWall, DecodeWall),
+	recordOf(&layoutV1, EncodeLayout, DecodeLayout),
+	recordOf(&linkV1, EncodeLink, DecodeLink),
+	recordOf(&userV1, EncodeUser, DecodeUser),
 	recordOf(&auditV1, EncodeAct, DecodeAct),
 	recordOf(&deadLetterV1, EncodeDeadLetter, DecodeDeadLetter),
 	recordOf(&snapshotV1, EncodeSnapshot, DecodeSnapshot),
-	recordOf(&modelV1, EncodeModel, DecodeModel),
+	recordOf(&modelV2, EncodeModel, DecodeModel),
 	recordOf(&ledgerEventV1, EncodeLedgerEvent, DecodeLedgerEvent),
 	recordOf(&deliveryV1, EncodeDelivery, DecodeDelivery),
-	recordOf(&laneV1, EncodeLane, DecodeLane),
+	recordOf(&endpointQueueV1, EncodeEndpointQueue, DecodeEndpointQueue),
 	recordOf(&notifiedUnitV1, EncodeNotifiedUnit, DecodeNotifiedUnit),
 	recordOf(&orderV1, EncodeOrder, DecodeOrder),
 }
@@ -113,8 +118,8 @@ var lasts = map[reflect.Type]uint8{
 	reflect.TypeFor[acuity.DiagnosisMode](): lastDiagnosisMode,
 	reflect.TypeFor[acuity.SignalKind]():    lastSignalKind,
 	reflect.TypeFor[acuity.SignalStatus]():  lastSignalStatus,
-	reflect.TypeFor[acuity.ValueKind]():     lastValueKind,
-	reflect.TypeFor[acuity.Comparator]():    lastComparator,
+	reflect.TypeFor[codes.ValueKind]():      lastValueKind,
+	reflect.TypeFor[codes.Comparator]():     lastComparator,
 	reflect.TypeFor[acuity.RoomStatus]():    lastRoomStatus,
 	reflect.TypeFor[acuity.Tristate]():      lastTristate,
 	reflect.TypeFor[acuity.Cause]():         lastCause,

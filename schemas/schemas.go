@@ -3,22 +3,24 @@
 //
 //   - A [Topic] is one log with its name and the properties it is created with.
 //   - A [Key] names the hospital of a record and the piece of it; [Partition] places it.
-//   - A record is Avro in single-object encoding: C3 01, the CRC-64-AVRO
-//     fingerprint of the schema it was written with, the binary encoding. A
-//     reader therefore needs no registry.
+//   - A record is Avro in the wire format of a schema registry: a zero byte, four
+//     bytes with the id of the schema it was written with, the binary encoding. The
+//     ids are constants of the build, so that a reader of ours asks no registry;
+//     those of a registry of somebody else are told by [UseRegistry].
 //
 // # Evolution
 //
 // Each record has one file per released version under avsc. A released file is
-// never edited (a test pins its digest); a new version is a new file and a new
-// line of [Released], and it must read the bytes of every older one. Bytes of
+// never edited: testdata/released.txt pins its digest, and -update only adds lines.
+// A new version is a new file and a new line of [Released]. It must read the bytes
+// of every older one, which is the compatibility BACKWARD of a schema registry. Bytes of
 // an older version are resolved by the rules of Avro, then decoded as the newest.
 // Bytes of a version that this build does not know are refused with an
 // [UnknownSchemaError]: upgrade the readers first, then the writers.
 //
 // To change a record: copy its file to the next version and edit the copy. An
-// added field has a default. Add the version to the table in released.go, and let
-// the codec write and read it. Run the tests with -update and look at the golden
+// added field has a default. Add the version to the table in released.go, and add
+// the field to the one description that writes and reads the record. Run the tests with -update and look at the golden
 // files: no file of an older version may differ.
 //
 // Closed enumerations of the domain are Avro enums whose symbols stand in the
@@ -39,7 +41,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"strconv"
 )
 
 // The bounds of what is written and of what is read; both sides refuse more.
@@ -49,62 +50,58 @@ const (
 )
 
 // ErrMalformed marks bytes that are not a record of the schema they claim, or
-// no Avro single object at all. No retry can help.
+// without the header of a schema registry. No retry can help.
 var ErrMalformed = errors.New("malformed record")
 
 // UnknownSchemaError reports a record written with a schema that this build does
 // not know, or that is of another kind than the one asked for.
 type UnknownSchemaError struct {
-	Fingerprint Fingerprint
-	Want        string // name of the record that was asked for
+	ID   SchemaID
+	Want string // name of the record that was asked for
 }
 
 func (e *UnknownSchemaError) Error() string {
-	return "unknown schema " + e.Fingerprint.String() + " for " + e.Want
+	return fmt.Sprintf("unknown schema %d for %s", e.ID, e.Want)
 }
 
-// Fingerprint is the CRC-64-AVRO of the canonical form of a schema.
-type Fingerprint uint64
+// SchemaID is the id of a schema in a schema registry; 0: none.
+type SchemaID int32
 
-// String returns the fingerprint as 16 hexadecimal digits, as other Avro tools
-// print it; on the wire its bytes stand in the opposite order.
-func (f Fingerprint) String() string {
-	s := strconv.FormatUint(uint64(f), 16)
-	return "0000000000000000"[len(s):] + s
-}
+// headerSize is the length of the zero byte and the id.
+const headerSize = 5
 
-// headerSize is the length of marker and fingerprint.
-const headerSize = 10
-
-// FingerprintOf returns the fingerprint of the schema that b was written with;
-// false if b is no Avro single object.
-func FingerprintOf(b []byte) (Fingerprint, bool) {
-	if len(b) < headerSize || b[0] != 0xC3 || b[1] != 0x01 {
+// IDOf returns the id of the schema that b was written with; false if b does not begin as
+// the wire format of a schema registry does.
+func IDOf(b []byte) (SchemaID, bool) {
+	if len(b) < headerSize || b[0] != 0 {
 		return 0, false
 	}
-	return Fingerprint(binary.LittleEndian.Uint64(b[2:])), true
+	return SchemaID(binary.BigEndian.Uint32(b[1:])), true //nolint:gosec // the bits of a foreign id
 }
 
-// appendHeader appends the marker and the fingerprint.
-func appendHeader(dst []byte, f Fingerprint) []byte {
-	return binary.LittleEndian.AppendUint64(append(dst, 0xC3, 0x01), uint64(f))
+// appendHeader appends the zero byte and the id.
+func appendHeader(dst []byte, id SchemaID) []byte {
+	return binary.BigEndian.AppendUint32(append(dst, 0), uint32(id)) //nolint:gosec // its bits
 }
 
 // payload returns the bytes after the header of b, as the newest version of
 // record; bytes of an older version are brought up to it first.
 func (s *Schema) payload(b []byte) ([]byte, error) {
-	f, ok := FingerprintOf(b)
+	id, ok := IDOf(b)
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("decode %s: %w: no single-object header", s.Record, ErrMalformed)
+		return nil, fmt.Errorf("decode %s: %w: no header of a schema registry", s.Record, ErrMalformed)
 	case len(b) > maxRecord:
 		return nil, fmt.Errorf("decode %s: %w: longer than %d bytes", s.Record, ErrMalformed, maxRecord)
-	case f == s.Fingerprint:
+	case id == s.ID:
 		return b[headerSize:], nil
 	}
-	old := find(f)
+	old := find(id)
+	if old == s {
+		return b[headerSize:], nil
+	}
 	if old == nil || old.Record != s.Record {
-		return nil, &UnknownSchemaError{Fingerprint: f, Want: s.Record}
+		return nil, &UnknownSchemaError{ID: id, Want: s.Record}
 	}
 	up, err := upgrade(b[headerSize:], old, s)
 	if err != nil {

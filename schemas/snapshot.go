@@ -6,121 +6,61 @@ import "svc/acuity"
 type Snapshot struct {
 	Hospital string
 	Snapshot acuity.Snapshot
+	// LevelSeconds is how long the unit had each level in the hour before, the best level
+	// first. They are fewer than 3600 in all if part of the hour was not seen, and none in
+	// a backfill.
+	LevelSeconds []int32
 }
 
 // EncodeSnapshot appends the record of s to dst, which it returns.
 func EncodeSnapshot(dst []byte, s *Snapshot) ([]byte, error) {
-	w := begin(dst, &snapshotV1)
-	w.text(s.Hospital)
-	w.snapshot(&s.Snapshot)
-	return w.end(&snapshotV1)
+	return encode(dst, &snapshotV1, s, hospitalSnapshotFields)
 }
 
 // DecodeSnapshot reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
 func DecodeSnapshot(b []byte) (*Snapshot, error) {
-	r, err := open(b, &snapshotV1)
-	if err != nil {
-		return nil, err
+	return decodeNew(b, &snapshotV1, hospitalSnapshotFields)
+}
+
+func hospitalSnapshotFields(c *coder, s *Snapshot) {
+	c.text(&s.Hospital)
+	snapshotFields(c, &s.Snapshot)
+	list(c, &s.LevelSeconds, (*coder).int)
+}
+
+func snapshotFields(c *coder, s *acuity.Snapshot) {
+	c.int(&s.Hour)
+	c.int(&s.Generation)
+	c.long(&s.Position)
+	c.int(&s.Backfill)
+	c.text(&s.RulesVersion)
+	c.bool(&s.Observed)
+	list(c, &s.Visits, snapshotVisitFields)
+	list(c, &s.Arrivals, snapshotArrivalFields)
+	c.int(&s.Moves)
+	c.int(&s.Occupied)
+	c.int(&s.Rooms)
+	c.int(&s.Boarders)
+	class4 := s.Class4[:]
+	list(c, &class4, (*coder).int)
+	if copy(s.Class4[:], class4) < len(s.Class4) || len(class4) > len(s.Class4) {
+		c.r.refuse("another number of hours")
 	}
-	s := new(Snapshot)
-	s.Hospital = r.text()
-	r.snapshot(&s.Snapshot)
-	if err := r.close(&snapshotV1); err != nil {
-		return nil, err
-	}
-	return s, nil
+	c.int(&s.Nurses)
+	enum(c, &s.Call, lastTristate)
+	enum(c, &s.Level, lastLevel)
 }
 
-func (w *writer) snapshot(s *acuity.Snapshot) {
-	w.int(s.Hour)
-	w.int(s.Generation)
-	w.long(s.Position)
-	w.int(s.Backfill)
-	w.text(s.RulesVersion)
-	w.bool(s.Observed)
-	w.snapshotVisits(s.Visits)
-	w.snapshotArrivals(s.Arrivals)
-	w.int(s.Moves)
-	w.int(s.Occupied)
-	w.int(s.Rooms)
-	w.int(s.Boarders)
-	w.ints(s.Class4[:])
-	w.int(s.Nurses)
-	w.enum(uint8(s.Call), lastTristate)
-	w.enum(uint8(s.Level), lastLevel)
+func snapshotVisitFields(c *coder, v *acuity.SnapshotVisit) {
+	c.hash(&v.Visit)
+	enum(c, &v.Class, lastStageClass)
+	c.int(&v.Age)
+	c.fixed(v.Demand[:])
+	c.fixed(v.Score[:])
 }
 
-func (r *reader) snapshot(s *acuity.Snapshot) {
-	s.Hour = r.int()
-	s.Generation = r.int()
-	s.Position = r.long()
-	s.Backfill = r.int()
-	s.RulesVersion = r.text()
-	s.Observed = r.bool()
-	s.Visits = r.snapshotVisits()
-	s.Arrivals = r.snapshotArrivals()
-	s.Moves = r.int()
-	s.Occupied = r.int()
-	s.Rooms = r.int()
-	s.Boarders = r.int()
-	if class4 := r.ints(); len(class4) == len(s.Class4) {
-		copy(s.Class4[:], class4)
-	} else {
-		r.refuse("another number of hours")
-	}
-	s.Nurses = r.int()
-	s.Call = acuity.Tristate(r.enum(lastTristate))
-	s.Level = acuity.Level(r.enum(lastLevel))
-}
-
-func (w *writer) snapshotVisit(v *acuity.SnapshotVisit) {
-	w.long(int64(v.Visit)) //nolint:gosec // about the bits
-	w.enum(uint8(v.Class), lastStageClass)
-	w.int(v.Age)
-	w.fixed(v.Demand[:])
-	w.fixed(v.Score[:])
-}
-
-func (r *reader) snapshotVisit(v *acuity.SnapshotVisit) {
-	v.Visit = uint64(r.long()) //nolint:gosec // about the bits
-	v.Class = acuity.StageClass(r.enum(lastStageClass))
-	v.Age = r.int()
-	r.fixed(v.Demand[:])
-	r.fixed(v.Score[:])
-}
-
-func (w *writer) snapshotVisits(list []acuity.SnapshotVisit) {
-	w.items(len(list))
-	for i := range list {
-		w.snapshotVisit(&list[i])
-	}
-	w.done()
-}
-
-func (r *reader) snapshotVisits() (list []acuity.SnapshotVisit) {
-	for l := r.items(); l.next(r); {
-		list = extend(list, l)
-		r.snapshotVisit(&list[len(list)-1])
-	}
-	return list
-}
-
-func (w *writer) snapshotArrivals(list []acuity.SnapshotArrival) {
-	w.items(len(list))
-	for i := range list {
-		w.long(int64(list[i].Visit)) //nolint:gosec // about the bits
-		w.enum(uint8(list[i].Kind), lastArrivalKind)
-	}
-	w.done()
-}
-
-func (r *reader) snapshotArrivals() (list []acuity.SnapshotArrival) {
-	for l := r.items(); l.next(r); {
-		list = extend(list, l)
-		a := &list[len(list)-1]
-		a.Visit = uint64(r.long()) //nolint:gosec // about the bits
-		a.Kind = acuity.ArrivalKind(r.enum(lastArrivalKind))
-	}
-	return list
+func snapshotArrivalFields(c *coder, a *acuity.SnapshotArrival) {
+	c.hash(&a.Visit)
+	enum(c, &a.Kind, lastArrivalKind)
 }

@@ -1,18 +1,47 @@
 package schemas
 
-import "github.com/hamba/avro/v2"
+import (
+	"fmt"
 
-// codec is the library's own codec, for the defaults of fields.
+	"github.com/hamba/avro/v2"
+)
+
+// codec is the library's own codec, for records of older versions.
 var codec = avro.Config{DisableBlockSizeHeader: true}.Freeze()
 
 // upgrade resolves a payload of an older version to the newest one by the rules of Avro:
-// fields by name, missing fields by their default.
+// fields by name, missing fields by their default. It costs about a hundred times a decode.
 func upgrade(payload []byte, old, newest *Schema) ([]byte, error) {
-	b, err := bridgeBetween(old, newest)
+	from, err := old.parse()
 	if err != nil {
 		return nil, err
 	}
-	return b.cross(payload)
+	to, err := newest.parse()
+	if err != nil {
+		return nil, err
+	}
+	return resolve(payload, from, to)
+}
+
+// resolve writes a payload of one schema as another schema has it.
+func resolve(payload []byte, from, to avro.Schema) ([]byte, error) {
+	r := reader{buf: payload}
+	check(&r, from)
+	if r.fault == "" && r.pos < len(r.buf) {
+		r.refuse("bytes after the end")
+	}
+	if r.fault != "" {
+		return nil, fmt.Errorf("%w: %s at byte %d", ErrMalformed, r.fault, headerSize+r.where)
+	}
+	both, err := avro.NewSchemaCompatibility().Resolve(to, from)
+	if err != nil {
+		return nil, fmt.Errorf("resolve the versions: %w", err)
+	}
+	var value any
+	if err := codec.Unmarshal(both, payload, &value); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	return codec.Marshal(to, value)
 }
 
 // check reads a value of a schema and keeps nothing. The library's own decoder never sees

@@ -3,7 +3,6 @@ package schemas
 import (
 	"time"
 
-	"svc/acuity"
 	"svc/internal/outbound"
 )
 
@@ -37,56 +36,33 @@ const lastSecretState = uint8(outbound.SecretPrevious)
 // EncodeWebhook appends the record of h to dst, which it returns. Instants are cut
 // to the millisecond.
 func EncodeWebhook(dst []byte, h *Webhook) ([]byte, error) {
-	w := begin(dst, &webhookV1)
-	w.text(h.ID)
-	w.text(h.Hospital)
-	w.text(h.URL)
-	w.texts(h.Events)
-	w.ints(h.Rooms)
-	w.bool(h.Enabled)
-	w.double(h.RatePerSecond)
-	w.long(int64(h.TimeoutSeconds))
-	w.texts(h.ReaderKeys)
-	w.items(len(h.Secrets))
-	for i := range h.Secrets {
-		s := &h.Secrets[i]
-		w.text(s.ID)
-		w.bytes(s.Sealed)
-		w.enum(uint8(s.State), lastSecretState)
-		w.at(acuity.At(s.Until))
-	}
-	w.done()
-	w.long(h.Version)
-	w.at(acuity.At(h.CreatedAt))
-	return w.end(&webhookV1)
+	return encode(dst, &webhookV1, h, webhookFields)
 }
 
 // DecodeWebhook reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
 func DecodeWebhook(b []byte) (*Webhook, error) {
-	r, err := open(b, &webhookV1)
-	if err != nil {
-		return nil, err
-	}
-	h := new(Webhook)
-	h.ID = r.text()
-	h.Hospital = r.text()
-	h.URL = r.text()
-	h.Events = r.texts()
-	h.Rooms = r.ints()
-	h.Enabled = r.bool()
-	h.RatePerSecond = r.double()
-	h.TimeoutSeconds = int(r.int())
-	h.ReaderKeys = r.texts()
-	for l := r.items(); l.next(&r); {
-		h.Secrets = append(h.Secrets, Secret{
-			ID: r.text(), Sealed: r.bytes(), State: outbound.SecretState(r.enum(lastSecretState)), Until: r.at().Time(),
-		})
-	}
-	h.Version = r.long()
-	h.CreatedAt = r.at().Time()
-	if err := r.close(&webhookV1); err != nil {
-		return nil, err
-	}
-	return h, nil
+	return decodeNew(b, &webhookV1, webhookFields)
+}
+
+func webhookFields(c *coder, h *Webhook) {
+	c.text(&h.ID)
+	c.text(&h.Hospital)
+	c.text(&h.URL)
+	list(c, &h.Events, (*coder).text)
+	list(c, &h.Rooms, (*coder).int)
+	c.bool(&h.Enabled)
+	c.double(&h.RatePerSecond)
+	c.number(&h.TimeoutSeconds)
+	list(c, &h.ReaderKeys, (*coder).text)
+	list(c, &h.Secrets, secretFields)
+	c.long(&h.Version)
+	c.when(&h.CreatedAt)
+}
+
+func secretFields(c *coder, s *Secret) {
+	c.text(&s.ID)
+	c.bytes(&s.Sealed)
+	enum(c, &s.State, lastSecretState)
+	c.when(&s.Until)
 }

@@ -1,6 +1,9 @@
 package schemas
 
-import "svc/acuity"
+import (
+	"svc/acuity"
+	"svc/acuity/codes"
+)
 
 // The greatest number of each enumeration. The symbols in the schema have the numbers of the
 // domain's constants; a test counts them.
@@ -10,8 +13,8 @@ const (
 	lastDiagnosisMode = uint8(acuity.DiagnosisClear)
 	lastSignalKind    = uint8(acuity.KindCondition)
 	lastSignalStatus  = uint8(acuity.SignalRetracted)
-	lastValueKind     = uint8(acuity.ValueUnreadable)
-	lastComparator    = uint8(acuity.GreaterOrEqual)
+	lastValueKind     = uint8(codes.ValueUnreadable)
+	lastComparator    = uint8(codes.GreaterOrEqual)
 	lastRoomStatus    = uint8(acuity.RoomBlocked)
 	lastTristate      = uint8(acuity.Yes)
 	lastCause         = uint8(acuity.CauseTime)

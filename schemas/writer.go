@@ -23,7 +23,7 @@ type writer struct {
 
 // begin starts a record of schema s behind the bytes of dst.
 func begin(dst []byte, s *Schema) writer {
-	return writer{buf: appendHeader(dst, s.Fingerprint), start: len(dst)}
+	return writer{buf: appendHeader(dst, s.written()), start: len(dst)}
 }
 
 // end returns the buffer with the record, or dst as it was and the fault.
@@ -148,14 +148,6 @@ func (w *writer) factor(f acuity.Factor) {
 	w.buf = append(w.buf, id...)
 }
 
-func (w *writer) factors(list []acuity.Factor) {
-	w.items(len(list))
-	for _, f := range list {
-		w.factor(f)
-	}
-	w.done()
-}
-
 // reasons writes a set of reasons by their codes; the numbers of the bits may change.
 func (w *writer) reasons(set acuity.Reasons) {
 	if set == 0 {
@@ -173,18 +165,21 @@ func (w *writer) texts(list []string) {
 	w.done()
 }
 
-func (w *writer) instants(list []acuity.Instant) {
-	w.items(len(list))
-	for _, i := range list {
-		w.at(i)
+// number writes an int, which the wire holds in 32 bits.
+func (w *writer) number(n int) {
+	if int(int32(n)) != n { //nolint:gosec // that is what is checked
+		w.refuse("number out of range")
+		return
 	}
-	w.done()
+	w.int(int32(n)) //nolint:gosec // checked
 }
 
-func (w *writer) ints(list []int32) {
-	w.items(len(list))
-	for _, v := range list {
-		w.int(v)
+// bytes writes binary data.
+func (w *writer) bytes(b []byte) {
+	if len(b) > maxText {
+		w.refuse("bytes too long")
+		return
 	}
-	w.done()
+	w.long(int64(len(b)))
+	w.fixed(b)
 }

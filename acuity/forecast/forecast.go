@@ -64,7 +64,8 @@ type Forecast struct {
 	// Drivers are at most five texts for a nurse, without patients: why the
 	// need changes, then why to trust the forecast less. In English, local times.
 	Drivers      []string
-	HistoryHours int32 // observed hours that the model has learnt from
+	Past         []Measured // the full hours of the last eight, as far as they are known, ascending
+	HistoryHours int32      // observed hours that the model has learnt from
 	Method       string
 	Calibration  Calibration
 }

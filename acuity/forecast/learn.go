@@ -29,9 +29,11 @@ func Learn(m *Model, s *acuity.Snapshot, zone *time.Location) bool {
 	m.see(s.Hour, s.Observed)
 	m.Generation = max(m.Generation, s.Generation)
 	m.Pending = slices.DeleteFunc(m.Pending, func(o Origin) bool { return !s.Observed || o.Snapshot.Hour < s.Hour-Horizon })
+	m.Past = slices.DeleteFunc(m.Past, func(p Measured) bool { return !s.Observed || p.Hour <= s.Hour-Horizon })
 	if !s.Observed {
 		return true
 	}
+	m.Past = append(m.Past, Measured{s.Hour, s.Numbers().Required, s.Nurses})
 	now := *s
 	now.Visits = sorted(s.Visits)
 	c := clock{zone}

@@ -69,9 +69,9 @@ type levels struct {
 // scene is what the levels of an instant are made of.
 type scene struct {
 	outlook
-	moves float64      // expected in the last 120 min
-	known int32        // of the moves so far, that will still be in them
-	base  acuity.Gauge // all else
+	moves float64            // expected in the last 120 min
+	known int32              // of the moves so far, that will still be in them
+	base  acuity.UnitNumbers // all else
 	shift [3]float64
 }
 
@@ -138,7 +138,7 @@ func (s *scene) noise() (moves [noises]int32) {
 
 // scenario is the unit at the i-th slice of the nurses required and the j-th of
 // what these do not say.
-func (s *scene) scenario(i, j int, moves int32) acuity.Gauge {
+func (s *scene) scenario(i, j int, moves int32) acuity.UnitNumbers {
 	at := &between[i]
 	low, high := s.tails[at.left], s.tails[at.left+1]
 	r := max(0, s.mean[nurses]+float64(s.sd*(low+float64(at.share*(high-low)))))
@@ -227,7 +227,7 @@ type scenes struct {
 
 func (a *scenes) at(minutes int) scene {
 	h, share := minutes/60, float64(minutes%60)/60
-	s := scene{base: a.snapshot.Gauge()}
+	s := scene{base: a.snapshot.Numbers()}
 	s.base.STAT = a.snapshot.Class4[h]
 	if minutes > 60 {
 		s.base.Boarders = 0 // theirs is a matter of an hour

@@ -53,8 +53,19 @@ type Model struct {
 	Shifts     [Horizon * 3]float32               // of the odds of yellow, orange, red and worse
 	Scores     [Horizon * scoreSize]float32       // weight, errors, those of persistence, within the band
 
-	Pending []Origin // the last eight observed hours, ascending
+	Pending []Origin   // the last eight observed hours, ascending
+	Past    []Measured // the same hours, as they were
 }
+
+// Measured is a unit as it was at a full hour.
+type Measured struct {
+	Hour     int32 // since 1970 UTC
+	Required acuity.Demand
+	Nurses   int32 // on duty; -1: unknown
+}
+
+// At returns the instant of the hour.
+func (m Measured) At() acuity.Instant { return acuity.Instant(m.Hour) * hourLong }
 
 const (
 	spreadSize = 8
@@ -122,7 +133,7 @@ func (m *Model) Tables() []Table {
 // Clone returns a copy that shares no table with the model.
 func (m *Model) Clone() *Model {
 	c := *m
-	c.Seen, c.Pending = slices.Clone(m.Seen), slices.Clone(m.Pending)
+	c.Seen, c.Pending, c.Past = slices.Clone(m.Seen), slices.Clone(m.Pending), slices.Clone(m.Past)
 	return &c
 }
 

@@ -18,7 +18,7 @@ func Predict(m *Model, u *Unit) (Forecast, error) {
 	p := m.follow(&s, &hours)
 	ahead := m.correct(p, &hours)
 
-	f := Forecast{At: u.At, HistoryHours: m.Learnt, Method: Method, Calibration: m.calibration()}
+	f := Forecast{At: u.At, Past: m.since(u.At), HistoryHours: m.Learnt, Method: Method, Calibration: m.calibration()}
 	best := 0
 	for h := range f.Hours {
 		hour := &f.Hours[h]
@@ -41,6 +41,16 @@ func Predict(m *Model, u *Unit) (Forecast, error) {
 	}
 	f.Drivers = drivers(m, u, p, &ahead[best], best)
 	return f, nil
+}
+
+// since returns the hours that were measured within eight hours before an instant.
+func (m *Model) since(at acuity.Instant) (list []Measured) {
+	for _, p := range m.Past {
+		if p.At() <= at && p.At() > at-Horizon*hourLong {
+			list = append(list, p)
+		}
+	}
+	return list
 }
 
 // sufficient says what is missing for a forecast.

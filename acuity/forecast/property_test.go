@@ -431,3 +431,35 @@ func TestPlanAhead(t *testing.T) {
 		t.Errorf("shortfall of unknown nurses %+v", unknown.Hours[0])
 	}
 }
+
+// TestPastIsWhatWasObserved: a forecast tells of each hour of the last eight what was
+// measured then, as far as it has been observed without a gap since.
+func TestPastIsWhatWasObserved(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 2))
+		m := forecast.NewModel("h")
+		list := anyUnit(random, 24+rapid.IntRange(24, 100).Draw(t, "hours"))
+		for i := range list {
+			forecast.Learn(m, &list[i], nil)
+		}
+		last := &list[len(list)-1]
+		later := rapid.Int32Range(0, 10).Draw(t, "later")
+		f, err := forecast.Predict(m, &forecast.Unit{At: acuity.Instant(last.Hour+later)*3_600_000 + 60_000, Snapshot: &acuity.Snapshot{Observed: true, Nurses: -1}})
+		if err != nil {
+			t.Skip("rapid draws another unit: this one was observed for less than 24 hours")
+		}
+		var want []forecast.Measured
+		for i := range list {
+			s := &list[i]
+			switch {
+			case !s.Observed:
+				want = nil
+			case s.Hour > last.Hour+later-forecast.Horizon:
+				want = append(want, forecast.Measured{Hour: s.Hour, Required: s.Numbers().Required, Nurses: s.Nurses})
+			}
+		}
+		if !slices.Equal(f.Past, want) {
+			t.Fatalf("%d hours later: %v, want %v", later, f.Past, want)
+		}
+	})
+}

@@ -9,11 +9,11 @@ import (
 // actual is how a unit came to stand.
 type actual struct {
 	is    amount
-	gauge acuity.Gauge
+	gauge acuity.UnitNumbers
 }
 
 func newActual(s *acuity.Snapshot) *actual {
-	g := s.Gauge()
+	g := s.Numbers()
 	a := &actual{gauge: g}
 	a.is = amount{nurses: float64(g.Required) / 60, single: float64(g.Single) / 60, rooms: float64(g.Occupied), points: float64(g.Score)}
 	return a

@@ -21,7 +21,7 @@ import (
 
 // admin is what a command has that works on a Kafka: its flags, and where to print.
 type admin struct {
-	world
+	env
 	flags  *pflag.FlagSet
 	json   bool
 	data   string
@@ -37,8 +37,8 @@ type admin struct {
 // adminWithin bounds one administrative command.
 const adminWithin = 20 * time.Second
 
-func newAdmin(w world, needs need) *admin {
-	return &admin{world: w, needs: needs, within: adminWithin, config: &config{}}
+func newAdmin(w env, needs need) *admin {
+	return &admin{env: w, needs: needs, within: adminWithin, config: &config{}}
 }
 
 // command returns a command that works on a Kafka.
@@ -100,6 +100,9 @@ func (a *admin) connected(ctx context.Context, do func(context.Context, *setting
 	ctx, cancel := context.WithTimeout(ctx, a.within)
 	defer cancel()
 	log := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	if err := useRegistry(ctx, a.config, log); err != nil {
+		return err
+	}
 	cluster, err := stream.Dial(ctx, a.config.kafka(log))
 	if err != nil {
 		return err

@@ -95,7 +95,7 @@ func passed(at, since time.Time) bool {
 }
 
 // keys is what administers the keys.
-func (h *house) keys() keys.Config {
+func (h *service) keys() keys.Config {
 	return keys.Config{Shell: h.shell, Ring: h.settings.ring(h.audit, h.now), Used: h.redis.Used}
 }
 

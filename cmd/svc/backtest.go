@@ -42,6 +42,7 @@ type backtestCommand struct {
 	from    string // as it was asked for
 	to      string
 	gate    bool
+	compare string
 	out     string
 
 	models, warmup, zone string // as they were given
@@ -52,7 +53,7 @@ var errGate = errors.New("the gate is not passed")
 
 // backtestVerb is svc backtest: it measures the forecast of a hospital on what was
 // recorded of it.
-func backtestVerb(w world) *cobra.Command {
+func backtestVerb(w env) *cobra.Command {
 	b := &backtestCommand{admin: newAdmin(w, 0)}
 	c := b.command("backtest", "measure the forecast on what was recorded", func(ctx context.Context, _ []string) error { return b.run(ctx) })
 	f := c.Flags()
@@ -61,6 +62,7 @@ func backtestVerb(w world) *cobra.Command {
 	f.StringVar(&b.to, "to", "", "`instant` before which the last forecast is that counts (default: the last there is)")
 	f.StringVar(&b.source, "source", fromSnapshots, "snapshots: the hours that were recorded; observations: cut anew from the log; or a `FILE` of lines as svc simulate prints them, - for standard input")
 	f.StringVar(&b.models, "model", "", "`models` to compare with, separated by commas (default: all of "+strings.Join(backtest.Models(), ", ")+")")
+	f.StringVar(&b.compare, "compare", "", "`FILE` of the forecasts of a model of your own, to measure ours beside: CSV with the columns at, hours_ahead, nurses and perhaps rooms (docs/forecast.md)")
 	f.StringVar(&b.warmup, "warmup", "8w", "observed `hours` to learn before a forecast counts, such as 8w or 28d")
 	f.StringVar(&b.zone, "timezone", devZone, "time `zone` of a unit whose hours come from a FILE")
 	f.BoolVar(&b.gate, "gate", false, "end with code 1 if the forecast is not good enough")
@@ -71,6 +73,9 @@ func backtestVerb(w world) *cobra.Command {
 }
 
 func (b *backtestCommand) run(ctx context.Context) error {
+	if err := b.foreign(); err != nil {
+		return err
+	}
 	list, err := b.hours(ctx)
 	if err != nil {
 		return err
@@ -78,7 +83,7 @@ func (b *backtestCommand) run(ctx context.Context) error {
 	if err = b.span(); err != nil {
 		return err
 	}
-	shown := cli.NewProgress(b.world, "backtest", "hours")
+	shown := cli.NewProgress(b.env, "backtest", "hours")
 	report, err := backtest.Run(counted(hours.Each(list), len(list), shown.Tell), b.options)
 	shown.End()
 	if errors.Is(err, backtest.ErrTooFew) {
@@ -91,6 +96,24 @@ func (b *backtestCommand) run(ctx context.Context) error {
 	}
 	if b.gate && !report.Gate.Passed {
 		return errGate
+	}
+	return nil
+}
+
+// foreign reads the forecasts of a model to compare with, before the hours, which take longer.
+func (b *backtestCommand) foreign() error {
+	if b.compare == "" {
+		return nil
+	}
+	f, err := os.Open(b.compare)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	name := filepath.Base(b.compare)
+	b.options.Compare, err = backtest.ReadForeign(strings.TrimSuffix(name, filepath.Ext(name)), f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", b.compare, err)
 	}
 	return nil
 }
@@ -164,6 +187,9 @@ func (b *backtestCommand) hours(ctx context.Context) ([]*acuity.Snapshot, error)
 	}); err != nil {
 		return nil, err
 	}
+	if err := useRegistry(ctx, b.config, slog.New(slog.NewTextHandler(b.Stderr, nil))); err != nil {
+		return nil, err
+	}
 	if b.source == fromObservations {
 		return b.ofObservations(ctx)
 	}
@@ -187,7 +213,7 @@ func (b *backtestCommand) ofFile(ctx context.Context) ([]*acuity.Snapshot, error
 
 // read gathers hours in their order, and shows how many there are by now.
 func (b *backtestCommand) read(list iter.Seq2[*acuity.Snapshot, error]) ([]*acuity.Snapshot, error) {
-	shown := cli.NewProgress(b.world, "backtest", "hours read")
+	shown := cli.NewProgress(b.env, "backtest", "hours read")
 	defer shown.End()
 	return hours.Ordered(counted(list, 0, shown.Tell))
 }
@@ -280,11 +306,24 @@ func (b *backtestCommand) write(r *backtest.Report) error {
 	}
 	fmt.Fprintf(b.Stdout, "%d hours, %s to %s, %.1f nurses required on average\n\n", r.Hours, r.From.Format(time.DateOnly), r.To.Format(time.DateOnly), r.Required)
 	table := tabwriter.NewWriter(b.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(table, "mean error, nurses\tmean\t1 h\t2 h\t4 h\t8 h\t\n")
-	for _, m := range r.Models {
-		fmt.Fprintf(table, "%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", m.Name, m.Mean, m.MAE[0], m.MAE[1], m.MAE[3], m.MAE[7])
+	errs := func(what string, list []backtest.Errors) {
+		fmt.Fprintf(table, "%s\tmean\t1 h\t2 h\t4 h\t8 h\t\n", what)
+		for _, m := range list {
+			fmt.Fprintf(table, "%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", m.Name, m.Mean, m.MAE[0], m.MAE[1], m.MAE[3], m.MAE[7])
+		}
 	}
+	errs("mean error, nurses", r.Models)
 	fmt.Fprintf(table, "within the band of 80 %%\t\t%.0f %%\t%.0f %%\t%.0f %%\t%.0f %%\t\n", 100*r.Band[0], 100*r.Band[1], 100*r.Band[3], 100*r.Band[7])
+	fmt.Fprint(table, "\t\n")
+	errs("mean error, rooms", r.Census)
+	if c := r.Compared; c != nil {
+		fmt.Fprint(table, "\t\n")
+		errs(fmt.Sprintf("nurses, %d forecasts by both", c.Forecasts), c.Models[:2])
+		if c.Census != nil {
+			fmt.Fprint(table, "\t\n")
+			errs("rooms, by both", c.Census[:2])
+		}
+	}
 	if err := table.Flush(); err != nil {
 		return err
 	}

@@ -3,10 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +109,20 @@ func TestBacktestSources(t *testing.T) {
 			t.Errorf("%s: another report than that of the feeds", source)
 		}
 	}
+	// A model of somebody else, which knows what will come.
+	oracle := filepath.Join(dir, "oracle.csv")
+	rows := "at,hours_ahead,nurses\n"
+	for _, s := range list {
+		gauge := s.Numbers()
+		rows += fmt.Sprintf("%s,1,%f\n", time.Unix(int64(s.Hour-1)*3600, 0).UTC().Format(time.RFC3339), float64(gauge.Required)/float64(acuity.Nurse))
+	}
+	if err := os.WriteFile(oracle, []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := say(t, "backtest", "--source", file, "--hospital", "north", "--warmup", "7d", "--compare", oracle, "--out", dir)
+	if code != 0 || !strings.Contains(stdout, " forecasts by both") || !regexp.MustCompile(`oracle +0.00 +0.00 `).MatchString(stdout) {
+		t.Errorf("code %d, says %q, %q", code, stdout, stderr)
+	}
 	if code, _, stderr := say(t, append([]string{"backtest", "--hospital", "west", "--out", dir}, kafka...)...); code != 1 || !strings.Contains(stderr, `no hospital "west"`) {
 		t.Errorf("code %d, says %q", code, stderr)
 	}
@@ -133,6 +149,25 @@ func TestBacktestFaults(t *testing.T) {
 	}
 }
 
+// TestBacktestForeignFaults: a file that cannot be compared is named, with the line.
+func TestBacktestForeignFaults(t *testing.T) {
+	dir := t.TempDir()
+	mine := filepath.Join(dir, "mine.csv")
+	for _, tt := range [][2]string{
+		{"", "mine.csv: no such file"}, {"at,hours_ahead,nurses\n2026-01-05T07:00:00Z,9,2\n", "mine.csv: line 2: hours_ahead: must be 1 to 8"},
+	} {
+		content, want := tt[0], tt[1]
+		if content != "" {
+			if err := os.WriteFile(mine, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if code, _, stderr := say(t, "backtest", "--source", filepath.Join(dir, "none"), "--compare", mine, "--out", dir); code != 1 || !strings.Contains(stderr, want) {
+			t.Errorf("code %d, says %q, want %q", code, stderr, want)
+		}
+	}
+}
+
 // TestBacktestStops: nobody writes to standard input, and the command ends all the
 // same when it is stopped.
 func TestBacktestStops(t *testing.T) {
@@ -149,7 +184,7 @@ func TestBacktestStops(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	var out, faults bytes.Buffer
-	code := run(ctx, []string{"backtest", "--source", "-", "--out", t.TempDir()}, world{Env: environment(), Stdout: &out, Stderr: &faults, Now: time.Now})
+	code := run(ctx, []string{"backtest", "--source", "-", "--out", t.TempDir()}, env{LookupEnv: environment(), Stdout: &out, Stderr: &faults, Now: time.Now})
 	if code != 1 || !strings.Contains(faults.String(), "context canceled") {
 		t.Errorf("code %d, says %q", code, &faults)
 	}

@@ -22,7 +22,7 @@ import (
 func say(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, faults bytes.Buffer
-	code = run(context.Background(), args, world{Env: environment(), Stdout: &out, Stderr: &faults, Now: time.Now})
+	code = run(context.Background(), args, env{LookupEnv: environment(), Stdout: &out, Stderr: &faults, Now: time.Now})
 	return code, out.String(), faults.String()
 }
 
@@ -128,8 +128,8 @@ func TestFlagWinsOverVariables(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			asked = nil
 			var out, faults bytes.Buffer
-			env := func(name string) (string, bool) { value, ok := tt.env[name]; return value, ok }
-			code := run(t.Context(), append([]string{"webhooks", "list"}, tt.args...), world{Env: env, Stdout: &out, Stderr: &faults, Now: time.Now})
+			lookup := func(name string) (string, bool) { value, ok := tt.env[name]; return value, ok }
+			code := run(t.Context(), append([]string{"webhooks", "list"}, tt.args...), env{LookupEnv: lookup, Stdout: &out, Stderr: &faults, Now: time.Now})
 			if code != 0 || !slices.Equal(asked, []string{"Bearer " + tt.key}) {
 				t.Errorf("code %d, asked with %q, says %s", code, asked, &faults)
 			}
@@ -185,7 +185,7 @@ func TestSecretsOfSvcDev(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	w := world{Env: environment(), Stdout: io.Discard, Stderr: io.Discard, Now: time.Now}
+	w := env{LookupEnv: environment(), Stdout: io.Discard, Stderr: io.Discard, Now: time.Now}
 	a := newAdmin(w, needSecrets)
 	cmd := a.command("status", "", func(context.Context, []string) error { return nil })
 	if _, err := cli.Execute(t.Context(), cmd, []string{"--data", dir}, w); err != nil || !a.isDev || a.config.SecretsKey != key32+key32 {
@@ -217,7 +217,7 @@ func TestStoppedBeforeKafkaAnswers(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var out, faults bytes.Buffer
-	code := run(ctx, []string{"read", "--kafka", "127.0.0.1:1"}, world{Env: environment(), Stdout: &out, Stderr: &faults, Now: time.Now})
+	code := run(ctx, []string{"read", "--kafka", "127.0.0.1:1"}, env{LookupEnv: environment(), Stdout: &out, Stderr: &faults, Now: time.Now})
 	if code != 0 || strings.Contains(faults.String(), "svc read:") {
 		t.Errorf("code %d, says %q", code, &faults)
 	}

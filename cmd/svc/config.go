@@ -17,6 +17,7 @@ import (
 
 	"svc/internal/cli"
 	"svc/internal/httpapi"
+	"svc/internal/registry"
 	"svc/internal/seal"
 	"svc/notifier/egress"
 	"svc/notifier/webhook"
@@ -28,42 +29,43 @@ type config struct {
 	Instance    string
 	TopicPrefix string
 
-	Kafka          []string
-	KafkaTLS       bool
-	KafkaTLSCA     string
-	KafkaTLSCert   string
-	KafkaTLSKey    string
-	KafkaSASL      string
-	KafkaUser      string
-	KafkaPassword  string
-	KafkaFull      func() error // of svc dev: why the embedded Kafka takes nothing; nil: it is not asked
-	Partitions     int
-	Replicas       int
-	CommitEvery    time.Duration
-	Redis          string
-	RedisCA        string
-	Listen         string
-	PrivateListen  string
-	PseudonymKey   string
-	PseudonymsOld  []string
-	SecretsKey     string
-	SecretsKeyOld  []string
-	EgressAllow    []egress.Allowed
-	EgressRoots    *x509.CertPool
-	EgressLoopback bool // of svc dev
-	MLLP           mllpConfig
-	DocsURL        string
-	Proxies        []netip.Prefix
-	StrangersRate  int
-	PublicURL      string
-	SMTP           smtpConfig
-	SMS            smsConfig
-	Outbox         *outbox // of svc dev: catches what goes to people; nil: it is sent
-	CORSOrigins    []string
-	LogLevel       string
-	ShutdownWithin time.Duration
-	Drain          time.Duration
-	Leave          bool
+	Kafka                        []string
+	KafkaTLS                     bool
+	KafkaTLSCA                   string
+	KafkaTLSCert                 string
+	KafkaTLSKey                  string
+	KafkaSASL                    string
+	KafkaUser                    string
+	KafkaPassword                string
+	Registry                     registry.Config
+	KafkaFull                    func() error // of svc dev: why the embedded Kafka takes nothing; nil: it is not asked
+	Partitions                   int
+	Replicas                     int
+	CommitEvery                  time.Duration
+	Redis, RedisCA               string
+	Listen                       string
+	PrivateListen                string
+	PseudonymKey                 string
+	SecretsKey                   string
+	PseudonymsOld, SecretsKeyOld []string
+	EgressAllow                  []egress.Allowed
+	EgressRoots                  *x509.CertPool
+	EgressLoopback               bool // of svc dev
+	MLLP                         mllpConfig
+	DocsURL                      string
+	Proxies                      []netip.Prefix
+	StrangersRate                int
+	PublicURL                    string
+	IngestURL                    *url.URL // nil: none is named
+	OIDC                         oidcConfig
+	SMTP                         smtpConfig
+	SMS                          smsConfig
+	Outbox                       *outbox // of svc dev: catches what goes to people; nil: it is sent
+	CORSOrigins                  []string
+	LogLevel                     string
+	ShutdownWithin               time.Duration
+	Drain                        time.Duration
+	Leave                        bool
 }
 
 // option is one row of the configuration.
@@ -76,20 +78,6 @@ type option struct {
 	only   need // commands that do not need this do not know the option; 0: all have it
 	set    func(c *config, value string) error
 }
-
-// need is what a command stands on; it selects its options.
-type need uint8
-
-const (
-	needHTTP       need = 1 << iota // serves HTTP
-	needTopics                      // creates topics
-	needRedis                       // reads or writes the view
-	needIngest                      // makes pseudonyms
-	needProcess                     // is a member of a consumer group
-	needNotify                      // sends to partners and people
-	needSecrets                     // opens what is sealed
-	needPseudonyms                  // changes the key of pseudonyms
-)
 
 // variable is the environment variable of the option.
 func (o *option) variable() string { return cli.Variable(o.name) }
@@ -107,6 +95,10 @@ var options = []option{
 	{name: "kafka-sasl", help: "SASL mechanism: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512 (default: none)", set: oneOf(func(c *config) *string { return &c.KafkaSASL }, "", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")},
 	{name: "kafka-sasl-user", help: "SASL user", set: text(func(c *config) *string { return &c.KafkaUser })},
 	{name: "kafka-sasl-password", secret: true, help: "SASL password", set: text(func(c *config) *string { return &c.KafkaPassword })},
+	{name: "schema-registry", help: "URL of a schema registry that all schemas are registered at, and whose ids are written; the same for all processes of an installation (default: none, the ids of the build)", set: registryURL},
+	{name: "schema-registry-user", help: "user at the schema registry (default: no login)", set: text(func(c *config) *string { return &c.Registry.User })},
+	{name: "schema-registry-password", secret: true, help: "its password", set: text(func(c *config) *string { return &c.Registry.Password })},
+	{name: "schema-registry-ca", help: "PEM file of the authorities that signed the registry's certificate (default: those of the system)", set: file(func(c *config) *string { return &c.Registry.CAFile })},
 	{name: "topic-prefix", help: "put before every topic name, for tests on a shared cluster", set: text(func(c *config) *string { return &c.TopicPrefix })},
 	{name: "partitions", only: needTopics, preset: "48", help: "partitions of the observations and verdicts topics when they are created", set: count(func(c *config) *int { return &c.Partitions }, 1, 10_000)},
 	{name: "replication-factor", preset: "0", help: "replicas of the topics when they are created, for which as many brokers are waited for; existing topics must have as many (default 0: 3, or as many as there are brokers)", set: count(func(c *config) *int { return &c.Replicas }, 0, 100)},
@@ -115,11 +107,18 @@ var options = []option{
 	{name: "redis-ca", only: needRedis, help: "PEM file of the authorities that signed the Redis server's certificate (default: those of the system)", set: file(func(c *config) *string { return &c.RedisCA })},
 	{name: "pseudonym-key", only: needIngest | needPseudonyms, secret: true, filled: true, help: "key of the pseudonyms of patients, visits and events, at least 32 characters, at random; how to change it is in administration.md", set: pseudonymKey},
 	{name: "pseudonym-key-old", only: needIngest | needPseudonyms, secret: true, help: "earlier keys, one a line, while the key is changed; how is in administration.md", set: olderKeys(func(c *config) *[]string { return &c.PseudonymsOld })},
-	{name: "secrets-key", only: needIngest | needNotify | needSecrets, secret: true, filled: true, help: "key that seals signing secrets, telephone numbers and addresses of webhooks and alerts, at least 32 characters, at random; without it none can be set", set: secretsKey},
-	{name: "secrets-key-old", only: needIngest | needNotify | needSecrets, secret: true, help: "earlier keys, one a line, that still open what they sealed; how to change the key is in administration.md", set: olderKeys(func(c *config) *[]string { return &c.SecretsKeyOld })},
+	{name: "secrets-key", only: needIngest | needNotify | needSecrets | needPages, secret: true, filled: true, help: "key that seals signing secrets, telephone numbers and addresses of webhooks and alerts, and the sessions of the pages, at least 32 characters, at random; without it none can be set, and nobody can sign in", set: secretsKey},
+	{name: "secrets-key-old", only: needIngest | needNotify | needSecrets | needPages, secret: true, help: "earlier keys, one a line, that still open what they sealed; how to change the key is in administration.md", set: olderKeys(func(c *config) *[]string { return &c.SecretsKeyOld })},
 	{name: "egress-allow", only: needIngest | needNotify, help: "private networks that endpoints of a hospital may lie in, as HOSPITAL=NETWORK[:PORT[+PORT]], separated by commas (default: public addresses only, ports 443 and 8443)", set: egressAllow},
 	{name: "egress-ca-file", only: needNotify, help: "PEM file of authorities that may have signed the certificates of endpoints, beside those of the system", set: egressRoots},
-	{name: "public-url", only: needNotify | needHTTP, help: "address at which people and providers of SMS reach this service, for the links in alerts; without it there are none", set: publicURL},
+	{name: "public-url", only: needNotify | needHTTP | needLinks, help: "address at which people and providers of SMS reach this service, for the links in alerts; without it there are none", set: publicURL},
+	{name: "ingest-url", only: needPages, help: "address of svc ingest, to which a svc read that is none hands what people do on the pages; without it they may only look", set: ingestURL},
+	{name: "oidc-issuer", only: needPages, help: "OpenID Connect provider by which people sign in to the pages (default: none, by links alone)", set: oidcIssuer},
+	{name: "oidc-client-id", only: needPages, help: "name of this service there; /oidc/callback under --public-url is where it leads back", set: text(func(c *config) *string { return &c.OIDC.ClientID })},
+	{name: "oidc-client-secret", only: needPages, secret: true, help: "its secret", set: text(func(c *config) *string { return &c.OIDC.ClientSecret })},
+	{name: "oidc-groups-claim", only: needPages, preset: "groups", help: "claim of the ID token that names the groups of a person", set: text(func(c *config) *string { return &c.OIDC.GroupsClaim })},
+	{name: "oidc-roles", only: needPages, help: "what groups may do, as GROUP=HOSPITAL:ROLE separated by commas; HOSPITAL may be * for all, ROLE is viewer, charge or admin", set: oidcRoles},
+	{name: "oidc-acr", only: needPages, help: "authentication context class that a sign-in must have, such as one with a second factor (default: any)", set: text(func(c *config) *string { return &c.OIDC.ACR })},
 	{name: "smtp-host", only: needNotify, help: "relay that alerts by e-mail are handed to (default: none, no e-mail)", set: smtpHost},
 	{name: "smtp-port", only: needNotify, preset: "587", help: "port of the relay", set: smtpPort},
 	{name: "smtp-tls", only: needNotify, preset: "starttls", help: "starttls (nothing is sent without it) or tls from the first byte, as on port 465", set: oneOf(func(c *config) *string { return &c.SMTP.TLS }, "starttls", "tls")},
@@ -202,7 +201,7 @@ func (c *config) faults(flags *pflag.FlagSet, needs need) (faults []error) {
 		faults = append(faults, errors.New("--kafka-tls-cert, --kafka-tls-key: give both or neither"))
 	}
 	faults = append(faults, c.MLLP.faults()...)
-	faults = append(faults, c.channelFaults()...)
+	faults = append(faults, append(c.channelFaults(), c.oidcFaults()...)...)
 	if c.SecretsKey == "" && len(c.SecretsKeyOld) > 0 {
 		faults = append(faults, errors.New("--secrets-key-old: needs --secrets-key"))
 	}

@@ -35,12 +35,12 @@ func environment(pairs ...string) func(string) (string, bool) {
 
 // parseConfig reads flags and environment. All faults are reported at once, and
 // none of them repeats a secret.
-func parseConfig(command string, needs need, args []string, env func(string) (string, bool), out io.Writer) (*config, error) {
+func parseConfig(command string, needs need, args []string, lookup func(string) (string, bool), out io.Writer) (*config, error) {
 	c := &config{}
 	cmd := &cobra.Command{Use: strings.Fields(command)[0], RunE: func(*cobra.Command, []string) error { return nil }}
 	c.bind(cmd.Flags(), needs)
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return errors.Join(c.faults(cmd.Flags(), needs)...) }
-	_, err := cli.Execute(context.Background(), cmd, args, world{Env: env, Stdout: out, Stderr: out})
+	_, err := cli.Execute(context.Background(), cmd, args, env{LookupEnv: lookup, Stdout: out, Stderr: out})
 	return c, err
 }
 

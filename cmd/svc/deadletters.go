@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -39,7 +38,7 @@ type deadLetter struct {
 const deadLettersAtMost = 1000
 
 // deadLetters are those that all roles of the process share.
-func (h *house) deadLetters() *deadLetters {
+func (h *service) deadLetters() *deadLetters {
 	if h.letters == nil {
 		h.letters = followDeadLetters(h.cluster, h.config.TopicPrefix, h.partitions, h.log)
 		h.run("dead letters", h.letters.table.Run)
@@ -116,10 +115,7 @@ func (d *deadLetters) list(hospital string) []readapi.DeadLetter {
 		l := &all[i]
 		shown[i] = readapi.DeadLetter{
 			ID: letterID(l), Topic: l.Topic, Partition: l.Partition, Offset: l.Offset,
-			Reason: l.Reason, Version: l.Version, At: l.At.Time(), RetriedAt: l.retriedAt.Time(),
-		}
-		if l.Fingerprint != [8]byte{} {
-			shown[i].Fingerprint = hex.EncodeToString(l.Fingerprint[:])
+			Reason: l.Reason, SchemaID: int32(l.Schema), Version: l.Version, At: l.At.Time(), RetriedAt: l.retriedAt.Time(),
 		}
 	}
 	return shown

@@ -15,7 +15,7 @@ import (
 )
 
 // subscribers is what administers who is told.
-func (h *house) subscribers() subscribers.Config {
+func (h *service) subscribers() subscribers.Config {
 	return subscribers.Config{
 		Shell: h.shell, Register: h.settings.subscribers, Lists: deliveries{h.redis.Lists()}, Key: h.settings.register.Key,
 		Store: h.settings, Audit: h.audit.record, Order: h.order, Test: testDelivery, Reason: readapi.Reason,
@@ -24,7 +24,7 @@ func (h *house) subscribers() subscribers.Config {
 }
 
 // order appends a command to the ledger of the notifier.
-func (h *house) order(ctx context.Context, c *outbound.Command) error {
+func (h *service) order(ctx context.Context, c *outbound.Command) error {
 	begun := outbound.Progress{ID: c.ID, Hospital: c.Hospital, Verb: c.Verb, UpdatedAt: c.At}
 	key, value, err := schemas.EncodeLedger(nil, &outbound.Order{Command: *c, Progress: begun, Position: -1})
 	if err != nil {

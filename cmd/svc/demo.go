@@ -34,7 +34,7 @@ const (
 // demo keeps a made-up unit moving: its past by /batch, then each request when it is
 // due. What it needs to go on after any end is in a file of the data folder.
 type demo struct {
-	world
+	env
 	file string // "": kept nowhere
 	feed *cli.Feed
 
@@ -54,8 +54,8 @@ type demoState struct {
 
 // newDemo takes up what was kept in the data folder, or begins a unit whose past
 // ends now. While nobody kept it moving, its time passed as real time does.
-func newDemo(o *devOptions, w world) (*demo, error) {
-	d := &demo{world: w}
+func newDemo(o *devOptions, w env) (*demo, error) {
+	d := &demo{env: w}
 	now := w.Now().Truncate(time.Second)
 	if !o.ephemeral {
 		d.file = filepath.Join(o.data, "demo.json")

@@ -10,7 +10,7 @@ import (
 
 // keysOf are the keys that each part of an installation needs; no other gets them.
 var keysOf = map[string]string{
-	"ingest": "pseudonym secrets", "notify": "secrets", "admin": "secrets", "process": "", "read": "", "verify": "",
+	"ingest": "pseudonym secrets", "notify": "secrets", "admin": "secrets", "process": "", "read": "secrets", "verify": "",
 }
 
 // TestDeployGivesEachRoleItsKeys reads what Kubernetes, systemd and Compose hand to each
@@ -54,7 +54,7 @@ func TestDeployGivesEachRoleItsKeys(t *testing.T) {
 	}
 	same("config.env", named(`(PSEUDONYM|SECRETS)_KEY`, deployFile(t, "kubernetes/config.env")), "")
 	same("svc@.service", named(`(LoadCredential|SVC_PSEUDONYM_KEY|SVC_SECRETS_KEY)`, deployFile(t, "systemd/svc@.service")), "")
-	for _, role := range []string{"ingest", "notify"} {
+	for _, role := range []string{"ingest", "notify", "read"} {
 		text := deployFile(t, "systemd/svc@"+role+".service.d/keys.conf")
 		same("systemd: "+role, named(`LoadCredential=(pseudonym|secrets)\.key`, text), keysOf[role])
 		same("systemd: variables of "+role, named(`SVC_(PSEUDONYM|SECRETS)_KEY_FILE=%d`, text), keysOf[role])

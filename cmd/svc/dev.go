@@ -19,11 +19,14 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
+	"svc/internal/admin/audit"
+	"svc/internal/admin/users"
 	"svc/internal/cli"
 	"svc/internal/httpapi/access"
 	"svc/internal/stream"
 	"svc/internal/view"
 	"svc/notifier/sms"
+	"svc/readapi/web"
 )
 
 // The hospital that svc dev makes on a fresh folder.
@@ -50,7 +53,7 @@ type devOptions struct {
 // runDev runs every role in one process on an embedded Kafka and an embedded
 // Redis. Its promises are those of one process: what it acknowledged survives
 // a crash of the process, there is no replication.
-func runDev(ctx context.Context, o *devOptions, w world) error {
+func runDev(ctx context.Context, o *devOptions, w env) error {
 	ownersAlone()
 	unlock, err := lockData(o.data)
 	if err != nil {
@@ -97,7 +100,7 @@ func runDev(ctx context.Context, o *devOptions, w world) error {
 
 	address := "http://" + listener.Addr().String()
 	caught := newOutbox(w.Now, address)
-	h := newHouse(&config{
+	h := newService(&config{
 		PublicURL: address, Outbox: caught, SMS: smsConfig{Driver: sms.DriverHTTP, URL: address + outboxPath, Token: devSMSToken},
 		Instance: "dev", Kafka: []string{kafka.Addr()}, KafkaFull: kafka.Full, Partitions: devPartitions,
 		Redis: redis.URL(), Listen: o.listen, PrivateListen: metrics.Addr().String(),
@@ -148,7 +151,7 @@ func (o *devOptions) embed(log *slog.Logger) (*stream.Broker, error) {
 }
 
 // runDemo keeps the unit of --demo moving once its hospital is there.
-func (h *house) runDemo(o *devOptions, greeted <-chan struct{}, w world) error {
+func (h *service) runDemo(o *devOptions, greeted <-chan struct{}, w env) error {
 	d, err := newDemo(o, w)
 	if err != nil {
 		return err
@@ -169,7 +172,7 @@ func (h *house) runDemo(o *devOptions, greeted <-chan struct{}, w world) error {
 }
 
 // devCommand is svc dev.
-func devCommand(w world) *cobra.Command {
+func devCommand(w env) *cobra.Command {
 	o := &devOptions{}
 	cmd := &cobra.Command{
 		Use: "dev", Short: "run everything in one process, for a first look and for development",
@@ -266,8 +269,8 @@ const shownAgain = 100 * time.Millisecond
 
 // shown returns once the view has all partitions, or ctx ends. A machine that is busy
 // may leave Redis without an answer for a while.
-func (h *house) shown(ctx context.Context) error {
-	models := h.models().Follow()
+func (h *service) shown(ctx context.Context) error {
+	models := h.models().Watermark()
 	for {
 		err := h.current(ctx)
 		for partition := range h.partitions {
@@ -285,7 +288,7 @@ func (h *house) shown(ctx context.Context) error {
 
 // greet waits until a read can be answered, makes sure of hospital and keys,
 // writes dev.json and says where everything is, with lines to paste.
-func (h *house) greet(ctx context.Context, o *devOptions, address net.Addr, kafka, redis string, front *mllpFront, w world) error {
+func (h *service) greet(ctx context.Context, o *devOptions, address net.Addr, kafka, redis string, front *mllpFront, w env) error {
 	for _, ready := range h.ready {
 		select {
 		case <-ready:
@@ -306,12 +309,16 @@ func (h *house) greet(ctx context.Context, o *devOptions, address net.Addr, kafk
 	if err = writeDevFile(o.data, d); err != nil {
 		return fmt.Errorf("write %s: %w", cli.DevFilePath(o.data), reason(err))
 	}
+	_, token, err := h.office().MakeLink(ctx, audit.CommandLine, d.HospitalID, "svc dev", users.Charge, users.MostTTL)
+	if err != nil {
+		return fmt.Errorf("make a link: %w", err)
+	}
 	kept := "kept in " + o.data
 	if o.ephemeral {
 		kept = "kept nowhere (--ephemeral)"
 	}
 	_, err = fmt.Fprintf(w.Stdout, greeting, d.BaseURL, d.MLLP, d.BaseURL, d.BaseURL, h.config.PrivateListen, kafka, redis, kept, d.HospitalID, d.APIKey, d.AdminKey,
-		cli.DevFilePath(o.data), d.BaseURL, d.APIKey)
+		cli.DevFilePath(o.data), d.BaseURL+web.LinkPath+token, d.BaseURL, d.APIKey)
 	return err
 }
 
@@ -329,6 +336,10 @@ const greeting = `svc is ready: maternity acuity and staffing, everything in thi
   API key   %s
   Admin key %s
   The same in %s
+
+Look at the unit in a browser; the link signs in once, svc admin link makes another:
+
+  %s
 
 Try it, in another terminal:
 
@@ -348,7 +359,7 @@ Ctrl-C stops it.
 
 // devKeys returns what dev.json said if its keys are still valid, else makes
 // the hospital and new keys.
-func (h *house) devKeys(ctx context.Context, data string) (*cli.DevFile, error) {
+func (h *service) devKeys(ctx context.Context, data string) (*cli.DevFile, error) {
 	register := h.settings.register
 	if _, known := register.Hospital(devHospital); !known {
 		hospital := access.Hospital{ID: devHospital, Name: devHospitalName, Zone: devZone, CreatedAt: h.now().UTC().Truncate(time.Millisecond)}

@@ -34,7 +34,7 @@ type devHook struct {
 }
 
 // mountDevHook adds the receiver and its page.
-func (h *house) mountDevHook() {
+func (h *service) mountDevHook() {
 	d := &devHook{page: template.Must(template.New("hook").Funcs(template.FuncMap{
 		"pretty": func(payload json.RawMessage) (string, error) {
 			var text bytes.Buffer

@@ -59,7 +59,7 @@ func devHookServer(t *testing.T, webhooks ...*outbound.Webhook) string {
 	for _, w := range webhooks {
 		register.SetWebhook(w)
 	}
-	h := &house{now: time.Now, settings: &settings{subscribers: register}}
+	h := &service{now: time.Now, settings: &settings{subscribers: register}}
 	h.router = (&httpapi.Shell{Now: time.Now, Log: slog.New(slog.DiscardHandler)}).Router()
 	h.mountDevHook()
 	server := httptest.NewServer(h.router)

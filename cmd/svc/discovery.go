@@ -6,34 +6,39 @@ import (
 
 	"svc/ingest"
 	"svc/internal/admin/keys"
+	"svc/internal/admin/layout"
 	"svc/internal/admin/subscribers"
+	"svc/internal/admin/users"
+	"svc/internal/admin/walls"
 	"svc/internal/httpapi"
 	"svc/internal/openapi"
+	"svc/internal/registry"
 	"svc/readapi"
 )
 
 // operations are those of all roles: the description of the API is the same
 // whichever of them a process plays.
 func operations() []httpapi.Operation {
-	return slices.Concat(ingest.Operations(), readapi.Operations(), keys.Operations(), subscribers.Operations(), httpapi.Operations(healthRoutes()))
+	return slices.Concat(ingest.Operations(), readapi.Operations(), keys.Operations(), subscribers.Operations(), users.Operations(), walls.Operations(), layout.Operations(), httpapi.Operations(healthRoutes()))
 }
 
 // describe mounts what every process with a public port answers.
-func (h *house) describe() {
+func (h *service) describe() {
 	httpapi.Mount(h.router, h.shell, h, healthRoutes())
 	openapi.Mount(h.router, openapi.Config{Shell: h.shell, Operations: operations()})
+	registry.Mount(h.router, registryPath, subjects(h.config.TopicPrefix))
 }
 
-func healthRoutes() []httpapi.Route[*house] {
-	all := []httpapi.Route[*house]{
+func healthRoutes() []httpapi.Route[*service] {
+	all := []httpapi.Route[*service]{
 		{Operation: httpapi.Operation{
 			Path: "/healthz", ID: "getHealth", Summary: "The process is alive",
-		}, Serve: func(_ *house, w http.ResponseWriter, r *http.Request) { healthy(w, r) }},
+		}, Serve: func(_ *service, w http.ResponseWriter, r *http.Request) { healthy(w, r) }},
 		{Operation: httpapi.Operation{
 			Path: "/readyz", ID: "getReadiness", Summary: "The process has caught up and reaches what it needs",
 			About:      "Otherwise 503, with a line for each thing that is not, which begins with the name of the check.",
 			Parameters: []httpapi.Parameter{{Name: "exclude", In: "query", About: "The name of a check that is left out; may be given more than once.", Example: "view"}},
-		}, Serve: (*house).readiness},
+		}, Serve: (*service).readiness},
 	}
 	for i := range all {
 		all[i].Method, all[i].Group, all[i].Bare = http.MethodGet, "Health", []string{"text/plain"}

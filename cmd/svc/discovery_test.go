@@ -20,7 +20,9 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 	h := routed()
 	var mounted, described []string
 	if err := chi.Walk(h.router, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
-		mounted = append(mounted, method+" "+route)
+		if !strings.HasPrefix(route, registryPath+"/") { // answers as schema registries do, not as this API
+			mounted = append(mounted, method+" "+route)
+		}
 		return nil
 	}); err != nil {
 		t.Fatal(err)

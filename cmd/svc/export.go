@@ -23,7 +23,7 @@ type exportOptions struct {
 }
 
 // exportCommand is svc export: it writes a topic as files.
-func exportCommand(w world) *cobra.Command {
+func exportCommand(w env) *cobra.Command {
 	o := &exportOptions{logCommand: newLogCommand(w, 0)}
 	c := o.command("export", "write the log as Parquet, NDJSON or CSV", func(ctx context.Context, _ []string) error { return o.run(ctx) })
 	cli.OneOf(c, &o.topic, "topic", "", strings.Join(tableNames(), ", "), tableNames()...)

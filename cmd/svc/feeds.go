@@ -12,9 +12,9 @@ import (
 	"svc/schemas"
 )
 
-// intakes counts what this process takes in, and what becomes of it. What a
-// process that dies had counted since the last second is lost.
-type intakes struct {
+// feedCounter counts the observations that this process takes in, and their outcomes.
+// The counts of the last second are lost if the process dies.
+type feedCounter struct {
 	tally   feeds.Counter
 	applied *stream.Applied[[]byte]
 	now     func() time.Time
@@ -24,7 +24,7 @@ type intakes struct {
 	events  int                      // of the pending ones whose places are kept
 }
 
-// kept is an observation of ours in the log.
+// kept is one of our observations in the log.
 type kept struct {
 	feed     feeds.Feed
 	messages int
@@ -40,7 +40,7 @@ const (
 )
 
 // took implements [ingest.Config.Took].
-func (n *intakes) took(in ingest.Intake) {
+func (n *feedCounter) took(in ingest.Intake) {
 	feed := feeds.Feed{Hospital: in.Hospital, Channel: string(in.Channel), Source: in.Source}
 	at := in.At.Time()
 	sum := &feeds.Sum{
@@ -84,15 +84,15 @@ func noticed(at time.Time, request string, n ingest.Notice) feeds.Notice {
 }
 
 // see takes one record of the tail of the verdicts.
-func (n *intakes) see(r stream.Record) {
+func (n *feedCounter) see(r stream.Record) {
 	n.applied.See(r)
 	if value, input, ok := answered(r); ok {
 		n.settle(stream.Position{Partition: r.Partition, Offset: input}, value)
 	}
 }
 
-// settle counts what became of an observation, once.
-func (n *intakes) settle(at stream.Position, change []byte) {
+// settle counts the outcome of an observation, once.
+func (n *feedCounter) settle(at stream.Position, change []byte) {
 	n.mu.Lock()
 	k, ours := n.pending[at]
 	delete(n.pending, at)
@@ -105,7 +105,7 @@ func (n *intakes) settle(at stream.Position, change []byte) {
 	}
 	c, err := schemas.DecodeChange(change)
 	if err != nil {
-		return // of a newer release: counted as received alone
+		return // of a newer release: counted as received only
 	}
 	sum := &feeds.Sum{Counts: feeds.Counts{Warnings: int64(len(c.Warnings))}}
 	if k.messages > 1 && len(c.Items) == k.messages {
@@ -163,9 +163,9 @@ func settled(c *feeds.Counts, outcome acuity.Outcome, n int64) {
 // countsEvery is how often the counts go to Redis.
 const countsEvery = time.Second
 
-// keep hands the counts on once a second, best effort: what Redis does not take
+// keep writes the counts to Redis once a second, best effort: what Redis does not take
 // waits for the next time.
-func (n *intakes) keep(h *house) func(context.Context) error {
+func (n *feedCounter) keep(h *service) func(context.Context) error {
 	hand := func(ctx context.Context) {
 		left, err := h.redis.AddFeeds(ctx, n.tally.Drain())
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 // be that before or after; those of other processes are not counted.
 func TestCountsOfAFeed(t *testing.T) {
 	at := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
-	n := &intakes{applied: stream.NewApplied(answered), now: func() time.Time { return at }, pending: map[stream.Position]kept{}}
+	n := &feedCounter{applied: stream.NewApplied(answered), now: func() time.Time { return at }, pending: map[stream.Position]kept{}}
 	change := func(offset int64, c acuity.Change) stream.Record {
 		c.Hospital, c.Offset, c.Version, c.AppliedAt = "north", offset, offset+1, acuity.At(at)
 		value, err := schemas.EncodeChange(nil, &c)
@@ -59,7 +59,7 @@ func TestCountsOfAFeed(t *testing.T) {
 // seen, with the id of the request; none of what is not remembered.
 func TestNoticesOfAFeed(t *testing.T) {
 	at := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
-	n := &intakes{applied: stream.NewApplied(answered), now: func() time.Time { return at }, pending: map[stream.Position]kept{}}
+	n := &feedCounter{applied: stream.NewApplied(answered), now: func() time.Time { return at }, pending: map[stream.Position]kept{}}
 	feed := feeds.Feed{Hospital: "north", Channel: "adt", Source: "key_1"}
 	take := func(offset int64, places *ingest.Places) {
 		n.took(ingest.Intake{

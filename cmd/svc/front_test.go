@@ -11,22 +11,31 @@ import (
 
 	"svc/ingest"
 	"svc/internal/admin/keys"
+	"svc/internal/admin/layout"
 	"svc/internal/admin/subscribers"
+	"svc/internal/admin/users"
+	"svc/internal/admin/walls"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/readapi"
 )
 
-// routed is a house with every route and nothing behind them.
-func routed() *house {
+// routed is a service with every route and nothing behind them.
+func routed() *service {
 	now := func() time.Time { return time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC) }
 	shell := &httpapi.Shell{Now: now, Lookup: access.NewRegister(now).Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
-	h := &house{config: &config{}, shell: shell, now: now, health: newHealth()}
+	h := &service{config: &config{}, shell: shell, now: now, health: newHealth()}
 	h.front()
 	ingest.Mount(h.router, ingest.Config{Shell: shell})
 	readapi.Mount(h.router, readapi.Config{Shell: shell})
 	keys.MountWrites(h.router, keys.Config{Shell: shell})
 	keys.MountReads(h.router, keys.Config{Shell: shell})
+	walls.MountWrites(h.router, walls.Config{Shell: shell})
+	walls.MountReads(h.router, walls.Config{Shell: shell})
+	layout.MountWrites(h.router, layout.Config{Shell: shell})
+	layout.MountReads(h.router, layout.Config{Shell: shell})
+	users.MountWrites(h.router, users.Config{Shell: shell})
+	users.MountReads(h.router, users.Config{Shell: shell})
 	subscribers.MountWrites(h.router, subscribers.Config{Shell: shell})
 	subscribers.MountReads(h.router, subscribers.Config{Shell: shell})
 	readapi.MountAudit(h.router, shell, nil, nil)

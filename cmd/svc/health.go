@@ -144,7 +144,7 @@ func (h *health) watch(ctx context.Context, log *slog.Logger) error {
 }
 
 // started fails until all that the public port waits for is there.
-func (h *house) started(context.Context) error {
+func (h *service) started(context.Context) error {
 	if !h.opened.Load() {
 		return errors.New("waits for kafka, or makes sure of its topics")
 	}
@@ -159,7 +159,7 @@ func (h *house) started(context.Context) error {
 }
 
 // stops fails once the process was asked to stop.
-func (h *house) stops(context.Context) error {
+func (h *service) stops(context.Context) error {
 	if h.stopping.Load() {
 		return errors.New("the process ends")
 	}
@@ -167,7 +167,7 @@ func (h *house) stops(context.Context) error {
 }
 
 // reachesKafka fails while no broker answers.
-func (h *house) reachesKafka(context.Context) error {
+func (h *service) reachesKafka(context.Context) error {
 	if !h.dialed.Load() {
 		return errors.New("has not answered yet")
 	}

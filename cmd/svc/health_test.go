@@ -47,7 +47,7 @@ func TestReadiness(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := &house{health: newHealth()}
+			h := &service{health: newHealth()}
 			tt.add(h.health)
 			w := httptest.NewRecorder()
 			h.readiness(w, httptest.NewRequest(http.MethodGet, "/readyz"+tt.query, nil))

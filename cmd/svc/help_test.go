@@ -17,7 +17,7 @@ import (
 func TestHelpTree(t *testing.T) {
 	const path = "testdata/help.txt"
 	var all bytes.Buffer
-	each(tree(world{}), func(c *cobra.Command) {
+	each(tree(env{}), func(c *cobra.Command) {
 		words := strings.Fields(c.CommandPath())[1:]
 		code, help, stderr := say(t, append([]string{"help"}, words...)...)
 		if code != 0 || stderr != "" {
@@ -50,7 +50,7 @@ func each(c *cobra.Command, fn func(*cobra.Command)) {
 // TestFlagsHaveTwoDashes: one dash is never read as a row of short flags, since no
 // flag that takes a value has a short name; and whoever writes one is told so.
 func TestFlagsHaveTwoDashes(t *testing.T) {
-	each(tree(world{}), func(c *cobra.Command) {
+	each(tree(env{}), func(c *cobra.Command) {
 		tried := false
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			if f.Shorthand != "" {
@@ -113,7 +113,7 @@ func TestManualPages(t *testing.T) {
 	if code, _, stderr := say(t, "man", "--out", dir); code != 0 {
 		t.Fatal(stderr)
 	}
-	each(tree(world{}), func(c *cobra.Command) {
+	each(tree(env{}), func(c *cobra.Command) {
 		if c.Hidden || c.Name() == "help" { // which cobra leaves out
 			return
 		}

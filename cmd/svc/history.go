@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"svc/acuity/forecast"
@@ -21,12 +22,12 @@ const historyEvery = time.Second
 
 // wireHistory adds to svc process what the forecast learns: verdicts in,
 // snapshots and models out, the view of the models after.
-func wireHistory(ctx context.Context, h *house) error {
+func wireHistory(ctx context.Context, h *service) error {
 	generation, err := h.cluster.Generation(ctx, h.topic(schemas.Models()))
 	if err != nil {
 		return err
 	}
-	learnt := newProjection()
+	learnt := newProjection(h.now)
 	learnt.projector = h.models().Projector(generation, learnt.again)
 	h.run("view of models", learnt.projector.Run)
 	h.run("pulse of models", h.pulse(learnt, h.topic(schemas.Verdicts())))
@@ -72,14 +73,14 @@ func wireHistory(ctx context.Context, h *house) error {
 	return nil
 }
 
-func (h *house) historyGroup() string { return h.config.TopicPrefix + history.Group }
+func (h *service) historyGroup() string { return h.config.TopicPrefix + history.Group }
 
 // models is the view of the learned forecasts: the same machine as that of the
 // units, beside it, for a read of a unit has no use for them.
-func (h *house) models() *view.View { return h.redis.Beside("forecast:") }
+func (h *service) models() *view.View { return h.redis.Beside("forecast:") }
 
 // past hands on the committed values of a partition from an instant on.
-func (h *house) past(ctx context.Context, topic string, partition int32, since time.Time, each func([]byte) error) error {
+func (h *service) past(ctx context.Context, topic string, partition int32, since time.Time, each func([]byte) error) error {
 	spans, err := h.cluster.Spans(ctx, topic, since, time.Time{})
 	if err != nil {
 		return err
@@ -90,6 +91,60 @@ func (h *house) past(ctx context.Context, topic string, partition int32, since t
 		}
 	}
 	return fmt.Errorf("read %s: it has no partition %d", topic, partition)
+}
+
+// recordedHours reads the hours that were recorded of a hospital. A record is not written
+// before its hour; the clocks of instances differ by less than an hour.
+func recordedHours(h *service) readapi.Hours {
+	topic := h.topic(schemas.Snapshots())
+	return func(ctx context.Context, hospital string, since, until time.Time) (list []readapi.Hour, err error) {
+		spans, err := h.cluster.Spans(ctx, topic, writtenSince(since), time.Time{})
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", readapi.ErrAway, err)
+		}
+		partition := schemas.Partition([]byte(hospital), h.partitions)
+		of := slices.IndexFunc(spans, func(s stream.Span) bool { return s.Partition == partition })
+		if of < 0 {
+			return nil, fmt.Errorf("read %s: it has no partition %d", topic, partition)
+		}
+		err = h.cluster.Range(ctx, topic, spans[of], func(r stream.Record) error {
+			if key, fault := schemas.ParseKey(r.Key); fault != nil || key.Hospital != hospital || r.Value == nil {
+				return nil //nolint:nilerr // a record of another kind
+			}
+			recorded, fault := schemas.DecodeSnapshot(r.Value)
+			if fault != nil {
+				return fmt.Errorf("decode snapshot: %w", fault)
+			}
+			if hour := hourOf(recorded); hour.At.After(since) && !hour.At.After(until) {
+				list = append(list, hour)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", readapi.ErrAway, err)
+		}
+		return list, nil
+	}
+}
+
+// writtenSince returns from when on Kafka is asked for hours after an instant; the zero
+// time: from the beginning.
+func writtenSince(since time.Time) time.Time {
+	from := since.Add(-time.Hour)
+	if from.UnixMilli() <= 0 { // Kafka has other meanings for such timestamps
+		return time.Time{}
+	}
+	return from
+}
+
+// hourOf returns a recorded hour as readapi sees it.
+func hourOf(recorded *schemas.Snapshot) readapi.Hour {
+	s := &recorded.Snapshot
+	numbers := s.Numbers()
+	return readapi.Hour{
+		At: time.Unix(int64(s.Hour)*3600, 0).UTC(), Generation: s.Generation, Observed: s.Observed, Level: s.Level,
+		Required: numbers.Required, OnDuty: s.Nurses, LevelSeconds: recorded.LevelSeconds,
+	}
 }
 
 // modelView is the view of models as history sees it.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 	"testing"
+	"time"
 
 	"svc/acuity/forecast"
 	"svc/readapi"
@@ -30,5 +31,21 @@ func TestModelOfAnotherRelease(t *testing.T) {
 	}
 	if _, err := shownModel([]byte("no record")); err == nil || errors.Is(err, readapi.ErrAway) {
 		t.Errorf("of no record: %v", err)
+	}
+}
+
+// TestTrendsBefore1970 asks Kafka for no timestamp that means something else to it.
+func TestTrendsBefore1970(t *testing.T) {
+	for since, want := range map[time.Time]time.Time{
+		{}:                          {},
+		time.Unix(-86_400, 0):       {},
+		time.Unix(0, 0):             {},
+		time.Unix(3_600, 0):         {},
+		time.Unix(3_601, 0):         time.Unix(1, 0),
+		time.Unix(2_000_000_000, 0): time.Unix(1_999_996_400, 0),
+	} {
+		if got := writtenSince(since); !got.Equal(want) {
+			t.Errorf("since %v: %v, want %v", since, got, want)
+		}
 	}
 }

@@ -17,11 +17,11 @@ import (
 )
 
 // hospitalsCommand is svc hospitals: it administers hospitals.
-func hospitalsCommand(w world) *cobra.Command {
+func hospitalsCommand(w env) *cobra.Command {
 	return group("hospitals", "administer hospitals", createHospitalCommand(w), importHospitalsCommand(w), listHospitalsCommand(w))
 }
 
-func createHospitalCommand(w world) *cobra.Command {
+func createHospitalCommand(w env) *cobra.Command {
 	a := newAdmin(w, 0)
 	var h access.Hospital
 	c := a.command("create [ID]", "make a hospital", func(ctx context.Context, _ []string) error { return a.createHospital(ctx, &h) })
@@ -75,7 +75,7 @@ type hospitalRow struct {
 	CreatedAt string `json:"createdAt"`
 }
 
-func listHospitalsCommand(w world) *cobra.Command {
+func listHospitalsCommand(w env) *cobra.Command {
 	a := newAdmin(w, 0)
 	return a.command("list", "list hospitals", func(ctx context.Context, _ []string) error { return a.listHospitals(ctx) })
 }

@@ -62,7 +62,7 @@ type importedHospital struct {
 	line int
 }
 
-func importHospitalsCommand(w world) *cobra.Command {
+func importHospitalsCommand(w env) *cobra.Command {
 	o := &hospitalImport{keyOptions: keyOptions{admin: newAdmin(w, 0)}}
 	o.within = importWithin
 	c := o.command("import FILE", "make the hospitals of a file of CSV, and print their keys: this is the only time they are shown", func(ctx context.Context, args []string) error {
@@ -135,7 +135,7 @@ func (o *hospitalImport) read(ctx context.Context, file string) (rows []imported
 
 func readHospitals(in io.Reader) (rows []importedHospital, faults []string, err error) {
 	lines := map[string]int{}
-	err = cli.ReadCSV(in, hospitalColumns, hospitalColumns[:3], func(line int, field func(string) string) {
+	err = spreadsheet.Read(in, hospitalColumns, hospitalColumns[:3], func(line int, field func(string) string) {
 		row := importedHospital{Hospital: access.Hospital{ID: field("id"), Name: field("name"), Zone: field("timezone")}, line: line}
 		fault := func(place, rule string) {
 			faults = append(faults, fmt.Sprintf("line %d: %s: %s", line, place, rule))

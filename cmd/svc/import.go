@@ -17,7 +17,7 @@ import (
 )
 
 // importCommand is svc import: it writes exported observations into an empty system.
-func importCommand(w world) *cobra.Command {
+func importCommand(w env) *cobra.Command {
 	c := newLogCommand(w, 0)
 	cmd := c.command("import FOLDER", "write exported observations into an empty system", func(ctx context.Context, args []string) error {
 		return c.importFrom(ctx, args[0])

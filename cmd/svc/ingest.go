@@ -9,7 +9,10 @@ import (
 	"svc/ingest"
 	"svc/ingest/hl7"
 	"svc/internal/admin/keys"
+	"svc/internal/admin/layout"
 	"svc/internal/admin/subscribers"
+	"svc/internal/admin/users"
+	"svc/internal/admin/walls"
 	"svc/internal/httpapi/access"
 	"svc/internal/stream"
 	"svc/internal/view"
@@ -18,10 +21,10 @@ import (
 
 // wireIngest is svc ingest: requests in, observations out, and the sender's
 // answer from the tail of the verdicts.
-func wireIngest(_ context.Context, h *house) error {
+func wireIngest(_ context.Context, h *service) error {
 	applied := stream.NewApplied(answered)
 	share := h.shares()
-	counts := &intakes{applied: applied, now: h.now, pending: map[stream.Position]kept{}}
+	counts := &feedCounter{applied: applied, now: h.now, pending: map[stream.Position]kept{}}
 	h.run("counts", counts.keep(h))
 	tail := h.cluster.Tail(h.topic(schemas.Verdicts()), func(r stream.Record) {
 		counts.see(r)
@@ -32,14 +35,14 @@ func wireIngest(_ context.Context, h *house) error {
 	h.run("tail", tail.Run)
 	h.ready = append(h.ready, tail.Ready())
 
-	h.run("follow", h.follow.Run)
+	followView(h)
 
 	config := ingest.Config{
 		Shell:      h.shell,
 		Log:        observationLog{h.cluster.Publisher(h.topic(schemas.Observations())), h.partitions},
 		Applied:    changes{applied},
 		Repeated:   h.repeated,
-		View:       shown{h.follow},
+		View:       shown{h.watermark},
 		DeadLetter: h.deadLetters().observation, DeadLetterRetried: h.deadLetters().retried,
 		Zone:       h.settings.register.Zone,
 		Pseudonyms: h.keyCheck.pseudonyms,
@@ -49,10 +52,12 @@ func wireIngest(_ context.Context, h *house) error {
 		Share:      share,
 		Took:       counts.took,
 	}
-	settings := h.topic(schemas.Settings())
-	h.writers = append(h.writers, stream.Writers{ID: settings, Topics: []string{settings}})
+	writeSettings(h)
 	ingest.Mount(h.router, config)
 	keys.MountWrites(h.router, h.keys())
+	walls.MountWrites(h.router, wallsConfig(h))
+	layout.MountWrites(h.router, layoutConfig(h))
+	users.MountWrites(h.router, users.Config{Shell: h.shell, Office: h.office()})
 	subscribers.MountWrites(h.router, h.subscribers())
 	return h.mllp(ingest.NewMessages(config))
 }
@@ -113,7 +118,7 @@ func (c changes) Wait(ctx context.Context, _ string, p ingest.Position) (acuity.
 }
 
 // shown is the view as ingest sees it.
-type shown struct{ follow *view.Follow }
+type shown struct{ follow *view.Watermark }
 
 // Wait implements [ingest.View].
 func (s shown) Wait(ctx context.Context, _ string, p ingest.Position) {

@@ -29,6 +29,13 @@ type otherKey string
 
 func (e otherKey) Error() string { return string(e) }
 
+// otherRelease names the key of an installation whose settings this release cannot read.
+type otherRelease string
+
+func (e otherRelease) Error() string {
+	return "the " + string(e) + " of the installation was written by another release, in a form that this one does not read: start that release, or begin with empty topics"
+}
+
 func differs(format string, args ...any) error { return otherKey(fmt.Sprintf(format, args...)) }
 
 // keyCheck holds the keys of this process against those of its installation, of which
@@ -116,6 +123,9 @@ func (k *keyCheck) run(ctx context.Context) error {
 			}
 		}
 		k.set(err)
+		if of := otherRelease(""); k.strict && errors.As(err, &of) {
+			return of
+		}
 		if of := otherKey(""); k.strict && errors.As(err, &of) {
 			return fmt.Errorf("%w; put back the file of the key that this data was made with", of)
 		}
@@ -196,6 +206,8 @@ func (k *keyCheck) check(ctx context.Context) error {
 	for _, id := range []string{installedSecrets, installedPseudonyms} {
 		ring, has := k.rings[id]
 		switch known, is := k.settings.installedKey(id); {
+		case is && len(known.Fingerprint) == 0:
+			faults = append(faults, otherRelease(installedNames[id]))
 		case !has && is && k.needs[id]:
 			faults = append(faults, differs("there is no %s, and the installation has one (%s)", installedNames[id], fingerprintOf(known)))
 		case !has:
@@ -287,7 +299,7 @@ func (s *settings) installedKey(id string) (*schemas.InstalledKey, bool) {
 		return nil, false
 	}
 	known, err := schemas.DecodeInstalledKey(value)
-	if err != nil { // of a newer release: no key of ours is that one
+	if err != nil { // of another release: no key of ours is that one
 		return &schemas.InstalledKey{ID: id}, true
 	}
 	return known, true

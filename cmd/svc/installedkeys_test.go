@@ -43,7 +43,7 @@ func newInstallation(t *testing.T) *installation {
 }
 
 // start runs some roles until the test ends, or until stop.
-func (i *installation) start(names string, change func(*config)) (h *house, stop func()) {
+func (i *installation) start(names string, change func(*config)) (h *service, stop func()) {
 	i.t.Helper()
 	c := &config{
 		Instance: names, Kafka: []string{i.kafka}, Partitions: 1, Redis: i.redis,
@@ -55,7 +55,7 @@ func (i *installation) start(names string, change func(*config)) (h *house, stop
 	if change != nil {
 		change(c)
 	}
-	h = newHouse(c, slog.New(slog.DiscardHandler), time.Now)
+	h = newService(c, slog.New(slog.DiscardHandler), time.Now)
 	if err := h.build(i.t.Context(), strings.Split(names, ",")); err != nil {
 		i.t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func (i *installation) start(names string, change func(*config)) (h *house, stop
 }
 
 // await waits until the keys of a process are checked and judged so.
-func (i *installation) await(h *house, want string) {
+func (i *installation) await(h *service, want string) {
 	i.t.Helper()
 	var fault error
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
@@ -92,7 +92,7 @@ func (i *installation) await(h *house, want string) {
 }
 
 // allReady reports whether the public port would open.
-func (h *house) allReady() bool {
+func (h *service) allReady() bool {
 	for _, ready := range h.ready {
 		select {
 		case <-ready:
@@ -146,7 +146,7 @@ func TestFirstStartsAtOnce(t *testing.T) {
 	for range 3 {
 		i := newInstallation(t)
 		const n = 6
-		houses := make([]*house, n)
+		houses := make([]*service, n)
 		for at := range houses {
 			houses[at], _ = i.start("ingest", func(c *config) {
 				c.Instance = fmt.Sprint(at)
@@ -171,7 +171,7 @@ func TestFirstStartsAtOnce(t *testing.T) {
 }
 
 // settled waits until a process knows how its keys stand to those of the installation.
-func (i *installation) settled(h *house, id string) {
+func (i *installation) settled(h *service, id string) {
 	i.t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
 		moved, fault := h.keyCheck.state()
@@ -199,7 +199,7 @@ func TestNotifyWithAnotherKeyTakesNothing(t *testing.T) {
 	wrong, _ := i.start("notify", func(c *config) { c.Instance, c.SecretsKey = "wrong", anotherKey })
 	i.await(wrong, "the secrets key (")
 	right, _ := i.start("notify", func(c *config) { c.Instance = "right" })
-	took := func(h *house) bool {
+	took := func(h *service) bool {
 		return !strings.Contains(strings.Join(h.health.lines(t.Context(), nil), "\n"), "no partition was taken up")
 	}
 	for end := time.Now().Add(time.Minute); !took(right); {
@@ -232,11 +232,11 @@ func TestPseudonymKeyIsWrapped(t *testing.T) {
 }
 
 // secrets runs a verb of svc secrets on the installation.
-func (i *installation) secrets(verb string, env ...string) (code int, said string) {
+func (i *installation) secrets(verb string, lookup ...string) (code int, said string) {
 	i.t.Helper()
 	var out bytes.Buffer
-	code = run(i.t.Context(), append([]string{"secrets"}, strings.Fields(verb)...), world{
-		Env: environment(append(env, "SVC_KAFKA", i.kafka)...), Stdout: &out, Stderr: &out, Now: time.Now,
+	code = run(i.t.Context(), append([]string{"secrets"}, strings.Fields(verb)...), env{
+		LookupEnv: environment(append(lookup, "SVC_KAFKA", i.kafka)...), Stdout: &out, Stderr: &out, Now: time.Now,
 	})
 	return code, out.String()
 }
@@ -246,7 +246,7 @@ func (i *installation) secrets(verb string, env ...string) (code int, said strin
 // is of no use.
 func TestRotationOfTheSecretsKey(t *testing.T) {
 	i := newInstallation(t)
-	address := func(h *house) string {
+	address := func(h *service) string {
 		p, ok := h.settings.subscribers.Recipient("north", "rcp_1")
 		if !ok {
 			return "none"
@@ -308,7 +308,7 @@ func TestRotationOfTheSecretsKey(t *testing.T) {
 // told before and after is one.
 func TestRotationOfThePseudonymKey(t *testing.T) {
 	i := newInstallation(t)
-	visit := func(h *house) string { return h.keyCheck.pseudonyms.Pseudonym("north", "visit", "VN1") }
+	visit := func(h *service) string { return h.keyCheck.pseudonyms.Pseudonym("north", "visit", "VN1") }
 	before, _ := i.start("ingest", nil)
 	i.await(before, "")
 	if code, said := i.secrets("rewrap", "SVC_PSEUDONYM_KEY", anotherKey); code != 1 || !strings.Contains(said, "belongs into --pseudonym-key-old") {
@@ -329,5 +329,23 @@ func TestRotationOfThePseudonymKey(t *testing.T) {
 	old.await(upgraded, "")
 	if visit(upgraded) != visit(before) {
 		t.Error("a first start with both keys takes the new one for what was used before")
+	}
+}
+
+// TestSettingsOfAnotherRelease: a process whose settings another release wrote, in a form
+// that this one does not read, does not become ready and does not ask for another key.
+func TestSettingsOfAnotherRelease(t *testing.T) {
+	i := newInstallation(t)
+	first, stop := i.start("ingest", nil)
+	i.await(first, "")
+	key := installedName(installedSecrets)
+	if err := first.settings.table.Put(t.Context(), key, []byte("\xC3\x01 as single objects")); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	later, _ := i.start("ingest", nil)
+	i.await(later, "written by another release")
+	if later.allReady() {
+		t.Error("it is ready")
 	}
 }

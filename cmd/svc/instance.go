@@ -9,7 +9,7 @@ import (
 
 // claimInstance takes the name of the process, once for each role that is a member of a
 // group: a svc process and a svc notify of one name do not mind each other.
-func claimInstance(ctx context.Context, h *house, roles []string) (err error) {
+func claimInstance(ctx context.Context, h *service, roles []string) (err error) {
 	var names []string
 	for _, role := range []string{"process", "notify"} {
 		if slices.Contains(roles, role) {

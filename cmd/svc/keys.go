@@ -19,7 +19,7 @@ import (
 )
 
 // keysCommand is svc keys: it administers API keys.
-func keysCommand(w world) *cobra.Command {
+func keysCommand(w env) *cobra.Command {
 	return group("keys", "administer API keys", mintKeyCommand(w), listKeysCommand(w), revokeKeyCommand(w), rotateKeyCommand(w))
 }
 
@@ -34,7 +34,7 @@ type keyOptions struct {
 	lifetime time.Duration
 }
 
-func mintKeyCommand(w world) *cobra.Command {
+func mintKeyCommand(w env) *cobra.Command {
 	o := &keyOptions{admin: newAdmin(w, 0)}
 	c := o.command("mint", "make a key, and print it: this is the only time it is shown", func(ctx context.Context, _ []string) error {
 		return o.connected(ctx, o.mint)
@@ -100,7 +100,7 @@ func noHospital(id string) error {
 	return fmt.Errorf("no hospital %q; svc hospitals create makes one", id)
 }
 
-func listKeysCommand(w world) *cobra.Command {
+func listKeysCommand(w env) *cobra.Command {
 	a := newAdmin(w, needRedis)
 	hospital := ""
 	c := a.command("list", "list keys", func(ctx context.Context, _ []string) error { return a.listKeys(ctx, hospital) })
@@ -154,7 +154,7 @@ func (a *admin) used(ctx context.Context, ids []string) map[string]time.Time {
 	return nil
 }
 
-func revokeKeyCommand(w world) *cobra.Command {
+func revokeKeyCommand(w env) *cobra.Command {
 	a := newAdmin(w, 0)
 	return a.command("revoke KEY", "end a key now", func(ctx context.Context, args []string) error {
 		return a.connected(ctx, func(ctx context.Context, s *settings, ring *keys.Ring) error {
@@ -175,7 +175,7 @@ func revokeKeyCommand(w world) *cobra.Command {
 	})
 }
 
-func rotateKeyCommand(w world) *cobra.Command {
+func rotateKeyCommand(w env) *cobra.Command {
 	a := newAdmin(w, 0)
 	overlap := ""
 	c := a.command("rotate KEY", "make a key like another, which ends after an overlap, and print it", func(ctx context.Context, args []string) error {

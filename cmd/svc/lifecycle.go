@@ -12,16 +12,16 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// loop is work that goes on until its context ends.
+// loop is work that continues until its context ends.
 type loop struct {
 	name string
 	run  func(context.Context) error
 }
 
-// live is the life of a process of roles. Its private port answers from the first
-// moment, so that nobody kills a process that waits for Kafka, until the last. start
-// connects and returns what listens; what the roles run then goes on until ctx ends.
-func (h *house) live(ctx context.Context, private *server, start func(context.Context) ([]func(context.Context) error, error)) error {
+// live is the life of a process of roles. Its private port answers from first to last,
+// so that nobody kills a process that waits for Kafka. start connects and returns the
+// servers; the loops of the roles then run until ctx ends.
+func (h *service) live(ctx context.Context, private *server, start func(context.Context) ([]func(context.Context) error, error)) error {
 	if err := private.open(ctx); err != nil {
 		return err
 	}
@@ -48,16 +48,16 @@ func (h *house) live(ctx context.Context, private *server, start func(context.Co
 	return all.Wait()
 }
 
-// endWithin bounds the end of the loops of a process that was asked to stop, beside
-// the time that open requests have.
+// endWithin bounds the end of the loops of a stopping process, in addition to the time
+// of open requests.
 const endWithin = 10 * time.Second
 
-// errFailed says that the servers end because something that they stand on has.
+// errFailed says that the servers end because a loop that they need has failed.
 var errFailed = errors.New("a part of the process has failed")
 
-// runAll runs the servers until ctx ends or anything fails, with the loops they
-// stand on behind them: an open request still gets its answer, because the
-// loops end after the servers. What does not end within the time is named, and left.
+// runAll runs the servers until ctx ends or anything fails, with the loops that they
+// need. An open request still gets its answer, because the loops end after the servers.
+// Whatever does not end in time is named and left.
 func runAll(ctx context.Context, within time.Duration, servers []func(context.Context) error, loops []loop) error {
 	behind, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -129,9 +129,9 @@ func (r *roster) String() string {
 	return strings.Join(r.names, ", ")
 }
 
-// linger returns a context that ends some time after ctx: until then who balances
-// load hears that this process is not ready, and sends no more here. It ends at once
-// where ctx ends because the process cannot answer any more.
+// linger returns a context that ends some time after ctx. Until then load balancers
+// learn that this process is not ready, and send no more. It ends at once if ctx ends
+// because the process can no longer answer.
 func linger(ctx context.Context, drain time.Duration) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

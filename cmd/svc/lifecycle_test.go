@@ -34,7 +34,7 @@ func fetch(t *testing.T, s *server, path string) (status int, body string) {
 // TestLifeOfAProcess asks the private port in each part of it: while it connects, when it
 // works, and after it was asked to stop.
 func TestLifeOfAProcess(t *testing.T) {
-	h := newHouse(&config{}, slog.New(slog.DiscardHandler), time.Now)
+	h := newService(&config{}, slog.New(slog.DiscardHandler), time.Now)
 	private := h.private()
 	private.listener = listener(t)
 	want := func(when string, ready int, lines ...string) {
@@ -94,7 +94,7 @@ func TestEndsOfAStart(t *testing.T) {
 		"failure":                       {false, func(context.Context) error { return errBroken }, errBroken},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(&config{}, slog.New(slog.DiscardHandler), time.Now)
+			h := newService(&config{}, slog.New(slog.DiscardHandler), time.Now)
 			private := h.private()
 			private.listener = listener(t)
 			ctx, stop := context.WithCancel(t.Context())
@@ -149,7 +149,7 @@ func TestEndsOfWork(t *testing.T) {
 				if tt.signal {
 					stop()
 				}
-				h := &house{}
+				h := &service{}
 				h.run("work", tt.loop)
 				began := time.Now()
 				err := runAll(ctx, within, []func(context.Context) error{tt.serve}, h.loops)

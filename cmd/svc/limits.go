@@ -11,7 +11,7 @@ import (
 )
 
 // limits has the shell keep keys to their rates and note when they were used.
-func (h *house) limits() {
+func (h *service) limits() {
 	limits := limit.New(h.redis, h.now)
 	h.shell.Limits = limits
 	h.run("limits", limits.Run)
@@ -28,7 +28,7 @@ func (h *house) limits() {
 }
 
 // shares has ingest keep hospitals to their shares of the processors.
-func (h *house) shares() *limit.Share {
+func (h *service) shares() *limit.Share {
 	share := limit.NewShare(h.redis, h.now)
 	for _, reason := range limit.Reasons() {
 		h.metrics.labelled("svc_ingest_beyond_share_total", "Requests and messages refused, or not taken, because their hospital was beyond its share of the processors, by reason.",

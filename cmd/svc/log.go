@@ -34,7 +34,7 @@ type logCommand struct {
 	log     *replay.Log
 }
 
-func newLogCommand(w world, needs need) *logCommand { return &logCommand{admin: newAdmin(w, needs)} }
+func newLogCommand(w env, needs need) *logCommand { return &logCommand{admin: newAdmin(w, needs)} }
 
 // command returns a command that reads the log.
 func (c *logCommand) command(use, short string, run func(ctx context.Context, args []string) error) *cobra.Command {
@@ -97,6 +97,9 @@ func (c *logCommand) connect(ctx context.Context) error {
 	}
 	defer cancel()
 	var err error
+	if err = useRegistry(dial, c.config, log); err != nil {
+		return err
+	}
 	if c.cluster, err = stream.Dial(dial, options); err != nil {
 		return err
 	}
@@ -150,7 +153,7 @@ func (c *logCommand) hospitalList() []string {
 
 // progress shows how far a command is, until [logCommand.done].
 func (c *logCommand) progress() func(done, total int64) {
-	c.shown = cli.NewProgress(c.world, c.what, "records")
+	c.shown = cli.NewProgress(c.env, c.what, "records")
 	return c.shown.Tell
 }
 

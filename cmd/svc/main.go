@@ -23,17 +23,17 @@ func main() {
 	limitMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // who asks twice does not want to wait
-	code := run(ctx, os.Args[1:], world{
-		Env: os.LookupEnv, Stdout: os.Stdout, Stderr: os.Stderr, Now: time.Now, Terminal: cli.IsTerminal(os.Stderr),
+	code := run(ctx, os.Args[1:], env{
+		LookupEnv: os.LookupEnv, Stdout: os.Stdout, Stderr: os.Stderr, Now: time.Now, Terminal: cli.IsTerminal(os.Stderr),
 	})
 	stop()
 	os.Exit(code)
 }
 
-type world = cli.World
+type env = cli.Env
 
 // tree is the command line.
-func tree(w world) *cobra.Command {
+func tree(w env) *cobra.Command {
 	root := cli.Root("svc", "svc: maternity acuity and staffing", release())
 	cli.Section(root, "Everything in one process, on an embedded Kafka and Redis", devCommand(w))
 	cli.Section(root, "Roles, on real servers",
@@ -50,6 +50,7 @@ func tree(w world) *cobra.Command {
 	cli.Section(root, "Administration",
 		hospitalsCommand(w),
 		keysCommand(w),
+		adminCommand(w),
 		cli.TerminologyCommand(w),
 		cli.WebhooksCommand(w),
 		cli.AlertsCommand(w),
@@ -68,7 +69,7 @@ func tree(w world) *cobra.Command {
 
 // run executes one command and returns the exit code: 0 done, 1 it went wrong,
 // 2 the command line or the configuration is wrong and nothing was started.
-func run(ctx context.Context, args []string, w world) int {
+func run(ctx context.Context, args []string, w env) int {
 	path, err := cli.Execute(ctx, tree(w), args, w) //nolint:contextcheck // a command has its context when it runs
 	var wrong cli.UsageError
 	switch {

@@ -135,7 +135,7 @@ func registeredMetrics(t *testing.T) map[string]metric {
 	defer redis.Close()
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
-	h := newHouse(&config{
+	h := newService(&config{
 		Instance: "test", Kafka: []string{kafka.Addr()}, Partitions: 1, Redis: redis.URL(),
 		PseudonymKey: key32, SecretsKey: key32, MLLP: mllpConfig{Senders: []mllpSender{{addr: "127.0.0.1:0"}}},
 	}, slog.New(slog.DiscardHandler), time.Now)

@@ -160,7 +160,7 @@ type mllpFront struct {
 }
 
 // mllp adds a front for each address of --mllp.
-func (h *house) mllp(messages *ingest.Messages) error {
+func (h *service) mllp(messages *ingest.Messages) error {
 	secured, err := h.config.MLLP.tls()
 	if err != nil {
 		return err
@@ -216,7 +216,7 @@ func (f *mllpFront) run(ctx context.Context) error {
 
 // admit says who a peer is. Its key is looked up at every message: it may have been
 // revoked, or rotated, and then its successor counts.
-func (h *house) admit(senders []mllpSender, p mllp.Peer, messages *ingest.Messages) (mllp.Sender, error) {
+func (h *service) admit(senders []mllpSender, p mllp.Peer, messages *ingest.Messages) (mllp.Sender, error) {
 	at := slices.IndexFunc(senders, func(s mllpSender) bool { return s.fits(p) })
 	if at < 0 {
 		return mllp.Sender{}, fmt.Errorf("%w: no key is configured for it", mllp.ErrRefused)
@@ -251,7 +251,7 @@ func (h *house) admit(senders []mllpSender, p mllp.Peer, messages *ingest.Messag
 	}, err
 }
 
-func (h *house) validKey(id string) (access.Key, error) {
+func (h *service) validKey(id string) (access.Key, error) {
 	key, valid := h.settings.register.Current(id)
 	if !valid {
 		return key, fmt.Errorf("%w: its key is unknown, expired or revoked", mllp.ErrRefused)

@@ -24,7 +24,7 @@ import (
 func TestWhatIsNoRequest(t *testing.T) {
 	var log lines
 	shell := &httpapi.Shell{Now: time.Now, Log: slog.New(slog.NewJSONHandler(&log, nil))}
-	h := &house{config: &config{}, shell: shell, now: time.Now, health: newHealth()}
+	h := &service{config: &config{}, shell: shell, now: time.Now, health: newHealth()}
 	h.front()
 	s := &server{name: "test", handler: h.router, listener: listener(t), within: time.Second, wrap: shell.Listener}
 	address := s.listener.Addr().String()

@@ -19,7 +19,7 @@ const notifyGroup = "svc-notifier"
 
 // wireNotify is svc notify: verdicts in, requests to partners and messages to
 // people out, with the ledger between.
-func wireNotify(ctx context.Context, h *house) error {
+func wireNotify(ctx context.Context, h *service) error {
 	ledger, err := h.openLedger(ctx)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func wireNotify(ctx context.Context, h *house) error {
 // member turns records of Kafka into what the notifier takes.
 type member struct {
 	*notifier.Notifier
-	house *house
+	house *service
 	took  chan struct{} // a partition has just become ours
 }
 
@@ -151,7 +151,7 @@ type ledger struct {
 	id       string // of the topic
 }
 
-func (h *house) openLedger(ctx context.Context) (*ledger, error) {
+func (h *service) openLedger(ctx context.Context) (*ledger, error) {
 	l := &ledger{cluster: h.cluster, topic: h.topic(schemas.Deliveries())}
 	var err error
 	if l.id, err = h.cluster.Generation(ctx, l.topic); err != nil {

@@ -14,7 +14,7 @@ import (
 
 // built is a process with some roles on a fresh embedded Kafka and Redis. Nothing of
 // it runs yet.
-func built(t *testing.T, names ...string) *house {
+func built(t *testing.T, names ...string) *service {
 	t.Helper()
 	kafka, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {
@@ -26,7 +26,7 @@ func built(t *testing.T, names ...string) *house {
 		t.Fatal(err)
 	}
 	t.Cleanup(redis.Close)
-	h := newHouse(&config{
+	h := newService(&config{
 		Instance: "test", Kafka: []string{kafka.Addr()}, Partitions: 1, Redis: redis.URL(),
 		PseudonymKey: key32, SecretsKey: key32, ShutdownWithin: time.Second,
 	}, slog.New(slog.DiscardHandler), time.Now)

@@ -14,7 +14,7 @@ import (
 	"svc/schemas"
 )
 
-// listing is the lists of deliveries as the notifier, which writes them, sees them.
+// listing is the notifier's writer of the lists of deliveries.
 type listing struct {
 	lists *view.Deliveries
 	log   *slog.Logger
@@ -60,11 +60,11 @@ func (s listing) note(v any, put func([]byte)) {
 	put(value)
 }
 
-// relistEvery is how often the lists are looked at.
+// relistEvery is how often the lists are checked.
 const relistEvery = time.Second
 
-// relist tells the lists of our partitions anew when Redis has lost them.
-func relist(ctx context.Context, h *house, n *notifier.Notifier, lists *view.Deliveries) error {
+// relist writes the lists of our partitions anew when Redis has lost them.
+func relist(ctx context.Context, h *service, n *notifier.Notifier, lists *view.Deliveries) error {
 	for {
 		owned := slices.Collect(maps.Keys(n.Positions()))
 		listed, err := h.redis.Lists().Listed(ctx, owned)
@@ -86,10 +86,10 @@ func relist(ctx context.Context, h *house, n *notifier.Notifier, lists *view.Del
 	}
 }
 
-// pulseLists says each second which partitions we have, and how much of their log is
-// not in the lists, as [house.pulse] does of the verdicts. A notifier that stands
-// still says nothing: its positions are asked of its loop.
-func pulseLists(ctx context.Context, h *house, work member, lists *view.Deliveries) error {
+// pulseLists reports each second our partitions, and how much of their log the lists
+// lack, as [service.pulse] does for the verdicts. A notifier that stands still reports
+// nothing: its loop gives the positions.
+func pulseLists(ctx context.Context, h *service, work member, lists *view.Deliveries) error {
 	every := time.NewTicker(pulseEvery)
 	defer every.Stop()
 	topic := h.topic(schemas.Verdicts())

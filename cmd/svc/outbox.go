@@ -95,7 +95,7 @@ func (o *outbox) messages() []*caught {
 }
 
 // mountOutbox adds the page and its list.
-func (h *house) mountOutbox(o *outbox) {
+func (h *service) mountOutbox(o *outbox) {
 	h.router.Get(outboxPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'")
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

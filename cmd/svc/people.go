@@ -22,8 +22,8 @@ import (
 	"svc/readapi"
 )
 
-// people is who writes to people, with what it looks things up in.
-func (h *house) people(lists listing) (*people.Alerting, error) {
+// people returns the alerting that writes to people, with its look-ups.
+func (h *service) people(lists listing) (*people.Alerting, error) {
 	c := people.Config{
 		Settings: told{h.settings.subscribers, h}, Lists: lists, PublicURL: h.config.PublicURL, Rooms: h.rooms,
 	}
@@ -38,10 +38,10 @@ func (h *house) people(lists listing) (*people.Alerting, error) {
 	return people.New(c), nil
 }
 
-// told is the settings as package people sees them.
+// told is the settings for package people.
 type told struct {
 	*subscribers.Register
-	house *house
+	house *service
 }
 
 // Recipient implements [people.Settings].
@@ -56,7 +56,7 @@ func (t told) Recipient(hospital, id string) (outbound.Recipient, bool) {
 // Unit implements [people.Settings].
 func (t told) Unit(hospital string) (name string, zone *time.Location) { return t.house.unit(hospital) }
 
-func (h *house) unit(hospital string) (name string, zone *time.Location) {
+func (h *service) unit(hospital string) (name string, zone *time.Location) {
 	known, ok := h.settings.register.Hospital(hospital)
 	if !ok {
 		return hospital, time.UTC
@@ -67,10 +67,9 @@ func (h *house) unit(hospital string) (name string, zone *time.Location) {
 // viewPause is between two looks at a view that is behind.
 const viewPause = 20 * time.Millisecond
 
-// rooms looks up how the rooms of a unit stand now, and what is expected. It waits
-// until the view has a version of the verdict: what stands there before that is of
-// another level than the alert.
-func (h *house) rooms(ctx context.Context, hospital string, version int64) (*alert.Rooms, error) {
+// rooms looks up the present rooms of a unit and its forecast. It waits until the view
+// has a version of the verdict: an older view has another level than the alert.
+func (h *service) rooms(ctx context.Context, hospital string, version int64) (*alert.Rooms, error) {
 	view := h.redis.Dated()
 	for {
 		token, err := view.Token(ctx, hospital)
@@ -104,8 +103,8 @@ func (h *house) rooms(ctx context.Context, hospital string, version int64) (*ale
 	return s, nil
 }
 
-// expected is the peak of the forecast that GET /api/v1/predict answers; nil
-// without one: there is too little history, or the model does not come in time.
+// expected is the peak of the forecast that GET /api/v1/predict answers; nil: there is
+// too little history, or the model does not come in time.
 func expected(ctx context.Context, learned readapi.Forecasts, chart *acuity.Chart, at acuity.Instant) *alert.Peak {
 	model, err := learned.Model(ctx, chart.Hospital)
 	if err != nil {
@@ -136,8 +135,8 @@ func summary(rooms []acuity.RoomVerdict) *alert.Rooms {
 	return s
 }
 
-// linkID is what the view knows of a token: with what lies in Redis nobody can
-// answer an alert.
+// linkID is what the view knows of a token: nobody can answer an alert with the data in
+// Redis.
 func linkID(token string) string {
 	sum := sha256.Sum256([]byte("svc.v1 link " + token))
 	return hex.EncodeToString(sum[:16])
@@ -152,7 +151,7 @@ func (s listing) Link(token string, l outbound.AckLink) {
 func (s listing) Written(ctx context.Context) { s.lists.Written(ctx) }
 
 // links is what the page of links needs.
-type links struct{ house *house }
+type links struct{ house *service }
 
 // Link implements [readapi.Alerts].
 func (l links) Link(ctx context.Context, token string) (link outbound.AckLink, ok bool, err error) {
@@ -160,7 +159,7 @@ func (l links) Link(ctx context.Context, token string) (link outbound.AckLink, o
 	if ok, err = noted(value, err, &link); ok || err != nil {
 		return link, ok, err
 	}
-	// Whose link it is is not known, so it is nobody's only if the lists of all are whole.
+	// The hospital of the link is unknown, so only whole lists of all can deny it.
 	faults, err := l.house.redis.Lists().Faults(ctx, l.house.partitions)
 	return link, false, away(errors.Join(err, partitionFaults(faults, int(l.house.partitions))))
 }
@@ -189,7 +188,7 @@ func (l links) Done(ctx context.Context, c *outbound.Command) (outbound.Progress
 }
 
 // mountAlerts adds what people and providers of SMS open without a key.
-func (h *house) mountAlerts() error {
+func (h *service) mountAlerts() error {
 	readapi.MountAcknowledge(h.router, h.shell, links{h})
 	gateway, err := h.config.gateway(h.now)
 	if err != nil {

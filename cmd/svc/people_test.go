@@ -11,7 +11,7 @@ import (
 	"svc/schemas"
 )
 
-// pastHours is a house that has learnt so many quiet hours, or does not answer.
+// pastHours is a forecast that has learnt so many quiet hours, or does not answer.
 type pastHours struct {
 	n    int
 	slow bool

@@ -14,7 +14,7 @@ import (
 
 // pipeline is what GET /api/ingest/status is answered from.
 type pipeline struct {
-	house   *house
+	house   *service
 	letters *deadLetters
 }
 

@@ -27,14 +27,14 @@ const preStopWithin = 5 * time.Second
 // preStopCommand is svc prestop: what Kubernetes runs in a pod of a StatefulSet before it
 // stops it. A pod that is scaled down gives its place in the group up; one that is
 // replaced keeps it, and its partitions wait for it.
-func preStopCommand(w world) *cobra.Command {
+func preStopCommand(w env) *cobra.Command {
 	return &cobra.Command{
 		Use: "prestop", Short: "the preStop hook of a StatefulSet: have the process leave its group if it is scaled down", Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), preStopWithin)
 			defer cancel()
-			pod, _ := w.Env("SVC_INSTANCE")
-			k, err := inCluster(w.Env)
+			pod, _ := w.LookupEnv("SVC_INSTANCE")
+			k, err := inCluster(w.LookupEnv)
 			if err != nil {
 				return err
 			}

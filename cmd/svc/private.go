@@ -13,7 +13,7 @@ import (
 )
 
 // private is the server for those who run the service: metrics, profiles, health.
-func (h *house) private() *server {
+func (h *service) private() *server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", healthy)
 	mux.HandleFunc("GET /readyz", h.readiness)
@@ -45,7 +45,7 @@ func healthy(w http.ResponseWriter, _ *http.Request) {
 
 // readiness answers 200 when everything that the roles stand on is there, else
 // 503 with a line for each thing that is not. ?exclude=CHECK leaves one out.
-func (h *house) readiness(w http.ResponseWriter, r *http.Request) {
+func (h *service) readiness(w http.ResponseWriter, r *http.Request) {
 	lines := h.health.lines(r.Context(), r.URL.Query()["exclude"])
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if len(lines) == 0 {

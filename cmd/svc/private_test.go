@@ -9,7 +9,7 @@ import (
 // TestProfilesAreForLoopback asks for profiles from this machine and from others.
 func TestProfilesAreForLoopback(t *testing.T) {
 	t.Parallel()
-	h := newHouse(&config{}, nil, nil)
+	h := newService(&config{}, nil, nil)
 	handler := h.private().handler
 	for name, tt := range map[string]struct {
 		from   string

@@ -12,8 +12,8 @@ import (
 
 // wireProcess is svc process: observations in, verdicts out, the view after, and
 // what the forecast learns from them.
-func wireProcess(ctx context.Context, h *house) error {
-	view := newProjection()
+func wireProcess(ctx context.Context, h *service) error {
+	view := newProjection(h.now)
 	projector := h.redis.Projector(h.generation, view.again)
 	view.projector = projector
 	h.run("view", projector.Run)

@@ -5,16 +5,18 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"svc/internal/view"
 	"svc/processors/verdict"
 )
 
-// projection stands between the verdict processor and the projector: it hands on
-// what changed and keeps the encoded charts of the partitions that are ours, so
-// that the view in Redis can be made anew without asking the processor.
+// projection connects the verdict processor with the projector. It hands on changes and
+// keeps the encoded charts of our partitions, so that the view in Redis can be made anew
+// without the processor.
 type projection struct {
 	projector *view.Projector
+	now       func() time.Time
 
 	took chan struct{} // a partition has just become ours
 
@@ -22,8 +24,8 @@ type projection struct {
 	partitions map[int32]*partitionCharts
 }
 
-// partitionCharts are those of one partition as of an input position, in the hands
-// of one task. Once another task owns the partition this one is not heard.
+// partitionCharts are the charts of one partition at an input position, from one task.
+// It ignores the task once another owns the partition.
 type partitionCharts struct {
 	view      *projection
 	partition int32
@@ -32,8 +34,8 @@ type partitionCharts struct {
 	fresh     view.Freshness // of what is committed, shown or not
 }
 
-func newProjection() *projection {
-	return &projection{took: make(chan struct{}, 1), partitions: map[int32]*partitionCharts{}}
+func newProjection(now func() time.Time) *projection {
+	return &projection{now: now, took: make(chan struct{}, 1), partitions: map[int32]*partitionCharts{}}
 }
 
 // Own implements [verdict.View].
@@ -44,6 +46,7 @@ func (v *projection) Own(partition int32, applied int64, all []verdict.Chart) ve
 	for _, c := range all {
 		kept.units[c.Hospital] = unitOf(c)
 	}
+	kept.fresh = view.FreshnessSince(v.now())
 	kept.fresh.Reached(applied)
 	v.partitions[partition] = kept
 	v.whole(partition, kept)
@@ -105,7 +108,7 @@ func (v *projection) owned() []int32 {
 	return slices.Collect(maps.Keys(v.partitions))
 }
 
-// again answers the projector's call for all of a partition.
+// again answers the projector's request for a whole partition.
 func (v *projection) again(partition int32) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -128,7 +131,7 @@ func unitOf(c verdict.Chart) view.Unit {
 	return view.Unit{Hospital: c.Hospital, Version: c.Version, Chart: c.Unit, Rooms: c.Rooms, Site: c.LocalSettings}
 }
 
-// merge returns the unit with what changed; what is gone leaves it.
+// merge returns the unit with the changes; what is gone leaves it.
 func merge(old, changed view.Unit) view.Unit {
 	changed.Rooms = merged(old.Rooms, changed.Rooms)
 	changed.Site = merged(old.Site, changed.Site)

@@ -33,7 +33,7 @@ func newMoved(t *testing.T) *moved {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Close)
-	m := &moved{t: t, projection: newProjection()}
+	m := &moved{t: t, projection: newProjection(time.Now)}
 	m.redis, err = view.Open(view.Config{
 		URL: server.URL(), Partition: func(string) int32 { return 0 }, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
@@ -93,7 +93,7 @@ func (m *moved) shows() {
 	m.t.Helper()
 	ctx, cancel := context.WithTimeout(m.t.Context(), 10*time.Second)
 	defer cancel()
-	if err := m.redis.Follow().Wait(ctx, 0, m.inputs-1); err != nil {
+	if err := m.redis.Watermark().Wait(ctx, 0, m.inputs-1); err != nil {
 		m.t.Fatalf("the view never had input %d: %v", m.inputs-1, err)
 	}
 	if s, err := m.redis.Read(ctx, "north"); err != nil || s.Version != m.inputs {
@@ -150,5 +150,30 @@ func TestTaskReplacesItself(t *testing.T) {
 				t.Errorf("the process still owns %v", owned)
 			}
 		})
+	}
+}
+
+// TestOldestSinceTakeOver: what waited before a partition became ours has waited since it
+// was written, and a log that never answers counts from the take-over.
+func TestOldestSinceTakeOver(t *testing.T) {
+	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	v := newProjection(func() time.Time { return at })
+	v.partitions[3] = &partitionCharts{view: v, partition: 3, applied: 10, fresh: view.FreshnessSince(at)}
+	v.partitions[3].fresh.Reached(10)
+	if got := v.behind(at.Add(time.Minute)); got != time.Minute {
+		t.Errorf("the log is silent: %v behind", got)
+	}
+	if got := v.unasked(map[int32]int64{3: 11, 4: 9}); len(got) != 0 {
+		t.Errorf("nothing waits, and the oldest of %v is asked for", got)
+	}
+	if got := v.unasked(map[int32]int64{3: 15}); len(got) != 1 || got[3] != 10 {
+		t.Errorf("the oldest of %v is asked for", got)
+	}
+	v.waits(3, 11, at.Add(-time.Hour))
+	if got := v.behind(at); got != time.Hour {
+		t.Errorf("a record of an hour ago waits: %v behind", got)
+	}
+	if got := v.unasked(map[int32]int64{3: 15}); len(got) != 0 {
+		t.Errorf("asked again for %v", got)
 	}
 }

@@ -10,14 +10,14 @@ import (
 	"svc/internal/view"
 )
 
-// pulseEvery is how often a processor says which partitions it has, and how much of
-// their log is missing.
+// pulseEvery is how often a processor reports its partitions, and how much of their log
+// is missing in the view.
 const pulseEvery = time.Second
 
-// pulse asks each second where the logs of our partitions end, so that readers can
-// tell a unit in which nothing happens from a processor that stands still. A
-// partition that has just become ours does not wait for the next second.
-func (h *house) pulse(v *projection, topic string) func(context.Context) error {
+// pulse asks each second where the logs of our partitions end, so that readers can tell
+// an idle unit from a processor that stands still. A new partition does not wait for the
+// next second.
+func (h *service) pulse(v *projection, topic string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		every := time.NewTicker(pulseEvery)
 		defer every.Stop()
@@ -30,6 +30,7 @@ func (h *house) pulse(v *projection, topic string) func(context.Context) error {
 				if err != nil && ctx.Err() == nil {
 					h.log.DebugContext(ctx, "the ends of the log are not known", "error", err)
 				}
+				askOldest(ctx, h, v, topic, ends)
 				v.pulse(asked, ends)
 			}
 			select {
@@ -39,6 +40,46 @@ func (h *house) pulse(v *projection, topic string) func(context.Context) error {
 				return ctx.Err()
 			}
 		}
+	}
+}
+
+// askOldest finds since when the oldest record waits in each partition that became ours
+// since the last pulse. The pulse matters more: what is unknown in time counts from now
+// on.
+func askOldest(ctx context.Context, h *service, v *projection, topic string, ends map[int32]int64) {
+	within, cancel := context.WithTimeout(ctx, pulseEvery/2) //nolint:mnd // half of the time until the next
+	defer cancel()
+	for partition, applied := range v.unasked(ends) {
+		_, oldest, err := h.cluster.Behind(within, topic, partition, applied)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			h.log.DebugContext(ctx, "the oldest record is not known", "partition", partition, "error", err)
+		case !oldest.IsZero():
+			v.waits(partition, applied+1, oldest)
+		}
+	}
+}
+
+// unasked are the offsets applied of partitions that have become ours since the last
+// pulse and have waiting records of unknown age.
+func (v *projection) unasked(ends map[int32]int64) map[int32]int64 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	found := map[int32]int64{}
+	for partition, end := range ends {
+		if kept := v.partitions[partition]; kept != nil && kept.fresh.Unasked() && end-1 > kept.applied {
+			found[partition] = kept.applied
+		}
+	}
+	return found
+}
+
+// waits notes since when a record of a partition has waited.
+func (v *projection) waits(partition int32, offset int64, since time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if kept := v.partitions[partition]; kept != nil {
+		kept.fresh.Ended(since, offset)
 	}
 }
 
@@ -54,8 +95,7 @@ func (v *projection) pulse(at time.Time, ends map[int32]int64) {
 	v.projector.Pulse(at, ends)
 }
 
-// behind is how much of the log of our partitions has no verdict, as time, of the
-// partition that lacks most.
+// behind is the age of the oldest input without a verdict, over our partitions.
 func (v *projection) behind(now time.Time) (most time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -65,9 +105,9 @@ func (v *projection) behind(now time.Time) (most time.Duration) {
 	return most
 }
 
-// processes fails while what a projection is made of waits for longer than a read may
-// hide; 0: as of the verdicts.
-func (h *house) processes(v *projection, most time.Duration) func(context.Context) error {
+// processes fails while inputs of a projection wait for longer than a read may hide; 0:
+// the limit of the verdicts.
+func (h *service) processes(v *projection, most time.Duration) func(context.Context) error {
 	return func(context.Context) error {
 		v.mu.Lock()
 		defer v.mu.Unlock()
@@ -92,10 +132,10 @@ func writes(what string, p *view.Projector) func(context.Context) error {
 }
 
 // shows fails while a partition of the view cannot be read.
-func (h *house) shows(ctx context.Context) error { return partitionsRead(ctx, h, h.redis.Faults) }
+func (h *service) shows(ctx context.Context) error { return partitionsRead(ctx, h, h.redis.Faults) }
 
 // partitionsRead fails while a partition cannot be read.
-func partitionsRead(ctx context.Context, h *house, ask func(context.Context, int32) (map[int32]error, error)) error {
+func partitionsRead(ctx context.Context, h *service, ask func(context.Context, int32) (map[int32]error, error)) error {
 	found, err := ask(ctx, h.partitions)
 	if err != nil {
 		return err
@@ -112,9 +152,9 @@ func partitionFaults(faults map[int32]error, all int) error {
 	return fmt.Errorf("%d of %d partitions; partition %d: %w", len(faults), all, first, faults[first])
 }
 
-// current waits until every partition can be read: of the view, and of what stands
-// beside it.
-func (h *house) current(ctx context.Context) error {
+// current waits until every partition of the view, and of the views beside it, can be
+// read.
+func (h *service) current(ctx context.Context) error {
 	for h.shows(ctx) != nil || partitionsRead(ctx, h, h.models().Faults) != nil || partitionsRead(ctx, h, h.redis.Lists().Faults) != nil {
 		if err := pause(ctx, pulseEvery/200); err != nil { //nolint:mnd // 5 ms: somebody waits for the prompt
 			return err

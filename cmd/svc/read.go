@@ -7,7 +7,10 @@ import (
 
 	"svc/acuity"
 	"svc/internal/admin/keys"
+	"svc/internal/admin/layout"
 	"svc/internal/admin/subscribers"
+	"svc/internal/admin/users"
+	"svc/internal/admin/walls"
 	"svc/internal/httpapi/access"
 	"svc/internal/view"
 	"svc/readapi"
@@ -15,13 +18,17 @@ import (
 )
 
 // wireRead is svc read: the view in, verdicts out.
-func wireRead(_ context.Context, h *house) error {
+func wireRead(ctx context.Context, h *service) error {
 	letters := h.deadLetters()
-	readapi.Mount(h.router, readapi.Config{
-		Charts: charts{h.redis}, Health: pipeline{h, letters}, Shell: h.shell,
+	reads := readapi.Mount(h.router, readapi.Config{
+		Charts: charts{h.redis}, Dated: charts{h.redis.Dated()}, Health: pipeline{h, letters}, Shell: h.shell,
 		LocalSettings: site{h.redis, h.settings.register}, Forecasts: forecasts{h.models(), h.settings.register.Zone},
+		Hours: recordedHours(h),
 	})
 	keys.MountReads(h.router, h.keys())
+	walls.MountReads(h.router, wallsConfig(h))
+	layout.MountReads(h.router, layoutConfig(h))
+	users.MountReads(h.router, users.Config{Shell: h.shell, Office: h.office()})
 	subscribers.MountReads(h.router, h.subscribers())
 	readapi.MountAudit(h.router, h.shell, h.audit.list, h.settings.register.Zone)
 	readapi.MountDeadLetters(h.router, h.shell, letters.list)
@@ -29,6 +36,9 @@ func wireRead(_ context.Context, h *house) error {
 	h.health.add("view", h.shows)
 	h.health.add("lists", func(ctx context.Context) error { return partitionsRead(ctx, h, h.redis.Lists().Faults) })
 	h.health.add("forecast", func(ctx context.Context) error { return partitionsRead(ctx, h, h.models().Faults) })
+	if err := mountPages(ctx, h, reads); err != nil {
+		return err
+	}
 	return h.mountAlerts()
 }
 
@@ -83,6 +93,10 @@ func away(err error) error {
 	case errors.Is(err, view.ErrNotWhole):
 		return fmt.Errorf("%w: %w", readapi.ErrIncomplete, err)
 	case errors.Is(err, view.ErrBehind):
+		behind := (*view.BehindError)(nil)
+		if errors.As(err, &behind) {
+			return &readapi.BehindError{For: behind.For, Cause: err}
+		}
 		return fmt.Errorf("%w: %w", readapi.ErrBehind, err)
 	}
 	return fmt.Errorf("%w: %w", readapi.ErrAway, err)

@@ -23,7 +23,7 @@ const lookWithin = 600 * time.Millisecond
 // repeated is [ingest.Repeated]: it reads the change from the verdicts, where the
 // records of the last seven days are all kept. A request that comes again is rare,
 // so nothing is kept in memory for it.
-func (h *house) repeated(ctx context.Context, hospital string, version int64, at acuity.Instant) (acuity.Change, error) {
+func (h *service) repeated(ctx context.Context, hospital string, version int64, at acuity.Instant) (acuity.Change, error) {
 	topic := h.topic(schemas.Verdicts())
 	partition := schemas.Partition([]byte(hospital), h.partitions)
 	for _, back := range lookBack {
@@ -45,7 +45,7 @@ func (h *house) repeated(ctx context.Context, hospital string, version int64, at
 // changeFrom returns the change of a hospital with a version if its record is at
 // an offset or after it, else ErrPending. The log holds a later one: that of the
 // request that asks.
-func (h *house) changeFrom(ctx context.Context, topic string, partition int32, from int64, hospital string, version int64) (found acuity.Change, err error) {
+func (h *service) changeFrom(ctx context.Context, topic string, partition int32, from int64, hospital string, version int64) (found acuity.Change, err error) {
 	if from > 0 { // it may lie after all there is
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, lookWithin)

@@ -29,7 +29,7 @@ type replayOptions struct {
 }
 
 // replayCommand is svc replay: it makes verdicts anew.
-func replayCommand(w world) *cobra.Command {
+func replayCommand(w env) *cobra.Command {
 	o := &replayOptions{logCommand: newLogCommand(w, 0)}
 	c := o.command("replay", "make the verdicts anew from the log", func(ctx context.Context, _ []string) error { return o.run(ctx) })
 	o.hospitalFlag()

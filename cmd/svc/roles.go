@@ -23,11 +23,11 @@ import (
 	"svc/schemas"
 )
 
-// role is one job of the service. wire plugs it together, straight down, in the
-// file of its name.
+// role is one job of the service. wire connects it, in one straight line, in the file of
+// its name.
 type role struct {
 	needs need
-	wire  func(ctx context.Context, h *house) error
+	wire  func(ctx context.Context, h *service) error
 }
 
 func roles() map[string]role {
@@ -35,13 +35,13 @@ func roles() map[string]role {
 		"ingest":  {needHTTP | needTopics | needRedis | needIngest, wireIngest},
 		"notify":  {needTopics | needRedis | needNotify, wireNotify},
 		"process": {needTopics | needRedis | needProcess, wireProcess},
-		"read":    {needHTTP | needTopics | needRedis, wireRead},
+		"read":    {needHTTP | needTopics | needRedis | needPages, wireRead},
 	}
 }
 
-// house is what the roles of one process share: the connections, the settings,
-// and the list of what is to be run, served and waited for.
-type house struct {
+// service is what the roles of one process share: the connections, the settings, and the
+// lists of loops, servers and readiness.
+type service struct {
 	config   *config
 	log      *slog.Logger
 	now      func() time.Time
@@ -51,11 +51,13 @@ type house struct {
 	keyCheck *keyCheck
 	shell    *httpapi.Shell
 	audit    *auditLog
+	actors   *actors
 	letters  *deadLetters // once a role asks for them
 
 	partitions int32  // of observations and verdicts
 	generation string // of the verdicts topic
-	follow     *view.Follow
+	watermark  *view.Watermark
+	following  bool // it runs
 
 	router     *chi.Mux // the roles mount their routes on it
 	mllpFronts []*mllpFront
@@ -71,7 +73,7 @@ type house struct {
 }
 
 // roleCommand is the command that runs one role.
-func roleCommand(name, short string, w world) *cobra.Command {
+func roleCommand(name, short string, w env) *cobra.Command {
 	needs := roles()[name].needs
 	c := &config{}
 	cmd := &cobra.Command{Use: name, Short: short}
@@ -84,7 +86,7 @@ func roleCommand(name, short string, w world) *cobra.Command {
 }
 
 // runCommand is svc run: several roles in one process.
-func runCommand(w world) *cobra.Command {
+func runCommand(w env) *cobra.Command {
 	all := slices.Sorted(maps.Keys(roles()))
 	c := &config{}
 	cmd := &cobra.Command{
@@ -131,13 +133,13 @@ func needsOf(names []string) (needs need) {
 	return needs
 }
 
-func runConfigured(ctx context.Context, c *config, needs need, names []string, w world) (err error) {
+func runConfigured(ctx context.Context, c *config, needs need, names []string, w env) (err error) {
 	if c.Instance == "" {
 		if c.Instance, err = os.Hostname(); err != nil {
 			return fmt.Errorf("find the host name; give --instance: %w", err)
 		}
 	}
-	h := newHouse(c, newLog(w.Stderr, c.LogLevel), w.Now)
+	h := newService(c, newLog(w.Stderr, c.LogLevel), w.Now)
 	h.leaving = leaving()
 	defer h.close()
 	if needs&needHTTP != 0 {
@@ -159,9 +161,9 @@ func newLog(out io.Writer, level string) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: least}))
 }
 
-// newHouse is one that stands on nothing yet, and says so.
-func newHouse(c *config, log *slog.Logger, now func() time.Time) *house {
-	h := &house{
+// newService returns a service without connections; its health says so.
+func newService(c *config, log *slog.Logger, now func() time.Time) *service {
+	h := &service{
 		config: c, log: log, now: now,
 		health: newHealth(), metrics: newMetrics(),
 	}
@@ -172,9 +174,12 @@ func newHouse(c *config, log *slog.Logger, now func() time.Time) *house {
 	return h
 }
 
-// build connects to Kafka and Redis, makes sure of the topics, and wires the roles.
-func (h *house) build(ctx context.Context, names []string) (err error) {
+// build connects to Kafka and Redis, ensures the topics, and wires the roles.
+func (h *service) build(ctx context.Context, names []string) (err error) {
 	h.metrics.roles(names)
+	if err = useRegistry(ctx, h.config, h.log); err != nil {
+		return err
+	}
 	if h.cluster, err = stream.Dial(ctx, h.config.kafka(h.log)); err != nil {
 		return err
 	}
@@ -182,7 +187,7 @@ func (h *house) build(ctx context.Context, names []string) (err error) {
 	return h.open(ctx, names)
 }
 
-func (h *house) open(ctx context.Context, names []string) error {
+func (h *service) open(ctx context.Context, names []string) error {
 	c := h.config
 	wanted := topics(c.TopicPrefix, int32(c.Partitions), schemas.Topics()...) //nolint:gosec // at most 10,000
 	if err := h.cluster.Ensure(ctx, wanted...); err != nil {
@@ -205,7 +210,7 @@ func (h *house) open(ctx context.Context, names []string) error {
 	}); err != nil {
 		return err
 	}
-	h.follow = h.redis.Follow()
+	h.watermark = h.redis.Watermark()
 	seals, err := c.seals()
 	if err != nil {
 		return err
@@ -219,7 +224,12 @@ func (h *house) open(ctx context.Context, names []string) error {
 	h.health.add("keys", h.keyCheck.healthy)
 	h.audit = openAudit(h.cluster, c.TopicPrefix)
 	h.ready = append(h.ready, h.settings.table.Ready(), h.keyCheck.ready)
-	h.shell = &httpapi.Shell{Now: h.now, Lookup: h.settings.register.Lookup, DocsURL: c.docs(), Log: h.log, Origins: c.CORSOrigins, Proxies: c.Proxies, Answered: h.metrics.requests()}
+	people, err := newActors(h.settings, h.now)
+	if err != nil {
+		return err
+	}
+	h.actors = people
+	h.shell = &httpapi.Shell{Now: h.now, Lookup: people.lookup, DocsURL: c.docs(), Log: h.log, Origins: c.CORSOrigins, Proxies: c.Proxies, Answered: h.metrics.requests()}
 	h.limits()
 	h.front()
 	h.metrics.gauge("svc_partitions", "Partitions of the observations and verdicts topics.", func() int64 { return int64(h.partitions) })
@@ -237,11 +247,11 @@ func (h *house) open(ctx context.Context, names []string) error {
 	return nil
 }
 
-func (h *house) topic(t schemas.Topic) string { return h.config.TopicPrefix + t.Name }
+func (h *service) topic(t schemas.Topic) string { return h.config.TopicPrefix + t.Name }
 
-// run adds a loop; a loop that ends before its context does takes the process
-// down, whatever it returns: nothing here may stop unnoticed.
-func (h *house) run(name string, work func(context.Context) error) {
+// run adds a loop. A loop that ends before its context ends the process, whatever it
+// returns: no loop may stop unnoticed.
+func (h *service) run(name string, work func(context.Context) error) {
 	h.loops = append(h.loops, loop{name, func(ctx context.Context) error {
 		if err := work(ctx); err != nil && !errors.Is(err, context.Canceled) {
 			return fmt.Errorf("%s: %w", name, err)
@@ -253,14 +263,14 @@ func (h *house) run(name string, work func(context.Context) error) {
 	}})
 }
 
-// leaves says whether the process, which ends, gives up its place in its groups.
-func (h *house) leaves() bool {
+// leaves reports whether the process, which ends, gives up its place in its groups.
+func (h *service) leaves() bool {
 	return h.config.Leave || h.leaving != nil && h.leaving()
 }
 
-// servers are what listens for others than operators, each a function that serves
-// until its context ends and then lets what is begun finish.
-func (h *house) servers(needs need) (servers []func(context.Context) error) {
+// servers returns the public servers. Each is a function that serves until its context
+// ends and then finishes open requests.
+func (h *service) servers(needs need) (servers []func(context.Context) error) {
 	if needs&needHTTP != 0 {
 		servers = append(servers, h.public().run)
 	}
@@ -271,23 +281,22 @@ func (h *house) servers(needs need) (servers []func(context.Context) error) {
 }
 
 // public is the server of the API: the routes of the roles on one port.
-func (h *house) public() *server {
+func (h *service) public() *server {
 	return &server{
 		name: "public", address: h.config.Listen, handler: h.router, wrap: h.shell.Listener,
 		after: h.ready, drain: h.config.Drain, within: h.config.ShutdownWithin,
 	}
 }
 
-// front makes the router of the public port. There is one for all roles, so that
-// a path tells all its methods whoever serves them. It is no [http.ServeMux]:
-// that answers a path such as //x/.. by a redirect in HTML, and every answer here
-// has the envelope.
-func (h *house) front() {
+// front makes the router of the public port. All roles share it, so that a path lists
+// all its methods, whatever role serves them. It is no [http.ServeMux]: that answers a
+// path such as //x/.. with a redirect in HTML, and every answer here has the envelope.
+func (h *service) front() {
 	h.router = h.shell.Router()
 	h.describe()
 }
 
-func (h *house) close() {
+func (h *service) close() {
 	if h.redis != nil {
 		h.redis.Close() //nolint:errcheck // the process ends
 	}

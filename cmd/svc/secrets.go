@@ -21,7 +21,7 @@ import (
 // secretsCommand is svc secrets, for who changes SVC_SECRETS_KEY or SVC_PSEUDONYM_KEY:
 // what is sealed by which key, and to seal it anew. The steps are in
 // docs/administration.md.
-func secretsCommand(w world) *cobra.Command {
+func secretsCommand(w env) *cobra.Command {
 	verb := func(use, short string, do func(*settings, context.Context, *admin, *keys.Ring) error) *cobra.Command {
 		a := newAdmin(w, needSecrets)
 		a.check = func() []error {
@@ -73,7 +73,7 @@ func (s *settings) install(ctx context.Context, id string, ring *seal.Keyring, l
 // rewrapCommand is svc secrets rewrap: it changes the pseudonym key. What pseudonyms
 // are made with stays, so they stay, too: it is sealed with the new key in place of
 // the old one.
-func rewrapCommand(w world) *cobra.Command {
+func rewrapCommand(w env) *cobra.Command {
 	a := newAdmin(w, needPseudonyms)
 	return a.command("rewrap", "make a new pseudonym key that of the installation; pseudonyms stay as they are", func(ctx context.Context, _ []string) error {
 		ring, err := a.config.pseudonymRing()

@@ -8,7 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"svc/internal/admin/layout"
 	"svc/internal/admin/subscribers"
+	"svc/internal/admin/users"
+	"svc/internal/admin/walls"
 	"svc/internal/httpapi/access"
 	"svc/internal/seal"
 	"svc/internal/stream"
@@ -19,6 +22,12 @@ import (
 const (
 	kindKey      = "key"
 	kindHospital = "hospital"
+
+	kindUser = "user"
+	kindLink = "link"
+
+	kindWall   = "wall"
+	kindLayout = "layout"
 
 	kindWebhook   = "webhook"
 	kindTier      = "alert-tier"
@@ -31,6 +40,9 @@ type settings struct {
 	table       *stream.Table
 	register    *access.Register
 	subscribers *subscribers.Register
+	users       *users.Register
+	walls       *walls.Register
+	layouts     *layout.Register
 	seals       *seal.Keyring // nil: what is sealed stays closed
 }
 
@@ -39,6 +51,9 @@ func followSettings(cluster *stream.Cluster, prefix string, seals *seal.Keyring,
 		table:       cluster.Table(prefix+schemas.Settings().Name, func(string) int32 { return 0 }),
 		register:    access.NewRegister(now),
 		subscribers: subscribers.NewRegister(),
+		users:       users.NewRegister(),
+		walls:       walls.NewRegister(),
+		layouts:     layout.NewRegister(),
 		seals:       seals,
 	}
 	s.table.OnChange(func(key string, value []byte) {
@@ -78,6 +93,10 @@ func (s *settings) take(key string, value []byte) error {
 			return fmt.Errorf("decode hospital: %w", err)
 		}
 		s.register.SetHospital(*decoded)
+	case kind == kindUser, kind == kindLink:
+		return s.takeUser(hospital, kind, id, value)
+	case kind == kindWall, kind == kindLayout:
+		return s.takeWall(hospital, kind, id, value)
 	default:
 		return s.takeSubscriber(hospital, kind, id, value)
 	}

@@ -32,7 +32,7 @@ type verifyOptions struct {
 
 // verifyCommand is svc verify: it folds the log and holds changelog and view against
 // it.
-func verifyCommand(w world) *cobra.Command {
+func verifyCommand(w env) *cobra.Command {
 	o := &verifyOptions{logCommand: newLogCommand(w, needRedis)}
 	c := o.command("verify", "hold what was written and is served against the log", func(ctx context.Context, _ []string) error { return o.run(ctx) })
 	o.hospitalFlag()
@@ -171,7 +171,7 @@ func (c *verifyOptions) follow(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("--metrics: %s is in use or not ours", c.listen)
 	}
-	h := newHouse(c.config, slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelError})), c.Now)
+	h := newService(c.config, slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelError})), c.Now)
 	seen := h.metrics.verify()
 	private := h.private()
 	private.listener = listener

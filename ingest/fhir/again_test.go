@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/codes"
 	"svc/internal/testkit/shift"
 )
 
@@ -145,9 +146,9 @@ func subject(patient, person string) object {
 	return f
 }
 
-var uris = map[acuity.System]string{
-	acuity.SNOMED: "http://snomed.info/sct", acuity.LOINC: "http://loinc.org", acuity.ICD10CM: "http://hl7.org/fhir/sid/icd-10-cm",
-	acuity.RxNorm: "urn:oid:2.16.840.1.113883.6.88", acuity.SystemLocal: "http://hospital.example",
+var uris = map[codes.System]string{
+	codes.SNOMED: "http://snomed.info/sct", codes.LOINC: "http://loinc.org", codes.ICD10CM: "http://hl7.org/fhir/sid/icd-10-cm",
+	codes.RxNorm: "urn:oid:2.16.840.1.113883.6.88", codes.SystemLocal: "http://hospital.example",
 }
 
 func (w *writer) signal(s *acuity.Signal) {
@@ -216,19 +217,19 @@ func (w *writer) signal(s *acuity.Signal) {
 	w.resources = append(w.resources, r)
 }
 
-func (w *writer) value(r object, v *acuity.Value) {
+func (w *writer) value(r object, v *codes.Value) {
 	switch v.Kind {
-	case acuity.ValueNumber:
+	case codes.ValueNumber:
 		q := object{"value": json.Number(fmt.Sprintf("%de-3", v.Number)), "code": v.Unit}
-		if v.Op != acuity.Equal {
+		if v.Op != codes.Equal {
 			q["comparator"] = []string{"", "<", "<=", ">", ">="}[v.Op]
 		}
 		r["valueQuantity"] = q
-	case acuity.ValueWords:
+	case codes.ValueWords:
 		r["valueString"] = v.Words
-	case acuity.ValueUnreadable:
+	case codes.ValueUnreadable:
 		r["valueRatio"] = object{}
-	case acuity.ValueNone:
+	case codes.ValueNone:
 	}
 }
 

@@ -28,7 +28,7 @@ func (d *decoder) apply() {
 	}
 	for n := range d.resources {
 		if r := &d.resources[n]; r.kind.named() && !r.contained {
-			d.count(r, d.referent)
+			d.count(r, d.referable)
 		}
 	}
 	for n := range d.resources {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/codes"
 )
 
 var update = flag.Bool("update", false, "write the golden files of the corpus")
@@ -83,8 +84,8 @@ func told(f *Facts, fault *Fault) string {
 	for i := range f.Signals {
 		fmt.Fprintf(&b, "signal%s\n", fields(reflect.ValueOf(f.Signals[i])))
 	}
-	for i := range f.Referents {
-		fmt.Fprintf(&b, "referent%s\n", fields(reflect.ValueOf(f.Referents[i])))
+	for i := range f.References {
+		fmt.Fprintf(&b, "referent%s\n", fields(reflect.ValueOf(f.References[i])))
 	}
 	return b.String()
 }
@@ -94,8 +95,8 @@ var names = map[reflect.Type][]string{
 	reflect.TypeFor[acuity.Precision]():    {"ms", "s", "min", "h", "day", "month", "year"},
 	reflect.TypeFor[acuity.SignalKind]():   {"", "medication", "observation", "lab", "device", "condition"},
 	reflect.TypeFor[acuity.SignalStatus](): {"active", "ended", "on-hold", "retracted"},
-	reflect.TypeFor[acuity.ValueKind]():    {"none", "number", "words", "unreadable"},
-	reflect.TypeFor[acuity.Comparator]():   {"=", "<", "<=", ">", ">="},
+	reflect.TypeFor[codes.ValueKind]():     {"none", "number", "words", "unreadable"},
+	reflect.TypeFor[codes.Comparator]():    {"=", "<", "<=", ">", ">="},
 }
 
 func fields(v reflect.Value) string {
@@ -110,7 +111,7 @@ func fields(v reflect.Value) string {
 			fmt.Fprintf(&b, " %s=%s", name, value.Time().Format("2006-01-02T15:04:05.999"))
 		case acuity.Reasons:
 			fmt.Fprintf(&b, " %s=%v", name, value.Codes())
-		case acuity.Milli:
+		case codes.Milli:
 			fmt.Fprintf(&b, " %s=%d/1000", name, value)
 		case byte:
 			if name == "Class" {

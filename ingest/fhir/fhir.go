@@ -35,7 +35,7 @@ type Facts struct {
 	Places  []string        // for each event the path of its Encounter, as in an Issue
 	Signals []acuity.Signal // from Conditions, Observations, MedicationAdministrations
 
-	Referents []acuity.Referent // Medications, Locations and Patients, which references name
+	References []acuity.Reference // Medications, Locations and Patients, which references name
 
 	Received, Applied, Ignored, Rejected int // numbers of resources; the first is the sum of the others
 	Encounters, Measurements, Conditions int // numbers among the applied ones; a measurement is an Observation or MedicationAdministration

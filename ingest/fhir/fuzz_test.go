@@ -49,7 +49,7 @@ type failer interface {
 func check(t failer, f *Facts, size int) {
 	t.Helper()
 	named := f.Applied - f.Encounters - f.Measurements - f.Conditions // a Medication may have two names
-	if f.Received != f.Applied+f.Ignored+f.Rejected || named < 0 || len(f.Referents) < named || len(f.Referents) > 2*named {
+	if f.Received != f.Applied+f.Ignored+f.Rejected || named < 0 || len(f.References) < named || len(f.References) > 2*named {
 		t.Errorf("the counts do not add up: %+v", *f)
 	}
 	if len(f.Events) != len(f.Places) || len(f.Issues) > maxIssues {
@@ -74,8 +74,8 @@ func check(t failer, f *Facts, size int) {
 		text(maxPlace, e.Place.PointOfCare, e.Place.Room, e.Place.Bed, e.Place.Label)
 		text(maxService, e.Service)
 	}
-	for i := range f.Referents {
-		r := &f.Referents[i]
+	for i := range f.References {
+		r := &f.References[i]
 		if r.Name == "" || len(r.Codings) == 0 && r.Place.IsZero() && r.Patient == "" || len(r.Codings) > maxCodings {
 			t.Errorf("referent %+v", *r)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/codes"
 )
 
 func (d *decoder) administrationField(r *resource, key []byte) bool {
@@ -132,7 +133,7 @@ func (d *decoder) elsewhere(r *resource, t *target, field string) []acuity.Codin
 	if len(code) > maxCode {
 		return nil
 	}
-	return d.add(nil, acuity.Coding{System: acuity.SystemLocal, Code: code})
+	return d.add(nil, acuity.Coding{System: codes.SystemLocal, Code: code})
 }
 
 // product adds the codings of a Medication and of its ingredients. An ingredient of a
@@ -168,7 +169,7 @@ func (d *decoder) product(dst []acuity.Coding, r, m *resource, deep bool) []acui
 	}
 	together := ""
 	if len(names) > 1 {
-		together = acuity.MaskDisplay(strings.Join(names, " / "))
+		together = codes.MaskDisplay(strings.Join(names, " / "))
 	}
 	for _, c := range parts {
 		if together != "" {

@@ -7,16 +7,17 @@ import (
 	"unicode"
 
 	"svc/acuity"
+	"svc/acuity/codes"
 )
 
 // words caches decoded texts of the body, because displays and codes repeat.
 type words struct {
 	plain   map[string]string
 	masked  map[string]string
-	sought  map[string]string       // words that rules look for, by text
-	units   map[string]acuity.Value // values without a number, by how the unit is written
-	made    []acuity.Coding         // spare capacity for the next codings
-	systems map[string]acuity.System
+	sought  map[string]string      // words that rules look for, by text
+	units   map[string]codes.Value // values without a number, by how the unit is written
+	made    []acuity.Coding        // spare capacity for the next codings
+	systems map[string]codes.System
 }
 
 // string returns a text without control characters and outer spaces; "" if it is longer
@@ -57,33 +58,33 @@ func (d *decoder) display(p span) string {
 	if d.masked == nil {
 		d.masked = map[string]string{}
 	}
-	s := acuity.MaskDisplay(string(b[:min(len(b), maxText)]))
+	s := codes.MaskDisplay(string(b[:min(len(b), maxText)]))
 	d.masked[string(b)] = s
 	return s
 }
 
 // system returns the code system of a URI. If there is no URI, it guesses the system from
 // the code, and guessed is true.
-func (d *decoder) system(p span, code string) (system acuity.System, guessed bool) {
+func (d *decoder) system(p span, code string) (system codes.System, guessed bool) {
 	uri, _, _ := bytes.Cut(d.bytes(p), []byte("|")) // the URI may have a version
 	switch string(uri) {
 	case "http://snomed.info/sct":
-		return acuity.SNOMED, false
+		return codes.SNOMED, false
 	case "http://loinc.org":
-		return acuity.LOINC, false
+		return codes.LOINC, false
 	case "http://hl7.org/fhir/sid/icd-10-cm":
-		return acuity.ICD10CM, false
+		return codes.ICD10CM, false
 	case "http://www.nlm.nih.gov/research/umls/rxnorm":
-		return acuity.RxNorm, false
+		return codes.RxNorm, false
 	case "":
-		return acuity.NormalSystem("", code)
+		return codes.NormalSystem("", code)
 	}
 	if known, ok := d.systems[string(uri)]; ok {
 		return known, false
 	}
-	system, _ = acuity.NormalSystem(string(uri), "")
+	system, _ = codes.NormalSystem(string(uri), "")
 	if d.systems == nil {
-		d.systems = map[string]acuity.System{}
+		d.systems = map[string]codes.System{}
 	}
 	d.systems[string(uri)] = system
 	return system, false

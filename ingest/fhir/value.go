@@ -2,6 +2,7 @@ package fhir
 
 import (
 	"svc/acuity"
+	"svc/acuity/codes"
 )
 
 // valueCodes map codes to words in the vocabulary of values: SNOMED CT qualifiers, LOINC
@@ -13,41 +14,41 @@ var valueCodes = map[string]string{
 }
 
 // valueOf reduces a value to what may be stored. field is the path of its parent.
-func (d *decoder) valueOf(r *resource, s *acuity.Signal, v *value, field string) acuity.Value {
+func (d *decoder) valueOf(r *resource, s *acuity.Signal, v *value, field string) codes.Value {
 	switch v.kind {
 	case aQuantity:
 		return d.measured(r, s, &v.quantity, field+"value")
 	case aRange:
 		return d.ranged(r, s, v, field+"value")
 	case aText:
-		return acuity.ParseValue(string(d.bytes(v.text)))
+		return codes.ParseValue(string(d.bytes(v.text)))
 	case aConcept:
 		return d.wordOf(&v.concept)
 	case aValue:
-		return acuity.Value{Kind: acuity.ValueUnreadable}
+		return codes.Value{Kind: codes.ValueUnreadable}
 	case noValue:
 		for i := range d.codings[v.interpret.first:v.interpret.last] {
 			if word := valueCodes[string(d.bytes(d.codings[v.interpret.first:v.interpret.last][i].code))]; word != "" {
-				return acuity.ParseValue(word)
+				return codes.ParseValue(word)
 			}
 		}
 	}
-	return acuity.Value{}
+	return codes.Value{}
 }
 
 // measured reads a Quantity. It drops a number whose unit is not that of the rule for its
 // code (clinical-decisions S2).
-func (d *decoder) measured(r *resource, s *acuity.Signal, q *quantity, field string) acuity.Value {
-	number := acuity.ParseValue(string(d.bytes(q.value)))
-	if number.Kind != acuity.ValueNumber || number.Unit != "" {
+func (d *decoder) measured(r *resource, s *acuity.Signal, q *quantity, field string) codes.Value {
+	number := codes.ParseValue(string(d.bytes(q.value)))
+	if number.Kind != codes.ValueNumber || number.Unit != "" {
 		if !q.value.empty() {
 			d.warn(r, "value_unreadable", field)
 		}
-		return acuity.Value{Kind: acuity.ValueUnreadable}
+		return codes.Value{Kind: codes.ValueUnreadable}
 	}
 	unit, unitless := d.bytes(q.code), false
 	v := d.inUnit(number.Number, unit)
-	if v.Kind != acuity.ValueNumber || len(unit) == 0 {
+	if v.Kind != codes.ValueNumber || len(unit) == 0 {
 		unit = d.bytes(q.unit)
 		unitless = q.code.empty() && len(unit) == 0
 		v = d.inUnit(number.Number, unit)
@@ -55,13 +56,13 @@ func (d *decoder) measured(r *resource, s *acuity.Signal, q *quantity, field str
 	v.Op = number.Op
 	switch string(d.bytes(q.comparator)) {
 	case "<":
-		v.Op = acuity.Less
+		v.Op = codes.Less
 	case "<=":
-		v.Op = acuity.LessOrEqual
+		v.Op = codes.LessOrEqual
 	case ">":
-		v.Op = acuity.Greater
+		v.Op = codes.Greater
 	case ">=":
-		v.Op = acuity.GreaterOrEqual
+		v.Op = codes.GreaterOrEqual
 	}
 	if wanted := d.unitOf(s); wanted != "" && v.Unit != wanted {
 		if unitless {
@@ -69,26 +70,26 @@ func (d *decoder) measured(r *resource, s *acuity.Signal, q *quantity, field str
 			return v
 		}
 		d.warn(r, "unit", field)
-		return acuity.Value{Kind: acuity.ValueUnreadable}
+		return codes.Value{Kind: codes.ValueUnreadable}
 	}
-	if v.Kind != acuity.ValueNumber {
-		v = acuity.Value{Kind: acuity.ValueUnreadable}
+	if v.Kind != codes.ValueNumber {
+		v = codes.Value{Kind: codes.ValueUnreadable}
 	}
 	return v
 }
 
 // inUnit returns a number with a unit. It caches units, because the same few repeat.
-func (d *decoder) inUnit(n acuity.Milli, unit []byte) acuity.Value {
+func (d *decoder) inUnit(n codes.Milli, unit []byte) codes.Value {
 	v, known := d.units[string(unit)]
 	if !known {
-		v = acuity.NumberValue(0, string(unit))
+		v = codes.NumberValue(0, string(unit))
 		if d.units == nil {
-			d.units = map[string]acuity.Value{}
+			d.units = map[string]codes.Value{}
 		}
 		d.units[string(unit)] = v
 	}
 	v.Number = n
-	if v.Kind != acuity.ValueNumber {
+	if v.Kind != codes.ValueNumber {
 		v.Number = 0
 	}
 	return v
@@ -109,34 +110,34 @@ func (d *decoder) unitOf(s *acuity.Signal) string {
 
 // ranged reads a Range as "at least its lower end", else as "at most its upper end". A
 // rule that holds for that value holds for the whole Range.
-func (d *decoder) ranged(r *resource, s *acuity.Signal, v *value, field string) acuity.Value {
-	end, op := &v.quantity, acuity.GreaterOrEqual
+func (d *decoder) ranged(r *resource, s *acuity.Signal, v *value, field string) codes.Value {
+	end, op := &v.quantity, codes.GreaterOrEqual
 	if end.value.empty() {
-		end, op = &v.high, acuity.LessOrEqual
+		end, op = &v.high, codes.LessOrEqual
 	}
 	n := d.measured(r, s, end, field)
-	if n.Kind == acuity.ValueNumber {
+	if n.Kind == codes.ValueNumber {
 		n.Op = op
 	}
 	return n
 }
 
 // wordOf reads a coded value by the code, by its name, or by the text.
-func (d *decoder) wordOf(c *concept) acuity.Value {
+func (d *decoder) wordOf(c *concept) codes.Value {
 	codings := d.codings[c.first:c.last]
 	for i := range codings {
 		if word := valueCodes[string(d.bytes(codings[i].code))]; word != "" {
-			return acuity.ParseValue(word)
+			return codes.ParseValue(word)
 		}
 	}
 	for i := range codings {
-		if v := acuity.ParseValue(string(d.bytes(codings[i].display))); v.Kind == acuity.ValueNumber || v.Kind == acuity.ValueWords {
+		if v := codes.ParseValue(string(d.bytes(codings[i].display))); v.Kind == codes.ValueNumber || v.Kind == codes.ValueWords {
 			return v
 		}
 	}
-	v := acuity.ParseValue(string(d.bytes(c.text)))
-	if v.Kind == acuity.ValueNone && len(codings) > 0 {
-		v.Kind = acuity.ValueUnreadable
+	v := codes.ParseValue(string(d.bytes(c.text)))
+	if v.Kind == codes.ValueNone && len(codings) > 0 {
+		v.Kind = codes.ValueUnreadable
 	}
 	return v
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"svc/acuity"
+	"svc/acuity/codes"
 )
 
 // diagnoses reads the DG1 segments and skips those without a code. Transfers, discharges
@@ -69,7 +70,7 @@ func (d *decoder) diagnosis(s segment, triplet [][]byte, first bool, repeat int,
 	if len(name) == 0 && first {
 		name = d.id(d.at(d.field(s, 2), 1), position{"DG1", repeat, 2}) // the old field for the coding method; its I9 is no system we know
 	}
-	system, guessed := acuity.NormalSystem(string(name), code)
+	system, guessed := codes.NormalSystem(string(name), code)
 	if guessed {
 		d.warnAt(warnSystem, position{"DG1", repeat, 3})
 	}
@@ -83,14 +84,14 @@ func (d *decoder) diagnosis(s segment, triplet [][]byte, first bool, repeat int,
 // because a value that must be masked may not stay in memory.
 func (d *decoder) display(b []byte) string {
 	switch text := trim(b); {
-	case acuity.IsDisplay(text) && bytes.IndexByte(text, d.escape) < 0:
+	case codes.IsDisplay(text) && bytes.IndexByte(text, d.escape) < 0:
 		if isNull(text) {
 			return ""
 		}
 		return d.keep(text)
 	case d.plain(b):
-		return acuity.MaskDisplay(string(text))
+		return codes.MaskDisplay(string(text))
 	default:
-		return acuity.MaskDisplay(d.text(b))
+		return codes.MaskDisplay(d.text(b))
 	}
 }

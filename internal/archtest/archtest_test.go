@@ -28,22 +28,31 @@ type room struct {
 // rooms is the plan of the house. A folder that is not here fails: name the
 // room first. Roles (ingest, processors, readapi) never import roles.
 var rooms = map[string]room{
-	"acuity":                           {std: domainStd},
-	"schemas":                          {imports: []string{"acuity", "acuity/forecast", "internal/httpapi/access", "internal/admin/audit", "internal/outbound", "github.com/hamba/avro"}},
+	"acuity":                           {imports: []string{"acuity/codes"}, std: domainStd},
+	"acuity/codes":                     {std: domainStd},
+	"acuity/suggest":                   {imports: []string{"acuity", "acuity/codes"}, std: domainStd}, // asked by people who map codes, never by a verdict
+	"schemas":                          {imports: []string{"acuity", "acuity/forecast", "internal/httpapi/access", "internal/admin/audit", "internal/admin/users", "internal/admin/walls", "internal/admin/layout", "internal/outbound", "github.com/hamba/avro"}},
 	"ingest":                           {imports: []string{"acuity", "ingest/fhir", "ingest/hl7", "internal/httpapi/access", "internal/httpapi", "internal/httpapi/limit", "internal/admin/audit", "github.com/go-chi/chi"}},
 	"ingest/hl7":                       {imports: []string{"acuity", "golang.org/x/text"}},
 	"ingest/mllp":                      {goroutines: true},
 	"ingest/fhir":                      {imports: []string{"acuity", "ingest/hl7"}},
 	"processors/verdict":               {imports: []string{"acuity", "schemas", "internal/stream"}},
 	"readapi":                          {imports: []string{"acuity", "internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "internal/feeds", "internal/outbound", "github.com/go-chi/chi", "github.com/cespare/xxhash"}},
+	"readapi/web":                      {imports: []string{"acuity", "readapi", "internal/admin/audit", "internal/admin/sheets", "internal/admin/users", "internal/admin/walls", "internal/analysis/spreadsheet", "internal/httpapi", "internal/httpapi/access", "internal/outbound", "github.com/coreos/go-oidc", "github.com/go-chi/chi", "golang.org/x/oauth2", "golang.org/x/sync", "golang.org/x/text"}, goroutines: true}, // the pages: what the read API tells, for people
+	"readapi/web/chart":                {},                                                                                                                                                                                                                                                                                                                                                                                      // figures of the pages, from numbers alone
 	"internal/httpapi/access":          {},
 	"internal/httpapi":                 {imports: []string{"internal/httpapi/access", "internal/httpapi/limit", "github.com/go-chi/chi", "github.com/google/uuid"}},
-	"internal/admin/audit":             {},                                                                                                                  // what an administrative act is: roles and schemas share the word
+	"internal/admin/audit":             {imports: []string{"golang.org/x/sync"}, goroutines: true},                                                          // what an administrative act is: roles and schemas share the word
+	"internal/admin/walls":             {imports: []string{"internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "github.com/go-chi/chi"}}, // the screens that show the board
+	"internal/admin/sheets":            {imports: []string{"internal/analysis/spreadsheet"}},                                                                // the terminology map and the location table as CSV files: the command line and the pages
+	"internal/admin/layout":            {imports: []string{"internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "github.com/go-chi/chi"}}, // where the rooms are drawn on the pages
+	"internal/admin/users":             {imports: []string{"internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "github.com/go-chi/chi"}}, // who may see the pages, and the links that sign them in
 	"internal/admin/keys":              {imports: []string{"internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "github.com/go-chi/chi"}}, // key administration, by two roles and the command line
 	"internal/httpapi/limit":           {},                                                                                                                  // how often a caller may ask: shared by the shell of every role and by Redis
 	"internal/httpapi/limit/limittest": {imports: []string{"internal/httpapi/limit"}, goroutines: true},
 	"internal/view":                    {imports: []string{"internal/feeds", "internal/httpapi/limit", "internal/outbound", "github.com/redis/go-redis", "github.com/alicebob/miniredis"}, goroutines: true},
 	"internal/view/viewtest":           {imports: []string{"internal/view", "internal/feeds", "internal/outbound"}, goroutines: true},
+	"internal/registry":                {imports: []string{"github.com/go-chi/chi", "github.com/twmb/franz-go/pkg/sr"}}, // which schema an id on the wire names
 	"internal/feeds":                   {},
 	"internal/stream/logfiles":         {imports: []string{"github.com/twmb/franz-go/pkg/kmsg"}}, // the files of the embedded Kafka, before it opens them
 	"internal/stream": {
@@ -51,6 +60,7 @@ var rooms = map[string]room{
 		goroutines: true,
 	},
 	"acuity/forecast":               {imports: []string{"acuity"}, std: forecastStd},
+	"acuity/help":                   {imports: []string{"acuity"}, std: domainStd}, // what would bring a unit to a better level
 	"processors/history":            {imports: []string{"acuity", "schemas", "internal/stream"}},
 	"notifier":                      {imports: []string{"acuity", "internal/outbound", "notifier", "golang.org/x/time"}, goroutines: true},
 	"notifier/event":                {imports: []string{"acuity", "internal/outbound"}},
@@ -69,7 +79,7 @@ var rooms = map[string]room{
 	"internal/analysis/backtest":    {imports: []string{"acuity", "acuity/forecast"}}, // forecasts against what came
 	"internal/archtest":             {},
 	"internal/receiver":             {imports: []string{"internal/httpapi", "internal/outbound", "internal/signature"}}, // the endpoint of svc listen and svc dev
-	"internal/cli":                  {imports: []string{"github.com/spf13", "ingest", "internal/httpapi", "internal/outbound", "internal/receiver", "internal/signature", "internal/analysis/simulate", "internal/analysis/spreadsheet", "golang.org/x/sync", "golang.org/x/term", "github.com/schollz/progressbar"}, goroutines: true},
+	"internal/cli":                  {imports: []string{"github.com/spf13", "ingest", "internal/admin/sheets", "internal/httpapi", "internal/outbound", "internal/receiver", "internal/signature", "internal/analysis/simulate", "internal/analysis/spreadsheet", "golang.org/x/sync", "golang.org/x/term", "github.com/schollz/progressbar"}, goroutines: true},
 	"internal/openapi":              {imports: []string{"acuity", "internal/httpapi/access", "internal/httpapi", "internal/outbound", "github.com/go-chi/chi", "github.com/danielgtaylor/huma"}},
 	"internal/testkit/shift":        {imports: []string{"acuity"}},
 	"internal/e2e":                  {}, // tests alone

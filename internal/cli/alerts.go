@@ -32,9 +32,9 @@ type alertsCommand struct {
 
 // AlertsCommand is svc alerts: it administers the alerts of a hospital through its
 // API.
-func AlertsCommand(w World) *cobra.Command {
+func AlertsCommand(w Env) *cobra.Command {
 	verb := func(use, short string, run func(*alertsCommand, context.Context) error, flags ...func(*alertsCommand, *cobra.Command)) *cobra.Command {
-		o := &alertsCommand{client: client{World: w}}
+		o := &alertsCommand{client: client{Env: w}}
 		c := o.command(use, short, func(ctx context.Context, args []string) error {
 			o.id = strings.Join(args, "")
 			return run(o, ctx)

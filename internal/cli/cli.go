@@ -17,9 +17,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// World is everything a command has from outside; a test passes its own.
-type World struct {
-	Env            func(string) (string, bool)
+// Env is everything a command has from outside; a test passes its own.
+type Env struct {
+	LookupEnv      func(string) (string, bool)
 	Stdout, Stderr io.Writer
 	Now            func() time.Time
 	Terminal       bool // Stderr is a terminal, and shows progress as a bar
@@ -66,7 +66,7 @@ func Section(parent *cobra.Command, title string, commands ...*cobra.Command) {
 // Each command is plain cobra, with two additions. The words behind its name are read from
 // Use: NAME must be given, [NAME] may be, NAME… stands for one or more. PreRunE returns all
 // that is wrong with its flags; Execute reports that together with all other faults.
-func Execute(ctx context.Context, root *cobra.Command, args []string, w World) (path string, err error) {
+func Execute(ctx context.Context, root *cobra.Command, args []string, w Env) (path string, err error) {
 	root.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the process
 	root.SetOut(w.Stdout)
 	root.SetErr(w.Stderr)
@@ -74,7 +74,7 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, w World) (
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpFunc(printHelp)
 	root.SetFlagErrorFunc(explainFlag)
-	f := &frame{env: w.Env}
+	f := &frame{env: w.LookupEnv}
 	f.fit(root)
 	c, err := root.ExecuteContextC(ctx)
 	return c.CommandPath(), err

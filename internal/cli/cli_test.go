@@ -11,7 +11,7 @@ import (
 )
 
 // program returns a command line with the commands of this package.
-func program(w World) *cobra.Command {
+func program(w Env) *cobra.Command {
 	root := Root("svc", "svc: a test", "svc 1")
 	Section(root, "Commands", SendCommand(w), SimulateCommand(w), ListenCommand(w), StatusCommand(w),
 		TerminologyCommand(w), WebhooksCommand(w), AlertsCommand(w), DeadLettersCommand(w))
@@ -20,7 +20,7 @@ func program(w World) *cobra.Command {
 }
 
 // run executes one command as the program does.
-func run(ctx context.Context, args []string, w World) int {
+func run(ctx context.Context, args []string, w Env) int {
 	path, err := Execute(ctx, program(w), args, w)
 	if err == nil {
 		return 0
@@ -36,7 +36,7 @@ func run(ctx context.Context, args []string, w World) int {
 func say(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, faults bytes.Buffer
-	code = run(context.Background(), args, World{Env: noEnvironment, Stdout: &out, Stderr: &faults, Now: time.Now})
+	code = run(context.Background(), args, Env{LookupEnv: noEnvironment, Stdout: &out, Stderr: &faults, Now: time.Now})
 	return code, out.String(), faults.String()
 }
 

@@ -20,7 +20,7 @@ import (
 // client is the part of a command that asks a server over HTTP: the address, the key and the
 // form of the output.
 type client struct {
-	World
+	Env
 	reader bool // without a key it uses that of svc dev for every scope; false: the administrator's
 
 	api, key, keyFile, data string

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -16,9 +17,9 @@ const deadLettersPath = "/api/admin/dead-letters"
 
 // DeadLettersCommand is svc dead-letters: it administers the dead letters of a
 // hospital through its API.
-func DeadLettersCommand(w World) *cobra.Command {
+func DeadLettersCommand(w Env) *cobra.Command {
 	verb := func(use, short string, run func(c *client, ctx context.Context, path string) error) *cobra.Command {
-		c := &client{World: w}
+		c := &client{Env: w}
 		return c.command(use, short, func(ctx context.Context, args []string) error {
 			return run(c, ctx, deadLettersPath+"/"+url.PathEscape(strings.Join(args, "")))
 		})
@@ -59,14 +60,14 @@ func (c *client) retryDeadLetter(ctx context.Context, path string) error {
 
 // letterRow is a dead letter in the form of the API.
 type letterRow struct {
-	ID          string  `json:"id"`
-	Topic       string  `json:"topic"`
-	Partition   int32   `json:"partition"`
-	Offset      int64   `json:"offset"`
-	Reason      string  `json:"reason"`
-	Fingerprint *string `json:"fingerprint"`
-	Version     int64   `json:"version"`
-	At          string  `json:"at"`
+	ID        string `json:"id"`
+	Topic     string `json:"topic"`
+	Partition int32  `json:"partition"`
+	Offset    int64  `json:"offset"`
+	Reason    string `json:"reason"`
+	SchemaID  *int32 `json:"schemaId"`
+	Version   int64  `json:"version"`
+	At        string `json:"at"`
 }
 
 // listDeadLetters shows all pages of the list.
@@ -98,8 +99,8 @@ func printLetters(out io.Writer, all []letterRow) error {
 	for i := range all {
 		l := &all[i]
 		schema := "-"
-		if l.Fingerprint != nil {
-			schema = *l.Fingerprint
+		if l.SchemaID != nil {
+			schema = strconv.Itoa(int(*l.SchemaID))
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\n", l.ID, l.Topic, l.Reason, schema, l.Version, l.At)
 	}

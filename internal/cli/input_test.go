@@ -30,7 +30,7 @@ func TestStoppedWhileItReads(t *testing.T) {
 		var out, faults bytes.Buffer
 		ended := make(chan int, 1)
 		go func() {
-			ended <- run(ctx, args, World{Env: noEnvironment, Stdout: &out, Stderr: &faults, Now: time.Now})
+			ended <- run(ctx, args, Env{LookupEnv: noEnvironment, Stdout: &out, Stderr: &faults, Now: time.Now})
 		}()
 		select {
 		case code := <-ended:

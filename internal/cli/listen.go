@@ -31,7 +31,7 @@ type listenOptions struct {
 
 // ListenCommand is svc listen: it prints incoming webhooks and verifies them. It serves a
 // partner until there is a receiver.
-func ListenCommand(w World) *cobra.Command {
+func ListenCommand(w Env) *cobra.Command {
 	o := &listenOptions{}
 	c := &cobra.Command{
 		Use: "listen", Short: "print incoming webhooks and verify them",
@@ -49,7 +49,7 @@ func ListenCommand(w World) *cobra.Command {
 	return c
 }
 
-func (o *listenOptions) run(ctx context.Context, w World) error {
+func (o *listenOptions) run(ctx context.Context, w Env) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.addr)
 	if err != nil {
 		return fmt.Errorf("%s is in use or not ours; choose another with --addr", o.addr)

@@ -80,7 +80,7 @@ func listening(t *testing.T, args ...string) (url string, printed *lines) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan int)
 	go func() {
-		done <- run(ctx, append([]string{"listen", "--addr", "127.0.0.1:0"}, args...), World{Env: noEnvironment, Stdout: printed, Stderr: said, Now: time.Now})
+		done <- run(ctx, append([]string{"listen", "--addr", "127.0.0.1:0"}, args...), Env{LookupEnv: noEnvironment, Stdout: printed, Stderr: said, Now: time.Now})
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -171,7 +171,7 @@ func TestListenToNoSecret(t *testing.T) {
 
 func TestListenFaults(t *testing.T) {
 	var out bytes.Buffer
-	code := run(t.Context(), []string{"listen", "--addr", "nowhere", "--answer", "99", "--secret-file", "/does/not/exist", "more"}, World{Env: noEnvironment, Stdout: &out, Stderr: &out, Now: time.Now})
+	code := run(t.Context(), []string{"listen", "--addr", "nowhere", "--answer", "99", "--secret-file", "/does/not/exist", "more"}, Env{LookupEnv: noEnvironment, Stdout: &out, Stderr: &out, Now: time.Now})
 	for _, want := range []string{"--addr: must be", "--answer: must be", "--secret-file: ", `unexpected argument "more"`} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("missing %q in\n%s", want, &out)

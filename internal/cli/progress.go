@@ -38,7 +38,7 @@ const (
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 // NewProgress returns the progress of a piece of work.
-func NewProgress(w World, what, unit string) *Progress {
+func NewProgress(w Env, what, unit string) *Progress {
 	p := &Progress{out: w.Stderr, what: what, unit: unit, now: w.Now}
 	if w.Terminal {
 		p.bar = progressbar.NewOptions64(-1, progressbar.OptionSetWriter(w.Stderr), progressbar.OptionSetDescription(what),

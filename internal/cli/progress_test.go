@@ -24,7 +24,7 @@ func TestProgress(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
 			at := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
-			p := NewProgress(World{Stderr: &out, Now: func() time.Time { return at }, Terminal: tt.terminal}, "export", "records")
+			p := NewProgress(Env{Stderr: &out, Now: func() time.Time { return at }, Terminal: tt.terminal}, "export", "records")
 			for second := range int64(5) {
 				p.Tell(100*(second+1), tt.total)
 				if tt.terminal {

@@ -34,7 +34,7 @@ type sendOptions struct {
 }
 
 // SendCommand is svc send: it sends files of HL7 v2 or FHIR to a server.
-func SendCommand(w World) *cobra.Command {
+func SendCommand(w Env) *cobra.Command {
 	o := &sendOptions{}
 	c := &cobra.Command{
 		Use: "send FILE…", Short: "play files of HL7 v2 or FHIR into a server",
@@ -123,7 +123,7 @@ func (o *sendOptions) fill() error {
 // sending is one run of svc send.
 type sending struct {
 	*sendOptions
-	World
+	Env
 	source func(each func(payload) error) error
 	began  time.Time
 	shown  *Progress
@@ -137,8 +137,8 @@ type sending struct {
 	open    map[int]struct{} // numbers of payloads that are read and not answered
 }
 
-func newSending(o *sendOptions, w World, source func(each func(payload) error) error) *sending {
-	return &sending{sendOptions: o, World: w, source: source, began: w.Now(), shown: NewProgress(w, "sending", "answered"), codes: map[string]int{}, open: map[int]struct{}{}, next: 1}
+func newSending(o *sendOptions, w Env, source func(each func(payload) error) error) *sending {
+	return &sending{sendOptions: o, Env: w, source: source, began: w.Now(), shown: NewProgress(w, "sending", "answered"), codes: map[string]int{}, open: map[int]struct{}{}, next: 1}
 }
 
 // run sends everything. The error counts the refusals, or says why sending stopped.

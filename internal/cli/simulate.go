@@ -31,7 +31,7 @@ type simulateOptions struct {
 const toLines = "ndjson"
 
 // SimulateCommand is svc simulate: it makes up the feeds of a unit, and prints or sends them.
-func SimulateCommand(w World) *cobra.Command {
+func SimulateCommand(w Env) *cobra.Command {
 	o := &simulateOptions{}
 	c := &cobra.Command{
 		Use: "simulate", Short: "make up the feeds of a unit: as lines, or into a server",
@@ -53,7 +53,7 @@ func SimulateCommand(w World) *cobra.Command {
 	return c
 }
 
-func (o *simulateOptions) run(ctx context.Context, w World) error {
+func (o *simulateOptions) run(ctx context.Context, w Env) error {
 	if o.pace > 0 {
 		now := w.Now()
 		o.unit.Clock = simulate.Course{{Unit: now, Real: now, Speed: o.pace}}.Real
@@ -127,7 +127,7 @@ func (o *simulateOptions) send(requests iter.Seq[simulate.Request], now time.Tim
 }
 
 // print writes the requests as lines to standard output.
-func (o *simulateOptions) print(ctx context.Context, requests iter.Seq[simulate.Request], w World) error {
+func (o *simulateOptions) print(ctx context.Context, requests iter.Seq[simulate.Request], w Env) error {
 	const looked = 1024 // lines between two checks of ctx
 	out := bufio.NewWriterSize(w.Stdout, 1<<20)
 	began, n, written := w.Now(), 0, 0

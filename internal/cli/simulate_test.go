@@ -104,7 +104,7 @@ func TestSimulateStops(t *testing.T) {
 		cancel()
 		return len(p), nil
 	})
-	code := run(ctx, []string{"simulate", "--speed", "1", "--for", "12h"}, World{Env: noEnvironment, Stdout: stopping, Stderr: io.Discard, Now: time.Now})
+	code := run(ctx, []string{"simulate", "--speed", "1", "--for", "12h"}, Env{LookupEnv: noEnvironment, Stdout: stopping, Stderr: io.Discard, Now: time.Now})
 	if code != 0 {
 		t.Errorf("code %d", code)
 	}

@@ -16,8 +16,8 @@ import (
 
 // StatusCommand is svc status: GET /api/ingest/status, for people. Its exit code is 1 unless
 // the status is ok. With a source it shows the status of that source.
-func StatusCommand(w World) *cobra.Command {
-	c := &client{World: w, reader: true}
+func StatusCommand(w Env) *cobra.Command {
+	c := &client{Env: w, reader: true}
 	cmd := c.command("status [SOURCE]", "tell how the feeds of a hospital are doing, or what one sent wrong", func(ctx context.Context, args []string) error {
 		if len(args) > 0 {
 			return sourceStatus(ctx, c, args[0])

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,7 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc/internal/analysis/spreadsheet"
+	"svc/internal/admin/sheets"
 )
 
 // terminologyCommand is one run of a command of svc terminology.
@@ -32,9 +31,9 @@ type terminologyCommand struct {
 
 // TerminologyCommand is svc terminology: it administers the terminology map of a
 // hospital through its API.
-func TerminologyCommand(w World) *cobra.Command {
+func TerminologyCommand(w Env) *cobra.Command {
 	verb := func(use, short string, run func(*terminologyCommand, context.Context) error, flags ...func(*terminologyCommand, *cobra.Command)) *cobra.Command {
-		o := &terminologyCommand{client: client{World: w}, file: "-"}
+		o := &terminologyCommand{client: client{Env: w}, file: "-"}
 		c := o.command(use, short, func(ctx context.Context, args []string) error {
 			if len(args) > 0 {
 				o.file = args[0]
@@ -71,54 +70,8 @@ func (o *terminologyCommand) statusFlag(c *cobra.Command) {
 
 const terminologyPath = "/api/admin/terminology"
 
-// mappingRow is a row of the map in the form of the API.
-type mappingRow struct {
-	ID       string        `json:"id,omitempty"`
-	System   string        `json:"system"`
-	Code     string        `json:"code"`
-	Kind     *string       `json:"kind,omitempty"`
-	FactorID string        `json:"factorId"`
-	Value    *mappingLimit `json:"value,omitempty"`
-	Comment  string        `json:"comment,omitempty"`
-}
-
-type mappingLimit struct {
-	Op   string      `json:"op"`
-	Than json.Number `json:"than"`
-}
-
-// csvColumns are the columns of a file, in the order of the export.
-var csvColumns = []string{"system", "code", "kind", "factorId", "op", "than", "comment"}
-
 // chunkRows is how many rows one request takes.
 const chunkRows = 1000
-
-// csvRow is a row with the number of its line in the file.
-type csvRow struct {
-	mappingRow
-	line int
-}
-
-// readRows reads a file. The faults have a text for each line.
-func readRows(in io.Reader) (rows []csvRow, faults []string, err error) {
-	err = ReadCSV(in, csvColumns, []string{"system", "code", "factorId"}, func(line int, field func(string) string) {
-		row := csvRow{line: line, mappingRow: mappingRow{
-			System: field("system"), Code: field("code"), FactorID: field("factorId"), Comment: field("comment"),
-		}}
-		if kind := field("kind"); kind != "" {
-			row.Kind = &kind
-		}
-		if op, than := field("op"), field("than"); op != "" || than != "" {
-			if _, wrong := strconv.ParseFloat(than, 64); wrong != nil || !json.Valid([]byte(than)) { // JSON has no "nan"
-				faults = append(faults, fmt.Sprintf("line %d: than: type:number", line))
-				return
-			}
-			row.Value = &mappingLimit{op, json.Number(than)}
-		}
-		rows = append(rows, row)
-	})
-	return rows, faults, err
-}
 
 // listPath is the beginning of the path of a fault; it holds the index of the row in the
 // request.
@@ -147,7 +100,7 @@ func (o *terminologyCommand) importCSV(ctx context.Context) error {
 	}
 	text := Interruptible(ctx, in)
 	defer text.Close() //nolint:errcheck // it was read
-	rows, faults, err := readRows(text)
+	rows, faults, err := sheets.ReadMappings(text)
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.file, err)
 	}
@@ -171,10 +124,10 @@ func (o *terminologyCommand) importCSV(ctx context.Context) error {
 }
 
 // send sends some rows, and notes their faults by line.
-func (o *terminologyCommand) send(ctx context.Context, rows []csvRow, dry bool, sum *imported) error {
-	list := make([]mappingRow, len(rows))
+func (o *terminologyCommand) send(ctx context.Context, rows []sheets.Line[sheets.Mapping], dry bool, sum *imported) error {
+	list := make([]sheets.Mapping, len(rows))
 	for i := range rows {
-		list[i] = rows[i].mappingRow
+		list[i] = rows[i].Row
 	}
 	var answer struct{ Activated, Expired []json.RawMessage }
 	err := o.into(ctx, http.MethodPost, terminologyPath+"?dryRun="+strconv.FormatBool(dry), map[string]any{"mappings": list}, &answer)
@@ -184,7 +137,7 @@ func (o *terminologyCommand) send(ctx context.Context, rows []csvRow, dry bool, 
 			where := d.Path
 			if at := listPath.FindStringSubmatch(d.Path); at != nil {
 				if n, bad := strconv.Atoi(at[1]); bad == nil && n < len(rows) {
-					where = fmt.Sprintf("line %d: %s", rows[n].line, strings.TrimPrefix(d.Path, at[0]))
+					where = fmt.Sprintf("line %d: %s", rows[n].Line, strings.TrimPrefix(d.Path, at[0]))
 				}
 			}
 			sum.Faults = append(sum.Faults, strings.TrimSuffix(where, ": ")+": "+d.Rule.String())
@@ -224,8 +177,8 @@ func (o *terminologyCommand) printImported(sum *imported) error {
 	return err
 }
 
-func (o *terminologyCommand) rows(ctx context.Context) ([]mappingRow, error) {
-	var answer struct{ Mappings []mappingRow }
+func (o *terminologyCommand) rows(ctx context.Context) ([]sheets.Mapping, error) {
+	var answer struct{ Mappings []sheets.Mapping }
 	err := o.into(ctx, http.MethodGet, terminologyPath+"?limit=20000", nil, &answer)
 	return answer.Mappings, err
 }
@@ -237,17 +190,7 @@ func (o *terminologyCommand) exportCSV(ctx context.Context) error {
 		return err
 	}
 	var text bytes.Buffer
-	writer := csv.NewWriter(&text)
-	records := [][]string{csvColumns}
-	for i := range rows {
-		r := &rows[i]
-		record := []string{spreadsheet.Escape(r.System), spreadsheet.Escape(r.Code), kindOf(r), r.FactorID, "", "", spreadsheet.Escape(r.Comment)}
-		if r.Value != nil {
-			record[4], record[5] = r.Value.Op, r.Value.Than.String()
-		}
-		records = append(records, record)
-	}
-	if err = writer.WriteAll(records); err != nil {
+	if err = sheets.WriteMappings(&text, rows); err != nil {
 		return err
 	}
 	if o.file == "-" {
@@ -258,13 +201,6 @@ func (o *terminologyCommand) exportCSV(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", o.file, withoutPath(err))
 	}
 	return nil
-}
-
-func kindOf(r *mappingRow) string {
-	if r.Kind == nil {
-		return ""
-	}
-	return *r.Kind
 }
 
 func (o *terminologyCommand) listMap(ctx context.Context) error {
@@ -283,7 +219,7 @@ func (o *terminologyCommand) listMap(ctx context.Context) error {
 		if r.Value != nil {
 			value = r.Value.Op + " " + r.Value.Than.String()
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.System, r.Code, kindOf(r), r.FactorID, value, r.Comment)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.System, r.Code, r.KindName(), r.FactorID, value, r.Comment)
 	}
 	return table.Flush()
 }

@@ -36,9 +36,9 @@ type webhooksCommand struct {
 
 // WebhooksCommand is svc webhooks: it administers the webhooks of a hospital through
 // its API.
-func WebhooksCommand(w World) *cobra.Command {
+func WebhooksCommand(w Env) *cobra.Command {
 	verb := func(use, short string, run func(*webhooksCommand, context.Context) error, flags ...func(*webhooksCommand, *cobra.Command)) *cobra.Command {
-		o := &webhooksCommand{client: client{World: w}}
+		o := &webhooksCommand{client: client{Env: w}}
 		c := o.command(use, short, func(ctx context.Context, args []string) error {
 			o.id = strings.Join(args, "")
 			return run(o, ctx)

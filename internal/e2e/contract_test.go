@@ -313,7 +313,7 @@ func TestContract(t *testing.T) {
 		}
 		content = token.ReplaceAll(content, []byte("svc_"+strings.Repeat("0", 64)))
 		content = signing.ReplaceAll(content, []byte("whsec_"+strings.Repeat("A", 43)+"="))
-		if err := os.WriteFile("../discovery/answers.json", append(content, '\n'), 0o600); err != nil {
+		if err := os.WriteFile("../openapi/answers.json", append(content, '\n'), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

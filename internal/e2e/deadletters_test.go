@@ -30,7 +30,7 @@ func TestDevDeadLetters(t *testing.T) {
 	if !ok || !strings.Contains(out, at[0]) || strings.Index(out, at[1]+" ") > strings.Index(out, at[0]+" ") {
 		t.Errorf("list: %v %s", ok, out)
 	}
-	if out, ok := svcIn(t, dir, "dead-letters", "show", at[1]); !ok || !strings.Contains(out, "0102030405060708") {
+	if out, ok := svcIn(t, dir, "dead-letters", "show", at[1]); !ok || !strings.Contains(out, "16909060") {
 		t.Errorf("show: %v %s", ok, out)
 	}
 	if out, ok := svcIn(t, dir, "dead-letters", "retry", at[1]); ok || !strings.Contains(out, "unknown_schema") {
@@ -63,7 +63,7 @@ const unreadable = "CANARYNAME"
 func deadLetters(t *testing.T, kafka, prefix string, p, admin, other *partner) (at []string) {
 	t.Helper()
 	p.accepted(t, "staffing", `{"nursesOnDuty":4}`)
-	newer := append([]byte{0xC3, 1, 1, 2, 3, 4, 5, 6, 7, 8}, unreadable...)
+	newer := append([]byte{0, 1, 2, 3, 4}, unreadable...)
 	topic := prefix + schemas.Observations().Name
 	client, err := kgo.NewClient(kgo.SeedBrokers(kafka), kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	if err != nil {
@@ -86,7 +86,7 @@ func deadLetters(t *testing.T, kafka, prefix string, p, admin, other *partner) (
 
 	type item struct {
 		ID, Topic, Reason string
-		Fingerprint       *string
+		SchemaID          *int32
 		Version           int64
 		At                time.Time
 	}
@@ -107,7 +107,7 @@ func deadLetters(t *testing.T, kafka, prefix string, p, admin, other *partner) (
 		return nil
 	})
 	newest, oldest := page.Items[0], page.Items[1]
-	if newest.ID != at[1] || newest.Reason != "unknown_schema" || newest.Fingerprint == nil || *newest.Fingerprint != "0102030405060708" || time.Since(newest.At) > time.Minute ||
+	if newest.ID != at[1] || newest.Reason != "unknown_schema" || newest.SchemaID == nil || *newest.SchemaID != 16909060 || time.Since(newest.At) > time.Minute ||
 		oldest.ID != at[0] || oldest.Reason != "malformed_record" && oldest.Reason != "unknown_schema" || newest.Version <= oldest.Version || oldest.Topic != schemas.Observations().Name {
 		t.Errorf("listed %+v, at %v", page.Items, at)
 	}

@@ -115,6 +115,13 @@ func TestReadHoldsWriteOnServers(t *testing.T) {
 func readHoldsWrite(t *testing.T, p *partner, times int) {
 	t.Helper()
 	const connections = 8
+	p.accepted(t, "clinical", `{"roomId":0,"signals":[]}`)
+	eventually(t, time.Minute, func() error { // a processor that has just begun is not heard yet
+		if a, err := p.do(http.MethodGet, "/api/v1/unit-state", "", ""); err != nil || a.status != http.StatusOK {
+			return fmt.Errorf("%w %+v", err, a)
+		}
+		return nil
+	})
 	var all sync.WaitGroup
 	for room := range connections {
 		all.Go(func() {

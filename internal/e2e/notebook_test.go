@@ -17,7 +17,6 @@ import (
 // TestNotebook goes the way of docs/analysts/README.md: a simulated week through svc
 // dev, exported, to a picture. What the notebook counts is what was sent.
 func TestNotebook(t *testing.T) {
-	const analysts = "../../docs/analysts"
 	packages, err := os.ReadFile(filepath.Join(analysts, "requirements.txt"))
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +41,7 @@ func TestNotebook(t *testing.T) {
 		cli(t, nil, "export", "--topic", topic, "--out", export, "--data", dir)
 	}
 	picture := filepath.Join(dir, "week.png")
-	run := exec.Command(filepath.Join(analysts, "run.sh"), export, picture)
+	run := exec.Command(filepath.Join(analysts, "run.sh"), "week.py", export, picture)
 	run.Env = append(os.Environ(), "PYTHON="+interpreter)
 	out, err := run.CombinedOutput()
 	if err != nil {

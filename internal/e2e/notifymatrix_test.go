@@ -237,11 +237,17 @@ func TestMatrixLateWriter(t *testing.T) {
 	events, _ := allReceived(t, s, p, time.Minute, hospitals...)
 	n1.thaw()
 	eventually(t, 30*time.Second, func() error {
-		switch delivered, outranked := s.outcomes(t); {
-		case delivered < 2*events: // the rest would rightly come again
+		if delivered, _ := s.outcomes(t); delivered < 2*events { // the rest would rightly come again
 			return fmt.Errorf("%d of %d deliveries are noted", delivered, 2*events)
-		case outranked == 0:
-			return errors.New("the late one has written nothing")
+		}
+		return nil
+	})
+	// It says that it has lost its partitions before or after it wrote, as the broker's answer
+	// and those of the partners come in. The notifier's own test has it write for certain.
+	lost := func() bool { return strings.Contains(n1.logged(), `"msg":"partitions lost: another process has them"`) }
+	eventually(t, 30*time.Second, func() error {
+		if _, outranked := s.outcomes(t); outranked == 0 && !lost() {
+			return errors.New("the late one has neither written nor learnt that it is late")
 		}
 		return nil
 	})

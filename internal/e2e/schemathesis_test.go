@@ -112,6 +112,7 @@ func furnished(t *testing.T, d *dev, p *partner) (ids map[string]string, counts 
 		Mappings                             []struct{ ID string }
 		Items                                []struct{ ID string }
 		Keys                                 []struct{ ID, Name string }
+		Users                                []struct{ ID string }
 	},
 	) {
 		t.Helper()
@@ -126,6 +127,15 @@ func furnished(t *testing.T, d *dev, p *partner) (ids map[string]string, counts 
 	ids = map[string]string{"DEAD_LETTER": readableLetter(t, d, p)}
 	do("PUT", "/api/admin/rules/high-mag", `{"values":{"floor":"1 until 90m, 1/2"}}`)
 	do("POST", "/api/admin/terminology", `{"system":"local","code":"OB_HEM","factorId":"high-hemorrhage"}`)
+	// The fuzzer deletes no location but one that it has set, which it seldom does.
+	do("DELETE", "/api/admin/locations/"+do("POST", "/api/admin/locations", `{"pointOfCare":"ICU","outside":true}`).ID, "")
+	counts["DELETE /api/admin/locations/{id}"]++
+	// Somebody who has signed in to the pages.
+	link := (&ward{partner: p, args: []string{"--data", d.dir}}).link(t, "viewer")
+	if a, err := p.do("POST", link, "application/x-www-form-urlencoded", "", "Sec-Fetch-Site", "same-origin"); err != nil || a.status >= http.StatusBadRequest {
+		t.Fatalf("sign in: %v %d %s", err, a.status, a.raw)
+	}
+	ids["USER"] = do("GET", "/api/admin/users", "").Users[0].ID
 	ids["MAPPING"] = do("GET", "/api/admin/terminology", "").Mappings[0].ID
 	// Facts of a day and a half, so that there is a forecast.
 	var events []string

@@ -132,7 +132,7 @@ var kafkaRights = map[string]string{
 	"every":   "| every | Describe, DescribeConfigs, Read, Write on the topics `svc.v1.*`; Create, too, unless they exist",
 	"process": "| `svc process` | Read on the groups `svc-verdict` and `svc-history`, Write on the transactional ids `svc-verdict-*`, `svc-history-*` and `svc-process-*` |",
 	"notify":  "| `svc notify` | Read on the group `svc-notifier`, Write on the transactional ids `svc-notify-*` |",
-	"front":   "| `svc ingest`, and the commands that make keys and hospitals or change keys | Write on the transactional id `svc.v1.settings` |",
+	"front":   "| `svc ingest`, `svc read`, and the commands that make keys, links and hospitals or change keys | Write on the transactional id `svc.v1.settings` |",
 }
 
 // kafkaUsers are the principals of the roles.

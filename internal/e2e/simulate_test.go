@@ -57,7 +57,7 @@ func TestSimulateOnServers(t *testing.T) {
 	first := s.processor("p1")
 	s.processor("p2")
 	for i, p := range s.partners {
-		simulateInto(t, s.env, "--to", s.base, "--key", p.key, "--profile", []string{"small", "census-only"}[i], "--seed", fmt.Sprint(i+1), "--for", "1d", "--connections", "4")
+		simulateInto(t, s.env, "--to", s.base, "--key", p.key, "--profile", []string{"small", "census-only"}[i], "--seed", fmt.Sprint(i+1), "--for", "2d", "--connections", "4")
 		if i == 0 {
 			first.kill()
 		}

@@ -194,13 +194,17 @@ func (d *desk) life() (secrets []string) {
 	if !strings.HasPrefix(first, "whsec_") || strings.ContainsAny(first, " \n") {
 		t.Fatalf("add prints %q, want the secret alone", first)
 	}
-	list := items[struct {
+	type row struct {
 		ID, Status string
 		Version    int64
-	}](t, d.say("webhooks", "list", "--json"))
-	if len(list) != 1 || list[0].Status != "active" {
-		t.Fatalf("list %+v", list)
 	}
+	var list []row
+	eventually(t, time.Minute, func() error { // how it fares is known once the notifier's lists are written
+		if list = items[row](t, d.say("webhooks", "list", "--json")); len(list) != 1 || list[0].Status != "active" {
+			return fmt.Errorf("list %+v", list)
+		}
+		return nil
+	})
 	id := list[0].ID
 
 	// A test, and what is delivered to an endpoint that refuses.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -54,6 +55,16 @@ func (s *Shell) refuse(w http.ResponseWriter, r *http.Request, former access.Key
 		}
 	}
 	Fail(w, r, Problem{Kind: Unauthorized})
+}
+
+// Stranger counts a request of an address that nobody is known by, as one without a valid
+// key; false: it was one too many, and may be tried again after a while.
+func (s *Shell) Stranger(r *http.Request) (retry time.Duration, ok bool) {
+	if s.Strangers == nil {
+		return 0, true
+	}
+	ok, retry = s.Strangers.Allow(s.address(r))
+	return retry, ok
 }
 
 // bearer returns the token of the request; "" if there is none or more than one.

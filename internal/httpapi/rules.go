@@ -56,6 +56,8 @@ var Rules = []RuleAbout{
 	{"class4NeedsOneNurse", "A factor of class 4 must ask for a whole nurse."},
 	{"cursor", "It must be the cursor of a page of this list; begin without one."},
 	{"verb", "The command is of another kind."},
+	{"insideGrid", "It must lie within the columns and rows of the layout."},
+	{"overlap", "Something else lies on a part of it."},
 	{"closed", "It has ended; nothing is left to be done."},
 	{"rotating", "A rotation is under way; wait until promoteAt, or end it with an overlap of 0."},
 	{"no_address", "The recipient has no address for this channel; set one first."},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/codes"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/outbound"
@@ -77,16 +78,16 @@ type counts struct {
 }
 
 type coverage struct {
-	ID       string   `json:"id"`
-	Label    string   `json:"label"`
-	Section  string   `json:"section"`
-	Criteria string   `json:"criteria"`
-	Routes   []string `json:"routes"` // diagnosis, signal; site if there is neither
-	Codes    []codes  `json:"codes"`
+	ID       string       `json:"id"`
+	Label    string       `json:"label"`
+	Section  string       `json:"section"`
+	Criteria string       `json:"criteria"`
+	Routes   []string     `json:"routes"` // diagnosis, signal; site if there is neither
+	Codes    []routeCodes `json:"codes"`
 }
 
-// codes are the codes of one system that activate a modifier by default.
-type codes struct {
+// routeCodes are the codes of one system that activate a modifier by default.
+type routeCodes struct {
 	Route  string   `json:"route"`
 	Kind   string   `json:"kind,omitempty"` // kind of the signal
 	System string   `json:"system"`
@@ -109,8 +110,9 @@ type scope struct {
 }
 
 type axis struct {
-	ID    string `json:"id"`
-	Label string `json:"label"`
+	ID    string   `json:"id"`
+	Label string   `json:"label"`
+	Rules []string `json:"rules"` // codes of the conditions that it can reach
 }
 
 func capabilitiesOf(operations []httpapi.Operation) capabilities {
@@ -119,7 +121,7 @@ func capabilitiesOf(operations []httpapi.Operation) capabilities {
 		OpenAPI: "/api/openapi.json", Documentation: httpapi.DocsPath,
 		ReadEndpoints: []endpoint{}, Envelope: envelopes(), Events: events,
 		Signature:   signature{"X-Svc-Signature", "sha256=<lower-case hex of HMAC-SHA256 over the raw body, key = the secret>"},
-		CodeSystems: []string{string(acuity.ICD10CM), string(acuity.SNOMED), string(acuity.LOINC), string(acuity.RxNorm), string(acuity.SystemLocal)},
+		CodeSystems: []string{string(codes.ICD10CM), string(codes.SNOMED), string(codes.LOINC), string(codes.RxNorm), string(codes.SystemLocal)},
 		SignalKinds: slices.Clone(signalKinds[1:]),
 		Limits:      map[string]int64{"requestsPerSecond": access.DefaultRate, "burst": access.DefaultBurst},
 	}
@@ -153,7 +155,7 @@ func capabilitiesOf(operations []httpapi.Operation) capabilities {
 		c.Colors = append(c.Colors, l.String())
 	}
 	for a := range acuity.Axis(acuity.AxisCount) {
-		c.Axes = append(c.Axes, axis{a.String(), a.Label()})
+		c.Axes = append(c.Axes, axis{a.String(), a.Label(), a.Rules()})
 	}
 	c.factors()
 	return c
@@ -169,12 +171,12 @@ func (c *capabilities) factors() {
 			c.PrimaryFactors = append(c.PrimaryFactors, primary{s.ID, s.Label, s.Section.String(), s.Criteria, s.RatioPatientType})
 			continue
 		}
-		m := coverage{ID: s.ID, Label: s.Label, Section: s.Section.String(), Criteria: s.Criteria, Routes: []string{}, Codes: []codes{}}
+		m := coverage{ID: s.ID, Label: s.Label, Section: s.Section.String(), Criteria: s.Criteria, Routes: []string{}, Codes: []routeCodes{}}
 		for _, r := range s.Routes {
 			if r.Refines {
 				continue
 			}
-			one := codes{Route: "diagnosis", System: string(r.System), Codes: r.Codes, Words: r.Words, Value: condition(r.Needs)}
+			one := routeCodes{Route: "diagnosis", System: string(r.System), Codes: r.Codes, Words: r.Words, Value: condition(r.Needs)}
 			if !r.Diagnosis {
 				one.Route, one.Kind = "signal", signalKinds[r.Kind]
 			}

@@ -11,6 +11,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -38,12 +39,13 @@ const (
 // Keyring seals and opens. It is safe for concurrent use.
 type Keyring struct {
 	keys    []key // newest first
-	sealing atomic.Int32
+	sealing *atomic.Int32
 }
 
 type key struct {
 	mark        [markSize]byte
 	fingerprint Fingerprint
+	secret      []byte
 	aead        cipher.AEAD
 }
 
@@ -72,7 +74,7 @@ func (r *Keyring) Use(f Fingerprint) bool {
 // The encryption key is derived from it (HKDF-SHA-256, RFC 5869), so words serve as
 // well as random bytes.
 func NewKeyring(keys ...string) (*Keyring, error) {
-	ring := &Keyring{}
+	ring := &Keyring{sealing: new(atomic.Int32)}
 	for _, text := range keys {
 		if err := checkLength(text); err != nil {
 			return nil, fmt.Errorf("a key: %w", err)
@@ -104,16 +106,53 @@ func derive(text string) (k key, err error) {
 		return k, fmt.Errorf("derive a fingerprint: %w", err)
 	}
 	copy(k.fingerprint[:], fingerprint)
+	k.secret = secret
+	k.aead, err = aeadOf(secret)
+	return k, err
+}
+
+func aeadOf(secret []byte) (cipher.AEAD, error) {
 	block, err := aes.NewCipher(secret)
 	if err != nil {
-		return k, fmt.Errorf("derive a key: %w", err)
+		return nil, fmt.Errorf("derive a key: %w", err)
 	}
 	// Each nonce is 96 random bits: 2^32 values under one key stay far below the
 	// bound of NIST SP 800-38D, and settings are few.
-	if k.aead, err = cipher.NewGCMWithRandomNonce(block); err != nil {
-		return k, fmt.Errorf("derive a key: %w", err)
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, fmt.Errorf("derive a key: %w", err)
 	}
-	return k, nil
+	return aead, nil
+}
+
+// For returns a ring of keys derived from those of the ring, for values of another
+// purpose. It seals with the key that [Keyring.Use] chooses for the ring. What one of the
+// two has sealed the other cannot open.
+func (r *Keyring) For(purpose string) (*Keyring, error) {
+	other := &Keyring{keys: make([]key, len(r.keys)), sealing: r.sealing}
+	for i, k := range r.keys {
+		secret, err := hkdf.Key(sha256.New, k.secret, nil, "svc.v1 "+purpose, len(k.secret))
+		if err != nil {
+			return nil, fmt.Errorf("derive a key: %w", err)
+		}
+		k.secret = secret
+		if k.aead, err = aeadOf(secret); err != nil {
+			return nil, err
+		}
+		other.keys[i] = k
+	}
+	return other, nil
+}
+
+// MAC returns a keyed hash of a value by each key of the ring, that of the newest first.
+func (r *Keyring) MAC(value string) [][]byte {
+	all := make([][]byte, len(r.keys))
+	for i := range r.keys {
+		mac := hmac.New(sha256.New, r.keys[i].secret)
+		mac.Write([]byte(value))
+		all[i] = mac.Sum(nil)
+	}
+	return all
 }
 
 // Seal encrypts a value for the place of that name. An empty value stays empty.

@@ -137,3 +137,47 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+// TestPurposes: rings of one purpose open what is theirs alone, with older keys too, and
+// seal with the key that the ring seals with.
+func TestPurposes(t *testing.T) {
+	t.Parallel()
+	const older, newer = "an older key with at least 32 characters", "a newer key with at least 32 characters"
+	before, err := seal.NewKeyring(older)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := seal.NewKeyring(newer, older)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(r *seal.Keyring, purpose string) *seal.Keyring {
+		t.Helper()
+		ring, err := r.For(purpose)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ring
+	}
+	sealed := of(before, "pages").Seal("name", []byte("value"))
+	if clear, err := of(after, "pages").Open("name", sealed); err != nil || string(clear) != "value" {
+		t.Errorf("by the ring of later: %q, %v", clear, err)
+	}
+	for name, ring := range map[string]*seal.Keyring{"the ring itself": before, "another purpose": of(before, "actor")} {
+		if _, err := ring.Open("name", sealed); err == nil {
+			t.Errorf("%s opens it", name)
+		}
+	}
+	pages := of(after, "pages")
+	after.Use(before.Fingerprint())
+	if _, err := of(before, "pages").Open("name", pages.Seal("name", []byte("value"))); err != nil {
+		t.Errorf("it seals with another key than its ring: %v", err)
+	}
+	macs := of(after, "subjects").MAC("ada")
+	if len(macs) != 2 || string(macs[1]) != string(of(before, "subjects").MAC("ada")[0]) || string(macs[0]) == string(macs[1]) {
+		t.Error("hashes of older keys are missing")
+	}
+	if string(of(before, "subjects").MAC("ada")[0]) == string(of(before, "subjects").MAC("bob")[0]) {
+		t.Error("two values have one hash")
+	}
+}

@@ -12,15 +12,19 @@ import (
 )
 
 // barrierKey is the key of records that mark a place in a log and mean nothing
-// else. No caller's key begins with a zero byte.
-var barrierKey = []byte("\x00barrier")
+// else. No caller's key begins with a zero byte. They have no value, so that readers
+// which decode values pass over them, and say what they are in a header.
+var (
+	barrierKey    = []byte("\x00barrier")
+	barrierHeader = []kgo.RecordHeader{{Key: "svc-type", Value: []byte("barrier")}}
+)
 
 // isBarrier says that a record is no caller's.
 func isBarrier(key []byte) bool { return bytes.HasPrefix(key, barrierKey) }
 
 // barrier makes one for a partition.
 func barrier(topic string, partition int32) *kgo.Record {
-	return &kgo.Record{Topic: topic, Partition: partition, Key: barrierKey, Value: []byte(unique())}
+	return &kgo.Record{Topic: topic, Partition: partition, Key: barrierKey, Headers: barrierHeader}
 }
 
 // barriers appends one to each partition and returns their offsets.

@@ -11,29 +11,29 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// ErrFenced says that another process, a newer one, runs under our name.
+// ErrFenced says that another, newer process runs under our name.
 var ErrFenced = errors.New("a newer process has the same --instance, so this one ends")
 
 // errThrownOut ends a session: another member has joined the group under our name.
 var errThrownOut = errors.New("another process has joined the group under the same name")
 
-// Claim is the hold of a process on its names, of which the process that took it last is
-// the newest. Its sessions ask it before they join a group: whoever joins a group under
-// a name throws out the member that has it, and so could an older process that joins
-// again a newer one. A nil Claim is always the newest.
+// Claim holds the names of a process. The process that took a name last is the newest.
+// Sessions check it before they join a group, because joining under a name throws out
+// the member that has it: an older process could throw out a newer one. A nil Claim is
+// always the newest.
 //
-// A name is a transactional id in which no transaction is ever begun. To take it is
-// to have Kafka count its epoch up; whoever finds another epoch there is older.
+// A name is a transactional id in which no transaction ever begins. Taking it makes
+// Kafka increment its epoch. A process that finds another epoch is older.
 type Claim struct {
 	cluster *Cluster
 
 	mu   sync.Mutex
-	held []hold
+	held []claimedName
 	took time.Time
 }
 
-// hold is a name with the epoch that it had when it was taken.
-type hold struct {
+// claimedName is a name with its epoch when it was taken.
+type claimedName struct {
 	name     string
 	producer int64
 	epoch    int16
@@ -42,15 +42,15 @@ type hold struct {
 const (
 	claimEvery = 2 * time.Second
 	// claimSettles is how long two processes that start together may take names in
-	// turns. Until then the first name alone decides which of them is newer, so that
-	// they do not both find themselves the older one.
+	// turns. Until then the first name alone decides which is newer, so that not both
+	// think that they are older.
 	claimSettles = 10 * time.Second
-	claimWithin  = 5 * time.Second // one look
-	// claimTimeoutMillis is that of a transaction, which a request must name.
+	claimWithin  = 5 * time.Second // of one check
+	// claimTimeoutMillis is the transaction timeout that a request must name.
 	claimTimeoutMillis = 10_000
 )
 
-// NewClaim takes names in their order. It waits for Kafka until ctx ends; [ErrFenced] if
+// NewClaim takes names in their order. It waits for Kafka until ctx ends; [ErrFenced]:
 // another process took them meanwhile.
 func NewClaim(ctx context.Context, c *Cluster, names ...string) (*Claim, error) {
 	claim := &Claim{cluster: c}
@@ -58,9 +58,9 @@ func NewClaim(ctx context.Context, c *Cluster, names ...string) (*Claim, error) 
 		if err := claim.Check(ctx); errors.Is(err, ErrFenced) {
 			return nil, err
 		}
-		var h hold
+		var h claimedName
 		if err := c.persist(ctx, "take the instance's name", func() (err error) {
-			h, err = claim.take(ctx, hold{name: name, producer: -1, epoch: -1})
+			h, err = claim.acquire(ctx, claimedName{name: name, producer: -1, epoch: -1})
 			return err
 		}); err != nil {
 			return nil, err
@@ -71,8 +71,8 @@ func NewClaim(ctx context.Context, c *Cluster, names ...string) (*Claim, error) 
 	return claim, nil
 }
 
-// Check returns [ErrFenced] if another process has taken a name since; any other error
-// says that nobody knows.
+// Check returns [ErrFenced] if another process has taken a name since. Any other error
+// means that it is unknown.
 func (c *Claim) Check(ctx context.Context) error {
 	if c == nil {
 		return nil
@@ -84,7 +84,7 @@ func (c *Claim) Check(ctx context.Context) error {
 	for i := range c.held {
 		newest, err := c.newest(ctx, &c.held[i])
 		if err == nil && !newest && i > 0 && time.Since(c.took) < claimSettles {
-			c.held[i], err = c.take(ctx, hold{name: c.held[i].name, producer: -1, epoch: -1})
+			c.held[i], err = c.acquire(ctx, claimedName{name: c.held[i].name, producer: -1, epoch: -1})
 			newest = true
 		}
 		if err != nil {
@@ -97,8 +97,8 @@ func (c *Claim) Check(ctx context.Context) error {
 	return nil
 }
 
-// Run looks at the names until ctx ends or one is taken: an older process must end also
-// where nothing of it meets the newer one.
+// Run checks the names until ctx ends or one is taken. An older process must end even
+// where it never meets the newer one.
 func (c *Claim) Run(ctx context.Context) error {
 	every := time.NewTicker(claimEvery)
 	defer every.Stop()
@@ -117,8 +117,8 @@ func (c *Claim) Run(ctx context.Context) error {
 	}
 }
 
-// judge tells what a session ends with that was thrown out of its group: a process that
-// is the newest joins again, and the older one finds that out by itself.
+// judge returns the error for a session that was thrown out of its group. The newest
+// process joins again; an older one gets [ErrFenced].
 func (c *Claim) judge(ctx context.Context, err error) error {
 	switch {
 	case !errors.Is(err, errThrownOut):
@@ -132,9 +132,9 @@ func (c *Claim) judge(ctx context.Context, err error) error {
 	return err
 }
 
-// newest reports whether nobody has taken a name since. A name that Kafka has forgotten,
-// as it does with one that was not used for a week, is taken again.
-func (c *Claim) newest(ctx context.Context, h *hold) (bool, error) {
+// newest reports whether no other process has taken a name since. A name that Kafka has
+// forgotten, as after a week without use, is taken again.
+func (c *Claim) newest(ctx context.Context, h *claimedName) (bool, error) {
 	described, err := c.cluster.admin.DescribeTransactions(ctx, h.name)
 	if err != nil {
 		return false, fmt.Errorf("look at %s: %w", h.name, err)
@@ -145,8 +145,8 @@ func (c *Claim) newest(ctx context.Context, h *hold) (bool, error) {
 	}
 	switch {
 	case errors.Is(err, kerr.TransactionalIDNotFound):
-		var again hold
-		again, err = c.take(ctx, *h)
+		var again claimedName
+		again, err = c.acquire(ctx, *h)
 		if errors.Is(err, kerr.ProducerFenced) || errors.Is(err, kerr.InvalidProducerEpoch) {
 			return false, nil
 		}
@@ -160,8 +160,8 @@ func (c *Claim) newest(ctx context.Context, h *hold) (bool, error) {
 	return now.ProducerID == h.producer && now.ProducerEpoch == h.epoch, nil
 }
 
-// take counts the epoch of a name up; from a known one only if it is still that.
-func (c *Claim) take(ctx context.Context, from hold) (hold, error) {
+// acquire increments the epoch of a name; a known epoch must still be the present one.
+func (c *Claim) acquire(ctx context.Context, from claimedName) (claimedName, error) {
 	req := kmsg.NewPtrInitProducerIDRequest()
 	req.TransactionalID, req.TransactionTimeoutMillis = &from.name, claimTimeoutMillis
 	req.ProducerID, req.ProducerEpoch = from.producer, from.epoch
@@ -170,7 +170,7 @@ func (c *Claim) take(ctx context.Context, from hold) (hold, error) {
 		err = kerr.ErrorForCode(resp.ErrorCode)
 	}
 	if err != nil {
-		return hold{}, fmt.Errorf("take %s: %w", from.name, err)
+		return claimedName{}, fmt.Errorf("take %s: %w", from.name, err)
 	}
-	return hold{from.name, resp.ProducerID, resp.ProducerEpoch}, nil
+	return claimedName{from.name, resp.ProducerID, resp.ProducerEpoch}, nil
 }

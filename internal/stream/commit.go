@@ -133,7 +133,7 @@ func (l *loop) schedule() {
 // gather collects what one partition has to write, written now.
 func (l *loop) gather(partition int32, p *part, now time.Time) error {
 	if p.dirty {
-		l.hold(p, now)
+		l.deferOutputs(p, now)
 		err := p.task.Outputs(func(key, value []byte) {
 			topic := l.cfg.Changelog
 			if l.cfg.Route != nil {
@@ -234,7 +234,7 @@ func (l *loop) reread(ctx context.Context) error {
 	marks := map[int32]mark{}
 	for n, p := range l.parts {
 		marks[n] = p.mark
-		l.drop(n)
+		l.revoke(n)
 	}
 	owned := l.session.Client().CommittedOffsets()[l.cfg.Input]
 	want := map[int32]start{}

@@ -12,15 +12,16 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kversion"
 
 	"svc/internal/stream/logfiles"
 )
 
-// embeddedID is the cluster id by which a client knows an embedded broker.
+// embeddedID is the cluster id of an embedded broker.
 const embeddedID = "svc-embedded"
 
-// reserveBytes must be free on the disk for a record to be taken: several of the
-// largest, and the end of each transaction under way.
+// reserveBytes must be free on the disk for a record to be accepted: room for several of
+// the largest records, and for the end of each transaction under way.
 const reserveBytes = 32 << 20
 
 // BrokerOptions say how to start a [Broker]. None is required.
@@ -42,7 +43,7 @@ type Broker struct {
 	free    func(dir string) (uint64, error)
 	full    atomic.Bool           // as last logged
 	failed  atomic.Pointer[error] // of the first write that failed
-	sealed  bool                  // the list of topics is; of the broker's goroutine
+	sealed  bool                  // the list of topics is complete; only the broker's goroutine uses it
 }
 
 // Embed starts a broker. A record is acknowledged once the operating system has
@@ -56,7 +57,7 @@ func Embed(o BrokerOptions) (*Broker, error) {
 	if b.free == nil {
 		b.free = freeBytes
 	}
-	opts := []kfake.Opt{kfake.ClusterID(embeddedID), kfake.Ports(o.Port), kfake.WithLogger(brokerLog{b})}
+	opts := []kfake.Opt{kfake.ClusterID(embeddedID), kfake.Ports(o.Port), kfake.WithLogger(brokerLog{b}), kfake.MaxVersions(embeddedVersions())}
 	if o.Dir != "" {
 		if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 			return nil, err //nolint:wrapcheck // names the folder
@@ -81,9 +82,9 @@ func Embed(o BrokerOptions) (*Broker, error) {
 	return b, nil
 }
 
-// unlimited takes from a fetch its limit for all partitions together; those of each
-// stand. An answer that is cut at that limit lacks the list of transactions that were
-// aborted, and a reader of what is committed would be shown their records.
+// unlimited removes from a fetch its limit for all partitions together, and keeps those
+// of each. An answer that is cut at the common limit lacks the list of aborted
+// transactions, so a reader of committed records would get their records.
 func unlimited(req kmsg.Request) bool {
 	if fetch, ok := req.(*kmsg.FetchRequest); ok {
 		fetch.MaxBytes = math.MaxInt32
@@ -97,8 +98,8 @@ func (b *Broker) Addr() string { return b.cluster.ListenAddrs()[0] }
 // Close stops the broker.
 func (b *Broker) Close() { b.cluster.Close() }
 
-// Full says why nothing is taken: there is no space, or a write has failed. Then
-// what is in memory is more than what is kept, until the process starts again.
+// Full returns why the broker accepts nothing: there is no space, or a write has failed.
+// Until the process starts again, memory then has more than the files.
 func (b *Broker) Full() error {
 	if b.dir == "" {
 		return nil
@@ -117,7 +118,7 @@ func (b *Broker) Full() error {
 	return err
 }
 
-// space is an error if there is too little of it.
+// space returns an error if the disk has too little space.
 func (b *Broker) space() (free uint64, err error) {
 	free, err = b.free(b.dir)
 	switch {
@@ -129,8 +130,17 @@ func (b *Broker) space() (free uint64, err error) {
 	return free, err
 }
 
-// faults are where we stand between a client and the files. The broker would
-// acknowledge the end of a transaction that it could not write.
+// embeddedVersions are the requests that the broker answers. Its answer to DescribeTopicPartitions
+// has null for a list, at which administrative clients in Java break off; without the request
+// they ask for the metadata, as of older brokers.
+func embeddedVersions() *kversion.Versions {
+	versions := kversion.Stable()
+	versions.SetMaxKeyVersion(kmsg.DescribeTopicPartitions.Int16(), -1)
+	return versions
+}
+
+// faults are our hooks between a client and the files. The broker would acknowledge the
+// end of a transaction that it could not write.
 func (b *Broker) faults() []kfake.Fault {
 	return []kfake.Fault{
 		{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.KafkaStorageError, Count: -1, When: func(kmsg.Request) bool { return b.Full() != nil }},
@@ -163,7 +173,7 @@ func (b *Broker) seal(as bool) bool {
 	return false
 }
 
-// brokerLog passes on what the broker complains of, and notes a write that failed.
+// brokerLog passes on the broker's complaints, and records a failed write.
 type brokerLog struct{ *Broker }
 
 // Logf implements [kfake.Logger].

@@ -16,11 +16,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Writers are who writes into topics in transactions: what [Cluster.EndHanging]
-// may end.
+// Writers describe who writes into topics in transactions that [Cluster.EndHanging] may
+// end.
 type Writers struct {
-	// ID is their transactional id or, with a hyphen at its end, what all of
-	// their ids begin with.
+	// ID is their transactional id, or, with a hyphen at its end, the prefix of all
+	// their ids.
 	ID     string
 	Topics []string // at least one
 	// Group and Input are where their transactions commit positions; "": nowhere.
@@ -39,20 +39,20 @@ func (w *Writers) owns(id string) bool {
 
 const (
 	hangingEvery = 3 * time.Second
-	// waitingLooks in a row at which a position waited are no transaction under way:
-	// ours are ended by their brokers after 10 s, 20 if a look of those was missed.
+	// waitingLooks is the number of checks in a row with a waiting position that rule
+	// out a transaction under way: brokers end ours after 10 s, or 20 if they miss one.
 	waitingLooks = 7
 )
 
-// EndHanging ends transactions that hang: of which partitions still wait for the
-// mark and of which their coordinator believes that they have long ended. A broker
-// of Kafka 4.3.1 that was killed with a transaction under way was seen to leave such
-// a one: while it started it wrote the transaction down as aborted, and its marks
-// never came. Nobody reads past it, and no restart helps.
+// EndHanging ends transactions that hang: partitions still wait for their markers while
+// their coordinator believes that they ended long ago. A broker of Kafka 4.3.1 that was
+// killed during a transaction was seen to leave one: at its start it recorded the
+// transaction as aborted, and the markers never came. Nobody reads past it, and no
+// restart helps.
 //
-// Whoever has the transactional id can end it: a further transaction of it in the
-// same partitions is one with it there, and ends as its coordinator says that it
-// had ended. EndHanging runs until ctx ends and counts in ended what it ended.
+// Any process with the transactional id can end it: its next transaction in the same
+// partitions joins the old one there, and ends as the coordinator says that the old one
+// ended. EndHanging runs until ctx ends, and counts in ended what it ended.
 func (c *Cluster) EndHanging(ctx context.Context, ended *atomic.Int64, all ...Writers) error {
 	if c.embedded {
 		<-ctx.Done() // its transactions are memory of one process, and end with it
@@ -69,7 +69,7 @@ func (c *Cluster) EndHanging(ctx context.Context, ended *atomic.Int64, all ...Wr
 			continue
 		}
 		look, cancel := context.WithTimeout(ctx, 4*hangingEvery)
-		if err := h.look(look); err != nil && ctx.Err() == nil {
+		if err := h.check(look); err != nil && ctx.Err() == nil {
 			c.log.WarnContext(ctx, "hanging transactions are not seen", "error", err)
 		}
 		cancel()
@@ -80,8 +80,8 @@ type hanging struct {
 	cluster *Cluster
 	ended   *atomic.Int64
 	writers []Writers
-	open    map[writing]int64 // first offset, as of the last look
-	waiting []map[int32]int   // looks in a row that saw a position wait, by partition, as writers
+	open    map[writing]int64 // first offset, at the last check
+	waiting []map[int32]int   // checks in a row that saw a position wait, by partition, as writers
 }
 
 // writing is a transaction as one partition sees it.
@@ -97,8 +97,8 @@ type forgotten struct {
 	in []writing // none: in positions alone
 }
 
-// look ends what was open at the last look too and has no transaction behind it.
-func (h *hanging) look(ctx context.Context) error {
+// check ends what was open at the last check too and has no transaction behind it.
+func (h *hanging) check(ctx context.Context) error {
 	before := h.open
 	var err error
 	if h.open, err = h.underWay(ctx); err != nil {
@@ -109,7 +109,7 @@ func (h *hanging) look(ctx context.Context) error {
 		was, known := before[at]
 		return !known || was != first
 	})
-	lost, err := h.of(ctx, suspects)
+	lost, err := h.findForgotten(ctx, suspects)
 	if err != nil {
 		return err
 	}
@@ -166,10 +166,10 @@ func (h *hanging) underWay(ctx context.Context) (map[writing]int64, error) {
 	return open, nil
 }
 
-// of returns whose suspects are, of those that are no transaction to their
-// coordinator and still open after it has said so: it says of none that it has
-// ended before all its marks are written.
-func (h *hanging) of(ctx context.Context, suspects map[writing]int64) ([]forgotten, error) {
+// findForgotten returns the owners of suspects that have no transaction at their
+// coordinator and are still open after it said so. A coordinator does not call a
+// transaction ended before all its markers are written.
+func (h *hanging) findForgotten(ctx context.Context, suspects map[writing]int64) ([]forgotten, error) {
 	if len(suspects) == 0 {
 		return nil, nil
 	}
@@ -200,13 +200,12 @@ func (h *hanging) of(ctx context.Context, suspects map[writing]int64) ([]forgott
 	return list, nil
 }
 
-// hasEnded says that no transaction of an id is under way.
+// hasEnded reports whether an id has no transaction under way.
 func hasEnded(t kadm.ListedTransaction) bool {
 	return t.State == "Empty" || t.State == "CompleteCommit" || t.State == "CompleteAbort"
 }
 
-// positionsWait returns the partitions of which the position of the group waits for
-// a transaction.
+// positionsWait returns the partitions whose group position waits for a transaction.
 func (h *hanging) positionsWait(ctx context.Context, w *Writers) (wait []int32, err error) {
 	if w.Group == "" {
 		return nil, nil
@@ -215,14 +214,14 @@ func (h *hanging) positionsWait(ctx context.Context, w *Writers) (wait []int32, 
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", w.Input, err)
 	}
-	// By name: of all topics together the broker leaves out what has no position yet.
+	// By name: asked for all topics, the broker leaves out those without a position.
 	t := kmsg.NewOffsetFetchRequestGroupTopic()
 	t.Topic, t.Partitions = w.Input, details[w.Input].Partitions.Numbers()
 	g := kmsg.NewOffsetFetchRequestGroup()
 	g.Group, g.Topics = w.Group, append(g.Topics, t)
 	req := kmsg.NewPtrOffsetFetchRequest()
 	req.RequireStable, req.Groups = true, append(req.Groups, g)
-	// One look: a member of the group asks again until they are stable.
+	// One request: a member of the group asks again until they are stable.
 	resp, err := req.RequestWith(ctx, h.cluster.client)
 	if err != nil {
 		return nil, fmt.Errorf("fetch positions of %s: %w", w.Group, err)
@@ -239,8 +238,9 @@ func (h *hanging) positionsWait(ctx context.Context, w *Writers) (wait []int32, 
 	return wait, nil
 }
 
-// idle returns the ids of writers that have no transaction under way: whose of them
-// positions wait for is not told. Whoever has one joins the positions by itself.
+// idle returns the ids of writers without a transaction under way. Kafka does not say
+// which of them blocks the offsets. A writer with an open transaction adds the offsets
+// itself.
 func (h *hanging) idle(ctx context.Context, w *Writers) ([]forgotten, error) {
 	listed, err := h.cluster.admin.ListTransactions(ctx, nil, nil)
 	if err != nil {
@@ -255,8 +255,8 @@ func (h *hanging) idle(ctx context.Context, w *Writers) ([]forgotten, error) {
 	return list, nil
 }
 
-// end ends a transaction in its partitions and, if it is asked to, in the positions
-// of the group. A living owner of the id is fenced by it, and begins a new session.
+// end ends a transaction in its partitions and, if asked, in the positions of the group.
+// A living owner of the id is fenced by it, and begins a new session.
 func (h *hanging) end(ctx context.Context, w *Writers, f forgotten, positions bool) error {
 	client, err := kgo.NewClient(h.cluster.with(
 		kgo.TransactionalID(f.TxnID),
@@ -290,8 +290,8 @@ func (h *hanging) end(ctx context.Context, w *Writers, f forgotten, positions bo
 	return nil
 }
 
-// join makes the positions of a group part of the transaction under way: what waits
-// there for its producer ends with it.
+// join adds the positions of a group to the transaction under way: what waits there for
+// its producer ends with it.
 func join(ctx context.Context, client *kgo.Client, id, group string) error {
 	req := kmsg.NewPtrAddOffsetsToTxnRequest()
 	req.TransactionalID, req.Group = id, group

@@ -11,11 +11,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// health knows whether any broker answers, from the results of the client it is
-// hooked into. A failed dial or an append that timed out is only a suspicion:
-// one lost broker of three is no reason to refuse everybody. So a suspicion
-// starts one scout, which asks every broker; only if none answers is the
-// cluster away, and the scout goes on asking until one does.
+// health knows whether any broker answers, from the results of the client that it is
+// hooked into. A failed dial or a timed-out append is only a suspicion: one lost broker
+// of three is no reason to refuse everything. A suspicion starts one scout, which asks
+// every broker. Only if none answers is the cluster away, and the scout asks on until
+// one does.
 type health struct {
 	log    *slog.Logger
 	away   atomic.Int64    // unix ms since when; 0: it answers
@@ -24,7 +24,7 @@ type health struct {
 	done   sync.WaitGroup
 
 	mu     sync.Mutex
-	client *kgo.Client // whom the scout asks with; nil before and after the cluster
+	client *kgo.Client // the scout's; nil before and after the cluster
 	busy   bool        // a scout is under way
 }
 

@@ -8,30 +8,30 @@ import (
 	"time"
 )
 
-// newest is a changelog partition as compaction would leave it: of each key the
-// record that was written last. What is superseded is most of a log, and it is
-// neither decoded nor kept. A partition may hold a few hundred thousand keys, so
-// there is no allocation for each: their bytes lie in large pieces.
+// newest is a changelog partition as after compaction: the last record of each key.
+// Superseded records are most of a log; they are neither decoded nor kept. A partition
+// may have a few hundred thousand keys, so keys are not allocated one by one: their
+// bytes lie in large pieces.
 type newest struct {
 	hash  func(key []byte) uint32
-	first []int32 // by the last bits of the hash: the first place in held; -1: none
+	first []int32 // by the last bits of the hash: index of the first in held; -1: none
 	held  []heldRecord
-	free  int32  // first place without a record, -1: none
-	piece []byte // what is left of the newest piece
+	free  int32  // first index without a record; -1: none
+	piece []byte // rest of the newest piece
 }
 
-// heldRecord is one place. A place whose key is gone serves the next new one.
+// heldRecord holds one record. The record of a removed key serves the next new one.
 type heldRecord struct {
-	bytes  []byte // key and value, and room for a somewhat longer value
+	bytes  []byte // key and value, with room for a somewhat longer value
 	hash   uint32 // of the key
 	key    int32  // its length
-	next   int32  // place of another key whose hash ends alike, or without a record; -1: none
+	next   int32  // index of another key with the same end of hash, or without a record; -1: none
 	offset int64  // -1: no record
 	millis int64  // timestamp
 }
 
 const (
-	newestPlaces = 1 << 10 // there is room for at first; a power of 2
+	newestPlaces = 1 << 10 // initial size; a power of 2
 	newestPiece  = 256 << 10
 	newestSlack  = 16 // bytes by which a value may grow in its place
 )
@@ -44,8 +44,8 @@ func newNewest() *newest {
 	return n
 }
 
-// index makes an index of so many lists, a power of 2, of what is held. Each look at
-// it waits for memory once, where a Go map of this size has it wait several times.
+// index builds an index of so many lists, a power of 2. A look-up waits for memory once,
+// a Go map of this size several times.
 func (n *newest) index(size int) {
 	n.first = make([]int32, size)
 	for i := range n.first {
@@ -59,13 +59,13 @@ func (n *newest) index(size int) {
 	}
 }
 
-// list is where the list of a hash begins.
+// list returns the start of the list of a hash.
 func (n *newest) list(hash uint32) *int32 { return &n.first[hash&uint32(len(n.first)-1)] } //nolint:gosec // far below 2^32
 
-// take takes the next record of the log, whose bytes it copies.
-func (n *newest) take(r Record) {
+// add adds the next record of the log, whose bytes it copies.
+func (n *newest) add(r Record) {
 	hash := n.hash(r.Key)
-	at := n.list(hash) // what points to the place of the key, or ends its list
+	at := n.list(hash) // points to the index of the key, or ends its list
 	for *at >= 0 && !n.held[*at].is(hash, r.Key) {
 		at = &n.held[*at].next
 	}
@@ -79,18 +79,18 @@ func (n *newest) take(r Record) {
 	}
 	h := &n.held[place]
 	if size := len(r.Key) + len(r.Value); size > cap(h.bytes) {
-		h.bytes = n.room(size + newestSlack)
+		h.bytes = n.allocate(size + newestSlack)
 	}
 	h.bytes = append(append(h.bytes[:0], r.Key...), r.Value...)
 	h.key, h.offset, h.millis = int32(len(r.Key)), r.Offset, r.Timestamp.UnixMilli() //nolint:gosec // a key is far below 2 GiB
 }
 
-// is reports whether it is the record of a key.
+// is reports whether the record has a key.
 func (h *heldRecord) is(hash uint32, key []byte) bool {
 	return h.hash == hash && bytes.Equal(h.bytes[:h.key], key)
 }
 
-// remove takes the record, if there is one, out of the list that points to it.
+// remove removes the record at the end of a pointer, if there is one.
 func (n *newest) remove(at *int32) {
 	if place := *at; place >= 0 {
 		h := &n.held[place]
@@ -99,7 +99,7 @@ func (n *newest) remove(at *int32) {
 	}
 }
 
-// place returns one for a new key of a hash.
+// place returns the index for a new key of a hash.
 func (n *newest) place(hash uint32) int32 {
 	place := n.free
 	if place >= 0 {
@@ -116,8 +116,8 @@ func (n *newest) place(hash uint32) int32 {
 	return place
 }
 
-// room returns space for so many bytes.
-func (n *newest) room(size int) []byte {
+// allocate returns space for so many bytes.
+func (n *newest) allocate(size int) []byte {
 	if size > newestPiece/8 {
 		return make([]byte, 0, size)
 	}
@@ -131,7 +131,7 @@ func (n *newest) room(size int) []byte {
 
 // each hands out the records in the order of the log and forgets them.
 func (n *newest) each(partition int32, take func(Record) error) error {
-	type entry struct { // what is sorted is small
+	type entry struct { // small, because it is sorted
 		offset int64
 		place  int32
 	}

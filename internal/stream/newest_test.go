@@ -34,7 +34,7 @@ func TestNewestOfEachKey(t *testing.T) {
 				kept.Key, kept.Value = []byte(key), []byte(string(r.Value))
 				model[key] = kept
 			}
-			n.take(r)
+			n.add(r)
 		}
 		var have, want []string
 		for _, r := range model {

@@ -8,8 +8,8 @@ import (
 
 // outbox holds what one partition writes in a transaction. The client keeps the
 // addresses of the records until they are stored, so they lie in blocks, which never
-// move: a list that grows to thousands is copied again and again, and leaves
-// memory behind that nobody else can use.
+// move. A list that grew to thousands would be copied again and again, and leave memory
+// that nothing else can use.
 type outbox struct {
 	blocks []*block
 	count  int
@@ -19,10 +19,10 @@ const blockRecords = 64 // 10 kB
 
 type block [blockRecords]kgo.Record
 
-// blocks without records, for any partition: few are busy at once.
+// blocks are unused, for any partition: few partitions are busy at once.
 var blocks = sync.Pool{New: func() any { return new(block) }}
 
-// add takes a record and returns where it lies.
+// add adds a record and returns its address.
 func (o *outbox) add(r kgo.Record) *kgo.Record { //nolint:gocritic // it is copied to where it stays
 	if o.count == len(o.blocks)*blockRecords {
 		o.blocks = append(o.blocks, blocks.Get().(*block)) //nolint:errcheck // nothing else is put there
@@ -33,14 +33,14 @@ func (o *outbox) add(r kgo.Record) *kgo.Record { //nolint:gocritic // it is copi
 	return at
 }
 
-// each hands out the records in their order.
+// each calls do with each record in order.
 func (o *outbox) each(do func(*kgo.Record)) {
 	for i := range o.count {
 		do(&o.blocks[i/blockRecords][i%blockRecords])
 	}
 }
 
-// reset forgets the records, which nobody else may still have.
+// reset drops the records. Nothing may point to them any more.
 func (o *outbox) reset() {
 	for _, b := range o.blocks {
 		clear(b[:])

@@ -11,26 +11,27 @@ import (
 )
 
 const (
-	handOver = 10 * time.Millisecond // between two looks for an assignment
-	orphaned = 30 * time.Second      // restored, and never assigned
+	handOver = 10 * time.Millisecond // between two checks for an assignment
+	orphaned = 30 * time.Second      // after which a restored partition that was never assigned is dropped
 )
 
-// rouse ends the poll under way, or the next one: ownership may have changed.
-func (l *loop) rouse() {
+// wakePoll ends the poll under way, or the next one: ownership may have changed.
+func (l *loop) wakePoll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.roused = true
+	l.woken = true
 	l.wake()
 }
 
-// polled is what one poll brought.
+// polled is the result of one poll.
 type polled struct {
 	records int
-	fault   error // the memory is to be dropped
+	fault   error // the memory must be dropped
 }
 
-// poll waits for at most so many records until the deadline, takes what was
-// restored, drops what is no longer ours and applies. Its error ends the session.
+// poll waits for at most so many records until the deadline. It assigns restored
+// partitions, revokes those that are no longer ours, and applies the records. Its error
+// ends the session.
 func (l *loop) poll(ctx context.Context, deadline time.Time, most int) (polled, error) {
 	var fetches kgo.Fetches
 	if !deadline.IsZero() && !time.Now().Before(deadline) {
@@ -46,18 +47,18 @@ func (l *loop) poll(ctx context.Context, deadline time.Time, most int) (polled, 
 			wait, cancel = context.WithDeadline(ctx, deadline)
 		}
 		l.mu.Lock()
-		if l.wake = cancel; l.roused {
+		if l.wake = cancel; l.woken {
 			cancel()
 		}
-		l.roused = false
+		l.woken = false
 		l.mu.Unlock()
 		fetches = l.session.PollRecords(wait, most)
 		cancel()
 	}
-	if err := l.news(ctx, fetches); err != nil {
+	if err := l.checkErrors(ctx, fetches); err != nil {
 		return polled{}, err
 	}
-	out := polled{fault: l.take(), records: countRecords(fetches, l.cfg.Passed != nil)}
+	out := polled{fault: l.assign(), records: countRecords(fetches, l.cfg.Passed != nil)}
 	if out.fault == nil {
 		out.fault = l.applyAll(fetches)
 	}
@@ -65,7 +66,7 @@ func (l *loop) poll(ctx context.Context, deadline time.Time, most int) (polled, 
 	return out, nil
 }
 
-// countRecords returns how many records tasks are given. There may be markers.
+// countRecords returns how many records tasks get. There may be markers.
 func countRecords(fetches kgo.Fetches, markers bool) int {
 	if !markers {
 		return fetches.NumRecords()
@@ -79,9 +80,9 @@ func countRecords(fetches kgo.Fetches, markers bool) int {
 	return n
 }
 
-// news looks at the errors of a poll. Most are only that: the group rejoins and
-// the fetches are repeated by themselves.
-func (l *loop) news(ctx context.Context, fetches kgo.Fetches) error {
+// checkErrors checks the errors of a poll. Most pass by themselves: the group rejoins
+// and the fetches are repeated.
+func (l *loop) checkErrors(ctx context.Context, fetches kgo.Fetches) error {
 	l.mu.Lock()
 	fatal := l.fatal
 	l.mu.Unlock()
@@ -102,10 +103,10 @@ func (l *loop) news(ctx context.Context, fetches kgo.Fetches) error {
 	return nil
 }
 
-// take makes ours what was restored for us, and drops what is not. What we own
-// is what the client would commit: the callbacks of a session are not called
-// for each revocation.
-func (l *loop) take() error {
+// assign assigns the partitions that were restored for us, and revokes those that are no
+// longer ours. The client would commit offsets of our partitions alone: it is asked, since a
+// session does not call back for each revocation.
+func (l *loop) assign() error {
 	owned := l.session.Client().CommittedOffsets()[l.cfg.Input]
 	var fault error
 	for p, st := range l.parts {
@@ -113,7 +114,7 @@ func (l *loop) take() error {
 			if st.dirty {
 				fault = fmt.Errorf("partition %d was revoked", p)
 			}
-			l.drop(p)
+			l.revoke(p)
 			l.shrunk = true
 		}
 	}
@@ -131,7 +132,7 @@ func (l *loop) take() error {
 			if old.dirty {
 				fault = fmt.Errorf("partition %d was revoked", p)
 			}
-			l.drop(p)
+			l.revoke(p)
 		}
 		delete(l.ready, p)
 		l.parts[p] = st
@@ -140,8 +141,8 @@ func (l *loop) take() error {
 	return fault
 }
 
-// drop forgets a partition.
-func (l *loop) drop(partition int32) {
+// revoke drops a partition.
+func (l *loop) revoke(partition int32) {
 	if p := l.parts[partition]; p != nil {
 		p.task.Close()
 		delete(l.parts, partition)

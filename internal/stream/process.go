@@ -17,7 +17,7 @@ var ErrAlarm = errors.New("input and changelog do not fit")
 type Config struct {
 	Group     string // consumer group
 	Instance  string // stable name of this process within the group
-	Claim     *Claim // on that name
+	Claim     *Claim // on the instance's name
 	Input     string // topic
 	Changelog string // topic with the same number of partitions
 	// NewTask returns the task of a partition. It and the restore run beside
@@ -29,9 +29,9 @@ type Config struct {
 	// a trace in the changelog. Without it a missing offset, or a commit that
 	// the changelog does not know, stops the loop.
 	Sparse bool
-	// Passed is told up to which offset a partition is taken in, with what needs no
-	// task: markers of transactions. It returns at once; nil: nobody looks. It may be
-	// set for a Sparse input.
+	// Passed gets the offset up to which a partition is taken in, including records
+	// without a task: transaction markers. It must return at once; nil: unused. It may
+	// be set for a Sparse input.
 	Passed func(partition int32, next int64)
 	// Route names the topic of an output by its key; nil or "": the
 	// changelog. Other topics must have the changelog's partitions.
@@ -39,12 +39,12 @@ type Config struct {
 	// CommitEvery is how long inputs are gathered after a commit; 0: 10 ms;
 	// negative: each poll is committed.
 	CommitEvery time.Duration
-	// Keep returns the lowest changelog offset of a partition that somebody
-	// else still needs. Set it where the broker never compacts: what lies
-	// before it and before the checkpoint is then deleted.
+	// Keep returns the lowest changelog offset of a partition that another reader
+	// still needs. Set it where the broker never compacts: records before it and
+	// before the checkpoint are then deleted.
 	Keep func(ctx context.Context, partition int32) (int64, error)
-	// Leave is asked when ctx ends. True gives the partitions to the others at
-	// once; false, or nil, has them wait 10 s for a restart of this instance.
+	// Leave is called when ctx ends. True gives the partitions to the others at
+	// once; with false, or nil, they wait 10 s for a restart of this instance.
 	Leave func() bool
 	// CheckpointBytes is the least growth of a changelog partition between
 	// two checkpoints; 0: 64 MB.
@@ -56,7 +56,7 @@ type Config struct {
 // Stats are the figures of a loop, free to read at any time.
 type Stats struct {
 	Partitions    atomic.Int64 // owned and restored now
-	Lag           atomic.Int64 // inputs of those not yet applied, as of the last fetch
+	Lag           atomic.Int64 // unapplied inputs of the owned partitions, at the last fetch
 	Records       atomic.Int64 // inputs applied and committed
 	Rejected      atomic.Int64 // inputs handed to Reject, aborted transactions included
 	Commits       atomic.Int64 // transactions
@@ -71,7 +71,8 @@ type Stats struct {
 // errReopen ends a session, but not the loop.
 var errReopen = errors.New("session is unusable")
 
-// gapError ends a session; the same one again and again is no accident.
+// gapError ends a session. If the same one comes again and again, offsets are missing
+// for good.
 type gapError struct {
 	partition  int32
 	want, have int64
@@ -120,7 +121,7 @@ func (c *Cluster) Process(ctx context.Context, cfg Config) error {
 			err = cfg.Claim.judge(ctx, l.run(ctx))
 		}
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // asked to end: how the session ended is no news
+			return nil //nolint:nilerr // asked to end: the error of the session does not matter
 		}
 		if errors.Is(err, ErrFenced) || errors.Is(err, ErrAlarm) {
 			return err

@@ -36,10 +36,10 @@ func (c *Cluster) Publisher(topic string) *Publisher {
 	return &Publisher{cluster: c, topic: topic, rounds: rounds{client: c.client, brokers: map[int32]*round{}}}
 }
 
-// Append stores one record and returns its position once it is acknowledged. A
-// nil value is a tombstone. It returns [ErrAway] within 5 s, or at once while no
-// broker is known to answer or the cluster is known to be full, and [ErrTooLarge]; after ErrAway or an ended ctx
-// the record may be stored all the same.
+// Append stores one record and returns its position once it is acknowledged. A nil value
+// is a tombstone. It returns [ErrTooLarge], or [ErrAway] within 5 s; at once if no
+// broker is known to answer, or the cluster is known to be full. After ErrAway or an
+// ended ctx the record may be stored all the same.
 func (p *Publisher) Append(ctx context.Context, key, value []byte, partition int32) (Position, error) {
 	if p.cluster.health.away.Load() != 0 {
 		return Position{}, fmt.Errorf("append to %s: %w", p.topic, ErrAway)
@@ -67,7 +67,7 @@ func (p *Publisher) Append(ctx context.Context, key, value []byte, partition int
 	return Position{}, fmt.Errorf("append to %s: %w", p.topic, p.judge(ctx, err))
 }
 
-// judge turns a failed append into what callers branch on.
+// judge turns a failed append into an error that callers distinguish.
 func (p *Publisher) judge(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, kerr.MessageTooLarge), errors.Is(err, kerr.RecordListTooLarge):

@@ -8,22 +8,21 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// recycle is the memory of what a client fetches: the decompressed batches and
-// the records that point into them. Whoever reads with it says of each record
-// when it is done with it (kgo's Recycle); one of which it is not said is
-// collected as any other memory. It pays where batches are large, as those of a
-// changelog are.
+// recycle is memory for what a client fetches: decompressed batches, and the records
+// that point into them. A reader releases each record when it is done (kgo's Recycle); a
+// record that is not released is garbage-collected. It pays for large batches, as in a
+// changelog.
 type recycle struct {
-	bytes   [32]sync.Pool // *[]byte, by the binary logarithm of what they hold
+	bytes   [32]sync.Pool // *[]byte, by the binary logarithm of their capacity
 	records [32]sync.Pool // *[]kgo.Record, likewise
 }
 
 // GetDecompressBytes implements [kgo.PoolDecompressBytes].
 func (p *recycle) GetDecompressBytes(compressed []byte, codec kgo.CompressionCodecType) []byte {
-	size := uint64(4 * len(compressed)) // what does not fit is grown
+	size := uint64(4 * len(compressed)) // grown if it does not fit
 	if codec == kgo.CodecSnappy {
-		// A block says first what it becomes. Java clients frame theirs, and the
-		// frame begins with a byte that no block of this size has.
+		// A block begins with its decompressed size. Java clients add a frame, which
+		// begins with a byte that no block of this size has.
 		if n, read := binary.Uvarint(compressed); read > 0 && n < 64*uint64(len(compressed)) {
 			size = n
 		}
@@ -40,8 +39,8 @@ func (p *recycle) GetRecords(n int) []kgo.Record { return taken[kgo.Record](&p.r
 // PutRecords implements [kgo.PoolRecords].
 func (p *recycle) PutRecords(r []kgo.Record) { put(&p.records, r) }
 
-// taken returns a slice that holds at least size, up to a limit beyond which
-// each is made for its use.
+// taken returns a slice with at least that capacity. Beyond a limit each is allocated
+// for its use.
 func taken[T any](pools *[32]sync.Pool, size uint64) []T {
 	class := bits.Len64(max(size, 1) - 1) // 1<<class holds it
 	if class >= len(pools) {

@@ -13,8 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// ErrOvertaken says that what a change was made from is not what the table holds
-// any more: nothing was stored.
+// ErrOvertaken says that the table no longer holds what a change was made from: nothing
+// was stored.
 var ErrOvertaken = errors.New("overtaken by another change")
 
 // Entry is a value of a table; a nil Value: the key is gone.
@@ -23,25 +23,24 @@ type Entry struct {
 	Value []byte
 }
 
-// Seen is how far this table has come in the partition of a key: every record
-// before it was handed to OnChange. It is what [Table.Replace] compares with.
+// Seen is how far this table is in the partition of a key: every record before it was
+// given to OnChange. [Table.Replace] compares with it.
 func (t *Table) Seen(key string) int64 {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.shown[t.partition(key)]
 }
 
-// Replace stores values of keys that begin with a prefix and share a partition, all
-// of them or none, and returns once this table shows them; [ErrOvertaken] if a
-// record of such a key was written at or after what the caller had seen. Other
-// errors are those of [Publisher.Append]. Run must be running.
+// Replace stores values of keys that begin with a prefix and share a partition, all or
+// none, and returns once this table shows them. [ErrOvertaken]: a record of such a key
+// was written at or after what the caller had seen. Other errors are those of
+// [Publisher.Append]. Run must be running.
 //
-// It is exact however many processes write: all of them write in transactions of
-// one transactional id, the name of the topic. To begin one ends that of whoever was
-// at it, who cannot commit any more, so between the comparison and the commit
-// nobody's record can come. Whoever was ended so begins anew after a random while. A
-// process that dies within a transaction holds up the readers no longer than until the
-// next one writes.
+// It is exact for any number of processes: all write in transactions of one
+// transactional id, the name of the topic. Beginning one ends the transaction of any
+// other process, which can no longer commit, so no record comes between the comparison
+// and the commit. A process whose transaction was ended begins anew after a random time.
+// A process that dies in a transaction delays readers until the next one writes.
 func (t *Table) Replace(ctx context.Context, prefix string, seen int64, entries ...Entry) error {
 	return t.ReplaceAll(ctx, []string{prefix}, seen, entries...)
 }
@@ -71,16 +70,16 @@ func (t *Table) ReplaceAll(ctx context.Context, prefixes []string, seen int64, e
 }
 
 const (
-	// replaceWithin bounds a change while other processes write, each of which
-	// answers: Kafka is not away then. One attempt has appendTimeout.
+	// replaceWithin bounds a change while other processes write. Kafka answers then,
+	// so it is not away. One attempt has appendTimeout.
 	replaceWithin = 4 * appendTimeout
-	// replaceCrowd has the first wait be as long as a few transactions. Waits are
-	// random: of many who begin anew at the same moment each would end the one before
-	// it, again and again.
+	// replaceCrowd makes the first wait as long as a few transactions. Waits are
+	// random: of many that begin anew at the same moment each would end the one
+	// before, again and again.
 	replaceCrowd = 3
 )
 
-// attempt replaces once; errEnded if another process ends it.
+// attempt replaces once; errEnded: another process ended it.
 func (t *Table) attempt(ctx context.Context, prefixes []string, seen int64, entries []Entry) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, appendTimeout, ErrAway)
 	defer cancel()
@@ -107,11 +106,11 @@ func (t *Table) attempt(ctx context.Context, prefixes []string, seen int64, entr
 	return t.publisher.judge(ctx, err)
 }
 
-// errEnded says that a transaction did not come about: another process has begun one.
+// errEnded says that another process began a transaction and so ended ours.
 var errEnded = errors.New("ended by another transaction")
 
-// replaceTimeout is after how long the brokers end a transaction that nobody else
-// has ended.
+// replaceTimeout is after how long the brokers end a transaction that nothing else has
+// ended.
 const replaceTimeout = 2 * appendTimeout
 
 func (t *Table) replace(ctx context.Context, prefixes []string, seen int64, entries []Entry) error {
@@ -151,11 +150,10 @@ func (t *Table) replace(ctx context.Context, prefixes []string, seen int64, entr
 	if err := judgeEnded(writer.EndTransaction(ctx, kgo.TryCommit)); err != nil && !errors.Is(err, errEnded) {
 		return err
 	}
-	// What the client says of the end is not taken at its word. An answer that was
-	// lost is asked for again, and then the transaction has ended; and the first
-	// transaction of a client that learns of the topic just then is aborted without an
-	// error (franz-go 1.22.2, about one in three thousand: EndTransaction finds no
-	// partition that was added).
+	// The client's report of the end is checked. A lost answer is asked for again, and
+	// then the transaction has ended already. And the first transaction of a client
+	// that just learned of the topic is aborted without an error (franz-go 1.22.2,
+	// about one in three thousand: EndTransaction finds no partition that was added).
 	if err := t.catchUp(ctx, partition); err != nil {
 		return err
 	}
@@ -165,7 +163,7 @@ func (t *Table) replace(ctx context.Context, prefixes []string, seen int64, entr
 	return nil
 }
 
-// catchUp returns once the table shows all that is committed now.
+// catchUp returns once the table shows everything that is committed now.
 func (t *Table) catchUp(ctx context.Context, partition int32) error {
 	barriers, err := t.cluster.barriers(ctx, t.topic, []int32{partition})
 	if err != nil {
@@ -174,7 +172,7 @@ func (t *Table) catchUp(ctx context.Context, partition int32) error {
 	return t.await(ctx, Position{partition, barriers[partition]})
 }
 
-// shows reports whether a record of late is committed.
+// shows reports whether the record at a recent position is committed.
 func (t *Table) shows(at Position) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -195,7 +193,8 @@ func (t *Table) overtaken(prefixes []string, seen int64) bool {
 	return false
 }
 
-// judgeEnded tells the end of a transaction by another process from other faults.
+// judgeEnded distinguishes the end of a transaction by another process from other
+// faults.
 func judgeEnded(err error) error {
 	for _, of := range []error{kerr.InvalidProducerEpoch, kerr.ProducerFenced, kerr.InvalidTxnState, kerr.ConcurrentTransactions, kerr.TransactionAbortable} {
 		if errors.Is(err, of) {

@@ -13,8 +13,8 @@ import (
 
 type offsets = map[string]map[int32]kgo.Offset
 
-// start is where a partition stands by its group: the committed input offset
-// (below 0: none) and the last checkpoint of its changelog.
+// start is where the group has a partition: the committed input offset (below 0: none)
+// and the last checkpoint of its changelog.
 type start struct {
 	committed int64
 	mark      mark
@@ -40,8 +40,8 @@ func (l *loop) fetched(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFetchR
 	return nil
 }
 
-// assigned restores the partitions that the group gives us, before their first
-// record is fetched. An error loses the assignment, and the group joins again.
+// assigned restores the partitions that the group gives us, before their first record is
+// fetched. An error gives up the assignment, and the group joins again.
 func (l *loop) assigned(ctx context.Context, m offsets) (offsets, error) {
 	want := map[int32]start{}
 	l.mu.Lock()
@@ -50,7 +50,7 @@ func (l *loop) assigned(ctx context.Context, m offsets) (offsets, error) {
 	}
 	l.mu.Unlock()
 	parts, err := l.restore(ctx, want)
-	defer l.rouse()
+	defer l.wakePoll()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil {
@@ -71,10 +71,9 @@ func (l *loop) assigned(ctx context.Context, m offsets) (offsets, error) {
 	return m, nil
 }
 
-// restore reads the changelog of partitions, from the last checkpoint of each
-// to a barrier: a record of our own, outside of any transaction. Reading only
-// what is committed it is reached when every transaction before it has ended,
-// also one of somebody else that is still open.
+// restore reads the changelog of partitions from their last checkpoints to a barrier: a
+// record of our own, outside of any transaction. A reader of committed records reaches
+// it when every transaction before it has ended, even another process's.
 func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*part, error) {
 	if len(want) == 0 {
 		return nil, nil
@@ -123,10 +122,10 @@ func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*pa
 	return parts, nil
 }
 
-// begin finds where a restored partition goes on: at the larger of what the
-// group has committed and what the changelog has seen. An embedded broker keeps
-// what it was given through the death of the process, not of the machine: then the
-// end of a changelog may be lost, and it is made anew.
+// begin finds where a restored partition continues: at the larger of the group's
+// committed offset and the changelog's. An embedded broker keeps data through the death
+// of the process, not of the machine: then the end of a changelog may be lost, and it is
+// made anew.
 func (l *loop) begin(ctx context.Context, p *part, partition int32, committed, end int64) error {
 	seen, err := p.task.Restored()
 	if err != nil {
@@ -159,7 +158,7 @@ func (l *loop) fold(ctx context.Context, parts map[int32]*part, from map[int32]i
 	}
 	err := l.cluster.readTo(ctx, l.cfg.Changelog, from, numbers, func(r Record) error {
 		parts[r.Partition].grown += int64(len(r.Key) + len(r.Value))
-		logs[r.Partition].take(r)
+		logs[r.Partition].add(r)
 		return nil
 	})
 	if err != nil {

@@ -15,17 +15,16 @@ import (
 type logger = *slog.Logger
 
 const (
-	// Of one fetch, as stored, and of one partition of it. A poll hands out one
-	// partition after the other, and partitions are applied in parallel: what
-	// it brings must be of many. But what one transaction writes to a partition
-	// is one batch, and a part of a batch is of no use: who reads what another
-	// loop wrote asks for more of each.
+	// Limits of one fetch, as stored, and of one partition in it. A poll hands out one
+	// partition after the other, and partitions are applied in parallel, so a poll must
+	// bring several. But a transaction writes one batch to a partition, and a part of a
+	// batch is useless: a reader of another loop's output asks for more of each.
 	fetchBytes          = 512 << 10
 	fetchPartitionBytes = 32 << 10
 	fetchBatchBytes     = 256 << 10
 )
 
-// loop is one session: what it knows is dropped with it.
+// loop is one session: its memory is dropped with it.
 type loop struct {
 	cluster *Cluster
 	cfg     Config
@@ -44,35 +43,35 @@ type loop struct {
 	faults  int  // transactions given up since the last commit
 	shrunk  bool // a partition was revoked since the last transaction
 	applied int  // inputs of the transaction
-	lagged  bool // the transaction has met that we are behind
+	lagged  bool // we were behind during the transaction
 
-	mu     sync.Mutex
-	ready  map[int32]*part    // restored by the group's goroutine, not yet taken
-	marks  map[int32]mark     // checkpoints as fetched with the offsets
-	fatal  error              // found by the group's goroutine
-	roused bool               // the next poll returns at once
-	wake   context.CancelFunc // ends the poll under way
+	mu    sync.Mutex
+	ready map[int32]*part    // restored by the group's goroutine, not assigned yet
+	marks map[int32]mark     // checkpoints, fetched with the offsets
+	fatal error              // found by the group's goroutine
+	woken bool               // the next poll returns at once
+	wake  context.CancelFunc // ends the poll under way
 }
 
 // part is one partition that we own.
 type part struct {
 	task  Task
 	next  int64     // input offset to apply next
-	end   int64     // high watermark of the input as last heard of
-	told  int64     // position that Passed was told
+	end   int64     // newest known high watermark of the input
+	told  int64     // position that Passed was given
 	dirty bool      // touched by the transaction under way
 	since time.Time // of the restore
-	shown time.Time // when its task last held nothing back
+	shown time.Time // when its task last deferred nothing
 	clock clock
 
 	mark    mark     // of the last commit
-	grown   int64    // bytes written to the changelog since its checkpoint
+	grown   int64    // bytes written to the changelog since the checkpoint
 	rewrite *rewrite // a checkpoint under way
 
 	out outbox // of the transaction
 }
 
-// run opens the session and turns until it breaks or ctx ends.
+// run opens the session and runs turns until it breaks or ctx ends.
 func (l *loop) run(ctx context.Context) error {
 	if err := l.open(); err != nil {
 		return err
@@ -124,7 +123,7 @@ func (l *loop) open() error {
 			if _, _, err := cl.ProducerID(ctx); err != nil {
 				l.log.WarnContext(ctx, "producer id is late", "error", err)
 			}
-			l.rouse() // what was revoked is gone now
+			l.wakePoll() // revoked partitions must be dropped now
 		}),
 		kgo.OnOffsetsFetched(l.fetched),
 		kgo.AdjustFetchOffsetsFn(l.assigned),
@@ -132,7 +131,7 @@ func (l *loop) open() error {
 	if !l.cluster.embedded {
 		opts = append(opts, kgo.InstanceID(l.id))
 	}
-	if l.cfg.Passed != nil { // what lies behind the last record of a transaction is its marker
+	if l.cfg.Passed != nil { // the marker follows the last record of a transaction
 		opts = append(opts, kgo.KeepControlRecords())
 	}
 	session, err := kgo.NewGroupTransactSession(opts...)
@@ -141,7 +140,7 @@ func (l *loop) open() error {
 	}
 	l.session = session
 	l.cfg.Stats.Sessions.Add(1)
-	return nil // who is asked to end by now closes the session as any other
+	return nil // a session that must end by now is closed like any other
 }
 
 // fetchPartition is how many bytes of a partition one fetch asks for.
@@ -160,7 +159,7 @@ func (l *loop) close(ctx context.Context) {
 		l.leave(context.WithoutCancel(ctx))
 	}
 	for p := range l.parts {
-		l.drop(p)
+		l.revoke(p)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -169,8 +168,8 @@ func (l *loop) close(ctx context.Context) {
 	}
 }
 
-// leave takes a static member out of its group, so that the others need not
-// wait for its session to time out.
+// leave takes a static member out of its group, so that the others need not wait for its
+// session to time out.
 func (l *loop) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

@@ -6,32 +6,32 @@ import (
 	"time"
 )
 
-// Sharer is what a member of a group does with its share of the partitions. It
-// writes nothing in transactions: what it does once more after a crash must be
-// harmless. Its methods are called from several goroutines, but for one partition
-// in the order Take, (Records, Side)*, Give or Lost.
+// Sharer is the work of a member of a group on its share of the partitions. It writes
+// nothing in transactions, so its work must be harmless when repeated after a crash. Its
+// methods are called from several goroutines, but for one partition in the order Assign,
+// (Records, Side)*, Give or Lost.
 type Sharer interface {
-	// Assign makes a partition ours. committed is the position that was committed
-	// last (below 0: none) and note what was committed beside it. It returns where
-	// Records begin, and Side. An error gives the assignment back for a moment.
+	// Assign makes a partition ours. committed is the last committed position (below
+	// 0: none) and note its metadata. It returns where Records begin, and Side. An
+	// error gives the assignment back for a moment.
 	Assign(ctx context.Context, partition int32, committed int64, note string) (next, side int64, err error)
-	// Give ends the work on partitions that go to another member; what Positions
-	// then says is committed.
+	// Give ends the work on partitions that go to another member. The Positions after
+	// it are committed.
 	Revoke(ctx context.Context, partitions []int32)
-	// Lost ends it without a word: they are another's already.
+	// Lost ends the work without a commit: another member has the partitions already.
 	Lost(partitions []int32)
 	// Records takes records of the topic, in order, maybe none. through is the
-	// offset behind them; behind says that more lie in the log, or did when the
-	// partition was taken. It comes at least once for each Take.
+	// offset after them; behind: the log has more, or had when the partition was
+	// assigned. It is called at least once for each Assign.
 	Records(partition int32, records []Record, through int64, behind bool)
-	// Side takes a record of the topic beside it. One may come a moment after the
-	// partition has gone, and once more when it comes back.
+	// Side takes a record of the Beside topic. One may come a moment after the
+	// partition has gone, and again when it comes back.
 	Side(r Record)
 	// Room waits until more records are wanted; false: not before ctx ended.
 	Room(ctx context.Context) bool
 	// Positions are what may be committed, of each partition that is ours.
 	Positions() map[int32]Mark
-	// Fault says that the session must end and all partitions be taken anew.
+	// Fault returns why the session must end and all partitions be assigned anew.
 	Fault() error
 }
 
@@ -45,7 +45,7 @@ type Mark struct {
 type ShareConfig struct {
 	Group    string
 	Instance string // stable name of this process within the group
-	Claim    *Claim // on that name
+	Claim    *Claim // on the instance's name
 	Topic    string
 	Beside   string      // topic with the same number of partitions, followed where we own the partition
 	Leave    func() bool // as in [Config]

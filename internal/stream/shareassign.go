@@ -47,7 +47,7 @@ func (m *member) assigned(ctx context.Context, all offsets) (offsets, error) {
 		return err
 	})
 	var ends map[int32]int64
-	if err == nil { // what is committed from now on is of our time
+	if err == nil { // commits from now on are ours
 		ends, err = m.cluster.ends(ctx, m.cfg.Topic)
 	}
 	if err != nil {
@@ -81,8 +81,8 @@ func (m *member) owns(partition int32) bool {
 	return m.ours[partition]
 }
 
-// takenAtTheEnd returns once the partitions in whose logs nothing lay for us when
-// we took them, and where they stand.
+// takenAtTheEnd returns, once, the partitions without records for us at their
+// assignment, with their positions.
 func (m *member) takenAtTheEnd() map[int32]int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -100,7 +100,7 @@ func (m *member) list() (partitions []int32) {
 	return partitions
 }
 
-// give ends the work on partitions and commits where it ended.
+// give ends the work on partitions and commits their positions.
 func (m *member) give(ctx context.Context, gone []int32) {
 	if gone = m.only(gone); len(gone) == 0 {
 		return
@@ -115,12 +115,13 @@ func (m *member) give(ctx context.Context, gone []int32) {
 
 func (m *member) lose(gone []int32) {
 	if gone = m.only(gone); len(gone) > 0 {
+		m.log.Warn("partitions lost: another process has them", "topic", m.cfg.Topic, "partitions", gone)
 		m.sharer.Lost(gone)
 		m.forget(gone)
 	}
 }
 
-// only returns those that are ours.
+// only returns the partitions that are ours.
 func (m *member) only(partitions []int32) (ours []int32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -143,7 +144,7 @@ func (m *member) forget(gone []int32) {
 	m.side.RemoveConsumePartitions(map[string][]int32{m.cfg.Beside: gone})
 }
 
-// commit writes the positions that have moved.
+// commit writes the positions that have changed.
 func (m *member) commit(ctx context.Context) error {
 	marks := m.sharer.Positions()
 	m.mu.Lock()

@@ -25,7 +25,7 @@ type member struct {
 
 	mu        sync.Mutex
 	ours      map[int32]bool
-	read      map[int32]int64 // those taken at the end of their log, of which nobody was told yet: where that is
+	read      map[int32]int64 // partitions assigned at the end of their log and not reported yet, with their positions
 	committed map[int32]Mark
 	notes     map[int32]string // as fetched with the offsets
 }
@@ -34,7 +34,7 @@ const (
 	shareEvery  = 200 * time.Millisecond // between commits
 	shareAtOnce = 1000                   // records of one poll
 	sideAtOnce  = 64 << 10               // bytes of the topic beside, or
-	sideWait    = 50 * time.Millisecond  // what has come until then
+	sideWait    = 50 * time.Millisecond  // whatever came until then
 	shareEnd    = 8 * time.Second        // to give all back at the end
 )
 
@@ -43,8 +43,8 @@ func (m *member) run(ctx context.Context) error {
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{}),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		// Most of what lies there is the sharer's own writing: a request for each
-		// record of it would cost the broker as much as the work itself.
+		// Most records there are the sharer's own: a request for each would cost the
+		// broker as much as the work itself.
 		kgo.FetchMinBytes(sideAtOnce),
 		kgo.FetchMaxWait(sideWait),
 	)...)
@@ -60,8 +60,8 @@ func (m *member) run(ctx context.Context) error {
 		kgo.SessionTimeout(10*time.Second),
 		kgo.HeartbeatInterval(2*time.Second),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		// Behind the last record of a transaction lies its marker, behind an aborted
-		// one nothing but that: only who sees markers knows that a log has been read.
+		// A marker follows the last record of a transaction, and is all that an aborted
+		// one leaves: without markers a reader cannot know that it read the whole log.
 		kgo.KeepControlRecords(),
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
@@ -91,7 +91,7 @@ func (m *member) run(ctx context.Context) error {
 	return err
 }
 
-// end gives back what is ours and leaves.
+// end gives back our partitions and leaves.
 func (m *member) end(ended context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ended), shareEnd)
 	defer cancel()
@@ -151,7 +151,7 @@ func (m *member) turn(ctx context.Context, until time.Time) error {
 			m.log.WarnContext(ctx, "kafka reports", "error", e.Err, "topic", e.Topic, "partition", e.Partition)
 		}
 	}
-	for n, at := range m.takenAtTheEnd() { // no record will ever say so
+	for n, at := range m.takenAtTheEnd() { // no record will say so
 		m.sharer.Records(n, nil, at, false)
 	}
 	fetches.EachPartition(func(fp kgo.FetchTopicPartition) {
@@ -171,7 +171,7 @@ func (m *member) turn(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// beside follows the other topic on the partitions that are ours.
+// beside follows the Beside topic on our partitions.
 func (m *member) beside(ctx context.Context) {
 	for {
 		fetches := m.side.PollFetches(ctx)

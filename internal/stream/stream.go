@@ -48,7 +48,7 @@ type Record struct {
 	Offset     int64
 	Key, Value []byte
 	Timestamp  time.Time
-	Copy       bool // written again by a checkpoint: no news
+	Copy       bool // a checkpoint wrote it again
 }
 
 func recordOf(r *kgo.Record) Record {
@@ -62,14 +62,14 @@ type Cluster struct {
 	client *kgo.Client // administration and the publishers
 	admin  *kadm.Client
 	health *health
-	full   func() error // nil: nobody knows
+	full   func() error // nil: unknown
 
-	limits sync.Map // topic -> int32: max.message.bytes as Ensure knows it
+	limits sync.Map // topic -> int32: max.message.bytes, as Ensure knows it
 
 	id       string
 	brokers  int  // as last seen
-	wanted   int  // replicas of a topic, for which as many brokers are waited for
-	exact    bool // wanted was asked for
+	wanted   int  // replicas of a topic; creation waits for as many brokers
+	exact    bool // the options asked for wanted
 	embedded bool // see Broker
 }
 
@@ -110,11 +110,11 @@ func (c *Cluster) Close() {
 	c.client.Close()
 }
 
-// Embedded says that the cluster is the [Broker] of a process, which promises
-// no replication and never compacts.
+// Embedded reports whether the cluster is the [Broker] of a process, which has no
+// replication and never compacts.
 func (c *Cluster) Embedded() bool { return c.embedded }
 
-// Away says since when no broker has answered; the zero time: it answers.
+// Away returns since when no broker has answered; the zero time: brokers answer.
 func (c *Cluster) Away() time.Time { return c.health.since() }
 
 // await asks for the cluster's identity until it answers.
@@ -142,8 +142,8 @@ func (c *Cluster) await(ctx context.Context) error {
 	}
 }
 
-// limit is how large a batch may be: a larger one, be it of small records, is
-// refused by the broker.
+// limit returns how large a batch may be. The broker refuses a larger one, even of small
+// records.
 func (c *Cluster) limit(topic string) int32 {
 	if n, ok := c.limits.Load(topic); ok {
 		if bytes, ok := n.(int32); ok {

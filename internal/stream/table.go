@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Table is a compacted topic held whole in memory: the last value of each key.
-// It is safe for concurrent use. A topic is written by Put or by Replace, not by both.
+// Table is a compacted topic in memory: the last value of each key. It is safe for
+// concurrent use. A topic is written by Put or by Replace, not by both.
 type Table struct {
 	cluster   *Cluster
 	topic     string
@@ -21,15 +21,15 @@ type Table struct {
 	mu     sync.RWMutex
 	values map[string][]byte
 	keys   []string          // sorted
-	last   map[string]int64  // offset of the last record of each key, also of one that is gone
+	last   map[string]int64  // offset of the last record of each key, also of a deleted one
 	shown  map[int32]int64   // next offset of each partition
 	recent map[int32][]int64 // offsets of the newest records of each partition, ascending
 	moved  chan struct{}     // closed and replaced when shown moves
 
-	writing chan struct{} // holds a token while nobody of this process replaces
+	writing chan struct{} // holds a token while no goroutine of this process replaces
 }
 
-// keptRecent is how many records after its own a change may find before it looks
+// keptRecent is how many records after its own a change may read before it checks
 // whether its own is there.
 const keptRecent = 1000
 
@@ -45,13 +45,13 @@ func (c *Cluster) Table(topic string, partition func(key string) int32) *Table {
 	return t
 }
 
-// OnChange has fn called for every record, also while the table is first read,
-// in the order of its partition and one call at a time; a nil value: the key is
-// gone. It must be called before Run; fn must not block and must not call Put.
+// OnChange makes Run call fn for every record, also during the first read, in the order
+// of its partition and one call at a time. A nil value: the key is gone. Call it before
+// Run. fn must not block and must not call Put.
 func (t *Table) OnChange(fn func(key string, value []byte)) { t.onChange = append(t.onChange, fn) }
 
-// Run reads the topic whole and follows it until ctx ends, and then returns
-// nil. It is called once.
+// Run reads the topic whole and follows it until ctx ends, and then returns nil. It is
+// called once.
 func (t *Table) Run(ctx context.Context) error {
 	ends, err := t.cluster.ends(ctx, t.topic)
 	if err != nil {
@@ -75,7 +75,7 @@ func (t *Table) Run(ctx context.Context) error {
 		left[n], from[n] = at, 0
 	}
 	return ended(ctx, t.cluster.follow(ctx, t.topic, from, func(r Record) {
-		t.take(r)
+		t.apply(r)
 		if at, open := left[r.Partition]; open && r.Offset >= at {
 			if delete(left, r.Partition); len(left) == 0 {
 				close(t.ready)
@@ -84,8 +84,8 @@ func (t *Table) Run(ctx context.Context) error {
 	}))
 }
 
-// take shows one record. Who waits for it goes on when everybody was told of it.
-func (t *Table) take(r Record) {
+// apply applies one record. Waiters continue after all OnChange functions.
+func (t *Table) apply(r Record) {
 	key := string(r.Key)
 	if !isBarrier(r.Key) {
 		t.mu.Lock()
@@ -123,10 +123,10 @@ func (t *Table) set(key string, value []byte) {
 	}
 }
 
-// Ready is closed once the table holds all that was committed when Run began.
+// Ready is closed once the table has everything that was committed when Run began.
 func (t *Table) Ready() <-chan struct{} { return t.ready }
 
-// Get returns the value of key, which must not be changed.
+// Get returns the value of a key; the caller must not change it.
 func (t *Table) Get(key string) ([]byte, bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -134,8 +134,8 @@ func (t *Table) Get(key string) ([]byte, bool) {
 	return value, ok
 }
 
-// Range calls fn for each key that begins with prefix, in the order of keys,
-// until it returns false. It walks the table as it is now; fn may change it.
+// Range calls fn for each key that begins with prefix, in the order of keys, until it
+// returns false. It walks a copy of the keys; fn may change the table.
 func (t *Table) Range(prefix string, fn func(key string, value []byte) bool) {
 	t.mu.RLock()
 	from, _ := slices.BinarySearch(t.keys, prefix)
@@ -155,9 +155,8 @@ func (t *Table) Range(prefix string, fn func(key string, value []byte) bool) {
 	}
 }
 
-// Put stores the value of key, nil to remove it, and returns once this table
-// shows it. Errors are those of [Publisher.Append] and of ctx; Run must be
-// running.
+// Put stores the value of a key; nil deletes it. It returns once this table shows the
+// value. Errors are those of [Publisher.Append] and of ctx. Run must be running.
 func (t *Table) Put(ctx context.Context, key string, value []byte) error {
 	at, err := t.publisher.Append(ctx, []byte(key), value, t.partition(key))
 	if err != nil {

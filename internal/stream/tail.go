@@ -23,8 +23,8 @@ func (c *Cluster) Tail(topic string, each func(Record)) *Tail {
 	return &Tail{cluster: c, topic: topic, each: each, ready: make(chan struct{})}
 }
 
-// Ready is closed once the tail has reached the ends that the partitions had
-// when it began: from then on it misses nothing that is committed.
+// Ready is closed once the tail has reached the ends that the partitions had when it
+// began. From then on it misses no committed record.
 func (t *Tail) Ready() <-chan struct{} { return t.ready }
 
 // Run follows the topic until ctx ends, and then returns nil. It is called once.
@@ -43,7 +43,7 @@ func (t *Tail) Run(ctx context.Context) error {
 	}))
 }
 
-// ended tells the end of ctx from an error.
+// ended returns nil for the end of ctx, else the error.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // asked to end
@@ -83,7 +83,7 @@ func (c *Cluster) follow(ctx context.Context, topic string, from map[int32]int64
 		begin[n] = kgo.NewOffset().At(at)
 	}
 	reader, err := kgo.NewClient(c.with(
-		kgo.WithHooks(c.health), // it always waits for a broker, so it is the first to see one go
+		kgo.WithHooks(c.health), // it always has a request at a broker, so it is the first to see one go
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: begin}),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),

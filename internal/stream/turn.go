@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	farBehind   = 2000                   // inputs not yet applied: latency is lost, throughput counts
-	turnRecords = 10_000                 // of one poll, and of one transaction unless its inputs leave little
-	turnTime    = 100 * time.Millisecond // of one transaction, when behind, at least
-	turnFactor  = 5                      // by which it takes longer, when behind, than inputs are gathered
+	farBehind   = 2000                   // unapplied inputs: latency is lost, throughput counts
+	turnRecords = 10_000                 // of one poll, and of one transaction unless its inputs have few outputs
+	turnTime    = 100 * time.Millisecond // minimum of one transaction when behind
+	turnFactor  = 5                      // how much longer it takes when behind than inputs are gathered
 
-	// The client fetches again when what it has was polled. So after a transaction it
-	// has the first inputs that came meanwhile, and all others wait at the broker:
-	// these few, committed alone, would hold the others up for one more transaction.
-	// The fetch of the others is a moment away, and waited for, but no longer than
-	// this part of the time that the last commit took.
+	// The client fetches again when everything it has was polled. So after a
+	// transaction it has only the first inputs that came meanwhile, and all others
+	// wait at the broker. A commit of these few would delay the others by one more
+	// transaction. So the loop waits for the next fetch, but no longer than this part
+	// of the time of the last commit.
 	secondPart   = 3
 	secondAtMost = 5 * time.Millisecond
 )
 
-// turn is one transaction: polls until there is something to do and it is time
-// to commit, then commits.
+// turn is one transaction: it polls until there is something to do and it is time to
+// commit, then commits.
 func (l *loop) turn(ctx, free context.Context) error {
 	var (
 		fault error
@@ -34,7 +34,7 @@ func (l *loop) turn(ctx, free context.Context) error {
 	l.applied, l.lagged = 0, false
 	l.second = l.session.Client().BufferedFetchRecords() > 0
 	for {
-		n, err := l.poll(ctx, l.deadline(begun), l.room(count))
+		n, err := l.poll(ctx, l.deadline(begun), l.capacity(count))
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (l *loop) turn(ctx, free context.Context) error {
 	return err
 }
 
-// tellPassed tells how far each partition is: no transaction is under way.
+// tellPassed reports how far each partition is while no transaction is under way.
 func tellPassed(parts map[int32]*part, tell func(partition int32, next int64)) {
 	if tell == nil {
 		return
@@ -80,8 +80,8 @@ func tellPassed(parts map[int32]*part, tell func(partition int32, next int64)) {
 	}
 }
 
-// forget lets the session forget a revocation that met no transaction. It would
-// otherwise give up the next one, and its callers restore all they own.
+// forget makes the session forget a revocation that met no transaction. Otherwise the
+// session would abort the next one, and the loop restore everything it owns.
 func (l *loop) forget(free context.Context) error {
 	if !l.shrunk {
 		return nil
@@ -96,12 +96,12 @@ func (l *loop) forget(free context.Context) error {
 	return nil
 }
 
-// timely says whether the transaction ends now. A lone input is committed at
-// once; inputs soon after a commit are gathered; when behind, until there are
-// many or it takes long.
+// timely reports whether the transaction ends now. A lone input is committed at once.
+// Inputs soon after a commit are gathered. When behind, it goes on until there are many
+// inputs or much time has passed.
 func (l *loop) timely(now, begun time.Time, count int) bool {
 	switch {
-	case count == 0 || l.room(count) == 0:
+	case count == 0 || l.capacity(count) == 0:
 		return true
 	case l.patient():
 		return now.Sub(begun) >= l.turnTime()
@@ -109,7 +109,7 @@ func (l *loop) timely(now, begun time.Time, count int) bool {
 	return now.Sub(l.last) >= l.gathers()
 }
 
-// gathers is how long after a commit the next one begins at the earliest.
+// gathers returns the least time between two commits.
 func (l *loop) gathers() time.Duration {
 	if l.second {
 		return max(l.cfg.CommitEvery, min(l.took/secondPart, secondAtMost))
@@ -117,24 +117,24 @@ func (l *loop) gathers() time.Duration {
 	return l.cfg.CommitEvery
 }
 
-// room is how many more inputs a transaction takes that has some. What it
-// writes is held in memory; of inputs that leave little it may be any number.
-func (l *loop) room(count int) int {
+// capacity returns how many more inputs a transaction takes. Its outputs are held in
+// memory; inputs with few outputs may be many.
+func (l *loop) capacity(count int) int {
 	if l.cfg.Sparse {
 		return turnRecords
 	}
 	return max(turnRecords-count, 0)
 }
 
-// turnTime is how long a transaction takes inputs in, when behind.
+// turnTime returns how long a transaction takes inputs when behind.
 func (l *loop) turnTime() time.Duration { return max(turnTime, turnFactor*l.cfg.CommitEvery) }
 
-// patient says that inputs are taken in for long. What follows on a processor that
-// catches up is behind after each of its transactions, and has caught up a moment
-// later: where inputs are gathered long anyhow, that moment does not end it.
+// patient reports whether transactions take inputs for long. A follower of a processor
+// that is catching up falls behind after each transaction and catches up at once. Where
+// inputs are gathered long anyway, that does not end it.
 func (l *loop) patient() bool { return l.behind() || l.cfg.Sparse && l.lagged }
 
-// behind says that far more inputs lie in the log than senders wait for.
+// behind reports whether the log has far more inputs than senders wait for.
 func (l *loop) behind() bool { return l.cfg.Stats.Lag.Load() >= farBehind }
 
 func (l *loop) lag() {
@@ -145,8 +145,8 @@ func (l *loop) lag() {
 	l.cfg.Stats.Lag.Store(lag)
 }
 
-// deadline is when a poll must return: when a task is due, a checkpoint goes on
-// or a transaction that has begun must end. The zero time: when a record comes.
+// deadline returns when a poll must end: a task is due, a checkpoint continues, or the
+// transaction must end. The zero time: when a record comes.
 func (l *loop) deadline(begun time.Time) time.Time {
 	var at time.Time
 	now := time.Now()
@@ -156,7 +156,7 @@ func (l *loop) deadline(begun time.Time) time.Time {
 		}
 	}
 	for _, p := range l.parts {
-		if p.rewrite != nil && begun.IsZero() { // else its next slice goes with the transaction, which ends in time
+		if p.rewrite != nil && begun.IsZero() { // a transaction that has begun takes the next slice along
 			return time.Unix(0, 1)
 		}
 		fires, _ := l.fires(p, now)
@@ -165,7 +165,7 @@ func (l *loop) deadline(begun time.Time) time.Time {
 	l.mu.Lock()
 	waiting := len(l.ready) > 0
 	l.mu.Unlock()
-	if waiting { // the assignment of what was just restored is a moment away
+	if waiting { // a restored partition is assigned in a moment
 		earlier(now.Add(handOver))
 	}
 	switch {
@@ -178,7 +178,7 @@ func (l *loop) deadline(begun time.Time) time.Time {
 	return at
 }
 
-// touched says whether a partition has something to write.
+// touched reports whether a partition has something to write.
 func (l *loop) touched() bool {
 	for _, p := range l.parts {
 		if p.dirty || p.rewrite != nil {

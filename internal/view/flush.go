@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// load is what one flush takes from a lane.
+// load is what one flush takes from a buffer.
 type load struct {
 	partition int32
 	epoch     int
@@ -38,7 +38,7 @@ func (p *Projector) flush(ctx context.Context) (refused error) {
 			return err
 		}
 		if behind {
-			p.ask(loads[i].partition, loads[i].epoch)
+			p.requestWhole(loads[i].partition, loads[i].epoch)
 			continue
 		}
 		p.mu.Lock()

@@ -11,8 +11,9 @@ import (
 // somebody else says how far he is, with [Freshness.Reached]. So a log in which
 // nothing happens and a reader who stands still are told apart.
 type Freshness struct {
-	position int64 // reached
-	any      bool  // a position was reached
+	since    time.Time // somebody has been asking the log; zero: not told
+	position int64     // reached
+	any      bool      // a position was reached
 	asOf     time.Time
 	ends     []logEnd // not reached, oldest first
 }
@@ -26,6 +27,10 @@ type logEnd struct {
 // endsAtMost bounds what is kept of a reader who stands still: beyond it every
 // second one goes, so that the oldest and about the newest stay.
 const endsAtMost = 32
+
+// FreshnessSince begins to follow a log at an instant. A log that never answers counts
+// as unknown from then on.
+func FreshnessSince(at time.Time) Freshness { return Freshness{since: at} }
 
 // Ended notes that the log ended with the position last, -1 before any, at an
 // instant before the answer was asked for.
@@ -72,8 +77,8 @@ func (f *Freshness) Fault(now time.Time, most time.Duration) error {
 	if waits := f.Waits(); !waits.IsZero() {
 		waiting = now.Sub(waits)
 	}
-	if !f.asOf.IsZero() {
-		unknown = now.Sub(f.asOf)
+	if known := f.lastKnown(); !known.IsZero() {
+		unknown = now.Sub(known)
 	}
 	return lacks(waiting, unknown, cmp.Or(most, waitsAtMost))
 }
@@ -82,12 +87,23 @@ func (f *Freshness) Fault(now time.Time, most time.Duration) error {
 // has waited or, if the log does not answer, for how long nobody knows. 0: nothing
 // is missing, or there was no log yet.
 func (f *Freshness) Behind(now time.Time) time.Duration {
-	waiting, unknown := now.Sub(f.Waits()), now.Sub(f.asOf)
-	switch {
-	case len(f.ends) > 0:
-		return max(waiting, 0)
-	case !f.asOf.IsZero() && unknown > knownWithin:
-		return unknown
+	if len(f.ends) > 0 {
+		return max(now.Sub(f.Waits()), 0)
+	}
+	if known := f.lastKnown(); !known.IsZero() && now.Sub(known) > knownWithin {
+		return now.Sub(known)
 	}
 	return 0
+}
+
+// Unasked reports whether the log has not answered yet.
+func (f *Freshness) Unasked() bool { return f.asOf.IsZero() && len(f.ends) == 0 }
+
+// lastKnown is the last instant at which the log answered or, while it never did, the
+// instant since which it is asked; zero: neither is known.
+func (f *Freshness) lastKnown() time.Time {
+	if f.asOf.IsZero() {
+		return f.since
+	}
+	return f.asOf
 }

@@ -75,6 +75,23 @@ func TestStandingStill(t *testing.T) {
 	}
 }
 
+// TestNeverAnswered: a log that never answers is unknown from when it is asked first.
+func TestNeverAnswered(t *testing.T) {
+	f := FreshnessSince(zero)
+	f.Reached(4)
+	if got := f.Behind(zero.Add(knownWithin)); got != 0 || !f.Unasked() || f.Fault(zero.Add(knownWithin), 0) != nil {
+		t.Errorf("just asked: %v behind", got)
+	}
+	if got := f.Behind(zero.Add(time.Minute)); got != time.Minute || !errors.Is(f.Fault(zero.Add(time.Minute), 0), ErrBehind) {
+		t.Errorf("after a minute without an answer: %v behind", got)
+	}
+	f.Ended(zero.Add(-time.Minute), 5) // the first record that waits was written then
+	f.Ended(zero, 9)
+	if got := f.Behind(zero); got != time.Minute || f.Unasked() {
+		t.Errorf("a record has waited for a minute: %v behind", got)
+	}
+}
+
 // TestHeaderFault is the table of what can be read.
 func TestHeaderFault(t *testing.T) {
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }

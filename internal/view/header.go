@@ -16,30 +16,41 @@ import (
 // ErrBehind says that the view may lack what was sent and acknowledged.
 var ErrBehind = errors.New("the view is behind the log, or nobody can tell")
 
-// What a partition may lack of its log for its view to be read. Healthy processors
-// say each second that nothing is missing.
+// BehindError is an [ErrBehind] with its duration.
+type BehindError struct {
+	For time.Duration // how long the view may have lacked something; 0: always
+	why string
+}
+
+func (e *BehindError) Error() string { return ErrBehind.Error() + ": " + e.why }
+
+// Is reports whether the error asked for is [ErrBehind].
+func (*BehindError) Is(target error) bool { return target == ErrBehind }
+
+// How far a partition may be behind its log for its view to be read. Healthy processors
+// report each second that nothing is missing.
 const (
 	knownWithin = 5 * time.Second // since the instant up to which nothing is missing
 	waitsAtMost = 2 * time.Second // that something is known to wait
-	// BesideAtMost is waitsAtMost of what stands beside the verdicts, and is made of
-	// them a second later: forecasts and lists.
+	// BesideAtMost is waitsAtMost for forecasts and lists, which are made from
+	// verdicts a second later.
 	BesideAtMost = 3 * time.Second
 )
 
-// header is what the view of a partition says of itself. The instants are of the
-// clock of Redis, which all who write and read share.
+// header is the state of the view of a partition. The instants are of the clock of
+// Redis, which all writers and readers share.
 type header struct {
 	generation string
 	whole      bool
-	position   int64 // of the last input in it, -1 before any
+	position   int64 // of the last input in it; -1: none yet
 	signs
 }
 
 // signs are what the processor that has a partition writes each second.
 type signs struct {
 	pulse   time.Time     // when; zero: never
-	asOf    time.Time     // everything that lay in the log then is in the view
-	waiting time.Duration // for how long something that is not in the view has waited
+	asOf    time.Time     // up to which the view has everything in the log
+	waiting time.Duration // how long something that the view lacks has waited
 }
 
 // fault is the one place that decides whether a partition can be read: nil, or why
@@ -51,9 +62,9 @@ func (h *header) fault(now time.Time, most time.Duration) error {
 	case !h.whole:
 		return ErrNotWhole
 	case h.pulse.IsZero():
-		return fmt.Errorf("%w: no processor has written yet", ErrBehind)
+		return &BehindError{0, "no processor has written yet"}
 	case silent > knownWithin:
-		return fmt.Errorf("%w: no processor has written for %s", ErrBehind, rounded(silent))
+		return &BehindError{silent, fmt.Sprintf("no processor has written for %s", rounded(silent))}
 	}
 	return lacks(h.waiting, now.Sub(h.asOf).Abs(), most)
 }
@@ -63,9 +74,9 @@ func (h *header) fault(now time.Time, most time.Duration) error {
 func lacks(waiting, unknown, most time.Duration) error {
 	switch {
 	case waiting > most:
-		return fmt.Errorf("%w: inputs have waited for %s", ErrBehind, rounded(waiting))
+		return &BehindError{waiting, fmt.Sprintf("inputs have waited for %s", rounded(waiting))}
 	case unknown > knownWithin:
-		return fmt.Errorf("%w: the log has not said for %s what came", ErrBehind, rounded(unknown))
+		return &BehindError{unknown, fmt.Sprintf("the log has not said for %s what came", rounded(unknown))}
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func TestOlderWriter(t *testing.T) {
 	}
 	projector.Put(view.Projection{Whole: true, Position: 1, Units: []view.Unit{{Hospital: "north", Version: 1, Rooms: rooms("a1", "b1")}}})
 	projector.Put(view.Projection{Position: 2, Units: []view.Unit{{Hospital: "north", Version: 2, Rooms: rooms("a2")}}})
-	if err = b.Follow().Wait(t.Context(), 0, 2); err != nil {
+	if err = b.Watermark().Wait(t.Context(), 0, 2); err != nil {
 		t.Fatal(err)
 	}
 	since := func(version int64) view.Snapshot {

@@ -14,10 +14,10 @@ type Unit struct {
 	Hospital string
 	Version  int64
 	Chart    []byte           // encoded
-	Rooms    map[int32][]byte // encoded; those that changed since the last projection, nil for one that is gone
-	// Site is what administrators see in lists, encoded, by name; as Rooms those
-	// that changed. Names that begin with [CodePrefix] are kept apart: there are
-	// many, and most lists are not about them.
+	Rooms    map[int32][]byte // encoded; those that changed since the last projection; nil: the room is gone
+	// Site has the records that administrators see in lists, encoded, by name; like
+	// Rooms, those that changed. Names that begin with [CodePrefix] are kept apart:
+	// there are many, and most lists do not need them.
 	Site map[string][]byte
 }
 
@@ -25,16 +25,15 @@ type Unit struct {
 type Projection struct {
 	Partition int32
 	Position  int64 // of the last input that is taken in; -1 before the first
-	// Whole says that Units are all hospitals of the partition with all their
-	// rooms. The first projection of a partition is whole, and the answer to
-	// Rebuild.
+	// Whole: Units are all hospitals of the partition with all their rooms. The first
+	// projection of a partition is whole, and so is the answer to Rebuild.
 	Whole bool
 	Units []Unit
 }
 
-// Projector writes the view after the fact: whoever commits hands over what
-// changed and goes on. Only the latest of each hospital is kept, so a Redis
-// that is away costs memory for one view, never a commit.
+// Projector writes the view after each commit. Put hands over the changes and returns at
+// once. Only the latest state of each hospital is kept, so a Redis that is away costs
+// memory for one view, never a commit.
 type Projector struct {
 	view       *View
 	generation string
@@ -43,38 +42,38 @@ type Projector struct {
 	wake       chan struct{}
 
 	mu         sync.Mutex
-	partitions map[int32]*lane
+	partitions map[int32]*partitionBuffer
 	epochs     int   // whole projections so far
-	fault      error // why nothing was written when that was last tried
+	fault      error // why the last attempt to write failed
 }
 
-// lane is what is not written yet of one partition.
-type lane struct {
-	last     map[string]*recent // what was handed over last, per hospital; nil before the first whole projection
+// partitionBuffer holds what is not written yet of one partition.
+type partitionBuffer struct {
+	last     map[string]*recent // handed over last, per hospital; nil before the first whole projection
 	pending  map[string]*change
 	position int64 // to be announced
 	dirty    bool  // there is something to write or announce
-	seal     bool  // pending is all there is: claim before, make whole after
-	asked    bool  // a whole projection was asked for and has not come
+	seal     bool  // pending is the whole partition: claim it before, mark it whole after
+	asked    bool  // a whole projection was requested and has not come
 	written  int64 // position that Redis has acknowledged, -1 for none
-	epoch    int   // number of the whole projection that pending builds upon
+	epoch    int   // number of the whole projection that pending builds on
 	fresh    Freshness
-	pulse    bool // the partition's header is to be written, whatever else there is
+	pulse    bool // write the partition's header even without changes
 }
 
-// change is all that happened to one hospital since base.
+// change is everything that happened to one hospital since base.
 type change struct {
 	hospital      string
-	base, version int64 // base -1: the rooms are all there are
+	base, version int64 // base -1: rooms are all rooms
 	chart         []byte
 	rooms         map[int32][]byte
 	site          map[string][]byte
-	recent        []byte // encoded, once it is to be written
+	recent        []byte // encoded when it is written
 }
 
 // The pace of the projector.
 const (
-	lookEvery = time.Second           // at the headers
+	lookEvery = time.Second           // between two checks of the headers
 	retryMin  = 50 * time.Millisecond // after a failure, doubled each time
 	retryMax  = time.Second           //
 	pipeCount = 128                   // hospitals per round trip
@@ -89,7 +88,7 @@ const (
 func (b *View) Projector(generation string, rebuild func(partition int32)) *Projector {
 	return &Projector{
 		view: b, generation: generation, rebuild: rebuild, log: b.cfg.Log,
-		wake: make(chan struct{}, 1), partitions: map[int32]*lane{},
+		wake: make(chan struct{}, 1), partitions: map[int32]*partitionBuffer{},
 	}
 }
 
@@ -100,7 +99,7 @@ func (p *Projector) Put(projection Projection) {
 	defer p.mu.Unlock()
 	l := p.partitions[projection.Partition]
 	if l == nil {
-		l = &lane{position: -1, written: -1}
+		l = &partitionBuffer{position: -1, written: -1}
 		p.partitions[projection.Partition] = l
 	}
 	if projection.Whole {
@@ -110,7 +109,7 @@ func (p *Projector) Put(projection Projection) {
 		l.position, l.written = projection.Position, -1
 	}
 	if l.last == nil {
-		return // not the whole yet, so of no use; the next look asks for it
+		return // useless before the first whole projection; checkHeaders requests that
 	}
 	for _, unit := range projection.Units {
 		base, last := noBase, l.last[unit.Hospital]
@@ -130,7 +129,7 @@ func (p *Projector) Put(projection Projection) {
 	p.signal()
 }
 
-// then returns the two changes as one, the receiver being the older one or nil.
+// then returns two changes as one; the receiver is the older one, or nil.
 func (c *change) then(newer *change) *change {
 	if c == nil || newer.base == noBase {
 		return newer
@@ -141,7 +140,7 @@ func (c *change) then(newer *change) *change {
 	}
 }
 
-// both returns what two changes say together.
+// both returns two maps of changes as one; the newer wins.
 func both[K comparable](older, newer map[K][]byte) map[K][]byte {
 	if len(older) == 0 {
 		return newer
@@ -151,9 +150,9 @@ func both[K comparable](older, newer map[K][]byte) map[K][]byte {
 	return all
 }
 
-// Pulse says that this process has its partitions at an instant, and where the logs
-// of some of them ended then: the offset behind the last input. It is to be called
-// each second; without it a view that is to be current is not read.
+// Pulse says that this process had its partitions at an instant, and where the logs of
+// some of them ended then: the offset after the last input. Call it each second; without
+// it a view that must be current is not read.
 func (p *Projector) Pulse(at time.Time, ends map[int32]int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -166,7 +165,7 @@ func (p *Projector) Pulse(at time.Time, ends map[int32]int64) {
 	p.signal()
 }
 
-// Fault is why the view cannot be written, nil if it can.
+// Fault returns why the view cannot be written; nil: it can.
 func (p *Projector) Fault() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -205,7 +204,7 @@ func (p *Projector) Run(ctx context.Context) error {
 			if retry == 0 {
 				p.log.WarnContext(ctx, "view cannot be written, keeping the latest", "error", err)
 			}
-			loaded = false // it may come back as another one
+			loaded = false // another Redis may come back
 			retry = min(max(2*retry, retryMin), retryMax)
 			pause(ctx, retry, nil)
 			continue
@@ -231,7 +230,7 @@ func pause(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	}
 }
 
-// step writes what is pending and, when it is time, looks at the headers.
+// step writes what is pending, and checks the headers when it is time.
 func (p *Projector) step(ctx context.Context, loaded *bool, look *time.Time) error {
 	if !*loaded {
 		if err := p.view.loadScripts(ctx); err != nil {
@@ -244,14 +243,14 @@ func (p *Projector) step(ctx context.Context, loaded *bool, look *time.Time) err
 	}
 	if now := p.view.cfg.Now(); !now.Before(*look) {
 		*look = now.Add(lookEvery)
-		return p.look(ctx)
+		return p.checkHeaders(ctx)
 	}
 	return nil
 }
 
-// look asks for a whole projection of every partition whose header is not
-// there, is of another generation, or lags behind what was acknowledged.
-func (p *Projector) look(ctx context.Context) error {
+// checkHeaders requests a whole projection of every partition whose header is missing,
+// of another generation, or behind the acknowledged position.
+func (p *Projector) checkHeaders(ctx context.Context) error {
 	p.mu.Lock()
 	partitions := slices.Sorted(maps.Keys(p.partitions))
 	p.mu.Unlock()
@@ -270,20 +269,20 @@ func (p *Projector) look(ctx context.Context) error {
 		if !lost {
 			continue
 		}
-		if seen[i].whole && seen[i].generation == p.generation { // restored from a copy: readers must not take it for the present
+		if seen[i].whole && seen[i].generation == p.generation { // restored from a copy: readers must not use it
 			key := p.view.headerKey(partition)
 			if err := p.view.call(ctx, func() error { return p.view.redis.HSet(ctx, key, fieldWhole, "0").Err() }); err != nil {
 				return err
 			}
 		}
-		p.ask(partition, -1)
+		p.requestWhole(partition, -1)
 	}
 	return nil
 }
 
-// ask drops what is pending of a partition and asks its owner for the whole. An
-// epoch of -1 asks again, also if the last asking was not answered.
-func (p *Projector) ask(partition int32, epoch int) {
+// requestWhole drops what is pending of a partition and asks its owner for a whole
+// projection. An epoch of -1 asks again even if an earlier request is open.
+func (p *Projector) requestWhole(partition int32, epoch int) {
 	p.mu.Lock()
 	l := p.partitions[partition]
 	if l == nil || epoch >= 0 && (l.epoch != epoch || l.asked) {

@@ -18,6 +18,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"svc/acuity"
+	"svc/acuity/codes"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/view"
@@ -95,7 +96,7 @@ func busy(b *testing.B, hospital string, version int64, now, arrived acuity.Inst
 	signals := make([]acuity.Evidence, 0, 4)
 	for _, id := range []string{"high-mag", "high-preeclampsia", "high-hemorrhage", "mews-active"} {
 		if f, ok := acuity.FactorByID(id); ok {
-			signals = append(signals, acuity.Evidence{Factor: f, Kind: acuity.BySignal, Start: now, Last: now, Source: acuity.Source{Feed: acuity.ChannelClinical, System: acuity.RxNorm, Code: "6585"}})
+			signals = append(signals, acuity.Evidence{Factor: f, Kind: acuity.BySignal, Start: now, Last: now, Source: acuity.Source{Feed: acuity.ChannelClinical, System: codes.RxNorm, Code: "6585"}})
 		}
 	}
 	for id := range rooms {
@@ -154,7 +155,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 	projector.Put(view.Projection{Whole: true, Position: 1, Units: units})
 	projector.Put(view.Projection{Position: 2, Units: changes})
-	if err = bd.Follow().Wait(ctx, 0, 2); err != nil {
+	if err = bd.Watermark().Wait(ctx, 0, 2); err != nil {
 		b.Fatal(err)
 	}
 	register := access.NewRegister(time.Now)

@@ -51,9 +51,9 @@ func (b *View) claim(ctx context.Context, pipe redis.Pipeliner, partition int32,
 // write changes one hospital from version base, or replaces it if base is
 // negative.
 func (b *View) write(ctx context.Context, pipe redis.Pipeliner, partition int32, generation string, position int64, u *change) *redis.Cmd {
-	args := make([]any, 0, 10+2*len(u.rooms)+2*len(u.site))
-	args = append(args, generation, u.hospital, u.base, u.version, position, u.chart, u.recent, 0, 0, 0)
-	const rooms, gone, site = 7, 8, 9 // where the counts are
+	args := make([]any, 0, 11+2*len(u.rooms)+2*len(u.site))
+	args = append(args, generation, u.hospital, u.base, u.version, position, u.chart, u.recent, b.cfg.changed(u.hospital), 0, 0, 0)
+	const rooms, gone, site = 8, 9, 10 // where the counts are
 	for id, room := range u.rooms {
 		if room != nil {
 			args = append(args, fieldRoom+strconv.Itoa(int(id)), room)

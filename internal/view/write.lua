@@ -1,7 +1,7 @@
 -- Writes one hospital: all fields of one version, or none.
 -- KEYS header, hash of the hospital, set of hospitals, hash of its site, hash of its codes
 -- ARGV generation, hospital, base (-1: replace all), version, position, chart,
---      what changed lately, number of rooms, of rooms that are gone and of records of the site,
+--      what changed lately, channel that is told of a new version, number of rooms, of rooms that are gone and of records of the site,
 --      field and value of each room, fields of rooms that are gone,
 --      name and value of each record of the site, then names of those that are gone
 local generation, base, version = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -23,13 +23,13 @@ elseif not stored or stored < base then
   return -1
 end
 redis.call('HSET', KEYS[2], 'g', generation, 'v', ARGV[4], 'p', ARGV[5], 'u', ARGV[6], 'd', ARGV[7])
-local at = 11
-local till = at + 2 * tonumber(ARGV[8])
+local at = 12
+local till = at + 2 * tonumber(ARGV[9])
 while at < till do
   redis.call('HSET', KEYS[2], ARGV[at], ARGV[at + 1])
   at = at + 2
 end
-till = at + tonumber(ARGV[9])
+till = at + tonumber(ARGV[10])
 while at < till do
   redis.call('HDEL', KEYS[2], ARGV[at])
   at = at + 1
@@ -40,7 +40,7 @@ local function list(name)
   end
   return KEYS[4]
 end
-till = at + 2 * tonumber(ARGV[10])
+till = at + 2 * tonumber(ARGV[11])
 while at < till do
   redis.call('HSET', list(ARGV[at]), ARGV[at], ARGV[at + 1])
   at = at + 2
@@ -50,4 +50,7 @@ while at <= #ARGV do
   at = at + 1
 end
 redis.call('SADD', KEYS[3], ARGV[2])
+if stored ~= version then
+  redis.call('PUBLISH', ARGV[8], generation .. '.' .. ARGV[4])
+end
 return 1

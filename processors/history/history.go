@@ -74,7 +74,7 @@ type Model struct {
 // Tasks returns the function that makes the task of a partition.
 func Tasks(cfg Config) func(partition int32) stream.Task {
 	return func(partition int32) stream.Task {
-		return &task{Config: cfg, partition: partition, hospitals: map[string]*hospital{}}
+		return &task{Config: cfg, partition: partition, hospitals: map[string]*hospital{}, levels: map[string]*levelTime{}}
 	}
 }
 
@@ -84,7 +84,8 @@ type task struct {
 	partition int32
 	owned     OwnedView // from Restored on; nil without a View
 	hospitals map[string]*hospital
-	next      int64 // input offset not yet applied
+	levels    map[string]*levelTime // by hospital, of those that were heard of since Restored
+	next      int64                 // input offset not yet applied
 
 	snapshots []schemas.Snapshot // of this transaction, in order
 	touched   []*hospital        // in this transaction
@@ -162,15 +163,24 @@ func (t *task) Apply(r stream.Record) error {
 	if !schemas.IsChange(r.Key) {
 		return nil
 	}
-	if head, err := schemas.PeekChange(r.Value); err == nil && head.Cause != acuity.CauseTime {
+	head, err := schemas.PeekChange(r.Value)
+	if err == nil && head.Cause != acuity.CauseTime {
+		t.levelOf(r.Key, &head).see(head.Level, head.AppliedAt)
 		return nil // the common case: only changes by time carry a snapshot
 	}
 	c, err := schemas.DecodeChange(r.Value)
 	if err != nil {
 		return &stream.PoisonError{Reason: "malformed_record", Err: err}
 	}
+	levels := t.levelOf(r.Key, &head)
 	if c.Snapshot == nil {
+		levels.see(c.Level, c.AppliedAt)
 		return nil
+	}
+	var seconds []int32
+	if c.Snapshot.Backfill == 0 {
+		seconds = levels.cut(acuity.Instant(c.Snapshot.Hour) * hourMillis)
+		levels.see(c.Level, c.AppliedAt)
 	}
 	h := t.hospital(string(r.Key))
 	if !h.acceptSnapshot(c.Snapshot) {
@@ -181,7 +191,7 @@ func (t *task) Apply(r stream.Record) error {
 		h.touched = true
 		t.touched = append(t.touched, h)
 	}
-	t.snapshots = append(t.snapshots, schemas.Snapshot{Hospital: h.id, Snapshot: *c.Snapshot})
+	t.snapshots = append(t.snapshots, schemas.Snapshot{Hospital: h.id, Snapshot: *c.Snapshot, LevelSeconds: seconds})
 	switch c.Snapshot.Backfill {
 	case 0:
 		forecast.Learn(h.model, c.Snapshot, t.Zone(h.id))
@@ -189,6 +199,17 @@ func (t *task) Apply(r stream.Record) error {
 		return t.relearn(h)
 	}
 	return nil
+}
+
+// levelOf returns the time of levels of a hospital, which begins with the first change that
+// is seen.
+func (t *task) levelOf(hospital []byte, first *schemas.ChangeHead) *levelTime {
+	l := t.levels[string(hospital)]
+	if l == nil {
+		l = &levelTime{level: first.Level, since: first.AppliedAt}
+		t.levels[string(hospital)] = l
+	}
+	return l
 }
 
 // acceptSnapshot reports whether a snapshot was not copied yet, and marks it as

@@ -83,7 +83,7 @@ func (l *localSettings) takeChanged() map[string][]byte {
 func (h *hospital) addAllRecords() error {
 	h.local = localSettings{unknown: map[int32]bool{}}
 	var fault error
-	h.unit.Site(func(key []byte, s acuity.State) {
+	h.unit.LocalSettings(func(key []byte, s acuity.State) {
 		if r, ok := s.(*acuity.RoomState); ok {
 			fault = errors.Join(fault, h.updateUnknownRoom(r.ID))
 			return

@@ -9,7 +9,6 @@ package verdict
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -104,12 +103,12 @@ type task struct {
 	weight    int   // of the instants that fired in this Advance
 	intake    schemas.Intake
 
-	changes []output    // of this transaction, in order
-	touched []*hospital // in this transaction
-	hold    bool        // the view gets the charts of this transaction with a later one
-	unshown []*hospital // with changes that the view has not got
-	charts  []Chart     // charts of the last Outputs, until they are durable
-	bytes   arena
+	changes  []output    // of this transaction, in order
+	touched  []*hospital // in this transaction
+	deferred bool        // the view gets the charts of this transaction with a later one
+	unshown  []*hospital // with changes that the view has not got
+	charts   []Chart     // charts of the last Outputs, until they are durable
+	bytes    arena
 }
 
 // hospital is one tenant of the partition.
@@ -175,9 +174,7 @@ func (t *task) Reject(r stream.Record, reason string) error {
 		Topic: schemas.Observations().Name, Partition: r.Partition, Offset: r.Offset,
 		Hospital: id, Version: change.Version, Reason: reason, At: change.AppliedAt,
 	}
-	if fingerprint, ok := schemas.FingerprintOf(r.Value); ok {
-		binary.LittleEndian.PutUint64(letter.Fingerprint[:], uint64(fingerprint))
-	}
+	letter.Schema, _ = schemas.IDOf(r.Value)
 	value, err := schemas.EncodeDeadLetter(nil, &letter)
 	if err != nil {
 		return fmt.Errorf("encode dead letter: %w", err)
@@ -286,15 +283,15 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 		}
 	}
 	t.touched = t.touched[:0]
-	if t.hold {
+	if t.deferred {
 		return nil
 	}
 	return t.encodeCharts()
 }
 
-// Hold implements [stream.Holder]. Charts are a sixth of the bytes that a task
+// Defer implements [stream.Deferrer]. Charts are a sixth of the bytes that a task
 // allocates. While it catches up most are replaced before anybody reads them.
-func (t *task) Hold(hold bool) { t.hold = hold }
+func (t *task) Defer(hold bool) { t.deferred = hold }
 
 // encodeCharts encodes the changes that the view has not got.
 func (t *task) encodeCharts() error {
@@ -329,7 +326,7 @@ func emitStates(bytes *arena, each func(func([]byte, acuity.State)), emit func(k
 }
 
 func (t *task) Committed() {
-	if t.view != nil && !t.hold { // while charts are held back the position stays too
+	if t.view != nil && !t.deferred { // while charts are held back the position stays too
 		t.owned.Show(t.next-1, t.charts)
 		t.charts = nil
 	}

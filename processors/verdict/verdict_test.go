@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/codes"
 	"svc/internal/stream"
 	"svc/schemas"
 )
@@ -234,7 +235,7 @@ func TestTimers(t *testing.T) {
 		start := morning.Add(time.Duration(i) * time.Minute)
 		o := &acuity.Observation{
 			Hospital: hospital, ReceivedAt: start, Channel: acuity.ChannelClinical, Room: &acuity.RoomRef{ID: 1},
-			Signals: []acuity.Signal{{Room: 1, Kind: acuity.KindMedication, System: acuity.RxNorm, Code: "6585", StartedAt: start}},
+			Signals: []acuity.Signal{{Room: 1, Kind: acuity.KindMedication, System: codes.RxNorm, Code: "6585", StartedAt: start}},
 		}
 		value, err := schemas.EncodeObservation(nil, o)
 		if err != nil {
@@ -284,7 +285,7 @@ func TestPoison(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	newer := append([]byte{0xC3, 1, 1, 2, 3, 4, 5, 6, 7, 8}, "facts"...)
+	newer := append([]byte{0, 1, 2, 3, 4}, "facts"...)
 	l := newLog(t)
 	for i, r := range []stream.Record{
 		{Key: []byte("north/room/1"), Value: newer, Timestamp: morning.Time()},
@@ -310,7 +311,7 @@ func TestPoison(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("changes %q\nwant    %q", got, want)
 	}
-	if len(l.letters) != 4 || l.letters[0].Fingerprint != [8]byte{1, 2, 3, 4, 5, 6, 7, 8} || l.letters[2].Version != 3 || l.letters[3].Offset != 3 {
+	if len(l.letters) != 4 || l.letters[0].Schema != 0x01020304 || l.letters[2].Version != 3 || l.letters[3].Offset != 3 {
 		t.Errorf("dead letters %+v", l.letters)
 	}
 	l.task.Close()
@@ -323,7 +324,7 @@ func TestRejectedInputMovesTimeOn(t *testing.T) {
 	l := newLog(t)
 	o := &acuity.Observation{
 		Hospital: "north", ReceivedAt: morning, Channel: acuity.ChannelClinical, Room: &acuity.RoomRef{ID: 1},
-		Signals: []acuity.Signal{{Room: 1, Kind: acuity.KindMedication, System: acuity.RxNorm, Code: "6585", StartedAt: morning}},
+		Signals: []acuity.Signal{{Room: 1, Kind: acuity.KindMedication, System: codes.RxNorm, Code: "6585", StartedAt: morning}},
 	}
 	value, err := schemas.EncodeObservation(nil, o)
 	if err != nil {

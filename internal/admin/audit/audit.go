@@ -12,7 +12,11 @@ package audit
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // CommandLine is the By of an act from an operator's command line.
@@ -22,7 +26,7 @@ const CommandLine = "command line"
 type Act struct {
 	Hospital string
 	At       time.Time
-	By       string // id of the key, or CommandLine
+	By       string // id of the key or of the user, or CommandLine
 	Action   string // a stable word from the package that acts, as "key.mint"
 	Subject  string // id of a key, a mapping, a factor or another thing that the act changed
 	Before   string // version of the subject before, as its ETag without quotes; "": the subject did not exist
@@ -49,6 +53,52 @@ func (record Record) NotDone(ctx context.Context, act Act, how string) error {
 	defer cancel()
 	act.Action, act.After = act.Action+how, ""
 	return record(ctx, act)
+}
+
+// Do records acts and does them together. If that fails, a second record of each says so:
+// nothing was done if the error is refused, else nobody knows.
+func (record Record) Do(ctx context.Context, refused error, do func() error, acts ...Act) error {
+	err := each(acts, func(act Act) error { return record(ctx, act) })
+	if err != nil {
+		return fmt.Errorf("record the act: %w", err)
+	}
+	if err = do(); err == nil {
+		return nil
+	}
+	how := Unclear
+	if errors.Is(err, refused) {
+		how = Failed
+	}
+	if fault := each(acts, func(act Act) error { return record.NotDone(ctx, act, how) }); fault != nil {
+		err = fmt.Errorf("%w; nor is it on record that it was not done: %w", err, fault)
+	}
+	return err
+}
+
+// atOnce bounds how many records are written at the same time. A person may have hundreds
+// of hospitals, each of which has its record.
+const atOnce = 32
+
+// each writes a record of every act, those of one hospital in their order, several
+// hospitals at once. The error is the first one.
+func each(acts []Act, write func(Act) error) error {
+	hospitals := map[string][]Act{}
+	for _, act := range acts {
+		hospitals[act.Hospital] = append(hospitals[act.Hospital], act)
+	}
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for _, acts := range hospitals {
+		group.Go(func() error {
+			for _, act := range acts {
+				if err := write(act); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return group.Wait() //nolint:wrapcheck // the caller says what it did
 }
 
 // Query asks for the acts of one hospital, newest first.

@@ -2,8 +2,12 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strconv"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -58,5 +62,59 @@ func TestNotDone(t *testing.T) {
 		if q.Matches(&got[0]) != matches {
 			t.Errorf("%q: %t", action, !matches)
 		}
+	}
+}
+
+// TestActsAreRecordedAtOnce: acts that belong together are put on record at the same time,
+// so many at most, and are done only when all of them are on record.
+func TestActsAreRecordedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var writing, done atomic.Int32
+		open := make(chan struct{})
+		record := Record(func(context.Context, Act) error {
+			writing.Add(1)
+			<-open
+			done.Add(1)
+			return nil
+		})
+		acts := make([]Act, 100)
+		for i := range acts {
+			acts[i].Hospital = strconv.Itoa(i)
+		}
+		ended := make(chan error, 1)
+		go func() {
+			ended <- record.Do(t.Context(), nil, func() error {
+				if done.Load() != 100 {
+					t.Errorf("done when %d acts were on record", done.Load())
+				}
+				return nil
+			}, acts...)
+		}()
+		synctest.Wait()
+		if n := writing.Load(); n != atOnce {
+			t.Errorf("%d records are written at once, want %d", n, atOnce)
+		}
+		close(open)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestOneRecordFails: what cannot be put on record is not done.
+func TestOneRecordFails(t *testing.T) {
+	away := errors.New("away")
+	record := Record(func(_ context.Context, act Act) error {
+		if act.Hospital == "south" {
+			return away
+		}
+		return nil
+	})
+	err := record.Do(t.Context(), nil, func() error {
+		t.Error("it was done")
+		return nil
+	}, Act{Hospital: "north"}, Act{Hospital: "south"}, Act{Hospital: "west"})
+	if !errors.Is(err, away) {
+		t.Error(err)
 	}
 }

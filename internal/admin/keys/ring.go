@@ -59,11 +59,8 @@ func (r *Ring) Mint(ctx context.Context, by string, template access.Key) (access
 	if r.valid(key.Hospital) >= Most {
 		return access.Key{}, "", ErrTooMany
 	}
-	if err := r.record(ctx, by, ActMint, "", &key); err != nil {
-		return access.Key{}, "", err
-	}
 	// A new key cannot conflict with other changes, so the write is unconditional.
-	return key, token, r.recordIfFailed(ctx, r.Put(ctx, math.MaxInt64, &key), by, ActMint, "", &key)
+	return key, token, r.do(ctx, math.MaxInt64, []*access.Key{&key}, r.act(by, ActMint, "", &key))
 }
 
 // valid counts the valid keys of a hospital.
@@ -100,14 +97,7 @@ func (r *Ring) Rotate(ctx context.Context, by string, seen int64, old access.Key
 	if until := cut(now.Add(overlap)); old.RevokedAt.IsZero() || until.Before(old.RevokedAt) {
 		old.RevokedAt = until
 	}
-	if err := r.record(ctx, by, ActMint, "", &key); err != nil {
-		return access.Key{}, "", err
-	}
-	if err := r.record(ctx, by, ActRotate, before, &old); err != nil {
-		return access.Key{}, "", err
-	}
-	err := r.recordIfFailed(ctx, r.Put(ctx, seen, &key, &old), by, ActRotate, before, &old)
-	return key, token, r.recordIfFailed(ctx, err, by, ActMint, "", &key)
+	return key, token, r.do(ctx, seen, []*access.Key{&key, &old}, r.act(by, ActMint, "", &key), r.act(by, ActRotate, before, &old))
 }
 
 // Revoke ends a key now. It does not change a key that has already ended.
@@ -118,10 +108,7 @@ func (r *Ring) Revoke(ctx context.Context, by string, seen int64, key access.Key
 	}
 	before := Version(&key)
 	key.RevokedAt = now
-	if err := r.record(ctx, by, ActRevoke, before, &key); err != nil {
-		return key, err
-	}
-	return key, r.recordIfFailed(ctx, r.Put(ctx, seen, &key), by, ActRevoke, before, &key)
+	return key, r.do(ctx, seen, []*access.Key{&key}, r.act(by, ActRevoke, before, &key))
 }
 
 func (r *Ring) act(by, action, before string, key *access.Key) audit.Act {
@@ -131,28 +118,9 @@ func (r *Ring) act(by, action, before string, key *access.Key) audit.Act {
 	}
 }
 
-// recordIfFailed returns err. If there is one, it adds to the audit log that the recorded
-// act was not done.
-func (r *Ring) recordIfFailed(ctx context.Context, err error, by, action, before string, key *access.Key) error {
-	if err == nil {
-		return nil
-	}
-	how := audit.Unclear
-	if errors.Is(err, access.ErrOvertaken) {
-		how = audit.Failed
-	}
-	if fault := r.Audit.NotDone(ctx, r.act(by, action, before, key), how); fault != nil {
-		return fmt.Errorf("%w; nor is it on record that it was not done: %w", err, fault)
-	}
-	return err
-}
-
-// record writes the audit record of an act on a key, before the act.
-func (r *Ring) record(ctx context.Context, by, action, before string, key *access.Key) error {
-	if err := r.Audit(ctx, r.act(by, action, before, key)); err != nil {
-		return fmt.Errorf("record the act: %w", err)
-	}
-	return nil
+// do records acts and writes the keys that they change.
+func (r *Ring) do(ctx context.Context, seen int64, keys []*access.Key, acts ...audit.Act) error {
+	return r.Audit.Do(ctx, access.ErrOvertaken, func() error { return r.Put(ctx, seen, keys...) }, acts...)
 }
 
 func cut(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

@@ -26,6 +26,8 @@ type Options struct {
 	// The tables by age of the history count all forecasts.
 	Warmup int
 	Models []string // names of results; empty: all
+	// Compare is a model of somebody else to measure the forecast beside; nil: none.
+	Compare *Foreign
 }
 
 // Method is the name of the model in the results.
@@ -85,6 +87,12 @@ func Run(hours iter.Seq2[*acuity.Snapshot, error], o Options) (*Report, error) {
 	default:
 		return nil, errors.New("no forecast to measure: none of these hours is between from and to")
 	}
+	if c := r.report.Compared; c != nil {
+		if c.Forecasts == 0 {
+			return nil, fmt.Errorf("%s: none of its %d forecasts is of an hour that is measured", c.Name, c.Unused)
+		}
+		c.finish(o.Compare, r.report.inner.show)
+	}
 	r.report.Lead = r.leads.result()
 	r.report.finish()
 	return r.report, nil
@@ -116,7 +124,7 @@ func (r *run) slot(hour int32) int {
 
 // hour compares an hour with its forecasts, then learns it and forecasts from it.
 func (r *run) hour(s *acuity.Snapshot) {
-	gauge := s.Gauge()
+	gauge := s.Numbers()
 	required := float64(gauge.Required) / float64(acuity.Nurse)
 	level := gauge.Level()
 	r.past = slices.DeleteFunc(r.past, func(o origin) bool { return !s.Observed || s.Hour-o.snapshot.Hour > forecast.Horizon })
@@ -160,7 +168,7 @@ func (r *run) counts(o *origin) bool {
 
 // compare scores one hour ahead of an origin. It judges levels with the nurses of the origin,
 // because a forecast does not know who will be called in.
-func (r *run) compare(o *origin, s *acuity.Snapshot, required float64, gauge *acuity.Gauge, came acuity.Level) {
+func (r *run) compare(o *origin, s *acuity.Snapshot, required float64, gauge *acuity.UnitNumbers, came acuity.Level) {
 	h := int(s.Hour-o.snapshot.Hour) - 1
 	held := *gauge
 	held.Nurses, held.Call, held.Rooms = o.snapshot.Nurses, o.snapshot.Call, o.snapshot.Rooms
@@ -173,6 +181,9 @@ func (r *run) compare(o *origin, s *acuity.Snapshot, required float64, gauge *ac
 	if r.counts(o) {
 		r.report.addNurses(o, h, required)
 		addErrors(r.report.inner.census, float64(f.Occupied), o.census, h, float64(s.Occupied))
+		if r.report.Compared != nil {
+			r.report.Compared.add(r.options.Compare, o, h, required, float64(s.Occupied))
+		}
 		var by [1 + 3]chances
 		for x := range by[0] {
 			by[0][x] = float64(f.AtLeast[x])

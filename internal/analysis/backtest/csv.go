@@ -35,6 +35,20 @@ func (r *Report) CSV(to io.Writer) error {
 			row("census_rmse", e.Name, "all", h+1, e.RMSE[h])
 		}
 	}
+	if c := r.Compared; c != nil {
+		for _, e := range c.Models {
+			for h := range e.MAE {
+				row("compared_mae", e.Name, "all", h+1, e.MAE[h])
+				row("compared_rmse", e.Name, "all", h+1, e.RMSE[h])
+			}
+		}
+		for _, e := range c.Census {
+			for h := range e.MAE {
+				row("compared_census_mae", e.Name, "all", h+1, e.MAE[h])
+				row("compared_census_rmse", e.Name, "all", h+1, e.RMSE[h])
+			}
+		}
+	}
 	for h := range forecast.Horizon {
 		row("coverage80", Method, "all", h+1, r.Band[h])
 		row("within_one_nurse", Method, "all", h+1, r.WithinOne[h])

@@ -27,6 +27,8 @@ type Report struct {
 
 	Census []Errors `json:"census"` // for the occupied rooms, in the order of Models
 
+	Compared *Comparison `json:"compared,omitempty"` // with a model of somebody else
+
 	Band [forecast.Horizon]float64 `json:"coverage80"` // share of hours within P10 … P90
 	// WithinOne is the share of forecasts that were off by at most one nurse.
 	WithinOne [forecast.Horizon]float64 `json:"withinOneNurse"`

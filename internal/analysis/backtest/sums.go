@@ -45,7 +45,7 @@ type inner struct {
 const sampleHours = 14 * 24
 
 func newReport(o *Options) *Report {
-	r := &Report{Hospital: o.Hospital, Timezone: o.Zone.String(), zone: o.Zone, Method: Method, Warmup: o.Warmup, sums: make([]sum, 1+len(baselines))}
+	r := &Report{Hospital: o.Hospital, Timezone: o.Zone.String(), zone: o.Zone, Method: Method, Warmup: o.Warmup, Compared: newComparison(o.Compare), sums: make([]sum, 1+len(baselines))}
 	r.Ages = []Age{
 		{Name: "days 2-3", least: 24},
 		{Name: "days 4-7", least: 3 * 24},
@@ -77,11 +77,15 @@ func addErrors(sums []sum, predicted float64, rivals [][forecast.Horizon]float64
 		if i > 0 {
 			x = rivals[i-1][h]
 		}
-		sums[i].n[h]++
-		off := math.Abs(came - x)
-		sums[i].off[h] += off
-		sums[i].square[h] += off * off
+		sums[i].add(h, came-x)
 	}
+}
+
+// add counts one forecast that was off by so much.
+func (s *sum) add(h int, off float64) {
+	s.n[h]++
+	s.off[h] += math.Abs(off)
+	s.square[h] += off * off
 }
 
 func inBand(f *forecast.Ahead, required float64) bool {

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"svc/acuity"
+	"svc/acuity/codes"
 	"svc/internal/stream"
 	"svc/schemas"
 )
@@ -30,7 +31,7 @@ type ObservationRow struct {
 	Call         *string `parquet:"call,dict,optional" json:"call,omitempty" about:"call staff available: yes or no"`
 	RosterNurses *int32  `parquet:"roster_nurses,optional" json:"roster_nurses,omitempty" about:"nurses that a roster lists"`
 
-	Record []byte `parquet:"record" json:"record" about:"the record as stored (Avro single object; in text base64): all that was said, and what svc import writes"`
+	Record []byte `parquet:"record" json:"record" about:"the record as stored (Avro in the wire format of a schema registry; in text base64): all that was said, and what svc import writes"`
 }
 
 // EventRow is one ADT event.
@@ -87,7 +88,7 @@ func readObservation(r *stream.Record, row *ObservationRow) (reason string) {
 	*row = ObservationRow{
 		Hospital: o.Hospital, Partition: r.Partition, Offset: r.Offset, At: Moment(in.At), Key: string(r.Key),
 		ReceivedAt: Moment(o.ReceivedAt), Channel: string(o.Channel), Source: nullable(o.Source),
-		Record: r.Value,
+		Record: schemas.Portable(r.Value),
 		Events: rowsOf(row.Events, o.Events, eventRow), Signals: rowsOf(row.Signals, o.Signals, signalRow), Census: row.Census[:0],
 	}
 	if o.Room != nil {
@@ -131,7 +132,7 @@ func signalRow(s *acuity.Signal) SignalRow {
 		System: nullable(string(s.System)), Code: nullable(s.Code), Display: nullable(s.Display), Status: word(statusWords[:], s.Status),
 		ObservedAt: nullable(Moment(s.ObservedAt)), StartedAt: nullable(Moment(s.StartedAt)),
 	}
-	if s.Value.Kind == acuity.ValueNumber {
+	if s.Value.Kind == codes.ValueNumber {
 		n := float64(s.Value.Number) / 1000
 		row.Number, row.Comparator, row.Unit = &n, nullable(word(comparatorWords[:], s.Value.Op)), nullable(s.Value.Unit)
 	}

@@ -27,7 +27,7 @@ type VerdictRow struct {
 	Removed   int32       `parquet:"removed" json:"removed" about:"rooms that a census took out of the unit"`
 	Repeats   *int64      `parquet:"repeats,optional" json:"repeats,omitempty" about:"version of the change that the first of equal requests made"`
 
-	Record []byte `parquet:"record,optional" json:"record,omitempty" about:"the record as stored (Avro single object; in text base64); null in a replay"`
+	Record []byte `parquet:"record,optional" json:"record,omitempty" about:"the record as stored (Avro in the wire format of a schema registry; in text base64); null in a replay"`
 }
 
 // EffectRow is one effect that partners are notified of.
@@ -95,7 +95,7 @@ func readVerdict(r *stream.Record, row *VerdictRow) (reason string) {
 	}
 	row.setChange(r.Partition, c)
 	row.Hospital = string(r.Key)
-	row.Offset, row.At, row.Record = &r.Offset, nullable(momentOf(r.Timestamp)), r.Value
+	row.Offset, row.At, row.Record = &r.Offset, nullable(momentOf(r.Timestamp)), schemas.Portable(r.Value)
 	return ""
 }
 

@@ -81,7 +81,7 @@ func (im *Import) Run(ctx context.Context) (*Manifest, error) {
 			row := &rows[i]
 			key := []byte(row.Key)
 			if err := im.Put(&stream.Record{
-				Partition: schemas.Partition(key, int32(len(spans))), Key: key, Value: row.Record, Timestamp: time.UnixMilli(int64(row.At)), //nolint:gosec // Kafka counts them so
+				Partition: schemas.Partition(key, int32(len(spans))), Key: key, Value: schemas.Registered(row.Record), Timestamp: time.UnixMilli(int64(row.At)), //nolint:gosec // Kafka counts them so
 			}); err != nil {
 				return nil, err
 			}

@@ -29,7 +29,7 @@ func viewOf(hospital string, unit *acuity.Unit) (*View, error) {
 		}
 		v.Rooms[chart.Rooms[i].ID] = string(room)
 	}
-	unit.Site(func(key []byte, s acuity.State) {
+	unit.LocalSettings(func(key []byte, s acuity.State) {
 		value, fault := schemas.EncodeState(nil, s)
 		err = errors.Join(err, fault)
 		v.Site[strings.TrimPrefix(string(key), hospital+"/")] = string(value)

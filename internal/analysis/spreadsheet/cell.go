@@ -1,4 +1,4 @@
-// Package spreadsheet keeps text in a CSV file from being run as a formula.
+// Package spreadsheet reads CSV files, and keeps their text from being run as a formula.
 package spreadsheet
 
 import "strings"

@@ -77,6 +77,11 @@ func intact(raw []byte) (batch, bool) {
 	return b, b.sums()
 }
 
+// recordsPerByte is how many records a damaged byte may have held, even compressed: our
+// default. No checksum covers the first offset of a batch, so an offset further ahead is
+// itself damaged. Believing it would fill up to 2³¹ offsets.
+const recordsPerByte = 16
+
 // resume returns where in raw, behind its start, the next intact batch lies, with
 // an offset that may follow on next; -1: nowhere.
 func resume(raw []byte, next int64) int {
@@ -84,7 +89,7 @@ func resume(raw []byte, next int64) int {
 		if raw[at+atMagic] != magic {
 			continue
 		}
-		if first := batch(raw[at:]).first(); first < next || first-next > math.MaxInt32 {
+		if first := batch(raw[at:]).first(); first < next || first-next > recordsPerByte*int64(at) {
 			continue
 		}
 		if _, ok := intact(raw[at:]); ok {

@@ -535,6 +535,24 @@ func TestOwnersAlone(t *testing.T) {
 	}
 }
 
+// A batch is damaged, and so is the offset of the batch behind it. Both are lost, and no more
+// offsets are filled than their bytes could have held. The third batch tells where they ended.
+func TestDamagedOffsetAfterDamage(t *testing.T) {
+	one, two, three := filling(filler, 5, 8, 1000), filling(filler, 8, 10, 1000), filling(filler, 10, 12, 1000)
+	one[len(one)-1] ^= 1
+	two[4] ^= 0x3c // the offset is about a billion
+	s := &segment{base: 5, raw: slices.Concat(one, two, three)}
+	s.parse(-1)
+	if len(s.damage) != 1 || s.damage[0].first != 5 || s.damage[0].end != 10 || s.end != 12 || len(s.batches) != 1 {
+		t.Errorf("damage %+v, %d batches, end %d", s.damage, len(s.batches), s.end)
+	}
+	s = &segment{base: 5, raw: slices.Concat(one, two)}
+	s.parse(-1)
+	if s.end-s.base > recordsPerByte*int64(len(s.raw)) {
+		t.Errorf("ends at %d", s.end)
+	}
+}
+
 // Whatever the bytes are, a segment is read to its end, and what is made of it is sound.
 func TestAnyBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -125,12 +125,16 @@ func torn(rest []byte) bool {
 	return len(rest) < headerBytes || batch(rest).size() > len(rest) || len(bytes.Trim(rest, "\x00")) == 0
 }
 
-// claimed is how many records a damaged batch says that it has, 0 if it contradicts itself.
+// claimed returns how many records a damaged batch says that it has. It returns 0 if the
+// batch contradicts itself, or is too short for them.
 func claimed(raw []byte) int64 {
 	if len(raw) < headerBytes {
 		return 0
 	}
-	return batch(raw).counts()
+	if n := batch(raw).counts(); n <= recordsPerByte*int64(len(raw)) {
+		return n
+	}
+	return 0
 }
 
 // sound says that nothing is to be done.

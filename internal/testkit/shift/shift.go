@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/codes"
 )
 
 // Feeds are the observations of several hospitals, in the order of receipt.
@@ -77,7 +78,7 @@ func (f *Feeds) event(u *unit, o *acuity.Observation) {
 	case r.moves < 3:
 		e.Type, e.DiagnosisMode = acuity.A08, acuity.DiagnosisSnapshot
 		code := [...]string{"O14.13", "O72.1", "O24.4", "O30.0", "Z37.0", "O60.0"}[f.random.IntN(6)]
-		e.Diagnoses = []acuity.Diagnosis{{System: acuity.ICD10CM, Code: code}}
+		e.Diagnoses = []acuity.Diagnosis{{System: codes.ICD10CM, Code: code}}
 	case r.moves < 5:
 		e.Type = acuity.A02
 		to := f.random.IntN(f.rooms)
@@ -110,19 +111,19 @@ func (f *Feeds) clinical(u *unit, o *acuity.Observation) {
 		id = f.random.IntN(f.rooms)
 	}
 	r := &u.rooms[id]
-	s := acuity.Signal{Room: int32(id + 1), Kind: acuity.KindObservation, System: acuity.LOINC, ObservedAt: f.now.Add(-20 * time.Second)} //nolint:gosec // a small number
+	s := acuity.Signal{Room: int32(id + 1), Kind: acuity.KindObservation, System: codes.LOINC, ObservedAt: f.now.Add(-20 * time.Second)} //nolint:gosec // a small number
 	switch kind := f.random.IntN(20); {
 	case kind < 8:
 		s.Code, s.Kind = "32421-5", acuity.KindDevice
-		s.Value = acuity.ParseValue([...]string{"Category I", "Category I", "Category I", "Category II", "Category III"}[f.random.IntN(5)])
+		s.Value = codes.ParseValue([...]string{"Category I", "Category I", "Category I", "Category II", "Category III"}[f.random.IntN(5)])
 	case kind < 14:
 		s.Code, s.Display = "88888-8", "MEWS total score"
-		s.Value = acuity.NumberValue(acuity.Milli(f.random.IntN(7)*1000), "")
+		s.Value = codes.NumberValue(codes.Milli(f.random.IntN(7)*1000), "")
 	case kind < 17:
 		s.Code, s.Display = "8480-6", "Systolic blood pressure"
-		s.Value = acuity.NumberValue(acuity.Milli((100+f.random.IntN(60))*1000), "mm[Hg]")
+		s.Value = codes.NumberValue(codes.Milli((100+f.random.IntN(60))*1000), "mm[Hg]")
 	default:
-		s = acuity.Signal{Room: s.Room, Kind: acuity.KindMedication, System: acuity.RxNorm, Code: [...]string{"6585", "7824", "5856"}[f.random.IntN(3)]}
+		s = acuity.Signal{Room: s.Room, Kind: acuity.KindMedication, System: codes.RxNorm, Code: [...]string{"6585", "7824", "5856"}[f.random.IntN(3)]}
 		switch {
 		case r.started == 0 || f.random.IntN(3) > 0:
 			if r.started == 0 {

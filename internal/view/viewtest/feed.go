@@ -146,3 +146,18 @@ func progressed(t *testing.T, s Server) {
 		return err == nil && p.Partition == partition && p.Position == 41 && !p.Pulse.IsZero()
 	})
 }
+
+func used(t *testing.T, s Server) {
+	b := Open(t, s.URL)
+	at := time.UnixMilli(1_700_000_000_123).UTC()
+	if err := b.Use(t.Context(), map[string]time.Time{"key_1": at, "key_2": at.Add(-time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Use(t.Context(), map[string]time.Time{"key_2": at.Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := b.Used(t.Context(), []string{"key_2", "key_3", "key_1"})
+	if err != nil || len(got) != 2 || !got["key_1"].Equal(at) || !got["key_2"].Equal(at.Add(time.Hour)) {
+		t.Errorf("used %v, %v", got, err)
+	}
+}

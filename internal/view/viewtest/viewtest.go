@@ -42,6 +42,7 @@ func Run(t *testing.T, s Server) {
 		"what administrators list stands beside":     listed,
 		"who waits is told":                          told,
 		"who waits looks for himself":                looks,
+		"who watches is told of new versions":        watched,
 		"when keys were used":                        used,
 		"feeds add up":                               counted,
 		"feeds are noticed":                          noticed,
@@ -61,21 +62,6 @@ func Run(t *testing.T, s Server) {
 	}
 }
 
-func used(t *testing.T, s Server) {
-	b := Open(t, s.URL)
-	at := time.UnixMilli(1_700_000_000_123).UTC()
-	if err := b.Use(t.Context(), map[string]time.Time{"key_1": at, "key_2": at.Add(-time.Hour)}); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Use(t.Context(), map[string]time.Time{"key_2": at.Add(time.Hour)}); err != nil {
-		t.Fatal(err)
-	}
-	got, err := b.Used(t.Context(), []string{"key_2", "key_3", "key_1"})
-	if err != nil || len(got) != 2 || !got["key_1"].Equal(at) || !got["key_2"].Equal(at.Add(time.Hour)) {
-		t.Errorf("used %v, %v", got, err)
-	}
-}
-
 // partition of every hospital in the suite.
 const partition = 3
 
@@ -83,7 +69,7 @@ const partition = 3
 type fixture struct {
 	*view.View
 	*view.Projector
-	follow *view.Follow
+	follow *view.Watermark
 	asked  chan int32
 	now    func() time.Time
 }
@@ -122,7 +108,7 @@ func startAt(t *testing.T, url, generation string, now func() time.Time) *fixtur
 	cfg.Now = now
 	b, err := view.Open(cfg)
 	fatal(t, err)
-	v := &fixture{View: b, follow: b.Follow(), asked: make(chan int32, 100), now: now}
+	v := &fixture{View: b, follow: b.Watermark(), asked: make(chan int32, 100), now: now}
 	v.Projector = b.Projector(generation, func(p int32) { v.asked <- p })
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 2)
@@ -382,43 +368,6 @@ func silent(t *testing.T, s Server) {
 	gate.Open()
 	v.settle(t, 2)
 	v.expect(t, "north", "g1 2: north at 2; room 1 at 1, room 2 at 2")
-}
-
-func told(t *testing.T, s Server) {
-	v := start(t, s.URL, "g1")
-	v.whole(1, unit("north", 1))
-	v.settle(t, 1)
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	if err := v.follow.Wait(ctx, partition, 9); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("waiting for what never comes: %v", err)
-	}
-	const crowd = 100
-	done := make(chan error, crowd)
-	long, stop := context.WithTimeout(t.Context(), 10*time.Second)
-	defer stop()
-	for n := range int64(crowd) {
-		go func() { done <- v.follow.Wait(long, partition, 2+n%2) }()
-	}
-	v.change(2, unit("north", 2))
-	v.change(3, unit("north", 3))
-	for range crowd {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-func looks(t *testing.T, s Server) {
-	v := start(t, s.URL, "g1")
-	deaf := v.View.Follow() // never runs
-	v.whole(1, unit("north", 1))
-	v.change(2, unit("north", 2))
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	if err := deaf.Wait(ctx, partition, 2); err != nil {
-		t.Error(err)
-	}
 }
 
 // quick fails if do takes as long as a hang would.

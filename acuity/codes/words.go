@@ -1,0 +1,322 @@
+package codes
+
+import (
+	"strings"
+	"unicode"
+)
+
+// maxTokens bounds the words of a value. A longer value is not read.
+const maxTokens = 160
+
+// token is a word of a value as it was written.
+type token struct {
+	word   string
+	kept   string // see vocabulary
+	known  bool
+	joined bool   // no punctuation that ends a phrase is before it
+	before string // the text before it
+}
+
+// valueReader reduces the text of a value to words of the vocabulary. It drops unknown
+// words: "Category III; provider notified" is "category iii". Denials and doubts stay
+// wherever they are: a reading is lost rather than made up. An ambiguous word counts
+// only in a place that makes it clear.
+type valueReader struct {
+	list     []token
+	all      bool // known
+	category bool // a category is named with its number
+	out      []string
+}
+
+// normalWords returns the kept words of a text; false: there are none.
+func normalWords(text string) (string, bool) {
+	if text == "+" {
+		return "positive", true
+	}
+	r := valueReader{list: tokens(text), all: true}
+	if len(r.list) == 0 || len(r.list) > maxTokens {
+		return "", false
+	}
+	told := false
+	for i := range r.list {
+		r.all = r.all && r.list[i].known
+		told = told || r.list[i].word != "?"
+		if _, _, named := r.numbers(i); named {
+			r.category = true
+		}
+	}
+	for i := 0; i < len(r.list); i++ {
+		i = r.read(i)
+	}
+	if !told || len(r.out) == 0 || len(r.out) >= maxWords {
+		return "", false
+	}
+	return strings.Join(r.out, " "), true
+}
+
+var valueSpelling = strings.NewReplacer(
+	"+/-", " ? ", "-/+", " ? ", "±", " ? ", "’", "'", "Ⅲ", "III", "Ⅱ", "II", "Ⅰ", "I", "ⅲ", "iii", "ⅱ", "ii", "ⅰ", "i",
+)
+
+// tokens splits the text of a value into words.
+func tokens(text string) []token {
+	text = valueSpelling.Replace(text)
+	var list []token
+	start, end := -1, 0
+	add := func(to int) {
+		t := token{word: strings.ToLower(strings.ReplaceAll(text[start:to], "'", "")), before: text[end:start]}
+		if n, denied := strings.CutSuffix(t.word, "nt"); denied && strings.Contains(strings.ToLower(text[start:to]), "n't") && n != "ca" {
+			t.word = "not"
+		}
+		t.joined = !strings.ContainsAny(t.before, ";,.:()[]{}|\n\r") && !strings.Contains(t.before, " - ")
+		if n := len(list); n > 0 && t.before == "/" && len(list[n-1].word) == 1 && len(t.word) == 1 {
+			if both := list[n-1].word + "/" + t.word; vocabulary[both] != "" || historyWords[both] {
+				t.word, t.before, t.joined = both, list[n-1].before, list[n-1].joined
+				list = list[:n-1]
+			}
+		}
+		t.kept, t.known = vocabulary[t.word]
+		list = append(list, t)
+		start, end = -1, to
+	}
+	for i, c := range text {
+		letter := unicode.IsLetter(c) || unicode.IsDigit(c) || c == '\'' && start >= 0
+		switch {
+		case letter && start < 0:
+			start = i
+		case letter:
+		case start >= 0 && c == '+' && isDigit(text[i-1]): // "1+" is a degree
+		case start >= 0:
+			add(i)
+			fallthrough
+		default:
+			if c == '?' || c == '+' {
+				start = i
+				add(i + 1)
+				if c == '+' {
+					list[len(list)-1].kept, list[len(list)-1].known = "positive", true
+				}
+			}
+		}
+		if len(list) > maxTokens {
+			return list
+		}
+	}
+	if start >= 0 {
+		add(len(text))
+	}
+	return list
+}
+
+// The words that rules on the place of words know.
+var (
+	// findings may be absent without changing the category or the result.
+	findings = wordSet(`acceleration accelerations accel accels deceleration decelerations decel decels variability
+		bradycardia tachycardia change changes distress pain bleeding contraction contractions ctx complaint complaints
+		order orders intervention interventions reassuring baseline labor`)
+	// ofFindings come before a finding.
+	ofFindings = wordSet(`late variable early prolonged recurrent intermittent repetitive minimal moderate marked
+		significant further other more new any fetal heart rate fhr vaginal uterine patient`)
+	drugs = wordSet(`pitocin pit oxytocin oxy magnesium mag epidural bolus fluids fluid medication med meds infusion
+		tocolytic terbutaline cytotec misoprostol cervidil foley balloon insulin`)
+	historyWords = wordSet(`previous previously prior former formerly history hx earlier initially last h/o s/p`)
+	// others are other tests, whose result may be next to ours.
+	others    = wordSet(`rh hiv hbsag rubella covid rpr antibody control`)
+	organisms = wordSet(`gbs strep streptococcus streptococci agalactiae organism organisms growth`)
+	connects  = wordSet(`to and or then now`)
+)
+
+func wordSet(text string) map[string]bool {
+	set := map[string]bool{}
+	for w := range strings.FieldsSeq(text) {
+		set[w] = true
+	}
+	return set
+}
+
+// is reports whether the i-th word is in a set.
+func (r *valueReader) is(i int, set map[string]bool) bool {
+	return i >= 0 && i < len(r.list) && set[r.list[i].word]
+}
+
+func (r *valueReader) keep(words ...string) { r.out = append(r.out, words...) }
+
+// read reads the i-th word and returns the index of the last word that belongs to it.
+func (r *valueReader) read(i int) int {
+	t := &r.list[i]
+	if r.is(i, historyWords) {
+		if r.besideReading(i) {
+			r.keep("equivocal")
+		}
+		return i
+	}
+	if !t.known || t.kept == "" {
+		return i
+	}
+	switch t.kept {
+	case "category", "category i", "category ii", "category iii":
+		if to, words, named := r.numbers(i); named {
+			r.keep("category")
+			r.keep(words...)
+			return to
+		}
+		if r.all {
+			r.keep("category")
+		}
+	case "i", "ii", "iii":
+		plain := !isDigit(t.word[0])
+		if !r.category && plain && (r.all || t.word == t.kept && t.kept != "i" && r.leads(i)) {
+			r.keep(t.kept)
+		}
+	case "normal", "abnormal", "indeterminate":
+		next := i + 1
+		apart := next == len(r.list) || !r.list[next].joined || r.list[next].known
+		switch {
+		case r.category:
+		case r.all || r.leads(i) && apart:
+			r.keep(t.kept)
+		case t.kept == "indeterminate":
+			r.keep("equivocal")
+		}
+	case "yes", "present", "reactive":
+		if r.leads(i) || r.deniedJustNow(i) {
+			r.keep(t.kept)
+		}
+	case "detected":
+		if t.word == "detected" || r.all || r.is(i-1, organisms) || r.deniedJustNow(i) {
+			r.keep(t.kept)
+		}
+	case "positive":
+		if t.word == "+" && !r.all || r.is(i-1, others) && t.joined || r.is(i+1, others) && r.list[i+1].joined {
+			return i
+		}
+		r.keep(t.kept)
+	case "no", "not", "absent":
+		return r.deny(i)
+	case "none":
+		if !r.is(i-1, findings) {
+			r.keep(t.kept)
+		}
+	case "off":
+		if !(t.joined && r.is(i-1, drugs) || r.is(i+1, drugs) && r.list[i+1].joined) {
+			r.keep(t.kept)
+		}
+	default:
+		if t.word == "rebreather" && i > 0 && r.list[i-1].word == "non" || strings.HasPrefix(t.kept, "not ") {
+			r.keep(strings.Fields(t.kept)...)
+			return i
+		}
+		r.keep(strings.Fields(t.kept)...)
+	}
+	return i
+}
+
+// deny reads a word that denies. A denied finding says nothing about the reading. Before
+// an unknown word the denial is a doubt.
+func (r *valueReader) deny(i int) int {
+	t := &r.list[i]
+	if t.word == "n" && !r.all {
+		r.keep("equivocal")
+		return i
+	}
+	if t.word == "non" && i+1 < len(r.list) && r.list[i+1].word == "rebreather" {
+		return i // a kind of mask
+	}
+	if t.kept == "absent" && r.is(i-1, findings) {
+		return i
+	}
+	for j := i + 1; j < len(r.list) && r.list[j].joined; j++ {
+		switch next := &r.list[j]; {
+		case findings[next.word]:
+			for j+2 < len(r.list) && connects[r.list[j+1].word] && (findings[r.list[j+2].word] || ofFindings[r.list[j+2].word]) {
+				j += 2
+			}
+			return j
+		case ofFindings[next.word] || next.known && next.kept == "":
+			continue
+		case !next.known:
+			r.keep("equivocal")
+			return i
+		}
+		break
+	}
+	r.keep(t.kept)
+	return i
+}
+
+// leads reports whether only known words and numbers come before the i-th word.
+func (r *valueReader) leads(i int) bool {
+	for _, t := range r.list[:i] {
+		if !t.known && !strings.ContainsFunc(t.word, unicode.IsDigit) {
+			return false
+		}
+	}
+	return true
+}
+
+// deniedJustNow reports whether the word before the i-th denies.
+func (r *valueReader) deniedJustNow(i int) bool {
+	if i == 0 {
+		return false
+	}
+	switch r.list[i-1].kept {
+	case "no", "not", "none":
+		return true
+	}
+	return false
+}
+
+// besideReading reports whether a word about the past concerns a reading: right before
+// one, right after one, or about an earlier pregnancy.
+func (r *valueReader) besideReading(i int) bool {
+	if i+1 < len(r.list) && strings.HasPrefix(r.list[i+1].word, "pregnanc") {
+		return true
+	}
+	for j := i + 1; j < len(r.list) && r.list[j].joined; j++ {
+		if t := &r.list[j]; t.kept != "" && t.known {
+			return true
+		} else if !t.known {
+			break
+		}
+	}
+	return i > 0 && r.list[i].joined && r.list[i-1].known && r.list[i-1].kept != ""
+}
+
+// numbers returns the numbers of the categories that begin at the i-th word, and the
+// index of the last; false: there is none.
+func (r *valueReader) numbers(i int) (to int, words []string, named bool) {
+	kept, number, _ := strings.Cut(r.list[i].kept, " ")
+	if kept != "category" {
+		return i, nil, false
+	}
+	to = i
+	if number == "" {
+		for to++; to < len(r.list) && r.list[to].known && r.list[to].kept == ""; to++ {
+			continue
+		}
+		if to == len(r.list) || !isNumeral(r.list[to].kept) {
+			return i, nil, false
+		}
+		number = r.list[to].kept
+	}
+	words = append(words, number)
+	for {
+		j, connected := to+1, false
+		for j < len(r.list) && (r.list[j].joined || strings.TrimSpace(r.list[j].before) == ",") && connects[r.list[j].word] {
+			j, connected = j+1, true
+		}
+		if j >= len(r.list) || !r.list[j].joined || !isNumeral(r.list[j].kept) {
+			return to, words, true
+		}
+		t := &r.list[j]
+		if t.word != t.kept { // a number belongs to a category only in a list
+			slash := strings.TrimSpace(t.before) == "/" || strings.TrimSpace(t.before) == "-"
+			if after := j + 1; !slash && (!connected || after < len(r.list) && r.list[after].joined && (!r.list[after].known || findings[r.list[after].word] || ofFindings[r.list[after].word])) {
+				return to, words, true
+			}
+		}
+		words, to = append(words, t.kept), j
+	}
+}
+
+func isNumeral(kept string) bool { return kept == "i" || kept == "ii" || kept == "iii" }

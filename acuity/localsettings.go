@@ -1,0 +1,263 @@
+package acuity
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strconv"
+)
+
+// localSettings are how one hospital wants its codes, places and feeds to be read, and
+// what it asks for beyond the catalogue.
+type localSettings struct {
+	keys  *stateKeys
+	facts *UnitState
+
+	mappings map[string]*MappingState
+	rules    map[Factor]*RuleState
+	places   map[string]*PlaceState
+	switches *SwitchesState
+
+	// What must be written since the last call of Dirty.
+	changedMappings []string // by id
+	changedRules    []Factor
+	changedPlaces   []string // by id
+	changedSwitches bool
+}
+
+func newLocalSettings(keys *stateKeys, facts *UnitState) localSettings {
+	return localSettings{keys: keys, facts: facts, mappings: map[string]*MappingState{}, rules: map[Factor]*RuleState{}, places: map[string]*PlaceState{}}
+}
+
+// shareWith lets another unit read the same settings. It must not change them.
+func (s *localSettings) shareWith(o *localSettings) {
+	o.mappings, o.rules, o.places, o.switches = s.mappings, s.rules, s.places, s.switches
+}
+
+// SwitchesState is the switches of the hospital.
+type SwitchesState struct {
+	Switches
+	Version int64   // of the change that set them
+	By      string  // id of the key that set them
+	At      Instant // receipt
+}
+
+func (*SwitchesState) state() {}
+
+// The reasons for which an administrator's observation is refused as a whole.
+const (
+	ReasonPrecondition = "precondition_failed" // the version is not [Act.Expect]
+	ReasonNotThere     = "not_there"           // there is nothing to delete
+	ReasonTooMany      = "too_many"            // a cap of caps.go
+	reasonDryRun       = "dry_run"             // it only asked what it would do
+)
+
+// administers reports whether an administrator made the observation.
+func (o *Observation) administers() bool {
+	return len(o.Mappings)+len(o.Rules)+len(o.Locations)+len(o.Marks) > 0 || o.Switches != nil
+}
+
+// takeLocalSettings takes what an administrator says, all of it or nothing.
+func (u *Unit) takeLocalSettings(in *intake) {
+	o := in.o
+	if reason := u.settings.refusal(o); reason != "" {
+		in.Outcome, in.Reason = Ignored, reason
+		return
+	}
+	for i := range o.Mappings {
+		u.settings.takeMapping(in, &o.Mappings[i])
+	}
+	for i := range o.Rules {
+		u.settings.takeRule(in, &o.Rules[i])
+	}
+	for i := range o.Locations {
+		u.settings.takePlace(in, &o.Locations[i])
+		u.registry.confirmRoom(in, &o.Locations[i])
+	}
+	if s := o.Switches; s != nil { // each is a new version of all settings
+		u.settings.switches = &SwitchesState{Switches: *s, Version: u.facts.Version + 1, By: o.Source, At: o.ReceivedAt}
+		u.settings.changedSwitches = true
+	}
+	for i := range o.Marks {
+		u.worklist.takeMark(in, i, &o.Marks[i])
+	}
+	if len(o.Locations) > 0 || o.Switches != nil {
+		u.locations.table.setLocalPlaces(u.settings.locations())
+		u.work.relabel, u.work.known = true, true
+		u.markAll()
+	}
+	if len(o.Mappings)+len(o.Rules) > 0 {
+		u.compile()
+	}
+	for _, r := range u.registry.rooms {
+		u.work.markRoom(r, dirtyChart|markTouched)
+		if len(o.Rules) > 0 {
+			u.work.markRoom(r, markJudge)
+		}
+	}
+}
+
+// refusal returns why an administrator's observation cannot be taken; "": it can.
+func (s *localSettings) refusal(o *Observation) string {
+	expect := ExpectAnything
+	if o.Act != nil {
+		expect = o.Act.Expect
+	}
+	added, placed := 0, 0
+	check := func(there bool, version int64, gone bool) string {
+		switch {
+		case expect == ExpectNone && there,
+			expect == ExpectSome && !there,
+			expect > 0 && (!there || version != expect):
+			return ReasonPrecondition
+		case gone && !there:
+			return ReasonNotThere
+		}
+		return ""
+	}
+	for i := range o.Mappings {
+		m, version := s.mappings[o.Mappings[i].ID], int64(0)
+		if m != nil {
+			version = m.Version
+		} else if !o.Mappings[i].Delete {
+			added++
+		}
+		if reason := check(m != nil, version, o.Mappings[i].Delete); reason != "" {
+			return reason
+		}
+	}
+	for i := range o.Rules {
+		r, version := s.rules[o.Rules[i].Factor], int64(0)
+		if r != nil {
+			version = r.Version
+		}
+		if reason := check(r != nil, version, o.Rules[i].Delete); reason != "" {
+			return reason
+		}
+	}
+	for i := range o.Locations {
+		p, version := s.places[o.Locations[i].ID()], int64(0)
+		if p != nil {
+			version = p.Version
+		} else if !o.Locations[i].Delete {
+			placed++
+		}
+		if reason := check(p != nil, version, o.Locations[i].Delete); reason != "" {
+			return reason
+		}
+	}
+	if o.Switches != nil {
+		version := int64(0)
+		if s.switches != nil {
+			version = s.switches.Version
+		}
+		if reason := check(s.switches != nil, version, false); reason != "" {
+			return reason
+		}
+	}
+	if len(s.mappings)+added > capMappings || len(s.places)+placed > capPlaces {
+		return ReasonTooMany
+	}
+	return ""
+}
+
+// compile makes rules, terminology map and location table ready for use. All statements
+// are read anew.
+func (u *Unit) compile() {
+	rules := u.settings.inForce()
+	u.matcher.cat = Default().With(rules)
+	u.chart.Unit.Rules = rules
+	list := make([]Mapping, 0, len(u.settings.mappings))
+	for _, m := range u.settings.mappings {
+		list = append(list, m.Mapping)
+	}
+	slices.SortFunc(list, func(a, b Mapping) int { return cmp.Compare(a.ID, b.ID) })
+	u.matcher.maps = newMappings(list)
+	u.matcher.maps.references = u.people.references
+	u.matcher.reader = reader{c: u.matcher.cat, maps: u.matcher.maps}
+	u.locations.table.setLocalPlaces(u.settings.locations())
+}
+
+// switchesInForce returns the switches in force.
+func (s *localSettings) switchesInForce() Switches {
+	if s.switches == nil {
+		return Switches{}
+	}
+	return s.switches.Switches
+}
+
+// write writes the records of the local settings.
+func (s *localSettings) write(write func(key []byte, s State)) {
+	for id, m := range s.mappings {
+		write(s.keys.key(kindMapping, id), m)
+	}
+	for f, r := range s.rules {
+		write(s.keys.key(kindRule, f.ID()), r)
+	}
+	for id, p := range s.places {
+		write(s.keys.key(kindPlace, id), p)
+	}
+	if s.switches != nil {
+		write(s.keys.key(kindSwitches, ""), s.switches)
+	}
+}
+
+// writeDirty writes the local settings that changed.
+func (s *localSettings) writeDirty(write func(key []byte, s State)) {
+	for _, m := range s.changedMappings {
+		if row := s.mappings[m]; row != nil {
+			write(s.keys.key(kindMapping, m), row)
+		}
+	}
+	for _, f := range s.changedRules {
+		if row := s.rules[f]; row != nil {
+			write(s.keys.key(kindRule, f.ID()), row)
+		}
+	}
+	for _, id := range s.changedPlaces {
+		if row := s.places[id]; row != nil {
+			write(s.keys.key(kindPlace, id), row)
+		}
+	}
+	if s.changedSwitches {
+		write(s.keys.key(kindSwitches, ""), s.switches)
+	}
+	s.changedMappings, s.changedRules, s.changedPlaces, s.changedSwitches = emptied(s.changedMappings), emptied(s.changedRules), emptied(s.changedPlaces), false
+}
+
+// LocalSettings calls write for every record that administrators see in lists: the local
+// settings, the codes of the worklist, and the rooms that are [Unit.Unknown]. Its keys
+// are those of [Unit.States].
+func (u *Unit) LocalSettings(write func(key []byte, s State)) {
+	u.settings.write(write)
+	for k, c := range u.worklist.codes {
+		write(u.keys.key(kindCode, digest(k)), c)
+	}
+	for _, r := range u.registry.rooms {
+		if s := u.Unknown(r.ID); s != nil {
+			write(u.keys.room(r.ID), s)
+		}
+	}
+}
+
+// Unknown returns a room of the unit that registered itself, and that neither a census
+// nor an administrator has confirmed; nil: the room is not such a one.
+func (u *Unit) Unknown(id int32) *RoomState {
+	if r := u.registry.room(id); r != nil && r.Registered && r.inUnit {
+		return &r.RoomState
+	}
+	return nil
+}
+
+// shortDigest names a text in 24 digits. It contains what distinguishes two rows, so the
+// same row always has the same id.
+func shortDigest(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		h.Write([]byte(strconv.Itoa(len(p))))
+		h.Write([]byte{':'})
+		h.Write([]byte(p))
+	}
+	return hex.EncodeToString(h.Sum(nil))[:24]
+}

@@ -1,0 +1,242 @@
+// Package suggest finds the factors that an unmapped code of the worklist may stand for.
+package suggest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+
+	"svc/acuity"
+	"svc/acuity/codes"
+)
+
+// Suggestion is a factor that a code of the worklist may stand for. A person who knows
+// the code decides; a suggestion changes no verdict.
+type Suggestion struct {
+	Factor acuity.Factor
+	Score  int32  // 1 … 100
+	Reason string // stable code
+}
+
+// The reasons of suggestions, as stable codes.
+const (
+	known          = "known_gap"         // a gap of the specification, or an error in it, see advice
+	ifTrialOfLabor = "if_trial_of_labor" // only with a mark that a trial of labor goes on
+	neighbor       = "code_neighborhood" // the catalogue has neighboring codes
+	displayWords   = "display_words"     // its display has words of the factor
+	factorName     = "factor_id"         // it spells the id of the factor
+)
+
+// maxSuggestions is the number of suggestions for one code.
+const maxSuggestions = 3
+
+// advice are suggestions for codes that the specification leaves out, from its errata
+// (scoring 5). They come before the neighborhood of codes.
+var advice = []struct {
+	system codes.System
+	codes  []string
+	factor string
+	score  int32
+	reason string
+}{
+	// C3: O44.1x is previa with hemorrhage, and so are O44.3x and O44.5x; the
+	// others are without.
+	{codes.ICD10CM, []string{"O44.3*", "O44.5*"}, "high-hemorrhage", 90, known},
+	{codes.ICD10CM, []string{"O44.0*", "O44.2*", "O44.4*"}, "high-placenta-previa", 90, known},
+	{codes.ICD10CM, []string{"O44.3*", "O44.5*"}, "high-placenta-previa", 70, known},
+	// C4: the plain "Placenta previa (disorder)", which the specification routes
+	// to hemorrhage.
+	{codes.SNOMED, []string{"36813001"}, "high-placenta-previa", 90, known},
+	// C8: O68 is acid-base abnormality; fetal heart rate is O76 and O77.
+	{codes.ICD10CM, []string{"O76", "O77*"}, "labor-fhr-cat-ii", 80, known},
+	// C9: O34.21x marks the scar of a cesarean, which is no trial of labor yet.
+	{codes.ICD10CM, []string{"O34.21*"}, "labor-tolac", 50, ifTrialOfLabor},
+}
+
+// Factors returns what a code may stand for, the likeliest first. kind 0: a diagnosis.
+func Factors(system codes.System, code, display string, kind acuity.SignalKind) []Suggestion {
+	if system == codes.SystemNone {
+		system, _ = codes.NormalSystem("", code)
+	}
+	b := suggestions()
+	var found found
+	normal := codes.Normal(system, code)
+	for i := range b.advice {
+		a := &b.advice[i]
+		if a.system == system && a.pattern.Matches(normal) {
+			found.add(a.factor, a.score, a.reason)
+		}
+	}
+	if f, ok := factorNamed(code); ok {
+		found.add(f, 95, factorName)
+	}
+	diagnosis := kind == 0 || kind == acuity.KindCondition
+	if system == codes.ICD10CM && diagnosis {
+		b.siblings(normal, &found)
+	}
+	b.words(display, code, system, &found)
+	slices.SortFunc(found, func(a, b Suggestion) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Factor.ID(), b.Factor.ID()))
+	})
+	return found[:min(len(found), maxSuggestions)]
+}
+
+// factorNamed returns the factor with an id that a code spells, in any case and with any
+// of the usual separators.
+func factorNamed(code string) (acuity.Factor, bool) {
+	id := strings.TrimSpace(strings.NewReplacer("_", "-", " ", "-").Replace(code))
+	if f, ok := acuity.FactorByID(id); ok {
+		return f, true
+	}
+	return acuity.FactorByID(strings.ToLower(id))
+}
+
+// found is the best suggestion of each factor.
+type found []Suggestion
+
+func (l *found) add(f acuity.Factor, score int32, reason string) {
+	for i := range *l {
+		if s := &(*l)[i]; s.Factor == f {
+			if score > s.Score {
+				s.Score, s.Reason = score, reason
+			}
+			return
+		}
+	}
+	*l = append(*l, Suggestion{f, score, reason})
+}
+
+// suggester is what suggestions are made from.
+type suggester struct {
+	advice []advised
+	codes  []sibling
+	terms  []term // of factors
+	rarity map[string]int32
+}
+
+type advised struct {
+	system  codes.System
+	pattern codes.Pattern
+	factor  acuity.Factor
+	score   int32
+	reason  string
+}
+
+// sibling is an ICD-10-CM code of a route of the catalogue.
+type sibling struct {
+	text   string
+	factor acuity.Factor
+}
+
+// term is the words of a factor: of its label and of its routes by words.
+type term struct {
+	factor acuity.Factor
+	words  []string
+}
+
+var suggestions = sync.OnceValue(func() *suggester {
+	c, b := acuity.Default(), &suggester{rarity: map[string]int32{}}
+	for _, a := range advice {
+		f, ok := acuity.FactorByID(a.factor)
+		if !ok {
+			panic("suggest: advice for no factor: " + a.factor)
+		}
+		for _, code := range a.codes {
+			for _, p := range codes.Patterns(a.system, code) {
+				b.advice = append(b.advice, advised{a.system, p, f, a.score, a.reason})
+			}
+		}
+	}
+	for f := acuity.Factor(1); int(f) <= c.Len(); f++ {
+		s := c.Spec(f)
+		words := usefulWords(s.Label)
+		for i := range s.Routes {
+			r := &s.Routes[i]
+			for _, w := range r.Words {
+				words = append(words, strings.ToLower(w))
+			}
+			if !r.Diagnosis || r.System != codes.ICD10CM || r.Refines {
+				continue
+			}
+			for _, code := range r.Codes {
+				for _, p := range codes.Patterns(codes.ICD10CM, code) {
+					b.codes = append(b.codes, sibling{p.Text, f})
+				}
+			}
+		}
+		slices.Sort(words)
+		words = slices.Compact(words)
+		for _, w := range words {
+			b.rarity[w]++
+		}
+		b.terms = append(b.terms, term{f, words})
+	}
+	return b
+})
+
+// siblings suggests the factors of the codes that share at least the category with an
+// ICD-10-CM code.
+func (b *suggester) siblings(code string, found *found) {
+	if len(code) < 3 {
+		return
+	}
+	for _, s := range b.codes {
+		n := 0
+		for n < len(code) && n < len(s.text) && code[n] == s.text[n] {
+			n++
+		}
+		if n >= 3 {
+			found.add(s.factor, 40+10*int32(min(n, 6)-3), neighbor)
+		}
+	}
+}
+
+// words suggests the factors with words in the display, or in a local code that is made
+// of words. Words of many factors weigh little.
+func (b *suggester) words(display, code string, system codes.System, found *found) {
+	said := usefulWords(display)
+	if system == codes.SystemLocal {
+		said = append(said, usefulWords(strings.ReplaceAll(code, "_", " "))...)
+	}
+	if len(said) == 0 {
+		return
+	}
+	for _, t := range b.terms {
+		weight, all := int32(0), int32(0)
+		for _, w := range t.words {
+			worth := 12 / b.rarity[w]
+			all += worth
+			if slices.ContainsFunc(said, func(s string) bool { return sameWord(s, w) }) {
+				weight += worth
+			}
+		}
+		if weight >= 4 {
+			found.add(t.factor, 20+60*weight/max(all, 1), displayWords)
+		}
+	}
+}
+
+// sameWord reports whether two words are equal, or one of five letters or more begins
+// the other: "cardi" and "cardiac" are, "hemorrhage" and "hemorrhagic" are not, nor
+// "obese" and "obesity".
+func sameWord(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return a == b || len(a) >= 5 && strings.HasPrefix(b, a)
+}
+
+// dullWords occur in names without identifying anything.
+var dullWords = []string{
+	"and", "the", "of", "in", "for", "with", "without", "other", "specified", "unspecified", "trimester", "first", "second", "third",
+	"active", "current", "history", "patient", "care", "risk", "high", "than", "less", "more", "not", "place", "complicating", "pregnancy",
+	"positive", "negative", "screening", "disorder", "status", "test", "finding",
+}
+
+// usefulWords returns the words of a text that may identify something.
+func usefulWords(text string) []string {
+	return slices.DeleteFunc(codes.SplitWords(nil, text), func(w string) bool {
+		return len(w) < 3 || slices.Contains(dullWords, w) || w[0] >= '0' && w[0] <= '9'
+	})
+}

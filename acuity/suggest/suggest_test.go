@@ -1,0 +1,55 @@
+package suggest
+
+import (
+	"testing"
+
+	"svc/acuity"
+	"svc/acuity/codes"
+)
+
+func TestSuggestions(t *testing.T) {
+	for name, c := range map[string]struct {
+		system  codes.System
+		code    string
+		display string
+		kind    acuity.SignalKind
+		want    string // the likeliest, with its reason; "" none
+	}{
+		"C3 previa with hemorrhage":        {codes.ICD10CM, "O44.30", "", 0, "high-hemorrhage known_gap"},
+		"C3 without":                       {codes.ICD10CM, "o4423", "", 0, "high-placenta-previa known_gap"},
+		"C4 plain previa":                  {codes.SNOMED, "36813001", "", 0, "high-placenta-previa known_gap"},
+		"C8 fetal heart rate":              {codes.ICD10CM, "O76", "", 0, "labor-fhr-cat-ii known_gap"},
+		"C8 fetal stress":                  {codes.ICD10CM, "O77.1", "", 0, "labor-fhr-cat-ii known_gap"},
+		"C9 scar only":                     {codes.ICD10CM, "O34.211", "", 0, "labor-tolac if_trial_of_labor"},
+		"beside a code of the catalogue":   {codes.ICD10CM, "O99.42", "", 0, "high-cardiac code_neighborhood"},
+		"by words":                         {codes.SystemLocal, "4711", "Substance abuse screening positive", acuity.KindObservation, "high-substance-abuse-hx display_words"},
+		"by the words of a local code":     {codes.SystemLocal, "NITROUS_OXIDE_START", "", acuity.KindObservation, "labor-nitrous-oxide display_words"},
+		"by the id of a factor":            {codes.SystemLocal, "ENV_INTERPRETER", "", acuity.KindObservation, "env-interpreter factor_id"},
+		"a signal has no neighborhood":     {codes.ICD10CM, "O99.42", "", acuity.KindObservation, ""},
+		"nothing speaks for anything":      {codes.SystemLocal, "0815", "potassium", acuity.KindLab, ""},
+		"words that tell nothing":          {codes.SystemLocal, "1", "other specified care of the patient", 0, ""},
+		"no system, by the shape of codes": {codes.SystemNone, "O44.30", "", 0, "high-hemorrhage known_gap"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list := Factors(c.system, c.code, c.display, c.kind)
+			got := ""
+			if len(list) > 0 {
+				got = list[0].Factor.ID() + " " + list[0].Reason
+			}
+			if got != c.want {
+				t.Errorf("%q, want %q; all %v", got, c.want, list)
+			}
+			for i, s := range list {
+				if s.Score < 1 || s.Score > 100 || i > 0 && s.Score > list[i-1].Score {
+					t.Errorf("scores %v", list)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkFactors(b *testing.B) {
+	for b.Loop() {
+		Factors(codes.SystemLocal, "OB_HEM_RISK", "Obstetric hemorrhage risk assessment", acuity.KindObservation)
+	}
+}

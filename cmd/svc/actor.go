@@ -1,0 +1,134 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/internal/admin/users"
+	"svc/internal/httpapi/access"
+	"svc/internal/seal"
+)
+
+// actors are the people who act on the pages, as the API knows them: a token that lasts a
+// minute stands for one of them, where others have the token of a key.
+type actors struct {
+	seals    *seal.Keyring
+	users    *users.Register
+	now      func() time.Time
+	register *access.Register
+}
+
+const (
+	actorPrefix = "svcact_"
+	actorSealed = "svc.v1 actor"
+	actorFor    = time.Minute
+	actorSource = "pages"            // of what people enter on them
+	actorRate   = access.DefaultRate // one page asks for several things
+	actorBurst  = 4 * access.DefaultRate
+)
+
+// actor is what a token says.
+type actor struct {
+	User     string         `json:"u"`
+	Hospital string         `json:"h"`
+	Scopes   []access.Scope `json:"s"`
+	Until    int64          `json:"t"` // Unix milliseconds
+	// Role is what the person must still be; "": who may act at all.
+	Role users.Role `json:"r,omitempty"`
+}
+
+// lookup is [access.Register.Lookup], also of people.
+func (a *actors) lookup(token string) (access.Key, bool) {
+	text, is := strings.CutPrefix(token, actorPrefix)
+	if !is || a.seals == nil {
+		return a.register.Lookup(token)
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return access.Key{}, false
+	}
+	clear, err := a.seals.Open(actorSealed, sealed)
+	var who actor
+	if err != nil || json.Unmarshal(clear, &who) != nil {
+		return access.Key{}, false
+	}
+	user, known := a.users.User(who.Hospital, who.User)
+	now, until := a.now(), time.UnixMilli(who.Until)
+	slices.Sort(who.Scopes)
+	key := access.Key{
+		ID: who.User, Source: actorSource, Hospital: who.Hospital, Name: user.Label, Scopes: who.Scopes, Rate: actorRate, Burst: actorBurst,
+	}
+	return key, known && user.May(now) && user.Role.Covers(users.Charge) && (who.Role == "" || user.Role.Covers(who.Role)) && now.Before(until) && until.Before(now.Add(2*actorFor))
+}
+
+// token stands for a person for a minute.
+func (a *actors) token(hospital, user string, scope access.Scope) string {
+	return a.tokenOf(actor{User: user, Hospital: hospital, Scopes: []access.Scope{scope}})
+}
+
+// adminToken stands for an administrator for a minute.
+func (a *actors) adminToken(hospital, user string) string {
+	return a.tokenOf(actor{User: user, Hospital: hospital, Role: users.Admin, Scopes: []access.Scope{access.Admin, access.ReadStatus, access.ReadUnitState, access.ReadPredict}})
+}
+
+func (a *actors) tokenOf(who actor) string {
+	who.Until = a.now().Add(actorFor).UnixMilli()
+	clear, err := json.Marshal(who)
+	if err != nil {
+		panic(err) // texts and a number
+	}
+	return actorPrefix + base64.RawURLEncoding.EncodeToString(a.seals.Seal(actorSealed, clear))
+}
+
+// newActors returns who may act; without a key for secrets nobody may.
+func newActors(s *settings, now func() time.Time) (*actors, error) {
+	a := &actors{users: s.users, now: now, register: s.register}
+	if s.seals == nil {
+		return a, nil
+	}
+	var err error
+	a.seals, err = s.seals.For("actor")
+	return a, err
+}
+
+// ingestOf returns what serves the writes of the API: this process, or the one of
+// --ingest-url; nil: nobody that is known.
+func ingestOf(h *service) http.Handler {
+	if h.router.Match(chi.NewRouteContext(), http.MethodPost, "/api/ingest/staffing") {
+		return h.router
+	}
+	if h.config.IngestURL == nil {
+		return nil
+	}
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(h.config.IngestURL) },
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			h.log.WarnContext(r.Context(), "svc ingest does not answer", "error", err)
+			w.WriteHeader(http.StatusBadGateway)
+		},
+	}
+	return proxy
+}
+
+// ingestURL reads the address of svc ingest.
+func ingestURL(c *config, value string) error {
+	if value == "" {
+		c.IngestURL = nil
+		return nil
+	}
+	u, err := url.Parse(value)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
+		return errors.New("must be an address such as http://svc-ingest:8080, without a path")
+	}
+	c.IngestURL = u
+	return nil
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"svc/internal/admin/users"
+	"svc/internal/httpapi/access"
+	"svc/internal/seal"
+)
+
+// TestActors: a token stands for a person for a minute, for one thing, and only as long as
+// an administrator lets it.
+func TestActors(t *testing.T) {
+	t.Parallel()
+	ring, err := seal.NewKeyring(key32 + key32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noon := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
+	charge := users.User{ID: "usr_1", Hospital: "north", Label: "night desk", Role: users.Charge}
+	for name, tt := range map[string]struct {
+		change func(*users.User)
+		token  func(*actors) string
+		after  time.Duration
+		valid  bool
+	}{
+		"a charge nurse":   {valid: true},
+		"a minute later":   {after: actorFor},
+		"disabled":         {change: func(u *users.User) { u.Disabled = true }},
+		"a viewer now":     {change: func(u *users.User) { u.Role = users.Viewer }},
+		"over":             {change: func(u *users.User) { u.Until = noon }},
+		"another hospital": {token: func(a *actors) string { return a.token("south", "usr_1", access.IngestStaffing) }},
+		"nobody":           {token: func(a *actors) string { return a.token("north", "usr_2", access.IngestStaffing) }},
+		"tampered":         {token: func(a *actors) string { return a.token("north", "usr_1", access.Admin)[:60] }},
+		"no base64":        {token: func(*actors) string { return actorPrefix + "*" }},
+		"of the future": {token: func(a *actors) string {
+			return sealedActor(t, a, actor{User: "usr_1", Hospital: "north", Scopes: []access.Scope{access.Admin}, Until: noon.Add(time.Hour).UnixMilli()}, actorSealed)
+		}},
+		"another purpose": {token: func(a *actors) string {
+			return sealedActor(t, a, actor{User: "usr_1", Hospital: "north", Scopes: []access.Scope{access.Admin}, Until: noon.Add(time.Second).UnixMilli()}, "svc.v1 session")
+		}},
+		"sealed as it is": {valid: true, token: func(a *actors) string {
+			return sealedActor(t, a, actor{User: "usr_1", Hospital: "north", Scopes: []access.Scope{access.IngestStaffing}, Until: noon.Add(time.Second).UnixMilli()}, actorSealed)
+		}},
+		"an administrator before": {token: func(a *actors) string { return a.adminToken("north", "usr_1") }},
+		"an empty token":          {token: func(*actors) string { return actorPrefix }},
+		"a key that is none":      {token: func(*actors) string { return "svc_1" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			now := noon
+			a := &actors{seals: ring, users: users.NewRegister(), now: func() time.Time { return now }, register: access.NewRegister(func() time.Time { return now })}
+			user := charge
+			a.users.SetUser(user)
+			token := a.token("north", "usr_1", access.IngestStaffing)
+			if tt.token != nil {
+				token = tt.token(a)
+			}
+			if tt.change != nil {
+				tt.change(&user)
+				a.users.SetUser(user)
+			}
+			now = now.Add(tt.after)
+			key, ok := a.lookup(token)
+			if ok != tt.valid {
+				t.Fatalf("valid %v", ok)
+			}
+			if ok && (key.ID != "usr_1" || key.Hospital != "north" || !key.Allows(access.IngestStaffing) || key.Allows(access.Admin) || key.Lineage() != actorSource) {
+				t.Errorf("key %+v", key)
+			}
+		})
+	}
+}
+
+// sealedActor is a token for what may never be one.
+func sealedActor(t *testing.T, a *actors, who actor, name string) string {
+	t.Helper()
+	clear, err := json.Marshal(who)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return actorPrefix + base64.RawURLEncoding.EncodeToString(a.seals.Seal(name, clear))
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"svc/internal/admin/audit"
+	"svc/internal/admin/keys"
+	"svc/internal/admin/users"
+	"svc/internal/cli"
+	"svc/internal/httpapi"
+	"svc/readapi/web"
+)
+
+// adminCommand is svc admin: it administers who may see the pages.
+func adminCommand(w env) *cobra.Command {
+	return group("admin", "administer who may see the pages", append(cli.PagesCommands(w), linkCommand(w))...)
+}
+
+// linkOptions are the flags of svc admin link.
+type linkOptions struct {
+	*admin
+	hospital, label, role string
+	ttl                   time.Duration
+}
+
+// mostLabel is the length of what administrators call a person, in characters.
+const mostLabel = 100
+
+func linkCommand(w env) *cobra.Command {
+	o := &linkOptions{admin: newAdmin(w, needLinks)}
+	c := o.command("link", "make a link that signs somebody in once, and print it", func(ctx context.Context, _ []string) error {
+		return o.connected(ctx, o.make)
+	})
+	c.Long = "Whoever opens the link first is signed in to the pages. It works also while no identity provider answers, and is on record."
+	f := c.Flags()
+	f.StringVar(&o.hospital, "hospital", "", "`id` of the hospital whose pages it opens")
+	f.StringVar(&o.label, "label", "", "what to call the person in lists and records (default: the role)")
+	cli.OneOf(c, &o.role, "role", string(users.Viewer), "what the person may do: viewer, charge or admin", string(users.Viewer), string(users.Charge), string(users.Admin))
+	f.DurationVar(&o.ttl, "ttl", 15*time.Minute, "how `long` the link may be used, 1m to 24h") //nolint:mnd // of the documentation
+	cli.Require(f, "hospital")
+	o.check = o.faults
+	return c
+}
+
+func (o *linkOptions) faults() (faults []error) {
+	if o.ttl < users.LeastTTL || o.ttl > users.MostTTL {
+		faults = append(faults, errors.New("--ttl: must be from 1m to 24h"))
+	}
+	if httpapi.Controls(o.label) || utf8.RuneCountInString(o.label) > mostLabel {
+		faults = append(faults, fmt.Errorf("--label: must have at most %d characters, on one line", mostLabel))
+	}
+	return faults
+}
+
+func (o *linkOptions) make(ctx context.Context, s *settings, ring *keys.Ring) error {
+	if _, known := s.register.Hospital(o.hospital); !known {
+		return noHospital(o.hospital)
+	}
+	office := &users.Office{Register: s.users, Seen: s.Seen, Put: s.putUsers, Audit: ring.Audit, Now: o.Now}
+	link, token, err := office.MakeLink(ctx, audit.CommandLine, o.hospital, cmp.Or(o.label, o.role), users.Role(o.role), o.ttl)
+	if err != nil {
+		return err
+	}
+	base := o.config.PublicURL
+	if base == "" && o.isDev {
+		running, fault := cli.ReadDevFile(o.data)
+		if fault != nil {
+			return fault
+		}
+		base = running.BaseURL
+	}
+	row := linkRow{
+		URL: base + web.LinkPath + token, Hospital: link.Hospital, User: link.User, Label: link.Label, Role: string(link.Role), ExpiresAt: cli.Stamp(link.ExpiresAt),
+	}
+	if o.json {
+		return o.printJSON(row)
+	}
+	fmt.Fprintf(o.Stderr, "signs in %s once, as %s of %s, until %s; this is the only time it is shown\n", row.User, row.Role, row.Hospital, row.ExpiresAt)
+	if base == "" {
+		fmt.Fprintln(o.Stderr, "Put the address of the service before it, or name it by --public-url.")
+	}
+	_, err = fmt.Fprintln(o.Stdout, row.URL)
+	return err
+}
+
+// linkRow is a link as the command line shows it.
+type linkRow struct {
+	URL       string `json:"url"`
+	Hospital  string `json:"hospitalId"`
+	User      string `json:"user"`
+	Label     string `json:"label"`
+	Role      string `json:"role"`
+	ExpiresAt string `json:"expiresAt"`
+}

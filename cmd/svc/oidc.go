@@ -1,0 +1,87 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"svc/internal/admin/users"
+	"svc/readapi/web"
+)
+
+// oidcConfig is the identity provider that people sign in by.
+type oidcConfig struct {
+	Issuer, ClientID, ClientSecret string
+	GroupsClaim, ACR               string
+	Roles                          []web.GroupRole
+}
+
+// oidcIssuer reads the address of the provider.
+func oidcIssuer(c *config, value string) error {
+	u, err := url.Parse(value)
+	if value != "" {
+		ip := net.ParseIP(u.Hostname())
+		loopback := u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+		if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback) {
+			return errors.New("must be as in https://login.example/realms/hospital")
+		}
+	}
+	c.OIDC.Issuer = value
+	return nil
+}
+
+// oidcRoles reads what groups may do: group=hospital:role, separated by commas.
+func oidcRoles(c *config, value string) error {
+	c.OIDC.Roles = nil
+	for one := range strings.SplitSeq(value, ",") {
+		if one = strings.TrimSpace(one); one == "" {
+			continue
+		}
+		at := strings.LastIndex(one, "=")
+		hospital, role, ok := strings.Cut(one[at+1:], ":")
+		if at < 1 || !ok || hospital == "" || !slices.Contains(users.Roles(), users.Role(role)) {
+			return errors.New("must be as in nurses=mercy:viewer,leads=mercy:charge,it=*:admin; roles are viewer, charge and admin")
+		}
+		c.OIDC.Roles = append(c.OIDC.Roles, web.GroupRole{Group: one[:at], Hospital: hospital, Role: users.Role(role)})
+	}
+	return nil
+}
+
+// oidcFaults are what is wrong with the provider as a whole.
+func (c *config) oidcFaults() (faults []error) {
+	o := &c.OIDC
+	switch {
+	case o.Issuer == "" && (o.ClientID != "" || len(o.Roles) > 0):
+		faults = append(faults, errors.New("--oidc-issuer: must be given with the other options of OIDC"))
+	case o.Issuer == "":
+	case o.ClientID == "" || len(o.Roles) == 0:
+		faults = append(faults, errors.New("--oidc-issuer: needs --oidc-client-id and --oidc-roles"))
+	case c.PublicURL == "" || c.SecretsKey == "":
+		faults = append(faults, errors.New("--oidc-issuer: needs --public-url, to which the provider leads back, and --secrets-key"))
+	}
+	return faults
+}
+
+// oidcAnswers bounds one question to the provider.
+const oidcAnswers = 5 * time.Second
+
+// providerOf is the identity provider as the pages see it; nil: there is none.
+func providerOf(h *service) (*web.Provider, error) {
+	o := &h.config.OIDC
+	if o.Issuer == "" {
+		return nil, nil
+	}
+	ring, err := h.settings.seals.For("subjects")
+	if err != nil {
+		return nil, err
+	}
+	return &web.Provider{
+		Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: o.ClientSecret, GroupsClaim: o.GroupsClaim, Roles: o.Roles, ACR: o.ACR,
+		Callback: h.config.PublicURL + web.CallbackPath, Client: &http.Client{Timeout: oidcAnswers},
+		Subject: func(issuer, subject string) [][]byte { return ring.MAC(issuer + "\n" + subject) },
+	}, nil
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"svc/readapi/web"
+)
+
+// TestOIDCRoles reads what groups may do; a group may have the name of a directory.
+func TestOIDCRoles(t *testing.T) {
+	t.Parallel()
+	c := &config{}
+	if err := oidcRoles(c, "nurses=mercy:viewer, cn=leads=mercy:charge ,it=*:admin"); err != nil {
+		t.Fatal(err)
+	}
+	want := []web.GroupRole{{Group: "nurses", Hospital: "mercy", Role: web.Viewer}, {Group: "cn=leads", Hospital: "mercy", Role: web.Charge}, {Group: "it", Hospital: "*", Role: web.Admin}}
+	if !slices.Equal(c.OIDC.Roles, want) {
+		t.Errorf("%+v", c.OIDC.Roles)
+	}
+	for _, text := range []string{"nurses", "nurses=mercy", "=mercy:viewer", "nurses=:viewer", "nurses=mercy:root", "nurses=mercy:"} {
+		if oidcRoles(c, text) == nil {
+			t.Errorf("%q was taken", text)
+		}
+	}
+	for text, good := range map[string]bool{
+		"": true, "https://login.example/realms/a": true, "http://127.0.0.1:9": true, "http://login.example": false, "login.example": false, "https://": false, "ftp://x": false,
+	} {
+		if err := oidcIssuer(c, text); (err == nil) != good {
+			t.Errorf("issuer %q: %v", text, err)
+		}
+	}
+}
+
+// TestOIDCFaults wants the options of a provider together.
+func TestOIDCFaults(t *testing.T) {
+	t.Parallel()
+	roles := []web.GroupRole{{Group: "a", Hospital: "b", Role: web.Viewer}}
+	for name, tt := range map[string]struct {
+		c    config
+		want string
+	}{
+		"none":        {config{}, ""},
+		"all":         {config{OIDC: oidcConfig{Issuer: "https://a", ClientID: "b", Roles: roles}, PublicURL: "https://c", SecretsKey: "d"}, ""},
+		"no issuer":   {config{OIDC: oidcConfig{ClientID: "b"}}, "must be given"},
+		"no roles":    {config{OIDC: oidcConfig{Issuer: "https://a", ClientID: "b"}}, "needs --oidc-client-id"},
+		"no way back": {config{OIDC: oidcConfig{Issuer: "https://a", ClientID: "b", Roles: roles}, SecretsKey: "d"}, "needs --public-url"},
+		"no key":      {config{OIDC: oidcConfig{Issuer: "https://a", ClientID: "b", Roles: roles}, PublicURL: "https://c"}, "--secrets-key"},
+	} {
+		faults := tt.c.oidcFaults()
+		if (len(faults) == 0) != (tt.want == "") || len(faults) > 0 && !strings.Contains(faults[0].Error(), tt.want) {
+			t.Errorf("%s: %v", name, faults)
+		}
+	}
+}

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/acuity"
+	"svc/acuity/forecast"
+	"svc/acuity/help"
+	"svc/internal/admin/layout"
+	"svc/internal/feeds"
+	"svc/internal/httpapi/access"
+	"svc/internal/stream"
+	"svc/internal/view"
+	"svc/readapi"
+	"svc/readapi/web"
+	"svc/schemas"
+)
+
+// mountPages adds the pages, which show what reads tell.
+func mountPages(ctx context.Context, h *service, reads *readapi.Reads) error {
+	writeSettings(h)
+	changed := view.NewChanged(h.redis)
+	h.run("changed", changed.Run)
+	cfg := web.Config{
+		Units:   &units{reads: reads, now: h.now, known: map[string]*known{}},
+		Changes: changed, Ends: ctx,
+		Hospitals: names{h.settings.register}, Layouts: drawn{h.settings.layouts}, Record: reads,
+		Links: h.office(), Stranger: h.shell.Stranger, Directory: directory{h.office(), h.settings.register}, Users: h.settings.users, Walls: h.settings.walls,
+		Secure: !h.config.servesLoopback(), Now: h.now, Log: h.log,
+	}
+	if h.settings.seals != nil {
+		seals, err := h.settings.seals.For("pages")
+		if err != nil {
+			return err
+		}
+		cfg.Seals = seals
+		if cfg.OIDC, err = providerOf(h); err != nil {
+			return err
+		}
+		if api := ingestOf(h); api != nil {
+			cfg.Acts = actsBy(h, api)
+			cfg.Administration = administrationBy(h, api, reads)
+			cfg.Administration.Past = newPastRules(ctx, h)
+		}
+	}
+	web.Mount(h.router, cfg)
+	return nil
+}
+
+// actsBy is what people do on the pages, by the API.
+func actsBy(h *service, api http.Handler) *web.API {
+	token := func(scope access.Scope) func(hospital, user string) string {
+		return func(hospital, user string) string { return h.actors.token(hospital, user, scope) }
+	}
+	return &web.API{
+		Handler: api, StaffToken: token(access.IngestStaffing), AckToken: token(access.Admin),
+		Alerts: deliveries{h.redis.Lists()}.Episodes, Audit: h.audit.record, Now: h.now,
+	}
+}
+
+// administrationBy is what administrators do on the pages, by the API: this process answers
+// what it serves itself, and the one of --ingest-url the rest.
+func administrationBy(h *service, ingest http.Handler, reads *readapi.Reads) *web.Administration {
+	here := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h.router.Match(chi.NewRouteContext(), r.Method, r.URL.Path) {
+			h.router.ServeHTTP(w, r)
+			return
+		}
+		ingest.ServeHTTP(w, r)
+	})
+	level := func(ctx context.Context, hospital string) acuity.Level {
+		verdict, _, err := reads.Verdict(ctx, hospital)
+		if err != nil {
+			return 0
+		}
+		return verdict.Level
+	}
+	return &web.Administration{
+		TestRequest: testRequest(h.settings, level),
+		API:         here, Token: h.actors.adminToken, URL: h.config.PublicURL, Operations: operations(),
+		Counts: func(hospital string) map[string]int { return countsOf(h.settings, hospital, h.now()) },
+	}
+}
+
+// countsOf counts what administrators have set in a hospital, by section.
+func countsOf(s *settings, hospital string, now time.Time) map[string]int {
+	counts := map[string]int{
+		"webhooks": len(s.subscribers.Webhooks(hospital)), "walls": len(s.walls.Walls(hospital)), "users": len(s.users.Users(hospital)),
+		"alerts": len(s.subscribers.Recipients(hospital)),
+	}
+	for _, key := range s.register.Keys(hospital) {
+		if key.Valid(now) {
+			counts["keys"]++
+		}
+	}
+	return counts
+}
+
+// servesLoopback reports whether the pages are for browsers of this machine, without
+// TLS: by --public-url, else by the address that is listened on.
+func (c *config) servesLoopback() bool {
+	host, _, _ := net.SplitHostPort(c.Listen) //nolint:errcheck // it was checked with the configuration
+	if u, err := url.Parse(c.PublicURL); err == nil && u.Host != "" {
+		if u.Scheme == "https" {
+			return false
+		}
+		host = u.Hostname()
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// writeSettings says that this process writes settings.
+func writeSettings(h *service) {
+	settings := h.topic(schemas.Settings())
+	if !slices.ContainsFunc(h.writers, func(w stream.Writers) bool { return w.ID == settings }) {
+		h.writers = append(h.writers, stream.Writers{ID: settings, Topics: []string{settings}})
+	}
+}
+
+// followView has the process hear how far the view is.
+func followView(h *service) {
+	if !h.following {
+		h.following = true
+		h.run("follow", h.watermark.Run)
+	}
+}
+
+// names is the register of hospitals as the pages see it.
+type names struct{ register *access.Register }
+
+// Hospital implements [web.Hospitals].
+func (n names) Hospital(id string) (name string, zone *time.Location, ok bool) {
+	h, ok := n.register.Hospital(id)
+	return cmp.Or(h.Name, id), n.register.Zone(id), ok
+}
+
+// drawn is the register of layouts as the pages see it.
+type drawn struct{ register *layout.Register }
+
+// Layout implements [web.Layouts].
+func (d drawn) Layout(hospital string) *web.Layout {
+	l := d.register.Layout(hospital)
+	if l == nil {
+		return nil
+	}
+	out := &web.Layout{Columns: int(l.Columns), Rows: int(l.Rows)}
+	for _, p := range l.Rooms {
+		out.Rooms = append(out.Rooms, web.Place{Room: p.Room, X: int(p.X), Y: int(p.Y), W: int(p.W), H: int(p.H)})
+	}
+	for _, m := range l.Landmarks {
+		out.Landmarks = append(out.Landmarks, web.Landmark{Label: m.Label, X: int(m.X), Y: int(m.Y), W: int(m.W), H: int(m.H)})
+	}
+	return out
+}
+
+// units is what the API tells as the pages see it.
+type units struct {
+	reads *readapi.Reads
+	now   func() time.Time
+
+	mu    sync.Mutex
+	known map[string]*known // by hospital
+}
+
+// known is what is kept of a hospital while it holds, so that many readers cost no more
+// than one.
+type known struct {
+	mu       sync.Mutex
+	version  string // of the state and the minute that the forecast is of
+	forecast *forecast.Forecast
+	missing  *forecast.InsufficientError
+	feeds    []web.Feed
+	feedsAt  time.Time
+	help     []help.Step
+}
+
+// feedsEvery is how often the ages of feeds are read.
+const feedsEvery = 10 * time.Second
+
+// Unit implements [web.Units].
+func (u *units) Unit(ctx context.Context, hospital string) (*web.Unit, error) {
+	now := u.now()
+	verdict, version, err := u.reads.Verdict(ctx, hospital)
+	if err != nil {
+		return u.before(ctx, hospital, now, err)
+	}
+	k := u.of(hospital)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if at := fmt.Sprint(version, now.Unix()/60); k.version != at {
+		k.version, k.missing = "", nil
+		if k.forecast, err = u.reads.Forecast(ctx, hospital); err == nil || errors.As(err, &k.missing) {
+			k.version = at
+		} else {
+			k.forecast = nil // the unit is shown without it, and it is asked for again
+		}
+		if k.help, err = u.reads.Help(ctx, hospital); err != nil {
+			k.help, k.version = nil, "" // likewise
+		}
+	}
+	if now.Sub(k.feedsAt) >= feedsEvery {
+		if all, fault := u.reads.Feeds(ctx, hospital); fault == nil {
+			k.feeds, k.feedsAt = ages(all, now), now
+		}
+	}
+	plan, err := u.reads.Plan(ctx, hospital)
+	if err != nil {
+		plan = nil // it is shown without
+	}
+	return &web.Unit{Version: version, Verdict: verdict, Forecast: k.forecast, Missing: k.missing, Plan: plan, Feeds: k.feeds, Help: k.help, At: now}, nil
+}
+
+// before is a unit as it was when its input stopped, if that is why it cannot be read.
+func (u *units) before(ctx context.Context, hospital string, now time.Time, behind error) (*web.Unit, error) {
+	verdict, version, at, err := u.reads.Before(ctx, hospital, behind)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // the pages know the errors of readapi
+	}
+	k := u.of(hospital)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return &web.Unit{Version: version, Verdict: verdict, Feeds: k.feeds, At: now, Stopped: at}, nil
+}
+
+// Room implements [web.Units].
+func (u *units) Room(ctx context.Context, hospital string, room int32, within time.Duration) (*readapi.RoomAhead, error) {
+	return u.reads.Room(ctx, hospital, room, within) //nolint:wrapcheck // the pages know the errors of readapi
+}
+
+func (u *units) of(hospital string) *known {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	k := u.known[hospital]
+	if k == nil {
+		k = &known{}
+		u.known[hospital] = k
+	}
+	return k
+}
+
+// ages is the age of each channel: that of its source which sent last. One that is silent
+// for longer than usual makes the channel stale.
+func ages(all []feeds.History, now time.Time) (list []web.Feed) {
+	for i := range all {
+		h := &all[i]
+		at, found := slices.BinarySearchFunc(list, h.Channel, func(f web.Feed, channel string) int { return cmp.Compare(f.Channel, channel) })
+		if !found {
+			list = slices.Insert(list, at, web.Feed{Channel: h.Channel})
+		}
+		if f := &list[at]; h.LastReceived.After(f.Heard) {
+			f.Heard = h.LastReceived
+		}
+		list[at].Stale = list[at].Stale || h.Stale(now)
+		expected := h.Expected(now)
+		list[at].Late = list[at].Late || expected > 0 && now.Sub(h.LastReceived) > expected
+	}
+	return list
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"svc/acuity"
+	"svc/internal/analysis/replay"
+	"svc/internal/stream"
+	"svc/readapi/web"
+	"svc/schemas"
+)
+
+// pastRules tries rules on what was recorded, by the replay that svc replay --diff runs.
+// A trial goes on while a page asks for it, one at a time in a process: it reads the log of
+// the hospital from the beginning.
+type pastRules struct {
+	inputs replay.Source
+	ends   context.Context //nolint:containedctx // of the process
+	now    func() time.Time
+	log    *slog.Logger
+
+	turn chan struct{} // holds one while a trial runs
+
+	mu     sync.Mutex
+	trials map[string]*trial // by hospital, hour and rule
+}
+
+// trial is one rule that is tried on one hospital.
+type trial struct {
+	mu     sync.Mutex
+	asked  time.Time
+	result web.PastResult
+	cancel context.CancelFunc
+}
+
+const (
+	trialIdle  = time.Minute      // after which nobody asks for a trial that runs
+	trialKept  = 15 * time.Minute // how long a result is kept that nobody asks for
+	trialsMost = 50
+	worstHours = 20
+)
+
+func newPastRules(ctx context.Context, h *service) *pastRules {
+	topic := h.topic(schemas.Observations())
+	return &pastRules{
+		inputs: replay.Source{
+			Spans: func(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
+				return h.cluster.Spans(ctx, topic, from, to)
+			},
+			Read: func(ctx context.Context, s stream.Span, each func(stream.Record) error) error {
+				return h.cluster.Range(ctx, topic, s, each)
+			},
+		},
+		ends: ctx, now: h.now, log: h.log, turn: make(chan struct{}, 1), trials: map[string]*trial{},
+	}
+}
+
+// Try implements [web.Past].
+func (p *pastRules) Try(_ context.Context, hospital string, rule acuity.Rule) web.PastResult {
+	now := p.now()
+	until := now.Truncate(time.Hour)
+	key := fmt.Sprintf("%s %d %s %#v", hospital, until.Unix(), rule.Factor.ID(), rule.Lines)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for other, t := range p.trials {
+		if other != key && t.stopIfForgotten(now) {
+			delete(p.trials, other)
+		}
+	}
+	t := p.trials[key]
+	if t == nil || t.failed() {
+		if len(p.trials) >= trialsMost {
+			return web.PastResult{Fault: web.PastAway}
+		}
+		ctx, cancel := context.WithCancel(p.ends)
+		t = &trial{asked: now, cancel: cancel, result: web.PastResult{Since: until.AddDate(0, 0, -web.PastDays)}}
+		p.trials[key] = t
+		go p.run(ctx, t, hospital, rule, until) //nolint:contextcheck // it goes on after the request that began it
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.asked = now
+	return t.result
+}
+
+// stopIfForgotten stops a trial that nobody asks for any more, and reports whether it did.
+func (t *trial) stopIfForgotten(now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	over := t.result.Ready || t.result.Fault != ""
+	if idle := now.Sub(t.asked); !over && idle > trialIdle || idle > trialKept {
+		t.cancel()
+		return true
+	}
+	return false
+}
+
+// failed reports whether a trial is to be begun anew: what it needs was away.
+func (t *trial) failed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.result.Fault == web.PastAway
+}
+
+func (p *pastRules) run(ctx context.Context, t *trial, hospital string, rule acuity.Rule, until time.Time) {
+	defer t.cancel()
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return
+	}
+	since := until.AddDate(0, 0, -web.PastDays)
+	sum := &pastSum{changes: map[web.PastChange]time.Duration{}, rooms: map[web.PastChange]map[string]bool{}}
+	d := &replay.Diff{Rerun: replay.Rerun{
+		Inputs: p.inputs, Hospitals: []string{hospital}, From: since, To: until, Rules: replay.Override{rule},
+		Progress: func(done, total int64) {
+			t.mu.Lock()
+			t.result.Done, t.result.Total = done, total
+			t.mu.Unlock()
+			t.stopIfForgotten(p.now())
+		},
+	}}
+	summary, err := d.Write(ctx, sum, replay.NDJSON)
+	absent := replay.AbsentError("")
+	result := web.PastResult{Ready: true, Since: since}
+	switch {
+	case err == nil:
+		result.Hours, result.Level = int(summary.Hours), time.Duration(summary.LevelMinutes*float64(time.Minute))
+		result.Changes, result.Worst = sum.tell()
+	case errors.As(err, &absent):
+		result.Fault = web.PastNothing
+	case errors.Is(err, replay.ErrGone):
+		result.Fault = web.PastGone
+	default:
+		if ctx.Err() == nil {
+			p.log.WarnContext(ctx, "rule not tried on the past", "hospital", hospital, "error", err)
+		}
+		result.Fault = web.PastAway
+	}
+	t.mu.Lock()
+	t.result = result
+	t.mu.Unlock()
+}
+
+// pastSum adds up the rows of a difference as they are written.
+type pastSum struct {
+	rest    []byte
+	changes map[web.PastChange]time.Duration
+	rooms   map[web.PastChange]map[string]bool
+	worst   []web.PastHour
+}
+
+// Write implements [io.Writer]: a row a line.
+func (s *pastSum) Write(text []byte) (int, error) {
+	s.rest = append(s.rest, text...)
+	for {
+		line := slices.Index(s.rest, '\n')
+		if line < 0 {
+			return len(text), nil
+		}
+		var row struct {
+			Hour                            time.Time
+			Subject, ID, Recorded, Replayed string
+			Minutes                         float64
+		}
+		if err := json.Unmarshal(s.rest[:line], &row); err != nil {
+			return 0, fmt.Errorf("read a difference: %w", err)
+		}
+		s.rest = s.rest[line+1:]
+		took := time.Duration(row.Minutes * float64(time.Minute))
+		key := web.PastChange{Room: row.Subject == "room", Was: row.Recorded, Would: row.Replayed}
+		switch row.Subject {
+		case "level":
+			s.worst = append(s.worst, web.PastHour{At: row.Hour, Was: row.Recorded, Would: row.Replayed, For: took})
+		case "room":
+			if s.rooms[key] == nil {
+				s.rooms[key] = map[string]bool{}
+			}
+			s.rooms[key][row.ID] = true
+		default:
+			continue
+		}
+		s.changes[key] += took
+	}
+}
+
+// tell returns the sums: the level first, and what took longest before the rest.
+func (s *pastSum) tell() (changes []web.PastChange, worst []web.PastHour) {
+	for key, took := range s.changes {
+		c := key
+		c.For, c.Rooms = took, len(s.rooms[key])
+		changes = append(changes, c)
+	}
+	slices.SortFunc(changes, func(a, b web.PastChange) int {
+		switch {
+		case a.Room != b.Room && b.Room:
+			return -1
+		case a.Room != b.Room:
+			return 1
+		}
+		return cmp.Or(cmp.Compare(b.For, a.For), cmp.Compare(a.Was, b.Was), cmp.Compare(a.Would, b.Would))
+	})
+	slices.SortStableFunc(s.worst, func(a, b web.PastHour) int { return cmp.Or(cmp.Compare(b.For, a.For), b.At.Compare(a.At)) })
+	worst = s.worst[:min(len(s.worst), worstHours)]
+	slices.SortFunc(worst, func(a, b web.PastHour) int { return b.At.Compare(a.At) })
+	return changes, worst
+}

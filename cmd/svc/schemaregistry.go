@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"svc/internal/registry"
+	"svc/schemas"
+)
+
+// registryPath is where the read-only registry of the build lies.
+const registryPath = "/registry"
+
+// registryEvery is how often a registry that does not answer is asked again.
+const registryEvery = 2 * time.Second
+
+// registryURL sets the address, which holds no login: that is not for a command line.
+func registryURL(c *config, value string) error {
+	u, err := url.Parse(value)
+	if value != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil) {
+		return errors.New("not a URL such as https://registry.example:8081")
+	}
+	c.Registry.URL = value
+	return nil
+}
+
+// subjects are the schemas of the build, by topic and record.
+func subjects(prefix string) (all []registry.Subject) {
+	released := schemas.Released()
+	for _, topic := range schemas.Topics() {
+		for _, record := range topic.Records {
+			var s registry.Subject
+			for _, schema := range released {
+				if schema.Record != record {
+					continue
+				}
+				name, text := schema.Describe()
+				s.Name = prefix + topic.Name + "-" + name
+				s.Versions = append(s.Versions, registry.Version{Number: schema.Version, ID: int(schema.ID), Schema: text})
+			}
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// useRegistry registers the schemas of the build where the configuration says, and makes the
+// ids from there those that are written. It waits for a registry that does not answer, and
+// ends with an error where one refuses: without its ids nothing can be read or written.
+func useRegistry(ctx context.Context, c *config, log *slog.Logger) error {
+	if c.Registry.URL == "" {
+		return nil
+	}
+	client, err := registry.NewClient(c.Registry)
+	if err != nil {
+		return err
+	}
+	wanted := subjects(c.TopicPrefix)
+	for said := false; ; {
+		ids, err := client.Register(ctx, wanted)
+		if err == nil {
+			schemas.UseRegistry(registeredIDs(ids))
+			return nil
+		}
+		if refused := (*registry.RefusedError)(nil); errors.As(err, &refused) {
+			return err
+		}
+		if !said {
+			said = true
+			log.WarnContext(ctx, "the schema registry does not answer yet", "error", err)
+		}
+		if pause(ctx, registryEvery) != nil {
+			return fmt.Errorf("wait for the schema registry: %w", err)
+		}
+	}
+}
+
+// registeredIDs are the ids by the index of the released schemas; those that lie in no topic
+// keep the id of the build.
+func registeredIDs(ids map[int]int) []schemas.SchemaID {
+	released := schemas.Released()
+	list := make([]schemas.SchemaID, len(released))
+	for i, s := range released {
+		list[i] = s.ID
+		if id, ok := ids[int(s.ID)]; ok {
+			list[i] = schemas.SchemaID(id) //nolint:gosec // an id has four bytes on the wire
+		}
+	}
+	return list
+}

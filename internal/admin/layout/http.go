@@ -1,0 +1,216 @@
+package layout
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
+)
+
+// Config is what the endpoints need.
+type Config struct {
+	Shell  *httpapi.Shell
+	Office *Office
+}
+
+// MountWrites adds the endpoint that sets the layout.
+func MountWrites(r chi.Router, c Config) { httpapi.Mount(r, c.Shell, &server{c}, writes()) }
+
+// MountReads adds the endpoint that shows the layout.
+func MountReads(r chi.Router, c Config) { httpapi.Mount(r, c.Shell, &server{c}, reads()) }
+
+// Operations are the API operations on the layout.
+func Operations() []httpapi.Operation {
+	return append(httpapi.Operations(writes()), httpapi.Operations(reads())...)
+}
+
+type server struct{ Config }
+
+const (
+	path     = "/api/admin/layout"
+	maxBody  = 256 << 10 // bytes
+	within   = 5 * time.Second
+	tryAgain = 2 * time.Second
+)
+
+func writes() []httpapi.Route[*server] {
+	return []httpapi.Route[*server]{{Operation: httpapi.Operation{
+		Method: http.MethodPut, Path: path, Scope: access.Admin, ID: "setLayout", Group: "Administration",
+		Summary: "Draw the unit",
+		About:   "Rooms that the layout does not name follow below it. Rooms and landmarks may not overlap.",
+		Parameters: []httpapi.Parameter{
+			{Name: "If-Match", In: "header", Example: "*", About: "The entity tag that the layout had when it was read: if it has changed since, nothing is done."},
+		},
+		Bodies: []httpapi.Body{{Type: "application/json", Shape: layoutShape{}, Limit: maxBody, Examples: []httpapi.Example{
+			{Name: "Two rooms and a desk", Text: `{"columns":4,"rows":2,"rooms":[{"roomId":1,"x":1,"y":1},{"roomId":2,"x":2,"y":1,"w":2}],"landmarks":[{"label":"Nurses' station","x":1,"y":2,"w":4}]}`},
+		}}},
+		Data: layoutRow{}, Refuses: []httpapi.Kind{httpapi.Precondition},
+		Limits: map[string]int64{"layoutRooms": MostRooms, "layoutLandmarks": MostLandmarks, "layoutColumns": MostCells, "layoutRows": MostCells},
+	}, Serve: (*server).set}}
+}
+
+func reads() []httpapi.Route[*server] {
+	return []httpapi.Route[*server]{{Operation: httpapi.Operation{
+		Method: http.MethodGet, Path: path, Scope: access.Admin, ID: "getLayout", Group: "Administration",
+		Summary: "Where the rooms are drawn on the pages", Data: layoutRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
+	}, Serve: (*server).get}}
+}
+
+type layoutShape struct {
+	Columns   int32       `json:"columns" minimum:"1" maximum:"24" doc:"Of the grid."`
+	Rows      int32       `json:"rows" minimum:"1" maximum:"24" doc:"Of the grid."`
+	Rooms     []roomShape `json:"rooms" minItems:"1" maxItems:"400"`
+	Landmarks []markShape `json:"landmarks,omitempty" maxItems:"50"`
+}
+
+type roomShape struct {
+	RoomID int32 `json:"roomId" minimum:"0" maximum:"2147483647"`
+	X      int32 `json:"x" minimum:"1" maximum:"24" doc:"Column, from 1."`
+	Y      int32 `json:"y" minimum:"1" maximum:"24" doc:"Row, from 1."`
+	W      int32 `json:"w,omitempty" minimum:"1" maximum:"24" doc:"Columns. Default 1."`
+	H      int32 `json:"h,omitempty" minimum:"1" maximum:"24" doc:"Rows. Default 1."`
+}
+
+type markShape struct {
+	Label string `json:"label" pattern:"label" maxLength:"40" doc:"What is there."`
+	X     int32  `json:"x" minimum:"1" maximum:"24" doc:"Column, from 1."`
+	Y     int32  `json:"y" minimum:"1" maximum:"24" doc:"Row, from 1."`
+	W     int32  `json:"w,omitempty" minimum:"1" maximum:"24" doc:"Columns. Default 1."`
+	H     int32  `json:"h,omitempty" minimum:"1" maximum:"24" doc:"Rows. Default 1."`
+}
+
+type layoutRow struct {
+	Columns   int32       `json:"columns"`
+	Rows      int32       `json:"rows"`
+	Rooms     []roomShape `json:"rooms"`
+	Landmarks []markShape `json:"landmarks"`
+	Version   int64       `json:"version"` // also the entity tag
+}
+
+// layoutBody is a layoutShape as it was sent: what is missing can be told from 0.
+type layoutBody struct {
+	Columns int32 `json:"columns"`
+	Rows    int32 `json:"rows"`
+	Rooms   []struct {
+		RoomID *int32 `json:"roomId"`
+		X      int32  `json:"x"`
+		Y      int32  `json:"y"`
+		W      *int32 `json:"w"`
+		H      *int32 `json:"h"`
+	} `json:"rooms"`
+	Landmarks []struct {
+		Label string `json:"label"`
+		X     int32  `json:"x"`
+		Y     int32  `json:"y"`
+		W     *int32 `json:"w"`
+		H     *int32 `json:"h"`
+	} `json:"landmarks"`
+}
+
+// layout returns what was sent, and which rooms have no number.
+func (in *layoutBody) layout(hospital string) (l *Layout, broken []httpapi.Detail) {
+	l = &Layout{Hospital: hospital, Columns: in.Columns, Rows: in.Rows}
+	for i, p := range in.Rooms {
+		path := "rooms[" + strconv.Itoa(i) + "].roomId"
+		switch {
+		case p.RoomID == nil:
+			broken = append(broken, httpapi.Detail{Path: path, Rule: "required"})
+			continue
+		case *p.RoomID < 0:
+			broken = append(broken, httpapi.Detail{Path: path, Rule: "min:0"})
+		}
+		l.Rooms = append(l.Rooms, Place{*p.RoomID, p.X, p.Y, orOne(p.W), orOne(p.H)})
+	}
+	for _, m := range in.Landmarks {
+		l.Landmarks = append(l.Landmarks, Landmark{strings.TrimSpace(m.Label), m.X, m.Y, orOne(m.W), orOne(m.H)})
+	}
+	return l, broken
+}
+
+// orOne is a width or a height, which is 1 if it was not sent.
+func orOne(sent *int32) int32 {
+	if sent == nil {
+		return 1
+	}
+	return *sent
+}
+
+func rowOf(l *Layout) layoutRow {
+	row := layoutRow{l.Columns, l.Rows, []roomShape{}, []markShape{}, l.Version}
+	for _, p := range l.Rooms {
+		row.Rooms = append(row.Rooms, roomShape{p.Room, p.X, p.Y, p.W, p.H})
+	}
+	for _, m := range l.Landmarks {
+		row.Landmarks = append(row.Landmarks, markShape(m))
+	}
+	return row
+}
+
+func (s *server) answer(w http.ResponseWriter, r *http.Request, l *Layout) {
+	w.Header()["Etag"] = []string{etag(l.Version)}
+	httpapi.OK(w, r, rowOf(l))
+}
+
+func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
+
+func (s *server) get(w http.ResponseWriter, r *http.Request) {
+	l := s.Office.Register.Layout(httpapi.Caller(r.Context()).Hospital)
+	if l == nil {
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing, Message: "The unit was not drawn yet."})
+		return
+	}
+	s.answer(w, r, l)
+}
+
+func (s *server) set(w http.ResponseWriter, r *http.Request) {
+	var in layoutBody
+	if _, ok := httpapi.ReadJSON(w, r, maxBody, &in); !ok {
+		return
+	}
+	caller := httpapi.Caller(r.Context())
+	l, broken := in.layout(caller.Hospital)
+	if broken = append(broken, l.Check()...); len(broken) > 0 {
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid, Details: broken})
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), within)
+	defer cancel()
+	for {
+		seen, before := s.Office.Seen(), int64(0)
+		if old := s.Office.Register.Layout(caller.Hospital); old != nil {
+			before = old.Version
+		}
+		if match := strings.Join(r.Header["If-Match"], ","); match != "" && !matches(match, before) {
+			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Precondition})
+			return
+		}
+		err := s.Office.set(ctx, caller.ID, seen, before, l)
+		switch {
+		case err == nil:
+			s.answer(w, r, l)
+			return
+		case !errors.Is(err, access.ErrOvertaken) || ctx.Err() != nil:
+			s.Shell.Log.WarnContext(r.Context(), "layout not written", "error", err)
+			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
+			return
+		}
+	}
+}
+
+// matches reports whether If-Match names the version; 0: there is no layout, which nothing
+// names.
+func matches(header string, version int64) bool {
+	for one := range strings.SplitSeq(header, ",") {
+		if one = strings.TrimSpace(one); version > 0 && (one == "*" || one == etag(version)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,157 @@
+// Package layout administers where the rooms of a unit are drawn on its pages.
+package layout
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"svc/internal/admin/audit"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
+)
+
+// Layout is where the rooms of a unit lie, in cells of a grid that begins with column 1
+// and row 1.
+type Layout struct {
+	Hospital  string
+	Columns   int32
+	Rows      int32
+	Rooms     []Place
+	Landmarks []Landmark
+	Version   int64
+}
+
+// Place is where a room lies.
+type Place struct{ Room, X, Y, W, H int32 }
+
+// Landmark is something that is no room: a nurses' station, an entrance.
+type Landmark struct {
+	Label      string
+	X, Y, W, H int32
+}
+
+// cells is a rectangle of the grid.
+type cells struct{ x, y, w, h int32 }
+
+// The bounds of a layout. The pages have places for so many cells.
+const (
+	MostCells     = 24
+	MostRooms     = 400
+	MostLandmarks = 50
+	maxLabel      = 40 // characters
+)
+
+// Check returns the rules that the layout breaks.
+func (l *Layout) Check() (broken []httpapi.Detail) {
+	unless := func(ok bool, path, rule string) {
+		if !ok {
+			broken = append(broken, httpapi.Detail{Path: path, Rule: rule})
+		}
+	}
+	unless(l.Columns >= 1 && l.Columns <= MostCells, "columns", "range:1-24")
+	unless(l.Rows >= 1 && l.Rows <= MostCells, "rows", "range:1-24")
+	unless(len(l.Rooms) >= 1 && len(l.Rooms) <= MostRooms, "rooms", "items:1-400")
+	unless(len(l.Landmarks) <= MostLandmarks, "landmarks", "maxItems:50")
+	if len(broken) > 0 {
+		return broken
+	}
+	rooms, taken := map[int32]bool{}, map[[2]int32]bool{}
+	for i, p := range l.Rooms {
+		path := "rooms[" + strconv.Itoa(i) + "]"
+		unless(!rooms[p.Room], path+".roomId", "unique")
+		rooms[p.Room] = true
+		if inside := l.inside(cells{p.X, p.Y, p.W, p.H}); !inside {
+			unless(false, path, "insideGrid")
+		} else {
+			unless(take(taken, cells{p.X, p.Y, p.W, p.H}), path, "overlap")
+		}
+	}
+	for i, m := range l.Landmarks {
+		path := "landmarks[" + strconv.Itoa(i) + "]"
+		unless(!httpapi.Blank(m.Label) && !httpapi.Controls(m.Label) && utf8.RuneCountInString(m.Label) <= maxLabel, path+".label", "length:1-40")
+		if inside := l.inside(cells{m.X, m.Y, m.W, m.H}); !inside {
+			unless(false, path, "insideGrid")
+		} else {
+			unless(take(taken, cells{m.X, m.Y, m.W, m.H}), path, "overlap")
+		}
+	}
+	return broken
+}
+
+func (l *Layout) inside(c cells) bool {
+	return c.x >= 1 && c.y >= 1 && c.w >= 1 && c.h >= 1 &&
+		int64(c.x)+int64(c.w) <= int64(l.Columns)+1 && int64(c.y)+int64(c.h) <= int64(l.Rows)+1
+}
+
+// take marks the cells of a rectangle; false: one of them was taken.
+func take(taken map[[2]int32]bool, c cells) bool {
+	free := true
+	for x := range c.w {
+		for y := range c.h {
+			cell := [2]int32{c.x + x, c.y + y}
+			free = free && !taken[cell]
+			taken[cell] = true
+		}
+	}
+	return free
+}
+
+// Register holds all layouts. The follower of the settings feeds it. It is safe for
+// concurrent use.
+type Register struct {
+	mu  sync.RWMutex
+	all map[string]*Layout
+}
+
+// NewRegister returns an empty register.
+func NewRegister() *Register { return &Register{all: map[string]*Layout{}} }
+
+// Set stores the layout of a hospital.
+func (r *Register) Set(l *Layout) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all[l.Hospital] = l
+}
+
+// Drop removes the layout of a hospital.
+func (r *Register) Drop(hospital string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.all, hospital)
+}
+
+// Layout returns that of a hospital, which nobody may change; nil: nobody has drawn it.
+func (r *Register) Layout(hospital string) *Layout {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.all[hospital]
+}
+
+// ActSet is the action in the audit log.
+const ActSet = "layout.set"
+
+// Office administers the layouts of all hospitals.
+type Office struct {
+	Register *Register
+	// Seen returns a mark of what the register has read. The caller asks for it before it
+	// looks up what it changes.
+	Seen func() int64
+	// Put stores a layout. It fails with [access.ErrOvertaken] if the settings of the
+	// hospital were changed after seen.
+	Put   func(ctx context.Context, seen int64, l *Layout) error
+	Audit audit.Record
+	Now   func() time.Time
+}
+
+// set stores the layout that follows one of a version.
+func (o *Office) set(ctx context.Context, by string, seen, before int64, l *Layout) error {
+	l.Version = before + 1
+	act := audit.Act{Hospital: l.Hospital, At: o.Now(), By: by, Action: ActSet, Subject: "layout", After: strconv.FormatInt(l.Version, 10)}
+	if before > 0 {
+		act.Before = strconv.FormatInt(before, 10)
+	}
+	return o.Audit.Do(ctx, access.ErrOvertaken, func() error { return o.Put(ctx, seen, l) }, act)
+}

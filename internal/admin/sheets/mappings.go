@@ -1,0 +1,82 @@
+// Package sheets reads and writes what administrators keep as CSV files: the terminology
+// map and the location table of a hospital, row by row in the form of the API.
+package sheets
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+
+	"svc/internal/analysis/spreadsheet"
+)
+
+// Mapping is a row of the terminology map in the form of the API.
+type Mapping struct {
+	ID       string  `json:"id,omitempty"`
+	System   string  `json:"system"`
+	Code     string  `json:"code"`
+	Kind     *string `json:"kind,omitempty"`
+	FactorID string  `json:"factorId"`
+	Value    *Limit  `json:"value,omitempty"`
+	Comment  string  `json:"comment,omitempty"`
+}
+
+// Limit is what the number of a signal must compare with.
+type Limit struct {
+	Op   string      `json:"op"`
+	Than json.Number `json:"than"`
+}
+
+// KindName returns the kind of a mapping; "": any.
+func (m *Mapping) KindName() string {
+	if m.Kind == nil {
+		return ""
+	}
+	return *m.Kind
+}
+
+// Line is a row with the number of its line in the file.
+type Line[T any] struct {
+	Row  T
+	Line int
+}
+
+// mappingColumns are the columns of a terminology map, in the order in which it is written.
+var mappingColumns = []string{"system", "code", "kind", "factorId", "op", "than", "comment"}
+
+// ReadMappings reads a terminology map. The faults have a text for each line; an error is
+// about the file as a whole.
+func ReadMappings(in io.Reader) (rows []Line[Mapping], faults []string, err error) {
+	err = spreadsheet.Read(in, mappingColumns, []string{"system", "code", "factorId"}, func(line int, field func(string) string) {
+		row := Mapping{System: field("system"), Code: field("code"), FactorID: field("factorId"), Comment: field("comment")}
+		if kind := field("kind"); kind != "" {
+			row.Kind = &kind
+		}
+		if op, than := field("op"), field("than"); op != "" || than != "" {
+			if _, wrong := strconv.ParseFloat(than, 64); wrong != nil || !json.Valid([]byte(than)) { // JSON has no "nan"
+				faults = append(faults, fmt.Sprintf("line %d: than: type:number", line))
+				return
+			}
+			row.Value = &Limit{op, json.Number(than)}
+		}
+		rows = append(rows, Line[Mapping]{row, line})
+	})
+	return rows, faults, err
+}
+
+// WriteMappings writes a terminology map that [ReadMappings] reads.
+func WriteMappings(out io.Writer, rows []Mapping) error {
+	w := csv.NewWriter(out)
+	records := [][]string{mappingColumns}
+	for i := range rows {
+		m := &rows[i]
+		record := []string{spreadsheet.Escape(m.System), spreadsheet.Escape(m.Code), m.KindName(), m.FactorID, "", "", spreadsheet.Escape(m.Comment)}
+		if m.Value != nil {
+			record[4], record[5] = m.Value.Op, m.Value.Than.String()
+		}
+		records = append(records, record)
+	}
+	return w.WriteAll(records)
+}

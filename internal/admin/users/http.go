@@ -1,0 +1,196 @@
+package users
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
+)
+
+// Config is what the endpoints need.
+type Config struct {
+	Shell  *httpapi.Shell
+	Office *Office
+}
+
+// MountWrites adds the endpoint that changes users.
+func MountWrites(r chi.Router, c Config) { httpapi.Mount(r, c.Shell, &server{c}, writes()) }
+
+// MountReads adds the endpoint that shows users.
+func MountReads(r chi.Router, c Config) { httpapi.Mount(r, c.Shell, &server{c}, reads()) }
+
+// Operations are the API operations on users.
+func Operations() []httpapi.Operation {
+	return append(httpapi.Operations(writes()), httpapi.Operations(reads())...)
+}
+
+type server struct{ Config }
+
+const (
+	maxBody  = 16 << 10 // bytes
+	maxLabel = 100      // characters
+	within   = 5 * time.Second
+	tryAgain = 2 * time.Second
+)
+
+func writes() []httpapi.Route[*server] {
+	return []httpapi.Route[*server]{{Operation: httpapi.Operation{
+		Method: http.MethodPatch, Path: "/api/admin/users/{id}", Scope: access.Admin, ID: "changeUser", Group: "Administration",
+		Summary: "Change a user of the pages, or end the sessions",
+		About:   "What is not given stays. The end of sessions, a disabled user and another role count everywhere within a second.",
+		Parameters: []httpapi.Parameter{
+			{Name: "id", In: "path", Example: "usr_0123456789abcdef", About: "Of the user."},
+			{Name: "If-Match", In: "header", Example: "*", About: "The entity tag that the user had when it was read: if it has changed since, nothing is done."},
+		},
+		Bodies: []httpapi.Body{{Type: "application/json", Shape: changeShape{}, Limit: maxBody, Examples: []httpapi.Example{
+			{Name: "Sign a person out everywhere", Text: `{"endSessions":true}`},
+			{Name: "Lock a person out", Text: `{"disabled":true}`},
+		}}},
+		Data: userRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
+	}, Serve: (*server).change}}
+}
+
+func reads() []httpapi.Route[*server] {
+	return []httpapi.Route[*server]{{Operation: httpapi.Operation{
+		Method: http.MethodGet, Path: "/api/admin/users", Scope: access.Admin, ID: "listUsers", Group: "Administration",
+		Summary: "Who may see the pages of the hospital",
+		About:   "Those that an identity provider has signed in, and those of links. A user of a link ends with the longest session of its role, and is removed a day later.",
+		Data:    userList{},
+	}, Serve: (*server).list}}
+}
+
+type changeShape struct {
+	Label       *string `json:"label,omitempty" pattern:"label" maxLength:"100" doc:"What to call the person."`
+	Role        *string `json:"role,omitempty" enum:"viewer,charge,admin" doc:"Only of a user of a link: the identity provider decides about others."`
+	Disabled    *bool   `json:"disabled,omitempty" doc:"The person is signed out and cannot sign in."`
+	EndSessions *bool   `json:"endSessions,omitempty" doc:"The person is signed out everywhere, and may sign in again."`
+}
+
+type userRow struct {
+	ID         string       `json:"id"`
+	Label      string       `json:"label"`
+	Role       string       `json:"role"`   // viewer, charge or admin
+	SignIn     string       `json:"signIn"` // link, or provider
+	Disabled   bool         `json:"disabled"`
+	CreatedAt  httpapi.Time `json:"createdAt"`
+	SignedInAt httpapi.Time `json:"signedInAt"`
+	Until      httpapi.Time `json:"until"` // null: no end
+	Version    int64        `json:"version"`
+}
+
+type userList struct {
+	Users []userRow `json:"users"`
+}
+
+func rowOf(u *User) userRow {
+	row := userRow{
+		ID: u.ID, Label: u.Label, Role: string(u.Role), SignIn: "link", Disabled: u.Disabled, CreatedAt: httpapi.Time(u.CreatedAt),
+		SignedInAt: httpapi.Time(u.SignedInAt), Until: httpapi.Time(u.Until), Version: u.Version,
+	}
+	if u.Subject != nil {
+		row.SignIn = "provider"
+	}
+	return row
+}
+
+func (s *server) list(w http.ResponseWriter, r *http.Request) {
+	list := userList{Users: []userRow{}}
+	for _, u := range s.Office.Register.Users(httpapi.Caller(r.Context()).Hospital) {
+		list.Users = append(list.Users, rowOf(&u))
+	}
+	httpapi.OK(w, r, list)
+}
+
+// parse returns the change that a body asks for, and the rules that the body breaks.
+func (in *changeShape) parse() (c Change, broken []httpapi.Detail) {
+	unless := func(ok bool, path, rule string) {
+		if !ok {
+			broken = append(broken, httpapi.Detail{Path: path, Rule: rule})
+		}
+	}
+	if in.Label != nil {
+		label := strings.TrimSpace(*in.Label)
+		unless(!httpapi.Blank(label) && !httpapi.Controls(label) && utf8.RuneCountInString(label) <= maxLabel, "label", "length:1-100")
+		c.Label = &label
+	}
+	if in.Role != nil {
+		role := Role(*in.Role)
+		unless(slices.Contains(Roles(), role), "role", "enum:viewer|charge|admin")
+		c.Role = &role
+	}
+	c.Disabled = in.Disabled
+	c.EndSessions = in.EndSessions != nil && *in.EndSessions
+	return c, broken
+}
+
+func (s *server) change(w http.ResponseWriter, r *http.Request) {
+	var in changeShape
+	if _, ok := httpapi.ReadJSON(w, r, maxBody, &in); !ok {
+		return
+	}
+	c, broken := in.parse()
+	if len(broken) > 0 {
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid, Details: broken})
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), within)
+	defer cancel()
+	for {
+		seen := s.Office.Seen()
+		user, ok := s.find(w, r)
+		if !ok {
+			return
+		}
+		changed, err := s.Office.Change(ctx, httpapi.Caller(r.Context()).ID, seen, user, c)
+		switch {
+		case err == nil:
+			w.Header()["Etag"] = []string{etag(&changed)}
+			httpapi.OK(w, r, rowOf(&changed))
+			return
+		case errors.Is(err, ErrRole):
+			httpapi.Fail(w, r, httpapi.Problem{
+				Kind: httpapi.Unprocessable, Message: "The identity provider decides about the role of this user.", Details: []httpapi.Detail{{Path: "role", Rule: "provider"}},
+			})
+			return
+		case !errors.Is(err, access.ErrOvertaken) || ctx.Err() != nil:
+			s.Shell.Log.WarnContext(r.Context(), "user not written", "error", err)
+			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
+			return
+		}
+	}
+}
+
+// find returns the user in the path, who must be of the caller's hospital and have the
+// version that the caller expects; false: it has answered.
+func (s *server) find(w http.ResponseWriter, r *http.Request) (User, bool) {
+	user, known := s.Office.Register.User(httpapi.Caller(r.Context()).Hospital, httpapi.PathValue(r, "id"))
+	if !known {
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		return user, false
+	}
+	if match := strings.Join(r.Header["If-Match"], ","); match != "" && !matches(match, etag(&user)) {
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Precondition})
+		return user, false
+	}
+	return user, true
+}
+
+func matches(header, tag string) bool {
+	for one := range strings.SplitSeq(header, ",") {
+		if one = strings.TrimSpace(one); one == "*" || one == tag {
+			return true
+		}
+	}
+	return false
+}
+
+func etag(u *User) string { return `"` + strconv.FormatInt(u.Version, 10) + `"` }

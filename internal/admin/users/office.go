@@ -1,0 +1,141 @@
+package users
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"svc/internal/admin/audit"
+	"svc/internal/httpapi/access"
+)
+
+// These are the actions in the audit log.
+const (
+	ActLink   = "link.make"
+	ActRefuse = "link.refuse" // somebody opened a link that was used or has expired
+	ActBegin  = "session.begin"
+	ActEnd    = "session.end"
+)
+
+// These errors say why a link does not sign in.
+var (
+	ErrNoLink = errors.New("the link was used, has expired, or never was")
+	ErrTTL    = errors.New("a link lasts from 1 minute to 24 hours")
+)
+
+// The bounds of the life of a link.
+const (
+	LeastTTL = time.Minute
+	MostTTL  = 24 * time.Hour
+)
+
+// linkKept is how long a link that is over stays on record, so that a second use can be
+// told from a word that was never a link.
+const linkKept = 24 * time.Hour
+
+// Changes are written together, all or none.
+type Changes struct {
+	Users     []*User
+	Links     []*Link
+	DropUsers []*User
+	DropLinks []*Link
+}
+
+// Office administers the users and links of all hospitals.
+type Office struct {
+	Register *Register
+	// Seen returns a mark of what the register has read. The caller asks for it before it
+	// looks up what it changes.
+	Seen func() int64
+	// Put stores changes, all or none. It fails with [access.ErrOvertaken] if the settings
+	// of one of their hospitals were changed after seen. When it returns nil, this process
+	// honours them.
+	Put   func(ctx context.Context, seen int64, c Changes) error
+	Audit audit.Record
+	Now   func() time.Time
+}
+
+// MakeLink makes a link that signs in a new user of a hospital, and its token.
+func (o *Office) MakeLink(ctx context.Context, by, hospital, label string, role Role, ttl time.Duration) (Link, string, error) {
+	if ttl < LeastTTL || ttl > MostTTL {
+		return Link{}, "", ErrTTL
+	}
+	token, now := Token(), cut(o.Now())
+	l := Link{
+		Hash: Hash(token), Hospital: hospital, User: newID(), Label: label, Role: role,
+		CreatedAt: now, ExpiresAt: now.Add(ttl),
+	}
+	act := audit.Act{Hospital: hospital, At: now, By: by, Action: ActLink, Subject: l.User, After: l.ID()[:16]}
+	changes := o.ended(hospital, now)
+	changes.Links = append(changes.Links, &l)
+	// A new link cannot conflict with other changes, so the write is unconditional.
+	return l, token, o.do(ctx, math.MaxInt64, changes, act)
+}
+
+// ended removes what nobody can use any more.
+func (o *Office) ended(hospital string, now time.Time) (c Changes) {
+	for _, l := range o.Register.Links(hospital) {
+		if now.Sub(l.ExpiresAt) > linkKept {
+			c.DropLinks = append(c.DropLinks, &l)
+		}
+	}
+	for _, u := range o.Register.Users(hospital) {
+		if !u.Until.IsZero() && now.Sub(u.Until) > linkKept {
+			c.DropUsers = append(c.DropUsers, &u)
+		}
+	}
+	return c
+}
+
+// FindLink returns the link of a token, also one that is over.
+func (o *Office) FindLink(token string) (Link, bool) { return o.Register.Link(token) }
+
+// UseLink signs in the person of a link. Of several who use it at once one succeeds, at
+// whatever instances: the change is written only if nothing came before it in the log. The
+// errors are [ErrNoLink] and those of Put.
+func (o *Office) UseLink(ctx context.Context, token string) (User, error) {
+	for {
+		seen, now := o.Seen(), cut(o.Now())
+		l, known := o.Register.Link(token)
+		if !known {
+			return User{}, ErrNoLink
+		}
+		act := audit.Act{Hospital: l.Hospital, At: now, By: l.User, Action: ActBegin, Subject: l.User, Before: l.ID()[:16]}
+		if !l.Valid(now) {
+			act.Action = ActRefuse
+			return User{}, errors.Join(ErrNoLink, o.record(ctx, act))
+		}
+		l.UsedAt = now
+		u := User{
+			ID: l.User, Hospital: l.Hospital, Label: l.Label, Role: l.Role, CreatedAt: now, SignedInAt: now,
+			Until: now.Add(l.Role.Limit().Absolute), Version: 1,
+		}
+		err := o.do(ctx, seen, Changes{Users: []*User{&u}, Links: []*Link{&l}}, act)
+		if err == nil {
+			return u, nil
+		}
+		if !errors.Is(err, access.ErrOvertaken) || ctx.Err() != nil {
+			return User{}, err
+		}
+	}
+}
+
+// SignOut puts on record that somebody signed out.
+func (o *Office) SignOut(ctx context.Context, hospital, user string) error {
+	return o.record(ctx, audit.Act{Hospital: hospital, At: cut(o.Now()), By: user, Action: ActEnd, Subject: user})
+}
+
+// record writes the audit record of an act, before the act.
+func (o *Office) record(ctx context.Context, act audit.Act) error {
+	if err := o.Audit(ctx, act); err != nil {
+		return fmt.Errorf("record the act: %w", err)
+	}
+	return nil
+}
+
+// do records acts and writes what they change.
+func (o *Office) do(ctx context.Context, seen int64, c Changes, acts ...audit.Act) error {
+	return o.Audit.Do(ctx, access.ErrOvertaken, func() error { return o.Put(ctx, seen, c) }, acts...)
+}

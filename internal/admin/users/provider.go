@@ -1,0 +1,113 @@
+package users
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+
+	"svc/internal/admin/audit"
+	"svc/internal/httpapi/access"
+)
+
+// ErrNoAccess says that a person may see no hospital.
+var ErrNoAccess = errors.New("the person may see no hospital")
+
+// ActDrop is the action in the audit log when a person loses a hospital.
+const ActDrop = "user.drop"
+
+// SignIn takes in what an identity provider says of a person: the role in each hospital.
+// Subjects are keyed hashes of who it is, that of the newest key first. It returns the
+// users that the person is now, ordered by hospital, without those that an administrator
+// has disabled; [ErrNoAccess] if there is none.
+func (o *Office) SignIn(ctx context.Context, subjects [][]byte, label string, roles map[string]Role) ([]User, error) {
+	for {
+		seen, now := o.Seen(), cut(o.Now())
+		id := o.idOf(subjects)
+		var c Changes
+		var acts []audit.Act
+		var may []User
+		before := map[string]User{}
+		for _, u := range o.Register.Hospitals(id) {
+			before[u.Hospital] = u
+			if _, still := roles[u.Hospital]; !still {
+				c.DropUsers = append(c.DropUsers, &u)
+				acts = append(acts, audit.Act{Hospital: u.Hospital, At: now, By: id, Action: ActDrop, Subject: id, Before: strconv.FormatInt(u.Version, 10)})
+			}
+		}
+		for _, hospital := range slices.Sorted(maps.Keys(roles)) {
+			u, known := before[hospital]
+			switch {
+			case !known:
+				u = User{ID: id, Hospital: hospital, Label: label, CreatedAt: now}
+			case u.Disabled:
+				continue
+			}
+			first := len(may) == 0
+			if !known || u.Role != roles[hospital] || !bytes.Equal(u.Subject, subjects[0]) || first {
+				act := audit.Act{Hospital: hospital, At: now, By: id, Action: ActChange, Subject: id}
+				if known {
+					act.Before = strconv.FormatInt(u.Version, 10)
+				}
+				if first {
+					act.Action, u.SignedInAt = ActBegin, now
+				}
+				u.Role, u.Subject, u.Version = roles[hospital], subjects[0], u.Version+1
+				act.After = strconv.FormatInt(u.Version, 10)
+				c.Users, acts = append(c.Users, &u), append(acts, act)
+			}
+			may = append(may, u)
+		}
+		err := o.all(ctx, seen, c, acts)
+		switch {
+		case err == nil && len(may) == 0:
+			return nil, ErrNoAccess
+		case err == nil:
+			return may, nil
+		case !errors.Is(err, access.ErrOvertaken) || ctx.Err() != nil:
+			return nil, err
+		}
+	}
+}
+
+// idOf is the id of the person of one of several hashes; one that is derived of the first
+// if nobody has them.
+func (o *Office) idOf(subjects [][]byte) string {
+	for _, subject := range subjects {
+		if id := idOfSubject(subject); len(o.Register.Hospitals(id)) > 0 {
+			return id
+		}
+	}
+	if id, known := o.Register.bySubject(subjects); known {
+		return id
+	}
+	return idOfSubject(subjects[0])
+}
+
+func idOfSubject(subject []byte) string { return "usr_" + hex.EncodeToString(subject[:8]) }
+
+// bySubject finds a user by a hash that an older key has made.
+func (r *Register) bySubject(subjects [][]byte) (id string, known bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for id, of := range r.users {
+		for _, u := range of {
+			if slices.ContainsFunc(subjects, func(s []byte) bool { return bytes.Equal(s, u.Subject) }) {
+				return id, true
+			}
+			break // the same in each hospital
+		}
+	}
+	return "", false
+}
+
+// all writes changes, each of which has its act on record before.
+func (o *Office) all(ctx context.Context, seen int64, c Changes, acts []audit.Act) error {
+	if len(c.Users)+len(c.DropUsers) == 0 {
+		return nil
+	}
+	return o.do(ctx, seen, c, acts...)
+}

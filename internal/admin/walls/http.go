@@ -1,0 +1,148 @@
+package walls
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
+)
+
+// Config is what the endpoints need.
+type Config struct {
+	Shell  *httpapi.Shell
+	Office *Office
+	// URL returns the address that a token opens.
+	URL func(token string) string
+}
+
+// MountWrites adds the endpoints that change walls.
+func MountWrites(r chi.Router, c Config) { httpapi.Mount(r, c.Shell, &server{c}, writes()) }
+
+// MountReads adds the endpoint that shows walls.
+func MountReads(r chi.Router, c Config) { httpapi.Mount(r, c.Shell, &server{c}, reads()) }
+
+// Operations are the API operations on walls.
+func Operations() []httpapi.Operation {
+	return append(httpapi.Operations(writes()), httpapi.Operations(reads())...)
+}
+
+type server struct{ Config }
+
+const (
+	group    = "Administration"
+	maxBody  = 16 << 10 // bytes
+	maxLabel = 100      // characters
+	within   = 5 * time.Second
+	tryAgain = 2 * time.Second
+)
+
+func writes() []httpapi.Route[*server] {
+	return []httpapi.Route[*server]{
+		{Operation: httpapi.Operation{
+			Method: http.MethodPost, Path: "/api/admin/walls", Scope: access.Admin, ID: "makeWall", Group: group,
+			Summary: "Sign in a screen that shows the board", About: "The link is in the answer and nowhere else: it is not kept. Whoever opens it sees the board of the hospital, and nothing else, until the wall is revoked.",
+			Bodies: []httpapi.Body{{Type: "application/json", Shape: makeShape{}, Limit: maxBody, Examples: []httpapi.Example{
+				{Name: "A screen at a desk", Text: `{"label":"nurses' station"}`},
+			}}},
+			Data: madeWall{}, Refuses: []httpapi.Kind{httpapi.Unprocessable},
+		}, Serve: (*server).make},
+		{Operation: httpapi.Operation{
+			Method: http.MethodDelete, Path: "/api/admin/walls/{id}", Scope: access.Admin, ID: "revokeWall", Group: group,
+			Summary: "Revoke a screen", About: "Everywhere within a second.",
+			Parameters: []httpapi.Parameter{{Name: "id", In: "path", Example: "wall_0123456789abcdef", About: "Of the wall."}},
+			Data:       wallRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
+		}, Serve: (*server).revoke},
+	}
+}
+
+func reads() []httpapi.Route[*server] {
+	return []httpapi.Route[*server]{{Operation: httpapi.Operation{
+		Method: http.MethodGet, Path: "/api/admin/walls", Scope: access.Admin, ID: "listWalls", Group: group,
+		Summary: "The screens of the hospital, oldest first", Data: wallList{},
+	}, Serve: (*server).list}}
+}
+
+type makeShape struct {
+	Label string `json:"label" pattern:"label" maxLength:"100" doc:"What to call the screen."`
+}
+
+type wallRow struct {
+	ID        string       `json:"id"`
+	Label     string       `json:"label"`
+	CreatedAt httpapi.Time `json:"createdAt"`
+}
+
+type madeWall struct {
+	wallRow
+	URL string `json:"url"` // shown once
+}
+
+type wallList struct {
+	Walls []wallRow `json:"walls"`
+}
+
+func rowOf(w *Wall) wallRow { return wallRow{w.ID, w.Label, httpapi.Time(w.CreatedAt)} }
+
+func (s *server) list(w http.ResponseWriter, r *http.Request) {
+	list := wallList{Walls: []wallRow{}}
+	for _, wall := range s.Office.Register.Walls(httpapi.Caller(r.Context()).Hospital) {
+		list.Walls = append(list.Walls, rowOf(&wall))
+	}
+	httpapi.OK(w, r, list)
+}
+
+func (s *server) make(w http.ResponseWriter, r *http.Request) {
+	var in makeShape
+	if _, ok := httpapi.ReadJSON(w, r, maxBody, &in); !ok {
+		return
+	}
+	label := strings.TrimSpace(in.Label)
+	if httpapi.Blank(label) || httpapi.Controls(label) || utf8.RuneCountInString(label) > maxLabel {
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid, Details: []httpapi.Detail{{Path: "label", Rule: "length:1-100"}}})
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), within)
+	defer cancel()
+	caller := httpapi.Caller(r.Context())
+	wall, token, err := s.Office.Make(ctx, caller.ID, caller.Hospital, label)
+	switch {
+	case errors.Is(err, ErrTooMany):
+		httpapi.Fail(w, r, httpapi.Problem{
+			Kind: httpapi.Unprocessable, Message: "The hospital has as many walls as it may have; revoke one.",
+			Details: []httpapi.Detail{{Path: "", Rule: "maxWalls:" + strconv.Itoa(Most)}},
+		})
+	case err != nil:
+		s.failed(w, r, err)
+	default:
+		httpapi.OK(w, r, madeWall{rowOf(&wall), s.URL(token)})
+	}
+}
+
+func (s *server) revoke(w http.ResponseWriter, r *http.Request) {
+	caller := httpapi.Caller(r.Context())
+	wall, known := s.Office.Register.Wall(httpapi.PathValue(r, "id"))
+	if !known || wall.Hospital != caller.Hospital {
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), within)
+	defer cancel()
+	if err := s.Office.Revoke(ctx, caller.ID, wall); err != nil {
+		s.failed(w, r, err)
+		return
+	}
+	httpapi.OK(w, r, rowOf(&wall))
+}
+
+func (s *server) failed(w http.ResponseWriter, r *http.Request, err error) {
+	s.Shell.Log.WarnContext(r.Context(), "wall not written", "error", err)
+	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
+}

@@ -1,0 +1,192 @@
+package backtest
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"svc/acuity/forecast"
+)
+
+// Foreign holds the forecasts of a model of somebody else.
+type Foreign struct {
+	name  string
+	rooms bool // it forecasts the occupied rooms, too
+	at    map[target]foreignForecast
+}
+
+// target is one hour ahead of an origin.
+type target struct {
+	hour  int32 // of the origin
+	ahead int   // hours; from 1
+}
+
+type foreignForecast struct {
+	nurses, rooms float64
+	line          int
+}
+
+// Comparison measures the forecast beside one of somebody else, on the hours that both of them
+// forecast.
+type Comparison struct {
+	Name      string   `json:"name"`
+	Forecasts int      `json:"forecasts"` // each of one hour, by both
+	Missing   int      `json:"missing"`   // hours that the other one did not forecast
+	Unused    int      `json:"unused"`    // lines of hours that were not measured
+	Models    []Errors `json:"models"`    // the forecast, the other one, the baselines
+	Census    []Errors `json:"census"`    // for the occupied rooms, if the other one forecasts them
+	Gain      float64  `json:"gain"`      // share of the other one's error that the forecast saves
+
+	sums, census []sum
+}
+
+// The columns of a file of forecasts.
+const (
+	atColumn     = "at"
+	aheadColumn  = "hours_ahead"
+	nursesColumn = "nurses"
+	roomsColumn  = "rooms"
+)
+
+// ReadForeign reads the forecasts of a model: CSV with a header and the columns at (the full
+// hour from which it forecasts, RFC 3339), hours_ahead (1 to 8), nurses (required then) and,
+// if it forecasts them, rooms (occupied then). Errors name the line and the rule.
+func ReadForeign(name string, from io.Reader) (*Foreign, error) {
+	if slices.Contains(Models(), name) {
+		return nil, fmt.Errorf("%q is the name of a model of ours: rename the file", name)
+	}
+	rows := csv.NewReader(from)
+	rows.ReuseRecord = true
+	header, err := rows.Read()
+	if err != nil {
+		return nil, fmt.Errorf("line 1: must be a header with the columns %s, %s and %s", atColumn, aheadColumn, nursesColumn)
+	}
+	columns := map[string]int{}
+	for i, column := range header {
+		_, twice := columns[column]
+		if twice || !slices.Contains([]string{atColumn, aheadColumn, nursesColumn, roomsColumn}, column) {
+			return nil, fmt.Errorf("line 1: column %d: must be one of %s, %s, %s and %s, each once", i+1, atColumn, aheadColumn, nursesColumn, roomsColumn)
+		}
+		columns[column] = i
+	}
+	for _, column := range []string{atColumn, aheadColumn, nursesColumn} {
+		if _, there := columns[column]; !there {
+			return nil, fmt.Errorf("line 1: the column %s is missing", column)
+		}
+	}
+	f := &Foreign{name: name, at: map[target]foreignForecast{}}
+	_, f.rooms = columns[roomsColumn]
+	for {
+		row, err := rows.Read()
+		if errors.Is(err, io.EOF) {
+			return f, nil
+		}
+		if fault := (*csv.ParseError)(nil); errors.As(err, &fault) {
+			return nil, fmt.Errorf("line %d: %w", fault.Line, fault.Err)
+		} else if err != nil {
+			return nil, fmt.Errorf("read the forecasts: %w", err)
+		}
+		line, _ := rows.FieldPos(0)
+		if err := f.add(row, columns, line); err != nil {
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		}
+	}
+}
+
+// add reads one line.
+func (f *Foreign) add(row []string, columns map[string]int, line int) error {
+	at, err := time.Parse(time.RFC3339, row[columns[atColumn]])
+	if err != nil || !at.Equal(at.Truncate(time.Hour)) {
+		return fmt.Errorf("%s: must be a full hour such as 2026-01-05T07:00:00Z", atColumn)
+	}
+	hours := at.Unix() / int64(time.Hour/time.Second)
+	if hours < 0 || hours > math.MaxInt32 {
+		return fmt.Errorf("%s: must be after 1970", atColumn)
+	}
+	ahead, err := strconv.Atoi(row[columns[aheadColumn]])
+	if err != nil || ahead < 1 || ahead > forecast.Horizon {
+		return fmt.Errorf("%s: must be 1 to %d", aheadColumn, forecast.Horizon)
+	}
+	found := foreignForecast{line: line}
+	if found.nurses, err = amount(row[columns[nursesColumn]]); err != nil {
+		return fmt.Errorf("%s: %w", nursesColumn, err)
+	}
+	if i, there := columns[roomsColumn]; there {
+		if found.rooms, err = amount(row[i]); err != nil {
+			return fmt.Errorf("%s: %w", roomsColumn, err)
+		}
+	}
+	key := target{int32(hours), ahead}
+	if earlier, twice := f.at[key]; twice {
+		return fmt.Errorf("the same %s and %s as in line %d", atColumn, aheadColumn, earlier.line)
+	}
+	f.at[key] = found
+	return nil
+}
+
+// most bounds what can be meant; beyond it an error would be no error but a slip.
+const most = 10_000
+
+var errAmount = fmt.Errorf("must be a number from 0 to %d", most)
+
+func amount(text string) (float64, error) {
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(x) || x < 0 || x > most {
+		return 0, errAmount
+	}
+	return x, nil
+}
+
+// newComparison returns an empty comparison; nil without a model of somebody else.
+func newComparison(f *Foreign) *Comparison {
+	if f == nil {
+		return nil
+	}
+	const models = 2 // the forecast and the other one
+	return &Comparison{
+		Name: f.name, Unused: len(f.at),
+		sums: make([]sum, models+len(baselines)), census: make([]sum, models+len(baselines)),
+	}
+}
+
+// add counts one hour ahead of an origin, if the other one forecast it, too.
+func (c *Comparison) add(f *Foreign, o *origin, h int, required, occupied float64) {
+	theirs, there := f.at[target{o.snapshot.Hour, h + 1}]
+	if !there {
+		c.Missing++
+		return
+	}
+	c.Forecasts++
+	c.Unused--
+	c.sums[0].add(h, required-float64(o.ahead[h].Quantiles[forecast.P50]))
+	c.sums[1].add(h, required-theirs.nurses)
+	c.census[0].add(h, occupied-float64(o.ahead[h].Occupied))
+	c.census[1].add(h, occupied-theirs.rooms)
+	for i := range o.rivals {
+		c.sums[2+i].add(h, required-o.rivals[i][h])
+		c.census[2+i].add(h, occupied-o.census[i][h])
+	}
+}
+
+// finish computes the measures. The baselines shown are those of the main tables.
+func (c *Comparison) finish(f *Foreign, show []int) {
+	names := slices.Insert(Models(), 1, f.name)
+	indices := []int{0, 1}
+	for _, i := range show[1:] {
+		indices = append(indices, i+1)
+	}
+	for _, i := range indices {
+		c.Models = append(c.Models, c.sums[i].errors(names[i]))
+		if f.rooms {
+			c.Census = append(c.Census, c.census[i].errors(names[i]))
+		}
+	}
+	if c.Models[1].Mean > 0 {
+		c.Gain = rounded(1-c.Models[0].Mean/c.Models[1].Mean, 4)
+	}
+}

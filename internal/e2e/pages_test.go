@@ -1,0 +1,221 @@
+package e2e
+
+import (
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestPages looks at every page in every state, in light and dark and in three widths:
+// the browser has nothing to complain of, nothing comes from elsewhere, everybody can use
+// it, and it says nothing that it must not.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	b := startBrowser(t)
+	d := startDev(t, t.TempDir(), "--ephemeral")
+	all := wards(t, d)
+	paths := map[string][]string{
+		"fresh": {"/app", "/board", "/app/trends", "/app/print"},
+		"busy":  {"/app", "/board", "/app/rooms/1", "/app/rooms/8", "/app/trends", "/app/print", "/app/alerts"},
+		"past":  {"/app", "/board", "/app/trends", "/app/trends?days=7", "/app/trends?days=28"},
+	}
+	for name, w := range all {
+		if paths[name] == nil {
+			paths[name] = []string{"/app", "/board"}
+		}
+		v := b.window(t, d.BaseURL, windows[0])
+		v.signIn(w.link(t, "charge"))
+		for _, path := range paths[name] {
+			t.Run(name+path, func(t *testing.T) {
+				v := *v
+				v.t = t
+				v.wants(path, http.StatusOK)
+				v.inspect(name + strings.NewReplacer("/", "-", "?", "-", "=", "").Replace(path))
+			})
+		}
+	}
+	if *updatePictures {
+		keepPictures(t)
+	}
+	v := b.window(t, d.BaseURL, windows[0])
+	for path, status := range map[string]int{"/": http.StatusOK, "/signin/" + strings.Repeat("0", 64): http.StatusNotFound} {
+		v.wants(path, status)
+		v.complaints() // the console tells of the 404 itself
+		v.inspect("out" + strings.ReplaceAll(path[:min(len(path), 7)], "/", "-"))
+	}
+	v.signIn(all["calm"].link(t, "viewer"))
+	v.wants("/app/rooms/999", http.StatusNotFound)
+	v.complaints()
+	v.inspect("calm-no-room")
+}
+
+var updatePictures = flag.Bool("update-pictures", false, "copy the pictures of the README from this run")
+
+// keepPictures copies what the README shows of the pages.
+func keepPictures(t *testing.T) {
+	t.Helper()
+	for name, as := range map[string]string{"busy-app-1280-light.png": "unit.png", "busy-board-1280-light.png": "board.png"} {
+		picture, err := os.ReadFile(filepath.Join(pictures(t), name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join("../../docs", as), picture, 0o600)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// inspect holds a page to what holds for all of them, in each window and theme.
+func (v *view) inspect(name string) {
+	v.t.Helper()
+	for _, dark := range []bool{false, true} {
+		for _, as := range windows {
+			as.dark = dark
+			v.look(as)
+			where := fmt.Sprintf("%s %d %s", name, as.width, as.theme())
+			var violations []string
+			with := map[string]any{}
+			if dark || as.width == 1280 {
+				with["rules"] = ofLook
+			}
+			v.do("axe", with, &violations)
+			for _, found := range violations {
+				v.t.Errorf("%s: %s", where, found)
+			}
+			var wide int
+			if v.do("wide", nil, &wide); wide > 0 {
+				v.t.Errorf("%s: can be scrolled sideways by %d px", where, wide)
+			}
+			v.shoot(strings.ReplaceAll(where, " ", "-"))
+		}
+	}
+	for _, fault := range v.complaints() {
+		v.t.Errorf("%s: %s", name, fault)
+	}
+	html := v.content()
+	if strings.Contains(html, canary) {
+		v.t.Errorf("%s: shows the number of a visit", name)
+	}
+	if keys := bareKeys.FindAllString(html, 3); keys != nil {
+		v.t.Errorf("%s: texts are missing: %s", name, keys)
+	}
+}
+
+// ofLook are the rules whose outcome depends on theme and width; the others are tried on
+// the widest and the narrowest window alone.
+var ofLook = []string{"color-contrast", "target-size", "scrollable-region-focusable", "link-in-text-block"}
+
+// bareKeys finds what the pages write where they lack a text.
+var bareKeys = regexp.MustCompile(`\[[a-z]+(\.[a-z0-9-]+)*\]`)
+
+// TestPagesInSpanish reads the pages in Spanish: no text is missing, and nothing is too
+// long for a telephone.
+func TestPagesInSpanish(t *testing.T) {
+	t.Parallel()
+	b := startBrowser(t)
+	d := startDev(t, t.TempDir(), "--ephemeral")
+	w := d.ward(t, "mercy", "Hospital de la Misericordia")
+	w.accepted(t, "census", census(t, 12, "labor-standard+high-eclampsia", "pp-couplet", "csection-intraop", "triage-initial", "empty", "blocked"))
+	w.accepted(t, "staffing", staffing(3, false))
+	as := windows[2]
+	as.language = "es-MX"
+	v := b.window(t, d.BaseURL, as)
+	v.wants("/", http.StatusOK)
+	v.signIn(w.link(t, "charge"))
+	for _, path := range []string{"/app", "/board", "/app/rooms/1", "/app/trends", "/app/print", "/app/alerts"} {
+		v.wants(path, http.StatusOK)
+		v.inspect("es" + strings.ReplaceAll(path, "/", "-"))
+		if lang := ask[string](v, "document.documentElement.lang"); lang != "es" {
+			t.Errorf("%s speaks %q", path, lang)
+		}
+	}
+}
+
+// TestPagesWithoutScript: pages read, and forms work, where scripts are off.
+func TestPagesWithoutScript(t *testing.T) {
+	t.Parallel()
+	b := startBrowser(t)
+	d := startDev(t, t.TempDir(), "--ephemeral")
+	w := d.ward(t, "mercy", "Mercy")
+	w.accepted(t, "census", census(t, 6, "labor-standard", "pp-couplet"))
+	v := b.window(t, d.BaseURL, viewing{width: 1280, height: 800, noScript: true})
+	v.signIn(w.link(t, "charge"))
+	for _, want := range []string{`href="/app/rooms/1"`, "LDR 1", "<noscript"} {
+		if !strings.Contains(v.content(), want) {
+			t.Errorf("the unit lacks %s", want)
+		}
+	}
+	v.wants("/app/rooms/1", http.StatusOK)
+	v.wants("/app", http.StatusOK)
+	v.do("fill", map[string]any{"selector": "input[name=nurses]", "text": "7"}, nil)
+	v.click("form[action='/app/staffing'] button")
+	v.loaded()
+	var state struct{ NursesOnDuty int }
+	eventually(t, 10*time.Second, func() error {
+		if into(t, w.get(t, "/api/v1/unit-state").Data, &state); state.NursesOnDuty != 7 {
+			return fmt.Errorf("%d nurses on duty", state.NursesOnDuty)
+		}
+		return nil
+	})
+	for _, fault := range v.complaints() {
+		t.Error(fault)
+	}
+}
+
+// TestPagesByKeyboard signs in, goes to a room, and sets the nurses on duty without a
+// mouse.
+func TestPagesByKeyboard(t *testing.T) {
+	t.Parallel()
+	b := startBrowser(t)
+	d := startDev(t, t.TempDir(), "--ephemeral")
+	w := d.ward(t, "mercy", "Mercy")
+	w.accepted(t, "census", census(t, 6, "labor-standard", "pp-couplet"))
+	v := b.window(t, d.BaseURL, windows[1])
+	v.wants(w.link(t, "charge"), http.StatusOK)
+	v.tabTo("main form button")
+	v.press("Enter")
+	v.await(`location.pathname === "/app"`, 10*time.Second)
+	v.press("Tab")
+	if first := ask[string](v, `document.activeElement.getAttribute("href")`); first != "#main" {
+		t.Errorf("the first thing that Tab reaches is %q, no way past the navigation", first)
+	}
+	v.tabTo("a[href='/app/rooms/1']")
+	if width := ask[float64](v, `parseFloat(getComputedStyle(document.activeElement).outlineWidth)`); width < 3 {
+		t.Errorf("the focus is %v px wide", width)
+	}
+	v.press("ArrowRight")
+	if at := ask[string](v, `document.activeElement.getAttribute("href")`); at == "/app/rooms/1" || !strings.HasPrefix(at, "/app/rooms/") {
+		t.Errorf("an arrow leads from room 1 to %q", at)
+	}
+	v.press("Enter")
+	v.await(`location.pathname.startsWith("/app/rooms/")`, 10*time.Second)
+	v.wants("/app", http.StatusOK)
+	v.tabTo("input[name=nurses]")
+	v.do("type", map[string]any{"text": "7"}, nil)
+	v.press("Enter")
+	var state struct{ NursesOnDuty *int }
+	eventually(t, 10*time.Second, func() error {
+		if into(t, w.get(t, "/api/v1/unit-state").Data, &state); state.NursesOnDuty == nil || *state.NursesOnDuty != 7 {
+			return fmt.Errorf("nobody set the nurses on duty")
+		}
+		return nil
+	})
+}
+
+// tabTo presses Tab until an element has the focus.
+func (v *view) tabTo(selector string) {
+	v.t.Helper()
+	for range 80 {
+		v.press("Tab")
+		if ask[bool](v, fmt.Sprintf("document.activeElement.matches(%q)", selector)) {
+			return
+		}
+	}
+	v.t.Fatalf("Tab never reaches %s", selector)
+}

@@ -1,0 +1,223 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestPagesInUse is what people do to pages beside reading them: they draw the unit, stay
+// longer than a session lasts, print, zoom, and choose colours of their own.
+func TestPagesInUse(t *testing.T) {
+	t.Parallel()
+	b := startBrowser(t)
+	d := startDev(t, t.TempDir(), "--ephemeral")
+	w := d.ward(t, "mercy", "Mercy")
+	w.tell(t, told(t, 1, 3))
+	w.accepted(t, "census", census(t, 16, "labor-standard+high-eclampsia", "csection-intraop", "pp-couplet", "triage-initial", "blocked", "empty"))
+	w.accepted(t, "staffing", staffing(5, true))
+	w.predicted(t, time.Minute)
+	v := b.window(t, d.BaseURL, windows[1])
+	v.signIn(w.link(t, "charge"))
+	steps := []struct {
+		name string
+		try  func(*testing.T, *ward, *view)
+	}{
+		{"figures", showsNow},
+		{"zoom", zooms},
+		{"forced colours", keepsShapes},
+		{"stale feed", tellsStale},
+		{"print", prints},
+		{"first paint", paints},
+		{"drawn", isDrawn},
+		{"stay", stays}, // the session has ended then
+	}
+	for _, step := range steps {
+		t.Run(step.name, func(t *testing.T) {
+			v := *v
+			v.t = t
+			v.look(windows[1])
+			step.try(t, w, &v)
+			for _, fault := range v.complaints() {
+				t.Error(fault)
+			}
+		})
+	}
+}
+
+// showsNow: where a figure is wider than a telephone, that of trends shows its end first and
+// that of the forecast its beginning.
+func showsNow(t *testing.T, _ *ward, v *view) {
+	v.wants("/app/trends", http.StatusOK)
+	v.look(windows[2])
+	const gaps = `(() => {
+		const box = document.querySelector("figure .box"), svg = box.querySelector("svg");
+		const [a, b] = [box, svg].map(e => e.getBoundingClientRect());
+		return [b.width - a.width, b.left - a.left, a.right - b.right];
+	})()`
+	if g := ask[[3]float64](v, gaps); g[0] < 10 || g[2] < -2 {
+		t.Errorf("the newest hour of the trends is %.0f px outside of its box", -g[2])
+	}
+	v.wants("/app", http.StatusOK)
+	if g := ask[[3]float64](v, gaps); g[0] < 10 || g[1] < -2 {
+		t.Errorf("the forecast begins %.0f px outside of its box", -g[1])
+	}
+	if was := ask[int](v, `document.querySelectorAll("#outlook .was").length`); was != 1 {
+		t.Errorf("%d lines of what was measured", was)
+	}
+	v.shoot("use-figures-390-light")
+}
+
+// zooms reads every page at 400 %: a desk is 320 px wide then, and 200 high.
+func zooms(t *testing.T, _ *ward, v *view) {
+	v.look(viewing{width: 320, height: 200})
+	for _, path := range []string{"/app", "/board", "/app/rooms/1", "/app/trends", "/app/print", "/app/alerts"} {
+		v.wants(path, http.StatusOK)
+		var wide int
+		if v.do("wide", nil, &wide); wide > 0 {
+			t.Errorf("%s can be scrolled sideways by %d px", path, wide)
+		}
+		if covers := ask[bool](v, `[...document.querySelectorAll("body *")].some(e => ["fixed", "sticky"].includes(getComputedStyle(e).position) && e.getBoundingClientRect().height > 100)`); covers {
+			t.Errorf("%s: something stays in sight that covers half of the window", path)
+		}
+		v.shoot("use-zoom" + strings.ReplaceAll(path, "/", "-"))
+	}
+}
+
+// keepsShapes: who chooses colours of his own sees the levels by their shapes, in rooms with
+// an edge.
+func keepsShapes(t *testing.T, _ *ward, v *view) {
+	v.wants("/app", http.StatusOK)
+	v.do("look", map[string]any{"width": 1280, "height": 800, "theme": "light", "forced": true}, nil)
+	if !ask[bool](v, `matchMedia("(forced-colors: active)").matches`) {
+		t.Fatal("colours are not forced")
+	}
+	bare := ask[[]string](v, `[...document.querySelectorAll("a.r")].filter(r => {
+		const g = r.querySelector(".g");
+		return getComputedStyle(r).borderStyle !== "solid" || !/empty|blocked/.test(r.className) && !(g?.getBoundingClientRect().width > 8);
+	}).map(r => r.innerText)`)
+	if pips := ask[int](v, `[...document.querySelectorAll(".pips i:not(.no)")].filter(i => getComputedStyle(i).borderStyle === "solid").length`); pips != 5 {
+		t.Errorf("%d of 5 nurses on duty can be seen", pips)
+	}
+	if len(bare) > 0 {
+		t.Errorf("rooms without an edge or a shape: %q", bare)
+	}
+	v.shoot("use-forced-1280")
+}
+
+// tellsStale: a feed that fell silent can be read as such, in both themes. Nobody waits here
+// for a quarter of an hour: the mark is set by hand.
+func tellsStale(t *testing.T, _ *ward, v *view) {
+	v.wants("/app", http.StatusOK)
+	v.do("eval", map[string]any{"code": `(() => {
+		document.querySelector("#feeds").id = "silent"; // no update reaches it any more
+		document.querySelectorAll(".feeds b").forEach(b => { b.className = "late"; b.textContent = "16 min, STALE"; });
+	})()`}, nil)
+	if marked := ask[string](v, `getComputedStyle(document.querySelector(".feeds b")).backgroundImage`); !strings.Contains(marked, "repeating-linear-gradient") {
+		t.Errorf("a silent feed is marked by %q", marked)
+	}
+	for _, as := range []viewing{windows[1], {width: 1280, height: 800, dark: true}, windows[2]} {
+		v.look(as)
+		var violations []string
+		v.do("axe", map[string]any{"rules": ofLook}, &violations)
+		var wide int
+		if v.do("wide", nil, &wide); wide > 0 || len(violations) > 0 {
+			t.Errorf("%d %s: %d px too wide, %q", as.width, as.theme(), wide, violations)
+		}
+		v.shoot(fmt.Sprintf("use-stale-%d-%s", as.width, as.theme()))
+	}
+}
+
+// prints wants the downtime sheet of a usual unit on one sheet of either format, and no row
+// in two pieces.
+func prints(t *testing.T, _ *ward, v *view) {
+	v.wants("/app/print", http.StatusOK)
+	for _, format := range []string{"A4", "Letter"} {
+		var sheets int
+		v.do("pdf", map[string]any{"path": filepath.Join(pictures(t), "use-print-"+format+".pdf"), "format": format}, &sheets)
+		if sheets != 1 {
+			t.Errorf("%s: %d sheets", format, sheets)
+		}
+	}
+	v.do("media", map[string]any{"media": "print"}, nil)
+	defer v.do("media", map[string]any{"media": "screen"}, nil)
+	cut := ask[int](v, `[...document.querySelectorAll("tr, .rules")].filter(e => !getComputedStyle(e).breakInside.startsWith("avoid")).length`)
+	if seen := ask[int](v, `[...document.querySelectorAll(".top, button, nav")].filter(e => e.offsetParent).length`); cut > 0 || seen > 0 {
+		t.Errorf("%d rows may be cut, %d things to press are printed", cut, seen)
+	}
+	v.shoot("use-print-screen")
+}
+
+// paints tells after how long a page is first seen.
+func paints(t *testing.T, _ *ward, v *view) {
+	for _, path := range []string{"/app", "/board"} {
+		var took []float64
+		for range 5 {
+			v.wants(path, http.StatusOK)
+			v.await(`performance.getEntriesByName("first-contentful-paint").length === 1`, 10*time.Second)
+			took = append(took, ask[float64](v, `performance.getEntriesByName("first-contentful-paint")[0].startTime`))
+		}
+		slices.Sort(took)
+		t.Logf("first paint of %s: p50 %.0f ms, slowest %.0f ms", path, took[len(took)/2], took[len(took)-1])
+	}
+}
+
+// isDrawn: the unit is drawn as an administrator has said.
+func isDrawn(t *testing.T, w *ward, v *view) {
+	key := cli(t, w.env, append([]string{"keys", "mint", "--hospital", w.hospital, "--name", "plan", "--scopes", "admin"}, w.args...)...)
+	admin := newPartner(w.base, w.hospital, key)
+	eventually(t, 10*time.Second, func() error {
+		a, err := admin.do(http.MethodPut, "/api/admin/layout", "application/json",
+			`{"columns":4,"rows":2,"rooms":[{"roomId":2,"x":1,"y":1,"w":2},{"roomId":1,"x":4,"y":2}],"landmarks":[{"label":"Station","x":1,"y":2,"w":2}]}`)
+		if err != nil || a.status != http.StatusOK {
+			return fmt.Errorf("%w: %+v", err, a)
+		}
+		return nil
+	})
+	for _, path := range []string{"/app", "/board"} {
+		v.wants(path, http.StatusOK)
+		v.await(`!!document.querySelector(".plan.drawn") || (location.reload(), false)`, 10*time.Second)
+		places := ask[map[string][2]float64](v, `Object.fromEntries([...document.querySelectorAll(".plan .r, .mark")].map(e => {
+			const box = (e.closest("li") ?? e).getBoundingClientRect();
+			return [(e.querySelector("b") ?? e).innerText.trim(), [box.x, box.y]];
+		}))`)
+		one, two, station := places["LDR 1"], places["LDR 2"], places["Station"]
+		if one[0] <= two[0] || one[1] <= two[1] || station[0] != two[0] || station[1] != one[1] {
+			t.Errorf("%s: drawn at %v", path, places)
+		}
+		v.shoot("use-drawn" + strings.ReplaceAll(path, "/", "-"))
+	}
+}
+
+// stays: two minutes before a session ends its person is asked, and may stay; else the page
+// empties.
+func stays(t *testing.T, _ *ward, v *view) {
+	v.wants("/app", http.StatusOK)
+	v.await(`document.querySelector("#live")?.textContent === document.querySelector("#live")?.dataset.live`, 20*time.Second)
+	left := func(seconds int) {
+		v.do("eval", map[string]any{"code": fmt.Sprintf(`new BroadcastChannel(document.body.dataset.events).postMessage(["beat", '{"left":%d}'])`, seconds)}, nil)
+	}
+	v.do("eval", map[string]any{"code": `(() => {
+		const asks = window.fetch;
+		window.stayed = 0;
+		window.fetch = (url, how) => { if (how?.headers?.["X-Stay"]) window.stayed++; return asks(url, how); };
+	})()`}, nil)
+	left(100)
+	v.await(`!document.querySelector("#warn").hidden`, 10*time.Second)
+	v.shoot("use-warning")
+	v.click("[data-do=stay]")
+	v.await(`document.querySelector("#warn").hidden`, 10*time.Second)
+	if n := ask[int](v, "window.stayed"); n != 1 {
+		t.Errorf("the server was told %d times that its person stays", n)
+	}
+	left(1)
+	v.await(`!document.querySelector(".r, .level, form")`, 10*time.Second)
+	if text := ask[string](v, "document.body.innerText"); !strings.Contains(text, "Sign in") {
+		t.Errorf("the page of a session that has ended says %q", text)
+	}
+	v.shoot("use-ended")
+}

@@ -1,0 +1,113 @@
+package registry
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+
+	"github.com/twmb/franz-go/pkg/sr"
+)
+
+// RefusedError reports that a registry does not take a schema. It ends a start: a retry would
+// be refused, too.
+type RefusedError struct {
+	Subject string
+	Err     error
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("the schema registry refuses %s: %v", e.Subject, e.Err)
+}
+
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+// Client registers schemas at a registry of somebody else.
+type Client struct{ client *sr.Client }
+
+// Config names a schema registry of somebody else.
+type Config struct {
+	URL      string
+	User     string // "": no login
+	Password string
+	CAFile   string // PEM of the authorities that signed its certificate; "": those of the system
+}
+
+// NewClient returns a client; nobody is asked yet.
+func NewClient(c Config) (*Client, error) {
+	options := []sr.ClientOpt{sr.URLs(c.URL), sr.UserAgent("svc")}
+	if c.User != "" {
+		options = append(options, sr.BasicAuth(c.User, c.Password))
+	}
+	if c.CAFile != "" {
+		pem, err := os.ReadFile(c.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("schema registry: %w", err)
+		}
+		roots := x509.NewCertPool()
+		if !roots.AppendCertsFromPEM(pem) {
+			return nil, errors.New("schema registry: no certificate in the file of its authorities")
+		}
+		options = append(options, sr.DialTLSConfig(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}))
+	}
+	client, err := sr.NewClient(options...)
+	if err != nil {
+		return nil, fmt.Errorf("schema registry: %w", err)
+	}
+	return &Client{client}, nil
+}
+
+// Register makes sure that the registry has every version of every subject, and returns the
+// ids that it gave them, by the ids of this build. A subject that is new demands that each
+// version reads the one before it (BACKWARD). The error is a [RefusedError], or says that the
+// registry does not answer.
+func (c *Client) Register(ctx context.Context, subjects []Subject) (map[int]int, error) {
+	ids := map[int]int{}
+	for _, s := range subjects {
+		for i, v := range s.Versions {
+			id, err := c.register(ctx, s.Name, v, i == 0)
+			if err != nil {
+				return nil, err
+			}
+			ids[v.ID] = id
+		}
+	}
+	return ids, nil
+}
+
+// register returns the id of one version. It only writes what is not there, so that readers
+// need no right to write.
+func (c *Client) register(ctx context.Context, subject string, v Version, first bool) (int, error) {
+	schema := sr.Schema{Schema: v.Schema, Type: sr.TypeAvro}
+	known, err := c.client.LookupSchema(ctx, subject, schema)
+	if err == nil {
+		return known.ID, nil
+	}
+	if answered := (*sr.ResponseError)(nil); !errors.As(err, &answered) || answered.StatusCode != http.StatusNotFound {
+		return 0, refusal(subject, err)
+	}
+	if first {
+		for _, set := range c.client.SetCompatibility(ctx, sr.SetCompatibility{Level: sr.CompatBackward}, subject) {
+			if set.Err != nil {
+				return 0, refusal(subject, set.Err)
+			}
+		}
+	}
+	id, err := c.client.RegisterSchema(ctx, subject, schema, -1, -1)
+	if err != nil {
+		return 0, refusal(subject, err)
+	}
+	return id, nil
+}
+
+// refusal tells a refusal from a registry that does not answer.
+func refusal(subject string, err error) error {
+	answered := (*sr.ResponseError)(nil)
+	if errors.As(err, &answered) && answered.StatusCode/100 == 4 && answered.StatusCode != http.StatusTooManyRequests { //nolint:mnd // 4xx
+		return &RefusedError{subject, err}
+	}
+	return fmt.Errorf("ask the schema registry for %s: %w", subject, err)
+}

@@ -1,0 +1,124 @@
+package viewtest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"svc/internal/view"
+)
+
+func told(t *testing.T, s Server) {
+	v := start(t, s.URL, "g1")
+	v.whole(1, unit("north", 1))
+	v.settle(t, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := v.follow.Wait(ctx, partition, 9); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("waiting for what never comes: %v", err)
+	}
+	const crowd = 100
+	done := make(chan error, crowd)
+	long, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	defer stop()
+	for n := range int64(crowd) {
+		go func() { done <- v.follow.Wait(long, partition, 2+n%2) }()
+	}
+	v.change(2, unit("north", 2))
+	v.change(3, unit("north", 3))
+	for range crowd {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func looks(t *testing.T, s Server) {
+	v := start(t, s.URL, "g1")
+	deaf := v.View.Watermark() // never runs
+	v.whole(1, unit("north", 1))
+	v.change(2, unit("north", 2))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := deaf.Wait(ctx, partition, 2); err != nil {
+		t.Error(err)
+	}
+}
+
+// watched: who watches a hospital is told of each new version of it and of no other one,
+// across a loss of the connection too, and of nothing once he has left.
+func watched(t *testing.T, s Server) {
+	gate := NewGate(t, s.URL)
+	v := start(t, s.URL, "g1")
+	b, err := view.Open(config(gate.URL, t.Name()+":"))
+	fatal(t, err)
+	changed := view.NewChanged(b)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- changed.Run(ctx) }()
+	defer func() {
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("Run returned %v", err)
+		}
+		b.Close()
+	}()
+	leaving, leave := context.WithCancel(ctx)
+	both, north := changed.Watch(ctx, "north", "south"), changed.Watch(leaving, "north")
+	hear := func(from <-chan string, want string) {
+		t.Helper()
+		limit, stop := context.WithTimeout(t.Context(), 10*time.Second)
+		defer stop()
+		for {
+			select {
+			case got := <-from:
+				if got == want {
+					return
+				}
+			case <-limit.Done():
+				t.Fatalf("never told of %s", want)
+			}
+		}
+	}
+	quiet := func(from <-chan string) {
+		t.Helper()
+		for len(from) > 0 {
+			<-from
+		}
+	}
+	hear(both, "north") // as it begins: it may have changed before
+	hear(both, "south")
+	hear(north, "north")
+	v.whole(1, unit("north", 1), unit("south", 1), unit("west", 1))
+	hear(both, "north")
+	hear(both, "south")
+	hear(north, "north")
+	v.settle(t, 1)
+	quiet(both)
+	quiet(north)
+
+	v.change(2, unit("south", 2))
+	hear(both, "south")
+	if len(north) > 0 {
+		t.Error("told of another hospital")
+	}
+	leave()
+	position := int64(2)
+	until(t, func() bool {
+		position++
+		quiet(north)
+		v.change(position, unit("north", position))
+		hear(both, "north")
+		return len(north) == 0
+	})
+
+	gate.Shut()
+	v.change(position+1, unit("south", 3))
+	v.settle(t, position+1)
+	quiet(both)
+	gate.Open()
+	hear(both, "south") // it may have changed meanwhile
+	v.change(position+2, unit("north", position+2))
+	hear(both, "north")
+}

@@ -1,0 +1,138 @@
+package readapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"svc/acuity"
+	"svc/acuity/forecast"
+	"svc/acuity/help"
+	"svc/internal/feeds"
+)
+
+// Reads tells other writers in this process what the API answers, from the same cache.
+type Reads struct {
+	server *server
+	dated  Charts // nil: none
+}
+
+// Verdict returns the verdict of a hospital now, and the name of its state. Nobody may
+// change the verdict. The errors are or wrap [ErrNoUnit] and [ErrAway].
+func (r *Reads) Verdict(ctx context.Context, hospital string) (v *acuity.Verdict, state string, err error) {
+	j, err := r.server.current(ctx, hospital)
+	if err != nil {
+		return nil, "", err
+	}
+	return j.verdict, j.name(), nil
+}
+
+// name is that of the state of a judgment: of its chart, and since when it holds.
+func (j *judgment) name() string {
+	return fmt.Sprintf("%s.%d.%d", j.token.Generation, j.token.Version, j.from)
+}
+
+// oldest is how far back a verdict is told at most; what is older is of no use to anybody.
+const oldest = 24 * time.Hour
+
+// Before returns the verdict of a hospital at the instant from which on its charts may
+// lack facts. It is for who says so beside it. Behind is the error of another read.
+func (r *Reads) Before(ctx context.Context, hospital string, behind error) (v *acuity.Verdict, state string, at time.Time, err error) {
+	known := (*BehindError)(nil)
+	if r.dated == nil || !errors.As(behind, &known) || known.For <= 0 || known.For > oldest {
+		return nil, "", time.Time{}, behind
+	}
+	at = r.server.shell.Now().Add(-known.For)
+	read, err := r.dated.Read(ctx, hospital, Token{})
+	if err != nil {
+		return nil, "", time.Time{}, err //nolint:wrapcheck // the port's errors are ours
+	}
+	c, err := decode(r.dated, &read, nil)
+	if err != nil {
+		return nil, "", time.Time{}, err
+	}
+	j := judge(c, nil, acuity.At(at))
+	return j.verdict, j.name(), at, nil
+}
+
+// Forecast returns the next eight hours of a hospital. The errors are those of
+// [Reads.Verdict] and [forecast.InsufficientError].
+func (r *Reads) Forecast(ctx context.Context, hospital string) (*forecast.Forecast, error) {
+	_, f, err := r.server.predictUnit(ctx, hospital)
+	return f, err
+}
+
+// Help returns what would help a unit as it stands now. The errors are those of
+// [Reads.Verdict].
+func (r *Reads) Help(ctx context.Context, hospital string) ([]help.Step, error) {
+	j, err := r.server.current(ctx, hospital)
+	if err != nil {
+		return nil, err
+	}
+	return help.Steps(j.whole(hospital), j.from), nil
+}
+
+// Trends returns how a unit stood in the full hours after since, up to until. The errors
+// are those of [Reads.Verdict], but for [ErrNoUnit].
+func (r *Reads) Trends(ctx context.Context, hospital string, since, until time.Time) (*Trends, error) {
+	return r.server.trends(ctx, hospital, since, until)
+}
+
+// Plan returns the nurses on duty who are planned from later instants on, ascending.
+func (r *Reads) Plan(ctx context.Context, hospital string) ([]acuity.Staffing, error) {
+	j, err := r.server.current(ctx, hospital)
+	if err != nil {
+		return nil, err
+	}
+	plan := j.head.Staffing
+	for len(plan) > 0 && plan[0].AsOf <= j.from {
+		plan = plan[1:]
+	}
+	return plan, nil
+}
+
+// RoomAhead is what a room stands on, and what time alone will make of it.
+type RoomAhead struct {
+	Shares []float64 // points of severity of each factor now
+	Steps  []RoomStep
+}
+
+// RoomStep is the verdict on a room from an instant on.
+type RoomStep struct {
+	From    acuity.Instant
+	Verdict acuity.RoomVerdict
+}
+
+// mostSteps bounds the instants at which a room is judged ahead.
+const mostSteps = 48
+
+// Room returns a room now, and at each instant within so long at which time alone changes
+// it; nil: there is none.
+func (r *Reads) Room(ctx context.Context, hospital string, id int32, within time.Duration) (*RoomAhead, error) {
+	j, err := r.server.current(ctx, hospital)
+	if err != nil {
+		return nil, err
+	}
+	for _, room := range j.judgedRooms {
+		if room.id != id {
+			continue
+		}
+		ahead := &RoomAhead{Shares: j.rules.Shares(&room.verdict)}
+		step, end := RoomStep{j.from, room.verdict}, acuity.At(r.server.shell.Now().Add(within))
+		for {
+			ahead.Steps = append(ahead.Steps, step)
+			next := step.Verdict.Until()
+			if next <= step.From || next > end || len(ahead.Steps) == mostSteps {
+				return ahead, nil
+			}
+			step = RoomStep{next, j.rules.RoomVerdict(&room.chart, next)}
+		}
+	}
+	return nil, nil //nolint:nilnil // as documented
+}
+
+// Feeds returns what each feed of a hospital has sent.
+func (r *Reads) Feeds(ctx context.Context, hospital string) ([]feeds.History, error) {
+	return r.server.health.Feeds(ctx, hospital) //nolint:wrapcheck // the port's errors are ours
+}

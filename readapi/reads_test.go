@@ -1,0 +1,111 @@
+package readapi_test
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"svc/acuity"
+	"svc/readapi"
+)
+
+// TestBefore: while facts may be missing, the pages are told how the unit stood at the last
+// instant at which none was, but not of a day ago.
+func TestBefore(t *testing.T) {
+	h := newFixture(worked(t))
+	h.now = noon.Add(40 * time.Minute)
+	for name, tt := range map[string]struct {
+		behind error
+		told   bool
+	}{
+		"a moment":      {&readapi.BehindError{For: 10 * time.Minute, Cause: readapi.ErrAway}, true},
+		"a day":         {&readapi.BehindError{For: 24 * time.Hour, Cause: readapi.ErrAway}, true},
+		"longer":        {&readapi.BehindError{For: 24*time.Hour + 1, Cause: readapi.ErrAway}, false},
+		"for ever":      {&readapi.BehindError{Cause: readapi.ErrAway}, false},
+		"it is away":    {readapi.ErrAway, false},
+		"there is none": {readapi.ErrNoUnit, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v, state, at, err := h.reads.Before(t.Context(), "north", tt.behind)
+			known := (*readapi.BehindError)(nil)
+			switch {
+			case !tt.told:
+				if !errors.Is(err, tt.behind) || v != nil {
+					t.Errorf("%v, %v", v, err)
+				}
+			case err != nil:
+				t.Error(err)
+			case !errors.As(tt.behind, &known) || !at.Equal(h.now.Time().Add(-known.For)) || state == "":
+				t.Errorf("at %v, state %q", at, state)
+			default: // never of before the chart was written
+				want := plainVerdict(h.chart, max(acuity.At(at), h.chart.Unit.Clock))
+				if v.Level != want.Level || v.Required != want.Required || v.AsOf != want.AsOf {
+					t.Errorf("%v of %v, want %v of %v", v.Level, v.AsOf, want.Level, want.AsOf)
+				}
+			}
+		})
+	}
+}
+
+// TestRoomAhead: at each instant of the next eight hours a room is told as it would be
+// judged then.
+func TestRoomAhead(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := newFixture(drawChart(t, 1, noon, nil))
+		h.now = noon.Add(time.Duration(rapid.IntRange(0, 100).Draw(t, "later")) * minutes)
+		if none, err := h.reads.Room(t.Context(), "north", 99, 8*time.Hour); none != nil || err != nil {
+			t.Fatalf("a room that is not there: %v, %v", none, err)
+		}
+		end := h.now.Add(8 * time.Hour)
+		for i := range h.chart.Rooms {
+			id := h.chart.Rooms[i].ID
+			ahead, err := h.reads.Room(t.Context(), "north", id, 8*time.Hour)
+			if err != nil || len(ahead.Steps) == 0 || len(ahead.Shares) != len(ahead.Steps[0].Verdict.Factors) {
+				t.Fatalf("room %d: %+v, %v", id, ahead, err)
+			}
+			at := h.now.Add(time.Duration(rapid.IntRange(0, 8*60).Draw(t, "at")) * minutes)
+			step := 0
+			for step+1 < len(ahead.Steps) && ahead.Steps[step+1].From <= at {
+				step++
+			}
+			if last := ahead.Steps[len(ahead.Steps)-1].From; last > end || !slices.IsSortedFunc(ahead.Steps, func(a, b readapi.RoomStep) int { return int(a.From - b.From) }) {
+				t.Fatalf("room %d: steps up to %v", id, last)
+			}
+			whole := h.chart.Verdict(at)
+			got, want := ahead.Steps[step].Verdict, whole.Rooms[i]
+			if got.Demand != want.Demand || got.Color != want.Color || got.Score != want.Score || !reflect.DeepEqual(factorsOf(&got), factorsOf(&want)) {
+				t.Fatalf("room %d at %v: %+v, want %+v", id, at.Time(), got, want)
+			}
+		}
+	})
+}
+
+func factorsOf(v *acuity.RoomVerdict) (ids []acuity.Factor) {
+	for i := range v.Factors {
+		ids = append(ids, v.Factors[i].Factor)
+	}
+	return ids
+}
+
+// TestPlan: plans are told until they are in force.
+func TestPlan(t *testing.T) {
+	h := newFixture(worked(t))
+	for i := range 3 {
+		h.chart.Unit.Staffing = append(h.chart.Unit.Staffing, acuity.Staffing{AsOf: noon.Add(time.Duration(i+1) * time.Hour), Nurses: int32(9 + i)})
+	}
+	for minute, want := range map[int][]int32{0: {9, 10, 11}, 59: {9, 10, 11}, 60: {10, 11}, 150: {11}, 180: nil, 600: nil} {
+		h.now = noon.Add(time.Duration(minute) * time.Minute)
+		plan, err := h.reads.Plan(t.Context(), "north")
+		var got []int32
+		for _, s := range plan {
+			got = append(got, s.Nurses)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("after %d min: %v, %v, want %v", minute, got, err, want)
+		}
+	}
+}

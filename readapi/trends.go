@@ -1,0 +1,250 @@
+package readapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"svc/acuity"
+	"svc/acuity/forecast"
+)
+
+// Hours returns the recorded full hours of a hospital in (since, until], in any order and
+// with those that a later one replaces. The errors are or wrap [ErrAway].
+type Hours func(ctx context.Context, hospital string, since, until time.Time) ([]Hour, error)
+
+// Hour is a unit at one full hour, as it was recorded.
+type Hour struct {
+	At           time.Time
+	Generation   int32 // a later one of the same hour replaces it
+	Observed     bool  // somebody told of a patient within the last 12 hours
+	Level        acuity.Level
+	Required     acuity.Demand
+	OnDuty       int32   // -1: unknown
+	LevelSeconds []int32 // of the hour before, by level; fewer than 3600 in all if not all of it was seen
+}
+
+// TrendDays is how far back trends reach. Our default: the forecast learns from as many.
+const TrendDays = 28
+
+// Trends is how a unit stood in a span of full hours.
+type Trends struct {
+	Since, Until time.Time
+	Zone         *time.Location
+	Hours        []TrendHour // that were recorded, ascending
+	Levels       LevelMinutes
+	Unknown      int                   // minutes of which nothing was recorded
+	Week         []WeekHour            // those that were observed, from Monday on
+	Forecast     *forecast.Calibration // nil: there is no forecast
+}
+
+// TrendHour is the unit at one full hour, and the levels that it had in the hour before.
+type TrendHour struct {
+	Hour
+	Levels LevelMinutes
+}
+
+// LevelMinutes is how many minutes a unit had each level, the best first. Estimated ones
+// are counted by the level at the end of their hour.
+type LevelMinutes struct {
+	Minutes   [acuity.LevelRed + 1]int
+	Estimated int
+}
+
+// WeekHour is one hour of the week in the zone of the hospital.
+type WeekHour struct {
+	Weekday  time.Weekday
+	Hour     int
+	Hours    int           // observed ones, at least one
+	Required acuity.Demand // mean
+	Staffed  int           // of the observed ones those with nurses on duty known
+	Short    int           // of these those with too few
+}
+
+const minutesPerHour = 60
+
+// Shortfall is how many whole nurses were too few; -1: unknown.
+func (h *Hour) Shortfall() int32 {
+	if h.OnDuty < 0 {
+		return -1
+	}
+	return max(0, int32((h.Required+acuity.Nurse-1)/acuity.Nurse)-h.OnDuty)
+}
+
+// levels returns how long the levels of the hour lasted. What was not seen counts by the
+// level at its end.
+func (h *Hour) levels() (m LevelMinutes) {
+	left := minutesPerHour
+	for level, seconds := range h.LevelSeconds {
+		if level < len(m.Minutes) && left > 0 {
+			n := min(left, int(seconds+minutesPerHour/2)/minutesPerHour) //nolint:mnd // rounded
+			m.Minutes[level] += n
+			left -= n
+		}
+	}
+	seen := int32(0)
+	for _, seconds := range h.LevelSeconds {
+		seen += seconds
+	}
+	if unseen := minutesPerHour - int(seen+minutesPerHour/2)/minutesPerHour; unseen > 0 { //nolint:mnd // rounded
+		m.Estimated = min(unseen, left)
+	}
+	m.Minutes[h.Level] += left // with the minute that rounding left over
+	return m
+}
+
+// span returns the full hours in which trends are asked for: the last of them is not later
+// than now, and the first not longer ago than trends reach.
+func span(since, until, now time.Time, usual time.Duration) (from, to time.Time) {
+	to = now
+	if !until.IsZero() && until.Before(now) {
+		to = until
+	}
+	to = to.UTC().Truncate(time.Hour)
+	from = since.UTC().Truncate(time.Hour)
+	if since.IsZero() {
+		from = to.Add(-usual)
+	}
+	if earliest := to.AddDate(0, 0, -TrendDays); from.Before(earliest) {
+		from = earliest
+	}
+	if from.After(to) {
+		from = to
+	}
+	return from, to
+}
+
+// trendsOf sums up the recorded hours of a span.
+func trendsOf(hours []Hour, since, until time.Time, zone *time.Location) *Trends {
+	t := &Trends{Since: since, Until: until, Zone: zone}
+	newest := map[time.Time]Hour{}
+	for _, h := range hours {
+		if !h.At.After(since) || h.At.After(until) {
+			continue
+		}
+		if old, known := newest[h.At]; !known || old.Generation <= h.Generation {
+			if known && h.LevelSeconds == nil {
+				h.LevelSeconds = old.LevelSeconds // a backfill saw no levels
+			}
+			newest[h.At] = h
+		}
+	}
+	for _, h := range newest {
+		t.Hours = append(t.Hours, TrendHour{h, h.levels()})
+	}
+	slices.SortFunc(t.Hours, func(a, b TrendHour) int { return a.At.Compare(b.At) })
+	var week [7][24]WeekHour
+	for i := range t.Hours {
+		h := &t.Hours[i]
+		for level, n := range h.Levels.Minutes {
+			t.Levels.Minutes[level] += n
+		}
+		t.Levels.Estimated += h.Levels.Estimated
+		if !h.Observed {
+			continue
+		}
+		local := h.At.In(zone)
+		w := &week[local.Weekday()][local.Hour()]
+		w.Hours++
+		w.Required += h.Required
+		if short := h.Shortfall(); short >= 0 {
+			w.Staffed++
+			if short > 0 {
+				w.Short++
+			}
+		}
+	}
+	t.Unknown = int(until.Sub(since).Hours())*minutesPerHour - len(t.Hours)*minutesPerHour
+	for day := range week {
+		weekday := time.Weekday((day + 1) % len(week)) // Monday first
+		for hour, w := range week[weekday] {
+			if w.Hours == 0 {
+				continue
+			}
+			w.Required /= acuity.Demand(w.Hours) //nolint:gosec // at most 28
+			w.Weekday, w.Hour = weekday, hour
+			t.Week = append(t.Week, w)
+		}
+	}
+	return t
+}
+
+// What bounds the reading of the record.
+const (
+	trendsWithin  = 10 * time.Second
+	trendsAtOnce  = 2
+	trendsFresh   = time.Minute // recorded hours stay, and a new one comes once an hour
+	trendsAtMost  = 128         // answers that are kept
+	trendsDefault = 24 * time.Hour
+)
+
+// trendsKey names one answer.
+type trendsKey struct {
+	hospital     string
+	since, until time.Time
+}
+
+type keptTrends struct {
+	trends *Trends
+	at     time.Time
+}
+
+// record is what the server reads of the recorded hours.
+type record struct {
+	hours Hours
+	busy  chan struct{} // holds a value for each reading
+
+	mu   sync.Mutex
+	kept map[trendsKey]keptTrends
+}
+
+func newRecord(hours Hours) *record {
+	if hours == nil {
+		hours = func(context.Context, string, time.Time, time.Time) ([]Hour, error) { return nil, nil }
+	}
+	return &record{hours: hours, busy: make(chan struct{}, trendsAtOnce), kept: map[trendsKey]keptTrends{}}
+}
+
+// trends returns the trends of a hospital. They are kept for a minute: a span of 28 days is
+// some hundred records among those of other hospitals.
+func (s *server) trends(ctx context.Context, hospital string, since, until time.Time) (*Trends, error) {
+	now := s.shell.Now()
+	key := trendsKey{hospital: hospital}
+	key.since, key.until = span(since, until, now, trendsDefault)
+	rec := s.record
+	rec.mu.Lock()
+	kept, known := rec.kept[key]
+	rec.mu.Unlock()
+	if known && now.Sub(kept.at) < trendsFresh {
+		return kept.trends, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, trendsWithin)
+	defer cancel()
+	select {
+	case rec.busy <- struct{}{}:
+		defer func() { <-rec.busy }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: %w", ErrAway, ctx.Err())
+	}
+	hours, err := rec.hours(ctx, hospital, key.since, key.until)
+	if err != nil {
+		return nil, err
+	}
+	t := trendsOf(hours, key.since, key.until, s.forecasts.Zone(hospital))
+	switch _, f, err := s.predictUnit(ctx, hospital); {
+	case err == nil:
+		t.Forecast = &f.Calibration
+	case errors.Is(err, ErrAway):
+		return t, nil // the hours are known, the score is not at the moment
+	}
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	if len(rec.kept) >= trendsAtMost {
+		clear(rec.kept)
+	}
+	rec.kept[key] = keptTrends{t, now}
+	return t, nil
+}

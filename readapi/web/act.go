@@ -1,0 +1,238 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/internal/admin/audit"
+	"svc/internal/outbound"
+)
+
+// Acts is what a person may do on a page, by the API.
+type Acts interface {
+	// Staff sets the nurses on duty. Problem is what the API refuses it for, in words.
+	Staff(ctx context.Context, s *Session, nurses json.RawMessage, call bool) (problem string, err error)
+	// Acknowledge says that somebody has taken an alert.
+	Acknowledge(ctx context.Context, s *Session, episode string) (problem string, err error)
+	// Episodes returns the alerts of a hospital.
+	Episodes(ctx context.Context, hospital string) ([]outbound.AlertRun, error)
+}
+
+// API acts by the API of ingest and of administration: there is one validation, and one
+// record of what was done.
+type API struct {
+	Handler http.Handler
+	// Token stands for a person who may do one thing for a minute.
+	StaffToken, AckToken func(hospital, user string) string
+	Alerts               func(ctx context.Context, hospital string) ([]outbound.AlertRun, error)
+	Audit                audit.Record
+	Now                  func() time.Time
+}
+
+// ActStaff is the action in the audit log when a person sets the nurses on duty.
+const ActStaff = "staffing.set"
+
+// errUnclear says that nobody knows whether an act was done.
+var errUnclear = errors.New("the API did not answer")
+
+// actWithin bounds an act; the API answers earlier.
+const actWithin = 10 * time.Second
+
+// Staff implements [Acts].
+func (a *API) Staff(ctx context.Context, s *Session, nurses json.RawMessage, call bool) (string, error) {
+	act := audit.Act{Hospital: s.Hospital, At: a.Now(), By: s.User, Action: ActStaff, Subject: "staffing"}
+	if err := a.Audit(ctx, act); err != nil {
+		return "", fmt.Errorf("record the act: %w", err)
+	}
+	problem, err := a.post(ctx, "/api/ingest/staffing", a.StaffToken(s.Hospital, s.User), map[string]any{"nursesOnDuty": nurses, "callStaffAvailable": call})
+	how := audit.Failed
+	if err != nil {
+		how = audit.Unclear
+	}
+	if err != nil || problem != "" {
+		err = errors.Join(err, a.Audit.NotDone(ctx, act, how))
+	}
+	return problem, err
+}
+
+// Acknowledge implements [Acts]. The API has the record of it.
+func (a *API) Acknowledge(ctx context.Context, s *Session, episode string) (string, error) {
+	return a.post(ctx, "/api/admin/alerts/episodes/"+episode+"/ack", a.AckToken(s.Hospital, s.User), map[string]any{})
+}
+
+// Episodes implements [Acts].
+func (a *API) Episodes(ctx context.Context, hospital string) ([]outbound.AlertRun, error) {
+	return a.Alerts(ctx, hospital)
+}
+
+// post sends one request to the API. Problem is what it refuses it for.
+func (a *API) post(ctx context.Context, path, token string, body any) (problem string, err error) {
+	said, err := askAPI(ctx, a.Handler, http.MethodPost, path, http.Header{"Authorization": {"Bearer " + token}}, body)
+	if err != nil || said.Refused == nil {
+		return "", err
+	}
+	problem = said.Refused.Message
+	for _, d := range said.Refused.Details {
+		problem += " " + strings.TrimSpace(d.Path+" "+d.Rule)
+	}
+	return problem, nil
+}
+
+// recorded is the answer of a handler, kept.
+type recorded struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header implements [http.ResponseWriter].
+func (r *recorded) Header() http.Header { return r.header }
+
+// WriteHeader implements [http.ResponseWriter].
+func (r *recorded) WriteHeader(status int) {
+	if r.status == 0 && status >= http.StatusOK {
+		r.status = status
+	}
+}
+
+// Write implements [http.ResponseWriter].
+func (r *recorded) Write(b []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	return r.body.Write(b) //nolint:wrapcheck // memory
+}
+
+// acting is the pages on which people do something.
+type acting struct{ *site }
+
+// dutyPage asks for the nurses on duty again.
+type dutyPage struct {
+	page
+	Nurses  string // as it was typed
+	Call    bool
+	Problem string // in the words of the API
+}
+
+const (
+	formAtMost   = 4096
+	typedAtMost  = 12   // characters; beyond it nothing is shown again
+	nursesAtMost = 1000 // that the API takes
+)
+
+// staffing sets the nurses on duty, by the validation of the API. What is refused is asked
+// for again, with its words at the field.
+func (s acting) staffing(w http.ResponseWriter, r *http.Request, session *Session) {
+	if s.Acts == nil {
+		s.say(w, r, http.StatusServiceUnavailable, session, "fault.acts")
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, formAtMost)
+	if r.ParseForm() != nil {
+		s.say(w, r, http.StatusUnprocessableEntity, session, "fault.form")
+		return
+	}
+	typed, call := strings.TrimSpace(r.PostForm.Get("nurses")), r.PostForm.Get("call") == "yes"
+	nurses := json.RawMessage(typed)
+	if !json.Valid(nurses) { // letters: the API says what it thinks of a text
+		nurses, _ = json.Marshal(typed) //nolint:errcheck // a text
+	}
+	problem, err := s.Acts.Staff(r.Context(), session, nurses, call)
+	if n, wrong := strconv.Atoi(typed); problem != "" && (wrong != nil || n < 0 || n > nursesAtMost) {
+		problem = s.writer(r, session).T("duty.number", "most", nursesAtMost) // in the words of who typed it
+	}
+	switch {
+	case err != nil:
+		s.away(w, r, session, "staffing not sent", err)
+	case problem != "":
+		p := s.writer(r, session)
+		out := dutyPage{page: s.page(r, p, session, p.T("duty")), Call: call, Problem: problem}
+		if len(typed) <= typedAtMost {
+			out.Nurses = typed
+		}
+		s.write(w, r, http.StatusUnprocessableEntity, render("duty", out))
+	default:
+		http.Redirect(w, r, session.Base, http.StatusSeeOther)
+	}
+}
+
+// alertsPage is the alerts that somebody may take.
+type alertsPage struct {
+	page
+	Rows    []alertRow
+	Problem string
+}
+
+type alertRow struct {
+	ID, Level, Opened, State string
+	Ask                      bool // it can be taken
+}
+
+func (s acting) alerts(w http.ResponseWriter, r *http.Request, session *Session) {
+	s.showAlerts(w, r, session, http.StatusOK, "")
+}
+
+func (s acting) showAlerts(w http.ResponseWriter, r *http.Request, session *Session, status int, problem string) {
+	if s.Acts == nil {
+		s.say(w, r, http.StatusServiceUnavailable, session, "fault.acts")
+		return
+	}
+	all, err := s.Acts.Episodes(r.Context(), session.Hospital)
+	if err != nil {
+		s.away(w, r, session, "alerts not read", err)
+		return
+	}
+	p := s.writer(r, session)
+	out := alertsPage{page: s.page(r, p, session, p.T("alerts")), Problem: problem}
+	for i := range all {
+		e := &all[i]
+		if !e.ClosedAt.IsZero() {
+			continue
+		}
+		row := alertRow{ID: e.ID, Level: p.Or("level."+e.Level, e.Level), Opened: p.T("alerts.since", "time", p.clock(e.OpenedAt))}
+		switch {
+		case e.AckedAt.IsZero():
+			row.State, row.Ask = p.T("alerts.open"), true
+		default:
+			row.State = p.T("alerts.taken", "time", p.clock(e.AckedAt))
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	s.write(w, r, status, render("alerts", out))
+}
+
+func (s acting) acknowledge(w http.ResponseWriter, r *http.Request, session *Session) {
+	if s.Acts == nil {
+		s.say(w, r, http.StatusServiceUnavailable, session, "fault.acts")
+		return
+	}
+	id := chi.URLParam(r, "id")
+	all, err := s.Acts.Episodes(r.Context(), session.Hospital)
+	known := false
+	for i := range all {
+		known = known || all[i].ID == id
+	}
+	if err == nil && !known { // also one of another hospital
+		s.say(w, r, http.StatusNotFound, session, "fault.alert")
+		return
+	}
+	problem := ""
+	if err == nil {
+		problem, err = s.Acts.Acknowledge(r.Context(), session, id)
+	}
+	switch {
+	case err != nil:
+		s.away(w, r, session, "alert not acknowledged", err)
+	case problem != "":
+		s.showAlerts(w, r, session, http.StatusUnprocessableEntity, problem)
+	default:
+		http.Redirect(w, r, session.Base+"/alerts", http.StatusSeeOther)
+	}
+}

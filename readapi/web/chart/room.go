@@ -1,0 +1,265 @@
+package chart
+
+import (
+	"html/template"
+	"math"
+	"strconv"
+	"time"
+)
+
+// The canvas of a figure of rows, each with a name at its left.
+const (
+	rowsWidth         = 560
+	rowsLeft          = 196.0
+	rowsTop, rowEvery = 30.0, 36.0
+	rowBar            = 22.0
+	mostName          = 27 // characters that fit
+)
+
+// short cuts a name that does not fit.
+func short(name string) string {
+	letters := []rune(name)
+	if len(letters) <= mostName {
+		return name
+	}
+	return string(letters[:mostName-1]) + "…"
+}
+
+// rows begins a figure of so many rows, and returns where they end.
+func rows(n int, title string) (c *canvas, foot float64) {
+	foot = rowsTop + float64(n)*rowEvery
+	return newCanvas(rowsWidth, int(foot)+32, "", title), foot
+}
+
+func rowAt(i int) float64 { return rowsTop + float64(i)*rowEvery + 7 }
+
+// name writes the name of a row.
+func (c *canvas) name(i int, name string) {
+	c.text("k", "end", rowsLeft-12, rowAt(i)+15, short(name))
+}
+
+// mark draws a line through all rows with words at its foot.
+func (c *canvas) mark(x, foot float64, words string) {
+	c.path("was", line(point{x, rowsTop - 6}, point{x, foot}))
+	anchor := "middle"
+	if x > rowsWidth-60 {
+		anchor, x = "end", rowsWidth
+	}
+	c.text("k", anchor, x, foot+22, words)
+}
+
+// Ladder is what each factor of a room asks for, in nurses; the largest counts.
+type Ladder struct {
+	Title     string
+	Rungs     []Rung
+	Counts    float64
+	CountsSay string
+}
+
+// Rung is one factor.
+type Rung struct {
+	Name   string
+	Begins float64 // where the bar begins: what is added lies on top
+	Nurses float64 // 0: it asks for nothing
+	Leads  bool
+	Says   string
+}
+
+// SVG draws the figure.
+func (l *Ladder) SVG() template.HTML {
+	most := math.Max(l.Counts, 2)
+	for _, r := range l.Rungs {
+		most = math.Max(most, r.Begins+r.Nurses)
+	}
+	c, foot := rows(len(l.Rungs), l.Title)
+	const right = rowsWidth - 20
+	x := scale{0, most, rowsLeft, right}
+	for _, mark := range []struct {
+		nurses float64
+		words  string
+	}{{1.0 / 3, "1:3"}, {.5, "1:2"}, {1, "1:1"}, {2, "2:1"}} {
+		c.path("grid", line(point{x.at(mark.nurses), rowsTop - 8}, point{x.at(mark.nurses), foot}))
+		anchor := "middle"
+		switch mark.words {
+		case "1:3":
+			anchor = "end"
+		case "1:2":
+			anchor = "start"
+		}
+		c.text("", anchor, x.at(mark.nurses), rowsTop-14, mark.words)
+	}
+	for i, r := range l.Rungs {
+		c.name(i, r.Name)
+		class := "fl"
+		if r.Leads {
+			class = "fi"
+		}
+		end := x.at(r.Begins + r.Nurses)
+		if r.Nurses > 0 {
+			c.rect(class, x.at(r.Begins), rowAt(i), end-x.at(r.Begins), rowBar)
+		}
+		if end > (rowsLeft+right)/2+40 { // no room beside it
+			if r.Leads {
+				class = "ki"
+			} else {
+				class = ""
+			}
+			c.text(class, "end", end-8, rowAt(i)+15, r.Says)
+			continue
+		}
+		c.text("k2", "start", math.Max(end, rowsLeft)+10, rowAt(i)+15, r.Says)
+	}
+	c.mark(x.at(l.Counts), foot, l.CountsSay)
+	return c.done()
+}
+
+// Sum is how parts add up, each of what the ones before have left.
+type Sum struct {
+	Title string
+	Most  float64
+	Parts []SumPart
+	Says  string // of all together
+}
+
+// SumPart is one part.
+type SumPart struct {
+	Name   string
+	Points float64
+	Says   string
+}
+
+// SVG draws the figure.
+func (s *Sum) SVG() template.HTML {
+	c, foot := rows(len(s.Parts), s.Title)
+	const right = rowsWidth - 50
+	x := scale{0, s.Most, rowsLeft, right}
+	for _, at := range []float64{0, 20, 40, 60} {
+		c.path("grid", line(point{x.at(at), rowsTop - 8}, point{x.at(at), foot}))
+		c.text("", "middle", x.at(at), rowsTop-14, number(at))
+	}
+	sum := 0.0
+	for i, part := range s.Parts {
+		c.name(i, part.Name)
+		c.rect("fl", x.at(sum), rowAt(i), x.at(s.Most)-x.at(sum), rowBar)
+		c.rect("fi", x.at(sum), rowAt(i), x.at(sum+part.Points)-x.at(sum), rowBar)
+		c.text("k", "end", rowsWidth-2, rowAt(i)+15, part.Says)
+		sum += part.Points
+	}
+	c.mark(x.at(sum), foot, s.Says)
+	return c.done()
+}
+
+// Score is a score of 100 from two parts, on the colours that it reaches.
+type Score struct {
+	Title                    string
+	Demand, Severity         float64 // points
+	DemandSays, SeveritySays string
+	Says                     string
+	Bounds                   []int // where the colours begin, after the first
+	Next                     int   // score after the next change by the clock
+	NextSays                 string
+}
+
+// SVG draws the figure.
+func (s *Score) SVG() template.HTML {
+	const width, height, bar, foot = 1160.0, 96, 22.0, 58.0
+	c := newCanvas(int(width), height, " wide", s.Title)
+	x := scale{0, 100, 0, width}
+	from := 0
+	c.text("", "start", 0, 90, "0")
+	for level, to := range append(append([]int{}, s.Bounds...), 100) {
+		c.rect("f"+letters[level], x.at(float64(from)), foot, x.at(float64(to-from)), 10)
+		anchor := "middle"
+		if to == 100 {
+			anchor = "end"
+		}
+		c.text("", anchor, x.at(float64(to)), 90, strconv.Itoa(to))
+		from = to
+	}
+	demand, all := x.at(s.Demand), x.at(s.Demand+s.Severity)
+	c.rect("fi", 0, bar, demand, 28)
+	c.rect("fi", demand+3, bar, math.Max(all-demand-3, 0), 28)
+	c.text("k", "start", 0, 14, s.DemandSays)
+	c.text("k", "start", math.Max(demand+3, 160), 14, s.SeveritySays)
+	if all > width-260 {
+		c.text("ki", "end", all-10, 41, s.Says)
+	} else {
+		c.text("k", "start", all+10, 41, s.Says)
+	}
+	if s.NextSays != "" {
+		at := x.at(float64(s.Next))
+		c.path("now", line(point{at, 50}, point{at, 72}))
+		switch {
+		case at < 100:
+			c.text("k", "start", math.Max(at, 24), 90, s.NextSays)
+		case at > width-100:
+			c.text("k", "end", width-40, 90, s.NextSays)
+		default:
+			c.text("k", "middle", at, 90, s.NextSays)
+		}
+	}
+	return c.done()
+}
+
+// Steps is what is needed from now on, as far as clocks tell.
+type Steps struct {
+	Title    string
+	From, To time.Time
+	Clock    func(time.Time) string
+	Steps    []Step
+}
+
+// Step is a need from an instant on.
+type Step struct {
+	At     time.Time
+	Nurses float64
+	Says   string
+}
+
+// SVG draws the figure.
+func (s *Steps) SVG() template.HTML {
+	const left, right, top, foot = 44.0, 1140.0, 34.0, 116.0
+	c := newCanvas(1160, 150, " wide", s.Title)
+	most := 1.0
+	for _, step := range s.Steps {
+		most = math.Max(most, step.Nurses)
+	}
+	x, y := scale{float64(s.From.Unix()), float64(s.To.Unix()), left, right}, scale{0, most, foot, top}
+	at := func(t time.Time) float64 { return x.at(float64(t.Unix())) }
+	for _, mark := range []struct {
+		nurses float64
+		words  string
+	}{{.5, "1:2"}, {1, "1:1"}, {2, "2:1"}} {
+		if mark.nurses <= most && y.at(mark.nurses) < foot-12 {
+			c.path("grid", line(point{left, y.at(mark.nurses)}, point{right, y.at(mark.nurses)}))
+			c.text("", "end", left-8, y.at(mark.nurses)+4, mark.words)
+		}
+	}
+	for t := s.From.Truncate(time.Hour).Add(time.Hour); !t.After(s.To); t = t.Add(time.Hour) {
+		if at(t) < right-16 {
+			c.text("", "middle", at(t), 144, s.Clock(t))
+		}
+	}
+	c.path("ax", line(point{left, foot}, point{right, foot}))
+	points := make([]point, 0, 2*len(s.Steps))
+	for i, step := range s.Steps {
+		until := s.To
+		if i+1 < len(s.Steps) {
+			until = s.Steps[i+1].At
+		}
+		points = append(points, point{at(step.At), y.at(step.Nurses)}, point{at(until), y.at(step.Nurses)})
+	}
+	c.path("was", line(points...))
+	free := 0.0 // where words have room
+	for i, step := range s.Steps {
+		if i == 0 {
+			continue
+		}
+		c.raw(`<circle class="dot" cx="` + number(at(step.At)) + `" cy="` + number(y.at(step.Nurses)) + `" r="6"/>`)
+		if left := at(step.At) + 10; left >= free && left < right-90 {
+			c.text("k", "start", left, y.at(step.Nurses)-9, step.Says)
+			free = left + 96
+		}
+	}
+	return c.done()
+}

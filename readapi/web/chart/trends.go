@@ -1,0 +1,140 @@
+package chart
+
+import (
+	"html/template"
+	"math"
+	"strconv"
+	"time"
+)
+
+// Past is the nurses needed and on duty at the full hours of a span.
+type Past struct {
+	Title    string // says all of it in words
+	From, To time.Time
+	Hours    []PastHour // ascending; an hour that is missing leaves a gap
+	Marks    []Mark
+}
+
+// PastHour is one full hour. Nobody knows the nurses on duty if they are negative.
+type PastHour struct {
+	At             time.Time
+	Needed, OnDuty float64
+}
+
+// Mark names an instant at the foot of a figure.
+type Mark struct {
+	At    time.Time
+	Words string
+}
+
+// SVG draws what was needed as a thick line and the nurses on duty as a thin one. What lies
+// between them is filled by how many nurses were short.
+func (p *Past) SVG() template.HTML {
+	const width, height, top, foot, left = 860, 236, 12.0, 204.0, 34.0
+	if len(p.Hours) == 0 || !p.To.After(p.From) {
+		return ""
+	}
+	c := newCanvas(width, height, " wide", p.Title)
+	low, high := math.Inf(1), 0.0
+	for _, h := range p.Hours {
+		low, high = math.Min(low, h.Needed), math.Max(high, math.Max(h.Needed, h.OnDuty))
+		if h.OnDuty >= 0 {
+			low = math.Min(low, h.OnDuty)
+		}
+	}
+	marks := ticks(math.Max(low-1, 0), high, 5) //nolint:mnd // about five lines
+	x := scale{float64(p.From.Unix()), float64(p.To.Unix()), left, width}
+	y := scale{marks[0], marks[len(marks)-1], foot, top}
+	for _, v := range marks {
+		c.path("thr", line(point{left, y.at(v)}, point{width, y.at(v)}))
+		c.text("", "end", left-8, y.at(v)+4, strconv.Itoa(int(v)))
+	}
+	for _, m := range p.Marks {
+		at := x.at(float64(m.At.Unix()))
+		c.path("ax", "M"+number(at)+" "+number(foot)+"v6")
+		c.text("", "middle", at, foot+22, m.Words)
+	}
+	for _, h := range p.Hours {
+		if short := h.Needed - h.OnDuty; h.OnDuty >= 0 && short > 0 {
+			level := min(int(math.Ceil(short)), len(letters)-1)
+			c.rect("f"+letters[level], x.at(hourBefore(h.At)), y.at(h.Needed), x.at(float64(h.At.Unix()))-x.at(hourBefore(h.At)), y.at(h.OnDuty)-y.at(h.Needed))
+		}
+	}
+	c.path("duty", p.steps(x, y, func(h PastHour) float64 { return h.OnDuty }))
+	c.path("was", p.steps(x, y, func(h PastHour) float64 { return h.Needed }))
+	return c.done()
+}
+
+func hourBefore(at time.Time) float64 { return float64(at.Add(-time.Hour).Unix()) }
+
+// steps is the line through a number of each hour, which holds for the hour before it. The
+// line breaks where the number is not known.
+func (p *Past) steps(x, y scale, of func(PastHour) float64) (d string) {
+	last := time.Time{}
+	for _, h := range p.Hours {
+		v := of(h)
+		if v < 0 {
+			last = time.Time{}
+			continue
+		}
+		if begin := h.At.Add(-time.Hour); begin.Equal(last) {
+			d += "V" + number(y.at(v))
+		} else {
+			d += "M" + number(x.at(float64(begin.Unix()))) + " " + number(y.at(v))
+		}
+		d += "H" + number(x.at(float64(h.At.Unix())))
+		last = h.At
+	}
+	return d
+}
+
+// Week is the hours of a week, a row each day.
+type Week struct {
+	Title string
+	Days  [7]WeekDay
+}
+
+// WeekDay is one row.
+type WeekDay struct {
+	Name  string
+	Hours [24]WeekCell
+}
+
+// WeekCell is one hour of a week. Without words nothing is known of it.
+type WeekCell struct {
+	Words string  // nurses needed
+	Short float64 // share of the hours in which nurses were short, 0 … 1
+}
+
+// SVG draws a cell for each hour, filled by how often nurses were short in it: never, in a
+// quarter of the weeks, in half of them, more often.
+func (w *Week) SVG() template.HTML {
+	const left, top, each, row = 56.0, 22.0, 33.0, 26.0
+	c := newCanvas(int(left+24*each), int(top+7*row), " wide", w.Title)
+	for hour := 0; hour < 24; hour += 3 {
+		c.text("", "middle", left+(float64(hour)+.5)*each, top-8, strconv.Itoa(hour))
+	}
+	for i, day := range w.Days {
+		y := top + float64(i)*row
+		c.text("", "start", 0, y+row*.68, day.Name)
+		for hour, cell := range day.Hours {
+			if cell.Words == "" {
+				continue
+			}
+			x, class := left+float64(hour)*each, ""
+			switch {
+			case cell.Short > .5:
+				c.rect("fr", x+1, y+1, each-2, row-2)
+				class = "tw"
+			case cell.Short > .25:
+				c.rect("fo", x+1, y+1, each-2, row-2)
+				class = "tk"
+			case cell.Short > 0:
+				c.rect("fy", x+1, y+1, each-2, row-2)
+				class = "tk"
+			}
+			c.text(class, "middle", x+each/2, y+row*.68, cell.Words)
+		}
+	}
+	return c.done()
+}

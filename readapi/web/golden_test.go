@@ -1,0 +1,183 @@
+package web_test
+
+import (
+	"flag"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/acuity/forecast"
+	"svc/internal/admin/users"
+	"svc/readapi"
+	"svc/readapi/web"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// states are what a unit can look like, each with what is done to the ward.
+var states = map[string]func(*ward){
+	"usual":    func(*ward) {},
+	"drawn":    func(w *ward) { w.layouts["north"] = drawn() },
+	"norecord": func(w *ward) { w.charts = map[string]*acuity.Chart{} },
+	"empty": func(w *ward) {
+		c := w.charts["north"]
+		for i, r := range c.Rooms {
+			c.Rooms[i] = bed(r.ID, r.Label, r.Area, "empty")
+		}
+		c.Unit.Unplaced = 0
+	},
+	"unstaffed": func(w *ward) { w.charts["north"].Unit.Staffing = nil },
+	"unstaffedgreen": func(w *ward) {
+		c := w.charts["north"]
+		c.Unit.Staffing, c.Rooms, c.Unit.Unplaced = nil, c.Rooms[1:2], 0
+	},
+	"uncounted": func(w *ward) { w.charts["north"].Unit.HasCensus = false },
+	"stopped":   func(w *ward) { w.also(func(u *web.Unit) { u.Stopped = u.At.Add(-30*time.Minute + time.Second) }) },
+	"old":       func(w *ward) { w.also(func(u *web.Unit) { u.Stopped = u.At.Add(-30 * time.Minute) }) },
+	"behind":    func(w *ward) { w.err = readapi.ErrBehind },
+	"away":      func(w *ward) { w.err = readapi.ErrAway },
+	"40":        func(w *ward) { w.charts["north"] = rooms(40) },
+	"120":       func(w *ward) { w.charts["north"] = rooms(120) },
+	"young": func(w *ward) {
+		w.also(func(u *web.Unit) {
+			u.Forecast, u.Missing = nil, &forecast.InsufficientError{Missing: forecast.MissingHistory, Hours: 9}
+		})
+	},
+	"silent": func(w *ward) { w.also(func(u *web.Unit) { u.Feeds = []web.Feed{{Channel: "adt"}} }) },
+}
+
+// also changes more of what is told of a unit.
+func (w *ward) also(do func(*web.Unit)) {
+	before := w.forms
+	w.forms = func(u *web.Unit) { before(u); do(u) }
+}
+
+// inState is a ward in one of the states.
+func inState(t testing.TB, name string) *ward {
+	w := newWard(t, unit())
+	w.forms = usual
+	states[name](w)
+	w.users.SetUser(users.User{ID: "usr_1", Hospital: "south", Role: users.Viewer})
+	return w
+}
+
+var (
+	assetPath = regexp.MustCompile(`/assets/[0-9a-f]{16}/`)
+	ruleName  = regexp.MustCompile(`Rules [0-9]+-[0-9a-f]+|Reglas [0-9]+-[0-9a-f]+`)
+)
+
+// TestGolden: each page in each state, as it was looked at.
+func TestGolden(t *testing.T) {
+	for name := range states {
+		for _, path := range []string{"/board", "/app", "/app/rooms/13", "/app/print"} {
+			for _, language := range []string{"en", "es"} {
+				if language == "es" && name != "usual" && name != "stopped" {
+					continue
+				}
+				page := strings.Trim(strings.ReplaceAll(path, "/", "_"), "_")
+				t.Run(name+"/"+page+"/"+language, func(t *testing.T) {
+					w := inState(t, name)
+					_, html := w.page(path, language)
+					golden(t, name+"_"+page+"_"+language+".html", html)
+				})
+			}
+		}
+	}
+	w := inState(t, "usual")
+	w.charts["south"] = rooms(30)
+	_, html := w.page("/app/units", "en")
+	golden(t, "units_en.html", html)
+}
+
+func golden(t *testing.T, name, html string) {
+	t.Helper()
+	html = ruleName.ReplaceAllString(assetPath.ReplaceAllString(html, "/assets/x/"), "Rules x")
+	html = strings.ReplaceAll(html, "><", ">\n<") + "\n"
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(html), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(path); err != nil || string(want) != html {
+		t.Errorf("%s differs (%v); run go test -update ./readapi/web and look at it", path, err)
+	}
+}
+
+// TestNoGreenThatIsNotKnown: where the present is not known, no page says green without
+// saying since when it does not know.
+func TestNoGreenThatIsNotKnown(t *testing.T) {
+	for name, want := range map[string]struct {
+		status int
+		says   string // on the page
+		never  string
+	}{
+		"norecord":       {http.StatusOK, "Nothing was recorded yet", `class="level green`},
+		"away":           {http.StatusServiceUnavailable, "The state of the unit is not known", `class="level`},
+		"behind":         {http.StatusServiceUnavailable, "The state of the unit is not known", `class="level`},
+		"stopped":        {http.StatusOK, `data-held="stopped"`, `hidden>Input stopped`},
+		"old":            {http.StatusOK, `data-held="old"`, `hidden>Input stopped`},
+		"unstaffedgreen": {http.StatusOK, `class="level green unsure"`, "0 short"},
+		"unstaffed":      {http.StatusOK, `On duty</dt><dd class="unk">not known`, "<dt>Short"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, html := inState(t, name).page("/app", "en")
+			if status != want.status || !strings.Contains(html, want.says) || strings.Contains(html, want.never) {
+				t.Errorf("status %d; says %q: %v; says %q: %v", status, want.says, strings.Contains(html, want.says), want.never, strings.Contains(html, want.never))
+			}
+		})
+	}
+}
+
+// TestWallTellsNothingOfAnybody: no factor, visit or link on the wall, whatever is the
+// matter with whom.
+func TestWallTellsNothingOfAnybody(t *testing.T) {
+	for name := range states {
+		w := inState(t, name)
+		_, html := w.page("/board", "en")
+		for f := acuity.Factor(1); int(f) <= acuity.Default().Len(); f++ {
+			if strings.Contains(html, f.ID()) {
+				t.Errorf("%s: the wall tells of %s", name, f.ID())
+			}
+		}
+		for _, word := range []string{"canary", "href=\"/app/rooms", "Couplet", "Magnesium", "Bereavement", "RxNorm", "Category"} {
+			if strings.Contains(html, word) {
+				t.Errorf("%s: the wall tells %s", name, word)
+			}
+		}
+		if strings.Contains(html, `<a `) {
+			t.Errorf("%s: the wall has a link", name)
+		}
+	}
+}
+
+// TestAnotherHospital: who may look at several sees each under its own path, with links
+// that stay there; one that is not his is not found.
+func TestAnotherHospital(t *testing.T) {
+	w := inState(t, "usual")
+	w.charts["south"] = rooms(30)
+	status, html := w.page("/app/u/south", "en")
+	if status != http.StatusOK || !strings.Contains(html, "<b>Maternity south</b>") || !strings.Contains(html, `href="/app/u/south/rooms/30"`) || !strings.Contains(html, `data-events="/app/u/south/events"`) {
+		t.Errorf("the page of another hospital: %d", status)
+	}
+	if strings.Contains(html, `href="/app/rooms/`) {
+		t.Error("links of another hospital lead to one's own")
+	}
+	if status, html = w.page("/app/u/south/rooms/30", "en"); status != http.StatusOK || !strings.Contains(html, `<a href="/app/u/south">`) {
+		t.Errorf("a room of another hospital: %d", status)
+	}
+	w.charts["west"] = unit()
+	for _, path := range []string{"/app/u/west", "/app/u/west/rooms/1", "/app/u/west/events", "/app/u/nowhere", "/app/u/%2e%2e", "/app/u/"} {
+		if status, html := w.page(path, "en"); status != http.StatusNotFound || strings.Contains(html, "west") {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+}

@@ -1,0 +1,269 @@
+package web_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/internal/admin/users"
+	"svc/readapi"
+)
+
+// viewer is a browser that follows a stream.
+type viewer struct {
+	t      testing.TB
+	lines  chan string
+	status int
+	cancel context.CancelFunc
+}
+
+// event is one event of a stream.
+type event struct{ kind, id, data string }
+
+// follow opens a stream of the ward, which runs on the real clock then.
+func follow(t testing.TB, server *httptest.Server, w *ward, path string, header ...string) *viewer {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Cookie", w.cookie)
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	answer, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &viewer{t, make(chan string, 1024), answer.StatusCode, cancel}
+	go func() {
+		defer answer.Body.Close()
+		defer close(v.lines)
+		scanner := bufio.NewScanner(answer.Body)
+		scanner.Buffer(nil, 4<<20)
+		for scanner.Scan() {
+			v.lines <- scanner.Text()
+		}
+	}()
+	t.Cleanup(cancel)
+	return v
+}
+
+// next returns the next event of a kind.
+func (v *viewer) next(kind string) (e event) {
+	v.t.Helper()
+	limit, stop := context.WithTimeout(v.t.Context(), 20*time.Second)
+	defer stop()
+	for {
+		select {
+		case <-limit.Done():
+			v.t.Fatalf("no event %q came", kind)
+		case line, ok := <-v.lines:
+			name, value, _ := strings.Cut(line, ": ")
+			switch {
+			case !ok:
+				v.t.Fatalf("the stream ended before %q", kind)
+			case name == "event":
+				e = event{kind: value}
+			case name == "id":
+				e.id = value
+			case name == "data":
+				e.data = value
+			case line == "" && e.kind == kind:
+				return e
+			}
+		}
+	}
+}
+
+type stateData struct {
+	ID, From, Level, Held string
+	Parts                 map[string]string
+}
+
+func (v *viewer) state() (s stateData) {
+	v.t.Helper()
+	if err := json.Unmarshal([]byte(v.next("state").data), &s); err != nil {
+		v.t.Fatal(err)
+	}
+	return s
+}
+
+// serve puts a ward behind a server, with a clock that goes on from half past two.
+func serve(t testing.TB, w *ward) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(w)
+	t.Cleanup(server.Close)
+	return server
+}
+
+// restless is what happens to the unit: a room turns red, and green again.
+func restless(c *acuity.Chart) {
+	if c.Unit.Version%2 == 1 {
+		c.Rooms[1] = bed(2, "T2", "Triage", "labor-standard@6h", "labor-fhr-cat-iii@5m")
+		return
+	}
+	c.Rooms[1] = unit().Rooms[1]
+}
+
+// TestStreamTellsWhatChanged: a browser that has nothing gets all parts, one that has the
+// state before gets those that changed, one that has the state gets none.
+func TestStreamTellsWhatChanged(t *testing.T) {
+	t.Parallel()
+	w := newWard(t, unit())
+	w.live()
+	server := serve(t, w)
+	first := follow(t, server, w, "/app/events")
+	all := first.state()
+	if all.From != "" || len(all.Parts) < 7 || !strings.Contains(all.Parts["rooms"], "L6") {
+		t.Fatalf("first state: from %q, %d parts", all.From, len(all.Parts))
+	}
+	w.change("north", restless)
+	changes := first.state()
+	if changes.From != all.ID || changes.ID == all.ID || changes.Parts["rooms"] == "" || changes.Parts["quality"] != "" {
+		t.Errorf("after a change: from %q, parts %d", changes.From, len(changes.Parts))
+	}
+	before := follow(t, server, w, "/app/events", "Last-Event-ID", all.ID)
+	if got := before.state(); got.From != all.ID || len(got.Parts) != len(changes.Parts) {
+		t.Errorf("to one who has the state before: from %q, %d parts", got.From, len(got.Parts))
+	}
+	stranger := follow(t, server, w, "/app/events?last=another")
+	if got := stranger.state(); got.From != "" || len(got.Parts) != len(all.Parts) {
+		t.Errorf("to one who has another state: from %q, %d parts", got.From, len(got.Parts))
+	}
+	up := follow(t, server, w, "/app/events?last="+changes.ID)
+	if got := up.next("feeds"); !strings.Contains(got.data, "clock") {
+		t.Errorf("feeds: %s", got.data)
+	}
+	w.change("north", restless)
+	if got := up.state(); got.From != changes.ID {
+		t.Errorf("to one who had the state: from %q, want %q", got.From, changes.ID)
+	}
+}
+
+// TestWallStreamTellsNothingOfAnybody: the stream of the wall is as silent as its page.
+func TestWallStreamTellsNothingOfAnybody(t *testing.T) {
+	t.Parallel()
+	w := newWard(t, unit())
+	w.live()
+	v := follow(t, serve(t, w), w, "/board/events")
+	got := fmt.Sprint(v.state())
+	for _, word := range []string{"Magnesium", "Couplet", "Bereavement", "canary", "href=\"/app", "high-mag"} {
+		if strings.Contains(got, word) {
+			t.Errorf("the stream of the wall tells %s", word)
+		}
+	}
+}
+
+// TestLostUnitIsToldAtOnce: a unit that cannot be read any more is told as lost, and its
+// state when it is known again.
+func TestLostUnitIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWard(t, unit())
+	w.live()
+	v := follow(t, serve(t, w), w, "/app/events")
+	v.state()
+	w.fail(readapi.ErrAway)
+	w.change("north", func(*acuity.Chart) {})
+	v.next("lost")
+	w.fail(nil)
+	w.change("north", func(*acuity.Chart) {})
+	v.state() // however little of it has changed
+}
+
+// TestStreamEndsWithSession: whose session an administrator ends sees no more of the unit.
+func TestStreamEndsWithSession(t *testing.T) {
+	t.Parallel()
+	w := newWard(t, unit())
+	w.live()
+	v := follow(t, serve(t, w), w, "/app/events")
+	if got := v.next("beat"); !strings.Contains(got.data, `"left":`) {
+		t.Errorf("beat: %s", got.data)
+	}
+	w.users.SetUser(users.User{ID: "usr_1", Hospital: "north", Role: users.Charge, Epoch: 7})
+	w.skip(16 * time.Second)
+	w.change("north", func(*acuity.Chart) {})
+	v.next("gone")
+}
+
+// TestOneRenderForAll: however many look in the same way, a unit is read once for each
+// change.
+func TestOneRenderForAll(t *testing.T) {
+	t.Parallel()
+	w := newWard(t, unit())
+	w.live()
+	server := serve(t, w)
+	var all []*viewer
+	for range 50 {
+		all = append(all, follow(t, server, w, "/app/events"))
+	}
+	for _, v := range all {
+		v.state()
+	}
+	before := w.reads()
+	w.change("north", restless)
+	for _, v := range all {
+		v.state()
+	}
+	if n := w.reads() - before; n > 3 { // one for the change, and what each few seconds are read
+		t.Errorf("50 browsers caused %d reads", n)
+	}
+}
+
+// TestStreamsAreBounded: beyond the limit of a process browsers are sent away, and come in
+// again after others have gone.
+func TestStreamsAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWard(t, unit())
+	w.live()
+	server := serve(t, w)
+	var all []*viewer
+	for range 1000 {
+		all = append(all, follow(t, server, w, "/board/events"))
+	}
+	if v := follow(t, server, w, "/app/events"); v.status != http.StatusServiceUnavailable {
+		t.Errorf("stream 1,001: %d", v.status)
+	}
+	all[0].cancel()
+	for range all[0].lines { // until it has ended
+	}
+	limit, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	for follow(t, server, w, "/app/events").status != http.StatusOK {
+		if limit.Err() != nil {
+			t.Fatal("a place that is free is not given")
+		}
+	}
+}
+
+// TestUnitsStream: rows that changed are told, with the place that they have now.
+func TestUnitsStream(t *testing.T) {
+	t.Parallel()
+	w := newWard(t, unit())
+	w.live()
+	w.charts["south"] = unit()
+	w.users.SetUser(users.User{ID: "usr_1", Hospital: "south", Role: users.Viewer})
+	v := follow(t, serve(t, w), w, "/app/units/events")
+	rows := func() (got struct{ Parts map[string]string }) {
+		if err := json.Unmarshal([]byte(v.next("rows").data), &got); err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	if got := rows(); len(got.Parts) != 2 {
+		t.Fatalf("%d rows at first", len(got.Parts))
+	}
+	w.change("south", func(c *acuity.Chart) { c.Unit.Staffing = []acuity.Staffing{{AsOf: ago(time.Hour), Nurses: 3}} })
+	got := rows()
+	if row := got.Parts["u-south"]; len(got.Parts) != 1 || !strings.Contains(row, "Red") || !strings.Contains(row, `data-k="0`) {
+		t.Errorf("after a change: %v", got.Parts)
+	}
+}

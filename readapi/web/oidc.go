@@ -1,0 +1,347 @@
+package web
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"svc/internal/admin/users"
+)
+
+// Provider is an identity provider by which people sign in: OpenID Connect, the code flow
+// with PKCE. Of what it tells only the ID token is used.
+type Provider struct {
+	Issuer, ClientID, ClientSecret string
+	// Callback is the address of [CallbackPath], as the provider knows it.
+	Callback    string
+	GroupsClaim string
+	Roles       []GroupRole
+	ACR         string // that a sign-in must have; "": any
+	// Subject returns keyed hashes of who somebody is, that of the newest key first.
+	Subject func(issuer, subject string) [][]byte
+	Client  *http.Client
+}
+
+// GroupRole is the role that a group has in a hospital; "*": in all.
+type GroupRole struct {
+	Group, Hospital string
+	Role            Role
+}
+
+// The paths of the sign-in by a provider.
+const (
+	startPath    = "/oidc/start"
+	CallbackPath = "/oidc/callback"
+)
+
+// Directory keeps the users that a provider signs in.
+type Directory interface {
+	// SignIn takes in what a person may do now, and returns the users that he or she is,
+	// at least one; [users.ErrNoAccess] if there is none.
+	SignIn(ctx context.Context, subjects [][]byte, label string, roles map[string]Role) ([]users.User, error)
+	// Hospitals returns the ids of all hospitals.
+	Hospitals() []string
+}
+
+const (
+	oidcWithin = 5 * time.Second  // for one question to the provider
+	oidcAgain  = 10 * time.Second // after it did not answer
+	signInFor  = 10 * time.Minute // at the provider
+)
+
+// errNotThere says that the provider was asked a moment ago and did not answer.
+var errNotThere = errors.New("the identity provider does not answer")
+
+// discovery is what the provider tells of itself, asked for when somebody needs it.
+type discovery struct {
+	cfg *Provider
+	now func() time.Time
+
+	mu       sync.Mutex
+	provider *provider
+	failed   time.Time
+}
+
+// provider is an identity provider that has told of itself.
+type provider struct {
+	*oidc.Provider
+
+	keys  oidc.KeySet
+	signs []string // names of the ways in which it signs
+}
+
+// signatures are the ways of signing whose keys a provider publishes.
+var signatures = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA}
+
+// newProvider takes what a provider tells of its keys.
+func newProvider(p *oidc.Provider, client *http.Client) (*provider, error) {
+	var told struct {
+		Keys  string   `json:"jwks_uri"`
+		Signs []string `json:"id_token_signing_alg_values_supported"`
+	}
+	if err := p.Claims(&told); err != nil {
+		return nil, fmt.Errorf("its own description: %w", err)
+	}
+	unknown := func(name string) bool { return !slices.Contains(signatures, name) }
+	return &provider{p, oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), client), told.Keys), slices.DeleteFunc(told.Signs, unknown)}, nil
+}
+
+// verify checks an ID token. While the keys of the provider cannot be fetched the error is
+// [errNotThere], else [errRefused].
+func (p *provider) verify(ctx context.Context, issuer, clientID, token string, now func() time.Time) (*oidc.IDToken, error) {
+	keys := &watchedKeys{KeySet: p.keys}
+	id, err := oidc.NewVerifier(issuer, keys, &oidc.Config{ClientID: clientID, SupportedSigningAlgs: p.signs, Now: now}).Verify(ctx, token)
+	switch {
+	case keys.away:
+		return nil, fmt.Errorf("%w: fetch its keys", errNotThere)
+	case err != nil:
+		return nil, fmt.Errorf("%w: ID token", errRefused)
+	}
+	return id, nil
+}
+
+// watchedKeys notes whether the keys could not be fetched: the verifier makes a text of the
+// error.
+type watchedKeys struct {
+	oidc.KeySet
+
+	away bool
+}
+
+// VerifySignature implements [oidc.KeySet]. Only the error of a fetch wraps another one.
+func (k *watchedKeys) VerifySignature(ctx context.Context, token string) ([]byte, error) {
+	payload, err := k.KeySet.VerifySignature(ctx, token)
+	k.away = err != nil && errors.Unwrap(err) != nil
+	return payload, err //nolint:wrapcheck // its words are the library's
+}
+
+// get returns the provider; an error: it does not answer now.
+func (d *discovery) get(ctx context.Context) (*provider, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.provider != nil {
+		return d.provider, nil
+	}
+	if now := d.now(); now.Before(d.failed.Add(oidcAgain)) {
+		return nil, errNotThere
+	}
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, d.cfg.Client), oidcWithin)
+	defer cancel()
+	told, err := oidc.NewProvider(ctx, d.cfg.Issuer)
+	var p *provider
+	if err == nil {
+		p, err = newProvider(told, d.cfg.Client) //nolint:contextcheck // it fetches keys as long as the process runs
+	}
+	if err != nil {
+		d.failed = d.now()
+		return nil, fmt.Errorf("%w: %w", errNotThere, err)
+	}
+	d.provider = p
+	return p, nil
+}
+
+func (d *discovery) oauth(p *provider) *oauth2.Config {
+	return &oauth2.Config{
+		ClientID: d.cfg.ClientID, ClientSecret: d.cfg.ClientSecret, Endpoint: p.Endpoint(), RedirectURL: d.cfg.Callback,
+		Scopes: []string{oidc.ScopeOpenID, "profile"},
+	}
+}
+
+// atProvider is the pages of the sign-in by a provider.
+type atProvider struct{ *site }
+
+// start is what a browser keeps while its person is at the provider.
+type start struct {
+	State    string `json:"s"`
+	Nonce    string `json:"n"`
+	Verifier string `json:"v"`
+	Until    int64  `json:"t"` // Unix seconds
+}
+
+// beginSignIn leads to the provider. It changes nothing but a cookie of ten minutes.
+func (s atProvider) beginSignIn(w http.ResponseWriter, r *http.Request) {
+	p, err := s.oidc.get(r.Context())
+	if err != nil {
+		s.away(w, r, nil, "sign-in not begun", err)
+		return
+	}
+	st := start{users.Token(), users.Token(), oauth2.GenerateVerifier(), s.Now().Add(signInFor).Unix()}
+	s.cookies.set(w, startCookie, st)
+	options := []oauth2.AuthCodeOption{oidc.Nonce(st.Nonce), oauth2.S256ChallengeOption(st.Verifier)}
+	if s.OIDC.ACR != "" {
+		options = append(options, oauth2.SetAuthURLParam("acr_values", s.OIDC.ACR))
+	}
+	if r.URL.Query().Get("again") != "" { // a session at the provider is not enough
+		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
+	}
+	http.Redirect(w, r, s.oidc.oauth(p).AuthCodeURL(st.State, options...), http.StatusSeeOther)
+}
+
+// readStart returns what the browser has kept; false: nothing that holds for this answer
+// of the provider.
+func (s atProvider) readStart(r *http.Request) (st start, ok bool) {
+	if !s.cookies.open(r, startCookie, &st) || st.State == "" {
+		return st, false
+	}
+	same := subtle.ConstantTimeCompare([]byte(st.State), []byte(r.URL.Query().Get("state"))) == 1
+	return st, same && s.Now().Before(time.Unix(st.Until, 0))
+}
+
+// errRefused says that the answer of the provider signs nobody in.
+var errRefused = errors.New("the answer of the identity provider does not hold")
+
+// claims are those of an ID token that are used.
+type claims struct {
+	Name      string `json:"name"`
+	Preferred string `json:"preferred_username"`
+	ACR       string `json:"acr"`
+}
+
+// person is who the provider says that somebody is.
+type person struct {
+	subject, label string
+	groups         []string
+}
+
+// ask exchanges the code, and checks the ID token.
+func (s atProvider) ask(ctx context.Context, st start, code string) (*person, error) {
+	p, err := s.oidc.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, s.OIDC.Client), oidcWithin)
+	defer cancel()
+	token, err := s.oidc.oauth(p).Exchange(ctx, code, oauth2.VerifierOption(st.Verifier))
+	var refused *oauth2.RetrieveError
+	switch {
+	case errors.As(err, &refused) && refused.Response.StatusCode < http.StatusInternalServerError:
+		return nil, fmt.Errorf("%w: %s", errRefused, refused.ErrorCode)
+	case err != nil:
+		return nil, fmt.Errorf("%w: exchange the code", errNotThere) // the error may hold the code
+	}
+	raw, ok := token.Extra("id_token").(string)
+	if !ok {
+		return nil, fmt.Errorf("%w: no ID token", errRefused)
+	}
+	id, err := p.verify(ctx, s.OIDC.Issuer, s.OIDC.ClientID, raw, s.Now)
+	if err != nil {
+		return nil, err
+	}
+	var c claims
+	all := map[string]json.RawMessage{}
+	if err := errors.Join(id.Claims(&c), id.Claims(&all)); err != nil {
+		return nil, fmt.Errorf("%w: claims", errRefused)
+	}
+	switch {
+	case subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(st.Nonce)) != 1:
+		return nil, fmt.Errorf("%w: nonce", errRefused)
+	case s.OIDC.ACR != "" && c.ACR != s.OIDC.ACR:
+		return nil, fmt.Errorf("%w: acr", errRefused)
+	}
+	out := &person{subject: id.Subject, label: labelOf(c.Name, c.Preferred)}
+	if json.Unmarshal(all[s.OIDC.GroupsClaim], &out.groups) != nil {
+		one := ""
+		if json.Unmarshal(all[s.OIDC.GroupsClaim], &one) == nil {
+			out.groups = []string{one}
+		}
+	}
+	return out, nil
+}
+
+// labelOf is what to call somebody: the first name that there is.
+func labelOf(names ...string) string {
+	for _, name := range names {
+		name = strings.TrimSpace(strings.Map(func(r rune) rune {
+			if unicode.IsControl(r) {
+				return -1
+			}
+			return r
+		}, name))
+		if runes := []rune(name); len(runes) > 0 {
+			return string(runes[:min(len(runes), mostLabel)])
+		}
+	}
+	return "user"
+}
+
+const mostLabel = 100
+
+// rolesOf are the roles that groups have, the greatest in each hospital.
+func (s atProvider) rolesOf(groups []string) map[string]Role {
+	roles := map[string]Role{}
+	give := func(hospital string, role Role) {
+		if role.Covers(roles[hospital]) || !roles[hospital].Covers(Viewer) {
+			roles[hospital] = role
+		}
+	}
+	known := s.Directory.Hospitals()
+	for _, g := range s.OIDC.Roles {
+		switch {
+		case !slices.Contains(groups, g.Group):
+		case g.Hospital == "*":
+			for _, hospital := range known {
+				give(hospital, g.Role)
+			}
+		case slices.Contains(known, g.Hospital):
+			give(g.Hospital, g.Role)
+		}
+	}
+	return roles
+}
+
+// endSignIn takes the answer of the provider.
+func (s atProvider) endSignIn(w http.ResponseWriter, r *http.Request) {
+	st, ok := s.readStart(r)
+	s.cookies.remove(w, startCookie)
+	code := r.URL.Query().Get("code")
+	if !ok || code == "" {
+		s.say(w, r, http.StatusBadRequest, nil, "fault.start")
+		return
+	}
+	who, err := s.ask(r.Context(), st, code)
+	switch {
+	case errors.Is(err, errRefused):
+		s.Log.WarnContext(r.Context(), "sign-in refused", "error", err)
+		s.say(w, r, http.StatusForbidden, nil, "fault.provider")
+		return
+	case err != nil:
+		s.away(w, r, nil, "sign-in not ended", err)
+		return
+	}
+	all, err := s.Directory.SignIn(r.Context(), s.OIDC.Subject(s.OIDC.Issuer, who.subject), who.label, s.rolesOf(who.groups))
+	switch {
+	case errors.Is(err, users.ErrNoAccess):
+		s.say(w, r, http.StatusForbidden, nil, "fault.access")
+	case err != nil:
+		s.away(w, r, nil, "sign-in not on record", err)
+	case len(all) > 1:
+		s.cookies.begin(w, &all[0])
+		http.Redirect(w, r, s.landing(w, r, appBase+"/units"), http.StatusSeeOther)
+	default:
+		s.cookies.begin(w, &all[0])
+		http.Redirect(w, r, s.landing(w, r, appBase), http.StatusSeeOther)
+	}
+}
+
+// offer says on the first page how to sign in by the provider; the link is "" while it
+// does not answer.
+func (s atProvider) offer(r *http.Request, p *writer) (link, text string) {
+	if s.OIDC == nil || s.Seals == nil {
+		return "", ""
+	}
+	if _, err := s.oidc.get(r.Context()); err != nil {
+		return "", p.T("signin.away")
+	}
+	return startPath, p.T("signin.provider")
+}

@@ -1,0 +1,196 @@
+package web
+
+import (
+	"html/template"
+	"slices"
+	"strconv"
+	"time"
+
+	"svc/acuity"
+	"svc/acuity/forecast"
+	"svc/readapi/web/chart"
+)
+
+// outlook is the next eight hours.
+type outlook struct {
+	Heading, About string
+	Figure         template.HTML // "": there is no forecast
+	Rows           []outlookRow
+	Known          bool // nurses on duty are known, so a shortfall is
+	InWords        string
+	Levels         string // heading of the figure of levels
+	LevelsFigure   template.HTML
+}
+
+type outlookRow struct{ At, Low, Likely, High, ShortLikely, ShortHigh string }
+
+// outlook writes the forecast; without one its heading says what is missing.
+func (p *writer) outlook(u *Unit, wall bool) *outlook {
+	f := u.Forecast
+	if f == nil || len(f.Hours) == 0 {
+		return &outlook{Heading: p.T("forecast.none"), InWords: p.missing(u.Missing)}
+	}
+	o := &outlook{About: p.T("forecast.about"), Known: f.Hours[0].ShortfallP50 >= 0}
+	if f.Calibration.Status != forecast.Prior {
+		o.About += " " + p.T("forecast.held", "share", int(f.Calibration.Coverage80*100+.5), "days", f.Calibration.WindowDays)
+	}
+	if past := lately(f); len(past) > 0 {
+		o.About += " " + p.T("forecast.measured")
+		for _, h := range past {
+			o.Rows = append(o.Rows, outlookRow{At: p.T("forecast.hour", "time", p.instant(h.At())), Likely: p.nurses(h.Required)})
+		}
+	}
+	worst, highest := &f.Hours[0], &f.Hours[0]
+	for i := range f.Hours {
+		h := &f.Hours[i]
+		row := outlookRow{At: p.instant(h.End), Low: p.Number(h.Nurses[forecast.P10], 1), Likely: p.Number(h.Nurses[forecast.P50], 1), High: p.Number(h.Nurses[forecast.P90], 1)}
+		if o.Known {
+			row.ShortLikely, row.ShortHigh = strconv.Itoa(int(h.ShortfallP50)), strconv.Itoa(int(h.ShortfallP90))
+		}
+		o.Rows = append(o.Rows, row)
+		if h.ShortfallP50 > worst.ShortfallP50 {
+			worst = h
+		}
+		if h.Nurses[forecast.P90] > highest.Nurses[forecast.P90] {
+			highest = h
+		}
+	}
+	o.Figure = p.forecastFigure(u, highest, wall)
+	o.InWords = p.inWords(f, o.Known, worst)
+	o.Heading = p.T("forecast.says", "words", o.InWords)
+	if !wall {
+		o.Levels, o.LevelsFigure = p.levels(f)
+	}
+	return o
+}
+
+// shownPast is how far back a forecast shows what was measured.
+const shownPast = 4 * time.Hour
+
+// lately returns the hours before a forecast that its figure shows.
+func lately(f *forecast.Forecast) []forecast.Measured {
+	first := slices.IndexFunc(f.Past, func(h forecast.Measured) bool { return h.At() > f.At.Add(-shownPast) })
+	if first < 0 {
+		return nil
+	}
+	return f.Past[first:]
+}
+
+// missing says why there is no forecast.
+func (p *writer) missing(m *forecast.InsufficientError) string {
+	switch {
+	case m == nil:
+		return p.T("forecast.away")
+	case m.Missing == forecast.MissingObservation:
+		return p.T("forecast.silent")
+	}
+	return p.T("forecast.hours", "hours", m.Hours)
+}
+
+// forecastFigure draws what is needed ahead, and how many are on duty then.
+func (p *writer) forecastFigure(u *Unit, highest *forecast.Hour, wall bool) template.HTML {
+	f, v := u.Forecast, u.Verdict
+	required := float64(v.Required) / float64(acuity.Nurse)
+	figure := &chart.Forecast{
+		Now: f.At.Time(), Clock: p.clock, Wall: wall,
+		Ahead: []chart.Band{{At: f.At.Time(), Low: required, Likely: required, High: required}},
+		Words: chart.ForecastWords{
+			Now:   p.T("chart.now", "n", p.Number(required, 1)),
+			Short: [4]string{p.T("chart.covered"), p.T("chart.short1"), p.T("chart.short2"), p.T("chart.short3")},
+		},
+	}
+	for i := range f.Hours {
+		h := &f.Hours[i]
+		figure.Ahead = append(figure.Ahead, chart.Band{At: h.End.Time(), Low: h.Nurses[forecast.P10], Likely: h.Nurses[forecast.P50], High: h.Nurses[forecast.P90]})
+	}
+	for _, h := range lately(f) {
+		figure.Was = append(figure.Was, chart.Sample{At: h.At().Time(), Nurses: float64(h.Required) / float64(acuity.Nurse)})
+	}
+	duty := p.T("unknown")
+	if v.OnDuty >= 0 {
+		duty = strconv.Itoa(int(v.OnDuty))
+		p.dutyLine(figure, u)
+	}
+	high := p.Number(highest.Nurses[forecast.P90], 1)
+	figure.Words.Highest = p.T("chart.high", "n", high)
+	figure.Title = p.T("chart.title", "now", p.Number(required, 1), "onduty", duty, "high", high, "time", p.instant(highest.End))
+	return figure.SVG()
+}
+
+// dutyLine is who was, is and will be on duty.
+func (p *writer) dutyLine(figure *chart.Forecast, u *Unit) {
+	line := func(at acuity.Instant, nurses int32, words string) {
+		if n := len(figure.OnDuty); n > 0 && figure.OnDuty[n-1].Nurses == float64(nurses) {
+			figure.Words.OnDuty[n-1] = words // it goes on
+			return
+		}
+		figure.OnDuty = append(figure.OnDuty, chart.Sample{At: at.Time(), Nurses: float64(nurses)})
+		figure.Words.OnDuty = append(figure.Words.OnDuty, words)
+	}
+	f := u.Forecast
+	for _, h := range lately(f) {
+		if h.Nurses < 0 {
+			figure.OnDuty, figure.Words.OnDuty = nil, nil // nobody knows what was before
+			continue
+		}
+		line(h.At(), h.Nurses, "")
+	}
+	line(f.At, u.Verdict.OnDuty, p.T("chart.duty", "n", u.Verdict.OnDuty))
+	for _, plan := range u.Plan {
+		if plan.AsOf > f.At {
+			figure.OnDuty = append(figure.OnDuty, chart.Sample{At: plan.AsOf.Time(), Nurses: float64(plan.Nurses)})
+			figure.Words.OnDuty = append(figure.Words.OnDuty, p.T("chart.plan", "n", plan.Nurses))
+		}
+	}
+}
+
+// inWords says the forecast in one line.
+func (p *writer) inWords(f *forecast.Forecast, known bool, worst *forecast.Hour) string {
+	if !known {
+		return p.T("forecast.unstaffed")
+	}
+	likely, bad := p.T("forecast.covered"), &f.Hours[0]
+	if worst.ShortfallP50 > 0 {
+		likely = p.T("forecast.short", "n", worst.ShortfallP50, "time", p.instant(worst.End))
+	}
+	for i := range f.Hours {
+		if f.Hours[i].ShortfallP90 > bad.ShortfallP90 {
+			bad = &f.Hours[i]
+		}
+	}
+	if bad.ShortfallP90 > worst.ShortfallP50 {
+		likely += ", " + p.T("forecast.bad", "n", bad.ShortfallP90, "time", p.instant(bad.End))
+	}
+	return likely
+}
+
+// mostTurns is how many turns of the level a heading tells.
+const mostTurns = 3
+
+// levels draws how likely each level is, under a heading that says when it turns.
+func (p *writer) levels(f *forecast.Forecast) (heading string, figure template.HTML) {
+	turns := 0
+	for i := range f.Points {
+		level := p.T("level." + f.Points[i].Level.String())
+		switch {
+		case i == 0:
+			heading = p.T("levels.first", "level", level)
+		case f.Points[i].Level != f.Points[i-1].Level && turns < mostTurns:
+			heading += ", " + p.T("levels.then", "level", level, "time", p.instant(f.Points[i].At))
+			turns++
+		}
+	}
+	if turns == 0 {
+		heading = p.T("levels.all", "level", p.T("level."+f.Points[0].Level.String()))
+	}
+	l := &chart.Levels{Title: p.T("levels") + ". " + heading + "."}
+	for i := range f.Points {
+		q := &f.Points[i]
+		column := chart.LevelColumn{At: p.instant(q.At), Likely: int(q.Level)}
+		for level := range column.Shares {
+			column.Shares[level] = float64(q.P[level]) / 1000 //nolint:mnd // thousandths
+		}
+		l.Columns = append(l.Columns, column)
+	}
+	return heading, l.SVG()
+}

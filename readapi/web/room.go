@@ -1,0 +1,249 @@
+package web
+
+import (
+	"html/template"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/acuity"
+	"svc/readapi"
+	"svc/readapi/web/chart"
+)
+
+// ahead is how far the page of a room looks by known clocks.
+const ahead = 8 * time.Hour
+
+// roomPage is one room with all that it stands on.
+type roomPage struct {
+	page
+	Room            tile
+	Band            string
+	Old             bool
+	Say, Now, Next  string
+	Rules, Position string
+	Factors         []factorRow
+	Assumed         string // that its demand is a default
+	Demand          string // nurses, and the points that they give
+	Ladder          template.HTML
+	Severity        string
+	Sum             template.HTML
+	Together        template.HTML
+	Clock8          template.HTML
+	Steps           []stepRow
+}
+
+// factorRow is one factor of a room.
+type factorRow struct {
+	Name, ID string
+	Primary  bool
+	Effect   string // the ratio that it asks for
+	Severity uint8  // class, 0 … 4
+	Since    string
+	Next     string
+	Evidence string
+	Feeds    []string
+	Codes    []string
+}
+
+// stepRow is what a room asks for from an instant on.
+type stepRow struct{ At, Ratio, Nurses, Color string }
+
+// The points of a score.
+const (
+	mostDemandPoints   = 40
+	mostSeverityPoints = 60
+	pointsOfNurse      = 20.0
+)
+
+// bounds are where the colours of a score begin.
+var bounds = [...]int{20, 40, 70}
+
+func (p *writer) roomPageOf(frame page, u *Unit, r *acuity.RoomVerdict, details *readapi.RoomAhead) *roomPage {
+	v := u.Verdict
+	out := &roomPage{
+		page: frame, Room: p.tile(r, false),
+		Rules: p.T("rules", "version", v.Rules), Position: p.T("position", "version", v.Version),
+	}
+	head := p.headline(u)
+	out.Band, out.Old, out.Held = head.Band, head.Old, u.held()
+	out.Clock = p.clock(u.At)
+	if out.Room.Shape == "" {
+		out.Say = out.Room.Ratio
+	} else {
+		out.Say = p.T("ratio."+r.Demand.Nursing(), "n", p.nurses(r.Demand))
+		out.Now = p.T("room.score", "color", out.Room.Color, "score", r.Score)
+	}
+	if r.Next != 0 {
+		out.Next = p.T("room.next", "time", p.instant(r.Next))
+	}
+	if r.Assumed {
+		out.Assumed = p.T("room.assumed")
+	}
+	for i := range r.Factors {
+		out.Factors = append(out.Factors, p.factorRow(u, r, &r.Factors[i]))
+	}
+	if details != nil && len(details.Steps) > 1 && out.Room.Shape != "" {
+		if next := &details.Steps[1]; next.Verdict.Demand != r.Demand {
+			out.Say = p.T("room.saythen", "now", out.Say, "time", p.instant(next.From), "ratio", next.Verdict.Demand.Nursing())
+		}
+	}
+	if details != nil && out.Room.Shape != "" {
+		p.figures(out, u, r, details)
+	}
+	return out
+}
+
+// figures draws how the score of a room comes about, and what time makes of it.
+func (p *writer) figures(out *roomPage, u *Unit, r *acuity.RoomVerdict, details *readapi.RoomAhead) {
+	required := float64(r.Demand) / float64(acuity.Nurse)
+	points := min(required*pointsOfNurse, mostDemandPoints)
+	out.Demand = p.T("room.demand", "n", p.Number(required, 1), "points", p.Number(points, 1))
+	ladder := &chart.Ladder{Counts: required, CountsSay: p.T("room.counts", "n", p.Number(required, 1))}
+	var largest acuity.Demand
+	for i := range r.Factors {
+		f := &r.Factors[i]
+		rung := chart.Rung{Name: p.factor(f.Factor), Nurses: float64(f.Need) / float64(acuity.Nurse), Says: p.T("room.asksnothing")}
+		switch {
+		case f.Need > 0 && f.Next != 0:
+			rung.Says = p.T("room.until", "ratio", f.Need.Ratio(), "time", p.instant(f.Next))
+		case f.Need > 0:
+			rung.Says = p.T("room.asks", "ratio", f.Need.Ratio())
+		case f.Demand > 0:
+			rung.Says = p.T("room.adds", "n", p.Number(float64(f.Demand)/float64(acuity.Nurse), 2))
+		}
+		largest = max(largest, f.Need)
+		ladder.Rungs = append(ladder.Rungs, rung)
+	}
+	for i := range ladder.Rungs {
+		if largest > 0 && r.Factors[i].Need == largest {
+			ladder.Rungs[i].Leads = true
+		}
+	}
+	if r.Demand > largest {
+		ladder.Rungs = append(ladder.Rungs, chart.Rung{Name: p.T("room.added"), Nurses: float64(r.Demand-largest) / float64(acuity.Nurse), Begins: float64(largest) / float64(acuity.Nurse), Leads: true, Says: p.T("room.adds", "n", p.Number(float64(r.Demand-largest)/float64(acuity.Nurse), 2))})
+	}
+	ladder.Title = p.T("room.ladder.title", "n", p.Number(required, 1))
+	out.Ladder = ladder.SVG()
+
+	sum := &chart.Sum{Most: mostSeverityPoints}
+	total := 0.0
+	for i, share := range details.Shares {
+		if share > 0 && i < len(r.Factors) {
+			sum.Parts = append(sum.Parts, chart.SumPart{Name: p.factor(r.Factors[i].Factor), Points: share, Says: p.Number(share, 1)})
+			total += share
+		}
+	}
+	out.Severity = p.T("room.severity", "points", p.Number(total, 1))
+	sum.Says = p.T("room.of60", "points", p.Number(total, 1))
+	sum.Title = p.T("room.severity.title", "points", p.Number(total, 1))
+	if len(sum.Parts) > 0 {
+		out.Sum = sum.SVG()
+	}
+
+	score := &chart.Score{
+		Demand: points, Severity: total, Bounds: bounds[:],
+		DemandSays: p.T("room.demandpoints", "points", p.Number(points, 1)), SeveritySays: p.T("room.severitypoints", "points", p.Number(total, 1)),
+		Says:  p.T("room.score", "color", p.T("color."+r.Color.String()), "score", r.Score),
+		Title: p.T("room.together.title", "score", r.Score, "demand", p.Number(points, 1), "severity", p.Number(total, 1)),
+	}
+	if len(details.Steps) > 1 {
+		next := &details.Steps[1]
+		score.Next, score.NextSays = int(next.Verdict.Score), p.T("room.then", "score", next.Verdict.Score, "time", p.instant(next.From))
+	}
+	out.Together = score.SVG()
+
+	steps := &chart.Steps{From: u.At, To: u.At.Add(ahead), Clock: p.clock, Title: p.T("room.clocks.title", "n", len(details.Steps)-1)}
+	for i := range details.Steps {
+		s := &details.Steps[i]
+		at, ratio := s.From.Time(), s.Verdict.Demand.Nursing()
+		if at.Before(u.At) {
+			at = u.At
+		}
+		steps.Steps = append(steps.Steps, chart.Step{At: at, Nurses: float64(s.Verdict.Demand) / float64(acuity.Nurse), Says: p.clock(at) + " " + ratio})
+		color := p.T("room.empty")
+		if s.Verdict.Color != acuity.ColorGray {
+			color = p.T("room.score", "color", p.T("color."+s.Verdict.Color.String()), "score", s.Verdict.Score)
+		}
+		out.Steps = append(out.Steps, stepRow{At: p.clock(at), Ratio: ratio, Nurses: p.nurses(s.Verdict.Demand), Color: color})
+	}
+	out.Clock8 = steps.SVG()
+}
+
+func (p *writer) factorRow(u *Unit, r *acuity.RoomVerdict, f *acuity.FactorVerdict) factorRow {
+	row := factorRow{
+		Name: p.factor(f.Factor), ID: f.Factor.ID(), Primary: f.Factor.IsPrimary(), Effect: f.Need.Ratio(), Severity: f.Severity,
+		Since: p.moment(f.Since, u.At), Next: p.T("factor.noclock"), Evidence: p.T("evidence." + f.Kind.String()),
+	}
+	switch {
+	case row.Effect != "":
+	case f.Demand > 0:
+		row.Effect = "+" + p.Number(float64(f.Demand)/float64(acuity.Nurse), 2)
+	default:
+		row.Effect = p.T("factor.nothing")
+	}
+	if f.Next != 0 {
+		row.Next = p.moment(f.Next, u.At)
+	}
+	for _, e := range r.Evidence(f) {
+		row.Feeds = appendNew(row.Feeds, p.Or("feed."+string(e.Source.Feed), string(e.Source.Feed)))
+		row.Codes = appendNew(row.Codes, joined(string(e.Source.System), e.Source.Written()))
+	}
+	return row
+}
+
+// appendNew adds a text that is neither empty nor there.
+func appendNew(list []string, text string) []string {
+	if text == "" || slices.Contains(list, text) {
+		return list
+	}
+	return append(list, text)
+}
+
+func joined(parts ...string) (all string) {
+	for _, part := range parts {
+		if part != "" && all != "" {
+			all += " "
+		}
+		all += part
+	}
+	return all
+}
+
+// findRoom returns the room of an id as it stands in a path; nil: there is none.
+func findRoom(v *acuity.Verdict, id string) *acuity.RoomVerdict {
+	n, err := strconv.ParseInt(id, 10, 32)
+	if err != nil || strconv.FormatInt(n, 10) != id {
+		return nil
+	}
+	for i := range v.Rooms {
+		if int64(v.Rooms[i].ID) == n {
+			return &v.Rooms[i]
+		}
+	}
+	return nil
+}
+
+func (s *site) room(w http.ResponseWriter, r *http.Request, session *Session) {
+	u, ok := s.unitOf(w, r, session)
+	if !ok {
+		return
+	}
+	room := findRoom(u.Verdict, chi.URLParam(r, "id"))
+	if room == nil {
+		s.say(w, r, http.StatusNotFound, session, "fault.room")
+		return
+	}
+	details, err := s.Units.Room(r.Context(), session.Hospital, room.ID, ahead)
+	if err != nil {
+		details = nil // the page tells what the verdict tells
+	}
+	p := s.writer(r, session)
+	frame := s.page(r, p, session, p.T("title.room", "room", p.tile(room, true).Label))
+	frame.follow(u, session.Base+"/events", true)
+	frame.Page = "room"
+	s.write(w, r, http.StatusOK, render("room", p.roomPageOf(frame, u, room, details)))
+}

@@ -1,0 +1,367 @@
+package web
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strconv"
+	"time"
+
+	"svc/acuity"
+	"svc/acuity/forecast"
+	"svc/internal/analysis/spreadsheet"
+	"svc/readapi"
+	"svc/readapi/web/chart"
+)
+
+// Record is what was recorded of hospitals.
+type Record interface {
+	// Trends returns how a unit stood at the full hours after since, up to until or, if
+	// that is the zero time, now. An error is or wraps [readapi.ErrAway], any other one is
+	// a fault.
+	Trends(ctx context.Context, hospital string, since, until time.Time) (*readapi.Trends, error)
+}
+
+// trendsPage is how the unit stood lately.
+type trendsPage struct {
+	page
+	Spans  []spanLink
+	Needed trendFigure
+	Levels trendFigure
+	Week   trendFigure
+	Score  trendFigure
+	Heads  []string // of the table
+	Rows   [][]string
+	CSV    string
+}
+
+// spanLink leads to trends of so many days.
+type spanLink struct {
+	Name, Path string
+	Current    bool
+}
+
+// trendFigure is a finding with its picture.
+type trendFigure struct {
+	Heading, About string
+	Figure         template.HTML
+	FromStart      bool // on a small window its beginning is seen first, not its end
+}
+
+// spanDays are the spans that can be chosen.
+var spanDays = []int{1, 7, readapi.TrendDays}
+
+// daysOf returns the days that a request asks for; 0: no such span.
+func daysOf(r *http.Request) int {
+	given := r.URL.Query().Get("days")
+	if given == "" {
+		return 1
+	}
+	for _, days := range spanDays {
+		if strconv.Itoa(days) == given {
+			return days
+		}
+	}
+	return 0
+}
+
+// trendsOf returns the trends that a request asks for, or has answered.
+func (s *site) trendsOf(w http.ResponseWriter, r *http.Request, session *Session) (t *readapi.Trends, days int, ok bool) {
+	if days = daysOf(r); days == 0 {
+		s.say(w, r, http.StatusNotFound, session, "fault.none")
+		return nil, 0, false
+	}
+	t, err := s.Record.Trends(r.Context(), session.Hospital, s.Now().AddDate(0, 0, -days), time.Time{})
+	switch {
+	case err == nil:
+		return t, days, true
+	case errors.Is(err, readapi.ErrAway), r.Context().Err() != nil:
+		w.Header().Set("Retry-After", "5")
+		s.say(w, r, http.StatusServiceUnavailable, session, "fault.away")
+	default:
+		s.Log.ErrorContext(r.Context(), "page cannot be made", "error", err)
+		s.say(w, r, http.StatusInternalServerError, session, "fault.away")
+	}
+	return nil, 0, false
+}
+
+func (s *site) trends(w http.ResponseWriter, r *http.Request, session *Session) {
+	t, days, ok := s.trendsOf(w, r, session)
+	if !ok {
+		return
+	}
+	p := s.writer(r, session)
+	frame := s.page(r, p, session, p.T("title.trends"))
+	frame.Page = "trends"
+	s.write(w, r, http.StatusOK, render("trends", p.trendsPageOf(frame, t, days)))
+}
+
+func (p *writer) trendsPageOf(frame page, t *readapi.Trends, days int) *trendsPage {
+	out := &trendsPage{page: frame, CSV: fmt.Sprint(frame.Base, "/trends.csv?days=", days)}
+	for i, name := range []string{p.T("trends.day"), p.T("trends.week"), p.T("trends.month")} {
+		out.Spans = append(out.Spans, spanLink{name, fmt.Sprint(frame.Base, "/trends?days=", spanDays[i]), spanDays[i] == days})
+	}
+	out.Needed, out.Levels, out.Score = p.neededTrend(t, days), p.levelsTrend(t, days), p.scoreTrend(t.Forecast)
+	if days > 1 {
+		out.Week = p.weekTrend(t)
+		out.Heads, out.Rows = p.daysTable(t)
+	} else {
+		out.Heads, out.Rows = p.hoursTable(t)
+	}
+	return out
+}
+
+// day is the day of an hour that was recorded at its end.
+func (p *writer) day(h *readapi.TrendHour) string { return p.date(h.At.Add(-time.Hour)) }
+
+// neededTrend is the nurses needed against those on duty.
+func (p *writer) neededTrend(t *readapi.Trends, days int) trendFigure {
+	figure := &chart.Past{From: t.Since, To: t.Until, Marks: p.marks(t, days)}
+	staffed, short, most := 0, 0, int32(0)
+	for i := range t.Hours {
+		h := &t.Hours[i]
+		if !h.Observed {
+			continue
+		}
+		figure.Hours = append(figure.Hours, chart.PastHour{At: h.At, Needed: float64(h.Required) / float64(acuity.Nurse), OnDuty: float64(h.OnDuty)})
+		if n := h.Shortfall(); n >= 0 {
+			staffed++
+			if n > 0 {
+				short++
+				most = max(most, n)
+			}
+		}
+	}
+	out := trendFigure{About: p.T("trends.needed.about")}
+	switch {
+	case len(figure.Hours) == 0:
+		out.Heading, out.About = p.T("trends.none"), p.T("trends.none.do")
+	case staffed == 0:
+		out.Heading = p.T("trends.unstaffed")
+	case short == 0:
+		out.Heading = p.T("trends.covered")
+	default:
+		out.Heading = p.T("trends.short", "n", short, "all", staffed, "most", most)
+	}
+	figure.Title = out.Heading
+	out.Figure = figure.SVG()
+	return out
+}
+
+// marks names hours or days at the foot of a figure.
+func (p *writer) marks(t *readapi.Trends, days int) (list []chart.Mark) {
+	every := map[int]int{1: 4, 7: 24, 28: 4 * 24}[days] //nolint:mnd // hours between marks
+	n := 0
+	for at := t.Since; at.Before(t.Until); at = at.Add(time.Hour) {
+		local := at.In(p.zone)
+		switch {
+		case days == 1 && local.Hour()%every == 0:
+			list = append(list, chart.Mark{At: at, Words: p.clock(at)})
+		case days > 1 && local.Hour() == 0:
+			if n++; (n-1)%(every/24) == 0 && at.Add(12*time.Hour).Before(t.Until) { //nolint:mnd // a mark at the edge has no room
+				list = append(list, chart.Mark{At: at, Words: p.date(at)})
+			}
+		}
+	}
+	return list
+}
+
+// levelsTrend is how long each level lasted: a column each hour, or each day.
+func (p *writer) levelsTrend(t *readapi.Trends, days int) trendFigure {
+	if len(t.Hours) == 0 {
+		return trendFigure{Heading: p.T("trends.none"), About: p.T("trends.none.do")}
+	}
+	of := func(l acuity.Level) string { return p.hours(t.Levels.Minutes[l]) }
+	out := trendFigure{
+		Heading: p.T("trends.levels", "green", of(acuity.LevelGreen), "yellow", of(acuity.LevelYellow), "orange", of(acuity.LevelOrange), "red", of(acuity.LevelRed)),
+		About:   p.T("trends.levels.about"),
+	}
+	if n := t.Levels.Estimated; n > 0 {
+		out.About += " " + p.T("trends.estimated", "hours", p.hours(n))
+	}
+	if t.Unknown > 0 {
+		out.About += " " + p.T("trends.unknown", "hours", p.hours(t.Unknown))
+	}
+	figure := &chart.Levels{Title: out.Heading}
+	name := func(h *readapi.TrendHour) string { return p.clock(h.At) }
+	every := 3
+	if days > 1 {
+		name, every = p.day, (days+6)/7
+	}
+	last := ""
+	var sum readapi.LevelMinutes
+	flush := func() {
+		if last == "" {
+			return
+		}
+		c := chart.LevelColumn{}
+		if len(figure.Columns)%every == 0 {
+			c.At = last
+		}
+		all := 0
+		for _, n := range sum.Minutes {
+			all += n
+		}
+		for level, n := range sum.Minutes {
+			c.Shares[level] = float64(n) / float64(all)
+			if n > 0 {
+				c.Likely = level
+			}
+		}
+		figure.Columns = append(figure.Columns, c)
+		sum = readapi.LevelMinutes{}
+	}
+	for i := range t.Hours {
+		if now := name(&t.Hours[i]); now != last {
+			flush()
+			last = now
+		}
+		for level, n := range t.Hours[i].Levels.Minutes {
+			sum.Minutes[level] += n
+		}
+	}
+	flush()
+	out.Figure = figure.SVG()
+	return out
+}
+
+// hours writes minutes as hours.
+func (p *writer) hours(minutes int) string {
+	if minutes%60 == 0 {
+		return p.T("age.h", "n", minutes/60)
+	}
+	if minutes < 100 {
+		return p.T("age.min", "n", minutes)
+	}
+	return p.T("age.h", "n", p.Number(float64(minutes)/60, 1))
+}
+
+// weekTrend is the hours of the week, Monday first.
+func (p *writer) weekTrend(t *readapi.Trends) trendFigure {
+	out := trendFigure{Heading: p.T("trends.hourly"), About: p.T("trends.hourly.about"), FromStart: true}
+	figure := &chart.Week{Title: out.Heading}
+	for i := range figure.Days {
+		figure.Days[i].Name = p.T("weekday." + strconv.Itoa(i+1))
+	}
+	for _, w := range t.Week {
+		cell := &figure.Days[(int(w.Weekday)+6)%7].Hours[w.Hour]
+		cell.Words = p.nurses(w.Required)
+		if w.Staffed > 0 {
+			cell.Short = float64(w.Short) / float64(w.Staffed)
+		}
+	}
+	if len(t.Week) > 0 {
+		out.Figure = figure.SVG()
+	}
+	return out
+}
+
+// scoreTrend is how good the forecast was.
+func (p *writer) scoreTrend(c *forecast.Calibration) trendFigure {
+	if c == nil || c.Status == forecast.Prior {
+		return trendFigure{Heading: p.T("trends.score.none"), About: p.T("trends.score.prior")}
+	}
+	return trendFigure{
+		Heading: p.T("trends.score", "share", int(c.Coverage80*100+.5)),
+		About: p.T("trends.score.about", "error", p.Number(c.MAE, 2), "same", p.Number(c.MAEPersistence, 2), "n", c.Samples,
+			"days", c.WindowDays),
+	}
+}
+
+// hoursTable has a row for each hour, the newest first.
+func (p *writer) hoursTable(t *readapi.Trends) (heads []string, rows [][]string) {
+	heads = append([]string{p.T("trends.hour"), p.T("needed"), p.T("onduty"), p.T("short")}, p.levelHeads("min")...)
+	for i := range t.Hours {
+		h := &t.Hours[len(t.Hours)-1-i]
+		row := []string{p.clock(h.At), p.nurses(h.Required), p.T("unknown"), p.T("unknown")}
+		if h.OnDuty >= 0 {
+			row[2], row[3] = strconv.Itoa(int(h.OnDuty)), strconv.Itoa(int(h.Shortfall()))
+		}
+		for _, n := range h.Levels.Minutes {
+			row = append(row, strconv.Itoa(n))
+		}
+		rows = append(rows, row)
+	}
+	return heads, rows
+}
+
+func (p *writer) levelHeads(unit string) (heads []string) {
+	for l := acuity.LevelGreen; l <= acuity.LevelRed; l++ {
+		heads = append(heads, p.T("level."+l.String())+", "+unit)
+	}
+	return heads
+}
+
+// daysTable has a row for each day, the newest first.
+func (p *writer) daysTable(t *readapi.Trends) (heads []string, rows [][]string) {
+	heads = append([]string{p.T("trends.date"), p.T("trends.mean"), p.T("trends.most"), p.T("trends.hours")}, p.levelHeads("h")...)
+	for i := len(t.Hours) - 1; i >= 0; {
+		day := p.day(&t.Hours[i])
+		var required, most acuity.Demand
+		var levels readapi.LevelMinutes
+		hours, short := 0, 0
+		for ; i >= 0 && p.day(&t.Hours[i]) == day; i-- {
+			h := &t.Hours[i]
+			for level, n := range h.Levels.Minutes {
+				levels.Minutes[level] += n
+			}
+			if h.Observed {
+				hours, required, most = hours+1, required+h.Required, max(most, h.Required)
+			}
+			if h.Shortfall() > 0 {
+				short++
+			}
+		}
+		row := []string{day, p.T("unknown"), p.T("unknown"), strconv.Itoa(short)}
+		if hours > 0 {
+			row[1], row[2] = p.nurses(required/acuity.Demand(hours)), p.nurses(most)
+		}
+		for _, n := range levels.Minutes {
+			row = append(row, p.Number(float64(n)/60, 1))
+		}
+		rows = append(rows, row)
+	}
+	return heads, rows
+}
+
+// trendsCSV is the hours as a file for a spreadsheet, with the words of the API.
+func (s *site) trendsCSV(w http.ResponseWriter, r *http.Request, session *Session) {
+	t, days, ok := s.trendsOf(w, r, session)
+	if !ok {
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/csv; charset=utf-8")
+	h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="trends-%s-%dd.csv"`, session.Hospital, days))
+	out := csv.NewWriter(w)
+	out.UseCRLF = true
+	write := func(cells ...string) {
+		for i := range cells {
+			cells[i] = spreadsheet.Escape(cells[i])
+		}
+		out.Write(cells) //nolint:errcheck // nobody is there to be told
+	}
+	write("at", "observed", "level", "nurses_required", "nurses_on_duty", "ratio_shortfall",
+		"green_minutes", "yellow_minutes", "orange_minutes", "red_minutes", "estimated_minutes")
+	known := func(n int32) string {
+		if n < 0 {
+			return ""
+		}
+		return strconv.Itoa(int(n))
+	}
+	for i := range t.Hours {
+		h := &t.Hours[i]
+		cells := []string{
+			h.At.UTC().Format(time.RFC3339), strconv.FormatBool(h.Observed), h.Level.String(),
+			strconv.FormatFloat(float64(h.Required)/float64(acuity.Nurse), 'f', 2, 64), known(h.OnDuty), known(h.Shortfall()),
+		}
+		for _, n := range h.Levels.Minutes {
+			cells = append(cells, strconv.Itoa(n))
+		}
+		write(append(cells, strconv.Itoa(h.Levels.Estimated))...)
+	}
+	out.Flush()
+}

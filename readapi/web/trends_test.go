@@ -1,0 +1,105 @@
+package web_test
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/acuity/forecast"
+	"svc/readapi"
+)
+
+// recorded is a record of hours that repeat: a quiet night and a full day.
+type recorded struct {
+	staffed bool
+	err     error
+}
+
+func (f *recorded) Trends(_ context.Context, hospital string, since, _ time.Time) (*readapi.Trends, error) {
+	if f.err != nil || hospital != "north" {
+		return nil, errors.Join(f.err, errors.New(hospital))
+	}
+	zone, err := time.LoadLocation("America/Chicago")
+	if err != nil {
+		return nil, err
+	}
+	until := since.Truncate(time.Hour).Add(24 * time.Hour)
+	if since.Before(half.Add(-48 * time.Hour)) {
+		until = until.Add(half.Sub(since) - 24*time.Hour)
+	}
+	t := &readapi.Trends{
+		Since: since.Truncate(time.Hour), Until: until, Zone: zone, Unknown: 120,
+		Forecast: &forecast.Calibration{Status: forecast.Calibrated, Coverage80: .784, MAE: 1.034, MAEPersistence: 1.2, Samples: 540, WindowDays: 28},
+	}
+	for at := t.Since.Add(3 * time.Hour); !at.After(until); at = at.Add(time.Hour) {
+		h := readapi.TrendHour{Hour: readapi.Hour{At: at, Observed: true, Level: acuity.LevelGreen, Required: 240, OnDuty: -1}}
+		h.Levels.Minutes[acuity.LevelGreen] = 60
+		if f.staffed {
+			h.OnDuty = 5
+		}
+		if n := at.In(zone).Hour(); n > 8 && n < 12 {
+			h.Required, h.Level = acuity.Demand(240+30*n), acuity.LevelOrange
+			h.Levels = readapi.LevelMinutes{Minutes: [4]int{10, 20, 25, 5}, Estimated: 30}
+		}
+		for level, n := range h.Levels.Minutes {
+			t.Levels.Minutes[level] += n
+		}
+		t.Levels.Estimated += h.Levels.Estimated
+		t.Hours = append(t.Hours, h)
+	}
+	for day := range 7 {
+		t.Week = append(t.Week, readapi.WeekHour{Weekday: time.Weekday(day), Hour: 3 * day, Hours: 4, Required: acuity.Demand(200 + 40*day), Staffed: 4, Short: day % 5})
+	}
+	return t, nil
+}
+
+func TestTrendsGolden(t *testing.T) {
+	for name, path := range map[string]string{"day": "/app/trends", "week": "/app/trends?days=7", "month": "/app/trends?days=28"} {
+		for _, language := range []string{"en", "es"} {
+			w := inState(t, "usual")
+			w.record.staffed = name != "week"
+			status, html := w.page(path, language)
+			if status != http.StatusOK {
+				t.Errorf("%s: %d", path, status)
+			}
+			golden(t, "trends_"+name+"_"+language+".html", html)
+		}
+	}
+	w := inState(t, "usual")
+	for path, want := range map[string]int{"/app/trends?days=2": http.StatusNotFound, "/app/trends?days=x": http.StatusNotFound, "/app/trends.csv?days=0": http.StatusNotFound} {
+		if status, _ := w.page(path, "en"); status != want {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+	w.record.err = readapi.ErrAway
+	if status, html := w.page("/app/trends", "en"); status != http.StatusServiceUnavailable || strings.Contains(html, "<svg class=\"chart") {
+		t.Errorf("away: %d", status)
+	}
+}
+
+// The file has the numbers that the API tells, an hour a line.
+func TestTrendsAsCSV(t *testing.T) {
+	w := inState(t, "usual")
+	w.record.staffed = true
+	status, text := w.page("/app/trends.csv?days=1", "es")
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if status != http.StatusOK || err != nil || len(rows) != 23 {
+		t.Fatalf("%d, %v, %d rows", status, err, len(rows))
+	}
+	if got := strings.Join(rows[0], ","); got != "at,observed,level,nurses_required,nurses_on_duty,ratio_shortfall,green_minutes,yellow_minutes,orange_minutes,red_minutes,estimated_minutes" {
+		t.Error(got)
+	}
+	for _, row := range rows[1:] {
+		if row[2] == "orange" {
+			if got := strings.Join(row[3:], ","); got != "8.50,5,4,10,20,25,5,30" {
+				t.Error(row)
+			}
+			break
+		}
+	}
+}

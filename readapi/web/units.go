@@ -1,0 +1,303 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc/acuity/forecast"
+	"svc/readapi"
+)
+
+// unitsPage is all hospitals of a person.
+type unitsPage struct {
+	page
+	Rows   []*unitRow
+	Counts string
+}
+
+// unitRow is one hospital.
+type unitRow struct {
+	ID           string // of the element
+	Path         string
+	Name         string
+	Rank         string // rows are in ascending order of it
+	Class, Shape string // of the level; "none" and "" if it is not known
+	Word, Why    string
+	Silent       bool // not known, or its input is late
+	Needed       string
+	OnDuty       string
+	Short        string
+	Peak         string
+	Feeds        string
+	Late         bool
+	HTML         template.HTML // of all of it
+}
+
+// summary is what is kept of a hospital for the page of all.
+type summary struct {
+	mu   sync.Mutex
+	read time.Time
+	unit *Unit
+	err  error
+	rows map[string]*unitRow // by language
+}
+
+// summaries keeps what was read of hospitals, for all who look at several.
+type summaries struct {
+	cfg *Config
+
+	mu  sync.Mutex
+	all map[string]*summary
+}
+
+// How fresh summaries are, and how many are read at a time. A change is told at once.
+const (
+	summaryFor = 10 * time.Second
+	readers    = 16
+)
+
+func newSummaries(cfg *Config) *summaries {
+	return &summaries{cfg: cfg, all: map[string]*summary{}}
+}
+
+// of returns the row of a hospital; fresh: what was known before is of no use.
+func (s *summaries) of(ctx context.Context, t *texts, hospital string, fresh bool) *unitRow {
+	s.mu.Lock()
+	one := s.all[hospital]
+	if one == nil {
+		one = &summary{}
+		s.all[hospital] = one
+	}
+	s.mu.Unlock()
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	now := s.cfg.Now()
+	if age := now.Sub(one.read); one.read.IsZero() || fresh && age > leastBetween || age >= summaryFor {
+		one.unit, one.err = s.cfg.Units.Unit(ctx, hospital)
+		one.read, one.rows = now, map[string]*unitRow{}
+	}
+	row := one.rows[t.Language]
+	if row == nil {
+		made := s.row(t, hospital, one.unit, one.err)
+		row = &made
+		row.HTML = template.HTML(render("unitrow", row)) //nolint:gosec // of a template
+		one.rows[t.Language] = row
+	}
+	return row
+}
+
+// rows reads hospitals, and returns a row of each, the worst first.
+func (s *summaries) rows(ctx context.Context, t *texts, hospitals []string, fresh bool) []*unitRow {
+	rows := make([]*unitRow, len(hospitals))
+	var group errgroup.Group
+	group.SetLimit(readers)
+	for i, hospital := range hospitals {
+		group.Go(func() error {
+			rows[i] = s.of(ctx, t, hospital, fresh)
+			return nil
+		})
+	}
+	_ = group.Wait() //nolint:errcheck // none returns one
+	slices.SortFunc(rows, func(a, b *unitRow) int { return cmp.Compare(a.Rank, b.Rank) })
+	return rows
+}
+
+// The order of the rows: what is not known stands above what is known to be quiet.
+var rankOfLevel = [...]string{"4", "3", "1", "0"}
+
+const rankOfUnknown = "2"
+
+func (s *summaries) row(t *texts, hospital string, u *Unit, err error) unitRow {
+	p := &writer{texts: t, name: hospital, zone: time.UTC}
+	if name, zone, ok := s.cfg.Hospitals.Hospital(hospital); ok {
+		p.name, p.zone = name, zone
+	}
+	row := unitRow{ID: "u-" + hospital, Path: "/app/u/" + url.PathEscape(hospital), Name: p.name, Class: "none", OnDuty: "?", Silent: true}
+	switch {
+	case errors.Is(err, readapi.ErrNoUnit):
+		row.Word, row.Why = p.T("axis.unknown"), p.T("none")
+		row.Rank = "5" + row.Name
+		return row
+	case err != nil || u == nil:
+		row.Word, row.Why = p.T("axis.unknown"), p.T("fault.away")
+		row.Rank = rankOfUnknown + row.Name
+		return row
+	}
+	v, head := u.Verdict, p.headline(u)
+	row.Class, row.Shape, row.Word, row.Why = head.Class, head.Shape, head.Word, head.Why
+	row.Rank = rankOfLevel[v.Level] + strconv.Itoa(int(9999-min(v.Shortfall, 9000))) + row.Name
+	row.Silent = head.Band != ""
+	if head.Band != "" {
+		row.Why = head.Band
+		row.Rank = min(row.Rank, rankOfUnknown+row.Name)
+	}
+	if head.Old {
+		row.Class, row.Shape, row.Word = "none", "", p.T("axis.unknown")
+		row.Rank = rankOfUnknown + row.Name
+	}
+	row.Needed = p.nurses(v.Required)
+	if v.OnDuty >= 0 {
+		row.OnDuty, row.Short = strconv.Itoa(int(v.OnDuty)), strconv.Itoa(int(v.Shortfall))
+	}
+	if f := u.Forecast; f != nil {
+		row.Peak = p.peak(f)
+	}
+	row.age(p, u)
+	return row
+}
+
+// peak is the most nurses that may be needed, and when.
+func (p *writer) peak(f *forecast.Forecast) string {
+	return p.T("units.peakat", "n", p.Number(f.Peak.P90, 1), "time", p.instant(f.Peak.At))
+}
+
+// age tells which feed was heard last, and whether one is late.
+func (row *unitRow) age(p *writer, u *Unit) {
+	var last time.Time
+	late := ""
+	for _, f := range u.Feeds {
+		if f.Heard.After(last) {
+			last = f.Heard
+		}
+		row.Silent = row.Silent || f.Stale && f.Channel != "roster" && f.Channel != "staffing" // people send those
+		if f.Stale && late == "" {
+			late = p.T("units.late", "feed", p.Or("feed."+f.Channel, f.Channel), "age", p.Age(u.At.Sub(f.Heard)))
+		}
+	}
+	switch {
+	case late != "":
+		row.Feeds, row.Late = late, true
+	case last.IsZero():
+		row.Feeds, row.Silent = p.T("feed.never"), true
+	default:
+		row.Feeds = p.Age(u.At.Sub(last).Truncate(time.Minute))
+		if u.At.Sub(last) < time.Minute {
+			row.Feeds = p.T("units.now")
+		}
+	}
+}
+
+// counts says how many hospitals stand how.
+func counts(p *texts, rows []*unitRow) string {
+	of := map[string]int{}
+	silent := 0
+	for i := range rows {
+		of[rows[i].Shape]++
+		if rows[i].Silent {
+			silent++
+		}
+	}
+	return p.T("units.counts", "all", len(rows), "red", of["r"], "orange", of["o"], "silent", silent)
+}
+
+func (s *site) units(w http.ResponseWriter, r *http.Request, session *Session) {
+	p := s.writer(r, session)
+	rows := s.summaries.rows(r.Context(), p.texts, s.cookies.all(session), false)
+	out := unitsPage{page: s.page(r, p, session, p.T("title.units")), Rows: rows, Counts: counts(p.texts, rows)}
+	out.Page, out.Events, out.Refresh, out.Clock = "units", "/app/units/events", refreshEvery, p.clock(s.Now())
+	s.write(w, r, http.StatusOK, render("units", out))
+}
+
+// all returns the hospitals that the person of a session may look at.
+func (c *cookies) all(session *Session) []string {
+	if session.home != nil {
+		session = session.home
+	}
+	return c.hospitals(session)
+}
+
+// unitsEvents sends the rows that have changed, at most once a second.
+func (s *site) unitsEvents(w http.ResponseWriter, r *http.Request, session *Session) {
+	ctx, o, end, ok := s.begin(w, r, "")
+	if !ok {
+		return
+	}
+	defer end()
+	hospitals := s.cookies.all(session)
+	changed := s.Changes.Watch(ctx, hospitals...)
+	p, left := s.writer(r, session), s.sessionLeft(r)
+	sent, beats, looks := map[string]string{}, s.Now(), s.Now()
+	for ctx.Err() == nil {
+		now := s.Now()
+		if _, holds := left(); !holds {
+			o.send(gone)
+			return
+		}
+		hospitals = s.cookies.all(session)
+		all, again := !now.Before(looks), hospitals
+		if all {
+			looks = now.Add(summaryFor)
+		} else {
+			again = slices.DeleteFunc(drained(changed, nil), func(one string) bool { return !slices.Contains(hospitals, one) })
+		}
+		if !o.send(s.rowsEvent(ctx, p, again, sent, !all)) {
+			return
+		}
+		if !now.Before(beats) {
+			text := s.beat(left)
+			if text == "" {
+				o.send(gone)
+				return
+			}
+			if !o.send(text) {
+				return
+			}
+			beats = now.Add(beatEvery)
+		}
+		if !wait(ctx, time.Second, nil) { // that many changes are told together
+			return
+		}
+	}
+}
+
+// drained takes what waits in a channel, each once.
+func drained(from <-chan string, list []string) []string {
+	for {
+		select {
+		case hospital := <-from:
+			if !slices.Contains(list, hospital) {
+				list = append(list, hospital)
+			}
+		default:
+			return list
+		}
+	}
+}
+
+// rowsEvent is the rows of hospitals that a browser does not have so.
+func (s *site) rowsEvent(ctx context.Context, p *writer, hospitals []string, sent map[string]string, fresh bool) string {
+	if len(hospitals) == 0 {
+		return ""
+	}
+	rows := s.summaries.rows(ctx, p.texts, hospitals, fresh)
+	parts := map[string]string{}
+	for i := range rows {
+		row := string(rows[i].HTML)
+		if sent[rows[i].ID] != row {
+			sent[rows[i].ID], parts[rows[i].ID] = row, row
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	said := map[string]any{"parts": parts, "clock": p.clock(s.Now())}
+	if !fresh { // these are all
+		said["counts"] = counts(p.texts, rows)
+	}
+	data, err := json.Marshal(said)
+	if err != nil {
+		panic(err) // strings alone
+	}
+	return "event: rows\ndata: " + string(data) + "\n\n"
+}

@@ -1,0 +1,35 @@
+package schemas
+
+import (
+	"slices"
+	"testing"
+)
+
+// inRedisAlone are the records that lie in no topic.
+var inRedisAlone = []string{"unit-chart", "room-chart"}
+
+// TestTopicsHaveEveryRecord: a record that lies in no topic is in no schema registry, so
+// that nobody else could read it.
+func TestTopicsHaveEveryRecord(t *testing.T) {
+	topics := map[string][]string{}
+	for _, topic := range Topics() {
+		for _, record := range topic.Records {
+			topics[record] = append(topics[record], topic.Name)
+		}
+	}
+	for _, s := range Released() {
+		want := 1
+		if slices.Contains(inRedisAlone, s.Record) {
+			want = 0
+		}
+		if len(topics[s.Record]) != want {
+			t.Errorf("%s lies in %v, want %d topics", s.Record, topics[s.Record], want)
+		}
+	}
+	for _, s := range Released() {
+		delete(topics, s.Record)
+	}
+	for record := range topics {
+		t.Errorf("%s is no released record", record)
+	}
+}
