@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"sync"
 	"time"
 
 	"svc/acuity"
@@ -15,10 +16,26 @@ type coder struct {
 	r       reader
 }
 
+// coders keeps coders for reuse: a new one for each record made the collector take a sixth of
+// the time of a processor.
+var coders = sync.Pool{New: func() any { return new(coder) }}
+
+func freeCoder() *coder {
+	return coders.Get().(*coder) //nolint:errcheck,forcetypeassert // the pool has nothing else
+}
+
+// free gives a coder back, without what it has read or written.
+func (c *coder) free() {
+	*c = coder{}
+	coders.Put(c)
+}
+
 // encode appends a record of schema s to dst.
 func encode[T any](dst []byte, s *Schema, v *T, fields func(*coder, *T)) ([]byte, error) {
-	c := coder{w: begin(dst, s)}
-	fields(&c, v)
+	c := freeCoder()
+	defer c.free()
+	c.w = begin(dst, s)
+	fields(c, v)
 	return c.w.end(s)
 }
 
@@ -29,8 +46,10 @@ func decode[T any](b []byte, s *Schema, v *T, fields func(*coder, *T)) error {
 	if err != nil {
 		return err
 	}
-	c := coder{reading: true, r: r}
-	fields(&c, v)
+	c := freeCoder()
+	defer c.free()
+	c.reading, c.r = true, r
+	fields(c, v)
 	return c.r.close(s)
 }
 

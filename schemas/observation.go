@@ -18,11 +18,13 @@ func decodeObservation(b []byte, o *acuity.Observation, again *Intake) (*acuity.
 	if err != nil {
 		return nil, err
 	}
-	c := coder{reading: true, r: reader{buf: p, again: again}}
+	c := freeCoder()
+	defer c.free()
+	c.reading, c.r = true, reader{buf: p, again: again}
 	if len(p) <= shared {
 		c.r.all = string(p)
 	}
-	observationFields(&c, o)
+	observationFields(c, o)
 	if err := c.r.close(&observationV1); err != nil {
 		return nil, err
 	}

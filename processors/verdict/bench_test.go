@@ -19,6 +19,16 @@ func (q quiet) Own(int32, int64, []Chart) OwnedView { return q }
 func (quiet) Show(int64, []Chart)                   {}
 func (quiet) Disown()                               {}
 
+// ownedTask returns the task of a partition without state, after its restore.
+func ownedTask(tb testing.TB) stream.Task {
+	tb.Helper()
+	task := Tasks(quiet{})(0)
+	if _, err := task.Restored(); err != nil {
+		tb.Fatal(err)
+	}
+	return task
+}
+
 var morning = acuity.At(time.Date(2026, 3, 2, 7, 0, 0, 0, time.UTC))
 
 // inputs returns n records of the observations of one partition.
@@ -63,14 +73,14 @@ func live() int64 {
 func BenchmarkTask(b *testing.B) {
 	const n, hospitals, perCommit = 21_667, 13, 208
 	records := inputs(b, n, hospitals, 12*time.Hour/n)
-	task := Tasks(quiet{})(0)
+	task := ownedTask(b)
 	before := live()
 	written, outputs, done := 0, 0, 0
 	b.ReportAllocs()
 	spent := cpu(b)
 	for b.Loop() {
 		if done == len(records) { // the shift of 12 hours is over; another begins
-			task, done = Tasks(quiet{})(0), 0
+			task, done = ownedTask(b), 0
 		}
 		if err := task.Apply(records[done]); err != nil {
 			b.Fatal(err)

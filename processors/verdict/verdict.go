@@ -95,8 +95,9 @@ const (
 // task is the work on one partition. [stream.Task] says who calls which method when.
 type task struct {
 	partition int32
-	view      View      // nil: there is none
-	owned     OwnedView // from Restored on
+	view      View          // nil: there is none
+	owned     OwnedView     // from Restored on
+	change    acuity.Change // that is being encoded
 	hospitals map[string]*hospital
 	timers    timers
 	next      int64 // input offset not yet applied
@@ -237,7 +238,8 @@ func (t *task) fireDue(h *hospital, upTo acuity.Instant, most int) error {
 
 // recordChange encodes one change of a hospital for Outputs.
 func (t *task) recordChange(h *hospital, change acuity.Change) error {
-	value, err := schemas.EncodeChange(t.bytes.freeSlice(), &change)
+	t.change = change // a pointer to the parameter would be a new change on the heap
+	value, err := schemas.EncodeChange(t.bytes.freeSlice(), &t.change)
 	if err != nil {
 		return fmt.Errorf("encode change: %w", err)
 	}
