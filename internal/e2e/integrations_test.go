@@ -164,7 +164,7 @@ func (v *view) hides(secret, path string) {
 	}
 	for _, again := range []string{path, "/app", "back"} {
 		if again == "back" {
-			v.do("eval", map[string]any{"code": "history.back()"}, nil)
+			v.do("back", nil, nil)
 			v.await(fmt.Sprintf("location.pathname === %q && document.readyState === 'complete'", path), 10*time.Second)
 		} else {
 			v.wants(again, http.StatusOK)

@@ -31,9 +31,9 @@ func strange(t *testing.T, d *dev, id string) (w *ward, admin *partner) {
 
 const integrations = "/app/integrations"
 
-// TestIntegrationPages looks at the pages of feeds, terminology, rules and alerts, in light
+// TestIntegrationsPages looks at the pages of feeds, terminology, rules and alerts, in light
 // and dark and in three widths, and does with the mouse what they are for.
-func TestIntegrationPages(t *testing.T) {
+func TestIntegrationsPages(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
 	d := startDev(t, t.TempDir(), "--ephemeral")

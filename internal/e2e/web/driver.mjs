@@ -48,6 +48,7 @@ const commands = {
     const r = await page.goto(url, { waitUntil: "load" });
     return { status: r?.status() ?? 0, url: page.url() };
   },
+  async back({ page }) { await page.goBack({ waitUntil: "load" }); },
   async look({ page, width, height, theme, forced }) {
     await page.setViewportSize({ width, height });
     await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce", forcedColors: forced ? "active" : "none" });

@@ -30,9 +30,14 @@ func Browser(t testing.TB) (program string, env []string) {
 			`for package in archives/*.deb; do dpkg-deb -x "$package" . || exit 1; done && rm -rf lists archives ./*.bin`
 		return [][]string{{"rm", "-rf", folder}, append([]string{"sh", "-c", unpack, folder}, browserPackages...)}
 	})
-	libraries, err := filepath.Glob(filepath.Join(folder, "usr", "lib", "*-linux-gnu"))
-	if err != nil {
-		t.Fatal(err)
+	// libpulse finds a part of itself by an absolute path, which is not that of the folder.
+	var libraries []string
+	for _, below := range []string{"", "pulseaudio"} {
+		found, err := filepath.Glob(filepath.Join(folder, "usr", "lib", "*-linux-gnu", below))
+		if err != nil {
+			t.Fatal(err)
+		}
+		libraries = append(libraries, found...)
 	}
 	program = filepath.Join(folder, inside)
 	env = append(env, "LD_LIBRARY_PATH="+strings.Join(libraries, ":"))
