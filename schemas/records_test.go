@@ -82,7 +82,7 @@ var records = []record{
 	stateOf[acuity.PlaceState](&placeStateV1),
 	stateOf[acuity.SwitchesState](&switchesStateV1),
 	stateOf[acuity.ReferenceState](&referenceStateV1),
-	recordOf(&keyV1, EncodeKey, DecodeKey),
+	recordOf(&keyV2, EncodeKey, DecodeKey),
 	recordOf(&hospitalV1, EncodeHospital, DecodeHospital),
 	recordOf(&webhookV1, EncodeWebhook, DecodeWebhook),
 	recordOf(&alertTierV1, EncodeAlertTier, DecodeAlertTier),

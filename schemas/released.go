@@ -42,6 +42,7 @@ var (
 	mappingStateV1   = Schema{"mapping-state", 1, 1400001601}
 	codeStateV1      = Schema{"code-state", 1, 1400001701}
 	keyV1            = Schema{"key", 1, 1400001801}
+	keyV2            = Schema{"key", 2, 1400001802}
 	hospitalV1       = Schema{"hospital", 1, 1400001901}
 	auditV1          = Schema{"audit", 1, 1400002001}
 	deadLetterV1     = Schema{"dead-letter", 1, 1400002101}
@@ -64,7 +65,7 @@ var released = []*Schema{
 	&observationV1, &referenceStateV1, &changeV1, &unitChartV1, &unitChartV2, &unitStateV1, &unitStateV2, &snapshotV1,
 	&modelV1, &modelV2,
 	&ruleStateV1, &placeStateV1, &switchesStateV1, &roomChartV1, &roomStateV1, &visitStateV1, &statementStateV1,
-	&dedupStateV1, &mappingStateV1, &codeStateV1, &keyV1, &hospitalV1, &auditV1, &deadLetterV1, &ledgerEventV1,
+	&dedupStateV1, &mappingStateV1, &codeStateV1, &keyV1, &keyV2, &hospitalV1, &auditV1, &deadLetterV1, &ledgerEventV1,
 	&deliveryV1, &endpointQueueV1, &notifiedUnitV1, &orderV1, &webhookV1, &alertTierV1, &alertRecipientV1,
 	&installedKeyV1, &linkV1, &userV1, &wallV1, &layoutV1,
 }

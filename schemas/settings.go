@@ -7,13 +7,13 @@ import (
 // EncodeKey appends the record of k to dst, which it returns. Instants are cut
 // to the millisecond.
 func EncodeKey(dst []byte, k *access.Key) ([]byte, error) {
-	return encode(dst, &keyV1, k, keyFields)
+	return encode(dst, &keyV2, k, keyFields)
 }
 
 // DecodeKey reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
 func DecodeKey(b []byte) (*access.Key, error) {
-	return decodeNew(b, &keyV1, keyFields)
+	return decodeNew(b, &keyV2, keyFields)
 }
 
 func keyFields(c *coder, k *access.Key) {
@@ -28,6 +28,7 @@ func keyFields(c *coder, k *access.Key) {
 	c.double(&k.Rate)
 	c.number(&k.Burst)
 	c.text(&k.Source)
+	c.text(&k.Prefix)
 }
 
 // EncodeHospital appends the record of h to dst, which it returns. Instants are

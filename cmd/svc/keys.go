@@ -126,10 +126,10 @@ func (a *admin) listKeys(ctx context.Context, hospital string) error {
 			return cli.PrintItems(a.Stdout, rows)
 		}
 		table := tabwriter.NewWriter(a.Stdout, 0, 4, 2, ' ', 0)
-		fmt.Fprintln(table, "ID\tHOSPITAL\tNAME\tSTATUS\tSCOPES\tRATE\tCREATED\tENDS\tUSED")
+		fmt.Fprintln(table, "ID\tPREFIX\tHOSPITAL\tNAME\tSTATUS\tSCOPES\tRATE\tCREATED\tENDS\tUSED")
 		for i := range rows {
 			row := &rows[i]
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", row.ID, row.Hospital, row.Name, row.Status,
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", row.ID, row.Prefix, row.Hospital, row.Name, row.Status,
 				strings.Join(row.Scopes, ","), row.rate(), row.CreatedAt, row.ends(), row.LastUsedAt)
 		}
 		return table.Flush()
@@ -210,6 +210,7 @@ func keyOf(s *settings, id string) (access.Key, error) {
 type keyRow struct {
 	ID        string   `json:"id"`
 	Hospital  string   `json:"hospitalId"`
+	Prefix    string   `json:"prefix,omitempty"` // the first 8 characters of the key
 	Name      string   `json:"name"`
 	Status    string   `json:"status"` // active, expired, revoked
 	Scopes    []string `json:"scopes"`
@@ -241,7 +242,7 @@ func (r *keyRow) rate() string {
 
 func rowOf(key *access.Key, now time.Time) keyRow {
 	row := keyRow{
-		ID: key.ID, Hospital: key.Hospital, Name: key.Name, Status: keys.Status(key, now),
+		ID: key.ID, Hospital: key.Hospital, Prefix: key.Prefix, Name: key.Name, Status: keys.Status(key, now),
 		CreatedAt: cli.Stamp(key.CreatedAt), ExpiresAt: cli.Stamp(key.ExpiresAt), RevokedAt: cli.Stamp(key.RevokedAt),
 		Rate: key.Rate, Burst: key.Burst,
 	}

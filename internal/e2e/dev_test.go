@@ -301,11 +301,13 @@ func TestKeysEverywhere(t *testing.T) {
 	if out, ok := svcIn(t, dir, "export", "--topic", "observations", "--hospital", "typo", "--out", t.TempDir()); !ok || !strings.Contains(out, `nothing of hospital "typo" was found`) {
 		t.Errorf("an export of a hospital that is not there: %v, %s", ok, out)
 	}
-	listed := items[struct{ ID, Name, Status string }](t, cli(t, nil, "keys", "list", "--data", dir, "--json"))
+	listed := items[struct{ ID, Prefix, Name, Status string }](t, cli(t, nil, "keys", "list", "--data", dir, "--json"))
 	id := ""
 	for _, k := range listed {
 		if k.Name == "reader" && k.Status == "active" {
-			id = k.ID
+			if id = k.ID; k.Prefix != key[:8] {
+				t.Errorf("the list tells the prefix %q of %s", k.Prefix, id)
+			}
 		}
 	}
 	rotated := cli(t, nil, "keys", "rotate", "--data", dir, id, "--overlap", "1h")

@@ -30,13 +30,13 @@ func keysSection() *section {
 
 // apiKey is a key as the API tells it.
 type apiKey struct {
-	ID, Name, Status, Version        string
-	Scopes                           []string
-	CreatedAt, ExpiresAt, LastUsedAt *time.Time
-	RevokedAt                        *time.Time
-	Rate                             float64
-	Burst                            int
-	Key                              string // of a fresh one
+	ID, Prefix, Name, Status, Version string
+	Scopes                            []string
+	CreatedAt, ExpiresAt, LastUsedAt  *time.Time
+	RevokedAt                         *time.Time
+	Rate                              float64
+	Burst                             int
+	Key                               string // of a fresh one
 }
 
 // keysPage is the list of keys.
@@ -49,9 +49,9 @@ type keysPage struct {
 }
 
 type keyRow struct {
-	ID, Name, Used, Ends string
-	Scopes               []string
-	Unused, Soon, Valid  bool
+	ID, Prefix, Name, Used, Ends string
+	Scopes                       []string
+	Unused, Soon, Valid          bool
 }
 
 func showKeys(d *adminRequest) {
@@ -74,7 +74,7 @@ func showKeys(d *adminRequest) {
 }
 
 func keyRowOf(d *adminRequest, k *apiKey) keyRow {
-	row := keyRow{ID: k.ID, Name: k.Name, Scopes: k.Scopes, Used: d.T("keys.unused"), Ends: d.T("keys.never"), Valid: k.Status == "active"}
+	row := keyRow{ID: k.ID, Prefix: k.Prefix, Name: k.Name, Scopes: k.Scopes, Used: d.T("keys.unused"), Ends: d.T("keys.never"), Valid: k.Status == "active"}
 	since := k.CreatedAt
 	if k.LastUsedAt != nil {
 		since = k.LastUsedAt

@@ -100,8 +100,8 @@ func (a *admins) follow(from *httptest.ResponseRecorder, cookie *http.Cookie) *h
 }
 
 const (
-	keyA    = `{"id":"key_a","name":"EHR <engine>","status":"active","scopes":["ingest:hl7"],"createdAt":"2031-01-01T00:00:00.000Z","expiresAt":null,"revokedAt":null,"rate":50,"burst":200,"lastUsedAt":"2031-04-05T11:59:00.000Z","version":"v1"}`
-	keyB    = `{"id":"key_b","name":"Old census script","status":"active","scopes":["ingest:census"],"createdAt":"2031-01-01T00:00:00.000Z","expiresAt":"2031-04-14T00:00:00.000Z","revokedAt":null,"rate":50,"burst":200,"lastUsedAt":"2031-01-02T00:00:00.000Z","version":"v2"}`
+	keyA    = `{"id":"key_a","prefix":"svc_4be1","name":"EHR <engine>","status":"active","scopes":["ingest:hl7"],"createdAt":"2031-01-01T00:00:00.000Z","expiresAt":null,"revokedAt":null,"rate":50,"burst":200,"lastUsedAt":"2031-04-05T11:59:00.000Z","version":"v1"}`
+	keyB    = `{"id":"key_b","prefix":"","name":"Old census script","status":"active","scopes":["ingest:census"],"createdAt":"2031-01-01T00:00:00.000Z","expiresAt":"2031-04-14T00:00:00.000Z","revokedAt":null,"rate":50,"burst":200,"lastUsedAt":"2031-01-02T00:00:00.000Z","version":"v2"}`
 	keyC    = `{"id":"key_c","name":"Ended","status":"revoked","scopes":["ingest:census"],"createdAt":"2031-01-01T00:00:00.000Z","expiresAt":null,"revokedAt":"2031-04-01T00:00:00.000Z","rate":50,"burst":200,"lastUsedAt":null,"version":"v3"}`
 	freshly = `{"id":"key_n","name":"New one","status":"active","scopes":["ingest:census"],"createdAt":"2031-04-05T12:00:00.000Z","rate":50,"burst":200,"version":"v9","key":"svc_secretsecret","warnings":[]}`
 )
@@ -113,7 +113,7 @@ func TestKeys(t *testing.T) {
 	a.answers["GET /api/admin/keys"] = `{"keys":[` + keyA + `,` + keyB + `,` + keyC + `]}`
 	cookie := a.cookie("north", "usr_admin")
 	body := a.ask("GET", "/app/integrations/keys", cookie).Body.String()
-	for _, want := range []string{"EHR &lt;engine&gt;", "60 s ago", `<b class="late">93 d ago</b>`, `<b class="late">Apr 14 00:00</b>`, `<span>2</span>`} {
+	for _, want := range []string{"EHR &lt;engine&gt;", "60 s ago", `<code translate="no">svc_4be1…</code>`, `<td><code class="s" translate="no">key_b</code>`, `<b class="late">93 d ago</b>`, `<b class="late">Apr 14 00:00</b>`, `<span>2</span>`} {
 		if !strings.Contains(body, want) && want != "60 s ago" {
 			t.Errorf("the list lacks %s: %s", want, body)
 		}

@@ -104,6 +104,7 @@ type rotateShape struct {
 
 type keyRow struct {
 	ID         string       `json:"id"`
+	Prefix     string       `json:"prefix"` // the first 8 characters of the key; "": not known
 	Name       string       `json:"name"`
 	Status     string       `json:"status"` // active, revoked or expired
 	Scopes     []string     `json:"scopes"`
@@ -128,7 +129,7 @@ type keyList struct {
 
 func (s *server) row(k *access.Key, used map[string]time.Time) keyRow {
 	row := keyRow{
-		ID: k.ID, Name: k.Name, Status: Status(k, s.Shell.Now()), Scopes: []string{}, CreatedAt: httpapi.Time(k.CreatedAt),
+		ID: k.ID, Prefix: k.Prefix, Name: k.Name, Status: Status(k, s.Shell.Now()), Scopes: []string{}, CreatedAt: httpapi.Time(k.CreatedAt),
 		ExpiresAt: httpapi.Time(k.ExpiresAt), RevokedAt: httpapi.Time(k.RevokedAt), Rate: k.Rate, Burst: k.Burst,
 		LastUsedAt: httpapi.Time(used[k.ID]), Version: Version(k),
 	}

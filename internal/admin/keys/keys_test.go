@@ -81,12 +81,12 @@ func open(t *testing.T) *fixture {
 }
 
 type row struct {
-	ID, Name, Status, Key, Version string
-	Scopes                         []string
-	Rate                           float64
-	Burst                          int
-	ExpiresAt, RevokedAt           *time.Time
-	Warnings                       []httpapi.Warning
+	ID, Prefix, Name, Status, Key, Version string
+	Scopes                                 []string
+	Rate                                   float64
+	Burst                                  int
+	ExpiresAt, RevokedAt                   *time.Time
+	Warnings                               []httpapi.Warning
 }
 
 func (h *fixture) ask(who, method, path, body string, want int, headers ...string) (row, http.Header) {
@@ -117,11 +117,14 @@ func TestLifeOfAKey(t *testing.T) {
 	if key, ok := h.register.Lookup(made.Key); !ok || key.ID != made.ID || key.Hospital != "north" || !slices.Equal(key.Scopes, []access.Scope{access.IngestHL7}) {
 		t.Errorf("the key does not work: %+v", key)
 	}
+	if got, _ := h.ask("admin", "GET", "/api/admin/keys/"+made.ID, "", 200); got.Prefix != made.Key[:8] || len(got.Prefix) != 8 {
+		t.Errorf("the list names the key %q", got.Prefix)
+	}
 	if got, _ := h.ask("admin", "GET", "/api/admin/keys/"+made.ID, "", 200); got.Key != "" || got.Version != made.Version {
 		t.Errorf("read %+v", got)
 	}
 	next, _ := h.ask("admin", "POST", "/api/admin/keys/"+made.ID+"/rotate", `{"overlap":"1h"}`, 200, "If-Match", header.Get("ETag"))
-	if next.Key == made.Key || next.ID == made.ID || next.Rate != 5 || next.Name != "Epic" {
+	if next.Key == made.Key || next.ID == made.ID || next.Prefix != next.Key[:8] || next.Rate != 5 || next.Name != "Epic" {
 		t.Errorf("next %+v", next)
 	}
 	if _, ok := h.register.Lookup(made.Key); !ok {

@@ -88,10 +88,14 @@ type Key struct {
 	// Source is the id of the first key of the lineage. A rotation passes it on to the
 	// new key. It names the sender in observations, so a resource keeps its identity when
 	// the key is rotated. "" means ID, see [Key.Lineage].
-	Source    string
-	Hospital  string
-	Name      string // the name of the integration
-	Hash      [sha256.Size]byte
+	Source   string
+	Hospital string
+	Name     string // the name of the integration
+	Hash     [sha256.Size]byte
+	// Prefix is the first 8 characters of the token, so that a person finds the key in the
+	// configuration of a sender. It tells 4 of the 64 random hex digits: 240 bits stay
+	// unknown. "" for a key that was written before prefixes were kept.
+	Prefix    string
 	Scopes    []Scope // ascending
 	CreatedAt time.Time
 	ExpiresAt time.Time // zero: never
@@ -156,7 +160,7 @@ func Limits(rate float64, burst int) (Limit, error) {
 }
 
 // Mint makes a key and its token. The token is shown once and stored nowhere. Mint sets
-// ID, Hash and CreatedAt of the template. It sets Source unless the template has one:
+// ID, Hash, Prefix and CreatedAt of the template. It sets Source unless the template has one:
 // then the key continues that lineage.
 func Mint(template Key, now time.Time) (key Key, token string) {
 	secret := make([]byte, 32)
@@ -167,13 +171,16 @@ func Mint(template Key, now time.Time) (key Key, token string) {
 	key = template
 	key.ID = "key_" + hex.EncodeToString(id)
 	key.Source = key.Lineage()
-	key.Hash = Hash(token)
+	key.Hash, key.Prefix = Hash(token), token[:prefixLength]
 	key.CreatedAt = now.UTC().Truncate(time.Millisecond)
 	key.Scopes = slices.Sorted(slices.Values(template.Scopes))
 	return key, token
 }
 
-const tokenPrefix = "svc_"
+const (
+	tokenPrefix  = "svc_"
+	prefixLength = 8 // characters
+)
 
 // Hash returns the part of a token that is stored.
 func Hash(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }

@@ -19,6 +19,9 @@ func TestMint(t *testing.T) {
 	if !regexp.MustCompile(`^key_[0-9a-f]{16}$`).MatchString(key.ID) || key.Hash != Hash(token) || !key.CreatedAt.Equal(noon.Truncate(time.Millisecond)) {
 		t.Errorf("key %+v", key)
 	}
+	if key.Prefix != token[:8] { // svc_ and 4 of the 64 digits
+		t.Errorf("prefix %q", key.Prefix)
+	}
 	if !key.Allows(ReadUnitState) || !key.Allows(IngestADT) || key.Allows(Admin) {
 		t.Errorf("scopes %v", key.Scopes)
 	}
