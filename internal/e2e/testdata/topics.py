@@ -1,11 +1,14 @@
 """Reads topics as analysts do, with the consumer and the Avro deserializer of Confluent and
-the address of a schema registry. Prints, by topic, how many records of each kind it could
+the address of a schema registry, and with fastavro alone. Prints, by topic, how many records of each kind it could
 read, the keys of records without a value, and one value of each kind. Called by
 TestTopicsReadByOthers."""
 
+import io
 import json
 import sys
+import urllib.request
 
+import fastavro
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer
@@ -26,6 +29,22 @@ def kind(value):
     return json.loads(schema.schema_str)["name"]
 
 
+parsed = {}
+
+
+def read_alone(value):
+    """What fastavro reads with nothing but the schema that the registry has at the id."""
+    assert value[0] == 0
+    number = int.from_bytes(value[1:5], "big")
+    if number not in parsed:
+        with urllib.request.urlopen(f"{registry}/schemas/ids/{number}") as answer:
+            parsed[number] = fastavro.parse_schema(json.loads(json.load(answer)["schema"]))
+    body = io.BytesIO(value[5:])
+    record = fastavro.schemaless_reader(body, parsed[number])
+    assert body.read() == b"", "bytes after the record"
+    return record
+
+
 found = {}
 for topic in topics:
     partitions = consumer.list_topics(topic).topics[topic].partitions
@@ -44,6 +63,7 @@ for topic in topics:
             empty[header] = empty.get(header, 0) + 1
             continue
         value = deserialize(message.value(), SerializationContext(topic, MessageField.VALUE))
+        assert read_alone(message.value()) == value, f"{topic}: two readers disagree"
         name = kind(message.value())
         kinds[name] = kinds.get(name, 0) + 1
         examples[name] = value
