@@ -57,7 +57,7 @@ func wireIngest(_ context.Context, h *service) error {
 	keys.MountWrites(h.router, h.keys())
 	walls.MountWrites(h.router, wallsConfig(h))
 	layout.MountWrites(h.router, layoutConfig(h))
-	users.MountWrites(h.router, users.Config{Shell: h.shell, Office: h.office()})
+	users.MountWrites(h.router, usersConfig(h))
 	subscribers.MountWrites(h.router, h.subscribers())
 	return h.mllp(ingest.NewMessages(config))
 }

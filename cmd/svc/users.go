@@ -11,6 +11,7 @@ import (
 	"svc/internal/admin/users"
 	"svc/internal/httpapi/access"
 	"svc/internal/stream"
+	"svc/readapi/web"
 	"svc/schemas"
 )
 
@@ -78,6 +79,11 @@ func (h *service) office() *users.Office { return h.settings.office(h.audit, h.n
 // office is [service.office] of one process.
 func (s *settings) office(log *auditLog, now func() time.Time) *users.Office {
 	return &users.Office{Register: s.users, Seen: s.Seen, Put: s.putUsers, Audit: log.record, Now: now}
+}
+
+// usersConfig is what administers the users.
+func usersConfig(h *service) users.Config {
+	return users.Config{Shell: h.shell, Office: h.office(), URL: func(token string) string { return h.config.PublicURL + web.LinkPath + token }}
 }
 
 // directory keeps the users that an identity provider signs in.

@@ -194,6 +194,32 @@ func TestWallsAndUsers(t *testing.T) {
 	}
 }
 
+// TestInvitePerson makes a one-time link in the name of the administrator, and shows it once.
+// A refusal stands at its field.
+func TestInvitePerson(t *testing.T) {
+	t.Parallel()
+	a := withAdmins(t)
+	cookie := a.cookie("north", "usr_admin")
+	a.answers["GET /api/admin/users"] = `{"users":[]}`
+	a.answers["POST /api/admin/users"] = `{"id":"usr_9","label":"Ada","role":"charge","expiresAt":"2031-04-05T13:00:00.000Z","url":"/signin/secretsecret"}`
+	got := a.ask("POST", "/app/integrations/users", cookie, "label=Ada&role=charge&ttl=1h")
+	want := request{"POST /api/admin/users", "Bearer north/usr_admin", "", `{"label":"Ada","role":"charge","ttl":"1h"}`}
+	if got.Code != http.StatusSeeOther || !slices.Equal(a.acts(), []request{want}) || strings.Contains(got.Body.String()+got.Header().Get("Location"), "secretsecret") {
+		t.Fatalf("%d, %+v", got.Code, a.acts())
+	}
+	if page := a.follow(got, cookie).Body.String(); !strings.Contains(page, ">https://svc.example/signin/secretsecret<") || !strings.Contains(page, "Hand this link to Ada.") {
+		t.Errorf("the link is not shown: %s", page)
+	}
+	if again := a.ask("GET", "/app/integrations/users", cookie).Body.String(); strings.Contains(again, "secretsecret") || !strings.Contains(again, `<option value="1h" selected>`) {
+		t.Errorf("again: %s", again)
+	}
+	a.answers["POST /api/admin/users"] = `400 {"code":"invalid","message":"The body breaks a rule.","details":[{"path":"role","rule":"enum:viewer|charge|admin"}]}`
+	got = a.ask("POST", "/app/integrations/users", cookie, "label=Ada&role=root&ttl=24h")
+	if body := got.Body.String(); got.Code != http.StatusUnprocessableEntity || !strings.Contains(body, `name="role" aria-invalid="true" aria-describedby="a-role"`) || !strings.Contains(body, `value="Ada"`) || !strings.Contains(body, `<option value="24h" selected>`) {
+		t.Errorf("refused: %d %s", got.Code, body)
+	}
+}
+
 // TestAuditPages filters, names who did it, goes on at a cursor, and gives all as a file.
 func TestAuditPages(t *testing.T) {
 	t.Parallel()

@@ -15,8 +15,8 @@ const usersAPI = "/api/admin/users"
 func usersSection() *section {
 	return &section{
 		name: "users", counts: true,
-		shows: map[string]func(*adminRequest){"": showUsers, "/{id}": func(d *adminRequest) { showUser(d, http.StatusOK, nil) }},
-		acts:  map[string]act{"/{id}": {changeUser, false}},
+		shows: map[string]func(*adminRequest){"": func(d *adminRequest) { showUsers(d, http.StatusOK, nil) }, "/{id}": func(d *adminRequest) { showUser(d, http.StatusOK, nil) }},
+		acts:  map[string]act{"": {inviteUser, true}, "/{id}": {changeUser, false}},
 	}
 }
 
@@ -33,10 +33,10 @@ type usersPage struct {
 	Form    *form
 	Rows    []userRow
 	Roles   []scopeRow
-	Fixed   bool // the provider decides about the role
+	TTLs    []scopeRow // how long a link may be used
+	Fixed   bool       // the provider decides about the role
 	Version string
 	Pager   pager
-	Link    string // command that makes a link
 }
 
 type userRow struct{ ID, Label, Role, SignIn, SignedIn, State string }
@@ -64,18 +64,44 @@ func userRowOf(d *adminRequest, u *apiUser) userRow {
 	return row
 }
 
-func showUsers(d *adminRequest) {
+func showUsers(d *adminRequest, status int, refused *refusal) {
 	all, ok := readUsers(d)
 	if !ok {
 		return
 	}
-	out := usersPage{adminPage: d.page("int.users"), Link: "svc admin link --hospital " + d.session.Hospital + " --role viewer"}
+	out := usersPage{adminPage: d.page("int.users"), Form: d.form(url.Values{"role": {string(users.Viewer)}, "ttl": {"1h"}}, refused)}
+	out.Roles = roleRows(d, out.Form)
+	for _, ttl := range users.Lifetimes() {
+		out.TTLs = append(out.TTLs, scopeRow{Scope: ttl, Says: d.T("users.ttl." + ttl), Chosen: out.Form.Value("ttl") == ttl})
+	}
+	out.Refused = out.Form.refusedWords("label", "role", "ttl")
 	first, last, p := d.pages(len(all))
 	for i := range all[first:last] {
 		out.Rows = append(out.Rows, userRowOf(d, &all[first+i]))
 	}
 	out.Pager = p
-	d.show(http.StatusOK, "users.list", &out)
+	d.show(status, "users.list", &out)
+}
+
+// roleRows are the roles that a person may have.
+func roleRows(d *adminRequest, f *form) (rows []scopeRow) {
+	for _, role := range users.Roles() {
+		rows = append(rows, scopeRow{Scope: string(role), Says: d.T("role." + string(role)), Chosen: f.Value("role") == string(role)})
+	}
+	return rows
+}
+
+// inviteUser makes a link that signs a person in, and shows it once.
+func inviteUser(d *adminRequest) {
+	f := d.r.PostForm
+	var made struct{ Label, URL string }
+	refused, ok := d.do(http.MethodPost, usersAPI, "", map[string]any{"label": f.Get("label"), "role": f.Get("role"), "ttl": f.Get("ttl")}, &made)
+	switch {
+	case refused != nil:
+		showUsers(d, refused.status(), refused)
+	case ok:
+		d.once(d.at(), &once{Say: d.T("users.once", "name", made.Label), Value: d.absolute(made.URL)})
+	}
 }
 
 // userValues are what the form of a person holds.
@@ -99,9 +125,7 @@ func showUser(d *adminRequest, status int, refused *refusal) {
 	}
 	u := &all[i]
 	out := usersPage{adminPage: d.page("users.change"), Form: d.form(userValues(u), refused), Rows: []userRow{userRowOf(d, u)}, Fixed: u.SignIn == "provider", Version: strconv.FormatInt(u.Version, 10)}
-	for _, role := range users.Roles() {
-		out.Roles = append(out.Roles, scopeRow{Scope: string(role), Says: d.T("role." + string(role)), Chosen: out.Form.Value("role") == string(role)})
-	}
+	out.Roles = roleRows(d, out.Form)
 	out.Refused = out.Form.refusedWords("label", "role")
 	if refused.overtaken() {
 		out.Refused = []string{d.T("int.overtaken")}

@@ -62,11 +62,17 @@ func makeWall(d *adminRequest) {
 		showWalls(d, refused.status(), refused)
 	case ok:
 		settleWall(d, made.ID, true)
-		if strings.HasPrefix(made.URL, "/") { // the operator has set no public address
-			made.URL = d.address() + made.URL
-		}
-		d.once(d.at(), &once{Say: d.T("walls.once", "name", made.Label), Value: made.URL})
+		d.once(d.at(), &once{Say: d.T("walls.once", "name", made.Label), Value: d.absolute(made.URL)})
 	}
+}
+
+// absolute is a link of the API for another browser. It is a path while the operator has set
+// no public address.
+func (d *adminRequest) absolute(link string) string {
+	if strings.HasPrefix(link, "/") {
+		return d.address() + link
+	}
+	return link
 }
 
 // address is that of the API: the one that the operator has set, else that of this page.

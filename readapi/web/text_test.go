@@ -85,6 +85,9 @@ func keysUsed(t *testing.T) map[string]bool {
 	for overlap := range keys.Overlaps {
 		used["keys.overlap."+overlap] = true
 	}
+	for _, ttl := range users.Lifetimes() {
+		used["users.ttl."+ttl] = true
+	}
 	for _, event := range webhookEvents {
 		used["hooks.event."+event] = true
 	}

@@ -20,9 +20,11 @@ import (
 type Config struct {
 	Shell  *httpapi.Shell
 	Office *Office
+	// URL returns the address that the token of a link opens.
+	URL func(token string) string
 }
 
-// MountWrites adds the endpoint that changes users.
+// MountWrites adds the endpoints that invite and change users.
 func MountWrites(r chi.Router, c Config) { httpapi.Mount(r, c.Shell, &server{c}, writes()) }
 
 // MountReads adds the endpoint that shows users.
@@ -56,7 +58,7 @@ func writes() []httpapi.Route[*server] {
 			{Name: "Lock a person out", Text: `{"disabled":true}`},
 		}}},
 		Data: userRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
-	}, Serve: (*server).change}}
+	}, Serve: (*server).change}, {Operation: inviteOperation, Serve: (*server).invite}}
 }
 
 func reads() []httpapi.Route[*server] {

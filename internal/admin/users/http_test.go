@@ -31,8 +31,9 @@ func served(t *testing.T) (*world, *Office, func(method, path, body string, head
 		},
 	}
 	router := shell.Router()
-	MountReads(router, Config{shell, o})
-	MountWrites(router, Config{shell, o})
+	config := Config{Shell: shell, Office: o, URL: func(token string) string { return "https://svc.example/signin/" + token }}
+	MountReads(router, config)
+	MountWrites(router, config)
 	return w, o, func(method, path, body string, headers ...string) (int, string) {
 		r := httptest.NewRequest(method, path, strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer north")
@@ -126,5 +127,87 @@ func TestChangeWhileTheLogIsAway(t *testing.T) {
 	w.away = errors.New("away")
 	if code, body := ask("PATCH", "/api/admin/users/usr_1", `{"disabled":true}`); code != 503 {
 		t.Errorf("%d: %s", code, body)
+	}
+}
+
+// TestInvite: an administrator makes a link that signs a person in, once. It is in the answer,
+// and on record without its token.
+func TestInvite(t *testing.T) {
+	t.Parallel()
+	w, o, ask := served(t)
+	code, body := ask("POST", "/api/admin/users", `{"label":" night desk ","role":"charge","ttl":"1h"}`)
+	var answer struct {
+		Data struct{ ID, Label, Role, ExpiresAt, URL string }
+	}
+	if err := json.Unmarshal([]byte(body), &answer); err != nil || code != 200 {
+		t.Fatalf("%d, %v: %s", code, err, body)
+	}
+	token, ours := strings.CutPrefix(answer.Data.URL, "https://svc.example/signin/")
+	if d := answer.Data; !ours || d.Label != "night desk" || d.Role != "charge" || d.ExpiresAt != "2031-04-05T13:00:00.000Z" {
+		t.Errorf("%+v", d)
+	}
+	if !slices.Equal(w.actions(), []string{ActLink}) || w.acts[0].By != "key_north" || w.acts[0].Subject != answer.Data.ID || strings.Contains(fmt.Sprint(w.acts), token) {
+		t.Errorf("on record %+v", w.acts)
+	}
+	if u, err := o.UseLink(t.Context(), token); err != nil || u.ID != answer.Data.ID || u.Hospital != "north" || u.Role != Charge {
+		t.Errorf("signed in %+v, %v", u, err)
+	}
+	if _, err := o.UseLink(t.Context(), token); !errors.Is(err, ErrNoLink) {
+		t.Errorf("a second time: %v", err)
+	}
+	// Without a ttl a link lasts as long as one of the command line.
+	if _, body := ask("POST", "/api/admin/users", `{"label":"x","role":"viewer"}`); !strings.Contains(body, `"expiresAt":"2031-04-05T12:15:00.000Z"`) {
+		t.Error(body)
+	}
+}
+
+// TestRefusedInvitations name the field and make no link.
+func TestRefusedInvitations(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ body, want string }{
+		"no label":      {`{"role":"viewer"}`, `{"path":"label","rule":`},
+		"two lines":     {`{"label":"a\nb","role":"viewer"}`, `{"path":"label","rule":"length:1-100"}`},
+		"no role":       {`{"label":"a"}`, `{"path":"role","rule":`},
+		"no such role":  {`{"label":"a","role":"root"}`, `{"path":"role","rule":"enum:viewer|charge|admin"}`},
+		"other time":    {`{"label":"a","role":"viewer","ttl":"90d"}`, `{"path":"ttl","rule":"enum:15m|1h|24h"}`},
+		"all of a body": {`{}`, `{"path":"label","rule":`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, o, ask := served(t)
+			if code, body := ask("POST", "/api/admin/users", tt.body); code != 400 || !strings.Contains(body, tt.want) || len(w.acts) != 0 || len(o.Register.Links("north")) != 0 {
+				t.Errorf("%d: %s", code, body)
+			}
+		})
+	}
+	w, _, ask := served(t)
+	w.away = errors.New("away")
+	if code, body := ask("POST", "/api/admin/users", `{"label":"a","role":"viewer"}`); code != 503 {
+		t.Errorf("while the log is away: %d: %s", code, body)
+	}
+}
+
+// TestInvitationsAreBounded: links of a hospital are counted until a day after their end,
+// those of another hospital are not.
+func TestInvitationsAreBounded(t *testing.T) {
+	t.Parallel()
+	w, o, ask := served(t)
+	invite := func(want int) {
+		t.Helper()
+		if code, body := ask("POST", "/api/admin/users", `{"label":"a","role":"viewer"}`); code != want {
+			t.Errorf("%d, want %d: %s", code, want, body)
+		}
+	}
+	for i := range MostLinks - 1 {
+		for _, hospital := range []string{"north", "south"} {
+			o.Register.SetLink(Link{Hash: Hash(fmt.Sprint(hospital, i)), Hospital: hospital, ExpiresAt: noon})
+		}
+	}
+	invite(200)
+	invite(422)
+	w.now = noon.Add(linkKept + time.Minute)
+	invite(200)
+	if n := len(o.Register.Links("north")); n != 2 {
+		t.Errorf("%d links are kept", n)
 	}
 }
