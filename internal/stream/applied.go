@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// kept is how many changes of a partition are kept for a Wait that comes late:
-// a change may overtake the acknowledgement of its own input.
+// kept is how many changes of a partition are kept for a late Wait. The change of an input may
+// arrive before the acknowledgement of that input.
 const kept = 256
 
-// Applied answers when an input is applied. It is fed with the changes of a
-// [Tail] and keeps only the last ones of each partition, so that a change that
-// comes before its Wait is not missed. It is safe for concurrent use.
+// Applied tells when an input has been applied. It takes the changes of a [Tail] and keeps the
+// last ones of each partition, so that Wait does not miss a change that came before. It is
+// safe for concurrent use.
 type Applied[T any] struct {
 	decode func(Record) (T, int64, bool)
 
@@ -20,7 +20,7 @@ type Applied[T any] struct {
 	parts map[int32]*waiting[T]
 }
 
-// waiting is one partition: the inputs seen, and who waits for later ones.
+// waiting is one partition: the changes seen, and the calls that wait for later ones.
 type waiting[T any] struct {
 	seen  int64 // highest input
 	ring  [kept]seen[T]
@@ -41,9 +41,9 @@ type waiter[T any] struct {
 	out   T
 }
 
-// NewApplied returns an Applied. decode returns what a change record says and
-// the offset of the input that made it, on the same partition; false for a
-// record that answers no input (a state record, a due instant).
+// NewApplied returns an Applied. decode returns the change in a record and the offset of the
+// input that caused it, on the same partition. It returns false for a record without an
+// input: a state, or a change by time alone.
 func NewApplied[T any](decode func(Record) (change T, input int64, ok bool)) *Applied[T] {
 	return &Applied[T]{decode: decode, parts: map[int32]*waiting[T]{}}
 }
@@ -57,7 +57,7 @@ func (a *Applied[T]) part(n int32) *waiting[T] {
 	return p
 }
 
-// See takes one record of the tail.
+// See takes the next record of the tail.
 func (a *Applied[T]) See(r Record) {
 	change, input, ok := a.decode(r)
 	if !ok {
@@ -79,8 +79,7 @@ func (a *Applied[T]) See(r Record) {
 	}
 }
 
-// Known returns the change of the input at position, if it has been seen and is
-// still kept.
+// Known returns the change of an input if it has been seen and is still kept.
 func (a *Applied[T]) Known(input Position) (change T, known bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -90,9 +89,9 @@ func (a *Applied[T]) Known(input Position) (change T, known bool) {
 	return change, false
 }
 
-// Wait returns once the change of the input at position has been seen, or that
-// of a later one. known is false if the input is applied but its change is no
-// longer kept. The error is that of ctx.
+// Wait returns once the change of an input, or of a later input of the partition, has been
+// seen. known is false if the input is applied but its change is no longer kept. The error is
+// that of ctx.
 func (a *Applied[T]) Wait(ctx context.Context, input Position) (change T, known bool, err error) {
 	a.mu.Lock()
 	p := a.part(input.Partition)

@@ -11,30 +11,30 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// barrierKey is the key of records that mark a place in a log and mean nothing
-// else. No caller's key begins with a zero byte. They have no value, so that readers
-// which decode values pass over them, and say what they are in a header.
+// barrierKey is the key of records that only mark a place in a log. No other key begins with
+// a zero byte. A barrier has no value, so readers that decode values skip it. A header says
+// what it is.
 var (
 	barrierKey    = []byte("\x00barrier")
 	barrierHeader = []kgo.RecordHeader{{Key: "svc-type", Value: []byte("barrier")}}
 )
 
-// isBarrier says that a record is no caller's.
+// isBarrier tells whether a record with this key is a barrier.
 func isBarrier(key []byte) bool { return bytes.HasPrefix(key, barrierKey) }
 
-// barrier makes one for a partition.
+// barrier returns a barrier for a partition.
 func barrier(topic string, partition int32) *kgo.Record {
 	return &kgo.Record{Topic: topic, Partition: partition, Key: barrierKey, Headers: barrierHeader}
 }
 
-// barriers appends one to each partition and returns their offsets.
+// barriers appends a barrier to each partition and returns their offsets.
 func (c *Cluster) barriers(ctx context.Context, topic string, partitions []int32) (map[int32]int64, error) {
 	records := make([]*kgo.Record, len(partitions))
 	for i, n := range partitions {
 		records[i] = barrier(topic, n)
 	}
-	// The client does not give up what it may have sent, whatever ctx says:
-	// while Kafka is away it would keep a process from stopping.
+	// The client does not give up a record that it may have sent, even when ctx ends. While
+	// Kafka is away that would keep a process from stopping.
 	sent := make(chan kgo.ProduceResults, 1)
 	go func() { sent <- c.client.ProduceSync(ctx, records...) }()
 	var results kgo.ProduceResults
@@ -53,10 +53,10 @@ func (c *Cluster) barriers(ctx context.Context, topic string, partitions []int32
 	return at, nil
 }
 
-// readTo reads committed records of partitions up to barriers that it appends,
-// each partition in order, different ones in parallel. An offset in from that lies
-// behind the barrier is taken out of it, and that partition is read from its start.
-// The bytes of a record are those of the next one once each has returned.
+// readTo appends a barrier to each partition and reads the committed records before it: each
+// partition in order, several in parallel. An offset in from that is larger than that of the
+// barrier is removed from the map, and its partition is read from the start. The bytes of a
+// record are used again after each has returned.
 func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64, partitions []int32, each func(Record) error) error {
 	until, err := c.barriers(ctx, topic, partitions)
 	if err != nil {
@@ -100,8 +100,8 @@ func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64
 	return nil
 }
 
-// readBatch hands on what one poll brought and strikes off the partitions that
-// have reached their barrier.
+// readBatch passes on the records of one poll, and removes the partitions from until that have
+// reached their barrier.
 func (c *Cluster) readBatch(fetches kgo.Fetches, until map[int32]int64, each func(Record) error) error {
 	var (
 		mu   sync.Mutex
@@ -141,5 +141,5 @@ func (c *Cluster) readBatch(fetches kgo.Fetches, until map[int32]int64, each fun
 	return errors.Join(errs...)
 }
 
-// unique returns a value that was never used before.
+// unique returns a new random identifier.
 func unique() string { return uuid.NewString() }

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Behind tells how many records of a partition lie after applied, -1 for all, and
-// the timestamp of the first of them; zero if there is none, or it could not be
-// read in time. The topic holds no transactions.
+// Behind returns how many records of a partition lie after the offset applied (-1: all), and
+// the timestamp of the first of them. The timestamp is zero if there is none, or if it could
+// not be read in time. The topic must have no transactions.
 func (c *Cluster) Behind(ctx context.Context, topic string, partition int32, applied int64) (lag int64, oldest time.Time, err error) {
 	if !c.Away().IsZero() {
 		return 0, oldest, ErrAway
@@ -23,8 +23,8 @@ func (c *Cluster) Behind(ctx context.Context, topic string, partition int32, app
 		oldest = r.Timestamp
 		return false
 	})
-	if err != nil { // the lag alone is worth telling
-		return lag, oldest, nil //nolint:nilerr // as above
+	if err != nil {
+		return lag, oldest, nil //nolint:nilerr // the lag is known without the timestamp
 	}
 	return lag, oldest, nil
 }

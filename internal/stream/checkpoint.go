@@ -8,13 +8,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// mark is the last checkpoint of a changelog partition: what a restore may
-// begin with. It travels as the metadata of each offset commit, so that it is
-// true exactly when the records it speaks of are.
+// mark is the last checkpoint of a changelog partition, where a restore may begin. It is the
+// metadata of each offset commit, so it is committed together with the records of the
+// checkpoint.
 type mark struct {
 	from int64  // first record of the rewrite; 0: no checkpoint yet
 	live int64  // bytes of the rewrite
-	log  string // topic id: a mark of another changelog says nothing
+	log  string // id of the topic: a mark of another changelog is ignored
 }
 
 func (m mark) encode() *string {
@@ -25,7 +25,7 @@ func (m mark) encode() *string {
 	return &s
 }
 
-// decodeMark reads a commit's metadata; anything but a mark of that log is none.
+// decodeMark reads the metadata of a commit. Anything but a mark of this log is no mark.
 func decodeMark(s, log string) mark {
 	var m mark
 	if n, err := fmt.Sscanf(s, "checkpoint %d %d %s", &m.from, &m.live, &m.log); err != nil || n != 3 || m.log != log || m.from < 0 {
@@ -34,22 +34,22 @@ func decodeMark(s, log string) mark {
 	return m
 }
 
-// sliceBytes of a checkpoint go with one transaction: some 5 ms of work.
+// sliceBytes is how much of a checkpoint one transaction writes: about 5 ms of work.
 const sliceBytes = 256 << 10
 
-// rewrite is a checkpoint under way. It walks through the live state piece by
-// piece while that goes on: what was written since it began stands behind its
-// first record anyhow, so each piece may be as new as the transaction it is in.
+// rewrite is a checkpoint under way. It writes the live state piece by piece, between other
+// changes. A change after the beginning lies behind the first record of the checkpoint, so a
+// restore reads it too. Each piece may therefore be as new as its transaction.
 type rewrite struct {
 	next func(emit func(key, value []byte)) (more bool, err error)
 	over bool  // there is no more
 	from int64 // offset of the first record written; 0: none yet
 	live int64 // bytes written
 
-	first *kgo.Record // of what the transaction under way writes of it; nil: none yet
+	first *kgo.Record // first record that the current transaction writes of it; nil: none yet
 }
 
-// slice emits the next pieces; emit says where it put the record.
+// slice emits the next pieces. emit returns the record that it made.
 func (w *rewrite) slice(task Task, emit func(key, value []byte) *kgo.Record) error {
 	if w.next == nil {
 		w.next = task.Live()
@@ -71,7 +71,7 @@ func (w *rewrite) slice(task Task, emit func(key, value []byte) *kgo.Record) err
 	return nil
 }
 
-// written learns where the rewrite begins, once what a transaction writes is stored.
+// written notes where the rewrite begins, once the records of a transaction have offsets.
 func (w *rewrite) written() {
 	if w == nil || w.first == nil {
 		return
@@ -79,12 +79,12 @@ func (w *rewrite) written() {
 	if w.from == 0 {
 		w.from = w.first.Offset
 	}
-	w.first = nil // its memory is of the transaction
+	w.first = nil // its memory belongs to the transaction
 }
 
 func (w *rewrite) done() bool { return w != nil && w.over }
 
-// nextMark is the mark that the transaction under way makes true.
+// nextMark returns the mark that the current transaction commits.
 func (p *part) nextMark() mark {
 	if !p.rewrite.done() || p.rewrite.from == 0 {
 		return p.mark
@@ -92,7 +92,7 @@ func (p *part) nextMark() mark {
 	return mark{from: p.rewrite.from, live: p.rewrite.live, log: p.mark.log}
 }
 
-// trim deletes what nobody needs any more from a log that is never compacted.
+// trim deletes records that nobody needs any more from a changelog that is never compacted.
 func (l *loop) trim(ctx context.Context, partition int32, before int64) {
 	if l.cfg.Keep == nil {
 		return
@@ -108,8 +108,8 @@ func (l *loop) trim(ctx context.Context, partition int32, before int64) {
 	}
 }
 
-// copied marks the records of a checkpoint, so that who reads a changelog as history
-// may pass over them.
+// copied is the header of the records of a checkpoint. Readers of a changelog as history skip
+// them.
 var copied = []kgo.RecordHeader{{Key: "copy"}}
 
 func isCopy(r *kgo.Record) bool { return len(r.Headers) == 1 && r.Headers[0].Key == copied[0].Key }

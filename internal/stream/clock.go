@@ -6,69 +6,69 @@ import (
 	"time"
 )
 
-// Time passes in a partition as its records say, and by the wall clock only where
-// its log ends: a timer that the wall clock fires while earlier records lie in the
-// log would be applied before them, at another instant than in live operation.
+// In a partition time passes by the timestamps of its records, and by the wall clock only at
+// the end of its log. If the wall clock fired a timer while earlier records are unread, the
+// timer would be applied before them, and a replay would differ from live operation.
 const (
-	// recent is how old an input is at most when it is applied in live operation:
-	// appended at once, or after a failure of seconds.
+	// recent is the highest age of an input in live operation. It was applied at once, or
+	// after a failure of seconds.
 	recent = time.Minute
-	// silence is how long nothing comes after an old input until the log counts as
-	// ended: somebody may be writing a log of the past, slower than we apply it,
-	// and a lost broker holds him up for 10-15 s.
+	// silence is how long no record follows an old input until the log counts as ended. A
+	// backfill may write more slowly than it is applied, and a lost broker delays it for 10
+	// to 15 s.
 	silence = 20 * time.Second
-	// late is by how much a timer is missed where it is worth a request to ask
-	// for the end of the log: we may have been held up, and records have come.
+	// late is the delay of a timer from which on the end of the log is asked for first: the
+	// process may have been held up while records came.
 	late = time.Second
-	// again is after how long a timer is tried again that could not be fired.
+	// again is after how long a timer that could not fire is tried again.
 	again = 100 * time.Millisecond
 
-	advanceTime = 10 * time.Millisecond // of one turn, for what many partitions have due
+	advanceTime = 10 * time.Millisecond // of one turn, for the due timers of all partitions
 )
 
-// clock is what a partition knows of its time.
+// clock is what is known of the time of a partition.
 type clock struct {
 	newest time.Time // timestamp of the newest input applied since the restore; zero: none
-	moved  time.Time // when that was applied, or the partition restored
-	asOf   time.Time // the end of the log is known as it was then
+	moved  time.Time // when that input was applied, or the partition restored
+	asOf   time.Time // when the end of the log was last asked for
 }
 
-// live says that the newest input was applied when it was new.
+// live tells whether the newest input was recent when it was applied.
 func (c *clock) live() bool { return !c.newest.IsZero() && c.moved.Sub(c.newest) <= recent }
 
-// fires returns when the earliest timer of a partition may fire, and up to which
-// instant at most; the zero times: not before a record comes.
+// fires returns when the earliest timer of a partition may fire, and the latest instant that
+// Advance may fire then. Zero times: not before the next record.
 func (l *loop) fires(p *part, now time.Time) (at, upTo time.Time) {
 	due := p.task.Due()
 	switch {
 	case due.IsZero():
 		return due, due
-	case !l.cluster.Away().IsZero(): // nobody knows what came
+	case !l.cluster.Away().IsZero(): // unread records are unknown
 		return now.Add(again), now
-	case l.cfg.Sparse: // where such a log ends cannot be told from its records
+	case l.cfg.Sparse: // its records do not tell where the log ends
 		return due, now
 	case p.next >= p.end:
-		// After a restore, too, what is long overdue waits for what may come.
+		// Timers that are long overdue wait for records that may follow, also after a restore.
 		if !p.clock.live() && p.clock.moved.Sub(due) > recent {
 			if end := p.clock.moved.Add(silence); due.Before(end) {
 				return end, now
 			}
 		}
 		return due, now
-	case p.clock.live() && !due.After(p.clock.newest): // what is left in the log came after it
+	case p.clock.live() && !due.After(p.clock.newest): // the unread records are later than the timer
 		return due, p.clock.newest
 	}
 	return time.Time{}, time.Time{}
 }
 
-// advance fires what is due, partitions in parallel; what takes longer than a
-// slice stays due.
+// advance fires due timers, several partitions in parallel. What one turn has no time for
+// stays due.
 func (l *loop) advance(ctx context.Context, now time.Time) error {
 	if err := l.confirm(ctx, now); err != nil {
 		return err
 	}
 	wait := workers()
-	for n, p := range l.parts { // in another order each time: none waits for ever
+	for n, p := range l.parts { // the order of a map changes, so no partition waits for ever
 		at, upTo := l.fires(p, now)
 		if at.IsZero() || at.After(now) {
 			continue
@@ -87,8 +87,8 @@ func (l *loop) advance(ctx context.Context, now time.Time) error {
 	return wait.Wait() //nolint:wrapcheck // of ours
 }
 
-// confirm asks for the ends of the log if a timer is to fire late where the log
-// ended before it was due.
+// confirm asks for the ends of the log if a timer fires late and the end was last asked for
+// before the timer was due.
 func (l *loop) confirm(ctx context.Context, now time.Time) error {
 	missed := false
 	for _, p := range l.parts {

@@ -18,10 +18,9 @@ const maxFaults = 5 // transactions given up in a row, in one session
 
 var errAborted = errors.New("the transaction was aborted")
 
-// commit writes what the tasks say and the positions of their inputs, both or
-// neither. There are three outcomes: committed, and the memory stands; aborted
-// or unclear, and the memory is dropped and read back; and a session that
-// cannot go on, which is the error.
+// commit writes the outputs of the tasks and the positions of their inputs in one transaction.
+// There are three outcomes. Committed: the memory stays. Aborted or unclear: the memory is
+// dropped and restored. A session that cannot go on: commit returns an error.
 func (l *loop) commit(ctx, free context.Context, fault error) error {
 	begun := time.Now()
 	if err := l.session.Begin(); err != nil {
@@ -36,9 +35,8 @@ func (l *loop) commit(ctx, free context.Context, fault error) error {
 	if fault != nil {
 		l.log.WarnContext(ctx, "transaction is given up", "error", fault)
 	}
-	// Not only what was polled is committed: also the position of a partition
-	// in which only time passed, so that the broker refuses us if we are no
-	// longer its owner.
+	// A partition in which only time passed commits its position, too. So the broker refuses
+	// the transaction if the partition has another owner.
 	end := kgo.PreTxnCommitFnContext(free, func(req *kmsg.TxnOffsetCommitRequest) error {
 		l.positions(req)
 		return nil
@@ -59,16 +57,16 @@ func (l *loop) commit(ctx, free context.Context, fault error) error {
 	if _, gap := errors.AsType[gapError](fault); gap {
 		return fault
 	}
-	// A fault that comes again and again is met at the pace of reopened
-	// sessions, not of this loop.
+	// After several faults in a row the session is opened again, which waits longer than this
+	// loop does.
 	if l.faults++; l.faults > maxFaults {
 		return fmt.Errorf("%w: %w", errReopen, cmp.Or(fault, errAborted))
 	}
 	return l.reread(ctx)
 }
 
-// produce writes the outputs and the next slice of a checkpoint. A promise that
-// failed would not fail the end of the transaction, so it is an error here.
+// produce writes the outputs and the next slice of a checkpoint. The end of a transaction does
+// not fail when one of its records has failed, so produce returns that error.
 func (l *loop) produce(free context.Context) error {
 	var (
 		mu     sync.Mutex
@@ -81,8 +79,8 @@ func (l *loop) produce(free context.Context) error {
 			mu.Unlock()
 		}
 	}
-	// Each partition is handed to the client as soon as it is gathered, which
-	// sends it while others are gathered still.
+	// The client gets the records of each partition at once, and sends them while those of
+	// others are gathered.
 	wait := workers()
 	now := time.Now()
 	for n, p := range l.parts {
@@ -113,8 +111,8 @@ func (l *loop) produce(free context.Context) error {
 	return nil
 }
 
-// schedule begins the checkpoint of a partition that has grown enough, one at a
-// time: each takes a share of many transactions.
+// schedule begins the checkpoint of the partition that has grown most. Only one checkpoint is
+// under way at a time, since each adds to many transactions.
 func (l *loop) schedule() {
 	var due *part
 	for _, p := range l.parts {
@@ -130,7 +128,7 @@ func (l *loop) schedule() {
 	}
 }
 
-// gather collects what one partition has to write, written now.
+// gather collects the records of one partition for the transaction, with the timestamp now.
 func (l *loop) gather(partition int32, p *part, now time.Time) error {
 	if p.dirty {
 		l.deferOutputs(p, now)
@@ -161,8 +159,8 @@ func (l *loop) gather(partition int32, p *part, now time.Time) error {
 	return nil
 }
 
-// positions completes a commit: each touched partition, and with each its
-// checkpoint, which a commit without metadata would erase.
+// positions adds each touched partition and its mark to a commit. A commit without metadata
+// would erase the mark.
 func (l *loop) positions(req *kmsg.TxnOffsetCommitRequest) {
 	at := -1
 	for i := range req.Topics {
@@ -202,7 +200,7 @@ func (l *loop) positions(req *kmsg.TxnOffsetCommitRequest) {
 	}
 }
 
-// keep lets the memory stand after a commit that began at an instant.
+// keep tells the tasks that their outputs are committed, and counts the transaction.
 func (l *loop) keep(ctx context.Context, begun time.Time) {
 	l.last = time.Now()
 	l.took = l.last.Sub(begun)
@@ -228,8 +226,8 @@ func (l *loop) keep(ctx context.Context, begun time.Time) {
 	l.schedule()
 }
 
-// reread drops the memory of all partitions and restores those we own, in
-// place; what the client was rewound to and the changelog knows is skipped.
+// reread drops the memory of all partitions and restores those that are owned. The client reads
+// again from the committed positions; inputs that the changelog contains are skipped.
 func (l *loop) reread(ctx context.Context) error {
 	marks := map[int32]mark{}
 	for n, p := range l.parts {
@@ -241,7 +239,7 @@ func (l *loop) reread(ctx context.Context) error {
 	l.mu.Lock()
 	for n, at := range owned {
 		if l.ready[n] != nil {
-			continue // restored since; taken after the next poll
+			continue // restored meanwhile; the next poll takes it over
 		}
 		m, ok := marks[n]
 		if !ok {

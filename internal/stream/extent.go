@@ -8,10 +8,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Extent reads the committed records of a partition from an offset on, in order,
-// until each returns false or the end that the partition had when it began; it
-// returns that end. With a barrier the end is a record of our own, so that what
-// somebody else had under way lies before it.
+// Extent reads the committed records of a partition from an offset on, in order, until each
+// returns false or the end is reached. The end is that of the partition when Extent began,
+// and is returned. With barrier, Extent first appends a record of its own, so that appends
+// of others that were under way lie before the end.
 func (c *Cluster) Extent(ctx context.Context, topic string, partition int32, from int64, barrier bool, each func(Record) bool) (end int64, err error) {
 	if barrier {
 		var at map[int32]int64

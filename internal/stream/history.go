@@ -12,9 +12,9 @@ import (
 // Newest is the end of [Cluster.Back] that stands for all that is committed.
 const Newest = int64(-1)
 
-// Back reads the committed records of a partition that lie before an offset,
-// newest first, until each returns false or the beginning is reached. It is for
-// topics that hold no transactions, are not compacted and are tailed by nobody.
+// Back reads the committed records of a partition before an offset, newest first, until each
+// returns false or the beginning is reached. The topic must have no transactions and no
+// compaction.
 func (c *Cluster) Back(ctx context.Context, topic string, partition int32, before int64, each func(Record) bool) error {
 	begin, err := c.admin.ListStartOffsets(ctx, topic)
 	if err == nil {
@@ -55,7 +55,7 @@ func (c *Cluster) Back(ctx context.Context, topic string, partition int32, befor
 // backStep is how many offsets are read at once.
 const backStep = 1000
 
-// between reads the records of a partition at from and after it, before an end.
+// between reads the records of a partition from an offset up to, not including, an end.
 func (c *Cluster) between(ctx context.Context, topic string, partition int32, from, end int64) ([]Record, error) {
 	slice := make([]Record, 0, end-from)
 	err := c.From(ctx, topic, partition, from, func(r Record) bool {
@@ -67,9 +67,9 @@ func (c *Cluster) between(ctx context.Context, topic string, partition int32, fr
 	return slice, err
 }
 
-// From reads the committed records of a partition at an offset and after it, in
-// order, until each returns false. If it never does, From waits for more until
-// ctx ends, which is an error.
+// From reads the committed records of a partition from an offset on, in order, until each
+// returns false. At the end of the partition it waits for more. It returns an error when ctx
+// ends.
 func (c *Cluster) From(ctx context.Context, topic string, partition int32, from int64, each func(Record) bool) error {
 	reader, err := kgo.NewClient(c.with(
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {partition: kgo.NewOffset().At(from)}}),
@@ -93,8 +93,8 @@ func (c *Cluster) From(ctx context.Context, topic string, partition int32, from 
 	}
 }
 
-// At returns the offset of the first record of a partition whose timestamp is
-// not before an instant, or the end of the partition.
+// At returns the offset of the first record of a partition whose timestamp is not before an
+// instant; without such a record, the end of the partition.
 func (c *Cluster) At(ctx context.Context, topic string, partition int32, instant time.Time) (int64, error) {
 	listed, err := c.admin.ListOffsetsAfterMilli(ctx, instant.UnixMilli(), topic)
 	if err == nil {

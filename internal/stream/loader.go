@@ -8,8 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Loader appends many records to a topic, in the order in which they are put,
-// with the timestamps that they have. One goroutine uses it, and closes it.
+// Loader appends many records to a topic, in the order of the calls and with the timestamps
+// of the records. One goroutine uses it and closes it.
 type Loader struct {
 	ctx    context.Context //nolint:containedctx // of all its appends
 	client *kgo.Client
@@ -19,10 +19,10 @@ type Loader struct {
 	fault error // the first
 }
 
-// Loader returns a loader, whose appends end with ctx.
+// Loader returns a loader. Its appends fail when ctx ends.
 func (c *Cluster) Loader(ctx context.Context, topic string) (*Loader, error) {
-	// A client of its own, without a limit to how long a record may take: the
-	// library counts it from the timestamp, which may be years back.
+	// A client of its own, without a limit to how long a record may take. The library counts
+	// from the timestamp of the record, and that may be years back.
 	client, err := kgo.NewClient(c.with(
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerBatchMaxBytesFn(c.limit),
@@ -33,8 +33,8 @@ func (c *Cluster) Loader(ctx context.Context, topic string) (*Loader, error) {
 	return &Loader{ctx: ctx, client: client, topic: topic}, nil
 }
 
-// Put appends a record, to the partition that it names; it waits while too many
-// are under way. It returns the first error of the appends before.
+// Put appends a record to the partition that it names. It waits while too many appends are
+// under way, and returns the first error of earlier appends.
 func (l *Loader) Put(r *Record) error {
 	l.client.Produce(l.ctx, &kgo.Record{Topic: l.topic, Partition: r.Partition, Key: r.Key, Value: r.Value, Timestamp: r.Timestamp}, func(_ *kgo.Record, err error) {
 		l.mu.Lock()
@@ -55,7 +55,7 @@ func (l *Loader) failed() error {
 	return nil
 }
 
-// Close waits until all that was put is acknowledged.
+// Close waits until all appended records are acknowledged, and returns the first error.
 func (l *Loader) Close() error {
 	defer l.client.Close()
 	if err := l.client.Flush(l.ctx); err != nil {

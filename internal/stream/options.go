@@ -27,9 +27,9 @@ type Options struct {
 	CAFile            string // PEM; empty: the system's authorities
 	CertFile, KeyFile string // PEM; client certificate, both or neither
 
-	// Replicas is how many replicas new topics get, and existing ones have at least; 0: 3,
-	// or as many as there are brokers. New topics wait for so many brokers, or, with 0,
-	// for as many as Brokers names.
+	// Replicas is how many replicas a new topic gets and an existing one must have at least.
+	// 0: 3, or the number of brokers if that is smaller. A new topic is created once so many
+	// brokers are known; with 0, as many as Brokers names.
 	Replicas int
 
 	Mechanism      string // "", PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512
@@ -38,12 +38,12 @@ type Options struct {
 	// Dial replaces the network, for tests on a virtual one.
 	Dial func(ctx context.Context, network, host string) (net.Conn, error)
 
-	// Full says why the cluster takes nothing for now, if whoever starts it knows that;
-	// nil: nobody knows. Publishers ask it first.
+	// Full returns why the cluster accepts no records now, or nil. Publishers ask it first. A
+	// nil function: unknown.
 	Full func() error
 
-	// Patient gives a request half a minute, where others have 2 s: a command may run with
-	// the least priority of the machine, and nobody waits for it.
+	// Patient gives each request 30 s instead of 2 s. A command may run at the lowest priority
+	// of the machine, and nobody waits for its answer.
 	Patient bool
 }
 
@@ -54,9 +54,9 @@ func (o *Options) Check() error {
 	return err
 }
 
-// client turns the options into those of franz-go. The short time-outs keep a
-// paused broker from holding an append for the default 20 s; a broker that is
-// starting, or a proxy before it, accepts and closes, which is worth a retry.
+// client turns the options into those of franz-go. With its default time-outs a paused broker
+// would hold an append for 20 s. A broker that starts, or a proxy before it, may accept a
+// connection and close it; such a request is tried again.
 func (o *Options) client() ([]kgo.Opt, error) {
 	var faults []error
 	within := 2 * time.Second
@@ -102,8 +102,8 @@ func (o *Options) client() ([]kgo.Opt, error) {
 	return opts, errors.Join(faults...)
 }
 
-// TLSConfig returns what TLS the options ask for, the files read; nil: none. It is
-// for clients of another kind on the same cluster.
+// TLSConfig reads the files and returns the configuration of TLS; nil: the options ask for
+// none. Other clients of the same cluster use it.
 func (o *Options) TLSConfig() (*tls.Config, error) {
 	if !o.TLS && o.CAFile == "" && o.CertFile == "" && o.KeyFile == "" {
 		return nil, nil
@@ -146,14 +146,14 @@ func (o *Options) mechanism() (sasl.Mechanism, error) {
 	return nil, fmt.Errorf("SASL mechanism %q is none of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512", o.Mechanism)
 }
 
-// backoff is short at first: the usual reason for a retry is a transaction
-// whose markers are still being written.
+// backoff returns how long to wait before a retry. It is short at first: usually the broker
+// is still writing the markers of a transaction.
 func backoff(tries int) time.Duration {
 	return min(5*time.Millisecond<<min(max(tries-1, 0), 10), time.Second)
 }
 
-// quiet passes on what a reader of the log can act on: franz-go's warnings and
-// errors. Its news at lower levels is about requests.
+// quiet logs the warnings and errors of franz-go, which an operator can act on. Its other
+// messages are about single requests.
 type quiet struct{ log *slog.Logger }
 
 func (q quiet) Level() kgo.LogLevel { return kgo.LogLevelWarn }

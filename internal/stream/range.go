@@ -19,10 +19,9 @@ type Span struct {
 	From, End int64
 }
 
-// Spans returns, partition by partition, the committed records of a topic that
-// begin with the first whose timestamp is not before from, and end before the
-// first whose timestamp is not before to. The zero time is the beginning, or
-// what is committed now.
+// Spans returns one span for each partition of a topic. It begins with the first record whose
+// timestamp is not before from, and ends before the first whose timestamp is not before to.
+// A zero from is the beginning of the partition, a zero to its last committed record.
 func (c *Cluster) Spans(ctx context.Context, topic string, from, to time.Time) ([]Span, error) {
 	list := func(at time.Time, otherwise func(context.Context, ...string) (kadm.ListedOffsets, error)) (kadm.ListedOffsets, error) {
 		ask := otherwise
@@ -67,10 +66,9 @@ func (c *Cluster) Spans(ctx context.Context, topic string, from, to time.Time) (
 // rangeBytes is how much one fetch of Range asks for.
 const rangeBytes = 4 << 20
 
-// Range hands the committed records of a span to each, in order, barriers left
-// out. It ends at the end of the span whatever lies there: a marker of a
-// transaction, or an offset that compaction has taken. So it fetches by itself,
-// because a consumer tells of neither.
+// Range passes the committed records of a span to each, in order, without barriers. The last
+// offset of a span may hold the marker of a transaction, or nothing after compaction. A
+// consumer reports neither and would wait, so Range sends fetch requests itself.
 func (c *Cluster) Range(ctx context.Context, topic string, s Span, each func(Record) error) error {
 	at, failures := s.From, 0
 	leader, id := int32(-1), [16]byte{}
@@ -101,10 +99,10 @@ func (c *Cluster) Range(ctx context.Context, topic string, s Span, each func(Rec
 	return nil
 }
 
-// errFetch is a request that got no answer.
+// errFetch is the error of a fetch request without an answer.
 var errFetch = errors.New("no answer")
 
-// fetch reads one piece of a span from at on and returns what comes next.
+// fetch reads one piece of a span from an offset on and returns the offset after it.
 func (c *Cluster) fetch(ctx context.Context, leader int32, topic string, id [16]byte, s Span, at int64, each func(Record) error) (int64, error) {
 	partition := kmsg.NewFetchRequestTopicPartition()
 	partition.Partition, partition.FetchOffset, partition.PartitionMaxBytes = s.Partition, at, rangeBytes

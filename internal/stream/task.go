@@ -13,42 +13,40 @@ import (
 // The order of calls: Restore*, Restored, then turns of (Apply or Reject)*,
 // Advance*, Outputs, Committed; a piece of Live at times after Outputs; Close.
 type Task interface {
-	// Restore takes one record of the changelog, in order: of each key that is
-	// not gone the newest at least. A nil Value says that the key is gone.
+	// Restore takes one record of the changelog, in order. It gets at least the newest
+	// record of each key. A nil Value removes the key.
 	Restore(Record) error
-	// Restored ends the restore; derived state is built here. It returns the
-	// lowest input offset that the changelog has not seen; 0: none was.
+	// Restored ends the restore and builds what is derived. It returns the offset of the
+	// first input that the changelog does not contain; 0: it contains none.
 	Restored() (next int64, err error)
-	// Apply takes one input, after what is due before the time that it carries.
-	// Its bytes serve another input once it is taken: keep none of them. A
-	// [PoisonError] says that no retry can help: Reject is called with its
-	// reason. Any other error stops the partition.
+	// Apply takes one input. First it fires what is due before the timestamp of the input.
+	// The bytes of the record are used again after the call: keep none of them. After a
+	// [PoisonError], which no retry can help, Reject is called with its reason. Any other
+	// error stops the partition.
 	Apply(Record) error
-	// Reject takes an input that cannot be applied, so that it is not silent.
+	// Reject takes an input that cannot be applied, so that its sender is told.
 	Reject(r Record, reason string) error
-	// Due returns the earliest instant at which time alone changes
-	// something; the zero time: never.
+	// Due returns the earliest instant at which time alone changes something; the zero
+	// time: never.
 	Due() time.Time
-	// Advance fires what is due up to an instant, for at most about 10 ms; what
-	// is left stays due. The instant is that of the wall clock where the log
-	// ends, and never beyond the inputs that are still to come.
+	// Advance fires what is due up to an instant, for about 10 ms at most. The rest stays
+	// due. At the end of the log the instant is that of the wall clock; before, it is not
+	// later than the next inputs.
 	Advance(upTo time.Time) error
-	// Outputs emits what is to be written since the last call; a nil value
-	// removes the key. The bytes are kept until Committed: do not reuse them.
-	// An error drops the memory, as one of Apply does.
+	// Outputs emits what has changed since the last call; a nil value removes the key. The
+	// bytes are read until Committed: do not reuse them before. An error drops the memory,
+	// like an error of Apply.
 	Outputs(emit func(key, value []byte)) error
-	// Committed says that what the last Outputs emitted is durable.
+	// Committed is called when the records of the last Outputs are durable.
 	Committed()
-	// Live begins a look at all keys of the changelog that are not removed. Each
-	// call of next emits those of one more piece of the state with their present
-	// values, and says whether there is more; other calls come between. A
-	// changelog that begins with the first piece, and holds what Outputs emitted
-	// since, needs nothing before. The bytes are kept until the transaction
-	// is over: never reuse them.
+	// Live begins a walk over all keys of the changelog that are not removed. Each call of
+	// next emits one more piece of them with their present values, and returns whether more
+	// is left. Other methods are called between these calls. The first piece, and all that
+	// Outputs emits from there on, make a complete changelog. Never reuse the bytes.
 	Live() (next func(emit func(key, value []byte)) (more bool, err error))
-	// Close says that the partition is no longer ours, or that its memory is
-	// dropped. What was not committed never happened. A partition that was taken
-	// away and came back has its next task restored before this one is closed.
+	// Close ends the task: its partition was revoked, or its memory is dropped. What was not
+	// committed never happened. If the partition comes back, its next task may be restored
+	// before this one is closed.
 	Close()
 }
 

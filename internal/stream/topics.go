@@ -14,8 +14,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Topic is what a topic must be. It gets as many replicas as [Options] say, and
-// min.insync.replicas 2 where there are 3 or more.
+// Topic is what a topic must be. [Options] say how many replicas it gets; with 3 or more
+// its min.insync.replicas is 2.
 type Topic struct {
 	Name            string
 	Partitions      int32
@@ -26,8 +26,8 @@ type Topic struct {
 }
 
 // Ensure creates the topics that are missing and waits until every broker knows all of
-// them. It returns all that does not fit, at once, and changes no topic that exists:
-// also none that another process creates at the same time.
+// them. It never changes a topic that exists, whoever has created it. The error names every
+// setting that does not fit.
 func (c *Cluster) Ensure(ctx context.Context, topics ...Topic) error {
 	names := make([]string, 0, len(topics))
 	for _, t := range topics {
@@ -56,12 +56,12 @@ func (c *Cluster) Ensure(ctx context.Context, topics ...Topic) error {
 	return errors.Join(failed, misfits)
 }
 
-// createMissing creates the topic unless the cluster has it. Another role that starts
-// at the same time may be faster: what it made is checked like any other.
+// createMissing creates the topic unless the cluster has it. Another role may start at the
+// same time and be faster. Its topic is checked like any other.
 func (c *Cluster) createMissing(ctx context.Context, t Topic, have kadm.TopicDetail) error {
 	if have.Topic == t.Name && !errors.Is(have.Err, kerr.UnknownTopicOrPartition) {
 		if have.Err != nil {
-			return fmt.Errorf("look at topic %s: %w", t.Name, have.Err)
+			return fmt.Errorf("describe topic %s: %w", t.Name, have.Err)
 		}
 		return nil
 	}
@@ -77,8 +77,8 @@ func (c *Cluster) createMissing(ctx context.Context, t Topic, have kadm.TopicDet
 // errFewBrokers says that topics would get fewer replicas than they are to have.
 var errFewBrokers = errors.New("fewer brokers than replicas")
 
-// enoughBrokers looks whether the brokers are there that new topics are to lie on. Of
-// brokers that start together the first answers before the others are known.
+// enoughBrokers returns an error while fewer brokers are known than a new topic has replicas.
+// When brokers start together, the first one answers before it knows the others.
 func (c *Cluster) enoughBrokers(ctx context.Context) error {
 	meta, err := c.admin.BrokerMetadata(ctx)
 	if err != nil {
@@ -131,8 +131,8 @@ func text(n int64) *string {
 	return &s
 }
 
-// settled waits until every broker that answers knows all topics and their leaders:
-// what one broker has created the others hear of later, and until then they deny it.
+// settled waits until every broker that answers knows all topics and their leaders. A broker
+// hears late of a topic that another has created, and denies it until then.
 func (c *Cluster) settled(ctx context.Context, names []string) (have kadm.TopicDetails, err error) {
 	for {
 		have, err = c.admin.ListTopics(ctx, names...)
@@ -152,8 +152,8 @@ func (c *Cluster) settled(ctx context.Context, names []string) (have kadm.TopicD
 	}
 }
 
-// knownEverywhere asks each broker. One that does not answer is not waited for: it
-// answers for topics again when it has caught up with the others.
+// knownEverywhere asks each broker for the topics. It skips a broker that does not answer:
+// that one catches up with the others before it serves a topic again.
 func (c *Cluster) knownEverywhere(ctx context.Context, names []string) error {
 	brokers, err := c.admin.ListBrokers(ctx)
 	if err != nil {
@@ -217,7 +217,7 @@ func led(t kadm.TopicDetail) bool {
 	return len(t.Partitions) > 0
 }
 
-// fit returns all that is wrong with the topics.
+// fit returns every setting of the topics that does not fit.
 func (c *Cluster) fit(ctx context.Context, topics []Topic, have kadm.TopicDetails) (misfits, err error) {
 	names := make([]string, 0, len(topics))
 	for _, t := range topics {
@@ -242,7 +242,7 @@ func (c *Cluster) fit(ctx context.Context, topics []Topic, have kadm.TopicDetail
 	return errors.Join(faults...), nil
 }
 
-// misfits lists what one topic has against what it must have.
+// misfits lists where one topic differs from what it must be.
 func (c *Cluster) misfits(t Topic, have kadm.TopicDetail, conf map[string]string) []error {
 	var faults []error
 	fault := func(format string, args ...any) {
@@ -289,11 +289,10 @@ func number(conf map[string]string, key string) int64 {
 	return n
 }
 
-// Generation returns the topic's id in hexadecimal: it changes when a topic is
-// deleted and created again, so that what was derived from the old one is known
-// to be stale.
+// Generation returns the id of a topic in hexadecimal. A topic that is deleted and created
+// again has another id, so data derived from the old topic is known to be stale.
 func (c *Cluster) Generation(ctx context.Context, topic string) (string, error) {
-	have, err := c.look(ctx, topic)
+	have, err := c.topicDetail(ctx, topic)
 	if err != nil {
 		return "", err
 	}
@@ -303,16 +302,16 @@ func (c *Cluster) Generation(ctx context.Context, topic string) (string, error) 
 
 // Partitions returns the number of partitions of topic.
 func (c *Cluster) Partitions(ctx context.Context, topic string) (int32, error) {
-	have, err := c.look(ctx, topic)
+	have, err := c.topicDetail(ctx, topic)
 	if err != nil {
 		return 0, err
 	}
 	return int32(len(have.Partitions)), nil //nolint:gosec // Kafka counts them so
 }
 
-// look returns what the cluster says of a topic that exists.
-func (c *Cluster) look(ctx context.Context, topic string) (have kadm.TopicDetail, err error) {
-	err = c.persist(ctx, "look at topic "+topic, func() error {
+// topicDetail describes a topic that exists.
+func (c *Cluster) topicDetail(ctx context.Context, topic string) (have kadm.TopicDetail, err error) {
+	err = c.persist(ctx, "describe topic "+topic, func() error {
 		all, fault := c.admin.ListTopics(ctx, topic)
 		have = all[topic]
 		return errors.Join(fault, all.Error())
@@ -320,7 +319,7 @@ func (c *Cluster) look(ctx context.Context, topic string) (have kadm.TopicDetail
 	return have, err
 }
 
-// batchBytes returns how large a batch topic takes.
+// batchBytes returns how many bytes a batch of the topic may have.
 func (c *Cluster) batchBytes(ctx context.Context, topic string) (int32, error) {
 	var rc kadm.ResourceConfig
 	err := c.persist(ctx, "describe topic "+topic, func() error {
@@ -341,8 +340,8 @@ func (c *Cluster) batchBytes(ctx context.Context, topic string) (int32, error) {
 	return 1 << 20, nil
 }
 
-// advise says what an operator should know of the brokers before transactions
-// run. It is best effort: a cluster that forbids the questions still works.
+// advise logs which settings of the brokers an operator should change before transactions
+// run. A cluster that forbids these questions works without the advice.
 func (c *Cluster) advise(ctx context.Context) {
 	if c.embedded {
 		return
