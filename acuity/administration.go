@@ -17,7 +17,8 @@ type Act struct {
 	// the change, and nothing else changes.
 	DryRun bool
 	// Expect is the version that each resource named must have for the
-	// observation to be taken, or ExpectAnything, ExpectSome, ExpectNone.
+	// observation to be taken, or that of their table ([TableVersion]), or
+	// ExpectAnything, ExpectSome, ExpectNone.
 	Expect int64
 }
 

@@ -102,7 +102,9 @@ func (u *Unit) takeLocalSettings(in *intake) {
 func (s *localSettings) refusal(o *Observation) string {
 	expect := ExpectAnything
 	if o.Act != nil {
-		expect = o.Act.Expect
+		if expect = o.Act.Expect; s.isTable(o, expect) {
+			expect = ExpectAnything // of each row: the table is as it was
+		}
 	}
 	added, placed := 0, 0
 	check := func(there bool, version int64, gone bool) string {

@@ -86,7 +86,7 @@ func localSettingsRoutes() []httpapi.Route[*server] {
 		}
 		o.Parameters = append(o.Parameters,
 			httpapi.Parameter{Name: dryRun, In: "query", About: "true: say what would change, and change nothing.", Values: []string{"true", "false"}},
-			httpapi.Parameter{Name: "If-Match", In: "header", About: "The version that the resource must have, in quotes; * for any.", Example: `"57"`, Pattern: "version"},
+			httpapi.Parameter{Name: "If-Match", In: "header", About: "The version that the resource must have, in quotes; * for any. For many rows it may be the version of their table, as its list tells it: then no row of the table may have changed.", Example: `"57"`, Pattern: "version"},
 			httpapi.Parameter{Name: "If-None-Match", In: "header", About: "*: only if it is not there yet.", Example: "*", Pattern: "none"},
 		)
 	}

@@ -219,6 +219,7 @@ type unknownLocation struct {
 type locationList struct {
 	Locations        []locationItem    `json:"locations"`
 	UnknownLocations []unknownLocation `json:"unknownLocations"`
+	Version          int64             `json:"version"` // of the table, for If-Match of an act on many rows
 }
 
 func (s *server) locations(w http.ResponseWriter, r *http.Request) {
@@ -227,7 +228,9 @@ func (s *server) locations(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out := locationList{Locations: []locationItem{}, UnknownLocations: []unknownLocation{}}
+	versions := map[string]int64{}
 	for _, p := range all.places {
+		versions[p.ID()] = p.Version
 		item := locationItem{
 			ID: p.ID(), PointOfCare: p.PointOfCare, Room: p.Room, Bed: p.Bed, RoomLabel: p.Label, Area: p.Area,
 			Outside: p.Outside, authored: authored{p.Version, p.By, instant(p.At)},
@@ -244,6 +247,7 @@ func (s *server) locations(w http.ResponseWriter, r *http.Request) {
 	slices.SortFunc(out.Locations, func(a, b locationItem) int {
 		return cmp.Or(strings.Compare(a.PointOfCare, b.PointOfCare), strings.Compare(a.Room, b.Room), strings.Compare(a.Bed, b.Bed), strings.Compare(a.ID, b.ID))
 	})
+	out.Version = acuity.TableVersion(versions)
 	for _, room := range all.rooms {
 		out.UnknownLocations = append(out.UnknownLocations, unknownLocation{room.ID, room.Label, room.PointOfCare, room.Room})
 	}

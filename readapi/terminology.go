@@ -45,6 +45,7 @@ type mappingValue struct {
 type terminologyList struct {
 	Mappings []mappingItem `json:"mappings"` // in the order of system and code
 	Total    int           `json:"total"`
+	Version  int64         `json:"version"` // of the map, for If-Match of an act on many rows
 }
 
 func (s *server) terminology(w http.ResponseWriter, r *http.Request) {
@@ -59,7 +60,11 @@ func (s *server) terminology(w http.ResponseWriter, r *http.Request) {
 	slices.SortFunc(all.mappings, func(a, b *acuity.MappingState) int {
 		return cmp.Or(cmp.Compare(a.System, b.System), strings.Compare(a.Code, b.Code), strings.Compare(a.ID, b.ID))
 	})
-	out := terminologyList{Mappings: []mappingItem{}, Total: len(all.mappings)}
+	versions := map[string]int64{}
+	for _, m := range all.mappings {
+		versions[m.ID] = m.Version
+	}
+	out := terminologyList{Mappings: []mappingItem{}, Total: len(all.mappings), Version: acuity.TableVersion(versions)}
 	for _, m := range pageOf(part, all.mappings) {
 		out.Mappings = append(out.Mappings, mappingOf(m))
 	}

@@ -196,6 +196,7 @@ func sitePlaces(t *testing.T, p, admin *partner) {
 			RoomID            int32
 			PointOfCare, Room string
 		}
+		Version int64
 	},
 	) {
 		into(t, admin.get(t, "/api/admin/locations").Data, &list)
@@ -212,6 +213,11 @@ func sitePlaces(t *testing.T, p, admin *partner) {
 	if list := locations(); len(list.Locations) != 1 || list.Locations[0].ID != row.ID || len(list.UnknownLocations) != 0 {
 		t.Errorf("locations %+v", list)
 	}
+	// Many rows are set if the table is as its list said.
+	table := fmt.Sprintf("%q", fmt.Sprint(locations().Version))
+	rows := `{"locations":[{"pointOfCare":"BIRTHCENTER","room":"B9","roomId":9,"roomLabel":"Birth 9"},{"pointOfCare":"OR","outside":true}]}`
+	admin.act(t, http.MethodPost, "locations", rows, http.StatusOK, "If-Match", table)
+	admin.act(t, http.MethodPost, "locations", rows, http.StatusPreconditionFailed, "If-Match", table)
 	admin.act(t, http.MethodDelete, "locations/"+row.ID, "", http.StatusOK)
 	outside := admin.act(t, http.MethodPost, "locations", `{"pointOfCare":"BIRTHCENTER","outside":true}`, http.StatusOK)
 	if got := demandOf(p.unitState(t), unknown[0].RoomID); got > 0 {

@@ -165,9 +165,9 @@ func TestLocalActs(t *testing.T) {
 			"", "<b>L3</b>",
 		},
 		"a table of codes": {
-			"terminology/import", "rows=system,code,factorId%0Alocal,A,high-mag&do=apply",
+			"terminology/import", "rows=system,code,factorId%0Alocal,A,high-mag&do=apply&version=4503599627370497",
 			map[string]string{"POST /api/admin/terminology": `{"mappings":[]}`},
-			request{"POST /api/admin/terminology", "", "", `{"mappings":[{"system":"local","code":"A","factorId":"high-mag"}]}`},
+			request{"POST /api/admin/terminology", "", `"4503599627370497"`, `{"mappings":[{"system":"local","code":"A","factorId":"high-mag"}]}`},
 			"terminology/map", "",
 		},
 		"a table with a fault of the API": {
@@ -195,9 +195,9 @@ func TestLocalActs(t *testing.T) {
 			"terminology/locations", "",
 		},
 		"a table of locations": {
-			"terminology/locations/import", "rows=pointOfCare,outside%0AICU,true&do=apply",
+			"terminology/locations/import", "rows=pointOfCare,outside%0AICU,true&do=apply&version=4503599627370497",
 			map[string]string{"POST /api/admin/locations": `{}`},
-			request{"POST /api/admin/locations", "", "", `{"locations":[{"pointOfCare":"ICU","outside":true}]}`},
+			request{"POST /api/admin/locations", "", `"4503599627370497"`, `{"locations":[{"pointOfCare":"ICU","outside":true}]}`},
 			"terminology/locations", "",
 		},
 		"a rule, previewed": {

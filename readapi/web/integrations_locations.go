@@ -30,6 +30,7 @@ type apiRoom struct {
 type apiLocations struct {
 	Locations        []apiLocation
 	UnknownLocations []apiRoom
+	Version          int64
 }
 
 // locationsPage is the location table, and the rooms that nobody has confirmed.
@@ -290,7 +291,25 @@ func askForLocations(on *adminRequest) {
 func importLocations(on *adminRequest) {
 	d := placesRequest{termsRequest{localRequest{on}}}
 	out := d.locationsImport()
-	sendFile(d.termsRequest, &out, locationsAPI, "locations", sheets.ReadLocations, d.at("locations"), "places.imported")
+	sendFile(d.termsRequest, &out, &table[sheets.Location]{
+		path: locationsAPI, name: "locations", read: sheets.ReadLocations, back: d.at("locations"), done: "places.imported",
+		now: func() (map[string]*sheets.Location, int64, error) {
+			var list apiLocations
+			if err := d.list(locationsAPI, &list); err != nil {
+				return nil, 0, err
+			}
+			rows := map[string]*sheets.Location{}
+			for i := range list.Locations {
+				rows[list.Locations[i].ID] = &list.Locations[i].Location
+			}
+			return rows, list.Version, nil
+		},
+		about: place,
+		says: func(l *sheets.Location) string {
+			row := d.locationRow(&apiLocation{Location: *l})
+			return commaList(row.Is, row.Label, row.Area, row.Primary)
+		},
+	})
 }
 
 func exportLocations(on *adminRequest) {

@@ -3,11 +3,8 @@ package web
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"svc/internal/admin/sheets"
@@ -96,130 +93,6 @@ func statusOf(refused *refusal) int {
 		return http.StatusOK
 	}
 	return refused.status()
-}
-
-// importPage takes a file of many rows.
-type importPage struct {
-	adminPage
-	Tabs    []adminLink
-	Action  string // path of its form
-	Export  string // path of the file as it is now
-	Columns string
-	Text    string // of the file
-	Rows    int
-	Faults  []string
-	Ready   bool // it can be applied
-	Effect  *effect
-}
-
-func (d termsRequest) importPage(title, tab string, parts ...string) importPage {
-	path := d.at(parts...)
-	return importPage{adminPage: d.page(title), Tabs: d.terminologyTabs(tab), Action: path}
-}
-
-// uploaded returns the text of a file that was sent, or pasted; false: it has answered.
-func (d termsRequest) uploaded() (text string, ok bool) {
-	if strings.HasPrefix(d.r.Header.Get("Content-Type"), "multipart/form-data") {
-		if err := d.r.ParseMultipartForm(adminFormAtMost); err != nil {
-			d.say(d.w, d.r, http.StatusUnprocessableEntity, d.session, "fault.form")
-			return "", false
-		}
-		defer d.r.MultipartForm.RemoveAll() //nolint:errcheck // what is left is removed by the machine
-		if file, head, err := d.r.FormFile("file"); err == nil {
-			defer file.Close() //nolint:errcheck // it was read
-			content, err := io.ReadAll(file)
-			if err == nil && head.Size > 0 {
-				return string(content), true
-			}
-		}
-	}
-	return d.r.PostForm.Get("rows"), true
-}
-
-// rowsAtOnce is how many rows of a file the API takes at once.
-const rowsAtOnce = 5000
-
-// listed is the beginning of the path of a fault in a list of rows.
-var listed = regexp.MustCompile(`^(?:mappings|locations)\[(\d+)\]\.?`)
-
-// faultsByLine says what the API refuses a file for, with the lines of the file.
-func (d termsRequest) faultsByLine(refused *refusal, line func(row int) int) (all []string) {
-	for _, detail := range refused.Details {
-		where := detail.Path
-		if at := listed.FindStringSubmatch(detail.Path); at != nil {
-			if n, err := strconv.Atoi(at[1]); err == nil {
-				where = strings.TrimSpace(d.T("terms.line", "n", line(n)) + " " + strings.TrimPrefix(detail.Path, at[0]))
-			}
-		}
-		all = append(all, where+": "+d.ruleText(detail.Rule))
-	}
-	if len(all) == 0 {
-		all = append(all, refused.Message)
-	}
-	return all
-}
-
-// sendFile has the API try the rows of a file, and take them if it was asked to; the rows
-// are taken all or none.
-func sendFile[T any](d termsRequest, out *importPage, path, name string, read func(io.Reader) ([]sheets.Line[T], []string, error), back, done string) {
-	text, ok := d.uploaded()
-	if !ok {
-		return
-	}
-	rows, faults, err := read(strings.NewReader(strings.TrimPrefix(text, "\ufeff")))
-	if err != nil {
-		faults = append(faults, err.Error())
-	}
-	out.Text, out.Rows, out.Faults = text, len(rows), faults
-	switch {
-	case len(faults) > 0:
-	case len(rows) == 0:
-		out.Faults = []string{d.T("terms.norows")}
-	case len(rows) > rowsAtOnce:
-		out.Faults = []string{d.T("terms.toomany", "most", rowsAtOnce)}
-	}
-	if len(out.Faults) > 0 {
-		d.show(http.StatusUnprocessableEntity, "terms.import", out)
-		return
-	}
-	list := make([]T, len(rows))
-	for i := range rows {
-		list[i] = rows[i].Row
-	}
-	body, apply := map[string]any{name: list}, d.r.PostForm.Get("do") == "apply"
-	if !apply {
-		path += "?dryRun=true"
-	}
-	var would acted
-	refused, ok := d.do(http.MethodPost, path, "", body, &would)
-	switch {
-	case refused != nil:
-		out.Faults = d.faultsByLine(refused, func(row int) int { return rows[min(row, len(rows)-1)].Line })
-		d.show(refused.status(), "terms.import", out)
-	case ok && apply:
-		d.done(back, done, "n", len(rows))
-	case ok:
-		out.Ready, out.Effect = true, d.effectOf(&would, nil)
-		d.show(http.StatusOK, "terms.import", out)
-	}
-}
-
-func (d termsRequest) mapImport() importPage {
-	out := d.importPage("terms.import", "map", "import")
-	out.Export, out.Columns = d.at("map.csv"), "system,code,kind,factorId,op,than,comment"
-	return out
-}
-
-func askForMap(on *adminRequest) {
-	d := termsRequest{localRequest{on}}
-	out := d.mapImport()
-	d.show(http.StatusOK, "terms.import", &out)
-}
-
-func importMap(on *adminRequest) {
-	d := termsRequest{localRequest{on}}
-	out := d.mapImport()
-	sendFile(d, &out, mapAPI, "mappings", sheets.ReadMappings, d.at("map"), "terms.imported")
 }
 
 func exportMap(on *adminRequest) {

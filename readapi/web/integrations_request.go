@@ -208,6 +208,18 @@ func (d *adminRequest) read(path string, into any) (version string, ok bool) {
 	return "", false
 }
 
+// list asks the API for something. The error says why it is not known.
+func (d *adminRequest) list(path string, into any) error {
+	a, err := d.ask(http.MethodGet, path, "", nil)
+	switch {
+	case err != nil:
+		return err
+	case a.Refused != nil:
+		return errors.New(a.Refused.Code)
+	}
+	return a.into(into)
+}
+
 // do has the API do something. False: the page has answered, as there is no such thing or
 // the API does not answer. A refusal is for the page to show: see [adminRequest.form].
 func (d *adminRequest) do(method, path, version string, body, into any) (refused *refusal, ok bool) {
