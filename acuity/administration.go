@@ -18,13 +18,13 @@ type Act struct {
 	DryRun bool
 	// Expect is the version that each resource named must have for the
 	// observation to be taken, or that of their table ([TableVersion]), or
-	// ExpectAnything, ExpectSome, ExpectNone.
+	// expectAnything, ExpectSome, ExpectNone.
 	Expect int64
 }
 
 // The expectations that are no version.
 const (
-	ExpectAnything int64 = 0
+	expectAnything int64 = 0
 	ExpectSome     int64 = -1 // some version
 	ExpectNone     int64 = -2 // no version: it is not there
 )

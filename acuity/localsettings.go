@@ -100,10 +100,10 @@ func (u *Unit) takeLocalSettings(in *intake) {
 
 // refusal returns why an administrator's observation cannot be taken; "": it can.
 func (s *localSettings) refusal(o *Observation) string {
-	expect := ExpectAnything
+	expect := expectAnything
 	if o.Act != nil {
 		if expect = o.Act.Expect; s.isTable(o, expect) {
-			expect = ExpectAnything // of each row: the table is as it was
+			expect = expectAnything // of each row: the table is as it was
 		}
 	}
 	added, placed := 0, 0

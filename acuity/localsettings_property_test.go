@@ -46,7 +46,7 @@ func (w *world) site(o *Observation) {
 		o.Marks = []CodeMark{{System: codes.SystemLocal, Code: "X1", Delete: gone}}
 	}
 	if pick(w.t, "act", false, true) {
-		o.Act = &Act{DryRun: pick(w.t, "dry", false, true), Expect: pick(w.t, "expect", ExpectAnything, ExpectAnything, ExpectSome, ExpectNone, 3)}
+		o.Act = &Act{DryRun: pick(w.t, "dry", false, true), Expect: pick(w.t, "expect", expectAnything, expectAnything, ExpectSome, ExpectNone, 3)}
 	}
 }
 
