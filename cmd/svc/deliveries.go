@@ -103,14 +103,14 @@ func (l deliveries) Delivery(ctx context.Context, hospital, id string) (outbound
 // Health implements [subscribers.View].
 func (l deliveries) Health(ctx context.Context, hospital, endpoint string) (h outbound.Health, ok bool, err error) {
 	value, err := l.lists.Health(ctx, hospital, endpoint)
-	ok, err = noted(value, err, &h)
+	ok, err = decodeNote(value, err, &h)
 	return h, ok, err
 }
 
 // Progress implements [subscribers.View].
 func (l deliveries) Progress(ctx context.Context, hospital, command string) (p outbound.Progress, ok bool, err error) {
 	value, err := l.lists.Command(ctx, hospital, command)
-	ok, err = noted(value, err, &p)
+	ok, err = decodeNote(value, err, &p)
 	return p, ok, err
 }
 
@@ -121,7 +121,7 @@ func (l deliveries) Episodes(ctx context.Context, hospital string) ([]outbound.A
 	all := make([]outbound.AlertRun, 0, len(values))
 	for _, value := range values {
 		var e outbound.AlertRun
-		if _, fault := noted([]byte(value), nil, &e); fault != nil {
+		if _, fault := decodeNote([]byte(value), nil, &e); fault != nil {
 			return nil, fault
 		}
 		all = append(all, e)
@@ -129,9 +129,9 @@ func (l deliveries) Episodes(ctx context.Context, hospital string) ([]outbound.A
 	return all, err
 }
 
-// noted reads what the notifier wrote; ok is false if it wrote nothing. The error may
+// decodeNote reads what the notifier wrote; ok is false if it wrote nothing. The error may
 // be that it has written more since.
-func noted(value []byte, err error, into any) (ok bool, _ error) {
+func decodeNote(value []byte, err error, into any) (ok bool, _ error) {
 	if value == nil {
 		return false, away(err)
 	}

@@ -156,7 +156,7 @@ type links struct{ house *service }
 // Link implements [readapi.Alerts].
 func (l links) Link(ctx context.Context, token string) (link outbound.AckLink, ok bool, err error) {
 	value, err := l.house.redis.Lists().Link(ctx, linkID(token))
-	if ok, err = noted(value, err, &link); ok || err != nil {
+	if ok, err = decodeNote(value, err, &link); ok || err != nil {
 		return link, ok, err
 	}
 	// The hospital of the link is unknown, so only whole lists of all can deny it.
@@ -170,7 +170,7 @@ func (l links) Episode(ctx context.Context, hospital, id string) (e outbound.Ale
 	if all[id] == "" {
 		return e, false, away(err)
 	}
-	ok, err = noted([]byte(all[id]), err, &e)
+	ok, err = decodeNote([]byte(all[id]), err, &e)
 	return e, ok, err
 }
 

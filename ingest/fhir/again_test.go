@@ -59,7 +59,7 @@ func TestFactsAgain(t *testing.T) {
 
 // lines describes only events and signals.
 func lines(f *Facts) string {
-	_, text, _ := strings.Cut(told(&Facts{Events: f.Events, Signals: f.Signals}, nil), "conditions 0\n")
+	_, text, _ := strings.Cut(describeFacts(&Facts{Events: f.Events, Signals: f.Signals}, nil), "conditions 0\n")
 	return text
 }
 

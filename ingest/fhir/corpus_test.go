@@ -50,7 +50,7 @@ func TestCorpus(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := told(Decode(body, options()))
+			got := describeFacts(Decode(body, options()))
 			path := strings.TrimSuffix(file, ".json") + ".golden"
 			if *update {
 				if err = os.WriteFile(path, []byte(got), 0o600); err != nil {
@@ -65,8 +65,8 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// told describes facts for people. It omits empty fields.
-func told(f *Facts, fault *Fault) string {
+// describeFacts describes facts for people. It omits empty fields.
+func describeFacts(f *Facts, fault *Fault) string {
 	if fault != nil {
 		return fmt.Sprintf("refused: %s %s\n", fault.Path, fault.Rule)
 	}
@@ -151,12 +151,12 @@ func TestFormMeansNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := told(Decode(body, options()))
+		want := describeFacts(Decode(body, options()))
 		if strings.Contains(want, "duplicate_field") || strings.Contains(want, "refused") {
 			continue
 		}
 		for name, form := range forms(t, body) {
-			if got := told(Decode(form, options())); got != want {
+			if got := describeFacts(Decode(form, options())); got != want {
 				t.Errorf("%s, %s: got\n%s\nwant\n%s", file, name, got, want)
 			}
 		}

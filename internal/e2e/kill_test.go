@@ -171,7 +171,7 @@ func TestKillDev(t *testing.T) {
 	if inRestore < kills/10 {
 		t.Errorf("only %d kills hit a restore", inRestore)
 	}
-	settle(t, partners)
+	waitUntilSettled(t, partners)
 	if out, err := exec.Command(binary(t), "verify", "--data", dir, "--all").CombinedOutput(); err != nil {
 		t.Errorf("svc verify: %v\n%s", err, out)
 	}
@@ -181,7 +181,7 @@ func TestKillDev(t *testing.T) {
 		log.refold(t, p)
 	}
 	log.exported(t, dir)
-	log.told(t, d.HospitalID, r)
+	log.simulatedEvents(t, d.HospitalID, r)
 }
 
 // exported wants each change in an export once, and its versions without a gap.
@@ -212,7 +212,7 @@ func (l *ledger) exported(t *testing.T, dir string) {
 
 // told wants a receiver to have been told of all that the changes of a hospital are
 // told by, in their order; again only what it was told before.
-func (l *ledger) told(t *testing.T, hospital string, r *receiver) {
+func (l *ledger) simulatedEvents(t *testing.T, hospital string, r *receiver) {
 	t.Helper()
 	var want []string
 	for i := range l.changes[hospital] {

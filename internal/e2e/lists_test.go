@@ -39,7 +39,7 @@ func startBeside(t *testing.T, s *system, endpoint string) *beside {
 		"/api/admin/deliveries", "/api/admin/deliveries/dlv_0123456789abcdef0123456789abcdef", "/api/admin/webhooks/" + hook + "/deliveries",
 		"/api/admin/commands/" + replay, "/api/admin/alerts/episodes",
 	}
-	x.told(t)
+	x.simulatedEvents(t)
 	return x
 }
 
@@ -74,7 +74,7 @@ func (x *beside) healthy(t *testing.T) {
 }
 
 // told waits until everything is told: what there is, or that there is none.
-func (x *beside) told(t *testing.T) {
+func (x *beside) simulatedEvents(t *testing.T) {
 	t.Helper()
 	for _, path := range append(x.lists, x.predictions...) {
 		eventually(t, time.Minute, func() error {
@@ -171,7 +171,7 @@ func (x *beside) faults(t *testing.T) {
 			x.refuses(t, "lists", fault, x.lists)
 			verdicts(t)
 			f.mend()
-			x.told(t)
+			x.simulatedEvents(t)
 			if after := x.listed(t); after <= before {
 				t.Errorf("%d deliveries are listed, %d were before more were made", after, before)
 			}
@@ -181,7 +181,7 @@ func (x *beside) faults(t *testing.T) {
 		x.processor.freeze()
 		x.refuses(t, "forecast", time.Now(), x.predictions)
 		x.processor.thaw()
-		x.told(t)
+		x.simulatedEvents(t)
 	})
 }
 
@@ -214,7 +214,7 @@ func TestBesideTheVerdicts(t *testing.T) {
 				t.Errorf("who cannot write is ready: %v", err)
 			}
 			refused.Store(nil)
-			x.told(t)
+			x.simulatedEvents(t)
 		})
 	}
 	x.faults(t)
@@ -233,7 +233,7 @@ func TestBesideTheVerdictsOnServers(t *testing.T) {
 		x.refuses(t, "lists", fault, x.lists)
 		x.refuses(t, "forecast", fault, x.predictions)
 		thaw()
-		x.told(t)
+		x.simulatedEvents(t)
 	})
 	t.Run("Redis becomes a replica", func(t *testing.T) {
 		replica := func(args ...any) {
@@ -248,7 +248,7 @@ func TestBesideTheVerdictsOnServers(t *testing.T) {
 		x.refuses(t, "lists", fault, x.lists)
 		x.refuses(t, "forecast", fault, x.predictions)
 		mend()
-		x.told(t)
+		x.simulatedEvents(t)
 	})
 	x.faults(t)
 }

@@ -125,7 +125,7 @@ func TestKillUnderMLLPOnServers(t *testing.T) {
 		ingest.kill()
 		ingest = s.mllpAt("north", address)
 	}, func() *ledger { return readLog(t, s.kafka.address, s.prefix) })
-	settle(t, s.partners)
+	waitUntilSettled(t, s.partners)
 	log.refold(t, s.partners[0])
 }
 

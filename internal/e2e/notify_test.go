@@ -227,7 +227,7 @@ func startNotified(t testing.TB, hospitals ...string) (*system, *partnerSide) {
 // allReceived waits until every endpoint got every event of the reference.
 func allReceived(t testing.TB, s *system, p *partnerSide, within time.Duration, hospitals ...string) (events, repeats int) {
 	t.Helper()
-	settle(t, s.partners)
+	waitUntilSettled(t, s.partners)
 	log := readLog(t, s.kafka.address, s.prefix)
 	for _, h := range hospitals {
 		last := log.changes[h][len(log.changes[h])-1]

@@ -30,8 +30,8 @@ func everyPartition() (hospitals []string) {
 	return hospitals
 }
 
-// stir changes the level of each unit to red and back, n times.
-func stir(t *testing.T, n int, partners ...*partner) {
+// flapLevels changes the level of each unit to red and back, n times.
+func flapLevels(t *testing.T, n int, partners ...*partner) {
 	t.Helper()
 	feeds := [][2]string{{"census", `{"totalRooms":2,"rooms":[{"roomId":1,"area":"L&D","status":"occupied","primaryFactor":"labor-standard"},{"roomId":2,"status":"empty"}]}`}}
 	for range n {
@@ -76,7 +76,7 @@ func TestMatrixKafkaAway(t *testing.T) {
 	n, private := s.watched("n1")
 	paths := []string{"/north/a", "/north/b", "/south/a", "/south/b"}
 	open := p.hold()
-	stir(t, 10, s.partners...)
+	flapLevels(t, 10, s.partners...)
 	eventually(t, time.Minute, func() error {
 		waiting, err := figure(private, `svc_notify_waiting{channel="webhook"}`)
 		if err == nil && waiting < 2*most*float64(len(paths)) {
@@ -167,7 +167,7 @@ func TestMatrixRebalance(t *testing.T) {
 		}
 		return http.StatusNoContent
 	})
-	stir(t, 4, s.partners...)
+	flapLevels(t, 4, s.partners...)
 	n2, _ := s.watched("n2")
 	n2.owns(partitions / 2)
 	if log := n1.logged() + n2.logged(); strings.Contains(log, `"class":"interrupted"`) {
@@ -178,7 +178,7 @@ func TestMatrixRebalance(t *testing.T) {
 	}
 
 	open := p.hold()
-	stir(t, 1, s.partners...)
+	flapLevels(t, 1, s.partners...)
 	under := func() (n int) {
 		for _, h := range hospitals {
 			n += p.requests("/"+h+"/a") - len(p.at("/"+h+"/a"))
@@ -220,7 +220,7 @@ func TestMatrixLateWriter(t *testing.T) {
 	n1, _ := s.watched("n1")
 	n1.owns(partitions)
 	open := p.holdAnd(http.StatusTooManyRequests)
-	stir(t, 2, s.partners...)
+	flapLevels(t, 2, s.partners...)
 	eventually(t, 30*time.Second, func() error {
 		for _, h := range hospitals {
 			if p.requests("/"+h+"/a") == 0 || p.requests("/"+h+"/b") == 0 {
@@ -233,7 +233,7 @@ func TestMatrixLateWriter(t *testing.T) {
 	open() // its answers wait for it
 	n2 := s.notifier("n2")
 	n2.owns(partitions) // once the session of the first is over
-	stir(t, 2, s.partners...)
+	flapLevels(t, 2, s.partners...)
 	events, _ := allReceived(t, s, p, time.Minute, hospitals...)
 	n1.thaw()
 	eventually(t, 30*time.Second, func() error {
@@ -256,7 +256,7 @@ func TestMatrixLateWriter(t *testing.T) {
 	n3 := s.notifier("n3")
 	n3.owns(partitions)
 	_, before := allReceived(t, s, p, time.Minute, hospitals...)
-	stir(t, 1, s.partners...) // what comes of it comes behind what would be sent again
+	flapLevels(t, 1, s.partners...) // what comes of it comes behind what would be sent again
 	if _, repeats := allReceived(t, s, p, time.Minute, hospitals...); repeats > before {
 		t.Errorf("%d events came again after the next restore", repeats-before)
 	}

@@ -17,7 +17,7 @@ func TestPagesInUse(t *testing.T) {
 	b := startBrowser(t)
 	d := startDev(t, t.TempDir(), "--ephemeral")
 	w := d.ward(t, "mercy", "Mercy")
-	w.tell(t, told(t, 1, 3))
+	w.tell(t, simulatedEvents(t, 1, 3))
 	w.accepted(t, "census", census(t, 16, "labor-standard+high-eclampsia", "csection-intraop", "pp-couplet", "triage-initial", "blocked", "empty"))
 	w.accepted(t, "staffing", staffing(5, true))
 	w.predicted(t, time.Minute)

@@ -19,9 +19,9 @@ import (
 	"svc/schemas"
 )
 
-// told are the ADT events of a made-up unit in the days before now. The unit ends at an instant of its own, always
+// simulatedEvents are the ADT events of a made-up unit in the days before now. The unit ends at an instant of its own, always
 // the same, so that what it holds now depends neither on the hour nor on the day on which the test runs.
-func told(t testing.TB, seed uint64, days int) (events []json.RawMessage) {
+func simulatedEvents(t testing.TB, seed uint64, days int) (events []json.RawMessage) {
 	t.Helper()
 	const lately = 6 * time.Hour // a forecast needs an event of the last twelve
 	span, now := time.Duration(days)*24*time.Hour, time.Now().Truncate(time.Second)
@@ -152,7 +152,7 @@ func TestPredict(t *testing.T) {
 		return nil
 	})
 
-	p.tell(t, told(t, 1, days))
+	p.tell(t, simulatedEvents(t, 1, days))
 	f, a := p.predicted(t, time.Minute)
 	f.check(t)
 	if f.StaffingForecast.HistoryHours < days*24-6 { // some were there before
@@ -225,7 +225,7 @@ func TestKillHistory(t *testing.T) {
 	n := s.processor("p1")
 	random := rand.New(rand.NewPCG(1, 1))
 	north, south := s.partners[0], s.partners[1]
-	events := told(t, 2, days)
+	events := simulatedEvents(t, 2, days)
 	south.tell(t, events)
 	south.predicted(t, time.Minute)
 	north.tell(t, events)
@@ -244,7 +244,7 @@ func TestKillHistory(t *testing.T) {
 	if a.StaffingForecast.HistoryHours < b.StaffingForecast.HistoryHours-1 {
 		t.Errorf("%d hours learnt after %d kills, %d without", a.StaffingForecast.HistoryHours, kills, b.StaffingForecast.HistoryHours)
 	}
-	settle(t, s.partners)
+	waitUntilSettled(t, s.partners)
 	log := readLog(t, s.kafka.address, s.prefix)
 	log.check(t, nil)
 	for _, p := range s.partners {
@@ -298,7 +298,7 @@ func TestKillHistory(t *testing.T) {
 func BenchmarkPredict(b *testing.B) {
 	d := startDev(b, b.TempDir())
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
-	p.tell(b, told(b, 1, 28))
+	p.tell(b, simulatedEvents(b, 1, 28))
 	p.predicted(b, time.Minute)
 	ask := func(path string, n int) time.Duration {
 		began := time.Now()

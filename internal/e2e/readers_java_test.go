@@ -161,9 +161,9 @@ func TestForeignRegistry(t *testing.T) {
 	confluent := url + "/apis/ccompat/v7"
 	s := startSystemOn(t, kafka, redis, []string{"SVC_SCHEMA_REGISTRY=" + confluent}, "north")
 	s.processor("p1")
-	s.partners[0].tell(t, told(t, 1, 1))
+	s.partners[0].tell(t, simulatedEvents(t, 1, 1))
 	say(t, s.partners[0], 6)
-	settle(t, s.partners)
+	waitUntilSettled(t, s.partners)
 
 	var names []string
 	for _, topic := range schemas.Topics() {

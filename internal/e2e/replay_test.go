@@ -116,7 +116,7 @@ func TestVerifyOnServers(t *testing.T) {
 	for _, p := range s.partners {
 		say(t, p, 40)
 	}
-	settle(t, s.partners)
+	waitUntilSettled(t, s.partners)
 	verifies(t, nil, s.env, "")
 	partition := schemas.Partition([]byte("north"), partitions)
 	plantInView(t, s.redis.address, fmt.Sprintf("%ssvc:{%d}unit:north", s.prefix, partition), nil, s.env)

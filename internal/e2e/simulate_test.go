@@ -24,7 +24,7 @@ func TestSimulateIntoDev(t *testing.T) {
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
 	backfilled(t, d, p)
 	p.predicted(t, 30*time.Second) // the past went in by batches, which the forecast learns from
-	settle(t, []*partner{p})
+	waitUntilSettled(t, []*partner{p})
 	log := readLog(t, d.Kafka, "")
 	log.check(t, nil)
 	log.refold(t, p)
@@ -143,7 +143,7 @@ func TestDemo(t *testing.T) {
 		}
 		return nil
 	})
-	settle(t, []*partner{p})
+	waitUntilSettled(t, []*partner{p})
 	log := readLog(t, d.Kafka, "")
 	log.check(t, nil)
 	log.refold(t, p)

@@ -122,7 +122,7 @@ func (s *system) processor(instance string) *node {
 // the byte, the one that the plain reference makes of the log.
 func (s *system) verify(acked []acknowledged) {
 	s.t.Helper()
-	settle(s.t, s.partners)
+	waitUntilSettled(s.t, s.partners)
 	log := readLog(s.t, s.kafka.address, s.prefix)
 	log.check(s.t, acked)
 	for _, p := range s.partners {
@@ -130,8 +130,8 @@ func (s *system) verify(acked []acknowledged) {
 	}
 }
 
-// settle waits until no timer of the test's own is left and the view is whole.
-func settle(t testing.TB, partners []*partner) {
+// waitUntilSettled waits until no timer of the test's own is left and the view is whole.
+func waitUntilSettled(t testing.TB, partners []*partner) {
 	t.Helper()
 	for _, p := range partners {
 		eventually(t, 90*time.Second, func() error {

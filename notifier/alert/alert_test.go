@@ -87,9 +87,9 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			hold(t, name+".txt", "SMS: "+a.SMS()+"\n\nSubject: "+mail.Subject+"\n\n"+mail.Text+"\n"+string(e.Body)+"\n")
+			compareGolden(t, name+".txt", "SMS: "+a.SMS()+"\n\nSubject: "+mail.Subject+"\n\n"+mail.Text+"\n"+string(e.Body)+"\n")
 			if name == "raised" {
-				hold(t, name+".html", mail.HTML)
+				compareGolden(t, name+".html", mail.HTML)
 			}
 		})
 	}
@@ -102,11 +102,11 @@ func TestGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		hold(t, "other.txt", TestSMS("L&D", at)+"\n\n"+mail.Subject+"\n\n"+mail.Text+"\n"+notice.Subject+"\n\n"+notice.Text)
+		compareGolden(t, "other.txt", TestSMS("L&D", at)+"\n\n"+mail.Subject+"\n\n"+mail.Text+"\n"+notice.Subject+"\n\n"+notice.Text)
 	})
 }
 
-func hold(t *testing.T, name, got string) {
+func compareGolden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {

@@ -66,7 +66,7 @@ func (l *Layout) Check() (broken []httpapi.Detail) {
 		if inside := l.inside(cells{p.X, p.Y, p.W, p.H}); !inside {
 			unless(false, path, "insideGrid")
 		} else {
-			unless(take(taken, cells{p.X, p.Y, p.W, p.H}), path, "overlap")
+			unless(claimCells(taken, cells{p.X, p.Y, p.W, p.H}), path, "overlap")
 		}
 	}
 	for i, m := range l.Landmarks {
@@ -75,7 +75,7 @@ func (l *Layout) Check() (broken []httpapi.Detail) {
 		if inside := l.inside(cells{m.X, m.Y, m.W, m.H}); !inside {
 			unless(false, path, "insideGrid")
 		} else {
-			unless(take(taken, cells{m.X, m.Y, m.W, m.H}), path, "overlap")
+			unless(claimCells(taken, cells{m.X, m.Y, m.W, m.H}), path, "overlap")
 		}
 	}
 	return broken
@@ -86,8 +86,8 @@ func (l *Layout) inside(c cells) bool {
 		int64(c.x)+int64(c.w) <= int64(l.Columns)+1 && int64(c.y)+int64(c.h) <= int64(l.Rows)+1
 }
 
-// take marks the cells of a rectangle; false: one of them was taken.
-func take(taken map[[2]int32]bool, c cells) bool {
+// claimCells marks the cells of a rectangle; false: one of them was taken.
+func claimCells(taken map[[2]int32]bool, c cells) bool {
 	free := true
 	for x := range c.w {
 		for y := range c.h {

@@ -128,9 +128,9 @@ func delivered(t *testing.T, s Server) {
 	}
 }
 
-// noted: how endpoints fare, how far commands are, when people were told; also of
+// notesAreKept: how endpoints fare, how far commands are, when people were told; also of
 // a time when Redis was away.
-func noted(t *testing.T, s Server) {
+func notesAreKept(t *testing.T, s Server) {
 	b := Open(t, s.URL)
 	d := deliveries(t, b)
 	d.PutHealth("north", "whk_1", []byte("failing"))

@@ -40,7 +40,7 @@ func Run(t *testing.T, s Server) {
 		"a Redis that is away":                       away,
 		"a Redis that says nothing":                  silent,
 		"what administrators list stands beside":     listed,
-		"who waits is told":                          told,
+		"who waits is told":                          waitReturns,
 		"who waits looks for himself":                looks,
 		"who watches is told of new versions":        watched,
 		"when keys were used":                        used,
@@ -51,7 +51,7 @@ func Run(t *testing.T, s Server) {
 		"seconds pass":                               passing,
 		"a Redis that refuses to write":              refused,
 		"lists of deliveries":                        delivered,
-		"notes beside the lists":                     noted,
+		"notes beside the lists":                     notesAreKept,
 		"a command is done behind its deliveries":    ordered,
 		"lists are told if they lack nothing":        truthful,
 	} {

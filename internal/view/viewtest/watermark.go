@@ -9,7 +9,7 @@ import (
 	"svc/internal/view"
 )
 
-func told(t *testing.T, s Server) {
+func waitReturns(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
 	v.whole(1, unit("north", 1))
 	v.settle(t, 1)
