@@ -153,7 +153,7 @@ func TestKeyFile(t *testing.T) {
 	}
 }
 
-// TestSvcDevHasEnded: dev.json stays when svc dev ends. Whoever goes by it is told at
+// TestSvcDevHasEnded: dev.json stays when svc dev ends. A command that uses it is told at
 // once, and not that some address does not answer.
 func TestSvcDevHasEnded(t *testing.T) {
 	ended := httptest.NewServer(nil)

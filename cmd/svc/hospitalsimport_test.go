@@ -84,7 +84,7 @@ func TestImportHospitals(t *testing.T) {
 		t.Errorf("%v: %+v", err, made)
 	}
 
-	// Of a hospital that is there with another name or zone nothing is guessed.
+	// A known hospital with another name or zone is a fault, never a guess.
 	code, stdout, stderr := say(t, append([]string{"hospitals", "import", hospitalsFile(t, "other,Other,UTC,", "h-0001,Another,UTC,"), "--scopes", "all"}, kafka...)...)
 	if code != 1 || stdout != "" || !strings.Contains(stderr, "line 3: name:") || !strings.Contains(stderr, "line 3: timezone:") || !strings.Contains(stderr, "nothing was imported: 2 faults") {
 		t.Errorf("code %d, says %q, %q", code, stdout, stderr)

@@ -225,8 +225,8 @@ func fingerprintOf(known *schemas.InstalledKey) (f seal.Fingerprint) {
 	return f
 }
 
-// claim makes a key that of the installation. Of several processes that start at once
-// one does, and the others compare.
+// claim makes a key that of the installation. If several processes start at once, one claims
+// it and the others compare theirs.
 func (k *keyCheck) claim(ctx context.Context, id string, ring *seal.Keyring) error {
 	seen := k.settings.Seen()
 	if _, is := k.settings.installedKey(id); is { // meanwhile

@@ -158,7 +158,7 @@ func startKafka(pool *dockertest.Pool) (*server, error) {
 }
 
 // kafkaEnvironment configures a single node that is reached on a port of this
-// machine. Of a variable given twice the later one counts.
+// machine. If a variable is given twice, the later one counts.
 func kafkaEnvironment(port string) []string {
 	return []string{
 		"KAFKA_NODE_ID=1", "KAFKA_PROCESS_ROLES=broker,controller", "KAFKA_CONTROLLER_QUORUM_VOTERS=1@k1:9093",

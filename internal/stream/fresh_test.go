@@ -119,8 +119,8 @@ func TestEnsureWithoutOneBroker(t *testing.T) {
 	})
 }
 
-// Of brokers that start together the first answers alone: topics wait for as many
-// brokers as replicas are wanted, or as are named.
+// When brokers start together, the first one answers alone. Topics wait for as many brokers as
+// they have replicas, or as are named.
 func TestEnsureWaitsForBrokersOfReplicas(t *testing.T) {
 	for name, options := range map[string]func(*Options){
 		"asked for":     func(o *Options) { o.Replicas = 3 },

@@ -189,8 +189,8 @@ func (r *rig) committed(group, note string) (n int64) {
 	return n
 }
 
-// Of the topic beside it each record is handed over once, without the marks of
-// restores, and of those partitions alone that are ours.
+// Each record of the topic beside is passed on once, without the marks of restores, and only
+// those of owned partitions.
 func TestShareFollowsBeside(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)

@@ -10,14 +10,12 @@ import (
 	"strconv"
 )
 
-// recent is what changed lately in a hospital: every room that is another at
-// version to than at version from, as it is at to. Whoever has the hospital at a
-// version between the two has it at to by taking these rooms.
+// recent holds the rooms of a hospital that differ between the versions from and to, as they
+// are at to. A reader with any version between the two gets version to by taking these rooms.
 //
-// It tells of the log and not of what Redis has, so it stays true whatever is lost
-// there, made anew or written by others. It is written with the version it leads
-// to, and holds only beside that: who does not know of it (an older build) leaves
-// it behind.
+// recent describes the log, not the content of Redis, so it stays true when Redis loses data.
+// It is written together with version to and is valid only beside it. A build that does not
+// know it leaves an older one behind, which no reader takes.
 type recent struct {
 	from, to int64
 	rooms    []recentRoom // the latest last

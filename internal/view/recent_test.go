@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whoever has any version that recent reaches back to has the newest one by taking
-// its rooms; and it reaches back as far as its bytes allow.
+// A reader with any version from recent.from on gets the newest one by taking the rooms of
+// recent. It reaches back as far as its bytes allow.
 func TestRecentLeadsToTheNewest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		version := rapid.Int64Range(0, 9).Draw(t, "first")

@@ -42,8 +42,8 @@ func (b *View) loadScripts(ctx context.Context) error {
 	return nil
 }
 
-// claim makes the partition's view that of the generation, not whole yet unless
-// it was that of the generation before.
+// claim gives the view of a partition to a generation. The view stays whole only if it
+// belonged to that generation before.
 func (b *View) claim(ctx context.Context, pipe redis.Pipeliner, partition int32, generation string) *redis.Cmd {
 	return claimScript.EvalSha(ctx, pipe, []string{b.headerKey(partition)}, generation)
 }

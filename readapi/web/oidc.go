@@ -20,7 +20,7 @@ import (
 )
 
 // Provider is an identity provider by which people sign in: OpenID Connect, the code flow
-// with PKCE. Of what it tells only the ID token is used.
+// with PKCE. Only its ID token is used.
 type Provider struct {
 	Issuer, ClientID, ClientSecret string
 	// Callback is the address of [CallbackPath], as the provider knows it.

@@ -45,7 +45,7 @@ type Hospitals interface {
 type Links interface {
 	// FindLink returns the link of a token, also one that is over.
 	FindLink(token string) (users.Link, bool)
-	// UseLink burns a link. Of several who use it at once one is signed in, the others
+	// UseLink burns a link. If several people use it at once, one is signed in and the others
 	// get [users.ErrNoLink]. Another error says that it cannot be done at the moment.
 	UseLink(ctx context.Context, token string) (users.User, error)
 	// SignOut puts on record that somebody has signed out.

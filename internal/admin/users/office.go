@@ -92,9 +92,9 @@ func (o *Office) ended(hospital string, now time.Time) (c Changes) {
 // FindLink returns the link of a token, also one that is over.
 func (o *Office) FindLink(token string) (Link, bool) { return o.Register.Link(token) }
 
-// UseLink signs in the person of a link. Of several who use it at once one succeeds, at
-// whatever instances: the change is written only if nothing came before it in the log. The
-// errors are [ErrNoLink] and those of Put.
+// UseLink signs in the person of a link. If several people use it at once, at any instances,
+// one succeeds: the change is written only if nothing came before it in the log. The errors
+// are [ErrNoLink] and those of Put.
 func (o *Office) UseLink(ctx context.Context, token string) (User, error) {
 	for {
 		seen, now := o.Seen(), cut(o.Now())

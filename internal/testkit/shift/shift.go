@@ -45,7 +45,7 @@ func New(hospitals, rooms int, from acuity.Instant, step time.Duration) *Feeds {
 	return f
 }
 
-// Next returns the next observation. Of a hundred, about 87 are clinical, 10 are ADT, 2 are
+// Next returns the next observation. About 87 of a hundred are clinical, 10 are ADT, 2 are
 // staffing and 1 is a census of the whole unit.
 func (f *Feeds) Next() *acuity.Observation {
 	f.now = f.now.Add(f.step)
