@@ -27,7 +27,101 @@ function watch(page, faults, origin) {
   page.on("requestfailed", r => r.failure()?.errorText !== "net::ERR_ABORTED" && faults.push(`failed request: ${new URL(r.url()).pathname} ${r.failure()?.errorText}`));
 }
 
+// find returns what a step names as people know it: by its role and name, or by its label.
+function find(page, { role, label }) {
+  let main = page.locator("main .stack");
+  const [group, within] = label.split(" > ");
+  if (within) [main, label] = [main.getByRole("group", { name: group, exact: true }), within];
+  if (role === "summary") return main.locator("summary", { hasText: label });
+  if (role === "field") return main.getByLabel(label, { exact: true });
+  const begins = label.endsWith("*"), name = begins ? new RegExp("^" + label.slice(0, -1).replace(/[.*+?^${}()|[\]\\]/g, "\\$&")) : label;
+  return main.getByRole(role, { name, exact: role !== "checkbox" && role !== "radio" });
+}
+
+// tabs presses Tab until what is looked for has the focus, and refuses a focus that cannot be
+// seen on the way, or one that goes back. It looks again after as many presses as there are
+// stops at least.
+async function tabs(page, target) {
+  for (let n = 0; n < 40; n++) {
+    const { here, wrong, left, rest } = await target.evaluate(wanted => {
+      const at = document.activeElement, of = e => `${e.localName} ${e.id || e.name || e.textContent.slice(0, 30)}`;
+      const alike = (a, b) => a === b || a.type === "radio" && b.type === "radio" && a.name === b.name && a.form === b.form;
+      if (!window.stops) {
+        window.stops = { before: null, wrong: "" };
+        document.addEventListener("focusin", ({ target }) => {
+          const { before } = window.stops, style = getComputedStyle(target), box = target.getBoundingClientRect();
+          const say = what => window.stops.wrong ||= `the focus ${what} ${of(target)}`;
+          if (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2) say("cannot be seen on");
+          if (box.width === 0 || box.bottom < 0 || box.top > innerHeight) say("is out of sight on");
+          const again = target.matches("a.skip"); // after the last stop comes the first one
+          if (before?.isConnected && !alike(before, target) && !again && !(before.compareDocumentPosition(target) & Node.DOCUMENT_POSITION_FOLLOWING)) say("goes back to");
+          window.stops.before = target;
+        });
+      }
+      const all = [...document.querySelectorAll("a[href],button,input,select,textarea,summary,[tabindex='0']")].filter(e => e.type !== "hidden" && !e.disabled && e.checkVisibility());
+      const stops = all.filter((e, i) => i === 0 || !alike(e, all[i - 1])), place = e => stops.findIndex(s => alike(s, e));
+      return { here: alike(at, wanted), wrong: window.stops.wrong, left: place(wanted) - place(at), rest: stops.length - place(at) };
+    });
+    if (wrong) throw new Error(wrong);
+    if (here) return;
+    for (let k = 0; k < (left > 0 ? left : rest); k++) await page.keyboard.press("Tab");
+  }
+  throw new Error("Tab never gets there");
+}
+
+// keys types what a date field shows in its parts, in the order of American English.
+async function keys(page, type, value) {
+  const [date, time] = value.split("T"), [year, month, day] = date.split("-");
+  if (type !== "date" && type !== "datetime-local") {
+    await page.keyboard.press("Control+A");
+    return page.keyboard.type(value);
+  }
+  await page.keyboard.type(month + day + year);
+  if (type === "date") return;
+  const [hour, minute] = time.split(":").map(Number), two = n => String(n).padStart(2, "0");
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.type(two(hour % 12 || 12) + two(minute) + (hour < 12 ? "A" : "P"));
+}
+
+// by has one step done with the mouse, or with the keyboard alone.
+const by = {
+  async mouse(page, target, { role, value }) {
+    if (role === "combobox") await target.selectOption({ label: value });
+    else if (role === "field") await target.fill(value);
+    else if (role === "file") await target.setInputFiles({ name: "rows.csv", mimeType: "text/csv", buffer: Buffer.from(value) });
+    else await target.click();
+  },
+  async keyboard(page, target, { role, value }) {
+    await tabs(page, target);
+    const until = async (key, holds) => {
+      for (let n = 0; !await target.evaluate(holds, value); n++) {
+        if (n > 200) throw new Error(`${key} never gets there`);
+        await page.keyboard.press(key);
+      }
+    };
+    if (role === "combobox") {
+      await page.keyboard.press("Home");
+      await until("ArrowDown", (el, value) => el.selectedOptions[0].text === value);
+    } else if (role === "radio") {
+      await until("ArrowDown", el => el === document.activeElement);
+      if (!await target.isChecked()) await page.keyboard.press("Space");
+    } else if (role === "field") await keys(page, await target.getAttribute("type"), value);
+    else await page.keyboard.press(role === "checkbox" ? "Space" : "Enter");
+  },
+};
+
 const commands = {
+  // step does one thing, and returns the status of the page that this leads to, if any.
+  async step({ page, hand, role, label, value, leads }) {
+    const target = find(page, { role: role === "file" ? "field" : role, label }), act = () => by[hand](page, target, { role, value });
+    if (leads === "file") {
+      const [file] = await Promise.all([page.waitForEvent("download"), act()]);
+      return { text: readFileSync(await file.path(), "utf8") };
+    }
+    if (leads !== "page") return await act();
+    const [response] = await Promise.all([page.waitForNavigation({ waitUntil: "load" }), act()]);
+    return { status: response?.status() ?? 0 };
+  },
   async open({ name, origin, width, height, theme, script, language, cookies, headers }) {
     const context = await browser.newContext({
       viewport: { width, height }, colorScheme: theme, javaScriptEnabled: script, locale: language,

@@ -1,0 +1,184 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"svc/schemas"
+)
+
+// flowHook receives webhooks. It refuses what comes to a path once it was told to.
+type flowHook struct {
+	*httptest.Server
+	mu      sync.Mutex
+	refuses map[string]bool
+}
+
+func newFlowHook(t *testing.T) *flowHook {
+	t.Helper()
+	h := &flowHook{refuses: map[string]bool{}}
+	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.refuses[r.URL.Path] {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+	}))
+	t.Cleanup(h.Close)
+	return h
+}
+
+func (h *flowHook) refuse(path string, refuses bool) step {
+	return func(*flowing) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.refuses[path] = refuses
+	}
+}
+
+// flows are what an administrator does, in an order in which each finds what it needs.
+func flows(f *flowing) []flow {
+	path := "/" + f.hand.name
+	address := f.hook.URL + path
+	return []flow{
+		{"first run", []step{at(""), see("4 of 6 steps are done"), link("New webhook"), see("Add the webhook"), at(""), link("Wall links"), see("There is no wall link.")}},
+		{"mint", []step{
+			at("/keys"), link("New key"), link("EHR bridge"), link("HR roster"),
+			fill("Name", "Night engine"), fill("Last day", "2031-12-31"), fill("Requests per second", "many"),
+			pressRefused("Make the key"), see("(type"), fill("Requests per second", "5"), press("Make the key"), secret("svc_", "/keys"), see("Night engine"),
+		}},
+		{"rotate", []step{
+			at("/keys"), link("Rotate: Night engine"), pick("Not at all"), press("Rotate"), secret("svc_", "/keys"),
+		}},
+		{"revoke", []step{
+			at("/keys"), link("Revoke: Night engine"), fill("Type the name of the key", "Day engine"), pressRefused("Revoke"), see("That is not the name."),
+			fill("Type the name of the key", "Night engine"), press("Revoke"), see("The key of Night engine is revoked."), link("Keys that have ended"), see("Night engine"),
+		}},
+		{"webhook", []step{
+			at("/webhooks"), link("New webhook"), fill("Address", "ftp://nobody.example"), pressRefused("Add the webhook"), fill("Address", address),
+			tick("Pings"), fill("Rooms", "1, 2"), press("Add the webhook"), secret("whsec_", "/webhooks/"), see("active"),
+			link("Change"), fill("Rooms", "3"), press("Save"), see("The webhook is changed."),
+			link("Rotate secret"), pick("An hour"), press("Rotate secret"), secret("whsec_", "/webhooks/"), see("signs, too"),
+		}},
+		{"test", []step{
+			at("/webhooks"), link(address), choose("Event to send", "ping"), press("Send test"), see("1 of 1 delivered"), see("webhook-signature"), link(address), choose("State", "delivered"), press("Show"), see("ping"),
+		}},
+		{"retry", []step{
+			f.hook.refuse(path, true), at("/webhooks"), link(address), choose("Event to send", "ping"), press("Send test"), see("1 failed"),
+			f.hook.refuse(path, false), link(address), press("Retry: ping*"), see("1 of 1 delivered"),
+		}},
+		{"replay", []step{
+			at("/webhooks"), link(address), link("Replay"), fill("From", time.Now().Add(-24*time.Hour).UTC().Format("2006-01-02T15:04")), pick("Everything"),
+			press("Count"), see("In this window"), press("Begin the replay"), see("Done."),
+		}},
+		{"recipient", []step{
+			at("/alerts"), link("Add recipient"), fill("Role", "Charge nurse"), fill("E-mail", "nobody"), pressRefused("Save"), fill("E-mail", "charge@north.example"),
+			press("Save"), see("Charge nurse is saved."), link("Charge nurse"), fill("Role", "Head nurse"), fill("Number for SMS", "+15555550100"), press("Save"),
+			see("Head nurse is saved."), press("Test: Head nurse, e-mail"), see("The channel has taken the test."),
+		}},
+		{"tier", []step{
+			at("/alerts"), link("T3"), tick("Told > Head nurse"), fill("To be taken within", "soon"), pressRefused("Save"), fill("To be taken within", "7"), press("Save"), see("T3 is saved."), see("Head nurse"),
+		}},
+		{"episode", []step{surgeNow, press("I take it: *"), see("The alert is taken.")}},
+		{"recipient goes", []step{
+			at("/alerts"), link("T3"), tick("Told > Head nurse"), press("Save"), see("T3 is saved."), link("Head nurse"), press("Remove recipient"), see("The recipient is removed."),
+		}},
+		{"feeds", []step{at("/feeds"), link("Census: *"), see("Source: "), link("Feeds"), link("Connect a feed"), link("Make a key"), see("May do")}},
+		{"dead letters", []step{deadLetterOf, pressRefused("Retry: *"), see("was not taken in"), link("Feeds")}},
+		{"code", []step{
+			at("/terminology"), fill("Code", "HIGH_MAG"), press("Find"), link("HIGH_MAG"), pick("high-mag"), press("Preview"), see("What would change now"), see("LDR 1"),
+			press("Apply"), see("HIGH_MAG means now"), press("Undo"), see("The mapping of HIGH_MAG is taken back."),
+		}},
+		{"ignored code", []step{
+			at("/terminology"), link("QBL"), press("Ignore code"), see("QBL is ignored."), link("Ignored"), link("QBL"), press("Put back on the list"), see("QBL is on the list again."),
+		}},
+		{"map as a file", []step{
+			at("/terminology/map"), link("Import codes"), rows("system,code,factorId", "local,QBL,no-such-factor"), pressRefused("Preview"), see("line 2: factorId"),
+			rows("system,code,kind,factorId", "local,QBL,lab,high-mag"), press("Preview"), see("One row can be applied."), press("Apply"), see("One row is applied."),
+			file("Export as CSV", "QBL", "HIGH_MAG"), link("QBL"), unfold("Only under a condition"), fill("Comment", "by our laboratory"), press("Apply"), see("by our laboratory"),
+			at("/terminology/map"), link("QBL"), press("Preview without it"), see("What would change now"), press("Take the mapping back"), see("The mapping of QBL is taken back."),
+		}},
+		{"location", []step{
+			at("/terminology/locations"), link("Confirm: BIRTHCENTER / B9"), fill("Number of our room", "nine"), pressRefused("Preview"), fill("Number of our room", "9"),
+			press("Preview"), see("What would change now"), press("Apply"), see("The location is set."), file("Export as CSV", "BIRTHCENTER", ""),
+			link("BIRTHCENTER / B9"), fill("Label", "Birth 9"), choose("Factor of whoever is placed here", "First look"), press("Apply"), see("Birth 9"),
+			link("BIRTHCENTER / B9"), press("Take the row back"), see("The row is taken back."),
+		}},
+		{"locations as a file", []step{
+			at("/terminology/locations"), link("Import locations"), rows("pointOfCare,room,roomId", "WARD,1,none"), pressRefused("Preview"), see("line 2"),
+			rows("pointOfCare,room,roomId", "WARD,1,1"), press("Preview"), see("One row can be applied."), press("Apply"), see("One location is set."), see("WARD / 1"),
+		}},
+		{"rule", []step{
+			at("/rules"), choose("Factor", "Labor"), press("Open"), fill("demand", "many"), pressRefused("Preview"), fill("demand", "2"), press("Preview"),
+			see("What would change now"), link("The last 28 days under these values"), see("is replayed under these values"), press("Apply"), see("has its new values."),
+			at("/rules"), link("Labor"), press("Preview the catalogue"), see("What would change now"), press("Back to the catalogue"), see("has the values of the catalogue again."),
+		}},
+		{"wall", []step{
+			at("/walls"), fill("Where the screen is", "Station 4"), press("Make a link"), secret(f.dev.BaseURL+"/board/", "/walls"), link("Revoke: Station 4"), press("Revoke"), see("The link of Station 4 is revoked."),
+		}},
+		{"person", []step{
+			dayDesk, link("Change: day desk"), fill("Name", "evening desk"), choose("Role", "charge nurse"), tick("Locked out"), tick("End all sessions"),
+			press("Save"), see("evening desk is changed."), see("locked out"),
+		}},
+		{"audit", []step{
+			at("/audit"), choose("Act", "key."), press("Show"), see("key.mint"), file("As CSV", "key.mint", "webhook."), fill("From", "2031-01-01"), press("Show"), see("Nothing is on record here."),
+		}},
+		{"webhook goes", []step{
+			at("/webhooks"), link(address), link("Delete"), fill("Type the address", "http://nobody.example"), pressRefused("Delete"), fill("Type the address", address), press("Delete"), see("is deleted."), see("There is no webhook."),
+		}},
+	}
+}
+
+// dayDesk has somebody sign in by a link that an operator made, so that there is a person.
+func dayDesk(f *flowing) {
+	url := cli(f.t, f.ward.env, append([]string{"admin", "link", "--hospital", f.ward.hospital, "--role", "viewer", "--label", "day desk"}, f.ward.args...)...)
+	v := f.b.window(f.t, f.base, viewing{width: 390, height: 844})
+	v.signIn(url[strings.Index(url, "/signin/"):])
+	at("/users")(f)
+}
+
+// surgeNow makes the unit red, and waits for the alert of it.
+func surgeNow(f *flowing) {
+	f.ward.accepted(f.t, "staffing", staffing(0, false))
+	eventually(f.t, 20*time.Second, func() error {
+		at("/alerts/episodes")(f)
+		if !strings.Contains(f.main(), "I take it") {
+			return fmt.Errorf("no alert: %s", f.main())
+		}
+		return nil
+	})
+}
+
+// deadLetterOf puts a record into the log that nothing understands.
+func deadLetterOf(f *flowing) {
+	topic := schemas.Observations().Name
+	client, err := kgo.NewClient(kgo.SeedBrokers(f.dev.Kafka), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer client.Close()
+	r := &kgo.Record{Topic: topic, Key: []byte(f.ward.hospital), Value: append([]byte{0, 1, 2, 3, 4}, unreadable...), Partition: -1}
+	readTopic(f.t, f.dev.Kafka, topic, func(one *kgo.Record) {
+		if string(one.Key) == f.ward.hospital {
+			r.Partition = one.Partition
+		}
+	})
+	if err := client.ProduceSync(f.t.Context(), r).FirstErr(); err != nil {
+		f.t.Fatal(err)
+	}
+	eventually(f.t, 20*time.Second, func() error {
+		at("/feeds/letters")(f)
+		if !strings.Contains(f.main(), "Retry") {
+			return fmt.Errorf("no dead letter: %s", f.main())
+		}
+		return nil
+	})
+	link("written by a schema that is not known")(f)
+}
