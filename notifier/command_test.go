@@ -115,6 +115,15 @@ func TestReplay(t *testing.T) {
 			}
 			return r.receiver.of("whk_1")[before:]
 		}
+		// A dry run counts what would be sent, and sends nothing.
+		for only, want := range map[outbound.Selection]int{outbound.SelectMissing: 1, outbound.SelectFailed: 1, outbound.SelectAll: 200} {
+			before, id := len(r.receiver.of("whk_1")), "cmd_dry_"+string(only)
+			r.order(outbound.Command{ID: id, Hospital: "north", Verb: outbound.VerbReplay, Endpoint: "whk_1", Since: since, Until: until, Only: only, DryRun: true})
+			r.settle(time.Minute)
+			if p := r.lists.progress[id]; !p.Done || p.Reason != "" || p.Count != want || p.Delivered+p.Failed != 0 || len(r.receiver.of("whk_1")) != before {
+				t.Errorf("dry run of %s: %+v, %d requests", only, p, len(r.receiver.of("whk_1"))-before)
+			}
+		}
 		if list := again("cmd_missing", outbound.SelectMissing); len(list) != 3 || list[0].event != ids[100] {
 			t.Errorf("missing: %d requests", len(list))
 		}

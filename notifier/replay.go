@@ -77,7 +77,7 @@ func (c *command) replay() {
 		}
 		list = slices.DeleteFunc(list, func(offset int64) bool { return drop[offset] })
 		c.order.Progress.Count = len(list) + c.order.Progress.Delivered + c.order.Progress.Failed
-		if h.endpoints[o.Endpoint] != e || len(list) == 0 {
+		if h.endpoints[o.Endpoint] != e || len(list) == 0 || o.DryRun {
 			c.finish("")
 			return
 		}

@@ -18,7 +18,7 @@ var openRecords = []struct {
 	{Observations(), []*Schema{&observationV1}},
 	{Verdicts(), []*Schema{&changeV1}},
 	{Snapshots(), []*Schema{&snapshotV1}},
-	{Deliveries(), []*Schema{&ledgerEventV1, &deliveryV1, &endpointQueueV1, &notifiedUnitV1, &orderV1}},
+	{Deliveries(), []*Schema{&ledgerEventV1, &deliveryV1, &endpointQueueV1, &notifiedUnitV1, &orderV2}},
 	{Audit(), []*Schema{&auditV1}},
 }
 

@@ -167,13 +167,13 @@ func notifiedUnitFields(c *coder, u *outbound.HospitalState) {
 // EncodeOrder appends the record of o to dst, which it returns. A role that gives a command
 // writes it without progress, position and term; the notifier adds them.
 func EncodeOrder(dst []byte, o *outbound.Order) ([]byte, error) {
-	return encode(dst, &orderV1, o, orderFields)
+	return encode(dst, &orderV2, o, orderFields)
 }
 
 // DecodeOrder reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
 func DecodeOrder(b []byte) (*outbound.Order, error) {
-	return decodeNew(b, &orderV1, orderFields)
+	return decodeNew(b, &orderV2, orderFields)
 }
 
 func orderFields(c *coder, o *outbound.Order) {
@@ -195,6 +195,7 @@ func orderFields(c *coder, o *outbound.Order) {
 	list(c, &cmd.Events, (*coder).text)
 	word(c, &cmd.Only)
 	word(c, &cmd.Receipt)
+	c.bool(&cmd.DryRun)
 	c.text(&p.ID)
 	c.text(&p.Hospital)
 	word(c, &p.Verb)

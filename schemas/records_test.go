@@ -100,7 +100,7 @@ var records = []record{
 	recordOf(&deliveryV1, EncodeDelivery, DecodeDelivery),
 	recordOf(&endpointQueueV1, EncodeEndpointQueue, DecodeEndpointQueue),
 	recordOf(&notifiedUnitV1, EncodeNotifiedUnit, DecodeNotifiedUnit),
-	recordOf(&orderV1, EncodeOrder, DecodeOrder),
+	recordOf(&orderV2, EncodeOrder, DecodeOrder),
 }
 
 // eachRecord runs a test for every kind.

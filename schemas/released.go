@@ -51,6 +51,7 @@ var (
 	endpointQueueV1  = Schema{"endpoint-queue", 1, 1400002401}
 	notifiedUnitV1   = Schema{"notified-unit", 1, 1400002501}
 	orderV1          = Schema{"order", 1, 1400002601}
+	orderV2          = Schema{"order", 2, 1400002602}
 	webhookV1        = Schema{"webhook", 1, 1400002701}
 	alertTierV1      = Schema{"alert-tier", 1, 1400002801}
 	alertRecipientV1 = Schema{"alert-recipient", 1, 1400002901}
@@ -66,7 +67,7 @@ var released = []*Schema{
 	&modelV1, &modelV2,
 	&ruleStateV1, &placeStateV1, &switchesStateV1, &roomChartV1, &roomStateV1, &visitStateV1, &statementStateV1,
 	&dedupStateV1, &mappingStateV1, &codeStateV1, &keyV1, &keyV2, &hospitalV1, &auditV1, &deadLetterV1, &ledgerEventV1,
-	&deliveryV1, &endpointQueueV1, &notifiedUnitV1, &orderV1, &webhookV1, &alertTierV1, &alertRecipientV1,
+	&deliveryV1, &endpointQueueV1, &notifiedUnitV1, &orderV1, &orderV2, &webhookV1, &alertTierV1, &alertRecipientV1,
 	&installedKeyV1, &linkV1, &userV1, &wallV1, &layoutV1,
 }
 

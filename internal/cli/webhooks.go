@@ -30,6 +30,7 @@ type webhooksCommand struct {
 	timeout                                          int
 	event, only                                      string
 	wait                                             time.Duration
+	dryRun                                           bool
 	filter                                           deliveryFilter
 	version                                          string
 }
@@ -112,6 +113,7 @@ func (o *webhooksCommand) replayFlags(c *cobra.Command) {
 	f.StringVar(&o.filter.until, "until", "", "before this `time` (default: now)")
 	f.StringVar(&o.events, "events", "", "only these `events`, separated by commas")
 	OneOf(c, &o.only, "only", "", "which of them: failed, missing or all (default: missing)", "failed", "missing", "all")
+	f.BoolVar(&o.dryRun, "dry-run", false, "count what would be sent, and send nothing")
 }
 
 // waitFor adds the flag that says how long to wait.
@@ -355,7 +357,25 @@ func (o *webhooksCommand) replay(ctx context.Context) error {
 	if o.only != "" {
 		body["only"] = o.only
 	}
+	if o.dryRun {
+		return o.countReplay(ctx, body)
+	}
 	return o.runTest(ctx, o.path()+"/replay", body, o.wait)
+}
+
+// countReplay prints how many deliveries a replay would make.
+func (o *webhooksCommand) countReplay(ctx context.Context, body any) error {
+	var said struct {
+		CommandID string
+		Count     *int
+	}
+	return o.show(ctx, http.MethodPost, o.path()+"/replay?dryRun=true", body, &said, func() error {
+		if said.Count == nil {
+			return fmt.Errorf("it is not counted yet; svc webhooks progress %s tells it later", said.CommandID)
+		}
+		_, err := fmt.Fprintln(o.Stdout, *said.Count)
+		return err
+	})
 }
 
 func commas(list string) []string {

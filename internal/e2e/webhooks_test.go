@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -278,8 +279,15 @@ func (d *desk) life() (secrets []string) {
 
 	// Everything again, then it is removed.
 	seen := len(r.all("surge.level_changed"))
+	would := strings.TrimSpace(d.say("webhooks", "replay", id, "--since", "1h", "--events", "surge.level_changed", "--only", "all", "--dry-run"))
+	if len(r.all("surge.level_changed")) != seen {
+		t.Errorf("a dry run has sent something: %d, then %d", seen, len(r.all("surge.level_changed")))
+	}
 	var replay struct{ Delivered, Failed, Count int }
 	into(t, []byte(d.say("webhooks", "replay", id, "--since", "1h", "--events", "surge.level_changed", "--only", "all", "--wait", "60s", "--json")), &replay)
+	if would != strconv.Itoa(replay.Count) {
+		t.Errorf("the dry run counts %s: %+v", would, replay)
+	}
 	if replay.Delivered == 0 || replay.Failed != 0 || replay.Delivered != replay.Count || len(r.all("surge.level_changed")) != seen+replay.Count {
 		t.Errorf("replay %+v, received %d and then %d", replay, seen, len(r.all("surge.level_changed")))
 	}

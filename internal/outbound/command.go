@@ -36,6 +36,7 @@ type Command struct {
 	Events       []string
 	Only         Selection
 	Receipt      State // of a receipt: Delivered or Failed
+	DryRun       bool  // of a replay: it counts what it would send, and sends nothing
 }
 
 // Selection narrows a replay.

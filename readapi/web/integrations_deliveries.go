@@ -230,14 +230,8 @@ func localTime(typed string) any {
 	return typed
 }
 
-// countedPages bounds what is looked at to count a window.
-const (
-	countedPages  = 25
-	countedAtOnce = 200
-)
-
-// showReplay asks for a window. Once it is known, the page says how many deliveries lie in
-// it, and offers to begin.
+// showReplay asks for a window. Once it is known, the page says how many deliveries would be
+// sent again, and offers to begin.
 func showReplay(d *adminRequest, status int, refused *refusal) {
 	w, _, ok := readWebhook(d)
 	if !ok {
@@ -246,7 +240,7 @@ func showReplay(d *adminRequest, status int, refused *refusal) {
 	given := d.r.URL.Query()
 	out := deliveryPage{adminPage: d.page("hooks.replay"), Hook: webhookRowOf(d, w), Form: d.form(given, refused)}
 	if given.Get("since") != "" && refused == nil {
-		if refused, ok = countWindow(d, w, given, &out); !ok {
+		if refused, ok = countReplay(d, w, given, &out); !ok {
 			return
 		}
 		out.Form.refused = refused
@@ -262,48 +256,20 @@ func showReplay(d *adminRequest, status int, refused *refusal) {
 	d.show(status, "webhooks.replay", &out)
 }
 
-// countWindow counts the deliveries of a window by what became of them.
-func countWindow(d *adminRequest, w *apiWebhook, given url.Values, out *deliveryPage) (refused *refusal, ok bool) {
-	q := url.Values{"limit": {strconv.Itoa(countedAtOnce)}}
-	for _, name := range []string{"since", "until"} {
-		if at, is := localTime(given.Get(name)).(string); is {
-			q.Set(name, at)
-		}
+// countReplay says how many deliveries a replay would make.
+func countReplay(d *adminRequest, w *apiWebhook, given url.Values, out *deliveryPage) (refused *refusal, ok bool) {
+	var would struct{ Count *int }
+	if refused, ok = d.do(http.MethodPost, webhooksAPI+"/"+url.PathEscape(w.ID)+"/replay?dryRun=true", "", replayBody(given), &would); !ok || refused != nil {
+		return refused, ok
 	}
-	all, delivered, waiting := 0, 0, 0
-	more := false
-	for page := 0; ; page++ {
-		var list deliveryList
-		if refused, ok = d.do(http.MethodGet, webhooksAPI+"/"+url.PathEscape(w.ID)+"/deliveries?"+q.Encode(), "", nil, &list); !ok || refused != nil {
-			return refused, ok
-		}
-		for i := range list.Items {
-			all++
-			switch list.Items[i].State {
-			case string(outbound.Delivered):
-				delivered++
-			case string(outbound.Pending):
-				waiting++
-			}
-		}
-		if list.Next == nil {
-			break
-		}
-		if more = page+1 == countedPages; more {
-			break
-		}
-		q.Set("cursor", *list.Next)
+	if out.Counted = d.T("replay.uncounted"); would.Count != nil {
+		out.Counted = d.T("replay.counted", "n", *would.Count)
 	}
-	key := "replay.counted"
-	if more {
-		key = "replay.atleast"
-	}
-	out.Counted = d.T(key, "all", all, "delivered", delivered, "waiting", waiting, "failed", all-delivered-waiting)
 	return nil, true
 }
 
-func replayWebhook(d *adminRequest) {
-	f := d.r.PostForm
+// replayBody is the window of a form, as the API takes it.
+func replayBody(f url.Values) map[string]any {
 	body := map[string]any{"since": localTime(f.Get("since"))}
 	if until := localTime(f.Get("until")); until != nil {
 		body["until"] = until
@@ -311,8 +277,12 @@ func replayWebhook(d *adminRequest) {
 	if only := f.Get("only"); only != "" {
 		body["only"] = only
 	}
+	return body
+}
+
+func replayWebhook(d *adminRequest) {
 	var made apiCommand
-	refused, ok := d.do(http.MethodPost, webhooksAPI+"/"+url.PathEscape(d.id())+"/replay", "", body, &made)
+	refused, ok := d.do(http.MethodPost, webhooksAPI+"/"+url.PathEscape(d.id())+"/replay", "", replayBody(d.r.PostForm), &made)
 	switch {
 	case refused != nil:
 		showReplay(d, refused.status(), refused)

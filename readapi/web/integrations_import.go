@@ -226,6 +226,6 @@ func importMap(on *adminRequest) {
 			}
 			return commaList(m.System, m.Code, m.KindName(), limit)
 		},
-		says:  func(m *sheets.Mapping) string { return commaList(d.factorNamed(m.FactorID), m.Comment) },
+		says: func(m *sheets.Mapping) string { return commaList(d.factorNamed(m.FactorID), m.Comment) },
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"svc/internal/httpapi"
@@ -37,7 +38,7 @@ func commands() []httpapi.Route[*server] {
 		{Operation: httpapi.Operation{
 			Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/replay", ID: "replayWebhook", Summary: "Send the events of a window again",
 			About:      "By occurredAt, with the same ids and bodies, beside new events and at half the rate. only: failed sends what ended without success, missing what was never delivered here, all everything. count is null if it is not known within two seconds; the command tells it later.",
-			Parameters: []httpapi.Parameter{hook},
+			Parameters: []httpapi.Parameter{hook, {Name: dryRun, In: "query", About: "true: count what would be sent, and send nothing. The command is done once it is counted.", Values: []string{"true", "false"}}},
 			Bodies: body(replayShape{},
 				httpapi.Example{Name: "What was missed", Text: `{"since":"2026-03-01T14:00:00Z","until":"2026-03-01T15:00:00Z","only":"missing"}`},
 				httpapi.Example{Name: "Levels, all again", Text: `{"since":"2026-03-01T14:00:00Z","events":["surge.level_changed"],"only":"all"}`}),
@@ -78,6 +79,7 @@ type commanded struct {
 type replayed struct {
 	CommandID string            `json:"commandId"`
 	Count     *int              `json:"count"` // number of deliveries; null: not known yet
+	DryRun    bool              `json:"dryRun"`
 	Warnings  []httpapi.Warning `json:"warnings"`
 }
 
@@ -149,6 +151,19 @@ func (s *server) replay(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := s.command(r, outbound.VerbReplay)
+	q := httpapi.QueryOf(r)
+	c.DryRun = q.One(dryRun, "true", "false") == "true"
+	for name, values := range r.URL.Query() {
+		if name == dryRun && len(values) > 1 {
+			q.Fault(name, "one")
+		}
+		if name != dryRun && strings.EqualFold(strings.NewReplacer("-", "", "_", "").Replace(name), dryRun) {
+			q.Fault(name, "name") // a misspelled dry run must not send anything
+		}
+	}
+	if q.Refused(w, r) {
+		return
+	}
 	var f faults
 	f.unless(in.Since != "", "since", "required")
 	c.Since = s.parseTime(&f, c.Hospital, "since", in.Since)
@@ -177,9 +192,24 @@ func (s *server) replay(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.Endpoint = hook.ID
-	if s.order(w, r, actWebhookReplay, hook.ID, c) {
-		httpapi.OK(w, r, replayed{c.ID, s.count(r.Context(), c), append([]httpapi.Warning{}, warnings...)})
+	if c.DryRun && s.try(w, r, c) || !c.DryRun && s.order(w, r, actWebhookReplay, hook.ID, c) {
+		httpapi.OK(w, r, replayed{c.ID, s.count(r.Context(), c), c.DryRun, append([]httpapi.Warning{}, warnings...)})
 	}
+}
+
+const dryRun = "dryRun"
+
+// try writes a command that does nothing to the ledger, so there is no act to put on record;
+// false: it has answered.
+func (s *server) try(w http.ResponseWriter, r *http.Request, c *outbound.Command) bool {
+	ctx, cancel := context.WithTimeout(r.Context(), within)
+	defer cancel()
+	err := s.Order(ctx, c)
+	if err != nil {
+		s.Shell.Log.WarnContext(r.Context(), "dry run not ordered", "error", err)
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
+	}
+	return err == nil
 }
 
 // count waits a little until the notifier says how many deliveries a replay makes.

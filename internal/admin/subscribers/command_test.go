@@ -9,6 +9,26 @@ import (
 	"svc/internal/outbound"
 )
 
+// TestReplayIsTried: a dry run is counted, and no act is put on record. One that is misspelled
+// is refused.
+func TestReplayIsTried(t *testing.T) {
+	h := open(t)
+	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200).Data.ID
+	acts := len(h.acts)
+	h.lists.away = context.DeadlineExceeded // the answer does not wait for the count
+	h.ask("admin", "POST", hooks+"/"+hook+"/replay?dryRun=true", `{"since":"2031-04-05T05:00:00","only":"all"}`, 200)
+	h.lists.away = nil
+	if len(h.orders) != 1 || !h.orders[0].DryRun || h.orders[0].Only != outbound.SelectAll || len(h.acts) != acts {
+		t.Fatalf("ordered %+v, on record %+v", h.orders, h.acts[acts:])
+	}
+	for _, query := range []string{"dryRun=yes", "dry_run=true", "dryrun=true", "dryRun=true&dryRun=false"} {
+		h.ask("admin", "POST", hooks+"/"+hook+"/replay?"+query, `{"since":"2031-04-05T05:00:00"}`, 400)
+	}
+	if len(h.orders) != 1 || len(h.acts) != acts {
+		t.Errorf("ordered %+v", h.orders[1:])
+	}
+}
+
 func TestCommands(t *testing.T) {
 	h := open(t)
 	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200).Data.ID
