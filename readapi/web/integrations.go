@@ -96,6 +96,7 @@ type adminPage struct {
 	Act     *adminLink  // what one does first here; nil: nothing
 	Done    string      // what was just done
 	Once    *once       // a secret that is shown now and never again
+	Kept    string      // what somebody had written before it was just changed, for the way back; in no address
 	Refused []string    // words of the API that belong to no field
 	Changed []overtaken // what somebody else has changed meanwhile
 	Poll    int         // seconds after which a browser with scripts looks again; 0: never

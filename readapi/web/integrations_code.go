@@ -215,7 +215,7 @@ func (d termsRequest) applied(made *madeMappings, f url.Values) {
 	if before := f.Get("was.factor"); before != "" && f.Get("version") != "" {
 		q.Set("before", before)
 	}
-	d.done(d.at("code")+"?"+q.Encode(), "terms.applied", "code", f.Get("code"), "factor", d.factorNamed(f.Get("factor")))
+	d.tell(d.at("code")+"?"+q.Encode(), flash{Done: d.T("terms.applied", "code", f.Get("code"), "factor", d.factorNamed(f.Get("factor"))), Kept: f.Get("was.comment")})
 }
 
 // mapped returns the factor of a row of the map; "": there is no such row, or it cannot be

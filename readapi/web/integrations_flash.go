@@ -21,6 +21,7 @@ type flash struct {
 	Path     string `json:"p"` // of the page that tells it
 	Done     string `json:"d,omitempty"`
 	Once     *once  `json:"o,omitempty"`
+	Kept     string `json:"k,omitempty"` // see adminPage
 }
 
 // once is a secret that is shown once.
@@ -38,19 +39,20 @@ func (d *adminRequest) takeFlash(out *adminPage) {
 	}
 	d.cookies.remove(d.w, flashCookie)
 	if f.User == d.session.User && f.Hospital == d.session.Hospital && d.now().Before(time.Unix(f.Until, 0)) {
-		out.Done, out.Once = f.Done, f.Once
+		out.Done, out.Once, out.Kept = f.Done, f.Once, f.Kept
 	}
 }
 
 // done leads to a page that says once what was done; key is that of a text.
-func (d *adminRequest) done(path, key string, pairs ...any) { d.tell(path, d.T(key, pairs...), nil) }
+func (d *adminRequest) done(path, key string, pairs ...any) { d.tell(path, flash{Done: d.T(key, pairs...)}) }
 
 // once leads to a page that shows a secret, once.
-func (d *adminRequest) once(path string, secret *once) { d.tell(path, "", secret) }
+func (d *adminRequest) once(path string, secret *once) { d.tell(path, flash{Once: secret}) }
 
-func (d *adminRequest) tell(path, done string, secret *once) {
-	page, _, _ := strings.Cut(path, "?")
-	d.cookies.set(d.w, flashCookie, flash{d.session.User, d.session.Hospital, d.now().Add(flashFor).Unix(), page, done, secret})
+func (d *adminRequest) tell(path string, f flash) {
+	f.Path, _, _ = strings.Cut(path, "?")
+	f.User, f.Hospital, f.Until = d.session.User, d.session.Hospital, d.now().Add(flashFor).Unix()
+	d.cookies.set(d.w, flashCookie, f)
 	http.Redirect(d.w, d.r, path, http.StatusSeeOther)
 }
 

@@ -409,14 +409,15 @@ func TestUndo(t *testing.T) {
 	a, cookie := local(t)
 	a.answers["GET /api/admin/terminology?limit=20000"] = mapOf
 	a.answers["POST /api/admin/terminology"] = `{"mappings":[{"id":"map-1","factorId":"high-eclampsia"}]}`
-	for form, want := range map[string]string{
-		"":                                `action="/app/integrations/terminology/map/map-1"`,
-		"&version=57&was.factor=high-mag": `name="factor" value="high-mag"`,
+	for form, wants := range map[string][2]string{
+		"": {`action="/app/integrations/terminology/map/map-1"`},
+		"&comment=newer&version=57&was.factor=high-mag&was.comment=%22earlier%22": {`name="factor" value="high-mag"`, `<input type="hidden" name="comment" value="&#34;earlier&#34;">`},
+		"&comment=newer&version=57&was.factor=high-mag&was.comment=":              {`name="factor" value="high-mag"`, `<input type="hidden" name="comment" value="">`},
 	} {
 		got := a.ask("POST", "/app/integrations/terminology/code", cookie, inCode+"&rowkind=medication&factor=high-eclampsia&do=apply"+form)
 		body := a.follow(got, cookie).Body.String()
-		if !strings.Contains(body, want) || !strings.Contains(body, ">Undo<") || !strings.Contains(body, "MAGSO4-DRIP means now: ") {
-			t.Errorf("%d lacks %s: %s", got.Code, want, body)
+		if !strings.Contains(body, wants[0]) || !strings.Contains(body, wants[1]) || strings.Contains(got.Header().Get("Location"), "earlier") || !strings.Contains(body, ">Undo<") || !strings.Contains(body, "MAGSO4-DRIP means now: ") {
+			t.Errorf("%d lacks %q: %s", got.Code, wants, body)
 		}
 	}
 }
