@@ -40,7 +40,7 @@ func TestFaultsOfTheConfiguration(t *testing.T) {
 	}
 }
 
-// TLS with our own certificate authority, and a user with a password.
+// TLS with a certificate authority of the test, and a user with a password.
 func TestTLSAndUser(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -30,7 +30,7 @@ type watcher struct{ changed chan string }
 // mostNotices is how many changes wait for one watcher. Further ones are dropped.
 const mostNotices = 1024
 
-// NewChanged returns one that tells while its Run runs.
+// NewChanged returns a Changed. It sends notices while Run runs.
 func NewChanged(b *View) *Changed {
 	return &Changed{view: b, watchers: map[string]map[*watcher]struct{}{}, wanted: make(chan struct{}, 1)}
 }
@@ -38,8 +38,8 @@ func NewChanged(b *View) *Changed {
 // changed is the channel on which new versions of a hospital are published.
 func (c *Config) changed(hospital string) string { return c.Prefix + "changed:" + hospital }
 
-// Watch returns a channel that gets the id of a hospital after it has changed, or may
-// have, until the context ends. The channel is not closed.
+// Watch returns a channel that gets the id of a hospital when it has, or may have, a new version.
+// After ctx ends nothing is sent. The channel is not closed.
 func (c *Changed) Watch(ctx context.Context, hospitals ...string) <-chan string {
 	w := &watcher{make(chan string, min(2*len(hospitals), mostNotices))}
 	c.mu.Lock()
@@ -80,8 +80,8 @@ func (c *Changed) leave(w *watcher, hospitals []string) {
 	}
 }
 
-// Run listens until the context ends, and returns its error. A Redis that is away is
-// waited for. There is no connection before the first watch.
+// Run listens until ctx ends, and returns its error. While Redis is away it tries again. There is
+// no connection before the first watch.
 func (c *Changed) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -94,7 +94,7 @@ func (c *Changed) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// listen returns when the connection is lost.
+// listen passes on announcements until the connection is lost.
 func (c *Changed) listen(ctx context.Context) {
 	messages := c.connect(ctx)
 	stop := context.AfterFunc(ctx, func() { messages.Close() }) //nolint:errcheck // a read in progress ends with it
@@ -103,7 +103,7 @@ func (c *Changed) listen(ctx context.Context) {
 		c.messages = nil
 		c.mu.Unlock()
 		if stop() {
-			messages.Close() //nolint:errcheck // it was of no use any more
+			messages.Close() //nolint:errcheck // the connection has failed already
 		}
 	}()
 	asked := false
@@ -114,12 +114,12 @@ func (c *Changed) listen(ctx context.Context) {
 		case err == nil:
 			asked = false
 			if m, ok := message.(*redis.Message); ok {
-				c.tell(strings.TrimPrefix(m.Channel, c.view.cfg.changed("")))
+				c.notify(strings.TrimPrefix(m.Channel, c.view.cfg.changed("")))
 			} else if m, ok := message.(*redis.Subscription); ok && m.Kind == "subscribe" {
-				c.tell(strings.TrimPrefix(m.Channel, c.view.cfg.changed(""))) // it may have changed before
+				c.notify(strings.TrimPrefix(m.Channel, c.view.cfg.changed(""))) // it may have changed before the subscription
 			}
 		case errors.As(err, &slow) && slow.Timeout() && !asked && ctx.Err() == nil:
-			asked = true // silence: see whether anybody is there
+			asked = true // silence: check the connection
 			if messages.Ping(ctx) != nil {
 				return
 			}
@@ -141,9 +141,9 @@ func (c *Changed) connect(ctx context.Context) *redis.PubSub {
 	return c.messages
 }
 
-// tell tells the watchers of a hospital that it has changed. It never waits: a watcher
-// that has not taken the last notice of a hospital needs no second one.
-func (c *Changed) tell(hospital string) {
+// notify sends a notice to each watcher of a hospital, without waiting. If the channel of a watcher
+// is full, the notice is dropped.
+func (c *Changed) notify(hospital string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for w := range c.watchers[hospital] {

@@ -24,14 +24,14 @@ type Delivery struct {
 	Endpoint   string
 	ID         string
 	OccurredAt time.Time // newest first
-	// Final and Term tell which of two writers knows more: a final one of any term,
-	// else the later term; of one term the later write.
+	// Final and Term rank the versions of a delivery: a final one is above others, then the later
+	// term. At equal rank the later write stays.
 	Final bool
 	Term  int64
 	Value []byte
 }
 
-// rank orders what writers say of one delivery. All ranks have one length.
+// rank orders the versions of one delivery. All ranks have the same length.
 func (d *Delivery) rank() string {
 	final := 0
 	if d.Final {
@@ -53,7 +53,7 @@ const (
 	deliveriesPause = 200 * time.Millisecond // after a write that failed
 )
 
-// note names one field beside the lists: the health of an endpoint, a command.
+// note names a field that is kept beside the lists: the health of an endpoint, a command.
 type note struct{ hospital, kind, id string }
 
 // The kinds of notes.
@@ -61,12 +61,12 @@ const (
 	noteHealth  = "endpoints"
 	noteCommand = "commands"
 	noteEpisode = "episodes"
-	noteLink    = "links" // of no hospital: who follows one does not know it
+	noteLink    = "links" // of no hospital: a request for a link does not name its hospital
 )
 
-// Deliveries writes lists of deliveries. It keeps what it cannot write, the latest
-// of each, up to a bound: the lists are derived, and may miss what was delivered
-// while Redis was long away.
+// Deliveries writes lists of deliveries. While Redis is away it keeps the latest version of each,
+// up to a bound. The lists are derived. They may lack deliveries made while Redis was away for
+// long.
 type Deliveries struct {
 	view  *View
 	moved chan struct{} // holds one token while something is to be written
@@ -74,21 +74,21 @@ type Deliveries struct {
 	mu         sync.Mutex
 	deliveries map[string]*Delivery // by hospital and id
 	notes      map[note][]byte
-	waiting    []chan struct{} // closed once all that was put before is written
+	waiting    []chan struct{} // closed once everything put before is written
 	dropped    int
-	fresh      map[int32]*Freshness // of the partitions that are ours
-	pulse      bool                 // it is to be said
-	fault      error                // why nothing was written when that was last tried
+	fresh      map[int32]*Freshness // by partition, those that this process has
+	pulse      bool                 // the signs are to be written
+	fault      error                // why the last attempt to write failed
 }
 
-// Deliveries returns a writer, of which a process needs one.
+// Deliveries returns a writer. A process needs one.
 func (b *View) Deliveries() *Deliveries {
 	return &Deliveries{
 		view: b, moved: make(chan struct{}, 1), deliveries: map[string]*Delivery{}, notes: map[note][]byte{}, fresh: map[int32]*Freshness{},
 	}
 }
 
-// Put notes a delivery; it returns at once.
+// Put hands over a delivery, and returns at once.
 func (d *Deliveries) Put(one Delivery) {
 	key := one.Hospital + "/" + one.ID
 	d.mu.Lock()
@@ -105,22 +105,22 @@ func (d *Deliveries) Put(one Delivery) {
 	d.move()
 }
 
-// PutHealth notes how an endpoint fares.
+// PutHealth hands over the health of an endpoint.
 func (d *Deliveries) PutHealth(hospital, endpoint string, value []byte) {
 	d.put(note{hospital, noteHealth, endpoint}, value)
 }
 
-// PutCommand notes how far a command is. It is kept for a week.
+// PutCommand hands over the progress of a command. It is kept for a week.
 func (d *Deliveries) PutCommand(hospital, id string, value []byte) {
 	d.put(note{hospital, noteCommand, id}, value)
 }
 
-// PutEpisode notes when people were told.
+// PutEpisode hands over when people were notified of an episode.
 func (d *Deliveries) PutEpisode(hospital, id string, value []byte) {
 	d.put(note{hospital, noteEpisode, id}, value)
 }
 
-// PutLink notes where a link leads. It is kept for two days.
+// PutLink hands over the target of a link. It is kept for two days.
 func (d *Deliveries) PutLink(id string, value []byte) { d.put(note{"", noteLink, id}, value) }
 
 func (d *Deliveries) put(n note, value []byte) {
@@ -130,7 +130,7 @@ func (d *Deliveries) put(n note, value []byte) {
 	d.move()
 }
 
-// Written returns once all that was put before is to be read, or ctx has ended.
+// Written returns once everything put before can be read, or ctx has ended.
 func (d *Deliveries) Written(ctx context.Context) {
 	done := make(chan struct{})
 	d.mu.Lock()
@@ -150,7 +150,7 @@ func (d *Deliveries) move() {
 	}
 }
 
-// Run writes what is put until ctx ends.
+// Run writes what was put until ctx ends, and returns its error.
 func (d *Deliveries) Run(ctx context.Context) error {
 	for {
 		select {
@@ -173,7 +173,7 @@ func (d *Deliveries) Run(ctx context.Context) error {
 	}
 }
 
-// failed notes why nothing is written, nil if it is.
+// failed notes the result of a flush. It logs the first failure, and the first success after it.
 func (d *Deliveries) failed(ctx context.Context, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -186,9 +186,9 @@ func (d *Deliveries) failed(ctx context.Context, err error) {
 	d.fault = err
 }
 
-// flush writes all there is; what was not written is put back under what came
-// meanwhile. Deliveries go before notes: who reads that a command is done finds
-// what it delivered.
+// flush writes everything pending. What it could not write stays pending, unless a newer version
+// came meanwhile. Deliveries are written before notes, so a reader of a finished command finds its
+// deliveries.
 func (d *Deliveries) flush(ctx context.Context) error {
 	d.mu.Lock()
 	deliveries, notes, waiting := d.deliveries, d.notes, d.waiting
@@ -271,14 +271,14 @@ func (b *View) putNotes(ctx context.Context, notes map[note][]byte) error {
 	if len(notes) == 0 {
 		return nil
 	}
-	// Commands come last: who reads that one is done finds what it did.
+	// Commands come last, so a reader of a finished command finds its effects.
 	place := func(n note) int { return slices.Index([]string{noteCommand}, n.kind) }
 	ordered := slices.SortedFunc(maps.Keys(notes), func(one, other note) int { return cmp.Compare(place(one), place(other)) })
 	pipe := b.redis.Pipeline()
 	for _, n := range ordered {
 		value := notes[n]
 		key, keep := b.listKey(n.hospital, n.kind), deliveriesKept
-		switch n.kind { // each its own key, so that each ends by itself
+		switch n.kind { // a key for each, so that each expires by itself
 		case noteCommand:
 			key, keep = key+":"+n.id, commandsKept
 		case noteLink:

@@ -1,8 +1,8 @@
--- Notes deliveries to one endpoint of a hospital. One that is older than what is
--- noted is left out; of those that are more than an endpoint may have the oldest go.
+-- Writes deliveries to one endpoint of a hospital. A delivery of a lower rank than the
+-- stored one is skipped. Beyond the limit of an endpoint the oldest are deleted.
 -- KEYS hash of all deliveries of the hospital, their order, their order at the endpoint
--- ARGV how many an endpoint may have, ms that they are kept; then for each: id,
---      when it occurred (ms), rank (of a fixed length), value
+-- ARGV limit of deliveries to an endpoint, ms until the keys expire; then for each delivery:
+--      id, when it occurred (ms), rank (of a fixed length), value
 for at = 3, #ARGV, 4 do
   local id, rank = ARGV[at], ARGV[at + 2]
   local before = redis.call('HGET', KEYS[1], id)

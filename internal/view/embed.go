@@ -6,11 +6,11 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// Embedded is a Redis inside this process, on a port of the loopback address.
-// It keeps nothing beyond its life.
+// Embedded is a Redis inside this process, on a port of the loopback address. It keeps nothing
+// after Close.
 type Embedded struct{ server *miniredis.Miniredis }
 
-// Embed starts one.
+// Embed starts an embedded Redis.
 func Embed() (*Embedded, error) {
 	server := miniredis.NewMiniRedis()
 	if err := server.StartAddr("127.0.0.1:0"); err != nil {
@@ -19,8 +19,8 @@ func Embed() (*Embedded, error) {
 	return &Embedded{server: server}, nil
 }
 
-// URL is where it listens.
+// URL returns the address of the Redis.
 func (e *Embedded) URL() string { return "redis://" + e.server.Addr() }
 
-// Close ends it.
+// Close stops the Redis.
 func (e *Embedded) Close() { e.server.Close() }

@@ -2,8 +2,8 @@ package view
 
 import "github.com/alicebob/miniredis/v2/server"
 
-// Hook has each command of the embedded Redis refused for which refuse returns an
-// error; nil: none is.
+// Hook makes the embedded Redis refuse each command for which refuse returns an error text; nil:
+// it refuses none.
 func (e *Embedded) Hook(refuse func(command string) string) {
 	if refuse == nil {
 		e.server.Server().SetPreHook(nil)

@@ -20,7 +20,7 @@ var feedSource string
 
 var feedScript = redis.NewScript(feedSource)
 
-// feedsKept is how long a feed that fell silent is told of.
+// feedsKept is how long a feed is listed after its last message.
 const feedsKept = 7 * 24 * time.Hour
 
 func (b *View) feedsKey(hospital string) string {
@@ -31,16 +31,16 @@ func (b *View) blockKey(hospital string, l feeds.Level, at time.Time) string {
 	return b.feedsKey(hospital) + ":" + l.Name + strconv.FormatInt(at.UnixMilli()/l.Block.Milliseconds(), 10)
 }
 
-// AddFeeds adds what came in to the buckets of now, one step for each hospital.
-// What it could not add it returns. The counts lie beside the view, and are lost
-// with it.
+// AddFeeds adds counts to the buckets of the current time, with one script for each hospital. It
+// returns the counts that it could not add. They lie in Redis beside the view, and are lost with
+// it.
 func (b *View) AddFeeds(ctx context.Context, sums map[feeds.Feed]*feeds.Sum) (left map[feeds.Feed]*feeds.Sum, err error) {
-	of := map[string][]feeds.Feed{}
+	byHospital := map[string][]feeds.Feed{}
 	for f := range sums {
-		of[f.Hospital] = append(of[f.Hospital], f)
+		byHospital[f.Hospital] = append(byHospital[f.Hospital], f)
 	}
 	now := b.cfg.Now()
-	for hospital, all := range of {
+	for hospital, all := range byHospital {
 		keys := []string{b.feedsKey(hospital)}
 		var buckets, keep []any
 		for _, l := range feeds.Levels() {
@@ -75,7 +75,7 @@ func (b *View) AddFeeds(ctx context.Context, sums map[feeds.Feed]*feeds.Sum) (le
 	return left, err
 }
 
-// script runs a script that a Redis that was restarted has forgotten.
+// script runs a script. If Redis has lost it in a restart, script loads it and runs it again.
 func (b *View) script(ctx context.Context, s *redis.Script, keys []string, args ...any) error {
 	err := s.EvalSha(ctx, b.redis, keys, args...).Err()
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {

@@ -1,8 +1,8 @@
--- Adds what came in by some feeds of a hospital.
+-- Adds the counts of some feeds of a hospital.
 -- KEYS hash of the newest times, then for each level the hash of its block
--- ARGV bucket of each level, ms that the block of each level is kept, ms that the
---      newest times are kept; then for each feed: its name, first and last time
---      received, last applied, last event (ms, 0 none), six counts
+-- ARGV bucket of each level, ms until the block of each level expires, ms until the newest
+--      times expire; then for each feed: name, first and last time received, last applied,
+--      last event (ms, 0: none), six counts
 local at = 8
 while at <= #ARGV do
   local name, first = ARGV[at], tonumber(ARGV[at + 1])

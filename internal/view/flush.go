@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// load is what one flush takes from a buffer.
+// load has the pending changes of a partition, for one flush.
 type load struct {
 	partition int32
 	epoch     int
@@ -18,14 +18,14 @@ type load struct {
 	position  int64
 	units     map[string]*change
 
-	asOf, waits time.Time // as Freshness has them at the position
+	asOf, waits time.Time // of Freshness, at the position
 }
 
-// flush writes all that is pending. What could not be written, or perhaps was,
-// is put back under what came meanwhile: writing the same version twice is the
-// same as writing it once. What Redis refuses of one partition holds up no other.
+// flush writes everything pending. Changes that failed are put back below newer ones: writing a
+// version twice is harmless. If Redis refuses the changes of one partition, the others are written
+// all the same.
 func (p *Projector) flush(ctx context.Context) (refused error) {
-	loads := p.take()
+	loads := p.takeLoads()
 	for i := range loads {
 		behind, err := p.writeLoad(ctx, &loads[i])
 		if answer := redis.Error(nil); errors.As(err, &answer) {
@@ -50,7 +50,7 @@ func (p *Projector) flush(ctx context.Context) (refused error) {
 	return refused
 }
 
-func (p *Projector) take() []load {
+func (p *Projector) takeLoads() []load {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var loads []load
@@ -61,7 +61,7 @@ func (p *Projector) take() []load {
 		for hospital, u := range l.pending {
 			u.recent = l.last[hospital].encode()
 		}
-		l.fresh.Reached(l.position) // true once it is written, and told with that
+		l.fresh.Reached(l.position) // true once this load is written
 		loads = append(loads, load{partition, l.epoch, l.seal, l.position, l.pending, l.fresh.AsOf(), l.fresh.Waits()})
 		l.pending, l.dirty, l.seal, l.pulse = map[string]*change{}, false, false, false
 	}
@@ -83,9 +83,8 @@ func (p *Projector) putBack(loads []load) {
 	}
 }
 
-// writeLoad writes one partition's changes, in pipelines of bounded size; the
-// last one ends with the mark. Behind: the view cannot be brought up to date by
-// changes alone.
+// writeLoad writes the changes of a partition in pipelines of bounded size. The last one ends with
+// the mark. It returns behind if changes alone cannot bring the view up to date.
 func (p *Projector) writeLoad(ctx context.Context, load *load) (behind bool, err error) {
 	pipe := p.view.redis.Pipeline()
 	size := 0

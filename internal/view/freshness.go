@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// Freshness says up to which instant everything that lay in a log was taken in.
-// Somebody asks the log where it ends, and notes it with [Freshness.Ended];
-// somebody else says how far he is, with [Freshness.Reached]. So a log in which
-// nothing happens and a reader who stands still are told apart.
+// Freshness finds the instant up to which everything in a log was taken in. [Freshness.Ended]
+// notes where the log ended at an instant, [Freshness.Reached] the progress of its reader. So a
+// log without new records differs from a reader that stands still.
 type Freshness struct {
-	since    time.Time // somebody has been asking the log; zero: not told
+	since    time.Time // instant since which the log is asked; zero: unknown
 	position int64     // reached
 	any      bool      // a position was reached
 	asOf     time.Time
@@ -24,16 +23,16 @@ type logEnd struct {
 	last int64
 }
 
-// endsAtMost bounds what is kept of a reader who stands still: beyond it every
-// second one goes, so that the oldest and about the newest stay.
+// endsAtMost bounds the ends that are kept while a reader stands still. Beyond it every second one
+// is dropped. The oldest and the newest stay.
 const endsAtMost = 32
 
-// FreshnessSince begins to follow a log at an instant. A log that never answers counts
-// as unknown from then on.
+// FreshnessSince returns the Freshness of a log that is asked from an instant on. If the log never
+// answers, its state counts as unknown since then.
 func FreshnessSince(at time.Time) Freshness { return Freshness{since: at} }
 
-// Ended notes that the log ended with the position last, -1 before any, at an
-// instant before the answer was asked for.
+// Ended notes that at an instant the last position in the log was last; -1: the log was empty. The
+// instant must lie before the question to the log.
 func (f *Freshness) Ended(at time.Time, last int64) {
 	f.ends = append(f.ends, logEnd{at, last})
 	if len(f.ends) > endsAtMost {
@@ -59,10 +58,11 @@ func (f *Freshness) Reached(position int64) {
 	f.ends = slices.Delete(f.ends, 0, passed)
 }
 
-// AsOf is the instant; zero: none is known.
+// AsOf returns the instant up to which everything was taken in; zero: unknown.
 func (f *Freshness) AsOf() time.Time { return f.asOf }
 
-// Waits is since when something has been waiting at least; zero: nothing is known to.
+// Waits returns the earliest instant at which a record is known to have been waiting; zero: none
+// is known.
 func (f *Freshness) Waits() time.Time {
 	if len(f.ends) == 0 {
 		return time.Time{}
@@ -70,8 +70,8 @@ func (f *Freshness) Waits() time.Time {
 	return f.ends[0].at
 }
 
-// Fault is why the state that was made of the log is not the truth, nil if it is.
-// What it lacks may have waited for at most so long; 0: as of the verdicts.
+// Fault returns why the state made from the log is not current, or nil. A record may wait no
+// longer than most; 0: 2 s, the limit of verdicts.
 func (f *Freshness) Fault(now time.Time, most time.Duration) error {
 	waiting, unknown := time.Duration(0), time.Duration(0)
 	if waits := f.Waits(); !waits.IsZero() {
@@ -83,9 +83,9 @@ func (f *Freshness) Fault(now time.Time, most time.Duration) error {
 	return lacks(waiting, unknown, cmp.Or(most, waitsAtMost))
 }
 
-// Behind is how much of the log is not taken in, as time: for how long something
-// has waited or, if the log does not answer, for how long nobody knows. 0: nothing
-// is missing, or there was no log yet.
+// Behind returns how much of the log is not taken in, as time. It is how long a record has waited
+// or, if the log does not answer, how long its end has been unknown. 0: nothing is missing, or
+// there was no log yet.
 func (f *Freshness) Behind(now time.Time) time.Duration {
 	if len(f.ends) > 0 {
 		return max(now.Sub(f.Waits()), 0)
@@ -99,8 +99,8 @@ func (f *Freshness) Behind(now time.Time) time.Duration {
 // Unasked reports whether the log has not answered yet.
 func (f *Freshness) Unasked() bool { return f.asOf.IsZero() && len(f.ends) == 0 }
 
-// lastKnown is the last instant at which the log answered or, while it never did, the
-// instant since which it is asked; zero: neither is known.
+// lastKnown returns the instant up to which everything was taken in or, before there is one, the
+// instant since which the log is asked. Zero: neither is known.
 func (f *Freshness) lastKnown() time.Time {
 	if f.asOf.IsZero() {
 		return f.since

@@ -10,8 +10,8 @@ import (
 
 var zero = time.Unix(1_900_000_000, 0)
 
-// TestFreshnessTellsTheTruth lets a log grow, a reader follow and somebody ask, in any
-// order: what is said of the log must have been so.
+// TestFreshnessTellsTheTruth draws a growing log, the progress of its reader and questions for its
+// end, in any order. What Freshness says of the log must be true of it.
 func TestFreshnessTellsTheTruth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var f Freshness
@@ -49,12 +49,13 @@ func TestFreshnessTellsTheTruth(t *testing.T) {
 		f.Reached(last)
 		f.Ended(now, last)
 		if !f.AsOf().Equal(now) || !f.Waits().IsZero() || f.Behind(now) != 0 {
-			t.Fatalf("who has caught up is as of %v and waits since %v", f.AsOf(), f.Waits())
+			t.Fatalf("caught up as of %v and waits since %v", f.AsOf(), f.Waits())
 		}
 	})
 }
 
-// TestStandingStill: what waits for an hour is known to wait for an hour.
+// TestStandingStill checks that a record that has waited for an hour is known to have waited so
+// long.
 func TestStandingStill(t *testing.T) {
 	var f Freshness
 	f.Reached(4)
@@ -75,7 +76,7 @@ func TestStandingStill(t *testing.T) {
 	}
 }
 
-// TestNeverAnswered: a log that never answers is unknown from when it is asked first.
+// TestNeverAnswered checks that a log that never answers is unknown since it was first asked.
 func TestNeverAnswered(t *testing.T) {
 	f := FreshnessSince(zero)
 	f.Reached(4)
@@ -92,7 +93,7 @@ func TestNeverAnswered(t *testing.T) {
 	}
 }
 
-// TestHeaderFault is the table of what can be read.
+// TestHeaderFault is the table of the headers that make a partition readable.
 func TestHeaderFault(t *testing.T) {
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 	said := func(pulse, asOf, waiting int) header { // ms ago, ms ago, ms
@@ -104,16 +105,16 @@ func TestHeaderFault(t *testing.T) {
 		header header
 		want   error
 	}{
-		"just now":                        {said(0, 0, 0), nil},
-		"within all bounds":               {said(5000, 5000, 2000), nil},
-		"not whole":                       {torn, ErrNotWhole},
-		"no sign":                         {header{whole: true}, ErrBehind},
-		"no pulse for long":               {said(5001, 5001, 0), ErrBehind},
-		"a pulse of an hour ahead":        {said(-3_600_000, -3_600_000, 0), ErrBehind},
-		"something waits for long":        {said(0, 2500, 2001), ErrBehind},
-		"nobody knows the log":            {said(0, 5001, 0), ErrBehind},
-		"a log of an hour ahead":          {said(0, -3_600_000, 0), ErrBehind},
-		"whoever wrote it is a bit ahead": {said(-100, -100, 0), nil},
+		"just now":                  {said(0, 0, 0), nil},
+		"within all bounds":         {said(5000, 5000, 2000), nil},
+		"not whole":                 {torn, ErrNotWhole},
+		"no sign":                   {header{whole: true}, ErrBehind},
+		"no pulse for long":         {said(5001, 5001, 0), ErrBehind},
+		"a pulse of an hour ahead":  {said(-3_600_000, -3_600_000, 0), ErrBehind},
+		"an input waits for long":   {said(0, 2500, 2001), ErrBehind},
+		"the log is unknown":        {said(0, 5001, 0), ErrBehind},
+		"a log of an hour ahead":    {said(0, -3_600_000, 0), ErrBehind},
+		"the writer is a bit ahead": {said(-100, -100, 0), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := tt.header.fault(zero, waitsAtMost); !errors.Is(err, tt.want) || (tt.want == nil) != (err == nil) {
@@ -123,7 +124,7 @@ func TestHeaderFault(t *testing.T) {
 	}
 }
 
-// TestHeaderOf reads what is written, and does not trust what is not.
+// TestHeaderOf checks that a written header is read, and that other bytes make the view not whole.
 func TestHeaderOf(t *testing.T) {
 	want := header{generation: "g", whole: true, position: 7, signs: signs{time.UnixMilli(9000), time.UnixMilli(8000), 3 * time.Second}}
 	if h := headerOf([]any{"g", "1", "7", "9000 8000 3000"}); h != want {

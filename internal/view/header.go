@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrBehind says that the view may lack what was sent and acknowledged.
+// ErrBehind means that the view may lack inputs that were acknowledged to their senders.
 var ErrBehind = errors.New("the view is behind the log, or nobody can tell")
 
 // BehindError is an [ErrBehind] with its duration.
@@ -27,35 +27,35 @@ func (e *BehindError) Error() string { return ErrBehind.Error() + ": " + e.why }
 // Is reports whether the error asked for is [ErrBehind].
 func (*BehindError) Is(target error) bool { return target == ErrBehind }
 
-// How far a partition may be behind its log for its view to be read. Healthy processors
-// report each second that nothing is missing.
+// The limits within which the view of a partition can be read. Healthy processors report each
+// second that nothing is missing.
 const (
 	knownWithin = 5 * time.Second // since the instant up to which nothing is missing
-	waitsAtMost = 2 * time.Second // that something is known to wait
-	// BesideAtMost is waitsAtMost for forecasts and lists, which are made from
-	// verdicts a second later.
+	waitsAtMost = 2 * time.Second // for the oldest input that is known to wait
+	// BesideAtMost is waitsAtMost for forecasts and lists. They are made from verdicts, a second
+	// later.
 	BesideAtMost = 3 * time.Second
 )
 
-// header is the state of the view of a partition. The instants are of the clock of
-// Redis, which all writers and readers share.
+// header describes the view of a partition. Its instants are of the clock of Redis, which all
+// writers and readers share.
 type header struct {
 	generation string
 	whole      bool
-	position   int64 // of the last input in it; -1: none yet
+	position   int64 // of the last input in the view; -1: none yet
 	signs
 }
 
-// signs are what the processor that has a partition writes each second.
+// signs are the fields that the processor of a partition writes each second.
 type signs struct {
-	pulse   time.Time     // when; zero: never
+	pulse   time.Time     // when they were written; zero: never
 	asOf    time.Time     // up to which the view has everything in the log
-	waiting time.Duration // how long something that the view lacks has waited
+	waiting time.Duration // how long the oldest input that the view lacks has waited
 }
 
-// fault is the one place that decides whether a partition can be read: nil, or why
-// not. A view that is not the truth, or not known to be, is not read. What it lacks
-// may have waited for at most so long.
+// fault returns why a partition cannot be read, or nil. It is the only place that decides this. A
+// view that is not current, or not known to be, is not read. An input may have waited no longer
+// than most.
 func (h *header) fault(now time.Time, most time.Duration) error {
 	silent := now.Sub(h.pulse).Abs()
 	switch {
@@ -69,8 +69,8 @@ func (h *header) fault(now time.Time, most time.Duration) error {
 	return lacks(h.waiting, now.Sub(h.asOf).Abs(), most)
 }
 
-// lacks is nil if something has waited, and nothing been known, for no longer than
-// is shown as the truth.
+// lacks returns an error if an input has waited longer than most, or if the log has been
+// unknown for longer than knownWithin.
 func lacks(waiting, unknown, most time.Duration) error {
 	switch {
 	case waiting > most:
@@ -83,8 +83,8 @@ func lacks(waiting, unknown, most time.Duration) error {
 
 func rounded(d time.Duration) time.Duration { return d.Round(100 * time.Millisecond) }
 
-// headerOf reads the fields of a header: generation, whole, position and signs. What
-// is absent is zero; what nobody of ours writes makes the view not whole.
+// headerOf reads the fields of a header: generation, whole, position and signs. An absent field is
+// zero. A field that cannot be read makes the view not whole.
 func headerOf(fields []any) header {
 	text := func(i int) string {
 		s, _ := fields[i].(string) //nolint:errcheck // absent is empty
@@ -118,14 +118,15 @@ func decodeSigns(text string) (signs, bool) {
 	return signs{time.UnixMilli(ms[0]), time.UnixMilli(ms[1]), time.Duration(ms[2]) * time.Millisecond}, true
 }
 
-// headerQuestion is a question of a pipeline, which header answers once it has run.
+// headerQuestion asks for a header in a pipeline. Once the pipeline has run, header returns the
+// answer.
 type headerQuestion struct {
 	view   *View
 	fields *redis.SliceCmd
-	clock  *redis.TimeCmd // nil: the time of Redis is known well enough
+	clock  *redis.TimeCmd // nil: the time of Redis was read a moment ago
 }
 
-// askHeader asks for the header of a partition, and at times for the clock of Redis.
+// askHeader asks for the header of a partition and, once a second, for the clock of Redis.
 func (b *View) askHeader(ctx context.Context, pipe redis.Pipeliner, partition int32) headerQuestion {
 	return b.ask(ctx, pipe, b.headerKey(partition))
 }
@@ -141,34 +142,35 @@ func (b *View) ask(ctx context.Context, pipe redis.Pipeliner, key string) header
 func (q *headerQuestion) header() header {
 	if q.clock != nil {
 		if theirs, err := q.clock.Result(); err == nil {
-			q.view.clock.said.Store(&clockReading{theirs, q.view.cfg.Now()})
+			q.view.clock.reading.Store(&clockReading{theirs, q.view.cfg.Now()})
 		}
 	}
 	return headerOf(q.fields.Val())
 }
 
-// clock knows the time of Redis. Views on the same connections share it.
+// clock keeps the time of Redis. Views on the same connections share it.
 type clock struct {
-	said  atomic.Pointer[clockReading]
-	asked atomic.Int64 // Unix ms of ours
+	reading atomic.Pointer[clockReading]
+	asked   atomic.Int64 // when it was last asked, in Unix ms by our clock
 }
 
-// clockReading is what Redis said, and when by our clock.
+// clockReading is a time of Redis, and the time of our clock when it came.
 type clockReading struct{ theirs, ours time.Time }
 
-// clockEvery is how often the clock of Redis is read: it may be another Redis by then.
+// clockEvery is how often the clock of Redis is read. By then the address may lead to another
+// Redis.
 const clockEvery = time.Second
 
-// due says that the caller should ask.
+// due tells whether the caller should ask.
 func (c *clock) due(now time.Time) bool {
-	if c.said.Load() == nil {
+	if c.reading.Load() == nil {
 		return true
 	}
 	last, ms := c.asked.Load(), now.UnixMilli()
 	return (ms-last >= clockEvery.Milliseconds() || ms < last) && c.asked.CompareAndSwap(last, ms)
 }
 
-// readClock reads the clock of Redis if it is time to.
+// readClock reads the clock of Redis when that is due.
 func (b *View) readClock(ctx context.Context) error {
 	if !b.clock.due(b.cfg.Now()) {
 		return nil
@@ -176,22 +178,22 @@ func (b *View) readClock(ctx context.Context) error {
 	return b.call(ctx, func() error {
 		theirs, err := b.redis.Time(ctx).Result()
 		if err == nil {
-			b.clock.said.Store(&clockReading{theirs, b.cfg.Now()})
+			b.clock.reading.Store(&clockReading{theirs, b.cfg.Now()})
 		}
 		return err
 	})
 }
 
-// redisNow is the time by the clock of Redis.
+// redisNow returns the time by the clock of Redis or, before its first reading, by ours.
 func (b *View) redisNow() time.Time {
 	now := b.cfg.Now()
-	if r := b.clock.said.Load(); r != nil {
+	if r := b.clock.reading.Load(); r != nil {
 		return r.theirs.Add(now.Sub(r.ours))
 	}
 	return now
 }
 
-// readable is nil if the partition of a header can be read, or why it cannot.
+// readable returns why the partition of a header cannot be read, or nil.
 func (b *View) readable(h *header) error {
 	switch {
 	case b.cfg.Current:
@@ -204,12 +206,12 @@ func (b *View) readable(h *header) error {
 
 func (c *Config) waitsAtMost() time.Duration { return cmp.Or(c.WaitsAtMost, waitsAtMost) }
 
-// headers reads those of some partitions in one round trip.
+// headers reads the headers of some partitions in one round trip.
 func (b *View) headers(ctx context.Context, partitions []int32) ([]header, error) {
 	return b.headersAt(ctx, b.headerKey, partitions)
 }
 
-// headersAt reads those of other keys than the view's own.
+// headersAt reads headers at other keys than those of the view.
 func (b *View) headersAt(ctx context.Context, key func(int32) string, partitions []int32) ([]header, error) {
 	pipe := b.redis.Pipeline()
 	questions := make([]headerQuestion, len(partitions))
@@ -226,8 +228,7 @@ func (b *View) headersAt(ctx context.Context, key func(int32) string, partitions
 	return all, nil
 }
 
-// Faults tells of the partitions 0 to n-1 which of them cannot be read, and why.
-// The error is [ErrAway].
+// Faults returns which of the partitions 0 to n-1 cannot be read, and why. The error is [ErrAway].
 func (b *View) Faults(ctx context.Context, n int32) (map[int32]error, error) {
 	return b.faultsAt(ctx, b.headerKey, n, b.cfg.waitsAtMost())
 }
@@ -253,11 +254,11 @@ func (b *View) faultsAt(ctx context.Context, key func(int32) string, n int32, mo
 // Progress is how far the view of a partition is.
 type Progress struct {
 	Partition int32
-	Position  int64     // of the last input that it shows, -1 before any
-	Pulse     time.Time // when a processor last said that it has the partition, by our clock; zero: none did
+	Position  int64     // of the last input in the view; -1: none yet
+	Pulse     time.Time // when a processor last wrote that it has the partition, by our clock; zero: never
 }
 
-// Progress tells how far the partition of a hospital is. The error is [ErrAway].
+// Progress returns how far the view of the partition of a hospital is. The error is [ErrAway].
 func (b *View) Progress(ctx context.Context, hospital string) (Progress, error) {
 	p := Progress{Partition: b.cfg.Partition(hospital), Position: -1}
 	headers, err := b.headers(ctx, []int32{p.Partition})

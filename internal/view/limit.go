@@ -18,20 +18,20 @@ var limitSource string
 
 var limitScript = redis.NewScript(limitSource)
 
-// TakeTokens implements [limit.Source]: the buckets lie beside the view, and are lost
-// with it, which fills them.
+// TakeTokens implements [limit.Source]. The buckets lie in Redis beside the view. If Redis loses
+// them they are full again.
 func (b *View) TakeTokens(ctx context.Context, caller string, r limit.Rate, want float64) (got, left float64, err error) {
 	keys := []string{b.cfg.Prefix + "limit:" + caller}
 	var reply []string
-	take := func() (err error) {
+	run := func() (err error) {
 		reply, err = limitScript.EvalSha(ctx, b.redis, keys, r.PerSecond, r.Burst, want).StringSlice()
 		return err
 	}
 	if err := b.call(ctx, func() error {
-		err := take()
-		if redis.HasErrorPrefix(err, "NOSCRIPT") { // a Redis that was restarted has forgotten it
+		err := run()
+		if redis.HasErrorPrefix(err, "NOSCRIPT") { // lost when Redis restarted
 			if err = limitScript.Load(ctx, b.redis).Err(); err == nil {
-				err = take()
+				err = run()
 			}
 		}
 		return err
@@ -49,10 +49,10 @@ func (b *View) TakeTokens(ctx context.Context, caller string, r limit.Rate, want
 	return got, left, nil
 }
 
-// usedKey holds when each key was used last, in Unix ms.
+// usedKey is the key of the hash that has the last use of each API key, in Unix ms.
 func (b *View) usedKey() string { return b.cfg.Prefix + "used" }
 
-// Use notes that keys were used. It is best effort.
+// Use writes when API keys were last used.
 func (b *View) Use(ctx context.Context, keys map[string]time.Time) error {
 	args := make([]any, 0, 2*len(keys))
 	for id, at := range keys {
@@ -64,8 +64,8 @@ func (b *View) Use(ctx context.Context, keys map[string]time.Time) error {
 	return b.call(ctx, func() error { return b.redis.HSet(ctx, b.usedKey(), args...).Err() })
 }
 
-// Used returns when keys were used last; a key that was not, or not since Redis
-// was emptied, is not in it.
+// Used returns when API keys were last used. A key without a known use is absent: it was never
+// used, or Redis has lost its data since.
 func (b *View) Used(ctx context.Context, ids []string) (map[string]time.Time, error) {
 	if len(ids) == 0 {
 		return nil, nil

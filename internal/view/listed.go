@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// The lists of a partition have a header as the view has one: it says that they have
-// all that the ledger knows, and what the notifier that has the partition knows of
-// its log. It is judged as every header is.
+// The lists of a partition have a header, like the view. It says whether they have everything in
+// the ledger, and how far the notifier of the partition has read its log. It is judged like every
+// header.
 
 func (b *View) listedKey(partition int32) string { return b.key(partition, "listed") }
 
-// ListPulse is how far a partition is in the hands of the notifier that has it.
+// ListPulse is how far the notifier of a partition has read its log.
 type ListPulse struct {
-	Reached int64 // offset behind the last change that is in the ledger
-	End     int64 // of the log, when it was asked; below 0: it did not answer
+	Reached int64 // offset after the last change that is in the ledger
+	End     int64 // of the log when it was asked; negative: it did not answer
 }
 
-// Pulse says which partitions this process has, at an instant before it asked where
-// their logs end. It is to be called each second, and what was put before it is
-// written before it is said; without it the lists are not read.
+// Pulse reports the partitions of this process, at an instant before it asked for the ends of
+// their logs. Call it each second: without it the lists are not read. Whatever was put before is
+// written before the report.
 func (d *Deliveries) Pulse(at time.Time, partitions map[int32]ListPulse) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -47,8 +47,8 @@ func (d *Deliveries) Pulse(at time.Time, partitions map[int32]ListPulse) {
 	d.move()
 }
 
-// Fault is why the lists cannot be written, or lack something of a partition that is
-// ours; nil if all is well.
+// Fault returns why the lists cannot be written, or why they lack something of a partition of this
+// process; nil: neither.
 func (d *Deliveries) Fault(now time.Time) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -63,8 +63,7 @@ func (d *Deliveries) Fault(now time.Time) error {
 	return nil
 }
 
-// takeSigns returns what is to be said of each partition once the lists are written,
-// by our clock; the caller holds the lock.
+// takeSigns returns the signs to write after the lists, by our clock. The caller holds the lock.
 func (d *Deliveries) takeSigns() map[int32]signs {
 	if !d.pulse {
 		return nil
@@ -85,7 +84,7 @@ func (d *Deliveries) takeSigns() map[int32]signs {
 	return all
 }
 
-// putSigns says them, by the clock of Redis.
+// putSigns writes the signs, by the clock of Redis.
 func (d *Deliveries) putSigns(ctx context.Context, all map[int32]signs) error {
 	b := d.view
 	if len(all) == 0 {
@@ -103,7 +102,7 @@ func (d *Deliveries) putSigns(ctx context.Context, all map[int32]signs) error {
 	return b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err })
 }
 
-// encode is what decodeSigns reads.
+// encode writes the text that decodeSigns reads.
 func (s *signs) encode() string {
 	return strings.Trim(fmt.Sprint([]int64{s.pulse.UnixMilli(), s.asOf.UnixMilli(), s.waiting.Milliseconds()}), "[]")
 }

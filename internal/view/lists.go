@@ -9,15 +9,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Lists reads what [Deliveries] writes. As long as it is not known that the lists of a
-// hospital lack nothing, what was found comes with an error: acts may need it.
+// Lists reads what [Deliveries] writes. While it is unknown whether the lists of a hospital are
+// complete, a read returns an error beside the entries that it found. Some callers use them all
+// the same.
 type Lists struct{ view *View }
 
-// Lists returns a reader.
+// Lists returns a reader of the lists.
 func (b *View) Lists() *Lists { return &Lists{b} }
 
-// Listed reports, of some partitions, whether the lists of deliveries have what
-// the ledger knows: false once Redis has lost them.
+// Listed returns for each partition whether its lists have all deliveries of the ledger; false
+// after Redis has lost them.
 func (l *Lists) Listed(ctx context.Context, partitions []int32) ([]bool, error) {
 	headers, err := l.view.headersAt(ctx, l.view.listedKey, partitions)
 	if err != nil {
@@ -30,20 +31,19 @@ func (l *Lists) Listed(ctx context.Context, partitions []int32) ([]bool, error) 
 	return all, nil
 }
 
-// SetListed says that they have.
+// SetListed writes that the lists of a partition have all deliveries of the ledger.
 func (l *Lists) SetListed(ctx context.Context, partition int32) error {
 	return l.view.call(ctx, func() error { return l.view.redis.HSet(ctx, l.view.listedKey(partition), fieldWhole, "1").Err() })
 }
 
-// Faults tells of the partitions 0 to n-1 the lists of which cannot be read, and
-// why. The error is [ErrAway].
+// Faults returns for which of the partitions 0 to n-1 the lists cannot be read, and why. The error
+// is [ErrAway].
 func (l *Lists) Faults(ctx context.Context, n int32) (map[int32]error, error) {
 	return l.view.faultsAt(ctx, l.view.listedKey, n, BesideAtMost)
 }
 
-// fault is nil if the lists of a hospital are the truth, or why they cannot be
-// told. It is asked after they were read: what is lost meanwhile is not taken for
-// what never was.
+// fault returns why the lists of a hospital may be incomplete, or nil. It is called after they
+// were read, so that lists lost meanwhile do not look like empty ones.
 func (l *Lists) fault(ctx context.Context, hospital string) error {
 	if !l.view.cfg.Current {
 		return nil
@@ -77,10 +77,10 @@ func ParseMark(text string) (m Mark, ok bool) {
 // scanBatch is how many deliveries one round trip reads.
 const scanBatch = 200
 
-// ScanDeliveries hands out deliveries of a hospital, or of one of its endpoints,
-// that occurred in [since, until), newest first, from behind a mark, until each
-// returns false. Zero times are no bound. As all reads of lists do, it tells by its
-// error that what it handed out may not be all, or not the latest.
+// ScanDeliveries passes deliveries of a hospital, or of one endpoint, to each, newest first, until
+// each returns false. It takes those behind a mark that occurred in [since, until). Zero times are
+// no bound. As with all reads of lists, an error may mean that some deliveries were missing or not
+// the latest.
 func (l *Lists) ScanDeliveries(ctx context.Context, hospital, endpoint string, since, until time.Time, behind Mark, each func(m Mark, value []byte) bool) error {
 	least, most := "-inf", "+inf"
 	if !since.IsZero() {
@@ -104,7 +104,7 @@ func (l *Lists) ScanDeliveries(ctx context.Context, hospital, endpoint string, s
 		ids := make([]string, 0, len(rows))
 		marks := make([]Mark, 0, len(rows))
 		for _, row := range rows {
-			id, _ := row.Member.(string) //nolint:errcheck // the library has no other
+			id, _ := row.Member.(string) //nolint:errcheck // go-redis returns members as strings
 			m := Mark{int64(row.Score), id}
 			if behind.ID == "" || m.At < behind.At || m.At == behind.At && m.ID < behind.ID {
 				ids, marks = append(ids, id), append(marks, m)
@@ -139,22 +139,22 @@ func (l *Lists) Delivery(ctx context.Context, hospital, id string) ([]byte, erro
 	return value[rankSize:], err
 }
 
-// Health returns what was noted of an endpoint; nil if nothing was.
+// Health returns the health of an endpoint; nil: none is known.
 func (l *Lists) Health(ctx context.Context, hospital, endpoint string) ([]byte, error) {
 	return l.listed(ctx, hospital, l.view.listKey(hospital, noteHealth), endpoint)
 }
 
-// Command returns what was noted of a command; nil if nothing was.
+// Command returns the progress of a command; nil: none is known.
 func (l *Lists) Command(ctx context.Context, hospital, id string) ([]byte, error) {
 	return l.listed(ctx, hospital, l.view.listKey(hospital, noteCommand)+":"+id, id)
 }
 
-// Link returns where a link leads; nil if nothing is known of it.
+// Link returns the target of a link; nil: the link is unknown.
 func (l *Lists) Link(ctx context.Context, id string) ([]byte, error) {
 	return l.field(ctx, l.view.listKey("", noteLink)+":"+id, id)
 }
 
-// Episodes returns what was noted of all episodes of a hospital, by id.
+// Episodes returns the notes of all episodes of a hospital, by id.
 func (l *Lists) Episodes(ctx context.Context, hospital string) (all map[string]string, err error) {
 	err = l.view.call(ctx, func() (err error) {
 		all, err = l.view.redis.HGetAll(ctx, l.view.listKey(hospital, noteEpisode)).Result()
@@ -166,8 +166,8 @@ func (l *Lists) Episodes(ctx context.Context, hospital string) (all map[string]s
 	return all, err
 }
 
-// listed reads a field of a list of a hospital. What was read is returned beside the
-// error that says that it may not be the latest.
+// listed reads a field of a list of a hospital. With an error that it may not be the latest, it
+// still returns the value.
 func (l *Lists) listed(ctx context.Context, hospital, key, field string) ([]byte, error) {
 	value, err := l.field(ctx, key, field)
 	if err == nil {

@@ -1,11 +1,12 @@
--- Says how far the view of a partition is, after the writes it stands for.
--- Sealing also says that it is whole, and removes hospitals of other generations.
--- A sign says that the processor lives and what it knows of the log. One who is
--- behind another says nothing: he has lost the partition and has not heard of it.
+-- Sets how far the view of a partition is, after the writes up to there.
+-- Sealing also makes it whole, and deletes hospitals of other generations. The signs tell that
+-- the processor lives and what it knows of the log. A processor behind the stored position
+-- writes no signs: it has lost the partition and does not know it yet.
 -- KEYS header, set of hospitals
--- ARGV generation, position, 1 to seal, channel, partition, keys of hospital, site and codes without its id,
---      when the log was known to hold nothing beyond the position (Unix ms, '': never, and
---      no sign is given), ms that something beyond it has waited
+-- ARGV generation, position, 1 to seal, channel, partition,
+--      keys of hospital, site and codes without the id of the hospital,
+--      when the log was known to have nothing beyond the position (Unix ms; '': never, and
+--      no signs are written), ms that an input beyond it has waited
 local have = redis.call('HMGET', KEYS[1], 'g', 'w', 'p')
 if have[1] ~= ARGV[1] then
   return -2

@@ -17,8 +17,8 @@ import (
 	"svc/internal/view/viewtest"
 )
 
-// Whatever happens to Redis and its connection, a read is an error or one
-// version that was committed, never a mixture; and at the end it is the last.
+// Whatever happens to Redis and its connection, a read returns an error or exactly one committed
+// version, never a mixture. At the end it returns the last one.
 func TestViewIsAlwaysOneCommittedVersion(t *testing.T) {
 	embedded, err := view.Embed()
 	if err != nil {
@@ -58,7 +58,7 @@ func TestViewIsAlwaysOneCommittedVersion(t *testing.T) {
 			<-done
 		}()
 
-		// The truth: rooms of one hospital after each version.
+		// The expected rooms of one hospital after each version.
 		versions := []string{""}
 		rooms := map[int32]string{}
 		version := int64(0)
@@ -92,7 +92,7 @@ func TestViewIsAlwaysOneCommittedVersion(t *testing.T) {
 			versions = append(versions, show())
 			projector.Put(view.Projection{Position: version, Units: []view.Unit{u}})
 		}
-		// A reader of all rooms, and one who follows what changes.
+		// One reader reads all rooms, the other those that changed.
 		type reader struct {
 			last  view.Token
 			rooms map[int32]string

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// written is the keys of a pipeline, in its order.
+// written records the keys of a pipeline in their order.
 type written struct {
 	redis.Hook
 	keys []string
@@ -27,7 +27,8 @@ func (w *written) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	}
 }
 
-// TestCommandsAreNotedLast: who reads that a command is done finds what it did.
+// TestCommandsAreNotedLast checks the order of notes: a reader of a finished command must find its
+// effects.
 func TestCommandsAreNotedLast(t *testing.T) {
 	server, err := Embed()
 	if err != nil {

@@ -18,8 +18,8 @@ var noticesSource string
 
 var noticesScript = redis.NewScript(noticesSource)
 
-// noticesKey names the feeds of a hospital that have notices. The notices of a feed
-// are in a sorted set of their own, whose key begins so.
+// noticesKey is the key of the set of feeds of a hospital that have notices. The keys of the
+// notices of a feed begin with it.
 func (b *View) noticesKey(hospital string) string { return b.feedsKey(hospital) + ":notices" }
 
 // Refusals and warnings are kept apart, so that many of one kind do not push out the
@@ -31,7 +31,7 @@ const (
 
 // keptNotice is a notice in Redis. Its score is the time in ms.
 type keptNotice struct {
-	Number    int64  `json:"n"` // of the instance, so that equal ones are kept apart
+	Number    int64  `json:"n"` // a serial number, so that equal notices stay distinct
 	ControlID string `json:"c,omitempty"`
 	RequestID string `json:"r,omitempty"`
 	Code      string `json:"k"`
@@ -69,7 +69,7 @@ func (b *View) addNotices(ctx context.Context, hospital string, all []feeds.Feed
 	return b.call(ctx, func() error { return b.script(ctx, noticesScript, []string{b.noticesKey(hospital)}, args...) })
 }
 
-// feedName is that of a feed among those of its hospital.
+// feedName returns the name of a feed within its hospital.
 func feedName(f feeds.Feed) string { return f.Channel + "/" + f.Source }
 
 // Notices returns the newest notices of a feed, newest first: refusals, and warnings.
@@ -93,7 +93,7 @@ func readNotices(all []redis.Z, refused bool) ([]feeds.Notice, error) {
 	list := make([]feeds.Notice, len(all))
 	for i, z := range all {
 		var n keptNotice
-		text, _ := z.Member.(string) //nolint:errcheck // none: no JSON
+		text, _ := z.Member.(string) //nolint:errcheck // an empty text fails to decode
 		if err := json.NewDecoder(strings.NewReader(text)).Decode(&n); err != nil {
 			return nil, fmt.Errorf("read notices: %w", err)
 		}

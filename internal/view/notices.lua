@@ -1,9 +1,9 @@
--- Adds notices of some feeds of a hospital, and drops the oldest.
--- KEYS sorted set of the feeds that have notices, by the time of their newest; the
---      sets of each feed lie under the same name with its own behind it
--- ARGV now, ms that notices are kept, how many of a feed and kind, how many feeds;
---      then for each feed: its name, and for refusals and for warnings how many
---      texts follow, and a time in ms before each
+-- Adds notices of some feeds of a hospital, and deletes the oldest.
+-- KEYS sorted set of the feeds that have notices, by the time of their newest. The key of the
+--      notices of a feed is this key, the name of the feed and the kind.
+-- ARGV now, ms until notices expire, limit of notices of a feed and kind, limit of feeds;
+--      then for each feed: its name, and for refusals and for warnings the number of
+--      texts that follow, with a time in ms before each
 local now, keep, most, feeds = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local at = 5
 while at <= #ARGV do

@@ -10,8 +10,8 @@ import (
 	"svc/internal/view"
 )
 
-// A build that does not know what changed lately writes its versions beside it, as
-// it does while processors are replaced: then all rooms are read.
+// While processors are replaced, a build without the field recent may write versions beside an
+// older one. Then all rooms are read.
 func TestOlderWriter(t *testing.T) {
 	embedded, err := view.Embed()
 	if err != nil {
@@ -65,7 +65,7 @@ func TestOlderWriter(t *testing.T) {
 			t.Errorf("since %d: %+v", version, s)
 		}
 	}
-	// Fields of another kind are read as what is not there.
+	// Other bytes in the field count as absent.
 	for _, other := range []string{"", "\x02", "\x02\x06\x00\xff"} {
 		older.HSet(t.Context(), "svc:{0}unit:north", "d", other)
 		if s := since(2); s.Partial || len(s.Rooms) != 2 {

@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// Unit is one hospital's part of a projection.
+// Unit is the part of one hospital in a projection.
 type Unit struct {
 	Hospital string
 	Version  int64
 	Chart    []byte           // encoded
 	Rooms    map[int32][]byte // encoded; those that changed since the last projection; nil: the room is gone
-	// Site has the records that administrators see in lists, encoded, by name; like
-	// Rooms, those that changed. Names that begin with [CodePrefix] are kept apart:
-	// there are many, and most lists do not need them.
+	// Site has the encoded records that administrators see in lists, by name; like Rooms, only
+	// those that changed. Names that begin with [CodePrefix] have a hash of their own: there are
+	// many, and most lists do not need them.
 	Site map[string][]byte
 }
 
-// Projection is what one commit did to the hospitals of a partition.
+// Projection is the effect of one commit on the hospitals of a partition.
 type Projection struct {
 	Partition int32
-	Position  int64 // of the last input that is taken in; -1 before the first
-	// Whole: Units are all hospitals of the partition with all their rooms. The first
-	// projection of a partition is whole, and so is the answer to Rebuild.
+	Position  int64 // of the last input taken in; -1: none yet
+	// Whole tells that Units are all hospitals of the partition with all their rooms. The first
+	// projection of a partition is whole, and so is the one after a call of rebuild.
 	Whole bool
 	Units []Unit
 }
@@ -47,9 +47,9 @@ type Projector struct {
 	fault      error // why the last attempt to write failed
 }
 
-// partitionBuffer holds what is not written yet of one partition.
+// partitionBuffer holds the changes of a partition that are not written yet.
 type partitionBuffer struct {
-	last     map[string]*recent // handed over last, per hospital; nil before the first whole projection
+	last     map[string]*recent // recent changes by hospital; nil before the first whole projection
 	pending  map[string]*change
 	position int64 // to be announced
 	dirty    bool  // there is something to write or announce
@@ -61,7 +61,7 @@ type partitionBuffer struct {
 	pulse    bool // write the partition's header even without changes
 }
 
-// change is everything that happened to one hospital since base.
+// change joins all changes of one hospital since version base.
 type change struct {
 	hospital      string
 	base, version int64 // base -1: rooms are all rooms
@@ -73,18 +73,18 @@ type change struct {
 
 // The pace of the projector.
 const (
-	lookEvery = time.Second           // between two checks of the headers
-	retryMin  = 50 * time.Millisecond // after a failure, doubled each time
-	retryMax  = time.Second           //
-	pipeCount = 128                   // hospitals per round trip
-	pipeBytes = 4 << 20               //
-	flushTime = 5 * time.Second       // for one round trip of a large batch
-	noBase    = int64(-1)
+	checkEvery = time.Second           // between two checks of the headers
+	retryMin   = 50 * time.Millisecond // after a failure, doubled each time
+	retryMax   = time.Second           //
+	pipeCount  = 128                   // hospitals per round trip
+	pipeBytes  = 4 << 20               //
+	flushTime  = 5 * time.Second       // for one round trip of a large batch
+	noBase     = int64(-1)
 )
 
-// Projector returns one for the generation of the log, its topic id. Rebuild is
-// called when the view of a partition has to be made anew; it must not block,
-// and what it asks for comes as a whole projection.
+// Projector returns a projector for a generation of the log: the id of its topic. rebuild is
+// called when the view of a partition must be written anew. It must not block. The whole
+// projection comes later, by Put.
 func (b *View) Projector(generation string, rebuild func(partition int32)) *Projector {
 	return &Projector{
 		view: b, generation: generation, rebuild: rebuild, log: b.cfg.Log,
@@ -150,9 +150,9 @@ func both[K comparable](older, newer map[K][]byte) map[K][]byte {
 	return all
 }
 
-// Pulse says that this process had its partitions at an instant, and where the logs of
-// some of them ended then: the offset after the last input. Call it each second; without
-// it a view that must be current is not read.
+// Pulse reports that this process had its partitions at an instant. For some of them ends has the
+// end of the log then: the offset after the last input. Call it each second: without it a view
+// that must be current is not read.
 func (p *Projector) Pulse(at time.Time, ends map[int32]int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -186,14 +186,13 @@ func (p *Projector) signal() {
 	}
 }
 
-// Run writes until the context ends, and returns its error. A Redis that is
-// away is waited for.
+// Run writes until ctx ends, and returns its error. While Redis is away it tries again.
 func (p *Projector) Run(ctx context.Context) error {
 	retry := time.Duration(0)
-	look := p.view.cfg.Now()
+	nextCheck := p.view.cfg.Now()
 	loaded := false
 	for {
-		err := p.step(ctx, &loaded, &look)
+		err := p.step(ctx, &loaded, &nextCheck)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -213,7 +212,7 @@ func (p *Projector) Run(ctx context.Context) error {
 			p.log.InfoContext(ctx, "view is written again")
 			retry = 0
 		}
-		pause(ctx, look.Sub(p.view.cfg.Now()), p.wake)
+		pause(ctx, nextCheck.Sub(p.view.cfg.Now()), p.wake)
 	}
 }
 
@@ -230,8 +229,8 @@ func pause(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	}
 }
 
-// step writes what is pending, and checks the headers when it is time.
-func (p *Projector) step(ctx context.Context, loaded *bool, look *time.Time) error {
+// step writes pending changes, and checks the headers when that is due.
+func (p *Projector) step(ctx context.Context, loaded *bool, nextCheck *time.Time) error {
 	if !*loaded {
 		if err := p.view.loadScripts(ctx); err != nil {
 			return err
@@ -241,8 +240,8 @@ func (p *Projector) step(ctx context.Context, loaded *bool, look *time.Time) err
 	if err := p.flush(ctx); err != nil {
 		return err
 	}
-	if now := p.view.cfg.Now(); !now.Before(*look) {
-		*look = now.Add(lookEvery)
+	if now := p.view.cfg.Now(); !now.Before(*nextCheck) {
+		*nextCheck = now.Add(checkEvery)
 		return p.checkHeaders(ctx)
 	}
 	return nil
@@ -280,8 +279,8 @@ func (p *Projector) checkHeaders(ctx context.Context) error {
 	return nil
 }
 
-// requestWhole drops what is pending of a partition and asks its owner for a whole
-// projection. An epoch of -1 asks again even if an earlier request is open.
+// requestWhole drops the pending changes of a partition and asks its owner for a whole projection.
+// An epoch of -1 asks again even if an earlier request is open.
 func (p *Projector) requestWhole(partition int32, epoch int) {
 	p.mu.Lock()
 	l := p.partitions[partition]

@@ -11,21 +11,21 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Token names one state of one hospital in the view. Two equal tokens are the
-// same bytes.
+// Token names one state of one hospital in the view. Reads with equal tokens return the same
+// bytes.
 type Token struct {
 	Generation string
 	Version    int64
 }
 
-// Snapshot is one hospital as the view has it.
+// Snapshot is the state of one hospital in the view.
 type Snapshot struct {
 	Token
-	Position int64  // of the last input in it
+	Position int64  // of the last input in the state
 	Chart    string // encoded
 	Rooms    []Room // ascending by ID
-	// Partial says that rooms are told from an earlier state: Rooms are those that
-	// changed since, Gone those that are no more; all others are as they were.
+	// Partial tells that the snapshot builds on an earlier state. Then Rooms are the rooms that
+	// changed since, Gone those that were removed. All others are unchanged.
 	Partial bool
 	Gone    []int32
 }
@@ -36,20 +36,21 @@ type Room struct {
 	Chart string // encoded
 }
 
-// Token returns the name of the state that the hospital is in, in one round
-// trip. The errors are those of the package.
+// Token returns the token of the current state of a hospital, in one round trip. The errors are
+// those of the package.
 func (b *View) Token(ctx context.Context, hospital string) (Token, error) {
 	partition := b.cfg.Partition(hospital)
 	token, err := b.token(ctx, b.redis.Pipeline(), partition, hospital)
 	if errors.Is(err, ErrNoUnit) || errors.Is(err, ErrNotWhole) {
-		// The two may be of different moments, in the middle of a rewrite.
+		// Header and hospital may be of different moments during a rewrite. A transaction reads
+		// both at one.
 		return b.token(ctx, b.redis.TxPipeline(), partition, hospital)
 	}
 	return token, err
 }
 
-// token asks by a pipeline, which has nothing in it yet. It is no script: an
-// embedded Redis takes 250 µs to run one, 45 µs for these two calls.
+// token adds its commands to a pipeline and runs it. It is no script: an embedded Redis takes 250
+// µs to run one, 45 µs for these two calls.
 func (b *View) token(ctx context.Context, pipe redis.Pipeliner, partition int32, hospital string) (Token, error) {
 	question := b.askHeader(ctx, pipe, partition)
 	unit := pipe.HMGet(ctx, b.unitKey(partition, hospital), fieldGeneration, fieldVersion)
@@ -60,7 +61,7 @@ func (b *View) token(ctx context.Context, pipe redis.Pipeliner, partition int32,
 	return b.tokenOf(&head, unit.Val())
 }
 
-// tokenOf takes the fields of the hospital that begin with generation and version.
+// tokenOf reads the token from fields of a hospital. The first two are generation and version.
 func (b *View) tokenOf(header *header, at []any) (Token, error) {
 	generation, known := at[0].(string)
 	text, _ := at[1].(string) //nolint:errcheck // absent is no number
@@ -80,20 +81,18 @@ func (b *View) tokenOf(header *header, at []any) (Token, error) {
 	return Token{generation, version}, nil
 }
 
-// Read returns the hospital, in one round trip. The errors are those of the
-// package.
+// Read returns the state of a hospital, in one round trip. The errors are those of the package.
 func (b *View) Read(ctx context.Context, hospital string) (Snapshot, error) {
 	partition := b.cfg.Partition(hospital)
 	s, err := b.read(ctx, b.redis.Pipeline(), partition, hospital)
 	if errors.Is(err, ErrNoUnit) || errors.Is(err, ErrNotWhole) {
-		// As with Token: an empty hash beside a header of the same moment is a
-		// hospital that does not exist.
+		// As in Token. In a transaction an empty hash means that the hospital does not exist.
 		return b.read(ctx, b.redis.TxPipeline(), partition, hospital)
 	}
 	return s, err
 }
 
-// read asks by a pipeline, which has nothing in it yet.
+// read adds its commands to a pipeline and runs it.
 func (b *View) read(ctx context.Context, pipe redis.Pipeliner, partition int32, hospital string) (Snapshot, error) {
 	question := b.askHeader(ctx, pipe, partition)
 	unit := pipe.HGetAll(ctx, b.unitKey(partition, hospital))
@@ -133,7 +132,8 @@ func snapshot(fields map[string]string) (Snapshot, error) {
 	return s, nil
 }
 
-// position returns how far the view of a partition is, if it is whole.
+// position returns the generation and the last input of the view of a partition. The error is
+// [ErrNotWhole] if the view is not whole.
 func (b *View) position(ctx context.Context, partition int32) (generation string, position int64, err error) {
 	s, err := b.headers(ctx, []int32{partition})
 	if err != nil {

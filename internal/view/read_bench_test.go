@@ -54,9 +54,9 @@ func (charts) DecodeRoom(encoded string, r *acuity.RoomChart) error {
 	return schemas.DecodeRoomChart([]byte(encoded), r)
 }
 
-// changing is a view in which the unit has changed whenever it is asked for: it
-// is one hospital of Redis, then the other, as versions that follow each other. The
-// two were the same at version 7, so each may be told from there to who has the other.
+// changing is a view in which the unit changes with every read. It shows two hospitals of Redis in
+// turn, as successive versions. Both were the same at version 7. So a reader of one may get the
+// other as changes since 7.
 type changing struct {
 	charts
 	hospitals [2]string
@@ -80,7 +80,7 @@ func (c changing) Read(ctx context.Context, _ string, since readapi.Token) (read
 	return s, err
 }
 
-// busy is a unit at a version, with so many busy rooms of five factors each.
+// busy returns a unit at a version, with that many busy rooms of five factors each.
 func busy(b *testing.B, hospital string, version int64, now, arrived acuity.Instant, rooms int32) view.Unit {
 	b.Helper()
 	u := view.Unit{Hospital: hospital, Version: version, Rooms: map[int32][]byte{}}
@@ -113,16 +113,17 @@ func busy(b *testing.B, hospital string, version int64, now, arrived acuity.Inst
 	return u
 }
 
-// BenchmarkRead compares the read endpoints with a bare handler of the same
-// router and the same Redis client, which checks the same key, reads the same
-// bytes and writes the same answer. It runs on the embedded Redis, or on the
-// one at E2E_REDIS. In "one-changed" the unit has changed at every request, in one
-// room; in "all-changed" in each. "one" asks after another, "many" at once: then
-// those who find the same change share the work.
+// BenchmarkRead compares the read endpoints with a bare handler of the same router and Redis
+// client. The handler checks the same key, reads the same bytes and writes the same answer. The
+// benchmark runs on the embedded Redis, or on the one at E2E_REDIS.
+//
+// In "one-changed" one room changes with every request, in "all-changed" every room. "one" sends
+// one request after another, "many" several at once. Requests that find the same change share the
+// work.
 func BenchmarkRead(b *testing.B) {
 	url := os.Getenv("E2E_REDIS")
 	if url != "" && !strings.Contains(url, "://") {
-		url = "redis://" + url // host:port, as the whole-system tests have it
+		url = "redis://" + url // host:port, the form of the whole-system tests
 	}
 	if url == "" {
 		embedded, err := view.Embed()

@@ -14,25 +14,24 @@ import (
 // are at to. A reader with any version between the two gets version to by taking these rooms.
 //
 // recent describes the log, not the content of Redis, so it stays true when Redis loses data.
-// It is written together with version to and is valid only beside it. A build that does not
-// know it leaves an older one behind, which no reader takes.
+// It is written together with version to and is valid only beside it. A build without recent
+// leaves an older one behind; readers ignore that.
 type recent struct {
 	from, to int64
-	rooms    []recentRoom // the latest last
+	rooms    []recentRoom // the oldest change first
 }
 
 type recentRoom struct {
 	id      int32
-	version int64  // that it changed at
+	version int64  // at which it changed
 	chart   []byte // encoded; nil: the room is gone
 }
 
-// recentBytes is what is kept of changes, about eight rooms of five factors: it
-// is written with each change, and read by each who looks for changes. Who comes
-// later than that reads all rooms.
+// recentBytes bounds recent: about eight rooms of five factors. It is written with each change,
+// and read by each reader that asks for changes. A reader with an older version reads all rooms.
 const recentBytes = 2 << 10
 
-// add takes in what the next version changed.
+// add adds the rooms that the next version changed. Beyond recentBytes it drops the oldest.
 func (r *recent) add(version int64, rooms map[int32][]byte) {
 	r.to = version
 	r.rooms = slices.DeleteFunc(r.rooms, func(old recentRoom) bool {
@@ -48,16 +47,16 @@ func (r *recent) add(version int64, rooms map[int32][]byte) {
 		size += r.rooms[first].size()
 	}
 	if first > 0 {
-		r.from = r.rooms[first-1].version // who has that has this room, too
+		r.from = r.rooms[first-1].version // a reader with that version has this room
 		r.rooms = slices.Delete(r.rooms, 0, first)
 	}
 }
 
-// size is about what the room takes encoded.
+// size returns about how many bytes the encoded room takes.
 func (r *recentRoom) size() int { return len(r.chart) + 8 }
 
-// encode writes the two versions, then of each room its id, the length of its
-// chart and one (0: it is gone) and the chart.
+// encode writes the two versions. For each room it then writes the id, the length of the chart
+// plus one (0: the room is gone), and the chart.
 func (r *recent) encode() []byte {
 	size := 2 * binary.MaxVarintLen64
 	for i := range r.rooms {
@@ -77,7 +76,7 @@ func (r *recent) encode() []byte {
 	return b
 }
 
-// decodeRecent reads what encode wrote; false: it did not.
+// decodeRecent reads what encode wrote; false: these are other bytes.
 func decodeRecent(b []byte) (recent, bool) {
 	ok := true
 	signed := func() int64 {
@@ -104,10 +103,9 @@ func decodeRecent(b []byte) (recent, bool) {
 	return r, ok
 }
 
-// ReadSince is Read for who has an earlier state: it tells the rooms from that
-// one if the view still knows what changed since, and else returns all of them.
-// It is one round trip, and one more if all are needed. With the zero Token it is
-// Read.
+// ReadSince is Read for a reader that has an earlier state. If the view still knows which rooms
+// changed since, it returns only those, else all. It takes one round trip, and one more if all are
+// needed. With the zero Token it is Read.
 func (b *View) ReadSince(ctx context.Context, hospital string, since Token) (Snapshot, error) {
 	if since == (Token{}) {
 		return b.Read(ctx, hospital)
@@ -115,7 +113,7 @@ func (b *View) ReadSince(ctx context.Context, hospital string, since Token) (Sna
 	partition := b.cfg.Partition(hospital)
 	pipe := b.redis.Pipeline()
 	question := b.askHeader(ctx, pipe, partition)
-	// One command, so what it returns is of one version.
+	// One command returns fields of one version.
 	unit := pipe.HMGet(ctx, b.unitKey(partition, hospital), fieldGeneration, fieldVersion, fieldPosition, fieldChart, fieldRecent)
 	if err := b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
 		return Snapshot{}, err
@@ -131,13 +129,12 @@ func (b *View) ReadSince(ctx context.Context, hospital string, since Token) (Sna
 	return b.Read(ctx, hospital)
 }
 
-// snapshotSince is what the fields say to who has an earlier state; false: not
-// what changed since.
+// snapshotSince returns the changes since an earlier state; false if the fields do not have them.
 func snapshotSince(since, token Token, at []any) (Snapshot, bool) {
 	if token.Generation != since.Generation {
 		return Snapshot{}, false
 	}
-	// What is absent is empty, and then no number.
+	// An absent field is empty, and no number.
 	position, _ := at[2].(string) //nolint:errcheck // see above
 	chart, _ := at[3].(string)    //nolint:errcheck // see above
 	encoded, _ := at[4].(string)  //nolint:errcheck // see above

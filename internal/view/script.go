@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// The scripts. Each is one step that must not be torn: see the head of each.
+// The scripts. Each must run as one step; its head says why.
 var (
 	//go:embed claim.lua
 	claimSource string
@@ -24,7 +24,7 @@ var (
 	markScript  = redis.NewScript(markSource)
 )
 
-// What the scripts answer.
+// The answers of the scripts.
 const (
 	answerOlder  = 0  // what is stored is newer: nothing was done
 	answerDone   = 1  //
@@ -32,7 +32,7 @@ const (
 	answerOther  = -2 // the partition is not claimed by this generation, or not whole
 )
 
-// loadScripts hands Redis the scripts, which it forgets when it restarts.
+// loadScripts loads the scripts into Redis, which loses them when it restarts.
 func (b *View) loadScripts(ctx context.Context) error {
 	for _, script := range []*redis.Script{claimScript, writeScript, markScript} {
 		if err := b.call(ctx, func() error { return script.Load(ctx, b.redis).Err() }); err != nil {
@@ -53,7 +53,7 @@ func (b *View) claim(ctx context.Context, pipe redis.Pipeliner, partition int32,
 func (b *View) write(ctx context.Context, pipe redis.Pipeliner, partition int32, generation string, position int64, u *change) *redis.Cmd {
 	args := make([]any, 0, 11+2*len(u.rooms)+2*len(u.site))
 	args = append(args, generation, u.hospital, u.base, u.version, position, u.chart, u.recent, b.cfg.changed(u.hospital), 0, 0, 0)
-	const rooms, gone, site = 8, 9, 10 // where the counts are
+	const rooms, gone, site = 8, 9, 10 // positions of the counts in args
 	for id, room := range u.rooms {
 		if room != nil {
 			args = append(args, fieldRoom+strconv.Itoa(int(id)), room)
@@ -87,15 +87,15 @@ func (b *View) write(ctx context.Context, pipe redis.Pipeliner, partition int32,
 	return writeScript.EvalSha(ctx, pipe, keys, args...)
 }
 
-// mark sets the position of what was loaded, with signs of life, and announces it.
-// Seal also makes the partition whole and removes what other generations left.
+// mark sets the position of a load, with the signs, and announces it. With seal it also makes the
+// partition whole and removes what other generations left.
 func (b *View) mark(ctx context.Context, pipe redis.Pipeliner, generation string, load *load) *redis.Cmd {
 	seal, asOf, waiting := 0, "", time.Duration(0)
 	if load.seal {
 		seal = 1
 	}
 	now := b.cfg.Now()
-	if !load.asOf.IsZero() { // by the clock of Redis, so that it does not matter when it arrives
+	if !load.asOf.IsZero() { // by the clock of Redis, so that a delay on the way does not matter
 		asOf = strconv.FormatInt(b.redisNow().Add(load.asOf.Sub(now)).UnixMilli(), 10)
 	}
 	if !load.waits.IsZero() {

@@ -10,10 +10,9 @@ import (
 // CodePrefix begins the names of the records of the worklist of codes.
 const CodePrefix = "code/"
 
-// Site returns what administrators of a hospital see in lists, encoded, by name,
-// and the version of the hospital that it is of; with the codes of the worklist
-// or without. It is one round trip, and one moment. The errors are those of the
-// package.
+// Site returns the encoded records that administrators of a hospital see in lists, by name, and
+// their version. With codes it adds the worklist of codes. It is one transaction in one round
+// trip. The errors are those of the package.
 func (b *View) Site(ctx context.Context, hospital string, codes bool) (map[string]string, Token, error) {
 	partition := b.cfg.Partition(hospital)
 	pipe := b.redis.TxPipeline()

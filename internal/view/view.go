@@ -1,30 +1,29 @@
-// Package view keeps the view of the units in Redis, which processors write
-// and readers take apart again.
+// Package view keeps the charts of the units in Redis. Processors write them, readers read them.
 //
-// The view is derived: it can be thrown away at any time and is made anew from
-// the log. Per hospital it is one hash (the encoded unit chart, one encoded
-// chart per room, the rooms that changed lately once more, version and input
-// position), and two beside it that no read of
-// a unit touches, of the same version (what administrators see in lists, and the
-// codes of the worklist); per partition of the log one
-// header, which says that all hospitals of the partition are in the view, of
-// which generation of the log, up to which input, and up to which instant nothing
-// is missing. A reader who finds no header knows that it does not know:
-// [ErrNotWhole], never [ErrNoUnit]; one who finds an old one, too: [ErrBehind].
+// The view is derived from the log. It can be deleted at any time, and is then written again.
 //
-// The rules that hold the two together:
+// A hospital has three hashes of the same version. The first has the encoded unit chart, an
+// encoded chart of each room, the rooms that changed lately once more, the version and the input
+// position. The second has what administrators see in lists, the third the codes of the worklist.
+// No read of a unit touches these two.
 //
-//   - A generation is the topic id of the log. The view of a partition has one;
-//     a write of another one is refused until a whole projection claims it.
-//   - A write of a hospital names the version it starts from. It is applied if
-//     what is stored lies between that and its own version: not older (a late
-//     zombie), not behind (Redis lost writes). Behind, the partition is not whole any more.
-//   - The position is announced only while the partition is whole, after the
-//     writes it stands for.
-//   - Once a second the processor that has a partition says in the header that it
-//     lives, and up to which instant the log holds nothing that the view lacks.
+// A partition of the log has one header. It says that all hospitals of the partition are in the
+// view, and of which generation of the log. It also says up to which input, and up to which
+// instant, nothing is missing. Without a header a read returns [ErrNotWhole], never [ErrNoUnit];
+// with an old one, [ErrBehind].
 //
-// The package moves encoded bytes; it does not know what is in them.
+// These rules keep hospitals and header consistent:
+//
+//   - A generation is the topic id of the log. The view of a partition has one. A write of another
+//     one is refused until a whole projection claims the partition.
+//   - A write of a hospital names the version it starts from. It is applied if the stored version
+//     lies between that and its own. If the stored version is newer, the writer is a late zombie.
+//     If it is older, Redis lost writes, and the partition is not whole any more.
+//   - The position is announced only while the partition is whole, after the writes up to it.
+//   - Once a second the processor of a partition writes in the header that it lives. It adds up to
+//     which instant the view has everything in the log.
+//
+// The package moves encoded bytes and does not know what is in them.
 package view
 
 import (
@@ -45,7 +44,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// What can be wrong with the view.
+// The reasons why the view cannot be read.
 var (
 	ErrAway     = errors.New("the view is out of reach")      // Redis does not answer
 	ErrNotWhole = errors.New("the view is being made anew")   // some hospitals may not be in it yet
@@ -63,22 +62,22 @@ type Config struct {
 	CAFile string
 	// Prefix of all keys and channels; "svc:" if empty.
 	Prefix string
-	// Partition of the log that a hospital belongs to.
+	// Partition returns the partition of the log that a hospital belongs to.
 	Partition func(hospital string) int32
 	Now       func() time.Time
 	Log       *slog.Logger
-	// Patient gives a call half a minute: a command may run with the least priority of
-	// the machine, and nobody waits for it.
+	// Patient gives each call 30 s. A command may run at the lowest priority of the machine, and
+	// nobody waits for its answer.
 	Patient bool
-	// Current says that hospitals are read only from partitions of which it is known
-	// that they lack nothing, as processors say by [Projector.Pulse]; else [ErrBehind].
+	// Current restricts reads of hospitals to partitions that are known to lack nothing, from the
+	// reports by [Projector.Pulse]. Reads of others return [ErrBehind].
 	Current bool
-	// WaitsAtMost is for how long what they lack may have waited; 0: two seconds.
+	// WaitsAtMost is how long an input that the view lacks may have waited; 0: 2 s.
 	WaitsAtMost time.Duration
 }
 
-// The limits of one call, so that a Redis that is away costs a reader less than
-// a second, and after the first failure nothing for a moment.
+// The limits of one call. A Redis that is away costs a reader less than a second. After a failure,
+// calls fail at once for the time of breather.
 const (
 	dialTimeout    = 400 * time.Millisecond
 	callTimeout    = 500 * time.Millisecond
@@ -90,10 +89,10 @@ const (
 type View struct {
 	cfg   Config
 	redis *redis.Client
-	// closedUntil, in Unix ms: the last call found nobody; until then calls
-	// fail at once instead of each waiting for its own timeout.
+	// closedUntil is set after a call without an answer, in Unix ms. Until then calls fail at once
+	// instead of each waiting for its own timeout.
 	closedUntil atomic.Int64
-	numbered    atomic.Int64 // notices
+	numbered    atomic.Int64 // the last number of a notice
 	clock       *clock
 }
 
@@ -128,7 +127,7 @@ func Open(cfg Config) (*View, error) {
 		dial, call = patientTimeout, patientTimeout
 	}
 	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = dial, call, call, call
-	options.MaxRetries = -1   // who reads wants to know at once, who writes has its own loop
+	options.MaxRetries = -1   // readers want the error at once, writers have their own loop
 	options.DialerRetries = 1 // likewise
 	options.PoolSize = 64     // one round trip each: enough for 50,000 reads a second
 	options.MinIdleConns = 2  //
@@ -140,9 +139,8 @@ func Open(cfg Config) (*View, error) {
 	return b, nil
 }
 
-// Beside returns a view on the same connections whose keys begin with one more
-// word: another view, which shares nothing with this one, of what is made of the
-// verdicts.
+// Beside returns a view on the same connections, with one more word in the prefix of its keys. It
+// shares no keys with this one. It is for what is made from verdicts.
 func (b *View) Beside(word string) *View {
 	cfg := b.cfg
 	cfg.Prefix += word
@@ -150,15 +148,15 @@ func (b *View) Beside(word string) *View {
 	return &View{cfg: cfg, redis: b.redis, clock: b.clock}
 }
 
-// Dated returns a view on the same connections and keys that is read whether it is
-// current or not: for who looks at the version of what he gets.
+// Dated returns a view on the same connections and keys that can be read when it is not current.
+// Its readers compare versions.
 func (b *View) Dated() *View {
 	cfg := b.cfg
 	cfg.Current = false
 	return &View{cfg: cfg, redis: b.redis, clock: b.clock}
 }
 
-// The library logs on its own to standard error what its callers get as errors.
+// go-redis logs errors to standard error, although its callers get them.
 var silence sync.Once
 
 type silent struct{}
@@ -178,9 +176,9 @@ func (b *View) Ping(ctx context.Context) error {
 	return b.call(ctx, func() error { return b.redis.Ping(ctx).Err() })
 }
 
-// call runs one round trip behind the breather.
-// A caller who ran out of patience, or of connections, has learned nothing
-// about Redis: only a failure within the limits of a call closes it for others.
+// call runs one round trip, unless a recent one has failed. A caller that ran out of time or of
+// connections has learned nothing about Redis. Only a failure within the limits of a call makes
+// later calls fail at once.
 func (b *View) call(ctx context.Context, do func() error) error {
 	now := b.cfg.Now()
 	if until := b.closedUntil.Load(); until != 0 && now.UnixMilli() < until {
@@ -198,8 +196,8 @@ func (b *View) call(ctx context.Context, do func() error) error {
 	return fmt.Errorf("%w: %w", ErrAway, err)
 }
 
-// The keys. The braces make all keys of a partition one slot of a cluster, so
-// that one script may touch them.
+// The keys. The braces put all keys of a partition into one slot of a cluster, so that one script
+// may touch them.
 func (b *View) key(partition int32, what string) string {
 	return b.cfg.Prefix + "{" + strconv.Itoa(int(partition)) + "}" + what
 }

@@ -13,9 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Watermark knows how far the view of each partition is, from the announcements of
-// projectors. A server that answers a sender only once reads show the input waits for
-// it.
+// Watermark knows how far the view of each partition is, from the announcements of projectors.
+// With it a server delays the answer to a sender until reads show the input.
 type Watermark struct {
 	view *View
 
@@ -28,7 +27,7 @@ type progress struct {
 	generation string
 	position   int64
 	waiting    map[*waiter]struct{}
-	looking    bool // one of the waiters reads the header, for all
+	reading    bool // one of the waiters reads the header, for all
 }
 
 type waiter struct {
@@ -36,22 +35,22 @@ type waiter struct {
 	reached  chan struct{}
 }
 
-// nowhere is the position of an unknown partition: before -1, that of a whole view
+// nowhere is the position of a partition of which nothing is known. -1 is that of a whole view
 // without inputs.
 const nowhere = -2
 
-// lookAfter is how long a waiter trusts announcements, which may get lost,
+// headerAfter is how long a waiter trusts announcements, which may get lost,
 // before it reads the header itself.
-const lookAfter = 25 * time.Millisecond
+const headerAfter = 25 * time.Millisecond
 
-// Watermark returns a watermark that knows nothing yet. It learns while its Run runs,
-// and without it by reading headers.
+// Watermark returns a watermark without positions. It learns them from announcements while Run
+// runs, and in Wait by reading headers.
 func (b *View) Watermark() *Watermark {
 	return &Watermark{view: b, partitions: map[int32]*progress{}}
 }
 
-// Run listens to the announcements until the context ends, and returns its
-// error. A Redis that is away is waited for.
+// Run listens to the announcements until ctx ends, and returns its error. While Redis is away it
+// tries again.
 func (f *Watermark) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		f.listen(ctx)
@@ -60,13 +59,13 @@ func (f *Watermark) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// listen returns when the connection is lost.
+// listen applies announcements until the connection is lost.
 func (f *Watermark) listen(ctx context.Context) {
 	messages := f.view.redis.Subscribe(ctx, f.view.channel())
 	stop := context.AfterFunc(ctx, func() { _ = messages.Close() }) //nolint:errcheck // a read in progress ends with it
 	defer func() {
 		if stop() {
-			_ = messages.Close() //nolint:errcheck // it was of no use any more
+			_ = messages.Close() //nolint:errcheck // the connection has failed already
 		}
 	}()
 	asked := false
@@ -90,7 +89,7 @@ func (f *Watermark) listen(ctx context.Context) {
 	}
 }
 
-// applyAnnouncement takes in one announcement: generation, partition, position.
+// applyAnnouncement notes the position in one announcement: generation, partition, position.
 func (f *Watermark) applyAnnouncement(announcement string) {
 	words := strings.Fields(announcement)
 	if len(words) != 3 {
@@ -148,7 +147,7 @@ func (f *Watermark) Wait(ctx context.Context, partition int32, position int64) e
 		f.mu.Unlock()
 	}()
 	for {
-		pause(ctx, lookAfter, w.reached)
+		pause(ctx, headerAfter, w.reached)
 		select {
 		case <-w.reached:
 			return nil
@@ -163,18 +162,18 @@ func (f *Watermark) Wait(ctx context.Context, partition int32, position int64) e
 	}
 }
 
-// readHeader reads the header, unless another waiter is about to.
+// readHeader reads the header, unless another waiter is reading it.
 func (f *Watermark) readHeader(ctx context.Context, p *progress, partition int32) error {
 	f.mu.Lock()
-	busy := p.looking
-	p.looking = true
+	busy := p.reading
+	p.reading = true
 	f.mu.Unlock()
 	if busy {
 		return nil
 	}
 	generation, at, err := f.view.position(ctx, partition)
 	f.mu.Lock()
-	p.looking = false
+	p.reading = false
 	f.mu.Unlock()
 	switch {
 	case err == nil:

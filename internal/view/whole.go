@@ -11,14 +11,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Whole is everything that the view has of one hospital, for those who check it.
+// Whole is everything that the view has of one hospital. Checks read it.
 type Whole struct {
 	Snapshot
 	Site    map[string]string
-	Foreign []string // fields of the hash of the hospital that nobody of ours writes, ascending
+	Foreign []string // fields of the hash of the hospital that the projector never writes, ascending
 }
 
-// Whole returns it, in one round trip and as of one moment. The errors are those
+// Whole returns everything of one hospital at one moment, in one round trip. The errors are those
 // of the package.
 func (b *View) Whole(ctx context.Context, hospital string) (*Whole, error) {
 	partition := b.cfg.Partition(hospital)
@@ -50,7 +50,7 @@ func isRoom(name string) bool {
 	return err == nil
 }
 
-// Hospitals lists those that the view has of a partition, ascending.
+// Hospitals returns the hospitals that the view has of a partition, ascending.
 func (b *View) Hospitals(ctx context.Context, partition int32) ([]string, error) {
 	var members []string
 	err := b.call(ctx, func() (err error) {

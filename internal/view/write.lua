@@ -1,9 +1,10 @@
 -- Writes one hospital: all fields of one version, or none.
 -- KEYS header, hash of the hospital, set of hospitals, hash of its site, hash of its codes
 -- ARGV generation, hospital, base (-1: replace all), version, position, chart,
---      what changed lately, channel that is told of a new version, number of rooms, of rooms that are gone and of records of the site,
---      field and value of each room, fields of rooms that are gone,
---      name and value of each record of the site, then names of those that are gone
+--      recent changes, channel for the notice of a new version,
+--      number of rooms, of deleted rooms and of records of the site,
+--      field and value of each room, fields of deleted rooms,
+--      name and value of each record of the site, then names of deleted records
 local generation, base, version = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4])
 if redis.call('HGET', KEYS[1], 'g') ~= generation then
   return -2

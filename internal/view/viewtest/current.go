@@ -9,8 +9,7 @@ import (
 	"svc/internal/view"
 )
 
-// demanding is a view that reads only what is known to be current, by a clock of
-// its own.
+// demanding opens a view that reads only what is known to be current, by the clock of the test.
 func demanding(t *testing.T, url string, now func() time.Time) *view.View {
 	t.Helper()
 	cfg := config(url, t.Name()+":")
@@ -23,7 +22,8 @@ func demanding(t *testing.T, url string, now func() time.Time) *view.View {
 	return b
 }
 
-// readable reads a hospital in every way, which must agree, and returns why not.
+// readable reads a hospital in every way. All must agree. It returns why the hospital cannot be
+// read.
 func readable(t *testing.T, b *view.View) error {
 	t.Helper()
 	_, before := b.Token(t.Context(), "north")
@@ -39,7 +39,7 @@ func readable(t *testing.T, b *view.View) error {
 	return errors.Join(err, read)
 }
 
-// knows waits until the partition can be read, or cannot.
+// knows waits until the reads of a hospital succeed, for want nil, or fail with want.
 func knows(t *testing.T, b *view.View, want error) {
 	t.Helper()
 	until(t, func() bool {
@@ -48,7 +48,7 @@ func knows(t *testing.T, b *view.View, want error) {
 	})
 }
 
-// beat pulses until the test ends or stop is called, with what ends returns.
+// beat calls Pulse with the value of ends until the test ends or stop is called.
 func (v *fixture) beat(t *testing.T, ends func() int64) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -73,29 +73,29 @@ func current(t *testing.T, s Server) {
 	b := demanding(t, s.URL, v.now)
 	v.whole(10, unit("north", 5, 1))
 	v.settle(t, 10)
-	knows(t, b, view.ErrBehind) // no processor has said anything
+	knows(t, b, view.ErrBehind) // no processor has written yet
 	v.Pulse(v.now(), nil)
-	knows(t, b, view.ErrBehind) // none knows where the log ends
+	knows(t, b, view.ErrBehind) // no processor knows where the log ends
 	v.Pulse(v.now(), map[int32]int64{partition: 11})
 	knows(t, b, nil)
 	if faults, err := b.Faults(t.Context(), partition+1); err != nil || len(faults) != partition || faults[partition] != nil || !errors.Is(faults[0], view.ErrNotWhole) {
 		t.Errorf("faults %v, %v", faults, err)
 	}
-	// An input waits, and is taken in.
+	// An input waits, and is then taken in.
 	v.Pulse(v.now().Add(-3*time.Second), map[int32]int64{partition: 12})
 	knows(t, b, view.ErrBehind)
 	v.change(11, unit("north", 6, 1))
 	knows(t, b, nil)
-	// Nobody could ask the log for long.
+	// The log could not be asked for long.
 	v.Pulse(v.now().Add(-6*time.Second), map[int32]int64{partition: 12})
 	knows(t, b, view.ErrBehind)
 	v.Pulse(v.now(), map[int32]int64{partition: 12})
 	knows(t, b, nil)
-	// A hospital that nothing was recorded of is known not to be there.
+	// A hospital without any record is known to be absent.
 	if _, err := b.Read(t.Context(), "nowhere"); !errors.Is(err, view.ErrNoUnit) {
 		t.Errorf("nowhere: %v", err)
 	}
-	// Redis loses everything; what the processor said of it is lost too.
+	// Redis loses everything, the signs of the processor too.
 	s.Wipe(t)
 	knows(t, b, view.ErrNotWhole)
 	v.wait(t)
@@ -104,13 +104,13 @@ func current(t *testing.T, s Server) {
 	knows(t, b, nil)
 }
 
-// passing are tests that wait for seconds to pass: at once, each under its own keys.
+// passing runs the tests that wait for seconds, in parallel, each under its own keys.
 func passing(t *testing.T, s Server) {
 	for name, test := range map[string]func(*testing.T, Server){
-		"an idle view stays current":              idle,
-		"nobody has the partition any more":       released,
-		"clocks differ":                           skewed,
-		"who has lost the partition says nothing": dethroned,
+		"an idle view stays current":     idle,
+		"the partition is released":      released,
+		"clocks differ":                  skewed,
+		"a former owner writes no signs": dethroned,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -125,7 +125,7 @@ func idle(t *testing.T, s Server) {
 	v.whole(10, unit("north", 5, 1))
 	defer v.beat(t, func() int64 { return 11 })()
 	knows(t, b, nil)
-	// Nothing comes for longer than anybody would wait for a processor.
+	// No input comes for longer than a silent processor is tolerated.
 	for end := time.Now().Add(6 * time.Second); time.Now().Before(end); { //nolint:forbidigo // real servers, real time
 		if err := readable(t, b); errors.Is(err, view.ErrBehind) { // on a busy machine a call may come too late
 			t.Fatal(err)
@@ -143,7 +143,7 @@ func released(t *testing.T, s Server) {
 	knows(t, b, view.ErrBehind)
 }
 
-// skewed: who writes and who reads have clocks that are wrong by an hour.
+// skewed: the clocks of writers and readers are wrong by an hour.
 func skewed(t *testing.T, s Server) {
 	v := startAt(t, s.URL, "g1", func() time.Time { return time.Now().Add(-time.Hour) }) //nolint:forbidigo // see above
 	b := demanding(t, s.URL, func() time.Time { return time.Now().Add(time.Hour) })      //nolint:forbidigo // see above
@@ -158,8 +158,7 @@ func skewed(t *testing.T, s Server) {
 	knows(t, b, view.ErrBehind)
 }
 
-// dethroned: a processor that has lost its partition and does not know of it can
-// neither say that it is current nor that it is not.
+// dethroned: a processor that does not know that it has lost its partition must not write signs.
 func dethroned(t *testing.T, s Server) {
 	old, v := start(t, s.URL, "g1"), start(t, s.URL, "g1")
 	b := demanding(t, s.URL, v.now)
@@ -179,7 +178,7 @@ func dethroned(t *testing.T, s Server) {
 	knows(t, b, view.ErrBehind) // once v, which says nothing more, counts as silent
 }
 
-// refused: Redis reads and writes nothing. What was read last is not the truth for
+// refused: Redis reads but refuses to write. What was read last must not be shown as current for
 // longer than five seconds.
 func refused(t *testing.T, s Server) {
 	for name, refuse := range s.Refuse {

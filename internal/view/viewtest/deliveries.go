@@ -11,7 +11,7 @@ import (
 	"svc/internal/view"
 )
 
-// deliveries is a writer that runs until the test ends; first is put before it runs.
+// deliveries returns a writer that runs until the test ends. first is called before it runs.
 func deliveries(t *testing.T, b *view.View, first ...func(*view.Deliveries)) *view.Deliveries {
 	t.Helper()
 	d := b.Deliveries()
@@ -30,8 +30,8 @@ func deliveries(t *testing.T, b *view.View, first ...func(*view.Deliveries)) *vi
 	return d
 }
 
-// delivered: lists are newest first, by endpoint and of all, in pages that meet
-// without gap or repeat; who knows more of a delivery wins; the oldest go.
+// delivered: lists are newest first, by endpoint and of all endpoints, in pages without gap or
+// repeat. The version of a higher rank wins. The oldest deliveries are dropped.
 func delivered(t *testing.T, s Server) {
 	b := Open(t, s.URL)
 	d := deliveries(t, b)
@@ -128,8 +128,7 @@ func delivered(t *testing.T, s Server) {
 	}
 }
 
-// notesAreKept: how endpoints fare, how far commands are, when people were told; also of
-// a time when Redis was away.
+// notesAreKept: the health of endpoints, the progress of commands, episodes and links can be read.
 func notesAreKept(t *testing.T, s Server) {
 	b := Open(t, s.URL)
 	d := deliveries(t, b)
@@ -162,7 +161,7 @@ func notesAreKept(t *testing.T, s Server) {
 	}
 }
 
-// ordered: who reads that a command is done finds all that it delivered.
+// ordered: a reader of a finished command finds all its deliveries.
 func ordered(t *testing.T, s Server) {
 	b := Open(t, s.URL)
 	const count = 2000
@@ -189,7 +188,7 @@ func ordered(t *testing.T, s Server) {
 	}
 }
 
-// settled waits until something that another goroutine writes is there.
+// settled waits until try succeeds, for state that another goroutine writes.
 func settled(t *testing.T, try func() error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

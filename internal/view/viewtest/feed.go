@@ -10,7 +10,7 @@ import (
 	"svc/internal/view"
 )
 
-// clock is a view at a time of the test's own.
+// clock opens a view with a clock of the test.
 func clock(t *testing.T, s Server, now *time.Time) *view.View {
 	t.Helper()
 	cfg := config(s.URL, "")
@@ -23,7 +23,8 @@ func clock(t *testing.T, s Server, now *time.Time) *view.View {
 	return b
 }
 
-// counted: two instances add up, a restart keeps what Redis has, and windows go on.
+// counted: counts of two instances add up, Redis keeps them beyond a restart of both, and windows
+// move on.
 func counted(t *testing.T, s Server) {
 	now := time.Date(2031, 4, 5, 23, 59, 30, 0, time.UTC)
 	one, two := clock(t, s, &now), clock(t, s, &now)
@@ -78,8 +79,8 @@ func counted(t *testing.T, s Server) {
 	}
 }
 
-// noticed: of each feed the newest refusals and warnings, of all instances; of a
-// hospital the feeds that were noticed last.
+// noticed: a feed has its newest refusals and warnings from all instances. A hospital keeps the
+// feeds with the latest notices.
 func noticed(t *testing.T, s Server) {
 	now := time.Date(2031, 4, 5, 23, 59, 30, 0, time.UTC)
 	one, two := clock(t, s, &now), clock(t, s, &now)
@@ -110,7 +111,7 @@ func noticed(t *testing.T, s Server) {
 	is(census, nil, []feeds.Notice{{At: begin, RequestID: "r", Code: "c"}})
 
 	now = now.Add(time.Second)
-	add(one, hl7, note(5, true), note(5, true)) // the same twice is two
+	add(one, hl7, note(5, true), note(5, true)) // equal notices stay two
 	var many, kept []feeds.Notice
 	for n := range 150 {
 		many = append(many, note(10+n, false))
@@ -128,7 +129,7 @@ func noticed(t *testing.T, s Server) {
 	is(census, nil, nil) // one feed too many
 	is(hl7, []feeds.Notice{note(5, true), note(5, true), note(4, true), note(1, true)}, kept)
 	list, err := one.Feeds(t.Context(), "noticed")
-	if err != nil || len(list) > 0 { // nothing was received by them
+	if err != nil || len(list) > 0 { // the feeds have received nothing
 		t.Errorf("%d feeds, %v", len(list), err)
 	}
 }

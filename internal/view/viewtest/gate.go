@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// Gate is a door in front of a Redis that can be shut, so that a test sees what
-// happens when Redis is away, refuses, or is there and says nothing.
+// Gate is a proxy in front of a Redis, for tests of a Redis that is away, refuses connections, or
+// does not answer.
 type Gate struct {
-	URL string // of the Redis behind the gate
+	URL string // of the gate
 
 	behind   string
 	listener net.Listener
@@ -28,7 +28,7 @@ const (
 	mute           // connections are kept and nothing goes through
 )
 
-// NewGate stands an open gate in front of the Redis at url.
+// NewGate starts an open gate in front of the Redis at url.
 func NewGate(t *testing.T, url string) *Gate {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -52,20 +52,20 @@ func NewGate(t *testing.T, url string) *Gate {
 	return g
 }
 
-// Open lets everything through again.
+// Open passes everything on again.
 func (g *Gate) Open() { g.set(open) }
 
-// Shut cuts every connection, and new ones as they come.
+// Shut cuts every connection, new ones too.
 func (g *Gate) Shut() { g.set(shut) }
 
-// Mute keeps connections and swallows what is sent.
+// Mute keeps connections and drops all bytes.
 func (g *Gate) Mute() { g.set(mute) }
 
 func (g *Gate) set(state gateState) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.state = state
-	if state == shut || state == open { // a muted connection has lost bytes: of no use any more
+	if state == shut || state == open { // a muted connection has lost bytes
 		for conn := range g.conns {
 			conn.Close()
 		}

@@ -9,8 +9,8 @@ import (
 	"svc/internal/view"
 )
 
-// truthful: lists are told while it is known that they lack nothing. What was found is
-// returned all the same, beside the reason: acts may need it.
+// truthful: lists are read while they are known to be complete. Otherwise what was found comes
+// beside an error.
 func truthful(t *testing.T, s Server) {
 	now := time.Now //nolint:forbidigo // real servers, real time
 	b := demanding(t, s.URL, now)
@@ -53,7 +53,7 @@ func truthful(t *testing.T, s Server) {
 	d.PutCommand("north", "cmd_1", []byte("begun"))
 	pulse(0, 7, 9)
 	answers("something has come", nil)
-	d.Pulse(now(), nil) // the partition goes, and comes again
+	d.Pulse(now(), nil) // the partition is revoked, and assigned again
 	pulse(4*time.Second, 7, 7)
 	answers("all that came until lately", nil)
 	pulse(3500*time.Millisecond, 7, 10)
@@ -71,7 +71,7 @@ func truthful(t *testing.T, s Server) {
 	answers("Redis has lost it", view.ErrNotWhole)
 }
 
-// fatal ends the test if there is an error.
+// fatal ends the test on an error.
 func fatal(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

@@ -13,15 +13,15 @@ import (
 	"svc/internal/view"
 )
 
-// follower keeps a hospital up to date by what changed since it last read.
+// follower keeps a hospital up to date by reading what changed since its last read.
 type follower struct {
 	token view.Token
 	chart string
 	rooms map[int32]string
-	parts int // reads that told the rooms from the state before
+	parts int // reads that returned only changes
 }
 
-// read takes the state that the hospital is in.
+// read reads the current state.
 func (f *follower) read(ctx context.Context, b *view.View, hospital string) error {
 	s, err := b.ReadSince(ctx, hospital, f.token)
 	if err != nil {
@@ -46,7 +46,7 @@ func (f *follower) read(ctx context.Context, b *view.View, hospital string) erro
 	return nil
 }
 
-// show writes the state in a line.
+// show returns the state as one line.
 func (f *follower) show() string {
 	parts := make([]string, 0, len(f.rooms))
 	for _, id := range slices.Sorted(maps.Keys(f.rooms)) {
@@ -55,7 +55,7 @@ func (f *follower) show() string {
 	return f.chart + "; " + strings.Join(parts, ", ")
 }
 
-// since: what changed since a state is told as long as it is known, else all.
+// since: a read returns the changes since a state while the view knows them, else all rooms.
 func since(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
 	at := func(generation string, version int64) view.Token {
@@ -92,11 +92,11 @@ func since(t *testing.T, s Server) {
 	const all = "all of 8 at 3: north at 8; [{1 room 1 at 8} {2 room 2 at 6}] -[]"
 	want(at("g1", 4), all)  // too long ago
 	want(at("g1", 9), all)  // lost meanwhile
-	want(at("g0", 7), all)  // of another log
+	want(at("g0", 7), all)  // of another generation
 	want(at("g2", 7), all)  //
 	want(at("g1", -1), all) //
 
-	// Another owner of the partition knows nothing of what was before.
+	// Another owner of the partition does not know earlier changes.
 	next := start(t, s.URL, "g1")
 	next.whole(3, unit("north", 8, 1, 2))
 	next.change(4, unit("north", 9, 4))
@@ -108,8 +108,8 @@ func since(t *testing.T, s Server) {
 	v.settle(t, 5)
 	want(at("g1", 8), "9 at 4: north at 9; [{4 room 4 at 9}] -[]")
 
-	// Loss of everything, then another log. Positions begin anew, so waiting for one
-	// could be answered by what was before.
+	// Redis loses everything, then the log is replaced. Positions begin anew, so waiting for one
+	// could end by an earlier one.
 	s.Wipe(t)
 	want(at("g1", 8), view.ErrNotWhole.Error())
 	next.wait(t)
@@ -123,15 +123,15 @@ func since(t *testing.T, s Server) {
 	want(at("g1", 9), "all of 9 at 0: north at 9; [{7 room 7 at 9}] -[]")
 }
 
-// followed: readers who follow the changes, while two owners in turn write them and
-// everything is lost now and then, have at each version what was committed.
+// followed: two owners write in turn, and Redis now and then loses everything. Readers of the
+// changes have the committed state at each version.
 func followed(t *testing.T, s Server) {
 	const versions, readers, ids = 600, 4, 12
 	owners := [2]*fixture{start(t, s.URL, "g1"), start(t, s.URL, "g1")}
 	reader := Open(t, s.URL)
 
-	// The log, known before anything is written: the rooms that each version changes,
-	// and what the hospital is then.
+	// The log, known before anything is written: the rooms that each version changes, and the
+	// state of the hospital after it.
 	log := make([]view.Unit, versions+1)
 	states := make([]string, versions+1)
 	now := follower{rooms: map[int32]string{}}
@@ -141,7 +141,7 @@ func followed(t *testing.T, s Server) {
 		if n%3 == 0 {
 			rooms = append(rooms, -(int32(n*5%ids) + 1))
 		}
-		if n%50 == 0 { // more than is kept of changes
+		if n%50 == 0 { // more than recentBytes
 			for id := int32(1); id <= 200; id++ {
 				rooms = append(rooms, 100+id)
 			}

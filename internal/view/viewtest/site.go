@@ -11,7 +11,7 @@ import (
 	"svc/internal/view"
 )
 
-// with gives a unit records of its site: "name=value", or "name" for one that is gone.
+// with adds records of its site to a unit: "name=value", or "name" for a deleted one.
 func with(u view.Unit, records ...string) view.Unit {
 	u.Site = map[string][]byte{}
 	for _, r := range records {

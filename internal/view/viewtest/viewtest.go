@@ -1,5 +1,5 @@
-// Package viewtest is what every Redis must do for the view, as one suite of
-// tests: it runs on the embedded one and on real ones alike.
+// Package viewtest is a suite of tests that every Redis must pass for the view: the embedded one
+// and real ones.
 package viewtest
 
 import (
@@ -15,45 +15,45 @@ import (
 	"svc/internal/view"
 )
 
-// Server is a Redis to run the suite on.
+// Server is a Redis on which the suite runs.
 type Server struct {
 	URL  string
 	Wipe func(t *testing.T) // loses everything, as FLUSHALL does
-	// Refuse are ways to let it read and refuse to write, until allow is called; that
-	// may be called again.
+	// Refuse are ways to make the server refuse writes and still answer reads, until allow is
+	// called. allow may be called again.
 	Refuse map[string]func(t *testing.T) (allow func())
 }
 
-// Run runs the suite. The server is used by nobody else.
+// Run runs the suite. Nobody else may use the server meanwhile.
 func Run(t *testing.T, s Server) {
 	for name, test := range map[string]func(*testing.T, Server){
-		"an empty view is not whole":                 nothing,
-		"whole without hospitals":                    nobody,
-		"changes arrive":                             changes,
-		"a caller who has the version gets no copy":  same,
-		"changes since a state":                      since,
-		"who follows changes has what was committed": followed,
-		"a late zombie is refused":                   zombie,
-		"another generation replaces everything":     generation,
-		"a lost view is made anew":                   lost,
-		"lost writes are noticed":                    behind,
-		"a Redis that is away":                       away,
-		"a Redis that says nothing":                  silent,
-		"what administrators list stands beside":     listed,
-		"who waits is told":                          waitReturns,
-		"who waits looks for himself":                looks,
-		"who watches is told of new versions":        watched,
-		"when keys were used":                        used,
-		"feeds add up":                               counted,
-		"feeds are noticed":                          noticed,
-		"how far a partition is":                     progressed,
-		"what is current is read":                    current,
-		"seconds pass":                               passing,
-		"a Redis that refuses to write":              refused,
-		"lists of deliveries":                        delivered,
-		"notes beside the lists":                     notesAreKept,
-		"a command is done behind its deliveries":    ordered,
-		"lists are told if they lack nothing":        truthful,
+		"an empty view is not whole":               nothing,
+		"whole without hospitals":                  nobody,
+		"changes arrive":                           changes,
+		"equal tokens name one version":            same,
+		"changes since a state":                    since,
+		"readers of changes have committed states": followed,
+		"a late zombie is refused":                 zombie,
+		"another generation replaces everything":   generation,
+		"a lost view is made anew":                 lost,
+		"lost writes are noticed":                  behind,
+		"a Redis that is away":                     away,
+		"a Redis that does not answer":             silent,
+		"lists of administrators":                  listed,
+		"waiters are released":                     waitReturns,
+		"waiters read the header":                  looks,
+		"watchers get notices":                     watched,
+		"last use of keys":                         used,
+		"feeds add up":                             counted,
+		"notices of feeds":                         noticed,
+		"progress of a partition":                  progressed,
+		"only current views are read":              current,
+		"seconds pass":                             passing,
+		"a Redis that refuses to write":            refused,
+		"lists of deliveries":                      delivered,
+		"notes beside the lists":                   notesAreKept,
+		"deliveries before commands":               ordered,
+		"incomplete lists come with an error":      truthful,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.Wipe(t)
@@ -62,10 +62,10 @@ func Run(t *testing.T, s Server) {
 	}
 }
 
-// partition of every hospital in the suite.
+// partition is that of every hospital in the suite.
 const partition = 3
 
-// fixture is a view and a projector of it that runs until the test ends.
+// fixture is a view with a projector and a watermark that run until the test ends.
 type fixture struct {
 	*view.View
 	*view.Projector
@@ -82,7 +82,7 @@ func config(url, prefix string) view.Config {
 	}
 }
 
-// Open opens a view of its own.
+// Open opens a view with keys of its own.
 func Open(t *testing.T, url string) *view.View {
 	t.Helper()
 	b, err := view.Open(config(url, t.Name()+":"))
@@ -164,7 +164,7 @@ func (v *fixture) settle(t *testing.T, position int64) {
 	}
 }
 
-// wait waits until the whole is asked for.
+// wait waits until the projector asks for a whole projection.
 func (v *fixture) wait(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -283,13 +283,13 @@ func generation(t *testing.T, s Server) {
 	old.settle(t, 100)
 	v := start(t, s.URL, "g2")
 	v.whole(2, unit("north", 1, 8))
-	until(t, func() bool { // its positions begin anew, so waiting for one could be answered by the old view
+	until(t, func() bool { // positions begin anew, so waiting for one could end by the old view
 		return strings.HasPrefix(v.describe(t, "north"), "g2")
 	})
 	v.expect(t, "north", "g2 2: north at 1; room 8 at 1")
 	v.expect(t, "gone", view.ErrNoUnit.Error())
 	old.change(101, unit("north", 51, 1))
-	old.wait(t) // refused, and told so
+	old.wait(t) // the write is refused, and a whole projection asked for
 	v.expect(t, "north", "g2 2: north at 1; room 8 at 1")
 }
 
@@ -299,7 +299,7 @@ func lost(t *testing.T, s Server) {
 	v.settle(t, 1)
 	s.Wipe(t)
 	v.expect(t, "north", view.ErrNotWhole.Error())
-	v.wait(t) // by looking: nothing was written
+	v.wait(t) // noticed by the check of headers: nothing was written
 	v.whole(1, unit("north", 5, 1))
 	v.change(2, unit("north", 6, 2))
 	v.settle(t, 2)
@@ -310,16 +310,16 @@ func behind(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
 	v.whole(1, unit("north", 5, 1))
 	v.settle(t, 1)
-	// Another instance of the same generation knows versions that never arrived here.
+	// Another instance of the same generation knows versions that Redis does not have.
 	other := start(t, s.URL, "g1")
 	other.whole(3, unit("north", 7, 2))
 	other.settle(t, 3)
 	s.Wipe(t)
-	v.whole(1, unit("north", 5, 1)) // as a copy from before would
-	until(t, func() bool {          // whichever comes first: the other one looks once a second
+	v.whole(1, unit("north", 5, 1)) // like a restored copy
+	until(t, func() bool {          // the check of headers by the other instance, once a second, may come first
 		return v.describe(t, "north") != view.ErrNotWhole.Error() || len(other.asked) > 0
 	})
-	other.change(4, unit("north", 8, 3)) // noticed by this write, or by looking
+	other.change(4, unit("north", 8, 3)) // noticed by this write, or by the check of headers
 	other.wait(t)
 	until(t, func() bool { return v.describe(t, "north") == view.ErrNotWhole.Error() })
 	other.whole(4, unit("north", 8, 2, 3))
@@ -370,7 +370,7 @@ func silent(t *testing.T, s Server) {
 	v.expect(t, "north", "g1 2: north at 2; room 1 at 1, room 2 at 2")
 }
 
-// quick fails if do takes as long as a hang would.
+// quick fails if do hangs.
 func quick(t *testing.T, do func()) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
@@ -381,7 +381,7 @@ func quick(t *testing.T, do func()) {
 	}
 }
 
-// until waits for a state of the view that nobody announces.
+// until waits for a state of the view that is not announced.
 func until(t *testing.T, done func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

@@ -46,8 +46,8 @@ func looks(t *testing.T, s Server) {
 	}
 }
 
-// watched: who watches a hospital is told of each new version of it and of no other one,
-// across a loss of the connection too, and of nothing once he has left.
+// watched: a watcher gets a notice of each new version of its hospitals and of no other one. It
+// gets them after a lost connection, too, and none after it has left.
 func watched(t *testing.T, s Server) {
 	gate := NewGate(t, s.URL)
 	v := start(t, s.URL, "g1")
@@ -87,7 +87,7 @@ func watched(t *testing.T, s Server) {
 			<-from
 		}
 	}
-	hear(both, "north") // as it begins: it may have changed before
+	hear(both, "north") // after the subscription: it may have changed before
 	hear(both, "south")
 	hear(north, "north")
 	v.whole(1, unit("north", 1), unit("south", 1), unit("west", 1))
