@@ -106,6 +106,8 @@ type view struct {
 	b    *browser
 	name string
 	base string
+
+	quick bool // inspections take no pictures
 }
 
 // viewing says how a window looks.
@@ -136,7 +138,7 @@ func (b *browser) window(t testing.TB, base string, as viewing) *view {
 	t.Helper()
 	viewNames.Lock()
 	viewNames.n++
-	v := &view{t, b, fmt.Sprint("w", viewNames.n), base}
+	v := &view{t: t, b: b, name: fmt.Sprint("w", viewNames.n), base: base}
 	viewNames.Unlock()
 	language := as.language
 	if language == "" {

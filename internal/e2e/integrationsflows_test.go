@@ -156,23 +156,9 @@ func surgeNow(f *flowing) {
 	})
 }
 
-// deadLetterOf puts a record into the log that nothing understands.
+// deadLetterOf shows a record that could not be applied.
 func deadLetterOf(f *flowing) {
-	topic := schemas.Observations().Name
-	client, err := kgo.NewClient(kgo.SeedBrokers(f.dev.Kafka), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	defer client.Close()
-	r := &kgo.Record{Topic: topic, Key: []byte(f.ward.hospital), Value: append([]byte{0, 1, 2, 3, 4}, unreadable...), Partition: -1}
-	readTopic(f.t, f.dev.Kafka, topic, func(one *kgo.Record) {
-		if string(one.Key) == f.ward.hospital {
-			r.Partition = one.Partition
-		}
-	})
-	if err := client.ProduceSync(f.t.Context(), r).FirstErr(); err != nil {
-		f.t.Fatal(err)
-	}
+	writeDeadLetter(f.t, f.dev, f.ward.hospital)
 	eventually(f.t, 20*time.Second, func() error {
 		at("/feeds/letters")(f)
 		if !strings.Contains(f.main(), "Retry") {
@@ -181,4 +167,24 @@ func deadLetterOf(f *flowing) {
 		return nil
 	})
 	link("written by a schema that is not known")(f)
+}
+
+// writeDeadLetter puts a record of a hospital into the log that nothing understands.
+func writeDeadLetter(t testing.TB, d *dev, hospital string) {
+	t.Helper()
+	topic := schemas.Observations().Name
+	client, err := kgo.NewClient(kgo.SeedBrokers(d.Kafka), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	r := &kgo.Record{Topic: topic, Key: []byte(hospital), Value: append([]byte{0, 1, 2, 3, 4}, unreadable...), Partition: -1}
+	readTopic(t, d.Kafka, topic, func(one *kgo.Record) {
+		if string(one.Key) == hospital {
+			r.Partition = one.Partition
+		}
+	})
+	if err := client.ProduceSync(t.Context(), r).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -92,7 +92,9 @@ func (v *view) inspect(name string) {
 			if v.do("wide", nil, &wide); wide > 0 {
 				v.t.Errorf("%s: can be scrolled sideways by %d px", where, wide)
 			}
-			v.shoot(strings.ReplaceAll(where, " ", "-"))
+			if !v.quick {
+				v.shoot(strings.ReplaceAll(where, " ", "-"))
+			}
 		}
 	}
 	for _, fault := range v.complaints() {

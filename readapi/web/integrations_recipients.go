@@ -157,6 +157,14 @@ func removeRecipient(on *adminRequest) {
 
 func testRecipient(on *adminRequest) {
 	d := alertsRequest{localRequest{on}}
+	people, ok := d.recipients()
+	if !ok {
+		return
+	}
+	if !slices.ContainsFunc(people, func(p apiRecipient) bool { return p.ID == d.id() }) {
+		d.gone() // the API would refuse it as a field of the body
+		return
+	}
 	var ordered struct{ CommandID string }
 	body := map[string]any{"recipientId": d.id(), "channel": d.r.PostForm.Get("channel")}
 	refused, ok := d.do(http.MethodPost, alertsAPI+"/test", "", body, &ordered)
