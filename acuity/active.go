@@ -7,35 +7,53 @@ import (
 	"svc/acuity/codes"
 )
 
-// judged is memory for the verdicts of rooms: one array of factors and one of their
+// RoomMemory is memory for the verdicts of rooms: one array of factors and one of their
 // evidence for a whole unit.
-type judged struct {
+type RoomMemory struct {
 	factors  []FactorVerdict
 	evidence []*Evidence
 	pieces   []Evidence // copies of the evidence, see keep
 	// loses is when a source ends that another one of its factor hides, in the last
 	// room; 0: never.
 	loses Instant
-	alone *judged // memory for one of several patients of a room; nil: none yet
+	alone *RoomMemory // memory for one of several patients of a room; nil: none yet
+}
+
+// NewRoomMemory returns memory for the verdict of a room with n pieces of evidence, which it
+// can keep.
+func NewRoomMemory(n int) RoomMemory {
+	j := judgedOf(n + n%2)
+	j.pieces = make([]Evidence, 0, cap(j.evidence))
+	return j
+}
+
+// Capacity returns the number of pieces of evidence that fit.
+func (j *RoomMemory) Capacity() int { return cap(j.factors) }
+
+// Begin empties the memory for the next verdict. Single is memory for one of several
+// patients.
+func (j *RoomMemory) Begin(single *RoomMemory) {
+	j.clear()
+	j.alone = single
 }
 
 // judgedOf returns memory for the verdict of a room with n pieces of evidence.
-func judgedOf(n int) judged {
-	return judged{factors: make([]FactorVerdict, 0, n), evidence: make([]*Evidence, 0, n)}
+func judgedOf(n int) RoomMemory {
+	return RoomMemory{factors: make([]FactorVerdict, 0, n), evidence: make([]*Evidence, 0, n)}
 }
 
 // one returns memory for the verdict of one of several patients.
-func (j *judged) one() *judged {
+func (j *RoomMemory) one() *RoomMemory {
 	if j.alone == nil {
-		j.alone = &judged{}
+		j.alone = &RoomMemory{}
 	}
 	j.alone.clear()
 	return j.alone
 }
 
-// keep makes the verdict of a room point at copies of its evidence, because the evidence
+// Keep makes the verdict of a room point at copies of its evidence, because the evidence
 // of a chart may be overwritten.
-func (j *judged) keep(rv *RoomVerdict) {
+func (j *RoomMemory) Keep(rv *RoomVerdict) {
 	j.pieces = j.pieces[:0]
 	for i, ev := range rv.evidence {
 		if ev != nil {
@@ -46,10 +64,10 @@ func (j *judged) keep(rv *RoomVerdict) {
 }
 
 // clear empties the memory for the next verdict.
-func (j *judged) clear() { j.factors, j.evidence = j.factors[:0], j.evidence[:0] }
+func (j *RoomMemory) clear() { j.factors, j.evidence = j.factors[:0], j.evidence[:0] }
 
-// size returns the number of pieces of evidence.
-func (r *RoomChart) size() int {
+// CountEvidence returns the number of pieces of evidence.
+func (r *RoomChart) CountEvidence() int {
 	n := 0
 	for i := range r.Patients {
 		n += len(r.Patients[i].Evidence)
@@ -57,16 +75,16 @@ func (r *RoomChart) size() int {
 	return n
 }
 
-// factors is a set of factors.
-type factors [4]uint64
+// FactorSet is a set of factors.
+type FactorSet [4]uint64
 
-func (s *factors) add(f Factor) { s[f>>6] |= 1 << (f & 63) }
+func (s *FactorSet) Add(f Factor) { s[f>>6] |= 1 << (f & 63) }
 
-func (s *factors) has(f Factor) bool { return s[f>>6]&(1<<(f&63)) != 0 }
+func (s *FactorSet) Has(f Factor) bool { return s[f>>6]&(1<<(f&63)) != 0 }
 
 // findActive appends the active factors of the patients of one room, one entry for each
 // factor. It returns them in no order that matters.
-func findActive(c *Catalogue, views []patient, now Instant, out *judged) []FactorVerdict {
+func findActive(c *Catalogue, views []patient, now Instant, out *RoomMemory) []FactorVerdict {
 	first, base := len(out.factors), len(out.evidence)
 	a := activation{c: c, now: now, out: out}
 	for i := range views {
@@ -82,11 +100,11 @@ func findActive(c *Catalogue, views []patient, now Instant, out *judged) []Facto
 		if v.quiet.factor != 0 {
 			quiet := v.quiet.evidence()
 			if a.addEvidence(v, &quiet) != nil {
-				a.many.add(quiet.Factor) // its sources are those of the factor that went silent
+				a.many.Add(quiet.Factor) // its sources are those of the factor that went silent
 			}
 		}
 		if len(views) > 1 && v.hushEnd > now {
-			a.many.add(v.hushed)
+			a.many.Add(v.hushed)
 		}
 	}
 	out.loses = 0
@@ -94,12 +112,12 @@ func findActive(c *Catalogue, views []patient, now Instant, out *judged) []Facto
 		return nil
 	}
 	room := out.factors[first:len(out.factors):len(out.factors)]
-	if a.many == (factors{}) {
+	if a.many == (FactorSet{}) {
 		return room
 	}
 	for i := range room {
 		fv := &room[i]
-		if f := fv.Factor; a.many.has(f) {
+		if f := fv.Factor; a.many.Has(f) {
 			all, _ := mergeEvidence(views, f, now)
 			all.shown = uint16(len(out.evidence) - base) //nolint:gosec // see FactorVerdict
 			out.evidence = append(out.evidence, all.face)
@@ -120,23 +138,23 @@ func findActive(c *Catalogue, views []patient, now Instant, out *judged) []Facto
 type activation struct {
 	c          *Catalogue
 	now        Instant
-	out        *judged
-	seen, many factors // seen have evidence, many have several pieces
+	out        *RoomMemory
+	seen, many FactorSet // seen have evidence, many have several pieces
 }
 
 // addEvidence adds one piece of evidence and returns its entry. A second piece of a
 // factor is only noted.
 func (a *activation) addEvidence(v *patient, ev *Evidence) *FactorVerdict {
-	f, e := ev.Factor, a.c.effect(ev.Factor, ev.Variant)
+	f, e := ev.Factor, a.c.Requirement(ev.Factor, ev.Variant)
 	o, on := v.judgeBy(e, ev, a.now)
 	if !on || f == 0 || int(f) >= len(a.c.specs) {
 		return nil
 	}
-	if a.seen.has(f) {
-		a.many.add(f)
+	if a.seen.Has(f) {
+		a.many.Add(f)
 		return nil
 	}
-	a.seen.add(f)
+	a.seen.Add(f)
 	// Every field is set in place: a literal would be built and then copied.
 	out := a.out
 	at := len(out.factors)
@@ -201,7 +219,7 @@ func mergeEvidence(views []patient, f Factor, now Instant) (fv mergedEntry, on b
 // addEvidence adds one piece of evidence and reports whether it is shown now. active
 // says whether any piece counts, this one or one before.
 func (fv *mergedEntry) addEvidence(v *patient, ev *Evidence, now Instant, active *bool) (shown bool) {
-	e := v.c.effect(ev.Factor, ev.Variant)
+	e := v.c.Requirement(ev.Factor, ev.Variant)
 	o, on := v.judgeBy(e, ev, now)
 	if !on {
 		if ev.Factor == v.hushed && v.hushEnd > now {
@@ -232,7 +250,7 @@ func (fv *mergedEntry) addEvidence(v *patient, ev *Evidence, now Instant, active
 // findNext finds when an entry with several pieces of evidence changes. A step that
 // another piece hides is no change, but its source may end: loses is the first time of
 // that, 0: never. It uses the free part of out meanwhile.
-func (fv *mergedEntry) findNext(views []patient, behind []*Evidence, now Instant, out *judged) (loses Instant) {
+func (fv *mergedEntry) findNext(views []patient, behind []*Evidence, now Instant, out *RoomMemory) (loses Instant) {
 	used := len(out.evidence)
 	for at := fv.breaks; at > now; {
 		then, on := mergeEvidence(views, fv.Factor, at)
@@ -263,7 +281,7 @@ func (fv *mergedEntry) looksLike(other *mergedEntry) bool {
 
 // gather lists the evidence of a factor, one piece for each source, in order of the
 // sources.
-func gather(views []patient, f Factor, now Instant, out *judged) []*Evidence {
+func gather(views []patient, f Factor, now Instant, out *RoomMemory) []*Evidence {
 	first := len(out.evidence)
 	for i := range views {
 		v := &views[i]

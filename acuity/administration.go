@@ -17,14 +17,14 @@ type Act struct {
 	// the change, and nothing else changes.
 	DryRun bool
 	// Expect is the version that each resource named must have for the
-	// observation to be taken, or that of their table ([TableVersion]), or
-	// expectAnything, ExpectSome, ExpectNone.
+	// observation to be taken, or that of their table (TableVersion of the package hospital), or
+	// ExpectAnything, ExpectSome, ExpectNone.
 	Expect int64
 }
 
 // The expectations that are no version.
 const (
-	expectAnything int64 = 0
+	ExpectAnything int64 = 0
 	ExpectSome     int64 = -1 // some version
 	ExpectNone     int64 = -2 // no version: it is not there
 )

@@ -16,11 +16,10 @@ type Catalogue struct {
 	specs   []Spec // by Factor; the first is no factor
 	byID    map[string]Factor
 	version string
-	index   *index
 
 	// What judging looks up for each piece of evidence, by Factor. They are arrays, so
 	// that no number of a factor, known or not, is beyond their end.
-	effects [anyFactor][]effect // by variant, copies of specs; an unknown factor has those of no factor
+	effects [anyFactor][]Requirement // by variant, copies of specs; an unknown factor has those of no factor
 	traits  [anyFactor]traits
 	rank    [anyFactor]uint8 // place of its id in alphabetical order
 }
@@ -70,14 +69,14 @@ type Spec struct {
 // Begins returns what the plain form of a factor asks for when it begins, and how grave
 // it is then.
 func (s *Spec) Begins() (need Demand, class uint8) {
-	need, class, _ = s.Variants[0].need.At(0, 0)
+	need, class, _ = s.Variants[0].Need.At(0, 0)
 	return need, class
 }
 
 // Variant is a form of a factor: what one piece of its evidence asks for.
 type Variant struct {
 	Name string // "" of the plain one
-	effect
+	Requirement
 }
 
 // Route is a way in which a code switches a factor on.
@@ -118,9 +117,9 @@ type Condition struct {
 	Unit string
 }
 
-// effect is what one piece of evidence asks for.
-type effect struct {
-	need       Schedule // a primary's demand or a modifier's floor; classes are here for all
+// Requirement is what one piece of evidence asks for.
+type Requirement struct {
+	Need       Schedule // a primary's demand or a modifier's floor; classes are here for all
 	needIn     sections // of a modifier; 0: everywhere
 	floors     []floorRule
 	track      bool     // need is that of a newborn
@@ -140,8 +139,8 @@ type effect struct {
 	stale         Instant // duration; 0: never
 	staleFromLast bool
 
-	silent  Instant // duration; 0: none
-	becomes Factor
+	Silent  Instant // duration; 0: none
+	Becomes Factor
 
 	inside  bool    // at 2.0 one of the two nurses is the baby's; for a newborn at 1.0 it may be that one
 	birth   bool    // at 2.0 a birth goes on
@@ -176,12 +175,12 @@ type floorRule struct {
 	in   sections
 }
 
-// window returns how long evidence of f lasts, and from which clock; 0: until it is
+// Window returns how long evidence of f lasts, and from which clock; 0: until it is
 // ended. A gap of that length between statements begins a new run.
-func (c *Catalogue) window(f Factor, variant uint8, kind EvidenceKind) (length time.Duration, fromLast bool) {
-	e := c.effect(f, variant)
-	if e.silent > 0 {
-		return time.Duration(e.silent) * time.Millisecond, true
+func (c *Catalogue) Window(f Factor, variant uint8, kind EvidenceKind) (length time.Duration, fromLast bool) {
+	e := c.Requirement(f, variant)
+	if e.Silent > 0 {
+		return time.Duration(e.Silent) * time.Millisecond, true
 	}
 	if e.exceptDiagnosis && kind == ByDiagnosis {
 		return 0, false
@@ -189,9 +188,9 @@ func (c *Catalogue) window(f Factor, variant uint8, kind EvidenceKind) (length t
 	return time.Duration(e.window) * time.Millisecond, e.fromLast
 }
 
-// effect returns what evidence of f asks for. An unknown variant is the plain one, and
+// Requirement returns what evidence of f asks for. An unknown variant is the plain one, and
 // an unknown factor asks for nothing, so that a chart of a newer version can be judged.
-func (c *Catalogue) effect(f Factor, variant uint8) *effect {
+func (c *Catalogue) Requirement(f Factor, variant uint8) *Requirement {
 	forms := c.effects[f]
 	if int(variant) >= len(forms) {
 		variant = 0

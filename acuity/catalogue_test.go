@@ -143,7 +143,7 @@ func TestEveryNumberNamesItsSource(t *testing.T) {
 func TestCatalogueNumbers(t *testing.T) {
 	c := Default()
 	at := func(id string, variant uint8, age time.Duration) [2]int {
-		need, class, _ := c.effect(mustFactor(t, id), variant).need.At(1_000, Instant(1_000).Add(age))
+		need, class, _ := c.Requirement(mustFactor(t, id), variant).Need.At(1_000, Instant(1_000).Add(age))
 		return [2]int{int(need), int(class)}
 	}
 	cases := map[string]struct{ got, want [2]int }{
@@ -165,10 +165,10 @@ func TestCatalogueNumbers(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, tc.got, tc.want)
 		}
 	}
-	if n, _ := c.window(mustFactor(t, "labor-fhr-cat-ii"), 0, ByDiagnosis); n != 0 {
+	if n, _ := c.Window(mustFactor(t, "labor-fhr-cat-ii"), 0, ByDiagnosis); n != 0 {
 		t.Errorf("a diagnosis of Category II ends after %v", n)
 	}
-	if n, last := c.window(mustFactor(t, "labor-fhr-cat-ii"), 0, BySignal); n != 4*time.Hour || !last {
+	if n, last := c.Window(mustFactor(t, "labor-fhr-cat-ii"), 0, BySignal); n != 4*time.Hour || !last {
 		t.Errorf("a signal of Category II ends after %v", n)
 	}
 }

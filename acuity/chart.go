@@ -85,8 +85,8 @@ type PatientChart struct {
 	Evidence []Evidence
 }
 
-// equal reports whether two charts say the same.
-func (r *RoomChart) equal(o *RoomChart) bool {
+// Equal reports whether two charts say the same.
+func (r *RoomChart) Equal(o *RoomChart) bool {
 	return r.ID == o.ID && r.Status == o.Status && r.Listed == o.Listed && r.NewestSignal == o.NewestSignal &&
 		r.Label == o.Label && r.Area == o.Area && slices.EqualFunc(r.Patients, o.Patients, func(a, b PatientChart) bool {
 		return a.Visit == b.Visit && a.Arrived == b.Arrived && a.Birth == b.Birth && a.Mother == b.Mother &&

@@ -24,7 +24,18 @@ func (f Factor) Section() Section { return Default().Spec(f).Section }
 // IsPrimary reports whether f is a kind of patient.
 func (f Factor) IsPrimary() bool { return Default().Spec(f).Primary }
 
-// IsNewborn reports whether f is a kind of newborn.
+// IsPostpartum reports whether f is a kind of patient who has given birth before it began.
+func (f Factor) IsPostpartum() bool { return Default().Spec(f).postpartum }
+
+// EndsLabor reports whether labor is over for a patient of kind f: she has a cesarean, or
+// has given birth.
+func (f Factor) EndsLabor() bool {
+	section := f.Section()
+	return section == sectionPostpartum || section == sectionCesarean
+}
+
+// IsNewborn reports whether f is a kind of newborn. A patient who is one by her own
+// message or census row is no mother.
 func (f Factor) IsNewborn() bool { return f.Section() == sectionNewborn }
 
 // Criteria returns the criteria text with the ratio nurse:patient.

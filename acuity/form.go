@@ -25,7 +25,7 @@ type step struct {
 	value int
 }
 
-func (f *form) effect() *effect { return &f.spec.Variants[f.variant].effect }
+func (f *form) effect() *Requirement { return &f.spec.Variants[f.variant].Requirement }
 
 // next closes the current variant and opens another.
 func (f *form) next(l line) error {
@@ -39,7 +39,7 @@ func (f *form) next(l line) error {
 		plain := *f
 		f.plain = &plain
 	}
-	f.spec.Variants = append(f.spec.Variants, Variant{Name: l.text, effect: f.spec.Variants[0].effect})
+	f.spec.Variants = append(f.spec.Variants, Variant{Name: l.text, Requirement: f.spec.Variants[0].Requirement})
 	f.variant = uint8(len(f.spec.Variants) - 1) //nolint:gosec // a catalogue has a few
 	f.seen = map[string]bool{}
 	f.needs, f.beside, f.classes = f.plain.needs, f.plain.beside, f.plain.classes
@@ -61,14 +61,14 @@ func (f *form) close(l line) error {
 	if len(e.floors) > 0 && len(f.needs) > 1 {
 		return l.fault("%q: of several floors none has steps", f.spec.ID)
 	}
-	e.need = merge(f.needs, f.classes)
+	e.Need = merge(f.needs, f.classes)
 	e.withMother = nil
 	if f.beside != nil {
 		e.withMother = merge(f.beside, f.classes)
 	}
-	for i := range e.need {
-		low := e.need[i].Class == 4 && e.need[i].Need < Nurse
-		if low || e.need[i].Class == 4 && e.needIn != 0 {
+	for i := range e.Need {
+		low := e.Need[i].Class == 4 && e.Need[i].Need < Nurse
+		if low || e.Need[i].Class == 4 && e.needIn != 0 {
 			return l.fault("%q: class 4 with less than one nurse", f.spec.ID)
 		}
 	}
@@ -189,8 +189,8 @@ func (f *form) number(l line) (err error) {
 		if len(words) != 3 || words[1] != "becomes" || f.p.c.byID[words[2]] == 0 {
 			return l.fault("a duration, becomes and a factor")
 		}
-		e.becomes = f.p.c.byID[words[2]]
-		e.silent, err = instantSpan(words[0])
+		e.Becomes = f.p.c.byID[words[2]]
+		e.Silent, err = instantSpan(words[0])
 	case "boarder":
 		e.boarder, err = instantSpan(l.text)
 	case "inside", "mark":

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// maxSnapshotVisits is how many visits a snapshot holds; a unit has fewer rooms.
-const maxSnapshotVisits = 500
+// MaxSnapshotVisits is how many visits a snapshot holds; a unit has fewer rooms.
+const MaxSnapshotVisits = 500
 
-// quietAfter is how long a unit counts as observed after the last fact about a
+// QuietAfter is how long a unit counts as observed after the last fact about a
 // patient. Our default.
-const quietAfter = 12 * time.Hour
+const QuietAfter = 12 * time.Hour
 
 // Snapshot returns the unit at an instant, with what each visit will need at every hour
 // ahead if nothing happens but that time goes on. Generation, position and arrivals come
@@ -22,7 +22,7 @@ func (c *Chart) Snapshot(now Instant) Snapshot {
 	cat := c.Unit.Catalogue()
 	s := Snapshot{
 		Hour: now.Hour(), RulesVersion: cat.version, Nurses: -1,
-		Observed: c.Unit.ObservedAt != 0 && now <= c.Unit.ObservedAt.Add(quietAfter),
+		Observed: c.Unit.ObservedAt != 0 && now <= c.Unit.ObservedAt.Add(QuietAfter),
 	}
 	f := frozen{cat: cat, now: now, snapshot: &s}
 	rooms := make([]RoomVerdict, len(c.Rooms))
@@ -30,7 +30,7 @@ func (c *Chart) Snapshot(now Instant) Snapshot {
 		f.room(&c.Rooms[i], &rooms[i])
 	}
 	v := judgeUnit(cat, &c.Unit, rooms, now)
-	sums := sumRooms(rooms)
+	sums := SumRooms(rooms)
 	s.Level, s.Nurses, s.Call = v.Level, v.OnDuty, v.Call
 	s.Occupied, s.Boarders = int32(sums.occupied), int32(sums.boarders) //nolint:gosec // rooms
 	if c.Unit.HasCensus {
@@ -49,7 +49,7 @@ type frozen struct {
 	snapshot *Snapshot
 
 	// Memory of the verdict of one room, now and ahead.
-	verdict, ahead judged
+	verdict, ahead RoomMemory
 	views          []patient
 }
 
@@ -57,16 +57,16 @@ type frozen struct {
 // hold until the next room.
 func (f *frozen) room(r *RoomChart, rv *RoomVerdict) {
 	f.verdict.clear()
-	judgeRoom(f.cat, r, f.now, &f.verdict, rv)
+	JudgeRoom(f.cat, r, f.now, &f.verdict, rv)
 	s := f.snapshot
 	first := len(s.Visits)
 	for i := range r.Patients {
-		if len(s.Visits) < maxSnapshotVisits {
+		if len(s.Visits) < MaxSnapshotVisits {
 			s.Visits = append(s.Visits, f.visit(r, &r.Patients[i], rv))
 		}
 	}
-	if len(r.Patients) == 0 && rv.Demand > 0 && first < maxSnapshotVisits { // an unknown patient
-		s.Visits = append(s.Visits, SnapshotVisit{Visit: visitNumber(&PatientChart{Visit: "room:" + strconv.Itoa(int(r.ID))}), Class: StageOther})
+	if len(r.Patients) == 0 && rv.Demand > 0 && first < MaxSnapshotVisits { // an unknown patient
+		s.Visits = append(s.Visits, SnapshotVisit{Visit: VisitNumber(&PatientChart{Visit: "room:" + strconv.Itoa(int(r.ID))}), Class: StageOther})
 	}
 	visits := s.Visits[first:]
 	v, until := *rv, rv.Until()
@@ -75,7 +75,7 @@ func (f *frozen) room(r *RoomChart, rv *RoomVerdict) {
 		if h > 0 && (until != 0 && until <= at || len(r.Patients) > 1) {
 			f.ahead.clear()
 			v = RoomVerdict{}
-			judgeRoom(f.cat, r, at, &f.ahead, &v)
+			JudgeRoom(f.cat, r, at, &f.ahead, &v)
 			until = v.Until()
 		}
 		if v.STAT {
@@ -112,10 +112,10 @@ func (f *frozen) share(r *RoomChart, v *RoomVerdict, visits []SnapshotVisit, h i
 
 // visit returns a visit with its stage.
 func (f *frozen) visit(r *RoomChart, p *PatientChart, rv *RoomVerdict) SnapshotVisit {
-	v := SnapshotVisit{Visit: visitNumber(p)}
+	v := SnapshotVisit{Visit: VisitNumber(p)}
 	list := rv.Factors
 	if len(r.Patients) > 1 {
-		var alone judged
+		var alone RoomMemory
 		var one [1]patient
 		viewPatient(f.cat, p, f.now, &one[0])
 		list = findActive(f.cat, one[:], f.now, &alone)
@@ -133,9 +133,9 @@ func (f *frozen) visit(r *RoomChart, p *PatientChart, rv *RoomVerdict) SnapshotV
 	return v
 }
 
-// visitNumber returns 8 bytes that name a visit: of its pseudonym, or of an occupant's
+// VisitNumber returns 8 bytes that name a visit: of its pseudonym, or of an occupant's
 // room and arrival.
-func visitNumber(p *PatientChart) uint64 {
+func VisitNumber(p *PatientChart) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(p.Visit))
 	if len(p.Visit) > 5 && p.Visit[:5] == "room:" {

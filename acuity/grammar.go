@@ -23,9 +23,9 @@ func parseCatalogue(text string) (*Catalogue, error) {
 		}
 	}
 	for f, s := range p.c.specs {
-		forms := make([]effect, len(s.Variants))
+		forms := make([]Requirement, len(s.Variants))
 		for i := range s.Variants {
-			forms[i] = s.Variants[i].effect
+			forms[i] = s.Variants[i].Requirement
 		}
 		p.c.effects[f], p.c.traits[f] = forms, traitsOf(&s)
 		for _, other := range p.c.specs {
@@ -43,7 +43,6 @@ func parseCatalogue(text string) (*Catalogue, error) {
 			p.c.traits[twin] |= traitTwin
 		}
 	}
-	p.c.index = newIndex(p.c.specs)
 	return p.c, nil
 }
 
@@ -59,7 +58,7 @@ func traitsOf(s *Spec) traits {
 		{s.postpartum, traitPostpartum},
 		{plain.birth, traitBirth},
 		{plain.inside, traitInside},
-		{plain.silent > 0, traitSilent},
+		{plain.Silent > 0, traitSilent},
 		{plain.trackFloor > 0, traitTrackFloor},
 		{plain.perBaby > 0, traitPerBaby},
 		{plain.addUntilBirth, traitUntilBirth},

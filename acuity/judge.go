@@ -10,6 +10,9 @@ import (
 // rosterLasts is how long a roster says who is on shift. Our default.
 const rosterLasts = 12 * time.Hour
 
+// TurnoverWindow is how far back moves count for the flow axis.
+const TurnoverWindow = 2 * time.Hour
+
 // Verdict judges the chart at an instant, by the catalogue with the rules of its
 // hospital.
 func (c *Chart) Verdict(now Instant) Verdict { return c.Unit.Catalogue().Verdict(c, now) }
@@ -26,7 +29,7 @@ func (c *Catalogue) Verdict(chart *Chart, now Instant) Verdict {
 	out := judgedOf(evidence)
 	rooms := make([]RoomVerdict, len(chart.Rooms))
 	for i := range chart.Rooms {
-		judgeRoom(c, &chart.Rooms[i], now, &out, &rooms[i])
+		JudgeRoom(c, &chart.Rooms[i], now, &out, &rooms[i])
 	}
 	return judgeUnit(c, &chart.Unit, rooms, now)
 }
@@ -35,15 +38,15 @@ func (c *Catalogue) Verdict(chart *Chart, now Instant) Verdict {
 // instant, or of an earlier one with no Next or due up to now. The rooms become part of
 // the verdict.
 func judgeUnit(c *Catalogue, u *UnitChart, rooms []RoomVerdict, now Instant) Verdict {
-	v, sums := Verdict{Rooms: rooms}, sumRooms(rooms)
-	judgeSums(c, &v, u, &sums, now, &lately{})
+	v, sums := Verdict{Rooms: rooms}, SumRooms(rooms)
+	JudgeUnit(c, &v, u, &sums, now, &LastAxes{})
 	return v
 }
 
-// judgeSums makes the verdict of a unit from the sums of its rooms, which v already has.
+// JudgeUnit makes the verdict of a unit from the sums of its rooms, which v already has.
 // Axes and quality stay as they are if their numbers are equal: most statements change
 // none of these.
-func judgeSums(c *Catalogue, v *Verdict, u *UnitChart, sums *unitSums, now Instant, last *lately) {
+func JudgeUnit(c *Catalogue, v *Verdict, u *UnitChart, sums *UnitSums, now Instant, last *LastAxes) {
 	v.Roster, v.Unplaced, v.Version, v.AsOf, v.Run, v.Rules = u.Roster, u.Unplaced, u.Version, u.Since, u.Run, c.version
 	v.OnDuty, v.Call, v.Ratio, v.Shortfall, v.ShortfallFTE, v.RosterStale = -1, Unsaid, -1, 0, 0, false
 	v.Next = sums.next
@@ -82,8 +85,8 @@ func judgeSums(c *Catalogue, v *Verdict, u *UnitChart, sums *unitSums, now Insta
 	v.Quality = t.quality(u, v, last.quality)
 }
 
-// lately is the basis of axes and quality, and their values before the last step.
-type lately struct {
+// LastAxes is the basis of axes and quality, and their values before the last step.
+type LastAxes struct {
 	known   bool
 	same    bool // the last step did not recompute them
 	of      basis
@@ -91,8 +94,13 @@ type lately struct {
 	quality []Quality
 }
 
-// gist is what a verdict shows of the unit, without axes, quality and rooms.
-type gist struct {
+// Equal reports whether axes and quality of the verdict are those before the last step.
+func (l *LastAxes) Equal(v *Verdict) bool {
+	return l.same || l.axes == v.Axes && slices.Equal(l.quality, v.Quality)
+}
+
+// Summary is what a verdict shows of the unit, without axes, quality and rooms.
+type Summary struct {
 	level        Level
 	driving      Axis
 	call         Tristate
@@ -109,8 +117,8 @@ type gist struct {
 	rooms        int
 }
 
-func (v *Verdict) gist() gist {
-	return gist{
+func (v *Verdict) Summary() Summary {
+	return Summary{
 		v.Level, v.Driving, v.Call, v.RosterStale, v.Required, v.Shortfall, v.ShortfallFTE, v.OnDuty, v.Ratio, v.Unplaced,
 		v.Rules, v.Roster, v.Next, len(v.Rooms),
 	}
@@ -163,11 +171,11 @@ func (u *UnitChart) rostered() int32 {
 
 // turnover counts the moves of the last two hours.
 func (v *Verdict) turnover(u *UnitChart, t *axisInput, now Instant) {
-	from, _ := slices.BinarySearch(u.Moves, now.Add(-turnoverWindow)+1)
+	from, _ := slices.BinarySearch(u.Moves, now.Add(-TurnoverWindow)+1)
 	to, _ := slices.BinarySearch(u.Moves, now+1)
 	t.moves += int64(to - from)
 	if from < to { // the first of them is the next that counts no more
-		v.wake(u.Moves[from].Add(turnoverWindow), t.staffed)
+		v.wake(u.Moves[from].Add(TurnoverWindow), t.staffed)
 	}
 	if to < len(u.Moves) {
 		v.wake(u.Moves[to], t.staffed)

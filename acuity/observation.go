@@ -111,8 +111,8 @@ type Event struct {
 	At         Instant   // event time (EVN-6, else EVN-2, else MSH-7); on cancels when it was cancelled
 	Precision  Precision // of At
 	RecordedAt Instant   // EVN-2; 0 if not given
-	ReceivedAt Instant   // set by Unit.Apply from the observation
-	Feed       Channel   // set by Unit.Apply from the observation
+	ReceivedAt Instant   // set by State.Apply from the observation
+	Feed       Channel   // set by State.Apply from the observation
 
 	// Cancels is, on a cancel, the event time of what it cancels: a join key,
 	// not an order key. 0: the latest live event of its class not after At.
@@ -321,3 +321,7 @@ type RosterNurse struct {
 	HiredDays  int32 // hire date in days since the Unix epoch; 0 unknown
 	Rooms      []int32
 }
+
+// Reasons is the set of hints that the reason of an admission (PV2-3) is reduced to. The
+// text is not kept. Places.txt has the hints and their words.
+type Reasons uint64

@@ -53,10 +53,6 @@ func (s silence) evidence() Evidence {
 	return Evidence{Factor: s.factor, Kind: BySignal, Start: s.since, Last: s.since}
 }
 
-// isNewborn reports whether a factor is a primary of newborns. A patient who has
-// such a factor by her own message or census row is no mother.
-func (c *Catalogue) isNewborn(f Factor) bool { return c.traits[f]&traitNewborn != 0 }
-
 // sectionForTests is the section that a primary puts its patient in: recovery after a
 // cesarean is Postpartum, whatever the table calls it.
 func (c *Catalogue) sectionForTests(f Factor, t traits) Section {
@@ -84,11 +80,11 @@ func (v *patient) deliver(ev *Evidence, now Instant) {
 
 // hush records a factor that becomes another when nobody asserts it any more.
 func (v *patient) hush(ev *Evidence, now Instant) {
-	e := v.c.effect(ev.Factor, ev.Variant)
-	end := ev.Last + e.silent
-	v.hushed, v.hushEnd = e.becomes, max(v.hushEnd, end)
+	e := v.c.Requirement(ev.Factor, ev.Variant)
+	end := ev.Last + e.Silent
+	v.hushed, v.hushEnd = e.Becomes, max(v.hushEnd, end)
 	if now >= end && end > v.quiet.since {
-		v.quiet = silence{factor: e.becomes, from: ev.Factor, since: end}
+		v.quiet = silence{factor: e.Becomes, from: ev.Factor, since: end}
 	}
 }
 
@@ -101,15 +97,15 @@ type outcome struct {
 
 // judge returns what a piece of evidence asks for; false: it does not count now.
 func (v *patient) judge(ev *Evidence, now Instant) (o outcome, on bool) {
-	return v.judgeBy(v.c.effect(ev.Factor, ev.Variant), ev, now)
+	return v.judgeBy(v.c.Requirement(ev.Factor, ev.Variant), ev, now)
 }
 
 // judgeBy is judge with the effect of the evidence.
-func (v *patient) judgeBy(e *effect, ev *Evidence, now Instant) (o outcome, on bool) {
+func (v *patient) judgeBy(e *Requirement, ev *Evidence, now Instant) (o outcome, on bool) {
 	end := Instant(0)
 	switch {
-	case e.silent > 0:
-		end = ev.Last + e.silent
+	case e.Silent > 0:
+		end = ev.Last + e.Silent
 	case e.window > 0 && !(e.exceptDiagnosis && ev.Kind == ByDiagnosis):
 		end = ev.Start + e.window
 		if e.fromLast {
@@ -136,7 +132,7 @@ func (v *patient) judgeBy(e *effect, ev *Evidence, now Instant) (o outcome, on b
 		return outcome{}, false
 	}
 
-	schedule := e.need
+	schedule := e.Need
 	if e.track && e.withMother != nil && v.traits&traitPostpartum != 0 {
 		schedule = e.withMother
 	}
@@ -158,7 +154,7 @@ func (v *patient) judgeBy(e *effect, ev *Evidence, now Instant) (o outcome, on b
 }
 
 // staleAt returns when evidence of the effect becomes doubtful; 0: never.
-func (e *effect) staleAt(ev *Evidence) Instant {
+func (e *Requirement) staleAt(ev *Evidence) Instant {
 	switch {
 	case e.stale == 0:
 		return 0

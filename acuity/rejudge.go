@@ -14,8 +14,8 @@ func (u *UnitChart) Catalogue() *Catalogue { return Default().With(u.Rules) }
 // chart, which may not change while it is read.
 func (c *Catalogue) RoomVerdict(r *RoomChart, now Instant) RoomVerdict {
 	var rv RoomVerdict
-	out := judgedOf(r.size())
-	judgeRoom(c, r, now, &out, &rv)
+	out := judgedOf(r.CountEvidence())
+	JudgeRoom(c, r, now, &out, &rv)
 	return rv
 }
 
@@ -28,4 +28,21 @@ func (rv *RoomVerdict) Until() Instant { return codes.Soonest(rv.Next, rv.due) }
 // to now. They become part of the verdict.
 func (u *UnitChart) Verdict(rooms []RoomVerdict, now Instant) Verdict {
 	return judgeUnit(u.Catalogue(), u, rooms, now)
+}
+
+// ShowsSame reports whether two verdicts of one room show the same to people.
+func ShowsSame(a, b *RoomVerdict) bool {
+	if a.ID != b.ID || a.Label != b.Label || a.Area != b.Area || a.Status != b.Status || a.Color != b.Color ||
+		a.Score != b.Score || a.Demand != b.Demand || a.Primary != b.Primary ||
+		a.Next != b.Next || a.Stale != b.Stale || len(a.Factors) != len(b.Factors) {
+		return false
+	}
+	for i := range a.Factors {
+		f, g := &a.Factors[i], &b.Factors[i]
+		if f.Factor != g.Factor || f.Since != g.Since || f.Kind != g.Kind || a.AssignedBy(f) != b.AssignedBy(g) || f.Need.Ratio() != g.Need.Ratio() ||
+			f.Severity != g.Severity || f.Next != g.Next || !sameSources(a.Evidence(f), b.Evidence(g)) {
+			return false
+		}
+	}
+	return true
 }

@@ -15,9 +15,9 @@ const (
 	signalsStale  = Instant(48 * time.Hour / time.Millisecond) // room that only clinical ingest knows
 )
 
-// judgeRoom judges one room into rv, which must be zero. It appends factors and sources
+// JudgeRoom judges one room into rv, which must be zero. It appends factors and sources
 // to out.
-func judgeRoom(c *Catalogue, r *RoomChart, now Instant, out *judged, rv *RoomVerdict) {
+func JudgeRoom(c *Catalogue, r *RoomChart, now Instant, out *RoomMemory, rv *RoomVerdict) {
 	rv.ID, rv.Label, rv.Area, rv.Status, rv.listed = r.ID, r.Label, r.Area, r.Status, r.Listed
 	if r.Status == RoomEmpty || r.Status == RoomBlocked {
 		return
@@ -58,7 +58,7 @@ func judgeRoom(c *Catalogue, r *RoomChart, now Instant, out *judged, rv *RoomVer
 
 // sumPatients adds up the demands of several patients of a room. next is when a factor of
 // any of them changes.
-func sumPatients(c *Catalogue, views []patient, now Instant, rv *RoomVerdict, out *judged) (total Demand, next Instant) {
+func sumPatients(c *Catalogue, views []patient, now Instant, rv *RoomVerdict, out *RoomMemory) (total Demand, next Instant) {
 	for i := range views {
 		factors := findActive(c, views[i:i+1], now, out.one())
 		total += sumDemand(c, &views[i], factors, now, rv)
@@ -72,7 +72,7 @@ func sumPatients(c *Catalogue, views []patient, now Instant, rv *RoomVerdict, ou
 // followAll finds when the demand of a room with several patients changes while its
 // entries do not: the same factor of another patient may hide a step, but her demand
 // counts.
-func followAll(c *Catalogue, r *RoomChart, rv *RoomVerdict, views []patient, now Instant, out *judged) {
+func followAll(c *Catalogue, r *RoomChart, rv *RoomVerdict, views []patient, now Instant, out *RoomMemory) {
 	_, at := sumPatients(c, views, now, &RoomVerdict{Status: rv.Status}, out)
 	for at != 0 && (rv.Next == 0 || at < rv.Next) {
 		for i := range r.Patients {

@@ -48,7 +48,7 @@ func roomOf(t testing.TB, now Instant, list ...charted) *RoomChart {
 
 func judgeAt(r *RoomChart, now Instant) RoomVerdict {
 	var v RoomVerdict
-	judgeRoom(Default(), r, now, &judged{}, &v)
+	JudgeRoom(Default(), r, now, &RoomMemory{}, &v)
 	return v
 }
 
@@ -287,60 +287,6 @@ func TestAHiddenStepIsNoChange(t *testing.T) {
 	}
 }
 
-// A source that ends behind another of its factor is gone at its end, for a unit that
-// judges due rooms, and for one that judges all rooms at each step.
-func TestAHiddenSourceEnds(t *testing.T) {
-	category := Signal{Kind: KindObservation, System: codes.LOINC, Code: "11949-4", Display: "FHR category", Value: codes.ParseValue("Category II")}
-	row := CensusRoom{ID: 4, Label: "L4", Status: RoomOccupied, Primary: factor("labor-standard"), HasDiagnoses: true, Diagnoses: []Diagnosis{{System: codes.ICD10CM, Code: "O68"}}}
-	said := []Observation{
-		{ReceivedAt: clockAt(0), Channel: ChannelCensus, Census: &Census{TotalRooms: 9, Rooms: []CensusRoom{row}}},
-		spoken(clockAt(10), 4, category),
-		{ReceivedAt: clockAt(255), Channel: ChannelStaffing, Staffing: &Staffing{Nurses: 3}},
-	}
-	unit, plain := NewUnit(testHospital), NewPlainUnit(testHospital)
-	for i := range said {
-		if a, b := feed(unit, said[i]), feed(plain, said[i]); rendered(a) != rendered(b) {
-			t.Errorf("changes of step %d\n%s", i, difference(rendered(a), rendered(b)))
-		}
-		if a, b := shown(unit.scoring.verdict), shown(plain.scoring.verdict); a != b {
-			t.Errorf("step %d\n%s", i, difference(a, b))
-		}
-		want := 2
-		if i != 1 {
-			want = 1
-		}
-		room := &unit.scoring.verdict.Rooms[0]
-		if f := room.factor(factor("labor-fhr-cat-ii")); f == nil || len(room.Evidence(f)) != want || f.Next != 0 || f.Since != clockAt(0) {
-			t.Errorf("step %d: %+v, want %d sources", i, f, want)
-		}
-		if next := room.Next; i == 1 && next != clockAt(250) {
-			t.Errorf("the room changes at %v, want the end of the signal, %v", next, clockAt(250))
-		}
-	}
-}
-
-// A source that replaces another is a change, even if nothing else changes.
-func TestAnotherSourceIsAChange(t *testing.T) {
-	row := func(code string) *Census {
-		return &Census{TotalRooms: 9, Rooms: []CensusRoom{{
-			ID: 4, Label: "L4", Status: RoomOccupied, Primary: factor("labor-standard"), HasDiagnoses: true,
-			Diagnoses: []Diagnosis{{System: codes.ICD10CM, Code: code, OnsetAt: clockAt(0)}},
-		}}}
-	}
-	for name, u := range map[string]*Unit{"unit": NewUnit(testHospital), "plain": NewPlainUnit(testHospital)} {
-		feed(u, Observation{ReceivedAt: clockAt(10), Channel: ChannelCensus, Census: row("O68")})
-		feed(u, Observation{ReceivedAt: clockAt(20), Channel: ChannelCensus, Census: row("O68.1")})
-		room := &u.scoring.verdict.Rooms[0]
-		f := room.factor(factor("labor-fhr-cat-ii"))
-		if f == nil || f.Since != clockAt(0) || len(room.Evidence(f)) != 1 || room.Evidence(f)[0].Source.Code != "O681" {
-			t.Errorf("%s: %+v", name, f)
-		}
-		if u.scoring.verdict.AsOf != clockAt(20) {
-			t.Errorf("%s: as of %v, want %v", name, u.scoring.verdict.AsOf, clockAt(20))
-		}
-	}
-}
-
 // The factor that a silent Category III became ends with its window, with its source.
 func TestTheSourceOfSilenceEnds(t *testing.T) {
 	for age, want := range map[time.Duration]int{4 * hours: 3, 5 * hours: 2} {
@@ -350,7 +296,7 @@ func TestTheSourceOfSilenceEnds(t *testing.T) {
 			charted{factor: "labor-fhr-cat-ii", age: 8 * hours, kind: ByDiagnosis, code: "O77.8"},
 		)
 		v := judgeAt(r, testStart)
-		f := v.factor(mustFactor(t, "labor-fhr-cat-ii"))
+		f := v.Find(mustFactor(t, "labor-fhr-cat-ii"))
 		if f == nil || len(v.Evidence(f)) != want {
 			t.Errorf("%v after it: %+v, want %d sources", age, f, want)
 		}

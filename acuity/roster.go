@@ -69,27 +69,3 @@ const (
 
 // calendarDay is a day of the calendar in UTC.
 const calendarDay = Instant(24 * 60 * 60 * 1000)
-
-// takeRoster puts a roster in force.
-func (f *UnitState) takeRoster(in *intake, r *Roster) {
-	n := *r
-	if n.AsOf == 0 {
-		n.AsOf = in.o.ReceivedAt
-	}
-	if n.AsOf > in.o.ReceivedAt {
-		if n.AsOf > in.o.ReceivedAt.Add(clockSlack) {
-			in.warn("time_in_future", "asOf")
-		}
-		n.AsOf = in.o.ReceivedAt
-	}
-	if f.Roster != nil && n.AsOf < f.Roster.AsOf {
-		in.Outcome, in.Reason = Ignored, "roster_older"
-		in.warn("roster_older", "asOf")
-		return
-	}
-	if len(n.Nurses) > capRoster {
-		n.Nurses = n.Nurses[:capRoster]
-		in.warn("too_many_nurses", "nurses")
-	}
-	f.Roster = &n
-}

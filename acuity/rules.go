@@ -219,9 +219,9 @@ func (c *Catalogue) with(rules []Rule) *Catalogue {
 			continue
 		}
 		out.specs[r.Factor] = spec
-		forms := make([]effect, len(spec.Variants))
+		forms := make([]Requirement, len(spec.Variants))
 		for v := range spec.Variants {
-			forms[v] = spec.Variants[v].effect
+			forms[v] = spec.Variants[v].Requirement
 		}
 		out.effects[r.Factor] = forms
 		out.traits[r.Factor] = traitsOf(&spec) | c.traits[r.Factor]&traitTwin
@@ -229,42 +229,4 @@ func (c *Catalogue) with(rules []Rule) *Catalogue {
 	}
 	out.version = c.version + "+" + hex.EncodeToString(digest.Sum(nil))[:8]
 	return &out
-}
-
-// RuleState is a rule of the hospital in force.
-type RuleState struct {
-	Rule
-	Version int64   // of the change that set it
-	By      string  // id of the key that set it
-	At      Instant // receipt
-}
-
-func (*RuleState) state() {}
-
-// takeRule puts a rule in force, or deletes it.
-func (s *localSettings) takeRule(in *intake, r *Rule) {
-	if r.Delete {
-		if s.rules[r.Factor] != nil {
-			delete(s.rules, r.Factor)
-			s.keys.drop(s.keys.key(kindRule, r.Factor.ID()))
-		}
-		return
-	}
-	if old := s.rules[r.Factor]; old != nil && slices.Equal(old.Lines, r.Lines) && old.Comment == r.Comment {
-		return
-	}
-	state := &RuleState{Rule: *r, Version: s.facts.Version + 1, By: in.o.Source, At: in.o.ReceivedAt}
-	state.Lines = slices.Clone(r.Lines)
-	s.rules[r.Factor] = state
-	s.changedRules = append(s.changedRules, r.Factor)
-}
-
-// inForce returns the rules in force, by factor.
-func (s *localSettings) inForce() []Rule {
-	var list []Rule
-	for _, r := range s.rules {
-		list = append(list, Rule{Factor: r.Factor, Lines: r.Lines})
-	}
-	slices.SortFunc(list, func(a, b Rule) int { return cmp.Compare(a.Factor, b.Factor) })
-	return list
 }

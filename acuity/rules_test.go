@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"svc/acuity/codes"
 )
 
 func TestFaultsOfRules(t *testing.T) {
@@ -74,50 +72,11 @@ func effectsOf(c *Catalogue, f Factor) []string {
 	for v := range c.effects[f] {
 		e := c.effects[f][v]
 		all = append(all, rendered([]any{
-			e.need, e.needIn, len(e.floors), e.track, e.withMother, e.trackFloor, e.add, e.addIn, e.addUntilBirth, e.window, e.fromLast,
-			e.exceptDiagnosis, e.endsBirth, e.stale, e.silent, e.becomes, e.perBaby, e.boarder, e.twin,
+			e.Need, e.needIn, len(e.floors), e.track, e.withMother, e.trackFloor, e.add, e.addIn, e.addUntilBirth, e.window, e.fromLast,
+			e.exceptDiagnosis, e.endsBirth, e.stale, e.Silent, e.Becomes, e.perBaby, e.boarder, e.twin,
 		}))
 	}
 	return all
-}
-
-// The demand of a room follows a rule at once, and is back without it. The verdict names
-// its rules.
-func TestRuleInForce(t *testing.T) {
-	u := NewUnit(testHospital)
-	at := day
-	do := func(o Observation) Change {
-		at = at.Add(1000)
-		o.Hospital, o.ReceivedAt, o.Source = testHospital, at, "key_1"
-		return u.Apply(&o, 0)
-	}
-	do(Observation{Channel: ChannelClinical, Room: &RoomRef{ID: 4}, Signals: []Signal{{Room: 4, Kind: KindMedication, System: codes.RxNorm, Code: "6585", StartedAt: at}}})
-	demand := func() Demand { return u.roomVerdict(4).Demand }
-	if demand() != Nurse {
-		t.Fatalf("demand %d by the catalogue", demand())
-	}
-	rule := Rule{Factor: factor("high-mag"), Lines: []RuleLine{{"floor", "2"}}}
-	c := do(Observation{Channel: ChannelRules, Rules: []Rule{rule}})
-	if demand() != 2*Nurse || u.scoring.verdict.Rules == Default().Version() || c.Outcome != Applied {
-		t.Errorf("demand %d, rules %s, outcome %d with the rule", demand(), u.scoring.verdict.Rules, c.Outcome)
-	}
-	if s := u.settings.rules[rule.Factor]; s.Version != c.Version || s.By != "key_1" || s.At != at {
-		t.Errorf("the rule does not say by whom and when: %+v", s)
-	}
-	if c = do(Observation{Channel: ChannelRules, Rules: []Rule{rule}}); u.settings.rules[rule.Factor].Version == c.Version {
-		t.Error("the same rule again is another version")
-	}
-	if c = do(Observation{Channel: ChannelRules, Rules: []Rule{rule}, Act: &Act{Expect: 77}}); c.Reason != ReasonPrecondition {
-		t.Errorf("another version was expected, and the reason is %q", c.Reason)
-	}
-	rule.Delete = true
-	do(Observation{Channel: ChannelRules, Rules: []Rule{rule}})
-	if demand() != Nurse || u.scoring.verdict.Rules != Default().Version() {
-		t.Errorf("demand %d, rules %s without the rule", demand(), u.scoring.verdict.Rules)
-	}
-	if c = do(Observation{Channel: ChannelRules, Rules: []Rule{rule}}); c.Reason != ReasonNotThere {
-		t.Errorf("taken away twice: reason %q", c.Reason)
-	}
 }
 
 func TestLinesAreThoseOfTheCatalogue(t *testing.T) {

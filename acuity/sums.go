@@ -20,37 +20,40 @@ type roomCounts struct {
 	blocked  int64 // blocked ones of them
 }
 
-// unitSums is roomCounts, and when time alone changes the first of the rooms; 0: never.
-type unitSums struct {
+// UnitSums is roomCounts, and when time alone changes the first of the rooms; 0: never.
+type UnitSums struct {
 	roomCounts
 	next  Instant
 	stale bool // next may belong to a room that changed since
 }
 
-// sumRooms adds up rooms.
-func sumRooms(rooms []RoomVerdict) unitSums {
-	var s unitSums
+// SumRooms adds up rooms.
+func SumRooms(rooms []RoomVerdict) UnitSums {
+	var s UnitSums
 	for i := range rooms {
-		s.add(&rooms[i])
+		s.Add(&rooms[i])
 	}
 	return s
 }
 
-// add adds a room.
-func (s *unitSums) add(r *RoomVerdict) {
+// Add adds a room.
+func (s *UnitSums) Add(r *RoomVerdict) {
 	s.count(r, 1)
 	s.next = codes.Soonest(s.next, r.Until())
 }
 
-// drop subtracts a room that was added.
-func (s *unitSums) drop(r *RoomVerdict) {
+// Drop subtracts a room that was added.
+func (s *UnitSums) Drop(r *RoomVerdict) {
 	s.count(r, -1)
 	s.stale = s.stale || r.Until() == s.next && s.next != 0
 }
 
-// recomputeNext recomputes the next change after the room that determined it was
+// IsDue reports whether time alone has changed one of the rooms.
+func (s *UnitSums) IsDue(now Instant) bool { return s.next != 0 && s.next <= now }
+
+// RecomputeNext recomputes the next change after the room that determined it was
 // dropped.
-func (s *unitSums) recomputeNext(rooms []RoomVerdict) {
+func (s *UnitSums) RecomputeNext(rooms []RoomVerdict) {
 	if !s.stale {
 		return
 	}

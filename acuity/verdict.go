@@ -1,5 +1,7 @@
 package acuity
 
+import "slices"
+
 // Demand is a need for nursing in 60ths of a nurse: 1:4 is 15, 1:3 is 20, 1:2
 // is 30, 1:1 is 60, 2:1 is 120. Three rooms at 1:3 make exactly one nurse.
 type Demand int32
@@ -159,3 +161,30 @@ type FactorVerdict struct {
 
 // Quality is a reason to trust the verdict less.
 type Quality struct{ Code, Message string }
+
+// ActiveFactors appends the active factors of a room in ascending order.
+func (rv *RoomVerdict) ActiveFactors(dst []Factor) []Factor {
+	if rv == nil {
+		return dst
+	}
+	for i := range rv.Factors {
+		dst = append(dst, rv.Factors[i].Factor)
+	}
+	slices.Sort(dst)
+	return dst
+}
+
+func (rv *RoomVerdict) Has(f Factor) bool { return rv.Find(f) != nil }
+
+// Find returns an active factor; nil if it is not active.
+func (rv *RoomVerdict) Find(f Factor) *FactorVerdict {
+	if rv == nil {
+		return nil
+	}
+	for i := range rv.Factors {
+		if rv.Factors[i].Factor == f {
+			return &rv.Factors[i]
+		}
+	}
+	return nil
+}

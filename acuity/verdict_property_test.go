@@ -329,7 +329,7 @@ func BenchmarkRoom(b *testing.B) {
 	for b.Loop() {
 		out.clear()
 		var v RoomVerdict
-		judgeRoom(catalogue, &c.Rooms[0], testStart, &out, &v)
+		JudgeRoom(catalogue, &c.Rooms[0], testStart, &out, &v)
 	}
 }
 

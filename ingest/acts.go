@@ -8,6 +8,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/codes"
+	"svc/acuity/hospital"
 	"svc/internal/admin/audit"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
@@ -193,11 +194,11 @@ func (s *server) perform(w http.ResponseWriter, r *http.Request, o *acuity.Obser
 // refusedAct returns why an act was refused; nil if it was not.
 func refusedAct(reason string) *httpapi.Problem {
 	switch reason {
-	case acuity.ReasonPrecondition:
+	case hospital.ReasonPrecondition:
 		return &httpapi.Problem{Kind: httpapi.Precondition}
-	case acuity.ReasonNotThere:
+	case hospital.ReasonNotThere:
 		return &httpapi.Problem{Kind: httpapi.Missing}
-	case acuity.ReasonTooMany:
+	case hospital.ReasonTooMany:
 		return &httpapi.Problem{
 			Kind: httpapi.Unprocessable, Message: "There are as many as a hospital can have.",
 			Details: []httpapi.Detail{{Path: "", Rule: "maxItems"}},

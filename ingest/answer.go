@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/internal/httpapi"
 )
 
@@ -75,7 +76,7 @@ func (r *reader) answer(got receipt) common {
 		outcome := outcomes[got.change.Outcome]
 		c.Outcome = &outcome
 		for _, w := range got.change.Warnings {
-			if _, over := acuity.Exceeded(w.Code); !over {
+			if _, over := hospital.Exceeded(w.Code); !over {
 				c.warn(w.Code, r.places.locate(w.Path))
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/internal/httpapi"
 )
 
@@ -133,7 +134,7 @@ func (a *batchAnswer) setStatuses(got receipt) {
 		case acuity.Rejected:
 			a.Counts.Rejected++
 			result.Error = &batchError{Code: httpapi.Unprocessable.Code(), Message: "The event was refused: " + it.Reason + "."}
-			if rule, over := acuity.Exceeded(it.Reason); over {
+			if rule, over := hospital.Exceeded(it.Reason); over {
 				result.Error.Details = []httpapi.Detail{{Path: strings.TrimPrefix(fieldOfReason[it.Reason], "."), Rule: rule}}
 			}
 		case acuity.Applied, acuity.Time:

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 )
 
 // message builds an ADT message about visit VN1. clock is EVN-2, on the day of the tests,
@@ -211,7 +212,7 @@ func TestDecisions(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			d := open(t)
-			u, offset := acuity.NewUnit("stmary"), int64(-1)
+			u, offset := hospital.New("stmary"), int64(-1)
 			d.change = func(o *acuity.Observation) acuity.Change {
 				offset++
 				return u.Apply(o, offset)

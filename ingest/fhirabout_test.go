@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 )
 
 // A condition without an id ends when a later statement says that it is resolved. The two
@@ -56,7 +57,7 @@ func TestConditionsWithoutAnIDEnd(t *testing.T) {
 				_, first, _ := strings.Cut(c.first, whole+`},{"resource":`)
 				say = []string{strings.TrimSuffix(first, "}]}"), c.then, whole}
 			}
-			u := acuity.NewUnit("st-test")
+			u := hospital.New("st-test")
 			for i, text := range say {
 				o := decoded(t, text)
 				o.ReceivedAt = evening.Add(time.Duration(i) * time.Second)
@@ -77,7 +78,7 @@ func TestConditionsWithoutAnIDAreOfOnePatient(t *testing.T) {
 	of := func(about, status string) acuity.Observation {
 		return decoded(t, `{"resourceType":"Condition",`+about+`,"clinicalStatus":{"coding":[{"code":"`+status+`"}]},"code":{"coding":[{"system":"http://hl7.org/fhir/sid/icd-10-cm","code":"O72.1"}]}}`)
 	}
-	u := acuity.NewUnit("st-test")
+	u := hospital.New("st-test")
 	for i, o := range []acuity.Observation{
 		decoded(t, adt("A01", "0800", "", `LDR^L1`, "I")), of(`"encounter":{"identifier":{"value":"VN1"}}`, "active"),
 		of(`"encounter":{"identifier":{"value":"VN2"}}`, "resolved"), of(`"subject":{"reference":"Patient/p2"}`, "resolved"),
@@ -91,7 +92,7 @@ func TestConditionsWithoutAnIDAreOfOnePatient(t *testing.T) {
 }
 
 // has reports whether a factor is active in any room.
-func has(u *acuity.Unit, factor string) bool {
+func has(u *hospital.State, factor string) bool {
 	f, _ := acuity.FactorByID(factor)
 	v := u.Verdict()
 	for i := range v.Rooms {

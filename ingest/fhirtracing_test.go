@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/acuity"
+	"svc/acuity/hospital"
 )
 
 // A tracing that was entered in error counts as never made, even if the retraction lacks
@@ -32,7 +32,7 @@ func TestTracingInErrorWithoutItsValue(t *testing.T) {
 		"a Category III behind a Category I": {[]string{o68, observed("o1", "final", "22:30", "22:30", "I"), observed("o2", "final", "22:45", "22:45", "III"), wrong("o2", timed)}, three, ""},
 		"what nobody said":                   {[]string{o68, observed("o1", "final", "22:30", "22:30", "I"), wrong("o9", timed)}, "", ""},
 	} {
-		u := acuity.NewUnit("st-test")
+		u := hospital.New("st-test")
 		read := func(when, want string) {
 			t.Helper()
 			for _, f := range []string{two, three} {

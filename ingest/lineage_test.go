@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/ingest"
 	"svc/internal/admin/audit"
 	"svc/internal/admin/keys"
@@ -42,7 +43,7 @@ func TestRotationEndsNoResource(t *testing.T) {
 			}
 			d.config.Shell.Lookup = register.Lookup
 			d.Handler = ingest.New(d.config)
-			u := acuity.NewUnit("stmary")
+			u := hospital.New("stmary")
 			d.change = func(o *acuity.Observation) acuity.Change { return u.Apply(o, int64(len(d.stored)-1)) }
 			tell := func(by, body string) *answer {
 				t.Helper()

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/internal/httpapi"
 )
 
@@ -26,7 +27,7 @@ func (s *server) setLocation(w http.ResponseWriter, r *http.Request) {
 	}
 	ids := make([]string, len(o.Locations))
 	for i := range o.Locations {
-		ids[i] = o.Locations[i].ID()
+		ids[i] = hospital.PlaceID(&o.Locations[i])
 	}
 	answer := locationAnswer{ID: ids[0], IDs: ids}
 	var ok bool
@@ -40,14 +41,14 @@ func (s *server) deleteLocation(w http.ResponseWriter, r *http.Request) {
 	if o == nil {
 		return
 	}
-	p, ok := acuity.PlaceByID(httpapi.PathValue(r, "id"))
+	p, ok := hospital.PlaceByID(httpapi.PathValue(r, "id"))
 	if !ok {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 		return
 	}
 	p.Delete = true
 	o.Locations = []acuity.Place{p}
-	answer := locationAnswer{ID: p.ID(), IDs: []string{p.ID()}}
+	answer := locationAnswer{ID: hospital.PlaceID(&p), IDs: []string{hospital.PlaceID(&p)}}
 	if answer.acted, ok = s.perform(w, r, o, in, actionLocationDelete, answer.ID); ok {
 		httpapi.OK(w, r, answer)
 	}
@@ -75,10 +76,10 @@ func (r *reader) locations(body []byte) []acuity.Place {
 			continue
 		}
 		p := in.place()
-		if seen[p.ID()] {
+		if seen[hospital.PlaceID(&p)] {
 			in.unfit(in.path, "unique") // two rows are about the same place, and only one can hold
 		}
-		seen[p.ID()] = true
+		seen[hospital.PlaceID(&p)] = true
 		all = append(all, p)
 	}
 	return all

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/ingest/fhir"
 	"svc/ingest/hl7"
 )
@@ -188,7 +189,7 @@ var third = []string{
 
 // state describes the state of a unit: who is where, with what evidence, and what waits.
 func state(list []acuity.Observation) string {
-	u := acuity.NewUnit("st-test")
+	u := hospital.New("st-test")
 	for i := range list {
 		u.Apply(&list[i], int64(i))
 	}
@@ -196,7 +197,9 @@ func state(list []acuity.Observation) string {
 }
 
 // referenceState describes the state by the plain reference implementation.
-func referenceState(list []acuity.Observation) string { return chart(acuity.Fold(list, evening).Chart) }
+func referenceState(list []acuity.Observation) string {
+	return chart(hospital.Fold(list, evening).Chart)
+}
 
 func chart(c *acuity.Chart) string {
 	text, err := json.Marshal([]any{c.Rooms, c.Unit.Moves, c.Unit.Unplaced, c.Unit.StatementsWaiting, c.Unit.CancelsWaiting})

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 )
 
 // These messages are the table of clinical-input 4: the kind of a patient when no message
@@ -59,7 +60,7 @@ func TestPrimaryFactorsFromMessages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)
-			u, offset := acuity.NewUnit("stmary"), int64(-1)
+			u, offset := hospital.New("stmary"), int64(-1)
 			d.change = func(o *acuity.Observation) acuity.Change {
 				offset++
 				return u.Apply(o, offset)

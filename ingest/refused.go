@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/ingest/fhir"
 	"svc/ingest/hl7"
 	"svc/internal/httpapi"
 )
 
-// The facts of a hospital are limited (see [acuity.Limits]). The processor refuses an
+// The facts of a hospital are limited (see [hospital.Limits]). The processor refuses an
 // item beyond a limit, because it alone knows what the hospital has. The answer names the
 // place in the body and the rule, such as "maxRooms:1000". The rest of the body is
 // applied.
@@ -21,7 +22,7 @@ const maxRefused = 1000
 // refusedParts returns the parts of a body that were refused because they exceed a limit.
 func (r *reader) refusedParts(c *acuity.Change) (parts []httpapi.Detail) {
 	add := func(path, reason string) {
-		if rule, over := acuity.Exceeded(reason); over && len(parts) < maxRefused {
+		if rule, over := hospital.Exceeded(reason); over && len(parts) < maxRefused {
 			if d := (httpapi.Detail{Path: path, Rule: rule}); !slices.Contains(parts[max(len(parts)-8, 0):], d) {
 				parts = append(parts, d)
 			}
@@ -41,7 +42,7 @@ func (r *reader) refusedParts(c *acuity.Change) (parts []httpapi.Detail) {
 // refuseWhole reports whether anything of a body was applied. If every part exceeds a
 // limit, it answers the request and returns false.
 func refuseWhole(w http.ResponseWriter, r *http.Request, c *acuity.Change) bool {
-	rule, over := acuity.Exceeded(c.Reason)
+	rule, over := hospital.Exceeded(c.Reason)
 	if !over || c.Outcome != acuity.Ignored {
 		return true
 	}
@@ -65,7 +66,7 @@ func (a *fhirAnswer) refuseResources(facts *fhir.Facts, c *acuity.Change) {
 		}
 	}
 	for _, w := range c.Warnings {
-		if _, over := acuity.Exceeded(w.Code); over {
+		if _, over := hospital.Exceeded(w.Code); over {
 			if n, _, ok := pathIn("signals", w.Path); ok {
 				facts.RefuseSignal(n, w.Code)
 			}

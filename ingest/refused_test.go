@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/internal/httpapi"
 )
 
@@ -155,12 +155,12 @@ func TestRefusedBeyondALimit(t *testing.T) {
 
 // The rules that an answer can name are the limits in the capabilities.
 func TestRulesAreTheLimits(t *testing.T) {
-	limits := acuity.Limits()
+	limits := hospital.Limits()
 	for reason, limit := range map[string]string{
 		"too_many_rooms": "roomsInUse", "too_many_visits": "visits", "too_many_visits_of_patient": "visitsPerPatient",
 		"too_many_events": "eventBytes", "too_many_statements": "statements", "too_many_references": "unknownVisits",
 	} {
-		rule, over := acuity.Exceeded(reason)
+		rule, over := hospital.Exceeded(reason)
 		if !over || !strings.HasSuffix(rule, fmt.Sprint(":", limits[limit])) || limits[limit] == 0 {
 			t.Errorf("%s: %s, the limit is %d", reason, rule, limits[limit])
 		}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/internal/httpapi"
 )
 
@@ -95,7 +96,7 @@ func (s *server) resolveRepeat(w http.ResponseWriter, r *http.Request, got *rece
 	switch {
 	case again.Repeats == 0:
 		return true
-	case again.Reason == acuity.ReasonReused:
+	case again.Reason == hospital.ReasonReused:
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Conflict})
 		return false
 	}

@@ -8,6 +8,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/codes"
+	"svc/acuity/terminology"
 	"svc/internal/httpapi"
 )
 
@@ -150,7 +151,7 @@ func (o object) mapping() acuity.Mapping {
 			o.unfit(o.at("value"), "signal") // a diagnosis has no value
 		}
 	}
-	m.ID = acuity.MappingID(&m)
+	m.ID = terminology.MappingID(&m)
 	return m
 }
 

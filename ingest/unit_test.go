@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 )
 
 // unit makes the fixture apply its observations to a real unit.
 func (d *fixture) unit() {
-	u := acuity.NewUnit("stmary")
+	u := hospital.New("stmary")
 	offset := int64(-1)
 	d.change = func(o *acuity.Observation) acuity.Change {
 		offset++

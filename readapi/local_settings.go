@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 )
@@ -19,7 +20,7 @@ type LocalSettings interface {
 	// LocalSettings returns the encoded records of a hospital; those of the worklist only if codes
 	// is true. Errors are or wrap ErrNoUnit or ErrAway.
 	LocalSettings(ctx context.Context, hospital string, codes bool) (map[string]string, error)
-	DecodeState(encoded string) (acuity.State, error)
+	DecodeState(encoded string) (hospital.Record, error)
 	Hospital(id string) (access.Hospital, bool)
 }
 
@@ -62,12 +63,12 @@ func localSettingsRoutes() []httpapi.Route[*server] {
 
 // records holds the decoded lists of a hospital's administrators.
 type records struct {
-	mappings []*acuity.MappingState
-	rules    []*acuity.RuleState
-	places   []*acuity.PlaceState
-	switches *acuity.SwitchesState
-	codes    []*acuity.CodeState
-	rooms    []*acuity.RoomState // rooms that feeds made known
+	mappings []*hospital.MappingState
+	rules    []*hospital.RuleState
+	places   []*hospital.PlaceState
+	switches *hospital.SwitchesState
+	codes    []*hospital.CodeState
+	rooms    []*hospital.RoomState // rooms that feeds made known
 }
 
 // readRecords returns the records of the caller's hospital; false: it has answered. A
@@ -94,17 +95,17 @@ func (s *server) readRecords(w http.ResponseWriter, r *http.Request, codes bool)
 			return nil, false
 		}
 		switch state := state.(type) {
-		case *acuity.MappingState:
+		case *hospital.MappingState:
 			out.mappings = append(out.mappings, state)
-		case *acuity.RuleState:
+		case *hospital.RuleState:
 			out.rules = append(out.rules, state)
-		case *acuity.PlaceState:
+		case *hospital.PlaceState:
 			out.places = append(out.places, state)
-		case *acuity.SwitchesState:
+		case *hospital.SwitchesState:
 			out.switches = state
-		case *acuity.CodeState:
+		case *hospital.CodeState:
 			out.codes = append(out.codes, state)
-		case *acuity.RoomState:
+		case *hospital.RoomState:
 			out.rooms = append(out.rooms, state)
 		}
 	}
@@ -172,7 +173,7 @@ func (s *server) rules(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	slices.SortFunc(all.rules, func(a, b *acuity.RuleState) int { return strings.Compare(a.Factor.ID(), b.Factor.ID()) })
+	slices.SortFunc(all.rules, func(a, b *hospital.RuleState) int { return strings.Compare(a.Factor.ID(), b.Factor.ID()) })
 	out := ruleList{Rules: []ruleItem{}}
 	var inForce []acuity.Rule
 	for _, rule := range all.rules {
@@ -230,9 +231,9 @@ func (s *server) locations(w http.ResponseWriter, r *http.Request) {
 	out := locationList{Locations: []locationItem{}, UnknownLocations: []unknownLocation{}}
 	versions := map[string]int64{}
 	for _, p := range all.places {
-		versions[p.ID()] = p.Version
+		versions[hospital.PlaceID(&p.Place)] = p.Version
 		item := locationItem{
-			ID: p.ID(), PointOfCare: p.PointOfCare, Room: p.Room, Bed: p.Bed, RoomLabel: p.Label, Area: p.Area,
+			ID: hospital.PlaceID(&p.Place), PointOfCare: p.PointOfCare, Room: p.Room, Bed: p.Bed, RoomLabel: p.Label, Area: p.Area,
 			Outside: p.Outside, authored: authored{p.Version, p.By, instant(p.At)},
 		}
 		if p.HasRoomID {
@@ -247,7 +248,7 @@ func (s *server) locations(w http.ResponseWriter, r *http.Request) {
 	slices.SortFunc(out.Locations, func(a, b locationItem) int {
 		return cmp.Or(strings.Compare(a.PointOfCare, b.PointOfCare), strings.Compare(a.Room, b.Room), strings.Compare(a.Bed, b.Bed), strings.Compare(a.ID, b.ID))
 	})
-	out.Version = acuity.TableVersion(versions)
+	out.Version = hospital.TableVersion(versions)
 	for _, room := range all.rooms {
 		out.UnknownLocations = append(out.UnknownLocations, unknownLocation{room.ID, room.Label, room.PointOfCare, room.Room})
 	}

@@ -8,7 +8,9 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/codes"
+	"svc/acuity/hospital"
 	"svc/acuity/suggest"
+	"svc/acuity/terminology"
 	"svc/internal/httpapi"
 )
 
@@ -57,21 +59,21 @@ func (s *server) terminology(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	slices.SortFunc(all.mappings, func(a, b *acuity.MappingState) int {
+	slices.SortFunc(all.mappings, func(a, b *hospital.MappingState) int {
 		return cmp.Or(cmp.Compare(a.System, b.System), strings.Compare(a.Code, b.Code), strings.Compare(a.ID, b.ID))
 	})
 	versions := map[string]int64{}
 	for _, m := range all.mappings {
 		versions[m.ID] = m.Version
 	}
-	out := terminologyList{Mappings: []mappingItem{}, Total: len(all.mappings), Version: acuity.TableVersion(versions)}
+	out := terminologyList{Mappings: []mappingItem{}, Total: len(all.mappings), Version: hospital.TableVersion(versions)}
 	for _, m := range pageOf(part, all.mappings) {
 		out.Mappings = append(out.Mappings, mappingOf(m))
 	}
 	s.list(w, r, out)
 }
 
-func mappingOf(m *acuity.MappingState) mappingItem {
+func mappingOf(m *hospital.MappingState) mappingItem {
 	item := mappingItem{
 		ID: m.ID, System: string(m.System), Code: m.Code, FactorID: noFactor, Comment: m.Comment,
 		authored: authored{m.Version, m.By, instant(m.At)},
@@ -123,7 +125,7 @@ type worklistList struct {
 
 // listedCode is a code with the values that order the list.
 type listedCode struct {
-	*acuity.CodeState
+	*hospital.CodeState
 	status string
 	recent int64
 }
@@ -146,7 +148,7 @@ func (s *server) worklist(w http.ResponseWriter, r *http.Request) {
 	for i, m := range all.mappings {
 		rows[i] = m.Mapping
 	}
-	known := acuity.NewTerminology(rows)
+	known := terminology.NewMappings(rows)
 	since := acuity.At(s.shell.Now()).Hour() - 24
 	list := make([]listedCode, 0, len(all.codes))
 	for _, c := range all.codes {

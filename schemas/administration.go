@@ -1,6 +1,9 @@
 package schemas
 
-import "svc/acuity"
+import (
+	"svc/acuity"
+	"svc/acuity/hospital"
+)
 
 func mappingFields(c *coder, m *acuity.Mapping) {
 	c.text(&m.ID)
@@ -56,21 +59,21 @@ func actFields(c *coder, a *acuity.Act) {
 	c.long(&a.Expect)
 }
 
-func ruleStateFields(c *coder, s *acuity.RuleState) {
+func ruleStateFields(c *coder, s *hospital.RuleState) {
 	ruleFields(c, &s.Rule)
 	c.long(&s.Version)
 	c.text(&s.By)
 	c.at(&s.At)
 }
 
-func placeStateFields(c *coder, s *acuity.PlaceState) {
+func placeStateFields(c *coder, s *hospital.PlaceState) {
 	placeFields(c, &s.Place)
 	c.long(&s.Version)
 	c.text(&s.By)
 	c.at(&s.At)
 }
 
-func switchesStateFields(c *coder, s *acuity.SwitchesState) {
+func switchesStateFields(c *coder, s *hospital.SwitchesState) {
 	switchesFields(c, &s.Switches)
 	c.long(&s.Version)
 	c.text(&s.By)

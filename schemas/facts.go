@@ -1,8 +1,8 @@
 package schemas
 
-import "svc/acuity"
+import "svc/acuity/hospital"
 
-func censusFactsFields(c *coder, v *acuity.CensusFacts) {
+func censusFactsFields(c *coder, v *hospital.CensusFacts) {
 	c.text(&v.Area)
 	c.octet(&v.Class)
 	c.text(&v.Service)
@@ -15,30 +15,30 @@ func censusFactsFields(c *coder, v *acuity.CensusFacts) {
 	list(c, &v.Newborns, newbornSeenFields)
 }
 
-func listedFields(c *coder, l *acuity.Listed) {
+func listedFields(c *coder, l *hospital.Listed) {
 	c.factor(&l.Factor)
 	c.at(&l.Since)
 	c.at(&l.Last)
 }
 
-func standingFields(c *coder, s *acuity.Standing) {
+func standingFields(c *coder, s *hospital.Standing) {
 	diagnosisFields(c, &s.Diagnosis)
 	c.at(&s.Start)
 	c.at(&s.Last)
 }
 
-func newbornSeenFields(c *coder, n *acuity.ListedNewborn) {
+func newbornSeenFields(c *coder, n *hospital.ListedNewborn) {
 	c.text(&n.Visit)
 	c.factor(&n.Primary)
 	c.at(&n.Since)
 }
 
-func occupantFields(c *coder, o *acuity.Occupant) {
+func occupantFields(c *coder, o *hospital.Occupant) {
 	stayFields(c, &o.CensusStay)
 	censusFactsFields(c, &o.Facts)
 }
 
-func stayFields(c *coder, s *acuity.CensusStay) {
+func stayFields(c *coder, s *hospital.CensusStay) {
 	c.int(&s.Room)
 	c.at(&s.From)
 	c.at(&s.First)

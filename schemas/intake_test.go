@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 )
 
 // An observation that is read into used memory equals the one that is read into new memory.
@@ -54,7 +55,7 @@ func TestIntakeForgetsLongLists(t *testing.T) {
 // A state that is read into used memory equals the one that is read into new memory. That
 // holds whatever the memory held before, and after records that cannot be read.
 func TestStateIntakeReadsWhatDecodeStateReads(t *testing.T) {
-	kinds := []record{stateOf[acuity.StatementState](&statementStateV1), stateOf[acuity.VisitState](&visitStateV1)}
+	kinds := []record{stateOf[hospital.StatementState](&statementStateV1), stateOf[hospital.VisitState](&visitStateV1)}
 	rapid.Check(t, func(t *rapid.T) {
 		var in StateIntake
 		for range 5 {

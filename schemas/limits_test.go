@@ -8,6 +8,8 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/codes"
+	"svc/acuity/hospital"
+	"svc/acuity/terminology"
 )
 
 // The limits of a hospital in docs/administration.md, and the bytes that every record of the
@@ -20,7 +22,7 @@ const (
 
 // storing is a unit that counts and encodes the records it writes.
 type storing struct {
-	*acuity.Unit
+	*hospital.State
 	t       *testing.T
 	now     acuity.Instant
 	value   []byte
@@ -28,7 +30,7 @@ type storing struct {
 }
 
 func newStoring(t *testing.T) *storing {
-	return &storing{t: t, Unit: acuity.NewUnit("st-mary"), now: acuity.At(time.Date(2026, 3, 4, 9, 0, 0, 0, time.UTC))}
+	return &storing{t: t, State: hospital.New("st-mary"), now: acuity.At(time.Date(2026, 3, 4, 9, 0, 0, 0, time.UTC))}
 }
 
 // take applies an observation and returns how many records of each kind it writes. Every
@@ -43,7 +45,7 @@ func (s *storing) take(o acuity.Observation) (acuity.Change, map[string]int) {
 	}
 	c := s.Apply(&o, 0)
 	written := map[string]int{}
-	s.Dirty(func(key []byte, state acuity.State) {
+	s.Dirty(func(key []byte, state hospital.Record) {
 		kind := strings.Split(string(key), "/")[1]
 		written[kind]++
 		if state == nil {
@@ -73,7 +75,7 @@ func rowOf(n int) acuity.Mapping {
 		System: codes.SystemLocal, Code: fmt.Sprintf("%s%05d", strings.Repeat("C", 59), n),
 		Factor: acuity.Factor(n%2 + 1), Comment: strings.Repeat("č", 200),
 	}
-	m.ID = acuity.MappingID(&m)
+	m.ID = terminology.MappingID(&m)
 	return m
 }
 
@@ -98,7 +100,7 @@ func TestFullTerminologyMap(t *testing.T) {
 		wantWritten(t, "new rows", written, "mapping:5000 unit:1")
 	}
 	c, written := act(rowOf(maxMappings))
-	if c.Outcome != acuity.Ignored || c.Reason != acuity.ReasonTooMany {
+	if c.Outcome != acuity.Ignored || c.Reason != hospital.ReasonTooMany {
 		t.Errorf("one row too many: %v %s", c.Outcome, c.Reason)
 	}
 	wantWritten(t, "one row too many", written, "unit:1")
@@ -109,7 +111,7 @@ func TestFullTerminologyMap(t *testing.T) {
 	// old row, also in a map that is full.
 	other := rows[7]
 	other.Code, other.Factor = " "+strings.ToLower(other.Code), rows[8].Factor
-	if other.ID = acuity.MappingID(&other); other.ID != rows[7].ID {
+	if other.ID = terminology.MappingID(&other); other.ID != rows[7].ID {
 		t.Fatalf("the same code has the ids %s and %s", rows[7].ID, other.ID)
 	}
 	if c, written = act(other); c.Outcome != acuity.Applied {
@@ -120,8 +122,8 @@ func TestFullTerminologyMap(t *testing.T) {
 	_, written = act(rows[9], other, rows[7])
 	wantWritten(t, "two rows that clash", written, "mapping:1 unit:1")
 	kept, all := "", 0
-	s.States(func(_ []byte, state acuity.State) {
-		if m, ok := state.(*acuity.MappingState); ok {
+	s.Records(func(_ []byte, state hospital.Record) {
+		if m, ok := state.(*hospital.MappingState); ok {
 			if all++; m.ID == other.ID {
 				kept = m.Code
 			}
@@ -177,8 +179,8 @@ func TestFullWorklist(t *testing.T) {
 		}
 	}
 	all := 0
-	s.States(func(_ []byte, state acuity.State) {
-		if code, ok := state.(*acuity.CodeState); ok {
+	s.Records(func(_ []byte, state hospital.Record) {
+		if code, ok := state.(*hospital.CodeState); ok {
 			all++
 			if len(code.Rooms) > 20 || len(code.Hours) > 24 {
 				t.Errorf("a code has %d rooms and %d hours", len(code.Rooms), len(code.Hours))

@@ -7,6 +7,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/codes"
+	"svc/acuity/hospital"
 )
 
 // reader takes values off the Avro binary encoding of one record. It never panics and never
@@ -320,7 +321,7 @@ func (r *reader) reasons() acuity.Reasons {
 	if codes == nil {
 		return 0
 	}
-	return acuity.ReasonsOf(codes)
+	return hospital.ReasonsOf(codes)
 }
 
 func (r *reader) texts() (list []string) {

@@ -12,6 +12,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/codes"
+	"svc/acuity/hospital"
 	"svc/internal/outbound"
 )
 
@@ -41,7 +42,7 @@ func recordOf[T any](s *Schema, encode func([]byte, *T) ([]byte, error), decode 
 func stateOf[T any](s *Schema) record {
 	return recordOf(s,
 		func(dst []byte, v *T) ([]byte, error) {
-			if state, ok := any(v).(acuity.State); ok {
+			if state, ok := any(v).(hospital.Record); ok {
 				return EncodeState(dst, state)
 			}
 			return dst, errType
@@ -71,17 +72,17 @@ var records = []record{
 		room := acuity.RoomChart{Label: "left over"} // must be overwritten
 		return &room, DecodeRoomChart(b, &room)
 	}),
-	stateOf[acuity.UnitState](&unitStateV2),
-	stateOf[acuity.RoomState](&roomStateV1),
-	stateOf[acuity.VisitState](&visitStateV1),
-	stateOf[acuity.StatementState](&statementStateV1),
-	stateOf[acuity.DedupState](&dedupStateV1),
-	stateOf[acuity.MappingState](&mappingStateV1),
-	stateOf[acuity.CodeState](&codeStateV1),
-	stateOf[acuity.RuleState](&ruleStateV1),
-	stateOf[acuity.PlaceState](&placeStateV1),
-	stateOf[acuity.SwitchesState](&switchesStateV1),
-	stateOf[acuity.ReferenceState](&referenceStateV1),
+	stateOf[hospital.UnitState](&unitStateV2),
+	stateOf[hospital.RoomState](&roomStateV1),
+	stateOf[hospital.VisitState](&visitStateV1),
+	stateOf[hospital.StatementState](&statementStateV1),
+	stateOf[hospital.DedupState](&dedupStateV1),
+	stateOf[hospital.MappingState](&mappingStateV1),
+	stateOf[hospital.CodeState](&codeStateV1),
+	stateOf[hospital.RuleState](&ruleStateV1),
+	stateOf[hospital.PlaceState](&placeStateV1),
+	stateOf[hospital.SwitchesState](&switchesStateV1),
+	stateOf[hospital.ReferenceState](&referenceStateV1),
 	recordOf(&keyV2, EncodeKey, DecodeKey),
 	recordOf(&hospitalV1, EncodeHospital, DecodeHospital),
 	recordOf(&webhookV1, EncodeWebhook, DecodeWebhook),
@@ -223,7 +224,7 @@ func (d drawn) factor(name string) acuity.Factor {
 }
 
 func (d drawn) reasons(name string) acuity.Reasons {
-	known := acuity.ReasonsOf(acuity.Reasons(^uint64(0)).Codes())
+	known := hospital.ReasonsOf(hospital.ReasonCodes(acuity.Reasons(^uint64(0))))
 	return known & acuity.Reasons(d.number(name, 0, 1<<62))
 }
 
@@ -269,7 +270,7 @@ func (c *counted) factor(string) acuity.Factor {
 }
 
 func (c *counted) reasons(string) acuity.Reasons {
-	return acuity.ReasonsOf([]string{"induction", "cesarean"})
+	return hospital.ReasonsOf([]string{"induction", "cesarean"})
 }
 
 // example returns a pointer to a value of the record, always the same.

@@ -1,6 +1,9 @@
 package schemas
 
-import "svc/acuity"
+import (
+	"svc/acuity"
+	"svc/acuity/hospital"
+)
 
 func referenceFields(c *coder, f *acuity.Reference) {
 	c.text(&f.Name)
@@ -10,7 +13,7 @@ func referenceFields(c *coder, f *acuity.Reference) {
 	c.text(&f.Patient)
 }
 
-func referenceStateFields(c *coder, s *acuity.ReferenceState) {
+func referenceStateFields(c *coder, s *hospital.ReferenceState) {
 	referenceFields(c, &s.Reference)
 	c.long(&s.Version)
 }

@@ -3,34 +3,34 @@ package schemas
 import (
 	"fmt"
 
-	"svc/acuity"
+	"svc/acuity/hospital"
 )
 
 // EncodeState appends the record of s to dst, which it returns. Each kind of
 // state has its own schema.
-func EncodeState(dst []byte, s acuity.State) ([]byte, error) {
+func EncodeState(dst []byte, s hospital.Record) ([]byte, error) {
 	switch s := s.(type) {
-	case *acuity.UnitState:
+	case *hospital.UnitState:
 		return encode(dst, &unitStateV2, s, unitStateFields)
-	case *acuity.RoomState:
+	case *hospital.RoomState:
 		return encode(dst, &roomStateV1, s, roomStateFields)
-	case *acuity.VisitState:
+	case *hospital.VisitState:
 		return encode(dst, &visitStateV1, s, visitStateFields)
-	case *acuity.StatementState:
+	case *hospital.StatementState:
 		return encode(dst, &statementStateV1, s, statementStateFields)
-	case *acuity.DedupState:
+	case *hospital.DedupState:
 		return encode(dst, &dedupStateV1, s, dedupStateFields)
-	case *acuity.MappingState:
+	case *hospital.MappingState:
 		return encode(dst, &mappingStateV1, s, mappingStateFields)
-	case *acuity.CodeState:
+	case *hospital.CodeState:
 		return encode(dst, &codeStateV1, s, codeStateFields)
-	case *acuity.RuleState:
+	case *hospital.RuleState:
 		return encode(dst, &ruleStateV1, s, ruleStateFields)
-	case *acuity.PlaceState:
+	case *hospital.PlaceState:
 		return encode(dst, &placeStateV1, s, placeStateFields)
-	case *acuity.SwitchesState:
+	case *hospital.SwitchesState:
 		return encode(dst, &switchesStateV1, s, switchesStateFields)
-	case *acuity.ReferenceState:
+	case *hospital.ReferenceState:
 		return encode(dst, &referenceStateV1, s, referenceStateFields)
 	default:
 		return dst, fmt.Errorf("encode state: no schema for %T", s)
@@ -39,23 +39,23 @@ func EncodeState(dst []byte, s acuity.State) ([]byte, error) {
 
 // DecodeState reads a record of any kind of state and of any released version.
 // The errors are [ErrMalformed] and [UnknownSchemaError].
-func DecodeState(b []byte) (acuity.State, error) { return new(StateIntake).Read(b) }
+func DecodeState(b []byte) (hospital.Record, error) { return new(StateIntake).Read(b) }
 
 // StateIntake reads one record of state after the other, for callers that are done with a
 // record before they read the next. Clinical statements, nearly all records, are read into the
 // same memory. Such a statement is valid until the next call; its texts stay valid.
-type StateIntake struct{ memory *acuity.StatementState }
+type StateIntake struct{ memory *hospital.StatementState }
 
 // statement returns the memory for a clinical statement; every field of it is overwritten.
-func (in *StateIntake) statement() *acuity.StatementState {
+func (in *StateIntake) statement() *hospital.StatementState {
 	if in.memory == nil {
-		in.memory = new(acuity.StatementState)
+		in.memory = new(hospital.StatementState)
 	}
 	return in.memory
 }
 
 // Read is [DecodeState].
-func (in *StateIntake) Read(b []byte) (acuity.State, error) {
+func (in *StateIntake) Read(b []byte) (hospital.Record, error) {
 	id, ok := IDOf(b)
 	if !ok {
 		return nil, fmt.Errorf("decode state: %w: no header of a schema registry", ErrMalformed)
@@ -66,27 +66,27 @@ func (in *StateIntake) Read(b []byte) (acuity.State, error) {
 	}
 	switch record {
 	case unitStateV2.Record:
-		return decodeState(b, &unitStateV2, new(acuity.UnitState), unitStateFields)
+		return decodeState(b, &unitStateV2, new(hospital.UnitState), unitStateFields)
 	case roomStateV1.Record:
-		return decodeState(b, &roomStateV1, new(acuity.RoomState), roomStateFields)
+		return decodeState(b, &roomStateV1, new(hospital.RoomState), roomStateFields)
 	case visitStateV1.Record:
-		return decodeState(b, &visitStateV1, new(acuity.VisitState), visitStateFields)
+		return decodeState(b, &visitStateV1, new(hospital.VisitState), visitStateFields)
 	case statementStateV1.Record:
 		return decodeState(b, &statementStateV1, in.statement(), statementStateFields)
 	case dedupStateV1.Record:
-		return decodeState(b, &dedupStateV1, new(acuity.DedupState), dedupStateFields)
+		return decodeState(b, &dedupStateV1, new(hospital.DedupState), dedupStateFields)
 	case mappingStateV1.Record:
-		return decodeState(b, &mappingStateV1, new(acuity.MappingState), mappingStateFields)
+		return decodeState(b, &mappingStateV1, new(hospital.MappingState), mappingStateFields)
 	case codeStateV1.Record:
-		return decodeState(b, &codeStateV1, new(acuity.CodeState), codeStateFields)
+		return decodeState(b, &codeStateV1, new(hospital.CodeState), codeStateFields)
 	case ruleStateV1.Record:
-		return decodeState(b, &ruleStateV1, new(acuity.RuleState), ruleStateFields)
+		return decodeState(b, &ruleStateV1, new(hospital.RuleState), ruleStateFields)
 	case placeStateV1.Record:
-		return decodeState(b, &placeStateV1, new(acuity.PlaceState), placeStateFields)
+		return decodeState(b, &placeStateV1, new(hospital.PlaceState), placeStateFields)
 	case switchesStateV1.Record:
-		return decodeState(b, &switchesStateV1, new(acuity.SwitchesState), switchesStateFields)
+		return decodeState(b, &switchesStateV1, new(hospital.SwitchesState), switchesStateFields)
 	case referenceStateV1.Record:
-		return decodeState(b, &referenceStateV1, new(acuity.ReferenceState), referenceStateFields)
+		return decodeState(b, &referenceStateV1, new(hospital.ReferenceState), referenceStateFields)
 	default:
 		return nil, &UnknownSchemaError{ID: id, Want: "state"}
 	}
@@ -94,16 +94,16 @@ func (in *StateIntake) Read(b []byte) (acuity.State, error) {
 
 func decodeState[T any, S interface {
 	*T
-	acuity.State
+	hospital.Record
 }](b []byte, schema *Schema, s S, fields func(*coder, *T),
-) (acuity.State, error) {
+) (hospital.Record, error) {
 	if err := decode(b, schema, (*T)(s), fields); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-func unitStateFields(c *coder, u *acuity.UnitState) {
+func unitStateFields(c *coder, u *hospital.UnitState) {
 	c.long(&u.Version)
 	c.long(&u.Offset)
 	c.at(&u.Clock)
@@ -125,12 +125,12 @@ func unitStateFields(c *coder, u *acuity.UnitState) {
 	levelRunFields(c, &u.Run)
 }
 
-func hourSpanFields(c *coder, s *acuity.HourSpan) {
+func hourSpanFields(c *coder, s *hospital.HourSpan) {
 	c.int(&s.From)
 	c.int(&s.To)
 }
 
-func roomStateFields(c *coder, room *acuity.RoomState) {
+func roomStateFields(c *coder, room *hospital.RoomState) {
 	c.int(&room.ID)
 	c.text(&room.Label)
 	c.text(&room.Area)
@@ -147,7 +147,7 @@ func roomStateFields(c *coder, room *acuity.RoomState) {
 	list(c, &room.Active, (*coder).factor)
 }
 
-func visitStateFields(c *coder, v *acuity.VisitState) {
+func visitStateFields(c *coder, v *hospital.VisitState) {
 	c.text(&v.ID)
 	list(c, &v.Events, eventFields)
 	c.int(&v.Folded)
@@ -157,7 +157,7 @@ func visitStateFields(c *coder, v *acuity.VisitState) {
 	list(c, &v.Stays, stayFields)
 }
 
-func statementStateFields(c *coder, h *acuity.StatementState) {
+func statementStateFields(c *coder, h *hospital.StatementState) {
 	c.long(&h.Number)
 	signalFields(c, &h.Signal)
 	c.at(&h.ReceivedAt)
@@ -165,21 +165,21 @@ func statementStateFields(c *coder, h *acuity.StatementState) {
 	c.bool(&h.Settled)
 }
 
-func dedupStateFields(c *coder, s *acuity.DedupState) {
+func dedupStateFields(c *coder, s *hospital.DedupState) {
 	c.text(&s.ID)
 	c.text(&s.Digest)
 	c.at(&s.At)
 	c.long(&s.Version)
 }
 
-func mappingStateFields(c *coder, m *acuity.MappingState) {
+func mappingStateFields(c *coder, m *hospital.MappingState) {
 	mappingFields(c, &m.Mapping)
 	c.long(&m.Version)
 	c.text(&m.By)
 	c.at(&m.At)
 }
 
-func codeStateFields(c *coder, v *acuity.CodeState) {
+func codeStateFields(c *coder, v *hospital.CodeState) {
 	c.system(&v.System)
 	c.text(&v.Code)
 	c.text(&v.Display)
@@ -193,7 +193,7 @@ func codeStateFields(c *coder, v *acuity.CodeState) {
 	c.bool(&v.Ignored)
 }
 
-func hourCountFields(c *coder, h *acuity.HourCount) {
+func hourCountFields(c *coder, h *hospital.HourCount) {
 	c.int(&h.Hour)
 	c.int(&h.Count)
 }

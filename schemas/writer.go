@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 )
 
 // writer appends the Avro binary encoding of one record to a buffer. Records are written field
@@ -154,7 +155,7 @@ func (w *writer) reasons(set acuity.Reasons) {
 		w.done()
 		return
 	}
-	w.texts(set.Codes())
+	w.texts(hospital.ReasonCodes(set))
 }
 
 func (w *writer) texts(list []string) {

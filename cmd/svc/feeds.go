@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/ingest"
 	"svc/internal/feeds"
 	"svc/internal/stream"
@@ -114,7 +115,7 @@ func (n *feedCounter) settle(at stream.Position, change []byte) {
 		}
 	} else {
 		outcome := c.Outcome
-		if _, over := acuity.Exceeded(c.Reason); over {
+		if _, over := hospital.Exceeded(c.Reason); over {
 			outcome = acuity.Rejected
 		}
 		settled(&sum.Counts, outcome, int64(k.messages))

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/internal/feeds"
 	"svc/readapi"
 	"svc/schemas"
@@ -57,8 +57,8 @@ func (s pipeline) Pipeline(ctx context.Context, hospital string) (p readapi.Pipe
 }
 
 // Worklist implements [readapi.Health].
-func (s pipeline) Worklist(ctx context.Context, hospital string) (codes int, hits int64, err error) {
-	site, _, err := s.house.redis.Site(ctx, hospital, true)
+func (s pipeline) Worklist(ctx context.Context, hospitalID string) (codes int, hits int64, err error) {
+	site, _, err := s.house.redis.Site(ctx, hospitalID, true)
 	if err != nil {
 		if err = away(err); err == readapi.ErrNoUnit { //nolint:errorlint // the value itself
 			err = nil
@@ -66,7 +66,7 @@ func (s pipeline) Worklist(ctx context.Context, hospital string) (codes int, hit
 		return 0, 0, err
 	}
 	mapped := map[string]bool{}
-	var unmapped []*acuity.CodeState
+	var unmapped []*hospital.CodeState
 	for name, value := range site {
 		kind, _, _ := strings.Cut(name, "/")
 		if kind != schemas.KindCode && kind != schemas.KindMapping {
@@ -77,9 +77,9 @@ func (s pipeline) Worklist(ctx context.Context, hospital string) (codes int, hit
 			return 0, 0, fmt.Errorf("read the worklist: %w", err)
 		}
 		switch state := state.(type) {
-		case *acuity.MappingState:
+		case *hospital.MappingState:
 			mapped[string(state.System)+"\x00"+state.Code] = true
-		case *acuity.CodeState:
+		case *hospital.CodeState:
 			unmapped = append(unmapped, state)
 		}
 	}

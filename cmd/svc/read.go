@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/internal/admin/keys"
 	"svc/internal/admin/layout"
 	"svc/internal/admin/subscribers"
@@ -115,7 +116,7 @@ func (s site) LocalSettings(ctx context.Context, hospital string, codes bool) (m
 }
 
 // DecodeState implements [readapi.LocalSettings].
-func (site) DecodeState(encoded string) (acuity.State, error) {
+func (site) DecodeState(encoded string) (hospital.Record, error) {
 	return schemas.DecodeState([]byte(encoded))
 }
 

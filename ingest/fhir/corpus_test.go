@@ -14,6 +14,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/codes"
+	"svc/acuity/hospital"
 )
 
 var update = flag.Bool("update", false, "write the golden files of the corpus")
@@ -110,7 +111,7 @@ func fields(v reflect.Value) string {
 		case acuity.Instant:
 			fmt.Fprintf(&b, " %s=%s", name, value.Time().Format("2006-01-02T15:04:05.999"))
 		case acuity.Reasons:
-			fmt.Fprintf(&b, " %s=%v", name, value.Codes())
+			fmt.Fprintf(&b, " %s=%v", name, hospital.ReasonCodes(value))
 		case codes.Milli:
 			fmt.Fprintf(&b, " %s=%d/1000", name, value)
 		case byte:

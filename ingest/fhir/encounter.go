@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/ingest/hl7"
 )
 
@@ -206,7 +207,7 @@ func (d *decoder) classify(r *resource, e *acuity.Event) {
 		reasons.Write(d.bytes(c.text))
 		reasons.WriteString(". ")
 	}
-	e.Reasons = acuity.ParseReasons(reasons.String())
+	e.Reasons = hospital.ParseReasons(reasons.String())
 }
 
 // start returns when the Encounter began. A planned one becomes known now, before it

@@ -8,6 +8,8 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/codes"
+	"svc/acuity/hospital"
+	"svc/acuity/terminology"
 )
 
 // words caches decoded texts of the body, because displays and codes repeat.
@@ -150,7 +152,7 @@ func (d *decoder) reduced(p span) string {
 	if d.sought == nil {
 		d.sought = map[string]string{}
 	}
-	s := acuity.ReduceDisplay(string(b[:min(len(b), maxText)]))
+	s := terminology.ReduceDisplay(string(b[:min(len(b), maxText)]))
 	d.sought[string(b)] = s
 	return s
 }
@@ -172,5 +174,5 @@ func (d *decoder) serviceOf(c *concept) string {
 		}
 		names = append(names, d.string(sent.display, maxText))
 	}
-	return acuity.Service(code, append(names, d.string(c.text, maxText))...)
+	return hospital.Service(code, append(names, d.string(c.text, maxText))...)
 }

@@ -3,6 +3,7 @@ package fhir
 import (
 	"svc/acuity"
 	"svc/acuity/codes"
+	"svc/acuity/terminology"
 )
 
 // valueCodes map codes to words in the vocabulary of values: SNOMED CT qualifiers, LOINC
@@ -97,11 +98,11 @@ func (d *decoder) inUnit(n codes.Milli, unit []byte) codes.Value {
 
 // unitOf returns the unit in which a rule reads the number of a signal.
 func (d *decoder) unitOf(s *acuity.Signal) string {
-	if unit := acuity.UnitOf(s.System, s.Code); unit != "" {
+	if unit := terminology.UnitOf(s.System, s.Code); unit != "" {
 		return unit
 	}
 	for i := range s.Also {
-		if unit := acuity.UnitOf(s.Also[i].System, s.Also[i].Code); unit != "" {
+		if unit := terminology.UnitOf(s.Also[i].System, s.Also[i].Code); unit != "" {
 			return unit
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 )
 
 // classify reads the patient class, the service and the other fields on the kind of
@@ -34,7 +35,7 @@ func (d *decoder) service(field []byte) string {
 	if blank(name) && blank(other) {
 		return known
 	}
-	return acuity.Service(known, string(d.id(name, at)), string(d.id(other, at)))
+	return hospital.Service(known, string(d.id(name, at)), string(d.id(other, at)))
 }
 
 // reasons reduces the reason of the admission to its hints. Nothing keeps the text.
@@ -55,7 +56,7 @@ func (d *decoder) reasons(field []byte) acuity.Reasons {
 		text = append(text, ' ')
 	}
 	d.scratch = text
-	return acuity.ParseReasons(text)
+	return hospital.ParseReasons(text)
 }
 
 // initial reads a one-letter value of a table.

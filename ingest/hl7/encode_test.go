@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/ingest/hl7"
 )
 
@@ -63,7 +64,7 @@ func encode(e *acuity.Event) []byte {
 
 	s = segment{}
 	var reasons []string
-	for _, code := range e.Reasons.Codes() {
+	for _, code := range hospital.ReasonCodes(e.Reasons) {
 		reasons = append(reasons, reasonWords[code])
 	}
 	s.set(3, "", strings.Join(reasons, ". "))

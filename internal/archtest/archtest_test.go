@@ -30,7 +30,9 @@ type room struct {
 var rooms = map[string]room{
 	"acuity":                           {imports: []string{"acuity/codes"}, std: domainStd},
 	"acuity/codes":                     {std: domainStd},
-	"acuity/suggest":                   {imports: []string{"acuity", "acuity/codes"}, std: domainStd}, // asked by people who map codes, never by a verdict
+	"acuity/terminology":               {imports: []string{"acuity", "acuity/codes"}, std: domainStd},                       // what a code stands for
+	"acuity/hospital":                  {imports: []string{"acuity", "acuity/codes", "acuity/terminology"}, std: domainStd}, // the facts of one hospital
+	"acuity/suggest":                   {imports: []string{"acuity", "acuity/codes"}, std: domainStd},                       // asked by people who map codes, never by a verdict
 	"schemas":                          {imports: []string{"acuity", "acuity/forecast", "internal/httpapi/access", "internal/admin/audit", "internal/admin/users", "internal/admin/walls", "internal/admin/layout", "internal/outbound", "github.com/hamba/avro"}},
 	"ingest":                           {imports: []string{"acuity", "ingest/fhir", "ingest/hl7", "internal/httpapi/access", "internal/httpapi", "internal/httpapi/limit", "internal/admin/audit", "github.com/go-chi/chi"}},
 	"ingest/hl7":                       {imports: []string{"acuity", "golang.org/x/text"}},

@@ -32,7 +32,7 @@ type allowance struct {
 // allowances by what is larger: a package, a package and its type, or a file. What
 // grows beyond its allowance fails, and so does a needless one: sizes only shrink.
 var allowances = map[string]allowance{
-	"acuity":                            {231, "one package still holds the domain: the packages of the plan leave it one after the other"},
+	"acuity":                            {205, "still holds catalogue and scoring beside the vocabulary: the packages of the plan leave it one after the other"},
 	"cmd/svc.service":                   {46, "wires all roles; what only svc dev needs goes into a package of its own"},
 	"cmd/svc/config.go":                 {436, "one table of all settings, in the order of the documentation"},
 	"ingest.server":                     {45, "one handler for each path of the contract, and the share of a hospital around them"},

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/notifier/event"
 )
 
@@ -165,11 +166,11 @@ func (s *system) notifier(instance string) *node {
 
 // expected are the events that the plain reference makes of the observations of a
 // hospital, in order: not what any ledger says.
-func (l *ledger) expected(t testing.TB, hospital string, at acuity.Instant) (ids []string, bodies map[string]string) {
+func (l *ledger) expected(t testing.TB, hospitalID string, at acuity.Instant) (ids []string, bodies map[string]string) {
 	t.Helper()
 	bodies = map[string]string{}
-	for _, c := range acuity.Fold(l.inputs(hospital), at).Changes {
-		c.Hospital = hospital
+	for _, c := range hospital.Fold(l.inputs(hospitalID), at).Changes {
+		c.Hospital = hospitalID
 		events, err := event.FromChange(&c, 0)
 		if err != nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/internal/testkit/shift"
 	"svc/processors/verdict"
 	"svc/schemas"
@@ -103,10 +104,10 @@ func caughtUp(ctx context.Context, client *kgo.Client, prefix string) error {
 
 // sameInstants holds the changes of a hospital against those that the plain
 // reference makes of the log alone.
-func sameInstants(t *testing.T, log *ledger, hospital string, said []acuity.Observation) {
+func sameInstants(t *testing.T, log *ledger, hospitalID string, said []acuity.Observation) {
 	t.Helper()
-	want := acuity.Fold(said, 0).Changes
-	got := log.changes[hospital]
+	want := hospital.Fold(said, 0).Changes
+	got := log.changes[hospitalID]
 	timed := 0
 	for i := range want {
 		w := &want[i]
@@ -114,13 +115,13 @@ func sameInstants(t *testing.T, log *ledger, hospital string, said []acuity.Obse
 			timed++
 		}
 		if i >= len(got) {
-			t.Fatalf("%s: %d changes, not %d", hospital, len(got), len(want))
+			t.Fatalf("%s: %d changes, not %d", hospitalID, len(got), len(want))
 		}
 		if g := got[i].Change; g.Cause != w.Cause || g.AppliedAt != w.AppliedAt || g.Level != w.Level || len(g.Effects) != len(w.Effects) {
-			t.Fatalf("%s: version %d is of cause %v at %v, not %v at %v", hospital, g.Version, g.Cause, g.AppliedAt.Time(), w.Cause, w.AppliedAt.Time())
+			t.Fatalf("%s: version %d is of cause %v at %v, not %v at %v", hospitalID, g.Version, g.Cause, g.AppliedAt.Time(), w.Cause, w.AppliedAt.Time())
 		}
 	}
 	if timed < len(said)/10 {
-		t.Errorf("%s: %d of %d changes are by time: too few to tell", hospital, timed, len(want))
+		t.Errorf("%s: %d of %d changes are by time: too few to tell", hospitalID, timed, len(want))
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/internal/stream"
 	"svc/processors/verdict"
 	"svc/readapi"
@@ -182,7 +183,7 @@ func (l *ledger) refold(t testing.TB, p *partner) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := acuity.Fold(l.inputs(p.hospital), acuity.At(at))
+	want := hospital.Fold(l.inputs(p.hospital), acuity.At(at))
 	for i, c := range changes {
 		if i >= len(want.Changes) {
 			t.Errorf("%s: the log has %d changes, the reference %d", p.hospital, len(changes), len(want.Changes))

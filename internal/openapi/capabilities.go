@@ -8,6 +8,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/codes"
+	"svc/acuity/hospital"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/outbound"
@@ -125,7 +126,7 @@ func capabilitiesOf(operations []httpapi.Operation) capabilities {
 		SignalKinds: slices.Clone(signalKinds[1:]),
 		Limits:      map[string]int64{"requestsPerSecond": access.DefaultRate, "burst": access.DefaultBurst},
 	}
-	maps.Copy(c.Limits, acuity.Limits())
+	maps.Copy(c.Limits, hospital.Limits())
 	for i := range operations {
 		o := &operations[i]
 		e := endpoint{Method: o.Method, Path: o.Path, Scope: o.Scope, Group: o.Group, Summary: o.Summary}

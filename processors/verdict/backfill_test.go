@@ -37,7 +37,7 @@ func TestPastIsToldInSlices(t *testing.T) {
 	l := newLog(t)
 	l.apply(past(t, morning, 0, days))
 	l.commit()
-	north := func() (*task, *hospital) {
+	north := func() (*task, *hospitalEntry) {
 		on, ok := l.task.(*task)
 		if !ok {
 			t.Fatal("another task")

@@ -9,7 +9,7 @@ import (
 )
 
 // fullChart encodes the whole chart of a hospital.
-func fullChart(h *hospital) (Chart, error) {
+func fullChart(h *hospitalEntry) (Chart, error) {
 	chart := h.unit.Chart()
 	encoded, err := encodeUnit(h, &chart.Unit)
 	if err != nil {
@@ -28,7 +28,7 @@ func fullChart(h *hospital) (Chart, error) {
 }
 
 // changedChart encodes the changes of a hospital's chart since the last call.
-func changedChart(h *hospital) (Chart, error) {
+func changedChart(h *hospitalEntry) (Chart, error) {
 	encoded, err := encodeUnit(h, &h.unit.Chart().Unit)
 	for _, id := range h.local.rooms {
 		err = errors.Join(err, h.updateUnknownRoom(id))
@@ -48,7 +48,7 @@ func changedChart(h *hospital) (Chart, error) {
 	return encoded, err
 }
 
-func encodeUnit(h *hospital, unit *acuity.UnitChart) (Chart, error) {
+func encodeUnit(h *hospitalEntry, unit *acuity.UnitChart) (Chart, error) {
 	value, err := schemas.EncodeUnitChart(h.scratch[:0], unit)
 	h.scratch = value
 	return Chart{Hospital: h.id, Version: unit.Version, Unit: slices.Clone(value), Rooms: map[int32][]byte{}}, err
@@ -56,7 +56,7 @@ func encodeUnit(h *hospital, unit *acuity.UnitChart) (Chart, error) {
 
 // roomChart encodes the chart of a room into bytes of its own without spare capacity,
 // because the view keeps them.
-func (h *hospital) roomChart(room *acuity.RoomChart) ([]byte, error) {
+func (h *hospitalEntry) roomChart(room *acuity.RoomChart) ([]byte, error) {
 	value, err := schemas.EncodeRoomChart(h.scratch[:0], room)
 	h.scratch = value
 	return slices.Clone(value), err

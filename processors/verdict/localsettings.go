@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/schemas"
 )
 
@@ -19,11 +19,11 @@ type localSettings struct {
 }
 
 // addRecord adds a written record, if administrators see its kind.
-func (l *localSettings) addRecord(hospital string, key []byte, s acuity.State, value []byte) {
-	rest := key[len(hospital)+1:]
+func (l *localSettings) addRecord(hospitalID string, key []byte, s hospital.Record, value []byte) {
+	rest := key[len(hospitalID)+1:]
 	switch s := s.(type) {
-	case *acuity.MappingState, *acuity.RuleState, *acuity.PlaceState, *acuity.SwitchesState, *acuity.CodeState:
-	case *acuity.RoomState:
+	case *hospital.MappingState, *hospital.RuleState, *hospital.PlaceState, *hospital.SwitchesState, *hospital.CodeState:
+	case *hospital.RoomState:
 		if s.Registered || l.unknown[s.ID] {
 			l.rooms = append(l.rooms, s.ID)
 		}
@@ -48,7 +48,7 @@ func (l *localSettings) setRecord(name string, value []byte) {
 
 // updateUnknownRoom lists a room that nobody has confirmed, and removes any other
 // from the list.
-func (h *hospital) updateUnknownRoom(id int32) error {
+func (h *hospitalEntry) updateUnknownRoom(id int32) error {
 	s := h.unit.Unknown(id)
 	if s == nil && !h.local.unknown[id] {
 		return nil // the common case
@@ -80,11 +80,11 @@ func (l *localSettings) takeChanged() map[string][]byte {
 }
 
 // addAllRecords starts over with every record of the hospital.
-func (h *hospital) addAllRecords() error {
+func (h *hospitalEntry) addAllRecords() error {
 	h.local = localSettings{unknown: map[int32]bool{}}
 	var fault error
-	h.unit.LocalSettings(func(key []byte, s acuity.State) {
-		if r, ok := s.(*acuity.RoomState); ok {
+	h.unit.LocalSettings(func(key []byte, s hospital.Record) {
+		if r, ok := s.(*hospital.RoomState); ok {
 			fault = errors.Join(fault, h.updateUnknownRoom(r.ID))
 			return
 		}

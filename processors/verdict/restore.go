@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/internal/stream"
 	"svc/schemas"
 )
@@ -34,7 +34,7 @@ func (t *task) Restore(r stream.Record) error {
 }
 
 func (t *task) Restored() (int64, error) {
-	hospitals := slices.SortedFunc(maps.Values(t.hospitals), func(a, b *hospital) int { return cmp.Compare(a.id, b.id) })
+	hospitals := slices.SortedFunc(maps.Values(t.hospitals), func(a, b *hospitalEntry) int { return cmp.Compare(a.id, b.id) })
 	charts := make([]Chart, len(hospitals))
 	next := make([]int64, len(hospitals))
 	err := stream.Parallel(len(hospitals), func(i int) (err error) {
@@ -58,7 +58,7 @@ func (t *task) Restored() (int64, error) {
 
 // restore rebuilds the hospital from its records. It returns the offset of the first
 // input that they do not contain.
-func (h *hospital) restore() (next int64, err error) {
+func (h *hospitalEntry) restore() (next int64, err error) {
 	var in schemas.StateIntake
 	for _, r := range h.restoring {
 		if schemas.IsChange(r.key) {
@@ -70,7 +70,7 @@ func (h *hospital) restore() (next int64, err error) {
 			next = max(next, head.Offset+1)
 			continue
 		}
-		var state acuity.State
+		var state hospital.Record
 		if r.value != nil {
 			if state, err = in.Read(r.value); err != nil {
 				return 0, fmt.Errorf("restore state at %d: %w", r.offset, err)

@@ -3,12 +3,12 @@ package verdict
 import "container/heap"
 
 // timers is a heap of hospitals by due instant, earliest first.
-type timers []*hospital
+type timers []*hospitalEntry
 
 func (t timers) Len() int           { return len(t) }
 func (t timers) Less(a, b int) bool { return t[a].due < t[b].due }
 func (t timers) Swap(a, b int)      { t[a], t[b] = t[b], t[a]; t[a].index, t[b].index = a, b }
-func (t *timers) Push(x any)        { h := x.(*hospital); h.index = len(*t); *t = append(*t, h) } //nolint:errcheck // container/heap gives back what it was given
+func (t *timers) Push(x any)        { h := x.(*hospitalEntry); h.index = len(*t); *t = append(*t, h) } //nolint:errcheck // container/heap gives back what it was given
 func (t *timers) Pop() any {
 	last := (*t)[len(*t)-1]
 	*t = (*t)[:len(*t)-1]
@@ -17,7 +17,7 @@ func (t *timers) Pop() any {
 }
 
 // schedule sets the timer of a hospital to the due instant of its unit.
-func (t *task) schedule(h *hospital) {
+func (t *task) schedule(h *hospitalEntry) {
 	due := h.unit.Due()
 	switch {
 	case due == h.due && (due == 0) == (h.index < 0):

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/internal/stream"
 	"svc/schemas"
 )
@@ -71,7 +72,7 @@ type Chart struct {
 // Tasks returns the function that makes the task of a partition. The view may be nil.
 func Tasks(view View) func(partition int32) stream.Task {
 	return func(partition int32) stream.Task {
-		return &task{partition: partition, view: view, hospitals: map[string]*hospital{}}
+		return &task{partition: partition, view: view, hospitals: map[string]*hospitalEntry{}}
 	}
 }
 
@@ -98,25 +99,25 @@ type task struct {
 	view      View          // nil: there is none
 	owned     OwnedView     // from Restored on
 	change    acuity.Change // that is being encoded
-	hospitals map[string]*hospital
+	hospitals map[string]*hospitalEntry
 	timers    timers
 	next      int64 // input offset not yet applied
 	weight    int   // of the instants that fired in this Advance
 	intake    schemas.Intake
 
-	changes  []output    // of this transaction, in order
-	touched  []*hospital // in this transaction
-	deferred bool        // the view gets the charts of this transaction with a later one
-	unshown  []*hospital // with changes that the view has not got
-	charts   []Chart     // charts of the last Outputs, until they are durable
+	changes  []output         // of this transaction, in order
+	touched  []*hospitalEntry // in this transaction
+	deferred bool             // the view gets the charts of this transaction with a later one
+	unshown  []*hospitalEntry // with changes that the view has not got
+	charts   []Chart          // charts of the last Outputs, until they are durable
 	bytes    arena
 }
 
 // hospital is one tenant of the partition.
-type hospital struct {
+type hospitalEntry struct {
 	id      string
 	key     []byte
-	unit    *acuity.Unit
+	unit    *hospital.State
 	head    []byte         // newest record of a change, for a checkpoint
 	due     acuity.Instant // sort key in timers
 	index   int            // in timers; -1: not there
@@ -130,10 +131,10 @@ type hospital struct {
 
 type output struct{ key, value []byte }
 
-func (t *task) hospital(id string) *hospital {
+func (t *task) hospital(id string) *hospitalEntry {
 	h := t.hospitals[id]
 	if h == nil {
-		h = &hospital{id: id, key: []byte(id), unit: acuity.NewUnit(id), index: -1, local: localSettings{unknown: map[int32]bool{}}}
+		h = &hospitalEntry{id: id, key: []byte(id), unit: hospital.New(id), index: -1, local: localSettings{unknown: map[int32]bool{}}}
 		t.hospitals[id] = h
 	}
 	return h
@@ -221,7 +222,7 @@ func weigh(c *acuity.Change) int {
 
 // fireDue fires the due instants of a hospital up to upTo: no more than most, or
 // all if most is negative.
-func (t *task) fireDue(h *hospital, upTo acuity.Instant, most int) error {
+func (t *task) fireDue(h *hospitalEntry, upTo acuity.Instant, most int) error {
 	for ; most != 0; most-- {
 		change, ok := h.unit.Advance(upTo)
 		if !ok {
@@ -237,7 +238,7 @@ func (t *task) fireDue(h *hospital, upTo acuity.Instant, most int) error {
 }
 
 // recordChange encodes one change of a hospital for Outputs.
-func (t *task) recordChange(h *hospital, change acuity.Change) error {
+func (t *task) recordChange(h *hospitalEntry, change acuity.Change) error {
 	t.change = change // a pointer to the parameter would be a new change on the heap
 	value, err := schemas.EncodeChange(t.bytes.freeSlice(), &t.change)
 	if err != nil {
@@ -265,9 +266,9 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	t.changes = t.changes[:0]
 	for _, h := range t.touched {
 		h.touched = false
-		var current acuity.State
-		if err := emitStates(&t.bytes, func(write func([]byte, acuity.State)) {
-			h.unit.Dirty(func(key []byte, s acuity.State) {
+		var current hospital.Record
+		if err := emitStates(&t.bytes, func(write func([]byte, hospital.Record)) {
+			h.unit.Dirty(func(key []byte, s hospital.Record) {
 				current = s
 				write(key, s)
 			})
@@ -310,8 +311,8 @@ func (t *task) encodeCharts() error {
 }
 
 // emitStates emits the state records of a hospital that each yields.
-func emitStates(bytes *arena, each func(func([]byte, acuity.State)), emit func(key, value []byte)) (err error) {
-	each(func(key []byte, s acuity.State) {
+func emitStates(bytes *arena, each func(func([]byte, hospital.Record)), emit func(key, value []byte)) (err error) {
+	each(func(key []byte, s hospital.Record) {
 		key = bytes.keepRecord(append(bytes.freeSlice(), key...))
 		if s == nil {
 			emit(key, nil)
@@ -347,7 +348,7 @@ func (t *task) Live() func(emit func(key, value []byte)) (more bool, err error) 
 				continue
 			}
 			emit(h.key, slices.Clone(h.head))
-			return len(left) > 0, emitStates(new(arena), h.unit.States, emit)
+			return len(left) > 0, emitStates(new(arena), h.unit.Records, emit)
 		}
 		return false, nil
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/internal/analysis/replay"
 	"svc/internal/stream"
 	"svc/schemas"
@@ -378,7 +379,7 @@ func exportVerdicts(t *testing.T, read func(first, r stream.Record) []stream.Rec
 	t.Helper()
 	b := newTestKafka(t)
 	list := shifts(400, 1, time.Minute)
-	folded := acuity.Fold(observationsOf("h000", list), list[399].ReceivedAt)
+	folded := hospital.Fold(observationsOf("h000", list), list[399].ReceivedAt)
 	var records []stream.Record
 	partition := schemas.Partition([]byte("h000"), partitions)
 	for i := range folded.Changes {

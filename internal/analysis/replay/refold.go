@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/internal/stream"
 	"svc/schemas"
 )
@@ -87,7 +88,7 @@ var errEnough = errors.New("enough")
 // the timer. A caller that has the recorded change sets [acuity.Observation.AppliedAt] of the
 // input to the recorded instant, and gets the same versions.
 type Refold struct {
-	unit   *acuity.Unit
+	unit   *hospital.State
 	rules  Override
 	inputs int
 	change acuity.Change // is handed to the callbacks
@@ -98,9 +99,9 @@ type Refold struct {
 const tidyEvery = 500
 
 // NewRefold returns the refold of a hospital without state, under the given rules.
-func NewRefold(hospital string, rules Override) (*Refold, error) {
-	u := acuity.NewUnit(hospital)
-	if err := rules.enforce(u, hospital); err != nil {
+func NewRefold(hospitalID string, rules Override) (*Refold, error) {
+	u := hospital.New(hospitalID)
+	if err := rules.enforce(u, hospitalID); err != nil {
 		return nil, err
 	}
 	return &Refold{unit: u, rules: rules}, nil
@@ -124,7 +125,7 @@ func (f *Refold) Apply(in *Input, each func(*acuity.Change)) {
 	f.change = f.unit.Apply(o, in.Offset)
 	each(&f.change)
 	if f.inputs++; f.inputs%tidyEvery == 0 {
-		f.unit.Dirty(func([]byte, acuity.State) {})
+		f.unit.Dirty(func([]byte, hospital.Record) {})
 		f.unit.View(func(int32, *acuity.RoomChart) {})
 	}
 }
@@ -153,14 +154,14 @@ func (f *Refold) ElapseTo(now acuity.Instant, each func(*acuity.Change)) {
 type Override []acuity.Rule
 
 // enforce applies the rules to a new unit.
-func (rules Override) enforce(u *acuity.Unit, hospital string) error {
+func (rules Override) enforce(u *hospital.State, hospitalID string) error {
 	for i := range rules {
 		r := &rules[i]
 		if r.Delete { // the rule of the catalogue holds
 			continue
 		}
-		key := schemas.Key{Hospital: hospital, Kind: schemas.KindRule, ID: r.Factor.ID()}
-		if err := u.Restore(key.String(), &acuity.RuleState{Rule: *r}); err != nil {
+		key := schemas.Key{Hospital: hospitalID, Kind: schemas.KindRule, ID: r.Factor.ID()}
+		if err := u.Restore(key.String(), &hospital.RuleState{Rule: *r}); err != nil {
 			return fmt.Errorf("put a rule in force: %w", err)
 		}
 	}

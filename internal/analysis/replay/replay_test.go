@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/internal/analysis/replay"
 	"svc/internal/stream"
 	"svc/internal/testkit/shift"
@@ -135,11 +136,11 @@ func TestRefoldIsTheReference(t *testing.T) {
 	list := shifts(900, 4, time.Minute)
 	b.put(list)
 	end := list[len(list)-1].ReceivedAt.Add(3 * time.Hour)
-	for _, hospital := range []string{"h000", "h001", "h002", "h003"} {
-		want := acuity.Fold(observationsOf(hospital, list), end)
-		got, _ := refold(t, b.log(), hospital, end)
+	for _, hospitalID := range []string{"h000", "h001", "h002", "h003"} {
+		want := hospital.Fold(observationsOf(hospitalID, list), end)
+		got, _ := refold(t, b.log(), hospitalID, end)
 		if len(got) != len(want.Changes) || len(got) < 200 {
-			t.Fatalf("%s: %d changes, want %d", hospital, len(got), len(want.Changes))
+			t.Fatalf("%s: %d changes, want %d", hospitalID, len(got), len(want.Changes))
 		}
 		for i := range got {
 			a, z := got[i], want.Changes[i]
@@ -148,7 +149,7 @@ func TestRefoldIsTheReference(t *testing.T) {
 				a.Snapshot.Position, z.Snapshot.Position = 0, 0
 			}
 			if x, y := encoded(t, &a), encoded(t, &z); x != y {
-				t.Fatalf("%s: change %d\n got %+v\nwant %+v", hospital, i, got[i], want.Changes[i])
+				t.Fatalf("%s: change %d\n got %+v\nwant %+v", hospitalID, i, got[i], want.Changes[i])
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 )
 
 // leastDiff is the shortest difference that is reported: timers fire by the wall clock of the
@@ -39,7 +40,7 @@ type roomColor struct {
 type axisLevel uint8
 
 // stepOf takes the compared values from a change, and the axes from the unit that made it.
-func stepOf(u *acuity.Unit, c *acuity.Change, s side) step {
+func stepOf(u *hospital.State, c *acuity.Change, s side) step {
 	out := step{at: c.AppliedAt, side: s, level: c.Level}
 	for i := range c.Effects {
 		if e := &c.Effects[i]; e.Kind == acuity.RoomRescored {

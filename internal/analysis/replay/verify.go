@@ -54,7 +54,7 @@ type Verify struct {
 	// be compacted away; there the log is folded without a comparison.
 	Held acuity.Instant
 	// Plain derives everything anew at every step, about a hundred times slower; see
-	// [acuity.Fold]. Without it, everything is derived anew once a day of the log and at the
+	// [hospital.Fold]. Without it, everything is derived anew once a day of the log and at the
 	// end.
 	Plain bool
 	Pace  *Pace

@@ -1,7 +1,7 @@
 package replay
 
 import (
-	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/schemas"
 )
 
@@ -32,7 +32,7 @@ func (u *unitCheck) startDerivation() {
 	u.p.v.deriving <- struct{}{}
 	kept, err := viewOf(u.Hospital, u.unit)
 	var facts []factRecord
-	u.unit.States(func(key []byte, s acuity.State) {
+	u.unit.Records(func(key []byte, s hospital.Record) {
 		value, fault := schemas.EncodeState(nil, s)
 		if fault != nil {
 			err = fault
@@ -59,8 +59,8 @@ func (u *unitCheck) startDerivation() {
 }
 
 // viewOfFacts returns the view that the facts of a unit make.
-func viewOfFacts(hospital string, facts []factRecord) (*View, error) {
-	unit := acuity.NewUnit(hospital)
+func viewOfFacts(hospitalID string, facts []factRecord) (*View, error) {
+	unit := hospital.New(hospitalID)
 	for _, f := range facts {
 		s, err := schemas.DecodeState(f.value)
 		if err != nil {
@@ -71,7 +71,7 @@ func viewOfFacts(hospital string, facts []factRecord) (*View, error) {
 		}
 	}
 	unit.Restored()
-	return viewOf(hospital, unit)
+	return viewOf(hospitalID, unit)
 }
 
 // waitDerivation waits for the derivation. Its difference counts unless an earlier version differs

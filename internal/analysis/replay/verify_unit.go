@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/internal/stream"
 	"svc/schemas"
 )
@@ -20,7 +21,7 @@ type recorded struct {
 type unitCheck struct {
 	Checked
 	p     *partitionCheck
-	unit  *acuity.Unit
+	unit  *hospital.State
 	fold  *Refold
 	state map[string][]byte // newest records of the state, by key
 	queue []recorded        // changes that are read and not yet compared
@@ -34,10 +35,10 @@ type unitCheck struct {
 	scratch  []byte
 }
 
-func newUnitCheck(p *partitionCheck, hospital string) *unitCheck {
-	u := &unitCheck{Checked: Checked{Hospital: hospital}, p: p, state: map[string][]byte{}, together: true}
-	if u.unit = acuity.NewUnit(hospital); p.v.Plain {
-		u.unit = acuity.NewPlainUnit(hospital)
+func newUnitCheck(p *partitionCheck, hospitalID string) *unitCheck {
+	u := &unitCheck{Checked: Checked{Hospital: hospitalID}, p: p, state: map[string][]byte{}, together: true}
+	if u.unit = hospital.New(hospitalID); p.v.Plain {
+		u.unit = hospital.NewPlain(hospitalID)
 	}
 	u.fold = &Refold{unit: u.unit}
 	return u
@@ -159,12 +160,12 @@ func (u *unitCheck) alignVersion(r *recorded) {
 	if u.version()+1 == r.Version {
 		return
 	}
-	again := acuity.NewUnit(u.Hospital)
+	again := hospital.New(u.Hospital)
 	if u.p.v.Plain {
-		again = acuity.NewPlainUnit(u.Hospital)
+		again = hospital.NewPlain(u.Hospital)
 	}
-	u.unit.Twin().States(func(key []byte, s acuity.State) {
-		if facts, ok := s.(*acuity.UnitState); ok {
+	u.unit.Twin().Records(func(key []byte, s hospital.Record) {
+		if facts, ok := s.(*hospital.UnitState); ok {
 			moved := *facts
 			moved.Version = r.Version - 1
 			s = &moved
@@ -280,7 +281,7 @@ func (u *unitCheck) compareState() {
 		return
 	}
 	made := map[string][]byte{}
-	u.unit.States(func(key []byte, s acuity.State) {
+	u.unit.Records(func(key []byte, s hospital.Record) {
 		value, err := schemas.EncodeState(nil, s)
 		if err != nil {
 			u.reportDifference(&Difference{Fault: WrongState, Key: string(key), Version: u.version(), Detail: err.Error()})

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/schemas"
 )
 
 // viewOf returns the view that ought to be served of a unit.
-func viewOf(hospital string, unit *acuity.Unit) (*View, error) {
+func viewOf(hospitalID string, unit *hospital.State) (*View, error) {
 	chart := unit.Chart()
 	v := &View{Version: chart.Unit.Version, Rooms: map[int32]string{}, Site: map[string]string{}}
 	whole, err := schemas.EncodeUnitChart(nil, &chart.Unit)
@@ -29,10 +29,10 @@ func viewOf(hospital string, unit *acuity.Unit) (*View, error) {
 		}
 		v.Rooms[chart.Rooms[i].ID] = string(room)
 	}
-	unit.LocalSettings(func(key []byte, s acuity.State) {
+	unit.LocalSettings(func(key []byte, s hospital.Record) {
 		value, fault := schemas.EncodeState(nil, s)
 		err = errors.Join(err, fault)
-		v.Site[strings.TrimPrefix(string(key), hospital+"/")] = string(value)
+		v.Site[strings.TrimPrefix(string(key), hospitalID+"/")] = string(value)
 	})
 	return v, err
 }

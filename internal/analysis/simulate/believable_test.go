@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/internal/analysis/simulate"
 )
 
@@ -140,8 +141,8 @@ func TestUnitShowsWhatTheServiceHas(t *testing.T) {
 		}
 	})
 	waiting := 0
-	u.States(func(_ []byte, s acuity.State) {
-		if _, is := s.(*acuity.CodeState); is {
+	u.Records(func(_ []byte, s hospital.Record) {
+		if _, is := s.(*hospital.CodeState); is {
 			waiting++
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/ingest"
 	"svc/internal/analysis/simulate"
 )
@@ -127,13 +128,13 @@ func TestEveryLineIsAccepted(t *testing.T) {
 
 // unit applies requests as the service does.
 type unit struct {
-	*acuity.Unit
+	*hospital.State
 	pseudonyms ingest.Pseudonyms
 	lines      int64
 }
 
 func newUnit() *unit {
-	return &unit{Unit: acuity.NewUnit("h"), pseudonyms: ingest.NewPseudonyms([]byte("0123456789abcdef0123456789abcdef"))}
+	return &unit{State: hospital.New("h"), pseudonyms: ingest.NewPseudonyms([]byte("0123456789abcdef0123456789abcdef"))}
 }
 
 func (u *unit) advance(to time.Time) {

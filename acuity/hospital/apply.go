@@ -1,0 +1,125 @@
+package hospital
+
+import (
+	"strconv"
+
+	"svc/acuity"
+)
+
+// Apply takes one observation, the input at offset, and returns what it did. The caller
+// has advanced to the observation's clock before. Apply never fails: the Change says
+// what could not be taken.
+func (u *State) Apply(o *acuity.Observation, offset int64) acuity.Change {
+	if o.Act != nil && o.Act.DryRun {
+		return u.preview(o, offset)
+	}
+	u.begin(max(u.facts.Clock, o.ReceivedAt, o.AppliedAt), offset)
+	u.changed = true
+	u.makeRoom(o)
+	in := intake{o: o, Change: acuity.Change{Outcome: acuity.Applied}, roomy: u.capacity.isRoomy(o), waiting: -1}
+	if u.dedup.repeats(&in) {
+		u.derive()
+		u.conclude(&in)
+		return in.Change
+	}
+	if len(o.References) > 0 {
+		u.references.take(&in)
+		u.work.newPast = true
+	}
+	if len(o.Events) > 0 {
+		u.events.takeEvents(&in)
+	}
+	if o.Census != nil {
+		u.takeCensus(&in, o.Census)
+		u.work.waits = true // the census may make visits known
+	}
+	if o.Staffing != nil {
+		u.facts.takeStaffing(&in, o.Staffing)
+	}
+	if o.Roster != nil {
+		u.facts.takeRoster(&in, o.Roster)
+	}
+	if isAdministration(o) {
+		u.takeLocalSettings(&in)
+	}
+	if o.Room != nil || len(o.Signals) > 0 {
+		u.clinical.take(&in)
+	}
+	u.derive()
+	u.events.answerEvents(&in)
+	in.answerClinical()
+	u.unassigned.answerWaiting(&in)
+	u.hours.observe(&in)
+	u.conclude(&in)
+	return in.Change
+}
+
+// intake is one observation on its way into the facts.
+type intake struct {
+	acuity.Change
+	o          *acuity.Observation
+	events     []intakeEvent
+	statements []statement       // statements of this request
+	byRoom     map[int32][]int32 // indexes of the statements of a room; nil: not asked for yet
+	// waitingFor are the statements that named a patient without a visit.
+	waitingFor []waitingStatement
+	room       *room // of a clinical request
+	// versions are the versions of Encounters in this observation.
+	versions map[encounterVersion]*intakeVersion
+	census   bool                    // a census was taken
+	refused  int                     // number of refused parts of the input
+	newRooms map[int32]bool          // rooms that come into use by it
+	roomy    bool                    // every room that it names is within the limits
+	named    map[string]int          // new visits by their patients, not in the index yet
+	visitsOf map[visitOfPatient]bool // visits that are counted already
+	inUse    int                     // number of rooms in use, once counted
+	waiting  int                     // number of waiting statements; -1: not counted yet
+	told     map[any]bool            // warnings and codes that the change has already
+	present  int                     // number of rooms in the unit before it
+}
+
+// warn adds a warning about the input, once.
+func (in *intake) warn(code, path string) {
+	if w := (acuity.Warning{Code: code, Path: path}); in.first(w) {
+		in.Warnings = append(in.Warnings, w)
+	}
+}
+
+// refuse records that a part of the input is not taken. The rest is.
+func (in *intake) refuse(reason, path string) {
+	in.refused++
+	in.warn(reason, path)
+}
+
+// first reports whether the change does not have this warning or code yet, and remembers
+// it.
+func (in *intake) first(what any) bool {
+	if in.told[what] {
+		return false
+	}
+	if in.told == nil {
+		in.told = map[any]bool{}
+	}
+	in.told[what] = true
+	return true
+}
+
+// itemPath returns the path of an element of a list of a request.
+func itemPath(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
+
+// own reports whether only a location makes the room known.
+func (r *room) own() bool { return r.Registered && r.Room != "" }
+
+// relabel brings the room table up to the labels known. It reports whether the table's
+// answers changed.
+func (t *locations) relabel() (news bool) {
+	t.work.newPast = true // a past takes its rooms from the table
+	for _, r := range t.registry.rooms {
+		if r.own() {
+			news = t.table.forget(r.ID) || news
+		} else {
+			news = t.table.know(r.ID, r.Label, r.Area) || news
+		}
+	}
+	return news
+}

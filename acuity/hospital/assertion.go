@@ -1,0 +1,69 @@
+package hospital
+
+import (
+	"svc/acuity"
+	"svc/acuity/terminology"
+)
+
+// assertion is the state of one factor by the statements of one identity, in order of
+// time.
+type assertion struct {
+	f acuity.Factor
+
+	on, held    bool
+	began       acuity.Instant // time of the statement that switched it on
+	start, last acuity.Instant
+	by          terminology.Match          // newest assertion
+	from        *terminology.MatchedSignal // the matched signal of by
+}
+
+// apply moves the assertion on by a statement about its factor.
+func (r *assertion) apply(c *acuity.Catalogue, s *orderedStatement, m terminology.Match) {
+	switch {
+	case m.On:
+		r.renew(c, s.MatchedSignal, m, s.order, s.clock)
+	case s.Status == acuity.SignalOnHold && r.on:
+		// Off, but the clock runs on; the time on hold is no gap.
+		r.held, r.last = true, s.order
+	default:
+		r.on, r.held = false, false
+	}
+}
+
+// renew starts an assertion, or carries it on, at a time and with a clock of its own. A
+// gap of at least the factor's window starts a new one (scoring-decisions 1).
+func (r *assertion) renew(c *acuity.Catalogue, s *terminology.MatchedSignal, m terminology.Match, at, clock acuity.Instant) {
+	window, _ := c.Window(r.f, m.Variant, m.Kind)
+	switch {
+	case r.on && (r.held || window == 0 || at.Sub(r.last) < window):
+		r.start = min(r.start, clock)
+	default:
+		r.began, r.start = at, clock
+	}
+	r.on, r.held, r.last = true, false, at
+	r.by, r.from = m, s
+}
+
+// assume asserts the factor at an instant without a statement, because silence about a
+// graver factor becomes this one.
+func (r *assertion) assume(c *acuity.Catalogue, at acuity.Instant, s *terminology.MatchedSignal, m terminology.Match) {
+	m.Factor, m.Variant = r.f, 0
+	r.renew(c, s, m, at, at)
+}
+
+// evidence returns the evidence that the assertion leaves; false: it has ended.
+func (r *assertion) evidence() (acuity.Evidence, bool) {
+	if !r.on || r.held {
+		return acuity.Evidence{}, false
+	}
+	e := acuity.Evidence{
+		Factor:  r.f,
+		Variant: r.by.Variant,
+		Count:   r.by.Count,
+		Kind:    r.by.Kind,
+		Start:   r.start,
+		Last:    max(r.start, r.last),
+		Source:  acuity.Source{Feed: r.from.Feed, System: r.from.Identity.System, Code: r.from.Identity.Code},
+	}
+	return e, true
+}

@@ -1,0 +1,211 @@
+package hospital
+
+import (
+	"cmp"
+	"slices"
+
+	"svc/acuity"
+	"svc/acuity/codes"
+)
+
+// The pace of a backfill. Its hours are due one after the other, so that inputs
+// pass between them; a replay cuts them at the same places.
+const (
+	backfillAfter = acuity.Instant(2_000) // since the last batch that told of the past
+	backfillStep  = acuity.Instant(5)
+)
+
+// backfillDue returns when the next past hour must be cut; 0: none.
+func (h *observedHours) backfillDue() acuity.Instant {
+	if h.facts.Backfill.Due == 0 || h.isPast {
+		return 0
+	}
+	return max(h.facts.Backfill.Due, h.facts.Clock)
+}
+
+// noticePast begins or postpones a backfill if a batch has events of closed hours.
+// Whatever changes the past of a backfill discards it.
+func (h *observedHours) noticePast(in *intake) {
+	o, f := in.o, h.facts
+	closed := f.Clock / hourOf * hourOf
+	oldest := acuity.Instant(0)
+	for i := range o.Events {
+		if at := o.Events[i].At; in.Items[i].Outcome == acuity.Applied && at < closed {
+			oldest = codes.Soonest(oldest, at)
+		}
+	}
+	if oldest != 0 || o.Census != nil || isAdministration(o) {
+		h.work.newPast = true
+	}
+	if o.Channel != acuity.ChannelBatch || oldest == 0 {
+		return
+	}
+	b := f.Backfill
+	from := max(oldest, f.Clock.Add(-backfillDays)).Hour() + 1
+	if b.Due != 0 {
+		from = min(from, b.From)
+	}
+	b = Backfill{Due: f.Clock + backfillAfter, From: from, Next: from, Until: closed.Hour()}
+	if b.skip(f.Live); b.Due != 0 {
+		f.Backfill = b
+		f.Generation++ // also of a backfill that is cut short by this one
+	}
+}
+
+// skip moves on to the next hour that was not observed on time.
+func (b *Backfill) skip(live []HourSpan) {
+	for _, s := range live {
+		if s.From <= b.Next && b.Next <= s.To {
+			b.Next = s.To + 1
+		}
+	}
+	if b.Next > b.Until {
+		*b = Backfill{}
+	}
+}
+
+// left returns how many hours must still be cut.
+func (b *Backfill) left(live []HourSpan) int32 {
+	n := b.Until - b.Next + 1
+	for _, s := range live {
+		n -= max(min(s.To, b.Until)-max(s.From, b.Next)+1, 0)
+	}
+	return n
+}
+
+// Recall replays the past of a backfill that is due at now towards its next hour, by at
+// most so many events. It returns how many it replayed, and whether it arrived. After a
+// restore, after a change of the past, and after skipped hours, there are more events
+// than those of one hour. If Recall is not called, [State.Advance] replays them in one
+// piece.
+func (u *State) Recall(now acuity.Instant, most int) (told int, there bool) {
+	if due := u.hours.backfillDue(); due == 0 || due > now {
+		return 0, true
+	}
+	u.ensurePast()
+	before := u.hours.past.applied
+	there = u.hours.past.applyUntil(acuity.Instant(u.facts.Backfill.Next)*hourOf, most)
+	return u.hours.past.applied - before, there
+}
+
+// ensurePast makes the past if there is none, or if it has changed since.
+func (u *State) ensurePast() {
+	if u.hours.dropPast(); u.hours.past == nil {
+		u.hours.past = newPast(u)
+	}
+}
+
+// dropPast drops a past that has changed since it was made.
+func (h *observedHours) dropPast() {
+	if h.work.newPast {
+		h.past, h.work.newPast = nil, false
+	}
+}
+
+// cutPast adds the snapshot of the next past hour to a change.
+func (u *State) cutPast(in *intake) {
+	f := &u.facts
+	b := &f.Backfill
+	u.ensurePast()
+	s := u.hours.past.cut(b.Next)
+	s.Generation, s.Position, s.Backfill = f.Generation, f.Offset, b.left(f.Live)
+	in.Snapshot = s
+	b.Next++
+	b.Due = f.Clock + backfillStep
+	b.skip(f.Live)
+	if b.Due == 0 {
+		u.hours.past = nil
+	}
+}
+
+// past is a unit that gets the events again, at the times at which they happened. It
+// forgets nothing: what its unit still knows counts to the end, else the hours that are
+// cut would decide what is forgotten.
+type past struct {
+	unit    *State
+	events  []pastEvent // still to come, ascending by time
+	applied int         // number of events that came
+}
+
+// pastEvent is an event of a visit, as if it had been received when it happened.
+type pastEvent struct {
+	visit string
+	*event
+}
+
+// newPast makes the past from the events that the unit keeps. Only ADT knows of hours
+// before its receipt; places and rules are those of today.
+func newPast(u *State) *past {
+	p := &past{unit: New(u.keys.hospital)}
+	p.unit.hours.isPast, p.unit.limits = true, u.limits
+	p.unit.dedup.off = true
+	u.settings.shareWith(&p.unit.settings)
+	p.unit.people.references = u.people.references // a change of them discards this past
+	for _, r := range u.registry.rooms {
+		p.unit.registry.rooms = append(p.unit.registry.rooms, &room{RoomState: RoomState{
+			ID: r.ID, Label: r.Label, Area: r.Area, Registered: r.Registered, PointOfCare: r.PointOfCare, Room: r.Room,
+		}})
+	}
+	p.unit.Restored()
+	n := 0
+	for _, v := range u.registry.visits {
+		n += len(v.events)
+	}
+	all := make([]event, 0, n)
+	p.events = make([]pastEvent, 0, n)
+	for _, v := range u.registry.visits {
+		for i := range v.events {
+			all = append(all, v.events[i])
+			e := &all[len(all)-1]
+			e.ReceivedAt = e.At
+			p.events = append(p.events, pastEvent{v.ID, e})
+		}
+	}
+	slices.SortFunc(p.events, func(a, b pastEvent) int {
+		if c := cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.visit, b.visit)); c != 0 {
+			return c
+		}
+		return compareEvents(a.event, b.event)
+	})
+	return p
+}
+
+// applyUntil applies at most so many of the events before an instant, and reports
+// whether those were all.
+func (p *past) applyUntil(before acuity.Instant, most int) bool {
+	n := 0
+	for ; n < len(p.events) && p.events[n].At < before; n++ {
+		if n == most {
+			break
+		}
+		e := p.events[n]
+		p.unit.pass(e.At)
+		events := e.appendTo(nil, e.visit)
+		events[0].Resource, events[0].Encounter, events[0].Subject = "", "", "" // its versions are settled
+		p.unit.Apply(&acuity.Observation{Hospital: p.unit.keys.hospital, ReceivedAt: e.At, Channel: e.Feed, Events: events}, 0)
+	}
+	p.events, p.applied = p.events[n:], p.applied+n
+	return len(p.events) == 0 || p.events[0].At >= before
+}
+
+// cut returns the snapshot of an hour.
+func (p *past) cut(hour int32) *acuity.Snapshot {
+	u, at := p.unit, acuity.Instant(hour)*hourOf
+	p.applyUntil(at, len(p.events))
+	u.pass(at)
+	in := intake{Change: acuity.Change{Cause: acuity.CauseTime, Outcome: acuity.Time}}
+	u.begin(max(at, u.facts.Clock), 0)
+	u.derive()
+	u.conclude(&in)
+	u.hours.addSnapshot(&in)
+	u.Dirty(func([]byte, Record) {})
+	u.View(func(int32, *acuity.RoomChart) {})
+	return in.Snapshot
+}
+
+// pass advances the unit to an instant.
+func (u *State) pass(now acuity.Instant) {
+	for more := true; more; {
+		_, more = u.Advance(now)
+	}
+}

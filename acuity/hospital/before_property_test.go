@@ -1,0 +1,45 @@
+package hospital
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// A step compares its verdict with an unchanged copy of the one before, to find since
+// when it holds. A step overwrites charts, so their evidence is copied. A unit that derives
+// everything anew makes its charts in new memory instead.
+func TestTheVerdictBeforeStaysAsItWas(t *testing.T) {
+	for name, plain := range map[string]bool{"kept": false, "plain": true} {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				w := &world{t: t, now: day}
+				u := New(testHospital)
+				u.work.plain = plain
+				was := map[int32]string{}
+				look := func() {
+					for _, r := range u.work.judged {
+						if before, _ := u.scoring.verdicts(r); r.was >= 0 && was[r.ID] != rendered(seen(before)) {
+							t.Fatalf("room %d\n%s", r.ID, difference(was[r.ID], rendered(seen(before))))
+						}
+					}
+					clear(was)
+					for i := range u.scoring.verdict.Rooms {
+						was[u.scoring.verdict.Rooms[i].ID] = rendered(seen(&u.scoring.verdict.Rooms[i]))
+					}
+				}
+				for i := range rapid.IntRange(1, 25).Draw(t, "steps") {
+					o := w.next()
+					for {
+						if _, more := u.Advance(o.ReceivedAt); !more {
+							break
+						}
+						look()
+					}
+					u.Apply(&o, int64(i))
+					look()
+				}
+			})
+		})
+	}
+}

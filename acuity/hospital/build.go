@@ -1,0 +1,263 @@
+package hospital
+
+import (
+	"slices"
+	"strconv"
+
+	"svc/acuity"
+	"svc/acuity/codes"
+)
+
+// chartBuilder makes the charts of rooms from the facts of those who are in them.
+type chartBuilder struct {
+	matcher     *matcher
+	registry    *registry
+	locations   *locations
+	unassigned  *unassignedStatements
+	assignments *assignments
+	capacity    *capacity
+	limits      *limits
+	chart       *acuity.Chart // of the unit
+	facts       *UnitState
+	work        *work
+}
+
+// rebuild makes the chart of a room from the facts of those who are in it.
+func (m *chartBuilder) rebuild(r *room) {
+	if r.own() {
+		if label, own := m.locations.table.label(r.ID); own && label != r.Label {
+			r.Label = label
+			m.work.markRoom(r, markState)
+		}
+	}
+	c := &r.chart
+	c.ID, c.Label, c.Area, c.Listed = r.ID, r.Label, r.Area, r.known()
+	if c.Label == "" {
+		c.Label = strconv.Itoa(int(r.ID))
+	}
+	c.Patients, c.NewestSignal, r.lone = c.Patients[:0], 0, nil
+	r.seePresent(m.work)
+	for _, s := range m.work.present {
+		if !s.v.timeline.newborn {
+			m.admit(r, s.v, s.From)
+			r.lone = s.v
+		}
+	}
+	if r.anonymous() {
+		m.admitOccupant(r)
+	}
+	m.admitAlone(r)
+	if len(c.Patients) != 1 || slices.ContainsFunc(m.work.present, func(s roomStay) bool { return s.v.timeline.newborn }) {
+		r.lone = nil
+	}
+	switch {
+	case len(c.Patients) > 0:
+		c.Status = acuity.RoomOccupied
+	case r.Listed && r.Status == acuity.RoomBlocked:
+		c.Status = acuity.RoomBlocked
+	case c.Listed:
+		c.Status = acuity.RoomEmpty
+	default:
+		c.Status = acuity.RoomUnknown
+		m.admitUnknown(r)
+		if len(c.Patients) == 0 && len(m.assignments.withdrawn[r.ID]) > 0 {
+			c.Status = acuity.RoomEmpty
+		}
+	}
+}
+
+// admit adds the entry of a mother, or of another patient who is no newborn.
+func (m *chartBuilder) admit(r *room, v *visit, arrived acuity.Instant) {
+	p := r.entry()
+	p.Visit, p.Arrived = v.ID, arrived
+	e := &m.work.evidenceInput
+	m.gatherStatements(e, binding{v, toVisit}, r)
+	facts := v.censusFacts()
+	e.diagnoses = append(e.diagnoses[:0], v.timeline.diagnoses...)
+	bornBy, cesareanBy := e.addConditions()
+	e.state(facts)
+	e.babies = v.timeline.babies
+	e.primaries = e.primaries[:0]
+
+	birth, cesarean := acuity.Instant(0), false
+	if facts != nil {
+		birth, cesarean = facts.birth(), facts.Cesarean || facts.cesarean()
+	}
+	birth, cesarean = codes.Soonest(birth, bornBy), cesarean || cesareanBy
+	for _, n := range v.babies {
+		if n.timeline.openedAt != 0 {
+			birth = codes.Soonest(birth, n.timeline.openedAt) // X14
+			e.babies = max(e.babies, n.timeline.babies, n.order)
+		}
+	}
+	chosen, kind := m.primary(r, v, facts, birth, cesarean)
+	p.Mother = !chosen.Factor.IsNewborn()
+	e.choose(chosen, kind, v.feed(), 0)
+	p.Birth = codes.Soonest(birth, v.timeline.birth)
+	if chosen.Factor.IsPostpartum() {
+		p.Birth = codes.Soonest(p.Birth, chosen.Since)
+	}
+	m.addBabies(r, e, v, facts)
+	p.Evidence = append(p.Evidence[:0], foldEvidence(m.matcher.cat, e, &m.matcher.reader)...)
+	m.addBabyEvidence(r, p, v)
+}
+
+// admitOccupant adds the entry of an occupant whom a census sees without a visit.
+func (m *chartBuilder) admitOccupant(r *room) {
+	p, o := r.entry(), r.Occupant
+	p.Visit, p.Arrived = "room:"+strconv.Itoa(int(r.ID)), o.First
+	e := &m.work.evidenceInput
+	m.gatherStatements(e, binding{kind: toOccupant}, r)
+	e.diagnoses, e.primaries, e.babies = e.diagnoses[:0], e.primaries[:0], 0
+	e.state(&o.Facts)
+	p.Birth = o.Facts.birth()
+	chosen := r.primaryByCensus(&o.Facts, o.First, p.Birth)
+	p.Mother = !chosen.Factor.IsNewborn()
+	e.choose(chosen, acuity.ByCensus, acuity.ChannelCensus, 0)
+	if chosen.Factor.IsPostpartum() {
+		p.Birth = codes.Soonest(p.Birth, chosen.Since)
+	}
+	m.addBabies(r, e, nil, &o.Facts)
+	p.Evidence = append(p.Evidence[:0], foldEvidence(m.matcher.cat, e, &m.matcher.reader)...)
+	m.addBabyEvidence(r, p, nil)
+}
+
+// admitUnknown adds the entry of a room that only clinical ingest knows.
+func (m *chartBuilder) admitUnknown(r *room) {
+	e := &m.work.evidenceInput
+	m.gatherStatements(e, binding{kind: toRoom}, r)
+	for h := range r.statements.each {
+		if h.to == toRoom {
+			r.chart.NewestSignal = max(r.chart.NewestSignal, h.orderTime())
+		}
+	}
+	e.diagnoses, e.listed, e.primaries, e.babies = e.diagnoses[:0], e.listed[:0], e.primaries[:0], 0
+	list := foldEvidence(m.matcher.cat, e, &m.matcher.reader)
+	if len(list) == 0 {
+		return
+	}
+	p := r.entry()
+	p.Visit, p.Arrived, p.Birth, p.Mother = "room:"+strconv.Itoa(int(r.ID)), 0, 0, true
+	p.Evidence = append(p.Evidence[:0], list...)
+}
+
+// entry appends an entry to the chart, in the memory of an old one.
+func (r *room) entry() *acuity.PatientChart {
+	n := len(r.chart.Patients)
+	if n < cap(r.chart.Patients) {
+		r.chart.Patients = r.chart.Patients[:n+1]
+	} else {
+		r.chart.Patients = append(r.chart.Patients, acuity.PatientChart{})
+	}
+	return &r.chart.Patients[n]
+}
+
+// choose adds a primary to the input; the zero choice adds nothing.
+func (e *evidenceInput) choose(c choice, kind acuity.EvidenceKind, feed acuity.Channel, baby uint8) {
+	if c.Factor == 0 {
+		return
+	}
+	ev := acuity.Evidence{
+		Factor: c.Factor, Baby: baby, Kind: kind, Start: c.Since, Last: c.Since,
+		AssignedBy: c.AssignedBy, Source: acuity.Source{Feed: feed},
+	}
+	if kind == acuity.ByCensus {
+		ev.Source.Feed = acuity.ChannelCensus
+	}
+	if c.AssignedBy == "site" {
+		ev.Kind = acuity.ByLocalRule
+	}
+	e.primaries = append(e.primaries, ev)
+}
+
+// feed returns the feed that placed the visit where it is.
+func (v *visit) feed() acuity.Channel {
+	if n := len(v.timeline.stays); n > 0 {
+		return v.timeline.stays[n-1].Placing.Feed
+	}
+	return acuity.ChannelADT
+}
+
+// primary returns the primary of a visit by ADT and census: the newer of the two. An
+// explicit primary of a census holds until ADT moves the patient to another area (X12).
+func (m *chartBuilder) primary(r *room, v *visit, facts *CensusFacts, birth acuity.Instant, cesarean bool) (choice, acuity.EvidenceKind) {
+	adt := m.chosen(v, birth, cesarean)
+	if facts == nil {
+		return adt, acuity.ByADT
+	}
+	seen, here := v.censusStayIn(r)
+	placed := v.timeline.placedAt()
+	if n := len(v.timeline.stays); n > 0 && v.timeline.stays[n-1].Placing.saysNothingOfPlace(m.locations.table.isWard) {
+		placed = 0 // the census knows where she is (F2)
+	}
+	same := placed != 0 && m.placedIn(v, r)
+	census := r.primaryByCensus(facts, max(seen.First, seen.From), birth)
+	switch {
+	case adt.Factor == 0:
+		return census, acuity.ByCensus
+	case facts.Primary != 0:
+		if placed <= seen.Last || m.sameArea(v, facts) {
+			return census, acuity.ByCensus
+		}
+	case !here || same || census.Factor == 0: // ADT knows more than the name of an area
+	case placed <= seen.Last:
+		if census.Factor == adt.Factor {
+			return adt, acuity.ByADT
+		}
+		return census, acuity.ByCensus
+	}
+	return adt, acuity.ByADT
+}
+
+// chosen returns the primary of a visit by ADT. It depends on the timeline and on what
+// is known of her births.
+func (m *chartBuilder) chosen(v *visit, birth acuity.Instant, cesarean bool) choice {
+	if c := &v.primary; !c.known || c.birth != birth || c.cesarean != cesarean {
+		*c = chosen{true, cesarean, birth, v.timeline.primary(&m.locations.table, birth, cesarean)}
+	}
+	return v.primary.choice
+}
+
+// censusStayIn returns the newest census stay, and whether it is in the room.
+func (v *visit) censusStayIn(r *room) (CensusStay, bool) {
+	if v.occupantOf != nil && v.occupantOf.Occupant != nil {
+		return v.occupantOf.Occupant.CensusStay, v.occupantOf == r
+	}
+	if n := len(v.Stays); n > 0 {
+		return v.Stays[n-1], v.Stays[n-1].Room == r.ID
+	}
+	return CensusStay{}, false
+}
+
+// placedAt returns when ADT brought the visit to where it is; 0: never.
+func (s *timeline) placedAt() acuity.Instant {
+	if n := len(s.stays); n > 0 && s.stays[n-1].To == 0 {
+		return s.stays[n-1].From
+	}
+	return 0
+}
+
+// placedIn reports whether ADT has the visit in the room.
+func (m *chartBuilder) placedIn(v *visit, r *room) bool {
+	p := m.locations.table.placementOf(v.timeline.stays[len(v.timeline.stays)-1].place())
+	return p.Kind == inRoom && p.Room == r.ID
+}
+
+// sameArea reports whether ADT has the visit in an area of the same kind as the census
+// row.
+func (m *chartBuilder) sameArea(v *visit, f *CensusFacts) bool {
+	adt := m.locations.table.find(v.timeline.stays[len(v.timeline.stays)-1].place())
+	return adt.kindFor(v.timeline.service) == places().areaOf(&careFacts{Area: f.Area, Service: f.Service})
+}
+
+// primaryByCensus returns the primary that a census row gives.
+func (r *room) primaryByCensus(f *CensusFacts, from, birth acuity.Instant) choice {
+	at := from
+	if f.PrimarySince != 0 {
+		at = f.PrimarySince
+	}
+	return primaryOf(&careFacts{
+		Explicit: f.Primary, Area: f.Area, Service: f.Service, Label: r.Label, Class: f.Class,
+		At: at, PlacedAt: at, Birth: birth, Cesarean: f.Cesarean, CesareanDue: f.cesarean(), Newborn: f.Class == 'N', Born: birth,
+	})
+}

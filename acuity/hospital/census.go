@@ -1,0 +1,320 @@
+package hospital
+
+import (
+	"slices"
+
+	"svc/acuity"
+)
+
+// takeCensus takes a full snapshot of the rooms (clinical-decisions X3, X15,
+// scoring-decisions 57). Its time is its asOf, but not later than its receipt.
+func (u *State) takeCensus(in *intake, c *acuity.Census) {
+	at := in.o.ReceivedAt
+	if c.AsOf != 0 {
+		if c.AsOf > at.Add(clockSlack) {
+			in.warn("time_in_future", "asOf")
+		}
+		at = min(at, c.AsOf)
+	}
+	if u.facts.HasCensus && at < u.facts.CensusAt {
+		in.Outcome, in.Reason = acuity.Ignored, "census_older"
+		in.warn("census_older", "asOf")
+		return
+	}
+	in.census, in.present = true, len(u.chart.Rooms)
+	t := censusIntake{unit: u, in: in, at: at, before: u.facts.CensusAt, shown: map[*visit]bool{}, rooms: map[int32]bool{}, owned: map[*room]assignmentFacts{}}
+	for _, r := range u.registry.rooms {
+		t.owned[r] = assignmentFacts{r.known(), r.Occupant != nil}
+	}
+	t.fixOccupants()
+	for i := range c.Rooms {
+		t.takeRow(i, &c.Rooms[i])
+	}
+	var unnamed []*acuity.CensusRoom
+	for i := range c.Rooms { // rows with a visit first: no visit is in two rooms
+		row := &c.Rooms[i]
+		if row.Status != acuity.RoomOccupied {
+			continue
+		}
+		switch {
+		case row.Visit == "":
+		case u.registry.visits[row.Visit] == nil && !u.capacity.roomForVisit(): // the room is occupied all the same
+			in.refuse(reasonVisits, itemPath("rooms", i)+".visitId")
+		case t.takeNamedRow(row):
+			continue
+		default:
+			in.warn("visit_twice", itemPath("rooms", i)+".visitId")
+		}
+		unnamed = append(unnamed, row)
+	}
+	for _, row := range unnamed {
+		t.takeUnnamedRow(row)
+	}
+	t.endMissing()
+	first := !u.facts.HasCensus
+	u.facts.HasCensus, u.facts.CensusAt = true, at
+	u.facts.TotalRooms = max(c.TotalRooms, int32(len(t.rooms))) //nolint:gosec // rooms of one census, which are limited
+	u.work.retable = u.locations.relabel() || u.work.retable
+	if first {
+		u.markAll()
+	} else {
+		t.markChanged()
+	}
+	u.work.known = true
+	for _, r := range u.registry.rooms {
+		u.work.markRoom(r, markTouched|markState)
+	}
+}
+
+// markChanged marks what a census can change if it names only known rooms: no timeline,
+// and no stay that was over before the previous census.
+func (t *censusIntake) markChanged() {
+	u := t.unit
+	for _, v := range u.registry.visits {
+		if v.lastPlaced == 0 || v.lastPlaced > t.before || v.occupantOf != nil || v.candidateFor != nil {
+			u.work.markVisit(v, dirtyLocation)
+		}
+	}
+	for _, r := range u.registry.rooms {
+		u.work.markRoom(r, dirtyOccupant|dirtyChart)
+		if was := t.owned[r]; was.occupant || r.Occupant != nil || was.known != r.known() {
+			u.work.markRoom(r, dirtyAssignment)
+		}
+	}
+}
+
+// assignmentFacts are the facts of a room that decide who owns its statements, beside
+// its visits.
+type assignmentFacts struct{ known, occupant bool }
+
+// censusIntake is one census on its way into the facts.
+type censusIntake struct {
+	unit       *State
+	in         *intake
+	at, before acuity.Instant // at is this census, before the previous one
+	shown      map[*visit]bool
+	owned      map[*room]assignmentFacts // as they were before this census
+	rooms      map[int32]bool
+	occupied   map[int32]bool
+}
+
+// fixOccupants turns the visits that ADT gave to the occupants of the previous census
+// into facts.
+func (t *censusIntake) fixOccupants() {
+	for _, r := range t.unit.registry.rooms {
+		v := r.occupantVisit
+		if v == nil || r.Occupant == nil {
+			continue
+		}
+		t.giveOccupantTo(v, r)
+	}
+}
+
+// giveOccupantTo gives a visit what censuses said about the occupant of a room.
+func (t *censusIntake) giveOccupantTo(v *visit, r *room) {
+	u := t.unit
+	o := r.Occupant
+	v.Facts = v.censusFacts()
+	s := o.CensusStay
+	for _, sp := range v.spans {
+		if sp.Kind == inRoom && sp.Room == r.ID && sp.holds(o.Last) {
+			s.From = max(s.From, min(sp.From, s.First))
+			s.First = max(s.First, min(sp.From, s.Last))
+		}
+	}
+	v.addStay(s)
+	u.registry.indexKnown(v)
+	u.capacity.weigh(v)
+	r.Occupant, r.occupantVisit, v.occupantOf = nil, nil, nil
+	u.housekeeping.touch(v)
+	u.work.markVisit(v, markState|dirtyLocation)
+	u.work.markRoom(r, markState|dirtyOccupant)
+}
+
+// addStay adds a census stay, and drops the oldest beyond capStays.
+func (v *visit) addStay(s CensusStay) {
+	if n := len(v.Stays); n >= capStays {
+		v.Stays = slices.Delete(v.Stays, 0, n-capStays+1)
+	}
+	v.Stays = append(v.Stays, s)
+}
+
+// takeRow takes what a row says about the room.
+func (t *censusIntake) takeRow(i int, row *acuity.CensusRoom) {
+	if t.rooms[row.ID] {
+		t.in.warn("room_twice", "rooms")
+		return
+	}
+	r := t.unit.registry.room(row.ID)
+	if r == nil {
+		if len(t.unit.registry.rooms) >= t.unit.limits.known {
+			t.in.refuse(reasonRooms, itemPath("rooms", i))
+			return
+		}
+		r = t.unit.registry.addRoom(RoomState{ID: row.ID})
+	}
+	t.rooms[row.ID] = true
+	say(&r.Label, row.Label)
+	say(&r.Area, row.Area)
+	r.Listed, r.Status, r.Clinical, r.Placed = true, row.Status, false, false
+	r.Registered, r.PointOfCare, r.Room = false, "", ""
+}
+
+// takeNamedRow takes a row that names the visit in the room. It returns false if another
+// row had that visit: the room then counts as occupied without a visit.
+func (t *censusIntake) takeNamedRow(row *acuity.CensusRoom) bool {
+	u := t.unit
+	v, r := u.registry.visit(row.Visit), u.registry.room(row.ID)
+	if r == nil {
+		return true
+	}
+	if t.shown[v] {
+		return false
+	}
+	elsewhere := false
+	for _, s := range v.spans {
+		if s.holds(t.before) && (s.Kind != inRoom || s.Room != row.ID) {
+			elsewhere = true
+		}
+	}
+	if r.Occupant != nil && r.anonymous() && !elsewhere && t.unit.facts.HasCensus {
+		t.giveOccupantTo(v, r) // ADT or census may miss a visit; it continues
+	}
+	t.takeVisit(v, row)
+	return true
+}
+
+// takeUnnamedRow takes a row without a visit. It means the visit that is in the room at
+// that time, else an occupant without a visit.
+func (t *censusIntake) takeUnnamedRow(row *acuity.CensusRoom) {
+	u := t.unit
+	r := u.registry.room(row.ID)
+	if r == nil || t.occupied[row.ID] {
+		return
+	}
+	if b := r.at(t.at); b.kind == toVisit && !t.shown[b.v] && (!b.v.timeline.newborn || mayBeNewborn(row)) {
+		t.takeVisit(b.v, row)
+		return
+	}
+	o := r.Occupant
+	if o == nil || r.occupantEnd() != 0 {
+		t.endOccupant(r)
+		from := t.before + 1
+		if !u.facts.HasCensus {
+			from = 1
+		}
+		o = &Occupant{CensusStay: CensusStay{Room: r.ID, From: min(from, t.at), First: t.at}}
+		r.Occupant = o
+	}
+	o.Last = t.at
+	t.describe(&o.Facts, row)
+	t.markOccupied(row.ID)
+}
+
+// mayBeNewborn reports whether a row without a visit says nothing that only holds for a
+// mother. Then it may mean a newborn who is alone in the room (X3).
+func mayBeNewborn(row *acuity.CensusRoom) bool {
+	return (row.Primary == 0 || row.Primary.IsNewborn()) && (row.Class == 0 || row.Class == 'N') &&
+		row.DeliveredAt == 0 && len(row.Modifiers) == 0 && len(row.Diagnoses) == 0 && len(row.Newborns) == 0
+}
+
+// takeVisit records that the census sees a visit in a room.
+func (t *censusIntake) takeVisit(v *visit, row *acuity.CensusRoom) {
+	t.shown[v] = true
+	t.markOccupied(row.ID)
+	if n := len(v.Stays); n > 0 && v.Stays[n-1].To == 0 && v.Stays[n-1].Room == row.ID {
+		v.Stays[n-1].Last = t.at
+	} else {
+		if n > 0 && v.Stays[n-1].To == 0 {
+			v.Stays[n-1].To = t.at
+		}
+		from := t.before + 1
+		if !t.unit.facts.HasCensus {
+			from = 1
+		}
+		if n > 0 || len(v.spans) > 0 || t.unit.registry.room(row.ID).taken(v, t.before) {
+			from = t.at
+		}
+		v.addStay(CensusStay{Room: row.ID, From: min(from, t.at), First: t.at, Last: t.at})
+	}
+	if v.Facts == nil {
+		v.Facts = &CensusFacts{}
+	}
+	t.describe(v.Facts, row)
+	t.unit.registry.indexKnown(v)
+	t.unit.capacity.weigh(v)
+	t.unit.housekeeping.touch(v)
+	t.unit.work.markVisit(v, markState|dirtyLocation)
+}
+
+// taken reports whether another visit than v was in the room after t: statements of that
+// time belong to it.
+func (r *room) taken(v *visit, t acuity.Instant) bool {
+	return slices.ContainsFunc(r.stays, func(s roomStay) bool {
+		return s.v != v && !s.v.timeline.newborn && (s.To == 0 || s.To > t)
+	})
+}
+
+// markOccupied records that a row of this census has an occupant for the room.
+func (t *censusIntake) markOccupied(id int32) {
+	if t.occupied == nil {
+		t.occupied = map[int32]bool{}
+	}
+	t.occupied[id] = true
+}
+
+// endMissing ends the stays and occupants that this census does not show.
+func (t *censusIntake) endMissing() {
+	u := t.unit
+	for _, v := range u.registry.visits {
+		if n := len(v.Stays); n > 0 && v.Stays[n-1].To == 0 && !t.shown[v] {
+			v.Stays[n-1].To = t.at
+			u.work.markVisit(v, markState|dirtyLocation)
+		}
+	}
+	for _, r := range u.registry.rooms {
+		if r.Occupant != nil && r.Occupant.Last != t.at {
+			t.endOccupant(r)
+		}
+		if !t.rooms[r.ID] {
+			t.unlistRoom(r)
+		}
+	}
+}
+
+// endOccupant ends the stay of an occupant without a visit.
+func (t *censusIntake) endOccupant(r *room) {
+	if r.Occupant == nil {
+		return
+	}
+	s := r.Occupant.CensusStay
+	s.To = t.at
+	if end := r.occupantEnd(); end != 0 {
+		s.To = min(s.To, end)
+	}
+	r.Occupant = nil
+	if n := len(r.Past); n >= capPast {
+		r.Past = slices.Delete(r.Past, 0, n-capPast+1)
+	}
+	r.Past = append(r.Past, s)
+	t.unit.work.markRoom(r, markState|dirtyOccupant)
+}
+
+// unlistRoom removes a room from the newest census. Statements of a visit move to the
+// visit, all others are lost.
+func (t *censusIntake) unlistRoom(r *room) {
+	u := t.unit
+	r.Listed, r.Status, r.Clinical, r.Placed = false, acuity.RoomUnknown, false, false
+	list := r.statements.byArrival(func(*statement) bool { return true })
+	r.statements = statementsByCode{}
+	for i := range list {
+		h := &list[i]
+		if v := u.registry.visitOfStatement(h); v != nil {
+			u.statements.addToVisit(v, *h)
+			v.folds.forget()
+		} else {
+			u.statements.lose(h)
+		}
+	}
+	u.work.markRoom(r, markState)
+}

@@ -1,0 +1,331 @@
+package hospital
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"svc/acuity"
+)
+
+// The key of a record of hospital h is h/<kind> or h/<kind>/<id>.
+const (
+	kindUnit      = "unit"
+	kindRoom      = "room"
+	kindVisit     = "visit"
+	kindStatement = "statement"
+	kindMapping   = "mapping"
+	kindDedup     = "dedup"
+	kindCode      = "code"
+	kindRule      = "rule"
+	kindPlace     = "place"
+
+	kindSwitches  = "switches"
+	kindReference = "reference"
+)
+
+// stateKeys writes the keys of the records of a hospital, and lists those to delete.
+type stateKeys struct {
+	hospital string
+	memory   []byte // for a key
+	dropped  []string
+}
+
+// key writes the key of a record; without id it is the only one of its kind. It is valid
+// until the next key.
+func (k *stateKeys) key(kind, id string) []byte {
+	k.memory = append(append(append(k.memory[:0], k.hospital...), '/'), kind...)
+	if id != "" {
+		k.memory = append(append(k.memory, '/'), id...)
+	}
+	return k.memory
+}
+
+// numbered writes the key of a record with a number.
+func (k *stateKeys) numbered(kind string, n int64) []byte {
+	k.memory = strconv.AppendInt(append(k.key(kind, ""), '/'), n, 10)
+	return k.memory
+}
+
+func (k *stateKeys) room(id int32) []byte     { return k.numbered(kindRoom, int64(id)) }
+func (k *stateKeys) visit(id string) []byte   { return k.key(kindVisit, id) }
+func (k *stateKeys) statement(n int64) []byte { return k.numbered(kindStatement, n) }
+func (k *stateKeys) dedup(id string) []byte   { return k.key(kindDedup, id) } // a pseudonym of bounded length
+
+// digest names a text of any length. Texts here are pseudonyms or codes.
+func digest(text string) string {
+	h := fnv.New128a()
+	h.Write([]byte(text))
+	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
+// drop deletes a record with the next call of Dirty.
+func (k *stateKeys) drop(key []byte) { k.dropped = append(k.dropped, string(key)) }
+
+// writeDropped deletes the records that were dropped.
+func (k *stateKeys) writeDropped(write func(key []byte, s Record)) {
+	for _, key := range k.dropped {
+		k.memory = append(k.memory[:0], key...)
+		write(k.memory, nil)
+	}
+	k.dropped = emptied(k.dropped)
+}
+
+// Dirty calls write for each state record that changed since the last call; a nil State
+// deletes the record. A key may come twice, the last one counts. Key and record are
+// valid until write returns.
+func (u *State) Dirty(write func(key []byte, s Record)) {
+	u.keys.writeDropped(write)
+	u.dedup.writeDirty(write)
+	u.settings.writeDirty(write)
+	u.statements.writeDirty(write)
+	u.worklist.writeDirty(write)
+	u.people.writeDirty(write)
+	for _, v := range u.work.changedVisits {
+		v.marks &^= markState
+	}
+	u.registry.writeVisits(u.work.changedVisits, write)
+	for _, r := range u.work.changedRooms {
+		r.marks &^= markState
+		write(u.keys.room(r.ID), &r.RoomState)
+	}
+	if u.changed {
+		write(u.keys.key(kindUnit, ""), &u.facts)
+	}
+	u.changed = false
+	u.work.changedVisits, u.work.changedRooms = emptied(u.work.changedVisits), emptied(u.work.changedRooms)
+}
+
+// byNumber returns the indexes of statements by number, then by index. It reuses order.
+func byNumber(list []statementRecord, order []int) []int {
+	order = order[:0]
+	for i := range list {
+		order = append(order, i)
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(list[a].number, list[b].number), cmp.Compare(a, b)) })
+	return order
+}
+
+// emptied returns an empty slice in the memory of a small one.
+func emptied[T any](s []T) []T {
+	clear(s)
+	if cap(s) > 64 {
+		return nil
+	}
+	return s[:0]
+}
+
+// View calls write for each room whose chart changed since the last call; a nil chart:
+// the room is not in the unit. The chart is valid until write returns.
+func (u *State) View(write func(room int32, c *acuity.RoomChart)) {
+	for _, r := range u.work.changedViews {
+		r.marks &^= markView
+		if r.inUnit {
+			write(r.ID, &r.chart)
+		} else {
+			write(r.ID, nil)
+		}
+	}
+	u.work.changedViews = emptied(u.work.changedViews)
+}
+
+// Restore takes a state record of the changelog; nil deletes the one with the key.
+// Records may come in any order and more than once; the last one of a key counts. Call
+// Restored after the last.
+func (u *State) Restore(key string, s Record) error {
+	hospital, rest, ok := strings.Cut(key, "/")
+	if !ok || hospital != u.keys.hospital {
+		return fmt.Errorf("restore %q: another hospital", key)
+	}
+	kind, id, _ := strings.Cut(rest, "/")
+	switch s := s.(type) {
+	case nil:
+		return u.erase(kind, id)
+	case *UnitState:
+		u.facts = *s
+	case *RoomState:
+		if r := u.registry.room(s.ID); r != nil {
+			r.RoomState = *s
+			return nil
+		}
+		i, _ := slices.BinarySearchFunc(u.registry.rooms, s.ID, byRoomID)
+		u.registry.rooms = slices.Insert(u.registry.rooms, i, &room{RoomState: *s})
+	case *VisitState:
+		v := u.registry.visits[s.ID]
+		if v == nil {
+			v = &visit{}
+			u.registry.slots.assign(v)
+		}
+		*v = visit{visitFacts: u.shared.storeVisit(s), slot: v.slot}
+		u.registry.visits[v.ID] = v
+	case *StatementState:
+		u.statements.collect(s)
+	case *DedupState:
+		u.dedup.byID[s.ID] = s
+	case *MappingState:
+		u.settings.mappings[s.ID] = s
+	case *RuleState:
+		u.settings.rules[s.Factor] = s
+	case *PlaceState:
+		u.settings.places[PlaceID(&s.Place)] = s
+	case *SwitchesState:
+		u.settings.switches = s
+	case *ReferenceState:
+		if u.people.references == nil {
+			u.people.references = map[string]*ReferenceState{}
+		}
+		u.people.references[s.Name] = s
+	case *CodeState:
+		u.worklist.codes[unmappedKey(s.System, s.Code, s.Kind)] = s
+	}
+	return nil
+}
+
+// erase takes a record away.
+func (u *State) erase(kind, id string) error {
+	switch kind {
+	case kindUnit:
+		u.facts = UnitState{}
+	case kindRoom:
+		n, err := strconv.ParseInt(id, 10, 32)
+		if err != nil {
+			return fmt.Errorf("restore room %q: %w", id, err)
+		}
+		u.registry.rooms = slices.DeleteFunc(u.registry.rooms, func(r *room) bool { return int64(r.ID) == n })
+	case kindVisit:
+		if v := u.registry.visits[id]; v != nil {
+			delete(u.registry.visits, id)
+			u.registry.slots.release(v)
+		}
+	case kindMapping:
+		delete(u.settings.mappings, id)
+	case kindRule:
+		if f, ok := acuity.FactorByID(id); ok {
+			delete(u.settings.rules, f)
+		}
+	case kindPlace:
+		delete(u.settings.places, id)
+	case kindSwitches:
+		u.settings.switches = nil
+	case kindStatement:
+		n, err := strconv.ParseInt(id, 10, 64)
+		if err != nil {
+			return fmt.Errorf("restore statement %q: %w", id, err)
+		}
+		u.statements.restoring = slices.DeleteFunc(u.statements.restoring, func(r statementRecord) bool { return r.number == n })
+	case kindDedup:
+		delete(u.dedup.byID, id)
+	case kindReference:
+		maps.DeleteFunc(u.people.references, func(name string, _ *ReferenceState) bool { return digest(name) == id })
+	case kindCode:
+		for k := range u.worklist.codes {
+			if digest(k) == id {
+				delete(u.worklist.codes, k)
+			}
+		}
+	default:
+		return fmt.Errorf("restore kind %q: not known", kind)
+	}
+	return nil
+}
+
+// statementRecords have memory for the statements of a restore. Few units are restored
+// at once.
+var statementRecords = sync.Pool{New: func() any { return new([]statementRecord) }}
+
+// restoreStatements gives the restored statements to their owners, in order of arrival.
+// If several records restore one statement, the last counts.
+func (m *holders) restoreStatements() {
+	list := m.statements.restoring
+	order := byNumber(list, m.statements.order)
+	for i, at := range order {
+		s := &list[at]
+		if i+1 < len(order) && list[order[i+1]].number == s.number {
+			continue
+		}
+		m.matcher.reread(&s.statement) // its mapping may be a later record
+		if v := m.registry.visits[s.owner.visit]; v != nil {
+			m.statements.kept++
+			s.bind(binding{v, toVisit})
+			if s.version != nil {
+				v.resourceStatements = append(v.resourceStatements, resourceStatement{s.statement, s.version})
+			} else {
+				v.statements.maps = m.matcher.maps
+				v.statements.add(s.statement)
+			}
+		} else if s.owner.visit != "" {
+			continue
+		} else if s.version != nil || s.owner.name() != (subjectName{}) {
+			m.restoreUnassigned(s)
+		} else if r := m.registry.room(s.Room); r != nil {
+			m.statements.kept++
+			r.statements.maps = m.matcher.maps
+			r.statements.add(s.statement)
+		}
+	}
+	if m.statements.restoring = nil; list != nil {
+		clear(list)
+		list = list[:0]
+		statementRecords.Put(&list)
+	}
+}
+
+// restoreUnassigned gives a restored statement to the patient whom it names.
+func (m *holders) restoreUnassigned(s *statementRecord) {
+	name := s.owner.name()
+	if name == (subjectName{}) {
+		name.resource = wholeOf(s.version.resource)
+	}
+	if r := m.unassigned.of(name); r != nil {
+		m.statements.kept++
+		r.statements = append(r.statements, resourceStatement{s.statement, s.version})
+	}
+}
+
+// Restored derives everything from the restored facts. If the verdict differs from what
+// was last told, because rules changed since, an instant is due at once. Afterwards
+// nothing is dirty but the views of all rooms.
+func (u *State) Restored() {
+	u.compile()
+	u.holders.restoreStatements()
+	u.learn()
+	u.locations.relocate()
+	u.housekeeping.recent = slices.Collect(maps.Values(u.registry.visits))
+	for _, v := range u.housekeeping.recent {
+		v.recent = true
+		u.registry.indexKnown(v)
+		u.capacity.weigh(v)
+	}
+	u.dedup.byAge = slices.SortedFunc(maps.Values(u.dedup.byID), compareDedup)
+	u.work.layout, u.work.known = true, true
+	u.markAll()
+	u.derive()
+	u.head()
+	u.scoring.judge()
+	tellSince(u)
+	u.scoring.overdue = u.facts.Version > 0 && u.scoring.verdict.Level != u.facts.Level
+	for _, r := range u.registry.rooms {
+		color := acuity.ColorGray
+		if _, rv := u.scoring.verdicts(r); rv != nil {
+			color = rv.Color
+		}
+		u.scoring.overdue = u.scoring.overdue || color != r.Color
+		r.marks &^= markTouched
+	}
+	u.work.touched = u.work.touched[:0]
+	for _, r := range u.work.changedRooms {
+		r.marks &^= markState
+	}
+	for _, v := range u.work.changedVisits {
+		v.marks &^= markState
+	}
+	u.changed, u.work.changedRooms, u.work.changedVisits = false, nil, nil
+	u.keys.dropped, u.dedup.added, u.dedup.gone, u.statements.changed, u.statements.lost = nil, nil, nil, nil, nil
+	u.settings.changedMappings, u.settings.changedRules, u.settings.changedPlaces, u.settings.changedSwitches = nil, nil, nil, false
+	u.worklist.changed, u.people.changed = nil, nil
+}

@@ -1,0 +1,106 @@
+package hospital
+
+import (
+	"svc/acuity"
+	"svc/acuity/terminology"
+)
+
+// clinicalIntake takes clinical statements into the facts.
+type clinicalIntake struct {
+	registry     *registry
+	matcher      *matcher
+	statements   *statements
+	holders      *holders
+	unassigned   *unassignedStatements
+	people       *people
+	encounters   *encounters
+	housekeeping *housekeeping
+	capacity     *capacity
+	worklist     *worklist
+	limits       *limits
+	work         *work
+}
+
+// take takes the clinical statements of a request.
+func (c *clinicalIntake) take(in *intake) {
+	if ref := in.o.Room; ref != nil {
+		if in.room = c.namedRoom(in, *ref); in.room == nil {
+			in.Outcome, in.Reason = acuity.Ignored, reasonRooms
+			return
+		}
+	}
+	in.statements = c.work.newStatements[:0]
+	for i := range in.o.Signals {
+		s := &in.o.Signals[i]
+		h := statement{
+			MatchedSignal: c.matcher.share(terminology.TextOf(s, in.o.Channel)),
+			ReceivedAt:    in.o.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Room: s.Room, to: notBound,
+		}
+		if s.ObservedAt > h.ReceivedAt.Add(clockSlack) || s.StartedAt > h.ReceivedAt.Add(clockSlack) {
+			in.warn("time_in_future", "")
+		}
+		in.statements = append(in.statements, h)
+		if c.statements.kept >= c.limits.statements {
+			in.refuse(reasonStatements, itemPath("signals", i))
+			continue
+		}
+		if s.Visit != "" || s.Patient != "" || s.Subject != "" || s.Resource != "" {
+			c.takeStatement(in, i, s, resourceStatement{statement: h, version: versionOf(s)})
+			continue
+		}
+		r := in.room
+		if r == nil || r.ID != s.Room {
+			r = c.namedRoom(in, acuity.RoomRef{ID: s.Room})
+		}
+		if r == nil {
+			continue
+		}
+		c.statements.number(&h)
+		c.statements.keepStatement(&r.statements, h, "")
+		c.work.markRoom(r, markStatements|markTouched)
+	}
+	c.work.newStatements = in.statements
+	if o := in.o; in.refused > 0 && in.refused == len(o.Signals) && o.Room == nil && len(o.Events)+len(o.References) == 0 {
+		in.Outcome, in.Reason = acuity.Ignored, in.Warnings[len(in.Warnings)-1].Code
+	}
+	c.worklist.noteUnmappedSignals(in)
+}
+
+// namedRoom returns the room that a clinical request names, and makes it known if it is
+// not; nil: refused.
+func (c *clinicalIntake) namedRoom(in *intake, ref acuity.RoomRef) *room {
+	r := c.registry.room(ref.ID)
+	if !c.capacity.roomForRoom(in, ref.ID) {
+		in.refuse(reasonRooms, "roomId")
+		return nil
+	}
+	if r == nil {
+		r = c.registry.addRoom(RoomState{ID: ref.ID, Label: ref.Label})
+		c.work.relabel = true
+	}
+	switch {
+	case ref.Label == "" || ref.Label == r.Label:
+	case r.Label == "":
+		r.Label = ref.Label
+		c.work.markRoom(r, markState|dirtyChart)
+		c.work.relabel = true
+	default:
+		in.warn("room_label_differs", "roomLabel") // a census says what a room is called (H18)
+	}
+	if !r.Listed && !r.Clinical {
+		r.Clinical = true
+		c.work.markRoom(r, markState|dirtyChart)
+	}
+	c.work.markRoom(r, markTouched)
+	return r
+}
+
+// answerClinical adds what the sender of a clinical request must know about its room.
+func (in *intake) answerClinical() {
+	if in.room == nil {
+		return
+	}
+	if in.room.chart.Status == acuity.RoomEmpty || in.room.chart.Status == acuity.RoomBlocked {
+		in.warn("room_not_occupied", "roomId")
+	}
+}

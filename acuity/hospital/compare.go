@@ -1,0 +1,289 @@
+package hospital
+
+import (
+	"slices"
+	"strings"
+
+	"svc/acuity"
+)
+
+// conclude judges the unit after a step and fills the change: the next version, the
+// effects, the factors that became active or expired.
+func (u *State) conclude(in *intake) {
+	c := &in.Change
+	u.head()
+	u.scoring.judge()
+	after := &u.scoring.verdict
+
+	f := &u.facts
+	f.Version++
+	if f.Version == 1 || !u.scoring.showsTheSame() {
+		f.Since = f.Clock
+	}
+	c.Hospital, c.Version, c.Offset, c.AppliedAt, c.Level = u.keys.hospital, f.Version, f.Offset, f.Clock, after.Level
+	if f.Version == 1 {
+		f.Run.Since = f.Clock
+	}
+	u.scoring.addEffects(c)
+	u.scoring.differ(in)
+	if in.census {
+		c.Removed = u.work.removed()
+	}
+	if in.room != nil {
+		c.RoomLabel = in.room.chart.Label
+		if _, rv := u.scoring.verdicts(in.room); rv != nil {
+			for i := range rv.Factors {
+				c.Active = append(c.Active, rv.Factors[i].Factor)
+			}
+		}
+	}
+	tellSince(u)
+	u.changed, u.scoring.overdue = true, false
+}
+
+// tellSince says in chart and verdict of which version they are, and since when they hold.
+func tellSince(u *State) {
+	f, h, v := &u.facts, &u.chart.Unit, &u.scoring.verdict
+	h.Version, h.Since, h.Run = f.Version, f.Since, f.Run
+	v.Version, v.AsOf, v.Run = f.Version, f.Since, f.Run
+}
+
+// head updates what the chart says of the unit as a whole.
+func (u *State) head() {
+	f, h := &u.facts, &u.chart.Unit
+	h.Clock, h.ObservedAt = f.Clock, f.ObservedAt
+	h.Staffing, h.Roster, h.StaffingFromRoster = f.Staffing, f.Roster, u.settings.switchesInForce().StaffingFromRoster
+	h.HasCensus, h.CensusAt, h.TotalRooms = f.HasCensus, f.CensusAt, f.TotalRooms
+	u.timelines.settleMoves()
+	h.Moves, h.Unplaced = u.timelines.moves[max(len(u.timelines.moves)-capMoves, 0):], u.stays.unplaced
+	u.timelines.countWaiting()
+	if u.work.known {
+		u.work.known, h.UnknownLocations = false, 0
+		for _, r := range u.registry.rooms {
+			if r.Registered && r.inUnit {
+				h.UnknownLocations++
+			}
+		}
+	}
+}
+
+// addEffects adds what differs from what was last told: the level, then the rooms by id. A
+// room that left the unit is gray.
+func (k *scoring) addEffects(c *acuity.Change) {
+	v := &k.verdict
+	if v.Level != k.facts.Level {
+		c.Effects = append(c.Effects, acuity.Effect{
+			Kind: acuity.LevelChanged, Level: v.Level, Prior: k.facts.Level,
+			Driving: v.Driving, Ratio: v.Ratio, Shortfall: v.Shortfall,
+		})
+		k.facts.Run = acuity.LevelRun{Since: c.AppliedAt, Prior: k.facts.Level, HasPrior: c.Version > 1}
+		k.facts.Level = v.Level
+	}
+	var gone acuity.RoomVerdict
+	rooms := k.work.judged
+	if k.overdue {
+		rooms = k.registry.rooms
+	}
+	for _, r := range rooms {
+		_, rv := k.verdicts(r)
+		if rv == nil {
+			rv = &gone
+		}
+		if rv.Color == r.Color {
+			continue
+		}
+		e := acuity.Effect{
+			Kind: acuity.RoomRescored, RoomID: r.ID, RoomLabel: r.Label,
+			Color: rv.Color, PriorColor: r.Color, Score: rv.Score, Nursing: rv.Demand.Nursing(),
+		}
+		for j := range rv.Factors {
+			e.Factors = append(e.Factors, rv.Factors[j].Factor)
+		}
+		c.Effects = append(c.Effects, e)
+		r.Color = rv.Color
+		k.work.markRoom(r, markState)
+	}
+}
+
+// differ adds the factors that became active or expired. After an input the comparison
+// is with the end of the last input that touched the room, so a factor that aged out in
+// between is told once (scoring-decisions 48). After a due instant it is with the moment
+// before.
+func (k *scoring) differ(in *intake) {
+	c := &in.Change
+	for _, r := range k.work.differing() {
+		was, is := k.verdicts(r)
+		if !r.again && r.marks&markTouched == 0 && (was == nil) == (is == nil) {
+			continue
+		}
+		changed := !sameFactors(was, is)
+		if in.Cause == acuity.CauseTime {
+			if changed {
+				addFactors(c, r, was.ActiveFactors(nil), is.ActiveFactors(nil), was, is)
+			}
+			continue
+		}
+		if !changed && r.marks&markTouched == 0 {
+			continue
+		}
+		now := is.ActiveFactors(k.work.active[:0])
+		k.work.active = now
+		addFactors(c, r, r.Active, now, was, is)
+		in.addPassed(r, now)
+		if !slices.Equal(r.Active, now) {
+			r.Active = slices.Clone(now)
+			k.work.markRoom(r, markState)
+		}
+	}
+	for _, r := range k.work.touched {
+		r.marks &^= markTouched
+	}
+	k.work.touched = k.work.touched[:0]
+}
+
+// differing returns the rooms that may have changes to tell, by id.
+func (w *work) differing() []*room {
+	if len(w.touched) == 0 || w.all {
+		return w.judged
+	}
+	w.differ = append(w.differ[:0], w.judged...)
+	for _, r := range w.touched {
+		if !r.again {
+			w.differ = append(w.differ, r)
+		}
+	}
+	slices.SortFunc(w.differ, byID)
+	return w.differ
+}
+
+// sameFactors reports whether the same factors are active, in whatever order.
+func sameFactors(a, b *acuity.RoomVerdict) bool {
+	if a == nil || b == nil {
+		return (a == nil || len(a.Factors) == 0) && (b == nil || len(b.Factors) == 0)
+	}
+	if len(a.Factors) != len(b.Factors) {
+		return false
+	}
+	for i := range a.Factors {
+		if a.Factors[i].Factor == b.Factors[i].Factor {
+			continue
+		}
+		if !b.Has(a.Factors[i].Factor) || !a.Has(b.Factors[i].Factor) {
+			return false
+		}
+	}
+	return true
+}
+
+// addFactors appends the differences of two sets of factors of one room.
+func addFactors(c *acuity.Change, r *room, old, now []acuity.Factor, was, is *acuity.RoomVerdict) {
+	first := len(c.Activated)
+	for _, f := range now {
+		if !slices.Contains(old, f) {
+			c.Activated = append(c.Activated, r.describeFactor(f, is))
+		}
+	}
+	sortChanges(c.Activated[first:])
+	first = len(c.Expired)
+	for _, f := range old {
+		if !slices.Contains(now, f) {
+			c.Expired = append(c.Expired, r.describeFactor(f, was))
+		}
+	}
+	sortChanges(c.Expired[first:])
+}
+
+func sortChanges(list []acuity.FactorChange) {
+	slices.SortFunc(list, func(a, b acuity.FactorChange) int { return strings.Compare(a.Factor.ID(), b.Factor.ID()) })
+}
+
+// describeFactor describes a factor by the verdict in which it is active, or by its
+// remaining evidence if it aged out before.
+func (r *room) describeFactor(f acuity.Factor, rv *acuity.RoomVerdict) acuity.FactorChange {
+	c := acuity.FactorChange{RoomID: r.ID, RoomLabel: r.Label, Factor: f}
+	if fv := rv.Find(f); fv != nil {
+		c.Ratio, c.Since, c.Kind = fv.Need.Ratio(), fv.Since, fv.Kind
+		return c
+	}
+	for i := range r.chart.Patients {
+		for _, e := range r.chart.Patients[i].Evidence {
+			if e.Factor == f && (c.Since == 0 || e.Start < c.Since) {
+				c.Since, c.Kind = e.Start, e.Kind
+			}
+		}
+	}
+	return c
+}
+
+// addPassed adds the factors of statements that were older than their window on arrival:
+// they expire without having been active.
+func (in *intake) addPassed(r *room, now []acuity.Factor) {
+	first := len(in.Expired)
+	for _, i := range in.statementsIn(r.ID) {
+		h := &in.statements[i]
+		for _, m := range h.MatchedSignal.Matches {
+			if !m.On || slices.Contains(now, m.Factor) || !r.hasEvidence(m.Factor) ||
+				slices.ContainsFunc(in.Expired, func(c acuity.FactorChange) bool { return c.RoomID == r.ID && c.Factor == m.Factor }) {
+				continue
+			}
+			in.Expired = append(in.Expired, r.describeFactor(m.Factor, nil))
+		}
+	}
+	if len(in.Expired) > first {
+		for first > 0 && in.Expired[first-1].RoomID == r.ID {
+			first--
+		}
+		sortChanges(in.Expired[first:])
+	}
+}
+
+// statementsIn returns the indexes of the statements of the request that name a room.
+func (in *intake) statementsIn(room int32) []int32 {
+	if in.byRoom == nil {
+		in.byRoom = map[int32][]int32{}
+		for i := range in.statements {
+			if s := &in.o.Signals[i]; s.Visit == "" && s.Patient == "" {
+				in.byRoom[s.Room] = append(in.byRoom[s.Room], int32(i))
+			}
+		}
+	}
+	return in.byRoom[room]
+}
+
+// hasEvidence reports whether the chart has evidence of a factor, in force or not.
+func (r *room) hasEvidence(f acuity.Factor) bool {
+	for i := range r.chart.Patients {
+		for j := range r.chart.Patients[i].Evidence {
+			if r.chart.Patients[i].Evidence[j].Factor == f {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// showsTheSame reports whether the verdict shows what the one before showed.
+func (k *scoring) showsTheSame() bool {
+	v, was := &k.verdict, &k.lately
+	if k.before != v.Summary() || !was.Equal(v) {
+		return false
+	}
+	for _, r := range k.work.judged {
+		was, is := k.verdicts(r)
+		if (was == nil) != (is == nil) || r.again && was != nil && !acuity.ShowsSame(was, is) {
+			return false
+		}
+	}
+	return true
+}
+
+// removed returns how many rooms left the unit.
+func (w *work) removed() int32 {
+	gone := int32(0)
+	for _, r := range w.judged {
+		if r.was >= 0 && r.is < 0 {
+			gone++
+		}
+	}
+	return gone
+}

@@ -1,0 +1,452 @@
+package hospital_test
+
+import (
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/acuity/codes"
+	"svc/acuity/hospital"
+)
+
+// The tests in decisions_*_test.go go through the pages of rules line by line. Each row
+// names its rule, gives a unit facts, and has the result by the page.
+
+// decision is one rule with its facts and its expected readings.
+type decision struct {
+	say  []acuity.Observation
+	read []axisReading
+	// answers are what the last answers must tell, in order: outcome or reason,
+	// "+" activated, "-" expired, "!" warning, "?" unmapped. Empty: not looked at.
+	answers []string
+}
+
+// axisReading is what is shown a number of minutes into the test. Rooms are
+// separated by "; ", each "id demand factor/class …" in order of display; a
+// factor with "~" says only what its twin says, "stale" and "boarder" are marks
+// of the room. Score, colour and nursing level follow from the page.
+type axisReading struct {
+	at   float64 // minutes
+	want string
+}
+
+var dawn = acuity.At(time.Date(2026, 3, 4, 8, 0, 0, 0, time.UTC))
+
+// minute returns the instant so many minutes into the test.
+func minute(m float64) acuity.Instant { return dawn + acuity.Instant(m*60_000) }
+
+// decide runs each row through a unit that keeps what it derived, and through one that
+// derives everything anew.
+func decide(t *testing.T, rows map[string]decision) {
+	t.Helper()
+	for rule, row := range rows {
+		t.Run(rule, func(t *testing.T) {
+			if len(row.read) == 0 && len(row.answers) == 0 {
+				t.Fatal("nothing is looked at")
+			}
+			for i := range row.say {
+				row.say[i].Hospital = "st-test"
+			}
+			var changes []acuity.Change
+			u, said := hospital.New("st-test"), 0
+			until := func(now acuity.Instant) {
+				for {
+					if _, more := u.Advance(now); !more {
+						return
+					}
+				}
+			}
+			speak := func(now acuity.Instant) {
+				for ; said < len(row.say) && row.say[said].ReceivedAt <= now; said++ {
+					until(row.say[said].ReceivedAt)
+					changes = append(changes, u.Apply(&row.say[said], int64(said)))
+				}
+			}
+			for _, r := range row.read {
+				now := minute(r.at)
+				speak(now)
+				until(now)
+				want := expected(t, r.want)
+				v := u.Chart().Verdict(now)
+				if got := rendered(&v); got != want {
+					t.Errorf("at %v min:\n got %s\nwant %s", r.at, got, want)
+				}
+				f := hospital.Fold(row.say[:said], now)
+				if got := rendered(&f.Verdict); got != want {
+					t.Errorf("at %v min, folded:\n got %s\nwant %s", r.at, got, want)
+				}
+			}
+			speak(minute(1e6))
+			for i, want := range row.answers {
+				if got := answered(&changes[len(changes)-len(row.answers)+i]); want != "" && got != want {
+					t.Errorf("answer %d: got %q, want %q", i, got, want)
+				}
+			}
+		})
+	}
+}
+
+// rendered writes the rooms with a demand.
+func rendered(v *acuity.Verdict) string {
+	var rooms []string
+	for i := range v.Rooms {
+		r := &v.Rooms[i]
+		if r.Demand == 0 && len(r.Factors) == 0 {
+			continue
+		}
+		s := fmt.Sprintf("%d %d %d %s %s", r.ID, r.Demand, r.Score, r.Color, r.Demand.Nursing())
+		for j := range r.Factors {
+			s += fmt.Sprintf(" %s/%d", r.Factors[j].Factor.ID(), r.Factors[j].Severity)
+		}
+		if r.Stale {
+			s += " stale"
+		}
+		if r.Boarder {
+			s += " boarder"
+		}
+		if r.Double {
+			s += " double"
+		}
+		rooms = append(rooms, s)
+	}
+	return strings.Join(rooms, "; ")
+}
+
+// expected adds to a reading what follows from the page: 20 points for each
+// nurse, at most 40; 60 for 1 - Π(1-w) with weights 0, .08, .25, .50, .85.
+func expected(t *testing.T, want string) string {
+	t.Helper()
+	if want == "" {
+		return ""
+	}
+	var rooms []string
+	for room := range strings.SplitSeq(want, "; ") {
+		words := strings.Fields(room)
+		demand, err := strconv.Atoi(words[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		left := big.NewRat(1, 1)
+		factors, marks := "", ""
+		for _, w := range words[2:] {
+			id, class, isFactor := strings.Cut(w, "/")
+			if !isFactor {
+				marks += " " + w
+				continue
+			}
+			if !strings.HasPrefix(id, "~") {
+				left.Mul(left, map[string]*big.Rat{
+					"0": big.NewRat(1, 1), "1": big.NewRat(92, 100), "2": big.NewRat(75, 100), "3": big.NewRat(50, 100), "4": big.NewRat(15, 100),
+				}[class])
+			}
+			factors += " " + strings.TrimPrefix(w, "~")
+		}
+		points := new(big.Rat).Mul(big.NewRat(60, 1), left.Sub(big.NewRat(1, 1), left))
+		points.Add(points, big.NewRat(int64(20*min(demand, 120)), 60))
+		points.Add(points, big.NewRat(1, 2))
+		score := new(big.Int).Quo(points.Num(), points.Denom()).Int64()
+		color := "red"
+		switch {
+		case factors == "":
+			color = "gray"
+		case score < 20:
+			color = "green"
+		case score < 40:
+			color = "yellow"
+		case score < 70:
+			color = "orange"
+		}
+		level := ">2:1"
+		for _, step := range []struct {
+			most int
+			name string
+		}{{0, "none"}, {15, "1:4"}, {20, "1:3"}, {30, "1:2"}, {60, "1:1"}, {89, "1:1+"}, {120, "2:1"}} {
+			if demand <= step.most {
+				level = step.name
+				break
+			}
+		}
+		rooms = append(rooms, fmt.Sprintf("%s %d %d %s %s%s%s", words[0], demand, score, color, level, factors, marks))
+	}
+	return strings.Join(rooms, "; ")
+}
+
+// answered writes a change in short.
+func answered(c *acuity.Change) string {
+	var out []string
+	switch {
+	case c.Reason != "":
+		out = append(out, c.Reason)
+	case c.Outcome != acuity.Applied:
+		out = append(out, [...]string{"applied", "duplicate", "ignored", "rejected", "time"}[c.Outcome])
+	}
+	list := func(sign string, ids []string) {
+		for _, id := range ids {
+			out = append(out, sign+id)
+		}
+	}
+	var activated, expired, warnings, unmapped []string
+	for _, f := range c.Activated {
+		activated = append(activated, f.Factor.ID())
+	}
+	for _, f := range c.Expired {
+		expired = append(expired, f.Factor.ID())
+	}
+	for _, w := range c.Warnings {
+		warnings = append(warnings, w.Code)
+	}
+	for _, un := range c.Unmapped {
+		unmapped = append(unmapped, un.Code)
+	}
+	list("+", activated)
+	list("-", expired)
+	list("!", warnings)
+	list("?", unmapped)
+	return strings.Join(out, " ")
+}
+
+// said is the facts of one time.
+func said(at float64, c acuity.Channel) acuity.Observation {
+	return acuity.Observation{ReceivedAt: minute(at), Channel: c}
+}
+
+// clinical is a clinical request about one room.
+func clinical(at float64, room int32, signals ...sign) acuity.Observation {
+	o := said(at, acuity.ChannelClinical)
+	o.Room = &acuity.RoomRef{ID: room}
+	for _, s := range signals {
+		s.Room = room
+		o.Signals = append(o.Signals, acuity.Signal(s))
+	}
+	return o
+}
+
+type sign acuity.Signal
+
+// drug is a medication of RxNorm; a display and no code is matched by its words.
+func drug(code, display string) sign {
+	return sign{Kind: acuity.KindMedication, System: codes.RxNorm, Code: code, Display: display}
+}
+
+// loinc is a measurement.
+func loinc(code, display, value string) sign {
+	return sign{Kind: acuity.KindObservation, System: codes.LOINC, Code: code, Display: display, Value: codes.ParseValue(value)}
+}
+
+// local is a mark in a local code, or the id of a factor.
+func local(code, value string) sign {
+	return sign{Kind: acuity.KindObservation, System: codes.SystemLocal, Code: code, Value: codes.ParseValue(value)}
+}
+
+func mag() sign                 { return drug("6585", "") }
+func fhr(value string) sign     { return loinc("32421-5", "", value) }
+func mews(value string) sign    { return loinc("1-8", "MEWS total score", value) }
+func bmi(value string) sign     { return loinc("39156-5", "", value) }
+func manual(factor string) sign { return local(factor, "") }
+
+func (s sign) seen(m float64) sign {
+	s.ObservedAt = minute(m)
+	return s
+}
+
+func (s sign) since(m float64) sign {
+	s.StartedAt = minute(m)
+	return s
+}
+
+func (s sign) status(to acuity.SignalStatus) sign {
+	s.Status = to
+	return s
+}
+
+func (s sign) off() sign { return s.status(acuity.SignalEnded) }
+
+// census is a full snapshot.
+func census(at float64, rows ...acuity.CensusRoom) acuity.Observation {
+	o := said(at, acuity.ChannelCensus)
+	o.Census = &acuity.Census{AsOf: minute(at), TotalRooms: -1, Rooms: rows}
+	return o
+}
+
+// holds is a census row of a room with a patient. What follows are primary and
+// modifiers by id, codes of ICD-10-CM or SNOMED CT, and these: "area=", "visit=",
+// "class=", "service=", "since=" and "born=" with minutes, "baby" or "baby="
+// with a primary, "cesarean"; "no-modifiers", "no-diagnoses", "no-babies" for an
+// empty list.
+func holds(id int32, words ...string) acuity.CensusRoom {
+	row := acuity.CensusRoom{ID: id, Status: acuity.RoomOccupied}
+	for _, w := range words {
+		name, value, _ := strings.Cut(w, "=")
+		switch name {
+		case "area":
+			row.Area = value
+		case "visit":
+			row.Visit = value
+		case "label":
+			row.Label = value
+		case "class":
+			row.Class = value[0]
+		case "service":
+			row.Service = value
+		case "since":
+			row.PrimarySince = minuteOf(value)
+		case "born":
+			row.DeliveredAt = minuteOf(value)
+		case "cesarean":
+			row.Cesarean = true
+		case "baby":
+			row.HasNewborns = true
+			f, _ := acuity.FactorByID(value)
+			row.Newborns = append(row.Newborns, acuity.CensusNewborn{Primary: f})
+		case "no-modifiers":
+			row.HasModifiers = true
+		case "no-diagnoses":
+			row.HasDiagnoses = true
+		case "no-babies":
+			row.HasNewborns = true
+		default:
+			f, known := acuity.FactorByID(w)
+			switch {
+			case !known:
+				row.HasDiagnoses = true
+				row.Diagnoses = append(row.Diagnoses, code(w))
+			case f.IsPrimary():
+				row.Primary = f
+			default:
+				row.HasModifiers = true
+				row.Modifiers = append(row.Modifiers, f)
+			}
+		}
+	}
+	return row
+}
+
+func empty(id int32) acuity.CensusRoom {
+	return acuity.CensusRoom{ID: id, Status: acuity.RoomEmpty}
+}
+
+func minuteOf(text string) acuity.Instant {
+	m, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		panic(err)
+	}
+	return minute(m)
+}
+
+// code is a diagnosis of SNOMED CT if it is all digits, else of ICD-10-CM;
+// "@" and minutes are its onset.
+func code(text string) acuity.Diagnosis {
+	text, onset, dated := strings.Cut(text, "@")
+	d := acuity.Diagnosis{System: codes.ICD10CM, Code: text}
+	if strings.Trim(text, "0123456789") == "" {
+		d.System = codes.SNOMED
+	}
+	if dated {
+		d.OnsetAt = minuteOf(onset)
+	}
+	return d
+}
+
+// adt is one ADT event at its own time. Words: "PL:ROOM" or "#id" the place,
+// "from=PL:ROOM" the one before, "v=" the visit (v1), "class=", "at=" minutes of
+// the event, "recorded=", "cancels=", "mother=" a visit, "babies=", "service=",
+// "reason=", "null" for a place that is taken away, a primary, or codes as a
+// snapshot of diagnoses, "clear" for none, "delta" to add them, "-CODE" to
+// delete one.
+func adt(at float64, kind acuity.EventType, words ...string) acuity.Observation {
+	e := acuity.Event{Type: kind, At: minute(at), Visit: "v1"}
+	for _, w := range words {
+		name, value, isPair := strings.Cut(w, "=")
+		switch {
+		case w == "null":
+			e.PlaceNull = true
+		case w == "minute":
+			e.Precision = acuity.Minute
+		case w == "clear":
+			e.DiagnosisMode = acuity.DiagnosisClear
+		case w == "delta":
+			e.DiagnosisMode = acuity.DiagnosisDelta
+		case !isPair && (strings.HasPrefix(w, "#") || strings.Contains(w, ":")):
+			e.Place = place(w)
+		case !isPair:
+			if f, known := acuity.FactorByID(w); known {
+				e.Primary = f
+				continue
+			}
+			d := code(strings.TrimPrefix(w, "-"))
+			d.Delete = strings.HasPrefix(w, "-")
+			e.Diagnoses = append(e.Diagnoses, d)
+			e.DiagnosisMode = max(e.DiagnosisMode, acuity.DiagnosisSnapshot)
+		case name == "from":
+			e.Prior = place(value)
+		case name == "v":
+			e.Visit = value
+		case name == "class":
+			e.Class = value[0]
+		case name == "at":
+			e.At = minuteOf(value)
+		case name == "recorded":
+			e.RecordedAt = minuteOf(value)
+		case name == "cancels":
+			e.Cancels = minuteOf(value)
+		case name == "mother":
+			e.MotherVisit, e.Newborn = value, true
+		case name == "babies":
+			e.Babies = value[0] - '0'
+		case name == "service":
+			e.Service = value
+		case name == "reason":
+			e.Reasons = hospital.ParseReasons(value)
+		default:
+			panic(w)
+		}
+	}
+	// As feeds make it: the same facts are the same event.
+	e.ID = fmt.Sprint(kind, e.Visit, e.At, e.RecordedAt, e.Place, e.Prior, e.Cancels, e.Diagnoses)
+	o := said(at, acuity.ChannelADT)
+	o.Events = []acuity.Event{e}
+	return o
+}
+
+func place(text string) acuity.Location {
+	if id, isID := strings.CutPrefix(text, "#"); isID {
+		n, err := strconv.Atoi(id)
+		if err != nil {
+			panic(err)
+		}
+		return acuity.Location{HasRoomID: true, RoomID: int32(n)}
+	}
+	parts := strings.Split(text, ":")
+	l := acuity.Location{PointOfCare: parts[0]}
+	if len(parts) > 1 {
+		l.Room = parts[1]
+	}
+	if len(parts) > 2 {
+		l.Bed = parts[2]
+	}
+	return l
+}
+
+func mapping(at float64, id string, system codes.System, code, factor string) acuity.Observation {
+	f, _ := acuity.FactorByID(factor)
+	o := said(at, acuity.ChannelTerminology)
+	o.Mappings = []acuity.Mapping{{ID: id, System: system, Code: code, Factor: f}}
+	return o
+}
+
+// staffing puts a number of nurses on duty.
+func staffing(at float64, nurses int32, call acuity.Tristate) acuity.Observation {
+	o := said(at, acuity.ChannelStaffing)
+	o.Staffing = &acuity.Staffing{AsOf: minute(at), Nurses: nurses, Call: call}
+	return o
+}
+
+// late delays the receipt of an observation.
+func late(o acuity.Observation, received float64) acuity.Observation {
+	o.ReceivedAt = minute(received)
+	return o
+}

@@ -1,0 +1,236 @@
+package hospital
+
+import (
+	"cmp"
+	"slices"
+
+	"svc/acuity"
+)
+
+// derive brings everything derived up to the facts, and touches only what is marked. The
+// result does not depend on the order of the marks.
+func (u *State) derive() {
+	u.settleTable()
+	if u.work.plain {
+		u.forgetDerived()
+		u.markAll()
+	}
+	u.timelines.rebuild()
+	u.stays.chooseOccupants()
+	u.stays.placeVisits()
+	u.holders.assignStatements()
+	for _, r := range u.work.reassigned {
+		r.marks &^= dirtyAssignment
+		u.assignments.reassignStatements(r)
+	}
+	u.work.reassigned = u.work.reassigned[:0]
+	for _, r := range u.work.withStatements {
+		r.marks &^= markStatements
+		u.assignments.assignNew(r)
+	}
+	u.work.withStatements = u.work.withStatements[:0]
+	for _, r := range u.work.moving {
+		r.marks &^= markProgress
+		if r.marks&dirtyChart == 0 && !u.charts.progress(r) {
+			u.work.markRoom(r, dirtyChart)
+		}
+	}
+	u.work.moving = u.work.moving[:0]
+	for _, r := range u.work.rebuild {
+		r.marks &^= dirtyChart
+		before := r.chart
+		r.chart, u.work.chart = u.work.chart, acuity.RoomChart{}
+		u.charts.rebuild(r)
+		if r.chart.Equal(&before) {
+			r.chart, before = before, r.chart
+		} else {
+			u.work.markRoom(r, markView|markJudge)
+		}
+		u.work.chart = before
+	}
+	u.charts.arrange()
+}
+
+// markAll marks everything: after a restore, a first census, or a change of the local
+// settings.
+func (u *State) markAll() {
+	for _, v := range u.registry.visits {
+		u.work.markVisit(v, dirtyTimeline|dirtyLocation)
+	}
+	for _, r := range u.registry.rooms {
+		u.work.markRoom(r, dirtyOccupant|dirtyAssignment|dirtyChart)
+	}
+	for _, r := range u.unassigned.bySubject {
+		u.work.markUnassigned(r)
+	}
+}
+
+// timelines builds the timelines of visits from their events.
+type timelines struct {
+	registry    *registry
+	people      *people
+	encounters  *encounters
+	stays       *stayBuilder
+	settings    *localSettings
+	locations   *locations
+	unassigned  *unassignedStatements
+	assignments *assignments
+	chart       *acuity.Chart
+	facts       *UnitState
+	work        *work
+
+	parts   []*visit         // visits that are part of another, perhaps of the mother's; ascending by id
+	cancels []*visit         // visits with cancels that may wait for their event
+	moves   []acuity.Instant // of the last 120 min, ascending
+}
+
+// rebuild builds the timelines of the marked visits.
+func (t *timelines) rebuild() {
+	if len(t.work.visits) == 0 && !t.work.parts {
+		return
+	}
+	t.work.parts = false
+	how := timelineOptions{SameRoom: t.locations.table.sameRoom, IsWard: t.locations.table.isWard, TrustA08: t.settings.switchesInForce().TrustA08Location}
+	for i := 0; i < len(t.work.visits); i++ { // a visit may mark others
+		v := t.work.visits[i]
+		v.marks &^= dirtyTimeline
+		how.FoldAt = v.FoldAt
+		moved := append(t.work.moved[:0], v.moves()...)
+		t.work.waits = t.work.waits || len(v.timeline.waiting) > 0
+		v.timeline.build(v.events, how)
+		v.primary = chosen{}
+		v.born = v.timeline.newborn
+		v.timeline.newborn = v.born || v.baby // the loop below decides
+		t.work.turnOver(moved, v.moves())
+		t.work.moved = moved
+		if len(v.timeline.waiting) > 0 {
+			t.work.waits = true
+			if !v.cancels {
+				v.cancels, t.cancels = true, append(t.cancels, v)
+			}
+		}
+		t.work.withdrawn = v.timeline.withdrawn(&t.locations.table, t.work.withdrawn[:0])
+		t.assignments.replaceWithdrawn(v, t.work.withdrawn)
+		t.partake(v)
+		t.enlist(v)
+		t.work.markVisit(v, dirtyLocation)
+	}
+	for _, list := range [...][]*visit{t.work.visits, t.parts} {
+		for _, v := range list {
+			if is := t.isNewborn(v); is != v.timeline.newborn {
+				moved := v.moves()
+				v.timeline.newborn, v.primary = is, chosen{}
+				t.work.turnOver(moved, v.moves())
+				t.enlist(v)
+				t.work.markVisit(v, dirtyLocation)
+			}
+			if order := t.people.orderOf(v); order != v.order {
+				v.order = order
+				t.work.markVisit(v, dirtyLocation)
+			}
+		}
+	}
+	t.work.visits = t.work.visits[:0]
+}
+
+// chooseOccupants decides which visits are the occupants that censuses saw without a
+// visit. Of several candidates the one that came last wins.
+func (l *stayBuilder) chooseOccupants() {
+	for i := 0; i < len(l.work.relocated); i++ {
+		v := l.work.relocated[i]
+		r, from := l.occupantCandidate(v)
+		if v.candidateFor != nil {
+			v.candidateFor.candidates = slices.DeleteFunc(v.candidateFor.candidates, func(c candidate) bool { return c.v == v })
+			l.work.markRoom(v.candidateFor, dirtyOccupant)
+		}
+		v.candidateFor = r
+		if r != nil {
+			r.candidates = append(r.candidates, candidate{v, from})
+			l.work.markRoom(r, dirtyOccupant)
+		}
+	}
+	for _, r := range l.work.occupants {
+		r.marks &^= dirtyOccupant
+		var best candidate
+		for _, c := range r.candidates {
+			if best.v == nil || cmp.Or(cmp.Compare(c.from, best.from), cmp.Compare(c.v.ID, best.v.ID)) > 0 {
+				best = c
+			}
+		}
+		if r.Occupant == nil {
+			best.v = nil
+		}
+		if r.occupantVisit == best.v {
+			continue
+		}
+		if old := r.occupantVisit; old != nil && old.occupantOf == r {
+			old.occupantOf = nil
+			l.work.markVisit(old, dirtyLocation)
+		}
+		r.occupantVisit = best.v
+		if best.v != nil {
+			best.v.occupantOf = r
+			l.work.markVisit(best.v, dirtyLocation)
+		}
+		l.work.markRoom(r, dirtyAssignment|dirtyChart)
+	}
+	l.work.occupants = l.work.occupants[:0]
+}
+
+// arrange puts the charts of the rooms of the unit together.
+func (m *chartBuilder) arrange() {
+	rebuilt := m.work.rebuild
+	m.work.rebuild = m.work.rebuild[:0]
+	for _, r := range rebuilt {
+		if is := r.isIn(m.facts.CensusAt); is != r.belongs {
+			if r.belongs = is; is {
+				m.capacity.belonging++
+			} else {
+				m.capacity.belonging--
+			}
+		}
+	}
+	look := rebuilt
+	if crowded := m.capacity.belonging > m.limits.rooms; crowded || m.capacity.crowded {
+		m.capacity.crowded = crowded
+		m.capacity.chooseRooms()
+		look = m.registry.rooms
+	}
+	for _, r := range look {
+		if in := r.belongs && !r.spare; in != r.inUnit {
+			r.inUnit = in
+			m.work.markRoom(r, markView|markJudge)
+			m.work.layout = true
+		}
+	}
+	if m.work.layout {
+		m.work.layout, m.work.known, m.work.relaid = false, true, true
+		m.chart.Rooms = m.chart.Rooms[:0]
+		for _, r := range m.registry.rooms {
+			if r.inUnit {
+				r.chartAt = len(m.chart.Rooms)
+				m.chart.Rooms = append(m.chart.Rooms, r.chart)
+			}
+		}
+		return
+	}
+	for _, r := range rebuilt {
+		if r.inUnit {
+			m.chart.Rooms[r.chartAt] = r.chart
+		}
+	}
+}
+
+// isIn reports whether a room belongs to the unit: the newest census, at seen, lists it, or
+// since then a patient was placed there or a statement named it.
+func (r *room) isIn(seen acuity.Instant) bool {
+	if r.Listed || r.Clinical || r.Placed {
+		return true
+	}
+	for _, s := range slices.Backward(r.stays) {
+		if s.To == 0 || s.To > seen {
+			return true
+		}
+	}
+	return false
+}

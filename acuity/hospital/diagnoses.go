@@ -1,0 +1,159 @@
+package hospital
+
+import (
+	"strings"
+
+	"svc/acuity"
+	"svc/acuity/codes"
+)
+
+// diagnosed is one diagnosis that stands: an unbroken run of statements.
+type diagnosed struct {
+	acuity.Diagnosis
+	Start acuity.Instant // onset, if the first statement of the run gave it, else that statement's time (D5)
+	Last  acuity.Instant // time of the newest statement
+	Feed  acuity.Channel
+}
+
+// diagnose applies the diagnoses of an event to those of the visit.
+func (n *timelineBuilder) diagnose(t *appliedEvent) {
+	e := t.event
+	switch e.DiagnosisMode {
+	case acuity.DiagnosisNone:
+		return
+	case acuity.DiagnosisClear:
+		n.diagnoses = nil
+	case acuity.DiagnosisSnapshot:
+		n.snapshot(t)
+	case acuity.DiagnosisDelta:
+		for i := range e.Diagnoses {
+			n.delta(t, &e.Diagnoses[i])
+		}
+	}
+	n.birth, n.cesarean = 0, false
+	for i := range n.diagnoses {
+		d := &n.diagnoses[i]
+		switch {
+		case isBirth(&d.Diagnosis):
+			n.birth = codes.Soonest(n.birth, d.Start)
+		case isCesarean(&d.Diagnosis):
+			n.cesarean = true
+		}
+	}
+}
+
+// snapshot replaces the diagnoses by those of an event; those that were there before run
+// on.
+func (n *timelineBuilder) snapshot(t *appliedEvent) {
+	e, kept := t.event, n.diagnoses[:0]
+	for _, d := range n.diagnoses {
+		for i := range e.Diagnoses {
+			if sameDiagnosis(&d.Diagnosis, &e.Diagnoses[i]) {
+				d.Last = t.at
+				kept = append(kept, d)
+				break
+			}
+		}
+	}
+	n.diagnoses = kept
+	for i := range e.Diagnoses {
+		if d := &e.Diagnoses[i]; d.Code != "" && n.standing(d) < 0 {
+			n.start(t, d, len(e.Diagnoses))
+		}
+	}
+}
+
+// delta adds, updates or deletes one diagnosis (D1, D6).
+func (n *timelineBuilder) delta(t *appliedEvent, d *acuity.Diagnosis) {
+	i := n.standing(d)
+	switch {
+	case d.Code == "":
+	case d.Delete && i >= 0:
+		n.diagnoses = append(n.diagnoses[:i], n.diagnoses[i+1:]...)
+	case d.Delete:
+	case i >= 0:
+		n.diagnoses[i].Last = t.at
+	default:
+		n.start(t, d, 1)
+	}
+}
+
+// start begins a run. An onset after the receipt does not count.
+func (n *timelineBuilder) start(t *appliedEvent, d *acuity.Diagnosis, room int) {
+	run := diagnosed{Diagnosis: *d, Start: t.at, Last: t.at, Feed: t.event.Feed}
+	run.Delete = false
+	if d.OnsetAt != 0 && (t.event.ReceivedAt == 0 || d.OnsetAt <= t.event.ReceivedAt) {
+		run.Start = d.OnsetAt
+	}
+	if n.diagnoses == nil {
+		n.diagnoses = make([]diagnosed, 0, room)
+	}
+	n.diagnoses = append(n.diagnoses, run)
+}
+
+// standing returns the index of the run of a diagnosis; -1: none.
+func (n *timelineBuilder) standing(d *acuity.Diagnosis) int {
+	for i := range n.diagnoses {
+		if sameDiagnosis(&n.diagnoses[i].Diagnosis, d) {
+			return i
+		}
+	}
+	return -1
+}
+
+// sameDiagnosis reports whether two diagnoses have the same system and code;
+// case never counts, nor does the dot of ICD-10-CM.
+func sameDiagnosis(a, b *acuity.Diagnosis) bool {
+	if a.System != b.System {
+		return false
+	}
+	if a.Code == b.Code {
+		return true
+	}
+	return equalCode(a.Code, b.Code, a.System == codes.ICD10CM || a.System == codes.SystemNone)
+}
+
+// equalCode compares codes without regard to case and, where it means nothing,
+// to the dot.
+func equalCode(a, b string, dotless bool) bool {
+	i, j := 0, 0
+	for {
+		for dotless && i < len(a) && a[i] == '.' {
+			i++
+		}
+		for dotless && j < len(b) && b[j] == '.' {
+			j++
+		}
+		if i == len(a) || j == len(b) {
+			return i == len(a) && j == len(b)
+		}
+		x, y := a[i], b[j]
+		if x != y && (x|0x20 != y|0x20 || !isLetter(rune(x))) {
+			return false
+		}
+		i, j = i+1, j+1
+	}
+}
+
+// isBirth reports whether a diagnosis says that the birth is over: Z37, outcome
+// of delivery. O80 and O82 alone do not, they stand on charts before it (X14).
+func isBirth(d *acuity.Diagnosis) bool { return hasICD10(d, "Z37") }
+
+// isCesarean reports whether a diagnosis says that the birth is, or will be, by
+// cesarean: O82, encounter for cesarean delivery without indication. O34.21, the scar of
+// an earlier one, does not: she may be here for a trial of labor (scoring-decisions 30,
+// and C9 of the package suggest).
+func isCesarean(d *acuity.Diagnosis) bool { return hasICD10(d, "O82") }
+
+// tellsDelivery reports whether a diagnosis is read for the course of a stay. It asks
+// for no factor, and nobody needs to map it.
+func tellsDelivery(d *acuity.Diagnosis) bool { return isBirth(d) || isCesarean(d) }
+
+// hasICD10 reports whether a diagnosis belongs to a category of ICD-10-CM, three
+// characters that come before any dot.
+func hasICD10(d *acuity.Diagnosis, category string) bool {
+	if d.System != codes.ICD10CM && d.System != codes.SystemNone {
+		return false
+	}
+	return len(d.Code) >= len(category) && strings.EqualFold(d.Code[:len(category)], category)
+}

@@ -1,0 +1,88 @@
+package hospital
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"svc/acuity"
+	"svc/acuity/codes"
+	"svc/acuity/terminology"
+)
+
+// A list that loses its oldest statements, one by one or several at once, gives the same
+// evidence as one that is folded anew.
+func TestDroppedIsAsIfNeverSaid(t *testing.T) {
+	kinds := map[string][]string{
+		"fetal heart rate":       {fhr + catII, fhr + catII, fhr2 + catII, fhr + catIII, fhr + catIII, fhr2 + catI, fhr + "|error", fhr + "?", fhr + stopped, "obs|local|labor-fhr-cat-ii"},
+		"warnings":               {mews + "5", mews + "6", mews + "2", ack, ack, ack + "|error", ack + stopped},
+		"BMI":                    {bmi + "41", bmi + "42", bmi + "39", bmi + "|error"},
+		"infusion":               {mag, mag, bag, mag + stopped, mag + "|hold", mag + "|error"},
+		"plain":                  {"obs|local|SECOND_STAGE", "obs|local|SECOND_STAGE", "obs|local|SECOND_STAGE||no", "obs|local|SECOND_STAGE||" + stopped, "obs|local|SECOND_STAGE|||hold", "obs|local|SECOND_STAGE|||error"},
+		"one code, two meanings": {"obs|LOINC|1|oxygen therapy", "obs|LOINC|1|MEWS score|5", "obs|LOINC|1|MEWS score|2"},
+	}
+	r := &terminology.Reader{Catalogue: acuity.Default()}
+	dropped := 0
+	for name, lines := range kinds {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				kept := &evidenceInput{from: []*statementsByCode{{}, {}}, folds: &foldCache{}, diagnoses: []diagnosed{
+					{Diagnosis: acuity.Diagnosis{System: codes.ICD10CM, Code: "O68"}, Start: noon, Last: noon},
+					{Diagnosis: acuity.Diagnosis{System: codes.ICD10CM, Code: "O99.21"}, Start: noon, Last: noon},
+				}}
+				at, times := 1, []int{}
+				for number := range rapid.IntRange(2, 9).Draw(t, "statements") {
+					at += rapid.SampledFrom([]int{0, 5, 5, 40, 61, 250}).Draw(t, "after")
+					s := statedAt{at: at, line: rapid.SampledFrom(lines).Draw(t, "line")}
+					switch times = append(times, at); rapid.IntRange(0, 5).Draw(t, "late") {
+					case 0:
+						s.observed, s.started = max(at-50, 1), max(at-rapid.IntRange(0, 90).Draw(t, "started"), 1)
+					case 1:
+						s.observed = rapid.SampledFrom(times).Draw(t, "observed")
+					}
+					h := s.heard().statement
+					h.number = int64(number + 1)
+					kept.from[rapid.IntRange(0, 1).Draw(t, "list")].add(h)
+				}
+				for {
+					fresh := *kept
+					fresh.folds, fresh.scratch, fresh.sorted, fresh.said, fresh.out = nil, foldCache{}, nil, nil, nil
+					want := slices.Clone(foldEvidence(acuity.Default(), &fresh, r))
+					if got := foldEvidence(acuity.Default(), kept, r); !slices.Equal(got, want) {
+						t.Fatalf("\n got %+v\nwant %+v", got, want)
+					}
+					for range rapid.IntRange(1, 2).Draw(t, "lost at once") {
+						var from *statementsByCode
+						var first *codeStatements
+						for _, l := range kept.from {
+							for i := range l.list {
+								if t := &l.list[i]; first == nil || t.statements[0].orderTime() < first.statements[0].orderTime() {
+									from, first = l, t
+								}
+							}
+						}
+						if first == nil {
+							return
+						}
+						kept.folds.invalidate(&first.statements[0], true)
+						from.dropAt(first, 0)
+					}
+					for i := range kept.folds.list {
+						d := kept.folds.list[i]
+						d.assertions = slices.Clone(d.assertions)
+						f := evidenceBuilder{Reader: r, e: kept}
+						if d.droppedAt != 0 && !d.stale && f.dropOldest(kept.folds, &d) {
+							dropped++
+						}
+						f.e.sorted = f.e.sorted[:0]
+					}
+				}
+			})
+		})
+	}
+	if dropped == 0 {
+		t.Error("every list was folded anew")
+	}
+	t.Logf("%d lists were not folded anew", dropped)
+}

@@ -1,0 +1,286 @@
+package hospital
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"svc/acuity"
+)
+
+// encounters has the visits by the names of FHIR Encounters.
+type encounters struct {
+	registry     *registry
+	holders      *holders
+	statements   *statements
+	unassigned   *unassignedStatements
+	people       *people
+	housekeeping *housekeeping
+	work         *work
+
+	byName   map[string]*visit // by the names of the visit's Encounters
+	versions map[string]*visit // the visit that has the events of a version of an Encounter, by resource
+}
+
+// encounterVersion names a version of an Encounter.
+type encounterVersion struct {
+	resource  string
+	updatedAt acuity.Instant
+}
+
+// intakeVersion is what becomes of one version of an Encounter, with all its events in
+// an observation.
+type intakeVersion struct {
+	events  []*acuity.Event
+	taken   bool
+	v       *visit // the visit of its events; nil: none
+	outcome acuity.Outcome
+	reason  string
+}
+
+// version returns the version of an Encounter that an event of the observation is of.
+func (in *intake) version(e *acuity.Event) *intakeVersion {
+	if in.versions == nil {
+		in.versions = map[encounterVersion]*intakeVersion{}
+		for i := range in.o.Events {
+			o := &in.o.Events[i]
+			of := encounterVersion{o.Resource, o.UpdatedAt}
+			if in.versions[of] == nil {
+				in.versions[of] = &intakeVersion{}
+			}
+			in.versions[of].events = append(in.versions[of].events, o)
+		}
+	}
+	return in.versions[encounterVersion{e.Resource, e.UpdatedAt}]
+}
+
+// versionTime orders the versions of an Encounter: when it was made, else its receipt;
+// never later than the receipt.
+func versionTime(updatedAt, receivedAt acuity.Instant) acuity.Instant {
+	if updatedAt == 0 || updatedAt > receivedAt {
+		return receivedAt
+	}
+	return updatedAt
+}
+
+// takeVersion lets a version of an Encounter replace the events of older ones
+// (clinical-decisions F1), unless it is older itself.
+func (es *eventStore) takeVersion(in *intake, e *acuity.Event) *intakeVersion {
+	k := in.version(e)
+	if k.taken {
+		return k
+	}
+	k.taken = true
+	holder := es.encounters.versions[e.Resource]
+	stored := holder.eventsOf(e.Resource)
+	if len(stored) == 0 {
+		holder = nil
+	}
+	id := cmp.Or(e.Visit, e.Encounter)
+	if k.v = es.encounters.visitOfVersion(e, holder); k.v == nil && id == "" {
+		k.outcome, k.reason = acuity.Ignored, "visit_unknown"
+		return k
+	}
+	older := false
+	if holder != nil {
+		at, was := versionTime(e.UpdatedAt, in.o.ReceivedAt), versionTime(stored[0].UpdatedAt, stored[0].ReceivedAt)
+		if older = at < was || at == was && in.o.ReceivedAt < stored[0].ReceivedAt; !older &&
+			holder == k.v && e.UpdatedAt != 0 && at == was && repeatsEvents(k.events, stored) {
+			k.v, k.outcome = nil, acuity.Duplicate
+			return k
+		}
+	}
+	if k.reason = es.roomForVersion(in, k, id); k.reason != "" {
+		k.v, k.outcome = nil, acuity.Rejected
+		return k
+	}
+	if k.v == nil {
+		k.v = es.registry.visit(id)
+	}
+	switch {
+	case older: // too late to count, but it may tell which visit it is
+		if named := k.v; holder != named && holder.ID == e.Encounter && !e.Void {
+			es.moveEvents(holder, named, e.Resource, stored)
+		}
+		k.v, k.outcome, k.reason = nil, acuity.Ignored, "version_older"
+		return k
+	case holder != nil:
+		es.locations.forgetPlaces(stored)
+		es.dropEvents(holder, e.Resource)
+		es.encounters.mergeNames(holder, k.v)
+	}
+	es.encounters.versions[strings.Clone(e.Resource)] = k.v
+	return k
+}
+
+// visitOfVersion returns the visit of a version of an Encounter: by its identifier, else
+// by another version that named one; nil: it is not known yet.
+func (c *encounters) visitOfVersion(e *acuity.Event, holder *visit) *visit {
+	if holder != nil && (e.Void || e.Visit == "" || e.Encounter == "" || e.Visit == e.Encounter) {
+		return holder // the version has no identifier
+	}
+	if e.Visit != "" {
+		return c.visitCalled(e.Visit)
+	}
+	return c.registry.visits[e.Encounter]
+}
+
+// roomForVersion returns the reason for which a version cannot be taken: all its events
+// are taken, or none.
+func (es *eventStore) roomForVersion(in *intake, k *intakeVersion, id string) (reason string) {
+	for _, e := range k.events {
+		if reason := es.capacity.roomForEvent(in, k.v, id, e); reason != "" {
+			return reason
+		}
+	}
+	return ""
+}
+
+// visitCalled returns the visit with an identity, or with an Encounter of that name;
+// nil: there is none.
+func (c *encounters) visitCalled(name string) *visit {
+	if v := c.byName[name]; v != nil {
+		return v
+	}
+	return c.registry.visits[name]
+}
+
+// eventsOf returns copies of the events of a resource; nil: no visit.
+func (v *visit) eventsOf(resource string) []event {
+	if v == nil {
+		return nil
+	}
+	var list []event
+	for i := range v.events {
+		if v.events[i].Resource == resource {
+			list = append(list, v.events[i])
+		}
+	}
+	return list
+}
+
+// repeatsEvents reports whether a version has the events that are stored.
+func repeatsEvents(events []*acuity.Event, stored []event) bool {
+	for _, again := range events {
+		if again.ID == "" || !slices.ContainsFunc(stored, func(s event) bool { return s.ID == again.ID }) {
+			return false
+		}
+	}
+	return len(events) == len(stored)
+}
+
+// dropEvents removes the events of a resource from a visit.
+func (es *eventStore) dropEvents(v *visit, resource string) {
+	kept := make([]event, 0, len(v.events)) // the timeline refers to those before
+	for i := range v.events {
+		if v.events[i].Resource != resource {
+			kept = append(kept, v.events[i])
+		}
+	}
+	v.events = kept
+	es.capacity.weigh(v)
+	es.registry.indexKnown(v)
+	es.work.waits, es.work.newPast = true, true // it may be only a name now, and its statements wait
+	es.housekeeping.touch(v)
+	es.work.markVisit(v, markState|dirtyTimeline)
+}
+
+// forgetPlaces releases the places of dropped events. Of equal places in a row only the
+// first is checked later, when it is known which places no event names.
+func (t *locations) forgetPlaces(events []event) {
+	for i := range events {
+		p := events[i].Place
+		t.table.forgetPlace(*p)
+		t.locate(p, -1)
+		t.locate(events[i].Prior, -1)
+		if i == 0 || p != events[i-1].Place {
+			t.work.unsaid = append(t.work.unsaid, p)
+		}
+	}
+}
+
+// moveEvents moves the events of a resource to the visit that they belong to.
+func (es *eventStore) moveEvents(from, to *visit, resource string, list []event) {
+	es.dropEvents(from, resource)
+	to.events = append(tight(to.events, 4), list...)
+	es.capacity.weigh(to)
+	es.registry.indexKnown(to)
+	es.housekeeping.touch(to)
+	es.encounters.versions[resource] = to
+	for i := range list {
+		es.encounters.nameVisit(to, list[i].Encounter)
+	}
+	es.work.markVisit(to, markState|dirtyTimeline)
+	es.encounters.mergeNames(from, to)
+}
+
+// nameVisit gives a visit the name of its Encounter. What was said of that name goes
+// to the visit.
+func (c *encounters) nameVisit(v *visit, name string) {
+	if name == "" || c.byName[name] == v {
+		return
+	}
+	c.byName[strings.Clone(name)] = v
+	if o := c.registry.visits[name]; o != nil {
+		c.mergeNames(o, v)
+	}
+}
+
+// mergeNames moves the statements of a visit that is only a name to the visit with that
+// name.
+func (c *encounters) mergeNames(from, to *visit) {
+	if from == to || !from.isName() {
+		return
+	}
+	heard, list := from.statements.byArrival(func(*statement) bool { return true }), from.resourceStatements
+	from.statements, from.resourceStatements, from.folds = statementsByCode{}, nil, nil
+	for _, h := range heard {
+		c.statements.addToVisit(to, h)
+	}
+	for _, h := range list {
+		c.statements.addStatement(holder{v: to}, h)
+		if h.version != nil && !h.version.isDescribed() {
+			c.holders.resources[h.whole()] = holder{v: to}
+		}
+	}
+	if len(heard)+len(list) > 0 {
+		c.housekeeping.touch(to)
+		c.work.markVisit(to, markState)
+	}
+	c.work.waits = true // only its name is left, which housekeeping forgets
+}
+
+// isName reports whether only statements name the visit.
+func (v *visit) isName() bool { return len(v.events) == 0 && v.Facts == nil && len(v.Stays) == 0 }
+
+// index fills the indexes of resources and their names from the facts.
+func (c *encounters) index() {
+	c.work.waits = true
+	c.versions, c.byName, c.holders.resources = map[string]*visit{}, map[string]*visit{}, map[string]holder{}
+	for _, v := range c.registry.visits {
+		for i := range v.events {
+			e := &v.events[i]
+			if e.Resource == "" {
+				continue
+			}
+			c.versions[e.Resource] = v
+			if e.Encounter != "" {
+				c.byName[e.Encounter] = v
+			}
+		}
+		c.holders.indexResources(holder{v: v})
+	}
+	for _, r := range c.unassigned.bySubject {
+		c.holders.indexResources(holder{unassigned: r})
+	}
+}
+
+// indexResources indexes the resources of a holder.
+func (m *holders) indexResources(by holder) {
+	list := by.resourceStatements()
+	for i := range list {
+		if whole := list[i].whole(); whole != "" && !list[i].version.isDescribed() {
+			m.resources[whole] = by
+		}
+	}
+}

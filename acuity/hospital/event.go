@@ -1,0 +1,233 @@
+package hospital
+
+import (
+	"strings"
+
+	"svc/acuity"
+)
+
+// intakeEvent is what became of an event on its way into the facts.
+type intakeEvent struct {
+	v    *visit
+	id   string
+	left bool // a census had the visit leave the room where ADT has it
+}
+
+// eventPath returns the path of an event of a request; a single event has none.
+func (in *intake) eventPath(i int) string {
+	if len(in.o.Events) == 1 {
+		return ""
+	}
+	return itemPath("events", i)
+}
+
+// eventStore keeps the ADT events of visits.
+type eventStore struct {
+	dedup        *deduplication
+	registry     *registry
+	people       *people
+	encounters   *encounters
+	locations    *locations
+	housekeeping *housekeeping
+	capacity     *capacity
+	worklist     *worklist
+	settings     *localSettings
+	shared       *shared
+	work         *work
+}
+
+// takeEvents adds the events to their visits.
+func (es *eventStore) takeEvents(in *intake) {
+	in.Items = make([]acuity.ItemResult, len(in.o.Events))
+	in.events = append(es.work.events[:0], make([]intakeEvent, len(in.o.Events))...)
+	for i := range in.o.Events {
+		e := &in.o.Events[i]
+		for _, w := range e.Warnings {
+			in.warn(w.Code, w.Path)
+		}
+		outcome, reason := es.takeEvent(in, i, e)
+		in.Items[i] = acuity.ItemResult{Outcome: outcome, Reason: reason}
+	}
+}
+
+// takeEvent adds one event.
+func (es *eventStore) takeEvent(in *intake, i int, e *acuity.Event) (acuity.Outcome, string) {
+	if e.Resource != "" {
+		k := es.takeVersion(in, e)
+		if k.v == nil {
+			return k.outcome, k.reason
+		}
+		es.store(in, i, e, k.v, strings.Clone(e.ID))
+		return acuity.Applied, ""
+	}
+	if s := es.dedup.byID[e.ID]; s != nil && e.ID != "" {
+		if s.Digest != e.Digest {
+			in.warn("event_id_reused", in.eventPath(i))
+		}
+		return acuity.Duplicate, ""
+	}
+	if e.Type == acuity.EventOther {
+		es.dedup.markSeen(e, in.o.ReceivedAt)
+		return acuity.Ignored, eventOther.reason()
+	}
+	id := e.Visit
+	if id == "" && e.Patient != "" {
+		if v := es.people.visitOf(e.Patient, nil); v != nil {
+			id = v.ID
+		}
+	}
+	if id == "" {
+		return acuity.Ignored, "visit_unknown"
+	}
+	v := es.encounters.visitCalled(id)
+	if e.ID != "" && v != nil && v.has(e.ID) {
+		return acuity.Duplicate, ""
+	}
+	if reason := es.capacity.roomForEvent(in, v, id, e); reason != "" {
+		return acuity.Rejected, reason
+	}
+	if v == nil {
+		v = es.registry.visit(id)
+	}
+	es.store(in, i, e, v, es.dedup.markSeen(e, in.o.ReceivedAt))
+	return acuity.Applied, ""
+}
+
+// store adds an event to its visit, with copies of its texts.
+func (es *eventStore) store(in *intake, i int, e *acuity.Event, v *visit, id string) {
+	said := *e
+	if e.Resource != "" && e.Encounter == "" && e.Visit != v.ID {
+		said.Encounter = e.Visit // the reference is its only name
+	}
+	said.ReceivedAt, said.Feed = in.o.ReceivedAt, in.o.Channel
+	if said.ID != "" {
+		said.Digest = "" // the deduplication has it
+	}
+	es.registry.stopWaiting(v)
+	stored := es.shared.storeEvent(&said, v.newest())
+	stored.ID = id
+	if v.events == nil {
+		v.events = make([]event, 0, usualEvents)
+	}
+	v.events = append(tight(v.events, 4), stored)
+	es.registry.indexKnown(v)
+	es.encounters.nameVisit(v, stored.Encounter)
+	es.housekeeping.touch(v)
+	es.locations.locate(stored.Place, 1)
+	es.locations.locate(stored.Prior, 1)
+	es.addEventRoom(in, i, stored.Place)
+	es.foldOldest(v)
+	es.work.markVisit(v, markState|dirtyTimeline)
+	es.worklist.noteUnmappedDiagnoses(in, stored.Diagnoses)
+	in.events[i] = intakeEvent{v, e.ID, v.timeline.placedAt() != 0 && es.registry.whereIs(v) == nil}
+}
+
+// has reports whether the visit has an event.
+func (v *visit) has(id string) bool {
+	for i := range v.events {
+		if v.events[i].ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// newest returns the event that came last; nil: there is none.
+func (v *visit) newest() *event {
+	if n := len(v.events); n > 0 {
+		return &v.events[n-1]
+	}
+	return nil
+}
+
+// cloneLocation copies the texts of a place.
+func cloneLocation(l *acuity.Location) {
+	l.Label, l.PointOfCare, l.Room = strings.Clone(l.Label), strings.Clone(l.PointOfCare), strings.Clone(l.Room)
+	l.Bed, l.Facility = strings.Clone(l.Bed), strings.Clone(l.Facility)
+}
+
+// answerEvents says what became of the events, after the timelines are built.
+func (es *eventStore) answerEvents(in *intake) {
+	counts := [acuity.Time + 1]int{}
+	for i := range in.Items {
+		item := &in.Items[i]
+		if item.Outcome == acuity.Duplicate { // a repetition gets the same answer
+			answerRoom(item, es.registry.whereIs(es.encounters.visitCalled(in.o.Events[i].Visit)))
+		} else if v := in.events[i].v; v != nil {
+			r := es.registry.whereIs(v)
+			if t := v.appliedEventOf(in.events[i].id, &in.o.Events[i]); t != nil {
+				switch reason := t.disposition.reason(); {
+				case t.disposition == eventDuplicate:
+					item.Outcome = acuity.Duplicate
+				case t.disposition == eventSameRoom && in.events[i].left && r != nil:
+					// The transfer brings the visit back (X3).
+				case reason != "":
+					item.Outcome, item.Reason = acuity.Ignored, reason
+				}
+				for _, code := range t.remarks.codes() {
+					in.warn(code, in.eventPath(i))
+				}
+			}
+			answerRoom(item, r)
+			if v.standsWithoutRoom() {
+				in.warn("location_without_room", in.eventPath(i))
+			}
+		}
+		counts[item.Outcome]++
+	}
+	if n := len(in.Items); n > 0 && counts[acuity.Applied] == 0 && in.o.Census == nil && len(in.o.Signals) == 0 {
+		in.Outcome = acuity.Ignored
+		if counts[acuity.Duplicate] == n {
+			in.Outcome = acuity.Duplicate
+		}
+		in.Reason = in.Items[0].Reason
+	}
+	if len(in.events) > 0 {
+		es.work.events = emptied(in.events)
+	}
+}
+
+// answerRoom sets the room of the visit after the event; nil: none.
+func answerRoom(item *acuity.ItemResult, r *room) {
+	if r != nil {
+		item.HasRoom, item.RoomID = true, r.ID
+	}
+}
+
+// addEventRoom makes the room of an event known.
+func (es *eventStore) addEventRoom(in *intake, i int, l *acuity.Location) {
+	switch r := es.registry.room(l.RoomID); {
+	case !l.HasRoomID:
+	case r != nil:
+		if l.Label != "" && r.Label != "" && l.Label != r.Label {
+			in.warn("room_label_differs", in.eventPath(i)) // a census says what a room is called (H18)
+		}
+		return
+	default:
+		es.registry.addRoom(RoomState{ID: l.RoomID, Label: l.Label, Registered: true})
+		es.work.relabel = true
+		return
+	}
+	before := len(es.locations.table.own)
+	es.locations.table.see(*l)
+	if len(es.locations.table.own) != before {
+		es.work.retable = true // a number that two points of care use means neither
+	}
+}
+
+// appliedEventOf returns an event of the visit with its disposition.
+func (v *visit) appliedEventOf(id string, e *acuity.Event) *appliedEvent {
+	for i := range v.timeline.events {
+		t := &v.timeline.events[i]
+		if t.event.ID == id && (id != "" || t.event.At == e.At && t.event.Type == e.Type) {
+			return t
+		}
+	}
+	return nil
+}
+
+// standsWithoutRoom reports whether the visit is in a unit, but in no known room.
+func (v *visit) standsWithoutRoom() bool {
+	n := len(v.spans)
+	return n > 0 && v.spans[n-1].To == 0 && v.spans[n-1].Kind == withoutRoom
+}

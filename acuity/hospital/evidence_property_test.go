@@ -1,0 +1,186 @@
+package hospital
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"svc/acuity"
+	"svc/acuity/codes"
+	"svc/acuity/terminology"
+)
+
+// drawEvidenceInput draws statements with many equal times, so that every tie occurs.
+func drawEvidenceInput(t *rapid.T) *testimony {
+	e := &testimony{evidenceInput: evidenceInput{babies: rapid.Uint8Range(0, 3).Draw(t, "babies")}}
+	lines := []string{
+		mag, mag + stopped, mag + "|hold", mag + "|error", bag, oxy, oxy + stopped,
+		fhr + catI, fhr + catII, fhr + catIII, fhr2 + catII, fhr2 + catIII, fhr + "|error", fhr + "?", fhr2 + stopped,
+		fhr + catI + "|error", fhr + catIII + "|error", fhr2 + catII + "|error", mews + "5|error", mews + "2|error", bmi + "41|error",
+		mews + "5", mews + "2", mews2 + "6", "obs|local|mews-active", "obs|LOINC|1||" + stopped, ack, ack + "|error", ack + stopped,
+		bmi + "39", bmi + "41", bmi + "|error", bmi + ">30",
+		"obs|local|SECOND_STAGE", "obs|local|SECOND_STAGE||no", "obs|local|labor-fhr-cat-iii", "obs|local|unknown",
+		"med|RxNorm|6185|labetalol drip", "med|RxNorm|6185|epinephrine drip", "med|RxNorm|6185", "med|RxNorm|6185||" + stopped,
+		"con|ICD-10-CM|O14.13", "con|SNOMED-CT|15938005", "con|ICD-10-CM|O15.1||" + stopped, "con|||" + "|error",
+	}
+	times := rapid.SampledFrom([]int{0, 0, 0, 5, 10, 60, 70, 300})
+	for range rapid.IntRange(0, 14).Draw(t, "signals") {
+		e.signals = append(e.signals, statedAt{
+			at: times.Draw(t, "at"), line: rapid.SampledFrom(lines).Draw(t, "line"),
+			observed: times.Draw(t, "observed"), started: times.Draw(t, "started"),
+			of: rapid.SampledFrom([]string{"", "", "r1", "r1.0", "r1.1", "r2", "r3"}).Draw(t, "of"), made: times.Draw(t, "made"),
+		}.heard())
+	}
+	code := rapid.SampledFrom([]string{"O15.1", "O68", "O99.21", "O30.1", "O14.13", "O99.89", "X"})
+	for range rapid.IntRange(0, 4).Draw(t, "diagnoses") {
+		at := minutesPastNoon(times.Draw(t, "onset"))
+		e.diagnoses = append(e.diagnoses, diagnosed{Diagnosis: acuity.Diagnosis{System: codes.ICD10CM, Code: code.Draw(t, "code")}, Start: at, Last: at})
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "listed") {
+		f := acuity.Factor(rapid.OneOf(rapid.IntRange(1, acuity.Default().Len()), rapid.Just(int(terminology.CatalogueIndex().EarlyWarning))).Draw(t, "factor"))
+		at := minutesPastNoon(times.Draw(t, "since"))
+		e.listed = append(e.listed, Listed{Factor: f, Since: at, Last: at + 1})
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "primaries") {
+		f := acuity.Factor(rapid.IntRange(1, 38).Draw(t, "primary"))
+		e.primaries = append(e.primaries, acuity.Evidence{Factor: f, Kind: acuity.ByADT, Start: noon, Baby: rapid.Uint8Range(0, 1).Draw(t, "baby")})
+	}
+	return e
+}
+
+func TestEvidenceIsOfTheSet(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := drawEvidenceInput(t)
+		want := e.evidence(nil)
+		if !slices.IsSortedFunc(want, func(a, b acuity.Evidence) int { return compareEvidence(&a, &b) }) {
+			t.Fatalf("not in order: %+v", want)
+		}
+		other := &testimony{
+			signals: rapid.Permutation(e.signals).Draw(t, "signals in another order"),
+			evidenceInput: evidenceInput{
+				diagnoses: rapid.Permutation(e.diagnoses).Draw(t, "diagnoses in another order"),
+				listed:    rapid.Permutation(e.listed).Draw(t, "listed in another order"),
+				primaries: rapid.Permutation(e.primaries).Draw(t, "primaries in another order"),
+				babies:    e.babies,
+			},
+		}
+		if got := other.evidence(nil); !slices.Equal(got, want) {
+			t.Fatalf("in another order\n got %+v\nwant %+v", got, want)
+		}
+		// Any statement sent twice changes nothing.
+		other.signals = append(other.signals, e.signals...)
+		if got := other.evidence(nil); !slices.Equal(got, want) {
+			t.Fatalf("sent twice\n got %+v\nwant %+v", got, want)
+		}
+		for _, s := range want {
+			if s.Start > s.Last && s.Kind != acuity.ByADT {
+				t.Fatalf("starts after its newest assertion: %+v", s)
+			}
+		}
+	})
+}
+
+// TestStopEndsOnlyItself: ending one identity never ends evidence of another, save
+// where a decision says so.
+func TestStopEndsOnlyItself(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := drawEvidenceInput(t)
+		before := e.evidence(nil)
+		e.signals = append(e.signals, statedAt{at: 999, line: "med|RxNorm|6185||" + stopped}.heard())
+		after := e.evidence(nil)
+		left := slices.DeleteFunc(before, func(x acuity.Evidence) bool { return x.Source.Code == "6185" && x.Source.Feed != acuity.ChannelFHIR })
+		if !slices.Equal(after, left) {
+			t.Fatalf("after the stop\n got %+v\nwant %+v", after, left)
+		}
+	})
+}
+
+// A completed dose ends only itself, keeps all other clocks, and gives its clock only to
+// an infusion that follows it. A dose entered in error never was.
+func TestADoseIsOneResource(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := drawEvidenceInput(t)
+		before := e.evidence(nil)
+		e.signals = append(e.signals, statedAt{at: 999, line: oxy, of: "dose", made: 990, started: 980}.heard())
+		during := e.evidence(nil)
+		e.signals = append(e.signals, statedAt{at: 1000, line: oxy + stopped, of: "dose", made: 1000, observed: 1000}.heard())
+		if after := e.evidence(nil); !slices.Equal(after, before) {
+			t.Fatalf("after it was completed\n got %+v\nwant %+v", after, before)
+		}
+		e.signals = append(e.signals, statedAt{at: 400, line: "med|||||error", of: "dose", made: 1001}.heard())
+		if after := e.evidence(nil); !slices.Equal(after, before) {
+			t.Fatalf("after it was retracted\n got %+v\nwant %+v", after, before)
+		}
+		if len(during) < len(before) {
+			t.Fatalf("while it runs there is less: %+v", during)
+		}
+	})
+}
+
+// Evidence from the fold cache equals evidence from all statements, whichever of them
+// are added, lost, or move to another owner.
+func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := drawEvidenceInput(t)
+		places := [...]*statementsByCode{{}, {}}
+		theirs := binding{kind: toPast}
+		kept := &evidenceInput{
+			from: places[:], folds: &foldCache{},
+			diagnoses: all.diagnoses, listed: all.listed, primaries: all.primaries, babies: all.babies,
+		}
+		r := &terminology.Reader{Catalogue: acuity.Default()}
+		compare := func() {
+			fresh := *kept
+			fresh.folds, fresh.scratch, fresh.sorted, fresh.said, fresh.out = nil, foldCache{}, nil, nil, nil
+			want := slices.Clone(foldEvidence(acuity.Default(), &fresh, r))
+			if got := foldEvidence(acuity.Default(), kept, r); !slices.Equal(got, want) {
+				t.Fatalf("\n got %+v\nwant %+v", got, want)
+			}
+		}
+		said := all.signals
+		for number := int64(1); len(said) > 0; number++ {
+			l := places[rapid.IntRange(0, 1).Draw(t, "place")]
+			switch rapid.IntRange(0, 9).Draw(t, "step") {
+			default:
+				h := said[0].statement
+				h.number = 2 * number
+				if rapid.IntRange(0, 4).Draw(t, "brought from elsewhere") == 0 {
+					h.number = 2*rapid.Int64Range(1, number).Draw(t, "heard before") - 1
+				}
+				if said = said[1:]; rapid.IntRange(0, 4).Draw(t, "of another") == 0 {
+					h.to = theirs.kind
+				}
+				if l.add(h); h.isOf(kept.of) {
+					kept.folds.invalidate(&h, false)
+				}
+			case 0: // one is lost
+				if l.size > 0 {
+					th := &l.list[rapid.IntRange(0, len(l.list)-1).Draw(t, "thread")]
+					i := rapid.IntRange(0, len(th.statements)-1).Draw(t, "lost")
+					if h := th.statements[i]; h.isOf(kept.of) {
+						kept.folds.invalidate(&h, true)
+					}
+					l.dropAt(th, i)
+				}
+			case 1: // one turns out to be another's, or hers after all
+				if l.size > 0 {
+					th := &l.list[rapid.IntRange(0, len(l.list)-1).Draw(t, "thread")]
+					h := &th.statements[rapid.IntRange(0, len(th.statements)-1).Draw(t, "whose")]
+					h.to = theirs.kind - h.to
+					kept.folds.forget()
+				}
+			case 2:
+				if kept.listed = all.listed; rapid.Bool().Draw(t, "nothing listed") {
+					kept.listed = nil
+				}
+			case 3:
+				compare()
+			}
+			if rapid.IntRange(0, 3).Draw(t, "look") > 0 {
+				compare()
+			}
+		}
+		compare()
+	})
+}

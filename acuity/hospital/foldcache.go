@@ -1,0 +1,386 @@
+package hospital
+
+import (
+	"math"
+	"slices"
+
+	"svc/acuity"
+	"svc/acuity/terminology"
+)
+
+// foldCache keeps what the statements of one patient amounted to, code by code, since
+// her evidence was last made. A new statement moves its code on by one step. A code is
+// folded anew if the statement is not the newest, or if one was lost. The whole cache is
+// made anew if the owner of the statements changed, or how they are read.
+type foldCache struct {
+	known bool // false: the cache holds nothing
+	cat   *acuity.Catalogue
+	maps  *terminology.Mappings
+	of    binding // the owner of the statements
+
+	members  []member
+	distinct bool // no two members have the same code of the same system
+	list     []codeFold
+}
+
+// member is an identity with statements.
+type member struct {
+	of      *terminology.MatchedSignal // one of its statements
+	concept acuity.Factor              // the concept that the code is one of many codes of; 0: none
+}
+
+// codeFold is what the statements of one identity amount to, or those of all identities
+// of one concept.
+type codeFold struct {
+	of        *terminology.MatchedSignal // has the identity; nil: a concept
+	concept   acuity.Factor
+	stale     bool           // must be folded anew: a statement was lost
+	more      bool           // there are new statements
+	droppedAt acuity.Instant // time of the latest lost statement, if none was added since; 0: none was lost
+
+	upTo       int64                      // number of the last statement
+	newest     acuity.Instant             // latest time of one
+	last       *terminology.MatchedSignal // of the last statement that counts; nil: none
+	lastAt     acuity.Instant             // its time
+	heedsAck   bool                       // the assertions depend on the newest acknowledgement of all statements
+	acked      acuity.Instant             // the acknowledgement that they were folded with
+	effects    *crossEffects              // nil: no effect on other codes
+	assertions []assertion                // one for each factor that the statements are about
+}
+
+// forget makes the next fold start anew; a nil cache is left alone.
+func (d *foldCache) forget() {
+	if d != nil {
+		d.known = false
+	}
+}
+
+// invalidate records that a statement was added or lost. It reports whether that can
+// change the evidence.
+func (d *foldCache) invalidate(h *statement, lost bool) bool {
+	r := h.MatchedSignal
+	if r.Concept == 0 && !r.Counts() {
+		return false
+	}
+	if d == nil {
+		return true
+	}
+	for i := range d.members {
+		m := &d.members[i]
+		if !m.of.Is(r) {
+			continue
+		}
+		if r.Concept != 0 && r.Concept != m.concept {
+			d.known = false
+			return true
+		}
+		for j := range d.list {
+			switch f := &d.list[j]; {
+			case !f.has(m):
+			case lost && !f.stale && !f.more:
+				f.droppedAt = max(f.droppedAt, h.orderTime())
+			default:
+				f.stale, f.more = f.stale || lost || f.droppedAt != 0 || h.number <= f.upTo, true
+			}
+		}
+		return true
+	}
+	d.known = false // a new identity
+	return true
+}
+
+// has reports whether an identity is part of the fold.
+func (f *codeFold) has(m *member) bool {
+	if f.of == nil {
+		return f.concept == m.concept
+	}
+	return m.concept == 0 && f.of.Is(m.of)
+}
+
+// refresh brings the cache up to the statements. Assertions follow later, when all cross
+// effects are known.
+func (f *evidenceBuilder) refresh(kept *foldCache) {
+	if !f.holds(kept) || !f.conceptsHold(kept) {
+		f.groupByCode(kept)
+	}
+	f.said = f.e.said[:0]
+	for i := range kept.list {
+		f.said = append(f.said, nil)
+		if d := &kept.list[i]; d.stale || d.droppedAt != 0 && !f.dropOldest(kept, d) || d.more && !f.foldNew(kept, i) {
+			f.refold(kept, i)
+		}
+	}
+	f.e.said = f.said
+}
+
+// holds reports whether the cache is of this patient, and was read with the present
+// rules.
+func (f *evidenceBuilder) holds(kept *foldCache) bool {
+	return kept.known && kept.cat == f.Catalogue && kept.maps == f.Mappings && kept.of == f.e.of
+}
+
+// conceptsHold reports whether each code still belongs to the same concept after
+// statements were lost.
+func (f *evidenceBuilder) conceptsHold(kept *foldCache) bool {
+	for i := range kept.list {
+		if d := &kept.list[i]; !d.stale && d.droppedAt == 0 {
+			continue
+		}
+		for j := range kept.members {
+			m := &kept.members[j]
+			if !kept.list[i].has(m) {
+				continue
+			}
+			// No statement has a greater concept: see invalidate.
+			if m.concept != 0 && !slices.ContainsFunc(f.e.from, func(l *statementsByCode) bool { return f.hasConcept(l.find(m.of), m.concept) }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// groupByCode sorts the statements by identity. A code belongs to a concept if any
+// statement of it does, even where other statements lack the display that says so.
+func (f *evidenceBuilder) groupByCode(kept *foldCache) {
+	*kept = foldCache{known: true, cat: f.Catalogue, maps: f.Mappings, of: f.e.of, members: kept.members[:0], list: kept.list[:0]}
+	for _, l := range f.e.from {
+		for i := range l.list {
+			t := &l.list[i]
+			concept, said := f.conceptOf(t)
+			if !said {
+				continue
+			}
+			at := slices.IndexFunc(kept.members, func(m member) bool { return m.of.Is(t.of) })
+			if at < 0 {
+				at = len(kept.members)
+				kept.members = append(tight(kept.members, 4), member{of: t.of})
+			}
+			kept.members[at].concept = max(kept.members[at].concept, concept)
+		}
+	}
+	kept.distinct = true
+	for i := range kept.members {
+		m := &kept.members[i]
+		kept.distinct = kept.distinct && !slices.ContainsFunc(kept.members[:i], func(o member) bool {
+			return o.of.Identity.Code == m.of.Identity.Code && o.of.Identity.System == m.of.Identity.System
+		})
+		if slices.ContainsFunc(kept.list, func(d codeFold) bool { return d.has(m) }) {
+			continue
+		}
+		d := kept.open()
+		d.concept, d.stale = m.concept, true
+		if m.concept == 0 {
+			d.of = m.of
+		}
+	}
+}
+
+// open appends an empty fold, in the memory of an old one.
+func (d *foldCache) open() *codeFold {
+	n := len(d.list)
+	if n < cap(d.list) {
+		d.list = d.list[:n+1]
+		d.list[n] = codeFold{assertions: d.list[n].assertions[:0]}
+	} else {
+		d.list = append(tight(d.list, 4), codeFold{})
+	}
+	return &d.list[n]
+}
+
+// conceptOf returns the concept of the patient's statements of one identity; false: she
+// has none.
+func (f *evidenceBuilder) conceptOf(t *codeStatements) (concept acuity.Factor, said bool) {
+	for i := range t.statements {
+		if h := &t.statements[i]; h.isOf(f.e.of) {
+			concept, said = max(concept, h.Concept), true
+		}
+	}
+	return concept, said
+}
+
+// hasConcept reports whether a statement of the patient has a concept; nil: there are no
+// statements.
+func (f *evidenceBuilder) hasConcept(t *codeStatements, concept acuity.Factor) bool {
+	if t == nil {
+		return false
+	}
+	for i := range t.statements {
+		if h := &t.statements[i]; h.Concept == concept && h.isOf(f.e.of) {
+			return true
+		}
+	}
+	return false
+}
+
+// foldNew folds the new statements of the i-th identity. It returns false if they are
+// not all later than the known ones, or are about a factor without an assertion.
+func (f *evidenceBuilder) foldNew(kept *foldCache, i int) bool {
+	d := &kept.list[i]
+	said := f.statements(kept, d, d.upTo)
+	if len(said) > 0 && (said[0].order <= d.newest || !d.follows(said)) {
+		return false
+	}
+	f.foldStatements(d, i, said)
+	return true
+}
+
+// refold folds all statements of the i-th identity.
+func (f *evidenceBuilder) refold(kept *foldCache, i int) {
+	d := &kept.list[i]
+	*d = codeFold{of: d.of, concept: d.concept, stale: true, assertions: d.assertions[:0]}
+	f.foldStatements(d, i, f.statements(kept, d, math.MinInt64))
+}
+
+// foldStatements keeps the winners of the i-th identity, and adds their cross effects.
+func (f *evidenceBuilder) foldStatements(d *codeFold, i int, said []orderedStatement) {
+	if n := len(said); n > 0 {
+		d.newest = said[n-1].order
+	}
+	said = winners(said)
+	for j := range said {
+		s := &said[j]
+		if d.effects == nil && (d.concept != 0 || slices.ContainsFunc(s.Matches, hasCrossEffect)) {
+			d.effects = &crossEffects{}
+		}
+		if d.effects != nil {
+			d.effects.addStatement(terminology.CatalogueIndex(), d.concept, s)
+		}
+	}
+	f.said[i] = said
+}
+
+// follows reports whether every factor of the statements has an assertion.
+func (f *codeFold) follows(said []orderedStatement) bool {
+	for i := range said {
+		for _, m := range said[i].Matches {
+			if !slices.ContainsFunc(f.assertions, func(r assertion) bool { return r.f == m.Factor }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// moveAssertions moves the assertions of the i-th identity on by the statements of this
+// step. If they depend on an acknowledgement that changed, it folds them anew.
+func (f *evidenceBuilder) moveAssertions(kept *foldCache, i int) {
+	d := &kept.list[i]
+	if d.heedsAck && d.acked != f.acknowledged && !d.stale {
+		f.refold(kept, i)
+	}
+	if !d.stale && !d.more {
+		return
+	}
+	said := f.said[i]
+	if d.stale {
+		f.beginAssertions(d, said)
+	}
+	for j := range said {
+		s := &said[j]
+		for k := range d.assertions {
+			f.step(&d.assertions[k], d.last, d.lastAt, s)
+		}
+		d.last, d.lastAt = s.MatchedSignal, s.order
+	}
+	d.stale, d.more, d.acked = false, false, f.acknowledged
+}
+
+// beginAssertions adds an assertion for each factor of the statements.
+func (f *evidenceBuilder) beginAssertions(d *codeFold, said []orderedStatement) {
+	for i := range said {
+		for _, m := range said[i].Matches {
+			if !slices.ContainsFunc(d.assertions, func(r assertion) bool { return r.f == m.Factor }) {
+				d.assertions = append(tight(d.assertions, 4), assertion{f: m.Factor})
+			}
+		}
+	}
+	d.heedsAck = slices.ContainsFunc(d.assertions, func(r assertion) bool { return r.f == terminology.CatalogueIndex().EarlyWarning })
+}
+
+// statement returns a statement with its times.
+func (f *evidenceBuilder) statement(d *codeFold, h *statement) orderedStatement {
+	return orderedStatement{statement: h, order: h.orderTime(), clock: h.clockStart(), drug: d.of != nil && d.of.Identity.Medication}
+}
+
+// statements returns the statements of an identity that count and have a number above
+// after, in order of time.
+func (f *evidenceBuilder) statements(kept *foldCache, d *codeFold, after int64) []orderedStatement {
+	list := f.e.sorted
+	first := len(list)
+	for i := range kept.members {
+		m := &kept.members[i]
+		if !d.has(m) {
+			continue
+		}
+		for _, l := range f.e.from {
+			t := l.find(m.of)
+			if t == nil {
+				continue
+			}
+			begin := len(t.statements)
+			for begin > 0 && t.statements[begin-1].number > after {
+				begin--
+			}
+			for j := begin; j < len(t.statements); j++ {
+				if h := &t.statements[j]; h.isOf(f.e.of) && h.Counts() {
+					list = append(list, f.statement(d, h))
+					d.upTo = max(d.upTo, h.number)
+				}
+			}
+		}
+	}
+	f.e.sorted = list
+	said := list[first:len(list):len(list)]
+	if !slices.IsSortedFunc(said, compareStatements) {
+		slices.SortFunc(said, compareStatements)
+	}
+	return said
+}
+
+// winners returns, in place, one statement for each time: the last one that no later
+// statement of that time takes back. A statement that was taken back was never said, so
+// the one before it counts again. A drug that was entered in error just does not run.
+func winners(all []orderedStatement) []orderedStatement {
+	kept := all[:0]
+	for i := 0; i < len(all); {
+		n := i + 1
+		for n < len(all) && all[n].order == all[i].order {
+			n++
+		}
+		switch last := winner(all[i:n]); {
+		case last < 0:
+		case len(kept) == n-1:
+			kept = all[:n] // it is there already
+		default:
+			kept = append(kept, all[i+last])
+		}
+		i = n
+	}
+	return kept
+}
+
+// winner returns the index of the statement that counts among those of one time; -1:
+// none.
+func winner(same []orderedStatement) int {
+	last := len(same) - 1
+	if same[last].Status != acuity.SignalRetracted || same[last].drug {
+		return last
+	}
+	told := false
+	for i := last; i >= 0; i-- {
+		if same[i].Status == acuity.SignalRetracted {
+			continue
+		}
+		told = true
+		if !slices.ContainsFunc(same[i+1:], func(s orderedStatement) bool {
+			return s.Status == acuity.SignalRetracted && s.TakesBack(same[i].MatchedSignal)
+		}) {
+			return i
+		}
+	}
+	if told {
+		return -1
+	}
+	return last
+}

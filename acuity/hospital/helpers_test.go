@@ -1,0 +1,65 @@
+package hospital
+
+import (
+	"testing"
+
+	"svc/acuity"
+	"svc/acuity/codes"
+)
+
+func mustFactor(t testing.TB, id string) acuity.Factor {
+	t.Helper()
+	f, ok := acuity.FactorByID(id)
+	if !ok {
+		t.Fatalf("no factor %q", id)
+	}
+	return f
+}
+
+// numberValue and wordsValue are values as [codes.ParseValue] returns them.
+func numberValue(op codes.Comparator, n codes.Milli, unit string) codes.Value {
+	return codes.Value{Kind: codes.ValueNumber, Op: op, Number: n, Unit: unit}
+}
+
+func wordsValue(w string) codes.Value { return codes.Value{Kind: codes.ValueWords, Words: w} }
+
+// seenRoom is a room as it is rendered, seenFactor a factor with its sources.
+type seenRoom struct {
+	acuity.RoomVerdict
+	Factors []seenFactor
+}
+
+type seenFactor struct {
+	acuity.FactorVerdict
+	AssignedBy string
+	Sources    []acuity.Source
+}
+
+func seen(v *acuity.RoomVerdict) seenRoom {
+	s := seenRoom{RoomVerdict: *v}
+	s.RoomVerdict.Factors = nil
+	for i := range v.Factors {
+		f := &v.Factors[i]
+		of := seenFactor{FactorVerdict: *f, AssignedBy: v.AssignedBy(f)}
+		for _, e := range v.Evidence(f) {
+			of.Sources = append(of.Sources, e.Source)
+		}
+		s.Factors = append(s.Factors, of)
+	}
+	return s
+}
+
+// seenUnit is a unit as it is rendered, with the sentences of its axes.
+type seenUnit struct {
+	acuity.Verdict
+	Rooms   []seenRoom
+	Details [acuity.AxisCount]string
+}
+
+func seeUnit(v *acuity.Verdict) seenUnit {
+	s := seenUnit{Verdict: *v}
+	for a := range acuity.Axis(acuity.AxisCount) {
+		s.Details[a] = v.Detail(a)
+	}
+	return s
+}

@@ -1,0 +1,286 @@
+package hospital
+
+import (
+	"slices"
+
+	"svc/acuity"
+)
+
+// locationSpan is a time that a visit spends in one place, by ADT and census together.
+type locationSpan struct {
+	placement
+	From, To acuity.Instant // To 0: still
+}
+
+// holds reports whether the span covers t.
+func (s locationSpan) holds(t acuity.Instant) bool { return s.From <= t && (s.To == 0 || t < s.To) }
+
+// censusSpan is a run of censuses that agree on where a visit is, or that it is absent.
+// The first was at At, the newest at Last.
+type censusSpan struct {
+	At, Last acuity.Instant
+	Place    placement
+	Absent   bool
+}
+
+// locationMerge merges what ADT and censuses say about the places of one visit.
+type locationMerge struct {
+	adtSpans    []locationSpan // by ADT alone
+	points      []placePoint   // when ADT says something about the place
+	censusSpans []censusSpan   // ascending
+	early       locationSpan   // before the first census, of a visit that ADT does not know yet
+	times       []acuity.Instant
+}
+
+// mergeLocations appends the location spans of a visit to dst. A census at T overrides
+// every ADT event up to T. An ADT event after T, or a cancel recorded after T, overrides
+// the census (clinical-decisions X3).
+func (l *stayBuilder) mergeLocations(v *visit, w *locationMerge, dst []locationSpan) []locationSpan {
+	l.addADTSpans(v, w)
+	v.lastPlaced = w.lastSaid(v)
+	if len(w.censusSpans) == 0 {
+		return append(dst, w.adtSpans...)
+	}
+	w.times = w.times[:0]
+	for _, s := range w.adtSpans {
+		w.times = append(w.times, s.From)
+		if s.To != 0 {
+			w.times = append(w.times, s.To)
+		}
+	}
+	for _, p := range w.points {
+		w.times = append(w.times, p.At)
+	}
+	for _, q := range w.censusSpans {
+		w.times = append(w.times, q.At)
+	}
+	if w.early.From != 0 {
+		w.times = append(w.times, w.early.From)
+	}
+	slices.Sort(w.times)
+	for _, t := range slices.Compact(w.times) {
+		p, there := w.placementAt(t)
+		last := len(dst) - 1
+		if last >= 0 && dst[last].To == 0 {
+			if there && dst[last].placement == p {
+				continue
+			}
+			dst[last].To = t
+		}
+		if there {
+			dst = append(dst, locationSpan{placement: p, From: t})
+		}
+	}
+	return dst
+}
+
+// placementAt returns where the visit is at t; false: it is not in the hospital.
+func (w *locationMerge) placementAt(t acuity.Instant) (placement, bool) {
+	q := -1
+	for i := range w.censusSpans {
+		if w.censusSpans[i].At <= t {
+			q = i
+		}
+	}
+	if q < 0 {
+		if w.early.From != 0 && w.early.holds(t) {
+			return w.early.placement, true
+		}
+		return w.adtPlacementAt(t)
+	}
+	said := min(t, w.censusSpans[q].Last)
+	for _, p := range w.points {
+		if said < p.At && p.At <= t && p.About <= said {
+			return w.adtPlacementAt(t)
+		}
+	}
+	return w.censusSpans[q].Place, !w.censusSpans[q].Absent
+}
+
+// lastSaid returns when ADT or a census last spoke about the place of the visit; 0: by
+// one of them the visit is still somewhere.
+func (w *locationMerge) lastSaid(v *visit) acuity.Instant {
+	last := acuity.Instant(1)
+	for _, s := range w.adtSpans {
+		if s.To == 0 {
+			return 0
+		}
+	}
+	for _, p := range w.points {
+		last = max(last, p.At)
+	}
+	for i := range v.Stays {
+		if v.Stays[i].To == 0 {
+			return 0
+		}
+		last = max(last, v.Stays[i].To)
+	}
+	return last
+}
+
+// adtPlacementAt returns where the visit is at t by ADT alone; false: ADT has it
+// nowhere.
+func (w *locationMerge) adtPlacementAt(t acuity.Instant) (placement, bool) {
+	for _, s := range slices.Backward(w.adtSpans) {
+		if s.holds(t) {
+			return s.placement, true
+		}
+	}
+	return placement{}, false
+}
+
+// addCensusSpans adds what censuses say about the visit.
+func (l *stayBuilder) addCensusSpans(v *visit, w *locationMerge) {
+	for i := range v.Stays {
+		s := &v.Stays[i]
+		place := placement{Kind: inRoom, Room: s.Room}
+		if i == 0 && s.From < s.First && !w.knownBefore(s.First) {
+			w.early = locationSpan{placement: place, From: max(s.From, 1), To: s.First}
+		}
+		w.censusSpans = append(w.censusSpans, censusSpan{At: s.First, Last: s.Last, Place: place})
+		if s.To != 0 && (i+1 == len(v.Stays) || v.Stays[i+1].First != s.To) {
+			w.censusSpans = append(w.censusSpans, censusSpan{At: s.To, Last: s.To, Absent: true})
+		}
+	}
+	if !l.facts.HasCensus || shownAt(v, l.facts.CensusAt) {
+		return
+	}
+	at := l.facts.CensusAt
+	switch r := v.occupantOf; {
+	case r != nil:
+		o := &r.Occupant.CensusStay
+		place := placement{Kind: inRoom, Room: r.ID}
+		from := o.First
+		if arrived, ok := w.arrival(at); ok && arrived > o.First {
+			from = arrived // the earlier censuses saw somebody else
+		} else if ok && o.From < arrived {
+			w.early = locationSpan{placement: place, From: max(o.From, 1), To: arrived}
+		}
+		w.censusSpans = append(w.censusSpans, censusSpan{At: from, Last: o.Last, Place: place})
+	case v.timeline.newborn && l.besideSomebody(v, w, at):
+	default:
+		if _, there := w.adtPlacementAt(at); there && !v.timeline.placedAbout(at) || !there && len(v.Stays) > 0 {
+			w.censusSpans = append(w.censusSpans, censusSpan{At: at, Last: at, Absent: true})
+		}
+	}
+}
+
+// placedAbout reports whether an event that arrived after a census at t may have placed
+// the visit after t. The event's time lies before t, but is only exact to the second or
+// minute in which the census was taken. Such a patient does not count as absent from the
+// census.
+func (s *timeline) placedAbout(t acuity.Instant) bool {
+	return slices.ContainsFunc(s.events, func(e appliedEvent) bool {
+		if e.stay < 0 || e.event.ReceivedAt <= t || e.at > t || e.at.Add(spanOf(e.event.Precision)) <= t {
+			return false
+		}
+		here := &s.stays[e.stay]
+		return e.at == here.From || e.at == here.Last
+	})
+}
+
+// knownBefore reports whether ADT placed the visit at or before t.
+func (w *locationMerge) knownBefore(t acuity.Instant) bool {
+	return len(w.adtSpans) > 0 && w.adtSpans[0].From <= t
+}
+
+// arrival returns the start of the ADT span that holds t.
+func (w *locationMerge) arrival(t acuity.Instant) (acuity.Instant, bool) {
+	for i := range w.adtSpans {
+		if w.adtSpans[i].holds(t) {
+			return w.adtSpans[i].From, true
+		}
+	}
+	return 0, false
+}
+
+// besideSomebody reports whether ADT has a newborn in an occupied room of the newest
+// census, or in a room that it shared with its mother. Then it follows her: a census
+// lists rooms, and rarely a newborn by itself.
+func (l *stayBuilder) besideSomebody(v *visit, w *locationMerge, at acuity.Instant) bool {
+	p, there := w.adtPlacementAt(at)
+	if !there {
+		return false
+	}
+	if p.Kind != inRoom {
+		return true
+	}
+	if r := l.registry.room(p.Room); r != nil && r.Listed && r.Status == acuity.RoomOccupied {
+		return true
+	}
+	m := l.motherOf(v)
+	return m != nil && slices.ContainsFunc(m.spans, func(s locationSpan) bool { return s.placement == p })
+}
+
+// shownAt reports whether the census at t showed the visit.
+func shownAt(v *visit, t acuity.Instant) bool {
+	n := len(v.Stays)
+	return n > 0 && v.Stays[n-1].Last == t && v.Stays[n-1].To == 0
+}
+
+// candidate is a visit that may be the occupant whom a census sees without a visit.
+type candidate struct {
+	v    *visit
+	from acuity.Instant
+}
+
+// occupantCandidate returns the room where the visit may be the occupant whom the newest
+// census saw without a visit. It is the room where ADT has the visit at that census, if
+// the visit did not come before the occupant.
+func (l *stayBuilder) occupantCandidate(v *visit) (*room, acuity.Instant) {
+	if !l.facts.HasCensus || v.timeline.newborn || shownAt(v, l.facts.CensusAt) {
+		return nil, 0
+	}
+	for i := range v.timeline.stays {
+		s := &v.timeline.stays[i]
+		if !(locationSpan{From: s.From, To: s.To}).holds(l.facts.CensusAt) {
+			continue
+		}
+		p := l.locations.table.placementOf(s.place())
+		if p.Kind != inRoom {
+			return nil, 0
+		}
+		r := l.registry.room(p.Room)
+		if r == nil || r.Occupant == nil || r.Occupant.Last != l.facts.CensusAt || s.Last < r.Occupant.From {
+			return nil, 0
+		}
+		return r, s.From
+	}
+	return nil, 0
+}
+
+// withMother appends the spans of a newborn to dst: its own, then its mother's from the
+// time at which she leaves the room that they share (X9). A newborn that was never
+// placed is where its mother is.
+func withMother(own, mothers []locationSpan, from, to acuity.Instant, dst []locationSpan) []locationSpan {
+	leaves := from // since when the newborn follows her
+	if n := len(own); n > 0 && own[n-1].Kind == inRoom {
+		home := own[n-1]
+		if home.To != 0 {
+			return append(dst, own...)
+		}
+		leaves = 0
+		for _, m := range mothers {
+			if m.placement == home.placement && m.To != 0 && m.To > home.From {
+				leaves = m.To
+				break
+			}
+		}
+		if leaves == 0 {
+			return append(dst, own...)
+		}
+		dst = append(dst, own...)
+		dst[len(dst)-1].To = leaves
+	}
+	for _, m := range mothers {
+		if m.To != 0 && m.To <= leaves || to != 0 && m.From >= to {
+			continue
+		}
+		m.From = max(m.From, leaves)
+		if to != 0 && (m.To == 0 || m.To > to) {
+			m.To = to
+		}
+		dst = append(dst, m)
+	}
+	return dst
+}

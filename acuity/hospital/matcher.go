@@ -1,0 +1,65 @@
+package hospital
+
+import (
+	"hash/maphash"
+	"strings"
+
+	"svc/acuity"
+	"svc/acuity/codes"
+	"svc/acuity/terminology"
+)
+
+// matcher reads codes and texts with the catalogue and the mappings of the hospital.
+type matcher struct {
+	text   func(string) string // the shared copy of a text of few values
+	cat    *acuity.Catalogue   // with the rules of the hospital
+	maps   *terminology.Mappings
+	reader terminology.Reader
+	// signals is a cache by the hash of the text: feeds repeat few texts again and again.
+	signals    map[uint64]*terminology.MatchedSignal
+	identities map[terminology.Identity]*terminology.Identity // one copy of each identity that was read
+}
+
+// capMatched bounds the cache; beyond it, the cache starts anew.
+const capMatched = 512
+
+// rereadAll reads statements with the mappings of the unit, if others read them. Mappings
+// decide which of several codings counts, and so the identity.
+func (m *matcher) rereadAll(l *statementsByCode) *statementsByCode {
+	if l.maps == m.maps {
+		return l
+	}
+	list := l.byArrival(func(*statement) bool { return true })
+	*l = statementsByCode{maps: m.maps}
+	for i := range list {
+		list[i].MatchedSignal = m.share(list[i].SignalText)
+		l.add(list[i])
+	}
+	return l
+}
+
+// share returns the matched signal of a text. Equal texts share one.
+func (m *matcher) share(w terminology.SignalText) *terminology.MatchedSignal {
+	at := maphash.Comparable(seed, w)
+	if r := m.signals[at]; r != nil && r.SignalText == w && r.Mappings == m.maps {
+		return r
+	}
+	if len(m.identities) >= capMatched || len(m.signals) >= capMatched || m.signals == nil {
+		m.signals, m.identities = map[uint64]*terminology.MatchedSignal{}, map[terminology.Identity]*terminology.Identity{}
+	}
+	w.System, w.Code, w.Display = codes.System(m.text(string(w.System))), m.text(w.Code), m.text(w.Display)
+	w.Feed = acuity.Channel(m.text(string(w.Feed)))
+	w.Value.Unit, w.Value.Words = m.text(w.Value.Unit), m.text(w.Value.Words)
+	w.Also = terminology.Codings(strings.Clone(string(w.Also)))
+	r := terminology.MatchText(m.cat, w, m.maps)
+	if known := m.identities[*r.Identity]; known != nil {
+		r.Identity = known
+	} else {
+		m.identities[*r.Identity] = r.Identity
+	}
+	m.signals[at] = r
+	return r
+}
+
+// seed is the seed of the hashes of a unit, which never leave the process.
+var seed = maphash.MakeSeed()

@@ -1,0 +1,149 @@
+package hospital
+
+import (
+	"slices"
+
+	"svc/acuity"
+)
+
+// admitAlone adds one entry for the newborns of a room without a mother.
+func (m *chartBuilder) admitAlone(r *room) {
+	if len(r.chart.Patients) > 0 {
+		return
+	}
+	i := slices.IndexFunc(m.work.present, func(s roomStay) bool { return s.v.timeline.newborn })
+	if i < 0 {
+		return
+	}
+	first := m.work.present[i]
+	p, e := r.entry(), &m.work.evidenceInput
+	p.Visit, p.Arrived, p.Mother, p.Birth = first.v.ID, first.From, false, 0
+	e.folds = nil
+	e.clearResources()
+	e.from, e.diagnoses, e.listed, e.primaries, e.babies = e.from[:0], e.diagnoses[:0], e.listed[:0], e.primaries[:0], 0
+	m.addBabies(r, e, nil, nil)
+	p.Evidence = append(p.Evidence[:0], foldEvidence(m.matcher.cat, e, &m.matcher.reader)...)
+	m.addBabyEvidence(r, p, nil)
+}
+
+// addBabies adds the primaries of the newborns of an entry: those whom ADT has in the
+// room, and those whom a census lists with the mother.
+func (m *chartBuilder) addBabies(r *room, e *evidenceInput, mother *visit, facts *CensusFacts) {
+	baby, unnamed := uint8(0), 0
+	for _, s := range m.work.present {
+		if !s.v.timeline.newborn || !m.isOf(r, s.v, mother) {
+			continue
+		}
+		baby++
+		c, kind := m.newbornPrimary(r, s, facts)
+		e.choose(c, kind, s.v.feed(), baby)
+		if facts == nil || !slices.ContainsFunc(facts.Newborns, func(n ListedNewborn) bool { return n.Visit == s.v.ID }) {
+			unnamed++
+		}
+	}
+	if facts == nil {
+		return
+	}
+	for i := range facts.Newborns {
+		n := &facts.Newborns[i]
+		if n.Visit == "" && unnamed > 0 {
+			unnamed-- // ADT knows it already
+			continue
+		}
+		if n.Visit != "" {
+			if v := m.registry.visits[n.Visit]; v != nil && len(v.spans) > 0 {
+				continue // counted already, or elsewhere
+			}
+		}
+		baby++
+		c := choice{Factor: n.Primary, Since: facts.since(n), AssignedBy: "explicit"}
+		if n.Primary == 0 {
+			born := facts.birth()
+			c = primaryOf(&careFacts{Newborn: true, At: n.Since, PlacedAt: n.Since, Born: born})
+		}
+		e.choose(c, acuity.ByCensus, acuity.ChannelCensus, baby)
+	}
+}
+
+// isOf reports whether a newborn in the room belongs to the entry of a mother: its own
+// if she is here, else the last to come; nil: there is no mother.
+func (m *chartBuilder) isOf(r *room, v, mother *visit) bool {
+	if v.mother != nil && !v.mother.timeline.newborn && m.registry.whereIs(v.mother) == r {
+		return mother == v.mother
+	}
+	return mother == m.work.last
+}
+
+// seePresent chooses the patients of a room for its chart: if there are too many, the
+// last to come, patients and newborns apart.
+func (r *room) seePresent(w *work) {
+	w.present, w.last = w.present[:0], nil
+	var patients, newborns int
+	for i := len(r.here) - 1; i >= 0 && (patients < capPresent || newborns < capPresent); i-- {
+		n := &patients
+		if v := r.here[i].v; v.timeline.newborn {
+			n = &newborns
+		} else if w.last == nil {
+			w.last = v
+		}
+		if *n++; *n <= capPresent {
+			w.present = append(w.present, r.here[i])
+		}
+	}
+	slices.Reverse(w.present)
+}
+
+// newbornPrimary returns the primary of a newborn visit.
+func (m *chartBuilder) newbornPrimary(r *room, s roomStay, facts *CensusFacts) (choice, acuity.EvidenceKind) {
+	v := s.v
+	if facts != nil {
+		for i := range facts.Newborns {
+			if n := &facts.Newborns[i]; n.Visit == v.ID && n.Primary != 0 {
+				return choice{Factor: n.Primary, Since: facts.since(n), AssignedBy: "explicit"}, acuity.ByCensus
+			}
+		}
+	}
+	if own := v.censusFacts(); own != nil && own.Primary != 0 {
+		n, born := ListedNewborn{Primary: own.Primary, Since: own.PrimarySince}, own
+		switch {
+		case own.DeliveredAt != 0:
+		case facts != nil:
+			born = facts
+		case v.mother != nil && v.mother.censusFacts() != nil: // in another room
+			born = v.mother.censusFacts()
+		}
+		return choice{Factor: own.Primary, Since: born.since(&n), AssignedBy: "explicit"}, acuity.ByCensus
+	}
+	born := acuity.Instant(0)
+	if facts != nil {
+		born = facts.DeliveredAt
+	}
+	if c := m.chosen(v, born, false); c.Factor != 0 {
+		return c, acuity.ByADT
+	}
+	if born == 0 {
+		born = v.timeline.openedAt // as for its mother (X14)
+	}
+	return primaryOf(&careFacts{Newborn: true, At: s.From, PlacedAt: s.From, Born: born, Label: r.Label, Area: r.Area}), acuity.ByADT
+}
+
+// addBabyEvidence adds the evidence of the newborns themselves.
+func (m *chartBuilder) addBabyEvidence(r *room, p *acuity.PatientChart, mother *visit) {
+	baby := uint8(0)
+	for _, s := range m.work.present {
+		if !s.v.timeline.newborn || !m.isOf(r, s.v, mother) {
+			continue
+		}
+		baby++
+		e := &m.work.evidenceInput
+		m.gatherStatements(e, binding{s.v, toVisit}, r)
+		e.diagnoses = append(e.diagnoses[:0], s.v.timeline.diagnoses...)
+		e.addConditions()
+		e.state(s.v.censusFacts())
+		e.primaries, e.babies = e.primaries[:0], 0
+		for _, ev := range foldEvidence(m.matcher.cat, e, &m.matcher.reader) {
+			ev.Baby = baby
+			p.Evidence = append(p.Evidence, ev)
+		}
+	}
+}

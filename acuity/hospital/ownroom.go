@@ -1,0 +1,123 @@
+package hospital
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"svc/acuity"
+)
+
+// The ids of rooms that ADT makes known by itself (P5).
+const (
+	firstOwnRoom = 900_000
+	ownRooms     = 99_991 // a prime
+)
+
+// ownRoom is a room that only the location of an ADT event made known.
+type ownRoom struct {
+	pointOfCare, room string // of several spellings the first in text order
+	named             int32  // number of events with this spelling
+	id                int32
+}
+
+// see records that an event uses a location. Locations with a room id add nothing.
+func (t *roomTable) see(l acuity.Location) {
+	l = t.standsFor(l)
+	room := roomName(&l)
+	if l.HasRoomID || room == "" {
+		return
+	}
+	var array [96]byte
+	k := key(array[:0], l.PointOfCare, room)
+	if o := t.own[string(k)]; o != nil {
+		switch order := cmp.Or(cmp.Compare(l.PointOfCare, o.pointOfCare), cmp.Compare(room, o.room)); {
+		case order < 0:
+			o.pointOfCare, o.room, o.named = l.PointOfCare, room, 1
+		case order == 0:
+			o.named++
+		}
+		return
+	}
+	t.found = nil
+	if t.own == nil {
+		t.own, t.slots = map[string]*ownRoom{}, map[int32]*ownRoom{}
+		t.names, t.points = map[string]int{}, map[int32]string{}
+	}
+	if n, ok := roomNumber(room); ok {
+		point := string(fold(nil, l.PointOfCare))
+		if p, used := t.points[n]; !used {
+			t.points[n] = point
+		} else if p != point {
+			t.points[n] = several
+		}
+	}
+	o := &ownRoom{pointOfCare: l.PointOfCare, room: room, named: 1, id: home(k)}
+	t.own[string(k)] = o
+	t.names[string(fold(nil, room))]++
+	if t.slots[o.id] != nil || t.has(o.id) {
+		t.moved = true
+		return
+	}
+	t.slots[o.id] = o
+}
+
+// forgetPlace records that an event with a location was dropped.
+func (t *roomTable) forgetPlace(l acuity.Location) {
+	o := t.ownOf(l)
+	l = t.standsFor(l)
+	if o != nil && o.pointOfCare == l.PointOfCare && o.room == roomName(&l) {
+		o.named--
+	}
+}
+
+// lacks reports whether no event is left with this spelling of the location's room: then
+// the table must be rebuilt.
+func (t *roomTable) lacks(l acuity.Location) bool {
+	o := t.ownOf(l)
+	return o != nil && o.named <= 0
+}
+
+// ownOf returns the own room of a location; nil: there is none.
+func (t *roomTable) ownOf(l acuity.Location) *ownRoom {
+	l = t.standsFor(l)
+	room := roomName(&l)
+	if l.HasRoomID || room == "" {
+		return nil
+	}
+	var array [96]byte
+	return t.own[string(key(array[:0], l.PointOfCare, room))]
+}
+
+// slot returns the own room with an id; nil: there is none.
+func (t *roomTable) slot(id int32) *ownRoom {
+	t.assign()
+	return t.slots[id]
+}
+
+// assign gives the own rooms their ids anew if some clash. It does so in text order, so
+// that the ids of colliding rooms do not depend on the order of arrival.
+func (t *roomTable) assign() {
+	if !t.moved {
+		return
+	}
+	t.moved = false
+	clear(t.slots)
+	for _, k := range slices.Sorted(maps.Keys(t.own)) {
+		o := t.own[k]
+		o.id = home([]byte(k))
+		for t.slots[o.id] != nil || t.has(o.id) {
+			o.id = firstOwnRoom + (o.id-firstOwnRoom+1)%ownRooms
+		}
+		t.slots[o.id] = o
+	}
+}
+
+// home returns the id of a room before collisions: FNV-1a of point of care and room.
+func home(key []byte) int32 {
+	h := uint32(2166136261)
+	for _, c := range key {
+		h = (h ^ uint32(c)) * 16777619
+	}
+	return firstOwnRoom + int32(h%ownRooms)
+}

@@ -1,0 +1,100 @@
+package hospital
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/acuity/codes"
+	"svc/acuity/terminology"
+)
+
+// A FHIR Patient makes a newborn of visits that began before its version, or within a day
+// after it. A later version takes that back.
+func TestNeonate(t *testing.T) {
+	at := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	admitted := func(u *State, visit string, when time.Time, offset int64) {
+		u.Apply(&acuity.Observation{Hospital: "north", ReceivedAt: acuity.At(when), Channel: acuity.ChannelFHIR, Events: []acuity.Event{{
+			ID: visit, Type: acuity.A01, At: acuity.At(when), Visit: visit, Patient: "ref", Class: 'I', Resource: "r" + visit, Place: acuity.Location{PointOfCare: "LD", Room: "1"},
+		}}}, offset)
+	}
+	u := New("north")
+	u.Apply(ofReferences(at, acuity.Reference{Name: "ref", UpdatedAt: acuity.At(at), Codings: []acuity.Coding{acuity.Neonate}}), 1)
+	admitted(u, "birth", at.Add(time.Hour), 2)
+	admitted(u, "again", at.Add(48*time.Hour), 3)
+	if !u.registry.visits["birth"].timeline.newborn || u.registry.visits["again"].timeline.newborn || len(u.stays.newborns) != 1 {
+		t.Errorf("birth %v, again %v", u.registry.visits["birth"].timeline.newborn, u.registry.visits["again"].timeline.newborn)
+	}
+	if len(u.timelines.moves) != 1 {
+		t.Errorf("%d moves, want that of the second stay", len(u.timelines.moves))
+	}
+	told := at.Add(49 * time.Hour)
+	u.Apply(ofReferences(told, acuity.Reference{Name: "ref", UpdatedAt: acuity.At(told), Codings: []acuity.Coding{acuity.Neonate}}), 4)
+	if !u.registry.visits["again"].timeline.newborn || len(u.timelines.moves) != 0 {
+		t.Errorf("told again: %v, %d moves", u.registry.visits["again"].timeline.newborn, len(u.timelines.moves))
+	}
+	u.Apply(ofReferences(told.Add(time.Minute), acuity.Reference{Name: "ref", Patient: "number", UpdatedAt: acuity.At(told.Add(time.Minute))}), 5)
+	if u.registry.visits["again"].timeline.newborn || len(u.stays.newborns) != 0 || len(u.timelines.moves) != 1 {
+		t.Errorf("taken back: %d newborns, %d moves", len(u.stays.newborns), len(u.timelines.moves))
+	}
+}
+
+// A mother's chart has as many babies as the highest order of her newborns, by their
+// events or by FHIR Patients. The newest version of a Patient counts, also after a restore.
+func TestBirthOrder(t *testing.T) {
+	at := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	u, kept, offset := New("north"), changelog{}, int64(0)
+	apply := func(o *acuity.Observation) {
+		offset++
+		u.Apply(o, offset)
+		kept.write(u)
+	}
+	patient := func(minute int, codings ...acuity.Coding) {
+		when := at.Add(time.Duration(minute) * time.Minute)
+		apply(ofReferences(at.Add(time.Hour), acuity.Reference{Name: "ref", Patient: "number", UpdatedAt: acuity.At(when), Codings: codings}))
+	}
+	want := func(when string, u *State, count uint8) {
+		t.Helper()
+		for _, r := range u.Chart().Rooms {
+			for _, p := range r.Patients {
+				if slices.ContainsFunc(p.Evidence, func(e acuity.Evidence) bool {
+					return e.Factor == terminology.CatalogueIndex().Multiples && e.Count == count
+				}) {
+					return
+				}
+			}
+		}
+		t.Errorf("%s: want %d babies in %+v", when, count, u.Chart().Rooms)
+	}
+	order := func(n string) acuity.Coding { return acuity.Coding{System: acuity.MultipleBirth, Code: n} }
+	stay := acuity.Event{Type: acuity.A01, At: acuity.At(at), Class: 'I', Place: acuity.Location{PointOfCare: "LD", Room: "1"}}
+	mother, first, third := stay, stay, stay
+	mother.ID, mother.Visit, mother.Patient = "m", "mother", "her"
+	mother.Diagnoses, mother.DiagnosisMode = []acuity.Diagnosis{{System: codes.ICD10CM, Code: "O30.009"}}, acuity.DiagnosisSnapshot
+	first.ID, first.Visit, first.Patient, first.MotherVisit, first.Newborn, first.Babies = "a", "first", "one", "mother", true, 3
+	third.ID, third.Visit, third.Patient, third.MotherVisit, third.Newborn = "b", "third", "number", "mother", true
+	for _, e := range []acuity.Event{mother, third} {
+		apply(&acuity.Observation{Hospital: "north", ReceivedAt: acuity.At(at), Channel: acuity.ChannelHL7, Events: []acuity.Event{e}})
+	}
+	want("unknown", u, 2)
+	patient(1, order("4"))
+	want("told apart", u, 4)
+	patient(0, order("5"))
+	want("an older version", u, 4)
+	again := New("north")
+	for key, s := range kept {
+		if err := again.Restore(key, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again.Restored()
+	want("restored", again, 4)
+	patient(2, acuity.Neonate, order("2"))
+	want("corrected", u, 2)
+	apply(&acuity.Observation{Hospital: "north", ReceivedAt: acuity.At(at), Channel: acuity.ChannelHL7, Events: []acuity.Event{first}})
+	want("another one's event", u, 3)
+	patient(3, order("4"))
+	patient(4)
+	want("taken back", u, 3)
+}

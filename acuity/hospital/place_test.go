@@ -1,0 +1,233 @@
+package hospital
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"svc/acuity"
+)
+
+func TestResolve(t *testing.T) {
+	table := func(change ...func(*roomTable)) *roomTable {
+		rooms := &roomTable{}
+		rooms.know(1, "LDR04", "L&D")
+		rooms.know(312, "312", "")
+		rooms.know(7, "MBU 12", "")
+		rooms.know(8, "20-A", "")
+		rooms.know(9, "OBOR", "")
+		rooms.know(10, "Suite", "AP")
+		rooms.know(11, "Suite", "HROB")
+		for _, c := range change {
+			c(rooms)
+		}
+		return rooms
+	}
+	room := func(id int32) placement { return placement{inRoom, id} }
+	own := func(point, name string) placement { return room(home(key(nil, point, name))) }
+	for name, c := range map[string]struct {
+		table *roomTable
+		place acuity.Location
+		want  placement
+	}{
+		"nothing":                             {table(), acuity.Location{}, placement{}},
+		"facility alone":                      {table(), acuity.Location{Facility: "CANARY"}, placement{}},
+		"room id wins (H18)":                  {table(), acuity.Location{HasRoomID: true, RoomID: 55, Room: "LDR04"}, room(55)},
+		"label is the room":                   {table(), spot("L&D^ldr 04"), room(1)},
+		"label is point of care and room":     {table(), spot("MBU^12"), room(7)},
+		"label is room and bed":               {table(), spot("MBU^20^A"), room(8)},
+		"another bed is not that room":        {table(), spot("MBU^20^B"), own("MBU", "20")},
+		"label alone":                         {table(), acuity.Location{Label: "LDR04"}, room(1)},
+		"area of the census and label":        {table(), spot("HROB^Suite"), room(11)},
+		"a label that two rooms have":         {table(), spot("XX^Suite"), own("XX", "Suite")},
+		"point of care as label (P3)":         {table(), spot("OBOR"), room(9)},
+		"point of care only (P3)":             {table(), spot("L&D"), placement{Kind: withoutRoom}},
+		"numeric room that is known":          {table(), spot("MBU^312"), room(312)},
+		"numeric room that is not":            {table(), spot("MBU^313"), own("MBU", "313")},
+		"beds never split a room (P2)":        {table(), spot("MBU^313^B"), own("MBU", "313")},
+		"case and spaces aside":               {table(), spot("mbu^ 313"), own("MBU", "313")},
+		"another unit (X5)":                   {table(), spot("ICU^4"), placement{Kind: outside}},
+		"another unit without room":           {table(), spot("ICU"), placement{Kind: outside}},
+		"NICU is none of them":                {table(), spot("NICU^4"), own("NICU", "4")},
+		"nor is an obstetric emergency room":  {table(), spot("OB-ED^4"), own("OB-ED", "4")},
+		"ED is":                               {table(), spot("ED^4"), placement{Kind: outside}},
+		"EDGE is not":                         {table(), spot("EDGE^4"), own("EDGE", "4")},
+		"MEDSURG is":                          {table(), spot("MEDSURG^4"), placement{Kind: outside}},
+		"a known room of another unit is not": {table(), spot("ICU^312"), room(312)},
+		"a number that two units use (P1)": {table(func(r *roomTable) {
+			r.see(spot("MBU^312"))
+			r.see(spot("AP^312"))
+		}), spot("MBU^312"), own("MBU", "312")},
+		"a number that one unit uses twice (P1)": {table(func(r *roomTable) {
+			r.see(spot("MBU^312^A"))
+			r.see(spot("mbu^312^B"))
+		}), spot("MBU^312"), room(312)},
+		"entry of a room": {table(func(r *roomTable) {
+			r.setLocalPlaces([]localPlace{{PointOfCare: "L&D", Room: "LDR04", HasRoom: true, RoomID: 77}})
+		}), spot("l&d^LDR04^1"), room(77)},
+		"entry of a bed before that of its room (P2)": {table(func(r *roomTable) {
+			r.setLocalPlaces([]localPlace{{PointOfCare: "X", Room: "1", HasRoom: true, RoomID: 70}, {PointOfCare: "X", Room: "1", Bed: "B", HasRoom: true, RoomID: 71}})
+		}), spot("X^1^B"), room(71)},
+		"entry of a unit outside": {table(func(r *roomTable) {
+			r.setLocalPlaces([]localPlace{{PointOfCare: "L&D", Outside: true}})
+		}), spot("L&D^LDR04"), placement{Kind: outside}},
+		"entry of a unit without rooms (P3)": {table(func(r *roomTable) {
+			r.setLocalPlaces([]localPlace{{PointOfCare: "TUB", HasRoom: true, RoomID: 5}})
+		}), spot("TUB"), room(5)},
+		"a census label maps an own room from then on (P5)": {table(func(r *roomTable) {
+			r.see(spot("XX^T9"))
+			r.know(60, "T9", "")
+		}), spot("XX^T9"), room(60)},
+		"a room that is forgotten": {table(func(r *roomTable) { r.forget(312) }), spot("MBU^312"), own("MBU", "312")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := c.table.resolve(c.place); got != c.want {
+				t.Errorf("resolve = %+v, want %+v", got, c.want)
+			}
+			c.table.see(c.place)
+			if got := c.table.resolve(c.place); got != c.want {
+				t.Errorf("once seen, resolve = %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestRoomLabels(t *testing.T) {
+	rooms := &roomTable{}
+	rooms.know(1, "LDR04", "")
+	rooms.know(5, "", "")
+	rooms.know(6, "T9", "")
+	for _, l := range []string{"XX^T2", "XX^17", "YY^T3", "ZZ^t3", "AA^LDR05"} {
+		rooms.see(spot(l))
+	}
+	for place, want := range map[string]string{
+		"XX^T2": "T2", "XX^17": "XX 17", "YY^T3": "YY T3", "ZZ^t3": "ZZ t3", "AA^LDR05": "LDR05",
+	} {
+		if got, own := rooms.label(rooms.resolve(spot(place)).Room); got != want || !own {
+			t.Errorf("label of %s = %q %v, want %q", place, got, own, want)
+		}
+	}
+	for id, want := range map[int32]string{1: "LDR04", 5: "5", 44: "44"} {
+		if got, own := rooms.label(id); got != want || own {
+			t.Errorf("label of %d = %q %v, want %q", id, got, own, want)
+		}
+	}
+}
+
+// A cached place is looked up anew once the table changes.
+func TestPlaceFoundBefore(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, change func(*roomTable)
+		place          acuity.Location
+	}{
+		"a room comes":        {func(*roomTable) {}, func(r *roomTable) { r.know(1, "L1", "") }, spot("LDR^L1")},
+		"a room goes":         {func(r *roomTable) { r.know(1, "L1", "") }, func(r *roomTable) { r.forget(1) }, spot("LDR^L1")},
+		"a row comes":         {func(*roomTable) {}, func(r *roomTable) { r.setLocalPlaces([]localPlace{{PointOfCare: "LDR", Outside: true}}) }, spot("LDR^L1")},
+		"another uses a room": {func(r *roomTable) { r.know(12, "", ""); r.see(spot("MBU^12")) }, func(r *roomTable) { r.see(spot("AP^12")) }, spot("MBU^12")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var rooms roomTable
+			c.before(&rooms)
+			before := rooms.placementOf(&c.place)
+			c.change(&rooms)
+			switch now := rooms.resolve(c.place); {
+			case now == before:
+				t.Errorf("it is in %+v as before: nothing is tested", now)
+			case rooms.placementOf(&c.place) != now:
+				t.Errorf("it is in %+v, want %+v", rooms.placementOf(&c.place), now)
+			}
+		})
+	}
+}
+
+// Two rooms whose hashes are equal: found once by counting through names.
+func collision(t testing.TB) (a, b acuity.Location) {
+	seen := map[int32]string{}
+	for i := range 5_000 {
+		name := fmt.Sprintf("R%d", i)
+		id := home(key(nil, "XX", name))
+		if other, ok := seen[id]; ok {
+			return spot("XX^" + other), spot("XX^" + name)
+		}
+		seen[id] = name
+	}
+	t.Fatal("no two names collide")
+	return a, b
+}
+
+func TestRoomsThatCollide(t *testing.T) {
+	a, b := collision(t)
+	one, two := &roomTable{}, &roomTable{}
+	one.see(a)
+	one.see(b)
+	two.see(b)
+	two.see(a)
+	if one.resolve(a) == one.resolve(b) {
+		t.Error("two rooms have one id")
+	}
+	if one.resolve(a) != two.resolve(a) || one.resolve(b) != two.resolve(b) {
+		t.Error("ids depend on the order")
+	}
+	if one.sameRoom(&a, &b) || !one.sameRoom(&a, &a) {
+		t.Error("two rooms are one")
+	}
+	// A census that uses such an id itself keeps it.
+	id := one.resolve(a).Room
+	one.know(id, "Own", "")
+	if one.resolve(a).Room == id {
+		t.Error("an id of a census was given away")
+	}
+	one.forget(id)
+	if one.resolve(a).Room != id {
+		t.Error("an id that became free was not taken back")
+	}
+}
+
+func TestResolveOrderNeverMatters(t *testing.T) {
+	a, b := collision(t)
+	places := []acuity.Location{a, b, spot("MBU^7"), spot("AP^7"), spot("MBU^8"), spot("T^T2"), spot("U^t 2"), spot("ICU^1"), spot("L^LDR1")}
+	rapid.Check(t, func(t *rapid.T) {
+		steps := []func(*roomTable){
+			func(r *roomTable) { r.know(7, "", "") }, func(r *roomTable) { r.know(8, "8", "MBU") },
+			func(r *roomTable) { r.know(1, "LDR1", "") }, func(r *roomTable) { r.know(home(key(nil, a.PointOfCare, a.Room)), "taken", "") },
+			func(r *roomTable) { r.setLocalPlaces([]localPlace{{PointOfCare: "T", Outside: true}}) },
+		}
+		for _, p := range places {
+			steps = append(steps, func(r *roomTable) { r.see(p) })
+		}
+		one, two := &roomTable{}, &roomTable{}
+		for _, s := range steps {
+			s(one)
+		}
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		r.Shuffle(len(steps), func(i, j int) { steps[i], steps[j] = steps[j], steps[i] })
+		for _, s := range steps {
+			s(two)
+		}
+		for _, p := range places {
+			x, y := one.resolve(p), two.resolve(p)
+			if x != y {
+				t.Fatalf("%v is in %v or %v", p, x, y)
+			}
+			lx, _ := one.label(x.Room)
+			ly, _ := two.label(y.Room)
+			if lx != ly {
+				t.Fatalf("%v is called %q or %q", p, lx, ly)
+			}
+		}
+	})
+}
+
+func BenchmarkResolve(b *testing.B) {
+	rooms := &roomTable{}
+	for i := range int32(200) {
+		rooms.know(i, fmt.Sprintf("LDR%d", i), "L&D")
+	}
+	place := spot("L&D^LDR44^1")
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = rooms.resolve(place)
+	}
+}

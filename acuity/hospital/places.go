@@ -1,0 +1,327 @@
+package hospital
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"svc/acuity"
+)
+
+//go:embed places.txt
+var placesText string
+
+// area is a kind of place.
+type area uint8
+
+// The areas, by the names of places.txt.
+const (
+	areaUnknown area = iota
+	areaTriage
+	areaOperating
+	areaRecovery
+	areaLabor
+	areaNICU
+	areaIntermediate
+	areaNursery
+	areaAntepartum
+	areaPostpartum
+	areaObstetric // of the field, in an unknown part of it
+	areaMedical   // of another field
+	areaOutside   // of another unit
+	areaCount
+)
+
+var areaNames = [areaCount]string{
+	"unknown", "triage", "operating", "recovery", "labor", "nicu", "intermediate", "nursery",
+	"antepartum", "postpartum", "obstetric", "medical", "outside",
+}
+
+// areaWord is a word that names an area.
+type areaWord struct {
+	area   area
+	text   string // upper case
+	prefix bool   // longer words that begin with it count too
+}
+
+// circumstance is a condition of a rule of places.txt, beside reasons.
+type circumstance uint16
+
+const (
+	whenAdmitted circumstance = 1 << iota
+	whenOutpatient
+	whenBirth
+	whenBirth2h
+	whenBirth6h
+	whenCesareanDue
+	whenAfterCesarean
+	whenBorn6h
+)
+
+var circumstances = map[string]circumstance{
+	"always": 0, "admitted": whenAdmitted, "outpatient": whenOutpatient, "birth": whenBirth,
+	"birth<2h": whenBirth2h, "birth<6h": whenBirth6h, "cesarean-due": whenCesareanDue,
+	"after-cesarean": whenAfterCesarean, "born<6h": whenBorn6h,
+}
+
+// clock is the start of the clock of a primary.
+type clock uint8
+
+const (
+	fromEvent clock = iota
+	fromBirth
+	fromBirth2h
+	fromBorn
+)
+
+// careRule is a line of the table of areas (clinical-input 4).
+type careRule struct {
+	when       circumstance
+	reasons    acuity.Reasons
+	factor     acuity.Factor
+	from       clock
+	assumed    bool
+	assignedBy string
+}
+
+// phraseKind is the effect of a phrase of a reason.
+type phraseKind uint8
+
+const (
+	phraseNot phraseKind = 1 << iota
+	phraseBut
+	phraseAfter
+	phraseHistory
+)
+
+// phrase is a group of words in the reason of an admission.
+type phrase struct {
+	rest    []string // after the first word
+	reasons acuity.Reasons
+	kind    phraseKind
+}
+
+// placeBook is the parsed places.txt.
+type placeBook struct {
+	words   [32][]areaWord // by first letter, see letter; in the order of areas
+	service [32][]areaWord // by first letter; words of services alone
+	except  [areaCount][]string
+	rules   [areaCount][]careRule
+	reasons []string
+	phrases map[string][]phrase // by first word, the longest first
+
+	cesarean  acuity.Reasons // the hint of that name
+	operation acuity.Factor  // a patient with it leaves it with a cesarean
+}
+
+// places returns the embedded page. A fault in it is a fault of the program.
+var places = sync.OnceValue(func() *placeBook {
+	b, err := parsePlaces(placesText)
+	if err != nil {
+		panic("acuity: " + err.Error())
+	}
+	return b
+})
+
+// parsePlaces reads a page in the format of places.txt.
+func parsePlaces(text string) (*placeBook, error) {
+	b := &placeBook{phrases: map[string][]phrase{}}
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if err := b.line(line); err != nil {
+			return nil, fmt.Errorf("places line %d: %w", number, err)
+		}
+	}
+	i := slices.Index(b.reasons, "cesarean")
+	operation, ok := acuity.FactorByID("csection-intraop")
+	if i < 0 || !ok {
+		return nil, fmt.Errorf("places: no cesarean")
+	}
+	b.cesarean, b.operation = 1<<i, operation
+	for _, list := range b.phrases {
+		slices.SortStableFunc(list, func(x, y phrase) int { return len(y.rest) - len(x.rest) })
+	}
+	return b, nil
+}
+
+// line reads one line.
+func (b *placeBook) line(line string) error {
+	if rule, ok := strings.CutPrefix(line, "rule "); ok {
+		return b.rule(strings.Fields(rule))
+	}
+	head, body, ok := strings.Cut(line, ":")
+	if !ok {
+		return fmt.Errorf("no colon")
+	}
+	kind, name, _ := strings.Cut(head, " ")
+	switch kind {
+	case "area", "except", "service":
+		a := slices.Index(areaNames[:], name)
+		if a < 0 {
+			return fmt.Errorf("no area %q", name)
+		}
+		words := &b.words
+		if kind == "service" {
+			words = &b.service
+		}
+		for word := range strings.FieldsSeq(body) {
+			if kind == "except" {
+				b.except[a] = append(b.except[a], word)
+				continue
+			}
+			stem, prefix := strings.CutSuffix(word, "*")
+			i := letter(stem)
+			words[i] = append(words[i], areaWord{area(a), stem, prefix}) //nolint:gosec // below areaCount
+		}
+	case "reason":
+		if len(b.reasons) == 64 || slices.Contains(b.reasons, name) {
+			return fmt.Errorf("one reason %q too many", name)
+		}
+		b.reasons = append(b.reasons, name)
+		b.phrase(body, phrase{reasons: 1 << (len(b.reasons) - 1)})
+	case "not":
+		b.phrase(body, phrase{kind: phraseNot})
+	case "but":
+		b.phrase(body, phrase{kind: phraseBut})
+	case "after":
+		b.phrase(body, phrase{kind: phraseAfter})
+	case "history":
+		b.phrase(body, phrase{kind: phraseHistory})
+	default:
+		return fmt.Errorf("unknown line %q", kind)
+	}
+	return nil
+}
+
+// phrase adds the phrases of a line. A phrase that exists already gets both meanings.
+func (b *placeBook) phrase(body string, p phrase) {
+	for text := range strings.SplitSeq(body, "|") {
+		words := strings.Fields(text)
+		first, rest := words[0], words[1:]
+		list := b.phrases[first]
+		i := slices.IndexFunc(list, func(q phrase) bool { return slices.Equal(q.rest, rest) })
+		if i < 0 {
+			p.rest = rest
+			b.phrases[first] = append(list, p)
+			continue
+		}
+		list[i].reasons |= p.reasons
+		list[i].kind |= p.kind
+	}
+}
+
+// rule reads the rest of a rule: AREA WHEN FACTOR [from CLOCK] [assumed].
+func (b *placeBook) rule(f []string) error {
+	if len(f) < 3 {
+		return fmt.Errorf("a rule has an area, a condition and a factor")
+	}
+	a := slices.Index(areaNames[:], f[0])
+	if a < 0 {
+		return fmt.Errorf("no area %q", f[0])
+	}
+	factor, ok := acuity.FactorByID(f[2])
+	if !ok || !factor.IsPrimary() {
+		return fmt.Errorf("no primary factor %q", f[2])
+	}
+	r := careRule{factor: factor, assignedBy: "area:" + f[0]}
+	for part := range strings.SplitSeq(f[1], "+") {
+		if when, ok := circumstances[part]; ok {
+			r.when |= when
+			if when != 0 && strings.HasPrefix(r.assignedBy, "area:") {
+				name, _, _ := strings.Cut(part, "<")
+				r.assignedBy = "rule:" + name
+			}
+			continue
+		}
+		i := slices.Index(b.reasons, part)
+		if i < 0 {
+			return fmt.Errorf("no condition %q", part)
+		}
+		if r.reasons == 0 {
+			r.assignedBy = "reason:" + part
+		}
+		r.reasons |= 1 << i
+	}
+	for rest := f[3:]; len(rest) > 0; {
+		switch {
+		case rest[0] == "assumed":
+			r.assumed, rest = true, rest[1:]
+		case rest[0] == "from" && len(rest) > 1:
+			from := slices.Index([]string{fromBirth: "birth", fromBirth2h: "birth+2h", fromBorn: "born"}, rest[1])
+			if from <= 0 {
+				return fmt.Errorf("no clock %q", rest[1])
+			}
+			r.from, rest = clock(from), rest[2:] //nolint:gosec // at most fromBorn
+		default:
+			return fmt.Errorf("unknown word %q", rest[0])
+		}
+	}
+	b.rules[a] = append(b.rules[a], r)
+	return nil
+}
+
+// maxAreaText is how many bytes of the name of a place are read.
+const maxAreaText = 64
+
+// area returns the first area between from and to, both included, with a word in text.
+func (b *placeBook) area(text string, from, to area) area {
+	return known(b.firstArea(&b.words, text, from, areaCount, to))
+}
+
+// serviceArea is area for the text of a service.
+func (b *placeBook) serviceArea(text string, from, to area) area {
+	best := b.firstArea(&b.words, text, from, areaCount, to)
+	return known(b.firstArea(&b.service, text, from, best, to))
+}
+
+func known(a area) area {
+	if a == areaCount {
+		return areaUnknown
+	}
+	return a
+}
+
+// firstArea returns the first area between from and to with a word in text, if it comes
+// before best; else best.
+func (b *placeBook) firstArea(words *[32][]areaWord, text string, from, best, to area) area {
+	text = text[:min(len(text), maxAreaText)]
+	for len(text) > 0 {
+		end := 0
+		for end < len(text) && (isLetter(rune(text[end])) || text[end] == '&') {
+			end++
+		}
+		if end > 0 {
+			best = b.wordArea(words, text[:end], from, best, to)
+		}
+		text = text[min(end+1, len(text)):]
+	}
+	return best
+}
+
+// wordArea is firstArea for one word.
+func (b *placeBook) wordArea(words *[32][]areaWord, word string, from, best, to area) area {
+	list := words[letter(word)]
+	for i := range list {
+		w := &list[i]
+		if w.area < from || w.area > to || w.area >= best ||
+			len(word) < len(w.text) || (len(word) > len(w.text) && !w.prefix) || !strings.EqualFold(word[:len(w.text)], w.text) ||
+			slices.ContainsFunc(b.except[w.area], func(x string) bool { return strings.EqualFold(x, word) }) {
+			continue
+		}
+		best = w.area
+	}
+	return best
+}
+
+// letter is the index of a word by its first letter, in any case.
+func letter(word string) byte { return word[0] & 31 }
+
+// isLetter reports whether a character is a letter of ASCII.
+func isLetter(r rune) bool { return r|0x20 >= 'a' && r|0x20 <= 'z' }

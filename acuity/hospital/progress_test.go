@@ -1,0 +1,160 @@
+package hospital
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"svc/acuity"
+	"svc/acuity/codes"
+)
+
+// saidOf draws a statement about a patient in labor, among them each kind with an effect
+// on other sources.
+func saidOf(t *rapid.T, now acuity.Instant) acuity.Signal {
+	ago := func(most int) acuity.Instant {
+		return now.Add(-time.Duration(rapid.IntRange(0, most).Draw(t, "ago")) * time.Minute)
+	}
+	fhr := func(code string) acuity.Signal {
+		return acuity.Signal{Kind: acuity.KindObservation, System: codes.LOINC, Code: code, Value: codes.ParseValue(pick(t, "fhr", "Category I", "Category II", "Category II", "Category III", "?"))}
+	}
+	s := pick(t, "what",
+		fhr("11949-4"), fhr("32421-5"), fhr("11949-4"),
+		acuity.Signal{Kind: acuity.KindObservation, System: codes.LOINC, Code: "999-1", Display: "MEWS score", Value: codes.NumberValue(codes.Milli(rapid.IntRange(2, 6).Draw(t, "mews"))*1000, "")},
+		acuity.Signal{Kind: acuity.KindObservation, System: codes.SystemLocal, Code: pick(t, "id", "mews-acknowledged", "env-interpreter", "labor-fhr-cat-ii", "labor-standard", "labor-multiple-gestation")},
+		acuity.Signal{Kind: acuity.KindMedication, System: codes.RxNorm, Code: pick(t, "drug", "6585", "7824"), StartedAt: ago(300)},
+		acuity.Signal{Kind: acuity.KindObservation, System: codes.RxNorm, Code: "6585"},
+		acuity.Signal{Kind: acuity.KindObservation, System: codes.LOINC, Code: "39156-5", Value: codes.NumberValue(codes.Milli(rapid.IntRange(38, 42).Draw(t, "bmi"))*1000, "")},
+		acuity.Signal{Kind: acuity.KindObservation, System: codes.LOINC, Code: "718-7", Display: "Hemoglobin"},
+	)
+	s.Room, s.ObservedAt = 1, pick(t, "observed", 0, 0, now, ago(90))
+	s.Status = pick(t, "status", acuity.SignalActive, acuity.SignalActive, acuity.SignalActive, acuity.SignalActive, acuity.SignalEnded, acuity.SignalOnHold, acuity.SignalRetracted)
+	return s
+}
+
+// Statements move the chart of a room on to the chart that is made anew.
+func TestStatementsMoveTheChartOn(t *testing.T) {
+	moved := 0
+	rapid.Check(t, func(t *rapid.T) {
+		now := clockAt(0)
+		unit, plain := New(testHospital), NewPlain(testHospital)
+		both := func(o acuity.Observation) {
+			a, b := last(feed(unit, o)), last(feed(plain, o))
+			if x, y := rendered(a), rendered(b); x != y {
+				t.Fatalf("changes differ\n%s", difference(x, y))
+			}
+			if x, y := rendered(unit.Chart().Rooms), rendered(plain.Chart().Rooms); x != y {
+				t.Fatalf("charts differ\n%s", difference(x, y))
+			}
+		}
+		row := acuity.CensusRoom{ID: 1, Visit: "v", HasModifiers: true, Modifiers: pick(t, "listed", nil, []acuity.Factor{factor("mews-active")}, []acuity.Factor{factor("mews-acknowledged")})}
+		both(listing(now.Add(-time.Hour), row))
+		codes := pick(t, "diagnoses", nil, []acuity.Diagnosis{{System: codes.ICD10CM, Code: "O68"}}, []acuity.Diagnosis{{System: codes.ICD10CM, Code: "O15.1"}, {System: codes.ICD10CM, Code: "E66.01"}})
+		both(arrival(now, acuity.Event{ID: "a", Type: acuity.A01, Visit: "v", Class: 'I', Place: ldr("L1"), DiagnosisMode: acuity.DiagnosisSnapshot, Diagnoses: codes}))
+		for range rapid.IntRange(2, 14).Draw(t, "steps") {
+			now = now.Add(time.Duration(pick(t, "wait", 1, 7, 20, 61, 250)) * time.Minute)
+			o := spoken(now, 1, saidOf(t, now))
+			if pick(t, "feed", false, false, false, true) {
+				o.Channel, o.Signals[0].Visit = acuity.ChannelFHIR, "v"
+			}
+			both(o)
+			if r := unit.registry.room(1); r.lone != nil && len(r.chart.Patients) == 1 {
+				moved++
+			}
+		}
+	})
+	if moved == 0 {
+		t.Error("no chart was moved on")
+	}
+}
+
+// A drug and an observation with one local code say the same in the same words. The end
+// of one removes no evidence of the other.
+func TestTwoIdentitiesOfOneCode(t *testing.T) {
+	said := func(kind acuity.SignalKind, status acuity.SignalStatus, at acuity.Instant) acuity.Signal {
+		return acuity.Signal{Room: 1, Kind: kind, System: codes.SystemLocal, Code: "X1", Status: status, ObservedAt: at}
+	}
+	unit, plain := New(testHospital), NewPlain(testHospital)
+	for i, o := range []acuity.Observation{
+		listing(clockAt(-60), acuity.CensusRoom{ID: 1, Visit: "v"}),
+		{ReceivedAt: clockAt(-50), Channel: acuity.ChannelTerminology, Mappings: []acuity.Mapping{{ID: "m1", System: codes.SystemLocal, Code: "X1", Factor: factor("high-cardiac")}}},
+		arrival(clockAt(0), acuity.Event{ID: "a", Type: acuity.A01, Visit: "v", Class: 'I', Place: ldr("L1")}),
+		spoken(clockAt(10), 1, said(acuity.KindMedication, acuity.SignalActive, clockAt(5))),
+		spoken(clockAt(11), 1, said(acuity.KindObservation, acuity.SignalActive, clockAt(5))),
+		spoken(clockAt(20), 1, said(acuity.KindObservation, acuity.SignalEnded, clockAt(20))),
+		spoken(clockAt(30), 1, said(acuity.KindMedication, acuity.SignalEnded, clockAt(30))),
+	} {
+		feed(unit, o)
+		feed(plain, o)
+		if x, y := rendered(unit.Chart().Rooms), rendered(plain.Chart().Rooms); x != y {
+			t.Fatalf("after input %d charts differ\n%s", i, difference(x, y))
+		}
+		if on := unit.roomVerdict(1).Has(factor("high-cardiac")); on != (i >= 3 && i < 6) {
+			t.Errorf("after input %d: cardiac disease %v", i, on)
+		}
+	}
+}
+
+// Oxytocin that runs again after birth is no induction, even if the chart is moved on.
+func TestOxytocinAgainAfterBirth(t *testing.T) {
+	drug := func(status acuity.SignalStatus) acuity.Signal {
+		return acuity.Signal{Room: 1, Kind: acuity.KindMedication, System: codes.RxNorm, Code: "7824", Display: "oxytocin", Status: status}
+	}
+	u := New(testHospital)
+	feed(
+		u, listing(clockAt(0), acuity.CensusRoom{ID: 1, Visit: "v", Primary: factor("pp-couplet")}),
+		spoken(clockAt(10), 1, drug(acuity.SignalActive)), spoken(clockAt(20), 1, drug(acuity.SignalEnded)), spoken(clockAt(30), 1, drug(acuity.SignalActive)),
+	)
+	if rv := u.roomVerdict(1); rv.Has(factor("labor-induction")) || !rv.Has(factor("pp-couplet")) {
+		t.Errorf("room 1 has %+v", rv.Factors)
+	}
+}
+
+// If a statement cannot move the chart on, the chart is made anew, as if nothing had been
+// cached.
+func TestWhatOthersHaveASayIn(t *testing.T) {
+	signal := func(system codes.System, code, value string, status acuity.SignalStatus, observed int) acuity.Signal {
+		return acuity.Signal{Room: 1, Kind: acuity.KindObservation, System: system, Code: code, Value: codes.ParseValue(value), Status: status, ObservedAt: clockAt(observed)}
+	}
+	catII := func(status acuity.SignalStatus, observed int) acuity.Signal {
+		return signal(codes.SystemLocal, "labor-fhr-cat-ii", "", status, observed)
+	}
+	catI := func(observed int) acuity.Signal {
+		return signal(codes.LOINC, "11949-4", "Category I", acuity.SignalActive, observed)
+	}
+	condition := func(status acuity.SignalStatus, observed int) acuity.Signal {
+		return acuity.Signal{Visit: "v", Kind: acuity.KindCondition, System: codes.ICD10CM, Code: "O15.1", Status: status, ObservedAt: clockAt(observed)}
+	}
+	for name, c := range map[string]struct {
+		feed acuity.Channel
+		said []acuity.Signal
+	}{
+		"a Category I is newer than what comes":    {acuity.ChannelClinical, []acuity.Signal{catII(acuity.SignalActive, 10), catII(acuity.SignalEnded, 20), catI(60), catII(acuity.SignalActive, 40)}},
+		"a Category I has cleared what was before": {acuity.ChannelClinical, []acuity.Signal{catII(acuity.SignalActive, 10), catI(20), catII(acuity.SignalActive, 30)}},
+		"a diagnosis says the same until it ends":  {acuity.ChannelFHIR, []acuity.Signal{condition(acuity.SignalActive, 0), condition(acuity.SignalEnded, 70)}},
+		"a diagnosis says the same again":          {acuity.ChannelFHIR, []acuity.Signal{condition(acuity.SignalEnded, -10), condition(acuity.SignalActive, 0), condition(acuity.SignalEnded, 70)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			unit, plain := New(testHospital), NewPlain(testHospital)
+			list := []acuity.Observation{
+				listing(clockAt(-60), acuity.CensusRoom{ID: 1, Visit: "v"}),
+				{ReceivedAt: clockAt(1), Channel: c.feed, Events: []acuity.Event{{ID: "a", Type: acuity.A01, At: clockAt(0), Visit: "v", Class: 'I', Place: ldr("L1"), DiagnosisMode: acuity.DiagnosisSnapshot, Diagnoses: []acuity.Diagnosis{{System: codes.ICD10CM, Code: "O15.1"}}}}},
+			}
+			for i, s := range c.said {
+				o := spoken(clockAt(65+10*i), 1, s)
+				if o.Channel = c.feed; s.Visit != "" {
+					o.Room = nil
+				}
+				list = append(list, o)
+			}
+			for i, o := range list {
+				feed(unit, o)
+				feed(plain, o)
+				if x, y := rendered(unit.Chart().Rooms), rendered(plain.Chart().Rooms); x != y {
+					t.Fatalf("after input %d charts differ\n%s", i, difference(x, y))
+				}
+			}
+		})
+	}
+}

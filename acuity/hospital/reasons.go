@@ -1,0 +1,153 @@
+package hospital
+
+import (
+	"math/bits"
+	"slices"
+
+	"svc/acuity"
+)
+
+// The bounds of a reason that is looked at.
+const (
+	maxReasonText  = 512
+	maxReasonWords = 96
+)
+
+// ParseReasons reduces the text of a reason to its hints. A hint that is denied ("no
+// leaking"), withdrawn ("ROM ruled out") or of the past ("previous cesarean") does not
+// count. It does not allocate.
+func ParseReasons[Text string | []byte](text Text) acuity.Reasons {
+	var buffer [maxReasonText]byte
+	var words [maxReasonWords]reasonWord
+	n := splitReason(buffer[:0], words[:], text)
+	return readReason(places(), buffer[:], words[:n])
+}
+
+// reasonWord is a word of a reason, in lower case.
+type reasonWord struct {
+	from, to uint16
+	starts   bool // a new part of the sentence starts here
+}
+
+// splitReason writes the words of text to buffer, and their positions to words.
+func splitReason[Text string | []byte](buffer []byte, words []reasonWord, text Text) int {
+	n, in, starts := 0, false, true
+	for i := range min(len(text), maxReasonText) {
+		c := reasonBytes[text[i]]
+		if c == 0 {
+			in = false
+			switch text[i] {
+			case ',', ';', '.', '!', '?', '(', ')', '\n', '\r':
+				starts = true
+			}
+			continue
+		}
+		if !in {
+			if n == len(words) {
+				return n
+			}
+			words[n] = reasonWord{from: uint16(len(buffer)), starts: starts} //nolint:gosec // at most maxReasonText
+			n, in, starts = n+1, true, false
+		}
+		buffer = append(buffer, c)
+		words[n-1].to = uint16(len(buffer)) //nolint:gosec // at most maxReasonText
+	}
+	return n
+}
+
+// reasonBytes are the bytes of words, in lower case; 0: a byte between words.
+var reasonBytes = func() (all [256]byte) {
+	for i := range all {
+		switch c := byte(i); {
+		case c >= 'A' && c <= 'Z':
+			all[c] = c + 'a' - 'A'
+		case isLetter(rune(c)), c >= '0' && c <= '9', c == '&', c == '<', c >= 0x80:
+			all[c] = c
+		}
+	}
+	return all
+}()
+
+// readReason finds the phrases among the words.
+func readReason(b *placeBook, buffer []byte, words []reasonWord) acuity.Reasons {
+	var found, last acuity.Reasons
+	denied, past := false, false
+	for i := 0; i < len(words); {
+		if words[i].starts {
+			denied, past, last = false, false, 0
+		}
+		p := b.phraseAt(buffer, words[i:])
+		if p == nil {
+			last = 0
+			i++
+			continue
+		}
+		i += 1 + len(p.rest)
+		switch {
+		case p.reasons != 0:
+			last = 0
+			if !denied && !past {
+				last = p.reasons &^ found
+				found |= p.reasons
+			}
+			past = false
+		case p.kind&phraseAfter != 0 && last != 0:
+			found &^= last
+			last = 0
+		case p.kind&phraseNot != 0:
+			denied, last = true, 0
+		case p.kind&phraseHistory != 0:
+			past, last = true, 0
+		case p.kind&phraseBut != 0:
+			denied, past, last = false, false, 0
+		}
+	}
+	return found
+}
+
+// phraseAt returns the longest phrase at the start of the words, within one part of the
+// sentence; nil: there is none.
+func (b *placeBook) phraseAt(buffer []byte, words []reasonWord) *phrase {
+	list := b.phrases[string(buffer[words[0].from:words[0].to])]
+next:
+	for i := range list {
+		p := &list[i]
+		if len(p.rest) >= len(words) {
+			continue
+		}
+		for j, rest := range p.rest {
+			if w := words[j+1]; w.starts || string(buffer[w.from:w.to]) != rest {
+				continue next
+			}
+		}
+		return p
+	}
+	return nil
+}
+
+// ReasonCodes returns the stable names of the hints, in their order; nil: there is none.
+func ReasonCodes(r acuity.Reasons) []string {
+	if r == 0 {
+		return nil
+	}
+	names := places().reasons
+	codes := make([]string, 0, bits.OnesCount64(uint64(r)))
+	for i, name := range names {
+		if r&(1<<i) != 0 {
+			codes = append(codes, name)
+		}
+	}
+	return codes
+}
+
+// ReasonsOf returns the set of hints with these names. It leaves out names that this
+// version does not know.
+func ReasonsOf(codes []string) acuity.Reasons {
+	var r acuity.Reasons
+	for _, code := range codes {
+		if i := slices.Index(places().reasons, code); i >= 0 {
+			r |= 1 << i
+		}
+	}
+	return r
+}

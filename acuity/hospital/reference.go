@@ -1,0 +1,262 @@
+package hospital
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"svc/acuity"
+	"svc/acuity/codes"
+	"svc/acuity/terminology"
+)
+
+// ReferenceState is the newest state of a reference.
+type ReferenceState struct {
+	acuity.Reference
+	Version int64 // of the change that set it
+}
+
+func (*ReferenceState) state() {}
+
+// says reports whether the state equals a reference. For a newborn the time is a part of
+// it.
+func (s *ReferenceState) says(r *acuity.Reference) bool {
+	return s.Place == r.Place && s.Patient == r.Patient && slices.Equal(s.Codings, r.Codings) && (!r.IsNeonate() || s.UpdatedAt == r.UpdatedAt)
+}
+
+// referenceIntake takes references into the facts, and keeps their cap.
+type referenceIntake struct {
+	people     *people
+	registry   *registry
+	unassigned *unassignedStatements
+	matcher    *matcher
+	worklist   *worklist
+	keys       *stateKeys
+	facts      *UnitState
+	work       *work
+}
+
+// take takes Medications, Locations and Patients that others name.
+func (t *referenceIntake) take(in *intake) {
+	codes, persons := map[string]bool{}, map[string]bool{} // changed Medications and changed Patients
+	seen := false
+	said := func(s *ReferenceState) {
+		if len(s.Codings) > 0 {
+			codes[s.Name] = true
+		}
+		if s.IsOfPerson() || s.Patient != "" {
+			persons[s.Name] = true
+		}
+		seen = seen || !s.Place.IsZero()
+	}
+	for i := range in.o.References {
+		r := &in.o.References[i]
+		old := t.people.references[r.Name]
+		if old != nil && (r.UpdatedAt < old.UpdatedAt || old.says(r)) {
+			continue
+		}
+		s := &ReferenceState{Reference: *r, Version: t.facts.Version + 1}
+		s.own()
+		if t.people.references == nil {
+			t.people.references = map[string]*ReferenceState{}
+		}
+		t.people.references[s.Name] = s
+		t.people.changed = append(t.people.changed, s.Name)
+		t.worklist.drop(s.Name)
+		if old != nil {
+			said(old)
+			t.unassigned.markPerson(&old.Reference)
+			t.people.separatePersons(&old.Reference)
+		}
+		said(s)
+		t.people.joinPersons(&s.Reference)
+	}
+	for _, old := range t.forgetOldest() {
+		said(old)
+	}
+	if len(persons) > 0 {
+		t.work.parts = true
+		for i := range in.o.References {
+			if r := &in.o.References[i]; persons[r.Name] {
+				t.unassigned.markPerson(r)
+			}
+		}
+	}
+	reread := len(codes) > 0 && t.speaksOf(codes)
+	if reread || t.matcher.maps == nil {
+		t.readAgain()
+	}
+	if seen {
+		t.work.learn, t.work.known = true, true
+	}
+	if reread || seen {
+		for _, r := range t.registry.rooms {
+			if t.work.markRoom(r, markTouched); reread {
+				t.work.markRoom(r, dirtyChart)
+			}
+		}
+	}
+}
+
+// readAgain makes all statements be read anew, with the present references.
+func (t *referenceIntake) readAgain() {
+	again := terminology.Mappings{}
+	if t.matcher.maps != nil {
+		again = *t.matcher.maps
+	}
+	again.Medication = t.people.medication
+	t.matcher.maps = &again
+	t.matcher.reader = terminology.Reader{Catalogue: t.matcher.cat, Mappings: t.matcher.maps}
+}
+
+// own copies the texts of the state: those of an observation share one allocation.
+func (s *ReferenceState) own() {
+	s.Name, s.Patient = strings.Clone(s.Name), strings.Clone(s.Patient)
+	cloneLocation(&s.Place)
+	s.Codings = slices.Clone(s.Codings)
+	for i := range s.Codings {
+		c := &s.Codings[i]
+		c.System, c.Code, c.Display = codes.System(strings.Clone(string(c.System))), strings.Clone(c.Code), strings.Clone(c.Display)
+	}
+}
+
+// forgetOldest keeps the caps, of Patients and of all others, and returns what it
+// forgets: the oldest versions.
+func (t *referenceIntake) forgetOldest() (forgotten []*ReferenceState) {
+	if len(t.people.references) <= capReferences {
+		return nil
+	}
+	var kinds [2][]*ReferenceState
+	for _, s := range t.people.references {
+		kind := 0
+		if s.Patient != "" || s.IsOfPerson() {
+			kind = 1
+		}
+		kinds[kind] = append(kinds[kind], s)
+	}
+	for _, list := range kinds {
+		slices.SortFunc(list, func(a, b *ReferenceState) int {
+			return cmp.Or(cmp.Compare(a.Version, b.Version), strings.Compare(a.Name, b.Name))
+		})
+		for _, s := range list[:max(len(list)-capReferences, 0)] {
+			t.unassigned.markPerson(&s.Reference)
+			t.people.separatePersons(&s.Reference)
+			delete(t.people.references, s.Name)
+			t.keys.drop(t.keys.key(kindReference, digest(s.Name)))
+			forgotten = append(forgotten, s)
+		}
+	}
+	return forgotten
+}
+
+// markPerson marks the unassigned statements and the visits of a patient; a reference
+// that is no Patient marks nothing.
+func (l *unassignedStatements) markPerson(r *acuity.Reference) {
+	if r.Patient == "" && !r.IsOfPerson() {
+		return
+	}
+	for _, n := range l.people.namesOf([]string{r.Name}) {
+		for _, r := range l.byName[n] {
+			l.work.markUnassigned(r)
+		}
+		for _, v := range l.people.patients[n] {
+			l.work.markVisit(v, dirtyTimeline)
+		}
+	}
+}
+
+// speaksOf reports whether a statement names one of these references, or one that
+// contains it: then statements must be read anew.
+func (t *referenceIntake) speaksOf(names map[string]bool) bool {
+	for range terminology.MaxInside - 1 {
+		inside := maps.Clone(names)
+		for whole, s := range t.people.references {
+			if slices.ContainsFunc(s.Codings, func(c acuity.Coding) bool { return inside[c.Code] }) {
+				names[whole] = true
+			}
+		}
+	}
+	says := func(w *terminology.SignalText) bool { return names[w.Code] || w.Also != "" && w.Also.Has(names) }
+	for _, r := range t.matcher.signals {
+		if says(&r.SignalText) {
+			return true
+		}
+	}
+	in := func(l *statementsByCode) bool {
+		for h := range l.each {
+			if says(&h.SignalText) {
+				return true
+			}
+		}
+		return false
+	}
+	among := func(list []resourceStatement) bool {
+		return slices.ContainsFunc(list, func(f resourceStatement) bool { return says(&f.SignalText) })
+	}
+	for _, r := range t.registry.rooms {
+		if in(&r.statements) {
+			return true
+		}
+	}
+	for _, v := range t.registry.visits {
+		if in(&v.statements) || among(v.resourceStatements) {
+			return true
+		}
+	}
+	for _, r := range t.unassigned.bySubject {
+		if among(r.statements) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxAbove is how many levels of Locations above one another are followed.
+const maxAbove = 4
+
+// standsFor resolves a place that names a FHIR Location. As a room, the Location gives
+// everything but the bed. As a point of care, it gives its own point of care, or the
+// room of a bed in it. An unknown Location makes its id, or number, the name of the
+// room.
+func (t *roomTable) standsFor(l acuity.Location) acuity.Location {
+	return t.standsForWithin(l, maxAbove)
+}
+
+// standsForWithin is standsFor for so many levels of Locations.
+func (t *roomTable) standsForWithin(l acuity.Location, above int) acuity.Location {
+	if name, ok := strings.CutPrefix(l.Room, acuity.LocationName); ok {
+		p, told := t.placeOfLocation(l.Room, above)
+		if !told && l.Bed == "" && l.Label != "" {
+			p, told = t.placeOfLocation(acuity.LocationName+l.Label, above)
+			name, l.Label = l.Label, ""
+		}
+		switch bed := l.Bed; {
+		case bed != "" && p.Room != "" && p.Bed == "":
+			p.Bed = bed
+		case bed != "": // not a room, or unknown: a bed alone is called by its name
+			p.Room, p.Bed = bed, ""
+		case !told:
+			l.Room = name
+			return l
+		}
+		l.Room, l.Bed, l.Label, l.PointOfCare = p.Room, p.Bed, p.Label, cmp.Or(p.PointOfCare, l.PointOfCare)
+		return l
+	}
+	if strings.HasPrefix(l.PointOfCare, acuity.LocationName) {
+		p, _ := t.placeOfLocation(l.PointOfCare, above)
+		l.PointOfCare = p.PointOfCare
+		if p.Bed != "" && l.Bed == "" {
+			l.Room, l.Bed = p.Room, l.Room
+		}
+	}
+	return l
+}
+
+// placeOfLocation returns the place of a Location by its name; false: it is unknown.
+func (t *roomTable) placeOfLocation(name string, above int) (p acuity.Location, ok bool) {
+	if above == 0 || t.references[name] == nil || t.references[name].Place.IsZero() {
+		return p, false
+	}
+	return t.standsForWithin(t.references[name].Place, above-1), true
+}

@@ -1,0 +1,159 @@
+package hospital
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// registry has the rooms and visits that are known, and where each visit is.
+type registry struct {
+	keys *stateKeys
+	work *work
+
+	rooms  []*room // ascending by id
+	visits map[string]*visit
+	slots  slots
+
+	unknown unknownVisits // visits that only statements name
+	fresh   []*visit      // became known since housekeeping
+}
+
+// room returns the room with an id; nil: it is not known. Where ids are consecutive,
+// the id gives the index.
+func (g *registry) room(id int32) *room {
+	if n := int64(len(g.rooms)); n > 0 {
+		if at := int64(id) - int64(g.rooms[0].ID); at >= 0 && at < n && g.rooms[at].ID == id {
+			return g.rooms[at]
+		}
+	}
+	if i, ok := slices.BinarySearchFunc(g.rooms, id, byRoomID); ok {
+		return g.rooms[i]
+	}
+	return nil
+}
+
+func byID(a, b *room) int { return cmp.Compare(a.ID, b.ID) }
+
+func byRoomID(r *room, id int32) int { return cmp.Compare(r.ID, id) }
+
+// addRoom makes a room known. The caller has checked the limits.
+func (g *registry) addRoom(s RoomState) *room {
+	i, _ := slices.BinarySearchFunc(g.rooms, s.ID, byRoomID)
+	r := &room{RoomState: s, was: -1, is: -1}
+	g.rooms = slices.Insert(g.rooms, i, r)
+	g.work.layout, g.work.known = true, true
+	g.work.newPast = true
+	g.work.markRoom(r, markState|dirtyOccupant|dirtyAssignment|dirtyChart)
+	return r
+}
+
+// visit returns the visit with an id, and makes it known if it is not.
+func (g *registry) visit(id string) *visit {
+	v := g.visits[id]
+	if v == nil {
+		v = &visit{visitFacts: visitFacts{ID: strings.Clone(id)}} // keeps the text of the observation out of memory
+		g.visits[v.ID] = v
+		g.slots.assign(v)
+		g.indexKnown(v)
+		g.work.markVisit(v, markState|dirtyTimeline)
+	}
+	return v
+}
+
+// indexKnown keeps the set of unknown visits after the facts of a visit changed, and
+// puts known visits on the list of housekeeping.
+func (g *registry) indexKnown(v *visit) {
+	if v.isName() {
+		g.unknown[v] = struct{}{}
+		return
+	}
+	delete(g.unknown, v)
+	if !v.watched {
+		v.watched, g.fresh = true, append(g.fresh, v)
+	}
+}
+
+// whereIs returns the room in which a visit is now; nil: it is in none.
+func (g *registry) whereIs(v *visit) *room {
+	if v == nil {
+		return nil
+	}
+	if n := len(v.spans); n > 0 && v.spans[n-1].To == 0 && v.spans[n-1].Kind == inRoom {
+		return g.room(v.spans[n-1].Room)
+	}
+	return nil
+}
+
+// removeRoomStays removes a visit from the rooms of its spans.
+func (g *registry) removeRoomStays(v *visit, stays []locationSpan) {
+	for _, s := range stays {
+		if r := g.room(s.Room); s.Kind == inRoom && r != nil {
+			n := roomStay{v: v, From: s.From}
+			r.stays, r.here = removeRoomStay(r.stays, n), removeRoomStay(r.here, n)
+		}
+	}
+}
+
+// visitOfStatement returns the visit that owns a statement; nil: no visit does.
+func (g *registry) visitOfStatement(h *statement) *visit {
+	if h.slot == 0 {
+		return nil
+	}
+	return g.slots.visits[h.slot]
+}
+
+// bindingOf returns the owner of a statement.
+func (g *registry) bindingOf(h *statement) binding { return binding{g.visitOfStatement(h), h.to} }
+
+// foldCacheOf returns the fold cache of the owner of a statement; nil: there is none.
+func (g *registry) foldCacheOf(h *statement) *foldCache {
+	if v := g.visitOfStatement(h); v != nil {
+		return v.folds
+	}
+	if r := g.room(h.Room); r != nil {
+		return r.folds
+	}
+	return nil
+}
+
+// invalidateOwner invalidates the chart of the room where the owner of statements is;
+// nil: the room is unknown by now.
+func (g *registry) invalidateOwner(r *room, b binding) {
+	switch {
+	case b.v != nil:
+		g.invalidateChart(b)
+	case r != nil && b.kind != toNobody:
+		g.work.markRoom(r, dirtyChart)
+	}
+}
+
+// invalidateChart invalidates the chart of the room in which a visit is now.
+func (g *registry) invalidateChart(b binding) {
+	if b.v == nil {
+		return
+	}
+	if r := g.whereIs(b.v); r != nil {
+		g.work.markRoom(r, dirtyChart)
+	}
+}
+
+// invalidateRooms invalidates the assignment of statements and the charts in the rooms
+// of a visit.
+func (g *registry) invalidateRooms(v *visit) {
+	for _, s := range v.spans {
+		if r := g.room(s.Room); s.Kind == inRoom && r != nil {
+			g.work.markRoom(r, dirtyAssignment|dirtyChart)
+		}
+	}
+}
+
+// unknownVisits are the visits that only statements name, without an event or a census.
+// A statement may come before its visit.
+type unknownVisits map[*visit]struct{}
+
+// sorted returns the visits by id.
+func (l unknownVisits) sorted() []*visit {
+	return slices.SortedFunc(maps.Keys(l), func(a, b *visit) int { return cmp.Compare(a.ID, b.ID) })
+}

@@ -1,0 +1,94 @@
+package hospital
+
+import (
+	"svc/acuity"
+)
+
+// Folded is the result of a log of observations.
+type Folded struct {
+	Chart   *acuity.Chart
+	Verdict acuity.Verdict  // at the instant asked for
+	Changes []acuity.Change // one per observation and due instant, in order
+}
+
+// Fold is the plain reference for [State]. It takes the observations of one hospital in
+// the order of their log, and after each derives everything anew from all facts. A Unit
+// with the same observations has the same chart and made the same changes. The index of
+// an observation is its offset in the changes.
+func Fold(observations []acuity.Observation, now acuity.Instant) Folded {
+	hospital := ""
+	if len(observations) > 0 {
+		hospital = observations[0].Hospital
+	}
+	u := NewPlain(hospital)
+	var out Folded
+	for i := range observations {
+		o := &observations[i]
+		out.Changes = u.advance(out.Changes, max(o.ReceivedAt, o.AppliedAt))
+		out.Changes = append(out.Changes, u.Apply(o, int64(i)))
+	}
+	for c, more := u.Elapse(now); more; c, more = u.Elapse(now) {
+		out.Changes = append(out.Changes, c)
+	}
+	out.Chart = u.Chart()
+	out.Verdict = out.Chart.Verdict(now)
+	return out
+}
+
+// NewPlain returns an empty unit that is its own reference: it keeps nothing derived
+// from one step to the next, see [Fold]. It takes about a hundred times as long.
+func NewPlain(hospital string) *State {
+	u := New(hospital)
+	u.work.plain = true
+	return u
+}
+
+// advance advances through all due instants up to now.
+func (u *State) advance(changes []acuity.Change, now acuity.Instant) []acuity.Change {
+	for {
+		c, more := u.Advance(now)
+		if !more {
+			return changes
+		}
+		changes = append(changes, c)
+	}
+}
+
+// recallDaily is the number of events from which the plain reference replays the past of
+// a backfill once a day instead of once an hour: a month would take hours.
+const recallDaily = 2000
+
+// forgetDerived drops everything that is derived from the facts.
+func (u *State) forgetDerived() {
+	u.hours.dropPast()
+	past := u.hours.past
+	for _, v := range u.registry.visits {
+		*v = visit{visitFacts: v.visitFacts, slot: v.slot, statements: v.statements, resourceStatements: v.resourceStatements, watched: v.watched, bytes: v.bytes, marks: v.marks & (markState | dirtyTimeline | dirtyLocation)}
+	}
+	for _, r := range u.registry.rooms {
+		for h := range r.statements.each {
+			h.bind(binding{kind: notBound})
+		}
+		*r = room{
+			RoomState:  r.RoomState,
+			statements: r.statements,
+			marks:      r.marks & (markState | markTouched | markView | dirtyOccupant | dirtyAssignment | dirtyChart),
+		}
+	}
+	u.stays.newborns, u.timelines.parts, u.people.patients = nil, nil, map[string][]*visit{}
+	u.assignments.withdrawn = withdrawnRooms{}
+	for _, r := range u.unassigned.bySubject {
+		for i := range r.statements {
+			r.statements[i].bind(binding{kind: notBound})
+		}
+	}
+	u.work.waits, u.timelines.cancels = true, nil
+	u.learn()
+	if past != nil && past.applied >= recallDaily && u.facts.Backfill.Next%24 != 0 {
+		u.work.newPast = false // what the facts say of it is as before
+	}
+	u.compile()
+	u.work.came, u.work.went = nil, nil
+	u.timelines.moves, u.stays.unplaced, u.capacity.belonging, u.capacity.crowded = nil, 0, 0, false
+	u.work.layout, u.work.known = true, true
+}

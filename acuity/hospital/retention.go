@@ -1,0 +1,327 @@
+package hospital
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"svc/acuity"
+)
+
+// hourOf is an hour of the hospital's clock.
+const hourOf acuity.Instant = 3_600_000
+
+// housekeeping says which visits a fact named lately, and which may be over.
+type housekeeping struct {
+	registry *registry
+	facts    *UnitState
+	work     *work
+
+	looks  map[int32][]*visit // visits to check, by the hour in which they may be over
+	recent []*visit           // at least those that a fact named since housekeeping
+}
+
+// applyRetention settles and forgets old facts. It runs at the first step of each hour
+// of the hospital's clock, so a restored unit does it at the same steps.
+func (u *State) applyRetention(now acuity.Instant) {
+	u.dedup.forgetDay(now)
+	for _, r := range u.registry.rooms {
+		u.statements.settleStatements(r, now)
+		old := func(s CensusStay) bool { return s.To.Add(settleAfter) <= now }
+		if slices.ContainsFunc(r.Past, old) {
+			r.Past = slices.DeleteFunc(r.Past, old)
+			u.work.markRoom(r, markState|dirtyAssignment|dirtyChart)
+		}
+	}
+	u.holders.settleUnassigned(now)
+	u.forgetVisits(now)
+	u.housekeeping.touchedAfter(now - hourOf) // that hour has been cut
+	if len(u.encounters.versions)+len(u.encounters.byName)+len(u.holders.resources) > 0 {
+		u.encounters.index()
+	}
+	u.work.waits = true // what waits depends on the hour
+}
+
+// touch records that a fact names a visit.
+func (k *housekeeping) touch(v *visit) {
+	v.Touched = k.facts.Clock
+	if !v.recent {
+		v.recent, k.recent = true, append(k.recent, v)
+	}
+}
+
+// touchedAfter returns the visits that a fact named after an instant. Callers never ask
+// for an earlier one again.
+func (k *housekeeping) touchedAfter(at acuity.Instant) []*visit {
+	if k.work.plain {
+		return slices.Collect(maps.Values(k.registry.visits))
+	}
+	k.recent = slices.DeleteFunc(k.recent, func(v *visit) bool {
+		v.recent = v.Touched > at && k.registry.visits[v.ID] == v
+		return !v.recent
+	})
+	return k.recent
+}
+
+// forgetVisits drops the visits that are over. A visit cannot be over before forgetVisit
+// has passed since its last fact, so it is checked no sooner. Only a name without events
+// may be.
+func (u *State) forgetVisits(now acuity.Instant) {
+	due := append(u.registry.unknown.sorted(), u.registry.fresh...)
+	u.registry.fresh = nil
+	for _, hour := range slices.Sorted(maps.Keys(u.housekeeping.looks)) {
+		if hour > now.Hour() {
+			break
+		}
+		due = append(due, u.housekeeping.looks[hour]...)
+		delete(u.housekeeping.looks, hour)
+	}
+	var over []*visit
+	for _, v := range due {
+		switch {
+		case u.registry.visits[v.ID] != v || v.gone: // it is forgotten already
+		case v.isOver(now):
+			v.gone, over = true, append(over, v)
+		case v.isName(): // names are checked each time
+			v.watched = false
+		default:
+			hour := max(v.Touched.Add(forgetVisit), now+1).Hour()
+			u.housekeeping.looks[hour] = append(u.housekeeping.looks[hour], v)
+		}
+	}
+	u.forget(over)
+}
+
+// isOver reports whether a visit can be forgotten: 7 days after its discharge, or after
+// its last fact if it is nowhere. A visit by batch stays 28 days after the discharge,
+// for another batch about the same hours.
+func (v *visit) isOver(now acuity.Instant) bool {
+	if n := len(v.spans); n > 0 && v.spans[n-1].To == 0 {
+		return false
+	}
+	if v.isName() {
+		return v.statements.size+len(v.resourceStatements) == 0
+	}
+	if v.timeline.closedAt.Add(backfillDays) > now && v.feed() == acuity.ChannelBatch {
+		return false
+	}
+	return max(v.Touched, v.timeline.closedAt).Add(forgetVisit) <= now
+}
+
+// forget drops visits. Rooms that they made known stay. It goes through each list of the
+// unit once.
+func (u *State) forget(over []*visit) {
+	if len(over) == 0 {
+		return
+	}
+	u.work.newPast = true
+	for _, v := range over {
+		v.gone = true
+		u.locations.forgetPlaces(v.events)
+		u.takeOut(v)
+	}
+	u.work.parts, u.work.waits = true, true // other visits may name their mothers
+	for _, r := range u.registry.rooms {
+		for h := range r.statements.each {
+			if v := u.registry.visitOfStatement(h); v != nil && v.gone {
+				h.bind(binding{kind: toNobody})
+			}
+		}
+	}
+	for _, r := range u.unassigned.bySubject {
+		u.holders.unassignForgotten(r)
+	}
+	maps.DeleteFunc(u.encounters.versions, func(_ string, v *visit) bool { return v.gone })
+	maps.DeleteFunc(u.encounters.byName, func(_ string, v *visit) bool { return v.gone })
+	maps.DeleteFunc(u.holders.resources, func(_ string, by holder) bool { return by.v != nil && by.v.gone })
+	for _, list := range [...]*[]*visit{&u.stays.newborns, &u.timelines.parts, &u.work.visits, &u.work.relocated, &u.work.changedVisits} {
+		*list = slices.DeleteFunc(*list, func(v *visit) bool { return v.gone })
+	}
+	for _, v := range over {
+		u.registry.slots.release(v)
+		v.marks |= dirtyTimeline | dirtyLocation | markState // no list may take it again
+	}
+}
+
+// takeOut removes a forgotten visit from all indexes and rooms.
+func (u *State) takeOut(v *visit) {
+	for _, s := range v.spans {
+		if r := u.registry.room(s.Room); s.Kind == inRoom && r != nil && (s.To == 0 || s.To > u.facts.CensusAt) && !r.Placed {
+			r.Placed = true
+			u.work.markRoom(r, markState)
+		}
+	}
+	for _, w := range v.withdrawn { // else its statements there would be the room's own
+		if r := u.registry.room(w.room); r != nil && r.Clinical && !r.Placed {
+			r.Placed = true
+			u.work.markRoom(r, markState)
+		}
+	}
+	u.assignments.replaceWithdrawn(v, nil)
+	u.registry.invalidateRooms(v)
+	u.stays.invalidateIfListed(v)
+	u.registry.removeRoomStays(v, v.spans)
+	u.unassigned.markNames(v)
+	u.people.delist(v)
+	u.work.turnOver(v.moves(), nil)
+	if v.lost {
+		u.stays.unplaced--
+	}
+	if v.candidateFor != nil {
+		v.candidateFor.candidates = slices.DeleteFunc(v.candidateFor.candidates, func(c candidate) bool { return c.v == v })
+		u.work.markRoom(v.candidateFor, dirtyOccupant)
+	}
+	if v.occupantOf != nil {
+		v.occupantOf.occupantVisit = nil
+		u.work.markRoom(v.occupantOf, dirtyOccupant|dirtyAssignment|dirtyChart)
+	}
+	u.registry.invalidateChart(binding{v: v.mother})
+	v.bornTo(nil)
+	for len(v.babies) > 0 {
+		n := v.babies[0]
+		n.bornTo(nil)
+		u.work.markVisit(n, dirtyLocation)
+	}
+	for h := range v.statements.each {
+		u.statements.lose(h)
+	}
+	for i := range v.resourceStatements {
+		u.statements.dropResourceStatement(&v.resourceStatements[i])
+	}
+	v.resourceStatements = nil
+	delete(u.registry.visits, v.ID)
+	delete(u.registry.unknown, v)
+	u.capacity.eventBytes -= v.bytes
+	u.keys.drop(u.keys.visit(v.ID))
+}
+
+// learn rebuilds the room table from the facts, and the list of newborns in censuses.
+func (u *State) learn() {
+	u.locations.table = roomTable{references: u.people.references}
+	u.locations.table.setLocalPlaces(u.settings.locations())
+	u.locations.relabel()
+	for _, r := range u.people.references {
+		u.people.joinPersons(&r.Reference)
+	}
+	u.encounters.index()
+	for _, v := range u.registry.visits {
+		for i := range v.events {
+			u.locations.table.see(*v.events[i].Place)
+		}
+		u.stays.list(v.Facts)
+	}
+	for _, r := range u.registry.rooms {
+		if r.Occupant != nil {
+			u.stays.list(&r.Occupant.Facts)
+		}
+	}
+}
+
+// list records the newborns that a census lists; nil: there is no census.
+func (l *stayBuilder) list(f *CensusFacts) {
+	if f == nil {
+		return
+	}
+	for i := range f.Newborns {
+		if id := f.Newborns[i].Visit; id != "" {
+			l.listed[id] = true
+		}
+	}
+}
+
+// foldOldest replaces the oldest events of a visit that has too many by one event
+// (clinical-decisions R10): where the patient was after them, with which diagnoses.
+// Cancels of folded events come too late from then on.
+func (es *eventStore) foldOldest(v *visit) {
+	if es.capacity.weigh(v); len(v.events) <= capEvents && v.bytes-v.Facts.size() <= capEventBytes {
+		return
+	}
+	order := slices.Clone(v.events)
+	slices.SortFunc(order, func(a, b event) int { return compareEvents(&a, &b) })
+	n := len(order) / 4
+	for n+1 < len(order) && order[n].At == order[n-1].At {
+		n++
+	}
+	old, rest := order[:n], order[n:]
+	es.locations.forgetPlaces(old)
+	until := max(v.FoldAt, old[n-1].At)
+	s := buildTimeline(old, timelineOptions{SameRoom: es.locations.table.sameRoom, IsWard: es.locations.table.isWard, FoldAt: v.FoldAt, TrustA08: es.settings.switchesInForce().TrustA08Location})
+	v.Folded += int32(n) //nolint:gosec // at most capEvents
+	v.FoldAt = until
+	v.events = append(es.shared.storeEvents(v.base(&s)), rest...)
+	base := v.events[:len(v.events)-len(rest)]
+	es.locations.locateEvents(base, 1)
+	for i := range base {
+		es.locations.table.see(*base[i].Place)
+	}
+	es.capacity.weigh(v)
+}
+
+// base returns the fewest events that give the end state of a timeline.
+func (v *visit) base(s *timeline) []acuity.Event {
+	if len(s.stays) == 0 && !s.open && s.closedAt == 0 {
+		return nil
+	}
+	e := acuity.Event{
+		ID: foldedID, Type: acuity.A01, At: max(s.openedAt, 1), Visit: v.ID, Patient: cmp.Or(s.patient, append(s.subjects, "")[0]), MotherVisit: s.motherVisit,
+		MotherPatient: s.motherPatient, Class: s.class, Service: s.service, Newborn: s.newborn, Babies: s.babies,
+	}
+	for i := range s.events {
+		if t := &s.events[i]; t.disposition == eventApplied {
+			e.ReceivedAt = max(e.ReceivedAt, t.event.ReceivedAt)
+			e.Feed = t.event.Feed
+			if t.event.Primary != 0 {
+				e.Primary = t.event.Primary
+			}
+			if t.event.Reasons != 0 {
+				e.Reasons = t.event.Reasons
+			}
+		}
+	}
+	if n := len(s.stays); n > 0 {
+		e.At, e.Place = s.stays[n-1].From, *s.stays[n-1].place()
+	}
+	e.PlaceNull = e.Place.IsZero()
+	if len(s.diagnoses) > 0 {
+		e.DiagnosisMode = acuity.DiagnosisSnapshot
+		for i := range s.diagnoses {
+			d := s.diagnoses[i].Diagnosis
+			d.OnsetAt = s.diagnoses[i].Start
+			e.Diagnoses = append(e.Diagnoses, d)
+		}
+	}
+	if s.open {
+		return []acuity.Event{e}
+	}
+	end := acuity.Event{ID: foldedID + "-end", Type: acuity.A03, At: s.closedAt, ReceivedAt: e.ReceivedAt, Visit: v.ID}
+	if len(s.stays) == 0 {
+		return []acuity.Event{end}
+	}
+	return []acuity.Event{e, end}
+}
+
+// size returns the approximate bytes of the record of a visit.
+func (v *visit) size() int {
+	n := v.Facts.size()
+	for i := range v.events {
+		e := &v.events[i]
+		n += 160 + len(e.ID) + len(e.Resource) + len(e.Encounter) + len(e.Subject) + len(e.Patient) + len(e.MotherVisit) + len(e.MotherPatient) + len(e.Place.Room) +
+			len(e.Place.PointOfCare) + len(e.Place.Label) + len(e.Prior.Room) + len(e.Prior.PointOfCare)
+		for j := range e.Diagnoses {
+			n += 32 + len(e.Diagnoses[j].Code) + len(e.Diagnoses[j].Display)
+		}
+	}
+	return n
+}
+
+// size returns the approximate bytes of the facts; nil: 0.
+func (f *CensusFacts) size() int {
+	if f == nil {
+		return 0
+	}
+	n := 100 + 24*len(f.Listed) + 60*len(f.Newborns)
+	for i := range f.Diagnoses {
+		n += 48 + len(f.Diagnoses[i].Code) + len(f.Diagnoses[i].Display)
+	}
+	return n
+}

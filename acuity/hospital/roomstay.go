@@ -1,0 +1,270 @@
+package hospital
+
+import (
+	"cmp"
+	"slices"
+
+	"svc/acuity"
+)
+
+// roomStay is the presence of a visit in a room.
+type roomStay struct {
+	v        *visit
+	From, To acuity.Instant // To 0: still
+}
+
+func (s roomStay) holds(t acuity.Instant) bool { return s.From <= t && (s.To == 0 || t < s.To) }
+
+// stayBuilder puts visits into rooms, newborns with their mothers.
+type stayBuilder struct {
+	registry   *registry
+	locations  *locations
+	people     *people
+	encounters *encounters
+	facts      *UnitState
+	work       *work
+
+	newborns []*visit        // ascending by id
+	listed   map[string]bool // newborns whom a census lists with a mother
+	unplaced int32           // visits without a room
+}
+
+// placeVisits merges the location spans of the marked visits, mothers before newborns,
+// and puts the visits into their rooms.
+func (l *stayBuilder) placeVisits() {
+	if len(l.work.relocated) == 0 {
+		return
+	}
+	for _, v := range l.work.relocated {
+		if !v.timeline.newborn {
+			l.moveVisit(v, l.mergeLocations(v, &l.work.merge, l.work.spans[:0]))
+		}
+	}
+	for _, v := range l.newborns { // a mother's chart shows her births
+		if v.marks&dirtyLocation != 0 || l.follows(v) {
+			l.registry.invalidateChart(binding{v: v.mother})
+			l.moveVisit(v, l.mergeNewborn(v))
+			l.registry.invalidateChart(binding{v: v.mother})
+		}
+	}
+	for _, v := range l.work.relocated {
+		v.marks &^= dirtyLocation
+	}
+	l.work.relocated = l.work.relocated[:0]
+}
+
+// follows reports whether a newborn may have to follow its mother.
+func (l *stayBuilder) follows(v *visit) bool {
+	if v.mother != nil && v.mother.marks&dirtyLocation != 0 {
+		return true
+	}
+	for _, s := range v.spans {
+		if r := l.registry.room(s.Room); s.Kind == inRoom && r != nil && r.marks&dirtyAssignment != 0 {
+			return true
+		}
+	}
+	return l.motherOf(v) != v.mother
+}
+
+// mergeNewborn returns the location spans of a newborn.
+func (l *stayBuilder) mergeNewborn(v *visit) []locationSpan {
+	own := l.mergeLocations(v, &l.work.merge, l.work.own[:0])
+	l.work.own = own
+	v.bornTo(l.motherOf(v))
+	if v.mother == nil || v.timeline.openedAt == 0 {
+		return append(l.work.spans[:0], own...)
+	}
+	if len(own) > 0 && own[len(own)-1].Kind == nowhere {
+		own = own[:len(own)-1]
+	}
+	return withMother(own, v.mother.spans, v.timeline.openedAt, v.timeline.closedAt, l.work.spans[:0])
+}
+
+// motherOf returns the mother's visit of a newborn, by the links that were sent, never
+// by name. Without a link it is the visit that was in the newborn's room.
+func (l *stayBuilder) motherOf(v *visit) *visit {
+	if id := v.timeline.motherVisit; id != "" && id != v.ID {
+		if m := l.encounters.visitCalled(id); m != nil && m != v {
+			return m
+		}
+	}
+	if p := v.timeline.motherPatient; p != "" {
+		if m := l.people.visitOf(p, v); m != nil {
+			return m
+		}
+	}
+	if v.timeline.motherVisit != "" || v.timeline.motherPatient != "" || len(v.timeline.stays) == 0 {
+		return nil
+	}
+	s := &v.timeline.stays[len(v.timeline.stays)-1]
+	p := l.locations.table.placementOf(s.place())
+	if p.Kind != inRoom {
+		return nil
+	}
+	if r := l.registry.room(p.Room); r != nil {
+		for _, m := range slices.Backward(r.stays) {
+			if m.holds(s.From) && !m.v.timeline.newborn {
+				return m.v
+			}
+		}
+	}
+	return nil
+}
+
+// bornTo links a newborn to its mother; nil: the mother is unknown.
+func (v *visit) bornTo(mother *visit) {
+	if v.mother == mother {
+		return
+	}
+	if old := v.mother; old != nil {
+		last := len(old.babies) - 1
+		old.babies[v.babyAt] = old.babies[last]
+		old.babies[v.babyAt].babyAt = v.babyAt
+		old.babies[last] = nil
+		old.babies = old.babies[:last]
+	}
+	if v.mother = mother; mother != nil {
+		v.babyAt = len(mother.babies)
+		mother.babies = append(mother.babies, v)
+	}
+}
+
+// moveVisit puts a visit into its rooms, and invalidates the charts of all rooms where
+// it is or was. A visit that did not move invalidates only its present room.
+func (l *stayBuilder) moveVisit(v *visit, to []locationSpan) {
+	l.work.spans = to
+	if slices.Equal(v.spans, to) {
+		l.registry.invalidateChart(binding{v: v})
+		return
+	}
+	l.registry.invalidateRooms(v)
+	l.invalidateIfListed(v)
+	l.updateRoomStays(v, to)
+	v.spans = append(v.spans[:0], to...)
+	if v.folds.forget(); l.registry.whereIs(v) == nil {
+		v.folds = nil // there is no chart of it any more
+	}
+	if lost := v.isLost(); lost != v.lost {
+		v.lost = lost
+		if lost {
+			l.unplaced++
+		} else {
+			l.unplaced--
+		}
+	}
+	l.registry.invalidateRooms(v)
+}
+
+// updateRoomStays replaces the stays of a visit in its rooms. Stays before the first
+// change are left alone, and a stay that ends is changed in place: in a week a room has
+// hundreds of stays.
+func (l *stayBuilder) updateRoomStays(v *visit, to []locationSpan) {
+	was, n := v.spans, 0
+	for n < len(was) && n < len(to) && was[n] == to[n] {
+		n++
+	}
+	ascending := ascend(was) && ascend(to)
+	if !ascending { // its start does not identify a stay: all are replaced
+		n = 0
+	}
+	was, to = was[n:], to[n:]
+	if ascending && len(was) > 0 && len(to) > 0 && was[0].placement == to[0].placement && was[0].From == to[0].From {
+		if r := l.registry.room(was[0].Room); was[0].Kind == inRoom && r != nil {
+			r.setStayEnd(v, was[0], to[0].To)
+		}
+		was, to = was[1:], to[1:]
+	}
+	l.registry.removeRoomStays(v, was)
+	for _, s := range to {
+		r := l.locations.roomOf(s.placement)
+		if r == nil {
+			continue
+		}
+		n := roomStay{v: v, From: s.From, To: s.To}
+		r.stays = insertRoomStay(r.stays, n)
+		if n.To == 0 {
+			r.here = insertRoomStay(r.here, n)
+		}
+	}
+}
+
+// ascend reports whether each span starts after the one before.
+func ascend(spans []locationSpan) bool {
+	for i := 1; i < len(spans); i++ {
+		if spans[i-1].From >= spans[i].From {
+			return false
+		}
+	}
+	return true
+}
+
+// setStayEnd changes the end of a stay; 0: the stay goes on.
+func (r *room) setStayEnd(v *visit, s locationSpan, to acuity.Instant) {
+	n := roomStay{v: v, From: s.From, To: to}
+	if i, ok := slices.BinarySearchFunc(r.stays, n, compareRoomStays); ok {
+		r.stays[i].To = to
+	}
+	if r.here = removeRoomStay(r.here, n); to == 0 {
+		r.here = insertRoomStay(r.here, n)
+	}
+}
+
+// isLost reports whether the visit is in the unit without a room.
+func (v *visit) isLost() bool {
+	n := len(v.spans)
+	return n > 0 && v.spans[n-1].To == 0 && (v.spans[n-1].Kind == nowhere || v.spans[n-1].Kind == withoutRoom)
+}
+
+// roomOf returns the room of a placement. A room that only ADT names becomes known.
+func (t *locations) roomOf(p placement) *room {
+	if p.Kind != inRoom {
+		return nil
+	}
+	if r := t.registry.room(p.Room); r != nil {
+		return r
+	}
+	s := RoomState{ID: p.Room, Registered: true}
+	if o := t.table.slot(p.Room); o != nil {
+		s.Label, _ = t.table.label(p.Room)
+		s.PointOfCare, s.Room = o.pointOfCare, o.room
+	}
+	return t.registry.addRoom(s)
+}
+
+// invalidateIfListed invalidates all charts if a census lists the visit with a mother:
+// the mother's entry may lose it, or get it back.
+func (l *stayBuilder) invalidateIfListed(v *visit) {
+	if l.listed[v.ID] {
+		for _, r := range l.registry.rooms {
+			l.work.markRoom(r, dirtyChart)
+		}
+	}
+}
+
+// insertRoomStay adds a stay to those of a room.
+func insertRoomStay(list []roomStay, s roomStay) []roomStay {
+	i, _ := slices.BinarySearchFunc(list, s, compareRoomStays)
+	return slices.Insert(list, i, s)
+}
+
+// removeRoomStay removes the stay with the same visit and start.
+func removeRoomStay(list []roomStay, s roomStay) []roomStay {
+	i, ok := slices.BinarySearchFunc(list, s, compareRoomStays)
+	switch {
+	case !ok:
+		return list
+	case i < len(list)/2: // forgotten visits are early ones: the stays after it need not move
+		copy(list[1:], list[:i])
+		list[0] = roomStay{}
+		return list[1:]
+	}
+	return slices.Delete(list, i, i+1)
+}
+
+// compareRoomStays orders the stays of a room by arrival.
+func compareRoomStays(a, b roomStay) int {
+	if a.From != b.From {
+		return cmp.Compare(a.From, b.From)
+	}
+	return cmp.Compare(a.v.ID, b.v.ID)
+}

@@ -1,0 +1,28 @@
+package hospital
+
+import "testing"
+
+// A service of the field with a numeric code makes no boarder. The rest of its name goes
+// no further.
+func TestService(t *testing.T) {
+	for _, c := range []struct {
+		code  string
+		names []string
+		want  string
+	}{
+		{"obs", nil, "OBS"},
+		{"obs", []string{"Surgery"}, "OBS"},
+		{"108", nil, "108"},
+		{"108", []string{"Obstetrics"}, "OBSTETRICS"},
+		{"108", []string{"", "Service of Dr One, Labor/Delivery"}, "LABOR"},
+		{"108", []string{"L&D"}, "L&D"},
+		{"NB", []string{"Pediatrics, OB unit"}, "NB"},
+		{"", []string{"Service d’obstétrique, OB"}, "OBST"},
+		{"a108", []string{"Service of Dr One"}, "A108"},
+		{"", []string{"Dr One"}, ""},
+	} {
+		if got := Service(c.code, c.names...); got != c.want {
+			t.Errorf("%q %q: %q, want %q", c.code, c.names, got, c.want)
+		}
+	}
+}

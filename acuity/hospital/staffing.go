@@ -1,0 +1,80 @@
+package hospital
+
+import (
+	"cmp"
+	"slices"
+
+	"svc/acuity"
+)
+
+// takeStaffing puts a number of nurses in force, now or at its time.
+func (f *UnitState) takeStaffing(in *intake, s *acuity.Staffing) {
+	n := *s
+	if n.AsOf == 0 {
+		n.AsOf = in.o.ReceivedAt
+	}
+	now := f.Clock
+	f.overtake(now)
+	list := f.Staffing
+	if n.AsOf <= now {
+		if len(list) > 0 && list[0].AsOf <= now {
+			if n.AsOf < list[0].AsOf {
+				in.Outcome, in.Reason = acuity.Ignored, "staffing_older"
+				in.warn("staffing_older", "asOf")
+				return
+			}
+			if n.Call == acuity.Unsaid {
+				n.Call = list[0].Call
+			}
+			list = list[1:]
+		}
+		f.Staffing = slices.Insert(slices.Clone(list), 0, n)
+		return
+	}
+	i, found := slices.BinarySearchFunc(list, n.AsOf, func(s acuity.Staffing, at acuity.Instant) int { return cmp.Compare(s.AsOf, at) })
+	list = slices.Clone(list)
+	if found {
+		list[i] = n
+	} else if list = slices.Insert(list, i, n); len(list) > capPlans {
+		list = list[:capPlans]
+		in.warn("too_many_plans", "asOf")
+	}
+	f.Staffing = list
+}
+
+// overtake drops the entries that a plan has replaced.
+func (f *UnitState) overtake(now acuity.Instant) {
+	list := f.Staffing
+	for len(list) > 1 && list[1].AsOf <= now {
+		if list[1].Call == acuity.Unsaid {
+			list = slices.Clone(list)
+			list[1].Call = list[0].Call
+		}
+		list = list[1:]
+	}
+	f.Staffing = list
+}
+
+// takeRoster puts a roster in force.
+func (f *UnitState) takeRoster(in *intake, r *acuity.Roster) {
+	n := *r
+	if n.AsOf == 0 {
+		n.AsOf = in.o.ReceivedAt
+	}
+	if n.AsOf > in.o.ReceivedAt {
+		if n.AsOf > in.o.ReceivedAt.Add(clockSlack) {
+			in.warn("time_in_future", "asOf")
+		}
+		n.AsOf = in.o.ReceivedAt
+	}
+	if f.Roster != nil && n.AsOf < f.Roster.AsOf {
+		in.Outcome, in.Reason = acuity.Ignored, "roster_older"
+		in.warn("roster_older", "asOf")
+		return
+	}
+	if len(n.Nurses) > capRoster {
+		n.Nurses = n.Nurses[:capRoster]
+		in.warn("too_many_nurses", "nurses")
+	}
+	f.Roster = &n
+}

@@ -1,0 +1,288 @@
+package hospital
+
+import (
+	"svc/acuity"
+	"svc/acuity/codes"
+)
+
+// State is the state of one hospital: its facts, and what is derived from them. One
+// goroutine uses it.
+//
+// Facts are the records of state.go. An observation changes them, or housekeeping on the
+// hospital's clock. Everything else is derived in four steps: the timeline of a visit,
+// its stays in rooms, the statements that belong to it, the chart of a room. A step
+// looks only at what the step before changed.
+//
+// Each part owns some of the state, and points to the parts that it needs. A part never
+// points to the State.
+type State struct {
+	limits limits
+	facts  UnitState
+	work   work   // what the next steps must do
+	shared shared // texts and places of events
+
+	// Facts, and the indexes of them.
+	keys       stateKeys
+	settings   localSettings
+	matcher    matcher
+	dedup      deduplication
+	worklist   worklist
+	registry   registry
+	people     people
+	unassigned unassignedStatements
+	statements statements
+	holders    holders
+	encounters encounters
+
+	// What takes facts, and what forgets them.
+	events       eventStore
+	clinical     clinicalIntake
+	references   referenceIntake
+	capacity     capacity
+	housekeeping housekeeping
+
+	// The steps of derive, in their order.
+	locations   locations
+	timelines   timelines
+	stays       stayBuilder
+	assignments assignments
+	charts      chartBuilder
+
+	chart   acuity.Chart
+	scoring scoring
+	hours   observedHours
+
+	changed bool // the record of the unit must be written
+}
+
+// room is a room with what is derived for it.
+type room struct {
+	RoomState
+	statements    statementsByCode // statements about whoever is here
+	stays         []roomStay       // of the visits that are or were here, by arrival
+	here          []roomStay       // the stays that go on
+	candidates    []candidate      // visits that may be the occupant without a visit
+	occupantVisit *visit           // the visit that is the occupant
+	inUnit        bool
+	belongs       bool // to the unit, unless too many rooms do
+	spare         bool // too many rooms belong to the unit, and this one is not in use
+	again         bool // judged anew in this step
+	was           int  // index in work.before; -1: the room was not in the unit; or asIs
+	is            int  // index in the verdict; -1: the room is not in it
+	store         acuity.RoomMemory
+	lone          *visit     // the only patient, if she is a visit, without a newborn beside her
+	folds         *foldCache // of the occupant without a visit, or of the room itself
+	chart         acuity.RoomChart
+	chartAt       int // index of the chart in that of the unit, if it is in the unit
+	marks         mark
+}
+
+// asIs says of a room that its verdict did not change.
+const asIs = -2
+
+// visit is a visit with what is derived for it.
+type visit struct {
+	visitFacts
+	slot               int32               // see slots
+	statements         statementsByCode    // settled with this visit
+	resourceStatements []resourceStatement // in order of arrival
+	timeline           timeline
+	spans              []locationSpan // stays by ADT and census together, ascending
+	lastPlaced         acuity.Instant // see locationMerge.lastSaid
+	candidateFor       *room          // the room where the visit may be the occupant
+	occupantOf         *room          // the room where the visit is the occupant
+	mother             *visit         // of a newborn
+	babies             []*visit       // newborns of this mother
+	folds              *foldCache
+	primary            chosen
+	names              []string // as in the index by patient
+	born               bool     // a newborn, as its events say
+	order              uint8    // birth order of a newborn who has a Patient resource of its own
+	baby               bool     // is in the index of newborns
+	lost               bool     // is counted as without a room
+	recent             bool     // is in the list of recent visits
+	gone               bool     // forgotten
+	bytes              int      // approximate size of the facts
+	babyAt             int      // index among the babies of the mother
+	watched            bool     // housekeeping will check it
+	cancels            bool     // is in the list of visits with waiting cancels
+	// withdrawn is what the index of the unit has of this visit.
+	withdrawn []withdrawn
+	marks     mark
+}
+
+// chosen is a primary that a timeline gave, with what it was chosen from.
+type chosen struct {
+	known, cesarean bool
+	birth           acuity.Instant
+	choice          choice
+}
+
+// New returns the unit of a hospital without facts.
+func New(hospital string) *State {
+	u := &State{limits: usual}
+	connectFacts(u, hospital)
+	connectIntakes(u)
+	connectSteps(u)
+	u.compile()
+	u.encounters.index()
+	u.chart.Hospital = hospital
+	u.scoring.verdict = u.chart.Verdict(0)
+	return u
+}
+
+// connectFacts makes the parts that hold facts.
+func connectFacts(u *State, hospital string) {
+	facts, work := &u.facts, &u.work
+	u.keys = stateKeys{hospital: hospital}
+	u.settings = newLocalSettings(&u.keys, facts)
+	u.matcher = matcher{text: u.shared.text, cat: acuity.Default()}
+	u.dedup = deduplication{keys: &u.keys, facts: facts, byID: map[string]*DedupState{}}
+	u.worklist = worklist{keys: &u.keys, facts: facts, matcher: &u.matcher, codes: map[string]*CodeState{}}
+	u.registry = registry{keys: &u.keys, work: work, visits: map[string]*visit{}, unknown: unknownVisits{}}
+	u.people = people{keys: &u.keys, work: work, patients: map[string][]*visit{}}
+	u.unassigned = unassignedStatements{
+		people: &u.people, work: work, limits: &u.limits,
+		bySubject: map[subjectName]*unassigned{}, byName: map[string][]*unassigned{},
+	}
+	u.statements = statements{
+		registry: &u.registry, assignments: &u.assignments, matcher: &u.matcher, keys: &u.keys, facts: facts, work: work,
+	}
+	u.holders = holders{
+		registry: &u.registry, statements: &u.statements, unassigned: &u.unassigned, people: &u.people, matcher: &u.matcher, work: work,
+	}
+	u.encounters = encounters{
+		registry: &u.registry, holders: &u.holders, statements: &u.statements, unassigned: &u.unassigned,
+		people: &u.people, housekeeping: &u.housekeeping, work: work,
+	}
+}
+
+// connectIntakes makes the parts that take facts and forget them.
+func connectIntakes(u *State) {
+	facts, work := &u.facts, &u.work
+	u.events = eventStore{
+		dedup: &u.dedup, registry: &u.registry, people: &u.people, encounters: &u.encounters, locations: &u.locations,
+		housekeeping: &u.housekeeping, capacity: &u.capacity, worklist: &u.worklist, settings: &u.settings,
+		shared: &u.shared, work: work,
+	}
+	u.clinical = clinicalIntake{
+		registry: &u.registry, matcher: &u.matcher, statements: &u.statements, holders: &u.holders, unassigned: &u.unassigned,
+		people: &u.people, encounters: &u.encounters, housekeeping: &u.housekeeping, capacity: &u.capacity,
+		worklist: &u.worklist, limits: &u.limits, work: work,
+	}
+	u.references = referenceIntake{
+		people: &u.people, registry: &u.registry, unassigned: &u.unassigned, matcher: &u.matcher, worklist: &u.worklist,
+		keys: &u.keys, facts: facts, work: work,
+	}
+	u.capacity = capacity{
+		limits: &u.limits, registry: &u.registry, people: &u.people, locations: &u.locations, unassigned: &u.unassigned,
+		chart: &u.chart, facts: facts,
+	}
+	u.housekeeping = housekeeping{registry: &u.registry, facts: facts, work: work, looks: map[int32][]*visit{}}
+}
+
+// connectSteps makes the parts that derive charts, the verdict and the hours.
+func connectSteps(u *State) {
+	facts, work := &u.facts, &u.work
+	u.locations = locations{registry: &u.registry, work: work, located: map[acuity.Location]*locatedPlace{}}
+	u.timelines = timelines{
+		registry: &u.registry, people: &u.people, encounters: &u.encounters, stays: &u.stays, settings: &u.settings,
+		locations: &u.locations, unassigned: &u.unassigned, assignments: &u.assignments,
+		chart: &u.chart, facts: facts, work: work,
+	}
+	u.stays = stayBuilder{
+		registry: &u.registry, locations: &u.locations, people: &u.people, encounters: &u.encounters,
+		facts: facts, work: work, listed: map[string]bool{},
+	}
+	u.assignments = assignments{registry: &u.registry, work: work, withdrawn: withdrawnRooms{}}
+	u.charts = chartBuilder{
+		matcher: &u.matcher, registry: &u.registry, locations: &u.locations, unassigned: &u.unassigned,
+		assignments: &u.assignments, capacity: &u.capacity, limits: &u.limits, chart: &u.chart, facts: facts, work: work,
+	}
+	u.scoring = scoring{chart: &u.chart, registry: &u.registry, matcher: &u.matcher, facts: facts, work: work}
+	u.hours = observedHours{chart: &u.chart, registry: &u.registry, housekeeping: &u.housekeeping, facts: facts, work: work}
+}
+
+// Chart returns the chart as it is now. It is valid until the next call of
+// Apply, Advance or Reject, and the caller does not change it.
+func (u *State) Chart() *acuity.Chart { return &u.chart }
+
+// Verdict returns the verdict as of the last step. It is valid until the next
+// call of Apply, Advance or Reject, and the caller does not change it.
+func (u *State) Verdict() *acuity.Verdict { return &u.scoring.verdict }
+
+// Due returns the instant at which the wall clock must call Advance; 0: never. It may
+// have passed. It is the instant at which time alone changes the verdict, or some
+// seconds after a full hour: inputs of that hour cut it sooner.
+func (u *State) Due() acuity.Instant {
+	hour := u.hours.hourDue()
+	if hour != 0 {
+		hour += hourGrace
+	}
+	return codes.Soonest(codes.Soonest(u.scoring.verdictDue(), u.hours.backfillDue()), hour)
+}
+
+// verdictDue returns the instant at which time alone changes the verdict next; 0: never.
+func (k *scoring) verdictDue() acuity.Instant {
+	if k.overdue {
+		return max(k.facts.Clock, 1)
+	}
+	if k.verdict.Next == 0 {
+		return 0
+	}
+	return max(k.verdict.Next, k.facts.Clock+1)
+}
+
+// Advance takes the earliest due instant that is not after now. It returns false, and
+// does nothing, if there is none. Call it until it returns false: before each Apply with
+// the clock of the observation, and by the wall clock.
+func (u *State) Advance(now acuity.Instant) (acuity.Change, bool) {
+	hour, backfill := u.hours.hourDue(), u.hours.backfillDue()
+	due := codes.Soonest(codes.Soonest(u.scoring.verdictDue(), backfill), hour)
+	if due == 0 || due > now {
+		return acuity.Change{}, false
+	}
+	u.begin(due, u.facts.Offset)
+	in := intake{Change: acuity.Change{Cause: acuity.CauseTime, Outcome: acuity.Time}}
+	u.derive()
+	full := due == hour
+	if full {
+		u.hours.markLive()
+	} else if due == backfill {
+		u.cutPast(&in)
+	}
+	u.conclude(&in)
+	if full {
+		u.hours.addSnapshot(&in)
+	}
+	return in.Change, true
+}
+
+// Elapse is Advance by the wall clock. It waits with a full hour until [State.Due]:
+// inputs that were received before the hour may still be under way.
+func (u *State) Elapse(now acuity.Instant) (acuity.Change, bool) {
+	if due := u.Due(); due == 0 || due > now {
+		return acuity.Change{}, false
+	}
+	return u.Advance(now)
+}
+
+// Reject records an input that cannot be decoded. It changes nothing but the version. As
+// before Apply, the caller has advanced to at.
+func (u *State) Reject(reason string, at acuity.Instant, offset int64) acuity.Change {
+	u.begin(max(u.facts.Clock, at), offset)
+	in := intake{Change: acuity.Change{Outcome: acuity.Rejected, Reason: reason}}
+	u.derive()
+	u.conclude(&in)
+	return in.Change
+}
+
+// begin sets the clock and the position of a step.
+func (u *State) begin(now acuity.Instant, offset int64) {
+	before := u.facts.Clock
+	u.facts.Clock, u.facts.Offset = now, offset
+	if before != 0 && now/hourOf != before/hourOf && !u.hours.isPast {
+		u.applyRetention(now)
+		u.derive() // an input reads what is derived
+	}
+}

@@ -1,0 +1,129 @@
+package hospital
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/acuity/codes"
+)
+
+// busy returns a unit of 40 rooms after a day: visits were placed, discharged and
+// followed by others, and half of the rooms have signals.
+func busy(hospital string) (*State, acuity.Instant) {
+	u := New(hospital)
+	now := day
+	c := &acuity.Census{TotalRooms: 40}
+	for i := range int32(40) {
+		c.Rooms = append(c.Rooms, acuity.CensusRoom{ID: i + 1, Label: fmt.Sprintf("R%02d", i+1), Area: "LDR", Status: acuity.RoomEmpty})
+	}
+	apply := func(o acuity.Observation) {
+		o.Hospital, o.ReceivedAt = hospital, now
+		u.pass(now)
+		u.Apply(&o, 1)
+	}
+	apply(acuity.Observation{Channel: acuity.ChannelCensus, Census: c})
+	apply(acuity.Observation{Channel: acuity.ChannelStaffing, Staffing: &acuity.Staffing{Nurses: 20}})
+	for n := range 60 {
+		now = now.Add(5 * time.Minute)
+		room := fmt.Sprintf("R%02d", n%40+1)
+		visit := fmt.Sprintf("visit-%032d", n)
+		if n >= 40 {
+			apply(arrival(now, acuity.Event{ID: fmt.Sprintf("%064d", n+1000), Type: acuity.A03, Visit: fmt.Sprintf("visit-%032d", n-40)}))
+		}
+		apply(arrival(now, acuity.Event{
+			ID: fmt.Sprintf("%064d", n), Digest: fmt.Sprintf("%064d", n), Type: acuity.A01, Visit: visit, Patient: fmt.Sprintf("%064d", n+500),
+			Class: 'I', Place: acuity.Location{PointOfCare: "LDR", Room: room}, DiagnosisMode: acuity.DiagnosisSnapshot,
+			Diagnoses: []acuity.Diagnosis{{System: codes.ICD10CM, Code: "O14.13", Display: "Severe pre-eclampsia"}},
+		}))
+		if n%2 == 0 {
+			apply(spoken(now, int32(n%40+1), magnesium(now, acuity.SignalActive),
+				acuity.Signal{Kind: acuity.KindObservation, System: codes.LOINC, Code: "11949-4", Display: "FHR", Value: codes.ParseValue("Category II")}))
+		}
+	}
+	u.Dirty(func([]byte, Record) {})
+	u.View(func(int32, *acuity.RoomChart) {})
+	return u, now
+}
+
+func BenchmarkApply(b *testing.B) {
+	b.Run("clinical", func(b *testing.B) {
+		u, now := busy(testHospital)
+		b.ReportAllocs()
+		n := 0
+		for b.Loop() {
+			n++
+			now = now.Add(20 * time.Second)
+			u.pass(now)
+			s := acuity.Signal{Room: int32(n%40) + 1, Kind: acuity.KindObservation, System: codes.LOINC, Code: "11949-4", Display: "FHR", Value: codes.Value{Kind: codes.ValueWords, Words: "category ii"}}
+			u.Apply(&acuity.Observation{Hospital: testHospital, ReceivedAt: now, Channel: acuity.ChannelClinical, Room: &acuity.RoomRef{ID: s.Room}, Signals: []acuity.Signal{s}}, int64(n))
+			if n%64 == 0 {
+				u.Dirty(func([]byte, Record) {})
+				u.View(func(int32, *acuity.RoomChart) {})
+			}
+		}
+	})
+	b.Run("adt", func(b *testing.B) {
+		u, now := busy(testHospital)
+		texts := make([]string, 1<<16) // more than a week of identities
+		for i := range texts {
+			texts[i] = fmt.Sprint("visit-", i)
+		}
+		b.ReportAllocs()
+		n := 0
+		for b.Loop() {
+			n++
+			now = now.Add(20 * time.Second)
+			u.pass(now)
+			e := acuity.Event{
+				ID: texts[n%len(texts)], Type: [...]acuity.EventType{acuity.A01, acuity.A02, acuity.A08, acuity.A03}[n%4], At: now, Visit: texts[n/4%len(texts)], Class: 'I',
+				Place: acuity.Location{PointOfCare: "LDR", Room: u.registry.rooms[n%40].Label},
+			}
+			u.Apply(&acuity.Observation{Hospital: testHospital, ReceivedAt: now, Channel: acuity.ChannelADT, Events: []acuity.Event{e}}, int64(n))
+			if n%64 == 0 {
+				u.Dirty(func([]byte, Record) {})
+				u.View(func(int32, *acuity.RoomChart) {})
+			}
+		}
+	})
+}
+
+func BenchmarkRestore(b *testing.B) {
+	u, _ := busy(testHospital)
+	for _, v := range u.registry.visits {
+		u.work.markVisit(v, markState)
+	}
+	for _, r := range u.registry.rooms {
+		u.work.markRoom(r, markState)
+	}
+	log := changelog{}
+	log.write(u)
+	b.ReportAllocs()
+	for b.Loop() {
+		log.restore(b)
+	}
+}
+
+// A unit of 40 rooms and 60 visits stays small: 300 of them fit in 90 MB.
+func TestUnitIsSmall(t *testing.T) {
+	acuity.Default()
+	places()
+	const units = 20
+	var before, after runtime.MemStats
+	kept := make([]*State, units)
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range kept {
+		kept[i], _ = busy(fmt.Sprintf("h%d", i))
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	each := (max(after.HeapAlloc, before.HeapAlloc) - before.HeapAlloc) / units
+	t.Logf("%d bytes a unit", each)
+	if each > 300_000 {
+		t.Errorf("a unit takes %d bytes, want at most 300,000", each)
+	}
+	runtime.KeepAlive(kept)
+}

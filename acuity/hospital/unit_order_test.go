@@ -1,0 +1,292 @@
+package hospital
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"svc/acuity"
+	"svc/acuity/codes"
+)
+
+// Any permutation of the events of one visit ends in the same chart and the same
+// verdict, and so does any message sent again.
+func TestOrderOfEventsMeansNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := &world{t: t, now: clockAt(600)}
+		var events []acuity.Event
+		for range rapid.IntRange(2, 7).Draw(t, "events") {
+			e := w.event()
+			if !e.Newborn {
+				e.Visit, e.Patient = "v1", "p1"
+			} else {
+				e.Visit = "b1"
+			}
+			e.ID = fmt.Sprint("e", len(events))
+			events = append(events, e)
+		}
+		rooms := w.census()
+		rooms.AsOf = clockAt(500)
+		signals := []acuity.Signal{w.signal(1), w.signal(2)}
+		play := func(order []acuity.Event) *State {
+			u := New(testHospital)
+			feed(u, acuity.Observation{ReceivedAt: clockAt(500), Channel: acuity.ChannelCensus, Census: rooms})
+			feed(u, acuity.Observation{ReceivedAt: w.now, Channel: acuity.ChannelClinical, Signals: signals})
+			for _, e := range order {
+				feed(u, acuity.Observation{ReceivedAt: w.now, Channel: acuity.ChannelADT, Events: []acuity.Event{e}})
+			}
+			return u
+		}
+		first := play(events)
+		other := rapid.Permutation(events).Draw(t, "order")
+		sameEnd(t, "another order", first, play(other))
+		sameEnd(t, "sent again", play(events), play(append(events, other...)))
+	})
+}
+
+// sameEnd wants the same charts and the same verdicts.
+func sameEnd(t *rapid.T, what string, a, b *State) {
+	for _, u := range []*State{a, b} {
+		u.chart.Unit.Version, u.scoring.verdict.Version = 0, 0 // these tell of the way, not of the end
+		u.chart.Unit.Since, u.scoring.verdict.AsOf = 0, 0
+		u.chart.Unit.Run, u.scoring.verdict.Run = acuity.LevelRun{}, acuity.LevelRun{}
+	}
+	if x, y := rendered(a.Chart()), rendered(b.Chart()); x != y {
+		t.Fatalf("%s: charts differ\n%s", what, difference(x, y))
+	}
+	if x, y := shown(a.scoring.verdict), shown(b.scoring.verdict); x != y {
+		t.Fatalf("%s: verdicts differ\n%s", what, difference(x, y))
+	}
+}
+
+// Several visits in the same rooms, with facts by ADT, FHIR and signals at once, end the
+// same in any order, and after repetitions.
+func TestOrderOfMixedFeedsMeansNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := &world{t: t, now: clockAt(600)}
+		ages := rapid.Permutation(ages()).Draw(t, "ages")
+		own := func() acuity.Instant { // of equal times the later arrival counts
+			age := ages[0]
+			ages = ages[1:]
+			return w.now.Add(-age)
+		}
+		var list []acuity.Observation
+		for i := range rapid.IntRange(2, 15).Draw(t, "observations") {
+			o := acuity.Observation{ReceivedAt: w.now, Channel: acuity.ChannelFHIR, Source: "key"}
+			switch pick(t, "kind", 'a', 'a', 'a', 's', 'e', 'r', 'r') {
+			case 'a':
+				o.Channel, o.Events = acuity.ChannelADT, []acuity.Event{w.event()}
+			case 's':
+				s := w.signal(pick(t, "room", int32(1), 2, 7))
+				s.ObservedAt, s.Visit = own(), ""
+				o.Channel, o.Room, o.Signals = acuity.ChannelClinical, &acuity.RoomRef{ID: s.Room}, []acuity.Signal{s}
+			case 'e':
+				o.Events = w.encounter()
+				at := own()
+				for n := range o.Events {
+					e := &o.Events[n]
+					e.ID, e.UpdatedAt = fmt.Sprint("version ", i, n), at
+					identify(e)
+				}
+			case 'r':
+				s := w.resource()
+				s.ObservedAt, s.UpdatedAt = own(), own()
+				if s.Patient == "p2" && s.Subject != "" {
+					s.Subject = "ref P2"
+				}
+				o.Signals = []acuity.Signal{s}
+			}
+			list = append(list, o)
+		}
+		rooms := []acuity.CensusRoom{
+			{ID: 1, Label: "L1", Area: "LDR", Status: acuity.RoomEmpty},
+			{ID: 2, Label: "L2", Area: "LDR", Status: acuity.RoomEmpty},
+			{ID: 7, Label: "L7", Status: acuity.RoomEmpty},
+		}
+		play := func(order []acuity.Observation) *State {
+			u := New(testHospital)
+			feed(u, acuity.Observation{ReceivedAt: clockAt(100), Channel: acuity.ChannelCensus, Census: &acuity.Census{AsOf: clockAt(100), TotalRooms: 6, Rooms: rooms}})
+			for _, o := range order {
+				feed(u, o)
+			}
+			u.chart.Unit.StatementsWaiting = 0 // counts each time that one was sent
+			return u
+		}
+		other := rapid.Permutation(list).Draw(t, "order")
+		sameEnd(t, "another order", play(list), play(other))
+		sameEnd(t, "sent again", play(list), play(slices.Concat(list, other)))
+	})
+}
+
+// A visit that leaves and comes back at one instant has two stays with one start. To take the
+// first back leaves the second, also if the cancel comes last.
+func TestCancelOfStayWithTheStartOfAnother(t *testing.T) {
+	now := clockAt(600)
+	event := func(id string, kind acuity.EventType, at acuity.Instant) acuity.Observation {
+		e := acuity.Event{ID: id, Digest: "d", Type: kind, At: at, Visit: "v1", Patient: "p1", Place: acuity.Location{PointOfCare: "LDR", Room: "L1"}}
+		if kind == acuity.A12 {
+			e.Cancels = now
+		}
+		return acuity.Observation{ReceivedAt: now, Channel: acuity.ChannelADT, Source: "key", Events: []acuity.Event{e}}
+	}
+	there, away := event("e1", acuity.A02, now), event("e2", acuity.A03, now)
+	back, cancel := event("e3", acuity.A01, now.Add(time.Minute)), event("e4", acuity.A12, now)
+	for name, order := range map[string][]acuity.Observation{"cancel last": {there, away, back, cancel}, "cancel before": {there, away, cancel, back}} {
+		u := New(testHospital)
+		feed(u, acuity.Observation{ReceivedAt: clockAt(100), Channel: acuity.ChannelCensus, Census: &acuity.Census{AsOf: clockAt(100), TotalRooms: 1, Rooms: []acuity.CensusRoom{{ID: 1, Label: "L1", Area: "LDR", Status: acuity.RoomEmpty}}}})
+		for _, o := range order {
+			feed(u, o)
+		}
+		if r := u.Chart().Rooms; len(r) != 1 || r[0].Status != acuity.RoomOccupied || len(r[0].Patients) != 1 {
+			t.Errorf("%s: rooms %+v", name, r)
+		}
+	}
+}
+
+// A census that says in which area a room is counts for whom ADT brought there before, also
+// if the room was known by then.
+func TestAreaOfRoomCountsForWhoIsThere(t *testing.T) {
+	unit, plain := New(testHospital), New(testHospital)
+	plain.work.plain = true
+	for _, o := range []acuity.Observation{
+		{ReceivedAt: clockAt(100), Channel: acuity.ChannelCensus, Census: &acuity.Census{AsOf: clockAt(100), TotalRooms: 2, Rooms: []acuity.CensusRoom{{ID: 1, Label: "L1", Status: acuity.RoomEmpty}}}},
+		{ReceivedAt: clockAt(200), Channel: acuity.ChannelClinical, Room: &acuity.RoomRef{ID: 2}, Signals: []acuity.Signal{{Room: 2, Kind: acuity.KindObservation, Code: "X1", ObservedAt: clockAt(190)}}},
+		{ReceivedAt: clockAt(300), Channel: acuity.ChannelADT, Events: []acuity.Event{{ID: "e1", Digest: "d", Type: acuity.A01, At: clockAt(300), Visit: "v1", Patient: "p1", Class: 'O', Place: acuity.Location{HasRoomID: true, RoomID: 2}}}},
+		{ReceivedAt: clockAt(400), Channel: acuity.ChannelCensus, Census: &acuity.Census{AsOf: clockAt(400), TotalRooms: 2, Rooms: []acuity.CensusRoom{{ID: 1, Label: "L1", Status: acuity.RoomEmpty}, {ID: 2, Label: "L2", Area: "LDR", Status: acuity.RoomOccupied}}}},
+	} {
+		feed(unit, o)
+		feed(plain, o)
+	}
+	if got, want := rendered(unit.Chart()), rendered(plain.Chart()); got != want {
+		t.Error(difference(got, want))
+	}
+}
+
+// ages are times before now, each once.
+func ages() []time.Duration {
+	list := make([]time.Duration, 60)
+	for i := range list {
+		list[i] = time.Duration(i) * time.Minute
+	}
+	return list
+}
+
+// identify gives all versions of an Encounter the same visit and patient. A retraction may
+// have only its reference.
+func identify(e *acuity.Event) {
+	e.Subject = "ref P1"
+	switch e.Resource {
+	case "E1":
+		e.Visit = "v1"
+	case "E2":
+		e.Visit, e.Patient, e.Subject = "v2", "p2", "ref P2"
+	default:
+		e.Visit = e.Encounter
+	}
+	if e.Void {
+		e.Visit = e.Encounter
+	}
+	if e.Patient != "p1" && e.Resource != "E2" {
+		e.Patient = e.Subject
+	}
+}
+
+// A transfer that is cancelled, and an admit that is cancelled, leave the room as
+// it was before, clocks included (invariant 4).
+func TestCancelGivesBackWhatWas(t *testing.T) {
+	admit := arrival(clockAt(0), acuity.Event{ID: "a", Type: acuity.A01, Visit: "v", Class: 'I', Place: ldr("L1")})
+	tests := map[string]struct{ before, between []acuity.Observation }{
+		"transfer": {
+			before: []acuity.Observation{listing(clockAt(-10)), admit},
+			between: []acuity.Observation{
+				arrival(clockAt(30), acuity.Event{ID: "b", Type: acuity.A02, Visit: "v", Place: acuity.Location{PointOfCare: "OBOR", Room: "OR1"}}),
+				arrival(clockAt(40), acuity.Event{ID: "c", Type: acuity.A12, Visit: "v", Cancels: clockAt(30), Place: ldr("L1")}),
+			},
+		},
+		"admit": {
+			before: []acuity.Observation{listing(clockAt(-10))},
+			between: []acuity.Observation{
+				admit,
+				arrival(clockAt(10), acuity.Event{ID: "c", Type: acuity.A11, Visit: "v", Cancels: clockAt(0)}),
+			},
+		},
+		"discharge": {
+			before: []acuity.Observation{listing(clockAt(-10)), admit, spoken(clockAt(5), 1, magnesium(clockAt(5), acuity.SignalActive))},
+			between: []acuity.Observation{
+				arrival(clockAt(30), acuity.Event{ID: "d", Type: acuity.A03, Visit: "v"}),
+				arrival(clockAt(40), acuity.Event{ID: "c", Type: acuity.A13, Visit: "v", Cancels: clockAt(30)}),
+			},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			u := New(testHospital)
+			feed(u, tc.before...)
+			before := rendered(u.Chart().Rooms)
+			feed(u, tc.between...)
+			if after := rendered(u.Chart().Rooms); after != before {
+				t.Errorf("rooms differ\n%s", difference(before, after))
+			}
+		})
+	}
+}
+
+// Nothing that is shown changes before Due, and at Due something does (invariant 3).
+func TestNothingChangesBeforeItIsDue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := &world{t: t, now: day}
+		u := New(testHospital)
+		for range rapid.IntRange(1, 12).Draw(t, "steps") {
+			o := w.next()
+			feed(u, o)
+			due := u.Due()
+			if due == 0 {
+				continue
+			}
+			now := u.facts.Clock
+			at := now + acuity.Instant(rapid.Int64Range(0, int64(due-now-1)).Draw(t, "at"))
+			if x, y := shown(u.scoring.verdict), shown(u.Chart().Verdict(at)); x != y {
+				t.Fatalf("changed at %v, due %v\n%s", at, due, difference(x, y))
+			}
+		}
+	})
+}
+
+// The records of a unit that gets too much of everything stay below the limit, and it goes
+// on.
+func TestRecordsStaySmall(t *testing.T) {
+	u := New(testHospital)
+	feed(u, listing(clockAt(0)))
+	for n := range 450 {
+		e := acuity.Event{ID: fmt.Sprintf("%064d", n), Type: acuity.A02, Visit: "v", Patient: fmt.Sprintf("%064d", 1), Place: ldr(fmt.Sprint("L", n%2+1))}
+		if n == 0 {
+			e.Type, e.DiagnosisMode, e.Diagnoses = acuity.A01, acuity.DiagnosisSnapshot, []acuity.Diagnosis{{System: codes.ICD10CM, Code: "O14.13"}}
+		}
+		c := last(feed(u, arrival(clockAt(n+1), e)))
+		if c.Outcome != acuity.Applied || len(c.Items) != 1 || c.Items[0].RoomID != int32(n%2+1) {
+			t.Fatalf("event %d: %+v", n, c)
+		}
+		s := acuity.Signal{Kind: acuity.KindObservation, System: codes.SystemLocal, Code: fmt.Sprint("C", n), Display: "eighty characters would be the most that a display may have, this has fewer"}
+		feed(u, spoken(clockAt(n+1), 1, s))
+	}
+	feed(u, arrival(clockAt(3000), acuity.Event{ID: "late", Type: acuity.A08, Visit: "v"}))
+	if got := occupants(u, 2); len(got) != 1 || !u.roomVerdict(2).Has(mustFactor(t, "high-preeclampsia")) {
+		t.Errorf("room 2 has %v, %+v", got, u.roomVerdict(2))
+	}
+	records := 0
+	u.Dirty(func(key []byte, s Record) {
+		records++
+		if n := len(rendered(s)); n > 4*64<<10 { // JSON with all its names; the wire takes a quarter
+			t.Errorf("%s takes %d bytes", key, n)
+		}
+	})
+	if v := u.registry.visits["v"]; len(v.events) > capEvents || v.Folded == 0 || v.statements.size > capSignals {
+		t.Errorf("%d events, %d folded, %d signals", len(v.events), v.Folded, v.statements.size)
+	}
+	if records == 0 {
+		t.Error("nothing was written")
+	}
+}

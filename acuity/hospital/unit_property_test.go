@@ -1,0 +1,484 @@
+package hospital
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"svc/acuity"
+	"svc/acuity/codes"
+)
+
+// world makes observations of a small hospital where everything collides: few rooms, few
+// visits, overlapping times, matching cancels.
+type world struct {
+	t    *rapid.T
+	now  acuity.Instant
+	n    int
+	sent []acuity.Event
+}
+
+func pick[T any](t *rapid.T, label string, from ...T) T {
+	return rapid.SampledFrom(from).Draw(t, label)
+}
+
+// next returns the next observation.
+func (w *world) next() acuity.Observation {
+	w.now = w.now.Add(time.Duration(pick(w.t, "wait", 0, 1, 7, 20, 45, 61, 130, 700, 1500, 11_000)) * time.Minute)
+	if w.t == nil {
+		return acuity.Observation{}
+	}
+	o := acuity.Observation{Hospital: testHospital, ReceivedAt: w.now, Source: "key"}
+	switch pick(w.t, "channel", 'a', 'a', 'a', 'a', 's', 's', 's', 'f', 'f', 'f', 'c', 'c', 'n', 'r', 'm', 'm', 't') {
+	case 'a':
+		o.Channel = pick(w.t, "by", acuity.ChannelADT, acuity.ChannelADT, acuity.ChannelBatch)
+		for range pick(w.t, "events", 1, 1, 1, 3) {
+			o.Events = append(o.Events, w.event())
+		}
+	case 's':
+		o.Channel = acuity.ChannelClinical
+		room := pick(w.t, "room", int32(1), 2, 3, 7, w.ownRoom())
+		o.Room = &acuity.RoomRef{ID: room, Label: pick(w.t, "label", "", "", "L1")}
+		for range pick(w.t, "signals", 0, 1, 1, 2, 4) {
+			o.Signals = append(o.Signals, w.signal(room))
+		}
+	case 'f':
+		o.Channel = acuity.ChannelFHIR
+		if pick(w.t, "encounter", true, true, false) {
+			o.Events = w.encounter()
+		}
+		for range pick(w.t, "resources", 0, 1, 2, 4) {
+			o.Signals = append(o.Signals, w.resource())
+		}
+	case 'c':
+		o.Channel = acuity.ChannelCensus
+		o.Census = w.census()
+	case 'n':
+		o.Channel = acuity.ChannelStaffing
+		o.Staffing = &acuity.Staffing{
+			Nurses: pick(w.t, "nurses", int32(0), 1, 2, 5), Call: pick(w.t, "call", acuity.Unsaid, acuity.No, acuity.Yes),
+			AsOf: pick(w.t, "asOf", 0, w.ago(0, 30), w.now.Add(time.Hour), w.now.Add(5*time.Hour)),
+		}
+	case 'r':
+		o.Channel = acuity.ChannelRoster
+		o.Roster = &acuity.Roster{AsOf: pick(w.t, "asOf", 0, w.ago(0, 100)), Nurses: []acuity.RosterNurse{
+			{ExternalID: "n1", Skill: pick(w.t, "skill", int8(-1), 0, 1, 2), Rooms: []int32{1, 2}}, {ExternalID: "n2", Skill: 2},
+		}}
+	case 'm':
+		w.site(&o)
+	case 't':
+		o.Channel = acuity.ChannelStaffing
+	}
+	return o
+}
+
+func factor(id string) acuity.Factor {
+	f, _ := acuity.FactorByID(id)
+	return f
+}
+
+// encounter makes the events of one version of an Encounter, of one of two visits, with or
+// without its number.
+func (w *world) encounter() []acuity.Event {
+	e := acuity.Event{
+		Resource: pick(w.t, "encounter", "E1", "E2", "E3"), UpdatedAt: pick(w.t, "updated", 0, w.ago(-1, 300)),
+		Patient: pick(w.t, "number", "", "p1", "p2"),
+	}
+	e.Encounter, e.Subject = "ref "+e.Resource, "ref "+pick(w.t, "subject", "P1", "P2")
+	e.Visit = pick(w.t, "visit", "v1", "v2", "v6", e.Encounter)
+	if e.Patient == "" {
+		e.Patient = e.Subject
+	}
+	if pick(w.t, "void", false, false, false, true) {
+		e.ID, e.Void, e.At = fmt.Sprint("void ", w.now), true, w.now
+		return []acuity.Event{e}
+	}
+	start := w.ago(10, 300)
+	var list []acuity.Event
+	for i := range pick(w.t, "places", 1, 1, 2, 3) {
+		n := e
+		if n.Type = acuity.A02; i == 0 {
+			n.Type, n.Class = pick(w.t, "class", acuity.A01, acuity.A04), 'I'
+		}
+		n.At, n.Place = start.Add(time.Duration(i)*10*time.Minute), w.place()
+		list = append(list, n)
+	}
+	if pick(w.t, "finished", false, false, true) {
+		n := e
+		n.Type, n.At = acuity.A03, start.Add(time.Hour)
+		list = append(list, n)
+	}
+	for i := range list {
+		list[i].ID = fmt.Sprint(list[i].Resource, list[i].UpdatedAt, list[i].Type, list[i].At, list[i].Visit, list[i].Place)
+	}
+	return list
+}
+
+// resource makes a statement of one version of a resource, about a visit, about a patient
+// by any name, or about nobody.
+func (w *world) resource() acuity.Signal {
+	s := pick(w.t, "resource",
+		acuity.Signal{Kind: acuity.KindMedication, System: codes.RxNorm, Code: "6585", Resource: "bag1", StartedAt: w.ago(0, 300)},
+		acuity.Signal{Kind: acuity.KindMedication, System: codes.RxNorm, Code: "29155", Resource: "bag2", StartedAt: w.ago(0, 30)},
+		acuity.Signal{Kind: acuity.KindMedication, System: codes.RxNorm, Code: "7044", Resource: "bag2"},
+		acuity.Signal{Kind: acuity.KindObservation, System: codes.LOINC, Code: "11949-4", Resource: "fhr1", Value: codes.ParseValue(pick(w.t, "fhr", "Category I", "Category II", "Category III", "?"))},
+		acuity.Signal{Kind: acuity.KindObservation, System: codes.LOINC, Code: "11949-4", Resource: pick(w.t, "component", "fhr2.0", "fhr2.1"), Value: codes.ParseValue(pick(w.t, "fhr", "Category II", "Category III"))},
+		acuity.Signal{Kind: acuity.KindObservation, System: codes.SystemLocal, Code: "X1", Resource: "x", Also: []acuity.Coding{{System: codes.LOINC, Code: "39156-5", Display: ""}}, Value: codes.NumberValue(codes.Milli(rapid.IntRange(38, 42).Draw(w.t, "bmi"))*1000, "")},
+		acuity.Signal{Kind: acuity.KindCondition, System: codes.SNOMED, Code: "46764007", Resource: "c1", Also: []acuity.Coding{{System: codes.ICD10CM, Code: "O14.13", Display: "severe"}}, StartedAt: w.ago(0, 300)},
+		acuity.Signal{Kind: acuity.KindCondition, System: codes.ICD10CM, Code: pick(w.t, "code", "O15.1", "Z37.0", "O82", "X", "O14.13"), Resource: "c2"},
+		acuity.Signal{Kind: acuity.KindCondition, System: codes.SystemLocal, Code: "X1", Resource: "c3"},
+	)
+	s.ObservedAt = pick(w.t, "observed", 0, w.ago(-2, 90))
+	s.UpdatedAt = pick(w.t, "updated", 0, w.ago(-1, 90))
+	s.Status = pick(w.t, "status", acuity.SignalActive, acuity.SignalActive, acuity.SignalActive, acuity.SignalEnded, acuity.SignalOnHold, acuity.SignalRetracted)
+	switch pick(w.t, "named by", 'v', 'v', 'e', 'p', 's', 'b', 'n') {
+	case 'v':
+		s.Visit = pick(w.t, "visit", "v1", "v2", "v6", "v9")
+	case 'e':
+		s.Visit = pick(w.t, "visit", "ref E1", "ref E2")
+	case 'p':
+		s.Patient = pick(w.t, "patient", "p1", "p2", "p9")
+	case 's':
+		s.Subject = pick(w.t, "patient", "ref P1", "ref P2", "ref P9")
+		s.Patient = pick(w.t, "also", "", s.Subject)
+	case 'b':
+		s.Patient, s.Subject = pick(w.t, "patient", "p1", "p2"), "ref P1"
+	default:
+		s = acuity.Signal{Resource: s.Resource, Kind: s.Kind, Status: acuity.SignalRetracted, UpdatedAt: s.UpdatedAt}
+	}
+	return s
+}
+
+// ago returns a time between two numbers of minutes before now.
+func (w *world) ago(from, to int) acuity.Instant {
+	return w.now.Add(-time.Duration(rapid.IntRange(from, to).Draw(w.t, "ago")) * time.Minute)
+}
+
+func (w *world) place() acuity.Location {
+	return pick(w.t, "place",
+		acuity.Location{PointOfCare: "LDR", Room: "L1"}, acuity.Location{PointOfCare: "LDR", Room: "L2"}, acuity.Location{PointOfCare: "MBU", Room: "P1"},
+		acuity.Location{PointOfCare: "OBOR", Room: "1"}, acuity.Location{HasRoomID: true, RoomID: 2}, acuity.Location{HasRoomID: true, RoomID: 7, Label: "L7"},
+		acuity.Location{PointOfCare: "LDR"}, acuity.Location{PointOfCare: "ICU", Room: "9"}, acuity.Location{})
+}
+
+// ownRoom returns the id of the room that ADT makes of LDR L1.
+func (w *world) ownRoom() int32 {
+	var t roomTable
+	return t.resolve(acuity.Location{PointOfCare: "LDR", Room: "L1"}).Room
+}
+
+func (w *world) event() acuity.Event {
+	if len(w.sent) > 0 && rapid.IntRange(0, 9).Draw(w.t, "again") == 0 {
+		return pick(w.t, "sent", w.sent...)
+	}
+	w.n++
+	e := acuity.Event{
+		ID: fmt.Sprint("e", w.n), Digest: "d",
+		Type: pick(w.t, "type", acuity.A01, acuity.A01, acuity.A04, acuity.A02, acuity.A02, acuity.A02, acuity.A03, acuity.A08, acuity.A11, acuity.A12, acuity.A13, acuity.EventOther),
+		At:   w.ago(-3, 200), Visit: pick(w.t, "visit", "v1", "v2", "v3", "v4"), Class: pick(w.t, "class", byte(0), 'I', 'O'),
+	}
+	e.Patient = "p" + e.Visit[1:]
+	if pick(w.t, "evn2", false, true) {
+		e.RecordedAt = e.At.Add(time.Duration(rapid.IntRange(-10, 90).Draw(w.t, "recorded")) * time.Minute)
+	}
+	if rapid.IntRange(0, 4).Draw(w.t, "newborn") == 0 {
+		e.Visit, e.Patient, e.Newborn = pick(w.t, "baby", "b1", "b2"), "", true
+		e.MotherVisit = pick(w.t, "mother", "", "v1", "v2")
+		if e.MotherVisit == "" {
+			e.MotherPatient = pick(w.t, "mother", "", "p1")
+		}
+	}
+	if isCancel(e.Type) && len(w.sent) > 0 && pick(w.t, "keyed", true, false) {
+		hit := pick(w.t, "hit", w.sent...)
+		e.Visit, e.Cancels, e.Place = hit.Visit, hit.At, hit.Place
+	} else {
+		e.Place = w.place()
+	}
+	switch pick(w.t, "diagnoses", 0, 0, 1, 2, 3) {
+	case 1:
+		e.DiagnosisMode = acuity.DiagnosisSnapshot
+		e.Diagnoses = []acuity.Diagnosis{{System: codes.ICD10CM, Code: pick(w.t, "code", "O14.13", "O15.1", "Z37.0", "B99")}}
+	case 2:
+		e.DiagnosisMode = acuity.DiagnosisClear
+	}
+	w.sent = append(w.sent, e)
+	return e
+}
+
+func (w *world) signal(room int32) acuity.Signal {
+	s := pick(w.t, "signal",
+		acuity.Signal{Kind: acuity.KindMedication, System: codes.RxNorm, Code: "6585", Display: "magnesium sulfate", StartedAt: w.ago(0, 300)},
+		acuity.Signal{Kind: acuity.KindObservation, System: codes.LOINC, Code: "999-1", Display: "MEWS score", Value: codes.NumberValue(codes.Milli(rapid.IntRange(0, 8).Draw(w.t, "mews"))*1000, "")},
+		acuity.Signal{Kind: acuity.KindMedication, System: codes.RxNorm, Code: "7044", Display: "oxytocin"},
+		acuity.Signal{Kind: acuity.KindObservation, System: codes.SystemLocal, Code: "X1"},
+		acuity.Signal{Kind: acuity.KindObservation, System: codes.LOINC, Code: "11949-4", Display: "FHR category", Value: codes.ParseValue(pick(w.t, "fhr", "Category I", "Category II", "Category III", "?"))},
+		acuity.Signal{Kind: acuity.KindObservation, System: codes.SystemLocal, Code: "env-interpreter"},
+		acuity.Signal{Kind: acuity.KindObservation, System: codes.SystemLocal, Code: "mews-active"},
+		acuity.Signal{Kind: acuity.KindObservation, System: codes.LOINC, Code: "39156-5", Value: codes.NumberValue(codes.Milli(rapid.IntRange(38, 42).Draw(w.t, "bmi"))*1000, "")},
+	)
+	s.Room = room
+	s.ObservedAt = pick(w.t, "observed", 0, w.ago(-2, 90))
+	s.Status = pick(w.t, "status", acuity.SignalActive, acuity.SignalActive, acuity.SignalActive, acuity.SignalEnded, acuity.SignalRetracted)
+	if s.Status == acuity.SignalRetracted && pick(w.t, "bare", false, true) {
+		s.Value = codes.Value{}
+	}
+	if rapid.IntRange(0, 7).Draw(w.t, "of visit") == 0 {
+		s.Visit = pick(w.t, "visit", "v1", "v9")
+	}
+	return s
+}
+
+func (w *world) census() *acuity.Census {
+	c := &acuity.Census{AsOf: pick(w.t, "asOf", 0, w.ago(0, 60), w.ago(-20, 0)), TotalRooms: pick(w.t, "total", int32(-1), 6)}
+	for _, row := range []acuity.CensusRoom{{ID: 1, Label: "L1", Area: "LDR"}, {ID: 2, Label: "L2", Area: "LDR"}, {ID: 3, Label: "P1", Area: "MBU"}} {
+		if rapid.IntRange(0, 4).Draw(w.t, "absent") == 0 {
+			continue
+		}
+		row.Status = pick(w.t, "status", acuity.RoomOccupied, acuity.RoomOccupied, acuity.RoomEmpty, acuity.RoomBlocked)
+		if row.Status == acuity.RoomOccupied {
+			row.Visit = pick(w.t, "visit", "", "", "v1", "v2", "v5")
+			row.Primary = pick(w.t, "primary", 0, 0, factor("labor-standard"), factor("pp-couplet"))
+			row.HasModifiers = pick(w.t, "modifiers", false, true)
+			if row.HasModifiers {
+				row.Modifiers = pick(w.t, "list", nil, []acuity.Factor{factor("high-cardiac")}, []acuity.Factor{factor("birth-imminent"), factor("mews-active")})
+			}
+			if row.HasNewborns = pick(w.t, "newborns", false, false, true); row.HasNewborns {
+				row.Newborns = []acuity.CensusNewborn{{Visit: pick(w.t, "baby", "", "b1"), Primary: pick(w.t, "primary", 0, factor("nb-stabilization"))}}
+			}
+			if row.HasDiagnoses = pick(w.t, "diagnoses", false, false, true); row.HasDiagnoses {
+				row.Diagnoses = []acuity.Diagnosis{{System: codes.ICD10CM, Code: pick(w.t, "code", "O14.13", "Z37.0", "O68", "O82")}}
+			}
+			row.DeliveredAt = pick(w.t, "delivered", 0, 0, 0, w.ago(0, 90))
+		}
+		c.Rooms = append(c.Rooms, row)
+	}
+	return c
+}
+
+// rendered renders a value for comparison; a nil list equals an empty one.
+func rendered(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return strings.ReplaceAll(string(b), "null", "[]")
+}
+
+// shown renders a verdict without the factors that make a room doubtful.
+func shown(v acuity.Verdict) string {
+	s := seeUnit(&v)
+	for i := range v.Rooms {
+		r := seen(&v.Rooms[i])
+		for j := range r.Factors {
+			r.Factors[j].Stale = false
+		}
+		s.Rooms = append(s.Rooms, r)
+	}
+	return rendered(s)
+}
+
+// difference shows where two texts differ.
+func difference(a, b string) string {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	cut := func(s string) string { return s[max(0, i-400):min(len(s), i+200)] }
+	return cut(a) + "\n" + cut(b)
+}
+
+// changelog is the store of a unit's records.
+type changelog map[string]Record
+
+// write stores dirty records as deep copies.
+func (l changelog) write(u *State) {
+	u.Dirty(func(k []byte, s Record) {
+		key := string(k)
+		switch s := s.(type) {
+		case nil:
+			delete(l, key)
+		case *UnitState:
+			l[key] = copied(s)
+		case *RoomState:
+			l[key] = copied(s)
+		case *VisitState:
+			l[key] = copied(s)
+		case *StatementState:
+			l[key] = copied(s)
+		case *DedupState:
+			l[key] = copied(s)
+		case *MappingState:
+			l[key] = copied(s)
+		case *CodeState:
+			l[key] = copied(s)
+		case *RuleState:
+			l[key] = copied(s)
+		case *PlaceState:
+			l[key] = copied(s)
+		case *SwitchesState:
+			l[key] = copied(s)
+		case *ReferenceState:
+			l[key] = copied(s)
+		}
+	})
+}
+
+func copied[T any](s *T) *T {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	c := new(T)
+	if err := json.Unmarshal(b, c); err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// restore makes a unit from a changelog.
+func (l changelog) restore(t interface{ Fatal(...any) }) *State {
+	u := New(testHospital)
+	for key, s := range l {
+		if err := u.Restore(key, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u.Restored()
+	return u
+}
+
+// view is the store of a unit's charts.
+type view map[int32]string
+
+func (w view) write(u *State) {
+	u.View(func(room int32, c *acuity.RoomChart) {
+		if c == nil {
+			delete(w, room)
+		} else {
+			w[room] = rendered(c)
+		}
+	})
+}
+
+// A unit that keeps what it derived, one that derives everything anew at each
+// step, and one that is stopped and restored at any point do the same.
+func TestIncrementalIsPlainIsRestored(t *testing.T) { rapid.Check(t, sameHoweverKept) }
+
+// That holds at the limits, too: facts alone decide what is refused or forgotten early.
+func TestSameAtTheLimits(t *testing.T) {
+	few := limits{rooms: 2, known: 5, visits: 4, ofPatient: 2, bytes: 4000, statements: 12, unknown: 2, waiting: 4, identities: 6}
+	usual, few = few, usual
+	defer func() { usual = few }()
+	rapid.Check(t, sameHoweverKept)
+}
+
+func sameHoweverKept(t *rapid.T) {
+	w := &world{t: t, now: day}
+	unit, plain, broken := New(testHospital), New(testHospital), New(testHospital)
+	plain.work.plain = true
+	log, seen := changelog{}, view{}
+	var observations []acuity.Observation
+	var changes []acuity.Change
+	same := func(what string, a, b any) {
+		if x, y := rendered(a), rendered(b); x != y {
+			t.Fatalf("%s differs\n%s", what, difference(x, y))
+		}
+	}
+	compare := func(a, b acuity.Change, other *State, name string) {
+		same("change of "+name, a, b)
+		same("chart of "+name, unit.Chart(), other.Chart())
+		if x, y := shown(unit.scoring.verdict), shown(other.scoring.verdict); x != y {
+			t.Fatalf("verdict of %s differs at %v\n%s\n%s", name, unit.facts.Clock, difference(x, y), rendered(unit.Chart().Rooms))
+		}
+	}
+	for range rapid.IntRange(1, 25).Draw(t, "steps") {
+		o := w.next()
+		observations = append(observations, o)
+		for {
+			a, more := unit.Advance(o.ReceivedAt)
+			b, plainMore := plain.Advance(o.ReceivedAt)
+			c, brokenMore := broken.Advance(o.ReceivedAt)
+			if more != plainMore || more != brokenMore {
+				t.Fatalf("one advances, another does not: %v %v %v", more, plainMore, brokenMore)
+			}
+			if !more {
+				break
+			}
+			changes = append(changes, a)
+			compare(a, b, plain, "plain")
+			compare(a, c, broken, "restored")
+		}
+		i := int64(len(observations) - 1)
+		a := unit.Apply(&o, i)
+		changes = append(changes, a)
+		compare(a, plain.Apply(&o, i), plain, "plain")
+		compare(a, broken.Apply(&o, i), broken, "restored")
+		same("verdict of the chart", shown(unit.scoring.verdict), shown(unit.Chart().Verdict(unit.facts.Clock)))
+		log.write(broken)
+		if pick(t, "restart", false, false, true) {
+			broken = log.restore(t)
+			same("chart after a restore", unit.Chart(), broken.Chart())
+		}
+		seen.write(unit)
+		unit.checkLimits(t)
+		for _, r := range unit.Chart().Rooms {
+			if seen[r.ID] != rendered(r) {
+				t.Fatalf("view of room %d\n%s\n%s", r.ID, seen[r.ID], rendered(r))
+			}
+		}
+		if len(seen) != len(unit.Chart().Rooms) {
+			t.Fatalf("view has %d rooms, chart %d", len(seen), len(unit.Chart().Rooms))
+		}
+	}
+	if got, want := unit.scoring.verdict.Run, runOf(changes); got != want {
+		t.Fatalf("the level has lasted %+v, by what was told %+v", got, want)
+	}
+	folded := Fold(observations, w.now)
+	same("folded changes", changes, folded.Changes)
+	same("folded chart", unit.Chart(), folded.Chart)
+}
+
+// runOf returns how long a level has lasted, by the changes that were told.
+func runOf(changes []acuity.Change) acuity.LevelRun {
+	run := acuity.LevelRun{Since: changes[0].AppliedAt}
+	for i, c := range changes {
+		for _, e := range c.Effects {
+			if e.Kind == acuity.LevelChanged {
+				run = acuity.LevelRun{Since: c.AppliedAt, Prior: e.Prior, HasPrior: i > 0}
+			}
+		}
+	}
+	return run
+}
+
+// checkLimits compares the counters of a unit with its contents.
+func (u *State) checkLimits(t *rapid.T) {
+	kept, bytes, used := 0, 0, 0
+	for _, r := range u.registry.rooms {
+		kept += r.statements.size
+		if r.inUnit && r.isUsed(u.facts.Clock) && !r.Listed {
+			used++
+		}
+	}
+	for _, v := range u.registry.visits {
+		kept += v.statements.size + len(v.resourceStatements)
+		bytes += v.size()
+		if _, unknown := u.registry.unknown[v]; unknown != v.isName() {
+			t.Fatalf("unknown visits have %v: %v", v.ID, unknown)
+		}
+	}
+	for _, r := range u.unassigned.bySubject {
+		kept += len(r.statements)
+	}
+	if kept != u.statements.kept || bytes != u.capacity.eventBytes {
+		t.Fatalf("%d statements and %d bytes are counted, there are %d and %d", u.statements.kept, u.capacity.eventBytes, kept, bytes)
+	}
+	l := &u.limits
+	if len(u.registry.visits) > l.visits || len(u.registry.rooms) > 2*l.known || kept > l.statements || len(u.unassigned.bySubject) > l.unknown || used > l.known {
+		t.Fatalf("%d visits, %d rooms, %d in use, %d statements, %d unknown visits, %d patients", len(u.registry.visits), len(u.registry.rooms), used, kept, len(u.registry.unknown), len(u.unassigned.bySubject))
+	}
+}

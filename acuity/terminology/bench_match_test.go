@@ -1,0 +1,47 @@
+package terminology
+
+import (
+	"testing"
+
+	"svc/acuity"
+	"svc/acuity/codes"
+)
+
+func BenchmarkMatchDiagnosis(b *testing.B) {
+	c := acuity.Default()
+	rows := make([]acuity.Mapping, 0, 1000)
+	for i := range 1000 {
+		rows = append(rows, acuity.Mapping{System: codes.SystemLocal, Code: "SITE_" + string(rune('A'+i%26)) + string(rune('A'+i/26)), Factor: 1})
+	}
+	maps := NewMappings(rows)
+	for name, d := range map[string]acuity.Diagnosis{
+		"hit":  {System: codes.ICD10CM, Code: "O14.13"},
+		"miss": {System: codes.ICD10CM, Code: "Z3A.39"},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				matchDiagnosis(c, &d, maps)
+			}
+		})
+	}
+}
+
+func BenchmarkMatchSignal(b *testing.B) {
+	c := acuity.Default()
+	maps := NewMappings([]acuity.Mapping{{System: codes.SystemLocal, Code: "X", Factor: 1}})
+	for name, s := range map[string]acuity.Signal{
+		"hit":          {Kind: acuity.KindMedication, System: codes.RxNorm, Code: "6585", Display: "magnesium sulfate"},
+		"hit-display":  {Kind: acuity.KindMedication, System: codes.RxNorm, Code: "7512", Display: "Norepinephrine 4 mg/250 mL infusion"},
+		"miss":         {Kind: acuity.KindLab, System: codes.LOINC, Code: "718-7"},
+		"miss-display": {Kind: acuity.KindLab, System: codes.LOINC, Code: "718-7", Display: "Hemoglobin [Mass/volume] in Blood"},
+		"category":     {Kind: acuity.KindObservation, System: codes.LOINC, Code: "32421-5", Value: wordsValue("category ii")},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				matchSignal(c, &s, maps)
+			}
+		})
+	}
+}

@@ -1,0 +1,172 @@
+package terminology
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"svc/acuity"
+)
+
+// displayTrait is what a word of a display name means for the rules on displays.
+type displayTrait uint16
+
+const (
+	traitUnit       displayTrait = 1 << iota // of a dose: not part of a combination
+	traitForm                                // given at once, not a drip
+	traitDrip                                // nevertheless a drip
+	traitAnesthetic                          // with epinephrine it is an epidural test dose (C13)
+	traitMixed                               // a combination
+	traitDenied                              // denies
+	traitMeasured                            // oxygen that is measured, not given (scoring-decisions 23)
+	traitTeaching                            // about a score, not a score (C16, scoring-decisions 50)
+	traitFraction                            // a number with it is a fraction of oxygen
+	traitNoDenial                            // follows a "non" that denies nothing: "non-rebreather"
+)
+
+// displayWords are the words that the rules on displays know, by trait. The catalogue
+// adds those that it looks for.
+var displayWords = map[displayTrait][]string{
+	traitUnit: {
+		"mcg", "ug", "mg", "g", "gm", "kg", "ml", "l", "dl", "min", "minute", "h", "hr", "hour", "unit", "units", "u",
+		"mu", "milliunits", "meq", "mmol", "cc", "day", "iu", "actuat", "dose",
+	},
+	traitForm: {
+		"tablet", "tablets", "tab", "tabs", "capsule", "capsules", "cap", "oral", "injection", "injectable", "inj",
+		"solution", "soln", "syringe", "push", "ivp", "bolus", "im", "intramuscular", "subcutaneous", "sublingual", "sl",
+		"patch", "transdermal", "ointment", "spray", "topical", "vial", "ampule", "ampul", "pen", "autoinjector", "auto",
+		"inhaler", "inhalation", "nebulizer", "nebulized", "racemic", "suspension", "po", "prefilled", "cartridge", "kit",
+		"paste", "lozenge", "rectal", "gel", "cream", "suppository", "chewable", "pellet", "film", "drops", "ophthalmic",
+		"nasal", "irrigation",
+	},
+	traitDrip: {"infusion", "infusions", "infusing", "drip", "drips", "gtt", "gtts", "continuous"},
+	traitAnesthetic: {
+		"lidocaine", "lignocaine", "bupivacaine", "levobupivacaine", "ropivacaine", "chloroprocaine", "procaine",
+		"mepivacaine", "prilocaine", "articaine", "tetracaine", "xylocaine", "marcaine", "sensorcaine",
+	},
+	traitMixed:    {"with"},
+	traitDenied:   {"no", "not", "non", "without", "off", "denies", "discontinued", "stopped", "never", "none"},
+	traitMeasured: {"saturation", "sat", "sats", "spo2", "sao2", "pressure", "tension", "content", "consumption"},
+	traitTeaching: {"education", "teaching", "training"},
+	traitFraction: {"fio2", "fraction", "concentration", "percent", "percentage"},
+	traitNoDenial: {"rebreather", "invasive"},
+}
+
+// lexicon is the words that the rules on displays know.
+type lexicon map[string]meaning
+
+type meaning struct {
+	traits displayTrait
+	sought uint64 // bit of the word, if the catalogue looks for it
+}
+
+func newLexicon() lexicon {
+	l := lexicon{}
+	for trait, words := range displayWords {
+		for _, w := range words {
+			m := l[w]
+			m.traits |= trait
+			l[w] = m
+		}
+	}
+	return l
+}
+
+// maxDisplayWord is longer than any word of a lexicon.
+const maxDisplayWord = 24
+
+// scan returns what the words of a display name mean together. It does not allocate: it
+// runs for every code that no rule knows.
+func (l lexicon) scan(text string) meaning {
+	var all, last meaning
+	var word [maxDisplayWord]byte
+	n, letters, lastLetters, slash := 0, true, false, false
+	denied := false // the last word denies
+	end := func() {
+		m := meaning{}
+		if n <= maxDisplayWord {
+			m = l[string(word[:n])]
+		}
+		// A slash makes a combination only between two words that are letters
+		// and no units: not in "4 mg/250 mL", not in "mcg/min" (24).
+		if slash && letters && lastLetters && (m.traits|last.traits)&traitUnit == 0 {
+			all.traits |= traitMixed
+		}
+		if denied && m.traits&traitNoDenial == 0 {
+			all.traits |= traitDenied
+		}
+		denied = m.traits&traitDenied != 0
+		all.traits |= m.traits &^ traitDenied
+		all.sought |= m.sought
+		last, lastLetters, slash = m, letters, false
+		n, letters = 0, true
+	}
+	for i := 0; i < len(text); {
+		r, size := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(text[i:])
+		}
+		i += size
+		digit := r >= '0' && r <= '9'
+		letter := isLetter(r)
+		if r >= utf8.RuneSelf {
+			digit, letter = unicode.IsDigit(r), unicode.IsLetter(r)
+		}
+		switch {
+		case digit || letter:
+			letters = letters && !digit
+			if n < maxDisplayWord && r < utf8.RuneSelf {
+				word[n] = lowerASCII(byte(r)) //nolint:gosec // below RuneSelf
+				n++
+			} else {
+				n = maxDisplayWord + 1 // no word that we know
+			}
+			continue
+		case n > 0:
+			end()
+		}
+		slash = slash || r == '/'
+	}
+	if n > 0 {
+		end()
+	}
+	if denied {
+		all.traits |= traitDenied
+	}
+	return all
+}
+
+func lowerASCII(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
+
+// plainLexicon is for questions that no word of the catalogue is needed for.
+var plainLexicon = newLexicon()
+
+// saysFraction reports whether a number with this display is a fraction of
+// oxygen, not a flow.
+func saysFraction(display string) bool {
+	return plainLexicon.scan(display).traits&traitFraction != 0
+}
+
+// displayFits reports whether a display in which a route's words were found is
+// what the route means.
+func displayFits(r *acuity.Route, m meaning) bool {
+	if m.traits&traitDenied != 0 {
+		return false
+	}
+	switch {
+	case r.Kind == acuity.KindMedication:
+		return m.traits&(traitMixed|traitAnesthetic) == 0 && m.traits&(traitForm|traitDrip) != traitForm
+	case r.Needs.Kind == acuity.NeedsOxygen:
+		return m.traits&traitMeasured == 0
+	case r.Needs.Kind == acuity.NeedsNumber:
+		return m.traits&traitTeaching == 0
+	}
+	return true
+}
+
+// isLetter reports whether a character is a letter of ASCII.
+func isLetter(r rune) bool { return r|0x20 >= 'a' && r|0x20 <= 'z' }

@@ -1,0 +1,287 @@
+package terminology
+
+import (
+	"strings"
+	"sync"
+
+	"svc/acuity"
+	"svc/acuity/codes"
+)
+
+// Match is what one statement or diagnosis says about one factor.
+type Match struct {
+	Factor  acuity.Factor
+	Variant uint8
+	Count   uint8 // babies; 0: unknown
+	Kind    acuity.EvidenceKind
+	On      bool // false: the statement ends the factor, or does not reach its limit
+}
+
+// MatchState is how far a statement could be read.
+type MatchState uint8
+
+const (
+	Unmapped   MatchState = iota // no rule and no mapping knows the code
+	Unreadable                   // the code is known, its value is not; nothing changes
+	Matched                      // the statement says something, even "no"
+)
+
+// Index finds the routes of a code.
+type Index struct {
+	diagnoses, signals codes.Tables[route]
+	display            []route // by words, in the order of the catalogue
+	lexicon            lexicon
+
+	// The factors whose contradictions are settled.
+	Magnesium, Obesity, CategoryII, CategoryIII, EarlyWarning, Acknowledged, Induction, Multiples acuity.Factor
+
+	Becoming acuity.FactorSet // factors that silence about another one becomes
+}
+
+// route is a route with its factor.
+type route struct {
+	*acuity.Route
+	factor acuity.Factor
+	words  uint64 // bits of its words
+	strict bool   // by words: only in its own system, or without a system
+}
+
+// CatalogueIndex is the index of the catalogue. The rules of a hospital change no route.
+var CatalogueIndex = sync.OnceValue(func() *Index { return newIndex(acuity.Default()) })
+
+// newIndex returns the index of the routes of a catalogue.
+func newIndex(c *acuity.Catalogue) *Index {
+	ix := &Index{lexicon: newLexicon()}
+	named := map[string]*acuity.Factor{
+		"high-mag": &ix.Magnesium, "high-obesity-bmi40": &ix.Obesity,
+		"labor-fhr-cat-ii": &ix.CategoryII, "labor-fhr-cat-iii": &ix.CategoryIII,
+		"mews-active": &ix.EarlyWarning, "mews-acknowledged": &ix.Acknowledged,
+		"labor-induction": &ix.Induction, "labor-multiple-gestation": &ix.Multiples,
+	}
+	sought := 0
+	for f := acuity.Factor(0); int(f) <= c.Len(); f++ {
+		s := c.Spec(f)
+		if p := named[s.ID]; p != nil {
+			*p = f
+		}
+		for i := range s.Variants {
+			if e := &s.Variants[i].Requirement; e.Silent > 0 {
+				ix.Becoming.Add(e.Becomes)
+			}
+		}
+		for i := range s.Routes {
+			r := route{Route: &s.Routes[i], factor: f}
+			for _, w := range r.Words {
+				w = strings.ToLower(w)
+				m := ix.lexicon[w]
+				if m.sought == 0 {
+					m.sought = 1 << (sought % 64)
+					sought++
+				}
+				ix.lexicon[w] = m
+				r.words |= m.sought
+			}
+			if len(r.Words) > 0 {
+				// Scores and primaries are matched by their own system's
+				// names alone (scoring-decisions 50, 59), others by any (S5).
+				r.strict = s.Primary || r.Needs.Kind == acuity.NeedsNumber
+				ix.display = append(ix.display, r)
+			}
+			for _, c := range r.Codes {
+				for _, p := range codes.Patterns(r.System, c) {
+					if r.Diagnosis {
+						ix.diagnoses.Table(r.System).Add(p, r)
+					} else {
+						ix.signals.Table(r.System).Add(p, r)
+					}
+				}
+			}
+		}
+	}
+	return ix
+}
+
+// appendMatch adds what a matching route says to the matches from index first on. Of
+// several routes of one factor the last in the catalogue counts, and a route that
+// refines only adds detail.
+func appendMatch(dst []Match, first int, r *route, kind acuity.EvidenceKind, on bool) []Match {
+	i := first
+	for i < len(dst) && dst[i].Factor != r.factor {
+		i++
+	}
+	if i == len(dst) {
+		dst = append(dst, Match{Factor: r.factor, Kind: kind, On: on})
+	}
+	m := &dst[i]
+	m.On = m.On || on
+	if r.Count > 0 {
+		m.Count = r.Count
+	}
+	m.Variant = max(m.Variant, r.Variant)
+	return dst
+}
+
+// matchDiagnosis returns the factors that a diagnosis switches on; false: no rule and no
+// mapping of the hospital knows the code. A mapping wins over the catalogue.
+func matchDiagnosis(c *acuity.Catalogue, d *acuity.Diagnosis, maps *Mappings) ([]Match, bool) {
+	dst, known := appendDiagnosisMatches(c, nil, d, maps)
+	return dst, known
+}
+
+// comparableCode returns system and code for comparison.
+func comparableCode(d *acuity.Diagnosis) (codes.System, string) {
+	system := d.System
+	if system == codes.SystemNone {
+		system, _ = codes.NormalSystem("", d.Code)
+	}
+	return system, codes.Normal(system, d.Code)
+}
+
+func appendDiagnosisMatches(c *acuity.Catalogue, dst []Match, d *acuity.Diagnosis, maps *Mappings) ([]Match, bool) {
+	system, code := comparableCode(d)
+	first := len(dst)
+	if rows := maps.find(system, code, 0); len(rows) > 0 {
+		for _, m := range rows {
+			if m.Factor != 0 {
+				dst = append(dst, Match{Factor: m.Factor, Kind: acuity.ByLocalRule, On: true})
+			}
+		}
+		return dst, true
+	}
+	CatalogueIndex().diagnoses.Table(system).Each(code, func(r *route) { dst = appendMatch(dst, first, r, acuity.ByDiagnosis, true) })
+	for i := first; i < len(dst); i++ {
+		if dst[i].Factor == CatalogueIndex().Multiples && dst[i].Count == 0 {
+			dst[i].Count = 2
+		}
+	}
+	return dst, len(dst) > first
+}
+
+// matchSignal returns what a clinical statement says. Matches come from a mapping of the
+// hospital, which wins, from the id of a factor as a local code, and from the rules of
+// the catalogue.
+func matchSignal(c *acuity.Catalogue, s *acuity.Signal, maps *Mappings) ([]Match, MatchState) {
+	r := MatchText(c, TextOf(s, ""), maps)
+	return r.Matches, r.Known()
+}
+
+// Reader reads statements. Its matches grow with each.
+type Reader struct {
+	Catalogue *acuity.Catalogue
+	Mappings  *Mappings
+	matches   []Match
+	diagnoses map[diagnosisText]*matchedDiagnosis // cache
+}
+
+// read appends what s says. It returns how far s could be read, and the concept of its
+// code: the factor that stands for several codes; 0: none.
+func (r *Reader) read(s *acuity.Signal) (MatchState, acuity.Factor) {
+	if s.Kind == acuity.KindCondition {
+		return r.readCondition(s), 0
+	}
+	code := codes.Normal(s.System, s.Code)
+	if rows := r.Mappings.find(s.System, code, s.Kind); len(rows) > 0 {
+		return r.readLocal(s, rows)
+	}
+	if s.System == codes.SystemLocal || s.System == codes.SystemNone {
+		if f, ok := findManual(s.Code); ok {
+			r.matches = append(r.matches, Match{Factor: f, Kind: acuity.ByManual, On: s.Status == acuity.SignalActive && !saysNo(s.Value)})
+			return Matched, 0
+		}
+	}
+	return r.byRule(s, code)
+}
+
+// findManual returns the factor with a code as its id.
+func findManual(code string) (acuity.Factor, bool) {
+	code = strings.TrimSpace(code)
+	if f, ok := acuity.FactorByID(code); ok {
+		return f, true
+	}
+	return acuity.FactorByID(strings.ToLower(code))
+}
+
+// readLocal reads a signal by the hospital's mappings.
+func (r *Reader) readLocal(s *acuity.Signal, rows []*acuity.Mapping) (MatchState, acuity.Factor) {
+	state, concept := Matched, acuity.Factor(0)
+	for _, m := range rows {
+		if m.Factor == 0 {
+			continue
+		}
+		on := yes
+		switch {
+		case s.Status != acuity.SignalActive:
+			on = no
+		case conditional(m):
+			if on = unread; s.Value.Kind == codes.ValueNumber {
+				on = compare(s.Value, m.Op, m.Than)
+			}
+		case saysNo(s.Value) && s.System == codes.SystemLocal:
+			on = no
+		}
+		if conditional(m) && (m.Factor == CatalogueIndex().EarlyWarning || m.Factor == CatalogueIndex().Obesity) {
+			concept = m.Factor
+		}
+		if on == unread {
+			state = Unreadable
+			continue
+		}
+		r.matches = append(r.matches, Match{Factor: m.Factor, Kind: acuity.ByLocalRule, On: on == yes})
+	}
+	return state, concept
+}
+
+// byRule reads a signal by the rules of the catalogue.
+func (r *Reader) byRule(s *acuity.Signal, code string) (MatchState, acuity.Factor) {
+	first, state, concept := len(r.matches), Unmapped, acuity.Factor(0)
+	consider := func(rt *route) {
+		if rt.Kind != 0 && (rt.Kind == acuity.KindMedication) != (s.Kind == acuity.KindMedication) {
+			return
+		}
+		if state == Unmapped {
+			state = Unreadable
+		}
+		concept = max(concept, CatalogueIndex().conceptOf(rt))
+		on := no
+		if s.Status == acuity.SignalActive {
+			on = meets(rt.Needs, s)
+		}
+		if on != unread {
+			state = Matched
+			r.matches = appendMatch(r.matches, first, rt, acuity.BySignal, on == yes)
+		}
+	}
+	ix := CatalogueIndex()
+	ix.signals.Table(s.System).Each(code, consider)
+	if state != Unmapped || s.Display == "" {
+		return state, concept
+	}
+	said := ix.lexicon.scan(s.Display)
+	if said.sought == 0 {
+		return state, concept
+	}
+	for i := range ix.display {
+		rt := &ix.display[i]
+		if rt.words&said.sought == 0 || !displayFits(rt.Route, said) {
+			continue
+		}
+		if rt.strict && s.System != rt.System && code != "" {
+			continue
+		}
+		consider(rt)
+	}
+	return state, concept
+}
+
+// conceptOf returns the factor that stands for all codes of a route that are one
+// identity: FHR category, MEWS and BMI (scoring-decisions 25); 0: none.
+func (ix *Index) conceptOf(r *route) acuity.Factor {
+	switch r.Needs.Kind {
+	case acuity.NeedsCategoryII, acuity.NeedsCategoryIII:
+		return ix.CategoryIII
+	case acuity.NeedsNumber:
+		return r.factor
+	case acuity.NeedsNothing, acuity.NeedsPositive, acuity.NeedsOxygen, acuity.NeedsNotNo:
+	}
+	return 0
+}

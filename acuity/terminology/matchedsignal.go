@@ -1,0 +1,204 @@
+package terminology
+
+import (
+	"hash/maphash"
+	"slices"
+	"strings"
+
+	"svc/acuity"
+	"svc/acuity/codes"
+)
+
+// MatchedSignal is a text with the factors that the rules match it to. Equal statements
+// share one.
+type MatchedSignal struct {
+	Mappings *Mappings // the mappings that read it
+	SignalText
+	Identity  *Identity // of the coding that counts; a unit shares one for each
+	State     MatchState
+	Concept   acuity.Factor // see reader.read
+	Grade     uint8         // see gradeStatement
+	Matches   []Match
+	TakenBack []Match // of a retraction: the matches of the statement that it takes back; nil: it does not say which
+
+	// IdentityHash and subjectHash tell most others apart at once: subject is what
+	// sameSubject compares.
+	IdentityHash, SubjectHash uint64
+}
+
+// textSeed is the seed of the hashes, which never leave the process.
+var textSeed = maphash.MakeSeed()
+
+// subject is what sameSubject compares.
+type subject struct {
+	medication    bool
+	system        codes.System
+	code, display string
+}
+
+// SignalText is a statement without patient, room and time.
+type SignalText struct {
+	Feed    acuity.Channel
+	Kind    acuity.SignalKind
+	Status  acuity.SignalStatus
+	System  codes.System
+	Code    string
+	Display string
+	Value   codes.Value
+	Also    Codings
+}
+
+// TextOf returns the text of a signal that a feed sent.
+func TextOf(s *acuity.Signal, feed acuity.Channel) SignalText {
+	return SignalText{feed, s.Kind, s.Status, s.System, s.Code, s.Display, s.Value, codingsOf(s.Also)}
+}
+
+// Signal returns the text as a signal.
+func (w *SignalText) Signal() acuity.Signal {
+	return acuity.Signal{
+		Kind: w.Kind, Status: w.Status, System: w.System, Code: w.Code, Display: w.Display, Value: w.Value,
+		Also: w.Also.List(),
+	}
+}
+
+// MatchText reads one text by the rules.
+func MatchText(c *acuity.Catalogue, w SignalText, maps *Mappings) *MatchedSignal {
+	r, s := Reader{Catalogue: c, Mappings: maps}, w.Signal()
+	out := &MatchedSignal{Mappings: maps, SignalText: w, Identity: newIdentity(&s)}
+	out.State, out.Concept = r.read(&s)
+	out.Matches = r.matches
+	for _, other := range append(s.Also, maps.named(&s)...) {
+		if out.State == Matched {
+			break
+		}
+		s.System, s.Code, s.Display = other.System, other.Code, other.Display
+		r.matches = nil
+		if state, concept := r.read(&s); state > out.State {
+			out.State, out.Concept, out.Matches, out.Identity = state, concept, r.matches, newIdentity(&s)
+		}
+	}
+	out.takeBack(c)
+	out.Grade = gradeStatement(c, &s, out.Matches)
+	out.IdentityHash = maphash.Comparable(textSeed, *out.Identity)
+	out.SubjectHash = maphash.Comparable(textSeed, subject{w.Kind == acuity.KindMedication, w.System, w.Code, w.Display})
+	return out
+}
+
+// takeBack finds what a retraction takes back, by its value: other statements of the
+// code stay. A drug that was entered in error does not run, whatever its rate.
+func (r *MatchedSignal) takeBack(c *acuity.Catalogue) {
+	if r.Status != acuity.SignalRetracted || r.Value.Kind == codes.ValueNone || r.State != Matched || r.Kind == acuity.KindMedication {
+		return
+	}
+	w := r.SignalText
+	w.Status = acuity.SignalActive
+	said := MatchText(c, w, r.Mappings)
+	if said.State != Matched {
+		return
+	}
+	r.TakenBack, r.Matches = said.Matches, nil
+	for _, m := range said.Matches {
+		if m.On {
+			m.On = false
+			r.Matches = append(r.Matches, m)
+		}
+	}
+}
+
+// TakesBack reports whether a retraction takes back another statement.
+func (r *MatchedSignal) TakesBack(o *MatchedSignal) bool {
+	if len(r.TakenBack) == 0 {
+		return true
+	}
+	return slices.EqualFunc(r.TakenBack, o.Matches, func(a, b Match) bool { return a.Factor == b.Factor && a.On == b.On })
+}
+
+// Is reports whether two matched signals have one identity.
+func (r *MatchedSignal) Is(o *MatchedSignal) bool {
+	return r.Identity == o.Identity || r.IdentityHash == o.IdentityHash && *r.Identity == *o.Identity
+}
+
+// Counts reports whether the statement counts: an unreadable one changes nothing.
+func (r *MatchedSignal) Counts() bool { return r.Status != acuity.SignalActive || r.State == Matched }
+
+// Known is the state of the matched signal in the worklist of unmapped codes. The end of
+// a medication counts as matched without its name, because its start had the name.
+func (r *MatchedSignal) Known() MatchState {
+	if r.State == Unmapped && r.Status != acuity.SignalActive && r.Kind == acuity.KindMedication && r.Display == "" {
+		return Matched
+	}
+	return r.State
+}
+
+// matchedDiagnosis is what a diagnosis says by its code.
+type matchedDiagnosis struct {
+	System  codes.System // for comparison
+	Code    string
+	Matches []Match
+	Known   bool
+}
+
+// diagnosisText is a code as it was sent.
+type diagnosisText struct {
+	system codes.System
+	code   string
+}
+
+// maxDiagnoses bounds the cache of diagnoses; beyond it, the cache starts anew.
+const maxDiagnoses = 512
+
+// Diagnosis returns what a diagnosis says.
+func (r *Reader) Diagnosis(d *acuity.Diagnosis) *matchedDiagnosis {
+	w := diagnosisText{d.System, d.Code}
+	if known := r.diagnoses[w]; known != nil {
+		return known
+	}
+	if r.diagnoses == nil || len(r.diagnoses) >= maxDiagnoses {
+		r.diagnoses = map[diagnosisText]*matchedDiagnosis{}
+	}
+	out := &matchedDiagnosis{}
+	out.System, out.Code = comparableCode(d)
+	out.Matches, out.Known = appendDiagnosisMatches(r.Catalogue, nil, d, r.Mappings)
+	r.diagnoses[w] = out
+	return out
+}
+
+// Codings are further codings of a text as one text, so that texts can be compared:
+// system, code and display of each, each ended by a NUL.
+type Codings string
+
+func codingsOf(list []acuity.Coding) Codings {
+	if len(list) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for _, c := range list {
+		for _, part := range [...]string{string(c.System), c.Code, c.Display} {
+			b.WriteString(strings.ReplaceAll(part, "\x00", ""))
+			b.WriteByte(0)
+		}
+	}
+	return Codings(b.String())
+}
+
+// Has reports whether one of the codes is among these names.
+func (c Codings) Has(names map[string]bool) bool {
+	for part := range strings.SplitSeq(string(c), "\x00") {
+		if names[part] {
+			return true
+		}
+	}
+	return false
+}
+
+func (c Codings) List() []acuity.Coding {
+	var list []acuity.Coding
+	for rest := string(c); rest != ""; {
+		var parts [3]string
+		for i := range parts {
+			parts[i], rest, _ = strings.Cut(rest, "\x00")
+		}
+		list = append(list, acuity.Coding{System: codes.System(parts[0]), Code: parts[1], Display: parts[2]})
+	}
+	return list
+}

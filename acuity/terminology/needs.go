@@ -1,0 +1,269 @@
+package terminology
+
+import (
+	"strings"
+
+	"svc/acuity"
+	"svc/acuity/codes"
+)
+
+// answer is what a condition says of a value. An unreadable value, or one whose range
+// lies on both sides of a limit, changes nothing.
+type answer uint8
+
+const (
+	unread answer = iota
+	no
+	yes
+)
+
+func answerOf(b bool) answer {
+	if b {
+		return yes
+	}
+	return no
+}
+
+// meets returns what a condition says of the value of a signal. The words of
+// the display tell whether a number is a flow of oxygen or a fraction.
+func meets(n acuity.Condition, s *acuity.Signal) answer {
+	v := s.Value
+	switch n.Kind {
+	case acuity.NeedsNothing:
+		return yes
+	case acuity.NeedsNumber:
+		if v.Kind != codes.ValueNumber || !unitFits(v.Unit, n.Unit) {
+			return unread
+		}
+		return compare(v, n.Op, n.Than)
+	case acuity.NeedsCategoryII, acuity.NeedsCategoryIII:
+		c := categoryOf(v)
+		if c == 0 {
+			return unread
+		}
+		return answerOf(c == 2 && n.Kind == acuity.NeedsCategoryII || c == 3 && n.Kind == acuity.NeedsCategoryIII)
+	case acuity.NeedsPositive:
+		return positive(v)
+	case acuity.NeedsOxygen:
+		return oxygenRuns(s)
+	case acuity.NeedsNotNo:
+		return answerOf(!saysNo(v))
+	}
+	return unread
+}
+
+// unitFits reports whether a value in a unit may be compared with a limit in
+// another. A missing unit is taken to be right (clinical-decisions S2).
+func unitFits(given, wanted string) bool {
+	return given == "" || given == wanted || wanted == "" && given == codes.UnitScore
+}
+
+// said is the set of words of a value that conditions ask for.
+type said uint32
+
+const (
+	saidNo said = 1 << iota // any denial
+	saidNegative
+	saidYes
+	saidPositive
+	saidEquivocal
+	saidI
+	saidII
+	saidIII
+	saidNormal
+	saidIndeterminate
+	saidAbnormal
+	saidRoom
+	saidAir
+)
+
+// saidWords is the meaning of kept words of the vocabulary for conditions.
+var saidWords = map[string]said{
+	"not": saidNo, "no": saidNo, "none": saidNo, "off": saidNo, "absent": saidNo, "negative": saidNo | saidNegative,
+	"yes": saidYes, "detected": saidYes, "present": saidYes, "isolated": saidYes, "growth": saidYes,
+	"reactive": saidYes, "positive": saidYes | saidPositive, "equivocal": saidEquivocal,
+	"i": saidI, "ii": saidII, "iii": saidIII,
+	"normal": saidNormal, "indeterminate": saidIndeterminate, "abnormal": saidAbnormal,
+	"room": saidRoom, "air": saidAir,
+}
+
+// saidBy returns the words of v.
+func saidBy(v codes.Value) said {
+	var all said
+	if v.Kind != codes.ValueWords {
+		return 0
+	}
+	for rest := v.Words; rest != ""; {
+		var word string
+		word, rest, _ = strings.Cut(rest, " ")
+		all |= saidWords[word]
+	}
+	return all
+}
+
+func (s said) any(of said) bool { return s&of != 0 }
+
+func (s said) all(of said) bool { return s&of == of }
+
+// categoryOf returns the category 1 … 3 of a fetal heart rate tracing that a
+// value names; 0 if it names none, or denies one (scoring-decisions 52). III is
+// looked for before II: a value that names both is III.
+func categoryOf(v codes.Value) int {
+	if v.Kind == codes.ValueNumber && v.Op == codes.Equal && v.Unit == "" {
+		switch v.Number {
+		case 1000, 2000, 3000:
+			return int(v.Number / 1000)
+		}
+		return 0
+	}
+	switch words := saidBy(v); {
+	case words.any(saidNo | saidEquivocal):
+		return 0
+	case words.any(saidIII | saidAbnormal):
+		return 3
+	case words.any(saidII | saidIndeterminate):
+		return 2
+	case words.any(saidI | saidNormal):
+		return 1
+	}
+	return 0
+}
+
+// positive reads the result of a test. Negation comes first: "not detected" is not
+// "detected" (C17). A contradictory value says nothing.
+func positive(v codes.Value) answer {
+	if saidBy(v).any(saidEquivocal | saidIndeterminate) {
+		return unread
+	}
+	denies, denied, is := false, false, false
+	for w := range strings.FieldsSeq(v.Words) {
+		switch s := saidWords[w]; {
+		case s.any(saidNo):
+			denies = true
+			denied = denied || w != "not"
+		case s.any(saidPositive) && saidBy(v).any(saidNegative):
+			return unread
+		case s.any(saidYes) && denies:
+			denied = true
+		case s.any(saidYes):
+			is = true
+		}
+	}
+	switch {
+	case is && denies:
+		return unread
+	case is:
+		return yes
+	case denied || denies:
+		return no
+	}
+	return unread
+}
+
+// saysNo reports whether a value denies the mark that it stands with (scoring-decisions
+// 53). Anything else, also unreadable text, lets it stand: the code alone says enough.
+func saysNo(v codes.Value) bool {
+	return saidBy(v).any(saidNo) || v.Kind == codes.ValueNumber && v.Op == codes.Equal && v.Number == 0 && v.Unit == ""
+}
+
+// The limits below which oxygen counts as room air: 21 %, as percent and as a
+// fraction, in thousandths (scoring-decisions 23).
+const (
+	roomAirPercent  codes.Milli = 21_000
+	roomAirFraction codes.Milli = 210
+)
+
+// oxygenRuns reads the value of a statement about oxygen. Room air, none, off, no flow
+// or a fraction of 21 % end it; no value is the plain mark.
+func oxygenRuns(s *acuity.Signal) answer {
+	v := s.Value
+	if v.Kind != codes.ValueNumber {
+		words := saidBy(v)
+		if words.any(saidEquivocal) {
+			return unread
+		}
+		return answerOf(!words.any(saidNo) && !words.all(saidRoom|saidAir))
+	}
+	limit := codes.Milli(0)
+	switch {
+	case v.Unit == codes.UnitPercent:
+		limit = roomAirPercent
+	case v.Unit == codes.UnitLitersPerMinute:
+	case v.Unit != "":
+		return unread
+	case saysFraction(s.Display):
+		if limit = roomAirPercent; v.Number <= 1000 {
+			limit = roomAirFraction
+		}
+	}
+	return compare(v, codes.Greater, limit)
+}
+
+// compare reports whether a number meets "op than": yes if every value that it
+// stands for does, no if none does (clinical-decisions S3).
+func compare(v codes.Value, op codes.Comparator, than codes.Milli) answer {
+	n := v.Number
+	switch op {
+	case codes.Equal:
+		return compareEqual(v, than)
+	case codes.Greater, codes.GreaterOrEqual:
+		open := op == codes.Greater
+		switch v.Op {
+		case codes.Equal:
+			return answerOf(n > than || n == than && !open)
+		case codes.Greater:
+			return yesOr(n >= than, unread)
+		case codes.GreaterOrEqual:
+			return yesOr(n > than || n == than && !open, unread)
+		case codes.Less:
+			return noOr(n <= than)
+		case codes.LessOrEqual:
+			return noOr(n < than || n == than && open)
+		}
+	case codes.Less, codes.LessOrEqual:
+		// x < L is not x >= L, and the other way round.
+		opposite := codes.GreaterOrEqual
+		if op == codes.LessOrEqual {
+			opposite = codes.Greater
+		}
+		switch compare(v, opposite, than) {
+		case yes:
+			return no
+		case no:
+			return yes
+		case unread:
+		}
+	}
+	return unread
+}
+
+func compareEqual(v codes.Value, than codes.Milli) answer {
+	n := v.Number
+	switch v.Op {
+	case codes.Equal:
+		return answerOf(n == than)
+	case codes.Less:
+		return noOr(than >= n)
+	case codes.LessOrEqual:
+		return noOr(than > n)
+	case codes.Greater:
+		return noOr(than <= n)
+	case codes.GreaterOrEqual:
+		return noOr(than < n)
+	}
+	return unread
+}
+
+func yesOr(b bool, other answer) answer {
+	if b {
+		return yes
+	}
+	return other
+}
+
+func noOr(b bool) answer {
+	if b {
+		return no
+	}
+	return unread
+}
