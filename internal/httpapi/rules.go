@@ -72,6 +72,12 @@ var Rules = []RuleAbout{
 	{"unknown_schema", "The record was written by another release; this one cannot read it."},
 	{"malformed_record", "The record is damaged."},
 	{"wrong_hospital", "The record is of another hospital than its key says."},
+	{"maxKeys", "The hospital may have so many valid keys; revoke one."},
+	{"maxWalls", "The hospital may have so many walls; revoke one."},
+	{"maxLinks", "The hospital may make so many links within a day of their end."},
+	{"provider", "The identity provider decides about it."},
+	{"name", "The name must be written as the documentation writes it."},
+	{"newer_alert", "The level has risen since; look at the newest alert."},
 	{"at most", "The newest observation is older; send what happens now."},
 	{"at least", "Too few hours were observed; send past events to /api/ingest/batch."},
 }

@@ -44,7 +44,9 @@ func (d *adminRequest) takeFlash(out *adminPage) {
 }
 
 // done leads to a page that says once what was done; key is that of a text.
-func (d *adminRequest) done(path, key string, pairs ...any) { d.tell(path, flash{Done: d.T(key, pairs...)}) }
+func (d *adminRequest) done(path, key string, pairs ...any) {
+	d.tell(path, flash{Done: d.T(key, pairs...)})
+}
 
 // once leads to a page that shows a secret, once.
 func (d *adminRequest) once(path string, secret *once) { d.tell(path, flash{Once: secret}) }

@@ -99,7 +99,7 @@ func (f *form) refusedWords(fields ...string) (all []string) {
 	for _, name := range fields {
 		f.Faults(name)
 	}
-	all = append(all, f.refused.Message)
+	all = append(all, f.texts.said(f.refused.Message))
 	for i, detail := range f.refused.Details {
 		if !f.placed[i] {
 			all = append(all, strings.TrimSpace(detail.Path+": "+f.texts.ruleText(detail.Rule)))

@@ -70,7 +70,7 @@ func (d termsRequest) faultsByLine(refused *refusal, line func(row int) int) (al
 		all = append(all, where+": "+d.ruleText(detail.Rule))
 	}
 	if len(all) == 0 {
-		all = append(all, refused.Message)
+		all = append(all, d.said(refused.Message))
 	}
 	return all
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -265,12 +266,32 @@ func (d *adminRequest) settle(shown func() bool) {
 	}
 }
 
-// ruleText says what is wrong with a field: the words that the API documents for a rule,
-// and the rule itself.
+// ruleText says what is wrong with a field: what the rule of the API means, in the language of
+// the page, and the rule itself.
 func (t *texts) ruleText(rule string) string {
 	about, known := httpapi.AboutRule(rule)
 	if !known {
 		return rule
 	}
-	return about.About + " (" + rule + ")"
+	return t.Or("rule."+about.Rule, about.About) + " (" + rule + ")"
+}
+
+// saidKeys are the keys of the sentences of the API, which has no code for each of them.
+var saidKeys = sync.OnceValue(func() map[string]string {
+	keys := map[string]string{}
+	for key, text := range allTexts["en"].words {
+		if strings.HasPrefix(key, "said.") {
+			keys[text] = key
+		}
+	}
+	return keys
+})
+
+// said returns a sentence of the API in the language of the page.
+func (t *texts) said(message string) string {
+	key, known := saidKeys()[message]
+	if !known {
+		return message
+	}
+	return t.T(key)
 }

@@ -13,6 +13,7 @@ import (
 	"svc/acuity"
 	"svc/internal/admin/keys"
 	"svc/internal/admin/users"
+	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 )
 
@@ -119,6 +120,12 @@ func keysUsed(t *testing.T) map[string]bool {
 		for _, code := range codes {
 			used[prefix+"."+code] = true
 		}
+	}
+	for _, rule := range httpapi.Rules {
+		used["rule."+rule.Rule] = true
+	}
+	for _, key := range saidKeys() {
+		used[key] = true
 	}
 	for m := range 12 {
 		used[fmt.Sprintf("month.%d", m+1)] = true
