@@ -19,20 +19,29 @@ type flowHook struct {
 	*httptest.Server
 	mu      sync.Mutex
 	refuses map[string]bool
+	got     map[string]int
 }
 
 func newFlowHook(t *testing.T) *flowHook {
 	t.Helper()
-	h := &flowHook{refuses: map[string]bool{}}
+	h := &flowHook{refuses: map[string]bool{}, got: map[string]int{}}
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
+		h.got[r.URL.Path]++
 		if h.refuses[r.URL.Path] {
 			w.WriteHeader(http.StatusBadRequest)
 		}
 	}))
 	t.Cleanup(h.Close)
 	return h
+}
+
+// count is how many requests have come to a path.
+func (h *flowHook) count(path string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.got[path]
 }
 
 func (h *flowHook) refuse(path string, refuses bool) step {
