@@ -18,8 +18,8 @@ import (
 	"svc/internal/seal"
 )
 
-// actors are the people who act on the pages, as the API knows them: a token that lasts a
-// minute stands for one of them, where others have the token of a key.
+// actors are the people who act on the pages, as the API knows them. A client has the token of a
+// key; a person has a token that lasts one minute.
 type actors struct {
 	seals    *seal.Keyring
 	users    *users.Register
@@ -31,22 +31,22 @@ const (
 	actorPrefix = "svcact_"
 	actorSealed = "svc.v1 actor"
 	actorFor    = time.Minute
-	actorSource = "pages"            // of what people enter on them
-	actorRate   = access.DefaultRate // one page asks for several things
+	actorSource = "pages"            // of the records that people enter on the pages
+	actorRate   = access.DefaultRate // one page makes several requests
 	actorBurst  = 4 * access.DefaultRate
 )
 
-// actor is what a token says.
+// actor is the content of a token.
 type actor struct {
 	User     string         `json:"u"`
 	Hospital string         `json:"h"`
 	Scopes   []access.Scope `json:"s"`
 	Until    int64          `json:"t"` // Unix milliseconds
-	// Role is what the person must still be; "": who may act at all.
+	// Role is the least role that the person must still have. "": charge.
 	Role users.Role `json:"r,omitempty"`
 }
 
-// lookup is [access.Register.Lookup], also of people.
+// lookup is [access.Register.Lookup], and also accepts the tokens of people.
 func (a *actors) lookup(token string) (access.Key, bool) {
 	text, is := strings.CutPrefix(token, actorPrefix)
 	if !is || a.seals == nil {
@@ -70,12 +70,12 @@ func (a *actors) lookup(token string) (access.Key, bool) {
 	return key, known && user.May(now) && user.Role.Covers(users.Charge) && (who.Role == "" || user.Role.Covers(who.Role)) && now.Before(until) && until.Before(now.Add(2*actorFor))
 }
 
-// token stands for a person for a minute.
+// token returns a token for a person, valid for one minute.
 func (a *actors) token(hospital, user string, scope access.Scope) string {
 	return a.tokenOf(actor{User: user, Hospital: hospital, Scopes: []access.Scope{scope}})
 }
 
-// adminToken stands for an administrator for a minute.
+// adminToken returns a token for an administrator, valid for one minute.
 func (a *actors) adminToken(hospital, user string) string {
 	return a.tokenOf(actor{User: user, Hospital: hospital, Role: users.Admin, Scopes: []access.Scope{access.Admin, access.ReadStatus, access.ReadUnitState, access.ReadPredict}})
 }
@@ -89,7 +89,7 @@ func (a *actors) tokenOf(who actor) string {
 	return actorPrefix + base64.RawURLEncoding.EncodeToString(a.seals.Seal(actorSealed, clear))
 }
 
-// newActors returns who may act; without a key for secrets nobody may.
+// newActors returns the actors. Without a secrets key no person may act.
 func newActors(s *settings, now func() time.Time) (*actors, error) {
 	a := &actors{users: s.users, now: now, register: s.register}
 	if s.seals == nil {
@@ -100,8 +100,8 @@ func newActors(s *settings, now func() time.Time) (*actors, error) {
 	return a, err
 }
 
-// ingestOf returns what serves the writes of the API: this process, or the one of
-// --ingest-url; nil: nobody that is known.
+// ingestOf returns the handler of the writes of the API: this process, or the one at
+// --ingest-url. nil: there is neither.
 func ingestOf(h *service) http.Handler {
 	if h.router.Match(chi.NewRouteContext(), http.MethodPost, "/api/ingest/staffing") {
 		return h.router
@@ -119,7 +119,7 @@ func ingestOf(h *service) http.Handler {
 	return proxy
 }
 
-// ingestURL reads the address of svc ingest.
+// ingestURL parses the address of svc ingest.
 func ingestURL(c *config, value string) error {
 	if value == "" {
 		c.IngestURL = nil

@@ -11,8 +11,8 @@ import (
 	"svc/internal/seal"
 )
 
-// TestActors: a token stands for a person for a minute, for one thing, and only as long as
-// an administrator lets it.
+// TestActors: a token stands for one person, for one minute and one scope, and only while an
+// administrator allows it.
 func TestActors(t *testing.T) {
 	t.Parallel()
 	ring, err := seal.NewKeyring(key32 + key32)
@@ -75,7 +75,7 @@ func TestActors(t *testing.T) {
 	}
 }
 
-// sealedActor is a token for what may never be one.
+// sealedActor seals a token that lookup must refuse.
 func sealedActor(t *testing.T, a *actors, who actor, name string) string {
 	t.Helper()
 	clear, err := json.Marshal(who)

@@ -19,7 +19,7 @@ import (
 	"svc/schemas"
 )
 
-// admin is what a command has that works on a Kafka: its flags, and where to print.
+// admin is a command that works on a Kafka: its flags, and its outputs.
 type admin struct {
 	env
 	flags  *pflag.FlagSet
@@ -27,11 +27,11 @@ type admin struct {
 	data   string
 	config *config
 	needs  need          // of further options of the configuration
-	within time.Duration // for all of it
+	within time.Duration // for the whole command
 	isDev  bool          // the Kafka is that of a running svc dev
 
-	check   func() []error // what else is wrong with the flags; nil: nothing can be
-	offline func() bool    // the flags ask for nothing of a Kafka; nil: they always do
+	check   func() []error // other faults of the flags; nil: none are possible
+	offline func() bool    // with these flags the command needs no Kafka; nil: it always does
 }
 
 // adminWithin bounds one administrative command.
@@ -41,7 +41,7 @@ func newAdmin(w env, needs need) *admin {
 	return &admin{env: w, needs: needs, within: adminWithin, config: &config{}}
 }
 
-// command returns a command that works on a Kafka.
+// command returns a cobra command that runs on a Kafka.
 func (a *admin) command(use, short string, run func(ctx context.Context, args []string) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short,
@@ -65,7 +65,7 @@ func (a *admin) command(use, short string, run func(ctx context.Context, args []
 	return cmd
 }
 
-// locate takes the servers of a running svc dev, unless a Kafka is named.
+// locate uses the servers of a running svc dev, unless the flags name a Kafka.
 func (a *admin) locate() error {
 	named := false
 	a.flags.Visit(func(f *pflag.Flag) { named = named || strings.HasPrefix(f.Name, "kafka") })
@@ -80,7 +80,7 @@ func (a *admin) locate() error {
 	a.config.Kafka, a.config.Redis = []string{running.Kafka}, running.Redis
 	if a.needs&needSecrets != 0 && a.config.SecretsKey == "" {
 		key, err := readDevKey(a.data, devSecretsKey)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // with --ephemeral there is none
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // svc dev --ephemeral writes no file
 			return err
 		}
 		a.config.SecretsKey = key
@@ -88,14 +88,14 @@ func (a *admin) locate() error {
 	return nil
 }
 
-// group is a command with others below it.
+// group returns a command with subcommands.
 func group(use, short string, below ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short}
 	cmd.AddCommand(below...)
 	return cmd
 }
 
-// connected runs do with the settings read whole.
+// connected calls do once the settings have been read.
 func (a *admin) connected(ctx context.Context, do func(context.Context, *settings, *keys.Ring) error) error {
 	ctx, cancel := context.WithTimeout(ctx, a.within)
 	defer cancel()

@@ -9,7 +9,8 @@ import (
 	"svc/internal/testkit/runtimes"
 )
 
-// TestAlertRules has promtool run what makes each alert fire, and what must not.
+// TestAlertRules has promtool run the cases of each alert: series that fire it, and series that
+// must not.
 func TestAlertRules(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), runtimes.Debian(t, "prometheus", "usr/bin/promtool"), "test", "rules", "rules_test.yaml")
@@ -19,8 +20,8 @@ func TestAlertRules(t *testing.T) {
 	}
 }
 
-// TestAlertRulesAreTried wants for each alert a case in which it fires and one in which it
-// stays silent.
+// TestAlertRulesAreTried: each alert has a case in which it fires and one in which it stays
+// silent.
 func TestAlertRulesAreTried(t *testing.T) {
 	t.Parallel()
 	cases := deployFile(t, "prometheus/rules_test.yaml")
@@ -40,8 +41,8 @@ func TestAlertRulesAreTried(t *testing.T) {
 	}
 }
 
-// TestEachHealthCheckHasAnAlert wants exactly one rule for each reason that a process is
-// not ready, and no rule for a reason that there is not.
+// TestEachHealthCheckHasAnAlert: each health check has exactly one rule, and each rule names a
+// health check that exists.
 func TestEachHealthCheckHasAnAlert(t *testing.T) {
 	t.Parallel()
 	asked := map[string]int{}

@@ -13,7 +13,7 @@ import (
 	"svc/schemas"
 )
 
-// auditLog is the audit topic: what administrators did, of all hospitals.
+// auditLog is the audit topic: the acts of the administrators of all hospitals.
 type auditLog struct {
 	cluster   *stream.Cluster
 	publisher *stream.Publisher
@@ -25,8 +25,7 @@ func openAudit(cluster *stream.Cluster, prefix string) *auditLog {
 	return &auditLog{cluster, cluster.Publisher(topic), topic}
 }
 
-// auditPartition is the only one: acts are rare, and read in the order in which
-// they were done.
+// auditPartition is the only partition. Acts are rare, and readers need them in order.
 const auditPartition = 0
 
 // record is [audit.Record].
@@ -39,8 +38,7 @@ func (l *auditLog) record(ctx context.Context, act audit.Act) error {
 	return err
 }
 
-// notDone puts on record that acts of the command line came to nothing because of err,
-// or may have.
+// notDone records that acts of the command line failed because of err, or may have failed.
 func notDone(ctx context.Context, record audit.Record, err error, acts ...audit.Act) (fault error) {
 	how := audit.Unclear
 	if errors.Is(err, access.ErrOvertaken) {
@@ -54,8 +52,8 @@ func notDone(ctx context.Context, record audit.Record, err error, acts ...audit.
 	return nil
 }
 
-// list is [audit.List]. It reads back from the end, so the newest page of a busy
-// hospital is cheap and the oldest one reads the topic whole: 400 days of acts.
+// list is [audit.List]. It reads backwards from the end. So the newest page of a busy hospital is
+// cheap; the oldest page reads the whole topic, 400 days of acts.
 func (l *auditLog) list(ctx context.Context, q audit.Query) (audit.Page, error) {
 	var page audit.Page
 	before := stream.Newest
@@ -88,18 +86,18 @@ func (l *auditLog) list(ctx context.Context, q audit.Query) (audit.Page, error) 
 	return page, err
 }
 
-// passed reports whether everything older than a record lies before since: the
-// clocks of instances differ by less than an hour.
+// passed reports whether all older records lie before since. The clocks of instances differ by
+// less than an hour.
 func passed(at, since time.Time) bool {
 	return !since.IsZero() && at.Before(since.Add(-time.Hour))
 }
 
-// keys is what administers the keys.
+// keys returns the configuration of the routes that administer keys.
 func (h *service) keys() keys.Config {
 	return keys.Config{Shell: h.shell, Ring: h.settings.ring(h.audit, h.now), Used: h.redis.Used}
 }
 
-// ring is the keys of the settings, each act on record.
+// ring returns the keys in the settings. Each change is recorded as an act.
 func (s *settings) ring(log *auditLog, now func() time.Time) *keys.Ring {
 	return &keys.Ring{Register: s.register, Seen: s.Seen, Put: s.putKeys, Audit: log.record, Now: now}
 }

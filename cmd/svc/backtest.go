@@ -28,7 +28,7 @@ import (
 	"svc/schemas"
 )
 
-// Where a backtest has its hours from; anything else is a file.
+// Sources of the hours of a backtest. Any other word is the name of a file.
 const (
 	fromSnapshots    = "snapshots"
 	fromObservations = "observations"
@@ -39,20 +39,19 @@ type backtestCommand struct {
 	*admin
 	options backtest.Options
 	source  string
-	from    string // as it was asked for
+	from    string // the text of the flag
 	to      string
 	gate    bool
 	compare string
 	out     string
 
-	models, warmup, zone string // as they were given
+	models, warmup, zone string // the texts of the flags
 }
 
-// errGate is that a forecast is not good enough.
+// errGate says that a forecast is not good enough.
 var errGate = errors.New("the gate is not passed")
 
-// backtestVerb is svc backtest: it measures the forecast of a hospital on what was
-// recorded of it.
+// backtestVerb is svc backtest. It measures the forecast of a hospital on the recorded hours.
 func backtestVerb(w env) *cobra.Command {
 	b := &backtestCommand{admin: newAdmin(w, 0)}
 	c := b.command("backtest", "measure the forecast on what was recorded", func(ctx context.Context, _ []string) error { return b.run(ctx) })
@@ -100,7 +99,8 @@ func (b *backtestCommand) run(ctx context.Context) error {
 	return nil
 }
 
-// foreign reads the forecasts of a model to compare with, before the hours, which take longer.
+// foreign reads the forecasts of a model to compare with. It runs before the hours are read,
+// because those take longer.
 func (b *backtestCommand) foreign() error {
 	if b.compare == "" {
 		return nil
@@ -118,7 +118,7 @@ func (b *backtestCommand) foreign() error {
 	return nil
 }
 
-// faults reads what the flags say, and returns what is wrong with it.
+// faults parses the flags and returns their faults.
 func (b *backtestCommand) faults() (faults []error) {
 	fault := func(wrong bool, text string) {
 		if wrong {
@@ -146,8 +146,7 @@ func (b *backtestCommand) faults() (faults []error) {
 	return faults
 }
 
-// parseHour reads the full hour of a date in a zone, or of an instant; 0: none is
-// named.
+// parseHour parses the full hour of a date in a zone, or of an instant. 0: the text is empty.
 func parseHour(text string, zone *time.Location) (int32, error) {
 	if text == "" {
 		return 0, nil
@@ -159,7 +158,7 @@ func parseHour(text string, zone *time.Location) (int32, error) {
 	return acuity.At(t).Hour(), err
 }
 
-// span says which forecasts count, now that the zone of the hospital is known.
+// span sets the range of forecasts that count. It runs once the zone of the hospital is known.
 func (b *backtestCommand) span() (err error) {
 	if b.options.From, err = parseHour(b.from, b.options.Zone); err == nil {
 		b.options.To, err = parseHour(b.to, b.options.Zone)
@@ -171,7 +170,7 @@ func (b *backtestCommand) isFile() bool {
 	return b.source != fromSnapshots && b.source != fromObservations
 }
 
-// hours gathers the hours of the hospital, and its time zone where it is known.
+// hours reads the hours of the hospital, and its time zone if it is known.
 func (b *backtestCommand) hours(ctx context.Context) ([]*acuity.Snapshot, error) {
 	if b.isFile() {
 		return b.ofFile(ctx)
@@ -211,14 +210,14 @@ func (b *backtestCommand) ofFile(ctx context.Context) ([]*acuity.Snapshot, error
 	return b.read(hours.FromRequests(hours.Lines(lines), b.options.Hospital, b.options.Zone))
 }
 
-// read gathers hours in their order, and shows how many there are by now.
+// read collects the hours in order, and shows how many have been read.
 func (b *backtestCommand) read(list iter.Seq2[*acuity.Snapshot, error]) ([]*acuity.Snapshot, error) {
 	shown := cli.NewProgress(b.env, "backtest", "hours read")
 	defer shown.End()
 	return hours.Ordered(counted(list, 0, shown.Tell))
 }
 
-// counted tells how many hours were taken, of how many; 0: nobody knows.
+// counted calls tell after each hour with the hours read and their total. total 0: unknown.
 func counted(list iter.Seq2[*acuity.Snapshot, error], total int, tell func(done, total int64)) iter.Seq2[*acuity.Snapshot, error] {
 	return func(yield func(*acuity.Snapshot, error) bool) {
 		n := int64(0)
@@ -236,8 +235,8 @@ func (b *backtestCommand) kafka() stream.Options {
 	return b.config.kafka(slog.New(slog.NewTextHandler(b.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
 }
 
-// ofObservations cuts the hours anew from the log, from its beginning: what came
-// before the first forecast that counts is learnt.
+// ofObservations makes the hours again from the whole log. The forecast learns from the hours
+// before the first forecast that counts.
 func (b *backtestCommand) ofObservations(ctx context.Context) ([]*acuity.Snapshot, error) {
 	o := b.kafka()
 	log, err := replay.OpenLog(&o, b.config.TopicPrefix+schemas.Observations().Name)
@@ -248,8 +247,8 @@ func (b *backtestCommand) ofObservations(ctx context.Context) ([]*acuity.Snapsho
 	return b.read(hours.FromInputs(log.Inputs(ctx, b.options.Hospital, time.Time{}, time.Time{}), b.options.Hospital))
 }
 
-// ofSnapshots reads the hours that were recorded. They were written in
-// transactions, so not by the client of internal/analysis/replay.
+// ofSnapshots reads the recorded hours. They were written in transactions, which the client of
+// internal/analysis/replay cannot read.
 func (b *backtestCommand) ofSnapshots(ctx context.Context) ([]*acuity.Snapshot, error) {
 	cluster, err := stream.Dial(ctx, b.kafka())
 	if err != nil {
@@ -279,7 +278,7 @@ func (b *backtestCommand) ofSnapshots(ctx context.Context) ([]*acuity.Snapshot, 
 	})
 }
 
-// write puts the report into its folder, and its short form on the terminal.
+// write writes the report into its folder, and prints its short form.
 func (b *backtestCommand) write(r *backtest.Report) error {
 	if err := os.MkdirAll(b.out, 0o750); err != nil {
 		return err

@@ -21,8 +21,8 @@ import (
 	"svc/schemas"
 )
 
-// TestBacktestSources: of the same weeks a file of the feeds, the log of the
-// observations and the recorded hours give the same report.
+// TestBacktestSources: a file of the feeds, the log of observations and the recorded hours of the
+// same weeks give the same report.
 func TestBacktestSources(t *testing.T) {
 	dir := t.TempDir()
 	zone, err := time.LoadLocation("America/Chicago")
@@ -109,7 +109,7 @@ func TestBacktestSources(t *testing.T) {
 			t.Errorf("%s: another report than that of the feeds", source)
 		}
 	}
-	// A model of somebody else, which knows what will come.
+	// A foreign model that knows the future.
 	oracle := filepath.Join(dir, "oracle.csv")
 	rows := "at,hours_ahead,nurses\n"
 	for _, s := range list {
@@ -126,13 +126,13 @@ func TestBacktestSources(t *testing.T) {
 	if code, _, stderr := say(t, append([]string{"backtest", "--hospital", "west", "--out", dir}, kafka...)...); code != 1 || !strings.Contains(stderr, `no hospital "west"`) {
 		t.Errorf("code %d, says %q", code, stderr)
 	}
-	// So few days tell nothing: the gate stays shut.
+	// The gate does not pass with so few days.
 	if code, _, stderr := say(t, "backtest", "--source", file, "--gate", "--warmup", "24h", "--to", "2026-01-08", "--model", "persistence", "--out", dir); code != 1 || !strings.Contains(stderr, "the gate is not passed") {
 		t.Errorf("code %d, says %q", code, stderr)
 	}
 }
 
-// TestBacktestFaults tells all faults of the command line at once.
+// TestBacktestFaults: all faults of the command line are reported together.
 func TestBacktestFaults(t *testing.T) {
 	nowhere := filepath.Join(t.TempDir(), "none")
 	code, stdout, stderr := say(t, "backtest", "--data", nowhere, "--from", "monday", "--to", "x", "--model", "oracle", "--warmup", "long", "--timezone", "Mars/Base")
@@ -149,7 +149,7 @@ func TestBacktestFaults(t *testing.T) {
 	}
 }
 
-// TestBacktestForeignFaults: a file that cannot be compared is named, with the line.
+// TestBacktestForeignFaults: the error names the file that cannot be compared, and the line.
 func TestBacktestForeignFaults(t *testing.T) {
 	dir := t.TempDir()
 	mine := filepath.Join(dir, "mine.csv")
@@ -168,8 +168,8 @@ func TestBacktestForeignFaults(t *testing.T) {
 	}
 }
 
-// TestBacktestStops: nobody writes to standard input, and the command ends all the
-// same when it is stopped.
+// TestBacktestStops: the command ends when it is stopped, even if it still waits for standard
+// input.
 func TestBacktestStops(t *testing.T) {
 	in, writer, err := os.Pipe()
 	if err != nil {

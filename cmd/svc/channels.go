@@ -18,16 +18,16 @@ import (
 	"svc/notifier/webhook"
 )
 
-// smtpConfig is the relay that alerts by e-mail are handed to.
+// smtpConfig is the SMTP relay for alerts by e-mail.
 type smtpConfig struct {
 	Host, Port, TLS, User, Password, From string
 	Roots                                 *x509.CertPool
 }
 
-// smsConfig is the gateway of SMS.
+// smsConfig is the SMS gateway.
 type smsConfig struct{ Driver, URL, Account, Token, From string }
 
-// publicURLAtMost leaves room in an SMS for the words before the link.
+// publicURLAtMost is in bytes. It leaves room in an SMS for the words before the link.
 const publicURLAtMost = 80
 
 func publicURL(c *config, value string) error {
@@ -44,7 +44,7 @@ func publicURL(c *config, value string) error {
 	return nil
 }
 
-// channelFaults are what is wrong with the options of e-mail and SMS together.
+// channelFaults returns the faults of the options of e-mail and SMS together.
 func (c *config) channelFaults() (faults []error) {
 	m, s := &c.SMTP, &c.SMS
 	if m.Host != "" {
@@ -69,7 +69,7 @@ func (c *config) channelFaults() (faults []error) {
 	return faults
 }
 
-// mailer is the sender of e-mail; nil if none is configured.
+// mailer returns the sender of e-mail; nil if none is configured.
 func (c *config) mailer(now func() time.Time) (outbound.Sender, error) { //nolint:ireturn // or nothing
 	if c.SMTP.Host == "" {
 		return nil, nil //nolint:nilnil // e-mail is off
@@ -88,7 +88,7 @@ func (c *config) mailer(now func() time.Time) (outbound.Sender, error) { //nolin
 	return s, nil
 }
 
-// gateway is that of SMS; nil if none is configured.
+// gateway returns the SMS gateway; nil if none is configured.
 func (c *config) gateway(now func() time.Time) (sms.Gateway, error) { //nolint:ireturn // or nothing
 	if c.SMS.Driver == "" {
 		return nil, nil //nolint:nilnil // SMS is off
@@ -102,11 +102,11 @@ func (c *config) gateway(now func() time.Time) (sms.Gateway, error) { //nolint:i
 	return g, nil
 }
 
-// channels are the senders to people. What is not configured fails at once and
-// says so, and another channel takes its place.
+// channels returns the senders to people. A channel that is not configured fails at once and says
+// so; the notifier then uses another one.
 func (c *config) channels(now func() time.Time) (map[outbound.Channel]outbound.Sender, error) {
 	all := map[outbound.Channel]outbound.Sender{outbound.ChannelMail: off{}, outbound.ChannelSMS: off{}}
-	if c.Outbox != nil { // svc dev sends nothing to anybody
+	if c.Outbox != nil { // svc dev sends no messages
 		return map[outbound.Channel]outbound.Sender{
 			outbound.ChannelMail: c.Outbox.channel(outbound.ChannelMail), outbound.ChannelSMS: c.Outbox.channel(outbound.ChannelSMS),
 		}, nil

@@ -10,7 +10,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// TestChannelFaults wants every fault of e-mail, SMS and links at once.
+// TestChannelFaults: every fault of e-mail, SMS and links is reported together.
 func TestChannelFaults(t *testing.T) {
 	_, err := parseConfig("notify", needTopics|needRedis|needNotify, []string{
 		"--smtp-host", "relay.example:25", "--smtp-port", "x", "--smtp-tls", "perhaps", "--sms-driver", "pigeon",
@@ -48,8 +48,7 @@ func TestChannelsOff(t *testing.T) {
 	}
 }
 
-// TestSummary: the rooms of an alert are those with the highest score; one that is
-// free counts as open.
+// TestSummary: an alert names the rooms with the highest score. An empty room counts as open.
 func TestSummary(t *testing.T) {
 	got := summary([]acuity.RoomVerdict{
 		{ID: 1, Score: 20, Color: acuity.ColorYellow},

@@ -18,7 +18,7 @@ import (
 	"svc/internal/cli"
 )
 
-// say runs the command line with nothing around it and returns what it says.
+// say runs the command line with an empty environment and returns its output.
 func say(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, faults bytes.Buffer
@@ -26,13 +26,13 @@ func say(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), faults.String()
 }
 
-// TestFaultsOfACommandLine wants all of them at once, one a line, on standard
-// error, and nothing started.
+// TestFaultsOfACommandLine: all faults are reported together, one a line, on standard error. The
+// command does not start.
 func TestFaultsOfACommandLine(t *testing.T) {
 	nowhere := filepath.Join(t.TempDir(), "none")
 	for name, tt := range map[string]struct {
 		args []string
-		want []string // one in each line
+		want []string // one substring a line
 	}{
 		"no such command": {[]string{"serve"}, []string{"no command"}},
 		"unknown role":    {[]string{"run", "read,write,ingest,think"}, []string{`"write"`, `"think"`}},
@@ -101,8 +101,9 @@ func TestFaultsOfACommandLine(t *testing.T) {
 	}
 }
 
-// TestFlagWinsOverVariables: also over the variable of the flag that says the same in
-// another way. Who names a server must not reach the one of the environment.
+// TestFlagWinsOverVariables: a flag wins over its own variable, and over the variable of another
+// flag with the same purpose. A user who names a server must not reach the server of the
+// environment.
 func TestFlagWinsOverVariables(t *testing.T) {
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -137,7 +138,7 @@ func TestFlagWinsOverVariables(t *testing.T) {
 	}
 }
 
-// TestKeyFile: a file that holds more than a key, or none, is told as that.
+// TestKeyFile: the error says that a key file is empty, or holds more than a key.
 func TestKeyFile(t *testing.T) {
 	for name, content := range map[string]string{"empty": "", "blank": " \n", "two": "svc_1\nsvc_2\n"} {
 		file := filepath.Join(t.TempDir(), "key")
@@ -153,8 +154,8 @@ func TestKeyFile(t *testing.T) {
 	}
 }
 
-// TestSvcDevHasEnded: dev.json stays when svc dev ends. A command that uses it is told at
-// once, and not that some address does not answer.
+// TestSvcDevHasEnded: dev.json stays when svc dev ends. A command that uses it then says that svc
+// dev has ended, and not that an address does not answer.
 func TestSvcDevHasEnded(t *testing.T) {
 	ended := httptest.NewServer(nil)
 	ended.Close()
@@ -174,10 +175,10 @@ func TestSvcDevHasEnded(t *testing.T) {
 	}
 }
 
-// TestSecretsOfSvcDev: its key lies in the data folder.
+// TestSecretsOfSvcDev: svc secrets uses the key in the data folder.
 func TestSecretsOfSvcDev(t *testing.T) {
 	dir := t.TempDir()
-	kafka := httptest.NewServer(nil) // takes connections
+	kafka := httptest.NewServer(nil) // accepts connections
 	defer kafka.Close()
 	if err := errors.Join(
 		writeDevFile(dir, &cli.DevFile{Kafka: strings.TrimPrefix(kafka.URL, "http://")}),
@@ -193,8 +194,8 @@ func TestSecretsOfSvcDev(t *testing.T) {
 	}
 }
 
-// TestWhenAKeyEnds takes the earlier of expiry and revocation, which lies ahead
-// while a rotation overlaps.
+// TestWhenAKeyEnds: a key ends at the earlier of expiry and revocation. After a rotation the
+// revocation lies in the future.
 func TestWhenAKeyEnds(t *testing.T) {
 	const early, late = "2031-04-05T12:00:00.000Z", "2031-04-06T12:00:00.000Z"
 	for name, tt := range map[string]struct{ expires, revoked, want string }{
@@ -211,8 +212,7 @@ func TestWhenAKeyEnds(t *testing.T) {
 	}
 }
 
-// TestStoppedBeforeKafkaAnswers is a role that is stopped while it still waits
-// for its brokers: no fault.
+// TestStoppedBeforeKafkaAnswers: stopping a role that still waits for its brokers is no fault.
 func TestStoppedBeforeKafkaAnswers(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -23,8 +23,8 @@ import (
 	"svc/notifier/webhook"
 )
 
-// config is what a server role is configured with. Every field has one row in
-// options, which gives its flag, its variable, its default and its help.
+// config is the configuration of a server role. Each field has one row in options, with its flag,
+// variable, default and help.
 type config struct {
 	Instance    string
 	TopicPrefix string
@@ -38,7 +38,7 @@ type config struct {
 	KafkaUser                    string
 	KafkaPassword                string
 	Registry                     registry.Config
-	KafkaFull                    func() error // of svc dev: why the embedded Kafka takes nothing; nil: it is not asked
+	KafkaFull                    func() error // set by svc dev: why the embedded Kafka accepts no records; nil: not checked
 	Partitions                   int
 	Replicas                     int
 	CommitEvery                  time.Duration
@@ -50,17 +50,17 @@ type config struct {
 	PseudonymsOld, SecretsKeyOld []string
 	EgressAllow                  []egress.Allowed
 	EgressRoots                  *x509.CertPool
-	EgressLoopback               bool // of svc dev
+	EgressLoopback               bool // set by svc dev
 	MLLP                         mllpConfig
 	DocsURL                      string
 	Proxies                      []netip.Prefix
 	StrangersRate                int
 	PublicURL                    string
-	IngestURL                    *url.URL // nil: none is named
+	IngestURL                    *url.URL // nil: not given
 	OIDC                         oidcConfig
 	SMTP                         smtpConfig
 	SMS                          smsConfig
-	Outbox                       *outbox // of svc dev: catches what goes to people; nil: it is sent
+	Outbox                       *outbox // set by svc dev: catches the messages to people; nil: they are sent
 	CORSOrigins                  []string
 	LogLevel                     string
 	ShutdownWithin               time.Duration
@@ -70,12 +70,12 @@ type config struct {
 
 // option is one row of the configuration.
 type option struct {
-	name   string // of the flag; the variable is SVC_ and the name in capitals
+	name   string // name of the flag; the variable is SVC_ and the name in capitals
 	preset string // default
 	help   string
-	secret bool // also read from the file that SVC_…_FILE names
-	filled bool // which is not empty, if it is named
-	only   need // commands that do not need this do not know the option; 0: all have it
+	secret bool // may also be read from the file that SVC_…_FILE names
+	filled bool // the value must not be empty if it is given
+	only   need // only commands with one of these needs have the option; 0: all commands
 	set    func(c *config, value string) error
 }
 
@@ -154,8 +154,8 @@ var logLevels = []string{"debug", "info", "warn", "error"}
 // usageError is a fault of the command line, answered with exit code 2.
 func usageError(faults ...error) error { return cli.Usage(faults...) } //nolint:wrapcheck // of ours
 
-// bind adds the options that a command needs to its flags. What is given there, or
-// by a variable, goes to c.
+// bind adds the options that a command needs to its flags. Values of flags and variables are set
+// on c.
 func (c *config) bind(flags *pflag.FlagSet, needs need) {
 	for i := range options {
 		o := &options[i]
@@ -175,7 +175,7 @@ func (c *config) bind(flags *pflag.FlagSet, needs need) {
 	}
 }
 
-// unneeded are the options among flags that a command does not need.
+// unneeded returns the options among flags that a command does not need.
 func unneeded(flags *pflag.FlagSet, needs need) (names []string) {
 	for i := range options {
 		if o := &options[i]; !o.neededBy(needs) && flags.Lookup(o.name) != nil {
@@ -185,8 +185,8 @@ func unneeded(flags *pflag.FlagSet, needs need) (names []string) {
 	return names
 }
 
-// faults gives the options that were not given their defaults, and returns what is
-// wrong then with all of them together.
+// faults sets the defaults of the options that were not given. Then it returns the faults of all
+// options together.
 func (c *config) faults(flags *pflag.FlagSet, needs need) (faults []error) {
 	for i := range options {
 		o := &options[i]
@@ -211,7 +211,7 @@ func (c *config) faults(flags *pflag.FlagSet, needs need) (faults []error) {
 	return faults
 }
 
-// optionValue is an option as a flag.
+// optionValue makes an option a flag.
 type optionValue struct {
 	option *option
 	config *config
@@ -235,10 +235,10 @@ func (v *optionValue) Type() string {
 	return "value"
 }
 
-// neededBy reports whether a command that stands on needs has the option.
+// neededBy reports whether a command with these needs has the option.
 func (o *option) neededBy(needs need) bool { return o.only == 0 || needs&o.only != 0 }
 
-// toggle reports whether the option is on or off.
+// toggle reports whether the option is true or false.
 func (o *option) toggle() bool { return o.preset == "false" || o.preset == "true" }
 
 func text(field func(*config) *string) func(*config, string) error {
@@ -280,8 +280,8 @@ func brokers(c *config, value string) error {
 	return nil
 }
 
-// origins reads origins as browsers send them: scheme, host and port, no more.
-// There is no wildcard: a key in a page of anybody is not a key any more.
+// origins parses origins as browsers send them: scheme, host and port only. There is no wildcard,
+// because then any page could use a key that it got hold of.
 func origins(c *config, value string) error {
 	c.CORSOrigins = nil
 	if value == "" {
@@ -298,7 +298,8 @@ func origins(c *config, value string) error {
 	return nil
 }
 
-// docsURL takes an absolute address: a client shows it to a developer, who is nowhere.
+// docsURL accepts an absolute address only. Error answers carry it, and a relative address would
+// lead nowhere.
 func docsURL(c *config, value string) error {
 	if u, err := url.Parse(value); value != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "") {
 		return errors.New("must be as in https://docs.example/svc")
@@ -307,7 +308,7 @@ func docsURL(c *config, value string) error {
 	return nil
 }
 
-// docs is the address of the documentation; "": that of a request.
+// docs returns the address of the documentation. "": that of a request.
 func (c *config) docs() string {
 	if c.DocsURL == "" && c.PublicURL != "" {
 		return c.PublicURL + httpapi.DocsPath
@@ -384,7 +385,7 @@ func file(field func(*config) *string) func(*config, string) error {
 func redisURL(c *config, value string) error {
 	parsed, err := url.Parse(value)
 	if err != nil || parsed.Scheme != "redis" && parsed.Scheme != "rediss" || parsed.Host == "" {
-		return errors.New("must be redis://… or rediss://…") // without the value: it may hold a password
+		return errors.New("must be redis://… or rediss://…") // the value is not shown: it may hold a password
 	}
 	c.Redis = value
 	return nil
@@ -406,7 +407,7 @@ func secretsKey(c *config, value string) error {
 	return seal.Check(value)
 }
 
-// olderKeys takes keys as they were given before, where blanks are part of one.
+// olderKeys parses older keys, one a line. An older key may contain blanks.
 func olderKeys(field func(*config) *[]string) func(*config, string) error {
 	return func(c *config, value string) error {
 		keys := field(c)

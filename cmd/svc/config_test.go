@@ -33,8 +33,8 @@ func environment(pairs ...string) func(string) (string, bool) {
 	}
 }
 
-// parseConfig reads flags and environment. All faults are reported at once, and
-// none of them repeats a secret.
+// parseConfig parses flags and environment. All faults are reported together, and none repeats a
+// secret.
 func parseConfig(command string, needs need, args []string, lookup func(string) (string, bool), out io.Writer) (*config, error) {
 	c := &config{}
 	cmd := &cobra.Command{Use: strings.Fields(command)[0], RunE: func(*cobra.Command, []string) error { return nil }}
@@ -68,7 +68,7 @@ func TestConfigPrecedence(t *testing.T) {
 	}
 }
 
-// TestConfigFaultsTogether wants every fault in one go, none with its secret.
+// TestConfigFaultsTogether: every fault is reported at once, without its secret.
 func TestConfigFaultsTogether(t *testing.T) {
 	_, err := parseConfig("run", everything, []string{"--partitions", "0", "--kafka-tls-cert", "config.go"}, environment(
 		"SVC_LISTEN", "nonsense", "SVC_KAFKA", "nohost", "SVC_REDIS", "redis:hunter2", "SVC_PSEUDONYM_KEY", "hunter2",
@@ -93,8 +93,8 @@ func TestConfigFaultsTogether(t *testing.T) {
 	}
 }
 
-// TestKeysAreGood: a key that is short, empty or no key at all is not taken, however it
-// is given; older ones are, so that one can get rid of them.
+// TestKeysAreGood: a short, empty or malformed key is refused, whether a flag, a variable or a
+// file holds it. Older keys may be weak, so that they can be replaced.
 func TestKeysAreGood(t *testing.T) {
 	file := func(content string) string {
 		path := filepath.Join(t.TempDir(), "key")
@@ -140,7 +140,7 @@ func TestConfigKnowsOnlyWhatACommandNeeds(t *testing.T) {
 	}
 }
 
-// TestConfigurationPage holds docs/configuration.md against the options.
+// TestConfigurationPage compares docs/configuration.md with the options.
 func TestConfigurationPage(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| flag | variable | default | what |\n|---|---|---|---|\n")
@@ -158,8 +158,8 @@ func TestConfigurationPage(t *testing.T) {
 	holdPage(t, "../../docs/configuration.md", "options", table.String())
 }
 
-// holdPage compares the part of a page between <!-- name --> and <!-- /name -->
-// with what the code says, or rewrites it with -update.
+// holdPage compares the part of a page between <!-- name --> and <!-- /name --> with want. With
+// -update it rewrites that part.
 func holdPage(t *testing.T, path, name, want string) {
 	t.Helper()
 	page, err := os.ReadFile(path)
@@ -183,8 +183,8 @@ func holdPage(t *testing.T, path, name, want string) {
 	}
 }
 
-// TestDocsAddress: errors lead to an absolute address: as configured, else the public
-// one, else that of the request.
+// TestDocsAddress: errors link to an absolute address: the configured one, else the public one,
+// else that of the request.
 func TestDocsAddress(t *testing.T) {
 	for _, tt := range []struct {
 		args []string
@@ -201,7 +201,7 @@ func TestDocsAddress(t *testing.T) {
 	}
 }
 
-// TestFrontOptions: what is no address, network or rate is named.
+// TestFrontOptions: the error names an option that is no address, network or rate.
 func TestFrontOptions(t *testing.T) {
 	c, err := parseConfig("run", everything, []string{"--trusted-proxies", "10.0.0.0/8, 192.0.2.1,fd00::/8"}, environment("SVC_PSEUDONYM_KEY", key32), &bytes.Buffer{})
 	if err != nil || fmt.Sprint(c.Proxies) != "[10.0.0.0/8 192.0.2.1/32 fd00::/8]" || c.StrangersRate != 20 {

@@ -18,15 +18,15 @@ import (
 	"svc/schemas"
 )
 
-// deadLetters are the records that can never be applied, followed: where each lies
-// and why, never what it says.
+// deadLetters follows the topic of records that can never be applied. It knows where each record
+// lies and why it was rejected, never its content.
 type deadLetters struct {
 	cluster *stream.Cluster
 	prefix  string // of the topics
 	table   *stream.Table
 
 	mu  sync.RWMutex
-	all map[string][]deadLetter // by hospital, oldest first
+	all map[string][]deadLetter // by hospital, in the order of the versions
 }
 
 type deadLetter struct {
@@ -34,10 +34,10 @@ type deadLetter struct {
 	retriedAt acuity.Instant // 0: not yet
 }
 
-// deadLettersAtMost bounds what is listed of a hospital: the newest.
+// deadLettersAtMost is how many dead letters of a hospital are listed, the newest ones.
 const deadLettersAtMost = 1000
 
-// deadLetters are those that all roles of the process share.
+// deadLetters returns the dead letters. All roles of the process share them.
 func (h *service) deadLetters() *deadLetters {
 	if h.letters == nil {
 		h.letters = followDeadLetters(h.cluster, h.config.TopicPrefix, h.partitions, h.log)
@@ -67,7 +67,8 @@ func followDeadLetters(cluster *stream.Cluster, prefix string, partitions int32,
 	return d
 }
 
-// add takes a letter; (hospital, version) tells repeats.
+// add adds a dead letter, or marks one as retried. A pair of hospital and version identifies a
+// dead letter.
 func (d *deadLetters) add(letter *schemas.DeadLetter) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -77,7 +78,7 @@ func (d *deadLetters) add(letter *schemas.DeadLetter) {
 	case had && letter.Reason == schemas.Retried:
 		all[at].retriedAt = letter.At
 		return
-	case had || letter.Reason == schemas.Retried: // what was retried is deleted
+	case had || letter.Reason == schemas.Retried: // a repeat, or a retry of a letter that has been deleted
 		return
 	}
 	all = slices.Insert(all, at, deadLetter{DeadLetter: *letter})
@@ -87,14 +88,14 @@ func (d *deadLetters) add(letter *schemas.DeadLetter) {
 	d.all[letter.Hospital] = all
 }
 
-// of returns those of a hospital, oldest first.
-func (d *deadLetters) of(hospital string) []deadLetter {
+// ofHospital returns the dead letters of a hospital in the order of their versions.
+func (d *deadLetters) ofHospital(hospital string) []deadLetter {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return slices.Clone(d.all[hospital])
 }
 
-// open counts those of a hospital that nobody retried.
+// open counts the dead letters of a hospital that have not been retried.
 func (d *deadLetters) open(hospital string) int {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -109,7 +110,7 @@ func (d *deadLetters) open(hospital string) int {
 
 // list is [readapi.DeadLetters].
 func (d *deadLetters) list(hospital string) []readapi.DeadLetter {
-	all := d.of(hospital)
+	all := d.ofHospital(hospital)
 	shown := make([]readapi.DeadLetter, len(all))
 	for i := range all {
 		l := &all[i]
@@ -121,19 +122,19 @@ func (d *deadLetters) list(hospital string) []readapi.DeadLetter {
 	return shown
 }
 
-// letterID is the id of a dead letter: the position of its record, which is one in
-// all hospitals.
+// letterID returns the id of a dead letter: the position of its record. It is unique over all
+// hospitals.
 func letterID(l *deadLetter) string {
 	return ingest.Position{Partition: l.Partition, Offset: l.Offset}.String()
 }
 
-// reasonGone is said of a record that retention has deleted.
+// reasonGone is the reason for a record that retention has deleted.
 const reasonGone = "record_gone"
 
-// retried notes that the facts of a letter were taken in. It stands under the key
-// of the letter, after it.
+// retried records that the observation of a dead letter was ingested again. The record has the
+// key of the dead letter, and follows it.
 func (d *deadLetters) retried(ctx context.Context, hospital, id string) error {
-	all := d.of(hospital)
+	all := d.ofHospital(hospital)
 	at := slices.IndexFunc(all, func(l deadLetter) bool { return letterID(&l) == id })
 	if at < 0 || all[at].retriedAt != 0 {
 		return nil
@@ -149,15 +150,15 @@ func (d *deadLetters) retried(ctx context.Context, hospital, id string) error {
 
 // observation is [ingest.DeadLetter].
 func (d *deadLetters) observation(ctx context.Context, hospital, id string) (*acuity.Observation, error) {
-	all := d.of(hospital)
+	all := d.ofHospital(hospital)
 	at := slices.IndexFunc(all, func(l deadLetter) bool { return letterID(&l) == id })
 	if at < 0 || all[at].Topic != schemas.Observations().Name {
 		return nil, ingest.ErrNoDeadLetter
 	}
 	letter := &all[at]
 	var record *stream.Record
-	// If retention has deleted the record the next one comes, and if there is none
-	// ctx ends the wait.
+	// If retention has deleted the record, From reads the next one. If there is no next one, ctx
+	// ends the wait.
 	err := d.cluster.From(ctx, d.prefix+letter.Topic, letter.Partition, letter.Offset, func(r stream.Record) bool {
 		if r.Offset == letter.Offset {
 			record = &r
@@ -176,7 +177,7 @@ func (d *deadLetters) observation(ctx context.Context, hospital, id string) (*ac
 	} else if err != nil {
 		return nil, err
 	}
-	if o.Hospital != hospital { // a key without a hospital is of none
+	if o.Hospital != hospital { // the record belongs to another hospital, or to none
 		return nil, ingest.ErrNoDeadLetter
 	}
 	return o, nil

@@ -13,8 +13,8 @@ import (
 	"svc/schemas"
 )
 
-// TestObservationOfADeadLetter reads records back from a real log: one that was
-// rejected by an older release and is understood now, and others that are not.
+// TestObservationOfADeadLetter reads records back from a real log. An older release rejected one
+// of them that this release understands; the others it does not.
 func TestObservationOfADeadLetter(t *testing.T) {
 	broker, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {
@@ -63,7 +63,7 @@ func TestObservationOfADeadLetter(t *testing.T) {
 		key   string
 		value []byte
 	}{
-		{"north/staffing", staffing("north")}, // 0:0 is understood now
+		{"north/staffing", staffing("north")}, // 0:0 can be decoded now
 		{"north", []byte("no record")},
 		{"north", append([]byte{0, 1, 2, 3, 4}, "facts"...)},
 		{"north", staffing("south")},
@@ -71,7 +71,7 @@ func TestObservationOfADeadLetter(t *testing.T) {
 		offset := put(observations, r.key, r.value)
 		letter("north", observations.Name, offset)
 	}
-	letter("south", observations.Name, 0) // a letter that is of another hospital than its record
+	letter("south", observations.Name, 0) // a dead letter whose record belongs to another hospital
 	letter("north", "another-topic", 0+9)
 	letter("north", observations.Name, 100) // the log has no such record
 

@@ -14,7 +14,8 @@ import (
 	"svc/schemas"
 )
 
-// subscribers is what administers who is told.
+// subscribers returns the configuration of the routes that administer webhooks, recipients and
+// tiers.
 func (h *service) subscribers() subscribers.Config {
 	return subscribers.Config{
 		Shell: h.shell, Register: h.settings.subscribers, Lists: deliveries{h.redis.Lists()}, Key: h.settings.register.Key,
@@ -30,7 +31,8 @@ func (h *service) order(ctx context.Context, c *outbound.Command) error {
 	if err != nil {
 		return fmt.Errorf("encode command: %w", err)
 	}
-	// Best effort, and before the notifier can know it, so it is never newer.
+	// Best effort. It comes before the notifier can read the order, so it is never newer than the
+	// notifier's note.
 	if text, fault := json.Marshal(begun); fault == nil {
 		h.redis.NoteCommand(ctx, c.Hospital, c.ID, text) //nolint:errcheck // the lists are derived
 	}
@@ -39,22 +41,22 @@ func (h *service) order(ctx context.Context, c *outbound.Command) error {
 	return err
 }
 
-// testDelivery names the delivery that a test of a webhook makes.
+// testDelivery returns the id of the delivery that a test of a webhook makes.
 func testDelivery(c *outbound.Command) string {
 	if c.Channel != outbound.ChannelWebhook {
 		return ""
 	}
-	e, err := event.Test(c, 0) // the level is in its body, not in its id
+	e, err := event.Test(c, 0) // the level is in the body of the event, not in its id
 	if err != nil {
 		return ""
 	}
 	return event.DeliveryID(e.ID, c.Endpoint, c.Channel)
 }
 
-// deliveries is what the notifier tells of its work, as administrators see it.
+// deliveries are the lists that the notifier writes, as administrators see them.
 type deliveries struct{ lists *view.Lists }
 
-// scannedMost bounds what one page looks at when a filter leaves nearly all out.
+// scannedMost bounds how many entries one page reads when a filter leaves nearly all out.
 const scannedMost = 20_000
 
 // Deliveries implements [subscribers.View].
@@ -129,8 +131,8 @@ func (l deliveries) Episodes(ctx context.Context, hospital string) ([]outbound.A
 	return all, err
 }
 
-// decodeNote reads what the notifier wrote; ok is false if it wrote nothing. The error may
-// be that it has written more since.
+// decodeNote decodes a note of the notifier. ok is false if there is none. The error may be that
+// the lists are behind.
 func decodeNote(value []byte, err error, into any) (ok bool, _ error) {
 	if value == nil {
 		return false, away(err)

@@ -17,43 +17,43 @@ import (
 	"svc/internal/cli"
 )
 
-// The unit of svc dev --demo.
+// The made-up unit of svc dev --demo.
 const (
 	demoSeed    = 1
 	demoProfile = "medium"
-	demoHistory = 28 * 24 * time.Hour      // what the forecast learns from at once
-	demoFor     = 9 * 365 * 24 * time.Hour // then it ends
-	demoSigns   = 4 * time.Hour            // signals older than this tell nothing of who is here now,
-	demoDrugs   = 36 * time.Hour           // unless of a drug, which may still run
-	demoSave    = time.Second              // how often it is noted how far it is
-	demoAnswer  = 10 * time.Second         // of the server to one request
-	demoPatient = 250 * time.Millisecond   // until a request is tried again that could not be taken
+	demoHistory = 28 * 24 * time.Hour      // what the forecast learns from before the demonstration begins
+	demoFor     = 9 * 365 * 24 * time.Hour // how long the demonstration lasts
+	demoSigns   = 4 * time.Hour            // older signals say nothing about the present patients,
+	demoDrugs   = 36 * time.Hour           // except medications, which may still run
+	demoSave    = time.Second              // how often the progress is saved
+	demoAnswer  = 10 * time.Second         // how long the server may take for one request
+	demoPatient = 250 * time.Millisecond   // pause before a request is tried again
 	demoNote    = "Demo: %d requests of %s are in, after %.1f s; the unit goes on at speed %g.\n"
 )
 
-// demo keeps a made-up unit moving: its past by /batch, then each request when it is
-// due. What it needs to go on after any end is in a file of the data folder.
+// demo keeps a made-up unit moving. It sends the past by /batch, and then each request when it is
+// due. Its state is a file in the data folder, so it can continue after any end.
 type demo struct {
 	env
-	file string // "": kept nowhere
+	file string // "": the state is not saved
 	feed *cli.Feed
 
 	state demoState
 	saved time.Time
 }
 
-// demoState is that file.
+// demoState is the content of that file.
 type demoState struct {
 	Seed    uint64          `json:"seed"`
 	Profile string          `json:"profile"`
 	Start   time.Time       `json:"start"`
 	Course  simulate.Course `json:"course"`
-	Sent    int             `json:"sent"` // requests that are in; the next ones may be
-	At      time.Time       `json:"at"`   // when that was noted
+	Sent    int             `json:"sent"` // requests that were accepted; later ones may have been
+	At      time.Time       `json:"at"`   // when the state was saved
 }
 
-// newDemo takes up what was kept in the data folder, or begins a unit whose past
-// ends now. While nobody kept it moving, its time passed as real time does.
+// newDemo continues from the data folder, or begins a unit whose past ends now. While no process
+// kept it moving, its time passed as real time does.
 func newDemo(o *devOptions, w env) (*demo, error) {
 	d := &demo{env: w}
 	now := w.Now().Truncate(time.Second)
@@ -75,11 +75,11 @@ func newDemo(o *devOptions, w env) (*demo, error) {
 		Seed: demoSeed, Profile: demoProfile, Start: now.Add(-demoHistory), At: now,
 		Course: simulate.Course{{Unit: now, Real: now, Speed: o.speed}},
 	}
-	d.save() // whatever happens next, it is the same unit
+	d.save() // a crash from here on continues with the same unit
 	return d, nil
 }
 
-// run goes on until ctx ends.
+// run sends requests until ctx ends.
 func (d *demo) run(ctx context.Context, base, key string) error {
 	d.feed = cli.NewFeed(base, key, demoAnswer)
 	defer d.feed.Close()
@@ -124,7 +124,7 @@ func (d *demo) run(ctx context.Context, base, key string) error {
 	return nil
 }
 
-// catchUp sends the past; sent is how many requests are then in.
+// catchUp sends the past. sent is the number of requests that the past stands for.
 func (d *demo) catchUp(ctx context.Context, past *demoPast, sent int) error {
 	for _, p := range past.all() {
 		if err := d.post(ctx, p.path, p.body); err != nil {
@@ -142,8 +142,8 @@ func (d *demo) catchUp(ctx context.Context, past *demoPast, sent int) error {
 	return nil
 }
 
-// post sends one request until it is answered; the error is that of ctx. What is
-// refused is said, and left.
+// post sends one request until it is answered. The error is that of ctx. A refusal is printed,
+// and the request is not sent again.
 func (d *demo) post(ctx context.Context, to string, body []byte) error {
 	for {
 		refused, err := d.feed.Post(ctx, to, body)
@@ -159,8 +159,7 @@ func (d *demo) post(ctx context.Context, to string, body []byte) error {
 	}
 }
 
-// save notes how far it is. A note that is lost costs requests that are sent twice,
-// which does no harm.
+// save saves the state. If it cannot, some requests are sent twice, which does no harm.
 func (d *demo) save() {
 	d.saved = d.Now()
 	d.state.At = d.saved
@@ -185,15 +184,14 @@ type demoRequest struct {
 	body []byte
 }
 
-// demoPast gathers what lies behind: ADT events in batches, of the rest what still
-// tells something.
+// demoPast collects the past: ADT events in batches, and the latest requests of the other feeds.
 type demoPast struct {
 	until   time.Time
 	batches []demoRequest
 	events  simulate.Batch
 	signs   []demoRequest
 	last    [3]demoRequest // staffing, roster, census
-	before  demoRequest    // staffing before the last, which may be a plan
+	before  demoRequest    // the staffing before the last, because the last may be a plan
 }
 
 var demoSnapshots = []string{"staffing", "roster", "census"}
@@ -232,7 +230,7 @@ func (p *demoPast) all() []demoRequest {
 	return all
 }
 
-// addBatch keeps a batch of events, unless it is nil.
+// addBatch adds a batch of events, unless it is nil.
 func (p *demoPast) addBatch(body []byte) {
 	if body != nil {
 		p.batches = append(p.batches, demoRequest{path: "batch", body: body})

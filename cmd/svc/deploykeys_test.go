@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// keysOf are the keys that each part of an installation needs; no other gets them.
+// keysOf are the keys that each part of an installation needs. No other part gets them.
 var keysOf = map[string]string{
 	"ingest": "pseudonym secrets", "notify": "secrets", "admin": "secrets", "process": "", "read": "secrets", "verify": "",
 }
 
-// TestDeployGivesEachRoleItsKeys reads what Kubernetes, systemd and Compose hand to each
-// role: its own secret, with the keys that it needs and none else.
+// TestDeployGivesEachRoleItsKeys: Kubernetes, systemd and Compose give each role a secret of its
+// own, with only the keys that it needs.
 func TestDeployGivesEachRoleItsKeys(t *testing.T) {
 	t.Parallel()
 	named := func(pattern, text string) string {

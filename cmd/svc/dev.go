@@ -29,7 +29,7 @@ import (
 	"svc/readapi/web"
 )
 
-// The hospital that svc dev makes on a fresh folder.
+// The hospital that svc dev makes in an empty folder.
 const (
 	devHospital     = "demo"
 	devHospitalName = "Demo Maternity"
@@ -50,9 +50,8 @@ type devOptions struct {
 	speed     float64 // of the demonstration
 }
 
-// runDev runs every role in one process on an embedded Kafka and an embedded
-// Redis. Its promises are those of one process: what it acknowledged survives
-// a crash of the process, there is no replication.
+// runDev runs every role in one process on an embedded Kafka and an embedded Redis. An
+// acknowledged record survives a crash of the process. There is no replication.
 func runDev(ctx context.Context, o *devOptions, w env) error {
 	ownersAlone()
 	unlock, err := lockData(o.data)
@@ -106,7 +105,7 @@ func runDev(ctx context.Context, o *devOptions, w env) error {
 		Redis: redis.URL(), Listen: o.listen, PrivateListen: metrics.Addr().String(),
 		PseudonymKey: pseudonyms, SecretsKey: secrets, EgressLoopback: true, LogLevel: o.logLevel, ShutdownWithin: time.Second,
 		MLLP: mllpConfig{
-			Senders:     []mllpSender{{addr: hl7.Addr().String()}}, // with the key that greet makes
+			Senders:     []mllpSender{{addr: hl7.Addr().String()}}, // uses the key that greet makes
 			Connections: devConnections, PerPeer: devConnections, Idle: time.Hour,
 		},
 	}, log, w.Now)
@@ -150,7 +149,7 @@ func (o *devOptions) embed(log *slog.Logger) (*stream.Broker, error) {
 	return stream.Embed(options)
 }
 
-// runDemo keeps the unit of --demo moving once its hospital is there.
+// runDemo keeps the unit of --demo moving once its hospital exists.
 func (h *service) runDemo(o *devOptions, greeted <-chan struct{}, w env) error {
 	d, err := newDemo(o, w)
 	if err != nil {
@@ -191,7 +190,7 @@ func devCommand(w env) *cobra.Command {
 	return cmd
 }
 
-// faults are what is wrong with the options.
+// faults returns the faults of the options.
 func (o *devOptions) faults() []error {
 	faults := []error{loopback(o.listen)}
 	if !slices.Contains(logLevels, o.logLevel) {
@@ -227,7 +226,7 @@ func loopback(address string) error {
 	return nil
 }
 
-// lockData makes the folder and takes it for this process.
+// lockData makes the folder and locks it for this process.
 func lockData(dir string) (unlock func(), err error) {
 	if err = os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make the data folder %s: %w", dir, reason(err))
@@ -246,7 +245,8 @@ func lockData(dir string) (unlock func(), err error) {
 	return func() { lock.Close() }, nil //nolint:errcheck // the process ends, and with it the lock
 }
 
-// writable fails if nothing can be stored in a folder: a lock can be taken all the same.
+// writable returns an error if no file can be stored in a folder. A lock alone does not show
+// that.
 func writable(dir string) error {
 	f, err := os.CreateTemp(dir, "try-*")
 	if err != nil {
@@ -264,11 +264,11 @@ func reason(err error) error {
 	return err
 }
 
-// shownAgain is the pause after a question to the view that got no answer.
+// shownAgain is the pause after the view has not answered.
 const shownAgain = 100 * time.Millisecond
 
-// shown returns once the view has all partitions, or ctx ends. A machine that is busy
-// may leave Redis without an answer for a while.
+// shown returns once the view has all partitions, or ctx ends. On a busy machine Redis may not
+// answer for a while.
 func (h *service) shown(ctx context.Context) error {
 	models := h.models().Watermark()
 	for {
@@ -286,8 +286,8 @@ func (h *service) shown(ctx context.Context) error {
 	}
 }
 
-// greet waits until a read can be answered, makes sure of hospital and keys,
-// writes dev.json and says where everything is, with lines to paste.
+// greet waits until a read can be answered, and makes the hospital and keys if they are missing.
+// It writes dev.json and prints all addresses, with commands to paste.
 func (h *service) greet(ctx context.Context, o *devOptions, address net.Addr, kafka, redis string, front *mllpFront, w env) error {
 	for _, ready := range h.ready {
 		select {
@@ -357,8 +357,8 @@ Try it, in another terminal:
 Ctrl-C stops it.
 `
 
-// devKeys returns what dev.json said if its keys are still valid, else makes
-// the hospital and new keys.
+// devKeys returns the content of dev.json if its keys are still valid. Else it makes the hospital
+// and new keys.
 func (h *service) devKeys(ctx context.Context, data string) (*cli.DevFile, error) {
 	register := h.settings.register
 	if _, known := register.Hospital(devHospital); !known {

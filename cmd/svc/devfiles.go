@@ -15,18 +15,17 @@ import (
 	"svc/internal/seal"
 )
 
-// The files of the data folder that hold keys: what makes pseudonyms, and what seals
-// settings.
+// The files of the data folder that hold keys: one makes pseudonyms, one seals settings.
 const (
 	devPseudonymKey = "pseudonym.key"
 	devSecretsKey   = "secrets.key"
 )
 
-// devKeyBytes is how many random bytes are a key; its file has them in hexadecimal.
+// devKeyBytes is how many random bytes a key has. Its file holds them in hexadecimal.
 const devKeyBytes = 32
 
-// devSecret reads a key of the data folder, or makes it the first time; an
-// ephemeral one is kept nowhere.
+// devSecret reads a key of the data folder, or makes it the first time. An ephemeral key is not
+// stored.
 func devSecret(o *devOptions, name string) (string, error) {
 	secret := make([]byte, devKeyBytes)
 	rand.Read(secret)
@@ -44,8 +43,9 @@ func devSecret(o *devOptions, name string) (string, error) {
 	return key, err
 }
 
-// readDevKey reads a key of the data folder. A file that a crash or a full disk has
-// left is no key: with another one nothing opens, and a patient is two.
+// readDevKey reads a key of the data folder. It refuses a file that a crash or a full disk has
+// damaged. With another key the settings would not open, and one patient would have two
+// pseudonyms.
 func readDevKey(data, name string) (string, error) {
 	path := filepath.Join(data, name)
 	content, err := os.ReadFile(path) //nolint:gosec // in the folder that the user named
@@ -59,8 +59,8 @@ func readDevKey(data, name string) (string, error) {
 	return key, nil
 }
 
-// writeWhole writes a file that is there whole or as it was before, also after a crash
-// or on a full disk. Only its user may read it.
+// writeWhole replaces a file atomically, also if a crash or a full disk interrupts it. Only its
+// user may read it.
 func writeWhole(path string, content []byte) (err error) {
 	dir := filepath.Dir(path)
 	temp, err := os.CreateTemp(dir, filepath.Base(path)+".*.new") // mode 0600
@@ -83,10 +83,10 @@ func writeWhole(path string, content []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	return errors.Join(folder.Sync(), folder.Close()) // the name, too
+	return errors.Join(folder.Sync(), folder.Close()) // makes the new name durable
 }
 
-// writeDevFile puts dev.json into the data folder.
+// writeDevFile writes dev.json into the data folder.
 func writeDevFile(data string, d *cli.DevFile) error {
 	content, err := json.MarshalIndent(d, "", "  ") //nolint:gosec // keys of this machine only, in a file of its user
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestDevSecret: a key is made once and read ever after. What a crash may have left in
-// its place is refused in one line, and stays as it is.
+// TestDevSecret: a key is made once and then read. A file that a crash has damaged is refused in
+// one line, and stays as it is.
 func TestDevSecret(t *testing.T) {
 	o := &devOptions{data: t.TempDir()}
 	made, err := devSecret(o, devSecretsKey)
@@ -46,7 +46,7 @@ func TestDevSecret(t *testing.T) {
 	}
 }
 
-// TestWriteWhole: a file is whole or as it was, and nothing else is left.
+// TestWriteWhole: a file is replaced whole, and a failed write leaves no other file.
 func TestWriteWhole(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "dev.json")

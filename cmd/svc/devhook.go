@@ -14,7 +14,7 @@ import (
 	"svc/internal/signature"
 )
 
-// The receiver of svc dev, for a first webhook without a partner.
+// The receiver of svc dev lets one try a first webhook without a partner.
 const devHookPath = "/dev/hook"
 
 //go:embed devhook.html
@@ -23,8 +23,8 @@ var devHookPage string
 // devHookKept is how many deliveries the page shows.
 const devHookKept = 200
 
-// devHook shows the deliveries that come to svc dev itself. It looks the secrets
-// up in the settings of the server: whatever webhook leads here is verified.
+// devHook shows the deliveries that svc dev sends to itself. It takes the secrets from the
+// settings of the server, so it verifies any webhook that points here.
 type devHook struct {
 	*receiver.Receiver
 	page *template.Template
@@ -33,7 +33,7 @@ type devHook struct {
 	latest []*receiver.Delivery // newest first
 }
 
-// mountDevHook adds the receiver and its page.
+// mountDevHook adds the routes of the receiver and its page.
 func (h *service) mountDevHook() {
 	d := &devHook{page: template.Must(template.New("hook").Funcs(template.FuncMap{
 		"pretty": func(payload json.RawMessage) (string, error) {
@@ -70,7 +70,7 @@ func (d *devHook) deliveries() []*receiver.Delivery {
 }
 
 func (d *devHook) show(w http.ResponseWriter, _ *http.Request) {
-	// The policy of the API allows no style; this page has one, and no script.
+	// The policy of the API allows no styles. This page has one, and no script.
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	d.page.Execute(w, d.deliveries()) //nolint:errcheck // the browser is gone

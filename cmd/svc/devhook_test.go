@@ -23,7 +23,7 @@ const (
 	otherSecret    = "whsec_GBcWFRQTEhEQDw4NDAsKCQgHBgUEAwIB"
 )
 
-// signedRequest is a delivery as the service sends it.
+// signedRequest returns a delivery as the service sends it.
 func signedRequest(t *testing.T, url, secret, id, summary string, at time.Time) *http.Request {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"protocol": "svc.v1", "id": id, "event": "ping", "hospitalId": "demo", "summary": summary})
@@ -52,7 +52,7 @@ func statusOf(t *testing.T, r *http.Request) int {
 	return answer.StatusCode
 }
 
-// devHookServer is the page of svc dev with these webhooks in its settings.
+// devHookServer starts the page of svc dev with these webhooks in its settings.
 func devHookServer(t *testing.T, webhooks ...*outbound.Webhook) string {
 	t.Helper()
 	register := subscribers.NewRegister()
@@ -97,7 +97,7 @@ func TestDevHook(t *testing.T) {
 		status int
 	}{
 		{hookTestSecret, 204},
-		{otherSecret, 204}, // the next one signs already
+		{otherSecret, 204}, // the next secret may already sign
 		{"a secret that has been retired", 401},
 		{"", 401},
 	} {
@@ -134,7 +134,7 @@ func TestDevHook(t *testing.T) {
 	}
 }
 
-// TestDevHookWithoutWebhooks: what nobody here signed is refused, also by an
+// TestDevHookWithoutWebhooks: without webhooks each request is refused, also one signed with an
 // empty secret.
 func TestDevHookWithoutWebhooks(t *testing.T) {
 	url := devHookServer(t)

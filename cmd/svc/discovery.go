@@ -16,13 +16,13 @@ import (
 	"svc/readapi"
 )
 
-// operations are those of all roles: the description of the API is the same
-// whichever of them a process plays.
+// operations returns the operations of all roles. The description of the API does not depend on
+// the roles of a process.
 func operations() []httpapi.Operation {
 	return slices.Concat(ingest.Operations(), readapi.Operations(), keys.Operations(), subscribers.Operations(), users.Operations(), walls.Operations(), layout.Operations(), httpapi.Operations(healthRoutes()))
 }
 
-// describe mounts what every process with a public port answers.
+// describe mounts the routes that every process with a public port has.
 func (h *service) describe() {
 	httpapi.Mount(h.router, h.shell, h, healthRoutes())
 	openapi.Mount(h.router, openapi.Config{Shell: h.shell, Operations: operations()})

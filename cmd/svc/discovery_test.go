@@ -13,14 +13,13 @@ import (
 	"svc/internal/openapi"
 )
 
-// TestEveryRouteIsDescribed compares what is routed with what the OpenAPI document
-// says. A new route fails here until its package registers it with an
-// [api.Operation]; see internal/openapi.
+// TestEveryRouteIsDescribed compares the routes with the OpenAPI document. A new route fails here
+// until its package registers it with an [httpapi.Operation]; see internal/openapi.
 func TestEveryRouteIsDescribed(t *testing.T) {
 	h := routed()
 	var mounted, described []string
 	if err := chi.Walk(h.router, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
-		if !strings.HasPrefix(route, registryPath+"/") { // answers as schema registries do, not as this API
+		if !strings.HasPrefix(route, registryPath+"/") { // these answer as schema registries do
 			mounted = append(mounted, method+" "+route)
 		}
 		return nil

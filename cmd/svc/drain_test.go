@@ -17,7 +17,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// front serves the paths of ingest and of every process on a connection of the test.
+// front serves the routes of ingest and of every process on one connection.
 func front(t *testing.T, scopes ...access.Scope) (conn net.Conn, token string) {
 	t.Helper()
 	key, token := access.Mint(access.Key{Hospital: "north", Scopes: scopes}, time.Now())
@@ -46,14 +46,14 @@ func front(t *testing.T, scopes ...access.Scope) (conn net.Conn, token string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	if err = conn.SetDeadline(time.Now().Add(time.Minute)); err != nil { // against a connection that hangs
+	if err = conn.SetDeadline(time.Now().Add(time.Minute)); err != nil { // fails the test if the connection hangs
 		t.Fatal(err)
 	}
 	return conn, token
 }
 
-// TestRefusedBodiesAreRead: a client that sends all of a body before it looks for the
-// answer finds one, however early the request was refused, and the connection goes on.
+// TestRefusedBodiesAreRead: a client may send a whole body before it reads the answer. It then
+// finds an answer, however early the request was refused, and the connection stays open.
 func TestRefusedBodiesAreRead(t *testing.T) {
 	const large = 12 << 20
 	length := fmt.Sprintf("Content-Length: %d\r\n", large)

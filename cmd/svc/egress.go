@@ -7,14 +7,14 @@ import (
 	"svc/notifier/egress"
 )
 
-// guard decides which addresses may be called for a hospital.
+// guard returns the rule that decides which addresses a hospital may call.
 func (c *config) guard() *egress.Guard {
 	return egress.New(egress.Config{Allow: c.EgressAllow, Loopback: c.EgressLoopback})
 }
 
-// checkEndpoint is the guard as the administration of webhooks asks it: why the
-// URL of an endpoint is refused, or what to warn of. A name that does not resolve
-// yet is no fault of the URL; the guard looks again at every attempt.
+// checkEndpoint returns the guard for the administration of webhooks: why the URL of an endpoint
+// is refused, or a warning. A name that does not resolve yet is no fault of the URL; the guard
+// checks it at every attempt.
 func checkEndpoint(g *egress.Guard) func(ctx context.Context, hospital, url string) (refused, warning string) {
 	return func(ctx context.Context, hospital, url string) (refused, warning string) {
 		fault, ok := errors.AsType[*egress.RefusedError](g.Check(ctx, hospital, url))

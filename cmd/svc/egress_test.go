@@ -11,9 +11,9 @@ import (
 	"svc/notifier/egress/egresstest"
 )
 
-// TestEndpointsAreChecked: the administration refuses the corpus with the reason
-// of the guard. What only the dialer can see, it lets pass: a name that resolves
-// to something else later, or to nothing yet.
+// TestEndpointsAreChecked: the administration refuses the addresses of the corpus, with the
+// reason of the guard. It accepts addresses that only the dialer can judge: names that resolve
+// later, or resolve differently later.
 func TestEndpointsAreChecked(t *testing.T) {
 	c, err := parseConfig("notify", needNotify, nil, environment("SVC_EGRESS_ALLOW", egresstest.Allow), &bytes.Buffer{})
 	if err != nil {

@@ -85,19 +85,19 @@ func (c *exportOptions) run(ctx context.Context) error {
 		return cli.PrintJSON(c.Stdout, m)
 	}
 	sayExported(c.Stderr, m)
-	for _, hospital := range unheard(m, c.hospitalList()) {
+	for _, hospital := range hospitalsWithoutRows(m, c.hospitalList()) {
 		fmt.Fprintf(c.Stderr, "  nothing of hospital %q was found\n", hospital)
 	}
 	return nil
 }
 
-// unheard are those of the hospitals that were named of which nothing was exported:
-// there was nothing yet, or the name is mistyped. What went to standard output does
-// not tell whose it was, unless it is nothing at all.
-func unheard(m *replay.Manifest, hospitals []string) (silent []string) {
+// hospitalsWithoutRows returns the named hospitals without any exported row. Their name may be
+// mistyped. A single output does not tell the hospitals of its rows, so there all are named or
+// none.
+func hospitalsWithoutRows(m *replay.Manifest, hospitals []string) (silent []string) {
 	for _, hospital := range hospitals {
-		heard := slices.ContainsFunc(m.Files, func(f replay.File) bool { return f.Hospital == hospital })
-		if !heard && (len(m.Files) > 0 || m.Counts.Rows == 0) {
+		found := slices.ContainsFunc(m.Files, func(f replay.File) bool { return f.Hospital == hospital })
+		if !found && (len(m.Files) > 0 || m.Counts.Rows == 0) {
 			silent = append(silent, hospital)
 		}
 	}
@@ -111,11 +111,10 @@ func tableNames() (names []string) {
 	return names
 }
 
-// namedAtMost is how many records that could not be decoded are named; the
-// manifest names all.
+// namedAtMost is how many undecodable records are printed. The manifest names all of them.
 const namedAtMost = 20
 
-// sayExported says what an export has written, and what it could not.
+// sayExported prints how much an export has written, and the records that it could not decode.
 func sayExported(out io.Writer, m *replay.Manifest) {
 	fmt.Fprintf(out, "export: %d rows in %d files, of %d records", m.Counts.Rows, len(m.Files), m.Counts.Read)
 	if m.Counts.Undecoded > 0 {

@@ -30,7 +30,7 @@ func TestUnheard(t *testing.T) {
 		"nothing goes there":   {&replay.Manifest{}, []string{"typo"}, []string{"typo"}},
 		"a name within a name": {of("north-2"), []string{"north"}, []string{"north"}},
 	} {
-		if got := unheard(c.made, c.named); !slices.Equal(got, c.want) {
+		if got := hospitalsWithoutRows(c.made, c.named); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"svc/schemas"
 )
 
-// feedCounter counts the observations that this process takes in, and their outcomes.
-// The counts of the last second are lost if the process dies.
+// feedCounter counts the observations that this process ingests, and their outcomes. The counts
+// of the last second are lost if the process dies.
 type feedCounter struct {
 	tally   feeds.Counter
 	applied *stream.Applied[[]byte]
@@ -22,10 +22,10 @@ type feedCounter struct {
 
 	mu      sync.Mutex
 	pending map[stream.Position]kept // in the log, not applied yet
-	events  int                      // of the pending ones whose places are kept
+	events  int                      // of pending observations with places
 }
 
-// kept is one of our observations in the log.
+// kept is an observation of this process that is in the log.
 type kept struct {
 	feed     feeds.Feed
 	messages int
@@ -33,8 +33,8 @@ type kept struct {
 	places   *ingest.Places
 }
 
-// What is remembered while the processor is away. Observations beyond the bound are
-// counted as received alone, events beyond it have no notices.
+// Bounds of the pending observations, which grow while the processor is away. Observations beyond
+// the first bound are counted as received only; events beyond the second have no notices.
 const (
 	pendingAtMost = 100_000
 	eventsAtMost  = 200_000
@@ -71,29 +71,29 @@ func (n *feedCounter) took(in ingest.Intake) {
 		n.pending[position] = k
 	}
 	n.mu.Unlock()
-	// The change may have overtaken the acknowledgement of its own input.
+	// The change may have arrived before the acknowledgement of its own input.
 	if value, known := n.applied.Known(position); known {
-		n.settle(position, value)
+		n.countOutcome(position, value)
 	}
 }
 
-// noticed is a notice as it is kept.
+// noticed returns a notice as it is stored.
 func noticed(at time.Time, request string, n ingest.Notice) feeds.Notice {
 	return feeds.Notice{
 		At: at, Refused: n.Refused, ControlID: n.ControlID, RequestID: request, Code: n.Code, Path: n.Path,
 	}.Cut()
 }
 
-// see takes one record of the tail of the verdicts.
+// see handles one record of the tail of the verdicts.
 func (n *feedCounter) see(r stream.Record) {
 	n.applied.See(r)
 	if value, input, ok := answered(r); ok {
-		n.settle(stream.Position{Partition: r.Partition, Offset: input}, value)
+		n.countOutcome(stream.Position{Partition: r.Partition, Offset: input}, value)
 	}
 }
 
-// settle counts the outcome of an observation, once.
-func (n *feedCounter) settle(at stream.Position, change []byte) {
+// countOutcome counts the outcome of an observation, once.
+func (n *feedCounter) countOutcome(at stream.Position, change []byte) {
 	n.mu.Lock()
 	k, ours := n.pending[at]
 	delete(n.pending, at)
@@ -106,19 +106,19 @@ func (n *feedCounter) settle(at stream.Position, change []byte) {
 	}
 	c, err := schemas.DecodeChange(change)
 	if err != nil {
-		return // of a newer release: counted as received only
+		return // a newer release wrote it: counted as received only
 	}
 	sum := &feeds.Sum{Counts: feeds.Counts{Warnings: int64(len(c.Warnings))}}
 	if k.messages > 1 && len(c.Items) == k.messages {
 		for i := range c.Items {
-			settled(&sum.Counts, c.Items[i].Outcome, 1)
+			addOutcome(&sum.Counts, c.Items[i].Outcome, 1)
 		}
 	} else {
 		outcome := c.Outcome
 		if _, over := hospital.Exceeded(c.Reason); over {
 			outcome = acuity.Rejected
 		}
-		settled(&sum.Counts, outcome, int64(k.messages))
+		addOutcome(&sum.Counts, outcome, int64(k.messages))
 	}
 	if sum.Applied > 0 {
 		sum.LastApplied = n.now()
@@ -127,7 +127,7 @@ func (n *feedCounter) settle(at stream.Position, change []byte) {
 	n.tally.Add(k.feed, sum)
 }
 
-// notices are those of applying an observation.
+// notices returns the notices of applying an observation.
 func (k *kept) notices(at time.Time, c *acuity.Change) (all []feeds.Notice) {
 	if k.places == nil {
 		return nil
@@ -148,7 +148,7 @@ func (k *kept) notices(at time.Time, c *acuity.Change) (all []feeds.Notice) {
 	return all
 }
 
-func settled(c *feeds.Counts, outcome acuity.Outcome, n int64) {
+func addOutcome(c *feeds.Counts, outcome acuity.Outcome, n int64) {
 	switch outcome {
 	case acuity.Applied, acuity.Time:
 		c.Applied += n
@@ -164,8 +164,8 @@ func settled(c *feeds.Counts, outcome acuity.Outcome, n int64) {
 // countsEvery is how often the counts go to Redis.
 const countsEvery = time.Second
 
-// keep writes the counts to Redis once a second, best effort: what Redis does not take
-// waits for the next time.
+// keep writes the counts to Redis once a second, best effort. Counts that Redis does not accept
+// are written the next time.
 func (n *feedCounter) keep(h *service) func(context.Context) error {
 	hand := func(ctx context.Context) {
 		left, err := h.redis.AddFeeds(ctx, n.tally.Drain())

@@ -13,8 +13,9 @@ import (
 	"svc/schemas"
 )
 
-// TestCountsOfAFeed: received at once, what became of it when the change is seen,
-// be that before or after; those of other processes are not counted.
+// TestCountsOfAFeed: an observation counts as received at once. Its outcome counts when the
+// change arrives, before or after the acknowledgement. Observations of other processes are not
+// counted.
 func TestCountsOfAFeed(t *testing.T) {
 	at := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 	n := &feedCounter{applied: stream.NewApplied(answered), now: func() time.Time { return at }, pending: map[stream.Position]kept{}}
@@ -36,7 +37,7 @@ func TestCountsOfAFeed(t *testing.T) {
 	n.see(change(0, acuity.Change{Outcome: acuity.Applied, Warnings: []acuity.Warning{{Code: "x"}}}))
 	n.see(change(0, acuity.Change{Outcome: acuity.Applied})) // again: not counted
 	n.see(change(1, acuity.Change{Outcome: acuity.Duplicate}))
-	took(1, 1)                                               // overtaken by its change
+	took(1, 1)                                               // its change came first
 	n.see(change(2, acuity.Change{Outcome: acuity.Applied})) // of another process
 	took(3, 3)
 	n.see(change(3, acuity.Change{Outcome: acuity.Applied, Items: []acuity.ItemResult{
@@ -55,8 +56,8 @@ func TestCountsOfAFeed(t *testing.T) {
 	}
 }
 
-// TestNoticesOfAFeed: those of reading at once, those of applying when the change is
-// seen, with the id of the request; none of what is not remembered.
+// TestNoticesOfAFeed: the notices of parsing are stored at once, those of applying when the
+// change arrives. Each has the id of its request. Events beyond the bound have none.
 func TestNoticesOfAFeed(t *testing.T) {
 	at := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 	n := &feedCounter{applied: stream.NewApplied(answered), now: func() time.Time { return at }, pending: map[stream.Position]kept{}}
@@ -82,7 +83,7 @@ func TestNoticesOfAFeed(t *testing.T) {
 	settle(1, acuity.Change{Outcome: acuity.Rejected, Reason: "too_old"})
 	take(2, new(ingest.Places))
 	settle(2, acuity.Change{Outcome: acuity.Applied, Items: []acuity.ItemResult{{Outcome: acuity.Rejected, Reason: "too_old"}}})
-	take(3, nil) // not remembered
+	take(3, nil) // without its places
 	settle(3, acuity.Change{Outcome: acuity.Applied, Warnings: []acuity.Warning{{Code: "place_differs"}}})
 
 	noted := func(refused bool, code, path string) feeds.Notice {
@@ -98,7 +99,7 @@ func TestNoticesOfAFeed(t *testing.T) {
 	if n.events != 0 {
 		t.Errorf("%d events are remembered", n.events)
 	}
-	n.events = eventsAtMost // while the processor is away
+	n.events = eventsAtMost // the bound is reached while the processor is away
 	take(4, new(ingest.Places))
 	settle(4, acuity.Change{Outcome: acuity.Applied, Warnings: []acuity.Warning{{Code: "place_differs"}}})
 	if got := n.tally.Drain()[feed].Notices; !slices.Equal(got, []feeds.Notice{read}) || n.events != eventsAtMost {

@@ -20,7 +20,7 @@ import (
 	"svc/readapi"
 )
 
-// routed is a service with every route and nothing behind them.
+// routed returns a service with every route and without connections.
 func routed() *service {
 	now := func() time.Time { return time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC) }
 	shell := &httpapi.Shell{Now: now, Lookup: access.NewRegister(now).Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
@@ -45,8 +45,8 @@ func routed() *service {
 	return h
 }
 
-// TestEveryPathHasTheEnvelope asks for what no role serves: each answer but
-// those of the health checks is in the envelope, whatever method and path.
+// TestEveryPathHasTheEnvelope requests paths that no role serves. Each answer is in the envelope,
+// whatever method and path, except those of the health checks.
 func TestEveryPathHasTheEnvelope(t *testing.T) {
 	h := routed()
 	for name, tt := range map[string]struct {
