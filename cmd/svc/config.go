@@ -298,8 +298,7 @@ func origins(c *config, value string) error {
 	return nil
 }
 
-// docsURL accepts an absolute address only. Error answers carry it, and a relative address would
-// lead nowhere.
+// docsURL accepts an absolute address only, because error answers carry it.
 func docsURL(c *config, value string) error {
 	if u, err := url.Parse(value); value != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "") {
 		return errors.New("must be as in https://docs.example/svc")

@@ -14,17 +14,17 @@ import (
 	"svc/internal/cli"
 )
 
-// healthCheck is one reason why a process is not ready. It is the label check of
+// healthCheck is one reason why a process is not ready. Its name is the label check of
 // svc_healthy, a line of /readyz, and a row of docs/operations.md.
 type healthCheck struct {
 	name      string
 	roles     string
-	fails     string // when
-	meanwhile string // what callers see
+	fails     string // the condition
+	meanwhile string // the effect on callers
 }
 
-// healthChecks are all reasons, in the order of that page. A role adds what finds
-// one out by [health.add].
+// healthChecks are all reasons, in the order of that page. A role adds the check itself by
+// [health.add].
 var healthChecks = []healthCheck{
 	{"start", "every role", "the settings, or what the role follows, are not read yet", "its public port is shut"},
 	{"stop", "every role", "the process was asked to stop", "requests are answered until `--drain` is over, those that are open then get `--shutdown-within`"},
@@ -43,8 +43,7 @@ var healthChecks = []healthCheck{
 	{"notify", "notify", "the process has taken up no partition since its start", "nothing, while another process has them"},
 }
 
-// health knows the reasons why this process is not ready. It may be asked while
-// checks are added.
+// health holds the checks of this process. Checks may be added while others run.
 type health struct {
 	mu     sync.Mutex
 	checks map[string][]func(context.Context) error
@@ -52,8 +51,8 @@ type health struct {
 
 func newHealth() *health { return &health{checks: map[string][]func(context.Context) error{}} }
 
-// add adds a check under a name of [healthChecks]; several roles of one process
-// may share a name. The error of a check is shown to operators.
+// add adds a check under a name of [healthChecks]. Several roles of one process may share a name.
+// Operators see the error of a check.
 func (h *health) add(name string, check func(context.Context) error) {
 	if !slices.ContainsFunc(healthChecks, func(c healthCheck) bool { return c.name == name }) {
 		panic("health check " + name + " has no row in healthChecks")
@@ -63,10 +62,10 @@ func (h *health) add(name string, check func(context.Context) error) {
 	h.checks[name] = append(h.checks[name], check)
 }
 
-// healthWithin bounds the checks of one question.
+// healthWithin bounds one run of all checks.
 const healthWithin = 2 * time.Second
 
-// ask runs all checks at once and returns the error of each name, nil if it is well.
+// ask runs all checks at once. It returns the error of each name; nil means healthy.
 func (h *health) ask(ctx context.Context) map[string]error {
 	ctx, cancel := context.WithTimeout(ctx, healthWithin)
 	defer cancel()
@@ -93,7 +92,7 @@ func (h *health) ask(ctx context.Context) map[string]error {
 	return found
 }
 
-// lines tells what is wrong, a line each, but for the names that are left out.
+// lines returns the errors of failing checks, one a line, except for the names in leftOut.
 func (h *health) lines(ctx context.Context, leftOut []string) (lines []string) {
 	found := h.ask(ctx)
 	for _, name := range slices.Sorted(maps.Keys(found)) {
@@ -106,18 +105,18 @@ func (h *health) lines(ctx context.Context, leftOut []string) (lines []string) {
 	return slices.Compact(lines)
 }
 
-// healthEvery is how often the process looks at itself.
+// healthEvery is how often the process runs its own checks.
 const healthEvery = time.Second
 
-// settleWithin is how long a check may fail from the start of the process on before
-// that is told: none of those in settling is well in the first second.
+// settleWithin is how long after the start of the process a check in settling may fail before it
+// is logged. None of them is healthy in the first second.
 const settleWithin = 10 * time.Second
 
 // settling are the checks that fail at every start.
 var settling = []string{"start", "view", "lists", "forecast", "processing", "verdict", "notify"}
 
-// watch logs each check when it begins to fail, with the cause, and when it ends. A
-// start that does not get on is told after [settleWithin].
+// watch logs when a check begins to fail, with its cause, and when it is healthy again. A start
+// that makes no progress is logged after [settleWithin].
 func (h *health) watch(ctx context.Context, log *slog.Logger) error {
 	began := time.Now()
 	failing, told, passed := map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -143,7 +142,7 @@ func (h *health) watch(ctx context.Context, log *slog.Logger) error {
 	}
 }
 
-// started fails until all that the public port waits for is there.
+// started fails until the public port may open.
 func (h *service) started(context.Context) error {
 	if !h.opened.Load() {
 		return errors.New("waits for kafka, or makes sure of its topics")
@@ -158,7 +157,7 @@ func (h *service) started(context.Context) error {
 	return nil
 }
 
-// stops fails once the process was asked to stop.
+// stops fails once the process has been asked to stop.
 func (h *service) stops(context.Context) error {
 	if h.stopping.Load() {
 		return errors.New("the process ends")

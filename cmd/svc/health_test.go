@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestHealthPage holds the table of docs/operations.md to the checks that there are.
+// TestHealthPage compares the table of docs/operations.md with the checks.
 func TestHealthPage(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| check | role | not ready when | meanwhile |\n|---|---|---|---|\n")
@@ -20,7 +20,7 @@ func TestHealthPage(t *testing.T) {
 	holdPage(t, "../../docs/operations.md", "health", table.String())
 }
 
-// TestReadiness asks for the lines of checks that fail, and with some left out.
+// TestReadiness: readiness lists the checks that fail, except for those left out.
 func TestReadiness(t *testing.T) {
 	well := func(context.Context) error { return nil }
 	fails := func(text string) func(context.Context) error {

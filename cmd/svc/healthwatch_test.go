@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestHealthIsLogged starts a process whose checks become well, fail again, or never get
-// well: the first second is no news, a start that does not get on is.
+// TestHealthIsLogged starts processes whose checks become healthy, fail again, or never become
+// healthy. Failures of the first second are not logged; a start that makes no progress is.
 func TestHealthIsLogged(t *testing.T) {
 	for name, tt := range map[string]struct {
 		check string
@@ -60,7 +60,8 @@ func TestHealthIsLogged(t *testing.T) {
 	}
 }
 
-// TestSettlingChecksExist holds the names to the table: add refuses others.
+// TestSettlingChecksExist: each settling check is in the table, because add panics on other
+// names.
 func TestSettlingChecksExist(t *testing.T) {
 	t.Parallel()
 	for _, name := range settling {

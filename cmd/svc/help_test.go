@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestHelpTree holds the help of every command against testdata/help.txt, so that a
-// change of the surface is seen.
+// TestHelpTree compares the help of every command with testdata/help.txt, so that a change of the
+// command line is noticed.
 func TestHelpTree(t *testing.T) {
 	const path = "testdata/help.txt"
 	var all bytes.Buffer
@@ -39,7 +39,7 @@ func TestHelpTree(t *testing.T) {
 	}
 }
 
-// each goes through a command and all below it.
+// each calls fn on a command and all its subcommands.
 func each(c *cobra.Command, fn func(*cobra.Command)) {
 	fn(c)
 	for _, below := range c.Commands() {
@@ -47,8 +47,8 @@ func each(c *cobra.Command, fn func(*cobra.Command)) {
 	}
 }
 
-// TestFlagsHaveTwoDashes: one dash is never read as a row of short flags, since no
-// flag that takes a value has a short name; and whoever writes one is told so.
+// TestFlagsHaveTwoDashes: a flag with one dash is refused with a hint. It is never read as a row
+// of short flags, because no flag with a value has a short name.
 func TestFlagsHaveTwoDashes(t *testing.T) {
 	each(tree(env{}), func(c *cobra.Command) {
 		tried := false
@@ -56,7 +56,7 @@ func TestFlagsHaveTwoDashes(t *testing.T) {
 			if f.Shorthand != "" {
 				t.Errorf("%s has the short flag -%s", c.CommandPath(), f.Shorthand)
 			}
-			if tried && f.Name[0] != 'h' { // -h there is, so those are read in another way
+			if tried && f.Name[0] != 'h' { // -h exists, so pflag reads these in another way
 				return
 			}
 			tried = true
@@ -69,8 +69,8 @@ func TestFlagsHaveTwoDashes(t *testing.T) {
 	})
 }
 
-// TestCompletion: a shell is offered commands, flags and the words that a flag takes,
-// and what it loads is a script.
+// TestCompletion: completion offers commands, flags and the words of a flag, and prints a script
+// that a shell can load.
 func TestCompletion(t *testing.T) {
 	for words, want := range map[string][]string{
 		"":                       {"dev\t", "keys\t", "completion\t"},
@@ -107,14 +107,14 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestManualPages: each command has one, that names its flags and their variables.
+// TestManualPages: each command has a manual page with its flags and their variables.
 func TestManualPages(t *testing.T) {
 	dir := t.TempDir()
 	if code, _, stderr := say(t, "man", "--out", dir); code != 0 {
 		t.Fatal(stderr)
 	}
 	each(tree(env{}), func(c *cobra.Command) {
-		if c.Hidden || c.Name() == "help" { // which cobra leaves out
+		if c.Hidden || c.Name() == "help" { // cobra writes no page for them
 			return
 		}
 		path := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"

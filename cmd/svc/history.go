@@ -16,12 +16,12 @@ import (
 	"svc/schemas"
 )
 
-// historyEvery is how long changes are gathered before what they teach is
-// written. Nobody waits for it, and a model is large.
+// historyEvery is how long changes are gathered before the models are written. No reader waits
+// for them, and a model is large.
 const historyEvery = time.Second
 
-// wireHistory adds to svc process what the forecast learns: verdicts in,
-// snapshots and models out, the view of the models after.
+// wireHistory adds the learning of the forecast to svc process. It reads verdicts, and writes
+// snapshots, models and the view of the models.
 func wireHistory(ctx context.Context, h *service) error {
 	generation, err := h.cluster.Generation(ctx, h.topic(schemas.Models()))
 	if err != nil {
@@ -62,7 +62,7 @@ func wireHistory(ctx context.Context, h *service) error {
 				return h.past(ctx, snapshots, partition, since, each)
 			},
 		})
-		select { // zones are settings
+		select { // time zones are settings
 		case <-h.settings.table.Ready():
 		case <-ctx.Done():
 			return ctx.Err()
@@ -75,11 +75,11 @@ func wireHistory(ctx context.Context, h *service) error {
 
 func (h *service) historyGroup() string { return h.config.TopicPrefix + history.Group }
 
-// models is the view of the learned forecasts: the same machine as that of the
-// units, beside it, for a read of a unit has no use for them.
+// models returns the view of the learned forecasts. It has keys of its own, because a read of a
+// unit does not need it.
 func (h *service) models() *view.View { return h.redis.Beside("forecast:") }
 
-// past hands on the committed values of a partition from an instant on.
+// past passes on the committed values of a partition, from an instant on.
 func (h *service) past(ctx context.Context, topic string, partition int32, since time.Time, each func([]byte) error) error {
 	spans, err := h.cluster.Spans(ctx, topic, since, time.Time{})
 	if err != nil {
@@ -93,8 +93,8 @@ func (h *service) past(ctx context.Context, topic string, partition int32, since
 	return fmt.Errorf("read %s: it has no partition %d", topic, partition)
 }
 
-// recordedHours reads the hours that were recorded of a hospital. A record is not written
-// before its hour; the clocks of instances differ by less than an hour.
+// recordedHours returns the source of the recorded hours of a hospital. A record is not written
+// before its hour. The clocks of instances differ by less than an hour.
 func recordedHours(h *service) readapi.Hours {
 	topic := h.topic(schemas.Snapshots())
 	return func(ctx context.Context, hospital string, since, until time.Time) (list []readapi.Hour, err error) {
@@ -127,17 +127,17 @@ func recordedHours(h *service) readapi.Hours {
 	}
 }
 
-// writtenSince returns from when on Kafka is asked for hours after an instant; the zero
-// time: from the beginning.
+// writtenSince returns the timestamp from which Kafka is read for hours after an instant. The
+// zero time: from the beginning.
 func writtenSince(since time.Time) time.Time {
 	from := since.Add(-time.Hour)
-	if from.UnixMilli() <= 0 { // Kafka has other meanings for such timestamps
+	if from.UnixMilli() <= 0 { // such timestamps have other meanings in Kafka
 		return time.Time{}
 	}
 	return from
 }
 
-// hourOf returns a recorded hour as readapi sees it.
+// hourOf returns a recorded hour as the type of readapi.
 func hourOf(recorded *schemas.Snapshot) readapi.Hour {
 	s := &recorded.Snapshot
 	numbers := s.Numbers()
@@ -147,7 +147,7 @@ func hourOf(recorded *schemas.Snapshot) readapi.Hour {
 	}
 }
 
-// modelView is the view of models as history sees it.
+// modelView is the [history.View] of the models.
 type modelView struct{ *projection }
 
 // Own implements [history.View].
@@ -155,7 +155,7 @@ func (v modelView) Own(partition int32, applied int64, models []history.Model) h
 	return ownedModels{v.projection.Own(partition, applied, chartsOf(models))}
 }
 
-// ownedModels are those of one partition in the hands of one task.
+// ownedModels are the models of one partition, owned by one task.
 type ownedModels struct{ verdict.OwnedView }
 
 // Show implements [history.OwnedView].
@@ -163,7 +163,7 @@ func (o ownedModels) Show(applied int64, models []history.Model) {
 	o.OwnedView.Show(applied, chartsOf(models))
 }
 
-// chartsOf puts models in the place of the charts of units.
+// chartsOf wraps models as charts, so that the projection of units can store them.
 func chartsOf(models []history.Model) []verdict.Chart {
 	charts := make([]verdict.Chart, len(models))
 	for i, m := range models {
@@ -172,14 +172,14 @@ func chartsOf(models []history.Model) []verdict.Chart {
 	return charts
 }
 
-// forecasts is the view of models as readapi sees it.
+// forecasts implements [readapi.Forecasts] on the view of models.
 type forecasts struct {
 	view *view.View
 	zone func(hospital string) *time.Location
 }
 
-// Model implements [readapi.Forecasts]. A hospital of which no hour was learnt
-// has an empty one; one whose model this release cannot read has none yet.
+// Model implements [readapi.Forecasts]. A hospital without a learned hour has an empty model. A
+// model that this release cannot read is an error.
 func (f forecasts) Model(ctx context.Context, hospital string) (*forecast.Model, error) {
 	s, err := f.view.Read(ctx, hospital)
 	if errors.Is(err, view.ErrNoUnit) {
@@ -191,14 +191,14 @@ func (f forecasts) Model(ctx context.Context, hospital string) (*forecast.Model,
 	return shownModel([]byte(s.Chart))
 }
 
-// shownModel reads a model from the view.
+// shownModel decodes a model of the view.
 func shownModel(value []byte) (*forecast.Model, error) {
 	m, err := schemas.DecodeModel(value)
 	if err != nil {
 		return nil, fmt.Errorf("decode model: %w", err)
 	}
 	model, same := m.Forecast()
-	if !same { // releases change over: the history of the one that came relearns it
+	if !same { // the model of another release: the history processor of this release makes it again
 		return nil, fmt.Errorf("%w: the model is of another release", readapi.ErrIncomplete)
 	}
 	return model, nil
@@ -207,7 +207,7 @@ func shownModel(value []byte) (*forecast.Model, error) {
 // Zone implements [readapi.Forecasts].
 func (f forecasts) Zone(hospital string) *time.Location { return f.zone(hospital) }
 
-// history shows the figures of the history processor.
+// history registers the metrics of the history processor.
 func (m *metrics) history(s *stream.Stats) {
 	m.gauge("svc_history_lag_records", "Changes not yet learnt from on the owned partitions.", s.Lag.Load)
 	m.gauge("svc_history_last_commit_timestamp_ms", "When the last transaction of the history was committed, Unix ms.", s.LastCommit.Load)

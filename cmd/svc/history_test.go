@@ -11,8 +11,8 @@ import (
 	"svc/schemas"
 )
 
-// TestModelOfAnotherRelease: while releases change over a forecast is away for a
-// moment; a lack of history would be a lie.
+// TestModelOfAnotherRelease: during a change of releases a forecast is away for a moment. An
+// answer that there is too little history would be wrong.
 func TestModelOfAnotherRelease(t *testing.T) {
 	m := schemas.ModelOf(forecast.NewModel("north"))
 	encoded := func() []byte {
@@ -34,7 +34,7 @@ func TestModelOfAnotherRelease(t *testing.T) {
 	}
 }
 
-// TestTrendsBefore1970 asks Kafka for no timestamp that means something else to it.
+// TestTrendsBefore1970: Kafka is not asked for timestamps that have other meanings.
 func TestTrendsBefore1970(t *testing.T) {
 	for since, want := range map[time.Time]time.Time{
 		{}:                          {},

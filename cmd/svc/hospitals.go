@@ -38,7 +38,7 @@ func createHospitalCommand(w env) *cobra.Command {
 		case id != "":
 			h.ID = id
 		}
-		if h.Zone == "" { // said already
+		if h.Zone == "" { // another fault covers it
 			return nil
 		}
 		return []error{h.Check()}

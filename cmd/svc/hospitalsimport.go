@@ -26,13 +26,13 @@ import (
 
 const (
 	importAtOnce  = 100 // hospitals in one transaction
-	importActs    = 64  // acts that are put on record at once
+	importActs    = 64  // acts that are recorded at once
 	importWithin  = 15 * time.Minute
-	importKeys    = 200 // of one hospital
-	importMaxName = 100 // characters, as the API has it
+	importKeys    = 200 // for one hospital
+	importMaxName = 100 // in characters, as in the API
 )
 
-// hospitalColumns are those of a file of hospitals.
+// hospitalColumns are the columns of a file of hospitals.
 var hospitalColumns = []string{"id", "name", "timezone", "keys"}
 
 // hospitalImport is one run of svc hospitals import.
@@ -42,12 +42,12 @@ type hospitalImport struct {
 
 	made struct {
 		Hospitals int       `json:"hospitals"`
-		There     int       `json:"there"` // hospitals that there were
+		There     int       `json:"there"` // hospitals that existed before
 		Keys      []madeKey `json:"items"`
 	}
 }
 
-// madeKey is a key that was just made: the only time its token is seen.
+// madeKey is a new key. Its token is shown only here.
 type madeKey struct {
 	Hospital string `json:"hospitalId"`
 	Name     string `json:"name"`
@@ -58,7 +58,7 @@ type madeKey struct {
 // importedHospital is a line of the file.
 type importedHospital struct {
 	access.Hospital
-	keys []string // names
+	keys []string // the names of its keys
 	line int
 }
 
@@ -106,7 +106,7 @@ func (o *hospitalImport) run(ctx context.Context, file string) error {
 	})
 }
 
-// refuse tells the faults of a file.
+// refuse prints the faults of a file, and returns an error if there are any.
 func (o *hospitalImport) refuse(faults []string) error {
 	if len(faults) == 0 {
 		return nil
@@ -117,7 +117,7 @@ func (o *hospitalImport) refuse(faults []string) error {
 	return fmt.Errorf("nothing was imported: %d faults", len(faults))
 }
 
-// read reads the file, and what is wrong with its lines.
+// read reads the file, and returns the faults of its lines.
 func (o *hospitalImport) read(ctx context.Context, file string) (rows []importedHospital, faults []string, err error) {
 	in := io.Reader(os.Stdin)
 	if file != "-" {
@@ -172,13 +172,13 @@ func readHospitals(in io.Reader) (rows []importedHospital, faults []string, err 
 	return rows, faults, err
 }
 
-// isLabel reports whether a text can be shown as a name.
+// isLabel reports whether a text may be a name.
 func isLabel(text string) bool {
 	return strings.TrimSpace(text) != "" && utf8.RuneCountInString(text) <= importMaxName && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
-// differences names the lines whose hospital there is already, with another name or
-// zone: which is right nobody knows.
+// differences reports the lines whose hospital exists with another name or time zone. The import
+// does not know which of the two is right.
 func differences(s *settings, rows []importedHospital) (faults []string) {
 	for i := range rows {
 		known, exists := s.register.Hospital(rows[i].ID)
@@ -192,14 +192,15 @@ func differences(s *settings, rows []importedHospital) (faults []string) {
 	return faults
 }
 
-// makeAll makes what there is not yet, so many hospitals in each transaction.
+// makeAll makes the hospitals and keys that do not exist yet, in transactions of importAtOnce
+// hospitals.
 func (o *hospitalImport) makeAll(ctx context.Context, s *settings, ring *keys.Ring, rows []importedHospital) error {
 	if !o.json {
 		o.out.Write([]string{"hospital", "name", "id", "key"}) //nolint:errcheck // the flush of each transaction tells
 	}
 	for chunk := range slices.Chunk(rows, importAtOnce) {
 		err := access.ErrOvertaken
-		for errors.Is(err, access.ErrOvertaken) { // somebody else changes one of them: look again
+		for errors.Is(err, access.ErrOvertaken) { // another process changes one of them: try again
 			err = o.makeChunk(ctx, s, ring, chunk)
 		}
 		if err != nil {
@@ -209,10 +210,10 @@ func (o *hospitalImport) makeAll(ctx context.Context, s *settings, ring *keys.Ri
 	return nil
 }
 
-// makeChunk makes some hospitals with their keys, or nothing.
+// makeChunk makes some hospitals with their keys in one transaction.
 func (o *hospitalImport) makeChunk(ctx context.Context, s *settings, ring *keys.Ring, rows []importedHospital) error {
 	seen := s.Seen()
-	var hospitals []string // that change
+	var hospitals []string // hospitals that change
 	var entries []stream.Entry
 	var acts []audit.Act
 	var made []madeKey
@@ -259,7 +260,7 @@ func (o *hospitalImport) makeChunk(ctx context.Context, s *settings, ring *keys.
 	return o.print(made)
 }
 
-// missing are the names of keys that a hospital has no valid key of.
+// missing returns the names of keys for which a hospital has no valid key.
 func (o *hospitalImport) missing(s *settings, row *importedHospital) (names []string) {
 	known := s.register.Keys(row.ID)
 	for _, name := range row.keys {
@@ -270,7 +271,7 @@ func (o *hospitalImport) missing(s *settings, row *importedHospital) (names []st
 	return names
 }
 
-// record puts acts on record, in any order.
+// record records acts, in any order.
 func record(ctx context.Context, put audit.Record, acts []audit.Act) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(importActs)

@@ -30,8 +30,8 @@ func manyHospitals(n int) (rows []string) {
 	return rows
 }
 
-// TestImportHospitals: hundreds at once, each key shown once; the second time nothing
-// is made, and what was added to the file alone the third.
+// TestImportHospitals: hundreds of hospitals are made at once, and each key is shown once. A
+// second import makes nothing; a third makes only the lines that were added.
 func TestImportHospitals(t *testing.T) {
 	broker, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {
@@ -84,7 +84,8 @@ func TestImportHospitals(t *testing.T) {
 		t.Errorf("%v: %+v", err, made)
 	}
 
-	// A known hospital with another name or zone is a fault, never a guess.
+	// A hospital that exists with another name or time zone is a fault. The import does not
+	// guess.
 	code, stdout, stderr := say(t, append([]string{"hospitals", "import", hospitalsFile(t, "other,Other,UTC,", "h-0001,Another,UTC,"), "--scopes", "all"}, kafka...)...)
 	if code != 1 || stdout != "" || !strings.Contains(stderr, "line 3: name:") || !strings.Contains(stderr, "line 3: timezone:") || !strings.Contains(stderr, "nothing was imported: 2 faults") {
 		t.Errorf("code %d, says %q, %q", code, stdout, stderr)
@@ -94,7 +95,7 @@ func TestImportHospitals(t *testing.T) {
 	}
 }
 
-// TestImportHospitalsFaults names each fault by its line and its rule, without a value.
+// TestImportHospitalsFaults: each fault names its line and the rule, and no value.
 func TestImportHospitalsFaults(t *testing.T) {
 	rows, faults, err := readHospitals(strings.NewReader("\ufeffname, id,timezone,keys\n" +
 		"Good,good,UTC,A; B ;\n" +

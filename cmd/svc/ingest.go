@@ -19,8 +19,8 @@ import (
 	"svc/schemas"
 )
 
-// wireIngest is svc ingest: requests in, observations out, and the sender's
-// answer from the tail of the verdicts.
+// wireIngest is svc ingest. It turns requests into observations, and answers senders from the
+// tail of the verdicts.
 func wireIngest(_ context.Context, h *service) error {
 	applied := stream.NewApplied(answered)
 	share := h.shares()
@@ -62,7 +62,8 @@ func wireIngest(_ context.Context, h *service) error {
 	return h.mllp(ingest.NewMessages(config))
 }
 
-// answered picks the changes that answer an input out of the changelog.
+// answered returns the value of a record that is the change of an input, with the offset of that
+// input.
 func answered(r stream.Record) (value []byte, input int64, ok bool) {
 	if !schemas.IsChange(r.Key) {
 		return nil, 0, false
@@ -74,11 +75,11 @@ func answered(r stream.Record) (value []byte, input int64, ok bool) {
 	return r.Value, head.Offset, true
 }
 
-// factsAtMost is the size of an observation in bytes: half of what the topic
-// takes, so that a later release may add to each record.
+// factsAtMost is the largest observation in bytes. It is half of what the topic takes, so that a
+// later release may add to each record.
 const factsAtMost = 4 << 20
 
-// observationLog is the observations topic as ingest sees it.
+// observationLog implements [ingest.Log] on the observations topic.
 type observationLog struct {
 	publisher  *stream.Publisher
 	partitions int32
@@ -101,7 +102,7 @@ func (l observationLog) Append(ctx context.Context, o *acuity.Observation) (inge
 	return ingest.Position(at), nil
 }
 
-// changes is the tail of the verdicts as ingest sees it.
+// changes implements [ingest.Applied] on the tail of the verdicts.
 type changes struct{ applied *stream.Applied[[]byte] }
 
 // Wait implements [ingest.Applied].
@@ -117,7 +118,7 @@ func (c changes) Wait(ctx context.Context, _ string, p ingest.Position) (acuity.
 	return *change, nil
 }
 
-// shown is the view as ingest sees it.
+// shown implements [ingest.View].
 type shown struct{ follow *view.Watermark }
 
 // Wait implements [ingest.View].
@@ -125,7 +126,7 @@ func (s shown) Wait(ctx context.Context, _ string, p ingest.Position) {
 	s.follow.Wait(ctx, p.Partition, p.Offset) //nolint:errcheck // the sender's answer does not depend on it
 }
 
-// hospitals is the settings topic as ingest sees it.
+// hospitals implements [ingest.Settings] on the settings topic.
 type hospitals struct{ settings *settings }
 
 // Hospital implements [ingest.Settings].
@@ -133,7 +134,7 @@ func (h hospitals) Hospital(id string) (access.Hospital, bool) {
 	return h.settings.register.Hospital(id)
 }
 
-// Set implements [ingest.Settings]: what else there is to know of the hospital stays.
+// Set implements [ingest.Settings]. It leaves the other settings of the hospital as they are.
 func (h hospitals) Set(ctx context.Context, id string, version int64, zone string, senders []access.Sender) error {
 	for {
 		seen := h.settings.Seen()
@@ -152,7 +153,7 @@ func (h hospitals) Set(ctx context.Context, id string, version int64, zone strin
 // Key implements [ingest.Settings].
 func (h hospitals) Key(id string) (access.Key, bool) { return h.settings.register.Key(id) }
 
-// sender is how the messages of a key are to be understood.
+// sender returns the rules for reading the messages of a key.
 func (s *settings) sender(key access.Key) hl7.Sender {
 	sender := s.register.Sender(&key)
 	return hl7.Sender{OriginalMode: sender.OriginalMode, ProductionOnly: sender.ProductionOnly}

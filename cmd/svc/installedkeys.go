@@ -14,22 +14,23 @@ import (
 	"svc/schemas"
 )
 
-// The keys that all processes of an installation share. What one of them makes with
-// another key the rest cannot read, or take for the same patient.
+// The keys that all processes of an installation share. With another key a process could not read
+// the settings, or would make other pseudonyms for the same patient.
 const (
 	installedSecrets    = "secrets"
 	installedPseudonyms = "pseudonym"
 )
 
-// installedNames is how messages call them.
+// installedNames are the names of the keys in messages.
 var installedNames = map[string]string{installedSecrets: "secrets key", installedPseudonyms: "pseudonym key"}
 
-// otherKey says that a key is not the one that was used here.
+// otherKey is the error that a key is not the key of the installation.
 type otherKey string
 
 func (e otherKey) Error() string { return string(e) }
 
-// otherRelease names the key of an installation whose settings this release cannot read.
+// otherRelease is the error that another release wrote the settings of a key, in a form that this
+// one cannot read.
 type otherRelease string
 
 func (e otherRelease) Error() string {
@@ -38,20 +39,20 @@ func (e otherRelease) Error() string {
 
 func differs(format string, args ...any) error { return otherKey(fmt.Sprintf(format, args...)) }
 
-// keyCheck holds the keys of this process against those of its installation, of which
-// fingerprints lie in the settings since its first start. A process with another key
-// does not become ready.
+// keyCheck compares the keys of this process with those of its installation. The first start of
+// the installation put their fingerprints into the settings. A process with another key does not
+// become ready.
 type keyCheck struct {
 	settings   *settings
 	now        func() time.Time
-	rings      map[string]*seal.Keyring // by key, those that this process has
-	needs      map[string]bool          // those without which it must not begin; others are checked where they are given
-	strict     bool                     // svc dev: nobody puts another key there while it runs
-	firstData  []byte                   // of a first start: what pseudonyms are made with
+	rings      map[string]*seal.Keyring // the keys of this process, by id
+	needs      map[string]bool          // keys without which this process must not begin; others are checked if they are given
+	strict     bool                     // svc dev: the process ends, because its keys cannot change while it runs
+	firstData  []byte                   // the data of pseudonyms, if this is the first start
 	pseudonyms ingest.Pseudonyms
 
-	changed chan struct{} // holds a token while there is something new to check
-	ready   chan struct{} // closed once all keys have been the right ones
+	changed chan struct{} // holds a token while a check is due
+	ready   chan struct{} // closed once all keys have been right
 
 	mu    sync.Mutex
 	fault error
@@ -73,14 +74,15 @@ func newKeyCheck(c *config, s *settings, now func() time.Time) (*keyCheck, error
 		}
 		k.rings[installedPseudonyms] = ring
 		k.pseudonyms = ingest.NewPseudonyms(nil)
-		// Who changes the key while an older release still runs has used the older.
+		// An operator may change the key while an older release still runs. That release has used
+		// the oldest key.
 		k.firstData = []byte(append(c.PseudonymsOld, c.PseudonymKey)[0])
 	}
-	s.table.OnChange(func(string, []byte) { k.look() })
+	s.table.OnChange(func(string, []byte) { k.scheduleCheck() })
 	return k, nil
 }
 
-// pseudonymRing is the ring of the keys that what makes pseudonyms is sealed with.
+// pseudonymRing returns the ring of keys that seals the data of pseudonyms.
 func (c *config) pseudonymRing() (*seal.Keyring, error) {
 	ring, err := seal.NewKeyring(append([]string{c.PseudonymKey}, c.PseudonymsOld...)...)
 	if err != nil {
@@ -89,7 +91,7 @@ func (c *config) pseudonymRing() (*seal.Keyring, error) {
 	return ring, nil
 }
 
-func (k *keyCheck) look() {
+func (k *keyCheck) scheduleCheck() {
 	select {
 	case k.changed <- struct{}{}:
 	default:
@@ -99,11 +101,10 @@ func (k *keyCheck) look() {
 // errUnchecked is the fault before the first check.
 var errUnchecked = errors.New("not checked yet")
 
-// keyCheckEvery is how often a check is made again that could not be made.
+// keyCheckEvery is how often a check is repeated, also if the settings do not change.
 const keyCheckEvery = time.Second
 
-// run checks until ctx ends, first when the settings are read, then whenever they
-// change.
+// run checks the keys until ctx ends: once the settings have been read, and whenever they change.
 func (k *keyCheck) run(ctx context.Context) error {
 	select {
 	case <-k.settings.table.Ready():
@@ -151,8 +152,8 @@ func (k *keyCheck) set(err error) {
 	}
 }
 
-// healthy is the check of /readyz: which key differs, or why that is not known. Before
-// the first check the process is still starting, which has a reason of its own.
+// healthy is the check of /readyz. Its error says which key differs, or why that is unknown.
+// Before the first check it is nil, since the check start fails then.
 func (k *keyCheck) healthy(context.Context) error {
 	if _, fault := k.state(); fault != errUnchecked { //nolint:errorlint // that very one
 		return fault
@@ -166,8 +167,8 @@ func (k *keyCheck) state() (moved <-chan struct{}, fault error) {
 	return k.moved, k.fault
 }
 
-// while has work done for as long as the keys are the right ones, again and again
-// until ctx ends or the work has failed.
+// while runs work as long as the keys are right, and runs it again when they are right again. It
+// returns when ctx ends or work fails.
 func (k *keyCheck) while(ctx context.Context, work func(context.Context) error) error {
 	for ctx.Err() == nil {
 		moved, fault := k.state()
@@ -199,8 +200,8 @@ func (k *keyCheck) while(ctx context.Context, work func(context.Context) error) 
 	return nil
 }
 
-// check compares each key with that of the installation, and makes it the
-// installation's if there is none.
+// check compares each key with that of the installation. If the installation has none, check
+// makes this key the installation's.
 func (k *keyCheck) check(ctx context.Context) error {
 	var faults []error
 	for _, id := range []string{installedSecrets, installedPseudonyms} {
@@ -225,17 +226,17 @@ func fingerprintOf(known *schemas.InstalledKey) (f seal.Fingerprint) {
 	return f
 }
 
-// claim makes a key that of the installation. If several processes start at once, one claims
-// it and the others compare theirs.
+// claim makes a key the installation's. If several processes start at once, one claims it and the
+// others compare theirs.
 func (k *keyCheck) claim(ctx context.Context, id string, ring *seal.Keyring) error {
 	seen := k.settings.Seen()
-	if _, is := k.settings.installedKey(id); is { // meanwhile
-		k.look()
+	if _, is := k.settings.installedKey(id); is { // another process was faster
+		k.scheduleCheck()
 		return nil
 	}
 	made := &schemas.InstalledKey{ID: id, Version: 1, ChangedAt: k.now()}
 	switch id {
-	case installedSecrets: // of a release that kept no fingerprint there may be more than one
+	case installedSecrets: // settings of a release without fingerprints may be sealed with several keys
 		rows, err := k.settings.sealed()
 		if err != nil {
 			return err
@@ -250,7 +251,7 @@ func (k *keyCheck) claim(ctx context.Context, id string, ring *seal.Keyring) err
 	}
 	err := k.settings.putInstalledKey(ctx, seen, made, ring)
 	if errors.Is(err, access.ErrOvertaken) {
-		k.look()
+		k.scheduleCheck()
 		return errors.New("another process has just said which key it is")
 	}
 	if err != nil {
@@ -259,7 +260,7 @@ func (k *keyCheck) claim(ctx context.Context, id string, ring *seal.Keyring) err
 	return nil
 }
 
-// begin takes up what only the right keys open.
+// begin opens the data of pseudonyms with its key.
 func (k *keyCheck) begin() error {
 	ring, has := k.rings[installedPseudonyms]
 	if !has {
@@ -272,11 +273,10 @@ func (k *keyCheck) begin() error {
 	return err
 }
 
-// installedName is where a key of the installation lies, and the name under which it
-// is sealed.
+// installedName is the name of the record of a key, and the name under which its value is sealed.
 func installedName(id string) string { return schemas.InstalledKeys + id }
 
-// openPseudonyms returns what pseudonyms are made with.
+// openPseudonyms returns the data that makes pseudonyms.
 func (s *settings) openPseudonyms(ring *seal.Keyring) ([]byte, error) {
 	known, is := s.installedKey(installedPseudonyms)
 	if !is {
@@ -292,21 +292,22 @@ func (s *settings) openPseudonyms(ring *seal.Keyring) ([]byte, error) {
 	return data, nil
 }
 
-// installedKey is what the settings say of a key.
+// installedKey returns the record of a key in the settings. If another release wrote it, the
+// record is empty.
 func (s *settings) installedKey(id string) (*schemas.InstalledKey, bool) {
 	value, is := s.table.Get(installedName(id))
 	if !is {
 		return nil, false
 	}
 	known, err := schemas.DecodeInstalledKey(value)
-	if err != nil { // of another release: no key of ours is that one
+	if err != nil { // of another release: an empty record
 		return &schemas.InstalledKey{ID: id}, true
 	}
 	return known, true
 }
 
-// putInstalledKey makes the newest key of a ring that of the installation. The error
-// may be [access.ErrOvertaken].
+// putInstalledKey makes the newest key of a ring the installation's. The error may be
+// [access.ErrOvertaken].
 func (s *settings) putInstalledKey(ctx context.Context, seen int64, made *schemas.InstalledKey, ring *seal.Keyring) error {
 	fingerprint := ring.Fingerprint()
 	made.Fingerprint = fingerprint[:]

@@ -21,7 +21,7 @@ const (
 	anotherKey = "another key of the tests, of 32 characters and more"
 )
 
-// installation is a fresh embedded Kafka and Redis, on which processes start.
+// installation is a fresh embedded Kafka and Redis for the processes of a test.
 type installation struct {
 	t            *testing.T
 	kafka, redis string
@@ -42,7 +42,7 @@ func newInstallation(t *testing.T) *installation {
 	return &installation{t, kafka.Addr(), redis.URL()}
 }
 
-// start runs some roles until the test ends, or until stop.
+// start runs some roles until the test ends or stop is called.
 func (i *installation) start(names string, change func(*config)) (h *service, stop func()) {
 	i.t.Helper()
 	c := &config{
@@ -74,7 +74,8 @@ func (i *installation) start(names string, change func(*config)) (h *service, st
 	return h, stop
 }
 
-// await waits until the keys of a process are checked and judged so.
+// await waits until the key check of a process has a result. want is part of its error; "": no
+// error.
 func (i *installation) await(h *service, want string) {
 	i.t.Helper()
 	var fault error
@@ -103,8 +104,8 @@ func (h *service) allReady() bool {
 	return true
 }
 
-// TestKeysOfAnInstallation: the first start says which keys the installation has. A
-// process with another one does not become ready, and says which.
+// TestKeysOfAnInstallation: the first start sets the keys of the installation. A process with
+// another key does not become ready, and says which key differs.
 func TestKeysOfAnInstallation(t *testing.T) {
 	i := newInstallation(t)
 	first, _ := i.start("ingest", nil)
@@ -140,15 +141,15 @@ func TestKeysOfAnInstallation(t *testing.T) {
 	}
 }
 
-// TestFirstStartsAtOnce: of processes with different keys that meet an empty
-// installation at once, one says which it is, and all others that they differ.
+// TestFirstStartsAtOnce: processes with different keys start at once on an empty installation.
+// One of them sets the key; the others report a difference.
 func TestFirstStartsAtOnce(t *testing.T) {
 	for range 3 {
 		i := newInstallation(t)
 		const n = 6
-		houses := make([]*service, n)
-		for at := range houses {
-			houses[at], _ = i.start("ingest", func(c *config) {
+		services := make([]*service, n)
+		for at := range services {
+			services[at], _ = i.start("ingest", func(c *config) {
 				c.Instance = fmt.Sprint(at)
 				c.SecretsKey = fmt.Sprintf("%s %d", oneKey, at)
 				c.PseudonymKey = fmt.Sprintf("%s %d", anotherKey, at)
@@ -156,8 +157,8 @@ func TestFirstStartsAtOnce(t *testing.T) {
 		}
 		for _, id := range []string{installedSecrets, installedPseudonyms} {
 			differ := 0
-			for _, h := range houses {
-				i.settled(h, id)
+			for _, h := range services {
+				i.awaitCompared(h, id)
 				_, fault := h.keyCheck.state()
 				if fault != nil && strings.Contains(fault.Error(), "the "+installedNames[id]+" (") {
 					differ++
@@ -170,8 +171,8 @@ func TestFirstStartsAtOnce(t *testing.T) {
 	}
 }
 
-// settled waits until a process knows how its keys stand to those of the installation.
-func (i *installation) settled(h *service, id string) {
+// awaitCompared waits until a process has compared its keys with those of the installation.
+func (i *installation) awaitCompared(h *service, id string) {
 	i.t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
 		moved, fault := h.keyCheck.state()
@@ -191,7 +192,8 @@ func (i *installation) settled(h *service, id string) {
 	i.t.Fatalf("it does not settle: %v", fault)
 }
 
-// TestNotifyWithAnotherKeyTakesNothing: so that one with the right key does.
+// TestNotifyWithAnotherKeyTakesNothing: a notifier with a wrong key owns no partitions, so that
+// one with the right key can.
 func TestNotifyWithAnotherKeyTakesNothing(t *testing.T) {
 	i := newInstallation(t)
 	front, _ := i.start("ingest", nil)
@@ -216,7 +218,7 @@ func TestNotifyWithAnotherKeyTakesNothing(t *testing.T) {
 	}
 }
 
-// TestPseudonymKeyIsWrapped: what pseudonyms are made with outlives the key.
+// TestPseudonymKeyIsWrapped: pseudonyms stay the same when the key changes.
 func TestPseudonymKeyIsWrapped(t *testing.T) {
 	i := newInstallation(t)
 	first, stop := i.start("ingest", nil)
@@ -231,7 +233,7 @@ func TestPseudonymKeyIsWrapped(t *testing.T) {
 	stop()
 }
 
-// secrets runs a verb of svc secrets on the installation.
+// secrets runs a subcommand of svc secrets on the installation.
 func (i *installation) secrets(verb string, lookup ...string) (code int, said string) {
 	i.t.Helper()
 	var out bytes.Buffer
@@ -241,9 +243,9 @@ func (i *installation) secrets(verb string, lookup ...string) (code int, said st
 	return code, out.String()
 }
 
-// TestRotationOfTheSecretsKey: with both keys everywhere all goes on, a command makes
-// the new one the installation's and seals anew what lies there, and then the old one
-// is of no use.
+// TestRotationOfTheSecretsKey: while all processes have both keys they go on. svc secrets reseal
+// makes the new key the installation's and seals all settings with it. Then the old key is no
+// longer needed.
 func TestRotationOfTheSecretsKey(t *testing.T) {
 	i := newInstallation(t)
 	address := func(h *service) string {
@@ -263,7 +265,7 @@ func TestRotationOfTheSecretsKey(t *testing.T) {
 	}
 	during, _ := i.start("ingest", both)
 	i.await(during, "")
-	// What it seals the others open, who do not have the new key yet.
+	// Processes without the new key can open the values that this process seals.
 	if err := during.settings.PutRecipient(t.Context(), math.MaxInt64, &outbound.Recipient{
 		ID: "rcp_1", Hospital: "north", Label: "Charge nurse", Email: "nurse@north.example", EmailShown: "n***", Version: 2, CreatedAt: time.UnixMilli(1),
 	}); err != nil {
@@ -291,7 +293,7 @@ func TestRotationOfTheSecretsKey(t *testing.T) {
 	if got := address(after); got != "nurse@north.example" {
 		t.Errorf("with the new key alone it reads %q", got)
 	}
-	// The key is lost: another takes its place, and what it sealed is set anew.
+	// The key is lost. Another key takes its place, and the sealed values must be set again.
 	const lastKey = "a third key of the tests, of 32 characters and more"
 	if code, said := i.secrets("reseal --lost", "SVC_SECRETS_KEY", lastKey); code != 1 || !strings.Contains(said, "1 are sealed with a key that is not configured") {
 		t.Errorf("lost: %d, %s", code, said)
@@ -304,8 +306,8 @@ func TestRotationOfTheSecretsKey(t *testing.T) {
 	}
 }
 
-// TestRotationOfThePseudonymKey: pseudonyms stay as they are, so that a visit that was
-// told before and after is one.
+// TestRotationOfThePseudonymKey: pseudonyms stay the same, so a visit from before the rotation
+// and after it is one visit.
 func TestRotationOfThePseudonymKey(t *testing.T) {
 	i := newInstallation(t)
 	visit := func(h *service) string { return h.keyCheck.pseudonyms.Pseudonym("north", "visit", "VN1") }
@@ -317,13 +319,13 @@ func TestRotationOfThePseudonymKey(t *testing.T) {
 	if code, said := i.secrets("rewrap", "SVC_PSEUDONYM_KEY", anotherKey, "SVC_PSEUDONYM_KEY_OLD", oneKey); code != 0 || strings.Contains(said, "tests") {
 		t.Fatalf("%d, %s", code, said)
 	}
-	i.await(before, "the pseudonym key (") // it goes on making the right ones until it is restarted
+	i.await(before, "the pseudonym key (") // it makes the same pseudonyms until it is restarted
 	after, _ := i.start("ingest", func(c *config) { c.Instance, c.PseudonymKey = "after", anotherKey })
 	i.await(after, "")
 	if visit(before) != visit(after) {
 		t.Errorf("one visit is %s and %s", visit(before), visit(after))
 	}
-	// An older release that used a key since before there was a fingerprint of it.
+	// An older release used a key before fingerprints were stored.
 	old := newInstallation(t)
 	upgraded, _ := old.start("ingest", func(c *config) { c.PseudonymKey, c.PseudonymsOld = anotherKey, []string{oneKey} })
 	old.await(upgraded, "")
@@ -332,8 +334,8 @@ func TestRotationOfThePseudonymKey(t *testing.T) {
 	}
 }
 
-// TestSettingsOfAnotherRelease: a process whose settings another release wrote, in a form
-// that this one does not read, does not become ready and does not ask for another key.
+// TestSettingsOfAnotherRelease: another release wrote the settings in a form that this one cannot
+// read. The process does not become ready, and does not ask for another key.
 func TestSettingsOfAnotherRelease(t *testing.T) {
 	i := newInstallation(t)
 	first, stop := i.start("ingest", nil)

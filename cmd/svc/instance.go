@@ -7,8 +7,8 @@ import (
 	"svc/internal/stream"
 )
 
-// claimInstance takes the name of the process, once for each role that is a member of a
-// group: a svc process and a svc notify of one name do not mind each other.
+// claimInstance claims the name of the process, once for each role that is a member of a group. A
+// svc process and a svc notify may have the same name.
 func claimInstance(ctx context.Context, h *service, roles []string) (err error) {
 	var names []string
 	for _, role := range []string{"process", "notify"} {

@@ -30,7 +30,7 @@ type keyOptions struct {
 	rate                            float64
 	burst                           int
 
-	key      access.Key // scopes and limits, made of them
+	key      access.Key // scopes and limits that the flags give
 	lifetime time.Duration
 }
 
@@ -48,7 +48,7 @@ func mintKeyCommand(w env) *cobra.Command {
 	return c
 }
 
-// addFlags adds what can be said of keys that are made together.
+// addFlags adds the flags that keys made together share.
 func (o *keyOptions) addFlags() {
 	o.flags.StringVar(&o.scopes, "scopes", "", "`scopes`, separated by commas; all: every one but admin")
 	o.flags.StringVar(&o.expires, "expires", "", "`lifetime`, such as 90d or 12h (default: for ever)")
@@ -56,7 +56,7 @@ func (o *keyOptions) addFlags() {
 	o.flags.IntVar(&o.burst, "burst", 0, "`requests` at once (default: four seconds of the rate)")
 }
 
-// faults reads what the flags say, and returns what is wrong with it.
+// faults parses the flags and returns their faults.
 func (o *keyOptions) faults() (faults []error) {
 	var err error
 	if o.scopes != "" {
@@ -75,7 +75,7 @@ func (o *keyOptions) faults() (faults []error) {
 	return faults
 }
 
-// template is a key of a hospital, made now.
+// template returns a key of a hospital, made now.
 func (o *keyOptions) template(hospital, name string) access.Key {
 	key := o.key
 	key.Hospital, key.Name = hospital, name
@@ -136,8 +136,8 @@ func (a *admin) listKeys(ctx context.Context, hospital string) error {
 	})
 }
 
-// used returns when keys were used last, to the minute. The list is of use without
-// it: Redis may not be named, be away, or have forgotten.
+// used returns when keys were used last, to the minute. The list is useful without it: Redis may
+// not be named, may be away, or may have lost it.
 func (a *admin) used(ctx context.Context, ids []string) map[string]time.Time {
 	if !a.isDev && !a.flags.Changed("redis") {
 		return nil
@@ -206,7 +206,7 @@ func keyOf(s *settings, id string) (access.Key, error) {
 	return key, nil
 }
 
-// keyRow is a key as the command line shows it.
+// keyRow is the output of a key on the command line.
 type keyRow struct {
 	ID        string   `json:"id"`
 	Hospital  string   `json:"hospitalId"`
@@ -220,11 +220,11 @@ type keyRow struct {
 	Rate      float64  `json:"rate"` // requests per second; 0: no limit
 	Burst     int      `json:"burst"`
 
-	LastUsedAt string `json:"lastUsedAt,omitempty"` // to the minute; "": not known
-	Token      string `json:"key,omitempty"`        // only when it was just made
+	LastUsedAt string `json:"lastUsedAt,omitempty"` // to the minute; "": unknown
+	Token      string `json:"key,omitempty"`        // only for a new key
 }
 
-// ends is when the key stops to be valid, or stopped; "" if it never will.
+// ends returns when the key ends or has ended; "": never.
 func (r *keyRow) ends() string {
 	if r.RevokedAt != "" && (r.ExpiresAt == "" || r.RevokedAt < r.ExpiresAt) {
 		return r.RevokedAt
@@ -232,7 +232,7 @@ func (r *keyRow) ends() string {
 	return r.ExpiresAt
 }
 
-// rate is how often the key may be used.
+// rate returns the rate limit of the key as text.
 func (r *keyRow) rate() string {
 	if r.Rate == 0 {
 		return "no limit"
@@ -252,8 +252,8 @@ func rowOf(key *access.Key, now time.Time) keyRow {
 	return row
 }
 
-// printToken prints the token alone on standard output, so that it can be
-// captured; what else there is to say goes to standard error.
+// printToken prints the token alone on standard output, so that a script can capture it. All else
+// goes to standard error.
 func (a *admin) printToken(key *access.Key, token string) error {
 	if a.json {
 		row := rowOf(key, a.Now())

@@ -4,8 +4,8 @@ package main
 
 import "errors"
 
-// leaving: there is no signal for it here; --leave asks from the start.
+// leaving returns nil: this system has no signal for it. --leave asks from the start.
 func leaving() func() bool { return nil }
 
-// askToLeave cannot be done here.
+// askToLeave returns an error: this system has no signal for it.
 func askToLeave(int) error { return errors.New("there is no signal for it on this system") }

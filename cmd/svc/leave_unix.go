@@ -10,10 +10,10 @@ import (
 	"syscall"
 )
 
-// leaveSignal asks a process to give up its place in its groups when it is stopped.
+// leaveSignal asks a process to leave its groups when it is stopped.
 const leaveSignal = syscall.SIGUSR1
 
-// leaving listens for leaveSignal and returns what tells whether it came.
+// leaving listens for leaveSignal. It returns a function that tells whether the signal came.
 func leaving() func() bool {
 	var asked atomic.Bool
 	signals := make(chan os.Signal, 1)

@@ -18,9 +18,9 @@ type loop struct {
 	run  func(context.Context) error
 }
 
-// live is the life of a process of roles. Its private port answers from first to last,
-// so that nobody kills a process that waits for Kafka. start connects and returns the
-// servers; the loops of the roles then run until ctx ends.
+// live runs a process of roles. Its private port answers all the time, so that an orchestrator
+// does not kill a process that waits for Kafka. start connects and returns the servers; then the
+// loops of the roles run until ctx ends.
 func (h *service) live(ctx context.Context, private *server, start func(context.Context) ([]func(context.Context) error, error)) error {
 	if err := private.open(ctx); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (h *service) live(ctx context.Context, private *server, start func(context.
 		defer cancel()
 		defer context.AfterFunc(failed, cancel)()
 		servers, err := start(work)
-		if work.Err() != nil { // asked to stop before it began: whatever start was about to do
+		if work.Err() != nil { // the process was asked to stop before start was done
 			return nil
 		}
 		if err != nil {
@@ -48,16 +48,15 @@ func (h *service) live(ctx context.Context, private *server, start func(context.
 	return all.Wait()
 }
 
-// endWithin bounds the end of the loops of a stopping process, in addition to the time
-// of open requests.
+// endWithin bounds the end of the loops of a stopping process, after the time of open requests.
 const endWithin = 10 * time.Second
 
-// errFailed says that the servers end because a loop that they need has failed.
+// errFailed is the cause when servers end because a loop has failed.
 var errFailed = errors.New("a part of the process has failed")
 
-// runAll runs the servers until ctx ends or anything fails, with the loops that they
-// need. An open request still gets its answer, because the loops end after the servers.
-// Whatever does not end in time is named and left.
+// runAll runs the servers and loops until ctx ends or one of them fails. The loops end after the
+// servers, so an open request still gets its answer. Loops that do not end in time are named in
+// the error.
 func runAll(ctx context.Context, within time.Duration, servers []func(context.Context) error, loops []loop) error {
 	behind, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -104,7 +103,7 @@ func runAll(ctx context.Context, within time.Duration, servers []func(context.Co
 	}
 }
 
-// roster knows what has not ended yet.
+// roster holds the names of the loops and servers that still run.
 type roster struct {
 	mu    sync.Mutex
 	names []string
@@ -129,9 +128,9 @@ func (r *roster) String() string {
 	return strings.Join(r.names, ", ")
 }
 
-// linger returns a context that ends some time after ctx. Until then load balancers
-// learn that this process is not ready, and send no more. It ends at once if ctx ends
-// because the process can no longer answer.
+// linger returns a context that ends some time after ctx. Until then load balancers learn that
+// this process is not ready, and send no more requests. It ends at once if a loop has failed,
+// because then the process cannot answer.
 func linger(ctx context.Context, drain time.Duration) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

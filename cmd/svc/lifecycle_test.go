@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// fetch asks a path of a server and returns what it says.
+// fetch requests a path of a server and returns the answer.
 func fetch(t *testing.T, s *server, path string) (status int, body string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.listener.Addr().String()+path, nil)
@@ -31,8 +31,8 @@ func fetch(t *testing.T, s *server, path string) (status int, body string) {
 	return answer.StatusCode, string(read)
 }
 
-// TestLifeOfAProcess asks the private port in each part of it: while it connects, when it
-// works, and after it was asked to stop.
+// TestLifeOfAProcess queries the private port while the process connects, while it works, and
+// after it was asked to stop.
 func TestLifeOfAProcess(t *testing.T) {
 	h := newService(&config{}, slog.New(slog.DiscardHandler), time.Now)
 	private := h.private()
@@ -81,7 +81,8 @@ func TestLifeOfAProcess(t *testing.T) {
 
 var errBroken = errors.New("broken")
 
-// TestEndsOfAStart is how a process ends that is stopped, or fails, while it connects.
+// TestEndsOfAStart: a process that is stopped, or fails, while it connects ends with the right
+// error.
 func TestEndsOfAStart(t *testing.T) {
 	for name, tt := range map[string]struct {
 		signal bool
@@ -112,11 +113,11 @@ func TestEndsOfAStart(t *testing.T) {
 	}
 }
 
-// TestEndsOfWork is how a process ends that is stopped, or fails, while it works: what
-// hangs is named and left.
+// TestEndsOfWork: a process that is stopped, or fails, while it works ends with the right error.
+// The error names loops that hang.
 func TestEndsOfWork(t *testing.T) {
 	const within = 10 * time.Second
-	work := func(after time.Duration, err error) func(context.Context) error { // ends so long after it was told to
+	work := func(after time.Duration, err error) func(context.Context) error { // ends this long after its context
 		return func(ctx context.Context) error {
 			<-ctx.Done()
 			time.Sleep(after)
@@ -159,14 +160,14 @@ func TestEndsOfWork(t *testing.T) {
 				if failed := tt.want != nil || tt.mentions != ""; (err != nil) != failed || tt.want != nil && !errors.Is(err, tt.want) || err != nil && !strings.Contains(err.Error(), tt.mentions) {
 					t.Errorf("ends with %v, want %v %s", err, tt.want, tt.mentions)
 				}
-				time.Sleep(time.Hour) // virtual: what was left ends
+				time.Sleep(time.Hour) // virtual time: the loop that hung ends
 			})
 		})
 	}
 }
 
-// TestDrain asks a server that was told to stop: until its drain is over each request is
-// answered, the last of its connection; a failure lets nobody wait.
+// TestDrain: a server that is asked to stop answers all requests until its drain is over, each
+// the last of its connection. After a failure there is no drain.
 func TestDrain(t *testing.T) {
 	for name, cause := range map[string]error{"stop": context.Canceled, "failure": errFailed} {
 		t.Run(name, func(t *testing.T) {

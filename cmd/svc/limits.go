@@ -10,7 +10,7 @@ import (
 	"svc/internal/view"
 )
 
-// limits has the shell keep keys to their rates and note when they were used.
+// limits limits the rates of keys, and notes when keys were used.
 func (h *service) limits() {
 	limits := limit.New(h.redis, h.now)
 	h.shell.Limits = limits
@@ -27,7 +27,7 @@ func (h *service) limits() {
 	h.run("last use", used.run)
 }
 
-// shares has ingest keep hospitals to their shares of the processors.
+// shares limits each hospital to its share of the processors.
 func (h *service) shares() *limit.Share {
 	share := limit.NewShare(h.redis, h.now)
 	for _, reason := range limit.Reasons() {
@@ -37,11 +37,11 @@ func (h *service) shares() *limit.Share {
 	return share
 }
 
-// strangersBurst is so many seconds of their rate.
+// strangersBurst is the burst of requests without a key, in seconds of their rate.
 const strangersBurst = 30
 
-// lastUse notes in Redis when keys were used, each at most once a minute. It is
-// best effort: what cannot be written is written with the next use.
+// lastUse notes in Redis when keys were used, each at most once a minute. It is best effort: a
+// note that cannot be written is lost.
 type lastUse struct {
 	redis *view.View
 	now   func() time.Time

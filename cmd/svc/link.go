@@ -18,7 +18,7 @@ import (
 	"svc/readapi/web"
 )
 
-// adminCommand is svc admin: it administers who may see the pages.
+// adminCommand is svc admin. It administers the people who may see the pages.
 func adminCommand(w env) *cobra.Command {
 	return group("admin", "administer who may see the pages", append(cli.PagesCommands(w), linkCommand(w))...)
 }
@@ -30,7 +30,7 @@ type linkOptions struct {
 	ttl                   time.Duration
 }
 
-// mostLabel is the length of what administrators call a person, in characters.
+// mostLabel is the longest name of a person, in characters.
 const mostLabel = 100
 
 func linkCommand(w env) *cobra.Command {
@@ -90,7 +90,7 @@ func (o *linkOptions) make(ctx context.Context, s *settings, ring *keys.Ring) er
 	return err
 }
 
-// linkRow is a link as the command line shows it.
+// linkRow is the output of a link on the command line.
 type linkRow struct {
 	URL       string `json:"url"`
 	Hospital  string `json:"hospitalId"`

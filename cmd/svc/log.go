@@ -16,18 +16,18 @@ import (
 	"svc/schemas"
 )
 
-// logCommand is what the commands have that read the log: export, import, replay
-// and verify.
+// logCommand is the common part of the commands that read the log: export, import, replay and
+// verify.
 type logCommand struct {
 	*admin
-	what      string // its name, for who waits
+	what      string // name of the command, for the progress line
 	hospitals string
 	from, to  string
 	rate      int
-	awaits    bool // Kafka, however long it is away
+	awaits    bool // waits for Kafka, however long it is away
 
 	shown      *cli.Progress
-	partitions int // import
+	partitions int // for svc import
 
 	span    [2]time.Time
 	cluster *stream.Cluster
@@ -56,7 +56,7 @@ func (c *logCommand) hospitalFlag() {
 	c.flags.StringVar(&c.hospitals, "hospital", "", "hospital `ids`, separated by commas (default: all)")
 }
 
-// faults are those of the flags that all commands on the log have.
+// faults returns the faults of the flags that all commands on the log have.
 func (c *logCommand) faults() (faults []error) {
 	for i, at := range []struct{ name, text string }{{"from", c.from}, {"to", c.to}} {
 		var err error
@@ -73,7 +73,7 @@ func (c *logCommand) faults() (faults []error) {
 	return faults
 }
 
-// parseInstant reads a date, in UTC, or an instant; the zero time: none is named.
+// parseInstant parses a date in UTC, or an instant. The zero time: the text is empty.
 func parseInstant(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -120,15 +120,15 @@ func (c *logCommand) close() {
 
 func (c *logCommand) topic(t schemas.Topic) string { return c.config.TopicPrefix + t.Name }
 
-// pace is how fast all readers of the command may be together.
+// pace returns the limit on the records per second of all readers together.
 func (c *logCommand) pace() *replay.Pace { return replay.NewPace(c.rate) }
 
-// inputs is the observations, by the second client.
+// inputs is the source of the observations. It uses the second client.
 func (c *logCommand) inputs() replay.Source {
 	return replay.Source{Spans: c.log.Spans, Read: c.log.Read}
 }
 
-// committed is a topic that is written in transactions.
+// committed is the source of a topic that is written in transactions.
 func (c *logCommand) committed(t schemas.Topic) replay.Source {
 	topic := c.topic(t)
 	return replay.Source{
@@ -151,13 +151,13 @@ func (c *logCommand) hospitalList() []string {
 	return list
 }
 
-// progress shows how far a command is, until [logCommand.done].
+// progress starts the progress line, and returns the function that updates it.
 func (c *logCommand) progress() func(done, total int64) {
 	c.shown = cli.NewProgress(c.env, c.what, "records")
 	return c.shown.Tell
 }
 
-// done ends what shows how far it is: what is printed next has the line to itself.
+// done ends the progress line, so that other output begins on a new line.
 func (c *logCommand) done() {
 	if c.shown != nil {
 		c.shown.End()

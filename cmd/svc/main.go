@@ -1,5 +1,5 @@
-// Command svc is the maternity acuity and staffing service. Its first argument
-// is a role or a command; svc help lists them, svc help COMMAND tells more of one.
+// Command svc is the maternity acuity and staffing service. Its first argument is a role or a
+// command. svc help lists them; svc help COMMAND describes one.
 package main
 
 import (
@@ -11,10 +11,10 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	_ "time/tzdata" // the zones of hospitals, also where the system has none
+	_ "time/tzdata" // time zones of hospitals, for systems without them
 
 	"github.com/spf13/cobra"
-	_ "golang.org/x/crypto/x509roots/fallback" // the authorities of certificates, where the system has none
+	_ "golang.org/x/crypto/x509roots/fallback" // certificate authorities, for systems without them
 
 	"svc/internal/cli"
 )
@@ -22,7 +22,7 @@ import (
 func main() {
 	limitMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // who asks twice does not want to wait
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, os.Args[1:], env{
 		LookupEnv: os.LookupEnv, Stdout: os.Stdout, Stderr: os.Stderr, Now: time.Now, Terminal: cli.IsTerminal(os.Stderr),
 	})
@@ -32,7 +32,7 @@ func main() {
 
 type env = cli.Env
 
-// tree is the command line.
+// tree returns the command line.
 func tree(w env) *cobra.Command {
 	root := cli.Root("svc", "svc: maternity acuity and staffing", release())
 	cli.Section(root, "Everything in one process, on an embedded Kafka and Redis", devCommand(w))
@@ -67,8 +67,8 @@ func tree(w env) *cobra.Command {
 	return root
 }
 
-// run executes one command and returns the exit code: 0 done, 1 it went wrong,
-// 2 the command line or the configuration is wrong and nothing was started.
+// run executes one command and returns the exit code. 0: done. 1: it failed. 2: the command line
+// or the configuration is wrong, and nothing was started.
 func run(ctx context.Context, args []string, w env) int {
 	path, err := cli.Execute(ctx, tree(w), args, w) //nolint:contextcheck // a command has its context when it runs
 	var wrong cli.UsageError

@@ -7,15 +7,14 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// limitMemory tells the collector nine tenths of what the container may take, unless
-// GOMEMLIMIT does; the rest is for what the collector does not count. Without a limit
-// nothing changes.
+// limitMemory limits the Go heap to nine tenths of the memory of the container, unless GOMEMLIMIT
+// is set. The rest is for memory outside the heap. Without a container limit it does nothing.
 func limitMemory() {
 	memlimit.Set(memlimit.WithRatio(0.9), memlimit.WithProvider(memlimit.FromCgroup)) //nolint:errcheck // no limit is no fault
 }
 
-// collectLess has the collector wait until the heap has tripled, unless GOGC says
-// otherwise: who makes much garbage of little that is live collects all the time else.
+// collectLess lets the heap triple before a collection, unless GOGC is set. The commands on the
+// log keep little and allocate much, so they would collect all the time.
 func collectLess() {
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(200)

@@ -19,8 +19,8 @@ import (
 	"svc/internal/view"
 )
 
-// TestMetricsPage holds docs/operations.md against the figures that a process
-// with every role registers, and svc verify.
+// TestMetricsPage compares docs/operations.md with the metrics of a process with every role, and
+// of svc verify.
 func TestMetricsPage(t *testing.T) {
 	registered := registeredMetrics(t)
 	var table strings.Builder
@@ -35,8 +35,8 @@ func TestMetricsPage(t *testing.T) {
 	holdPage(t, "../../docs/operations.md", "metrics", table.String())
 }
 
-// TestDeployAsksForMetricsThatExist reads every name of a metric in the rules and
-// the dashboard of deploy/.
+// TestDeployAsksForMetricsThatExist: each metric in the rules and the dashboard of deploy/
+// exists.
 func TestDeployAsksForMetricsThatExist(t *testing.T) {
 	registered := registeredMetrics(t)
 	for _, file := range []string{"prometheus/rules.yaml", "prometheus/rules_test.yaml", "grafana/svc.json"} {
@@ -57,8 +57,8 @@ func TestDeployAsksForMetricsThatExist(t *testing.T) {
 	}
 }
 
-// TestAlertsHaveARunbook wants a section of docs/operations.md for every alert
-// of deploy/, and no section without its alert.
+// TestAlertsHaveARunbook: each alert of deploy/ has a section in docs/operations.md, and each
+// section has its alert.
 func TestAlertsHaveARunbook(t *testing.T) {
 	page, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
@@ -81,9 +81,9 @@ func TestAlertsHaveARunbook(t *testing.T) {
 	}
 }
 
-// TestDeployGivesOptionsThatExist reads every variable of svc in deploy/.
+// TestDeployGivesOptionsThatExist: each variable of svc in deploy/ is that of an option.
 func TestDeployGivesOptionsThatExist(t *testing.T) {
-	known := map[string]bool{"SVC_IMAGE": true} // of the Compose file itself
+	known := map[string]bool{"SVC_IMAGE": true} // used by the Compose file itself
 	for _, o := range options {
 		known[o.variable()] = true
 		if o.secret {
@@ -119,8 +119,7 @@ func deployFile(t *testing.T, name string) string {
 
 type metric struct{ help, labels string }
 
-// registeredMetrics are those of a process that is wired with every role, and
-// of svc verify, by name.
+// registeredMetrics returns the metrics of a process with every role, and of svc verify, by name.
 func registeredMetrics(t *testing.T) map[string]metric {
 	t.Helper()
 	kafka, err := stream.Embed(stream.BrokerOptions{})
@@ -151,7 +150,7 @@ func registeredMetrics(t *testing.T) map[string]metric {
 		described := make(chan *prometheus.Desc)
 		go func() { registry.Describe(described); close(described) }()
 		for d := range described {
-			// The client tells name and help of a Desc in its String alone.
+			// The client library shows the name and the help of a Desc only in its String.
 			m := regexp.MustCompile(`fqName: "(svc_\w+)", help: "([^"]*)".* constLabels: {([^}]*)}, variableLabels: {([^}]*)}`).FindStringSubmatch(d.String())
 			if m != nil {
 				constant := regexp.MustCompile(`="[^"]*"`).ReplaceAllString(m[3], "")

@@ -18,7 +18,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// mllpConfig is the part of the configuration that is for MLLP.
+// mllpConfig is the configuration of MLLP.
 type mllpConfig struct {
 	Senders     []mllpSender
 	Cert, Key   string
@@ -28,14 +28,14 @@ type mllpConfig struct {
 	Idle        time.Duration
 }
 
-// mllpSender binds who connects to an address to an API key, by its id: the
-// protocol has no place for a token, so who may connect decides who it is. Of
-// several senders at one address the first that fits is taken.
+// mllpSender binds the peers of an address to an API key, by its id. MLLP has no place for a
+// token, so the address and the certificate of a peer identify it. If several senders fit a peer,
+// the first one is used.
 type mllpSender struct {
 	addr   string
-	key    string       // id, as svc keys list shows it; it stands for its lineage
+	key    string       // id as in svc keys list; it stands for the key and its successors
 	from   netip.Prefix // invalid: from everywhere
-	client string       // name in the peer's certificate; "" any, or none
+	client string       // name in the certificate of the peer; "": any, or no certificate
 }
 
 // fits reports whether the peer is the sender.
@@ -43,7 +43,7 @@ func (s *mllpSender) fits(p mllp.Peer) bool {
 	return (!s.from.IsValid() || s.from.Contains(p.Address)) && (s.client == "" || slices.Contains(p.Names, s.client))
 }
 
-// mllpBindings reads --mllp.
+// mllpBindings parses --mllp.
 func mllpBindings(c *config, value string) error {
 	c.MLLP.Senders = nil
 	for text := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == ';' || r == '\n' }) {
@@ -84,13 +84,13 @@ func parseMLLPSender(text string) (s mllpSender, err error) {
 	if _, _, err = net.SplitHostPort(s.addr); err != nil {
 		return s, errors.New("addr must be host:port")
 	}
-	if !strings.HasPrefix(s.key, "key_") { // without the value: it may be a token
+	if !strings.HasPrefix(s.key, "key_") { // the value is not shown: it may be a token
 		return s, errors.New("key must be the id of an API key, key_…, as svc keys list shows it")
 	}
 	return s, nil
 }
 
-// faults are what does not go together.
+// faults returns the faults of the options of MLLP together.
 func (m *mllpConfig) faults() (faults []error) {
 	if (m.Cert == "") != (m.Key == "") {
 		faults = append(faults, errors.New("--mllp-tls-cert, --mllp-tls-key: give both or neither"))
@@ -136,26 +136,26 @@ func authorities(path string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// What MLLP gives to a peer, beside what is configured: as much as HTTP does.
+// Limits for a peer that are not configured. They are those of HTTP.
 const (
 	mllpAnswerWithin = 10 * time.Second
-	mllpPause        = time.Second // before a message that was not taken may come again
-	// How long a message waits for its key's rate before it is taken all the same: an
-	// engine that waits longer for an acknowledgment, often 30 s, sends it again.
+	mllpPause        = time.Second // before a message that was not accepted may come again
+	// How long a message waits for the rate of its key before it is accepted all the same. An
+	// engine that waits longer for an acknowledgment, often 30 s, would send it again.
 	mllpPatience = 10 * time.Second
-	// A peer whose machine is gone is noticed after this and four questions.
+	// A peer whose machine is gone is noticed after this time and four probes.
 	keepAliveIdle     = time.Minute
 	keepAliveInterval = 15 * time.Second
 	keepAliveCount    = 4
 )
 
-// mllpFront is one address at which MLLP is spoken.
+// mllpFront is a listener for MLLP at one address.
 type mllpFront struct {
 	address  string
 	senders  []mllpSender
-	listener net.Listener      // one that is open already; nil: address is opened
-	drain    time.Duration     // as that of server
-	after    []<-chan struct{} // it accepts only when all of these are closed
+	listener net.Listener      // an open listener; nil: run opens address
+	drain    time.Duration     // as in server
+	after    []<-chan struct{} // it accepts connections when all of these are closed
 	server   *mllp.Server
 }
 
@@ -188,7 +188,7 @@ func (h *service) mllp(messages *ingest.Messages) error {
 	return nil
 }
 
-// run serves until ctx ends, then lets what is begun finish.
+// run serves until ctx ends, then lets messages that were begun finish.
 func (f *mllpFront) run(ctx context.Context) error {
 	for _, ready := range f.after {
 		select {
@@ -214,8 +214,8 @@ func (f *mllpFront) run(ctx context.Context) error {
 	return nil
 }
 
-// admit says who a peer is. Its key is looked up at every message: it may have been
-// revoked, or rotated, and then its successor counts.
+// admit identifies a peer. Its key is looked up at every message, because it may be revoked or
+// rotated meanwhile. After a rotation the successor is used.
 func (h *service) admit(senders []mllpSender, p mllp.Peer, messages *ingest.Messages) (mllp.Sender, error) {
 	at := slices.IndexFunc(senders, func(s mllpSender) bool { return s.fits(p) })
 	if at < 0 {
@@ -239,7 +239,7 @@ func (h *service) admit(senders []mllpSender, p mllp.Peer, messages *ingest.Mess
 			if ended := h.shell.Await(ctx, &key, mllpPatience); ended != nil {
 				return nil, ended
 			}
-			if key, refused = h.validKey(id); refused != nil { // while it waited
+			if key, refused = h.validKey(id); refused != nil { // it may have been revoked during the wait
 				return nil, refused
 			}
 			ack, fault := messages.TakeBody(ctx, key, message)
@@ -259,7 +259,7 @@ func (h *service) validKey(id string) (access.Key, error) {
 	return key, nil
 }
 
-// mllp shows what the listeners saw.
+// mllp registers the metrics of the listeners.
 func (m *metrics) mllp(c *mllp.Counts) {
 	m.gauge("svc_mllp_connections", "MLLP connections now.", c.Open.Load)
 	m.counter("svc_mllp_connections_total", "MLLP connections accepted.", c.Connections.Load)

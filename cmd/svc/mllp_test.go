@@ -23,7 +23,7 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// TestMLLPSenders binds a peer to the first sender that fits.
+// TestMLLPSenders: a peer is bound to the first sender that fits.
 func TestMLLPSenders(t *testing.T) {
 	var c config
 	err := mllpBindings(&c, "addr=:2575,key=key_a,from=10.1.0.0/16,client=bridge.test; addr=:2575,key=key_b,from=10.1.0.0/16;\n"+
@@ -81,7 +81,7 @@ func TestMLLPFaults(t *testing.T) {
 	}
 }
 
-// sources is an observation log that remembers the sources.
+// sources is an observation log that stores only the sources.
 type sources []string
 
 func (s *sources) Append(_ context.Context, o *acuity.Observation) (ingest.Position, error) {
@@ -89,8 +89,8 @@ func (s *sources) Append(_ context.Context, o *acuity.Observation) (ingest.Posit
 	return ingest.Position{Offset: int64(len(*s))}, nil
 }
 
-// TestMLLPFollowsRotation names a key to a listener and rotates it: the successor
-// counts from the next message on, with its own scopes, limits and last use.
+// TestMLLPFollowsRotation names a key to a listener and rotates it. From the next message on the
+// successor is used, with its own scopes, limits and last use.
 func TestMLLPFollowsRotation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -168,7 +168,7 @@ func TestMLLPFollowsRotation(t *testing.T) {
 	})
 }
 
-// TestFeedsPage holds the flags that docs/feeds.md names to those that there are.
+// TestFeedsPage: each flag in docs/feeds.md exists.
 func TestFeedsPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/feeds.md")
 	if err != nil {

@@ -1,6 +1,6 @@
 package main
 
-// need is what a command stands on; it selects its options.
+// need is a set of things that a command needs. It selects the options of the command.
 type need uint16
 
 const (
@@ -10,8 +10,8 @@ const (
 	needIngest                      // makes pseudonyms
 	needProcess                     // is a member of a consumer group
 	needNotify                      // sends to partners and people
-	needSecrets                     // opens what is sealed
+	needSecrets                     // opens sealed settings
 	needPseudonyms                  // changes the key of pseudonyms
 	needPages                       // shows pages to people
-	needLinks                       // makes links to them
+	needLinks                       // makes links to pages
 )

@@ -18,9 +18,9 @@ import (
 	"svc/internal/httpapi"
 )
 
-// TestWhatIsNoRequest: what is not HTTP is refused by net/http before there is a path
-// or a handler: in the envelope all the same, with the connection closed, a line of the
-// log, and without a word of what was sent.
+// TestWhatIsNoRequest: net/http refuses input that is not HTTP before there is a path or a
+// handler. The answer is in the envelope all the same. The connection is closed, and a log line
+// is written that repeats none of the input.
 func TestWhatIsNoRequest(t *testing.T) {
 	var log lines
 	shell := &httpapi.Shell{Now: time.Now, Log: slog.New(slog.NewJSONHandler(&log, nil))}
@@ -92,7 +92,7 @@ func TestWhatIsNoRequest(t *testing.T) {
 	}
 }
 
-// TestAnswersAreLeftAlone: an answer of a handler that looks like one of net/http.
+// TestAnswersAreLeftAlone: an answer of a handler that looks like one of net/http is not changed.
 func TestAnswersAreLeftAlone(t *testing.T) {
 	const odd = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request"
 	shell := &httpapi.Shell{Now: time.Now, Log: slog.New(slog.DiscardHandler)}
@@ -117,7 +117,7 @@ func TestAnswersAreLeftAlone(t *testing.T) {
 	}
 }
 
-// lines is a log that several connections write.
+// lines is a log that several connections write to.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer

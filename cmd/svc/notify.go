@@ -17,8 +17,8 @@ import (
 // notifyGroup is the consumer group of the notifiers.
 const notifyGroup = "svc-notifier"
 
-// wireNotify is svc notify: verdicts in, requests to partners and messages to
-// people out, with the ledger between.
+// wireNotify is svc notify. It reads verdicts, and sends requests to partners and messages to
+// people. The ledger records both.
 func wireNotify(ctx context.Context, h *service) error {
 	ledger, err := h.openLedger(ctx)
 	if err != nil {
@@ -54,13 +54,13 @@ func wireNotify(ctx context.Context, h *service) error {
 	h.run("notify", func(ctx context.Context) error {
 		defer ledger.appender.Close()
 		defer hooks.Close()
-		// The notifier runs from the first moment until its member has ended: who
-		// asks it something waits for it.
+		// The notifier starts before its member and ends after it, because calls of the member
+		// wait for it.
 		life, stop := context.WithCancel(context.WithoutCancel(ctx))
 		done := make(chan error, 1)
 		go func() { done <- n.Run(life) }()
-		// Without the endpoints, and the key that opens what is sealed of them, there is
-		// nobody to tell: others take up the partitions then.
+		// Without the key that opens the endpoints this process cannot deliver. It then leaves
+		// the group, and other notifiers own the partitions.
 		err := h.keyCheck.while(ctx, func(ctx context.Context) error { return h.cluster.Share(ctx, share, work) })
 		stop()
 		return errors.Join(err, <-done)
@@ -79,11 +79,11 @@ func wireNotify(ctx context.Context, h *service) error {
 	return nil
 }
 
-// member turns records of Kafka into what the notifier takes.
+// member implements [stream.Sharer]. It decodes records of Kafka for the notifier.
 type member struct {
 	*notifier.Notifier
-	house *service
-	took  chan struct{} // a partition has just become ours
+	service *service
+	took    chan struct{} // holds a token after a partition was assigned
 }
 
 // Assign implements [stream.Sharer].
@@ -109,7 +109,8 @@ func (m member) Records(partition int32, records []stream.Record, through int64,
 		}
 		change, err := schemas.DecodeChange(r.Value)
 		if err != nil {
-			// Written by a newer release: told by it, once it has the partition.
+			// A newer release wrote it. A notifier of that release reads it, once it owns the
+			// partition.
 			m.Fail(fmt.Errorf("change at %d:%d: %w", r.Partition, r.Offset, err))
 			return
 		}
@@ -120,7 +121,8 @@ func (m member) Records(partition int32, records []stream.Record, through int64,
 	}
 }
 
-// Side implements [stream.Sharer]: of the ledger, what others wrote.
+// Side implements [stream.Sharer]. It passes on the commands in the ledger, which other processes
+// write.
 func (m member) Side(r stream.Record) {
 	key, err := schemas.ParseKey(r.Key)
 	if err != nil || key.Kind != schemas.KindCommand || r.Value == nil {
@@ -128,7 +130,7 @@ func (m member) Side(r stream.Record) {
 	}
 	order, err := schemas.DecodeOrder(r.Value)
 	if err != nil {
-		m.house.log.Error("command not understood", "partition", r.Partition, "offset", r.Offset, "error", err)
+		m.service.log.Error("command not understood", "partition", r.Partition, "offset", r.Offset, "error", err)
 		return
 	}
 	m.Order(r.Partition, r.Offset, order)
@@ -143,12 +145,12 @@ func (m member) Positions() map[int32]stream.Mark {
 	return all
 }
 
-// ledger is the deliveries topic as the notifier sees it.
+// ledger implements [notifier.Ledger] on the deliveries topic.
 type ledger struct {
 	cluster  *stream.Cluster
 	appender *stream.Appender
 	topic    string
-	id       string // of the topic
+	id       string // id of the topic
 }
 
 func (h *service) openLedger(ctx context.Context) (*ledger, error) {

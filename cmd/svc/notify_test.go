@@ -12,8 +12,8 @@ import (
 	"svc/internal/view"
 )
 
-// built is a process with some roles on a fresh embedded Kafka and Redis. Nothing of
-// it runs yet.
+// built returns a process with some roles on a fresh embedded Kafka and Redis. Its loops do not
+// run yet.
 func built(t *testing.T, names ...string) *service {
 	t.Helper()
 	kafka, err := stream.Embed(stream.BrokerOptions{})
@@ -37,8 +37,7 @@ func built(t *testing.T, names ...string) *service {
 	return h
 }
 
-// TestStopBeforeStart stops processes before any of their loops has done a thing:
-// each loop ends.
+// TestStopBeforeStart: a loop that is stopped before it has done anything ends.
 func TestStopBeforeStart(t *testing.T) {
 	all := slices.Sorted(maps.Keys(roles()))
 	for _, names := range append([][]string{all}, slices.Collect(slices.Chunk(all, 1))...) {

@@ -14,13 +14,13 @@ import (
 	"svc/schemas"
 )
 
-// listing is the notifier's writer of the lists of deliveries.
+// listing writes the lists of deliveries for the notifier.
 type listing struct {
 	lists *view.Deliveries
 	log   *slog.Logger
 }
 
-// Delivery notes a delivery, without what mail and SMS say.
+// Delivery writes a delivery, without the texts of mail and SMS.
 func (s listing) Delivery(e *outbound.Entry) {
 	shown := *e
 	shown.Sealed = nil
@@ -36,17 +36,17 @@ func (s listing) Delivery(e *outbound.Entry) {
 	})
 }
 
-// Health notes how an endpoint fares.
+// Health writes the health of an endpoint.
 func (s listing) Health(hospital, endpoint string, h outbound.Health) {
 	s.note(h, func(value []byte) { s.lists.PutHealth(hospital, endpoint, value) })
 }
 
-// Progress notes how far a command is.
+// Progress writes the progress of a command.
 func (s listing) Progress(p outbound.Progress) {
 	s.note(p, func(value []byte) { s.lists.PutCommand(p.Hospital, p.ID, value) })
 }
 
-// AlertRun notes when people were told.
+// AlertRun writes an alert run.
 func (s listing) AlertRun(e outbound.AlertRun) {
 	s.note(e, func(value []byte) { s.lists.PutEpisode(e.Hospital, e.ID, value) })
 }
@@ -63,7 +63,7 @@ func (s listing) note(v any, put func([]byte)) {
 // relistEvery is how often the lists are checked.
 const relistEvery = time.Second
 
-// relist writes the lists of our partitions anew when Redis has lost them.
+// relist writes the lists of our partitions again after Redis has lost them.
 func relist(ctx context.Context, h *service, n *notifier.Notifier, lists *view.Deliveries) error {
 	for {
 		owned := slices.Collect(maps.Keys(n.Positions()))
@@ -73,7 +73,7 @@ func relist(ctx context.Context, h *service, n *notifier.Notifier, lists *view.D
 				continue
 			}
 			if err = n.RefillLists(ctx, owned[i]); err == nil {
-				lists.Written(ctx) // nobody reads what is not there yet
+				lists.Written(ctx) // the lists must be in Redis before they are marked as listed
 				err = h.redis.Lists().SetListed(ctx, owned[i])
 			}
 		}
@@ -86,9 +86,9 @@ func relist(ctx context.Context, h *service, n *notifier.Notifier, lists *view.D
 	}
 }
 
-// pulseLists reports each second our partitions, and how much of their log the lists
-// lack, as [service.pulse] does for the verdicts. A notifier that stands still reports
-// nothing: its loop gives the positions.
+// pulseLists reports each second the partitions of this process, and how far the lists have read
+// the log. It is like [service.pulse]. A notifier that hangs reports nothing, because its loop
+// returns the positions.
 func pulseLists(ctx context.Context, h *service, work member, lists *view.Deliveries) error {
 	every := time.NewTicker(pulseEvery)
 	defer every.Stop()

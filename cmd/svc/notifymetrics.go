@@ -8,8 +8,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// notifyFigures are the figures of the notifier. Their labels are of closed sets:
-// no endpoint, no hospital.
+// notifyFigures are the metrics of the notifier. Their labels have closed sets of values: no
+// endpoint, no hospital.
 type notifyFigures struct {
 	events, attempts, deliveries, decisions *prometheus.CounterVec
 	seconds                                 *prometheus.HistogramVec
@@ -17,7 +17,7 @@ type notifyFigures struct {
 	waiting                                 *prometheus.GaugeVec
 }
 
-// notify registers them.
+// notify registers the metrics of the notifier.
 func (m *metrics) notify() *notifyFigures {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "svc_notify_" + name, Help: help}, labels)
@@ -35,8 +35,8 @@ func (m *metrics) notify() *notifyFigures {
 		}),
 		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "svc_notify_waiting", Help: "Deliveries that wait, by channel."}, []string{"channel"}),
 	}
-	// What an alert of Prometheus waits for is there before it first happens: of a
-	// series that begins with 1 nobody sees an increase.
+	// The series of failures begin at 0. Prometheus sees no increase in a series that begins with
+	// 1, so an alert would miss the first failure.
 	for _, channel := range []outbound.Channel{outbound.ChannelMail, outbound.ChannelSMS, outbound.ChannelWebhook} {
 		for _, state := range []outbound.State{outbound.Delivered, outbound.Expired, outbound.Failed, outbound.Rejected, outbound.Poison} {
 			f.deliveries.WithLabelValues(string(channel), string(state))

@@ -13,14 +13,14 @@ import (
 	"svc/readapi/web"
 )
 
-// oidcConfig is the identity provider that people sign in by.
+// oidcConfig is the identity provider for the sign-in of people.
 type oidcConfig struct {
 	Issuer, ClientID, ClientSecret string
 	GroupsClaim, ACR               string
 	Roles                          []web.GroupRole
 }
 
-// oidcIssuer reads the address of the provider.
+// oidcIssuer parses the address of the provider.
 func oidcIssuer(c *config, value string) error {
 	u, err := url.Parse(value)
 	if value != "" {
@@ -34,7 +34,7 @@ func oidcIssuer(c *config, value string) error {
 	return nil
 }
 
-// oidcRoles reads what groups may do: group=hospital:role, separated by commas.
+// oidcRoles parses the roles of groups: group=hospital:role, separated by commas.
 func oidcRoles(c *config, value string) error {
 	c.OIDC.Roles = nil
 	for one := range strings.SplitSeq(value, ",") {
@@ -51,7 +51,7 @@ func oidcRoles(c *config, value string) error {
 	return nil
 }
 
-// oidcFaults are what is wrong with the provider as a whole.
+// oidcFaults returns the faults of the options of OIDC together.
 func (c *config) oidcFaults() (faults []error) {
 	o := &c.OIDC
 	switch {
@@ -66,10 +66,10 @@ func (c *config) oidcFaults() (faults []error) {
 	return faults
 }
 
-// oidcAnswers bounds one question to the provider.
+// oidcAnswers bounds one request to the provider.
 const oidcAnswers = 5 * time.Second
 
-// providerOf is the identity provider as the pages see it; nil: there is none.
+// providerOf returns the identity provider of the pages; nil: none is configured.
 func providerOf(h *service) (*web.Provider, error) {
 	o := &h.config.OIDC
 	if o.Issuer == "" {

@@ -8,7 +8,8 @@ import (
 	"svc/readapi/web"
 )
 
-// TestOIDCRoles reads what groups may do; a group may have the name of a directory.
+// TestOIDCRoles: the roles of groups are parsed. A group may have the distinguished name of a
+// directory.
 func TestOIDCRoles(t *testing.T) {
 	t.Parallel()
 	c := &config{}
@@ -33,7 +34,7 @@ func TestOIDCRoles(t *testing.T) {
 	}
 }
 
-// TestOIDCFaults wants the options of a provider together.
+// TestOIDCFaults: the options of a provider must be given together.
 func TestOIDCFaults(t *testing.T) {
 	t.Parallel()
 	roles := []web.GroupRole{{Group: "a", Hospital: "b", Role: web.Viewer}}

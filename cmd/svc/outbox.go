@@ -16,7 +16,7 @@ import (
 	"svc/notifier/sms"
 )
 
-// The catcher of svc dev: what would have gone out by e-mail and SMS.
+// The outbox of svc dev shows messages that would have been sent by e-mail and SMS.
 const outboxPath = "/dev/outbox"
 
 //go:embed outbox.html
@@ -25,7 +25,7 @@ var outboxPage string
 // outboxKept is how many messages the page shows.
 const outboxKept = 200
 
-// outbox keeps what the channels to people were given.
+// outbox stores the messages of the channels to people.
 type outbox struct {
 	now    func() time.Time
 	public string // address of the API
@@ -37,7 +37,7 @@ type outbox struct {
 
 // caught is one message.
 type caught struct {
-	ID         string           `json:"id"` // of the delivery
+	ID         string           `json:"id"` // id of the delivery
 	At         httpapi.Time     `json:"at"`
 	HospitalID string           `json:"hospitalId"`
 	Channel    outbound.Channel `json:"channel"`
@@ -45,16 +45,15 @@ type caught struct {
 	Subject    string           `json:"subject,omitempty"`
 	Text       string           `json:"text"`
 	HTML       string           `json:"html,omitempty"`
-	Link       string           `json:"link,omitempty"`     // in the text, to acknowledge
-	Callback   string           `json:"callback,omitempty"` // of an SMS: where its receipt would be posted
+	Link       string           `json:"link,omitempty"`     // the link in the text that acknowledges the alert
+	Callback   string           `json:"callback,omitempty"` // for an SMS: the URL of its receipt
 	Attempt    int              `json:"attempt"`
 }
 
-// Clock is when it was caught, by the clock on the wall.
+// Clock returns the time of day at which the message was caught.
 func (c *caught) Clock() string { return time.Time(c.At).Format("15:04:05") }
 
-// devSMSToken is the one that signs the receipts of svc dev, so that they can be
-// tried; see docs/alerts.md.
+// devSMSToken signs the receipts of svc dev, so that one can try them; see docs/alerts.md.
 const devSMSToken = "svc dev"
 
 func newOutbox(now func() time.Time, public string) *outbox {
@@ -63,7 +62,7 @@ func newOutbox(now func() time.Time, public string) *outbox {
 
 var outboxLink = regexp.MustCompile(`https?://\S+/a/[0-9A-Z]+`)
 
-// channel is the sender of one channel.
+// channel returns the sender of one channel.
 func (o *outbox) channel(c outbound.Channel) catcher { return catcher{o, c} }
 
 type catcher struct {
@@ -94,7 +93,7 @@ func (o *outbox) messages() []*caught {
 	return append([]*caught{}, o.latest...)
 }
 
-// mountOutbox adds the page and its list.
+// mountOutbox adds the page of the outbox and its list as JSON.
 func (h *service) mountOutbox(o *outbox) {
 	h.router.Get(outboxPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'")

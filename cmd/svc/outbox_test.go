@@ -8,7 +8,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// TestOutboxPage: what was caught, when, by which channel.
+// TestOutboxPage: the page shows the message, its time and its channel.
 func TestOutboxPage(t *testing.T) {
 	o := newOutbox(func() time.Time { return time.Date(2031, 4, 5, 12, 3, 4, 0, time.UTC) }, "http://127.0.0.1:1")
 	for _, c := range []outbound.Channel{outbound.ChannelSMS, outbound.ChannelMail} {

@@ -27,7 +27,7 @@ import (
 	"svc/schemas"
 )
 
-// mountPages adds the pages, which show what reads tell.
+// mountPages adds the pages, which show the answers of the read API.
 func mountPages(ctx context.Context, h *service, reads *readapi.Reads) error {
 	writeSettings(h)
 	changed := view.NewChanged(h.redis)
@@ -58,7 +58,7 @@ func mountPages(ctx context.Context, h *service, reads *readapi.Reads) error {
 	return nil
 }
 
-// actsBy is what people do on the pages, by the API.
+// actsBy returns the API through which people act on the pages.
 func actsBy(h *service, api http.Handler) *web.API {
 	token := func(scope access.Scope) func(hospital, user string) string {
 		return func(hospital, user string) string { return h.actors.token(hospital, user, scope) }
@@ -69,8 +69,8 @@ func actsBy(h *service, api http.Handler) *web.API {
 	}
 }
 
-// administrationBy is what administrators do on the pages, by the API: this process answers
-// what it serves itself, and the one of --ingest-url the rest.
+// administrationBy returns the API through which administrators act on the pages. This process
+// answers its own routes; the process of --ingest-url answers the rest.
 func administrationBy(h *service, ingest http.Handler, reads *readapi.Reads) *web.Administration {
 	here := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h.router.Match(chi.NewRouteContext(), r.Method, r.URL.Path) {
@@ -93,7 +93,7 @@ func administrationBy(h *service, ingest http.Handler, reads *readapi.Reads) *we
 	}
 }
 
-// countsOf counts what administrators have set in a hospital, by section.
+// countsOf counts the settings of a hospital, by section of the page.
 func countsOf(s *settings, hospital string, now time.Time) map[string]int {
 	counts := map[string]int{
 		"webhooks": len(s.subscribers.Webhooks(hospital)), "walls": len(s.walls.Walls(hospital)), "users": len(s.users.Users(hospital)),
@@ -107,8 +107,8 @@ func countsOf(s *settings, hospital string, now time.Time) map[string]int {
 	return counts
 }
 
-// servesLoopback reports whether the pages are for browsers of this machine, without
-// TLS: by --public-url, else by the address that is listened on.
+// servesLoopback reports whether the pages are for browsers of this machine, without TLS. It
+// looks at --public-url, and without one at the address of the listener.
 func (c *config) servesLoopback() bool {
 	host, _, _ := net.SplitHostPort(c.Listen) //nolint:errcheck // it was checked with the configuration
 	if u, err := url.Parse(c.PublicURL); err == nil && u.Host != "" {
@@ -121,7 +121,7 @@ func (c *config) servesLoopback() bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// writeSettings says that this process writes settings.
+// writeSettings registers this process as a writer of the settings topic.
 func writeSettings(h *service) {
 	settings := h.topic(schemas.Settings())
 	if !slices.ContainsFunc(h.writers, func(w stream.Writers) bool { return w.ID == settings }) {
@@ -129,7 +129,7 @@ func writeSettings(h *service) {
 	}
 }
 
-// followView has the process hear how far the view is.
+// followView starts the loop that follows the watermark of the view.
 func followView(h *service) {
 	if !h.following {
 		h.following = true
@@ -137,7 +137,7 @@ func followView(h *service) {
 	}
 }
 
-// names is the register of hospitals as the pages see it.
+// names implements [web.Hospitals] on the register of hospitals.
 type names struct{ register *access.Register }
 
 // Hospital implements [web.Hospitals].
@@ -146,7 +146,7 @@ func (n names) Hospital(id string) (name string, zone *time.Location, ok bool) {
 	return cmp.Or(h.Name, id), n.register.Zone(id), ok
 }
 
-// drawn is the register of layouts as the pages see it.
+// drawn implements [web.Layouts] on the register of layouts.
 type drawn struct{ register *layout.Register }
 
 // Layout implements [web.Layouts].
@@ -165,7 +165,7 @@ func (d drawn) Layout(hospital string) *web.Layout {
 	return out
 }
 
-// units is what the API tells as the pages see it.
+// units implements [web.Units] on the read API.
 type units struct {
 	reads *readapi.Reads
 	now   func() time.Time
@@ -174,11 +174,10 @@ type units struct {
 	known map[string]*known // by hospital
 }
 
-// known is what is kept of a hospital while it holds, so that many readers cost no more
-// than one.
+// known caches the answers about a hospital, so that many open pages cost as much as one.
 type known struct {
 	mu       sync.Mutex
-	version  string // of the state and the minute that the forecast is of
+	version  string // of the state, and the minute of the forecast
 	forecast *forecast.Forecast
 	missing  *forecast.InsufficientError
 	feeds    []web.Feed
@@ -196,7 +195,7 @@ func (u *units) Unit(ctx context.Context, hospital string) (*web.Unit, error) {
 	if err != nil {
 		return u.before(ctx, hospital, now, err)
 	}
-	k := u.of(hospital)
+	k := u.cached(hospital)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if at := fmt.Sprint(version, now.Unix()/60); k.version != at {
@@ -204,7 +203,7 @@ func (u *units) Unit(ctx context.Context, hospital string) (*web.Unit, error) {
 		if k.forecast, err = u.reads.Forecast(ctx, hospital); err == nil || errors.As(err, &k.missing) {
 			k.version = at
 		} else {
-			k.forecast = nil // the unit is shown without it, and it is asked for again
+			k.forecast = nil // the page shows the unit without it, and the next call asks again
 		}
 		if k.help, err = u.reads.Help(ctx, hospital); err != nil {
 			k.help, k.version = nil, "" // likewise
@@ -217,18 +216,19 @@ func (u *units) Unit(ctx context.Context, hospital string) (*web.Unit, error) {
 	}
 	plan, err := u.reads.Plan(ctx, hospital)
 	if err != nil {
-		plan = nil // it is shown without
+		plan = nil // the page shows the unit without it
 	}
 	return &web.Unit{Version: version, Verdict: verdict, Forecast: k.forecast, Missing: k.missing, Plan: plan, Feeds: k.feeds, Help: k.help, At: now}, nil
 }
 
-// before is a unit as it was when its input stopped, if that is why it cannot be read.
+// before returns a unit as it was when its input stopped. It returns an error if the unit cannot
+// be read for another reason.
 func (u *units) before(ctx context.Context, hospital string, now time.Time, behind error) (*web.Unit, error) {
 	verdict, version, at, err := u.reads.Before(ctx, hospital, behind)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // the pages know the errors of readapi
 	}
-	k := u.of(hospital)
+	k := u.cached(hospital)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return &web.Unit{Version: version, Verdict: verdict, Feeds: k.feeds, At: now, Stopped: at}, nil
@@ -239,7 +239,7 @@ func (u *units) Room(ctx context.Context, hospital string, room int32, within ti
 	return u.reads.Room(ctx, hospital, room, within) //nolint:wrapcheck // the pages know the errors of readapi
 }
 
-func (u *units) of(hospital string) *known {
+func (u *units) cached(hospital string) *known {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	k := u.known[hospital]
@@ -250,8 +250,8 @@ func (u *units) of(hospital string) *known {
 	return k
 }
 
-// ages is the age of each channel: that of its source which sent last. One that is silent
-// for longer than usual makes the channel stale.
+// ages returns the age of each channel: that of the source that sent last. If one of its sources
+// is silent for longer than usual, the channel is stale.
 func ages(all []feeds.History, now time.Time) (list []web.Feed) {
 	for i := range all {
 		h := &all[i]

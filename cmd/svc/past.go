@@ -18,22 +18,22 @@ import (
 	"svc/schemas"
 )
 
-// pastRules tries rules on what was recorded, by the replay that svc replay --diff runs.
-// A trial goes on while a page asks for it, one at a time in a process: it reads the log of
-// the hospital from the beginning.
+// pastRules tries rules on recorded observations, with the replay of svc replay --diff. A trial
+// reads the log of the hospital from the beginning. It goes on while a page asks for it, and only
+// one runs in a process.
 type pastRules struct {
 	inputs replay.Source
 	ends   context.Context //nolint:containedctx // of the process
 	now    func() time.Time
 	log    *slog.Logger
 
-	turn chan struct{} // holds one while a trial runs
+	turn chan struct{} // holds a token while a trial runs
 
 	mu     sync.Mutex
 	trials map[string]*trial // by hospital, hour and rule
 }
 
-// trial is one rule that is tried on one hospital.
+// trial is the trial of one rule on one hospital.
 type trial struct {
 	mu     sync.Mutex
 	asked  time.Time
@@ -42,8 +42,8 @@ type trial struct {
 }
 
 const (
-	trialIdle  = time.Minute      // after which nobody asks for a trial that runs
-	trialKept  = 15 * time.Minute // how long a result is kept that nobody asks for
+	trialIdle  = time.Minute      // a running trial stops this long after the last request
+	trialKept  = 15 * time.Minute // a result is deleted this long after the last request
 	trialsMost = 50
 	worstHours = 20
 )
@@ -91,7 +91,7 @@ func (p *pastRules) Try(_ context.Context, hospital string, rule acuity.Rule) we
 	return t.result
 }
 
-// stopIfForgotten stops a trial that nobody asks for any more, and reports whether it did.
+// stopIfForgotten stops a trial after its time without a request, and reports whether it did.
 func (t *trial) stopIfForgotten(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -103,7 +103,7 @@ func (t *trial) stopIfForgotten(now time.Time) bool {
 	return false
 }
 
-// failed reports whether a trial is to be begun anew: what it needs was away.
+// failed reports whether a trial must begin again, because a server that it needs was away.
 func (t *trial) failed() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -135,7 +135,7 @@ func (p *pastRules) run(ctx context.Context, t *trial, hospital string, rule acu
 	switch {
 	case err == nil:
 		result.Hours, result.Level = int(summary.Hours), time.Duration(summary.LevelMinutes*float64(time.Minute))
-		result.Changes, result.Worst = sum.tell()
+		result.Changes, result.Worst = sum.sorted()
 	case errors.As(err, &absent):
 		result.Fault = web.PastNothing
 	case errors.Is(err, replay.ErrGone):
@@ -159,7 +159,7 @@ type pastSum struct {
 	worst   []web.PastHour
 }
 
-// Write implements [io.Writer]: a row a line.
+// Write implements [io.Writer]. Each line is a row.
 func (s *pastSum) Write(text []byte) (int, error) {
 	s.rest = append(s.rest, text...)
 	for {
@@ -193,8 +193,8 @@ func (s *pastSum) Write(text []byte) (int, error) {
 	}
 }
 
-// tell returns the sums: the level first, and what took longest before the rest.
-func (s *pastSum) tell() (changes []web.PastChange, worst []web.PastHour) {
+// sorted returns the sums: changes of the level first, and longer changes before shorter ones.
+func (s *pastSum) sorted() (changes []web.PastChange, worst []web.PastHour) {
 	for key, took := range s.changes {
 		c := key
 		c.For, c.Rooms = took, len(s.rooms[key])

@@ -13,7 +13,7 @@ import (
 	"svc/readapi/web"
 )
 
-// TestPastSum adds up rows however they are cut.
+// TestPastSum: rows are added up, however the writes are cut.
 func TestPastSum(t *testing.T) {
 	const rows = `{"hospital":"h","hour":"2031-04-05T10:00:00Z","subject":"level","id":"unit","recorded":"yellow","replayed":"red","minutes":30}
 {"hospital":"h","hour":"2031-04-05T11:00:00Z","subject":"level","id":"unit","recorded":"yellow","replayed":"red","minutes":60}
@@ -28,7 +28,7 @@ func TestPastSum(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		changes, worst := s.tell()
+		changes, worst := s.sorted()
 		if len(changes) != 2 || changes[0] != (web.PastChange{Was: "yellow", Would: "red", For: 90 * time.Minute}) ||
 			changes[1] != (web.PastChange{Room: true, Rooms: 2, Was: "green", Would: "red", For: 66 * time.Minute}) {
 			t.Fatalf("%d: %+v", size, changes)
@@ -42,8 +42,8 @@ func TestPastSum(t *testing.T) {
 	}
 }
 
-// TestTrials: a trial runs once however often it is asked for, one after the other, and
-// ends when nobody asks any more; one that failed is begun anew.
+// TestTrials: a trial runs once, however often it is requested, and trials run one after the
+// other. A trial ends when no page requests it. One that failed begins again.
 func TestTrials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -94,7 +94,7 @@ func TestTrials(t *testing.T) {
 			t.Fatalf("%d are over", gone)
 		}
 		time.Sleep(trialIdle + time.Second)
-		p.Try(ctx, "west", rule("1")) // that stops those that nobody asks for
+		p.Try(ctx, "west", rule("1")) // this call stops the trials without requests
 		synctest.Wait()
 		if len(p.trials) != 2 {
 			t.Errorf("%d trials are kept", len(p.trials))

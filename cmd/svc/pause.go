@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// pause waits, or returns the error of ctx when that ends before.
+// pause waits for d. It returns the error of ctx if that ends first.
 func pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

@@ -22,10 +22,10 @@ import (
 	"svc/readapi"
 )
 
-// people returns the alerting that writes to people, with its look-ups.
+// people returns the alerting of people, with its look-ups.
 func (h *service) people(lists listing) (*people.Alerting, error) {
 	c := people.Config{
-		Settings: told{h.settings.subscribers, h}, Lists: lists, PublicURL: h.config.PublicURL, Rooms: h.rooms,
+		Settings: alertSettings{h.settings.subscribers, h}, Lists: lists, PublicURL: h.config.PublicURL, Rooms: h.rooms,
 	}
 	if h.settings.seals != nil {
 		c.Seals = h.settings.seals
@@ -38,14 +38,14 @@ func (h *service) people(lists listing) (*people.Alerting, error) {
 	return people.New(c), nil
 }
 
-// told is the settings for package people.
-type told struct {
+// alertSettings implements [people.Settings].
+type alertSettings struct {
 	*subscribers.Register
-	house *service
+	service *service
 }
 
 // Recipient implements [people.Settings].
-func (t told) Recipient(hospital, id string) (outbound.Recipient, bool) {
+func (t alertSettings) Recipient(hospital, id string) (outbound.Recipient, bool) {
 	r, ok := t.Register.Recipient(hospital, id)
 	if !ok {
 		return outbound.Recipient{}, false
@@ -54,7 +54,9 @@ func (t told) Recipient(hospital, id string) (outbound.Recipient, bool) {
 }
 
 // Unit implements [people.Settings].
-func (t told) Unit(hospital string) (name string, zone *time.Location) { return t.house.unit(hospital) }
+func (t alertSettings) Unit(hospital string) (name string, zone *time.Location) {
+	return t.service.unit(hospital)
+}
 
 func (h *service) unit(hospital string) (name string, zone *time.Location) {
 	known, ok := h.settings.register.Hospital(hospital)
@@ -64,11 +66,11 @@ func (h *service) unit(hospital string) (name string, zone *time.Location) {
 	return cmp.Or(known.Name, hospital), h.settings.register.Zone(hospital)
 }
 
-// viewPause is between two looks at a view that is behind.
+// viewPause is the pause before a view that is behind is read again.
 const viewPause = 20 * time.Millisecond
 
-// rooms looks up the present rooms of a unit and its forecast. It waits until the view
-// has a version of the verdict: an older view has another level than the alert.
+// rooms returns the present rooms of a unit and the peak of its forecast. It waits until the view
+// has this version of the verdict. An older view may have another level than the alert.
 func (h *service) rooms(ctx context.Context, hospital string, version int64) (*alert.Rooms, error) {
 	view := h.redis.Dated()
 	for {
@@ -103,8 +105,8 @@ func (h *service) rooms(ctx context.Context, hospital string, version int64) (*a
 	return s, nil
 }
 
-// expected is the peak of the forecast that GET /api/v1/predict answers; nil: there is
-// too little history, or the model does not come in time.
+// expected returns the peak of the forecast that GET /api/v1/predict answers. nil: there is too
+// little history, or the model does not arrive in time.
 func expected(ctx context.Context, learned readapi.Forecasts, chart *acuity.Chart, at acuity.Instant) *alert.Peak {
 	model, err := learned.Model(ctx, chart.Hospital)
 	if err != nil {
@@ -135,38 +137,39 @@ func summary(rooms []acuity.RoomVerdict) *alert.Rooms {
 	return s
 }
 
-// linkID is what the view knows of a token: nobody can answer an alert with the data in
-// Redis.
+// linkID returns the key of a token in Redis. It is a hash, so the data in Redis is not enough to
+// answer an alert.
 func linkID(token string) string {
 	sum := sha256.Sum256([]byte("svc.v1 link " + token))
 	return hex.EncodeToString(sum[:16])
 }
 
-// Link notes where the link in an alert leads.
+// Link writes where the link in an alert leads.
 func (s listing) Link(token string, l outbound.AckLink) {
 	s.note(l, func(value []byte) { s.lists.PutLink(linkID(token), value) })
 }
 
-// Written waits until the page of a link finds its episode.
+// Written waits until the page of a link can find its alert run.
 func (s listing) Written(ctx context.Context) { s.lists.Written(ctx) }
 
-// links is what the page of links needs.
-type links struct{ house *service }
+// links implements [readapi.Alerts] for the page of links.
+type links struct{ service *service }
 
 // Link implements [readapi.Alerts].
 func (l links) Link(ctx context.Context, token string) (link outbound.AckLink, ok bool, err error) {
-	value, err := l.house.redis.Lists().Link(ctx, linkID(token))
+	value, err := l.service.redis.Lists().Link(ctx, linkID(token))
 	if ok, err = decodeNote(value, err, &link); ok || err != nil {
 		return link, ok, err
 	}
-	// The hospital of the link is unknown, so only whole lists of all can deny it.
-	faults, err := l.house.redis.Lists().Faults(ctx, l.house.partitions)
-	return link, false, away(errors.Join(err, partitionFaults(faults, int(l.house.partitions))))
+	// The hospital of the link is unknown. So a link is known to be absent only if the lists of
+	// all partitions are complete.
+	faults, err := l.service.redis.Lists().Faults(ctx, l.service.partitions)
+	return link, false, away(errors.Join(err, partitionFaults(faults, int(l.service.partitions))))
 }
 
 // Episode implements [readapi.Alerts].
 func (l links) Episode(ctx context.Context, hospital, id string) (e outbound.AlertRun, ok bool, err error) {
-	all, err := l.house.redis.Lists().Episodes(ctx, hospital)
+	all, err := l.service.redis.Lists().Episodes(ctx, hospital)
 	if all[id] == "" {
 		return e, false, away(err)
 	}
@@ -176,18 +179,18 @@ func (l links) Episode(ctx context.Context, hospital, id string) (e outbound.Ale
 
 // Unit implements [readapi.Alerts].
 func (l links) Unit(hospital string) (name string, zone *time.Location) {
-	return l.house.unit(hospital)
+	return l.service.unit(hospital)
 }
 
 // Order implements [readapi.Alerts].
-func (l links) Order(ctx context.Context, c *outbound.Command) error { return l.house.order(ctx, c) }
+func (l links) Order(ctx context.Context, c *outbound.Command) error { return l.service.order(ctx, c) }
 
 // Done implements [readapi.Alerts].
 func (l links) Done(ctx context.Context, c *outbound.Command) (outbound.Progress, bool) {
-	return subscribers.Await(ctx, deliveries{l.house.redis.Lists()}, c, func(p *outbound.Progress) bool { return p.Done })
+	return subscribers.Await(ctx, deliveries{l.service.redis.Lists()}, c, func(p *outbound.Progress) bool { return p.Done })
 }
 
-// mountAlerts adds what people and providers of SMS open without a key.
+// mountAlerts adds the routes that people and SMS providers use without a key.
 func (h *service) mountAlerts() error {
 	readapi.MountAcknowledge(h.router, h.shell, links{h})
 	gateway, err := h.config.gateway(h.now)

@@ -11,7 +11,7 @@ import (
 	"svc/schemas"
 )
 
-// pastHours is a forecast that has learnt so many quiet hours, or does not answer.
+// pastHours is a forecast that has learnt n quiet hours, or does not answer.
 type pastHours struct {
 	n    int
 	slow bool
@@ -31,8 +31,7 @@ func (h pastHours) Model(ctx context.Context, hospital string) (*forecast.Model,
 
 func (pastHours) Zone(string) *time.Location { return time.UTC }
 
-// TestExpected: an alert has the peak where there is a forecast, and goes without
-// where there is none in time.
+// TestExpected: an alert has the peak of the forecast if there is one in time, else none.
 func TestExpected(t *testing.T) {
 	at := acuity.Instant(490_030) * 3_600_000
 	chart := &acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{Clock: at, ObservedAt: at}}
@@ -66,8 +65,8 @@ func TestExpected(t *testing.T) {
 	}
 }
 
-// TestRoomsOfTheVersion: an alert shows the rooms as of its change or later. While the
-// view is behind it waits, and what it does not come to see it does not show.
+// TestRoomsOfTheVersion: an alert shows the rooms at its change or later. It waits while the view
+// is behind, and shows no rooms that the view does not get in time.
 func TestRoomsOfTheVersion(t *testing.T) {
 	h := built(t, "notify")
 	projector := h.redis.Projector(h.generation, func(int32) {})

@@ -12,53 +12,53 @@ import (
 	"svc/schemas"
 )
 
-// pipeline is what GET /api/ingest/status is answered from.
+// pipeline implements [readapi.Health], for GET /api/ingest/status.
 type pipeline struct {
-	house   *service
+	service *service
 	letters *deadLetters
 }
 
 // Feeds implements [readapi.Health].
 func (s pipeline) Feeds(ctx context.Context, hospital string) ([]feeds.History, error) {
-	return s.house.redis.Feeds(ctx, hospital)
+	return s.service.redis.Feeds(ctx, hospital)
 }
 
 // Source implements [readapi.Health].
 func (s pipeline) Source(hospital, key string) (source, name string, ok bool) {
-	return s.house.settings.register.Source(hospital, key)
+	return s.service.settings.register.Source(hospital, key)
 }
 
 // Notices implements [readapi.Health].
 func (s pipeline) Notices(ctx context.Context, f feeds.Feed) (refusals, warnings []feeds.Notice, err error) {
-	return s.house.redis.Notices(ctx, f)
+	return s.service.redis.Notices(ctx, f)
 }
 
-// behindWithin bounds the question to Kafka.
+// behindWithin bounds the request to Kafka.
 const behindWithin = time.Second
 
 // Pipeline implements [readapi.Health].
 func (s pipeline) Pipeline(ctx context.Context, hospital string) (p readapi.Pipeline, err error) {
 	p.DeadLetters = s.letters.open(hospital)
-	p.LogFull = s.house.config.KafkaFull != nil && s.house.config.KafkaFull() != nil
-	at, err := s.house.redis.Progress(ctx, hospital)
+	p.LogFull = s.service.config.KafkaFull != nil && s.service.config.KafkaFull() != nil
+	at, err := s.service.redis.Progress(ctx, hospital)
 	p.Heartbeat = at.Pulse
 	if err != nil {
-		p.LogAway = !s.house.cluster.Away().IsZero()
+		p.LogAway = !s.service.cluster.Away().IsZero()
 		return p, err
 	}
 	within, cancel := context.WithTimeout(ctx, behindWithin)
 	defer cancel()
 	topic := schemas.Observations()
-	lag, oldest, fault := s.house.cluster.Behind(within, s.house.topic(topic), at.Partition, at.Position)
+	lag, oldest, fault := s.service.cluster.Behind(within, s.service.topic(topic), at.Partition, at.Position)
 	if p.LogAway = fault != nil; !p.LogAway {
-		p.Topics = []readapi.Topic{{Name: topic.Name, Partitions: s.house.partitions, Lag: lag, Oldest: oldest}}
+		p.Topics = []readapi.Topic{{Name: topic.Name, Partitions: s.service.partitions, Lag: lag, Oldest: oldest}}
 	}
 	return p, nil
 }
 
 // Worklist implements [readapi.Health].
 func (s pipeline) Worklist(ctx context.Context, hospitalID string) (codes int, hits int64, err error) {
-	site, _, err := s.house.redis.Site(ctx, hospitalID, true)
+	site, _, err := s.service.redis.Site(ctx, hospitalID, true)
 	if err != nil {
 		if err = away(err); err == readapi.ErrNoUnit { //nolint:errorlint // the value itself
 			err = nil
@@ -83,7 +83,7 @@ func (s pipeline) Worklist(ctx context.Context, hospitalID string) (codes int, h
 			unmapped = append(unmapped, state)
 		}
 	}
-	day := int32(s.house.now().Add(-24*time.Hour).Unix() / 3600) //nolint:gosec // hours since 1970
+	day := int32(s.service.now().Add(-24*time.Hour).Unix() / 3600) //nolint:gosec // hours since 1970
 	for _, c := range unmapped {
 		if c.Ignored || mapped[string(c.System)+"\x00"+c.Code] {
 			continue

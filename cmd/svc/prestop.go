@@ -18,15 +18,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// serviceAccount is where Kubernetes puts what a pod needs to ask it something.
+// serviceAccount is where Kubernetes puts the credentials of a pod for its API.
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// preStopWithin bounds the question to Kubernetes.
+// preStopWithin bounds the request to Kubernetes.
 const preStopWithin = 5 * time.Second
 
-// preStopCommand is svc prestop: what Kubernetes runs in a pod of a StatefulSet before it
-// stops it. A pod that is scaled down gives its place in the group up; one that is
-// replaced keeps it, and its partitions wait for it.
+// preStopCommand is svc prestop. Kubernetes runs it in a pod of a StatefulSet before it stops the
+// pod. A pod that is scaled down leaves its group. A pod that is replaced stays a member, and its
+// partitions wait for it.
 func preStopCommand(w env) *cobra.Command {
 	return &cobra.Command{
 		Use: "prestop", Short: "the preStop hook of a StatefulSet: have the process leave its group if it is scaled down", Hidden: true,
@@ -47,13 +47,13 @@ func preStopCommand(w env) *cobra.Command {
 	}
 }
 
-// kubernetes is the API server as a pod reaches it.
+// kubernetes is a client of the API server, from within a pod.
 type kubernetes struct {
 	base, token, namespace string
 	client                 *http.Client
 }
 
-// inCluster reads where the API server of this pod is.
+// inCluster returns the client with the address and token of this pod.
 func inCluster(env func(string) (string, bool)) (*kubernetes, error) {
 	host, _ := env("KUBERNETES_SERVICE_HOST")
 	port, _ := env("KUBERNETES_SERVICE_PORT")
@@ -78,7 +78,8 @@ func inCluster(env func(string) (string, bool)) (*kubernetes, error) {
 	}, nil
 }
 
-// scaledDown says whether the StatefulSet of a pod has no place for it any more.
+// scaledDown reports whether the StatefulSet of a pod has fewer replicas than the ordinal of the
+// pod needs.
 func (k *kubernetes) scaledDown(ctx context.Context, pod string) (bool, error) {
 	dash := strings.LastIndexByte(pod, '-')
 	ordinal, err := strconv.Atoi(pod[dash+1:])

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// private is the server for those who run the service: metrics, profiles, health.
+// private returns the server for operators: metrics, profiles and health.
 func (h *service) private() *server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", healthy)
@@ -26,7 +26,7 @@ func (h *service) private() *server {
 	return &server{name: "private", address: h.config.PrivateListen, handler: mux, within: time.Second}
 }
 
-// onLoopback refuses requests of other machines: a profile shows memory, and costs.
+// onLoopback refuses requests of other machines. A profile shows memory, and takes time.
 func onLoopback(handler http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		from, err := netip.ParseAddrPort(r.RemoteAddr)
@@ -43,8 +43,8 @@ func healthy(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintln(w, "ok")
 }
 
-// readiness answers 200 when everything that the roles stand on is there, else
-// 503 with a line for each thing that is not. ?exclude=CHECK leaves one out.
+// readiness answers 200 if all health checks pass, else 503 with a line for each that fails.
+// ?exclude=CHECK leaves a check out.
 func (h *service) readiness(w http.ResponseWriter, r *http.Request) {
 	lines := h.health.lines(r.Context(), r.URL.Query()["exclude"])
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -68,22 +68,23 @@ func newMetrics() *metrics {
 	return m
 }
 
-// gauge adds a figure that is read when it is asked for.
+// gauge adds a gauge whose value is read at each scrape.
 func (m *metrics) gauge(name, help string, read func() int64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(read()) }))
 }
 
-// seconds adds a figure of time that is read when it is asked for.
+// seconds adds a gauge in seconds whose value is read at each scrape.
 func (m *metrics) seconds(name, help string, read func() time.Duration) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return read().Seconds() }))
 }
 
-// counter adds a sum that only grows and is read when it is asked for.
+// counter adds a counter whose value is read at each scrape.
 func (m *metrics) counter(name, help string, read func() int64) {
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(read()) }))
 }
 
-// labelled adds one of the sums that have a name in common and differ in a label.
+// labelled adds a counter with one label. Several counters may share a name and differ in the
+// label.
 func (m *metrics) labelled(name, help, label, value string, read func() int64) {
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: name, Help: help, ConstLabels: prometheus.Labels{label: value},

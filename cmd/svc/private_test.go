@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestProfilesAreForLoopback asks for profiles from this machine and from others.
+// TestProfilesAreForLoopback: profiles are answered to this machine only.
 func TestProfilesAreForLoopback(t *testing.T) {
 	t.Parallel()
 	h := newService(&config{}, nil, nil)

@@ -10,8 +10,8 @@ import (
 	"svc/schemas"
 )
 
-// wireProcess is svc process: observations in, verdicts out, the view after, and
-// what the forecast learns from them.
+// wireProcess is svc process. It turns observations into verdicts, and writes the view and the
+// learning of the forecast.
 func wireProcess(ctx context.Context, h *service) error {
 	view := newProjection(h.now)
 	projector := h.redis.Projector(h.generation, view.again)
@@ -43,10 +43,10 @@ func wireProcess(ctx context.Context, h *service) error {
 		},
 	}
 	if config.CommitEvery == 0 {
-		config.CommitEvery = -1 // each poll
+		config.CommitEvery = -1 // after each poll
 	}
 	if h.cluster.Embedded() {
-		config.Keep = func(ctx context.Context, partition int32) (int64, error) { // what others have yet to read of it
+		config.Keep = func(ctx context.Context, partition int32) (int64, error) { // keeps the records that other groups have not read yet
 			history, err := h.cluster.Committed(ctx, h.historyGroup(), config.Changelog, partition)
 			if err != nil {
 				return 0, err
@@ -67,7 +67,7 @@ func wireProcess(ctx context.Context, h *service) error {
 	return wireHistory(ctx, h)
 }
 
-// process shows the figures of the verdict processor.
+// process registers the metrics of the verdict processor.
 func (m *metrics) process(s *stream.Stats) {
 	m.gauge("svc_process_partitions", "Partitions owned and restored.", s.Partitions.Load)
 	m.gauge("svc_process_lag_records", "Observations not yet applied on the owned partitions.", s.Lag.Load)

@@ -11,27 +11,27 @@ import (
 	"svc/processors/verdict"
 )
 
-// projection connects the verdict processor with the projector. It hands on changes and
-// keeps the encoded charts of our partitions, so that the view in Redis can be made anew
-// without the processor.
+// projection connects the verdict processor with the projector. It passes on changes, and keeps
+// the encoded charts of our partitions. So the view in Redis can be written again without the
+// processor.
 type projection struct {
 	projector *view.Projector
 	now       func() time.Time
 
-	took chan struct{} // a partition has just become ours
+	took chan struct{} // holds a token after a partition was assigned
 
 	mu         sync.Mutex
 	partitions map[int32]*partitionCharts
 }
 
-// partitionCharts are the charts of one partition at an input position, from one task.
-// It ignores the task once another owns the partition.
+// partitionCharts are the charts of one partition at an input position, from one task. Once
+// another task owns the partition, calls of this one are ignored.
 type partitionCharts struct {
 	view      *projection
 	partition int32
 	applied   int64
 	units     map[string]view.Unit
-	fresh     view.Freshness // of what is committed, shown or not
+	fresh     view.Freshness // of the committed inputs, shown or not
 }
 
 func newProjection(now func() time.Time) *projection {
@@ -76,7 +76,7 @@ func (kept *partitionCharts) Show(applied int64, changed []verdict.Chart) {
 	v.projector.Put(view.Projection{Partition: kept.partition, Position: applied, Units: units})
 }
 
-// passed notes that a partition is taken in up to an offset, whether it changed
+// passed notes that the inputs before an offset have been processed, whether they changed
 // anything or not.
 func (v *projection) passed(partition int32, next int64) {
 	v.mu.Lock()
@@ -101,14 +101,14 @@ func (kept *partitionCharts) Disown() {
 	}
 }
 
-// owned are the partitions that are ours.
+// owned returns the partitions of this process.
 func (v *projection) owned() []int32 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return slices.Collect(maps.Keys(v.partitions))
 }
 
-// again answers the projector's request for a whole partition.
+// again writes a whole partition, when the projector asks for it.
 func (v *projection) again(partition int32) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -131,7 +131,7 @@ func unitOf(c verdict.Chart) view.Unit {
 	return view.Unit{Hospital: c.Hospital, Version: c.Version, Chart: c.Unit, Rooms: c.Rooms, Site: c.LocalSettings}
 }
 
-// merge returns the unit with the changes; what is gone leaves it.
+// merge returns the unit with the changes. Rooms and settings that a change removes are left out.
 func merge(old, changed view.Unit) view.Unit {
 	changed.Rooms = merged(old.Rooms, changed.Rooms)
 	changed.Site = merged(old.Site, changed.Site)

@@ -16,8 +16,8 @@ import (
 	"svc/schemas"
 )
 
-// moved is a partition that goes from one task of this process to another, as it does
-// when the group takes it away and gives it back.
+// moved is a partition that goes from one task of this process to another, as when the group
+// revokes it and assigns it again.
 type moved struct {
 	t          *testing.T
 	redis      *view.View
@@ -52,7 +52,7 @@ func newMoved(t *testing.T) *moved {
 	return m
 }
 
-// restored is a task that has read the changelog, and owns the partition.
+// restored returns a task that has read the changelog and owns the partition.
 func (m *moved) restored() stream.Task {
 	m.t.Helper()
 	task := verdict.Tasks(m.projection)(0)
@@ -67,7 +67,7 @@ func (m *moved) restored() stream.Task {
 	return task
 }
 
-// commit applies one input and commits what the task makes of it.
+// commit applies one input and commits the outputs of the task.
 func (m *moved) commit(task stream.Task) {
 	m.t.Helper()
 	o := acuity.Observation{Hospital: "north", ReceivedAt: acuity.Instant(m.inputs+1) * 1000, Staffing: &acuity.Staffing{Nurses: int32(m.inputs)}}
@@ -101,9 +101,9 @@ func (m *moved) shows() {
 	}
 }
 
-// TestTaskReplacesItself: a pause of a broker takes a partition away and gives it
-// back to the same process. The new task may be restored, and may even commit,
-// before the loop closes the old one.
+// TestTaskReplacesItself: when a broker pauses, a partition is revoked and assigned again to the
+// same process. The new task may be restored, and may even commit, before the loop closes the old
+// one.
 func TestTaskReplacesItself(t *testing.T) {
 	for _, order := range []string{
 		"old closes, new owns, new commits",
@@ -129,7 +129,7 @@ func TestTaskReplacesItself(t *testing.T) {
 					m.shows()
 				case "old closes":
 					old.Close()
-				case "old shows": // a commit of time alone, which came to nothing
+				case "old shows": // a commit by time alone that changed nothing
 					if err := old.Outputs(func([]byte, []byte) {}); err != nil {
 						t.Fatal(err)
 					}
@@ -140,7 +140,7 @@ func TestTaskReplacesItself(t *testing.T) {
 			}
 			m.commit(young)
 			m.shows()
-			m.projection.again(0) // as the projector asks when Redis has lost the view
+			m.projection.again(0) // as the projector does when Redis has lost the view
 			m.shows()
 			if owned := m.projection.owned(); !slices.Equal(owned, []int32{0}) {
 				t.Errorf("the process owns %v", owned)
@@ -153,8 +153,8 @@ func TestTaskReplacesItself(t *testing.T) {
 	}
 }
 
-// TestOldestSinceTakeOver: what waited before a partition became ours has waited since it
-// was written, and a log that never answers counts from the take-over.
+// TestOldestSinceTakeOver: a record that waited before its partition became ours counts from its
+// timestamp. If the log does not answer, the wait counts from the take-over.
 func TestOldestSinceTakeOver(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	v := newProjection(func() time.Time { return at })

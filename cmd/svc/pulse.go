@@ -10,13 +10,12 @@ import (
 	"svc/internal/view"
 )
 
-// pulseEvery is how often a processor reports its partitions, and how much of their log
-// is missing in the view.
+// pulseEvery is how often a processor reports its partitions, and how many of their inputs the
+// view lacks.
 const pulseEvery = time.Second
 
-// pulse asks each second where the logs of our partitions end, so that readers can tell
-// an idle unit from a processor that stands still. A new partition does not wait for the
-// next second.
+// pulse asks each second where the logs of our partitions end. So readers can distinguish an idle
+// unit from a processor that hangs. A new partition is reported at once.
 func (h *service) pulse(v *projection, topic string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		every := time.NewTicker(pulseEvery)
@@ -43,9 +42,8 @@ func (h *service) pulse(v *projection, topic string) func(context.Context) error
 	}
 }
 
-// askOldest finds since when the oldest record waits in each partition that became ours
-// since the last pulse. The pulse matters more: what is unknown in time counts from now
-// on.
+// askOldest asks for the timestamp of the oldest waiting record, in each partition assigned since
+// the last pulse. It has half a pulse for that. A partition without an answer counts from now on.
 func askOldest(ctx context.Context, h *service, v *projection, topic string, ends map[int32]int64) {
 	within, cancel := context.WithTimeout(ctx, pulseEvery/2) //nolint:mnd // half of the time until the next
 	defer cancel()
@@ -60,8 +58,8 @@ func askOldest(ctx context.Context, h *service, v *projection, topic string, end
 	}
 }
 
-// unasked are the offsets applied of partitions that have become ours since the last
-// pulse and have waiting records of unknown age.
+// unasked returns the applied offsets of partitions assigned since the last pulse whose waiting
+// records have an unknown age.
 func (v *projection) unasked(ends map[int32]int64) map[int32]int64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -83,7 +81,7 @@ func (v *projection) waits(partition int32, offset int64, since time.Time) {
 	}
 }
 
-// pulse notes where the logs of partitions ended at an instant, and says so in the view.
+// pulse notes where the logs of partitions ended at an instant, and writes that to the view.
 func (v *projection) pulse(at time.Time, ends map[int32]int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -95,7 +93,7 @@ func (v *projection) pulse(at time.Time, ends map[int32]int64) {
 	v.projector.Pulse(at, ends)
 }
 
-// behind is the age of the oldest input without a verdict, over our partitions.
+// behind returns the age of the oldest input without a verdict, over our partitions.
 func (v *projection) behind(now time.Time) (most time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -105,8 +103,8 @@ func (v *projection) behind(now time.Time) (most time.Duration) {
 	return most
 }
 
-// processes fails while inputs of a projection wait for longer than a read may hide; 0:
-// the limit of the verdicts.
+// processes fails while an input waits for longer than most. 0: the limit of the verdicts, after
+// which reads tell that they are behind.
 func (h *service) processes(v *projection, most time.Duration) func(context.Context) error {
 	return func(context.Context) error {
 		v.mu.Lock()
@@ -121,7 +119,7 @@ func (h *service) processes(v *projection, most time.Duration) func(context.Cont
 	}
 }
 
-// writes fails while a view cannot be written.
+// writes fails while the projector cannot write its view.
 func writes(what string, p *view.Projector) func(context.Context) error {
 	return func(context.Context) error {
 		if err := p.Fault(); err != nil {
@@ -134,7 +132,8 @@ func writes(what string, p *view.Projector) func(context.Context) error {
 // shows fails while a partition of the view cannot be read.
 func (h *service) shows(ctx context.Context) error { return partitionsRead(ctx, h, h.redis.Faults) }
 
-// partitionsRead fails while a partition cannot be read.
+// partitionsRead fails while a partition of some view cannot be read. ask returns the fault of
+// each.
 func partitionsRead(ctx context.Context, h *service, ask func(context.Context, int32) (map[int32]error, error)) error {
 	found, err := ask(ctx, h.partitions)
 	if err != nil {
@@ -143,7 +142,8 @@ func partitionsRead(ctx context.Context, h *service, ask func(context.Context, i
 	return partitionFaults(found, int(h.partitions))
 }
 
-// partitionFaults says how many partitions of all fail, and why the first does.
+// partitionFaults returns an error with the number of failing partitions, and why the first one
+// fails.
 func partitionFaults(faults map[int32]error, all int) error {
 	if len(faults) == 0 {
 		return nil
@@ -152,8 +152,7 @@ func partitionFaults(faults map[int32]error, all int) error {
 	return fmt.Errorf("%d of %d partitions; partition %d: %w", len(faults), all, first, faults[first])
 }
 
-// current waits until every partition of the view, and of the views beside it, can be
-// read.
+// current waits until every partition of all views can be read.
 func (h *service) current(ctx context.Context) error {
 	for h.shows(ctx) != nil || partitionsRead(ctx, h, h.models().Faults) != nil || partitionsRead(ctx, h, h.redis.Lists().Faults) != nil {
 		if err := pause(ctx, pulseEvery/200); err != nil { //nolint:mnd // 5 ms: somebody waits for the prompt

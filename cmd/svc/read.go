@@ -18,7 +18,7 @@ import (
 	"svc/schemas"
 )
 
-// wireRead is svc read: the view in, verdicts out.
+// wireRead is svc read. It answers requests from the view.
 func wireRead(ctx context.Context, h *service) error {
 	letters := h.deadLetters()
 	reads := readapi.Mount(h.router, readapi.Config{
@@ -43,7 +43,7 @@ func wireRead(ctx context.Context, h *service) error {
 	return h.mountAlerts()
 }
 
-// charts is the view as readapi sees it.
+// charts implements [readapi.Charts] on the view.
 type charts struct{ view *view.View }
 
 // Token implements [readapi.Charts].
@@ -84,7 +84,7 @@ func (charts) DecodeRoom(encoded string, r *acuity.RoomChart) error {
 	return nil
 }
 
-// away says an error of the view in the words of readapi.
+// away translates an error of the view into that of readapi.
 func away(err error) error {
 	switch {
 	case err == nil:
@@ -103,7 +103,7 @@ func away(err error) error {
 	return fmt.Errorf("%w: %w", readapi.ErrAway, err)
 }
 
-// site is what administrators list as readapi sees it.
+// site implements [readapi.LocalSettings] on the view and the settings.
 type site struct {
 	view     *view.View
 	register *access.Register

@@ -12,17 +12,16 @@ import (
 	"svc/schemas"
 )
 
-// lookBack is how long before the instant at which a change was made its record
-// is looked for, in turn: the clocks of instances differ, and the clock of a
-// hospital may run ahead of theirs. 0: from the beginning of the log.
+// lookBack are the distances before the instant of a change at which the search for its record
+// begins, in turn. The clocks of instances differ, and the clock of a hospital may be ahead of
+// them. 0: the beginning of the log.
 var lookBack = []time.Duration{time.Minute, 25 * time.Hour, 0}
 
-// lookWithin bounds the look at a part of the log.
+// lookWithin bounds the search in one part of the log.
 const lookWithin = 600 * time.Millisecond
 
-// repeated is [ingest.Repeated]: it reads the change from the verdicts, where the
-// records of the last seven days are all kept. A request that comes again is rare,
-// so nothing is kept in memory for it.
+// repeated is [ingest.Repeated]. It reads the change from the verdicts, which keep all records of
+// the last seven days. Repeated requests are rare, so changes are not kept in memory for them.
 func (h *service) repeated(ctx context.Context, hospital string, version int64, at acuity.Instant) (acuity.Change, error) {
 	topic := h.topic(schemas.Verdicts())
 	partition := schemas.Partition([]byte(hospital), h.partitions)
@@ -42,11 +41,11 @@ func (h *service) repeated(ctx context.Context, hospital string, version int64, 
 	return acuity.Change{}, ingest.ErrPending
 }
 
-// changeFrom returns the change of a hospital with a version if its record is at
-// an offset or after it, else ErrPending. The log holds a later one: that of the
-// request that asks.
+// changeFrom returns the change of a hospital with a version, if its record is at an offset or
+// after it, else ErrPending. A later change ends the search. The log has one, namely that of the
+// repeating request.
 func (h *service) changeFrom(ctx context.Context, topic string, partition int32, from int64, hospital string, version int64) (found acuity.Change, err error) {
-	if from > 0 { // it may lie after all there is
+	if from > 0 { // the offset may lie after all records
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, lookWithin)
 		defer cancel()

@@ -25,10 +25,10 @@ type replayOptions struct {
 	format, out, file, speed string
 
 	rules replay.Override
-	times float64 // as fast as it happened; 0: as fast as can be
+	times float64 // multiple of the pace of the log; 0: no limit
 }
 
-// replayCommand is svc replay: it makes verdicts anew.
+// replayCommand is svc replay. It makes the verdicts again from the log.
 func replayCommand(w env) *cobra.Command {
 	o := &replayOptions{logCommand: newLogCommand(w, 0)}
 	c := o.command("replay", "make the verdicts anew from the log", func(ctx context.Context, _ []string) error { return o.run(ctx) })
@@ -45,7 +45,7 @@ func replayCommand(w env) *cobra.Command {
 	return c
 }
 
-// faults reads what the flags say, and returns what is wrong with it.
+// faults parses the flags and returns their faults.
 func (c *replayOptions) faults() []error {
 	faults := c.logCommand.faults()
 	if c.all && c.hospitals != "" {
@@ -99,7 +99,7 @@ func (c *replayOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// output is where rows go.
+// output is the destination of rows: standard output, a file or a folder.
 type output struct {
 	stdout io.Writer
 	name   string
@@ -107,7 +107,7 @@ type output struct {
 	folder bool
 }
 
-// write has rows written to where they go.
+// write calls parts if the output is a folder, else one.
 func write[T any](
 	ctx context.Context, o *output, one func(context.Context, io.Writer, replay.Format) (T, error), parts func(context.Context, string, replay.Format) (T, error),
 ) (T, error) {
@@ -138,7 +138,7 @@ func readRules(file string) (replay.Override, error) {
 	return replay.ReadRules(f)
 }
 
-// parseSpeed reads max, which is 0, or a number.
+// parseSpeed parses a number, or max, for which it returns 0.
 func parseSpeed(text string) (float64, error) {
 	if text == "max" {
 		return 0, nil
@@ -150,7 +150,8 @@ func parseSpeed(text string) (float64, error) {
 	return times, nil
 }
 
-// paced holds a replay to so many times the pace of the log; 0: to none.
+// paced returns a function that limits a replay to a multiple of the pace of the log. 0: no
+// limit.
 func (c *logCommand) paced(times float64) func(context.Context, time.Time) error {
 	if times == 0 {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// requests counts and times every answer of the public port, by method, route
-// and status. A route is a pattern of the router, so a client cannot make labels.
+// requests returns the function that counts and times the answers of the public port, by method,
+// route and status. A route is a pattern of the router, so a client cannot add labels.
 func (m *metrics) requests() func(method, route string, status int, took time.Duration) {
 	labels := []string{"method", "route"}
 	total := prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -29,14 +29,14 @@ func (m *metrics) requests() func(method, route string, status int, took time.Du
 	}
 }
 
-// checkFigures show what /readyz says: 1 for each thing that the process stands on
-// and that answers, else 0. The checks run when the figure is asked for.
+// checkFigures is the metric of the health checks: 1 for each check that passes, else 0. The
+// checks run at each scrape.
 type checkFigures struct {
 	health *health
 	desc   *prometheus.Desc
 }
 
-// health registers it.
+// health registers the metric of the health checks.
 func (m *metrics) health(h *health) {
 	m.registry.MustRegister(&checkFigures{h, prometheus.NewDesc("svc_healthy",
 		"1 if what the process stands on answers, else 0, by check (as /readyz).", []string{"check"}, nil)})

@@ -23,8 +23,7 @@ import (
 	"svc/schemas"
 )
 
-// role is one job of the service. wire connects it, in one straight line, in the file of
-// its name.
+// role is one job of the service. wire connects its parts, in the file with the name of the role.
 type role struct {
 	needs need
 	wire  func(ctx context.Context, h *service) error
@@ -39,8 +38,8 @@ func roles() map[string]role {
 	}
 }
 
-// service is what the roles of one process share: the connections, the settings, and the
-// lists of loops, servers and readiness.
+// service holds the parts that the roles of one process share: connections, settings, loops,
+// servers and readiness.
 type service struct {
 	config   *config
 	log      *slog.Logger
@@ -52,27 +51,27 @@ type service struct {
 	shell    *httpapi.Shell
 	audit    *auditLog
 	actors   *actors
-	letters  *deadLetters // once a role asks for them
+	letters  *deadLetters // nil until a role asks for them
 
 	partitions int32  // of observations and verdicts
-	generation string // of the verdicts topic
+	generation string // id of the verdicts topic
 	watermark  *view.Watermark
-	following  bool // it runs
+	following  bool // the loop of the watermark was added
 
 	router     *chi.Mux // the roles mount their routes on it
 	mllpFronts []*mllpFront
 	loops      []loop
-	writers    []stream.Writers  // in transactions
-	claim      *stream.Claim     // on the instance's name
+	writers    []stream.Writers  // groups that write in transactions
+	claim      *stream.Claim     // of the name of the instance
 	ready      []<-chan struct{} // the public port opens when all are closed
 	health     *health
 	metrics    *metrics
 
-	dialed, opened, stopping atomic.Bool // what life has come to: cluster is set, all is wired, it ends
-	leaving                  func() bool // by a signal; nil: nobody can ask
+	dialed, opened, stopping atomic.Bool // the cluster is set; all roles are wired; the process was asked to stop
+	leaving                  func() bool // reports that a signal asked to leave the groups; nil: there is no such signal
 }
 
-// roleCommand is the command that runs one role.
+// roleCommand returns the command that runs one role.
 func roleCommand(name, short string, w env) *cobra.Command {
 	needs := roles()[name].needs
 	c := &config{}
@@ -85,7 +84,7 @@ func roleCommand(name, short string, w env) *cobra.Command {
 	return cmd
 }
 
-// runCommand is svc run: several roles in one process.
+// runCommand is svc run. It runs several roles in one process.
 func runCommand(w env) *cobra.Command {
 	all := slices.Sorted(maps.Keys(roles()))
 	c := &config{}
@@ -110,7 +109,7 @@ func runCommand(w env) *cobra.Command {
 	return cmd
 }
 
-// parseRoles reads a list of roles; without one it is all of them.
+// parseRoles parses a list of roles. Without one it returns all roles.
 func parseRoles(args, all []string) ([]string, error) {
 	if len(args) == 0 {
 		return all, nil
@@ -161,7 +160,7 @@ func newLog(out io.Writer, level string) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: least}))
 }
 
-// newService returns a service without connections; its health says so.
+// newService returns a service without connections. Its health checks report that.
 func newService(c *config, log *slog.Logger, now func() time.Time) *service {
 	h := &service{
 		config: c, log: log, now: now,
@@ -249,8 +248,8 @@ func (h *service) open(ctx context.Context, names []string) error {
 
 func (h *service) topic(t schemas.Topic) string { return h.config.TopicPrefix + t.Name }
 
-// run adds a loop. A loop that ends before its context ends the process, whatever it
-// returns: no loop may stop unnoticed.
+// run adds a loop. A loop that ends before its context ends the process, even without an error,
+// so that no loop stops unnoticed.
 func (h *service) run(name string, work func(context.Context) error) {
 	h.loops = append(h.loops, loop{name, func(ctx context.Context) error {
 		if err := work(ctx); err != nil && !errors.Is(err, context.Canceled) {
@@ -263,7 +262,7 @@ func (h *service) run(name string, work func(context.Context) error) {
 	}})
 }
 
-// leaves reports whether the process, which ends, gives up its place in its groups.
+// leaves reports whether the stopping process leaves its groups.
 func (h *service) leaves() bool {
 	return h.config.Leave || h.leaving != nil && h.leaving()
 }
@@ -288,9 +287,9 @@ func (h *service) public() *server {
 	}
 }
 
-// front makes the router of the public port. All roles share it, so that a path lists
-// all its methods, whatever role serves them. It is no [http.ServeMux]: that answers a
-// path such as //x/.. with a redirect in HTML, and every answer here has the envelope.
+// front makes the router of the public port. All roles share it, so that a path lists the methods
+// of all roles. [http.ServeMux] would answer a path such as //x/.. with a redirect in HTML, and
+// every answer must have the envelope.
 func (h *service) front() {
 	h.router = h.shell.Router()
 	h.describe()
@@ -305,7 +304,7 @@ func (h *service) close() {
 	}
 }
 
-// kafka is the part of the configuration that internal/stream takes.
+// kafka returns the options of internal/stream.
 func (c *config) kafka(log *slog.Logger) stream.Options {
 	return stream.Options{
 		Brokers: c.Kafka, ClientID: "svc", Log: log, Replicas: c.Replicas,

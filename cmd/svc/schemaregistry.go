@@ -12,13 +12,14 @@ import (
 	"svc/schemas"
 )
 
-// registryPath is where the read-only registry of the build lies.
+// registryPath is the path of the read-only registry of the build.
 const registryPath = "/registry"
 
-// registryEvery is how often a registry that does not answer is asked again.
+// registryEvery is the pause before a registry without an answer is asked again.
 const registryEvery = 2 * time.Second
 
-// registryURL sets the address, which holds no login: that is not for a command line.
+// registryURL parses the address. It must not contain a login, because other users can read the
+// command line.
 func registryURL(c *config, value string) error {
 	u, err := url.Parse(value)
 	if value != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil) {
@@ -28,7 +29,7 @@ func registryURL(c *config, value string) error {
 	return nil
 }
 
-// subjects are the schemas of the build, by topic and record.
+// subjects returns the schemas of the build, by topic and record.
 func subjects(prefix string) (all []registry.Subject) {
 	released := schemas.Released()
 	for _, topic := range schemas.Topics() {
@@ -48,9 +49,9 @@ func subjects(prefix string) (all []registry.Subject) {
 	return all
 }
 
-// useRegistry registers the schemas of the build where the configuration says, and makes the
-// ids from there those that are written. It waits for a registry that does not answer, and
-// ends with an error where one refuses: without its ids nothing can be read or written.
+// useRegistry registers the schemas of the build at the configured registry, and writes records
+// with its ids. It waits while the registry does not answer, and returns an error if the registry
+// refuses. Without these ids records can be neither read nor written.
 func useRegistry(ctx context.Context, c *config, log *slog.Logger) error {
 	if c.Registry.URL == "" {
 		return nil
@@ -79,8 +80,8 @@ func useRegistry(ctx context.Context, c *config, log *slog.Logger) error {
 	}
 }
 
-// registeredIDs are the ids by the index of the released schemas; those that lie in no topic
-// keep the id of the build.
+// registeredIDs returns the ids of the released schemas, in their order. Schemas that are in no
+// topic keep the id of the build.
 func registeredIDs(ids map[int]int) []schemas.SchemaID {
 	released := schemas.Released()
 	list := make([]schemas.SchemaID, len(released))

@@ -11,7 +11,7 @@ import (
 	"svc/schemas"
 )
 
-// seals returns the ring of the configured keys; nil if there are none.
+// seals returns the ring of the configured secrets keys; nil: there are none.
 func (c *config) seals() (*seal.Keyring, error) {
 	if c.SecretsKey == "" {
 		return nil, nil
@@ -23,8 +23,8 @@ func (c *config) seals() (*seal.Keyring, error) {
 	return ring, nil
 }
 
-// The name under which a value is sealed is the key of its record and the field:
-// moved to another record or another field it does not open.
+// sealedName returns the name under which a value is sealed: the key of its record and the field.
+// In another record or field the value does not open.
 func sealedName(key schemas.Key, field string) string { return key.String() + " " + field }
 
 func webhookKey(hospital, id string) schemas.Key {
@@ -39,7 +39,7 @@ func recipientKey(hospital, id string) schemas.Key {
 	return schemas.Key{Hospital: hospital, Kind: kindRecipient, ID: id}
 }
 
-// takeSubscriber brings the register of who is told in line with one record.
+// takeSubscriber applies one record to the register of webhooks, recipients and tiers.
 func (s *settings) takeSubscriber(hospital, kind, id string, value []byte) error {
 	switch {
 	case kind == kindWebhook && value == nil:
@@ -74,8 +74,8 @@ func (s *settings) takeSubscriber(hospital, kind, id string, value []byte) error
 	return nil
 }
 
-// sealWebhook returns the webhook as it is kept. A secret that could not be opened
-// is not written over.
+// sealWebhook returns the record of a webhook, with sealed secrets. It refuses to overwrite a
+// secret that could not be opened.
 func sealWebhook(seals *seal.Keyring, w *outbound.Webhook) (*schemas.Webhook, error) {
 	kept := &schemas.Webhook{
 		ID: w.ID, Hospital: w.Hospital, URL: w.URL, Events: w.Events, Rooms: w.Rooms, Enabled: w.Enabled, RatePerSecond: w.RatePerSecond,
@@ -93,8 +93,8 @@ func sealWebhook(seals *seal.Keyring, w *outbound.Webhook) (*schemas.Webhook, er
 	return kept, nil
 }
 
-// openWebhook is the way back. Without keys the secrets have no values; one that
-// does not open has none either, and the error names it.
+// openWebhook decodes the record of a webhook. Without keys, or if a secret does not open, that
+// secret has no value. The error names secrets that do not open.
 func openWebhook(seals *seal.Keyring, kept *schemas.Webhook) (*outbound.Webhook, error) {
 	w := &outbound.Webhook{
 		ID: kept.ID, Hospital: kept.Hospital, URL: kept.URL, Events: kept.Events, Rooms: kept.Rooms, Enabled: kept.Enabled, RatePerSecond: kept.RatePerSecond,
@@ -116,7 +116,7 @@ func openWebhook(seals *seal.Keyring, kept *schemas.Webhook) (*outbound.Webhook,
 	return w, fault
 }
 
-// sealRecipient returns the recipient as it is kept.
+// sealRecipient returns the record of a recipient, with sealed addresses.
 func sealRecipient(seals *seal.Keyring, p *outbound.Recipient) (*schemas.AlertRecipient, error) {
 	closed := p.Email == "" && p.EmailShown != "" || p.Phone == "" && p.PhoneShown != ""
 	if closed || seals == nil && p.Email+p.Phone != "" {
@@ -134,7 +134,7 @@ func sealRecipient(seals *seal.Keyring, p *outbound.Recipient) (*schemas.AlertRe
 	return kept, nil
 }
 
-// openRecipient is the way back, as [openWebhook].
+// openRecipient decodes the record of a recipient, as [openWebhook] does.
 func openRecipient(seals *seal.Keyring, kept *schemas.AlertRecipient) (*outbound.Recipient, error) {
 	p := &outbound.Recipient{
 		ID: kept.ID, Hospital: kept.Hospital, Label: kept.Label, WebhookID: kept.WebhookID, EmailShown: kept.EmailShown, PhoneShown: kept.PhoneShown,

@@ -23,8 +23,8 @@ func ringOf(t interface{ Fatal(...any) }, keys ...string) *seal.Keyring {
 	return ring
 }
 
-// TestRecordsNeverHoldWhatIsSealed writes webhooks and recipients as they go to
-// Kafka: what is secret of them is not in the bytes, and comes back.
+// TestRecordsNeverHoldWhatIsSealed writes webhooks and recipients as they go to Kafka. Their
+// secrets are not in the bytes, and can be read back.
 func TestRecordsNeverHoldWhatIsSealed(t *testing.T) {
 	ring := ringOf(t, key32)
 	rapid.Check(t, func(t *rapid.T) {
@@ -83,9 +83,8 @@ func TestRecordsNeverHoldWhatIsSealed(t *testing.T) {
 	})
 }
 
-// TestSealedValuesStayInTheirPlace moves sealed values between fields, records and
-// hospitals, and opens them with other keys: they do not open, what was moved is
-// not there, and what could not be opened is not written over.
+// TestSealedValuesStayInTheirPlace moves sealed values between fields, records and hospitals, and
+// opens them with other keys. They do not open, have no value then, and are not overwritten.
 func TestSealedValuesStayInTheirPlace(t *testing.T) {
 	ring, other := ringOf(t, key32), ringOf(t, key32+"other")
 	w := &outbound.Webhook{ID: "whk_1", Hospital: "north", Secrets: []outbound.Secret{

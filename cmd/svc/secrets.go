@@ -18,8 +18,8 @@ import (
 	"svc/schemas"
 )
 
-// secretsCommand is svc secrets, for who changes SVC_SECRETS_KEY or SVC_PSEUDONYM_KEY:
-// what is sealed by which key, and to seal it anew. The steps are in
+// secretsCommand is svc secrets, for operators who change SVC_SECRETS_KEY or SVC_PSEUDONYM_KEY.
+// It tells which key seals each setting, and seals settings again. The steps are in
 // docs/administration.md.
 func secretsCommand(w env) *cobra.Command {
 	verb := func(use, short string, do func(*settings, context.Context, *admin, *keys.Ring) error) *cobra.Command {
@@ -41,12 +41,12 @@ func secretsCommand(w env) *cobra.Command {
 		})
 	reseal.Flags().BoolVar(&lost, "lost", false, "the key that the installation has is lost; what it sealed has to be set anew")
 	return group("secrets", "change the keys that seal secrets and addresses, and what makes pseudonyms",
-		verb("status", "tell what is sealed with which key; exit code 1 unless all is with the newest", (*settings).tellSealed),
+		verb("status", "tell what is sealed with which key; exit code 1 unless all is with the newest", (*settings).printSealed),
 		reseal, rewrapCommand(w))
 }
 
-// install makes the newest key of a ring that of the installation: from then on all
-// processes that have it seal with it. One that has not is not ready any more.
+// install makes the newest key of a ring the installation's. From then on all processes with this
+// key seal with it. Processes without it become unready.
 func (s *settings) install(ctx context.Context, id string, ring *seal.Keyring, lost bool, sealed []byte, now time.Time) error {
 	for {
 		seen := s.Seen()
@@ -70,9 +70,8 @@ func (s *settings) install(ctx context.Context, id string, ring *seal.Keyring, l
 	}
 }
 
-// rewrapCommand is svc secrets rewrap: it changes the pseudonym key. What pseudonyms
-// are made with stays, so they stay, too: it is sealed with the new key in place of
-// the old one.
+// rewrapCommand is svc secrets rewrap. It seals the data of pseudonyms with a new pseudonym key.
+// The data stays the same, and so do the pseudonyms.
 func rewrapCommand(w env) *cobra.Command {
 	a := newAdmin(w, needPseudonyms)
 	return a.command("rewrap", "make a new pseudonym key that of the installation; pseudonyms stay as they are", func(ctx context.Context, _ []string) error {
@@ -96,17 +95,17 @@ func rewrapCommand(w env) *cobra.Command {
 	})
 }
 
-// sealedBy says with which key a setting is sealed.
+// sealedBy tells which key seals a setting.
 type sealedBy string
 
-// The keys, from good to bad.
+// Keys that seal a setting, best first.
 const (
 	sealedNewest  sealedBy = "newest"
-	sealedOlder   sealedBy = "older"   // one of SVC_SECRETS_KEY_OLD, which must stay
-	sealedUnknown sealedBy = "unknown" // none that is configured: it cannot be read
+	sealedOlder   sealedBy = "older"   // one of SVC_SECRETS_KEY_OLD; that key must stay
+	sealedUnknown sealedBy = "unknown" // the key is not configured: the value cannot be read
 )
 
-// sealedRow is a setting that holds something sealed.
+// sealedRow is a setting with sealed values.
 type sealedRow struct {
 	Hospital string   `json:"hospitalId"`
 	ID       string   `json:"id"`
@@ -115,7 +114,7 @@ type sealedRow struct {
 	kind string
 }
 
-// sealed lists the webhooks and recipients.
+// sealed returns the webhooks and recipients with sealed values.
 func (s *settings) sealed() (rows []sealedRow, err error) {
 	s.table.Range("", func(name string, value []byte) bool {
 		if strings.HasPrefix(name, schemas.InstalledKeys) {
@@ -152,7 +151,7 @@ func (s *settings) sealed() (rows []sealedRow, err error) {
 	return rows, err
 }
 
-// worst is the key of the value that is furthest from the newest.
+// worst returns the worst key among those of some values.
 func worst(seals *seal.Keyring, values [][]byte) sealedBy {
 	by := sealedNewest
 	for _, value := range values {
@@ -169,9 +168,9 @@ func worst(seals *seal.Keyring, values [][]byte) sealedBy {
 
 var errSealedOtherwise = errors.New("not all is sealed with the newest key")
 
-// tellSealed shows what is sealed by which key; it is an error unless all is by the
-// newest.
-func (s *settings) tellSealed(_ context.Context, a *admin, _ *keys.Ring) error {
+// printSealed prints which key seals each setting. It returns an error unless the newest key
+// seals all.
+func (s *settings) printSealed(_ context.Context, a *admin, _ *keys.Ring) error {
 	rows, err := s.sealed()
 	if err != nil {
 		return err
@@ -204,11 +203,11 @@ func (s *settings) tellSealed(_ context.Context, a *admin, _ *keys.Ring) error {
 	return err
 }
 
-// overtakenPause is between two tries to write what somebody else changes as well.
+// overtakenPause is the pause before a write is tried again that another process has overtaken.
 const overtakenPause = 50 * time.Millisecond
 
-// putAgain writes a setting as it is, which seals it with the newest key. One that
-// somebody removes meanwhile stays removed.
+// putAgain writes a setting unchanged, which seals it with the newest key. A setting that was
+// removed meanwhile stays removed.
 func (s *settings) putAgain(ctx context.Context, r *sealedRow) error {
 	for {
 		var err error
@@ -229,8 +228,8 @@ func (s *settings) putAgain(ctx context.Context, r *sealedRow) error {
 	}
 }
 
-// reseal seals with the newest key what an older one sealed. The settings stay as
-// they are, to the version.
+// reseal makes the newest secrets key the installation's, and seals with it the settings that
+// older keys have sealed. The settings do not change, nor do their versions.
 func (s *settings) reseal(ctx context.Context, a *admin, ring *keys.Ring, lost bool) error {
 	if err := s.install(ctx, installedSecrets, s.seals, lost, nil, a.Now()); err != nil {
 		return err

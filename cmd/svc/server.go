@@ -17,22 +17,22 @@ type server struct {
 	handler http.Handler
 	after   []<-chan struct{} // listens only when all of these are closed
 	within  time.Duration     // time for open requests at a graceful stop
-	// listener is one that is open already; nil: the server opens address.
-	// Until it serves, who connects waits.
+	// listener is an open listener; nil: the server opens address. Until the server runs,
+	// connections wait.
 	listener net.Listener
-	// drain is how long, at a graceful stop, requests are still taken before those that
-	// are open get within to end. Connections that serve one then are closed after it.
+	// drain is how long new requests are accepted after ctx has ended. Then open requests have
+	// the time within. Each answer during the drain is the last one of its connection.
 	drain    time.Duration
-	patience *patience                       // with slow clients; nil: patient
-	wrap     func(net.Listener) net.Listener // of what net/http itself answers; nil: as it does
+	patience *patience                       // limits for slow clients; nil: patient
+	wrap     func(net.Listener) net.Listener // for the answers of net/http itself; nil: unchanged
 }
 
-// patience is how long a slow client is waited for before it is cut off. What a
-// handler itself waits for (Kafka, Redis) is bounded by the handler.
+// patience bounds how long the server waits for a slow client. The waits of a handler for Kafka
+// and Redis are bounded by the handler.
 type patience struct {
-	header time.Duration // until the head of a request is there
-	body   time.Duration // until the body is there, too
-	answer time.Duration // from the head to the end of the answer, as the client reads it
+	header time.Duration // until the header of a request is complete
+	body   time.Duration // until the body is complete, too
+	answer time.Duration // from the end of the header until the client has read the answer
 	idle   time.Duration // between two requests
 }
 
@@ -40,7 +40,7 @@ var patient = patience{header: 5 * time.Second, body: 30 * time.Second, answer: 
 
 const headerAtMost = 64 << 10
 
-// open listens, if nobody has for the server.
+// open listens, unless there is a listener.
 func (s *server) open(ctx context.Context) (err error) {
 	if s.listener == nil {
 		if s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", s.address); err != nil {
@@ -61,7 +61,7 @@ func (s *server) run(ctx context.Context) error {
 	}
 	if err := s.open(ctx); err != nil {
 		if ctx.Err() != nil {
-			return nil // asked to stop
+			return nil // stopped while it waited
 		}
 		return err
 	}
@@ -76,7 +76,7 @@ func (s *server) run(ctx context.Context) error {
 		WriteTimeout:      patience.answer,
 		IdleTimeout:       patience.idle,
 		MaxHeaderBytes:    headerAtMost,
-		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // what clients do wrong on the wire
+		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // discards the lines of net/http about faults of clients
 	}
 	listener := s.listener
 	if s.wrap != nil {
@@ -104,8 +104,8 @@ func (s *server) run(ctx context.Context) error {
 	return nil
 }
 
-// lastOf has each answer after the end of ctx be the last one of its connection: the
-// client opens the next one elsewhere, instead of sending into one that is closed.
+// lastOf closes the connection after each answer once ctx has ended. Then the client opens the
+// next connection to another process.
 func lastOf(ctx context.Context, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if ctx.Err() != nil {

@@ -18,7 +18,7 @@ import (
 	"svc/schemas"
 )
 
-// The kinds of setting.
+// Kinds of settings.
 const (
 	kindKey      = "key"
 	kindHospital = "hospital"
@@ -34,8 +34,8 @@ const (
 	kindRecipient = "alert-recipient"
 )
 
-// settings is the settings topic, followed: keys, hospitals and who is told, as they
-// are now, on every role, within a second of a change.
+// settings follows the settings topic: keys, hospitals, users, and subscribers. Every role has a
+// change within a second.
 type settings struct {
 	table       *stream.Table
 	register    *access.Register
@@ -43,7 +43,7 @@ type settings struct {
 	users       *users.Register
 	walls       *walls.Register
 	layouts     *layout.Register
-	seals       *seal.Keyring // nil: what is sealed stays closed
+	seals       *seal.Keyring // nil: sealed values cannot be opened
 }
 
 func followSettings(cluster *stream.Cluster, prefix string, seals *seal.Keyring, now func() time.Time, log *slog.Logger) *settings {
@@ -57,18 +57,18 @@ func followSettings(cluster *stream.Cluster, prefix string, seals *seal.Keyring,
 		seals:       seals,
 	}
 	s.table.OnChange(func(key string, value []byte) {
-		if err := s.take(key, value); err != nil {
-			// A newer release may write what this one does not know; the
-			// rest of the settings still hold.
+		if err := s.applyRecord(key, value); err != nil {
+			// A newer release may write settings that this one cannot read. The other settings
+			// still apply.
 			log.Error("setting not understood", "error", err)
 		}
 	})
 	return s
 }
 
-// take brings the registers in line with one record.
-func (s *settings) take(key string, value []byte) error {
-	if strings.HasPrefix(key, schemas.InstalledKeys) { // who needs one looks it up
+// applyRecord applies one record to the registers.
+func (s *settings) applyRecord(key string, value []byte) error {
+	if strings.HasPrefix(key, schemas.InstalledKeys) { // a process that needs a key looks it up
 		if known, is := s.installedKey(installedSecrets); is && s.seals != nil {
 			s.seals.Use(fingerprintOf(known))
 		}
@@ -103,17 +103,17 @@ func (s *settings) take(key string, value []byte) error {
 	return nil
 }
 
-// Seen marks what this process has taken in: what a change is made from.
+// Seen returns the position of the settings that this process has read. A change is made from a
+// position.
 func (s *settings) Seen() int64 { return s.table.Seen("") }
 
-// write writes settings of a hospital, all or none, unless one of them was changed
-// after what was seen: then [access.ErrOvertaken]. When it returns, this process
-// honours them.
+// write writes settings of a hospital, all or none. It returns [access.ErrOvertaken] if one of
+// them has changed since the position seen. When it returns, this process applies them.
 func (s *settings) write(ctx context.Context, hospital string, seen int64, entries ...stream.Entry) error {
 	return s.writeAll(ctx, []string{hospital}, seen, entries...)
 }
 
-// writeAll is write for several hospitals: all of it in one transaction, or none.
+// writeAll is write for several hospitals, in one transaction.
 func (s *settings) writeAll(ctx context.Context, hospitals []string, seen int64, entries ...stream.Entry) error {
 	prefixes := make([]string, len(hospitals))
 	for i, id := range hospitals {
@@ -147,7 +147,7 @@ func (s *settings) putHospital(ctx context.Context, seen int64, h *access.Hospit
 	return s.write(ctx, h.ID, seen, entry)
 }
 
-// keyEntry is a key as a record of the settings.
+// keyEntry returns the record of a key in the settings.
 func keyEntry(key *access.Key) (stream.Entry, error) {
 	value, err := schemas.EncodeKey(nil, key)
 	if err != nil {
@@ -156,7 +156,7 @@ func keyEntry(key *access.Key) (stream.Entry, error) {
 	return stream.Entry{Key: schemas.Key{Hospital: key.Hospital, Kind: kindKey, ID: key.ID}.String(), Value: value}, nil
 }
 
-// hospitalEntry is a hospital as a record of the settings.
+// hospitalEntry returns the record of a hospital in the settings.
 func hospitalEntry(h *access.Hospital) (stream.Entry, error) {
 	value, err := schemas.EncodeHospital(nil, h)
 	if err != nil {

@@ -24,11 +24,10 @@ func (noLog) Append(context.Context, *acuity.Observation) (ingest.Position, erro
 	return ingest.Position{}, errors.New("a slow body reached the log")
 }
 
-// TestSlowClientsAreCutOff speaks HTTP by hand, slowly: each way to be slow ends
-// with the connection closed, not before the server's patience has, and the rest of
-// the answer, if there is one, in its envelope. What a client says at once lies in
-// its socket before the server accepts it, and the server is impatient with one
-// thing alone, so nothing depends on how fast this machine is.
+// TestSlowClientsAreCutOff speaks HTTP slowly, in several ways. Each time the server closes the
+// connection, and not before its patience ends. If there is an answer, it is in the envelope. The
+// first bytes are in the socket before the server accepts it, and only one limit is short, so the
+// speed of this machine does not matter.
 func TestSlowClientsAreCutOff(t *testing.T) {
 	const (
 		wait  = 150 * time.Millisecond
@@ -38,17 +37,17 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 	head := "POST /api/ingest/staffing HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token + "\r\nContent-Type: application/json\r\nContent-Length: 900000\r\n\r\n"
 	header := patience{header: wait, body: never, answer: never, idle: never}
 	body := patience{header: never, body: wait, answer: never, idle: never}
-	answer := patience{header: never, body: never, answer: 10 * wait, idle: never} // by then a part of it is sent, on a loaded machine, too
+	answer := patience{header: never, body: never, answer: 10 * wait, idle: never} // on a loaded machine, too, part of the answer is sent by then
 	idle := patience{header: never, body: never, answer: never, idle: wait}
 	for name, c := range map[string]struct {
 		patience patience
 		send     string
-		drip     string // then sent again and again
-		deaf     bool   // the answer is not read before the server has given up
-		want     string // in the answer; empty: none
+		drip     string // sent again and again after send
+		deaf     bool   // the client does not read before the server gives up
+		want     string // part of the answer; "": no answer
 	}{
 		"says nothing":             {header, "", "", false, ""},
-		"half a line":              {header, "GET /api/v1/le", "", false, "400 Bad Request"}, // by net/http itself: no envelope
+		"half a line":              {header, "GET /api/v1/le", "", false, "400 Bad Request"}, // net/http itself answers, without the envelope
 		"one header after another": {header, "GET /api/v1/level HTTP/1.1\r\nHost: x\r\n", "X-A: b\r\n", false, ""},
 		"no body":                  {body, head, "", false, "408 Request Timeout"},
 		"a body byte by byte":      {body, head, " ", false, "408 Request Timeout"},
@@ -79,7 +78,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			if err = conn.SetDeadline(time.Now().Add(time.Minute)); err != nil { // against a connection that is never closed
+			if err = conn.SetDeadline(time.Now().Add(time.Minute)); err != nil { // fails the test if the connection is never closed
 				t.Fatal(err)
 			}
 			if _, err = io.WriteString(conn, c.send); err != nil {

@@ -5,9 +5,8 @@ import (
 	"svc/schemas"
 )
 
-// topics turns what schemas says of topics into what internal/stream makes of
-// it. Topics that lie beside each other get the given number of partitions, the
-// others one.
+// topics turns topics of schemas into those of internal/stream. Co-partitioned topics get the
+// given number of partitions, the others one.
 func topics(prefix string, partitions int32, wanted ...schemas.Topic) []stream.Topic {
 	all := make([]stream.Topic, 0, len(wanted))
 	for _, t := range wanted {

@@ -2,5 +2,5 @@
 
 package main
 
-// ownersAlone is the folder's business here: files take over its rights.
+// ownersAlone does nothing: on this system files inherit the rights of the folder.
 func ownersAlone() {}

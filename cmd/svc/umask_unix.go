@@ -4,6 +4,6 @@ package main
 
 import "syscall"
 
-// ownersAlone has all files that this process makes be its user's alone: the embedded
-// Kafka makes its own with the rights of everybody.
+// ownersAlone makes new files of this process readable by its user only. The embedded Kafka would
+// create files that everybody can read.
 func ownersAlone() { syscall.Umask(0o077) }

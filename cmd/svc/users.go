@@ -15,7 +15,7 @@ import (
 	"svc/schemas"
 )
 
-// takeUser brings the register of users in line with one record.
+// takeUser applies one record to the register of users.
 func (s *settings) takeUser(hospital, kind, id string, value []byte) error {
 	switch {
 	case kind == kindUser && value == nil:
@@ -73,20 +73,20 @@ func (s *settings) putUsers(ctx context.Context, seen int64, c users.Changes) er
 	return s.writeAll(ctx, slices.Sorted(maps.Keys(hospitals)), seen, entries...)
 }
 
-// office administers users and links, each act on record.
+// office returns the administration of users and links. Each change is recorded as an act.
 func (h *service) office() *users.Office { return h.settings.office(h.audit, h.now) }
 
-// office is [service.office] of one process.
+// office is [service.office] without a service.
 func (s *settings) office(log *auditLog, now func() time.Time) *users.Office {
 	return &users.Office{Register: s.users, Seen: s.Seen, Put: s.putUsers, Audit: log.record, Now: now}
 }
 
-// usersConfig is what administers the users.
+// usersConfig returns the configuration of the routes that administer users.
 func usersConfig(h *service) users.Config {
 	return users.Config{Shell: h.shell, Office: h.office(), URL: func(token string) string { return h.config.PublicURL + web.LinkPath + token }}
 }
 
-// directory keeps the users that an identity provider signs in.
+// directory stores the users that an identity provider signs in.
 type directory struct {
 	*users.Office
 	register *access.Register

@@ -19,7 +19,7 @@ import (
 	"svc/schemas"
 )
 
-// errDiffers is that verify has found a difference, which it has told.
+// errDiffers says that verify has found and printed a difference.
 var errDiffers = errors.New("what was written or is served differs from what the log makes")
 
 // verifyOptions are the flags of svc verify.
@@ -30,8 +30,7 @@ type verifyOptions struct {
 	listen                 string
 }
 
-// verifyCommand is svc verify: it folds the log and holds changelog and view against
-// it.
+// verifyCommand is svc verify. It folds the log, and compares changelog and view with the result.
 func verifyCommand(w env) *cobra.Command {
 	o := &verifyOptions{logCommand: newLogCommand(w, needRedis)}
 	c := o.command("verify", "hold what was written and is served against the log", func(ctx context.Context, _ []string) error { return o.run(ctx) })
@@ -89,7 +88,7 @@ func (c *verifyOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// verifier connects to what is compared; closes is never nil.
+// verifier connects to all that is compared. closes is never nil.
 func (c *verifyOptions) verifier(ctx context.Context) (v *replay.Verify, closes func(), err error) {
 	closes = c.close
 	if err = c.connect(ctx); err != nil {
@@ -115,7 +114,7 @@ func (c *verifyOptions) verifier(ctx context.Context) (v *replay.Verify, closes 
 		Inputs: c.inputs(), Changes: c.committed(schemas.Verdicts()), View: viewOf(view), Shown: view.Hospitals,
 		Patience: c.patience, Hospitals: c.hospitalList(), Plain: c.plain, Pace: c.pace(),
 	}
-	if !c.continuous { // that tells by metrics
+	if !c.continuous { // follow reports by metrics
 		v.Progress = c.progress()
 	}
 	if !c.cluster.Embedded() {
@@ -146,12 +145,12 @@ func (c *logCommand) report(r *replay.Report) error {
 	return nil
 }
 
-// viewOf reads what is served of a hospital.
+// viewOf returns the function that reads the view of a hospital.
 func viewOf(b *view.View) func(context.Context, string) (*replay.View, error) {
 	return func(ctx context.Context, hospital string) (*replay.View, error) {
 		w, err := b.Whole(ctx, hospital)
 		switch {
-		case errors.Is(err, view.ErrNoUnit), errors.Is(err, view.ErrNotWhole): // the latter ends by itself, or patience does
+		case errors.Is(err, view.ErrNoUnit), errors.Is(err, view.ErrNotWhole): // a partition that is incomplete becomes complete, or patience ends
 			return nil, replay.ErrNoView
 		case err != nil:
 			return nil, err
@@ -164,8 +163,8 @@ func viewOf(b *view.View) func(context.Context, string) (*replay.View, error) {
 	}
 }
 
-// follow verifies round after round and serves what it finds as metrics. A
-// difference stays until the process is started anew.
+// follow verifies in rounds and serves its findings as metrics. A difference stays in the metrics
+// until the process restarts.
 func (c *verifyOptions) follow(ctx context.Context) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.listen)
 	if err != nil {
@@ -192,7 +191,7 @@ func (c *verifyOptions) follow(ctx context.Context) error {
 	})
 }
 
-// rounds are made until ctx ends.
+// rounds verifies again and again until ctx ends.
 func (c *verifyOptions) rounds(ctx context.Context, v *replay.Verify, seen *verifyFigures) error {
 	named := map[string]bool{}
 	for {
@@ -225,10 +224,10 @@ func (c *verifyOptions) rounds(ctx context.Context, v *replay.Verify, seen *veri
 	}
 }
 
-// verifyFigures are what svc verify --continuous has seen.
+// verifyFigures are the metrics of svc verify --continuous.
 type verifyFigures struct{ hospitals, differences, pending, rounds, failed, last atomic.Int64 }
 
-// verify registers them.
+// verify registers the metrics.
 func (m *metrics) verify() *verifyFigures {
 	f := &verifyFigures{}
 	m.gauge("svc_verify_hospitals", "Hospitals that were folded.", f.hospitals.Load)

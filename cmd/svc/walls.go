@@ -12,7 +12,7 @@ import (
 	"svc/schemas"
 )
 
-// takeWall brings the registers of walls and of layouts in line with one record.
+// takeWall applies one record to the registers of walls and of layouts.
 func (s *settings) takeWall(hospital, kind, id string, value []byte) error {
 	switch {
 	case kind == kindWall && value == nil:
@@ -35,7 +35,7 @@ func (s *settings) takeWall(hospital, kind, id string, value []byte) error {
 	return nil
 }
 
-// putWall writes a wall, or removes it. Nothing else changes one, so the write is
+// putWall writes or removes a wall. No other writer changes a wall, so the write is
 // unconditional.
 func (s *settings) putWall(ctx context.Context, w *walls.Wall, drop bool) error {
 	entry := stream.Entry{Key: schemas.Key{Hospital: w.Hospital, Kind: kindWall, ID: w.ID}.String()}
@@ -48,7 +48,7 @@ func (s *settings) putWall(ctx context.Context, w *walls.Wall, drop bool) error 
 	return s.write(ctx, w.Hospital, math.MaxInt64, entry)
 }
 
-// layoutID names the only layout of a hospital.
+// layoutID is the id of the only layout of a hospital.
 const layoutID = "unit"
 
 func (s *settings) putLayout(ctx context.Context, seen int64, l *layout.Layout) error {
@@ -60,13 +60,13 @@ func (s *settings) putLayout(ctx context.Context, seen int64, l *layout.Layout) 
 	return s.write(ctx, l.Hospital, seen, stream.Entry{Key: key.String(), Value: value})
 }
 
-// wallsConfig is what administers the walls.
+// wallsConfig returns the configuration of the routes that administer walls.
 func wallsConfig(h *service) walls.Config {
 	office := &walls.Office{Register: h.settings.walls, Put: h.settings.putWall, Audit: h.audit.record, Now: h.now}
 	return walls.Config{Shell: h.shell, Office: office, URL: func(token string) string { return h.config.PublicURL + web.WallPath + token }}
 }
 
-// layoutConfig is what administers the layouts.
+// layoutConfig returns the configuration of the routes that administer layouts.
 func layoutConfig(h *service) layout.Config {
 	s := h.settings
 	return layout.Config{Shell: h.shell, Office: &layout.Office{Register: s.layouts, Seen: s.Seen, Put: s.putLayout, Audit: h.audit.record, Now: h.now}}

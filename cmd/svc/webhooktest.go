@@ -12,8 +12,8 @@ import (
 	"svc/notifier/event"
 )
 
-// testRequest returns the request of a test that was sent to a webhook: it is made again of
-// the same event, the secrets that signed at the time, and the level of the unit.
+// testRequest returns the text of a test request that was sent to a webhook. It makes the request
+// again from the event, the secrets valid at the time, and the level of the unit.
 func testRequest(s *settings, level func(ctx context.Context, hospital string) acuity.Level) func(ctx context.Context, hospital, webhook, command, name string, occurred, sent time.Time) string {
 	return func(ctx context.Context, hospital, webhook, command, name string, occurred, sent time.Time) string {
 		hook, known := s.subscribers.Webhook(hospital, webhook)
