@@ -78,8 +78,10 @@ func (r *RoomChart) CountEvidence() int {
 // FactorSet is a set of factors.
 type FactorSet [4]uint64
 
+// Add adds a factor.
 func (s *FactorSet) Add(f Factor) { s[f>>6] |= 1 << (f & 63) }
 
+// Has reports whether a factor is in the set.
 func (s *FactorSet) Has(f Factor) bool { return s[f>>6]&(1<<(f&63)) != 0 }
 
 // findActive appends the active factors of the patients of one room, one entry for each

@@ -23,6 +23,7 @@ const LocationName = "Location/"
 // the version (SNOMED CT, Neonate (person)). Nothing else is kept of a birth date.
 var Neonate = Coding{System: codes.SNOMED, Code: "133933007"}
 
+// IsNeonate reports whether the reference is a Patient with the coding [Neonate].
 func (r *Reference) IsNeonate() bool { return len(r.Codings) > 0 && r.Codings[0] == Neonate }
 
 // MultipleBirth is the system of a coding for a FHIR Patient of a multiple birth. Its

@@ -117,6 +117,7 @@ type Summary struct {
 	rooms        int
 }
 
+// Summary returns what the verdict shows of the unit, without axes, quality or rooms.
 func (v *Verdict) Summary() Summary {
 	return Summary{
 		v.Level, v.Driving, v.Call, v.RosterStale, v.Required, v.Shortfall, v.ShortfallFTE, v.OnDuty, v.Ratio, v.Unplaced,

@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-
 )
 
 var updatePage = flag.Bool("update-page", false, "rewrite the table of factors in docs/scoring.md")

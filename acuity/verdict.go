@@ -174,6 +174,7 @@ func (rv *RoomVerdict) ActiveFactors(dst []Factor) []Factor {
 	return dst
 }
 
+// Has reports whether a factor is active; nil has none.
 func (rv *RoomVerdict) Has(f Factor) bool { return rv.Find(f) != nil }
 
 // Find returns an active factor; nil if it is not active.

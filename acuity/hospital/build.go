@@ -98,7 +98,7 @@ func (m *chartBuilder) admit(r *room, v *visit, arrived acuity.Instant) {
 		p.Birth = codes.Soonest(p.Birth, chosen.Since)
 	}
 	m.addBabies(r, e, v, facts)
-	p.Evidence = append(p.Evidence[:0], foldEvidence(m.matcher.cat, e, &m.matcher.reader)...)
+	p.Evidence = append(p.Evidence[:0], foldEvidence(e, &m.matcher.reader)...)
 	m.addBabyEvidence(r, p, v)
 }
 
@@ -118,7 +118,7 @@ func (m *chartBuilder) admitOccupant(r *room) {
 		p.Birth = codes.Soonest(p.Birth, chosen.Since)
 	}
 	m.addBabies(r, e, nil, &o.Facts)
-	p.Evidence = append(p.Evidence[:0], foldEvidence(m.matcher.cat, e, &m.matcher.reader)...)
+	p.Evidence = append(p.Evidence[:0], foldEvidence(e, &m.matcher.reader)...)
 	m.addBabyEvidence(r, p, nil)
 }
 
@@ -132,7 +132,7 @@ func (m *chartBuilder) admitUnknown(r *room) {
 		}
 	}
 	e.diagnoses, e.listed, e.primaries, e.babies = e.diagnoses[:0], e.listed[:0], e.primaries[:0], 0
-	list := foldEvidence(m.matcher.cat, e, &m.matcher.reader)
+	list := foldEvidence(e, &m.matcher.reader)
 	if len(list) == 0 {
 		return
 	}

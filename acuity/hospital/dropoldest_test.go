@@ -48,8 +48,8 @@ func TestDroppedIsAsIfNeverSaid(t *testing.T) {
 				for {
 					fresh := *kept
 					fresh.folds, fresh.scratch, fresh.sorted, fresh.said, fresh.out = nil, foldCache{}, nil, nil, nil
-					want := slices.Clone(foldEvidence(acuity.Default(), &fresh, r))
-					if got := foldEvidence(acuity.Default(), kept, r); !slices.Equal(got, want) {
+					want := slices.Clone(foldEvidence(&fresh, r))
+					if got := foldEvidence(kept, r); !slices.Equal(got, want) {
 						t.Fatalf("\n got %+v\nwant %+v", got, want)
 					}
 					for range rapid.IntRange(1, 2).Draw(t, "lost at once") {

@@ -34,7 +34,7 @@ type evidenceInput struct {
 // that needs no clock: the newest statement, the start of an assertion, contradictions.
 // Birth, windows and steps are for the verdict. The order of the lists means nothing.
 // The result lies in the memory of e.
-func foldEvidence(c *acuity.Catalogue, e *evidenceInput, r *terminology.Reader) []acuity.Evidence {
+func foldEvidence(e *evidenceInput, r *terminology.Reader) []acuity.Evidence {
 	f := evidenceBuilder{Reader: r, e: e, out: e.out[:0]}
 	f.foldSignals()
 	f.foldDiagnoses()

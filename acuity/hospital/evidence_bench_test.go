@@ -29,6 +29,6 @@ func BenchmarkEvidence(b *testing.B) {
 	r := terminology.Reader{Catalogue: c}
 	b.ReportAllocs()
 	for b.Loop() {
-		foldEvidence(c, e, &r)
+		foldEvidence(e, &r)
 	}
 }

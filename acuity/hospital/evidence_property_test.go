@@ -133,8 +133,8 @@ func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
 		compare := func() {
 			fresh := *kept
 			fresh.folds, fresh.scratch, fresh.sorted, fresh.said, fresh.out = nil, foldCache{}, nil, nil, nil
-			want := slices.Clone(foldEvidence(acuity.Default(), &fresh, r))
-			if got := foldEvidence(acuity.Default(), kept, r); !slices.Equal(got, want) {
+			want := slices.Clone(foldEvidence(&fresh, r))
+			if got := foldEvidence(kept, r); !slices.Equal(got, want) {
 				t.Fatalf("\n got %+v\nwant %+v", got, want)
 			}
 		}

@@ -81,7 +81,7 @@ func (e *testimony) evidence(maps *terminology.Mappings) []acuity.Evidence {
 		e.sortResources()
 		e.addConditions()
 	}
-	return slices.Clone(foldEvidence(acuity.Default(), &e.evidenceInput, &terminology.Reader{Catalogue: acuity.Default(), Mappings: maps}))
+	return slices.Clone(foldEvidence(&e.evidenceInput, &terminology.Reader{Catalogue: acuity.Default(), Mappings: maps}))
 }
 
 // saying describes evidence as "factor kind start..last", in minutes.

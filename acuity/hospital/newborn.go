@@ -22,7 +22,7 @@ func (m *chartBuilder) admitAlone(r *room) {
 	e.clearResources()
 	e.from, e.diagnoses, e.listed, e.primaries, e.babies = e.from[:0], e.diagnoses[:0], e.listed[:0], e.primaries[:0], 0
 	m.addBabies(r, e, nil, nil)
-	p.Evidence = append(p.Evidence[:0], foldEvidence(m.matcher.cat, e, &m.matcher.reader)...)
+	p.Evidence = append(p.Evidence[:0], foldEvidence(e, &m.matcher.reader)...)
 	m.addBabyEvidence(r, p, nil)
 }
 
@@ -141,7 +141,7 @@ func (m *chartBuilder) addBabyEvidence(r *room, p *acuity.PatientChart, mother *
 		e.addConditions()
 		e.state(s.v.censusFacts())
 		e.primaries, e.babies = e.primaries[:0], 0
-		for _, ev := range foldEvidence(m.matcher.cat, e, &m.matcher.reader) {
+		for _, ev := range foldEvidence(e, &m.matcher.reader) {
 			ev.Baby = baby
 			p.Evidence = append(p.Evidence, ev)
 		}

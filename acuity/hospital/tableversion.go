@@ -26,7 +26,7 @@ func TableVersion(rows map[string]int64) int64 {
 		h.Write(b)
 	}
 	sum := binary.BigEndian.Uint64(h.Sum(nil))
-	return leastTableVersion | int64(sum&(leastTableVersion-1)) //nolint:gosec // 52 bits
+	return leastTableVersion | int64(sum&(leastTableVersion-1))
 }
 
 // isTable reports whether the table that an act changes has the version that it expects.

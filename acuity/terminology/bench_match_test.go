@@ -8,7 +8,6 @@ import (
 )
 
 func BenchmarkMatchDiagnosis(b *testing.B) {
-	c := acuity.Default()
 	rows := make([]acuity.Mapping, 0, 1000)
 	for i := range 1000 {
 		rows = append(rows, acuity.Mapping{System: codes.SystemLocal, Code: "SITE_" + string(rune('A'+i%26)) + string(rune('A'+i/26)), Factor: 1})
@@ -21,7 +20,7 @@ func BenchmarkMatchDiagnosis(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				matchDiagnosis(c, &d, maps)
+				matchDiagnosis(&d, maps)
 			}
 		})
 	}

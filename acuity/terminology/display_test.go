@@ -27,7 +27,7 @@ func FuzzDisplay(f *testing.F) {
 				}
 			}
 		}
-		matchDiagnosis(acuity.Default(), &acuity.Diagnosis{Code: code, Display: display}, nil)
+		matchDiagnosis(&acuity.Diagnosis{Code: code, Display: display}, nil)
 	})
 }
 

@@ -20,6 +20,7 @@ type Match struct {
 // MatchState is how far a statement could be read.
 type MatchState uint8
 
+// How far a statement could be read, least first.
 const (
 	Unmapped   MatchState = iota // no rule and no mapping knows the code
 	Unreadable                   // the code is known, its value is not; nothing changes
@@ -123,8 +124,8 @@ func appendMatch(dst []Match, first int, r *route, kind acuity.EvidenceKind, on 
 
 // matchDiagnosis returns the factors that a diagnosis switches on; false: no rule and no
 // mapping of the hospital knows the code. A mapping wins over the catalogue.
-func matchDiagnosis(c *acuity.Catalogue, d *acuity.Diagnosis, maps *Mappings) ([]Match, bool) {
-	dst, known := appendDiagnosisMatches(c, nil, d, maps)
+func matchDiagnosis(d *acuity.Diagnosis, maps *Mappings) ([]Match, bool) {
+	dst, known := appendDiagnosisMatches(nil, d, maps)
 	return dst, known
 }
 
@@ -137,7 +138,7 @@ func comparableCode(d *acuity.Diagnosis) (codes.System, string) {
 	return system, codes.Normal(system, d.Code)
 }
 
-func appendDiagnosisMatches(c *acuity.Catalogue, dst []Match, d *acuity.Diagnosis, maps *Mappings) ([]Match, bool) {
+func appendDiagnosisMatches(dst []Match, d *acuity.Diagnosis, maps *Mappings) ([]Match, bool) {
 	system, code := comparableCode(d)
 	first := len(dst)
 	if rows := maps.find(system, code, 0); len(rows) > 0 {

@@ -62,7 +62,7 @@ func TestDiagnosisCodes(t *testing.T) {
 		"O80": "", "O82": "", "": "", "O": "", "O1": "",
 	} {
 		d := acuity.Diagnosis{System: codes.ICD10CM, Code: code}
-		matches, known := matchDiagnosis(acuity.Default(), &d, nil)
+		matches, known := matchDiagnosis(&d, nil)
 		if got := onIDs(matches); got != want || known != (want != "") {
 			t.Errorf("ICD-10-CM %q = %q, %t, want %q", code, got, known, want)
 		}
@@ -75,11 +75,11 @@ func TestDiagnosisCodes(t *testing.T) {
 		"276507005": "high-iufd", "237364002": "high-iufd",
 		"15938004": "", "1593800": "", "159380055": "",
 	} {
-		matches, _ := matchDiagnosis(acuity.Default(), &acuity.Diagnosis{System: codes.SNOMED, Code: code}, nil)
+		matches, _ := matchDiagnosis(&acuity.Diagnosis{System: codes.SNOMED, Code: code}, nil)
 		if got := onIDs(matches); got != want {
 			t.Errorf("SNOMED-CT %q = %q, want %q", code, got, want)
 		}
-		if matches, _ := matchDiagnosis(acuity.Default(), &acuity.Diagnosis{System: codes.ICD10CM, Code: code}, nil); len(matches) > 0 {
+		if matches, _ := matchDiagnosis(&acuity.Diagnosis{System: codes.ICD10CM, Code: code}, nil); len(matches) > 0 {
 			t.Errorf("ICD-10-CM %q matches: a code means something within its system only", code)
 		}
 	}
@@ -87,7 +87,7 @@ func TestDiagnosisCodes(t *testing.T) {
 
 func TestInferredSystem(t *testing.T) {
 	for code, want := range map[string]string{"O72.1": "high-hemorrhage pp-hemorrhage", "47821001": "", "O7": ""} {
-		if matches, _ := matchDiagnosis(acuity.Default(), &acuity.Diagnosis{Code: code}, nil); onIDs(matches) != want {
+		if matches, _ := matchDiagnosis(&acuity.Diagnosis{Code: code}, nil); onIDs(matches) != want {
 			t.Errorf("%q without system = %q, want %q", code, onIDs(matches), want)
 		}
 	}
@@ -97,7 +97,7 @@ func TestVariantsAndCounts(t *testing.T) {
 	for code, want := range map[string]string{
 		"O14.10": "severe", "O14.2": "severe", "O11.9": "severe", "O14.0": "", "O14.9": "", "O13.1": "", "O16.1": "", "O15.1": "",
 	} {
-		matches, _ := matchDiagnosis(acuity.Default(), &acuity.Diagnosis{System: codes.ICD10CM, Code: code}, nil)
+		matches, _ := matchDiagnosis(&acuity.Diagnosis{System: codes.ICD10CM, Code: code}, nil)
 		for _, m := range matches {
 			if m.Factor.ID() == "high-preeclampsia" {
 				if got := acuity.Default().Spec(m.Factor).Variants[m.Variant].Name; got != want {
@@ -107,7 +107,7 @@ func TestVariantsAndCounts(t *testing.T) {
 		}
 	}
 	for code, want := range map[string]uint8{"O30.001": 2, "O30.10": 3, "O30.119": 3, "O30.2": 4, "O30.8": 2, "O30.9": 2, "O30": 2} {
-		matches, _ := matchDiagnosis(acuity.Default(), &acuity.Diagnosis{System: codes.ICD10CM, Code: code}, nil)
+		matches, _ := matchDiagnosis(&acuity.Diagnosis{System: codes.ICD10CM, Code: code}, nil)
 		if len(matches) != 1 || matches[0].Count != want {
 			t.Errorf("%s: %+v, want %d babies", code, matches, want)
 		}
@@ -144,7 +144,7 @@ func TestCatalogueCodes(t *testing.T) {
 // anything matches a code by a route with a value that meets its condition.
 func anything(c *acuity.Catalogue, r *acuity.Route, code string) []Match {
 	if r.Diagnosis {
-		matches, _ := matchDiagnosis(c, &acuity.Diagnosis{System: r.System, Code: code}, nil)
+		matches, _ := matchDiagnosis(&acuity.Diagnosis{System: r.System, Code: code}, nil)
 		return matches
 	}
 	s := acuity.Signal{Kind: r.Kind, System: r.System, Code: code}
@@ -390,7 +390,7 @@ func TestMappings(t *testing.T) {
 		var matches []Match
 		var known bool
 		if p[0] == "dx" {
-			matches, known = matchDiagnosis(acuity.Default(), &acuity.Diagnosis{System: codes.System(p[1]), Code: p[2]}, maps)
+			matches, known = matchDiagnosis(&acuity.Diagnosis{System: codes.System(p[1]), Code: p[2]}, maps)
 		} else {
 			kind := map[string]acuity.SignalKind{"med": acuity.KindMedication, "obs": acuity.KindObservation, "lab": acuity.KindLab}[p[0]]
 			var state MatchState

@@ -158,7 +158,7 @@ func (r *Reader) Diagnosis(d *acuity.Diagnosis) *matchedDiagnosis {
 	}
 	out := &matchedDiagnosis{}
 	out.System, out.Code = comparableCode(d)
-	out.Matches, out.Known = appendDiagnosisMatches(r.Catalogue, nil, d, r.Mappings)
+	out.Matches, out.Known = appendDiagnosisMatches(nil, d, r.Mappings)
 	r.diagnoses[w] = out
 	return out
 }
@@ -191,6 +191,7 @@ func (c Codings) Has(names map[string]bool) bool {
 	return false
 }
 
+// List returns the codings, in the order of the sender.
 func (c Codings) List() []acuity.Coding {
 	var list []acuity.Coding
 	for rest := string(c); rest != ""; {

@@ -9,6 +9,7 @@ func (t timers) Len() int           { return len(t) }
 func (t timers) Less(a, b int) bool { return t[a].due < t[b].due }
 func (t timers) Swap(a, b int)      { t[a], t[b] = t[b], t[a]; t[a].index, t[b].index = a, b }
 func (t *timers) Push(x any)        { h := x.(*hospitalEntry); h.index = len(*t); *t = append(*t, h) } //nolint:errcheck // container/heap gives back what it was given
+
 func (t *timers) Pop() any {
 	last := (*t)[len(*t)-1]
 	*t = (*t)[:len(*t)-1]
