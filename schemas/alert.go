@@ -6,8 +6,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// AlertRecipient is a recipient as it is kept: an [outbound.Recipient] whose
-// address and number are sealed.
+// AlertRecipient is the record of a recipient: an [outbound.Recipient] whose address and number
+// are sealed.
 type AlertRecipient struct {
 	ID         string
 	Hospital   string

@@ -13,8 +13,8 @@ func DecodeChange(b []byte) (*acuity.Change, error) {
 	return decodeNew(b, &changeV1, changeFields)
 }
 
-// ChangeHead is the beginning of the record of a change. It says which input the change
-// answers and whether partners are told anything.
+// ChangeHead is the beginning of the record of a change. It has the input of the change, and
+// whether partners get a notice.
 type ChangeHead struct {
 	Version, Offset int64
 	Cause           acuity.Cause

@@ -65,8 +65,8 @@ func decodeNew[T any](b []byte, s *Schema, fields func(*coder, *T)) (*T, error) 
 // list goes through a list. An empty one is read as nil.
 func list[T any](c *coder, l *[]T, item func(*coder, *T)) { listIn(c, l, nil, 0, item) }
 
-// listIn is list that reads into memory, which is kept for the next list unless it has room
-// for more than atMost items; nil: into new memory.
+// listIn is list, but reads into memory; nil: into new memory. Memory for more than atMost items
+// is not kept for the next list.
 func listIn[T any](c *coder, l, memory *[]T, atMost int, item func(*coder, *T)) {
 	if !c.reading {
 		c.w.items(len(*l))
@@ -84,10 +84,10 @@ func listIn[T any](c *coder, l, memory *[]T, atMost int, item func(*coder, *T)) 
 	*l = listRead(memory, read, atMost)
 }
 
-// optional goes through what may be missing: a union of null and a record.
+// optional goes through an optional record: a union of null and the record.
 func optional[T any](c *coder, v **T, fields func(*coder, *T)) { optionalIn(c, v, nil, fields) }
 
-// optionalIn is optional that reads into memory; nil: into new memory.
+// optionalIn is optional, but reads into memory; nil: into new memory.
 func optionalIn[T any](c *coder, v **T, memory *T, fields func(*coder, *T)) {
 	if !c.reading {
 		if c.w.some(*v != nil) {
@@ -113,7 +113,7 @@ func enum[T ~uint8](c *coder, v *T, last uint8) {
 	c.w.enum(uint8(*v), last)
 }
 
-// word goes through a text of a type of its own.
+// word goes through a text that has its own type in Go.
 func word[T ~string](c *coder, v *T) {
 	if c.reading {
 		*v = T(c.r.text())
@@ -181,7 +181,7 @@ func (c *coder) int(v *int32) {
 	c.w.int(*v)
 }
 
-// number goes through an int, which the wire holds in 32 bits.
+// number goes through an int, which has 32 bits on the wire.
 func (c *coder) number(v *int) {
 	if c.reading {
 		*v = int(c.r.int())
@@ -221,7 +221,7 @@ func (c *coder) octet(v *uint8) {
 	c.w.octet(*v)
 }
 
-// skill goes through a number that a nurse's skill can be; see [acuity.RosterNurse].
+// skill goes through the skill of a nurse; see [acuity.RosterNurse].
 func (c *coder) skill(v *int8) {
 	if c.reading {
 		*v = c.r.skill()

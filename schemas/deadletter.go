@@ -2,14 +2,14 @@ package schemas
 
 import "svc/acuity"
 
-// DeadLetter is a record that can never be applied: its place and the reason. It holds nothing
-// of the content; whoever may read the topic reads the content there.
+// DeadLetter is the place of a record that can never be applied, with the reason. It holds no
+// content. A reader with access to the topic finds the content at that place.
 type DeadLetter struct {
 	Topic     string // of the record
 	Partition int32
 	Offset    int64
 	Reason    string   // stable code
-	Schema    SchemaID // that the record was written with; 0 if it names none
+	Schema    SchemaID // in the record; 0: it names none
 	Hospital  string
 	Version   int64 // of the change that rejected the record; hospital and version together identify repeats
 	At        acuity.Instant

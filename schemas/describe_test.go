@@ -10,7 +10,7 @@ import (
 	"github.com/hamba/avro/v2"
 )
 
-// openRecords are the records that are meant for others, by topic.
+// openRecords are the records for other systems, by topic.
 var openRecords = []struct {
 	topic   Topic
 	records []*Schema
@@ -28,8 +28,8 @@ const (
 	fieldsLine = "<!-- fields: written by go test ./schemas -update -->\n"
 )
 
-// TestOpenFieldsAreDescribed wants a description of every field that others read, and the
-// page on topics to have them all.
+// TestOpenFieldsAreDescribed checks that every field of these records has a description, and that
+// the page on topics has all of them.
 func TestOpenFieldsAreDescribed(t *testing.T) {
 	var page strings.Builder
 	for _, open := range openRecords {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestEveryPrefixIsRefused: no record ends early without an error.
+// TestEveryPrefixIsRefused checks that a record that ends early is refused.
 func TestEveryPrefixIsRefused(t *testing.T) {
 	eachRecord(t, func(t *testing.T, r record) {
 		t.Helper()
@@ -30,10 +30,10 @@ func TestEveryPrefixIsRefused(t *testing.T) {
 	})
 }
 
-// TestHostileNumbersCostNothing puts numbers that a trusting decoder chokes on at every place
-// of every record. A number may be read as a length, a count, the size of a block, a branch or
-// a symbol. The decoder may refuse the bytes or read a value. It must not allocate more than
-// the bytes can be worth (GO-2026-5046, -5047, -5048).
+// TestHostileNumbersCostNothing puts hostile numbers at every place of every record. A number may
+// be read as a length, a count, the size of a block, a branch or a symbol. The decoder may refuse
+// the bytes or read a value. It must not allocate more than a small multiple of the bytes
+// (GO-2026-5046, -5047, -5048).
 func TestHostileNumbersCostNothing(t *testing.T) {
 	var numbers [][]byte
 	for _, n := range []int64{-1, -2, 1 << 20, math.MaxInt32, math.MinInt32, math.MaxInt64, math.MinInt64, -(1 << 40)} {
@@ -78,8 +78,8 @@ func TestHostileNumbersCostNothing(t *testing.T) {
 	})
 }
 
-// TestLongFormOfBlocks reads lists as other writers make them: several blocks,
-// each with its size.
+// TestLongFormOfBlocks reads a list in the form of other writers: several blocks, each with its
+// size.
 func TestLongFormOfBlocks(t *testing.T) {
 	w := writer{}
 	w.long(-2)
@@ -175,8 +175,8 @@ func TestUnknownFactorIsRefused(t *testing.T) {
 	}
 }
 
-// fuzzRecord holds three promises on any bytes. Nothing panics; a decoded value is encoded and
-// decoded to the same value; every decoded value is valid by the schema.
+// fuzzRecord checks three properties of any bytes. Nothing panics. A decoded value is encoded and
+// decoded to the same value. Bytes that are decoded are valid by the schema.
 func fuzzRecord(f *testing.F, name string) {
 	f.Helper()
 	var r record
@@ -258,7 +258,7 @@ func FuzzLink(f *testing.F)           { fuzzRecord(f, "link") }
 func FuzzUser(f *testing.F)           { fuzzRecord(f, "user") }
 func FuzzAlertRecipient(f *testing.F) { fuzzRecord(f, "alert-recipient") }
 
-// TestEveryRecordIsFuzzed wants a fuzz target above for every record.
+// TestEveryRecordIsFuzzed checks that every record has a fuzz target above.
 func TestEveryRecordIsFuzzed(t *testing.T) {
 	source, err := os.ReadFile("hostile_test.go")
 	if err != nil {

@@ -2,7 +2,7 @@ package schemas
 
 import "sync/atomic"
 
-// registration is what a schema registry calls the released schemas.
+// registration maps the released schemas to their ids in a schema registry, and back.
 type registration struct {
 	ids     map[*Schema]SchemaID
 	schemas map[SchemaID]*Schema
@@ -10,9 +10,9 @@ type registration struct {
 
 var registered atomic.Pointer[registration]
 
-// UseRegistry makes the ids of a schema registry those that are written, by the index of
-// [Released]. The ids of the build are still read. It is to be called before the first record
-// is written or read.
+// UseRegistry sets the ids of a schema registry, by the index of [Released], for records that are
+// written. The ids of the build are still read. Call it before the first record is written or
+// read.
 func UseRegistry(ids []SchemaID) {
 	r := &registration{map[*Schema]SchemaID{}, map[SchemaID]*Schema{}}
 	for i, id := range ids {
@@ -21,7 +21,7 @@ func UseRegistry(ids []SchemaID) {
 	registered.Store(r)
 }
 
-// written is the id that records of the schema are written with.
+// written returns the id that records of the schema are written with.
 func (s *Schema) written() SchemaID {
 	if r := registered.Load(); r != nil {
 		if id, ok := r.ids[s]; ok {
@@ -32,13 +32,13 @@ func (s *Schema) written() SchemaID {
 }
 
 // Portable returns a record with the id of its schema in the build, which is the same in all
-// installations. Without a registry, and of bytes that are no record, it returns b.
+// installations. Without a registry, or if b is no record, it returns b.
 func Portable(b []byte) []byte { return renamed(b, func(s *Schema) SchemaID { return s.ID }) }
 
-// Registered returns a record with the id that records of its schema are written with here.
+// Registered returns a record with the id that this installation writes for its schema.
 func Registered(b []byte) []byte { return renamed(b, (*Schema).written) }
 
-// renamed returns a record with another id of its schema, in new memory if it is another one.
+// renamed returns a record with another id for its schema, in new memory if the ids differ.
 func renamed(b []byte, idOf func(*Schema) SchemaID) []byte {
 	id, ok := IDOf(b)
 	if !ok {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRegistryIDs: with a registry of somebody else its ids are written, and those of the
-// build are still read.
+// TestRegistryIDs checks that the ids of an existing registry are written, and those of the build
+// are still read.
 func TestRegistryIDs(t *testing.T) {
 	before := map[string][]byte{}
 	eachRecord(t, func(t *testing.T, r record) {

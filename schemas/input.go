@@ -8,7 +8,7 @@ import (
 
 // The reasons for which an input can never be applied.
 const (
-	reasonSchema   = "unknown_schema"   // written by a newer release, or not by us
+	reasonSchema   = "unknown_schema"   // written by a newer release, or by another program
 	reasonRecord   = "malformed_record" // the bytes do not fit their schema
 	reasonHospital = "wrong_hospital"   // key and record name different hospitals
 )
@@ -17,8 +17,7 @@ const (
 // under this id.
 const UnknownHospital = "unknown"
 
-// InputHospital returns the hospital that an input is counted under, whatever the value of the
-// record is.
+// InputHospital returns the hospital under which an input is counted. It depends on the key alone.
 func InputHospital(key []byte) string {
 	parsed, err := ParseKey(key)
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// InstalledKey says which key all processes of an installation have.
+// InstalledKey is the record of a key that all processes of an installation have.
 type InstalledKey struct {
 	ID          string
 	Fingerprint []byte
@@ -13,7 +13,7 @@ type InstalledKey struct {
 	ChangedAt   time.Time
 }
 
-// InstalledKeys begins the names of these settings. No hospital can be called so.
+// InstalledKeys begins the keys of these records. No hospital can have this name.
 const InstalledKeys = "*/installed-key/"
 
 // EncodeInstalledKey appends the record of k to dst, which it returns.

@@ -2,9 +2,9 @@ package schemas
 
 import "svc/acuity"
 
-// Intake reads one input after the other into the same memory, for callers that are done with
-// an input before they read the next. A processor that catches up allocates a fifth fewer
-// bytes a record.
+// Intake reads inputs, one after the other, into the same memory. Its caller must be done with an
+// input before it reads the next. A processor that catches up allocates a fifth fewer bytes a
+// record with it.
 type Intake struct {
 	observation acuity.Observation
 	room        acuity.RoomRef
@@ -49,8 +49,7 @@ func listRead[T any](memory *[]T, list []T, atMost int) []T {
 	return list
 }
 
-// signalList returns the memory for signals that the next input uses again; nil: there is
-// none.
+// signalList returns the memory that signals are read into; nil: new memory.
 func (r *reader) signalList() *[]acuity.Signal {
 	if r.again == nil {
 		return nil
@@ -58,7 +57,7 @@ func (r *reader) signalList() *[]acuity.Signal {
 	return &r.again.signals
 }
 
-// eventList returns the memory for events that the next input uses again; nil: there is none.
+// eventList returns the memory that events are read into; nil: new memory.
 func (r *reader) eventList() *[]acuity.Event {
 	if r.again == nil {
 		return nil
@@ -66,8 +65,7 @@ func (r *reader) eventList() *[]acuity.Event {
 	return &r.again.events
 }
 
-// room returns the memory for a room reference that the next input uses again; nil: there is
-// none.
+// room returns the memory that a room reference is read into; nil: new memory.
 func (r *reader) room() *acuity.RoomRef {
 	if r.again == nil {
 		return nil

@@ -33,7 +33,7 @@ const (
 	KindSwitches = "switches"
 )
 
-// ErrKey marks bytes that are no key of ours, such as the key of a barrier.
+// ErrKey marks bytes that are not a record key, such as the key of a barrier.
 var ErrKey = errors.New("no record key")
 
 // RoomKey returns the key of a room.

@@ -20,8 +20,8 @@ func CommandKey(hospital, id string) Key {
 	return Key{Hospital: hospital, Kind: KindCommand, ID: id}
 }
 
-// EncodeLedger returns the key of an entry of the ledger and appends its record
-// to dst. An entry is a pointer to [outbound.Event], Entry, Lane, Unit or Order.
+// EncodeLedger returns the key of an entry of the ledger and appends its record to dst. An entry
+// is a pointer to an [outbound.Event], Entry, EndpointQueue, HospitalState or Order.
 func EncodeLedger(dst []byte, entry any) (key Key, value []byte, err error) {
 	switch e := entry.(type) {
 	case *outbound.Event:
@@ -43,8 +43,8 @@ func EncodeLedger(dst []byte, entry any) (key Key, value []byte, err error) {
 	return Key{}, dst, fmt.Errorf("encode ledger: no schema for %T", entry)
 }
 
-// DecodeLedger reads an entry of the ledger of any released version, as [EncodeLedger] takes
-// it. A record that is not ours, and a tombstone, are nil. The errors are [ErrMalformed] and
+// DecodeLedger reads an entry of the ledger of any released version, as [EncodeLedger] takes it.
+// It returns nil for a tombstone and for records of other kinds. The errors are [ErrMalformed] and
 // [UnknownSchemaError].
 func DecodeLedger(key, value []byte) (any, error) {
 	k, err := ParseKey(key)

@@ -12,8 +12,8 @@ import (
 	"svc/acuity/terminology"
 )
 
-// The limits of a hospital in docs/administration.md, and the bytes that every record of the
-// changelog stays below.
+// The limits of a hospital in docs/administration.md, and a bound for the bytes of each record of
+// the changelog.
 const (
 	maxState    = 64 << 10
 	maxMappings = 20_000
@@ -33,9 +33,9 @@ func newStoring(t *testing.T) *storing {
 	return &storing{t: t, State: hospital.New("st-mary"), now: acuity.At(time.Date(2026, 3, 4, 9, 0, 0, 0, time.UTC))}
 }
 
-// take applies an observation and returns how many records of each kind it writes. Every
-// record must be smaller than maxState.
-func (s *storing) take(o acuity.Observation) (acuity.Change, map[string]int) {
+// applyObservation applies an observation and returns how many records of each kind it writes.
+// Every record must be smaller than maxState.
+func (s *storing) applyObservation(o acuity.Observation) (acuity.Change, map[string]int) {
 	s.t.Helper()
 	o.Hospital, o.ReceivedAt = "st-mary", s.now
 	for {
@@ -85,7 +85,7 @@ func TestFullTerminologyMap(t *testing.T) {
 	s := newStoring(t)
 	act := func(rows ...acuity.Mapping) (acuity.Change, map[string]int) {
 		s.now = s.now.Add(time.Second)
-		return s.take(acuity.Observation{Channel: acuity.ChannelTerminology, Source: "key_1", Mappings: rows})
+		return s.applyObservation(acuity.Observation{Channel: acuity.ChannelTerminology, Source: "key_1", Mappings: rows})
 	}
 	const chunk = 5000
 	var rows []acuity.Mapping
@@ -154,7 +154,7 @@ func TestFullWorklist(t *testing.T) {
 		for i := range list {
 			list[i].Room = room
 		}
-		return s.take(acuity.Observation{Channel: acuity.ChannelClinical, Room: &acuity.RoomRef{ID: room}, Signals: list})
+		return s.applyObservation(acuity.Observation{Channel: acuity.ChannelClinical, Room: &acuity.RoomRef{ID: room}, Signals: list})
 	}
 	const chunk = 100
 	for n := 0; n < maxCodes; n += chunk {

@@ -15,7 +15,7 @@ type Model struct {
 	Hospital                 string
 	Hour, Generation, Learnt int32
 	Offset                   int64 // of the next change in the partition of the verdicts
-	Copied                   int32 // hour of the last copied snapshot that was cut when its hour came
+	Copied                   int32 // hour of the last copied snapshot of live operation
 	PastHour, PastGeneration int32 // hour and generation of the last copied snapshot of a backfill
 	Seen                     []byte
 	Tables                   []ModelTable
@@ -42,29 +42,29 @@ func ModelOf(m *forecast.Model) *Model {
 	return out
 }
 
-// CopyFrom fills the record from a model, in the memory of the record before.
-func (m *Model) CopyFrom(of *forecast.Model) {
-	m.Version, m.Hospital, m.Hour, m.Generation, m.Learnt, m.Offset = of.Version, of.Hospital, of.Hour, of.Generation, of.Learnt, of.Offset
-	m.Copied, m.PastHour, m.PastGeneration, m.Seen = 0, 0, 0, of.Seen
-	all := of.Tables()
+// CopyFrom fills the record from a model, and reuses its memory.
+func (m *Model) CopyFrom(model *forecast.Model) {
+	m.Version, m.Hospital, m.Hour, m.Generation, m.Learnt, m.Offset = model.Version, model.Hospital, model.Hour, model.Generation, model.Learnt, model.Offset
+	m.Copied, m.PastHour, m.PastGeneration, m.Seen = 0, 0, 0, model.Seen
+	all := model.Tables()
 	m.Tables = resized(m.Tables, len(all))
 	for i, t := range all {
 		m.Tables[i] = ModelTable{t.Name, floats(m.Tables[i].Values[:0], t.Values)}
 	}
-	m.Past = append(m.Past[:0], of.Past...)
-	m.Pending = resized(m.Pending, len(of.Pending))
-	for i := range of.Pending {
-		m.Pending[i] = Origin{of.Pending[i].Snapshot, floats(m.Pending[i].Ahead[:0], &of.Pending[i].Ahead)}
+	m.Past = append(m.Past[:0], model.Past...)
+	m.Pending = resized(m.Pending, len(model.Pending))
+	for i := range model.Pending {
+		m.Pending[i] = Origin{model.Pending[i].Snapshot, floats(m.Pending[i].Ahead[:0], &model.Pending[i].Ahead)}
 	}
 }
 
-// resized returns a list of n elements, which begins with the elements of the old list.
+// resized returns a list of n elements that begins with the elements of the old list.
 func resized[T any](list []T, n int) []T {
 	return slices.Grow(list[:0], n)[:n]
 }
 
-// Forecast returns the model. False means that the record is of another version of the method;
-// then the model is empty and the hospital is learnt anew.
+// Forecast returns the model. If the record does not fit this version of the method, it returns
+// false and an empty model, and the hospital is learnt anew.
 func (m *Model) Forecast() (*forecast.Model, bool) {
 	out := forecast.NewModel(m.Hospital)
 	if m.Version != out.Version {

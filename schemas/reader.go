@@ -23,9 +23,8 @@ type reader struct {
 	again *Intake // the intake whose memory is used again; nil: all memory is new
 }
 
-// shared is the largest observation, in bytes, whose texts share one string. The state keeps
-// some texts: of a larger observation, one remembered code would keep a whole bundle in
-// memory.
+// shared is the largest observation, in bytes, whose texts share one string. The state keeps some
+// texts. With a larger observation, one kept code would hold a whole bundle in memory.
 const shared = 1 << 10
 
 // open returns a reader of the payload of b, a record of schema s. Its texts
@@ -240,7 +239,7 @@ func (r *reader) double() float64 {
 	return math.Float64frombits(binary.LittleEndian.Uint64(b[:]))
 }
 
-// skill reads a number that a nurse's skill can be; see [acuity.RosterNurse].
+// skill reads the skill of a nurse; see [acuity.RosterNurse].
 func (r *reader) skill() int8 {
 	v := r.long()
 	if v < math.MinInt8 || v > math.MaxInt8 {
@@ -250,7 +249,7 @@ func (r *reader) skill() int8 {
 	return int8(v)
 }
 
-// some reads the branch of a union of null and something.
+// some reads the branch of a union of null and one other type.
 func (r *reader) some() bool { return r.enum(1) == 1 }
 
 func (r *reader) factor() acuity.Factor {
@@ -332,7 +331,7 @@ func (r *reader) texts() (list []string) {
 	return list
 }
 
-// bytes reads a copy of binary data; no bytes are nil.
+// bytes reads a copy of binary data. Without any bytes it is nil.
 func (r *reader) bytes() []byte {
 	from, to := r.span()
 	if from == to {

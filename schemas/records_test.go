@@ -16,7 +16,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// record is one kind of record as the tests see it: a Go type with its codec.
+// record is one kind of record in the tests: a Go type with its codec.
 type record struct {
 	schema *Schema
 	value  any // a zero value of the Go type
@@ -60,7 +60,7 @@ func stateOf[T any](s *Schema) record {
 		})
 }
 
-// records is every kind, with the newest version of its schema.
+// records has every kind, with the newest version of its schema.
 var records = []record{
 	recordOf(&observationV1, EncodeObservation, DecodeObservation),
 	recordOf(&changeV1, EncodeChange, DecodeChange),
@@ -112,7 +112,7 @@ func eachRecord(t *testing.T, test func(t *testing.T, r record)) {
 	}
 }
 
-// lasts is the greatest number of each enumeration of the domain.
+// lasts has the greatest number of each enumeration of the domain.
 var lasts = map[reflect.Type]uint8{
 	reflect.TypeFor[acuity.EventType]():     lastEventType,
 	reflect.TypeFor[acuity.Precision]():     lastPrecision,
@@ -144,8 +144,8 @@ type source interface {
 	reasons(name string) acuity.Reasons
 }
 
-// filled sets every field that v can reach, with values that the wire can tell apart. Lists
-// are nil or have items; times are in UTC and in whole milliseconds.
+// filled sets every field that v can reach, with values that differ on the wire. Lists are nil or
+// have items; times are in UTC and in whole milliseconds.
 func filled(s source, name string, v reflect.Value) {
 	switch v.Interface().(type) {
 	case acuity.Factor:
@@ -197,7 +197,7 @@ func filled(s source, name string, v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if field := v.Type().Field(i); field.IsExported() { // others are the domain's own memory
+			if field := v.Type().Field(i); field.IsExported() { // unexported fields are internal to the domain
 				filled(s, field.Name, v.Field(i))
 			}
 		}
@@ -228,14 +228,14 @@ func (d drawn) reasons(name string) acuity.Reasons {
 	return known & acuity.Reasons(d.number(name, 0, 1<<62))
 }
 
-// random returns a pointer to a value of the record, any value.
+// random returns a pointer to a random value of the record.
 func (r record) random(t *rapid.T) any {
 	v := reflect.New(reflect.TypeOf(r.value))
 	filled(drawn{t}, r.schema.Record, v.Elem())
 	return v.Interface()
 }
 
-// counted fills in order. Every number and every text differs from its neighbours, every list
+// counted fills by counting. Every number and every text differs from its neighbours, every list
 // has one or two items, and no field is left out.
 type counted struct{ n int64 }
 
@@ -258,7 +258,7 @@ func (c *counted) text(name string) string {
 	return fmt.Sprintf("%s-%d", strings.ToLower(name), c.n)
 }
 
-// factor and reasons take names: their numbers may change with the catalogue.
+// factor and reasons use names, since numbers may change with the catalogue.
 func (c *counted) factor(string) acuity.Factor {
 	ids := [...]string{"high-mag", "labor-active-lt4", "nb-continuing"}
 	c.n++

@@ -14,12 +14,12 @@ import (
 type Schema struct {
 	Record  string
 	Version int
-	ID      SchemaID // of this build, for ever
+	ID      SchemaID // in this build; never changes
 }
 
-// The released versions. Each record has a hundred ids, the first for its first version. They
-// lie where no schema registry has come by counting from 1, and never change: the log holds
-// them.
+// The released versions. Each record has a hundred ids, the first for its first version. The ids
+// are far above those of a schema registry, which counts from 1. They never change, since the log
+// holds them.
 var (
 	observationV1    = Schema{"observation", 1, 1400000101}
 	referenceStateV1 = Schema{"reference-state", 1, 1400000201}
@@ -102,11 +102,11 @@ func (s Schema) Text() ([]byte, error) { return files.ReadFile(s.file()) }
 
 func (s *Schema) file() string { return fmt.Sprintf("avsc/%s.v%d.avsc", s.Record, s.Version) }
 
-// parsed holds the parsed schemas by file. A schema is parsed when the first bytes of an older
-// version are met.
+// parsed holds the parsed schemas by file. A schema is parsed when bytes of an older version are
+// read for the first time.
 var parsed sync.Map
 
-// parse returns the schema as the library sees it.
+// parse returns the schema in the form of the Avro library.
 func (s *Schema) parse() (avro.Schema, error) {
 	if known, ok := parsed.Load(s.file()); ok {
 		if schema, ok := known.(avro.Schema); ok {

@@ -11,12 +11,12 @@ import (
 	"github.com/hamba/avro/v2"
 )
 
-// releasedList has a line for every version that was ever released: digest, file, id. With
-// -update lines are added. No line is changed or taken out, but by hand.
+// releasedList has a line for every version that was ever released: digest, file, id. With -update
+// lines are added. Lines are changed or removed only by hand.
 const releasedList = "released.txt"
 
-// TestReleased compares the table of versions with the files and with what was released. Every
-// file is in the table under an id of its own, and is the released file to the byte.
+// TestReleased compares the table of versions with the files and with the released list. Every
+// file must be in the table under its own id, and equal the released file to the byte.
 func TestReleased(t *testing.T) {
 	ids := map[SchemaID]bool{}
 	known := map[string]bool{}
@@ -102,14 +102,13 @@ func TestNotReleased(t *testing.T) {
 	}
 }
 
-// backward is the rule of Avro for the compatibility BACKWARD: a reader with the newer schema
-// reads what was written with the older one.
+// backward checks the compatibility BACKWARD of Avro: a reader with the newer schema can read
+// bytes of the older one.
 func backward(newer, older avro.Schema) error {
 	return avro.NewSchemaCompatibility().Compatible(newer, older)
 }
 
-// TestBackward holds the check of compatibility against every kind of change that a version may
-// make, and every kind that it may not.
+// TestBackward checks the changes that a new version may make, and those that it may not.
 func TestBackward(t *testing.T) {
 	const sample = `{"type":"record","name":"Sample","namespace":"svc","fields":[
 		{"name":"id","type":"string"},

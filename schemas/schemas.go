@@ -1,33 +1,28 @@
-// Package schemas is the wire of svc: how every record looks on Kafka and in
-// Redis, and how it becomes a value of the domain again. The words:
+// Package schemas encodes every record on Kafka and in Redis, and decodes it again. The words:
 //
 //   - A [Topic] is one log with its name and the properties it is created with.
 //   - A [Key] names the hospital of a record and the piece of it; [Partition] places it.
-//   - A record is Avro in the wire format of a schema registry: a zero byte, four
-//     bytes with the id of the schema it was written with, the binary encoding. The
-//     ids are constants of the build, so that a reader of ours asks no registry;
-//     those of a registry of somebody else are told by [UseRegistry].
+//   - A record is Avro in the wire format of a schema registry: a zero byte, four bytes with the
+//     id of its schema, and the binary encoding. The ids are constants of the build, so a reader
+//     needs no registry. [UseRegistry] sets the ids of an existing registry.
 //
 // # Evolution
 //
-// Each record has one file per released version under avsc. A released file is
-// never edited: testdata/released.txt pins its digest, and -update only adds lines.
-// A new version is a new file and a new line of [Released]. It must read the bytes
-// of every older one, which is the compatibility BACKWARD of a schema registry. Bytes of
-// an older version are resolved by the rules of Avro, then decoded as the newest.
-// Bytes of a version that this build does not know are refused with an
-// [UnknownSchemaError]: upgrade the readers first, then the writers.
+// Each record has one file per released version under avsc. A released file is never edited:
+// testdata/released.txt pins its digest, and -update only adds lines. A new version is a new file
+// and a new line of [Released]. It must read the bytes of every older one: the compatibility
+// BACKWARD of a schema registry. Bytes of an older version are resolved by the rules of Avro, then
+// decoded as the newest. Bytes of an unknown version are refused with an [UnknownSchemaError]. So
+// upgrade the readers first, then the writers.
 //
-// To change a record: copy its file to the next version and edit the copy. An
-// added field has a default. Add the version to the table in released.go, and add
-// the field to the one description that writes and reads the record. Run the tests with -update and look at the golden
-// files: no file of an older version may differ.
+// To change a record, copy its file to the next version and edit the copy. An added field has a
+// default. Add the version to the table in released.go. Add the field to the function that writes
+// and reads the record. Run the tests with -update. No golden file of an older version may change.
 //
-// Closed enumerations of the domain are Avro enums whose symbols stand in the
-// order of the domain's numbers, so a new symbol is a new version. Open words
-// (channels, code systems, stable codes) are strings. A factor is its string id,
-// never its index; an id that the catalogue does not know is refused. There are
-// no Avro maps, and no floats but the rates of keys and webhooks.
+// Closed enumerations of the domain are Avro enums. Their symbols have the order of the numbers in
+// the domain, so a new symbol is a new version. Open words (channels, code systems, stable codes)
+// are strings. A factor is its string id, never its index; an id outside the catalogue is refused.
+// There are no Avro maps, and no floats except the rates of keys and webhooks.
 //
 // # Nil and empty
 //
@@ -43,18 +38,18 @@ import (
 	"fmt"
 )
 
-// The bounds of what is written and of what is read; both sides refuse more.
+// The bounds of records. Writers and readers refuse more.
 const (
 	maxRecord = 8 << 20  // bytes of a record with its header: max.message.bytes of the observations
 	maxText   = 64 << 10 // bytes of one string
 )
 
-// ErrMalformed marks bytes that are not a record of the schema they claim, or
-// without the header of a schema registry. No retry can help.
+// ErrMalformed marks bytes that do not fit the schema they name, or that lack the header of a
+// schema registry. No retry can help.
 var ErrMalformed = errors.New("malformed record")
 
-// UnknownSchemaError reports a record written with a schema that this build does
-// not know, or that is of another kind than the one asked for.
+// UnknownSchemaError reports a record whose schema this build does not know, or whose schema is
+// that of another kind of record.
 type UnknownSchemaError struct {
 	ID   SchemaID
 	Want string // name of the record that was asked for
@@ -70,8 +65,8 @@ type SchemaID int32
 // headerSize is the length of the zero byte and the id.
 const headerSize = 5
 
-// IDOf returns the id of the schema that b was written with; false if b does not begin as
-// the wire format of a schema registry does.
+// IDOf returns the id of the schema that b was written with; false if b lacks the header of a
+// schema registry.
 func IDOf(b []byte) (SchemaID, bool) {
 	if len(b) < headerSize || b[0] != 0 {
 		return 0, false
@@ -84,8 +79,8 @@ func appendHeader(dst []byte, id SchemaID) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, 0), uint32(id)) //nolint:gosec // its bits
 }
 
-// payload returns the bytes after the header of b, as the newest version of
-// record; bytes of an older version are brought up to it first.
+// payload returns the bytes after the header of b, in the newest version of the record. Bytes of
+// an older version are upgraded first.
 func (s *Schema) payload(b []byte) ([]byte, error) {
 	id, ok := IDOf(b)
 	switch {

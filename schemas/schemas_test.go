@@ -38,9 +38,8 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// TestBytesAreThoseOfTheSchema reads our bytes with the library's own codec. Every field of
-// the domain must stand under its name with its value, and the library must write the same
-// bytes again.
+// TestBytesAreThoseOfTheSchema reads our bytes with the codec of the library. Every field of the
+// domain must have its name and its value there. The library must write the same bytes again.
 func TestBytesAreThoseOfTheSchema(t *testing.T) {
 	eachRecord(t, func(t *testing.T, r record) {
 		t.Helper()

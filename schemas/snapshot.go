@@ -6,9 +6,8 @@ import "svc/acuity"
 type Snapshot struct {
 	Hospital string
 	Snapshot acuity.Snapshot
-	// LevelSeconds is how long the unit had each level in the hour before, the best level
-	// first. They are fewer than 3600 in all if part of the hour was not seen, and none in
-	// a backfill.
+	// LevelSeconds is how many seconds the unit had each level in the hour before, the best level
+	// first. Their sum is below 3600 if part of the hour was not observed. A backfill has none.
 	LevelSeconds []int32
 }
 

@@ -41,9 +41,9 @@ func EncodeState(dst []byte, s hospital.Record) ([]byte, error) {
 // The errors are [ErrMalformed] and [UnknownSchemaError].
 func DecodeState(b []byte) (hospital.Record, error) { return new(StateIntake).Read(b) }
 
-// StateIntake reads one record of state after the other, for callers that are done with a
-// record before they read the next. Clinical statements, nearly all records, are read into the
-// same memory. Such a statement is valid until the next call; its texts stay valid.
+// StateIntake reads records of state, one after the other. Clinical statements, nearly all
+// records, are read into the same memory. Such a statement is valid until the next call; its texts
+// stay valid.
 type StateIntake struct{ memory *hospital.StatementState }
 
 // statement returns the memory for a clinical statement; every field of it is overwritten.

@@ -71,7 +71,7 @@ func DeadLetters() Topic {
 	return Topic{Name: "svc.v1.dead-letters", Records: []string{"dead-letter"}, Retention: 90 * day, Copartitioned: true}
 }
 
-// Topics returns all of them.
+// Topics returns all topics.
 func Topics() []Topic {
 	return []Topic{
 		Observations(), Verdicts(), Settings(), Audit(),

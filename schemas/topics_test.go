@@ -8,8 +8,8 @@ import (
 // inRedisAlone are the records that lie in no topic.
 var inRedisAlone = []string{"unit-chart", "room-chart"}
 
-// TestTopicsHaveEveryRecord: a record that lies in no topic is in no schema registry, so
-// that nobody else could read it.
+// TestTopicsHaveEveryRecord checks that a record lies in one topic. Otherwise it is in no schema
+// registry, and other systems cannot read it.
 func TestTopicsHaveEveryRecord(t *testing.T) {
 	topics := map[string][]string{}
 	for _, topic := range Topics() {

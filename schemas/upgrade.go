@@ -23,7 +23,7 @@ func upgrade(payload []byte, old, newest *Schema) ([]byte, error) {
 	return resolve(payload, from, to)
 }
 
-// resolve writes a payload of one schema as another schema has it.
+// resolve rewrites a payload of one schema in another one.
 func resolve(payload []byte, from, to avro.Schema) ([]byte, error) {
 	r := reader{buf: payload}
 	check(&r, from)
@@ -44,9 +44,9 @@ func resolve(payload []byte, from, to avro.Schema) ([]byte, error) {
 	return codec.Marshal(to, value)
 }
 
-// check reads a value of a schema and keeps nothing. The library's own decoder never sees
-// bytes of others: it allocates as much as a length asks for (GO-2026-5046, -5047, -5048). It
-// also takes an end of bytes inside a number for the end of the value.
+// check reads a value of a schema and keeps nothing. It runs before the decoder of the library,
+// which allocates as much as a length asks for (GO-2026-5046, -5047, -5048). That decoder also
+// takes an end of bytes inside a number for the end of the value.
 func check(r *reader, schema avro.Schema) {
 	switch s := schema.(type) {
 	case *avro.RecordSchema:

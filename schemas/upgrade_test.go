@@ -55,7 +55,7 @@ func versions(tb testing.TB) (older, newer avro.Schema) {
 	return older, newer
 }
 
-// sample is the same value in the bytes of both versions.
+// sample returns one value in the bytes of both versions.
 func sample(t *rapid.T) (old, want []byte) {
 	text := rapid.StringN(0, 5, -1)
 	number := rapid.Int32()

@@ -124,7 +124,7 @@ func (w *writer) items(n int) {
 // done ends a list.
 func (w *writer) done() { w.buf = append(w.buf, 0) }
 
-// some writes the branch of a union of null and something.
+// some writes the branch of a union of null and one other type.
 func (w *writer) some(present bool) bool {
 	var branch byte
 	if present {
@@ -149,7 +149,7 @@ func (w *writer) factor(f acuity.Factor) {
 	w.buf = append(w.buf, id...)
 }
 
-// reasons writes a set of reasons by their codes; the numbers of the bits may change.
+// reasons writes a set of reasons by their codes, since the numbers of the bits may change.
 func (w *writer) reasons(set acuity.Reasons) {
 	if set == 0 {
 		w.done()
@@ -166,7 +166,7 @@ func (w *writer) texts(list []string) {
 	w.done()
 }
 
-// number writes an int, which the wire holds in 32 bits.
+// number writes an int, which has 32 bits on the wire.
 func (w *writer) number(n int) {
 	if int(int32(n)) != n { //nolint:gosec // that is what is checked
 		w.refuse("number out of range")
