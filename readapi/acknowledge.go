@@ -16,8 +16,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// Alerts is what the page of a link in an alert needs. An error means that the answer
-// cannot be known, or the command not be given, at the moment.
+// Alerts is what the page of a link in an alert needs. An error means that for the moment the
+// answer is unknown, or the command cannot be given.
 type Alerts interface {
 	// Link returns the target of the link with a token.
 	Link(ctx context.Context, token string) (l outbound.AckLink, ok bool, err error)
@@ -96,7 +96,7 @@ func (p *acknowledge) act(w http.ResponseWriter, r *http.Request) {
 	}
 	page := p.page(&l, &e)
 	switch {
-	case page.Ask: // the answer is stored even then, and the notifier judges it
+	case page.Ask: // also if the state may be outdated: the notifier judges the command
 	case !current:
 		p.away(w, r)
 		return

@@ -171,9 +171,9 @@ func (s *server) cachedUnitOf(hospital string) *cachedUnit {
 	return u
 }
 
-// store caches a unit and counts its bytes. Above the limit it evicts others, each of
-// which costs its next reader one judgment. The map may hold another entry for the
-// hospital, if this one was evicted meanwhile.
+// store caches a unit and counts its bytes. Above the limit it evicts other units; the next read
+// of one of them judges it anew. The map may hold another entry for the hospital, if this one was
+// evicted meanwhile.
 func (s *server) store(hospital string, u *cachedUnit, size int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -52,7 +52,7 @@ func drawChart(t *rapid.T, version int64, clock acuity.Instant, before []acuity.
 		switch what := rapid.IntRange(0, 9).Draw(t, "what"); {
 		case what < 2: // the room changes or appears
 			c.Rooms = append(c.Rooms, drawRoom(t, id, clock))
-		case what > 2 && at >= 0: // the room stays; at 2 it goes, or there still is none
+		case what > 2 && at >= 0: // the room stays; at 2 it is removed, or stays absent
 			c.Rooms = append(c.Rooms, before[at])
 		}
 	}

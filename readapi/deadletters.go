@@ -19,7 +19,7 @@ type DeadLetter struct {
 	Partition int32
 	Offset    int64
 	Reason    string // stable code
-	SchemaID  int32  // of the schema that wrote the record, in a schema registry; 0: it names none
+	SchemaID  int32  // schema id in the record; 0: it names none
 	Version   int64  // version of the change that rejected the record; unique among the dead letters of a hospital
 	At        time.Time
 	RetriedAt time.Time // when its facts were appended after all; zero: not yet

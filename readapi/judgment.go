@@ -37,14 +37,14 @@ func holds(from, until, now acuity.Instant) bool {
 // judge finds the verdict at now. It steps through every instant since the chart was
 // written at which time alone changed the verdict; asOf is the last of them.
 //
-// Our clock may run behind the one that wrote the chart; then the verdict is that of the
-// writing. The new judgment reuses what it shares with before, which may be nil.
+// Our clock may run behind that of the writer of the chart. Then the verdict is that at the time
+// of writing. The new judgment reuses verdicts of before, which may be nil.
 func judge(c *chart, before *judgment, now acuity.Instant) *judgment {
 	now = max(now, c.head.Clock)
 	j := &judgment{chart: c, from: c.head.Clock}
 	j.judgedRooms = c.roomsAfter(before)
 	if before != nil && before.chart == c && before.from <= now {
-		j.from = before.from // one of these instants
+		j.from = before.from // one of the instants since the writing
 	}
 	rooms := make([]acuity.RoomVerdict, len(j.judgedRooms))
 	v := j.judgeUnit(rooms, j.from)
@@ -113,7 +113,7 @@ type chart struct {
 	rooms []*roomChart      // ascending by id
 }
 
-// whole returns the chart in one piece. It shares all with the state.
+// whole returns the chart in one piece. It shares the memory of c.
 func (c *chart) whole(hospital string) *acuity.Chart {
 	whole := &acuity.Chart{Hospital: hospital, Unit: c.head, Rooms: make([]acuity.RoomChart, len(c.rooms))}
 	for i, room := range c.rooms {

@@ -91,7 +91,7 @@ type measuredHour struct {
 	NursesOnDuty   *int32       `json:"nursesOnDuty"` // null: unknown
 }
 
-// forecastHour is one hour ahead. All numbers but the arrivals are of its end.
+// forecastHour is one hour ahead. All numbers except the arrivals hold at its end.
 type forecastHour struct {
 	Start            httpapi.Time `json:"start"`
 	End              httpapi.Time `json:"end"`
@@ -140,9 +140,9 @@ func (s *server) predict(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// forecast returns the forecast of a hospital. It begins at the full minute, or at the
-// last change after that. So requests within a minute get the same answer, and the unit
-// has been as it is now since that instant.
+// forecast returns the forecast of a hospital. It begins at the full minute, or at the last change
+// after that. So requests within a minute get the same answer, and the unit has not changed since
+// that instant.
 func (s *server) forecast(ctx context.Context, hospital string) (*rendered, error) {
 	j, f, err := s.predictUnit(ctx, hospital)
 	if err != nil {
@@ -155,7 +155,7 @@ func (s *server) forecast(ctx context.Context, hospital string) (*rendered, erro
 	return tagged(data), nil
 }
 
-// predictUnit returns a forecast with the judgment that it begins at.
+// predictUnit returns a forecast with the judgment at its beginning.
 func (s *server) predictUnit(ctx context.Context, hospital string) (*judgment, *forecast.Forecast, error) {
 	model, err := s.forecasts.Model(ctx, hospital)
 	if err != nil {

@@ -73,13 +73,13 @@ var (
 
 // BehindError is an ErrBehind that tells for how long.
 type BehindError struct {
-	For   time.Duration // that the charts may lack facts; 0: always
+	For   time.Duration // how long the charts may have lacked facts; 0: always
 	Cause error
 }
 
 func (e *BehindError) Error() string { return ErrBehind.Error() + ": " + e.Cause.Error() }
 
-// Is reports whether the error asked for is [ErrBehind], or what that is.
+// Is reports whether target is [ErrBehind] or [ErrAway].
 func (*BehindError) Is(target error) bool { return errors.Is(ErrBehind, target) }
 
 // unavailable is the answer to a reader for an error that is ErrAway. The rule in its
@@ -112,7 +112,7 @@ const retryAfter = 2 * time.Second
 // Config is what the role needs.
 type Config struct {
 	Charts        Charts
-	Dated         Charts // the same, whether they are current or not; nil: nothing is told then
+	Dated         Charts // the same charts, also while they are not current; nil: [Reads.Before] returns an error
 	Health        Health
 	Shell         *httpapi.Shell
 	LocalSettings LocalSettings // the lists of administrators; nil: no such paths
@@ -128,8 +128,8 @@ func New(cfg Config) http.Handler {
 	return r
 }
 
-// Mount adds the routes of [New] to a router that already runs the shell. What it
-// returns tells the same to the pages.
+// Mount adds the routes of [New] to a router that already runs the shell. The returned Reads give
+// the pages the same answers.
 func Mount(r chi.Router, cfg Config) *Reads {
 	if cfg.Forecasts == nil {
 		cfg.Forecasts = nothingLearned{}

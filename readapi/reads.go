@@ -12,13 +12,13 @@ import (
 	"svc/internal/feeds"
 )
 
-// Reads tells other writers in this process what the API answers, from the same cache.
+// Reads gives other parts of this process the answers of the API, from the same cache.
 type Reads struct {
 	server *server
 	dated  Charts // nil: none
 }
 
-// Verdict returns the verdict of a hospital now, and the name of its state. Nobody may
+// Verdict returns the verdict of a hospital now, and the name of its state. The caller must not
 // change the verdict. The errors are or wrap [ErrNoUnit] and [ErrAway].
 func (r *Reads) Verdict(ctx context.Context, hospital string) (v *acuity.Verdict, state string, err error) {
 	j, err := r.server.current(ctx, hospital)
@@ -28,16 +28,18 @@ func (r *Reads) Verdict(ctx context.Context, hospital string) (v *acuity.Verdict
 	return j.verdict, j.name(), nil
 }
 
-// name is that of the state of a judgment: of its chart, and since when it holds.
+// name returns the name of the state of a judgment: its chart, and the instant since which it
+// holds.
 func (j *judgment) name() string {
 	return fmt.Sprintf("%s.%d.%d", j.token.Generation, j.token.Version, j.from)
 }
 
-// oldest is how far back a verdict is told at most; what is older is of no use to anybody.
+// oldest is the highest age of a verdict that Before returns. An older one is of no use.
 const oldest = 24 * time.Hour
 
-// Before returns the verdict of a hospital at the instant from which on its charts may
-// lack facts. It is for who says so beside it. Behind is the error of another read.
+// Before returns the verdict of a hospital at the last instant at which its charts lacked no
+// facts, with that instant. The caller shows the instant beside the verdict. behind is the error
+// of an earlier read.
 func (r *Reads) Before(ctx context.Context, hospital string, behind error) (v *acuity.Verdict, state string, at time.Time, err error) {
 	known := (*BehindError)(nil)
 	if r.dated == nil || !errors.As(behind, &known) || known.For <= 0 || known.For > oldest {
@@ -63,8 +65,7 @@ func (r *Reads) Forecast(ctx context.Context, hospital string) (*forecast.Foreca
 	return f, err
 }
 
-// Help returns what would help a unit as it stands now. The errors are those of
-// [Reads.Verdict].
+// Help returns the steps that would help a unit now. The errors are those of [Reads.Verdict].
 func (r *Reads) Help(ctx context.Context, hospital string) ([]help.Step, error) {
 	j, err := r.server.current(ctx, hospital)
 	if err != nil {
@@ -73,13 +74,14 @@ func (r *Reads) Help(ctx context.Context, hospital string) ([]help.Step, error) 
 	return help.Steps(j.whole(hospital), j.from), nil
 }
 
-// Trends returns how a unit stood in the full hours after since, up to until. The errors
-// are those of [Reads.Verdict], but for [ErrNoUnit].
+// Trends returns the state of a unit at the full hours after since, up to until. The errors are
+// those of [Reads.Verdict], except [ErrNoUnit].
 func (r *Reads) Trends(ctx context.Context, hospital string, since, until time.Time) (*Trends, error) {
 	return r.server.trends(ctx, hospital, since, until)
 }
 
-// Plan returns the nurses on duty who are planned from later instants on, ascending.
+// Plan returns the staffing that is planned for later instants, ascending. The errors are those of
+// [Reads.Verdict].
 func (r *Reads) Plan(ctx context.Context, hospital string) ([]acuity.Staffing, error) {
 	j, err := r.server.current(ctx, hospital)
 	if err != nil {
@@ -92,7 +94,7 @@ func (r *Reads) Plan(ctx context.Context, hospital string) ([]acuity.Staffing, e
 	return plan, nil
 }
 
-// RoomAhead is what a room stands on, and what time alone will make of it.
+// RoomAhead is the verdict on a room now, and its changes by time alone.
 type RoomAhead struct {
 	Shares []float64 // points of severity of each factor now
 	Steps  []RoomStep
@@ -107,8 +109,8 @@ type RoomStep struct {
 // mostSteps bounds the instants at which a room is judged ahead.
 const mostSteps = 48
 
-// Room returns a room now, and at each instant within so long at which time alone changes
-// it; nil: there is none.
+// Room returns a room now, and at each instant at which time alone changes it, up to within from
+// now. It returns nil if there is no such room.
 func (r *Reads) Room(ctx context.Context, hospital string, id int32, within time.Duration) (*RoomAhead, error) {
 	j, err := r.server.current(ctx, hospital)
 	if err != nil {
@@ -132,7 +134,7 @@ func (r *Reads) Room(ctx context.Context, hospital string, id int32, within time
 	return nil, nil //nolint:nilnil // as documented
 }
 
-// Feeds returns what each feed of a hospital has sent.
+// Feeds returns the history of each feed of a hospital.
 func (r *Reads) Feeds(ctx context.Context, hospital string) ([]feeds.History, error) {
 	return r.server.health.Feeds(ctx, hospital) //nolint:wrapcheck // the port's errors are ours
 }

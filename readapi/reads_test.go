@@ -13,8 +13,8 @@ import (
 	"svc/readapi"
 )
 
-// TestBefore: while facts may be missing, the pages are told how the unit stood at the last
-// instant at which none was, but not of a day ago.
+// TestBefore: while facts may be missing, the pages get the verdict at the last instant at which
+// none was. They get none that is older than a day.
 func TestBefore(t *testing.T) {
 	h := newFixture(worked(t))
 	h.now = noon.Add(40 * time.Minute)
@@ -41,7 +41,7 @@ func TestBefore(t *testing.T) {
 				t.Error(err)
 			case !errors.As(tt.behind, &known) || !at.Equal(h.now.Time().Add(-known.For)) || state == "":
 				t.Errorf("at %v, state %q", at, state)
-			default: // never of before the chart was written
+			default: // never of an instant before the chart was written
 				want := plainVerdict(h.chart, max(acuity.At(at), h.chart.Unit.Clock))
 				if v.Level != want.Level || v.Required != want.Required || v.AsOf != want.AsOf {
 					t.Errorf("%v of %v, want %v of %v", v.Level, v.AsOf, want.Level, want.AsOf)
@@ -51,8 +51,8 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// TestRoomAhead: at each instant of the next eight hours a room is told as it would be
-// judged then.
+// TestRoomAhead: at each instant of the next eight hours, the verdict ahead equals a judgment at
+// that instant.
 func TestRoomAhead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := newFixture(drawChart(t, 1, noon, nil))
@@ -91,7 +91,7 @@ func factorsOf(v *acuity.RoomVerdict) (ids []acuity.Factor) {
 	return ids
 }
 
-// TestPlan: plans are told until they are in force.
+// TestPlan: a plan is returned until it is in force.
 func TestPlan(t *testing.T) {
 	h := newFixture(worked(t))
 	for i := range 3 {

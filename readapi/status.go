@@ -205,7 +205,6 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, a)
 }
 
-// rank puts the reasons in order; the first decides.
 // rank sorts the reasons. The first decides the status.
 func (a *statusAnswer) rank() {
 	var ranked []string

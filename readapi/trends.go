@@ -12,31 +12,31 @@ import (
 	"svc/acuity/forecast"
 )
 
-// Hours returns the recorded full hours of a hospital in (since, until], in any order and
-// with those that a later one replaces. The errors are or wrap [ErrAway].
+// Hours returns the recorded full hours of a hospital in (since, until], in any order. They may
+// include hours that a later generation replaces. The errors are or wrap [ErrAway].
 type Hours func(ctx context.Context, hospital string, since, until time.Time) ([]Hour, error)
 
 // Hour is a unit at one full hour, as it was recorded.
 type Hour struct {
 	At           time.Time
 	Generation   int32 // a later one of the same hour replaces it
-	Observed     bool  // somebody told of a patient within the last 12 hours
+	Observed     bool  // a fact about a patient came within the last 12 hours
 	Level        acuity.Level
 	Required     acuity.Demand
 	OnDuty       int32   // -1: unknown
-	LevelSeconds []int32 // of the hour before, by level; fewer than 3600 in all if not all of it was seen
+	LevelSeconds []int32 // of the hour before, by level; below 3600 in all if part of it was not observed
 }
 
 // TrendDays is how far back trends reach. Our default: the forecast learns from as many.
 const TrendDays = 28
 
-// Trends is how a unit stood in a span of full hours.
+// Trends is the record of a unit over a span of full hours.
 type Trends struct {
 	Since, Until time.Time
 	Zone         *time.Location
 	Hours        []TrendHour // that were recorded, ascending
 	Levels       LevelMinutes
-	Unknown      int                   // minutes of which nothing was recorded
+	Unknown      int                   // minutes without a record
 	Week         []WeekHour            // those that were observed, from Monday on
 	Forecast     *forecast.Calibration // nil: there is no forecast
 }
@@ -47,8 +47,8 @@ type TrendHour struct {
 	Levels LevelMinutes
 }
 
-// LevelMinutes is how many minutes a unit had each level, the best first. Estimated ones
-// are counted by the level at the end of their hour.
+// LevelMinutes is how many minutes a unit had each level, the best first. Estimated minutes were
+// not observed: they count by the level at the end of their hour.
 type LevelMinutes struct {
 	Minutes   [acuity.LevelRed + 1]int
 	Estimated int
@@ -58,15 +58,15 @@ type LevelMinutes struct {
 type WeekHour struct {
 	Weekday  time.Weekday
 	Hour     int
-	Hours    int           // observed ones, at least one
+	Hours    int           // observed hours, at least one
 	Required acuity.Demand // mean
-	Staffed  int           // of the observed ones those with nurses on duty known
-	Short    int           // of these those with too few
+	Staffed  int           // observed hours in which the nurses on duty are known
+	Short    int           // hours of Staffed with too few nurses
 }
 
 const minutesPerHour = 60
 
-// Shortfall is how many whole nurses were too few; -1: unknown.
+// Shortfall returns how many whole nurses were missing; -1: unknown.
 func (h *Hour) Shortfall() int32 {
 	if h.OnDuty < 0 {
 		return -1
@@ -74,8 +74,8 @@ func (h *Hour) Shortfall() int32 {
 	return max(0, int32((h.Required+acuity.Nurse-1)/acuity.Nurse)-h.OnDuty)
 }
 
-// levels returns how long the levels of the hour lasted. What was not seen counts by the
-// level at its end.
+// levels returns how many minutes of the hour each level lasted. Minutes that were not observed
+// count by the level at its end.
 func (h *Hour) levels() (m LevelMinutes) {
 	left := minutesPerHour
 	for level, seconds := range h.LevelSeconds {
@@ -96,8 +96,8 @@ func (h *Hour) levels() (m LevelMinutes) {
 	return m
 }
 
-// span returns the full hours in which trends are asked for: the last of them is not later
-// than now, and the first not longer ago than trends reach.
+// span returns the full hours that bound trends. to is not later than now, and from is at most
+// TrendDays before to.
 func span(since, until, now time.Time, usual time.Duration) (from, to time.Time) {
 	to = now
 	if !until.IsZero() && until.Before(now) {
@@ -127,7 +127,7 @@ func trendsOf(hours []Hour, since, until time.Time, zone *time.Location) *Trends
 		}
 		if old, known := newest[h.At]; !known || old.Generation <= h.Generation {
 			if known && h.LevelSeconds == nil {
-				h.LevelSeconds = old.LevelSeconds // a backfill saw no levels
+				h.LevelSeconds = old.LevelSeconds // a backfill has no levels
 			}
 			newest[h.At] = h
 		}
@@ -172,7 +172,7 @@ func trendsOf(hours []Hour, since, until time.Time, zone *time.Location) *Trends
 	return t
 }
 
-// What bounds the reading of the record.
+// The bounds for reads of the record.
 const (
 	trendsWithin  = 10 * time.Second
 	trendsAtOnce  = 2
@@ -192,7 +192,7 @@ type keptTrends struct {
 	at     time.Time
 }
 
-// record is what the server reads of the recorded hours.
+// record reads the recorded hours, and keeps answers.
 type record struct {
 	hours Hours
 	busy  chan struct{} // holds a value for each reading
@@ -238,7 +238,7 @@ func (s *server) trends(ctx context.Context, hospital string, since, until time.
 	case err == nil:
 		t.Forecast = &f.Calibration
 	case errors.Is(err, ErrAway):
-		return t, nil // the hours are known, the score is not at the moment
+		return t, nil // the hours are known, the score is not: this answer is not kept
 	}
 	rec.mu.Lock()
 	defer rec.mu.Unlock()

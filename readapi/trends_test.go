@@ -31,7 +31,7 @@ func (r *recorded) read(_ context.Context, hospital string, since, until time.Ti
 	return r.hours, r.err
 }
 
-// trends is an answer as the tests look at it.
+// trends has the fields of an answer that the tests read.
 type trends struct {
 	Since, Until time.Time
 	Zone         string
@@ -143,7 +143,7 @@ func TestTrendsSpan(t *testing.T) {
 	}
 }
 
-// Every recorded hour has 60 minutes, however it was seen.
+// Every recorded hour has 60 minutes, observed or not.
 func TestTrendsCountEachMinuteOnce(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		h := newFixture(nil)

@@ -33,7 +33,7 @@ type trendsAnswer struct {
 
 type trendHour struct {
 	At             httpapi.Time `json:"at"`
-	Observed       bool         `json:"observed"` // a patient was told of within the last 12 hours
+	Observed       bool         `json:"observed"` // a fact about a patient came within the last 12 hours
 	Level          string       `json:"level"`
 	NursesRequired decimal      `json:"nursesRequired"`
 	NursesOnDuty   *int32       `json:"nursesOnDuty"`   // null: unknown
@@ -46,7 +46,7 @@ type levelMinutes struct {
 	Yellow    int `json:"yellow"`
 	Orange    int `json:"orange"`
 	Red       int `json:"red"`
-	Estimated int `json:"estimated"` // of these
+	Estimated int `json:"estimated"` // of these minutes
 }
 
 type spanLevelMinutes struct {
@@ -57,10 +57,10 @@ type spanLevelMinutes struct {
 type weekHour struct {
 	Weekday        int     `json:"weekday"` // 1 Monday … 7 Sunday
 	Hour           int     `json:"hour"`
-	Hours          int     `json:"hours"`          // that were observed
+	Hours          int     `json:"hours"`          // observed hours
 	NursesRequired decimal `json:"nursesRequired"` // mean
-	HoursStaffed   int     `json:"hoursStaffed"`   // observed ones whose nurses on duty are known
-	HoursShort     int     `json:"hoursShort"`     // of these
+	HoursStaffed   int     `json:"hoursStaffed"`   // observed hours in which the nurses on duty are known
+	HoursShort     int     `json:"hoursShort"`     // hours of hoursStaffed with too few nurses
 }
 
 func levelMinutesOf(m LevelMinutes) levelMinutes {

@@ -58,7 +58,7 @@ type axis struct {
 	Value    *decimal `json:"value"`
 	Status   string   `json:"status"`
 	Detail   string   `json:"detail"`
-	Rule     string   `json:"rule" doc:"Stable code of the condition that the axis has reached, for who says it in another language: within_limits, unknown, or one of the axis in the capabilities."`
+	Rule     string   `json:"rule" doc:"Stable code of the condition that the axis has reached, for texts in other languages: within_limits, unknown, or one of the axis in the capabilities."`
 }
 
 type room struct {
@@ -105,7 +105,7 @@ func levelOf(v *acuity.Verdict) *level {
 	return &level{v.Level.String(), v.Driving.String(), v.DrivingLabel(), v.Shortfall}
 }
 
-// unitStateOf takes the rooms in encoded form.
+// unitStateOf returns the answer for a verdict with its encoded rooms.
 func unitStateOf(v *acuity.Verdict, rooms []raw) *unitState {
 	u := &unitState{
 		Level: v.Level.String(), LevelRank: uint8(v.Level), LevelSince: instant(v.Run.Since),
