@@ -1,9 +1,9 @@
-// Package history learns the forecast model of each hospital. It is the work on one
-// partition of the verdicts: it copies each hourly snapshot that the changes carry
-// once, and trains the model of the hospital with it.
+// Package history learns the forecast model of each hospital. It is the work on one partition of
+// the verdicts. It copies each hourly snapshot in the changes once, and trains the model of the
+// hospital with it.
 //
-// A backfill brings hours before those that the model has learnt. The model is then
-// learnt anew from the copied snapshots.
+// A backfill brings hours before those that the model has learnt. The model is then learnt anew
+// from the copied snapshots.
 package history
 
 import (
@@ -78,13 +78,13 @@ func Tasks(cfg Config) func(partition int32) stream.Task {
 	}
 }
 
-// task is the work on one partition. [stream.Task] says who calls which method when.
+// task is the work on one partition. [stream.Task] describes the calls of its methods.
 type task struct {
 	Config
 	partition int32
 	owned     OwnedView // from Restored on; nil without a View
 	hospitals map[string]*hospital
-	levels    map[string]*levelTime // by hospital, of those that were heard of since Restored
+	levels    map[string]*levelTime // by hospital, since Restored
 	next      int64                 // input offset not yet applied
 
 	snapshots []schemas.Snapshot // of this transaction, in order
@@ -165,7 +165,7 @@ func (t *task) Apply(r stream.Record) error {
 	}
 	head, err := schemas.PeekChange(r.Value)
 	if err == nil && head.Cause != acuity.CauseTime {
-		t.levelOf(r.Key, &head).see(head.Level, head.AppliedAt)
+		t.levelOf(r.Key, &head).setLevel(head.Level, head.AppliedAt)
 		return nil // the common case: only changes by time carry a snapshot
 	}
 	c, err := schemas.DecodeChange(r.Value)
@@ -174,13 +174,13 @@ func (t *task) Apply(r stream.Record) error {
 	}
 	levels := t.levelOf(r.Key, &head)
 	if c.Snapshot == nil {
-		levels.see(c.Level, c.AppliedAt)
+		levels.setLevel(c.Level, c.AppliedAt)
 		return nil
 	}
 	var seconds []int32
 	if c.Snapshot.Backfill == 0 {
-		seconds = levels.cut(acuity.Instant(c.Snapshot.Hour) * hourMillis)
-		levels.see(c.Level, c.AppliedAt)
+		seconds = levels.finishHour(acuity.Instant(c.Snapshot.Hour) * hourMillis)
+		levels.setLevel(c.Level, c.AppliedAt)
 	}
 	h := t.hospital(string(r.Key))
 	if !h.acceptSnapshot(c.Snapshot) {
@@ -201,8 +201,7 @@ func (t *task) Apply(r stream.Record) error {
 	return nil
 }
 
-// levelOf returns the time of levels of a hospital, which begins with the first change that
-// is seen.
+// levelOf returns the level time of a hospital. It begins with the first change after a restore.
 func (t *task) levelOf(hospital []byte, first *schemas.ChangeHead) *levelTime {
 	l := t.levels[string(hospital)]
 	if l == nil {
@@ -268,10 +267,9 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	return nil
 }
 
-// models pools the records that models are converted to for encoding, some 40 kB
-// each. The encoded bytes have no pool. On a processor that catches up it held one
-// buffer for each hospital, which stayed live for the seconds until the next
-// transaction.
+// models pools the records that models are converted to for encoding, some 40 kB each. The encoded
+// bytes have no pool. On a processor that catches up, a pool held one buffer for each hospital,
+// for the seconds until the next transaction.
 var models = sync.Pool{New: func() any { return new(schemas.Model) }}
 
 // record fills m with the stored record of the hospital and returns it.

@@ -105,7 +105,7 @@ func (l *log) commit() {
 		if history.IsSnapshot(key) {
 			l.snapshots = append(l.snapshots, value)
 		} else {
-			l.models = append(l.models, stream.Record{Key: key, Value: slices.Clone(value)}) // valid until Committed only
+			l.models = append(l.models, stream.Record{Key: key, Value: slices.Clone(value)}) // valid only until Committed
 		}
 	}); err != nil {
 		l.t.Fatal(err)
@@ -188,7 +188,7 @@ func past(hospital string, n, generation, left int32) acuity.Change {
 	return c
 }
 
-// learnt returns the model that learnt all these hours in one go.
+// learnt returns the model that learnt all these hours in their order.
 func learnt(hospital string, offset int64, changes ...acuity.Change) *forecast.Model {
 	m := forecast.NewModel(hospital)
 	for _, c := range changes {

@@ -20,9 +20,9 @@ import (
 	"svc/schemas"
 )
 
-// TestHoursPassByThemselves runs both processors through two thirds of a day on a
-// fake Kafka. The wall clock cuts each full hour ten seconds late, an input cuts it
-// before that. A hospital without inputs is cut once more and then sleeps.
+// TestHoursPassByThemselves runs both processors through two thirds of a day on a fake Kafka. The
+// wall clock takes the snapshot of a full hour ten seconds late; an input before that takes it
+// earlier. After 12 hours without facts a hospital gets one more snapshot, and then none.
 func TestHoursPassByThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := &kfake.VirtualNetwork{}
@@ -72,13 +72,13 @@ func TestHoursPassByThemselves(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		began := time.Now().Truncate(time.Hour) // midnight, in a bubble
+		began := time.Now().Truncate(time.Hour) // midnight, under synctest
 		pass := func(d time.Duration) { time.Sleep(time.Until(began.Add(d))) }
 		pass(30 * time.Minute)
 		say("north")
 		say("south")
 		pass(time.Hour + 4*time.Second)
-		say("north") // this input cuts the first hour of north
+		say("north") // this input takes the first snapshot of north
 		pass(16 * time.Hour)
 		cancel()
 		for range 2 {

@@ -6,11 +6,11 @@ import (
 	"svc/acuity"
 )
 
-// levelTime measures how long a unit has each level within the hour. It lives in memory:
-// a task that restores begins anew, and the next snapshot says how much it saw.
+// levelTime measures how long a unit has each level within the hour. It is in memory only: after a
+// restore it begins anew, and the next snapshot has fewer seconds.
 type levelTime struct {
 	level acuity.Level
-	since acuity.Instant // of the level, or of the hour
+	since acuity.Instant // instant up to which spent counts
 	spent [acuity.LevelRed + 1]int64
 }
 
@@ -19,8 +19,8 @@ const (
 	secondMillis = 1000
 )
 
-// see notes the level after a change at an instant.
-func (l *levelTime) see(level acuity.Level, at acuity.Instant) {
+// setLevel sets the level after a change at an instant.
+func (l *levelTime) setLevel(level acuity.Level, at acuity.Instant) {
 	l.pass(at)
 	l.level = level
 }
@@ -33,8 +33,9 @@ func (l *levelTime) pass(at acuity.Instant) {
 	}
 }
 
-// cut returns the seconds of the hour that ends at an instant, and begins the next one.
-func (l *levelTime) cut(end acuity.Instant) []int32 {
+// finishHour returns the seconds of each level in the hour that ends at an instant, and begins the
+// next hour.
+func (l *levelTime) finishHour(end acuity.Instant) []int32 {
 	l.pass(end)
 	seconds := make([]int32, len(l.spent))
 	for i, ms := range l.spent {

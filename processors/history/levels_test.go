@@ -8,8 +8,8 @@ import (
 	"svc/schemas"
 )
 
-// A snapshot says how long the unit had each level in the hour before it, as far as the
-// task has seen. One that restores has seen nothing yet.
+// A snapshot has the seconds of each level in the hour before it, as far as the task has observed
+// it. A restored task has observed nothing yet.
 func TestSnapshotsSayHowLongEachLevelWas(t *testing.T) {
 	l := newLog(t)
 	version := int64(0)

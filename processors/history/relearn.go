@@ -29,13 +29,13 @@ func (t *task) relearn(list ...*hospital) error {
 	}
 	since := time.Unix(int64(newest)*3600, 0).Add(-relearnSpan)
 	oldest := acuity.At(since).Hour()
-	take := func(s *schemas.Snapshot) {
-		of, wanted := hours[s.Hospital]
+	add := func(s *schemas.Snapshot) {
+		byHour, wanted := hours[s.Hospital]
 		if !wanted || s.Snapshot.Hour < oldest {
 			return
 		}
-		if old := of[s.Snapshot.Hour]; old == nil || old.Generation <= s.Snapshot.Generation {
-			of[s.Snapshot.Hour] = &s.Snapshot
+		if old := byHour[s.Snapshot.Hour]; old == nil || old.Generation <= s.Snapshot.Generation {
+			byHour[s.Snapshot.Hour] = &s.Snapshot
 		}
 	}
 	err := t.Past(t.partition, since, func(value []byte) error {
@@ -43,7 +43,7 @@ func (t *task) relearn(list ...*hospital) error {
 		if err != nil {
 			return fmt.Errorf("read snapshot: %w", err)
 		}
-		take(s)
+		add(s)
 		return nil
 	})
 	if err != nil {
@@ -51,7 +51,7 @@ func (t *task) relearn(list ...*hospital) error {
 	}
 	for i := range t.snapshots { // not committed yet
 		s := t.snapshots[i]
-		take(&s)
+		add(&s)
 	}
 	for _, h := range list {
 		model := forecast.NewModel(h.id)

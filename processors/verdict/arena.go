@@ -41,7 +41,7 @@ func (a *arena) keepRecord(record []byte) []byte {
 	return slices.Clip(record)
 }
 
-// reset frees all pieces. Nobody may use their records any more.
+// reset frees all pieces. Their records must not be used any more.
 func (a *arena) reset() {
 	for _, piece := range a.pieces {
 		*piece = (*piece)[:0]

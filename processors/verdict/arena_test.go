@@ -38,7 +38,7 @@ func TestArenaKeepsWhatItHandsOut(t *testing.T) {
 	})
 }
 
-// TestArenaServesAgain: a transaction needs no new pieces after one of its size.
+// TestArenaServesAgain: a transaction needs no new pieces after one of the same size.
 func TestArenaServesAgain(t *testing.T) {
 	var a arena
 	transaction := func() {

@@ -10,7 +10,7 @@ import (
 	"svc/schemas"
 )
 
-// wards returns census records of many hospitals with so many rooms each.
+// wards returns census records of many hospitals, each with that many rooms.
 func wards(t testing.TB, hospitals, rooms int) (records []stream.Record) {
 	t.Helper()
 	labor, _ := acuity.FactorByID("labor-standard")
@@ -30,8 +30,8 @@ func wards(t testing.TB, hospitals, rooms int) (records []stream.Record) {
 	return records
 }
 
-// TestHourIsCutInSlices: the hour of many hospitals is due at once but is cut in
-// slices. Each hospital is cut exactly once.
+// TestHourIsCutInSlices: a full hour is due at many hospitals at once. Their snapshots are taken
+// in slices, exactly one for each hospital.
 func TestHourIsCutInSlices(t *testing.T) {
 	const hospitals = 100
 	l := newLog(t)
@@ -68,8 +68,8 @@ func TestHourIsCutInSlices(t *testing.T) {
 	}
 }
 
-// BenchmarkHour cuts the hour of 60 hospitals of 40 rooms, the share of one partition
-// of 2,700 hospitals. A slice is the work between two polls.
+// BenchmarkHour takes the snapshots of a full hour of 60 hospitals with 40 rooms, the share of one
+// partition of 2,700 hospitals. A slice is the work between two polls.
 func BenchmarkHour(b *testing.B) {
 	t := &testing.T{}
 	b.ReportAllocs()

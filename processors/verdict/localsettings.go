@@ -79,7 +79,7 @@ func (l *localSettings) takeChanged() map[string][]byte {
 	return changed
 }
 
-// addAllRecords starts over with every record of the hospital.
+// addAllRecords collects every record of the hospital anew.
 func (h *hospitalEntry) addAllRecords() error {
 	h.local = localSettings{unknown: map[int32]bool{}}
 	var fault error

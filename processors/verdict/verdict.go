@@ -3,8 +3,8 @@
 // every observation and every due instant into one change. Once the changes are
 // durable it gives the changed charts to the view.
 //
-// Its memory is a function of the changelog. Package acuity decides what is judged
-// and how. Package internal/stream makes exactly-once outputs of the inputs.
+// Its memory is a function of the changelog. Package acuity/hospital makes the changes. Package
+// internal/stream applies each input exactly once.
 package verdict
 
 import (
@@ -28,7 +28,7 @@ const Group = "svc-verdict"
 // kindDeadLetter marks the key of an output that is a dead letter.
 const kindDeadLetter = "dead-letter"
 
-// DeadLetterKey returns the key of the dead letter that a change of a hospital made.
+// DeadLetterKey returns the key of the dead letter of a change, by its hospital and version.
 func DeadLetterKey(hospital string, version int64) []byte {
 	return []byte(schemas.Key{Hospital: hospital, Kind: kindDeadLetter, ID: strconv.FormatInt(version, 10)}.String())
 }
@@ -93,7 +93,7 @@ const (
 	eventWeight  = 2
 )
 
-// task is the work on one partition. [stream.Task] says who calls which method when.
+// task is the work on one partition. [stream.Task] describes the calls of its methods.
 type task struct {
 	partition int32
 	view      View          // nil: there is none
@@ -208,7 +208,7 @@ func (t *task) Advance(now time.Time) error {
 	return nil
 }
 
-// weigh returns the cost of a due instant; 1 is one that only judges.
+// weigh returns the cost of a due instant. A judgment alone costs 1.
 func weigh(c *acuity.Change) int {
 	if c.Snapshot == nil {
 		return 1

@@ -52,8 +52,8 @@ func (l *log) start() {
 	}
 }
 
-// apply feeds one input, after the timers of the wall clock that it carries.
-// Afterwards it clears the bytes, because the loop reuses them.
+// apply feeds the task one input. Afterwards it overwrites the bytes, because the loop reuses
+// them.
 func (l *log) apply(r stream.Record) {
 	l.t.Helper()
 	r.Key, r.Value = bytes.Clone(r.Key), bytes.Clone(r.Value)
@@ -124,11 +124,11 @@ func (v *seenView) Own(_ int32, applied int64, charts []Chart) OwnedView {
 
 func (v *seenView) Show(applied int64, charts []Chart) {
 	v.applied = applied
-	v.take(charts)
+	v.update(charts)
 }
 func (v *seenView) Disown() { clear(v.charts) }
 
-func (v *seenView) take(charts []Chart) {
+func (v *seenView) update(charts []Chart) {
 	for _, c := range charts {
 		rooms := maps.Clone(v.charts[c.Hospital].Rooms)
 		if rooms == nil {
@@ -267,8 +267,8 @@ func TestTimers(t *testing.T) {
 			t.Errorf("fired %+v", c)
 		}
 	}
-	// The instant is also a full hour: north is cut and judged at once, south is cut
-	// first.
+	// The instant is also a full hour. north gets its snapshot and its verdict in one change,
+	// south in two.
 	if !slices.Equal(fired, []string{"north 0s 0 true", "south 0s 1 true", "south 1m0s 1 false"}) {
 		t.Errorf("fired %q", fired)
 	}
