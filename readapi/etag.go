@@ -41,8 +41,8 @@ func tagged(pieces ...[]byte) *rendered {
 // lend passes the data in one piece to do. The piece is valid only during the call.
 //
 // The first request gets it in reused memory. To allocate the 65 kB of a large unit takes
-// about ten times as long as to fill them, and most states of a busy unit are requested
-// only once.
+// about ten times as long as to fill them. Most states of a busy unit are requested only
+// once.
 func (r *rendered) lend(do func(json.RawMessage)) {
 	switch {
 	case len(r.pieces) == 1:

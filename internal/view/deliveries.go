@@ -115,7 +115,7 @@ func (d *Deliveries) PutCommand(hospital, id string, value []byte) {
 	d.put(note{hospital, noteCommand, id}, value)
 }
 
-// PutEpisode hands over when people were notified of an episode.
+// PutEpisode hands over the state of an alert run.
 func (d *Deliveries) PutEpisode(hospital, id string, value []byte) {
 	d.put(note{hospital, noteEpisode, id}, value)
 }
@@ -290,8 +290,9 @@ func (b *View) putNotes(ctx context.Context, notes map[note][]byte) error {
 	return b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err })
 }
 
-// NoteCommand notes a command before it is given, so that who gave it finds it at
-// once. It waits; the one who does the command notes what follows.
+// NoteCommand writes the progress of a command before the command is appended to the ledger, so
+// that its sender finds it at once. It waits for Redis. The notifier writes later progress by
+// [Deliveries.PutCommand].
 func (b *View) NoteCommand(ctx context.Context, hospital, id string, value []byte) error {
 	return b.putNotes(ctx, map[note][]byte{{hospital, noteCommand, id}: value})
 }

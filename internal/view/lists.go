@@ -154,7 +154,7 @@ func (l *Lists) Link(ctx context.Context, id string) ([]byte, error) {
 	return l.field(ctx, l.view.listKey("", noteLink)+":"+id, id)
 }
 
-// Episodes returns the notes of all episodes of a hospital, by id.
+// Episodes returns the states of all alert runs of a hospital, by id.
 func (l *Lists) Episodes(ctx context.Context, hospital string) (all map[string]string, err error) {
 	err = l.view.call(ctx, func() (err error) {
 		all, err = l.view.redis.HGetAll(ctx, l.view.listKey(hospital, noteEpisode)).Result()

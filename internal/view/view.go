@@ -2,10 +2,10 @@
 //
 // The view is derived from the log. It can be deleted at any time, and is then written again.
 //
-// A hospital has three hashes of the same version. The first has the encoded unit chart, an
-// encoded chart of each room, the rooms that changed lately once more, the version and the input
-// position. The second has what administrators see in lists, the third the codes of the worklist.
-// No read of a unit touches these two.
+// A hospital has three hashes of the same version. The first has the encoded unit chart and an
+// encoded chart of each room. It also has the rooms that changed lately once more, the version and
+// the input position. The second has what administrators see in lists, the third the codes of the
+// worklist. No read of a unit touches these two.
 //
 // A partition of the log has one header. It says that all hospitals of the partition are in the
 // view, and of which generation of the log. It also says up to which input, and up to which

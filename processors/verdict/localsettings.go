@@ -11,7 +11,7 @@ import (
 
 // localSettings collects the encoded records that administrators see in lists, by key
 // without the hospital. These are rows of the terminology map, rules, locations,
-// switches, codes of the worklist, and rooms that nobody has confirmed.
+// switches, codes of the worklist, and unconfirmed rooms.
 type localSettings struct {
 	changed map[string][]byte // since the last takeChanged; nil value: the record is gone
 	unknown map[int32]bool    // unconfirmed rooms in the lists
@@ -46,8 +46,7 @@ func (l *localSettings) setRecord(name string, value []byte) {
 	l.changed[name] = slices.Clone(value) // a copy: the view keeps it
 }
 
-// updateUnknownRoom lists a room that nobody has confirmed, and removes any other
-// from the list.
+// updateUnknownRoom lists a room that is unconfirmed, and removes any other from the list.
 func (h *hospitalEntry) updateUnknownRoom(id int32) error {
 	s := h.unit.Unknown(id)
 	if s == nil && !h.local.unknown[id] {
