@@ -8,7 +8,6 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOTEST ?= go test
 # On the virtual network of the embedded broker hours pass in milliseconds.
 TAGS := -tags synctests
-PACKAGES ?= ./...
 FUZZTIME ?= 10s
 FEEDTIME ?= $(FUZZTIME)
 
@@ -23,7 +22,7 @@ run: build ## start svc with an embedded Kafka and Redis (data in ./.svc-dev)
 	@bin/svc dev $(ARGS)
 
 test: ## run all tests that need nothing but Go
-	@$(GOTEST) $(TAGS) -parallel 4 -timeout 60m $(if $(SKIP),-skip '$(SKIP)') $(PACKAGES)
+	@$(GOTEST) $(TAGS) -parallel 4 -timeout 60m $(if $(SKIP),-skip '$(SKIP)') ./...
 	@internal/e2e/notice
 
 check: ## vet, format and lint
