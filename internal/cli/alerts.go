@@ -20,7 +20,7 @@ const alertsPath = "/api/admin/alerts"
 type alertsCommand struct {
 	client
 	flags *pflag.FlagSet
-	id    string // a tier, a recipient, a delivery or an alert episode
+	id    string // id of a tier, a recipient, a delivery or an alert episode
 
 	enabled, recipients, channels, escalateTo, action string
 	ack, repeat, expire                               int
@@ -108,7 +108,7 @@ func versionFlag(c *cobra.Command, version *string) {
 	c.Flags().StringVar(version, "if-version", "", "do it only if it has this `version`")
 }
 
-// waitFlag adds the flag that says how long to wait for an outcome.
+// waitFlag adds the flag of the time to wait for an outcome.
 func waitFlag(c *cobra.Command, wait *time.Duration, preset time.Duration) {
 	c.Flags().DurationVar(wait, "wait", preset, "how long to wait for the outcome; 0: not at all")
 }
@@ -161,8 +161,8 @@ func (o *alertsCommand) printTiers(all []tierData) error {
 	return table.Flush()
 }
 
-// setTier sets a whole tier; values that are not given stay. If the tier changes between the
-// read and the write, nothing is set.
+// setTier sets a whole tier. Values without a flag stay. If the tier changes between the read and
+// the write, nothing is set.
 func (o *alertsCommand) setTier(ctx context.Context) error {
 	var all struct{ Tiers []tierData }
 	if err := o.into(ctx, http.MethodGet, alertsPath+"/tiers", nil, &all); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Env is everything a command has from outside; a test passes its own.
+// Env is the environment of a command: variables, outputs and clock. A test passes its own.
 type Env struct {
 	LookupEnv      func(string) (string, bool)
 	Stdout, Stderr io.Writer
@@ -35,7 +35,7 @@ func (e UsageError) Error() string { return e.err.Error() }
 // Unwrap returns the faults.
 func (e UsageError) Unwrap() error { return e.err }
 
-// Usage joins all faults of a command line into one error; nil if there are none.
+// Usage joins all faults of a command line into one error, or returns nil if there are none.
 func Usage(faults ...error) error {
 	if err := errors.Join(faults...); err != nil {
 		return UsageError{err}
@@ -60,12 +60,12 @@ func Section(parent *cobra.Command, title string, commands ...*cobra.Command) {
 	parent.AddCommand(commands...)
 }
 
-// Execute runs the command that args name. It returns the path of the command, such as "svc
-// keys mint", and its error.
+// Execute runs the command that args name. It returns the path of the command, such as "svc keys
+// mint", and its error.
 //
-// Each command is plain cobra, with two additions. The words behind its name are read from
-// Use: NAME must be given, [NAME] may be, NAME… stands for one or more. PreRunE returns all
-// that is wrong with its flags; Execute reports that together with all other faults.
+// Each command is plain cobra, with two additions. Use declares the words after the name: NAME
+// must be given, [NAME] may be, NAME… stands for one or more. PreRunE returns all faults of its
+// flags; Execute reports them together with all other faults.
 func Execute(ctx context.Context, root *cobra.Command, args []string, w Env) (path string, err error) {
 	root.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the process
 	root.SetOut(w.Stdout)
@@ -107,7 +107,7 @@ func (f *frame) fit(c *cobra.Command) {
 		}
 	}
 	c.Flags().VisitAll(func(flag *pflag.Flag) {
-		if flag.Name == "version" { // it has no variable
+		if flag.Name == "version" { // this flag has no variable
 			return
 		}
 		flag.Usage += " [" + variables(flag) + "]"

@@ -21,7 +21,7 @@ import (
 // form of the output.
 type client struct {
 	Env
-	reader bool // without a key it uses that of svc dev for every scope; false: the administrator's
+	reader bool // without a key, use the key of svc dev with every scope; false: the administrator's
 
 	api, key, keyFile, data string
 	json                    bool
@@ -112,7 +112,7 @@ type refusal struct {
 // rule is the name of the rule that a part of a request breaks, as the API names it.
 type rule string
 
-// String explains the rule to people where its name alone says too little.
+// String explains the rule to people if its name alone does not.
 func (r rule) String() string {
 	switch r {
 	case "factor", "key", "recipient", "webhook":

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// svc webhooks and svc alerts give the notifier commands, and then ask for their progress.
+// svc webhooks and svc alerts send commands to the notifier, and then request their progress.
 
 // progressData is the progress of a command in the form of the API.
 type progressData struct {
@@ -27,12 +27,11 @@ type progressData struct {
 	UpdatedAt         *string `json:"updatedAt"`
 }
 
-// askEvery is the interval between questions for the progress: the API has no other way to
-// report it.
+// askEvery is the interval between requests for the progress. The API does not push it.
 const askEvery = 100 * time.Millisecond
 
-// runTest gives a command and waits for its outcome. The result is an error unless every
-// requested delivery succeeded. A wait of zero only reports that the command was given.
+// runTest sends a command and waits for its outcome. It returns an error unless every requested
+// delivery succeeded. With a wait of zero it only reports that the command was sent.
 func (c *client) runTest(ctx context.Context, path string, body any, wait time.Duration) error {
 	if body == nil {
 		body = struct{}{}
@@ -108,7 +107,7 @@ func (c *client) showCommand(ctx context.Context, id string, stop bool) error {
 	})
 }
 
-// progress asks until a command is done or wait is over.
+// progress requests the progress until a command is done or wait is over.
 func (c *client) progress(ctx context.Context, id string, wait time.Duration) (p progressData, raw json.RawMessage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -116,8 +115,8 @@ func (c *client) progress(ctx context.Context, id string, wait time.Duration) (p
 		var no *refusal
 		raw, err = c.ask(ctx, http.MethodGet, "/api/admin/commands/"+url.PathEscape(id), nil)
 		switch {
-		case errors.As(err, &no) && no.Code == "not_found": // the notifier has not seen it yet
-		case errors.As(err, &no) && no.status == http.StatusServiceUnavailable: // the order stands; what became of it cannot be told now
+		case errors.As(err, &no) && no.Code == "not_found": // the notifier has not read it yet
+		case errors.As(err, &no) && no.status == http.StatusServiceUnavailable: // the command stands; its progress is unknown for now
 		case ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
 			return p, raw, nil
 		case err != nil:

@@ -50,7 +50,7 @@ func (f *deliveryFilter) flags(c *cobra.Command) {
 	flags.IntVar(&f.limit, "limit", 50, "`number` of deliveries") //nolint:mnd // a page of the API
 }
 
-// deliveriesOr shows one delivery with its attempts or, without an id, the list.
+// deliveriesOr shows one delivery with its attempts. Without an id it shows the list.
 func (c *client) deliveriesOr(ctx context.Context, id string, f *deliveryFilter) error {
 	if id == "" {
 		return c.listDeliveries(ctx, "/api/admin/deliveries", f)
@@ -59,7 +59,8 @@ func (c *client) deliveriesOr(ctx context.Context, id string, f *deliveryFilter)
 	return c.show(ctx, http.MethodGet, "/api/admin/deliveries/"+url.PathEscape(id), nil, &d, func() error { return c.printDelivery(&d) })
 }
 
-// ago returns a time in the form of the API: as given, or a lapse before now.
+// ago returns a time in the form of the API: text unchanged, or the instant of a duration before
+// now.
 func (c *client) ago(text string) string {
 	if lapse, err := ParseLifetime(text); err == nil && lapse > 0 {
 		return Stamp(c.Now().Add(-lapse))

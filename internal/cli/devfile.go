@@ -47,8 +47,8 @@ func ReadDevFile(data string) (*DevFile, error) {
 // answerWithin is how long a svc dev on this machine may take to accept a connection.
 const answerWithin = 2 * time.Second
 
-// RunningDev reads dev.json and checks that svc dev accepts connections at one of its
-// addresses, host:port. The check is needed because the file stays when svc dev ends.
+// RunningDev reads dev.json and checks that svc dev accepts connections at one of its addresses,
+// host:port. The file stays when svc dev ends, so the file alone does not show that it runs.
 func RunningDev(data string, address func(*DevFile) string) (*DevFile, error) {
 	d, err := ReadDevFile(data)
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The annotations of a flag.
+// Annotations of a flag.
 const (
 	noteSecret   = "svc_secret"   // its _FILE variable names a file with the value
 	noteRequired = "svc_required" // the flag must be given
 	noteInstead  = "svc_instead"  // the other flag for the same value
-	noteServers  = "svc_servers"  // the flag is about servers: the help lists it apart
+	noteServers  = "svc_servers"  // the help lists the flag in the section of servers
 	noteFilled   = "svc_filled"   // the file must not be empty
 	noteIdle     = "svc_idle"     // why the flag has no effect in this run
 )
@@ -161,7 +161,7 @@ func (f *frame) flagFaults(flags *pflag.FlagSet) []error {
 // variable names.
 func (f *frame) fromEnvironment(flags *pflag.FlagSet, flag *pflag.Flag) {
 	checked, ours := flag.Value.(*checkedValue)
-	if !ours { // -h, which cobra adds
+	if !ours { // the flag -h of cobra
 		return
 	}
 	name := Variable(flag.Name)
@@ -196,7 +196,7 @@ func explainFlag(c *cobra.Command, err error) error {
 		return Usage(err)
 	case len(unknown.GetSpecifiedShortnames()) > 1:
 		name, _, _ := strings.Cut(unknown.GetSpecifiedShortnames(), "=")
-		if c.Flags().Lookup("h"+name) != nil { // its h was read as -h
+		if c.Flags().Lookup("h"+name) != nil { // pflag read the h as -h
 			name = "h" + name
 		}
 		return Usage(fmt.Errorf("-%s: a flag has two dashes: --%s", name, name))
@@ -206,7 +206,7 @@ func explainFlag(c *cobra.Command, err error) error {
 	return Usage(fmt.Errorf("--%s: there is no such flag; svc help %s lists them", unknown.GetSpecifiedName(), pathBelowRoot(c)))
 }
 
-// withoutPath removes the path from a file error: the user has just named it.
+// withoutPath removes the path from a file error, because the user has just typed it.
 func withoutPath(err error) error {
 	if of, is := errors.AsType[*os.PathError](err); is {
 		return of.Err

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// helpWidth is the width of help, for a terminal of the usual kind.
+// helpWidth is the width of the help, in characters.
 const helpWidth = 100
 
 // printHelp prints the purpose of a command, its flags and the commands below it.

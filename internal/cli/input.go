@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Interruptible reads in until the command is stopped. A read of a terminal or a pipe lasts
-// until something is written, and would outlast Ctrl-C. Close ends the goroutine that reads
-// ahead, unless it waits in such a read; then it ends with the process.
+// Interruptible returns a reader of in that ends when ctx ends. A plain read of a terminal or
+// pipe would wait for input, and outlast Ctrl-C. Close ends the goroutine that reads ahead,
+// unless it waits for input. Then it ends with the process.
 func Interruptible(ctx context.Context, in io.Reader) io.ReadCloser {
 	out, ahead := io.Pipe()
 	stop := context.AfterFunc(ctx, func() {
@@ -22,7 +22,7 @@ func Interruptible(ctx context.Context, in io.Reader) io.ReadCloser {
 	return out
 }
 
-// pause waits, or returns the error of ctx if that ends first.
+// pause waits for d. It returns the error of ctx if that ends first.
 func pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

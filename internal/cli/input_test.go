@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestStoppedWhileItReads: a stopped command ends although nothing comes on standard input.
+// TestStoppedWhileItReads: a stopped command ends, even if standard input stays silent.
 func TestStoppedWhileItReads(t *testing.T) {
 	in, writer, err := os.Pipe()
 	if err != nil {

@@ -29,8 +29,8 @@ type listenOptions struct {
 	json       bool
 }
 
-// ListenCommand is svc listen: it prints incoming webhooks and verifies them. It serves a
-// partner until there is a receiver.
+// ListenCommand is svc listen: it prints incoming webhooks and verifies them. A partner can use
+// it until the receiver of the partner exists.
 func ListenCommand(w Env) *cobra.Command {
 	o := &listenOptions{}
 	c := &cobra.Command{
@@ -84,7 +84,7 @@ func (o *listenOptions) run(ctx context.Context, w Env) error {
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve webhooks: %w", err)
 	}
-	if err := <-answered; !errors.Is(err, context.DeadlineExceeded) { // slow connections are cut off
+	if err := <-answered; !errors.Is(err, context.DeadlineExceeded) { // the server closes slow connections
 		return err
 	}
 	return nil

@@ -51,7 +51,7 @@ func statusOf(t *testing.T, r *http.Request) int {
 	return answer.StatusCode
 }
 
-// lines is an output that a test can wait for.
+// lines is an output. A test can wait for its lines.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -123,7 +123,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// ownSecret is a secret that a partner chose, with blanks in it.
+// ownSecret is a secret of a partner, with blanks in it.
 const ownSecret = "a secret of the partner's own"
 
 func TestListenForms(t *testing.T) {
@@ -158,7 +158,8 @@ func TestListenForms(t *testing.T) {
 	}
 }
 
-// TestListenToNoSecret: a file without a secret is a fault, and not the same as no file.
+// TestListenToNoSecret: a file without a secret is a fault. Only without a file does svc listen
+// run without verification.
 func TestListenToNoSecret(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(file, []byte("\n"), 0o600); err != nil {
@@ -182,7 +183,7 @@ func TestListenFaults(t *testing.T) {
 	}
 }
 
-// TestHookRefusesWhatIsLarge: a body beyond the limit is refused, and nothing of it is kept.
+// TestHookRefusesWhatIsLarge: a body beyond the limit is refused, and none of it is printed.
 func TestHookRefusesWhatIsLarge(t *testing.T) {
 	url, printed := listening(t)
 	answer, err := http.Post(url, "application/json", strings.NewReader(strings.Repeat("x", outbound.MaxBody+1)))

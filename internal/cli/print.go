@@ -62,7 +62,7 @@ func dashed(text string) string {
 	return text
 }
 
-// plain returns foreign text without control characters, which a terminal would obey.
+// plain returns foreign text without control characters, because a terminal would execute them.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {

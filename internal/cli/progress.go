@@ -11,8 +11,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Progress reports on standard error how far a long piece of work is. On a terminal it is a
-// bar, elsewhere a line every few seconds. It is safe for concurrent use.
+// Progress reports the progress of long work on standard error. On a terminal it draws a bar,
+// elsewhere it prints a line every few seconds. It is safe for concurrent use.
 type Progress struct {
 	out  io.Writer
 	what string // the work
@@ -84,7 +84,7 @@ func (p *Progress) Tell(done, total int64) {
 	fmt.Fprintf(p.out, "%s: %d of %d %s, %.0f/s, %s left\n", p.what, done, total, p.unit, rate, left)
 }
 
-// Say prints a line in between.
+// Say prints a line above the progress.
 func (p *Progress) Say(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestProgress: without a terminal a line every two seconds; on a terminal a bar, which End
-// removes.
+// TestProgress: without a terminal there is a line every two seconds. On a terminal there is a
+// bar, which End removes.
 func TestProgress(t *testing.T) {
 	for name, tt := range map[string]struct {
 		terminal bool
@@ -34,7 +34,7 @@ func TestProgress(t *testing.T) {
 			}
 			p.Say("a line between")
 			p.End()
-			p.Tell(600, tt.total) // too late
+			p.Tell(600, tt.total) // after End
 			said := out.String()
 			for _, want := range append(tt.want, "a line between\n") {
 				if !strings.Contains(said, want) {

@@ -141,7 +141,7 @@ func newSending(o *sendOptions, w Env, source func(each func(payload) error) err
 	return &sending{sendOptions: o, Env: w, source: source, began: w.Now(), shown: NewProgress(w, "sending", "answered"), codes: map[string]int{}, open: map[int]struct{}{}, next: 1}
 }
 
-// run sends everything. The error counts the refusals, or says why sending stopped.
+// run sends all payloads. The error counts the refusals, or says why sending stopped.
 func (s *sending) run(ctx context.Context, t target) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

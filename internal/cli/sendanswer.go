@@ -11,7 +11,7 @@ import (
 type sent struct {
 	code    string // AA, AE …, or an HTTP status
 	refused bool
-	why     string // places and rules of a refusal, in the words of the server: never values
+	why     string // paths and rules of a refusal, as the server says them: never values
 	took    time.Duration
 }
 
@@ -22,7 +22,7 @@ func (s sent) String() string {
 	return s.code + ": " + s.why
 }
 
-// problemMessage returns the message of an error answer, which names no value.
+// problemMessage returns the message of an error answer. It contains no value of the request.
 func problemMessage(body []byte) string {
 	var answer struct{ Error refusal }
 	if json.Unmarshal(body, &answer) != nil || answer.Error.Message == "" {

@@ -19,7 +19,7 @@ type payload struct {
 	number int // in all files, from 1
 	fhir   bool
 	path   string // for another feed, under /api/ingest/
-	async  bool   // the answer need not report the effect
+	async  bool   // the server may answer before it has applied the payload
 	due    time.Time
 	body   []byte
 }
@@ -102,7 +102,7 @@ func readHL7(in io.Reader, each func(payload) error) error {
 		return each(p)
 	}
 	for number := 1; lines.Scan(); number++ {
-		segment := bytes.TrimPrefix(lines.Bytes(), []byte(byteOrderMark)) // files that were joined have such marks inside
+		segment := bytes.TrimPrefix(lines.Bytes(), []byte(byteOrderMark)) // joined files have such marks inside
 		switch name := segmentName(segment); {
 		case len(segment) == 0:
 		case name == "FHS", name == "BHS", name == "BTS", name == "FTS":

@@ -134,7 +134,7 @@ func (l *httpLine) send(ctx context.Context, p payload) (sent, error) {
 	case status >= http.StatusInternalServerError, status == http.StatusTooManyRequests:
 		seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
 		if err != nil {
-			seconds = 0 // missing, or a date: as for any other fault
+			seconds = 0 // missing or a date: retry as after any other fault
 		}
 		return sent{}, busyError{fmt.Errorf("the server answers %d", status), time.Duration(seconds) * time.Second}
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusNotFound:

@@ -23,7 +23,7 @@ type simulateOptions struct {
 	pace  float64 // 0: as fast as the server accepts
 	lines bool    // the output is lines on standard output
 
-	start, span, zone, speed string // as given
+	start, span, zone, speed string // the texts of the flags
 	to                       sendOptions
 }
 
@@ -70,7 +70,7 @@ func (o *simulateOptions) run(ctx context.Context, w Env) error {
 		return err
 	}
 	if !o.to.json {
-		w.Stdout = w.Stderr // every text is about the sending, so standard output stays empty
+		w.Stdout = w.Stderr // all texts are about the sending, so standard output stays empty
 	}
 	start := o.unit.Start.Format(time.RFC3339)
 	fmt.Fprintf(w.Stderr, "%s unit, seed %d, from %s for %v\n", o.unit.Profile, o.unit.Seed, start, o.unit.For)
@@ -86,7 +86,7 @@ func (o *simulateOptions) run(ctx context.Context, w Env) error {
 // send hands out the requests. First come the ADT events of the past in batches, as a hospital
 // sends its history; the forecast learns from them. All other requests follow in their order.
 func (o *simulateOptions) send(requests iter.Seq[simulate.Request], now time.Time, each func(payload) error) error {
-	// The forecast learns from 28 days. An older past is sent as it happened, event by event.
+	// The forecast learns from 28 days. A longer past is sent event by event.
 	learnt := o.unit.Start.After(now.Add(-28 * 24 * time.Hour).Add(-time.Minute))
 	isPast := func(r *simulate.Request) bool {
 		return learnt && path.Base(r.Path) == "adt" && (o.pace == 0 || !r.At.After(now))
@@ -209,8 +209,8 @@ func (o *simulateOptions) faults(now time.Time) (faults []error) {
 	return faults
 }
 
-// ValidSpeed reports whether a unit may have a speed. A shift must take at least half a
-// minute, and time must pass visibly.
+// ValidSpeed reports whether a unit may have a speed. A shift must take at least half a minute,
+// and time must visibly pass.
 func ValidSpeed(speed float64) bool { return speed >= .1 && speed <= 1440 }
 
 var errSpeed = errors.New("--speed: must be from 0.1 to 1440, or max where nothing waits for real time")

@@ -38,8 +38,8 @@ func TestSimulateLines(t *testing.T) {
 	}
 }
 
-// TestSimulateTo sends to a server that is busy now and then. Every request arrives once and
-// in order, and none before the time that the server named.
+// TestSimulateTo sends to a server that is sometimes busy. Every request arrives once and in
+// order, and none before the time that the server named.
 func TestSimulateTo(t *testing.T) {
 	var mu sync.Mutex
 	var got []string

@@ -73,7 +73,7 @@ const terminologyPath = "/api/admin/terminology"
 // chunkRows is how many rows one request takes.
 const chunkRows = 1000
 
-// listPath is the beginning of the path of a fault; it holds the index of the row in the
+// listPath matches the beginning of the path of a fault. It contains the index of the row in the
 // request.
 var listPath = regexp.MustCompile(`^mappings\[(\d+)\]\.?`)
 
@@ -86,8 +86,8 @@ type imported struct {
 	Faults    []string `json:"faults"`
 }
 
-// importCSV sends the rows of a file. It tries every row before it stores any: a file with a
-// fault changes nothing.
+// importCSV sends the rows of a file. A dry run of all rows comes first, so a file with a fault
+// changes nothing.
 func (o *terminologyCommand) importCSV(ctx context.Context) error {
 	in := io.Reader(os.Stdin)
 	if o.file != "-" {

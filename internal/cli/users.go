@@ -23,7 +23,8 @@ type usersCommand struct {
 	label, role, disabled, version string
 }
 
-// PagesCommands are the commands of svc admin that ask a server: who may see the pages.
+// PagesCommands returns the commands of svc admin that use the API. They administer the people
+// who may see the pages.
 func PagesCommands(w Env) []*cobra.Command {
 	return []*cobra.Command{users(w), walls(w), layout(w)}
 }

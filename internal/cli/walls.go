@@ -116,7 +116,7 @@ func (o *wallsCommand) setLayout(ctx context.Context) error {
 	if err := json.Unmarshal(content, &drawn); err != nil {
 		return errors.New("FILE: must hold one object of JSON, as svc admin layout show prints it")
 	}
-	delete(drawn, "version") // of the layout that was read
+	delete(drawn, "version") // version of the layout that was read
 	var set struct{ Version int64 }
 	return o.show(ctx, http.MethodPut, layoutPath, drawn, &set, func() error {
 		_, err := fmt.Fprintf(o.Stdout, "drawn, version %d\n", set.Version)

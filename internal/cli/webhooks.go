@@ -22,7 +22,7 @@ const webhooksPath = "/api/admin/webhooks"
 type webhooksCommand struct {
 	client
 	flags *pflag.FlagSet
-	id    string // a webhook, a delivery, a command, or the URL of a new webhook
+	id    string // id of a webhook, a delivery or a command, or the URL of a new webhook
 
 	url, events, rooms, readers, secretFile, overlap string
 	enabled                                          string
@@ -116,7 +116,7 @@ func (o *webhooksCommand) replayFlags(c *cobra.Command) {
 	f.BoolVar(&o.dryRun, "dry-run", false, "count what would be sent, and send nothing")
 }
 
-// waitFor adds the flag that says how long to wait.
+// waitFor adds the flag of the time to wait.
 func waitFor(preset time.Duration) func(*webhooksCommand, *cobra.Command) {
 	return func(o *webhooksCommand, c *cobra.Command) { waitFlag(c, &o.wait, preset) }
 }

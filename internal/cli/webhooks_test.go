@@ -46,8 +46,8 @@ func newAsked(t *testing.T, answers map[string]string) *asked {
 	return a
 }
 
-// TestWebhookCommands checks the requests, the output and the exit code of each verb. A wrong
-// command line must be explained, without a request.
+// TestWebhookCommands checks the requests, the output and the exit code of each subcommand. A
+// wrong command line must be explained without a request.
 func TestWebhookCommands(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("a secret of the partner's own\n"), 0o600); err != nil {
@@ -86,8 +86,8 @@ func TestWebhookCommands(t *testing.T) {
 	for name, tt := range map[string]struct {
 		args   []string
 		code   int
-		asks   string // lines, joined
-		stdout string // part of it; with = before it, all of it
+		asks   string // lines, joined by line breaks
+		stdout string // part of it; after = all of it
 		stderr string // part of it
 	}{
 		"list":              {[]string{"webhooks", "list"}, 0, "GET /api/admin/webhooks", "whk_1", ""},
@@ -168,8 +168,8 @@ func TestKeyOfDevGoesNowhereElse(t *testing.T) {
 	}
 }
 
-// TestProgressOutlastsAnOutage: an order that was taken is not said to have failed because
-// its progress cannot be told for a moment.
+// TestProgressOutlastsAnOutage: the API accepted a command, but cannot report its progress for a
+// moment. That is not reported as a failure.
 func TestProgressOutlastsAnOutage(t *testing.T) {
 	asked := 0
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -15,7 +15,7 @@ import (
 	"svc/acuity/forecast"
 )
 
-// Options say which hours and models are measured.
+// Options select the hours and the models to measure.
 type Options struct {
 	Hospital string
 	Zone     *time.Location // of the hospital; nil: UTC
@@ -26,7 +26,7 @@ type Options struct {
 	// The tables by age of the history count all forecasts.
 	Warmup int
 	Models []string // names of results; empty: all
-	// Compare is a model of somebody else to measure the forecast beside; nil: none.
+	// Compare is a foreign model to measure beside the forecast; nil: none.
 	Compare *Foreign
 }
 

@@ -92,8 +92,8 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestErrorsByHand: a unit needs two nurses by day and one by night, for weeks. Persistence
-// errs in exactly the hours that lie in the other half of the day.
+// TestErrorsByHand: a unit needs two nurses by day and one by night, for weeks. Persistence errs
+// only in hours of the other half of the day.
 func TestErrorsByHand(t *testing.T) {
 	list := make([]acuity.Snapshot, 6*168)
 	for i := range list {
@@ -168,11 +168,11 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestGateBites: on a unit without any pattern no forecast can beat the best rival by a tenth,
-// and the gate says so.
+// TestGateBites: on a unit without a pattern no forecast beats the best rival by a tenth, and the
+// gate does not pass.
 func TestGateBites(t *testing.T) {
 	list := unit(3, 60*24)
-	for i := range list { // everybody leaves and is another by the next hour
+	for i := range list { // all patients leave each hour, and others come
 		list[i].Arrivals = nil
 		for j := range list[i].Visits {
 			list[i].Visits[j].Visit += uint64(i) << 32
@@ -184,7 +184,7 @@ func TestGateBites(t *testing.T) {
 	}
 }
 
-// TestReports: JSON, CSV and HTML agree, and the page loads nothing.
+// TestReports: JSON, CSV and HTML agree, and the page loads no other files.
 func TestReports(t *testing.T) {
 	r := run(t, unit(4, 40*24), backtest.Options{Hospital: "h <b>1</b>", Warmup: 14 * 24, Models: []string{"persistence", "blend"}})
 	if len(r.Models) != 3 || r.Models[0].Name != backtest.Method {

@@ -22,7 +22,7 @@ var baselines = []struct {
 	{"holt-winters", func() baseline { return &holtWinters{} }},
 }
 
-// persistence: the value stays as it is.
+// persistence forecasts the present value.
 type persistence struct{ now float64 }
 
 func (p *persistence) observe(_ int32, _ int, required float64) { p.now = required }
@@ -35,8 +35,8 @@ func (p *persistence) ahead(*[forecast.Horizon]int) [forecast.Horizon]float64 {
 	return list
 }
 
-// hourOfWeek: the recent mean at that hour of the week. For an hour of the week without data,
-// the mean at that hour of the day.
+// hourOfWeek forecasts the recent mean at that hour of the week. Without data for it, the mean at
+// that hour of the day.
 type hourOfWeek struct {
 	weight, sum [168]float64
 	now         float64
@@ -71,7 +71,7 @@ func (u *hourOfWeek) ahead(slots *[forecast.Horizon]int) [forecast.Horizon]float
 	return list
 }
 
-// lastWeek: the value at that hour a week ago.
+// lastWeek forecasts the value at that hour a week ago.
 type lastWeek struct {
 	seen map[int32]float64
 	hour int32
@@ -96,8 +96,8 @@ func (l *lastWeek) ahead(*[forecast.Horizon]int) [forecast.Horizon]float64 {
 	return list
 }
 
-// blend: the mean at that hour of the week, plus a learnt share of the present distance from
-// it.
+// blend forecasts the mean at that hour of the week, plus a learnt share of the present distance
+// from it.
 type blend struct {
 	hourOfWeek
 	past   []blendPast // of the last eight hours

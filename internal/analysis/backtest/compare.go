@@ -13,10 +13,10 @@ import (
 	"svc/acuity/forecast"
 )
 
-// Foreign holds the forecasts of a model of somebody else.
+// Foreign holds the forecasts of a foreign model.
 type Foreign struct {
 	name  string
-	rooms bool // it forecasts the occupied rooms, too
+	rooms bool // it also forecasts the occupied rooms
 	at    map[target]foreignForecast
 }
 
@@ -31,16 +31,15 @@ type foreignForecast struct {
 	line          int
 }
 
-// Comparison measures the forecast beside one of somebody else, on the hours that both of them
-// forecast.
+// Comparison measures the forecast beside a foreign one, on the hours that both forecast.
 type Comparison struct {
 	Name      string   `json:"name"`
-	Forecasts int      `json:"forecasts"` // each of one hour, by both
-	Missing   int      `json:"missing"`   // hours that the other one did not forecast
+	Forecasts int      `json:"forecasts"` // each of one hour, by both models
+	Missing   int      `json:"missing"`   // hours that the foreign model did not forecast
 	Unused    int      `json:"unused"`    // lines of hours that were not measured
-	Models    []Errors `json:"models"`    // the forecast, the other one, the baselines
-	Census    []Errors `json:"census"`    // for the occupied rooms, if the other one forecasts them
-	Gain      float64  `json:"gain"`      // share of the other one's error that the forecast saves
+	Models    []Errors `json:"models"`    // the forecast, the foreign model, the baselines
+	Census    []Errors `json:"census"`    // for the occupied rooms, if the foreign model forecasts them
+	Gain      float64  `json:"gain"`      // share of the foreign model's error that the forecast saves
 
 	sums, census []sum
 }
@@ -53,9 +52,10 @@ const (
 	roomsColumn  = "rooms"
 )
 
-// ReadForeign reads the forecasts of a model: CSV with a header and the columns at (the full
-// hour from which it forecasts, RFC 3339), hours_ahead (1 to 8), nurses (required then) and,
-// if it forecasts them, rooms (occupied then). Errors name the line and the rule.
+// ReadForeign reads the forecasts of a model from CSV with a header.
+//
+// The columns are at (the full hour of the forecast, RFC 3339), hours_ahead (1 to 8), nurses
+// (required then) and, optionally, rooms (occupied then). Errors name the line and the rule.
 func ReadForeign(name string, from io.Reader) (*Foreign, error) {
 	if slices.Contains(Models(), name) {
 		return nil, fmt.Errorf("%q is the name of a model of ours: rename the file", name)
@@ -129,7 +129,7 @@ func (f *Foreign) add(row []string, columns map[string]int, line int) error {
 	return nil
 }
 
-// most bounds what can be meant; beyond it an error would be no error but a slip.
+// most bounds a forecast: a larger number is a mistake in the file.
 const most = 10_000
 
 var errAmount = fmt.Errorf("must be a number from 0 to %d", most)
@@ -142,19 +142,19 @@ func amount(text string) (float64, error) {
 	return x, nil
 }
 
-// newComparison returns an empty comparison; nil without a model of somebody else.
+// newComparison returns an empty comparison; nil without a foreign model.
 func newComparison(f *Foreign) *Comparison {
 	if f == nil {
 		return nil
 	}
-	const models = 2 // the forecast and the other one
+	const models = 2 // the forecast and the foreign model
 	return &Comparison{
 		Name: f.name, Unused: len(f.at),
 		sums: make([]sum, models+len(baselines)), census: make([]sum, models+len(baselines)),
 	}
 }
 
-// add counts one hour ahead of an origin, if the other one forecast it, too.
+// add counts one hour ahead of an origin, if the foreign model forecast it.
 func (c *Comparison) add(f *Foreign, o *origin, h int, required, occupied float64) {
 	theirs, there := f.at[target{o.snapshot.Hour, h + 1}]
 	if !there {

@@ -14,7 +14,7 @@ import (
 	"svc/internal/analysis/backtest"
 )
 
-// foreign writes the forecasts of a model that says what persistence says, of a list of hours.
+// foreign writes the forecasts of a model that equals persistence, for a list of hours.
 func foreign(list []acuity.Snapshot, columns string) string {
 	var file strings.Builder
 	file.WriteString(columns + "\n")
@@ -40,8 +40,8 @@ func readForeign(t *testing.T, text string) *backtest.Foreign {
 	return f
 }
 
-// TestCompared: a model that says what persistence says has its errors, and the main tables are
-// the same as without it.
+// TestCompared: a model that equals persistence has its errors. The main tables are the same as
+// without it.
 func TestCompared(t *testing.T) {
 	list := unit(5, 30*24)
 	o := backtest.Options{Warmup: 240}
@@ -93,7 +93,7 @@ func TestCompared(t *testing.T) {
 	}
 }
 
-// TestComparedInPart: both models are measured on what the other one forecast, too.
+// TestComparedInPart: both models are measured on the hours that the foreign model forecast.
 func TestComparedInPart(t *testing.T) {
 	list := unit(6, 30*24)
 	r := run(t, list, backtest.Options{Warmup: 240, Models: []string{"blend"}, Compare: readForeign(t, foreign(list[500:600], "at,hours_ahead,nurses"))})

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Gate says whether a forecast is good enough to be shown.
+// Gate tells whether a forecast is good enough to be shown.
 type Gate struct {
 	Passed bool     `json:"passed"`
 	Faults []string `json:"faults"`
 }
 
-// The limits of the gate. Our choice: a forecast below them is of less use to a unit than its
-// own experience.
+// The limits of the gate. Our choice: below them a unit's own experience is of more use than the
+// forecast.
 const (
 	leastGain           = .10
 	leastBand, mostBand = .75, .85

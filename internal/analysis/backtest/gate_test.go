@@ -40,8 +40,8 @@ var chicago = func() *time.Location {
 	return z
 }()
 
-// hoursOf makes a unit up, sends its feeds through the decoders into the live processor's
-// unit, and returns the hours that this unit cuts.
+// hoursOf simulates a unit and folds its feeds into the state of a live processor. It returns the
+// hours that this state cuts.
 func hoursOf(tb testing.TB, m madeUnit) []*acuity.Snapshot {
 	tb.Helper()
 	cutOnce.Lock()
@@ -63,8 +63,7 @@ func hoursOf(tb testing.TB, m madeUnit) []*acuity.Snapshot {
 	return list
 }
 
-// TestGates: the forecast was not made for these units. It must beat the best simple rival by
-// a tenth, keep its band, and so on: see Gate.
+// TestGates: the forecast was not tuned on these units. It must pass the gate on each.
 func TestGates(t *testing.T) {
 	units := []madeUnit{{"small", 1, 26}, {"small", 2, 26}}
 	if *year {
@@ -122,8 +121,7 @@ func TestFirstDays(t *testing.T) {
 	}
 }
 
-// measure checks a unit, however it is made up: the band holds and the error is below that of
-// persistence.
+// measure checks a unit of any kind: the band holds, and the error is below that of persistence.
 func measure(t *testing.T, m madeUnit, warmup int) {
 	t.Helper()
 	t.Run(m.String(), func(t *testing.T) {
@@ -163,7 +161,8 @@ func logReport(t *testing.T, r *backtest.Report) {
 	}
 }
 
-// BenchmarkYear is the backtest of a unit's year, its hours given. Goal: below 10 s.
+// BenchmarkYear runs the backtest of a unit's year on hours that are already cut. Goal: below 10
+// s.
 func BenchmarkYear(b *testing.B) {
 	list := hoursOf(b, madeUnit{"small", 1, 52})
 	for b.Loop() {

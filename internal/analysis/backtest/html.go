@@ -18,8 +18,7 @@ var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 	"horizons": func() []float64 { return horizons },
 }).Parse(page))
 
-// HTML writes the report as one page that loads nothing, in the times of the
-// hospital.
+// HTML writes the report as one page that loads no other files, in the times of the hospital.
 func (r *Report) HTML(to io.Writer) error {
 	const form = "2 Jan 2006 15:04"
 	in := &r.inner

@@ -33,8 +33,8 @@ func (c *chances) brier(came acuity.Level) float64 {
 // levelBaselines are the rivals of the forecast levels.
 var levelBaselines = []string{"persistence", "hour-of-week", "transitions"}
 
-// transitions count which level follows a level after so many hours, and which level is usual
-// at an hour of the week.
+// transitions count the level that follows a level after some hours, and the usual level at an
+// hour of the week.
 type transitions struct {
 	count [forecast.Horizon][4][4]float64
 	usual [168][4]float64

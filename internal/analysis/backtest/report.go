@@ -27,7 +27,7 @@ type Report struct {
 
 	Census []Errors `json:"census"` // for the occupied rooms, in the order of Models
 
-	Compared *Comparison `json:"compared,omitempty"` // with a model of somebody else
+	Compared *Comparison `json:"compared,omitempty"` // with a foreign model
 
 	Band [forecast.Horizon]float64 `json:"coverage80"` // share of hours within P10 … P90
 	// WithinOne is the share of forecasts that were off by at most one nurse.
@@ -92,7 +92,7 @@ type Week struct {
 	off   float64
 }
 
-// Bin says how often orange came after forecasts of about the same probability.
+// Bin tells how often orange came after forecasts of about the same probability.
 type Bin struct {
 	Forecast  float64 `json:"forecast"`
 	Came      float64 `json:"came"`

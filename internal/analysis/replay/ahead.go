@@ -6,17 +6,17 @@ import (
 	"svc/internal/stream"
 )
 
-// One goroutine reads and another one folds. These are the sizes of a batch between them and
-// the number of batches that may wait. Neither goroutine waits for the other over a single
-// record, and the batches are small beside the memory of the fold.
+// One goroutine reads and another one folds. These are the size of a batch between them and the
+// number of waiting batches. No goroutine waits for a single record, and the batches are small
+// beside the memory of the fold.
 const (
 	aheadRecords = 256
 	aheadBytes   = 1 << 20 // of their values
 	aheadBatches = 4
 )
 
-// ahead reads a span and converts its records in a goroutine of its own, ahead of the
-// goroutine that uses them. Only that one calls its methods, and it must stop the ahead.
+// ahead reads a span and converts its records in a goroutine of its own, ahead of the goroutine
+// that uses them. Only the using goroutine calls its methods, and it must call stop.
 type ahead[T any] struct {
 	batches  chan []T
 	past     recycled[T]
@@ -65,8 +65,8 @@ func readAhead[T any](ctx context.Context, read Read, s stream.Span, of func(r *
 	return a
 }
 
-// next returns the next value, which is valid until the next call. Nil means that the span is
-// at its end or that reading failed; see err.
+// next returns the next value, which is valid until the next call. It returns nil at the end of
+// the span, or if reading failed; see err.
 func (a *ahead[T]) next() *T {
 	for len(a.batch) == 0 {
 		a.past.put(a.taken)

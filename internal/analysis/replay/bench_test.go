@@ -133,8 +133,8 @@ func (a plainRead) report(b *testing.B, n float64, unit string, spent time.Durat
 	b.ReportMetric(float64(heap.bytes.Load())/(1<<20), "heap-MB")
 }
 
-// BenchmarkReplay makes the verdicts of hospitals anew and writes them as Parquet, for all six
-// hospitals and for one. An event is an input that is folded, not one that is skipped.
+// BenchmarkReplay makes the verdicts again and writes them as Parquet, for all six hospitals and
+// for one. It counts inputs that are folded, and not inputs that are skipped.
 func BenchmarkReplay(b *testing.B) {
 	const n, hospitals = 120_000, 6
 	bed := newTestKafka(b)

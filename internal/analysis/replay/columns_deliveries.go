@@ -9,9 +9,8 @@ import (
 	"svc/schemas"
 )
 
-// DeliveryRow is the state of a delivery when the notifier recorded it. Each record is a row,
-// and the last row counts. The answer of an endpoint is not exported: it is text of somebody
-// else.
+// DeliveryRow is the state of a delivery when the notifier recorded it. Each record is a row, and
+// the last row counts. The answer of an endpoint is not exported, because it is foreign text.
 type DeliveryRow struct {
 	Hospital      string       `parquet:"hospital,dict" json:"hospital" about:"id of the hospital"`
 	Delivery      string       `parquet:"delivery" json:"delivery" about:"id of the delivery"`
@@ -62,8 +61,8 @@ func attemptRow(a *outbound.Attempt) AttemptRow {
 
 func momentOf(t time.Time) Moment { return Moment(acuity.At(t)) }
 
-// deliveries is the table of the deliveries on the topic. Its other records are the notifier's
-// own. A tombstone is a delivery that was forgotten.
+// deliveries is the table of the deliveries on the topic. Its other records are internal to the
+// notifier. A tombstone is a delivery that was forgotten.
 func deliveries() *table[DeliveryRow] {
 	return &table[DeliveryRow]{
 		topic: schemas.Deliveries(),

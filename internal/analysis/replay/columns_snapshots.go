@@ -8,8 +8,8 @@ import (
 	"svc/schemas"
 )
 
-// SnapshotRow is a unit at one full hour, as the forecast has it. An hour may have several
-// rows. The row with the highest generation counts, and of equal generations the last one.
+// SnapshotRow is a unit at one full hour, as the forecast sees it. An hour may have several rows.
+// The row with the highest generation counts, and the last one among equal generations.
 type SnapshotRow struct {
 	Hospital     string `parquet:"hospital,dict" json:"hospital" about:"id of the hospital"`
 	Hour         Moment `parquet:"hour,timestamp(millisecond)" json:"hour" about:"the full hour"`

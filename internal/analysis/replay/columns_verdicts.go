@@ -79,7 +79,7 @@ func effectRow(e *acuity.Effect) EffectRow {
 	case acuity.RoomRescored:
 		row.RoomID, row.RoomLabel, row.Score = &e.RoomID, nullable(e.RoomLabel), &e.Score
 		row.Color, row.PriorColor, row.Factors = nullable(e.Color.String()), nullable(e.PriorColor.String()), factorIDs(e.Factors)
-	default: // of a newer release: the column record has them
+	default: // a newer release wrote it: the column record has its bytes
 	}
 	return row
 }
@@ -99,8 +99,8 @@ func readVerdict(r *stream.Record, row *VerdictRow) (reason string) {
 	return ""
 }
 
-// verdicts is the table of the changes on the topic. Its other records are the state that
-// changes are made from, one per key, and no history.
+// verdicts is the table of the changes on the topic. Its other records hold the state, one per
+// key, and are no history.
 func verdicts() *table[VerdictRow] {
 	return &table[VerdictRow]{
 		topic: schemas.Verdicts(),
@@ -111,7 +111,7 @@ func verdicts() *table[VerdictRow] {
 		version: func(r *stream.Record) int64 {
 			head, err := schemas.PeekChange(r.Value)
 			if err != nil {
-				return 0 // reported when it is decoded
+				return 0 // decoding it reports the fault
 			}
 			return head.Version
 		},

@@ -40,12 +40,12 @@ type Diff struct {
 	Changes Source
 }
 
-// DiffSummary adds up a difference.
+// DiffSummary counts the differences.
 type DiffSummary struct {
 	Hours        int64   // with any difference, of all hospitals
 	Rows         int64   //
-	LevelMinutes float64 // in which the level differed
-	Held         *Moment // from this instant on levels and colours of all hospitals are the recorded ones; nil: no change is held
+	LevelMinutes float64 // minutes in which the level differed
+	Held         *Moment // the instant from which levels and colours of all hospitals are the recorded ones; nil: no change is held
 }
 
 // Write writes the rows to one writer, partition after partition.
@@ -103,7 +103,7 @@ type differing struct {
 // diffUnit is one hospital of a difference.
 type diffUnit struct {
 	timeline
-	was, is *Refold // under the rules of their time and under those asked for; the same if none are asked for
+	was, is *Refold // under the rules of the time and under the given rules; the same if none are given
 	made    []step  // the steps that one input makes
 	version int64   // the last recorded version
 }
@@ -140,7 +140,7 @@ func (d *Diff) begin(ctx context.Context, s stream.Span, out *part[DiffRow], sum
 		}
 		c, err := schemas.DecodeChange(r.Value)
 		if err != nil {
-			return false // svc verify names it
+			return false // svc verify reports it
 		}
 		*t = recordedStep{stepOf(nil, c, recordedSide), string(r.Key), c.Version, c.Offset, c.Cause == acuity.CauseIngest}
 		return true
@@ -196,7 +196,7 @@ func (p *differing) unit(hospital string) (u *diffUnit, err error) {
 	return u, nil
 }
 
-// foldInput folds an input, after the recorded change that answers it was read.
+// foldInput folds an input, after it has read the recorded change of that input.
 func (p *differing) foldInput(in *Input) error {
 	for p.applied < in.Offset {
 		if more, err := p.readRecorded(); err != nil {

@@ -17,21 +17,21 @@ const (
 	LostInput      Fault = "lost_input"      // an input is in no change
 	AppliedTwice   Fault = "applied_twice"   // an input is in two changes
 	Swapped        Fault = "swapped"         // inputs were applied in another order than that of the log
-	ForeignInput   Fault = "foreign_input"   // a change is of an input that the log does not have
+	ForeignInput   Fault = "foreign_input"   // a change names an input that the log does not have
 	MissingVersion Fault = "missing_version" // a change is not there
 	DoubledVersion Fault = "doubled_version" // two changes have one version
-	WrongChange    Fault = "wrong_change"    // a change says something else than the log makes
+	WrongChange    Fault = "wrong_change"    // a change differs from the one that the log makes
 	Unreadable     Fault = "unreadable"      // a record of the changelog that this release cannot read
 
 	MissingState Fault = "missing_state"  // a record of the state is not there
-	WrongState   Fault = "wrong_state"    // it says something else
-	LostTomb     Fault = "lost_tombstone" // it is there and ought to be gone
+	WrongState   Fault = "wrong_state"    // it has another value
+	LostTomb     Fault = "lost_tombstone" // it exists and should not
 
 	MissingField Fault = "missing_field" // of the view
-	StaleField   Fault = "stale_field"   // it says something else
-	ForeignField Fault = "foreign_field" // it is there and ought not to be
-	StaleView    Fault = "stale_view"    // all of it is of an older version
-	WrongDerived Fault = "wrong_derived" // the derived values are not those that the facts make
+	StaleField   Fault = "stale_field"   // it has another value
+	ForeignField Fault = "foreign_field" // it exists and should not
+	StaleView    Fault = "stale_view"    // the whole view has an older version
+	WrongDerived Fault = "wrong_derived" // the derived values differ from those that the facts make
 )
 
 // Difference is the first place of a hospital where changelog or view differ from the changes
@@ -82,8 +82,8 @@ func changedFields(got, want *acuity.Change) string {
 	return text
 }
 
-// sameRecord reports whether two state records say the same, whatever version of the schema
-// the written one has.
+// sameRecord reports whether two state records have the same content, whatever the schema version
+// of the written one.
 func sameRecord(written, made []byte) bool {
 	if string(written) == string(made) {
 		return true

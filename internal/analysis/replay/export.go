@@ -16,7 +16,7 @@ import (
 	"svc/internal/stream"
 )
 
-// Export says which records are exported, and to where.
+// Export selects the records to export, and the destination.
 type Export struct {
 	Table     Table
 	Topic     string   // with its prefix

@@ -77,8 +77,8 @@ func rowsOf(tb testing.TB, dir string, m *replay.Manifest) (rows []replay.Observ
 	return rows
 }
 
-// An export has each record of the log once and in order, in every format. Records that cannot
-// be read are counted and named.
+// An export has each record of the log once and in order, in every format. Undecodable records
+// are counted and named.
 func TestExportHoldsTheLog(t *testing.T) {
 	b := newTestKafka(t)
 	list := shifts(3000, 4, time.Minute)
@@ -198,8 +198,7 @@ func TestExportEndsDays(t *testing.T) {
 	}
 }
 
-// An export of one hospital and some hours has exactly those records, and its manifest says
-// so.
+// An export of one hospital and some hours has exactly those records, and its manifest tells so.
 func TestExportOfSome(t *testing.T) {
 	b := newTestKafka(t)
 	list := shifts(2000, 3, time.Minute)
@@ -247,8 +246,8 @@ func inner(table replay.Table) (n int) {
 	return n
 }
 
-// An interrupted export goes on from its last segment and ends with the bytes of an
-// uninterrupted one. Records that come to the log meanwhile are not part of it.
+// An interrupted export continues after its last segment, and ends with the bytes of an
+// uninterrupted one. Records that are written to the log meanwhile are not part of it.
 func TestExportGoesOn(t *testing.T) {
 	b := newTestKafka(t)
 	list := shifts(4000, 3, time.Minute)

@@ -48,8 +48,8 @@ func OpenLog(o *stream.Options, topic string) (*Log, error) {
 	}, nil
 }
 
-// How long a broker may take to answer. The limits are long because these commands run at low
-// priority, and on a busy machine they are late themselves.
+// Time limits for the answer of a broker. They are long, because these commands run at low
+// priority and may be late themselves on a busy machine.
 const (
 	dialTimeout = 30 * time.Second
 	askTimeout  = time.Minute
@@ -121,7 +121,7 @@ func (l *Log) Spans(ctx context.Context, from, to time.Time) ([]stream.Span, err
 
 var errNoTopic = errors.New("no such topic")
 
-// offsets asks each partition the same question; -1: the partition has no answer.
+// offsets sends each partition the same request; -1: the partition has no answer.
 func (l *Log) offsets(ctx context.Context, partitions int, question func(partition int) kafka.OffsetRequest) ([]int64, error) {
 	questions := make([]kafka.OffsetRequest, partitions)
 	for n := range questions {
@@ -150,11 +150,11 @@ func (l *Log) offsets(ctx context.Context, partitions int, question func(partiti
 	return at, nil
 }
 
-// How much is read ahead. A batch that is larger than readBytes comes whole.
+// How much is read ahead. A batch larger than readBytes is read whole.
 const (
 	readBytes = 1 << 20
 	readQueue = 512                   // records
-	readWait  = 20 * time.Millisecond // the reader asks beyond the span, and waits so long before it closes
+	readWait  = 20 * time.Millisecond // the reader requests beyond the span, and waits this long before it closes
 )
 
 // ErrGone says that retention deleted records of the span.

@@ -17,8 +17,8 @@ import (
 	"svc/internal/stream"
 )
 
-// Plan says what an export consists of. It is made once, at the start: records that are
-// written to the topic afterwards are not part of it.
+// Plan lists the contents of an export. It is made once, at the start. Records that are written
+// to the topic afterwards are not part of it.
 type Plan struct {
 	Topic     string     `json:"topic"` // with its prefix
 	Table     string     `json:"table"`
@@ -71,8 +71,8 @@ func (c *Counts) add(o *Counts) {
 	c.Read, c.Rows, c.Others, c.State, c.Undecoded = c.Read+o.Read, c.Rows+o.Rows, c.Others+o.Others, c.State+o.State, c.Undecoded+o.Undecoded
 }
 
-// Manifest lists the contents of a complete export. It says nothing about when or where it was
-// made, so the same records make the same manifest.
+// Manifest lists the contents of a complete export. It does not contain the time or the place of
+// the export, so the same records make the same manifest.
 type Manifest struct {
 	Plan
 	Counts    Counts   `json:"records"`
@@ -88,8 +88,7 @@ type segment struct {
 	Files     []File   `json:"files"`
 }
 
-// Readers of folders of data files (pyarrow, pandas, Spark) ignore names that begin with an
-// underscore.
+// Readers of data folders (pyarrow, pandas, Spark) ignore names that begin with an underscore.
 const (
 	manifestName      = "_manifest.json"
 	firstManifestName = "manifest.json" // in exports of earlier releases

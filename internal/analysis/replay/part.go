@@ -46,7 +46,7 @@ func (p *part[R]) abandon() {
 	}
 }
 
-// writeOne lets write write the rows of all partitions to one writer.
+// writeOne calls write with a part, which writes the rows of all partitions to one writer.
 func writeOne[R any](w io.Writer, f Format, write func(out *part[R]) error) (rows int64, err error) {
 	out := &part[R]{rows: new(atomic.Int64)}
 	if out.sink, err = newSink[R](w, f); err != nil {
@@ -58,7 +58,7 @@ func writeOne[R any](w io.Writer, f Format, write func(out *part[R]) error) (row
 	return out.rows.Load(), err
 }
 
-// writeParts lets write write the rows of each partition to a file of its own in a folder.
+// writeParts calls write with a function that opens a file for a partition in a folder.
 func writeParts[R any](dir string, f Format, write func(open func(partition int32) (*part[R], error)) error) (rows int64, err error) {
 	if err = os.MkdirAll(dir, 0o750); err != nil {
 		return 0, fmt.Errorf("open folder: %w", err)

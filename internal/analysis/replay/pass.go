@@ -22,9 +22,9 @@ type passage interface {
 	close()        // always, also after an error
 }
 
-// foldPartitions reads partitions, atOnce of them at the same time, and hands the inputs of each to a
-// passage of its own. If the log has nothing of a named hospital, that is an error: its name
-// is more likely wrong than that it was silent.
+// foldPartitions reads partitions, atOnce of them at the same time, and passes the inputs of each
+// to a passage of its own. A named hospital without any record in the log is an error, because
+// its name is probably wrong.
 func (r *Rerun) foldPartitions(ctx context.Context, atOnce int, begin func(ctx context.Context, s stream.Span) (passage, error)) error {
 	spans, err := r.spans(ctx)
 	if err != nil {
@@ -60,7 +60,7 @@ func (r *Rerun) foldPartitions(ctx context.Context, atOnce int, begin func(ctx c
 	return cmp.Or(g.Wait(), missing.err())
 }
 
-// absent holds the named hospitals that no input was seen of.
+// absent holds the named hospitals without an input so far.
 type absent struct {
 	mu   sync.Mutex
 	left []string
@@ -84,7 +84,7 @@ func (a *absent) err() error {
 	return AbsentError(a.left[0])
 }
 
-// AbsentError is the id of a hospital that the log has nothing of.
+// AbsentError is the id of a hospital without any record in the log.
 type AbsentError string
 
 func (e AbsentError) Error() string {
@@ -126,7 +126,7 @@ func (r *Rerun) inputs(ctx context.Context, s stream.Span, shared *share, each f
 	}
 }
 
-// wants reports whether the hospital of a key was asked for.
+// wants reports whether the hospital of a key is among the requested ones.
 func (r *Rerun) wants(key []byte) bool {
 	return len(r.Hospitals) == 0 || slices.Contains(r.Hospitals, schemas.InputHospital(key))
 }

@@ -48,10 +48,9 @@ func (in *Input) setPosition(r *stream.Record) {
 	in.Hospital, in.At, in.Observation, in.Reason, in.Key, in.Value = "", 0, nil, "", nil, nil
 }
 
-// Inputs yields the inputs of one hospital in the order of the log. The first is that of the
-// first record whose timestamp is not before from; the sequence ends before the first record
-// that is not before to. The zero times are the beginning and the present end. An error is
-// yielded last.
+// Inputs yields the inputs of one hospital in the order of the log. It begins with the first
+// record whose timestamp is not before from, and ends before the first that is not before to. The
+// zero times are the beginning and the present end. An error is yielded last.
 func (l *Log) Inputs(ctx context.Context, hospital string, from, to time.Time) iter.Seq2[Input, error] {
 	return func(yield func(Input, error) bool) {
 		spans, err := l.Spans(ctx, from, to)
@@ -76,17 +75,17 @@ func (l *Log) Inputs(ctx context.Context, hospital string, from, to time.Time) i
 	}
 }
 
-// errEnough ends a reading when the caller wants no more.
+// errEnough ends a reading when the caller needs no more inputs.
 var errEnough = errors.New("enough")
 
-// Refold makes the changes of one hospital anew from its inputs. It calls the same functions
-// as the live processor, and judges nothing itself. One goroutine uses it.
+// Refold makes the changes of one hospital again from its inputs. It calls the same functions as
+// the live processor, and decides nothing itself. One goroutine uses it.
 //
-// Refold knows only the log: the clock of an input is its time of receipt. The live processor
-// may have applied an input later. A timer that it fired by the wall clock may lie after the
-// receipt of an input that was still under way; the input was then applied at the instant of
-// the timer. A caller that has the recorded change sets [acuity.Observation.AppliedAt] of the
-// input to the recorded instant, and gets the same versions.
+// Refold knows only the log, so the clock of an input is its time of receipt. The live processor
+// may have applied an input later. By the wall clock it may have fired a timer after the receipt
+// of an input that was not applied yet; it then applied the input at the instant of the timer. A
+// caller with the recorded change sets [acuity.Observation.AppliedAt] of the input to the
+// recorded instant, and gets the same versions.
 type Refold struct {
 	unit   *hospital.State
 	rules  Override
@@ -149,8 +148,8 @@ func (f *Refold) ElapseTo(now acuity.Instant, each func(*acuity.Change)) {
 	}
 }
 
-// Override is a set of rules that hold instead of those in the log. All that the log says
-// about their factors is removed from the inputs.
+// Override is a set of rules that replace those in the log. Rules for their factors are removed
+// from the inputs.
 type Override []acuity.Rule
 
 // enforce applies the rules to a new unit.

@@ -13,17 +13,17 @@ import (
 	"svc/internal/stream"
 )
 
-// Rerun makes the verdicts of some hospitals anew. It also reads the log before From, because
-// that makes the state at From. Each partition is read once for all its hospitals, and its
+// Rerun makes the verdicts of some hospitals again. It also reads the log before From, because
+// older inputs make the state at From. Each partition is read once for all its hospitals, and its
 // changes come in the order of the log.
 type Rerun struct {
 	Inputs    Source
 	Hospitals []string  // empty: all
 	From, To  time.Time // window of the reported changes; zero: unbounded
 	Rules     Override
-	// Wait keeps the changes to a multiple of the log's own speed. It is called with the
-	// instant of each input from From on, by several goroutines if partitions are read at the
-	// same time. Nil: there is no limit.
+	// Wait limits the changes to a multiple of the log's own speed. It is called with the instant
+	// of each input from From on; several goroutines call it if partitions are read at the same
+	// time. Nil: no limit.
 	Wait func(ctx context.Context, at time.Time) error
 	Pace *Pace
 	// Progress is called with the number of records that are read, and their total.
@@ -133,7 +133,7 @@ func (w *writing) finish() error {
 	return errors.Join(w.remaking.finish(), w.changes.close(), w.out.Close())
 }
 
-// close ends the goroutine and removes the file, unless finish did its work.
+// close ends the goroutine and removes the file, unless finish has completed it.
 func (w *writing) close() {
 	w.changes.stop()
 	w.out.abandon()

@@ -61,7 +61,7 @@ func TestReplayIsRepeatable(t *testing.T) {
 	}
 }
 
-// Each way to replay names a hospital that the log does not have.
+// Each kind of replay reports a hospital that the log does not have.
 func TestReplayOfNobody(t *testing.T) {
 	b := newTestKafka(t)
 	b.put(shifts(100, 2, time.Minute))
@@ -76,7 +76,7 @@ func TestReplayOfNobody(t *testing.T) {
 		}
 	}
 	r := b.rerun("h001")
-	r.From = time.Now() // its window holds no change, which is no fault
+	r.From = time.Now() // a window without a change is no fault
 	if rows, err := r.Write(t.Context(), io.Discard, replay.NDJSON); rows != 0 || err != nil {
 		t.Error(rows, err)
 	}
@@ -197,8 +197,8 @@ func (l *lived) diff(b *testKafka, rules replay.Override, hospitals ...string) (
 	return rows, summary
 }
 
-// A replay under the rules of the time differs in nothing. A level that was recorded wrongly
-// is found in its hour. Another rule changes axes and rooms.
+// A replay under the rules of the time has no difference. A wrongly recorded level is found in
+// its hour. Another rule changes axes and rooms.
 func TestReplayDiff(t *testing.T) {
 	list := shifts(2400, 3, 40*time.Second)
 	l := live(t, list)
@@ -244,7 +244,7 @@ func TestReplayDiff(t *testing.T) {
 	}
 }
 
-// A rule of a file holds whatever the log says about its factor, before and after.
+// A rule of a file holds before and after any rule of the log for its factor.
 func TestReplayRulesWin(t *testing.T) {
 	b := newTestKafka(t)
 	list := shifts(600, 1, time.Minute)
@@ -310,7 +310,7 @@ func TestReadRules(t *testing.T) {
 }
 
 // Exported observations, imported into an empty system, make the same log: every record to the
-// byte, and the same verdict at every hour. A system that has observations is left alone.
+// byte, and the same verdict at every hour. Import refuses a system that has observations.
 func TestExportThenImport(t *testing.T) {
 	list := shifts(2000, 4, time.Minute)
 	b := newTestKafka(t)

@@ -19,7 +19,7 @@ type ruleEntry struct {
 	FactorID string             `json:"factorId"`
 	Values   map[string]*string `json:"values"` // by line; null: the factor has no such line
 	Comment  *string            `json:"comment"`
-	Delete   bool               `json:"delete"` // the rule of the catalogue holds, whatever the log says
+	Delete   bool               `json:"delete"` // the rule of the catalogue replaces that of the log
 }
 
 // ReadRules reads a file of rule overrides. JSON is as in the API: one rule, a list of rules,

@@ -115,7 +115,7 @@ func (e *exporter) exportRecord(s *segment, w segmenter, r *stream.Record) error
 	return nil
 }
 
-// Why a record has no row.
+// Reasons for a record without a row.
 var (
 	errOthers = errors.New("of another hospital")
 	errState  = errors.New("no history")

@@ -95,7 +95,7 @@ func (r *Report) First() *Difference {
 
 // Round folds the inputs that have come since the last round.
 func (v *Verify) Round(ctx context.Context) (*Report, error) {
-	// The view is read first, then the changelog, then the log. So each one is covered by the
+	// The view is read first, then the changelog, then the log. So each of them is behind the
 	// next.
 	changes, err := v.Changes.Spans(ctx, time.Time{}, time.Time{})
 	if err != nil {
@@ -161,8 +161,7 @@ func newPartitionCheck(v *Verify, s stream.Span, only []string) *partitionCheck 
 	return &partitionCheck{v: v, partition: s.Partition, only: only, changes: s.From, trimmed: s.From > 0, applied: -1, units: map[string]*unitCheck{}}
 }
 
-// round reads the view of a moment, the changes that are committed by then, and the inputs
-// that they answer.
+// round reads the view, then the changes committed by then, and then the inputs of these changes.
 func (p *partitionCheck) round(ctx context.Context, shared *share) error {
 	views, err := p.readViews(ctx)
 	if err != nil {
@@ -290,11 +289,11 @@ func (p *partitionCheck) writtenOf(r *stream.Record, w *writtenRecord) (wanted b
 	if schemas.IsChange(r.Key) {
 		w.hospital = string(r.Key)
 		w.ChangeHead, w.fault = schemas.PeekChange(r.Value)
-		return true // of every hospital: it says which inputs are applied
+		return true // also of unchecked hospitals: it tells which inputs are applied
 	}
 	key, err := schemas.ParseKey(r.Key)
 	if err != nil || !p.wants(key.Hospital) {
-		return false // foreign, or not to be checked
+		return false // foreign, or unchecked
 	}
 	w.hospital, w.key = key.Hospital, string(r.Key)
 	return true

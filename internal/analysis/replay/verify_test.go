@@ -17,8 +17,8 @@ import (
 	"svc/schemas"
 )
 
-// lived is the output of a live processor for some inputs: changelog and view. It is not
-// written anywhere yet, so a test can spoil it.
+// lived is the output of a live processor for some inputs: changelog and view. It is not stored
+// anywhere yet, so a test can damage it.
 type lived struct {
 	replaytest.Lived
 	inputs  [][]stream.Record  // by partition
@@ -218,8 +218,8 @@ var further = map[string]planted{
 	}, replay.MissingState},
 	"a view that was left behind": {func(l *lived) (string, int64) {
 		v := l.Views[victim]
-		// The newest view with the version of an old one would be stale in its fields. So the
-		// view is that which Redis had at the beginning.
+		// The newest view with an old version would be stale in its fields. So the view is the
+		// one that Redis had at the beginning.
 		*v = replay.View{Version: 0, Rooms: map[int32]string{}, Site: map[string]string{}}
 		v.Version = 1
 		first := live(l.TB, shifts(2400, 3, 40*time.Second)[:firstOf(victim)])
@@ -276,8 +276,7 @@ func TestVerifyFindsFaults(t *testing.T) {
 	}
 }
 
-// Changes that compaction has removed are no fault, and the changes after them are compared
-// again.
+// Changes that compaction has removed are no fault. The changes after them are compared again.
 func TestVerifyAfterCompaction(t *testing.T) {
 	list := shifts(2400, 3, 40*time.Second)
 	l := live(t, list)

@@ -68,7 +68,7 @@ func (u *unitCheck) foldInput(in *Input) {
 		in.At = u.queue[i].AppliedAt
 	}
 	if i >= 0 && !u.together {
-		// The changes before it were made at a time whose changes are not all held.
+		// Not all changes of the time before it are held.
 		u.queue = u.queue[i:]
 		i = 0
 	}
@@ -136,7 +136,7 @@ func (u *unitCheck) skipCopies() {
 	}
 }
 
-// unheld handles a change that the changelog does not have: it was compacted away, or it is
+// unheld handles a change that the changelog does not have. It was compacted away, or it is
 // missing.
 func (u *unitCheck) unheld(c *acuity.Change, in stream.Position) {
 	if !u.p.old(c.AppliedAt) && (!u.p.trimmed || u.seen) {
@@ -154,7 +154,7 @@ func (u *unitCheck) unheld(c *acuity.Change, in stream.Position) {
 }
 
 // alignVersion gives the fold the version of a recorded change, after changes that are not held.
-// Without them nobody knows whether a timer fired before or after a late input.
+// Without them it is unknown whether a timer fired before or after a late input.
 func (u *unitCheck) alignVersion(r *recorded) {
 	u.together = true
 	if u.version()+1 == r.Version {
@@ -224,7 +224,7 @@ func (u *unitCheck) changeFollows(offset int64) bool {
 	}
 }
 
-// compareDue compares what is to be compared after a change: the view, and once a day a
+// compareDue makes the comparisons that are due after a change: the view, and once a day a
 // derivation.
 func (u *unitCheck) compareDue(c *acuity.Change) {
 	if u.view != nil && u.view.Version == c.Version {

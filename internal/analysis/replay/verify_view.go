@@ -13,7 +13,7 @@ import (
 	"svc/schemas"
 )
 
-// viewOf returns the view that ought to be served of a unit.
+// viewOf returns the view that should be served of a unit.
 func viewOf(hospitalID string, unit *hospital.State) (*View, error) {
 	chart := unit.Chart()
 	v := &View{Version: chart.Unit.Version, Rooms: map[int32]string{}, Site: map[string]string{}}

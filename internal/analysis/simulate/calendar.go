@@ -32,7 +32,7 @@ const (
 	// Chance per day that a room is closed until the next morning. Our default.
 	chanceRepair = .15
 
-	// The change of regime: a neighbour closes its unit, and stays are shortened.
+	// The change of regime: a neighbouring hospital closes its unit, and stays become shorter.
 	regimeWeek     = 30
 	regimeArrivals = 1.15
 	regimeStays    = 0.88
@@ -87,10 +87,10 @@ func (u *unit) hourOf(midnight clock, h float64) clock {
 // week returns how many weeks after the start an instant is, at least 0.
 func (u *unit) week(t clock) float64 { return max(0, float64(t-u.from)/float64(week)) }
 
-// load is how much more often something special is the matter than at the start.
+// load returns how much more frequent modifiers are than at the start.
 func (u *unit) load() float64 { return 1 + growthYear*u.week(u.now)/52 }
 
-// stays is how long stays are, compared to the start.
+// stays returns the length of stays relative to the start.
 func (u *unit) stays() float64 {
 	if u.week(u.now) >= regimeWeek {
 		return regimeStays
@@ -98,7 +98,7 @@ func (u *unit) stays() float64 {
 	return 1
 }
 
-// nextDay makes the arrivals of the day, and itself the day after.
+// nextDay schedules the arrivals of the day, and its own next call.
 func (c *calendar) nextDay(u *unit) {
 	midnight := c.today
 	tomorrow := u.hourOf(midnight, 24)

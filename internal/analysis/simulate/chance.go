@@ -5,11 +5,11 @@ import (
 	"math/rand/v2"
 )
 
-// chance is a stream of random numbers for one purpose. One more draw for a purpose changes
-// nothing elsewhere.
+// chance is a stream of random numbers for one purpose. One more draw for one purpose does not
+// change the others.
 type chance struct{ *rand.Rand }
 
-// The purposes. Each visit has its own, counted from purposeVisits.
+// The purposes. Each visit has a purpose of its own, counted from purposeVisits.
 const (
 	purposeArrivals = iota + 1
 	purposeBusy
@@ -24,7 +24,7 @@ func newChance(seed, purpose uint64) chance {
 	return chance{rand.New(rand.NewPCG(mixed(seed), mixed(purpose^mixed(seed))))} //nolint:gosec // repeatable on purpose
 }
 
-// mixed is the finalizer of SplitMix64: neighbouring numbers begin far apart.
+// mixed is the finalizer of SplitMix64. Neighbouring numbers give distant results.
 func mixed(z uint64) uint64 {
 	z += 0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9

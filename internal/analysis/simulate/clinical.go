@@ -3,8 +3,8 @@ package simulate
 // drug is a medication with its code.
 type drug struct{ code, display string }
 
-// The drugs that the catalogue has a rule for. The epidural and the gas have none: a site has
-// to map them, so they appear on the worklist.
+// The drugs with a rule in the catalogue. The epidural and the gas have none: a hospital has to
+// map them, so they appear on the worklist.
 var (
 	magnesium    = &drug{"6585", "magnesium sulfate"}
 	oxytocin     = &drug{"7824", "oxytocin"}

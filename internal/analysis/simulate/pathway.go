@@ -35,7 +35,7 @@ const (
 	roundsHour, roundsSpread = 11.2, 1.4
 )
 
-// How often, for one woman. Sources beside them.
+// Probabilities for one woman, with their sources.
 const (
 	chanceEpidural       = .73  // Butwick et al., Anesthesiology 2018: 73.1 % of labors
 	chanceEarlyFirst     = .50  // our default
@@ -53,7 +53,7 @@ const (
 	chanceImminentBirths = .02  // women who give birth within an hour of coming; our default
 )
 
-// beginTriage: a woman who mostly goes home again.
+// beginTriage begins the visit of a woman who mostly goes home again.
 func (v *visit) beginTriage() {
 	v.triage.requestRoom(func(r *room) {
 		kind := ""
@@ -76,7 +76,7 @@ func (v *visit) beginTriage() {
 	})
 }
 
-// beginLabor: labor that began by itself.
+// beginLabor begins a visit in spontaneous labor.
 func (v *visit) beginLabor() {
 	if v.is(chanceImminentBirths) {
 		v.labor.requestRoom(func(r *room) {
@@ -128,8 +128,8 @@ func (v *visit) early() {
 	v.after(v.span(median, earlySpread), func() { v.active(false) })
 }
 
-// beginInduction: by appointment, straight to a labor room; the woman waits at home until one
-// is free.
+// beginInduction begins an induction by appointment, in a labor room. The woman waits at home
+// until one is free.
 func (v *visit) beginInduction() {
 	v.labor.requestRoom(func(r *room) {
 		ripens := v.is(chanceRipening)
@@ -152,7 +152,7 @@ func (v *visit) beginInduction() {
 	})
 }
 
-// active: active labor, to full dilation or the decision for a cesarean.
+// active runs active labor, to full dilation or the decision for a cesarean.
 func (v *visit) active(induced bool) {
 	v.becomes(map[bool]string{true: "labor-induction", false: "labor-standard"}[induced])
 	median := activeLater
@@ -184,7 +184,7 @@ func (v *visit) active(induced bool) {
 	v.after(span, v.secondStage)
 }
 
-// secondStage: pushing, then the birth.
+// secondStage runs the second stage, which ends in a birth.
 func (v *visit) secondStage() {
 	v.pushing(true)
 	median := pushLater
@@ -208,7 +208,7 @@ func (v *visit) secondStage() {
 	})
 }
 
-// beginCesarean: by appointment.
+// beginCesarean begins a cesarean by appointment.
 func (v *visit) beginCesarean() {
 	v.labor.requestRoom(func(r *room) {
 		v.diagnoses = append(v.diagnoses, icd("O34.211", "Maternal care for low transverse scar from previous cesarean delivery"))
@@ -218,7 +218,7 @@ func (v *visit) beginCesarean() {
 	})
 }
 
-// toTheatre: a cesarean, as soon as an operating room is free.
+// toTheatre runs a cesarean, as soon as an operating room is free.
 func (v *visit) toTheatre() {
 	v.pushing(false)
 	if len(v.theatre.free) == 0 {
@@ -239,7 +239,7 @@ func (v *visit) toTheatre() {
 	})
 }
 
-// waitPostpartum: the woman stays where she recovers until a postpartum room is free.
+// waitPostpartum keeps the woman in recovery until a postpartum room is free.
 func (v *visit) waitPostpartum() {
 	v.postpartum.requestRoom(func(r *room) {
 		v.move(r, "")
@@ -252,7 +252,7 @@ func (v *visit) waitPostpartum() {
 	})
 }
 
-// goHome ends the stay with the rounds after the woman is ready.
+// goHome ends the stay with the first rounds after the woman is ready.
 func (v *visit) goHome(ready clock) {
 	ready = max(ready, v.now+3*hour)
 	rounds := float64(roundsHour)
@@ -268,7 +268,7 @@ func (v *visit) goHome(ready clock) {
 	v.after(max(home, v.now+hour)-v.now, v.leaves)
 }
 
-// beginAntepartum: a stay before birth that is not labor.
+// beginAntepartum begins a stay before birth that is not labor.
 func (v *visit) beginAntepartum() {
 	v.triage.requestRoom(func(r *room) {
 		v.enter("A04", r, 'O', "triage-medical-eval")
@@ -301,7 +301,7 @@ func (v *visit) waitAntepartum() {
 	})
 }
 
-// beginReadmission: back after birth.
+// beginReadmission begins a stay after an earlier birth.
 func (v *visit) beginReadmission() {
 	v.postpartum.requestRoom(func(r *room) {
 		kind := "pp-complications-stable"
@@ -322,7 +322,7 @@ func (v *visit) beginReadmission() {
 	})
 }
 
-// beginOverflow: a patient of another service in a free room of ours.
+// beginOverflow places a patient of another service in a free postpartum room.
 func (v *visit) beginOverflow() {
 	if len(v.postpartum.free) < v.postpartum.all/4 {
 		v.gone()
@@ -335,7 +335,7 @@ func (v *visit) beginOverflow() {
 	})
 }
 
-// beginProcedure: a small operation by appointment.
+// beginProcedure begins a small operation by appointment.
 func (v *visit) beginProcedure() {
 	v.theatre.requestRoom(func(r *room) {
 		kind := "or-d-and-c"

@@ -2,8 +2,8 @@ package simulate
 
 import "fmt"
 
-// history draws the risks that the woman brings along. They grow over the year (unit.load);
-// each share is our default unless a source stands beside it.
+// history draws the risks of the woman at arrival. They grow over the year (unit.load). Each
+// probability is our default unless a source stands beside it.
 func (v *visit) history() {
 	load := v.load()
 	if v.is(.016) { // NCHS 2022: 31 of 1,000 births are twins'
@@ -15,8 +15,8 @@ func (v *visit) history() {
 			v.diagnoses = append(v.diagnoses, d)
 		}
 	}
-	// Ford et al., MMWR 2022: hypertensive disorders in 15.9 % of deliveries, of
-	// them a third pre-eclampsia.
+	// Ford et al., MMWR 2022: hypertensive disorders in 15.9 % of deliveries, a third of them
+	// pre-eclampsia.
 	add(.035, icd("O14.03", "Mild to moderate pre-eclampsia, third trimester"))
 	add(.022, icd("O14.13", "Severe pre-eclampsia, third trimester"))
 	add(.075, icd("O24.410", "Gestational diabetes mellitus in pregnancy, diet controlled")) // no rule: for the worklist
@@ -50,7 +50,7 @@ func (v *visit) has(code string) bool {
 	return false
 }
 
-// complaint is the question at the door and its finding.
+// complaint draws the complaint at arrival and its finding.
 func (v *visit) complaint() {
 	if v.is(.08 * v.load()) {
 		v.observe("observation", "local", "FETAL_MOVEMENT_DECREASED", "Decreased fetal movement", "yes")
@@ -123,7 +123,7 @@ func (v *visit) risk() {
 	}
 }
 
-// birth: the babies are born.
+// birth records the birth of the babies.
 func (v *visit) birth(cesarean bool) {
 	v.born, v.cesarean = v.now, cesarean
 	mode, outcome := icd("O80", "Encounter for full-term uncomplicated delivery"), icd("Z37.0", "Single live birth")
@@ -186,7 +186,7 @@ func (v *visit) unmark(factor string) {
 	}
 }
 
-// babyLeaves: a baby leaves with its mother, or to newborn intensive care, which is another
+// babyLeaves discharges a baby with its mother, or to newborn intensive care, which is another
 // unit.
 func (v *visit) babyLeaves(i int) {
 	b := &v.babies[i]

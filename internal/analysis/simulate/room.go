@@ -48,7 +48,7 @@ func (u *unit) furnish() {
 	add(&u.postpartum, "MBU", "MB ", sized(births*.0063, 1.3, 6), 301)
 }
 
-// requestRoom gives a room to f, at once or when it is f's turn.
+// requestRoom gives a room to f, at once or when f is first in the queue.
 func (p *pool) requestRoom(f func(*room)) {
 	if len(p.free) == 0 {
 		p.waiting = append(p.waiting, f)

@@ -1,10 +1,10 @@
 // Package simulate makes up a maternity unit in motion and the requests that its systems would
 // send to the ingest API.
 //
-// Women come to triage, go home or into labor, wait for a room, get epidurals and
-// magnesium, give birth, recover and go home with the morning's rounds, while
-// nurses change shifts. Nobody in it exists: there are visit and patient numbers,
-// never a name or a birth date. The same [Options] make the same bytes.
+// Women come to triage, go home or into labor, wait for a room, get epidurals and magnesium, give
+// birth, recover and go home with the morning's rounds, while nurses change shifts. All of them
+// are invented: there are visit and patient numbers, never a name or a birth date. The same
+// [Options] make the same bytes.
 //
 // The simulation has another structure than the forecast that is tested with it. The causes
 // (parity, the busy day, the storm, the change of regime) are in no message.
@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// Options say which unit is simulated, and for how long.
+// Options select the simulated unit and the length of the simulation.
 type Options struct {
 	Seed    uint64
 	Profile string        // one of [Profiles]

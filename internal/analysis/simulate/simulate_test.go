@@ -63,7 +63,7 @@ func TestSameOptionsSameBytes(t *testing.T) {
 	}
 }
 
-// A shorter run is the beginning of a longer one, so a demonstration can go on where it ended.
+// A shorter run is the beginning of a longer one, so a demonstration can continue after its end.
 func TestLongerRunGoesOn(t *testing.T) {
 	o := simulate.Options{Seed: 3, Profile: "small", Start: start, For: 3 * 24 * time.Hour}
 	var short, long []byte
@@ -75,8 +75,8 @@ func TestLongerRunGoesOn(t *testing.T) {
 	}
 }
 
-// usual are warnings that a real sender gets too: a message that was charted late comes when
-// the woman has moved on.
+// usual are warnings that real senders get, too. For example, a message that was charted late
+// arrives after the woman has moved.
 var usual = []string{"room_not_occupied", "place_differs", "prior_place_differs"}
 
 // Every line is JSON that the decoders accept, in the order of time. It causes only the usual
@@ -85,7 +85,7 @@ func TestEveryLineIsAccepted(t *testing.T) {
 	for _, profile := range simulate.Profiles() {
 		t.Run(profile, func(t *testing.T) {
 			allowed := usual
-			if profile == "chaos" { // a cancel may overtake what it takes back
+			if profile == "chaos" { // a cancel may overtake the event that it cancels
 				allowed = append(slices.Clone(usual), "cancel_waiting")
 			}
 			u := newUnit()

@@ -55,7 +55,7 @@ func newStaff(u *unit) staff {
 	return s
 }
 
-// begin reports who is on duty and schedules the changes of shift.
+// begin reports the staff on duty and schedules the changes of shift.
 func (s *staff) begin(u *unit) {
 	s.change(u)
 	s.nextDay(u)
@@ -108,7 +108,7 @@ func (v *visit) need() float64 {
 	return need
 }
 
-// wanted is how many nurses a shift should have: a mean of the unit's plan and the present
+// wanted returns how many nurses a shift should have: a mean of the unit's plan and the present
 // need, plus a reserve of one.
 func (s *staff) wanted(u *unit) float64 { return 1.1*(.55*s.grid+.45*u.need()) + 1.2 }
 
@@ -121,7 +121,7 @@ func (s *staff) change(u *unit) {
 	s.roster(u)
 }
 
-// recount: the charge nurse calls a nurse in, or sends one home, and assigns the rooms anew.
+// recount lets the charge nurse call a nurse in, or send one home, and assign the rooms again.
 func (s *staff) recount(u *unit) {
 	short := u.need() - float64(s.onDuty)
 	switch {
@@ -192,8 +192,8 @@ func (s *staff) roster(u *unit) {
 	u.faults.snapshot(u, pathRoster)
 }
 
-// assign gives the couplets and antepartum patients to the nurses but the charge nurse, mostly
-// two to each. The nurse of a labor changes within the hour, so no roster lists labors.
+// assign assigns couplets and antepartum patients to all nurses but the charge nurse, mostly two
+// to each. The nurse of a labor changes within the hour, so no roster lists labors.
 func (u *unit) assign(count, charge int) [][]int {
 	rooms := make([][]int, count)
 	who, load := -1, 0.
@@ -207,7 +207,7 @@ func (u *unit) assign(count, charge int) [][]int {
 				who++
 			}
 			if load = need; who >= count {
-				break // nobody is left: the charge nurse helps out
+				break // no nurse is left: the charge nurse helps
 			}
 		}
 		rooms[who] = append(rooms[who], r.id)

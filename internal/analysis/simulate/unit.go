@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// unit is the maternity unit while time goes on.
+// unit is the maternity unit at the present instant of the simulation.
 type unit struct {
 	profile
 
@@ -63,7 +63,7 @@ func (u *unit) markOf(o *Options) string {
 	return strconv.FormatUint(hash%letters, 36) + "-"
 }
 
-// run lets time go on and yields the requests.
+// run advances the time and yields the requests.
 func (u *unit) run(yield func(Request) bool) {
 	u.muted = true
 	u.calendar.nextDay(u)
@@ -85,7 +85,7 @@ func (u *unit) run(yield func(Request) bool) {
 	}
 }
 
-// begin is the start: systems are connected and report who is here.
+// begin connects the systems at the start, which then report the present patients and staff.
 func (u *unit) begin() {
 	u.muted = false
 	u.census()

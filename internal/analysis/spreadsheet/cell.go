@@ -1,4 +1,5 @@
-// Package spreadsheet reads CSV files, and keeps their text from being run as a formula.
+// Package spreadsheet reads CSV files, and escapes text that a spreadsheet would run as a
+// formula.
 package spreadsheet
 
 import "strings"

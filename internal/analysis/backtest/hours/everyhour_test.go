@@ -49,14 +49,14 @@ func TestForecastAtEveryHour(t *testing.T) {
 					checkPlanned(t, model, s, at, location)
 				})
 			}
-			if tried < 22 { // of 23, 24 or 25 hours; some may have no event for long before them
+			if tried < 22 { // of 23, 24 or 25 hours; some have no event for long before
 				t.Errorf("%s, %s: %d hours were tried", zone, day.Format(time.DateOnly), tried)
 			}
 		}
 	}
 }
 
-// checkPlanned forecasts with nobody on duty now and forty nurses planned in an hour and a
+// checkPlanned forecasts with no nurse on duty now, and a plan of forty nurses in an hour and a
 // half.
 func checkPlanned(t *testing.T, model *forecast.Model, s *acuity.Snapshot, at acuity.Instant, zone *time.Location) {
 	t.Helper()

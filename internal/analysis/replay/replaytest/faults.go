@@ -1,5 +1,5 @@
-// Package replaytest spoils the changelog and the view of a processor, one fault at a time.
-// Tests on the embedded broker and on real servers want [replay.Verify] to name the fault.
+// Package replaytest damages the changelog and the view of a processor, one fault at a time.
+// Tests on the embedded broker and on real servers expect [replay.Verify] to name the fault.
 package replaytest
 
 import (
@@ -13,8 +13,8 @@ import (
 	"svc/schemas"
 )
 
-// Victim is the hospital whose records are spoilt. It needs some hundreds of inputs, as
-// package shift makes them.
+// Victim is the hospital whose records are damaged. It needs some hundreds of inputs, as package
+// shift makes them.
 const Victim = "h001"
 
 // Lived is the output of a processor: the changelog and the view.
@@ -26,7 +26,7 @@ type Lived struct {
 
 // Planted is a fault, with the code that verify must report.
 type Planted struct {
-	// Plant spoils the output and returns the key and the version of the fault.
+	// Plant damages the output and returns the key and the version of the fault.
 	Plant func(l *Lived) (key string, version int64)
 	Fault replay.Fault
 }
@@ -89,7 +89,7 @@ func (l *Lived) renumber(partition int32, from int, by int64) {
 	}
 }
 
-// Faults are the ten faults that verify must find wherever it runs.
+// Faults are the ten faults that verify must find on every system.
 var Faults = map[string]Planted{
 	"a lost input": {func(l *Lived) (string, int64) {
 		p, i, _ := l.Pair(anyPair)
