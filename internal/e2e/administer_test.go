@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestKeysOverHTTP has an administrator make a key, use it, rotate and revoke it,
-// and read what was done, also by the command line, back from the audit.
+// TestKeysOverHTTP: an administrator makes, uses, rotates and revokes a key. The audit has each
+// act, also those of the command line.
 func TestKeysOverHTTP(t *testing.T) {
 	t.Parallel() // it waits until a use of a key is noted
 	dir := t.TempDir()

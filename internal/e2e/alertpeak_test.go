@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestAlertPeak: once there is a forecast, what people are told has its peak.
+// TestAlertPeak: alerts to people have the peak of the forecast, if there is one.
 func TestAlertPeak(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -17,7 +17,7 @@ func TestAlertPeak(t *testing.T) {
 	r := &receiver{}
 	r.Server = httptest.NewServer(r)
 	defer r.Close()
-	p.accepted(t, "staffing", `{"nursesOnDuty":200,"callStaffAvailable":true}`) // green, whatever the past was
+	p.accepted(t, "staffing", `{"nursesOnDuty":200,"callStaffAvailable":true}`) // green, whatever the past
 	p.tell(t, simulatedEvents(t, 1, 3))
 	p.predicted(t, time.Minute)
 	d.say("webhooks", "add", r.URL, "--events", "surge.alert")
@@ -38,7 +38,7 @@ func TestAlertPeak(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &alert); err != nil || alert.Data.OpenRooms == nil || alert.Data.Peak == nil {
 		t.Fatalf("no peak: %v %s", err, body)
 	}
-	// What predict says now is of the same state, at most a turn of the minute later.
+	// The answer of predict has the same state, at most a minute later.
 	got, want := alert.Data.Peak, f.StaffingForecast.Peak
 	for _, h := range f.StaffingForecast.Hours {
 		if h.End.Equal(got.At) && (!got.At.Equal(want.At) || got.NursesP90 != want.NursesP90) {

@@ -33,7 +33,7 @@ func (d *desk) surge() {
 	d.p.accepted(d.t, "staffing", `{"nursesOnDuty":1,"callStaffAvailable":true}`)
 }
 
-// onDuty adds a charge nurse, and a director who is called if she does not answer
+// onDuty adds a charge nurse and a director. The director is called if the nurse does not answer
 // within a minute.
 func (d *desk) onDuty(hospital string) {
 	d.t.Helper()
@@ -46,7 +46,7 @@ func (d *desk) onDuty(hospital string) {
 
 var ackLink = regexp.MustCompile(`https?://\S+/a/[0-9A-Z]{12}`)
 
-// take opens a link, sees that this changes nothing, and then answers.
+// take opens a link, checks that this changes nothing, and then answers the alert.
 func (d *desk) take(link string) {
 	d.t.Helper()
 	open := func(method string) string {
@@ -84,14 +84,14 @@ func (d *desk) take(link string) {
 		}
 		return nil
 	}
-	if err := listed(); err != nil && strings.Contains(page, "Acknowledged at") { // what it says is so
+	if err := listed(); err != nil && strings.Contains(page, "Acknowledged at") { // the page is right
 		d.t.Error(err)
 	}
 	eventually(d.t, 10*time.Second, listed)
 }
 
-// TestDevAlerts: a new user says who is on duty, raises the level, and reads in
-// /dev/outbox what would have gone out.
+// TestDevAlerts: a new user enters the people on duty, raises the level, and reads in /dev/outbox
+// the messages that would have been sent.
 func TestDevAlerts(t *testing.T) {
 	dir := t.TempDir()
 	dev := startDev(t, dir, "--ephemeral")
@@ -162,7 +162,7 @@ func TestDevLastWord(t *testing.T) {
 			return err
 		}
 		last, digest := "", false
-		for _, m := range box.Items { // the newest comes first
+		for _, m := range box.Items { // newest first
 			digest = digest || strings.Contains(m.Subject, "Level keeps changing") && strings.Contains(m.Subject, "(worst RED)")
 			if m.Channel == "email" && last == "" && m.To == "charge@dev.example" {
 				last = m.Subject
@@ -178,9 +178,8 @@ func TestDevLastWord(t *testing.T) {
 	})
 }
 
-// TestAlertsOnServers: the same on a real Kafka and a real Redis, by a real SMTP
-// server and a gateway of SMS. One unit answers, the other does not and its
-// director is called.
+// TestAlertsOnServers does the same on a real Kafka and Redis, with a real SMTP server and an SMS
+// gateway. One unit answers. The other does not, and its director is called.
 func TestAlertsOnServers(t *testing.T) {
 	needServers(t)
 	t.Parallel() // it waits until nobody has taken an alert
@@ -219,7 +218,7 @@ func TestAlertsOnServers(t *testing.T) {
 		t.Error("no login at the relay")
 	}
 
-	// The provider says later that the SMS did not arrive.
+	// The provider reports later that the SMS did not arrive.
 	gateway.receipt(t, s.base, sms, "failed")
 	eventually(t, 10*time.Second, func() error {
 		var list struct {
@@ -232,8 +231,8 @@ func TestAlertsOnServers(t *testing.T) {
 		return nil
 	})
 
-	// The one that did not answer was raised later: where its director is called,
-	// that of the other would have been.
+	// The unit that did not answer was raised later. When its director is called, the director of
+	// the other would have been called before.
 	relay.await(t, "director@south.example", 2*time.Minute)
 	if n := relay.count("director@north.example"); n != 0 {
 		t.Errorf("escalated %d times though answered", n)
@@ -247,7 +246,7 @@ func TestAlertsOnServers(t *testing.T) {
 	findCanary(t, "an e-mail", strings.Join(relay.all(), "\n"), []string{"Canary"})
 }
 
-// relayServer is a real SMTP server that asks for STARTTLS and a login.
+// relayServer is a real SMTP server that requires STARTTLS and a login.
 type relayServer struct {
 	port, ca string
 
@@ -367,7 +366,7 @@ func (s *relaySession) Data(r io.Reader) error {
 	}
 	s.relay.mu.Lock()
 	defer s.relay.mu.Unlock()
-	// Quoted-printable: lines are broken by "=".
+	// Quoted-printable breaks lines by "=".
 	text := strings.NewReplacer("=\r\n", "", "=3D", "=").Replace(string(body))
 	s.relay.mails = append(s.relay.mails, relayed{s.to, m.Header.Get("Subject") + "\n" + text})
 	return nil
@@ -375,7 +374,7 @@ func (s *relaySession) Data(r io.Reader) error {
 
 const gatewayToken = "the token of the gateway"
 
-// smsGateway takes our own signed request.
+// smsGateway accepts signed requests of svc.
 type smsGateway struct {
 	t   *testing.T
 	mu  sync.Mutex
@@ -421,7 +420,7 @@ func (g *smsGateway) await(t *testing.T, unit string) (sms smsMessage) {
 	return sms
 }
 
-// receipt is what the gateway tells later; a forged one is refused.
+// receipt sends the receipt of an SMS. A forged one is refused.
 func (g *smsGateway) receipt(t *testing.T, base string, m smsMessage, status string) {
 	t.Helper()
 	if !strings.HasPrefix(m.Callback, base+"/api/public/sms/http?") {

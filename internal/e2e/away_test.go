@@ -22,8 +22,8 @@ func TestFeedsToVerdict(t *testing.T) {
 	s.verify(nil)
 }
 
-// TestFlush empties Redis. Reads answer 503 until the view is made anew, then
-// the same bytes; "not found" would tell a nurse that there is no unit.
+// TestFlush empties Redis. Reads answer 503 until the view is made again, then the same bytes.
+// With "not found" a nurse would believe that there is no unit.
 func TestFlush(t *testing.T) {
 	s := startSystem(t, "north", "south")
 	s.processor("p1")
@@ -66,7 +66,7 @@ func TestFlush(t *testing.T) {
 	}
 }
 
-// TestRedisStops stops Redis: writers go on, readers are told at once.
+// TestRedisStops stops Redis. Writes continue, and reads are refused at once.
 func TestRedisStops(t *testing.T) {
 	s := startSystem(t, "north", "south")
 	s.processor("p1")
@@ -96,8 +96,8 @@ func TestRedisStops(t *testing.T) {
 	s.verify(acked)
 }
 
-// TestKafkaStops kills the broker, and freezes it: writers get 503 and lose
-// nothing, readers are told that nobody knows what else happened.
+// TestKafkaStops kills the broker, and freezes it. Writes get 503 and lose nothing. Reads are
+// refused, because newer input is unknown.
 func TestKafkaStops(t *testing.T) {
 	s := startSystem(t, "north", "south")
 	s.processor("p1")
@@ -114,7 +114,7 @@ func TestKafkaStops(t *testing.T) {
 	}
 
 	s.kafka.stop(t)
-	eventually(t, 20*time.Second, func() error { // until it is known to be away
+	eventually(t, 20*time.Second, func() error { // until the outage is noticed
 		if a := write(); a.status != http.StatusServiceUnavailable || a.took > 6*time.Second {
 			return fmt.Errorf("write without Kafka: %d after %v", a.status, a.took)
 		} else if a.took > 2*time.Second {
@@ -157,14 +157,14 @@ func TestKafkaStops(t *testing.T) {
 	s.verify(acked)
 }
 
-// TestLimitsOnRedis runs the conformance suite of the shared buckets on the real one.
+// TestLimitsOnRedis runs the conformance suite of the shared buckets on a real Redis.
 func TestLimitsOnRedis(t *testing.T) {
 	_, server := needServers(t)
 	limittest.Run(t, limittest.Server{Open: func(t *testing.T) limit.Source { return viewtest.Open(t, "redis://"+server.address) }})
 }
 
-// TestViewOnRedis runs the conformance suite of the view, which `go test` runs
-// on the embedded Redis, on the real one.
+// TestViewOnRedis runs the conformance suite of the view on a real Redis; `go test` runs it on
+// the embedded one.
 func TestViewOnRedis(t *testing.T) {
 	_, server := needServers(t)
 	client := redis.NewClient(&redis.Options{Addr: server.address})

@@ -11,21 +11,19 @@ import (
 	"svc/schemas"
 )
 
-// BenchmarkCatchUp has a processor catch up with a shift of 12 hours of 300
-// hospitals of 20 rooms: 500,000 observations in 24 partitions. The baseline
-// copies the same records, in transactions of 100 ms, without looking at them.
+// BenchmarkCatchUp lets a processor catch up with a shift of 12 hours of 300 hospitals of 20
+// rooms: 500,000 observations in 24 partitions. The baseline copies the same records in
+// transactions of 100 ms, without decoding them.
 //
-// Both meet a broker that has run for a while: a processor and five copies have gone
-// over 300,000 records of other topics. A Java machine compiles what it runs, and in
-// the first minutes that was more than half of what the broker took of two
-// processors while svc was measured; no operator of a running broker has that. The
-// warming takes away a part of it only. What is left is told (compile-us/record of
-// broker-us/record): where it is much, the records per second are too few.
+// Both use a broker that has run for a while: a processor and five copies have read 300,000
+// records of other topics. A Java machine compiles what it runs. In its first minutes that took
+// more than half of the broker's time on two processors, which no broker in operation has.
+// Warming removes only a part of it. The rest is reported (compile-us/record of
+// broker-us/record); if it is much, the records per second are too few.
 //
-// Two more figures tell what to do about the rate. What the processors of the machine
-// had left over meanwhile (idle-us/record, of all together) is the most that doing more
-// at once could gain; for how long threads of svc were ready while others had the
-// processors (stalled-us/record, of all threads) is what only less work shortens.
+// Two more figures explain the rate. idle-us/record is the idle time of all processors of the
+// machine, the most that more parallel work could gain. stalled-us/record is the time that ready
+// threads of svc waited for a processor; only less work shortens it.
 func BenchmarkCatchUp(b *testing.B) {
 	const partitions, records, hospitals, rooms = 24, 500_000, 300, 20
 	warmUp(b, partitions, hospitals, rooms)
@@ -36,7 +34,7 @@ func BenchmarkCatchUp(b *testing.B) {
 	}
 }
 
-// warmUp has the broker do what is measured later: fill, copy and process.
+// warmUp lets the broker do the measured work: fill, copy and process.
 func warmUp(b *testing.B, partitions int32, hospitals, rooms int) {
 	b.Helper()
 	const records = 300_000
@@ -65,15 +63,14 @@ func (s *system) catchUp(b *testing.B, partitions int32, records int) {
 	b.ReportMetric(left.Seconds()*1e6/float64(records), "idle-us/record")
 	b.ReportMetric(n.stalled(b).Seconds()*1e6/float64(records), "stalled-us/record")
 	b.ReportMetric(broker.Seconds()*1e6/float64(records), "broker-us/record")
-	b.ReportMetric(compiled.Seconds()*1e6/float64(records), "compile-us/record") // of the broker's
+	b.ReportMetric(compiled.Seconds()*1e6/float64(records), "compile-us/record") // of the broker
 	b.ReportMetric(n.status(b, "VmHWM"), "peak-MiB")
 	machineLoad(b)
 	n.stop()
 }
 
-// rate waits until a processor has applied so many records, and returns how many it
-// did per second since the first transaction of them, and the time that the processors
-// of the machine were idle since.
+// rate waits until a processor has applied records. It returns their number per second since
+// their first transaction, and the idle time of the machine's processors since then.
 func (n *node) rate(b *testing.B, private string, records int) (perSecond float64, left time.Duration) {
 	b.Helper()
 	first, began := 0.0, time.Time{}
@@ -87,7 +84,7 @@ func (n *node) rate(b *testing.B, private string, records int) (perSecond float6
 		select {
 		case <-n.exited:
 			b.Fatalf("the processor ended:\n%s", n.logged())
-		case <-time.After(200 * time.Millisecond): // all figures of a process cost it about 2 ms
+		case <-time.After(200 * time.Millisecond): // reading all metrics of a process takes it about 2 ms
 		}
 	}
 }

@@ -11,10 +11,9 @@ import (
 	"svc/internal/analysis/replay"
 )
 
-// BenchmarkExportKafka is how fast svc export writes the observations of a real
-// Kafka as Parquet, from the start of the process to its end, and how much memory is
-// resident at most: of a busy log, whose files are large, and of a quiet one of
-// months, whose files are small and thousands.
+// BenchmarkExportKafka measures svc export of the observations of a real Kafka as Parquet: the
+// time of the whole process, and its largest resident memory. A busy log has few large files; a
+// quiet log of months has thousands of small ones.
 func BenchmarkExportKafka(b *testing.B) {
 	for name, log := range map[string]struct {
 		records, hospitals int

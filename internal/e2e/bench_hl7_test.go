@@ -17,8 +17,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// admission is an admission, transfer or discharge of a made-up visit, of about
-// the length that real ones have.
+// admission returns an admission, transfer or discharge of a made-up visit, about as long as a
+// real one.
 func admission(n int) string {
 	now := time.Now().UTC().Format("20060102150405") + "+0000"
 	event := []string{"A01", "A02", "A08", "A03"}[n%4]
@@ -32,10 +32,9 @@ func admission(n int) string {
 		now, event, n, visit, room)
 }
 
-// BenchmarkIngestHL7 posts HL7 messages of 8 hospitals over 32 connections to svc
-// on a real Kafka, acks=all: first with the answer that follows when the message
-// is durable (Prefer: respond-async), then with the answer that follows when the
-// verdict shows it. It ends when all are applied. Bare clients do the same before.
+// BenchmarkIngestHL7 posts HL7 messages of 8 hospitals over 32 connections to svc on a real
+// Kafka, acks=all. First the answer follows when the message is durable (Prefer: respond-async),
+// then when the verdict shows it. It ends when all are applied. Bare clients do the same before.
 func BenchmarkIngestHL7(b *testing.B) {
 	hospitals := make([]string, 8)
 	for i := range hospitals {
@@ -63,10 +62,9 @@ func BenchmarkIngestHL7(b *testing.B) {
 	}
 }
 
-// bareSenders is the baseline: what bare clients get done over as many connections,
-// where each waits until its message is stored, and where each waits until it was
-// copied in a transaction and read committed. It comes first, for a broker that has
-// just started takes ten times as long until its Java is compiled.
+// bareSenders is the baseline: bare clients over as many connections. First each waits until its
+// message is stored, then until it was copied in a transaction and read committed. The first run
+// warms up: a fresh broker takes ten times as long until its Java is compiled.
 func (s *system) bareSenders(b *testing.B) (run, stop func()) {
 	b.Helper()
 	around, stop := s.rawLoop(b)
@@ -82,8 +80,8 @@ func (s *system) bareSenders(b *testing.B) (run, stop func()) {
 	}, stop
 }
 
-// storm sends over all connections until all is applied, and reports how much that
-// was in a second and what it cost.
+// storm sends over all connections until all messages are applied. It reports the messages per
+// second and their cost.
 func (s *system) storm(b *testing.B, name string, ingest, processor *node, applied func() float64, connect func(c int) (send func(message string) error)) {
 	b.Helper()
 	before, busyIngest, busyProcessor, busyKafka := applied(), ingest.busy(b), processor.busy(b), s.kafka.busy(b)
@@ -95,7 +93,7 @@ func (s *system) storm(b *testing.B, name string, ingest, processor *node, appli
 	}
 	const lasting = 10 * time.Second
 	sent := lasting.Seconds() * closedLoop(b, lasting, func(c, n int) error { return sends[c](admission(base*4 + c*100_000 + n)) })
-	eventually(b, 5*time.Minute, func() error { // the figures are polled, as Prometheus does
+	eventually(b, 5*time.Minute, func() error { // the metrics are polled, as Prometheus does
 		if got, want := applied()-before, math.Floor(sent); got < want {
 			return fmt.Errorf("%.0f of %.0f messages are applied", got, want)
 		}
@@ -111,8 +109,8 @@ func (s *system) storm(b *testing.B, name string, ingest, processor *node, appli
 
 const connections = 32
 
-// closedLoop calls do over all connections, each as fast as it returns, and returns
-// how often that was in a second.
+// closedLoop calls do over all connections, each as fast as it returns, and returns the calls per
+// second.
 func closedLoop(b *testing.B, lasting time.Duration, do func(c, n int) error) float64 {
 	b.Helper()
 	var count atomic.Int64
@@ -133,7 +131,7 @@ func closedLoop(b *testing.B, lasting time.Duration, do func(c, n int) error) fl
 	return float64(count.Load()) / lasting.Seconds()
 }
 
-// appliedBy reads how many observations a processor has applied.
+// appliedBy returns the number of observations that a processor has applied.
 func appliedBy(b *testing.B, private string) func() float64 {
 	return func() float64 {
 		done, err := figure(private, "svc_process_records_total")
@@ -172,8 +170,8 @@ func postHL7(p *partner, client *http.Client, prefer, message string) error {
 	return nil
 }
 
-// BenchmarkIngestMLLP is the same over MLLP, where the answer follows when the
-// message is durable.
+// BenchmarkIngestMLLP does the same over MLLP. There the answer follows when the message is
+// durable.
 func BenchmarkIngestMLLP(b *testing.B) {
 	hospitals := make([]string, 8)
 	for i := range hospitals {

@@ -16,8 +16,8 @@ import (
 
 const (
 	calmHospitals = 10
-	calmPace      = 50 // writes per second of all of them
-	hostileAtOnce = 6  // connections of the hostile one, each of which sends on and on
+	calmPace      = 50 // writes per second of all calm hospitals
+	hostileAtOnce = 6  // connections of the hostile hospital; each sends without a pause
 )
 
 // BenchmarkHostileDev measures ten calm hospitals on svc dev beside a hostile one. The
@@ -39,7 +39,7 @@ func BenchmarkHostileKafka(b *testing.B) {
 	against(b, s.partners[1:], s.partners[0], s.front, s.processor("p1"), s.processor("p2"))
 }
 
-// against reports how calm hospitals fare alone, and beside a hostile one.
+// against reports the answers to calm hospitals alone, and beside a hostile one.
 func against(b *testing.B, calm []*partner, foe *partner, nodes ...*node) {
 	b.Helper()
 	lasting, err := time.ParseDuration(cmp.Or(os.Getenv("E2E_HOSTILE"), "20s"))
@@ -77,8 +77,8 @@ func against(b *testing.B, calm []*partner, foe *partner, nodes ...*node) {
 	}
 }
 
-// writes has hospitals send their feeds at a steady pace, and returns how long each
-// write took and how many were not applied when they were answered.
+// writes lets hospitals send their feeds at a steady pace. It returns the duration of each write,
+// and how many were not applied when they were answered.
 func writes(b *testing.B, calm []*partner, lasting time.Duration) (took []time.Duration, left int) {
 	b.Helper()
 	var pending atomic.Int64
@@ -105,7 +105,7 @@ func writes(b *testing.B, calm []*partner, lasting time.Duration) (took []time.D
 	return took, int(pending.Load())
 }
 
-// attack sends hostile bodies until stop is called, which reports how they were answered.
+// attack sends hostile bodies until stop is called. stop reports the answers.
 func attack(b *testing.B, foe *partner) (stop func()) {
 	b.Helper()
 	var (
@@ -153,8 +153,8 @@ func attack(b *testing.B, foe *partner) (stop func()) {
 	}
 }
 
-// appliedNow reports whether a write of a hospital is applied when it is answered,
-// and with it all that it sent before.
+// appliedNow reports whether a write of a hospital is applied when it is answered, and with it
+// all earlier writes.
 func appliedNow(p *partner) error {
 	a, err := p.do(http.MethodPost, "/api/ingest/staffing", "application/json", `{"nursesOnDuty":3}`)
 	switch {

@@ -20,8 +20,8 @@ import (
 	"svc/schemas"
 )
 
-// notified is a svc notify on a real Kafka whose changes this process writes, in
-// place of a processor, with one endpoint of each unit.
+// notified is a svc notify on a real Kafka, with one endpoint for each unit. This process writes
+// the changes, in place of a processor.
 type notified struct {
 	*system
 	side    *partnerSide
@@ -59,11 +59,11 @@ func startNotify(b *testing.B, units int) *notified {
 	return n
 }
 
-// change writes a change of the level of a unit, and returns what is closed when
-// its event has arrived.
+// change writes a change of the level of a unit. The returned channel is closed when its event
+// has arrived.
 func (n *notified) change(unit int) (arrived chan struct{}, err error) {
 	n.mu.Lock()
-	defer n.mu.Unlock() // versions lie in the log in their order
+	defer n.mu.Unlock() // versions are in order in the log
 	n.versions[unit]++
 	v := n.versions[unit]
 	c := &acuity.Change{
@@ -83,15 +83,15 @@ func (n *notified) change(unit int) (arrived chan struct{}, err error) {
 	key := []byte(c.Hospital)
 	n.writer.Produce(context.Background(), &kgo.Record{
 		Topic: n.prefix + schemas.Verdicts().Name, Partition: schemas.Partition(key, partitions), Key: key, Value: value,
-	}, nil) // one that fails does not arrive
+	}, nil) // a failed append does not arrive
 	return arrived, nil
 }
 
 var errArrival = errors.New("an event did not arrive")
 
-// BenchmarkNotifyKafka is from a change, as it is written to Kafka, to its receipt
-// by an endpoint over HTTPS, at 500 a second: beside bare clients that append a
-// record, read it committed, append another, and post it. Then as many as go.
+// BenchmarkNotifyKafka measures the time from a change in Kafka to its receipt by an endpoint
+// over HTTPS, at 500 a second. Bare clients do the same beside it: append a record, read it
+// committed, append another, and post it. Then it measures the largest rate.
 func BenchmarkNotifyKafka(b *testing.B) {
 	const units = 12
 	n := startNotify(b, units)
@@ -106,7 +106,7 @@ func BenchmarkNotifyKafka(b *testing.B) {
 			return errArrival
 		}
 	}
-	for unit := range units { // connections are made
+	for unit := range units { // connections are opened
 		if err := wait(n.change(unit)); err != nil {
 			b.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func BenchmarkNotifyKafka(b *testing.B) {
 				last = append(last, arrived)
 			}
 		}
-		for _, arrived := range last { // all before have arrived, by the order of a lane
+		for _, arrived := range last { // earlier events have arrived, because a lane keeps their order
 			if err := wait(arrived, nil); err != nil {
 				b.Fatal(err)
 			}
@@ -143,7 +143,7 @@ func BenchmarkNotifyKafka(b *testing.B) {
 	}
 }
 
-// bare is the baseline: what any notifier between two topics and HTTPS must do.
+// bare is the baseline: the least work of any notifier between two topics and HTTPS.
 func (n *notified) bare(b *testing.B) (do func(i int) error, stop func()) {
 	b.Helper()
 	in, out := n.topic(b, "bare-in", partitions), n.topic(b, "bare-out", partitions)
@@ -154,7 +154,7 @@ func (n *notified) bare(b *testing.B) (do func(i int) error, stop func()) {
 	}
 	reader := n.client(b, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{in: from}), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
 	client := &http.Client{Transport: &http.Transport{
-		MaxIdleConnsPerHost: 32, MaxConnsPerHost: 32, // as the notifier has it
+		MaxIdleConnsPerHost: 32, MaxConnsPerHost: 32, // as in the notifier
 		TLSClientConfig: &tls.Config{RootCAs: n.side.roots(b), MinVersion: tls.VersionTLS12},
 	}}
 	var loops sync.WaitGroup

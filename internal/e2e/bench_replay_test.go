@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// BenchmarkSenderBesideReplay is how long a sender waits for its answer at 300
-// requests per second: alone, beside svc replay and beside svc export, which
-// begin anew at full speed as soon as they are through. What they read is a log of
-// 300,000 observations and what the senders add.
+// BenchmarkSenderBesideReplay measures the time to an answer at 300 requests per second: alone,
+// beside svc replay and beside svc export. Both run at full speed and begin again when they end.
+// The log has 300,000 observations and the requests of the senders.
 func BenchmarkSenderBesideReplay(b *testing.B) {
 	s := startSystem(b, "north", "south", "west")
 	processor := s.processor("sender")
@@ -34,9 +33,9 @@ func BenchmarkSenderBesideReplay(b *testing.B) {
 		}},
 		{"export", func() []string { return []string{"export", "--topic", "observations", "--out", b.TempDir()} }},
 	}
-	openLoop(b, 300, 20*time.Second, sends(s.partners)) // until the broker is as fast as it gets
+	openLoop(b, 300, 20*time.Second, sends(s.partners)) // until the broker is warm
 	p50, p99 := map[string][]float64{}, map[string][]float64{}
-	for b.Loop() { // in turns: the machine may have other things to do
+	for b.Loop() { // in turns: the machine may have other work
 		for _, row := range beside {
 			stop := func() {}
 			if row.args != nil {
@@ -58,14 +57,13 @@ func BenchmarkSenderBesideReplay(b *testing.B) {
 	machineLoad(b)
 }
 
-// median is the middle of what turns gave: those of a slow moment of the machine are
-// not what is asked for.
+// median returns the median of turns, which leaves out slow moments of the machine.
 func median(turns []float64) float64 {
 	slices.Sort(turns)
 	return turns[len(turns)/2]
 }
 
-// again runs a command over and over until it is stopped.
+// again runs a command repeatedly until it is stopped.
 func (s *system) again(b *testing.B, args func() []string) (stop func()) {
 	b.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

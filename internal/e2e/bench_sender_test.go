@@ -15,9 +15,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// openLoop calls do at a steady pace for a while, whether or not the calls
-// before have returned, and returns how long each took from the moment it was
-// due: who waits for a slow system is counted too.
+// openLoop calls do at a steady pace for a while, whether or not earlier calls have returned. It
+// returns the duration of each call from the instant at which it was due. So the wait for a slow
+// system counts, too.
 func openLoop(b *testing.B, perSecond int, lasting time.Duration, do func(n int) error) []time.Duration {
 	b.Helper()
 	var (
@@ -43,7 +43,7 @@ func openLoop(b *testing.B, perSecond int, lasting time.Duration, do func(n int)
 	if fault != nil {
 		b.Fatal(fault)
 	}
-	return took[len(took)/10:] // the first are for warming up
+	return took[len(took)/10:] // the first calls warm up
 }
 
 // sends posts feeds of a test load to one of the partners.
@@ -62,8 +62,8 @@ func sends(partners []*partner) func(n int) error {
 	}
 }
 
-// BenchmarkSenderDev is how long a sender of svc dev waits for the answer, which
-// tells what its record did, at 300 requests per second.
+// BenchmarkSenderDev measures the time to the answer of svc dev, which reports the effect of the
+// record, at 300 requests per second.
 func BenchmarkSenderDev(b *testing.B) {
 	d := startDev(b, b.TempDir())
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
@@ -75,9 +75,8 @@ func BenchmarkSenderDev(b *testing.B) {
 	}
 }
 
-// BenchmarkSenderKafka is the same on a real Kafka at 500 requests per second,
-// beside what the bare clients need for a record: append it, copy it in a
-// transaction, read it committed.
+// BenchmarkSenderKafka does the same on a real Kafka at 500 requests per second. Beside it bare
+// clients append a record, copy it in a transaction and read it committed.
 func BenchmarkSenderKafka(b *testing.B) {
 	s := startSystem(b, "north", "south", "west")
 	processor := s.processor("sender")
@@ -92,9 +91,9 @@ func BenchmarkSenderKafka(b *testing.B) {
 	}
 }
 
-// compareSenders takes turns, and reports of each the quieter turn: the machine
-// may have other things to do. The first turns are for warming up: a broker that
-// has just started takes tens of times as long, and less with each turn.
+// compareSenders takes turns, and reports the fastest turn of each side, because the machine may
+// have other work. The first turns warm up: a fresh broker takes tens of times as long, and less
+// with each turn.
 func compareSenders(b *testing.B, bare, ours func(n int) error) {
 	b.Helper()
 	const warming, counted = 2, 3
@@ -124,8 +123,8 @@ func compareSenders(b *testing.B, bare, ours func(n int) error) {
 	machineLoad(b)
 }
 
-// rawLoop is the baseline of the sender's answer: three bare clients. The loop
-// in the middle commits each poll, as the processor is told to.
+// rawLoop is the baseline of the sender's answer: three bare clients. The middle one commits
+// after each poll, as the processor is configured to.
 func (s *system) rawLoop(b *testing.B) (do func(n int) error, stop func()) {
 	b.Helper()
 	in, out := s.topic(b, "raw-in", partitions), s.topic(b, "raw-out", partitions)

@@ -18,15 +18,14 @@ import (
 	"svc/schemas"
 )
 
-// BenchmarkRestore has a processor take over one partition in which 200
-// hospitals have made 300,000 changes in seven days.
+// BenchmarkRestore lets a processor restore one partition in which 200 hospitals have made
+// 300,000 changes in seven days.
 //
-// From the start of the process to ready are start-to-ready-ms; of those
-// restore-ms begin once the group has given it the partition: asking for its end,
-// the barrier, reading, decoding, deriving. MB/s are the keys and values that were
-// read, decompressed, the last checkpoint and what follows it, by restore-ms alone;
-// start-MB/s by the whole. cpu-ms is what the process took of the processors by
-// then: the wall clock of a busy machine says little.
+// start-to-ready-ms is the time from the start of the process to ready. restore-ms is the part
+// after the group has assigned the partition: asking for its end, the barrier, reading, decoding,
+// deriving. MB/s are the decompressed keys and values of the last checkpoint and later records,
+// by restore-ms; start-MB/s by the whole time. cpu-ms is the processor time of the process,
+// because the wall clock of a busy machine means little.
 func BenchmarkRestore(b *testing.B) {
 	const records, hospitals, rooms = 300_000, 200, 20
 	s := bench(b, 1)
@@ -39,8 +38,8 @@ func BenchmarkRestore(b *testing.B) {
 		}
 		return nil
 	})
-	// The history has taken in all, too: longer ago than it gathers for a transaction.
-	// Else it would learn the rest beside the restore.
+	// The history has learnt all changes, and has committed them. Else it would learn the rest
+	// beside the restore.
 	eventually(b, time.Minute, func() error {
 		lag, err := figure(private, "svc_history_lag_records")
 		if err != nil || lag > 0 {
@@ -62,7 +61,7 @@ func (s *system) restore(b *testing.B) {
 	b.Helper()
 	began := time.Now()
 	n, _ := s.measured("restored")
-	restored := `"partitions restored","group":"` + s.prefix + verdict.Group + `"` // the history restores, too
+	restored := `"partitions restored","group":"` + s.prefix + verdict.Group + `"` // the history restores partitions, too
 	select {
 	case <-n.says(restored):
 	case <-n.exited:
@@ -104,14 +103,14 @@ func BenchmarkDevStart(b *testing.B) {
 func devStart(b *testing.B, records, rooms int) {
 	b.Helper()
 	dir := b.TempDir()
-	binary(b) // is built by now
+	binary(b) // builds it now
 	began := time.Now()
 	d := startDev(b, dir)
 	b.ReportMetric(float64(time.Since(began).Milliseconds()), "fresh-ms")
 
 	feeds := shift.New(1, rooms, acuity.At(time.Now().Add(-24*time.Hour)), time.Second)
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
-	for i := range rooms { // a unit as it stands on a full day
+	for i := range rooms { // a unit on a full day
 		p.accepted(b, "clinical", fmt.Sprintf(`{"roomId":%d,"signals":[{"kind":"medication","system":"RxNorm","code":"6585","status":"active"}]}`, i+1))
 	}
 	b.ReportMetric(d.status(b, "VmRSS"), "resident-MiB")

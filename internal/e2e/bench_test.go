@@ -21,12 +21,12 @@ import (
 	"svc/schemas"
 )
 
-// The benchmarks of the whole system. What runs on a real Kafka has a raw
-// baseline in the same run: bare clients that move the same bytes with the same
-// guarantees. The figures of docs/performance.md are theirs.
+// The benchmarks of the whole system. A benchmark on a real Kafka has a raw baseline in the same
+// run: bare clients that move the same bytes with the same guarantees. docs/performance.md has
+// the figures.
 
-// bench is a topic prefix of its own with topics of so many partitions, made by
-// a processor that has ended.
+// bench returns a system with a topic prefix of its own and topics of that many partitions. A
+// processor has made the topics and has ended.
 func bench(b *testing.B, partitions int) *system {
 	b.Helper()
 	kafka, redis := needServers(b)
@@ -50,8 +50,8 @@ func (s *system) measured(instance string) (n *node, private string) {
 	return n, "http://" + address
 }
 
-// fill appends n observations of made-up hospitals, received step apart, the
-// last of them now.
+// fill appends n observations of made-up hospitals. They are received a step apart, the last one
+// now.
 func (s *system) fill(b *testing.B, partitions int32, n, hospitals, rooms int, step time.Duration) {
 	b.Helper()
 	client := s.client(b, kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.MaxBufferedRecords(50_000))
@@ -98,7 +98,7 @@ func (s *system) topic(b *testing.B, name string, partitions int32) string {
 	return name
 }
 
-// figure reads one figure of a private port.
+// figure reads one metric of a private port.
 func figure(private, name string) (float64, error) {
 	answer, err := http.Get(private + "/metrics")
 	if err != nil {
@@ -113,8 +113,8 @@ func figure(private, name string) (float64, error) {
 	return 0, fmt.Errorf("no figure %s", name)
 }
 
-// status reads a line of /proc/<pid>/status in MiB: VmHWM is the peak of the
-// resident memory, VmRSS what it is now.
+// status reads a line of /proc/<pid>/status in MiB. VmHWM is the peak of the resident memory,
+// VmRSS its present size.
 func (n *node) status(b *testing.B, name string) float64 {
 	b.Helper()
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.cmd.Process.Pid))
@@ -134,14 +134,14 @@ func (n *node) status(b *testing.B, name string) float64 {
 	return 0
 }
 
-// busy is the processor time that the node has taken, which other load on the
-// machine disturbs less than it disturbs the wall clock.
+// busy returns the processor time of the node. Other load on the machine disturbs it less than
+// the wall clock.
 func (n *node) busy(b *testing.B) time.Duration {
 	b.Helper()
 	return busy(b, n.cmd.Process.Pid)
 }
 
-// busy is the same of a server; 0 if it is not in a container of ours.
+// busy returns the processor time of a server; 0 if it is not in a container of ours.
 func (s *server) busy(b *testing.B) time.Duration {
 	b.Helper()
 	if s.container == nil {
@@ -150,7 +150,7 @@ func (s *server) busy(b *testing.B) time.Duration {
 	return busy(b, s.pid(b))
 }
 
-// pid is the process of a server in a container of ours.
+// pid returns the process id of a server in a container of ours.
 func (s *server) pid(b *testing.B) int {
 	b.Helper()
 	c, err := s.pool.Client.InspectContainer(s.container.Container.ID)
@@ -160,8 +160,8 @@ func (s *server) pid(b *testing.B) int {
 	return c.State.Pid
 }
 
-// compiling is the part of it that a Java machine has spent on compiling what it
-// runs. A thread that has ended is not counted.
+// compiling returns the part of busy that a Java machine has spent on compiling. Threads that
+// have ended are not counted.
 func (s *server) compiling(b *testing.B) time.Duration {
 	b.Helper()
 	if s.container == nil {
@@ -189,8 +189,7 @@ func busy(b *testing.B, pid int) time.Duration {
 	return ticks(b, string(content))
 }
 
-// idle is the time that the processors of the machine have had nothing to do, all
-// together, waiting for disks included.
+// idle returns the idle time of all processors of the machine, including waits for disks.
 func idle(b *testing.B) time.Duration {
 	b.Helper()
 	content, err := os.ReadFile("/proc/stat")
@@ -222,8 +221,8 @@ func hundredths(b *testing.B, fields []string) time.Duration {
 	return time.Duration(sum) * 10 * time.Millisecond
 }
 
-// stalled is how long the threads of the node stood ready to run while all
-// processors were taken: what a busy machine adds to the wall clock.
+// stalled returns how long ready threads of the node waited because all processors were taken. A
+// busy machine adds that to the wall clock.
 func (n *node) stalled(b *testing.B) time.Duration {
 	b.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", n.cmd.Process.Pid))
@@ -256,8 +255,8 @@ func percentile(all []time.Duration, p int) float64 {
 	return float64(all[min(len(all)-1, len(all)*p/100)]) / float64(time.Millisecond)
 }
 
-// machineLoad reports the load average of the last minute: figures of a busy
-// machine are not those of a quiet one.
+// machineLoad reports the load average of the last minute, because a busy machine changes the
+// figures.
 func machineLoad(b *testing.B) {
 	b.Helper()
 	content, err := os.ReadFile("/proc/loadavg")

@@ -20,7 +20,7 @@ import (
 	"svc/internal/testkit/runtimes"
 )
 
-// browser is a Chromium that web/driver.mjs drives. One is shared by the tests of a suite.
+// browser is a Chromium that web/driver.mjs drives. The tests of a suite share one.
 type browser struct {
 	mu  sync.Mutex
 	in  io.WriteCloser
@@ -68,7 +68,7 @@ func startBrowser(t *testing.T) *browser {
 	return b
 }
 
-// do has the driver do something, and returns what it says.
+// do lets the driver do something, and returns its result.
 func (b *browser) do(what string, with map[string]any, result any) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -110,7 +110,7 @@ type view struct {
 	quick bool // inspections take no pictures
 }
 
-// viewing says how a window looks.
+// viewing is the size and look of a window.
 type viewing struct {
 	width, height int
 	dark          bool
@@ -168,7 +168,7 @@ func (v *view) do(what string, with map[string]any, result any) {
 	}
 }
 
-// visit goes to a path and returns its status, and where that has led.
+// visit opens a path. It returns the status and the final address.
 func (v *view) visit(path string) (status int, at string) {
 	v.t.Helper()
 	var r struct {
@@ -183,7 +183,7 @@ func (v *view) visit(path string) (status int, at string) {
 	return r.Status, strings.TrimPrefix(r.URL, v.base)
 }
 
-// wants goes to a path and wants a status.
+// wants opens a path and expects a status.
 func (v *view) wants(path string, status int) {
 	v.t.Helper()
 	if got, at := v.visit(path); got != status {
@@ -239,7 +239,7 @@ func (v *view) look(as viewing) {
 	v.do("look", map[string]any{"width": as.width, "height": as.height, "theme": as.theme()}, nil)
 }
 
-// complaints returns what the browser complained about since it was last asked.
+// complaints returns the complaints of the browser since the last call.
 func (v *view) complaints() (list []string) {
 	v.t.Helper()
 	v.do("faults", nil, &list)
@@ -252,14 +252,14 @@ func (v *view) content() (html string) {
 	return html
 }
 
-// shoot takes a picture into the folder of pictures.
+// shoot saves a screenshot into the folder of pictures.
 func (v *view) shoot(name string) {
 	v.t.Helper()
 	v.do("shot", map[string]any{"path": filepath.Join(pictures(v.t), name+".png"), "full": false}, nil)
 }
 
-// pictures is the folder of all pictures of the pages: SVC_PICTURES, else one of the
-// machine that is overwritten by the next run.
+// pictures returns the folder of all pictures of the pages: SVC_PICTURES, else a temporary one
+// that the next run overwrites.
 func pictures(t testing.TB) string {
 	t.Helper()
 	folder := os.Getenv("SVC_PICTURES")

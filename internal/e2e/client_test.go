@@ -86,7 +86,7 @@ func (p *partner) do(method, path, contentType, body string, headers ...string) 
 	return a, nil
 }
 
-// honored waits until its new key is known where it asks.
+// honored waits until the server knows the partner's new key.
 func (p *partner) honored(t testing.TB) {
 	t.Helper()
 	eventually(t, 10*time.Second, func() error {
@@ -107,7 +107,7 @@ func (p *partner) post(t testing.TB, feed, body string) *answer {
 	return a
 }
 
-// accepted posts a body and wants it applied.
+// accepted posts a body and expects that it is applied.
 func (p *partner) accepted(t testing.TB, feed, body string) ingested {
 	t.Helper()
 	a := p.post(t, feed, body)
@@ -138,7 +138,7 @@ func into(t testing.TB, data []byte, v any) {
 	}
 }
 
-// unitState is what the tests look at in a unit-state.
+// unitState is the part of a unit-state that the tests read.
 type unitState struct {
 	Level, DrivingAxis string
 	RatioShortfall     int
@@ -167,7 +167,7 @@ func (p *partner) unitState(t testing.TB) (u unitState) {
 	return u
 }
 
-// items are those of a list that a command printed with --json.
+// items returns the items of a list that a command printed with --json.
 func items[T any](t testing.TB, text string) []T {
 	t.Helper()
 	var list struct{ Items []T }

@@ -22,8 +22,7 @@ import (
 	"svc/internal/httpapi"
 )
 
-// document is the OpenAPI document that a running svc serves, as far as the tests
-// follow it.
+// document is the part of the OpenAPI document of a running svc that the tests read.
 type document struct {
 	raw     any
 	Paths   map[string]map[string]*operation
@@ -69,8 +68,8 @@ func (p *partner) described(t testing.TB) *document {
 	return d
 }
 
-// ecma compiles a pattern of JSON Schema, whose language writes a character by its
-// number in another way than that of Go.
+// ecma compiles a pattern of JSON Schema. Its notation for a character by number differs from
+// that of Go.
 func ecma(pattern string) (*regexp.Regexp, error) {
 	return regexp.Compile(regexp.MustCompile(`\\u([0-9a-f]{4})`).ReplaceAllString(pattern, `\x{$1}`))
 }
@@ -88,7 +87,7 @@ func (d *document) schema(t testing.TB, place ...string) *jsonschema.Schema {
 	return s
 }
 
-// holds reports how a JSON text breaks a schema.
+// holds returns an error if a JSON text breaks a schema.
 func holds(s *jsonschema.Schema, text []byte) error {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
@@ -110,8 +109,8 @@ func (d *document) each(do func(method, path string, o *operation)) {
 	}
 }
 
-// described answers have a status that the document has, a content type that it
-// has for the status, and a body that holds to the schema of it.
+// check checks an answer against the document: the status, its content type, and the schema of
+// the body.
 func (d *document) check(t *testing.T, method, path string, a *answer) {
 	t.Helper()
 	status := strconv.Itoa(a.status)
@@ -140,8 +139,8 @@ func (d *document) check(t *testing.T, method, path string, a *answer) {
 	}
 }
 
-// text is an example as it is sent: without the blanks of the document, since what
-// is signed is so to the byte.
+// text returns an example as it is sent, without the blanks of the document. A signature covers
+// the exact bytes.
 func text(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -149,12 +148,12 @@ func text(raw json.RawMessage) string {
 	}
 	var b bytes.Buffer
 	if err := json.Compact(&b, raw); err != nil {
-		return err.Error() // the handler refuses that
+		return err.Error() // the handler refuses it
 	}
 	return b.String()
 }
 
-// target is the path of an operation with the examples of its parameters.
+// target returns the path of an operation with the examples of its parameters.
 func (o *operation) target(path string) string {
 	query := url.Values{}
 	for _, p := range o.Parameters {
@@ -171,7 +170,7 @@ func (o *operation) target(path string) string {
 	return path
 }
 
-// headers are those that the operation wants, with their examples: names and values.
+// headers returns the required headers of an operation with their examples: names and values.
 func (o *operation) headers() (all []string) {
 	for _, p := range o.Parameters {
 		if p.In == "header" && p.Required {
@@ -181,7 +180,7 @@ func (o *operation) headers() (all []string) {
 	return all
 }
 
-// done reports whether an answer is one of success.
+// done reports whether an answer is a success.
 func (o *operation) done(a *answer) bool {
 	_, described := o.Responses[strconv.Itoa(a.status)]
 	return described && (a.status == http.StatusOK || a.status == http.StatusNoContent)
@@ -189,20 +188,20 @@ func (o *operation) done(a *answer) bool {
 
 var writeAnswers = flag.Bool("update-answers", false, "write the answers that the OpenAPI document shows as examples")
 
-// madeUp reports whether a request names something that is not there: by its path,
-// or, to test a recipient, by its body.
+// madeUp reports whether a request names a thing that does not exist: in its path or, for a test
+// of a recipient, in its body.
 func madeUp(path string) bool {
 	return strings.Contains(path, "{") || path == "/api/admin/alerts/test"
 }
 
-// token is a key as it is minted: none is to be in a file, also not one that ended.
+// token matches a key as it is minted. No file may contain one, not even an expired one.
 var token = regexp.MustCompile(`svc_[0-9a-f]{64}`)
 
-// signing is a secret as it is made for a webhook: likewise.
+// signing matches a secret that was made for a webhook. No file may contain one.
 var signing = regexp.MustCompile(`whsec_[A-Za-z0-9+/]{43}=`)
 
-// TestContract holds a running svc to the document that it serves: each example
-// passes, and each answer, good or bad, is of its schema.
+// TestContract compares a running svc with the document that it serves. Each example is accepted,
+// and each answer, good or bad, has the described schema.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	dev := startDev(t, t.TempDir(), "--ephemeral")
@@ -210,7 +209,7 @@ func TestContract(t *testing.T) {
 	admin := newPartner(dev.BaseURL, dev.HospitalID, dev.AdminKey)
 	nobody := newPartner(dev.BaseURL, dev.HospitalID, "")
 	d := p.described(t)
-	p.tell(t, simulatedEvents(t, 1, 3)) // what a forecast is made of
+	p.tell(t, simulatedEvents(t, 1, 3)) // a forecast needs them
 	p.predicted(t, time.Minute)
 	p.post(t, "staffing", `{"nursesOnDuty":-1}`)
 	source := p.feedsStatus(t).Feeds[0].Source
@@ -229,7 +228,7 @@ func TestContract(t *testing.T) {
 			}
 		}
 		target := o.target(path)
-		if o.OperationID == "getSourceStatus" { // of somebody who is there
+		if o.OperationID == "getSourceStatus" { // a source that exists
 			target = strings.ReplaceAll(path, "{source}", source)
 		}
 		send := func(by *partner, kind, body string, headers ...string) *answer {
@@ -319,10 +318,9 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// TestRequestSchemasAreKept sends what each schema of a request forbids, one fault
-// at a time, and wants it refused; each value that an enumeration has, which must
-// not be; and texts at the edge of what a schema allows, which must not be called
-// malformed.
+// TestRequestSchemasAreKept tests requests at the limits of their schemas. Each fault, one at a
+// time, must be refused. Each value of an enumeration must not. Texts at the edge of a schema
+// must not be called malformed.
 func TestRequestSchemasAreKept(t *testing.T) {
 	dev := startDev(t, t.TempDir(), "--ephemeral")
 	p, admin := newPartner(dev.BaseURL, dev.HospitalID, dev.APIKey), newPartner(dev.BaseURL, dev.HospitalID, dev.AdminKey)
@@ -356,7 +354,7 @@ func TestRequestSchemasAreKept(t *testing.T) {
 				if betweenFields[method+" "+path+" "+what] {
 					want = refused
 				}
-				gone := a.status == http.StatusNotFound && madeUp(path) // the body is taken
+				gone := a.status == http.StatusNotFound && madeUp(path) // the body was accepted
 				bad := !o.done(a) && !gone || bytes.Contains(a.raw, []byte(`"status":"rejected"`))
 				if want == allowed && a.status == http.StatusBadRequest || want != allowed && bad != (want == refused) {
 					t.Errorf("%s %s: %s: %d %s\nto %s", method, path, what, a.status, a.raw, text)
@@ -369,32 +367,31 @@ func TestRequestSchemasAreKept(t *testing.T) {
 	}
 }
 
-// betweenFields are values that their field takes, but not beside the others of the
-// example: the documentation of the field says so, a schema of one field cannot.
+// betweenFields are values that their field allows, but not beside the other fields of the
+// example. The documentation of the field says so; a schema of one field cannot.
 var betweenFields = map[string]bool{
-	"post /api/admin/terminology mappings[1].kind diagnosis": true, // it has a value, and a diagnosis has none
+	"post /api/admin/terminology mappings[1].kind diagnosis": true, // it has a value, and a diagnosis must not
 }
 
-// fate is what must become of a request.
+// fate is the expected outcome of a request.
 type fate int
 
 const (
 	taken   fate = iota
 	refused      // it breaks its schema
-	allowed      // it keeps to its schema, and may name what is not there
+	allowed      // it keeps to its schema, but may name a thing that does not exist
 )
 
-// texts are what a schema may allow or forbid: texts of nothing that is seen, in
-// several scripts of nothing, and beginnings of messages of HL7.
+// texts are texts that a schema may allow or forbid: invisible characters of several scripts, and
+// beginnings of HL7 messages.
 var texts = []string{
 	"yesterday", " ", "\x00", "\x1f", "\x7f", "\u0085", "\u00a0", "\u1680", "\u2003", "\u2028", "\u202f", "\u205f", "\u3000", "\ufeff", "\u200b",
 	"\x01\u00a0\t", "\x01a", "\u3000é ", "*", "* *", "\u00a0*\x00", "O1*",
 	"MSH|^~\\&|", "\ufeffMSH|^~\\&|", "\r\n\ufeff\x0bMSH|^~\\&|", "x\ufeffMSH|^~\\&|", "xMSH|", "PID|1\rMSH|^~\\&|", "PID|1\x1cMSH|^~\\&|", "PID|1\r\ufeffMSH|^~\\&|", "MSHa",
 }
 
-// faults changes value in place, one thing at a time, and calls try while it is
-// changed. What is said about an optional field that the example does not have is
-// tried too.
+// faults changes value in place, one thing at a time, and calls try while it is changed. It also
+// tries optional fields that the example lacks.
 func (d *document) faults(t testing.TB, schema, value any, try func(what string, want fate)) {
 	s := d.follow(schema)
 	properties, _ := s["properties"].(map[string]any) //nolint:errcheck // none: nil
@@ -427,7 +424,7 @@ func (d *document) faults(t testing.TB, schema, value any, try func(what string,
 		}
 		if most, ok := number("maxLength"); ok {
 			set(name, strings.Repeat("x", int(most)+1), "too long", refused)
-			longest := strings.Repeat("\u00e9", int(most)) // in bytes it is longer
+			longest := strings.Repeat("\u00e9", int(most)) // longer in bytes than in characters
 			if pattern, ok := p["pattern"].(string); !ok || matches(t, pattern, longest) {
 				set(name, longest, "as long as can be", allowed)
 			}
@@ -479,10 +476,10 @@ func matches(t testing.TB, pattern, text string) bool {
 	return form.MatchString(text)
 }
 
-// absent stands for a field that is taken out.
+// absent stands for a removed field.
 var absent = any(struct{}{})
 
-// follow returns a schema, or that which it refers to.
+// follow returns a schema, or the schema to which it refers.
 func (d *document) follow(schema any) map[string]any {
 	s, _ := schema.(map[string]any) //nolint:errcheck // none: nil
 	for {
@@ -495,7 +492,7 @@ func (d *document) follow(schema any) map[string]any {
 			at = at.(map[string]any)[part] //nolint:errcheck,forcetypeassert // the document compiled
 		}
 		text, _ := json.Marshal(at)  //nolint:errcheck,errchkjson // it was JSON
-		s = map[string]any{}         // numbers as float64
+		s = map[string]any{}         // with numbers as float64
 		_ = json.Unmarshal(text, &s) //nolint:errcheck // it is an object
 	}
 }

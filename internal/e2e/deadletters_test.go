@@ -12,8 +12,8 @@ import (
 	"svc/schemas"
 )
 
-// TestDevDeadLetters has an administrator find what nothing understands, over HTTP
-// and by the command line.
+// TestDevDeadLetters: an administrator finds unreadable records, over HTTP and by the command
+// line.
 func TestDevDeadLetters(t *testing.T) {
 	dir := t.TempDir()
 	d := startDev(t, dir)
@@ -54,12 +54,11 @@ func TestDeadLettersOnServers(t *testing.T) {
 	deadLetters(t, s.kafka.address, s.prefix, s.partners[0], admin("north"), admin("south"))
 }
 
-// unreadable is what no record should show.
+// unreadable is a text that no list may show.
 const unreadable = "CANARYNAME"
 
-// deadLetters puts records into the log that nothing understands, and has an
-// administrator find them over HTTP, and one of another hospital not. It returns
-// where they are, the oldest first.
+// deadLetters appends unreadable records to the log. An administrator finds them over HTTP; an
+// administrator of another hospital does not. It returns their positions, oldest first.
 func deadLetters(t *testing.T, kafka, prefix string, p, admin, other *partner) (at []string) {
 	t.Helper()
 	p.accepted(t, "staffing", `{"nursesOnDuty":4}`)

@@ -75,7 +75,7 @@ func TestDevRefusals(t *testing.T) {
 	}
 }
 
-// wantRefusal wants one line and exit code 1.
+// wantRefusal expects one line of output and exit code 1.
 func wantRefusal(t *testing.T, out []byte, err error, want string) {
 	t.Helper()
 	var exit *exec.ExitError
@@ -94,8 +94,7 @@ func TestDevListensOnLoopbackOnly(t *testing.T) {
 	}
 }
 
-// TestReadHoldsWrite posts and reads at once, 10,000 times: the read always
-// holds the write.
+// TestReadHoldsWrite posts and then reads, up to 10,000 times. Each read must contain the write.
 func TestReadHoldsWrite(t *testing.T) {
 	d := startDev(t, t.TempDir(), "--ephemeral")
 	times := 2000
@@ -116,7 +115,7 @@ func readHoldsWrite(t *testing.T, p *partner, times int) {
 	t.Helper()
 	const connections = 8
 	p.accepted(t, "clinical", `{"roomId":0,"signals":[]}`)
-	eventually(t, time.Minute, func() error { // a processor that has just begun is not heard yet
+	eventually(t, time.Minute, func() error { // the view does not know a new processor yet
 		if a, err := p.do(http.MethodGet, "/api/v1/unit-state", "", ""); err != nil || a.status != http.StatusOK {
 			return fmt.Errorf("%w %+v", err, a)
 		}
@@ -155,11 +154,11 @@ func readHoldsWrite(t *testing.T, p *partner, times int) {
 	all.Wait()
 }
 
-// The canaries stand for what must never be kept: a name, a record number, a
-// birth date, an address.
+// The canaries stand for data that must never be stored: a name, a record number, a birth date,
+// an address.
 var patientCanaries = []string{"CANARYNAME", "CANARYMRN77", "19990817", "CANARYSTREET", "CANARYVISIT", "8812345678"}
 
-// sendCanaries puts them into every feed.
+// sendCanaries sends the canaries on every feed.
 func sendCanaries(t *testing.T, p *partner, mllp string) {
 	t.Helper()
 	now := time.Now().UTC()
@@ -207,11 +206,11 @@ func sendCanaries(t *testing.T, p *partner, mllp string) {
 	findCanary(t, "unit-state", string(p.get(t, "/api/v1/unit-state").raw), patientCanaries)
 }
 
-// everyField is a message with canaries in every field, component, subcomponent
-// and repetition that is not a code or a place: those are kept by design.
+// everyField returns a message with canaries in every field, component, subcomponent and
+// repetition, except in codes and places, which are stored by design.
 func everyField(now time.Time) string {
 	at := now.Format("20060102150405")
-	kept := map[string]string{ // what is read, or is the sender's own
+	kept := map[string]string{ // fields that svc reads, or that are the sender's own
 		"EVN-2": at, "EVN-6": at, "PID-7": "19990817",
 		"NK1-3": "MTH", "PV1-2": "I", "PV1-3": "LDR^LDR08", "PV1-4": "L", "PV1-6": "LDR^LDR07", "PV1-10": "OBS",
 		"PV2-36": "N", "DG1-2": "I10", "DG1-3": "O14.13^call 8812345678^I10", "DG1-4": "born 19990817", "DG1-5": at, "DG1-21": "",
@@ -280,8 +279,8 @@ func TestCanariesOnServers(t *testing.T) {
 	findCanary(t, "the log", s.front.logged()+ingest.logged()+processor.logged(), patientCanaries)
 }
 
-// TestKeysEverywhere follows one key from its minting to its revocation, by the
-// command line beside a running svc dev.
+// TestKeysEverywhere follows one key from minting to revocation, by the command line beside a
+// running svc dev.
 func TestKeysEverywhere(t *testing.T) {
 	dir := t.TempDir()
 	d := startDev(t, dir)
@@ -294,7 +293,7 @@ func TestKeysEverywhere(t *testing.T) {
 	if a := newPartner(d.BaseURL, d.HospitalID, key).post(t, "staffing", `{"nursesOnDuty":1}`); a.status != http.StatusForbidden || a.Error.Code != "forbidden_scope" || !strings.Contains(a.Error.Message, "ingest:staffing") {
 		t.Errorf("a write with a reader's key: %d %s", a.status, a.raw)
 	}
-	// A name that is mistyped is told, and not answered with an empty list.
+	// A mistyped name is an error, and not an empty list.
 	if out, ok := svcIn(t, dir, "keys", "list", "--hospital", "typo"); ok || !strings.Contains(out, `no hospital "typo"`) {
 		t.Errorf("the keys of a hospital that is not there: %v, %s", ok, out)
 	}

@@ -22,8 +22,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// mount makes a file system in memory of so many bytes; the test ends with a line that
-// says so where it may not, which is a failure where everything must run.
+// mount mounts a file system in memory of a size in bytes. Without the right to mount it skips
+// the test, or fails it in CI.
 func mount(t *testing.T, size string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -41,7 +41,7 @@ func mount(t *testing.T, size string) (dir string) {
 	return dir
 }
 
-// wantNoStart runs svc dev on a folder and wants one line and exit code 1.
+// wantNoStart runs svc dev on a folder, and expects one line of output and exit code 1.
 func wantNoStart(t *testing.T, dir, want string, args ...string) {
 	t.Helper()
 	out, err := exec.Command(binary(t), append([]string{"dev", "--data", dir, "--listen", "127.0.0.1:0"}, args...)...).CombinedOutput()
@@ -63,7 +63,7 @@ func TestDevReadOnlyFolder(t *testing.T) {
 		wantNoStart(t, dir, "cannot write in the data folder "+dir)
 		return
 	}
-	fixed := mount(t, "64m") // root may write whatever the rights are, but not here
+	fixed := mount(t, "64m") // root ignores file rights, but not a read-only file system
 	if err := os.CopyFS(fixed, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
@@ -73,9 +73,9 @@ func TestDevReadOnlyFolder(t *testing.T) {
 	wantNoStart(t, fixed, "cannot write in the data folder "+fixed)
 }
 
-// TestDevFullDisk fills the disk of a running svc dev: it refuses at once what it could
-// not store, says why in each place, and goes on when there is space again. With none
-// at the start it does not start.
+// TestDevFullDisk fills the disk of a running svc dev. It refuses at once what it cannot store,
+// gives the reason everywhere, and continues when there is space. Without space at the start it
+// does not start.
 func TestDevFullDisk(t *testing.T) {
 	dir := mount(t, "80m")
 	d := startDev(t, dir)
@@ -119,7 +119,7 @@ func TestDevFullDisk(t *testing.T) {
 	d.stop()
 }
 
-// privateOf is where svc dev says that its metrics are.
+// privateOf returns the address of the metrics that svc dev has logged.
 func privateOf(t *testing.T, d *dev) string {
 	t.Helper()
 	found := regexp.MustCompile(`(http://[0-9.:]+)/metrics`).FindStringSubmatch(d.logged())
@@ -164,8 +164,8 @@ func TestDevFilesAreTheOwnersAlone(t *testing.T) {
 	}
 }
 
-// TestDevDamagedByte damages a byte of the observations. svc dev names the file and
-// changes nothing, and with --repair has all acknowledged inputs but those it named.
+// TestDevDamagedByte damages a byte of the observations. svc dev names the file and changes
+// nothing. With --repair it has all acknowledged inputs except those that it named.
 func TestDevDamagedByte(t *testing.T) {
 	dir := t.TempDir()
 	d := startDev(t, dir)

@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// TestDevHook goes the whole way that a newcomer goes: a webhook to the receiver
-// of svc dev and one to svc listen, a change of the verdict, and both show it
-// with its signature verified.
+// TestDevHook does what a newcomer does. It adds a webhook to the receiver of svc dev and one to
+// svc listen, and changes the verdict. Both show the delivery with a verified signature.
 func TestDevHook(t *testing.T) {
 	dir := t.TempDir()
 	dev := startDev(t, dir, "--ephemeral")
@@ -36,7 +35,7 @@ func TestDevHook(t *testing.T) {
 		}
 	}
 	var page shown
-	seen := map[string]string{} // the level that an event told last
+	seen := map[string]string{} // the level that the last event reported
 	eventually(t, time.Minute, func() error {
 		answer := p.get(t, "/dev/hook.json")
 		if page = (shown{}); answer.status != http.StatusOK {

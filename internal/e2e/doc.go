@@ -1,7 +1,7 @@
-// Package e2e tests the whole system from outside: the binary as it is shipped,
-// fed over HTTP, killed, cut off from its servers, and compared with a refold
-// of its own log by the plain reference function.
+// Package e2e tests the whole system from outside. It runs the shipped binary, feeds it over
+// HTTP, kills it, and cuts it off from its servers. It compares the result with a refold of the
+// log by the plain reference function.
 //
-// `go test` runs what needs the embedded servers of `svc dev` only; `make e2e`
-// adds the tests on a real Kafka and a real Redis.
+// `go test` runs the tests that need only the embedded servers of `svc dev`; `make e2e` adds the
+// tests on a real Kafka and a real Redis.
 package e2e

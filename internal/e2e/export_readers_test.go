@@ -17,10 +17,9 @@ import (
 	"svc/internal/testkit/runtimes"
 )
 
-// TestExportReadByOthers has DuckDB, pyarrow, pandas and Polars open the folder of every
-// table that svc export writes as Parquet. They must see the types that the dictionary
-// promises, timestamps in UTC, and the rows of the same export as NDJSON, which another
-// library wrote, to the last null.
+// TestExportReadByOthers opens each exported Parquet table with DuckDB, pyarrow, pandas and
+// Polars. They must see the types of the dictionary, timestamps in UTC, and the rows and nulls of
+// the NDJSON export, which another library wrote.
 func TestExportReadByOthers(t *testing.T) {
 	packages, err := os.ReadFile("../../docs/analysts/requirements.txt")
 	if err != nil {
@@ -102,20 +101,20 @@ func TestExportReadByOthers(t *testing.T) {
 	}
 }
 
-// arrowKinds are the names of Arrow for the types of the dictionary.
+// arrowKinds are the Arrow types for the types of the dictionary.
 var arrowKinds = map[string]string{
 	"VARCHAR": "string", "INTEGER": "int32", "BIGINT": "int64", "BOOLEAN": "bool", "DOUBLE": "double", "BLOB": "binary",
 	"TIMESTAMP WITH TIME ZONE": "timestamp[ms, tz=UTC]", "VARCHAR[]": "string[]", "INTEGER[]": "int32[]", "STRUCT[]": "struct[]",
 }
 
-// exportable is a svc dev that has something of everything there is to export.
+// exportable starts a svc dev with rows in every table.
 func exportable(t *testing.T) *dev {
 	t.Helper()
 	d := startDev(t, t.TempDir(), "--ephemeral")
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
 	desk := &desk{t: t, p: p, args: []string{"--data", d.dir}}
 	desk.say("webhooks", "add", d.BaseURL+"/dev/hook")
-	p.tell(t, simulatedEvents(t, 1, 2)) // hours that the forecast learns from
+	p.tell(t, simulatedEvents(t, 1, 2)) // the forecast learns from these hours
 	cli(t, nil, "simulate", "--to", "dev", "--data", d.dir, "--profile", "small", "--seed", "7", "--for", "12h", "--steady")
 	say(t, p, 6)
 	eventually(t, time.Minute, func() error {
@@ -129,8 +128,8 @@ func exportable(t *testing.T) *dev {
 	return d
 }
 
-// linesOf are the rows of an export as NDJSON, in no order, and how many there are
-// of each hospital and day, by their folders.
+// linesOf returns the rows of an NDJSON export in no order, and their number by hospital and day,
+// from the folders.
 func linesOf(t *testing.T, dir string) (rows []string, folders [][]any) {
 	t.Helper()
 	count := map[[2]string]int{}
@@ -156,7 +155,7 @@ func linesOf(t *testing.T, dir string) (rows []string, folders [][]any) {
 	return rows, folders
 }
 
-// textsOf are rows as text, ascending: keys sorted, numbers as JSON has them.
+// textsOf returns rows as texts, ascending: keys sorted, numbers as in JSON.
 func textsOf(t *testing.T, rows []map[string]any) []string {
 	t.Helper()
 	texts := make([]string, len(rows))

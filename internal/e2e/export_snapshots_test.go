@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestDevExportSnapshots tells a new hospital of its past and exports the hours
-// that the forecast learns from, each once.
+// TestDevExportSnapshots sends the past of a new hospital, and exports each hour that the
+// forecast learns from once.
 func TestDevExportSnapshots(t *testing.T) {
 	t.Parallel()
 	const days = 2

@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// load is a stream of requests of several hospitals that goes on while things
-// break. It keeps every acknowledgement; what was not acknowledged is sent
-// again, the same bytes, until it is.
+// load is a stream of requests of several hospitals that continues during faults. It keeps every
+// acknowledgement. It sends a request again, the same bytes, until it is acknowledged.
 type load struct {
 	t        *testing.T
 	partners []*partner
@@ -57,7 +56,7 @@ func feed(t *testing.T, perSecond int, partners ...*partner) *load {
 	return l
 }
 
-// finish ends the load; what is under way is sent until it is acknowledged.
+// finish ends the load. Open requests are sent until they are acknowledged.
 func (l *load) finish() []acknowledged {
 	close(l.stopping)
 	l.done.Wait()
@@ -148,12 +147,12 @@ func parsePosition(text string) (position, error) {
 
 const rooms = 12
 
-// request makes one request of any feed. Many have clocks that run out within
-// seconds, so that timers are due at every moment.
+// request makes one request of any feed. Many have timers that end within seconds, so that timers
+// are due all the time.
 func request(random *rand.Rand, worker, n int) (path, body string) {
 	now := time.Now().UTC()
 	at := func(ago time.Duration) string { return now.Add(-ago).Format("2006-01-02T15:04:05.000Z07:00") }
-	soon := time.Duration(random.IntN(4000)) * time.Millisecond // until the clock runs out
+	soon := time.Duration(random.IntN(4000)) * time.Millisecond // until the timer ends
 	room := 1 + random.IntN(rooms)
 	switch kind := random.IntN(20); {
 	case kind < 6: // magnesium, 1:1 until 60 minutes
@@ -169,7 +168,7 @@ func request(random *rand.Rand, worker, n int) (path, body string) {
 			room, []string{"I", "II", "III"}[random.IntN(3)], at(60*time.Minute-soon))
 	case kind < 14:
 		return "staffing", fmt.Sprintf(`{"nursesOnDuty":%d,"callStaffAvailable":%t}`, 2+random.IntN(9), random.IntN(2) == 0)
-	case kind < 17: // a visit comes, moves and goes
+	case kind < 17: // a visit begins, moves and ends
 		visit := fmt.Sprintf("V%d-%d", worker, n/8)
 		event := []string{"A04", "A01", "A02", "A08", "A02", "A03", "A13", "A11"}[n%8]
 		return "adt", fmt.Sprintf(`{"eventId":"%d-%d","eventType":%q,"occurredAt":%q,"visitId":%q,"roomId":%d,"patientClass":"I","diagnoses":[{"system":"ICD-10-CM","code":%q}]}`,

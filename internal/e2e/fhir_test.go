@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// fhirUnit is a unit that is told of by FHIR alone.
+// fhirUnit is a unit that only FHIR requests describe.
 type fhirUnit struct {
 	*partner
 	t *testing.T
 }
 
-// send posts a body and wants its resources counted as "received applied ignored rejected".
+// send posts a body and expects the counts of its resources: "received applied ignored rejected".
 func (u fhirUnit) send(body, counts string) *answer {
 	u.t.Helper()
 	a, err := u.do(http.MethodPost, "/api/ingest/fhir", "application/fhir+json", body)
@@ -34,7 +34,7 @@ func (u fhirUnit) send(body, counts string) *answer {
 	return a
 }
 
-// factors wants the factors of a room, by id.
+// factors expects these factors in a room, by id.
 func (u fhirUnit) factors(room string, want ...string) {
 	u.t.Helper()
 	slices.Sort(want)
@@ -53,7 +53,7 @@ func (u fhirUnit) factors(room string, want ...string) {
 	}
 }
 
-// TestFHIRInDev tells a stay by FHIR, as an EHR sends it.
+// TestFHIRInDev sends a stay by FHIR, as an EHR does.
 func TestFHIRInDev(t *testing.T) {
 	d := startDev(t, t.TempDir(), "--ephemeral")
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
@@ -94,19 +94,19 @@ func TestFHIRInDev(t *testing.T) {
 	all := []string{"high-preeclampsia", "high-mag", "mews-active", "high-obesity-bmi40", "labor-standard"}
 	u.factors("LDR04", all...)
 
-	// What one resource says of itself ends no other one.
+	// A status of one resource does not end another resource.
 	u.send(mag("loading", "entered-in-error", ""), "1 1 0 0")
 	u.factors("LDR04", all...)
 	u.send("["+mag("maintenance", "stopped", `"start":"`+at(30*time.Minute)+`","end":"`+at(0)+`"`)+"]", "1 1 0 0")
 	u.factors("LDR04", "high-preeclampsia", "mews-active", "high-obesity-bmi40", "labor-standard")
 
-	// Taken back: by status, and by a request to delete.
+	// Two ways to take a resource back: a status, and a delete request.
 	u.send(`{"resources":[`+condition("c1", "refuted")+`]}`, "1 1 0 0")
 	u.factors("LDR04", "mews-active", "high-obesity-bmi40", "labor-standard")
 	u.send(`{"resourceType":"Bundle","type":"batch","entry":[{"request":{"method":"DELETE","url":"Observation/mews"}}]}`, "0 0 0 0")
 	u.factors("LDR04", "high-obesity-bmi40", "labor-standard")
 
-	// A measurement comes before the visit that it is of.
+	// A measurement arrives before its visit.
 	u.send(`{"resourceType":"Observation","id":"fhr","status":"final","code":{"coding":[{"system":"http://loinc.org","code":"32421-5"}]},`+
 		about("e2")+`,"effectiveDateTime":"`+at(time.Minute)+`","valueCodeableConcept":{"text":"Category III"}}`, "1 1 0 0")
 	u.send(encounter("e2", "in-progress", "LDR05", ""), "1 1 0 0")
@@ -135,8 +135,8 @@ func TestFHIRInDev(t *testing.T) {
 	}
 }
 
-// everyElement is a Bundle with canaries in every kind of element that is not a code
-// or a place: those are kept by design.
+// everyElement returns a Bundle with canaries in every kind of element, except in codes and
+// places, which are stored by design.
 func everyElement(at string) string {
 	person := `{"text":"CANARYNAME","family":"CANARYNAME","line":["CANARYSTREET"],"value":"CANARYMRN77","display":"CANARYNAME 8812345678","reference":"Practitioner/CANARYNAME","div":"<p>CANARYNAME</p>"}`
 	var unused strings.Builder

@@ -12,12 +12,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// startsOfBrokers is how many starts one set of brokers serves: the first while the
-// brokers start, each later one on topics of its own.
+// startsOfBrokers is how many starts use one set of brokers. During the first one the brokers
+// start, too; each later one has topics of its own.
 const startsOfBrokers = 10
 
-// TestFreshBrokers starts all roles at once on three brokers that nobody has used: each
-// role becomes ready, none ends, and the topics have three replicas.
+// TestFreshBrokers starts all roles at once on three unused brokers. Each role becomes ready,
+// none ends, and the topics have three replicas.
 func TestFreshBrokers(t *testing.T) {
 	kafka, redis := needServers(t)
 	if kafka.pool == nil {
@@ -37,7 +37,7 @@ func TestFreshBrokers(t *testing.T) {
 // startBrokers runs three brokers of one cluster, and does not wait for them.
 func startBrokers(t *testing.T, pool *dockertest.Pool) (addresses string) {
 	t.Helper()
-	stamp := time.Now().UnixNano() // names of containers are for the whole machine
+	stamp := time.Now().UnixNano() // names of containers are unique on the whole machine
 	network, err := pool.CreateNetwork(fmt.Sprintf("svc-fresh-%d", stamp))
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func startBrokers(t *testing.T, pool *dockertest.Pool) (addresses string) {
 	return strings.Join(all, ",")
 }
 
-// startAllRoles starts each role once and wants it ready, on topics that nobody has made.
+// startAllRoles starts each role once and expects it ready, on topics that do not exist yet.
 func startAllRoles(t *testing.T, kafka, redis, prefix string) {
 	t.Helper()
 	env := []string{
@@ -94,7 +94,7 @@ func startAllRoles(t *testing.T, kafka, redis, prefix string) {
 		}
 		nodes, ports = append(nodes, start(t, prefix+role, args, env...)), append(ports, private)
 	}
-	// The private port is there before Kafka is.
+	// The private port answers before Kafka does.
 	for _, private := range ports {
 		eventually(t, 30*time.Second, func() error { return ready("http://" + private + "/healthz") })
 	}
@@ -115,7 +115,7 @@ func startAllRoles(t *testing.T, kafka, redis, prefix string) {
 	deleteTopics(t, kafka, prefix)
 }
 
-// wantReplicas wants so many replicas of every topic of a prefix.
+// wantReplicas expects this number of replicas of every topic of a prefix.
 func wantReplicas(t *testing.T, kafka, prefix string, want int) {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(kafka, ",")...), kgo.AlwaysRetryEOF())

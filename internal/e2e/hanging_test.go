@@ -22,8 +22,8 @@ import (
 	"svc/schemas"
 )
 
-// TestHangingTransactions leaves transactions in the log of which no coordinator
-// knows, as a broker that was killed does: a processor and the settings go on.
+// TestHangingTransactions leaves transactions in the log that no coordinator knows, as a killed
+// broker does. A processor and the settings go on.
 func TestHangingTransactions(t *testing.T) {
 	s := startSystem(t, "north", "south")
 	p1 := s.processor("p1")
@@ -43,7 +43,7 @@ func TestHangingTransactions(t *testing.T) {
 	acked := l.finish()
 	eventually(t, time.Minute, func() error { return errors.Join(h.stable(verdicts), h.stable(settings)) })
 	s.verify(acked)
-	// What is written now is seen by all only if the settings are read to their end.
+	// Other processes see the new key only if they read the settings to their end.
 	key := cli(t, s.env, "keys", "mint", "--hospital", "north", "--name", "after", "--scopes", "all", "--rate", "0")
 	after := newPartner(s.base, "north", key)
 	eventually(t, 20*time.Second, func() error {
@@ -55,16 +55,16 @@ func TestHangingTransactions(t *testing.T) {
 	})
 }
 
-// TestHangingTransactionsEnd: each ends as its coordinator says that it had, in the
-// partition and in the positions of the group, also where only these hang.
+// TestHangingTransactionsEnd: each hanging transaction ends as its coordinator decided, in the
+// partition and in the positions of the group, also if it hangs in one of them only.
 func TestHangingTransactionsEnd(t *testing.T) {
 	kafka, _ := needServers(t)
 	t.Parallel()
 	of := hangingOn(t, kafka.address)
 	for name, row := range map[string]struct {
 		try       kgo.TransactionEndTry
-		partition bool // it hangs in one
-		position  bool // it hangs in one
+		partition bool // hangs in the partition
+		position  bool // hangs in the positions
 	}{
 		"aborted":            {kgo.TryAbort, true, true},
 		"committed":          {kgo.TryCommit, true, true},
@@ -134,8 +134,8 @@ func TestHangingTransactionsEnd(t *testing.T) {
 	}
 }
 
-// hangs makes hanging transactions: it writes in a transaction as clients of a
-// time before brokers verified them could, without telling the coordinator.
+// hangs makes hanging transactions. It writes in a transaction without telling the coordinator,
+// as old clients could before brokers verified transactions.
 type hangs struct {
 	t       *testing.T
 	address string
@@ -165,7 +165,7 @@ func hangingOn(t *testing.T, address string) *hangs {
 	return h
 }
 
-// begun returns a producer of the transactional id, which has no transaction.
+// begun returns a producer of the transactional id without an open transaction.
 func (h *hangs) begun(id string) (client *kgo.Client, producer int64, epoch int16) {
 	h.t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(h.address), kgo.TransactionalID(id), kgo.MaxVersions(kversion.V3_8_0()), kgo.RecordPartitioner(kgo.ManualPartitioner()))
@@ -173,7 +173,7 @@ func (h *hangs) begun(id string) (client *kgo.Client, producer int64, epoch int1
 		h.t.Fatal(err)
 	}
 	h.t.Cleanup(client.Close)
-	eventually(h.t, 30*time.Second, func() error { // of a process that was killed it is ended first
+	eventually(h.t, 30*time.Second, func() error { // the broker first ends the transaction of a killed process
 		producer, epoch, err = client.ProducerID(context.Background())
 		return err
 	})
@@ -245,7 +245,7 @@ func (h *hangs) position(client *kgo.Client, producer int64, epoch int16, id, gr
 	}
 }
 
-// stable says whether a topic can be read to its end.
+// stable returns an error if a topic cannot be read to its end.
 func (h *hangs) stable(topic string) error {
 	ends, err := h.admin.ListEndOffsets(context.Background(), topic)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"svc/internal/testkit/runtimes"
 )
 
-// partnersInJava returns the folder of what partners write in Java.
+// partnersInJava returns the folder of the Java programs of partners.
 func partnersInJava(t testing.TB) string {
 	t.Helper()
 	if os.Getenv("SVC_E2E") == "" {
@@ -19,8 +19,8 @@ func partnersInJava(t testing.TB) string {
 	return runtimes.Maven(t, filepath.Join("testdata", "java"))
 }
 
-// TestHAPI has the clients of FHIR and HL7 v2 that most of the field uses tell of
-// visits, and reads what they made of the answers.
+// TestHAPI sends visits with the most used clients of FHIR and HL7 v2, and checks how they read
+// the answers.
 func TestHAPI(t *testing.T) {
 	t.Parallel()
 	folder := partnersInJava(t)
@@ -48,14 +48,14 @@ ACK 2.5.1 CA HAPI3
 		t.Run(name, func(t *testing.T) {
 			classes := filepath.Join(folder, "target", "classes") + string(os.PathListSeparator) + filepath.Join(folder, "target", "lib", "*")
 			cmd := exec.Command("java", append([]string{"-XX:TieredStopAtLevel=1", "-cp", classes, name}, test.args...)...)
-			cmd.Dir = t.TempDir() // HAPI keeps its control ids in a file
+			cmd.Dir = t.TempDir() // HAPI stores its control ids in a file
 			out, err := cmd.CombinedOutput()
 			if err != nil || string(out) != test.want {
 				t.Errorf("%v\n%s\nwant\n%s", err, out, test.want)
 			}
 		})
 	}
-	// What they sent is in the rooms that they named.
+	// The patients that they sent are in the rooms that they named.
 	rooms := map[string]string{}
 	for _, r := range newPartner(dev.BaseURL, dev.HospitalID, dev.APIKey).unitState(t).Rooms {
 		rooms[r.RoomLabel] = r.Status

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestHealthOfAProcess makes the faults of health that no other test makes: Redis does
-// not answer a reader, and a group has nothing for one more member.
+// TestHealthOfAProcess makes the health faults that no other test makes. Redis does not answer a
+// reader, and a group has no partition for one more member.
 func TestHealthOfAProcess(t *testing.T) {
 	t.Parallel()
 	var away atomic.Bool

@@ -15,11 +15,11 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// hostile makes the largest bodies that the feeds take, no two alike, each of which
-// tells of patients, visits or statements that nobody heard of before.
+// hostile makes the largest bodies that the feeds accept, no two alike. Each has patients, visits
+// or statements that are new to the service.
 type hostile struct{ n int }
 
-// a hostileBody is one of them.
+// hostileBody is one such body.
 type hostileBody struct{ feed, contentType, text string }
 
 // hostileKinds are the kinds that next makes in turn.
@@ -27,7 +27,7 @@ var hostileKinds = []func(*hostile, string) hostileBody{
 	(*hostile).batch, (*hostile).clinical, (*hostile).fhir, (*hostile).census, (*hostile).hl7,
 }
 
-// next is the next body, of the next kind.
+// next returns the next body, of the next kind.
 func (h *hostile) next() hostileBody {
 	h.n++
 	return hostileKinds[h.n%len(hostileKinds)](h, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"))
@@ -103,9 +103,9 @@ func calmPartners(t testing.TB, d *dev, n int) (calm []*partner) {
 	return calm
 }
 
-// TestHostileHospitalWaitsAlone: one hospital sends the largest bodies on and on, under
-// a key without a limit. It is told to come later; each write of the others is taken,
-// and applied when it is answered.
+// TestHostileHospitalWaitsAlone: one hospital sends the largest bodies all the time, with a key
+// without a limit. It gets 429. Each write of the others is accepted, and applied when it is
+// answered.
 func TestHostileHospitalWaitsAlone(t *testing.T) {
 	d := startDev(t, t.TempDir(), "--ephemeral")
 	foe, calm := newPartner(d.BaseURL, d.HospitalID, d.APIKey), calmPartners(t, d, 3)
@@ -136,7 +136,7 @@ func TestHostileHospitalWaitsAlone(t *testing.T) {
 					mu.Lock()
 					refused++
 					mu.Unlock()
-				case a.status == http.StatusUnprocessableEntity: // all of it is beyond what a hospital keeps
+				case a.status == http.StatusUnprocessableEntity: // the whole body is beyond the limits of a hospital
 				case a.status != http.StatusOK:
 					t.Errorf("%s: %d %s", body.feed, a.status, a.raw)
 				}
@@ -154,8 +154,8 @@ func TestHostileHospitalWaitsAlone(t *testing.T) {
 	eventually(t, time.Minute, func() error { return appliedNow(foe) })
 }
 
-// TestShareOnTwoInstances: what a hospital may send in large bodies is one amount,
-// however many instances it sends them to.
+// TestShareOnTwoInstances: the share of a hospital is one amount, however many instances it sends
+// to.
 func TestShareOnTwoInstances(t *testing.T) {
 	s := startSystem(t, "north")
 	s.processor("p1")
@@ -193,9 +193,9 @@ func TestShareOnTwoInstances(t *testing.T) {
 	}
 }
 
-// TestRevokedKeyLeavesWhatWasTaken: a key is revoked while its hospital sends as fast as
-// it can without waiting. All that was acknowledged is applied, once; what comes after
-// is refused; the writes of another hospital go on all the time.
+// TestRevokedKeyLeavesWhatWasTaken: a key is revoked while its hospital sends as fast as it can.
+// Every acknowledged write is applied, once. Later writes are refused. The writes of another
+// hospital go on all the time.
 func TestRevokedKeyLeavesWhatWasTaken(t *testing.T) {
 	s := startEmbedded(t, func(string) string { return "" }, "north", "south")
 	s.processor("p1")

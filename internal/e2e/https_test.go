@@ -17,9 +17,9 @@ import (
 	"time"
 )
 
-// serveHTTPS serves on a private address of this machine, as an endpoint of a
-// hospital's own network does: with the allow list it may be called, loopback
-// never. ca is a file that trusts its certificate.
+// serveHTTPS serves on a private address of this machine, like an endpoint in a hospital's own
+// network. The allow list permits such an address, but never loopback. ca is a file that trusts
+// its certificate.
 func serveHTTPS(t testing.TB, handler http.Handler) (server *httptest.Server, ca string) {
 	t.Helper()
 	at := privateAddress(t)
@@ -37,7 +37,7 @@ func serveHTTPS(t testing.TB, handler http.Handler) (server *httptest.Server, ca
 	return server, ca
 }
 
-// privateAddress is one of this machine that is no loopback.
+// privateAddress returns an address of this machine that is not loopback.
 func privateAddress(t testing.TB) net.IP {
 	t.Helper()
 	all, err := net.InterfaceAddrs()

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// TestTwoAdministrators has two administrators, each at an instance of their own,
-// change the same thing at once, again and again, as they have read it: one of them
-// does, and no change is lost or mixed, whichever instance is asked afterwards.
+// TestTwoAdministrators: two administrators, each at another instance, change the same thing at
+// once, as they have read it. One of them succeeds. No change is lost or mixed, whichever
+// instance is read afterwards.
 func TestTwoAdministrators(t *testing.T) {
 	s := startSystem(t, "north")
 	s.processor("one")
@@ -25,7 +25,7 @@ func TestTwoAdministrators(t *testing.T) {
 	key := cli(t, s.env, "keys", "mint", "--hospital", "north", "--name", "administrator", "--scopes", "admin", "--rate", "0")
 	admins := [2]*partner{newPartner(s.base, "north", key), newPartner("http://"+listen, "north", key)}
 	for _, admin := range admins {
-		eventually(t, 60*time.Second, func() error { // the key is honored, and a processor is at work
+		eventually(t, 60*time.Second, func() error { // the key is honored, and a processor runs
 			a, err := admin.do(http.MethodPut, "/api/admin/settings", "application/json", `{"timezone":"UTC"}`)
 			if err != nil || a.status != http.StatusOK {
 				return fmt.Errorf("%w %+v", err, a)
@@ -33,7 +33,7 @@ func TestTwoAdministrators(t *testing.T) {
 			return nil
 		})
 	}
-	// both does a request at both instances at once.
+	// both sends a request to both instances at once.
 	both := func(method, path, tag string, body func(who int) string) (all [2]*answer) {
 		t.Helper()
 		var together sync.WaitGroup
@@ -45,7 +45,7 @@ func TestTwoAdministrators(t *testing.T) {
 						t.Errorf("%s %s: %v", method, path, err)
 						return
 					}
-					if all[who].status != http.StatusServiceUnavailable { // somebody else, at the same moment; nothing was done
+					if all[who].status != http.StatusServiceUnavailable { // 503: another change was made at the same moment, and nothing was done
 						return
 					}
 				}
@@ -84,7 +84,7 @@ func TestTwoAdministrators(t *testing.T) {
 	}
 
 	var made struct{ ID string }
-	shown("/api/admin/settings") // what one set is seen by the other: who has not, is told that nothing was done
+	shown("/api/admin/settings") // each instance has the change of the other; an instance without it would refuse the next one
 	into(t, admins[0].changed(t, http.MethodPost, "webhooks", `{"url":"https://partner.example/hook"}`).Data, &made)
 	for round := range rounds {
 		tag, _ := shown("/api/admin/webhooks/" + made.ID)
@@ -107,7 +107,7 @@ func TestTwoAdministrators(t *testing.T) {
 		into(t, after.Data, &list)
 		made.ID = list.Keys[len(list.Keys)-1].ID
 	}
-	// Settings have two halves, of one version.
+	// The two halves of the settings have one version.
 	zones := [2]string{"America/New_York", "America/Denver"}
 	for range rounds {
 		var settings struct {
@@ -127,7 +127,7 @@ func TestTwoAdministrators(t *testing.T) {
 			t.Errorf("settings: %d won, and there is %s", who, a.raw)
 		}
 	}
-	// Nobody expects anything: the last one wins, and wins whole.
+	// Without a precondition the last change wins, as a whole.
 	for range rounds / 2 {
 		both(http.MethodPut, "/api/admin/settings", "", func(who int) string {
 			return fmt.Sprintf(`{"timezone":%q,"staffingFromRoster":%t}`, zones[who], who == 0)
@@ -143,7 +143,7 @@ func TestTwoAdministrators(t *testing.T) {
 	t.Logf("the first instance won %d times, the second %d", winners[0], winners[1])
 }
 
-// changed is an act of an administrator that is no observation.
+// changed makes a change as an administrator that is no observation.
 func (p *partner) changed(t testing.TB, method, path, body string) *answer {
 	t.Helper()
 	a, err := p.do(method, "/api/admin/"+path, "application/json", body)

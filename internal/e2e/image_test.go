@@ -10,8 +10,8 @@ import (
 	"github.com/ory/dockertest/v3/docker"
 )
 
-// TestImage runs the container image with every role: as its own user, on a file
-// system that cannot be written to, until it is asked to stop.
+// TestImage runs the container image with every role, as its own user and on a read-only file
+// system, until it is asked to stop.
 func TestImage(t *testing.T) {
 	kafka, redis := needServers(t)
 	if kafka.pool == nil {
@@ -48,7 +48,7 @@ func TestImage(t *testing.T) {
 	if user := container.Container.Config.User; user != "65532:65532" {
 		t.Errorf("it runs as %q", user)
 	}
-	// Not StopContainer: dockertest has its containers stopped by SIGWINCH.
+	// StopContainer is not used: dockertest tells its containers to stop by SIGWINCH.
 	client, id := kafka.pool.Client, container.Container.ID
 	if err := client.KillContainer(docker.KillContainerOptions{ID: id, Signal: docker.SIGTERM}); err != nil {
 		t.Fatal(err)

@@ -17,9 +17,9 @@ import (
 	"svc/schemas"
 )
 
-// What was exported is imported while the processor of the empty system runs, more
-// slowly than it applies: it makes the verdicts that the log alone makes, at the
-// same instants, and svc verify finds nothing.
+// An export is imported while the processor of the empty system runs, more slowly than it
+// applies. It makes the verdicts that the log alone makes, at the same instants. svc verify finds
+// no difference.
 
 func TestDevImport(t *testing.T) {
 	t.Parallel()
@@ -39,7 +39,7 @@ func importPast(t *testing.T, args, env []string) {
 	const n, hospitals = 600, 3
 	svc := func(command ...string) string { return cli(t, env, append(command, args...)...) }
 	svc("import", pastExport(t, n, hospitals), "--rate", "150")
-	eventually(t, 2*time.Minute, func() error { // a difference stays; a view that is behind catches up
+	eventually(t, 2*time.Minute, func() error { // a real difference stays, and a late view catches up
 		cmd := exec.Command(binary(t), append([]string{"verify"}, args...)...)
 		cmd.Env = append(os.Environ(), env...)
 		said, err := cmd.CombinedOutput()
@@ -92,8 +92,8 @@ func importPast(t *testing.T, args, env []string) {
 	}
 }
 
-// pastExport is an export of what some hospitals said a month ago, one thing every
-// few minutes.
+// pastExport returns an export of observations of some hospitals a month ago, one every few
+// minutes.
 func pastExport(t *testing.T, n, hospitals int) (dir string) {
 	t.Helper()
 	d := startDev(t, t.TempDir(), "--ephemeral")

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// pairs of processes of one name, unless SVC_PAIRS says otherwise.
+// pairs is the number of pairs of processes with one name, unless SVC_PAIRS is set.
 const pairs = 5
 
-// TestSecondOfTheSameInstance starts process after process under one name: each time the
-// older ends with exit code 1 and says why, the newer one goes on, and what is sent
-// meanwhile is applied. Every other pair starts while the older one has just begun.
+// TestSecondOfTheSameInstance starts processes with one name, one after the other. Each time the
+// older ends with exit code 1 and the reason, and the newer goes on. Writes meanwhile are
+// applied. Every other pair starts while the older has just begun.
 func TestSecondOfTheSameInstance(t *testing.T) {
 	t.Parallel()
 	for _, roles := range [][]string{{"process"}, {"notify"}, {"run", "process,notify"}} {
@@ -50,8 +50,8 @@ func TestSecondOfTheSameInstance(t *testing.T) {
 	}
 }
 
-// TestInstanceOfTwoRoles has a svc process and a svc notify of one name, as two services
-// of one machine have: they do not mind each other.
+// TestInstanceOfTwoRoles runs a svc process and a svc notify with one name, like two services of
+// one machine. Both go on.
 func TestInstanceOfTwoRoles(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north")
@@ -64,7 +64,7 @@ func TestInstanceOfTwoRoles(t *testing.T) {
 	notify.stop()
 }
 
-// named starts roles under the one name.
+// named starts roles with the name that all of them share.
 func (s *system) named(roles []string) (n *node, ready func()) {
 	s.t.Helper()
 	private := "127.0.0.1:" + mustFreePort(s.t)
@@ -72,7 +72,7 @@ func (s *system) named(roles []string) (n *node, ready func()) {
 	return n, func() { s.t.Helper(); n.await("http://" + private + "/readyz?exclude=view") }
 }
 
-// applied sends staffing until a verdict has it.
+// applied sends staffing until a verdict contains it.
 func (p *partner) applied(t *testing.T, nurses int) {
 	t.Helper()
 	eventually(t, time.Minute, func() error {

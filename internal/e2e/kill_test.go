@@ -35,8 +35,8 @@ const (
 	restored  = "partitions restored"           // and when it is done
 )
 
-// TestKillProcessor kills the processor at least 25 times under load: anywhere,
-// in a restore, and between a commit and the view.
+// TestKillProcessor kills the processor at least 25 times under load: at any moment, in a
+// restore, and between a commit and the view.
 func TestKillProcessor(t *testing.T) {
 	s := startSystem(t, "north", "south", "west")
 	p := s.processor("p1")
@@ -63,7 +63,7 @@ func TestKillProcessor(t *testing.T) {
 			default:
 				inRestore++
 			}
-		case 2: // Redis takes no writes, so what is committed is not shown
+		case 2: // Redis refuses writes, so the view does not get committed changes
 			l.more(t, 40)
 			if err := view.Do(context.Background(), "CLIENT", "PAUSE", "3000", "WRITE").Err(); err != nil {
 				t.Fatal(err)
@@ -104,7 +104,7 @@ func TestTwoProcessors(t *testing.T) {
 			nodes[i].stop()
 			l.more(t, 60)
 			nodes[i] = s.processor(nodes[i].name)
-		case 2: // frozen: the other takes over, and the zombie must not write when it wakes
+		case 2: // frozen: the other takes over, and this one must not write when it continues
 			nodes[i].freeze()
 			eventually(t, 40*time.Second, func() error {
 				if s.behind() > 0 {
@@ -120,9 +120,9 @@ func TestTwoProcessors(t *testing.T) {
 	s.verify(l.finish())
 }
 
-// TestKillDev kills svc dev 30 times, SVC_KILLS says otherwise, while three writers
-// write without a pause, some times in its restore. Then everything is there once: in
-// the log, for svc verify, in an export, and at a webhook in its order.
+// TestKillDev kills svc dev 30 times (SVC_KILLS) while three writers write without a pause,
+// sometimes during its restore. Afterwards each input is once in the log, for svc verify, in an
+// export, and in order at a webhook.
 func TestKillDev(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -181,10 +181,10 @@ func TestKillDev(t *testing.T) {
 		log.refold(t, p)
 	}
 	log.exported(t, dir)
-	log.simulatedEvents(t, d.HospitalID, r)
+	log.checkReceived(t, d.HospitalID, r)
 }
 
-// exported wants each change in an export once, and its versions without a gap.
+// exported expects each change once in an export, and versions without a gap.
 func (l *ledger) exported(t *testing.T, dir string) {
 	t.Helper()
 	versions := map[string]int64{}
@@ -210,9 +210,9 @@ func (l *ledger) exported(t *testing.T, dir string) {
 	}
 }
 
-// told wants a receiver to have been told of all that the changes of a hospital are
-// told by, in their order; again only what it was told before.
-func (l *ledger) simulatedEvents(t *testing.T, hospital string, r *receiver) {
+// checkReceived expects that a receiver got all events of the changes of a hospital, in order.
+// Only an event that it got before may come again.
+func (l *ledger) checkReceived(t *testing.T, hospital string, r *receiver) {
 	t.Helper()
 	var want []string
 	for i := range l.changes[hospital] {
@@ -249,7 +249,7 @@ func (l *ledger) simulatedEvents(t *testing.T, hospital string, r *receiver) {
 	}
 }
 
-// restartDev starts svc dev again at the address it had.
+// restartDev starts svc dev again at its old address.
 func restartDev(t *testing.T, dir, listen string) *dev {
 	t.Helper()
 	d := &dev{dir: dir}

@@ -11,14 +11,13 @@ import (
 	"time"
 )
 
-// beside is a system of which what stands beside the verdicts is read: the lists of
-// the notifier, and the forecast.
+// beside is a system whose lists of deliveries and forecasts are read.
 type beside struct {
 	*system
 	admin               *partner
 	desk                *desk
 	processor, notify   *node
-	processes, notifies string   // their private ports
+	processes, notifies string   // private ports of the processor and the notifier
 	lists, predictions  []string // paths
 }
 
@@ -39,11 +38,11 @@ func startBeside(t *testing.T, s *system, endpoint string) *beside {
 		"/api/admin/deliveries", "/api/admin/deliveries/dlv_0123456789abcdef0123456789abcdef", "/api/admin/webhooks/" + hook + "/deliveries",
 		"/api/admin/commands/" + replay, "/api/admin/alerts/episodes",
 	}
-	x.simulatedEvents(t)
+	x.awaitAnswers(t)
 	return x
 }
 
-// command is an act of the administrator that goes well.
+// command makes a request as the administrator and expects success.
 func (x *beside) command(t *testing.T, path, body string) (done struct{ ID, CommandID string }) {
 	t.Helper()
 	a, err := x.admin.do(http.MethodPost, path, "application/json", body)
@@ -65,7 +64,7 @@ func (x *beside) notifyStarts() {
 	x.notify = start(x.t, "n1", []string{"notify", "--instance", "n1", "--private-listen", address}, x.env...)
 }
 
-// healthy waits until each process says that all is well.
+// healthy waits until each process is ready.
 func (x *beside) healthy(t *testing.T) {
 	t.Helper()
 	for _, private := range []string{x.private, x.notifies, x.processes} {
@@ -73,8 +72,8 @@ func (x *beside) healthy(t *testing.T) {
 	}
 }
 
-// told waits until everything is told: what there is, or that there is none.
-func (x *beside) simulatedEvents(t *testing.T) {
+// awaitAnswers waits until every list and forecast is answered, also if it is empty.
+func (x *beside) awaitAnswers(t *testing.T) {
 	t.Helper()
 	for _, path := range append(x.lists, x.predictions...) {
 		eventually(t, time.Minute, func() error {
@@ -100,7 +99,7 @@ func (x *beside) read(t *testing.T, path string) *answer {
 	return a
 }
 
-// listed is how many deliveries are.
+// listed returns the number of listed deliveries.
 func (x *beside) listed(t *testing.T) int {
 	t.Helper()
 	var page struct{ Items []struct{ ID string } }
@@ -110,8 +109,8 @@ func (x *beside) listed(t *testing.T) int {
 	return len(page.Items)
 }
 
-// refuses wants that all that is asked later than promised after a fault is refused,
-// for a second, in the words of the contract, and that the reader says so.
+// refuses expects refusals after a fault. Each request later than promised must be refused, for a
+// second, with the words of the contract. The reader must report the check.
 func (x *beside) refuses(t *testing.T, check string, fault time.Time, paths []string) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -133,7 +132,7 @@ func (x *beside) refuses(t *testing.T, check string, fault time.Time, paths []st
 					t.Errorf("%s says %d, %v after the fault: %s", path, a.status, asked.Sub(fault), a.raw)
 					return
 				}
-				<-time.After(10 * time.Millisecond) // between questions, not instead of one
+				<-time.After(10 * time.Millisecond) // a pause between requests
 			}
 		})
 	}
@@ -146,7 +145,7 @@ func (x *beside) refuses(t *testing.T, check string, fault time.Time, paths []st
 	}
 }
 
-// faults are those of the processes, which every system can be made to have.
+// faults makes the faults of processes, which every system can have.
 func (x *beside) faults(t *testing.T) {
 	verdicts := func(t *testing.T) {
 		t.Helper()
@@ -171,7 +170,7 @@ func (x *beside) faults(t *testing.T) {
 			x.refuses(t, "lists", fault, x.lists)
 			verdicts(t)
 			f.mend()
-			x.simulatedEvents(t)
+			x.awaitAnswers(t)
 			if after := x.listed(t); after <= before {
 				t.Errorf("%d deliveries are listed, %d were before more were made", after, before)
 			}
@@ -181,12 +180,12 @@ func (x *beside) faults(t *testing.T) {
 		x.processor.freeze()
 		x.refuses(t, "forecast", time.Now(), x.predictions)
 		x.processor.thaw()
-		x.simulatedEvents(t)
+		x.awaitAnswers(t)
 	})
 }
 
-// TestBesideTheVerdicts makes each fault on embedded servers: lists and forecast that
-// may lack something are not told, and are again once they lack nothing.
+// TestBesideTheVerdicts makes each fault on embedded servers. Lists and forecasts that may be
+// incomplete are refused, and answered again once they are complete.
 func TestBesideTheVerdicts(t *testing.T) {
 	t.Parallel()
 	var refused atomic.Pointer[string] // what the keys of refused writes contain
@@ -214,13 +213,13 @@ func TestBesideTheVerdicts(t *testing.T) {
 				t.Errorf("who cannot write is ready: %v", err)
 			}
 			refused.Store(nil)
-			x.simulatedEvents(t)
+			x.awaitAnswers(t)
 		})
 	}
 	x.faults(t)
 }
 
-// TestBesideTheVerdictsOnServers makes each fault on real ones.
+// TestBesideTheVerdictsOnServers makes each fault on real servers.
 func TestBesideTheVerdictsOnServers(t *testing.T) {
 	needServers(t)
 	side := receive(t, "north")
@@ -233,7 +232,7 @@ func TestBesideTheVerdictsOnServers(t *testing.T) {
 		x.refuses(t, "lists", fault, x.lists)
 		x.refuses(t, "forecast", fault, x.predictions)
 		thaw()
-		x.simulatedEvents(t)
+		x.awaitAnswers(t)
 	})
 	t.Run("Redis becomes a replica", func(t *testing.T) {
 		replica := func(args ...any) {
@@ -248,7 +247,7 @@ func TestBesideTheVerdictsOnServers(t *testing.T) {
 		x.refuses(t, "lists", fault, x.lists)
 		x.refuses(t, "forecast", fault, x.predictions)
 		mend()
-		x.simulatedEvents(t)
+		x.awaitAnswers(t)
 	})
 	x.faults(t)
 }

@@ -16,8 +16,8 @@ import (
 	"svc/schemas"
 )
 
-// ledger is the log of a system as an independent client reads it: every
-// observation, and every change that was made of it.
+// ledger is the log of a system as an independent client reads it: every observation and every
+// change.
 type ledger struct {
 	observations map[position]*acuity.Observation
 	changes      map[string][]placed // by hospital, in the order of the log
@@ -28,7 +28,7 @@ type placed struct {
 	partition int32
 }
 
-// readLog reads observations and verdicts whole, read_committed.
+// readLog reads all observations and verdicts, read_committed.
 func readLog(t testing.TB, broker, prefix string) *ledger {
 	t.Helper()
 	l := &ledger{observations: map[position]*acuity.Observation{}, changes: map[string][]placed{}}
@@ -53,9 +53,8 @@ func readLog(t testing.TB, broker, prefix string) *ledger {
 	return l
 }
 
-// settled returns the ends of a topic once no transaction that had begun is under
-// way: the broker writes its mark after it has told the processor that it is
-// committed, and until then its records are not shown.
+// settled returns the ends of a topic once no earlier transaction is open. The broker writes its
+// marker after it has told the processor of the commit. Until then the records are hidden.
 func settled(ctx context.Context, t testing.TB, admin *kadm.Client, topic string) (ends kadm.ListedOffsets) {
 	t.Helper()
 	ends, err := admin.ListEndOffsets(ctx, topic)
@@ -77,8 +76,8 @@ func settled(ctx context.Context, t testing.TB, admin *kadm.Client, topic string
 	return ends
 }
 
-// readTopic hands each committed record of a topic to each, in the order of its
-// partition, up to the end at the start of the call.
+// readTopic calls each with the committed records of a topic, in the order of each partition, up
+// to the end at the start of the call.
 func readTopic(t testing.TB, broker, topic string, each func(*kgo.Record)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -130,8 +129,8 @@ func readTopic(t testing.TB, broker, topic string, each func(*kgo.Record)) {
 	}
 }
 
-// check wants the log to hold every acknowledged input exactly once, versions
-// without a gap, and nothing that no input or due instant explains.
+// check expects every acknowledged input exactly once, versions without a gap, and no change
+// without an input or a due instant.
 func (l *ledger) check(t testing.TB, acked []acknowledged) {
 	t.Helper()
 	applied := map[position]string{}

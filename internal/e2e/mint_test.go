@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestKeysMintedAtOnce starts eight command lines that each mint a key: they wait for
-// each other, and none fails.
+// TestKeysMintedAtOnce starts eight command lines that each mint a key. They wait for each other,
+// and none fails.
 func TestKeysMintedAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	d := startDev(t, dir, "--ephemeral")

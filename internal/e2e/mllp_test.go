@@ -18,7 +18,7 @@ import (
 	"svc/ingest/mllp"
 )
 
-// arrival is an A01 of a visit of its own.
+// arrival returns an A01 of a new visit.
 func arrival(n int, at time.Time) string {
 	return strings.Join([]string{
 		fmt.Sprintf(`MSH|^~\&|EPIC|MERCY|SVC|MERCY|%s||ADT^A01^ADT_A01|M%d|P|2.5.1`, at.Format("20060102150405-0700"), n),
@@ -29,10 +29,10 @@ func arrival(n int, at time.Time) string {
 	}, "\r") + "\r"
 }
 
-// engine is an interface engine on one connection: it sends a message until it is
-// acknowledged, and connects anew as often as it must.
+// engine is an interface engine on one connection. It sends a message until it is acknowledged,
+// and connects again after each failure.
 type engine struct {
-	address func() string // of the server, which may have another after a restart
+	address func() string // address of the server, which may change after a restart
 	secured *tls.Config   // nil: plain TCP
 	conn    net.Conn
 	in      *mllp.Reader
@@ -96,8 +96,8 @@ func (e *engine) close() {
 	}
 }
 
-// TestKillUnderMLLP sends 1,000 messages over 50 connections and kills the server
-// in between: each is acknowledged AA, and each is in the state once.
+// TestKillUnderMLLP sends 1,000 messages over 50 connections and kills the server meanwhile. Each
+// message is acknowledged AA, and each is applied once.
 func TestKillUnderMLLP(t *testing.T) {
 	dir := t.TempDir()
 	d := startDev(t, dir)
@@ -129,8 +129,7 @@ func TestKillUnderMLLPOnServers(t *testing.T) {
 	log.refold(t, s.partners[0])
 }
 
-// mllp starts a svc ingest that takes MLLP from everybody under the key of a
-// hospital.
+// mllp starts a svc ingest that accepts MLLP from every address under the key of a hospital.
 func (s *system) mllp(hospital string) (n *node, address string) {
 	s.t.Helper()
 	address = "127.0.0.1:" + mustFreePort(s.t)
@@ -148,7 +147,7 @@ func (s *system) mllpAt(hospital, address string, args ...string) *node {
 	return n
 }
 
-// keyID is the id of the first key of a hospital.
+// keyID returns the id of the first key of a hospital.
 func (s *system) keyID(hospital string) string {
 	s.t.Helper()
 	listed := items[struct{ ID string }](s.t, cli(s.t, s.env, "keys", "list", "--hospital", hospital, "--json"))
@@ -158,8 +157,8 @@ func (s *system) keyID(hospital string) string {
 	return listed[0].ID
 }
 
-// killUnderMLLP returns the log once all that was acknowledged is applied: over
-// MLLP an answer means that a message is in the log, not yet in the verdict.
+// killUnderMLLP returns the log once all acknowledged messages are applied. Over MLLP an
+// acknowledgement means that a message is in the log, not yet in the verdict.
 func killUnderMLLP(t *testing.T, hospital string, address func() string, kill func(), log func() *ledger) *ledger {
 	t.Helper()
 	const connections, each = 50, 20
@@ -259,8 +258,8 @@ func eventuallyApplied(t *testing.T, read func() *ledger) (l *ledger) {
 	return l
 }
 
-// TestMLLPRevoked revokes the key of an open connection: within a second its
-// messages are not taken any more.
+// TestMLLPRevoked revokes the key of an open connection. Within a second its messages are
+// refused.
 func TestMLLPRevoked(t *testing.T) {
 	dir := t.TempDir()
 	d := startDev(t, dir)
@@ -296,7 +295,7 @@ func TestMLLPRevoked(t *testing.T) {
 	d.wantsLine(t, `"ended":"sender_refused"`)
 }
 
-// TestMLLPPeers has a peer of every bad kind beside a good one, on raw sockets.
+// TestMLLPPeers connects a peer of every bad kind beside a good one, on raw sockets.
 func TestMLLPPeers(t *testing.T) {
 	t.Parallel() // it waits as long as a peer may be silent
 	d := startDev(t, t.TempDir(), "--ephemeral")
@@ -351,7 +350,7 @@ func TestMLLPPeers(t *testing.T) {
 			closed("half open", conn)
 		})
 	}
-	all.Go(func() { // one way only: its messages are taken and answered
+	all.Go(func() { // one direction only: its messages are accepted and answered
 		conn := dial()
 		say(conn, "\x0b"+arrival(1, time.Now())+"\x1c\r")
 		conn.(*net.TCPConn).CloseWrite() //nolint:errcheck,forcetypeassert // it is TCP, and the answer tells
@@ -359,7 +358,7 @@ func TestMLLPPeers(t *testing.T) {
 			t.Errorf("half closed: %q %v", answer, err)
 		}
 	})
-	all.Go(func() { // many ahead, in order
+	all.Go(func() { // many messages before the first answer, in order
 		conn := dial()
 		var ahead strings.Builder
 		for n := range 100 {

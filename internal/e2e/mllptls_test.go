@@ -29,15 +29,14 @@ type authority struct {
 	key         *ecdsa.PrivateKey
 }
 
-// trusted is TLS towards a server of the authority.
+// trusted returns the TLS configuration of a client that trusts the authority.
 func (a *authority) trusted(own ...tls.Certificate) *tls.Config {
 	roots := x509.NewCertPool()
 	roots.AddCert(a.certificate)
 	return &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", Certificates: own, MinVersion: tls.VersionTLS12}
 }
 
-// bridge makes the client certificate of a sender; the files are as svc send
-// takes them.
+// bridge makes the client certificate of a sender. svc send accepts the files.
 func (a *authority) bridge(t *testing.T, name string) (pair tls.Certificate, certFile, keyFile string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -66,9 +65,9 @@ func (a *authority) bridge(t *testing.T, name string) (pair tls.Certificate, cer
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, certFile, keyFile
 }
 
-// TestMLLPOverTLS: with client certificates, who has the right one is answered and
-// is in the verdict; without one, with one of another authority, of another name,
-// or without TLS nobody is, and nothing of theirs is taken.
+// TestMLLPOverTLS: only a sender with the right client certificate is answered and is in the
+// verdict. A peer without a certificate, with one of another authority or name, or without TLS is
+// refused.
 func TestMLLPOverTLS(t *testing.T) {
 	s := startSystem(t, "north")
 	s.processor("p1")
@@ -112,7 +111,7 @@ func TestMLLPOverTLS(t *testing.T) {
 			return nil
 		})
 	}
-	// The one that was let in goes on, and svc send comes in the same way.
+	// The accepted sender goes on, and svc send is accepted in the same way.
 	if code, err := sender.try(arrival(3, time.Now())); err != nil || code != "AA" {
 		t.Errorf("after the refusals: %s %v", code, err)
 	}
@@ -134,14 +133,14 @@ func TestMLLPOverTLS(t *testing.T) {
 	}
 }
 
-// older allows what was before TLS 1.2 only.
+// older limits TLS to versions before 1.2.
 func older(c *tls.Config) *tls.Config {
 	c.MinVersion, c.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
 	return c
 }
 
-// offer sends a message on a connection of its own and returns what comes back
-// until it is closed, which it has to be.
+// offer sends a message on a new connection, and returns the answer. The server must close the
+// connection.
 func offer(t *testing.T, address string, secured *tls.Config, message string) string {
 	t.Helper()
 	raw, err := net.DialTimeout("tcp", address, 5*time.Second)

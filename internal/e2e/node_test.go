@@ -25,7 +25,7 @@ var build struct {
 	err  error
 }
 
-// raced: the tests run under the race detector, and so does svc.
+// raced reports that the tests and svc run under the race detector.
 var raced bool
 
 // binary builds svc once and returns its path.
@@ -64,7 +64,7 @@ type node struct {
 	exited chan struct{}
 
 	mu    sync.Mutex
-	log   bytes.Buffer // standard output and error
+	log   bytes.Buffer // standard output and standard error
 	lines []watch
 }
 
@@ -73,8 +73,8 @@ type watch struct {
 	seen chan struct{}
 }
 
-// start runs svc with arguments and variables; the process is killed when the
-// test ends, and its log shown if the test failed.
+// start runs svc with arguments and variables. The process is killed when the test ends, and its
+// log is printed if the test failed.
 func start(t testing.TB, name string, args []string, env ...string) *node {
 	t.Helper()
 	n := &node{t: t, name: name, exited: make(chan struct{})}
@@ -150,18 +150,18 @@ func (n *node) logged() string {
 	return n.log.String()
 }
 
-// kill is kill -9.
+// kill sends SIGKILL.
 func (n *node) kill() {
 	n.cmd.Process.Kill()
 	<-n.exited
 }
 
-// freeze stops the process where it stands, until thaw.
+// freeze stops the process until thaw.
 func (n *node) freeze() {
 	n.t.Helper()
 	pid := n.cmd.Process.Pid
 	n.cmd.Process.Signal(syscall.SIGSTOP)
-	// The signal is taken some time later: until then it goes on.
+	// The process takes the signal some time later.
 	var status syscall.WaitStatus
 	if _, err := syscall.Wait4(pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
 		n.t.Fatalf("%s is not frozen: %v, %v", n.name, status, err)
@@ -170,7 +170,7 @@ func (n *node) freeze() {
 
 func (n *node) thaw() { n.cmd.Process.Signal(syscall.SIGCONT) }
 
-// stop ends the process as Ctrl-C does and wants exit code 0 within 10 s.
+// stop ends the process as Ctrl-C does, and expects exit code 0 within 10 s.
 func (n *node) stop() {
 	n.t.Helper()
 	n.cmd.Process.Signal(os.Interrupt)
@@ -202,8 +202,8 @@ func (n *node) await(url string) {
 	}
 }
 
-// until calls try until it succeeds or the context ends. It is for what can
-// only be asked from outside; the pause is between questions, not instead of one.
+// until calls try until it succeeds or the context ends. It is for states that only requests from
+// outside can show; it pauses between the calls.
 func until(ctx context.Context, try func() error) error {
 	for {
 		err := try()
@@ -218,7 +218,7 @@ func until(ctx context.Context, try func() error) error {
 	}
 }
 
-// ready asks a page of health once.
+// ready requests a health page once.
 func ready(url string) error {
 	answer, err := http.Get(url)
 	if err != nil {
@@ -291,7 +291,7 @@ func mustFreePort(t testing.TB) string {
 	return port
 }
 
-// cli runs one administrative command and returns what it prints.
+// cli runs one administrative command and returns its output.
 func cli(t testing.TB, env []string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(binary(t), args...)

@@ -14,8 +14,8 @@ import (
 	"svc/internal/testkit/runtimes"
 )
 
-// TestNotebook goes the way of docs/analysts/README.md: a simulated week through svc
-// dev, exported, to a picture. What the notebook counts is what was sent.
+// TestNotebook follows docs/analysts/README.md: a simulated week through svc dev, exported, to a
+// picture. The notebook counts the rows that were sent.
 func TestNotebook(t *testing.T) {
 	packages, err := os.ReadFile(filepath.Join(analysts, "requirements.txt"))
 	if err != nil {
@@ -67,7 +67,7 @@ func TestNotebook(t *testing.T) {
 	if want := fmt.Sprintf("visits %d, discharged %d, ", len(visits), len(discharged)); !strings.Contains(string(out), want) {
 		t.Errorf("says %s, want %q in it", out, want)
 	}
-	for line := range strings.Lines(string(out)) { // that which does not depend on when it is run
+	for line := range strings.Lines(string(out)) { // the lines that do not depend on the time of the run
 		if (strings.HasPrefix(line, "visits ") || strings.HasPrefix(line, "hours ")) && !strings.Contains(string(page), "\n"+line) {
 			t.Errorf("the page does not say that it prints %s", line)
 		}

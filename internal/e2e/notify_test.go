@@ -20,12 +20,12 @@ import (
 	"svc/notifier/event"
 )
 
-// partnerSide is what the endpoints of partners are in these tests: HTTPS on a
-// private address of this machine, which the notifier reaches by its allow list.
+// partnerSide is the endpoints of partners in these tests: HTTPS on a private address of this
+// machine, which the notifier may call by its allow list.
 type partnerSide struct {
 	address string   // host:port
 	ca      string   // file that trusts it
-	env     []string // of those who send to it
+	env     []string // variables of the processes that send to it
 
 	mu    sync.Mutex
 	seen  map[string][]gotten       // accepted, by path
@@ -60,7 +60,7 @@ func receive(t testing.TB, hospitals ...string) *partnerSide {
 	return p
 }
 
-// roots trust its certificate.
+// roots returns the authorities that trust the certificate of the endpoints.
 func (p *partnerSide) roots(t testing.TB) *x509.CertPool {
 	t.Helper()
 	content, err := os.ReadFile(p.ca)
@@ -72,11 +72,11 @@ func (p *partnerSide) roots(t testing.TB) *x509.CertPool {
 	return pool
 }
 
-// ServeHTTP takes one delivery.
+// ServeHTTP accepts one delivery.
 func (p *partnerSide) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // cut short by a kill: it was not received
+		return // a kill interrupted the request: it was not received
 	}
 	p.mu.Lock()
 	p.tried[r.URL.Path]++
@@ -87,7 +87,7 @@ func (p *partnerSide) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		status = judge(r)
 	}
 	if r.Context().Err() != nil {
-		return // cut short by the other side
+		return // the other side interrupted the request
 	}
 	if status == http.StatusNoContent {
 		p.mu.Lock()
@@ -100,17 +100,17 @@ func (p *partnerSide) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(status)
 }
 
-// answers has requests from now on answered by judge, which may wait; nil: accepted.
+// answers sets the function that answers later requests, and may wait; nil: each is accepted.
 func (p *partnerSide) answers(judge func(r *http.Request) int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.judge = judge
 }
 
-// hold has requests wait until open is called; from then on all are accepted.
+// hold makes requests wait until open is called. After that all are accepted.
 func (p *partnerSide) hold() (open func()) { return p.holdAnd(http.StatusNoContent) }
 
-// holdAnd is hold with another answer to those that had to wait.
+// holdAnd is hold with another answer to the requests that waited.
 func (p *partnerSide) holdAnd(answer int) (open func()) {
 	gate := make(chan struct{})
 	p.answers(func(r *http.Request) int {
@@ -128,7 +128,7 @@ func (p *partnerSide) holdAnd(answer int) (open func()) {
 	return func() { close(gate) }
 }
 
-// requests is how many have come to a path, accepted or not.
+// requests returns the number of requests to a path, accepted or not.
 func (p *partnerSide) requests(path string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,7 +141,7 @@ func (p *partnerSide) at(path string) []gotten {
 	return slices.Clone(p.seen[path])
 }
 
-// hook makes an endpoint of a hospital, by the API.
+// hook makes an endpoint of a hospital by the API.
 func (p *partnerSide) hook(t testing.TB, s *system, hospital, path string) {
 	t.Helper()
 	admin := newPartner(s.base, hospital, cli(t, s.env, "keys", "mint", "--hospital", hospital, "--name", "admin", "--scopes", "admin", "--rate", "0"))
@@ -164,8 +164,8 @@ func (s *system) notifier(instance string) *node {
 	return start(s.t, instance, []string{"notify", "--instance", instance, "--private-listen", "127.0.0.1:" + mustFreePort(s.t)}, s.env...)
 }
 
-// expected are the events that the plain reference makes of the observations of a
-// hospital, in order: not what any ledger says.
+// expected returns the events that the plain reference makes of the observations of a hospital,
+// in order. It does not read the deliveries.
 func (l *ledger) expected(t testing.TB, hospitalID string, at acuity.Instant) (ids []string, bodies map[string]string) {
 	t.Helper()
 	bodies = map[string]string{}
@@ -183,8 +183,8 @@ func (l *ledger) expected(t testing.TB, hospitalID string, at acuity.Instant) (i
 	return ids, bodies
 }
 
-// complete says whether an endpoint got all events, each in its turn; what comes
-// again is one of those before, with the same bytes.
+// complete checks that an endpoint got all events in order. An event that comes again must be an
+// earlier one, with the same bytes.
 func complete(seen []gotten, ids []string, bodies map[string]string) (repeats int, err error) {
 	place := make(map[string]int, len(ids))
 	for i, id := range ids {
@@ -212,7 +212,7 @@ func complete(seen []gotten, ids []string, bodies map[string]string) (repeats in
 	return repeats, nil
 }
 
-// startNotified is a system with endpoints: two of each hospital.
+// startNotified starts a system with two endpoints for each hospital.
 func startNotified(t testing.TB, hospitals ...string) (*system, *partnerSide) {
 	t.Helper()
 	needServers(t)
@@ -248,9 +248,8 @@ func allReceived(t testing.TB, s *system, p *partnerSide, within time.Duration, 
 	return events, repeats
 }
 
-// TestKillNotifier kills the notifier 50 times under load, with two instances and
-// a third that comes and goes. The set of events that endpoints get is that of
-// the reference; what comes again is the same.
+// TestKillNotifier kills the notifier 50 times under load, with two instances and sometimes a
+// third. The endpoints get exactly the events of the reference; repeats have the same bytes.
 func TestKillNotifier(t *testing.T) {
 	t.Parallel()
 	hospitals := []string{"north", "south", "west"}
@@ -265,11 +264,11 @@ func TestKillNotifier(t *testing.T) {
 		i := kill % 2
 		nodes[i].kill()
 		switch kill % 5 {
-		case 1: // for a moment nobody has its partitions
+		case 1: // for a moment no notifier has its partitions
 			l.more(t, 10)
 		}
 		nodes[i] = s.notifier(fmt.Sprintf("n%d", i+1))
-		if kill%10 == 3 { // one more takes its share from both, and dies with it
+		if kill%10 == 3 { // a third takes a share of the partitions, and ends with it
 			n := s.notifier(fmt.Sprintf("x%d", kill))
 			select {
 			case <-n.says("partition restored"):

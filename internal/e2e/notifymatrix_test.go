@@ -14,10 +14,10 @@ import (
 	"svc/schemas"
 )
 
-// The rows of the notifier's failure matrix that are about Kafka, on a real one;
-// notifier/matrix_test.go has them on a ledger in memory and a clock of its own.
+// The rows of the notifier's failure matrix that concern Kafka, on a real one.
+// notifier/matrix_test.go tests them on a ledger in memory with a clock of its own.
 
-// everyPartition are names of hospitals, one for each partition.
+// everyPartition returns names of hospitals, one for each partition.
 func everyPartition() (hospitals []string) {
 	taken := map[int32]bool{}
 	for n := 0; len(taken) < partitions; n++ {
@@ -46,7 +46,7 @@ func flapLevels(t *testing.T, n int, partners ...*partner) {
 	}
 }
 
-// watched is a svc notify whose private port we look at.
+// watched starts a svc notify, and returns its private address.
 func (s *system) watched(instance string) (n *node, private string) {
 	s.t.Helper()
 	private = "127.0.0.1:" + mustFreePort(s.t)
@@ -56,7 +56,7 @@ func (s *system) watched(instance string) (n *node, private string) {
 	return n, private
 }
 
-// owns waits until a notifier has taken up so many partitions in all.
+// owns waits until a notifier has restored this number of partitions in all.
 func (n *node) owns(partitions int) {
 	n.t.Helper()
 	eventually(n.t, time.Minute, func() error {
@@ -67,8 +67,8 @@ func (n *node) owns(partitions int) {
 	})
 }
 
-// With Kafka away at most eight more go out of each lane; then all of them stop,
-// and readiness says so. Once it is back the rest comes, in order.
+// While Kafka is away each lane sends at most eight more, then all lanes stop, and the process is
+// not ready. When Kafka is back the rest is sent in order.
 func TestMatrixKafkaAway(t *testing.T) {
 	const most = 8
 	s, p := startNotified(t, "north", "south")
@@ -92,7 +92,7 @@ func TestMatrixKafkaAway(t *testing.T) {
 		return all
 	}
 	was := tried()
-	eventually(t, time.Minute, func() error { // one is surely under way, and not between two attempts
+	eventually(t, time.Minute, func() error { // one is certainly under way, and not between two attempts
 		if tried() == was {
 			return errors.New("nothing is tried again")
 		}
@@ -110,13 +110,13 @@ func TestMatrixKafkaAway(t *testing.T) {
 		}
 	}()
 	open()
-	eventually(t, time.Minute, func() error { // until a lane may send no more, or the session of the group is over
+	eventually(t, time.Minute, func() error { // until a lane may send no more, or the session of the group has expired
 		owned, err := figure(private, "svc_notify_partitions")
 		if err != nil || owned == 0 {
 			return err
 		}
 		for _, path := range paths {
-			if n := len(p.at(path)); n < most { // the one that was under way is the first
+			if n := len(p.at(path)); n < most { // the request that was under way is the first
 				return fmt.Errorf("%s has %d", path, n)
 			}
 		}
@@ -128,7 +128,7 @@ func TestMatrixKafkaAway(t *testing.T) {
 		}
 		return nil
 	})
-	time.Sleep(2 * time.Second) // in which a lane that does not stop would send all it has
+	time.Sleep(2 * time.Second) // a lane that does not stop would send everything in this time
 	accepted := 0
 	for _, path := range paths {
 		accepted += len(p.at(path))
@@ -149,9 +149,9 @@ func TestMatrixKafkaAway(t *testing.T) {
 	n.stop()
 }
 
-// A partition that goes to another notifier is drained: what is answered within
-// five seconds is not sent again; what hangs is interrupted, which counts as no
-// attempt, and is sent by the other one.
+// A partition that is revoked is drained. A request answered within five seconds is not sent
+// again. One that hangs is interrupted, does not count as an attempt, and is sent by the next
+// owner.
 func TestMatrixRebalance(t *testing.T) {
 	needServers(t)
 	t.Parallel()
@@ -208,9 +208,9 @@ func TestMatrixRebalance(t *testing.T) {
 	}
 }
 
-// A notifier that was frozen until another had its partitions goes on and writes:
-// what it writes is outranked by what the other wrote in a later term. That its
-// attempts were refused for an hour holds up no endpoint that has accepted since.
+// A frozen notifier continues after another has got its partitions. Its late entries rank below
+// those of the other, which have a later term. Its refused attempts delay no endpoint that has
+// accepted since.
 func TestMatrixLateWriter(t *testing.T) {
 	needServers(t)
 	t.Parallel()
@@ -237,13 +237,13 @@ func TestMatrixLateWriter(t *testing.T) {
 	events, _ := allReceived(t, s, p, time.Minute, hospitals...)
 	n1.thaw()
 	eventually(t, 30*time.Second, func() error {
-		if delivered, _ := s.outcomes(t); delivered < 2*events { // the rest would rightly come again
+		if delivered, _ := s.outcomes(t); delivered < 2*events { // the others would correctly be sent again
 			return fmt.Errorf("%d of %d deliveries are noted", delivered, 2*events)
 		}
 		return nil
 	})
-	// It says that it has lost its partitions before or after it wrote, as the broker's answer
-	// and those of the partners come in. The notifier's own test has it write for certain.
+	// The notifier logs the loss of its partitions before or after it writes, depending on the
+	// order of the answers. The notifier's own test makes sure that it writes.
 	lost := func() bool { return strings.Contains(n1.logged(), `"msg":"partitions lost: another process has them"`) }
 	eventually(t, 30*time.Second, func() error {
 		if _, outranked := s.outcomes(t); outranked == 0 && !lost() {
@@ -256,15 +256,15 @@ func TestMatrixLateWriter(t *testing.T) {
 	n3 := s.notifier("n3")
 	n3.owns(partitions)
 	_, before := allReceived(t, s, p, time.Minute, hospitals...)
-	flapLevels(t, 1, s.partners...) // what comes of it comes behind what would be sent again
+	flapLevels(t, 1, s.partners...) // their events come after those that would be repeated
 	if _, repeats := allReceived(t, s, p, time.Minute, hospitals...); repeats > before {
 		t.Errorf("%d events came again after the next restore", repeats-before)
 	}
 	n3.stop()
 }
 
-// outcomes counts the deliveries in the ledger that have gone, and the outcomes
-// that lie behind entries of a later term.
+// outcomes counts the deliveries in the ledger that have ended, and the outcomes that lie behind
+// entries of a later term.
 func (s *system) outcomes(t *testing.T) (delivered, outranked int) {
 	t.Helper()
 	gone := map[string]bool{}

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// TestPages looks at every page in every state, in light and dark and in three widths:
-// the browser has nothing to complain of, nothing comes from elsewhere, everybody can use
-// it, and it says nothing that it must not.
+// TestPages inspects every page in every state, in light and dark and in three widths. The
+// browser has no complaint, nothing is loaded from other servers, axe finds no fault, and no
+// patient data is shown.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -57,7 +57,7 @@ func TestPages(t *testing.T) {
 
 var updatePictures = flag.Bool("update-pictures", false, "copy the pictures of the README from this run")
 
-// keepPictures copies what the README shows of the pages.
+// keepPictures copies the screenshots of the README.
 func keepPictures(t *testing.T) {
 	t.Helper()
 	for name, as := range map[string]string{"busy-app-1280-light.png": "unit.png", "busy-board-1280-light.png": "board.png"} {
@@ -71,7 +71,7 @@ func keepPictures(t *testing.T) {
 	}
 }
 
-// inspect holds a page to what holds for all of them, in each window and theme.
+// inspect checks the rules of all pages, in each window and theme.
 func (v *view) inspect(name string) {
 	v.t.Helper()
 	for _, dark := range []bool{false, true} {
@@ -109,15 +109,15 @@ func (v *view) inspect(name string) {
 	}
 }
 
-// ofLook are the rules whose outcome depends on theme and width; the others are tried on
-// the widest and the narrowest window alone.
+// ofLook are the rules that depend on theme and width. The others are checked in the widest and
+// the narrowest window only.
 var ofLook = []string{"color-contrast", "target-size", "scrollable-region-focusable", "link-in-text-block"}
 
-// bareKeys finds what the pages write where they lack a text.
+// bareKeys matches the placeholder of a missing text.
 var bareKeys = regexp.MustCompile(`\[[a-z]+(\.[a-z0-9-]+)*\]`)
 
-// TestPagesInSpanish reads the pages in Spanish: no text is missing, and nothing is too
-// long for a telephone.
+// TestPagesInSpanish reads the pages in Spanish. No text is missing, and none is too long for a
+// telephone.
 func TestPagesInSpanish(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -139,7 +139,7 @@ func TestPagesInSpanish(t *testing.T) {
 	}
 }
 
-// TestPagesWithoutScript: pages read, and forms work, where scripts are off.
+// TestPagesWithoutScript: pages can be read, and forms work, without scripts.
 func TestPagesWithoutScript(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)

@@ -14,8 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// watching has a page note, with its clock, each level and each number of nurses on duty
-// that it shows.
+// watching makes a page record each level and each number of nurses that it shows, with the time.
 const watching = `(() => {
 	window.shown = [];
 	const note = () => {
@@ -29,7 +28,7 @@ const watching = `(() => {
 	new MutationObserver(note).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
 })()`
 
-// shown is one thing that a page has shown.
+// shown is one state that a page has shown.
 type shown struct {
 	level, duty string
 	at          time.Time
@@ -49,9 +48,8 @@ func (v *view) shown() (list []shown) {
 	return list
 }
 
-// TestPagesFollow has a unit change 200 times while its page and its wall are open. What
-// is shown last is true, a half-typed number stays, and how long a change takes to the
-// screen is told.
+// TestPagesFollow changes a unit 200 times while its page and its wall are open. The last state
+// shown is right, and a half-typed number stays. It logs the time from a change to the screen.
 func TestPagesFollow(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -72,7 +70,7 @@ func TestPagesFollow(t *testing.T) {
 		n := 301 + i
 		sent[strconv.Itoa(n)] = time.Now()
 		w.accepted(t, "staffing", staffing(n, true))
-		if i%5 == 4 { // one after the other is seen, and none in between is waited for
+		if i%5 == 4 { // some changes are awaited one by one, the others are not
 			wall.await(fmt.Sprintf("document.querySelectorAll('#level dd')[1].textContent === '%d'", n), 20*time.Second)
 		}
 	}
@@ -114,8 +112,8 @@ func (w *ward) wall(t testing.TB) string {
 	return made.URL[strings.Index(made.URL, "/board/"):]
 }
 
-// TestWallTellsNobody opens a wall of a unit that has all kinds of patients: it tells
-// nothing of them, and its cookie opens nothing else.
+// TestWallTellsNobody opens a wall of a unit with all kinds of patients. The wall shows no
+// patient data, and its cookie opens no other page.
 func TestWallTellsNobody(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -151,8 +149,8 @@ func TestWallTellsNobody(t *testing.T) {
 	}
 }
 
-// TestPagesSurvive kills svc under open pages, and empties Redis: a page that cannot know
-// says so, is right again soon, and never shows a green that is not true.
+// TestPagesSurvive kills svc under open pages, and empties Redis. A page without fresh data says
+// so, recovers soon, and never shows a wrong green.
 func TestPagesSurvive(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -203,7 +201,7 @@ func TestPagesSurvive(t *testing.T) {
 	}
 }
 
-// TestPagesRefuse: what is wrong gets a page that says what to do, and changes nothing.
+// TestPagesRefuse: a wrong request gets a page that explains what to do, and changes nothing.
 func TestPagesRefuse(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// TestPagesOnServers opens the page and the wall of a red unit on a real Kafka and Redis:
-// they follow what is sent. While Redis or Kafka is away they say so, never show a green,
-// and are right again without a hand.
+// TestPagesOnServers opens the page and the wall of a red unit on a real Kafka and Redis, and
+// sends changes. While Redis or Kafka is away both say so, and never show green. They recover by
+// themselves.
 func TestPagesOnServers(t *testing.T) {
 	b := startBrowser(t)
 	s := startSystemWith(t, []string{"SVC_SECRETS_KEY=0123456789abcdef0123456789abcdef"}, "north")

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestPagesInUse is what people do to pages beside reading them: they draw the unit, stay
-// longer than a session lasts, print, zoom, and choose colours of their own.
+// TestPagesInUse tests other uses of pages: people draw the unit, stay longer than a session,
+// print, zoom, and choose their own colours.
 func TestPagesInUse(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -49,8 +49,8 @@ func TestPagesInUse(t *testing.T) {
 	}
 }
 
-// showsNow: where a figure is wider than a telephone, that of trends shows its end first and
-// that of the forecast its beginning.
+// showsNow: a wide figure of trends shows its end first on a telephone, that of the forecast its
+// beginning.
 func showsNow(t *testing.T, _ *ward, v *view) {
 	v.wants("/app/trends", http.StatusOK)
 	v.look(windows[2])
@@ -72,7 +72,7 @@ func showsNow(t *testing.T, _ *ward, v *view) {
 	v.shoot("use-figures-390-light")
 }
 
-// zooms reads every page at 400 %: a desk is 320 px wide then, and 200 high.
+// zooms reads every page at 400 %, where a desktop window is 320 px wide and 200 px high.
 func zooms(t *testing.T, _ *ward, v *view) {
 	v.look(viewing{width: 320, height: 200})
 	for _, path := range []string{"/app", "/board", "/app/rooms/1", "/app/trends", "/app/print", "/app/alerts"} {
@@ -88,8 +88,7 @@ func zooms(t *testing.T, _ *ward, v *view) {
 	}
 }
 
-// keepsShapes: who chooses colours of his own sees the levels by their shapes, in rooms with
-// an edge.
+// keepsShapes: with forced colours the shapes show the levels, in rooms with an edge.
 func keepsShapes(t *testing.T, _ *ward, v *view) {
 	v.wants("/app", http.StatusOK)
 	v.do("look", map[string]any{"width": 1280, "height": 800, "theme": "light", "forced": true}, nil)
@@ -109,8 +108,8 @@ func keepsShapes(t *testing.T, _ *ward, v *view) {
 	v.shoot("use-forced-1280")
 }
 
-// tellsStale: a feed that fell silent can be read as such, in both themes. Nobody waits here
-// for a quarter of an hour: the mark is set by hand.
+// tellsStale: a silent feed is marked in both themes. The test sets the mark itself, because it
+// would take a quarter of an hour.
 func tellsStale(t *testing.T, _ *ward, v *view) {
 	v.wants("/app", http.StatusOK)
 	v.do("eval", map[string]any{"code": `(() => {
@@ -132,8 +131,8 @@ func tellsStale(t *testing.T, _ *ward, v *view) {
 	}
 }
 
-// prints wants the downtime sheet of a usual unit on one sheet of either format, and no row
-// in two pieces.
+// prints expects the downtime sheet of a usual unit on one sheet of either format, with no row
+// split.
 func prints(t *testing.T, _ *ward, v *view) {
 	v.wants("/app/print", http.StatusOK)
 	for _, format := range []string{"A4", "Letter"} {
@@ -152,7 +151,7 @@ func prints(t *testing.T, _ *ward, v *view) {
 	v.shoot("use-print-screen")
 }
 
-// paints tells after how long a page is first seen.
+// paints logs the time to the first paint of a page.
 func paints(t *testing.T, _ *ward, v *view) {
 	for _, path := range []string{"/app", "/board"} {
 		var took []float64
@@ -166,7 +165,7 @@ func paints(t *testing.T, _ *ward, v *view) {
 	}
 }
 
-// isDrawn: the unit is drawn as an administrator has said.
+// isDrawn: the unit is drawn as in the layout of the administrator.
 func isDrawn(t *testing.T, w *ward, v *view) {
 	key := cli(t, w.env, append([]string{"keys", "mint", "--hospital", w.hospital, "--name", "plan", "--scopes", "admin"}, w.args...)...)
 	admin := newPartner(w.base, w.hospital, key)
@@ -193,8 +192,7 @@ func isDrawn(t *testing.T, w *ward, v *view) {
 	}
 }
 
-// stays: two minutes before a session ends its person is asked, and may stay; else the page
-// empties.
+// stays: two minutes before a session ends the page asks the person to stay; else it is emptied.
 func stays(t *testing.T, _ *ward, v *view) {
 	v.wants("/app", http.StatusOK)
 	v.await(`document.querySelector("#live")?.textContent === document.querySelector("#live")?.dataset.live`, 20*time.Second)

@@ -19,10 +19,9 @@ import (
 	"svc/schemas"
 )
 
-// A log of the past that is written while the processor runs, as svc import does
-// it, and more slowly than it is applied: each verdict changes at the instant at
-// which it changes in the plain reference, as it would have in live operation.
-// When nothing more comes the wall clock takes over.
+// A log of the past is written while the processor runs, as svc import does it, more slowly than
+// it is applied. Each verdict changes at the same instant as in the plain reference. When no more
+// records come, the wall clock takes over.
 
 func TestDevPast(t *testing.T) {
 	t.Parallel() // it waits for the silence after a past
@@ -82,7 +81,7 @@ func writePast(t *testing.T, broker, prefix string, partitions int32) {
 	})
 }
 
-// caughtUp wants the processor to have applied the whole log.
+// caughtUp returns an error until the processor has applied the whole log.
 func caughtUp(ctx context.Context, client *kgo.Client, prefix string) error {
 	admin := kadm.NewClient(client)
 	ends, err := admin.ListEndOffsets(ctx, prefix+schemas.Observations().Name)
@@ -102,8 +101,8 @@ func caughtUp(ctx context.Context, client *kgo.Client, prefix string) error {
 	return errors.Join(faults...)
 }
 
-// sameInstants holds the changes of a hospital against those that the plain
-// reference makes of the log alone.
+// sameInstants compares the changes of a hospital with those that the plain reference makes of
+// the log alone.
 func sameInstants(t *testing.T, log *ledger, hospitalID string, said []acuity.Observation) {
 	t.Helper()
 	want := hospital.Fold(said, 0).Changes

@@ -19,8 +19,9 @@ import (
 	"svc/schemas"
 )
 
-// simulatedEvents are the ADT events of a made-up unit in the days before now. The unit ends at an instant of its own, always
-// the same, so that what it holds now depends neither on the hour nor on the day on which the test runs.
+// simulatedEvents returns the ADT events of a made-up unit in the days before now. The unit
+// always ends at the same instant of its own time. So its state does not depend on the hour or
+// the day of the test.
 func simulatedEvents(t testing.TB, seed uint64, days int) (events []json.RawMessage) {
 	t.Helper()
 	const lately = 6 * time.Hour // a forecast needs an event of the last twelve
@@ -59,7 +60,7 @@ func (p *partner) tell(t testing.TB, events []json.RawMessage) {
 	}
 }
 
-// prediction is what the tests look at in a predict.
+// prediction is the part of a prediction that the tests read.
 type prediction struct {
 	Current struct {
 		Level, DrivingAxis, DrivingAxisLabel string
@@ -109,7 +110,7 @@ func (p *partner) predicted(t testing.TB, within time.Duration) (f prediction, a
 	return f, a
 }
 
-// check wants a forecast that can be one.
+// check expects a plausible forecast.
 func (f *prediction) check(t testing.TB) {
 	t.Helper()
 	if len(f.Prediction.Points) != 10 || len(f.StaffingForecast.Hours) != 8 || f.Prediction.HorizonMinutes != 480 || f.StaffingForecast.Method != "pathway-v1" {
@@ -132,7 +133,7 @@ func (f *prediction) check(t testing.TB) {
 	}
 }
 
-// TestPredict tells a new hospital of its past and asks for its next hours.
+// TestPredict sends the past of a new hospital and reads its forecast.
 func TestPredict(t *testing.T) {
 	t.Parallel()
 	const days = 5
@@ -165,7 +166,7 @@ func TestPredict(t *testing.T) {
 		t.Errorf("headers %v", a.header)
 	}
 
-	// Nobody now, so that any unit is short; forty nurses from an hour and a half on.
+	// No nurses now, so any unit is short; forty nurses from an hour and a half on.
 	ahead := time.Now().Add(90 * time.Minute).UTC().Format(time.RFC3339)
 	p.accepted(t, "staffing", `{"nursesOnDuty": 0, "callStaffAvailable": false}`)
 	p.accepted(t, "staffing", fmt.Sprintf(`{"nursesOnDuty": 40, "asOf": %q}`, ahead))
@@ -201,7 +202,7 @@ func TestPredict(t *testing.T) {
 	}
 }
 
-// copied are the snapshots of a hospital as the topic has them.
+// copied returns the snapshots of a hospital on the topic.
 func copied(t testing.TB, broker, prefix, hospital string) (list []acuity.Snapshot) {
 	t.Helper()
 	readTopic(t, broker, prefix+schemas.Snapshots().Name, func(r *kgo.Record) {
@@ -216,9 +217,9 @@ func copied(t testing.TB, broker, prefix, hospital string) (list []acuity.Snapsh
 	return list
 }
 
-// TestKillHistory kills the processor again and again while past hours are cut
-// and learnt: the snapshots are those of a refold, each once, and the forecast is
-// the one of a hospital that nobody disturbed.
+// TestKillHistory kills the processor repeatedly while past hours are cut and learnt. The
+// snapshots are those of a refold, each once. The forecast is that of a hospital without any
+// kill.
 func TestKillHistory(t *testing.T) {
 	const days = 6
 	s := startSystem(t, "north", "south")
@@ -283,7 +284,7 @@ func TestKillHistory(t *testing.T) {
 	}
 	t.Logf("%d kills", kills)
 
-	// Redis is derived: what was learnt comes back.
+	// Redis is derived: the learned models come back.
 	if err := s.redisClient().FlushAll(context.Background()).Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,5 @@
 
 package e2e
 
-// Under the race detector what is watched is svc itself: a race ends it, and so
-// the test that ran it.
+// The race detector watches svc itself: a race ends the process, and so the test fails.
 func init() { raced = true }

@@ -11,9 +11,9 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// TestRateOnTwoInstances: two instances are asked under one key as fast as they
-// answer, and together they let pass its burst, what its rate yields meanwhile, and
-// at most one lease; and no less than the burst and the rate.
+// TestRateOnTwoInstances uses one key on two instances as fast as they answer. Together they
+// accept at most its burst, the rate over the time, and one lease, and at least the burst and the
+// rate.
 func TestRateOnTwoInstances(t *testing.T) {
 	rate := limit.Rate{PerSecond: 50, Burst: 200}
 	s := startSystem(t, "north")

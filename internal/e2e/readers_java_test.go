@@ -19,7 +19,7 @@ import (
 	"svc/schemas"
 )
 
-// needReaders ends a test that takes packages of half a gigabyte, unless it was asked for.
+// needReaders skips a test that downloads half a gigabyte of packages, unless SVC_READERS is set.
 func needReaders(t *testing.T) {
 	t.Helper()
 	if os.Getenv("SVC_READERS") == "" {
@@ -27,7 +27,7 @@ func needReaders(t *testing.T) {
 	}
 }
 
-// readersInJava is what analysts have in Java.
+// readersInJava is the Java programs of analysts.
 type readersInJava struct{ target string }
 
 func newReadersInJava(t *testing.T) readersInJava {
@@ -43,7 +43,7 @@ func (j readersInJava) command(generation int, class string, args ...string) *ex
 	return exec.Command("java", append([]string{"-XX:TieredStopAtLevel=1", "-cp", classes + string(os.PathListSeparator) + lib, class}, args...)...)
 }
 
-// topics reads topics to their end, and returns how many records of each kind it read of each.
+// topics reads topics to their end, and returns the number of records of each kind.
 func (j readersInJava) topics(t *testing.T, generation int, kafka, registry string, names ...string) map[string]int {
 	t.Helper()
 	read := j.command(generation, "Topics", append([]string{kafka, fmt.Sprintf("%s/apis/registry/v%d", registry, generation)}, names...)...)
@@ -65,8 +65,8 @@ func (j readersInJava) topics(t *testing.T, generation int, kafka, registry stri
 	return kinds
 }
 
-// TestTopicsInApicurio has the deserializers of Apicurio, of both their generations, read every
-// topic by the registry that svc serves.
+// TestTopicsInApicurio reads every topic with the deserializers of Apicurio, of both generations,
+// by the registry of svc.
 func TestTopicsInApicurio(t *testing.T) {
 	j := newReadersInJava(t)
 	d := exportable(t)
@@ -87,8 +87,8 @@ func TestTopicsInApicurio(t *testing.T) {
 	}
 }
 
-// TestTopicsInKafkaConnect has the file sink of Kafka Connect write the snapshots, by the Avro
-// converter of Apicurio and the registry that svc serves.
+// TestTopicsInKafkaConnect writes the snapshots with the file sink of Kafka Connect, by the Avro
+// converter of Apicurio and the registry of svc.
 func TestTopicsInKafkaConnect(t *testing.T) {
 	j := newReadersInJava(t)
 	d := exportable(t)
@@ -150,10 +150,9 @@ func TestTopicsInKafkaConnect(t *testing.T) {
 	})
 }
 
-// TestForeignRegistry runs svc with a schema registry of somebody else: every subject is
-// registered there, a reader that knows that registry alone reads every record, another
-// installation imports what is exported, and where the registry refuses a schema the process
-// ends.
+// TestForeignRegistry runs svc with a foreign schema registry. Every subject is registered there,
+// and a reader with that registry alone reads every record. Another installation imports the
+// export. If the registry refuses a schema, the process ends.
 func TestForeignRegistry(t *testing.T) {
 	j := newReadersInJava(t)
 	kafka, redis := embedServers(t, func(string, []string) string { return "" })
@@ -175,7 +174,7 @@ func TestForeignRegistry(t *testing.T) {
 			t.Errorf("no %s among %v", kind, slices.Sorted(maps.Keys(kinds)))
 		}
 	}
-	// What it exports, an installation without this registry imports.
+	// An installation without this registry imports the export.
 	export := filepath.Join(t.TempDir(), "export")
 	cli(t, s.env, "export", "--topic", "observations", "--out", export)
 	d := startDev(t, t.TempDir(), "--ephemeral")
@@ -188,7 +187,7 @@ func TestForeignRegistry(t *testing.T) {
 		}
 		return nil
 	})
-	// Another installation, of which somebody has registered another Observation.
+	// Another installation, where a foreign Observation is registered.
 	other := append(slices.Clone(s.env), "SVC_TOPIC_PREFIX=other.")
 	const made = `{"schema":"{\"type\":\"record\",\"name\":\"Observation\",\"namespace\":\"svc\",\"fields\":[{\"name\":\"hospital\",\"type\":\"int\"}]}"}`
 	for path, body := range map[string]string{"/config": `{"compatibility":"BACKWARD"}`, "/subjects/other.svc.v1.observations-svc.Observation/versions": made} {

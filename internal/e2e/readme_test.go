@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the output in the README's tour")
 
-// volatile is what differs from run to run.
+// volatile matches the output that differs between runs.
 var volatile = []struct {
 	form *regexp.Regexp
 	as   string
@@ -32,7 +32,7 @@ func masked(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// TestReadmeTour types the commands of the README's tour and wants its output.
+// TestReadmeTour runs the commands of the README's tour and compares their output.
 func TestReadmeTour(t *testing.T) {
 	const path = "../../README.md"
 	page, err := os.ReadFile(path)
@@ -74,8 +74,8 @@ func TestReadmeTour(t *testing.T) {
 	}
 }
 
-// splitCommand takes a command, which goes on while its quotes are open or a
-// line ends in a backslash or a pipe, from the output that follows it.
+// splitCommand splits a command from its output. A command continues while its quotes are open or
+// a line ends in a backslash or a pipe.
 func splitCommand(part string) (command, output string) {
 	lines := strings.Split(strings.TrimRight(part, "\n"), "\n")
 	for i := range lines {

@@ -14,9 +14,8 @@ import (
 	"svc/schemas"
 )
 
-// TestRefusalsLeaveNothing sends what must be refused to every feed of a running
-// svc dev, and wants each in its envelope and nothing of it in the log; the
-// table over every field is beside the handlers.
+// TestRefusalsLeaveNothing sends bad requests to every feed of a running svc dev. Each refusal is
+// in its envelope, and nothing is in the log. The table over every field is beside the handlers.
 func TestRefusalsLeaveNothing(t *testing.T) {
 	d := startDev(t, t.TempDir(), "--ephemeral")
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
@@ -69,7 +68,7 @@ func TestRefusalsLeaveNothing(t *testing.T) {
 	}
 }
 
-// TestTopicsThatDoNotFit starts on topics that somebody made otherwise.
+// TestTopicsThatDoNotFit starts on existing topics with other settings.
 func TestTopicsThatDoNotFit(t *testing.T) {
 	kafka, redis := needServers(t)
 	prefix := fmt.Sprintf("misfit%d.", time.Now().UnixNano())
@@ -95,8 +94,8 @@ func TestTopicsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// TestRevokedOnServers revokes a key by the command line and wants it refused by
-// another process within a second.
+// TestRevokedOnServers revokes a key by the command line. Another process must refuse it within a
+// second.
 func TestRevokedOnServers(t *testing.T) {
 	s := startSystem(t, "north")
 	p := s.partners[0]

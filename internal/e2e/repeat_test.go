@@ -20,7 +20,7 @@ func (p *partner) send(t testing.TB, feed, body, key string) *answer {
 	return a
 }
 
-// wantRepeat wants the answer of a first request again.
+// wantRepeat expects the answer of the first request again.
 func wantRepeat(t testing.TB, first, again *answer) {
 	t.Helper()
 	if again.status != http.StatusOK || again.header.Get("Idempotency-Replayed") != "true" || !bytes.Equal(again.Data, first.Data) {
@@ -30,8 +30,8 @@ func wantRepeat(t testing.TB, first, again *answer) {
 
 const labor = `{"rooms":[{"roomId":1,"status":"occupied","primaryFactor":"labor-standard"}]}`
 
-// A resend gets the first answer, also after the process was killed, and has no
-// second effect; with another body it is refused.
+// A repeated request gets the first answer, also after a kill, and has no second effect. With
+// another body it is refused.
 func TestResendInDev(t *testing.T) {
 	dir := t.TempDir()
 	d := startDev(t, dir)
@@ -54,8 +54,8 @@ func TestResendInDev(t *testing.T) {
 	}
 }
 
-// On real servers, with two instances: whichever gets the resend, and when both
-// get it at once, there is one effect and one answer.
+// On real servers with two instances: whichever gets the repeated request, or if both do at once,
+// there is one effect and one answer.
 func TestResendAcrossInstances(t *testing.T) {
 	s := startSystem(t, "north")
 	s.processor("one")

@@ -18,8 +18,7 @@ import (
 	"svc/schemas"
 )
 
-// verifies runs svc verify and wants it to find nothing, or what it says to be
-// the difference.
+// verifies runs svc verify and expects no difference, or the one in want.
 func verifies(t *testing.T, args, env []string, want string) {
 	t.Helper()
 	cmd := exec.Command(binary(t), append([]string{"verify", "--patience", "2s"}, args...)...)
@@ -34,7 +33,7 @@ func verifies(t *testing.T, args, env []string, want string) {
 	}
 }
 
-// plantInView spoils the view of a hospital, one fault at a time.
+// plantInView damages the view of a hospital, one fault at a time.
 func plantInView(t *testing.T, address, unit string, args, env []string) {
 	t.Helper()
 	ctx := context.Background()
@@ -65,7 +64,7 @@ func plantInView(t *testing.T, address, unit string, args, env []string) {
 	verifies(t, args, env, "")
 }
 
-// say gives a unit some rooms, nurses and drugs.
+// say sends some rooms, nurses and drugs of a unit.
 func say(t *testing.T, p *partner, clinical int) {
 	t.Helper()
 	p.accepted(t, "census", `{"totalRooms": 12, "rooms": [
@@ -107,8 +106,7 @@ func TestDevReplay(t *testing.T) {
 	}
 }
 
-// TestVerifyOnServers verifies a real system, then spoils its view, then its
-// changelog.
+// TestVerifyOnServers verifies a real system, then damages its view, then its changelog.
 func TestVerifyOnServers(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north", "south")
@@ -122,8 +120,7 @@ func TestVerifyOnServers(t *testing.T) {
 	plantInView(t, s.redis.address, fmt.Sprintf("%ssvc:{%d}unit:north", s.prefix, partition), nil, s.env)
 }
 
-// TestKillExport kills an export again and again; it ends with the bytes of one
-// that ran through.
+// TestKillExport kills an export repeatedly. It ends with the bytes of an uninterrupted one.
 func TestKillExport(t *testing.T) {
 	t.Parallel()
 	d := startDev(t, t.TempDir(), "--ephemeral")

@@ -23,11 +23,10 @@ import (
 	"svc/schemas"
 )
 
-// TestSchemathesis has a fuzzer of APIs read the document that svc serves and try
-// every operation with what the document allows, with what it does not, and with
-// answers of one operation in the requests of another. Nothing is left out, no
-// check is switched off, and each operation must have succeeded at least once.
-// CASES is how many cases each operation gets (`make contract`: 100).
+// TestSchemathesis runs a fuzzer of APIs on the document that svc serves. It tries every
+// operation with allowed and forbidden input, and with answers of other operations. No operation
+// is excluded, no check is off, and each operation must succeed at least once. CASES is the
+// number of cases for each operation (`make contract`: 100).
 func TestSchemathesis(t *testing.T) {
 	if os.Getenv("SVC_E2E") == "" && os.Getenv("CASES") == "" {
 		t.Skip("needs Python's package registry: make contract, make e2e")
@@ -64,14 +63,14 @@ func TestSchemathesis(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.Dir = dir // where it keeps what it has seen
+	cmd.Dir = dir // it stores its examples there
 	cmd.Env = append(os.Environ(), "SCHEMATHESIS_HOOKS=fuzzed", "PYTHONPATH="+hooks, "COUNTS="+filepath.Join(dir, "counts.json"))
 	out, failed := cmd.CombinedOutput()
 	if failed != nil {
 		t.Errorf("%v\n%s", failed, out)
 	}
 	t.Log(summary(string(out)))
-	counts["GET /api/openapi.json"]++ // with which it began
+	counts["GET /api/openapi.json"]++ // its first request
 	raw, err := os.ReadFile(filepath.Join(dir, "counts.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +89,7 @@ func TestSchemathesis(t *testing.T) {
 	}
 }
 
-// summary is the end of what the fuzzer says, with what it warns of.
+// summary returns the end of the fuzzer's output, with its warnings.
 func summary(said string) string {
 	for _, begin := range []string{" WARNINGS ", "Test cases:"} {
 		if i := strings.LastIndex(said, begin); i >= 0 {
@@ -100,8 +99,8 @@ func summary(said string) string {
 	return ""
 }
 
-// furnished gives the hospital something of everything that is asked for by its id,
-// and returns the ids, and which operations have succeeded by that.
+// furnished makes one of everything that operations read by id. It returns the ids, and the
+// operations that have succeeded.
 func furnished(t *testing.T, d *dev, p *partner) (ids map[string]string, counts map[string]int) {
 	t.Helper()
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -127,10 +126,10 @@ func furnished(t *testing.T, d *dev, p *partner) (ids map[string]string, counts 
 	ids = map[string]string{"DEAD_LETTER": readableLetter(t, d, p)}
 	do("PUT", "/api/admin/rules/high-mag", `{"values":{"floor":"1 until 90m, 1/2"}}`)
 	do("POST", "/api/admin/terminology", `{"system":"local","code":"OB_HEM","factorId":"high-hemorrhage"}`)
-	// The fuzzer deletes no location but one that it has set, which it seldom does.
+	// The fuzzer deletes only a location that it has set, which is rare.
 	do("DELETE", "/api/admin/locations/"+do("POST", "/api/admin/locations", `{"pointOfCare":"ICU","outside":true}`).ID, "")
 	counts["DELETE /api/admin/locations/{id}"]++
-	// Somebody who has signed in to the pages.
+	// A person who has signed in to the pages.
 	link := (&ward{partner: p, args: []string{"--data", d.dir}}).link(t, "viewer")
 	if a, err := p.do("POST", link, "application/x-www-form-urlencoded", "", "Sec-Fetch-Site", "same-origin"); err != nil || a.status >= http.StatusBadRequest {
 		t.Fatalf("sign in: %v %d %s", err, a.status, a.raw)
@@ -138,14 +137,14 @@ func furnished(t *testing.T, d *dev, p *partner) (ids map[string]string, counts 
 	do("POST", "/api/admin/users", `{"label":"night desk","role":"viewer"}`)
 	ids["USER"] = do("GET", "/api/admin/users", "").Users[0].ID
 	ids["MAPPING"] = do("GET", "/api/admin/terminology", "").Mappings[0].ID
-	// Facts of a day and a half, so that there is a forecast.
+	// Events of a day and a half, so that there is a forecast.
 	var events []string
 	for hours := 36; hours > 0; hours -= 6 {
 		events = append(events, fmt.Sprintf(`{"eventType":"A01","visitId":"V%d","occurredAt":%q,"roomId":%d,"patientClass":"I"}`,
 			hours, time.Now().Add(-time.Duration(hours)*time.Hour).Format(time.RFC3339), hours))
 	}
 	p.accepted(t, "batch", `{"events":[`+strings.Join(events, ",")+`]}`)
-	// Somebody to be called, and a reason.
+	// A person to call, and a reason.
 	reader := ""
 	for _, key := range do("GET", "/api/admin/keys", "").Keys {
 		if key.Name == "contract" {
@@ -180,7 +179,7 @@ func furnished(t *testing.T, d *dev, p *partner) (ids map[string]string, counts 
 		ids["TOKEN"] = path.Base(link)
 		return nil
 	})
-	// A receipt that holds: no fuzzer signs one.
+	// A valid receipt, because no fuzzer signs one.
 	const receipt = `{"id":"dlv_1","status":"delivered"}`
 	if a, err := p.do("POST", "/api/public/sms/http?h=demo&d=dlv_1", "application/json", receipt, "X-Svc-Signature", sign("svc dev", []byte(receipt))); err != nil || a.status != http.StatusNoContent {
 		t.Fatalf("receipt: %v %+v", err, a)
@@ -190,8 +189,8 @@ func furnished(t *testing.T, d *dev, p *partner) (ids map[string]string, counts 
 	return ids, counts
 }
 
-// readableLetter writes a dead letter of a record that can be read, as one is after
-// an update of svc, and returns its id.
+// readableLetter writes a dead letter of a readable record, as after an update of svc, and
+// returns its id.
 func readableLetter(t *testing.T, d *dev, p *partner) string {
 	t.Helper()
 	p.accepted(t, "staffing", `{"nursesOnDuty":4}`)

@@ -11,10 +11,9 @@ import (
 	"time"
 )
 
-// TestAnotherSecretsKey changes the key that seals secrets and addresses by the steps
-// of docs/administration.md, on real servers: at every step deliveries are signed
-// with the secret that the partner has, and people are reached; in the end the old key
-// is of no use any more.
+// TestAnotherSecretsKey changes the secrets key by the steps of docs/administration.md, on real
+// servers. At every step deliveries are signed with the secret of the partner, and people are
+// reached. At the end the old key is no longer needed.
 func TestAnotherSecretsKey(t *testing.T) {
 	needServers(t)
 	t.Parallel() // it waits for many starts
@@ -98,8 +97,8 @@ func TestAnotherSecretsKey(t *testing.T) {
 	canaries(t, s.kafka.address, s.prefix, secret, "15550100", before, after)
 }
 
-// TestNotifyWithAnotherKey: an instance with another secrets key, or none, is not ready
-// and says why; it decides nothing. The right one tells people what happened meanwhile.
+// TestNotifyWithAnotherKey: an instance with another secrets key, or none, is not ready and says
+// why. It decides nothing. The right one alerts people of the changes meanwhile.
 func TestNotifyWithAnotherKey(t *testing.T) {
 	needServers(t)
 	t.Parallel() // it waits for many starts

@@ -26,9 +26,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// TestSecuredServers runs every role against a Kafka that wants TLS, SASL and
-// ACLs and a Redis that wants TLS and a user, each role with no more rights than
-// docs/configuration.md lists: the tour, a forecast, a delivery.
+// TestSecuredServers runs every role against a Kafka with TLS, SASL and ACLs and a Redis with TLS
+// and a user. Each role has only the rights in docs/configuration.md: the tour, a forecast and a
+// delivery succeed.
 func TestSecuredServers(t *testing.T) {
 	t.Parallel()
 	plain, _ := needServers(t)
@@ -102,7 +102,7 @@ func TestSecuredServers(t *testing.T) {
 	}
 }
 
-// noDenial wants that Redis has refused nothing.
+// noDenial expects that Redis has refused nothing.
 func noDenial(t *testing.T, address, certs string) {
 	t.Helper()
 	options, err := redis.ParseURL("rediss://watcher:watcher-secret@" + address + "/0")
@@ -126,8 +126,8 @@ func noDenial(t *testing.T, address, certs string) {
 	}
 }
 
-// kafkaRights are the rows of the rights of each role in docs/configuration.md;
-// allow grants the same.
+// kafkaRights are the rows of docs/configuration.md with the rights of each role; allow grants
+// the same.
 var kafkaRights = map[string]string{
 	"every":   "| every | Describe, DescribeConfigs, Read, Write on the topics `svc.v1.*`; Create, too, unless they exist",
 	"process": "| `svc process` | Read on the groups `svc-verdict` and `svc-history`, Write on the transactional ids `svc-verdict-*`, `svc-history-*` and `svc-process-*` |",
@@ -174,8 +174,8 @@ func allow(t *testing.T, admin *kadm.Client, prefix string) {
 	}
 }
 
-// makeCertificates writes an authority and a server certificate for 127.0.0.1, and
-// returns who signs.
+// makeCertificates writes an authority and a server certificate for 127.0.0.1, and returns the
+// authority.
 func makeCertificates(t *testing.T) (dir string, signer *authority) {
 	t.Helper()
 	dir = t.TempDir()
@@ -219,8 +219,8 @@ func makeCertificates(t *testing.T) (dir string, signer *authority) {
 	return dir, &authority{parsed, authorityKey}
 }
 
-// startSecureKafka returns the address of a listener that wants TLS and SASL, and
-// allows what kafkaRights list under the prefixes.
+// startSecureKafka returns the address of a listener with TLS and SASL. It grants kafkaRights
+// under the prefixes.
 func startSecureKafka(t *testing.T, pool *dockertest.Pool, certs string, prefixes []string) string {
 	t.Helper()
 	port, securePort := mustFreePort(t), mustFreePort(t)
@@ -236,7 +236,7 @@ func startSecureKafka(t *testing.T, pool *dockertest.Pool, certs string, prefixe
 			"KAFKA_LISTENER_NAME_SECURE_SASL_ENABLED_MECHANISMS=PLAIN,SCRAM-SHA-512",
 			`KAFKA_LISTENER_NAME_SECURE_PLAIN_SASL_JAAS_CONFIG=org.apache.kafka.common.security.plain.PlainLoginModule required user_front="front-secret" user_process="process-secret" user_notify="notify-secret";`,
 			"KAFKA_LISTENER_NAME_SECURE_SCRAM___SHA___512_SASL_JAAS_CONFIG=org.apache.kafka.common.security.scram.ScramLoginModule required;",
-			"KAFKA_AUTHORIZER_CLASS_NAME=org.apache.kafka.metadata.authorizer.StandardAuthorizer", "KAFKA_SUPER_USERS=User:ANONYMOUS", // who comes without TLS
+			"KAFKA_AUTHORIZER_CLASS_NAME=org.apache.kafka.metadata.authorizer.StandardAuthorizer", "KAFKA_SUPER_USERS=User:ANONYMOUS", // User:ANONYMOUS connects without TLS
 		),
 		Mounts: []string{certs + ":/certs:ro"},
 		PortBindings: map[docker.Port][]docker.PortBinding{
@@ -282,8 +282,8 @@ var redisRights = []string{
 	"+multi", "+exec", "+script|load", "+evalsha", "+publish", "+subscribe", "+unsubscribe",
 }
 
-// startSecureRedis returns the address of a Redis that wants TLS and the user svc,
-// whose keys and channels begin with one of the prefixes and "svc:".
+// startSecureRedis returns the address of a Redis with TLS and the user svc. The user's keys and
+// channels begin with one of the prefixes and "svc:".
 func startSecureRedis(t *testing.T, pool *dockertest.Pool, certs string, prefixes []string) string {
 	t.Helper()
 	port := mustFreePort(t)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestSend plays files into a svc dev, over both protocols.
+// TestSend sends files to a svc dev, over both protocols.
 func TestSend(t *testing.T) {
 	dir := t.TempDir()
 	d := startDev(t, dir)
@@ -70,7 +70,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// TestSendGoesOn breaks off where the server goes away, and goes on from there.
+// TestSendGoesOn: svc send stops when the server is away, and continues from there.
 func TestSendGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	d := startDev(t, dir)

@@ -29,9 +29,8 @@ type server struct {
 // real are the servers of the suite, started once for all its tests.
 var real struct{ kafka, redis *server }
 
-// TestMain starts the servers if the suite was asked for (`make e2e`). Without
-// them the tests of `svc dev` still run, and those that need servers say that
-// they did not.
+// TestMain starts the servers if `make e2e` runs. Otherwise the tests of `svc dev` run, and those
+// that need servers are reported as skipped.
 func TestMain(m *testing.M) {
 	os.Exit(suite(m))
 }
@@ -50,7 +49,7 @@ func suite(m *testing.M) int {
 	return m.Run()
 }
 
-// needServers skips a test of `make e2e` in a run that is not one.
+// needServers skips a test of `make e2e` in other runs.
 func needServers(t testing.TB) (kafka, redis *server) {
 	t.Helper()
 	if real.kafka == nil {
@@ -191,8 +190,7 @@ func (s *server) kafkaAnswers() error {
 	return err
 }
 
-// freePort returns a port that nobody listens on, for a container whose
-// address has to be known before it starts.
+// freePort returns an unused port, for a container whose address must be known before it starts.
 func freePort() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -211,7 +209,7 @@ func (s *server) purge() {
 	}
 }
 
-// logs shows what the server says, if the test failed.
+// logs prints the log of the server if the test failed.
 func (s *server) logs(t *testing.T) {
 	if !t.Failed() {
 		return
@@ -244,7 +242,7 @@ func (s *server) start(t testing.TB, answers func() error) {
 	}
 }
 
-// pause freezes the server: connections stay, nothing answers.
+// pause freezes the server: connections stay open without an answer.
 func (s *server) pause(t testing.TB) {
 	t.Helper()
 	if s.container == nil {

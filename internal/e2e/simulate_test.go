@@ -14,8 +14,8 @@ import (
 	"svc/internal/analysis/simulate"
 )
 
-// TestSimulateIntoDev streams days of a made-up unit through svc dev; what is served
-// is what the plain reference makes of the log.
+// TestSimulateIntoDev streams days of a made-up unit through svc dev. The served verdict is that
+// of the plain reference on the log.
 func TestSimulateIntoDev(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -50,8 +50,8 @@ func backfilled(t *testing.T, d *dev, p *partner) {
 	})
 }
 
-// TestSimulateOnServers does it with two hospitals on a real Kafka and Redis, one
-// processor of two killed on the way.
+// TestSimulateOnServers does the same with two hospitals on a real Kafka and Redis. One of two
+// processors is killed meanwhile.
 func TestSimulateOnServers(t *testing.T) {
 	s := startSystem(t, "north", "south")
 	first := s.processor("p1")
@@ -79,8 +79,7 @@ func simulateInto(t *testing.T, env []string, args ...string) (said simulated) {
 	return said
 }
 
-// TestDemo: a unit with a past is there at once and moves; after kill -9 it goes on
-// where it was.
+// TestDemo: a unit with a past is shown at once and changes. After kill -9 it continues.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -171,7 +170,7 @@ func await(t *testing.T, d *dev, text string) {
 	}
 }
 
-// kept is how far a demonstration is.
+// kept is the saved state of a demonstration.
 type kept struct {
 	Seed    uint64
 	Profile string
@@ -195,7 +194,7 @@ func demoKept(t *testing.T, dir string) (k kept) {
 	return k
 }
 
-// events counts the ADT events among the requests that are noted as sent.
+// events counts the ADT events among the requests that the state counts as sent.
 func (k *kept) events(t *testing.T) (n int) {
 	t.Helper()
 	zone, err := time.LoadLocation("America/Chicago")

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// administered is the answer to an act.
+// administered is the answer to a change by an administrator.
 type administered struct {
 	ingested
 	DryRun   bool
@@ -60,7 +60,7 @@ func (p *partner) worklist(t testing.TB, query string) (w worklist) {
 	return w
 }
 
-// factorsOf returns the factors of the room that these tests speak of.
+// factorsOf returns the factors of the room that these tests use.
 func factorsOf(u unitState) (ids []string) {
 	for _, r := range u.Rooms {
 		if r.RoomID == 7 {
@@ -72,9 +72,9 @@ func factorsOf(u unitState) (ids []string) {
 	return ids
 }
 
-// administration teaches a unit what nobody understood, from outside: an unmapped
-// code changes nothing and is listed once; mapped, it works without being sent
-// again; unmapped, it is taken back; a dry run answers what the act then does.
+// administration maps unknown codes from outside. An unmapped code changes nothing and is listed
+// once. Once mapped it has its effect without being sent again; unmapped, it loses it. A dry run
+// answers what the change then does.
 func administration(t *testing.T, p, admin *partner) {
 	t.Helper()
 	const unknown = `{"roomId":7,"signals":[{"kind":"observation","system":"local","code":"OB_HEM_ALERT","display":"Obstetric hemorrhage alert"}]}`
@@ -213,7 +213,7 @@ func sitePlaces(t *testing.T, p, admin *partner) {
 	if list := locations(); len(list.Locations) != 1 || list.Locations[0].ID != row.ID || len(list.UnknownLocations) != 0 {
 		t.Errorf("locations %+v", list)
 	}
-	// Many rows are set if the table is as its list said.
+	// Many rows are set only if the table still has the version of the list.
 	table := fmt.Sprintf("%q", fmt.Sprint(locations().Version))
 	rows := `{"locations":[{"pointOfCare":"BIRTHCENTER","room":"B9","roomId":9,"roomLabel":"Birth 9"},{"pointOfCare":"OR","outside":true}]}`
 	admin.act(t, http.MethodPost, "locations", rows, http.StatusOK, "If-Match", table)
@@ -263,8 +263,8 @@ func TestDevAdministration(t *testing.T) {
 	}
 }
 
-// A sender that cannot enhanced mode, or that is no production, is told apart by
-// its key, from the next message on.
+// A key may be set to original mode or to production messages only. That holds from its next
+// message on.
 func TestDevSenderSwitches(t *testing.T) {
 	dir := t.TempDir()
 	d := startDev(t, dir, "--ephemeral")
@@ -325,8 +325,8 @@ func svcIn(t *testing.T, dir string, args ...string) (out string, ok bool) {
 	return string(text), err == nil
 }
 
-// Hospitals have their maps as files: what is exported is what was imported, and
-// a file with a fault changes nothing and names the line.
+// Maps are files, too. An export equals the import, and a file with a fault changes nothing; the
+// error names its line.
 func TestDevTerminologyFiles(t *testing.T) {
 	dir := t.TempDir()
 	d := startDev(t, dir, "--ephemeral")
@@ -375,9 +375,8 @@ func TestDevTerminologyFiles(t *testing.T) {
 	}
 }
 
-// The same on real servers, with two processors, and then while feeds of another
-// room go on: an act is one step among others. What is served at the end, with a
-// mapping, a rule, a place and a switch in force, is what the log amounts to.
+// The same on real servers with two processors, and then while feeds of another room go on. The
+// served verdict at the end, with a mapping, a rule, a place and a switch, is that of the log.
 func TestAdministrationOnServers(t *testing.T) {
 	s := startSystem(t, "north")
 	s.processor("p1")

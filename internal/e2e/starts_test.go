@@ -43,13 +43,13 @@ func howOften(t testing.TB, variable string, preset int) (n int, asked bool) {
 	return n, true
 }
 
-// stopping are starts that are stopped at random moments.
+// stopping runs starts that are stopped at random moments.
 type stopping struct {
 	t       *testing.T
 	random  *rand.Rand
 	within  time.Duration // from the signal to the end
 	slowest time.Duration
-	early   int // that the signal ended before they had begun
+	early   int // starts that the signal ended before they listened for it
 }
 
 func newStopping(t *testing.T, asked bool) *stopping {
@@ -64,8 +64,8 @@ func newStopping(t *testing.T, asked bool) *stopping {
 	return s
 }
 
-// once starts svc and stops it at a random moment: it ends in time with code 0 and
-// without an error in its log.
+// once starts svc and stops it at a random moment. It must end in time with code 0 and without an
+// error in its log.
 func (s *stopping) once(name string, args []string, env ...string) {
 	s.t.Helper()
 	n := start(s.t, name, args, env...)
@@ -83,7 +83,7 @@ func (s *stopping) once(name string, args []string, env ...string) {
 	select {
 	case <-n.exited:
 	case <-time.After(s.within):
-		n.cmd.Process.Signal(syscall.SIGQUIT) // shows what it waits for
+		n.cmd.Process.Signal(syscall.SIGQUIT) // prints the goroutines
 		<-n.exited
 		s.t.Fatalf("%s, signal %v after %v: still there %v later\n%s", name, signal, after, s.within, tail(n.logged(), 400))
 	}
@@ -91,7 +91,7 @@ func (s *stopping) once(name string, args []string, env ...string) {
 	status := n.cmd.ProcessState.Sys().(syscall.WaitStatus) //nolint:forcetypeassert,errcheck // of Unix
 	switch {
 	case status.Signaled() && status.Signal() == signal && n.logged() == "":
-		s.early++ // it did not listen for signals yet, so one ends it as the system has it
+		s.early++ // it did not listen for signals yet, so the system ended it
 	case n.cmd.ProcessState.ExitCode() != 0:
 		s.t.Errorf("%s, signal %v after %v: %v\n%s", name, signal, after, n.cmd.ProcessState, tail(n.logged(), 20))
 	case strings.Contains(n.logged(), `"level":"ERROR"`):
@@ -99,8 +99,8 @@ func (s *stopping) once(name string, args []string, env ...string) {
 	}
 }
 
-// TestDevStopsWhileItStarts signals svc dev at random moments of its start, on a fresh
-// folder and on one that was left so before.
+// TestDevStopsWhileItStarts signals svc dev at random moments of its start, on a fresh folder and
+// on a folder of an earlier interrupted start.
 func TestDevStopsWhileItStarts(t *testing.T) {
 	t.Parallel()
 	n, asked := howOften(t, "SVC_STARTS", startsOfDev)
@@ -115,8 +115,8 @@ func TestDevStopsWhileItStarts(t *testing.T) {
 	startDev(t, dir).stop() // what was left is whole
 }
 
-// TestRolesStopWhileTheyStart does so with each role on real servers, every other time
-// on topics that are there already.
+// TestRolesStopWhileTheyStart does the same with each role on real servers. Every other time the
+// topics exist already.
 func TestRolesStopWhileTheyStart(t *testing.T) {
 	t.Parallel()
 	kafka, redis := needServers(t)
@@ -147,7 +147,7 @@ func TestRolesStopWhileTheyStart(t *testing.T) {
 	}
 }
 
-// deleteTopics removes what a start has made, so that hundreds leave nothing behind.
+// deleteTopics removes the topics of a start, so that hundreds of starts leave none.
 func deleteTopics(t testing.TB, kafka, prefix string) {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(kafka, ",")...), kgo.AlwaysRetryEOF())

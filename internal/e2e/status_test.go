@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// feedsStatus is what the tests look at in a status.
+// feedsStatus is the part of a status that the tests read.
 type feedsStatus struct {
 	Status  string
 	Reasons []string
@@ -48,8 +48,8 @@ func (p *partner) feedsStatus(t testing.TB) (s feedsStatus) {
 	return s
 }
 
-// counted wants the counts of a channel's last day: received, applied, duplicates,
-// ignored, rejected.
+// counted expects the counts of a channel's last day: received, applied, duplicates, ignored,
+// rejected.
 func (p *partner) counted(t testing.TB, channel string, want [5]int) {
 	t.Helper()
 	eventually(t, 20*time.Second, func() error {
@@ -69,7 +69,7 @@ func (p *partner) counted(t testing.TB, channel string, want [5]int) {
 	})
 }
 
-// noticed wants to be told of these messages of a feed, among others.
+// noticed expects these notices of a feed, among others.
 func (p *partner) noticed(t testing.TB, source, channel string, want ...string) {
 	t.Helper()
 	eventually(t, 20*time.Second, func() error {
@@ -105,7 +105,7 @@ func (p *partner) noticed(t testing.TB, source, channel string, want ...string) 
 	})
 }
 
-// TestStatusOfDev counts what every way in brings, one by one.
+// TestStatusOfDev counts the messages of each protocol, one by one.
 func TestStatusOfDev(t *testing.T) {
 	dir := t.TempDir()
 	d := startDev(t, dir)
@@ -155,7 +155,7 @@ func TestStatusOfDev(t *testing.T) {
 	if said := cli(t, nil, "status", "--data", dir); !strings.HasPrefix(said, "ok\n") || !strings.Contains(said, "staffing") {
 		t.Errorf("svc status says %s", said)
 	}
-	// Which messages those were, of either way in.
+	// The messages of both protocols that were refused.
 	source, name := s.Feeds[0].Source, *s.Feeds[0].SourceName
 	p.noticed(t, source, "hl7", "refused M5 AR 200 messages[1].MSH-9", "refused M7 AR 200 MSH-9", "refused M3 AR 200 MSH-9")
 	p.noticed(t, source, "staffing", "refused  min:0 nursesOnDuty")
@@ -170,8 +170,8 @@ func TestStatusOfDev(t *testing.T) {
 	wantRefusal(t, out, err, "API key")
 }
 
-// TestStatusOnServers adds up two instances, and keeps the counts when one starts
-// anew; who has no processor is told so.
+// TestStatusOnServers adds up two instances, and keeps the counts when one restarts. Without a
+// processor the status says so.
 func TestStatusOnServers(t *testing.T) {
 	needServers(t)
 	t.Parallel()
@@ -199,7 +199,7 @@ func TestStatusOnServers(t *testing.T) {
 		t.Fatalf("%v %+v", err, a)
 	}
 	p.counted(t, "hl7", [5]int{41, 40, 0, 0, 1})
-	ingest.stop() // hands on what it counted
+	ingest.stop() // writes its counts first
 	s.mllpAt("north", address)
 	if _, err := e.send(arrival(100, time.Now())); err != nil {
 		t.Fatal(err)

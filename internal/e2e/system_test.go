@@ -26,8 +26,7 @@ import (
 	"svc/schemas"
 )
 
-// system is the roles of svc on a real Kafka and a real Redis, under a topic
-// prefix of its own.
+// system runs the roles of svc on a real Kafka and a real Redis, under a topic prefix of its own.
 type system struct {
 	t            testing.TB
 	prefix       string
@@ -43,7 +42,7 @@ const partitions = 6
 
 var systems atomic.Int64
 
-// startSystem makes the hospitals, a key for each, and starts what serves HTTP.
+// startSystem makes the hospitals and a key for each, and starts the HTTP server.
 func startSystem(t testing.TB, hospitals ...string) *system {
 	t.Helper()
 	return startSystemWith(t, nil, hospitals...)
@@ -64,7 +63,7 @@ func startEmbedded(t testing.TB, refuse func(command string) string, hospitals .
 	return startSystemOn(t, kafka, redis, nil, hospitals...)
 }
 
-// embedServers starts the two, of which Redis is asked about each command.
+// embedServers starts an embedded Kafka and Redis. refuse is asked about each command of Redis.
 func embedServers(t testing.TB, refuse func(command string, args []string) string) (kafka, redis *server) {
 	t.Helper()
 	broker, err := stream.Embed(stream.BrokerOptions{})
@@ -118,9 +117,9 @@ func (s *system) processor(instance string) *node {
 	return start(s.t, instance, []string{"process", "--instance", instance, "--private-listen", "127.0.0.1:" + mustFreePort(s.t)}, s.env...)
 }
 
-// verify wants, after all that happened: every acknowledged input in the log
-// and in one change, versions without a gap, and the verdict that is served, to
-// the byte, the one that the plain reference makes of the log.
+// verify expects every acknowledged input in the log and in one change, and versions without a
+// gap. The served verdict must equal the one that the plain reference makes of the log, to the
+// byte.
 func (s *system) verify(acked []acknowledged) {
 	s.t.Helper()
 	waitUntilSettled(s.t, s.partners)
@@ -131,7 +130,7 @@ func (s *system) verify(acked []acknowledged) {
 	}
 }
 
-// waitUntilSettled waits until no timer of the test's own is left and the view is whole.
+// waitUntilSettled waits until no timer of the test is left and the view is whole.
 func waitUntilSettled(t testing.TB, partners []*partner) {
 	t.Helper()
 	for _, p := range partners {
@@ -155,7 +154,7 @@ func waitUntilSettled(t testing.TB, partners []*partner) {
 	}
 }
 
-// refold compares what is served and what was written with the plain reference.
+// refold compares the served view and the log with the plain reference.
 func (l *ledger) refold(t testing.TB, p *partner) {
 	t.Helper()
 	changes := l.changes[p.hospital]
@@ -200,8 +199,8 @@ func (l *ledger) refold(t testing.TB, p *partner) {
 	}
 }
 
-// sameChange compares a change that went through the wire, where nil and empty
-// are one, with one that did not.
+// sameChange compares a decoded change, where nil and empty are equal, with one that was never
+// encoded.
 func sameChange(a, b acuity.Change) bool {
 	encode := func(c acuity.Change) []byte {
 		c.Hospital, c.Offset = "", 0 // the reference knows no offsets

@@ -9,8 +9,8 @@ import (
 	"svc/schemas"
 )
 
-// TestTopicsReadByOthers has Confluent's consumer and Avro deserializer read every topic to
-// its end, by the registry that svc serves. Each value must be readable, and what has none
+// TestTopicsReadByOthers reads every topic to its end with Confluent's consumer and Avro
+// deserializer, by the registry of svc. Each value must be readable. A record without a value
 // must be a barrier or a deletion.
 func TestTopicsReadByOthers(t *testing.T) {
 	interpreter := pythonForTopics(t)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// tour is what a newcomer does: it sends every feed and reads the verdict.
+// tour does what a newcomer does: it sends every feed and reads the verdict.
 func tour(t *testing.T, p *partner) {
 	eventually(t, 30*time.Second, func() error { // 503 until the view is whole
 		if a := p.get(t, "/api/v1/level"); a.status != http.StatusNotFound || a.Error.Code != "not_found" {
@@ -92,7 +92,7 @@ func tour(t *testing.T, p *partner) {
 		t.Errorf("after the discharge %v nurses, before the admission %v", after.NursesRequired, before.NursesRequired)
 	}
 
-	// What is good in a batch is applied, what is bad is named.
+	// Good events of a batch are applied, bad ones are named.
 	var batch struct {
 		Counts  struct{ Received, Applied, Duplicates, Ignored, Rejected int }
 		Results []struct{ Status string }

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// truth is a system with a fault to come: what is read of it must be refused within
-// five seconds of the fault, and not before or after without need.
+// truth is a system with a fault. Reads must be refused within five seconds of the fault, and not
+// before or after without need.
 type truth struct {
 	*system
 	processor *node
@@ -24,8 +24,8 @@ type truth struct {
 	sent      int                 // staffing updates
 }
 
-// truthWithin is what docs/status.md promises, and how far two clocks that were
-// compared by a round trip may be apart.
+// truthWithin is the promise of docs/status.md, plus the difference of two clocks that were
+// compared by a round trip.
 const truthWithin = 5*time.Second + 200*time.Millisecond
 
 func startTruth(t *testing.T, s *system) *truth {
@@ -42,8 +42,8 @@ func startTruth(t *testing.T, s *system) *truth {
 	return x
 }
 
-// well waits until every hospital is read, every page of health says so, and the
-// verdict is what the log makes of it.
+// well waits until every hospital can be read, every health page agrees, and the verdict is that
+// of the log.
 func (x *truth) well(t *testing.T) {
 	t.Helper()
 	for _, p := range x.partners {
@@ -63,7 +63,7 @@ func (x *truth) well(t *testing.T) {
 	}
 }
 
-// healthy reads svc_healthy by check.
+// healthy returns svc_healthy by check.
 func healthy(t *testing.T, private string) map[string]string {
 	t.Helper()
 	answer, err := http.Get(private + "/metrics")
@@ -84,9 +84,8 @@ func healthy(t *testing.T, private string) map[string]string {
 	return all
 }
 
-// refuses reads every hospital in every way from the fault on. All that is asked
-// later than promised must be refused, in the words of the contract; it returns once
-// everything is, for a second.
+// refuses reads every hospital in every way from the fault on. Each request later than promised
+// must be refused with the words of the contract. It returns once all are refused, for a second.
 func (x *truth) refuses(t *testing.T, fault time.Time, partners ...*partner) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -116,7 +115,7 @@ func (x *truth) refuses(t *testing.T, fault time.Time, partners ...*partner) {
 							return
 						}
 						rule := body.Error.Details[0].Rule
-						if away := path != "/api/v1/level" && rule == "view_away"; rule != "processing_behind" && !away { // a full Redis refuses reads of one moment, too
+						if away := path != "/api/v1/level" && rule == "view_away"; rule != "processing_behind" && !away { // a full Redis refuses some reads, too
 							t.Errorf("%s is refused because of %s", path, rule)
 							return
 						}
@@ -132,7 +131,7 @@ func (x *truth) refuses(t *testing.T, fault time.Time, partners ...*partner) {
 					default:
 						tag = a.header.Get("Etag")
 					}
-					<-time.After(5 * time.Millisecond) // between questions, not instead of one
+					<-time.After(5 * time.Millisecond) // a pause between requests
 				}
 			})
 		}
@@ -140,7 +139,7 @@ func (x *truth) refuses(t *testing.T, fault time.Time, partners ...*partner) {
 	all.Wait()
 }
 
-// tells wants the reader's pages of health to say no, with the reason.
+// tells expects that the reader is not ready, with the reason.
 func (x *truth) tells(t *testing.T) {
 	t.Helper()
 	if err := ready(x.system.private + "/readyz"); err == nil || !strings.Contains(err.Error(), "view: ") {
@@ -164,7 +163,7 @@ func (x *truth) tells(t *testing.T) {
 	}
 }
 
-// faults are those that every system can be made to have.
+// faults makes the faults that every system can have.
 func (x *truth) faults(t *testing.T) {
 	for _, f := range []struct {
 		name       string
@@ -194,12 +193,12 @@ func (x *truth) freeze()          { x.processor.freeze() }
 func (x *truth) processorThaws()  { x.processor.thaw() }
 func (x *truth) processorStarts() { x.processor, x.private = x.measured("p1") }
 
-// staff sends a number of nurses to every hospital that was not sent before.
+// staff sends a new number of nurses to every hospital.
 func (x *truth) staff(t *testing.T) {
 	t.Helper()
 	x.sent++
 	var all sync.WaitGroup
-	for _, p := range x.partners { // at once: each waits for two seconds where there is no processor
+	for _, p := range x.partners { // at once: each waits two seconds if there is no processor
 		all.Go(func() {
 			a, err := p.do(http.MethodPost, "/api/ingest/staffing", "application/json", fmt.Sprintf(`{"nursesOnDuty":%d}`, x.sent))
 			if err != nil || a.status != http.StatusOK {
@@ -210,7 +209,7 @@ func (x *truth) staff(t *testing.T) {
 	all.Wait()
 }
 
-// shows wants that the first reads that are answered have the nurses that were sent last.
+// shows expects the last number of nurses in the first answered read.
 func (x *truth) shows(t *testing.T) {
 	t.Helper()
 	for _, p := range x.partners {
@@ -231,7 +230,7 @@ func (x *truth) shows(t *testing.T) {
 	}
 }
 
-// refusing has Redis refuse to write.
+// refusing makes Redis refuse writes.
 func (x *truth) refusing(t *testing.T, refuse, allow func(), says string) {
 	t.Helper()
 	refuse()
@@ -275,7 +274,7 @@ func TestOnlyTheTruthIsRead(t *testing.T) {
 	x.faults(t)
 }
 
-// TestOnlyTheTruthIsReadOnServers makes each fault on real ones.
+// TestOnlyTheTruthIsReadOnServers makes each fault on real servers.
 func TestOnlyTheTruthIsReadOnServers(t *testing.T) {
 	x := startTruth(t, startSystem(t, "north", "south"))
 	client := x.redisClient()
@@ -309,8 +308,8 @@ func TestOnlyTheTruthIsReadOnServers(t *testing.T) {
 	x.faults(t)
 }
 
-// TestPartitionsOfOneProcessor freezes one of two: what is its own is not read until
-// the other has it, and what is the other's is read all the time.
+// TestPartitionsOfOneProcessor freezes one of two processors. Its hospitals are refused until the
+// other has its partitions. The hospitals of the other are answered all the time.
 func TestPartitionsOfOneProcessor(t *testing.T) {
 	hospitals := []string{"north", "south", "east", "west", "hill", "lake", "bay", "vale"}
 	x := startTruth(t, startSystem(t, hospitals...))

@@ -26,10 +26,9 @@ import (
 	"svc/schemas"
 )
 
-// TestVerifyFindsFaults has a processor live through a day of three hospitals on
-// real servers and stops it. Each of the ten faults is then planted in a copy of
-// what it has written and shown, under a topic prefix of the copy's own, and
-// svc verify must name it, with key and version, and no other hospital.
+// TestVerifyFindsFaults runs a processor through a day of three hospitals on real servers and
+// stops it. Each of the ten faults is then planted in a copy of the output, under another topic
+// prefix. svc verify must name it with key and version, and report no other hospital.
 func TestVerifyFindsFaults(t *testing.T) {
 	l := liveOnServers(t)
 	t.Run("none", func(t *testing.T) {
@@ -55,7 +54,7 @@ func TestVerifyFindsFaults(t *testing.T) {
 	}
 }
 
-// livedOnServers is all that a processor has written to real servers.
+// livedOnServers is the output of a processor on real servers.
 type livedOnServers struct {
 	replaytest.Lived
 	*system
@@ -63,7 +62,7 @@ type livedOnServers struct {
 	inputs []*kgo.Record
 }
 
-// liveOnServers has a processor apply the feeds of a day, and stops it.
+// liveOnServers lets a processor apply the feeds of a day, and stops it.
 func liveOnServers(t *testing.T) *livedOnServers {
 	t.Helper()
 	s := startSystem(t)
@@ -175,7 +174,7 @@ func (l *livedOnServers) append(topic string, records []*kgo.Record) {
 	}
 }
 
-// copyOf returns what was lived through under another prefix, not yet written.
+// copyOf returns a copy of the output under another prefix, not yet written.
 func (l *livedOnServers) copyOf(t *testing.T) *livedOnServers {
 	t.Helper()
 	s := *l.system
@@ -208,7 +207,7 @@ func (l *livedOnServers) copyRedis(from string) {
 	}
 }
 
-// write writes log and changelog, and what differs in the view.
+// write writes log and changelog, and the fields of the view that differ.
 func (l *livedOnServers) write() {
 	l.TB.Helper()
 	ctx := context.Background()
@@ -239,8 +238,8 @@ func (l *livedOnServers) write() {
 	}
 }
 
-// verify runs svc verify and returns what it found; it exits with 1 if, and only
-// if, that is something.
+// verify runs svc verify and returns its differences. The exit code must be 1 if there are any,
+// else 0.
 func (l *livedOnServers) verify() (found []*replay.Difference) {
 	l.TB.Helper()
 	cmd := exec.Command(binary(l.TB), "verify", "--patience", "1s", "--json")

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// ward is a hospital of a running svc in one state that pages have to show.
+// ward is a hospital of a running svc, in a state that pages must show.
 type ward struct {
 	*partner
-	env  []string // of the command line
+	env  []string // variables of the command line
 	args []string
 }
 
-// link makes a link that signs somebody in.
+// link makes a sign-in link.
 func (w *ward) link(t testing.TB, role string) string {
 	t.Helper()
 	url := cli(t, w.env, append([]string{"admin", "link", "--hospital", w.hospital, "--role", role, "--label", "night desk"}, w.args...)...)
@@ -45,7 +45,7 @@ type bed struct {
 	Modifiers     []string `json:"modifiers,omitempty"`
 }
 
-// canary is part of each visit number: it may never be seen on a page.
+// canary is part of each visit number. No page may show it.
 const canary = "VNCANARY"
 
 // census lists n rooms. Their states repeat: a primary factor with its modifiers after
@@ -80,7 +80,7 @@ func staffing(nurses int, call bool) string {
 	return fmt.Sprintf(`{"nursesOnDuty":%d,"callStaffAvailable":%t}`, nurses, call)
 }
 
-// wards are the states of the design that a day can have, by name.
+// wards makes hospitals in the states of the design, by name.
 func wards(t testing.TB, d *dev) map[string]*ward {
 	t.Helper()
 	all := map[string]*ward{}

@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// receiver is the endpoint of a partner: it keeps what it is sent.
+// receiver is the endpoint of a partner. It stores its requests.
 type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -41,7 +41,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	if err == nil {
 		err = json.Unmarshal(body, &one.event)
 	}
-	if err != nil { // no event: what waits for one says so
+	if err != nil { // no event: a test that waits for one reports that
 		http.Error(w, "no event", http.StatusBadRequest)
 		return
 	}
@@ -60,7 +60,7 @@ func (r *receiver) answer(status int) {
 	r.status = status
 }
 
-// all returns what came of an event so far.
+// all returns the requests of an event so far.
 func (r *receiver) all(event string) (some []received) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,9 +84,9 @@ func (r *receiver) await(t testing.TB, event string, n int) received {
 	return r.all(event)[n-1]
 }
 
-// verifies reports whether a request is signed with a secret: by X-Svc-Signature,
-// and by one of the signatures of Standard Webhooks. It is written from the
-// documents, not with the code that signs.
+// verifies reports whether a request is signed with a secret: by X-Svc-Signature, and by one of
+// the signatures of Standard Webhooks. It follows the documents and does not use the code that
+// signs.
 func (r *received) verifies(secret string) (plain, standard bool) {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(r.body))
@@ -109,14 +109,14 @@ type desk struct {
 	t        *testing.T
 	p        *partner // may feed and read
 	admin    *partner
-	args     []string // that name the server
+	args     []string // flags that name the server
 	receiver *receiver
 }
 
-// run runs the command line; wrong if it ended so.
+// run runs the command line; wrong reports a failure.
 func (d *desk) run(args ...string) (stdout, stderr string, wrong bool) { return d.runIn(nil, args...) }
 
-// runIn does so with more variables.
+// runIn is run with more variables.
 func (d *desk) runIn(env []string, args ...string) (stdout, stderr string, wrong bool) {
 	d.t.Helper()
 	var out, faults bytes.Buffer
@@ -127,7 +127,7 @@ func (d *desk) runIn(env []string, args ...string) (stdout, stderr string, wrong
 	return strings.TrimSpace(out.String()), faults.String(), err != nil
 }
 
-// say runs it and wants it to go well.
+// say is run, and expects success.
 func (d *desk) say(args ...string) string {
 	d.t.Helper()
 	out, faults, wrong := d.run(args...)
@@ -137,7 +137,7 @@ func (d *desk) say(args ...string) string {
 	return out
 }
 
-// TestDevWebhooks leads an endpoint through its life by the command line.
+// TestDevWebhooks tests the life of an endpoint by the command line.
 func TestDevWebhooks(t *testing.T) {
 	dir := t.TempDir()
 	dev := startDev(t, dir)
@@ -180,8 +180,8 @@ func TestDevWebhooks(t *testing.T) {
 
 func both(a, b bool) bool { return a && b }
 
-// life adds an endpoint, has it fail and recover, rotates, retries, replays and
-// removes; it returns the secrets that were shown.
+// life adds an endpoint, lets it fail and recover, rotates, retries, replays and removes it. It
+// returns the secrets that were shown.
 func (d *desk) life() (secrets []string) {
 	t, r := d.t, d.receiver
 	t.Helper()
@@ -200,7 +200,7 @@ func (d *desk) life() (secrets []string) {
 		Version    int64
 	}
 	var list []row
-	eventually(t, time.Minute, func() error { // how it fares is known once the notifier's lists are written
+	eventually(t, time.Minute, func() error { // the health of an endpoint is known once the notifier has written its lists
 		if list = items[row](t, d.say("webhooks", "list", "--json")); len(list) != 1 || list[0].Status != "active" {
 			return fmt.Errorf("list %+v", list)
 		}
@@ -208,7 +208,7 @@ func (d *desk) life() (secrets []string) {
 	})
 	id := list[0].ID
 
-	// A test, and what is delivered to an endpoint that refuses.
+	// A test event, and a delivery to an endpoint that refuses.
 	if out := d.say("webhooks", "test", id); !strings.Contains(out, "delivered: ok 204") {
 		t.Errorf("test says %q", out)
 	}
@@ -264,7 +264,7 @@ func (d *desk) life() (secrets []string) {
 		t.Errorf("a retry is another request: %s", again.body)
 	}
 
-	// Paused, nothing is sent; what was missed comes when it goes on.
+	// While paused the endpoint gets nothing; the missed events come when it continues.
 	d.say("webhooks", "set", id, "--enabled", "false", "--events", "surge.level_changed", "--if-version", "2")
 	if out := d.say("webhooks", "list"); !strings.Contains(out, "disabled (paused)") {
 		t.Errorf("list of a paused one:\n%s", out)
@@ -277,7 +277,7 @@ func (d *desk) life() (secrets []string) {
 	r.await(t, "surge.level_changed", 3)
 	delivered("surge.level_changed")
 
-	// Everything again, then it is removed.
+	// Replay all events, then remove the endpoint.
 	seen := len(r.all("surge.level_changed"))
 	would := strings.TrimSpace(d.say("webhooks", "replay", id, "--since", "1h", "--events", "surge.level_changed", "--only", "all", "--dry-run"))
 	if len(r.all("surge.level_changed")) != seen {
@@ -312,7 +312,7 @@ func (d *desk) life() (secrets []string) {
 	return []string{first, second}
 }
 
-// people sets who is alerted.
+// people configures the people to alert.
 func (d *desk) people(email, phone string) {
 	t := d.t
 	t.Helper()
@@ -337,8 +337,8 @@ func (d *desk) people(email, phone string) {
 	}
 }
 
-// TestWebhooksOnServers does the same on a real Kafka and a real Redis, with the
-// endpoint at a private address by https, as a hospital's own would be.
+// TestWebhooksOnServers does the same on a real Kafka and Redis. The endpoint has a private
+// address and HTTPS, as in a hospital's own network.
 func TestWebhooksOnServers(t *testing.T) {
 	needServers(t)
 	t.Parallel()
@@ -359,9 +359,9 @@ func TestWebhooksOnServers(t *testing.T) {
 	findCanary(t, "the log", s.front.logged()+notify.logged(), append(texts, "canary=1"))
 }
 
-// privateReceiver is a receiver at a private address by https, as a hospital's own
-// would be; allow is the variable by which the hospital's endpoints may lie there, ca
-// a file that trusts it.
+// privateReceiver returns a receiver at a private address with HTTPS, as in a hospital's own
+// network. allow is the variable that permits the address; ca is a file that trusts the
+// certificate.
 func privateReceiver(t *testing.T, hospital string) (r *receiver, allow, ca string) {
 	t.Helper()
 	r = &receiver{}
