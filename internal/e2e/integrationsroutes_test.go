@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -168,8 +169,14 @@ func furnishIntegrations(t *testing.T, d *dev, w *ward, admin *partner) map[stri
 	ids["/alerts/episodes/{id}"] = listed("/api/admin/alerts/episodes")
 	writeDeadLetter(t, d, w.hospital)
 	ids["/feeds/letters/{id}"] = listed("/api/admin/dead-letters")
-	into(t, w.get(t, "/api/ingest/status").Data, &made)
-	ids["/feeds/sources/{id}"] = made.Feeds[0].Source
+	eventually(t, 20*time.Second, func() error { // feeds are counted once a second
+		into(t, w.get(t, "/api/ingest/status").Data, &made)
+		for _, feed := range made.Feeds {
+			ids["/feeds/sources/{id}"] = feed.Source
+			return nil
+		}
+		return errors.New("no feed is counted")
+	})
 	ask(http.MethodPost, "/api/admin/terminology", `{"mappings":[{"system":"local","code":"HIGH_MAG","factorId":"high-mag"}]}`)
 	ids["/terminology/map/{id}"] = made.Mappings[0].ID
 	ask(http.MethodPost, "/api/admin/locations", `{"pointOfCare":"BIRTHCENTER","room":"B9","roomId":9}`)
