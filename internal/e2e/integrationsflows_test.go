@@ -25,16 +25,18 @@ type flowHook struct {
 func newFlowHook(t *testing.T) *flowHook {
 	t.Helper()
 	h := &flowHook{refuses: map[string]bool{}, got: map[string]int{}}
-	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.got[r.URL.Path]++
-		if h.refuses[r.URL.Path] {
-			w.WriteHeader(http.StatusBadRequest)
-		}
-	}))
+	h.Server = httptest.NewServer(h)
 	t.Cleanup(h.Close)
 	return h
+}
+
+func (h *flowHook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.got[r.URL.Path]++
+	if h.refuses[r.URL.Path] {
+		w.WriteHeader(http.StatusBadRequest)
+	}
 }
 
 // count is how many requests have come to a path.
@@ -130,7 +132,7 @@ func flows(f *flowing) []flow {
 			at("/rules"), link("Labor"), press("Preview the catalogue"), see("What would change now"), press("Back to the catalogue"), see("has the values of the catalogue again."),
 		}},
 		{"wall", []step{
-			at("/walls"), fill("Where the screen is", "Station 4"), press("Make a link"), secret(f.dev.BaseURL+"/board/", "/walls"), link("Revoke: Station 4"), press("Revoke"), see("The link of Station 4 is revoked."),
+			at("/walls"), fill("Where the screen is", "Station 4"), press("Make a link"), secret(f.base+"/board/", "/walls"), link("Revoke: Station 4"), press("Revoke"), see("The link of Station 4 is revoked."),
 		}},
 		{"person", []step{
 			dayDesk, link("Change: day desk"), fill("Name", "evening desk"), choose("Role", "charge nurse"), tick("Locked out"), tick("End all sessions"),
@@ -167,7 +169,7 @@ func surgeNow(f *flowing) {
 
 // deadLetterOf shows a record that could not be applied.
 func deadLetterOf(f *flowing) {
-	writeDeadLetter(f.t, f.dev, f.ward.hospital)
+	writeDeadLetter(f.t, f.kafka, f.prefix, f.ward.hospital)
 	eventually(f.t, 20*time.Second, func() error {
 		at("/feeds/letters")(f)
 		if !strings.Contains(f.main(), "Retry") {
@@ -179,16 +181,16 @@ func deadLetterOf(f *flowing) {
 }
 
 // writeDeadLetter puts a record of a hospital into the log that nothing understands.
-func writeDeadLetter(t testing.TB, d *dev, hospital string) {
+func writeDeadLetter(t testing.TB, kafka, prefix, hospital string) {
 	t.Helper()
-	topic := schemas.Observations().Name
-	client, err := kgo.NewClient(kgo.SeedBrokers(d.Kafka), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	topic := prefix + schemas.Observations().Name
+	client, err := kgo.NewClient(kgo.SeedBrokers(kafka), kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
 	r := &kgo.Record{Topic: topic, Key: []byte(hospital), Value: append([]byte{0, 1, 2, 3, 4}, unreadable...), Partition: -1}
-	readTopic(t, d.Kafka, topic, func(one *kgo.Record) {
+	readTopic(t, kafka, topic, func(one *kgo.Record) {
 		if string(one.Key) == hospital {
 			r.Partition = one.Partition
 		}

@@ -13,10 +13,7 @@ import (
 func strange(t *testing.T, d *dev, id string) (w *ward, admin *partner) {
 	t.Helper()
 	w = d.ward(t, id, "Mercy Maternity")
-	w.accepted(t, "census", census(t, 8, "labor-standard", "pp-couplet", "empty"))
-	w.accepted(t, "staffing", staffing(5, true))
-	w.accepted(t, "clinical", `{"roomId":1,"signals":[{"kind":"medication","system":"local","code":"HIGH_MAG","display":"mag drip","status":"active"},{"kind":"lab","system":"local","code":"QBL","value":1600}]}`)
-	w.accepted(t, "adt", `{"eventType":"admit","occurredAt":"`+time.Now().UTC().Format(time.RFC3339)+`","visitId":"VNCANARY77","location":{"pointOfCare":"BIRTHCENTER","room":"B9"}}`)
+	w.sendUnknownCodes(t)
 	key := cli(t, w.env, append([]string{"keys", "mint", "--hospital", id, "--name", "administrators", "--scopes", "admin"}, w.args...)...)
 	admin = newPartner(d.BaseURL, id, key)
 	eventually(t, 10*time.Second, func() error {
@@ -27,6 +24,15 @@ func strange(t *testing.T, d *dev, id string) (w *ward, admin *partner) {
 		return err
 	})
 	return w, admin
+}
+
+// sendUnknownCodes sends three occupied rooms, and codes and a location that nobody has mapped.
+func (w *ward) sendUnknownCodes(t *testing.T) {
+	t.Helper()
+	w.accepted(t, "census", census(t, 8, "labor-standard", "pp-couplet", "empty"))
+	w.accepted(t, "staffing", staffing(5, true))
+	w.accepted(t, "clinical", `{"roomId":1,"signals":[{"kind":"medication","system":"local","code":"HIGH_MAG","display":"mag drip","status":"active"},{"kind":"lab","system":"local","code":"QBL","value":1600}]}`)
+	w.accepted(t, "adt", `{"eventType":"admit","occurredAt":"`+time.Now().UTC().Format(time.RFC3339)+`","visitId":"VNCANARY77","location":{"pointOfCare":"BIRTHCENTER","room":"B9"}}`)
 }
 
 const integrations = "/app/integrations"

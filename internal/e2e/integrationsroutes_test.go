@@ -167,7 +167,7 @@ func furnishIntegrations(t *testing.T, d *dev, w *ward, admin *partner) map[stri
 	ids["/alerts/tests/{id}"] = made.CommandID
 	w.accepted(t, "staffing", staffing(0, false))
 	ids["/alerts/episodes/{id}"] = listed("/api/admin/alerts/episodes")
-	writeDeadLetter(t, d, w.hospital)
+	writeDeadLetter(t, d.Kafka, "", w.hospital)
 	ids["/feeds/letters/{id}"] = listed("/api/admin/dead-letters")
 	eventually(t, 20*time.Second, func() error { // feeds are counted once a second
 		into(t, w.get(t, "/api/ingest/status").Data, &made)
