@@ -132,7 +132,7 @@ func TestReplay(t *testing.T) {
 		} else if err := inOrder(list, ids); err != nil {
 			t.Errorf("all: %v", err)
 		} else if took := list[len(list)-1].at.Sub(list[0].at); took < 200*time.Second/30 {
-			t.Errorf("200 within %v: the second lane has half the rate", took)
+			t.Errorf("200 within %v: the second queue has half the rate", took)
 		}
 		r.receiver.set("whk_1", always(ok()))
 		if list := again("cmd_failed", outbound.SelectFailed); len(list) != 1 || list[0].event != ids[100] {

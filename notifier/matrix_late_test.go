@@ -52,20 +52,20 @@ func TestMatrixLateFailure(t *testing.T) {
 // nothing once another has written. A restore finds the entries of that other owner.
 func TestMatrixLateWord(t *testing.T) {
 	for name, tt := range map[string]struct {
-		late    any
-		letters int
-		memory  string // memory of People
-		alerts  int    // alerts at the endpoint
+		late     any
+		messages int
+		memory   string // memory of People
+		alerts   int    // alerts at the endpoint
 	}{
 		"nothing":  {nil, 0, "of the second", 0},
 		"a memory": {&outbound.HospitalState{Hospital: "north", Policy: []byte("of the first"), Term: 1}, 0, "of the second", 0},
-		"a letter": {&outbound.Entry{Position: -1, Term: 1, Delivery: outbound.Delivery{
+		"a message": {&outbound.Entry{Position: -1, Term: 1, Delivery: outbound.Delivery{
 			ID: "dlv_1", Hospital: "north", EventID: "evt_1", Event: outbound.Alert, Channel: outbound.ChannelMail, EndpointID: "rcp_1", State: outbound.Pending,
 		}}, 0, "of the second", 0},
 		"an alert": {&outbound.Event{
 			ID: "evt_1", Hospital: "north", Event: outbound.Alert, Source: -1, RoomID: -1, OccurredAt: time.Now(), Body: []byte("{}"), Term: 1, Only: []string{"whk_1"},
 		}, 0, "of the second", 0},
-		"a letter of our own": {&outbound.Entry{Position: -1, Term: 2, Delivery: outbound.Delivery{
+		"a message of our own": {&outbound.Entry{Position: -1, Term: 2, Delivery: outbound.Delivery{
 			ID: "dlv_1", Hospital: "north", EventID: "evt_1", Event: outbound.Alert, Channel: outbound.ChannelMail, EndpointID: "rcp_1", State: outbound.Pending,
 		}}, 1, "of the second", 0},
 		"an alert of our own": {&outbound.Event{
@@ -95,7 +95,7 @@ func TestMatrixLateWord(t *testing.T) {
 				r.settle(time.Second)
 				asked.mu.Lock()
 				defer asked.mu.Unlock()
-				if asked.first == nil || string(asked.first.Memory) != tt.memory || len(asked.first.Waiting)+len(asked.first.Ended) != tt.letters {
+				if asked.first == nil || string(asked.first.Memory) != tt.memory || len(asked.first.Waiting)+len(asked.first.Ended) != tt.messages {
 					t.Errorf("people are asked with %+v", asked.first)
 				}
 				if n := len(r.receiver.of("whk_1")); n != tt.alerts {

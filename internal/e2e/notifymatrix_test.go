@@ -128,7 +128,7 @@ func TestMatrixKafkaAway(t *testing.T) {
 		}
 		return nil
 	})
-	time.Sleep(2 * time.Second) // a lane that does not stop would send everything in this time
+	time.Sleep(2 * time.Second) // a queue that does not stop would send everything in this time
 	accepted := 0
 	for _, path := range paths {
 		accepted += len(p.at(path))
