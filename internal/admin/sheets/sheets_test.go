@@ -30,10 +30,12 @@ func TestFaultsOfLocations(t *testing.T) {
 	}
 }
 
-// TestUnknownColumn: a file with a column that nobody reads is refused as a whole.
+// TestUnknownColumn: a file with a column that nobody reads is refused as a whole. The fault
+// has the number of the column: a file without a head begins with values.
 func TestUnknownColumn(t *testing.T) {
-	if _, _, err := ReadLocations(strings.NewReader("pointOfCare,rooom\nA,1\n")); err == nil {
-		t.Error("no error")
+	_, _, err := ReadLocations(strings.NewReader("pointOfCare,rooom\nA,1\n"))
+	if err == nil || !strings.HasPrefix(err.Error(), "line 1: column 2 is none of pointOfCare, ") || strings.Contains(err.Error(), "rooom") {
+		t.Errorf("the fault is %v", err)
 	}
 	if _, _, err := ReadMappings(strings.NewReader("system,code\nlocal,1\n")); err == nil {
 		t.Error("no error without factorId")

@@ -26,7 +26,8 @@ func Read(in io.Reader, columns, required []string, each func(line int, field fu
 	for i, name := range head {
 		name = strings.TrimSpace(strings.TrimPrefix(name, "\ufeff"))
 		if !slices.Contains(columns, name) {
-			return fmt.Errorf("line 1: there is no column %q; the columns are %s", name, strings.Join(columns, ", "))
+			// A file without a head begins with values, which are not to be repeated.
+			return fmt.Errorf("line 1: column %d is none of %s", i+1, strings.Join(columns, ", "))
 		}
 		place[name] = i
 	}
