@@ -192,16 +192,22 @@ func (s *server) replay(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.Endpoint = hook.ID
-	if c.DryRun && s.try(w, r, c) || !c.DryRun && s.order(w, r, actWebhookReplay, hook.ID, c) {
+	var ordered bool
+	if c.DryRun {
+		ordered = s.orderDryRun(w, r, c)
+	} else {
+		ordered = s.order(w, r, actWebhookReplay, hook.ID, c)
+	}
+	if ordered {
 		httpapi.OK(w, r, replayed{c.ID, s.count(r.Context(), c), c.DryRun, append([]httpapi.Warning{}, warnings...)})
 	}
 }
 
 const dryRun = "dryRun"
 
-// try writes a command that does nothing to the ledger, so there is no act to put on record;
+// orderDryRun writes a command that changes nothing to the ledger, so no act is put on record;
 // false: it has answered.
-func (s *server) try(w http.ResponseWriter, r *http.Request, c *outbound.Command) bool {
+func (s *server) orderDryRun(w http.ResponseWriter, r *http.Request, c *outbound.Command) bool {
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
 	err := s.Order(ctx, c)

@@ -9,9 +9,9 @@ import (
 	"svc/internal/outbound"
 )
 
-// TestReplayIsTried: a dry run is counted, and no act is put on record. One that is misspelled
+// TestReplayDryRun: a dry run is counted, and no act is put on record. One that is misspelled
 // is refused.
-func TestReplayIsTried(t *testing.T) {
+func TestReplayDryRun(t *testing.T) {
 	h := open(t)
 	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200).Data.ID
 	acts := len(h.acts)
