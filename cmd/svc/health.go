@@ -26,7 +26,7 @@ type healthCheck struct {
 // healthChecks are all reasons, in the order of that page. A role adds the check itself by
 // [health.add].
 var healthChecks = []healthCheck{
-	{"start", "every role", "the settings, or what the role follows, are not read yet", "its public port is shut"},
+	{"start", "every role", "the settings, or what the role follows, are not read yet, or a public port is not open", "its public port is shut"},
 	{"stop", "every role", "the process was asked to stop", "requests are answered until `--drain` is over, those that are open then get `--shutdown-within`"},
 	{"kafka", "every role", "no broker answers", "writes: 503 at once; reads: 503 `processing_behind` after five seconds"},
 	{"keys", "every role", "the secrets key or the pseudonym key is not that of the installation; the line says which", "ingest: its public port is shut; notify: takes up no partition, so that others do"},
@@ -142,7 +142,7 @@ func (h *health) watch(ctx context.Context, log *slog.Logger) error {
 	}
 }
 
-// started fails until the public port may open.
+// started fails until the public ports are open.
 func (h *service) started(context.Context) error {
 	if !h.opened.Load() {
 		return errors.New("waits for kafka, or makes sure of its topics")
@@ -152,6 +152,13 @@ func (h *service) started(context.Context) error {
 		case <-ready:
 		default:
 			return errors.New("not caught up yet")
+		}
+	}
+	for _, opened := range h.ports {
+		select {
+		case <-opened:
+		default:
+			return errors.New("a public port is not open yet")
 		}
 	}
 	return nil

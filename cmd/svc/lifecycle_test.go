@@ -50,14 +50,20 @@ func TestLifeOfAProcess(t *testing.T) {
 		}
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	connected, working, stopped, over := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+	connected, begun, open, working := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+	stopped, over := make(chan struct{}), make(chan struct{})
 	ended := make(chan error, 1)
 	go func() {
 		ended <- h.live(ctx, private, func(context.Context) ([]func(context.Context) error, error) {
 			<-connected
 			h.health.checks = map[string][]func(context.Context) error{"start": {h.started}, "stop": {h.stops}, "kafka": {func(context.Context) error { return nil }}}
 			h.run("work", func(ctx context.Context) error { <-ctx.Done(); return nil })
+			port := make(chan struct{})
+			h.ports = append(h.ports, port)
 			return []func(context.Context) error{func(ctx context.Context) error {
+				close(begun)
+				<-open
+				close(port)
 				close(working)
 				<-ctx.Done()
 				close(stopped)
@@ -68,6 +74,9 @@ func TestLifeOfAProcess(t *testing.T) {
 	}()
 	want("while it connects", http.StatusServiceUnavailable, "kafka: has not answered yet", "start: waits for kafka, or makes sure of its topics")
 	close(connected)
+	<-begun
+	want("while its port is shut", http.StatusServiceUnavailable, "start: a public port is not open yet")
+	close(open)
 	<-working
 	want("when it works", http.StatusOK, "ready")
 	stop()

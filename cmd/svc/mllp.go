@@ -156,6 +156,7 @@ type mllpFront struct {
 	listener net.Listener      // an open listener; nil: run opens address
 	drain    time.Duration     // as in server
 	after    []<-chan struct{} // it accepts connections when all of these are closed
+	opened   chan struct{}     // closed when it accepts connections
 	server   *mllp.Server
 }
 
@@ -173,7 +174,8 @@ func (h *service) mllp(messages *ingest.Messages) error {
 			h.mllpFronts[at].senders = append(h.mllpFronts[at].senders, sender)
 			continue
 		}
-		front := &mllpFront{address: sender.addr, senders: []mllpSender{sender}, after: h.ready, drain: h.config.Drain}
+		front := &mllpFront{address: sender.addr, senders: []mllpSender{sender}, after: h.ready, opened: make(chan struct{}), drain: h.config.Drain}
+		h.ports = append(h.ports, front.opened)
 		front.server = &mllp.Server{
 			Admit: func(p mllp.Peer) (mllp.Sender, error) { return h.admit(front.senders, p, messages) },
 			TLS:   secured, Now: h.now, Log: h.log, Counts: counts,
@@ -206,6 +208,7 @@ func (f *mllpFront) run(ctx context.Context) error {
 			return fmt.Errorf("listen for MLLP: %w", err)
 		}
 	}
+	close(f.opened)
 	late, drained := linger(ctx, f.drain)
 	defer drained()
 	if err := f.server.Serve(late, f.listener); err != nil {

@@ -64,6 +64,7 @@ type service struct {
 	writers    []stream.Writers  // groups that write in transactions
 	claim      *stream.Claim     // of the name of the instance
 	ready      []<-chan struct{} // the public port opens when all are closed
+	ports      []<-chan struct{} // each is closed when a public port accepts connections
 	health     *health
 	metrics    *metrics
 
@@ -281,9 +282,11 @@ func (h *service) servers(needs need) (servers []func(context.Context) error) {
 
 // public is the server of the API: the routes of the roles on one port.
 func (h *service) public() *server {
+	opened := make(chan struct{})
+	h.ports = append(h.ports, opened)
 	return &server{
 		name: "public", address: h.config.Listen, handler: h.router, wrap: h.shell.Listener,
-		after: h.ready, drain: h.config.Drain, within: h.config.ShutdownWithin,
+		after: h.ready, opened: opened, drain: h.config.Drain, within: h.config.ShutdownWithin,
 	}
 }
 

@@ -20,6 +20,7 @@ type server struct {
 	// listener is an open listener; nil: the server opens address. Until the server runs,
 	// connections wait.
 	listener net.Listener
+	opened   chan struct{} // closed when the server accepts connections; nil: nobody waits for it
 	// drain is how long new requests are accepted after ctx has ended. Then open requests have
 	// the time within. Each answer during the drain is the last one of its connection.
 	drain    time.Duration
@@ -81,6 +82,9 @@ func (s *server) run(ctx context.Context) error {
 	listener := s.listener
 	if s.wrap != nil {
 		listener = s.wrap(listener)
+	}
+	if s.opened != nil {
+		close(s.opened)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- web.Serve(listener) }()

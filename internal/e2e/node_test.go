@@ -100,10 +100,21 @@ func start(t testing.TB, name string, args []string, env ...string) *node {
 		if t.Failed() {
 			n.mu.Lock()
 			defer n.mu.Unlock()
-			t.Logf("log of %s:\n%s", name, tail(n.log.String(), 60))
+			t.Logf("log of %s:\n%s", name, tail(withoutAnswers(n.log.String()), 25))
 		}
 	})
 	return n
+}
+
+// withoutAnswers leaves the lines of answered requests out: they would hide why the test failed.
+func withoutAnswers(log string) string {
+	var kept strings.Builder
+	for line := range strings.Lines(log) {
+		if !strings.Contains(line, `"level":"INFO","msg":"request"`) {
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
 }
 
 func tail(text string, lines int) string {

@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -190,16 +193,27 @@ func (s *server) kafkaAnswers() error {
 	return err
 }
 
-// freePort returns an unused port, for a container whose address must be known before it starts.
+// freePort returns an unused port, for a process whose address must be known before it starts. It
+// lies below the ports that the system gives to outgoing connections and to listeners without one.
+// So nobody takes it before the process starts, or while it is down. No port is returned twice.
 func freePort() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	for range portsAbove - portsFrom {
+		port := strconv.Itoa(portsFrom + int(lastPort.Add(1))%(portsAbove-portsFrom))
+		if listener, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			return port, listener.Close()
+		}
 	}
-	defer listener.Close()
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	return port, err
+	return "", fmt.Errorf("no free port from %d to %d", portsFrom, portsAbove-1)
 }
+
+const portsFrom, portsAbove = 10000, 32768 // Linux gives away 32768 and more, others 49152 and more
+
+// lastPort begins anywhere, because the tests of two checkouts may run at once.
+var lastPort = func() *atomic.Int64 {
+	var last atomic.Int64
+	last.Store(rand.Int64N(portsAbove - portsFrom))
+	return &last
+}()
 
 func (s *server) purge() {
 	if s.container != nil {
