@@ -15,6 +15,7 @@ import (
 
 	"svc/internal/admin/keys"
 	"svc/internal/cli"
+	"svc/internal/devserver"
 	"svc/internal/stream"
 	"svc/schemas"
 )
@@ -79,7 +80,7 @@ func (a *admin) locate() error {
 	a.isDev = true
 	a.config.Kafka, a.config.Redis = []string{running.Kafka}, running.Redis
 	if a.needs&needSecrets != 0 && a.config.SecretsKey == "" {
-		key, err := readDevKey(a.data, devSecretsKey)
+		key, err := devserver.ReadSecretsKey(a.data)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // svc dev --ephemeral writes no file
 			return err
 		}

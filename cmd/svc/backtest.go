@@ -63,7 +63,7 @@ func backtestVerb(w env) *cobra.Command {
 	f.StringVar(&b.models, "model", "", "`models` to compare with, separated by commas (default: all of "+strings.Join(backtest.Models(), ", ")+")")
 	f.StringVar(&b.compare, "compare", "", "`FILE` of the forecasts of a model of your own, to measure ours beside: CSV with the columns at, hours_ahead, nurses and perhaps rooms (docs/forecast.md)")
 	f.StringVar(&b.warmup, "warmup", "8w", "observed `hours` to learn before a forecast counts, such as 8w or 28d")
-	f.StringVar(&b.zone, "timezone", devZone, "time `zone` of a unit whose hours come from a FILE")
+	f.StringVar(&b.zone, "timezone", "America/Chicago", "time `zone` of a unit whose hours come from a FILE")
 	f.BoolVar(&b.gate, "gate", false, "end with code 1 if the forecast is not good enough")
 	f.StringVar(&b.out, "out", "", "`folder` for report.json, report.csv and report.html")
 	cli.Require(f, "out")

@@ -106,10 +106,8 @@ func (c *config) gateway(now func() time.Time) (sms.Gateway, error) { //nolint:i
 // so; the notifier then uses another one.
 func (c *config) channels(now func() time.Time) (map[outbound.Channel]outbound.Sender, error) {
 	all := map[outbound.Channel]outbound.Sender{outbound.ChannelMail: off{}, outbound.ChannelSMS: off{}}
-	if c.Outbox != nil { // svc dev sends no messages
-		return map[outbound.Channel]outbound.Sender{
-			outbound.ChannelMail: c.Outbox.channel(outbound.ChannelMail), outbound.ChannelSMS: c.Outbox.channel(outbound.ChannelSMS),
-		}, nil
+	if c.Senders != nil {
+		return c.Senders, nil
 	}
 	mailer, err := c.mailer(now)
 	if err != nil {

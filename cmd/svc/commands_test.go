@@ -3,7 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -154,17 +154,26 @@ func TestKeyFile(t *testing.T) {
 	}
 }
 
+func writeDevFile(t *testing.T, dir string, d *cli.DevFile) {
+	t.Helper()
+	content, err := json.Marshal(d)
+	if err == nil {
+		err = os.WriteFile(cli.DevFilePath(dir), content, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestSvcDevHasEnded: dev.json stays when svc dev ends. A command that uses it then says that svc
 // dev has ended, and not that an address does not answer.
 func TestSvcDevHasEnded(t *testing.T) {
 	ended := httptest.NewServer(nil)
 	ended.Close()
 	dir := t.TempDir()
-	if err := writeDevFile(dir, &cli.DevFile{
+	writeDevFile(t, dir, &cli.DevFile{
 		BaseURL: ended.URL, Kafka: strings.TrimPrefix(ended.URL, "http://"), Redis: "redis://127.0.0.1:1", AdminKey: "svc_1", APIKey: "svc_1",
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	for _, args := range [][]string{
 		{"keys", "list"}, {"verify"}, {"backtest", "--hospital", "demo", "--out", dir}, {"status"}, {"webhooks", "list"}, {"send", "commands.go"}, {"simulate", "--to", "dev"},
 	} {
@@ -180,10 +189,8 @@ func TestSecretsOfSvcDev(t *testing.T) {
 	dir := t.TempDir()
 	kafka := httptest.NewServer(nil) // accepts connections
 	defer kafka.Close()
-	if err := errors.Join(
-		writeDevFile(dir, &cli.DevFile{Kafka: strings.TrimPrefix(kafka.URL, "http://")}),
-		os.WriteFile(filepath.Join(dir, devSecretsKey), []byte(key32+key32+"\n"), 0o600),
-	); err != nil {
+	writeDevFile(t, dir, &cli.DevFile{Kafka: strings.TrimPrefix(kafka.URL, "http://")})
+	if err := os.WriteFile(filepath.Join(dir, "secrets.key"), []byte(key32+key32+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w := env{LookupEnv: environment(), Stdout: io.Discard, Stderr: io.Discard, Now: time.Now}

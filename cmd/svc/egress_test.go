@@ -43,7 +43,7 @@ func TestEndpointsAreChecked(t *testing.T) {
 		}
 	}
 	check = checkEndpoint((&config{EgressLoopback: true}).guard())
-	if refused, _ := check(t.Context(), devHospital, "http://127.0.0.1:8080/dev/hook"); refused != "" {
+	if refused, _ := check(t.Context(), "demo", "http://127.0.0.1:8080/dev/hook"); refused != "" {
 		t.Errorf("svc dev refuses its own page: %q", refused)
 	}
 }

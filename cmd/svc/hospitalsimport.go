@@ -123,7 +123,7 @@ func (o *hospitalImport) read(ctx context.Context, file string) (rows []imported
 	if file != "-" {
 		f, err := os.Open(file) //nolint:gosec // the file that the user named
 		if err != nil {
-			return nil, nil, reason(err)
+			return nil, nil, cli.WithoutPath(err)
 		}
 		defer f.Close() //nolint:errcheck // it was only read
 		in = f

@@ -61,7 +61,7 @@ type keyCheck struct {
 
 func newKeyCheck(c *config, s *settings, now func() time.Time) (*keyCheck, error) {
 	k := &keyCheck{
-		settings: s, now: now, strict: c.Outbox != nil, rings: map[string]*seal.Keyring{}, needs: map[string]bool{},
+		settings: s, now: now, strict: c.KeysFixed, rings: map[string]*seal.Keyring{}, needs: map[string]bool{},
 		changed: make(chan struct{}, 1), ready: make(chan struct{}), fault: errUnchecked, moved: make(chan struct{}),
 	}
 	if s.seals != nil {

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"svc/internal/cli"
 )
 
 // serviceAccount is where Kubernetes puts the credentials of a pod for its API.
@@ -62,11 +64,11 @@ func inCluster(env func(string) (string, bool)) (*kubernetes, error) {
 	}
 	token, err := os.ReadFile(filepath.Join(serviceAccount, "token"))
 	if err != nil {
-		return nil, fmt.Errorf("token of the service account: %w", reason(err))
+		return nil, fmt.Errorf("token of the service account: %w", cli.WithoutPath(err))
 	}
 	namespace, err := os.ReadFile(filepath.Join(serviceAccount, "namespace"))
 	if err != nil {
-		return nil, fmt.Errorf("namespace of the pod: %w", reason(err))
+		return nil, fmt.Errorf("namespace of the pod: %w", cli.WithoutPath(err))
 	}
 	roots, err := authorities(filepath.Join(serviceAccount, "ca.crt"))
 	if err != nil {

@@ -82,6 +82,7 @@ var rooms = map[string]room{
 	"internal/archtest":             {},
 	"internal/receiver":             {imports: []string{"internal/httpapi", "internal/outbound", "internal/signature"}}, // the endpoint of svc listen and svc dev
 	"internal/cli":                  {imports: []string{"github.com/spf13", "ingest", "internal/admin/sheets", "internal/httpapi", "internal/outbound", "internal/receiver", "internal/signature", "internal/analysis/simulate", "internal/analysis/spreadsheet", "golang.org/x/sync", "golang.org/x/term", "github.com/schollz/progressbar"}, goroutines: true},
+	"internal/devserver":            {imports: []string{"internal/analysis/simulate", "internal/cli", "internal/httpapi", "internal/outbound", "internal/receiver", "internal/seal", "internal/signature", "internal/stream", "internal/view", "notifier/sms", "github.com/go-chi/chi", "github.com/gofrs/flock", "github.com/spf13"}}, // what surrounds the roles in svc dev
 	"internal/openapi":              {imports: []string{"acuity", "internal/httpapi/access", "internal/httpapi", "internal/outbound", "github.com/go-chi/chi", "github.com/danielgtaylor/huma"}},
 	"internal/testkit/shift":        {imports: []string{"acuity"}},
 	"internal/e2e":                  {}, // tests alone
@@ -100,7 +101,7 @@ var rooms = map[string]room{
 	"cmd/svc": {
 		imports: []string{
 			"acuity", "schemas", "ingest", "processors", "readapi", "notifier", "internal",
-			"golang.org/x/sync", "github.com/gofrs/flock", "github.com/go-chi/chi", "github.com/prometheus/client_golang", "github.com/spf13",
+			"golang.org/x/sync", "github.com/go-chi/chi", "github.com/prometheus/client_golang", "github.com/spf13",
 			"github.com/KimMachineGun/automemlimit", // what a container may take
 			"golang.org/x/crypto/x509roots",         // authorities of certificates, where the system has none
 		},

@@ -49,14 +49,14 @@ func (c *client) command(use, short string, run func(ctx context.Context, args [
 func keyFlags(flags *pflag.FlagSet, key, file *string) {
 	flags.StringVar(key, "key", "", "API `key` (default: that of the running svc dev)")
 	flags.StringVar(file, "key-file", "", "`file` that holds the key")
-	Instead(flags, "key", "key-file")
+	instead(flags, "key", "key-file")
 }
 
 // readKey reads a key from its file.
 func readKey(file string) (string, error) {
 	content, err := os.ReadFile(file) //nolint:gosec // the file that the user named
 	if err != nil {
-		return "", fmt.Errorf("--key-file: %w", withoutPath(err))
+		return "", fmt.Errorf("--key-file: %w", WithoutPath(err))
 	}
 	words := strings.Fields(string(content))
 	if len(words) != 1 {

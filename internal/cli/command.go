@@ -155,7 +155,7 @@ func (c *client) outcome(ctx context.Context, id, otherwise string) string {
 func readSecret(path string) (string, error) {
 	content, err := os.ReadFile(path) //nolint:gosec // the user names the file
 	if err != nil {
-		return "", withoutPath(err)
+		return "", WithoutPath(err)
 	}
 	return strings.TrimRight(string(content), "\r\n"), nil
 }

@@ -49,9 +49,9 @@ func Idle(flags *pflag.FlagSet, reason string, names ...string) {
 	annotate(flags, noteIdle, reason, names)
 }
 
-// Instead marks two flags for the same value. If one is given, the variables of both are
+// instead marks two flags for the same value. If one is given, the variables of both are
 // ignored; both together are refused.
-func Instead(flags *pflag.FlagSet, one, other string) {
+func instead(flags *pflag.FlagSet, one, other string) {
 	annotate(flags, noteInstead, other, []string{one})
 	annotate(flags, noteInstead, one, []string{other})
 }
@@ -172,7 +172,7 @@ func (f *frame) fromEnvironment(flags *pflag.FlagSet, flag *pflag.Flag) {
 		if path, found = f.env(name); found {
 			content, err := os.ReadFile(path) //nolint:gosec // the operator names the file
 			if err != nil {
-				f.faults = append(f.faults, fmt.Errorf("%s: %w", name, withoutPath(err)))
+				f.faults = append(f.faults, fmt.Errorf("%s: %w", name, WithoutPath(err)))
 				return
 			}
 			text = strings.TrimRight(string(content), "\r\n")
@@ -206,8 +206,8 @@ func explainFlag(c *cobra.Command, err error) error {
 	return Usage(fmt.Errorf("--%s: there is no such flag; svc help %s lists them", unknown.GetSpecifiedName(), pathBelowRoot(c)))
 }
 
-// withoutPath removes the path from a file error, because the user has just typed it.
-func withoutPath(err error) error {
+// WithoutPath removes the path from a file error. The caller names it, or the user has just typed it.
+func WithoutPath(err error) error {
 	if of, is := errors.AsType[*os.PathError](err); is {
 		return of.Err
 	}

@@ -30,7 +30,7 @@ func readFile(ctx context.Context, name string, each func(payload) error) error 
 	if name != "-" {
 		var err error
 		if file, err = os.Open(name); err != nil { //nolint:gosec // the user names the file
-			return fmt.Errorf("%s: %w", name, withoutPath(err))
+			return fmt.Errorf("%s: %w", name, WithoutPath(err))
 		}
 		defer file.Close() //nolint:errcheck // it was only read
 	}

@@ -86,7 +86,7 @@ func (o *sendOptions) tls(host string) (*tls.Config, error) {
 func authorities(path string) (*x509.CertPool, error) {
 	content, err := os.ReadFile(path) //nolint:gosec // the file that the user named
 	if err != nil {
-		return nil, withoutPath(err)
+		return nil, WithoutPath(err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(content) {

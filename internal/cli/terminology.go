@@ -93,7 +93,7 @@ func (o *terminologyCommand) importCSV(ctx context.Context) error {
 	if o.file != "-" {
 		file, err := os.Open(o.file)
 		if err != nil {
-			return fmt.Errorf("%s: %w", o.file, withoutPath(err))
+			return fmt.Errorf("%s: %w", o.file, WithoutPath(err))
 		}
 		defer file.Close() //nolint:errcheck // it was read
 		in = file
@@ -198,7 +198,7 @@ func (o *terminologyCommand) exportCSV(ctx context.Context) error {
 		return err
 	}
 	if err = os.WriteFile(o.file, text.Bytes(), 0o600); err != nil {
-		return fmt.Errorf("%s: %w", o.file, withoutPath(err))
+		return fmt.Errorf("%s: %w", o.file, WithoutPath(err))
 	}
 	return nil
 }

@@ -103,14 +103,14 @@ func (o *wallsCommand) setLayout(ctx context.Context) error {
 	if o.id != "-" {
 		file, err := os.Open(o.id)
 		if err != nil {
-			return fmt.Errorf("FILE: %w", withoutPath(err))
+			return fmt.Errorf("FILE: %w", WithoutPath(err))
 		}
 		defer file.Close() //nolint:errcheck // it was read
 		in = file
 	}
 	content, err := io.ReadAll(in)
 	if err != nil {
-		return fmt.Errorf("FILE: %w", withoutPath(err))
+		return fmt.Errorf("FILE: %w", WithoutPath(err))
 	}
 	var drawn map[string]any
 	if err := json.Unmarshal(content, &drawn); err != nil {

@@ -1,4 +1,4 @@
-package main
+package devserver
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/go-chi/chi/v5"
 
 	"svc/internal/cli"
 	"svc/internal/httpapi"
@@ -53,8 +55,8 @@ type caught struct {
 // Clock returns the time of day at which the message was caught.
 func (c *caught) Clock() string { return time.Time(c.At).Format("15:04:05") }
 
-// devSMSToken signs the receipts of svc dev, so that one can try them; see docs/alerts.md.
-const devSMSToken = "svc dev"
+// SMSToken signs the receipts of SMS in svc dev, so that one can try them; see docs/alerts.md.
+const SMSToken = "svc dev"
 
 func newOutbox(now func() time.Time, public string) *outbox {
 	return &outbox{now: now, public: public, page: template.Must(template.New("outbox").Parse(outboxPage))}
@@ -93,14 +95,14 @@ func (o *outbox) messages() []*caught {
 	return append([]*caught{}, o.latest...)
 }
 
-// mountOutbox adds the page of the outbox and its list as JSON.
-func (h *service) mountOutbox(o *outbox) {
-	h.router.Get(outboxPath, func(w http.ResponseWriter, _ *http.Request) {
+// mount adds the page of the outbox and its list as JSON.
+func (o *outbox) mount(r chi.Router) {
+	r.Get(outboxPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'")
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		o.page.Execute(w, o.messages()) //nolint:errcheck // the browser is gone
 	})
-	h.router.Get(outboxPath+".json", func(w http.ResponseWriter, _ *http.Request) {
+	r.Get(outboxPath+".json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		cli.PrintJSON(w, map[string]any{"items": o.messages()}) //nolint:errcheck // the browser is gone
 	})

@@ -1,4 +1,4 @@
-package main
+package devserver
 
 import (
 	"errors"
@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-// TestDevSecret: a key is made once and then read. A file that a crash has damaged is refused in
+// TestSecret: a key is made once and then read. A file that a crash has damaged is refused in
 // one line, and stays as it is.
-func TestDevSecret(t *testing.T) {
-	o := &devOptions{data: t.TempDir()}
-	made, err := devSecret(o, devSecretsKey)
+func TestSecret(t *testing.T) {
+	o := &Options{data: t.TempDir()}
+	made, err := o.secret(secretsKey)
 	if err != nil || len(made) != 64 {
 		t.Fatalf("%d characters, %v", len(made), err)
 	}
-	path := filepath.Join(o.data, devSecretsKey)
-	if again, err := devSecret(o, devSecretsKey); err != nil || again != made {
+	path := filepath.Join(o.data, secretsKey)
+	if again, err := o.secret(secretsKey); err != nil || again != made {
 		t.Errorf("read it is another, %v", err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
@@ -30,7 +30,7 @@ func TestDevSecret(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		key, err := devSecret(o, devSecretsKey)
+		key, err := o.secret(secretsKey)
 		if err == nil || key != "" || !strings.Contains(err.Error(), path+" is damaged") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -41,7 +41,7 @@ func TestDevSecret(t *testing.T) {
 	if err := os.WriteFile(path, []byte(made+"\n"), 0o600); err != nil { // as an editor leaves it
 		t.Fatal(err)
 	}
-	if again, err := devSecret(o, devSecretsKey); err != nil || again != made {
+	if again, err := o.secret(secretsKey); err != nil || again != made {
 		t.Errorf("read it is another, %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package devserver
 
 import (
 	"bytes"
@@ -52,19 +52,18 @@ func statusOf(t *testing.T, r *http.Request) int {
 	return answer.StatusCode
 }
 
-// devHookServer starts the page of svc dev with these webhooks in its settings.
-func devHookServer(t *testing.T, webhooks ...*outbound.Webhook) string {
+// hookServer starts the page of svc dev with these webhooks in its settings.
+func hookServer(t *testing.T, webhooks ...*outbound.Webhook) string {
 	t.Helper()
 	register := subscribers.NewRegister()
 	for _, w := range webhooks {
 		register.SetWebhook(w)
 	}
-	h := &service{now: time.Now, settings: &settings{subscribers: register}}
-	h.router = (&httpapi.Shell{Now: time.Now, Log: slog.New(slog.DiscardHandler)}).Router()
-	h.mountDevHook()
-	server := httptest.NewServer(h.router)
+	router := (&httpapi.Shell{Now: time.Now, Log: slog.New(slog.DiscardHandler)}).Router()
+	mountHook(router, register.Webhooks, time.Now)
+	server := httptest.NewServer(router)
 	t.Cleanup(server.Close)
-	return server.URL + devHookPath
+	return server.URL + hookPath
 }
 
 func page(t *testing.T, url string) string {
@@ -81,9 +80,9 @@ func page(t *testing.T, url string) string {
 	return string(content)
 }
 
-func TestDevHook(t *testing.T) {
+func TestHook(t *testing.T) {
 	now := time.Now()
-	url := devHookServer(t, &outbound.Webhook{ID: "whk_1", Hospital: "demo", Secrets: []outbound.Secret{
+	url := hookServer(t, &outbound.Webhook{ID: "whk_1", Hospital: "demo", Secrets: []outbound.Secret{
 		{Value: otherSecret, State: outbound.SecretNext, Until: now.Add(time.Hour)},
 		{Value: hookTestSecret, State: outbound.SecretCurrent, Until: now.Add(2 * time.Hour)},
 	}}, &outbound.Webhook{ID: "whk_2", Hospital: "demo", Secrets: []outbound.Secret{
@@ -134,10 +133,10 @@ func TestDevHook(t *testing.T) {
 	}
 }
 
-// TestDevHookWithoutWebhooks: without webhooks each request is refused, also one signed with an
+// TestHookWithoutWebhooks: without webhooks each request is refused, also one signed with an
 // empty secret.
-func TestDevHookWithoutWebhooks(t *testing.T) {
-	url := devHookServer(t)
+func TestHookWithoutWebhooks(t *testing.T) {
+	url := hookServer(t)
 	for _, secret := range []string{"", hookTestSecret} {
 		if got := statusOf(t, signedRequest(t, url, secret, "evt_1", "", time.Now())); got != http.StatusUnauthorized {
 			t.Errorf("answered %d", got)

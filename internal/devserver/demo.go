@@ -1,4 +1,4 @@
-package main
+package devserver
 
 import (
 	"bytes"
@@ -34,7 +34,7 @@ const (
 // demo keeps a made-up unit moving. It sends the past by /batch, and then each request when it is
 // due. Its state is a file in the data folder, so it can continue after any end.
 type demo struct {
-	env
+	cli.Env
 	file string // "": the state is not saved
 	feed *cli.Feed
 
@@ -54,8 +54,8 @@ type demoState struct {
 
 // newDemo continues from the data folder, or begins a unit whose past ends now. While no process
 // kept it moving, its time passed as real time does.
-func newDemo(o *devOptions, w env) (*demo, error) {
-	d := &demo{env: w}
+func newDemo(o *Options, w cli.Env) (*demo, error) {
+	d := &demo{Env: w}
 	now := w.Now().Truncate(time.Second)
 	if !o.ephemeral {
 		d.file = filepath.Join(o.data, "demo.json")
@@ -68,7 +68,7 @@ func newDemo(o *devOptions, w env) (*demo, error) {
 			d.state.Course = d.state.Course.Turned(d.state.At, 1).Turned(now, o.speed)
 			return d, nil
 		case !errors.Is(err, fs.ErrNotExist):
-			return nil, fmt.Errorf("%s: %w; remove it to begin a new demonstration", d.file, reason(err))
+			return nil, fmt.Errorf("%s: %w; remove it to begin a new demonstration", d.file, cli.WithoutPath(err))
 		}
 	}
 	d.state = demoState{
@@ -79,11 +79,35 @@ func newDemo(o *devOptions, w env) (*demo, error) {
 	return d, nil
 }
 
+// Demo returns the loop of --demo, which keeps a unit moving once its hospital exists. nil: there
+// is no --demo.
+func (s *Server) Demo() (func(context.Context) error, error) {
+	if !s.options.demo {
+		return nil, nil //nolint:nilnil // nothing runs
+	}
+	d, err := newDemo(s.options, s.env)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		select {
+		case <-s.greeted:
+		case <-ctx.Done():
+			return nil
+		}
+		running, err := cli.ReadDevFile(s.options.data)
+		if err != nil {
+			return err
+		}
+		return d.run(ctx, running.BaseURL, running.APIKey)
+	}, nil
+}
+
 // run sends requests until ctx ends.
 func (d *demo) run(ctx context.Context, base, key string) error {
 	d.feed = cli.NewFeed(base, key, demoAnswer)
 	defer d.feed.Close()
-	zone, err := time.LoadLocation(devZone)
+	zone, err := time.LoadLocation(hospitalZone)
 	if err != nil {
 		return err
 	}
@@ -174,7 +198,7 @@ func (d *demo) save() {
 		err = os.Rename(d.file+".new", d.file)
 	}
 	if err != nil {
-		fmt.Fprintf(d.Stderr, "demo: not noted: %v\n", reason(err))
+		fmt.Fprintf(d.Stderr, "demo: not noted: %v\n", cli.WithoutPath(err))
 	}
 }
 
@@ -234,5 +258,20 @@ func (p *demoPast) all() []demoRequest {
 func (p *demoPast) addBatch(body []byte) {
 	if body != nil {
 		p.batches = append(p.batches, demoRequest{path: "batch", body: body})
+	}
+}
+
+// pause waits for d. It returns the error of ctx if that ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }

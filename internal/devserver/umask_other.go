@@ -1,6 +1,6 @@
 //go:build !unix
 
-package main
+package devserver
 
 // ownersAlone does nothing: on this system files inherit the rights of the folder.
 func ownersAlone() {}

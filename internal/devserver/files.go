@@ -1,0 +1,132 @@
+package devserver
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gofrs/flock"
+
+	"svc/internal/cli"
+	"svc/internal/seal"
+)
+
+// The files of the data folder that hold keys: one makes pseudonyms, one seals settings.
+const (
+	pseudonymKey = "pseudonym.key"
+	secretsKey   = "secrets.key"
+)
+
+// keyBytes is how many random bytes a key has. Its file holds them in hexadecimal.
+const keyBytes = 32
+
+// secret reads a key of the data folder, or makes it the first time. An ephemeral key is not
+// stored.
+func (o *Options) secret(name string) (string, error) {
+	secret := make([]byte, keyBytes)
+	rand.Read(secret)
+	made := hex.EncodeToString(secret)
+	if o.ephemeral {
+		return made, nil
+	}
+	key, err := readKey(o.data, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		key, err = made, writeWhole(filepath.Join(o.data, name), []byte(made))
+		if err != nil {
+			err = fmt.Errorf("make %s: %w", filepath.Join(o.data, name), cli.WithoutPath(err))
+		}
+	}
+	return key, err
+}
+
+// ReadSecretsKey reads the key that a svc dev on a data folder seals its settings with. The error
+// is [fs.ErrNotExist] if the folder has none, as after svc dev --ephemeral.
+func ReadSecretsKey(data string) (string, error) { return readKey(data, secretsKey) }
+
+// readKey reads a key of the data folder. It refuses a file that a crash or a full disk has
+// damaged. With another key the settings would not open, and one patient would have two
+// pseudonyms.
+func readKey(data, name string) (string, error) {
+	path := filepath.Join(data, name)
+	content, err := os.ReadFile(path) //nolint:gosec // in the folder that the user named
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", path, err)
+	}
+	key := strings.TrimSpace(string(content))
+	if _, fault := hex.DecodeString(key); fault != nil || len(key) != 2*keyBytes || seal.Check(key) != nil {
+		return "", fmt.Errorf("%s is damaged: it is not the %d hexadecimal digits of a key; put a copy of it back, or begin with another folder (--data)", path, 2*keyBytes)
+	}
+	return key, nil
+}
+
+// writeWhole replaces a file atomically, also if a crash or a full disk interrupts it. Only its
+// user may read it.
+func writeWhole(path string, content []byte) (err error) {
+	dir := filepath.Dir(path)
+	temp, err := os.CreateTemp(dir, filepath.Base(path)+".*.new") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(temp.Name()) //nolint:errcheck // nobody reads it
+		}
+	}()
+	_, err = temp.Write(content)
+	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
+		return err
+	}
+	if err = os.Rename(temp.Name(), path); err != nil {
+		return err
+	}
+	folder, err := os.Open(dir) //nolint:gosec // the folder that the user named
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close()) // makes the new name durable
+}
+
+// writeDevFile writes dev.json into the data folder.
+func writeDevFile(data string, d *cli.DevFile) error {
+	content, err := json.MarshalIndent(d, "", "  ") //nolint:gosec // keys of this machine only, in a file of its user
+	if err != nil {
+		return err
+	}
+	return writeWhole(cli.DevFilePath(data), append(content, '\n'))
+}
+
+// lockData makes the folder and locks it for this process.
+func lockData(dir string) (unlock func(), err error) {
+	if err = os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("cannot make the data folder %s: %w", dir, cli.WithoutPath(err))
+	}
+	lock := flock.New(filepath.Join(dir, "lock"))
+	ours, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("cannot write in the data folder %s: %w", dir, cli.WithoutPath(err))
+	}
+	if !ours {
+		return nil, fmt.Errorf("another svc dev runs on %s; stop it, or choose another folder with --data", dir)
+	}
+	if err = writable(dir); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot write in the data folder %s: %w", dir, cli.WithoutPath(err)), lock.Close())
+	}
+	return func() { lock.Close() }, nil //nolint:errcheck // the process ends, and with it the lock
+}
+
+// writable returns an error if no file can be stored in a folder. A lock alone does not show
+// that.
+func writable(dir string) error {
+	f, err := os.CreateTemp(dir, "try-*")
+	if err != nil {
+		return err //nolint:wrapcheck // the caller names the folder
+	}
+	_, err = f.Write(make([]byte, 1<<12))
+	return errors.Join(err, f.Sync(), f.Close(), os.Remove(f.Name()))
+}

@@ -1,0 +1,162 @@
+package devserver
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"svc/internal/cli"
+	"svc/internal/httpapi/access"
+)
+
+// The hospital that svc dev makes in an empty folder.
+const (
+	hospitalID   = "demo"
+	hospitalName = "Demo Maternity"
+	hospitalZone = "America/Chicago"
+)
+
+// Roles is what the greeting needs of the roles in the process.
+type Roles struct {
+	Ready       []<-chan struct{}           // the settings are read, and the ports may open, when all are closed
+	Readable    func(context.Context) error // waits until a read can be answered; the error is temporary
+	Register    *access.Register
+	PutHospital func(ctx context.Context, seen int64, h *access.Hospital) error
+	PutKeys     func(ctx context.Context, seen int64, keys ...*access.Key) error
+	MakeLink    func(ctx context.Context, hospital, label string) (path string, err error) // a link to the pages for a charge nurse
+	SetMLLPKey  func(id string)                                                            // gives the senders of the MLLP port an API key, by its id
+}
+
+// readableAgain is the pause after the view has not answered.
+const readableAgain = 100 * time.Millisecond
+
+// awaitReadable returns once a read can be answered, or ctx ends. On a busy machine Redis may not
+// answer for a while.
+func (s *Server) awaitReadable(ctx context.Context, r *Roles) error {
+	for {
+		err := r.Readable(ctx)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		s.log.WarnContext(ctx, "the view is waited for longer", "error", err)
+		if err := pause(ctx, readableAgain); err != nil {
+			return err
+		}
+	}
+}
+
+// Greet waits until a read can be answered, and makes the hospital and keys if they are missing.
+// It writes dev.json, prints all addresses with commands to paste, and closes s.Greeted. Then it
+// waits until ctx ends.
+func (s *Server) Greet(ctx context.Context, r *Roles) error {
+	for _, ready := range r.Ready {
+		select {
+		case <-ready:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	if err := s.awaitReadable(ctx, r); err != nil {
+		return err
+	}
+	d, err := s.makeKeys(ctx, r)
+	if err != nil {
+		return err
+	}
+	d.BaseURL, d.Kafka, d.Redis, d.MLLP = s.URL(), s.Kafka.Addr(), s.RedisURL, s.HL7.Addr().String()
+	key, _ := r.Register.Lookup(d.APIKey)
+	r.SetMLLPKey(key.ID)
+	data := s.options.data
+	if err = writeDevFile(data, d); err != nil {
+		return fmt.Errorf("write %s: %w", cli.DevFilePath(data), cli.WithoutPath(err))
+	}
+	link, err := r.MakeLink(ctx, d.HospitalID, "svc dev")
+	if err != nil {
+		return fmt.Errorf("make a link: %w", err)
+	}
+	kept := "kept in " + data
+	if s.options.ephemeral {
+		kept = "kept nowhere (--ephemeral)"
+	}
+	_, err = fmt.Fprintf(s.env.Stdout, greeting, d.BaseURL, d.MLLP, d.BaseURL, d.BaseURL, s.Metrics.Addr(), d.Kafka, d.Redis, kept, d.HospitalID, d.APIKey, d.AdminKey,
+		cli.DevFilePath(data), d.BaseURL+link, d.BaseURL, d.APIKey)
+	if err != nil {
+		return err
+	}
+	close(s.greeted)
+	<-ctx.Done()
+	return nil
+}
+
+const greeting = `svc is ready: maternity acuity and staffing, everything in this process.
+
+  API       %s
+  HL7 MLLP  %s    for interface engines and svc send, under the API key
+  Webhooks  %s/dev/hook    a receiver that verifies, and its page
+  Alerts    %s/dev/outbox    e-mail and SMS, caught
+  Metrics   http://%s/metrics
+  Kafka     %s    embedded, one broker, no replication: for development only
+  Redis     %s    embedded
+  Data      %s
+  Hospital  %s
+  API key   %s
+  Admin key %s
+  The same in %s
+
+Look at the unit in a browser; the link signs in once, svc admin link makes another:
+
+  %s
+
+Try it, in another terminal:
+
+  export SVC=%s KEY=%s
+
+  curl -s $SVC/api/ingest/staffing -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \
+    -d '{"nursesOnDuty": 6, "callStaffAvailable": true}'
+
+  curl -s $SVC/api/ingest/clinical -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \
+    -d '{"roomId": 4, "roomLabel": "LDR 4", "signals": [{"kind": "medication", "system": "RxNorm", "code": "6585", "display": "magnesium sulfate", "status": "active"}]}'
+
+  curl -s $SVC/api/v1/level -H "Authorization: Bearer $KEY"
+  curl -s $SVC/api/v1/unit-state -H "Authorization: Bearer $KEY"
+
+Ctrl-C stops it.
+`
+
+// makeKeys returns the content of dev.json if its keys are still valid. Else it makes the hospital
+// and new keys.
+func (s *Server) makeKeys(ctx context.Context, r *Roles) (*cli.DevFile, error) {
+	if _, known := r.Register.Hospital(hospitalID); !known {
+		hospital := access.Hospital{ID: hospitalID, Name: hospitalName, Zone: hospitalZone, CreatedAt: s.env.Now().UTC().Truncate(time.Millisecond)}
+		if err := r.PutHospital(ctx, math.MaxInt64, &hospital); err != nil {
+			return nil, fmt.Errorf("make the hospital: %w", err)
+		}
+	}
+	d := &cli.DevFile{HospitalID: hospitalID}
+	if before, err := cli.ReadDevFile(s.options.data); err == nil {
+		d.APIKey, d.AdminKey = before.APIKey, before.AdminKey
+	}
+	var made []*access.Key
+	for _, k := range []struct {
+		token  *string
+		name   string
+		scopes []access.Scope
+	}{
+		{&d.APIKey, "svc dev, every scope", access.Scopes()},
+		{&d.AdminKey, "svc dev, administrator", []access.Scope{access.Admin}},
+	} {
+		if _, valid := r.Register.Lookup(*k.token); valid {
+			continue
+		}
+		key, token := access.Mint(access.Key{Hospital: hospitalID, Name: k.name, Scopes: k.scopes}, s.env.Now())
+		made = append(made, &key)
+		*k.token = token
+	}
+	if len(made) > 0 {
+		if err := r.PutKeys(ctx, math.MaxInt64, made...); err != nil {
+			return nil, fmt.Errorf("make keys: %w", err)
+		}
+	}
+	return d, nil
+}
