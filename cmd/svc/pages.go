@@ -137,10 +137,10 @@ func followView(h *service) {
 	}
 }
 
-// names implements [web.Hospitals] on the register of hospitals.
+// names implements [page.Hospitals] on the register of hospitals.
 type names struct{ register *access.Register }
 
-// Hospital implements [web.Hospitals].
+// Hospital implements [page.Hospitals].
 func (n names) Hospital(id string) (name string, zone *time.Location, ok bool) {
 	h, ok := n.register.Hospital(id)
 	return cmp.Or(h.Name, id), n.register.Zone(id), ok

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,14 +14,17 @@ import (
 
 	"svc/internal/admin/audit"
 	"svc/internal/outbound"
+	"svc/readapi/web/apicall"
+	"svc/readapi/web/auth"
+	"svc/readapi/web/page"
 )
 
 // Acts is what a person may do on a page, by the API.
 type Acts interface {
 	// Staff sets the nurses on duty. Problem is what the API refuses it for, in words.
-	Staff(ctx context.Context, s *Session, nurses json.RawMessage, call bool) (problem string, err error)
+	Staff(ctx context.Context, s *auth.Session, nurses json.RawMessage, call bool) (problem string, err error)
 	// Acknowledge says that somebody has taken an alert.
-	Acknowledge(ctx context.Context, s *Session, episode string) (problem string, err error)
+	Acknowledge(ctx context.Context, s *auth.Session, episode string) (problem string, err error)
 	// Episodes returns the alerts of a hospital.
 	Episodes(ctx context.Context, hospital string) ([]outbound.AlertRun, error)
 }
@@ -41,14 +43,8 @@ type API struct {
 // ActStaff is the action in the audit log when a person sets the nurses on duty.
 const ActStaff = "staffing.set"
 
-// errUnclear says that nobody knows whether an act was done.
-var errUnclear = errors.New("the API did not answer")
-
-// actWithin bounds an act; the API answers earlier.
-const actWithin = 10 * time.Second
-
 // Staff implements [Acts].
-func (a *API) Staff(ctx context.Context, s *Session, nurses json.RawMessage, call bool) (string, error) {
+func (a *API) Staff(ctx context.Context, s *auth.Session, nurses json.RawMessage, call bool) (string, error) {
 	act := audit.Act{Hospital: s.Hospital, At: a.Now(), By: s.User, Action: ActStaff, Subject: "staffing"}
 	if err := a.Audit(ctx, act); err != nil {
 		return "", fmt.Errorf("record the act: %w", err)
@@ -65,7 +61,7 @@ func (a *API) Staff(ctx context.Context, s *Session, nurses json.RawMessage, cal
 }
 
 // Acknowledge implements [Acts]. The API has the record of it.
-func (a *API) Acknowledge(ctx context.Context, s *Session, episode string) (string, error) {
+func (a *API) Acknowledge(ctx context.Context, s *auth.Session, episode string) (string, error) {
 	return a.post(ctx, "/api/admin/alerts/episodes/"+episode+"/ack", a.AckToken(s.Hospital, s.User), map[string]any{})
 }
 
@@ -76,7 +72,7 @@ func (a *API) Episodes(ctx context.Context, hospital string) ([]outbound.AlertRu
 
 // post sends one request to the API. Problem is what it refuses it for.
 func (a *API) post(ctx context.Context, path, token string, body any) (problem string, err error) {
-	said, err := askAPI(ctx, a.Handler, http.MethodPost, path, http.Header{"Authorization": {"Bearer " + token}}, body)
+	said, err := apicall.Send(ctx, a.Handler, http.MethodPost, path, http.Header{"Authorization": {"Bearer " + token}}, body)
 	if err != nil || said.Refused == nil {
 		return "", err
 	}
@@ -87,35 +83,13 @@ func (a *API) post(ctx context.Context, path, token string, body any) (problem s
 	return problem, nil
 }
 
-// recorded is the answer of a handler, kept.
-type recorded struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-// Header implements [http.ResponseWriter].
-func (r *recorded) Header() http.Header { return r.header }
-
-// WriteHeader implements [http.ResponseWriter].
-func (r *recorded) WriteHeader(status int) {
-	if r.status == 0 && status >= http.StatusOK {
-		r.status = status
-	}
-}
-
-// Write implements [http.ResponseWriter].
-func (r *recorded) Write(b []byte) (int, error) {
-	r.WriteHeader(http.StatusOK)
-	return r.body.Write(b) //nolint:wrapcheck // memory
-}
-
 // acting is the pages on which people do something.
 type acting struct{ *site }
 
 // dutyPage asks for the nurses on duty again.
 type dutyPage struct {
-	page
+	page.Frame
+
 	Nurses  string // as it was typed
 	Call    bool
 	Problem string // in the words of the API
@@ -129,14 +103,14 @@ const (
 
 // staffing sets the nurses on duty, by the validation of the API. What is refused is asked
 // for again, with its words at the field.
-func (s acting) staffing(w http.ResponseWriter, r *http.Request, session *Session) {
+func (s acting) staffing(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	if s.Acts == nil {
-		s.say(w, r, http.StatusServiceUnavailable, session, "fault.acts")
+		s.ShowFault(w, r, http.StatusServiceUnavailable, session, "fault.acts")
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, formAtMost)
 	if r.ParseForm() != nil {
-		s.say(w, r, http.StatusUnprocessableEntity, session, "fault.form")
+		s.ShowFault(w, r, http.StatusUnprocessableEntity, session, "fault.form")
 		return
 	}
 	typed, call := strings.TrimSpace(r.PostForm.Get("nurses")), r.PostForm.Get("call") == "yes"
@@ -150,14 +124,14 @@ func (s acting) staffing(w http.ResponseWriter, r *http.Request, session *Sessio
 	}
 	switch {
 	case err != nil:
-		s.away(w, r, session, "staffing not sent", err)
+		s.ShowUnavailable(w, r, session, "staffing not sent", err)
 	case problem != "":
 		p := s.writer(r, session)
-		out := dutyPage{page: s.page(r, p, session, p.T("duty")), Call: call, Problem: problem}
+		out := dutyPage{Frame: s.NewFrame(r, p.Writer, session, p.T("duty")), Call: call, Problem: problem}
 		if len(typed) <= typedAtMost {
 			out.Nurses = typed
 		}
-		s.write(w, r, http.StatusUnprocessableEntity, render("duty", out))
+		page.WritePage(w, r, http.StatusUnprocessableEntity, templates.Render("duty", out))
 	default:
 		http.Redirect(w, r, session.Base, http.StatusSeeOther)
 	}
@@ -165,7 +139,8 @@ func (s acting) staffing(w http.ResponseWriter, r *http.Request, session *Sessio
 
 // alertsPage is the alerts that somebody may take.
 type alertsPage struct {
-	page
+	page.Frame
+
 	Rows    []alertRow
 	Problem string
 }
@@ -175,42 +150,42 @@ type alertRow struct {
 	Ask                      bool // it can be taken
 }
 
-func (s acting) alerts(w http.ResponseWriter, r *http.Request, session *Session) {
+func (s acting) alerts(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	s.showAlerts(w, r, session, http.StatusOK, "")
 }
 
-func (s acting) showAlerts(w http.ResponseWriter, r *http.Request, session *Session, status int, problem string) {
+func (s acting) showAlerts(w http.ResponseWriter, r *http.Request, session *auth.Session, status int, problem string) {
 	if s.Acts == nil {
-		s.say(w, r, http.StatusServiceUnavailable, session, "fault.acts")
+		s.ShowFault(w, r, http.StatusServiceUnavailable, session, "fault.acts")
 		return
 	}
 	all, err := s.Acts.Episodes(r.Context(), session.Hospital)
 	if err != nil {
-		s.away(w, r, session, "alerts not read", err)
+		s.ShowUnavailable(w, r, session, "alerts not read", err)
 		return
 	}
 	p := s.writer(r, session)
-	out := alertsPage{page: s.page(r, p, session, p.T("alerts")), Problem: problem}
+	out := alertsPage{Frame: s.NewFrame(r, p.Writer, session, p.T("alerts")), Problem: problem}
 	for i := range all {
 		e := &all[i]
 		if !e.ClosedAt.IsZero() {
 			continue
 		}
-		row := alertRow{ID: e.ID, Level: p.Or("level."+e.Level, e.Level), Opened: p.T("alerts.since", "time", p.clock(e.OpenedAt))}
+		row := alertRow{ID: e.ID, Level: p.Or("level."+e.Level, e.Level), Opened: p.T("alerts.since", "time", p.FormatClock(e.OpenedAt))}
 		switch {
 		case e.AckedAt.IsZero():
 			row.State, row.Ask = p.T("alerts.open"), true
 		default:
-			row.State = p.T("alerts.taken", "time", p.clock(e.AckedAt))
+			row.State = p.T("alerts.taken", "time", p.FormatClock(e.AckedAt))
 		}
 		out.Rows = append(out.Rows, row)
 	}
-	s.write(w, r, status, render("alerts", out))
+	page.WritePage(w, r, status, templates.Render("alerts", out))
 }
 
-func (s acting) acknowledge(w http.ResponseWriter, r *http.Request, session *Session) {
+func (s acting) acknowledge(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	if s.Acts == nil {
-		s.say(w, r, http.StatusServiceUnavailable, session, "fault.acts")
+		s.ShowFault(w, r, http.StatusServiceUnavailable, session, "fault.acts")
 		return
 	}
 	id := chi.URLParam(r, "id")
@@ -220,7 +195,7 @@ func (s acting) acknowledge(w http.ResponseWriter, r *http.Request, session *Ses
 		known = known || all[i].ID == id
 	}
 	if err == nil && !known { // also one of another hospital
-		s.say(w, r, http.StatusNotFound, session, "fault.alert")
+		s.ShowFault(w, r, http.StatusNotFound, session, "fault.alert")
 		return
 	}
 	problem := ""
@@ -229,7 +204,7 @@ func (s acting) acknowledge(w http.ResponseWriter, r *http.Request, session *Ses
 	}
 	switch {
 	case err != nil:
-		s.away(w, r, session, "alert not acknowledged", err)
+		s.ShowUnavailable(w, r, session, "alert not acknowledged", err)
 	case problem != "":
 		s.showAlerts(w, r, session, http.StatusUnprocessableEntity, problem)
 	default:

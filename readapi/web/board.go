@@ -3,11 +3,16 @@ package web
 import (
 	"net/http"
 	"time"
+
+	"svc/internal/admin/users"
+	"svc/readapi/web/auth"
+	"svc/readapi/web/page"
 )
 
 // unitPage is the page of the unit, and what the wall shows of it.
 type unitPage struct {
-	page
+	page.Frame
+
 	Head     *headline
 	Unplaced string
 	Floor    *floor
@@ -24,9 +29,9 @@ type unitPage struct {
 
 // unitPageOf writes a unit. On the wall no factor, visit or link is shown: what is the
 // matter with somebody must not be readable in a corridor.
-func (p *writer) unitPageOf(frame page, u *Unit, layout *Layout, wall bool) *unitPage {
-	out := &unitPage{page: frame, Head: p.headline(u), Floor: p.floor(u.Verdict, layout, wall), Feeds: p.feeds(u), Outlook: p.outlook(u, wall)}
-	out.Clock, out.Held = p.clock(u.At), u.held()
+func (p *writer) unitPageOf(frame page.Frame, u *Unit, layout *Layout, wall bool) *unitPage {
+	out := &unitPage{Frame: frame, Head: p.headline(u), Floor: p.floor(u.Verdict, layout, wall), Feeds: p.feeds(u), Outlook: p.outlook(u, wall)}
+	out.Clock, out.Held = p.FormatClock(u.At), u.held()
 	if n := u.Verdict.Unplaced; n > 0 {
 		out.Unplaced = p.T("unplaced", "n", n)
 	}
@@ -42,33 +47,33 @@ func (p *writer) unitPageOf(frame page, u *Unit, layout *Layout, wall bool) *uni
 	return out
 }
 
-func (s *site) unit(w http.ResponseWriter, r *http.Request, session *Session) {
+func (s *site) unit(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	u, ok := s.unitOf(w, r, session)
 	if !ok {
 		return
 	}
 	p := s.writer(r, session)
-	frame := s.page(r, p, session, p.T("title.unit"))
+	frame := s.NewFrame(r, p.Writer, session, p.T("title.unit"))
 	frame.Page = "unit"
-	frame.follow(u, session.Base+"/events", false)
+	follow(&frame, u, session.Base+"/events", false)
 	out := p.unitPageOf(frame, u, s.layoutOf(session.Hospital), false)
-	out.MayStaff = s.Acts != nil && session.Role.Covers(Charge)
-	s.write(w, r, http.StatusOK, render("unit", out))
+	out.MayStaff = s.Acts != nil && session.Role.Covers(users.Charge)
+	page.WritePage(w, r, http.StatusOK, templates.Render("unit", out))
 }
 
 // board answers with what the wall of a hospital shows.
-func (s *site) board(w http.ResponseWriter, r *http.Request, session *Session) {
+func (s *site) board(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	u, ok := s.unitOf(w, r, session)
 	if !ok {
 		return
 	}
 	p := s.writer(r, session)
-	frame := s.page(r, p, session, p.T("title.board"))
-	frame.follow(u, "/board/events", false)
+	frame := s.NewFrame(r, p.Writer, session, p.T("title.board"))
+	follow(&frame, u, "/board/events", false)
 	if frame.Theme == "" && session.Wall != "" { // nobody is there to choose
-		frame.Theme, frame.Auto = themeAt(p.zone, u.At), true
+		frame.Theme, frame.Auto = themeAt(p.Zone, u.At), true
 	}
-	s.write(w, r, http.StatusOK, render("board", p.unitPageOf(frame, u, s.layoutOf(session.Hospital), true)))
+	page.WritePage(w, r, http.StatusOK, templates.Render("board", p.unitPageOf(frame, u, s.layoutOf(session.Hospital), true)))
 }
 
 // A wall is dark at night, by the clock of the hospital.

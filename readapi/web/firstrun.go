@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"svc/readapi"
+	"svc/readapi/web/page"
 )
 
 // firstRunPage leads an empty hospital to its first picture. A step is done when its fact
@@ -27,7 +28,7 @@ const pollEvery = 2
 func showFirstRun(d *adminRequest) {
 	heard, seen, staffed, err := d.facts()
 	if err != nil {
-		d.site.away(d.w, d.r, d.session, "facts not read", err)
+		d.ShowUnavailable(d.w, d.r, d.session, "facts not read", err)
 		return
 	}
 	counts := map[string]int{}
@@ -36,7 +37,7 @@ func showFirstRun(d *adminRequest) {
 	}
 	out := firstRunPage{adminPage: d.page("int.first")}
 	out.Heading = d.T("run.heading")
-	out.Poll, out.Refresh = pollEvery, refreshEvery
+	out.Poll, out.Refresh = pollEvery, page.RefreshSeconds
 	done := 0
 	for _, s := range []struct {
 		name, link string
@@ -77,7 +78,7 @@ func (d *adminRequest) facts() (heard, seen, staffed bool, err error) {
 			Feeds []struct{ LastReceivedAt *string }
 		}
 		if a, fault := d.ask(http.MethodGet, "/api/ingest/status", "", nil); fault == nil && a.Refused == nil {
-			heard = a.into(&status) == nil && len(status.Feeds) > 0
+			heard = a.Decode(&status) == nil && len(status.Feeds) > 0
 		}
 	}
 	return heard, seen, staffed, err

@@ -16,6 +16,7 @@ import (
 	"svc/internal/admin/users"
 	"svc/internal/seal"
 	"svc/readapi"
+	"svc/readapi/web/auth"
 )
 
 var noon = time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
@@ -104,13 +105,13 @@ func newPages(t *testing.T) *pages {
 	for _, role := range users.Roles() {
 		p.users.SetUser(users.User{ID: "usr_" + string(role), Hospital: "north", Role: role})
 	}
-	p.users.SetUser(users.User{ID: "usr_both", Hospital: "north", Role: Charge})
-	p.users.SetUser(users.User{ID: "usr_both", Hospital: "south", Role: Viewer})
-	p.users.SetUser(users.User{ID: "usr_south", Hospital: "south", Role: Admin})
+	p.users.SetUser(users.User{ID: "usr_both", Hospital: "north", Role: users.Charge})
+	p.users.SetUser(users.User{ID: "usr_both", Hospital: "south", Role: users.Viewer})
+	p.users.SetUser(users.User{ID: "usr_south", Hospital: "south", Role: users.Admin})
 	p.links = &fakeLinks{users: p.users, links: map[string]users.Link{
-		"fresh": {Hospital: "north", User: "usr_charge", Role: Charge, ExpiresAt: noon.Add(time.Hour)},
-		"used":  {Hospital: "north", User: "usr_charge", Role: Charge, ExpiresAt: noon.Add(time.Hour), UsedAt: noon},
-		"old":   {Hospital: "north", User: "usr_charge", Role: Charge, ExpiresAt: noon},
+		"fresh": {Hospital: "north", User: "usr_charge", Role: users.Charge, ExpiresAt: noon.Add(time.Hour)},
+		"used":  {Hospital: "north", User: "usr_charge", Role: users.Charge, ExpiresAt: noon.Add(time.Hour), UsedAt: noon},
+		"old":   {Hospital: "north", User: "usr_charge", Role: users.Charge, ExpiresAt: noon},
 	}}
 	p.config = Config{
 		Units: p.units, Hospitals: fakeHospitals{}, Record: nothingRecorded{}, Links: p.links, Users: p.users, Seals: ring, Secure: true,
@@ -133,8 +134,8 @@ func (p *pages) cookie(hospital, user string) *http.Cookie {
 		p.Fatalf("there is no %s in %s", user, hospital)
 	}
 	w := httptest.NewRecorder()
-	c := &cookies{seals: p.seals, users: p.users, now: p.config.Now, secure: true}
-	c.begin(w, &u)
+	c := &auth.Cookies{Seals: p.seals, Users: p.users, Now: p.config.Now, Secure: true}
+	c.BeginSession(w, &u)
 	return w.Result().Cookies()[0]
 }
 
@@ -163,7 +164,7 @@ var open = map[string]bool{
 }
 
 // needs are the roles of the routes that need more than to look.
-var needs = map[string]Role{"POST /app/staffing": Charge, "GET /app/alerts": Charge, "POST /app/alerts/{id}": Charge}
+var needs = map[string]users.Role{"POST /app/staffing": users.Charge, "GET /app/alerts": users.Charge, "POST /app/alerts/{id}": users.Charge}
 
 // guarded are the routes that need a session.
 func (p *pages) guarded() (all []route) {
@@ -181,14 +182,14 @@ func (p *pages) guarded() (all []route) {
 	return all
 }
 
-func (r route) need() Role {
+func (r route) need() users.Role {
 	if strings.Contains(r.pattern, integrationsPath) {
-		return Admin
+		return users.Admin
 	}
 	if role, ok := needs[r.method+" "+strings.ReplaceAll(r.pattern, "/u/{hospital}", "")]; ok {
 		return role
 	}
-	return Viewer
+	return users.Viewer
 }
 
 // streams reports whether the answer of a route does not end.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"svc/readapi/web/page"
+	"svc/readapi/web/text"
 )
 
 // hub follows the hospitals that somebody looks at: each is read and rendered once for all
@@ -181,11 +184,7 @@ func (h *hub) frameOf(hospital string, l look, u *Unit, before *frame) *frame {
 }
 
 func (h *hub) writer(hospital, language string) *writer {
-	p := &writer{texts: allTexts[language], zone: time.UTC}
-	if name, zone, ok := h.cfg.Hospitals.Hospital(hospital); ok {
-		p.name, p.zone = name, zone
-	}
-	return p
+	return &writer{page.NewWriter(text.In(language), h.cfg.Hospitals, hospital)}
 }
 
 // tell wakes all who look. Who has not taken the last news yet takes the newest.

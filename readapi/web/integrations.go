@@ -5,6 +5,10 @@ import (
 	"net/url"
 	"strconv"
 
+	"svc/internal/admin/users"
+	"svc/readapi/web/auth"
+	"svc/readapi/web/page"
+
 	"github.com/go-chi/chi/v5"
 )
 
@@ -77,18 +81,19 @@ func (s *site) mountIntegrations(r chi.Router, base string) {
 
 // serveAdmin calls next for an administrator.
 func (s *site) serveAdmin(of *section, next func(*adminRequest)) http.HandlerFunc {
-	return s.signedIn(Admin, func(w http.ResponseWriter, r *http.Request, session *Session) {
+	return s.RequireRole(users.Admin, func(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 		if s.Administration == nil {
-			s.say(w, r, http.StatusServiceUnavailable, session, "fault.acts")
+			s.ShowFault(w, r, http.StatusServiceUnavailable, session, "fault.acts")
 			return
 		}
-		next(&adminRequest{site: s, writer: s.writer(r, session), w: w, r: r, session: session, section: of})
+		next(&adminRequest{site: s, Writer: s.NewWriter(r, session), w: w, r: r, session: session, section: of})
 	})
 }
 
 // adminPage is what every page of administrators has.
 type adminPage struct {
-	page
+	page.Frame
+
 	Root    string // path of the pages of administrators
 	Here    string // path of the section
 	Nav     []adminLink
@@ -110,7 +115,7 @@ type adminLink struct {
 
 // page returns what every page has; title is the key of a text.
 func (d *adminRequest) page(title string) adminPage {
-	out := adminPage{page: d.site.page(d.r, d.writer, d.session, d.T(title)), Root: d.session.Base + integrationsPath, Here: d.at(), Heading: d.T(title)}
+	out := adminPage{Frame: d.NewFrame(d.r, d.Writer, d.session, d.T(title)), Root: d.session.Base + integrationsPath, Here: d.at(), Heading: d.T(title)}
 	out.Page = "integrations"
 	counts := map[string]int{}
 	if d.Administration.Counts != nil {
@@ -130,7 +135,7 @@ func (d *adminRequest) page(title string) adminPage {
 
 // show writes a page by its template.
 func (d *adminRequest) show(status int, template string, data any) {
-	d.write(d.w, d.r, status, render(template, data))
+	page.WritePage(d.w, d.r, status, templates.Render(template, data))
 }
 
 // readForm reads the form of an act; false: it has answered.
@@ -140,7 +145,7 @@ func (d *adminRequest) readForm() bool {
 	if d.r.MultipartForm == nil && err == nil {
 		return true
 	}
-	d.say(d.w, d.r, http.StatusUnprocessableEntity, d.session, "fault.form")
+	d.ShowFault(d.w, d.r, http.StatusUnprocessableEntity, d.session, "fault.form")
 	return false
 }
 

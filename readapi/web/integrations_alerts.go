@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"svc/readapi/web/apicall"
 )
 
 const alertsAPI = "/api/admin/alerts"
@@ -93,7 +95,7 @@ func showAlertsAdmin(on *adminRequest) {
 	alertsRequest{localRequest{on}}.showAlertsAdmin(http.StatusOK, nil)
 }
 
-func (d alertsRequest) showAlertsAdmin(status int, refused *refusal) {
+func (d alertsRequest) showAlertsAdmin(status int, refused *apicall.Refusal) {
 	tiers, ok := d.tiers()
 	if !ok {
 		return
@@ -193,7 +195,7 @@ var tierFields = [][2]string{
 
 func showTier(on *adminRequest) { alertsRequest{localRequest{on}}.showTier(http.StatusOK, nil) }
 
-func (d alertsRequest) showTier(status int, refused *refusal) {
+func (d alertsRequest) showTier(status int, refused *apicall.Refusal) {
 	tiers, ok := d.tiers()
 	if !ok {
 		return
@@ -217,7 +219,7 @@ func (d alertsRequest) showTier(status int, refused *refusal) {
 		out.Was = append(out.Was, field{Name: f[0], Value: strings.Join(now[f[0]], ", ")})
 	}
 	out.Refused = out.Form.refusedWords(names...)
-	if refused.overtaken() {
+	if refused.IsOvertaken() {
 		out.Refused, out.Changed = []string{d.T("int.overtaken")}, d.compared(now, tierFields...)
 	}
 	for i := range people {
@@ -264,12 +266,12 @@ func setTier(on *adminRequest) {
 	refused, ok := d.do(http.MethodPut, alertsAPI+"/tiers/"+url.PathEscape(tier), d.version(), body, &set)
 	switch {
 	case refused != nil:
-		d.showTier(refused.status(), refused)
+		d.showTier(refused.PageStatus(), refused)
 	case ok:
 		d.settle(func() bool {
 			var list struct{ Tiers []apiTier }
 			a, err := d.ask(http.MethodGet, alertsAPI+"/tiers", "", nil)
-			return err == nil && a.Refused == nil && a.into(&list) == nil && slices.ContainsFunc(list.Tiers, func(t apiTier) bool { return t.ID == tier && t.Version >= set.Version })
+			return err == nil && a.Refused == nil && a.Decode(&list) == nil && slices.ContainsFunc(list.Tiers, func(t apiTier) bool { return t.ID == tier && t.Version >= set.Version })
 		})
 		d.done(d.at(), "tiers.done", "tier", tier)
 	}
@@ -299,7 +301,7 @@ type episodeRow struct {
 
 func showEpisodes(on *adminRequest) { alertsRequest{localRequest{on}}.showEpisodes(http.StatusOK, nil) }
 
-func (d alertsRequest) showEpisodes(status int, refused *refusal) {
+func (d alertsRequest) showEpisodes(status int, refused *apicall.Refusal) {
 	var list struct{ Items []apiEpisode }
 	if _, ok := d.read(alertsAPI+"/episodes", &list); !ok {
 		return
@@ -328,7 +330,7 @@ func takeEpisode(on *adminRequest) {
 	refused, ok := d.do(http.MethodPost, alertsAPI+"/episodes/"+url.PathEscape(d.id())+"/ack", "", map[string]any{}, nil)
 	switch {
 	case refused != nil:
-		d.showEpisodes(refused.status(), refused)
+		d.showEpisodes(refused.PageStatus(), refused)
 	case ok:
 		d.done(d.at("episodes"), "episodes.done")
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc/internal/analysis/spreadsheet"
+	"svc/readapi/web/apicall"
 )
 
 const auditAPI = "/api/admin/audit"
@@ -56,7 +57,7 @@ func auditQueryOf(d *adminRequest) url.Values {
 
 // readActs returns a page of the acts; refused: the query breaks a rule; false: it has
 // answered.
-func readActs(d *adminRequest, q url.Values) (acts []apiAct, next string, refused *refusal, ok bool) {
+func readActs(d *adminRequest, q url.Values) (acts []apiAct, next string, refused *apicall.Refusal, ok bool) {
 	var list struct {
 		Items      []apiAct
 		NextCursor *string
@@ -73,12 +74,12 @@ func namesOf(d *adminRequest) map[string]string {
 	names := map[string]string{"command line": d.T("audit.cli")}
 	var people struct{ Users []apiUser }
 	var keys struct{ Keys []apiKey }
-	if a, err := d.ask(http.MethodGet, usersAPI, "", nil); err == nil && a.Refused == nil && a.into(&people) == nil {
+	if a, err := d.ask(http.MethodGet, usersAPI, "", nil); err == nil && a.Refused == nil && a.Decode(&people) == nil {
 		for i := range people.Users {
 			names[people.Users[i].ID] = people.Users[i].Label
 		}
 	}
-	if a, err := d.ask(http.MethodGet, keysAPI, "", nil); err == nil && a.Refused == nil && a.into(&keys) == nil {
+	if a, err := d.ask(http.MethodGet, keysAPI, "", nil); err == nil && a.Refused == nil && a.Decode(&keys) == nil {
 		for i := range keys.Keys {
 			names[keys.Keys[i].ID] = keys.Keys[i].Name
 		}
@@ -93,13 +94,6 @@ func named(names map[string]string, id string) string {
 		return name
 	}
 	return id
-}
-
-func text(t *string) string {
-	if t == nil {
-		return ""
-	}
-	return *t
 }
 
 func showAudit(d *adminRequest) {
@@ -119,7 +113,7 @@ func showAudit(d *adminRequest) {
 	names := namesOf(d)
 	for i := range acts {
 		a := &acts[i]
-		out.Rows = append(out.Rows, auditRow{d.when(a.At), named(names, a.By), a.Action, named(names, a.Subject), text(a.Before), text(a.After)})
+		out.Rows = append(out.Rows, auditRow{d.when(a.At), named(names, a.By), a.Action, named(names, a.Subject), deref(a.Before), deref(a.After)})
 	}
 	status := http.StatusOK
 	if refused != nil {
@@ -140,7 +134,7 @@ func auditCSV(d *adminRequest) {
 		return
 	}
 	if refused != nil {
-		d.say(d.w, d.r, http.StatusUnprocessableEntity, d.session, "fault.form")
+		d.ShowFault(d.w, d.r, http.StatusUnprocessableEntity, d.session, "fault.form")
 		return
 	}
 	d.w.Header().Set("Content-Type", "text/csv; charset=utf-8")
@@ -160,9 +154,9 @@ func auditCSV(d *adminRequest) {
 			a := &acts[i]
 			at := ""
 			if a.At != nil {
-				at = a.At.In(d.zone).Format(time.RFC3339)
+				at = a.At.In(d.Zone).Format(time.RFC3339)
 			}
-			write(at, a.By, names[a.By], a.Action, a.Subject, text(a.Before), text(a.After))
+			write(at, a.By, names[a.By], a.Action, a.Subject, deref(a.Before), deref(a.After))
 		}
 		if next == "" || page == auditCSVPages {
 			break
@@ -173,11 +167,11 @@ func auditCSV(d *adminRequest) {
 			Items      []apiAct
 			NextCursor *string
 		}
-		if err != nil || a.Refused != nil || a.into(&list) != nil {
+		if err != nil || a.Refused != nil || a.Decode(&list) != nil {
 			d.Log.WarnContext(d.r.Context(), "audit file cut short", "error", err)
 			panic(http.ErrAbortHandler) // a file that lacks its end must not look whole
 		}
-		acts, next = list.Items, text(list.NextCursor)
+		acts, next = list.Items, deref(list.NextCursor)
 	}
 	out.Flush()
 }

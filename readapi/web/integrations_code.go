@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"svc/readapi/web/apicall"
 )
 
 // codePage is one code: what it may stand for, and what a mapping would change.
@@ -57,7 +59,7 @@ func showCode(on *adminRequest) {
 var kindsOfCodes = []string{"", "medication", "observation", "lab", "device", "diagnosis"}
 
 // showCode shows one code. Refused and effect are what the API said of a mapping of it.
-func (d termsRequest) showCode(status int, system, code, kind string, refused *refusal, would *effect) {
+func (d termsRequest) showCode(status int, system, code, kind string, refused *apicall.Refusal, would *effect) {
 	if code == "" {
 		d.gone()
 		return
@@ -105,7 +107,7 @@ func (d termsRequest) showCode(status int, system, code, kind string, refused *r
 	}
 	out.Form = d.form(values, refused).at("factor", "factorId").at("rowkind", "kind").at("op", "value.op").at("than", "value.than")
 	out.Refused = out.Form.refusedWords("factor", "rowkind", "op", "than", "comment")
-	if refused.overtaken() {
+	if refused.IsOvertaken() {
 		out.Refused = []string{d.T("int.overtaken")}
 		now := url.Values{}
 		if row != nil {
@@ -180,7 +182,7 @@ func actOnCode(on *adminRequest) {
 		refused, ok := d.doIf(http.MethodPost, mapAPI, f.Get("version"), mappingTyped(f), &made)
 		switch {
 		case refused != nil:
-			d.showCode(refused.status(), system, code, kind, refused, nil)
+			d.showCode(refused.PageStatus(), system, code, kind, refused, nil)
 		case ok:
 			d.applied(&made, f)
 		}
@@ -189,7 +191,7 @@ func actOnCode(on *adminRequest) {
 		refused, ok := d.doIf(http.MethodPost, mapAPI+"?dryRun=true", f.Get("version"), mappingTyped(f), &would)
 		switch {
 		case refused != nil:
-			d.showCode(refused.status(), system, code, kind, refused, nil)
+			d.showCode(refused.PageStatus(), system, code, kind, refused, nil)
 		case ok:
 			c, known := d.code(system, code, kind)
 			if known {
@@ -225,7 +227,7 @@ func (d termsRequest) mapped(id string) string {
 	var list struct {
 		Mappings []struct{ ID, FactorID string }
 	}
-	if err != nil || a.Refused != nil || a.into(&list) != nil {
+	if err != nil || a.Refused != nil || a.Decode(&list) != nil {
 		return ""
 	}
 	for _, m := range list.Mappings {
@@ -245,7 +247,7 @@ func (d termsRequest) markCode(system, code, kind, verb string) {
 	refused, ok := d.do(http.MethodPost, worklistAPI+"/"+verb, "", map[string]any{"codes": []any{mark}}, nil)
 	switch {
 	case refused != nil:
-		d.showCode(refused.status(), system, code, kind, refused, nil)
+		d.showCode(refused.PageStatus(), system, code, kind, refused, nil)
 	case ok && verb == "ignore":
 		d.settleCode(system, code, kind, "ignored")
 		d.done(d.at()+"?status=ignored", "terms.ignored.done", "code", code)
@@ -259,7 +261,7 @@ func (d termsRequest) settleCode(system, code, kind, status string) {
 	d.settle(func() bool {
 		var list struct{ Items []apiCode }
 		a, err := d.ask(http.MethodGet, worklistAPI+"?"+url.Values{"code": {code}, "status": {status}}.Encode(), "", nil)
-		if err != nil || a.Refused != nil || a.into(&list) != nil {
+		if err != nil || a.Refused != nil || a.Decode(&list) != nil {
 			return false
 		}
 		for i := range list.Items {

@@ -10,6 +10,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"svc/internal/outbound"
+	"svc/readapi/web/apicall"
 )
 
 // apiDelivery is a delivery as the API tells it.
@@ -67,12 +68,12 @@ func deliveryRowOf(d *adminRequest, v *apiDelivery) deliveryRow {
 		row.Bad = true
 	case outbound.Pending, outbound.Delivered, outbound.Suppressed, outbound.Superseded:
 	}
-	if reason := text(v.Reason); reason != "" {
+	if reason := deref(v.Reason); reason != "" {
 		row.State += " (" + reason + ")"
 	}
 	for i := range v.Attempts {
 		a := &v.Attempts[i]
-		row.Attempts = append(row.Attempts, attemptRow{a.N, d.second(a.At), strconv.FormatInt(a.MS, 10) + " ms", answerText(d, a), text(a.Response)})
+		row.Attempts = append(row.Attempts, attemptRow{a.N, d.second(a.At), strconv.FormatInt(a.MS, 10) + " ms", answerText(d, a), deref(a.Response)})
 		row.Answer, row.Tries = answerText(d, a), strconv.Itoa(a.N)
 	}
 	return row
@@ -83,7 +84,7 @@ func (d *adminRequest) second(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return ""
 	}
-	return d.when(t) + t.In(d.zone).Format(":05")
+	return d.when(t) + t.In(d.Zone).Format(":05")
 }
 
 // part returns the value of another parameter of the path.
@@ -157,10 +158,10 @@ func testWebhook(d *adminRequest) {
 }
 
 // showRefusal answers with the words of the API alone, where there is no field to put them.
-func showRefusal(d *adminRequest, refused *refusal) {
+func showRefusal(d *adminRequest, refused *apicall.Refusal) {
 	out := deliveryPage{adminPage: d.page("int.refused")}
 	out.Refused = d.form(nil, refused).refusedWords()
-	d.show(refused.status(), "webhooks.refused", &out)
+	d.show(refused.PageStatus(), "webhooks.refused", &out)
 }
 
 func retryDelivery(d *adminRequest) {
@@ -193,10 +194,10 @@ func showCommand(d *adminRequest) {
 	}
 	out := deliveryPage{adminPage: d.page("command"), Hook: webhookRowOf(d, w), Command: c}
 	out.Heading = d.Or("command."+c.Verb, c.Verb)
-	if id := text(c.DeliveryID); id != "" {
+	if id := deref(c.DeliveryID); id != "" {
 		a, err := d.ask(http.MethodGet, "/api/admin/deliveries/"+url.PathEscape(id), "", nil)
 		v := apiDelivery{}
-		if err == nil && a.Refused == nil && a.into(&v) == nil && v.EndpointID == w.ID {
+		if err == nil && a.Refused == nil && a.Decode(&v) == nil && v.EndpointID == w.ID {
 			row := deliveryRowOf(d, &v)
 			out.Row = &row
 			if n := len(v.Attempts); n > 0 && c.Verb == string(outbound.VerbTest) && d.Administration.TestRequest != nil && v.Attempts[n-1].At != nil && v.OccurredAt != nil {
@@ -232,7 +233,7 @@ func localTime(typed string) any {
 
 // showReplay asks for a window. Once it is known, the page says how many deliveries would be
 // sent again, and offers to begin.
-func showReplay(d *adminRequest, status int, refused *refusal) {
+func showReplay(d *adminRequest, status int, refused *apicall.Refusal) {
 	w, _, ok := readWebhook(d)
 	if !ok {
 		return
@@ -251,13 +252,13 @@ func showReplay(d *adminRequest, status int, refused *refusal) {
 		out.Only = append(out.Only, scopeRow{Scope: only, Says: d.T("replay.only." + only), Chosen: out.Form.Value("only") == only || out.Form.Value("only") == "" && only == string(outbound.SelectMissing)})
 	}
 	if refused != nil && status == http.StatusOK {
-		status = refused.status()
+		status = refused.PageStatus()
 	}
 	d.show(status, "webhooks.replay", &out)
 }
 
 // countReplay says how many deliveries a replay would make.
-func countReplay(d *adminRequest, w *apiWebhook, given url.Values, out *deliveryPage) (refused *refusal, ok bool) {
+func countReplay(d *adminRequest, w *apiWebhook, given url.Values, out *deliveryPage) (refused *apicall.Refusal, ok bool) {
 	var would struct{ Count *int }
 	if refused, ok = d.do(http.MethodPost, webhooksAPI+"/"+url.PathEscape(w.ID)+"/replay?dryRun=true", "", replayBody(given), &would); !ok || refused != nil {
 		return refused, ok
@@ -285,7 +286,7 @@ func replayWebhook(d *adminRequest) {
 	refused, ok := d.do(http.MethodPost, webhooksAPI+"/"+url.PathEscape(d.id())+"/replay", "", replayBody(d.r.PostForm), &made)
 	switch {
 	case refused != nil:
-		showReplay(d, refused.status(), refused)
+		showReplay(d, refused.PageStatus(), refused)
 	case ok:
 		http.Redirect(d.w, d.r, d.at(d.id(), "commands", made.CommandID), http.StatusSeeOther)
 	}

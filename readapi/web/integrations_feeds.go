@@ -125,7 +125,7 @@ func showFeeds(on *adminRequest) {
 	for _, t := range s.Pipeline.Topics {
 		row := pipelineRow{Topic: t.Name, Lag: t.Lag, Late: t.OldestUnprocessedSeconds > topicLate}
 		if t.OldestUnprocessedSeconds > 0 {
-			row.Oldest = d.Age(time.Duration(t.OldestUnprocessedSeconds) * time.Second)
+			row.Oldest = d.FormatAge(time.Duration(t.OldestUnprocessedSeconds) * time.Second)
 		}
 		out.Pipeline = append(out.Pipeline, row)
 	}
@@ -156,7 +156,7 @@ func (d feedsRequest) feedLine(f *apiFeed) feedLine {
 	}
 	if f.ExpectedEverySeconds != nil {
 		every := time.Duration(*f.ExpectedEverySeconds) * time.Second
-		line.Every = d.T("feeds.every", "age", d.Age(every))
+		line.Every = d.T("feeds.every", "age", d.FormatAge(every))
 		line.Late = f.LastReceivedAt != nil && d.now().Sub(*f.LastReceivedAt) > every
 	}
 	for _, w := range []struct{ name, text string }{{"1m", d.T("feeds.minute")}, {"1h", d.T("feeds.hour")}, {"24h", d.T("feeds.day")}} {
@@ -170,7 +170,7 @@ func (d localRequest) since(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return "–"
 	}
-	return d.T("ago", "age", d.Age(d.now().Sub(*t)))
+	return d.T("ago", "age", d.FormatAge(d.now().Sub(*t)))
 }
 
 // feedFacts are the numbers of a status that lead somewhere.

@@ -4,15 +4,18 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"svc/readapi/web/apicall"
+	"svc/readapi/web/text"
 )
 
 // form is a form with what was typed into it and what the API thinks of it. Its template
 // calls {{template "admin.field" (.Form.Field "name" "keys.name")}}; "keys.name" is the text of the
 // label, and that with ".about" at its end is what to write, if there is one.
 type form struct {
-	texts   *texts
+	texts   *text.Texts
 	typed   url.Values
-	refused *refusal
+	refused *apicall.Refusal
 	paths   map[string]string // of a field in the body of the API, where it is not the name
 	placed  map[int]bool      // details that stand at a field
 	was     url.Values        // of the thing as it is now
@@ -29,11 +32,11 @@ func (f *form) Was() map[string]string {
 
 // form returns a form with the values of a thing as it is, or, after a refusal, with what
 // was typed.
-func (d *adminRequest) form(values url.Values, refused *refusal) *form {
+func (d *adminRequest) form(values url.Values, refused *apicall.Refusal) *form {
 	if d.r.PostForm != nil {
 		values = d.r.PostForm
 	}
-	return &form{texts: d.texts, typed: values, refused: refused, paths: map[string]string{}, placed: map[int]bool{}}
+	return &form{texts: d.Texts, typed: values, refused: refused, paths: map[string]string{}, placed: map[int]bool{}}
 }
 
 // at says that a field of the form is one of another name in the body of the API.
@@ -84,7 +87,7 @@ func (f *form) Faults(name string) (all []string) {
 			continue
 		}
 		f.placed[i] = true
-		if text := f.texts.ruleText(detail.Rule); !slices.Contains(all, text) {
+		if text := f.texts.ExplainRule(detail.Rule); !slices.Contains(all, text) {
 			all = append(all, text)
 		}
 	}
@@ -99,10 +102,10 @@ func (f *form) refusedWords(fields ...string) (all []string) {
 	for _, name := range fields {
 		f.Faults(name)
 	}
-	all = append(all, f.texts.said(f.refused.Message))
+	all = append(all, f.texts.TranslateMessage(f.refused.Message))
 	for i, detail := range f.refused.Details {
 		if !f.placed[i] {
-			all = append(all, strings.TrimSpace(detail.Path+": "+f.texts.ruleText(detail.Rule)))
+			all = append(all, strings.TrimSpace(detail.Path+": "+f.texts.ExplainRule(detail.Rule)))
 		}
 	}
 	return all

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"svc/internal/admin/sheets"
+	"svc/readapi/web/apicall"
 )
 
 // importPage takes a file of many rows.
@@ -37,7 +38,7 @@ func (d termsRequest) importPage(title, tab string, parts ...string) importPage 
 func (d termsRequest) uploaded() (text string, ok bool) {
 	if strings.HasPrefix(d.r.Header.Get("Content-Type"), "multipart/form-data") {
 		if err := d.r.ParseMultipartForm(adminFormAtMost); err != nil {
-			d.say(d.w, d.r, http.StatusUnprocessableEntity, d.session, "fault.form")
+			d.ShowFault(d.w, d.r, http.StatusUnprocessableEntity, d.session, "fault.form")
 			return "", false
 		}
 		defer d.r.MultipartForm.RemoveAll() //nolint:errcheck // what is left is removed by the machine
@@ -59,7 +60,7 @@ const rowsAtOnce = 5000
 var listed = regexp.MustCompile(`^(?:mappings|locations)\[(\d+)\]\.?`)
 
 // faultsByLine says what the API refuses a file for, with the lines of the file.
-func (d termsRequest) faultsByLine(refused *refusal, line func(row int) int) (all []string) {
+func (d termsRequest) faultsByLine(refused *apicall.Refusal, line func(row int) int) (all []string) {
 	for _, detail := range refused.Details {
 		where := detail.Path
 		if at := listed.FindStringSubmatch(detail.Path); at != nil {
@@ -67,10 +68,10 @@ func (d termsRequest) faultsByLine(refused *refusal, line func(row int) int) (al
 				where = strings.TrimSpace(d.T("terms.line", "n", line(n)) + " " + strings.TrimPrefix(detail.Path, at[0]))
 			}
 		}
-		all = append(all, where+": "+d.ruleText(detail.Rule))
+		all = append(all, where+": "+d.ExplainRule(detail.Rule))
 	}
 	if len(all) == 0 {
-		all = append(all, d.said(refused.Message))
+		all = append(all, d.TranslateMessage(refused.Message))
 	}
 	return all
 }
@@ -126,12 +127,12 @@ func sendFile[T any](d termsRequest, out *importPage, of *table[T]) {
 			})
 			d.done(of.back, of.done, "n", len(rows))
 			return
-		case !refused.overtaken():
+		case !refused.IsOvertaken():
 			out.Faults = d.faultsByLine(refused, func(row int) int { return rows[min(row, len(rows)-1)].Line })
-			d.show(refused.status(), "terms.import", out)
+			d.show(refused.PageStatus(), "terms.import", out)
 			return
 		}
-		status, out.Refused = refused.status(), []string{d.T("int.overtaken")}
+		status, out.Refused = refused.PageStatus(), []string{d.T("int.overtaken")}
 	}
 	previewFile(d, out, of, rows, body, status)
 }
@@ -141,7 +142,7 @@ func sendFile[T any](d termsRequest, out *importPage, of *table[T]) {
 func previewFile[T any](d termsRequest, out *importPage, of *table[T], rows []sheets.Line[T], body any, status int) {
 	now, version, err := of.now() // before the trial: what changes after is noticed when it is applied
 	if err != nil {
-		d.site.away(d.w, d.r, d.session, "not read", err)
+		d.ShowUnavailable(d.w, d.r, d.session, "not read", err)
 		return
 	}
 	var would struct {
@@ -155,7 +156,7 @@ func previewFile[T any](d termsRequest, out *importPage, of *table[T], rows []sh
 		return
 	case refused != nil:
 		out.Faults = d.faultsByLine(refused, func(row int) int { return rows[min(row, len(rows)-1)].Line })
-		d.show(refused.status(), "terms.import", out)
+		d.show(refused.PageStatus(), "terms.import", out)
 		return
 	}
 	ids := would.IDs

@@ -10,6 +10,7 @@ import (
 
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/readapi/web/apicall"
 )
 
 const keysAPI = "/api/admin/keys"
@@ -78,7 +79,7 @@ func keyRowOf(d *adminRequest, k *apiKey) keyRow {
 	since := k.CreatedAt
 	if k.LastUsedAt != nil {
 		since = k.LastUsedAt
-		row.Used = d.T("ago", "age", d.Age(d.now().Sub(*since)))
+		row.Used = d.T("ago", "age", d.FormatAge(d.now().Sub(*since)))
 	}
 	row.Unused = since != nil && d.now().Sub(*since) > keyUnusedFor
 	ends := k.ExpiresAt
@@ -144,7 +145,7 @@ func askForKey(d *adminRequest) {
 	}
 }
 
-func showNewKey(d *adminRequest, status int, refused *refusal) {
+func showNewKey(d *adminRequest, status int, refused *apicall.Refusal) {
 	values, preset := url.Values{"rate": {"50"}}, d.r.URL.Query().Get("preset")
 	for _, p := range keyPresets {
 		if p.name == preset {
@@ -252,7 +253,7 @@ func curlOf(address, key string, o *httpapi.Operation) string {
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // showKeyAsked shows a page about the key of the path.
-func showKeyAsked(d *adminRequest, status int, title string, refused *refusal, words ...string) {
+func showKeyAsked(d *adminRequest, status int, title string, refused *apicall.Refusal, words ...string) {
 	var k apiKey
 	version, ok := d.read(keysAPI+"/"+url.PathEscape(d.id()), &k)
 	if !ok {
@@ -263,7 +264,7 @@ func showKeyAsked(d *adminRequest, status int, title string, refused *refusal, w
 	for _, overlap := range []string{"0", "1h", "24h", "7d"} {
 		out.Overlaps = append(out.Overlaps, scopeRow{Scope: overlap, Says: d.T("keys.overlap." + overlap), Chosen: out.Form.Has("overlap", overlap)})
 	}
-	if refused.overtaken() {
+	if refused.IsOvertaken() {
 		out.Refused = []string{d.T("int.overtaken")}
 		out.Changed = d.compared(url.Values{"ends": {out.Key.Ends}}, [2]string{"ends", "keys.ends"})
 	}
@@ -287,18 +288,10 @@ func rotateKey(d *adminRequest) {
 	refused, ok := d.do(http.MethodPost, keysAPI+"/"+url.PathEscape(d.id())+"/rotate", d.version(), map[string]any{"overlap": d.r.PostForm.Get("overlap")}, &made)
 	switch {
 	case refused != nil:
-		showKeyAsked(d, refused.status(), "keys.rotate", refused)
+		showKeyAsked(d, refused.PageStatus(), "keys.rotate", refused)
 	case ok:
 		showKeyOnce(d, &made)
 	}
-}
-
-// status is that of the page that shows a refusal.
-func (f *refusal) status() int {
-	if f.overtaken() {
-		return http.StatusPreconditionFailed
-	}
-	return http.StatusUnprocessableEntity
 }
 
 func revokeKey(d *adminRequest) {
@@ -314,7 +307,7 @@ func revokeKey(d *adminRequest) {
 	refused, ok := d.do(http.MethodDelete, path, d.version(), nil, &k)
 	switch {
 	case refused != nil:
-		showKeyAsked(d, refused.status(), "keys.revoke", refused)
+		showKeyAsked(d, refused.PageStatus(), "keys.revoke", refused)
 	case ok:
 		d.settleThing(path, k.Version)
 		d.done(d.at(), "keys.revoked", "name", k.Name)

@@ -149,7 +149,7 @@ func (d feedsRequest) retried(ids []string) bool {
 	for _, id := range ids {
 		var l apiLetter
 		a, err := d.ask(http.MethodGet, lettersAPI+"/"+url.PathEscape(id), "", nil)
-		if err != nil || a.Refused != nil || a.into(&l) != nil || l.RetriedAt == nil {
+		if err != nil || a.Refused != nil || a.Decode(&l) != nil || l.RetriedAt == nil {
 			return false
 		}
 	}

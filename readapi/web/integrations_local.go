@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/readapi/web/apicall"
 )
 
 // localRequest is what the pages of the local settings of a hospital have in common: how they
@@ -35,7 +36,7 @@ const noFactor = "none"
 // factors are all factors of the catalogue by name, as options of a list.
 func (d localRequest) factors(chosen string) (all []option) {
 	for f := acuity.Factor(1); int(f) <= acuity.Default().Len(); f++ {
-		all = append(all, option{f.ID(), d.factor(f), f.ID() == chosen})
+		all = append(all, option{f.ID(), d.FactorName(f), f.ID() == chosen})
 	}
 	slices.SortFunc(all, func(a, b option) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
 	return all
@@ -126,6 +127,6 @@ func (d localRequest) effectOf(a *acted, named []int32) *effect {
 }
 
 // doIf is do for a thing that may not be there: without a version it must not be.
-func (d localRequest) doIf(method, path, version string, body, into any) (refused *refusal, ok bool) {
+func (d localRequest) doIf(method, path, version string, body, into any) (refused *apicall.Refusal, ok bool) {
 	return d.do(method, path, cmp.Or(version, notThere), body, into)
 }

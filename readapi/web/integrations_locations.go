@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"svc/internal/admin/sheets"
+	"svc/readapi/web/apicall"
 )
 
 const locationsAPI = "/api/admin/locations"
@@ -129,7 +130,7 @@ func showLocation(on *adminRequest) {
 }
 
 // showLocation shows a row of the location table, or asks for a new one.
-func (d placesRequest) showLocation(status int, id string, refused *refusal, would *effect) {
+func (d placesRequest) showLocation(status int, id string, refused *apicall.Refusal, would *effect) {
 	out := locationPage{adminPage: d.page("places.row"), Tabs: d.terminologyTabs("locations"), Effect: would}
 	values, now := url.Values{}, url.Values{}
 	for _, name := range []string{"roomId", "roomLabel", "pointOfCare", "room"} {
@@ -151,7 +152,7 @@ func (d placesRequest) showLocation(status int, id string, refused *refusal, wou
 		out.Was = append(out.Was, field{Name: f[0], Value: now.Get(f[0])})
 	}
 	out.Refused = out.Form.refusedWords(names...)
-	if refused.overtaken() {
+	if refused.IsOvertaken() {
 		out.Refused, out.Changed = []string{d.T("int.overtaken")}, d.compared(now, locationFields...)
 	}
 	out.Factors = d.factors(out.Form.Value("primaryFactor"))
@@ -218,10 +219,10 @@ func setLocation(on *adminRequest) {
 	switch {
 	case !ok:
 	case refused != nil:
-		if refused.overtaken() && id == "" {
+		if refused.IsOvertaken() && id == "" {
 			id = d.sameLocation(f)
 		}
-		d.showLocation(refused.status(), id, refused, nil)
+		d.showLocation(refused.PageStatus(), id, refused, nil)
 	case apply:
 		d.settle(func() bool { return d.hasLocation(would.ID) })
 		d.done(d.at("locations"), "places.done")
@@ -234,7 +235,7 @@ func setLocation(on *adminRequest) {
 func (d placesRequest) sameLocation(f url.Values) string {
 	var list apiLocations
 	a, err := d.ask(http.MethodGet, locationsAPI, "", nil)
-	if err != nil || a.Refused != nil || a.into(&list) != nil {
+	if err != nil || a.Refused != nil || a.Decode(&list) != nil {
 		return ""
 	}
 	same := func(a, b string) bool {
@@ -252,7 +253,7 @@ func (d placesRequest) sameLocation(f url.Values) string {
 func (d placesRequest) hasLocation(id string) bool {
 	var list apiLocations
 	a, err := d.ask(http.MethodGet, locationsAPI, "", nil)
-	if err != nil || a.Refused != nil || a.into(&list) != nil {
+	if err != nil || a.Refused != nil || a.Decode(&list) != nil {
 		return false
 	}
 	for i := range list.Locations {
@@ -269,7 +270,7 @@ func removeLocation(on *adminRequest) {
 	switch {
 	case refused != nil:
 		d.r.PostForm = nil // the row is shown as it is now
-		d.showLocation(refused.status(), d.id(), refused, nil)
+		d.showLocation(refused.PageStatus(), d.id(), refused, nil)
 	case ok:
 		d.settle(func() bool { return !d.hasLocation(d.id()) })
 		d.done(d.at("locations"), "places.removed")

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"svc/internal/admin/sheets"
+	"svc/readapi/web/apicall"
 )
 
 // mapPage is the terminology map.
@@ -80,7 +81,7 @@ func takeMappingBack(on *adminRequest) {
 	refused, ok := d.do(http.MethodDelete, path, d.version(), nil, nil)
 	switch {
 	case refused != nil:
-		d.showCode(refused.status(), system, code, kind, refused, nil)
+		d.showCode(refused.PageStatus(), system, code, kind, refused, nil)
 	case ok:
 		d.settle(func() bool { return d.mapped(d.id()) == "" })
 		d.done(d.at("map"), "terms.taken", "code", code)
@@ -88,11 +89,11 @@ func takeMappingBack(on *adminRequest) {
 }
 
 // statusOf is the status of a page about what the API may have refused.
-func statusOf(refused *refusal) int {
+func statusOf(refused *apicall.Refusal) int {
 	if refused == nil {
 		return http.StatusOK
 	}
-	return refused.status()
+	return refused.PageStatus()
 }
 
 func exportMap(on *adminRequest) {
@@ -112,6 +113,6 @@ func exportMap(on *adminRequest) {
 func (d termsRequest) download(what string, file []byte) {
 	h := d.w.Header()
 	h.Set("Content-Type", "text/csv; charset=utf-8")
-	h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s-%s.csv"`, what, d.now().In(d.zone).Format("2006-01-02")))
+	h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s-%s.csv"`, what, d.now().In(d.Zone).Format("2006-01-02")))
 	d.w.Write(file) //nolint:errcheck // nobody is there to be told
 }

@@ -96,7 +96,7 @@ func showPast(on *adminRequest) {
 	}
 	got := d.Administration.Past.Try(d.r.Context(), d.session.Hospital, rule)
 	out := pastPage{adminPage: d.page("rules.past"), ID: f.ID()}
-	out.Heading = d.T("rules.past.of", "factor", d.factor(f), "days", PastDays)
+	out.Heading = d.T("rules.past.of", "factor", d.FactorName(f), "days", PastDays)
 	for name := range q {
 		out.Fields = append(out.Fields, field{Name: name, Value: q.Get(name)})
 	}
@@ -136,8 +136,8 @@ func (d rulesRequest) fillPast(out *pastPage, got *PastResult) {
 		out.Rows = append(out.Rows, pastRow{what, d.span(c.For), d.colored(c.Was), d.colored(c.Would)})
 	}
 	for _, h := range got.Worst {
-		at := h.At.In(d.zone)
-		out.Worst = append(out.Worst, pastRow{d.date(at) + " " + at.Format("15:04"), d.span(h.For), d.colored(h.Was), d.colored(h.Would)})
+		at := h.At.In(d.Zone)
+		out.Worst = append(out.Worst, pastRow{d.FormatDate(at) + " " + at.Format("15:04"), d.span(h.For), d.colored(h.Was), d.colored(h.Would)})
 	}
 }
 
@@ -146,5 +146,5 @@ func (d rulesRequest) span(of time.Duration) string {
 	if of < time.Minute {
 		return d.T("span.s", "n", int(of.Seconds()))
 	}
-	return d.hours(int(of.Minutes()))
+	return d.FormatHours(int(of.Minutes()))
 }

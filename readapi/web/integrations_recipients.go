@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"svc/readapi/web/apicall"
 )
 
 const recipientsAPI = alertsAPI + "/recipients"
@@ -45,7 +47,7 @@ func showRecipient(on *adminRequest) {
 // recipientFields are the fields of a recipient with the keys of their labels.
 var recipientFields = [][2]string{{"label", "recipients.label"}, {"email", "recipients.email"}, {"phone", "recipients.phone"}, {"webhookId", "recipients.webhook"}}
 
-func (d alertsRequest) showRecipient(status int, id string, refused *refusal) {
+func (d alertsRequest) showRecipient(status int, id string, refused *apicall.Refusal) {
 	out := recipientPage{adminPage: d.page("recipients.new"), Tabs: d.alertTabs(""), ID: id}
 	values, shown := url.Values{}, url.Values{}
 	if id != "" {
@@ -77,7 +79,7 @@ func (d alertsRequest) showRecipient(status int, id string, refused *refusal) {
 		out.Was = append(out.Was, field{Name: f[0], Value: shown.Get(f[0])})
 	}
 	out.Refused = out.Form.refusedWords("label", "email", "phone", "webhookId")
-	if refused.overtaken() {
+	if refused.IsOvertaken() {
 		out.Refused, out.Changed = []string{d.T("int.overtaken")}, d.compared(shown, recipientFields...)
 	}
 	d.show(status, "alerts.recipient", &out)
@@ -118,7 +120,7 @@ func (d alertsRequest) saveRecipient(method, path, id string) {
 	refused, ok := d.do(method, path, d.version(), recipientTyped(d.r.PostForm, id), &saved)
 	switch {
 	case refused != nil:
-		d.showRecipient(refused.status(), id, refused)
+		d.showRecipient(refused.PageStatus(), id, refused)
 	case ok:
 		d.settle(func() bool {
 			return d.hasRecipient(func(p *apiRecipient) bool { return p.ID == saved.ID && p.Version >= saved.Version })
@@ -130,7 +132,7 @@ func (d alertsRequest) saveRecipient(method, path, id string) {
 func (d alertsRequest) hasRecipient(is func(*apiRecipient) bool) bool {
 	var list struct{ Recipients []apiRecipient }
 	a, err := d.ask(http.MethodGet, recipientsAPI, "", nil)
-	if err != nil || a.Refused != nil || a.into(&list) != nil {
+	if err != nil || a.Refused != nil || a.Decode(&list) != nil {
 		return false
 	}
 	for i := range list.Recipients {
@@ -148,7 +150,7 @@ func removeRecipient(on *adminRequest) {
 	switch {
 	case refused != nil:
 		d.r.PostForm = nil // it is shown as it is
-		d.showRecipient(refused.status(), id, refused)
+		d.showRecipient(refused.PageStatus(), id, refused)
 	case ok:
 		d.settle(func() bool { return !d.hasRecipient(func(p *apiRecipient) bool { return p.ID == id }) })
 		d.done(d.at(), "recipients.removed")
@@ -170,7 +172,7 @@ func testRecipient(on *adminRequest) {
 	refused, ok := d.do(http.MethodPost, alertsAPI+"/test", "", body, &ordered)
 	switch {
 	case refused != nil:
-		d.showAlertsAdmin(refused.status(), refused)
+		d.showAlertsAdmin(refused.PageStatus(), refused)
 	case ok:
 		d.settle(func() bool { c, ok := d.commandOf(ordered.CommandID); return ok && c.Done })
 		http.Redirect(d.w, d.r, d.at("tests", ordered.CommandID), http.StatusSeeOther)
@@ -188,7 +190,7 @@ type alertCommand struct {
 
 func (d alertsRequest) commandOf(id string) (c alertCommand, ok bool) {
 	a, err := d.ask(http.MethodGet, "/api/admin/commands/"+url.PathEscape(id), "", nil)
-	return c, err == nil && a.Refused == nil && a.into(&c) == nil
+	return c, err == nil && a.Refused == nil && a.Decode(&c) == nil
 }
 
 // alertTestPage is what became of a test.
@@ -233,7 +235,7 @@ func showAlertTest(on *adminRequest) {
 		out.Say = d.T("recipients.failed")
 	}
 	if id := deref(c.DeliveryID); id != "" {
-		if a, err := d.ask(http.MethodGet, "/api/admin/deliveries/"+url.PathEscape(id), "", nil); err == nil && a.Refused == nil && a.into(&delivery) == nil {
+		if a, err := d.ask(http.MethodGet, "/api/admin/deliveries/"+url.PathEscape(id), "", nil); err == nil && a.Refused == nil && a.Decode(&delivery) == nil {
 			if reason := deref(delivery.Reason); reason != "" && c.Done {
 				out.Say += " (" + delivery.State + ", " + reason + ")"
 			}

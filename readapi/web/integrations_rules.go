@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/readapi/web/apicall"
 )
 
 const rulesAPI = "/api/admin/rules"
@@ -115,7 +116,7 @@ func showRule(on *adminRequest) { rulesRequest{localRequest{on}}.showRule(http.S
 
 // showRule shows the values of the factor of the path. Refused and would are what the API
 // said of other ones.
-func (d rulesRequest) showRule(status int, refused *refusal, would *effect) {
+func (d rulesRequest) showRule(status int, refused *apicall.Refusal, would *effect) {
 	f, ok := d.factorOf()
 	if !ok {
 		return
@@ -125,7 +126,7 @@ func (d rulesRequest) showRule(status int, refused *refusal, would *effect) {
 		return
 	}
 	out := rulePage{adminPage: d.page("rules.rule"), ID: f.ID(), Effect: would}
-	out.Heading = d.factor(f)
+	out.Heading = d.FactorName(f)
 	catalogue, own := map[string]string{}, map[string]string{}
 	names := []string{}
 	for _, l := range acuity.Default().Lines(f) {
@@ -155,7 +156,7 @@ func (d rulesRequest) showRule(status int, refused *refusal, would *effect) {
 }
 
 // fillRule fills in the form of a rule.
-func (d rulesRequest) fillRule(out *rulePage, now url.Values, refused *refusal, names, more []string, catalogue map[string]string) {
+func (d rulesRequest) fillRule(out *rulePage, now url.Values, refused *apicall.Refusal, names, more []string, catalogue map[string]string) {
 	form := d.form(now, refused)
 	out.Form = form
 	fieldOf := func(name string) ruleField {
@@ -180,7 +181,7 @@ func (d rulesRequest) fillRule(out *rulePage, now url.Values, refused *refusal, 
 	out.Was = append(out.Was, field{Name: "comment", Value: now.Get("comment")})
 	out.Comment = form.Field("comment", "terms.comment")
 	out.Refused = form.refusedWords(fields...)
-	if refused.overtaken() {
+	if refused.IsOvertaken() {
 		out.Refused, out.Changed = []string{d.T("int.overtaken")}, d.compared(now, compared...)
 		for _, name := range names {
 			was, is, yours := d.r.PostForm.Get("was."+linePrefix+name), now.Get(linePrefix+name), d.r.PostForm.Get(linePrefix+name)
@@ -229,7 +230,7 @@ func actOnRule(on *adminRequest) {
 	form, verb, path := d.r.PostForm, d.r.PostForm.Get("do"), rulesAPI+"/"+url.PathEscape(f.ID())
 	body := map[string]any{"values": ruleTyped(f, form), "comment": strings.TrimSpace(form.Get("comment"))}
 	var would acted
-	var refused *refusal
+	var refused *apicall.Refusal
 	switch verb {
 	case "reset":
 		refused, ok = d.do(http.MethodDelete, path, d.version(), nil, &would)
@@ -243,13 +244,13 @@ func actOnRule(on *adminRequest) {
 	switch {
 	case !ok:
 	case refused != nil:
-		d.showRule(refused.status(), refused, nil)
+		d.showRule(refused.PageStatus(), refused, nil)
 	case verb == "reset":
 		d.settleRule(f.ID(), false)
-		d.done(d.at(), "rules.gone", "factor", d.factor(f))
+		d.done(d.at(), "rules.gone", "factor", d.FactorName(f))
 	case verb == "apply":
 		d.settleRule(f.ID(), true)
-		d.done(d.at(), "rules.set", "factor", d.factor(f))
+		d.done(d.at(), "rules.set", "factor", d.FactorName(f))
 	default:
 		if verb == "resetpreview" {
 			d.r.PostForm = nil // the form shows what is
@@ -265,7 +266,7 @@ func (d rulesRequest) settleRule(id string, there bool) {
 	d.settle(func() bool {
 		var list struct{ Rules []apiRule }
 		a, err := d.ask(http.MethodGet, rulesAPI, "", nil)
-		if err != nil || a.Refused != nil || a.into(&list) != nil {
+		if err != nil || a.Refused != nil || a.Decode(&list) != nil {
 			return false
 		}
 		for i := range list.Rules {

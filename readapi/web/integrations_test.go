@@ -228,7 +228,7 @@ func TestStepUp(t *testing.T) {
 		}
 	}
 	got := a.ask("GET", "/app/integrations/keys/new?preset=ehr", cookie)
-	a.links.links["fresh"] = users.Link{Hospital: "north", User: "usr_admin", Role: Admin, ExpiresAt: a.now.Add(time.Hour)}
+	a.links.links["fresh"] = users.Link{Hospital: "north", User: "usr_admin", Role: users.Admin, ExpiresAt: a.now.Add(time.Hour)}
 	r := httptest.NewRequest("POST", "/signin/fresh", nil)
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	for _, c := range got.Result().Cookies() {

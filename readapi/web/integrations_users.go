@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc/internal/admin/users"
+	"svc/readapi/web/apicall"
 )
 
 const usersAPI = "/api/admin/users"
@@ -64,7 +65,7 @@ func userRowOf(d *adminRequest, u *apiUser) userRow {
 	return row
 }
 
-func showUsers(d *adminRequest, status int, refused *refusal) {
+func showUsers(d *adminRequest, status int, refused *apicall.Refusal) {
 	all, ok := readUsers(d)
 	if !ok {
 		return
@@ -98,7 +99,7 @@ func inviteUser(d *adminRequest) {
 	refused, ok := d.do(http.MethodPost, usersAPI, "", map[string]any{"label": f.Get("label"), "role": f.Get("role"), "ttl": f.Get("ttl")}, &made)
 	switch {
 	case refused != nil:
-		showUsers(d, refused.status(), refused)
+		showUsers(d, refused.PageStatus(), refused)
 	case ok:
 		d.once(d.at(), &once{Say: d.T("users.once", "name", made.Label), Value: d.absolute(made.URL)})
 	}
@@ -113,7 +114,7 @@ func userValues(u *apiUser) url.Values {
 	return v
 }
 
-func showUser(d *adminRequest, status int, refused *refusal) {
+func showUser(d *adminRequest, status int, refused *apicall.Refusal) {
 	all, ok := readUsers(d)
 	if !ok {
 		return
@@ -127,7 +128,7 @@ func showUser(d *adminRequest, status int, refused *refusal) {
 	out := usersPage{adminPage: d.page("users.change"), Form: d.form(userValues(u), refused), Rows: []userRow{userRowOf(d, u)}, Fixed: u.SignIn == "provider", Version: strconv.FormatInt(u.Version, 10)}
 	out.Roles = roleRows(d, out.Form)
 	out.Refused = out.Form.refusedWords("label", "role")
-	if refused.overtaken() {
+	if refused.IsOvertaken() {
 		out.Refused = []string{d.T("int.overtaken")}
 		out.Changed = d.compared(userValues(u), [2]string{"label", "users.label"}, [2]string{"role", "users.role"}, [2]string{"disabled", "users.disabled"})
 	}
@@ -145,12 +146,12 @@ func changeUser(d *adminRequest) {
 	refused, ok := d.do(http.MethodPatch, usersAPI+"/"+url.PathEscape(d.id()), d.version(), body, &changed)
 	switch {
 	case refused != nil:
-		showUser(d, refused.status(), refused)
+		showUser(d, refused.PageStatus(), refused)
 	case ok:
 		d.settle(func() bool {
 			var list struct{ Users []apiUser }
 			a, err := d.ask(http.MethodGet, usersAPI, "", nil)
-			return err == nil && a.Refused == nil && a.into(&list) == nil && slices.ContainsFunc(list.Users, func(u apiUser) bool { return u.ID == changed.ID && u.Version >= changed.Version })
+			return err == nil && a.Refused == nil && a.Decode(&list) == nil && slices.ContainsFunc(list.Users, func(u apiUser) bool { return u.ID == changed.ID && u.Version >= changed.Version })
 		})
 		d.done(d.at(), "users.changed", "name", changed.Label)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"svc/readapi/web/apicall"
 )
 
 const wallsAPI = "/api/admin/walls"
@@ -39,7 +41,7 @@ func readWalls(d *adminRequest) (all []apiWall, ok bool) {
 	return list.Walls, ok
 }
 
-func showWalls(d *adminRequest, status int, refused *refusal) {
+func showWalls(d *adminRequest, status int, refused *apicall.Refusal) {
 	all, ok := readWalls(d)
 	if !ok {
 		return
@@ -59,7 +61,7 @@ func makeWall(d *adminRequest) {
 	refused, ok := d.do(http.MethodPost, wallsAPI, "", map[string]any{"label": d.r.PostForm.Get("label")}, &made)
 	switch {
 	case refused != nil:
-		showWalls(d, refused.status(), refused)
+		showWalls(d, refused.PageStatus(), refused)
 	case ok:
 		settleWall(d, made.ID, true)
 		d.once(d.at(), &once{Say: d.T("walls.once", "name", made.Label), Value: d.absolute(made.URL)})
@@ -92,7 +94,7 @@ func settleWall(d *adminRequest, id string, there bool) {
 	d.settle(func() bool {
 		var list struct{ Walls []apiWall }
 		a, err := d.ask(http.MethodGet, wallsAPI, "", nil)
-		return err == nil && a.Refused == nil && a.into(&list) == nil && there == slices.ContainsFunc(list.Walls, func(w apiWall) bool { return w.ID == id })
+		return err == nil && a.Refused == nil && a.Decode(&list) == nil && there == slices.ContainsFunc(list.Walls, func(w apiWall) bool { return w.ID == id })
 	})
 }
 
@@ -116,6 +118,6 @@ func revokeWall(d *adminRequest) {
 		settleWall(d, d.id(), false)
 		d.done(d.at(), "walls.revoked", "name", gone.Label)
 	} else if ok {
-		showWall(d, refused.status())
+		showWall(d, refused.PageStatus())
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/readapi/web/apicall"
 )
 
 const webhooksAPI = "/api/admin/webhooks"
@@ -71,9 +72,9 @@ func webhookRowOf(d *adminRequest, w *apiWebhook) webhookRow {
 	if w.Waiting != nil {
 		row.Waiting = strconv.Itoa(*w.Waiting)
 	}
-	switch status := text(w.Status); status {
+	switch status := deref(w.Status); status {
 	case "disabled":
-		row.State, row.Late = d.T("hooks.disabled", "why", d.Or("hooks.reason."+text(w.Reason), text(w.Reason))), true
+		row.State, row.Late = d.T("hooks.disabled", "why", d.Or("hooks.reason."+deref(w.Reason), deref(w.Reason))), true
 	case "failing":
 		row.State, row.Late = d.T("hooks.failing", "time", d.when(w.FailingSince)), true
 	case "active":
@@ -126,7 +127,7 @@ var webhookEvents = []string{outbound.LevelChanged, outbound.RoomRescored, outbo
 // webhookFields are the fields of the form with the paths in the body of the API.
 var webhookFields = map[string]string{"rate": "ratePerSecond", "timeout": "timeoutSeconds", "readers": "readerKeyIds"}
 
-func webhookFormOf(d *adminRequest, values url.Values, refused *refusal) *form {
+func webhookFormOf(d *adminRequest, values url.Values, refused *apicall.Refusal) *form {
 	f := d.form(values, refused)
 	for name, path := range webhookFields {
 		f.at(name, path)
@@ -135,11 +136,11 @@ func webhookFormOf(d *adminRequest, values url.Values, refused *refusal) *form {
 }
 
 // showWebhookForm shows the form of a new endpoint, or of one as it is.
-func showWebhookForm(d *adminRequest, status int, out *webhookPage, refused *refusal) {
+func showWebhookForm(d *adminRequest, status int, out *webhookPage, refused *apicall.Refusal) {
 	for _, event := range webhookEvents {
 		out.Asked = append(out.Asked, scopeRow{Scope: event, Says: d.T("hooks.event." + event), Chosen: out.Form.Has("events", event)})
 	}
-	if refused != nil && !refused.overtaken() {
+	if refused != nil && !refused.IsOvertaken() {
 		out.Refused = out.Form.refusedWords("url", "events", "rooms", "rate", "timeout", "readers", "secret")
 	}
 	d.show(status, "webhooks.form", out)
@@ -151,7 +152,7 @@ func askForWebhook(d *adminRequest) {
 	}
 }
 
-func newWebhook(d *adminRequest, status int, refused *refusal) {
+func newWebhook(d *adminRequest, status int, refused *apicall.Refusal) {
 	values := url.Values{"events": {outbound.LevelChanged, outbound.RoomRescored}, "rate": {"50"}, "timeout": {"10"}, "enabled": {"yes"}}
 	showWebhookForm(d, status, &webhookPage{adminPage: d.page("hooks.new"), Form: webhookFormOf(d, values, refused), New: true}, refused)
 }
@@ -190,7 +191,7 @@ func createWebhook(d *adminRequest) {
 	switch {
 	case refused != nil:
 		d.r.PostForm.Del("secret") // it is in no page
-		newWebhook(d, refused.status(), refused)
+		newWebhook(d, refused.PageStatus(), refused)
 	case ok:
 		showSecretOnce(d, &made)
 	}
@@ -224,14 +225,14 @@ func webhookValues(w *apiWebhook) url.Values {
 	return v
 }
 
-func editWebhook(d *adminRequest, status int, refused *refusal) {
+func editWebhook(d *adminRequest, status int, refused *apicall.Refusal) {
 	w, version, ok := readWebhook(d)
 	if !ok {
 		return
 	}
 	out := webhookPage{adminPage: d.page("hooks.edit"), Form: webhookFormOf(d, webhookValues(w), refused), Hook: webhookRowOf(d, w), Version: version}
 	out.Form.was = webhookValues(w)
-	if refused.overtaken() {
+	if refused.IsOvertaken() {
 		out.Refused = []string{d.T("int.overtaken")}
 		out.Changed = d.compared(out.Form.was, [2]string{"url", "hooks.url"}, [2]string{"events", "hooks.events"}, [2]string{"rooms", "hooks.rooms"},
 			[2]string{"rate", "hooks.rate"}, [2]string{"timeout", "hooks.timeout"}, [2]string{"readers", "hooks.readers"}, [2]string{"enabled", "hooks.enabled"})
@@ -245,7 +246,7 @@ func changeWebhook(d *adminRequest) {
 	refused, ok := d.do(http.MethodPatch, path, d.version(), webhookBodyOf(d), &changed)
 	switch {
 	case refused != nil:
-		editWebhook(d, refused.status(), refused)
+		editWebhook(d, refused.PageStatus(), refused)
 	case ok:
 		d.settleThing(path, strconv.FormatInt(changed.Version, 10))
 		d.done(d.at(changed.ID), "hooks.changed")
@@ -253,7 +254,7 @@ func changeWebhook(d *adminRequest) {
 }
 
 // showWebhookAsked shows a page about the endpoint of the path.
-func showWebhookAsked(d *adminRequest, status int, title string, refused *refusal, words ...string) {
+func showWebhookAsked(d *adminRequest, status int, title string, refused *apicall.Refusal, words ...string) {
 	w, version, ok := readWebhook(d)
 	if !ok {
 		return
@@ -264,7 +265,7 @@ func showWebhookAsked(d *adminRequest, status int, title string, refused *refusa
 	}
 	out.Refused = append(out.Form.refusedWords("overlap", "secret"), words...)
 	out.Form.was = webhookValues(w)
-	if refused.overtaken() {
+	if refused.IsOvertaken() {
 		out.Refused = []string{d.T("int.overtaken")}
 		out.Changed = d.compared(out.Form.was, [2]string{"url", "hooks.url"}, [2]string{"events", "hooks.events"}, [2]string{"rooms", "hooks.rooms"}, [2]string{"enabled", "hooks.enabled"})
 	}
@@ -293,7 +294,7 @@ func rotateSecret(d *adminRequest) {
 	refused, ok := d.do(http.MethodPost, webhooksAPI+"/"+url.PathEscape(d.id())+"/rotate", d.version(), body, &made)
 	switch {
 	case refused != nil:
-		showWebhookAsked(d, refused.status(), "hooks.rotate", refused)
+		showWebhookAsked(d, refused.PageStatus(), "hooks.rotate", refused)
 	case ok:
 		showSecretOnce(d, &made)
 	}
@@ -312,7 +313,7 @@ func deleteWebhook(d *adminRequest) {
 	refused, ok := d.do(http.MethodDelete, path, d.version(), nil, nil)
 	switch {
 	case refused != nil:
-		showWebhookAsked(d, refused.status(), "hooks.delete", refused)
+		showWebhookAsked(d, refused.PageStatus(), "hooks.delete", refused)
 	case ok:
 		d.settle(func() bool {
 			a, err := d.ask(http.MethodGet, path, "", nil)
@@ -339,7 +340,7 @@ func showWebhook(d *adminRequest) {
 	if !ok {
 		return
 	}
-	out := webhookPage{adminPage: d.page("hooks.one"), Form: d.form(d.r.URL.Query(), refused), Hook: webhookRowOf(d, w), Version: version, Samples: webhookEvents, Pager: d.cursor(text(list.Next))}
+	out := webhookPage{adminPage: d.page("hooks.one"), Form: d.form(d.r.URL.Query(), refused), Hook: webhookRowOf(d, w), Version: version, Samples: webhookEvents, Pager: d.cursor(deref(list.Next))}
 	out.Heading = w.URL
 	out.Refused = out.Form.refusedWords("state", "event")
 	for _, s := range w.Secrets {
@@ -353,7 +354,7 @@ func showWebhook(d *adminRequest) {
 	}
 	status := http.StatusOK
 	if refused != nil {
-		status = refused.status()
+		status = refused.PageStatus()
 	}
 	d.show(status, "webhooks.one", &out)
 }

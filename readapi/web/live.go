@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"svc/readapi"
+	"svc/readapi/web/auth"
+	"svc/readapi/web/page"
 )
 
 // How streams behave. Our defaults.
@@ -41,6 +43,11 @@ func stateID(u *Unit) string {
 	return u.Version + "." + strconv.FormatInt(u.At.Unix()/60, 36) + u.held()
 }
 
+// follow has a page follow a stream. Whole: the page is fetched anew after each change.
+func follow(f *page.Frame, u *Unit, events string, whole bool) {
+	f.Events, f.Whole, f.State, f.Held, f.Refresh = events, whole, stateID(u), u.held(), page.RefreshSeconds
+}
+
 // look is how somebody looks at a hospital: who looks in the same way gets the same bytes.
 type look struct {
 	wall     bool
@@ -61,7 +68,7 @@ func renderElements(p *unitPage, wall bool) map[string]string {
 	}
 	all := make(map[string]string, len(which))
 	for id, name := range which {
-		all[id] = string(render(name, p))
+		all[id] = string(templates.Render(name, p))
 	}
 	return all
 }
@@ -86,7 +93,7 @@ type frame struct {
 
 // frameOf renders a unit. Before is the frame that was sent last; nil: there was none.
 func frameOf(p *writer, u *Unit, layout *Layout, l look, before *frame) *frame {
-	shown := p.unitPageOf(page{writer: p, Hospital: p.name, Base: l.base}, u, layout, l.wall)
+	shown := p.unitPageOf(page.Frame{Writer: p.Writer, Hospital: p.HospitalName, Base: l.base}, u, layout, l.wall)
 	f := &frame{state: state{
 		ID: stateID(u), AsOf: u.Verdict.AsOf.Time().UTC().Format(time.RFC3339), Level: u.Verdict.Level.String(), Held: u.held(),
 		Say: shown.Head.Word + ". " + shown.Head.Why, Parts: renderElements(shown, l.wall),
@@ -116,8 +123,8 @@ func (f *frame) event(s state) string {
 
 // feedsEvent tells the time of the unit and the ages of its feeds.
 func feedsEvent(p *writer, u *Unit) string {
-	shown := &unitPage{page: page{writer: p}, Feeds: p.feeds(u)}
-	data, err := json.Marshal(map[string]string{"clock": p.clock(u.At), "feeds": string(render("feeds", shown)), "theme": themeAt(p.zone, u.At)})
+	shown := &unitPage{Frame: page.Frame{Writer: p.Writer}, Feeds: p.feeds(u)}
+	data, err := json.Marshal(map[string]string{"clock": p.FormatClock(u.At), "feeds": string(templates.Render("feeds", shown)), "theme": themeAt(p.Zone, u.At)})
 	if err != nil {
 		panic(err) // strings alone
 	}
@@ -211,7 +218,7 @@ const gone = "event: gone\ndata: {}\n\n"
 
 // stream sends the states of a unit until the browser goes, the session ends, or the
 // stream is old. A group, such as one wall, may have few streams; "": only all together are bounded.
-func (s *site) stream(w http.ResponseWriter, r *http.Request, session *Session, wall bool, group string, left func() (time.Duration, bool)) {
+func (s *site) stream(w http.ResponseWriter, r *http.Request, session *auth.Session, wall bool, group string, left func() (time.Duration, bool)) {
 	ctx, o, end, ok := s.begin(w, r, group)
 	if !ok {
 		return
@@ -266,11 +273,11 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-func (s *site) events(w http.ResponseWriter, r *http.Request, session *Session) {
+func (s *site) events(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	s.stream(w, r, session, false, "", s.sessionLeft(r))
 }
 
-func (s *site) boardEvents(w http.ResponseWriter, r *http.Request, session *Session) {
+func (s *site) boardEvents(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	left := s.sessionLeft(r)
 	if session.Wall != "" {
 		left = func() (time.Duration, bool) {
@@ -284,11 +291,11 @@ func (s *site) boardEvents(w http.ResponseWriter, r *http.Request, session *Sess
 // sessionLeft says for how long the session of a request still lasts; false: it has ended.
 func (s *site) sessionLeft(r *http.Request) func() (time.Duration, bool) {
 	return func() (time.Duration, bool) {
-		session, err := s.session(r)
+		session, err := s.ReadSession(r)
 		if err != nil {
 			return 0, false
 		}
-		return session.ends().Sub(s.Now()), true
+		return session.EndsAt().Sub(s.Now()), true
 	}
 }
 

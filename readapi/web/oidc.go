@@ -17,6 +17,8 @@ import (
 	"golang.org/x/oauth2"
 
 	"svc/internal/admin/users"
+	"svc/readapi/web/auth"
+	"svc/readapi/web/text"
 )
 
 // Provider is an identity provider by which people sign in: OpenID Connect, the code flow
@@ -36,7 +38,7 @@ type Provider struct {
 // GroupRole is the role that a group has in a hospital; "*": in all.
 type GroupRole struct {
 	Group, Hospital string
-	Role            Role
+	Role            users.Role
 }
 
 // The paths of the sign-in by a provider.
@@ -49,7 +51,7 @@ const (
 type Directory interface {
 	// SignIn takes in what a person may do now, and returns the users that he or she is,
 	// at least one; [users.ErrNoAccess] if there is none.
-	SignIn(ctx context.Context, subjects [][]byte, label string, roles map[string]Role) ([]users.User, error)
+	SignIn(ctx context.Context, subjects [][]byte, label string, roles map[string]users.Role) ([]users.User, error)
 	// Hospitals returns the ids of all hospitals.
 	Hospitals() []string
 }
@@ -59,6 +61,8 @@ const (
 	oidcAgain  = 10 * time.Second // after it did not answer
 	signInFor  = 10 * time.Minute // at the provider
 )
+
+var startCookie = auth.Cookie{Suffix: "-oidc", Purpose: "svc.v1 oidc", Age: signInFor}
 
 // errNotThere says that the provider was asked a moment ago and did not answer.
 var errNotThere = errors.New("the identity provider does not answer")
@@ -173,11 +177,11 @@ type start struct {
 func (s atProvider) beginSignIn(w http.ResponseWriter, r *http.Request) {
 	p, err := s.oidc.get(r.Context())
 	if err != nil {
-		s.away(w, r, nil, "sign-in not begun", err)
+		s.ShowUnavailable(w, r, nil, "sign-in not begun", err)
 		return
 	}
 	st := start{users.Token(), users.Token(), oauth2.GenerateVerifier(), s.Now().Add(signInFor).Unix()}
-	s.cookies.set(w, startCookie, st)
+	s.Cookies.Set(w, startCookie, st)
 	options := []oauth2.AuthCodeOption{oidc.Nonce(st.Nonce), oauth2.S256ChallengeOption(st.Verifier)}
 	if s.OIDC.ACR != "" {
 		options = append(options, oauth2.SetAuthURLParam("acr_values", s.OIDC.ACR))
@@ -191,7 +195,7 @@ func (s atProvider) beginSignIn(w http.ResponseWriter, r *http.Request) {
 // readStart returns what the browser has kept; false: nothing that holds for this answer
 // of the provider.
 func (s atProvider) readStart(r *http.Request) (st start, ok bool) {
-	if !s.cookies.open(r, startCookie, &st) || st.State == "" {
+	if !s.Cookies.Open(r, startCookie, &st) || st.State == "" {
 		return st, false
 	}
 	same := subtle.ConstantTimeCompare([]byte(st.State), []byte(r.URL.Query().Get("state"))) == 1
@@ -278,10 +282,10 @@ func labelOf(names ...string) string {
 const mostLabel = 100
 
 // rolesOf are the roles that groups have, the greatest in each hospital.
-func (s atProvider) rolesOf(groups []string) map[string]Role {
-	roles := map[string]Role{}
-	give := func(hospital string, role Role) {
-		if role.Covers(roles[hospital]) || !roles[hospital].Covers(Viewer) {
+func (s atProvider) rolesOf(groups []string) map[string]users.Role {
+	roles := map[string]users.Role{}
+	give := func(hospital string, role users.Role) {
+		if role.Covers(roles[hospital]) || !roles[hospital].Covers(users.Viewer) {
 			roles[hospital] = role
 		}
 	}
@@ -303,45 +307,45 @@ func (s atProvider) rolesOf(groups []string) map[string]Role {
 // endSignIn takes the answer of the provider.
 func (s atProvider) endSignIn(w http.ResponseWriter, r *http.Request) {
 	st, ok := s.readStart(r)
-	s.cookies.remove(w, startCookie)
+	s.Cookies.Remove(w, startCookie)
 	code := r.URL.Query().Get("code")
 	if !ok || code == "" {
-		s.say(w, r, http.StatusBadRequest, nil, "fault.start")
+		s.ShowFault(w, r, http.StatusBadRequest, nil, "fault.start")
 		return
 	}
 	who, err := s.ask(r.Context(), st, code)
 	switch {
 	case errors.Is(err, errRefused):
 		s.Log.WarnContext(r.Context(), "sign-in refused", "error", err)
-		s.say(w, r, http.StatusForbidden, nil, "fault.provider")
+		s.ShowFault(w, r, http.StatusForbidden, nil, "fault.provider")
 		return
 	case err != nil:
-		s.away(w, r, nil, "sign-in not ended", err)
+		s.ShowUnavailable(w, r, nil, "sign-in not ended", err)
 		return
 	}
 	all, err := s.Directory.SignIn(r.Context(), s.OIDC.Subject(s.OIDC.Issuer, who.subject), who.label, s.rolesOf(who.groups))
 	switch {
 	case errors.Is(err, users.ErrNoAccess):
-		s.say(w, r, http.StatusForbidden, nil, "fault.access")
+		s.ShowFault(w, r, http.StatusForbidden, nil, "fault.access")
 	case err != nil:
-		s.away(w, r, nil, "sign-in not on record", err)
+		s.ShowUnavailable(w, r, nil, "sign-in not on record", err)
 	case len(all) > 1:
-		s.cookies.begin(w, &all[0])
-		http.Redirect(w, r, s.landing(w, r, appBase+"/units"), http.StatusSeeOther)
+		s.Cookies.BeginSession(w, &all[0])
+		http.Redirect(w, r, s.TakeReturnPath(w, r, auth.AppPath+"/units"), http.StatusSeeOther)
 	default:
-		s.cookies.begin(w, &all[0])
-		http.Redirect(w, r, s.landing(w, r, appBase), http.StatusSeeOther)
+		s.Cookies.BeginSession(w, &all[0])
+		http.Redirect(w, r, s.TakeReturnPath(w, r, auth.AppPath), http.StatusSeeOther)
 	}
 }
 
 // offer says on the first page how to sign in by the provider; the link is "" while it
 // does not answer.
-func (s atProvider) offer(r *http.Request, p *writer) (link, text string) {
+func (s atProvider) offer(r *http.Request, t *text.Texts) (link, says string) {
 	if s.OIDC == nil || s.Seals == nil {
 		return "", ""
 	}
 	if _, err := s.oidc.get(r.Context()); err != nil {
-		return "", p.T("signin.away")
+		return "", t.T("signin.away")
 	}
-	return startPath, p.T("signin.provider")
+	return startPath, t.T("signin.provider")
 }

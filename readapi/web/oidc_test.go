@@ -118,7 +118,7 @@ type directory struct{ p *pages }
 
 func (d directory) Hospitals() []string { return []string{"north", "south"} }
 
-func (d directory) SignIn(_ context.Context, subjects [][]byte, label string, roles map[string]Role) ([]users.User, error) {
+func (d directory) SignIn(_ context.Context, subjects [][]byte, label string, roles map[string]users.Role) ([]users.User, error) {
 	var all []users.User
 	for _, hospital := range d.Hospitals() {
 		if role, ok := roles[hospital]; ok {
@@ -141,7 +141,7 @@ func provided(t *testing.T) (*pages, *issuer) {
 	p.config.OIDC = &Provider{
 		Issuer: i.URL, ClientID: "svc", ClientSecret: "s3cret", Callback: "https://svc.example" + CallbackPath, GroupsClaim: "groups", ACR: "mfa",
 		Roles: []GroupRole{
-			{"nurses", "north", Viewer}, {"leads", "north", Charge}, {"leads", "south", Viewer}, {"it", "*", Admin}, {"lost", "nowhere", Admin},
+			{"nurses", "north", users.Viewer}, {"leads", "north", users.Charge}, {"leads", "south", users.Viewer}, {"it", "*", users.Admin}, {"lost", "nowhere", users.Admin},
 		},
 		Subject: func(_, subject string) [][]byte { return [][]byte{[]byte(subject)} }, Client: i.Client(),
 	}
@@ -166,12 +166,12 @@ func TestProvider(t *testing.T) {
 	for name, tt := range map[string]struct {
 		claims map[string]any
 		to     string
-		role   Role // in north
+		role   users.Role // in north
 	}{
-		"one hospital":     {nil, "/app", Viewer},
-		"two hospitals":    {map[string]any{"groups": []string{"other", "leads", "nurses"}}, "/app/units", Charge},
-		"all hospitals":    {map[string]any{"groups": []string{"it"}}, "/app/units", Admin},
-		"one group, alone": {map[string]any{"groups": "nurses"}, "/app", Viewer},
+		"one hospital":     {nil, "/app", users.Viewer},
+		"two hospitals":    {map[string]any{"groups": []string{"other", "leads", "nurses"}}, "/app/units", users.Charge},
+		"all hospitals":    {map[string]any{"groups": []string{"it"}}, "/app/units", users.Admin},
+		"one group, alone": {map[string]any{"groups": "nurses"}, "/app", users.Viewer},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

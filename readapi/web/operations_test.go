@@ -15,6 +15,7 @@ import (
 	"svc/internal/admin/users"
 	"svc/internal/admin/walls"
 	"svc/readapi"
+	"svc/readapi/web/auth"
 )
 
 // covered says on which page an administrator does what an operation does, as "METHOD
@@ -50,7 +51,7 @@ func TestEveryOperationHasAPage(t *testing.T) {
 	routes := map[string]bool{}
 	a := withAdmins(t)
 	err := chi.Walk(a.router, func(method, pattern string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
-		if rest, below := strings.CutPrefix(pattern, appBase+integrationsPath); below {
+		if rest, below := strings.CutPrefix(pattern, auth.AppPath+integrationsPath); below {
 			routes[method+" "+rest] = true
 		}
 		return nil

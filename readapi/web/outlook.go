@@ -37,13 +37,13 @@ func (p *writer) outlook(u *Unit, wall bool) *outlook {
 	if past := lately(f); len(past) > 0 {
 		o.About += " " + p.T("forecast.measured")
 		for _, h := range past {
-			o.Rows = append(o.Rows, outlookRow{At: p.T("forecast.hour", "time", p.instant(h.At())), Likely: p.nurses(h.Required)})
+			o.Rows = append(o.Rows, outlookRow{At: p.T("forecast.hour", "time", p.FormatInstant(h.At())), Likely: p.nurses(h.Required)})
 		}
 	}
 	worst, highest := &f.Hours[0], &f.Hours[0]
 	for i := range f.Hours {
 		h := &f.Hours[i]
-		row := outlookRow{At: p.instant(h.End), Low: p.Number(h.Nurses[forecast.P10], 1), Likely: p.Number(h.Nurses[forecast.P50], 1), High: p.Number(h.Nurses[forecast.P90], 1)}
+		row := outlookRow{At: p.FormatInstant(h.End), Low: p.FormatNumber(h.Nurses[forecast.P10], 1), Likely: p.FormatNumber(h.Nurses[forecast.P50], 1), High: p.FormatNumber(h.Nurses[forecast.P90], 1)}
 		if o.Known {
 			row.ShortLikely, row.ShortHigh = strconv.Itoa(int(h.ShortfallP50)), strconv.Itoa(int(h.ShortfallP90))
 		}
@@ -92,10 +92,10 @@ func (p *writer) forecastFigure(u *Unit, highest *forecast.Hour, wall bool) temp
 	f, v := u.Forecast, u.Verdict
 	required := float64(v.Required) / float64(acuity.Nurse)
 	figure := &chart.Forecast{
-		Now: f.At.Time(), Clock: p.clock, Wall: wall,
+		Now: f.At.Time(), Clock: p.FormatClock, Wall: wall,
 		Ahead: []chart.Band{{At: f.At.Time(), Low: required, Likely: required, High: required}},
 		Words: chart.ForecastWords{
-			Now:   p.T("chart.now", "n", p.Number(required, 1)),
+			Now:   p.T("chart.now", "n", p.FormatNumber(required, 1)),
 			Short: [4]string{p.T("chart.covered"), p.T("chart.short1"), p.T("chart.short2"), p.T("chart.short3")},
 		},
 	}
@@ -111,9 +111,9 @@ func (p *writer) forecastFigure(u *Unit, highest *forecast.Hour, wall bool) temp
 		duty = strconv.Itoa(int(v.OnDuty))
 		p.dutyLine(figure, u)
 	}
-	high := p.Number(highest.Nurses[forecast.P90], 1)
+	high := p.FormatNumber(highest.Nurses[forecast.P90], 1)
 	figure.Words.Highest = p.T("chart.high", "n", high)
-	figure.Title = p.T("chart.title", "now", p.Number(required, 1), "onduty", duty, "high", high, "time", p.instant(highest.End))
+	figure.Title = p.T("chart.title", "now", p.FormatNumber(required, 1), "onduty", duty, "high", high, "time", p.FormatInstant(highest.End))
 	return figure.SVG()
 }
 
@@ -151,7 +151,7 @@ func (p *writer) inWords(f *forecast.Forecast, known bool, worst *forecast.Hour)
 	}
 	likely, bad := p.T("forecast.covered"), &f.Hours[0]
 	if worst.ShortfallP50 > 0 {
-		likely = p.T("forecast.short", "n", worst.ShortfallP50, "time", p.instant(worst.End))
+		likely = p.T("forecast.short", "n", worst.ShortfallP50, "time", p.FormatInstant(worst.End))
 	}
 	for i := range f.Hours {
 		if f.Hours[i].ShortfallP90 > bad.ShortfallP90 {
@@ -159,7 +159,7 @@ func (p *writer) inWords(f *forecast.Forecast, known bool, worst *forecast.Hour)
 		}
 	}
 	if bad.ShortfallP90 > worst.ShortfallP50 {
-		likely += ", " + p.T("forecast.bad", "n", bad.ShortfallP90, "time", p.instant(bad.End))
+		likely += ", " + p.T("forecast.bad", "n", bad.ShortfallP90, "time", p.FormatInstant(bad.End))
 	}
 	return likely
 }
@@ -176,7 +176,7 @@ func (p *writer) levels(f *forecast.Forecast) (heading string, figure template.H
 		case i == 0:
 			heading = p.T("levels.first", "level", level)
 		case f.Points[i].Level != f.Points[i-1].Level && turns < mostTurns:
-			heading += ", " + p.T("levels.then", "level", level, "time", p.instant(f.Points[i].At))
+			heading += ", " + p.T("levels.then", "level", level, "time", p.FormatInstant(f.Points[i].At))
 			turns++
 		}
 	}
@@ -186,7 +186,7 @@ func (p *writer) levels(f *forecast.Forecast) (heading string, figure template.H
 	l := &chart.Levels{Title: p.T("levels") + ". " + heading + "."}
 	for i := range f.Points {
 		q := &f.Points[i]
-		column := chart.LevelColumn{At: p.instant(q.At), Likely: int(q.Level)}
+		column := chart.LevelColumn{At: p.FormatInstant(q.At), Likely: int(q.Level)}
 		for level := range column.Shares {
 			column.Shares[level] = float64(q.P[level]) / 1000 //nolint:mnd // thousandths
 		}

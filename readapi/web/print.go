@@ -4,11 +4,14 @@ import (
 	"net/http"
 
 	"svc/acuity"
+	"svc/readapi/web/auth"
+	"svc/readapi/web/page"
 )
 
 // sheet is the downtime sheet: what is known now, with room to write on.
 type sheet struct {
-	page
+	page.Frame
+
 	Head    *headline
 	Printed string
 	Areas   []area
@@ -19,22 +22,22 @@ type sheet struct {
 // kindRow is what one kind of patient asks for at first.
 type kindRow struct{ Name, Ratio string }
 
-func (s *site) print(w http.ResponseWriter, r *http.Request, session *Session) {
+func (s *site) print(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	u, ok := s.unitOf(w, r, session)
 	if !ok {
 		return
 	}
 	p := s.writer(r, session)
-	frame := s.page(r, p, session, p.T("title.print"))
-	frame.Page, frame.Clock, frame.Held = "print", p.clock(u.At), u.held()
+	frame := s.NewFrame(r, p.Writer, session, p.T("title.print"))
+	frame.Page, frame.Clock, frame.Held = "print", p.FormatClock(u.At), u.held()
 	out := &sheet{
-		page: frame, Head: p.headline(u), Areas: p.areas(u.Verdict, false), Kinds: kinds(p),
-		Printed: p.T("print.at", "date", p.date(u.At), "time", p.clock(u.At)),
+		Frame: frame, Head: p.headline(u), Areas: p.areas(u.Verdict, false), Kinds: kinds(p),
+		Printed: p.T("print.at", "date", p.FormatDate(u.At), "time", p.FormatClock(u.At)),
 	}
 	for _, ratio := range []string{"2:1", "1:1", "1:2", "1:3", "1:4"} {
 		out.Ratios = append(out.Ratios, ratio+" = "+p.T("ratio."+ratio))
 	}
-	s.write(w, r, http.StatusOK, render("print", out))
+	page.WritePage(w, r, http.StatusOK, templates.Render("print", out))
 }
 
 // kinds are the kinds of patient in the order of the catalogue, each with the ratio that
@@ -51,7 +54,7 @@ func kinds(p *writer) (rows []kindRow) {
 		if ratio == "" {
 			continue
 		}
-		rows = append(rows, kindRow{p.factor(f), ratio})
+		rows = append(rows, kindRow{p.FactorName(f), ratio})
 	}
 	return rows
 }

@@ -11,7 +11,9 @@ import (
 
 	"svc/acuity"
 	"svc/readapi"
+	"svc/readapi/web/auth"
 	"svc/readapi/web/chart"
+	"svc/readapi/web/page"
 )
 
 // ahead is how far the page of a room looks by known clocks.
@@ -19,7 +21,8 @@ const ahead = 8 * time.Hour
 
 // roomPage is one room with all that it stands on.
 type roomPage struct {
-	page
+	page.Frame
+
 	Room            tile
 	Band            string
 	Old             bool
@@ -62,15 +65,15 @@ const (
 // bounds are where the colours of a score begin.
 var bounds = [...]int{20, 40, 70}
 
-func (p *writer) roomPageOf(frame page, u *Unit, r *acuity.RoomVerdict, details *readapi.RoomAhead) *roomPage {
+func (p *writer) roomPageOf(frame page.Frame, u *Unit, r *acuity.RoomVerdict, details *readapi.RoomAhead) *roomPage {
 	v := u.Verdict
 	out := &roomPage{
-		page: frame, Room: p.tile(r, false),
+		Frame: frame, Room: p.tile(r, false),
 		Rules: p.T("rules", "version", v.Rules), Position: p.T("position", "version", v.Version),
 	}
 	head := p.headline(u)
 	out.Band, out.Old, out.Held = head.Band, head.Old, u.held()
-	out.Clock = p.clock(u.At)
+	out.Clock = p.FormatClock(u.At)
 	if out.Room.Shape == "" {
 		out.Say = out.Room.Ratio
 	} else {
@@ -78,7 +81,7 @@ func (p *writer) roomPageOf(frame page, u *Unit, r *acuity.RoomVerdict, details 
 		out.Now = p.T("room.score", "color", out.Room.Color, "score", r.Score)
 	}
 	if r.Next != 0 {
-		out.Next = p.T("room.next", "time", p.instant(r.Next))
+		out.Next = p.T("room.next", "time", p.FormatInstant(r.Next))
 	}
 	if r.Assumed {
 		out.Assumed = p.T("room.assumed")
@@ -88,7 +91,7 @@ func (p *writer) roomPageOf(frame page, u *Unit, r *acuity.RoomVerdict, details 
 	}
 	if details != nil && len(details.Steps) > 1 && out.Room.Shape != "" {
 		if next := &details.Steps[1]; next.Verdict.Demand != r.Demand {
-			out.Say = p.T("room.saythen", "now", out.Say, "time", p.instant(next.From), "ratio", next.Verdict.Demand.Nursing())
+			out.Say = p.T("room.saythen", "now", out.Say, "time", p.FormatInstant(next.From), "ratio", next.Verdict.Demand.Nursing())
 		}
 	}
 	if details != nil && out.Room.Shape != "" {
@@ -101,19 +104,19 @@ func (p *writer) roomPageOf(frame page, u *Unit, r *acuity.RoomVerdict, details 
 func (p *writer) figures(out *roomPage, u *Unit, r *acuity.RoomVerdict, details *readapi.RoomAhead) {
 	required := float64(r.Demand) / float64(acuity.Nurse)
 	points := min(required*pointsOfNurse, mostDemandPoints)
-	out.Demand = p.T("room.demand", "n", p.Number(required, 1), "points", p.Number(points, 1))
-	ladder := &chart.Ladder{Counts: required, CountsSay: p.T("room.counts", "n", p.Number(required, 1))}
+	out.Demand = p.T("room.demand", "n", p.FormatNumber(required, 1), "points", p.FormatNumber(points, 1))
+	ladder := &chart.Ladder{Counts: required, CountsSay: p.T("room.counts", "n", p.FormatNumber(required, 1))}
 	var largest acuity.Demand
 	for i := range r.Factors {
 		f := &r.Factors[i]
-		rung := chart.Rung{Name: p.factor(f.Factor), Nurses: float64(f.Need) / float64(acuity.Nurse), Says: p.T("room.asksnothing")}
+		rung := chart.Rung{Name: p.FactorName(f.Factor), Nurses: float64(f.Need) / float64(acuity.Nurse), Says: p.T("room.asksnothing")}
 		switch {
 		case f.Need > 0 && f.Next != 0:
-			rung.Says = p.T("room.until", "ratio", f.Need.Ratio(), "time", p.instant(f.Next))
+			rung.Says = p.T("room.until", "ratio", f.Need.Ratio(), "time", p.FormatInstant(f.Next))
 		case f.Need > 0:
 			rung.Says = p.T("room.asks", "ratio", f.Need.Ratio())
 		case f.Demand > 0:
-			rung.Says = p.T("room.adds", "n", p.Number(float64(f.Demand)/float64(acuity.Nurse), 2))
+			rung.Says = p.T("room.adds", "n", p.FormatNumber(float64(f.Demand)/float64(acuity.Nurse), 2))
 		}
 		largest = max(largest, f.Need)
 		ladder.Rungs = append(ladder.Rungs, rung)
@@ -124,69 +127,69 @@ func (p *writer) figures(out *roomPage, u *Unit, r *acuity.RoomVerdict, details 
 		}
 	}
 	if r.Demand > largest {
-		ladder.Rungs = append(ladder.Rungs, chart.Rung{Name: p.T("room.added"), Nurses: float64(r.Demand-largest) / float64(acuity.Nurse), Begins: float64(largest) / float64(acuity.Nurse), Leads: true, Says: p.T("room.adds", "n", p.Number(float64(r.Demand-largest)/float64(acuity.Nurse), 2))})
+		ladder.Rungs = append(ladder.Rungs, chart.Rung{Name: p.T("room.added"), Nurses: float64(r.Demand-largest) / float64(acuity.Nurse), Begins: float64(largest) / float64(acuity.Nurse), Leads: true, Says: p.T("room.adds", "n", p.FormatNumber(float64(r.Demand-largest)/float64(acuity.Nurse), 2))})
 	}
-	ladder.Title = p.T("room.ladder.title", "n", p.Number(required, 1))
+	ladder.Title = p.T("room.ladder.title", "n", p.FormatNumber(required, 1))
 	out.Ladder = ladder.SVG()
 
 	sum := &chart.Sum{Most: mostSeverityPoints}
 	total := 0.0
 	for i, share := range details.Shares {
 		if share > 0 && i < len(r.Factors) {
-			sum.Parts = append(sum.Parts, chart.SumPart{Name: p.factor(r.Factors[i].Factor), Points: share, Says: p.Number(share, 1)})
+			sum.Parts = append(sum.Parts, chart.SumPart{Name: p.FactorName(r.Factors[i].Factor), Points: share, Says: p.FormatNumber(share, 1)})
 			total += share
 		}
 	}
-	out.Severity = p.T("room.severity", "points", p.Number(total, 1))
-	sum.Says = p.T("room.of60", "points", p.Number(total, 1))
-	sum.Title = p.T("room.severity.title", "points", p.Number(total, 1))
+	out.Severity = p.T("room.severity", "points", p.FormatNumber(total, 1))
+	sum.Says = p.T("room.of60", "points", p.FormatNumber(total, 1))
+	sum.Title = p.T("room.severity.title", "points", p.FormatNumber(total, 1))
 	if len(sum.Parts) > 0 {
 		out.Sum = sum.SVG()
 	}
 
 	score := &chart.Score{
 		Demand: points, Severity: total, Bounds: bounds[:],
-		DemandSays: p.T("room.demandpoints", "points", p.Number(points, 1)), SeveritySays: p.T("room.severitypoints", "points", p.Number(total, 1)),
+		DemandSays: p.T("room.demandpoints", "points", p.FormatNumber(points, 1)), SeveritySays: p.T("room.severitypoints", "points", p.FormatNumber(total, 1)),
 		Says:  p.T("room.score", "color", p.T("color."+r.Color.String()), "score", r.Score),
-		Title: p.T("room.together.title", "score", r.Score, "demand", p.Number(points, 1), "severity", p.Number(total, 1)),
+		Title: p.T("room.together.title", "score", r.Score, "demand", p.FormatNumber(points, 1), "severity", p.FormatNumber(total, 1)),
 	}
 	if len(details.Steps) > 1 {
 		next := &details.Steps[1]
-		score.Next, score.NextSays = int(next.Verdict.Score), p.T("room.then", "score", next.Verdict.Score, "time", p.instant(next.From))
+		score.Next, score.NextSays = int(next.Verdict.Score), p.T("room.then", "score", next.Verdict.Score, "time", p.FormatInstant(next.From))
 	}
 	out.Together = score.SVG()
 
-	steps := &chart.Steps{From: u.At, To: u.At.Add(ahead), Clock: p.clock, Title: p.T("room.clocks.title", "n", len(details.Steps)-1)}
+	steps := &chart.Steps{From: u.At, To: u.At.Add(ahead), Clock: p.FormatClock, Title: p.T("room.clocks.title", "n", len(details.Steps)-1)}
 	for i := range details.Steps {
 		s := &details.Steps[i]
 		at, ratio := s.From.Time(), s.Verdict.Demand.Nursing()
 		if at.Before(u.At) {
 			at = u.At
 		}
-		steps.Steps = append(steps.Steps, chart.Step{At: at, Nurses: float64(s.Verdict.Demand) / float64(acuity.Nurse), Says: p.clock(at) + " " + ratio})
+		steps.Steps = append(steps.Steps, chart.Step{At: at, Nurses: float64(s.Verdict.Demand) / float64(acuity.Nurse), Says: p.FormatClock(at) + " " + ratio})
 		color := p.T("room.empty")
 		if s.Verdict.Color != acuity.ColorGray {
 			color = p.T("room.score", "color", p.T("color."+s.Verdict.Color.String()), "score", s.Verdict.Score)
 		}
-		out.Steps = append(out.Steps, stepRow{At: p.clock(at), Ratio: ratio, Nurses: p.nurses(s.Verdict.Demand), Color: color})
+		out.Steps = append(out.Steps, stepRow{At: p.FormatClock(at), Ratio: ratio, Nurses: p.nurses(s.Verdict.Demand), Color: color})
 	}
 	out.Clock8 = steps.SVG()
 }
 
 func (p *writer) factorRow(u *Unit, r *acuity.RoomVerdict, f *acuity.FactorVerdict) factorRow {
 	row := factorRow{
-		Name: p.factor(f.Factor), ID: f.Factor.ID(), Primary: f.Factor.IsPrimary(), Effect: f.Need.Ratio(), Severity: f.Severity,
-		Since: p.moment(f.Since, u.At), Next: p.T("factor.noclock"), Evidence: p.T("evidence." + f.Kind.String()),
+		Name: p.FactorName(f.Factor), ID: f.Factor.ID(), Primary: f.Factor.IsPrimary(), Effect: f.Need.Ratio(), Severity: f.Severity,
+		Since: p.FormatMoment(f.Since, u.At), Next: p.T("factor.noclock"), Evidence: p.T("evidence." + f.Kind.String()),
 	}
 	switch {
 	case row.Effect != "":
 	case f.Demand > 0:
-		row.Effect = "+" + p.Number(float64(f.Demand)/float64(acuity.Nurse), 2)
+		row.Effect = "+" + p.FormatNumber(float64(f.Demand)/float64(acuity.Nurse), 2)
 	default:
 		row.Effect = p.T("factor.nothing")
 	}
 	if f.Next != 0 {
-		row.Next = p.moment(f.Next, u.At)
+		row.Next = p.FormatMoment(f.Next, u.At)
 	}
 	for _, e := range r.Evidence(f) {
 		row.Feeds = appendNew(row.Feeds, p.Or("feed."+string(e.Source.Feed), string(e.Source.Feed)))
@@ -227,14 +230,14 @@ func findRoom(v *acuity.Verdict, id string) *acuity.RoomVerdict {
 	return nil
 }
 
-func (s *site) room(w http.ResponseWriter, r *http.Request, session *Session) {
+func (s *site) room(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	u, ok := s.unitOf(w, r, session)
 	if !ok {
 		return
 	}
 	room := findRoom(u.Verdict, chi.URLParam(r, "id"))
 	if room == nil {
-		s.say(w, r, http.StatusNotFound, session, "fault.room")
+		s.ShowFault(w, r, http.StatusNotFound, session, "fault.room")
 		return
 	}
 	details, err := s.Units.Room(r.Context(), session.Hospital, room.ID, ahead)
@@ -242,8 +245,8 @@ func (s *site) room(w http.ResponseWriter, r *http.Request, session *Session) {
 		details = nil // the page tells what the verdict tells
 	}
 	p := s.writer(r, session)
-	frame := s.page(r, p, session, p.T("title.room", "room", p.tile(room, true).Label))
-	frame.follow(u, session.Base+"/events", true)
+	frame := s.NewFrame(r, p.Writer, session, p.T("title.room", "room", p.tile(room, true).Label))
+	follow(&frame, u, session.Base+"/events", true)
 	frame.Page = "room"
-	s.write(w, r, http.StatusOK, render("room", p.roomPageOf(frame, u, room, details)))
+	page.WritePage(w, r, http.StatusOK, templates.Render("room", p.roomPageOf(frame, u, room, details)))
 }

@@ -91,8 +91,8 @@ func TestNoPageWithoutASession(t *testing.T) {
 // most.
 func TestSessionsEnd(t *testing.T) {
 	t.Parallel()
-	for role, limit := range map[Role]users.Limit{
-		Viewer: {Idle: 4 * time.Hour, Absolute: 13 * time.Hour}, Charge: {Idle: time.Hour, Absolute: 13 * time.Hour}, Admin: {Idle: 15 * time.Minute, Absolute: 8 * time.Hour},
+	for role, limit := range map[users.Role]users.Limit{
+		users.Viewer: {Idle: 4 * time.Hour, Absolute: 13 * time.Hour}, users.Charge: {Idle: time.Hour, Absolute: 13 * time.Hour}, users.Admin: {Idle: 15 * time.Minute, Absolute: 8 * time.Hour},
 	} {
 		t.Run(string(role), func(t *testing.T) {
 			t.Parallel()
@@ -165,7 +165,7 @@ func TestRoleChangesAtOnce(t *testing.T) {
 	p := newPages(t)
 	cookie := p.cookie("north", "usr_charge")
 	u, _ := p.users.User("north", "usr_charge")
-	u.Role = Viewer
+	u.Role = users.Viewer
 	p.users.SetUser(u)
 	if got := p.ask("POST", "/app/staffing", cookie, "nurses=3"); got.Code != http.StatusForbidden {
 		t.Errorf("staffing by who was a charge nurse: %d", got.Code)
@@ -223,7 +223,7 @@ func TestMostHospitals(t *testing.T) {
 	p := newPages(t)
 	name := strings.Repeat("h", 58)
 	for i := range 2700 {
-		p.users.SetUser(users.User{ID: "usr_many", Hospital: name + "-" + string(rune('a'+i%26)) + string(rune('a'+i/26%26)) + string(rune('a'+i/676)), Role: Viewer, Epoch: int64(1) << 40})
+		p.users.SetUser(users.User{ID: "usr_many", Hospital: name + "-" + string(rune('a'+i%26)) + string(rune('a'+i/26%26)) + string(rune('a'+i/676)), Role: users.Viewer, Epoch: int64(1) << 40})
 	}
 	all := p.users.Hospitals("usr_many")
 	c := p.cookie(all[0].Hospital, "usr_many")

@@ -14,7 +14,9 @@ import (
 	"svc/acuity/forecast"
 	"svc/internal/analysis/spreadsheet"
 	"svc/readapi"
+	"svc/readapi/web/auth"
 	"svc/readapi/web/chart"
+	"svc/readapi/web/page"
 )
 
 // Record is what was recorded of hospitals.
@@ -27,7 +29,8 @@ type Record interface {
 
 // trendsPage is how the unit stood lately.
 type trendsPage struct {
-	page
+	page.Frame
+
 	Spans  []spanLink
 	Needed trendFigure
 	Levels trendFigure
@@ -69,9 +72,9 @@ func daysOf(r *http.Request) int {
 }
 
 // trendsOf returns the trends that a request asks for, or has answered.
-func (s *site) trendsOf(w http.ResponseWriter, r *http.Request, session *Session) (t *readapi.Trends, days int, ok bool) {
+func (s *site) trendsOf(w http.ResponseWriter, r *http.Request, session *auth.Session) (t *readapi.Trends, days int, ok bool) {
 	if days = daysOf(r); days == 0 {
-		s.say(w, r, http.StatusNotFound, session, "fault.none")
+		s.ShowFault(w, r, http.StatusNotFound, session, "fault.none")
 		return nil, 0, false
 	}
 	t, err := s.Record.Trends(r.Context(), session.Hospital, s.Now().AddDate(0, 0, -days), time.Time{})
@@ -80,27 +83,27 @@ func (s *site) trendsOf(w http.ResponseWriter, r *http.Request, session *Session
 		return t, days, true
 	case errors.Is(err, readapi.ErrAway), r.Context().Err() != nil:
 		w.Header().Set("Retry-After", "5")
-		s.say(w, r, http.StatusServiceUnavailable, session, "fault.away")
+		s.ShowFault(w, r, http.StatusServiceUnavailable, session, "fault.away")
 	default:
 		s.Log.ErrorContext(r.Context(), "page cannot be made", "error", err)
-		s.say(w, r, http.StatusInternalServerError, session, "fault.away")
+		s.ShowFault(w, r, http.StatusInternalServerError, session, "fault.away")
 	}
 	return nil, 0, false
 }
 
-func (s *site) trends(w http.ResponseWriter, r *http.Request, session *Session) {
+func (s *site) trends(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	t, days, ok := s.trendsOf(w, r, session)
 	if !ok {
 		return
 	}
 	p := s.writer(r, session)
-	frame := s.page(r, p, session, p.T("title.trends"))
+	frame := s.NewFrame(r, p.Writer, session, p.T("title.trends"))
 	frame.Page = "trends"
-	s.write(w, r, http.StatusOK, render("trends", p.trendsPageOf(frame, t, days)))
+	page.WritePage(w, r, http.StatusOK, templates.Render("trends", p.trendsPageOf(frame, t, days)))
 }
 
-func (p *writer) trendsPageOf(frame page, t *readapi.Trends, days int) *trendsPage {
-	out := &trendsPage{page: frame, CSV: fmt.Sprint(frame.Base, "/trends.csv?days=", days)}
+func (p *writer) trendsPageOf(frame page.Frame, t *readapi.Trends, days int) *trendsPage {
+	out := &trendsPage{Frame: frame, CSV: fmt.Sprint(frame.Base, "/trends.csv?days=", days)}
 	for i, name := range []string{p.T("trends.day"), p.T("trends.week"), p.T("trends.month")} {
 		out.Spans = append(out.Spans, spanLink{name, fmt.Sprint(frame.Base, "/trends?days=", spanDays[i]), spanDays[i] == days})
 	}
@@ -115,7 +118,7 @@ func (p *writer) trendsPageOf(frame page, t *readapi.Trends, days int) *trendsPa
 }
 
 // day is the day of an hour that was recorded at its end.
-func (p *writer) day(h *readapi.TrendHour) string { return p.date(h.At.Add(-time.Hour)) }
+func (p *writer) day(h *readapi.TrendHour) string { return p.FormatDate(h.At.Add(-time.Hour)) }
 
 // neededTrend is the nurses needed against those on duty.
 func (p *writer) neededTrend(t *readapi.Trends, days int) trendFigure {
@@ -156,13 +159,13 @@ func (p *writer) marks(t *readapi.Trends, days int) (list []chart.Mark) {
 	every := map[int]int{1: 4, 7: 24, 28: 4 * 24}[days] //nolint:mnd // hours between marks
 	n := 0
 	for at := t.Since; at.Before(t.Until); at = at.Add(time.Hour) {
-		local := at.In(p.zone)
+		local := at.In(p.Zone)
 		switch {
 		case days == 1 && local.Hour()%every == 0:
-			list = append(list, chart.Mark{At: at, Words: p.clock(at)})
+			list = append(list, chart.Mark{At: at, Words: p.FormatClock(at)})
 		case days > 1 && local.Hour() == 0:
 			if n++; (n-1)%(every/24) == 0 && at.Add(12*time.Hour).Before(t.Until) { //nolint:mnd // a mark at the edge has no room
-				list = append(list, chart.Mark{At: at, Words: p.date(at)})
+				list = append(list, chart.Mark{At: at, Words: p.FormatDate(at)})
 			}
 		}
 	}
@@ -174,19 +177,19 @@ func (p *writer) levelsTrend(t *readapi.Trends, days int) trendFigure {
 	if len(t.Hours) == 0 {
 		return trendFigure{Heading: p.T("trends.none"), About: p.T("trends.none.do")}
 	}
-	of := func(l acuity.Level) string { return p.hours(t.Levels.Minutes[l]) }
+	of := func(l acuity.Level) string { return p.FormatHours(t.Levels.Minutes[l]) }
 	out := trendFigure{
 		Heading: p.T("trends.levels", "green", of(acuity.LevelGreen), "yellow", of(acuity.LevelYellow), "orange", of(acuity.LevelOrange), "red", of(acuity.LevelRed)),
 		About:   p.T("trends.levels.about"),
 	}
 	if n := t.Levels.Estimated; n > 0 {
-		out.About += " " + p.T("trends.estimated", "hours", p.hours(n))
+		out.About += " " + p.T("trends.estimated", "hours", p.FormatHours(n))
 	}
 	if t.Unknown > 0 {
-		out.About += " " + p.T("trends.unknown", "hours", p.hours(t.Unknown))
+		out.About += " " + p.T("trends.unknown", "hours", p.FormatHours(t.Unknown))
 	}
 	figure := &chart.Levels{Title: out.Heading}
-	name := func(h *readapi.TrendHour) string { return p.clock(h.At) }
+	name := func(h *readapi.TrendHour) string { return p.FormatClock(h.At) }
 	every := 3
 	if days > 1 {
 		name, every = p.day, (days+6)/7
@@ -228,17 +231,6 @@ func (p *writer) levelsTrend(t *readapi.Trends, days int) trendFigure {
 	return out
 }
 
-// hours writes minutes as hours.
-func (p *writer) hours(minutes int) string {
-	if minutes%60 == 0 {
-		return p.T("age.h", "n", minutes/60)
-	}
-	if minutes < 100 {
-		return p.T("age.min", "n", minutes)
-	}
-	return p.T("age.h", "n", p.Number(float64(minutes)/60, 1))
-}
-
 // weekTrend is the hours of the week, Monday first.
 func (p *writer) weekTrend(t *readapi.Trends) trendFigure {
 	out := trendFigure{Heading: p.T("trends.hourly"), About: p.T("trends.hourly.about"), FromStart: true}
@@ -266,7 +258,7 @@ func (p *writer) scoreTrend(c *forecast.Calibration) trendFigure {
 	}
 	return trendFigure{
 		Heading: p.T("trends.score", "share", int(c.Coverage80*100+.5)),
-		About: p.T("trends.score.about", "error", p.Number(c.MAE, 2), "same", p.Number(c.MAEPersistence, 2), "n", c.Samples,
+		About: p.T("trends.score.about", "error", p.FormatNumber(c.MAE, 2), "same", p.FormatNumber(c.MAEPersistence, 2), "n", c.Samples,
 			"days", c.WindowDays),
 	}
 }
@@ -276,7 +268,7 @@ func (p *writer) hoursTable(t *readapi.Trends) (heads []string, rows [][]string)
 	heads = append([]string{p.T("trends.hour"), p.T("needed"), p.T("onduty"), p.T("short")}, p.levelHeads("min")...)
 	for i := range t.Hours {
 		h := &t.Hours[len(t.Hours)-1-i]
-		row := []string{p.clock(h.At), p.nurses(h.Required), p.T("unknown"), p.T("unknown")}
+		row := []string{p.FormatClock(h.At), p.nurses(h.Required), p.T("unknown"), p.T("unknown")}
 		if h.OnDuty >= 0 {
 			row[2], row[3] = strconv.Itoa(int(h.OnDuty)), strconv.Itoa(int(h.Shortfall()))
 		}
@@ -320,7 +312,7 @@ func (p *writer) daysTable(t *readapi.Trends) (heads []string, rows [][]string) 
 			row[1], row[2] = p.nurses(required/acuity.Demand(hours)), p.nurses(most)
 		}
 		for _, n := range levels.Minutes {
-			row = append(row, p.Number(float64(n)/60, 1))
+			row = append(row, p.FormatNumber(float64(n)/60, 1))
 		}
 		rows = append(rows, row)
 	}
@@ -328,7 +320,7 @@ func (p *writer) daysTable(t *readapi.Trends) (heads []string, rows [][]string) 
 }
 
 // trendsCSV is the hours as a file for a spreadsheet, with the words of the API.
-func (s *site) trendsCSV(w http.ResponseWriter, r *http.Request, session *Session) {
+func (s *site) trendsCSV(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	t, days, ok := s.trendsOf(w, r, session)
 	if !ok {
 		return

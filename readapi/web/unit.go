@@ -39,45 +39,9 @@ type Feed struct {
 // tooOld is the age from which on nobody may act on what is shown.
 const tooOld = 30 * time.Minute
 
-// writer writes the parts of a page for one hospital, language and zone.
-type writer struct {
-	*texts
-	name string // of the hospital
-	zone *time.Location
-}
-
-func (p *writer) clock(t time.Time) string { return t.In(p.zone).Format("15:04") }
-
-func (p *writer) instant(i acuity.Instant) string {
-	if i == 0 {
-		return ""
-	}
-	return p.clock(i.Time())
-}
-
-// moment is an instant that may lie on another day than now.
-func (p *writer) moment(i acuity.Instant, now time.Time) string {
-	t, now := i.Time().In(p.zone), now.In(p.zone)
-	switch {
-	case i == 0:
-		return ""
-	case t.YearDay() == now.YearDay() && t.Year() == now.Year():
-		return t.Format("15:04")
-	case now.Sub(t).Abs() < 7*24*time.Hour:
-		return p.date(t) + " " + t.Format("15:04")
-	}
-	return p.date(t)
-}
-
-// date writes the day of an instant.
-func (p *writer) date(t time.Time) string {
-	t = t.In(p.zone)
-	return p.T("date", "day", t.Day(), "month", p.T("month."+strconv.Itoa(int(t.Month()))))
-}
-
 // nurses writes a demand with one decimal.
 func (p *writer) nurses(d acuity.Demand) string {
-	return p.Number(float64(d)/float64(acuity.Nurse), 1)
+	return p.FormatNumber(float64(d)/float64(acuity.Nurse), 1)
 }
 
 // held is how a page is marked that does not show the present: "" if it does.
@@ -119,21 +83,21 @@ func (p *writer) headline(u *Unit) *headline {
 	v := u.Verdict
 	h := &headline{
 		Class: v.Level.String(), Shape: shapes[v.Level], Word: p.T("level." + v.Level.String()),
-		Why: p.driving(v), Changed: p.T("changed", "time", p.moment(v.AsOf, u.At)),
+		Why: p.driving(v), Changed: p.T("changed", "time", p.FormatMoment(v.AsOf, u.At)),
 		Figures: []figure{{p.T("needed"), p.nurses(v.Required), false}},
 	}
 	switch run := &v.Run; {
 	case run.HasPrior:
-		h.Since = p.T("since.prior", "time", p.moment(run.Since, u.At), "level", p.T("color."+run.Prior.String()))
+		h.Since = p.T("since.prior", "time", p.FormatMoment(run.Since, u.At), "level", p.T("color."+run.Prior.String()))
 	case run.Since != 0:
-		h.Since = p.T("since", "time", p.moment(run.Since, u.At))
+		h.Since = p.T("since", "time", p.FormatMoment(run.Since, u.At))
 	}
 	switch u.held() {
 	case "old":
 		h.Old = true
 		fallthrough
 	case "stopped":
-		h.Band = p.T("stopped", "time", p.clock(u.Stopped))
+		h.Band = p.T("stopped", "time", p.FormatClock(u.Stopped))
 	}
 	if v.OnDuty < 0 {
 		if v.Level == acuity.LevelGreen && v.Required > 0 { // as far as is known
@@ -204,7 +168,7 @@ func (p *writer) tile(r *acuity.RoomVerdict, wall bool) tile {
 	if wall {
 		return t
 	}
-	t.Next = p.instant(r.Next)
+	t.Next = p.FormatInstant(r.Next)
 	for i := range r.Factors {
 		if i == shownFactors {
 			break
@@ -212,14 +176,12 @@ func (p *writer) tile(r *acuity.RoomVerdict, wall bool) tile {
 		if i > 0 {
 			t.Factors += ", "
 		}
-		t.Factors += p.factor(r.Factors[i].Factor)
+		t.Factors += p.FactorName(r.Factors[i].Factor)
 	}
 	return t
 }
 
 // factor is the name of a factor in the language of the page.
-func (p *writer) factor(f acuity.Factor) string { return p.T("factor." + f.ID()) }
-
 // mostLook is how many rooms want a look first; beyond it the map tells.
 const mostLook = 12
 
@@ -260,7 +222,7 @@ func (p *writer) help(u *Unit) (rows []helpRow) {
 		case help.Call:
 			row.What = p.T("help.call")
 		case help.Clock:
-			row.What, row.After = p.T("help.clock", "time", p.instant(h.At)), p.T("help.ifnobody")
+			row.What, row.After = p.T("help.clock", "time", p.FormatInstant(h.At)), p.T("help.ifnobody")
 		}
 		switch {
 		case u.Verdict.OnDuty < 0:
@@ -329,7 +291,7 @@ func (p *writer) detail(v *acuity.Verdict, id acuity.Axis) string {
 		return p.T("axis.unknown")
 	}
 	n := v.Numbers(id)
-	nurses := func(sixtieths int64) string { return p.Number(float64(sixtieths)/float64(acuity.Nurse), 1) }
+	nurses := func(sixtieths int64) string { return p.FormatNumber(float64(sixtieths)/float64(acuity.Nurse), 1) }
 	switch id {
 	case acuity.AxisStaffing:
 		return p.T("detail.staffing", "needed", nurses(n[0]), "onduty", n[1])
@@ -350,7 +312,7 @@ func (p *writer) detail(v *acuity.Verdict, id acuity.Axis) string {
 		}
 		return p.T("detail.flow", "moves", n[1], "boarders", n[2])
 	case acuity.AxisSkill:
-		return p.T("detail.skill", "novices", n[0], "experts", n[1], "nurses", n[2], "load", p.Number(float64(n[3])/100, 2)) //nolint:mnd // hundredths
+		return p.T("detail.skill", "novices", n[0], "experts", n[1], "nurses", n[2], "load", p.FormatNumber(float64(n[3])/100, 2)) //nolint:mnd // hundredths
 	}
 	return ""
 }
@@ -374,7 +336,7 @@ func (p *writer) feeds(u *Unit) []feedRow {
 	for _, f := range u.Feeds {
 		row := feedRow{Name: p.Or("feed."+f.Channel, f.Channel), Age: p.T("feed.never"), Late: f.Late || f.Stale}
 		if !f.Heard.IsZero() {
-			if row.Age = p.Age(u.At.Sub(f.Heard)); f.Stale {
+			if row.Age = p.FormatAge(u.At.Sub(f.Heard)); f.Stale {
 				row.Age = p.T("feed.stale", "age", row.Age)
 			}
 		}

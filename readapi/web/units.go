@@ -17,11 +17,15 @@ import (
 
 	"svc/acuity/forecast"
 	"svc/readapi"
+	"svc/readapi/web/auth"
+	"svc/readapi/web/page"
+	"svc/readapi/web/text"
 )
 
 // unitsPage is all hospitals of a person.
 type unitsPage struct {
-	page
+	page.Frame
+
 	Rows   []*unitRow
 	Counts string
 }
@@ -72,7 +76,7 @@ func newSummaries(cfg *Config) *summaries {
 }
 
 // of returns the row of a hospital; fresh: what was known before is of no use.
-func (s *summaries) of(ctx context.Context, t *texts, hospital string, fresh bool) *unitRow {
+func (s *summaries) of(ctx context.Context, t *text.Texts, hospital string, fresh bool) *unitRow {
 	s.mu.Lock()
 	one := s.all[hospital]
 	if one == nil {
@@ -91,14 +95,14 @@ func (s *summaries) of(ctx context.Context, t *texts, hospital string, fresh boo
 	if row == nil {
 		made := s.row(t, hospital, one.unit, one.err)
 		row = &made
-		row.HTML = template.HTML(render("unitrow", row)) //nolint:gosec // of a template
+		row.HTML = template.HTML(templates.Render("unitrow", row)) //nolint:gosec // of a template
 		one.rows[t.Language] = row
 	}
 	return row
 }
 
 // rows reads hospitals, and returns a row of each, the worst first.
-func (s *summaries) rows(ctx context.Context, t *texts, hospitals []string, fresh bool) []*unitRow {
+func (s *summaries) rows(ctx context.Context, t *text.Texts, hospitals []string, fresh bool) []*unitRow {
 	rows := make([]*unitRow, len(hospitals))
 	var group errgroup.Group
 	group.SetLimit(readers)
@@ -118,12 +122,12 @@ var rankOfLevel = [...]string{"4", "3", "1", "0"}
 
 const rankOfUnknown = "2"
 
-func (s *summaries) row(t *texts, hospital string, u *Unit, err error) unitRow {
-	p := &writer{texts: t, name: hospital, zone: time.UTC}
-	if name, zone, ok := s.cfg.Hospitals.Hospital(hospital); ok {
-		p.name, p.zone = name, zone
+func (s *summaries) row(t *text.Texts, hospital string, u *Unit, err error) unitRow {
+	p := &writer{page.NewWriter(t, s.cfg.Hospitals, hospital)}
+	if p.HospitalName == "" {
+		p.HospitalName = hospital
 	}
-	row := unitRow{ID: "u-" + hospital, Path: "/app/u/" + url.PathEscape(hospital), Name: p.name, Class: "none", OnDuty: "?", Silent: true}
+	row := unitRow{ID: "u-" + hospital, Path: "/app/u/" + url.PathEscape(hospital), Name: p.HospitalName, Class: "none", OnDuty: "?", Silent: true}
 	switch {
 	case errors.Is(err, readapi.ErrNoUnit):
 		row.Word, row.Why = p.T("axis.unknown"), p.T("none")
@@ -159,7 +163,7 @@ func (s *summaries) row(t *texts, hospital string, u *Unit, err error) unitRow {
 
 // peak is the most nurses that may be needed, and when.
 func (p *writer) peak(f *forecast.Forecast) string {
-	return p.T("units.peakat", "n", p.Number(f.Peak.P90, 1), "time", p.instant(f.Peak.At))
+	return p.T("units.peakat", "n", p.FormatNumber(f.Peak.P90, 1), "time", p.FormatInstant(f.Peak.At))
 }
 
 // age tells which feed was heard last, and whether one is late.
@@ -172,7 +176,7 @@ func (row *unitRow) age(p *writer, u *Unit) {
 		}
 		row.Silent = row.Silent || f.Stale && f.Channel != "roster" && f.Channel != "staffing" // people send those
 		if f.Stale && late == "" {
-			late = p.T("units.late", "feed", p.Or("feed."+f.Channel, f.Channel), "age", p.Age(u.At.Sub(f.Heard)))
+			late = p.T("units.late", "feed", p.Or("feed."+f.Channel, f.Channel), "age", p.FormatAge(u.At.Sub(f.Heard)))
 		}
 	}
 	switch {
@@ -181,7 +185,7 @@ func (row *unitRow) age(p *writer, u *Unit) {
 	case last.IsZero():
 		row.Feeds, row.Silent = p.T("feed.never"), true
 	default:
-		row.Feeds = p.Age(u.At.Sub(last).Truncate(time.Minute))
+		row.Feeds = p.FormatAge(u.At.Sub(last).Truncate(time.Minute))
 		if u.At.Sub(last) < time.Minute {
 			row.Feeds = p.T("units.now")
 		}
@@ -189,7 +193,7 @@ func (row *unitRow) age(p *writer, u *Unit) {
 }
 
 // counts says how many hospitals stand how.
-func counts(p *texts, rows []*unitRow) string {
+func counts(p *text.Texts, rows []*unitRow) string {
 	of := map[string]int{}
 	silent := 0
 	for i := range rows {
@@ -201,30 +205,22 @@ func counts(p *texts, rows []*unitRow) string {
 	return p.T("units.counts", "all", len(rows), "red", of["r"], "orange", of["o"], "silent", silent)
 }
 
-func (s *site) units(w http.ResponseWriter, r *http.Request, session *Session) {
+func (s *site) units(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	p := s.writer(r, session)
-	rows := s.summaries.rows(r.Context(), p.texts, s.cookies.all(session), false)
-	out := unitsPage{page: s.page(r, p, session, p.T("title.units")), Rows: rows, Counts: counts(p.texts, rows)}
-	out.Page, out.Events, out.Refresh, out.Clock = "units", "/app/units/events", refreshEvery, p.clock(s.Now())
-	s.write(w, r, http.StatusOK, render("units", out))
-}
-
-// all returns the hospitals that the person of a session may look at.
-func (c *cookies) all(session *Session) []string {
-	if session.home != nil {
-		session = session.home
-	}
-	return c.hospitals(session)
+	rows := s.summaries.rows(r.Context(), p.Texts, s.Cookies.ListHospitals(session), false)
+	out := unitsPage{Frame: s.NewFrame(r, p.Writer, session, p.T("title.units")), Rows: rows, Counts: counts(p.Texts, rows)}
+	out.Page, out.Events, out.Refresh, out.Clock = "units", "/app/units/events", page.RefreshSeconds, p.FormatClock(s.Now())
+	page.WritePage(w, r, http.StatusOK, templates.Render("units", out))
 }
 
 // unitsEvents sends the rows that have changed, at most once a second.
-func (s *site) unitsEvents(w http.ResponseWriter, r *http.Request, session *Session) {
+func (s *site) unitsEvents(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	ctx, o, end, ok := s.begin(w, r, "")
 	if !ok {
 		return
 	}
 	defer end()
-	hospitals := s.cookies.all(session)
+	hospitals := s.Cookies.ListHospitals(session)
 	changed := s.Changes.Watch(ctx, hospitals...)
 	p, left := s.writer(r, session), s.sessionLeft(r)
 	sent, beats, looks := map[string]string{}, s.Now(), s.Now()
@@ -234,7 +230,7 @@ func (s *site) unitsEvents(w http.ResponseWriter, r *http.Request, session *Sess
 			o.send(gone)
 			return
 		}
-		hospitals = s.cookies.all(session)
+		hospitals = s.Cookies.ListHospitals(session)
 		all, again := !now.Before(looks), hospitals
 		if all {
 			looks = now.Add(summaryFor)
@@ -280,7 +276,7 @@ func (s *site) rowsEvent(ctx context.Context, p *writer, hospitals []string, sen
 	if len(hospitals) == 0 {
 		return ""
 	}
-	rows := s.summaries.rows(ctx, p.texts, hospitals, fresh)
+	rows := s.summaries.rows(ctx, p.Texts, hospitals, fresh)
 	parts := map[string]string{}
 	for i := range rows {
 		row := string(rows[i].HTML)
@@ -291,9 +287,9 @@ func (s *site) rowsEvent(ctx context.Context, p *writer, hospitals []string, sen
 	if len(parts) == 0 {
 		return ""
 	}
-	said := map[string]any{"parts": parts, "clock": p.clock(s.Now())}
+	said := map[string]any{"parts": parts, "clock": p.FormatClock(s.Now())}
 	if !fresh { // these are all
-		said["counts"] = counts(p.texts, rows)
+		said["counts"] = counts(p.Texts, rows)
 	}
 	data, err := json.Marshal(said)
 	if err != nil {

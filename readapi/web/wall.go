@@ -3,10 +3,13 @@ package web
 import (
 	"bytes"
 	"net/http"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
+	"svc/internal/admin/users"
 	"svc/internal/admin/walls"
+	"svc/readapi/web/auth"
 )
 
 // WallPath is where the link of a wall leads; its token follows.
@@ -19,6 +22,9 @@ type Walls interface {
 	// Wall returns a wall; false: it was revoked.
 	Wall(id string) (walls.Wall, bool)
 }
+
+// wallCookie opens the board alone. It lasts as long as browsers keep a cookie.
+var wallCookie = auth.Cookie{Suffix: "-wall", Purpose: "svc.v1 wall", Age: 400 * 24 * time.Hour}
 
 // wallValue is what the cookie of a wall holds: it ends when the link of the wall changes.
 type wallValue struct {
@@ -35,18 +41,18 @@ func (s *site) openWall(w http.ResponseWriter, r *http.Request) {
 	}
 	if !known {
 		if !s.tooMany(w, r) {
-			s.say(w, r, http.StatusNotFound, nil, "fault.wall")
+			s.ShowFault(w, r, http.StatusNotFound, nil, "fault.wall")
 		}
 		return
 	}
-	s.cookies.set(w, wallCookie, wallValue{wall.ID, wall.Hash[:]})
+	s.Cookies.Set(w, wallCookie, wallValue{wall.ID, wall.Hash[:]})
 	http.Redirect(w, r, "/board", http.StatusSeeOther)
 }
 
 // readWall returns the wall of a request; false: it is none, or was revoked.
 func (s *site) readWall(r *http.Request) (walls.Wall, bool) {
 	var kept wallValue
-	if s.Walls == nil || !s.cookies.open(r, wallCookie, &kept) {
+	if s.Walls == nil || !s.Cookies.Open(r, wallCookie, &kept) {
 		return walls.Wall{}, false
 	}
 	wall, known := s.Walls.Wall(kept.ID)
@@ -54,16 +60,16 @@ func (s *site) readWall(r *http.Request) (walls.Wall, bool) {
 }
 
 // onWall calls next for a wall, or for a person who may look at the board.
-func (s *site) onWall(next func(http.ResponseWriter, *http.Request, *Session)) http.HandlerFunc {
-	person := s.signedIn(Viewer, next)
+func (s *site) onWall(next func(http.ResponseWriter, *http.Request, *auth.Session)) http.HandlerFunc {
+	person := s.RequireRole(users.Viewer, next)
 	return func(w http.ResponseWriter, r *http.Request) {
 		if wall, ok := s.readWall(r); ok {
-			next(w, r, &Session{Hospital: wall.Hospital, Wall: wall.ID})
+			next(w, r, &auth.Session{Hospital: wall.Hospital, Wall: wall.ID})
 			return
 		}
-		if _, err := r.Cookie(s.cookies.name(wallCookie)); err == nil {
-			if _, err := s.cookies.read(r); err != nil {
-				s.say(w, r, http.StatusUnauthorized, nil, "fault.wall")
+		if _, err := r.Cookie(s.Cookies.Name(wallCookie)); err == nil {
+			if _, err := s.Cookies.ReadSession(r); err != nil {
+				s.ShowFault(w, r, http.StatusUnauthorized, nil, "fault.wall")
 				return
 			}
 		}

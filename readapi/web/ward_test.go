@@ -24,6 +24,7 @@ import (
 	"svc/internal/outbound"
 	"svc/readapi"
 	"svc/readapi/web"
+	"svc/readapi/web/auth"
 )
 
 // half past two at the ward, which is in Chicago.
@@ -237,11 +238,11 @@ func (w *ward) UseLink(context.Context, string) (users.User, error) {
 
 func (*ward) SignOut(context.Context, string, string) error { return nil }
 
-func (*ward) Staff(context.Context, *web.Session, json.RawMessage, bool) (string, error) {
+func (*ward) Staff(context.Context, *auth.Session, json.RawMessage, bool) (string, error) {
 	return "", nil
 }
 
-func (*ward) Acknowledge(context.Context, *web.Session, string) (string, error) { return "", nil }
+func (*ward) Acknowledge(context.Context, *auth.Session, string) (string, error) { return "", nil }
 
 func (*ward) Episodes(context.Context, string) ([]outbound.AlertRun, error) { return nil, nil }
 

@@ -1,4 +1,5 @@
-package web
+// Package text is the words of the pages in each language.
+package text
 
 import (
 	"embed"
@@ -10,16 +11,19 @@ import (
 	"time"
 
 	"golang.org/x/text/language"
+
+	"svc/acuity"
 )
 
-//go:embed text/*.json
-var textFiles embed.FS
+//go:embed *.json
+var files embed.FS
 
-// languages are those that the pages speak; the first is that of who asks for another.
+// languages are those that the pages speak. A browser that asks for none of them gets the
+// first one.
 var languages = []language.Tag{language.English, language.Spanish}
 
-// texts are the words of the pages in one language, by key.
-type texts struct {
+// Texts are the words of the pages in one language, by key.
+type Texts struct {
 	Language string
 	words    map[string]string
 	decimal  string // between whole and fraction
@@ -30,32 +34,31 @@ var (
 	matcher  = language.NewMatcher(languages)
 )
 
-func loadTexts() map[string]*texts {
-	all := map[string]*texts{}
+func loadTexts() map[string]*Texts {
+	all := map[string]*Texts{}
 	for _, tag := range languages {
 		name := tag.String()
-		content, err := textFiles.ReadFile("text/" + name + ".json")
+		content, err := files.ReadFile(name + ".json")
 		if err != nil {
 			panic(err) // embedded
 		}
-		t := &texts{Language: name, decimal: "."}
+		t := &Texts{Language: name, decimal: "."}
 		if tag == language.Spanish {
 			t.decimal = ","
 		}
 		if err := json.Unmarshal(content, &t.words); err != nil {
-			panic(fmt.Errorf("text/%s.json: %w", name, err))
+			panic(fmt.Errorf("%s.json: %w", name, err))
 		}
 		all[name] = t
 	}
 	return all
 }
 
-// languageCookie holds the language that somebody chose.
+// languageCookie holds the language that a person chose.
 const languageCookie = "svc-language"
 
-// textsFor returns the texts in the language that a person chose, or that the browser
-// prefers.
-func textsFor(r *http.Request) *texts {
+// For returns the texts in the language that a person chose, or that the browser prefers.
+func For(r *http.Request) *Texts {
 	if c, err := r.Cookie(languageCookie); err == nil && allTexts[c.Value] != nil {
 		return allTexts[c.Value]
 	}
@@ -63,13 +66,16 @@ func textsFor(r *http.Request) *texts {
 	return allTexts[languages[i].String()]
 }
 
+// In returns the texts of a language, such as "en"; nil: there are none.
+func In(language string) *Texts { return allTexts[language] }
+
 // T returns the text of a key. Pairs of a name and a value fill its gaps: {name}. A pair
 // named n also chooses among the plurals of a key: key.one, key.other.
-func (t *texts) T(key string, pairs ...any) string {
+func (t *Texts) T(key string, pairs ...any) string {
 	text, ok := t.words[key]
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if !ok && pairs[i] == "n" {
-			text, ok = t.words[key+plural(pairs[i+1])]
+			text, ok = t.words[key+pluralEnding(pairs[i+1])]
 		}
 	}
 	if !ok {
@@ -81,8 +87,8 @@ func (t *texts) T(key string, pairs ...any) string {
 	return text
 }
 
-// plural is how keys end; English and Spanish have the same two.
-func plural(n any) string {
+// pluralEnding returns the end of a key; English and Spanish have the same two.
+func pluralEnding(n any) string {
 	if fmt.Sprint(n) == "1" {
 		return ".one"
 	}
@@ -90,20 +96,20 @@ func plural(n any) string {
 }
 
 // Or returns the text of a key, or a default if the language has none.
-func (t *texts) Or(key, other string) string {
+func (t *Texts) Or(key, other string) string {
 	if text, ok := t.words[key]; ok {
 		return text
 	}
 	return other
 }
 
-// Number writes a number with so many decimals.
-func (t *texts) Number(v float64, decimals int) string {
+// FormatNumber writes a number with so many decimals.
+func (t *Texts) FormatNumber(v float64, decimals int) string {
 	return strings.Replace(strconv.FormatFloat(v, 'f', decimals, 64), ".", t.decimal, 1)
 }
 
-// Age writes how long ago something was: seconds, minutes, hours or days.
-func (t *texts) Age(d time.Duration) string {
+// FormatAge writes how long ago something was: in seconds, minutes, hours or days.
+func (t *Texts) FormatAge(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d < time.Minute:
 		return t.T("age.s", "n", int(d.Seconds()))
@@ -114,3 +120,17 @@ func (t *texts) Age(d time.Duration) string {
 	}
 	return t.T("age.d", "n", int(d.Hours()/24))
 }
+
+// FormatHours writes minutes as hours.
+func (t *Texts) FormatHours(minutes int) string {
+	if minutes%60 == 0 {
+		return t.T("age.h", "n", minutes/60)
+	}
+	if minutes < 100 {
+		return t.T("age.min", "n", minutes)
+	}
+	return t.T("age.h", "n", t.FormatNumber(float64(minutes)/60, 1))
+}
+
+// FactorName returns what people call a factor.
+func (t *Texts) FactorName(f acuity.Factor) string { return t.T("factor." + f.ID()) }

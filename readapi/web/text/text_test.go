@@ -1,12 +1,16 @@
-package web
+package text
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -17,6 +21,117 @@ import (
 	"svc/internal/httpapi/access"
 )
 
+// source is what the packages of the pages consist of.
+type source struct {
+	files     map[string]string // Go, without tests
+	templates map[string]string
+	names     map[string]bool // of the templates
+}
+
+func readSource(t *testing.T) *source {
+	t.Helper()
+	s := &source{files: map[string]string{}, templates: map[string]string{}, names: map[string]bool{}}
+	defined := regexp.MustCompile(`\{\{define "([^"]*)"`)
+	for _, folder := range []string{"..", ".", "../page", "../integrations"} {
+		for pattern, into := range map[string]map[string]string{"/*.go": s.files, "/templates/*.html": s.templates} {
+			files, err := filepath.Glob(folder + pattern)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, file := range files {
+				content, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !strings.HasSuffix(file, "_test.go") {
+					into[file] = string(content)
+				}
+			}
+		}
+	}
+	for _, content := range s.templates {
+		for _, m := range defined.FindAllStringSubmatch(content, -1) {
+			s.names[m[1]] = true
+		}
+	}
+	if len(s.files) < 30 || len(s.templates) < 10 {
+		t.Fatalf("only %d files and %d templates were found", len(s.files), len(s.templates))
+	}
+	return s
+}
+
+// listed returns the texts that the value of a variable is made of; those that are not
+// literals are constants of package outbound.
+func (s *source) listed(t *testing.T, variable string) (all []string) {
+	t.Helper()
+	for file, content := range s.files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, content, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			spec, is := n.(*ast.ValueSpec)
+			if !is || spec.Names[0].Name != variable {
+				return true
+			}
+			ast.Inspect(spec.Values[0], func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.BasicLit:
+					if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING && text != "" {
+						all = append(all, text)
+					}
+				case *ast.SelectorExpr:
+					if of, is := n.X.(*ast.Ident); is && of.Name == "outbound" {
+						all = append(all, outboundConstant(t, n.Sel.Name))
+					}
+				}
+				return true
+			})
+			return false
+		})
+	}
+	if len(all) < 3 {
+		t.Fatalf("%s lists only %q", variable, all)
+	}
+	return all
+}
+
+// outboundConstant returns the value of a text of package outbound.
+func outboundConstant(t *testing.T, name string) string {
+	t.Helper()
+	files, err := filepath.Glob("../../../internal/outbound/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := regexp.MustCompile(`(?m)^\t` + name + `\b[^=\n]*= "([^"]*)"`)
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := value.FindSubmatch(content); m != nil {
+			return string(m[1])
+		}
+	}
+	t.Fatalf("package outbound has no text %s", name)
+	return ""
+}
+
+// sections returns the names of the sections of the administration pages.
+func (s *source) sections(t *testing.T) (all []string) {
+	t.Helper()
+	name := regexp.MustCompile(`(?s)return &section\{.*?name:\s+"([a-z]+)"`)
+	for _, content := range s.files {
+		for _, m := range name.FindAllStringSubmatch(content, -1) {
+			all = append(all, m[1])
+		}
+	}
+	if len(all) < 9 {
+		t.Fatalf("only the sections %q were found", all)
+	}
+	return all
+}
+
 // keysUsed returns the keys that code and templates name, and those that they make of
 // words of the domain.
 func keysUsed(t *testing.T) map[string]bool {
@@ -25,31 +140,20 @@ func keysUsed(t *testing.T) map[string]bool {
 	named := regexp.MustCompile(`(?:\bT|\bOr|\.page)\(?\s?"([a-z0-9.:+>]+)"`)
 	ours := regexp.MustCompile(`"((?:alerts|audit|command|connect|delivery|effect|episodes|feeds|hooks|int|keys|kind|letters|places|recipients|replay|rules|run|terms|tiers|users|walls)\.[a-z0-9.]+)"`)
 	fault := regexp.MustCompile(`"((?:fault|none)\.?[a-z]*)"`)
-	files, err := filepath.Glob("*.go")
-	pages, err2 := filepath.Glob("templates/*.html")
-	if err != nil || err2 != nil {
-		t.Fatal(err, err2)
-	}
-	for _, file := range append(files, pages...) {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
+	source := readSource(t)
+	for _, content := range slices.Concat(slices.Collect(maps.Values(source.files)), slices.Collect(maps.Values(source.templates))) {
+		for _, m := range named.FindAllStringSubmatch(content, -1) {
+			used[m[1]] = true
 		}
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range named.FindAllSubmatch(source, -1) {
-			used[string(m[1])] = true
-		}
-		for _, m := range ours.FindAllSubmatch(source, -1) {
-			if _, text := allTexts["en"].words[string(m[1])]; text || templates.Lookup(string(m[1])) == nil {
-				used[string(m[1])] = true
+		for _, m := range ours.FindAllStringSubmatch(content, -1) {
+			if _, text := allTexts["en"].words[m[1]]; text || !source.names[m[1]] {
+				used[m[1]] = true
 			}
 		}
-		for _, m := range fault.FindAllSubmatch(source, -1) {
-			used[string(m[1])] = true
-			if strings.HasPrefix(string(m[1]), "fault.") {
-				used[string(m[1])+".do"] = true
+		for _, m := range fault.FindAllStringSubmatch(content, -1) {
+			used[m[1]] = true
+			if strings.HasPrefix(m[1], "fault.") {
+				used[m[1]+".do"] = true
 			}
 		}
 	}
@@ -71,8 +175,8 @@ func keysUsed(t *testing.T) map[string]bool {
 	for _, r := range users.Roles() {
 		used["role."+string(r)] = true
 	}
-	for _, section := range sections() {
-		used["int."+section.name] = true
+	for _, section := range source.sections(t) {
+		used["int."+section] = true
 	}
 	for _, key := range [...]string{"int.alerts", "int.feeds", "int.rules", "int.terminology"} {
 		used[key] = true
@@ -80,8 +184,8 @@ func keysUsed(t *testing.T) map[string]bool {
 	for _, scope := range append(access.Scopes(), access.Admin) {
 		used["scope."+string(scope)] = true
 	}
-	for _, preset := range keyPresets {
-		used["keys.preset."+preset.name] = true
+	for _, preset := range source.listed(t, "keyPresets") {
+		used["keys.preset."+preset] = true
 	}
 	for overlap := range keys.Overlaps {
 		used["keys.overlap."+overlap] = true
@@ -89,10 +193,10 @@ func keysUsed(t *testing.T) map[string]bool {
 	for _, ttl := range users.Lifetimes() {
 		used["users.ttl."+ttl] = true
 	}
-	for _, event := range webhookEvents {
+	for _, event := range source.listed(t, "webhookEvents") {
 		used["hooks.event."+event] = true
 	}
-	for _, state := range deliveryStates {
+	for _, state := range source.listed(t, "deliveryStates") {
 		used["delivery."+state] = true
 	}
 	for _, key := range [...]string{
@@ -111,7 +215,7 @@ func keysUsed(t *testing.T) map[string]bool {
 		}
 	}
 	for prefix, codes := range map[string][]string{
-		"channel": channelsOfAlerts, "kind": kindsOfCodes[1:], "feeds.status": {"ok", "degraded", "stale", "down"},
+		"channel": source.listed(t, "channelsOfAlerts"), "kind": source.listed(t, "kindsOfCodes"), "feeds.status": {"ok", "degraded", "stale", "down"},
 		"feeds.reason":    {"viewaway", "logaway", "logfull", "processorsilent", "feedstale", "nothingrecorded", "viewincomplete", "processingbehind", "deadletters"},
 		"letters.reason":  {"unknownschema", "malformedrecord", "wronghospital"},
 		"terms.reason":    {"knowngap", "iftrialoflabor", "codeneighborhood", "displaywords", "factorid"},
@@ -124,7 +228,7 @@ func keysUsed(t *testing.T) map[string]bool {
 	for _, rule := range httpapi.Rules {
 		used["rule."+rule.Rule] = true
 	}
-	for _, key := range saidKeys() {
+	for _, key := range messageKeys() {
 		used[key] = true
 	}
 	for m := range 12 {
@@ -139,10 +243,8 @@ func keysUsed(t *testing.T) map[string]bool {
 	for _, channel := range []string{"adt", "batch", "census", "clinical", "fhir", "hl7", "roster", "staffing"} {
 		used["feed."+channel] = true
 	}
-	for _, codes := range unknownBecause {
-		for _, code := range codes {
-			used["unknown."+code] = true
-		}
+	for _, code := range source.listed(t, "unknownBecause") {
+		used["unknown."+code] = true
 	}
 	for _, code := range qualityCodes(t) {
 		used["quality."+code] = true
@@ -153,7 +255,7 @@ func keysUsed(t *testing.T) map[string]bool {
 // qualityCodes are those that the comment of the domain lists.
 func qualityCodes(t *testing.T) (all []string) {
 	t.Helper()
-	source, err := os.ReadFile("../../acuity/quality.go")
+	source, err := os.ReadFile("../../../acuity/quality.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,20 +312,12 @@ func TestTexts(t *testing.T) {
 
 // TestNoWordsInTemplates: what a person reads, or hears, comes from the texts.
 func TestNoWordsInTemplates(t *testing.T) {
-	files, err := filepath.Glob("templates/*.html")
-	if err != nil || len(files) == 0 {
-		t.Fatal(err)
-	}
 	action := regexp.MustCompile(`(?s)\{\{.*?\}\}`)
 	spoken := regexp.MustCompile(`(?:aria-label|title|alt|placeholder|content|data-lost|data-old|data-live|data-gone|data-in)="([^"]*)"`)
 	quiet := regexp.MustCompile(`(?s)<meta[^>]*>|<!doctype[^>]*>|<[^>]*>|&[a-z]+;`)
 	letter := regexp.MustCompile(`\p{L}+`)
-	for _, file := range files {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := action.ReplaceAllString(string(source), "")
+	for file, content := range readSource(t).templates {
+		text := action.ReplaceAllString(content, "")
 		for _, m := range spoken.FindAllStringSubmatch(text, -1) {
 			if letter.MatchString(m[1]) && m[1] != "width=device-width" {
 				t.Errorf("%s says %q in an attribute", file, m[1])

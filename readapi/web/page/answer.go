@@ -1,0 +1,88 @@
+package page
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// policy allows the pages nothing that does not come from here.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types svc"
+
+// SetHeaders sets what every answer of the pages says to the browser.
+func (s *Site) SetHeaders(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		if s.config.Secure {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// RefuseCrossOrigin refuses what another site has sent. The standard library lets a request
+// pass that does not say where it comes from, as those of programs; a page is for browsers.
+func (s *Site) RefuseCrossOrigin(next http.Handler) http.Handler {
+	guard := http.NewCrossOriginProtection()
+	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.ShowFault(w, r, http.StatusForbidden, nil, "fault.origin")
+	}))
+	guarded := guard.Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == "" {
+			r.Header.Set("Sec-Fetch-Site", "cross-site")
+		}
+		guarded.ServeHTTP(w, r)
+	})
+}
+
+// WritePage answers with a page, or says that it is as the browser has it. A page is bound
+// to its session: no cache keeps it.
+func WritePage(w http.ResponseWriter, r *http.Request, status int, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Add("Vary", "Accept-Encoding, Accept-Language, Cookie")
+	if status == http.StatusOK {
+		sum := sha256.Sum256(body)
+		tag := `"` + hex.EncodeToString(sum[:12]) + `"`
+		h.Set("Etag", tag)
+		if r.Header.Get("If-None-Match") == tag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		body = compress(body)
+		h.Set("Content-Encoding", "gzip")
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		w.Write(body) //nolint:errcheck // nobody is there to be told
+	}
+}
+
+// compressors are kept, as each has a megabyte of memory.
+var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+
+func compress(body []byte) []byte {
+	var b bytes.Buffer
+	z := compressors.Get().(*gzip.Writer) //nolint:errcheck,forcetypeassert // the pool has nothing else
+	defer compressors.Put(z)
+	z.Reset(&b)
+	z.Write(body) //nolint:errcheck // memory
+	z.Close()     //nolint:errcheck // memory
+	return b.Bytes()
+}

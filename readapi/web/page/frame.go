@@ -1,0 +1,80 @@
+// Package page writes a page of the site.
+package page
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"io/fs"
+
+	"svc/readapi/web/auth"
+)
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+// frameTemplates write what every page has around its content.
+var frameTemplates = template.Must(template.ParseFS(templateFiles, "templates/*.html"))
+
+// ownTemplates write the pages of this package.
+var ownTemplates = &Templates{template.Must(frameTemplates.Clone())}
+
+// Templates write pages within the frame.
+type Templates struct{ set *template.Template }
+
+// ParseTemplates adds the templates of a package, in its folder templates, to those of the
+// frame. It panics if one of them is wrong, as they are embedded.
+func ParseTemplates(files fs.FS) *Templates {
+	return &Templates{template.Must(template.Must(frameTemplates.Clone()).ParseFS(files, "templates/*.html"))}
+}
+
+// Render writes a template. It panics if the template does not fit the data.
+func (t *Templates) Render(name string, data any) []byte {
+	var b bytes.Buffer
+	if err := t.set.ExecuteTemplate(&b, name, data); err != nil {
+		panic(err)
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+// Frame is what every page has. A page embeds it.
+type Frame struct {
+	*Writer
+	Page     string // that is current in the navigation
+	Title    string
+	Hospital string
+	Session  *auth.Session // nil: nobody is signed in
+	Several  bool          // the person may look at several hospitals
+	Base     string        // of the paths of its hospital
+	Assets   string        // path of the files that the page uses
+	Theme    string        // that the person chose; "": that of the system
+	Auto     bool          // the theme changes with the hour
+	Events   string        // path of the stream that the page follows; "": none
+	Whole    bool          // the page is fetched anew after each change, as the stream has no parts of it
+	State    string        // of the unit that the page shows, as the stream names it
+	Held     string        // "stopped" or "old": the page does not show the present
+	Refresh  int           // seconds after which a browser without scripts asks again; 0: never
+	Clock    string        // of the unit
+}
+
+// RefreshSeconds is after how long a browser without scripts asks again.
+const RefreshSeconds = 30
+
+// Notice is a page of a few words.
+type Notice struct {
+	Frame
+
+	Heading, Say string
+	Token        string // of a link that signs in
+	Button       string
+	Provider     string // link to the identity provider; "": there is none, or it does not answer
+	ProviderSays string // what the page says of the provider
+	Steps        []Step // that lead to a first record
+	Wall         bool   // the notice has no links
+}
+
+// Step is a command that somebody is asked to run.
+type Step struct{ Say, Command string }
+
+// Render writes the notice.
+func (n *Notice) Render() []byte { return ownTemplates.Render("notice", n) }

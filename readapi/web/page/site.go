@@ -1,0 +1,156 @@
+package page
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/internal/admin/users"
+	"svc/readapi/web/auth"
+	"svc/readapi/web/text"
+)
+
+// Config is what a site needs.
+type Config struct {
+	Seals     auth.Seals // nil: nobody can sign in
+	Users     auth.Users
+	Hospitals Hospitals
+	// OfferProvider returns the link to the identity provider and what a page says of it. The
+	// link is "" while the provider does not answer, both are "" if there is none.
+	OfferProvider func(r *http.Request, t *text.Texts) (link, says string)
+	Secure        bool // the pages are served by HTTPS
+	Now           func() time.Time
+	Log           *slog.Logger
+}
+
+// Site is what all pages share: who asks, and how an answer is written.
+type Site struct {
+	Cookies *auth.Cookies
+	config  Config
+	assets  *assets
+}
+
+// NewSite returns a site.
+func NewSite(cfg Config) *Site {
+	return &Site{
+		Cookies: &auth.Cookies{Seals: cfg.Seals, Users: cfg.Users, Now: cfg.Now, Secure: cfg.Secure},
+		config:  cfg, assets: loadAssets(),
+	}
+}
+
+// errElsewhere says that a person may not look at the hospital of a path, or that there is
+// no such hospital.
+var errElsewhere = errors.New("the session does not hold in the hospital of the path")
+
+// ReadSession returns the session of a request, in the hospital of its path if the path
+// names one. The errors are those of [auth.Cookies.ReadSession] and one for a hospital that
+// the person may not see.
+func (s *Site) ReadSession(r *http.Request) (*auth.Session, error) {
+	session, err := s.Cookies.ReadSession(r)
+	hospital := chi.URLParam(r, "hospital")
+	if err != nil || hospital == "" {
+		return session, err
+	}
+	if hospital, err = url.PathUnescape(hospital); err != nil {
+		return session, errElsewhere
+	}
+	other, ok := s.Cookies.MoveSession(session, hospital)
+	if !ok {
+		return session, errElsewhere
+	}
+	return other, nil
+}
+
+// RequireRole calls next for a person who has a role. It answers others with what to do.
+func (s *Site) RequireRole(role users.Role, next func(http.ResponseWriter, *http.Request, *auth.Session)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		session, err := s.ReadSession(r)
+		switch {
+		case errors.Is(err, errElsewhere):
+			s.ShowFault(w, r, http.StatusNotFound, session, "fault.none")
+		case errors.Is(err, auth.ErrExpired):
+			s.Cookies.EndSession(w)
+			s.ShowFault(w, r, http.StatusUnauthorized, nil, "fault.expired")
+		case errors.Is(err, auth.ErrEnded):
+			s.Cookies.EndSession(w)
+			s.ShowFault(w, r, http.StatusUnauthorized, nil, "fault.ended")
+		case err != nil && r.Method == http.MethodGet:
+			http.Redirect(w, r, "/", http.StatusSeeOther)
+		case err != nil:
+			s.ShowFault(w, r, http.StatusUnauthorized, nil, "fault.expired")
+		case !session.Role.Covers(role):
+			s.ShowFault(w, r, http.StatusForbidden, session, "fault.role")
+		default:
+			s.Cookies.TouchSession(w, r, session)
+			next(w, r, session)
+		}
+	}
+}
+
+// NewWriter returns the writer for the hospital of a session, in the language of a request.
+// The session may be nil.
+func (s *Site) NewWriter(r *http.Request, session *auth.Session) *Writer {
+	if session == nil {
+		return &Writer{Texts: text.For(r), Zone: time.UTC}
+	}
+	return NewWriter(text.For(r), s.config.Hospitals, session.Hospital)
+}
+
+// NewFrame returns the frame of a page. The session may be nil.
+func (s *Site) NewFrame(r *http.Request, p *Writer, session *auth.Session, title string) Frame {
+	f := Frame{Writer: p, Title: title, Hospital: p.HospitalName, Session: session, Assets: s.assets.path, Theme: chosenTheme(r), Base: auth.AppPath}
+	switch {
+	case session == nil:
+	case session.Wall != "":
+		f.Session = nil // nobody is signed in
+	default:
+		f.Base = session.Base
+		f.Several = len(s.Cookies.ListHospitals(session)) > 1
+	}
+	return f
+}
+
+// ShowFault answers with a page of a few words. The text of the key says what is the matter,
+// and the text of the key with ".do" says what to do.
+func (s *Site) ShowFault(w http.ResponseWriter, r *http.Request, status int, session *auth.Session, key string) {
+	p := s.NewWriter(r, session)
+	n := Notice{Frame: s.NewFrame(r, p, session, p.T(key)), Heading: p.T(key), Say: p.T(key + ".do")}
+	WritePage(w, r, status, n.Render())
+}
+
+// ShowUnavailable answers that something cannot be done at the moment. The log tells what
+// and why.
+func (s *Site) ShowUnavailable(w http.ResponseWriter, r *http.Request, session *auth.Session, what string, err error) {
+	s.config.Log.WarnContext(r.Context(), "page cannot do it now", "what", what, "error", err)
+	w.Header().Set("Retry-After", "2")
+	s.ShowFault(w, r, http.StatusServiceUnavailable, session, "fault.later")
+}
+
+// themeCookie holds "light" or "dark"; without it the pages look as the system does.
+const themeCookie = "svc-theme"
+
+// chosenTheme returns what the person of a browser chose: "light", "dark", or "" for the
+// theme of the system.
+func chosenTheme(r *http.Request) string {
+	if c, err := r.Cookie(themeCookie); err == nil && (c.Value == "light" || c.Value == "dark") {
+		return c.Value
+	}
+	return ""
+}
+
+// SwitchTheme changes the look to the next one: as the system, light, dark.
+func (s *Site) SwitchTheme(w http.ResponseWriter, r *http.Request) {
+	next := &http.Cookie{Name: themeCookie, Value: "light", Path: "/", MaxAge: 400 * 86400, HttpOnly: true, Secure: s.config.Secure, SameSite: http.SameSiteLaxMode} //nolint:gosec // without TLS on the loopback alone
+	switch chosenTheme(r) {
+	case "light":
+		next.Value = "dark"
+	case "dark":
+		next.Value, next.MaxAge = "", -1
+	}
+	http.SetCookie(w, next)
+	http.Redirect(w, r, auth.AppPath, http.StatusSeeOther)
+}
