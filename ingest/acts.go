@@ -268,6 +268,4 @@ func actOf(o *acuity.Observation, action string, subjects []string) audit.Act {
 
 // remark reads the comment of an administrator. It masks long runs of digits, which could
 // be a person's number.
-func (o object) remark() string { return codes.MaskDisplay(o.text("comment", optional, maxRemark)) }
-
-const maxRemark = 200
+func (o object) remark() string { return codes.MaskDisplay(o.text("comment")) }

@@ -11,14 +11,12 @@ import (
 	"svc/internal/httpapi"
 )
 
-// eventNames are the accepted values of eventType: first the HL7 names, then the words.
-var eventNames = []string{
-	"A01", "A02", "A03", "A04", "A08", "A11", "A12", "A13",
-	"admit", "transfer", "discharge", "register", "update", "cancel-admit", "cancel-transfer", "cancel-discharge",
-}
-
-var eventTypes = []acuity.EventType{
-	acuity.A01, acuity.A02, acuity.A03, acuity.A04, acuity.A08, acuity.A11, acuity.A12, acuity.A13,
+// eventTypes are the values of eventType: the HL7 name, or the word.
+var eventTypes = map[string]acuity.EventType{
+	"A01": acuity.A01, "A02": acuity.A02, "A03": acuity.A03, "A04": acuity.A04,
+	"A08": acuity.A08, "A11": acuity.A11, "A12": acuity.A12, "A13": acuity.A13,
+	"admit": acuity.A01, "transfer": acuity.A02, "discharge": acuity.A03, "register": acuity.A04,
+	"update": acuity.A08, "cancel-admit": acuity.A11, "cancel-transfer": acuity.A12, "cancel-discharge": acuity.A13,
 }
 
 type adtAnswer struct {
@@ -43,10 +41,11 @@ func (s *server) adt(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, answer)
 }
 
+// eventName returns the HL7 name of an event type.
 func eventName(t acuity.EventType) string {
-	for i, known := range eventTypes {
-		if known == t {
-			return eventNames[i]
+	for name, known := range eventTypes {
+		if known == t && name[0] == 'A' {
+			return name
 		}
 	}
 	return ""
@@ -54,30 +53,28 @@ func eventName(t acuity.EventType) string {
 
 // event reads one ADT event. The reader collects its faults.
 func (r *reader) event(raw []byte, path string) acuity.Event {
-	o, ok := r.open(raw, path)
+	o, ok := r.open(raw, path, shapeOf[adtShape]())
 	if !ok {
 		return acuity.Event{}
 	}
 	before := len(r.warnings)
 	e := acuity.Event{
-		Visit:         o.identifier("visitId", required, hl7.KindVisit),
-		Patient:       o.identifier("patientId", optional, hl7.KindPatient),
-		MotherVisit:   o.identifier("motherVisitId", optional, hl7.KindVisit),
+		Visit:         o.identifier("visitId", hl7.KindVisit),
+		Patient:       o.identifier("patientId", hl7.KindPatient),
+		MotherVisit:   o.identifier("motherVisitId", hl7.KindVisit),
 		Class:         o.class(),
-		Service:       strings.ToUpper(o.text("service", optional, maxName)),
+		Service:       strings.ToUpper(o.text("service")),
 		Primary:       o.primary(),
 		Place:         o.location("roomId", "location"),
 		Prior:         o.location("priorRoomId", "priorLocation"),
 		DiagnosisMode: acuity.DiagnosisNone,
 	}
-	e.Place.Label = o.text("roomLabel", optional, maxLabel)
-	if i := o.one("eventType", required, eventNames); i >= 0 {
-		e.Type = eventTypes[i%len(eventTypes)]
-	}
-	occurred := o.time("occurredAt", required)
+	e.Place.Label = o.text("roomLabel")
+	e.Type = eventTypes[o.word("eventType")]
+	occurred := o.time("occurredAt")
 	e.At, e.Precision = occurred.at, occurred.precision
-	e.RecordedAt = o.plan("recordedAt", optional).at
-	cancels := o.plan("cancelsOccurredAt", optional)
+	e.RecordedAt = o.plan("recordedAt").at
+	cancels := o.plan("cancelsOccurredAt")
 	diagnoses, listed := o.diagnoses()
 	if e.Type == acuity.A11 || e.Type == acuity.A12 || e.Type == acuity.A13 {
 		e.Cancels, e.CancelsPrecision = cancels.at, cancels.precision
@@ -88,7 +85,7 @@ func (r *reader) event(raw []byte, path string) acuity.Event {
 		}
 	}
 	e.Newborn = e.Class == 'N' || e.MotherVisit != "" || e.Primary.IsNewborn()
-	id := o.text("eventId", optional, maxID)
+	id := o.text("eventId")
 	e.ID, e.Digest = r.identify(id, &e)
 	e.Warnings = append(e.Warnings, r.warnings[before:]...)
 	o.close()
@@ -98,14 +95,14 @@ func (r *reader) event(raw []byte, path string) acuity.Event {
 // location reads where a patient is: our room id, the sender's four parts, or both.
 func (o object) location(room, place string) acuity.Location {
 	var l acuity.Location
-	if id, ok := o.integer(room, optional, maxRoomID); ok {
+	if id, ok := o.integer(room); ok {
 		l.HasRoomID, l.RoomID = true, int32(id) //nolint:gosec // within the bounds
 	}
 	in := o.inner(place)
-	l.PointOfCare = in.text("pointOfCare", optional, maxLabel)
-	l.Room = in.text("room", optional, maxLabel)
-	l.Bed = in.text("bed", optional, maxLabel)
-	l.Facility = in.text("facility", optional, maxLabel)
+	l.PointOfCare = in.text("pointOfCare")
+	l.Room = in.text("room")
+	l.Bed = in.text("bed")
+	l.Facility = in.text("facility")
 	in.close()
 	return l
 }

@@ -63,15 +63,12 @@ func (s *server) batch(w http.ResponseWriter, r *http.Request) {
 // batch reads the events of a body. Good ones go into the observation, bad ones into the
 // results. The reader collects faults of the body as a whole.
 func (r *reader) batch(body []byte, o *acuity.Observation) []batchResult {
-	b, ok := r.open(body, "")
+	b, ok := r.open(body, "", shapeOf[batchShape]())
 	if !ok {
 		return nil
 	}
 	defer b.close()
-	list, present := b.list("events", required, maxEvents)
-	if present && len(list) == 0 {
-		b.fault("events", "minItems:1")
-	}
+	list, _ := b.list("events")
 	results := make([]batchResult, len(list))
 	o.Events = make([]acuity.Event, 0, len(list))
 	for i, raw := range list {

@@ -10,18 +10,9 @@ import (
 	"svc/internal/httpapi"
 )
 
-const (
-	maxTotalRooms = 10_000
-	maxModifiers  = 100
-	maxNewborns   = 10
-)
-
-var (
-	roomStatuses = []string{"occupied", "empty", "blocked"} // in the order of acuity.RoomStatus, from RoomOccupied on
-	// classes are the patient classes of HL7 table 0004.
-	classes       = []string{"I", "O", "E", "P", "R", "B", "N", "C", "U"}
-	deliveryModes = []string{"vaginal", "cesarean"}
-)
+var roomStatuses = map[string]acuity.RoomStatus{
+	"occupied": acuity.RoomOccupied, "empty": acuity.RoomEmpty, "blocked": acuity.RoomBlocked,
+}
 
 type censusAnswer struct {
 	common
@@ -54,16 +45,16 @@ func (s *server) census(w http.ResponseWriter, r *http.Request) {
 }
 
 func (r *reader) census(body []byte) *acuity.Census {
-	b, ok := r.open(body, "")
+	b, ok := r.open(body, "", shapeOf[censusShape]())
 	if !ok {
 		return nil
 	}
 	defer b.close()
 	c := &acuity.Census{AsOf: b.asOf(), TotalRooms: -1}
-	list, _ := b.list("rooms", required, maxRooms)
+	list, _ := b.list("rooms")
 	listed := make(map[int32]bool, len(list))
 	for i, raw := range list {
-		in, ok := b.open(raw, item("rooms", i))
+		in, ok := b.openItem("rooms", i, raw)
 		if !ok {
 			continue
 		}
@@ -74,7 +65,7 @@ func (r *reader) census(body []byte) *acuity.Census {
 		listed[row.ID] = true
 		c.Rooms = append(c.Rooms, row)
 	}
-	if total, ok := b.integer("totalRooms", optional, maxTotalRooms); ok {
+	if total, ok := b.integer("totalRooms"); ok {
 		c.TotalRooms = int32(total) //nolint:gosec // within the bounds
 		if int(total) < len(list) {
 			b.fault("totalRooms", "min:number of rooms")
@@ -86,21 +77,21 @@ func (r *reader) census(body []byte) *acuity.Census {
 func (o object) censusRoom() acuity.CensusRoom {
 	defer o.close()
 	row := acuity.CensusRoom{
-		ID:      o.room("roomId", required),
-		Label:   o.text("roomLabel", optional, maxLabel),
-		Area:    o.text("area", optional, maxLabel),
-		Status:  acuity.RoomStatus(o.one("status", required, roomStatuses) + 1), //nolint:gosec // a small index
-		Visit:   o.identifier("visitId", optional, hl7.KindVisit),
+		ID:      o.room("roomId"),
+		Label:   o.text("roomLabel"),
+		Area:    o.text("area"),
+		Status:  roomStatuses[o.word("status")],
+		Visit:   o.identifier("visitId", hl7.KindVisit),
 		Class:   o.class(),
-		Service: strings.ToUpper(o.text("service", optional, maxName)),
+		Service: strings.ToUpper(o.text("service")),
 		Primary: o.primary(),
 
-		PrimarySince: o.time("primaryFactorSince", optional).at,
-		DeliveredAt:  o.time("deliveredAt", optional).at,
-		Cesarean:     o.one("deliveryMode", optional, deliveryModes) == 1,
+		PrimarySince: o.time("primaryFactorSince").at,
+		DeliveredAt:  o.time("deliveredAt").at,
+		Cesarean:     o.word("deliveryMode") == "cesarean",
 	}
 	var list [][]byte
-	list, row.HasModifiers = o.list("modifiers", optional, maxModifiers)
+	list, row.HasModifiers = o.list("modifiers")
 	for i, raw := range list {
 		path := item(o.at("modifiers"), i)
 		if raw[0] != '"' {
@@ -112,11 +103,11 @@ func (o object) censusRoom() acuity.CensusRoom {
 		}
 	}
 	row.Diagnoses, row.HasDiagnoses = o.diagnoses()
-	list, row.HasNewborns = o.list("newborns", optional, maxNewborns)
+	list, row.HasNewborns = o.list("newborns")
 	for i, raw := range list {
-		if in, ok := o.open(raw, item(o.at("newborns"), i)); ok {
+		if in, ok := o.openItem("newborns", i, raw); ok {
 			row.Newborns = append(row.Newborns, acuity.CensusNewborn{
-				Visit: in.identifier("visitId", optional, hl7.KindVisit), Primary: in.primary(),
+				Visit: in.identifier("visitId", hl7.KindVisit), Primary: in.primary(),
 			})
 			in.close()
 		}
@@ -125,37 +116,37 @@ func (o object) censusRoom() acuity.CensusRoom {
 }
 
 // identifier reads an identifier as its pseudonym; "" if there is none.
-func (o object) identifier(name string, n need, kind string) string {
-	id := o.text(name, n, maxID)
+func (o object) identifier(name, kind string) string {
+	id := o.text(name)
 	if id == "" {
 		return ""
 	}
 	return o.pseudonym(kind, id)
 }
 
-// class reads patientClass; 0 if there is none.
+// class reads patientClass, one of HL7 table 0004; 0 if there is none.
 func (o object) class() byte {
-	if i := o.one("patientClass", optional, classes); i >= 0 {
-		return classes[i][0]
+	if class := o.word("patientClass"); class != "" {
+		return class[0]
 	}
 	return 0
 }
 
 // diagnoses reads a list of coded diagnoses; present is false if it is not there.
 func (o object) diagnoses() (all []acuity.Diagnosis, present bool) {
-	list, present := o.list("diagnoses", optional, maxDiagnoses)
+	list, present := o.list("diagnoses")
 	for i, raw := range list {
-		in, ok := o.open(raw, item(o.at("diagnoses"), i))
+		in, ok := o.openItem("diagnoses", i, raw)
 		if !ok {
 			continue
 		}
-		d := acuity.Diagnosis{Code: in.text("code", required, maxCode)}
+		d := acuity.Diagnosis{Code: in.text("code")}
 		var guessed bool
-		if d.System, guessed = codes.NormalSystem(in.text("system", optional, maxName), d.Code); guessed {
+		if d.System, guessed = codes.NormalSystem(in.text("system"), d.Code); guessed {
 			in.warn("system_assumed", in.at("system"))
 		}
-		d.Display = codes.MaskDisplay(in.text("display", optional, maxText))
-		d.OnsetAt = in.time("onsetAt", optional).at
+		d.Display = codes.MaskDisplay(in.text("display"))
+		d.OnsetAt = in.time("onsetAt").at
 		in.close()
 		all = append(all, d)
 	}

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"cmp"
-	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,24 +12,13 @@ import (
 	"svc/internal/httpapi"
 )
 
-// These limits bound the bodies: lengths in characters, lists in elements.
-const (
-	maxLabel     = 100
-	maxCode      = 64
-	maxName      = 64
-	maxID        = 200
-	maxText      = 2000 // of a display or a value, before it is reduced
-	maxSignals   = 500
-	maxRooms     = 500
-	maxEvents    = 500
-	maxDiagnoses = 100
-	maxRoomID    = math.MaxInt32
-)
-
 var (
-	signalKinds   = []string{"medication", "observation", "lab", "device"} // in the order of acuity.SignalKind
-	signalSystems = []string{"RxNorm", "LOINC", "SNOMED", "local", "SNOMED-CT"}
-	systemsOf     = []codes.System{codes.RxNorm, codes.LOINC, codes.SNOMED, codes.SystemLocal, codes.SNOMED}
+	signalKinds = map[string]acuity.SignalKind{
+		"medication": acuity.KindMedication, "observation": acuity.KindObservation, "lab": acuity.KindLab, "device": acuity.KindDevice,
+	}
+	signalSystems = map[string]codes.System{
+		"RxNorm": codes.RxNorm, "LOINC": codes.LOINC, "SNOMED": codes.SNOMED, "SNOMED-CT": codes.SNOMED, "local": codes.SystemLocal,
+	}
 )
 
 // statuses are the signal statuses with a meaning of their own. Any other status counts
@@ -69,59 +57,58 @@ func (s *server) clinical(w http.ResponseWriter, r *http.Request) {
 }
 
 func (r *reader) clinical(body []byte, o *acuity.Observation) {
-	b, ok := r.open(body, "")
+	b, ok := r.open(body, "", shapeOf[clinicalShape]())
 	if !ok {
 		return
 	}
 	defer b.close()
-	o.Room = &acuity.RoomRef{ID: b.room("roomId", required), Label: b.text("roomLabel", optional, maxLabel)}
-	list, _ := b.list("signals", required, maxSignals)
+	o.Room = &acuity.RoomRef{ID: b.room("roomId"), Label: b.text("roomLabel")}
+	list, _ := b.list("signals")
 	for i, raw := range list {
-		if in, ok := b.open(raw, item("signals", i)); ok {
+		if in, ok := b.openItem("signals", i, raw); ok {
 			o.Signals = append(o.Signals, in.signal(o.Room.ID))
 		}
 	}
 }
 
 // room reads a roomId. It returns 0 also if there is none.
-func (o object) room(name string, n need) int32 {
-	id, _ := o.integer(name, n, maxRoomID)
+func (o object) room(name string) int32 {
+	id, _ := o.integer(name)
 	return int32(id) //nolint:gosec // within the bounds
 }
 
 func (o object) signal(room int32) acuity.Signal {
 	defer o.close()
-	s := acuity.Signal{Room: room}
-	s.Kind = acuity.SignalKind(o.one("kind", required, signalKinds) + 1) //nolint:gosec // a small index
-	if i := o.one("system", required, signalSystems); i >= 0 {
-		s.System = systemsOf[i]
-	}
-	s.Code = o.text("code", required, maxCode)
-	s.Display = codes.MaskDisplay(o.text("display", optional, maxText))
+	s := acuity.Signal{Room: room, Kind: signalKinds[o.word("kind")], System: signalSystems[o.word("system")]}
+	s.Code = o.text("code")
+	s.Display = codes.MaskDisplay(o.text("display"))
 	s.Value = o.value("value")
-	status, known := statuses[strings.ToLower(o.text("status", optional, maxName))]
+	status, known := statuses[strings.ToLower(o.text("status"))]
 	if s.Status = status; !known {
 		o.warn("status_unknown", o.at("status"))
 	}
-	s.ObservedAt = o.time("observedAt", optional).at
-	s.StartedAt = o.time("startedAt", optional).at
+	s.ObservedAt = o.time("observedAt").at
+	s.StartedAt = o.time("startedAt").at
 	return s
 }
 
+// maxDigits bounds the text of a number.
+const maxDigits = 64
+
 // value reads a string or a number and reduces it to what may be stored.
 func (o object) value(name string) codes.Value {
-	raw, ok := o.find(name, optional)
+	raw, ok := o.find(name)
 	switch {
 	case !ok:
 		return codes.Value{}
 	case raw[0] == '"':
 		text := string(unquote(raw))
-		if utf8.RuneCountInString(text) > maxText {
-			o.fault(o.at(name), "maxLength:"+strconv.Itoa(maxText))
+		if most := o.field(name).max; int64(utf8.RuneCountInString(text)) > most {
+			o.fault(o.at(name), "maxLength:"+strconv.FormatInt(most, 10))
 			return codes.Value{}
 		}
 		return codes.ParseValue(text)
-	case isNumber(raw) && len(raw) <= maxName:
+	case isNumber(raw) && len(raw) <= maxDigits:
 		return codes.ParseValue(string(raw))
 	default:
 		o.fault(o.at(name), "type:string|number")

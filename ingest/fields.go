@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,20 +79,13 @@ func (r *reader) problem() *httpapi.Problem {
 // an object that is not there.
 type object struct {
 	*reader
+	*shape
 	path   string
 	fields []member
 }
 
-// need says whether a field must be there.
-type need bool
-
-const (
-	optional need = false
-	required need = true
-)
-
-// open begins to read an object; ok is false if raw is something else.
-func (r *reader) open(raw []byte, path string) (o object, ok bool) {
+// open begins to read an object of a shape; ok is false if raw is something else.
+func (r *reader) open(raw []byte, path string, s *shape) (o object, ok bool) {
 	raw = bytes.TrimSpace(raw)
 	if raw[0] != '{' {
 		r.fault(path, "type:object")
@@ -102,7 +96,7 @@ func (r *reader) open(raw []byte, path string) (o object, ok bool) {
 		r.space = make([]member, 0, usualFields)
 	}
 	r.space = members(r.space, raw)
-	return object{r, path, r.space[from:]}, true
+	return object{r, s, path, r.space[from:]}, true
 }
 
 // close warns of each field that no caller asked for. The warning repeats the name of the
@@ -141,8 +135,11 @@ func (o object) at(name string) string {
 func item(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
 // find returns the value of a field. Null is the same as absent.
-func (o object) find(name string, n need) ([]byte, bool) {
-	var raw []byte
+func (o object) find(name string) (raw []byte, ok bool) {
+	if o.reader == nil {
+		return nil, false
+	}
+	demanded := o.field(name)
 	for i := range o.fields {
 		f := &o.fields[i]
 		if string(f.name) != name {
@@ -156,7 +153,7 @@ func (o object) find(name string, n need) ([]byte, bool) {
 		raw = f.raw
 	}
 	if raw == nil || raw[0] == 'n' {
-		if n == required {
+		if demanded.required {
 			o.fault(o.at(name), "required")
 		}
 		return nil, false
@@ -164,10 +161,10 @@ func (o object) find(name string, n need) ([]byte, bool) {
 	return raw, true
 }
 
-// text reads a string of at most most characters, without control characters and without
-// spaces around it. A required string must have at least one other character.
-func (o object) text(name string, n need, most int) string {
-	raw, ok := o.find(name, n)
+// text reads a string without control characters and without spaces around it. A required
+// string must have at least one other character.
+func (o object) text(name string) string {
+	raw, ok := o.find(name)
 	if !ok {
 		return ""
 	}
@@ -181,11 +178,11 @@ func (o object) text(name string, n need, most int) string {
 		}
 		return r
 	}, string(unquote(raw))))
-	switch {
-	case s == "" && n == required:
+	switch demanded := o.field(name); {
+	case s == "" && demanded.required:
 		o.fault(o.at(name), "minLength:1")
-	case utf8.RuneCountInString(s) > most: // as JSON Schema counts
-		o.fault(o.at(name), "maxLength:"+strconv.Itoa(most))
+	case demanded.max > 0 && int64(utf8.RuneCountInString(s)) > demanded.max: // as JSON Schema counts
+		o.fault(o.at(name), "maxLength:"+strconv.FormatInt(demanded.max, 10))
 		return ""
 	}
 	return s
@@ -193,18 +190,29 @@ func (o object) text(name string, n need, most int) string {
 
 // unread accepts a string field without keeping its content.
 func (o object) unread(name string) {
-	if raw, ok := o.find(name, optional); ok && raw[0] != '"' {
+	if raw, ok := o.find(name); ok && raw[0] != '"' {
 		o.fault(o.at(name), "type:string")
 	}
 }
 
-// integer reads a whole number from 0 to most. ok is false if there is no valid number.
-func (o object) integer(name string, n need, most int64) (v int64, ok bool) {
-	raw, ok := o.find(name, n)
+// integer reads a whole number that is not negative. ok is false if there is no valid number.
+func (o object) integer(name string) (v int64, ok bool) {
+	raw, ok := o.find(name)
 	if !ok {
 		return 0, false
 	}
-	return o.whole(raw, o.at(name), most)
+	return o.whole(raw, o.at(name), o.field(name).max)
+}
+
+// integers reads a list of whole numbers. It leaves those out that are not valid.
+func (o object) integers(name string) (all []int64) {
+	list, _ := o.list(name)
+	for i, raw := range list {
+		if v, ok := o.whole(raw, item(o.at(name), i), o.field(name).max); ok {
+			all = append(all, v)
+		}
+	}
+	return all
 }
 
 func (r *reader) whole(raw []byte, path string, most int64) (int64, bool) {
@@ -232,7 +240,7 @@ func isNumber(raw []byte) bool { return raw[0] == '-' || raw[0] >= '0' && raw[0]
 
 // boolean reads a boolean that the sender may leave out.
 func (o object) boolean(name string) acuity.Tristate {
-	raw, ok := o.find(name, optional)
+	raw, ok := o.find(name)
 	switch {
 	case !ok:
 		return acuity.Unsaid
@@ -246,27 +254,31 @@ func (o object) boolean(name string) acuity.Tristate {
 	}
 }
 
-// one reads a field whose value must be exactly one of words. It returns the index of the
-// word; -1 if there is no valid value.
-func (o object) one(name string, n need, words []string) int {
-	raw, ok := o.find(name, n)
+// word reads one of the words that the shape lists; "" if there is no valid value.
+func (o object) word(name string) string {
+	raw, ok := o.find(name)
 	if !ok {
-		return -1
+		return ""
 	}
 	if raw[0] != '"' {
 		o.fault(o.at(name), "type:string")
-		return -1
+		return ""
 	}
-	i := slices.Index(words, string(unquote(raw)))
-	if i < 0 {
-		o.fault(o.at(name), "enum:"+strings.Join(words, "|"))
+	word := string(unquote(raw))
+	if !slices.Contains(o.field(name).words, word) {
+		o.faultWord(name)
+		return ""
 	}
-	return i
+	return word
 }
 
-// list reads an array of up to most elements. present is false if the field is missing.
-func (o object) list(name string, n need, most int) (all [][]byte, present bool) {
-	raw, ok := o.find(name, n)
+func (o object) faultWord(name string) {
+	o.fault(o.at(name), "enum:"+strings.Join(o.field(name).words, "|"))
+}
+
+// list reads an array. present is false if the field is missing.
+func (o object) list(name string) (all [][]byte, present bool) {
+	raw, ok := o.find(name)
 	if !ok {
 		return nil, false
 	}
@@ -274,28 +286,70 @@ func (o object) list(name string, n need, most int) (all [][]byte, present bool)
 		o.fault(o.at(name), "type:array")
 		return nil, false
 	}
-	all, complete := elements(raw, most)
-	if !complete {
-		o.fault(o.at(name), "maxItems:"+strconv.Itoa(most))
+	demanded := o.field(name)
+	all, complete := elements(raw, demanded.maxItems)
+	switch {
+	case !complete:
+		o.fault(o.at(name), "maxItems:"+strconv.Itoa(demanded.maxItems))
 		return nil, false
+	case len(all) < demanded.minItems:
+		o.fault(o.at(name), "minItems:"+strconv.Itoa(demanded.minItems))
 	}
 	return all, true
 }
 
+// rows opens the rows of a body: those of a list, or the body itself as the only one.
+func (r *reader) rows(body []byte, name string, s *shape) iter.Seq[object] {
+	return func(yield func(object) bool) {
+		b, ok := r.open(body, "", s)
+		if !ok {
+			return
+		}
+		if !b.has(name) {
+			b.shape = b.field(name).inner
+			yield(b)
+			return
+		}
+		defer b.close()
+		list, _ := b.list(name)
+		for i, raw := range list {
+			if in, ok := b.openItem(name, i, raw); ok && !yield(in) {
+				return
+			}
+		}
+	}
+}
+
+// has reports whether a field is there. The caller need not read it.
+func (o object) has(name string) (there bool) {
+	for i := range o.fields {
+		if f := &o.fields[i]; string(f.name) == name {
+			f.seen = true
+			there = there || f.raw[0] != 'n'
+		}
+	}
+	return there
+}
+
+// openItem opens the object that is element i of a list.
+func (o object) openItem(name string, i int, raw []byte) (in object, ok bool) {
+	return o.open(raw, item(o.at(name), i), o.field(name).inner)
+}
+
 // inner opens the object in a field. The result has no fields if the object is missing.
 func (o object) inner(name string) object {
-	raw, ok := o.find(name, optional)
+	raw, ok := o.find(name)
 	if !ok {
 		return object{}
 	}
-	in, _ := o.open(raw, o.at(name))
+	in, _ := o.open(raw, o.at(name), o.field(name).inner)
 	return in
 }
 
 // primary reads primaryFactor, the id of a primary factor.
 func (o object) primary() acuity.Factor {
 	const name = "primaryFactor"
-	id := o.text(name, optional, maxName)
+	id := o.text(name)
 	if id == "" {
 		return 0
 	}

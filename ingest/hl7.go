@@ -95,11 +95,11 @@ func (r *reader) message(body []byte) ([]byte, *httpapi.Problem) {
 	if problem := httpapi.CheckJSON(body); problem != nil {
 		return nil, problem
 	}
-	b, ok := r.open(body, "")
+	b, ok := r.open(body, "", shapeOf[hl7Shape]())
 	if !ok {
 		return nil, r.problem()
 	}
-	raw, ok := b.find("message", required)
+	raw, ok := b.find("message")
 	b.close()
 	switch {
 	case !ok:

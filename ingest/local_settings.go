@@ -20,7 +20,7 @@ func localSettingsRoutes() []httpapi.Route[*server] {
 			About: "A list of rows, or one row as the body. All that was ever sent is read anew before the answer: nothing needs to be sent again. A row about the same code, kind and value replaces the one before. A code with a trailing * is a prefix.",
 			Bodies: jsonBody(maxBody, terminologyShape{},
 				httpapi.Example{Name: "A local alert and a threshold", Text: `{"mappings":[{"system":"local","code":"OB_HEM_ALERT","factorId":"high-hemorrhage","comment":"from the alert module"},{"system":"local","code":"QBL","kind":"lab","factorId":"high-hemorrhage","value":{"op":">=","than":1500}}]}`}),
-			Data: terminologyAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable, httpapi.Precondition}, Limits: map[string]int64{"mappingsPerRequest": maxMappings},
+			Data: terminologyAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable, httpapi.Precondition}, Limits: map[string]int64{"mappingsPerRequest": itemsAtMost[terminologyShape]("mappings")},
 		}, Serve: (*server).setTerminology},
 		{Operation: httpapi.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/terminology/{id}", ID: "deleteTerminology", Summary: "Take a mapping back",
@@ -31,7 +31,7 @@ func localSettingsRoutes() []httpapi.Route[*server] {
 			Method: http.MethodPost, Path: "/api/admin/terminology/worklist/ignore", ID: "ignoreCodes", Summary: "Codes that nobody need look at",
 			About:  "They are counted on, and mean what they meant. Codes as the worklist names them, a list or one as the body.",
 			Bodies: jsonBody(maxBody, marksShape{}, httpapi.Example{Name: "A code", Text: `{"codes":[{"system":"local","code":"TRAY_COUNT"}]}`}),
-			Data:   acted{}, Limits: map[string]int64{"codesPerRequest": maxMarks},
+			Data:   acted{}, Limits: map[string]int64{"codesPerRequest": itemsAtMost[marksShape]("codes")},
 		}, Serve: (*server).ignoreCodes},
 		{Operation: httpapi.Operation{
 			Method: http.MethodPost, Path: "/api/admin/terminology/worklist/restore", ID: "restoreCodes", Summary: "Codes that somebody should look at again",
@@ -60,7 +60,7 @@ func localSettingsRoutes() []httpapi.Route[*server] {
 			Method: http.MethodPost, Path: "/api/admin/locations", ID: "setLocation", Summary: "Say which room a place is, or that it is outside",
 			About:  "A list of rows, all or none, or one row as the body. A row about the same place replaces the one before. With neither roomId nor outside it says that the place is of this unit. The room that it names is confirmed.",
 			Bodies: jsonBody(maxBody, httpapi.AnyOf{placeShape{}, placesShape{}}, httpapi.Example{Name: "A room", Text: `{"pointOfCare":"BIRTHCENTER","room":"B9","roomId":9,"roomLabel":"Birth 9","area":"LDR"}`}, httpapi.Example{Name: "Another unit", Text: `{"pointOfCare":"ICU","outside":true}`}, httpapi.Example{Name: "A table", Text: `{"locations":[{"pointOfCare":"OBTRIAGE"},{"pointOfCare":"BIRTHCENTER","room":"B10","roomId":10,"roomLabel":"Birth 10","area":"LDR"}]}`}),
-			Data:   locationAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable, httpapi.Precondition}, Limits: map[string]int64{"locationsPerRequest": maxPlaces},
+			Data:   locationAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable, httpapi.Precondition}, Limits: map[string]int64{"locationsPerRequest": itemsAtMost[placesShape]("locations")},
 		}, Serve: (*server).setLocation},
 		{Operation: httpapi.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/locations/{id}", ID: "deleteLocation", Summary: "Take a row of the location table back",
@@ -130,8 +130,9 @@ type ruleShape struct {
 }
 
 type ruleOfPathShape struct {
-	Values  map[string]*string `json:"values"`
-	Comment string             `json:"comment,omitempty" maxLength:"200"`
+	FactorID string             `json:"factorId,omitempty" maxLength:"64" doc:"None but that of the path."`
+	Values   map[string]*string `json:"values"`
+	Comment  string             `json:"comment,omitempty" maxLength:"200"`
 }
 
 type placesShape struct {

@@ -8,9 +8,6 @@ import (
 	"svc/internal/httpapi"
 )
 
-// maxPlaces is how many rows one request may have.
-const maxPlaces = 2000
-
 type locationAnswer struct {
 	acted
 	ID  string   `json:"id"`  // of the first row
@@ -55,26 +52,9 @@ func (s *server) deleteLocation(w http.ResponseWriter, r *http.Request) {
 }
 
 // locations reads the rows of a request: a list, or a single row as the whole body.
-func (r *reader) locations(body []byte) []acuity.Place {
-	b, ok := r.open(body, "")
-	if !ok {
-		return nil
-	}
-	if raw, listed := b.find("locations", optional); !listed && raw == nil {
-		return []acuity.Place{b.place()}
-	}
-	defer b.close()
-	list, _ := b.list("locations", required, maxPlaces)
-	if len(list) == 0 && len(r.faults) == 0 {
-		r.fault("locations", "minItems:1")
-	}
-	var all []acuity.Place
+func (r *reader) locations(body []byte) (all []acuity.Place) {
 	seen := map[string]bool{}
-	for i, raw := range list {
-		in, ok := r.open(raw, item("locations", i))
-		if !ok {
-			continue
-		}
+	for in := range r.rows(body, "locations", shapeOf[placesShape]()) {
 		p := in.place()
 		if seen[hospital.PlaceID(&p)] {
 			in.unfit(in.path, "unique") // two rows are about the same place, and only one can hold
@@ -91,11 +71,11 @@ func (r *reader) locations(body []byte) []acuity.Place {
 func (o object) place() acuity.Place {
 	defer o.close()
 	p := acuity.Place{
-		PointOfCare: o.text("pointOfCare", optional, maxLabel), Room: o.text("room", optional, maxLabel), Bed: o.text("bed", optional, maxLabel),
-		Label: o.text("roomLabel", optional, maxLabel), Area: o.text("area", optional, maxLabel),
+		PointOfCare: o.text("pointOfCare"), Room: o.text("room"), Bed: o.text("bed"),
+		Label: o.text("roomLabel"), Area: o.text("area"),
 		Outside: o.boolean("outside") == acuity.Yes, Primary: o.primary(),
 	}
-	if id, ok := o.integer("roomId", optional, maxRoomID); ok {
+	if id, ok := o.integer("roomId"); ok {
 		p.HasRoomID, p.RoomID = true, int32(id) //nolint:gosec // within the bounds
 	}
 	switch {

@@ -15,9 +15,8 @@ import (
 // Operations are the API operations by which facts come in.
 func Operations() []httpapi.Operation { return httpapi.Operations(routes()) }
 
-// routes are the operations with their handlers. The body shapes below are for readers
-// and for generated clients. The handlers read the bodies by rules of their own, so that
-// they can name the place of every broken rule. A test compares shapes and handlers.
+// routes are the operations with their handlers. The body shapes below document
+// the bodies, and the handlers read the bodies by them (shape.go).
 func routes() []httpapi.Route[*server] {
 	all := []httpapi.Route[*server]{
 		{Operation: httpapi.Operation{
@@ -33,14 +32,14 @@ func routes() []httpapi.Route[*server] {
 			About: "Good events are applied, bad ones are listed with what is wrong with them.",
 			Bodies: jsonBody(maxBatchBody, batchShape{},
 				httpapi.Example{Name: "Backfill", Text: `{"events":[{"eventType":"A04","occurredAt":"2026-03-04T08:14:00-06:00","visitId":"V-1002","roomId":21,"patientClass":"O"},{"eventType":"A03","occurredAt":"2026-03-04T09:10:00-06:00","visitId":"V-1002"}]}`}),
-			Data: batchAnswer{}, Limits: map[string]int64{"eventsPerBatch": maxEvents, "smallBodyFacts": limit.LargeFacts, "smallBodyBytes": limit.LargeBytes, "factsPerSecond": limit.FactsPerSecond, "factsAtOnce": limit.FactsAtOnce, "factsUnapplied": limit.FactsUnapplied},
+			Data: batchAnswer{}, Limits: map[string]int64{"eventsPerBatch": itemsAtMost[batchShape]("events"), "smallBodyFacts": limit.LargeFacts, "smallBodyBytes": limit.LargeBytes, "factsPerSecond": limit.FactsPerSecond, "factsAtOnce": limit.FactsAtOnce, "factsUnapplied": limit.FactsUnapplied},
 		}, Serve: (*server).batch},
 		{Operation: httpapi.Operation{
 			Path: "/api/ingest/census", Scope: access.IngestCensus, ID: "sendCensus", Summary: "All rooms of the unit and who is in them",
 			About: "A full snapshot: a room that is not in it leaves the unit. Lists that are left out keep what is known, empty ones clear it.",
 			Bodies: jsonBody(maxBody, censusShape{},
 				httpapi.Example{Name: "Three rooms", Text: `{"totalRooms":12,"rooms":[{"roomId":1,"roomLabel":"LDR 1","area":"L&D","status":"occupied","visitId":"V-2001","primaryFactor":"labor-standard","modifiers":["env-interpreter"]},{"roomId":7,"roomLabel":"301","area":"Postpartum","status":"occupied","primaryFactor":"pp-couplet","deliveredAt":"2026-03-04T02:10:00-06:00","deliveryMode":"vaginal","newborns":[{}]},{"roomId":8,"roomLabel":"302","area":"Postpartum","status":"empty"}]}`}),
-			Data: censusAnswer{}, Refuses: factors, Limits: map[string]int64{"roomsPerCensus": maxRooms},
+			Data: censusAnswer{}, Refuses: factors, Limits: map[string]int64{"roomsPerCensus": itemsAtMost[censusShape]("rooms")},
 		}, Serve: (*server).census},
 		{Operation: httpapi.Operation{
 			Path: "/api/ingest/clinical", Scope: access.IngestClinical, ID: "sendClinical", Summary: "Medications, observations, results and devices of one room",
@@ -48,7 +47,7 @@ func routes() []httpapi.Route[*server] {
 			Bodies: jsonBody(maxBody, clinicalShape{},
 				httpapi.Example{Name: "Magnesium starts", Text: `{"roomId":1,"signals":[{"kind":"medication","system":"RxNorm","code":"6585","display":"magnesium sulfate","status":"active"}]}`},
 				httpapi.Example{Name: "A score and a trace", Text: `{"roomId":1,"signals":[{"kind":"observation","system":"LOINC","code":"88888-8","display":"MEWS total score","value":5},{"kind":"observation","system":"LOINC","code":"32421-5","value":"Category II"}]}`}),
-			Data: clinicalAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable}, Limits: map[string]int64{"signalsPerRequest": maxSignals, "jsonDepth": httpapi.MaxDepth, "unpackedFactor": unpackFactor, "unpackedRatio": unpackRatio},
+			Data: clinicalAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable}, Limits: map[string]int64{"signalsPerRequest": itemsAtMost[clinicalShape]("signals"), "jsonDepth": httpapi.MaxDepth, "unpackedFactor": unpackFactor, "unpackedRatio": unpackRatio},
 		}, Serve: (*server).clinical},
 		{Operation: httpapi.Operation{
 			Path: "/api/ingest/fhir", Scope: access.IngestFHIR, ID: "sendFHIR", Summary: "FHIR R4 resources",
@@ -75,7 +74,7 @@ func routes() []httpapi.Route[*server] {
 			About: "For the skill axis. Names are accepted and never kept.",
 			Bodies: jsonBody(maxBody, rosterShape{},
 				httpapi.Example{Name: "Two nurses", Text: `{"nurses":[{"externalId":"n-17","jobCode":"RN","skillLevel":2,"hireDate":"2014-05-01","assignedRoomIds":[1]},{"externalId":"n-31","skillLevel":0,"assignedRoomIds":[7]}]}`}),
-			Data: rosterAnswer{}, Limits: map[string]int64{"nursesPerRoster": maxRosterNurses},
+			Data: rosterAnswer{}, Limits: map[string]int64{"nursesPerRoster": itemsAtMost[rosterShape]("nurses")},
 		}, Serve: (*server).roster},
 		{Operation: httpapi.Operation{
 			Path: "/api/ingest/staffing", Scope: access.IngestStaffing, ID: "sendStaffing", Summary: "Nurses on duty",

@@ -8,11 +8,6 @@ import (
 	"svc/internal/httpapi"
 )
 
-const (
-	maxRosterNurses  = 500
-	maxAssignedRooms = 50
-)
-
 type rosterAnswer struct {
 	common
 	Nurses   int          `json:"nurses"`
@@ -51,15 +46,15 @@ func (s *server) roster(w http.ResponseWriter, r *http.Request) {
 }
 
 func (r *reader) roster(body []byte) *acuity.Roster {
-	b, ok := r.open(body, "")
+	b, ok := r.open(body, "", shapeOf[rosterShape]())
 	if !ok {
 		return nil
 	}
 	defer b.close()
 	roster := &acuity.Roster{AsOf: b.asOf()}
-	list, _ := b.list("nurses", required, maxRosterNurses)
+	list, _ := b.list("nurses")
 	for i, raw := range list {
-		if in, ok := b.open(raw, item("nurses", i)); ok {
+		if in, ok := b.openItem("nurses", i, raw); ok {
 			roster.Nurses = append(roster.Nurses, in.nurse())
 		}
 	}
@@ -68,7 +63,7 @@ func (r *reader) roster(body []byte) *acuity.Roster {
 
 // asOf reads the time of a snapshot. A missing or future time becomes now.
 func (o object) asOf() acuity.Instant {
-	at := o.time("asOf", optional).at
+	at := o.time("asOf").at
 	if at == 0 || at > o.now {
 		return o.now
 	}
@@ -78,27 +73,24 @@ func (o object) asOf() acuity.Instant {
 func (o object) nurse() acuity.RosterNurse {
 	defer o.close()
 	n := acuity.RosterNurse{
-		ExternalID: o.text("externalId", optional, maxID),
-		JobCode:    o.text("jobCode", optional, maxName),
+		ExternalID: o.text("externalId"),
+		JobCode:    o.text("jobCode"),
 		Skill:      -1,
 	}
 	o.unread("name") // accepted, never stored
-	if skill, ok := o.integer("skillLevel", optional, 2); ok {
+	if skill, ok := o.integer("skillLevel"); ok {
 		n.Skill = int8(skill) //nolint:gosec // within the bounds
 	}
 	n.HiredDays = o.days("hireDate")
-	rooms, _ := o.list("assignedRoomIds", optional, maxAssignedRooms)
-	for i, raw := range rooms {
-		if id, ok := o.whole(raw, item(o.at("assignedRoomIds"), i), maxRoomID); ok {
-			n.Rooms = append(n.Rooms, int32(id)) //nolint:gosec // within the bounds
-		}
+	for _, id := range o.integers("assignedRoomIds") {
+		n.Rooms = append(n.Rooms, int32(id)) //nolint:gosec // within the bounds
 	}
 	return n
 }
 
 // days reads a date, or the date of a date-time, as days since the epoch.
 func (o object) days(name string) int32 {
-	text := o.text(name, optional, maxName)
+	text := o.text(name)
 	if text == "" {
 		return 0
 	}

@@ -49,16 +49,16 @@ func (s *server) deleteRule(w http.ResponseWriter, r *http.Request) {
 // rule reads a rule: {factorId, values: {line: text}, comment}. The path or the body
 // names the factor.
 func (r *reader) rule(body []byte, id string) acuity.Rule {
-	b, ok := r.open(body, "")
+	form := shapeOf[ruleShape]()
+	if id != "" {
+		form = shapeOf[ruleOfPathShape]()
+	}
+	b, ok := r.open(body, "", form)
 	if !ok {
 		return acuity.Rule{}
 	}
 	defer b.close()
-	naming := required
-	if id != "" {
-		naming = optional
-	}
-	named := b.text("factorId", naming, maxName)
+	named := b.text("factorId")
 	switch {
 	case id == "":
 		id = named
@@ -70,11 +70,11 @@ func (r *reader) rule(body []byte, id string) acuity.Rule {
 	if rule.Factor = f; !known && id != "" {
 		r.unfit("factorId", "factor")
 	}
-	raw, ok := b.find("values", required)
+	raw, ok := b.find("values")
 	if !ok {
 		return rule
 	}
-	values, ok := r.open(raw, "values")
+	values, ok := r.open(raw, "values", nil)
 	if !ok {
 		return rule
 	}

@@ -10,9 +10,6 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// maxSenders is how many sender keys can have switches in one hospital.
-const maxSenders = 200
-
 type settingsAnswer struct {
 	acted
 	Version *int64 `json:"version"` // version of all settings, for If-Match; null for a dry run
@@ -80,7 +77,7 @@ func (s *server) setHospital(w http.ResponseWriter, r *http.Request, hospital *a
 
 // settings reads all settings. A missing setting gets its default.
 func (r *reader) settings(body []byte, h *access.Hospital, key func(id string) (access.Key, bool)) *acuity.Switches {
-	b, ok := r.open(body, "")
+	b, ok := r.open(body, "", shapeOf[settingsShape]())
 	if !ok {
 		return nil
 	}
@@ -89,20 +86,20 @@ func (r *reader) settings(body []byte, h *access.Hospital, key func(id string) (
 		TrustA08Location:   b.boolean("trustA08Location") == acuity.Yes,
 		StaffingFromRoster: b.boolean("staffingFromRoster") == acuity.Yes,
 	}
-	zone := b.text("timezone", required, maxName)
+	zone := b.text("timezone")
 	if _, err := time.LoadLocation(zone); err != nil || zone == "Local" {
 		r.unfit("timezone", "iana")
 	}
 	h.Zone, h.Senders = zone, nil
-	list, _ := b.list("senders", optional, maxSenders)
+	list, _ := b.list("senders")
 	seen := map[string]bool{}
 	for i, raw := range list {
-		in, ok := r.open(raw, item("senders", i))
+		in, ok := b.openItem("senders", i, raw)
 		if !ok {
 			continue
 		}
 		sender := access.Sender{
-			Key:            in.text("keyId", required, maxID),
+			Key:            in.text("keyId"),
 			OriginalMode:   in.boolean("originalMode") == acuity.Yes,
 			ProductionOnly: in.boolean("productionOnly") == acuity.Yes,
 		}

@@ -8,10 +8,7 @@ import (
 	"svc/internal/httpapi"
 )
 
-const (
-	maxNurses = 1000
-	planAhead = 24 * time.Hour // how far ahead a staffing plan may begin
-)
+const planAhead = 24 * time.Hour // how far ahead a staffing plan may begin
 
 type staffingAnswer struct {
 	common
@@ -34,14 +31,14 @@ func (s *server) staffing(w http.ResponseWriter, r *http.Request) {
 }
 
 func (r *reader) staffing(body []byte) *acuity.Staffing {
-	b, ok := r.open(body, "")
+	b, ok := r.open(body, "", shapeOf[staffingShape]())
 	if !ok {
 		return nil
 	}
 	defer b.close()
-	nurses, _ := b.integer("nursesOnDuty", required, maxNurses)
+	nurses, _ := b.integer("nursesOnDuty")
 	s := &acuity.Staffing{
-		AsOf:   b.plan("asOf", optional).at,
+		AsOf:   b.plan("asOf").at,
 		Nurses: int32(nurses), //nolint:gosec // within the bounds
 		Call:   b.boolean("callStaffAvailable"),
 	}

@@ -12,8 +12,8 @@ import (
 	"svc/internal/httpapi"
 )
 
-// maxMappings is how many rows one request may have.
-const maxMappings = 5000
+// maxMappingID bounds the id of a row in a path.
+const maxMappingID = 200
 
 // noFactor is the factorId for a known code without a meaning. It switches off what the
 // catalogue makes of that code.
@@ -21,12 +21,13 @@ const noFactor = "none"
 
 // These are the words of a mapping.
 var (
-	mappingKinds   = []string{"medication", "observation", "lab", "device", "diagnosis"}
-	kindsOfMapping = []acuity.SignalKind{
-		acuity.KindMedication, acuity.KindObservation, acuity.KindLab, acuity.KindDevice, acuity.KindCondition,
+	mappingKinds = map[string]acuity.SignalKind{
+		"medication": acuity.KindMedication, "observation": acuity.KindObservation, "lab": acuity.KindLab,
+		"device": acuity.KindDevice, "diagnosis": acuity.KindCondition,
 	}
-	comparisons   = []string{"<", "<=", ">", ">="}
-	comparatorsOf = []codes.Comparator{codes.Less, codes.LessOrEqual, codes.Greater, codes.GreaterOrEqual}
+	comparators = map[string]codes.Comparator{
+		"<": codes.Less, "<=": codes.LessOrEqual, ">": codes.Greater, ">=": codes.GreaterOrEqual,
+	}
 )
 
 type terminologyAnswer struct {
@@ -74,7 +75,7 @@ func (s *server) deleteTerminology(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := httpapi.PathValue(r, "id")
-	if len(id) > maxID {
+	if len(id) > maxMappingID {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 		return
 	}
@@ -85,26 +86,9 @@ func (s *server) deleteTerminology(w http.ResponseWriter, r *http.Request) {
 }
 
 // mappings reads the rows of a request: a list, or a single row as the whole body.
-func (r *reader) mappings(body []byte) []acuity.Mapping {
-	b, ok := r.open(body, "")
-	if !ok {
-		return nil
-	}
-	if raw, listed := b.find("mappings", optional); !listed && raw == nil {
-		return []acuity.Mapping{b.mapping()}
-	}
-	defer b.close()
-	list, _ := b.list("mappings", required, maxMappings)
-	if len(list) == 0 && len(r.faults) == 0 {
-		r.fault("mappings", "minItems:1")
-	}
-	var all []acuity.Mapping
+func (r *reader) mappings(body []byte) (all []acuity.Mapping) {
 	seen := map[string]bool{}
-	for i, raw := range list {
-		in, ok := r.open(raw, item("mappings", i))
-		if !ok {
-			continue
-		}
+	for in := range r.rows(body, "mappings", shapeOf[terminologyShape]()) {
 		m := in.mapping()
 		if seen[m.ID] {
 			in.unfit(in.path, "unique") // two rows have the same code, kind and value, and only one can hold
@@ -118,12 +102,12 @@ func (r *reader) mappings(body []byte) []acuity.Mapping {
 // mapping reads one row.
 func (o object) mapping() acuity.Mapping {
 	defer o.close()
-	m := acuity.Mapping{Code: o.text("code", required, maxCode), Comment: o.remark()}
-	if raw, ok := o.find("system", required); ok {
+	m := acuity.Mapping{Code: o.text("code"), Comment: o.remark()}
+	if raw, ok := o.find("system"); ok {
 		if raw[0] != '"' {
 			o.fault(o.at("system"), "type:string")
 		} else if system, guessed := codes.NormalSystem(string(unquote(raw)), m.Code); guessed {
-			o.fault(o.at("system"), "enum:ICD-10-CM|SNOMED-CT|LOINC|RxNorm|local")
+			o.faultWord("system")
 		} else {
 			m.System = system
 		}
@@ -131,20 +115,16 @@ func (o object) mapping() acuity.Mapping {
 	if m.Code != "" && strings.Trim(m.Code, "* ") == "" {
 		o.fault(o.at("code"), "minLength:1") // a row without a code would match every code of the system
 	}
-	if id := o.text("factorId", required, maxName); id != "" && id != noFactor {
+	if id := o.text("factorId"); id != "" && id != noFactor {
 		f, ok := acuity.FactorByID(id)
 		if m.Factor = f; !ok {
 			o.unfit(o.at("factorId"), "factor")
 		}
 	}
-	if i := o.one("kind", optional, mappingKinds); i >= 0 {
-		m.Kind = kindsOfMapping[i]
-	}
+	m.Kind = mappingKinds[o.word("kind")]
 	value := o.inner("value")
 	if value.reader != nil {
-		if i := value.one("op", required, comparisons); i >= 0 {
-			m.Op = comparatorsOf[i]
-		}
+		m.Op = comparators[value.word("op")]
 		m.Than = value.limit("than")
 		value.close()
 		if m.Kind == acuity.KindCondition {
@@ -157,11 +137,11 @@ func (o object) mapping() acuity.Mapping {
 
 // limit reads a number and returns it in thousandths.
 func (o object) limit(name string) codes.Milli {
-	raw, ok := o.find(name, required)
+	raw, ok := o.find(name)
 	if !ok {
 		return 0
 	}
-	if !isNumber(raw) || len(raw) > maxName {
+	if !isNumber(raw) || len(raw) > maxDigits {
 		o.fault(o.at(name), "type:number")
 		return 0
 	}
@@ -176,9 +156,6 @@ func (o object) limit(name string) codes.Milli {
 	}
 	return codes.Milli(math.Round(f * 1000))
 }
-
-// maxMarks is how many codes one request may mark.
-const maxMarks = 1000
 
 // ignoreCodes takes codes off the worklist.
 func (s *server) ignoreCodes(w http.ResponseWriter, r *http.Request) {
@@ -208,24 +185,9 @@ func (s *server) markCodes(w http.ResponseWriter, r *http.Request, action string
 
 // marks reads codes in the form of the worklist: a list, or a single code as the whole
 // body.
-func (r *reader) marks(body []byte, restore bool) []acuity.CodeMark {
-	b, ok := r.open(body, "")
-	if !ok {
-		return nil
-	}
-	if raw, listed := b.find("codes", optional); !listed && raw == nil {
-		return []acuity.CodeMark{b.mark(restore)}
-	}
-	defer b.close()
-	list, _ := b.list("codes", required, maxMarks)
-	if len(list) == 0 && len(r.faults) == 0 {
-		r.fault("codes", "minItems:1")
-	}
-	var all []acuity.CodeMark
-	for i, raw := range list {
-		if in, ok := r.open(raw, item("codes", i)); ok {
-			all = append(all, in.mark(restore))
-		}
+func (r *reader) marks(body []byte, restore bool) (all []acuity.CodeMark) {
+	for in := range r.rows(body, "codes", shapeOf[marksShape]()) {
+		all = append(all, in.mark(restore))
 	}
 	return all
 }
@@ -233,11 +195,9 @@ func (r *reader) marks(body []byte, restore bool) []acuity.CodeMark {
 func (o object) mark(restore bool) acuity.CodeMark {
 	defer o.close()
 	m := acuity.CodeMark{
-		System: codes.System(o.text("system", optional, maxName)), // as the sender wrote it
-		Code:   o.text("code", required, maxCode), Delete: restore,
+		System: codes.System(o.text("system")), // as the sender wrote it
+		Code:   o.text("code"), Delete: restore,
 	}
-	if i := o.one("kind", optional, mappingKinds); i >= 0 {
-		m.Kind = kindsOfMapping[i]
-	}
+	m.Kind = mappingKinds[o.word("kind")]
 	return m
 }

@@ -20,8 +20,8 @@ type moment struct {
 
 // time reads a date-time (RFC 3339). The offset may be missing, and so may the seconds or
 // the whole time of day. A time in the future adds a warning.
-func (o object) time(name string, n need) moment {
-	m := o.plan(name, n)
+func (o object) time(name string) moment {
+	m := o.plan(name)
 	if m.at != 0 && m.at.Sub(o.now) > maxSkew {
 		o.warn("time_in_future", o.at(name))
 	}
@@ -29,8 +29,8 @@ func (o object) time(name string, n need) moment {
 }
 
 // plan reads a date-time like time, but does not warn of the future.
-func (o object) plan(name string, n need) moment {
-	raw, ok := o.find(name, n)
+func (o object) plan(name string) moment {
+	raw, ok := o.find(name)
 	if !ok {
 		return moment{}
 	}
