@@ -11,7 +11,6 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/codes"
-	"svc/internal/testkit/shift"
 )
 
 // TestFactsAgain writes the facts of each message in the corpus as resources, and decodes
@@ -21,7 +20,7 @@ func TestFactsAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bodies := map[string][]byte{"a bundle of 100 kB": shift.Bundle(7, 100_000)}
+	bodies := map[string][]byte{"a bundle of 100 kB": largeBundle(7, 100_000)}
 	for _, file := range files {
 		if bodies[file], err = os.ReadFile(file); err != nil {
 			t.Fatal(err)

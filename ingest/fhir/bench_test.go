@@ -3,8 +3,6 @@ package fhir
 import (
 	"encoding/json"
 	"testing"
-
-	"svc/internal/testkit/shift"
 )
 
 const benchBytes = 2_000_000
@@ -12,7 +10,7 @@ const benchBytes = 2_000_000
 // BenchmarkDecode reads a transaction Bundle of 2 MB to facts. It also measures the
 // standard library on the same bytes, and a scan that only checks them.
 func BenchmarkDecode(b *testing.B) {
-	body := shift.Bundle(1, benchBytes)
+	body := largeBundle(1, benchBytes)
 	run := func(name string, f func()) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(body)))

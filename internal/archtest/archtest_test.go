@@ -88,7 +88,7 @@ var rooms = map[string]room{
 	"internal/cli":                  {imports: []string{"github.com/spf13", "ingest", "internal/admin/sheets", "internal/httpapi", "internal/outbound", "internal/receiver", "internal/signature", "internal/analysis/simulate", "internal/analysis/spreadsheet", "golang.org/x/sync", "golang.org/x/term", "github.com/schollz/progressbar"}, goroutines: true},
 	"internal/devserver":            {imports: []string{"internal/analysis/simulate", "internal/cli", "internal/httpapi", "internal/outbound", "internal/receiver", "internal/seal", "internal/signature", "internal/stream", "internal/view", "notifier/sms", "github.com/go-chi/chi", "github.com/gofrs/flock", "github.com/spf13"}}, // what surrounds the roles in svc dev
 	"internal/openapi":              {imports: []string{"acuity", "internal/httpapi/access", "internal/httpapi", "internal/outbound", "github.com/go-chi/chi", "github.com/danielgtaylor/huma"}},
-	"internal/testkit/shift":        {imports: []string{"acuity"}},
+	"internal/testkit/loadgen":      {imports: []string{"acuity"}},
 	"internal/e2e":                  {}, // tests alone
 
 	"notifier/webhook":                    {imports: []string{"internal/outbound", "internal/signature", "notifier/egress"}},

@@ -4,6 +4,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,12 +25,19 @@ func TestOpen(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	refused := func(want string) {
 		t.Helper()
-		if s, err := Open(t.Context(), o, w, log); s != nil || err == nil || !strings.Contains(err.Error(), want) {
-			t.Fatalf("%v, %v; want %s", s, err, want)
+		if s, fault := Open(t.Context(), o, w, log); s != nil || fault == nil || !strings.Contains(fault.Error(), want) {
+			t.Fatalf("%v, %v; want %s", s, fault, want)
 		}
 	}
 	refused("choose another with --listen")
-	o.listen, o.kafkaPort = "127.0.0.1:0", taken.Addr().(*net.TCPAddr).Port
+	_, port, err := net.SplitHostPort(taken.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.listen = "127.0.0.1:0"
+	if o.kafkaPort, err = strconv.Atoi(port); err != nil {
+		t.Fatal(err)
+	}
 	refused("choose another with --kafka-port")
 	o.kafkaPort = 0
 	s, err := Open(t.Context(), o, w, log)

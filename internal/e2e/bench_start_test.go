@@ -13,7 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"svc/acuity"
-	"svc/internal/testkit/shift"
+	"svc/internal/testkit/loadgen"
 	"svc/processors/verdict"
 	"svc/schemas"
 )
@@ -108,7 +108,7 @@ func devStart(b *testing.B, records, rooms int) {
 	d := startDev(b, dir)
 	b.ReportMetric(float64(time.Since(began).Milliseconds()), "fresh-ms")
 
-	feeds := shift.New(1, rooms, acuity.At(time.Now().Add(-24*time.Hour)), time.Second)
+	feeds := loadgen.New(1, rooms, acuity.At(time.Now().Add(-24*time.Hour)), time.Second)
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
 	for i := range rooms { // a unit on a full day
 		p.accepted(b, "clinical", fmt.Sprintf(`{"roomId":%d,"signals":[{"kind":"medication","system":"RxNorm","code":"6585","status":"active"}]}`, i+1))

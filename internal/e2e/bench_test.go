@@ -17,7 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"svc/acuity"
-	"svc/internal/testkit/shift"
+	"svc/internal/testkit/loadgen"
 	"svc/schemas"
 )
 
@@ -55,7 +55,7 @@ func (s *system) measured(instance string) (n *node, private string) {
 func (s *system) fill(b *testing.B, partitions int32, n, hospitals, rooms int, step time.Duration) {
 	b.Helper()
 	client := s.client(b, kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.MaxBufferedRecords(50_000))
-	feeds := shift.New(hospitals, rooms, acuity.At(time.Now().Add(-time.Duration(n)*step)), step)
+	feeds := loadgen.New(hospitals, rooms, acuity.At(time.Now().Add(-time.Duration(n)*step)), step)
 	topic := s.prefix + schemas.Observations().Name
 	ctx := context.Background()
 	for range n {

@@ -13,7 +13,7 @@ import (
 
 	"svc/acuity"
 	"svc/internal/analysis/replay"
-	"svc/internal/testkit/shift"
+	"svc/internal/testkit/loadgen"
 	"svc/schemas"
 )
 
@@ -102,7 +102,7 @@ func pastExport(t *testing.T, n, hospitals int) (dir string) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	feeds := shift.New(hospitals, 8, acuity.At(time.Now().Add(-30*24*time.Hour)), 5*time.Minute)
+	feeds := loadgen.New(hospitals, 8, acuity.At(time.Now().Add(-30*24*time.Hour)), 5*time.Minute)
 	var records []*kgo.Record
 	for range n {
 		o := feeds.Next()

@@ -14,7 +14,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/hospital"
-	"svc/internal/testkit/shift"
+	"svc/internal/testkit/loadgen"
 	"svc/processors/verdict"
 	"svc/schemas"
 )
@@ -45,7 +45,7 @@ func writePast(t *testing.T, broker, prefix string, partitions int32) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	feeds := shift.New(hospitals, 8, acuity.At(time.Now().Add(-30*24*time.Hour)), step)
+	feeds := loadgen.New(hospitals, 8, acuity.At(time.Now().Add(-30*24*time.Hour)), step)
 	said := map[string][]acuity.Observation{}
 	for range pieces {
 		var records []*kgo.Record

@@ -22,7 +22,7 @@ import (
 	"svc/internal/analysis/replay"
 	"svc/internal/analysis/replay/replaytest"
 	"svc/internal/stream"
-	"svc/internal/testkit/shift"
+	"svc/internal/testkit/loadgen"
 	"svc/schemas"
 )
 
@@ -78,7 +78,7 @@ func liveOnServers(t *testing.T) *livedOnServers {
 	}
 	processor := s.processor("p1")
 	const inputs, step, parts = 2400, 40 * time.Second, 8 // so that there are some commits
-	feeds := shift.New(3, 12, acuity.At(time.Now().Add(-inputs*step)), step)
+	feeds := loadgen.New(3, 12, acuity.At(time.Now().Add(-inputs*step)), step)
 	for range parts {
 		var records []*kgo.Record
 		for range inputs / parts {

@@ -8,7 +8,7 @@ import (
 
 	"svc/acuity"
 	"svc/internal/stream"
-	"svc/internal/testkit/shift"
+	"svc/internal/testkit/loadgen"
 	"svc/schemas"
 )
 
@@ -34,7 +34,7 @@ var morning = acuity.At(time.Date(2026, 3, 2, 7, 0, 0, 0, time.UTC))
 // inputs returns n records of the observations of one partition.
 func inputs(tb testing.TB, n, hospitals int, step time.Duration) []stream.Record {
 	tb.Helper()
-	feeds := shift.New(hospitals, 20, morning, step)
+	feeds := loadgen.New(hospitals, 20, morning, step)
 	records := make([]stream.Record, n)
 	for i := range records {
 		o := feeds.Next()

@@ -12,7 +12,7 @@ import (
 	"svc/acuity/hospital"
 	"svc/internal/analysis/replay"
 	"svc/internal/stream"
-	"svc/internal/testkit/shift"
+	"svc/internal/testkit/loadgen"
 	"svc/schemas"
 )
 
@@ -62,7 +62,7 @@ func (b *testKafka) log() *replay.Log {
 
 // shifts returns n observations of several hospitals, received a step apart.
 func shifts(n, hospitals int, step time.Duration) []*acuity.Observation {
-	feeds := shift.New(hospitals, 12, morning, step)
+	feeds := loadgen.New(hospitals, 12, morning, step)
 	list := make([]*acuity.Observation, n)
 	for i := range list {
 		list[i] = feeds.Next()

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"svc/acuity"
-	"svc/internal/testkit/shift"
+	"svc/internal/testkit/loadgen"
 )
 
 // A derivation finds a unit that differs from its facts, with field and version. Its
@@ -13,7 +13,7 @@ import (
 func TestDerivedAnew(t *testing.T) {
 	v := &Verify{deriving: make(chan struct{}, 1)}
 	u := newUnitCheck(&partitionCheck{v: v}, "h000")
-	feeds := shift.New(1, 12, acuity.At(time.Date(2026, 3, 2, 7, 0, 0, 0, time.UTC)), time.Minute)
+	feeds := loadgen.New(1, 12, acuity.At(time.Date(2026, 3, 2, 7, 0, 0, 0, time.UTC)), time.Minute)
 	for range 400 {
 		u.fold.Apply(&Input{Observation: feeds.Next()}, func(*acuity.Change) {})
 	}

@@ -1,7 +1,11 @@
-// Package shift makes up the feeds of maternity units, for benchmarks: patients
-// come, move, are measured, get drugs and go, while censuses and staffing
-// arrive. Nobody in it exists. The same arguments make the same observations.
-package shift
+// Package loadgen makes observations at a constant rate, for benchmarks and tests of the log: any
+// number of hospitals and rooms, one observation every step. Patients come, move, are measured,
+// get drugs and go, while censuses and staffing arrive. Nobody in it exists. The same arguments
+// make the same observations.
+//
+// The units of internal/analysis/simulate are believable, so their rate is that of a real unit:
+// 540 requests a day, 5,600 at most. A benchmark needs 200,000 a day in one unit.
+package loadgen
 
 import (
 	"fmt"
