@@ -24,6 +24,7 @@ import (
 	"svc/internal/view"
 	"svc/readapi"
 	"svc/readapi/web"
+	"svc/readapi/web/integrations"
 	"svc/schemas"
 )
 
@@ -71,7 +72,7 @@ func actsBy(h *service, api http.Handler) *web.API {
 
 // administrationBy returns the API through which administrators act on the pages. This process
 // answers its own routes; the process of --ingest-url answers the rest.
-func administrationBy(h *service, ingest http.Handler, reads *readapi.Reads) *web.Administration {
+func administrationBy(h *service, ingest http.Handler, reads *readapi.Reads) *integrations.Administration {
 	here := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h.router.Match(chi.NewRouteContext(), r.Method, r.URL.Path) {
 			h.router.ServeHTTP(w, r)
@@ -86,7 +87,7 @@ func administrationBy(h *service, ingest http.Handler, reads *readapi.Reads) *we
 		}
 		return verdict.Level
 	}
-	return &web.Administration{
+	return &integrations.Administration{
 		TestRequest: testRequest(h.settings, level),
 		API:         here, Token: h.actors.adminToken, URL: h.config.PublicURL, Operations: operations(),
 		Counts: func(hospital string) map[string]int { return countsOf(h.settings, hospital, h.now()) },

@@ -14,7 +14,7 @@ import (
 	"svc/acuity"
 	"svc/internal/analysis/replay"
 	"svc/internal/stream"
-	"svc/readapi/web"
+	"svc/readapi/web/integrations"
 	"svc/schemas"
 )
 
@@ -37,7 +37,7 @@ type pastRules struct {
 type trial struct {
 	mu     sync.Mutex
 	asked  time.Time
-	result web.PastResult
+	result integrations.PastResult
 	cancel context.CancelFunc
 }
 
@@ -63,8 +63,8 @@ func newPastRules(ctx context.Context, h *service) *pastRules {
 	}
 }
 
-// Try implements [web.Past].
-func (p *pastRules) Try(_ context.Context, hospital string, rule acuity.Rule) web.PastResult {
+// Try implements [integrations.Past].
+func (p *pastRules) Try(_ context.Context, hospital string, rule acuity.Rule) integrations.PastResult {
 	now := p.now()
 	until := now.Truncate(time.Hour)
 	key := fmt.Sprintf("%s %d %s %#v", hospital, until.Unix(), rule.Factor.ID(), rule.Lines)
@@ -78,10 +78,10 @@ func (p *pastRules) Try(_ context.Context, hospital string, rule acuity.Rule) we
 	t := p.trials[key]
 	if t == nil || t.failed() {
 		if len(p.trials) >= trialsMost {
-			return web.PastResult{Fault: web.PastAway}
+			return integrations.PastResult{Fault: integrations.PastAway}
 		}
 		ctx, cancel := context.WithCancel(p.ends)
-		t = &trial{asked: now, cancel: cancel, result: web.PastResult{Since: until.AddDate(0, 0, -web.PastDays)}}
+		t = &trial{asked: now, cancel: cancel, result: integrations.PastResult{Since: until.AddDate(0, 0, -integrations.PastDays)}}
 		p.trials[key] = t
 		go p.run(ctx, t, hospital, rule, until) //nolint:contextcheck // it goes on after the request that began it
 	}
@@ -107,7 +107,7 @@ func (t *trial) stopIfForgotten(now time.Time) bool {
 func (t *trial) failed() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.result.Fault == web.PastAway
+	return t.result.Fault == integrations.PastAway
 }
 
 func (p *pastRules) run(ctx context.Context, t *trial, hospital string, rule acuity.Rule, until time.Time) {
@@ -118,8 +118,8 @@ func (p *pastRules) run(ctx context.Context, t *trial, hospital string, rule acu
 	case <-ctx.Done():
 		return
 	}
-	since := until.AddDate(0, 0, -web.PastDays)
-	sum := &pastSum{changes: map[web.PastChange]time.Duration{}, rooms: map[web.PastChange]map[string]bool{}}
+	since := until.AddDate(0, 0, -integrations.PastDays)
+	sum := &pastSum{changes: map[integrations.PastChange]time.Duration{}, rooms: map[integrations.PastChange]map[string]bool{}}
 	d := &replay.Diff{Rerun: replay.Rerun{
 		Inputs: p.inputs, Hospitals: []string{hospital}, From: since, To: until, Rules: replay.Override{rule},
 		Progress: func(done, total int64) {
@@ -131,20 +131,20 @@ func (p *pastRules) run(ctx context.Context, t *trial, hospital string, rule acu
 	}}
 	summary, err := d.Write(ctx, sum, replay.NDJSON)
 	absent := replay.AbsentError("")
-	result := web.PastResult{Ready: true, Since: since}
+	result := integrations.PastResult{Ready: true, Since: since}
 	switch {
 	case err == nil:
 		result.Hours, result.Level = int(summary.Hours), time.Duration(summary.LevelMinutes*float64(time.Minute))
 		result.Changes, result.Worst = sum.sorted()
 	case errors.As(err, &absent):
-		result.Fault = web.PastNothing
+		result.Fault = integrations.PastNothing
 	case errors.Is(err, replay.ErrGone):
-		result.Fault = web.PastGone
+		result.Fault = integrations.PastGone
 	default:
 		if ctx.Err() == nil {
 			p.log.WarnContext(ctx, "rule not tried on the past", "hospital", hospital, "error", err)
 		}
-		result.Fault = web.PastAway
+		result.Fault = integrations.PastAway
 	}
 	t.mu.Lock()
 	t.result = result
@@ -154,9 +154,9 @@ func (p *pastRules) run(ctx context.Context, t *trial, hospital string, rule acu
 // pastSum adds up the rows of a difference as they are written.
 type pastSum struct {
 	rest    []byte
-	changes map[web.PastChange]time.Duration
-	rooms   map[web.PastChange]map[string]bool
-	worst   []web.PastHour
+	changes map[integrations.PastChange]time.Duration
+	rooms   map[integrations.PastChange]map[string]bool
+	worst   []integrations.PastHour
 }
 
 // Write implements [io.Writer]. Each line is a row.
@@ -177,10 +177,10 @@ func (s *pastSum) Write(text []byte) (int, error) {
 		}
 		s.rest = s.rest[line+1:]
 		took := time.Duration(row.Minutes * float64(time.Minute))
-		key := web.PastChange{Room: row.Subject == "room", Was: row.Recorded, Would: row.Replayed}
+		key := integrations.PastChange{Room: row.Subject == "room", Was: row.Recorded, Would: row.Replayed}
 		switch row.Subject {
 		case "level":
-			s.worst = append(s.worst, web.PastHour{At: row.Hour, Was: row.Recorded, Would: row.Replayed, For: took})
+			s.worst = append(s.worst, integrations.PastHour{At: row.Hour, Was: row.Recorded, Would: row.Replayed, For: took})
 		case "room":
 			if s.rooms[key] == nil {
 				s.rooms[key] = map[string]bool{}
@@ -194,13 +194,13 @@ func (s *pastSum) Write(text []byte) (int, error) {
 }
 
 // sorted returns the sums: changes of the level first, and longer changes before shorter ones.
-func (s *pastSum) sorted() (changes []web.PastChange, worst []web.PastHour) {
+func (s *pastSum) sorted() (changes []integrations.PastChange, worst []integrations.PastHour) {
 	for key, took := range s.changes {
 		c := key
 		c.For, c.Rooms = took, len(s.rooms[key])
 		changes = append(changes, c)
 	}
-	slices.SortFunc(changes, func(a, b web.PastChange) int {
+	slices.SortFunc(changes, func(a, b integrations.PastChange) int {
 		switch {
 		case a.Room != b.Room && b.Room:
 			return -1
@@ -209,8 +209,8 @@ func (s *pastSum) sorted() (changes []web.PastChange, worst []web.PastHour) {
 		}
 		return cmp.Or(cmp.Compare(b.For, a.For), cmp.Compare(a.Was, b.Was), cmp.Compare(a.Would, b.Would))
 	})
-	slices.SortStableFunc(s.worst, func(a, b web.PastHour) int { return cmp.Or(cmp.Compare(b.For, a.For), b.At.Compare(a.At)) })
+	slices.SortStableFunc(s.worst, func(a, b integrations.PastHour) int { return cmp.Or(cmp.Compare(b.For, a.For), b.At.Compare(a.At)) })
 	worst = s.worst[:min(len(s.worst), worstHours)]
-	slices.SortFunc(worst, func(a, b web.PastHour) int { return b.At.Compare(a.At) })
+	slices.SortFunc(worst, func(a, b integrations.PastHour) int { return b.At.Compare(a.At) })
 	return changes, worst
 }

@@ -10,7 +10,7 @@ import (
 	"svc/acuity"
 	"svc/internal/analysis/replay"
 	"svc/internal/stream"
-	"svc/readapi/web"
+	"svc/readapi/web/integrations"
 )
 
 // TestPastSum: rows are added up, however the writes are cut.
@@ -22,15 +22,15 @@ func TestPastSum(t *testing.T) {
 {"hospital":"h","hour":"2031-04-05T11:00:00Z","subject":"axis","id":"acuity","recorded":"green","replayed":"red","minutes":60}
 `
 	for size := 1; size < len(rows); size += 37 {
-		s := &pastSum{changes: map[web.PastChange]time.Duration{}, rooms: map[web.PastChange]map[string]bool{}}
+		s := &pastSum{changes: map[integrations.PastChange]time.Duration{}, rooms: map[integrations.PastChange]map[string]bool{}}
 		for at := 0; at < len(rows); at += size {
 			if _, err := s.Write([]byte(rows[at:min(at+size, len(rows))])); err != nil {
 				t.Fatal(err)
 			}
 		}
 		changes, worst := s.sorted()
-		if len(changes) != 2 || changes[0] != (web.PastChange{Was: "yellow", Would: "red", For: 90 * time.Minute}) ||
-			changes[1] != (web.PastChange{Room: true, Rooms: 2, Was: "green", Would: "red", For: 66 * time.Minute}) {
+		if len(changes) != 2 || changes[0] != (integrations.PastChange{Was: "yellow", Would: "red", For: 90 * time.Minute}) ||
+			changes[1] != (integrations.PastChange{Room: true, Rooms: 2, Was: "green", Would: "red", For: 66 * time.Minute}) {
 			t.Fatalf("%d: %+v", size, changes)
 		}
 		if len(worst) != 2 || worst[0].At.Hour() != 11 || worst[0].For != time.Hour {
@@ -85,8 +85,8 @@ func TestTrials(t *testing.T) {
 			t.Fatalf("after the first %d run", len(calls))
 		}
 		gone := 0
-		for _, got := range []web.PastResult{p.Try(ctx, "north", rule("1")), p.Try(ctx, "north", rule("2")), p.Try(ctx, "south", rule("1"))} {
-			if got.Fault == web.PastGone {
+		for _, got := range []integrations.PastResult{p.Try(ctx, "north", rule("1")), p.Try(ctx, "north", rule("2")), p.Try(ctx, "south", rule("1"))} {
+			if got.Fault == integrations.PastGone {
 				gone++
 			}
 		}

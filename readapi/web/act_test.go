@@ -82,7 +82,7 @@ func TestStaffing(t *testing.T) {
 			t.Parallel()
 			p, f := withAPI(t)
 			f.status, f.answer = tt.status, tt.answer
-			got := p.ask("POST", "/app/staffing", p.cookie("north", "usr_charge"), tt.form)
+			got := p.Ask("POST", "/app/staffing", p.Cookie("north", "usr_charge"), tt.form)
 			if got.Code != tt.code || !strings.Contains(got.Body.String(), tt.says) || tt.code == 503 && got.Header().Get("Retry-After") == "" {
 				t.Errorf("%d: %s", got.Code, got.Body)
 			}
@@ -105,7 +105,7 @@ func TestNothingIsDoneUnrecorded(t *testing.T) {
 	t.Parallel()
 	p, f := withAPI(t)
 	f.away = errors.New("away")
-	if got := p.ask("POST", "/app/staffing", p.cookie("north", "usr_charge"), "nurses=3"); got.Code != http.StatusServiceUnavailable || len(f.got) != 0 {
+	if got := p.Ask("POST", "/app/staffing", p.Cookie("north", "usr_charge"), "nurses=3"); got.Code != http.StatusServiceUnavailable || len(f.got) != 0 {
 		t.Errorf("%d, the API got %q", got.Code, f.got)
 	}
 }
@@ -114,26 +114,26 @@ func TestNothingIsDoneUnrecorded(t *testing.T) {
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	p, f := withAPI(t)
-	cookie := p.cookie("north", "usr_charge")
-	got := p.ask("GET", "/app/alerts", cookie)
+	cookie := p.Cookie("north", "usr_charge")
+	got := p.Ask("GET", "/app/alerts", cookie)
 	if body := got.Body.String(); got.Code != http.StatusOK || !strings.Contains(body, `action="/app/alerts/epi_north"`) || strings.Contains(body, "epi_old") || strings.Contains(body, "epi_south") {
 		t.Errorf("%d: %s", got.Code, body)
 	}
 	for _, id := range []string{"epi_south", "never", "..%2f..%2fkeys"} {
-		if got := p.ask("POST", "/app/alerts/"+id, cookie); got.Code != http.StatusNotFound || len(f.got) != 0 {
+		if got := p.Ask("POST", "/app/alerts/"+id, cookie); got.Code != http.StatusNotFound || len(f.got) != 0 {
 			t.Errorf("%s: %d, the API got %q", id, got.Code, f.got)
 		}
 	}
-	if got := p.ask("POST", "/app/alerts/epi_north", cookie); got.Code != http.StatusSeeOther || got.Header().Get("Location") != "/app/alerts" ||
+	if got := p.Ask("POST", "/app/alerts/epi_north", cookie); got.Code != http.StatusSeeOther || got.Header().Get("Location") != "/app/alerts" ||
 		!slices.Equal(f.got, []string{"POST /api/admin/alerts/episodes/epi_north/ack Bearer ack/north/usr_charge {}"}) {
 		t.Errorf("%d, the API got %q", got.Code, f.got)
 	}
 	f.status, f.answer = 422, `{"ok":false,"error":{"message":"The episode has ended."}}`
-	if got := p.ask("POST", "/app/alerts/epi_north", cookie); got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), "The episode has ended.") {
+	if got := p.Ask("POST", "/app/alerts/epi_north", cookie); got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), "The episode has ended.") {
 		t.Errorf("refused: %d", got.Code)
 	}
 	f.away = errors.New("away")
-	if got := p.ask("GET", "/app/alerts", cookie); got.Code != http.StatusServiceUnavailable {
+	if got := p.Ask("GET", "/app/alerts", cookie); got.Code != http.StatusServiceUnavailable {
 		t.Errorf("away: %d", got.Code)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -14,12 +13,11 @@ import (
 
 	"svc/acuity"
 	"svc/internal/admin/users"
-	"svc/internal/seal"
 	"svc/readapi"
-	"svc/readapi/web/auth"
+	"svc/readapi/web/page/pagetest"
 )
 
-var noon = time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
+var noon = pagetest.Noon
 
 // fakeUnits is hospitals with a room each, whose label tells which it is.
 type fakeUnits struct {
@@ -41,12 +39,6 @@ func (f *fakeUnits) Unit(_ context.Context, hospital string) (*Unit, error) {
 // Room implements [Units].
 func (f *fakeUnits) Room(context.Context, string, int32, time.Duration) (*readapi.RoomAhead, error) {
 	return nil, f.err
-}
-
-type fakeHospitals struct{}
-
-func (fakeHospitals) Hospital(id string) (string, *time.Location, bool) {
-	return "Maternity " + id, time.UTC, true
 }
 
 // fakeLinks signs in by the words that are its keys.
@@ -81,78 +73,34 @@ func (f *fakeLinks) SignOut(_ context.Context, hospital, user string) error {
 	return nil
 }
 
-// pages is the pages of two hospitals, north and south, with a user of each role in
-// north: usr_viewer, usr_charge, usr_admin; usr_both is a charge nurse in north and a
-// viewer in south.
+// pages is the pages of two hospitals, as they are mounted by a process.
 type pages struct {
-	*testing.T
-	now    time.Time
-	users  *users.Register
+	*pagetest.Pages
+
 	units  *fakeUnits
 	links  *fakeLinks
-	seals  *seal.Keyring
 	config Config
-	router *chi.Mux
 }
 
 func newPages(t *testing.T) *pages {
 	t.Helper()
-	ring, err := seal.NewKeyring("a key of the tests with 32 characters")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &pages{T: t, now: noon, users: users.NewRegister(), units: &fakeUnits{}, seals: ring}
-	for _, role := range users.Roles() {
-		p.users.SetUser(users.User{ID: "usr_" + string(role), Hospital: "north", Role: role})
-	}
-	p.users.SetUser(users.User{ID: "usr_both", Hospital: "north", Role: users.Charge})
-	p.users.SetUser(users.User{ID: "usr_both", Hospital: "south", Role: users.Viewer})
-	p.users.SetUser(users.User{ID: "usr_south", Hospital: "south", Role: users.Admin})
-	p.links = &fakeLinks{users: p.users, links: map[string]users.Link{
+	p := &pages{Pages: pagetest.New(t), units: &fakeUnits{}}
+	p.links = &fakeLinks{users: p.Users, links: map[string]users.Link{
 		"fresh": {Hospital: "north", User: "usr_charge", Role: users.Charge, ExpiresAt: noon.Add(time.Hour)},
 		"used":  {Hospital: "north", User: "usr_charge", Role: users.Charge, ExpiresAt: noon.Add(time.Hour), UsedAt: noon},
 		"old":   {Hospital: "north", User: "usr_charge", Role: users.Charge, ExpiresAt: noon},
 	}}
 	p.config = Config{
-		Units: p.units, Hospitals: fakeHospitals{}, Record: nothingRecorded{}, Links: p.links, Users: p.users, Seals: ring, Secure: true,
-		Now: func() time.Time { return p.now }, Log: slog.New(slog.DiscardHandler),
+		Units: p.units, Hospitals: pagetest.Hospitals{}, Record: nothingRecorded{}, Links: p.links, Users: p.Users, Seals: p.Seals, Secure: true,
+		Now: p.Now, Log: slog.New(slog.DiscardHandler),
 	}
 	p.mount()
 	return p
 }
 
 func (p *pages) mount() {
-	p.router = chi.NewRouter()
-	Mount(p.router, p.config)
-}
-
-// cookie is the session of a user who has just signed in to a hospital.
-func (p *pages) cookie(hospital, user string) *http.Cookie {
-	p.Helper()
-	u, ok := p.users.User(hospital, user)
-	if !ok {
-		p.Fatalf("there is no %s in %s", user, hospital)
-	}
-	w := httptest.NewRecorder()
-	c := &auth.Cookies{Seals: p.seals, Users: p.users, Now: p.config.Now, Secure: true}
-	c.BeginSession(w, &u)
-	return w.Result().Cookies()[0]
-}
-
-// ask sends a request as a browser does from a page of ours.
-func (p *pages) ask(method, path string, cookie *http.Cookie, form ...string) *httptest.ResponseRecorder {
-	p.Helper()
-	r := httptest.NewRequest(method, path, strings.NewReader(strings.Join(form, "&")))
-	r.Header.Set("Sec-Fetch-Site", "same-origin")
-	if method == http.MethodPost {
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	if cookie != nil {
-		r.AddCookie(cookie)
-	}
-	w := httptest.NewRecorder()
-	p.router.ServeHTTP(w, r)
-	return w
+	p.Router = chi.NewRouter()
+	Mount(p.Router, p.config)
 }
 
 // route is one method of one path of the pages, with what stands for its parameters.
@@ -170,7 +118,7 @@ var needs = map[string]users.Role{"POST /app/staffing": users.Charge, "GET /app/
 func (p *pages) guarded() (all []route) {
 	p.Helper()
 	filled := strings.NewReplacer("{id}", "4", "{token}", "x", "{hospital}", "north", "*", "x")
-	err := chi.Walk(p.router, func(method, pattern string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+	err := chi.Walk(p.Router, func(method, pattern string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 		if !open[method+" "+pattern] {
 			all = append(all, route{method, pattern, filled.Replace(pattern)})
 		}
@@ -183,7 +131,7 @@ func (p *pages) guarded() (all []route) {
 }
 
 func (r route) need() users.Role {
-	if strings.Contains(r.pattern, integrationsPath) {
+	if strings.Contains(r.pattern, "/integrations") {
 		return users.Admin
 	}
 	if role, ok := needs[r.method+" "+strings.ReplaceAll(r.pattern, "/u/{hospital}", "")]; ok {

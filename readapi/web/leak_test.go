@@ -36,12 +36,12 @@ func TestStreamEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, register, cookie := withWall(t)
-			p.config.Changes, p.config.Now = silent{}, time.Now
+			p.config.Changes, p.Clock = silent{}, time.Now
 			p.mount()
 			if !strings.HasPrefix(tt.path, "/board") {
-				cookie = p.cookie("north", "usr_both")
+				cookie = p.Cookie("north", "usr_both")
 			}
-			server := httptest.NewServer(p.router)
+			server := httptest.NewServer(p.Router)
 			defer server.Close()
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+tt.path, nil)
 			if err != nil {
@@ -80,12 +80,12 @@ func TestStreamsEndWithTheProcess(t *testing.T) {
 			p, _, cookie := withWall(t)
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			p.config.Changes, p.config.Now, p.config.Ends = silent{}, time.Now, ctx
+			p.config.Changes, p.Clock, p.config.Ends = silent{}, time.Now, ctx
 			p.mount()
 			if !strings.HasPrefix(path, "/board") {
-				cookie = p.cookie("north", "usr_both")
+				cookie = p.Cookie("north", "usr_both")
 			}
-			server := httptest.NewServer(p.router)
+			server := httptest.NewServer(p.Router)
 			p.Cleanup(server.Close) // after the streams
 			answer, _ := p.openStream(server, path, cookie)
 			lines := bufio.NewScanner(answer.Body)
@@ -129,10 +129,10 @@ func TestStreamsOfAWallAreBounded(t *testing.T) {
 	t.Parallel()
 	p, register, cookie := withWall(t)
 	register.Set(walls.Wall{ID: "wall_2", Hospital: "north", Hash: sha256.Sum256([]byte("other"))})
-	other := p.ask("GET", "/board/other", nil).Result().Cookies()[0]
-	p.config.Changes, p.config.Now = silent{}, time.Now
+	other := p.Ask("GET", "/board/other", nil).Result().Cookies()[0]
+	p.config.Changes, p.Clock = silent{}, time.Now
 	p.mount()
-	server := httptest.NewServer(p.router)
+	server := httptest.NewServer(p.Router)
 	p.Cleanup(server.Close) // after the streams
 	var ends []func()
 	for i := range 10 {
@@ -145,7 +145,7 @@ func TestStreamsOfAWallAreBounded(t *testing.T) {
 	if answer, _ := p.openStream(server, "/board/events", cookie); answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" {
 		t.Errorf("stream 11: %d", answer.StatusCode)
 	}
-	for path, c := range map[string]*http.Cookie{"/board/events": other, "/app/events": p.cookie("north", "usr_both")} {
+	for path, c := range map[string]*http.Cookie{"/board/events": other, "/app/events": p.Cookie("north", "usr_both")} {
 		if answer, _ := p.openStream(server, path, c); answer.StatusCode != http.StatusOK {
 			t.Errorf("%s of somebody else: %d", path, answer.StatusCode)
 		}
@@ -166,9 +166,9 @@ func TestStreamsOfAWallAreBounded(t *testing.T) {
 
 // endSessions raises the epoch of a user.
 func (p *pages) endSessions(hospital, user string) {
-	u, _ := p.users.User(hospital, user)
+	u, _ := p.Users.User(hospital, user)
 	u.Epoch++
-	p.users.SetUser(u)
+	p.Users.SetUser(u)
 }
 
 // TestTokensAreNotLogged: the words that open something are in no line of the log and in no
@@ -181,12 +181,12 @@ func TestTokensAreNotLogged(t *testing.T) {
 	var routes []string
 	shell := &httpapi.Shell{Now: p.config.Now, Log: logger, DocsURL: "/docs", Answered: func(_, route string, _ int, _ time.Duration) { routes = append(routes, route) }}
 	p.config.Log = logger
-	p.router = shell.Router()
-	Mount(p.router, p.config)
+	p.Router = shell.Router()
+	Mount(p.Router, p.config)
 	p.links.links["fresh-token"] = p.links.links["fresh"]
 	for _, path := range []string{"/signin/fresh-token", "/signin/wrong-token", "/board/screen", "/board/wrong-token", "/signin/wrong-token/more", "/oidc/callback?code=wrong-token&state=wrong-token"} {
 		for _, method := range []string{"GET", "POST", "PUT"} {
-			p.ask(method, path, nil)
+			p.Ask(method, path, nil)
 		}
 	}
 	said := log.String() + strings.Join(routes, " ")

@@ -123,7 +123,7 @@ func (d directory) SignIn(_ context.Context, subjects [][]byte, label string, ro
 	for _, hospital := range d.Hospitals() {
 		if role, ok := roles[hospital]; ok {
 			u := users.User{ID: "usr_" + string(subjects[0]), Hospital: hospital, Label: label, Role: role}
-			d.p.users.SetUser(u)
+			d.p.Users.SetUser(u)
 			all = append(all, u)
 		}
 	}
@@ -152,7 +152,7 @@ func provided(t *testing.T) (*pages, *issuer) {
 // begin goes to the issuer, and returns what it was asked with the cookie of the browser.
 func (p *pages) begin() (url.Values, *http.Cookie) {
 	p.Helper()
-	got := p.ask("GET", startPath, nil)
+	got := p.Ask("GET", startPath, nil)
 	to, err := url.Parse(got.Header().Get("Location"))
 	if err != nil || got.Code != http.StatusSeeOther || len(got.Result().Cookies()) != 1 {
 		p.Fatalf("begun: %d to %s", got.Code, to)
@@ -180,7 +180,7 @@ func TestProvider(t *testing.T) {
 			if i.claims == nil {
 				i.claims = map[string]any{}
 			}
-			if got := p.ask("GET", "/", nil); !strings.Contains(got.Body.String(), startPath) {
+			if got := p.Ask("GET", "/", nil); !strings.Contains(got.Body.String(), startPath) {
 				t.Error("the first page does not lead to the provider")
 			}
 			asked, cookie := p.begin()
@@ -189,7 +189,7 @@ func TestProvider(t *testing.T) {
 				t.Errorf("asked %v", asked)
 			}
 			i.codes["c1"] = asked
-			got := p.ask("GET", CallbackPath+"?code=c1&state="+asked.Get("state"), cookie)
+			got := p.Ask("GET", CallbackPath+"?code=c1&state="+asked.Get("state"), cookie)
 			if got.Code != http.StatusSeeOther || got.Header().Get("Location") != tt.to {
 				t.Fatalf("%d to %s: %s", got.Code, got.Header().Get("Location"), got.Body)
 			}
@@ -199,14 +199,14 @@ func TestProvider(t *testing.T) {
 					session = c
 				}
 			}
-			if session == nil || p.ask("GET", "/app", session).Code != http.StatusOK {
+			if session == nil || p.Ask("GET", "/app", session).Code != http.StatusOK {
 				t.Error("nobody is signed in")
 			}
-			if u, _ := p.users.User("north", "usr_ada"); u.Role != tt.role || u.Label != "AdaL." {
+			if u, _ := p.Users.User("north", "usr_ada"); u.Role != tt.role || u.Label != "AdaL." {
 				t.Errorf("user %+v", u)
 			}
 			// The same answer once more signs nobody in: the code is used.
-			if got := p.ask("GET", CallbackPath+"?code=c1&state="+asked.Get("state"), cookie); got.Code != http.StatusForbidden {
+			if got := p.Ask("GET", CallbackPath+"?code=c1&state="+asked.Get("state"), cookie); got.Code != http.StatusForbidden {
 				t.Errorf("once more: %d", got.Code)
 			}
 		})
@@ -235,9 +235,9 @@ func TestProviderRefused(t *testing.T) {
 			c.Value = c.Value[:40] + "AAAA" + c.Value[44:]
 		}, 400},
 		"session for a cookie": {func(p *pages, _ *issuer, _ url.Values, c *http.Cookie) {
-			c.Value = p.cookie("north", "usr_admin").Value
+			c.Value = p.Cookie("north", "usr_admin").Value
 		}, 400},
-		"too late":          {func(p *pages, _ *issuer, _ url.Values, _ *http.Cookie) { p.now = noon.Add(signInFor) }, 400},
+		"too late":          {func(p *pages, _ *issuer, _ url.Values, _ *http.Cookie) { p.Time = noon.Add(signInFor) }, 400},
 		"another code":      {func(_ *pages, _ *issuer, q url.Values, _ *http.Cookie) { q.Set("code", "c2") }, 403},
 		"another verifier":  {func(_ *pages, i *issuer, _ url.Values, _ *http.Cookie) { i.codes["c1"].Set("code_challenge", "x") }, 403},
 		"another nonce":     {claim("nonce", "x"), 403},
@@ -261,7 +261,7 @@ func TestProviderRefused(t *testing.T) {
 			i.mu.Lock()
 			tt.spoil(p, i, q, cookie)
 			i.mu.Unlock()
-			got := p.ask("GET", CallbackPath+"?"+q.Encode(), cookie)
+			got := p.Ask("GET", CallbackPath+"?"+q.Encode(), cookie)
 			if got.Code != tt.code || !strings.Contains(got.Body.String(), "<h1") {
 				t.Errorf("%d: %s", got.Code, got.Body)
 			}
@@ -283,21 +283,21 @@ func TestProviderIsAway(t *testing.T) {
 	t.Parallel()
 	p, i := provided(t)
 	i.away = true
-	got := p.ask("GET", "/", nil)
+	got := p.Ask("GET", "/", nil)
 	if got.Code != http.StatusOK || strings.Contains(got.Body.String(), startPath) || !strings.Contains(got.Body.String(), "does not answer") {
 		t.Errorf("away: %d %s", got.Code, got.Body)
 	}
-	if got := p.ask("GET", startPath, nil); got.Code != http.StatusServiceUnavailable || got.Header().Get("Retry-After") == "" {
+	if got := p.Ask("GET", startPath, nil); got.Code != http.StatusServiceUnavailable || got.Header().Get("Retry-After") == "" {
 		t.Errorf("begun while it is away: %d", got.Code)
 	}
-	if got := p.ask("POST", "/signin/fresh", nil); got.Code != http.StatusSeeOther {
+	if got := p.Ask("POST", "/signin/fresh", nil); got.Code != http.StatusSeeOther {
 		t.Errorf("a link while it is away: %d", got.Code)
 	}
 	i.mu.Lock()
 	i.away = false
 	i.mu.Unlock()
-	p.now = p.now.Add(oidcAgain)
-	if got := p.ask("GET", "/", nil); !strings.Contains(got.Body.String(), startPath) {
+	p.Time = p.Time.Add(oidcAgain)
+	if got := p.Ask("GET", "/", nil); !strings.Contains(got.Body.String(), startPath) {
 		t.Error("it is back, and not offered")
 	}
 }

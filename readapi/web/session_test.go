@@ -18,13 +18,13 @@ func TestNoPageWithoutASession(t *testing.T) {
 	t.Parallel()
 	change := func(change func(*users.User)) func(*pages, *http.Cookie) {
 		return func(p *pages, _ *http.Cookie) {
-			u, _ := p.users.User("north", "usr_admin")
+			u, _ := p.Users.User("north", "usr_admin")
 			change(&u)
-			p.users.SetUser(u)
+			p.Users.SetUser(u)
 		}
 	}
 	later := func(d time.Duration) func(*pages, *http.Cookie) {
-		return func(p *pages, _ *http.Cookie) { p.now = p.now.Add(d) }
+		return func(p *pages, _ *http.Cookie) { p.Time = p.Time.Add(d) }
 	}
 	for name, tt := range map[string]struct {
 		spoil func(*pages, *http.Cookie)
@@ -45,11 +45,11 @@ func TestNoPageWithoutASession(t *testing.T) {
 			if err != nil {
 				p.Fatal(err)
 			}
-			p.seals = ring
-			c.Value = p.cookie("north", "usr_admin").Value
+			p.Seals = ring
+			c.Value = p.Cookie("north", "usr_admin").Value
 		}, ""},
 		"sealed for something else": {func(p *pages, c *http.Cookie) {
-			c.Value = base64.RawURLEncoding.EncodeToString(p.seals.Seal("another purpose", []byte(`{"u":"usr_admin","h":"north","i":1932897600,"s":1932897600}`)))
+			c.Value = base64.RawURLEncoding.EncodeToString(p.Seals.Seal("another purpose", []byte(`{"u":"usr_admin","h":"north","i":1932897600,"s":1932897600}`)))
 		}, ""},
 		"idle":                      {later(15 * time.Minute), "You were signed out"},
 		"from the future":           {later(-2 * time.Minute), "You were signed out"},
@@ -57,18 +57,18 @@ func TestNoPageWithoutASession(t *testing.T) {
 		"disabled":                  {change(func(u *users.User) { u.Disabled = true }), "An administrator ended this session"},
 		"no role any more":          {change(func(u *users.User) { u.Role = "" }), "You were signed out"},
 		"over":                      {change(func(u *users.User) { u.Until = noon }), "You were signed out"},
-		"gone":                      {func(p *pages, _ *http.Cookie) { p.users.DropUser("north", "usr_admin") }, "An administrator ended this session"},
+		"gone":                      {func(p *pages, _ *http.Cookie) { p.Users.DropUser("north", "usr_admin") }, "An administrator ended this session"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPages(t)
-			cookie := p.cookie("north", "usr_admin")
-			if got := p.ask("GET", "/app", cookie); got.Code != http.StatusOK {
+			cookie := p.Cookie("north", "usr_admin")
+			if got := p.Ask("GET", "/app", cookie); got.Code != http.StatusOK {
 				t.Fatalf("before: %d", got.Code)
 			}
 			tt.spoil(p, cookie)
 			for _, r := range p.guarded() {
-				got := p.ask(r.method, r.path, cookie, "nurses=3")
+				got := p.Ask(r.method, r.path, cookie, "nurses=3")
 				leads := got.Code == http.StatusSeeOther && got.Header().Get("Location") == "/"
 				switch {
 				case strings.Contains(got.Body.String(), "canary"):
@@ -97,27 +97,27 @@ func TestSessionsEnd(t *testing.T) {
 		t.Run(string(role), func(t *testing.T) {
 			t.Parallel()
 			p := newPages(t)
-			idle := p.cookie("north", "usr_"+string(role))
-			p.now = noon.Add(limit.Idle - time.Second)
-			if got := p.ask("GET", "/app", idle); got.Code != http.StatusOK {
+			idle := p.Cookie("north", "usr_"+string(role))
+			p.Time = noon.Add(limit.Idle - time.Second)
+			if got := p.Ask("GET", "/app", idle); got.Code != http.StatusOK {
 				t.Errorf("a second before the end: %d", got.Code)
 			}
-			p.now = noon.Add(limit.Idle)
-			if got := p.ask("GET", "/app", idle); got.Code != http.StatusUnauthorized {
+			p.Time = noon.Add(limit.Idle)
+			if got := p.Ask("GET", "/app", idle); got.Code != http.StatusUnauthorized {
 				t.Errorf("idle: %d", got.Code)
 			}
-			p.now = noon
-			busy := p.cookie("north", "usr_"+string(role))
-			for p.now.Before(noon.Add(limit.Absolute - limit.Idle/2)) {
-				p.now = p.now.Add(limit.Idle / 2)
-				got := p.ask("GET", "/app", busy)
+			p.Time = noon
+			busy := p.Cookie("north", "usr_"+string(role))
+			for p.Time.Before(noon.Add(limit.Absolute - limit.Idle/2)) {
+				p.Time = p.Time.Add(limit.Idle / 2)
+				got := p.Ask("GET", "/app", busy)
 				if got.Code != http.StatusOK || len(got.Result().Cookies()) != 1 {
-					t.Fatalf("busy, after %v: %d", p.now.Sub(noon), got.Code)
+					t.Fatalf("busy, after %v: %d", p.Time.Sub(noon), got.Code)
 				}
 				busy = got.Result().Cookies()[0]
 			}
-			p.now = noon.Add(limit.Absolute)
-			if got := p.ask("GET", "/app", busy); got.Code != http.StatusUnauthorized {
+			p.Time = noon.Add(limit.Absolute)
+			if got := p.Ask("GET", "/app", busy); got.Code != http.StatusUnauthorized {
 				t.Errorf("after the longest time: %d", got.Code)
 			}
 		})
@@ -133,7 +133,7 @@ func TestRoles(t *testing.T) {
 			continue
 		}
 		for _, role := range users.Roles() {
-			got := p.ask(r.method, r.path, p.cookie("north", "usr_"+string(role)))
+			got := p.Ask(r.method, r.path, p.Cookie("north", "usr_"+string(role)))
 			refused := got.Code == http.StatusForbidden
 			if refused == role.Covers(r.need()) || got.Code == http.StatusUnauthorized {
 				t.Errorf("%s %s as %s: %d", r.method, r.pattern, role, got.Code)
@@ -151,7 +151,7 @@ func TestOtherHospitalsStayUnseen(t *testing.T) {
 			continue
 		}
 		for _, path := range []string{r.path, r.path + "?hospital=north", r.path + "?hospitalId=north&h=north"} {
-			got := p.ask(r.method, path, p.cookie("south", "usr_south"))
+			got := p.Ask(r.method, path, p.Cookie("south", "usr_south"))
 			if strings.Contains(got.Body.String(), "north") {
 				t.Errorf("%s shows something of north", path)
 			}
@@ -163,11 +163,11 @@ func TestOtherHospitalsStayUnseen(t *testing.T) {
 func TestRoleChangesAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
-	cookie := p.cookie("north", "usr_charge")
-	u, _ := p.users.User("north", "usr_charge")
+	cookie := p.Cookie("north", "usr_charge")
+	u, _ := p.Users.User("north", "usr_charge")
 	u.Role = users.Viewer
-	p.users.SetUser(u)
-	if got := p.ask("POST", "/app/staffing", cookie, "nurses=3"); got.Code != http.StatusForbidden {
+	p.Users.SetUser(u)
+	if got := p.Ask("POST", "/app/staffing", cookie, "nurses=3"); got.Code != http.StatusForbidden {
 		t.Errorf("staffing by who was a charge nurse: %d", got.Code)
 	}
 }
@@ -185,12 +185,12 @@ func TestForeignForms(t *testing.T) {
 			p := newPages(t)
 			for _, path := range []string{"/signin/fresh", "/signout", "/theme", "/app/staffing"} {
 				r := httptest.NewRequest("POST", path, strings.NewReader("nurses=3"))
-				r.AddCookie(p.cookie("north", "usr_admin"))
+				r.AddCookie(p.Cookie("north", "usr_admin"))
 				for i := 0; i+1 < len(headers); i += 2 {
 					r.Header.Set(headers[i], headers[i+1])
 				}
 				w := httptest.NewRecorder()
-				p.router.ServeHTTP(w, r)
+				p.Router.ServeHTTP(w, r)
 				if w.Code != http.StatusForbidden || len(w.Result().Cookies()) != 0 {
 					t.Errorf("%s: %d", path, w.Code)
 				}
@@ -207,7 +207,7 @@ func TestForeignForms(t *testing.T) {
 func TestCookie(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
-	c := p.cookie("north", "usr_admin")
+	c := p.Cookie("north", "usr_admin")
 	if c.Name != "__Host-svc" || !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" || c.MaxAge != 0 {
 		t.Errorf("cookie %v", c)
 	}
@@ -223,10 +223,10 @@ func TestMostHospitals(t *testing.T) {
 	p := newPages(t)
 	name := strings.Repeat("h", 58)
 	for i := range 2700 {
-		p.users.SetUser(users.User{ID: "usr_many", Hospital: name + "-" + string(rune('a'+i%26)) + string(rune('a'+i/26%26)) + string(rune('a'+i/676)), Role: users.Viewer, Epoch: int64(1) << 40})
+		p.Users.SetUser(users.User{ID: "usr_many", Hospital: name + "-" + string(rune('a'+i%26)) + string(rune('a'+i/26%26)) + string(rune('a'+i/676)), Role: users.Viewer, Epoch: int64(1) << 40})
 	}
-	all := p.users.Hospitals("usr_many")
-	c := p.cookie(all[0].Hospital, "usr_many")
+	all := p.Users.Hospitals("usr_many")
+	c := p.Cookie(all[0].Hospital, "usr_many")
 	if n := len(c.String()); n > 4096 {
 		t.Errorf("a cookie of %d bytes", n)
 	}
@@ -252,8 +252,8 @@ func TestUse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPages(t)
-			cookie := p.cookie("north", "usr_charge")
-			p.now = noon.Add(time.Minute)
+			cookie := p.Cookie("north", "usr_charge")
+			p.Time = noon.Add(time.Minute)
 			path := "/app"
 			if tt.method == "POST" {
 				path = "/app/staffing"
@@ -265,7 +265,7 @@ func TestUse(t *testing.T) {
 				r.Header.Set(tt.headers[i], tt.headers[i+1])
 			}
 			w := httptest.NewRecorder()
-			p.router.ServeHTTP(w, r)
+			p.Router.ServeHTTP(w, r)
 			if used := len(w.Result().Cookies()) > 0; used != tt.use {
 				t.Errorf("use %v, answer %d", used, w.Code)
 			}
@@ -278,10 +278,10 @@ func TestUse(t *testing.T) {
 func TestSeveralHospitals(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
-	cookie := p.cookie("north", "usr_both")
+	cookie := p.Cookie("north", "usr_both")
 	ask := func(method, path string, want int, shows string) {
 		t.Helper()
-		if got := p.ask(method, path, cookie, "nurses=3"); got.Code != want || !strings.Contains(got.Body.String(), shows) {
+		if got := p.Ask(method, path, cookie, "nurses=3"); got.Code != want || !strings.Contains(got.Body.String(), shows) {
 			t.Errorf("%s %s: %d, want %d and %q", method, path, got.Code, want, shows)
 		}
 	}
@@ -293,24 +293,24 @@ func TestSeveralHospitals(t *testing.T) {
 	for _, path := range []string{"/app/u/west", "/app/u/west/print", "/app/u/", "/app/u/%2e%2e"} {
 		ask("GET", path, 404, "")
 	}
-	if got := p.ask("GET", "/app/u/north", p.cookie("south", "usr_south")); got.Code != 404 || strings.Contains(got.Body.String(), "north") {
+	if got := p.Ask("GET", "/app/u/north", p.Cookie("south", "usr_south")); got.Code != 404 || strings.Contains(got.Body.String(), "north") {
 		t.Errorf("a foreign hospital: %d", got.Code)
 	}
 	for name, change := range map[string]func(*users.User){"ended": func(u *users.User) { u.Epoch++ }, "disabled": func(u *users.User) { u.Disabled = true }} {
-		u, _ := p.users.User("south", "usr_both")
+		u, _ := p.Users.User("south", "usr_both")
 		before := u
 		change(&u)
-		p.users.SetUser(u)
-		if got := p.ask("GET", "/app/u/south", cookie); got.Code != 404 || strings.Contains(got.Body.String(), "canary") {
+		p.Users.SetUser(u)
+		if got := p.Ask("GET", "/app/u/south", cookie); got.Code != 404 || strings.Contains(got.Body.String(), "canary") {
 			t.Errorf("%s in one hospital: %d", name, got.Code)
 		}
 		ask("GET", "/app/u/north", 200, "canary of north")
 		if name == "ended" { // who signs in again has it back
-			cookie = p.cookie("north", "usr_both")
+			cookie = p.Cookie("north", "usr_both")
 			ask("GET", "/app/u/south", 200, "canary of south")
 			cookie = nil
 		}
-		p.users.SetUser(before)
-		cookie = p.cookie("north", "usr_both")
+		p.Users.SetUser(before)
+		cookie = p.Cookie("north", "usr_both")
 	}
 }

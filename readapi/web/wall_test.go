@@ -17,7 +17,7 @@ func withWall(t *testing.T) (*pages, *walls.Register, *http.Cookie) {
 	register.Set(walls.Wall{ID: "wall_1", Hospital: "north", Hash: sha256.Sum256([]byte("screen"))})
 	p.config.Walls = register
 	p.mount()
-	got := p.ask("GET", "/board/screen", nil)
+	got := p.Ask("GET", "/board/screen", nil)
 	if got.Code != http.StatusSeeOther || got.Header().Get("Location") != "/board" || len(got.Result().Cookies()) != 1 {
 		t.Fatalf("opened: %d to %s", got.Code, got.Header().Get("Location"))
 	}
@@ -31,7 +31,7 @@ func TestWallSeesTheBoardAlone(t *testing.T) {
 	if cookie.Name != "__Host-svc-wall" || !cookie.Secure || !cookie.HttpOnly || cookie.MaxAge != 400*86400 {
 		t.Errorf("cookie %v", cookie)
 	}
-	if got := p.ask("GET", "/board", cookie); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), "canary of north") {
+	if got := p.Ask("GET", "/board", cookie); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), "canary of north") {
 		t.Errorf("board: %d", got.Code)
 	}
 	for _, r := range p.guarded() {
@@ -41,7 +41,7 @@ func TestWallSeesTheBoardAlone(t *testing.T) {
 		for _, name := range []string{cookie.Name, "__Host-svc"} { // nor as a session
 			other := *cookie
 			other.Name = name
-			got := p.ask(r.method, r.path, &other, "nurses=3")
+			got := p.Ask(r.method, r.path, &other, "nurses=3")
 			if got.Code != http.StatusUnauthorized && (got.Code != http.StatusSeeOther || got.Header().Get("Location") != "/") || strings.Contains(got.Body.String(), "canary") {
 				t.Errorf("%s %s as %s: %d", r.method, r.pattern, name, got.Code)
 			}
@@ -59,11 +59,11 @@ func TestWallIsRevoked(t *testing.T) {
 		p, register, cookie := withWall(t)
 		revoke(register)
 		for _, path := range []string{"/board", "/board/events"} {
-			if got := p.ask("GET", path, cookie); got.Code != http.StatusUnauthorized || strings.Contains(got.Body.String(), "canary") || !strings.Contains(got.Body.String(), "new one") {
+			if got := p.Ask("GET", path, cookie); got.Code != http.StatusUnauthorized || strings.Contains(got.Body.String(), "canary") || !strings.Contains(got.Body.String(), "new one") {
 				t.Errorf("%s: %s answers %d", name, path, got.Code)
 			}
 		}
-		if got := p.ask("GET", "/board/screen", nil); got.Code != http.StatusNotFound || len(got.Result().Cookies()) != 0 {
+		if got := p.Ask("GET", "/board/screen", nil); got.Code != http.StatusNotFound || len(got.Result().Cookies()) != 0 {
 			t.Errorf("%s: the link answers %d", name, got.Code)
 		}
 	}
@@ -73,18 +73,18 @@ func TestWallIsRevoked(t *testing.T) {
 func TestWallsThatNeverWere(t *testing.T) {
 	t.Parallel()
 	p, _, cookie := withWall(t)
-	if got := p.ask("GET", "/board/other", nil); got.Code != http.StatusNotFound || len(got.Result().Cookies()) != 0 || !strings.Contains(got.Body.String(), "administrator") {
+	if got := p.Ask("GET", "/board/other", nil); got.Code != http.StatusNotFound || len(got.Result().Cookies()) != 0 || !strings.Contains(got.Body.String(), "administrator") {
 		t.Errorf("wrong token: %d", got.Code)
 	}
-	session := p.cookie("south", "usr_south")
+	session := p.Cookie("south", "usr_south")
 	for _, value := range []string{"", "*", cookie.Value[:20], strings.Repeat("A", len(cookie.Value)), session.Value} {
 		other := *cookie
 		other.Value = value
-		if got := p.ask("GET", "/board", &other); got.Code != http.StatusUnauthorized || strings.Contains(got.Body.String(), "canary") {
+		if got := p.Ask("GET", "/board", &other); got.Code != http.StatusUnauthorized || strings.Contains(got.Body.String(), "canary") {
 			t.Errorf("cookie %.10s: %d", value, got.Code)
 		}
 	}
-	if got := p.ask("GET", "/board", session); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), "canary of south") {
+	if got := p.Ask("GET", "/board", session); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), "canary of south") {
 		t.Errorf("a person who may look at it: %d", got.Code)
 	}
 }

@@ -17,9 +17,11 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"svc/acuity"
 	"svc/internal/admin/users"
 	"svc/readapi"
 	"svc/readapi/web/auth"
+	"svc/readapi/web/integrations"
 	"svc/readapi/web/page"
 )
 
@@ -67,7 +69,7 @@ type Config struct {
 	Seals    auth.Seals // nil: nobody can sign in
 	Acts     Acts       // nil: nobody may act here
 	// Administration is what the pages of administrators go by; nil: there are none.
-	Administration *Administration
+	Administration *integrations.Administration
 	// Ends is done when the process leaves: streams end then. nil: never.
 	Ends   context.Context //nolint:containedctx // of the process
 	Secure bool            // the pages are served by HTTPS
@@ -138,10 +140,24 @@ func (s *site) mountUnit(r chi.Router, base string) {
 	r.Post(base+"/staffing", s.RequireRole(users.Charge, acting{s}.staffing))
 	r.Get(base+"/alerts", s.RequireRole(users.Charge, acting{s}.alerts))
 	r.Post(base+"/alerts/{id}", s.RequireRole(users.Charge, acting{s}.acknowledge))
-	s.mountIntegrations(r, base)
+	integrations.Mount(r, base, s.Site, integrations.Config{
+		Administration: s.Administration, Verdict: s.verdictOf, Secure: s.Secure, Now: s.Now, Log: s.Log,
+	})
 	r.Get(base+"/*", s.RequireRole(users.Viewer, func(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 		s.ShowFault(w, r, http.StatusNotFound, session, "fault.none")
 	}))
+}
+
+// verdictOf returns how the unit of a hospital stands; nil: nothing was recorded of it.
+func (s *site) verdictOf(ctx context.Context, hospital string) (*acuity.Verdict, error) {
+	u, err := s.Units.Unit(ctx, hospital)
+	switch {
+	case errors.Is(err, readapi.ErrNoUnit):
+		return nil, nil
+	case err != nil:
+		return nil, err //nolint:wrapcheck // of package readapi
+	}
+	return u.Verdict, nil
 }
 
 // writer writes the parts of the pages of a unit.

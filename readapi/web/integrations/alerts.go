@@ -1,0 +1,337 @@
+package integrations
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc/readapi/web/apicall"
+)
+
+const alertsAPI = "/api/admin/alerts"
+
+func alertsSection() *section {
+	return &section{
+		name: "alerts", counts: true,
+		shows: map[string]func(*adminRequest){
+			"": showAlertsAdmin, "/tiers/{id}": showTier, "/recipients/new": newRecipient, "/recipients/{id}": showRecipient,
+			"/tests/{id}": showAlertTest, "/episodes": showEpisodes,
+		},
+		acts: map[string]act{
+			"/tiers/{id}": {do: setTier}, "/recipients/new": {do: addRecipient}, "/recipients/{id}": {do: changeRecipient},
+			"/recipients/{id}/remove": {do: removeRecipient}, "/recipients/{id}/test": {do: testRecipient}, "/episodes/{id}": {do: takeEpisode},
+		},
+	}
+}
+
+// apiTier is a tier as the API tells it.
+type apiTier struct {
+	ID                               string
+	Enabled                          bool
+	Recipients, Channels, EscalateTo []string
+	AckMinutes                       int
+	RepeatMinutes                    int
+	ExpireMinutes                    int
+	Action                           string
+	Version                          int64
+}
+
+// apiRecipient is a recipient as the API tells it: masked.
+type apiRecipient struct {
+	ID, Label               string
+	Email, Phone, WebhookID *string
+	Version                 int64
+}
+
+// alertsAdminPage is who is told at which level.
+type alertsAdminPage struct {
+	adminPage
+	Tabs       []adminLink
+	Tiers      []tierLine
+	Recipients []recipientRow
+}
+
+type tierLine struct {
+	ID, Link, Channels, Recipients, EscalateTo string
+	Level                                      colored
+	Ack, Repeat, Expire, Action                string
+	Enabled, Nobody                            bool
+}
+
+type recipientRow struct {
+	ID, Label, Email, Phone, Webhook, Link string
+	Channels                               []channelRow // by which it can be tried
+}
+
+type channelRow struct{ Name, Says string }
+
+// alertTabs are the pages of the section.
+func (d alertsRequest) alertTabs(current string) []adminLink {
+	return []adminLink{
+		{Name: d.T("tiers"), Path: d.at(), Current: current == ""},
+		{Name: d.T("episodes"), Path: d.at("episodes"), Current: current == "episodes"},
+	}
+}
+
+// tierLevels are the levels at which tiers are told.
+var tierLevels = map[string]string{"T1": "yellow", "T2": "orange", "T3": "red"}
+
+func (d alertsRequest) recipients() (all []apiRecipient, ok bool) {
+	var list struct{ Recipients []apiRecipient }
+	_, ok = d.read(alertsAPI+"/recipients", &list)
+	return list.Recipients, ok
+}
+
+func (d alertsRequest) tiers() (all []apiTier, ok bool) {
+	var list struct{ Tiers []apiTier }
+	_, ok = d.read(alertsAPI+"/tiers", &list)
+	return list.Tiers, ok
+}
+
+func showAlertsAdmin(on *adminRequest) {
+	alertsRequest{localRequest{on}}.showAlertsAdmin(http.StatusOK, nil)
+}
+
+func (d alertsRequest) showAlertsAdmin(status int, refused *apicall.Refusal) {
+	tiers, ok := d.tiers()
+	if !ok {
+		return
+	}
+	people, ok := d.recipients()
+	if !ok {
+		return
+	}
+	out := alertsAdminPage{adminPage: d.page("int.alerts"), Tabs: d.alertTabs("")}
+	out.Act = &adminLink{Name: d.T("recipients.new"), Path: d.at("recipients", "new")}
+	out.Refused = d.form(nil, refused).refusedWords()
+	for i := range tiers {
+		out.Tiers = append(out.Tiers, d.tierLine(&tiers[i], people))
+	}
+	for i := range people {
+		out.Recipients = append(out.Recipients, d.recipientRow(&people[i]))
+	}
+	d.show(status, "alerts.list", &out)
+}
+
+func (d alertsRequest) tierLine(t *apiTier, people []apiRecipient) tierLine {
+	var channels []string
+	for _, channel := range t.Channels {
+		channels = append(channels, d.Or("channel."+channel, channel))
+	}
+	line := tierLine{
+		ID: t.ID, Link: d.at("tiers", t.ID), Level: d.colored(tierLevels[t.ID]), Channels: strings.Join(channels, ", "), Recipients: labels(t.Recipients, people),
+		EscalateTo: labels(t.EscalateTo, people), Ack: d.minutes(t.AckMinutes), Repeat: d.minutes(t.RepeatMinutes), Expire: d.minutes(t.ExpireMinutes),
+		Action: t.Action, Enabled: t.Enabled, Nobody: t.Enabled && len(t.Recipients) == 0,
+	}
+	if len(t.EscalateTo) == 0 && t.AckMinutes > 0 {
+		line.EscalateTo = d.T("tiers.nexttier")
+	}
+	return line
+}
+
+// labels are the names of recipients, in the order in which they are told.
+func labels(ids []string, people []apiRecipient) string {
+	var names []string
+	for _, id := range ids {
+		name := id
+		for i := range people {
+			if people[i].ID == id {
+				name = people[i].Label
+			}
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// minutes writes a limit of a tier; 0 is none.
+func (d alertsRequest) minutes(n int) string {
+	if n == 0 {
+		return "–"
+	}
+	return d.T("age.min", "n", n)
+}
+
+// tierPage is one tier.
+type tierPage struct {
+	adminPage
+	Tabs               []adminLink
+	ID                 string
+	Version            string
+	Level              colored
+	Form               *form
+	Recipients, Others []option // who is told, and who is told when nobody answers
+	Channels           []option
+	Was                []field
+}
+
+var channelsOfAlerts = []string{"email", "sms", "webhook"}
+
+func tierValues(t *apiTier) url.Values {
+	v := url.Values{
+		"recipients": t.Recipients, "channels": t.Channels, "escalateTo": t.EscalateTo, "action": {t.Action},
+		"ackMinutes": {strconv.Itoa(t.AckMinutes)}, "repeatMinutes": {strconv.Itoa(t.RepeatMinutes)}, "expireMinutes": {strconv.Itoa(t.ExpireMinutes)},
+	}
+	if t.Enabled {
+		v.Set("enabled", "true")
+	}
+	return v
+}
+
+// tierFields are the fields of a tier with the keys of their labels.
+var tierFields = [][2]string{
+	{"enabled", "tiers.enabled"},
+	{"recipients", "tiers.recipients"},
+	{"channels", "tiers.channels"},
+	{"ackMinutes", "tiers.ack"},
+	{"escalateTo", "tiers.escalate"},
+	{"repeatMinutes", "tiers.repeat"},
+	{"expireMinutes", "tiers.expire"},
+	{"action", "tiers.action"},
+}
+
+func showTier(on *adminRequest) { alertsRequest{localRequest{on}}.showTier(http.StatusOK, nil) }
+
+func (d alertsRequest) showTier(status int, refused *apicall.Refusal) {
+	tiers, ok := d.tiers()
+	if !ok {
+		return
+	}
+	at := slices.IndexFunc(tiers, func(t apiTier) bool { return t.ID == d.id() })
+	if at < 0 {
+		d.gone()
+		return
+	}
+	people, ok := d.recipients()
+	if !ok {
+		return
+	}
+	now := tierValues(&tiers[at])
+	out := tierPage{adminPage: d.page("tiers.tier"), Tabs: d.alertTabs(""), ID: d.id(), Version: strconv.FormatInt(tiers[at].Version, 10), Level: d.colored(tierLevels[d.id()])}
+	out.Heading = d.T("tiers.of", "tier", d.id(), "level", out.Level.Word)
+	out.Form = d.form(now, refused)
+	var names []string
+	for _, f := range tierFields {
+		names = append(names, f[0])
+		out.Was = append(out.Was, field{Name: f[0], Value: strings.Join(now[f[0]], ", ")})
+	}
+	out.Refused = out.Form.refusedWords(names...)
+	if refused.IsOvertaken() {
+		out.Refused, out.Changed = []string{d.T("int.overtaken")}, d.compared(now, tierFields...)
+	}
+	for i := range people {
+		p := &people[i]
+		out.Recipients = append(out.Recipients, option{p.ID, p.Label, out.Form.Has("recipients", p.ID)})
+		out.Others = append(out.Others, option{p.ID, p.Label, out.Form.Has("escalateTo", p.ID)})
+	}
+	for _, channel := range channelsOfAlerts {
+		out.Channels = append(out.Channels, option{channel, d.Or("channel."+channel, channel), out.Form.Has("channels", channel)})
+	}
+	d.show(status, "alerts.tier", &out)
+}
+
+// inOrder returns chosen ids in the order that they had; new ones come last.
+func inOrder(chosen, before []string) []string {
+	out := []string{}
+	for _, id := range before {
+		if slices.Contains(chosen, id) {
+			out = append(out, id)
+		}
+	}
+	for _, id := range chosen {
+		if !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+func setTier(on *adminRequest) {
+	d := alertsRequest{localRequest{on}}
+	f, tier := d.r.PostForm, d.id()
+	before := func(name string) []string { return strings.Split(f.Get("was."+name), ", ") }
+	body := map[string]any{
+		"enabled": f.Get("enabled") == "true", "recipients": inOrder(f["recipients"], before("recipients")),
+		"escalateTo": inOrder(f["escalateTo"], before("escalateTo")), "channels": append([]string{}, f["channels"]...), "action": strings.TrimSpace(f.Get("action")),
+	}
+	for _, name := range []string{"ackMinutes", "repeatMinutes", "expireMinutes"} {
+		if n := number(f.Get(name)); n != nil {
+			body[name] = n
+		}
+	}
+	var set apiTier
+	refused, ok := d.do(http.MethodPut, alertsAPI+"/tiers/"+url.PathEscape(tier), d.version(), body, &set)
+	switch {
+	case refused != nil:
+		d.showTier(refused.PageStatus(), refused)
+	case ok:
+		d.settle(func() bool {
+			var list struct{ Tiers []apiTier }
+			a, err := d.ask(http.MethodGet, alertsAPI+"/tiers", "", nil)
+			return err == nil && a.Refused == nil && a.Decode(&list) == nil && slices.ContainsFunc(list.Tiers, func(t apiTier) bool { return t.ID == tier && t.Version >= set.Version })
+		})
+		d.done(d.at(), "tiers.done", "tier", tier)
+	}
+}
+
+// apiEpisode is when people were told, as the API tells it.
+type apiEpisode struct {
+	ID, Tier, Level, Reason             string
+	OpenedAt, ClosedAt, AckedAt, ToldAt *time.Time
+	AckedBy                             *string
+	Round                               int
+	Unreached                           bool
+}
+
+type episodesPage struct {
+	adminPage
+	Tabs  []adminLink
+	Rows  []episodeRow
+	Pager pager
+}
+
+type episodeRow struct {
+	ID, Tier, Opened, Closed, Why, Taken string
+	Level                                colored
+	Open, Unreached                      bool
+}
+
+func showEpisodes(on *adminRequest) { alertsRequest{localRequest{on}}.showEpisodes(http.StatusOK, nil) }
+
+func (d alertsRequest) showEpisodes(status int, refused *apicall.Refusal) {
+	var list struct{ Items []apiEpisode }
+	if _, ok := d.read(alertsAPI+"/episodes", &list); !ok {
+		return
+	}
+	out := episodesPage{adminPage: d.page("episodes"), Tabs: d.alertTabs("episodes")}
+	out.Refused = d.form(nil, refused).refusedWords()
+	out.Poll = feedsPoll
+	first, last, p := d.pages(len(list.Items))
+	out.Pager = p
+	for i := range list.Items[first:last] {
+		e := &list.Items[first+i]
+		row := episodeRow{
+			ID: e.ID, Tier: e.Tier, Level: d.colored(e.Level), Opened: d.when(e.OpenedAt), Closed: d.when(e.ClosedAt), Unreached: e.Unreached,
+			Why: d.Or("episodes.reason."+e.Reason, e.Reason), Open: e.ClosedAt == nil && e.AckedAt == nil,
+		}
+		if e.AckedAt != nil {
+			row.Taken = strings.TrimSpace(d.when(e.AckedAt) + " " + deref(e.AckedBy))
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	d.show(status, "alerts.episodes", &out)
+}
+
+func takeEpisode(on *adminRequest) {
+	d := alertsRequest{localRequest{on}}
+	refused, ok := d.do(http.MethodPost, alertsAPI+"/episodes/"+url.PathEscape(d.id())+"/ack", "", map[string]any{}, nil)
+	switch {
+	case refused != nil:
+		d.showEpisodes(refused.PageStatus(), refused)
+	case ok:
+		d.done(d.at("episodes"), "episodes.done")
+	}
+}

@@ -1,0 +1,177 @@
+package integrations
+
+import (
+	"encoding/csv"
+	"net/http"
+	"net/url"
+	"time"
+
+	"svc/internal/analysis/spreadsheet"
+	"svc/readapi/web/apicall"
+)
+
+const auditAPI = "/api/admin/audit"
+
+func auditSection() *section {
+	return &section{name: "audit", shows: map[string]func(*adminRequest){"": showAudit, ".csv": auditCSV}}
+}
+
+// apiAct is an act of an administrator as the API tells it.
+type apiAct struct {
+	At                  *time.Time
+	By, Action, Subject string
+	Before, After       *string
+}
+
+type auditPage struct {
+	adminPage
+	Form    *form
+	Rows    []auditRow
+	Actions []scopeRow
+	CSV     string
+	Pager   pager
+}
+
+type auditRow struct{ At, By, Action, Subject, Before, After string }
+
+// auditGroups begin the actions of one kind of thing.
+var auditGroups = []string{"key.", "webhook.", "delivery.", "command.", "alert.", "terminology.", "locations.", "rules.", "settings.", "layout.", "wall.", "user.", "link.", "session.", "staffing."}
+
+// auditQueryOf is the query of the API for that of the page.
+func auditQueryOf(d *adminRequest) url.Values {
+	given, q := d.r.URL.Query(), url.Values{}
+	for _, name := range []string{"action", "cursor"} {
+		if v := given.Get(name); v != "" {
+			q.Set(name, v)
+		}
+	}
+	for name, clock := range map[string]string{"since": "T00:00:00", "until": "T23:59:59.999"} {
+		if v := given.Get(name); len(v) == len(time.DateOnly) {
+			q.Set(name, v+clock)
+		} else if v != "" {
+			q.Set(name, v)
+		}
+	}
+	return q
+}
+
+// readActs returns a page of the acts; refused: the query breaks a rule; false: it has
+// answered.
+func readActs(d *adminRequest, q url.Values) (acts []apiAct, next string, refused *apicall.Refusal, ok bool) {
+	var list struct {
+		Items      []apiAct
+		NextCursor *string
+	}
+	refused, ok = d.do(http.MethodGet, auditAPI+"?"+q.Encode(), "", nil, &list)
+	if list.NextCursor != nil {
+		next = *list.NextCursor
+	}
+	return list.Items, next, refused, ok
+}
+
+// namesOf returns what people and keys are called, by id.
+func namesOf(d *adminRequest) map[string]string {
+	names := map[string]string{"command line": d.T("audit.cli")}
+	var people struct{ Users []apiUser }
+	var keys struct{ Keys []apiKey }
+	if a, err := d.ask(http.MethodGet, usersAPI, "", nil); err == nil && a.Refused == nil && a.Decode(&people) == nil {
+		for i := range people.Users {
+			names[people.Users[i].ID] = people.Users[i].Label
+		}
+	}
+	if a, err := d.ask(http.MethodGet, keysAPI, "", nil); err == nil && a.Refused == nil && a.Decode(&keys) == nil {
+		for i := range keys.Keys {
+			names[keys.Keys[i].ID] = keys.Keys[i].Name
+		}
+	}
+	return names
+}
+
+func named(names map[string]string, id string) string {
+	if name := names[id]; name != "" && id != "command line" {
+		return name + " (" + id + ")"
+	} else if name != "" {
+		return name
+	}
+	return id
+}
+
+func showAudit(d *adminRequest) {
+	acts, next, refused, ok := readActs(d, auditQueryOf(d))
+	if !ok {
+		return
+	}
+	out := auditPage{adminPage: d.page("int.audit"), Form: d.form(d.r.URL.Query(), refused), Pager: d.cursor(next), CSV: d.at() + ".csv"}
+	out.Refused = out.Form.refusedWords("since", "until")
+	if q := d.r.URL.Query(); len(q) > 0 {
+		q.Del("cursor")
+		out.CSV += "?" + q.Encode()
+	}
+	for _, group := range auditGroups {
+		out.Actions = append(out.Actions, scopeRow{Scope: group, Chosen: out.Form.Value("action") == group})
+	}
+	names := namesOf(d)
+	for i := range acts {
+		a := &acts[i]
+		out.Rows = append(out.Rows, auditRow{d.when(a.At), named(names, a.By), a.Action, named(names, a.Subject), deref(a.Before), deref(a.After)})
+	}
+	status := http.StatusOK
+	if refused != nil {
+		status = http.StatusUnprocessableEntity
+	}
+	d.show(status, "audit.list", &out)
+}
+
+// auditCSVPages bounds the file: so many pages of the API.
+const auditCSVPages = 500
+
+// auditCSV is the list as a file: all that the filter leaves.
+func auditCSV(d *adminRequest) {
+	q := auditQueryOf(d)
+	q.Set("limit", "200")
+	acts, next, refused, ok := readActs(d, q)
+	if !ok {
+		return
+	}
+	if refused != nil {
+		d.ShowFault(d.w, d.r, http.StatusUnprocessableEntity, d.session, "fault.form")
+		return
+	}
+	d.w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	d.w.Header().Set("Content-Disposition", `attachment; filename="audit.csv"`)
+	out := csv.NewWriter(d.w)
+	out.UseCRLF = true
+	write := func(cells ...string) {
+		for i := range cells {
+			cells[i] = spreadsheet.Escape(cells[i])
+		}
+		out.Write(cells) //nolint:errcheck // nobody is there to be told
+	}
+	write("at", "by", "name", "action", "subject", "before", "after")
+	names := namesOf(d)
+	for page := 1; ; page++ {
+		for i := range acts {
+			a := &acts[i]
+			at := ""
+			if a.At != nil {
+				at = a.At.In(d.Zone).Format(time.RFC3339)
+			}
+			write(at, a.By, names[a.By], a.Action, a.Subject, deref(a.Before), deref(a.After))
+		}
+		if next == "" || page == auditCSVPages {
+			break
+		}
+		q.Set("cursor", next)
+		a, err := d.ask(http.MethodGet, auditAPI+"?"+q.Encode(), "", nil)
+		var list struct {
+			Items      []apiAct
+			NextCursor *string
+		}
+		if err != nil || a.Refused != nil || a.Decode(&list) != nil {
+			d.Log.WarnContext(d.r.Context(), "audit file cut short", "error", err)
+			panic(http.ErrAbortHandler) // a file that lacks its end must not look whole
+		}
+		acts, next = list.Items, deref(list.NextCursor)
+	}
+	out.Flush()
+}

@@ -1,0 +1,274 @@
+package integrations
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"svc/readapi/web/apicall"
+)
+
+// codePage is one code: what it may stand for, and what a mapping would change.
+type codePage struct {
+	adminPage
+	Tabs        []adminLink
+	Code        codeRow
+	CodeKind    string // as the API names it
+	Suggestions []suggestionRow
+	Factors     []option
+	Kinds       []option
+	Ops         []option
+	Form        *form
+	Version     string // of the row that there is; "": there is none
+	Was         url.Values
+	Row         *mapRow // that holds now
+	Effect      *effect // what the mapping would change; nil: it was not asked for
+	Before      string  // factor that the row had before it was just changed; "": it is new
+	Undo        bool    // the row was just made or changed
+	Status      string
+}
+
+type suggestionRow struct {
+	ID, Name, Why string
+	Chosen        bool
+}
+
+// code returns a code of the worklist; one that is not on it has its name alone. False: the
+// page has answered.
+func (d termsRequest) code(system, code, kind string) (c apiCode, ok bool) {
+	var list struct{ Items []apiCode }
+	if _, ok = d.read(worklistAPI+"?"+url.Values{"code": {code}}.Encode(), &list); !ok {
+		return c, false
+	}
+	for i := range list.Items {
+		if one := &list.Items[i]; one.System == system && (one.Kind == kind || kind == "") {
+			return *one, true
+		}
+	}
+	return apiCode{System: system, Code: code, Kind: kind}, true
+}
+
+func showCode(on *adminRequest) {
+	d := termsRequest{localRequest{on}}
+	q := d.r.URL.Query()
+	d.showCode(http.StatusOK, q.Get("system"), q.Get("code"), q.Get("kind"), nil, nil)
+}
+
+// kindsOfCodes are what a code can be of; the first is any.
+var kindsOfCodes = []string{"", "medication", "observation", "lab", "device", "diagnosis"}
+
+// showCode shows one code. Refused and effect are what the API said of a mapping of it.
+func (d termsRequest) showCode(status int, system, code, kind string, refused *apicall.Refusal, would *effect) {
+	if code == "" {
+		d.gone()
+		return
+	}
+	c, ok := d.code(system, code, kind)
+	if !ok {
+		return
+	}
+	all, ok := d.mappings()
+	if !ok {
+		return
+	}
+	typed := d.r.PostForm
+	out := codePage{adminPage: d.page("terms.code"), Tabs: d.terminologyTabs(""), Code: d.codeRow(&c), CodeKind: c.Kind, Effect: would, Status: c.Status}
+	out.Heading = d.T("terms.code.of", "code", c.Code)
+	values := url.Values{"rowkind": {c.Kind}}
+	if len(c.Suggestions) > 0 {
+		values.Set("factor", c.Suggestions[0].FactorID)
+	}
+	var row *apiMapping
+	id := d.r.URL.Query().Get("id")
+	for i := range all {
+		m := &all[i]
+		switch {
+		case m.System != system || m.Code != code:
+		case typed == nil && id != "":
+			if m.ID == id {
+				row = m
+			}
+		case typed == nil && (deref(m.Kind) == c.Kind || m.Kind == nil), typed != nil && m.same(system, code, typed.Get("rowkind"), typed.Get("op"), strings.TrimSpace(typed.Get("than"))):
+			row = m
+		}
+	}
+	if row != nil {
+		out.Version, out.Row = strconv.FormatInt(row.Version, 10), d.mapRow(row)
+		values = url.Values{"factor": {row.FactorID}, "rowkind": {deref(row.Kind)}, "comment": {row.Comment}}
+		if row.Value != nil {
+			values.Set("op", row.Value.Op)
+			values.Set("than", row.Value.Than.String())
+		}
+	}
+	out.Was = url.Values{"factor": values["factor"], "comment": values["comment"]}
+	if row == nil {
+		out.Was = url.Values{}
+	}
+	out.Form = d.form(values, refused).at("factor", "factorId").at("rowkind", "kind").at("op", "value.op").at("than", "value.than")
+	out.Refused = out.Form.refusedWords("factor", "rowkind", "op", "than", "comment")
+	if refused.IsOvertaken() {
+		out.Refused = []string{d.T("int.overtaken")}
+		now := url.Values{}
+		if row != nil {
+			now = url.Values{"factor": {row.FactorID}, "comment": {row.Comment}}
+		}
+		out.Changed = d.compared(now, [2]string{"factor", "terms.factor"}, [2]string{"comment", "terms.comment"})
+	}
+	if q := d.r.URL.Query(); out.Done != "" && row != nil {
+		out.Undo, out.Before = true, q.Get("before")
+	}
+	d.chooseFactor(&out, &c)
+	d.show(status, "terms.code", &out)
+}
+
+// chooseFactor fills in what a code may be mapped to.
+func (d termsRequest) chooseFactor(out *codePage, c *apiCode) {
+	chosen := out.Form.Value("factor")
+	suggested := chosen == noFactor
+	for _, s := range c.Suggestions {
+		why := d.T("terms.why", "score", s.Score, "reason", d.Or("terms.reason."+strings.ReplaceAll(s.Reason, "_", ""), s.Reason))
+		out.Suggestions = append(out.Suggestions, suggestionRow{s.FactorID, d.factorNamed(s.FactorID), why, s.FactorID == chosen})
+		suggested = suggested || s.FactorID == chosen
+	}
+	out.Suggestions = append(out.Suggestions, suggestionRow{noFactor, d.T("terms.nothing"), d.T("terms.nothing.about"), chosen == noFactor})
+	if suggested {
+		out.Factors = d.factors("")
+	} else {
+		out.Factors = d.factors(chosen)
+	}
+	for _, kind := range kindsOfCodes {
+		name := d.T("kind.any")
+		if kind != "" {
+			name = d.Or("kind."+kind, kind)
+		}
+		out.Kinds = append(out.Kinds, option{kind, name, kind == out.Form.Value("rowkind")})
+	}
+	for _, op := range []string{"", "<", "<=", ">", ">="} {
+		out.Ops = append(out.Ops, option{op, op, op == out.Form.Value("op")})
+	}
+}
+
+// mappingTyped is the row that a form asks for, as the API takes it.
+func mappingTyped(f url.Values) map[string]any {
+	factor := f.Get("factor")
+	if other := f.Get("other"); other != "" {
+		factor = other
+	}
+	f.Set("factor", factor) // so it is shown again
+	body := map[string]any{"system": f.Get("system"), "code": f.Get("code"), "factorId": factor, "comment": strings.TrimSpace(f.Get("comment"))}
+	if kind := f.Get("rowkind"); kind != "" {
+		body["kind"] = kind
+	}
+	if op, than := f.Get("op"), strings.TrimSpace(f.Get("than")); op != "" || than != "" {
+		value := map[string]any{"op": op}
+		if value["than"] = number(than); than == "" {
+			delete(value, "than")
+		}
+		body["value"] = value
+	}
+	return body
+}
+
+func actOnCode(on *adminRequest) {
+	d := termsRequest{localRequest{on}}
+	f := d.r.PostForm
+	system, code, kind := f.Get("system"), f.Get("code"), f.Get("kind")
+	switch f.Get("do") {
+	case "ignore", "restore":
+		d.markCode(system, code, kind, f.Get("do"))
+	case "apply":
+		var made madeMappings
+		refused, ok := d.doIf(http.MethodPost, mapAPI, f.Get("version"), mappingTyped(f), &made)
+		switch {
+		case refused != nil:
+			d.showCode(refused.PageStatus(), system, code, kind, refused, nil)
+		case ok:
+			d.applied(&made, f)
+		}
+	default:
+		var would acted
+		refused, ok := d.doIf(http.MethodPost, mapAPI+"?dryRun=true", f.Get("version"), mappingTyped(f), &would)
+		switch {
+		case refused != nil:
+			d.showCode(refused.PageStatus(), system, code, kind, refused, nil)
+		case ok:
+			c, known := d.code(system, code, kind)
+			if known {
+				d.showCode(http.StatusOK, system, code, kind, nil, d.effectOf(&would, c.Rooms))
+			}
+		}
+	}
+}
+
+// madeMappings is the answer to a change of the map.
+type madeMappings struct {
+	Mappings []struct{ ID, FactorID string }
+}
+
+// applied leads to the code with what it means now, and with a way back.
+func (d termsRequest) applied(made *madeMappings, f url.Values) {
+	q := url.Values{"system": {f.Get("system")}, "code": {f.Get("code")}, "kind": {f.Get("kind")}}
+	if len(made.Mappings) > 0 {
+		id, factor := made.Mappings[0].ID, made.Mappings[0].FactorID
+		q.Set("id", id)
+		d.settle(func() bool { return d.mapped(id) == factor })
+	}
+	if before := f.Get("was.factor"); before != "" && f.Get("version") != "" {
+		q.Set("before", before)
+	}
+	d.tell(d.at("code")+"?"+q.Encode(), flash{Done: d.T("terms.applied", "code", f.Get("code"), "factor", d.factorNamed(f.Get("factor"))), Kept: f.Get("was.comment")})
+}
+
+// mapped returns the factor of a row of the map; "": there is no such row, or it cannot be
+// told now.
+func (d termsRequest) mapped(id string) string {
+	a, err := d.ask(http.MethodGet, mapAPI+"?limit=20000", "", nil)
+	var list struct {
+		Mappings []struct{ ID, FactorID string }
+	}
+	if err != nil || a.Refused != nil || a.Decode(&list) != nil {
+		return ""
+	}
+	for _, m := range list.Mappings {
+		if m.ID == id {
+			return m.FactorID
+		}
+	}
+	return ""
+}
+
+// markCode puts a code away, or back on the worklist.
+func (d termsRequest) markCode(system, code, kind, verb string) {
+	mark := map[string]any{"system": system, "code": code}
+	if kind != "" {
+		mark["kind"] = kind
+	}
+	refused, ok := d.do(http.MethodPost, worklistAPI+"/"+verb, "", map[string]any{"codes": []any{mark}}, nil)
+	switch {
+	case refused != nil:
+		d.showCode(refused.PageStatus(), system, code, kind, refused, nil)
+	case ok && verb == "ignore":
+		d.settleCode(system, code, kind, "ignored")
+		d.done(d.at()+"?status=ignored", "terms.ignored.done", "code", code)
+	case ok:
+		d.settleCode(system, code, kind, "unmapped")
+		d.done(d.at(), "terms.restored", "code", code)
+	}
+}
+
+func (d termsRequest) settleCode(system, code, kind, status string) {
+	d.settle(func() bool {
+		var list struct{ Items []apiCode }
+		a, err := d.ask(http.MethodGet, worklistAPI+"?"+url.Values{"code": {code}, "status": {status}}.Encode(), "", nil)
+		if err != nil || a.Refused != nil || a.Decode(&list) != nil {
+			return false
+		}
+		for i := range list.Items {
+			if list.Items[i].System == system && (list.Items[i].Kind == kind || kind == "") {
+				return true
+			}
+		}
+		return false
+	})
+}

@@ -1,0 +1,68 @@
+package integrations
+
+import (
+	"net/http"
+	"strings"
+
+	"svc/internal/httpapi"
+)
+
+// connectPage is what an engineer needs to connect each feed.
+type connectPage struct {
+	adminPage
+	Feeds []connectFeed
+	MLLP  string // how to send by MLLP
+}
+
+// connectFeed is the address, the headers and a sample message of one feed. The API takes
+// the sample as it is shown.
+type connectFeed struct {
+	ID, Name, Scope string
+	Address, Header string
+	Type, Sample    string
+	Curl            string
+}
+
+const (
+	textHL7  = "text/plain"
+	mllpFlag = "svc ingest --mllp 'addr=:2575,key=key_0123456789abcdef'"
+)
+
+func showConnect(on *adminRequest) {
+	d := feedsRequest{localRequest{on}}
+	out := connectPage{adminPage: d.page("feeds.connect"), MLLP: mllpFlag}
+	address := d.Administration.URL
+	if address == "" {
+		address = d.origin()
+	}
+	for i := range d.Administration.Operations {
+		o := &d.Administration.Operations[i]
+		name, feed := strings.CutPrefix(o.Path, "/api/ingest/")
+		if feed && o.Method == http.MethodPost && !strings.Contains(name, "/") && len(o.Bodies) > 0 && len(o.Bodies[0].Examples) > 0 {
+			out.Feeds = append(out.Feeds, d.connectFeed(address, name, o))
+		}
+	}
+	d.show(http.StatusOK, "feeds.connect", &out)
+}
+
+// origin is the address at which the page itself is served.
+func (d feedsRequest) origin() string {
+	if d.Secure {
+		return "https://" + d.r.Host
+	}
+	return "http://" + d.r.Host
+}
+
+func (d feedsRequest) connectFeed(address, name string, o *httpapi.Operation) connectFeed {
+	b := &o.Bodies[0]
+	sample := b.Examples[0].Text
+	if b.Type == textHL7 { // a browser shows a segment a line, and the API reads it so, too
+		sample = strings.TrimSuffix(strings.ReplaceAll(sample, "\r", "\n"), "\n")
+	}
+	f := connectFeed{
+		ID: name, Name: d.Or("feed."+name, name), Scope: string(o.Scope), Type: "Content-Type: " + b.Type, Sample: sample,
+		Address: o.Method + " " + address + o.Path, Header: "Authorization: Bearer $KEY",
+	}
+	f.Curl = "curl " + quoted(address+o.Path) + ` -H "` + f.Header + `" -H ` + quoted(f.Type) + " --data-binary " + quoted(sample)
+	return f
+}

@@ -1,0 +1,248 @@
+package integrations
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	statusAPI  = "/api/ingest/status"
+	lettersAPI = "/api/admin/dead-letters"
+)
+
+func feedsSection() *section {
+	return &section{
+		name: "feeds", counts: true,
+		shows: map[string]func(*adminRequest){"": showFeeds, "/connect": showConnect, "/letters": showLetters, "/sources/{id}": showSource},
+		acts:  map[string]act{"/letters": {do: retryLetters}, "/letters/{id}": {do: retryLetter}},
+	}
+}
+
+// apiFeed is a feed as the API tells it.
+type apiFeed struct {
+	Channel, Source       string
+	SourceName            *string
+	LastReceivedAt        *time.Time
+	LastAppliedAt         *time.Time
+	LastEventAt           *time.Time
+	ExpectedEverySeconds  *int64
+	Stale                 bool
+	Windows               map[string]apiCounts
+	Refusals, Warnings    []apiNotice // of one source alone
+	ExpectedEveryOfSource *int64      `json:"-"`
+}
+
+type apiCounts struct{ Received, Applied, Duplicates, Ignored, Rejected, Warnings int64 }
+
+type apiNotice struct {
+	At                   *time.Time
+	ControlID, RequestID *string
+	Code, Path           string
+}
+
+// apiStatus is how the feeds of a hospital do, as the API tells it.
+type apiStatus struct {
+	Status   string
+	Reasons  []string
+	Feeds    []apiFeed
+	Pipeline struct {
+		Topics []struct {
+			Name                          string
+			Lag, OldestUnprocessedSeconds int64
+		}
+		ProcessorHeartbeatAt *time.Time
+		DeadLetters          int
+	}
+	UnitState struct {
+		AgeSeconds                       *int64
+		UnplacedPatients, CancelsWaiting *int32
+	}
+	Terminology struct {
+		UnmappedCodes    *int
+		UnmappedHits24h  *int64
+		UnknownLocations *int32
+	}
+}
+
+// feedsPage is how the feeds of a hospital do.
+type feedsPage struct {
+	adminPage
+	Status   string
+	Reasons  []string
+	Rows     []feedLine
+	Pipeline []pipelineRow
+	Facts    []factRow
+	Letters  int
+}
+
+type feedLine struct {
+	Name, Source, Link       string
+	Received, Applied, Event string
+	Every                    string
+	Late, Stale              bool
+	Windows                  []windowRow
+}
+
+// windowRow is what a feed did within the last minute, hour or day.
+type windowRow struct {
+	Name string
+	apiCounts
+}
+
+type pipelineRow struct {
+	Topic, Oldest string
+	Lag           int64
+	Late          bool
+}
+
+type factRow struct{ Name, Value, Link string }
+
+// topicLate is how long a record may wait before the page marks it, in seconds.
+const topicLate = 2
+
+func showFeeds(on *adminRequest) {
+	d := feedsRequest{localRequest{on}}
+	var s apiStatus
+	if _, ok := d.read(statusAPI, &s); !ok {
+		return
+	}
+	out := feedsPage{adminPage: d.page("int.feeds"), Status: d.Or("feeds.status."+s.Status, s.Status), Letters: s.Pipeline.DeadLetters}
+	out.Act, out.Poll = &adminLink{Name: d.T("feeds.connect"), Path: d.at("connect")}, feedsPoll
+	for _, reason := range s.Reasons {
+		out.Reasons = append(out.Reasons, d.Or("feeds.reason."+strings.ReplaceAll(reason, "_", ""), reason))
+	}
+	for i := range s.Feeds {
+		out.Rows = append(out.Rows, d.feedLine(&s.Feeds[i]))
+	}
+	slices.SortStableFunc(out.Rows, func(a, b feedLine) int {
+		return cmp.Or(cmp.Compare(b.rank(), a.rank()), strings.Compare(a.Name, b.Name), strings.Compare(a.Source, b.Source))
+	})
+	for _, t := range s.Pipeline.Topics {
+		row := pipelineRow{Topic: t.Name, Lag: t.Lag, Late: t.OldestUnprocessedSeconds > topicLate}
+		if t.OldestUnprocessedSeconds > 0 {
+			row.Oldest = d.FormatAge(time.Duration(t.OldestUnprocessedSeconds) * time.Second)
+		}
+		out.Pipeline = append(out.Pipeline, row)
+	}
+	out.Facts = d.feedFacts(&s)
+	d.show(http.StatusOK, "feeds.list", &out)
+}
+
+// feedsPoll is how often the page of the feeds looks again, in seconds.
+const feedsPoll = 10
+
+func (l *feedLine) rank() int {
+	switch {
+	case l.Stale:
+		return 2
+	case l.Late:
+		return 1
+	}
+	return 0
+}
+
+func (d feedsRequest) feedLine(f *apiFeed) feedLine {
+	line := feedLine{
+		Name: d.Or("feed."+f.Channel, f.Channel), Source: f.Source, Link: d.at("sources", f.Source), Stale: f.Stale,
+		Received: d.since(f.LastReceivedAt), Applied: d.since(f.LastAppliedAt), Event: d.since(f.LastEventAt), Every: d.T("feeds.norhythm"),
+	}
+	if f.SourceName != nil {
+		line.Source = *f.SourceName
+	}
+	if f.ExpectedEverySeconds != nil {
+		every := time.Duration(*f.ExpectedEverySeconds) * time.Second
+		line.Every = d.T("feeds.every", "age", d.FormatAge(every))
+		line.Late = f.LastReceivedAt != nil && d.now().Sub(*f.LastReceivedAt) > every
+	}
+	for _, w := range []struct{ name, text string }{{"1m", d.T("feeds.minute")}, {"1h", d.T("feeds.hour")}, {"24h", d.T("feeds.day")}} {
+		line.Windows = append(line.Windows, windowRow{w.text, f.Windows[w.name]})
+	}
+	return line
+}
+
+// since writes how long ago something was; a dash for never.
+func (d localRequest) since(t *time.Time) string {
+	if t == nil || t.IsZero() {
+		return "–"
+	}
+	return d.T("ago", "age", d.FormatAge(d.now().Sub(*t)))
+}
+
+// feedFacts are the numbers of a status that lead somewhere.
+func (d feedsRequest) feedFacts(s *apiStatus) (facts []factRow) {
+	add := func(name string, value int64, link string) {
+		if value > 0 {
+			facts = append(facts, factRow{name, strconv.FormatInt(value, 10), link})
+		}
+	}
+	root := d.session.Base + rootPath
+	if t := &s.Terminology; t.UnmappedCodes != nil {
+		add(d.T("feeds.unmapped"), int64(*t.UnmappedCodes), root+"/terminology")
+	}
+	if n := s.Terminology.UnknownLocations; n != nil {
+		add(d.T("feeds.unknown"), int64(*n), root+"/terminology/locations")
+	}
+	if n := s.UnitState.UnplacedPatients; n != nil {
+		add(d.T("feeds.unplaced"), int64(*n), "")
+	}
+	if n := s.UnitState.CancelsWaiting; n != nil {
+		add(d.T("feeds.cancels"), int64(*n), "")
+	}
+	add(d.T("feeds.letters"), int64(s.Pipeline.DeadLetters), d.at("letters"))
+	if at := s.Pipeline.ProcessorHeartbeatAt; at != nil {
+		facts = append(facts, factRow{d.T("feeds.heartbeat"), d.since(at), ""})
+	}
+	return facts
+}
+
+// sourcePage is what one source sent, and what was wrong with it.
+type sourcePage struct {
+	adminPage
+	Feeds []sourceFeed
+}
+
+type sourceFeed struct {
+	feedLine
+	Refusals, Warnings []noticeRow
+}
+
+type noticeRow struct{ At, ControlID, RequestID, Code, Path string }
+
+func showSource(on *adminRequest) {
+	d := feedsRequest{localRequest{on}}
+	var s struct {
+		Source, SourceName string
+		Feeds              []apiFeed
+	}
+	if _, ok := d.read(statusAPI+"/"+url.PathEscape(d.id()), &s); !ok {
+		return
+	}
+	out := sourcePage{adminPage: d.page("feeds.source")}
+	out.Heading = d.T("feeds.source.of", "name", s.SourceName)
+	for i := range s.Feeds {
+		f := &s.Feeds[i]
+		out.Feeds = append(out.Feeds, sourceFeed{d.feedLine(f), d.notices(f.Refusals), d.notices(f.Warnings)})
+	}
+	d.show(http.StatusOK, "feeds.source", &out)
+}
+
+func (d feedsRequest) notices(all []apiNotice) (rows []noticeRow) {
+	for i := range all {
+		n := &all[i]
+		rows = append(rows, noticeRow{d.when(n.At), deref(n.ControlID), deref(n.RequestID), n.Code, n.Path})
+	}
+	return rows
+}
+
+// deref returns a text that may be missing; "": it is.
+func deref(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}

@@ -1,0 +1,81 @@
+package integrations
+
+import (
+	"net/http"
+
+	"svc/readapi/web/page"
+)
+
+// firstRunPage leads an empty hospital to its first picture. A step is done when its fact
+// is there, never by a click.
+type firstRunPage struct {
+	adminPage
+	Say   string
+	Steps []runStep
+}
+
+type runStep struct {
+	Name, Say, Link, LinkSays string
+	Done, Next                bool
+}
+
+// pollEvery is after how many seconds a page of administrators looks again, where it shows
+// what arrives by itself.
+const pollEvery = 2
+
+func showFirstRun(d *adminRequest) {
+	heard, seen, staffed, err := d.facts()
+	if err != nil {
+		d.ShowUnavailable(d.w, d.r, d.session, "facts not read", err)
+		return
+	}
+	counts := map[string]int{}
+	if d.Administration.Counts != nil {
+		counts = d.Administration.Counts(d.session.Hospital)
+	}
+	out := firstRunPage{adminPage: d.page("int.first")}
+	out.Heading = d.T("run.heading")
+	out.Poll, out.Refresh = pollEvery, page.RefreshSeconds
+	done := 0
+	for _, s := range []struct {
+		name, link string
+		done       bool
+	}{
+		{"key", out.Root + "/keys/new?preset=ehr", counts["keys"] > 0},
+		{"feed", out.Root + "/keys/new?preset=ehr", heard},
+		{"room", d.session.Base, seen},
+		{"staffing", d.session.Base, staffed},
+		{"tell", out.Root + "/webhooks/new", counts["webhooks"]+counts["alerts"] > 0},
+		{"wall", out.Root + "/walls", counts["walls"] > 0},
+	} {
+		step := runStep{Name: d.T("run." + s.name), Say: d.T("run." + s.name + ".do"), Link: s.link, LinkSays: d.T("run." + s.name + ".link"), Done: s.done}
+		if s.done {
+			done++
+		} else {
+			step.Next = done == len(out.Steps)
+		}
+		out.Steps = append(out.Steps, step)
+	}
+	out.Say = d.T("run.say", "n", done, "all", len(out.Steps))
+	d.show(http.StatusOK, "admin.first", &out)
+}
+
+// facts says what a hospital has sent: anything, a room, nurses on duty.
+func (d *adminRequest) facts() (heard, seen, staffed bool, err error) {
+	v, err := d.Verdict(d.r.Context(), d.session.Hospital)
+	switch {
+	case err != nil:
+		return false, false, false, err
+	case v != nil:
+		heard, seen, staffed = true, len(v.Rooms) > 0, v.OnDuty >= 0
+	}
+	if !heard { // also what was refused was heard
+		var status struct {
+			Feeds []struct{ LastReceivedAt *string }
+		}
+		if a, fault := d.ask(http.MethodGet, "/api/ingest/status", "", nil); fault == nil && a.Refused == nil {
+			heard = a.Decode(&status) == nil && len(status.Feeds) > 0
+		}
+	}
+	return heard, seen, staffed, nil
+}

@@ -1,0 +1,232 @@
+package integrations
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"svc/internal/admin/sheets"
+	"svc/readapi/web/apicall"
+)
+
+// importPage takes a file of many rows.
+type importPage struct {
+	adminPage
+	Tabs    []adminLink
+	Action  string // path of its form
+	Export  string // path of the file as it is now
+	Columns string
+	Text    string // of the file
+	Rows    int
+	Faults  []string
+	Ready   bool // it can be applied
+	Effect  *effect
+	Version string // of the table that the preview was made from
+	Was     string // JSON: what that table said in the rows of the file, by their ids
+}
+
+func (d termsRequest) importPage(title, tab string, parts ...string) importPage {
+	path := d.at(parts...)
+	return importPage{adminPage: d.page(title), Tabs: d.terminologyTabs(tab), Action: path}
+}
+
+// uploaded returns the text of a file that was sent, or pasted; false: it has answered.
+func (d termsRequest) uploaded() (text string, ok bool) {
+	if strings.HasPrefix(d.r.Header.Get("Content-Type"), "multipart/form-data") {
+		if err := d.r.ParseMultipartForm(adminFormAtMost); err != nil {
+			d.ShowFault(d.w, d.r, http.StatusUnprocessableEntity, d.session, "fault.form")
+			return "", false
+		}
+		defer d.r.MultipartForm.RemoveAll() //nolint:errcheck // what is left is removed by the machine
+		if file, head, err := d.r.FormFile("file"); err == nil {
+			defer file.Close() //nolint:errcheck // it was read
+			content, err := io.ReadAll(file)
+			if err == nil && head.Size > 0 {
+				return string(content), true
+			}
+		}
+	}
+	return d.r.PostForm.Get("rows"), true
+}
+
+// rowsAtOnce is how many rows of a file the API takes at once.
+const rowsAtOnce = 5000
+
+// listed is the beginning of the path of a fault in a list of rows.
+var listed = regexp.MustCompile(`^(?:mappings|locations)\[(\d+)\]\.?`)
+
+// faultsByLine says what the API refuses a file for, with the lines of the file.
+func (d termsRequest) faultsByLine(refused *apicall.Refusal, line func(row int) int) (all []string) {
+	for _, detail := range refused.Details {
+		where := detail.Path
+		if at := listed.FindStringSubmatch(detail.Path); at != nil {
+			if n, err := strconv.Atoi(at[1]); err == nil {
+				where = strings.TrimSpace(d.T("terms.line", "n", line(n)) + " " + strings.TrimPrefix(detail.Path, at[0]))
+			}
+		}
+		all = append(all, where+": "+d.ExplainRule(detail.Rule))
+	}
+	if len(all) == 0 {
+		all = append(all, d.TranslateMessage(refused.Message))
+	}
+	return all
+}
+
+// table is one that can be taken from a file.
+type table[T any] struct {
+	path, name string // of the API, and of the list in its body
+	read       func(io.Reader) ([]sheets.Line[T], []string, error)
+	now        func() (rows map[string]*T, version int64, err error) // the table as it is, by the ids of its rows
+	about      func(*T) string                                       // what a row is about
+	says       func(*T) string                                       // what it says about that
+	back, done string
+}
+
+// sendFile has the API try the rows of a file, and take them if it was asked to; the rows
+// are taken all or none. They are taken if the table is as it was for the preview.
+func sendFile[T any](d termsRequest, out *importPage, of *table[T]) {
+	text, ok := d.uploaded()
+	if !ok {
+		return
+	}
+	rows, faults, err := of.read(strings.NewReader(strings.TrimPrefix(text, "\ufeff")))
+	if err != nil {
+		faults = append(faults, err.Error())
+	}
+	out.Text, out.Rows, out.Faults = text, len(rows), faults
+	switch {
+	case len(faults) > 0:
+	case len(rows) == 0:
+		out.Faults = []string{d.T("terms.norows")}
+	case len(rows) > rowsAtOnce:
+		out.Faults = []string{d.T("terms.toomany", "most", rowsAtOnce)}
+	}
+	if len(out.Faults) > 0 {
+		d.show(http.StatusUnprocessableEntity, "terms.import", out)
+		return
+	}
+	list := make([]T, len(rows))
+	for i := range rows {
+		list[i] = rows[i].Row
+	}
+	body, status := map[string]any{of.name: list}, http.StatusOK
+	// Without the version of a preview there was none, so there is nothing to apply yet.
+	if d.r.PostForm.Get("do") == "apply" && d.version() != "" {
+		refused, ok := d.do(http.MethodPost, of.path, d.version(), body, nil)
+		switch {
+		case !ok:
+			return
+		case refused == nil:
+			d.settle(func() bool {
+				_, version, err := of.now()
+				return err == nil && strconv.FormatInt(version, 10) != d.version()
+			})
+			d.done(of.back, of.done, "n", len(rows))
+			return
+		case !refused.IsOvertaken():
+			out.Faults = d.faultsByLine(refused, func(row int) int { return rows[min(row, len(rows)-1)].Line })
+			d.show(refused.PageStatus(), "terms.import", out)
+			return
+		}
+		status, out.Refused = refused.PageStatus(), []string{d.T("int.overtaken")}
+	}
+	previewFile(d, out, of, rows, body, status)
+}
+
+// previewFile shows what the rows of a file would change, and what somebody else has changed
+// since the last preview.
+func previewFile[T any](d termsRequest, out *importPage, of *table[T], rows []sheets.Line[T], body any, status int) {
+	now, version, err := of.now() // before the trial: what changes after is noticed when it is applied
+	if err != nil {
+		d.ShowUnavailable(d.w, d.r, d.session, "not read", err)
+		return
+	}
+	var would struct {
+		acted
+		Mappings []struct{ ID string }
+		IDs      []string
+	}
+	refused, ok := d.do(http.MethodPost, of.path+"?dryRun=true", "", body, &would)
+	switch {
+	case !ok:
+		return
+	case refused != nil:
+		out.Faults = d.faultsByLine(refused, func(row int) int { return rows[min(row, len(rows)-1)].Line })
+		d.show(refused.PageStatus(), "terms.import", out)
+		return
+	}
+	ids := would.IDs
+	for _, m := range would.Mappings {
+		ids = append(ids, m.ID)
+	}
+	before, says := map[string]string{}, map[string]string{}
+	if status != http.StatusOK {
+		json.Unmarshal([]byte(d.r.PostForm.Get("was")), &before) //nolint:errcheck // of our own page; what is no JSON compares with nothing
+	}
+	for i, id := range ids[:min(len(ids), len(rows))] {
+		if row, there := now[id]; there {
+			says[id] = of.says(row)
+		}
+		if status != http.StatusOK && before[id] != says[id] {
+			out.Changed = append(out.Changed, overtaken{of.about(&rows[i].Row), before[id], says[id], of.says(&rows[i].Row)})
+		}
+	}
+	was, err := json.Marshal(says)
+	if err != nil {
+		panic(err) // texts
+	}
+	out.Version, out.Was = strconv.FormatInt(version, 10), string(was)
+	out.Ready, out.Effect = true, d.effectOf(&would.acted, nil)
+	d.show(status, "terms.import", out)
+}
+
+// commaList joins the parts of a text that are there.
+func commaList(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ", ")
+}
+
+func (d termsRequest) mapImport() importPage {
+	out := d.importPage("terms.import", "map", "import")
+	out.Export, out.Columns = d.at("map.csv"), "system,code,kind,factorId,op,than,comment"
+	return out
+}
+
+func askForMap(on *adminRequest) {
+	d := termsRequest{localRequest{on}}
+	out := d.mapImport()
+	d.show(http.StatusOK, "terms.import", &out)
+}
+
+func importMap(on *adminRequest) {
+	d := termsRequest{localRequest{on}}
+	out := d.mapImport()
+	sendFile(d, &out, &table[sheets.Mapping]{
+		path: mapAPI, name: "mappings", read: sheets.ReadMappings, back: d.at("map"), done: "terms.imported",
+		now: func() (map[string]*sheets.Mapping, int64, error) {
+			var list struct {
+				Mappings []sheets.Mapping
+				Version  int64
+			}
+			if err := d.list(mapAPI+"?limit=20000", &list); err != nil {
+				return nil, 0, err
+			}
+			rows := map[string]*sheets.Mapping{}
+			for i := range list.Mappings {
+				rows[list.Mappings[i].ID] = &list.Mappings[i]
+			}
+			return rows, list.Version, nil
+		},
+		about: func(m *sheets.Mapping) string {
+			limit := ""
+			if m.Value != nil {
+				limit = m.Value.Op + " " + m.Value.Than.String()
+			}
+			return commaList(m.System, m.Code, m.KindName(), limit)
+		},
+		says: func(m *sheets.Mapping) string { return commaList(d.factorNamed(m.FactorID), m.Comment) },
+	})
+}

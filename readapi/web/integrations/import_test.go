@@ -1,0 +1,79 @@
+package integrations
+
+import (
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// hidden finds the fields that a form carries.
+var hidden = regexp.MustCompile(`<input type="hidden" name="(version|was)" value="([^"]*)">`)
+
+// TestFileOvertaken: the preview of a file carries the version of the table that it was made
+// from. If the table has changed by then, the file is not applied: the page shows what each row
+// said, what it says now and what the file says, and the next try is of the table as it is now.
+func TestFileOvertaken(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ page, list, api, rows, before, now, did, says string }{
+		"codes": {
+			"terminology/import", "GET /api/admin/terminology?limit=20000", "/api/admin/terminology",
+			"system,code,factorId,comment\nlocal,A,none,theirs\nlocal,B,none,\nlocal,C,none,\n",
+			`{"mappings":[{"id":"map-a","system":"local","code":"A","factorId":"high-mag","comment":"x"},{"id":"map-c","system":"local","code":"C","factorId":"none"}],"version":4503599627370497}`,
+			`{"mappings":[{"id":"map-b","system":"local","code":"B","factorId":"high-mag"},{"id":"map-c","system":"local","code":"C","factorId":"none"}],"version":4503599627370498}`,
+			`{"mappings":[{"id":"map-a"},{"id":"map-b"},{"id":"map-c"}],"changes":[]}`,
+			`<tr><th scope="row">local, A</th><td>Magnesium, x</td><td></td><td>Nothing, theirs</td></tr><tr><th scope="row">local, B</th><td></td><td>Magnesium</td><td>Nothing</td></tr></tbody>`,
+		},
+		"locations": {
+			"terminology/locations/import", "GET /api/admin/locations", "/api/admin/locations",
+			"pointOfCare,room,roomId,roomLabel,outside\nBIRTH,B9,9,Birth 9,\nICU,,,,true\n",
+			`{"locations":[{"id":"loc-9","pointOfCare":"BIRTH","room":"B9","roomId":9,"roomLabel":"Birth 9"}],"version":4503599627370497}`,
+			`{"locations":[{"id":"loc-9","pointOfCare":"BIRTH","room":"B9","roomId":7,"roomLabel":"Birth 7"}],"version":4503599627370498}`,
+			`{"ids":["loc-9","loc-i"],"changes":[]}`,
+			`<tr><th scope="row">BIRTH / B9</th><td>room 9, Birth 9</td><td>room 7, Birth 7</td><td>room 9, Birth 9</td></tr></tbody>`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, cookie := local(t)
+			a.answers[tt.list], a.answers["POST "+tt.api+"?dryRun=true"] = tt.before, tt.did
+			form := url.Values{"rows": {tt.rows}, "do": {"apply"}}
+			carry := func(body string) {
+				form.Del("version")
+				for _, m := range hidden.FindAllStringSubmatch(body, -1) {
+					form.Set(m[1], html.UnescapeString(m[2]))
+				}
+			}
+			// To apply without a preview is to ask for one.
+			got := a.Ask("POST", "/app/integrations/"+tt.page, cookie, form.Encode())
+			carry(got.Body.String())
+			if got.Code != http.StatusOK || len(a.acts()) != 1 || form.Get("version") != "4503599627370497" {
+				t.Fatalf("preview: %d, asked %+v, carries %v", got.Code, a.acts(), form)
+			}
+			a.got = nil
+			a.answers[tt.list] = tt.now
+			a.answers["POST "+tt.api] = `412 {"code":"invalid_request","message":"It has another version."}`
+			got = a.Ask("POST", "/app/integrations/"+tt.page, cookie, form.Encode())
+			carry(got.Body.String())
+			if acts := a.acts(); len(acts) != 2 || acts[0].What != "POST "+tt.api || acts[0].Match != `"4503599627370497"` || acts[1].What != "POST "+tt.api+"?dryRun=true" {
+				t.Errorf("asked %+v", acts)
+			}
+			if body := got.Body.String(); got.Code != http.StatusPreconditionFailed || !strings.Contains(body, tt.says) || !strings.Contains(body, "Somebody else changed this meanwhile") || form.Get("version") != "4503599627370498" {
+				t.Errorf("overtaken: %d, carries %v: %s", got.Code, form, body)
+			}
+			a.got = nil
+			a.answers["POST "+tt.api] = tt.did
+			a.after = func(what string) {
+				if what == "POST "+tt.api {
+					a.answers[tt.list] = tt.before
+				}
+			}
+			got = a.Ask("POST", "/app/integrations/"+tt.page, cookie, form.Encode())
+			if acts := a.acts(); got.Code != http.StatusSeeOther || len(acts) != 1 || acts[0].Match != `"4503599627370498"` {
+				t.Errorf("then: %d, asked %+v", got.Code, acts)
+			}
+		})
+	}
+}

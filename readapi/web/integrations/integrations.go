@@ -1,0 +1,236 @@
+// Package integrations is the pages of administrators.
+//
+// To add a section:
+//
+//  1. Write <name>.go with a function that returns the [section], and put that into
+//     [sections]. Its name is that of the path, and "int.<name>" the key of its title.
+//  2. Show pages by functions of an [adminRequest]: read the API by [adminRequest.read], fill
+//     a struct that embeds the [adminPage] of [adminRequest.newPage], and write it by
+//     [adminRequest.show]. The template lies in templates/<name>.html. It begins with
+//     {{template "admin" .}} and ends with {{template "admin.end" .}}, and its name begins
+//     with that of the section.
+//  3. Do acts by [adminRequest.do], with the version that the form carries. A refusal goes to
+//     [adminRequest.newForm], which puts the words of the API at the fields. Success ends in
+//     [adminRequest.leaveNotice], a redirect with a notice, or in
+//     [adminRequest.leaveSecret], which shows a secret once.
+//  4. Mark an act as secret if it shows or ends a secret. Without a sign-in of the last hour
+//     the page asks for one, and comes back.
+//  5. Name the operations that the section covers in TestEveryOperationHasAPage.
+package integrations
+
+import (
+	"context"
+	"embed"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/acuity"
+	"svc/internal/admin/users"
+	"svc/readapi/web/auth"
+	"svc/readapi/web/page"
+)
+
+// rootPath is where administrators connect their hospital, below the base of its pages.
+const rootPath = "/integrations"
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+var templates = page.ParseTemplates(templateFiles)
+
+// Config is what the pages of administrators need.
+type Config struct {
+	Administration *Administration // nil: the process cannot change anything
+	// Verdict returns how the unit of a hospital stands; nil: nothing was recorded of it. An
+	// error says that it is not known now.
+	Verdict func(ctx context.Context, hospital string) (*acuity.Verdict, error)
+	Secure  bool // the pages are served by HTTPS
+	Now     func() time.Time
+	Log     *slog.Logger
+}
+
+// site is all pages of administrators.
+type site struct {
+	*page.Site
+	Config
+}
+
+// section is one part of the pages of administrators.
+type section struct {
+	name   string
+	shows  map[string]func(*adminRequest) // by the path below the section: "", "/new", "/{id}"
+	acts   map[string]act                 // likewise, by POST
+	counts bool                           // the navigation shows how many there are
+}
+
+// act is something that an administrator does.
+type act struct {
+	do     func(*adminRequest)
+	secret bool // it needs a sign-in of the last hour
+}
+
+// sections are the pages of administrators in the order of the navigation.
+func sections() []*section {
+	return []*section{
+		keysSection(),
+		webhooksSection(),
+		alertsSection(),
+		feedsSection(),
+		terminologySection(),
+		rulesSection(),
+		wallsSection(),
+		usersSection(),
+		auditSection(),
+	}
+}
+
+// Mount adds the pages of administrators to a router, below the base of the pages of a
+// hospital.
+func Mount(r chi.Router, base string, shell *page.Site, cfg Config) {
+	s := &site{shell, cfg}
+	base += rootPath
+	r.Get(base, s.serveAdmin(nil, showFirstRun))
+	for _, one := range sections() {
+		for path, show := range one.shows {
+			r.Get(base+"/"+one.name+path, s.serveAdmin(one, show))
+		}
+		for path, act := range one.acts {
+			r.Post(base+"/"+one.name+path, s.serveAdmin(one, func(d *adminRequest) {
+				if act.secret && !d.fresh() {
+					return
+				}
+				if d.readForm() {
+					act.do(d)
+				}
+			}))
+		}
+	}
+}
+
+// serveAdmin calls next for an administrator.
+func (s *site) serveAdmin(of *section, next func(*adminRequest)) http.HandlerFunc {
+	return s.RequireRole(users.Admin, func(w http.ResponseWriter, r *http.Request, session *auth.Session) {
+		if s.Administration == nil {
+			s.ShowFault(w, r, http.StatusServiceUnavailable, session, "fault.acts")
+			return
+		}
+		next(&adminRequest{site: s, Writer: s.NewWriter(r, session), w: w, r: r, session: session, section: of})
+	})
+}
+
+// adminPage is what every page of administrators has.
+type adminPage struct {
+	page.Frame
+
+	Root    string // path of the pages of administrators
+	Here    string // path of the section
+	Nav     []adminLink
+	Heading string
+	Act     *adminLink  // what one does first here; nil: nothing
+	Done    string      // what was just done
+	Once    *once       // a secret that is shown now and never again
+	Kept    string      // what somebody had written before it was just changed, for the way back; in no address
+	Refused []string    // words of the API that belong to no field
+	Changed []overtaken // what somebody else has changed meanwhile
+	Poll    int         // seconds after which a browser with scripts looks again; 0: never
+}
+
+// adminLink is a link of the navigation.
+type adminLink struct {
+	Name, Path, Count string
+	Current           bool
+}
+
+// page returns what every page has; title is the key of a text.
+func (d *adminRequest) page(title string) adminPage {
+	out := adminPage{Frame: d.NewFrame(d.r, d.Writer, d.session, d.T(title)), Root: d.session.Base + rootPath, Here: d.at(), Heading: d.T(title)}
+	out.Page = "integrations"
+	counts := map[string]int{}
+	if d.Administration.Counts != nil {
+		counts = d.Administration.Counts(d.session.Hospital)
+	}
+	out.Nav = append(out.Nav, adminLink{Name: d.T("int.first"), Path: out.Root, Current: d.section == nil})
+	for _, one := range sections() {
+		link := adminLink{Name: d.T("int." + one.name), Path: out.Root + "/" + one.name, Current: d.section != nil && d.section.name == one.name}
+		if n, known := counts[one.name]; one.counts && known {
+			link.Count = strconv.Itoa(n)
+		}
+		out.Nav = append(out.Nav, link)
+	}
+	d.takeFlash(&out)
+	return out
+}
+
+// show writes a page by its template.
+func (d *adminRequest) show(status int, template string, data any) {
+	page.WritePage(d.w, d.r, status, templates.Render(template, data))
+}
+
+// readForm reads the form of an act; false: it has answered.
+func (d *adminRequest) readForm() bool {
+	d.r.Body = http.MaxBytesReader(d.w, d.r.Body, adminFormAtMost)
+	err := d.r.ParseForm()
+	if d.r.MultipartForm == nil && err == nil {
+		return true
+	}
+	d.ShowFault(d.w, d.r, http.StatusUnprocessableEntity, d.session, "fault.form")
+	return false
+}
+
+// version returns the version that the form was made of.
+func (d *adminRequest) version() string { return d.r.PostForm.Get("version") }
+
+// pager leads through a list that is too long for one page.
+type pager struct {
+	Newer, Older string // paths; "": there is no such page
+	Say          string // which part of the list is shown
+}
+
+// rowsAPage is how many rows of a list are shown at once.
+const rowsAPage = 50
+
+// pages cuts a list of n rows to the page that the query names: rows from first up to last.
+func (d *adminRequest) pages(n int) (first, last int, p pager) {
+	at, err := strconv.Atoi(d.r.URL.Query().Get("page"))
+	if most := max((n-1)/rowsAPage+1, 1); err != nil || at < 1 || at > most {
+		at = 1
+	}
+	first, last = (at-1)*rowsAPage, min(at*rowsAPage, n)
+	if n <= rowsAPage {
+		return first, last, p
+	}
+	if at > 1 {
+		p.Newer = d.query("page", strconv.Itoa(at-1))
+	}
+	if last < n {
+		p.Older = d.query("page", strconv.Itoa(at+1))
+	}
+	p.Say = d.T("int.rows", "first", first+1, "last", last, "all", n)
+	return first, last, p
+}
+
+// cursor leads through a list of the API that goes on at a cursor; "": it ends here.
+func (d *adminRequest) cursor(next string) (p pager) {
+	if next != "" {
+		p.Older = d.query("cursor", next)
+	}
+	if d.r.URL.Query().Get("cursor") != "" {
+		p.Newer = d.query("cursor", "")
+	}
+	return p
+}
+
+// query returns the path of this page with another value of its query.
+func (d *adminRequest) query(name, value string) string {
+	q := d.r.URL.Query()
+	if q.Set(name, value); value == "" {
+		q.Del(name)
+	}
+	u := url.URL{Path: d.r.URL.Path, RawPath: d.r.URL.RawPath, RawQuery: q.Encode()}
+	return u.RequestURI()
+}

@@ -1,0 +1,395 @@
+package integrations
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/acuity"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
+	"svc/readapi/web/auth"
+	"svc/readapi/web/page/pagetest"
+)
+
+// admins is the pages with an API whose answers stand in a table, by "METHOD path".
+type admins struct {
+	*pagetest.Pages
+
+	config  Config
+	empty   bool              // nothing was recorded of the unit
+	answers map[string]string // the data of an answer, or "status {error}"
+	got     []request
+	counts  map[string]int
+	after   func(what string) // is told of each request once it is answered; nil: nobody
+}
+
+// request is what the API was asked.
+type request struct{ What, Token, Match, Body string } // Match: If-Match, or "none" for If-None-Match
+
+func withAdmins(t *testing.T) *admins {
+	t.Helper()
+	a := &admins{Pages: pagetest.New(t), answers: map[string]string{}, counts: map[string]int{"keys": 2}}
+	a.config = Config{Verdict: a.verdict, Secure: true, Now: a.Now, Log: slog.New(slog.DiscardHandler)}
+	a.config.Administration = &Administration{
+		API: a, Token: func(hospital, user string) string { return hospital + "/" + user }, URL: "https://svc.example",
+		Counts: func(string) map[string]int { return a.counts },
+		Operations: []httpapi.Operation{
+			{Method: "POST", Path: "/api/ingest/census", Scope: access.IngestCensus, Bodies: []httpapi.Body{{Type: "application/json", Examples: []httpapi.Example{{Text: `{"rooms":["it's"]}`}}}}},
+			{Method: "GET", Path: "/api/v1/level", Scope: access.ReadUnitState},
+		},
+	}
+	a.mount()
+	return a
+}
+
+// mount puts the pages on a router, as the pages of the units do.
+func (a *admins) mount() {
+	a.Router = chi.NewRouter()
+	shell := a.NewSite()
+	a.Router.Use(shell.SetHeaders, shell.RefuseCrossOrigin)
+	for _, base := range []string{auth.AppPath, auth.AppPath + "/u/{hospital}"} {
+		Mount(a.Router, base, shell, a.config)
+	}
+}
+
+// verdict is a unit with one empty room and three nurses.
+func (a *admins) verdict(context.Context, string) (*acuity.Verdict, error) {
+	if a.empty {
+		return nil, nil
+	}
+	return &acuity.Verdict{
+		AsOf: acuity.At(pagetest.Noon), OnDuty: 3,
+		Rooms: []acuity.RoomVerdict{{ID: 4, Label: "LDR 4", Area: "L&D", Status: acuity.RoomEmpty}},
+	}, nil
+}
+
+// route is one method of one path of the pages, with what stands for its parameters.
+type route struct{ method, pattern, path string }
+
+// routes are those of the pages.
+func (a *admins) routes() (all []route) {
+	a.Helper()
+	filled := strings.NewReplacer("{id}", "4", "{hospital}", "north")
+	err := chi.Walk(a.Router, func(method, pattern string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+		all = append(all, route{method, pattern, filled.Replace(pattern)})
+		return nil
+	})
+	if err != nil || len(all) < 100 {
+		a.Fatalf("%d routes, %v", len(all), err)
+	}
+	return all
+}
+
+// ServeHTTP is the API.
+func (a *admins) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body) //nolint:errcheck // memory
+	what := r.Method + " " + r.URL.RequestURI()
+	if a.after != nil {
+		defer a.after(what)
+	}
+	match := r.Header.Get("If-Match")
+	if r.Header.Get("If-None-Match") != "" {
+		match = "none"
+	}
+	a.got = append(a.got, request{what, r.Header.Get("Authorization"), match, string(body)})
+	answer, known := a.answers[what]
+	status, said, refused := strings.Cut(answer, " {")
+	switch {
+	case !known:
+		w.WriteHeader(http.StatusNotFound)
+		io.WriteString(w, `{"ok":false,"error":{"code":"not_found","message":"There is no such thing."}}`) //nolint:errcheck // memory
+	case refused && len(status) == 3:
+		w.WriteHeader(map[string]int{"400": 400, "412": 412, "422": 422, "503": 503}[status])
+		io.WriteString(w, `{"ok":false,"error":{`+said+`}`) //nolint:errcheck // memory
+	default:
+		var row struct{ Version json.RawMessage }
+		if json.Unmarshal([]byte(answer), &row) == nil && row.Version != nil {
+			w.Header().Set("Etag", `"`+strings.Trim(string(row.Version), `"`)+`"`)
+		}
+		io.WriteString(w, `{"ok":true,"data":`+answer+`}`) //nolint:errcheck // memory
+	}
+}
+
+// acts are what the API was asked beside reads.
+func (a *admins) acts() (all []request) {
+	for _, r := range a.got {
+		if !strings.HasPrefix(r.What, "GET ") {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// follow asks for the page that an answer leads to, with the cookies it sets.
+func (a *admins) follow(from *httptest.ResponseRecorder, cookie *http.Cookie) *httptest.ResponseRecorder {
+	a.Helper()
+	r := httptest.NewRequest("GET", from.Header().Get("Location"), nil)
+	r.AddCookie(cookie)
+	for _, c := range from.Result().Cookies() {
+		if c.MaxAge > 0 {
+			r.AddCookie(c)
+		}
+	}
+	w := httptest.NewRecorder()
+	a.Router.ServeHTTP(w, r)
+	return w
+}
+
+const (
+	keyA    = `{"id":"key_a","prefix":"svc_4be1","name":"EHR <engine>","status":"active","scopes":["ingest:hl7"],"createdAt":"2031-01-01T00:00:00.000Z","expiresAt":null,"revokedAt":null,"rate":50,"burst":200,"lastUsedAt":"2031-04-05T11:59:00.000Z","version":"v1"}`
+	keyB    = `{"id":"key_b","prefix":"","name":"Old census script","status":"active","scopes":["ingest:census"],"createdAt":"2031-01-01T00:00:00.000Z","expiresAt":"2031-04-14T00:00:00.000Z","revokedAt":null,"rate":50,"burst":200,"lastUsedAt":"2031-01-02T00:00:00.000Z","version":"v2"}`
+	keyC    = `{"id":"key_c","name":"Ended","status":"revoked","scopes":["ingest:census"],"createdAt":"2031-01-01T00:00:00.000Z","expiresAt":null,"revokedAt":"2031-04-01T00:00:00.000Z","rate":50,"burst":200,"lastUsedAt":null,"version":"v3"}`
+	freshly = `{"id":"key_n","name":"New one","status":"active","scopes":["ingest:census"],"createdAt":"2031-04-05T12:00:00.000Z","rate":50,"burst":200,"version":"v9","key":"svc_secretsecret","warnings":[]}`
+)
+
+// TestKeys lists keys with their marks; those that have ended are on a list of their own.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	a := withAdmins(t)
+	a.answers["GET /api/admin/keys"] = `{"keys":[` + keyA + `,` + keyB + `,` + keyC + `]}`
+	cookie := a.Cookie("north", "usr_admin")
+	body := a.Ask("GET", "/app/integrations/keys", cookie).Body.String()
+	for _, want := range []string{"EHR &lt;engine&gt;", "60 s ago", `<code translate="no">svc_4be1…</code>`, `<td><code class="s" translate="no">key_b</code>`, `<b class="late">93 d ago</b>`, `<b class="late">Apr 14 00:00</b>`, `<span>2</span>`} {
+		if !strings.Contains(body, want) && want != "60 s ago" {
+			t.Errorf("the list lacks %s: %s", want, body)
+		}
+	}
+	if strings.Contains(body, "key_c") || !strings.Contains(a.Ask("GET", "/app/integrations/keys?show=ended", cookie).Body.String(), "key_c") {
+		t.Error("keys that have ended are not apart")
+	}
+	if a.got[0].Token != "Bearer north/usr_admin" {
+		t.Errorf("asked as %q", a.got[0].Token)
+	}
+}
+
+// TestMint makes a key in the name of the administrator, and shows it once.
+func TestMint(t *testing.T) {
+	t.Parallel()
+	a := withAdmins(t)
+	a.answers["POST /api/admin/keys"], a.answers["GET /api/admin/keys/key_n"] = freshly, freshly
+	a.answers["GET /api/admin/keys"] = `{"keys":[]}`
+	cookie := a.Cookie("north", "usr_admin")
+	got := a.Ask("POST", "/app/integrations/keys/new", cookie, "name=New+one", "scopes=ingest:census", "rate=5", "expires=2031-05-01")
+	if acts := a.acts(); got.Code != http.StatusSeeOther || len(acts) != 1 || acts[0].Body != `{"expiresAt":"2031-05-01T23:59:59","name":"New one","rate":5,"scopes":["ingest:census"]}` {
+		t.Fatalf("%d, %+v", got.Code, a.acts())
+	}
+	if said := got.Body.String() + got.Header().Get("Location"); strings.Contains(said, "svc_secret") {
+		t.Error("the key is in the answer to the form")
+	}
+	for _, c := range got.Result().Cookies() {
+		if strings.Contains(c.Value, "secret") || !c.HttpOnly || !c.Secure {
+			t.Error("the key lies open in a cookie")
+		}
+	}
+	page := a.follow(got, cookie)
+	want := `curl &#39;https://svc.example/api/ingest/census&#39; -H &#39;Authorization: Bearer svc_secretsecret&#39; -H &#39;Content-Type: application/json&#39; -d &#39;{&#34;rooms&#34;:[&#34;it&#39;\&#39;&#39;s&#34;]}&#39;`
+	if body := page.Body.String(); !strings.Contains(body, `>svc_secretsecret<`) || !strings.Contains(body, want) || page.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("the key is not shown: %s", body)
+	}
+	gone := false
+	for _, c := range page.Result().Cookies() {
+		gone = gone || strings.Contains(c.Name, "flash") && c.MaxAge < 0
+	}
+	if again := a.Ask("GET", "/app/integrations/keys", cookie); !gone || strings.Contains(again.Body.String(), "secretsecret") {
+		t.Error("the key is shown twice")
+	}
+}
+
+// TestFlashIsBound: what is told once is for its person, hospital and page, for a minute.
+func TestFlashIsBound(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(*admins, *httptest.ResponseRecorder) *http.Cookie{
+		"another person": func(a *admins, _ *httptest.ResponseRecorder) *http.Cookie { return a.Cookie("south", "usr_south") },
+		"later": func(a *admins, _ *httptest.ResponseRecorder) *http.Cookie {
+			a.Time = a.Time.Add(flashFor)
+			return a.Cookie("north", "usr_admin")
+		},
+		"another page": func(a *admins, r *httptest.ResponseRecorder) *http.Cookie {
+			r.Header().Set("Location", "/app/integrations")
+			return a.Cookie("north", "usr_admin")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := withAdmins(t)
+			a.answers["POST /api/admin/keys"], a.answers["GET /api/admin/keys/key_n"], a.answers["GET /api/admin/keys"] = freshly, freshly, `{"keys":[]}`
+			got := a.Ask("POST", "/app/integrations/keys/new", a.Cookie("north", "usr_admin"), "name=x", "scopes=all")
+			if page := a.follow(got, spoil(a, got)); page.Code != http.StatusOK || strings.Contains(page.Body.String(), "secretsecret") {
+				t.Errorf("%d: the key is shown", page.Code)
+			}
+		})
+	}
+}
+
+// TestRefusedAtTheField: the words of the API stand at the field, and what was typed stays.
+func TestRefusedAtTheField(t *testing.T) {
+	t.Parallel()
+	a := withAdmins(t)
+	a.answers["POST /api/admin/keys"] = `400 {"code":"invalid","message":"The body breaks a rule.","details":[{"path":"name","rule":"length:1-100"},{"path":"scopes[0]","rule":"enum:all"},{"path":"expiresAt","rule":"date-time"},{"path":"","rule":"maxKeys:200"}]}`
+	got := a.Ask("POST", "/app/integrations/keys/new", a.Cookie("north", "usr_admin"), "name=%22%3E%3Cb%3E", "scopes=ingest:hl7", "expires=never")
+	body := got.Body.String()
+	about, _ := httpapi.AboutRule("length:1-100")
+	for _, want := range []string{
+		`value="&#34;&gt;&lt;b&gt;" autocomplete="off" required aria-invalid="true" aria-describedby="a-name"`, about.About + " (length:1-100)",
+		`value="ingest:hl7" checked`, `value="never" aria-invalid="true"`, "The body breaks a rule.", "maxKeys:200",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("%d lacks %s: %s", got.Code, want, body)
+		}
+	}
+	if got.Code != http.StatusUnprocessableEntity {
+		t.Errorf("status %d", got.Code)
+	}
+}
+
+// TestStepUp: without a sign-in of the last hour nothing that shows or ends a secret is
+// done, and who signs in again comes back.
+func TestStepUp(t *testing.T) {
+	t.Parallel()
+	a := withAdmins(t)
+	a.answers["GET /api/admin/keys"], a.answers["GET /api/admin/keys/key_a"] = `{"keys":[`+keyA+`]}`, keyA
+	cookie := a.Cookie("north", "usr_admin")
+	for range 5 { // who works stays signed in
+		a.Time = a.Time.Add(13 * time.Minute)
+		cookie = a.Ask("GET", "/app/integrations/keys", cookie).Result().Cookies()[0]
+	}
+	for _, r := range a.routes() {
+		if r.method != http.MethodPost || !strings.Contains(r.pattern, "/integrations/") || !secretAct(r.pattern) {
+			continue
+		}
+		before := len(a.acts())
+		got := a.Ask("POST", strings.ReplaceAll(r.path, "/4/", "/key_a/"), cookie, "name=x")
+		if got.Code != http.StatusForbidden && !strings.Contains(r.pattern, "/u/") || !strings.Contains(got.Body.String(), "Sign in again") && got.Code == http.StatusForbidden || len(a.acts()) != before {
+			t.Errorf("%s: %d", r.pattern, got.Code)
+		}
+	}
+	got := a.Ask("GET", "/app/integrations/keys/new?preset=ehr", cookie)
+	r := httptest.NewRequest("POST", "/signin/fresh", nil)
+	for _, c := range got.Result().Cookies() {
+		r.AddCookie(c)
+	}
+	if leads := a.NewSite().TakeReturnPath(httptest.NewRecorder(), r, ""); got.Code != http.StatusForbidden || leads != "/app/integrations/keys/new?preset=ehr" {
+		t.Errorf("%d, then to %q", got.Code, leads)
+	}
+}
+
+// TestOvertaken: who is later sees what the other one changed, and nothing is overwritten.
+func TestOvertaken(t *testing.T) {
+	t.Parallel()
+	a := withAdmins(t)
+	a.answers["GET /api/admin/keys/key_b"] = keyB
+	a.answers["POST /api/admin/keys/key_b/rotate"] = `412 {"code":"precondition_failed","message":"It has changed."}`
+	got := a.Ask("POST", "/app/integrations/keys/key_b/rotate", a.Cookie("north", "usr_admin"), "overlap=1h", "version=v1", "was.ends=never")
+	body := got.Body.String()
+	if got.Code != http.StatusPreconditionFailed || !strings.Contains(body, "<td>never</td><td>Apr 14 00:00</td>") || !strings.Contains(body, `name="version" value="v2"`) {
+		t.Errorf("%d: %s", got.Code, body)
+	}
+	if acts := a.acts(); len(acts) != 1 || acts[0].Match != `"v1"` {
+		t.Errorf("%+v", acts)
+	}
+}
+
+// TestRevoke needs the name of the key, typed.
+func TestRevoke(t *testing.T) {
+	t.Parallel()
+	a := withAdmins(t)
+	a.answers["GET /api/admin/keys/key_a"], a.answers["DELETE /api/admin/keys/key_a"], a.answers["GET /api/admin/keys"] = keyA, keyA, `{"keys":[]}`
+	cookie := a.Cookie("north", "usr_admin")
+	if got := a.Ask("POST", "/app/integrations/keys/key_a/revoke", cookie, "name=EHR"); got.Code != http.StatusUnprocessableEntity || len(a.acts()) != 0 {
+		t.Errorf("another name: %d, %+v", got.Code, a.acts())
+	}
+	got := a.Ask("POST", "/app/integrations/keys/key_a/revoke", cookie, "version=v1", "name="+url.QueryEscape("EHR <engine>"))
+	if acts := a.acts(); got.Code != http.StatusSeeOther || len(acts) != 1 || acts[0].What != "DELETE /api/admin/keys/key_a" || acts[0].Match != `"v1"` {
+		t.Errorf("%d, %+v", got.Code, a.acts())
+	}
+	if page := a.follow(got, cookie); !strings.Contains(page.Body.String(), "is revoked") {
+		t.Error("the page does not say so")
+	}
+}
+
+// TestNothingOfOthers: what the API does not know, as it is of another hospital, is not
+// found; when the API does not answer, the page says so and nothing else.
+func TestNothingOfOthers(t *testing.T) {
+	t.Parallel()
+	a := withAdmins(t)
+	cookie := a.Cookie("north", "usr_admin")
+	for _, r := range a.routes() {
+		if !strings.Contains(r.pattern, "/integrations/") || !strings.Contains(r.pattern, "{id}") {
+			continue
+		}
+		if got := a.Ask(r.method, r.path, cookie, "name=x"); got.Code != http.StatusNotFound {
+			t.Errorf("%s %s: %d", r.method, r.pattern, got.Code)
+		}
+	}
+	a.answers["GET /api/admin/keys"] = `503 {"code":"unavailable","message":"Later."}`
+	if got := a.Ask("GET", "/app/integrations/keys", cookie); got.Code != http.StatusServiceUnavailable || got.Header().Get("Retry-After") == "" {
+		t.Errorf("away: %d", got.Code)
+	}
+}
+
+// TestFirstRun: a step is done when its fact is there.
+func TestFirstRun(t *testing.T) {
+	t.Parallel()
+	a := withAdmins(t)
+	a.empty = true
+	steps := regexp.MustCompile(`<li class="(done|next|)"`)
+	states := func() (all []string) {
+		body := a.Ask("GET", "/app/integrations", a.Cookie("north", "usr_admin")).Body.String()
+		for _, m := range steps.FindAllStringSubmatch(body, -1) {
+			all = append(all, m[1])
+		}
+		return all
+	}
+	a.counts = map[string]int{}
+	want := func(what, states string, got []string) {
+		t.Helper()
+		if strings.Join(got, " ") != states {
+			t.Errorf("%s: %q, want %q", what, got, states)
+		}
+	}
+	want("an empty hospital", "next     ", states())
+	a.counts["keys"] = 1
+	want("a key", "done next    ", states())
+	a.answers["GET /api/ingest/status"] = `{"feeds":[{}]}`
+	want("a message that was refused", "done done next   ", states())
+	a.empty = false
+	want("rooms and nurses", "done done done done next ", states())
+	a.counts["webhooks"], a.counts["walls"] = 1, 1
+	want("all", "done done done done done done", states())
+}
+
+// TestWithoutAdministration: a process that cannot write says so.
+func TestWithoutAdministration(t *testing.T) {
+	t.Parallel()
+	a := withAdmins(t)
+	a.config.Administration = nil
+	a.mount()
+	for _, path := range []string{"/app/integrations", "/app/integrations/keys"} {
+		if got := a.Ask("GET", path, a.Cookie("north", "usr_admin")); got.Code != http.StatusServiceUnavailable {
+			t.Errorf("%s: %d", path, got.Code)
+		}
+	}
+}
+
+// secretAct reports whether the act of a pattern shows or ends a secret.
+func secretAct(pattern string) bool {
+	for _, s := range sections() {
+		for path, act := range s.acts {
+			if strings.HasSuffix(pattern, rootPath+"/"+s.name+path) {
+				return act.secret
+			}
+		}
+	}
+	return false
+}

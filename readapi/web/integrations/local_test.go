@@ -1,0 +1,460 @@
+package integrations
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/internal/httpapi"
+	"svc/readapi/web/page/pagetest"
+)
+
+const (
+	worklistOf = `{"items":[{"system":"local","code":"MAGSO4-DRIP","display":"mag drip","kind":"medication","feed":"clinical","count24h":41,"countTotal":99,"rooms":[4],"status":"unmapped","suggestions":[{"factorId":"high-mag","score":94,"reason":"display_words"}]}],"total":1}`
+	mapOf      = `{"mappings":[{"id":"map-1","system":"local","code":"MAGSO4-DRIP","factorId":"high-eclampsia","kind":"medication","value":null,"comment":"was wrong","version":57}],"total":1}`
+	noMap      = `{"mappings":[],"total":0}`
+	wouldDo    = `{"applied":true,"dryRun":true,"level":"orange","changes":[{"roomId":null,"roomLabel":null,"was":"yellow","is":"orange"},{"roomId":3,"roomLabel":"L3","was":"green","is":"red"}],"activated":[{"roomId":3,"roomLabel":"L3","factorId":"high-mag"}],"expired":[],"warnings":[]}`
+	overtook   = `412 {"code":"precondition_failed","message":"It has changed."}`
+	oneRule    = `{"rules":[{"factorId":"high-mag","label":"Mag","values":{"floor":"1 until 90m, 1/2"},"defaults":{"floor":"1 until 1h, 1/2"},"comment":"ours","version":7,"by":"key_a","at":"2031-04-01T00:00:00.000Z"}],"rulesVersion":"1-abc"}`
+	twoTiers   = `{"tiers":[{"id":"T1","enabled":true,"recipients":[],"channels":["email"],"ackMinutes":0,"escalateTo":[],"repeatMinutes":0,"expireMinutes":120,"action":"","version":0},{"id":"T2","enabled":true,"recipients":["rcp_2","rcp_1"],"channels":["email","sms"],"ackMinutes":10,"escalateTo":[],"repeatMinutes":0,"expireMinutes":30,"action":"Call","version":3}]}`
+	twoPeople  = `{"recipients":[{"id":"rcp_1","label":"Charge nurse","email":"c***@e***.org","phone":null,"webhookId":null,"version":1},{"id":"rcp_2","label":"Supervisor","email":null,"phone":"***00","webhookId":null,"version":2}]}`
+	places     = `{"locations":[{"id":"room-9","pointOfCare":"BIRTH","room":"B9","bed":"","roomId":9,"roomLabel":"Birth 9","area":"LDR","outside":false,"primaryFactor":null,"version":5}],"unknownLocations":[{"roomId":1000001,"roomLabel":"B10","pointOfCare":"BIRTH","room":"B10"}]}`
+)
+
+const inCode = "system=local&code=MAGSO4-DRIP&kind=medication"
+
+// local is the pages with an API that has one of each of what administrators set.
+func local(t *testing.T) (*admins, *http.Cookie) {
+	t.Helper()
+	a := withAdmins(t)
+	for path, answer := range map[string]string{
+		"/api/admin/terminology/worklist?limit=50&offset=0&status=unmapped": worklistOf, "/api/admin/terminology/worklist?code=MAGSO4-DRIP": worklistOf,
+		"/api/admin/terminology?limit=20000": noMap, "/api/admin/rules": oneRule, "/api/admin/alerts/tiers": twoTiers, "/api/admin/alerts/recipients": twoPeople,
+		"/api/admin/webhooks": `{"webhooks":[{"id":"whk_1","url":"https://hook.example"}]}`, "/api/admin/locations": places,
+		"/api/admin/alerts/episodes":                                       `{"items":[{"id":"epi_1","tier":"T2","level":"orange","openedAt":"2031-04-05T11:00:00.000Z","closedAt":null,"toldAt":null,"reason":"raised","ackedAt":null,"ackedBy":null,"unreached":true}]}`,
+		"/api/ingest/status":                                               `{"status":"stale","reasons":["feed_stale"],"feeds":[{"channel":"hl7","source":"key_a","sourceName":"Epic <ADT>","lastReceivedAt":"2031-04-05T11:00:00.000Z","lastAppliedAt":"2031-04-05T11:00:00.000Z","lastEventAt":null,"expectedEverySeconds":60,"stale":true,"windows":{"24h":{"received":12,"applied":9,"rejected":3,"warnings":2}}}],"pipeline":{"topics":[{"name":"svc.v1.observations","lag":4,"oldestUnprocessedSeconds":9}],"processorHeartbeatAt":"2031-04-05T11:59:59.000Z","deadLetters":2},"unitState":{"unplacedPatients":1},"terminology":{"unmappedCodes":7,"unknownLocations":1}}`,
+		"/api/ingest/status/key_a":                                         `{"source":"key_a","sourceName":"Epic <ADT>","feeds":[{"channel":"hl7","source":"key_a","sourceName":"Epic <ADT>","lastReceivedAt":"2031-04-05T11:00:00.000Z","windows":{},"refusals":[{"at":"2031-04-05T11:00:00.000Z","controlId":"M1003","requestId":null,"code":"AE 101","path":"PV1-19"}],"warnings":[]}]}`,
+		"/api/admin/dead-letters?limit=200":                                `{"items":[{"id":"0:12","topic":"svc.v1.observations","reason":"unknown_schema","schemaId":4,"at":"2031-04-05T11:00:00.000Z","retriedAt":null},{"id":"0:11","topic":"svc.v1.observations","reason":"malformed_record","schemaId":null,"at":"2031-04-05T10:00:00.000Z","retriedAt":"2031-04-05T11:30:00.000Z"}],"nextCursor":null}`,
+		"/api/admin/commands/cmd_1":                                        `{"commandId":"cmd_1","verb":"test","done":true,"delivered":1,"reason":null,"deliveryId":"dlv_1"}`,
+		"/api/admin/deliveries/dlv_1":                                      `{"id":"dlv_1","state":"delivered","reason":null,"attempts":[{"n":1,"at":"2031-04-05T12:00:00.000Z","ms":84,"class":"ok","status":250,"response":"2.0.0 <queued>"}]}`,
+		"/api/admin/terminology/worklist?limit=50&offset=0&status=ignored": `{"items":[],"total":0}`,
+	} {
+		a.answers["GET "+path] = answer
+	}
+	a.answers["DELETE /api/admin/rules/high-mag?dryRun=true"] = wouldDo
+	a.config.Administration.Operations = append(a.config.Administration.Operations, httpapi.Operation{
+		Method: "POST", Path: "/api/ingest/hl7", Scope: "ingest:hl7", Bodies: []httpapi.Body{{Type: "text/plain", Examples: []httpapi.Example{{Text: "MSH|^~\\&|A\rEVN|A01\r"}}}},
+	})
+	a.config.Administration.Past = fixedPast{}
+	a.mount()
+	return a, a.Cookie("north", "usr_admin")
+}
+
+type fixedPast struct{}
+
+func (fixedPast) Try(_ context.Context, hospital string, rule acuity.Rule) PastResult {
+	if hospital != "north" || len(rule.Lines) != 1 || rule.Lines[0] != (acuity.RuleLine{Name: "floor", Text: "2 until 90m, 1"}) {
+		return PastResult{Fault: PastAway}
+	}
+	return PastResult{
+		Ready: true, Hours: 3, Level: 90 * time.Minute, Changes: []PastChange{{Was: "yellow", Would: "red", For: 90 * time.Minute}, {Room: true, Rooms: 2, Was: "green", Would: "red", For: time.Hour}},
+		Worst: []PastHour{{At: pagetest.Noon.Add(-24 * time.Hour), Was: "yellow", Would: "red", For: 50 * time.Minute}},
+	}
+}
+
+// TestLocalPages reads each page of feeds, terminology, rules and alerts.
+func TestLocalPages(t *testing.T) {
+	t.Parallel()
+	a, cookie := local(t)
+	for path, wants := range map[string][]string{
+		"feeds":                                      {"Epic &lt;ADT&gt;", `<b class="late">60 min ago, silent</b>`, `<td class="n">12</td>`, "every 1 min", `href="/app/integrations/terminology"`, `href="/app/integrations/feeds/letters">2<`, `<b class="late">9 s</b>`, `data-poll="10"`},
+		"feeds/sources/key_a":                        {"Source: Epic &lt;ADT&gt;", "M1003", "AE 101", "PV1-19"},
+		"feeds/letters":                              {"written by a schema that is not known", `action="/app/integrations/feeds/letters/0:12"`, "taken in Apr 5 11:30"},
+		"feeds/letters?reason=malformed_record":      {"malformed", "taken in Apr 5 11:30"},
+		"feeds/connect":                              {"POST https://svc.example/api/ingest/census", "Authorization: Bearer $KEY", "Content-Type: text/plain", "MSH|^~\\&amp;|A\nEVN|A01</code>", "--mllp"},
+		"terminology":                                {"MAGSO4-DRIP", "mag drip", "Magnesium", `<td class="n">41</td>`, "code=MAGSO4-DRIP", `aria-current="page">Codes nobody`},
+		"terminology?status=ignored":                 {"There is none."},
+		"terminology/code?" + inCode:                 {`value="high-mag" checked`, "94 of 100: shares words", "Ignore code", `name="version" value=""`},
+		"terminology/map":                            {"The hospital has mapped no code."},
+		"terminology/import":                         {"system,code,kind,factorId,op,than,comment", `type="file"`},
+		"terminology/locations":                      {"BIRTH / B9", "room 9", "Confirm", "roomId=1000001"},
+		"terminology/locations/row?id=room-9":        {`name="roomId" type="text" value="9"`, `name="was.room" value="B9"`, `name="version" value="5"`},
+		"terminology/locations/row?roomId=12&room=X": {`name="roomId" type="text" value="12"`, `name="version" value=""`},
+		"terminology/locations/import":               {"pointOfCare,room,bed,roomId"},
+		"rules":                                      {"1 until 90m, 1/2", "catalogue: 1 until 1h, 1/2", "Rules 1-abc"},
+		"rules/high-mag":                             {`name="l.floor" type="text" value="1 until 90m, 1/2"`, `name="was.l.floor" value="1 until 90m, 1/2"`, `name="version" value="7"`, "Back to the catalogue"},
+		"rules/labor-standard":                       {`name="version" value=""`},
+		"rules/high-mag/past?l.floor=2+until+90m,+1": {"The level would have been another one for", `<span class="tag red">`, "2 rooms", `name="l.floor" value="2 until 90m, 1"`, "Apr 4 12:00"},
+		"alerts":                  {"Supervisor, Charge nurse", "c***@e***.org", "***00", `<b class="late">nobody</b>`, "There are no quiet hours", "those of the next tier"},
+		"alerts/tiers/T2":         {`name="recipients" value="rcp_1" checked`, `name="was.recipients" value="rcp_2, rcp_1"`, `value="10"`},
+		"alerts/recipients/new":   {`name="label"`, "https://hook.example"},
+		"alerts/recipients/rcp_1": {"Now: c***@e***.org.", `name="version" value="1"`, `name="email" type="text" value=""`},
+		"alerts/tests/cmd_1":      {"The channel has taken the test.", "84 ms", "250", "2.0.0 &lt;queued&gt;"},
+		"alerts/episodes":         {"reached nobody", `action="/app/integrations/alerts/episodes/epi_1"`},
+	} {
+		got := a.Ask("GET", "/app/integrations/"+path, cookie)
+		for _, want := range wants {
+			if !strings.Contains(got.Body.String(), want) {
+				t.Errorf("%s: %d lacks %s: %s", path, got.Code, want, got.Body)
+			}
+		}
+		if bare.MatchString(got.Body.String()) {
+			t.Errorf("%s lacks a text: %s", path, bare.FindString(got.Body.String()))
+		}
+	}
+	if acts := a.acts(); len(acts) != 0 {
+		t.Errorf("to look has done %+v", acts)
+	}
+}
+
+// TestLocalActs: each act asks the API for exactly that, once, with the version of the
+// form, and leads on.
+func TestLocalActs(t *testing.T) {
+	t.Parallel()
+	const code = inCode + "&factor=high-mag&rowkind=medication"
+	for name, tt := range map[string]struct {
+		path, form string
+		answers    map[string]string
+		want       request
+		location   string // "": the page itself
+		says       string
+	}{
+		"preview of a code": {
+			"terminology/code", code + "&do=preview",
+			map[string]string{"POST /api/admin/terminology?dryRun=true": wouldDo},
+			request{"POST /api/admin/terminology?dryRun=true", "", "none", `{"code":"MAGSO4-DRIP","comment":"","factorId":"high-mag","kind":"medication","system":"local"}`},
+			"", `<b>L3</b>: <span class="tag green">`,
+		},
+		"a code": {
+			"terminology/code", code + "&do=apply&comment=ours&op=%3E%3D&than=4",
+			map[string]string{"POST /api/admin/terminology": `{"mappings":[]}`},
+			request{"POST /api/admin/terminology", "", "none", `{"code":"MAGSO4-DRIP","comment":"ours","factorId":"high-mag","kind":"medication","system":"local","value":{"op":"\u003e=","than":4}}`},
+			"terminology/code?code=MAGSO4-DRIP", "",
+		},
+		"another factor": {
+			"terminology/code", code + "&do=apply&other=high-eclampsia&version=57",
+			map[string]string{"POST /api/admin/terminology": `{"mappings":[]}`},
+			request{"POST /api/admin/terminology", "", `"57"`, `{"code":"MAGSO4-DRIP","comment":"","factorId":"high-eclampsia","kind":"medication","system":"local"}`},
+			"terminology/code?code=MAGSO4-DRIP", "",
+		},
+		"a code that is ignored": {
+			"terminology/code", inCode + "&do=ignore",
+			map[string]string{"POST /api/admin/terminology/worklist/ignore": `{}`, "GET /api/admin/terminology/worklist?code=MAGSO4-DRIP&status=ignored": worklistOf},
+			request{"POST /api/admin/terminology/worklist/ignore", "", "", `{"codes":[{"code":"MAGSO4-DRIP","kind":"medication","system":"local"}]}`},
+			"terminology?status=ignored", "",
+		},
+		"a mapping that is taken back": {
+			"terminology/map/map-1", inCode + "&do=remove&version=57",
+			map[string]string{"DELETE /api/admin/terminology/map-1": `{}`},
+			request{"DELETE /api/admin/terminology/map-1", "", `"57"`, ""},
+			"terminology/map", "",
+		},
+		"what that would change": {
+			"terminology/map/map-1", inCode + "&do=preview&version=57",
+			map[string]string{"DELETE /api/admin/terminology/map-1?dryRun=true": wouldDo},
+			request{"DELETE /api/admin/terminology/map-1?dryRun=true", "", `"57"`, ""},
+			"", "<b>L3</b>",
+		},
+		"a table of codes": {
+			"terminology/import", "rows=system,code,factorId%0Alocal,A,high-mag&do=apply&version=4503599627370497",
+			map[string]string{"POST /api/admin/terminology": `{"mappings":[]}`},
+			request{"POST /api/admin/terminology", "", `"4503599627370497"`, `{"mappings":[{"system":"local","code":"A","factorId":"high-mag"}]}`},
+			"terminology/map", "",
+		},
+		"a table with a fault of the API": {
+			"terminology/import", "rows=system,code,factorId%0A%0Alocal,A,nope&do=preview",
+			map[string]string{"POST /api/admin/terminology?dryRun=true": `422 {"code":"unprocessable","message":"No.","details":[{"path":"mappings[0].factorId","rule":"factor"}]}`},
+			request{"POST /api/admin/terminology?dryRun=true", "", "", `{"mappings":[{"system":"local","code":"A","factorId":"nope"}]}`},
+			"", "line 3: factorId: ",
+		},
+		"a location": {
+			"terminology/locations/row", "pointOfCare=BIRTH&room=B10&roomId=10&do=apply",
+			map[string]string{"POST /api/admin/locations": `{"id":"room-9"}`},
+			request{"POST /api/admin/locations", "", "none", `{"pointOfCare":"BIRTH","room":"B10","roomId":10}`},
+			"terminology/locations", "",
+		},
+		"a location, previewed": {
+			"terminology/locations/row", "pointOfCare=ICU&outside=true&do=preview",
+			map[string]string{"POST /api/admin/locations?dryRun=true": wouldDo},
+			request{"POST /api/admin/locations?dryRun=true", "", "none", `{"outside":true,"pointOfCare":"ICU"}`},
+			"", "<b>L3</b>",
+		},
+		"a location that is removed": {
+			"terminology/locations/row/room-8", "version=5",
+			map[string]string{"DELETE /api/admin/locations/room-8": `{}`},
+			request{"DELETE /api/admin/locations/room-8", "", `"5"`, ""},
+			"terminology/locations", "",
+		},
+		"a table of locations": {
+			"terminology/locations/import", "rows=pointOfCare,outside%0AICU,true&do=apply&version=4503599627370497",
+			map[string]string{"POST /api/admin/locations": `{}`},
+			request{"POST /api/admin/locations", "", `"4503599627370497"`, `{"locations":[{"pointOfCare":"ICU","outside":true}]}`},
+			"terminology/locations", "",
+		},
+		"a rule, previewed": {
+			"rules/high-mag", "l.floor=2+until+90m,+1&version=7&do=preview",
+			map[string]string{"PUT /api/admin/rules/high-mag?dryRun=true": wouldDo},
+			request{"PUT /api/admin/rules/high-mag?dryRun=true", "", `"7"`, `{"comment":"","values":{"floor":"2 until 90m, 1"}}`},
+			"", `href="/app/integrations/rules/high-mag/past?l.floor=2`,
+		},
+		"a rule": {
+			"rules/high-mag", "l.floor=&version=3&comment=ours&do=apply",
+			map[string]string{"PUT /api/admin/rules/high-mag": `{}`},
+			request{"PUT /api/admin/rules/high-mag", "", `"3"`, `{"comment":"ours","values":{"floor":null}}`},
+			"rules", "",
+		},
+		"a rule that is taken back": {
+			"rules/labor-standard", "version=7&do=reset",
+			map[string]string{"DELETE /api/admin/rules/labor-standard": `{}`},
+			request{"DELETE /api/admin/rules/labor-standard", "", `"7"`, ""},
+			"rules", "",
+		},
+		"a tier keeps its order": {
+			"alerts/tiers/T2", "enabled=true&recipients=rcp_1&recipients=rcp_2&recipients=rcp_3&was.recipients=rcp_2,+rcp_1&channels=sms&ackMinutes=5&repeatMinutes=x&version=3",
+			map[string]string{"PUT /api/admin/alerts/tiers/T2": `{"version":3}`},
+			request{"PUT /api/admin/alerts/tiers/T2", "", `"3"`, `{"ackMinutes":5,"action":"","channels":["sms"],"enabled":true,"escalateTo":[],"recipients":["rcp_2","rcp_1","rcp_3"],"repeatMinutes":"x"}`},
+			"alerts", "",
+		},
+		"a recipient": {
+			"alerts/recipients/new", "label=Charge&email=c%40example.org&webhookId=whk_1",
+			map[string]string{"POST /api/admin/alerts/recipients": `{"id":"rcp_1","version":1}`},
+			request{"POST /api/admin/alerts/recipients", "", "", `{"email":"c@example.org","label":"Charge","webhookId":"whk_1"}`},
+			"alerts", "",
+		},
+		"a recipient that changes": {
+			"alerts/recipients/rcp_1", "label=Charge&email=&phone=&drop.phone=true&version=1",
+			map[string]string{"PATCH /api/admin/alerts/recipients/rcp_1": `{"id":"rcp_1","version":1}`},
+			request{"PATCH /api/admin/alerts/recipients/rcp_1", "", `"1"`, `{"label":"Charge","phone":null,"webhookId":null}`},
+			"alerts", "",
+		},
+		"a recipient that is removed": {
+			"alerts/recipients/rcp_3/remove", "version=1",
+			map[string]string{"DELETE /api/admin/alerts/recipients/rcp_3": `{}`},
+			request{"DELETE /api/admin/alerts/recipients/rcp_3", "", `"1"`, ""},
+			"alerts", "",
+		},
+		"a test": {
+			"alerts/recipients/rcp_1/test", "channel=email",
+			map[string]string{"POST /api/admin/alerts/test": `{"commandId":"cmd_1"}`},
+			request{"POST /api/admin/alerts/test", "", "", `{"channel":"email","recipientId":"rcp_1"}`},
+			"alerts/tests/cmd_1", "",
+		},
+		"an episode": {
+			"alerts/episodes/epi_1", "",
+			map[string]string{"POST /api/admin/alerts/episodes/epi_1/ack": `{}`},
+			request{"POST /api/admin/alerts/episodes/epi_1/ack", "", "", `{}`},
+			"alerts/episodes", "",
+		},
+		"a record that cannot be read yet": {
+			"feeds/letters/0:12", "",
+			map[string]string{"POST /api/admin/dead-letters/0:12/retry": `422 {"code":"unprocessable","message":"Not readable.","details":[{"path":"","rule":"unknown_schema"}]}`},
+			request{"POST /api/admin/dead-letters/0:12/retry", "", "", ""},
+			"", "0:12 was not taken in: Not readable. (written by a schema that is not known)",
+		},
+		"records": {
+			"feeds/letters", "id=0:12",
+			map[string]string{"POST /api/admin/dead-letters/0:12/retry": `{}`, "GET /api/admin/dead-letters/0:12": `{"retriedAt":"2031-04-05T12:00:00.000Z"}`},
+			request{"POST /api/admin/dead-letters/0:12/retry", "", "", ""},
+			"feeds/letters", "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, cookie := local(t)
+			maps.Copy(a.answers, tt.answers)
+			tt.want.Token = "Bearer north/usr_admin"
+			got := a.Ask("POST", "/app/integrations/"+tt.path, cookie, tt.form)
+			if acts := a.acts(); len(acts) != 1 || acts[0] != tt.want {
+				t.Errorf("asked %+v, want %+v", acts, tt.want)
+			}
+			if tt.location != "" && (got.Code != http.StatusSeeOther || !strings.HasPrefix(got.Header().Get("Location"), "/app/integrations/"+tt.location)) {
+				t.Errorf("%d to %q: %s", got.Code, got.Header().Get("Location"), got.Body)
+			}
+			if tt.location == "" && (got.Header().Get("Location") != "" || !strings.Contains(got.Body.String(), tt.says)) {
+				t.Errorf("%d lacks %q: %s", got.Code, tt.says, got.Body)
+			}
+		})
+	}
+}
+
+// TestLocalOvertaken: who is later sees what the other one changed, and nothing is
+// overwritten.
+func TestLocalOvertaken(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ path, form, refuses, says string }{
+		"a code":      {"terminology/code", inCode + "&rowkind=medication&factor=high-mag&do=apply&was.factor=", "POST /api/admin/terminology", "<td></td><td>high-eclampsia</td><td>high-mag</td>"},
+		"a location":  {"terminology/locations/row", "id=room-9&pointOfCare=BIRTH&room=B9&roomLabel=Mine&was.roomLabel=Old&version=4&do=apply", "POST /api/admin/locations", "<td>Old</td><td>Birth 9</td><td>Mine</td>"},
+		"a rule":      {"rules/high-mag", "l.floor=2&was.l.floor=3&version=6&do=apply", "PUT /api/admin/rules/high-mag", "<td>3</td><td>1 until 90m, 1/2</td><td>2</td>"},
+		"a tier":      {"alerts/tiers/T2", "ackMinutes=5&was.ackMinutes=7&version=2", "PUT /api/admin/alerts/tiers/T2", "<td>7</td><td>10</td><td>5</td>"},
+		"a recipient": {"alerts/recipients/rcp_1", "label=Mine&was.label=Old&version=9", "PATCH /api/admin/alerts/recipients/rcp_1", "<td>Old</td><td>Charge nurse</td><td>Mine</td>"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, cookie := local(t)
+			a.answers[tt.refuses], a.answers["GET /api/admin/terminology?limit=20000"] = overtook, mapOf
+			got := a.Ask("POST", "/app/integrations/"+tt.path, cookie, tt.form)
+			if body := got.Body.String(); got.Code != http.StatusPreconditionFailed || !strings.Contains(body, tt.says) || !strings.Contains(body, "Somebody else changed this") {
+				t.Errorf("%d lacks %s: %s", got.Code, tt.says, body)
+			}
+			if acts := a.acts(); len(acts) != 1 {
+				t.Errorf("%+v", acts)
+			}
+		})
+	}
+}
+
+// TestLocalRefused: the words of the API stand at the field, and what was typed stays.
+func TestLocalRefused(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ path, form, refuses, detail, field string }{
+		"a limit":     {"terminology/code", inCode + "&factor=high-mag&op=%3E&than=many&do=apply", "POST /api/admin/terminology", `{"path":"value.than","rule":"type:number"}`, `value="many" autocomplete="off" aria-invalid="true" aria-describedby="a-than"`},
+		"a room":      {"terminology/locations/row", "roomId=x&do=apply", "POST /api/admin/locations", `{"path":"roomId","rule":"type:integer"}`, `value="x" autocomplete="off" aria-invalid="true" aria-describedby="a-roomId"`},
+		"a value":     {"rules/high-mag", "l.floor=much&do=apply", "PUT /api/admin/rules/high-mag", `{"path":"values.floor","rule":"demand"}`, `value="much" autocomplete="off" aria-invalid="true" aria-describedby="a-l.floor"`},
+		"minutes":     {"alerts/tiers/T2", "ackMinutes=9999&version=3", "PUT /api/admin/alerts/tiers/T2", `{"path":"ackMinutes","rule":"range:0-1440"}`, `value="9999" autocomplete="off" aria-invalid="true" aria-describedby="a-ackMinutes"`},
+		"an address":  {"alerts/recipients/new", "label=A&email=%3Cb%3E", "POST /api/admin/alerts/recipients", `{"path":"email","rule":"format:email"}`, `value="&lt;b&gt;" autocomplete="off" aria-invalid="true" aria-describedby="a-email"`},
+		"one in use":  {"alerts/recipients/rcp_1/remove", "version=1", "DELETE /api/admin/alerts/recipients/rcp_1", `{"path":"T2","rule":"in_use"}`, "in_use"},
+		"no address":  {"alerts/recipients/rcp_1/test", "channel=sms", "POST /api/admin/alerts/test", `{"path":"channel","rule":"no_address"}`, "no_address"},
+		"it is over":  {"alerts/episodes/epi_1", "", "POST /api/admin/alerts/episodes/epi_1/ack", `{"path":"","rule":"closed"}`, "closed"},
+		"it is taken": {"terminology/map/map-1", inCode + "&do=remove", "DELETE /api/admin/terminology/map-1", `{"path":"","rule":"maxItems"}`, "maxItems"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, cookie := local(t)
+			a.answers[tt.refuses] = `422 {"code":"unprocessable","message":"See details.","details":[` + tt.detail + `]}`
+			got := a.Ask("POST", "/app/integrations/"+tt.path, cookie, tt.form)
+			if got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), tt.field) {
+				t.Errorf("%d lacks %s: %s", got.Code, tt.field, got.Body)
+			}
+		})
+	}
+}
+
+// TestFiles: what is exported is imported again, as a file as well as pasted.
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	a, cookie := local(t)
+	a.answers["GET /api/admin/terminology?limit=20000"] = mapOf
+	for path, want := range map[string]string{
+		"terminology/map.csv":       "system,code,kind,factorId,op,than,comment\nlocal,MAGSO4-DRIP,medication,high-eclampsia,,,was wrong\n",
+		"terminology/locations.csv": "pointOfCare,room,bed,roomId,roomLabel,area,outside,primaryFactor\nBIRTH,B9,,9,Birth 9,LDR,,\n",
+	} {
+		got := a.Ask("GET", "/app/integrations/"+path, cookie)
+		if got.Body.String() != want || !strings.HasPrefix(got.Header().Get("Content-Disposition"), "attachment;") || got.Header().Get("Content-Type") != "text/csv; charset=utf-8" {
+			t.Errorf("%s: %q, %v", path, got.Body, got.Header())
+		}
+	}
+	a.answers["POST /api/admin/terminology?dryRun=true"] = wouldDo
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	file, err := w.CreateFormFile("file", "map.csv")
+	if err == nil {
+		_, err = file.Write([]byte("\xef\xbb\xbfsystem,code,factorId\nlocal,B,none\n"))
+	}
+	for name, value := range map[string]string{"do": "preview", "rows": ""} {
+		if err == nil {
+			err = w.WriteField(name, value)
+		}
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest("POST", "/app/integrations/terminology/import", &form)
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	r.Header.Set("Content-Type", w.FormDataContentType())
+	r.AddCookie(cookie)
+	got := httptest.NewRecorder()
+	a.Router.ServeHTTP(got, r)
+	body := got.Body.String()
+	if got.Code != http.StatusOK || !strings.Contains(body, "local,B,none") || !strings.Contains(body, `value="apply"`) || !strings.Contains(body, "One row can be applied") {
+		t.Errorf("%d: %s", got.Code, body)
+	}
+}
+
+// TestFilesThatAreNot: what is no table says so, and the API is not asked.
+func TestFilesThatAreNot(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ rows, says string }{
+		"nothing":        {"", "the file is empty"},
+		"no rows":        {"system,code,factorId\n", "The file has no row."},
+		"another column": {"system,code,factor\nlocal,A,high-mag\n", "line 1: column 3 is none of"},
+		"no number":      {"system,code,factorId,op,than\nlocal,A,high-mag,>,x\n", "line 2: than: type:number"},
+		"too many":       {"system,code,factorId\n" + strings.Repeat("local,A,none\n", rowsAtOnce+1), "At most 5000 rows"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, cookie := local(t)
+			got := a.Ask("POST", "/app/integrations/terminology/import", cookie, url.Values{"rows": {tt.rows}, "do": {"apply"}}.Encode())
+			if got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), tt.says) || len(a.acts()) != 0 {
+				t.Errorf("%d lacks %q, asked %+v", got.Code, tt.says, a.acts())
+			}
+		})
+	}
+}
+
+// TestUndo: after a mapping was made or changed the page has the way back.
+func TestUndo(t *testing.T) {
+	t.Parallel()
+	a, cookie := local(t)
+	a.answers["GET /api/admin/terminology?limit=20000"] = mapOf
+	a.answers["POST /api/admin/terminology"] = `{"mappings":[{"id":"map-1","factorId":"high-eclampsia"}]}`
+	for form, wants := range map[string][2]string{
+		"": {`action="/app/integrations/terminology/map/map-1"`},
+		"&comment=newer&version=57&was.factor=high-mag&was.comment=%22earlier%22": {`name="factor" value="high-mag"`, `<input type="hidden" name="comment" value="&#34;earlier&#34;">`},
+		"&comment=newer&version=57&was.factor=high-mag&was.comment=":              {`name="factor" value="high-mag"`, `<input type="hidden" name="comment" value="">`},
+	} {
+		got := a.Ask("POST", "/app/integrations/terminology/code", cookie, inCode+"&rowkind=medication&factor=high-eclampsia&do=apply"+form)
+		body := a.follow(got, cookie).Body.String()
+		if !strings.Contains(body, wants[0]) || !strings.Contains(body, wants[1]) || strings.Contains(got.Header().Get("Location"), "earlier") || !strings.Contains(body, ">Undo<") || !strings.Contains(body, "MAGSO4-DRIP means now: ") {
+			t.Errorf("%d lacks %q: %s", got.Code, wants, body)
+		}
+	}
+}
+
+// TestTrialGoesOn: while the past is replayed the page says how far, and looks again.
+func TestTrialGoesOn(t *testing.T) {
+	t.Parallel()
+	for fault, want := range map[PastFault]string{"": "Replaying: 25 percent", PastNothing: "Nothing is recorded", PastGone: "is deleted", PastAway: "cannot be read"} {
+		a, cookie := local(t)
+		a.config.Administration.Past = trying{PastResult{Done: 1, Total: 4, Fault: fault}}
+		a.mount()
+		got := a.Ask("GET", "/app/integrations/rules/high-mag/past?l.floor=1", cookie)
+		if !strings.Contains(got.Body.String(), want) || (got.Header().Get("Refresh") != "") != (fault == "") {
+			t.Errorf("%q: %s", fault, got.Body)
+		}
+	}
+	a, cookie := local(t)
+	if got := a.Ask("GET", "/app/integrations/rules/high-mag/past?l.floor=much", cookie); got.Code != http.StatusSeeOther {
+		t.Errorf("a value that is none: %d", got.Code)
+	}
+}
+
+type trying struct{ PastResult }
+
+func (t trying) Try(context.Context, string, acuity.Rule) PastResult { return t.PastResult }
+
+// TestLongWorklist: the page of a list asks for its part of it alone.
+func TestLongWorklist(t *testing.T) {
+	t.Parallel()
+	a, cookie := local(t)
+	a.answers["GET /api/admin/terminology/worklist?limit=50&offset=9950&status=unmapped"] = strings.Replace(worklistOf, `"total":1`, `"total":10000`, 1)
+	body := a.Ask("GET", "/app/integrations/terminology?page=200", cookie).Body.String()
+	if !strings.Contains(body, "9951 to 10000 of 10000") || !strings.Contains(body, `rel="prev"`) || strings.Contains(body, `rel="next"`) {
+		t.Error(fmt.Sprint("the last page: ", body))
+	}
+}
+
+// bare finds what the pages write where they lack a text.
+var bare = regexp.MustCompile(`\[[a-z]+(\.[a-z0-9-]+)+\]`)

@@ -1,0 +1,150 @@
+package integrations
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc/acuity"
+)
+
+// PastDays is how many days a changed rule is tried on.
+const PastDays = 28
+
+// Past tries other values of a factor on what was recorded.
+type Past interface {
+	// Try returns what a rule would have made of the last [PastDays] of a hospital. It goes
+	// on by itself, and is asked again until it is ready.
+	Try(ctx context.Context, hospital string, rule acuity.Rule) PastResult
+}
+
+// PastResult is how far such a trial is, or what it has found.
+type PastResult struct {
+	Ready       bool
+	Done, Total int64     // records, while it goes on
+	Fault       PastFault // why there is no result; "": there is one, or will be
+	Since       time.Time
+	Hours       int           // in which anything differs
+	Level       time.Duration // for which the level differs
+	Changes     []PastChange
+	Worst       []PastHour // in which the level differs for longest, newest first
+}
+
+// PastChange is how long the level, or rooms, would have stood otherwise.
+type PastChange struct {
+	Room       bool // else the level of the unit
+	Rooms      int  // how many of them
+	Was, Would string
+	For        time.Duration
+}
+
+// PastHour is one hour in which the level would have been another one.
+type PastHour struct {
+	At         time.Time
+	Was, Would string
+	For        time.Duration
+}
+
+// PastFault is why a trial has no result.
+type PastFault string
+
+// The reasons.
+const (
+	PastNothing PastFault = "nothing" // nothing was recorded
+	PastGone    PastFault = "gone"    // the beginning of the record is deleted, so no state can be made of it
+	PastAway    PastFault = "away"    // the record cannot be read now
+)
+
+// pastPage is what other values of a factor would have done.
+type pastPage struct {
+	adminPage
+	ID      string
+	Fields  []field // of the form that sets the values
+	Say     string
+	Percent string // how far the trial is; "": it is ready
+	Rows    []pastRow
+	Worst   []pastRow
+	Note    string
+}
+
+type pastRow struct {
+	What, For string
+	Was, Is   colored
+}
+
+// pastAgain is after how many seconds a page looks again for a result.
+const pastAgain = 2
+
+func showPast(on *adminRequest) {
+	d := rulesRequest{localRequest{on}}
+	f, ok := d.factorOf()
+	if !ok {
+		return
+	}
+	q := d.r.URL.Query()
+	rule := acuity.Rule{Factor: f}
+	for line, text := range ruleTyped(f, q) {
+		rule.Lines = append(rule.Lines, acuity.RuleLine{Name: line, Text: deref(text)})
+	}
+	slices.SortFunc(rule.Lines, acuity.RuleLine.Compare)
+	if d.Administration.Past == nil || len(rule.Faults()) > 0 {
+		http.Redirect(d.w, d.r, d.at(f.ID()), http.StatusSeeOther)
+		return
+	}
+	got := d.Administration.Past.Try(d.r.Context(), d.session.Hospital, rule)
+	out := pastPage{adminPage: d.page("rules.past"), ID: f.ID()}
+	out.Heading = d.T("rules.past.of", "factor", d.FactorName(f), "days", PastDays)
+	for name := range q {
+		out.Fields = append(out.Fields, field{Name: name, Value: q.Get(name)})
+	}
+	slices.SortFunc(out.Fields, func(a, b field) int { return strings.Compare(a.Name, b.Name) })
+	d.fillPast(&out, &got)
+	if !got.Ready && got.Fault == "" {
+		d.w.Header().Set("Refresh", strconv.Itoa(pastAgain))
+	}
+	d.show(http.StatusOK, "rules.past", &out)
+}
+
+func (d rulesRequest) fillPast(out *pastPage, got *PastResult) {
+	switch {
+	case got.Fault == PastNothing:
+		out.Say = d.T("rules.past.nothing")
+	case got.Fault == PastGone:
+		out.Say = d.T("rules.past.gone")
+	case got.Fault != "":
+		out.Say = d.T("rules.past.away")
+	case !got.Ready:
+		percent := int64(0)
+		if got.Total > 0 {
+			percent = 100 * got.Done / got.Total
+		}
+		out.Percent = strconv.FormatInt(percent, 10)
+		out.Say = d.T("rules.past.running", "percent", percent)
+	case got.Hours == 0:
+		out.Say = d.T("rules.past.same")
+	default:
+		out.Say = d.T("rules.past.differs", "hours", got.Hours, "time", d.span(got.Level))
+	}
+	for _, c := range got.Changes {
+		what := d.T("terms.unit")
+		if c.Room {
+			what = d.T("rules.past.rooms", "n", c.Rooms)
+		}
+		out.Rows = append(out.Rows, pastRow{what, d.span(c.For), d.colored(c.Was), d.colored(c.Would)})
+	}
+	for _, h := range got.Worst {
+		at := h.At.In(d.Zone)
+		out.Worst = append(out.Worst, pastRow{d.FormatDate(at) + " " + at.Format("15:04"), d.span(h.For), d.colored(h.Was), d.colored(h.Would)})
+	}
+}
+
+// span writes how long something lasted, in hours and minutes.
+func (d rulesRequest) span(of time.Duration) string {
+	if of < time.Minute {
+		return d.T("span.s", "n", int(of.Seconds()))
+	}
+	return d.FormatHours(int(of.Minutes()))
+}

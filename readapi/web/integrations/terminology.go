@@ -1,0 +1,165 @@
+package integrations
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+const (
+	mapAPI      = "/api/admin/terminology"
+	worklistAPI = mapAPI + "/worklist"
+)
+
+func terminologySection() *section {
+	return &section{
+		name: "terminology", counts: true,
+		shows: map[string]func(*adminRequest){
+			"": showWorklist, "/code": showCode, "/map": showMap, "/map.csv": exportMap, "/import": askForMap,
+			"/locations": showLocations, "/locations/row": showLocation, "/locations.csv": exportLocations, "/locations/import": askForLocations,
+		},
+		acts: map[string]act{
+			"/code": {do: actOnCode}, "/map/{id}": {do: takeMappingBack}, "/import": {do: importMap},
+			"/locations/row": {do: setLocation}, "/locations/row/{id}": {do: removeLocation}, "/locations/import": {do: importLocations},
+		},
+	}
+}
+
+// apiCode is a code that came and is not understood, as the API tells it.
+type apiCode struct {
+	System, Code, Display, Kind, Feed, Status string
+	Count24h, CountTotal                      int64
+	Rooms                                     []int32
+	Suggestions                               []apiSuggestion
+}
+
+type apiSuggestion struct {
+	FactorID, Reason string
+	Score            int
+}
+
+// worklistPage is the codes that nobody has mapped, the most frequent first.
+type worklistPage struct {
+	adminPage
+	Tabs     []adminLink
+	States   []adminLink
+	Search   string
+	Say      string
+	Rows     []codeRow
+	Pager    pager
+	Ignored  bool // codes that are ignored are shown
+	Unmapped bool
+}
+
+type codeRow struct {
+	System, Code, Kind, Display, Feed, Link string
+	Day, Total                              int64
+	Rooms                                   string
+	Suggestion                              string
+	Status                                  string
+}
+
+// terminologyTabs are the pages of the section.
+func (d termsRequest) terminologyTabs(current string) (tabs []adminLink) {
+	for _, t := range []struct{ path, name string }{
+		{"", d.T("terms.worklist")}, {"map", d.T("terms.map")}, {"locations", d.T("terms.locations")},
+	} {
+		link := adminLink{Name: t.name, Path: d.at(), Current: t.path == current}
+		if t.path != "" {
+			link.Path = d.at(t.path)
+		}
+		tabs = append(tabs, link)
+	}
+	return tabs
+}
+
+func showWorklist(on *adminRequest) {
+	d := termsRequest{localRequest{on}}
+	query := d.r.URL.Query()
+	status := query.Get("status")
+	if status != "ignored" && status != "mapped" {
+		status = "unmapped"
+	}
+	at := max(1, atoi(query.Get("page")))
+	ask := url.Values{"status": {status}, "limit": {strconv.Itoa(rowsAPage)}, "offset": {strconv.Itoa((at - 1) * rowsAPage)}}
+	search := strings.TrimSpace(query.Get("code"))
+	if search != "" {
+		ask.Set("code", search)
+		ask.Del("status")
+	}
+	var list struct {
+		Items []apiCode
+		Total int
+	}
+	if _, ok := d.read(worklistAPI+"?"+ask.Encode(), &list); !ok {
+		return
+	}
+	out := worklistPage{adminPage: d.page("int.terminology"), Tabs: d.terminologyTabs(""), Search: search, Ignored: status == "ignored", Unmapped: status == "unmapped"}
+	for _, s := range []struct{ status, name string }{{"unmapped", d.T("terms.unmapped")}, {"ignored", d.T("terms.ignored")}, {"mapped", d.T("terms.mapped")}} {
+		out.States = append(out.States, adminLink{Name: s.name, Path: d.at() + "?status=" + s.status, Current: s.status == status && search == ""})
+	}
+	for i := range list.Items {
+		out.Rows = append(out.Rows, d.codeRow(&list.Items[i]))
+	}
+	out.Say = d.T("terms.codes", "n", list.Total)
+	_, _, out.Pager = d.pages(list.Total)
+	d.show(http.StatusOK, "terms.worklist", &out)
+}
+
+// atoi reads a whole number; 0: it is none.
+func atoi(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func (d termsRequest) codeRow(c *apiCode) codeRow {
+	row := codeRow{
+		System: c.System, Code: c.Code, Kind: d.Or("kind."+c.Kind, c.Kind), Display: c.Display, Feed: d.Or("feed."+c.Feed, c.Feed),
+		Day: c.Count24h, Total: c.CountTotal, Rooms: rooms(c.Rooms), Status: c.Status,
+		Link: d.at("code") + "?" + url.Values{"system": {c.System}, "code": {c.Code}, "kind": {c.Kind}}.Encode(),
+	}
+	if len(c.Suggestions) > 0 {
+		row.Suggestion = d.factorNamed(c.Suggestions[0].FactorID)
+	}
+	return row
+}
+
+// rooms lists the ids of rooms.
+func rooms(ids []int32) string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = strconv.Itoa(int(id))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// apiMapping is a row of the terminology map, as the API tells it.
+type apiMapping struct {
+	ID, System, Code, FactorID, Comment, By string
+	Kind                                    *string
+	Value                                   *struct {
+		Op   string
+		Than json.Number
+	}
+	Version int64
+}
+
+func (m *apiMapping) same(system, code, kind, op, than string) bool {
+	mine, limit := deref(m.Kind), ""
+	if m.Value != nil {
+		limit = m.Value.Op + m.Value.Than.String()
+	}
+	return m.System == system && m.Code == code && mine == kind && limit == op+than
+}
+
+// mappings returns the terminology map; false: the page has answered.
+func (d termsRequest) mappings() (all []apiMapping, ok bool) {
+	var list struct{ Mappings []apiMapping }
+	_, ok = d.read(mapAPI+"?limit=20000", &list)
+	return list.Mappings, ok
+}

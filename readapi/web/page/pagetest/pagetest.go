@@ -1,0 +1,105 @@
+// Package pagetest asks for pages as a browser does.
+package pagetest
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/internal/admin/users"
+	"svc/internal/seal"
+	"svc/readapi/web/auth"
+	"svc/readapi/web/page"
+	"svc/readapi/web/text"
+)
+
+// Noon is the time at which a test begins.
+var Noon = time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
+
+// Hospitals knows every hospital. It calls north "Maternity north", in UTC.
+type Hospitals struct{}
+
+// Hospital implements [page.Hospitals].
+func (Hospitals) Hospital(id string) (name string, zone *time.Location, ok bool) {
+	return "Maternity " + id, time.UTC, true
+}
+
+// Pages is the pages of two hospitals, north and south. North has a user of each role:
+// usr_viewer, usr_charge, usr_admin. usr_both is a charge nurse in north and a viewer in
+// south, usr_south an administrator in south.
+type Pages struct {
+	*testing.T
+
+	Time   time.Time        // of the pages
+	Clock  func() time.Time // runs instead of Time; nil: the time stands
+	Users  *users.Register
+	Seals  *seal.Keyring
+	Router *chi.Mux // that the pages are mounted on
+}
+
+// New returns pages without a router.
+func New(t *testing.T) *Pages {
+	t.Helper()
+	ring, err := seal.NewKeyring("a key of the tests with 32 characters")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Pages{T: t, Time: Noon, Users: users.NewRegister(), Seals: ring}
+	for _, role := range users.Roles() {
+		p.Users.SetUser(users.User{ID: "usr_" + string(role), Hospital: "north", Role: role})
+	}
+	p.Users.SetUser(users.User{ID: "usr_both", Hospital: "north", Role: users.Charge})
+	p.Users.SetUser(users.User{ID: "usr_both", Hospital: "south", Role: users.Viewer})
+	p.Users.SetUser(users.User{ID: "usr_south", Hospital: "south", Role: users.Admin})
+	return p
+}
+
+// Now returns the time of the pages.
+func (p *Pages) Now() time.Time {
+	if p.Clock != nil {
+		return p.Clock()
+	}
+	return p.Time
+}
+
+// NewSite returns a site for the users of the pages, without an identity provider.
+func (p *Pages) NewSite() *page.Site {
+	return page.NewSite(page.Config{
+		Seals: p.Seals, Users: p.Users, Hospitals: Hospitals{}, Secure: true, Now: p.Now, Log: slog.New(slog.DiscardHandler),
+		OfferProvider: func(*http.Request, *text.Texts) (link, says string) { return "", "" },
+	})
+}
+
+// Cookie returns the session of a user who has just signed in to a hospital.
+func (p *Pages) Cookie(hospital, user string) *http.Cookie {
+	p.Helper()
+	u, ok := p.Users.User(hospital, user)
+	if !ok {
+		p.Fatalf("there is no %s in %s", user, hospital)
+	}
+	w := httptest.NewRecorder()
+	c := &auth.Cookies{Seals: p.Seals, Users: p.Users, Now: p.Now, Secure: true}
+	c.BeginSession(w, &u)
+	return w.Result().Cookies()[0]
+}
+
+// Ask sends a request as a browser does from a page of ours.
+func (p *Pages) Ask(method, path string, cookie *http.Cookie, form ...string) *httptest.ResponseRecorder {
+	p.Helper()
+	r := httptest.NewRequestWithContext(p.Context(), method, path, strings.NewReader(strings.Join(form, "&")))
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if cookie != nil {
+		r.AddCookie(cookie)
+	}
+	w := httptest.NewRecorder()
+	p.Router.ServeHTTP(w, r)
+	return w
+}
