@@ -81,10 +81,6 @@ func (a *assignments) invalidateEvidence(h *statement, lost bool) {
 	if !a.registry.foldCacheOf(h).invalidate(h, lost) && v != nil {
 		return
 	}
-	if r := a.registry.whereIs(v); r != nil && r.lone == v && !lost {
-		a.work.markRoom(r, markProgress)
-		return
-	}
 	a.registry.invalidateOwner(a.registry.room(h.Room), a.registry.bindingOf(h))
 }
 

@@ -1,7 +1,6 @@
 package hospital
 
 import (
-	"slices"
 	"strconv"
 
 	"svc/acuity"
@@ -35,21 +34,17 @@ func (m *chartBuilder) rebuild(r *room) {
 	if c.Label == "" {
 		c.Label = strconv.Itoa(int(r.ID))
 	}
-	c.Patients, c.NewestSignal, r.lone = c.Patients[:0], 0, nil
+	c.Patients, c.NewestSignal = c.Patients[:0], 0
 	r.seePresent(m.work)
 	for _, s := range m.work.present {
 		if !s.v.timeline.newborn {
 			m.admit(r, s.v, s.From)
-			r.lone = s.v
 		}
 	}
 	if r.anonymous() {
 		m.admitOccupant(r)
 	}
 	m.admitAlone(r)
-	if len(c.Patients) != 1 || slices.ContainsFunc(m.work.present, func(s roomStay) bool { return s.v.timeline.newborn }) {
-		r.lone = nil
-	}
 	switch {
 	case len(c.Patients) > 0:
 		c.Status = acuity.RoomOccupied

@@ -29,13 +29,6 @@ func (u *State) derive() {
 		u.assignments.assignNew(r)
 	}
 	u.work.withStatements = u.work.withStatements[:0]
-	for _, r := range u.work.moving {
-		r.marks &^= markProgress
-		if r.marks&dirtyChart == 0 && !u.charts.progress(r) {
-			u.work.markRoom(r, dirtyChart)
-		}
-	}
-	u.work.moving = u.work.moving[:0]
 	for _, r := range u.work.rebuild {
 		r.marks &^= dirtyChart
 		before := r.chart

@@ -333,20 +333,6 @@ func sortEvidence(list []acuity.Evidence) {
 	}
 }
 
-// findEvidence returns the index of a piece of evidence in a sorted list, or where it
-// would be; false: it is not there.
-func findEvidence(list []acuity.Evidence, e *acuity.Evidence) (int, bool) {
-	for i := range list {
-		if list[i].Factor < e.Factor {
-			continue
-		}
-		if c := compareEvidence(&list[i], e); c >= 0 {
-			return i, c == 0
-		}
-	}
-	return len(list), false
-}
-
 // compareEvidence orders evidence by factor, then by source.
 func compareEvidence(a, b *acuity.Evidence) int {
 	if a.Factor != b.Factor {

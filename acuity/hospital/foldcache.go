@@ -18,9 +18,8 @@ type foldCache struct {
 	maps  *terminology.Mappings
 	of    binding // the owner of the statements
 
-	members  []member
-	distinct bool // no two members have the same code of the same system
-	list     []codeFold
+	members []member
+	list    []codeFold
 }
 
 // member is an identity with statements.
@@ -159,12 +158,8 @@ func (f *evidenceBuilder) groupByCode(kept *foldCache) {
 			kept.members[at].concept = max(kept.members[at].concept, concept)
 		}
 	}
-	kept.distinct = true
 	for i := range kept.members {
 		m := &kept.members[i]
-		kept.distinct = kept.distinct && !slices.ContainsFunc(kept.members[:i], func(o member) bool {
-			return o.of.Identity.Code == m.of.Identity.Code && o.of.Identity.System == m.of.Identity.System
-		})
 		if slices.ContainsFunc(kept.list, func(d codeFold) bool { return d.has(m) }) {
 			continue
 		}

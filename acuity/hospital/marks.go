@@ -13,7 +13,6 @@ const (
 	dirtyOccupant                    // room: choose the visit of the occupant anew
 	dirtyAssignment                  // room: decide anew who owns the statements
 	dirtyChart                       // room: rebuild the chart
-	markProgress                     // room: apply new statements about the only patient to the chart
 	markJudge                        // room: judge the chart anew
 	markStatements                   // room: new statements need an owner
 	markTouched                      // room: the input is about it
@@ -30,7 +29,6 @@ type work struct {
 	reassigned     []*room
 	withStatements []*room
 	rebuild        []*room
-	moving         []*room // rooms with markProgress
 	touched        []*room
 	judge          []*room  // rooms with markJudge
 	changedRooms   []*room  // rooms with markState
@@ -91,9 +89,6 @@ func (w *work) markRoom(r *room, m mark) {
 	}
 	if fresh&dirtyChart != 0 {
 		w.rebuild = append(w.rebuild, r)
-	}
-	if fresh&markProgress != 0 {
-		w.moving = append(w.moving, r)
 	}
 	if fresh&markStatements != 0 {
 		w.withStatements = append(w.withStatements, r)

@@ -70,7 +70,6 @@ type room struct {
 	was           int  // index in work.before; -1: the room was not in the unit; or asIs
 	is            int  // index in the verdict; -1: the room is not in it
 	store         acuity.RoomMemory
-	lone          *visit     // the only patient, if she is a visit, without a newborn beside her
 	folds         *foldCache // of the occupant without a visit, or of the room itself
 	chart         acuity.RoomChart
 	chartAt       int // index of the chart in that of the unit, if it is in the unit
