@@ -17,7 +17,7 @@ func alertsSection() *section {
 	return &section{
 		name: "alerts", counts: true,
 		shows: map[string]func(*adminRequest){
-			"": showAlertsAdmin, "/tiers/{id}": showTier, "/recipients/new": newRecipient, "/recipients/{id}": showRecipient,
+			"": showAlertsAdmin, "/tiers/{id}": showTier, "/recipients/new": askForRecipient, "/recipients/{id}": showRecipient,
 			"/tests/{id}": showAlertTest, "/episodes": showEpisodes,
 		},
 		acts: map[string]act{
@@ -39,14 +39,14 @@ type apiTier struct {
 	Version                          int64
 }
 
-// apiRecipient is a recipient as the API tells it: masked.
+// apiRecipient is a recipient as the API tells it, with masked addresses.
 type apiRecipient struct {
 	ID, Label               string
 	Email, Phone, WebhookID *string
 	Version                 int64
 }
 
-// alertsAdminPage is who is told at which level.
+// alertsAdminPage shows who is told at which level.
 type alertsAdminPage struct {
 	adminPage
 	Tabs       []adminLink
@@ -63,29 +63,29 @@ type tierLine struct {
 
 type recipientRow struct {
 	ID, Label, Email, Phone, Webhook, Link string
-	Channels                               []channelRow // by which it can be tried
+	Channels                               []channelRow // that a test can use
 }
 
 type channelRow struct{ Name, Says string }
 
-// alertTabs are the pages of the section.
-func (d alertsRequest) alertTabs(current string) []adminLink {
+// listTabs returns the links to the pages of the section.
+func (d alertsRequest) listTabs(current string) []adminLink {
 	return []adminLink{
-		{Name: d.T("tiers"), Path: d.at(), Current: current == ""},
-		{Name: d.T("episodes"), Path: d.at("episodes"), Current: current == "episodes"},
+		{Name: d.T("tiers"), Path: d.pathTo(), Current: current == ""},
+		{Name: d.T("episodes"), Path: d.pathTo("episodes"), Current: current == "episodes"},
 	}
 }
 
-// tierLevels are the levels at which tiers are told.
+// tierLevels are the levels at which the people of a tier are told.
 var tierLevels = map[string]string{"T1": "yellow", "T2": "orange", "T3": "red"}
 
-func (d alertsRequest) recipients() (all []apiRecipient, ok bool) {
+func (d alertsRequest) readRecipients() (all []apiRecipient, ok bool) {
 	var list struct{ Recipients []apiRecipient }
 	_, ok = d.read(alertsAPI+"/recipients", &list)
 	return list.Recipients, ok
 }
 
-func (d alertsRequest) tiers() (all []apiTier, ok bool) {
+func (d alertsRequest) readTiers() (all []apiTier, ok bool) {
 	var list struct{ Tiers []apiTier }
 	_, ok = d.read(alertsAPI+"/tiers", &list)
 	return list.Tiers, ok
@@ -96,34 +96,34 @@ func showAlertsAdmin(on *adminRequest) {
 }
 
 func (d alertsRequest) showAlertsAdmin(status int, refused *apicall.Refusal) {
-	tiers, ok := d.tiers()
+	tiers, ok := d.readTiers()
 	if !ok {
 		return
 	}
-	people, ok := d.recipients()
+	people, ok := d.readRecipients()
 	if !ok {
 		return
 	}
-	out := alertsAdminPage{adminPage: d.page("int.alerts"), Tabs: d.alertTabs("")}
-	out.Act = &adminLink{Name: d.T("recipients.new"), Path: d.at("recipients", "new")}
-	out.Refused = d.form(nil, refused).refusedWords()
+	out := alertsAdminPage{adminPage: d.newPage("int.alerts"), Tabs: d.listTabs("")}
+	out.Act = &adminLink{Name: d.T("recipients.new"), Path: d.pathTo("recipients", "new")}
+	out.Refused = d.newForm(nil, refused).listRefusals()
 	for i := range tiers {
-		out.Tiers = append(out.Tiers, d.tierLine(&tiers[i], people))
+		out.Tiers = append(out.Tiers, d.newTierLine(&tiers[i], people))
 	}
 	for i := range people {
-		out.Recipients = append(out.Recipients, d.recipientRow(&people[i]))
+		out.Recipients = append(out.Recipients, d.newRecipientRow(&people[i]))
 	}
 	d.show(status, "alerts.list", &out)
 }
 
-func (d alertsRequest) tierLine(t *apiTier, people []apiRecipient) tierLine {
+func (d alertsRequest) newTierLine(t *apiTier, people []apiRecipient) tierLine {
 	var channels []string
 	for _, channel := range t.Channels {
 		channels = append(channels, d.Or("channel."+channel, channel))
 	}
 	line := tierLine{
-		ID: t.ID, Link: d.at("tiers", t.ID), Level: d.colored(tierLevels[t.ID]), Channels: strings.Join(channels, ", "), Recipients: labels(t.Recipients, people),
-		EscalateTo: labels(t.EscalateTo, people), Ack: d.minutes(t.AckMinutes), Repeat: d.minutes(t.RepeatMinutes), Expire: d.minutes(t.ExpireMinutes),
+		ID: t.ID, Link: d.pathTo("tiers", t.ID), Level: d.newColored(tierLevels[t.ID]), Channels: strings.Join(channels, ", "), Recipients: joinLabels(t.Recipients, people),
+		EscalateTo: joinLabels(t.EscalateTo, people), Ack: d.formatMinutes(t.AckMinutes), Repeat: d.formatMinutes(t.RepeatMinutes), Expire: d.formatMinutes(t.ExpireMinutes),
 		Action: t.Action, Enabled: t.Enabled, Nobody: t.Enabled && len(t.Recipients) == 0,
 	}
 	if len(t.EscalateTo) == 0 && t.AckMinutes > 0 {
@@ -132,8 +132,8 @@ func (d alertsRequest) tierLine(t *apiTier, people []apiRecipient) tierLine {
 	return line
 }
 
-// labels are the names of recipients, in the order in which they are told.
-func labels(ids []string, people []apiRecipient) string {
+// joinLabels returns the names of recipients, in the order in which they are told.
+func joinLabels(ids []string, people []apiRecipient) string {
 	var names []string
 	for _, id := range ids {
 		name := id
@@ -147,8 +147,8 @@ func labels(ids []string, people []apiRecipient) string {
 	return strings.Join(names, ", ")
 }
 
-// minutes writes a limit of a tier; 0 is none.
-func (d alertsRequest) minutes(n int) string {
+// formatMinutes writes a limit of a tier; 0: there is none.
+func (d alertsRequest) formatMinutes(n int) string {
 	if n == 0 {
 		return "–"
 	}
@@ -163,14 +163,14 @@ type tierPage struct {
 	Version            string
 	Level              colored
 	Form               *form
-	Recipients, Others []option // who is told, and who is told when nobody answers
+	Recipients, Others []option // people who are told first, and people who are told if nobody answers
 	Channels           []option
 	Was                []field
 }
 
 var channelsOfAlerts = []string{"email", "sms", "webhook"}
 
-func tierValues(t *apiTier) url.Values {
+func listTierValues(t *apiTier) url.Values {
 	v := url.Values{
 		"recipients": t.Recipients, "channels": t.Channels, "escalateTo": t.EscalateTo, "action": {t.Action},
 		"ackMinutes": {strconv.Itoa(t.AckMinutes)}, "repeatMinutes": {strconv.Itoa(t.RepeatMinutes)}, "expireMinutes": {strconv.Itoa(t.ExpireMinutes)},
@@ -196,31 +196,31 @@ var tierFields = [][2]string{
 func showTier(on *adminRequest) { alertsRequest{localRequest{on}}.showTier(http.StatusOK, nil) }
 
 func (d alertsRequest) showTier(status int, refused *apicall.Refusal) {
-	tiers, ok := d.tiers()
+	tiers, ok := d.readTiers()
 	if !ok {
 		return
 	}
-	at := slices.IndexFunc(tiers, func(t apiTier) bool { return t.ID == d.id() })
+	at := slices.IndexFunc(tiers, func(t apiTier) bool { return t.ID == d.pathID() })
 	if at < 0 {
-		d.gone()
+		d.showNotFound()
 		return
 	}
-	people, ok := d.recipients()
+	people, ok := d.readRecipients()
 	if !ok {
 		return
 	}
-	now := tierValues(&tiers[at])
-	out := tierPage{adminPage: d.page("tiers.tier"), Tabs: d.alertTabs(""), ID: d.id(), Version: strconv.FormatInt(tiers[at].Version, 10), Level: d.colored(tierLevels[d.id()])}
-	out.Heading = d.T("tiers.of", "tier", d.id(), "level", out.Level.Word)
-	out.Form = d.form(now, refused)
+	now := listTierValues(&tiers[at])
+	out := tierPage{adminPage: d.newPage("tiers.tier"), Tabs: d.listTabs(""), ID: d.pathID(), Version: strconv.FormatInt(tiers[at].Version, 10), Level: d.newColored(tierLevels[d.pathID()])}
+	out.Heading = d.T("tiers.of", "tier", d.pathID(), "level", out.Level.Word)
+	out.Form = d.newForm(now, refused)
 	var names []string
 	for _, f := range tierFields {
 		names = append(names, f[0])
 		out.Was = append(out.Was, field{Name: f[0], Value: strings.Join(now[f[0]], ", ")})
 	}
-	out.Refused = out.Form.refusedWords(names...)
+	out.Refused = out.Form.listRefusals(names...)
 	if refused.IsOvertaken() {
-		out.Refused, out.Changed = []string{d.T("int.overtaken")}, d.compared(now, tierFields...)
+		out.Refused, out.Changed = []string{d.T("int.overtaken")}, d.compareValues(now, tierFields...)
 	}
 	for i := range people {
 		p := &people[i]
@@ -233,8 +233,8 @@ func (d alertsRequest) showTier(status int, refused *apicall.Refusal) {
 	d.show(status, "alerts.tier", &out)
 }
 
-// inOrder returns chosen ids in the order that they had; new ones come last.
-func inOrder(chosen, before []string) []string {
+// keepOrder returns the chosen ids in the order that they had before, then the new ones.
+func keepOrder(chosen, before []string) []string {
 	out := []string{}
 	for _, id := range before {
 		if slices.Contains(chosen, id) {
@@ -251,33 +251,33 @@ func inOrder(chosen, before []string) []string {
 
 func setTier(on *adminRequest) {
 	d := alertsRequest{localRequest{on}}
-	f, tier := d.r.PostForm, d.id()
+	f, tier := d.r.PostForm, d.pathID()
 	before := func(name string) []string { return strings.Split(f.Get("was."+name), ", ") }
 	body := map[string]any{
-		"enabled": f.Get("enabled") == "true", "recipients": inOrder(f["recipients"], before("recipients")),
-		"escalateTo": inOrder(f["escalateTo"], before("escalateTo")), "channels": append([]string{}, f["channels"]...), "action": strings.TrimSpace(f.Get("action")),
+		"enabled": f.Get("enabled") == "true", "recipients": keepOrder(f["recipients"], before("recipients")),
+		"escalateTo": keepOrder(f["escalateTo"], before("escalateTo")), "channels": append([]string{}, f["channels"]...), "action": strings.TrimSpace(f.Get("action")),
 	}
 	for _, name := range []string{"ackMinutes", "repeatMinutes", "expireMinutes"} {
-		if n := number(f.Get(name)); n != nil {
+		if n := parseNumber(f.Get(name)); n != nil {
 			body[name] = n
 		}
 	}
 	var set apiTier
-	refused, ok := d.do(http.MethodPut, alertsAPI+"/tiers/"+url.PathEscape(tier), d.version(), body, &set)
+	refused, ok := d.send(http.MethodPut, alertsAPI+"/tiers/"+url.PathEscape(tier), d.formVersion(), body, &set)
 	switch {
 	case refused != nil:
 		d.showTier(refused.PageStatus(), refused)
 	case ok:
-		d.settle(func() bool {
+		d.waitUntil(func() bool {
 			var list struct{ Tiers []apiTier }
-			a, err := d.ask(http.MethodGet, alertsAPI+"/tiers", "", nil)
+			a, err := d.call(http.MethodGet, alertsAPI+"/tiers", "", nil)
 			return err == nil && a.Refused == nil && a.Decode(&list) == nil && slices.ContainsFunc(list.Tiers, func(t apiTier) bool { return t.ID == tier && t.Version >= set.Version })
 		})
-		d.done(d.at(), "tiers.done", "tier", tier)
+		d.leaveNotice(d.pathTo(), "tiers.done", "tier", tier)
 	}
 }
 
-// apiEpisode is when people were told, as the API tells it.
+// apiEpisode is an alert with those who were told, as the API tells it.
 type apiEpisode struct {
 	ID, Tier, Level, Reason             string
 	OpenedAt, ClosedAt, AckedAt, ToldAt *time.Time
@@ -306,19 +306,19 @@ func (d alertsRequest) showEpisodes(status int, refused *apicall.Refusal) {
 	if _, ok := d.read(alertsAPI+"/episodes", &list); !ok {
 		return
 	}
-	out := episodesPage{adminPage: d.page("episodes"), Tabs: d.alertTabs("episodes")}
-	out.Refused = d.form(nil, refused).refusedWords()
+	out := episodesPage{adminPage: d.newPage("episodes"), Tabs: d.listTabs("episodes")}
+	out.Refused = d.newForm(nil, refused).listRefusals()
 	out.Poll = feedsPoll
-	first, last, p := d.pages(len(list.Items))
+	first, last, p := d.cutToPage(len(list.Items))
 	out.Pager = p
 	for i := range list.Items[first:last] {
 		e := &list.Items[first+i]
 		row := episodeRow{
-			ID: e.ID, Tier: e.Tier, Level: d.colored(e.Level), Opened: d.when(e.OpenedAt), Closed: d.when(e.ClosedAt), Unreached: e.Unreached,
+			ID: e.ID, Tier: e.Tier, Level: d.newColored(e.Level), Opened: d.formatTime(e.OpenedAt), Closed: d.formatTime(e.ClosedAt), Unreached: e.Unreached,
 			Why: d.Or("episodes.reason."+e.Reason, e.Reason), Open: e.ClosedAt == nil && e.AckedAt == nil,
 		}
 		if e.AckedAt != nil {
-			row.Taken = strings.TrimSpace(d.when(e.AckedAt) + " " + deref(e.AckedBy))
+			row.Taken = strings.TrimSpace(d.formatTime(e.AckedAt) + " " + textOrEmpty(e.AckedBy))
 		}
 		out.Rows = append(out.Rows, row)
 	}
@@ -327,11 +327,11 @@ func (d alertsRequest) showEpisodes(status int, refused *apicall.Refusal) {
 
 func takeEpisode(on *adminRequest) {
 	d := alertsRequest{localRequest{on}}
-	refused, ok := d.do(http.MethodPost, alertsAPI+"/episodes/"+url.PathEscape(d.id())+"/ack", "", map[string]any{}, nil)
+	refused, ok := d.send(http.MethodPost, alertsAPI+"/episodes/"+url.PathEscape(d.pathID())+"/ack", "", map[string]any{}, nil)
 	switch {
 	case refused != nil:
 		d.showEpisodes(refused.PageStatus(), refused)
 	case ok:
-		d.done(d.at("episodes"), "episodes.done")
+		d.leaveNotice(d.pathTo("episodes"), "episodes.done")
 	}
 }

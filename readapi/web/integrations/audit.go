@@ -13,7 +13,7 @@ import (
 const auditAPI = "/api/admin/audit"
 
 func auditSection() *section {
-	return &section{name: "audit", shows: map[string]func(*adminRequest){"": showAudit, ".csv": auditCSV}}
+	return &section{name: "audit", shows: map[string]func(*adminRequest){"": showAudit, ".csv": downloadAudit}}
 }
 
 // apiAct is an act of an administrator as the API tells it.
@@ -34,11 +34,11 @@ type auditPage struct {
 
 type auditRow struct{ At, By, Action, Subject, Before, After string }
 
-// auditGroups begin the actions of one kind of thing.
+// auditGroups are the beginnings of actions, one for each kind of thing.
 var auditGroups = []string{"key.", "webhook.", "delivery.", "command.", "alert.", "terminology.", "locations.", "rules.", "settings.", "layout.", "wall.", "user.", "link.", "session.", "staffing."}
 
-// auditQueryOf is the query of the API for that of the page.
-func auditQueryOf(d *adminRequest) url.Values {
+// readAuditQuery returns the query of the API for the query of the page.
+func readAuditQuery(d *adminRequest) url.Values {
 	given, q := d.r.URL.Query(), url.Values{}
 	for _, name := range []string{"action", "cursor"} {
 		if v := given.Get(name); v != "" {
@@ -55,31 +55,31 @@ func auditQueryOf(d *adminRequest) url.Values {
 	return q
 }
 
-// readActs returns a page of the acts; refused: the query breaks a rule; false: it has
-// answered.
+// readActs returns a page of the acts. Refused says which rule the query breaks. It returns
+// false after it has answered with a fault.
 func readActs(d *adminRequest, q url.Values) (acts []apiAct, next string, refused *apicall.Refusal, ok bool) {
 	var list struct {
 		Items      []apiAct
 		NextCursor *string
 	}
-	refused, ok = d.do(http.MethodGet, auditAPI+"?"+q.Encode(), "", nil, &list)
+	refused, ok = d.send(http.MethodGet, auditAPI+"?"+q.Encode(), "", nil, &list)
 	if list.NextCursor != nil {
 		next = *list.NextCursor
 	}
 	return list.Items, next, refused, ok
 }
 
-// namesOf returns what people and keys are called, by id.
-func namesOf(d *adminRequest) map[string]string {
+// readNames returns the names of people and keys, by id.
+func readNames(d *adminRequest) map[string]string {
 	names := map[string]string{"command line": d.T("audit.cli")}
 	var people struct{ Users []apiUser }
 	var keys struct{ Keys []apiKey }
-	if a, err := d.ask(http.MethodGet, usersAPI, "", nil); err == nil && a.Refused == nil && a.Decode(&people) == nil {
+	if a, err := d.call(http.MethodGet, usersAPI, "", nil); err == nil && a.Refused == nil && a.Decode(&people) == nil {
 		for i := range people.Users {
 			names[people.Users[i].ID] = people.Users[i].Label
 		}
 	}
-	if a, err := d.ask(http.MethodGet, keysAPI, "", nil); err == nil && a.Refused == nil && a.Decode(&keys) == nil {
+	if a, err := d.call(http.MethodGet, keysAPI, "", nil); err == nil && a.Refused == nil && a.Decode(&keys) == nil {
 		for i := range keys.Keys {
 			names[keys.Keys[i].ID] = keys.Keys[i].Name
 		}
@@ -87,7 +87,7 @@ func namesOf(d *adminRequest) map[string]string {
 	return names
 }
 
-func named(names map[string]string, id string) string {
+func addName(names map[string]string, id string) string {
 	if name := names[id]; name != "" && id != "command line" {
 		return name + " (" + id + ")"
 	} else if name != "" {
@@ -97,12 +97,12 @@ func named(names map[string]string, id string) string {
 }
 
 func showAudit(d *adminRequest) {
-	acts, next, refused, ok := readActs(d, auditQueryOf(d))
+	acts, next, refused, ok := readActs(d, readAuditQuery(d))
 	if !ok {
 		return
 	}
-	out := auditPage{adminPage: d.page("int.audit"), Form: d.form(d.r.URL.Query(), refused), Pager: d.cursor(next), CSV: d.at() + ".csv"}
-	out.Refused = out.Form.refusedWords("since", "until")
+	out := auditPage{adminPage: d.newPage("int.audit"), Form: d.newForm(d.r.URL.Query(), refused), Pager: d.newCursorPager(next), CSV: d.pathTo() + ".csv"}
+	out.Refused = out.Form.listRefusals("since", "until")
 	if q := d.r.URL.Query(); len(q) > 0 {
 		q.Del("cursor")
 		out.CSV += "?" + q.Encode()
@@ -110,10 +110,10 @@ func showAudit(d *adminRequest) {
 	for _, group := range auditGroups {
 		out.Actions = append(out.Actions, scopeRow{Scope: group, Chosen: out.Form.Value("action") == group})
 	}
-	names := namesOf(d)
+	names := readNames(d)
 	for i := range acts {
 		a := &acts[i]
-		out.Rows = append(out.Rows, auditRow{d.when(a.At), named(names, a.By), a.Action, named(names, a.Subject), deref(a.Before), deref(a.After)})
+		out.Rows = append(out.Rows, auditRow{d.formatTime(a.At), addName(names, a.By), a.Action, addName(names, a.Subject), textOrEmpty(a.Before), textOrEmpty(a.After)})
 	}
 	status := http.StatusOK
 	if refused != nil {
@@ -122,12 +122,12 @@ func showAudit(d *adminRequest) {
 	d.show(status, "audit.list", &out)
 }
 
-// auditCSVPages bounds the file: so many pages of the API.
+// auditCSVPages is the largest size of the file in pages of the API.
 const auditCSVPages = 500
 
-// auditCSV is the list as a file: all that the filter leaves.
-func auditCSV(d *adminRequest) {
-	q := auditQueryOf(d)
+// downloadAudit answers with all acts that the filter leaves, as a file.
+func downloadAudit(d *adminRequest) {
+	q := readAuditQuery(d)
 	q.Set("limit", "200")
 	acts, next, refused, ok := readActs(d, q)
 	if !ok {
@@ -148,7 +148,7 @@ func auditCSV(d *adminRequest) {
 		out.Write(cells) //nolint:errcheck // nobody is there to be told
 	}
 	write("at", "by", "name", "action", "subject", "before", "after")
-	names := namesOf(d)
+	names := readNames(d)
 	for page := 1; ; page++ {
 		for i := range acts {
 			a := &acts[i]
@@ -156,13 +156,13 @@ func auditCSV(d *adminRequest) {
 			if a.At != nil {
 				at = a.At.In(d.Zone).Format(time.RFC3339)
 			}
-			write(at, a.By, names[a.By], a.Action, a.Subject, deref(a.Before), deref(a.After))
+			write(at, a.By, names[a.By], a.Action, a.Subject, textOrEmpty(a.Before), textOrEmpty(a.After))
 		}
 		if next == "" || page == auditCSVPages {
 			break
 		}
 		q.Set("cursor", next)
-		a, err := d.ask(http.MethodGet, auditAPI+"?"+q.Encode(), "", nil)
+		a, err := d.call(http.MethodGet, auditAPI+"?"+q.Encode(), "", nil)
 		var list struct {
 			Items      []apiAct
 			NextCursor *string
@@ -171,7 +171,7 @@ func auditCSV(d *adminRequest) {
 			d.Log.WarnContext(d.r.Context(), "audit file cut short", "error", err)
 			panic(http.ErrAbortHandler) // a file that lacks its end must not look whole
 		}
-		acts, next = list.Items, deref(list.NextCursor)
+		acts, next = list.Items, textOrEmpty(list.NextCursor)
 	}
 	out.Flush()
 }

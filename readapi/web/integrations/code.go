@@ -9,7 +9,7 @@ import (
 	"svc/readapi/web/apicall"
 )
 
-// codePage is one code: what it may stand for, and what a mapping would change.
+// codePage shows the factors that a code may stand for, and what a mapping would change.
 type codePage struct {
 	adminPage
 	Tabs        []adminLink
@@ -20,11 +20,11 @@ type codePage struct {
 	Kinds       []option
 	Ops         []option
 	Form        *form
-	Version     string // of the row that there is; "": there is none
+	Version     string // of the row of the map; "": there is no row
 	Was         url.Values
-	Row         *mapRow // that holds now
-	Effect      *effect // what the mapping would change; nil: it was not asked for
-	Before      string  // factor that the row had before it was just changed; "": it is new
+	Row         *mapRow // of the map now; nil: there is none
+	Effect      *effect // what the mapping would change; nil: nobody asked
+	Before      string  // factor of the row before the last change; "": the row is new
 	Undo        bool    // the row was just made or changed
 	Status      string
 }
@@ -34,9 +34,9 @@ type suggestionRow struct {
 	Chosen        bool
 }
 
-// code returns a code of the worklist; one that is not on it has its name alone. False: the
-// page has answered.
-func (d termsRequest) code(system, code, kind string) (c apiCode, ok bool) {
+// readCode returns a code of the worklist. A code that is not on the list has its name
+// alone. It returns false after it has answered with a fault.
+func (d termsRequest) readCode(system, code, kind string) (c apiCode, ok bool) {
 	var list struct{ Items []apiCode }
 	if _, ok = d.read(worklistAPI+"?"+url.Values{"code": {code}}.Encode(), &list); !ok {
 		return c, false
@@ -55,25 +55,25 @@ func showCode(on *adminRequest) {
 	d.showCode(http.StatusOK, q.Get("system"), q.Get("code"), q.Get("kind"), nil, nil)
 }
 
-// kindsOfCodes are what a code can be of; the first is any.
+// kindsOfCodes are the kinds of statements that a code can be in; the first is any.
 var kindsOfCodes = []string{"", "medication", "observation", "lab", "device", "diagnosis"}
 
-// showCode shows one code. Refused and effect are what the API said of a mapping of it.
+// showCode shows one code. Refused and would are the answer of the API to a mapping of it.
 func (d termsRequest) showCode(status int, system, code, kind string, refused *apicall.Refusal, would *effect) {
 	if code == "" {
-		d.gone()
+		d.showNotFound()
 		return
 	}
-	c, ok := d.code(system, code, kind)
+	c, ok := d.readCode(system, code, kind)
 	if !ok {
 		return
 	}
-	all, ok := d.mappings()
+	all, ok := d.readMappings()
 	if !ok {
 		return
 	}
 	typed := d.r.PostForm
-	out := codePage{adminPage: d.page("terms.code"), Tabs: d.terminologyTabs(""), Code: d.codeRow(&c), CodeKind: c.Kind, Effect: would, Status: c.Status}
+	out := codePage{adminPage: d.newPage("terms.code"), Tabs: d.listTabs(""), Code: d.newCodeRow(&c), CodeKind: c.Kind, Effect: would, Status: c.Status}
 	out.Heading = d.T("terms.code.of", "code", c.Code)
 	values := url.Values{"rowkind": {c.Kind}}
 	if len(c.Suggestions) > 0 {
@@ -89,13 +89,13 @@ func (d termsRequest) showCode(status int, system, code, kind string, refused *a
 			if m.ID == id {
 				row = m
 			}
-		case typed == nil && (deref(m.Kind) == c.Kind || m.Kind == nil), typed != nil && m.same(system, code, typed.Get("rowkind"), typed.Get("op"), strings.TrimSpace(typed.Get("than"))):
+		case typed == nil && (textOrEmpty(m.Kind) == c.Kind || m.Kind == nil), typed != nil && m.same(system, code, typed.Get("rowkind"), typed.Get("op"), strings.TrimSpace(typed.Get("than"))):
 			row = m
 		}
 	}
 	if row != nil {
-		out.Version, out.Row = strconv.FormatInt(row.Version, 10), d.mapRow(row)
-		values = url.Values{"factor": {row.FactorID}, "rowkind": {deref(row.Kind)}, "comment": {row.Comment}}
+		out.Version, out.Row = strconv.FormatInt(row.Version, 10), d.newMapRow(row)
+		values = url.Values{"factor": {row.FactorID}, "rowkind": {textOrEmpty(row.Kind)}, "comment": {row.Comment}}
 		if row.Value != nil {
 			values.Set("op", row.Value.Op)
 			values.Set("than", row.Value.Than.String())
@@ -105,15 +105,15 @@ func (d termsRequest) showCode(status int, system, code, kind string, refused *a
 	if row == nil {
 		out.Was = url.Values{}
 	}
-	out.Form = d.form(values, refused).at("factor", "factorId").at("rowkind", "kind").at("op", "value.op").at("than", "value.than")
-	out.Refused = out.Form.refusedWords("factor", "rowkind", "op", "than", "comment")
+	out.Form = d.newForm(values, refused).usePath("factor", "factorId").usePath("rowkind", "kind").usePath("op", "value.op").usePath("than", "value.than")
+	out.Refused = out.Form.listRefusals("factor", "rowkind", "op", "than", "comment")
 	if refused.IsOvertaken() {
 		out.Refused = []string{d.T("int.overtaken")}
 		now := url.Values{}
 		if row != nil {
 			now = url.Values{"factor": {row.FactorID}, "comment": {row.Comment}}
 		}
-		out.Changed = d.compared(now, [2]string{"factor", "terms.factor"}, [2]string{"comment", "terms.comment"})
+		out.Changed = d.compareValues(now, [2]string{"factor", "terms.factor"}, [2]string{"comment", "terms.comment"})
 	}
 	if q := d.r.URL.Query(); out.Done != "" && row != nil {
 		out.Undo, out.Before = true, q.Get("before")
@@ -122,20 +122,20 @@ func (d termsRequest) showCode(status int, system, code, kind string, refused *a
 	d.show(status, "terms.code", &out)
 }
 
-// chooseFactor fills in what a code may be mapped to.
+// chooseFactor fills in the factors that a code may be mapped to.
 func (d termsRequest) chooseFactor(out *codePage, c *apiCode) {
 	chosen := out.Form.Value("factor")
 	suggested := chosen == noFactor
 	for _, s := range c.Suggestions {
 		why := d.T("terms.why", "score", s.Score, "reason", d.Or("terms.reason."+strings.ReplaceAll(s.Reason, "_", ""), s.Reason))
-		out.Suggestions = append(out.Suggestions, suggestionRow{s.FactorID, d.factorNamed(s.FactorID), why, s.FactorID == chosen})
+		out.Suggestions = append(out.Suggestions, suggestionRow{s.FactorID, d.nameFactor(s.FactorID), why, s.FactorID == chosen})
 		suggested = suggested || s.FactorID == chosen
 	}
 	out.Suggestions = append(out.Suggestions, suggestionRow{noFactor, d.T("terms.nothing"), d.T("terms.nothing.about"), chosen == noFactor})
 	if suggested {
-		out.Factors = d.factors("")
+		out.Factors = d.listFactors("")
 	} else {
-		out.Factors = d.factors(chosen)
+		out.Factors = d.listFactors(chosen)
 	}
 	for _, kind := range kindsOfCodes {
 		name := d.T("kind.any")
@@ -149,20 +149,20 @@ func (d termsRequest) chooseFactor(out *codePage, c *apiCode) {
 	}
 }
 
-// mappingTyped is the row that a form asks for, as the API takes it.
-func mappingTyped(f url.Values) map[string]any {
+// readMappingForm returns the row of a form, as the API takes it.
+func readMappingForm(f url.Values) map[string]any {
 	factor := f.Get("factor")
 	if other := f.Get("other"); other != "" {
 		factor = other
 	}
-	f.Set("factor", factor) // so it is shown again
+	f.Set("factor", factor) // the form shows it again
 	body := map[string]any{"system": f.Get("system"), "code": f.Get("code"), "factorId": factor, "comment": strings.TrimSpace(f.Get("comment"))}
 	if kind := f.Get("rowkind"); kind != "" {
 		body["kind"] = kind
 	}
 	if op, than := f.Get("op"), strings.TrimSpace(f.Get("than")); op != "" || than != "" {
 		value := map[string]any{"op": op}
-		if value["than"] = number(than); than == "" {
+		if value["than"] = parseNumber(than); than == "" {
 			delete(value, "than")
 		}
 		body["value"] = value
@@ -179,23 +179,23 @@ func actOnCode(on *adminRequest) {
 		d.markCode(system, code, kind, f.Get("do"))
 	case "apply":
 		var made madeMappings
-		refused, ok := d.doIf(http.MethodPost, mapAPI, f.Get("version"), mappingTyped(f), &made)
+		refused, ok := d.sendIf(http.MethodPost, mapAPI, f.Get("version"), readMappingForm(f), &made)
 		switch {
 		case refused != nil:
 			d.showCode(refused.PageStatus(), system, code, kind, refused, nil)
 		case ok:
-			d.applied(&made, f)
+			d.showApplied(&made, f)
 		}
 	default:
 		var would acted
-		refused, ok := d.doIf(http.MethodPost, mapAPI+"?dryRun=true", f.Get("version"), mappingTyped(f), &would)
+		refused, ok := d.sendIf(http.MethodPost, mapAPI+"?dryRun=true", f.Get("version"), readMappingForm(f), &would)
 		switch {
 		case refused != nil:
 			d.showCode(refused.PageStatus(), system, code, kind, refused, nil)
 		case ok:
-			c, known := d.code(system, code, kind)
+			c, known := d.readCode(system, code, kind)
 			if known {
-				d.showCode(http.StatusOK, system, code, kind, nil, d.effectOf(&would, c.Rooms))
+				d.showCode(http.StatusOK, system, code, kind, nil, d.newEffect(&would, c.Rooms))
 			}
 		}
 	}
@@ -206,24 +206,24 @@ type madeMappings struct {
 	Mappings []struct{ ID, FactorID string }
 }
 
-// applied leads to the code with what it means now, and with a way back.
-func (d termsRequest) applied(made *madeMappings, f url.Values) {
+// showApplied leads to the page of the code, with its meaning now and the way back.
+func (d termsRequest) showApplied(made *madeMappings, f url.Values) {
 	q := url.Values{"system": {f.Get("system")}, "code": {f.Get("code")}, "kind": {f.Get("kind")}}
 	if len(made.Mappings) > 0 {
 		id, factor := made.Mappings[0].ID, made.Mappings[0].FactorID
 		q.Set("id", id)
-		d.settle(func() bool { return d.mapped(id) == factor })
+		d.waitUntil(func() bool { return d.readMappedFactor(id) == factor })
 	}
 	if before := f.Get("was.factor"); before != "" && f.Get("version") != "" {
 		q.Set("before", before)
 	}
-	d.tell(d.at("code")+"?"+q.Encode(), flash{Done: d.T("terms.applied", "code", f.Get("code"), "factor", d.factorNamed(f.Get("factor"))), Kept: f.Get("was.comment")})
+	d.leaveFlash(d.pathTo("code")+"?"+q.Encode(), flash{Done: d.T("terms.applied", "code", f.Get("code"), "factor", d.nameFactor(f.Get("factor"))), Kept: f.Get("was.comment")})
 }
 
-// mapped returns the factor of a row of the map; "": there is no such row, or it cannot be
-// told now.
-func (d termsRequest) mapped(id string) string {
-	a, err := d.ask(http.MethodGet, mapAPI+"?limit=20000", "", nil)
+// readMappedFactor returns the factor of a row of the map; "": there is no such row, or the
+// API does not answer.
+func (d termsRequest) readMappedFactor(id string) string {
+	a, err := d.call(http.MethodGet, mapAPI+"?limit=20000", "", nil)
 	var list struct {
 		Mappings []struct{ ID, FactorID string }
 	}
@@ -238,29 +238,29 @@ func (d termsRequest) mapped(id string) string {
 	return ""
 }
 
-// markCode puts a code away, or back on the worklist.
+// markCode removes a code from the worklist, or puts it back.
 func (d termsRequest) markCode(system, code, kind, verb string) {
 	mark := map[string]any{"system": system, "code": code}
 	if kind != "" {
 		mark["kind"] = kind
 	}
-	refused, ok := d.do(http.MethodPost, worklistAPI+"/"+verb, "", map[string]any{"codes": []any{mark}}, nil)
+	refused, ok := d.send(http.MethodPost, worklistAPI+"/"+verb, "", map[string]any{"codes": []any{mark}}, nil)
 	switch {
 	case refused != nil:
 		d.showCode(refused.PageStatus(), system, code, kind, refused, nil)
 	case ok && verb == "ignore":
-		d.settleCode(system, code, kind, "ignored")
-		d.done(d.at()+"?status=ignored", "terms.ignored.done", "code", code)
+		d.waitForCode(system, code, kind, "ignored")
+		d.leaveNotice(d.pathTo()+"?status=ignored", "terms.ignored.done", "code", code)
 	case ok:
-		d.settleCode(system, code, kind, "unmapped")
-		d.done(d.at(), "terms.restored", "code", code)
+		d.waitForCode(system, code, kind, "unmapped")
+		d.leaveNotice(d.pathTo(), "terms.restored", "code", code)
 	}
 }
 
-func (d termsRequest) settleCode(system, code, kind, status string) {
-	d.settle(func() bool {
+func (d termsRequest) waitForCode(system, code, kind, status string) {
+	d.waitUntil(func() bool {
 		var list struct{ Items []apiCode }
-		a, err := d.ask(http.MethodGet, worklistAPI+"?"+url.Values{"code": {code}, "status": {status}}.Encode(), "", nil)
+		a, err := d.call(http.MethodGet, worklistAPI+"?"+url.Values{"code": {code}, "status": {status}}.Encode(), "", nil)
 		if err != nil || a.Refused != nil || a.Decode(&list) != nil {
 			return false
 		}

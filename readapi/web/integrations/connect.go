@@ -7,11 +7,11 @@ import (
 	"svc/internal/httpapi"
 )
 
-// connectPage is what an engineer needs to connect each feed.
+// connectPage tells an engineer how to connect each feed.
 type connectPage struct {
 	adminPage
 	Feeds []connectFeed
-	MLLP  string // how to send by MLLP
+	MLLP  string // says how to send by MLLP
 }
 
 // connectFeed is the address, the headers and a sample message of one feed. The API takes
@@ -30,39 +30,39 @@ const (
 
 func showConnect(on *adminRequest) {
 	d := feedsRequest{localRequest{on}}
-	out := connectPage{adminPage: d.page("feeds.connect"), MLLP: mllpFlag}
+	out := connectPage{adminPage: d.newPage("feeds.connect"), MLLP: mllpFlag}
 	address := d.Administration.URL
 	if address == "" {
-		address = d.origin()
+		address = d.pageOrigin()
 	}
 	for i := range d.Administration.Operations {
 		o := &d.Administration.Operations[i]
 		name, feed := strings.CutPrefix(o.Path, "/api/ingest/")
 		if feed && o.Method == http.MethodPost && !strings.Contains(name, "/") && len(o.Bodies) > 0 && len(o.Bodies[0].Examples) > 0 {
-			out.Feeds = append(out.Feeds, d.connectFeed(address, name, o))
+			out.Feeds = append(out.Feeds, d.newConnectFeed(address, name, o))
 		}
 	}
 	d.show(http.StatusOK, "feeds.connect", &out)
 }
 
-// origin is the address at which the page itself is served.
-func (d feedsRequest) origin() string {
+// pageOrigin returns the address at which the page itself is served.
+func (d feedsRequest) pageOrigin() string {
 	if d.Secure {
 		return "https://" + d.r.Host
 	}
 	return "http://" + d.r.Host
 }
 
-func (d feedsRequest) connectFeed(address, name string, o *httpapi.Operation) connectFeed {
+func (d feedsRequest) newConnectFeed(address, name string, o *httpapi.Operation) connectFeed {
 	b := &o.Bodies[0]
 	sample := b.Examples[0].Text
-	if b.Type == textHL7 { // a browser shows a segment a line, and the API reads it so, too
+	if b.Type == textHL7 { // one segment a line: a browser shows it so, and the API reads it so
 		sample = strings.TrimSuffix(strings.ReplaceAll(sample, "\r", "\n"), "\n")
 	}
 	f := connectFeed{
 		ID: name, Name: d.Or("feed."+name, name), Scope: string(o.Scope), Type: "Content-Type: " + b.Type, Sample: sample,
 		Address: o.Method + " " + address + o.Path, Header: "Authorization: Bearer $KEY",
 	}
-	f.Curl = "curl " + quoted(address+o.Path) + ` -H "` + f.Header + `" -H ` + quoted(f.Type) + " --data-binary " + quoted(sample)
+	f.Curl = "curl " + quoteWord(address+o.Path) + ` -H "` + f.Header + `" -H ` + quoteWord(f.Type) + " --data-binary " + quoteWord(sample)
 	return f
 }

@@ -43,7 +43,7 @@ var deliveryStates = []string{
 
 type deliveryRow struct {
 	ID, At, Event, Tries, Answer, State, Next string
-	Bad                                       bool // it ended without success
+	Bad                                       bool // the delivery ended without success
 	Attempts                                  []attemptRow
 }
 
@@ -52,8 +52,8 @@ type attemptRow struct {
 	At, Took, Answer, Detail string
 }
 
-// answerText is what an endpoint answered: its status, or why there is none.
-func answerText(d *adminRequest, a *apiAttempt) string {
+// formatAnswer writes the status that an endpoint answered with, or why there is none.
+func formatAnswer(d *adminRequest, a *apiAttempt) string {
 	what := a.Class
 	if a.Status != nil {
 		what = strconv.Itoa(*a.Status)
@@ -61,34 +61,34 @@ func answerText(d *adminRequest, a *apiAttempt) string {
 	return d.T("delivery.answer", "what", what, "ms", a.MS)
 }
 
-func deliveryRowOf(d *adminRequest, v *apiDelivery) deliveryRow {
-	row := deliveryRow{ID: v.ID, At: d.second(v.OccurredAt), Event: v.Event, Tries: strconv.Itoa(len(v.Attempts)), State: d.Or("delivery."+v.State, v.State), Next: d.second(v.NextAttemptAt)}
+func newDeliveryRow(d *adminRequest, v *apiDelivery) deliveryRow {
+	row := deliveryRow{ID: v.ID, At: d.formatSecond(v.OccurredAt), Event: v.Event, Tries: strconv.Itoa(len(v.Attempts)), State: d.Or("delivery."+v.State, v.State), Next: d.formatSecond(v.NextAttemptAt)}
 	switch outbound.State(v.State) {
 	case outbound.Rejected, outbound.Expired, outbound.Poison, outbound.Failed, outbound.Cancelled:
 		row.Bad = true
 	case outbound.Pending, outbound.Delivered, outbound.Suppressed, outbound.Superseded:
 	}
-	if reason := deref(v.Reason); reason != "" {
+	if reason := textOrEmpty(v.Reason); reason != "" {
 		row.State += " (" + reason + ")"
 	}
 	for i := range v.Attempts {
 		a := &v.Attempts[i]
-		row.Attempts = append(row.Attempts, attemptRow{a.N, d.second(a.At), strconv.FormatInt(a.MS, 10) + " ms", answerText(d, a), deref(a.Response)})
-		row.Answer, row.Tries = answerText(d, a), strconv.Itoa(a.N)
+		row.Attempts = append(row.Attempts, attemptRow{a.N, d.formatSecond(a.At), strconv.FormatInt(a.MS, 10) + " ms", formatAnswer(d, a), textOrEmpty(a.Response)})
+		row.Answer, row.Tries = formatAnswer(d, a), strconv.Itoa(a.N)
 	}
 	return row
 }
 
-// second writes a moment of the API to the second.
-func (d *adminRequest) second(t *time.Time) string {
+// formatSecond writes a time of the API to the second.
+func (d *adminRequest) formatSecond(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return ""
 	}
-	return d.when(t) + t.In(d.Zone).Format(":05")
+	return d.formatTime(t) + t.In(d.Zone).Format(":05")
 }
 
-// part returns the value of another parameter of the path.
-func (d *adminRequest) part(name string) string {
+// pathPart returns the value of another parameter of the path.
+func (d *adminRequest) pathPart(name string) string {
 	raw := chi.URLParam(d.r, name)
 	if value, err := url.PathUnescape(raw); err == nil {
 		return value
@@ -96,7 +96,7 @@ func (d *adminRequest) part(name string) string {
 	return raw
 }
 
-// deliveryPage is one delivery, or what became of a command.
+// deliveryPage shows one delivery, or the result of a command.
 type deliveryPage struct {
 	adminPage
 	Hook    webhookRow
@@ -114,28 +114,29 @@ func showDelivery(d *adminRequest) {
 	if !ok {
 		return
 	}
-	v, ok := readDelivery(d, w, d.part("delivery"))
+	v, ok := readDelivery(d, w, d.pathPart("delivery"))
 	if !ok {
 		return
 	}
-	row := deliveryRowOf(d, v)
-	d.show(http.StatusOK, "webhooks.delivery", &deliveryPage{adminPage: d.page("delivery"), Hook: webhookRowOf(d, w), Row: &row})
+	row := newDeliveryRow(d, v)
+	d.show(http.StatusOK, "webhooks.delivery", &deliveryPage{adminPage: d.newPage("delivery"), Hook: newWebhookRow(d, w), Row: &row})
 }
 
-// readDelivery reads a delivery to an endpoint; false: it has answered.
+// readDelivery returns a delivery to an endpoint. It returns false after it has answered with
+// a fault.
 func readDelivery(d *adminRequest, w *apiWebhook, id string) (*apiDelivery, bool) {
 	v := &apiDelivery{}
 	if _, ok := d.read("/api/admin/deliveries/"+url.PathEscape(id), v); !ok {
 		return nil, false
 	}
 	if v.EndpointID != w.ID {
-		d.gone()
+		d.showNotFound()
 		return nil, false
 	}
 	return v, true
 }
 
-// apiCommand is how far a command is, as the API tells it.
+// apiCommand is the progress of a command, as the API tells it.
 type apiCommand struct {
 	CommandID, Verb string
 	Done, Stopped   bool
@@ -149,18 +150,18 @@ type apiCommand struct {
 func testWebhook(d *adminRequest) {
 	var made apiCommand
 	event := d.r.PostForm.Get("event")
-	refused, ok := d.do(http.MethodPost, webhooksAPI+"/"+url.PathEscape(d.id())+"/test", "", map[string]any{"event": event}, &made)
+	refused, ok := d.send(http.MethodPost, webhooksAPI+"/"+url.PathEscape(d.pathID())+"/test", "", map[string]any{"event": event}, &made)
 	if ok && refused == nil {
-		http.Redirect(d.w, d.r, d.at(d.id(), "commands", made.CommandID), http.StatusSeeOther)
+		http.Redirect(d.w, d.r, d.pathTo(d.pathID(), "commands", made.CommandID), http.StatusSeeOther)
 	} else if ok {
 		showRefusal(d, refused)
 	}
 }
 
-// showRefusal answers with the words of the API alone, where there is no field to put them.
+// showRefusal answers with the words of the API alone, for an act without fields.
 func showRefusal(d *adminRequest, refused *apicall.Refusal) {
-	out := deliveryPage{adminPage: d.page("int.refused")}
-	out.Refused = d.form(nil, refused).refusedWords()
+	out := deliveryPage{adminPage: d.newPage("int.refused")}
+	out.Refused = d.newForm(nil, refused).listRefusals()
 	d.show(refused.PageStatus(), "webhooks.refused", &out)
 }
 
@@ -169,36 +170,36 @@ func retryDelivery(d *adminRequest) {
 	if !ok {
 		return
 	}
-	v, ok := readDelivery(d, w, d.part("delivery"))
+	v, ok := readDelivery(d, w, d.pathPart("delivery"))
 	if !ok {
 		return
 	}
 	var made apiCommand
-	refused, ok := d.do(http.MethodPost, "/api/admin/deliveries/"+url.PathEscape(v.ID)+"/retry", "", nil, &made)
+	refused, ok := d.send(http.MethodPost, "/api/admin/deliveries/"+url.PathEscape(v.ID)+"/retry", "", nil, &made)
 	if ok && refused == nil {
-		http.Redirect(d.w, d.r, d.at(w.ID, "commands", made.CommandID), http.StatusSeeOther)
+		http.Redirect(d.w, d.r, d.pathTo(w.ID, "commands", made.CommandID), http.StatusSeeOther)
 	} else if ok {
 		showRefusal(d, refused)
 	}
 }
 
-// showCommand shows what became of a test, a retry or a replay, and follows it.
+// showCommand shows the progress of a test, a retry or a replay, and follows it.
 func showCommand(d *adminRequest) {
 	w, _, ok := readWebhook(d)
 	if !ok {
 		return
 	}
 	c := &apiCommand{}
-	if _, ok = d.read("/api/admin/commands/"+url.PathEscape(d.part("command")), c); !ok {
+	if _, ok = d.read("/api/admin/commands/"+url.PathEscape(d.pathPart("command")), c); !ok {
 		return
 	}
-	out := deliveryPage{adminPage: d.page("command"), Hook: webhookRowOf(d, w), Command: c}
+	out := deliveryPage{adminPage: d.newPage("command"), Hook: newWebhookRow(d, w), Command: c}
 	out.Heading = d.Or("command."+c.Verb, c.Verb)
-	if id := deref(c.DeliveryID); id != "" {
-		a, err := d.ask(http.MethodGet, "/api/admin/deliveries/"+url.PathEscape(id), "", nil)
+	if id := textOrEmpty(c.DeliveryID); id != "" {
+		a, err := d.call(http.MethodGet, "/api/admin/deliveries/"+url.PathEscape(id), "", nil)
 		v := apiDelivery{}
 		if err == nil && a.Refused == nil && a.Decode(&v) == nil && v.EndpointID == w.ID {
-			row := deliveryRowOf(d, &v)
+			row := newDeliveryRow(d, &v)
 			out.Row = &row
 			if n := len(v.Attempts); n > 0 && c.Verb == string(outbound.VerbTest) && d.Administration.TestRequest != nil && v.Attempts[n-1].At != nil && v.OccurredAt != nil {
 				out.Request = d.Administration.TestRequest(d.r.Context(), d.session.Hospital, w.ID, c.CommandID, v.Event, *v.OccurredAt, *v.Attempts[n-1].At)
@@ -212,16 +213,17 @@ func showCommand(d *adminRequest) {
 }
 
 func stopCommand(d *adminRequest) {
-	refused, ok := d.do(http.MethodPost, "/api/admin/commands/"+url.PathEscape(d.part("command"))+"/stop", "", nil, nil)
+	refused, ok := d.send(http.MethodPost, "/api/admin/commands/"+url.PathEscape(d.pathPart("command"))+"/stop", "", nil, nil)
 	if ok && refused == nil {
-		d.done(d.at(d.id(), "commands", d.part("command")), "command.stopping")
+		d.leaveNotice(d.pathTo(d.pathID(), "commands", d.pathPart("command")), "command.stopping")
 	} else if ok {
 		showRefusal(d, refused)
 	}
 }
 
-// localTime is a moment of a form as the API reads it in the zone of the hospital.
-func localTime(typed string) any {
+// parseLocalTime returns a time of a form as the API takes it. The API reads it in the zone
+// of the hospital.
+func parseLocalTime(typed string) any {
 	switch typed = strings.TrimSpace(typed); {
 	case typed == "":
 		return nil
@@ -231,15 +233,15 @@ func localTime(typed string) any {
 	return typed
 }
 
-// showReplay asks for a window. Once it is known, the page says how many deliveries would be
-// sent again, and offers to begin.
+// showReplay asks for a window of time. Then the page says how many deliveries would be sent
+// again, and offers to begin.
 func showReplay(d *adminRequest, status int, refused *apicall.Refusal) {
 	w, _, ok := readWebhook(d)
 	if !ok {
 		return
 	}
 	given := d.r.URL.Query()
-	out := deliveryPage{adminPage: d.page("hooks.replay"), Hook: webhookRowOf(d, w), Form: d.form(given, refused)}
+	out := deliveryPage{adminPage: d.newPage("hooks.replay"), Hook: newWebhookRow(d, w), Form: d.newForm(given, refused)}
 	if given.Get("since") != "" && refused == nil {
 		if refused, ok = countReplay(d, w, given, &out); !ok {
 			return
@@ -247,7 +249,7 @@ func showReplay(d *adminRequest, status int, refused *apicall.Refusal) {
 		out.Form.refused = refused
 		out.Ready = refused == nil
 	}
-	out.Refused = out.Form.refusedWords("since", "until", "only")
+	out.Refused = out.Form.listRefusals("since", "until", "only")
 	for _, only := range []string{string(outbound.SelectMissing), string(outbound.SelectFailed), string(outbound.SelectAll)} {
 		out.Only = append(out.Only, scopeRow{Scope: only, Says: d.T("replay.only." + only), Chosen: out.Form.Value("only") == only || out.Form.Value("only") == "" && only == string(outbound.SelectMissing)})
 	}
@@ -257,10 +259,10 @@ func showReplay(d *adminRequest, status int, refused *apicall.Refusal) {
 	d.show(status, "webhooks.replay", &out)
 }
 
-// countReplay says how many deliveries a replay would make.
+// countReplay fills in how many deliveries a replay would make.
 func countReplay(d *adminRequest, w *apiWebhook, given url.Values, out *deliveryPage) (refused *apicall.Refusal, ok bool) {
 	var would struct{ Count *int }
-	if refused, ok = d.do(http.MethodPost, webhooksAPI+"/"+url.PathEscape(w.ID)+"/replay?dryRun=true", "", replayBody(given), &would); !ok || refused != nil {
+	if refused, ok = d.send(http.MethodPost, webhooksAPI+"/"+url.PathEscape(w.ID)+"/replay?dryRun=true", "", readReplayForm(given), &would); !ok || refused != nil {
 		return refused, ok
 	}
 	if out.Counted = d.T("replay.uncounted"); would.Count != nil {
@@ -269,10 +271,10 @@ func countReplay(d *adminRequest, w *apiWebhook, given url.Values, out *delivery
 	return nil, true
 }
 
-// replayBody is the window of a form, as the API takes it.
-func replayBody(f url.Values) map[string]any {
-	body := map[string]any{"since": localTime(f.Get("since"))}
-	if until := localTime(f.Get("until")); until != nil {
+// readReplayForm returns the window of a form, as the API takes it.
+func readReplayForm(f url.Values) map[string]any {
+	body := map[string]any{"since": parseLocalTime(f.Get("since"))}
+	if until := parseLocalTime(f.Get("until")); until != nil {
 		body["until"] = until
 	}
 	if only := f.Get("only"); only != "" {
@@ -283,11 +285,11 @@ func replayBody(f url.Values) map[string]any {
 
 func replayWebhook(d *adminRequest) {
 	var made apiCommand
-	refused, ok := d.do(http.MethodPost, webhooksAPI+"/"+url.PathEscape(d.id())+"/replay", "", replayBody(d.r.PostForm), &made)
+	refused, ok := d.send(http.MethodPost, webhooksAPI+"/"+url.PathEscape(d.pathID())+"/replay", "", readReplayForm(d.r.PostForm), &made)
 	switch {
 	case refused != nil:
 		showReplay(d, refused.PageStatus(), refused)
 	case ok:
-		http.Redirect(d.w, d.r, d.at(d.id(), "commands", made.CommandID), http.StatusSeeOther)
+		http.Redirect(d.w, d.r, d.pathTo(d.pathID(), "commands", made.CommandID), http.StatusSeeOther)
 	}
 }

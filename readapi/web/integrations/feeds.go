@@ -45,7 +45,7 @@ type apiNotice struct {
 	Code, Path           string
 }
 
-// apiStatus is how the feeds of a hospital do, as the API tells it.
+// apiStatus is the state of the feeds of a hospital, as the API tells it.
 type apiStatus struct {
 	Status   string
 	Reasons  []string
@@ -69,7 +69,7 @@ type apiStatus struct {
 	}
 }
 
-// feedsPage is how the feeds of a hospital do.
+// feedsPage shows the state of the feeds of a hospital.
 type feedsPage struct {
 	adminPage
 	Status   string
@@ -88,7 +88,7 @@ type feedLine struct {
 	Windows                  []windowRow
 }
 
-// windowRow is what a feed did within the last minute, hour or day.
+// windowRow counts what a feed sent within the last minute, hour or day.
 type windowRow struct {
 	Name string
 	apiCounts
@@ -111,13 +111,13 @@ func showFeeds(on *adminRequest) {
 	if _, ok := d.read(statusAPI, &s); !ok {
 		return
 	}
-	out := feedsPage{adminPage: d.page("int.feeds"), Status: d.Or("feeds.status."+s.Status, s.Status), Letters: s.Pipeline.DeadLetters}
-	out.Act, out.Poll = &adminLink{Name: d.T("feeds.connect"), Path: d.at("connect")}, feedsPoll
+	out := feedsPage{adminPage: d.newPage("int.feeds"), Status: d.Or("feeds.status."+s.Status, s.Status), Letters: s.Pipeline.DeadLetters}
+	out.Act, out.Poll = &adminLink{Name: d.T("feeds.connect"), Path: d.pathTo("connect")}, feedsPoll
 	for _, reason := range s.Reasons {
 		out.Reasons = append(out.Reasons, d.Or("feeds.reason."+strings.ReplaceAll(reason, "_", ""), reason))
 	}
 	for i := range s.Feeds {
-		out.Rows = append(out.Rows, d.feedLine(&s.Feeds[i]))
+		out.Rows = append(out.Rows, d.newFeedLine(&s.Feeds[i]))
 	}
 	slices.SortStableFunc(out.Rows, func(a, b feedLine) int {
 		return cmp.Or(cmp.Compare(b.rank(), a.rank()), strings.Compare(a.Name, b.Name), strings.Compare(a.Source, b.Source))
@@ -129,7 +129,7 @@ func showFeeds(on *adminRequest) {
 		}
 		out.Pipeline = append(out.Pipeline, row)
 	}
-	out.Facts = d.feedFacts(&s)
+	out.Facts = d.listFacts(&s)
 	d.show(http.StatusOK, "feeds.list", &out)
 }
 
@@ -146,10 +146,10 @@ func (l *feedLine) rank() int {
 	return 0
 }
 
-func (d feedsRequest) feedLine(f *apiFeed) feedLine {
+func (d feedsRequest) newFeedLine(f *apiFeed) feedLine {
 	line := feedLine{
-		Name: d.Or("feed."+f.Channel, f.Channel), Source: f.Source, Link: d.at("sources", f.Source), Stale: f.Stale,
-		Received: d.since(f.LastReceivedAt), Applied: d.since(f.LastAppliedAt), Event: d.since(f.LastEventAt), Every: d.T("feeds.norhythm"),
+		Name: d.Or("feed."+f.Channel, f.Channel), Source: f.Source, Link: d.pathTo("sources", f.Source), Stale: f.Stale,
+		Received: d.formatSince(f.LastReceivedAt), Applied: d.formatSince(f.LastAppliedAt), Event: d.formatSince(f.LastEventAt), Every: d.T("feeds.norhythm"),
 	}
 	if f.SourceName != nil {
 		line.Source = *f.SourceName
@@ -165,16 +165,16 @@ func (d feedsRequest) feedLine(f *apiFeed) feedLine {
 	return line
 }
 
-// since writes how long ago something was; a dash for never.
-func (d localRequest) since(t *time.Time) string {
+// formatSince writes how long ago something was; a dash for never.
+func (d localRequest) formatSince(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return "–"
 	}
 	return d.T("ago", "age", d.FormatAge(d.now().Sub(*t)))
 }
 
-// feedFacts are the numbers of a status that lead somewhere.
-func (d feedsRequest) feedFacts(s *apiStatus) (facts []factRow) {
+// listFacts returns the numbers of a status that have a page of their own.
+func (d feedsRequest) listFacts(s *apiStatus) (facts []factRow) {
 	add := func(name string, value int64, link string) {
 		if value > 0 {
 			facts = append(facts, factRow{name, strconv.FormatInt(value, 10), link})
@@ -193,14 +193,14 @@ func (d feedsRequest) feedFacts(s *apiStatus) (facts []factRow) {
 	if n := s.UnitState.CancelsWaiting; n != nil {
 		add(d.T("feeds.cancels"), int64(*n), "")
 	}
-	add(d.T("feeds.letters"), int64(s.Pipeline.DeadLetters), d.at("letters"))
+	add(d.T("feeds.letters"), int64(s.Pipeline.DeadLetters), d.pathTo("letters"))
 	if at := s.Pipeline.ProcessorHeartbeatAt; at != nil {
-		facts = append(facts, factRow{d.T("feeds.heartbeat"), d.since(at), ""})
+		facts = append(facts, factRow{d.T("feeds.heartbeat"), d.formatSince(at), ""})
 	}
 	return facts
 }
 
-// sourcePage is what one source sent, and what was wrong with it.
+// sourcePage shows what one source sent, with the faults.
 type sourcePage struct {
 	adminPage
 	Feeds []sourceFeed
@@ -219,28 +219,28 @@ func showSource(on *adminRequest) {
 		Source, SourceName string
 		Feeds              []apiFeed
 	}
-	if _, ok := d.read(statusAPI+"/"+url.PathEscape(d.id()), &s); !ok {
+	if _, ok := d.read(statusAPI+"/"+url.PathEscape(d.pathID()), &s); !ok {
 		return
 	}
-	out := sourcePage{adminPage: d.page("feeds.source")}
+	out := sourcePage{adminPage: d.newPage("feeds.source")}
 	out.Heading = d.T("feeds.source.of", "name", s.SourceName)
 	for i := range s.Feeds {
 		f := &s.Feeds[i]
-		out.Feeds = append(out.Feeds, sourceFeed{d.feedLine(f), d.notices(f.Refusals), d.notices(f.Warnings)})
+		out.Feeds = append(out.Feeds, sourceFeed{d.newFeedLine(f), d.listNotices(f.Refusals), d.listNotices(f.Warnings)})
 	}
 	d.show(http.StatusOK, "feeds.source", &out)
 }
 
-func (d feedsRequest) notices(all []apiNotice) (rows []noticeRow) {
+func (d feedsRequest) listNotices(all []apiNotice) (rows []noticeRow) {
 	for i := range all {
 		n := &all[i]
-		rows = append(rows, noticeRow{d.when(n.At), deref(n.ControlID), deref(n.RequestID), n.Code, n.Path})
+		rows = append(rows, noticeRow{d.formatTime(n.At), textOrEmpty(n.ControlID), textOrEmpty(n.RequestID), n.Code, n.Path})
 	}
 	return rows
 }
 
-// deref returns a text that may be missing; "": it is.
-func deref(text *string) string {
+// textOrEmpty returns a text; "" for a missing one.
+func textOrEmpty(text *string) string {
 	if text == nil {
 		return ""
 	}

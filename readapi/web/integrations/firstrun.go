@@ -7,7 +7,7 @@ import (
 )
 
 // firstRunPage leads an empty hospital to its first picture. A step is done when its fact
-// is there, never by a click.
+// has arrived, never by a click.
 type firstRunPage struct {
 	adminPage
 	Say   string
@@ -19,12 +19,11 @@ type runStep struct {
 	Done, Next                bool
 }
 
-// pollEvery is after how many seconds a page of administrators looks again, where it shows
-// what arrives by itself.
+// pollEvery is after how many seconds a page looks again that shows what arrives by itself.
 const pollEvery = 2
 
 func showFirstRun(d *adminRequest) {
-	heard, seen, staffed, err := d.facts()
+	heard, seen, staffed, err := d.readFacts()
 	if err != nil {
 		d.ShowUnavailable(d.w, d.r, d.session, "facts not read", err)
 		return
@@ -33,7 +32,7 @@ func showFirstRun(d *adminRequest) {
 	if d.Administration.Counts != nil {
 		counts = d.Administration.Counts(d.session.Hospital)
 	}
-	out := firstRunPage{adminPage: d.page("int.first")}
+	out := firstRunPage{adminPage: d.newPage("int.first")}
 	out.Heading = d.T("run.heading")
 	out.Poll, out.Refresh = pollEvery, page.RefreshSeconds
 	done := 0
@@ -60,8 +59,8 @@ func showFirstRun(d *adminRequest) {
 	d.show(http.StatusOK, "admin.first", &out)
 }
 
-// facts says what a hospital has sent: anything, a room, nurses on duty.
-func (d *adminRequest) facts() (heard, seen, staffed bool, err error) {
+// readFacts returns what a hospital has sent: anything, a room, nurses on duty.
+func (d *adminRequest) readFacts() (heard, seen, staffed bool, err error) {
 	v, err := d.Verdict(d.r.Context(), d.session.Hospital)
 	switch {
 	case err != nil:
@@ -69,11 +68,11 @@ func (d *adminRequest) facts() (heard, seen, staffed bool, err error) {
 	case v != nil:
 		heard, seen, staffed = true, len(v.Rooms) > 0, v.OnDuty >= 0
 	}
-	if !heard { // also what was refused was heard
+	if !heard { // a refused message counts, too
 		var status struct {
 			Feeds []struct{ LastReceivedAt *string }
 		}
-		if a, fault := d.ask(http.MethodGet, "/api/ingest/status", "", nil); fault == nil && a.Refused == nil {
+		if a, fault := d.call(http.MethodGet, "/api/ingest/status", "", nil); fault == nil && a.Refused == nil {
 			heard = a.Decode(&status) == nil && len(status.Feeds) > 0
 		}
 	}

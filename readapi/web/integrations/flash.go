@@ -8,18 +8,19 @@ import (
 	"svc/readapi/web/auth"
 )
 
-// A flash is what the next page tells once: what was done, or a secret. It lies sealed in a
-// cookie that the next page removes, so it is in no address, no history and no log, and
-// neither reload nor the way back does the act again or shows the secret.
+// flashFor is how long the next page may take to show a flash.
 const flashFor = time.Minute
 
 var flashCookie = auth.Cookie{Suffix: "-flash", Purpose: "svc.v1 flash", Age: flashFor}
 
+// flash is what the next page shows once: what was done, or a secret. It lies sealed in a
+// cookie that the next page removes. So it is in no address, no history and no log, and a
+// reload neither does the act again nor shows the secret.
 type flash struct {
 	User     string `json:"u"`
 	Hospital string `json:"h"`
 	Until    int64  `json:"t"` // Unix seconds
-	Path     string `json:"p"` // of the page that tells it
+	Path     string `json:"p"` // of the page that shows it
 	Done     string `json:"d,omitempty"`
 	Once     *once  `json:"o,omitempty"`
 	Kept     string `json:"k,omitempty"` // see adminPage
@@ -27,12 +28,12 @@ type flash struct {
 
 // once is a secret that is shown once.
 type once struct {
-	Say   string // whose it is
+	Say   string // says what it opens
 	Value string
-	Curl  string // a command that works as it is pasted; "": none
+	Curl  string // a command that uses it; "": there is none
 }
 
-// takeFlash puts what the last act told on a page, and forgets it.
+// takeFlash puts the flash of the last act on a page, and removes it from the browser.
 func (d *adminRequest) takeFlash(out *adminPage) {
 	var f flash
 	if !d.Cookies.Open(d.r, flashCookie, &f) || f.Path != d.r.URL.EscapedPath() {
@@ -44,27 +45,29 @@ func (d *adminRequest) takeFlash(out *adminPage) {
 	}
 }
 
-// done leads to a page that says once what was done; key is that of a text.
-func (d *adminRequest) done(path, key string, pairs ...any) {
-	d.tell(path, flash{Done: d.T(key, pairs...)})
+// leaveNotice leads to a page that says once what was done. The key is that of a text.
+func (d *adminRequest) leaveNotice(path, key string, pairs ...any) {
+	d.leaveFlash(path, flash{Done: d.T(key, pairs...)})
 }
 
-// once leads to a page that shows a secret, once.
-func (d *adminRequest) once(path string, secret *once) { d.tell(path, flash{Once: secret}) }
+// leaveSecret leads to a page that shows a secret, once.
+func (d *adminRequest) leaveSecret(path string, secret *once) {
+	d.leaveFlash(path, flash{Once: secret})
+}
 
-func (d *adminRequest) tell(path string, f flash) {
+func (d *adminRequest) leaveFlash(path string, f flash) {
 	f.Path, _, _ = strings.Cut(path, "?")
 	f.User, f.Hospital, f.Until = d.session.User, d.session.Hospital, d.now().Add(flashFor).Unix()
 	d.Cookies.Set(d.w, flashCookie, f)
 	http.Redirect(d.w, d.r, path, http.StatusSeeOther)
 }
 
-// fresh reports whether the person signed in within the last hour. If not, the page asks
-// for a new sign-in, and leads back.
-func (d *adminRequest) fresh() bool {
+// requireFreshSignIn reports whether the person signed in within the last hour. If not, it
+// has asked for a new sign-in, which leads back.
+func (d *adminRequest) requireFreshSignIn() bool {
 	back := d.r.URL.RequestURI()
 	if d.r.Method == http.MethodPost {
-		back = d.at()
+		back = d.pathTo()
 	}
 	return d.RequireFreshSignIn(d.w, d.r, d.session, back)
 }

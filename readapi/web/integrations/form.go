@@ -9,19 +9,21 @@ import (
 	"svc/readapi/web/text"
 )
 
-// form is a form with what was typed into it and what the API thinks of it. Its template
-// calls {{template "admin.field" (.Form.Field "name" "keys.name")}}; "keys.name" is the text of the
-// label, and that with ".about" at its end is what to write, if there is one.
+// form is a form with what was typed into it and what the API refuses of it. Its template
+// calls {{template "admin.field" (.Form.Field "name" "keys.name")}}. "keys.name" is the
+// key of the label. The text of that key with ".about" at its end, if there is one, says what
+// to write.
 type form struct {
 	texts   *text.Texts
 	typed   url.Values
 	refused *apicall.Refusal
-	paths   map[string]string // of a field in the body of the API, where it is not the name
-	placed  map[int]bool      // details that stand at a field
-	was     url.Values        // of the thing as it is now
+	paths   map[string]string // of fields in the body of the API, by name, where they differ
+	placed  map[int]bool      // details of the refusal that stand at a field
+	was     url.Values        // values of the thing as it is now
 }
 
-// Was returns what the thing is now, for the form to carry: see [adminRequest.compared].
+// Was returns the values that the thing has now. The form carries them for
+// [adminRequest.compareValues].
 func (f *form) Was() map[string]string {
 	all := map[string]string{}
 	for name, values := range f.was {
@@ -30,17 +32,17 @@ func (f *form) Was() map[string]string {
 	return all
 }
 
-// form returns a form with the values of a thing as it is, or, after a refusal, with what
-// was typed.
-func (d *adminRequest) form(values url.Values, refused *apicall.Refusal) *form {
+// newForm returns a form with the values of a thing as it is. After a refusal the form has
+// what was typed.
+func (d *adminRequest) newForm(values url.Values, refused *apicall.Refusal) *form {
 	if d.r.PostForm != nil {
 		values = d.r.PostForm
 	}
 	return &form{texts: d.Texts, typed: values, refused: refused, paths: map[string]string{}, placed: map[int]bool{}}
 }
 
-// at says that a field of the form is one of another name in the body of the API.
-func (f *form) at(name, path string) *form {
+// usePath says which path in the body of the API a field of the form has.
+func (f *form) usePath(name, path string) *form {
 	f.paths[name] = path
 	return f
 }
@@ -52,10 +54,10 @@ type field struct {
 	Required                        bool
 }
 
-// Value returns what a field holds.
+// Value returns the value of a field.
 func (f *form) Value(name string) string { return f.typed.Get(name) }
 
-// Has reports whether a box, or an option of a list, is chosen.
+// Has reports whether a box is ticked, or an option of a list chosen.
 func (f *form) Has(name, value string) bool { return slices.Contains(f.typed[name], value) }
 
 // Field returns a field with its label and what is wrong with it.
@@ -65,14 +67,14 @@ func (f *form) Field(name, label string) field {
 	return out
 }
 
-// Need returns a field that must be filled in.
+// Need returns a field that nobody may leave empty.
 func (f *form) Need(name, label string) field {
 	out := f.Field(name, label)
 	out.Required = true
 	return out
 }
 
-// Faults are the words of the API about a field, and about what is within it.
+// Faults returns why the API refuses a field, or a part of it.
 func (f *form) Faults(name string) (all []string) {
 	if f.refused == nil {
 		return nil
@@ -94,8 +96,8 @@ func (f *form) Faults(name string) (all []string) {
 	return all
 }
 
-// refusedWords are the words of the API that belong to none of the fields.
-func (f *form) refusedWords(fields ...string) (all []string) {
+// listRefusals returns why the API refuses the form beside the faults of the fields named.
+func (f *form) listRefusals(fields ...string) (all []string) {
 	if f.refused == nil {
 		return nil
 	}
@@ -111,13 +113,13 @@ func (f *form) refusedWords(fields ...string) (all []string) {
 	return all
 }
 
-// overtaken is a value that somebody else has changed since a form was shown.
+// overtaken is a value that somebody else has changed since the form was shown.
 type overtaken struct{ Name, Was, Now, Yours string }
 
-// compared says what has changed since a form was shown: by the values that the form was
-// made of, which it carries as was.<name>, those that the thing has now, and the typed ones.
-// Names are those of the fields with the keys of their labels.
-func (d *adminRequest) compared(now url.Values, names ...[2]string) (all []overtaken) {
+// compareValues returns the fields that somebody else has changed since the form was shown.
+// The form carries the values that it showed as was.<name>; now are the values of the thing
+// now. Names are the fields with the keys of their labels.
+func (d *adminRequest) compareValues(now url.Values, names ...[2]string) (all []overtaken) {
 	for _, n := range names {
 		was, is, yours := d.r.PostForm.Get("was."+n[0]), strings.Join(now[n[0]], ", "), strings.Join(d.r.PostForm[n[0]], ", ")
 		if was != is {

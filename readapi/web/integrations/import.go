@@ -13,7 +13,7 @@ import (
 	"svc/readapi/web/apicall"
 )
 
-// importPage takes a file of many rows.
+// importPage asks for a file of many rows.
 type importPage struct {
 	adminPage
 	Tabs    []adminLink
@@ -23,19 +23,20 @@ type importPage struct {
 	Text    string // of the file
 	Rows    int
 	Faults  []string
-	Ready   bool // it can be applied
+	Ready   bool // the file can be applied
 	Effect  *effect
 	Version string // of the table that the preview was made from
-	Was     string // JSON: what that table said in the rows of the file, by their ids
+	Was     string // the rows of that table that the file has, as JSON by id
 }
 
-func (d termsRequest) importPage(title, tab string, parts ...string) importPage {
-	path := d.at(parts...)
-	return importPage{adminPage: d.page(title), Tabs: d.terminologyTabs(tab), Action: path}
+func (d termsRequest) newImportPage(title, tab string, parts ...string) importPage {
+	path := d.pathTo(parts...)
+	return importPage{adminPage: d.newPage(title), Tabs: d.listTabs(tab), Action: path}
 }
 
-// uploaded returns the text of a file that was sent, or pasted; false: it has answered.
-func (d termsRequest) uploaded() (text string, ok bool) {
+// readUpload returns the text of a file that was sent, or pasted. It returns false after it
+// has answered with a fault.
+func (d termsRequest) readUpload() (text string, ok bool) {
 	if strings.HasPrefix(d.r.Header.Get("Content-Type"), "multipart/form-data") {
 		if err := d.r.ParseMultipartForm(adminFormAtMost); err != nil {
 			d.ShowFault(d.w, d.r, http.StatusUnprocessableEntity, d.session, "fault.form")
@@ -53,14 +54,14 @@ func (d termsRequest) uploaded() (text string, ok bool) {
 	return d.r.PostForm.Get("rows"), true
 }
 
-// rowsAtOnce is how many rows of a file the API takes at once.
+// rowsAtOnce is how many rows the API takes in one request.
 const rowsAtOnce = 5000
 
-// listed is the beginning of the path of a fault in a list of rows.
+// listed finds the number of the row in the path of a fault.
 var listed = regexp.MustCompile(`^(?:mappings|locations)\[(\d+)\]\.?`)
 
-// faultsByLine says what the API refuses a file for, with the lines of the file.
-func (d termsRequest) faultsByLine(refused *apicall.Refusal, line func(row int) int) (all []string) {
+// listFaults returns why the API refuses the rows of a file, with the lines of the file.
+func (d termsRequest) listFaults(refused *apicall.Refusal, line func(row int) int) (all []string) {
 	for _, detail := range refused.Details {
 		where := detail.Path
 		if at := listed.FindStringSubmatch(detail.Path); at != nil {
@@ -76,20 +77,20 @@ func (d termsRequest) faultsByLine(refused *apicall.Refusal, line func(row int) 
 	return all
 }
 
-// table is one that can be taken from a file.
+// table is a table whose rows can come from a file.
 type table[T any] struct {
-	path, name string // of the API, and of the list in its body
+	path, name string // path of the API, name of the list in its body
 	read       func(io.Reader) ([]sheets.Line[T], []string, error)
 	now        func() (rows map[string]*T, version int64, err error) // the table as it is, by the ids of its rows
-	about      func(*T) string                                       // what a row is about
-	says       func(*T) string                                       // what it says about that
+	about      func(*T) string                                       // key of a row
+	says       func(*T) string                                       // value of a row
 	back, done string
 }
 
-// sendFile has the API try the rows of a file, and take them if it was asked to; the rows
-// are taken all or none. They are taken if the table is as it was for the preview.
+// sendFile has the API try the rows of a file, or take them if the form says so. The API
+// takes all rows or none, and only while the table is as it was for the preview.
 func sendFile[T any](d termsRequest, out *importPage, of *table[T]) {
-	text, ok := d.uploaded()
+	text, ok := d.readUpload()
 	if !ok {
 		return
 	}
@@ -114,21 +115,21 @@ func sendFile[T any](d termsRequest, out *importPage, of *table[T]) {
 		list[i] = rows[i].Row
 	}
 	body, status := map[string]any{of.name: list}, http.StatusOK
-	// Without the version of a preview there was none, so there is nothing to apply yet.
-	if d.r.PostForm.Get("do") == "apply" && d.version() != "" {
-		refused, ok := d.do(http.MethodPost, of.path, d.version(), body, nil)
+	// Without a version there was no preview, so there is nothing to apply yet.
+	if d.r.PostForm.Get("do") == "apply" && d.formVersion() != "" {
+		refused, ok := d.send(http.MethodPost, of.path, d.formVersion(), body, nil)
 		switch {
 		case !ok:
 			return
 		case refused == nil:
-			d.settle(func() bool {
+			d.waitUntil(func() bool {
 				_, version, err := of.now()
-				return err == nil && strconv.FormatInt(version, 10) != d.version()
+				return err == nil && strconv.FormatInt(version, 10) != d.formVersion()
 			})
-			d.done(of.back, of.done, "n", len(rows))
+			d.leaveNotice(of.back, of.done, "n", len(rows))
 			return
 		case !refused.IsOvertaken():
-			out.Faults = d.faultsByLine(refused, func(row int) int { return rows[min(row, len(rows)-1)].Line })
+			out.Faults = d.listFaults(refused, func(row int) int { return rows[min(row, len(rows)-1)].Line })
 			d.show(refused.PageStatus(), "terms.import", out)
 			return
 		}
@@ -137,10 +138,10 @@ func sendFile[T any](d termsRequest, out *importPage, of *table[T]) {
 	previewFile(d, out, of, rows, body, status)
 }
 
-// previewFile shows what the rows of a file would change, and what somebody else has changed
-// since the last preview.
+// previewFile shows what the rows of a file would change. It also shows what somebody else
+// has changed since the last preview.
 func previewFile[T any](d termsRequest, out *importPage, of *table[T], rows []sheets.Line[T], body any, status int) {
-	now, version, err := of.now() // before the trial: what changes after is noticed when it is applied
+	now, version, err := of.now() // before the trial: the API refuses the file if the table changes after it
 	if err != nil {
 		d.ShowUnavailable(d.w, d.r, d.session, "not read", err)
 		return
@@ -150,12 +151,12 @@ func previewFile[T any](d termsRequest, out *importPage, of *table[T], rows []sh
 		Mappings []struct{ ID string }
 		IDs      []string
 	}
-	refused, ok := d.do(http.MethodPost, of.path+"?dryRun=true", "", body, &would)
+	refused, ok := d.send(http.MethodPost, of.path+"?dryRun=true", "", body, &would)
 	switch {
 	case !ok:
 		return
 	case refused != nil:
-		out.Faults = d.faultsByLine(refused, func(row int) int { return rows[min(row, len(rows)-1)].Line })
+		out.Faults = d.listFaults(refused, func(row int) int { return rows[min(row, len(rows)-1)].Line })
 		d.show(refused.PageStatus(), "terms.import", out)
 		return
 	}
@@ -180,38 +181,38 @@ func previewFile[T any](d termsRequest, out *importPage, of *table[T], rows []sh
 		panic(err) // texts
 	}
 	out.Version, out.Was = strconv.FormatInt(version, 10), string(was)
-	out.Ready, out.Effect = true, d.effectOf(&would.acted, nil)
+	out.Ready, out.Effect = true, d.newEffect(&would.acted, nil)
 	d.show(status, "terms.import", out)
 }
 
-// commaList joins the parts of a text that are there.
-func commaList(parts ...string) string {
+// joinParts joins the parts that are not empty by commas.
+func joinParts(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ", ")
 }
 
-func (d termsRequest) mapImport() importPage {
-	out := d.importPage("terms.import", "map", "import")
-	out.Export, out.Columns = d.at("map.csv"), "system,code,kind,factorId,op,than,comment"
+func (d termsRequest) newMapImport() importPage {
+	out := d.newImportPage("terms.import", "map", "import")
+	out.Export, out.Columns = d.pathTo("map.csv"), "system,code,kind,factorId,op,than,comment"
 	return out
 }
 
 func askForMap(on *adminRequest) {
 	d := termsRequest{localRequest{on}}
-	out := d.mapImport()
+	out := d.newMapImport()
 	d.show(http.StatusOK, "terms.import", &out)
 }
 
 func importMap(on *adminRequest) {
 	d := termsRequest{localRequest{on}}
-	out := d.mapImport()
+	out := d.newMapImport()
 	sendFile(d, &out, &table[sheets.Mapping]{
-		path: mapAPI, name: "mappings", read: sheets.ReadMappings, back: d.at("map"), done: "terms.imported",
+		path: mapAPI, name: "mappings", read: sheets.ReadMappings, back: d.pathTo("map"), done: "terms.imported",
 		now: func() (map[string]*sheets.Mapping, int64, error) {
 			var list struct {
 				Mappings []sheets.Mapping
 				Version  int64
 			}
-			if err := d.list(mapAPI+"?limit=20000", &list); err != nil {
+			if err := d.fetch(mapAPI+"?limit=20000", &list); err != nil {
 				return nil, 0, err
 			}
 			rows := map[string]*sheets.Mapping{}
@@ -225,8 +226,8 @@ func importMap(on *adminRequest) {
 			if m.Value != nil {
 				limit = m.Value.Op + " " + m.Value.Than.String()
 			}
-			return commaList(m.System, m.Code, m.KindName(), limit)
+			return joinParts(m.System, m.Code, m.KindName(), limit)
 		},
-		says: func(m *sheets.Mapping) string { return commaList(d.factorNamed(m.FactorID), m.Comment) },
+		says: func(m *sheets.Mapping) string { return joinParts(d.nameFactor(m.FactorID), m.Comment) },
 	})
 }

@@ -9,7 +9,7 @@
 //     [adminRequest.show]. The template lies in templates/<name>.html. It begins with
 //     {{template "admin" .}} and ends with {{template "admin.end" .}}, and its name begins
 //     with that of the section.
-//  3. Do acts by [adminRequest.do], with the version that the form carries. A refusal goes to
+//  3. Do acts by [adminRequest.send], with the version that the form carries. A refusal goes to
 //     [adminRequest.newForm], which puts the words of the API at the fields. Success ends in
 //     [adminRequest.leaveNotice], a redirect with a notice, or in
 //     [adminRequest.leaveSecret], which shows a secret once.
@@ -35,7 +35,7 @@ import (
 	"svc/readapi/web/page"
 )
 
-// rootPath is where administrators connect their hospital, below the base of its pages.
+// rootPath begins the paths of these pages, below the base of the pages of a hospital.
 const rootPath = "/integrations"
 
 //go:embed templates/*.html
@@ -54,7 +54,7 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// site is all pages of administrators.
+// site is what the pages of administrators share.
 type site struct {
 	*page.Site
 	Config
@@ -101,7 +101,7 @@ func Mount(r chi.Router, base string, shell *page.Site, cfg Config) {
 		}
 		for path, act := range one.acts {
 			r.Post(base+"/"+one.name+path, s.serveAdmin(one, func(d *adminRequest) {
-				if act.secret && !d.fresh() {
+				if act.secret && !d.requireFreshSignIn() {
 					return
 				}
 				if d.readForm() {
@@ -127,16 +127,16 @@ func (s *site) serveAdmin(of *section, next func(*adminRequest)) http.HandlerFun
 type adminPage struct {
 	page.Frame
 
-	Root    string // path of the pages of administrators
+	Root    string // path of the first of these pages
 	Here    string // path of the section
 	Nav     []adminLink
 	Heading string
-	Act     *adminLink  // what one does first here; nil: nothing
-	Done    string      // what was just done
-	Once    *once       // a secret that is shown now and never again
-	Kept    string      // what somebody had written before it was just changed, for the way back; in no address
+	Act     *adminLink  // the first thing to do here; nil: nothing
+	Done    string      // says what was just done
+	Once    *once       // a secret that is shown only now
+	Kept    string      // the value before the last change, to take the change back; never in an address
 	Refused []string    // words of the API that belong to no field
-	Changed []overtaken // what somebody else has changed meanwhile
+	Changed []overtaken // values that somebody else has changed meanwhile
 	Poll    int         // seconds after which a browser with scripts looks again; 0: never
 }
 
@@ -146,9 +146,9 @@ type adminLink struct {
 	Current           bool
 }
 
-// page returns what every page has; title is the key of a text.
-func (d *adminRequest) page(title string) adminPage {
-	out := adminPage{Frame: d.NewFrame(d.r, d.Writer, d.session, d.T(title)), Root: d.session.Base + rootPath, Here: d.at(), Heading: d.T(title)}
+// newPage returns what every page has. The title is the key of a text.
+func (d *adminRequest) newPage(title string) adminPage {
+	out := adminPage{Frame: d.NewFrame(d.r, d.Writer, d.session, d.T(title)), Root: d.session.Base + rootPath, Here: d.pathTo(), Heading: d.T(title)}
 	out.Page = "integrations"
 	counts := map[string]int{}
 	if d.Administration.Counts != nil {
@@ -171,7 +171,7 @@ func (d *adminRequest) show(status int, template string, data any) {
 	page.WritePage(d.w, d.r, status, templates.Render(template, data))
 }
 
-// readForm reads the form of an act; false: it has answered.
+// readForm reads the form of an act. It returns false after it has answered with a fault.
 func (d *adminRequest) readForm() bool {
 	d.r.Body = http.MaxBytesReader(d.w, d.r.Body, adminFormAtMost)
 	err := d.r.ParseForm()
@@ -182,20 +182,21 @@ func (d *adminRequest) readForm() bool {
 	return false
 }
 
-// version returns the version that the form was made of.
-func (d *adminRequest) version() string { return d.r.PostForm.Get("version") }
+// formVersion returns the version of the thing that the form showed.
+func (d *adminRequest) formVersion() string { return d.r.PostForm.Get("version") }
 
 // pager leads through a list that is too long for one page.
 type pager struct {
 	Newer, Older string // paths; "": there is no such page
-	Say          string // which part of the list is shown
+	Say          string // says which part of the list is shown
 }
 
 // rowsAPage is how many rows of a list are shown at once.
 const rowsAPage = 50
 
-// pages cuts a list of n rows to the page that the query names: rows from first up to last.
-func (d *adminRequest) pages(n int) (first, last int, p pager) {
+// cutToPage cuts a list of n rows to the page that the query names. The page has the rows
+// from first up to, not including, last.
+func (d *adminRequest) cutToPage(n int) (first, last int, p pager) {
 	at, err := strconv.Atoi(d.r.URL.Query().Get("page"))
 	if most := max((n-1)/rowsAPage+1, 1); err != nil || at < 1 || at > most {
 		at = 1
@@ -205,28 +206,30 @@ func (d *adminRequest) pages(n int) (first, last int, p pager) {
 		return first, last, p
 	}
 	if at > 1 {
-		p.Newer = d.query("page", strconv.Itoa(at-1))
+		p.Newer = d.pathWithQuery("page", strconv.Itoa(at-1))
 	}
 	if last < n {
-		p.Older = d.query("page", strconv.Itoa(at+1))
+		p.Older = d.pathWithQuery("page", strconv.Itoa(at+1))
 	}
 	p.Say = d.T("int.rows", "first", first+1, "last", last, "all", n)
 	return first, last, p
 }
 
-// cursor leads through a list of the API that goes on at a cursor; "": it ends here.
-func (d *adminRequest) cursor(next string) (p pager) {
+// newCursorPager returns the links through a list of the API that goes on at a cursor; "":
+// the list ends here.
+func (d *adminRequest) newCursorPager(next string) (p pager) {
 	if next != "" {
-		p.Older = d.query("cursor", next)
+		p.Older = d.pathWithQuery("cursor", next)
 	}
 	if d.r.URL.Query().Get("cursor") != "" {
-		p.Newer = d.query("cursor", "")
+		p.Newer = d.pathWithQuery("cursor", "")
 	}
 	return p
 }
 
-// query returns the path of this page with another value of its query.
-func (d *adminRequest) query(name, value string) string {
+// pathWithQuery returns the path of this page with another value in its query; "" removes
+// the name.
+func (d *adminRequest) pathWithQuery(name, value string) string {
 	q := d.r.URL.Query()
 	if q.Set(name, value); value == "" {
 		q.Del(name)

@@ -15,7 +15,7 @@ import (
 
 const keysAPI = "/api/admin/keys"
 
-// The list marks a key that nobody has used for long, and one that ends soon.
+// The list marks a key that nobody has used for so long, or that ends so soon.
 const (
 	keyUnusedFor = 90 * 24 * time.Hour
 	keyEndsSoon  = 14 * 24 * time.Hour
@@ -37,14 +37,14 @@ type apiKey struct {
 	RevokedAt                         *time.Time
 	Rate                              float64
 	Burst                             int
-	Key                               string // of a fresh one
+	Key                               string // the secret, of a new key alone
 }
 
 // keysPage is the list of keys.
 type keysPage struct {
 	adminPage
 	Rows  []keyRow
-	Ended bool // those that have ended are shown
+	Ended bool // the list shows the keys that have ended
 	Other string
 	Pager pager
 }
@@ -60,21 +60,21 @@ func showKeys(d *adminRequest) {
 	if _, ok := d.read(keysAPI, &list); !ok {
 		return
 	}
-	out := keysPage{adminPage: d.page("int.keys"), Ended: d.r.URL.Query().Get("show") == "ended", Other: d.at() + "?show=ended"}
+	out := keysPage{adminPage: d.newPage("int.keys"), Ended: d.r.URL.Query().Get("show") == "ended", Other: d.pathTo() + "?show=ended"}
 	if out.Ended {
-		out.Other = d.at()
+		out.Other = d.pathTo()
 	}
 	list.Keys = slices.DeleteFunc(list.Keys, func(k apiKey) bool { return (k.Status != "active") != out.Ended })
-	out.Act = &adminLink{Name: d.T("keys.new"), Path: d.at("new")}
-	first, last, p := d.pages(len(list.Keys))
+	out.Act = &adminLink{Name: d.T("keys.new"), Path: d.pathTo("new")}
+	first, last, p := d.cutToPage(len(list.Keys))
 	out.Pager = p
 	for i := range list.Keys[first:last] {
-		out.Rows = append(out.Rows, keyRowOf(d, &list.Keys[first+i]))
+		out.Rows = append(out.Rows, newKeyRow(d, &list.Keys[first+i]))
 	}
 	d.show(http.StatusOK, "keys.list", &out)
 }
 
-func keyRowOf(d *adminRequest, k *apiKey) keyRow {
+func newKeyRow(d *adminRequest, k *apiKey) keyRow {
 	row := keyRow{ID: k.ID, Prefix: k.Prefix, Name: k.Name, Scopes: k.Scopes, Used: d.T("keys.unused"), Ends: d.T("keys.never"), Valid: k.Status == "active"}
 	since := k.CreatedAt
 	if k.LastUsedAt != nil {
@@ -87,13 +87,13 @@ func keyRowOf(d *adminRequest, k *apiKey) keyRow {
 		ends = k.RevokedAt
 	}
 	if ends != nil {
-		row.Ends = d.when(ends)
+		row.Ends = d.formatTime(ends)
 		row.Soon = row.Valid && ends.Sub(d.now()) < keyEndsSoon
 	}
 	return row
 }
 
-// keyPage is one key, or one that is to be made.
+// keyPage shows one key, or asks for a new one.
 type keyPage struct {
 	adminPage
 	Form     *form
@@ -104,7 +104,7 @@ type keyPage struct {
 	Overlaps []scopeRow
 }
 
-// scopeRow is something that a key may do, with the paths that it opens.
+// scopeRow is a scope with the paths that it opens.
 type scopeRow struct {
 	Scope, Says string
 	Paths       []string
@@ -122,8 +122,8 @@ var keyPresets = []struct {
 	{"partner", []access.Scope{access.ReadUnitState, access.ReadPredict}},
 }
 
-// scopeRows are all that a key may do.
-func scopeRows(d *adminRequest, f *form) (rows []scopeRow) {
+// listScopes returns all scopes that a key may have.
+func listScopes(d *adminRequest, f *form) (rows []scopeRow) {
 	for _, scope := range append(access.Scopes(), access.Admin) {
 		row := scopeRow{Scope: string(scope), Says: d.T("scope." + string(scope)), Chosen: f.Has("scopes", string(scope))}
 		for i := range d.Administration.Operations {
@@ -140,7 +140,7 @@ func scopeRows(d *adminRequest, f *form) (rows []scopeRow) {
 }
 
 func askForKey(d *adminRequest) {
-	if d.fresh() {
+	if d.requireFreshSignIn() {
 		showNewKey(d, http.StatusOK, nil)
 	}
 }
@@ -155,18 +155,18 @@ func showNewKey(d *adminRequest, status int, refused *apicall.Refusal) {
 			}
 		}
 	}
-	out := keyPage{adminPage: d.page("keys.new"), Form: d.form(values, refused).at("expires", "expiresAt")}
+	out := keyPage{adminPage: d.newPage("keys.new"), Form: d.newForm(values, refused).usePath("expires", "expiresAt")}
 	for _, p := range keyPresets {
-		out.Presets = append(out.Presets, adminLink{Name: d.T("keys.preset." + p.name), Path: d.at("new") + "?preset=" + p.name, Current: p.name == preset})
+		out.Presets = append(out.Presets, adminLink{Name: d.T("keys.preset." + p.name), Path: d.pathTo("new") + "?preset=" + p.name, Current: p.name == preset})
 	}
-	out.Scopes = scopeRows(d, out.Form)
-	out.Refused = out.Form.refusedWords("name", "scopes", "expires", "rate", "burst")
+	out.Scopes = listScopes(d, out.Form)
+	out.Refused = out.Form.listRefusals("name", "scopes", "expires", "rate", "burst")
 	d.show(status, "keys.new", &out)
 }
 
-// number is a number that was typed, as it goes to the API; a text that is none goes as it
-// is, so that the API says what it thinks of it. nil: nothing was typed.
-func number(typed string) any {
+// parseNumber returns a typed number as the API takes it; nil: nothing was typed. Any other
+// text stays as it is, so that the API refuses it.
+func parseNumber(typed string) any {
 	typed = strings.TrimSpace(typed)
 	var n json.Number
 	switch {
@@ -178,8 +178,9 @@ func number(typed string) any {
 	return typed
 }
 
-// dayEnd is the last second of a day, as the API reads it in the zone of the hospital.
-func dayEnd(typed string) any {
+// endDay returns the last second of a typed day, as the API takes it. The API reads it in the
+// zone of the hospital.
+func endDay(typed string) any {
 	switch typed = strings.TrimSpace(typed); {
 	case typed == "":
 		return nil
@@ -192,13 +193,13 @@ func dayEnd(typed string) any {
 func mintKey(d *adminRequest) {
 	f := d.r.PostForm
 	body := map[string]any{"name": f.Get("name"), "scopes": append([]string{}, f["scopes"]...)}
-	for name, value := range map[string]any{"rate": number(f.Get("rate")), "burst": number(f.Get("burst")), "expiresAt": dayEnd(f.Get("expires"))} {
+	for name, value := range map[string]any{"rate": parseNumber(f.Get("rate")), "burst": parseNumber(f.Get("burst")), "expiresAt": endDay(f.Get("expires"))} {
 		if value != nil {
 			body[name] = value
 		}
 	}
 	var made apiKey
-	refused, ok := d.do(http.MethodPost, keysAPI, "", body, &made)
+	refused, ok := d.send(http.MethodPost, keysAPI, "", body, &made)
 	switch {
 	case refused != nil:
 		showNewKey(d, http.StatusUnprocessableEntity, refused)
@@ -208,21 +209,21 @@ func mintKey(d *adminRequest) {
 }
 
 func showKeyOnce(d *adminRequest, made *apiKey) {
-	d.settleThing(keysAPI+"/"+url.PathEscape(made.ID), made.Version)
-	d.once(d.at(), &once{Say: d.T("keys.once", "name", made.Name), Value: made.Key, Curl: curlLine(d, made.Key, made.Scopes)})
+	d.waitForVersion(keysAPI+"/"+url.PathEscape(made.ID), made.Version)
+	d.leaveSecret(d.pathTo(), &once{Say: d.T("keys.once", "name", made.Name), Value: made.Key, Curl: chooseCurl(d, made.Key, made.Scopes)})
 }
 
-// settleThing waits until this process shows a thing in a version.
-func (d *adminRequest) settleThing(path, version string) {
-	d.settle(func() bool {
-		a, err := d.ask(http.MethodGet, path, "", nil)
+// waitForVersion waits until this process shows a thing in a version.
+func (d *adminRequest) waitForVersion(path, version string) {
+	d.waitUntil(func() bool {
+		a, err := d.call(http.MethodGet, path, "", nil)
 		return err == nil && a.Refused == nil && a.Version == version
 	})
 }
 
-// curlLine is a command that tries a key: it reads if the key may, else it sends the sample of
-// the documentation.
-func curlLine(d *adminRequest, key string, scopes []string) string {
+// chooseCurl returns a command that tries a key. The command reads if the key may, else it
+// sends the sample of the documentation.
+func chooseCurl(d *adminRequest, key string, scopes []string) string {
 	var best *httpapi.Operation
 	for i := range d.Administration.Operations {
 		o := &d.Administration.Operations[i]
@@ -235,60 +236,60 @@ func curlLine(d *adminRequest, key string, scopes []string) string {
 	if best == nil {
 		return ""
 	}
-	return curlOf(d.address(), key, best)
+	return formatCurl(d.apiAddress(), key, best)
 }
 
-// curlOf is a command that sends the sample of an operation.
-func curlOf(address, key string, o *httpapi.Operation) string {
-	command := "curl " + quoted(address+o.Path) + " -H " + quoted("Authorization: Bearer "+key)
+// formatCurl returns a command that sends the sample of an operation.
+func formatCurl(address, key string, o *httpapi.Operation) string {
+	command := "curl " + quoteWord(address+o.Path) + " -H " + quoteWord("Authorization: Bearer "+key)
 	for i := range o.Bodies {
 		if b := &o.Bodies[i]; b.Type == "application/json" && len(b.Examples) > 0 {
-			return command + " -H " + quoted("Content-Type: application/json") + " -d " + quoted(b.Examples[0].Text)
+			return command + " -H " + quoteWord("Content-Type: application/json") + " -d " + quoteWord(b.Examples[0].Text)
 		}
 	}
 	return command
 }
 
-// quoted is a word of a shell.
-func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+// quoteWord quotes a word for a shell.
+func quoteWord(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// showKeyAsked shows a page about the key of the path.
-func showKeyAsked(d *adminRequest, status int, title string, refused *apicall.Refusal, words ...string) {
+// showKeyQuestion asks whether to do something to the key of the path.
+func showKeyQuestion(d *adminRequest, status int, title string, refused *apicall.Refusal, words ...string) {
 	var k apiKey
-	version, ok := d.read(keysAPI+"/"+url.PathEscape(d.id()), &k)
+	version, ok := d.read(keysAPI+"/"+url.PathEscape(d.pathID()), &k)
 	if !ok {
 		return
 	}
-	out := keyPage{adminPage: d.page(title), Form: d.form(url.Values{"overlap": {"24h"}}, refused), Key: keyRowOf(d, &k), Version: version}
-	out.Refused = append(out.Form.refusedWords("overlap"), words...)
+	out := keyPage{adminPage: d.newPage(title), Form: d.newForm(url.Values{"overlap": {"24h"}}, refused), Key: newKeyRow(d, &k), Version: version}
+	out.Refused = append(out.Form.listRefusals("overlap"), words...)
 	for _, overlap := range []string{"0", "1h", "24h", "7d"} {
 		out.Overlaps = append(out.Overlaps, scopeRow{Scope: overlap, Says: d.T("keys.overlap." + overlap), Chosen: out.Form.Has("overlap", overlap)})
 	}
 	if refused.IsOvertaken() {
 		out.Refused = []string{d.T("int.overtaken")}
-		out.Changed = d.compared(url.Values{"ends": {out.Key.Ends}}, [2]string{"ends", "keys.ends"})
+		out.Changed = d.compareValues(url.Values{"ends": {out.Key.Ends}}, [2]string{"ends", "keys.ends"})
 	}
 	d.show(status, title, &out)
 }
 
 func askToRotateKey(d *adminRequest) {
-	if d.fresh() {
-		showKeyAsked(d, http.StatusOK, "keys.rotate", nil)
+	if d.requireFreshSignIn() {
+		showKeyQuestion(d, http.StatusOK, "keys.rotate", nil)
 	}
 }
 
 func askToRevokeKey(d *adminRequest) {
-	if d.fresh() {
-		showKeyAsked(d, http.StatusOK, "keys.revoke", nil)
+	if d.requireFreshSignIn() {
+		showKeyQuestion(d, http.StatusOK, "keys.revoke", nil)
 	}
 }
 
 func rotateKey(d *adminRequest) {
 	var made apiKey
-	refused, ok := d.do(http.MethodPost, keysAPI+"/"+url.PathEscape(d.id())+"/rotate", d.version(), map[string]any{"overlap": d.r.PostForm.Get("overlap")}, &made)
+	refused, ok := d.send(http.MethodPost, keysAPI+"/"+url.PathEscape(d.pathID())+"/rotate", d.formVersion(), map[string]any{"overlap": d.r.PostForm.Get("overlap")}, &made)
 	switch {
 	case refused != nil:
-		showKeyAsked(d, refused.PageStatus(), "keys.rotate", refused)
+		showKeyQuestion(d, refused.PageStatus(), "keys.rotate", refused)
 	case ok:
 		showKeyOnce(d, &made)
 	}
@@ -296,20 +297,20 @@ func rotateKey(d *adminRequest) {
 
 func revokeKey(d *adminRequest) {
 	var k apiKey
-	path := keysAPI + "/" + url.PathEscape(d.id())
+	path := keysAPI + "/" + url.PathEscape(d.pathID())
 	if _, ok := d.read(path, &k); !ok {
 		return
 	}
 	if strings.TrimSpace(d.r.PostForm.Get("name")) != k.Name {
-		showKeyAsked(d, http.StatusUnprocessableEntity, "keys.revoke", nil, d.T("int.typed"))
+		showKeyQuestion(d, http.StatusUnprocessableEntity, "keys.revoke", nil, d.T("int.typed"))
 		return
 	}
-	refused, ok := d.do(http.MethodDelete, path, d.version(), nil, &k)
+	refused, ok := d.send(http.MethodDelete, path, d.formVersion(), nil, &k)
 	switch {
 	case refused != nil:
-		showKeyAsked(d, refused.PageStatus(), "keys.revoke", refused)
+		showKeyQuestion(d, refused.PageStatus(), "keys.revoke", refused)
 	case ok:
-		d.settleThing(path, k.Version)
-		d.done(d.at(), "keys.revoked", "name", k.Name)
+		d.waitForVersion(path, k.Version)
+		d.leaveNotice(d.pathTo(), "keys.revoked", "name", k.Name)
 	}
 }

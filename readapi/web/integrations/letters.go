@@ -20,9 +20,9 @@ type apiLetter struct {
 type lettersPage struct {
 	adminPage
 	Reasons []reasonRow
-	Reason  string // only of this one; "": of all
+	Reason  string // of the records shown; "": any
 	Rows    []letterRow
-	Open    int // of those shown, that can be tried again
+	Open    int // number of the records shown that can be tried again
 	Pager   pager
 }
 
@@ -38,9 +38,9 @@ type letterRow struct {
 
 func showLetters(on *adminRequest) { feedsRequest{localRequest{on}}.showLetters(http.StatusOK, nil) }
 
-// letters returns all records of a hospital that could not be applied, newest first; false:
-// the page has answered.
-func (d feedsRequest) letters() (all []apiLetter, ok bool) {
+// readLetters returns all records of a hospital that could not be applied, newest first. It
+// returns false after it has answered with a fault.
+func (d feedsRequest) readLetters() (all []apiLetter, ok bool) {
 	for cursor := ""; ; {
 		var part struct {
 			Items      []apiLetter
@@ -61,16 +61,16 @@ func (d feedsRequest) letters() (all []apiLetter, ok bool) {
 	}
 }
 
-func (d feedsRequest) reasonOf(code string) string {
+func (d feedsRequest) nameReason(code string) string {
 	return d.Or("letters.reason."+strings.ReplaceAll(code, "_", ""), code)
 }
 
 func (d feedsRequest) showLetters(status int, refused []string) {
-	all, ok := d.letters()
+	all, ok := d.readLetters()
 	if !ok {
 		return
 	}
-	out := lettersPage{adminPage: d.page("feeds.letters"), Reason: d.r.URL.Query().Get("reason")}
+	out := lettersPage{adminPage: d.newPage("feeds.letters"), Reason: d.r.URL.Query().Get("reason")}
 	out.Refused = refused
 	var reasons []string
 	counts := map[string]int{}
@@ -85,16 +85,16 @@ func (d feedsRequest) showLetters(status int, refused []string) {
 	}
 	slices.Sort(reasons)
 	for _, reason := range reasons {
-		out.Reasons = append(out.Reasons, reasonRow{d.reasonOf(reason), d.at("letters") + "?reason=" + url.QueryEscape(reason), counts[reason], reason == out.Reason})
+		out.Reasons = append(out.Reasons, reasonRow{d.nameReason(reason), d.pathTo("letters") + "?reason=" + url.QueryEscape(reason), counts[reason], reason == out.Reason})
 	}
 	if out.Reason != "" {
 		all = slices.DeleteFunc(all, func(l apiLetter) bool { return l.Reason != out.Reason })
 	}
-	first, last, p := d.pages(len(all))
+	first, last, p := d.cutToPage(len(all))
 	out.Pager = p
 	for i := range all[first:last] {
 		l := &all[first+i]
-		row := letterRow{ID: l.ID, Topic: l.Topic, Reason: d.reasonOf(l.Reason), At: d.when(l.At), Retried: d.when(l.RetriedAt)}
+		row := letterRow{ID: l.ID, Topic: l.Topic, Reason: d.nameReason(l.Reason), At: d.formatTime(l.At), Retried: d.formatTime(l.RetriedAt)}
 		if l.SchemaID != nil {
 			row.Schema = strconv.Itoa(int(*l.SchemaID))
 		}
@@ -106,22 +106,24 @@ func (d feedsRequest) showLetters(status int, refused []string) {
 	d.show(status, "feeds.letters", &out)
 }
 
-func retryLetter(on *adminRequest) { feedsRequest{localRequest{on}}.retry([]string{on.id()}) }
+func retryLetter(on *adminRequest) {
+	feedsRequest{localRequest{on}}.retryRecords([]string{on.pathID()})
+}
 
-// retryLetters tries the records again that the page showed.
+// retryLetters tries all records again that the page showed.
 func retryLetters(on *adminRequest) {
 	d := feedsRequest{localRequest{on}}
 	ids := d.r.PostForm["id"]
-	d.retry(ids[:min(len(ids), rowsAPage)])
+	d.retryRecords(ids[:min(len(ids), rowsAPage)])
 }
 
-// retry has records taken in that could not be applied. What this release cannot read
-// either stays on the list, and the page says why.
-func (d feedsRequest) retry(ids []string) {
+// retryRecords has the API apply records that could not be applied before. A record that
+// this release cannot read either stays on the list, and the page says why.
+func (d feedsRequest) retryRecords(ids []string) {
 	var refusals []string
 	taken := 0
 	for _, id := range ids {
-		refused, ok := d.do(http.MethodPost, lettersAPI+"/"+url.PathEscape(id)+"/retry", "", nil, nil)
+		refused, ok := d.send(http.MethodPost, lettersAPI+"/"+url.PathEscape(id)+"/retry", "", nil, nil)
 		switch {
 		case !ok:
 			return
@@ -132,7 +134,7 @@ func (d feedsRequest) retry(ids []string) {
 		var why strings.Builder
 		why.WriteString(refused.Message)
 		for _, detail := range refused.Details {
-			why.WriteString(" (" + d.reasonOf(detail.Rule) + ")")
+			why.WriteString(" (" + d.nameReason(detail.Rule) + ")")
 		}
 		refusals = append(refusals, d.T("letters.not", "id", id, "why", why.String()))
 	}
@@ -140,15 +142,15 @@ func (d feedsRequest) retry(ids []string) {
 		d.showLetters(http.StatusUnprocessableEntity, refusals)
 		return
 	}
-	d.settle(func() bool { return d.retried(ids) })
-	d.done(d.at("letters"), "letters.done", "n", taken)
+	d.waitUntil(func() bool { return d.areRetried(ids) })
+	d.leaveNotice(d.pathTo("letters"), "letters.done", "n", taken)
 }
 
-// retried reports whether the list shows that the records were taken in.
-func (d feedsRequest) retried(ids []string) bool {
+// areRetried reports whether the list says of all records that they were applied.
+func (d feedsRequest) areRetried(ids []string) bool {
 	for _, id := range ids {
 		var l apiLetter
-		a, err := d.ask(http.MethodGet, lettersAPI+"/"+url.PathEscape(id), "", nil)
+		a, err := d.call(http.MethodGet, lettersAPI+"/"+url.PathEscape(id), "", nil)
 		if err != nil || a.Refused != nil || a.Decode(&l) != nil || l.RetriedAt == nil {
 			return false
 		}

@@ -9,11 +9,11 @@ import (
 	"svc/readapi/web/apicall"
 )
 
-// localRequest is what the pages of the local settings of a hospital have in common: how they
-// name factors, and show what an act would change.
+// localRequest is what the pages of local settings share: they name factors, and show what
+// an act would change.
 type localRequest struct{ *adminRequest }
 
-// The pages of one part each.
+// Each section of local settings has a type of its own.
 type (
 	feedsRequest  struct{ localRequest }
 	termsRequest  struct{ localRequest }
@@ -22,8 +22,9 @@ type (
 	alertsRequest struct{ localRequest }
 )
 
-// factorNamed returns the name of a factor by its id; "none" is the code that means nothing.
-func (d localRequest) factorNamed(id string) string {
+// nameFactor returns the name of a factor by its id. The id of a code that means nothing is
+// "none".
+func (d localRequest) nameFactor(id string) string {
 	if id == noFactor {
 		return d.T("terms.nothing")
 	}
@@ -33,8 +34,8 @@ func (d localRequest) factorNamed(id string) string {
 // noFactor is how the API names the factor of a code that means nothing.
 const noFactor = "none"
 
-// factors are all factors of the catalogue by name, as options of a list.
-func (d localRequest) factors(chosen string) (all []option) {
+// listFactors returns all factors of the catalogue in the order of their names.
+func (d localRequest) listFactors(chosen string) (all []option) {
 	for f := acuity.Factor(1); int(f) <= acuity.Default().Len(); f++ {
 		all = append(all, option{f.ID(), d.FactorName(f), f.ID() == chosen})
 	}
@@ -48,7 +49,7 @@ type option struct {
 	Chosen      bool
 }
 
-// acted is what an act did to the verdict, or would do, as the API tells it.
+// acted is what an act changes in the verdict, or would change, as the API answers.
 type acted struct {
 	Applied bool
 	Level   *string
@@ -79,46 +80,46 @@ type roomEffect struct {
 // colored is a colour with its shape and its word.
 type colored struct{ Class, Shape, Word string }
 
-func (d localRequest) colored(color string) colored {
+func (d localRequest) newColored(color string) colored {
 	shape := map[string]string{"green": "g", "yellow": "y", "orange": "o", "red": "r"}[color]
 	return colored{color, shape, d.Or("color."+color, color)}
 }
 
-// effectOf returns what an act would change: the level and the rooms, before and after.
-// Rooms of those named that keep their colour are told, too.
-func (d localRequest) effectOf(a *acted, named []int32) *effect {
+// newEffect returns what an act would change: the level and the rooms, before and after. It
+// also has the named rooms that keep their colour.
+func (d localRequest) newEffect(a *acted, named []int32) *effect {
 	out := &effect{}
 	changed := map[int32]bool{}
 	for _, c := range a.Changes {
 		if c.RoomID == nil {
-			out.Rooms = append([]roomEffect{{Label: d.T("terms.unit"), Was: d.colored(c.Was), Is: d.colored(c.Is)}}, out.Rooms...)
-			level := d.colored(c.Is)
+			out.Rooms = append([]roomEffect{{Label: d.T("terms.unit"), Was: d.newColored(c.Was), Is: d.newColored(c.Is)}}, out.Rooms...)
+			level := d.newColored(c.Is)
 			out.Level = &level
 			continue
 		}
 		changed[*c.RoomID] = true
-		out.Rooms = append(out.Rooms, roomEffect{Label: deref(c.RoomLabel), Was: d.colored(c.Was), Is: d.colored(c.Is)})
+		out.Rooms = append(out.Rooms, roomEffect{Label: textOrEmpty(c.RoomLabel), Was: d.newColored(c.Was), Is: d.newColored(c.Is)})
 	}
 	if v, err := d.Verdict(d.r.Context(), d.session.Hospital); err == nil && v != nil {
 		for i := range v.Rooms {
 			r := &v.Rooms[i]
 			for _, id := range named {
 				if r.ID == id && !changed[id] && r.Status == acuity.RoomOccupied {
-					color := d.colored(r.Color.String())
+					color := d.newColored(r.Color.String())
 					out.Rooms = append(out.Rooms, roomEffect{Label: r.Label, Was: color, Is: color, Stays: true})
 				}
 			}
 		}
 		if out.Level == nil {
-			level := d.colored(v.Level.String())
+			level := d.newColored(v.Level.String())
 			out.Rooms = append(out.Rooms, roomEffect{Label: d.T("terms.unit"), Was: level, Is: level, Stays: true})
 		}
 	}
 	for _, f := range a.Activated {
-		out.Activated = append(out.Activated, f.RoomLabel+": "+d.factorNamed(f.FactorID))
+		out.Activated = append(out.Activated, f.RoomLabel+": "+d.nameFactor(f.FactorID))
 	}
 	for _, f := range a.Expired {
-		out.Expired = append(out.Expired, f.RoomLabel+": "+d.factorNamed(f.FactorID))
+		out.Expired = append(out.Expired, f.RoomLabel+": "+d.nameFactor(f.FactorID))
 	}
 	for _, w := range a.Warnings {
 		out.Warnings = append(out.Warnings, strings.TrimSpace(w.Code+" "+w.Path))
@@ -126,7 +127,7 @@ func (d localRequest) effectOf(a *acted, named []int32) *effect {
 	return out
 }
 
-// doIf is do for a thing that may not be there: without a version it must not be.
-func (d localRequest) doIf(method, path, version string, body, into any) (refused *apicall.Refusal, ok bool) {
-	return d.do(method, path, cmp.Or(version, notThere), body, into)
+// sendIf sends a change of a thing that may not exist. Without a version it must not exist.
+func (d localRequest) sendIf(method, path, version string, body, into any) (refused *apicall.Refusal, ok bool) {
+	return d.send(method, path, cmp.Or(version, notThere), body, into)
 }

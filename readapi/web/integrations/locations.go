@@ -21,7 +21,7 @@ type apiLocation struct {
 	Version int64
 }
 
-// apiRoom is a room that a feed made known, and that nobody has confirmed.
+// apiRoom is a room from a feed that nobody has confirmed.
 type apiRoom struct {
 	RoomID                       int32
 	RoomLabel, PointOfCare, Room string
@@ -34,7 +34,7 @@ type apiLocations struct {
 	Version          int64
 }
 
-// locationsPage is the location table, and the rooms that nobody has confirmed.
+// locationsPage shows the location table, and the rooms that nobody has confirmed.
 type locationsPage struct {
 	adminPage
 	Tabs    []adminLink
@@ -47,8 +47,8 @@ type locationRow struct {
 	Place, Is, Label, Area, Primary, By, Link string
 }
 
-func (d placesRequest) locationRow(l *apiLocation) locationRow {
-	row := locationRow{Place: place(&l.Location), Label: l.RoomLabel, Area: l.Area, By: l.By, Is: d.T("places.inside")}
+func (d placesRequest) newLocationRow(l *apiLocation) locationRow {
+	row := locationRow{Place: formatPlace(&l.Location), Label: l.RoomLabel, Area: l.Area, By: l.By, Is: d.T("places.inside")}
 	switch {
 	case l.Outside:
 		row.Is = d.T("places.outside")
@@ -56,14 +56,14 @@ func (d placesRequest) locationRow(l *apiLocation) locationRow {
 		row.Is = d.T("places.room", "id", *l.RoomID)
 	}
 	if l.PrimaryFactor != nil {
-		row.Primary = d.factorNamed(*l.PrimaryFactor)
+		row.Primary = d.nameFactor(*l.PrimaryFactor)
 	}
-	row.Link = d.at("locations", "row") + "?" + url.Values{"id": {l.ID}}.Encode()
+	row.Link = d.pathTo("locations", "row") + "?" + url.Values{"id": {l.ID}}.Encode()
 	return row
 }
 
-// place is how a sender names a place.
-func place(l *sheets.Location) string {
+// formatPlace writes a place as its sender names it.
+func formatPlace(l *sheets.Location) string {
 	var parts []string
 	for _, part := range []string{l.PointOfCare, l.Room, l.Bed} {
 		if part != "" {
@@ -82,29 +82,29 @@ func showLocations(on *adminRequest) {
 	if _, ok := d.read(locationsAPI, &list); !ok {
 		return
 	}
-	out := locationsPage{adminPage: d.page("terms.locations"), Tabs: d.terminologyTabs("locations")}
-	out.Act = &adminLink{Name: d.T("places.new"), Path: d.at("locations", "row")}
+	out := locationsPage{adminPage: d.newPage("terms.locations"), Tabs: d.listTabs("locations")}
+	out.Act = &adminLink{Name: d.T("places.new"), Path: d.pathTo("locations", "row")}
 	for i := range list.UnknownLocations {
 		r := &list.UnknownLocations[i]
 		q := url.Values{"roomId": {strconv.Itoa(int(r.RoomID))}, "roomLabel": {r.RoomLabel}, "pointOfCare": {r.PointOfCare}, "room": {r.Room}}
 		out.Unknown = append(out.Unknown, locationRow{
-			Place: place(&sheets.Location{PointOfCare: r.PointOfCare, Room: r.Room, RoomID: &r.RoomID}), Label: r.RoomLabel,
-			Link: d.at("locations", "row") + "?" + q.Encode(),
+			Place: formatPlace(&sheets.Location{PointOfCare: r.PointOfCare, Room: r.Room, RoomID: &r.RoomID}), Label: r.RoomLabel,
+			Link: d.pathTo("locations", "row") + "?" + q.Encode(),
 		})
 	}
-	first, last, p := d.pages(len(list.Locations))
+	first, last, p := d.cutToPage(len(list.Locations))
 	out.Pager = p
 	for i := range list.Locations[first:last] {
-		out.Rows = append(out.Rows, d.locationRow(&list.Locations[first+i]))
+		out.Rows = append(out.Rows, d.newLocationRow(&list.Locations[first+i]))
 	}
 	d.show(http.StatusOK, "terms.locations", &out)
 }
 
-// locationPage is one row of the location table.
+// locationPage shows one row of the location table.
 type locationPage struct {
 	adminPage
 	Tabs    []adminLink
-	ID      string // "": it is new
+	ID      string // "": the row is new
 	Version string
 	Form    *form
 	Factors []option
@@ -131,35 +131,35 @@ func showLocation(on *adminRequest) {
 
 // showLocation shows a row of the location table, or asks for a new one.
 func (d placesRequest) showLocation(status int, id string, refused *apicall.Refusal, would *effect) {
-	out := locationPage{adminPage: d.page("places.row"), Tabs: d.terminologyTabs("locations"), Effect: would}
+	out := locationPage{adminPage: d.newPage("places.row"), Tabs: d.listTabs("locations"), Effect: would}
 	values, now := url.Values{}, url.Values{}
 	for _, name := range []string{"roomId", "roomLabel", "pointOfCare", "room"} {
 		values.Set(name, d.r.URL.Query().Get(name))
 	}
 	if id != "" {
-		l, ok := d.location(id)
+		l, ok := d.readLocation(id)
 		if !ok {
 			return
 		}
 		out.ID, out.Version = l.ID, strconv.FormatInt(l.Version, 10)
-		values = locationValues(&l.Location)
+		values = listLocationValues(&l.Location)
 		now = values
 	}
-	out.Form = d.form(values, refused)
+	out.Form = d.newForm(values, refused)
 	names := make([]string, len(locationFields))
 	for i, f := range locationFields {
 		names[i] = f[0]
 		out.Was = append(out.Was, field{Name: f[0], Value: now.Get(f[0])})
 	}
-	out.Refused = out.Form.refusedWords(names...)
+	out.Refused = out.Form.listRefusals(names...)
 	if refused.IsOvertaken() {
-		out.Refused, out.Changed = []string{d.T("int.overtaken")}, d.compared(now, locationFields...)
+		out.Refused, out.Changed = []string{d.T("int.overtaken")}, d.compareValues(now, locationFields...)
 	}
-	out.Factors = d.factors(out.Form.Value("primaryFactor"))
+	out.Factors = d.listFactors(out.Form.Value("primaryFactor"))
 	d.show(status, "terms.location", &out)
 }
 
-func locationValues(l *sheets.Location) url.Values {
+func listLocationValues(l *sheets.Location) url.Values {
 	v := url.Values{"pointOfCare": {l.PointOfCare}, "room": {l.Room}, "bed": {l.Bed}, "roomLabel": {l.RoomLabel}, "area": {l.Area}}
 	if l.RoomID != nil {
 		v.Set("roomId", strconv.Itoa(int(*l.RoomID)))
@@ -167,12 +167,13 @@ func locationValues(l *sheets.Location) url.Values {
 	if l.Outside {
 		v.Set("outside", "true")
 	}
-	v.Set("primaryFactor", deref(l.PrimaryFactor))
+	v.Set("primaryFactor", textOrEmpty(l.PrimaryFactor))
 	return v
 }
 
-// location returns a row of the table; false: the page has answered.
-func (d placesRequest) location(id string) (l apiLocation, ok bool) {
+// readLocation returns a row of the table. It returns false after it has answered with a
+// fault.
+func (d placesRequest) readLocation(id string) (l apiLocation, ok bool) {
 	var list apiLocations
 	if _, ok = d.read(locationsAPI, &list); !ok {
 		return l, false
@@ -182,19 +183,19 @@ func (d placesRequest) location(id string) (l apiLocation, ok bool) {
 			return l, true
 		}
 	}
-	d.gone()
+	d.showNotFound()
 	return l, false
 }
 
-// locationTyped is the row that a form asks for, as the API takes it.
-func locationTyped(f url.Values) map[string]any {
+// readLocationForm returns the row of a form, as the API takes it.
+func readLocationForm(f url.Values) map[string]any {
 	body := map[string]any{}
 	for _, name := range []string{"pointOfCare", "room", "bed", "roomLabel", "area", "primaryFactor"} {
 		if text := strings.TrimSpace(f.Get(name)); text != "" {
 			body[name] = text
 		}
 	}
-	if id := number(f.Get("roomId")); id != nil {
+	if id := parseNumber(f.Get("roomId")); id != nil {
 		body["roomId"] = id
 	}
 	if f.Get("outside") == "true" {
@@ -215,26 +216,26 @@ func setLocation(on *adminRequest) {
 		acted
 		ID string
 	}
-	refused, ok := d.doIf(http.MethodPost, path, f.Get("version"), locationTyped(f), &would)
+	refused, ok := d.sendIf(http.MethodPost, path, f.Get("version"), readLocationForm(f), &would)
 	switch {
 	case !ok:
 	case refused != nil:
 		if refused.IsOvertaken() && id == "" {
-			id = d.sameLocation(f)
+			id = d.findLocation(f)
 		}
 		d.showLocation(refused.PageStatus(), id, refused, nil)
 	case apply:
-		d.settle(func() bool { return d.hasLocation(would.ID) })
-		d.done(d.at("locations"), "places.done")
+		d.waitUntil(func() bool { return d.hasLocation(would.ID) })
+		d.leaveNotice(d.pathTo("locations"), "places.done")
 	default:
-		d.showLocation(http.StatusOK, id, nil, d.effectOf(&would.acted, nil))
+		d.showLocation(http.StatusOK, id, nil, d.newEffect(&would.acted, nil))
 	}
 }
 
-// sameLocation returns the row about the place of a form; "": there is none.
-func (d placesRequest) sameLocation(f url.Values) string {
+// findLocation returns the id of the row for the place of a form; "": there is none.
+func (d placesRequest) findLocation(f url.Values) string {
 	var list apiLocations
-	a, err := d.ask(http.MethodGet, locationsAPI, "", nil)
+	a, err := d.call(http.MethodGet, locationsAPI, "", nil)
 	if err != nil || a.Refused != nil || a.Decode(&list) != nil {
 		return ""
 	}
@@ -252,7 +253,7 @@ func (d placesRequest) sameLocation(f url.Values) string {
 
 func (d placesRequest) hasLocation(id string) bool {
 	var list apiLocations
-	a, err := d.ask(http.MethodGet, locationsAPI, "", nil)
+	a, err := d.call(http.MethodGet, locationsAPI, "", nil)
 	if err != nil || a.Refused != nil || a.Decode(&list) != nil {
 		return false
 	}
@@ -266,37 +267,37 @@ func (d placesRequest) hasLocation(id string) bool {
 
 func removeLocation(on *adminRequest) {
 	d := placesRequest{termsRequest{localRequest{on}}}
-	refused, ok := d.do(http.MethodDelete, locationsAPI+"/"+url.PathEscape(d.id()), d.version(), nil, nil)
+	refused, ok := d.send(http.MethodDelete, locationsAPI+"/"+url.PathEscape(d.pathID()), d.formVersion(), nil, nil)
 	switch {
 	case refused != nil:
-		d.r.PostForm = nil // the row is shown as it is now
-		d.showLocation(refused.PageStatus(), d.id(), refused, nil)
+		d.r.PostForm = nil // the page shows the row as it is now
+		d.showLocation(refused.PageStatus(), d.pathID(), refused, nil)
 	case ok:
-		d.settle(func() bool { return !d.hasLocation(d.id()) })
-		d.done(d.at("locations"), "places.removed")
+		d.waitUntil(func() bool { return !d.hasLocation(d.pathID()) })
+		d.leaveNotice(d.pathTo("locations"), "places.removed")
 	}
 }
 
-func (d placesRequest) locationsImport() importPage {
-	out := d.importPage("places.import", "locations", "locations", "import")
-	out.Export, out.Columns = d.at("locations.csv"), "pointOfCare,room,bed,roomId,roomLabel,area,outside,primaryFactor"
+func (d placesRequest) newLocationsImport() importPage {
+	out := d.newImportPage("places.import", "locations", "locations", "import")
+	out.Export, out.Columns = d.pathTo("locations.csv"), "pointOfCare,room,bed,roomId,roomLabel,area,outside,primaryFactor"
 	return out
 }
 
 func askForLocations(on *adminRequest) {
 	d := placesRequest{termsRequest{localRequest{on}}}
-	out := d.locationsImport()
+	out := d.newLocationsImport()
 	d.show(http.StatusOK, "terms.import", &out)
 }
 
 func importLocations(on *adminRequest) {
 	d := placesRequest{termsRequest{localRequest{on}}}
-	out := d.locationsImport()
+	out := d.newLocationsImport()
 	sendFile(d.termsRequest, &out, &table[sheets.Location]{
-		path: locationsAPI, name: "locations", read: sheets.ReadLocations, back: d.at("locations"), done: "places.imported",
+		path: locationsAPI, name: "locations", read: sheets.ReadLocations, back: d.pathTo("locations"), done: "places.imported",
 		now: func() (map[string]*sheets.Location, int64, error) {
 			var list apiLocations
-			if err := d.list(locationsAPI, &list); err != nil {
+			if err := d.fetch(locationsAPI, &list); err != nil {
 				return nil, 0, err
 			}
 			rows := map[string]*sheets.Location{}
@@ -305,10 +306,10 @@ func importLocations(on *adminRequest) {
 			}
 			return rows, list.Version, nil
 		},
-		about: place,
+		about: formatPlace,
 		says: func(l *sheets.Location) string {
-			row := d.locationRow(&apiLocation{Location: *l})
-			return commaList(row.Is, row.Label, row.Area, row.Primary)
+			row := d.newLocationRow(&apiLocation{Location: *l})
+			return joinParts(row.Is, row.Label, row.Area, row.Primary)
 		},
 	})
 }
@@ -323,5 +324,5 @@ func exportLocations(on *adminRequest) {
 	if err := sheets.WriteLocations(&file, list.Locations); err != nil {
 		panic(err) // memory
 	}
-	d.download("locations", file.Bytes())
+	d.writeCSV("locations", file.Bytes())
 }

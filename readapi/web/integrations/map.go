@@ -11,7 +11,7 @@ import (
 	"svc/readapi/web/apicall"
 )
 
-// mapPage is the terminology map.
+// mapPage shows the terminology map.
 type mapPage struct {
 	adminPage
 	Tabs   []adminLink
@@ -24,25 +24,25 @@ type mapRow struct {
 	ID, System, Code, Kind, Factor, Value, Comment, By, Link string
 }
 
-func (d termsRequest) mapRow(m *apiMapping) *mapRow {
-	row := &mapRow{ID: m.ID, System: m.System, Code: m.Code, Factor: d.factorNamed(m.FactorID), Comment: m.Comment, By: m.By, Kind: d.T("kind.any")}
+func (d termsRequest) newMapRow(m *apiMapping) *mapRow {
+	row := &mapRow{ID: m.ID, System: m.System, Code: m.Code, Factor: d.nameFactor(m.FactorID), Comment: m.Comment, By: m.By, Kind: d.T("kind.any")}
 	if m.Kind != nil {
 		row.Kind = d.Or("kind."+*m.Kind, *m.Kind)
 	}
 	if m.Value != nil {
 		row.Value = m.Value.Op + " " + m.Value.Than.String()
 	}
-	row.Link = d.at("code") + "?" + url.Values{"system": {m.System}, "code": {m.Code}, "kind": {deref(m.Kind)}, "id": {m.ID}}.Encode()
+	row.Link = d.pathTo("code") + "?" + url.Values{"system": {m.System}, "code": {m.Code}, "kind": {textOrEmpty(m.Kind)}, "id": {m.ID}}.Encode()
 	return row
 }
 
 func showMap(on *adminRequest) {
 	d := termsRequest{localRequest{on}}
-	all, ok := d.mappings()
+	all, ok := d.readMappings()
 	if !ok {
 		return
 	}
-	out := mapPage{adminPage: d.page("terms.map"), Tabs: d.terminologyTabs("map"), Search: strings.TrimSpace(d.r.URL.Query().Get("code"))}
+	out := mapPage{adminPage: d.newPage("terms.map"), Tabs: d.listTabs("map"), Search: strings.TrimSpace(d.r.URL.Query().Get("code"))}
 	if out.Search != "" {
 		var found []apiMapping
 		for i := range all {
@@ -52,44 +52,44 @@ func showMap(on *adminRequest) {
 		}
 		all = found
 	}
-	first, last, p := d.pages(len(all))
+	first, last, p := d.cutToPage(len(all))
 	out.Pager = p
 	for i := range all[first:last] {
-		out.Rows = append(out.Rows, *d.mapRow(&all[first+i]))
+		out.Rows = append(out.Rows, *d.newMapRow(&all[first+i]))
 	}
 	d.show(http.StatusOK, "terms.map", &out)
 }
 
-// takeMappingBack takes a row of the map back, or says what that would change.
+// takeMappingBack removes a row of the map, or shows what that would change.
 func takeMappingBack(on *adminRequest) {
 	d := termsRequest{localRequest{on}}
-	f, path := d.r.PostForm, mapAPI+"/"+url.PathEscape(d.id())
+	f, path := d.r.PostForm, mapAPI+"/"+url.PathEscape(d.pathID())
 	system, code, kind := f.Get("system"), f.Get("code"), f.Get("kind")
 	if f.Get("do") == "preview" {
 		var would acted
-		refused, ok := d.do(http.MethodDelete, path+"?dryRun=true", d.version(), nil, &would)
+		refused, ok := d.send(http.MethodDelete, path+"?dryRun=true", d.formVersion(), nil, &would)
 		if ok {
-			c, known := d.code(system, code, kind)
+			c, known := d.readCode(system, code, kind)
 			if !known {
 				return
 			}
-			d.r.PostForm = nil // the row is shown as it is
-			d.showCode(statusOf(refused), system, code, kind, refused, d.effectOf(&would, c.Rooms))
+			d.r.PostForm = nil // the page shows the row as it is now
+			d.showCode(choosePageStatus(refused), system, code, kind, refused, d.newEffect(&would, c.Rooms))
 		}
 		return
 	}
-	refused, ok := d.do(http.MethodDelete, path, d.version(), nil, nil)
+	refused, ok := d.send(http.MethodDelete, path, d.formVersion(), nil, nil)
 	switch {
 	case refused != nil:
 		d.showCode(refused.PageStatus(), system, code, kind, refused, nil)
 	case ok:
-		d.settle(func() bool { return d.mapped(d.id()) == "" })
-		d.done(d.at("map"), "terms.taken", "code", code)
+		d.waitUntil(func() bool { return d.readMappedFactor(d.pathID()) == "" })
+		d.leaveNotice(d.pathTo("map"), "terms.taken", "code", code)
 	}
 }
 
-// statusOf is the status of a page about what the API may have refused.
-func statusOf(refused *apicall.Refusal) int {
+// choosePageStatus returns the status of a page; refused is nil if the API refused nothing.
+func choosePageStatus(refused *apicall.Refusal) int {
 	if refused == nil {
 		return http.StatusOK
 	}
@@ -106,11 +106,11 @@ func exportMap(on *adminRequest) {
 	if err := sheets.WriteMappings(&file, list.Mappings); err != nil {
 		panic(err) // memory
 	}
-	d.download("terminology", file.Bytes())
+	d.writeCSV("terminology", file.Bytes())
 }
 
-// download answers with a file of CSV.
-func (d termsRequest) download(what string, file []byte) {
+// writeCSV answers with a CSV file.
+func (d termsRequest) writeCSV(what string, file []byte) {
 	h := d.w.Header()
 	h.Set("Content-Type", "text/csv; charset=utf-8")
 	h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s-%s.csv"`, what, d.now().In(d.Zone).Format("2006-01-02")))

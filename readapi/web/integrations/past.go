@@ -16,27 +16,27 @@ const PastDays = 28
 
 // Past tries other values of a factor on what was recorded.
 type Past interface {
-	// Try returns what a rule would have made of the last [PastDays] of a hospital. It goes
-	// on by itself, and is asked again until it is ready.
+	// Try returns what a rule would have made of the last [PastDays] of a hospital. The trial
+	// goes on in the background: the caller asks again until the result is ready.
 	Try(ctx context.Context, hospital string, rule acuity.Rule) PastResult
 }
 
-// PastResult is how far such a trial is, or what it has found.
+// PastResult is the progress of a trial, or what it has found.
 type PastResult struct {
 	Ready       bool
-	Done, Total int64     // records, while it goes on
-	Fault       PastFault // why there is no result; "": there is one, or will be
+	Done, Total int64     // records, while the trial goes on
+	Fault       PastFault // why there is no result; "": there is one, or the trial goes on
 	Since       time.Time
-	Hours       int           // in which anything differs
-	Level       time.Duration // for which the level differs
+	Hours       int           // with any difference
+	Level       time.Duration // with another level
 	Changes     []PastChange
-	Worst       []PastHour // in which the level differs for longest, newest first
+	Worst       []PastHour // with another level for longest, newest first
 }
 
-// PastChange is how long the level, or rooms, would have stood otherwise.
+// PastChange is how long the level, or the colour of rooms, would have been another one.
 type PastChange struct {
-	Room       bool // else the level of the unit
-	Rooms      int  // how many of them
+	Room       bool // the change is of rooms; false: of the level of the unit
+	Rooms      int  // how many rooms
 	Was, Would string
 	For        time.Duration
 }
@@ -51,20 +51,20 @@ type PastHour struct {
 // PastFault is why a trial has no result.
 type PastFault string
 
-// The reasons.
+// Why a trial has no result.
 const (
 	PastNothing PastFault = "nothing" // nothing was recorded
 	PastGone    PastFault = "gone"    // the beginning of the record is deleted, so no state can be made of it
 	PastAway    PastFault = "away"    // the record cannot be read now
 )
 
-// pastPage is what other values of a factor would have done.
+// pastPage shows what other values of a factor would have changed.
 type pastPage struct {
 	adminPage
 	ID      string
 	Fields  []field // of the form that sets the values
 	Say     string
-	Percent string // how far the trial is; "": it is ready
+	Percent string // progress of the trial; "": the result is ready
 	Rows    []pastRow
 	Worst   []pastRow
 	Note    string
@@ -75,27 +75,27 @@ type pastRow struct {
 	Was, Is   colored
 }
 
-// pastAgain is after how many seconds a page looks again for a result.
+// pastAgain is after how many seconds the page asks again for the result.
 const pastAgain = 2
 
 func showPast(on *adminRequest) {
 	d := rulesRequest{localRequest{on}}
-	f, ok := d.factorOf()
+	f, ok := d.readFactor()
 	if !ok {
 		return
 	}
 	q := d.r.URL.Query()
 	rule := acuity.Rule{Factor: f}
-	for line, text := range ruleTyped(f, q) {
-		rule.Lines = append(rule.Lines, acuity.RuleLine{Name: line, Text: deref(text)})
+	for line, text := range readRuleForm(f, q) {
+		rule.Lines = append(rule.Lines, acuity.RuleLine{Name: line, Text: textOrEmpty(text)})
 	}
 	slices.SortFunc(rule.Lines, acuity.RuleLine.Compare)
 	if d.Administration.Past == nil || len(rule.Faults()) > 0 {
-		http.Redirect(d.w, d.r, d.at(f.ID()), http.StatusSeeOther)
+		http.Redirect(d.w, d.r, d.pathTo(f.ID()), http.StatusSeeOther)
 		return
 	}
 	got := d.Administration.Past.Try(d.r.Context(), d.session.Hospital, rule)
-	out := pastPage{adminPage: d.page("rules.past"), ID: f.ID()}
+	out := pastPage{adminPage: d.newPage("rules.past"), ID: f.ID()}
 	out.Heading = d.T("rules.past.of", "factor", d.FactorName(f), "days", PastDays)
 	for name := range q {
 		out.Fields = append(out.Fields, field{Name: name, Value: q.Get(name)})
@@ -126,23 +126,23 @@ func (d rulesRequest) fillPast(out *pastPage, got *PastResult) {
 	case got.Hours == 0:
 		out.Say = d.T("rules.past.same")
 	default:
-		out.Say = d.T("rules.past.differs", "hours", got.Hours, "time", d.span(got.Level))
+		out.Say = d.T("rules.past.differs", "hours", got.Hours, "time", d.formatSpan(got.Level))
 	}
 	for _, c := range got.Changes {
 		what := d.T("terms.unit")
 		if c.Room {
 			what = d.T("rules.past.rooms", "n", c.Rooms)
 		}
-		out.Rows = append(out.Rows, pastRow{what, d.span(c.For), d.colored(c.Was), d.colored(c.Would)})
+		out.Rows = append(out.Rows, pastRow{what, d.formatSpan(c.For), d.newColored(c.Was), d.newColored(c.Would)})
 	}
 	for _, h := range got.Worst {
 		at := h.At.In(d.Zone)
-		out.Worst = append(out.Worst, pastRow{d.FormatDate(at) + " " + at.Format("15:04"), d.span(h.For), d.colored(h.Was), d.colored(h.Would)})
+		out.Worst = append(out.Worst, pastRow{d.FormatDate(at) + " " + at.Format("15:04"), d.formatSpan(h.For), d.newColored(h.Was), d.newColored(h.Would)})
 	}
 }
 
-// span writes how long something lasted, in hours and minutes.
-func (d rulesRequest) span(of time.Duration) string {
+// formatSpan writes a duration in hours and minutes.
+func (d rulesRequest) formatSpan(of time.Duration) string {
 	if of < time.Minute {
 		return d.T("span.s", "n", int(of.Seconds()))
 	}

@@ -13,8 +13,8 @@ import (
 
 const recipientsAPI = alertsAPI + "/recipients"
 
-func (d alertsRequest) recipientRow(p *apiRecipient) recipientRow {
-	row := recipientRow{ID: p.ID, Label: p.Label, Email: deref(p.Email), Phone: deref(p.Phone), Webhook: deref(p.WebhookID), Link: d.at("recipients", p.ID)}
+func (d alertsRequest) newRecipientRow(p *apiRecipient) recipientRow {
+	row := recipientRow{ID: p.ID, Label: p.Label, Email: textOrEmpty(p.Email), Phone: textOrEmpty(p.Phone), Webhook: textOrEmpty(p.WebhookID), Link: d.pathTo("recipients", p.ID)}
 	for _, c := range []struct{ name, address string }{{"email", row.Email}, {"sms", row.Phone}, {"webhook", row.Webhook}} {
 		if c.address != "" {
 			row.Channels = append(row.Channels, channelRow{c.name, d.Or("channel."+c.name, c.name)})
@@ -23,47 +23,47 @@ func (d alertsRequest) recipientRow(p *apiRecipient) recipientRow {
 	return row
 }
 
-// recipientPage is one recipient, or one that is to be added.
+// recipientPage shows one recipient, or asks for a new one.
 type recipientPage struct {
 	adminPage
 	Tabs     []adminLink
-	ID       string // "": it is new
+	ID       string // "": the recipient is new
 	Version  string
 	Form     *form
-	Shown    recipientRow // addresses as they are, masked
+	Shown    recipientRow // masked addresses as they are now
 	Webhooks []option
 	Was      []field
 }
 
-func newRecipient(on *adminRequest) {
+func askForRecipient(on *adminRequest) {
 	alertsRequest{localRequest{on}}.showRecipient(http.StatusOK, "", nil)
 }
 
 func showRecipient(on *adminRequest) {
 	d := alertsRequest{localRequest{on}}
-	d.showRecipient(http.StatusOK, d.id(), nil)
+	d.showRecipient(http.StatusOK, d.pathID(), nil)
 }
 
 // recipientFields are the fields of a recipient with the keys of their labels.
 var recipientFields = [][2]string{{"label", "recipients.label"}, {"email", "recipients.email"}, {"phone", "recipients.phone"}, {"webhookId", "recipients.webhook"}}
 
 func (d alertsRequest) showRecipient(status int, id string, refused *apicall.Refusal) {
-	out := recipientPage{adminPage: d.page("recipients.new"), Tabs: d.alertTabs(""), ID: id}
+	out := recipientPage{adminPage: d.newPage("recipients.new"), Tabs: d.listTabs(""), ID: id}
 	values, shown := url.Values{}, url.Values{}
 	if id != "" {
-		people, ok := d.recipients()
+		people, ok := d.readRecipients()
 		if !ok {
 			return
 		}
 		at := slices.IndexFunc(people, func(p apiRecipient) bool { return p.ID == id })
 		if at < 0 {
-			d.gone()
+			d.showNotFound()
 			return
 		}
 		p := &people[at]
-		out.Heading, out.Shown, out.Version = p.Label, d.recipientRow(p), strconv.FormatInt(p.Version, 10)
-		values = url.Values{"label": {p.Label}, "webhookId": {deref(p.WebhookID)}}
-		shown = url.Values{"label": {p.Label}, "email": {deref(p.Email)}, "phone": {deref(p.Phone)}, "webhookId": {deref(p.WebhookID)}}
+		out.Heading, out.Shown, out.Version = p.Label, d.newRecipientRow(p), strconv.FormatInt(p.Version, 10)
+		values = url.Values{"label": {p.Label}, "webhookId": {textOrEmpty(p.WebhookID)}}
+		shown = url.Values{"label": {p.Label}, "email": {textOrEmpty(p.Email)}, "phone": {textOrEmpty(p.Phone)}, "webhookId": {textOrEmpty(p.WebhookID)}}
 	}
 	var hooks struct {
 		Webhooks []struct{ ID, URL, Description string }
@@ -71,23 +71,23 @@ func (d alertsRequest) showRecipient(status int, id string, refused *apicall.Ref
 	if _, ok := d.read("/api/admin/webhooks", &hooks); !ok {
 		return
 	}
-	out.Form = d.form(values, refused)
+	out.Form = d.newForm(values, refused)
 	for _, h := range hooks.Webhooks {
 		out.Webhooks = append(out.Webhooks, option{h.ID, h.URL, out.Form.Value("webhookId") == h.ID})
 	}
 	for _, f := range recipientFields {
 		out.Was = append(out.Was, field{Name: f[0], Value: shown.Get(f[0])})
 	}
-	out.Refused = out.Form.refusedWords("label", "email", "phone", "webhookId")
+	out.Refused = out.Form.listRefusals("label", "email", "phone", "webhookId")
 	if refused.IsOvertaken() {
-		out.Refused, out.Changed = []string{d.T("int.overtaken")}, d.compared(shown, recipientFields...)
+		out.Refused, out.Changed = []string{d.T("int.overtaken")}, d.compareValues(shown, recipientFields...)
 	}
 	d.show(status, "alerts.recipient", &out)
 }
 
-// recipientTyped is what a form sets, as the API takes it. An address that is left empty
-// stays as it is, unless its box says that it goes.
-func recipientTyped(f url.Values, id string) map[string]any {
+// readRecipientForm returns the values of a form, as the API takes them. An empty address
+// stays as it is, unless the box beside it is ticked.
+func readRecipientForm(f url.Values, id string) map[string]any {
 	body := map[string]any{"label": strings.TrimSpace(f.Get("label"))}
 	for _, name := range []string{"email", "phone"} {
 		switch text := strings.TrimSpace(f.Get(name)); {
@@ -112,26 +112,26 @@ func addRecipient(on *adminRequest) {
 
 func changeRecipient(on *adminRequest) {
 	d := alertsRequest{localRequest{on}}
-	d.saveRecipient(http.MethodPatch, recipientsAPI+"/"+url.PathEscape(d.id()), d.id())
+	d.saveRecipient(http.MethodPatch, recipientsAPI+"/"+url.PathEscape(d.pathID()), d.pathID())
 }
 
 func (d alertsRequest) saveRecipient(method, path, id string) {
 	var saved apiRecipient
-	refused, ok := d.do(method, path, d.version(), recipientTyped(d.r.PostForm, id), &saved)
+	refused, ok := d.send(method, path, d.formVersion(), readRecipientForm(d.r.PostForm, id), &saved)
 	switch {
 	case refused != nil:
 		d.showRecipient(refused.PageStatus(), id, refused)
 	case ok:
-		d.settle(func() bool {
+		d.waitUntil(func() bool {
 			return d.hasRecipient(func(p *apiRecipient) bool { return p.ID == saved.ID && p.Version >= saved.Version })
 		})
-		d.done(d.at(), "recipients.done", "label", saved.Label)
+		d.leaveNotice(d.pathTo(), "recipients.done", "label", saved.Label)
 	}
 }
 
 func (d alertsRequest) hasRecipient(is func(*apiRecipient) bool) bool {
 	var list struct{ Recipients []apiRecipient }
-	a, err := d.ask(http.MethodGet, recipientsAPI, "", nil)
+	a, err := d.call(http.MethodGet, recipientsAPI, "", nil)
 	if err != nil || a.Refused != nil || a.Decode(&list) != nil {
 		return false
 	}
@@ -145,41 +145,41 @@ func (d alertsRequest) hasRecipient(is func(*apiRecipient) bool) bool {
 
 func removeRecipient(on *adminRequest) {
 	d := alertsRequest{localRequest{on}}
-	id := d.id()
-	refused, ok := d.do(http.MethodDelete, recipientsAPI+"/"+url.PathEscape(id), d.version(), nil, nil)
+	id := d.pathID()
+	refused, ok := d.send(http.MethodDelete, recipientsAPI+"/"+url.PathEscape(id), d.formVersion(), nil, nil)
 	switch {
 	case refused != nil:
-		d.r.PostForm = nil // it is shown as it is
+		d.r.PostForm = nil // the page shows the recipient as it is now
 		d.showRecipient(refused.PageStatus(), id, refused)
 	case ok:
-		d.settle(func() bool { return !d.hasRecipient(func(p *apiRecipient) bool { return p.ID == id }) })
-		d.done(d.at(), "recipients.removed")
+		d.waitUntil(func() bool { return !d.hasRecipient(func(p *apiRecipient) bool { return p.ID == id }) })
+		d.leaveNotice(d.pathTo(), "recipients.removed")
 	}
 }
 
 func testRecipient(on *adminRequest) {
 	d := alertsRequest{localRequest{on}}
-	people, ok := d.recipients()
+	people, ok := d.readRecipients()
 	if !ok {
 		return
 	}
-	if !slices.ContainsFunc(people, func(p apiRecipient) bool { return p.ID == d.id() }) {
-		d.gone() // the API would refuse it as a field of the body
+	if !slices.ContainsFunc(people, func(p apiRecipient) bool { return p.ID == d.pathID() }) {
+		d.showNotFound() // the API would refuse it as a field of the body
 		return
 	}
 	var ordered struct{ CommandID string }
-	body := map[string]any{"recipientId": d.id(), "channel": d.r.PostForm.Get("channel")}
-	refused, ok := d.do(http.MethodPost, alertsAPI+"/test", "", body, &ordered)
+	body := map[string]any{"recipientId": d.pathID(), "channel": d.r.PostForm.Get("channel")}
+	refused, ok := d.send(http.MethodPost, alertsAPI+"/test", "", body, &ordered)
 	switch {
 	case refused != nil:
 		d.showAlertsAdmin(refused.PageStatus(), refused)
 	case ok:
-		d.settle(func() bool { c, ok := d.commandOf(ordered.CommandID); return ok && c.Done })
-		http.Redirect(d.w, d.r, d.at("tests", ordered.CommandID), http.StatusSeeOther)
+		d.waitUntil(func() bool { c, ok := d.readCommand(ordered.CommandID); return ok && c.Done })
+		http.Redirect(d.w, d.r, d.pathTo("tests", ordered.CommandID), http.StatusSeeOther)
 	}
 }
 
-// alertCommand is how far a test is, as the API tells it.
+// alertCommand is the progress of a test, as the API tells it.
 type alertCommand struct {
 	CommandID, Verb string
 	Done            bool
@@ -188,12 +188,12 @@ type alertCommand struct {
 	DeliveryID      *string
 }
 
-func (d alertsRequest) commandOf(id string) (c alertCommand, ok bool) {
-	a, err := d.ask(http.MethodGet, "/api/admin/commands/"+url.PathEscape(id), "", nil)
+func (d alertsRequest) readCommand(id string) (c alertCommand, ok bool) {
+	a, err := d.call(http.MethodGet, "/api/admin/commands/"+url.PathEscape(id), "", nil)
 	return c, err == nil && a.Refused == nil && a.Decode(&c) == nil
 }
 
-// alertTestPage is what became of a test.
+// alertTestPage shows the result of a test.
 type alertTestPage struct {
 	adminPage
 	Tabs     []adminLink
@@ -208,8 +208,8 @@ type alertAttempt struct {
 
 func showAlertTest(on *adminRequest) {
 	d := alertsRequest{localRequest{on}}
-	out := alertTestPage{adminPage: d.page("recipients.test"), Tabs: d.alertTabs("")}
-	c, ok := d.commandOf(d.id())
+	out := alertTestPage{adminPage: d.newPage("recipients.test"), Tabs: d.listTabs("")}
+	c, ok := d.readCommand(d.pathID())
 	var delivery struct {
 		State    string
 		Reason   *string
@@ -224,7 +224,7 @@ func showAlertTest(on *adminRequest) {
 	}
 	switch {
 	case !ok:
-		d.gone()
+		d.showNotFound()
 		return
 	case !c.Done:
 		out.Say = d.T("recipients.waiting")
@@ -234,15 +234,15 @@ func showAlertTest(on *adminRequest) {
 	default:
 		out.Say = d.T("recipients.failed")
 	}
-	if id := deref(c.DeliveryID); id != "" {
-		if a, err := d.ask(http.MethodGet, "/api/admin/deliveries/"+url.PathEscape(id), "", nil); err == nil && a.Refused == nil && a.Decode(&delivery) == nil {
-			if reason := deref(delivery.Reason); reason != "" && c.Done {
+	if id := textOrEmpty(c.DeliveryID); id != "" {
+		if a, err := d.call(http.MethodGet, "/api/admin/deliveries/"+url.PathEscape(id), "", nil); err == nil && a.Refused == nil && a.Decode(&delivery) == nil {
+			if reason := textOrEmpty(delivery.Reason); reason != "" && c.Done {
 				out.Say += " (" + delivery.State + ", " + reason + ")"
 			}
 		}
 	}
 	for _, a := range delivery.Attempts {
-		row := alertAttempt{At: d.when(a.At), Took: strconv.FormatInt(a.MS, 10) + " ms", Class: a.Class, Response: deref(a.Response), N: a.N}
+		row := alertAttempt{At: d.formatTime(a.At), Took: strconv.FormatInt(a.MS, 10) + " ms", Class: a.Class, Response: textOrEmpty(a.Response), N: a.N}
 		if a.Status != nil {
 			row.Status = strconv.Itoa(*a.Status)
 		}

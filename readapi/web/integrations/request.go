@@ -16,27 +16,27 @@ import (
 	"svc/readapi/web/page"
 )
 
-// Administration is what the pages of administrators go by.
+// Administration is the API and what the pages show beside it.
 type Administration struct {
-	// API answers every request of the API, those that read and those that write.
+	// API answers every request, those that read and those that write.
 	API http.Handler
-	// Token stands for an administrator for a minute.
+	// Token returns a key of the API that stands for an administrator for a minute.
 	Token func(hospital, user string) string
 	// Counts returns how many things a hospital has, by the name of the section.
 	Counts func(hospital string) map[string]int
-	// Past tries rules on what was recorded; nil: they are not tried.
+	// Past tries rules on what was recorded; nil: the pages do not offer it.
 	Past Past
-	// URL is the address of the API for those who send to it, without a path.
+	// URL is the address of the API for senders, without a path; "": that of the page.
 	URL string
-	// TestRequest returns the request of a test that was sent to a webhook, with the
-	// signatures that it had at the time; nil, or "": it cannot be made again.
+	// TestRequest returns the request of a test that was sent to a webhook, with its
+	// signatures. A nil function, or "", says that the request cannot be made again.
 	TestRequest func(ctx context.Context, hospital, webhook, command, event string, occurred, sent time.Time) string
-	// Operations are those of the API: what a key opens, and a sample of each body.
+	// Operations are the operations of the API, with a sample of each body.
 	Operations []httpapi.Operation
 }
 
-// adminRequest is one request of an administrator on one of the pages of integrations. It asks the
-// API in her name: there is one validation, and one audit record, by the API itself.
+// adminRequest is one request of an administrator to one of the pages. It calls the API in
+// the name of the administrator, so the API alone validates and records every act.
 type adminRequest struct {
 	*site
 	*page.Writer
@@ -47,11 +47,11 @@ type adminRequest struct {
 	section *section
 }
 
-// adminFormAtMost is the size of a form in bytes: a map of codes may be pasted.
+// adminFormAtMost is the largest size of a form in bytes. A map of codes may be pasted.
 const adminFormAtMost = 4 << 20
 
-// at returns a path below the section, such as at("new") or at(id, "revoke").
-func (d *adminRequest) at(parts ...string) string {
+// pathTo returns a path below the section, such as pathTo("new") or pathTo(id, "revoke").
+func (d *adminRequest) pathTo(parts ...string) string {
 	path := d.session.Base + rootPath
 	if d.section != nil {
 		path += "/" + d.section.name
@@ -63,8 +63,8 @@ func (d *adminRequest) at(parts ...string) string {
 	return path + below.String()
 }
 
-// id returns the value of {id} in the path of the page.
-func (d *adminRequest) id() string {
+// pathID returns the value of {id} in the path of the page.
+func (d *adminRequest) pathID() string {
 	text := chi.URLParam(d.r, "id")
 	if id, err := url.PathUnescape(text); err == nil {
 		return id
@@ -72,11 +72,11 @@ func (d *adminRequest) id() string {
 	return text
 }
 
-// now is the time of the request.
+// now returns the time of the request.
 func (d *adminRequest) now() time.Time { return d.Now() }
 
-// when writes a moment of the API, such as "Apr 5 14:32"; "" for none.
-func (d *adminRequest) when(t *time.Time) string {
+// formatTime writes a time of the API, such as "Apr 5 14:32"; "" for none.
+func (d *adminRequest) formatTime(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return ""
 	}
@@ -87,12 +87,13 @@ func (d *adminRequest) when(t *time.Time) string {
 	return d.FormatDate(in) + " " + in.Format("15:04")
 }
 
-// notThere stands for the version of a thing that must not be there yet.
+// notThere stands for the version of a thing that must not exist yet.
 const notThere = "*"
 
-// ask sends one request to the API. The error says that it is not known whether it was
-// done; a refusal is no error. The thing must still have the version; "": any, or none.
-func (d *adminRequest) ask(method, path, version string, body any) (*apicall.Answer, error) {
+// call sends one request to the API. The thing must still have the version; "": it may have
+// any version, or not exist. An error says that nobody knows whether the API did it. A
+// refusal is part of the answer.
+func (d *adminRequest) call(method, path, version string, body any) (*apicall.Answer, error) {
 	header := http.Header{"Authorization": {"Bearer " + d.Administration.Token(d.session.Hospital, d.session.User)}}
 	switch version {
 	case "":
@@ -104,10 +105,10 @@ func (d *adminRequest) ask(method, path, version string, body any) (*apicall.Ans
 	return apicall.Send(d.r.Context(), d.Administration.API, method, path, header, body)
 }
 
-// read asks the API for something; false: the page has answered, as there is no such thing
-// or the API does not answer.
+// read reads something from the API. It returns false after it has answered that the thing
+// does not exist, or that the API does not answer.
 func (d *adminRequest) read(path string, into any) (version string, ok bool) {
-	a, err := d.ask(http.MethodGet, path, "", nil)
+	a, err := d.call(http.MethodGet, path, "", nil)
 	if err == nil && a.Refused == nil {
 		err = a.Decode(into)
 	}
@@ -115,7 +116,7 @@ func (d *adminRequest) read(path string, into any) (version string, ok bool) {
 	case err != nil:
 		d.ShowUnavailable(d.w, d.r, d.session, "not read", err)
 	case a.Refused != nil && a.Status == http.StatusNotFound:
-		d.gone()
+		d.showNotFound()
 	case a.Refused != nil:
 		d.ShowUnavailable(d.w, d.r, d.session, "not read", errors.New(a.Refused.Code))
 	default:
@@ -124,9 +125,9 @@ func (d *adminRequest) read(path string, into any) (version string, ok bool) {
 	return "", false
 }
 
-// list asks the API for something. The error says why it is not known.
-func (d *adminRequest) list(path string, into any) error {
-	a, err := d.ask(http.MethodGet, path, "", nil)
+// fetch reads something from the API. The error says why it could not be read.
+func (d *adminRequest) fetch(path string, into any) error {
+	a, err := d.call(http.MethodGet, path, "", nil)
 	switch {
 	case err != nil:
 		return err
@@ -136,16 +137,17 @@ func (d *adminRequest) list(path string, into any) error {
 	return a.Decode(into)
 }
 
-// do has the API do something. False: the page has answered, as there is no such thing or
-// the API does not answer. A refusal is for the page to show: see [adminRequest.form].
-func (d *adminRequest) do(method, path, version string, body, into any) (refused *apicall.Refusal, ok bool) {
-	a, err := d.ask(method, path, version, body)
+// send has the API do something. It returns false after it has answered that the thing does
+// not exist, or that the API does not answer. The page shows a refusal: see
+// [adminRequest.newForm].
+func (d *adminRequest) send(method, path, version string, body, into any) (refused *apicall.Refusal, ok bool) {
+	a, err := d.call(method, path, version, body)
 	switch {
 	case err != nil:
 		d.ShowUnavailable(d.w, d.r, d.session, "not done", err)
 		return nil, false
 	case a.Status == http.StatusNotFound:
-		d.gone()
+		d.showNotFound()
 		return nil, false
 	case a.Refused == nil && into != nil:
 		if err := a.Decode(into); err != nil {
@@ -156,18 +158,21 @@ func (d *adminRequest) do(method, path, version string, body, into any) (refused
 	return a.Refused, true
 }
 
-// gone answers that there is no such thing, also one of another hospital.
-func (d *adminRequest) gone() { d.ShowFault(d.w, d.r, http.StatusNotFound, d.session, "fault.none") }
+// showNotFound answers that there is no such thing. A thing of another hospital is none.
+func (d *adminRequest) showNotFound() {
+	d.ShowFault(d.w, d.r, http.StatusNotFound, d.session, "fault.none")
+}
 
-// settleWithin is how long a page waits until this process reads what another one wrote.
+// settleWithin is how long a page waits until this process has read a change that another
+// process wrote.
 const (
 	settleWithin = 2 * time.Second
 	settleEvery  = 50 * time.Millisecond
 )
 
-// settle waits a little until this process shows what was done: settings reach it within
+// waitUntil waits a little until this process shows what was done. Settings reach it within
 // a second of the answer of the process that wrote them.
-func (d *adminRequest) settle(shown func() bool) {
+func (d *adminRequest) waitUntil(shown func() bool) {
 	ctx, cancel := context.WithTimeout(d.r.Context(), settleWithin)
 	defer cancel()
 	look := time.NewTicker(settleEvery) //nolint:forbidigo // the pace of looking; no answer depends on it

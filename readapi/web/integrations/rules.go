@@ -22,7 +22,7 @@ func rulesSection() *section {
 	}
 }
 
-// apiRule is the values of a factor that a hospital overrides, as the API tells it.
+// apiRule is a factor with the values of the hospital, as the API tells it.
 type apiRule struct {
 	FactorID, Comment, By string
 	Values, Defaults      map[string]string
@@ -30,7 +30,7 @@ type apiRule struct {
 	At                    *time.Time
 }
 
-// rulesPage is the factors whose values the hospital overrides, and all others.
+// rulesPage shows the factors that have values of the hospital, then all others.
 type rulesPage struct {
 	adminPage
 	Rows         []ruleRow
@@ -43,11 +43,12 @@ type ruleRow struct {
 	Lines                         []ruleLine
 }
 
-// ruleLine is a line of the catalogue with what the hospital has instead of it.
+// ruleLine is a line of the catalogue with the value of the hospital.
 type ruleLine struct{ Name, Catalogue, Own string }
 
-// rules returns what the hospital overrides; false: the page has answered.
-func (d rulesRequest) rules() (list struct {
+// readRules returns the values of the hospital. It returns false after it has answered with a
+// fault.
+func (d rulesRequest) readRules() (list struct {
 	Rules        []apiRule
 	RulesVersion string
 }, ok bool,
@@ -59,17 +60,17 @@ func (d rulesRequest) rules() (list struct {
 func showRules(on *adminRequest) {
 	d := rulesRequest{localRequest{on}}
 	if id := d.r.URL.Query().Get("factor"); id != "" { // chosen from the list
-		http.Redirect(d.w, d.r, d.at(id), http.StatusSeeOther)
+		http.Redirect(d.w, d.r, d.pathTo(id), http.StatusSeeOther)
 		return
 	}
-	list, ok := d.rules()
+	list, ok := d.readRules()
 	if !ok {
 		return
 	}
-	out := rulesPage{adminPage: d.page("int.rules"), Factors: d.factors(""), RulesVersion: list.RulesVersion}
+	out := rulesPage{adminPage: d.newPage("int.rules"), Factors: d.listFactors(""), RulesVersion: list.RulesVersion}
 	for i := range list.Rules {
 		r := &list.Rules[i]
-		row := ruleRow{Factor: d.factorNamed(r.FactorID), Link: d.at(r.FactorID), Comment: r.Comment, By: r.By, At: d.when(r.At)}
+		row := ruleRow{Factor: d.nameFactor(r.FactorID), Link: d.pathTo(r.FactorID), Comment: r.Comment, By: r.By, At: d.formatTime(r.At)}
 		for name, text := range r.Values {
 			row.Lines = append(row.Lines, ruleLine{name, r.Defaults[name], text})
 		}
@@ -79,16 +80,16 @@ func showRules(on *adminRequest) {
 	d.show(http.StatusOK, "rules.list", &out)
 }
 
-// rulePage is the values of one factor.
+// rulePage shows the values of one factor.
 type rulePage struct {
 	adminPage
 	ID      string
 	Lines   []ruleField
-	More    []ruleField // lines that the catalogue does not have
+	More    []ruleField // lines that the catalogue does not have for the factor
 	Comment field
-	Version string // of the override; "": there is none
+	Version string // of the values of the hospital; "": there are none
 	Effect  *effect
-	Past    string // path of what the typed values would have done; "": they were not tried
+	Past    string // path of the trial of the typed values; "": there is none
 	Was     []field
 	Form    *form
 }
@@ -99,33 +100,34 @@ type ruleField struct {
 	Catalogue string
 }
 
-// plainLines are the lines that a hospital may give a factor that has no such line.
+// plainLines are the lines that a hospital may add to any factor.
 var plainLines = []string{"demand", "track", "with-mother", "floor", "track-floor", "add", "class", "window", "stale", "per-baby", "boarder"}
 
 const linePrefix = "l."
 
-// factorOf returns the factor of the path; false: the page has answered.
-func (d rulesRequest) factorOf() (f acuity.Factor, ok bool) {
-	if f, ok = acuity.FactorByID(d.id()); !ok {
-		d.gone()
+// readFactor returns the factor of the path. It returns false after it has answered that
+// there is none.
+func (d rulesRequest) readFactor() (f acuity.Factor, ok bool) {
+	if f, ok = acuity.FactorByID(d.pathID()); !ok {
+		d.showNotFound()
 	}
 	return f, ok
 }
 
 func showRule(on *adminRequest) { rulesRequest{localRequest{on}}.showRule(http.StatusOK, nil, nil) }
 
-// showRule shows the values of the factor of the path. Refused and would are what the API
-// said of other ones.
+// showRule shows the values of the factor of the path. Refused and would are the answer of
+// the API to other values.
 func (d rulesRequest) showRule(status int, refused *apicall.Refusal, would *effect) {
-	f, ok := d.factorOf()
+	f, ok := d.readFactor()
 	if !ok {
 		return
 	}
-	list, ok := d.rules()
+	list, ok := d.readRules()
 	if !ok {
 		return
 	}
-	out := rulePage{adminPage: d.page("rules.rule"), ID: f.ID(), Effect: would}
+	out := rulePage{adminPage: d.newPage("rules.rule"), ID: f.ID(), Effect: would}
 	out.Heading = d.FactorName(f)
 	catalogue, own := map[string]string{}, map[string]string{}
 	names := []string{}
@@ -157,10 +159,10 @@ func (d rulesRequest) showRule(status int, refused *apicall.Refusal, would *effe
 
 // fillRule fills in the form of a rule.
 func (d rulesRequest) fillRule(out *rulePage, now url.Values, refused *apicall.Refusal, names, more []string, catalogue map[string]string) {
-	form := d.form(now, refused)
+	form := d.newForm(now, refused)
 	out.Form = form
 	fieldOf := func(name string) ruleField {
-		form.at(linePrefix+name, "values."+name)
+		form.usePath(linePrefix+name, "values."+name)
 		row := ruleField{field{Name: linePrefix + name, Label: name, Value: form.Value(linePrefix + name), Type: "text", Faults: form.Faults(linePrefix + name)}, catalogue[name]}
 		if row.Catalogue != "" {
 			row.About = d.T("rules.catalogue", "value", row.Catalogue)
@@ -180,9 +182,9 @@ func (d rulesRequest) fillRule(out *rulePage, now url.Values, refused *apicall.R
 	}
 	out.Was = append(out.Was, field{Name: "comment", Value: now.Get("comment")})
 	out.Comment = form.Field("comment", "terms.comment")
-	out.Refused = form.refusedWords(fields...)
+	out.Refused = form.listRefusals(fields...)
 	if refused.IsOvertaken() {
-		out.Refused, out.Changed = []string{d.T("int.overtaken")}, d.compared(now, compared...)
+		out.Refused, out.Changed = []string{d.T("int.overtaken")}, d.compareValues(now, compared...)
 		for _, name := range names {
 			was, is, yours := d.r.PostForm.Get("was."+linePrefix+name), now.Get(linePrefix+name), d.r.PostForm.Get(linePrefix+name)
 			if was != is {
@@ -197,13 +199,13 @@ func (d rulesRequest) fillRule(out *rulePage, now url.Values, refused *apicall.R
 				q[name] = values
 			}
 		}
-		out.Past = d.at(out.ID, "past") + "?" + q.Encode()
+		out.Past = d.pathTo(out.ID, "past") + "?" + q.Encode()
 	}
 }
 
-// ruleTyped is what a form has instead of the lines of the catalogue: by line, and nil for
-// a line that is to go.
-func ruleTyped(f acuity.Factor, form url.Values) map[string]*string {
+// readRuleForm returns the values of a form by the line of the catalogue; nil removes the
+// value of a line.
+func readRuleForm(f acuity.Factor, form url.Values) map[string]*string {
 	values, catalogue := map[string]*string{}, map[string]string{}
 	for _, l := range acuity.Default().Lines(f) {
 		catalogue[l.Name] = l.Text
@@ -223,49 +225,49 @@ func ruleTyped(f acuity.Factor, form url.Values) map[string]*string {
 
 func actOnRule(on *adminRequest) {
 	d := rulesRequest{localRequest{on}}
-	f, ok := d.factorOf()
+	f, ok := d.readFactor()
 	if !ok {
 		return
 	}
 	form, verb, path := d.r.PostForm, d.r.PostForm.Get("do"), rulesAPI+"/"+url.PathEscape(f.ID())
-	body := map[string]any{"values": ruleTyped(f, form), "comment": strings.TrimSpace(form.Get("comment"))}
+	body := map[string]any{"values": readRuleForm(f, form), "comment": strings.TrimSpace(form.Get("comment"))}
 	var would acted
 	var refused *apicall.Refusal
 	switch verb {
 	case "reset":
-		refused, ok = d.do(http.MethodDelete, path, d.version(), nil, &would)
+		refused, ok = d.send(http.MethodDelete, path, d.formVersion(), nil, &would)
 	case "resetpreview":
-		refused, ok = d.do(http.MethodDelete, path+"?dryRun=true", d.version(), nil, &would)
+		refused, ok = d.send(http.MethodDelete, path+"?dryRun=true", d.formVersion(), nil, &would)
 	case "apply":
-		refused, ok = d.doIf(http.MethodPut, path, d.version(), body, &would)
+		refused, ok = d.sendIf(http.MethodPut, path, d.formVersion(), body, &would)
 	default:
-		refused, ok = d.doIf(http.MethodPut, path+"?dryRun=true", d.version(), body, &would)
+		refused, ok = d.sendIf(http.MethodPut, path+"?dryRun=true", d.formVersion(), body, &would)
 	}
 	switch {
 	case !ok:
 	case refused != nil:
 		d.showRule(refused.PageStatus(), refused, nil)
 	case verb == "reset":
-		d.settleRule(f.ID(), false)
-		d.done(d.at(), "rules.gone", "factor", d.FactorName(f))
+		d.waitForRule(f.ID(), false)
+		d.leaveNotice(d.pathTo(), "rules.gone", "factor", d.FactorName(f))
 	case verb == "apply":
-		d.settleRule(f.ID(), true)
-		d.done(d.at(), "rules.set", "factor", d.FactorName(f))
+		d.waitForRule(f.ID(), true)
+		d.leaveNotice(d.pathTo(), "rules.set", "factor", d.FactorName(f))
 	default:
 		if verb == "resetpreview" {
-			d.r.PostForm = nil // the form shows what is
+			d.r.PostForm = nil // the form shows the values as they are now
 		}
-		d.showRule(http.StatusOK, nil, d.effectOf(&would, nil))
+		d.showRule(http.StatusOK, nil, d.newEffect(&would, nil))
 	}
 }
 
-// settleRule waits until the list has an override of a factor in another version than the
-// form was made of, or has none.
-func (d rulesRequest) settleRule(id string, there bool) {
-	before := d.version()
-	d.settle(func() bool {
+// waitForRule waits until this process shows the change of a factor: values in another
+// version than that of the form, or none.
+func (d rulesRequest) waitForRule(id string, there bool) {
+	before := d.formVersion()
+	d.waitUntil(func() bool {
 		var list struct{ Rules []apiRule }
-		a, err := d.ask(http.MethodGet, rulesAPI, "", nil)
+		a, err := d.call(http.MethodGet, rulesAPI, "", nil)
 		if err != nil || a.Refused != nil || a.Decode(&list) != nil {
 			return false
 		}

@@ -27,7 +27,7 @@ func terminologySection() *section {
 	}
 }
 
-// apiCode is a code that came and is not understood, as the API tells it.
+// apiCode is a code that a sender used and nobody has mapped, as the API tells it.
 type apiCode struct {
 	System, Code, Display, Kind, Feed, Status string
 	Count24h, CountTotal                      int64
@@ -40,7 +40,7 @@ type apiSuggestion struct {
 	Score            int
 }
 
-// worklistPage is the codes that nobody has mapped, the most frequent first.
+// worklistPage shows the codes that nobody has mapped, the most frequent first.
 type worklistPage struct {
 	adminPage
 	Tabs     []adminLink
@@ -49,7 +49,7 @@ type worklistPage struct {
 	Say      string
 	Rows     []codeRow
 	Pager    pager
-	Ignored  bool // codes that are ignored are shown
+	Ignored  bool // the list shows the codes that are ignored
 	Unmapped bool
 }
 
@@ -61,14 +61,14 @@ type codeRow struct {
 	Status                                  string
 }
 
-// terminologyTabs are the pages of the section.
-func (d termsRequest) terminologyTabs(current string) (tabs []adminLink) {
+// listTabs returns the links to the pages of the section.
+func (d termsRequest) listTabs(current string) (tabs []adminLink) {
 	for _, t := range []struct{ path, name string }{
 		{"", d.T("terms.worklist")}, {"map", d.T("terms.map")}, {"locations", d.T("terms.locations")},
 	} {
-		link := adminLink{Name: t.name, Path: d.at(), Current: t.path == current}
+		link := adminLink{Name: t.name, Path: d.pathTo(), Current: t.path == current}
 		if t.path != "" {
-			link.Path = d.at(t.path)
+			link.Path = d.pathTo(t.path)
 		}
 		tabs = append(tabs, link)
 	}
@@ -82,7 +82,7 @@ func showWorklist(on *adminRequest) {
 	if status != "ignored" && status != "mapped" {
 		status = "unmapped"
 	}
-	at := max(1, atoi(query.Get("page")))
+	at := max(1, parseCount(query.Get("page")))
 	ask := url.Values{"status": {status}, "limit": {strconv.Itoa(rowsAPage)}, "offset": {strconv.Itoa((at - 1) * rowsAPage)}}
 	search := strings.TrimSpace(query.Get("code"))
 	if search != "" {
@@ -96,20 +96,20 @@ func showWorklist(on *adminRequest) {
 	if _, ok := d.read(worklistAPI+"?"+ask.Encode(), &list); !ok {
 		return
 	}
-	out := worklistPage{adminPage: d.page("int.terminology"), Tabs: d.terminologyTabs(""), Search: search, Ignored: status == "ignored", Unmapped: status == "unmapped"}
+	out := worklistPage{adminPage: d.newPage("int.terminology"), Tabs: d.listTabs(""), Search: search, Ignored: status == "ignored", Unmapped: status == "unmapped"}
 	for _, s := range []struct{ status, name string }{{"unmapped", d.T("terms.unmapped")}, {"ignored", d.T("terms.ignored")}, {"mapped", d.T("terms.mapped")}} {
-		out.States = append(out.States, adminLink{Name: s.name, Path: d.at() + "?status=" + s.status, Current: s.status == status && search == ""})
+		out.States = append(out.States, adminLink{Name: s.name, Path: d.pathTo() + "?status=" + s.status, Current: s.status == status && search == ""})
 	}
 	for i := range list.Items {
-		out.Rows = append(out.Rows, d.codeRow(&list.Items[i]))
+		out.Rows = append(out.Rows, d.newCodeRow(&list.Items[i]))
 	}
 	out.Say = d.T("terms.codes", "n", list.Total)
-	_, _, out.Pager = d.pages(list.Total)
+	_, _, out.Pager = d.cutToPage(list.Total)
 	d.show(http.StatusOK, "terms.worklist", &out)
 }
 
-// atoi reads a whole number; 0: it is none.
-func atoi(text string) int {
+// parseCount reads a whole number; 0: the text is none.
+func parseCount(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil {
 		return 0
@@ -117,20 +117,20 @@ func atoi(text string) int {
 	return n
 }
 
-func (d termsRequest) codeRow(c *apiCode) codeRow {
+func (d termsRequest) newCodeRow(c *apiCode) codeRow {
 	row := codeRow{
 		System: c.System, Code: c.Code, Kind: d.Or("kind."+c.Kind, c.Kind), Display: c.Display, Feed: d.Or("feed."+c.Feed, c.Feed),
-		Day: c.Count24h, Total: c.CountTotal, Rooms: rooms(c.Rooms), Status: c.Status,
-		Link: d.at("code") + "?" + url.Values{"system": {c.System}, "code": {c.Code}, "kind": {c.Kind}}.Encode(),
+		Day: c.Count24h, Total: c.CountTotal, Rooms: joinRooms(c.Rooms), Status: c.Status,
+		Link: d.pathTo("code") + "?" + url.Values{"system": {c.System}, "code": {c.Code}, "kind": {c.Kind}}.Encode(),
 	}
 	if len(c.Suggestions) > 0 {
-		row.Suggestion = d.factorNamed(c.Suggestions[0].FactorID)
+		row.Suggestion = d.nameFactor(c.Suggestions[0].FactorID)
 	}
 	return row
 }
 
-// rooms lists the ids of rooms.
-func rooms(ids []int32) string {
+// joinRooms writes the ids of rooms.
+func joinRooms(ids []int32) string {
 	texts := make([]string, len(ids))
 	for i, id := range ids {
 		texts[i] = strconv.Itoa(int(id))
@@ -150,15 +150,16 @@ type apiMapping struct {
 }
 
 func (m *apiMapping) same(system, code, kind, op, than string) bool {
-	mine, limit := deref(m.Kind), ""
+	mine, limit := textOrEmpty(m.Kind), ""
 	if m.Value != nil {
 		limit = m.Value.Op + m.Value.Than.String()
 	}
 	return m.System == system && m.Code == code && mine == kind && limit == op+than
 }
 
-// mappings returns the terminology map; false: the page has answered.
-func (d termsRequest) mappings() (all []apiMapping, ok bool) {
+// readMappings returns the terminology map. It returns false after it has answered with a
+// fault.
+func (d termsRequest) readMappings() (all []apiMapping, ok bool) {
 	var list struct{ Mappings []apiMapping }
 	_, ok = d.read(mapAPI+"?limit=20000", &list)
 	return list.Mappings, ok

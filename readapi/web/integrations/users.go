@@ -21,7 +21,7 @@ func usersSection() *section {
 	}
 }
 
-// apiUser is a person as the API tells her.
+// apiUser is a person as the API tells it.
 type apiUser struct {
 	ID, Label, Role, SignIn      string
 	Disabled                     bool
@@ -42,15 +42,16 @@ type usersPage struct {
 
 type userRow struct{ ID, Label, Role, SignIn, SignedIn, State string }
 
-// readUsers returns the people of the hospital; false: it has answered.
+// readUsers returns the people of the hospital. It returns false after it has answered with
+// a fault.
 func readUsers(d *adminRequest) (all []apiUser, ok bool) {
 	var list struct{ Users []apiUser }
 	_, ok = d.read(usersAPI, &list)
 	return list.Users, ok
 }
 
-func userRowOf(d *adminRequest, u *apiUser) userRow {
-	row := userRow{ID: u.ID, Label: u.Label, Role: d.Or("role."+u.Role, u.Role), SignIn: d.T("users.link"), SignedIn: d.when(u.SignedInAt), State: d.T("users.may")}
+func newUserRow(d *adminRequest, u *apiUser) userRow {
+	row := userRow{ID: u.ID, Label: u.Label, Role: d.Or("role."+u.Role, u.Role), SignIn: d.T("users.link"), SignedIn: d.formatTime(u.SignedInAt), State: d.T("users.may")}
 	if u.SignIn == "provider" {
 		row.SignIn = d.T("users.provider")
 	}
@@ -60,7 +61,7 @@ func userRowOf(d *adminRequest, u *apiUser) userRow {
 	case u.Until != nil && !u.Until.After(d.now()):
 		row.State = d.T("users.over")
 	case u.Until != nil:
-		row.State = d.T("users.until", "time", d.when(u.Until))
+		row.State = d.T("users.until", "time", d.formatTime(u.Until))
 	}
 	return row
 }
@@ -70,22 +71,22 @@ func showUsers(d *adminRequest, status int, refused *apicall.Refusal) {
 	if !ok {
 		return
 	}
-	out := usersPage{adminPage: d.page("int.users"), Form: d.form(url.Values{"role": {string(users.Viewer)}, "ttl": {"1h"}}, refused)}
-	out.Roles = roleRows(d, out.Form)
+	out := usersPage{adminPage: d.newPage("int.users"), Form: d.newForm(url.Values{"role": {string(users.Viewer)}, "ttl": {"1h"}}, refused)}
+	out.Roles = listRoles(d, out.Form)
 	for _, ttl := range users.Lifetimes() {
 		out.TTLs = append(out.TTLs, scopeRow{Scope: ttl, Says: d.T("users.ttl." + ttl), Chosen: out.Form.Value("ttl") == ttl})
 	}
-	out.Refused = out.Form.refusedWords("label", "role", "ttl")
-	first, last, p := d.pages(len(all))
+	out.Refused = out.Form.listRefusals("label", "role", "ttl")
+	first, last, p := d.cutToPage(len(all))
 	for i := range all[first:last] {
-		out.Rows = append(out.Rows, userRowOf(d, &all[first+i]))
+		out.Rows = append(out.Rows, newUserRow(d, &all[first+i]))
 	}
 	out.Pager = p
 	d.show(status, "users.list", &out)
 }
 
-// roleRows are the roles that a person may have.
-func roleRows(d *adminRequest, f *form) (rows []scopeRow) {
+// listRoles returns the roles that a person may have.
+func listRoles(d *adminRequest, f *form) (rows []scopeRow) {
 	for _, role := range users.Roles() {
 		rows = append(rows, scopeRow{Scope: string(role), Says: d.T("role." + string(role)), Chosen: f.Value("role") == string(role)})
 	}
@@ -96,17 +97,17 @@ func roleRows(d *adminRequest, f *form) (rows []scopeRow) {
 func inviteUser(d *adminRequest) {
 	f := d.r.PostForm
 	var made struct{ Label, URL string }
-	refused, ok := d.do(http.MethodPost, usersAPI, "", map[string]any{"label": f.Get("label"), "role": f.Get("role"), "ttl": f.Get("ttl")}, &made)
+	refused, ok := d.send(http.MethodPost, usersAPI, "", map[string]any{"label": f.Get("label"), "role": f.Get("role"), "ttl": f.Get("ttl")}, &made)
 	switch {
 	case refused != nil:
 		showUsers(d, refused.PageStatus(), refused)
 	case ok:
-		d.once(d.at(), &once{Say: d.T("users.once", "name", made.Label), Value: d.absolute(made.URL)})
+		d.leaveSecret(d.pathTo(), &once{Say: d.T("users.once", "name", made.Label), Value: d.absoluteURL(made.URL)})
 	}
 }
 
-// userValues are what the form of a person holds.
-func userValues(u *apiUser) url.Values {
+// listUserValues returns the values of the form of a person.
+func listUserValues(u *apiUser) url.Values {
 	v := url.Values{"label": {u.Label}, "role": {u.Role}}
 	if u.Disabled {
 		v.Set("disabled", "yes")
@@ -119,20 +120,20 @@ func showUser(d *adminRequest, status int, refused *apicall.Refusal) {
 	if !ok {
 		return
 	}
-	i := slices.IndexFunc(all, func(u apiUser) bool { return u.ID == d.id() })
+	i := slices.IndexFunc(all, func(u apiUser) bool { return u.ID == d.pathID() })
 	if i < 0 {
-		d.gone()
+		d.showNotFound()
 		return
 	}
 	u := &all[i]
-	out := usersPage{adminPage: d.page("users.change"), Form: d.form(userValues(u), refused), Rows: []userRow{userRowOf(d, u)}, Fixed: u.SignIn == "provider", Version: strconv.FormatInt(u.Version, 10)}
-	out.Roles = roleRows(d, out.Form)
-	out.Refused = out.Form.refusedWords("label", "role")
+	out := usersPage{adminPage: d.newPage("users.change"), Form: d.newForm(listUserValues(u), refused), Rows: []userRow{newUserRow(d, u)}, Fixed: u.SignIn == "provider", Version: strconv.FormatInt(u.Version, 10)}
+	out.Roles = listRoles(d, out.Form)
+	out.Refused = out.Form.listRefusals("label", "role")
 	if refused.IsOvertaken() {
 		out.Refused = []string{d.T("int.overtaken")}
-		out.Changed = d.compared(userValues(u), [2]string{"label", "users.label"}, [2]string{"role", "users.role"}, [2]string{"disabled", "users.disabled"})
+		out.Changed = d.compareValues(listUserValues(u), [2]string{"label", "users.label"}, [2]string{"role", "users.role"}, [2]string{"disabled", "users.disabled"})
 	}
-	out.Form.was = userValues(u)
+	out.Form.was = listUserValues(u)
 	d.show(status, "users.change", &out)
 }
 
@@ -143,16 +144,16 @@ func changeUser(d *adminRequest) {
 		body["role"] = role
 	}
 	var changed apiUser
-	refused, ok := d.do(http.MethodPatch, usersAPI+"/"+url.PathEscape(d.id()), d.version(), body, &changed)
+	refused, ok := d.send(http.MethodPatch, usersAPI+"/"+url.PathEscape(d.pathID()), d.formVersion(), body, &changed)
 	switch {
 	case refused != nil:
 		showUser(d, refused.PageStatus(), refused)
 	case ok:
-		d.settle(func() bool {
+		d.waitUntil(func() bool {
 			var list struct{ Users []apiUser }
-			a, err := d.ask(http.MethodGet, usersAPI, "", nil)
+			a, err := d.call(http.MethodGet, usersAPI, "", nil)
 			return err == nil && a.Refused == nil && a.Decode(&list) == nil && slices.ContainsFunc(list.Users, func(u apiUser) bool { return u.ID == changed.ID && u.Version >= changed.Version })
 		})
-		d.done(d.at(), "users.changed", "name", changed.Label)
+		d.leaveNotice(d.pathTo(), "users.changed", "name", changed.Label)
 	}
 }

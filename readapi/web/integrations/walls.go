@@ -46,11 +46,11 @@ func showWalls(d *adminRequest, status int, refused *apicall.Refusal) {
 	if !ok {
 		return
 	}
-	out := wallsPage{adminPage: d.page("int.walls"), Form: d.form(nil, refused)}
-	out.Refused = out.Form.refusedWords("label")
-	first, last, p := d.pages(len(all))
+	out := wallsPage{adminPage: d.newPage("int.walls"), Form: d.newForm(nil, refused)}
+	out.Refused = out.Form.listRefusals("label")
+	first, last, p := d.cutToPage(len(all))
 	for _, w := range all[first:last] {
-		out.Rows = append(out.Rows, wallRow{w.ID, w.Label, d.when(w.CreatedAt)})
+		out.Rows = append(out.Rows, wallRow{w.ID, w.Label, d.formatTime(w.CreatedAt)})
 	}
 	out.Pager = p
 	d.show(status, "walls.list", &out)
@@ -58,27 +58,28 @@ func showWalls(d *adminRequest, status int, refused *apicall.Refusal) {
 
 func makeWall(d *adminRequest) {
 	var made apiWall
-	refused, ok := d.do(http.MethodPost, wallsAPI, "", map[string]any{"label": d.r.PostForm.Get("label")}, &made)
+	refused, ok := d.send(http.MethodPost, wallsAPI, "", map[string]any{"label": d.r.PostForm.Get("label")}, &made)
 	switch {
 	case refused != nil:
 		showWalls(d, refused.PageStatus(), refused)
 	case ok:
-		settleWall(d, made.ID, true)
-		d.once(d.at(), &once{Say: d.T("walls.once", "name", made.Label), Value: d.absolute(made.URL)})
+		waitForWall(d, made.ID, true)
+		d.leaveSecret(d.pathTo(), &once{Say: d.T("walls.once", "name", made.Label), Value: d.absoluteURL(made.URL)})
 	}
 }
 
-// absolute is a link of the API for another browser. It is a path while the operator has set
-// no public address.
-func (d *adminRequest) absolute(link string) string {
+// absoluteURL returns a link of the API for another browser. While the operator has set no
+// public address, it adds the address of this page.
+func (d *adminRequest) absoluteURL(link string) string {
 	if strings.HasPrefix(link, "/") {
-		return d.address() + link
+		return d.apiAddress() + link
 	}
 	return link
 }
 
-// address is that of the API: the one that the operator has set, else that of this page.
-func (d *adminRequest) address() string {
+// apiAddress returns the address of the API that the operator has set, else that of this
+// page.
+func (d *adminRequest) apiAddress() string {
 	if d.Administration.URL != "" {
 		return d.Administration.URL
 	}
@@ -89,11 +90,11 @@ func (d *adminRequest) address() string {
 	return scheme + d.r.Host
 }
 
-// settleWall waits until this process shows, or shows no longer, a wall.
-func settleWall(d *adminRequest, id string, there bool) {
-	d.settle(func() bool {
+// waitForWall waits until this process shows a wall, or no longer shows it.
+func waitForWall(d *adminRequest, id string, there bool) {
+	d.waitUntil(func() bool {
 		var list struct{ Walls []apiWall }
-		a, err := d.ask(http.MethodGet, wallsAPI, "", nil)
+		a, err := d.call(http.MethodGet, wallsAPI, "", nil)
 		return err == nil && a.Refused == nil && a.Decode(&list) == nil && there == slices.ContainsFunc(list.Walls, func(w apiWall) bool { return w.ID == id })
 	})
 }
@@ -103,20 +104,20 @@ func showWall(d *adminRequest, status int) {
 	if !ok {
 		return
 	}
-	i := slices.IndexFunc(all, func(w apiWall) bool { return w.ID == d.id() })
+	i := slices.IndexFunc(all, func(w apiWall) bool { return w.ID == d.pathID() })
 	if i < 0 {
-		d.gone()
+		d.showNotFound()
 		return
 	}
-	out := wallsPage{adminPage: d.page("walls.revoke"), Rows: []wallRow{{all[i].ID, all[i].Label, d.when(all[i].CreatedAt)}}}
+	out := wallsPage{adminPage: d.newPage("walls.revoke"), Rows: []wallRow{{all[i].ID, all[i].Label, d.formatTime(all[i].CreatedAt)}}}
 	d.show(status, "walls.revoke", &out)
 }
 
 func revokeWall(d *adminRequest) {
 	var gone apiWall
-	if refused, ok := d.do(http.MethodDelete, wallsAPI+"/"+url.PathEscape(d.id()), "", nil, &gone); ok && refused == nil {
-		settleWall(d, d.id(), false)
-		d.done(d.at(), "walls.revoked", "name", gone.Label)
+	if refused, ok := d.send(http.MethodDelete, wallsAPI+"/"+url.PathEscape(d.pathID()), "", nil, &gone); ok && refused == nil {
+		waitForWall(d, d.pathID(), false)
+		d.leaveNotice(d.pathTo(), "walls.revoked", "name", gone.Label)
 	} else if ok {
 		showWall(d, refused.PageStatus())
 	}

@@ -48,11 +48,11 @@ type apiWebhook struct {
 	Waiting        *int
 	Version        int64
 	CreatedAt      *time.Time
-	Secret         string // of a fresh one
+	Secret         string // of a new endpoint, or a new secret
 	Warnings       []struct{ Code string }
 }
 
-// webhooksPage is the list of endpoints.
+// webhooksPage shows the list of endpoints.
 type webhooksPage struct {
 	adminPage
 	Rows  []webhookRow
@@ -64,26 +64,26 @@ type webhookRow struct {
 	Late                                   bool
 }
 
-func webhookRowOf(d *adminRequest, w *apiWebhook) webhookRow {
+func newWebhookRow(d *adminRequest, w *apiWebhook) webhookRow {
 	row := webhookRow{ID: w.ID, URL: w.URL, Events: strings.Join(w.Events, ", "), Rooms: d.T("hooks.rooms.all"), State: d.T("hooks.unknown")}
 	if w.Rooms != nil {
-		row.Rooms = roomsText(w.Rooms)
+		row.Rooms = formatRooms(w.Rooms)
 	}
 	if w.Waiting != nil {
 		row.Waiting = strconv.Itoa(*w.Waiting)
 	}
-	switch status := deref(w.Status); status {
+	switch status := textOrEmpty(w.Status); status {
 	case "disabled":
-		row.State, row.Late = d.T("hooks.disabled", "why", d.Or("hooks.reason."+deref(w.Reason), deref(w.Reason))), true
+		row.State, row.Late = d.T("hooks.disabled", "why", d.Or("hooks.reason."+textOrEmpty(w.Reason), textOrEmpty(w.Reason))), true
 	case "failing":
-		row.State, row.Late = d.T("hooks.failing", "time", d.when(w.FailingSince)), true
+		row.State, row.Late = d.T("hooks.failing", "time", d.formatTime(w.FailingSince)), true
 	case "active":
 		row.State = d.T("hooks.active")
 	}
 	return row
 }
 
-func roomsText(rooms []int32) string {
+func formatRooms(rooms []int32) string {
 	all := make([]string, len(rooms))
 	for i, room := range rooms {
 		all[i] = strconv.Itoa(int(room))
@@ -96,17 +96,17 @@ func showWebhooks(d *adminRequest) {
 	if _, ok := d.read(webhooksAPI, &list); !ok {
 		return
 	}
-	out := webhooksPage{adminPage: d.page("int.webhooks")}
-	out.Act = &adminLink{Name: d.T("hooks.new"), Path: d.at("new")}
-	first, last, p := d.pages(len(list.Webhooks))
+	out := webhooksPage{adminPage: d.newPage("int.webhooks")}
+	out.Act = &adminLink{Name: d.T("hooks.new"), Path: d.pathTo("new")}
+	first, last, p := d.cutToPage(len(list.Webhooks))
 	out.Pager = p
 	for i := range list.Webhooks[first:last] {
-		out.Rows = append(out.Rows, webhookRowOf(d, &list.Webhooks[first+i]))
+		out.Rows = append(out.Rows, newWebhookRow(d, &list.Webhooks[first+i]))
 	}
 	d.show(http.StatusOK, "webhooks.list", &out)
 }
 
-// webhookPage is one endpoint, or one that is to be made.
+// webhookPage shows one endpoint, or asks for a new one.
 type webhookPage struct {
 	adminPage
 	Form     *form
@@ -124,57 +124,57 @@ type webhookPage struct {
 
 var webhookEvents = []string{outbound.LevelChanged, outbound.RoomRescored, outbound.Alert, outbound.Ping}
 
-// webhookFields are the fields of the form with the paths in the body of the API.
+// webhookFields are the paths of fields of the form in the body of the API.
 var webhookFields = map[string]string{"rate": "ratePerSecond", "timeout": "timeoutSeconds", "readers": "readerKeyIds"}
 
-func webhookFormOf(d *adminRequest, values url.Values, refused *apicall.Refusal) *form {
-	f := d.form(values, refused)
+func newWebhookForm(d *adminRequest, values url.Values, refused *apicall.Refusal) *form {
+	f := d.newForm(values, refused)
 	for name, path := range webhookFields {
-		f.at(name, path)
+		f.usePath(name, path)
 	}
 	return f
 }
 
-// showWebhookForm shows the form of a new endpoint, or of one as it is.
+// showWebhookForm shows the form of an endpoint.
 func showWebhookForm(d *adminRequest, status int, out *webhookPage, refused *apicall.Refusal) {
 	for _, event := range webhookEvents {
 		out.Asked = append(out.Asked, scopeRow{Scope: event, Says: d.T("hooks.event." + event), Chosen: out.Form.Has("events", event)})
 	}
 	if refused != nil && !refused.IsOvertaken() {
-		out.Refused = out.Form.refusedWords("url", "events", "rooms", "rate", "timeout", "readers", "secret")
+		out.Refused = out.Form.listRefusals("url", "events", "rooms", "rate", "timeout", "readers", "secret")
 	}
 	d.show(status, "webhooks.form", out)
 }
 
 func askForWebhook(d *adminRequest) {
-	if d.fresh() {
-		newWebhook(d, http.StatusOK, nil)
+	if d.requireFreshSignIn() {
+		showNewWebhook(d, http.StatusOK, nil)
 	}
 }
 
-func newWebhook(d *adminRequest, status int, refused *apicall.Refusal) {
+func showNewWebhook(d *adminRequest, status int, refused *apicall.Refusal) {
 	values := url.Values{"events": {outbound.LevelChanged, outbound.RoomRescored}, "rate": {"50"}, "timeout": {"10"}, "enabled": {"yes"}}
-	showWebhookForm(d, status, &webhookPage{adminPage: d.page("hooks.new"), Form: webhookFormOf(d, values, refused), New: true}, refused)
+	showWebhookForm(d, status, &webhookPage{adminPage: d.newPage("hooks.new"), Form: newWebhookForm(d, values, refused), New: true}, refused)
 }
 
-// words splits what was typed as a list.
-func words(typed string) []string {
+// splitWords splits a typed list.
+func splitWords(typed string) []string {
 	return strings.FieldsFunc(typed, func(c rune) bool { return c == ',' || c == ' ' || c == ';' || c == '\n' || c == '\r' })
 }
 
-// webhookBodyOf is the body of the API for the form. All that the form has is sent: what is
-// empty is unset.
-func webhookBodyOf(d *adminRequest) map[string]any {
+// readWebhookForm returns the values of the form, as the API takes them. It sends all fields:
+// an empty one unsets the value.
+func readWebhookForm(d *adminRequest) map[string]any {
 	f := d.r.PostForm
 	body := map[string]any{
 		"url": strings.TrimSpace(f.Get("url")), "events": append([]string{}, f["events"]...), "rooms": nil, "enabled": f.Get("enabled") == "yes",
-		"ratePerSecond": cmp.Or(number(f.Get("rate")), any(outbound.DefaultRate)), "timeoutSeconds": cmp.Or(number(f.Get("timeout")), any(outbound.DefaultTimeout)),
-		"readerKeyIds": append([]string{}, words(f.Get("readers"))...),
+		"ratePerSecond": cmp.Or(parseNumber(f.Get("rate")), any(outbound.DefaultRate)), "timeoutSeconds": cmp.Or(parseNumber(f.Get("timeout")), any(outbound.DefaultTimeout)),
+		"readerKeyIds": append([]string{}, splitWords(f.Get("readers"))...),
 	}
-	if rooms := words(f.Get("rooms")); len(rooms) > 0 {
+	if rooms := splitWords(f.Get("rooms")); len(rooms) > 0 {
 		all := make([]any, len(rooms))
 		for i, room := range rooms {
-			all[i] = number(room)
+			all[i] = parseNumber(room)
 		}
 		body["rooms"] = all
 	}
@@ -182,42 +182,43 @@ func webhookBodyOf(d *adminRequest) map[string]any {
 }
 
 func createWebhook(d *adminRequest) {
-	body := webhookBodyOf(d)
+	body := readWebhookForm(d)
 	if secret := d.r.PostForm.Get("secret"); secret != "" {
 		body["secret"] = secret
 	}
 	var made apiWebhook
-	refused, ok := d.do(http.MethodPost, webhooksAPI, "", body, &made)
+	refused, ok := d.send(http.MethodPost, webhooksAPI, "", body, &made)
 	switch {
 	case refused != nil:
-		d.r.PostForm.Del("secret") // it is in no page
-		newWebhook(d, refused.PageStatus(), refused)
+		d.r.PostForm.Del("secret") // no page may show it
+		showNewWebhook(d, refused.PageStatus(), refused)
 	case ok:
 		showSecretOnce(d, &made)
 	}
 }
 
 func showSecretOnce(d *adminRequest, made *apiWebhook) {
-	d.settleThing(webhooksAPI+"/"+url.PathEscape(made.ID), strconv.FormatInt(made.Version, 10))
+	d.waitForVersion(webhooksAPI+"/"+url.PathEscape(made.ID), strconv.FormatInt(made.Version, 10))
 	says := []string{d.T("hooks.once", "url", made.URL)}
 	for _, w := range made.Warnings {
 		says = append(says, d.Or("hooks.warning."+w.Code, w.Code))
 	}
-	d.once(d.at(made.ID), &once{Say: strings.Join(says, " "), Value: made.Secret})
+	d.leaveSecret(d.pathTo(made.ID), &once{Say: strings.Join(says, " "), Value: made.Secret})
 }
 
-// readWebhook reads the endpoint of the path; false: it has answered.
+// readWebhook returns the endpoint of the path. It returns false after it has answered with
+// a fault.
 func readWebhook(d *adminRequest) (w *apiWebhook, version string, ok bool) {
 	w = &apiWebhook{}
-	version, ok = d.read(webhooksAPI+"/"+url.PathEscape(d.id()), w)
+	version, ok = d.read(webhooksAPI+"/"+url.PathEscape(d.pathID()), w)
 	return w, version, ok
 }
 
-// webhookValues are what the form of an endpoint holds.
-func webhookValues(w *apiWebhook) url.Values {
+// listWebhookValues returns the values of the form of an endpoint.
+func listWebhookValues(w *apiWebhook) url.Values {
 	v := url.Values{
 		"url": {w.URL}, "events": w.Events, "rate": {strconv.FormatFloat(w.RatePerSecond, 'f', -1, 64)}, "timeout": {strconv.Itoa(w.TimeoutSeconds)},
-		"rooms": {roomsText(w.Rooms)}, "readers": {strings.Join(w.ReaderKeyIDs, ", ")}, "enabled": {"no"},
+		"rooms": {formatRooms(w.Rooms)}, "readers": {strings.Join(w.ReaderKeyIDs, ", ")}, "enabled": {"no"},
 	}
 	if w.Enabled {
 		v.Set("enabled", "yes")
@@ -230,11 +231,11 @@ func editWebhook(d *adminRequest, status int, refused *apicall.Refusal) {
 	if !ok {
 		return
 	}
-	out := webhookPage{adminPage: d.page("hooks.edit"), Form: webhookFormOf(d, webhookValues(w), refused), Hook: webhookRowOf(d, w), Version: version}
-	out.Form.was = webhookValues(w)
+	out := webhookPage{adminPage: d.newPage("hooks.edit"), Form: newWebhookForm(d, listWebhookValues(w), refused), Hook: newWebhookRow(d, w), Version: version}
+	out.Form.was = listWebhookValues(w)
 	if refused.IsOvertaken() {
 		out.Refused = []string{d.T("int.overtaken")}
-		out.Changed = d.compared(out.Form.was, [2]string{"url", "hooks.url"}, [2]string{"events", "hooks.events"}, [2]string{"rooms", "hooks.rooms"},
+		out.Changed = d.compareValues(out.Form.was, [2]string{"url", "hooks.url"}, [2]string{"events", "hooks.events"}, [2]string{"rooms", "hooks.rooms"},
 			[2]string{"rate", "hooks.rate"}, [2]string{"timeout", "hooks.timeout"}, [2]string{"readers", "hooks.readers"}, [2]string{"enabled", "hooks.enabled"})
 	}
 	showWebhookForm(d, status, &out, refused)
@@ -242,59 +243,59 @@ func editWebhook(d *adminRequest, status int, refused *apicall.Refusal) {
 
 func changeWebhook(d *adminRequest) {
 	var changed apiWebhook
-	path := webhooksAPI + "/" + url.PathEscape(d.id())
-	refused, ok := d.do(http.MethodPatch, path, d.version(), webhookBodyOf(d), &changed)
+	path := webhooksAPI + "/" + url.PathEscape(d.pathID())
+	refused, ok := d.send(http.MethodPatch, path, d.formVersion(), readWebhookForm(d), &changed)
 	switch {
 	case refused != nil:
 		editWebhook(d, refused.PageStatus(), refused)
 	case ok:
-		d.settleThing(path, strconv.FormatInt(changed.Version, 10))
-		d.done(d.at(changed.ID), "hooks.changed")
+		d.waitForVersion(path, strconv.FormatInt(changed.Version, 10))
+		d.leaveNotice(d.pathTo(changed.ID), "hooks.changed")
 	}
 }
 
-// showWebhookAsked shows a page about the endpoint of the path.
-func showWebhookAsked(d *adminRequest, status int, title string, refused *apicall.Refusal, words ...string) {
+// showWebhookQuestion asks whether to do something to the endpoint of the path.
+func showWebhookQuestion(d *adminRequest, status int, title string, refused *apicall.Refusal, words ...string) {
 	w, version, ok := readWebhook(d)
 	if !ok {
 		return
 	}
-	out := webhookPage{adminPage: d.page(title), Form: d.form(url.Values{"overlap": {"24"}}, refused).at("overlap", "overlapHours"), Hook: webhookRowOf(d, w), Version: version}
+	out := webhookPage{adminPage: d.newPage(title), Form: d.newForm(url.Values{"overlap": {"24"}}, refused).usePath("overlap", "overlapHours"), Hook: newWebhookRow(d, w), Version: version}
 	for _, hours := range []string{"0", "1", "24", "168"} {
 		out.Overlaps = append(out.Overlaps, scopeRow{Scope: hours, Says: d.T("hooks.overlap." + hours), Chosen: out.Form.Has("overlap", hours)})
 	}
-	out.Refused = append(out.Form.refusedWords("overlap", "secret"), words...)
-	out.Form.was = webhookValues(w)
+	out.Refused = append(out.Form.listRefusals("overlap", "secret"), words...)
+	out.Form.was = listWebhookValues(w)
 	if refused.IsOvertaken() {
 		out.Refused = []string{d.T("int.overtaken")}
-		out.Changed = d.compared(out.Form.was, [2]string{"url", "hooks.url"}, [2]string{"events", "hooks.events"}, [2]string{"rooms", "hooks.rooms"}, [2]string{"enabled", "hooks.enabled"})
+		out.Changed = d.compareValues(out.Form.was, [2]string{"url", "hooks.url"}, [2]string{"events", "hooks.events"}, [2]string{"rooms", "hooks.rooms"}, [2]string{"enabled", "hooks.enabled"})
 	}
 	d.show(status, strings.Replace(title, "hooks.", "webhooks.", 1), &out)
 }
 
 func askToRotateSecret(d *adminRequest) {
-	if d.fresh() {
-		showWebhookAsked(d, http.StatusOK, "hooks.rotate", nil)
+	if d.requireFreshSignIn() {
+		showWebhookQuestion(d, http.StatusOK, "hooks.rotate", nil)
 	}
 }
 
 func askToDeleteWebhook(d *adminRequest) {
-	if d.fresh() {
-		showWebhookAsked(d, http.StatusOK, "hooks.delete", nil)
+	if d.requireFreshSignIn() {
+		showWebhookQuestion(d, http.StatusOK, "hooks.delete", nil)
 	}
 }
 
 func rotateSecret(d *adminRequest) {
 	var made apiWebhook
-	body := map[string]any{"overlapHours": number(d.r.PostForm.Get("overlap"))}
+	body := map[string]any{"overlapHours": parseNumber(d.r.PostForm.Get("overlap"))}
 	if secret := d.r.PostForm.Get("secret"); secret != "" {
 		body["secret"] = secret
 		d.r.PostForm.Del("secret")
 	}
-	refused, ok := d.do(http.MethodPost, webhooksAPI+"/"+url.PathEscape(d.id())+"/rotate", d.version(), body, &made)
+	refused, ok := d.send(http.MethodPost, webhooksAPI+"/"+url.PathEscape(d.pathID())+"/rotate", d.formVersion(), body, &made)
 	switch {
 	case refused != nil:
-		showWebhookAsked(d, refused.PageStatus(), "hooks.rotate", refused)
+		showWebhookQuestion(d, refused.PageStatus(), "hooks.rotate", refused)
 	case ok:
 		showSecretOnce(d, &made)
 	}
@@ -306,24 +307,24 @@ func deleteWebhook(d *adminRequest) {
 		return
 	}
 	if strings.TrimSpace(d.r.PostForm.Get("name")) != w.URL {
-		showWebhookAsked(d, http.StatusUnprocessableEntity, "hooks.delete", nil, d.T("int.typed"))
+		showWebhookQuestion(d, http.StatusUnprocessableEntity, "hooks.delete", nil, d.T("int.typed"))
 		return
 	}
-	path := webhooksAPI + "/" + url.PathEscape(d.id())
-	refused, ok := d.do(http.MethodDelete, path, d.version(), nil, nil)
+	path := webhooksAPI + "/" + url.PathEscape(d.pathID())
+	refused, ok := d.send(http.MethodDelete, path, d.formVersion(), nil, nil)
 	switch {
 	case refused != nil:
-		showWebhookAsked(d, refused.PageStatus(), "hooks.delete", refused)
+		showWebhookQuestion(d, refused.PageStatus(), "hooks.delete", refused)
 	case ok:
-		d.settle(func() bool {
-			a, err := d.ask(http.MethodGet, path, "", nil)
+		d.waitUntil(func() bool {
+			a, err := d.call(http.MethodGet, path, "", nil)
 			return err == nil && a.Status == http.StatusNotFound
 		})
-		d.done(d.at(), "hooks.deleted", "url", w.URL)
+		d.leaveNotice(d.pathTo(), "hooks.deleted", "url", w.URL)
 	}
 }
 
-// showWebhook shows an endpoint with what was sent to it.
+// showWebhook shows an endpoint with the deliveries to it.
 func showWebhook(d *adminRequest) {
 	w, version, ok := readWebhook(d)
 	if !ok {
@@ -336,21 +337,21 @@ func showWebhook(d *adminRequest) {
 		}
 	}
 	var list deliveryList
-	refused, ok := d.do(http.MethodGet, webhooksAPI+"/"+url.PathEscape(w.ID)+"/deliveries?"+q.Encode(), "", nil, &list)
+	refused, ok := d.send(http.MethodGet, webhooksAPI+"/"+url.PathEscape(w.ID)+"/deliveries?"+q.Encode(), "", nil, &list)
 	if !ok {
 		return
 	}
-	out := webhookPage{adminPage: d.page("hooks.one"), Form: d.form(d.r.URL.Query(), refused), Hook: webhookRowOf(d, w), Version: version, Samples: webhookEvents, Pager: d.cursor(deref(list.Next))}
+	out := webhookPage{adminPage: d.newPage("hooks.one"), Form: d.newForm(d.r.URL.Query(), refused), Hook: newWebhookRow(d, w), Version: version, Samples: webhookEvents, Pager: d.newCursorPager(textOrEmpty(list.Next))}
 	out.Heading = w.URL
-	out.Refused = out.Form.refusedWords("state", "event")
+	out.Refused = out.Form.listRefusals("state", "event")
 	for _, s := range w.Secrets {
-		out.Secrets = append(out.Secrets, d.T("hooks.secret."+s.State, "id", s.ID, "time", d.when(s.Until)))
+		out.Secrets = append(out.Secrets, d.T("hooks.secret."+s.State, "id", s.ID, "time", d.formatTime(s.Until)))
 	}
 	for _, state := range deliveryStates {
 		out.States = append(out.States, scopeRow{Scope: state, Says: d.T("delivery." + state), Chosen: out.Form.Value("state") == state})
 	}
 	for i := range list.Items {
-		out.Rows = append(out.Rows, deliveryRowOf(d, &list.Items[i]))
+		out.Rows = append(out.Rows, newDeliveryRow(d, &list.Items[i]))
 	}
 	status := http.StatusOK
 	if refused != nil {

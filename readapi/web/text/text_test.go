@@ -137,7 +137,7 @@ func (s *source) sections(t *testing.T) (all []string) {
 func keysUsed(t *testing.T) map[string]bool {
 	t.Helper()
 	used := map[string]bool{}
-	named := regexp.MustCompile(`(?:\bT|\bOr|\.page)\(?\s?"([a-z0-9.:+>]+)"`)
+	named := regexp.MustCompile(`(?:\bT|\bOr|\.newPage)\(?\s?"([a-z0-9.:+>]+)"`)
 	ours := regexp.MustCompile(`"((?:alerts|audit|command|connect|delivery|effect|episodes|feeds|hooks|int|keys|kind|letters|places|recipients|replay|rules|run|terms|tiers|users|walls)\.[a-z0-9.]+)"`)
 	fault := regexp.MustCompile(`"((?:fault|none)\.?[a-z]*)"`)
 	source := readSource(t)
