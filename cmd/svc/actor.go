@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"svc/internal/admin/settings"
 	"svc/internal/admin/users"
 	"svc/internal/httpapi/access"
 	"svc/internal/seal"
@@ -90,13 +91,13 @@ func (a *actors) tokenOf(who actor) string {
 }
 
 // newActors returns the actors. Without a secrets key no person may act.
-func newActors(s *settings, now func() time.Time) (*actors, error) {
-	a := &actors{users: s.users, now: now, register: s.register}
-	if s.seals == nil {
+func newActors(s *settings.Store, now func() time.Time) (*actors, error) {
+	a := &actors{users: s.Users, now: now, register: s.Register}
+	if s.Seals == nil {
 		return a, nil
 	}
 	var err error
-	a.seals, err = s.seals.For("actor")
+	a.seals, err = s.Seals.For("actor")
 	return a, err
 }
 

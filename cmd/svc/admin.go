@@ -13,7 +13,9 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
+	"svc/internal/admin/auditlog"
 	"svc/internal/admin/keys"
+	"svc/internal/admin/settings"
 	"svc/internal/cli"
 	"svc/internal/devserver"
 	"svc/internal/stream"
@@ -97,7 +99,7 @@ func group(use, short string, below ...*cobra.Command) *cobra.Command {
 }
 
 // connected calls do once the settings have been read.
-func (a *admin) connected(ctx context.Context, do func(context.Context, *settings, *keys.Ring) error) error {
+func (a *admin) connected(ctx context.Context, do func(context.Context, *settings.Store, *keys.Ring) error) error {
 	ctx, cancel := context.WithTimeout(ctx, a.within)
 	defer cancel()
 	log := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
@@ -116,15 +118,15 @@ func (a *admin) connected(ctx context.Context, do func(context.Context, *setting
 	if err != nil {
 		return err
 	}
-	s := followSettings(cluster, a.config.TopicPrefix, seals, a.Now, log)
+	s := settings.Follow(cluster, a.config.TopicPrefix+schemas.Settings().Name, seals, a.Now, log)
 	follow, stop := context.WithCancel(ctx)
 	g, run := errgroup.WithContext(follow)
-	g.Go(func() error { return s.table.Run(run) })
+	g.Go(func() error { return s.Run(run) })
 	g.Go(func() error {
 		defer stop()
 		select {
-		case <-s.table.Ready():
-			return do(run, s, s.ring(openAudit(cluster, a.config.TopicPrefix), a.Now))
+		case <-s.Ready():
+			return do(run, s, s.Ring(auditlog.Open(cluster, a.config.TopicPrefix+schemas.Audit().Name).Record, a.Now))
 		case <-run.Done():
 			return fmt.Errorf("read the settings: %w", context.Cause(run))
 		}

@@ -20,6 +20,7 @@ import (
 
 	"svc/acuity"
 	"svc/internal/admin/keys"
+	"svc/internal/admin/settings"
 	"svc/internal/analysis/backtest"
 	"svc/internal/analysis/backtest/hours"
 	"svc/internal/analysis/replay"
@@ -175,10 +176,10 @@ func (b *backtestCommand) hours(ctx context.Context) ([]*acuity.Snapshot, error)
 	if b.isFile() {
 		return b.ofFile(ctx)
 	}
-	if err := b.connected(ctx, func(_ context.Context, s *settings, _ *keys.Ring) error {
-		for _, h := range s.register.Hospitals() {
+	if err := b.connected(ctx, func(_ context.Context, s *settings.Store, _ *keys.Ring) error {
+		for _, h := range s.Register.Hospitals() {
 			if h.ID == b.options.Hospital {
-				b.options.Zone = s.register.Zone(h.ID)
+				b.options.Zone = s.Register.Zone(h.ID)
 				return nil
 			}
 		}

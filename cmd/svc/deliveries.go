@@ -18,9 +18,9 @@ import (
 // tiers.
 func (h *service) subscribers() subscribers.Config {
 	return subscribers.Config{
-		Shell: h.shell, Register: h.settings.subscribers, Lists: deliveries{h.redis.Lists()}, Key: h.settings.register.Key,
-		Store: h.settings, Audit: h.audit.record, Order: h.order, Test: testDelivery, Reason: readapi.Reason,
-		Check: checkEndpoint(h.config.guard()), Zone: h.settings.register.Zone,
+		Shell: h.shell, Register: h.settings.Subscribers, Lists: deliveries{h.redis.Lists()}, Key: h.settings.Register.Key,
+		Store: h.settings, Audit: h.audit.Record, Order: h.order, Test: testDelivery, Reason: readapi.Reason,
+		Check: checkEndpoint(h.config.guard()), Zone: h.settings.Register.Zone,
 	}
 }
 

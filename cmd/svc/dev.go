@@ -45,7 +45,7 @@ func runDev(ctx context.Context, o *devserver.Options, w env) error {
 		if err := h.build(ctx, []string{"ingest", "notify", "process", "read"}); err != nil {
 			return nil, err
 		}
-		d.Mount(h.router, h.settings.subscribers.Webhooks)
+		d.Mount(h.router, h.settings.Subscribers.Webhooks)
 		public, front := h.public(), h.mllpFronts[0]
 		public.listener, front.listener = d.API, d.HL7
 		front.after = append(front.after, d.Greeted)
@@ -81,9 +81,9 @@ func devRoles(h *service, front *mllpFront) *devserver.Roles {
 	models := h.models().Watermark()
 	return &devserver.Roles{
 		Ready:       h.ready,
-		Register:    h.settings.register,
-		PutHospital: h.settings.putHospital,
-		PutKeys:     h.settings.putKeys,
+		Register:    h.settings.Register,
+		PutHospital: h.settings.PutHospital,
+		PutKeys:     h.settings.PutKeys,
 		SetMLLPKey:  func(id string) { front.senders[0].key = id },
 		Readable: func(ctx context.Context) error {
 			err := h.current(ctx)

@@ -56,14 +56,14 @@ func wireHistory(ctx context.Context, h *service) error {
 	h.writers = append(h.writers, config.Writers(snapshots))
 	h.run("history", func(ctx context.Context) error {
 		config.NewTask = history.Tasks(history.Config{
-			Zone: h.settings.register.Zone,
+			Zone: h.settings.Register.Zone,
 			View: modelView{learnt},
 			Past: func(partition int32, since time.Time, each func([]byte) error) error {
 				return h.past(ctx, snapshots, partition, since, each)
 			},
 		})
 		select { // time zones are settings
-		case <-h.settings.table.Ready():
+		case <-h.settings.Ready():
 		case <-ctx.Done():
 			return ctx.Err()
 		}

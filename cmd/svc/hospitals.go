@@ -12,6 +12,7 @@ import (
 
 	"svc/internal/admin/audit"
 	"svc/internal/admin/keys"
+	"svc/internal/admin/settings"
 	"svc/internal/cli"
 	"svc/internal/httpapi/access"
 )
@@ -47,18 +48,15 @@ func createHospitalCommand(w env) *cobra.Command {
 }
 
 func (a *admin) createHospital(ctx context.Context, h *access.Hospital) error {
-	return a.connected(ctx, func(ctx context.Context, s *settings, ring *keys.Ring) error {
+	return a.connected(ctx, func(ctx context.Context, s *settings.Store, ring *keys.Ring) error {
 		seen := s.Seen()
-		if _, exists := s.register.Hospital(h.ID); exists {
+		if _, exists := s.Register.Hospital(h.ID); exists {
 			return fmt.Errorf("hospital %q exists already", h.ID)
 		}
 		h.CreatedAt = a.Now().UTC().Truncate(time.Millisecond)
 		act := audit.Act{Hospital: h.ID, At: h.CreatedAt, By: audit.CommandLine, Action: "hospital.create", Subject: h.ID}
-		if err := ring.Audit(ctx, act); err != nil {
+		if err := ring.Audit.Do(ctx, access.ErrOvertaken, func() error { return s.PutHospital(ctx, seen, h) }, act); err != nil {
 			return err
-		}
-		if err := s.putHospital(ctx, seen, h); err != nil {
-			return errors.Join(err, notDone(ctx, ring.Audit, err, act))
 		}
 		if a.json {
 			return a.printJSON(hospitalRow{h.ID, h.Name, h.Zone, cli.Stamp(h.CreatedAt)})
@@ -81,9 +79,9 @@ func listHospitalsCommand(w env) *cobra.Command {
 }
 
 func (a *admin) listHospitals(ctx context.Context) error {
-	return a.connected(ctx, func(_ context.Context, s *settings, _ *keys.Ring) error {
+	return a.connected(ctx, func(_ context.Context, s *settings.Store, _ *keys.Ring) error {
 		rows := []hospitalRow{}
-		for _, h := range s.register.Hospitals() {
+		for _, h := range s.Register.Hospitals() {
 			rows = append(rows, hospitalRow{h.ID, h.Name, h.Zone, cli.Stamp(h.CreatedAt)})
 		}
 		if a.json {

@@ -14,10 +14,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
 	"svc/internal/admin/audit"
 	"svc/internal/admin/keys"
+	"svc/internal/admin/settings"
 	"svc/internal/analysis/spreadsheet"
 	"svc/internal/cli"
 	"svc/internal/httpapi/access"
@@ -26,7 +26,6 @@ import (
 
 const (
 	importAtOnce  = 100 // hospitals in one transaction
-	importActs    = 64  // acts that are recorded at once
 	importWithin  = 15 * time.Minute
 	importKeys    = 200 // for one hospital
 	importMaxName = 100 // in characters, as in the API
@@ -93,7 +92,7 @@ func (o *hospitalImport) run(ctx context.Context, file string) error {
 		return err
 	}
 	o.out = csv.NewWriter(o.Stdout)
-	return o.connected(ctx, func(ctx context.Context, s *settings, ring *keys.Ring) error {
+	return o.connected(ctx, func(ctx context.Context, s *settings.Store, ring *keys.Ring) error {
 		if err := o.refuse(differences(s, rows)); err != nil {
 			return err
 		}
@@ -179,9 +178,9 @@ func isLabel(text string) bool {
 
 // differences reports the lines whose hospital exists with another name or time zone. The import
 // does not know which of the two is right.
-func differences(s *settings, rows []importedHospital) (faults []string) {
+func differences(s *settings.Store, rows []importedHospital) (faults []string) {
 	for i := range rows {
-		known, exists := s.register.Hospital(rows[i].ID)
+		known, exists := s.Register.Hospital(rows[i].ID)
 		if exists && known.Name != rows[i].Name {
 			faults = append(faults, fmt.Sprintf("line %d: name: the hospital is there with another name", rows[i].line))
 		}
@@ -194,7 +193,7 @@ func differences(s *settings, rows []importedHospital) (faults []string) {
 
 // makeAll makes the hospitals and keys that do not exist yet, in transactions of importAtOnce
 // hospitals.
-func (o *hospitalImport) makeAll(ctx context.Context, s *settings, ring *keys.Ring, rows []importedHospital) error {
+func (o *hospitalImport) makeAll(ctx context.Context, s *settings.Store, ring *keys.Ring, rows []importedHospital) error {
 	if !o.json {
 		o.out.Write([]string{"hospital", "name", "id", "key"}) //nolint:errcheck // the flush of each transaction tells
 	}
@@ -211,7 +210,7 @@ func (o *hospitalImport) makeAll(ctx context.Context, s *settings, ring *keys.Ri
 }
 
 // makeChunk makes some hospitals with their keys in one transaction.
-func (o *hospitalImport) makeChunk(ctx context.Context, s *settings, ring *keys.Ring, rows []importedHospital) error {
+func (o *hospitalImport) makeChunk(ctx context.Context, s *settings.Store, ring *keys.Ring, rows []importedHospital) error {
 	seen := s.Seen()
 	var hospitals []string // hospitals that change
 	var entries []stream.Entry
@@ -221,11 +220,11 @@ func (o *hospitalImport) makeChunk(ctx context.Context, s *settings, ring *keys.
 	for i := range rows {
 		row := &rows[i]
 		before := len(entries)
-		if _, exists := s.register.Hospital(row.ID); !exists {
+		if _, exists := s.Register.Hospital(row.ID); !exists {
 			fresh++
 			h := row.Hospital
 			h.CreatedAt = o.Now().UTC().Truncate(time.Millisecond)
-			entry, err := hospitalEntry(&h)
+			entry, err := settings.HospitalEntry(&h)
 			if err != nil {
 				return err
 			}
@@ -234,7 +233,7 @@ func (o *hospitalImport) makeChunk(ctx context.Context, s *settings, ring *keys.
 		}
 		for _, name := range o.missing(s, row) {
 			key, token := access.Mint(o.template(row.ID, name), o.Now())
-			entry, err := keyEntry(&key)
+			entry, err := settings.KeyEntry(&key)
 			if err != nil {
 				return err
 			}
@@ -247,11 +246,9 @@ func (o *hospitalImport) makeChunk(ctx context.Context, s *settings, ring *keys.
 		}
 	}
 	if len(entries) > 0 {
-		if err := record(ctx, ring.Audit, acts); err != nil {
+		err := ring.Audit.Do(ctx, access.ErrOvertaken, func() error { return s.WriteAll(ctx, hospitals, seen, entries...) }, acts...)
+		if err != nil {
 			return err
-		}
-		if err := s.writeAll(ctx, hospitals, seen, entries...); err != nil {
-			return errors.Join(err, notDone(ctx, ring.Audit, err, acts...))
 		}
 	}
 	o.made.Hospitals += fresh
@@ -261,27 +258,14 @@ func (o *hospitalImport) makeChunk(ctx context.Context, s *settings, ring *keys.
 }
 
 // missing returns the names of keys for which a hospital has no valid key.
-func (o *hospitalImport) missing(s *settings, row *importedHospital) (names []string) {
-	known := s.register.Keys(row.ID)
+func (o *hospitalImport) missing(s *settings.Store, row *importedHospital) (names []string) {
+	known := s.Register.Keys(row.ID)
 	for _, name := range row.keys {
 		if !slices.ContainsFunc(known, func(k access.Key) bool { return k.Name == name && k.Valid(o.Now()) }) {
 			names = append(names, name)
 		}
 	}
 	return names
-}
-
-// record records acts, in any order.
-func record(ctx context.Context, put audit.Record, acts []audit.Act) error {
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(importActs)
-	for i := range acts {
-		g.Go(func() error { return put(ctx, acts[i]) })
-	}
-	if err := g.Wait(); err != nil {
-		return fmt.Errorf("record the acts: %w", err)
-	}
-	return nil
 }
 
 // print prints keys as soon as they are valid.

@@ -10,6 +10,7 @@ import (
 	"svc/ingest/hl7"
 	"svc/internal/admin/keys"
 	"svc/internal/admin/layout"
+	"svc/internal/admin/settings"
 	"svc/internal/admin/subscribers"
 	"svc/internal/admin/users"
 	"svc/internal/admin/walls"
@@ -44,11 +45,11 @@ func wireIngest(_ context.Context, h *service) error {
 		Repeated:   h.repeated,
 		View:       shown{h.watermark},
 		DeadLetter: h.deadLetters().observation, DeadLetterRetried: h.deadLetters().retried,
-		Zone:       h.settings.register.Zone,
-		Pseudonyms: h.keyCheck.pseudonyms,
-		Sender:     h.settings.sender,
+		Zone:       h.settings.Register.Zone,
+		Pseudonyms: h.pseudonyms,
+		Sender:     senderOf(h.settings),
 		Settings:   hospitals{h.settings},
-		Audit:      h.audit.record,
+		Audit:      h.audit.Record,
 		Share:      share,
 		Took:       counts.took,
 	}
@@ -127,23 +128,23 @@ func (s shown) Wait(ctx context.Context, _ string, p ingest.Position) {
 }
 
 // hospitals implements [ingest.Settings] on the settings topic.
-type hospitals struct{ settings *settings }
+type hospitals struct{ settings *settings.Store }
 
 // Hospital implements [ingest.Settings].
 func (h hospitals) Hospital(id string) (access.Hospital, bool) {
-	return h.settings.register.Hospital(id)
+	return h.settings.Register.Hospital(id)
 }
 
 // Set implements [ingest.Settings]. It leaves the other settings of the hospital as they are.
 func (h hospitals) Set(ctx context.Context, id string, version int64, zone string, senders []access.Sender) error {
 	for {
 		seen := h.settings.Seen()
-		hospital, known := h.settings.register.Hospital(id)
+		hospital, known := h.settings.Register.Hospital(id)
 		if !known || hospital.Version > version {
 			return access.ErrOvertaken
 		}
 		hospital.Version, hospital.Zone, hospital.Senders = version, zone, senders
-		err := h.settings.putHospital(ctx, seen, &hospital)
+		err := h.settings.PutHospital(ctx, seen, &hospital)
 		if !errors.Is(err, access.ErrOvertaken) || ctx.Err() != nil {
 			return err
 		}
@@ -151,10 +152,17 @@ func (h hospitals) Set(ctx context.Context, id string, version int64, zone strin
 }
 
 // Key implements [ingest.Settings].
-func (h hospitals) Key(id string) (access.Key, bool) { return h.settings.register.Key(id) }
+func (h hospitals) Key(id string) (access.Key, bool) { return h.settings.Register.Key(id) }
 
-// sender returns the rules for reading the messages of a key.
-func (s *settings) sender(key access.Key) hl7.Sender {
-	sender := s.register.Sender(&key)
-	return hl7.Sender{OriginalMode: sender.OriginalMode, ProductionOnly: sender.ProductionOnly}
+// senderOf returns the rules for reading the messages of a key.
+func senderOf(s *settings.Store) func(access.Key) hl7.Sender {
+	return func(key access.Key) hl7.Sender {
+		sender := s.Register.Sender(&key)
+		return hl7.Sender{OriginalMode: sender.OriginalMode, ProductionOnly: sender.ProductionOnly}
+	}
+}
+
+// keys returns the configuration of the routes that administer keys.
+func (h *service) keys() keys.Config {
+	return keys.Config{Shell: h.shell, Ring: h.settings.Ring(h.audit.Record, h.now), Used: h.redis.Used}
 }

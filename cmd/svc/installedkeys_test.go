@@ -11,9 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/admin/settings"
 	"svc/internal/outbound"
+	"svc/internal/seal"
 	"svc/internal/stream"
 	"svc/internal/view"
+	"svc/schemas"
 )
 
 const (
@@ -81,7 +84,7 @@ func (i *installation) await(h *service, want string) {
 	var fault error
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
 		var moved <-chan struct{}
-		if moved, fault = h.keyCheck.state(); want == "" && fault == nil || want != "" && fault != nil && strings.Contains(fault.Error(), want) {
+		if moved, fault = h.keyCheck.State(); want == "" && fault == nil || want != "" && fault != nil && strings.Contains(fault.Error(), want) {
 			return
 		}
 		select {
@@ -155,31 +158,35 @@ func TestFirstStartsAtOnce(t *testing.T) {
 				c.PseudonymKey = fmt.Sprintf("%s %d", anotherKey, at)
 			})
 		}
-		for _, id := range []string{installedSecrets, installedPseudonyms} {
+		for id, key := range map[string]string{settings.SecretsKey: "secrets key", settings.PseudonymKey: "pseudonym key"} {
 			differ := 0
 			for _, h := range services {
-				i.awaitCompared(h, id)
-				_, fault := h.keyCheck.state()
-				if fault != nil && strings.Contains(fault.Error(), "the "+installedNames[id]+" (") {
+				i.awaitCompared(h, id, key)
+				_, fault := h.keyCheck.State()
+				if fault != nil && strings.Contains(fault.Error(), "the "+key+" (") {
 					differ++
 				}
 			}
 			if differ != n-1 {
-				t.Fatalf("%d of %d processes have another %s", differ, n, installedNames[id])
+				t.Fatalf("%d of %d processes have another %s", differ, n, key)
 			}
 		}
 	}
 }
 
 // awaitCompared waits until a process has compared its keys with those of the installation.
-func (i *installation) awaitCompared(h *service, id string) {
+func (i *installation) awaitCompared(h *service, id, key string) {
 	i.t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
-		moved, fault := h.keyCheck.state()
-		known, is := h.settings.installedKey(id)
-		_, both := h.settings.installedKey(installedPseudonyms)
-		ours := is && fingerprintOf(known) == h.keyCheck.rings[id].Fingerprint()
-		says := fault != nil && strings.Contains(fault.Error(), "the "+installedNames[id]+" (")
+		moved, fault := h.keyCheck.State()
+		known, is := h.settings.Installed(id)
+		_, both := h.settings.Installed(settings.PseudonymKey)
+		own, err := seal.NewKeyring(map[string]string{settings.SecretsKey: h.config.SecretsKey, settings.PseudonymKey: h.config.PseudonymKey}[id])
+		if err != nil {
+			i.t.Fatal(err)
+		}
+		ours := is && known == own.Fingerprint()
+		says := fault != nil && strings.Contains(fault.Error(), "the "+key+" (")
 		if is && both && ours != says && (fault == nil || strings.Contains(fault.Error(), "is not that of the installation")) {
 			return
 		}
@@ -188,7 +195,7 @@ func (i *installation) awaitCompared(h *service, id string) {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	_, fault := h.keyCheck.state()
+	_, fault := h.keyCheck.State()
 	i.t.Fatalf("it does not settle: %v", fault)
 }
 
@@ -223,11 +230,11 @@ func TestPseudonymKeyIsWrapped(t *testing.T) {
 	i := newInstallation(t)
 	first, stop := i.start("ingest", nil)
 	i.await(first, "")
-	before := first.keyCheck.pseudonyms.Pseudonym("north", "visit", "VN1")
+	before := first.pseudonyms.Pseudonym("north", "visit", "VN1")
 	stop()
 	h, stop := i.start("ingest", func(c *config) { c.PseudonymKey, c.PseudonymsOld = anotherKey, []string{oneKey} })
 	i.await(h, "")
-	if got := h.keyCheck.pseudonyms.Pseudonym("north", "visit", "VN1"); got != before {
+	if got := h.pseudonyms.Pseudonym("north", "visit", "VN1"); got != before {
 		t.Errorf("one visit is %s and %s", before, got)
 	}
 	stop()
@@ -249,7 +256,7 @@ func (i *installation) secrets(verb string, lookup ...string) (code int, said st
 func TestRotationOfTheSecretsKey(t *testing.T) {
 	i := newInstallation(t)
 	address := func(h *service) string {
-		p, ok := h.settings.subscribers.Recipient("north", "rcp_1")
+		p, ok := h.settings.Subscribers.Recipient("north", "rcp_1")
 		if !ok {
 			return "none"
 		}
@@ -301,7 +308,7 @@ func TestRotationOfTheSecretsKey(t *testing.T) {
 	lost, _ := i.start("ingest", func(c *config) { c.Instance, c.SecretsKey = "lost", lastKey })
 	i.await(lost, "")
 	i.await(after, "the secrets key (")
-	if p, ok := lost.settings.subscribers.Recipient("north", "rcp_1"); !ok || p.Email != "" || p.EmailShown != "n***" {
+	if p, ok := lost.settings.Subscribers.Recipient("north", "rcp_1"); !ok || p.Email != "" || p.EmailShown != "n***" {
 		t.Errorf("recipient %+v", p)
 	}
 }
@@ -310,7 +317,7 @@ func TestRotationOfTheSecretsKey(t *testing.T) {
 // and after it is one visit.
 func TestRotationOfThePseudonymKey(t *testing.T) {
 	i := newInstallation(t)
-	visit := func(h *service) string { return h.keyCheck.pseudonyms.Pseudonym("north", "visit", "VN1") }
+	visit := func(h *service) string { return h.pseudonyms.Pseudonym("north", "visit", "VN1") }
 	before, _ := i.start("ingest", nil)
 	i.await(before, "")
 	if code, said := i.secrets("rewrap", "SVC_PSEUDONYM_KEY", anotherKey); code != 1 || !strings.Contains(said, "belongs into --pseudonym-key-old") {
@@ -340,8 +347,8 @@ func TestSettingsOfAnotherRelease(t *testing.T) {
 	i := newInstallation(t)
 	first, stop := i.start("ingest", nil)
 	i.await(first, "")
-	key := installedName(installedSecrets)
-	if err := first.settings.table.Put(t.Context(), key, []byte("\xC3\x01 as single objects")); err != nil {
+	key := []byte(schemas.InstalledKeys + settings.SecretsKey)
+	if _, err := first.cluster.Publisher(first.topic(schemas.Settings())).Append(t.Context(), key, []byte("\xC3\x01 as single objects"), 0); err != nil {
 		t.Fatal(err)
 	}
 	stop()

@@ -13,6 +13,7 @@ import (
 
 	"svc/internal/admin/audit"
 	"svc/internal/admin/keys"
+	"svc/internal/admin/settings"
 	"svc/internal/cli"
 	"svc/internal/httpapi/access"
 	"svc/internal/view"
@@ -85,8 +86,8 @@ func (o *keyOptions) template(hospital, name string) access.Key {
 	return key
 }
 
-func (o *keyOptions) mint(ctx context.Context, s *settings, ring *keys.Ring) error {
-	if _, known := s.register.Hospital(o.hospital); !known {
+func (o *keyOptions) mint(ctx context.Context, s *settings.Store, ring *keys.Ring) error {
+	if _, known := s.Register.Hospital(o.hospital); !known {
 		return noHospital(o.hospital)
 	}
 	key, token, err := ring.Mint(ctx, audit.CommandLine, o.template(o.hospital, o.name))
@@ -109,11 +110,11 @@ func listKeysCommand(w env) *cobra.Command {
 }
 
 func (a *admin) listKeys(ctx context.Context, hospital string) error {
-	return a.connected(ctx, func(ctx context.Context, s *settings, _ *keys.Ring) error {
-		if _, known := s.register.Hospital(hospital); !known && hospital != "" {
+	return a.connected(ctx, func(ctx context.Context, s *settings.Store, _ *keys.Ring) error {
+		if _, known := s.Register.Hospital(hospital); !known && hospital != "" {
 			return noHospital(hospital)
 		}
-		all := s.register.Keys(hospital)
+		all := s.Register.Keys(hospital)
 		rows, ids := make([]keyRow, len(all)), make([]string, len(all))
 		for i := range all {
 			rows[i], ids[i] = rowOf(&all[i], a.Now()), all[i].ID
@@ -157,7 +158,7 @@ func (a *admin) used(ctx context.Context, ids []string) map[string]time.Time {
 func revokeKeyCommand(w env) *cobra.Command {
 	a := newAdmin(w, 0)
 	return a.command("revoke KEY", "end a key now", func(ctx context.Context, args []string) error {
-		return a.connected(ctx, func(ctx context.Context, s *settings, ring *keys.Ring) error {
+		return a.connected(ctx, func(ctx context.Context, s *settings.Store, ring *keys.Ring) error {
 			seen := ring.Seen()
 			key, err := keyOf(s, args[0])
 			if err != nil {
@@ -179,7 +180,7 @@ func rotateKeyCommand(w env) *cobra.Command {
 	a := newAdmin(w, 0)
 	overlap := ""
 	c := a.command("rotate KEY", "make a key like another, which ends after an overlap, and print it", func(ctx context.Context, args []string) error {
-		return a.connected(ctx, func(ctx context.Context, s *settings, ring *keys.Ring) error {
+		return a.connected(ctx, func(ctx context.Context, s *settings.Store, ring *keys.Ring) error {
 			seen := ring.Seen()
 			old, err := keyOf(s, args[0])
 			if err != nil {
@@ -198,8 +199,8 @@ func rotateKeyCommand(w env) *cobra.Command {
 	return c
 }
 
-func keyOf(s *settings, id string) (access.Key, error) {
-	key, known := s.register.Key(id)
+func keyOf(s *settings.Store, id string) (access.Key, error) {
+	key, known := s.Register.Key(id)
 	if !known {
 		return key, fmt.Errorf("no key %q; svc keys list shows them", id)
 	}

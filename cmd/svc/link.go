@@ -12,6 +12,7 @@ import (
 
 	"svc/internal/admin/audit"
 	"svc/internal/admin/keys"
+	"svc/internal/admin/settings"
 	"svc/internal/admin/users"
 	"svc/internal/cli"
 	"svc/internal/httpapi"
@@ -59,11 +60,11 @@ func (o *linkOptions) faults() (faults []error) {
 	return faults
 }
 
-func (o *linkOptions) make(ctx context.Context, s *settings, ring *keys.Ring) error {
-	if _, known := s.register.Hospital(o.hospital); !known {
+func (o *linkOptions) make(ctx context.Context, s *settings.Store, ring *keys.Ring) error {
+	if _, known := s.Register.Hospital(o.hospital); !known {
 		return noHospital(o.hospital)
 	}
-	office := &users.Office{Register: s.users, Seen: s.Seen, Put: s.putUsers, Audit: ring.Audit, Now: o.Now}
+	office := &users.Office{Register: s.Users, Seen: s.Seen, Put: s.PutUsers, Audit: ring.Audit, Now: o.Now}
 	link, token, err := office.MakeLink(ctx, audit.CommandLine, o.hospital, cmp.Or(o.label, o.role), users.Role(o.role), o.ttl)
 	if err != nil {
 		return err

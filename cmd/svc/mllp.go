@@ -255,7 +255,7 @@ func (h *service) admit(senders []mllpSender, p mllp.Peer, messages *ingest.Mess
 }
 
 func (h *service) validKey(id string) (access.Key, error) {
-	key, valid := h.settings.register.Current(id)
+	key, valid := h.settings.Register.Current(id)
 	if !valid {
 		return key, fmt.Errorf("%w: its key is unknown, expired or revoked", mllp.ErrRefused)
 	}

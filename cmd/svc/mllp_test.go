@@ -18,6 +18,7 @@ import (
 	"svc/ingest/mllp"
 	"svc/internal/admin/audit"
 	"svc/internal/admin/keys"
+	"svc/internal/admin/settings"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/limit"
@@ -112,7 +113,7 @@ func TestMLLPFollowsRotation(t *testing.T) {
 		}
 		var used, told []string
 		shell := &httpapi.Shell{Now: time.Now, Log: slog.New(slog.DiscardHandler), Limits: limits, Used: func(id string) { used = append(used, id) }}
-		h := &service{settings: &settings{register: register}, shell: shell, now: time.Now}
+		h := &service{settings: &settings.Store{Register: register}, shell: shell, now: time.Now}
 		messages := ingest.NewMessages(ingest.Config{
 			Shell: shell, Log: (*sources)(&told), Zone: register.Zone, Pseudonyms: ingest.NewPseudonyms([]byte(key32)),
 		})

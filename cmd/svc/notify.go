@@ -24,7 +24,7 @@ func wireNotify(ctx context.Context, h *service) error {
 	if err != nil {
 		return err
 	}
-	h.keyCheck.needs[installedSecrets] = true
+	h.keyCheck.NeedSecrets()
 	hooks := webhook.New(webhook.Config{Guard: h.config.guard(), Roots: h.config.EgressRoots, Now: h.now})
 
 	lists := h.redis.Deliveries()
@@ -38,17 +38,17 @@ func wireNotify(ctx context.Context, h *service) error {
 	}
 	senders[outbound.ChannelWebhook] = hooks
 	n := notifier.New(notifier.Config{
-		Settings: h.settings.subscribers, Ledger: ledger, LedgerID: ledger.id,
+		Settings: h.settings.Subscribers, Ledger: ledger, LedgerID: ledger.id,
 		Partition: func(hospital string) int32 { return schemas.Partition([]byte(hospital), h.partitions) },
 		Lists:     listing{lists, h.log}, Metrics: h.metrics.notify(),
 		Senders: senders, People: desk,
 		Log: h.log, Now: h.now, Drain: min(5*time.Second, h.config.ShutdownWithin/2), //nolint:mnd // half for the drain, half for the rest
 	})
-	h.settings.subscribers.OnChange(n.SettingsChanged)
+	h.settings.Subscribers.OnChange(n.SettingsChanged)
 	share := stream.ShareConfig{
 		Group: h.config.TopicPrefix + notifyGroup, Instance: h.config.Instance, Claim: h.claim,
 		Topic: h.topic(schemas.Verdicts()), Beside: h.topic(schemas.Deliveries()),
-		Leave: func() bool { return h.leaves() || h.keyCheck.healthy(ctx) != nil },
+		Leave: func() bool { return h.leaves() || h.keyCheck.Healthy(ctx) != nil },
 	}
 	work := member{n, h, make(chan struct{}, 1)}
 	h.run("notify", func(ctx context.Context) error {
@@ -61,7 +61,7 @@ func wireNotify(ctx context.Context, h *service) error {
 		go func() { done <- n.Run(life) }()
 		// Without the key that opens the endpoints this process cannot deliver. It then leaves
 		// the group, and other notifiers own the partitions.
-		err := h.keyCheck.while(ctx, func(ctx context.Context) error { return h.cluster.Share(ctx, share, work) })
+		err := h.keyCheck.While(ctx, func(ctx context.Context) error { return h.cluster.Share(ctx, share, work) })
 		stop()
 		return errors.Join(err, <-done)
 	})

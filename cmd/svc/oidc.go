@@ -75,7 +75,7 @@ func providerOf(h *service) (*web.Provider, error) {
 	if o.Issuer == "" {
 		return nil, nil
 	}
-	ring, err := h.settings.seals.For("subjects")
+	ring, err := h.settings.Seals.For("subjects")
 	if err != nil {
 		return nil, err
 	}

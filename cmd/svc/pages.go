@@ -18,6 +18,7 @@ import (
 	"svc/acuity/forecast"
 	"svc/acuity/help"
 	"svc/internal/admin/layout"
+	"svc/internal/admin/settings"
 	"svc/internal/feeds"
 	"svc/internal/httpapi/access"
 	"svc/internal/stream"
@@ -36,12 +37,12 @@ func mountPages(ctx context.Context, h *service, reads *readapi.Reads) error {
 	cfg := web.Config{
 		Units:   &units{reads: reads, now: h.now, known: map[string]*known{}},
 		Changes: changed, Ends: ctx,
-		Hospitals: names{h.settings.register}, Layouts: drawn{h.settings.layouts}, Record: reads,
-		Links: h.office(), Stranger: h.shell.Stranger, Directory: directory{h.office(), h.settings.register}, Users: h.settings.users, Walls: h.settings.walls,
+		Hospitals: names{h.settings.Register}, Layouts: drawn{h.settings.Layouts}, Record: reads,
+		Links: h.office(), Stranger: h.shell.Stranger, Directory: directory{h.office(), h.settings.Register}, Users: h.settings.Users, Walls: h.settings.Walls,
 		Secure: !h.config.servesLoopback(), Now: h.now, Log: h.log,
 	}
-	if h.settings.seals != nil {
-		seals, err := h.settings.seals.For("pages")
+	if h.settings.Seals != nil {
+		seals, err := h.settings.Seals.For("pages")
 		if err != nil {
 			return err
 		}
@@ -66,7 +67,7 @@ func actsBy(h *service, api http.Handler) *web.API {
 	}
 	return &web.API{
 		Handler: api, StaffToken: token(access.IngestStaffing), AckToken: token(access.Admin),
-		Alerts: deliveries{h.redis.Lists()}.Episodes, Audit: h.audit.record, Now: h.now,
+		Alerts: deliveries{h.redis.Lists()}.Episodes, Audit: h.audit.Record, Now: h.now,
 	}
 }
 
@@ -95,12 +96,12 @@ func administrationBy(h *service, ingest http.Handler, reads *readapi.Reads) *in
 }
 
 // countsOf counts the settings of a hospital, by section of the page.
-func countsOf(s *settings, hospital string, now time.Time) map[string]int {
+func countsOf(s *settings.Store, hospital string, now time.Time) map[string]int {
 	counts := map[string]int{
-		"webhooks": len(s.subscribers.Webhooks(hospital)), "walls": len(s.walls.Walls(hospital)), "users": len(s.users.Users(hospital)),
-		"alerts": len(s.subscribers.Recipients(hospital)),
+		"webhooks": len(s.Subscribers.Webhooks(hospital)), "walls": len(s.Walls.Walls(hospital)), "users": len(s.Users.Users(hospital)),
+		"alerts": len(s.Subscribers.Recipients(hospital)),
 	}
-	for _, key := range s.register.Keys(hospital) {
+	for _, key := range s.Register.Keys(hospital) {
 		if key.Valid(now) {
 			counts["keys"]++
 		}

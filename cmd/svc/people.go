@@ -25,10 +25,10 @@ import (
 // people returns the alerting of people, with its look-ups.
 func (h *service) people(lists listing) (*people.Alerting, error) {
 	c := people.Config{
-		Settings: alertSettings{h.settings.subscribers, h}, Lists: lists, PublicURL: h.config.PublicURL, Rooms: h.rooms,
+		Settings: alertSettings{h.settings.Subscribers, h}, Lists: lists, PublicURL: h.config.PublicURL, Rooms: h.rooms,
 	}
-	if h.settings.seals != nil {
-		c.Seals = h.settings.seals
+	if h.settings.Seals != nil {
+		c.Seals = h.settings.Seals
 		key, err := hkdf.Key(sha256.New, []byte(h.config.SecretsKey), nil, "svc.v1 acknowledge", sha256.Size)
 		if err != nil {
 			return nil, fmt.Errorf("derive the key of links: %w", err)
@@ -59,11 +59,11 @@ func (t alertSettings) Unit(hospital string) (name string, zone *time.Location) 
 }
 
 func (h *service) unit(hospital string) (name string, zone *time.Location) {
-	known, ok := h.settings.register.Hospital(hospital)
+	known, ok := h.settings.Register.Hospital(hospital)
 	if !ok {
 		return hospital, time.UTC
 	}
-	return cmp.Or(known.Name, hospital), h.settings.register.Zone(hospital)
+	return cmp.Or(known.Name, hospital), h.settings.Register.Zone(hospital)
 }
 
 // viewPause is the pause before a view that is behind is read again.
@@ -101,7 +101,7 @@ func (h *service) rooms(ctx context.Context, hospital string, version int64) (*a
 		rooms[i] = rules.RoomVerdict(&chart.Rooms[i], now)
 	}
 	s := summary(rooms)
-	s.Peak = expected(ctx, forecasts{h.models(), h.settings.register.Zone}, &chart, readapi.PredictAt(h.now()))
+	s.Peak = expected(ctx, forecasts{h.models(), h.settings.Register.Zone}, &chart, readapi.PredictAt(h.now()))
 	return s, nil
 }
 

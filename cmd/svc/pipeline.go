@@ -25,7 +25,7 @@ func (s pipeline) Feeds(ctx context.Context, hospital string) ([]feeds.History, 
 
 // Source implements [readapi.Health].
 func (s pipeline) Source(hospital, key string) (source, name string, ok bool) {
-	return s.service.settings.register.Source(hospital, key)
+	return s.service.settings.Register.Source(hospital, key)
 }
 
 // Notices implements [readapi.Health].

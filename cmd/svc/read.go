@@ -23,7 +23,7 @@ func wireRead(ctx context.Context, h *service) error {
 	letters := h.deadLetters()
 	reads := readapi.Mount(h.router, readapi.Config{
 		Charts: charts{h.redis}, Dated: charts{h.redis.Dated()}, Health: pipeline{h, letters}, Shell: h.shell,
-		LocalSettings: site{h.redis, h.settings.register}, Forecasts: forecasts{h.models(), h.settings.register.Zone},
+		LocalSettings: site{h.redis, h.settings.Register}, Forecasts: forecasts{h.models(), h.settings.Register.Zone},
 		Hours: recordedHours(h),
 	})
 	keys.MountReads(h.router, h.keys())
@@ -31,7 +31,7 @@ func wireRead(ctx context.Context, h *service) error {
 	layout.MountReads(h.router, layoutConfig(h))
 	users.MountReads(h.router, users.Config{Shell: h.shell, Office: h.office()})
 	subscribers.MountReads(h.router, h.subscribers())
-	readapi.MountAudit(h.router, h.shell, h.audit.list, h.settings.register.Zone)
+	readapi.MountAudit(h.router, h.shell, h.audit.List, h.settings.Register.Zone)
 	readapi.MountDeadLetters(h.router, h.shell, letters.list)
 	h.health.add("redis", h.redis.Ping)
 	h.health.add("view", h.shows)

@@ -16,6 +16,9 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/spf13/cobra"
 
+	"svc/ingest"
+	"svc/internal/admin/auditlog"
+	"svc/internal/admin/settings"
 	"svc/internal/cli"
 	"svc/internal/httpapi"
 	"svc/internal/stream"
@@ -41,17 +44,18 @@ func roles() map[string]role {
 // service holds the parts that the roles of one process share: connections, settings, loops,
 // servers and readiness.
 type service struct {
-	config   *config
-	log      *slog.Logger
-	now      func() time.Time
-	cluster  *stream.Cluster
-	redis    *view.View
-	settings *settings
-	keyCheck *keyCheck
-	shell    *httpapi.Shell
-	audit    *auditLog
-	actors   *actors
-	letters  *deadLetters // nil until a role asks for them
+	config     *config
+	log        *slog.Logger
+	now        func() time.Time
+	cluster    *stream.Cluster
+	redis      *view.View
+	settings   *settings.Store
+	keyCheck   *settings.KeyCheck
+	pseudonyms ingest.Pseudonyms // set by keyCheck
+	shell      *httpapi.Shell
+	audit      *auditlog.Log
+	actors     *actors
+	letters    *deadLetters // nil until a role asks for them
 
 	partitions int32  // of observations and verdicts
 	generation string // id of the verdicts topic
@@ -215,15 +219,15 @@ func (h *service) open(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	h.settings = followSettings(h.cluster, c.TopicPrefix, seals, h.now, h.log)
-	if h.keyCheck, err = newKeyCheck(c, h.settings, h.now); err != nil {
+	h.settings = settings.Follow(h.cluster, h.topic(schemas.Settings()), seals, h.now, h.log)
+	if h.keyCheck, h.pseudonyms, err = newKeyCheck(c, h.settings, h.now); err != nil {
 		return err
 	}
-	h.run("settings", h.settings.table.Run)
-	h.run("keys", h.keyCheck.run)
-	h.health.add("keys", h.keyCheck.healthy)
-	h.audit = openAudit(h.cluster, c.TopicPrefix)
-	h.ready = append(h.ready, h.settings.table.Ready(), h.keyCheck.ready)
+	h.run("settings", h.settings.Run)
+	h.run("keys", h.keyCheck.Run)
+	h.health.add("keys", h.keyCheck.Healthy)
+	h.audit = auditlog.Open(h.cluster, h.topic(schemas.Audit()))
+	h.ready = append(h.ready, h.settings.Ready(), h.keyCheck.Ready())
 	people, err := newActors(h.settings, h.now)
 	if err != nil {
 		return err

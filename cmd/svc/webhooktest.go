@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/internal/admin/settings"
 	"svc/internal/outbound"
 	"svc/internal/signature"
 	"svc/notifier/event"
@@ -14,9 +15,9 @@ import (
 
 // testRequest returns the text of a test request that was sent to a webhook. It makes the request
 // again from the event, the secrets valid at the time, and the level of the unit.
-func testRequest(s *settings, level func(ctx context.Context, hospital string) acuity.Level) func(ctx context.Context, hospital, webhook, command, name string, occurred, sent time.Time) string {
+func testRequest(s *settings.Store, level func(ctx context.Context, hospital string) acuity.Level) func(ctx context.Context, hospital, webhook, command, name string, occurred, sent time.Time) string {
 	return func(ctx context.Context, hospital, webhook, command, name string, occurred, sent time.Time) string {
-		hook, known := s.subscribers.Webhook(hospital, webhook)
+		hook, known := s.Subscribers.Webhook(hospital, webhook)
 		if !known {
 			return ""
 		}

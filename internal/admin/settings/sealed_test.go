@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"bytes"
@@ -15,6 +15,8 @@ import (
 	"svc/schemas"
 )
 
+const testKey = "0123456789abcdef0123456789abcdef"
+
 func ringOf(t interface{ Fatal(...any) }, keys ...string) *seal.Keyring {
 	ring, err := seal.NewKeyring(keys...)
 	if err != nil {
@@ -26,7 +28,7 @@ func ringOf(t interface{ Fatal(...any) }, keys ...string) *seal.Keyring {
 // TestRecordsNeverHoldWhatIsSealed writes webhooks and recipients as they go to Kafka. Their
 // secrets are not in the bytes, and can be read back.
 func TestRecordsNeverHoldWhatIsSealed(t *testing.T) {
-	ring := ringOf(t, key32)
+	ring := ringOf(t, testKey)
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[!-~]{24,128}`)
 		w := &outbound.Webhook{
@@ -86,7 +88,7 @@ func TestRecordsNeverHoldWhatIsSealed(t *testing.T) {
 // TestSealedValuesStayInTheirPlace moves sealed values between fields, records and hospitals, and
 // opens them with other keys. They do not open, have no value then, and are not overwritten.
 func TestSealedValuesStayInTheirPlace(t *testing.T) {
-	ring, other := ringOf(t, key32), ringOf(t, key32+"other")
+	ring, other := ringOf(t, testKey), ringOf(t, testKey+"other")
 	w := &outbound.Webhook{ID: "whk_1", Hospital: "north", Secrets: []outbound.Secret{
 		{ID: "sec_1", Value: "a secret of twenty-four ch", State: outbound.SecretCurrent}, {ID: "sec_2", Value: "another of twenty-four cha", State: outbound.SecretPrevious},
 	}}

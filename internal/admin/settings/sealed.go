@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"context"
@@ -10,18 +10,6 @@ import (
 	"svc/internal/stream"
 	"svc/schemas"
 )
-
-// seals returns the ring of the configured secrets keys; nil: there are none.
-func (c *config) seals() (*seal.Keyring, error) {
-	if c.SecretsKey == "" {
-		return nil, nil
-	}
-	ring, err := seal.NewKeyring(append([]string{c.SecretsKey}, c.SecretsKeyOld...)...)
-	if err != nil {
-		return nil, fmt.Errorf("secrets key: %w", err)
-	}
-	return ring, nil
-}
 
 // sealedName returns the name under which a value is sealed: the key of its record and the field.
 // In another record or field the value does not open.
@@ -39,37 +27,37 @@ func recipientKey(hospital, id string) schemas.Key {
 	return schemas.Key{Hospital: hospital, Kind: kindRecipient, ID: id}
 }
 
-// takeSubscriber applies one record to the register of webhooks, recipients and tiers.
-func (s *settings) takeSubscriber(hospital, kind, id string, value []byte) error {
+// applySubscriber applies one record to the register of webhooks, recipients and tiers.
+func (s *Store) applySubscriber(hospital, kind, id string, value []byte) error {
 	switch {
 	case kind == kindWebhook && value == nil:
-		s.subscribers.DropWebhook(hospital, id)
+		s.Subscribers.DropWebhook(hospital, id)
 	case kind == kindWebhook:
 		kept, err := schemas.DecodeWebhook(value)
 		if err != nil {
 			return fmt.Errorf("decode webhook: %w", err)
 		}
-		w, err := openWebhook(s.seals, kept)
-		s.subscribers.SetWebhook(w)
+		w, err := openWebhook(s.Seals, kept)
+		s.Subscribers.SetWebhook(w)
 		return err
 	case kind == kindRecipient && value == nil:
-		s.subscribers.DropRecipient(hospital, id)
+		s.Subscribers.DropRecipient(hospital, id)
 	case kind == kindRecipient:
 		kept, err := schemas.DecodeAlertRecipient(value)
 		if err != nil {
 			return fmt.Errorf("decode alert recipient: %w", err)
 		}
-		p, err := openRecipient(s.seals, kept)
-		s.subscribers.SetRecipient(p)
+		p, err := openRecipient(s.Seals, kept)
+		s.Subscribers.SetRecipient(p)
 		return err
 	case kind == kindTier && value == nil:
-		s.subscribers.DropTier(hospital, id)
+		s.Subscribers.DropTier(hospital, id)
 	case kind == kindTier:
 		t, err := schemas.DecodeAlertTier(value)
 		if err != nil {
 			return fmt.Errorf("decode alert tier: %w", err)
 		}
-		s.subscribers.SetTier(t)
+		s.Subscribers.SetTier(t)
 	}
 	return nil
 }
@@ -157,8 +145,8 @@ func openRecipient(seals *seal.Keyring, kept *schemas.AlertRecipient) (*outbound
 }
 
 // PutWebhook implements [subscribers.Store].
-func (s *settings) PutWebhook(ctx context.Context, seen int64, w *outbound.Webhook) error {
-	kept, err := sealWebhook(s.seals, w)
+func (s *Store) PutWebhook(ctx context.Context, seen int64, w *outbound.Webhook) error {
+	kept, err := sealWebhook(s.Seals, w)
 	if err != nil {
 		return err
 	}
@@ -170,13 +158,13 @@ func (s *settings) PutWebhook(ctx context.Context, seen int64, w *outbound.Webho
 }
 
 // DropWebhook implements [subscribers.Store].
-func (s *settings) DropWebhook(ctx context.Context, seen int64, hospital, id string) error {
+func (s *Store) DropWebhook(ctx context.Context, seen int64, hospital, id string) error {
 	return s.write(ctx, hospital, seen, stream.Entry{Key: webhookKey(hospital, id).String()})
 }
 
 // PutRecipient implements [subscribers.Store].
-func (s *settings) PutRecipient(ctx context.Context, seen int64, p *outbound.Recipient) error {
-	kept, err := sealRecipient(s.seals, p)
+func (s *Store) PutRecipient(ctx context.Context, seen int64, p *outbound.Recipient) error {
+	kept, err := sealRecipient(s.Seals, p)
 	if err != nil {
 		return err
 	}
@@ -188,12 +176,12 @@ func (s *settings) PutRecipient(ctx context.Context, seen int64, p *outbound.Rec
 }
 
 // DropRecipient implements [subscribers.Store].
-func (s *settings) DropRecipient(ctx context.Context, seen int64, hospital, id string) error {
+func (s *Store) DropRecipient(ctx context.Context, seen int64, hospital, id string) error {
 	return s.write(ctx, hospital, seen, stream.Entry{Key: recipientKey(hospital, id).String()})
 }
 
 // PutTier implements [subscribers.Store].
-func (s *settings) PutTier(ctx context.Context, seen int64, t *outbound.Tier) error {
+func (s *Store) PutTier(ctx context.Context, seen int64, t *outbound.Tier) error {
 	value, err := schemas.EncodeAlertTier(nil, t)
 	if err != nil {
 		return fmt.Errorf("encode alert tier: %w", err)

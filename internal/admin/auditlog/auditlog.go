@@ -1,0 +1,77 @@
+// Package auditlog stores the acts of administrators in a topic of Kafka.
+package auditlog
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"svc/internal/admin/audit"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// Log is the audit topic: the acts of the administrators of all hospitals.
+type Log struct {
+	cluster   *stream.Cluster
+	publisher *stream.Publisher
+	topic     string
+}
+
+// Open returns the log in a topic.
+func Open(cluster *stream.Cluster, topic string) *Log {
+	return &Log{cluster, cluster.Publisher(topic), topic}
+}
+
+// partition is the only partition. Acts are rare, and readers need them in order.
+const partition = 0
+
+// Record is [audit.Record].
+func (l *Log) Record(ctx context.Context, act audit.Act) error {
+	value, err := schemas.EncodeAct(nil, &act)
+	if err != nil {
+		return fmt.Errorf("encode act: %w", err)
+	}
+	_, err = l.publisher.Append(ctx, []byte(act.Hospital), value, partition)
+	return err
+}
+
+// List is [audit.List]. It reads backwards from the end. So the newest page of a busy hospital is
+// cheap; the oldest page reads the whole topic, 400 days of acts.
+func (l *Log) List(ctx context.Context, q audit.Query) (audit.Page, error) {
+	var page audit.Page
+	before := stream.Newest
+	if q.Before > 0 {
+		before = q.Before
+	}
+	var fault error
+	err := l.cluster.Back(ctx, l.topic, partition, before, func(r stream.Record) bool {
+		if string(r.Key) != q.Hospital {
+			return !passed(r.Timestamp, q.Since)
+		}
+		act, err := schemas.DecodeAct(r.Value)
+		if err != nil {
+			fault = fmt.Errorf("decode act: %w", err)
+			return false
+		}
+		if !q.Matches(act) {
+			return !passed(r.Timestamp, q.Since)
+		}
+		if len(page.Acts) == q.Limit {
+			page.Cursor = r.Offset + 1
+			return false
+		}
+		page.Acts = append(page.Acts, *act)
+		return true
+	})
+	if err == nil {
+		err = fault
+	}
+	return page, err
+}
+
+// passed reports whether all older records lie before since. The clocks of instances differ by
+// less than an hour.
+func passed(at, since time.Time) bool {
+	return !since.IsZero() && at.Before(since.Add(-time.Hour))
+}

@@ -1,0 +1,134 @@
+package settings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"svc/internal/httpapi/access"
+	"svc/internal/seal"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// The ids of the keys that all processes of an installation share. With another key a process
+// could not read the settings, or would make other pseudonyms for the same patient.
+const (
+	SecretsKey   = "secrets"
+	PseudonymKey = "pseudonym"
+)
+
+// installedNames are the names of the keys in messages.
+var installedNames = map[string]string{SecretsKey: "secrets key", PseudonymKey: "pseudonym key"}
+
+// otherKey is the error that a key is not the key of the installation.
+type otherKey string
+
+func (e otherKey) Error() string { return string(e) }
+
+// otherRelease is the error that another release wrote the settings of a key, in a form that this
+// one cannot read.
+type otherRelease string
+
+func (e otherRelease) Error() string {
+	return "the " + string(e) + " of the installation was written by another release, in a form that this one does not read: start that release, or begin with empty topics"
+}
+
+func differs(format string, args ...any) error { return otherKey(fmt.Sprintf(format, args...)) }
+
+// installedName is the name of the record of a key, and the name under which its value is sealed.
+func installedName(id string) string { return schemas.InstalledKeys + id }
+
+// openPseudonyms returns the data that makes pseudonyms.
+func (s *Store) openPseudonyms(ring *seal.Keyring) ([]byte, error) {
+	known, is := s.installedKey(PseudonymKey)
+	if !is {
+		return nil, errors.New("no process has told its pseudonym key yet")
+	}
+	data, err := ring.Open(installedName(PseudonymKey), known.Sealed)
+	if err == nil && len(data) == 0 {
+		err = seal.ErrBroken
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open what makes pseudonyms with the pseudonym key (%s): %w", ring.Fingerprint(), err)
+	}
+	return data, nil
+}
+
+// installedKey returns the record of a key in the settings. If another release wrote it, the
+// record is empty.
+func (s *Store) installedKey(id string) (*schemas.InstalledKey, bool) {
+	value, is := s.table.Get(installedName(id))
+	if !is {
+		return nil, false
+	}
+	known, err := schemas.DecodeInstalledKey(value)
+	if err != nil { // of another release: an empty record
+		return &schemas.InstalledKey{ID: id}, true
+	}
+	return known, true
+}
+
+// putInstalledKey makes the newest key of a ring the installation's. The error may be
+// [access.ErrOvertaken].
+func (s *Store) putInstalledKey(ctx context.Context, seen int64, made *schemas.InstalledKey, ring *seal.Keyring) error {
+	fingerprint := ring.Fingerprint()
+	made.Fingerprint = fingerprint[:]
+	value, err := schemas.EncodeInstalledKey(nil, made)
+	if err != nil {
+		return fmt.Errorf("encode installed key: %w", err)
+	}
+	name := installedName(made.ID)
+	err = s.table.Replace(ctx, name, seen, stream.Entry{Key: name, Value: value})
+	if errors.Is(err, stream.ErrOvertaken) {
+		return fmt.Errorf("%w: %w", access.ErrOvertaken, err)
+	}
+	return err
+}
+
+// install makes the newest key of a ring the installation's. From then on all processes with this
+// key seal with it. Processes without it become unready.
+func (s *Store) install(ctx context.Context, id string, ring *seal.Keyring, lost bool, sealed []byte, now time.Time) error {
+	for {
+		seen := s.Seen()
+		known, is := s.installedKey(id)
+		made := &schemas.InstalledKey{ID: id, Sealed: sealed, Version: 1, ChangedAt: now}
+		switch {
+		case is && fingerprintOf(known) == ring.Fingerprint():
+			return nil
+		case is && !lost && !ring.Use(fingerprintOf(known)):
+			return differs("the installation has another %s (%s): give it as --%s-key-old", installedNames[id], fingerprintOf(known), id)
+		case is:
+			made.Version = known.Version + 1
+		}
+		err := s.putInstalledKey(ctx, seen, made, ring)
+		if !errors.Is(err, access.ErrOvertaken) {
+			return err
+		}
+		if err = pause(ctx, overtakenPause); err != nil {
+			return err
+		}
+	}
+}
+
+// Installed returns the fingerprint of a key of the installation. It is zero if another release
+// wrote its record.
+func (s *Store) Installed(id string) (f seal.Fingerprint, is bool) {
+	known, is := s.installedKey(id)
+	if is {
+		f = fingerprintOf(known)
+	}
+	return f, is
+}
+
+// Rewrap makes the newest pseudonym key of a ring the installation's, and seals the data of
+// pseudonyms with it. The data stays the same, and so do the pseudonyms.
+func (s *Store) Rewrap(ctx context.Context, ring *seal.Keyring, now time.Time) error {
+	data, err := s.openPseudonyms(ring)
+	if err != nil {
+		return fmt.Errorf("%w; the one in use belongs into --pseudonym-key-old", err)
+	}
+	ring.Use(ring.Fingerprint())
+	return s.install(ctx, PseudonymKey, ring, false, ring.Seal(installedName(PseudonymKey), data), now)
+}

@@ -1,0 +1,249 @@
+package settings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"svc/internal/httpapi/access"
+	"svc/internal/seal"
+	"svc/schemas"
+)
+
+// KeyCheckConfig holds what a key check needs.
+type KeyCheckConfig struct {
+	Store      *Store
+	Now        func() time.Time
+	Pseudonyms *seal.Keyring // the pseudonym keys of this process; nil: it makes no pseudonyms
+	// FirstData is the data of pseudonyms, if this is the first start of the installation.
+	FirstData []byte
+	// Begin is called once with the data of pseudonyms, when all keys are right.
+	Begin func(data []byte)
+	// Strict ends the process if a key differs, because its keys cannot change while it runs.
+	Strict bool
+}
+
+// KeyCheck compares the keys of this process with those of its installation. The first start of
+// the installation put their fingerprints into the settings. A process with another key does not
+// become ready.
+type KeyCheck struct {
+	KeyCheckConfig
+	rings map[string]*seal.Keyring // the keys of this process, by id
+	needs map[string]bool          // keys without which this process must not begin; others are checked if they are given
+
+	changed chan struct{} // holds a token while a check is due
+	ready   chan struct{} // closed once all keys have been right
+
+	mu    sync.Mutex
+	fault error
+	moved chan struct{} // closed and replaced when fault changes
+}
+
+// NewKeyCheck returns a key check. It has a result once [KeyCheck.Run] has read the settings.
+func NewKeyCheck(c KeyCheckConfig) *KeyCheck {
+	k := &KeyCheck{
+		KeyCheckConfig: c, rings: map[string]*seal.Keyring{}, needs: map[string]bool{},
+		changed: make(chan struct{}, 1), ready: make(chan struct{}), fault: errUnchecked, moved: make(chan struct{}),
+	}
+	if c.Store.Seals != nil {
+		k.rings[SecretsKey] = c.Store.Seals
+	}
+	if c.Pseudonyms != nil {
+		k.rings[PseudonymKey] = c.Pseudonyms
+	}
+	c.Store.table.OnChange(func(string, []byte) { k.scheduleCheck() })
+	return k
+}
+
+// NeedSecrets makes the check fail if the installation has a secrets key and this process has none.
+// It is called before [KeyCheck.Run].
+func (k *KeyCheck) NeedSecrets() { k.needs[SecretsKey] = true }
+
+// Ready returns a channel that is closed once all keys have been right.
+func (k *KeyCheck) Ready() <-chan struct{} { return k.ready }
+
+func (k *KeyCheck) scheduleCheck() {
+	select {
+	case k.changed <- struct{}{}:
+	default:
+	}
+}
+
+// errUnchecked is the fault before the first check.
+var errUnchecked = errors.New("not checked yet")
+
+// keyCheckEvery is how often a check is repeated, also if the settings do not change.
+const keyCheckEvery = time.Second
+
+// Run checks the keys until ctx ends: once the settings have been read, and whenever they change.
+func (k *KeyCheck) Run(ctx context.Context) error {
+	select {
+	case <-k.Store.Ready():
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	begun := false
+	for {
+		err := k.check(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil && !begun {
+			if err = k.begin(); err == nil {
+				begun = true
+				close(k.ready)
+			}
+		}
+		k.set(err)
+		if of := otherRelease(""); k.Strict && errors.As(err, &of) {
+			return of
+		}
+		if of := otherKey(""); k.Strict && errors.As(err, &of) {
+			return fmt.Errorf("%w; put back the file of the key that this data was made with", of)
+		}
+		again, stop := context.WithTimeout(ctx, keyCheckEvery)
+		select {
+		case <-k.changed:
+		case <-again.Done():
+		}
+		stop()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+func (k *KeyCheck) set(err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if fmt.Sprint(k.fault) != fmt.Sprint(err) {
+		k.fault = err
+		close(k.moved)
+		k.moved = make(chan struct{})
+	}
+}
+
+// Healthy is the check of /readyz. Its error says which key differs, or why that is unknown.
+// Before the first check it is nil, since the check start fails then.
+func (k *KeyCheck) Healthy(context.Context) error {
+	if _, fault := k.State(); fault != errUnchecked { //nolint:errorlint // that very one
+		return fault
+	}
+	return nil
+}
+
+// State returns why the keys are not right, and a channel that is closed when that changes. nil:
+// they are right.
+func (k *KeyCheck) State() (moved <-chan struct{}, fault error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.moved, k.fault
+}
+
+// While runs work as long as the keys are right, and runs it again when they are right again. It
+// returns when ctx ends or work fails.
+func (k *KeyCheck) While(ctx context.Context, work func(context.Context) error) error {
+	for ctx.Err() == nil {
+		moved, fault := k.State()
+		if fault == nil {
+			within, stop := context.WithCancel(ctx)
+			go func() {
+				defer stop()
+				for fault == nil {
+					select {
+					case <-moved:
+						moved, fault = k.State()
+					case <-within.Done():
+						return
+					}
+				}
+			}()
+			err := work(within)
+			stop()
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// check compares each key with that of the installation. If the installation has none, check
+// makes this key the installation's.
+func (k *KeyCheck) check(ctx context.Context) error {
+	var faults []error
+	for _, id := range []string{SecretsKey, PseudonymKey} {
+		ring, has := k.rings[id]
+		switch known, is := k.Store.installedKey(id); {
+		case is && len(known.Fingerprint) == 0:
+			faults = append(faults, otherRelease(installedNames[id]))
+		case !has && is && k.needs[id]:
+			faults = append(faults, differs("there is no %s, and the installation has one (%s)", installedNames[id], fingerprintOf(known)))
+		case !has:
+		case !is:
+			faults = append(faults, k.claim(ctx, id, ring))
+		case !ring.Use(fingerprintOf(known)):
+			faults = append(faults, differs("the %s (%s) is not that of the installation (%s)", installedNames[id], ring.Fingerprint(), fingerprintOf(known)))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func fingerprintOf(known *schemas.InstalledKey) (f seal.Fingerprint) {
+	copy(f[:], known.Fingerprint)
+	return f
+}
+
+// claim makes a key the installation's. If several processes start at once, one claims it and the
+// others compare theirs.
+func (k *KeyCheck) claim(ctx context.Context, id string, ring *seal.Keyring) error {
+	seen := k.Store.Seen()
+	if _, is := k.Store.installedKey(id); is { // another process was faster
+		k.scheduleCheck()
+		return nil
+	}
+	made := &schemas.InstalledKey{ID: id, Version: 1, ChangedAt: k.Now()}
+	switch id {
+	case SecretsKey: // settings of a release without fingerprints may be sealed with several keys
+		rows, err := k.Store.Sealed()
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			if rows[i].Key == SealedUnknown {
+				return differs("the %s (%s) does not open what lies in the settings", installedNames[id], ring.Fingerprint())
+			}
+		}
+	case PseudonymKey:
+		made.Sealed = ring.Seal(installedName(id), k.FirstData)
+	}
+	err := k.Store.putInstalledKey(ctx, seen, made, ring)
+	if errors.Is(err, access.ErrOvertaken) {
+		k.scheduleCheck()
+		return errors.New("another process has just said which key it is")
+	}
+	if err != nil {
+		return fmt.Errorf("tell the others of the %s: %w", installedNames[id], err)
+	}
+	return nil
+}
+
+// begin opens the data of pseudonyms with its key.
+func (k *KeyCheck) begin() error {
+	ring, has := k.rings[PseudonymKey]
+	if !has {
+		return nil
+	}
+	data, err := k.Store.openPseudonyms(ring)
+	if err == nil {
+		k.Begin(data)
+	}
+	return err
+}

@@ -1,0 +1,183 @@
+// Package settings stores the settings of an installation in a topic of Kafka: what administrators
+// change. Secrets and addresses are sealed.
+package settings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"svc/internal/admin/audit"
+	"svc/internal/admin/keys"
+	"svc/internal/admin/layout"
+	"svc/internal/admin/subscribers"
+	"svc/internal/admin/users"
+	"svc/internal/admin/walls"
+	"svc/internal/httpapi/access"
+	"svc/internal/seal"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// Kinds of settings.
+const (
+	kindKey      = "key"
+	kindHospital = "hospital"
+
+	kindUser = "user"
+	kindLink = "link"
+
+	kindWall   = "wall"
+	kindLayout = "layout"
+
+	kindWebhook   = "webhook"
+	kindTier      = "alert-tier"
+	kindRecipient = "alert-recipient"
+)
+
+// Store follows the settings topic: keys, hospitals, users, and subscribers. Every role has a
+// change within a second. Its registers are for reading; its methods write to the topic.
+type Store struct {
+	Register    *access.Register
+	Subscribers *subscribers.Register
+	Users       *users.Register
+	Walls       *walls.Register
+	Layouts     *layout.Register
+	Seals       *seal.Keyring // nil: sealed values cannot be opened
+
+	table *stream.Table
+}
+
+// Follow returns the store of the settings in a topic. It is empty until [Store.Run] has read them.
+func Follow(cluster *stream.Cluster, topic string, seals *seal.Keyring, now func() time.Time, log *slog.Logger) *Store {
+	s := &Store{
+		table:       cluster.Table(topic, func(string) int32 { return 0 }),
+		Register:    access.NewRegister(now),
+		Subscribers: subscribers.NewRegister(),
+		Users:       users.NewRegister(),
+		Walls:       walls.NewRegister(),
+		Layouts:     layout.NewRegister(),
+		Seals:       seals,
+	}
+	s.table.OnChange(func(key string, value []byte) {
+		if err := s.applyRecord(key, value); err != nil {
+			// A newer release may write settings that this one cannot read. The other settings
+			// still apply.
+			log.Error("setting not understood", "error", err)
+		}
+	})
+	return s
+}
+
+// Run reads the settings until ctx ends.
+func (s *Store) Run(ctx context.Context) error { return s.table.Run(ctx) }
+
+// Ready returns a channel that is closed once the settings have been read.
+func (s *Store) Ready() <-chan struct{} { return s.table.Ready() }
+
+// applyRecord applies one record to the registers.
+func (s *Store) applyRecord(key string, value []byte) error {
+	if strings.HasPrefix(key, schemas.InstalledKeys) { // a process that needs a key looks it up
+		if known, is := s.installedKey(SecretsKey); is && s.Seals != nil {
+			s.Seals.Use(fingerprintOf(known))
+		}
+		return nil
+	}
+	hospital, rest, _ := strings.Cut(key, "/")
+	kind, id, _ := strings.Cut(rest, "/")
+	switch {
+	case kind == kindKey && value == nil:
+		s.Register.DropKey(id)
+	case kind == kindKey:
+		decoded, err := schemas.DecodeKey(value)
+		if err != nil {
+			return fmt.Errorf("decode key: %w", err)
+		}
+		s.Register.SetKey(*decoded)
+	case kind == kindHospital && value == nil:
+		s.Register.DropHospital(hospital)
+	case kind == kindHospital:
+		decoded, err := schemas.DecodeHospital(value)
+		if err != nil {
+			return fmt.Errorf("decode hospital: %w", err)
+		}
+		s.Register.SetHospital(*decoded)
+	case kind == kindUser, kind == kindLink:
+		return s.applyUser(hospital, kind, id, value)
+	case kind == kindWall, kind == kindLayout:
+		return s.applyWall(hospital, kind, id, value)
+	default:
+		return s.applySubscriber(hospital, kind, id, value)
+	}
+	return nil
+}
+
+// Seen returns the position of the settings that this process has read. A change is made from a
+// position.
+func (s *Store) Seen() int64 { return s.table.Seen("") }
+
+// write writes settings of a hospital, all or none. It returns [access.ErrOvertaken] if one of
+// them has changed since the position seen. When it returns, this process applies them.
+func (s *Store) write(ctx context.Context, hospital string, seen int64, entries ...stream.Entry) error {
+	return s.WriteAll(ctx, []string{hospital}, seen, entries...)
+}
+
+// WriteAll writes settings of several hospitals in one transaction, as write does.
+func (s *Store) WriteAll(ctx context.Context, hospitals []string, seen int64, entries ...stream.Entry) error {
+	prefixes := make([]string, len(hospitals))
+	for i, id := range hospitals {
+		prefixes[i] = id + "/"
+	}
+	err := s.table.ReplaceAll(ctx, prefixes, seen, entries...)
+	if errors.Is(err, stream.ErrOvertaken) {
+		return fmt.Errorf("%w: %w", access.ErrOvertaken, err)
+	}
+	return err
+}
+
+// PutKeys writes keys of one hospital. The error may be [access.ErrOvertaken].
+func (s *Store) PutKeys(ctx context.Context, seen int64, keys ...*access.Key) error {
+	entries := make([]stream.Entry, len(keys))
+	for i, key := range keys {
+		var err error
+		if entries[i], err = KeyEntry(key); err != nil {
+			return err
+		}
+	}
+	return s.write(ctx, keys[0].Hospital, seen, entries...)
+}
+
+// PutHospital writes a hospital. The error may be [access.ErrOvertaken].
+func (s *Store) PutHospital(ctx context.Context, seen int64, h *access.Hospital) error {
+	entry, err := HospitalEntry(h)
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, h.ID, seen, entry)
+}
+
+// KeyEntry returns the record of a key in the settings.
+func KeyEntry(key *access.Key) (stream.Entry, error) {
+	value, err := schemas.EncodeKey(nil, key)
+	if err != nil {
+		return stream.Entry{}, fmt.Errorf("encode key: %w", err)
+	}
+	return stream.Entry{Key: schemas.Key{Hospital: key.Hospital, Kind: kindKey, ID: key.ID}.String(), Value: value}, nil
+}
+
+// HospitalEntry returns the record of a hospital in the settings.
+func HospitalEntry(h *access.Hospital) (stream.Entry, error) {
+	value, err := schemas.EncodeHospital(nil, h)
+	if err != nil {
+		return stream.Entry{}, fmt.Errorf("encode hospital: %w", err)
+	}
+	return stream.Entry{Key: schemas.Key{Hospital: h.ID, Kind: kindHospital, ID: h.ID}.String(), Value: value}, nil
+}
+
+// Ring returns the keys in the settings. Each change is recorded as an act.
+func (s *Store) Ring(record audit.Record, now func() time.Time) *keys.Ring {
+	return &keys.Ring{Register: s.Register, Seen: s.Seen, Put: s.PutKeys, Audit: record, Now: now}
+}
