@@ -64,7 +64,7 @@ func judge(c *chart, before *judgment, now acuity.Instant) *judgment {
 	}
 	j.until, j.size, j.verdict = v.Next, j.bytes(), &v
 	j.unit = sync.OnceValue(func() *rendered { return tagged(j.pieces(&v)...) })
-	j.level = sync.OnceValue(func() *rendered { return tagged(levelOf(&v).append(nil)) })
+	j.level = sync.OnceValue(func() *rendered { return tagged(encode(levelOf(&v))) })
 	return j
 }
 
@@ -85,7 +85,7 @@ func (j *judgment) judgeUnit(rooms []acuity.RoomVerdict, at acuity.Instant) acui
 func (j *judgment) pieces(v *acuity.Verdict) [][]byte {
 	rooms := make([]raw, len(j.judgedRooms))
 	for i, p := range j.judgedRooms {
-		rooms[i] = p.encode()
+		rooms[i] = p.json()
 	}
 	return unitStateOf(v, rooms).pieces()
 }
@@ -169,8 +169,7 @@ type judgedRoom struct {
 	verdict     acuity.RoomVerdict
 	from, until acuity.Instant // until 0: forever
 
-	once sync.Once
-	json raw // made by encode
+	json func() raw // the room in an answer
 }
 
 // unjudged is the from of a room that has no verdict yet.
@@ -200,42 +199,19 @@ func (c *chart) roomsAfter(before *judgment) []*judgedRoom {
 func (s *roomChart) judgeRoom(rules *acuity.Catalogue, at acuity.Instant) *judgedRoom {
 	p := &judgedRoom{roomChart: s, verdict: rules.RoomVerdict(&s.chart, at), from: at}
 	p.until = p.verdict.Until()
+	p.json = sync.OnceValue(func() raw { return encode(roomOf(&p.verdict)) })
 	return p
-}
-
-// encode returns the JSON of the room in an answer.
-func (p *judgedRoom) encode() raw {
-	p.once.Do(func() {
-		r := roomOf(&p.verdict)
-		p.json = slices.Clip(r.append(make([]byte, 0, roomBytes+factorBytes*len(r.Factors))))
-	})
-	return p.json
 }
 
 // UnitState returns the data of a unit-state answer for a verdict. A read returns the
 // same bytes.
 func UnitState(v *acuity.Verdict) []byte {
-	size := 0
-	for i := range v.Rooms {
-		size += roomBytes + factorBytes*len(v.Rooms[i].Factors)
-	}
 	rooms := make([]raw, len(v.Rooms))
-	all := make([]byte, 0, size)
 	for i := range v.Rooms {
-		from := len(all)
-		r := roomOf(&v.Rooms[i])
-		all = r.append(all)
-		rooms[i] = all[from:]
+		rooms[i] = encode(roomOf(&v.Rooms[i]))
 	}
 	return bytes.Join(unitStateOf(v, rooms).pieces(), nil)
 }
-
-// These constants estimate the size of the parts of an answer, to allocate it once.
-const (
-	unitBytes   = 4 << 10
-	roomBytes   = 256
-	factorBytes = 320
-)
 
 // answer sends a rendered answer, or 304 if the client already has it.
 func answer(w http.ResponseWriter, r *http.Request, body *rendered) {

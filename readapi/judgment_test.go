@@ -9,7 +9,6 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/codes"
-	"svc/internal/httpapi"
 )
 
 func TestCacheIsBounded(t *testing.T) {
@@ -61,8 +60,8 @@ func busyChart() *acuity.Chart {
 }
 
 // BenchmarkReadChanged measures the cost of a changed unit beyond reading it: the
-// judgment of all rooms, then each answer, by hand and with encoding/json. It also
-// measures judgment and answer together when one room has changed.
+// judgment of all rooms, then each answer. It also measures judgment and answer together
+// when one room has changed.
 func BenchmarkReadChanged(b *testing.B) {
 	c := busyChart()
 	v := c.Verdict(c.Unit.Clock)
@@ -78,9 +77,8 @@ func BenchmarkReadChanged(b *testing.B) {
 			known = judge(&next, known, c.Unit.Clock)
 			known.unit().lend(func(json.RawMessage) {})
 		},
-		"level":         func() { tagged(levelOf(&v).append(nil)) },
-		"written":       func() { tagged(UnitState(&v)) },
-		"encoding-json": func() { encodeWithJSON(b, &v) },
+		"level":      func() { tagged(encode(levelOf(&v))) },
+		"unit-state": func() { tagged(UnitState(&v)) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -98,16 +96,4 @@ func decodedChart(c *acuity.Chart) *chart {
 		all.rooms = append(all.rooms, &roomChart{id: r.ID, chart: r})
 	}
 	return all
-}
-
-func encodeWithJSON(b *testing.B, v *acuity.Verdict) {
-	rooms := make([]room, len(v.Rooms))
-	for i := range v.Rooms {
-		rooms[i] = roomOf(&v.Rooms[i])
-	}
-	for _, data := range []any{unitStateOf(v, nil), rooms} {
-		if _, err := httpapi.Marshal(data); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
