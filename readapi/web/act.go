@@ -19,9 +19,9 @@ import (
 	"svc/readapi/web/page"
 )
 
-// Acts is what a person may do on a page, by the API.
+// Acts does what a person may do on a page of a unit.
 type Acts interface {
-	// Staff sets the nurses on duty. Problem is what the API refuses it for, in words.
+	// Staff sets the nurses on duty. Problem says why the API refuses it; "": it does not.
 	Staff(ctx context.Context, s *auth.Session, nurses json.RawMessage, call bool) (problem string, err error)
 	// Acknowledge says that somebody has taken an alert.
 	Acknowledge(ctx context.Context, s *auth.Session, episode string) (problem string, err error)
@@ -29,11 +29,12 @@ type Acts interface {
 	Episodes(ctx context.Context, hospital string) ([]outbound.AlertRun, error)
 }
 
-// API acts by the API of ingest and of administration: there is one validation, and one
-// record of what was done.
+// API acts by the API of ingest and of administration. So there is one validation, and one
+// record of each act.
 type API struct {
 	Handler http.Handler
-	// Token stands for a person who may do one thing for a minute.
+	// StaffToken and AckToken return keys of the API. Each lets a person do one thing, for a
+	// minute.
 	StaffToken, AckToken func(hospital, user string) string
 	Alerts               func(ctx context.Context, hospital string) ([]outbound.AlertRun, error)
 	Audit                audit.Record
@@ -60,7 +61,7 @@ func (a *API) Staff(ctx context.Context, s *auth.Session, nurses json.RawMessage
 	return problem, err
 }
 
-// Acknowledge implements [Acts]. The API has the record of it.
+// Acknowledge implements [Acts]. The API records the act.
 func (a *API) Acknowledge(ctx context.Context, s *auth.Session, episode string) (string, error) {
 	return a.post(ctx, "/api/admin/alerts/episodes/"+episode+"/ack", a.AckToken(s.Hospital, s.User), map[string]any{})
 }
@@ -70,7 +71,7 @@ func (a *API) Episodes(ctx context.Context, hospital string) ([]outbound.AlertRu
 	return a.Alerts(ctx, hospital)
 }
 
-// post sends one request to the API. Problem is what it refuses it for.
+// post sends one request to the API. Problem says why the API refuses it; "": it does not.
 func (a *API) post(ctx context.Context, path, token string, body any) (problem string, err error) {
 	said, err := apicall.Send(ctx, a.Handler, http.MethodPost, path, http.Header{"Authorization": {"Bearer " + token}}, body)
 	if err != nil || said.Refused == nil {
@@ -83,8 +84,8 @@ func (a *API) post(ctx context.Context, path, token string, body any) (problem s
 	return problem, nil
 }
 
-// acting is the pages on which people do something.
-type acting struct{ *site }
+// actPages are the pages on which people do something.
+type actPages struct{ *site }
 
 // dutyPage asks for the nurses on duty again.
 type dutyPage struct {
@@ -101,9 +102,9 @@ const (
 	nursesAtMost = 1000 // that the API takes
 )
 
-// staffing sets the nurses on duty, by the validation of the API. What is refused is asked
-// for again, with its words at the field.
-func (s acting) staffing(w http.ResponseWriter, r *http.Request, session *auth.Session) {
+// setStaffing sets the nurses on duty. If the API refuses them, the page asks again, with
+// the reason at the field.
+func (s actPages) setStaffing(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	if s.Acts == nil {
 		s.ShowFault(w, r, http.StatusServiceUnavailable, session, "fault.acts")
 		return
@@ -115,12 +116,12 @@ func (s acting) staffing(w http.ResponseWriter, r *http.Request, session *auth.S
 	}
 	typed, call := strings.TrimSpace(r.PostForm.Get("nurses")), r.PostForm.Get("call") == "yes"
 	nurses := json.RawMessage(typed)
-	if !json.Valid(nurses) { // letters: the API says what it thinks of a text
+	if !json.Valid(nurses) { // the API refuses letters
 		nurses, _ = json.Marshal(typed) //nolint:errcheck // a text
 	}
 	problem, err := s.Acts.Staff(r.Context(), session, nurses, call)
 	if n, wrong := strconv.Atoi(typed); problem != "" && (wrong != nil || n < 0 || n > nursesAtMost) {
-		problem = s.writer(r, session).T("duty.number", "most", nursesAtMost) // in the words of who typed it
+		problem = s.writer(r, session).T("duty.number", "most", nursesAtMost) // in the language of the person
 	}
 	switch {
 	case err != nil:
@@ -137,7 +138,7 @@ func (s acting) staffing(w http.ResponseWriter, r *http.Request, session *auth.S
 	}
 }
 
-// alertsPage is the alerts that somebody may take.
+// alertsPage shows the alerts that a person may take.
 type alertsPage struct {
 	page.Frame
 
@@ -147,14 +148,14 @@ type alertsPage struct {
 
 type alertRow struct {
 	ID, Level, Opened, State string
-	Ask                      bool // it can be taken
+	Ask                      bool // nobody has taken it
 }
 
-func (s acting) alerts(w http.ResponseWriter, r *http.Request, session *auth.Session) {
+func (s actPages) listAlerts(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	s.showAlerts(w, r, session, http.StatusOK, "")
 }
 
-func (s acting) showAlerts(w http.ResponseWriter, r *http.Request, session *auth.Session, status int, problem string) {
+func (s actPages) showAlerts(w http.ResponseWriter, r *http.Request, session *auth.Session, status int, problem string) {
 	if s.Acts == nil {
 		s.ShowFault(w, r, http.StatusServiceUnavailable, session, "fault.acts")
 		return
@@ -183,7 +184,7 @@ func (s acting) showAlerts(w http.ResponseWriter, r *http.Request, session *auth
 	page.WritePage(w, r, status, templates.Render("alerts", out))
 }
 
-func (s acting) acknowledge(w http.ResponseWriter, r *http.Request, session *auth.Session) {
+func (s actPages) acknowledgeAlert(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	if s.Acts == nil {
 		s.ShowFault(w, r, http.StatusServiceUnavailable, session, "fault.acts")
 		return
@@ -194,7 +195,7 @@ func (s acting) acknowledge(w http.ResponseWriter, r *http.Request, session *aut
 	for i := range all {
 		known = known || all[i].ID == id
 	}
-	if err == nil && !known { // also one of another hospital
+	if err == nil && !known { // so is an alert of another hospital
 		s.ShowFault(w, r, http.StatusNotFound, session, "fault.alert")
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	"svc/readapi/web/page"
 )
 
-// unitPage is the page of the unit, and what the wall shows of it.
+// unitPage is the page of a unit. The wall shows a part of it.
 type unitPage struct {
 	page.Frame
 
@@ -17,7 +17,7 @@ type unitPage struct {
 	Unplaced string
 	Floor    *floor
 	Look     []tile
-	More     string // rooms beside those
+	More     string // says how many further rooms want a look
 	Help     []helpRow
 	Axes     []axisRow
 	Quality  []string
@@ -27,19 +27,19 @@ type unitPage struct {
 	MayStaff bool
 }
 
-// unitPageOf writes a unit. On the wall no factor, visit or link is shown: what is the
-// matter with somebody must not be readable in a corridor.
-func (p *writer) unitPageOf(frame page.Frame, u *Unit, layout *Layout, wall bool) *unitPage {
-	out := &unitPage{Frame: frame, Head: p.headline(u), Floor: p.floor(u.Verdict, layout, wall), Feeds: p.feeds(u), Outlook: p.outlook(u, wall)}
-	out.Clock, out.Held = p.FormatClock(u.At), u.held()
+// newUnitPage returns the page of a unit. The wall shows no factor, visit or link: nobody may
+// read in a corridor why a patient is here.
+func (p *writer) newUnitPage(frame page.Frame, u *Unit, layout *Layout, wall bool) *unitPage {
+	out := &unitPage{Frame: frame, Head: p.newHeadline(u), Floor: p.newFloor(u.Verdict, layout, wall), Feeds: p.listFeeds(u), Outlook: p.newOutlook(u, wall)}
+	out.Clock, out.Held = p.FormatClock(u.At), u.heldState()
 	if n := u.Verdict.Unplaced; n > 0 {
 		out.Unplaced = p.T("unplaced", "n", n)
 	}
 	if wall {
 		return out
 	}
-	out.Axes, out.Help, out.Quality = p.axes(u.Verdict), p.help(u), p.quality(u.Verdict)
-	look, more := p.look(u.Verdict)
+	out.Axes, out.Help, out.Quality = p.listAxes(u.Verdict), p.listHelp(u), p.listQuality(u.Verdict)
+	look, more := p.selectWorst(u.Verdict)
 	if out.Look = look; more > 0 {
 		out.More = p.T("look.more", "n", more)
 	}
@@ -47,33 +47,33 @@ func (p *writer) unitPageOf(frame page.Frame, u *Unit, layout *Layout, wall bool
 	return out
 }
 
-func (s *site) unit(w http.ResponseWriter, r *http.Request, session *auth.Session) {
-	u, ok := s.unitOf(w, r, session)
+func (s *site) showUnit(w http.ResponseWriter, r *http.Request, session *auth.Session) {
+	u, ok := s.readUnit(w, r, session)
 	if !ok {
 		return
 	}
 	p := s.writer(r, session)
 	frame := s.NewFrame(r, p.Writer, session, p.T("title.unit"))
 	frame.Page = "unit"
-	follow(&frame, u, session.Base+"/events", false)
-	out := p.unitPageOf(frame, u, s.layoutOf(session.Hospital), false)
+	followStream(&frame, u, session.Base+"/events", false)
+	out := p.newUnitPage(frame, u, s.findLayout(session.Hospital), false)
 	out.MayStaff = s.Acts != nil && session.Role.Covers(users.Charge)
 	page.WritePage(w, r, http.StatusOK, templates.Render("unit", out))
 }
 
-// board answers with what the wall of a hospital shows.
-func (s *site) board(w http.ResponseWriter, r *http.Request, session *auth.Session) {
-	u, ok := s.unitOf(w, r, session)
+// showBoard answers with the page of the wall.
+func (s *site) showBoard(w http.ResponseWriter, r *http.Request, session *auth.Session) {
+	u, ok := s.readUnit(w, r, session)
 	if !ok {
 		return
 	}
 	p := s.writer(r, session)
 	frame := s.NewFrame(r, p.Writer, session, p.T("title.board"))
-	follow(&frame, u, "/board/events", false)
+	followStream(&frame, u, "/board/events", false)
 	if frame.Theme == "" && session.Wall != "" { // nobody is there to choose
-		frame.Theme, frame.Auto = themeAt(p.Zone, u.At), true
+		frame.Theme, frame.Auto = chooseWallTheme(p.Zone, u.At), true
 	}
-	page.WritePage(w, r, http.StatusOK, templates.Render("board", p.unitPageOf(frame, u, s.layoutOf(session.Hospital), true)))
+	page.WritePage(w, r, http.StatusOK, templates.Render("board", p.newUnitPage(frame, u, s.findLayout(session.Hospital), true)))
 }
 
 // A wall is dark at night, by the clock of the hospital.
@@ -82,16 +82,16 @@ const (
 	evening = 20
 )
 
-// themeAt is the theme of a wall at an instant.
-func themeAt(zone *time.Location, t time.Time) string {
+// chooseWallTheme returns the theme of a wall at an instant.
+func chooseWallTheme(zone *time.Location, t time.Time) string {
 	if hour := t.In(zone).Hour(); hour >= morning && hour < evening {
 		return "light"
 	}
 	return "dark"
 }
 
-// layoutOf returns the layout of a hospital; nil: there is none.
-func (c *Config) layoutOf(hospital string) *Layout {
+// findLayout returns the layout of a hospital; nil: there is none.
+func (c *Config) findLayout(hospital string) *Layout {
 	if c.Layouts == nil {
 		return nil
 	}

@@ -9,46 +9,46 @@ import (
 	"svc/readapi/web/text"
 )
 
-// hub follows the hospitals that somebody looks at: each is read and rendered once for all
-// who look at it in the same way.
+// hub follows the hospitals that somebody looks at. It reads and renders each of them once
+// for all who look at it in the same way.
 type hub struct {
 	cfg *Config
 
 	mu        sync.Mutex
 	open      int            // streams
 	groups    map[string]int // streams of each group
-	hospitals map[string]*followed
+	hospitals map[string]*followedHospital
 }
 
 func newHub(cfg *Config) *hub {
-	return &hub{cfg: cfg, groups: map[string]int{}, hospitals: map[string]*followed{}}
+	return &hub{cfg: cfg, groups: map[string]int{}, hospitals: map[string]*followedHospital{}}
 }
 
-// followed is one hospital that somebody looks at.
-type followed struct {
+// followedHospital is one hospital that somebody looks at.
+type followedHospital struct {
 	hospital string
 	cancel   context.CancelFunc
 
-	// The hub's mutex guards what follows.
+	// The mutex of the hub guards the fields below.
 	clients map[*client]struct{}
-	unit    *Unit // as it was read last; nil: never
+	unit    *Unit // as the hub read it last; nil: never
 	frames  map[look]*frame
 	lost    string // event that says since when the unit is not known; "": it is known
 }
 
 // client is one browser that looks at a hospital.
 type client struct {
-	of   *followed
+	of   *followedHospital
 	hub  *hub
 	look look
-	wake chan struct{} // there is something to take; a second notice is of no use
+	wake chan struct{} // gets a notice when there are events to take; it holds one
 
-	has   string // state that was sent last
-	feeds string // event that was sent last
-	lost  bool   // it was told that the unit is not known
+	has   string // id of the state that was sent last
+	feeds string // event of the feeds that was sent last
+	lost  bool   // the browser was told that the unit is not known
 }
 
-func (h *hub) enter(group string) bool {
+func (h *hub) addStream(group string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.open >= mostStreams || group != "" && h.groups[group] >= mostOfWall {
@@ -59,7 +59,7 @@ func (h *hub) enter(group string) bool {
 	return true
 }
 
-func (h *hub) leave(group string) {
+func (h *hub) removeStream(group string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.open--
@@ -75,19 +75,19 @@ func (h *hub) follow(hospital string, l look) *client {
 	f := h.hospitals[hospital]
 	if f == nil {
 		ctx, cancel := context.WithCancel(context.Background())
-		f = &followed{hospital: hospital, cancel: cancel, clients: map[*client]struct{}{}, frames: map[look]*frame{}}
+		f = &followedHospital{hospital: hospital, cancel: cancel, clients: map[*client]struct{}{}, frames: map[look]*frame{}}
 		h.hospitals[hospital] = f
-		go h.run(ctx, f)
+		go h.followHospital(ctx, f)
 	}
 	c := &client{of: f, hub: h, look: l, wake: make(chan struct{}, 1)}
 	f.clients[c] = struct{}{}
 	if f.unit != nil && f.frames[l] == nil {
-		f.frames[l] = h.frameOf(hospital, l, f.unit, nil)
+		f.frames[l] = h.renderFrame(hospital, l, f.unit, nil)
 	}
 	return c
 }
 
-// unfollow takes a browser away; after the last one nobody follows the hospital.
+// unfollow removes a browser. After the last one the hub stops following the hospital.
 func (h *hub) unfollow(c *client) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -98,15 +98,15 @@ func (h *hub) unfollow(c *client) {
 	}
 }
 
-// run reads a hospital after each change of it, and each few seconds.
-func (h *hub) run(ctx context.Context, f *followed) {
+// followHospital reads a hospital after each change, and each few seconds.
+func (h *hub) followHospital(ctx context.Context, f *followedHospital) {
 	changed := h.cfg.Changes.Watch(ctx, f.hospital)
 	for ctx.Err() == nil {
-		h.refresh(ctx, f)
-		if !wait(ctx, leastBetween, nil) {
+		h.readHospital(ctx, f)
+		if !waitFor(ctx, leastBetween, nil) {
 			return
 		}
-		pause, stop := context.WithTimeout(ctx, h.untilNext(f))
+		pause, stop := context.WithTimeout(ctx, h.durationUntilNext(f))
 		select {
 		case <-changed:
 		case <-pause.Done():
@@ -115,8 +115,9 @@ func (h *hub) run(ctx context.Context, f *followed) {
 	}
 }
 
-// untilNext is how long a hospital may be left unread if nobody tells of a change.
-func (h *hub) untilNext(f *followed) time.Duration {
+// durationUntilNext returns how long a hospital may stay unread while no change is
+// announced.
+func (h *hub) durationUntilNext(f *followedHospital) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if f.unit == nil || f.unit.Verdict.Next == 0 {
@@ -125,8 +126,8 @@ func (h *hub) untilNext(f *followed) time.Duration {
 	return min(lookEvery, max(f.unit.Verdict.Next.Time().Sub(h.cfg.Now()), 0))
 }
 
-// refresh reads a hospital, and has its browsers take what is new.
-func (h *hub) refresh(ctx context.Context, f *followed) {
+// readHospital reads a hospital, and wakes its browsers if anything is new.
+func (h *hub) readHospital(ctx context.Context, f *followedHospital) {
 	u, err := h.cfg.Units.Unit(ctx, f.hospital)
 	if ctx.Err() != nil {
 		return
@@ -139,39 +140,39 @@ func (h *hub) refresh(ctx context.Context, f *followed) {
 	if err != nil {
 		if f.lost == "" {
 			f.lost = "event: lost\ndata: {}\n\n"
-			f.tell()
+			f.wakeClients()
 		}
 		return
 	}
-	same := f.lost == "" && f.unit != nil && stateID(f.unit) == stateID(u)
+	same := f.lost == "" && f.unit != nil && formatStateID(f.unit) == formatStateID(u)
 	if same && u.At.Sub(f.unit.At) < feedsEvery {
 		return
 	}
 	before := f.frames
 	f.frames = map[look]*frame{}
-	for l := range f.looks() {
+	for l := range f.listLooks() {
 		if same && before[l] != nil {
 			again := *before[l]
-			again.feeds = feedsEvent(h.writer(f.hospital, l.language), u)
+			again.feeds = formatFeedsEvent(h.newWriter(f.hospital, l.language), u)
 			f.frames[l] = &again
 			continue
 		}
-		h.mu.Unlock() // others go on while this is rendered
-		fresh := h.frameOf(f.hospital, l, u, before[l])
+		h.mu.Unlock() // others go on while this one renders
+		fresh := h.renderFrame(f.hospital, l, u, before[l])
 		h.mu.Lock()
 		f.frames[l] = fresh
 	}
 	f.lost, f.unit = "", u
-	for l := range f.looks() { // that came meanwhile
-		if f.frames[l] == nil || f.frames[l].ID != stateID(u) {
-			f.frames[l] = h.frameOf(f.hospital, l, u, nil)
+	for l := range f.listLooks() { // of browsers that came meanwhile
+		if f.frames[l] == nil || f.frames[l].ID != formatStateID(u) {
+			f.frames[l] = h.renderFrame(f.hospital, l, u, nil)
 		}
 	}
-	f.tell()
+	f.wakeClients()
 }
 
-// looks are all ways in which somebody looks at the hospital.
-func (f *followed) looks() map[look]bool {
+// listLooks returns all ways in which somebody looks at the hospital.
+func (f *followedHospital) listLooks() map[look]bool {
 	all := map[look]bool{}
 	for c := range f.clients {
 		all[c.look] = true
@@ -179,16 +180,17 @@ func (f *followed) looks() map[look]bool {
 	return all
 }
 
-func (h *hub) frameOf(hospital string, l look, u *Unit, before *frame) *frame {
-	return frameOf(h.writer(hospital, l.language), u, h.cfg.layoutOf(hospital), l, before)
+func (h *hub) renderFrame(hospital string, l look, u *Unit, before *frame) *frame {
+	return renderFrame(h.newWriter(hospital, l.language), u, h.cfg.findLayout(hospital), l, before)
 }
 
-func (h *hub) writer(hospital, language string) *writer {
+func (h *hub) newWriter(hospital, language string) *writer {
 	return &writer{page.NewWriter(text.In(language), h.cfg.Hospitals, hospital)}
 }
 
-// tell wakes all who look. Who has not taken the last news yet takes the newest.
-func (f *followed) tell() {
+// wakeClients wakes all browsers. A browser that has not taken the last events yet takes the
+// newest ones.
+func (f *followedHospital) wakeClients() {
 	for c := range f.clients {
 		select {
 		case c.wake <- struct{}{}:
@@ -197,8 +199,8 @@ func (f *followed) tell() {
 	}
 }
 
-// take returns the events that the browser does not have.
-func (c *client) take() string {
+// takeEvents returns the events that the browser does not have.
+func (c *client) takeEvents() string {
 	c.hub.mu.Lock()
 	defer c.hub.mu.Unlock()
 	if c.of.lost != "" {
@@ -212,8 +214,8 @@ func (c *client) take() string {
 	if frame == nil {
 		return ""
 	}
-	events := frame.next(c.has)
-	if c.lost && events == "" { // it is as it was, and known again
+	events := frame.eventsAfter(c.has)
+	if c.lost && events == "" { // the state is the same, and known again
 		events = frame.whole
 	}
 	c.lost, c.has = false, frame.ID

@@ -27,8 +27,8 @@ type viewer struct {
 // event is one event of a stream.
 type event struct{ kind, id, data string }
 
-// follow opens a stream of the ward, which runs on the real clock then.
-func follow(t testing.TB, server *httptest.Server, w *ward, path string, header ...string) *viewer {
+// followStream opens a stream of the ward, which runs on the real clock then.
+func followStream(t testing.TB, server *httptest.Server, w *ward, path string, header ...string) *viewer {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+path, http.NoBody)
@@ -121,7 +121,7 @@ func TestStreamTellsWhatChanged(t *testing.T) {
 	w := newWard(t, unit())
 	w.live()
 	server := serve(t, w)
-	first := follow(t, server, w, "/app/events")
+	first := followStream(t, server, w, "/app/events")
 	all := first.state()
 	if all.From != "" || len(all.Parts) < 7 || !strings.Contains(all.Parts["rooms"], "L6") {
 		t.Fatalf("first state: from %q, %d parts", all.From, len(all.Parts))
@@ -131,15 +131,15 @@ func TestStreamTellsWhatChanged(t *testing.T) {
 	if changes.From != all.ID || changes.ID == all.ID || changes.Parts["rooms"] == "" || changes.Parts["quality"] != "" {
 		t.Errorf("after a change: from %q, parts %d", changes.From, len(changes.Parts))
 	}
-	before := follow(t, server, w, "/app/events", "Last-Event-ID", all.ID)
+	before := followStream(t, server, w, "/app/events", "Last-Event-ID", all.ID)
 	if got := before.state(); got.From != all.ID || len(got.Parts) != len(changes.Parts) {
 		t.Errorf("to one who has the state before: from %q, %d parts", got.From, len(got.Parts))
 	}
-	stranger := follow(t, server, w, "/app/events?last=another")
+	stranger := followStream(t, server, w, "/app/events?last=another")
 	if got := stranger.state(); got.From != "" || len(got.Parts) != len(all.Parts) {
 		t.Errorf("to one who has another state: from %q, %d parts", got.From, len(got.Parts))
 	}
-	up := follow(t, server, w, "/app/events?last="+changes.ID)
+	up := followStream(t, server, w, "/app/events?last="+changes.ID)
 	if got := up.next("feeds"); !strings.Contains(got.data, "clock") {
 		t.Errorf("feeds: %s", got.data)
 	}
@@ -154,7 +154,7 @@ func TestWallStreamTellsNothingOfAnybody(t *testing.T) {
 	t.Parallel()
 	w := newWard(t, unit())
 	w.live()
-	v := follow(t, serve(t, w), w, "/board/events")
+	v := followStream(t, serve(t, w), w, "/board/events")
 	got := fmt.Sprint(v.state())
 	for _, word := range []string{"Magnesium", "Couplet", "Bereavement", "canary", "href=\"/app", "high-mag"} {
 		if strings.Contains(got, word) {
@@ -169,7 +169,7 @@ func TestLostUnitIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWard(t, unit())
 	w.live()
-	v := follow(t, serve(t, w), w, "/app/events")
+	v := followStream(t, serve(t, w), w, "/app/events")
 	v.state()
 	w.fail(readapi.ErrAway)
 	w.change("north", func(*acuity.Chart) {})
@@ -184,7 +184,7 @@ func TestStreamEndsWithSession(t *testing.T) {
 	t.Parallel()
 	w := newWard(t, unit())
 	w.live()
-	v := follow(t, serve(t, w), w, "/app/events")
+	v := followStream(t, serve(t, w), w, "/app/events")
 	if got := v.next("beat"); !strings.Contains(got.data, `"left":`) {
 		t.Errorf("beat: %s", got.data)
 	}
@@ -203,7 +203,7 @@ func TestOneRenderForAll(t *testing.T) {
 	server := serve(t, w)
 	var all []*viewer
 	for range 50 {
-		all = append(all, follow(t, server, w, "/app/events"))
+		all = append(all, followStream(t, server, w, "/app/events"))
 	}
 	for _, v := range all {
 		v.state()
@@ -227,9 +227,9 @@ func TestStreamsAreBounded(t *testing.T) {
 	server := serve(t, w)
 	var all []*viewer
 	for range 1000 {
-		all = append(all, follow(t, server, w, "/board/events"))
+		all = append(all, followStream(t, server, w, "/board/events"))
 	}
-	if v := follow(t, server, w, "/app/events"); v.status != http.StatusServiceUnavailable {
+	if v := followStream(t, server, w, "/app/events"); v.status != http.StatusServiceUnavailable {
 		t.Errorf("stream 1,001: %d", v.status)
 	}
 	all[0].cancel()
@@ -237,7 +237,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 	limit, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	defer stop()
-	for follow(t, server, w, "/app/events").status != http.StatusOK {
+	for followStream(t, server, w, "/app/events").status != http.StatusOK {
 		if limit.Err() != nil {
 			t.Fatal("a place that is free is not given")
 		}
@@ -251,7 +251,7 @@ func TestUnitsStream(t *testing.T) {
 	w.live()
 	w.charts["south"] = unit()
 	w.users.SetUser(users.User{ID: "usr_1", Hospital: "south", Role: users.Viewer})
-	v := follow(t, serve(t, w), w, "/app/units/events")
+	v := followStream(t, serve(t, w), w, "/app/units/events")
 	rows := func() (got struct{ Parts map[string]string }) {
 		if err := json.Unmarshal([]byte(v.next("rows").data), &got); err != nil {
 			t.Fatal(err)

@@ -30,12 +30,12 @@ type Provider struct {
 	GroupsClaim string
 	Roles       []GroupRole
 	ACR         string // that a sign-in must have; "": any
-	// Subject returns keyed hashes of who somebody is, that of the newest key first.
+	// Subject returns the keyed hashes of a person, that of the newest key first.
 	Subject func(issuer, subject string) [][]byte
 	Client  *http.Client
 }
 
-// GroupRole is the role that a group has in a hospital; "*": in all.
+// GroupRole is the role of a group in a hospital; "*": in all of them.
 type GroupRole struct {
 	Group, Hospital string
 	Role            users.Role
@@ -49,8 +49,8 @@ const (
 
 // Directory keeps the users that a provider signs in.
 type Directory interface {
-	// SignIn takes in what a person may do now, and returns the users that he or she is,
-	// at least one; [users.ErrNoAccess] if there is none.
+	// SignIn records the roles of a person by hospital, and returns the users of the person,
+	// at least one. The error is [users.ErrNoAccess] if there is none.
 	SignIn(ctx context.Context, subjects [][]byte, label string, roles map[string]users.Role) ([]users.User, error)
 	// Hospitals returns the ids of all hospitals.
 	Hospitals() []string
@@ -67,7 +67,7 @@ var startCookie = auth.Cookie{Suffix: "-oidc", Purpose: "svc.v1 oidc", Age: sign
 // errNotThere says that the provider was asked a moment ago and did not answer.
 var errNotThere = errors.New("the identity provider does not answer")
 
-// discovery is what the provider tells of itself, asked for when somebody needs it.
+// discovery reads the description of the provider when somebody needs it.
 type discovery struct {
 	cfg *Provider
 	now func() time.Time
@@ -77,18 +77,18 @@ type discovery struct {
 	failed   time.Time
 }
 
-// provider is an identity provider that has told of itself.
+// provider is an identity provider whose description is known.
 type provider struct {
 	*oidc.Provider
 
 	keys  oidc.KeySet
-	signs []string // names of the ways in which it signs
+	signs []string // names of its signature algorithms
 }
 
-// signatures are the ways of signing whose keys a provider publishes.
+// signatures are the algorithms whose keys a provider publishes.
 var signatures = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA}
 
-// newProvider takes what a provider tells of its keys.
+// newProvider reads where the keys of a provider are.
 func newProvider(p *oidc.Provider, client *http.Client) (*provider, error) {
 	var told struct {
 		Keys  string   `json:"jwks_uri"`
@@ -101,8 +101,8 @@ func newProvider(p *oidc.Provider, client *http.Client) (*provider, error) {
 	return &provider{p, oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), client), told.Keys), slices.DeleteFunc(told.Signs, unknown)}, nil
 }
 
-// verify checks an ID token. While the keys of the provider cannot be fetched the error is
-// [errNotThere], else [errRefused].
+// verify checks an ID token. The error is [errNotThere] while the keys of the provider cannot
+// be fetched, else [errRefused].
 func (p *provider) verify(ctx context.Context, issuer, clientID, token string, now func() time.Time) (*oidc.IDToken, error) {
 	keys := &watchedKeys{KeySet: p.keys}
 	id, err := oidc.NewVerifier(issuer, keys, &oidc.Config{ClientID: clientID, SupportedSigningAlgs: p.signs, Now: now}).Verify(ctx, token)
@@ -115,8 +115,8 @@ func (p *provider) verify(ctx context.Context, issuer, clientID, token string, n
 	return id, nil
 }
 
-// watchedKeys notes whether the keys could not be fetched: the verifier makes a text of the
-// error.
+// watchedKeys notes whether the keys could not be fetched. The verifier does not wrap the
+// error, so nobody could tell.
 type watchedKeys struct {
 	oidc.KeySet
 
@@ -130,8 +130,8 @@ func (k *watchedKeys) VerifySignature(ctx context.Context, token string) ([]byte
 	return payload, err //nolint:wrapcheck // its words are the library's
 }
 
-// get returns the provider; an error: it does not answer now.
-func (d *discovery) get(ctx context.Context) (*provider, error) {
+// discover returns the provider. The error says that the provider does not answer now.
+func (d *discovery) discover(ctx context.Context) (*provider, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.provider != nil {
@@ -155,15 +155,15 @@ func (d *discovery) get(ctx context.Context) (*provider, error) {
 	return p, nil
 }
 
-func (d *discovery) oauth(p *provider) *oauth2.Config {
+func (d *discovery) newOAuth(p *provider) *oauth2.Config {
 	return &oauth2.Config{
 		ClientID: d.cfg.ClientID, ClientSecret: d.cfg.ClientSecret, Endpoint: p.Endpoint(), RedirectURL: d.cfg.Callback,
 		Scopes: []string{oidc.ScopeOpenID, "profile"},
 	}
 }
 
-// atProvider is the pages of the sign-in by a provider.
-type atProvider struct{ *site }
+// providerPages are the pages of the sign-in by a provider.
+type providerPages struct{ *site }
 
 // start is what a browser keeps while its person is at the provider.
 type start struct {
@@ -173,9 +173,10 @@ type start struct {
 	Until    int64  `json:"t"` // Unix seconds
 }
 
-// beginSignIn leads to the provider. It changes nothing but a cookie of ten minutes.
-func (s atProvider) beginSignIn(w http.ResponseWriter, r *http.Request) {
-	p, err := s.oidc.get(r.Context())
+// beginSignIn leads to the provider. It sets a cookie of ten minutes and changes nothing
+// else.
+func (s providerPages) beginSignIn(w http.ResponseWriter, r *http.Request) {
+	p, err := s.oidc.discover(r.Context())
 	if err != nil {
 		s.ShowUnavailable(w, r, nil, "sign-in not begun", err)
 		return
@@ -189,12 +190,12 @@ func (s atProvider) beginSignIn(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("again") != "" { // a session at the provider is not enough
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
 	}
-	http.Redirect(w, r, s.oidc.oauth(p).AuthCodeURL(st.State, options...), http.StatusSeeOther)
+	http.Redirect(w, r, s.oidc.newOAuth(p).AuthCodeURL(st.State, options...), http.StatusSeeOther)
 }
 
-// readStart returns what the browser has kept; false: nothing that holds for this answer
-// of the provider.
-func (s atProvider) readStart(r *http.Request) (st start, ok bool) {
+// readStart returns what the browser kept; false: it kept nothing for this answer of the
+// provider.
+func (s providerPages) readStart(r *http.Request) (st start, ok bool) {
 	if !s.Cookies.Open(r, startCookie, &st) || st.State == "" {
 		return st, false
 	}
@@ -205,28 +206,28 @@ func (s atProvider) readStart(r *http.Request) (st start, ok bool) {
 // errRefused says that the answer of the provider signs nobody in.
 var errRefused = errors.New("the answer of the identity provider does not hold")
 
-// claims are those of an ID token that are used.
+// claims are the claims of an ID token that the sign-in uses.
 type claims struct {
 	Name      string `json:"name"`
 	Preferred string `json:"preferred_username"`
 	ACR       string `json:"acr"`
 }
 
-// person is who the provider says that somebody is.
+// person is a person as the provider names him or her.
 type person struct {
 	subject, label string
 	groups         []string
 }
 
-// ask exchanges the code, and checks the ID token.
-func (s atProvider) ask(ctx context.Context, st start, code string) (*person, error) {
-	p, err := s.oidc.get(ctx)
+// exchangeCode exchanges the code for an ID token, and checks the token.
+func (s providerPages) exchangeCode(ctx context.Context, st start, code string) (*person, error) {
+	p, err := s.oidc.discover(ctx)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, s.OIDC.Client), oidcWithin)
 	defer cancel()
-	token, err := s.oidc.oauth(p).Exchange(ctx, code, oauth2.VerifierOption(st.Verifier))
+	token, err := s.oidc.newOAuth(p).Exchange(ctx, code, oauth2.VerifierOption(st.Verifier))
 	var refused *oauth2.RetrieveError
 	switch {
 	case errors.As(err, &refused) && refused.Response.StatusCode < http.StatusInternalServerError:
@@ -253,7 +254,7 @@ func (s atProvider) ask(ctx context.Context, st start, code string) (*person, er
 	case s.OIDC.ACR != "" && c.ACR != s.OIDC.ACR:
 		return nil, fmt.Errorf("%w: acr", errRefused)
 	}
-	out := &person{subject: id.Subject, label: labelOf(c.Name, c.Preferred)}
+	out := &person{subject: id.Subject, label: chooseLabel(c.Name, c.Preferred)}
 	if json.Unmarshal(all[s.OIDC.GroupsClaim], &out.groups) != nil {
 		one := ""
 		if json.Unmarshal(all[s.OIDC.GroupsClaim], &one) == nil {
@@ -263,8 +264,8 @@ func (s atProvider) ask(ctx context.Context, st start, code string) (*person, er
 	return out, nil
 }
 
-// labelOf is what to call somebody: the first name that there is.
-func labelOf(names ...string) string {
+// chooseLabel returns the first name that is not empty, without control characters.
+func chooseLabel(names ...string) string {
 	for _, name := range names {
 		name = strings.TrimSpace(strings.Map(func(r rune) rune {
 			if unicode.IsControl(r) {
@@ -281,8 +282,8 @@ func labelOf(names ...string) string {
 
 const mostLabel = 100
 
-// rolesOf are the roles that groups have, the greatest in each hospital.
-func (s atProvider) rolesOf(groups []string) map[string]users.Role {
+// mapRoles returns the greatest role of the groups in each hospital.
+func (s providerPages) mapRoles(groups []string) map[string]users.Role {
 	roles := map[string]users.Role{}
 	give := func(hospital string, role users.Role) {
 		if role.Covers(roles[hospital]) || !roles[hospital].Covers(users.Viewer) {
@@ -304,8 +305,8 @@ func (s atProvider) rolesOf(groups []string) map[string]users.Role {
 	return roles
 }
 
-// endSignIn takes the answer of the provider.
-func (s atProvider) endSignIn(w http.ResponseWriter, r *http.Request) {
+// endSignIn signs a person in by the answer of the provider.
+func (s providerPages) endSignIn(w http.ResponseWriter, r *http.Request) {
 	st, ok := s.readStart(r)
 	s.Cookies.Remove(w, startCookie)
 	code := r.URL.Query().Get("code")
@@ -313,7 +314,7 @@ func (s atProvider) endSignIn(w http.ResponseWriter, r *http.Request) {
 		s.ShowFault(w, r, http.StatusBadRequest, nil, "fault.start")
 		return
 	}
-	who, err := s.ask(r.Context(), st, code)
+	who, err := s.exchangeCode(r.Context(), st, code)
 	switch {
 	case errors.Is(err, errRefused):
 		s.Log.WarnContext(r.Context(), "sign-in refused", "error", err)
@@ -323,7 +324,7 @@ func (s atProvider) endSignIn(w http.ResponseWriter, r *http.Request) {
 		s.ShowUnavailable(w, r, nil, "sign-in not ended", err)
 		return
 	}
-	all, err := s.Directory.SignIn(r.Context(), s.OIDC.Subject(s.OIDC.Issuer, who.subject), who.label, s.rolesOf(who.groups))
+	all, err := s.Directory.SignIn(r.Context(), s.OIDC.Subject(s.OIDC.Issuer, who.subject), who.label, s.mapRoles(who.groups))
 	switch {
 	case errors.Is(err, users.ErrNoAccess):
 		s.ShowFault(w, r, http.StatusForbidden, nil, "fault.access")
@@ -338,13 +339,13 @@ func (s atProvider) endSignIn(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// offer says on the first page how to sign in by the provider; the link is "" while it
-// does not answer.
-func (s atProvider) offer(r *http.Request, t *text.Texts) (link, says string) {
+// offerProvider returns the link to the provider, and what a page says of it. The link is ""
+// while the provider does not answer.
+func (s providerPages) offerProvider(r *http.Request, t *text.Texts) (link, says string) {
 	if s.OIDC == nil || s.Seals == nil {
 		return "", ""
 	}
-	if _, err := s.oidc.get(r.Context()); err != nil {
+	if _, err := s.oidc.discover(r.Context()); err != nil {
 		return "", t.T("signin.away")
 	}
 	return startPath, t.T("signin.provider")

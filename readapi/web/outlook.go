@@ -16,7 +16,7 @@ type outlook struct {
 	Heading, About string
 	Figure         template.HTML // "": there is no forecast
 	Rows           []outlookRow
-	Known          bool // nurses on duty are known, so a shortfall is
+	Known          bool // the nurses on duty are known, so the shortfall is, too
 	InWords        string
 	Levels         string // heading of the figure of levels
 	LevelsFigure   template.HTML
@@ -24,20 +24,20 @@ type outlook struct {
 
 type outlookRow struct{ At, Low, Likely, High, ShortLikely, ShortHigh string }
 
-// outlook writes the forecast; without one its heading says what is missing.
-func (p *writer) outlook(u *Unit, wall bool) *outlook {
+// newOutlook returns the forecast. Without one, the heading says what is missing.
+func (p *writer) newOutlook(u *Unit, wall bool) *outlook {
 	f := u.Forecast
 	if f == nil || len(f.Hours) == 0 {
-		return &outlook{Heading: p.T("forecast.none"), InWords: p.missing(u.Missing)}
+		return &outlook{Heading: p.T("forecast.none"), InWords: p.formatMissing(u.Missing)}
 	}
 	o := &outlook{About: p.T("forecast.about"), Known: f.Hours[0].ShortfallP50 >= 0}
 	if f.Calibration.Status != forecast.Prior {
 		o.About += " " + p.T("forecast.held", "share", int(f.Calibration.Coverage80*100+.5), "days", f.Calibration.WindowDays)
 	}
-	if past := lately(f); len(past) > 0 {
+	if past := selectMeasured(f); len(past) > 0 {
 		o.About += " " + p.T("forecast.measured")
 		for _, h := range past {
-			o.Rows = append(o.Rows, outlookRow{At: p.T("forecast.hour", "time", p.FormatInstant(h.At())), Likely: p.nurses(h.Required)})
+			o.Rows = append(o.Rows, outlookRow{At: p.T("forecast.hour", "time", p.FormatInstant(h.At())), Likely: p.formatNurses(h.Required)})
 		}
 	}
 	worst, highest := &f.Hours[0], &f.Hours[0]
@@ -55,11 +55,11 @@ func (p *writer) outlook(u *Unit, wall bool) *outlook {
 			highest = h
 		}
 	}
-	o.Figure = p.forecastFigure(u, highest, wall)
-	o.InWords = p.inWords(f, o.Known, worst)
+	o.Figure = p.drawForecast(u, highest, wall)
+	o.InWords = p.describeForecast(f, o.Known, worst)
 	o.Heading = p.T("forecast.says", "words", o.InWords)
 	if !wall {
-		o.Levels, o.LevelsFigure = p.levels(f)
+		o.Levels, o.LevelsFigure = p.drawLevels(f)
 	}
 	return o
 }
@@ -67,8 +67,8 @@ func (p *writer) outlook(u *Unit, wall bool) *outlook {
 // shownPast is how far back a forecast shows what was measured.
 const shownPast = 4 * time.Hour
 
-// lately returns the hours before a forecast that its figure shows.
-func lately(f *forecast.Forecast) []forecast.Measured {
+// selectMeasured returns the hours before a forecast that its figure shows.
+func selectMeasured(f *forecast.Forecast) []forecast.Measured {
 	first := slices.IndexFunc(f.Past, func(h forecast.Measured) bool { return h.At() > f.At.Add(-shownPast) })
 	if first < 0 {
 		return nil
@@ -76,8 +76,8 @@ func lately(f *forecast.Forecast) []forecast.Measured {
 	return f.Past[first:]
 }
 
-// missing says why there is no forecast.
-func (p *writer) missing(m *forecast.InsufficientError) string {
+// formatMissing says why there is no forecast.
+func (p *writer) formatMissing(m *forecast.InsufficientError) string {
 	switch {
 	case m == nil:
 		return p.T("forecast.away")
@@ -87,8 +87,8 @@ func (p *writer) missing(m *forecast.InsufficientError) string {
 	return p.T("forecast.hours", "hours", m.Hours)
 }
 
-// forecastFigure draws what is needed ahead, and how many are on duty then.
-func (p *writer) forecastFigure(u *Unit, highest *forecast.Hour, wall bool) template.HTML {
+// drawForecast draws the nurses needed ahead, and the nurses on duty then.
+func (p *writer) drawForecast(u *Unit, highest *forecast.Hour, wall bool) template.HTML {
 	f, v := u.Forecast, u.Verdict
 	required := float64(v.Required) / float64(acuity.Nurse)
 	figure := &chart.Forecast{
@@ -103,13 +103,13 @@ func (p *writer) forecastFigure(u *Unit, highest *forecast.Hour, wall bool) temp
 		h := &f.Hours[i]
 		figure.Ahead = append(figure.Ahead, chart.Band{At: h.End.Time(), Low: h.Nurses[forecast.P10], Likely: h.Nurses[forecast.P50], High: h.Nurses[forecast.P90]})
 	}
-	for _, h := range lately(f) {
+	for _, h := range selectMeasured(f) {
 		figure.Was = append(figure.Was, chart.Sample{At: h.At().Time(), Nurses: float64(h.Required) / float64(acuity.Nurse)})
 	}
 	duty := p.T("unknown")
 	if v.OnDuty >= 0 {
 		duty = strconv.Itoa(int(v.OnDuty))
-		p.dutyLine(figure, u)
+		p.drawDutyLine(figure, u)
 	}
 	high := p.FormatNumber(highest.Nurses[forecast.P90], 1)
 	figure.Words.Highest = p.T("chart.high", "n", high)
@@ -117,20 +117,20 @@ func (p *writer) forecastFigure(u *Unit, highest *forecast.Hour, wall bool) temp
 	return figure.SVG()
 }
 
-// dutyLine is who was, is and will be on duty.
-func (p *writer) dutyLine(figure *chart.Forecast, u *Unit) {
+// drawDutyLine draws the nurses on duty before, now and later.
+func (p *writer) drawDutyLine(figure *chart.Forecast, u *Unit) {
 	line := func(at acuity.Instant, nurses int32, words string) {
 		if n := len(figure.OnDuty); n > 0 && figure.OnDuty[n-1].Nurses == float64(nurses) {
-			figure.Words.OnDuty[n-1] = words // it goes on
+			figure.Words.OnDuty[n-1] = words // the step goes on
 			return
 		}
 		figure.OnDuty = append(figure.OnDuty, chart.Sample{At: at.Time(), Nurses: float64(nurses)})
 		figure.Words.OnDuty = append(figure.Words.OnDuty, words)
 	}
 	f := u.Forecast
-	for _, h := range lately(f) {
+	for _, h := range selectMeasured(f) {
 		if h.Nurses < 0 {
-			figure.OnDuty, figure.Words.OnDuty = nil, nil // nobody knows what was before
+			figure.OnDuty, figure.Words.OnDuty = nil, nil // the number before is not known
 			continue
 		}
 		line(h.At(), h.Nurses, "")
@@ -144,8 +144,8 @@ func (p *writer) dutyLine(figure *chart.Forecast, u *Unit) {
 	}
 }
 
-// inWords says the forecast in one line.
-func (p *writer) inWords(f *forecast.Forecast, known bool, worst *forecast.Hour) string {
+// describeForecast returns the forecast in one line.
+func (p *writer) describeForecast(f *forecast.Forecast, known bool, worst *forecast.Hour) string {
 	if !known {
 		return p.T("forecast.unstaffed")
 	}
@@ -164,11 +164,11 @@ func (p *writer) inWords(f *forecast.Forecast, known bool, worst *forecast.Hour)
 	return likely
 }
 
-// mostTurns is how many turns of the level a heading tells.
+// mostTurns is how many changes of the level a heading tells.
 const mostTurns = 3
 
-// levels draws how likely each level is, under a heading that says when it turns.
-func (p *writer) levels(f *forecast.Forecast) (heading string, figure template.HTML) {
+// drawLevels draws how likely each level is. The heading says when the level changes.
+func (p *writer) drawLevels(f *forecast.Forecast) (heading string, figure template.HTML) {
 	turns := 0
 	for i := range f.Points {
 		level := p.T("level." + f.Points[i].Level.String())

@@ -8,22 +8,21 @@ import (
 	"svc/acuity"
 )
 
-// Layout is where the rooms of a unit lie, as its administrator has drawn it, in cells
-// of a grid that begins with column 1 and row 1.
+// Layout is the map of a unit, as its administrator has drawn it. Places are cells of a grid
+// that begins with column 1 and row 1.
 type Layout struct {
 	Columns, Rows int
 	Rooms         []Place
 	Landmarks     []Landmark
 }
 
-// Place is where a room lies.
+// Place is the place of a room.
 type Place struct {
 	Room       int32
 	X, Y, W, H int
 }
 
-// Landmark is something that is no room: a nurses' station, an entrance, the name of an
-// area.
+// Landmark is a place without a room: a nurses' station, an entrance, the name of an area.
 type Landmark struct {
 	Label      string
 	X, Y, W, H int
@@ -32,8 +31,8 @@ type Landmark struct {
 // mostCells is how many columns and rows the style sheet has places for.
 const mostCells = 24
 
-// usable reports whether the style sheet can show the layout.
-func (l *Layout) usable() bool {
+// isUsable reports whether the style sheet can show the layout.
+func (l *Layout) isUsable() bool {
 	return l != nil && len(l.Rooms) > 0 && l.Columns >= 1 && l.Columns <= mostCells && l.Rows >= 1 && l.Rows <= mostCells
 }
 
@@ -53,19 +52,19 @@ type area struct {
 
 type mark struct{ Label, Place string }
 
-// floor draws the map: by the layout if there is one, else with a row for each area.
-func (p *writer) floor(v *acuity.Verdict, layout *Layout, wall bool) *floor {
-	f := &floor{Areas: p.areas(v, wall)}
-	if layout.usable() {
-		f.place(layout)
+// newFloor draws the map by the layout. Without a layout, each area has rows of its own.
+func (p *writer) newFloor(v *acuity.Verdict, layout *Layout, wall bool) *floor {
+	f := &floor{Areas: p.groupByArea(v, wall)}
+	if layout.isUsable() {
+		f.placeByLayout(layout)
 		return f
 	}
-	f.inRows()
+	f.placeInRows()
 	return f
 }
 
-// areas groups the rooms by their area, both in the order of the unit.
-func (p *writer) areas(v *acuity.Verdict, wall bool) []area {
+// groupByArea groups the rooms by area. Areas and rooms keep the order of the unit.
+func (p *writer) groupByArea(v *acuity.Verdict, wall bool) []area {
 	var all []area
 	at := map[string]int{}
 	for i := range v.Rooms {
@@ -76,28 +75,28 @@ func (p *writer) areas(v *acuity.Verdict, wall bool) []area {
 			at[r.Area] = place
 			all = append(all, area{Name: cmp.Or(r.Area, p.T("area.none"))})
 		}
-		all[place].Rooms = append(all[place].Rooms, p.tile(r, wall))
+		all[place].Rooms = append(all[place].Rooms, p.newTile(r, wall))
 	}
 	return all
 }
 
-// The columns of a map without a layout: as few as still show the unit at a glance.
+// A map without a layout has as few columns as show the unit without scrolling.
 const (
 	leastColumns = 6
 	mostColumns  = 14
 	glanceRows   = 5 // rows of rooms that fit without scrolling
-	nearRows     = 4 // beyond it, and beyond so many columns, rooms are drawn smaller
+	nearRows     = 4 // with more rows, or more columns, rooms are drawn smaller
 	nearColumns  = 9
 	tightColumns = 11
 )
 
-// inRows gives each area rows of its own. Small areas share one.
-func (f *floor) inRows() {
+// placeInRows gives each area rows of its own. Small areas share one.
+func (f *floor) placeInRows() {
 	columns := leastColumns
-	var rows, bands int // a band has the names of areas
+	var rows, bands int // a band is a row with the names of areas
 	for ; ; columns++ {
 		rows, bands = 0, 0
-		used := columns // of the row that is being filled
+		used := columns // of the row that is filled now
 		for i := range f.Areas {
 			n := len(f.Areas[i].Rooms)
 			if used+n > columns || n >= columns {
@@ -115,16 +114,16 @@ func (f *floor) inRows() {
 			break
 		}
 	}
-	f.classes("rows", columns, rows, bands)
+	f.setClasses("rows", columns, rows, bands)
 	for i := range f.Areas {
 		n := min(len(f.Areas[i].Rooms), columns)
 		f.Areas[i].Class = " w" + strconv.Itoa(n) + " c" + strconv.Itoa(n)
 	}
 }
 
-// place puts rooms and landmarks where the layout says. Rooms that it does not know
-// follow in a row below.
-func (f *floor) place(l *Layout) {
+// placeByLayout puts rooms and landmarks where the layout says. Rooms that the layout does
+// not know follow in rows below.
+func (f *floor) placeByLayout(l *Layout) {
 	taken := map[[2]int]bool{}
 	cover := func(x, y, w, h int) {
 		for i := range max(w, 1) {
@@ -144,7 +143,7 @@ func (f *floor) place(l *Layout) {
 			t := &f.Areas[i].Rooms[j]
 			at := slices.IndexFunc(l.Rooms, func(place Place) bool { return place.Room == t.ID })
 			if at < 0 {
-				t.Place = cells(next, below, 1, 1)
+				t.Place = placeClasses(next, below, 1, 1)
 				rows[below] = true
 				if next++; next > l.Columns {
 					next, below = 1, below+1
@@ -152,19 +151,19 @@ func (f *floor) place(l *Layout) {
 				continue
 			}
 			place := l.Rooms[at]
-			t.Place = cells(place.X, place.Y, place.W, place.H)
+			t.Place = placeClasses(place.X, place.Y, place.W, place.H)
 			t.Door = place.Y+max(place.H, 1) <= l.Rows && !taken[[2]int{place.X, place.Y + max(place.H, 1)}]
 		}
 	}
 	for _, m := range l.Landmarks {
-		f.Marks = append(f.Marks, mark{m.Label, cells(m.X, m.Y, m.W, m.H)})
+		f.Marks = append(f.Marks, mark{m.Label, placeClasses(m.X, m.Y, m.W, m.H)})
 	}
-	f.classes("drawn", l.Columns, len(rows), max(below, l.Rows)-len(rows))
+	f.setClasses("drawn", l.Columns, len(rows), max(below, l.Rows)-len(rows))
 }
 
-// classes names how the map is drawn, its columns, its rows of rooms and those without,
-// and how near the rooms are to one another.
-func (f *floor) classes(how string, columns, rows, bands int) {
+// setClasses sets the classes of the map: how it is drawn, its columns, its rows with rooms,
+// its other rows, and how near the rooms are to one another.
+func (f *floor) setClasses(how string, columns, rows, bands int) {
 	name := func(letter string, n int) string { return " " + letter + strconv.Itoa(max(min(n, mostCells), 1)) }
 	f.Class = how + name("c", columns) + name("n", rows) + name("k", bands)
 	if columns > nearColumns || rows > nearRows {
@@ -175,8 +174,8 @@ func (f *floor) classes(how string, columns, rows, bands int) {
 	}
 }
 
-// cells names the classes of a place.
-func cells(x, y, w, h int) string {
+// placeClasses returns the classes of a place.
+func placeClasses(x, y, w, h int) string {
 	all := "x" + strconv.Itoa(x) + " y" + strconv.Itoa(y)
 	if w > 1 {
 		all += " w" + strconv.Itoa(w)

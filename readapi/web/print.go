@@ -8,7 +8,7 @@ import (
 	"svc/readapi/web/page"
 )
 
-// sheet is the downtime sheet: what is known now, with room to write on.
+// sheet is the downtime sheet: the unit as it is now, with space to write.
 type sheet struct {
 	page.Frame
 
@@ -19,19 +19,19 @@ type sheet struct {
 	Ratios  []string
 }
 
-// kindRow is what one kind of patient asks for at first.
+// kindRow is a kind of patient with the ratio at the beginning.
 type kindRow struct{ Name, Ratio string }
 
-func (s *site) print(w http.ResponseWriter, r *http.Request, session *auth.Session) {
-	u, ok := s.unitOf(w, r, session)
+func (s *site) showSheet(w http.ResponseWriter, r *http.Request, session *auth.Session) {
+	u, ok := s.readUnit(w, r, session)
 	if !ok {
 		return
 	}
 	p := s.writer(r, session)
 	frame := s.NewFrame(r, p.Writer, session, p.T("title.print"))
-	frame.Page, frame.Clock, frame.Held = "print", p.FormatClock(u.At), u.held()
+	frame.Page, frame.Clock, frame.Held = "print", p.FormatClock(u.At), u.heldState()
 	out := &sheet{
-		Frame: frame, Head: p.headline(u), Areas: p.areas(u.Verdict, false), Kinds: kinds(p),
+		Frame: frame, Head: p.newHeadline(u), Areas: p.groupByArea(u.Verdict, false), Kinds: listKinds(p),
 		Printed: p.T("print.at", "date", p.FormatDate(u.At), "time", p.FormatClock(u.At)),
 	}
 	for _, ratio := range []string{"2:1", "1:1", "1:2", "1:3", "1:4"} {
@@ -40,9 +40,9 @@ func (s *site) print(w http.ResponseWriter, r *http.Request, session *auth.Sessi
 	page.WritePage(w, r, http.StatusOK, templates.Render("print", out))
 }
 
-// kinds are the kinds of patient in the order of the catalogue, each with the ratio that
-// it begins with.
-func kinds(p *writer) (rows []kindRow) {
+// listKinds returns the kinds of patient in the order of the catalogue, each with the ratio
+// at the beginning.
+func listKinds(p *writer) (rows []kindRow) {
 	rules := acuity.Default()
 	for f := acuity.Factor(1); int(f) <= rules.Len(); f++ {
 		spec := rules.Spec(f)

@@ -16,10 +16,10 @@ import (
 	"svc/readapi/web/page"
 )
 
-// ahead is how far the page of a room looks by known clocks.
+// ahead is how far the page of a room looks ahead by known clocks.
 const ahead = 8 * time.Hour
 
-// roomPage is one room with all that it stands on.
+// roomPage shows one room with all that its score is made of.
 type roomPage struct {
 	page.Frame
 
@@ -29,8 +29,8 @@ type roomPage struct {
 	Say, Now, Next  string
 	Rules, Position string
 	Factors         []factorRow
-	Assumed         string // that its demand is a default
-	Demand          string // nurses, and the points that they give
+	Assumed         string // says that the demand is a default
+	Demand          string // says the nurses needed and their points
 	Ladder          template.HTML
 	Severity        string
 	Sum             template.HTML
@@ -43,7 +43,7 @@ type roomPage struct {
 type factorRow struct {
 	Name, ID string
 	Primary  bool
-	Effect   string // the ratio that it asks for
+	Effect   string // the ratio that the factor asks for
 	Severity uint8  // class, 0 … 4
 	Since    string
 	Next     string
@@ -52,7 +52,7 @@ type factorRow struct {
 	Codes    []string
 }
 
-// stepRow is what a room asks for from an instant on.
+// stepRow is the demand of a room from an instant on.
 type stepRow struct{ At, Ratio, Nurses, Color string }
 
 // The points of a score.
@@ -62,22 +62,22 @@ const (
 	pointsOfNurse      = 20.0
 )
 
-// bounds are where the colours of a score begin.
+// bounds are the scores at which the colours begin.
 var bounds = [...]int{20, 40, 70}
 
-func (p *writer) roomPageOf(frame page.Frame, u *Unit, r *acuity.RoomVerdict, details *readapi.RoomAhead) *roomPage {
+func (p *writer) newRoomPage(frame page.Frame, u *Unit, r *acuity.RoomVerdict, details *readapi.RoomAhead) *roomPage {
 	v := u.Verdict
 	out := &roomPage{
-		Frame: frame, Room: p.tile(r, false),
+		Frame: frame, Room: p.newTile(r, false),
 		Rules: p.T("rules", "version", v.Rules), Position: p.T("position", "version", v.Version),
 	}
-	head := p.headline(u)
-	out.Band, out.Old, out.Held = head.Band, head.Old, u.held()
+	head := p.newHeadline(u)
+	out.Band, out.Old, out.Held = head.Band, head.Old, u.heldState()
 	out.Clock = p.FormatClock(u.At)
 	if out.Room.Shape == "" {
 		out.Say = out.Room.Ratio
 	} else {
-		out.Say = p.T("ratio."+r.Demand.Nursing(), "n", p.nurses(r.Demand))
+		out.Say = p.T("ratio."+r.Demand.Nursing(), "n", p.formatNurses(r.Demand))
 		out.Now = p.T("room.score", "color", out.Room.Color, "score", r.Score)
 	}
 	if r.Next != 0 {
@@ -87,7 +87,7 @@ func (p *writer) roomPageOf(frame page.Frame, u *Unit, r *acuity.RoomVerdict, de
 		out.Assumed = p.T("room.assumed")
 	}
 	for i := range r.Factors {
-		out.Factors = append(out.Factors, p.factorRow(u, r, &r.Factors[i]))
+		out.Factors = append(out.Factors, p.newFactorRow(u, r, &r.Factors[i]))
 	}
 	if details != nil && len(details.Steps) > 1 && out.Room.Shape != "" {
 		if next := &details.Steps[1]; next.Verdict.Demand != r.Demand {
@@ -95,13 +95,13 @@ func (p *writer) roomPageOf(frame page.Frame, u *Unit, r *acuity.RoomVerdict, de
 		}
 	}
 	if details != nil && out.Room.Shape != "" {
-		p.figures(out, u, r, details)
+		p.drawFigures(out, u, r, details)
 	}
 	return out
 }
 
-// figures draws how the score of a room comes about, and what time makes of it.
-func (p *writer) figures(out *roomPage, u *Unit, r *acuity.RoomVerdict, details *readapi.RoomAhead) {
+// drawFigures draws the parts of the score of a room, and its changes by time alone.
+func (p *writer) drawFigures(out *roomPage, u *Unit, r *acuity.RoomVerdict, details *readapi.RoomAhead) {
 	required := float64(r.Demand) / float64(acuity.Nurse)
 	points := min(required*pointsOfNurse, mostDemandPoints)
 	out.Demand = p.T("room.demand", "n", p.FormatNumber(required, 1), "points", p.FormatNumber(points, 1))
@@ -171,12 +171,12 @@ func (p *writer) figures(out *roomPage, u *Unit, r *acuity.RoomVerdict, details 
 		if s.Verdict.Color != acuity.ColorGray {
 			color = p.T("room.score", "color", p.T("color."+s.Verdict.Color.String()), "score", s.Verdict.Score)
 		}
-		out.Steps = append(out.Steps, stepRow{At: p.FormatClock(at), Ratio: ratio, Nurses: p.nurses(s.Verdict.Demand), Color: color})
+		out.Steps = append(out.Steps, stepRow{At: p.FormatClock(at), Ratio: ratio, Nurses: p.formatNurses(s.Verdict.Demand), Color: color})
 	}
 	out.Clock8 = steps.SVG()
 }
 
-func (p *writer) factorRow(u *Unit, r *acuity.RoomVerdict, f *acuity.FactorVerdict) factorRow {
+func (p *writer) newFactorRow(u *Unit, r *acuity.RoomVerdict, f *acuity.FactorVerdict) factorRow {
 	row := factorRow{
 		Name: p.FactorName(f.Factor), ID: f.Factor.ID(), Primary: f.Factor.IsPrimary(), Effect: f.Need.Ratio(), Severity: f.Severity,
 		Since: p.FormatMoment(f.Since, u.At), Next: p.T("factor.noclock"), Evidence: p.T("evidence." + f.Kind.String()),
@@ -193,12 +193,12 @@ func (p *writer) factorRow(u *Unit, r *acuity.RoomVerdict, f *acuity.FactorVerdi
 	}
 	for _, e := range r.Evidence(f) {
 		row.Feeds = appendNew(row.Feeds, p.Or("feed."+string(e.Source.Feed), string(e.Source.Feed)))
-		row.Codes = appendNew(row.Codes, joined(string(e.Source.System), e.Source.Written()))
+		row.Codes = appendNew(row.Codes, joinWords(string(e.Source.System), e.Source.Written()))
 	}
 	return row
 }
 
-// appendNew adds a text that is neither empty nor there.
+// appendNew adds a text unless it is empty or in the list.
 func appendNew(list []string, text string) []string {
 	if text == "" || slices.Contains(list, text) {
 		return list
@@ -206,7 +206,7 @@ func appendNew(list []string, text string) []string {
 	return append(list, text)
 }
 
-func joined(parts ...string) (all string) {
+func joinWords(parts ...string) (all string) {
 	for _, part := range parts {
 		if part != "" && all != "" {
 			all += " "
@@ -216,7 +216,7 @@ func joined(parts ...string) (all string) {
 	return all
 }
 
-// findRoom returns the room of an id as it stands in a path; nil: there is none.
+// findRoom returns the room of an id in a path; nil: there is none.
 func findRoom(v *acuity.Verdict, id string) *acuity.RoomVerdict {
 	n, err := strconv.ParseInt(id, 10, 32)
 	if err != nil || strconv.FormatInt(n, 10) != id {
@@ -230,8 +230,8 @@ func findRoom(v *acuity.Verdict, id string) *acuity.RoomVerdict {
 	return nil
 }
 
-func (s *site) room(w http.ResponseWriter, r *http.Request, session *auth.Session) {
-	u, ok := s.unitOf(w, r, session)
+func (s *site) showRoom(w http.ResponseWriter, r *http.Request, session *auth.Session) {
+	u, ok := s.readUnit(w, r, session)
 	if !ok {
 		return
 	}
@@ -242,11 +242,11 @@ func (s *site) room(w http.ResponseWriter, r *http.Request, session *auth.Sessio
 	}
 	details, err := s.Units.Room(r.Context(), session.Hospital, room.ID, ahead)
 	if err != nil {
-		details = nil // the page tells what the verdict tells
+		details = nil // the page shows the verdict alone
 	}
 	p := s.writer(r, session)
-	frame := s.NewFrame(r, p.Writer, session, p.T("title.room", "room", p.tile(room, true).Label))
-	follow(&frame, u, session.Base+"/events", true)
+	frame := s.NewFrame(r, p.Writer, session, p.T("title.room", "room", p.newTile(room, true).Label))
+	followStream(&frame, u, session.Base+"/events", true)
 	frame.Page = "room"
-	page.WritePage(w, r, http.StatusOK, templates.Render("room", p.roomPageOf(frame, u, room, details)))
+	page.WritePage(w, r, http.StatusOK, templates.Render("room", p.newRoomPage(frame, u, room, details)))
 }

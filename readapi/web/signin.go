@@ -13,8 +13,8 @@ import (
 	"svc/readapi/web/page"
 )
 
-// front is the first page: who is signed in goes to the unit.
-func (s *site) front(w http.ResponseWriter, r *http.Request) {
+// showFront answers with the first page. It leads a person who is signed in to the unit.
+func (s *site) showFront(w http.ResponseWriter, r *http.Request) {
 	if _, err := s.Cookies.ReadSession(r); err == nil {
 		http.Redirect(w, r, "/app", http.StatusSeeOther)
 		return
@@ -24,17 +24,17 @@ func (s *site) front(w http.ResponseWriter, r *http.Request) {
 	if s.Seals == nil {
 		n.Say = p.T("signin.off")
 	}
-	n.Provider, n.ProviderSays = atProvider{s}.offer(r, p.Texts)
+	n.Provider, n.ProviderSays = providerPages{s}.offerProvider(r, p.Texts)
 	page.WritePage(w, r, http.StatusOK, n.Render())
 }
 
-// showLink has the button that signs in. To look at it changes nothing: programs that
-// guard mailboxes follow links.
+// showLink answers with the button that signs in. Reading the page does not use the link, as
+// programs that guard mailboxes follow links.
 func (s *site) showLink(w http.ResponseWriter, r *http.Request) {
 	token := chi.URLParam(r, "token")
 	link, known := s.Links.FindLink(token)
 	if !known || !link.Valid(s.Now()) || s.Seals == nil {
-		if !s.tooMany(w, r) {
+		if !s.limitTries(w, r) {
 			s.refuseLink(w, r, known)
 		}
 		return
@@ -46,7 +46,7 @@ func (s *site) showLink(w http.ResponseWriter, r *http.Request) {
 	page.WritePage(w, r, http.StatusOK, n.Render())
 }
 
-// refuseLink says that a link does not sign in: one that is over, or that never was.
+// refuseLink answers that a link does not sign in. A known link was used or has expired.
 func (s *site) refuseLink(w http.ResponseWriter, r *http.Request, known bool) {
 	status := http.StatusNotFound
 	if known {
@@ -55,9 +55,9 @@ func (s *site) refuseLink(w http.ResponseWriter, r *http.Request, known bool) {
 	s.ShowFault(w, r, status, nil, "fault.link")
 }
 
-// tooMany answers an address that has tried too many words that open nothing; each one that
-// was a link is on record.
-func (s *site) tooMany(w http.ResponseWriter, r *http.Request) bool {
+// limitTries reports whether an address has tried too many links that sign nobody in. If so,
+// it has answered.
+func (s *site) limitTries(w http.ResponseWriter, r *http.Request) bool {
 	if s.Stranger == nil {
 		return false
 	}
@@ -72,7 +72,7 @@ func (s *site) tooMany(w http.ResponseWriter, r *http.Request) bool {
 func (s *site) useLink(w http.ResponseWriter, r *http.Request) {
 	token := chi.URLParam(r, "token")
 	link, known := s.Links.FindLink(token)
-	if !link.Valid(s.Now()) && s.tooMany(w, r) {
+	if !link.Valid(s.Now()) && s.limitTries(w, r) {
 		return
 	}
 	if s.Seals == nil {
@@ -94,7 +94,7 @@ func (s *site) useLink(w http.ResponseWriter, r *http.Request) {
 func (s *site) signOut(w http.ResponseWriter, r *http.Request) {
 	if session, err := s.Cookies.ReadSession(r); err == nil {
 		if err := s.Links.SignOut(r.Context(), session.Hospital, session.User); err != nil {
-			s.Log.WarnContext(r.Context(), "sign-out not on record", "error", err) // it ends all the same
+			s.Log.WarnContext(r.Context(), "sign-out not on record", "error", err) // the session ends all the same
 		}
 	}
 	s.Cookies.EndSession(w)

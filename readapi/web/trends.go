@@ -19,15 +19,14 @@ import (
 	"svc/readapi/web/page"
 )
 
-// Record is what was recorded of hospitals.
+// Record reads what was recorded of hospitals.
 type Record interface {
-	// Trends returns how a unit stood at the full hours after since, up to until or, if
-	// that is the zero time, now. An error is or wraps [readapi.ErrAway], any other one is
-	// a fault.
+	// Trends returns how a unit stood at the full hours after since, up to until. The zero
+	// time stands for now. An error wraps [readapi.ErrAway]; any other one is a fault.
 	Trends(ctx context.Context, hospital string, since, until time.Time) (*readapi.Trends, error)
 }
 
-// trendsPage is how the unit stood lately.
+// trendsPage shows how the unit stood in the last days.
 type trendsPage struct {
 	page.Frame
 
@@ -41,24 +40,24 @@ type trendsPage struct {
 	CSV    string
 }
 
-// spanLink leads to trends of so many days.
+// spanLink leads to the trends of another number of days.
 type spanLink struct {
 	Name, Path string
 	Current    bool
 }
 
-// trendFigure is a finding with its picture.
+// trendFigure is a finding with its figure.
 type trendFigure struct {
 	Heading, About string
 	Figure         template.HTML
-	FromStart      bool // on a small window its beginning is seen first, not its end
+	FromStart      bool // a small window shows the beginning first; false: the end
 }
 
-// spanDays are the spans that can be chosen.
+// spanDays are the spans of time that a person can choose, in days.
 var spanDays = []int{1, 7, readapi.TrendDays}
 
-// daysOf returns the days that a request asks for; 0: no such span.
-func daysOf(r *http.Request) int {
+// readDays returns the days that a request asks for; 0: there is no such span.
+func readDays(r *http.Request) int {
 	given := r.URL.Query().Get("days")
 	if given == "" {
 		return 1
@@ -71,9 +70,10 @@ func daysOf(r *http.Request) int {
 	return 0
 }
 
-// trendsOf returns the trends that a request asks for, or has answered.
-func (s *site) trendsOf(w http.ResponseWriter, r *http.Request, session *auth.Session) (t *readapi.Trends, days int, ok bool) {
-	if days = daysOf(r); days == 0 {
+// readTrends returns the trends that a request asks for. It returns false after it has
+// answered with a fault.
+func (s *site) readTrends(w http.ResponseWriter, r *http.Request, session *auth.Session) (t *readapi.Trends, days int, ok bool) {
+	if days = readDays(r); days == 0 {
 		s.ShowFault(w, r, http.StatusNotFound, session, "fault.none")
 		return nil, 0, false
 	}
@@ -91,38 +91,38 @@ func (s *site) trendsOf(w http.ResponseWriter, r *http.Request, session *auth.Se
 	return nil, 0, false
 }
 
-func (s *site) trends(w http.ResponseWriter, r *http.Request, session *auth.Session) {
-	t, days, ok := s.trendsOf(w, r, session)
+func (s *site) showTrends(w http.ResponseWriter, r *http.Request, session *auth.Session) {
+	t, days, ok := s.readTrends(w, r, session)
 	if !ok {
 		return
 	}
 	p := s.writer(r, session)
 	frame := s.NewFrame(r, p.Writer, session, p.T("title.trends"))
 	frame.Page = "trends"
-	page.WritePage(w, r, http.StatusOK, templates.Render("trends", p.trendsPageOf(frame, t, days)))
+	page.WritePage(w, r, http.StatusOK, templates.Render("trends", p.newTrendsPage(frame, t, days)))
 }
 
-func (p *writer) trendsPageOf(frame page.Frame, t *readapi.Trends, days int) *trendsPage {
+func (p *writer) newTrendsPage(frame page.Frame, t *readapi.Trends, days int) *trendsPage {
 	out := &trendsPage{Frame: frame, CSV: fmt.Sprint(frame.Base, "/trends.csv?days=", days)}
 	for i, name := range []string{p.T("trends.day"), p.T("trends.week"), p.T("trends.month")} {
 		out.Spans = append(out.Spans, spanLink{name, fmt.Sprint(frame.Base, "/trends?days=", spanDays[i]), spanDays[i] == days})
 	}
-	out.Needed, out.Levels, out.Score = p.neededTrend(t, days), p.levelsTrend(t, days), p.scoreTrend(t.Forecast)
+	out.Needed, out.Levels, out.Score = p.drawNeeded(t, days), p.drawLevelMinutes(t, days), p.rateForecast(t.Forecast)
 	if days > 1 {
-		out.Week = p.weekTrend(t)
-		out.Heads, out.Rows = p.daysTable(t)
+		out.Week = p.drawWeek(t)
+		out.Heads, out.Rows = p.tabulateDays(t)
 	} else {
-		out.Heads, out.Rows = p.hoursTable(t)
+		out.Heads, out.Rows = p.tabulateHours(t)
 	}
 	return out
 }
 
-// day is the day of an hour that was recorded at its end.
-func (p *writer) day(h *readapi.TrendHour) string { return p.FormatDate(h.At.Add(-time.Hour)) }
+// formatDay writes the day of an hour. The time of the hour is its end.
+func (p *writer) formatDay(h *readapi.TrendHour) string { return p.FormatDate(h.At.Add(-time.Hour)) }
 
-// neededTrend is the nurses needed against those on duty.
-func (p *writer) neededTrend(t *readapi.Trends, days int) trendFigure {
-	figure := &chart.Past{From: t.Since, To: t.Until, Marks: p.marks(t, days)}
+// drawNeeded draws the nurses needed against the nurses on duty.
+func (p *writer) drawNeeded(t *readapi.Trends, days int) trendFigure {
+	figure := &chart.Past{From: t.Since, To: t.Until, Marks: p.listMarks(t, days)}
 	staffed, short, most := 0, 0, int32(0)
 	for i := range t.Hours {
 		h := &t.Hours[i]
@@ -154,8 +154,8 @@ func (p *writer) neededTrend(t *readapi.Trends, days int) trendFigure {
 	return out
 }
 
-// marks names hours or days at the foot of a figure.
-func (p *writer) marks(t *readapi.Trends, days int) (list []chart.Mark) {
+// listMarks returns the hours or days at the foot of a figure.
+func (p *writer) listMarks(t *readapi.Trends, days int) (list []chart.Mark) {
 	every := map[int]int{1: 4, 7: 24, 28: 4 * 24}[days] //nolint:mnd // hours between marks
 	n := 0
 	for at := t.Since; at.Before(t.Until); at = at.Add(time.Hour) {
@@ -172,8 +172,8 @@ func (p *writer) marks(t *readapi.Trends, days int) (list []chart.Mark) {
 	return list
 }
 
-// levelsTrend is how long each level lasted: a column each hour, or each day.
-func (p *writer) levelsTrend(t *readapi.Trends, days int) trendFigure {
+// drawLevelMinutes draws how long each level lasted, with a column each hour or each day.
+func (p *writer) drawLevelMinutes(t *readapi.Trends, days int) trendFigure {
 	if len(t.Hours) == 0 {
 		return trendFigure{Heading: p.T("trends.none"), About: p.T("trends.none.do")}
 	}
@@ -192,7 +192,7 @@ func (p *writer) levelsTrend(t *readapi.Trends, days int) trendFigure {
 	name := func(h *readapi.TrendHour) string { return p.FormatClock(h.At) }
 	every := 3
 	if days > 1 {
-		name, every = p.day, (days+6)/7
+		name, every = p.formatDay, (days+6)/7
 	}
 	last := ""
 	var sum readapi.LevelMinutes
@@ -231,8 +231,8 @@ func (p *writer) levelsTrend(t *readapi.Trends, days int) trendFigure {
 	return out
 }
 
-// weekTrend is the hours of the week, Monday first.
-func (p *writer) weekTrend(t *readapi.Trends) trendFigure {
+// drawWeek draws the hours of the week, Monday first.
+func (p *writer) drawWeek(t *readapi.Trends) trendFigure {
 	out := trendFigure{Heading: p.T("trends.hourly"), About: p.T("trends.hourly.about"), FromStart: true}
 	figure := &chart.Week{Title: out.Heading}
 	for i := range figure.Days {
@@ -240,7 +240,7 @@ func (p *writer) weekTrend(t *readapi.Trends) trendFigure {
 	}
 	for _, w := range t.Week {
 		cell := &figure.Days[(int(w.Weekday)+6)%7].Hours[w.Hour]
-		cell.Words = p.nurses(w.Required)
+		cell.Words = p.formatNurses(w.Required)
 		if w.Staffed > 0 {
 			cell.Short = float64(w.Short) / float64(w.Staffed)
 		}
@@ -251,8 +251,8 @@ func (p *writer) weekTrend(t *readapi.Trends) trendFigure {
 	return out
 }
 
-// scoreTrend is how good the forecast was.
-func (p *writer) scoreTrend(c *forecast.Calibration) trendFigure {
+// rateForecast says how good the forecast was.
+func (p *writer) rateForecast(c *forecast.Calibration) trendFigure {
 	if c == nil || c.Status == forecast.Prior {
 		return trendFigure{Heading: p.T("trends.score.none"), About: p.T("trends.score.prior")}
 	}
@@ -263,12 +263,12 @@ func (p *writer) scoreTrend(c *forecast.Calibration) trendFigure {
 	}
 }
 
-// hoursTable has a row for each hour, the newest first.
-func (p *writer) hoursTable(t *readapi.Trends) (heads []string, rows [][]string) {
-	heads = append([]string{p.T("trends.hour"), p.T("needed"), p.T("onduty"), p.T("short")}, p.levelHeads("min")...)
+// tabulateHours returns a row for each hour, the newest first.
+func (p *writer) tabulateHours(t *readapi.Trends) (heads []string, rows [][]string) {
+	heads = append([]string{p.T("trends.hour"), p.T("needed"), p.T("onduty"), p.T("short")}, p.listLevelHeads("min")...)
 	for i := range t.Hours {
 		h := &t.Hours[len(t.Hours)-1-i]
-		row := []string{p.FormatClock(h.At), p.nurses(h.Required), p.T("unknown"), p.T("unknown")}
+		row := []string{p.FormatClock(h.At), p.formatNurses(h.Required), p.T("unknown"), p.T("unknown")}
 		if h.OnDuty >= 0 {
 			row[2], row[3] = strconv.Itoa(int(h.OnDuty)), strconv.Itoa(int(h.Shortfall()))
 		}
@@ -280,22 +280,22 @@ func (p *writer) hoursTable(t *readapi.Trends) (heads []string, rows [][]string)
 	return heads, rows
 }
 
-func (p *writer) levelHeads(unit string) (heads []string) {
+func (p *writer) listLevelHeads(unit string) (heads []string) {
 	for l := acuity.LevelGreen; l <= acuity.LevelRed; l++ {
 		heads = append(heads, p.T("level."+l.String())+", "+unit)
 	}
 	return heads
 }
 
-// daysTable has a row for each day, the newest first.
-func (p *writer) daysTable(t *readapi.Trends) (heads []string, rows [][]string) {
-	heads = append([]string{p.T("trends.date"), p.T("trends.mean"), p.T("trends.most"), p.T("trends.hours")}, p.levelHeads("h")...)
+// tabulateDays returns a row for each day, the newest first.
+func (p *writer) tabulateDays(t *readapi.Trends) (heads []string, rows [][]string) {
+	heads = append([]string{p.T("trends.date"), p.T("trends.mean"), p.T("trends.most"), p.T("trends.hours")}, p.listLevelHeads("h")...)
 	for i := len(t.Hours) - 1; i >= 0; {
-		day := p.day(&t.Hours[i])
+		day := p.formatDay(&t.Hours[i])
 		var required, most acuity.Demand
 		var levels readapi.LevelMinutes
 		hours, short := 0, 0
-		for ; i >= 0 && p.day(&t.Hours[i]) == day; i-- {
+		for ; i >= 0 && p.formatDay(&t.Hours[i]) == day; i-- {
 			h := &t.Hours[i]
 			for level, n := range h.Levels.Minutes {
 				levels.Minutes[level] += n
@@ -309,7 +309,7 @@ func (p *writer) daysTable(t *readapi.Trends) (heads []string, rows [][]string) 
 		}
 		row := []string{day, p.T("unknown"), p.T("unknown"), strconv.Itoa(short)}
 		if hours > 0 {
-			row[1], row[2] = p.nurses(required/acuity.Demand(hours)), p.nurses(most)
+			row[1], row[2] = p.formatNurses(required/acuity.Demand(hours)), p.formatNurses(most)
 		}
 		for _, n := range levels.Minutes {
 			row = append(row, p.FormatNumber(float64(n)/60, 1))
@@ -319,9 +319,9 @@ func (p *writer) daysTable(t *readapi.Trends) (heads []string, rows [][]string) 
 	return heads, rows
 }
 
-// trendsCSV is the hours as a file for a spreadsheet, with the words of the API.
-func (s *site) trendsCSV(w http.ResponseWriter, r *http.Request, session *auth.Session) {
-	t, days, ok := s.trendsOf(w, r, session)
+// downloadTrends answers with the hours as a file for a spreadsheet, in the words of the API.
+func (s *site) downloadTrends(w http.ResponseWriter, r *http.Request, session *auth.Session) {
+	t, days, ok := s.readTrends(w, r, session)
 	if !ok {
 		return
 	}

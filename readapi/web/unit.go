@@ -13,9 +13,9 @@ import (
 	"svc/readapi/web/chart"
 )
 
-// Unit is what the pages know of a hospital at an instant.
+// Unit is the unit of a hospital at an instant, as the pages show it.
 type Unit struct {
-	Version  string // of its state: another one may look otherwise
+	Version  string // of the state: a unit of another version may look otherwise
 	Verdict  *acuity.Verdict
 	Forecast *forecast.Forecast // nil: there is none
 	Missing  *forecast.InsufficientError
@@ -23,7 +23,7 @@ type Unit struct {
 	Feeds    []Feed
 	Help     []help.Step
 	At       time.Time
-	// Stopped is the instant from which on input may be missing; all else is of then.
+	// Stopped is the instant from which on input may be missing. The verdict is as it was then.
 	// Zero: nothing is missing.
 	Stopped time.Time
 }
@@ -32,20 +32,20 @@ type Unit struct {
 type Feed struct {
 	Channel string
 	Heard   time.Time // zero: never
-	Late    bool      // silent for longer than it is used to be
+	Late    bool      // silent for longer than usual
 	Stale   bool
 }
 
-// tooOld is the age from which on nobody may act on what is shown.
+// tooOld is the age from which on nobody may act on a page.
 const tooOld = 30 * time.Minute
 
-// nurses writes a demand with one decimal.
-func (p *writer) nurses(d acuity.Demand) string {
+// formatNurses writes a demand with one decimal.
+func (p *writer) formatNurses(d acuity.Demand) string {
 	return p.FormatNumber(float64(d)/float64(acuity.Nurse), 1)
 }
 
-// held is how a page is marked that does not show the present: "" if it does.
-func (u *Unit) held() string {
+// heldState returns the mark of a page that does not show the present; "": it does.
+func (u *Unit) heldState() string {
 	switch {
 	case u.Stopped.IsZero():
 		return ""
@@ -61,12 +61,12 @@ type headline struct {
 	Shape   string // of the level: g, y, o, r
 	Word    string
 	Why     string
-	Since   string // from when on it has this level, and which one it had before
+	Since   string // says since when the unit has this level, and the level before
 	Changed string
-	Band    string // what is the matter with the page; "": nothing
+	Band    string // says why the page does not show the present; "": it does
 	Old     bool   // too old to act on
 	Figures []figure
-	Pips    []bool // a nurse each, true: on duty, false: short
+	Pips    []bool // one for each nurse; true: on duty, false: short
 }
 
 type figure struct {
@@ -76,15 +76,15 @@ type figure struct {
 
 var shapes = [...]string{"g", "y", "o", "r"}
 
-// mostPips is how many nurses are drawn; beyond it the figures alone tell.
+// mostPips is how many nurses are drawn. The figures tell a larger number.
 const mostPips = 30
 
-func (p *writer) headline(u *Unit) *headline {
+func (p *writer) newHeadline(u *Unit) *headline {
 	v := u.Verdict
 	h := &headline{
 		Class: v.Level.String(), Shape: shapes[v.Level], Word: p.T("level." + v.Level.String()),
-		Why: p.driving(v), Changed: p.T("changed", "time", p.FormatMoment(v.AsOf, u.At)),
-		Figures: []figure{{p.T("needed"), p.nurses(v.Required), false}},
+		Why: p.describeDriver(v), Changed: p.T("changed", "time", p.FormatMoment(v.AsOf, u.At)),
+		Figures: []figure{{p.T("needed"), p.formatNurses(v.Required), false}},
 	}
 	switch run := &v.Run; {
 	case run.HasPrior:
@@ -92,7 +92,7 @@ func (p *writer) headline(u *Unit) *headline {
 	case run.Since != 0:
 		h.Since = p.T("since", "time", p.FormatMoment(run.Since, u.At))
 	}
-	switch u.held() {
+	switch u.heldState() {
 	case "old":
 		h.Old = true
 		fallthrough
@@ -100,7 +100,7 @@ func (p *writer) headline(u *Unit) *headline {
 		h.Band = p.T("stopped", "time", p.FormatClock(u.Stopped))
 	}
 	if v.OnDuty < 0 {
-		if v.Level == acuity.LevelGreen && v.Required > 0 { // as far as is known
+		if v.Level == acuity.LevelGreen && v.Required > 0 { // the shortfall is not known
 			h.Class += " unsure"
 			h.Why = p.T("axis.unsure")
 			h.Word += "?"
@@ -117,7 +117,7 @@ func (p *writer) headline(u *Unit) *headline {
 	return h
 }
 
-func (p *writer) driving(v *acuity.Verdict) string {
+func (p *writer) describeDriver(v *acuity.Verdict) string {
 	if v.Level == acuity.LevelGreen {
 		return p.T("axis.none")
 	}
@@ -130,19 +130,19 @@ type tile struct {
 	Label   string
 	Class   string // green … red, empty, blocked, unknown; and stale
 	Shape   string // "": none
-	Color   string // in words, for who does not see it
-	Factors string // what it is about; "" on the wall
-	Ratio   string // "1:2", or what the room is
-	Next    string // when time alone changes it
+	Color   string // in words, for a screen reader
+	Factors string // names of the factors; "" on the wall
+	Ratio   string // "1:2", or the state of the room
+	Next    string // time of the next change by time alone
 	Score   int32
 	Place   string // classes of its place on the map
-	Door    bool   // on the map, at its foot
+	Door    bool   // drawn at the foot of the room
 }
 
-// shownFactors of a room fit on the map.
+// shownFactors is how many factors of a room fit on the map.
 const shownFactors = 3
 
-func (p *writer) tile(r *acuity.RoomVerdict, wall bool) tile {
+func (p *writer) newTile(r *acuity.RoomVerdict, wall bool) tile {
 	t := tile{ID: r.ID, Label: cmp.Or(r.Label, strconv.Itoa(int(r.ID))), Score: r.Score}
 	switch {
 	case r.Status == acuity.RoomEmpty:
@@ -181,33 +181,32 @@ func (p *writer) tile(r *acuity.RoomVerdict, wall bool) tile {
 	return t
 }
 
-// factor is the name of a factor in the language of the page.
-// mostLook is how many rooms want a look first; beyond it the map tells.
+// mostLook is how many rooms are listed to look at first. The map shows all.
 const mostLook = 12
 
-// look is the rooms that want a look first: red and orange ones, the highest score first.
-// More is how many there are beside.
-func (p *writer) look(v *acuity.Verdict) (worst []tile, more int) {
+// selectWorst returns the rooms to look at first: red and orange rooms, the highest score
+// first. More is the number of further ones.
+func (p *writer) selectWorst(v *acuity.Verdict) (worst []tile, more int) {
 	for i := range v.Rooms {
 		if v.Rooms[i].Color >= acuity.ColorOrange {
-			worst = append(worst, p.tile(&v.Rooms[i], false))
+			worst = append(worst, p.newTile(&v.Rooms[i], false))
 		}
 	}
 	slices.SortStableFunc(worst, func(a, b tile) int { return cmp.Compare(b.Score, a.Score) })
 	return worst[:min(len(worst), mostLook)], max(len(worst)-mostLook, 0)
 }
 
-// helpRow is one row of what would help.
+// helpRow is one step that would help.
 type helpRow struct {
 	What, After  string
 	Class, Shape string
 	To           string
 }
 
-// mostHelp is how many rows of what would help are shown.
+// mostHelp is how many steps that would help are shown.
 const mostHelp = 4
 
-func (p *writer) help(u *Unit) (rows []helpRow) {
+func (p *writer) listHelp(u *Unit) (rows []helpRow) {
 	for i := range u.Help {
 		h := &u.Help[i]
 		if i == mostHelp {
@@ -238,14 +237,14 @@ func (p *writer) help(u *Unit) (rows []helpRow) {
 // axisRow is one axis.
 type axisRow struct {
 	Name, Detail string
-	Class, Shape string // of its level; "": not known
+	Class, Shape string // of its level; "": the level is not known
 	Word         string
-	Lead         bool // it drives the level
+	Lead         bool // the axis drives the level
 	Meter        template.HTML
 }
 
-// axes are all axes, the worst first; those that are not known come last.
-func (p *writer) axes(v *acuity.Verdict) []axisRow {
+// listAxes returns all axes, the worst first and the unknown ones last.
+func (p *writer) listAxes(v *acuity.Verdict) []axisRow {
 	order := make([]acuity.Axis, 0, acuity.AxisCount)
 	for i := range acuity.Axis(acuity.AxisCount) {
 		order = append(order, i)
@@ -263,7 +262,7 @@ func (p *writer) axes(v *acuity.Verdict) []axisRow {
 	rows := make([]axisRow, 0, len(order))
 	for _, id := range order {
 		a := &v.Axes[id]
-		row := axisRow{Name: p.T("axis." + id.String()), Detail: p.detail(v, id), Word: p.T("axis.unknown"), Meter: chart.UnknownMeter()}
+		row := axisRow{Name: p.T("axis." + id.String()), Detail: p.describeAxis(v, id), Word: p.T("axis.unknown"), Meter: chart.UnknownMeter()}
 		if a.Known {
 			row.Class, row.Shape, row.Word = a.Level.String(), shapes[a.Level], p.T("level."+a.Level.String())
 			row.Lead = id == v.Driving && v.Level > acuity.LevelGreen
@@ -274,14 +273,14 @@ func (p *writer) axes(v *acuity.Verdict) []axisRow {
 	return rows
 }
 
-// unknownBecause are the reasons for which an axis is not known, by its codes.
+// unknownBecause are the codes of the reasons that make an axis unknown.
 var unknownBecause = map[acuity.Axis][]string{
 	acuity.AxisStaffing: {"staffing_unknown"}, acuity.AxisReserve: {"staffing_unknown"}, acuity.AxisAcuity: {"staffing_unknown"},
 	acuity.AxisCapacity: {"capacity_unknown"}, acuity.AxisSkill: {"roster_stale", "skill_unknown"},
 }
 
-// detail is the line of an axis with its numbers, or why there are none.
-func (p *writer) detail(v *acuity.Verdict, id acuity.Axis) string {
+// describeAxis returns the line of an axis with its numbers, or why there are none.
+func (p *writer) describeAxis(v *acuity.Verdict, id acuity.Axis) string {
 	if !v.Axes[id].Known {
 		for _, code := range unknownBecause[id] {
 			if slices.ContainsFunc(v.Quality, func(q acuity.Quality) bool { return q.Code == code }) {
@@ -317,8 +316,8 @@ func (p *writer) detail(v *acuity.Verdict, id acuity.Axis) string {
 	return ""
 }
 
-// quality is what makes the verdict less certain, in words.
-func (p *writer) quality(v *acuity.Verdict) (all []string) {
+// listQuality returns what makes the verdict less certain.
+func (p *writer) listQuality(v *acuity.Verdict) (all []string) {
 	for _, q := range v.Quality {
 		all = append(all, p.T("quality."+q.Code))
 	}
@@ -328,10 +327,10 @@ func (p *writer) quality(v *acuity.Verdict) (all []string) {
 // feedRow is the age of one feed.
 type feedRow struct {
 	Name, Age string
-	Late      bool // longer silent than usual
+	Late      bool // silent for longer than usual
 }
 
-func (p *writer) feeds(u *Unit) []feedRow {
+func (p *writer) listFeeds(u *Unit) []feedRow {
 	rows := make([]feedRow, 0, len(u.Feeds))
 	for _, f := range u.Feeds {
 		row := feedRow{Name: p.Or("feed."+f.Channel, f.Channel), Age: p.T("feed.never"), Late: f.Late || f.Stale}

@@ -22,7 +22,7 @@ import (
 	"svc/readapi/web/text"
 )
 
-// unitsPage is all hospitals of a person.
+// unitsPage shows all hospitals of a person.
 type unitsPage struct {
 	page.Frame
 
@@ -30,25 +30,25 @@ type unitsPage struct {
 	Counts string
 }
 
-// unitRow is one hospital.
+// unitRow shows one hospital.
 type unitRow struct {
 	ID           string // of the element
 	Path         string
 	Name         string
-	Rank         string // rows are in ascending order of it
+	Rank         string // the rows are in ascending order of it
 	Class, Shape string // of the level; "none" and "" if it is not known
 	Word, Why    string
-	Silent       bool // not known, or its input is late
+	Silent       bool // the unit is not known, or its input is late
 	Needed       string
 	OnDuty       string
 	Short        string
 	Peak         string
 	Feeds        string
 	Late         bool
-	HTML         template.HTML // of all of it
+	HTML         template.HTML // of the whole row
 }
 
-// summary is what is kept of a hospital for the page of all.
+// summary is the last reading of a hospital, for the page of several.
 type summary struct {
 	mu   sync.Mutex
 	read time.Time
@@ -57,7 +57,7 @@ type summary struct {
 	rows map[string]*unitRow // by language
 }
 
-// summaries keeps what was read of hospitals, for all who look at several.
+// summaries keeps the last readings of hospitals, for all who look at several.
 type summaries struct {
 	cfg *Config
 
@@ -65,7 +65,7 @@ type summaries struct {
 	all map[string]*summary
 }
 
-// How fresh summaries are, and how many are read at a time. A change is told at once.
+// How long a summary holds without a change, and how many are read at a time.
 const (
 	summaryFor = 10 * time.Second
 	readers    = 16
@@ -75,8 +75,8 @@ func newSummaries(cfg *Config) *summaries {
 	return &summaries{cfg: cfg, all: map[string]*summary{}}
 }
 
-// of returns the row of a hospital; fresh: what was known before is of no use.
-func (s *summaries) of(ctx context.Context, t *text.Texts, hospital string, fresh bool) *unitRow {
+// readRow returns the row of a hospital. If fresh, it reads the hospital anew.
+func (s *summaries) readRow(ctx context.Context, t *text.Texts, hospital string, fresh bool) *unitRow {
 	s.mu.Lock()
 	one := s.all[hospital]
 	if one == nil {
@@ -93,7 +93,7 @@ func (s *summaries) of(ctx context.Context, t *text.Texts, hospital string, fres
 	}
 	row := one.rows[t.Language]
 	if row == nil {
-		made := s.row(t, hospital, one.unit, one.err)
+		made := s.newRow(t, hospital, one.unit, one.err)
 		row = &made
 		row.HTML = template.HTML(templates.Render("unitrow", row)) //nolint:gosec // of a template
 		one.rows[t.Language] = row
@@ -101,14 +101,14 @@ func (s *summaries) of(ctx context.Context, t *text.Texts, hospital string, fres
 	return row
 }
 
-// rows reads hospitals, and returns a row of each, the worst first.
-func (s *summaries) rows(ctx context.Context, t *text.Texts, hospitals []string, fresh bool) []*unitRow {
+// readRows returns the rows of hospitals, the worst first.
+func (s *summaries) readRows(ctx context.Context, t *text.Texts, hospitals []string, fresh bool) []*unitRow {
 	rows := make([]*unitRow, len(hospitals))
 	var group errgroup.Group
 	group.SetLimit(readers)
 	for i, hospital := range hospitals {
 		group.Go(func() error {
-			rows[i] = s.of(ctx, t, hospital, fresh)
+			rows[i] = s.readRow(ctx, t, hospital, fresh)
 			return nil
 		})
 	}
@@ -117,12 +117,12 @@ func (s *summaries) rows(ctx context.Context, t *text.Texts, hospitals []string,
 	return rows
 }
 
-// The order of the rows: what is not known stands above what is known to be quiet.
+// The order of the rows: an unknown hospital stands above one that is known to be quiet.
 var rankOfLevel = [...]string{"4", "3", "1", "0"}
 
 const rankOfUnknown = "2"
 
-func (s *summaries) row(t *text.Texts, hospital string, u *Unit, err error) unitRow {
+func (s *summaries) newRow(t *text.Texts, hospital string, u *Unit, err error) unitRow {
 	p := &writer{page.NewWriter(t, s.cfg.Hospitals, hospital)}
 	if p.HospitalName == "" {
 		p.HospitalName = hospital
@@ -138,7 +138,7 @@ func (s *summaries) row(t *text.Texts, hospital string, u *Unit, err error) unit
 		row.Rank = rankOfUnknown + row.Name
 		return row
 	}
-	v, head := u.Verdict, p.headline(u)
+	v, head := u.Verdict, p.newHeadline(u)
 	row.Class, row.Shape, row.Word, row.Why = head.Class, head.Shape, head.Word, head.Why
 	row.Rank = rankOfLevel[v.Level] + strconv.Itoa(int(9999-min(v.Shortfall, 9000))) + row.Name
 	row.Silent = head.Band != ""
@@ -150,24 +150,24 @@ func (s *summaries) row(t *text.Texts, hospital string, u *Unit, err error) unit
 		row.Class, row.Shape, row.Word = "none", "", p.T("axis.unknown")
 		row.Rank = rankOfUnknown + row.Name
 	}
-	row.Needed = p.nurses(v.Required)
+	row.Needed = p.formatNurses(v.Required)
 	if v.OnDuty >= 0 {
 		row.OnDuty, row.Short = strconv.Itoa(int(v.OnDuty)), strconv.Itoa(int(v.Shortfall))
 	}
 	if f := u.Forecast; f != nil {
-		row.Peak = p.peak(f)
+		row.Peak = p.formatPeak(f)
 	}
-	row.age(p, u)
+	row.setFeedAge(p, u)
 	return row
 }
 
-// peak is the most nurses that may be needed, and when.
-func (p *writer) peak(f *forecast.Forecast) string {
+// formatPeak writes the most nurses that may be needed, and when.
+func (p *writer) formatPeak(f *forecast.Forecast) string {
 	return p.T("units.peakat", "n", p.FormatNumber(f.Peak.P90, 1), "time", p.FormatInstant(f.Peak.At))
 }
 
-// age tells which feed was heard last, and whether one is late.
-func (row *unitRow) age(p *writer, u *Unit) {
+// setFeedAge sets the age of the newest feed, or the feed that is late.
+func (row *unitRow) setFeedAge(p *writer, u *Unit) {
 	var last time.Time
 	late := ""
 	for _, f := range u.Feeds {
@@ -192,8 +192,8 @@ func (row *unitRow) age(p *writer, u *Unit) {
 	}
 }
 
-// counts says how many hospitals stand how.
-func counts(p *text.Texts, rows []*unitRow) string {
+// countRows says how many hospitals are red, orange and silent.
+func countRows(p *text.Texts, rows []*unitRow) string {
 	of := map[string]int{}
 	silent := 0
 	for i := range rows {
@@ -205,29 +205,29 @@ func counts(p *text.Texts, rows []*unitRow) string {
 	return p.T("units.counts", "all", len(rows), "red", of["r"], "orange", of["o"], "silent", silent)
 }
 
-func (s *site) units(w http.ResponseWriter, r *http.Request, session *auth.Session) {
+func (s *site) showUnits(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	p := s.writer(r, session)
-	rows := s.summaries.rows(r.Context(), p.Texts, s.Cookies.ListHospitals(session), false)
-	out := unitsPage{Frame: s.NewFrame(r, p.Writer, session, p.T("title.units")), Rows: rows, Counts: counts(p.Texts, rows)}
+	rows := s.summaries.readRows(r.Context(), p.Texts, s.Cookies.ListHospitals(session), false)
+	out := unitsPage{Frame: s.NewFrame(r, p.Writer, session, p.T("title.units")), Rows: rows, Counts: countRows(p.Texts, rows)}
 	out.Page, out.Events, out.Refresh, out.Clock = "units", "/app/units/events", page.RefreshSeconds, p.FormatClock(s.Now())
 	page.WritePage(w, r, http.StatusOK, templates.Render("units", out))
 }
 
-// unitsEvents sends the rows that have changed, at most once a second.
-func (s *site) unitsEvents(w http.ResponseWriter, r *http.Request, session *auth.Session) {
-	ctx, o, end, ok := s.begin(w, r, "")
+// streamUnits sends the rows that have changed, at most once a second.
+func (s *site) streamUnits(w http.ResponseWriter, r *http.Request, session *auth.Session) {
+	ctx, o, end, ok := s.beginStream(w, r, "")
 	if !ok {
 		return
 	}
 	defer end()
 	hospitals := s.Cookies.ListHospitals(session)
 	changed := s.Changes.Watch(ctx, hospitals...)
-	p, left := s.writer(r, session), s.sessionLeft(r)
+	p, left := s.writer(r, session), s.watchSession(r)
 	sent, beats, looks := map[string]string{}, s.Now(), s.Now()
 	for ctx.Err() == nil {
 		now := s.Now()
 		if _, holds := left(); !holds {
-			o.send(gone)
+			o.sendEvents(gone)
 			return
 		}
 		hospitals = s.Cookies.ListHospitals(session)
@@ -235,30 +235,30 @@ func (s *site) unitsEvents(w http.ResponseWriter, r *http.Request, session *auth
 		if all {
 			looks = now.Add(summaryFor)
 		} else {
-			again = slices.DeleteFunc(drained(changed, nil), func(one string) bool { return !slices.Contains(hospitals, one) })
+			again = slices.DeleteFunc(drainIDs(changed, nil), func(one string) bool { return !slices.Contains(hospitals, one) })
 		}
-		if !o.send(s.rowsEvent(ctx, p, again, sent, !all)) {
+		if !o.sendEvents(s.formatRowsEvent(ctx, p, again, sent, !all)) {
 			return
 		}
 		if !now.Before(beats) {
-			text := s.beat(left)
+			text := s.formatBeat(left)
 			if text == "" {
-				o.send(gone)
+				o.sendEvents(gone)
 				return
 			}
-			if !o.send(text) {
+			if !o.sendEvents(text) {
 				return
 			}
 			beats = now.Add(beatEvery)
 		}
-		if !wait(ctx, time.Second, nil) { // that many changes are told together
+		if !waitFor(ctx, time.Second, nil) { // so that changes are sent together
 			return
 		}
 	}
 }
 
-// drained takes what waits in a channel, each once.
-func drained(from <-chan string, list []string) []string {
+// drainIDs adds the ids that wait in a channel to a list, each once.
+func drainIDs(from <-chan string, list []string) []string {
 	for {
 		select {
 		case hospital := <-from:
@@ -271,12 +271,13 @@ func drained(from <-chan string, list []string) []string {
 	}
 }
 
-// rowsEvent is the rows of hospitals that a browser does not have so.
-func (s *site) rowsEvent(ctx context.Context, p *writer, hospitals []string, sent map[string]string, fresh bool) string {
+// formatRowsEvent returns the event with the rows that differ from those of the browser; "":
+// none does.
+func (s *site) formatRowsEvent(ctx context.Context, p *writer, hospitals []string, sent map[string]string, fresh bool) string {
 	if len(hospitals) == 0 {
 		return ""
 	}
-	rows := s.summaries.rows(ctx, p.Texts, hospitals, fresh)
+	rows := s.summaries.readRows(ctx, p.Texts, hospitals, fresh)
 	parts := map[string]string{}
 	for i := range rows {
 		row := string(rows[i].HTML)
@@ -288,8 +289,8 @@ func (s *site) rowsEvent(ctx context.Context, p *writer, hospitals []string, sen
 		return ""
 	}
 	said := map[string]any{"parts": parts, "clock": p.FormatClock(s.Now())}
-	if !fresh { // these are all
-		said["counts"] = counts(p.Texts, rows)
+	if !fresh { // the rows are all
+		said["counts"] = countRows(p.Texts, rows)
 	}
 	data, err := json.Marshal(said)
 	if err != nil {

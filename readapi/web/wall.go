@@ -12,35 +12,35 @@ import (
 	"svc/readapi/web/auth"
 )
 
-// WallPath is where the link of a wall leads; its token follows.
+// WallPath begins the path of the link of a wall. The token follows.
 const WallPath = "/board/"
 
 // Walls are the screens that show the board.
 type Walls interface {
 	// Lookup returns the wall of a token.
 	Lookup(token string) (walls.Wall, bool)
-	// Wall returns a wall; false: it was revoked.
+	// Wall returns a wall; false: it does not exist, or was revoked.
 	Wall(id string) (walls.Wall, bool)
 }
 
 // wallCookie opens the board alone. It lasts as long as browsers keep a cookie.
 var wallCookie = auth.Cookie{Suffix: "-wall", Purpose: "svc.v1 wall", Age: 400 * 24 * time.Hour}
 
-// wallValue is what the cookie of a wall holds: it ends when the link of the wall changes.
+// wallValue is the value of the cookie of a wall. It ends when the link of the wall changes.
 type wallValue struct {
 	ID   string
 	Hash []byte
 }
 
-// openWall signs in a wall by its link. That changes nothing but the cookie of the
-// browser: the link goes on to work until the wall is revoked, as screens are restarted.
+// openWall signs in a wall by its link. The link works until the wall is revoked, as screens
+// are restarted.
 func (s *site) openWall(w http.ResponseWriter, r *http.Request) {
 	wall, known := walls.Wall{}, false
 	if s.Walls != nil && s.Seals != nil {
 		wall, known = s.Walls.Lookup(chi.URLParam(r, "token"))
 	}
 	if !known {
-		if !s.tooMany(w, r) {
+		if !s.limitTries(w, r) {
 			s.ShowFault(w, r, http.StatusNotFound, nil, "fault.wall")
 		}
 		return
@@ -49,7 +49,8 @@ func (s *site) openWall(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/board", http.StatusSeeOther)
 }
 
-// readWall returns the wall of a request; false: it is none, or was revoked.
+// readWall returns the wall of a request; false: the request is of no wall, or the wall was
+// revoked.
 func (s *site) readWall(r *http.Request) (walls.Wall, bool) {
 	var kept wallValue
 	if s.Walls == nil || !s.Cookies.Open(r, wallCookie, &kept) {
@@ -59,8 +60,8 @@ func (s *site) readWall(r *http.Request) (walls.Wall, bool) {
 	return wall, known && bytes.Equal(kept.Hash, wall.Hash[:])
 }
 
-// onWall calls next for a wall, or for a person who may look at the board.
-func (s *site) onWall(next func(http.ResponseWriter, *http.Request, *auth.Session)) http.HandlerFunc {
+// requireWall calls next for a wall, or for a person who may look at the board.
+func (s *site) requireWall(next func(http.ResponseWriter, *http.Request, *auth.Session)) http.HandlerFunc {
 	person := s.RequireRole(users.Viewer, next)
 	return func(w http.ResponseWriter, r *http.Request) {
 		if wall, ok := s.readWall(r); ok {

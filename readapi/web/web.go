@@ -1,9 +1,8 @@
-// Package web shows what the API answers as pages for those who decide.
+// Package web shows the answers of the read API as pages for people.
 //
-// A page is made of the same verdict, forecast and feeds as the API tells, at the
-// instant of the request; nothing is computed a second time. What cannot be known is
-// said so, and never shown as green. Pages read without scripts; with them they follow
-// the unit.
+// A page shows the same verdict, forecast and feeds as the API, at the instant of the
+// request; nothing is computed a second time. A page says what is not known, and never shows
+// it as green. Pages read without scripts; with scripts they follow the unit.
 package web
 
 import (
@@ -25,29 +24,29 @@ import (
 	"svc/readapi/web/page"
 )
 
-// Units is what the API knows of a hospital now. The errors are those of package
-// readapi: ErrNoUnit, ErrAway and what wraps it; any other one is a fault.
+// Units reads hospitals as they are now. The errors are [readapi.ErrNoUnit] and those that
+// wrap [readapi.ErrAway]; any other one is a fault.
 type Units interface {
 	Unit(ctx context.Context, hospital string) (*Unit, error)
-	// Room returns what a room stands on and what time alone makes of it; nil: there is
-	// no such room.
+	// Room returns the parts of the score of a room, and its changes by time alone within a
+	// duration; nil: there is no such room.
 	Room(ctx context.Context, hospital string, room int32, within time.Duration) (*readapi.RoomAhead, error)
 }
 
-// Layouts is how units are drawn.
+// Layouts reads the maps of units.
 type Layouts interface {
-	// Layout returns that of a hospital; nil: nobody has drawn it.
+	// Layout returns the map of a hospital; nil: nobody has drawn it.
 	Layout(hospital string) *Layout
 }
 
-// Links are the links that sign somebody in once.
+// Links are the links that sign a person in once.
 type Links interface {
-	// FindLink returns the link of a token, also one that is over.
+	// FindLink returns the link of a token, even if it was used or has expired.
 	FindLink(token string) (users.Link, bool)
-	// UseLink burns a link. If several people use it at once, one is signed in and the others
-	// get [users.ErrNoLink]. Another error says that it cannot be done at the moment.
+	// UseLink uses a link up. If several people use it at once, one is signed in and the others
+	// get [users.ErrNoLink]. Another error says that the link cannot be used at the moment.
 	UseLink(ctx context.Context, token string) (users.User, error)
-	// SignOut puts on record that somebody has signed out.
+	// SignOut records that a person has signed out.
 	SignOut(ctx context.Context, hospital, user string) error
 }
 
@@ -60,15 +59,15 @@ type Config struct {
 	Record    Record
 	Links     Links
 	Users     auth.Users
-	Walls     Walls     // nil: there are none
+	Walls     Walls     // nil: there are no walls
 	OIDC      *Provider // nil: people sign in by links alone
 	Directory Directory // of the provider's users
-	// Stranger counts a request that nobody is known by; false: its address has sent too
-	// many and may try again after a while. nil: there is no limit.
+	// Stranger counts a request of an unknown person. It returns false if the address has sent
+	// too many, with the time to wait. nil: there is no limit.
 	Stranger func(r *http.Request) (retry time.Duration, ok bool)
 	Seals    auth.Seals // nil: nobody can sign in
-	Acts     Acts       // nil: nobody may act here
-	// Administration is what the pages of administrators go by; nil: there are none.
+	Acts     Acts       // nil: nobody may act on these pages
+	// Administration is the API of the pages of administrators; nil: this process has none.
 	Administration *integrations.Administration
 	// Ends is done when the process leaves: streams end then. nil: never.
 	Ends   context.Context //nolint:containedctx // of the process
@@ -82,7 +81,7 @@ var templateFiles embed.FS
 
 var templates = page.ParseTemplates(templateFiles)
 
-// site is all pages.
+// site is what all pages share.
 type site struct {
 	Config
 	*page.Site
@@ -92,7 +91,7 @@ type site struct {
 	summaries *summaries
 }
 
-// LinkPath is where a link that signs in leads; its token follows.
+// LinkPath begins the path of a link that signs in. The token follows.
 const LinkPath = "/signin/"
 
 // Mount adds the pages to a router.
@@ -102,28 +101,28 @@ func Mount(r chi.Router, cfg Config) {
 		oidc: &discovery{cfg: cfg.OIDC, now: cfg.Now},
 	}
 	s.Site = page.NewSite(page.Config{
-		Seals: cfg.Seals, Users: cfg.Users, Hospitals: cfg.Hospitals, OfferProvider: atProvider{s}.offer,
+		Seals: cfg.Seals, Users: cfg.Users, Hospitals: cfg.Hospitals, OfferProvider: providerPages{s}.offerProvider,
 		Secure: cfg.Secure, Now: cfg.Now, Log: cfg.Log,
 	})
 	r.Group(func(r chi.Router) {
 		r.Use(s.SetHeaders, s.RefuseCrossOrigin)
-		r.Get("/", s.front)
+		r.Get("/", s.showFront)
 		r.Get("/assets/*", s.ServeAsset)
 		r.Get(LinkPath+"{token}", s.showLink)
 		r.Post(LinkPath+"{token}", s.useLink)
 		if cfg.OIDC != nil && cfg.Seals != nil {
-			r.Get(startPath, atProvider{s}.beginSignIn)
-			r.Get(CallbackPath, atProvider{s}.endSignIn)
+			r.Get(startPath, providerPages{s}.beginSignIn)
+			r.Get(CallbackPath, providerPages{s}.endSignIn)
 		}
 		r.Post("/signout", s.signOut)
 		r.Post("/theme", s.SwitchTheme)
-		r.Get("/app/units", s.RequireRole(users.Viewer, s.units))
-		r.Get("/app/units/events", s.RequireRole(users.Viewer, s.unitsEvents))
+		r.Get("/app/units", s.RequireRole(users.Viewer, s.showUnits))
+		r.Get("/app/units/events", s.RequireRole(users.Viewer, s.streamUnits))
 		for _, base := range []string{auth.AppPath, auth.AppPath + "/u/{hospital}"} {
 			s.mountUnit(r, base)
 		}
-		r.Get("/board", s.onWall(s.board))
-		r.Get("/board/events", s.onWall(s.boardEvents))
+		r.Get("/board", s.requireWall(s.showBoard))
+		r.Get("/board/events", s.requireWall(s.streamBoard))
 		r.Get(WallPath+"{token}", s.openWall)
 	})
 }
@@ -131,15 +130,15 @@ func Mount(r chi.Router, cfg Config) {
 // mountUnit adds the pages of one hospital below a path. The path names the hospital, or
 // the session does.
 func (s *site) mountUnit(r chi.Router, base string) {
-	r.Get(base, s.RequireRole(users.Viewer, s.unit))
-	r.Get(base+"/events", s.RequireRole(users.Viewer, s.events))
-	r.Get(base+"/rooms/{id}", s.RequireRole(users.Viewer, s.room))
-	r.Get(base+"/trends", s.RequireRole(users.Viewer, s.trends))
-	r.Get(base+"/trends.csv", s.RequireRole(users.Viewer, s.trendsCSV))
-	r.Get(base+"/print", s.RequireRole(users.Viewer, s.print))
-	r.Post(base+"/staffing", s.RequireRole(users.Charge, acting{s}.staffing))
-	r.Get(base+"/alerts", s.RequireRole(users.Charge, acting{s}.alerts))
-	r.Post(base+"/alerts/{id}", s.RequireRole(users.Charge, acting{s}.acknowledge))
+	r.Get(base, s.RequireRole(users.Viewer, s.showUnit))
+	r.Get(base+"/events", s.RequireRole(users.Viewer, s.streamPage))
+	r.Get(base+"/rooms/{id}", s.RequireRole(users.Viewer, s.showRoom))
+	r.Get(base+"/trends", s.RequireRole(users.Viewer, s.showTrends))
+	r.Get(base+"/trends.csv", s.RequireRole(users.Viewer, s.downloadTrends))
+	r.Get(base+"/print", s.RequireRole(users.Viewer, s.showSheet))
+	r.Post(base+"/staffing", s.RequireRole(users.Charge, actPages{s}.setStaffing))
+	r.Get(base+"/alerts", s.RequireRole(users.Charge, actPages{s}.listAlerts))
+	r.Post(base+"/alerts/{id}", s.RequireRole(users.Charge, actPages{s}.acknowledgeAlert))
 	integrations.Mount(r, base, s.Site, integrations.Config{
 		Administration: s.Administration, Verdict: s.verdictOf, Secure: s.Secure, Now: s.Now, Log: s.Log,
 	})
@@ -163,13 +162,13 @@ func (s *site) verdictOf(ctx context.Context, hospital string) (*acuity.Verdict,
 // writer writes the parts of the pages of a unit.
 type writer struct{ *page.Writer }
 
-// writer returns the writer for the hospital of a session, in the language of a request.
+// writer returns the writer for the hospital of a session, in the language of the request.
 func (s *site) writer(r *http.Request, session *auth.Session) *writer {
 	return &writer{s.NewWriter(r, session)}
 }
 
-// unitOf returns the unit of a session, or has answered.
-func (s *site) unitOf(w http.ResponseWriter, r *http.Request, session *auth.Session) (*Unit, bool) {
+// readUnit returns the unit of a session. It returns false after it has answered why not.
+func (s *site) readUnit(w http.ResponseWriter, r *http.Request, session *auth.Session) (*Unit, bool) {
 	u, err := s.Units.Unit(r.Context(), session.Hospital)
 	if err == nil {
 		return u, true
