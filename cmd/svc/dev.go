@@ -38,16 +38,16 @@ func runDev(ctx context.Context, o *devserver.Options, w env) error {
 	defer d.Close()
 	h := newService(devConfig(d, o), log, w.Now)
 	defer h.close()
-	h.health.add("disk", func(context.Context) error { return d.Kafka.Full() })
+	h.health.Add("disk", func(context.Context) error { return d.Kafka.Full() })
 	private := h.private()
-	private.listener = d.Metrics
+	private.Listener = d.Metrics
 	return h.live(ctx, private, func(ctx context.Context) ([]func(context.Context) error, error) {
 		if err := h.build(ctx, []string{"ingest", "notify", "process", "read"}); err != nil {
 			return nil, err
 		}
 		d.Mount(h.router, h.settings.Subscribers.Webhooks)
 		public, front := h.public(), h.mllpFronts[0]
-		public.listener, front.listener = d.API, d.HL7
+		public.Listener, front.listener = d.API, d.HL7
 		front.after = append(front.after, d.Greeted)
 		h.run("greeting", func(ctx context.Context) error { return d.Greet(ctx, devRoles(h, front)) })
 		demo, err := d.Demo()
@@ -57,7 +57,7 @@ func runDev(ctx context.Context, o *devserver.Options, w env) error {
 		if demo != nil {
 			h.run("demo", demo)
 		}
-		return []func(context.Context) error{public.run, front.run}, nil
+		return []func(context.Context) error{public.Run, front.run}, nil
 	})
 }
 

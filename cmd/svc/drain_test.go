@@ -15,6 +15,7 @@ import (
 	"svc/ingest"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/lifecycle"
 )
 
 // front serves the routes of ingest and of every process on one connection.
@@ -32,10 +33,10 @@ func front(t *testing.T, scopes ...access.Scope) (conn net.Conn, token string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{name: "test", handler: h.router, listener: listener, within: time.Second}
+	s := &lifecycle.Server{Name: "test", Handler: h.router, Listener: listener, Within: time.Second}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
-	go func() { ended <- s.run(ctx) }()
+	go func() { ended <- s.Run(ctx) }()
 	t.Cleanup(func() {
 		stop()
 		if fault := <-ended; fault != nil {

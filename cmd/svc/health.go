@@ -4,14 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"maps"
-	"slices"
-	"strings"
-	"sync"
-	"time"
 
 	"svc/internal/cli"
+	"svc/internal/lifecycle"
 )
 
 // healthCheck is one reason why a process is not ready. Its name is the label check of
@@ -24,7 +19,7 @@ type healthCheck struct {
 }
 
 // healthChecks are all reasons, in the order of that page. A role adds the check itself by
-// [health.add].
+// [lifecycle.Health.Add].
 var healthChecks = []healthCheck{
 	{"start", "every role", "the settings, or what the role follows, are not read yet, or a public port is not open", "its public port is shut"},
 	{"stop", "every role", "the process was asked to stop", "requests are answered until `--drain` is over, those that are open then get `--shutdown-within`"},
@@ -43,103 +38,16 @@ var healthChecks = []healthCheck{
 	{"notify", "notify", "the process has taken up no partition since its start", "nothing, while another process has them"},
 }
 
-// health holds the checks of this process. Checks may be added while others run.
-type health struct {
-	mu     sync.Mutex
-	checks map[string][]func(context.Context) error
-}
-
-func newHealth() *health { return &health{checks: map[string][]func(context.Context) error{}} }
-
-// add adds a check under a name of [healthChecks]. Several roles of one process may share a name.
-// Operators see the error of a check.
-func (h *health) add(name string, check func(context.Context) error) {
-	if !slices.ContainsFunc(healthChecks, func(c healthCheck) bool { return c.name == name }) {
-		panic("health check " + name + " has no row in healthChecks")
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.checks[name] = append(h.checks[name], check)
-}
-
-// healthWithin bounds one run of all checks.
-const healthWithin = 2 * time.Second
-
-// ask runs all checks at once. It returns the error of each name; nil means healthy.
-func (h *health) ask(ctx context.Context) map[string]error {
-	ctx, cancel := context.WithTimeout(ctx, healthWithin)
-	defer cancel()
-	var (
-		mu   sync.Mutex
-		each sync.WaitGroup
-	)
-	h.mu.Lock()
-	all := maps.Clone(h.checks)
-	h.mu.Unlock()
-	found := make(map[string]error, len(all))
-	for name, checks := range all {
-		each.Go(func() {
-			var err error
-			for _, check := range checks {
-				err = errors.Join(err, check(ctx))
-			}
-			mu.Lock()
-			found[name] = err
-			mu.Unlock()
-		})
-	}
-	each.Wait()
-	return found
-}
-
-// lines returns the errors of failing checks, one a line, except for the names in leftOut.
-func (h *health) lines(ctx context.Context, leftOut []string) (lines []string) {
-	found := h.ask(ctx)
-	for _, name := range slices.Sorted(maps.Keys(found)) {
-		if found[name] != nil && !slices.Contains(leftOut, name) {
-			for line := range strings.Lines(found[name].Error()) {
-				lines = append(lines, name+": "+strings.TrimSpace(line))
-			}
-		}
-	}
-	return slices.Compact(lines)
-}
-
-// healthEvery is how often the process runs its own checks.
-const healthEvery = time.Second
-
-// settleWithin is how long after the start of the process a check in settling may fail before it
-// is logged. None of them is healthy in the first second.
-const settleWithin = 10 * time.Second
-
 // settling are the checks that fail at every start.
 var settling = []string{"start", "view", "lists", "forecast", "processing", "verdict", "notify"}
 
-// watch logs when a check begins to fail, with its cause, and when it is healthy again. A start
-// that makes no progress is logged after [settleWithin].
-func (h *health) watch(ctx context.Context, log *slog.Logger) error {
-	began := time.Now()
-	failing, told, passed := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for {
-		for name, err := range h.ask(ctx) {
-			settles := !passed[name] && slices.Contains(settling, name) && time.Since(began) < settleWithin
-			switch {
-			case ctx.Err() != nil:
-				return ctx.Err()
-			case err != nil && !told[name] && !settles:
-				log.WarnContext(ctx, "not healthy", "check", name, "error", strings.ReplaceAll(err.Error(), "\n", "; "))
-				told[name] = true
-			case err == nil && failing[name]:
-				log.InfoContext(ctx, "healthy", "check", name)
-			}
-			failing[name] = err != nil
-			told[name] = told[name] && err != nil
-			passed[name] = passed[name] || err == nil
-		}
-		if err := pause(ctx, healthEvery); err != nil {
-			return err
-		}
+// newHealth returns the health of a process without checks.
+func newHealth() *lifecycle.Health {
+	names := make([]string, len(healthChecks))
+	for i := range healthChecks {
+		names[i] = healthChecks[i].name
 	}
+	return lifecycle.NewHealth(names, settling)
 }
 
 // started fails until the public ports are open.

@@ -8,6 +8,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"svc/internal/lifecycle"
 )
 
 // TestHealthPage compares the table of docs/operations.md with the checks.
@@ -27,19 +29,23 @@ func TestReadiness(t *testing.T) {
 		return func(context.Context) error { return errors.New(text) }
 	}
 	for name, tt := range map[string]struct {
-		add    func(h *health)
+		add    func(h *lifecycle.Health)
 		query  string
 		status int
 		body   string
 	}{
-		"well":             {func(h *health) { h.add("kafka", well) }, "", 200, "ready\n"},
-		"one fails":        {func(h *health) { h.add("kafka", fails("away")); h.add("redis", well) }, "", 503, "kafka: away\n"},
-		"two roles":        {func(h *health) { h.add("redis", fails("b")); h.add("redis", fails("a")); h.add("kafka", fails("c")) }, "", 503, "kafka: c\nredis: b\nredis: a\n"},
-		"one is left out":  {func(h *health) { h.add("kafka", fails("away")); h.add("redis", fails("x")) }, "?exclude=redis", 503, "kafka: away\n"},
-		"all are left out": {func(h *health) { h.add("kafka", fails("away")); h.add("redis", fails("x")) }, "?exclude=redis&exclude=kafka", 200, "ready\n"},
-		"another name":     {func(h *health) { h.add("kafka", fails("away")) }, "?exclude=kafk", 503, "kafka: away\n"},
-		"hangs": {func(h *health) {
-			h.add("redis", func(ctx context.Context) error {
+		"well":      {func(h *lifecycle.Health) { h.Add("kafka", well) }, "", 200, "ready\n"},
+		"one fails": {func(h *lifecycle.Health) { h.Add("kafka", fails("away")); h.Add("redis", well) }, "", 503, "kafka: away\n"},
+		"two roles": {func(h *lifecycle.Health) {
+			h.Add("redis", fails("b"))
+			h.Add("redis", fails("a"))
+			h.Add("kafka", fails("c"))
+		}, "", 503, "kafka: c\nredis: b\nredis: a\n"},
+		"one is left out":  {func(h *lifecycle.Health) { h.Add("kafka", fails("away")); h.Add("redis", fails("x")) }, "?exclude=redis", 503, "kafka: away\n"},
+		"all are left out": {func(h *lifecycle.Health) { h.Add("kafka", fails("away")); h.Add("redis", fails("x")) }, "?exclude=redis&exclude=kafka", 200, "ready\n"},
+		"another name":     {func(h *lifecycle.Health) { h.Add("kafka", fails("away")) }, "?exclude=kafk", 503, "kafka: away\n"},
+		"hangs": {func(h *lifecycle.Health) {
+			h.Add("redis", func(ctx context.Context) error {
 				<-ctx.Done()
 				return errors.New("no answer")
 			})
@@ -55,5 +61,14 @@ func TestReadiness(t *testing.T) {
 				t.Errorf("%d %q, want %d %q", w.Code, w.Body, tt.status, tt.body)
 			}
 		})
+	}
+}
+
+// TestSettlingChecksExist: each settling check is in the table, because add panics on other
+// names.
+func TestSettlingChecksExist(t *testing.T) {
+	t.Parallel()
+	for _, name := range settling {
+		newHealth().Add(name, func(context.Context) error { return nil })
 	}
 }

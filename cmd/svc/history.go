@@ -31,8 +31,8 @@ func wireHistory(ctx context.Context, h *service) error {
 	learnt.projector = h.models().Projector(generation, learnt.again)
 	h.run("view of models", learnt.projector.Run)
 	h.run("pulse of models", h.pulse(learnt, h.topic(schemas.Verdicts())))
-	h.health.add("forecast", writes("the view of models", learnt.projector))
-	h.health.add("forecast", h.processes(learnt, view.BesideAtMost))
+	h.health.Add("forecast", writes("the view of models", learnt.projector))
+	h.health.Add("forecast", h.processes(learnt, view.BesideAtMost))
 
 	snapshots, stats := h.topic(schemas.Snapshots()), &stream.Stats{}
 	config := stream.Config{

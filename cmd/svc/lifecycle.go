@@ -2,34 +2,25 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-)
 
-// loop is work that continues until its context ends.
-type loop struct {
-	name string
-	run  func(context.Context) error
-}
+	"svc/internal/lifecycle"
+)
 
 // live runs a process of roles. Its private port answers all the time, so that an orchestrator
 // does not kill a process that waits for Kafka. start connects and returns the servers; then the
 // loops of the roles run until ctx ends.
-func (h *service) live(ctx context.Context, private *server, start func(context.Context) ([]func(context.Context) error, error)) error {
-	if err := private.open(ctx); err != nil {
+func (h *service) live(ctx context.Context, private *lifecycle.Server, start func(context.Context) ([]func(context.Context) error, error)) error {
+	if err := private.Open(ctx); err != nil {
 		return err
 	}
 	defer context.AfterFunc(ctx, func() { h.stopping.Store(true) })()
 	behind, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	all, failed := errgroup.WithContext(behind)
-	all.Go(func() error { return private.run(failed) })
+	all.Go(func() error { return private.Run(failed) })
 	all.Go(func() error {
 		defer stop()
 		work, cancel := context.WithCancel(ctx)
@@ -43,102 +34,10 @@ func (h *service) live(ctx context.Context, private *server, start func(context.
 			return err
 		}
 		h.opened.Store(true)
-		return runAll(work, h.config.ShutdownWithin+endWithin, servers, h.loops)
+		return lifecycle.RunAll(work, h.config.ShutdownWithin+endWithin, servers, h.loops)
 	})
 	return all.Wait()
 }
 
 // endWithin bounds the end of the loops of a stopping process, after the time of open requests.
 const endWithin = 10 * time.Second
-
-// errFailed is the cause when servers end because a loop has failed.
-var errFailed = errors.New("a part of the process has failed")
-
-// runAll runs the servers and loops until ctx ends or one of them fails. The loops end after the
-// servers, so an open request still gets its answer. Loops that do not end in time are named in
-// the error.
-func runAll(ctx context.Context, within time.Duration, servers []func(context.Context) error, loops []loop) error {
-	behind, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	all, failed := errgroup.WithContext(behind)
-	running := &roster{}
-	for _, l := range loops {
-		leave := running.enter(l.name)
-		all.Go(func() error {
-			defer leave()
-			return l.run(failed)
-		})
-	}
-	leave := running.enter("open requests")
-	all.Go(func() error {
-		defer stop()
-		defer leave()
-		front, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		defer context.AfterFunc(failed, func() { cancel(errFailed) })()
-		fronts, until := errgroup.WithContext(front)
-		for _, serve := range servers {
-			fronts.Go(func() error { return serve(until) })
-		}
-		fronts.Go(func() error { <-until.Done(); return nil })
-		return fronts.Wait()
-	})
-	ended := make(chan error, 1)
-	go func() { ended <- all.Wait() }()
-	<-failed.Done()
-	limit := time.NewTimer(within)
-	defer limit.Stop()
-	select {
-	case err := <-ended:
-		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-			return nil
-		}
-		return err
-	case <-limit.C:
-		cause := context.Cause(failed)
-		if errors.Is(cause, context.Canceled) {
-			cause = nil
-		}
-		return errors.Join(cause, fmt.Errorf("%s did not end within %v", running, within))
-	}
-}
-
-// roster holds the names of the loops and servers that still run.
-type roster struct {
-	mu    sync.Mutex
-	names []string
-}
-
-func (r *roster) enter(name string) (leave func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.names = append(r.names, name)
-	return func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		at := slices.Index(r.names, name)
-		r.names = slices.Delete(r.names, at, at+1)
-	}
-}
-
-// String implements [fmt.Stringer].
-func (r *roster) String() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return strings.Join(r.names, ", ")
-}
-
-// linger returns a context that ends some time after ctx. Until then load balancers learn that
-// this process is not ready, and send no more requests. It ends at once if a loop has failed,
-// because then the process cannot answer.
-func linger(ctx context.Context, drain time.Duration) (context.Context, context.CancelFunc) {
-	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		defer cancel()
-		if errors.Is(context.Cause(ctx), errFailed) {
-			return
-		}
-		pause(late, drain) //nolint:errcheck // its end is the same
-	})
-	return late, func() { stop(); cancel() }
-}

@@ -10,12 +10,15 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"svc/internal/lifecycle"
+	"svc/internal/stream"
 )
 
 // fetch requests a path of a server and returns the answer.
-func fetch(t *testing.T, s *server, path string) (status int, body string) {
+func fetch(t *testing.T, s *lifecycle.Server, path string) (status int, body string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.listener.Addr().String()+path, nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Listener.Addr().String()+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,9 +37,15 @@ func fetch(t *testing.T, s *server, path string) (status int, body string) {
 // TestLifeOfAProcess queries the private port while the process connects, while it works, and
 // after it was asked to stop.
 func TestLifeOfAProcess(t *testing.T) {
+	kafka, err := stream.Embed(stream.BrokerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kafka.Close()
 	h := newService(&config{}, slog.New(slog.DiscardHandler), time.Now)
+	defer h.close()
 	private := h.private()
-	private.listener = listener(t)
+	private.Listener = listener(t)
 	want := func(when string, ready int, lines ...string) {
 		t.Helper()
 		if status, _ := fetch(t, private, "/healthz"); status != http.StatusOK {
@@ -56,7 +65,11 @@ func TestLifeOfAProcess(t *testing.T) {
 	go func() {
 		ended <- h.live(ctx, private, func(context.Context) ([]func(context.Context) error, error) {
 			<-connected
-			h.health.checks = map[string][]func(context.Context) error{"start": {h.started}, "stop": {h.stops}, "kafka": {func(context.Context) error { return nil }}}
+			var err error
+			if h.cluster, err = stream.Dial(ctx, stream.Options{Brokers: []string{kafka.Addr()}, Log: h.log}); err != nil {
+				return nil, err
+			}
+			h.dialed.Store(true)
 			h.run("work", func(ctx context.Context) error { <-ctx.Done(); return nil })
 			port := make(chan struct{})
 			h.ports = append(h.ports, port)
@@ -106,7 +119,7 @@ func TestEndsOfAStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newService(&config{}, slog.New(slog.DiscardHandler), time.Now)
 			private := h.private()
-			private.listener = listener(t)
+			private.Listener = listener(t)
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			err := h.live(ctx, private, func(ctx context.Context) ([]func(context.Context) error, error) {
@@ -162,7 +175,7 @@ func TestEndsOfWork(t *testing.T) {
 				h := &service{}
 				h.run("work", tt.loop)
 				began := time.Now()
-				err := runAll(ctx, within, []func(context.Context) error{tt.serve}, h.loops)
+				err := lifecycle.RunAll(ctx, within, []func(context.Context) error{tt.serve}, h.loops)
 				if took := time.Since(began); took != tt.after {
 					t.Errorf("ends after %v, want %v", took, tt.after)
 				}
@@ -173,58 +186,4 @@ func TestEndsOfWork(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestDrain: a server that is asked to stop answers all requests until its drain is over, each
-// the last of its connection. After a failure there is no drain.
-func TestDrain(t *testing.T) {
-	for name, cause := range map[string]error{"stop": context.Canceled, "failure": errFailed} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, stop := context.WithCancelCause(t.Context())
-				late, cancel := linger(ctx, 5*time.Second)
-				defer cancel()
-				stop(cause)
-				began := time.Now()
-				<-late.Done()
-				if took := time.Since(began); (took == 5*time.Second) == errors.Is(cause, errFailed) {
-					t.Errorf("ends %v after a %s", took, name)
-				}
-			})
-		})
-	}
-	answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	s := &server{name: "test", handler: answer, listener: listener(t), within: time.Second, drain: time.Hour}
-	ctx, stop := context.WithCancelCause(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- s.run(ctx) }()
-	ask := func() *http.Response {
-		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.listener.Addr().String(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got.Body.Close()
-		return got
-	}
-	if got := ask(); got.Close {
-		t.Error("a connection is closed before the stop")
-	}
-	stop(nil)
-	for range 3 {
-		if got := ask(); got.StatusCode != http.StatusNoContent || !got.Close {
-			t.Errorf("after the stop: %s, connection closed %v", got.Status, got.Close)
-		}
-	}
-	select {
-	case err := <-ended:
-		t.Fatalf("it ends while it drains: %v", err)
-	default:
-	}
-	s.listener.Close()
-	<-ended
 }

@@ -16,6 +16,7 @@ import (
 	"svc/ingest"
 	"svc/ingest/mllp"
 	"svc/internal/httpapi/access"
+	"svc/internal/lifecycle"
 )
 
 // mllpConfig is the configuration of MLLP.
@@ -181,7 +182,7 @@ func (h *service) mllp(messages *ingest.Messages) error {
 			TLS:   secured, Now: h.now, Log: h.log, Counts: counts,
 			Limits: mllp.Limits{
 				Connections: h.config.MLLP.Connections, ConnectionsPerPeer: h.config.MLLP.PerPeer,
-				Message: ingest.MaxMessage, Idle: h.config.MLLP.Idle, Receive: patient.body,
+				Message: ingest.MaxMessage, Idle: h.config.MLLP.Idle, Receive: lifecycle.DefaultPatience.Body,
 				Answer: mllpAnswerWithin, Pause: mllpPause, Stop: h.config.ShutdownWithin,
 			},
 		}
@@ -209,7 +210,7 @@ func (f *mllpFront) run(ctx context.Context) error {
 		}
 	}
 	close(f.opened)
-	late, drained := linger(ctx, f.drain)
+	late, drained := lifecycle.Linger(ctx, f.drain)
 	defer drained()
 	if err := f.server.Serve(late, f.listener); err != nil {
 		return fmt.Errorf("serve MLLP: %w", err)

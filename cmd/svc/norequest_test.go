@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"svc/internal/httpapi"
+	"svc/internal/lifecycle"
 )
 
 // TestWhatIsNoRequest: net/http refuses input that is not HTTP before there is a path or a
@@ -26,11 +27,11 @@ func TestWhatIsNoRequest(t *testing.T) {
 	shell := &httpapi.Shell{Now: time.Now, Log: slog.New(slog.NewJSONHandler(&log, nil))}
 	h := &service{config: &config{}, shell: shell, now: time.Now, health: newHealth()}
 	h.front()
-	s := &server{name: "test", handler: h.router, listener: listener(t), within: time.Second, wrap: shell.Listener}
-	address := s.listener.Addr().String()
+	s := &lifecycle.Server{Name: "test", Handler: h.router, Listener: listener(t), Within: time.Second, Wrap: shell.Listener}
+	address := s.Listener.Addr().String()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- s.run(ctx) }()
+	go func() { ended <- s.Run(ctx) }()
 	defer func() {
 		stop()
 		if err := <-ended; err != nil {

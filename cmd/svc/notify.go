@@ -68,8 +68,8 @@ func wireNotify(ctx context.Context, h *service) error {
 	h.run("deliveries", lists.Run)
 	h.run("lists", func(ctx context.Context) error { return relist(ctx, h, n, lists) })
 	h.run("pulse of lists", func(ctx context.Context) error { return pulseLists(ctx, h, work, lists) })
-	h.health.add("lists", func(context.Context) error { return lists.Fault(h.now()) })
-	h.health.add("notify", func(context.Context) error {
+	h.health.Add("lists", func(context.Context) error { return lists.Fault(h.now()) })
+	h.health.Add("notify", func(context.Context) error {
 		if _, ever := n.Owned(); ever == 0 {
 			return errors.New("no partition was taken up yet")
 		}

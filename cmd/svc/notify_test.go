@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/lifecycle"
 	"svc/internal/stream"
 	"svc/internal/view"
 )
@@ -45,7 +46,7 @@ func TestStopBeforeStart(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
 		ended := make(chan error, 1)
-		go func() { ended <- runAll(ctx, 2*time.Minute, nil, h.loops) }()
+		go func() { ended <- lifecycle.RunAll(ctx, 2*time.Minute, nil, h.loops) }()
 		select {
 		case err := <-ended:
 			if err != nil {

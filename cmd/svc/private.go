@@ -10,10 +10,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"svc/internal/lifecycle"
 )
 
 // private returns the server for operators: metrics, profiles and health.
-func (h *service) private() *server {
+func (h *service) private() *lifecycle.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", healthy)
 	mux.HandleFunc("GET /readyz", h.readiness)
@@ -23,7 +25,7 @@ func (h *service) private() *server {
 	} {
 		mux.HandleFunc("/debug/pprof/"+path, onLoopback(handler))
 	}
-	return &server{name: "private", address: h.config.PrivateListen, handler: mux, within: time.Second}
+	return &lifecycle.Server{Name: "private", Address: h.config.PrivateListen, Handler: mux, Within: time.Second}
 }
 
 // onLoopback refuses requests of other machines. A profile shows memory, and takes time.
@@ -46,7 +48,7 @@ func healthy(w http.ResponseWriter, _ *http.Request) {
 // readiness answers 200 if all health checks pass, else 503 with a line for each that fails.
 // ?exclude=CHECK leaves a check out.
 func (h *service) readiness(w http.ResponseWriter, r *http.Request) {
-	lines := h.health.lines(r.Context(), r.URL.Query()["exclude"])
+	lines := h.health.Lines(r.Context(), r.URL.Query()["exclude"])
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if len(lines) == 0 {
 		fmt.Fprintln(w, "ready")
@@ -54,7 +56,7 @@ func (h *service) readiness(w http.ResponseWriter, r *http.Request) {
 	}
 	w.WriteHeader(http.StatusServiceUnavailable)
 	for _, line := range lines {
-		fmt.Fprintln(w, line)
+		fmt.Fprintln(w, line) //nolint:gosec // plain text for operators
 	}
 }
 

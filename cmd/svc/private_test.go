@@ -10,7 +10,7 @@ import (
 func TestProfilesAreForLoopback(t *testing.T) {
 	t.Parallel()
 	h := newService(&config{}, nil, nil)
-	handler := h.private().handler
+	handler := h.private().Handler
 	for name, tt := range map[string]struct {
 		from   string
 		status int

@@ -19,8 +19,8 @@ func wireProcess(ctx context.Context, h *service) error {
 	h.run("view", projector.Run)
 
 	h.run("pulse", h.pulse(view, h.topic(schemas.Observations())))
-	h.health.add("view", writes("the view", projector))
-	h.health.add("processing", h.processes(view, 0))
+	h.health.Add("view", writes("the view", projector))
+	h.health.Add("processing", h.processes(view, 0))
 	h.metrics.seconds("svc_process_oldest_seconds", "Age of the oldest observation without a verdict on the owned partitions; while the log does not answer, time since it did.",
 		func() time.Duration { return view.behind(h.now()) })
 
@@ -57,7 +57,7 @@ func wireProcess(ctx context.Context, h *service) error {
 	}
 	h.writers = append(h.writers, config.Writers(letters))
 	h.run("verdict", func(ctx context.Context) error { return h.cluster.Process(ctx, config) })
-	h.health.add("verdict", func(context.Context) error {
+	h.health.Add("verdict", func(context.Context) error {
 		if stats.Restores.Load() == 0 {
 			return errors.New("no partition was taken up yet")
 		}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"svc/internal/lifecycle"
 )
 
 // requests returns the function that counts and times the answers of the public port, by method,
@@ -32,12 +34,12 @@ func (m *metrics) requests() func(method, route string, status int, took time.Du
 // checkFigures is the metric of the health checks: 1 for each check that passes, else 0. The
 // checks run at each scrape.
 type checkFigures struct {
-	health *health
+	health *lifecycle.Health
 	desc   *prometheus.Desc
 }
 
 // health registers the metric of the health checks.
-func (m *metrics) health(h *health) {
+func (m *metrics) health(h *lifecycle.Health) {
 	m.registry.MustRegister(&checkFigures{h, prometheus.NewDesc("svc_healthy",
 		"1 if what the process stands on answers, else 0, by check (as /readyz).", []string{"check"}, nil)})
 }
@@ -47,7 +49,7 @@ func (f *checkFigures) Describe(all chan<- *prometheus.Desc) { all <- f.desc }
 
 // Collect implements [prometheus.Collector].
 func (f *checkFigures) Collect(all chan<- prometheus.Metric) {
-	for name, err := range f.health.ask(context.Background()) {
+	for name, err := range f.health.Ask(context.Background()) {
 		healthy := 1.0
 		if err != nil {
 			healthy = 0

@@ -21,6 +21,7 @@ import (
 	"svc/internal/admin/settings"
 	"svc/internal/cli"
 	"svc/internal/httpapi"
+	"svc/internal/lifecycle"
 	"svc/internal/stream"
 	"svc/internal/view"
 	"svc/schemas"
@@ -64,12 +65,12 @@ type service struct {
 
 	router     *chi.Mux // the roles mount their routes on it
 	mllpFronts []*mllpFront
-	loops      []loop
+	loops      []lifecycle.Loop
 	writers    []stream.Writers  // groups that write in transactions
 	claim      *stream.Claim     // of the name of the instance
 	ready      []<-chan struct{} // the public port opens when all are closed
 	ports      []<-chan struct{} // each is closed when a public port accepts connections
-	health     *health
+	health     *lifecycle.Health
 	metrics    *metrics
 
 	dialed, opened, stopping atomic.Bool // the cluster is set; all roles are wired; the process was asked to stop
@@ -172,9 +173,9 @@ func newService(c *config, log *slog.Logger, now func() time.Time) *service {
 		health: newHealth(), metrics: newMetrics(),
 	}
 	h.metrics.health(h.health)
-	h.health.add("start", h.started)
-	h.health.add("stop", h.stops)
-	h.health.add("kafka", h.reachesKafka)
+	h.health.Add("start", h.started)
+	h.health.Add("stop", h.stops)
+	h.health.Add("kafka", h.reachesKafka)
 	return h
 }
 
@@ -225,7 +226,7 @@ func (h *service) open(ctx context.Context, names []string) error {
 	}
 	h.run("settings", h.settings.Run)
 	h.run("keys", h.keyCheck.Run)
-	h.health.add("keys", h.keyCheck.Healthy)
+	h.health.Add("keys", h.keyCheck.Healthy)
 	h.audit = auditlog.Open(h.cluster, h.topic(schemas.Audit()))
 	h.ready = append(h.ready, h.settings.Ready(), h.keyCheck.Ready())
 	people, err := newActors(h.settings, h.now)
@@ -237,7 +238,7 @@ func (h *service) open(ctx context.Context, names []string) error {
 	h.limits()
 	h.front()
 	h.metrics.gauge("svc_partitions", "Partitions of the observations and verdicts topics.", func() int64 { return int64(h.partitions) })
-	h.run("health", func(ctx context.Context) error { return h.health.watch(ctx, h.log) })
+	h.run("health", func(ctx context.Context) error { return h.health.Watch(ctx, h.log) })
 	for _, name := range names {
 		if err := roles()[name].wire(ctx, h); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -256,7 +257,7 @@ func (h *service) topic(t schemas.Topic) string { return h.config.TopicPrefix + 
 // run adds a loop. A loop that ends before its context ends the process, even without an error,
 // so that no loop stops unnoticed.
 func (h *service) run(name string, work func(context.Context) error) {
-	h.loops = append(h.loops, loop{name, func(ctx context.Context) error {
+	h.loops = append(h.loops, lifecycle.Loop{Name: name, Run: func(ctx context.Context) error {
 		if err := work(ctx); err != nil && !errors.Is(err, context.Canceled) {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -276,7 +277,7 @@ func (h *service) leaves() bool {
 // ends and then finishes open requests.
 func (h *service) servers(needs need) (servers []func(context.Context) error) {
 	if needs&needHTTP != 0 {
-		servers = append(servers, h.public().run)
+		servers = append(servers, h.public().Run)
 	}
 	for _, front := range h.mllpFronts {
 		servers = append(servers, front.run)
@@ -285,12 +286,12 @@ func (h *service) servers(needs need) (servers []func(context.Context) error) {
 }
 
 // public is the server of the API: the routes of the roles on one port.
-func (h *service) public() *server {
+func (h *service) public() *lifecycle.Server {
 	opened := make(chan struct{})
 	h.ports = append(h.ports, opened)
-	return &server{
-		name: "public", address: h.config.Listen, handler: h.router, wrap: h.shell.Listener,
-		after: h.ready, opened: opened, drain: h.config.Drain, within: h.config.ShutdownWithin,
+	return &lifecycle.Server{
+		Name: "public", Address: h.config.Listen, Handler: h.router, Wrap: h.shell.Listener,
+		After: h.ready, Opened: opened, Drain: h.config.Drain, Within: h.config.ShutdownWithin,
 	}
 }
 

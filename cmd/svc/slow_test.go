@@ -16,6 +16,7 @@ import (
 	"svc/ingest"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/lifecycle"
 )
 
 type noLog struct{}
@@ -35,12 +36,12 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 	)
 	key, token := access.Mint(access.Key{Hospital: "north", Scopes: access.Scopes()}, time.Now())
 	head := "POST /api/ingest/staffing HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token + "\r\nContent-Type: application/json\r\nContent-Length: 900000\r\n\r\n"
-	header := patience{header: wait, body: never, answer: never, idle: never}
-	body := patience{header: never, body: wait, answer: never, idle: never}
-	answer := patience{header: never, body: never, answer: 10 * wait, idle: never} // on a loaded machine, too, part of the answer is sent by then
-	idle := patience{header: never, body: never, answer: never, idle: wait}
+	header := lifecycle.Patience{Header: wait, Body: never, Answer: never, Idle: never}
+	body := lifecycle.Patience{Header: never, Body: wait, Answer: never, Idle: never}
+	answer := lifecycle.Patience{Header: never, Body: never, Answer: 10 * wait, Idle: never} // on a loaded machine, too, part of the answer is sent by then
+	idle := lifecycle.Patience{Header: never, Body: never, Answer: never, Idle: wait}
 	for name, c := range map[string]struct {
-		patience patience
+		patience lifecycle.Patience
 		send     string
 		drip     string // sent again and again after send
 		deaf     bool   // the client does not read before the server gives up
@@ -86,10 +87,10 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 			}
 
 			began := time.Now()
-			s := &server{name: "test", handler: h.router, listener: listener, within: time.Second, patience: &c.patience}
+			s := &lifecycle.Server{Name: "test", Handler: h.router, Listener: listener, Within: time.Second, Patience: &c.patience}
 			ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 			ended := make(chan error, 1)
-			go func() { ended <- s.run(ctx) }()
+			go func() { ended <- s.Run(ctx) }()
 			defer func() {
 				stop()
 				if fault := <-ended; fault != nil {

@@ -173,7 +173,7 @@ func (c *verifyOptions) follow(ctx context.Context) error {
 	h := newService(c.config, slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelError})), c.Now)
 	seen := h.metrics.verify()
 	private := h.private()
-	private.listener = listener
+	private.Listener = listener
 	fmt.Fprintf(c.Stderr, "verify: metrics on http://%s/metrics\n", listener.Addr())
 	c.awaits = true
 	closes := c.close

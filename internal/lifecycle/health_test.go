@@ -1,4 +1,4 @@
-package main
+package lifecycle
 
 import (
 	"bytes"
@@ -32,8 +32,8 @@ func TestHealthIsLogged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h, began := newHealth(), time.Now()
-				h.add(tt.check, func(context.Context) error {
+				h, began := NewHealth([]string{"verdict", "start", "notify", "view", "keys", "kafka", "processing", "redis"}, []string{"verdict", "start", "notify", "view", "processing"}), time.Now()
+				h.Add(tt.check, func(context.Context) error {
 					if tt.fails(time.Since(began)) {
 						return errors.New("no partition was taken up yet")
 					}
@@ -42,7 +42,7 @@ func TestHealthIsLogged(t *testing.T) {
 				var log bytes.Buffer
 				ctx, cancel := context.WithTimeout(t.Context(), 35500*time.Millisecond)
 				defer cancel()
-				if err := h.watch(ctx, slog.New(slog.NewTextHandler(&log, nil))); !errors.Is(err, context.DeadlineExceeded) {
+				if err := h.Watch(ctx, slog.New(slog.NewTextHandler(&log, nil))); !errors.Is(err, context.DeadlineExceeded) {
 					t.Fatal(err)
 				}
 				var got []string
@@ -57,14 +57,5 @@ func TestHealthIsLogged(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// TestSettlingChecksExist: each settling check is in the table, because add panics on other
-// names.
-func TestSettlingChecksExist(t *testing.T) {
-	t.Parallel()
-	for _, name := range settling {
-		newHealth().add(name, func(context.Context) error { return nil })
 	}
 }

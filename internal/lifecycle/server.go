@@ -1,0 +1,121 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Server is one HTTP listener.
+type Server struct {
+	Name    string
+	Address string
+	Handler http.Handler
+	After   []<-chan struct{} // listens only when all of these are closed
+	Within  time.Duration     // time for open requests at a graceful stop
+	// Listener is an open listener; nil: the server opens Address. Until the server runs,
+	// connections wait.
+	Listener net.Listener
+	Opened   chan struct{} // closed when the server accepts connections; nil: nobody waits for it
+	// Drain is how long new requests are accepted after ctx has ended. Then open requests have
+	// the time within. Each answer during the drain is the last one of its connection.
+	Drain    time.Duration
+	Patience *Patience                       // limits for slow clients; nil: DefaultPatience
+	Wrap     func(net.Listener) net.Listener // for the answers of net/http itself; nil: unchanged
+}
+
+// Patience bounds how long the server waits for a slow client. The waits of a handler for Kafka
+// and Redis are bounded by the handler.
+type Patience struct {
+	Header time.Duration // until the header of a request is complete
+	Body   time.Duration // until the body is complete, too
+	Answer time.Duration // from the end of the header until the client has read the answer
+	Idle   time.Duration // between two requests
+}
+
+// DefaultPatience is the patience of a server that has none of its own.
+var DefaultPatience = Patience{Header: 5 * time.Second, Body: 30 * time.Second, Answer: 60 * time.Second, Idle: 2 * time.Minute}
+
+const headerAtMost = 64 << 10
+
+// Open listens, unless there is a listener.
+func (s *Server) Open(ctx context.Context) (err error) {
+	if s.Listener == nil {
+		if s.Listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", s.Address); err != nil {
+			return fmt.Errorf("listen for %s: %w", s.Name, err)
+		}
+	}
+	return nil
+}
+
+// Run serves until ctx ends, then drains and lets open requests finish.
+func (s *Server) Run(ctx context.Context) error {
+	for _, ready := range s.After {
+		select {
+		case <-ready:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	if err := s.Open(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // stopped while it waited
+		}
+		return err
+	}
+	patience := s.Patience
+	if patience == nil {
+		patience = &DefaultPatience
+	}
+	web := &http.Server{
+		Handler:           lastOf(ctx, s.Handler),
+		ReadHeaderTimeout: patience.Header,
+		ReadTimeout:       patience.Body,
+		WriteTimeout:      patience.Answer,
+		IdleTimeout:       patience.Idle,
+		MaxHeaderBytes:    headerAtMost,
+		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // discards the lines of net/http about faults of clients
+	}
+	listener := s.Listener
+	if s.Wrap != nil {
+		listener = s.Wrap(listener)
+	}
+	if s.Opened != nil {
+		close(s.Opened)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- web.Serve(listener) }()
+	late, drained := Linger(ctx, s.Drain)
+	defer drained()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve %s: %w", s.Name, err)
+	case <-late.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Within)
+	defer cancel()
+	if err := web.Shutdown(grace); errors.Is(err, context.DeadlineExceeded) {
+		err = web.Close()
+		if err != nil {
+			return fmt.Errorf("close %s: %w", s.Name, err)
+		}
+	} else if err != nil {
+		return fmt.Errorf("stop %s: %w", s.Name, err)
+	}
+	return nil
+}
+
+// lastOf closes the connection after each answer once ctx has ended. Then the client opens the
+// next connection to another process.
+func lastOf(ctx context.Context, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if ctx.Err() != nil {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
+}
