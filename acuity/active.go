@@ -22,7 +22,7 @@ type RoomMemory struct {
 // NewRoomMemory returns memory for the verdict of a room with n pieces of evidence, which it
 // can keep.
 func NewRoomMemory(n int) RoomMemory {
-	j := judgedOf(n + n%2)
+	j := allocateMemory(n + n%2)
 	j.pieces = make([]Evidence, 0, cap(j.evidence))
 	return j
 }
@@ -38,7 +38,7 @@ func (j *RoomMemory) Begin(single *RoomMemory) {
 }
 
 // judgedOf returns memory for the verdict of a room with n pieces of evidence.
-func judgedOf(n int) RoomMemory {
+func allocateMemory(n int) RoomMemory {
 	return RoomMemory{factors: make([]FactorVerdict, 0, n), evidence: make([]*Evidence, 0, n)}
 }
 
@@ -65,24 +65,6 @@ func (j *RoomMemory) Keep(rv *RoomVerdict) {
 
 // clear empties the memory for the next verdict.
 func (j *RoomMemory) clear() { j.factors, j.evidence = j.factors[:0], j.evidence[:0] }
-
-// CountEvidence returns the number of pieces of evidence.
-func (r *RoomChart) CountEvidence() int {
-	n := 0
-	for i := range r.Patients {
-		n += len(r.Patients[i].Evidence)
-	}
-	return n
-}
-
-// FactorSet is a set of factors.
-type FactorSet [4]uint64
-
-// Add adds a factor.
-func (s *FactorSet) Add(f Factor) { s[f>>6] |= 1 << (f & 63) }
-
-// Has reports whether a factor is in the set.
-func (s *FactorSet) Has(f Factor) bool { return s[f>>6]&(1<<(f&63)) != 0 }
 
 // findActive appends the active factors of the patients of one room, one entry for each
 // factor. It returns them in no order that matters.
@@ -149,7 +131,7 @@ type activation struct {
 func (a *activation) addEvidence(v *patient, ev *Evidence) *FactorVerdict {
 	f, e := ev.Factor, a.c.Requirement(ev.Factor, ev.Variant)
 	o, on := v.judgeBy(e, ev, a.now)
-	if !on || f == 0 || int(f) >= len(a.c.specs) {
+	if !on || f == 0 || int(f) > a.c.Len() {
 		return nil
 	}
 	if a.seen.Has(f) {
@@ -165,15 +147,15 @@ func (a *activation) addEvidence(v *patient, ev *Evidence) *FactorVerdict {
 	}
 	out.factors = out.factors[:at+1]
 	fv := &out.factors[at]
-	fv.Factor, fv.Kind, fv.Severity, fv.Since, fv.Next = f, ev.Kind, o.class, ev.Start, o.next
-	fv.Need, fv.add, fv.babies = o.need, o.add, ev.Count
-	fv.Stale, fv.doubt = false, e.staleAt(ev)
+	fv.Factor, fv.Kind, fv.Severity, fv.Since, fv.Next = f, ev.Kind, o.Class, ev.Start, o.Next
+	fv.Need, fv.add, fv.babies = o.Need, o.Add, ev.Count
+	fv.Stale, fv.doubt = false, e.StaleAt(ev.Start, ev.Last)
 	if fv.doubt != 0 && a.now >= fv.doubt {
 		fv.Stale, fv.doubt = true, 0
 	}
-	fv.Demand = o.need
-	if o.need == 0 {
-		fv.Demand = o.add
+	fv.Demand = o.Need
+	if o.Need == 0 {
+		fv.Demand = o.Add
 	}
 	return fv
 }
@@ -205,7 +187,7 @@ func mergeEvidence(views []patient, f Factor, now Instant) (fv mergedEntry, on b
 				fv.face = nil
 			}
 		}
-		newborn = newborn || v.c.traits[f]&traitNewborn != 0
+		newborn = newborn || v.c.Traits(f).IsNewborn()
 	}
 	fv.Stale = fv.Stale && on
 	if newborn {
@@ -229,23 +211,23 @@ func (fv *mergedEntry) addEvidence(v *patient, ev *Evidence, now Instant, active
 		}
 		return false
 	}
-	doubt := e.staleAt(ev)
+	doubt := e.StaleAt(ev.Start, ev.Last)
 	stale := doubt != 0 && now >= doubt
 	fv.Stale = fv.Stale && stale
-	fv.breaks = codes.Soonest(fv.breaks, o.next)
+	fv.breaks = codes.Soonest(fv.breaks, o.Next)
 	if !stale {
 		fv.breaks = codes.Soonest(fv.breaks, doubt)
 	}
 	graver := cmp.Or(
-		cmp.Compare(fv.Severity, o.class), cmp.Compare(fv.held, o.need),
+		cmp.Compare(fv.Severity, o.Class), cmp.Compare(fv.held, o.Need),
 		cmp.Compare(ev.Start, fv.Since), cmp.Compare(ev.Kind, fv.Kind), cmp.Compare(ev.AssignedBy, fv.assignedBy),
 	) < 0
 	if shown = graver || !*active; shown {
-		fv.Since, fv.Kind, fv.assignedBy, fv.held = ev.Start, ev.Kind, ev.AssignedBy, o.need
+		fv.Since, fv.Kind, fv.assignedBy, fv.held = ev.Start, ev.Kind, ev.AssignedBy, o.Need
 	}
 	*active = true
-	fv.Severity = max(fv.Severity, o.class)
-	fv.Need, fv.add, fv.babies = max(fv.Need, o.need), max(fv.add, o.add), max(fv.babies, ev.Count)
+	fv.Severity = max(fv.Severity, o.Class)
+	fv.Need, fv.add, fv.babies = max(fv.Need, o.Need), max(fv.add, o.Add), max(fv.babies, ev.Count)
 	return shown
 }
 

@@ -1,10 +1,6 @@
 package acuity
 
-import (
-	"strings"
-
-	"svc/acuity/codes"
-)
+import "svc/acuity/codes"
 
 // Administrators of a hospital say how its codes, places and feeds are read, and what a
 // factor asks for there. That changes verdicts, so it comes as observations, and a
@@ -42,24 +38,6 @@ type Mapping struct {
 	Comment string // of the administrator, ≤ 200 characters
 	Delete  bool
 }
-
-// Rule overrides values of one factor of the catalogue at one hospital. The
-// default stays known.
-type Rule struct {
-	Factor  Factor
-	Lines   []RuleLine // each replaces all lines of that name of the catalogue
-	Comment string     // of the administrator, ≤ 200 characters
-	Delete  bool       // back to the catalogue
-}
-
-// RuleLine is a line of the catalogue as a hospital wants it.
-type RuleLine struct {
-	Name string // of the line: demand, floor, add, class, window …
-	Text string // as in the catalogue; "": without such a line
-}
-
-// Compare orders lines by name.
-func (l RuleLine) Compare(o RuleLine) int { return strings.Compare(l.Name, o.Name) }
 
 // Place is a row of the hospital's location table: the sender's name of a place, and the
 // room that it is. Names are compared without regard to case and spaces.

@@ -13,6 +13,29 @@ var (
 	skillThresholds    = thresholds{0, 200, 300, 400, 600}             // novices: 0, 1/3, 1/2, 2/3, 1
 )
 
+// axisRules are the codes of the conditions of each axis.
+var axisRules = [AxisCount][]string{
+	AxisStaffing: {"shortfall", "no_nurse", "coverage"},
+	AxisCritical: {"c4", "c4_one_to_one", "one_to_one"},
+	AxisReserve:  {"slack", "minimum_two"},
+	AxisCapacity: {"open_zero_waiting", "occupancy", "open_zero"},
+	AxisAcuity:   {"score"},
+	AxisFlow:     {"turnover", "boarders"},
+	AxisSkill:    {"novices_alone", "novices", "no_expert", "load", "fatigue"},
+}
+
+// The rules of an axis on which no condition holds, and of an axis that is not known.
+const (
+	ruleWithinLimits = "within_limits"
+	ruleUnknown      = "unknown"
+)
+
+// ListRules returns the codes that the rule of an axis may have. They are for programs
+// that say in their own words which condition the axis has reached, and never change.
+func ListRules(a Axis) []string {
+	return append([]string{ruleWithinLimits, ruleUnknown}, axisRules[a]...)
+}
+
 // axisReading is one axis before it is shown.
 type axisReading struct {
 	known      bool

@@ -3,7 +3,6 @@ package acuity
 import (
 	_ "embed"
 	"sync"
-	"time"
 
 	"svc/acuity/codes"
 )
@@ -20,7 +19,7 @@ type Catalogue struct {
 	// What judging looks up for each piece of evidence, by Factor. They are arrays, so
 	// that no number of a factor, known or not, is beyond their end.
 	effects [anyFactor][]Requirement // by variant, copies of specs; an unknown factor has those of no factor
-	traits  [anyFactor]traits
+	traits  [anyFactor]Traits
 	rank    [anyFactor]uint8 // place of its id in alphabetical order
 }
 
@@ -32,7 +31,7 @@ const anyFactor = 1 << 8
 var Default = sync.OnceValue(func() *Catalogue {
 	c, err := parseCatalogue(catalogueText)
 	if err != nil {
-		panic("acuity: " + err.Error())
+		panic("catalogue: " + err.Error())
 	}
 	return c
 })
@@ -47,6 +46,21 @@ func (c *Catalogue) Spec(f Factor) *Spec {
 		f = 0
 	}
 	return &c.specs[f]
+}
+
+// Traits returns the flags of a factor.
+func (c *Catalogue) Traits(f Factor) Traits { return c.traits[f] }
+
+// Rank returns the place of the id of a factor in alphabetical order.
+func (c *Catalogue) Rank(f Factor) uint8 { return c.rank[f] }
+
+// PatientSections returns the section that a primary factor puts its patient in: recovery
+// after a cesarean is Postpartum, whatever the table calls it.
+func (c *Catalogue) PatientSections(f Factor) Sections {
+	if c.traits[f]&traitPostpartum != 0 {
+		return setOf(sectionPostpartum)
+	}
+	return setOf(c.Spec(f).Section)
 }
 
 // Len returns the number of factors; they are 1 … Len.
@@ -115,85 +129,4 @@ type Condition struct {
 	Op   codes.Comparator // of NeedsNumber
 	Than codes.Milli
 	Unit string
-}
-
-// Requirement is what one piece of evidence asks for.
-type Requirement struct {
-	Need       Schedule // a primary's demand or a modifier's floor; classes are here for all
-	needIn     sections // of a modifier; 0: everywhere
-	floors     []floorRule
-	track      bool     // need is that of a newborn
-	withMother Schedule // replaces need beside a pp-* primary; nil: no difference
-	trackFloor Demand   // of all newborns together
-
-	add           Demand
-	addIn         sections // 0: everywhere
-	addUntilBirth bool
-
-	window          Instant // duration; 0: none
-	fromLast        bool    // window
-	exceptDiagnosis bool    // window
-	endsBirth       bool
-	birthDiagnosis  bool // endsBirth only for evidence by diagnosis
-
-	stale         Instant // duration; 0: never
-	staleFromLast bool
-
-	Silent  Instant // duration; 0: none
-	Becomes Factor
-
-	inside  bool    // at 2.0 one of the two nurses is the baby's; for a newborn at 1.0 it may be that one
-	birth   bool    // at 2.0 a birth goes on
-	perBaby Demand  // for each baby beyond the first
-	boarder Instant // duration; 0: none
-	fatigue bool
-	twin    Factor
-}
-
-// traits are the flags of every factor that scoring reads. Effects hold the rest, and
-// are far larger.
-type traits uint16
-
-const (
-	traitMaternal   traits = 1 << iota // a primary factor that is not of a newborn
-	traitNewborn                       // a primary factor of a newborn
-	traitPostpartum                    // a primary factor pp-*
-	traitBirth                         // at 2.0 a birth goes on
-	traitInside                        // at 2.0 a nurse of the baby is inside
-	traitSilent                        // becomes another factor when it is silent
-	traitTwin                          // counts once together with another in the score
-	traitTrackFloor                    // asks for a demand of all newborns together
-	traitPerBaby                       // asks for a demand of each baby beyond the first
-	traitUntilBirth                    // its ADD ends with the birth
-	traitBoarder                       // a patient waits for a room
-	traitFatigue                       // marks the nurse as tired
-)
-
-// floorRule is a further floor of a modifier in some sections; it has no steps.
-type floorRule struct {
-	need Demand
-	in   sections
-}
-
-// Window returns how long evidence of f lasts, and from which clock; 0: until it is
-// ended. A gap of that length between statements begins a new run.
-func (c *Catalogue) Window(f Factor, variant uint8, kind EvidenceKind) (length time.Duration, fromLast bool) {
-	e := c.Requirement(f, variant)
-	if e.Silent > 0 {
-		return time.Duration(e.Silent) * time.Millisecond, true
-	}
-	if e.exceptDiagnosis && kind == ByDiagnosis {
-		return 0, false
-	}
-	return time.Duration(e.window) * time.Millisecond, e.fromLast
-}
-
-// Requirement returns what evidence of f asks for. An unknown variant is the plain one, and
-// an unknown factor asks for nothing, so that a chart of a newer version can be judged.
-func (c *Catalogue) Requirement(f Factor, variant uint8) *Requirement {
-	forms := c.effects[f]
-	if int(variant) >= len(forms) {
-		variant = 0
-	}
-	return &forms[variant]
 }

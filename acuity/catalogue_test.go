@@ -165,10 +165,10 @@ func TestCatalogueNumbers(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, tc.got, tc.want)
 		}
 	}
-	if n, _ := c.Window(mustFactor(t, "labor-fhr-cat-ii"), 0, ByDiagnosis); n != 0 {
+	if n, _ := c.Window(mustFactor(t, "labor-fhr-cat-ii"), 0, true); n != 0 {
 		t.Errorf("a diagnosis of Category II ends after %v", n)
 	}
-	if n, last := c.Window(mustFactor(t, "labor-fhr-cat-ii"), 0, BySignal); n != 4*time.Hour || !last {
+	if n, last := c.Window(mustFactor(t, "labor-fhr-cat-ii"), 0, false); n != 4*time.Hour || !last {
 		t.Errorf("a signal of Category II ends after %v", n)
 	}
 }

@@ -44,6 +44,10 @@ type UnitChart struct {
 	StaffingFromRoster bool   // without a staffing record the roster tells the nurses on duty
 }
 
+// Catalogue returns the catalogue by which the unit is judged: the default, with
+// the rules of its hospital. Charts with equal rules have the same one.
+func (u *UnitChart) Catalogue() *Catalogue { return Default().With(u.Rules) }
+
 // RoomStatus is the occupancy of a room.
 type RoomStatus uint8
 
@@ -83,6 +87,15 @@ type PatientChart struct {
 	Mother  bool    // false: the entry is of newborns alone
 
 	Evidence []Evidence
+}
+
+// CountEvidence returns the number of pieces of evidence.
+func (r *RoomChart) CountEvidence() int {
+	n := 0
+	for i := range r.Patients {
+		n += len(r.Patients[i].Evidence)
+	}
+	return n
 }
 
 // Equal reports whether two charts say the same.

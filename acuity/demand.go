@@ -2,6 +2,13 @@ package acuity
 
 import "time"
 
+// Demand is a need for nursing in 60ths of a nurse: 1:4 is 15, 1:3 is 20, 1:2
+// is 30, 1:1 is 60, 2:1 is 120. Three rooms at 1:3 make exactly one nurse.
+type Demand int32
+
+// Nurse is the demand of one nurse.
+const Nurse Demand = 60
+
 // Step is a part of a schedule: need and severity while the age of the factor is less
 // than Until; an Until of 0 ends the schedule.
 type Step struct {

@@ -83,7 +83,19 @@ func sectionByName(name string) (Section, bool) {
 	return sectionNone, false
 }
 
-// sections is a set of sections.
-type sections uint16
+// Sections is a set of sections.
+type Sections uint16
 
-func setOf(s Section) sections { return 1 << s }
+func setOf(s Section) Sections { return 1 << s }
+
+// HasBirths reports whether patients of one of the sections give birth: Labor or Cesarean.
+func (s Sections) HasBirths() bool { return s&(setOf(sectionLabor)|setOf(sectionCesarean)) != 0 }
+
+// FactorSet is a set of factors.
+type FactorSet [4]uint64
+
+// Add adds a factor.
+func (s *FactorSet) Add(f Factor) { s[f>>6] |= 1 << (f & 63) }
+
+// Has reports whether a factor is in the set.
+func (s *FactorSet) Has(f Factor) bool { return s[f>>6]&(1<<(f&63)) != 0 }

@@ -169,7 +169,7 @@ func (f *form) number(l line) (err error) {
 	case "track-floor":
 		e.trackFloor, err = nurses(l.text)
 	case "per-baby":
-		e.perBaby, err = nurses(l.text)
+		e.PerBaby, err = nurses(l.text)
 	case "add":
 		return f.add(l)
 	case "window":
@@ -192,7 +192,7 @@ func (f *form) number(l line) (err error) {
 		e.Becomes = f.p.c.byID[words[2]]
 		e.Silent, err = instantSpan(words[0])
 	case "boarder":
-		e.boarder, err = instantSpan(l.text)
+		e.Boarder, err = instantSpan(l.text)
 	case "inside", "mark":
 		switch l.key + " " + l.text {
 		case "inside baby-nurse":
@@ -205,7 +205,7 @@ func (f *form) number(l line) (err error) {
 			return l.fault("inside baby-nurse, mark birth or mark fatigue")
 		}
 	case "twin":
-		if e.twin = f.p.c.byID[l.text]; e.twin == 0 {
+		if e.Twin = f.p.c.byID[l.text]; e.Twin == 0 {
 			return l.fault("no factor %q", l.text)
 		}
 	}

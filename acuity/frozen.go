@@ -18,10 +18,10 @@ const QuietAfter = 12 * time.Hour
 // from the unit's log, not from the chart.
 //
 // The present demands add up to what the verdict requires, the scores to its score.
-func (c *Chart) Snapshot(now Instant) Snapshot {
+func TakeSnapshot(c *Chart, now Instant) Snapshot {
 	cat := c.Unit.Catalogue()
 	s := Snapshot{
-		Hour: now.Hour(), RulesVersion: cat.version, Nurses: -1,
+		Hour: now.Hour(), RulesVersion: cat.Version(), Nurses: -1,
 		Observed: c.Unit.ObservedAt != 0 && now <= c.Unit.ObservedAt.Add(QuietAfter),
 	}
 	f := frozen{cat: cat, now: now, snapshot: &s}
@@ -57,7 +57,7 @@ type frozen struct {
 // hold until the next room.
 func (f *frozen) room(r *RoomChart, rv *RoomVerdict) {
 	f.verdict.clear()
-	JudgeRoom(f.cat, r, f.now, &f.verdict, rv)
+	JudgeRoomInto(f.cat, r, f.now, &f.verdict, rv)
 	s := f.snapshot
 	first := len(s.Visits)
 	for i := range r.Patients {
@@ -75,7 +75,7 @@ func (f *frozen) room(r *RoomChart, rv *RoomVerdict) {
 		if h > 0 && (until != 0 && until <= at || len(r.Patients) > 1) {
 			f.ahead.clear()
 			v = RoomVerdict{}
-			JudgeRoom(f.cat, r, at, &f.ahead, &v)
+			JudgeRoomInto(f.cat, r, at, &f.ahead, &v)
 			until = v.Until()
 		}
 		if v.STAT {
@@ -125,7 +125,7 @@ func (f *frozen) visit(r *RoomChart, p *PatientChart, rv *RoomVerdict) SnapshotV
 	v.Class = StageOther
 	if primary := findLeading(f.cat, list); primary != nil {
 		since = primary.Since
-		v.Class = p.stage(primary.Factor, f.now.Sub(since))
+		v.Class = findStage(p, primary.Factor, f.now.Sub(since))
 	}
 	if since != 0 && since < f.now {
 		v.Age = int32(min(f.now.Sub(since)/time.Minute, 1<<20)) //nolint:gosec // bounded
@@ -172,7 +172,7 @@ var recovers = map[string]time.Duration{
 }
 
 // stage is the class of a patient whose primary has this factor and age.
-func (p *PatientChart) stage(primary Factor, age time.Duration) StageClass {
+func findStage(p *PatientChart, primary Factor, age time.Duration) StageClass {
 	class, ok := stages[primary.ID()]
 	if !ok {
 		return StageOther
@@ -180,14 +180,14 @@ func (p *PatientChart) stage(primary Factor, age time.Duration) StageClass {
 	if class == StageRecovery && age >= recovers[primary.ID()] {
 		class = StageCouplet
 	}
-	if class == StageCouplet && p.afterCesarean() {
+	if class == StageCouplet && isAfterCesarean(p) {
 		class = StageCoupletCesarean
 	}
 	return class
 }
 
 // afterCesarean reports whether anything says that the birth was a cesarean.
-func (p *PatientChart) afterCesarean() bool {
+func isAfterCesarean(p *PatientChart) bool {
 	for i := range p.Evidence {
 		switch p.Evidence[i].Factor.ID() {
 		case "pp-csection", "pp-csection-day":

@@ -27,7 +27,7 @@ func parseCatalogue(text string) (*Catalogue, error) {
 		for i := range s.Variants {
 			forms[i] = s.Variants[i].Requirement
 		}
-		p.c.effects[f], p.c.traits[f] = forms, traitsOf(&s)
+		p.c.effects[f], p.c.traits[f] = forms, findTraits(&s)
 		for _, other := range p.c.specs {
 			if other.ID < s.ID {
 				p.c.rank[f]++
@@ -38,38 +38,12 @@ func parseCatalogue(text string) (*Catalogue, error) {
 		p.c.effects[f] = p.c.effects[0]
 	}
 	for f := range p.c.specs {
-		if twin := p.c.effects[f][0].twin; twin != 0 {
+		if twin := p.c.effects[f][0].Twin; twin != 0 {
 			p.c.traits[f] |= traitTwin
 			p.c.traits[twin] |= traitTwin
 		}
 	}
 	return p.c, nil
-}
-
-func traitsOf(s *Spec) traits {
-	var t traits
-	plain := &s.Variants[0]
-	for _, has := range []struct {
-		it bool
-		t  traits
-	}{
-		{s.Primary && !s.newborn, traitMaternal},
-		{s.newborn, traitNewborn},
-		{s.postpartum, traitPostpartum},
-		{plain.birth, traitBirth},
-		{plain.inside, traitInside},
-		{plain.Silent > 0, traitSilent},
-		{plain.trackFloor > 0, traitTrackFloor},
-		{plain.perBaby > 0, traitPerBaby},
-		{plain.addUntilBirth, traitUntilBirth},
-		{plain.boarder > 0, traitBoarder},
-		{plain.fatigue, traitFatigue},
-	} {
-		if has.it {
-			t |= has.t
-		}
-	}
-	return t
 }
 
 // line is a line of a block without its comment.

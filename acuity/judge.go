@@ -14,24 +14,19 @@ const rosterLasts = 12 * time.Hour
 const TurnoverWindow = 2 * time.Hour
 
 // Verdict judges the chart at an instant, by the catalogue with the rules of its
-// hospital.
-func (c *Chart) Verdict(now Instant) Verdict { return c.Unit.Catalogue().Verdict(c, now) }
-
-// Verdict judges a chart at an instant. The verdict shares the roster and the
-// evidence with the chart, which may not change while they are read.
-func (c *Catalogue) Verdict(chart *Chart, now Instant) Verdict {
-	evidence := 0
-	for i := range chart.Rooms {
-		for j := range chart.Rooms[i].Patients {
-			evidence += len(chart.Rooms[i].Patients[j].Evidence)
-		}
+// hospital. The verdict shares the roster and the evidence with the chart, which may not
+// change while they are read.
+func Judge(c *Chart, now Instant) Verdict {
+	cat, evidence := c.Unit.Catalogue(), 0
+	for i := range c.Rooms {
+		evidence += c.Rooms[i].CountEvidence()
 	}
-	out := judgedOf(evidence)
-	rooms := make([]RoomVerdict, len(chart.Rooms))
-	for i := range chart.Rooms {
-		JudgeRoom(c, &chart.Rooms[i], now, &out, &rooms[i])
+	out := allocateMemory(evidence)
+	rooms := make([]RoomVerdict, len(c.Rooms))
+	for i := range c.Rooms {
+		JudgeRoomInto(cat, &c.Rooms[i], now, &out, &rooms[i])
 	}
-	return judgeUnit(c, &chart.Unit, rooms, now)
+	return judgeUnit(cat, &c.Unit, rooms, now)
 }
 
 // judgeUnit makes the verdict of a unit from those of its rooms. They are of the same
@@ -39,15 +34,15 @@ func (c *Catalogue) Verdict(chart *Chart, now Instant) Verdict {
 // the verdict.
 func judgeUnit(c *Catalogue, u *UnitChart, rooms []RoomVerdict, now Instant) Verdict {
 	v, sums := Verdict{Rooms: rooms}, SumRooms(rooms)
-	JudgeUnit(c, &v, u, &sums, now, &LastAxes{})
+	UpdateVerdict(c, &v, u, &sums, now, &LastAxes{})
 	return v
 }
 
 // JudgeUnit makes the verdict of a unit from the sums of its rooms, which v already has.
 // Axes and quality stay as they are if their numbers are equal: most statements change
 // none of these.
-func JudgeUnit(c *Catalogue, v *Verdict, u *UnitChart, sums *UnitSums, now Instant, last *LastAxes) {
-	v.Roster, v.Unplaced, v.Version, v.AsOf, v.Run, v.Rules = u.Roster, u.Unplaced, u.Version, u.Since, u.Run, c.version
+func UpdateVerdict(c *Catalogue, v *Verdict, u *UnitChart, sums *UnitSums, now Instant, last *LastAxes) {
+	v.Roster, v.Unplaced, v.Version, v.AsOf, v.Run, v.Rules = u.Roster, u.Unplaced, u.Version, u.Since, u.Run, c.Version()
 	v.OnDuty, v.Call, v.Ratio, v.Shortfall, v.ShortfallFTE, v.RosterStale = -1, Unsaid, -1, 0, 0, false
 	v.Next = sums.next
 	t := axisInput{roomCounts: sums.roomCounts, census: u.HasCensus, unplaced: int64(u.Unplaced)}
@@ -148,7 +143,7 @@ func (v *Verdict) staffing(u *UnitChart, t *axisInput, now Instant) {
 			v.Call = s.Call
 		}
 	}
-	if n := u.rostered(); !t.staffed && n > 0 && !v.RosterStale {
+	if n := countRostered(u); !t.staffed && n > 0 && !v.RosterStale {
 		t.staffed, t.rostered, t.nurses, v.OnDuty = true, true, int64(n), n
 	}
 	t.call = v.Call == Yes
@@ -163,7 +158,7 @@ func (v *Verdict) staffing(u *UnitChart, t *axisInput, now Instant) {
 
 // rostered returns the nurses of the roster, if the hospital wants that number where no
 // staffing was sent. A roster does not say who the charge nurse is.
-func (u *UnitChart) rostered() int32 {
+func countRostered(u *UnitChart) int32 {
 	if !u.StaffingFromRoster || u.Roster == nil {
 		return 0
 	}

@@ -6,16 +6,12 @@ import "svc/acuity/codes"
 // three functions are the parts of [Chart.Verdict]: the verdict of a room holds while its
 // chart is the same, until [RoomVerdict.Until], whatever happens in other rooms.
 
-// Catalogue returns the catalogue by which the unit is judged: the default, with
-// the rules of its hospital. Charts with equal rules have the same one.
-func (u *UnitChart) Catalogue() *Catalogue { return Default().With(u.Rules) }
-
 // RoomVerdict judges a room at an instant. The verdict shares the evidence with the
 // chart, which may not change while it is read.
-func (c *Catalogue) RoomVerdict(r *RoomChart, now Instant) RoomVerdict {
+func JudgeRoom(c *Catalogue, r *RoomChart, now Instant) RoomVerdict {
 	var rv RoomVerdict
-	out := judgedOf(r.CountEvidence())
-	JudgeRoom(c, r, now, &out, &rv)
+	out := allocateMemory(r.CountEvidence())
+	JudgeRoomInto(c, r, now, &out, &rv)
 	return rv
 }
 
@@ -26,7 +22,7 @@ func (rv *RoomVerdict) Until() Instant { return codes.Soonest(rv.Next, rv.due) }
 // Verdict judges the unit at an instant by its catalogue, from the verdicts of its
 // rooms, ascending by ID. Each is of now, or of an earlier instant without an Until up
 // to now. They become part of the verdict.
-func (u *UnitChart) Verdict(rooms []RoomVerdict, now Instant) Verdict {
+func JudgeUnit(u *UnitChart, rooms []RoomVerdict, now Instant) Verdict {
 	return judgeUnit(u.Catalogue(), u, rooms, now)
 }
 

@@ -17,7 +17,7 @@ const (
 
 // JudgeRoom judges one room into rv, which must be zero. It appends factors and sources
 // to out.
-func JudgeRoom(c *Catalogue, r *RoomChart, now Instant, out *RoomMemory, rv *RoomVerdict) {
+func JudgeRoomInto(c *Catalogue, r *RoomChart, now Instant, out *RoomMemory, rv *RoomVerdict) {
 	rv.ID, rv.Label, rv.Area, rv.Status, rv.listed = r.ID, r.Label, r.Area, r.Status, r.Listed
 	if r.Status == RoomEmpty || r.Status == RoomBlocked {
 		return
@@ -96,31 +96,31 @@ func sumDemand(c *Catalogue, v *patient, factors []FactorVerdict, now Instant, r
 	var inside, other, add, trackFloor, babies Demand
 	for i := range factors {
 		fv := &factors[i]
-		t := c.traits[fv.Factor]
+		t := c.Traits(fv.Factor)
 		switch {
-		case t&traitNewborn != 0:
+		case t.IsNewborn():
 			continue
-		case t&traitTrackFloor != 0:
+		case t.HasTrackFloor():
 			trackFloor = max(trackFloor, fv.Need)
-		case t&traitInside != 0 && fv.Need >= 2*Nurse:
+		case t.IncludesBabyNurse() && fv.Need >= 2*Nurse:
 			inside = max(inside, fv.Need)
 		default:
 			other = max(other, fv.Need)
 		}
-		if t&traitPerBaby != 0 && v.delivering {
-			babies = max(babies, c.effects[fv.Factor][0].perBaby*Demand(max(fv.babies, 2)-1))
+		if t.CountsBabies() && v.Delivering {
+			babies = max(babies, c.Requirement(fv.Factor, 0).PerBaby*Demand(max(fv.babies, 2)-1))
 		}
 		add += fv.add
-		if t&traitUntilBirth != 0 && fv.add > 0 && v.birth > now {
-			rv.Next = codes.Soonest(rv.Next, v.birth)
+		if t.EndsWithBirth() && fv.add > 0 && v.Birth > now {
+			rv.Next = codes.Soonest(rv.Next, v.Birth)
 		}
 	}
-	if v.traits&traitMaternal == 0 && (v.mother || v.traits&traitNewborn == 0) &&
+	if !v.Traits.IsMaternal() && (v.mother || !v.Traits.IsNewborn()) &&
 		(len(factors) > 0 || rv.Status == RoomOccupied) {
 		other, rv.Assumed = max(other, assumedDemand), true
 	}
 	var track, within Demand
-	if v.traits&traitNewborn != 0 {
+	if v.Traits.IsNewborn() {
 		track, within = v.track(0, now)
 	}
 	d := withAdd(other, add) + max(track, trackFloor)
@@ -147,22 +147,22 @@ func describeRoom(c *Catalogue, r *RoomChart, rv *RoomVerdict, views []patient, 
 		rv.Color = colorOf(rv.Score)
 		rv.STAT = rv.Factors[0].Severity == 4 // they are in order of severity
 	}
-	next, doubt, stale, all := rv.Next, Instant(0), false, traits(0)
+	next, doubt, stale, all := rv.Next, Instant(0), false, Traits(0)
 	var first *FactorVerdict // see leading
 	for i := range rv.Factors {
 		fv := &rv.Factors[i]
 		stale = stale || fv.Stale
 		next, doubt = codes.Soonest(next, fv.Next), codes.Soonest(doubt, fv.doubt)
-		t := c.traits[fv.Factor]
+		t := c.Traits(fv.Factor)
 		all |= t
-		if t&(traitMaternal|traitNewborn) != 0 && saysMore(c, fv, first) {
+		if t.IsPrimary() && saysMore(c, fv, first) {
 			first, rv.Primary = fv, fv.Factor
 		}
-		if t&traitBoarder != 0 {
+		if t.IsBoarder() {
 			recordBoarder(c, rv, views, fv.Factor, now)
 		}
 	}
-	rv.Stale, rv.fatigue = stale, all&traitFatigue != 0
+	rv.Stale, rv.fatigue = stale, all.TiresNurse()
 	if r.Status == RoomUnknown && r.NewestSignal != 0 {
 		if at := r.NewestSignal + signalsStale; now >= at {
 			rv.Stale = true
@@ -175,7 +175,7 @@ func describeRoom(c *Catalogue, r *RoomChart, rv *RoomVerdict, views []patient, 
 	}
 	mothers, second := 0, Instant(0)
 	for i := range views {
-		rv.Birth = rv.Birth || views[i].in&(setOf(sectionLabor)|setOf(sectionCesarean)) != 0
+		rv.Birth = rv.Birth || views[i].Sections.HasBirths()
 		if views[i].mother {
 			mothers++
 			if at := r.Patients[i].Arrived; mothers == 2 {
@@ -197,7 +197,7 @@ func describeRoom(c *Catalogue, r *RoomChart, rv *RoomVerdict, views []patient, 
 func findLeading(c *Catalogue, list []FactorVerdict) *FactorVerdict {
 	var first *FactorVerdict
 	for i := range list {
-		if fv := &list[i]; c.traits[fv.Factor]&(traitMaternal|traitNewborn) != 0 && saysMore(c, fv, first) {
+		if fv := &list[i]; c.Traits(fv.Factor).IsPrimary() && saysMore(c, fv, first) {
 			first = fv
 		}
 	}
@@ -210,13 +210,13 @@ func saysMore(c *Catalogue, fv, first *FactorVerdict) bool {
 	if first == nil {
 		return true
 	}
-	nb, newborn := c.traits[fv.Factor]&traitNewborn, c.traits[first.Factor]&traitNewborn
-	return newborn != 0 && nb == 0 || newborn == nb && fv.Need > first.Need
+	newborn, before := c.Traits(fv.Factor).IsNewborn(), c.Traits(first.Factor).IsNewborn()
+	return before && !newborn || before == newborn && fv.Need > first.Need
 }
 
 // recordBoarder records a patient who waits too long for a room.
 func recordBoarder(c *Catalogue, rv *RoomVerdict, views []patient, f Factor, now Instant) {
-	after := c.effects[f][0].boarder
+	after := c.Requirement(f, 0).Boarder
 	for i := range views {
 		for j := range views[i].evidence {
 			if ev := &views[i].evidence[j]; ev.Factor == f {
@@ -253,5 +253,5 @@ func orderFactors(c *Catalogue, list []FactorVerdict) {
 
 // factorOrder is severity, demand and id as one number. The largest comes first.
 func factorOrder(c *Catalogue, fv *FactorVerdict) uint64 {
-	return uint64(fv.Severity)<<40 | uint64(fv.Demand)<<8 | uint64(^c.rank[fv.Factor]) //nolint:gosec // never negative
+	return uint64(fv.Severity)<<40 | uint64(fv.Demand)<<8 | uint64(^c.Rank(fv.Factor)) //nolint:gosec // never negative
 }

@@ -48,7 +48,7 @@ func roomOf(t testing.TB, now Instant, list ...charted) *RoomChart {
 
 func judgeAt(r *RoomChart, now Instant) RoomVerdict {
 	var v RoomVerdict
-	JudgeRoom(Default(), r, now, &RoomMemory{}, &v)
+	JudgeRoomInto(Default(), r, now, &RoomMemory{}, &v)
 	return v
 }
 

@@ -9,8 +9,8 @@ import (
 )
 
 // sectionSet reads "Labor, Cesarean".
-func sectionSet(text string, given bool) (sections, error) {
-	var set sections
+func sectionSet(text string, given bool) (Sections, error) {
+	var set Sections
 	if !given {
 		return 0, nil
 	}

@@ -24,6 +24,24 @@ var ruleNames = []string{
 	"demand", "track", "with-mother", "floor", "track-floor", "add", "class", "window", "stale", "per-baby", "boarder",
 }
 
+// Rule overrides values of one factor of the catalogue at one hospital. The
+// default stays known.
+type Rule struct {
+	Factor  Factor
+	Lines   []RuleLine // each replaces all lines of that name of the catalogue
+	Comment string     // of the administrator, ≤ 200 characters
+	Delete  bool       // back to the catalogue
+}
+
+// RuleLine is a line of the catalogue as a hospital wants it.
+type RuleLine struct {
+	Name string // of the line: demand, floor, add, class, window …
+	Text string // as in the catalogue; "": without such a line
+}
+
+// Compare orders lines by name.
+func (l RuleLine) Compare(o RuleLine) int { return strings.Compare(l.Name, o.Name) }
+
 // RuleFault is a fault of a [Rule]. Line is the name of the line; "": the whole rule.
 type RuleFault struct{ Line, Rule string }
 
@@ -89,7 +107,7 @@ func cutVariant(name string) (variant, line string) {
 var blocks = sync.OnceValue(func() []block {
 	p := &parser{c: &Catalogue{byID: map[string]Factor{}}}
 	if err := p.collect(catalogueText); err != nil {
-		panic("acuity: " + err.Error())
+		panic("catalogue: " + err.Error())
 	}
 	return p.blocks
 })
@@ -224,7 +242,7 @@ func (c *Catalogue) with(rules []Rule) *Catalogue {
 			forms[v] = spec.Variants[v].Requirement
 		}
 		out.effects[r.Factor] = forms
-		out.traits[r.Factor] = traitsOf(&spec) | c.traits[r.Factor]&traitTwin
+		out.traits[r.Factor] = findTraits(&spec) | c.traits[r.Factor]&traitTwin
 		digest.Write(fmt.Appendln(nil, spec.ID, lines))
 	}
 	out.version = c.version + "+" + hex.EncodeToString(digest.Sum(nil))[:8]

@@ -73,7 +73,7 @@ func effectsOf(c *Catalogue, f Factor) []string {
 		e := c.effects[f][v]
 		all = append(all, rendered([]any{
 			e.Need, e.needIn, len(e.floors), e.track, e.withMother, e.trackFloor, e.add, e.addIn, e.addUntilBirth, e.window, e.fromLast,
-			e.exceptDiagnosis, e.endsBirth, e.stale, e.Silent, e.Becomes, e.perBaby, e.boarder, e.twin,
+			e.exceptDiagnosis, e.endsBirth, e.stale, e.Silent, e.Becomes, e.PerBaby, e.Boarder, e.Twin,
 		}))
 	}
 	return all

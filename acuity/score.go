@@ -33,7 +33,7 @@ func scoreRoom(c *Catalogue, rv *RoomVerdict) int32 {
 	num, den, small := uint64(1), uint64(1), true
 	for i := range rv.Factors {
 		fv := &rv.Factors[i]
-		if fv.Severity == 0 || c.traits[fv.Factor]&traitTwin != 0 && repeatsTwin(c, rv, i) {
+		if fv.Severity == 0 || c.Traits(fv.Factor).HasTwin() && repeatsTwin(c, rv, i) {
 			continue
 		}
 		part := leaves[fv.Severity]
@@ -53,10 +53,10 @@ func scoreRoom(c *Catalogue, rv *RoomVerdict) int32 {
 
 // Shares returns the points of severity that each factor of a room adds to its score, in
 // the order of the list: each takes its share of what those before it have left of 60.
-func (c *Catalogue) Shares(rv *RoomVerdict) []float64 {
+func ShareSeverity(c *Catalogue, rv *RoomVerdict) []float64 {
 	shares, left := make([]float64, len(rv.Factors)), 60.0
 	for i := range rv.Factors {
-		if f := &rv.Factors[i]; c.traits[f.Factor]&traitTwin == 0 || !repeatsTwin(c, rv, i) {
+		if f := &rv.Factors[i]; !c.Traits(f.Factor).HasTwin() || !repeatsTwin(c, rv, i) {
 			part := leaves[f.Severity]
 			after := left * float64(part[0]) / float64(part[1])
 			shares[i], left = left-after, after
@@ -69,7 +69,7 @@ func (c *Catalogue) Shares(rv *RoomVerdict) []float64 {
 func scoreMany(c *Catalogue, rv *RoomVerdict, points uint64) int32 {
 	num, den := big.NewInt(1), big.NewInt(1)
 	for i := range rv.Factors {
-		if part := leaves[rv.Factors[i].Severity]; c.traits[rv.Factors[i].Factor]&traitTwin == 0 || !repeatsTwin(c, rv, i) {
+		if part := leaves[rv.Factors[i].Severity]; !c.Traits(rv.Factors[i].Factor).HasTwin() || !repeatsTwin(c, rv, i) {
 			num.Mul(num, new(big.Int).SetUint64(part[0]))
 			den.Mul(den, new(big.Int).SetUint64(part[1]))
 		}
@@ -85,7 +85,7 @@ func repeatsTwin(c *Catalogue, rv *RoomVerdict, i int) bool {
 	a := &rv.Factors[i]
 	for j := range rv.Factors {
 		b := &rv.Factors[j]
-		if c.effects[a.Factor][0].twin != b.Factor && c.effects[b.Factor][0].twin != a.Factor {
+		if c.Requirement(a.Factor, 0).Twin != b.Factor && c.Requirement(b.Factor, 0).Twin != a.Factor {
 			continue
 		}
 		// The list is in order of severity: of two, the first is the graver.

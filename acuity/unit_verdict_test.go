@@ -39,7 +39,7 @@ type axisWant struct {
 
 func TestTheWorkedUnit(t *testing.T) {
 	now := testStart
-	v := workedUnit(t, 8, Yes).Verdict(now)
+	v := Judge(workedUnit(t, 8, Yes), now)
 	if v.Level != LevelYellow || v.Driving != AxisStaffing || v.Required != 510 || v.Shortfall != 1 || v.Ratio != 94 || v.ShortfallFTE != 30 {
 		t.Errorf("N=8: %s by %s, R %d, shortfall %d, ratio %d", v.Level, v.Driving, v.Required, v.Shortfall, v.Ratio)
 	}
@@ -52,28 +52,28 @@ func TestTheWorkedUnit(t *testing.T) {
 			t.Errorf("N=8, %s: %v, want %v", a, got, want)
 		}
 	}
-	v = workedUnit(t, 6, Yes).Verdict(now)
+	v = Judge(workedUnit(t, 6, Yes), now)
 	if v.Level != LevelRed || v.Driving != AxisStaffing || v.Shortfall != 3 || v.Ratio != 71 || v.Axes[AxisCritical].Level != LevelYellow {
 		t.Errorf("N=6: %s by %s, shortfall %d, ratio %d, critical %s", v.Level, v.Driving, v.Shortfall, v.Ratio, v.Axes[AxisCritical].Level)
 	}
 	if v.DrivingLabel() != "Nurses short of ratio" || v.Detail(AxisStaffing) != "8.5 nurses needed, 6 on duty" {
 		t.Errorf("%q, %q", v.DrivingLabel(), v.Detail(AxisStaffing))
 	}
-	if v = workedUnit(t, 15, Yes).Verdict(now); v.Level != LevelGreen || v.DrivingLabel() != "Within limits" {
+	if v = Judge(workedUnit(t, 15, Yes), now); v.Level != LevelGreen || v.DrivingLabel() != "Within limits" {
 		t.Errorf("N=15: %s, %q", v.Level, v.DrivingLabel())
 	}
 }
 
 func TestOneLaborRoom(t *testing.T) {
 	now := testStart
-	v := chartOf(t, now, 1, No, 10, []charted{{factor: "labor-standard"}}).Verdict(now)
+	v := Judge(chartOf(t, now, 1, No, 10, []charted{{factor: "labor-standard"}}), now)
 	if v.Level != LevelYellow || v.Driving != AxisCritical || v.Shortfall != 0 || v.Ratio != 100 {
 		t.Errorf("%s by %s, shortfall %d, ratio %d", v.Level, v.Driving, v.Shortfall, v.Ratio)
 	}
 	if v.Axes[AxisCritical].Pressure != 500 || v.Axes[AxisReserve].Pressure != 500 {
 		t.Errorf("pressures %d, %d; want 500, 500", v.Axes[AxisCritical].Pressure, v.Axes[AxisReserve].Pressure)
 	}
-	small := chartOf(t, now, 1, Yes, 10, []charted{{factor: "labor-standard"}, {factor: "labor-standard"}}, []charted{{factor: "labor-standard"}}).Verdict(now)
+	small := Judge(chartOf(t, now, 1, Yes, 10, []charted{{factor: "labor-standard"}, {factor: "labor-standard"}}, []charted{{factor: "labor-standard"}}), now)
 	if small.Axes[AxisStaffing].Level != LevelRed || small.Axes[AxisStaffing].Rule != "coverage" || small.Axes[AxisStaffing].Pressure != 750 {
 		t.Errorf("R=2, N=1: %+v", small.Axes[AxisStaffing])
 	}
@@ -81,7 +81,7 @@ func TestOneLaborRoom(t *testing.T) {
 
 func TestStaffingThatIsNotThere(t *testing.T) {
 	now := testStart
-	v := workedUnit(t, -1, Unsaid).Verdict(now)
+	v := Judge(workedUnit(t, -1, Unsaid), now)
 	for _, a := range []Axis{AxisStaffing, AxisReserve, AxisAcuity} {
 		if v.Axes[a].Known || v.Axes[a].Rule != "unknown" || v.Axes[a].HasValue || v.Axes[a].Pressure != 0 {
 			t.Errorf("%s is known: %+v", a, v.Axes[a])
@@ -93,20 +93,20 @@ func TestStaffingThatIsNotThere(t *testing.T) {
 	if !slices.ContainsFunc(v.Quality, func(q Quality) bool { return q.Code == "staffing_unknown" }) {
 		t.Errorf("quality %v", v.Quality)
 	}
-	nothing := (&Chart{}).Verdict(now)
+	nothing := Judge((&Chart{}), now)
 	if nothing.Level != LevelGreen || nothing.Driving == AxisStaffing && nothing.Axes[AxisStaffing].Known {
 		t.Errorf("nothing known: %s by %s", nothing.Level, nothing.Driving)
 	}
 
-	v = workedUnit(t, 0, Yes).Verdict(now)
+	v = Judge(workedUnit(t, 0, Yes), now)
 	if v.Level != LevelRed || v.Driving != AxisStaffing || v.Ratio != 0 || v.Axes[AxisCritical].HasValue || v.Axes[AxisCritical].Level != LevelOrange {
 		t.Errorf("N=0: %s by %s, ratio %d, critical %+v", v.Level, v.Driving, v.Ratio, v.Axes[AxisCritical])
 	}
-	v = chartOf(t, now, 0, No, 10).Verdict(now)
+	v = Judge(chartOf(t, now, 0, No, 10), now)
 	if v.Level != LevelYellow || v.Driving != AxisReserve || v.Ratio != -1 {
 		t.Errorf("N=0, empty: %s by %s, ratio %d", v.Level, v.Driving, v.Ratio)
 	}
-	v = chartOf(t, now, 0, Yes, 10, []charted{{factor: "pp-couplet"}}).Verdict(now)
+	v = Judge(chartOf(t, now, 0, Yes, 10, []charted{{factor: "pp-couplet"}}), now)
 	if a := v.Axes[AxisStaffing]; a.Level != LevelRed || a.Pressure != 750 {
 		t.Errorf("N=0, one couplet: %+v", a)
 	}
@@ -174,7 +174,7 @@ func TestAxes(t *testing.T) {
 		if tc.change != nil {
 			tc.change(c)
 		}
-		v := c.Verdict(now)
+		v := Judge(c, now)
 		a := v.Axes[tc.axis]
 		if got := (axisWant{a.Level, a.Pressure, a.Rule}); !a.Known || got != tc.want {
 			t.Errorf("%s: %v (known %v), want %v", name, got, a.Known, tc.want)
@@ -188,21 +188,21 @@ func TestTimeAloneChangesTheUnit(t *testing.T) {
 	c.Unit.Moves = []Instant{now.Add(-110 * minutes)}
 	c.Unit.Roster = &Roster{AsOf: now.Add(-12*hours + 20*minutes), Nurses: []RosterNurse{{Skill: 2}}}
 	c.Unit.Staffing = append(c.Unit.Staffing, Staffing{AsOf: now.Add(15 * minutes), Nurses: 4}, Staffing{AsOf: now.Add(30 * minutes), Nurses: 3, Call: Yes})
-	if v := c.Verdict(now); v.Next != now.Add(10*minutes) || v.Axes[AxisFlow].Value != 250 {
+	if v := Judge(c, now); v.Next != now.Add(10*minutes) || v.Axes[AxisFlow].Value != 250 {
 		t.Errorf("a move leaves after %v, turnover %d", v.Next-now, v.Axes[AxisFlow].Value)
 	}
 	at := now.Add(10 * minutes)
-	if v := c.Verdict(at); v.Next != now.Add(20*minutes) || v.Axes[AxisFlow].Value != 0 || v.RosterStale {
+	if v := Judge(c, at); v.Next != now.Add(20*minutes) || v.Axes[AxisFlow].Value != 0 || v.RosterStale {
 		t.Errorf("then the roster: %v", v.Next-now)
 	}
-	if v := c.Verdict(now.Add(20 * minutes)); !v.RosterStale || v.Axes[AxisSkill].Known || v.Next != now.Add(30*minutes) || v.OnDuty != 4 {
+	if v := Judge(c, now.Add(20*minutes)); !v.RosterStale || v.Axes[AxisSkill].Known || v.Next != now.Add(30*minutes) || v.OnDuty != 4 {
 		t.Errorf("then the plan: %v", v.Next-now)
 	}
-	if v := c.Verdict(now.Add(30 * minutes)); v.OnDuty != 3 || v.Call != Yes || v.Next != 0 {
+	if v := Judge(c, now.Add(30*minutes)); v.OnDuty != 3 || v.Call != Yes || v.Next != 0 {
 		t.Errorf("the plan took over: %d nurses, next %v", v.OnDuty, v.Next-now)
 	}
 	waiting := chartOf(t, now, 4, No, 20, []charted{{factor: "triage-admit", age: 119 * minutes}})
-	if v := waiting.Verdict(now); v.Next != now.Add(1*minutes) || v.Axes[AxisFlow].Level != LevelGreen {
+	if v := Judge(waiting, now); v.Next != now.Add(1*minutes) || v.Axes[AxisFlow].Level != LevelGreen {
 		t.Errorf("a boarder from %v", v.Next-now)
 	}
 }

@@ -55,7 +55,7 @@ func (g *UnitNumbers) readAxes(readings *[AxisCount]axisReading) Level {
 }
 
 // Numbers returns the numbers of a unit from its snapshot.
-func (s *Snapshot) Numbers() UnitNumbers {
+func SumSnapshot(s *Snapshot) UnitNumbers {
 	g := UnitNumbers{
 		STAT: s.Class4[0], Occupied: s.Occupied, Rooms: s.Rooms, Boarders: s.Boarders,
 		Moves: s.Moves, Nurses: s.Nurses, Call: s.Call,

@@ -49,7 +49,7 @@ func TestUnitNumbersAreTheVerdict(t *testing.T) {
 		if u.HasCensus {
 			g.Rooms = int32(len(rooms))
 		}
-		want := u.Verdict(rooms, 2000)
+		want := JudgeUnit(&u, rooms, 2000)
 		if level, axis := g.Driving(); level != want.Level || axis != want.Driving || g.Level() != level {
 			t.Fatalf("%+v: %v by %v, alone %v; the verdict says %v by %v", g, level, axis, g.Level(), want.Level, want.Driving)
 		}

@@ -2,59 +2,6 @@ package acuity
 
 import "slices"
 
-// Demand is a need for nursing in 60ths of a nurse: 1:4 is 15, 1:3 is 20, 1:2
-// is 30, 1:1 is 60, 2:1 is 120. Three rooms at 1:3 make exactly one nurse.
-type Demand int32
-
-// Nurse is the demand of one nurse.
-const Nurse Demand = 60
-
-// Level is how strained a unit is.
-type Level uint8
-
-// The levels; their number is levelRank.
-const (
-	LevelGreen Level = iota
-	LevelYellow
-	LevelOrange
-	LevelRed
-)
-
-// LevelRun is since when a unit has its level, and which one it had before.
-type LevelRun struct {
-	Since    Instant // 0: unknown
-	Prior    Level
-	HasPrior bool // false: it had none before, or that is unknown
-}
-
-// Color is how demanding a room is.
-type Color uint8
-
-// The colours. Gray is a room that is empty, blocked or not assessed.
-const (
-	ColorGray Color = iota
-	ColorGreen
-	ColorYellow
-	ColorOrange
-	ColorRed
-)
-
-// Axis is one of the seven measures of a unit, in the order of the table of axes, which
-// also breaks ties.
-type Axis uint8
-
-// The axes.
-const (
-	AxisStaffing Axis = iota
-	AxisCritical
-	AxisReserve
-	AxisCapacity
-	AxisAcuity
-	AxisFlow
-	AxisSkill
-	AxisCount = 7
-)
-
 // Verdict is a chart judged at one instant.
 type Verdict struct {
 	Level   Level
@@ -81,6 +28,15 @@ type Verdict struct {
 	Rules   string  // version of the rules: see Catalogue.Version
 	AsOf    Instant // since when this verdict holds
 	Next    Instant // when time alone changes it; 0: never
+}
+
+// DrivingLabel returns for people what drives the level. At green nothing does: the name
+// of an axis would sound like trouble.
+func (v *Verdict) DrivingLabel() string {
+	if v.Level == LevelGreen {
+		return "Within limits"
+	}
+	return v.Driving.Label()
 }
 
 // AxisVerdict is one axis.

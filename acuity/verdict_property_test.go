@@ -27,7 +27,7 @@ func drawEvidence(t *rapid.T, now Instant, name string) Evidence {
 		Kind: EvidenceKind(rapid.IntRange(1, 6).Draw(t, "kind")), Start: start, Last: last,
 		Source: Source{System: codes.ICD10CM, Code: fmt.Sprint("C", rapid.IntRange(0, 5).Draw(t, "code"))},
 	}
-	if s.Section == sectionNewborn {
+	if f.IsNewborn() {
 		ev.Baby = uint8(rapid.IntRange(1, 3).Draw(t, "baby"))
 	}
 	if s.ID == "labor-multiple-gestation" {
@@ -103,15 +103,15 @@ func lowers(id string, r *RoomChart) bool {
 	// A primary factor replaces the half nurse that is assumed without one, and
 	// one of a mother takes the babies of her couplet in.
 	for _, ev := range p.Evidence {
-		if other := Default().Spec(ev.Factor); other.Primary && !other.newborn {
-			return Default().Spec(f).postpartum && hasNewborn(p)
+		if ev.Factor.IsPrimary() && !ev.Factor.IsNewborn() {
+			return f.IsPostpartum() && hasNewborn(p)
 		}
 	}
 	return true
 }
 
 func hasNewborn(p *PatientChart) bool {
-	return slices.ContainsFunc(p.Evidence, func(ev Evidence) bool { return Default().Spec(ev.Factor).newborn })
+	return slices.ContainsFunc(p.Evidence, func(ev Evidence) bool { return ev.Factor.IsNewborn() })
 }
 
 func TestMoreEvidenceNeverLowersAnything(t *testing.T) {
@@ -127,16 +127,16 @@ func TestMoreEvidenceNeverLowersAnything(t *testing.T) {
 		if lowers(id, &c.Rooms[0]) {
 			t.Skip()
 		}
-		before := c.Verdict(now)
+		before := Judge(c, now)
 		p.Evidence = append(slices.Clone(p.Evidence), more)
-		after := c.Verdict(now)
+		after := Judge(c, now)
 		a, b := &before.Rooms[0], &after.Rooms[0]
 		if b.Demand < a.Demand || after.Level < before.Level || after.Shortfall < before.Shortfall {
 			t.Fatalf("%s: demand %d to %d, level %s to %s", id, a.Demand, b.Demand, before.Level, after.Level)
 		}
 		// A twin that says nothing new no longer counts twice: only a code that
 		// reaches both factors may do so.
-		if twin := Default().effects[more.Factor][0].twin; twin == 0 && id != "pp-hemorrhage" && id != "high-bereavement" && b.Score < a.Score {
+		if twin := Default().Requirement(more.Factor, 0).Twin; twin == 0 && id != "pp-hemorrhage" && id != "high-bereavement" && b.Score < a.Score {
 			t.Fatalf("%s: score %d to %d", id, a.Score, b.Score)
 		}
 	})
@@ -148,9 +148,9 @@ func TestANurseNeverRaisesTheLevel(t *testing.T) {
 		if len(c.Unit.Staffing) == 0 {
 			t.Skip()
 		}
-		before := c.Verdict(testStart)
+		before := Judge(c, testStart)
 		c.Unit.Staffing[0].Nurses++
-		after := c.Verdict(testStart)
+		after := Judge(c, testStart)
 		if after.Level > before.Level || after.Shortfall > before.Shortfall {
 			t.Fatalf("%s to %s", before.Level, after.Level)
 		}
@@ -240,10 +240,10 @@ func TestNothingChangesBeforeNext(t *testing.T) {
 		c := drawChart(t)
 		now := testStart
 		for range 12 {
-			v := c.Verdict(now)
+			v := Judge(c, now)
 			if v.Next == 0 {
 				later := now.Add(time.Duration(rapid.IntRange(1, 5000).Draw(t, "later")) * time.Minute)
-				if then := c.Verdict(later); !reflect.DeepEqual(stillUnit(&v), stillUnit(&then)) {
+				if then := Judge(c, later); !reflect.DeepEqual(stillUnit(&v), stillUnit(&then)) {
 					t.Fatalf("next never, but %v later\n%+v\n%+v", later.Sub(now), stillUnit(&v), stillUnit(&then))
 				}
 				return
@@ -253,11 +253,11 @@ func TestNothingChangesBeforeNext(t *testing.T) {
 			}
 			between := now + Instant(rapid.Int64Range(0, int64(v.Next-now)-1).Draw(t, "between"))
 			for _, at := range []Instant{between, v.Next - 1} {
-				if then := c.Verdict(at); !reflect.DeepEqual(stillUnit(&v), stillUnit(&then)) {
+				if then := Judge(c, at); !reflect.DeepEqual(stillUnit(&v), stillUnit(&then)) {
 					t.Fatalf("next in %v, but %v later\n%+v\n%+v", v.Next.Sub(now), at.Sub(now), stillUnit(&v), stillUnit(&then))
 				}
 			}
-			if then := c.Verdict(v.Next); reflect.DeepEqual(stillUnit(&v), stillUnit(&then)) {
+			if then := Judge(c, v.Next); reflect.DeepEqual(stillUnit(&v), stillUnit(&then)) {
 				t.Fatalf("nothing changes at next, in %v\n%+v", v.Next.Sub(now), stillUnit(&v))
 			}
 			for i := range v.Rooms {
@@ -299,14 +299,14 @@ func entry(v RoomVerdict, f Factor) string {
 func TestRoomsJudgedBeforeNextMakeTheSameUnit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawChart(t)
-		old := c.Verdict(testStart).Rooms
+		old := Judge(c, testStart).Rooms
 		now := testStart.Add(time.Duration(rapid.IntRange(1, 600).Draw(t, "later")) * time.Minute)
 		for i := range old {
 			if next := codes.Soonest(old[i].Next, old[i].due); next != 0 && next <= now {
 				old[i] = judgeAt(&c.Rooms[i], now)
 			}
 		}
-		whole := c.Verdict(now)
+		whole := Judge(c, now)
 		if reused := judgeUnit(Default(), &c.Unit, old, now); !reflect.DeepEqual(stillUnit(&whole), stillUnit(&reused)) || whole.Next != reused.Next {
 			t.Fatalf("\n%+v\n%+v", whole, reused)
 		}
@@ -317,25 +317,25 @@ func BenchmarkVerdict(b *testing.B) {
 	c := benchChart(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		c.Verdict(testStart)
+		Judge(c, testStart)
 	}
 }
 
 func BenchmarkRoom(b *testing.B) {
 	c := benchChart(b)
 	catalogue := Default()
-	out := judgedOf(8)
+	out := allocateMemory(8)
 	b.ReportAllocs()
 	for b.Loop() {
 		out.clear()
 		var v RoomVerdict
-		JudgeRoom(catalogue, &c.Rooms[0], testStart, &out, &v)
+		JudgeRoomInto(catalogue, &c.Rooms[0], testStart, &out, &v)
 	}
 }
 
 func BenchmarkUnit(b *testing.B) {
 	c := benchChart(b)
-	rooms := c.Verdict(testStart).Rooms
+	rooms := Judge(c, testStart).Rooms
 	catalogue := Default()
 	b.ReportAllocs()
 	for b.Loop() {

@@ -221,7 +221,7 @@ func TestDecisions(t *testing.T) {
 			for _, s := range row.say {
 				last = d.post(t, s.path, s.body)
 			}
-			v := u.Chart().Verdict(acuity.At(now))
+			v := acuity.Judge(u.Chart(), acuity.At(now))
 			if got := occupied(&v); got != row.want {
 				t.Errorf("got %q, want %q", got, row.want)
 			}

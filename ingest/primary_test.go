@@ -71,7 +71,7 @@ func TestPrimaryFactorsFromMessages(t *testing.T) {
 			}
 			var got []string
 			chart := u.Chart()
-			v := chart.Verdict(acuity.At(now))
+			v := acuity.Judge(chart, acuity.At(now))
 			for i := range v.Rooms {
 				for _, f := range v.Rooms[i].Factors {
 					if f.Factor.IsPrimary() {

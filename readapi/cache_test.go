@@ -61,10 +61,10 @@ func drawChart(t *rapid.T, version int64, clock acuity.Instant, before []acuity.
 
 // plainVerdict judges the whole chart at every due instant up to now.
 func plainVerdict(c *acuity.Chart, now acuity.Instant) *acuity.Verdict {
-	v := c.Verdict(c.Unit.Clock)
+	v := acuity.Judge(c, c.Unit.Clock)
 	for v.Next != 0 && v.Next <= now {
 		at, before := v.Next, v
-		v = c.Verdict(at)
+		v = acuity.Judge(c, at)
 		v.AsOf, v.Run = at, before.Run
 		if v.Level != before.Level {
 			v.Run = acuity.LevelRun{Since: at, Prior: before.Level, HasPrior: true}

@@ -61,7 +61,7 @@ func anyVerdict(t *rapid.T) *acuity.Verdict {
 			}
 		}
 		chart := acuity.RoomChart{Patients: []acuity.PatientChart{{Evidence: list}}}
-		v := acuity.Default().RoomVerdict(&chart, 0)
+		v := acuity.JudgeRoom(acuity.Default(), &chart, 0)
 		v.ID, v.Label, v.Area = rapid.Int32().Draw(t, "id"), text.Draw(t, "label"), text.Draw(t, "area")
 		v.Status, v.Color = acuity.RoomStatus(rapid.IntRange(0, 3).Draw(t, "status")), acuity.Color(rapid.IntRange(0, 4).Draw(t, "color"))
 		v.Score, v.Demand = rapid.Int32().Draw(t, "score"), demand.Draw(t, "demand")

@@ -78,7 +78,7 @@ func (j *judgment) judgeUnit(rooms []acuity.RoomVerdict, at acuity.Instant) acui
 		}
 		rooms[i] = p.verdict
 	}
-	return j.head.Verdict(rooms, at)
+	return acuity.JudgeUnit(&j.head, rooms, at)
 }
 
 // pieces returns the data of a unit-state answer, in order.
@@ -197,7 +197,7 @@ func (c *chart) roomsAfter(before *judgment) []*judgedRoom {
 }
 
 func (s *roomChart) judgeRoom(rules *acuity.Catalogue, at acuity.Instant) *judgedRoom {
-	p := &judgedRoom{roomChart: s, verdict: rules.RoomVerdict(&s.chart, at), from: at}
+	p := &judgedRoom{roomChart: s, verdict: acuity.JudgeRoom(rules, &s.chart, at), from: at}
 	p.until = p.verdict.Until()
 	p.json = sync.OnceValue(func() raw { return encode(roomOf(&p.verdict)) })
 	return p

@@ -64,7 +64,7 @@ func busyChart() *acuity.Chart {
 // when one room has changed.
 func BenchmarkReadChanged(b *testing.B) {
 	c := busyChart()
-	v := c.Verdict(c.Unit.Clock)
+	v := acuity.Judge(c, c.Unit.Clock)
 	known, one := judge(decodedChart(c), nil, c.Unit.Clock), 0
 	for name, do := range map[string]func(){
 		"judge": func() { judge(decodedChart(c), nil, c.Unit.Clock) },

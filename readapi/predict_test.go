@@ -70,7 +70,7 @@ func TestPredictIsOfNow(t *testing.T) {
 	h.learned.model.Past[7].Nurses, h.learned.model.Past[7].Required = 5, 5*acuity.Nurse/2
 	h.now = noon.Add(90 * time.Second)
 	p, tag := predictionOf(t, h)
-	v := chart.Verdict(h.now)
+	v := acuity.Judge(chart, h.now)
 	if p.Current["level"] != v.Level.String() || p.Current["drivingAxis"] != v.Driving.String() || p.Current["drivingAxisLabel"] != v.DrivingLabel() ||
 		p.Current["ratioShortfall"] != float64(v.Shortfall) || p.Current["nursesRequired"] != float64((v.Required*100+30)/60)/100 {
 		t.Errorf("current %v, verdict %v %v %d %d", p.Current, v.Level, v.Driving, v.Shortfall, v.Required)

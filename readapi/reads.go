@@ -120,7 +120,7 @@ func (r *Reads) Room(ctx context.Context, hospital string, id int32, within time
 		if room.id != id {
 			continue
 		}
-		ahead := &RoomAhead{Shares: j.rules.Shares(&room.verdict)}
+		ahead := &RoomAhead{Shares: acuity.ShareSeverity(j.rules, &room.verdict)}
 		step, end := RoomStep{j.from, room.verdict}, acuity.At(r.server.shell.Now().Add(within))
 		for {
 			ahead.Steps = append(ahead.Steps, step)
@@ -128,7 +128,7 @@ func (r *Reads) Room(ctx context.Context, hospital string, id int32, within time
 			if next <= step.From || next > end || len(ahead.Steps) == mostSteps {
 				return ahead, nil
 			}
-			step = RoomStep{next, j.rules.RoomVerdict(&room.chart, next)}
+			step = RoomStep{next, acuity.JudgeRoom(j.rules, &room.chart, next)}
 		}
 	}
 	return nil, nil //nolint:nilnil // as documented

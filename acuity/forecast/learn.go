@@ -33,7 +33,7 @@ func Learn(m *Model, s *acuity.Snapshot, zone *time.Location) bool {
 	if !s.Observed {
 		return true
 	}
-	m.Past = append(m.Past, Measured{s.Hour, s.Numbers().Required, s.Nurses})
+	m.Past = append(m.Past, Measured{s.Hour, acuity.SumSnapshot(s).Required, s.Nurses})
 	now := *s
 	now.Visits = sorted(s.Visits)
 	c := clock{zone}

@@ -227,7 +227,7 @@ type scenes struct {
 
 func (a *scenes) at(minutes int) scene {
 	h, share := minutes/60, float64(minutes%60)/60
-	s := scene{base: a.snapshot.Numbers()}
+	s := scene{base: acuity.SumSnapshot(a.snapshot)}
 	s.base.STAT = a.snapshot.Class4[h]
 	if minutes > 60 {
 		s.base.Boarders = 0 // theirs is a matter of an hour

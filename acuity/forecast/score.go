@@ -13,7 +13,7 @@ type actual struct {
 }
 
 func newActual(s *acuity.Snapshot) *actual {
-	g := s.Numbers()
+	g := acuity.SumSnapshot(s)
 	a := &actual{gauge: g}
 	a.is = amount{nurses: float64(g.Required) / 60, single: float64(g.Single) / 60, rooms: float64(g.Occupied), points: float64(g.Score)}
 	return a

@@ -11,7 +11,7 @@ import (
 // chart.
 func UnitOf(c *acuity.Chart, at acuity.Instant, zone *time.Location) *Unit {
 	at = max(at, c.Unit.Clock)
-	snapshot := c.Snapshot(at)
+	snapshot := acuity.TakeSnapshot(c, at)
 	plans := len(c.Unit.Staffing)
 	if n := slices.IndexFunc(c.Unit.Staffing, func(s acuity.Staffing) bool { return s.AsOf > at }); n >= 0 {
 		plans = n

@@ -44,7 +44,7 @@ const (
 // at most one step of each kind. An axis that would merely be known no longer helps
 // nobody.
 func Steps(chart *acuity.Chart, now acuity.Instant) []Step {
-	v := chart.Verdict(now)
+	v := acuity.Judge(chart, now)
 	if v.Level == acuity.LevelGreen && v.Shortfall == 0 {
 		return nil
 	}
@@ -74,7 +74,7 @@ func Steps(chart *acuity.Chart, now acuity.Instant) []Step {
 		if at == 0 || at > now.Add(ahead) {
 			break
 		}
-		if then = chart.Verdict(at); try(Clock, &v, &then, at) {
+		if then = acuity.Judge(chart, at); try(Clock, &v, &then, at) {
 			break
 		}
 	}
@@ -89,7 +89,7 @@ func staffed(chart *acuity.Chart, v *acuity.Verdict, more int32, call acuity.Tri
 		plans = len(u.Staffing)
 	}
 	u.Staffing = slices.Concat([]acuity.Staffing{{AsOf: now, Nurses: v.OnDuty + more, Call: call}}, u.Staffing[plans:])
-	with := u.Verdict(v.Rooms, now)
+	with := acuity.JudgeUnit(&u, v.Rooms, now)
 	return &with
 }
 

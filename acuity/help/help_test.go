@@ -76,7 +76,7 @@ func TestStepsHelp(t *testing.T) {
 		since := now.Add(-time.Duration(rapid.IntRange(0, 300).Draw(r, "minutes")) * time.Minute)
 		call := rapid.SampledFrom([]acuity.Tristate{acuity.Unsaid, acuity.No, acuity.Yes}).Draw(r, "call")
 		c := unit(t, int32(rapid.IntRange(-1, 9).Draw(r, "nurses")), call, since, list...)
-		before := c.Verdict(now)
+		before := acuity.Judge(c, now)
 		steps := Steps(c, now)
 		if len(steps) > 4 {
 			r.Fatalf("%d steps", len(steps))
@@ -96,7 +96,7 @@ func TestStepsHelp(t *testing.T) {
 				}
 				changed.Unit.Staffing = []acuity.Staffing{staffing}
 			}
-			after := changed.Verdict(s.At)
+			after := acuity.Judge(&changed, s.At)
 			if after.Level != s.Level || after.Shortfall != s.Shortfall {
 				r.Fatalf("%s says %s, %d short; the verdict %s, %d", s.Kind, s.Level, s.Shortfall, after.Level, after.Shortfall)
 			}

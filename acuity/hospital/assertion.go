@@ -33,7 +33,7 @@ func (r *assertion) apply(c *acuity.Catalogue, s *orderedStatement, m terminolog
 // renew starts an assertion, or carries it on, at a time and with a clock of its own. A
 // gap of at least the factor's window starts a new one (scoring-decisions 1).
 func (r *assertion) renew(c *acuity.Catalogue, s *terminology.MatchedSignal, m terminology.Match, at, clock acuity.Instant) {
-	window, _ := c.Window(r.f, m.Variant, m.Kind)
+	window, _ := c.Window(r.f, m.Variant, m.Kind == acuity.ByDiagnosis)
 	switch {
 	case r.on && (r.held || window == 0 || at.Sub(r.last) < window):
 		r.start = min(r.start, clock)

@@ -71,7 +71,7 @@ func decide(t *testing.T, rows map[string]decision) {
 				speak(now)
 				until(now)
 				want := expected(t, r.want)
-				v := u.Chart().Verdict(now)
+				v := acuity.Judge(u.Chart(), now)
 				if got := rendered(&v); got != want {
 					t.Errorf("at %v min:\n got %s\nwant %s", r.at, got, want)
 				}

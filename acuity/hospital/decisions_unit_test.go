@@ -144,7 +144,7 @@ func TestDecisionsUnit(t *testing.T) {
 			for more := true; more; {
 				_, more = u.Advance(minute(row.at))
 			}
-			v := u.Chart().Verdict(minute(row.at))
+			v := acuity.Judge(u.Chart(), minute(row.at))
 			if missing := lacks(&v, row.want); missing != "" {
 				t.Errorf("step by step: want %s\ngot %s", row.want, missing)
 			}

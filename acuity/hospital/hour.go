@@ -78,7 +78,7 @@ func (h *observedHours) markLive() {
 
 // addSnapshot adds the snapshot of the full hour of the clock to a change.
 func (h *observedHours) addSnapshot(in *intake) {
-	s := h.chart.Snapshot(h.facts.Clock)
+	s := acuity.TakeSnapshot(h.chart, h.facts.Clock)
 	s.Generation, s.Position = h.facts.Generation, h.facts.Offset
 	h.addArrivals(&s)
 	in.Snapshot = &s

@@ -35,9 +35,9 @@ func TestSnapshotAddsUpToTheVerdict(t *testing.T) {
 			u.advance(nil, o.ReceivedAt)
 			u.Apply(&o, 1)
 			now := u.facts.Clock
-			s := u.Chart().Snapshot(now)
+			s := acuity.TakeSnapshot(u.Chart(), now)
 			for h := range acuity.Horizon + 1 {
-				v := u.Chart().Verdict(now.Add(time.Duration(h) * time.Hour))
+				v := acuity.Judge(u.Chart(), now.Add(time.Duration(h)*time.Hour))
 				var need acuity.Demand
 				var score, want, class4 int32
 				for _, visit := range s.Visits {
@@ -54,7 +54,7 @@ func TestSnapshotAddsUpToTheVerdict(t *testing.T) {
 					t.Fatalf("in %d h: need %d, score %d, class 4 %d; the verdict says %d, %d, %d\n%s", h, need, score, s.Class4[h], v.Required, want, class4, rendered(u.Chart().Rooms))
 				}
 			}
-			v := u.Chart().Verdict(now)
+			v := acuity.Judge(u.Chart(), now)
 			if s.Level != v.Level || s.Nurses != v.OnDuty || s.Call != v.Call {
 				t.Fatalf("snapshot %+v of verdict %+v", s, v)
 			}
@@ -75,7 +75,7 @@ func TestFrozenPathIsThatOfTheSchedules(t *testing.T) {
 		}}},
 		spoken(clockAt(1), 4, magnesium(clockAt(0), acuity.SignalActive)),
 	)
-	s := u.Chart().Snapshot(clockAt(1))
+	s := acuity.TakeSnapshot(u.Chart(), clockAt(1))
 	if s.Occupied != 3 || s.Rooms != 9 || len(s.Visits) != 3 {
 		t.Fatalf("%+v", s)
 	}
@@ -266,6 +266,6 @@ func BenchmarkSnapshot(b *testing.B) {
 	u, now := busy(testHospital)
 	b.ReportAllocs()
 	for b.Loop() {
-		u.Chart().Snapshot(now)
+		acuity.TakeSnapshot(u.Chart(), now)
 	}
 }

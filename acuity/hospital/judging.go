@@ -46,7 +46,7 @@ func (k *scoring) judge() {
 	if k.work.plain {
 		k.lately = acuity.LastAxes{}
 	}
-	acuity.JudgeUnit(k.matcher.cat, &k.verdict, &k.chart.Unit, &k.sums, now, &k.lately)
+	acuity.UpdateVerdict(k.matcher.cat, &k.verdict, &k.chart.Unit, &k.sums, now, &k.lately)
 }
 
 // judgeAll is judge after rooms entered or left the unit.
@@ -55,7 +55,7 @@ func (k *scoring) judgeAll(now acuity.Instant) {
 	old := k.verdict.Rooms
 	next := w.rooms[:0]
 	if k.work.plain {
-		next = k.chart.Verdict(now).Rooms // the charts, and so the evidence, are new with each step
+		next = acuity.Judge(k.chart, now).Rooms // the charts, and so the evidence, are new with each step
 	}
 	i, n := 0, 0
 	w.judged = w.judged[:0]
@@ -148,7 +148,7 @@ func (k *scoring) judgeRoom(r *room, now acuity.Instant, rv *acuity.RoomVerdict)
 		r.store = acuity.NewRoomMemory(n)
 	}
 	r.store.Begin(&w.alone)
-	acuity.JudgeRoom(k.matcher.cat, &r.chart, now, &r.store, rv)
+	acuity.JudgeRoomInto(k.matcher.cat, &r.chart, now, &r.store, rv)
 	r.store.Keep(rv)
 }
 

@@ -31,7 +31,7 @@ func Fold(observations []acuity.Observation, now acuity.Instant) Folded {
 		out.Changes = append(out.Changes, c)
 	}
 	out.Chart = u.Chart()
-	out.Verdict = out.Chart.Verdict(now)
+	out.Verdict = acuity.Judge(out.Chart, now)
 	return out
 }
 

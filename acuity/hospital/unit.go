@@ -126,7 +126,7 @@ func New(hospital string) *State {
 	u.compile()
 	u.encounters.index()
 	u.chart.Hospital = hospital
-	u.scoring.verdict = u.chart.Verdict(0)
+	u.scoring.verdict = acuity.Judge(&u.chart, 0)
 	return u
 }
 

@@ -248,7 +248,7 @@ func TestNothingChangesBeforeItIsDue(t *testing.T) {
 			}
 			now := u.facts.Clock
 			at := now + acuity.Instant(rapid.Int64Range(0, int64(due-now-1)).Draw(t, "at"))
-			if x, y := shown(u.scoring.verdict), shown(u.Chart().Verdict(at)); x != y {
+			if x, y := shown(u.scoring.verdict), shown(acuity.Judge(u.Chart(), at)); x != y {
 				t.Fatalf("changed at %v, due %v\n%s", at, due, difference(x, y))
 			}
 		}

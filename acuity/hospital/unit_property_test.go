@@ -417,7 +417,7 @@ func sameHoweverKept(t *rapid.T) {
 		changes = append(changes, a)
 		compare(a, plain.Apply(&o, i), plain, "plain")
 		compare(a, broken.Apply(&o, i), broken, "restored")
-		same("verdict of the chart", shown(unit.scoring.verdict), shown(unit.Chart().Verdict(unit.facts.Clock)))
+		same("verdict of the chart", shown(unit.scoring.verdict), shown(acuity.Judge(unit.Chart(), unit.facts.Clock)))
 		log.write(broken)
 		if pick(t, "restart", false, false, true) {
 			broken = log.restore(t)

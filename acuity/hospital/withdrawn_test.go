@@ -51,7 +51,7 @@ func TestWithdrawnPlacementLeavesNobody(t *testing.T) {
 					order[i].ReceivedAt = minute(45) // so that their order is that of arrival alone
 					u.Apply(&order[i], int64(i))
 				}
-				v := u.Chart().Verdict(minute(45))
+				v := acuity.Judge(u.Chart(), minute(45))
 				if got := rendered(&v); got != want {
 					t.Fatalf("order %v:\n got %s\nwant %s", kinds(order), got, want)
 				}

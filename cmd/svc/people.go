@@ -98,7 +98,7 @@ func (h *service) rooms(ctx context.Context, hospital string, version int64) (*a
 		if err := decode.DecodeRoom(r.Chart, &chart.Rooms[i]); err != nil {
 			return nil, err
 		}
-		rooms[i] = rules.RoomVerdict(&chart.Rooms[i], now)
+		rooms[i] = acuity.JudgeRoom(rules, &chart.Rooms[i], now)
 	}
 	s := summary(rooms)
 	s.Peak = expected(ctx, forecasts{h.models(), h.settings.Register.Zone}, &chart, readapi.PredictAt(h.now()))

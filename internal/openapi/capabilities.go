@@ -156,7 +156,7 @@ func capabilitiesOf(operations []httpapi.Operation) capabilities {
 		c.Colors = append(c.Colors, l.String())
 	}
 	for a := range acuity.Axis(acuity.AxisCount) {
-		c.Axes = append(c.Axes, axis{a.String(), a.Label(), a.Rules()})
+		c.Axes = append(c.Axes, axis{a.String(), a.Label(), acuity.ListRules(a)})
 	}
 	c.factors()
 	return c

@@ -115,7 +115,7 @@ func (w *ward) Unit(_ context.Context, hospital string) (*web.Unit, error) {
 	case chart == nil:
 		return nil, readapi.ErrNoUnit
 	}
-	v := chart.Verdict(acuity.At(w.at()))
+	v := acuity.Judge(chart, acuity.At(w.at()))
 	u := &web.Unit{Version: "g." + time.Duration(v.Version).String(), Verdict: &v, At: w.at()}
 	if w.forms != nil {
 		w.forms(u)
@@ -138,9 +138,9 @@ func (w *ward) Room(_ context.Context, hospital string, id int32, within time.Du
 		rules := acuity.Default()
 		ahead := &readapi.RoomAhead{}
 		for at, end := acuity.At(w.now), acuity.At(w.now.Add(within)); at != 0 && at <= end; {
-			v := rules.RoomVerdict(room, at)
+			v := acuity.JudgeRoom(rules, room, at)
 			if ahead.Shares == nil {
-				ahead.Shares = rules.Shares(&v)
+				ahead.Shares = acuity.ShareSeverity(rules, &v)
 			}
 			ahead.Steps = append(ahead.Steps, readapi.RoomStep{From: at, Verdict: v})
 			if v.Until() <= at {

@@ -124,7 +124,7 @@ func (r *run) slot(hour int32) int {
 
 // hour compares an hour with its forecasts, then learns it and forecasts from it.
 func (r *run) hour(s *acuity.Snapshot) {
-	gauge := s.Numbers()
+	gauge := acuity.SumSnapshot(s)
 	required := float64(gauge.Required) / float64(acuity.Nurse)
 	level := gauge.Level()
 	r.past = slices.DeleteFunc(r.past, func(o origin) bool { return !s.Observed || s.Hour-o.snapshot.Hour > forecast.Horizon })

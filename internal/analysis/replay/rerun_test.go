@@ -383,6 +383,6 @@ func (b *testKafka) verdictAt(hospital string, at acuity.Instant) string {
 		f.Apply(&in, each)
 	}
 	f.ElapseTo(at, each)
-	v := f.Chart().Verdict(at)
+	v := acuity.Judge(f.Chart(), at)
 	return digest + v.Level.String() + v.Driving.String()
 }

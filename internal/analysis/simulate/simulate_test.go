@@ -118,7 +118,7 @@ func TestEveryLineIsAccepted(t *testing.T) {
 			if u.lines < 100 || int64(remarks)*20 > u.lines {
 				t.Errorf("%d lines with %d warnings", u.lines, remarks)
 			}
-			v := u.Chart().Verdict(acuity.At(last))
+			v := acuity.Judge(u.Chart(), acuity.At(last))
 			if v.Required == 0 || v.OnDuty < 2 || v.Roster == nil || len(v.Rooms) < 10 {
 				t.Errorf("after ten days %d/60 nurses are required, %d on duty, %d rooms", v.Required, v.OnDuty, len(v.Rooms))
 			}
@@ -167,7 +167,7 @@ func fold(t testing.TB, o simulate.Options, each func(*acuity.Verdict)) *unit {
 	run(t, o, func(r simulate.Request) {
 		for ; !next.After(r.At); next = next.Add(time.Hour) {
 			u.advance(next)
-			v := u.Chart().Verdict(acuity.At(next))
+			v := acuity.Judge(u.Chart(), acuity.At(next))
 			each(&v)
 		}
 		u.advance(r.At)
