@@ -1,15 +1,13 @@
-// Package acuity decides how much nursing each room of a maternity unit needs
-// now, and whether the staff on shift can give it. The words, smallest first:
+// Package acuity is the vocabulary of a maternity unit: what is said about it, what is
+// known of it, what changed. The words, smallest first:
 //
 //   - An [Observation] is what one request of one hospital says: facts.
-//   - An [Evidence] is what one source says about one [Factor] of one patient.
-//   - [Demand] is a need for nursing, in 60ths of a nurse.
+//   - An [Evidence] is what one source says about one factor of one patient.
 //   - A [Chart] is who is in which room with what evidence: all that scoring needs.
-//   - A [Verdict] is the chart judged at one instant: rooms, axes, level, shortfall.
 //   - A [Change] is what one observation or one due instant did to a hospital.
+//   - A [Snapshot] is a unit at a full hour: all that the forecast learns from.
 //
-// There are two steps. The package hospital keeps the facts of one hospital and turns
-// them into its chart. [Chart.Verdict] then turns chart and instant into the answer.
-// It never asks what time it is: the caller passes now. Same chart, same moment, same
-// verdict; every constant names its source.
+// The catalogue lies below it: what each factor asks for. Above it, the package hospital
+// turns observations into charts and changes, and the package score judges a chart at an
+// instant. Nobody asks what time it is: the caller passes now.
 package acuity

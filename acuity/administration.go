@@ -1,6 +1,9 @@
 package acuity
 
-import "svc/acuity/codes"
+import (
+	"svc/acuity/catalogue"
+	"svc/acuity/codes"
+)
 
 // Administrators of a hospital say how its codes, places and feeds are read, and what a
 // factor asks for there. That changes verdicts, so it comes as observations, and a
@@ -31,9 +34,9 @@ type Mapping struct {
 	ID      string
 	System  codes.System
 	Code    string
-	Kind    SignalKind       // 0: diagnoses and signals alike; KindCondition: diagnoses alone
-	Factor  Factor           // 0: the code is known and means nothing
-	Op      codes.Comparator // with Than: the value must compare so
+	Kind    catalogue.SignalKind // 0: diagnoses and signals alike; KindCondition: diagnoses alone
+	Factor  catalogue.Factor     // 0: the code is known and means nothing
+	Op      codes.Comparator     // with Than: the value must compare so
 	Than    codes.Milli
 	Comment string // of the administrator, ≤ 200 characters
 	Delete  bool
@@ -48,10 +51,10 @@ type Place struct {
 
 	HasRoomID bool
 	RoomID    int32
-	Label     string // of the room; "": as it is
-	Area      string // of the room; "": as it is
-	Outside   bool   // not of this unit: a visit there is open, but neither in a room nor unplaced
-	Primary   Factor // of patients placed here; 0: by the table of areas
+	Label     string           // of the room; "": as it is
+	Area      string           // of the room; "": as it is
+	Outside   bool             // not of this unit: a visit there is open, but neither in a room nor unplaced
+	Primary   catalogue.Factor // of patients placed here; 0: by the table of areas
 	Delete    bool
 }
 
@@ -67,6 +70,6 @@ type Switches struct {
 type CodeMark struct {
 	System codes.System
 	Code   string
-	Kind   SignalKind // 0: whatever it came as
-	Delete bool       // puts it back on the worklist
+	Kind   catalogue.SignalKind // 0: whatever it came as
+	Delete bool                 // puts it back on the worklist
 }

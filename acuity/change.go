@@ -1,6 +1,9 @@
 package acuity
 
-import "svc/acuity/codes"
+import (
+	"svc/acuity/catalogue"
+	"svc/acuity/codes"
+)
 
 // Change is what one input, or one due instant, did to a unit. Everything downstream is
 // derived from these records. Each has the next version, so no input is silent and no
@@ -19,9 +22,9 @@ type Change struct {
 	Level   Level // after
 	Effects []Effect
 
-	Activated, Expired []FactorChange // by room, then factor id
-	Active             []Factor       // of the room of a clinical request, in order of display
-	RoomLabel          string         // of that room
+	Activated, Expired []FactorChange     // by room, then factor id
+	Active             []catalogue.Factor // of the room of a clinical request, in order of display
+	RoomLabel          string             // of that room
 	Unmapped           []Unmapped
 	Warnings           []Warning
 	Removed            int32 // rooms that a census took out of the unit
@@ -88,7 +91,7 @@ type Effect struct {
 	RoomLabel         string
 	Color, PriorColor Color
 	Score             int32
-	Factors           []Factor
+	Factors           []catalogue.Factor
 	Nursing           string
 }
 
@@ -96,7 +99,7 @@ type Effect struct {
 type FactorChange struct {
 	RoomID    int32
 	RoomLabel string
-	Factor    Factor
+	Factor    catalogue.Factor
 	Ratio     string
 	Since     Instant
 	Kind      EvidenceKind

@@ -3,6 +3,7 @@ package acuity
 import (
 	"slices"
 
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -40,13 +41,13 @@ type UnitChart struct {
 	CancelsWaiting    int32 // cancels, for the event that they are about
 	StatementsWaiting int32 // clinical statements, for the visit or patient that they name
 
-	Rules              []Rule // of the hospital, beside the catalogue; ascending by factor
-	StaffingFromRoster bool   // without a staffing record the roster tells the nurses on duty
+	Rules              []catalogue.Rule // of the hospital, beside the catalogue; ascending by factor
+	StaffingFromRoster bool             // without a staffing record the roster tells the nurses on duty
 }
 
 // Catalogue returns the catalogue by which the unit is judged: the default, with
 // the rules of its hospital. Charts with equal rules have the same one.
-func (u *UnitChart) Catalogue() *Catalogue { return Default().With(u.Rules) }
+func (u *UnitChart) Catalogue() *catalogue.Catalogue { return catalogue.Default().With(u.Rules) }
 
 // RoomStatus is the occupancy of a room.
 type RoomStatus uint8
@@ -125,7 +126,7 @@ const (
 // matched, older statements replaced and contradictions settled. It is running: a source
 // that ended leaves none.
 type Evidence struct {
-	Factor  Factor
+	Factor  catalogue.Factor
 	Variant uint8 // row of the factor's effects in the catalogue; 0 is the plain one
 	Count   uint8 // babies, for labor-multiple-gestation
 	Baby    uint8 // 0 the mother, n her n-th newborn

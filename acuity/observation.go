@@ -1,6 +1,9 @@
 package acuity
 
-import "svc/acuity/codes"
+import (
+	"svc/acuity/catalogue"
+	"svc/acuity/codes"
+)
 
 // Observation is what one accepted request says about one hospital: facts, and nothing
 // derived from them. Everything that can change a verdict is an observation. It holds no
@@ -26,12 +29,12 @@ type Observation struct {
 
 	References []Reference // fhir: what others name
 
-	Rules     []Rule     // rules: catalogue values that the hospital overrides
-	Locations []Place    // locations: rows of its location table
-	Switches  *Switches  // settings: how it wants its feeds read
-	Marks     []CodeMark // terminology: codes taken off the worklist
-	Act       *Act       // of an administrator's act: how it is meant
-	Request   *Request   // if the sender gave the request an identity
+	Rules     []catalogue.Rule // rules: catalogue values that the hospital overrides
+	Locations []Place          // locations: rows of its location table
+	Switches  *Switches        // settings: how it wants its feeds read
+	Marks     []CodeMark       // terminology: codes taken off the worklist
+	Act       *Act             // of an administrator's act: how it is meant
+	Request   *Request         // if the sender gave the request an identity
 }
 
 // Request is the identity that a sender gave to a request, so that a repetition within
@@ -131,12 +134,12 @@ type Event struct {
 	PlaceNull bool     // PV1-3 was sent as "": the patient has no place any more
 	Prior     Location // PV1-6; on a cancel-transfer the cancelled place
 
-	Class         byte   // PV1-2: I O E P R B N …; 0 if not given
-	AdmissionType byte   // PV1-4: L labor and delivery, N newborn …; 0 if not given
-	Service       string // PV1-10, a code, upper case
-	Newborn       bool   // class N, PV1-4 N, PV2-36 Y, or younger than 28 days at At
-	Babies        uint8  // PID-24/25: order of a multiple birth; 0 if not given
-	Primary       Factor // explicit primaryFactor; 0 if not given
+	Class         byte             // PV1-2: I O E P R B N …; 0 if not given
+	AdmissionType byte             // PV1-4: L labor and delivery, N newborn …; 0 if not given
+	Service       string           // PV1-10, a code, upper case
+	Newborn       bool             // class N, PV1-4 N, PV2-36 Y, or younger than 28 days at At
+	Babies        uint8            // PID-24/25: order of a multiple birth; 0 if not given
+	Primary       catalogue.Factor // explicit primaryFactor; 0 if not given
 	Reasons       Reasons
 
 	DiagnosisMode DiagnosisMode
@@ -210,7 +213,7 @@ type Signal struct {
 	Visit   string // pseudonym of the visit it was reported for (FHIR), or the Encounter of its events; may be empty
 	Patient string // pseudonym, when no visit is named: it goes to the patient's open visit
 	Subject string // a further name of Patient, as in Event; may be empty
-	Kind    SignalKind
+	Kind    catalogue.SignalKind
 	System  codes.System
 	Code    string
 	Display string // ≤ 80 characters, long digit runs masked; some rules match on its words
@@ -257,14 +260,14 @@ type CensusRoom struct {
 	Visit        string // pseudonym; may be empty
 	Class        byte
 	Service      string
-	Primary      Factor
+	Primary      catalogue.Factor
 	PrimarySince Instant
 	DeliveredAt  Instant
 	Cesarean     bool // deliveryMode
 
 	// A list that was not sent keeps what is known; an empty one clears it.
 	HasModifiers bool
-	Modifiers    []Factor
+	Modifiers    []catalogue.Factor
 	HasDiagnoses bool
 	Diagnoses    []Diagnosis
 	HasNewborns  bool
@@ -274,7 +277,7 @@ type CensusRoom struct {
 // CensusNewborn is a newborn in the room of its mother.
 type CensusNewborn struct {
 	Visit   string
-	Primary Factor // 0 if not given
+	Primary catalogue.Factor // 0 if not given
 }
 
 // Staffing is the number of assignable nurses on duty from an instant on.

@@ -8,13 +8,14 @@ import (
 	"unicode/utf8"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/internal/httpapi"
 )
 
 var (
-	signalKinds = map[string]acuity.SignalKind{
-		"medication": acuity.KindMedication, "observation": acuity.KindObservation, "lab": acuity.KindLab, "device": acuity.KindDevice,
+	signalKinds = map[string]catalogue.SignalKind{
+		"medication": catalogue.KindMedication, "observation": catalogue.KindObservation, "lab": catalogue.KindLab, "device": catalogue.KindDevice,
 	}
 	signalSystems = map[string]codes.System{
 		"RxNorm": codes.RxNorm, "LOINC": codes.LOINC, "SNOMED": codes.SNOMED, "SNOMED-CT": codes.SNOMED, "local": codes.SystemLocal,

@@ -8,6 +8,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/hospital"
+	"svc/acuity/score"
 )
 
 // message builds an ADT message about visit VN1. clock is EVN-2, on the day of the tests,
@@ -221,7 +222,7 @@ func TestDecisions(t *testing.T) {
 			for _, s := range row.say {
 				last = d.post(t, s.path, s.body)
 			}
-			v := acuity.Judge(u.Chart(), acuity.At(now))
+			v := score.Judge(u.Chart(), acuity.At(now))
 			if got := occupied(&v); got != row.want {
 				t.Errorf("got %q, want %q", got, row.want)
 			}
@@ -232,7 +233,7 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-func occupied(v *acuity.Verdict) string {
+func occupied(v *score.Verdict) string {
 	var list []string
 	for i := range v.Rooms {
 		r := &v.Rooms[i]

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -24,7 +25,7 @@ func TestClinicalFacts(t *testing.T) {
 	o := d.wantTaken(t, a)
 	s := o.Signals[0]
 	if o.Channel != acuity.ChannelClinical || *o.Room != (acuity.RoomRef{ID: 4, Label: "LDR04"}) || len(o.Signals) != 1 ||
-		s.Room != 4 || s.Kind != acuity.KindMedication || s.System != codes.RxNorm || s.Code != "6585" || s.Display != "magnesium sulfate" ||
+		s.Room != 4 || s.Kind != catalogue.KindMedication || s.System != codes.RxNorm || s.Code != "6585" || s.Display != "magnesium sulfate" ||
 		s.Value != codes.ParseValue("4") || s.Status != acuity.SignalActive || s.ObservedAt != at(15, 0) || s.StartedAt != at(14, 0) {
 		t.Errorf("%+v", o)
 	}
@@ -37,7 +38,7 @@ func TestClinicalFacts(t *testing.T) {
 		"SNOMED":           {"system", `"SNOMED"`, func(s acuity.Signal) bool { return s.System == codes.SNOMED }, ""},
 		"SNOMED-CT":        {"system", `"SNOMED-CT"`, func(s acuity.Signal) bool { return s.System == codes.SNOMED }, ""},
 		"local":            {"system", `"local"`, func(s acuity.Signal) bool { return s.System == codes.SystemLocal }, ""},
-		"device":           {"kind", `"device"`, func(s acuity.Signal) bool { return s.Kind == acuity.KindDevice }, ""},
+		"device":           {"kind", `"device"`, func(s acuity.Signal) bool { return s.Kind == catalogue.KindDevice }, ""},
 		"completed":        {"status", `"completed"`, func(s acuity.Signal) bool { return s.Status == acuity.SignalEnded }, ""},
 		"Stopped":          {"status", `"Stopped"`, func(s acuity.Signal) bool { return s.Status == acuity.SignalEnded }, ""},
 		"cancelled":        {"status", `"cancelled"`, func(s acuity.Signal) bool { return s.Status == acuity.SignalEnded }, ""},
@@ -88,12 +89,12 @@ func TestCensusFacts(t *testing.T) {
 	a := d.post(t, "census", censusBody)
 	c := d.wantTaken(t, a).Census
 	row := c.Rooms[0]
-	labor, _ := acuity.FactorByID("labor-standard")
-	mag, _ := acuity.FactorByID("high-mag")
-	baby, _ := acuity.FactorByID("nb-continuing")
+	labor, _ := catalogue.FactorByID("labor-standard")
+	mag, _ := catalogue.FactorByID("high-mag")
+	baby, _ := catalogue.FactorByID("nb-continuing")
 	if c.AsOf != at(15, 0) || c.TotalRooms != 20 || row.ID != 4 || row.Label != "LDR04" || row.Area != "LD" || row.Status != acuity.RoomOccupied ||
 		len(row.Visit) != 24 || row.Class != 'I' || row.Service != "OBS" || row.Primary != labor || row.PrimarySince != at(14, 0) ||
-		row.DeliveredAt != at(13, 0) || !row.Cesarean || !row.HasModifiers || !slices.Equal(row.Modifiers, []acuity.Factor{mag}) ||
+		row.DeliveredAt != at(13, 0) || !row.Cesarean || !row.HasModifiers || !slices.Equal(row.Modifiers, []catalogue.Factor{mag}) ||
 		!row.HasDiagnoses || len(row.Diagnoses) != 1 || row.Diagnoses[0].System != codes.ICD10CM || row.Diagnoses[0].Code != "O14.1" ||
 		!row.HasNewborns || len(row.Newborns) != 1 || row.Newborns[0].Primary != baby || len(row.Newborns[0].Visit) != 24 {
 		t.Errorf("%+v", row)
@@ -156,7 +157,7 @@ func TestADTFacts(t *testing.T) {
 	d := open(t)
 	a := d.post(t, "adt", adtBody)
 	e := d.wantTaken(t, a).Events[0]
-	labor, _ := acuity.FactorByID("labor-standard")
+	labor, _ := catalogue.FactorByID("labor-standard")
 	if e.Type != acuity.A01 || e.At != at(15, 0) || e.Precision != acuity.Second || e.RecordedAt != at(15, 1) || e.Cancels != 0 ||
 		e.Place != (acuity.Location{HasRoomID: true, RoomID: 4, Label: "LDR04", PointOfCare: "LD", Room: "4", Bed: "1", Facility: "STMARY"}) ||
 		e.Prior != (acuity.Location{HasRoomID: true, RoomID: 5, PointOfCare: "TRI", Room: "2", Bed: "1", Facility: "STMARY"}) ||

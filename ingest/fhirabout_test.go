@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/hospital"
 )
 
@@ -93,7 +94,7 @@ func TestConditionsWithoutAnIDAreOfOnePatient(t *testing.T) {
 
 // has reports whether a factor is active in any room.
 func has(u *hospital.State, factor string) bool {
-	f, _ := acuity.FactorByID(factor)
+	f, _ := catalogue.FactorByID(factor)
 	v := u.Verdict()
 	for i := range v.Rooms {
 		for j := range v.Rooms[i].Factors {

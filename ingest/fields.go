@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/internal/httpapi"
 )
 
@@ -347,7 +348,7 @@ func (o object) inner(name string) object {
 }
 
 // primary reads primaryFactor, the id of a primary factor.
-func (o object) primary() acuity.Factor {
+func (o object) primary() catalogue.Factor {
 	const name = "primaryFactor"
 	id := o.text(name)
 	if id == "" {
@@ -357,8 +358,8 @@ func (o object) primary() acuity.Factor {
 }
 
 // factorID returns the factor with an id, if it exists and is of the wanted kind.
-func (r *reader) factorID(id, path string, primary bool) acuity.Factor {
-	f, ok := acuity.FactorByID(id)
+func (r *reader) factorID(id, path string, primary bool) catalogue.Factor {
+	f, ok := catalogue.FactorByID(id)
 	if ok && f.IsPrimary() == primary {
 		return f
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/ingest"
 )
@@ -239,12 +240,12 @@ func TestWhatBecomesOfAnObservation(t *testing.T) {
 // The lists of the answer are those of the change.
 func TestAnswerLists(t *testing.T) {
 	d := open(t)
-	mag, _ := acuity.FactorByID("high-mag")
+	mag, _ := catalogue.FactorByID("high-mag")
 	d.change = func(o *acuity.Observation) acuity.Change {
 		c := applyAll(o)
 		c.Activated = []acuity.FactorChange{{RoomID: 4, RoomLabel: "LDR04", Factor: mag, Ratio: "1:1", Since: acuity.At(now), Kind: acuity.BySignal}}
 		c.Expired = []acuity.FactorChange{{RoomID: 5, Factor: mag, Kind: acuity.ByCensus}}
-		c.Active = []acuity.Factor{mag}
+		c.Active = []catalogue.Factor{mag}
 		c.Unmapped = []acuity.Unmapped{{System: codes.SystemLocal, Code: "X", Display: "y"}}
 		c.Warnings = []acuity.Warning{{Code: "room_not_occupied"}, {Code: "status_unknown", Path: "signals[0].status"}}
 		return c

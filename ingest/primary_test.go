@@ -6,6 +6,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/hospital"
+	"svc/acuity/score"
 )
 
 // These messages are the table of clinical-input 4: the kind of a patient when no message
@@ -71,7 +72,7 @@ func TestPrimaryFactorsFromMessages(t *testing.T) {
 			}
 			var got []string
 			chart := u.Chart()
-			v := acuity.Judge(chart, acuity.At(now))
+			v := score.Judge(chart, acuity.At(now))
 			for i := range v.Rooms {
 				for _, f := range v.Rooms[i].Factors {
 					if f.Factor.IsPrimary() {

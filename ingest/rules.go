@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/internal/httpapi"
 )
 
@@ -16,7 +17,7 @@ type ruleAnswer struct {
 // setRule puts a rule in force. It replaces the earlier rule completely.
 func (s *server) setRule(w http.ResponseWriter, r *http.Request) {
 	o, in := s.beginActWithBody(w, r, acuity.ChannelRules, func(in *reader, body []byte, o *acuity.Observation) {
-		o.Rules = []acuity.Rule{in.rule(body, httpapi.PathValue(r, "id"))}
+		o.Rules = []catalogue.Rule{in.rule(body, httpapi.PathValue(r, "id"))}
 	})
 	if o == nil {
 		return
@@ -34,12 +35,12 @@ func (s *server) deleteRule(w http.ResponseWriter, r *http.Request) {
 	if o == nil {
 		return
 	}
-	f, ok := acuity.FactorByID(httpapi.PathValue(r, "id"))
+	f, ok := catalogue.FactorByID(httpapi.PathValue(r, "id"))
 	if !ok {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 		return
 	}
-	o.Rules = []acuity.Rule{{Factor: f, Delete: true}}
+	o.Rules = []catalogue.Rule{{Factor: f, Delete: true}}
 	answer := ruleAnswer{FactorID: f.ID()}
 	if answer.acted, ok = s.perform(w, r, o, in, actionRuleDelete, f.ID()); ok {
 		httpapi.OK(w, r, answer)
@@ -48,14 +49,14 @@ func (s *server) deleteRule(w http.ResponseWriter, r *http.Request) {
 
 // rule reads a rule: {factorId, values: {line: text}, comment}. The path or the body
 // names the factor.
-func (r *reader) rule(body []byte, id string) acuity.Rule {
+func (r *reader) rule(body []byte, id string) catalogue.Rule {
 	form := shapeOf[ruleShape]()
 	if id != "" {
 		form = shapeOf[ruleOfPathShape]()
 	}
 	b, ok := r.open(body, "", form)
 	if !ok {
-		return acuity.Rule{}
+		return catalogue.Rule{}
 	}
 	defer b.close()
 	named := b.text("factorId")
@@ -65,8 +66,8 @@ func (r *reader) rule(body []byte, id string) acuity.Rule {
 	case named != "" && named != id:
 		r.fault("factorId", "path")
 	}
-	rule := acuity.Rule{Comment: b.remark()}
-	f, known := acuity.FactorByID(id)
+	rule := catalogue.Rule{Comment: b.remark()}
+	f, known := catalogue.FactorByID(id)
 	if rule.Factor = f; !known && id != "" {
 		r.unfit("factorId", "factor")
 	}
@@ -79,7 +80,7 @@ func (r *reader) rule(body []byte, id string) acuity.Rule {
 		return rule
 	}
 	for _, m := range values.fields {
-		line := acuity.RuleLine{Name: string(m.name)}
+		line := catalogue.RuleLine{Name: string(m.name)}
 		switch m.raw[0] {
 		case '"':
 			line.Text = string(unquote(m.raw))
@@ -90,7 +91,7 @@ func (r *reader) rule(body []byte, id string) acuity.Rule {
 		}
 		rule.Lines = append(rule.Lines, line)
 	}
-	slices.SortFunc(rule.Lines, acuity.RuleLine.Compare)
+	slices.SortFunc(rule.Lines, catalogue.RuleLine.Compare)
 	if known && len(r.faults) == 0 {
 		for _, fault := range rule.Faults() {
 			path := "values"

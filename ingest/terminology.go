@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/terminology"
 	"svc/internal/httpapi"
@@ -21,9 +22,9 @@ const noFactor = "none"
 
 // These are the words of a mapping.
 var (
-	mappingKinds = map[string]acuity.SignalKind{
-		"medication": acuity.KindMedication, "observation": acuity.KindObservation, "lab": acuity.KindLab,
-		"device": acuity.KindDevice, "diagnosis": acuity.KindCondition,
+	mappingKinds = map[string]catalogue.SignalKind{
+		"medication": catalogue.KindMedication, "observation": catalogue.KindObservation, "lab": catalogue.KindLab,
+		"device": catalogue.KindDevice, "diagnosis": catalogue.KindCondition,
 	}
 	comparators = map[string]codes.Comparator{
 		"<": codes.Less, "<=": codes.LessOrEqual, ">": codes.Greater, ">=": codes.GreaterOrEqual,
@@ -62,7 +63,7 @@ func (s *server) setTerminology(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func factorName(f acuity.Factor) string {
+func factorName(f catalogue.Factor) string {
 	if f == 0 {
 		return noFactor
 	}
@@ -116,7 +117,7 @@ func (o object) mapping() acuity.Mapping {
 		o.fault(o.at("code"), "minLength:1") // a row without a code would match every code of the system
 	}
 	if id := o.text("factorId"); id != "" && id != noFactor {
-		f, ok := acuity.FactorByID(id)
+		f, ok := catalogue.FactorByID(id)
 		if m.Factor = f; !ok {
 			o.unfit(o.at("factorId"), "factor")
 		}
@@ -127,7 +128,7 @@ func (o object) mapping() acuity.Mapping {
 		m.Op = comparators[value.word("op")]
 		m.Than = value.limit("than")
 		value.close()
-		if m.Kind == acuity.KindCondition {
+		if m.Kind == catalogue.KindCondition {
 			o.unfit(o.at("value"), "signal") // a diagnosis has no value
 		}
 	}

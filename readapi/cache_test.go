@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
+	"svc/acuity/score"
 	"svc/readapi"
 )
 
@@ -60,11 +61,11 @@ func drawChart(t *rapid.T, version int64, clock acuity.Instant, before []acuity.
 }
 
 // plainVerdict judges the whole chart at every due instant up to now.
-func plainVerdict(c *acuity.Chart, now acuity.Instant) *acuity.Verdict {
-	v := acuity.Judge(c, c.Unit.Clock)
+func plainVerdict(c *acuity.Chart, now acuity.Instant) *score.Verdict {
+	v := score.Judge(c, c.Unit.Clock)
 	for v.Next != 0 && v.Next <= now {
 		at, before := v.Next, v
-		v = acuity.Judge(c, at)
+		v = score.Judge(c, at)
 		v.AsOf, v.Run = at, before.Run
 		if v.Level != before.Level {
 			v.Run = acuity.LevelRun{Since: at, Prior: before.Level, HasPrior: true}

@@ -7,7 +7,9 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/score"
 	"svc/internal/httpapi"
 )
 
@@ -35,15 +37,15 @@ func TestTimesAreWrittenAsFormatted(t *testing.T) {
 }
 
 // anyVerdict draws any verdict that the types allow, sensible or not.
-func anyVerdict(t *rapid.T) *acuity.Verdict {
+func anyVerdict(t *rapid.T) *score.Verdict {
 	text := rapid.OneOf(rapid.SampledFrom([]string{"LDR 4", "a<b>&c", `q"\`, "\x00\t\n\x7f", "Kreißsaal", "\u2028", "\xff"}), rapid.String())
 	at := rapid.Custom(func(t *rapid.T) acuity.Instant {
 		return acuity.Instant(rapid.OneOf(rapid.Just[int64](0), rapid.Int64Range(0, 1<<42)).Draw(t, "at"))
 	})
-	demand := rapid.Custom(func(t *rapid.T) acuity.Demand { return acuity.Demand(rapid.Int32Range(0, 600).Draw(t, "demand")) })
+	demand := rapid.Custom(func(t *rapid.T) catalogue.Demand { return catalogue.Demand(rapid.Int32Range(0, 600).Draw(t, "demand")) })
 	evidenceOf := rapid.Custom(func(t *rapid.T) acuity.Evidence {
 		return acuity.Evidence{
-			Factor:     acuity.Factor(rapid.IntRange(1, acuity.Default().Len()).Draw(t, "factor")),
+			Factor:     catalogue.Factor(rapid.IntRange(1, catalogue.Default().Len()).Draw(t, "factor")),
 			Kind:       acuity.EvidenceKind(rapid.IntRange(1, 6).Draw(t, "kind")),
 			AssignedBy: rapid.SampledFrom([]string{"", "table"}).Draw(t, "assigned by"),
 			Source: acuity.Source{
@@ -53,7 +55,7 @@ func anyVerdict(t *rapid.T) *acuity.Verdict {
 			},
 		}
 	})
-	roomOf := rapid.Custom(func(t *rapid.T) acuity.RoomVerdict {
+	roomOf := rapid.Custom(func(t *rapid.T) score.RoomVerdict {
 		list := rapid.SliceOfN(evidenceOf, 0, 3).Draw(t, "evidence")
 		for i := range list {
 			if i > 0 && rapid.Bool().Draw(t, "one more source") {
@@ -61,11 +63,11 @@ func anyVerdict(t *rapid.T) *acuity.Verdict {
 			}
 		}
 		chart := acuity.RoomChart{Patients: []acuity.PatientChart{{Evidence: list}}}
-		v := acuity.JudgeRoom(acuity.Default(), &chart, 0)
+		v := score.JudgeRoom(catalogue.Default(), &chart, 0)
 		v.ID, v.Label, v.Area = rapid.Int32().Draw(t, "id"), text.Draw(t, "label"), text.Draw(t, "area")
 		v.Status, v.Color = acuity.RoomStatus(rapid.IntRange(0, 3).Draw(t, "status")), acuity.Color(rapid.IntRange(0, 4).Draw(t, "color"))
 		v.Score, v.Demand = rapid.Int32().Draw(t, "score"), demand.Draw(t, "demand")
-		v.Primary = acuity.Factor(rapid.IntRange(0, acuity.Default().Len()).Draw(t, "primary"))
+		v.Primary = catalogue.Factor(rapid.IntRange(0, catalogue.Default().Len()).Draw(t, "primary"))
 		v.Next, v.Stale = at.Draw(t, "next"), rapid.Bool().Draw(t, "stale")
 		for i := range v.Factors {
 			f := &v.Factors[i]
@@ -74,19 +76,19 @@ func anyVerdict(t *rapid.T) *acuity.Verdict {
 		}
 		return v
 	})
-	v := &acuity.Verdict{
+	v := &score.Verdict{
 		Level: acuity.Level(rapid.IntRange(0, 3).Draw(t, "level")), Driving: acuity.Axis(rapid.IntRange(0, 6).Draw(t, "driving")),
 		Required: demand.Draw(t, "required"), Shortfall: rapid.Int32().Draw(t, "shortfall"), ShortfallFTE: demand.Draw(t, "fte"),
 		OnDuty: rapid.Int32Range(-1, 40).Draw(t, "nurses"), Call: acuity.Tristate(rapid.IntRange(0, 2).Draw(t, "call")),
 		Ratio: rapid.Int32Range(-1, 300).Draw(t, "ratio"), Rooms: rapid.SliceOfN(roomOf, 0, 4).Draw(t, "rooms"),
 		RosterStale: rapid.Bool().Draw(t, "stale"), Unplaced: rapid.Int32().Draw(t, "unplaced"),
-		Quality: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) acuity.Quality {
-			return acuity.Quality{Code: "code", Message: text.Draw(t, "message")}
+		Quality: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) score.Quality {
+			return score.Quality{Code: "code", Message: text.Draw(t, "message")}
 		}), 0, 2).Draw(t, "quality"),
 		Version: rapid.Int64().Draw(t, "version"), AsOf: at.Draw(t, "asOf"), Next: at.Draw(t, "next"),
 	}
 	for i := range v.Axes {
-		v.Axes[i] = acuity.AxisVerdict{
+		v.Axes[i] = score.AxisVerdict{
 			Known: rapid.Bool().Draw(t, "known"), Pressure: rapid.Int32Range(0, 1000).Draw(t, "pressure"),
 			Value: rapid.Int64Range(-1<<40, 1<<40).Draw(t, "value"), HasValue: rapid.Bool().Draw(t, "valued"),
 			Rule: "c4",

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
+	"svc/acuity/score"
 	"svc/internal/httpapi"
 )
 
@@ -21,7 +23,7 @@ type judgment struct {
 	until       acuity.Instant // 0: it holds forever
 	size        int64          // approximate size in bytes
 
-	verdict *acuity.Verdict // at from
+	verdict *score.Verdict // at from
 
 	unit, level func() *rendered // each made at most once, when first requested
 }
@@ -46,7 +48,7 @@ func judge(c *chart, before *judgment, now acuity.Instant) *judgment {
 	if before != nil && before.chart == c && before.from <= now {
 		j.from = before.from // one of the instants since the writing
 	}
-	rooms := make([]acuity.RoomVerdict, len(j.judgedRooms))
+	rooms := make([]score.RoomVerdict, len(j.judgedRooms))
 	v := j.judgeUnit(rooms, j.from)
 	if before != nil && j.from == before.from && before.chart == c {
 		v.Run = before.verdict.Run
@@ -70,7 +72,7 @@ func judge(c *chart, before *judgment, now acuity.Instant) *judgment {
 
 // judgeUnit judges the unit at an instant. It judges only the rooms whose verdict does
 // not hold then.
-func (j *judgment) judgeUnit(rooms []acuity.RoomVerdict, at acuity.Instant) acuity.Verdict {
+func (j *judgment) judgeUnit(rooms []score.RoomVerdict, at acuity.Instant) score.Verdict {
 	for i, p := range j.judgedRooms {
 		if !holds(p.from, p.until, at) {
 			p = p.judgeRoom(j.rules, at)
@@ -78,11 +80,11 @@ func (j *judgment) judgeUnit(rooms []acuity.RoomVerdict, at acuity.Instant) acui
 		}
 		rooms[i] = p.verdict
 	}
-	return acuity.JudgeUnit(&j.head, rooms, at)
+	return score.JudgeUnit(&j.head, rooms, at)
 }
 
 // pieces returns the data of a unit-state answer, in order.
-func (j *judgment) pieces(v *acuity.Verdict) [][]byte {
+func (j *judgment) pieces(v *score.Verdict) [][]byte {
 	rooms := make([]raw, len(j.judgedRooms))
 	for i, p := range j.judgedRooms {
 		rooms[i] = p.json()
@@ -109,8 +111,8 @@ func (j *judgment) bytes() int64 {
 type chart struct {
 	token Token
 	head  acuity.UnitChart
-	rules *acuity.Catalogue // the rules that judge it
-	rooms []*roomChart      // ascending by id
+	rules *catalogue.Catalogue // the rules that judge it
+	rooms []*roomChart         // ascending by id
 }
 
 // whole returns the chart in one piece. It shares the memory of c.
@@ -166,7 +168,7 @@ func decode(charts Charts, state *State, before []*roomChart) (*chart, error) {
 // it. Judgments share the verdicts of unchanged rooms.
 type judgedRoom struct {
 	*roomChart
-	verdict     acuity.RoomVerdict
+	verdict     score.RoomVerdict
 	from, until acuity.Instant // until 0: forever
 
 	json func() raw // the room in an answer
@@ -196,8 +198,8 @@ func (c *chart) roomsAfter(before *judgment) []*judgedRoom {
 	return judged
 }
 
-func (s *roomChart) judgeRoom(rules *acuity.Catalogue, at acuity.Instant) *judgedRoom {
-	p := &judgedRoom{roomChart: s, verdict: acuity.JudgeRoom(rules, &s.chart, at), from: at}
+func (s *roomChart) judgeRoom(rules *catalogue.Catalogue, at acuity.Instant) *judgedRoom {
+	p := &judgedRoom{roomChart: s, verdict: score.JudgeRoom(rules, &s.chart, at), from: at}
 	p.until = p.verdict.Until()
 	p.json = sync.OnceValue(func() raw { return encode(roomOf(&p.verdict)) })
 	return p
@@ -205,7 +207,7 @@ func (s *roomChart) judgeRoom(rules *acuity.Catalogue, at acuity.Instant) *judge
 
 // UnitState returns the data of a unit-state answer for a verdict. A read returns the
 // same bytes.
-func UnitState(v *acuity.Verdict) []byte {
+func UnitState(v *score.Verdict) []byte {
 	rooms := make([]raw, len(v.Rooms))
 	for i := range v.Rooms {
 		rooms[i] = encode(roomOf(&v.Rooms[i]))

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/score"
 )
 
 func TestCacheIsBounded(t *testing.T) {
@@ -47,7 +49,7 @@ func busyChart() *acuity.Chart {
 			Patients: []acuity.PatientChart{{Visit: "v", Mother: true, Arrived: now}},
 		}
 		for _, name := range []string{"labor-standard", "high-mag", "high-preeclampsia", "high-hemorrhage", "mews-active"} {
-			if f, ok := acuity.FactorByID(name); ok {
+			if f, ok := catalogue.FactorByID(name); ok {
 				r.Patients[0].Evidence = append(r.Patients[0].Evidence, acuity.Evidence{
 					Factor: f, Kind: acuity.BySignal, Start: now, Last: now,
 					Source: acuity.Source{Feed: acuity.ChannelClinical, System: codes.RxNorm, Code: "6585"},
@@ -64,7 +66,7 @@ func busyChart() *acuity.Chart {
 // when one room has changed.
 func BenchmarkReadChanged(b *testing.B) {
 	c := busyChart()
-	v := acuity.Judge(c, c.Unit.Clock)
+	v := score.Judge(c, c.Unit.Clock)
 	known, one := judge(decodedChart(c), nil, c.Unit.Clock), 0
 	for name, do := range map[string]func(){
 		"judge": func() { judge(decodedChart(c), nil, c.Unit.Clock) },

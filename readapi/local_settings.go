@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/hospital"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
@@ -175,7 +175,7 @@ func (s *server) rules(w http.ResponseWriter, r *http.Request) {
 	}
 	slices.SortFunc(all.rules, func(a, b *hospital.RuleState) int { return strings.Compare(a.Factor.ID(), b.Factor.ID()) })
 	out := ruleList{Rules: []ruleItem{}}
-	var inForce []acuity.Rule
+	var inForce []catalogue.Rule
 	for _, rule := range all.rules {
 		item := ruleItem{
 			FactorID: rule.Factor.ID(), Label: rule.Factor.Label(), Values: map[string]string{}, Defaults: map[string]string{},
@@ -184,14 +184,14 @@ func (s *server) rules(w http.ResponseWriter, r *http.Request) {
 		for _, l := range rule.Lines {
 			item.Values[l.Name] = l.Text
 		}
-		for _, l := range acuity.Default().Lines(rule.Factor) {
+		for _, l := range catalogue.Default().Lines(rule.Factor) {
 			item.Defaults[l.Name] = l.Text
 		}
 		out.Rules = append(out.Rules, item)
-		inForce = append(inForce, acuity.Rule{Factor: rule.Factor, Lines: rule.Lines})
+		inForce = append(inForce, catalogue.Rule{Factor: rule.Factor, Lines: rule.Lines})
 	}
-	slices.SortFunc(inForce, func(a, b acuity.Rule) int { return cmp.Compare(a.Factor, b.Factor) })
-	out.RulesVersion = acuity.Default().With(inForce).Version()
+	slices.SortFunc(inForce, func(a, b catalogue.Rule) int { return cmp.Compare(a.Factor, b.Factor) })
+	out.RulesVersion = catalogue.Default().With(inForce).Version()
 	s.list(w, r, out)
 }
 

@@ -3,7 +3,7 @@ package readapi
 import (
 	"strconv"
 
-	"svc/acuity"
+	"svc/acuity/catalogue"
 )
 
 // decimal is a number with a fixed count of decimal places, written without trailing
@@ -42,6 +42,6 @@ func (d decimal) append(b []byte) []byte {
 }
 
 // nurses converts a demand to nurses, rounded half up to two places.
-func nurses(d acuity.Demand) decimal {
-	return decimal{(int64(d)*100 + int64(acuity.Nurse)/2) / int64(acuity.Nurse), 2}
+func nurses(d catalogue.Demand) decimal {
+	return decimal{(int64(d)*100 + int64(catalogue.Nurse)/2) / int64(catalogue.Nurse), 2}
 }

@@ -3,7 +3,7 @@ package readapi
 import (
 	"testing"
 
-	"svc/acuity"
+	"svc/acuity/catalogue"
 )
 
 func TestDecimal(t *testing.T) {
@@ -18,7 +18,7 @@ func TestDecimal(t *testing.T) {
 }
 
 func TestNurses(t *testing.T) {
-	for d, want := range map[acuity.Demand]string{20: "0.33", 40: "0.67", 510: "8.5", 3: "0.05", 0: "0", 180: "3"} {
+	for d, want := range map[catalogue.Demand]string{20: "0.33", 40: "0.67", 510: "8.5", 3: "0.05", 0: "0", 180: "3"} {
 		if got, err := nurses(d).MarshalJSON(); err != nil || string(got) != want {
 			t.Errorf("%d: %s, want %s (%v)", d, got, want, err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/forecast"
+	"svc/acuity/score"
 	"svc/internal/httpapi"
 )
 
@@ -177,7 +178,7 @@ func (s *server) predictUnit(ctx context.Context, hospital string) (*judgment, *
 	return j, &f, nil
 }
 
-func predictOf(v *acuity.Verdict, f *forecast.Forecast) *predict {
+func predictOf(v *score.Verdict, f *forecast.Forecast) *predict {
 	p := &predict{
 		Current:    current{level: *levelOf(v), NursesRequired: nurses(v.Required), AsOf: instant(f.At)},
 		Prediction: prediction{HorizonMinutes: horizonMinutes, Points: make([]point, len(f.Points))},

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/forecast"
+	"svc/acuity/score"
 	"svc/readapi"
 )
 
@@ -67,10 +69,10 @@ func TestPredictIsOfNow(t *testing.T) {
 	chart.Unit.Clock, chart.Unit.ObservedAt = noon, noon
 	h := newFixture(chart)
 	h.learned.model = observedFor(30)
-	h.learned.model.Past[7].Nurses, h.learned.model.Past[7].Required = 5, 5*acuity.Nurse/2
+	h.learned.model.Past[7].Nurses, h.learned.model.Past[7].Required = 5, 5*catalogue.Nurse/2
 	h.now = noon.Add(90 * time.Second)
 	p, tag := predictionOf(t, h)
-	v := acuity.Judge(chart, h.now)
+	v := score.Judge(chart, h.now)
 	if p.Current["level"] != v.Level.String() || p.Current["drivingAxis"] != v.Driving.String() || p.Current["drivingAxisLabel"] != v.DrivingLabel() ||
 		p.Current["ratioShortfall"] != float64(v.Shortfall) || p.Current["nursesRequired"] != float64((v.Required*100+30)/60)/100 {
 		t.Errorf("current %v, verdict %v %v %d %d", p.Current, v.Level, v.Driving, v.Shortfall, v.Required)

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/forecast"
 	"svc/internal/httpapi"
@@ -174,7 +175,7 @@ func code(t *testing.T, r *http.Response) string {
 }
 
 func evidence(t interface{ Fatalf(string, ...any) }, id string, kind acuity.EvidenceKind, start acuity.Instant, source acuity.Source) acuity.Evidence {
-	f, ok := acuity.FactorByID(id)
+	f, ok := catalogue.FactorByID(id)
 	if !ok {
 		t.Fatalf("no factor %s", id)
 	}
@@ -220,7 +221,7 @@ func worked(t testing.TB) *acuity.Chart {
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	var pretty bytes.Buffer
-	got = strings.Replace(got, acuity.Default().Version(), "the version of the rules", 1) // other changes of the rules may change it
+	got = strings.Replace(got, catalogue.Default().Version(), "the version of the rules", 1) // other changes of the rules may change it
 	if err := json.Indent(&pretty, []byte(got), "", "  "); err != nil {
 		t.Fatal(err)
 	}

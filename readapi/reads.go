@@ -9,6 +9,7 @@ import (
 	"svc/acuity"
 	"svc/acuity/forecast"
 	"svc/acuity/help"
+	"svc/acuity/score"
 	"svc/internal/feeds"
 )
 
@@ -20,7 +21,7 @@ type Reads struct {
 
 // Verdict returns the verdict of a hospital now, and the name of its state. The caller must not
 // change the verdict. The errors are or wrap [ErrNoUnit] and [ErrAway].
-func (r *Reads) Verdict(ctx context.Context, hospital string) (v *acuity.Verdict, state string, err error) {
+func (r *Reads) Verdict(ctx context.Context, hospital string) (v *score.Verdict, state string, err error) {
 	j, err := r.server.current(ctx, hospital)
 	if err != nil {
 		return nil, "", err
@@ -40,7 +41,7 @@ const oldest = 24 * time.Hour
 // Before returns the verdict of a hospital at the last instant at which its charts lacked no
 // facts, with that instant. The caller shows the instant beside the verdict. behind is the error
 // of an earlier read.
-func (r *Reads) Before(ctx context.Context, hospital string, behind error) (v *acuity.Verdict, state string, at time.Time, err error) {
+func (r *Reads) Before(ctx context.Context, hospital string, behind error) (v *score.Verdict, state string, at time.Time, err error) {
 	known := (*BehindError)(nil)
 	if r.dated == nil || !errors.As(behind, &known) || known.For <= 0 || known.For > oldest {
 		return nil, "", time.Time{}, behind
@@ -103,7 +104,7 @@ type RoomAhead struct {
 // RoomStep is the verdict on a room from an instant on.
 type RoomStep struct {
 	From    acuity.Instant
-	Verdict acuity.RoomVerdict
+	Verdict score.RoomVerdict
 }
 
 // mostSteps bounds the instants at which a room is judged ahead.
@@ -120,7 +121,7 @@ func (r *Reads) Room(ctx context.Context, hospital string, id int32, within time
 		if room.id != id {
 			continue
 		}
-		ahead := &RoomAhead{Shares: acuity.ShareSeverity(j.rules, &room.verdict)}
+		ahead := &RoomAhead{Shares: score.ShareSeverity(j.rules, &room.verdict)}
 		step, end := RoomStep{j.from, room.verdict}, acuity.At(r.server.shell.Now().Add(within))
 		for {
 			ahead.Steps = append(ahead.Steps, step)
@@ -128,7 +129,7 @@ func (r *Reads) Room(ctx context.Context, hospital string, id int32, within time
 			if next <= step.From || next > end || len(ahead.Steps) == mostSteps {
 				return ahead, nil
 			}
-			step = RoomStep{next, acuity.JudgeRoom(j.rules, &room.chart, next)}
+			step = RoomStep{next, score.JudgeRoom(j.rules, &room.chart, next)}
 		}
 	}
 	return nil, nil //nolint:nilnil // as documented

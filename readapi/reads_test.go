@@ -10,6 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
+	"svc/acuity/score"
 	"svc/readapi"
 )
 
@@ -75,7 +77,7 @@ func TestRoomAhead(t *testing.T) {
 			if last := ahead.Steps[len(ahead.Steps)-1].From; last > end || !slices.IsSortedFunc(ahead.Steps, func(a, b readapi.RoomStep) int { return int(a.From - b.From) }) {
 				t.Fatalf("room %d: steps up to %v", id, last)
 			}
-			whole := acuity.Judge(h.chart, at)
+			whole := score.Judge(h.chart, at)
 			got, want := ahead.Steps[step].Verdict, whole.Rooms[i]
 			if got.Demand != want.Demand || got.Color != want.Color || got.Score != want.Score || !reflect.DeepEqual(factorsOf(&got), factorsOf(&want)) {
 				t.Fatalf("room %d at %v: %+v, want %+v", id, at.Time(), got, want)
@@ -84,7 +86,7 @@ func TestRoomAhead(t *testing.T) {
 	})
 }
 
-func factorsOf(v *acuity.RoomVerdict) (ids []acuity.Factor) {
+func factorsOf(v *score.RoomVerdict) (ids []catalogue.Factor) {
 	for i := range v.Factors {
 		ids = append(ids, v.Factors[i].Factor)
 	}

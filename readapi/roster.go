@@ -3,7 +3,8 @@ package readapi
 import (
 	"slices"
 
-	"svc/acuity"
+	"svc/acuity/catalogue"
+	"svc/acuity/score"
 	"svc/internal/httpapi"
 )
 
@@ -41,7 +42,7 @@ type assignment struct {
 }
 
 // rosterOf summarizes the roster beside the verdict.
-func rosterOf(v *acuity.Verdict) *roster {
+func rosterOf(v *score.Verdict) *roster {
 	if v.Roster == nil {
 		return nil
 	}
@@ -62,7 +63,7 @@ func rosterOf(v *acuity.Verdict) *roster {
 			sharing[id]++
 		}
 	}
-	demand := make(map[int32]acuity.Demand, len(v.Rooms))
+	demand := make(map[int32]catalogue.Demand, len(v.Rooms))
 	for i := range v.Rooms {
 		demand[v.Rooms[i].ID] = v.Rooms[i].Demand
 	}
@@ -73,7 +74,7 @@ func rosterOf(v *acuity.Verdict) *roster {
 		for _, id := range a.RoomIDs {
 			load += int64(demand[id]) * shares / sharing[id]
 		}
-		whole := int64(acuity.Nurse) * shares
+		whole := int64(catalogue.Nurse) * shares
 		a.Demand = decimal{(load*100 + whole/2) / whole, 2}
 		r.Assignments[i] = a
 		if n.Skill >= 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/hospital"
 	"svc/acuity/suggest"
@@ -19,8 +20,8 @@ const noFactor = "none"
 
 // kindNames are the kinds of a mapping and of a code. No kind is null.
 var kindNames = [...]string{
-	"", acuity.KindMedication: "medication", acuity.KindObservation: "observation", acuity.KindLab: "lab",
-	acuity.KindDevice: "device", acuity.KindCondition: "diagnosis",
+	"", catalogue.KindMedication: "medication", catalogue.KindObservation: "observation", catalogue.KindLab: "lab",
+	catalogue.KindDevice: "device", catalogue.KindCondition: "diagnosis",
 }
 
 var comparisons = [...]string{
@@ -190,7 +191,7 @@ func codeOf(l *listedCode) codeItem {
 		Rooms: l.Rooms, Status: l.status, Suggestions: []suggestion{},
 	}
 	if l.Kind == 0 {
-		item.Kind = kindNames[acuity.KindCondition]
+		item.Kind = kindNames[catalogue.KindCondition]
 	}
 	if item.Rooms == nil {
 		item.Rooms = []int32{}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/forecast"
 )
 
@@ -22,7 +23,7 @@ type Hour struct {
 	Generation   int32 // a later one of the same hour replaces it
 	Observed     bool  // a fact about a patient came within the last 12 hours
 	Level        acuity.Level
-	Required     acuity.Demand
+	Required     catalogue.Demand
 	OnDuty       int32   // -1: unknown
 	LevelSeconds []int32 // of the hour before, by level; below 3600 in all if part of it was not observed
 }
@@ -58,10 +59,10 @@ type LevelMinutes struct {
 type WeekHour struct {
 	Weekday  time.Weekday
 	Hour     int
-	Hours    int           // observed hours, at least one
-	Required acuity.Demand // mean
-	Staffed  int           // observed hours in which the nurses on duty are known
-	Short    int           // hours of Staffed with too few nurses
+	Hours    int              // observed hours, at least one
+	Required catalogue.Demand // mean
+	Staffed  int              // observed hours in which the nurses on duty are known
+	Short    int              // hours of Staffed with too few nurses
 }
 
 const minutesPerHour = 60
@@ -71,7 +72,7 @@ func (h *Hour) Shortfall() int32 {
 	if h.OnDuty < 0 {
 		return -1
 	}
-	return max(0, int32((h.Required+acuity.Nurse-1)/acuity.Nurse)-h.OnDuty)
+	return max(0, int32((h.Required+catalogue.Nurse-1)/catalogue.Nurse)-h.OnDuty)
 }
 
 // levels returns how many minutes of the hour each level lasted. Minutes that were not observed
@@ -164,7 +165,7 @@ func trendsOf(hours []Hour, since, until time.Time, zone *time.Location) *Trends
 			if w.Hours == 0 {
 				continue
 			}
-			w.Required /= acuity.Demand(w.Hours) //nolint:gosec // at most 28
+			w.Required /= catalogue.Demand(w.Hours) //nolint:gosec // at most 28
 			w.Weekday, w.Hour = weekday, hour
 			t.Week = append(t.Week, w)
 		}

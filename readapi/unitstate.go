@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
+	"svc/acuity/score"
 	"svc/internal/httpapi"
 )
 
@@ -101,12 +103,12 @@ type quality struct {
 	Message string `json:"message"`
 }
 
-func levelOf(v *acuity.Verdict) *level {
+func levelOf(v *score.Verdict) *level {
 	return &level{v.Level.String(), v.Driving.String(), v.DrivingLabel(), v.Shortfall}
 }
 
 // unitStateOf returns the answer for a verdict with its encoded rooms.
-func unitStateOf(v *acuity.Verdict, rooms []raw) *unitState {
+func unitStateOf(v *score.Verdict, rooms []raw) *unitState {
 	u := &unitState{
 		Level: v.Level.String(), LevelRank: uint8(v.Level), LevelSince: instant(v.Run.Since),
 		DrivingAxis: v.Driving.String(), DrivingAxisLabel: v.DrivingLabel(),
@@ -143,7 +145,7 @@ func unitStateOf(v *acuity.Verdict, rooms []raw) *unitState {
 	return u
 }
 
-func axisOf(verdict *acuity.Verdict, id acuity.Axis) axis {
+func axisOf(verdict *score.Verdict, id acuity.Axis) axis {
 	v := &verdict.Axes[id]
 	a := axis{
 		ID: id.String(), Label: id.Label(), Status: "unknown",
@@ -159,7 +161,7 @@ func axisOf(verdict *acuity.Verdict, id acuity.Axis) axis {
 	return a
 }
 
-func roomOf(v *acuity.RoomVerdict) room {
+func roomOf(v *score.RoomVerdict) room {
 	r := room{
 		RoomID: v.ID, RoomLabel: v.Label, Area: v.Area,
 		Status: v.Status.String(), Color: v.Color.String(), Score: v.Score,
@@ -176,7 +178,7 @@ func roomOf(v *acuity.RoomVerdict) room {
 	return r
 }
 
-func factorOf(r *acuity.RoomVerdict, v *acuity.FactorVerdict) factor {
+func factorOf(r *score.RoomVerdict, v *score.FactorVerdict) factor {
 	evidence := r.Evidence(v)
 	f := factor{
 		ID: v.Factor.ID(), Label: v.Factor.Label(), Kind: "modifier", Section: v.Factor.Section().String(),
@@ -200,7 +202,7 @@ func factorOf(r *acuity.RoomVerdict, v *acuity.FactorVerdict) factor {
 var ratios = [...]string{"1:4", "1:3", "1:2", "1:1", "2:1", ">2:1"}
 
 // ratioOf returns the ratio of a demand; nil: it has none.
-func ratioOf(d acuity.Demand) *string {
+func ratioOf(d catalogue.Demand) *string {
 	text := d.Ratio()
 	for i := range ratios {
 		if ratios[i] == text {

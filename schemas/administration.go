@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/hospital"
 )
 
@@ -17,14 +18,14 @@ func mappingFields(c *coder, m *acuity.Mapping) {
 	c.bool(&m.Delete)
 }
 
-func ruleFields(c *coder, rule *acuity.Rule) {
+func ruleFields(c *coder, rule *catalogue.Rule) {
 	c.factor(&rule.Factor)
 	list(c, &rule.Lines, ruleLineFields)
 	c.text(&rule.Comment)
 	c.bool(&rule.Delete)
 }
 
-func ruleLineFields(c *coder, line *acuity.RuleLine) {
+func ruleLineFields(c *coder, line *catalogue.RuleLine) {
 	c.text(&line.Name)
 	c.text(&line.Text)
 }

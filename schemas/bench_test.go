@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -16,7 +17,7 @@ func clinical(signals int) *acuity.Observation {
 	}
 	for range signals {
 		o.Signals = append(o.Signals, acuity.Signal{
-			Room: 12, Kind: acuity.KindMedication, System: codes.RxNorm, Code: "6585", Display: "magnesium sulfate",
+			Room: 12, Kind: catalogue.KindMedication, System: codes.RxNorm, Code: "6585", Display: "magnesium sulfate",
 			Value:      codes.Value{Kind: codes.ValueNumber, Number: 2000, Unit: "g/h"},
 			ObservedAt: noon - 1000, StartedAt: noon - 60_000,
 		})
@@ -41,7 +42,7 @@ func admit() *acuity.Observation {
 func quiet() *acuity.Change {
 	return &acuity.Change{
 		Hospital: "st-example", Version: 123_456, Offset: 987_654, AppliedAt: noon, Level: acuity.LevelYellow,
-		Active: []acuity.Factor{1, 20, 30},
+		Active: []catalogue.Factor{1, 20, 30},
 	}
 }
 
@@ -51,7 +52,7 @@ func loud() *acuity.Change {
 		{Kind: acuity.LevelChanged, Level: acuity.LevelOrange, Prior: acuity.LevelYellow, Ratio: 85, Shortfall: 2},
 		{
 			Kind: acuity.RoomRescored, RoomID: 12, RoomLabel: "L12", Color: acuity.ColorRed, PriorColor: acuity.ColorYellow,
-			Score: 80, Factors: []acuity.Factor{1, 20, 30}, Nursing: "1:1",
+			Score: 80, Factors: []catalogue.Factor{1, 20, 30}, Nursing: "1:1",
 		},
 	}
 	c.Activated = []acuity.FactorChange{{RoomID: 12, RoomLabel: "L12", Factor: 30, Ratio: "1:1", Since: noon, Kind: acuity.BySignal}}

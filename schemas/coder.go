@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -255,7 +256,7 @@ func (c *coder) when(v *time.Time) {
 	c.w.at(acuity.At(*v))
 }
 
-func (c *coder) factor(v *acuity.Factor) {
+func (c *coder) factor(v *catalogue.Factor) {
 	if c.reading {
 		*v = c.r.factor()
 		return

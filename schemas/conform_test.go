@@ -10,6 +10,7 @@ import (
 	"github.com/hamba/avro/v2"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/hospital"
 )
 
@@ -114,7 +115,7 @@ func sameRecord(t fatal, path string, v reflect.Value, s *avro.RecordSchema, gen
 // plain brings both sides to one form: milliseconds, ids, numbers, texts.
 func plain(v any) any {
 	switch v := v.(type) {
-	case acuity.Factor:
+	case catalogue.Factor:
 		return v.ID()
 	case uint64:
 		return int64(v)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/hospital"
 	"svc/acuity/terminology"
@@ -73,7 +74,7 @@ func wantWritten(t *testing.T, what string, written map[string]int, want string)
 func rowOf(n int) acuity.Mapping {
 	m := acuity.Mapping{
 		System: codes.SystemLocal, Code: fmt.Sprintf("%s%05d", strings.Repeat("C", 59), n),
-		Factor: acuity.Factor(n%2 + 1), Comment: strings.Repeat("č", 200),
+		Factor: catalogue.Factor(n%2 + 1), Comment: strings.Repeat("č", 200),
 	}
 	m.ID = terminology.MappingID(&m)
 	return m
@@ -145,7 +146,7 @@ func TestFullWorklist(t *testing.T) {
 	s := newStoring(t)
 	signal := func(n int) acuity.Signal {
 		return acuity.Signal{
-			Kind: acuity.KindObservation, System: codes.SystemLocal, Room: int32(n/100%40 + 1),
+			Kind: catalogue.KindObservation, System: codes.SystemLocal, Room: int32(n/100%40 + 1),
 			Code: fmt.Sprintf("%s%05d", strings.Repeat("X", 59), n), Display: strings.Repeat("č", 200),
 		}
 	}

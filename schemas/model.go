@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/forecast"
 )
 
@@ -145,7 +146,7 @@ func measuredFields(c *coder, p *forecast.Measured) {
 	c.int(&p.Hour)
 	demand := int32(p.Required)
 	c.int(&demand)
-	p.Required = acuity.Demand(demand)
+	p.Required = catalogue.Demand(demand)
 	c.int(&p.Nurses)
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/hospital"
 )
@@ -252,12 +253,12 @@ func (r *reader) skill() int8 {
 // some reads the branch of a union of null and one other type.
 func (r *reader) some() bool { return r.enum(1) == 1 }
 
-func (r *reader) factor() acuity.Factor {
+func (r *reader) factor() catalogue.Factor {
 	id := r.text()
 	if id == "" {
 		return 0
 	}
-	f, ok := acuity.FactorByID(id)
+	f, ok := catalogue.FactorByID(id)
 	if !ok {
 		r.refuse("factor that the catalogue does not know")
 	}

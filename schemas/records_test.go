@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/hospital"
 	"svc/internal/outbound"
@@ -117,7 +118,7 @@ var lasts = map[reflect.Type]uint8{
 	reflect.TypeFor[acuity.EventType]():     lastEventType,
 	reflect.TypeFor[acuity.Precision]():     lastPrecision,
 	reflect.TypeFor[acuity.DiagnosisMode](): lastDiagnosisMode,
-	reflect.TypeFor[acuity.SignalKind]():    lastSignalKind,
+	reflect.TypeFor[catalogue.SignalKind](): lastSignalKind,
 	reflect.TypeFor[acuity.SignalStatus]():  lastSignalStatus,
 	reflect.TypeFor[codes.ValueKind]():      lastValueKind,
 	reflect.TypeFor[codes.Comparator]():     lastComparator,
@@ -140,7 +141,7 @@ var lasts = map[reflect.Type]uint8{
 type source interface {
 	number(name string, low, high int64) int64
 	text(name string) string
-	factor(name string) acuity.Factor
+	factor(name string) catalogue.Factor
 	reasons(name string) acuity.Reasons
 }
 
@@ -148,7 +149,7 @@ type source interface {
 // have items; times are in UTC and in whole milliseconds.
 func filled(s source, name string, v reflect.Value) {
 	switch v.Interface().(type) {
-	case acuity.Factor:
+	case catalogue.Factor:
 		v.SetUint(uint64(s.factor(name)))
 		return
 	case acuity.Reasons:
@@ -219,8 +220,8 @@ func (d drawn) text(name string) string {
 	).Draw(d.t, name)
 }
 
-func (d drawn) factor(name string) acuity.Factor {
-	return acuity.Factor(d.number(name, 0, int64(acuity.Default().Len())))
+func (d drawn) factor(name string) catalogue.Factor {
+	return catalogue.Factor(d.number(name, 0, int64(catalogue.Default().Len())))
 }
 
 func (d drawn) reasons(name string) acuity.Reasons {
@@ -259,10 +260,10 @@ func (c *counted) text(name string) string {
 }
 
 // factor and reasons use names, since numbers may change with the catalogue.
-func (c *counted) factor(string) acuity.Factor {
+func (c *counted) factor(string) catalogue.Factor {
 	ids := [...]string{"high-mag", "labor-active-lt4", "nb-continuing"}
 	c.n++
-	f, ok := acuity.FactorByID(ids[c.n%int64(len(ids))])
+	f, ok := catalogue.FactorByID(ids[c.n%int64(len(ids))])
 	if !ok {
 		panic("the catalogue has no " + ids[c.n%int64(len(ids))])
 	}

@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -11,7 +12,7 @@ const (
 	lastEventType     = uint8(acuity.A13)
 	lastPrecision     = uint8(acuity.Year)
 	lastDiagnosisMode = uint8(acuity.DiagnosisClear)
-	lastSignalKind    = uint8(acuity.KindCondition)
+	lastSignalKind    = uint8(catalogue.KindCondition)
 	lastSignalStatus  = uint8(acuity.SignalRetracted)
 	lastValueKind     = uint8(codes.ValueUnreadable)
 	lastComparator    = uint8(codes.GreaterOrEqual)

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/hospital"
 )
 
@@ -135,7 +136,7 @@ func (w *writer) some(present bool) bool {
 }
 
 // factor writes the id of a factor; no factor is the empty text.
-func (w *writer) factor(f acuity.Factor) {
+func (w *writer) factor(f catalogue.Factor) {
 	if f == 0 {
 		w.buf = append(w.buf, 0)
 		return

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/score"
 )
 
 // In how many hours a weight halves. Our choice: 21 to 84 days change less than
@@ -33,7 +34,7 @@ func Learn(m *Model, s *acuity.Snapshot, zone *time.Location) bool {
 	if !s.Observed {
 		return true
 	}
-	m.Past = append(m.Past, Measured{s.Hour, acuity.SumSnapshot(s).Required, s.Nurses})
+	m.Past = append(m.Past, Measured{s.Hour, score.SumSnapshot(s).Required, s.Nurses})
 	now := *s
 	now.Visits = sorted(s.Visits)
 	c := clock{zone}

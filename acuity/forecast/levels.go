@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
+	"svc/acuity/score"
 )
 
 // A level is forecast by scenarios: slices of the distribution of the nurses
@@ -69,9 +71,9 @@ type levels struct {
 // scene is what the levels of an instant are made of.
 type scene struct {
 	outlook
-	moves float64            // expected in the last 120 min
-	known int32              // of the moves so far, that will still be in them
-	base  acuity.UnitNumbers // all else
+	moves float64           // expected in the last 120 min
+	known int32             // of the moves so far, that will still be in them
+	base  score.UnitNumbers // all else
 	shift [3]float64
 }
 
@@ -138,14 +140,14 @@ func (s *scene) noise() (moves [noises]int32) {
 
 // scenario is the unit at the i-th slice of the nurses required and the j-th of
 // what these do not say.
-func (s *scene) scenario(i, j int, moves int32) acuity.UnitNumbers {
+func (s *scene) scenario(i, j int, moves int32) score.UnitNumbers {
 	at := &between[i]
 	low, high := s.tails[at.left], s.tails[at.left+1]
 	r := max(0, s.mean[nurses]+float64(s.sd*(low+float64(at.share*(high-low)))))
 	by, z := r-s.mean[nurses], noiseScores[j]
 	g := s.base
-	g.Required = acuity.Demand(math.Round(60 * r))
-	g.Single = acuity.Demand(math.Round(60 * min(r, s.part(single, 0, by, z))))
+	g.Required = catalogue.Demand(math.Round(60 * r))
+	g.Single = catalogue.Demand(math.Round(60 * min(r, s.part(single, 0, by, z))))
 	g.Occupied = int32(math.Round(s.part(rooms, 1, by, z)))
 	g.Score = int64(math.Round(s.part(points, 2, by, z)))
 	g.Moves = s.known + moves
@@ -227,7 +229,7 @@ type scenes struct {
 
 func (a *scenes) at(minutes int) scene {
 	h, share := minutes/60, float64(minutes%60)/60
-	s := scene{base: acuity.SumSnapshot(a.snapshot)}
+	s := scene{base: score.SumSnapshot(a.snapshot)}
 	s.base.STAT = a.snapshot.Class4[h]
 	if minutes > 60 {
 		s.base.Boarders = 0 // theirs is a matter of an hour

@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
+	"svc/acuity/score"
 )
 
 func drawScene(t *rapid.T) *scene {
@@ -16,7 +17,7 @@ func drawScene(t *rapid.T) *scene {
 			sd:   some("sd", 0, 3),
 		},
 		moves: some("moves", 0, 5), known: rapid.Int32Range(0, 4).Draw(t, "known"),
-		base: acuity.UnitNumbers{
+		base: score.UnitNumbers{
 			STAT: rapid.Int32Range(0, 3).Draw(t, "stat"), Rooms: rapid.Int32Range(0, 25).Draw(t, "of rooms"),
 			Boarders: rapid.Int32Range(0, 3).Draw(t, "boarders"), Nurses: rapid.Int32Range(-1, 12).Draw(t, "on duty"),
 			Call: acuity.Tristate(rapid.IntRange(0, 2).Draw(t, "call")),

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 )
 
 // Version is that of the model. A model of another version is not read: its
@@ -60,7 +61,7 @@ type Model struct {
 // Measured is a unit as it was at a full hour.
 type Measured struct {
 	Hour     int32 // since 1970 UTC
-	Required acuity.Demand
+	Required catalogue.Demand
 	Nurses   int32 // on duty; -1: unknown
 }
 

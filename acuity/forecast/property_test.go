@@ -14,6 +14,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/forecast"
+	"svc/acuity/score"
 )
 
 const firstHour = 490_000
@@ -455,7 +456,7 @@ func TestPastIsWhatWasObserved(t *testing.T) {
 			case !s.Observed:
 				want = nil
 			case s.Hour > last.Hour+later-forecast.Horizon:
-				want = append(want, forecast.Measured{Hour: s.Hour, Required: acuity.SumSnapshot(s).Required, Nurses: s.Nurses})
+				want = append(want, forecast.Measured{Hour: s.Hour, Required: score.SumSnapshot(s).Required, Nurses: s.Nurses})
 			}
 		}
 		if !slices.Equal(f.Past, want) {

@@ -4,16 +4,17 @@ import (
 	"math"
 
 	"svc/acuity"
+	"svc/acuity/score"
 )
 
 // actual is how a unit came to stand.
 type actual struct {
 	is    amount
-	gauge acuity.UnitNumbers
+	gauge score.UnitNumbers
 }
 
 func newActual(s *acuity.Snapshot) *actual {
-	g := acuity.SumSnapshot(s)
+	g := score.SumSnapshot(s)
 	a := &actual{gauge: g}
 	a.is = amount{nurses: float64(g.Required) / 60, single: float64(g.Single) / 60, rooms: float64(g.Occupied), points: float64(g.Score)}
 	return a

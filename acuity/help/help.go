@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/score"
 )
 
 // Kind is what would have to happen.
@@ -44,12 +45,12 @@ const (
 // at most one step of each kind. An axis that would merely be known no longer helps
 // nobody.
 func Steps(chart *acuity.Chart, now acuity.Instant) []Step {
-	v := acuity.Judge(chart, now)
+	v := score.Judge(chart, now)
 	if v.Level == acuity.LevelGreen && v.Shortfall == 0 {
 		return nil
 	}
 	var steps []Step
-	try := func(kind Kind, than, then *acuity.Verdict, at acuity.Instant) bool {
+	try := func(kind Kind, than, then *score.Verdict, at acuity.Instant) bool {
 		helps := better(than, then)
 		if helps {
 			steps = append(steps, Step{kind, at, then.Level, then.Shortfall})
@@ -74,7 +75,7 @@ func Steps(chart *acuity.Chart, now acuity.Instant) []Step {
 		if at == 0 || at > now.Add(ahead) {
 			break
 		}
-		if then = acuity.Judge(chart, at); try(Clock, &v, &then, at) {
+		if then = score.Judge(chart, at); try(Clock, &v, &then, at) {
 			break
 		}
 	}
@@ -82,20 +83,20 @@ func Steps(chart *acuity.Chart, now acuity.Instant) []Step {
 }
 
 // staffed judges the unit with more nurses on duty.
-func staffed(chart *acuity.Chart, v *acuity.Verdict, more int32, call acuity.Tristate, now acuity.Instant) *acuity.Verdict {
+func staffed(chart *acuity.Chart, v *score.Verdict, more int32, call acuity.Tristate, now acuity.Instant) *score.Verdict {
 	u := chart.Unit
 	plans := slices.IndexFunc(u.Staffing, func(s acuity.Staffing) bool { return s.AsOf > now })
 	if plans < 0 {
 		plans = len(u.Staffing)
 	}
 	u.Staffing = slices.Concat([]acuity.Staffing{{AsOf: now, Nurses: v.OnDuty + more, Call: call}}, u.Staffing[plans:])
-	with := acuity.JudgeUnit(&u, v.Rooms, now)
+	with := score.JudgeUnit(&u, v.Rooms, now)
 	return &with
 }
 
 // better reports whether a unit stands better in one of level and shortfall, and worse in
 // none, by all axes that are known before.
-func better(before, after *acuity.Verdict) bool {
+func better(before, after *score.Verdict) bool {
 	for a := range before.Axes {
 		if before.Axes[a].Known && !after.Axes[a].Known {
 			return false

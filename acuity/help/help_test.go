@@ -9,6 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
+	"svc/acuity/score"
 )
 
 var now = acuity.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
@@ -21,7 +23,7 @@ func unit(t testing.TB, nurses int32, call acuity.Tristate, since acuity.Instant
 		c.Unit.Staffing = []acuity.Staffing{{AsOf: now.Add(-time.Hour), Nurses: nurses, Call: call}}
 	}
 	for i, id := range factors {
-		f, ok := acuity.FactorByID(id)
+		f, ok := catalogue.FactorByID(id)
 		if !ok {
 			t.Fatalf("no factor %s", id)
 		}
@@ -76,7 +78,7 @@ func TestStepsHelp(t *testing.T) {
 		since := now.Add(-time.Duration(rapid.IntRange(0, 300).Draw(r, "minutes")) * time.Minute)
 		call := rapid.SampledFrom([]acuity.Tristate{acuity.Unsaid, acuity.No, acuity.Yes}).Draw(r, "call")
 		c := unit(t, int32(rapid.IntRange(-1, 9).Draw(r, "nurses")), call, since, list...)
-		before := acuity.Judge(c, now)
+		before := score.Judge(c, now)
 		steps := Steps(c, now)
 		if len(steps) > 4 {
 			r.Fatalf("%d steps", len(steps))
@@ -96,7 +98,7 @@ func TestStepsHelp(t *testing.T) {
 				}
 				changed.Unit.Staffing = []acuity.Staffing{staffing}
 			}
-			after := acuity.Judge(&changed, s.At)
+			after := score.Judge(&changed, s.At)
 			if after.Level != s.Level || after.Shortfall != s.Shortfall {
 				r.Fatalf("%s says %s, %d short; the verdict %s, %d", s.Kind, s.Level, s.Shortfall, after.Level, after.Shortfall)
 			}

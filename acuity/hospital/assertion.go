@@ -2,13 +2,14 @@ package hospital
 
 import (
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/terminology"
 )
 
 // assertion is the state of one factor by the statements of one identity, in order of
 // time.
 type assertion struct {
-	f acuity.Factor
+	f catalogue.Factor
 
 	on, held    bool
 	began       acuity.Instant // time of the statement that switched it on
@@ -18,7 +19,7 @@ type assertion struct {
 }
 
 // apply moves the assertion on by a statement about its factor.
-func (r *assertion) apply(c *acuity.Catalogue, s *orderedStatement, m terminology.Match) {
+func (r *assertion) apply(c *catalogue.Catalogue, s *orderedStatement, m terminology.Match) {
 	switch {
 	case m.On:
 		r.renew(c, s.MatchedSignal, m, s.order, s.clock)
@@ -32,7 +33,7 @@ func (r *assertion) apply(c *acuity.Catalogue, s *orderedStatement, m terminolog
 
 // renew starts an assertion, or carries it on, at a time and with a clock of its own. A
 // gap of at least the factor's window starts a new one (scoring-decisions 1).
-func (r *assertion) renew(c *acuity.Catalogue, s *terminology.MatchedSignal, m terminology.Match, at, clock acuity.Instant) {
+func (r *assertion) renew(c *catalogue.Catalogue, s *terminology.MatchedSignal, m terminology.Match, at, clock acuity.Instant) {
 	window, _ := c.Window(r.f, m.Variant, m.Kind == acuity.ByDiagnosis)
 	switch {
 	case r.on && (r.held || window == 0 || at.Sub(r.last) < window):
@@ -46,7 +47,7 @@ func (r *assertion) renew(c *acuity.Catalogue, s *terminology.MatchedSignal, m t
 
 // assume asserts the factor at an instant without a statement, because silence about a
 // graver factor becomes this one.
-func (r *assertion) assume(c *acuity.Catalogue, at acuity.Instant, s *terminology.MatchedSignal, m terminology.Match) {
+func (r *assertion) assume(c *catalogue.Catalogue, at acuity.Instant, s *terminology.MatchedSignal, m terminology.Match) {
 	m.Factor, m.Variant = r.f, 0
 	r.renew(c, s, m, at, at)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/score"
 )
 
 // A past that must be replayed, after a restore or a change, is replayed in pieces. Its
@@ -88,7 +89,7 @@ func TestPastForgetsNothing(t *testing.T) {
 				{ID: "b", Type: acuity.A03, At: clockAt(hour + 20), Visit: "v1"},
 				{ID: "c", Type: acuity.A13, At: clockAt(7*24*hour + hour + 40), Visit: "v1", Cancels: clockAt(hour + 20)},
 			},
-			want: []acuity.SnapshotVisit{{Visit: acuity.VisitNumber(&acuity.PatientChart{Visit: "v1"}), Class: acuity.StageLabor, Age: 9 * 24 * hour}},
+			want: []acuity.SnapshotVisit{{Visit: score.VisitNumber(&acuity.PatientChart{Visit: "v1"}), Class: acuity.StageLabor, Age: 9 * 24 * hour}},
 		},
 		"a newborn whose mother left an hour before it": {
 			events: []acuity.Event{
@@ -98,7 +99,7 @@ func TestPastForgetsNothing(t *testing.T) {
 				{ID: "d", Type: acuity.A08, At: clockAt(3*hour + 20), Visit: "b1", Newborn: true, MotherVisit: "v1"},
 				{ID: "e", Type: acuity.A02, At: clockAt(8 * 24 * hour), Visit: "b1", Newborn: true, MotherVisit: "v1", Place: ward},
 			},
-			want: []acuity.SnapshotVisit{{Visit: acuity.VisitNumber(&acuity.PatientChart{Visit: "b1"}), Class: acuity.StageOther, Age: 24 * hour}},
+			want: []acuity.SnapshotVisit{{Visit: score.VisitNumber(&acuity.PatientChart{Visit: "b1"}), Class: acuity.StageOther, Age: 24 * hour}},
 		},
 		"the identity of an event that two visits have": {
 			events: []acuity.Event{
@@ -106,8 +107,8 @@ func TestPastForgetsNothing(t *testing.T) {
 				{ID: "a", Type: acuity.A01, At: clockAt(hour), Visit: "v2", Class: 'I', Place: ward},
 			},
 			want: []acuity.SnapshotVisit{
-				{Visit: acuity.VisitNumber(&acuity.PatientChart{Visit: "v2"}), Class: acuity.StageCouplet, Age: 9*24*hour - hour},
-				{Visit: acuity.VisitNumber(&acuity.PatientChart{Visit: "v1"}), Class: acuity.StageLabor, Age: 9 * 24 * hour},
+				{Visit: score.VisitNumber(&acuity.PatientChart{Visit: "v2"}), Class: acuity.StageCouplet, Age: 9*24*hour - hour},
+				{Visit: score.VisitNumber(&acuity.PatientChart{Visit: "v1"}), Class: acuity.StageLabor, Age: 9 * 24 * hour},
 			},
 		},
 	} {

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -17,16 +18,16 @@ func saidOf(t *rapid.T, now acuity.Instant) acuity.Signal {
 		return now.Add(-time.Duration(rapid.IntRange(0, most).Draw(t, "ago")) * time.Minute)
 	}
 	fhr := func(code string) acuity.Signal {
-		return acuity.Signal{Kind: acuity.KindObservation, System: codes.LOINC, Code: code, Value: codes.ParseValue(pick(t, "fhr", "Category I", "Category II", "Category II", "Category III", "?"))}
+		return acuity.Signal{Kind: catalogue.KindObservation, System: codes.LOINC, Code: code, Value: codes.ParseValue(pick(t, "fhr", "Category I", "Category II", "Category II", "Category III", "?"))}
 	}
 	s := pick(t, "what",
 		fhr("11949-4"), fhr("32421-5"), fhr("11949-4"),
-		acuity.Signal{Kind: acuity.KindObservation, System: codes.LOINC, Code: "999-1", Display: "MEWS score", Value: codes.NumberValue(codes.Milli(rapid.IntRange(2, 6).Draw(t, "mews"))*1000, "")},
-		acuity.Signal{Kind: acuity.KindObservation, System: codes.SystemLocal, Code: pick(t, "id", "mews-acknowledged", "env-interpreter", "labor-fhr-cat-ii", "labor-standard", "labor-multiple-gestation")},
-		acuity.Signal{Kind: acuity.KindMedication, System: codes.RxNorm, Code: pick(t, "drug", "6585", "7824"), StartedAt: ago(300)},
-		acuity.Signal{Kind: acuity.KindObservation, System: codes.RxNorm, Code: "6585"},
-		acuity.Signal{Kind: acuity.KindObservation, System: codes.LOINC, Code: "39156-5", Value: codes.NumberValue(codes.Milli(rapid.IntRange(38, 42).Draw(t, "bmi"))*1000, "")},
-		acuity.Signal{Kind: acuity.KindObservation, System: codes.LOINC, Code: "718-7", Display: "Hemoglobin"},
+		acuity.Signal{Kind: catalogue.KindObservation, System: codes.LOINC, Code: "999-1", Display: "MEWS score", Value: codes.NumberValue(codes.Milli(rapid.IntRange(2, 6).Draw(t, "mews"))*1000, "")},
+		acuity.Signal{Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: pick(t, "id", "mews-acknowledged", "env-interpreter", "labor-fhr-cat-ii", "labor-standard", "labor-multiple-gestation")},
+		acuity.Signal{Kind: catalogue.KindMedication, System: codes.RxNorm, Code: pick(t, "drug", "6585", "7824"), StartedAt: ago(300)},
+		acuity.Signal{Kind: catalogue.KindObservation, System: codes.RxNorm, Code: "6585"},
+		acuity.Signal{Kind: catalogue.KindObservation, System: codes.LOINC, Code: "39156-5", Value: codes.NumberValue(codes.Milli(rapid.IntRange(38, 42).Draw(t, "bmi"))*1000, "")},
+		acuity.Signal{Kind: catalogue.KindObservation, System: codes.LOINC, Code: "718-7", Display: "Hemoglobin"},
 	)
 	s.Room, s.ObservedAt = 1, pick(t, "observed", 0, 0, now, ago(90))
 	s.Status = pick(t, "status", acuity.SignalActive, acuity.SignalActive, acuity.SignalActive, acuity.SignalActive, acuity.SignalEnded, acuity.SignalOnHold, acuity.SignalRetracted)
@@ -48,7 +49,7 @@ func TestChartAfterEachStatement(t *testing.T) {
 				t.Fatalf("charts differ\n%s", difference(x, y))
 			}
 		}
-		row := acuity.CensusRoom{ID: 1, Visit: "v", HasModifiers: true, Modifiers: pick(t, "listed", nil, []acuity.Factor{factor("mews-active")}, []acuity.Factor{factor("mews-acknowledged")})}
+		row := acuity.CensusRoom{ID: 1, Visit: "v", HasModifiers: true, Modifiers: pick(t, "listed", nil, []catalogue.Factor{factor("mews-active")}, []catalogue.Factor{factor("mews-acknowledged")})}
 		both(listing(now.Add(-time.Hour), row))
 		codes := pick(t, "diagnoses", nil, []acuity.Diagnosis{{System: codes.ICD10CM, Code: "O68"}}, []acuity.Diagnosis{{System: codes.ICD10CM, Code: "O15.1"}, {System: codes.ICD10CM, Code: "E66.01"}})
 		both(arrival(now, acuity.Event{ID: "a", Type: acuity.A01, Visit: "v", Class: 'I', Place: ldr("L1"), DiagnosisMode: acuity.DiagnosisSnapshot, Diagnoses: codes}))
@@ -72,7 +73,7 @@ func TestChartAfterEachStatement(t *testing.T) {
 // A drug and an observation with one local code say the same in the same words. The end
 // of one removes no evidence of the other.
 func TestTwoIdentitiesOfOneCode(t *testing.T) {
-	said := func(kind acuity.SignalKind, status acuity.SignalStatus, at acuity.Instant) acuity.Signal {
+	said := func(kind catalogue.SignalKind, status acuity.SignalStatus, at acuity.Instant) acuity.Signal {
 		return acuity.Signal{Room: 1, Kind: kind, System: codes.SystemLocal, Code: "X1", Status: status, ObservedAt: at}
 	}
 	unit, plain := New(testHospital), NewPlain(testHospital)
@@ -80,10 +81,10 @@ func TestTwoIdentitiesOfOneCode(t *testing.T) {
 		listing(clockAt(-60), acuity.CensusRoom{ID: 1, Visit: "v"}),
 		{ReceivedAt: clockAt(-50), Channel: acuity.ChannelTerminology, Mappings: []acuity.Mapping{{ID: "m1", System: codes.SystemLocal, Code: "X1", Factor: factor("high-cardiac")}}},
 		arrival(clockAt(0), acuity.Event{ID: "a", Type: acuity.A01, Visit: "v", Class: 'I', Place: ldr("L1")}),
-		spoken(clockAt(10), 1, said(acuity.KindMedication, acuity.SignalActive, clockAt(5))),
-		spoken(clockAt(11), 1, said(acuity.KindObservation, acuity.SignalActive, clockAt(5))),
-		spoken(clockAt(20), 1, said(acuity.KindObservation, acuity.SignalEnded, clockAt(20))),
-		spoken(clockAt(30), 1, said(acuity.KindMedication, acuity.SignalEnded, clockAt(30))),
+		spoken(clockAt(10), 1, said(catalogue.KindMedication, acuity.SignalActive, clockAt(5))),
+		spoken(clockAt(11), 1, said(catalogue.KindObservation, acuity.SignalActive, clockAt(5))),
+		spoken(clockAt(20), 1, said(catalogue.KindObservation, acuity.SignalEnded, clockAt(20))),
+		spoken(clockAt(30), 1, said(catalogue.KindMedication, acuity.SignalEnded, clockAt(30))),
 	} {
 		feed(unit, o)
 		feed(plain, o)
@@ -99,7 +100,7 @@ func TestTwoIdentitiesOfOneCode(t *testing.T) {
 // Oxytocin that runs again after birth is no induction.
 func TestOxytocinAgainAfterBirth(t *testing.T) {
 	drug := func(status acuity.SignalStatus) acuity.Signal {
-		return acuity.Signal{Room: 1, Kind: acuity.KindMedication, System: codes.RxNorm, Code: "7824", Display: "oxytocin", Status: status}
+		return acuity.Signal{Room: 1, Kind: catalogue.KindMedication, System: codes.RxNorm, Code: "7824", Display: "oxytocin", Status: status}
 	}
 	u := New(testHospital)
 	feed(
@@ -114,7 +115,7 @@ func TestOxytocinAgainAfterBirth(t *testing.T) {
 // A statement about which other sources have a say makes the chart that is made without a cache.
 func TestWhatOthersHaveASayIn(t *testing.T) {
 	signal := func(system codes.System, code, value string, status acuity.SignalStatus, observed int) acuity.Signal {
-		return acuity.Signal{Room: 1, Kind: acuity.KindObservation, System: system, Code: code, Value: codes.ParseValue(value), Status: status, ObservedAt: clockAt(observed)}
+		return acuity.Signal{Room: 1, Kind: catalogue.KindObservation, System: system, Code: code, Value: codes.ParseValue(value), Status: status, ObservedAt: clockAt(observed)}
 	}
 	catII := func(status acuity.SignalStatus, observed int) acuity.Signal {
 		return signal(codes.SystemLocal, "labor-fhr-cat-ii", "", status, observed)
@@ -123,7 +124,7 @@ func TestWhatOthersHaveASayIn(t *testing.T) {
 		return signal(codes.LOINC, "11949-4", "Category I", acuity.SignalActive, observed)
 	}
 	condition := func(status acuity.SignalStatus, observed int) acuity.Signal {
-		return acuity.Signal{Visit: "v", Kind: acuity.KindCondition, System: codes.ICD10CM, Code: "O15.1", Status: status, ObservedAt: clockAt(observed)}
+		return acuity.Signal{Visit: "v", Kind: catalogue.KindCondition, System: codes.ICD10CM, Code: "O15.1", Status: status, ObservedAt: clockAt(observed)}
 	}
 	for name, c := range map[string]struct {
 		feed acuity.Channel

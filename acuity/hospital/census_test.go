@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -275,7 +276,7 @@ func TestExpiredIsToldOnce(t *testing.T) {
 	u := New(testHospital)
 	mews := func(at, observed int, score int64) acuity.Observation {
 		return spoken(clockAt(at), 4, acuity.Signal{
-			Kind: acuity.KindObservation, System: codes.LOINC, Code: "999-1", Display: "MEWS score", Value: codes.NumberValue(codes.Milli(score)*1000, ""), ObservedAt: clockAt(observed),
+			Kind: catalogue.KindObservation, System: codes.LOINC, Code: "999-1", Display: "MEWS score", Value: codes.NumberValue(codes.Milli(score)*1000, ""), ObservedAt: clockAt(observed),
 		})
 	}
 	c := last(feed(u, mews(0, 0, 5)))
@@ -304,7 +305,7 @@ func TestExpiredIsToldOnce(t *testing.T) {
 
 func TestMappingReadsWhatWasSaidBefore(t *testing.T) {
 	u := New(testHospital)
-	s := acuity.Signal{Kind: acuity.KindObservation, System: codes.SystemLocal, Code: "HAUS-7", Display: "House code"}
+	s := acuity.Signal{Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: "HAUS-7", Display: "House code"}
 	c := last(feed(u, spoken(clockAt(0), 4, s)))
 	if len(c.Unmapped) != 1 || c.Unmapped[0].Code != "HAUS-7" || len(c.Activated) != 0 {
 		t.Fatalf("change %+v", c)

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 )
 
 // The key of a record of hospital h is h/<kind> or h/<kind>/<id>.
@@ -205,7 +206,7 @@ func (u *State) erase(kind, id string) error {
 	case kindMapping:
 		delete(u.settings.mappings, id)
 	case kindRule:
-		if f, ok := acuity.FactorByID(id); ok {
+		if f, ok := catalogue.FactorByID(id); ok {
 			delete(u.settings.rules, f)
 		}
 	case kindPlace:

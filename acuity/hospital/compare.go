@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
+	"svc/acuity/score"
 )
 
 // conclude judges the unit after a step and fills the change: the next version, the
@@ -79,7 +81,7 @@ func (k *scoring) addEffects(c *acuity.Change) {
 		k.facts.Run = acuity.LevelRun{Since: c.AppliedAt, Prior: k.facts.Level, HasPrior: c.Version > 1}
 		k.facts.Level = v.Level
 	}
-	var gone acuity.RoomVerdict
+	var gone score.RoomVerdict
 	rooms := k.work.judged
 	if k.overdue {
 		rooms = k.registry.rooms
@@ -157,7 +159,7 @@ func (w *work) differing() []*room {
 }
 
 // sameFactors reports whether the same factors are active, in whatever order.
-func sameFactors(a, b *acuity.RoomVerdict) bool {
+func sameFactors(a, b *score.RoomVerdict) bool {
 	if a == nil || b == nil {
 		return (a == nil || len(a.Factors) == 0) && (b == nil || len(b.Factors) == 0)
 	}
@@ -176,7 +178,7 @@ func sameFactors(a, b *acuity.RoomVerdict) bool {
 }
 
 // addFactors appends the differences of two sets of factors of one room.
-func addFactors(c *acuity.Change, r *room, old, now []acuity.Factor, was, is *acuity.RoomVerdict) {
+func addFactors(c *acuity.Change, r *room, old, now []catalogue.Factor, was, is *score.RoomVerdict) {
 	first := len(c.Activated)
 	for _, f := range now {
 		if !slices.Contains(old, f) {
@@ -199,7 +201,7 @@ func sortChanges(list []acuity.FactorChange) {
 
 // describeFactor describes a factor by the verdict in which it is active, or by its
 // remaining evidence if it aged out before.
-func (r *room) describeFactor(f acuity.Factor, rv *acuity.RoomVerdict) acuity.FactorChange {
+func (r *room) describeFactor(f catalogue.Factor, rv *score.RoomVerdict) acuity.FactorChange {
 	c := acuity.FactorChange{RoomID: r.ID, RoomLabel: r.Label, Factor: f}
 	if fv := rv.Find(f); fv != nil {
 		c.Ratio, c.Since, c.Kind = fv.Need.Ratio(), fv.Since, fv.Kind
@@ -217,7 +219,7 @@ func (r *room) describeFactor(f acuity.Factor, rv *acuity.RoomVerdict) acuity.Fa
 
 // addPassed adds the factors of statements that were older than their window on arrival:
 // they expire without having been active.
-func (in *intake) addPassed(r *room, now []acuity.Factor) {
+func (in *intake) addPassed(r *room, now []catalogue.Factor) {
 	first := len(in.Expired)
 	for _, i := range in.statementsIn(r.ID) {
 		h := &in.statements[i]
@@ -251,7 +253,7 @@ func (in *intake) statementsIn(room int32) []int32 {
 }
 
 // hasEvidence reports whether the chart has evidence of a factor, in force or not.
-func (r *room) hasEvidence(f acuity.Factor) bool {
+func (r *room) hasEvidence(f catalogue.Factor) bool {
 	for i := range r.chart.Patients {
 		for j := range r.chart.Patients[i].Evidence {
 			if r.chart.Patients[i].Evidence[j].Factor == f {
@@ -270,7 +272,7 @@ func (k *scoring) showsTheSame() bool {
 	}
 	for _, r := range k.work.judged {
 		was, is := k.verdicts(r)
-		if (was == nil) != (is == nil) || r.again && was != nil && !acuity.ShowsSame(was, is) {
+		if (was == nil) != (is == nil) || r.again && was != nil && !score.ShowsSame(was, is) {
 			return false
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/hospital"
 )
@@ -61,7 +62,7 @@ func TestDecisionsCodes(t *testing.T) {
 		"movement":        {local("FETAL_MOVEMENT_DECREASED", ""), "high-decreased-fetal-movement"},
 		"second stage":    {local("SECOND_STAGE", ""), "labor-active-pushing"},
 		"pushing":         {local("ACTIVE_PUSHING", ""), "labor-active-pushing"},
-		"O15 as a signal": {sign{Kind: acuity.KindObservation, System: codes.SNOMED, Code: "15938005"}, ""},
+		"O15 as a signal": {sign{Kind: catalogue.KindObservation, System: codes.SNOMED, Code: "15938005"}, ""},
 	} {
 		says(t, name, clinical(1, 4, row.s), row.want)
 	}

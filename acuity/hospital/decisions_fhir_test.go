@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -66,7 +67,7 @@ func wrong(resource string) sign {
 // condition is a diagnosis by its codings, the first and others.
 func condition(codes ...string) sign {
 	d := code(codes[0])
-	s := sign{Kind: acuity.KindCondition, System: d.System, Code: d.Code}
+	s := sign{Kind: catalogue.KindCondition, System: d.System, Code: d.Code}
 	for _, c := range codes[1:] {
 		d = code(c)
 		s.Also = append(s.Also, acuity.Coding{System: d.System, Code: d.Code})

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -44,12 +45,12 @@ func TestDecisionsSignals(t *testing.T) {
 		"24 a tablet":                    {say: one(drug("1", "labetalol 200 mg oral tablet")), read: off},
 		"24 a push":                      {say: one(drug("1", "labetalol IV push")), read: off},
 		"24 a syringe that infuses":      {say: one(drug("1", "labetalol syringe continuous")), read: on(infusion3)},
-		"S1 kinds of measurements agree": {say: one(sign{Kind: acuity.KindDevice, System: codes.LOINC, Code: "88277-2", Value: codes.ParseValue("positive")}), read: on("20 ap-stable/1 high-gbs-positive/1")[:0], answers: []string{"+high-gbs-positive"}},
+		"S1 kinds of measurements agree": {say: one(sign{Kind: catalogue.KindDevice, System: codes.LOINC, Code: "88277-2", Value: codes.ParseValue("positive")}), read: on("20 ap-stable/1 high-gbs-positive/1")[:0], answers: []string{"+high-gbs-positive"}},
 		"55 a medication is no measurement": {
-			say: one(sign{Kind: acuity.KindMedication, System: codes.LOINC, Code: "88277-2", Value: codes.ParseValue("positive")}), read: off, answers: []string{"?88277-2"},
+			say: one(sign{Kind: catalogue.KindMedication, System: codes.LOINC, Code: "88277-2", Value: codes.ParseValue("positive")}), read: off, answers: []string{"?88277-2"},
 		},
 		"55 a measurement is no medication": {
-			say: one(sign{Kind: acuity.KindObservation, System: codes.RxNorm, Code: "6585"}), read: off,
+			say: one(sign{Kind: catalogue.KindObservation, System: codes.RxNorm, Code: "6585"}), read: off,
 		},
 		"C17 not detected":  {say: one(loinc("88277-2", "", "Not detected")), answers: []string{""}, read: off},
 		"C17 detected":      {say: one(loinc("31773-6", "", "Detected")), answers: []string{"+high-gbs-positive"}},
@@ -77,7 +78,7 @@ func TestDecisionsSignals(t *testing.T) {
 		"50 5/15":              {say: one(mews("5/15")), read: off, answers: []string{"!value_unreadable ?1-8"}},
 		"50 education":         {say: one(loinc("1-8", "MEWS education", "5")), read: off},
 		"50 NEWS":              {say: one(loinc("1-8", "Newborn early warning (NEWS)", "5")), read: off},
-		"50 LOINC only":        {say: one(sign{Kind: acuity.KindObservation, System: codes.SNOMED, Code: "1", Display: "MEWS", Value: codes.ParseValue("5")}), read: off},
+		"50 LOINC only":        {say: one(sign{Kind: catalogue.KindObservation, System: codes.SNOMED, Code: "1", Display: "MEWS", Value: codes.ParseValue("5")}), read: off},
 		"50 MEOWS":             {say: one(loinc("1-8", "MEOWS", "7")), read: on("60 mews-active/3")},
 		"49 acknowledged":      {say: append(one(mews("5").seen(0)), clinical(1, 4, manual("mews-acknowledged"))), read: []axisReading{{1, "4 30 mews-acknowledged/2" + base}, {240, "4 30 mews-acknowledged/2" + base}, {241, "4 20" + base}}},
 		"49 a score of the same time is acknowledged": {say: append(one(manual("mews-acknowledged")), clinical(1, 4, mews("6"))), read: on("30 mews-acknowledged/2")},
@@ -158,7 +159,7 @@ func TestDecisionsSignals(t *testing.T) {
 			read: []axisReading{{1, "4 60 ap-stable/1 labor-induction/0"}, {2, "4 20 pp-couplet/0"}, {3, "4 60 ap-stable/1 labor-induction/0"}},
 		},
 		"59 a display counts with RxNorm": {
-			say:  one(sign{Kind: acuity.KindMedication, System: codes.SystemLocal, Code: "OXY", Display: "oxytocin"}),
+			say:  one(sign{Kind: catalogue.KindMedication, System: codes.SystemLocal, Code: "OXY", Display: "oxytocin"}),
 			read: off,
 		},
 		"63 O99.89 exactly":      {say: []acuity.Observation{census(0, holds(4, "ap-stable", "O99.891"))}, read: []axisReading{{0, "4 20" + base}}},

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/hospital"
+	"svc/acuity/score"
 )
 
 // The tests in decisions_*_test.go go through the pages of rules line by line. Each row
@@ -71,7 +73,7 @@ func decide(t *testing.T, rows map[string]decision) {
 				speak(now)
 				until(now)
 				want := expected(t, r.want)
-				v := acuity.Judge(u.Chart(), now)
+				v := score.Judge(u.Chart(), now)
 				if got := rendered(&v); got != want {
 					t.Errorf("at %v min:\n got %s\nwant %s", r.at, got, want)
 				}
@@ -91,7 +93,7 @@ func decide(t *testing.T, rows map[string]decision) {
 }
 
 // rendered writes the rooms with a demand.
-func rendered(v *acuity.Verdict) string {
+func rendered(v *score.Verdict) string {
 	var rooms []string
 	for i := range v.Rooms {
 		r := &v.Rooms[i]
@@ -229,17 +231,17 @@ type sign acuity.Signal
 
 // drug is a medication of RxNorm; a display and no code is matched by its words.
 func drug(code, display string) sign {
-	return sign{Kind: acuity.KindMedication, System: codes.RxNorm, Code: code, Display: display}
+	return sign{Kind: catalogue.KindMedication, System: codes.RxNorm, Code: code, Display: display}
 }
 
 // loinc is a measurement.
 func loinc(code, display, value string) sign {
-	return sign{Kind: acuity.KindObservation, System: codes.LOINC, Code: code, Display: display, Value: codes.ParseValue(value)}
+	return sign{Kind: catalogue.KindObservation, System: codes.LOINC, Code: code, Display: display, Value: codes.ParseValue(value)}
 }
 
 // local is a mark in a local code, or the id of a factor.
 func local(code, value string) sign {
-	return sign{Kind: acuity.KindObservation, System: codes.SystemLocal, Code: code, Value: codes.ParseValue(value)}
+	return sign{Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: code, Value: codes.ParseValue(value)}
 }
 
 func mag() sign                 { return drug("6585", "") }
@@ -300,7 +302,7 @@ func holds(id int32, words ...string) acuity.CensusRoom {
 			row.Cesarean = true
 		case "baby":
 			row.HasNewborns = true
-			f, _ := acuity.FactorByID(value)
+			f, _ := catalogue.FactorByID(value)
 			row.Newborns = append(row.Newborns, acuity.CensusNewborn{Primary: f})
 		case "no-modifiers":
 			row.HasModifiers = true
@@ -309,7 +311,7 @@ func holds(id int32, words ...string) acuity.CensusRoom {
 		case "no-babies":
 			row.HasNewborns = true
 		default:
-			f, known := acuity.FactorByID(w)
+			f, known := catalogue.FactorByID(w)
 			switch {
 			case !known:
 				row.HasDiagnoses = true
@@ -373,7 +375,7 @@ func adt(at float64, kind acuity.EventType, words ...string) acuity.Observation 
 		case !isPair && (strings.HasPrefix(w, "#") || strings.Contains(w, ":")):
 			e.Place = place(w)
 		case !isPair:
-			if f, known := acuity.FactorByID(w); known {
+			if f, known := catalogue.FactorByID(w); known {
 				e.Primary = f
 				continue
 			}
@@ -432,7 +434,7 @@ func place(text string) acuity.Location {
 }
 
 func mapping(at float64, id string, system codes.System, code, factor string) acuity.Observation {
-	f, _ := acuity.FactorByID(factor)
+	f, _ := catalogue.FactorByID(factor)
 	o := said(at, acuity.ChannelTerminology)
 	o.Mappings = []acuity.Mapping{{ID: id, System: system, Code: code, Factor: f}}
 	return o

@@ -7,6 +7,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/hospital"
+	"svc/acuity/score"
 )
 
 // Scoring 4 and the rows of scoring-decisions on the unit, from facts. A reading
@@ -144,7 +145,7 @@ func TestDecisionsUnit(t *testing.T) {
 			for more := true; more; {
 				_, more = u.Advance(minute(row.at))
 			}
-			v := acuity.Judge(u.Chart(), minute(row.at))
+			v := score.Judge(u.Chart(), minute(row.at))
 			if missing := lacks(&v, row.want); missing != "" {
 				t.Errorf("step by step: want %s\ngot %s", row.want, missing)
 			}
@@ -153,7 +154,7 @@ func TestDecisionsUnit(t *testing.T) {
 }
 
 // lacks returns the whole verdict in words if it lacks any of the wanted.
-func lacks(v *acuity.Verdict, want string) string {
+func lacks(v *score.Verdict, want string) string {
 	have := []string{
 		v.Level.String(), v.Driving.String(), fmt.Sprint("R=", v.Required), fmt.Sprint("short=", v.Shortfall),
 		fmt.Sprint("fte=", v.ShortfallFTE), fmt.Sprint("ratio=", v.Ratio), fmt.Sprint("unplaced=", v.Unplaced),

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/terminology"
 )
@@ -22,7 +23,7 @@ func TestDroppedIsAsIfNeverSaid(t *testing.T) {
 		"plain":                  {"obs|local|SECOND_STAGE", "obs|local|SECOND_STAGE", "obs|local|SECOND_STAGE||no", "obs|local|SECOND_STAGE||" + stopped, "obs|local|SECOND_STAGE|||hold", "obs|local|SECOND_STAGE|||error"},
 		"one code, two meanings": {"obs|LOINC|1|oxygen therapy", "obs|LOINC|1|MEWS score|5", "obs|LOINC|1|MEWS score|2"},
 	}
-	r := &terminology.Reader{Catalogue: acuity.Default()}
+	r := &terminology.Reader{Catalogue: catalogue.Default()}
 	dropped := 0
 	for name, lines := range kinds {
 		t.Run(name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/terminology"
 )
 
@@ -113,7 +114,7 @@ func (f *evidenceBuilder) foldSignals() {
 // clearedBy returns when a factor was last denied, whatever source had asserted it: by a
 // Category I, or by an early-warning score below the limit (scoring-decisions 61); 0:
 // never.
-func (n *crossEffect) clearedBy(ix *terminology.Index, factor acuity.Factor) acuity.Instant {
+func (n *crossEffect) clearedBy(ix *terminology.Index, factor catalogue.Factor) acuity.Instant {
 	switch {
 	case isCategory(ix, factor):
 		return n.categoryI
@@ -123,7 +124,7 @@ func (n *crossEffect) clearedBy(ix *terminology.Index, factor acuity.Factor) acu
 	return 0
 }
 
-func (f *evidenceBuilder) cleared(factor acuity.Factor) acuity.Instant {
+func (f *evidenceBuilder) cleared(factor catalogue.Factor) acuity.Instant {
 	return f.clearedBy(terminology.CatalogueIndex(), factor)
 }
 
@@ -134,7 +135,7 @@ func (f *evidenceBuilder) clear() {
 	f.e.sorted = f.e.sorted[:0]
 }
 
-func isCategory(ix *terminology.Index, factor acuity.Factor) bool {
+func isCategory(ix *terminology.Index, factor catalogue.Factor) bool {
 	return factor != 0 && (factor == ix.CategoryII || factor == ix.CategoryIII)
 }
 
@@ -181,7 +182,7 @@ type crossEffects struct {
 }
 
 // addStatement adds the effects of one statement of the identity.
-func (n *crossEffects) addStatement(ix *terminology.Index, concept acuity.Factor, s *orderedStatement) {
+func (n *crossEffects) addStatement(ix *terminology.Index, concept catalogue.Factor, s *orderedStatement) {
 	if s.Status == acuity.SignalRetracted {
 		if concept != 0 && slices.ContainsFunc(s.TakenBack, isOn) {
 			n.below, n.was = max(n.below, n.was), 0
@@ -193,7 +194,7 @@ func (n *crossEffects) addStatement(ix *terminology.Index, concept acuity.Factor
 	n.known.add(n.newest)
 	n.newest = crossEffect{}
 	for _, m := range s.Matches {
-		n.infused = n.infused || m.Factor == ix.Magnesium && s.Kind == acuity.KindMedication
+		n.infused = n.infused || m.Factor == ix.Magnesium && s.Kind == catalogue.KindMedication
 		if m.On && m.Factor == ix.Acknowledged {
 			n.newest.acknowledged = s.order
 		}
@@ -239,7 +240,7 @@ func hasCrossEffect(m terminology.Match) bool {
 // after birth, where it is no induction (C11): the primary by ADT or census says where
 // the patient is (scoring-decisions 59).
 func (f *evidenceBuilder) refused(r *assertion) bool {
-	if r.f != terminology.CatalogueIndex().Induction || r.from.Kind != acuity.KindMedication || r.by.Kind == acuity.ByManual {
+	if r.f != terminology.CatalogueIndex().Induction || r.from.Kind != catalogue.KindMedication || r.by.Kind == acuity.ByManual {
 		return false
 	}
 	return slices.ContainsFunc(f.e.primaries, func(p acuity.Evidence) bool {
@@ -289,7 +290,7 @@ func (f *evidenceBuilder) foldDiagnoses() {
 // overruled reports whether a signal replaces a diagnosis: a real magnesium infusion for
 // good (scoring-decisions 19), a newer Category I (18), a newer early-warning score
 // below the limit (61), a newer BMI below the limit (51).
-func (f *evidenceBuilder) overruled(factor acuity.Factor, d *diagnosed) bool {
+func (f *evidenceBuilder) overruled(factor catalogue.Factor, d *diagnosed) bool {
 	switch factor {
 	case terminology.CatalogueIndex().Magnesium:
 		return f.infused

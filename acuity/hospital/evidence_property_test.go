@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/terminology"
 )
@@ -38,12 +39,12 @@ func drawEvidenceInput(t *rapid.T) *testimony {
 		e.diagnoses = append(e.diagnoses, diagnosed{Diagnosis: acuity.Diagnosis{System: codes.ICD10CM, Code: code.Draw(t, "code")}, Start: at, Last: at})
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "listed") {
-		f := acuity.Factor(rapid.OneOf(rapid.IntRange(1, acuity.Default().Len()), rapid.Just(int(terminology.CatalogueIndex().EarlyWarning))).Draw(t, "factor"))
+		f := catalogue.Factor(rapid.OneOf(rapid.IntRange(1, catalogue.Default().Len()), rapid.Just(int(terminology.CatalogueIndex().EarlyWarning))).Draw(t, "factor"))
 		at := minutesPastNoon(times.Draw(t, "since"))
 		e.listed = append(e.listed, Listed{Factor: f, Since: at, Last: at + 1})
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "primaries") {
-		f := acuity.Factor(rapid.IntRange(1, 38).Draw(t, "primary"))
+		f := catalogue.Factor(rapid.IntRange(1, 38).Draw(t, "primary"))
 		e.primaries = append(e.primaries, acuity.Evidence{Factor: f, Kind: acuity.ByADT, Start: noon, Baby: rapid.Uint8Range(0, 1).Draw(t, "baby")})
 	}
 	return e
@@ -129,7 +130,7 @@ func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
 			from: places[:], folds: &foldCache{},
 			diagnoses: all.diagnoses, listed: all.listed, primaries: all.primaries, babies: all.babies,
 		}
-		r := &terminology.Reader{Catalogue: acuity.Default()}
+		r := &terminology.Reader{Catalogue: catalogue.Default()}
 		compare := func() {
 			fresh := *kept
 			fresh.folds, fresh.scratch, fresh.sorted, fresh.said, fresh.out = nil, foldCache{}, nil, nil, nil

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/terminology"
 )
@@ -30,7 +31,7 @@ type statedAt struct {
 func (h statedAt) heard() *resourceStatement {
 	p := append(strings.Split(h.line, "|"), "", "", "", "", "")
 	status := map[string]acuity.SignalStatus{"": acuity.SignalActive, "stop": acuity.SignalEnded, "hold": acuity.SignalOnHold, "error": acuity.SignalRetracted}
-	kinds := map[string]acuity.SignalKind{"med": acuity.KindMedication, "obs": acuity.KindObservation, "lab": acuity.KindLab, "dev": acuity.KindDevice, "con": acuity.KindCondition}
+	kinds := map[string]catalogue.SignalKind{"med": catalogue.KindMedication, "obs": catalogue.KindObservation, "lab": catalogue.KindLab, "dev": catalogue.KindDevice, "con": catalogue.KindCondition}
 	feed := h.feed
 	if feed == "" {
 		feed = acuity.ChannelClinical
@@ -39,7 +40,7 @@ func (h statedAt) heard() *resourceStatement {
 	if h.of != "" {
 		w.Feed = acuity.ChannelFHIR
 	}
-	s := &resourceStatement{statement: statement{MatchedSignal: terminology.MatchText(acuity.Default(), w, nil), ReceivedAt: minutesPastNoon(h.at)}}
+	s := &resourceStatement{statement: statement{MatchedSignal: terminology.MatchText(catalogue.Default(), w, nil), ReceivedAt: minutesPastNoon(h.at)}}
 	if h.of != "" {
 		s.version = &version{resource: h.of}
 		if h.made != 0 {
@@ -67,7 +68,7 @@ func (e *testimony) evidence(maps *terminology.Mappings) []acuity.Evidence {
 	e.clearResources()
 	for i, h := range e.signals {
 		h := *h
-		if h.MatchedSignal = terminology.MatchText(acuity.Default(), h.SignalText, maps); h.version != nil {
+		if h.MatchedSignal = terminology.MatchText(catalogue.Default(), h.SignalText, maps); h.version != nil {
 			e.resourceStatements = append(e.resourceStatements, &h)
 			continue
 		}
@@ -81,7 +82,7 @@ func (e *testimony) evidence(maps *terminology.Mappings) []acuity.Evidence {
 		e.sortResources()
 		e.addConditions()
 	}
-	return slices.Clone(foldEvidence(&e.evidenceInput, &terminology.Reader{Catalogue: acuity.Default(), Mappings: maps}))
+	return slices.Clone(foldEvidence(&e.evidenceInput, &terminology.Reader{Catalogue: catalogue.Default(), Mappings: maps}))
 }
 
 // saying describes evidence as "factor kind start..last", in minutes.
@@ -395,7 +396,7 @@ func TestEvidence(t *testing.T) {
 				{System: codes.SystemLocal, Code: "nitrous", Factor: 71},
 				{System: codes.ICD10CM, Code: "O44.0", Factor: 71},
 			},
-			want: acuity.Factor(71).ID() + " site 1..1, " + acuity.Factor(71).ID() + " site 5..5",
+			want: catalogue.Factor(71).ID() + " site 1..1, " + catalogue.Factor(71).ID() + " site 5..5",
 		},
 		"an unknown code says nothing": {
 			signals:   []statedAt{{at: 1, line: "obs|local|NITROUS"}},

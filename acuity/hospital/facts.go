@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/score"
 )
 
 // say copies a text that was sent over a known one; empty: nothing was sent. The copy
@@ -63,7 +65,7 @@ func (t *censusIntake) explicit(f *CensusFacts, row *acuity.CensusRoom) {
 	case row.DeliveredAt != 0:
 		f.PrimarySince = min(row.DeliveredAt, t.in.o.ReceivedAt)
 		if row.Primary.ID() == "pp-recovery-stable" {
-			f.PrimarySince = f.PrimarySince.Add(acuity.TurnoverWindow)
+			f.PrimarySince = f.PrimarySince.Add(score.TurnoverWindow)
 		}
 	default:
 		f.PrimarySince = t.at
@@ -72,7 +74,7 @@ func (t *censusIntake) explicit(f *CensusFacts, row *acuity.CensusRoom) {
 }
 
 // list returns the modifiers listed now; one listed before keeps its start.
-func (t *censusIntake) list(before []Listed, now []acuity.Factor) []Listed {
+func (t *censusIntake) list(before []Listed, now []catalogue.Factor) []Listed {
 	next := make([]Listed, 0, len(now))
 	for _, f := range now {
 		if slices.ContainsFunc(next, func(l Listed) bool { return l.Factor == f }) || len(next) == capListed {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/terminology"
 )
 
@@ -14,7 +15,7 @@ import (
 // made anew if the owner of the statements changed, or how they are read.
 type foldCache struct {
 	known bool // false: the cache holds nothing
-	cat   *acuity.Catalogue
+	cat   *catalogue.Catalogue
 	maps  *terminology.Mappings
 	of    binding // the owner of the statements
 
@@ -25,14 +26,14 @@ type foldCache struct {
 // member is an identity with statements.
 type member struct {
 	of      *terminology.MatchedSignal // one of its statements
-	concept acuity.Factor              // the concept that the code is one of many codes of; 0: none
+	concept catalogue.Factor           // the concept that the code is one of many codes of; 0: none
 }
 
 // codeFold is what the statements of one identity amount to, or those of all identities
 // of one concept.
 type codeFold struct {
 	of        *terminology.MatchedSignal // has the identity; nil: a concept
-	concept   acuity.Factor
+	concept   catalogue.Factor
 	stale     bool           // must be folded anew: a statement was lost
 	more      bool           // there are new statements
 	droppedAt acuity.Instant // time of the latest lost statement, if none was added since; 0: none was lost
@@ -185,7 +186,7 @@ func (d *foldCache) open() *codeFold {
 
 // conceptOf returns the concept of the patient's statements of one identity; false: she
 // has none.
-func (f *evidenceBuilder) conceptOf(t *codeStatements) (concept acuity.Factor, said bool) {
+func (f *evidenceBuilder) conceptOf(t *codeStatements) (concept catalogue.Factor, said bool) {
 	for i := range t.statements {
 		if h := &t.statements[i]; h.isOf(f.e.of) {
 			concept, said = max(concept, h.Concept), true
@@ -196,7 +197,7 @@ func (f *evidenceBuilder) conceptOf(t *codeStatements) (concept acuity.Factor, s
 
 // hasConcept reports whether a statement of the patient has a concept; nil: there are no
 // statements.
-func (f *evidenceBuilder) hasConcept(t *codeStatements, concept acuity.Factor) bool {
+func (f *evidenceBuilder) hasConcept(t *codeStatements, concept catalogue.Factor) bool {
 	if t == nil {
 		return false
 	}

@@ -4,12 +4,14 @@ import (
 	"testing"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/score"
 )
 
-func mustFactor(t testing.TB, id string) acuity.Factor {
+func mustFactor(t testing.TB, id string) catalogue.Factor {
 	t.Helper()
-	f, ok := acuity.FactorByID(id)
+	f, ok := catalogue.FactorByID(id)
 	if !ok {
 		t.Fatalf("no factor %q", id)
 	}
@@ -25,17 +27,17 @@ func wordsValue(w string) codes.Value { return codes.Value{Kind: codes.ValueWord
 
 // seenRoom is a room as it is rendered, seenFactor a factor with its sources.
 type seenRoom struct {
-	acuity.RoomVerdict
+	score.RoomVerdict
 	Factors []seenFactor
 }
 
 type seenFactor struct {
-	acuity.FactorVerdict
+	score.FactorVerdict
 	AssignedBy string
 	Sources    []acuity.Source
 }
 
-func seen(v *acuity.RoomVerdict) seenRoom {
+func seen(v *score.RoomVerdict) seenRoom {
 	s := seenRoom{RoomVerdict: *v}
 	s.RoomVerdict.Factors = nil
 	for i := range v.Factors {
@@ -51,12 +53,12 @@ func seen(v *acuity.RoomVerdict) seenRoom {
 
 // seenUnit is a unit as it is rendered, with the sentences of its axes.
 type seenUnit struct {
-	acuity.Verdict
+	score.Verdict
 	Rooms   []seenRoom
 	Details [acuity.AxisCount]string
 }
 
-func seeUnit(v *acuity.Verdict) seenUnit {
+func seeUnit(v *score.Verdict) seenUnit {
 	s := seenUnit{Verdict: *v}
 	for a := range acuity.Axis(acuity.AxisCount) {
 		s.Details[a] = v.Detail(a)

@@ -7,6 +7,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/codes"
+	"svc/acuity/score"
 )
 
 // hourGrace is how long after a full hour the wall clock cuts it, if no input did. What
@@ -15,7 +16,7 @@ const hourGrace = acuity.Instant(10_000)
 
 // closingHour is how long after the last fact about a patient hours are cut. The first
 // hour that is not observed says so, then an idle hospital writes no more.
-const closingHour = acuity.QuietAfter + time.Hour
+const closingHour = score.QuietAfter + time.Hour
 
 // observedHours makes the snapshots of full hours, and those of the past that a
 // backfill makes.
@@ -62,7 +63,7 @@ func (h *observedHours) observe(in *intake) {
 // markLive notes that the full hour of the clock was observed when it came.
 func (h *observedHours) markLive() {
 	f := h.facts
-	if f.Clock > f.ObservedAt.Add(acuity.QuietAfter) {
+	if f.Clock > f.ObservedAt.Add(score.QuietAfter) {
 		return
 	}
 	hour := f.Clock.Hour()
@@ -78,7 +79,7 @@ func (h *observedHours) markLive() {
 
 // addSnapshot adds the snapshot of the full hour of the clock to a change.
 func (h *observedHours) addSnapshot(in *intake) {
-	s := acuity.TakeSnapshot(h.chart, h.facts.Clock)
+	s := score.TakeSnapshot(h.chart, h.facts.Clock)
 	s.Generation, s.Position = h.facts.Generation, h.facts.Offset
 	h.addArrivals(&s)
 	in.Snapshot = &s
@@ -95,7 +96,7 @@ func (h *observedHours) addArrivals(s *acuity.Snapshot) {
 		for j := range h.chart.Rooms[i].Patients {
 			p := &h.chart.Rooms[i].Patients[j]
 			if h.registry.visits[p.Visit] == nil && p.Arrived > to-hourOf && p.Arrived <= to {
-				n := acuity.VisitNumber(p)
+				n := score.VisitNumber(p)
 				s.Arrivals = append(s.Arrivals, acuity.SnapshotArrival{Visit: n, Kind: kinds[n]})
 			}
 		}
@@ -105,7 +106,7 @@ func (h *observedHours) addArrivals(s *acuity.Snapshot) {
 			continue
 		}
 		if at := v.cameAt(); at > to-hourOf && at <= to {
-			n := acuity.VisitNumber(&acuity.PatientChart{Visit: v.ID})
+			n := score.VisitNumber(&acuity.PatientChart{Visit: v.ID})
 			kind, here := kinds[n]
 			if !here {
 				kind = acuity.ArrivesTriage // a patient who leaves within the hour was looked at, not admitted
@@ -114,8 +115,8 @@ func (h *observedHours) addArrivals(s *acuity.Snapshot) {
 		}
 	}
 	slices.SortFunc(s.Arrivals, func(a, b acuity.SnapshotArrival) int { return cmp.Compare(a.Visit, b.Visit) })
-	if len(s.Arrivals) > acuity.MaxSnapshotVisits {
-		s.Arrivals = s.Arrivals[:acuity.MaxSnapshotVisits]
+	if len(s.Arrivals) > score.MaxSnapshotVisits {
+		s.Arrivals = s.Arrivals[:score.MaxSnapshotVisits]
 	}
 }
 

@@ -11,7 +11,9 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/score"
 )
 
 // snapshots are those of changes, in their order.
@@ -35,13 +37,13 @@ func TestSnapshotAddsUpToTheVerdict(t *testing.T) {
 			u.advance(nil, o.ReceivedAt)
 			u.Apply(&o, 1)
 			now := u.facts.Clock
-			s := acuity.TakeSnapshot(u.Chart(), now)
+			s := score.TakeSnapshot(u.Chart(), now)
 			for h := range acuity.Horizon + 1 {
-				v := acuity.Judge(u.Chart(), now.Add(time.Duration(h)*time.Hour))
-				var need acuity.Demand
+				v := score.Judge(u.Chart(), now.Add(time.Duration(h)*time.Hour))
+				var need catalogue.Demand
 				var score, want, class4 int32
 				for _, visit := range s.Visits {
-					need += acuity.Demand(visit.Demand[h])
+					need += catalogue.Demand(visit.Demand[h])
 					score += int32(visit.Score[h])
 				}
 				for _, room := range v.Rooms {
@@ -54,7 +56,7 @@ func TestSnapshotAddsUpToTheVerdict(t *testing.T) {
 					t.Fatalf("in %d h: need %d, score %d, class 4 %d; the verdict says %d, %d, %d\n%s", h, need, score, s.Class4[h], v.Required, want, class4, rendered(u.Chart().Rooms))
 				}
 			}
-			v := acuity.Judge(u.Chart(), now)
+			v := score.Judge(u.Chart(), now)
 			if s.Level != v.Level || s.Nurses != v.OnDuty || s.Call != v.Call {
 				t.Fatalf("snapshot %+v of verdict %+v", s, v)
 			}
@@ -67,7 +69,7 @@ func TestFrozenPathIsThatOfTheSchedules(t *testing.T) {
 	u := New(testHospital)
 	feed(u,
 		spoken(clockAt(0), 4, magnesium(clockAt(0), acuity.SignalActive)),
-		spoken(clockAt(0), 5, acuity.Signal{Kind: acuity.KindObservation, System: codes.LOINC, Code: "999-1", Display: "MEWS score", Value: codes.NumberValue(5000, "")}),
+		spoken(clockAt(0), 5, acuity.Signal{Kind: catalogue.KindObservation, System: codes.LOINC, Code: "999-1", Display: "MEWS score", Value: codes.NumberValue(5000, "")}),
 		acuity.Observation{ReceivedAt: clockAt(1), Channel: acuity.ChannelCensus, Census: &acuity.Census{TotalRooms: 9, Rooms: []acuity.CensusRoom{
 			{ID: 1, Label: "P1", Status: acuity.RoomOccupied, Primary: factor("pp-immediate-recovery-vag"), PrimarySince: clockAt(-60), Visit: "v1"},
 			{ID: 2, Label: "P2", Status: acuity.RoomOccupied, Primary: factor("pp-csection"), PrimarySince: clockAt(-60 * 7)},
@@ -75,7 +77,7 @@ func TestFrozenPathIsThatOfTheSchedules(t *testing.T) {
 		}}},
 		spoken(clockAt(1), 4, magnesium(clockAt(0), acuity.SignalActive)),
 	)
-	s := acuity.TakeSnapshot(u.Chart(), clockAt(1))
+	s := score.TakeSnapshot(u.Chart(), clockAt(1))
 	if s.Occupied != 3 || s.Rooms != 9 || len(s.Visits) != 3 {
 		t.Fatalf("%+v", s)
 	}
@@ -137,7 +139,7 @@ func TestArrivalsAreOfTheHourOfTheirReceipt(t *testing.T) {
 	for _, s := range got {
 		counts = append(counts, len(s.Arrivals))
 	}
-	if fmt.Sprint(counts) != "[1 1 0]" || got[0].Arrivals[0].Visit != acuity.VisitNumber(&acuity.PatientChart{Visit: "v1"}) || got[1].Arrivals[0].Kind != acuity.ArrivesTriage {
+	if fmt.Sprint(counts) != "[1 1 0]" || got[0].Arrivals[0].Visit != score.VisitNumber(&acuity.PatientChart{Visit: "v1"}) || got[1].Arrivals[0].Kind != acuity.ArrivesTriage {
 		t.Errorf("arrivals %v", counts)
 	}
 }
@@ -266,6 +268,6 @@ func BenchmarkSnapshot(b *testing.B) {
 	u, now := busy(testHospital)
 	b.ReportAllocs()
 	for b.Loop() {
-		acuity.TakeSnapshot(u.Chart(), now)
+		score.TakeSnapshot(u.Chart(), now)
 	}
 }

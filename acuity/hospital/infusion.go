@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/terminology"
 )
 
@@ -14,7 +15,7 @@ const contiguous = 15 * time.Minute
 
 // infusionRun is a time in which an infusion ran or was on hold.
 type infusionRun struct {
-	factor   acuity.Factor
+	factor   catalogue.Factor
 	from, to acuity.Instant // to 0: it still runs
 }
 
@@ -63,8 +64,8 @@ func orderedOf(h *resourceStatement) orderedStatement {
 }
 
 // factorsOf returns the factors that statements are about.
-func factorsOf(said []*resourceStatement) []acuity.Factor {
-	var list []acuity.Factor
+func factorsOf(said []*resourceStatement) []catalogue.Factor {
+	var list []catalogue.Factor
 	for _, h := range said {
 		for _, m := range h.Matches {
 			if !slices.Contains(list, m.Factor) {
@@ -106,7 +107,7 @@ func (f *evidenceBuilder) moveInfusion(r *assertion, s *orderedStatement, ran []
 
 // infusionStart returns the start of an infusion, or the earlier start of the infusions
 // that it carries on.
-func infusionStart(ran []infusionRun, factor acuity.Factor, start acuity.Instant) acuity.Instant {
+func infusionStart(ran []infusionRun, factor catalogue.Factor, start acuity.Instant) acuity.Instant {
 	for again := true; again; {
 		again = false
 		for _, s := range ran {

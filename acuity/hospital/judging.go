@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/score"
 )
 
 // keptSpare is the number of rooms whose memory is kept for reuse.
@@ -17,11 +18,11 @@ type scoring struct {
 	facts    *UnitState
 	work     *work
 
-	verdict acuity.Verdict
-	sums    acuity.UnitSums // of the rooms of the verdict
-	lately  acuity.LastAxes
-	before  acuity.Summary // of the verdict before this step
-	overdue bool           // the verdict differs from what was last told
+	verdict score.Verdict
+	sums    score.UnitSums // of the rooms of the verdict
+	lately  score.LastAxes
+	before  score.Summary // of the verdict before this step
+	overdue bool          // the verdict differs from what was last told
 }
 
 // judge makes the verdict at the clock. Rooms that neither changed nor are due keep
@@ -44,9 +45,9 @@ func (k *scoring) judge() {
 	}
 	w.judge = w.judge[:0]
 	if k.work.plain {
-		k.lately = acuity.LastAxes{}
+		k.lately = score.LastAxes{}
 	}
-	acuity.UpdateVerdict(k.matcher.cat, &k.verdict, &k.chart.Unit, &k.sums, now, &k.lately)
+	score.UpdateVerdict(k.matcher.cat, &k.verdict, &k.chart.Unit, &k.sums, now, &k.lately)
 }
 
 // judgeAll is judge after rooms entered or left the unit.
@@ -55,7 +56,7 @@ func (k *scoring) judgeAll(now acuity.Instant) {
 	old := k.verdict.Rooms
 	next := w.rooms[:0]
 	if k.work.plain {
-		next = acuity.Judge(k.chart, now).Rooms // the charts, and so the evidence, are new with each step
+		next = score.Judge(k.chart, now).Rooms // the charts, and so the evidence, are new with each step
 	}
 	i, n := 0, 0
 	w.judged = w.judged[:0]
@@ -79,12 +80,12 @@ func (k *scoring) judgeAll(now acuity.Instant) {
 		case r.was >= 0 && r.marks&markJudge == 0 && !isDue(&old[r.was], now):
 			next = append(next, old[r.was])
 		default:
-			next = append(next, acuity.RoomVerdict{})
+			next = append(next, score.RoomVerdict{})
 			k.judgeRoom(r, now, &next[n-1])
 		}
 	}
 	k.verdict.Rooms, w.rooms, w.before = next, w.before, old
-	k.sums = acuity.SumRooms(next)
+	k.sums = score.SumRooms(next)
 	w.relaid, w.all = false, true
 }
 
@@ -106,7 +107,7 @@ func (k *scoring) judgeTouched(now acuity.Instant) {
 		r.was = len(w.before)
 		w.judged, w.before = append(w.judged, r), append(w.before, rooms[r.is])
 		k.sums.Drop(&rooms[r.is])
-		rooms[r.is] = acuity.RoomVerdict{}
+		rooms[r.is] = score.RoomVerdict{}
 		k.judgeRoom(r, now, &rooms[r.is])
 		k.sums.Add(&rooms[r.is])
 	}
@@ -130,13 +131,13 @@ func (k *scoring) judgeTouched(now acuity.Instant) {
 }
 
 // judgeRoom judges one room. The memory of its last verdict is free after the next step.
-func (k *scoring) judgeRoom(r *room, now acuity.Instant, rv *acuity.RoomVerdict) {
+func (k *scoring) judgeRoom(r *room, now acuity.Instant, rv *score.RoomVerdict) {
 	w := k.work
 	if r.store.Capacity() > 0 {
 		w.retired = append(w.retired, r.store)
 	}
 	n := r.chart.CountEvidence()
-	r.again, r.store = true, acuity.RoomMemory{}
+	r.again, r.store = true, score.RoomMemory{}
 	for i := range w.spare {
 		if fits := w.spare[i].Capacity(); fits >= n && fits <= n+4 {
 			r.store = w.spare[i]
@@ -145,16 +146,16 @@ func (k *scoring) judgeRoom(r *room, now acuity.Instant, rv *acuity.RoomVerdict)
 		}
 	}
 	if r.store.Capacity() < n {
-		r.store = acuity.NewRoomMemory(n)
+		r.store = score.NewRoomMemory(n)
 	}
 	r.store.Begin(&w.alone)
-	acuity.JudgeRoomInto(k.matcher.cat, &r.chart, now, &r.store, rv)
+	score.JudgeRoomInto(k.matcher.cat, &r.chart, now, &r.store, rv)
 	r.store.Keep(rv)
 }
 
 // verdicts returns the verdicts of a room before and after the step; nil: the room was
 // or is not in the unit.
-func (k *scoring) verdicts(r *room) (was, is *acuity.RoomVerdict) {
+func (k *scoring) verdicts(r *room) (was, is *score.RoomVerdict) {
 	if r.is >= 0 {
 		is = &k.verdict.Rooms[r.is]
 	}
@@ -168,7 +169,7 @@ func (k *scoring) verdicts(r *room) (was, is *acuity.RoomVerdict) {
 }
 
 // isDue reports whether time alone has changed the room, or its share of the unit.
-func isDue(rv *acuity.RoomVerdict, now acuity.Instant) bool {
+func isDue(rv *score.RoomVerdict, now acuity.Instant) bool {
 	next := rv.Until()
 	return next != 0 && next <= now
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/terminology"
 )
 
@@ -15,19 +16,19 @@ type localSettings struct {
 	facts *UnitState
 
 	mappings map[string]*MappingState
-	rules    map[acuity.Factor]*RuleState
+	rules    map[catalogue.Factor]*RuleState
 	places   map[string]*PlaceState
 	switches *SwitchesState
 
 	// What must be written since the last call of Dirty.
 	changedMappings []string // by id
-	changedRules    []acuity.Factor
+	changedRules    []catalogue.Factor
 	changedPlaces   []string // by id
 	changedSwitches bool
 }
 
 func newLocalSettings(keys *stateKeys, facts *UnitState) localSettings {
-	return localSettings{keys: keys, facts: facts, mappings: map[string]*MappingState{}, rules: map[acuity.Factor]*RuleState{}, places: map[string]*PlaceState{}}
+	return localSettings{keys: keys, facts: facts, mappings: map[string]*MappingState{}, rules: map[catalogue.Factor]*RuleState{}, places: map[string]*PlaceState{}}
 }
 
 // shareWith lets another unit read the same settings. It must not change them.
@@ -47,7 +48,7 @@ func (*SwitchesState) state() {}
 
 // The reasons for which an administrator's observation is refused as a whole.
 const (
-	ReasonPrecondition = "precondition_failed" // the version is not [Act.Expect]
+	ReasonPrecondition = "precondition_failed" // the version is not [acuity.Act.Expect]
 	ReasonNotThere     = "not_there"           // there is nothing to delete
 	ReasonTooMany      = "too_many"            // a cap of caps.go
 	reasonDryRun       = "dry_run"             // it only asked what it would do
@@ -168,7 +169,7 @@ func (s *localSettings) refusal(o *acuity.Observation) string {
 // are read anew.
 func (u *State) compile() {
 	rules := u.settings.inForce()
-	u.matcher.cat = acuity.Default().With(rules)
+	u.matcher.cat = catalogue.Default().With(rules)
 	u.chart.Unit.Rules = rules
 	list := make([]acuity.Mapping, 0, len(u.settings.mappings))
 	for _, m := range u.settings.mappings {
@@ -253,7 +254,7 @@ func (u *State) Unknown(id int32) *RoomState {
 }
 
 // takeRule puts a rule in force, or deletes it.
-func (s *localSettings) takeRule(in *intake, r *acuity.Rule) {
+func (s *localSettings) takeRule(in *intake, r *catalogue.Rule) {
 	if r.Delete {
 		if s.rules[r.Factor] != nil {
 			delete(s.rules, r.Factor)
@@ -271,12 +272,12 @@ func (s *localSettings) takeRule(in *intake, r *acuity.Rule) {
 }
 
 // inForce returns the rules in force, by factor.
-func (s *localSettings) inForce() []acuity.Rule {
-	var list []acuity.Rule
+func (s *localSettings) inForce() []catalogue.Rule {
+	var list []catalogue.Rule
 	for _, r := range s.rules {
-		list = append(list, acuity.Rule{Factor: r.Factor, Lines: r.Lines})
+		list = append(list, catalogue.Rule{Factor: r.Factor, Lines: r.Lines})
 	}
-	slices.SortFunc(list, func(a, b acuity.Rule) int { return cmp.Compare(a.Factor, b.Factor) })
+	slices.SortFunc(list, func(a, b catalogue.Rule) int { return cmp.Compare(a.Factor, b.Factor) })
 	return list
 }
 

@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -21,11 +22,11 @@ func (w *world) site(o *acuity.Observation) {
 		}}
 	case 'r':
 		o.Channel = acuity.ChannelRules
-		o.Rules = []acuity.Rule{pick(w.t, "rule",
-			acuity.Rule{Factor: factor("high-mag"), Lines: []acuity.RuleLine{{Name: "floor", Text: "2 until 90m, 1"}, {Name: "class", Text: "3"}}},
-			acuity.Rule{Factor: factor("high-cardiac"), Lines: []acuity.RuleLine{{Name: "floor", Text: "1/2"}}},
-			acuity.Rule{Factor: factor("mews-active"), Lines: []acuity.RuleLine{{Name: "window", Text: "60m from last"}}},
-			acuity.Rule{Factor: factor("labor-standard"), Lines: []acuity.RuleLine{{Name: "demand", Text: "1/2"}, {Name: "stale", Text: "2h"}}},
+		o.Rules = []catalogue.Rule{pick(w.t, "rule",
+			catalogue.Rule{Factor: factor("high-mag"), Lines: []catalogue.RuleLine{{Name: "floor", Text: "2 until 90m, 1"}, {Name: "class", Text: "3"}}},
+			catalogue.Rule{Factor: factor("high-cardiac"), Lines: []catalogue.RuleLine{{Name: "floor", Text: "1/2"}}},
+			catalogue.Rule{Factor: factor("mews-active"), Lines: []catalogue.RuleLine{{Name: "window", Text: "60m from last"}}},
+			catalogue.Rule{Factor: factor("labor-standard"), Lines: []catalogue.RuleLine{{Name: "demand", Text: "1/2"}, {Name: "stale", Text: "2h"}}},
 		)}
 		o.Rules[0].Delete = gone
 	case 'l':

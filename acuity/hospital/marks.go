@@ -2,6 +2,8 @@ package hospital
 
 import (
 	"svc/acuity"
+	"svc/acuity/catalogue"
+	"svc/acuity/score"
 )
 
 // mark is a set of things to do for a room or a visit.
@@ -36,18 +38,18 @@ type work struct {
 	changedViews   []*room  // rooms with markView
 	judged         []*room  // rooms of the last step, by id; all rooms if the layout changed
 	differ         []*room  // memory for differing
-	before         []acuity.RoomVerdict
-	rooms          []acuity.RoomVerdict // memory for the next verdict
-	chart          acuity.RoomChart     // memory for the next chart
-	spare          []acuity.RoomMemory
-	retired        []acuity.RoomMemory // free after this step
-	alone          acuity.RoomMemory   // memory for the verdict of one of several patients of a room
-	relaid         bool                // the chart has other rooms than the verdict
-	all            bool                // the last step put all rooms together anew
-	layout         bool                // rooms came or went
-	known          bool                // rooms were made known, or named by a census
-	waits          bool                // the statements and cancels that wait must be counted anew
-	newPast        bool                // the past of a backfill must be made anew
+	before         []score.RoomVerdict
+	rooms          []score.RoomVerdict // memory for the next verdict
+	chart          acuity.RoomChart    // memory for the next chart
+	spare          []score.RoomMemory
+	retired        []score.RoomMemory // free after this step
+	alone          score.RoomMemory   // memory for the verdict of one of several patients of a room
+	relaid         bool               // the chart has other rooms than the verdict
+	all            bool               // the last step put all rooms together anew
+	layout         bool               // rooms came or went
+	known          bool               // rooms were made known, or named by a census
+	waits          bool               // the statements and cancels that wait must be counted anew
+	newPast        bool               // the past of a backfill must be made anew
 
 	plain bool // derive everything anew at each step, see Fold
 
@@ -58,10 +60,10 @@ type work struct {
 	parts   bool               // decide again which patients are newborns: an Encounter that is part of another may be one
 	unsaid  []*acuity.Location // places of dropped events
 
-	events        []intakeEvent   // memory for the events of an input
-	newStatements []statement     // memory for the statements of an input
-	settled       []statement     // memory for the settled statements of a room
-	active        []acuity.Factor // memory for the factors of a room
+	events        []intakeEvent      // memory for the events of an input
+	newStatements []statement        // memory for the statements of an input
+	settled       []statement        // memory for the settled statements of a room
+	active        []catalogue.Factor // memory for the factors of a room
 	merge         locationMerge
 	spans         []locationSpan
 	present       []roomStay // of the room whose chart is built, see seePresent

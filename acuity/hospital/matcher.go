@@ -5,14 +5,15 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/terminology"
 )
 
 // matcher reads codes and texts with the catalogue and the mappings of the hospital.
 type matcher struct {
-	text   func(string) string // the shared copy of a text of few values
-	cat    *acuity.Catalogue   // with the rules of the hospital
+	text   func(string) string  // the shared copy of a text of few values
+	cat    *catalogue.Catalogue // with the rules of the hospital
 	maps   *terminology.Mappings
 	reader terminology.Reader
 	// signals is a cache by the hash of the text: feeds repeat few texts again and again.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 )
 
 // placement is where a location is.
@@ -29,7 +30,7 @@ type localPlace struct {
 	HasRoom                bool
 	RoomID                 int32
 	Outside                bool
-	Primary                acuity.Factor // of patients placed here; 0: by the table of areas
+	Primary                catalogue.Factor // of patients placed here; 0: by the table of areas
 }
 
 // knownRoom is a room that a census, an administrator or a room id made known.
@@ -109,7 +110,7 @@ func (t *roomTable) setLocalPlaces(entries []localPlace) {
 type toldPlace struct {
 	placement
 	pointOfCare, area, label string
-	localPrimary             acuity.Factor // the hospital's own primary for patients there; 0: none
+	localPrimary             catalogue.Factor // the hospital's own primary for patients there; 0: none
 }
 
 // foundPlace is a toldPlace that is cached.

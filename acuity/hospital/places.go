@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 )
 
 //go:embed places.txt
@@ -80,7 +81,7 @@ const (
 type careRule struct {
 	when       circumstance
 	reasons    acuity.Reasons
-	factor     acuity.Factor
+	factor     catalogue.Factor
 	from       clock
 	assumed    bool
 	assignedBy string
@@ -112,8 +113,8 @@ type placeBook struct {
 	reasons []string
 	phrases map[string][]phrase // by first word, the longest first
 
-	cesarean  acuity.Reasons // the hint of that name
-	operation acuity.Factor  // a patient with it leaves it with a cesarean
+	cesarean  acuity.Reasons   // the hint of that name
+	operation catalogue.Factor // a patient with it leaves it with a cesarean
 }
 
 // places returns the embedded page. A fault in it is a fault of the program.
@@ -140,7 +141,7 @@ func parsePlaces(text string) (*placeBook, error) {
 		}
 	}
 	i := slices.Index(b.reasons, "cesarean")
-	operation, ok := acuity.FactorByID("csection-intraop")
+	operation, ok := catalogue.FactorByID("csection-intraop")
 	if i < 0 || !ok {
 		return nil, fmt.Errorf("places: no cesarean")
 	}
@@ -226,7 +227,7 @@ func (b *placeBook) rule(f []string) error {
 	if a < 0 {
 		return fmt.Errorf("no area %q", f[0])
 	}
-	factor, ok := acuity.FactorByID(f[2])
+	factor, ok := catalogue.FactorByID(f[2])
 	if !ok || !factor.IsPrimary() {
 		return fmt.Errorf("no primary factor %q", f[2])
 	}

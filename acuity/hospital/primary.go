@@ -7,14 +7,15 @@ import (
 	"unicode"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
 // careFacts is what the primary of a patient is chosen from: an ADT event or a census
 // row.
 type careFacts struct {
-	Explicit     acuity.Factor // primaryFactor of the sender; 0: none
-	LocalPrimary acuity.Factor // of the hospital's own table; 0: none
+	Explicit     catalogue.Factor // primaryFactor of the sender; 0: none
+	LocalPrimary catalogue.Factor // of the hospital's own table; 0: none
 
 	PointOfCare string // PV1-3.1
 	Area        string // of the room, by census
@@ -36,7 +37,7 @@ type careFacts struct {
 
 // choice is a primary with its clock and why it was chosen.
 type choice struct {
-	Factor     acuity.Factor // 0: nothing says what she is
+	Factor     catalogue.Factor // 0: nothing says what she is
 	Since      acuity.Instant
 	AssignedBy string // stable code: explicit, site, area:…, reason:…, rule:…
 	Assumed    bool   // a guess on the safe side
@@ -161,7 +162,7 @@ type primaryFold struct {
 	cesarean bool           // by other feeds, or by an operation
 
 	now      choice
-	explicit acuity.Factor
+	explicit catalogue.Factor
 	here     area
 	where    string // point of care, which distinguishes areas of unknown kind
 	last     *appliedEvent

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -20,7 +21,7 @@ func TestMedicationComesLater(t *testing.T) {
 	u := New("north")
 	said := &acuity.Observation{
 		Hospital: "north", ReceivedAt: acuity.At(at), Channel: acuity.ChannelClinical, Room: &acuity.RoomRef{ID: 4},
-		Signals: []acuity.Signal{{Room: 4, Kind: acuity.KindMedication, System: codes.SystemLocal, Code: "Medication/m", StartedAt: acuity.At(at)}},
+		Signals: []acuity.Signal{{Room: 4, Kind: catalogue.KindMedication, System: codes.SystemLocal, Code: "Medication/m", StartedAt: acuity.At(at)}},
 	}
 	if c := u.Apply(said, 1); len(c.Activated) != 0 || len(c.Unmapped) != 1 || len(u.worklist.codes) != 1 {
 		t.Fatalf("%+v, %d codes", c, len(u.worklist.codes))
@@ -77,7 +78,7 @@ func TestForgottenReferenceHasNoEffect(t *testing.T) {
 	}{
 		"Medication": {
 			acuity.Reference{Name: "Medication/m", Codings: []acuity.Coding{{System: codes.RxNorm, Code: "6585"}}},
-			spoken(now, 4, acuity.Signal{Room: 4, Kind: acuity.KindMedication, System: codes.SystemLocal, Code: "Medication/m", StartedAt: now}),
+			spoken(now, 4, acuity.Signal{Room: 4, Kind: catalogue.KindMedication, System: codes.SystemLocal, Code: "Medication/m", StartedAt: now}),
 		},
 		"Location": {
 			acuity.Reference{Name: "Location/l", Place: ldr("L1")},

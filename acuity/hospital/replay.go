@@ -2,12 +2,13 @@ package hospital
 
 import (
 	"svc/acuity"
+	"svc/acuity/score"
 )
 
 // Folded is the result of a log of observations.
 type Folded struct {
 	Chart   *acuity.Chart
-	Verdict acuity.Verdict  // at the instant asked for
+	Verdict score.Verdict   // at the instant asked for
 	Changes []acuity.Change // one per observation and due instant, in order
 }
 
@@ -31,7 +32,7 @@ func Fold(observations []acuity.Observation, now acuity.Instant) Folded {
 		out.Changes = append(out.Changes, c)
 	}
 	out.Chart = u.Chart()
-	out.Verdict = acuity.Judge(out.Chart, now)
+	out.Verdict = score.Judge(out.Chart, now)
 	return out
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/terminology"
 )
 
@@ -101,7 +102,7 @@ func compareVersions(a, b *resourceStatement) int {
 // runs reports whether the resource lasts, as a medication or a condition, and is no
 // single observation.
 func (h *resourceStatement) runs() bool {
-	return h.Kind == acuity.KindMedication || h.Kind == acuity.KindCondition
+	return h.Kind == catalogue.KindMedication || h.Kind == catalogue.KindCondition
 }
 
 // sortedResources are the resource statements that stand, by kind.
@@ -145,9 +146,9 @@ func (e *evidenceInput) sortResources() {
 	for _, h := range e.resourceStatements {
 		switch {
 		case !s.stands(h):
-		case h.Kind == acuity.KindCondition:
+		case h.Kind == catalogue.KindCondition:
 			s.conditions = append(s.conditions, h)
-		case h.Kind == acuity.KindMedication && h.version != nil:
+		case h.Kind == catalogue.KindMedication && h.version != nil:
 			s.infusions = append(s.infusions, h)
 		default:
 			p := h.plain()

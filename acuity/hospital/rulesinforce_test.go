@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -17,31 +18,31 @@ func TestRuleInForce(t *testing.T) {
 		o.Hospital, o.ReceivedAt, o.Source = testHospital, at, "key_1"
 		return u.Apply(&o, 0)
 	}
-	do(acuity.Observation{Channel: acuity.ChannelClinical, Room: &acuity.RoomRef{ID: 4}, Signals: []acuity.Signal{{Room: 4, Kind: acuity.KindMedication, System: codes.RxNorm, Code: "6585", StartedAt: at}}})
-	demand := func() acuity.Demand { return u.roomVerdict(4).Demand }
-	if demand() != acuity.Nurse {
+	do(acuity.Observation{Channel: acuity.ChannelClinical, Room: &acuity.RoomRef{ID: 4}, Signals: []acuity.Signal{{Room: 4, Kind: catalogue.KindMedication, System: codes.RxNorm, Code: "6585", StartedAt: at}}})
+	demand := func() catalogue.Demand { return u.roomVerdict(4).Demand }
+	if demand() != catalogue.Nurse {
 		t.Fatalf("demand %d by the catalogue", demand())
 	}
-	rule := acuity.Rule{Factor: factor("high-mag"), Lines: []acuity.RuleLine{{Name: "floor", Text: "2"}}}
-	c := do(acuity.Observation{Channel: acuity.ChannelRules, Rules: []acuity.Rule{rule}})
-	if demand() != 2*acuity.Nurse || u.scoring.verdict.Rules == acuity.Default().Version() || c.Outcome != acuity.Applied {
+	rule := catalogue.Rule{Factor: factor("high-mag"), Lines: []catalogue.RuleLine{{Name: "floor", Text: "2"}}}
+	c := do(acuity.Observation{Channel: acuity.ChannelRules, Rules: []catalogue.Rule{rule}})
+	if demand() != 2*catalogue.Nurse || u.scoring.verdict.Rules == catalogue.Default().Version() || c.Outcome != acuity.Applied {
 		t.Errorf("demand %d, rules %s, outcome %d with the rule", demand(), u.scoring.verdict.Rules, c.Outcome)
 	}
 	if s := u.settings.rules[rule.Factor]; s.Version != c.Version || s.By != "key_1" || s.At != at {
 		t.Errorf("the rule does not say by whom and when: %+v", s)
 	}
-	if c = do(acuity.Observation{Channel: acuity.ChannelRules, Rules: []acuity.Rule{rule}}); u.settings.rules[rule.Factor].Version == c.Version {
+	if c = do(acuity.Observation{Channel: acuity.ChannelRules, Rules: []catalogue.Rule{rule}}); u.settings.rules[rule.Factor].Version == c.Version {
 		t.Error("the same rule again is another version")
 	}
-	if c = do(acuity.Observation{Channel: acuity.ChannelRules, Rules: []acuity.Rule{rule}, Act: &acuity.Act{Expect: 77}}); c.Reason != ReasonPrecondition {
+	if c = do(acuity.Observation{Channel: acuity.ChannelRules, Rules: []catalogue.Rule{rule}, Act: &acuity.Act{Expect: 77}}); c.Reason != ReasonPrecondition {
 		t.Errorf("another version was expected, and the reason is %q", c.Reason)
 	}
 	rule.Delete = true
-	do(acuity.Observation{Channel: acuity.ChannelRules, Rules: []acuity.Rule{rule}})
-	if demand() != acuity.Nurse || u.scoring.verdict.Rules != acuity.Default().Version() {
+	do(acuity.Observation{Channel: acuity.ChannelRules, Rules: []catalogue.Rule{rule}})
+	if demand() != catalogue.Nurse || u.scoring.verdict.Rules != catalogue.Default().Version() {
 		t.Errorf("demand %d, rules %s without the rule", demand(), u.scoring.verdict.Rules)
 	}
-	if c = do(acuity.Observation{Channel: acuity.ChannelRules, Rules: []acuity.Rule{rule}}); c.Reason != ReasonNotThere {
+	if c = do(acuity.Observation{Channel: acuity.ChannelRules, Rules: []catalogue.Rule{rule}}); c.Reason != ReasonNotThere {
 		t.Errorf("taken away twice: reason %q", c.Reason)
 	}
 }

@@ -2,6 +2,7 @@ package hospital
 
 import (
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -76,8 +77,8 @@ type RoomState struct {
 	Occupant *Occupant    // the occupant whom a census sees without a visit
 	Past     []CensusStay // of occupants without a visit who left within the last 24 h
 
-	Color  acuity.Color    // as last told
-	Active []acuity.Factor // active at the end of the last ingest, ascending
+	Color  acuity.Color       // as last told
+	Active []catalogue.Factor // active at the end of the last ingest, ascending
 }
 
 // Occupant is a patient whom a census reports in a room without a visit.
@@ -101,7 +102,7 @@ type CensusFacts struct {
 	Area         string // of the row
 	Class        byte
 	Service      string
-	Primary      acuity.Factor // explicit; 0: none
+	Primary      catalogue.Factor // explicit; 0: none
 	PrimarySince acuity.Instant
 	DeliveredAt  acuity.Instant
 	Cesarean     bool
@@ -113,7 +114,7 @@ type CensusFacts struct {
 
 // Listed is a modifier that the newest census lists.
 type Listed struct {
-	Factor      acuity.Factor
+	Factor      catalogue.Factor
 	Since, Last acuity.Instant // Since is the first census of the unbroken run that lists it, Last the newest
 }
 
@@ -125,8 +126,8 @@ type Standing struct {
 
 // ListedNewborn is a newborn whom a census lists with its mother.
 type ListedNewborn struct {
-	Visit   string        // pseudonym; may be empty
-	Primary acuity.Factor // 0: by default
+	Visit   string           // pseudonym; may be empty
+	Primary catalogue.Factor // 0: by default
 	Since   acuity.Instant
 }
 
@@ -176,7 +177,7 @@ type CodeState struct {
 	System    codes.System
 	Code      string
 	Display   string
-	Kind      acuity.SignalKind // 0: a diagnosis
+	Kind      catalogue.SignalKind // 0: a diagnosis
 	Feed      acuity.Channel
 	Count     int64 // ever
 	FirstSeen acuity.Instant
@@ -196,7 +197,7 @@ type HourCount struct {
 
 // RuleState is a rule of the hospital in force.
 type RuleState struct {
-	acuity.Rule
+	catalogue.Rule
 	Version int64          // of the change that set it
 	By      string         // id of the key that set it
 	At      acuity.Instant // receipt

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/terminology"
 )
 
@@ -103,7 +104,7 @@ func (r *statementRecord) record() StatementState {
 // anything but a medication the start counts as the observation. No time lies after the
 // receipt (scoring-decisions 26).
 func (h *statement) orderTime() acuity.Instant {
-	if h.Kind != acuity.KindMedication {
+	if h.Kind != catalogue.KindMedication {
 		return h.firstOf(h.ObservedAt, h.StartedAt)
 	}
 	return h.firstOf(h.ObservedAt, 0)
@@ -111,7 +112,7 @@ func (h *statement) orderTime() acuity.Instant {
 
 // clockStart is the time at which the clock of the statement starts.
 func (h *statement) clockStart() acuity.Instant {
-	if h.Kind == acuity.KindMedication {
+	if h.Kind == catalogue.KindMedication {
 		return h.firstOf(h.StartedAt, h.ObservedAt)
 	}
 	return h.firstOf(h.ObservedAt, h.StartedAt)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/terminology"
 )
@@ -199,7 +200,7 @@ func sameSubject(a, b *statement) bool {
 	if a.MatchedSignal == b.MatchedSignal { // the usual case, without work
 		return a.Settled == b.Settled
 	}
-	return a.SubjectHash == b.SubjectHash && (a.Kind == acuity.KindMedication) == (b.Kind == acuity.KindMedication) && a.System == b.System && a.Code == b.Code &&
+	return a.SubjectHash == b.SubjectHash && (a.Kind == catalogue.KindMedication) == (b.Kind == catalogue.KindMedication) && a.System == b.System && a.Code == b.Code &&
 		a.Display == b.Display && a.Settled == b.Settled
 }
 

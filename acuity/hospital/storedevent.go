@@ -6,10 +6,11 @@ import (
 	"sync"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
-// event is an [Event] as a unit keeps it. A visit keeps its events for a week after its
+// event is an [acuity.Event] as a unit keeps it. A visit keeps its events for a week after its
 // discharge, and a hospital has thousands of them, so an event is small and has few
 // pointers. It shares places with all events of the hospital and names with those of its
 // visit, and keeps rare fields behind one pointer. What it points to never changes. The
@@ -24,7 +25,7 @@ type event struct {
 	Type                         acuity.EventType
 	Precision, CancelsPrecision  acuity.Precision
 	Class, AdmissionType, Babies byte
-	Primary                      acuity.Factor
+	Primary                      catalogue.Factor
 	DiagnosisMode                acuity.DiagnosisMode
 	PlaceNull, Newborn, Void     bool
 }

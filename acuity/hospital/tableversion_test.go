@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/terminology"
 )
 
@@ -75,7 +76,7 @@ func TestTableVersion(t *testing.T) {
 	if reason := places(before); reason != ReasonPrecondition {
 		t.Errorf("locations, twice: %q", reason)
 	}
-	if reason := do(acuity.Observation{Channel: acuity.ChannelRules, Rules: []acuity.Rule{{Factor: factor("high-mag"), Lines: []acuity.RuleLine{{Name: "floor", Text: "2"}}}}, Act: &acuity.Act{Expect: TableVersion(nil)}}); reason != ReasonPrecondition {
+	if reason := do(acuity.Observation{Channel: acuity.ChannelRules, Rules: []catalogue.Rule{{Factor: factor("high-mag"), Lines: []catalogue.RuleLine{{Name: "floor", Text: "2"}}}}, Act: &acuity.Act{Expect: TableVersion(nil)}}); reason != ReasonPrecondition {
 		t.Errorf("a rule has no table: %q", reason)
 	}
 }

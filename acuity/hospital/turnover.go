@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/score"
 )
 
 // moves returns the moves of a visit that count for turnover. A newborn has none, even
@@ -26,7 +27,7 @@ func (w *work) turnOver(from, to []acuity.Instant) {
 // settleMoves updates the moves of the last 120 min after a step. If many changed, it
 // rebuilds the list once, in any order.
 func (t *timelines) settleMoves() {
-	w, since := t.work, t.facts.Clock.Add(-acuity.TurnoverWindow)
+	w, since := t.work, t.facts.Clock.Add(-score.TurnoverWindow)
 	n, _ := slices.BinarySearch(t.moves, since+1)
 	t.moves = slices.Delete(t.moves, 0, n)
 	if len(w.went)+len(w.came) <= fewMoves {

@@ -2,7 +2,9 @@ package hospital
 
 import (
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/score"
 )
 
 // State is the state of one hospital: its facts, and what is derived from them. One
@@ -69,7 +71,7 @@ type room struct {
 	again         bool // judged anew in this step
 	was           int  // index in work.before; -1: the room was not in the unit; or asIs
 	is            int  // index in the verdict; -1: the room is not in it
-	store         acuity.RoomMemory
+	store         score.RoomMemory
 	folds         *foldCache // of the occupant without a visit, or of the room itself
 	chart         acuity.RoomChart
 	chartAt       int // index of the chart in that of the unit, if it is in the unit
@@ -126,7 +128,7 @@ func New(hospital string) *State {
 	u.compile()
 	u.encounters.index()
 	u.chart.Hospital = hospital
-	u.scoring.verdict = acuity.Judge(&u.chart, 0)
+	u.scoring.verdict = score.Judge(&u.chart, 0)
 	return u
 }
 
@@ -135,7 +137,7 @@ func connectFacts(u *State, hospital string) {
 	facts, work := &u.facts, &u.work
 	u.keys = stateKeys{hospital: hospital}
 	u.settings = newLocalSettings(&u.keys, facts)
-	u.matcher = matcher{text: u.shared.text, cat: acuity.Default()}
+	u.matcher = matcher{text: u.shared.text, cat: catalogue.Default()}
 	u.dedup = deduplication{keys: &u.keys, facts: facts, byID: map[string]*DedupState{}}
 	u.worklist = worklist{keys: &u.keys, facts: facts, matcher: &u.matcher, codes: map[string]*CodeState{}}
 	u.registry = registry{keys: &u.keys, work: work, visits: map[string]*visit{}, unknown: unknownVisits{}}
@@ -208,7 +210,7 @@ func (u *State) Chart() *acuity.Chart { return &u.chart }
 
 // Verdict returns the verdict as of the last step. It is valid until the next
 // call of Apply, Advance or Reject, and the caller does not change it.
-func (u *State) Verdict() *acuity.Verdict { return &u.scoring.verdict }
+func (u *State) Verdict() *score.Verdict { return &u.scoring.verdict }
 
 // Due returns the instant at which the wall clock must call Advance; 0: never. It may
 // have passed. It is the instant at which time alone changes the verdict, or some

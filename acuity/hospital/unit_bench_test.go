@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -40,7 +41,7 @@ func busy(hospital string) (*State, acuity.Instant) {
 		}))
 		if n%2 == 0 {
 			apply(spoken(now, int32(n%40+1), magnesium(now, acuity.SignalActive),
-				acuity.Signal{Kind: acuity.KindObservation, System: codes.LOINC, Code: "11949-4", Display: "FHR", Value: codes.ParseValue("Category II")}))
+				acuity.Signal{Kind: catalogue.KindObservation, System: codes.LOINC, Code: "11949-4", Display: "FHR", Value: codes.ParseValue("Category II")}))
 		}
 	}
 	u.Dirty(func([]byte, Record) {})
@@ -57,7 +58,7 @@ func BenchmarkApply(b *testing.B) {
 			n++
 			now = now.Add(20 * time.Second)
 			u.pass(now)
-			s := acuity.Signal{Room: int32(n%40) + 1, Kind: acuity.KindObservation, System: codes.LOINC, Code: "11949-4", Display: "FHR", Value: codes.Value{Kind: codes.ValueWords, Words: "category ii"}}
+			s := acuity.Signal{Room: int32(n%40) + 1, Kind: catalogue.KindObservation, System: codes.LOINC, Code: "11949-4", Display: "FHR", Value: codes.Value{Kind: codes.ValueWords, Words: "category ii"}}
 			u.Apply(&acuity.Observation{Hospital: testHospital, ReceivedAt: now, Channel: acuity.ChannelClinical, Room: &acuity.RoomRef{ID: s.Room}, Signals: []acuity.Signal{s}}, int64(n))
 			if n%64 == 0 {
 				u.Dirty(func([]byte, Record) {})
@@ -108,7 +109,7 @@ func BenchmarkRestore(b *testing.B) {
 
 // A unit of 40 rooms and 60 visits stays small: 300 of them fit in 90 MB.
 func TestUnitIsSmall(t *testing.T) {
-	acuity.Default()
+	catalogue.Default()
 	places()
 	const units = 20
 	var before, after runtime.MemStats

@@ -9,7 +9,9 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/score"
 )
 
 // Any permutation of the events of one visit ends in the same chart and the same
@@ -153,7 +155,7 @@ func TestAreaOfRoomCountsForWhoIsThere(t *testing.T) {
 	plain.work.plain = true
 	for _, o := range []acuity.Observation{
 		{ReceivedAt: clockAt(100), Channel: acuity.ChannelCensus, Census: &acuity.Census{AsOf: clockAt(100), TotalRooms: 2, Rooms: []acuity.CensusRoom{{ID: 1, Label: "L1", Status: acuity.RoomEmpty}}}},
-		{ReceivedAt: clockAt(200), Channel: acuity.ChannelClinical, Room: &acuity.RoomRef{ID: 2}, Signals: []acuity.Signal{{Room: 2, Kind: acuity.KindObservation, Code: "X1", ObservedAt: clockAt(190)}}},
+		{ReceivedAt: clockAt(200), Channel: acuity.ChannelClinical, Room: &acuity.RoomRef{ID: 2}, Signals: []acuity.Signal{{Room: 2, Kind: catalogue.KindObservation, Code: "X1", ObservedAt: clockAt(190)}}},
 		{ReceivedAt: clockAt(300), Channel: acuity.ChannelADT, Events: []acuity.Event{{ID: "e1", Digest: "d", Type: acuity.A01, At: clockAt(300), Visit: "v1", Patient: "p1", Class: 'O', Place: acuity.Location{HasRoomID: true, RoomID: 2}}}},
 		{ReceivedAt: clockAt(400), Channel: acuity.ChannelCensus, Census: &acuity.Census{AsOf: clockAt(400), TotalRooms: 2, Rooms: []acuity.CensusRoom{{ID: 1, Label: "L1", Status: acuity.RoomEmpty}, {ID: 2, Label: "L2", Area: "LDR", Status: acuity.RoomOccupied}}}},
 	} {
@@ -248,7 +250,7 @@ func TestNothingChangesBeforeItIsDue(t *testing.T) {
 			}
 			now := u.facts.Clock
 			at := now + acuity.Instant(rapid.Int64Range(0, int64(due-now-1)).Draw(t, "at"))
-			if x, y := shown(u.scoring.verdict), shown(acuity.Judge(u.Chart(), at)); x != y {
+			if x, y := shown(u.scoring.verdict), shown(score.Judge(u.Chart(), at)); x != y {
 				t.Fatalf("changed at %v, due %v\n%s", at, due, difference(x, y))
 			}
 		}
@@ -269,7 +271,7 @@ func TestRecordsStaySmall(t *testing.T) {
 		if c.Outcome != acuity.Applied || len(c.Items) != 1 || c.Items[0].RoomID != int32(n%2+1) {
 			t.Fatalf("event %d: %+v", n, c)
 		}
-		s := acuity.Signal{Kind: acuity.KindObservation, System: codes.SystemLocal, Code: fmt.Sprint("C", n), Display: "eighty characters would be the most that a display may have, this has fewer"}
+		s := acuity.Signal{Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: fmt.Sprint("C", n), Display: "eighty characters would be the most that a display may have, this has fewer"}
 		feed(u, spoken(clockAt(n+1), 1, s))
 	}
 	feed(u, arrival(clockAt(3000), acuity.Event{ID: "late", Type: acuity.A08, Visit: "v"}))

@@ -10,7 +10,9 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/score"
 )
 
 // world makes observations of a small hospital where everything collides: few rooms, few
@@ -76,8 +78,8 @@ func (w *world) next() acuity.Observation {
 	return o
 }
 
-func factor(id string) acuity.Factor {
-	f, _ := acuity.FactorByID(id)
+func factor(id string) catalogue.Factor {
+	f, _ := catalogue.FactorByID(id)
 	return f
 }
 
@@ -122,15 +124,15 @@ func (w *world) encounter() []acuity.Event {
 // by any name, or about nobody.
 func (w *world) resource() acuity.Signal {
 	s := pick(w.t, "resource",
-		acuity.Signal{Kind: acuity.KindMedication, System: codes.RxNorm, Code: "6585", Resource: "bag1", StartedAt: w.ago(0, 300)},
-		acuity.Signal{Kind: acuity.KindMedication, System: codes.RxNorm, Code: "29155", Resource: "bag2", StartedAt: w.ago(0, 30)},
-		acuity.Signal{Kind: acuity.KindMedication, System: codes.RxNorm, Code: "7044", Resource: "bag2"},
-		acuity.Signal{Kind: acuity.KindObservation, System: codes.LOINC, Code: "11949-4", Resource: "fhr1", Value: codes.ParseValue(pick(w.t, "fhr", "Category I", "Category II", "Category III", "?"))},
-		acuity.Signal{Kind: acuity.KindObservation, System: codes.LOINC, Code: "11949-4", Resource: pick(w.t, "component", "fhr2.0", "fhr2.1"), Value: codes.ParseValue(pick(w.t, "fhr", "Category II", "Category III"))},
-		acuity.Signal{Kind: acuity.KindObservation, System: codes.SystemLocal, Code: "X1", Resource: "x", Also: []acuity.Coding{{System: codes.LOINC, Code: "39156-5", Display: ""}}, Value: codes.NumberValue(codes.Milli(rapid.IntRange(38, 42).Draw(w.t, "bmi"))*1000, "")},
-		acuity.Signal{Kind: acuity.KindCondition, System: codes.SNOMED, Code: "46764007", Resource: "c1", Also: []acuity.Coding{{System: codes.ICD10CM, Code: "O14.13", Display: "severe"}}, StartedAt: w.ago(0, 300)},
-		acuity.Signal{Kind: acuity.KindCondition, System: codes.ICD10CM, Code: pick(w.t, "code", "O15.1", "Z37.0", "O82", "X", "O14.13"), Resource: "c2"},
-		acuity.Signal{Kind: acuity.KindCondition, System: codes.SystemLocal, Code: "X1", Resource: "c3"},
+		acuity.Signal{Kind: catalogue.KindMedication, System: codes.RxNorm, Code: "6585", Resource: "bag1", StartedAt: w.ago(0, 300)},
+		acuity.Signal{Kind: catalogue.KindMedication, System: codes.RxNorm, Code: "29155", Resource: "bag2", StartedAt: w.ago(0, 30)},
+		acuity.Signal{Kind: catalogue.KindMedication, System: codes.RxNorm, Code: "7044", Resource: "bag2"},
+		acuity.Signal{Kind: catalogue.KindObservation, System: codes.LOINC, Code: "11949-4", Resource: "fhr1", Value: codes.ParseValue(pick(w.t, "fhr", "Category I", "Category II", "Category III", "?"))},
+		acuity.Signal{Kind: catalogue.KindObservation, System: codes.LOINC, Code: "11949-4", Resource: pick(w.t, "component", "fhr2.0", "fhr2.1"), Value: codes.ParseValue(pick(w.t, "fhr", "Category II", "Category III"))},
+		acuity.Signal{Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: "X1", Resource: "x", Also: []acuity.Coding{{System: codes.LOINC, Code: "39156-5", Display: ""}}, Value: codes.NumberValue(codes.Milli(rapid.IntRange(38, 42).Draw(w.t, "bmi"))*1000, "")},
+		acuity.Signal{Kind: catalogue.KindCondition, System: codes.SNOMED, Code: "46764007", Resource: "c1", Also: []acuity.Coding{{System: codes.ICD10CM, Code: "O14.13", Display: "severe"}}, StartedAt: w.ago(0, 300)},
+		acuity.Signal{Kind: catalogue.KindCondition, System: codes.ICD10CM, Code: pick(w.t, "code", "O15.1", "Z37.0", "O82", "X", "O14.13"), Resource: "c2"},
+		acuity.Signal{Kind: catalogue.KindCondition, System: codes.SystemLocal, Code: "X1", Resource: "c3"},
 	)
 	s.ObservedAt = pick(w.t, "observed", 0, w.ago(-2, 90))
 	s.UpdatedAt = pick(w.t, "updated", 0, w.ago(-1, 90))
@@ -211,14 +213,14 @@ func (w *world) event() acuity.Event {
 
 func (w *world) signal(room int32) acuity.Signal {
 	s := pick(w.t, "signal",
-		acuity.Signal{Kind: acuity.KindMedication, System: codes.RxNorm, Code: "6585", Display: "magnesium sulfate", StartedAt: w.ago(0, 300)},
-		acuity.Signal{Kind: acuity.KindObservation, System: codes.LOINC, Code: "999-1", Display: "MEWS score", Value: codes.NumberValue(codes.Milli(rapid.IntRange(0, 8).Draw(w.t, "mews"))*1000, "")},
-		acuity.Signal{Kind: acuity.KindMedication, System: codes.RxNorm, Code: "7044", Display: "oxytocin"},
-		acuity.Signal{Kind: acuity.KindObservation, System: codes.SystemLocal, Code: "X1"},
-		acuity.Signal{Kind: acuity.KindObservation, System: codes.LOINC, Code: "11949-4", Display: "FHR category", Value: codes.ParseValue(pick(w.t, "fhr", "Category I", "Category II", "Category III", "?"))},
-		acuity.Signal{Kind: acuity.KindObservation, System: codes.SystemLocal, Code: "env-interpreter"},
-		acuity.Signal{Kind: acuity.KindObservation, System: codes.SystemLocal, Code: "mews-active"},
-		acuity.Signal{Kind: acuity.KindObservation, System: codes.LOINC, Code: "39156-5", Value: codes.NumberValue(codes.Milli(rapid.IntRange(38, 42).Draw(w.t, "bmi"))*1000, "")},
+		acuity.Signal{Kind: catalogue.KindMedication, System: codes.RxNorm, Code: "6585", Display: "magnesium sulfate", StartedAt: w.ago(0, 300)},
+		acuity.Signal{Kind: catalogue.KindObservation, System: codes.LOINC, Code: "999-1", Display: "MEWS score", Value: codes.NumberValue(codes.Milli(rapid.IntRange(0, 8).Draw(w.t, "mews"))*1000, "")},
+		acuity.Signal{Kind: catalogue.KindMedication, System: codes.RxNorm, Code: "7044", Display: "oxytocin"},
+		acuity.Signal{Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: "X1"},
+		acuity.Signal{Kind: catalogue.KindObservation, System: codes.LOINC, Code: "11949-4", Display: "FHR category", Value: codes.ParseValue(pick(w.t, "fhr", "Category I", "Category II", "Category III", "?"))},
+		acuity.Signal{Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: "env-interpreter"},
+		acuity.Signal{Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: "mews-active"},
+		acuity.Signal{Kind: catalogue.KindObservation, System: codes.LOINC, Code: "39156-5", Value: codes.NumberValue(codes.Milli(rapid.IntRange(38, 42).Draw(w.t, "bmi"))*1000, "")},
 	)
 	s.Room = room
 	s.ObservedAt = pick(w.t, "observed", 0, w.ago(-2, 90))
@@ -244,7 +246,7 @@ func (w *world) census() *acuity.Census {
 			row.Primary = pick(w.t, "primary", 0, 0, factor("labor-standard"), factor("pp-couplet"))
 			row.HasModifiers = pick(w.t, "modifiers", false, true)
 			if row.HasModifiers {
-				row.Modifiers = pick(w.t, "list", nil, []acuity.Factor{factor("high-cardiac")}, []acuity.Factor{factor("birth-imminent"), factor("mews-active")})
+				row.Modifiers = pick(w.t, "list", nil, []catalogue.Factor{factor("high-cardiac")}, []catalogue.Factor{factor("birth-imminent"), factor("mews-active")})
 			}
 			if row.HasNewborns = pick(w.t, "newborns", false, false, true); row.HasNewborns {
 				row.Newborns = []acuity.CensusNewborn{{Visit: pick(w.t, "baby", "", "b1"), Primary: pick(w.t, "primary", 0, factor("nb-stabilization"))}}
@@ -269,7 +271,7 @@ func rendered(v any) string {
 }
 
 // shown renders a verdict without the factors that make a room doubtful.
-func shown(v acuity.Verdict) string {
+func shown(v score.Verdict) string {
 	s := seeUnit(&v)
 	for i := range v.Rooms {
 		r := seen(&v.Rooms[i])
@@ -417,7 +419,7 @@ func sameHoweverKept(t *rapid.T) {
 		changes = append(changes, a)
 		compare(a, plain.Apply(&o, i), plain, "plain")
 		compare(a, broken.Apply(&o, i), broken, "restored")
-		same("verdict of the chart", shown(unit.scoring.verdict), shown(acuity.Judge(unit.Chart(), unit.facts.Clock)))
+		same("verdict of the chart", shown(unit.scoring.verdict), shown(score.Judge(unit.Chart(), unit.facts.Clock)))
 		log.write(broken)
 		if pick(t, "restart", false, false, true) {
 			broken = log.restore(t)

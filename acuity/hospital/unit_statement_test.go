@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/terminology"
 )
@@ -32,7 +33,7 @@ func wrote(u *State) []string {
 // room unless it changed.
 func TestStatementIsARecord(t *testing.T) {
 	category := func(minute int, words string) acuity.Observation {
-		return spoken(clockAt(minute), 1, acuity.Signal{Kind: acuity.KindDevice, System: codes.LOINC, Code: "32421-5", Value: codes.ParseValue(words)})
+		return spoken(clockAt(minute), 1, acuity.Signal{Kind: catalogue.KindDevice, System: codes.LOINC, Code: "32421-5", Value: codes.ParseValue(words)})
 	}
 	u := New(testHospital)
 	feed(u, listing(clockAt(0)), arrival(clockAt(1), acuity.Event{ID: "a", Type: acuity.A01, Visit: "v", Place: ldr("L1")}), category(2, "Category II"))
@@ -89,7 +90,7 @@ func TestManyObservationsLeaveTheInfusion(t *testing.T) {
 	feed(u, acuity.Observation{ReceivedAt: clockAt(1), Channel: acuity.ChannelFHIR, Signals: []acuity.Signal{bag}})
 	for n := range 600 {
 		s := acuity.Signal{
-			Kind: acuity.KindObservation, System: codes.LOINC, Code: "999-1", Display: "MEWS score", Value: codes.NumberValue(2000, ""),
+			Kind: catalogue.KindObservation, System: codes.LOINC, Code: "999-1", Display: "MEWS score", Value: codes.NumberValue(2000, ""),
 			Visit: "v", Resource: fmt.Sprint("o", n), ObservedAt: clockAt(n + 2),
 		}
 		feed(u, acuity.Observation{ReceivedAt: clockAt(n + 2), Channel: acuity.ChannelFHIR, Signals: []acuity.Signal{s}})
@@ -106,7 +107,7 @@ func TestManyObservationsLeaveTheInfusion(t *testing.T) {
 func TestWhatWaitsIsCounted(t *testing.T) {
 	u := New(testHospital)
 	about := func(visit, patient string) acuity.Signal {
-		return acuity.Signal{Kind: acuity.KindCondition, System: codes.ICD10CM, Code: "O14.13", Visit: visit, Patient: patient, Resource: "c" + visit + patient}
+		return acuity.Signal{Kind: catalogue.KindCondition, System: codes.ICD10CM, Code: "O14.13", Visit: visit, Patient: patient, Resource: "c" + visit + patient}
 	}
 	wrong := acuity.Signal{Resource: "gone", Status: acuity.SignalRetracted}
 	waiting := func(cancels, statements int32) {
@@ -131,8 +132,8 @@ func TestWhatWaitsIsCounted(t *testing.T) {
 // If three versions say the same within minutes, the middle one is dropped, even if their
 // texts were read again in between.
 func TestThinningOutlivesReading(t *testing.T) {
-	wrong := acuity.Signal{Kind: acuity.KindMedication, Resource: "bag", Status: acuity.SignalRetracted}
-	coded := acuity.Signal{Kind: acuity.KindObservation, System: codes.SystemLocal, Code: "X1", Patient: "p", Also: []acuity.Coding{{System: codes.LOINC, Code: "X2", Display: ""}}}
+	wrong := acuity.Signal{Kind: catalogue.KindMedication, Resource: "bag", Status: acuity.SignalRetracted}
+	coded := acuity.Signal{Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: "X1", Patient: "p", Also: []acuity.Coding{{System: codes.LOINC, Code: "X2", Display: ""}}}
 	named := coded
 	named.Visit, named.Patient = "v", ""
 	learnt := func(u *State) *State {
@@ -189,7 +190,7 @@ func TestStatementsAreSettledOneByOne(t *testing.T) {
 	const hour = 60
 	u := New(testHospital)
 	mark := func(room int32, at int) {
-		feed(u, spoken(clockAt(at), room, acuity.Signal{Room: room, Kind: acuity.KindObservation, System: codes.SystemLocal, Code: "env-interpreter"}))
+		feed(u, spoken(clockAt(at), room, acuity.Signal{Room: room, Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: "env-interpreter"}))
 	}
 	feed(u, listing(clockAt(0), acuity.CensusRoom{ID: 1, Visit: "v", Status: acuity.RoomOccupied}, acuity.CensusRoom{ID: 2, Status: acuity.RoomOccupied}))
 	mark(1, 10)

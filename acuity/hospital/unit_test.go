@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/score"
 )
 
 const testHospital = "st-test"
@@ -44,7 +46,7 @@ func arrival(at acuity.Instant, e acuity.Event) acuity.Observation {
 }
 
 func magnesium(at acuity.Instant, status acuity.SignalStatus) acuity.Signal {
-	return acuity.Signal{Kind: acuity.KindMedication, System: codes.RxNorm, Code: "6585", Display: "magnesium sulfate", StartedAt: at, Status: status}
+	return acuity.Signal{Kind: catalogue.KindMedication, System: codes.RxNorm, Code: "6585", Display: "magnesium sulfate", StartedAt: at, Status: status}
 }
 
 func last(changes []acuity.Change) acuity.Change { return changes[len(changes)-1] }
@@ -118,7 +120,7 @@ func TestVisitTakesItsEvidenceAlong(t *testing.T) {
 }
 
 // roomVerdict returns the verdict of a room.
-func (u *State) roomVerdict(id int32) *acuity.RoomVerdict {
+func (u *State) roomVerdict(id int32) *score.RoomVerdict {
 	_, rv := u.scoring.verdicts(u.registry.room(id))
 	return rv
 }

@@ -8,6 +8,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/hospital"
+	"svc/acuity/score"
 )
 
 // A room is unchanged after a visit was placed there by mistake and taken out again.
@@ -51,7 +52,7 @@ func TestWithdrawnPlacementLeavesNobody(t *testing.T) {
 					order[i].ReceivedAt = minute(45) // so that their order is that of arrival alone
 					u.Apply(&order[i], int64(i))
 				}
-				v := acuity.Judge(u.Chart(), minute(45))
+				v := score.Judge(u.Chart(), minute(45))
 				if got := rendered(&v); got != want {
 					t.Fatalf("order %v:\n got %s\nwant %s", kinds(order), got, want)
 				}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/terminology"
 )
@@ -20,7 +21,7 @@ type worklist struct {
 
 // codeKinds are the kinds that tell the rows of the worklist apart: diagnoses,
 // medications, and everything else.
-var codeKinds = [...]acuity.SignalKind{0, acuity.KindMedication, acuity.KindObservation}
+var codeKinds = [...]catalogue.SignalKind{0, catalogue.KindMedication, catalogue.KindObservation}
 
 // takeMark takes a code off the worklist, or puts it back.
 func (l *worklist) takeMark(in *intake, i int, m *acuity.CodeMark) {
@@ -84,7 +85,7 @@ func (l *worklist) noteUnmappedSignals(in *intake) {
 // resource has no room.
 func (l *worklist) noteUnmappedStatement(in *intake, h *statement, resource bool) {
 	kind, room := h.Kind, h.Room
-	if kind == acuity.KindCondition {
+	if kind == catalogue.KindCondition {
 		if tellsDelivery(&acuity.Diagnosis{System: h.System, Code: h.Code}) {
 			return
 		}
@@ -122,7 +123,7 @@ func (l *worklist) noteUnmappedStanding(in *intake, list []Standing, room int32)
 }
 
 // noteCode counts an unmapped code.
-func (l *worklist) noteCode(in *intake, system codes.System, code, display string, kind acuity.SignalKind, room int32) {
+func (l *worklist) noteCode(in *intake, system codes.System, code, display string, kind catalogue.SignalKind, room int32) {
 	key := unmappedKey(system, code, kind)
 	c := l.codes[key]
 	if un := (acuity.Unmapped{System: system, Code: code, Display: display}); (c == nil || !c.Ignored) && in.first(un) {
@@ -158,7 +159,7 @@ func (l *worklist) noteCode(in *intake, system codes.System, code, display strin
 
 // drop removes the name of a Medication from the worklist of unmapped codes.
 func (l *worklist) drop(name string) {
-	key := unmappedKey(codes.SystemLocal, name, acuity.KindMedication)
+	key := unmappedKey(codes.SystemLocal, name, catalogue.KindMedication)
 	if l.codes[key] != nil {
 		delete(l.codes, key)
 		l.keys.drop(l.keys.key(kindCode, digest(key)))
@@ -166,9 +167,9 @@ func (l *worklist) drop(name string) {
 }
 
 // unmappedKey names an unmapped code within a hospital.
-func unmappedKey(system codes.System, code string, kind acuity.SignalKind) string {
+func unmappedKey(system codes.System, code string, kind catalogue.SignalKind) string {
 	k := byte('0')
-	if kind == acuity.KindMedication {
+	if kind == catalogue.KindMedication {
 		k = 'm'
 	} else if kind != 0 {
 		k = 's'

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"sync"
 
-	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
 // Suggestion is a factor that a code of the worklist may stand for. A person who knows
 // the code decides; a suggestion changes no verdict.
 type Suggestion struct {
-	Factor acuity.Factor
+	Factor catalogue.Factor
 	Score  int32  // 1 … 100
 	Reason string // stable code
 }
@@ -55,7 +55,7 @@ var advice = []struct {
 }
 
 // Factors returns what a code may stand for, the likeliest first. kind 0: a diagnosis.
-func Factors(system codes.System, code, display string, kind acuity.SignalKind) []Suggestion {
+func Factors(system codes.System, code, display string, kind catalogue.SignalKind) []Suggestion {
 	if system == codes.SystemNone {
 		system, _ = codes.NormalSystem("", code)
 	}
@@ -71,7 +71,7 @@ func Factors(system codes.System, code, display string, kind acuity.SignalKind) 
 	if f, ok := factorNamed(code); ok {
 		found.add(f, 95, factorName)
 	}
-	diagnosis := kind == 0 || kind == acuity.KindCondition
+	diagnosis := kind == 0 || kind == catalogue.KindCondition
 	if system == codes.ICD10CM && diagnosis {
 		b.siblings(normal, &found)
 	}
@@ -84,18 +84,18 @@ func Factors(system codes.System, code, display string, kind acuity.SignalKind) 
 
 // factorNamed returns the factor with an id that a code spells, in any case and with any
 // of the usual separators.
-func factorNamed(code string) (acuity.Factor, bool) {
+func factorNamed(code string) (catalogue.Factor, bool) {
 	id := strings.TrimSpace(strings.NewReplacer("_", "-", " ", "-").Replace(code))
-	if f, ok := acuity.FactorByID(id); ok {
+	if f, ok := catalogue.FactorByID(id); ok {
 		return f, true
 	}
-	return acuity.FactorByID(strings.ToLower(id))
+	return catalogue.FactorByID(strings.ToLower(id))
 }
 
 // found is the best suggestion of each factor.
 type found []Suggestion
 
-func (l *found) add(f acuity.Factor, score int32, reason string) {
+func (l *found) add(f catalogue.Factor, score int32, reason string) {
 	for i := range *l {
 		if s := &(*l)[i]; s.Factor == f {
 			if score > s.Score {
@@ -118,7 +118,7 @@ type suggester struct {
 type advised struct {
 	system  codes.System
 	pattern codes.Pattern
-	factor  acuity.Factor
+	factor  catalogue.Factor
 	score   int32
 	reason  string
 }
@@ -126,19 +126,19 @@ type advised struct {
 // sibling is an ICD-10-CM code of a route of the catalogue.
 type sibling struct {
 	text   string
-	factor acuity.Factor
+	factor catalogue.Factor
 }
 
 // term is the words of a factor: of its label and of its routes by words.
 type term struct {
-	factor acuity.Factor
+	factor catalogue.Factor
 	words  []string
 }
 
 var suggestions = sync.OnceValue(func() *suggester {
-	c, b := acuity.Default(), &suggester{rarity: map[string]int32{}}
+	c, b := catalogue.Default(), &suggester{rarity: map[string]int32{}}
 	for _, a := range advice {
-		f, ok := acuity.FactorByID(a.factor)
+		f, ok := catalogue.FactorByID(a.factor)
 		if !ok {
 			panic("suggest: advice for no factor: " + a.factor)
 		}
@@ -148,7 +148,7 @@ var suggestions = sync.OnceValue(func() *suggester {
 			}
 		}
 	}
-	for f := acuity.Factor(1); int(f) <= c.Len(); f++ {
+	for f := catalogue.Factor(1); int(f) <= c.Len(); f++ {
 		s := c.Spec(f)
 		words := usefulWords(s.Label)
 		for i := range s.Routes {

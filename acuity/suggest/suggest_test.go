@@ -3,7 +3,7 @@ package suggest
 import (
 	"testing"
 
-	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -12,7 +12,7 @@ func TestSuggestions(t *testing.T) {
 		system  codes.System
 		code    string
 		display string
-		kind    acuity.SignalKind
+		kind    catalogue.SignalKind
 		want    string // the likeliest, with its reason; "" none
 	}{
 		"C3 previa with hemorrhage":        {codes.ICD10CM, "O44.30", "", 0, "high-hemorrhage known_gap"},
@@ -22,11 +22,11 @@ func TestSuggestions(t *testing.T) {
 		"C8 fetal stress":                  {codes.ICD10CM, "O77.1", "", 0, "labor-fhr-cat-ii known_gap"},
 		"C9 scar only":                     {codes.ICD10CM, "O34.211", "", 0, "labor-tolac if_trial_of_labor"},
 		"beside a code of the catalogue":   {codes.ICD10CM, "O99.42", "", 0, "high-cardiac code_neighborhood"},
-		"by words":                         {codes.SystemLocal, "4711", "Substance abuse screening positive", acuity.KindObservation, "high-substance-abuse-hx display_words"},
-		"by the words of a local code":     {codes.SystemLocal, "NITROUS_OXIDE_START", "", acuity.KindObservation, "labor-nitrous-oxide display_words"},
-		"by the id of a factor":            {codes.SystemLocal, "ENV_INTERPRETER", "", acuity.KindObservation, "env-interpreter factor_id"},
-		"a signal has no neighborhood":     {codes.ICD10CM, "O99.42", "", acuity.KindObservation, ""},
-		"nothing speaks for anything":      {codes.SystemLocal, "0815", "potassium", acuity.KindLab, ""},
+		"by words":                         {codes.SystemLocal, "4711", "Substance abuse screening positive", catalogue.KindObservation, "high-substance-abuse-hx display_words"},
+		"by the words of a local code":     {codes.SystemLocal, "NITROUS_OXIDE_START", "", catalogue.KindObservation, "labor-nitrous-oxide display_words"},
+		"by the id of a factor":            {codes.SystemLocal, "ENV_INTERPRETER", "", catalogue.KindObservation, "env-interpreter factor_id"},
+		"a signal has no neighborhood":     {codes.ICD10CM, "O99.42", "", catalogue.KindObservation, ""},
+		"nothing speaks for anything":      {codes.SystemLocal, "0815", "potassium", catalogue.KindLab, ""},
 		"words that tell nothing":          {codes.SystemLocal, "1", "other specified care of the patient", 0, ""},
 		"no system, by the shape of codes": {codes.SystemNone, "O44.30", "", 0, "high-hemorrhage known_gap"},
 	} {
@@ -50,6 +50,6 @@ func TestSuggestions(t *testing.T) {
 
 func BenchmarkFactors(b *testing.B) {
 	for b.Loop() {
-		Factors(codes.SystemLocal, "OB_HEM_RISK", "Obstetric hemorrhage risk assessment", acuity.KindObservation)
+		Factors(codes.SystemLocal, "OB_HEM_RISK", "Obstetric hemorrhage risk assessment", catalogue.KindObservation)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -32,7 +33,7 @@ func BenchmarkMappingFind(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				maps.find(codes.SystemLocal, list[i*7919%len(list)], acuity.KindObservation)
+				maps.find(codes.SystemLocal, list[i*7919%len(list)], catalogue.KindObservation)
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -27,14 +28,14 @@ func BenchmarkMatchDiagnosis(b *testing.B) {
 }
 
 func BenchmarkMatchSignal(b *testing.B) {
-	c := acuity.Default()
+	c := catalogue.Default()
 	maps := NewMappings([]acuity.Mapping{{System: codes.SystemLocal, Code: "X", Factor: 1}})
 	for name, s := range map[string]acuity.Signal{
-		"hit":          {Kind: acuity.KindMedication, System: codes.RxNorm, Code: "6585", Display: "magnesium sulfate"},
-		"hit-display":  {Kind: acuity.KindMedication, System: codes.RxNorm, Code: "7512", Display: "Norepinephrine 4 mg/250 mL infusion"},
-		"miss":         {Kind: acuity.KindLab, System: codes.LOINC, Code: "718-7"},
-		"miss-display": {Kind: acuity.KindLab, System: codes.LOINC, Code: "718-7", Display: "Hemoglobin [Mass/volume] in Blood"},
-		"category":     {Kind: acuity.KindObservation, System: codes.LOINC, Code: "32421-5", Value: wordsValue("category ii")},
+		"hit":          {Kind: catalogue.KindMedication, System: codes.RxNorm, Code: "6585", Display: "magnesium sulfate"},
+		"hit-display":  {Kind: catalogue.KindMedication, System: codes.RxNorm, Code: "7512", Display: "Norepinephrine 4 mg/250 mL infusion"},
+		"miss":         {Kind: catalogue.KindLab, System: codes.LOINC, Code: "718-7"},
+		"miss-display": {Kind: catalogue.KindLab, System: codes.LOINC, Code: "718-7", Display: "Hemoglobin [Mass/volume] in Blood"},
+		"category":     {Kind: catalogue.KindObservation, System: codes.LOINC, Code: "32421-5", Value: wordsValue("category ii")},
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -4,7 +4,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"svc/acuity"
+	"svc/acuity/catalogue"
 )
 
 // displayTrait is what a word of a display name means for the rules on displays.
@@ -153,16 +153,16 @@ func saysFraction(display string) bool {
 
 // displayFits reports whether a display in which a route's words were found is
 // what the route means.
-func displayFits(r *acuity.Route, m meaning) bool {
+func displayFits(r *catalogue.Route, m meaning) bool {
 	if m.traits&traitDenied != 0 {
 		return false
 	}
 	switch {
-	case r.Kind == acuity.KindMedication:
+	case r.Kind == catalogue.KindMedication:
 		return m.traits&(traitMixed|traitAnesthetic) == 0 && m.traits&(traitForm|traitDrip) != traitForm
-	case r.Needs.Kind == acuity.NeedsOxygen:
+	case r.Needs.Kind == catalogue.NeedsOxygen:
 		return m.traits&traitMeasured == 0
-	case r.Needs.Kind == acuity.NeedsNumber:
+	case r.Needs.Kind == catalogue.NeedsNumber:
 		return m.traits&traitTeaching == 0
 	}
 	return true

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -13,16 +14,16 @@ func FuzzDisplay(f *testing.F) {
 		f.Add(s, "1")
 	}
 	f.Fuzz(func(t *testing.T, display, code string) {
-		for _, kind := range []acuity.SignalKind{acuity.KindMedication, acuity.KindObservation} {
+		for _, kind := range []catalogue.SignalKind{catalogue.KindMedication, catalogue.KindObservation} {
 			for _, system := range []codes.System{codes.RxNorm, codes.LOINC, codes.SystemLocal, codes.SystemNone, "other"} {
 				s := acuity.Signal{Kind: kind, System: system, Code: code, Display: display, Value: codes.ParseValue(display)}
-				matches, state := matchSignal(acuity.Default(), &s, nil)
+				matches, state := matchSignal(catalogue.Default(), &s, nil)
 				if state != Matched && len(matches) > 0 || state == Matched && len(matches) == 0 {
 					t.Errorf("%q %q: %v, %v", display, code, matches, state)
 				}
 				lower := s
 				lower.Display = strings.ToUpper(display)
-				if again, _ := matchSignal(acuity.Default(), &lower, nil); onlyASCII(display) && onIDs(again) != onIDs(matches) {
+				if again, _ := matchSignal(catalogue.Default(), &lower, nil); onlyASCII(display) && onIDs(again) != onIDs(matches) {
 					t.Errorf("%q: %q in lower case, %q in upper case", display, onIDs(matches), onIDs(again))
 				}
 			}

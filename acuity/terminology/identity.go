@@ -2,6 +2,7 @@ package terminology
 
 import (
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -18,7 +19,7 @@ type Identity struct {
 // newIdentity returns the identity of a signal by its code alone.
 func newIdentity(s *acuity.Signal) *Identity {
 	return &Identity{
-		Medication: s.Kind == acuity.KindMedication,
+		Medication: s.Kind == catalogue.KindMedication,
 		System:     s.System,
 		Code:       codes.Normal(s.System, s.Code),
 	}
@@ -26,7 +27,7 @@ func newIdentity(s *acuity.Signal) *Identity {
 
 // gradeStatement returns how grave a statement is. Of two statements with the same time
 // in one request the graver wins (scoring-decisions 27).
-func gradeStatement(c *acuity.Catalogue, s *acuity.Signal, matches []Match) uint8 {
+func gradeStatement(c *catalogue.Catalogue, s *acuity.Signal, matches []Match) uint8 {
 	switch s.Status {
 	case acuity.SignalRetracted:
 		return 0

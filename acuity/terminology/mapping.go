@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -22,7 +23,7 @@ func MappingID(m *acuity.Mapping) string {
 }
 
 // Knows reports whether a row has a code of a kind; kind 0: a diagnosis.
-func (m *Mappings) Knows(system codes.System, code string, kind acuity.SignalKind) bool {
+func (m *Mappings) Knows(system codes.System, code string, kind catalogue.SignalKind) bool {
 	d := acuity.Diagnosis{System: system, Code: code}
 	of, normal := comparableCode(&d)
 	return len(m.find(of, normal, kind)) > 0
@@ -61,13 +62,13 @@ func NewMappings(rows []acuity.Mapping) *Mappings {
 			continue
 		}
 		m.rows++
-		if row.Kind == 0 || row.Kind == acuity.KindCondition {
+		if row.Kind == 0 || row.Kind == catalogue.KindCondition {
 			m.diagnoses.Table(system).Add(p, row)
 		}
-		if row.Kind == 0 || row.Kind == acuity.KindMedication {
+		if row.Kind == 0 || row.Kind == catalogue.KindMedication {
 			m.medications.Table(system).Add(p, row)
 		}
-		if row.Kind != acuity.KindCondition && row.Kind != acuity.KindMedication {
+		if row.Kind != catalogue.KindCondition && row.Kind != catalogue.KindMedication {
 			m.others.Table(system).Add(p, row)
 		}
 	}
@@ -76,7 +77,7 @@ func NewMappings(rows []acuity.Mapping) *Mappings {
 
 // find returns the rows for a code and kind of signal; kind 0: a diagnosis. Rows of the
 // code itself come first, else those of the longest prefix.
-func (m *Mappings) find(system codes.System, code string, kind acuity.SignalKind) []*acuity.Mapping {
+func (m *Mappings) find(system codes.System, code string, kind catalogue.SignalKind) []*acuity.Mapping {
 	if m == nil || m.rows == 0 || code == "" {
 		return nil
 	}
@@ -84,7 +85,7 @@ func (m *Mappings) find(system codes.System, code string, kind acuity.SignalKind
 	switch kind { //nolint:exhaustive // all others are one
 	case 0:
 		tables = &m.diagnoses
-	case acuity.KindMedication:
+	case catalogue.KindMedication:
 		tables = &m.medications
 	}
 	return tables.Table(system).Closest(code)

@@ -5,12 +5,13 @@ import (
 	"sync"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
 // Match is what one statement or diagnosis says about one factor.
 type Match struct {
-	Factor  acuity.Factor
+	Factor  catalogue.Factor
 	Variant uint8
 	Count   uint8 // babies; 0: unknown
 	Kind    acuity.EvidenceKind
@@ -34,33 +35,33 @@ type Index struct {
 	lexicon            lexicon
 
 	// The factors whose contradictions are settled.
-	Magnesium, Obesity, CategoryII, CategoryIII, EarlyWarning, Acknowledged, Induction, Multiples acuity.Factor
+	Magnesium, Obesity, CategoryII, CategoryIII, EarlyWarning, Acknowledged, Induction, Multiples catalogue.Factor
 
-	Becoming acuity.FactorSet // factors that silence about another one becomes
+	Becoming catalogue.FactorSet // factors that silence about another one becomes
 }
 
 // route is a route with its factor.
 type route struct {
-	*acuity.Route
-	factor acuity.Factor
+	*catalogue.Route
+	factor catalogue.Factor
 	words  uint64 // bits of its words
 	strict bool   // by words: only in its own system, or without a system
 }
 
 // CatalogueIndex is the index of the catalogue. The rules of a hospital change no route.
-var CatalogueIndex = sync.OnceValue(func() *Index { return newIndex(acuity.Default()) })
+var CatalogueIndex = sync.OnceValue(func() *Index { return newIndex(catalogue.Default()) })
 
 // newIndex returns the index of the routes of a catalogue.
-func newIndex(c *acuity.Catalogue) *Index {
+func newIndex(c *catalogue.Catalogue) *Index {
 	ix := &Index{lexicon: newLexicon()}
-	named := map[string]*acuity.Factor{
+	named := map[string]*catalogue.Factor{
 		"high-mag": &ix.Magnesium, "high-obesity-bmi40": &ix.Obesity,
 		"labor-fhr-cat-ii": &ix.CategoryII, "labor-fhr-cat-iii": &ix.CategoryIII,
 		"mews-active": &ix.EarlyWarning, "mews-acknowledged": &ix.Acknowledged,
 		"labor-induction": &ix.Induction, "labor-multiple-gestation": &ix.Multiples,
 	}
 	sought := 0
-	for f := acuity.Factor(0); int(f) <= c.Len(); f++ {
+	for f := catalogue.Factor(0); int(f) <= c.Len(); f++ {
 		s := c.Spec(f)
 		if p := named[s.ID]; p != nil {
 			*p = f
@@ -85,7 +86,7 @@ func newIndex(c *acuity.Catalogue) *Index {
 			if len(r.Words) > 0 {
 				// Scores and primaries are matched by their own system's
 				// names alone (scoring-decisions 50, 59), others by any (S5).
-				r.strict = s.Primary || r.Needs.Kind == acuity.NeedsNumber
+				r.strict = s.Primary || r.Needs.Kind == catalogue.NeedsNumber
 				ix.display = append(ix.display, r)
 			}
 			for _, c := range r.Codes {
@@ -161,14 +162,14 @@ func appendDiagnosisMatches(dst []Match, d *acuity.Diagnosis, maps *Mappings) ([
 // matchSignal returns what a clinical statement says. Matches come from a mapping of the
 // hospital, which wins, from the id of a factor as a local code, and from the rules of
 // the catalogue.
-func matchSignal(c *acuity.Catalogue, s *acuity.Signal, maps *Mappings) ([]Match, MatchState) {
+func matchSignal(c *catalogue.Catalogue, s *acuity.Signal, maps *Mappings) ([]Match, MatchState) {
 	r := MatchText(c, TextOf(s, ""), maps)
 	return r.Matches, r.Known()
 }
 
 // Reader reads statements. Its matches grow with each.
 type Reader struct {
-	Catalogue *acuity.Catalogue
+	Catalogue *catalogue.Catalogue
 	Mappings  *Mappings
 	matches   []Match
 	diagnoses map[diagnosisText]*matchedDiagnosis // cache
@@ -176,8 +177,8 @@ type Reader struct {
 
 // read appends what s says. It returns how far s could be read, and the concept of its
 // code: the factor that stands for several codes; 0: none.
-func (r *Reader) read(s *acuity.Signal) (MatchState, acuity.Factor) {
-	if s.Kind == acuity.KindCondition {
+func (r *Reader) read(s *acuity.Signal) (MatchState, catalogue.Factor) {
+	if s.Kind == catalogue.KindCondition {
 		return r.readCondition(s), 0
 	}
 	code := codes.Normal(s.System, s.Code)
@@ -194,17 +195,17 @@ func (r *Reader) read(s *acuity.Signal) (MatchState, acuity.Factor) {
 }
 
 // findManual returns the factor with a code as its id.
-func findManual(code string) (acuity.Factor, bool) {
+func findManual(code string) (catalogue.Factor, bool) {
 	code = strings.TrimSpace(code)
-	if f, ok := acuity.FactorByID(code); ok {
+	if f, ok := catalogue.FactorByID(code); ok {
 		return f, true
 	}
-	return acuity.FactorByID(strings.ToLower(code))
+	return catalogue.FactorByID(strings.ToLower(code))
 }
 
 // readLocal reads a signal by the hospital's mappings.
-func (r *Reader) readLocal(s *acuity.Signal, rows []*acuity.Mapping) (MatchState, acuity.Factor) {
-	state, concept := Matched, acuity.Factor(0)
+func (r *Reader) readLocal(s *acuity.Signal, rows []*acuity.Mapping) (MatchState, catalogue.Factor) {
+	state, concept := Matched, catalogue.Factor(0)
 	for _, m := range rows {
 		if m.Factor == 0 {
 			continue
@@ -233,10 +234,10 @@ func (r *Reader) readLocal(s *acuity.Signal, rows []*acuity.Mapping) (MatchState
 }
 
 // byRule reads a signal by the rules of the catalogue.
-func (r *Reader) byRule(s *acuity.Signal, code string) (MatchState, acuity.Factor) {
-	first, state, concept := len(r.matches), Unmapped, acuity.Factor(0)
+func (r *Reader) byRule(s *acuity.Signal, code string) (MatchState, catalogue.Factor) {
+	first, state, concept := len(r.matches), Unmapped, catalogue.Factor(0)
 	consider := func(rt *route) {
-		if rt.Kind != 0 && (rt.Kind == acuity.KindMedication) != (s.Kind == acuity.KindMedication) {
+		if rt.Kind != 0 && (rt.Kind == catalogue.KindMedication) != (s.Kind == catalogue.KindMedication) {
 			return
 		}
 		if state == Unmapped {
@@ -276,13 +277,13 @@ func (r *Reader) byRule(s *acuity.Signal, code string) (MatchState, acuity.Facto
 
 // conceptOf returns the factor that stands for all codes of a route that are one
 // identity: FHR category, MEWS and BMI (scoring-decisions 25); 0: none.
-func (ix *Index) conceptOf(r *route) acuity.Factor {
+func (ix *Index) conceptOf(r *route) catalogue.Factor {
 	switch r.Needs.Kind {
-	case acuity.NeedsCategoryII, acuity.NeedsCategoryIII:
+	case catalogue.NeedsCategoryII, catalogue.NeedsCategoryIII:
 		return ix.CategoryIII
-	case acuity.NeedsNumber:
+	case catalogue.NeedsNumber:
 		return r.factor
-	case acuity.NeedsNothing, acuity.NeedsPositive, acuity.NeedsOxygen, acuity.NeedsNotNo:
+	case catalogue.NeedsNothing, catalogue.NeedsPositive, catalogue.NeedsOxygen, catalogue.NeedsNotNo:
 	}
 	return 0
 }

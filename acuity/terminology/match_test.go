@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
-func factorOf(t testing.TB, id string) acuity.Factor {
+func factorOf(t testing.TB, id string) catalogue.Factor {
 	t.Helper()
-	f, ok := acuity.FactorByID(id)
+	f, ok := catalogue.FactorByID(id)
 	if !ok {
 		t.Fatalf("no factor %q", id)
 	}
@@ -100,7 +101,7 @@ func TestVariantsAndCounts(t *testing.T) {
 		matches, _ := matchDiagnosis(&acuity.Diagnosis{System: codes.ICD10CM, Code: code}, nil)
 		for _, m := range matches {
 			if m.Factor.ID() == "high-preeclampsia" {
-				if got := acuity.Default().Spec(m.Factor).Variants[m.Variant].Name; got != want {
+				if got := catalogue.Default().Spec(m.Factor).Variants[m.Variant].Name; got != want {
 					t.Errorf("%s: variant %q, want %q", code, got, want)
 				}
 			}
@@ -116,9 +117,9 @@ func TestVariantsAndCounts(t *testing.T) {
 
 // TestCatalogueCodes matches what the catalogue itself lists.
 func TestCatalogueCodes(t *testing.T) {
-	c := acuity.Default()
+	c := catalogue.Default()
 	words := 0
-	for f := acuity.Factor(1); int(f) <= c.Len(); f++ {
+	for f := catalogue.Factor(1); int(f) <= c.Len(); f++ {
 		for _, r := range c.Spec(f).Routes {
 			words += len(r.Words)
 			for _, written := range r.Codes {
@@ -142,22 +143,22 @@ func TestCatalogueCodes(t *testing.T) {
 }
 
 // anything matches a code by a route with a value that meets its condition.
-func anything(c *acuity.Catalogue, r *acuity.Route, code string) []Match {
+func anything(c *catalogue.Catalogue, r *catalogue.Route, code string) []Match {
 	if r.Diagnosis {
 		matches, _ := matchDiagnosis(&acuity.Diagnosis{System: r.System, Code: code}, nil)
 		return matches
 	}
 	s := acuity.Signal{Kind: r.Kind, System: r.System, Code: code}
 	switch r.Needs.Kind {
-	case acuity.NeedsNumber:
+	case catalogue.NeedsNumber:
 		s.Value = codes.NumberValue(r.Needs.Than, r.Needs.Unit)
-	case acuity.NeedsCategoryII:
+	case catalogue.NeedsCategoryII:
 		s.Value = codes.ParseValue("Category II")
-	case acuity.NeedsCategoryIII:
+	case catalogue.NeedsCategoryIII:
 		s.Value = codes.ParseValue("Category III")
-	case acuity.NeedsPositive:
+	case catalogue.NeedsPositive:
 		s.Value = codes.ParseValue("Positive")
-	case acuity.NeedsNothing, acuity.NeedsOxygen, acuity.NeedsNotNo:
+	case catalogue.NeedsNothing, catalogue.NeedsOxygen, catalogue.NeedsNotNo:
 	}
 	matches, _ := matchSignal(c, &s, nil)
 	return matches
@@ -168,7 +169,7 @@ func anything(c *acuity.Catalogue, r *acuity.Route, code string) []Match {
 func TestSignals(t *testing.T) {
 	const critical = "high-critical-med-infusion"
 	const oxygen = "high-oxygen-therapy"
-	kinds := map[string]acuity.SignalKind{"med": acuity.KindMedication, "obs": acuity.KindObservation, "lab": acuity.KindLab, "dev": acuity.KindDevice}
+	kinds := map[string]catalogue.SignalKind{"med": catalogue.KindMedication, "obs": catalogue.KindObservation, "lab": catalogue.KindLab, "dev": catalogue.KindDevice}
 	for line, want := range map[string]string{
 		"med|RxNorm|6585||":                               "high-mag",
 		"med|RxNorm|29155||":                              "high-mag",
@@ -320,7 +321,7 @@ func TestSignals(t *testing.T) {
 	} {
 		p := strings.Split(line, "|")
 		s := acuity.Signal{Kind: kinds[p[0]], System: codes.System(p[1]), Code: p[2], Display: p[3], Value: codes.ParseValue(p[4])}
-		matches, state := matchSignal(acuity.Default(), &s, nil)
+		matches, state := matchSignal(catalogue.Default(), &s, nil)
 		got := onIDs(matches)
 		switch {
 		case state == Unmapped:
@@ -335,7 +336,7 @@ func TestSignals(t *testing.T) {
 		}
 		// A statement that ends a factor needs no value.
 		if s.Status = acuity.SignalEnded; state == Unreadable {
-			if matches, state := matchSignal(acuity.Default(), &s, nil); state != Matched || onIDs(matches) != "" {
+			if matches, state := matchSignal(catalogue.Default(), &s, nil); state != Matched || onIDs(matches) != "" {
 				t.Errorf("%s, ended = %v %v", line, matches, state)
 			}
 		}
@@ -346,8 +347,8 @@ func TestVariantOfInfusion(t *testing.T) {
 	for display, want := range map[string]string{
 		"labetalol drip": "antihypertensive", "hydralazine": "antihypertensive", "nicardipine drip": "", "norepinephrine": "",
 	} {
-		matches, _ := matchSignal(acuity.Default(), &acuity.Signal{Kind: acuity.KindMedication, System: codes.RxNorm, Code: "1", Display: display}, nil)
-		if len(matches) != 1 || acuity.Default().Spec(matches[0].Factor).Variants[matches[0].Variant].Name != want {
+		matches, _ := matchSignal(catalogue.Default(), &acuity.Signal{Kind: catalogue.KindMedication, System: codes.RxNorm, Code: "1", Display: display}, nil)
+		if len(matches) != 1 || catalogue.Default().Spec(matches[0].Factor).Variants[matches[0].Variant].Name != want {
 			t.Errorf("%s: %+v, want variant %q", display, matches, want)
 		}
 	}
@@ -360,8 +361,8 @@ func TestMappings(t *testing.T) {
 		{System: codes.ICD10CM, Code: "O76*", Factor: factorOf(t, "labor-fhr-cat-ii")},
 		{System: codes.SNOMED, Code: "36813001", Factor: previa}, // wins over high-hemorrhage
 		{System: codes.ICD10CM, Code: "O99.89"},                  // known, means nothing
-		{System: codes.SystemLocal, Code: "mag_drip", Kind: acuity.KindMedication, Factor: mag},
-		{System: codes.SystemLocal, Code: "EWS", Kind: acuity.KindObservation, Factor: mews, Op: codes.GreaterOrEqual, Than: 6000},
+		{System: codes.SystemLocal, Code: "mag_drip", Kind: catalogue.KindMedication, Factor: mag},
+		{System: codes.SystemLocal, Code: "EWS", Kind: catalogue.KindObservation, Factor: mews, Op: codes.GreaterOrEqual, Than: 6000},
 		{System: codes.SystemLocal, Code: "BLEED", Factor: factorOf(t, "high-vag-bleeding")},
 		{System: codes.SystemLocal, Code: "high-mag", Factor: previa},
 		{System: codes.SystemLocal, Code: "GONE", Factor: mag, Delete: true},
@@ -392,9 +393,9 @@ func TestMappings(t *testing.T) {
 		if p[0] == "dx" {
 			matches, known = matchDiagnosis(&acuity.Diagnosis{System: codes.System(p[1]), Code: p[2]}, maps)
 		} else {
-			kind := map[string]acuity.SignalKind{"med": acuity.KindMedication, "obs": acuity.KindObservation, "lab": acuity.KindLab}[p[0]]
+			kind := map[string]catalogue.SignalKind{"med": catalogue.KindMedication, "obs": catalogue.KindObservation, "lab": catalogue.KindLab}[p[0]]
 			var state MatchState
-			matches, state = matchSignal(acuity.Default(), &acuity.Signal{Kind: kind, System: codes.System(p[1]), Code: p[2], Value: codes.ParseValue(p[3])}, maps)
+			matches, state = matchSignal(catalogue.Default(), &acuity.Signal{Kind: kind, System: codes.System(p[1]), Code: p[2], Value: codes.ParseValue(p[3])}, maps)
 			known = state != Unmapped
 		}
 		if got := fmt.Sprint(onIDs(matches), " ", known); got != want {
@@ -406,7 +407,7 @@ func TestMappings(t *testing.T) {
 			}
 		}
 	}
-	if _, state := matchSignal(acuity.Default(), &acuity.Signal{Kind: acuity.KindObservation, System: codes.SystemLocal, Code: "EWS", Value: codes.ParseValue("bad")}, maps); state != Unreadable {
+	if _, state := matchSignal(catalogue.Default(), &acuity.Signal{Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: "EWS", Value: codes.ParseValue("bad")}, maps); state != Unreadable {
 		t.Errorf("a mapped number that is none: %v", state)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -16,8 +17,8 @@ type MatchedSignal struct {
 	SignalText
 	Identity  *Identity // of the coding that counts; a unit shares one for each
 	State     MatchState
-	Concept   acuity.Factor // see reader.read
-	Grade     uint8         // see gradeStatement
+	Concept   catalogue.Factor // see reader.read
+	Grade     uint8            // see gradeStatement
 	Matches   []Match
 	TakenBack []Match // of a retraction: the matches of the statement that it takes back; nil: it does not say which
 
@@ -39,7 +40,7 @@ type subject struct {
 // SignalText is a statement without patient, room and time.
 type SignalText struct {
 	Feed    acuity.Channel
-	Kind    acuity.SignalKind
+	Kind    catalogue.SignalKind
 	Status  acuity.SignalStatus
 	System  codes.System
 	Code    string
@@ -62,7 +63,7 @@ func (w *SignalText) Signal() acuity.Signal {
 }
 
 // MatchText reads one text by the rules.
-func MatchText(c *acuity.Catalogue, w SignalText, maps *Mappings) *MatchedSignal {
+func MatchText(c *catalogue.Catalogue, w SignalText, maps *Mappings) *MatchedSignal {
 	r, s := Reader{Catalogue: c, Mappings: maps}, w.Signal()
 	out := &MatchedSignal{Mappings: maps, SignalText: w, Identity: newIdentity(&s)}
 	out.State, out.Concept = r.read(&s)
@@ -80,14 +81,14 @@ func MatchText(c *acuity.Catalogue, w SignalText, maps *Mappings) *MatchedSignal
 	out.takeBack(c)
 	out.Grade = gradeStatement(c, &s, out.Matches)
 	out.IdentityHash = maphash.Comparable(textSeed, *out.Identity)
-	out.SubjectHash = maphash.Comparable(textSeed, subject{w.Kind == acuity.KindMedication, w.System, w.Code, w.Display})
+	out.SubjectHash = maphash.Comparable(textSeed, subject{w.Kind == catalogue.KindMedication, w.System, w.Code, w.Display})
 	return out
 }
 
 // takeBack finds what a retraction takes back, by its value: other statements of the
 // code stay. A drug that was entered in error does not run, whatever its rate.
-func (r *MatchedSignal) takeBack(c *acuity.Catalogue) {
-	if r.Status != acuity.SignalRetracted || r.Value.Kind == codes.ValueNone || r.State != Matched || r.Kind == acuity.KindMedication {
+func (r *MatchedSignal) takeBack(c *catalogue.Catalogue) {
+	if r.Status != acuity.SignalRetracted || r.Value.Kind == codes.ValueNone || r.State != Matched || r.Kind == catalogue.KindMedication {
 		return
 	}
 	w := r.SignalText
@@ -124,7 +125,7 @@ func (r *MatchedSignal) Counts() bool { return r.Status != acuity.SignalActive |
 // Known is the state of the matched signal in the worklist of unmapped codes. The end of
 // a medication counts as matched without its name, because its start had the name.
 func (r *MatchedSignal) Known() MatchState {
-	if r.State == Unmapped && r.Status != acuity.SignalActive && r.Kind == acuity.KindMedication && r.Display == "" {
+	if r.State == Unmapped && r.Status != acuity.SignalActive && r.Kind == catalogue.KindMedication && r.Display == "" {
 		return Matched
 	}
 	return r.State

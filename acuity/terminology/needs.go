@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -26,27 +27,27 @@ func answerOf(b bool) answer {
 
 // meets returns what a condition says of the value of a signal. The words of
 // the display tell whether a number is a flow of oxygen or a fraction.
-func meets(n acuity.Condition, s *acuity.Signal) answer {
+func meets(n catalogue.Condition, s *acuity.Signal) answer {
 	v := s.Value
 	switch n.Kind {
-	case acuity.NeedsNothing:
+	case catalogue.NeedsNothing:
 		return yes
-	case acuity.NeedsNumber:
+	case catalogue.NeedsNumber:
 		if v.Kind != codes.ValueNumber || !unitFits(v.Unit, n.Unit) {
 			return unread
 		}
 		return compare(v, n.Op, n.Than)
-	case acuity.NeedsCategoryII, acuity.NeedsCategoryIII:
+	case catalogue.NeedsCategoryII, catalogue.NeedsCategoryIII:
 		c := categoryOf(v)
 		if c == 0 {
 			return unread
 		}
-		return answerOf(c == 2 && n.Kind == acuity.NeedsCategoryII || c == 3 && n.Kind == acuity.NeedsCategoryIII)
-	case acuity.NeedsPositive:
+		return answerOf(c == 2 && n.Kind == catalogue.NeedsCategoryII || c == 3 && n.Kind == catalogue.NeedsCategoryIII)
+	case catalogue.NeedsPositive:
 		return positive(v)
-	case acuity.NeedsOxygen:
+	case catalogue.NeedsOxygen:
 		return oxygenRuns(s)
-	case acuity.NeedsNotNo:
+	case catalogue.NeedsNotNo:
 		return answerOf(!saysNo(v))
 	}
 	return unread

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
+	"svc/acuity/score"
 	"svc/ingest"
 	"svc/internal/analysis/backtest/hours"
 	"svc/internal/analysis/simulate"
@@ -113,8 +115,8 @@ func TestBacktestSources(t *testing.T) {
 	oracle := filepath.Join(dir, "oracle.csv")
 	rows := "at,hours_ahead,nurses\n"
 	for _, s := range list {
-		gauge := acuity.SumSnapshot(s)
-		rows += fmt.Sprintf("%s,1,%f\n", time.Unix(int64(s.Hour-1)*3600, 0).UTC().Format(time.RFC3339), float64(gauge.Required)/float64(acuity.Nurse))
+		gauge := score.SumSnapshot(s)
+		rows += fmt.Sprintf("%s,1,%f\n", time.Unix(int64(s.Hour-1)*3600, 0).UTC().Format(time.RFC3339), float64(gauge.Required)/float64(catalogue.Nurse))
 	}
 	if err := os.WriteFile(oracle, []byte(rows), 0o600); err != nil {
 		t.Fatal(err)

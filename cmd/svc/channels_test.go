@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/score"
 	"svc/internal/outbound"
 )
 
@@ -50,7 +51,7 @@ func TestChannelsOff(t *testing.T) {
 
 // TestSummary: an alert names the rooms with the highest score. An empty room counts as open.
 func TestSummary(t *testing.T) {
-	got := summary([]acuity.RoomVerdict{
+	got := summary([]score.RoomVerdict{
 		{ID: 1, Score: 20, Color: acuity.ColorYellow},
 		{ID: 2, Status: acuity.RoomEmpty},
 		{ID: 3, Score: 90, Color: acuity.ColorRed, Label: "LDR 3"},

@@ -7,9 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"svc/acuity"
-
 	"svc/acuity/forecast"
+	"svc/acuity/score"
 	"svc/internal/stream"
 	"svc/internal/view"
 	"svc/processors/history"
@@ -142,7 +141,7 @@ func writtenSince(since time.Time) time.Time {
 // hourOf returns a recorded hour as the type of readapi.
 func hourOf(recorded *schemas.Snapshot) readapi.Hour {
 	s := &recorded.Snapshot
-	numbers := acuity.SumSnapshot(s)
+	numbers := score.SumSnapshot(s)
 	return readapi.Hour{
 		At: time.Unix(int64(s.Hour)*3600, 0).UTC(), Generation: s.Generation, Observed: s.Observed, Level: s.Level,
 		Required: numbers.Required, OnDuty: s.Nurses, LevelSeconds: recorded.LevelSeconds,

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/internal/analysis/replay"
 	"svc/internal/stream"
 	"svc/readapi/web/integrations"
@@ -64,7 +64,7 @@ func newPastRules(ctx context.Context, h *service) *pastRules {
 }
 
 // Try implements [integrations.Past].
-func (p *pastRules) Try(_ context.Context, hospital string, rule acuity.Rule) integrations.PastResult {
+func (p *pastRules) Try(_ context.Context, hospital string, rule catalogue.Rule) integrations.PastResult {
 	now := p.now()
 	until := now.Truncate(time.Hour)
 	key := fmt.Sprintf("%s %d %s %#v", hospital, until.Unix(), rule.Factor.ID(), rule.Lines)
@@ -110,7 +110,7 @@ func (t *trial) failed() bool {
 	return t.result.Fault == integrations.PastAway
 }
 
-func (p *pastRules) run(ctx context.Context, t *trial, hospital string, rule acuity.Rule, until time.Time) {
+func (p *pastRules) run(ctx context.Context, t *trial, hospital string, rule catalogue.Rule, until time.Time) {
 	defer t.cancel()
 	select {
 	case p.turn <- struct{}{}:

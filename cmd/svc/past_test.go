@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/internal/analysis/replay"
 	"svc/internal/stream"
 	"svc/readapi/web/integrations"
@@ -63,12 +63,12 @@ func TestTrials(t *testing.T) {
 			}},
 			ends: ctx, now: time.Now, log: slog.New(slog.DiscardHandler), turn: make(chan struct{}, 1), trials: map[string]*trial{},
 		}
-		f, ok := acuity.FactorByID("high-mag")
+		f, ok := catalogue.FactorByID("high-mag")
 		if !ok {
 			t.Fatal("no such factor")
 		}
-		rule := func(floor string) acuity.Rule {
-			return acuity.Rule{Factor: f, Lines: []acuity.RuleLine{{Name: "floor", Text: floor}}}
+		rule := func(floor string) catalogue.Rule {
+			return catalogue.Rule{Factor: f, Lines: []catalogue.RuleLine{{Name: "floor", Text: floor}}}
 		}
 		for range 3 {
 			p.Try(ctx, "north", rule("1"))

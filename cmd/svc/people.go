@@ -14,6 +14,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/forecast"
+	"svc/acuity/score"
 	"svc/internal/admin/subscribers"
 	"svc/internal/outbound"
 	"svc/notifier/alert"
@@ -93,12 +94,12 @@ func (h *service) rooms(ctx context.Context, hospital string, version int64) (*a
 	}
 	now := max(acuity.At(h.now()), chart.Unit.Clock)
 	rules := chart.Unit.Catalogue()
-	rooms := make([]acuity.RoomVerdict, len(read.Rooms))
+	rooms := make([]score.RoomVerdict, len(read.Rooms))
 	for i, r := range read.Rooms {
 		if err := decode.DecodeRoom(r.Chart, &chart.Rooms[i]); err != nil {
 			return nil, err
 		}
-		rooms[i] = acuity.JudgeRoom(rules, &chart.Rooms[i], now)
+		rooms[i] = score.JudgeRoom(rules, &chart.Rooms[i], now)
 	}
 	s := summary(rooms)
 	s.Peak = expected(ctx, forecasts{h.models(), h.settings.Register.Zone}, &chart, readapi.PredictAt(h.now()))
@@ -120,9 +121,9 @@ func expected(ctx context.Context, learned readapi.Forecasts, chart *acuity.Char
 }
 
 // summary counts the open rooms and picks those with the highest score.
-func summary(rooms []acuity.RoomVerdict) *alert.Rooms {
+func summary(rooms []score.RoomVerdict) *alert.Rooms {
 	s := &alert.Rooms{}
-	slices.SortStableFunc(rooms, func(a, b acuity.RoomVerdict) int {
+	slices.SortStableFunc(rooms, func(a, b score.RoomVerdict) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
 	})
 	for i := range rooms {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -174,7 +175,7 @@ func (w *writer) signal(s *acuity.Signal) {
 	}
 	code := "code"
 	switch s.Kind { //nolint:exhaustive // the others are Observations
-	case acuity.KindCondition:
+	case catalogue.KindCondition:
 		r["clinicalStatus"] = []string{"active", "resolved", "", ""}[s.Status]
 		if s.Status == acuity.SignalRetracted {
 			r["verificationStatus"] = "entered-in-error"
@@ -189,7 +190,7 @@ func (w *writer) signal(s *acuity.Signal) {
 		if s.ObservedAt != 0 {
 			r[end] = w.at(s.ObservedAt, 0)
 		}
-	case acuity.KindMedication:
+	case catalogue.KindMedication:
 		code = "medicationCodeableConcept"
 		r["status"] = []string{"in-progress", "completed", "on-hold", "entered-in-error"}[s.Status]
 		during := object{}
@@ -202,7 +203,7 @@ func (w *writer) signal(s *acuity.Signal) {
 		r["effectivePeriod"] = during
 	default:
 		r["status"] = []string{"final", "", "", "entered-in-error"}[s.Status]
-		if s.Kind == acuity.KindLab {
+		if s.Kind == catalogue.KindLab {
 			r["category"] = []any{object{"coding": []any{object{"code": "laboratory"}}}}
 		}
 		if s.ObservedAt != 0 {

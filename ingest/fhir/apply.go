@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 )
 
 // apply makes the facts. Encounters come first, so that the other resources find their
@@ -111,7 +112,7 @@ func stateIn[S any](d *decoder, r *resource, states map[string]S, silent ...stri
 
 // signal starts the signal of a resource: its patient, its identity and version. It
 // returns false if the signal has no patient; only a retraction may lack one.
-func (d *decoder) signal(r *resource, k acuity.SignalKind, status acuity.SignalStatus) (acuity.Signal, bool) {
+func (d *decoder) signal(r *resource, k catalogue.SignalKind, status acuity.SignalStatus) (acuity.Signal, bool) {
 	s := acuity.Signal{Kind: k, Status: status, Resource: d.resourceOf(r)}
 	s.Visit = d.visitOf(&r.encounter, r)
 	s.Patient, s.Subject, _ = d.patientOf(&r.subject, r)

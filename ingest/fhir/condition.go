@@ -1,6 +1,9 @@
 package fhir
 
-import "svc/acuity"
+import (
+	"svc/acuity"
+	"svc/acuity/catalogue"
+)
 
 func (d *decoder) conditionField(r *resource, key []byte) bool {
 	switch string(key) {
@@ -73,7 +76,7 @@ func (d *decoder) condition(r *resource) bool {
 			}
 		}
 	}
-	s, ok := d.signal(r, acuity.KindCondition, status)
+	s, ok := d.signal(r, catalogue.KindCondition, status)
 	if !ok || !d.coded(r, &s, d.codes(nil, r, &r.code, "code"), "code") {
 		return false
 	}

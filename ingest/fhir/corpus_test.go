@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/hospital"
 )
@@ -92,12 +93,12 @@ func describeFacts(f *Facts, fault *Fault) string {
 }
 
 var names = map[reflect.Type][]string{
-	reflect.TypeFor[acuity.EventType]():    {"other", "A01", "A02", "A03", "A04", "A06", "A07", "A08", "A11", "A12", "A13"},
-	reflect.TypeFor[acuity.Precision]():    {"ms", "s", "min", "h", "day", "month", "year"},
-	reflect.TypeFor[acuity.SignalKind]():   {"", "medication", "observation", "lab", "device", "condition"},
-	reflect.TypeFor[acuity.SignalStatus](): {"active", "ended", "on-hold", "retracted"},
-	reflect.TypeFor[codes.ValueKind]():     {"none", "number", "words", "unreadable"},
-	reflect.TypeFor[codes.Comparator]():    {"=", "<", "<=", ">", ">="},
+	reflect.TypeFor[acuity.EventType]():     {"other", "A01", "A02", "A03", "A04", "A06", "A07", "A08", "A11", "A12", "A13"},
+	reflect.TypeFor[acuity.Precision]():     {"ms", "s", "min", "h", "day", "month", "year"},
+	reflect.TypeFor[catalogue.SignalKind](): {"", "medication", "observation", "lab", "device", "condition"},
+	reflect.TypeFor[acuity.SignalStatus]():  {"active", "ended", "on-hold", "retracted"},
+	reflect.TypeFor[codes.ValueKind]():      {"none", "number", "words", "unreadable"},
+	reflect.TypeFor[codes.Comparator]():     {"=", "<", "<=", ">", ">="},
 }
 
 func fields(v reflect.Value) string {

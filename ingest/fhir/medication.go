@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -74,7 +75,7 @@ func (d *decoder) administration(r *resource) bool {
 	if !ok {
 		return false
 	}
-	s, ok := d.signal(r, acuity.KindMedication, status)
+	s, ok := d.signal(r, catalogue.KindMedication, status)
 	if !ok || !d.coded(r, &s, d.medicine(r), "medication") {
 		return false
 	}

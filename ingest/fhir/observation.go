@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 )
 
 func (d *decoder) observationField(r *resource, key []byte) bool {
@@ -62,9 +63,9 @@ func (d *decoder) observation(r *resource) bool {
 	if !ok {
 		return false
 	}
-	k := acuity.KindObservation
+	k := catalogue.KindObservation
 	if r.laboratory {
-		k = acuity.KindLab
+		k = catalogue.KindLab
 	}
 	s, ok := d.signal(r, k, status)
 	if !ok {

@@ -20,7 +20,9 @@ const module = "svc/"
 
 // room is what one folder may do.
 type room struct {
-	imports    []string // rooms of ours (with what lies below them) and libraries, beside the standard library
+	// imports are rooms of ours and libraries, with what lies below them, beside the
+	// standard library. A name that begins with "=" is that room alone.
+	imports    []string
 	std        []string // if set, the only packages of the standard library
 	goroutines bool     // may start goroutines
 }
@@ -28,11 +30,13 @@ type room struct {
 // rooms is the plan of the house. A folder that is not here fails: name the
 // room first. Roles (ingest, processors, readapi) never import roles.
 var rooms = map[string]room{
-	"acuity":                           {imports: []string{"acuity/codes"}, std: domainStd},
+	"acuity":                           {imports: []string{"=acuity/codes", "=acuity/catalogue"}, std: domainStd},
 	"acuity/codes":                     {std: domainStd},
-	"acuity/terminology":               {imports: []string{"acuity", "acuity/codes"}, std: domainStd},                       // what a code stands for
-	"acuity/hospital":                  {imports: []string{"acuity", "acuity/codes", "acuity/terminology"}, std: domainStd}, // the facts of one hospital
-	"acuity/suggest":                   {imports: []string{"acuity", "acuity/codes"}, std: domainStd},                       // asked by people who map codes, never by a verdict
+	"acuity/catalogue":                 {imports: []string{"=acuity/codes"}, std: domainStd},                                                                         // what each factor asks for
+	"acuity/terminology":               {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                         // what a code stands for
+	"acuity/score":                     {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                         // a chart judged at an instant
+	"acuity/hospital":                  {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue", "=acuity/terminology", "=acuity/score"}, std: domainStd}, // the facts of one hospital
+	"acuity/suggest":                   {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                         // asked by people who map codes, never by a verdict
 	"schemas":                          {imports: []string{"acuity", "acuity/forecast", "internal/httpapi/access", "internal/admin/audit", "internal/admin/users", "internal/admin/walls", "internal/admin/layout", "internal/outbound", "github.com/hamba/avro"}},
 	"ingest":                           {imports: []string{"acuity", "ingest/fhir", "ingest/hl7", "internal/httpapi/access", "internal/httpapi", "internal/httpapi/limit", "internal/admin/audit", "github.com/go-chi/chi"}},
 	"ingest/hl7":                       {imports: []string{"acuity", "golang.org/x/text"}},
@@ -69,8 +73,8 @@ var rooms = map[string]room{
 		imports:    []string{"internal/stream/logfiles", "github.com/twmb/franz-go", "github.com/google/uuid", "golang.org/x/sync"},
 		goroutines: true,
 	},
-	"acuity/forecast":               {imports: []string{"acuity"}, std: forecastStd},
-	"acuity/help":                   {imports: []string{"acuity"}, std: domainStd}, // what would bring a unit to a better level
+	"acuity/forecast":               {imports: []string{"=acuity", "=acuity/catalogue", "=acuity/score"}, std: forecastStd},
+	"acuity/help":                   {imports: []string{"=acuity", "=acuity/score"}, std: domainStd}, // what would bring a unit to a better level
 	"processors/history":            {imports: []string{"acuity", "schemas", "internal/stream"}},
 	"notifier":                      {imports: []string{"acuity", "internal/outbound", "notifier", "golang.org/x/time"}, goroutines: true},
 	"notifier/event":                {imports: []string{"acuity", "internal/outbound"}},
@@ -162,12 +166,14 @@ func TestRulesBite(t *testing.T) {
 	plan := map[string]room{
 		"acuity": {std: []string{"time"}},
 		"ingest": {imports: []string{"acuity", "github.com/go-chi/chi"}},
+		"score":  {imports: []string{"=acuity"}},
 	}
 	for name, tt := range map[string]struct{ file, source, want string }{
 		"unknown folder":             {"helpers/a.go", `package a`, `helpers/a.go: no room "helpers" in the plan`},
 		"role imports a role":        {"ingest/a.go", `package a; import "svc/readapi"`, "ingest/a.go: ingest may not import svc/readapi"},
 		"foreign library":            {"ingest/a.go", `package a; import "github.com/redis/go-redis/v9"`, "ingest/a.go: ingest may not import github.com/redis/go-redis/v9"},
 		"domain with a log":          {"acuity/a.go", `package a; import "log/slog"`, "acuity/a.go: acuity may not import log/slog"},
+		"below a room that is alone": {"score/a.go", `package a; import "svc/acuity/hospital"`, "score/a.go: score may not import svc/acuity/hospital"},
 		"goroutine":                  {"ingest/a.go", `package a; func f() { go f() }`, "ingest/a.go: ingest may not start a goroutine"},
 		"name that only looks alike": {"ingest/a.go", `package a; import "svc/acuityx"`, "ingest/a.go: ingest may not import svc/acuityx"},
 	} {
@@ -218,6 +224,9 @@ func faults(file string, source []byte, plan map[string]room) []string {
 
 func below(name string, allowed []string) bool {
 	return slices.ContainsFunc(allowed, func(one string) bool {
+		if alone, ok := strings.CutPrefix(one, "="); ok {
+			return name == alone
+		}
 		return name == one || strings.HasPrefix(name, one+"/")
 	})
 }

@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/hospital"
+	"svc/acuity/score"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/outbound"
@@ -118,7 +120,7 @@ type axis struct {
 
 func capabilitiesOf(operations []httpapi.Operation) capabilities {
 	c := capabilities{
-		Protocol: httpapi.Protocol, Version: documentVersion, RulesVersion: acuity.Default().Version(),
+		Protocol: httpapi.Protocol, Version: documentVersion, RulesVersion: catalogue.Default().Version(),
 		OpenAPI: "/api/openapi.json", Documentation: httpapi.DocsPath,
 		ReadEndpoints: []endpoint{}, Envelope: envelopes(), Events: events,
 		Signature:   signature{"X-Svc-Signature", "sha256=<lower-case hex of HMAC-SHA256 over the raw body, key = the secret>"},
@@ -156,7 +158,7 @@ func capabilitiesOf(operations []httpapi.Operation) capabilities {
 		c.Colors = append(c.Colors, l.String())
 	}
 	for a := range acuity.Axis(acuity.AxisCount) {
-		c.Axes = append(c.Axes, axis{a.String(), a.Label(), acuity.ListRules(a)})
+		c.Axes = append(c.Axes, axis{a.String(), a.Label(), score.ListRules(a)})
 	}
 	c.factors()
 	return c
@@ -165,8 +167,8 @@ func capabilitiesOf(operations []httpapi.Operation) capabilities {
 // factors lists the catalogue and counts the default routes of its modifiers.
 // factors lists the catalogue and counts the default routes of its modifiers.
 func (c *capabilities) factors() {
-	book := acuity.Default()
-	for f := acuity.Factor(1); int(f) <= book.Len(); f++ {
+	book := catalogue.Default()
+	for f := catalogue.Factor(1); int(f) <= book.Len(); f++ {
 		s := book.Spec(f)
 		if s.Primary {
 			c.PrimaryFactors = append(c.PrimaryFactors, primary{s.ID, s.Label, s.Section.String(), s.Criteria, s.RatioPatientType})
@@ -202,25 +204,25 @@ func (c *capabilities) factors() {
 }
 
 var signalKinds = [...]string{
-	"", acuity.KindMedication: "medication", acuity.KindObservation: "observation", acuity.KindLab: "lab", acuity.KindDevice: "device",
+	"", catalogue.KindMedication: "medication", catalogue.KindObservation: "observation", catalogue.KindLab: "lab", catalogue.KindDevice: "device",
 }
 
 // condition explains for people what a route requires of the value.
-func condition(n acuity.Condition) string {
+func condition(n catalogue.Condition) string {
 	switch n.Kind {
-	case acuity.NeedsNumber:
+	case catalogue.NeedsNumber:
 		return strings.TrimSpace(">= " + strconv.FormatFloat(float64(n.Than)/1000, 'f', -1, 64) + " " + n.Unit)
-	case acuity.NeedsCategoryII:
+	case catalogue.NeedsCategoryII:
 		return "Category II"
-	case acuity.NeedsCategoryIII:
+	case catalogue.NeedsCategoryIII:
 		return "Category III"
-	case acuity.NeedsPositive:
+	case catalogue.NeedsPositive:
 		return "positive or detected"
-	case acuity.NeedsOxygen:
+	case catalogue.NeedsOxygen:
 		return "oxygen that is given"
-	case acuity.NeedsNotNo:
+	case catalogue.NeedsNotNo:
 		return "anything but no"
-	case acuity.NeedsNothing:
+	case catalogue.NeedsNothing:
 	}
 	return ""
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
@@ -92,10 +93,10 @@ func busy(b *testing.B, hospital string, version int64, now, arrived acuity.Inst
 	if err != nil {
 		b.Fatal(err)
 	}
-	standard, _ := acuity.FactorByID("labor-standard")
+	standard, _ := catalogue.FactorByID("labor-standard")
 	signals := make([]acuity.Evidence, 0, 4)
 	for _, id := range []string{"high-mag", "high-preeclampsia", "high-hemorrhage", "mews-active"} {
-		if f, ok := acuity.FactorByID(id); ok {
+		if f, ok := catalogue.FactorByID(id); ok {
 			signals = append(signals, acuity.Evidence{Factor: f, Kind: acuity.BySignal, Start: now, Last: now, Source: acuity.Source{Feed: acuity.ChannelClinical, System: codes.RxNorm, Code: "6585"}})
 		}
 	}

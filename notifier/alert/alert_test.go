@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/internal/outbound"
 	"svc/notifier/policy"
 )
@@ -127,7 +128,7 @@ func compareGolden(t *testing.T, name, got string) {
 func TestNoCanary(t *testing.T) {
 	for name, a := range alerts() {
 		a.Rooms = raised().Rooms
-		a.Effect.RoomLabel, a.Effect.Factors = "Canary", []acuity.Factor{1, 2}
+		a.Effect.RoomLabel, a.Effect.Factors = "Canary", []catalogue.Factor{1, 2}
 		mail, err := a.Mail()
 		if err != nil {
 			t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/score"
 	"svc/internal/outbound"
 )
 
@@ -124,7 +125,7 @@ func FromChange(c *acuity.Change, offset int64) ([]outbound.Event, error) {
 
 // Level returns the data of a change of the level.
 func Level(effect *acuity.Effect, cause acuity.Cause) LevelData {
-	v := acuity.Verdict{Level: effect.Level, Driving: effect.Driving}
+	v := score.Verdict{Level: effect.Level, Driving: effect.Driving}
 	d := LevelData{
 		Level: effect.Level.String(), PriorLevel: effect.Prior.String(),
 		DrivingAxis: effect.Driving.String(), DrivingAxisLabel: v.DrivingLabel(),

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/internal/outbound"
 	"svc/notifier/event"
 )
@@ -21,8 +22,8 @@ import (
 var update = flag.Bool("update", false, "write the golden files")
 
 func change() *acuity.Change {
-	factor := func(id string) acuity.Factor {
-		f, ok := acuity.FactorByID(id)
+	factor := func(id string) catalogue.Factor {
+		f, ok := catalogue.FactorByID(id)
 		if !ok {
 			panic(id)
 		}
@@ -33,7 +34,7 @@ func change() *acuity.Change {
 		AppliedAt: acuity.At(time.Date(2026, 3, 1, 14, 5, 0, 7e6, time.FixedZone("CST", -6*3600))),
 		Effects: []acuity.Effect{
 			{Kind: acuity.LevelChanged, Level: acuity.LevelOrange, Prior: acuity.LevelYellow, Driving: acuity.AxisStaffing, Ratio: 80, Shortfall: 2},
-			{Kind: acuity.RoomRescored, RoomID: 4, RoomLabel: "LDR <4> & 5", Color: acuity.ColorRed, PriorColor: acuity.ColorGreen, Score: 72, Factors: []acuity.Factor{factor("high-mag"), factor("labor-standard")}, Nursing: "1:1"},
+			{Kind: acuity.RoomRescored, RoomID: 4, RoomLabel: "LDR <4> & 5", Color: acuity.ColorRed, PriorColor: acuity.ColorGreen, Score: 72, Factors: []catalogue.Factor{factor("high-mag"), factor("labor-standard")}, Nursing: "1:1"},
 			{Kind: acuity.RoomRescored, RoomID: 9, Color: acuity.ColorGray, PriorColor: acuity.ColorRed, Nursing: ""},
 		},
 	}

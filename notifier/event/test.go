@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/internal/outbound"
 )
 
@@ -30,11 +31,11 @@ func Test(c *outbound.Command, level acuity.Level) (outbound.Event, error) {
 		envelope.Summary = "Test: level orange (was yellow): " + data.DrivingAxisLabel
 	case outbound.RoomRescored:
 		e.RoomID, subject = 1, "1"
-		factor, _ := acuity.FactorByID("high-mag")
+		factor, _ := catalogue.FactorByID("high-mag")
 		envelope.Summary = "Test: room 1 red (was yellow), score 72"
 		envelope.Data = room(&acuity.Effect{
 			RoomID: 1, RoomLabel: "Test", Color: acuity.ColorRed, PriorColor: acuity.ColorYellow,
-			Score: 72, Factors: []acuity.Factor{factor}, Nursing: "1:1",
+			Score: 72, Factors: []catalogue.Factor{factor}, Nursing: "1:1",
 		}, acuity.CauseIngest)
 	case outbound.Alert:
 		envelope.Level, envelope.PriorLevel = sample.Level.String(), sample.Prior.String()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/internal/stream"
 	"svc/schemas"
 )
@@ -13,7 +14,7 @@ import (
 // wards returns census records of many hospitals, each with that many rooms.
 func wards(t testing.TB, hospitals, rooms int) (records []stream.Record) {
 	t.Helper()
-	labor, _ := acuity.FactorByID("labor-standard")
+	labor, _ := catalogue.FactorByID("labor-standard")
 	for n := range hospitals {
 		o := acuity.Observation{Hospital: fmt.Sprintf("h%04d", n), ReceivedAt: morning.Add(time.Minute), Channel: acuity.ChannelCensus, Census: &acuity.Census{}}
 		for i := range rooms {

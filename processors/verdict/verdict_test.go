@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/internal/stream"
 	"svc/schemas"
@@ -235,7 +236,7 @@ func TestTimers(t *testing.T) {
 		start := morning.Add(time.Duration(i) * time.Minute)
 		o := &acuity.Observation{
 			Hospital: hospital, ReceivedAt: start, Channel: acuity.ChannelClinical, Room: &acuity.RoomRef{ID: 1},
-			Signals: []acuity.Signal{{Room: 1, Kind: acuity.KindMedication, System: codes.RxNorm, Code: "6585", StartedAt: start}},
+			Signals: []acuity.Signal{{Room: 1, Kind: catalogue.KindMedication, System: codes.RxNorm, Code: "6585", StartedAt: start}},
 		}
 		value, err := schemas.EncodeObservation(nil, o)
 		if err != nil {
@@ -324,7 +325,7 @@ func TestRejectedInputMovesTimeOn(t *testing.T) {
 	l := newLog(t)
 	o := &acuity.Observation{
 		Hospital: "north", ReceivedAt: morning, Channel: acuity.ChannelClinical, Room: &acuity.RoomRef{ID: 1},
-		Signals: []acuity.Signal{{Room: 1, Kind: acuity.KindMedication, System: codes.RxNorm, Code: "6585", StartedAt: morning}},
+		Signals: []acuity.Signal{{Room: 1, Kind: catalogue.KindMedication, System: codes.RxNorm, Code: "6585", StartedAt: morning}},
 	}
 	value, err := schemas.EncodeObservation(nil, o)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"svc/acuity"
+	"svc/acuity/score"
 	"svc/internal/admin/users"
 	"svc/readapi"
 	"svc/readapi/web/page/pagetest"
@@ -29,9 +30,9 @@ func (f *fakeUnits) Unit(_ context.Context, hospital string) (*Unit, error) {
 	if f.err != nil {
 		return nil, f.err
 	}
-	v := &acuity.Verdict{
+	v := &score.Verdict{
 		AsOf: acuity.At(noon), OnDuty: 3,
-		Rooms: []acuity.RoomVerdict{{ID: 4, Label: "canary of " + hospital, Area: "L&D", Status: acuity.RoomEmpty}},
+		Rooms: []score.RoomVerdict{{ID: 4, Label: "canary of " + hospital, Area: "L&D", Status: acuity.RoomEmpty}},
 	}
 	return &Unit{Version: "1.1", Verdict: v, At: noon}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/forecast"
 	"svc/internal/admin/users"
 	"svc/readapi"
@@ -143,7 +144,7 @@ func TestWallTellsNothingOfAnybody(t *testing.T) {
 	for name := range states {
 		w := inState(t, name)
 		_, html := w.page("/board", "en")
-		for f := acuity.Factor(1); int(f) <= acuity.Default().Len(); f++ {
+		for f := catalogue.Factor(1); int(f) <= catalogue.Default().Len(); f++ {
 			if strings.Contains(html, f.ID()) {
 				t.Errorf("%s: the wall tells of %s", name, f.ID())
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/forecast"
 	"svc/readapi/web/chart"
 )
@@ -90,7 +91,7 @@ func (p *writer) formatMissing(m *forecast.InsufficientError) string {
 // drawForecast draws the nurses needed ahead, and the nurses on duty then.
 func (p *writer) drawForecast(u *Unit, highest *forecast.Hour, wall bool) template.HTML {
 	f, v := u.Forecast, u.Verdict
-	required := float64(v.Required) / float64(acuity.Nurse)
+	required := float64(v.Required) / float64(catalogue.Nurse)
 	figure := &chart.Forecast{
 		Now: f.At.Time(), Clock: p.FormatClock, Wall: wall,
 		Ahead: []chart.Band{{At: f.At.Time(), Low: required, Likely: required, High: required}},
@@ -104,7 +105,7 @@ func (p *writer) drawForecast(u *Unit, highest *forecast.Hour, wall bool) templa
 		figure.Ahead = append(figure.Ahead, chart.Band{At: h.End.Time(), Low: h.Nurses[forecast.P10], Likely: h.Nurses[forecast.P50], High: h.Nurses[forecast.P90]})
 	}
 	for _, h := range selectMeasured(f) {
-		figure.Was = append(figure.Was, chart.Sample{At: h.At().Time(), Nurses: float64(h.Required) / float64(acuity.Nurse)})
+		figure.Was = append(figure.Was, chart.Sample{At: h.At().Time(), Nurses: float64(h.Required) / float64(catalogue.Nurse)})
 	}
 	duty := p.T("unknown")
 	if v.OnDuty >= 0 {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"svc/acuity"
+	"svc/acuity/score"
 )
 
 // Layout is the map of a unit, as its administrator has drawn it. Places are cells of a grid
@@ -53,7 +53,7 @@ type area struct {
 type mark struct{ Label, Place string }
 
 // newFloor draws the map by the layout. Without a layout, each area has rows of its own.
-func (p *writer) newFloor(v *acuity.Verdict, layout *Layout, wall bool) *floor {
+func (p *writer) newFloor(v *score.Verdict, layout *Layout, wall bool) *floor {
 	f := &floor{Areas: p.groupByArea(v, wall)}
 	if layout.isUsable() {
 		f.placeByLayout(layout)
@@ -64,7 +64,7 @@ func (p *writer) newFloor(v *acuity.Verdict, layout *Layout, wall bool) *floor {
 }
 
 // groupByArea groups the rooms by area. Areas and rooms keep the order of the unit.
-func (p *writer) groupByArea(v *acuity.Verdict, wall bool) []area {
+func (p *writer) groupByArea(v *score.Verdict, wall bool) []area {
 	var all []area
 	at := map[string]int{}
 	for i := range v.Rooms {

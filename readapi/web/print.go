@@ -3,7 +3,7 @@ package web
 import (
 	"net/http"
 
-	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/readapi/web/auth"
 	"svc/readapi/web/page"
 )
@@ -43,8 +43,8 @@ func (s *site) showSheet(w http.ResponseWriter, r *http.Request, session *auth.S
 // listKinds returns the kinds of patient in the order of the catalogue, each with the ratio
 // at the beginning.
 func listKinds(p *writer) (rows []kindRow) {
-	rules := acuity.Default()
-	for f := acuity.Factor(1); int(f) <= rules.Len(); f++ {
+	rules := catalogue.Default()
+	for f := catalogue.Factor(1); int(f) <= rules.Len(); f++ {
 		spec := rules.Spec(f)
 		if !spec.Primary {
 			continue

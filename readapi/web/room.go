@@ -10,6 +10,8 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
+	"svc/acuity/score"
 	"svc/readapi"
 	"svc/readapi/web/auth"
 	"svc/readapi/web/chart"
@@ -65,7 +67,7 @@ const (
 // bounds are the scores at which the colours begin.
 var bounds = [...]int{20, 40, 70}
 
-func (p *writer) newRoomPage(frame page.Frame, u *Unit, r *acuity.RoomVerdict, details *readapi.RoomAhead) *roomPage {
+func (p *writer) newRoomPage(frame page.Frame, u *Unit, r *score.RoomVerdict, details *readapi.RoomAhead) *roomPage {
 	v := u.Verdict
 	out := &roomPage{
 		Frame: frame, Room: p.newTile(r, false),
@@ -101,22 +103,22 @@ func (p *writer) newRoomPage(frame page.Frame, u *Unit, r *acuity.RoomVerdict, d
 }
 
 // drawFigures draws the parts of the score of a room, and its changes by time alone.
-func (p *writer) drawFigures(out *roomPage, u *Unit, r *acuity.RoomVerdict, details *readapi.RoomAhead) {
-	required := float64(r.Demand) / float64(acuity.Nurse)
+func (p *writer) drawFigures(out *roomPage, u *Unit, r *score.RoomVerdict, details *readapi.RoomAhead) {
+	required := float64(r.Demand) / float64(catalogue.Nurse)
 	points := min(required*pointsOfNurse, mostDemandPoints)
 	out.Demand = p.T("room.demand", "n", p.FormatNumber(required, 1), "points", p.FormatNumber(points, 1))
 	ladder := &chart.Ladder{Counts: required, CountsSay: p.T("room.counts", "n", p.FormatNumber(required, 1))}
-	var largest acuity.Demand
+	var largest catalogue.Demand
 	for i := range r.Factors {
 		f := &r.Factors[i]
-		rung := chart.Rung{Name: p.FactorName(f.Factor), Nurses: float64(f.Need) / float64(acuity.Nurse), Says: p.T("room.asksnothing")}
+		rung := chart.Rung{Name: p.FactorName(f.Factor), Nurses: float64(f.Need) / float64(catalogue.Nurse), Says: p.T("room.asksnothing")}
 		switch {
 		case f.Need > 0 && f.Next != 0:
 			rung.Says = p.T("room.until", "ratio", f.Need.Ratio(), "time", p.FormatInstant(f.Next))
 		case f.Need > 0:
 			rung.Says = p.T("room.asks", "ratio", f.Need.Ratio())
 		case f.Demand > 0:
-			rung.Says = p.T("room.adds", "n", p.FormatNumber(float64(f.Demand)/float64(acuity.Nurse), 2))
+			rung.Says = p.T("room.adds", "n", p.FormatNumber(float64(f.Demand)/float64(catalogue.Nurse), 2))
 		}
 		largest = max(largest, f.Need)
 		ladder.Rungs = append(ladder.Rungs, rung)
@@ -127,7 +129,7 @@ func (p *writer) drawFigures(out *roomPage, u *Unit, r *acuity.RoomVerdict, deta
 		}
 	}
 	if r.Demand > largest {
-		ladder.Rungs = append(ladder.Rungs, chart.Rung{Name: p.T("room.added"), Nurses: float64(r.Demand-largest) / float64(acuity.Nurse), Begins: float64(largest) / float64(acuity.Nurse), Leads: true, Says: p.T("room.adds", "n", p.FormatNumber(float64(r.Demand-largest)/float64(acuity.Nurse), 2))})
+		ladder.Rungs = append(ladder.Rungs, chart.Rung{Name: p.T("room.added"), Nurses: float64(r.Demand-largest) / float64(catalogue.Nurse), Begins: float64(largest) / float64(catalogue.Nurse), Leads: true, Says: p.T("room.adds", "n", p.FormatNumber(float64(r.Demand-largest)/float64(catalogue.Nurse), 2))})
 	}
 	ladder.Title = p.T("room.ladder.title", "n", p.FormatNumber(required, 1))
 	out.Ladder = ladder.SVG()
@@ -166,7 +168,7 @@ func (p *writer) drawFigures(out *roomPage, u *Unit, r *acuity.RoomVerdict, deta
 		if at.Before(u.At) {
 			at = u.At
 		}
-		steps.Steps = append(steps.Steps, chart.Step{At: at, Nurses: float64(s.Verdict.Demand) / float64(acuity.Nurse), Says: p.FormatClock(at) + " " + ratio})
+		steps.Steps = append(steps.Steps, chart.Step{At: at, Nurses: float64(s.Verdict.Demand) / float64(catalogue.Nurse), Says: p.FormatClock(at) + " " + ratio})
 		color := p.T("room.empty")
 		if s.Verdict.Color != acuity.ColorGray {
 			color = p.T("room.score", "color", p.T("color."+s.Verdict.Color.String()), "score", s.Verdict.Score)
@@ -176,7 +178,7 @@ func (p *writer) drawFigures(out *roomPage, u *Unit, r *acuity.RoomVerdict, deta
 	out.Clock8 = steps.SVG()
 }
 
-func (p *writer) newFactorRow(u *Unit, r *acuity.RoomVerdict, f *acuity.FactorVerdict) factorRow {
+func (p *writer) newFactorRow(u *Unit, r *score.RoomVerdict, f *score.FactorVerdict) factorRow {
 	row := factorRow{
 		Name: p.FactorName(f.Factor), ID: f.Factor.ID(), Primary: f.Factor.IsPrimary(), Effect: f.Need.Ratio(), Severity: f.Severity,
 		Since: p.FormatMoment(f.Since, u.At), Next: p.T("factor.noclock"), Evidence: p.T("evidence." + f.Kind.String()),
@@ -184,7 +186,7 @@ func (p *writer) newFactorRow(u *Unit, r *acuity.RoomVerdict, f *acuity.FactorVe
 	switch {
 	case row.Effect != "":
 	case f.Demand > 0:
-		row.Effect = "+" + p.FormatNumber(float64(f.Demand)/float64(acuity.Nurse), 2)
+		row.Effect = "+" + p.FormatNumber(float64(f.Demand)/float64(catalogue.Nurse), 2)
 	default:
 		row.Effect = p.T("factor.nothing")
 	}
@@ -217,7 +219,7 @@ func joinWords(parts ...string) (all string) {
 }
 
 // findRoom returns the room of an id in a path; nil: there is none.
-func findRoom(v *acuity.Verdict, id string) *acuity.RoomVerdict {
+func findRoom(v *score.Verdict, id string) *score.RoomVerdict {
 	n, err := strconv.ParseInt(id, 10, 32)
 	if err != nil || strconv.FormatInt(n, 10) != id {
 		return nil

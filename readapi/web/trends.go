@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/forecast"
 	"svc/internal/analysis/spreadsheet"
 	"svc/readapi"
@@ -129,7 +130,7 @@ func (p *writer) drawNeeded(t *readapi.Trends, days int) trendFigure {
 		if !h.Observed {
 			continue
 		}
-		figure.Hours = append(figure.Hours, chart.PastHour{At: h.At, Needed: float64(h.Required) / float64(acuity.Nurse), OnDuty: float64(h.OnDuty)})
+		figure.Hours = append(figure.Hours, chart.PastHour{At: h.At, Needed: float64(h.Required) / float64(catalogue.Nurse), OnDuty: float64(h.OnDuty)})
 		if n := h.Shortfall(); n >= 0 {
 			staffed++
 			if n > 0 {
@@ -292,7 +293,7 @@ func (p *writer) tabulateDays(t *readapi.Trends) (heads []string, rows [][]strin
 	heads = append([]string{p.T("trends.date"), p.T("trends.mean"), p.T("trends.most"), p.T("trends.hours")}, p.listLevelHeads("h")...)
 	for i := len(t.Hours) - 1; i >= 0; {
 		day := p.formatDay(&t.Hours[i])
-		var required, most acuity.Demand
+		var required, most catalogue.Demand
 		var levels readapi.LevelMinutes
 		hours, short := 0, 0
 		for ; i >= 0 && p.formatDay(&t.Hours[i]) == day; i-- {
@@ -309,7 +310,7 @@ func (p *writer) tabulateDays(t *readapi.Trends) (heads []string, rows [][]strin
 		}
 		row := []string{day, p.T("unknown"), p.T("unknown"), strconv.Itoa(short)}
 		if hours > 0 {
-			row[1], row[2] = p.formatNurses(required/acuity.Demand(hours)), p.formatNurses(most)
+			row[1], row[2] = p.formatNurses(required/catalogue.Demand(hours)), p.formatNurses(most)
 		}
 		for _, n := range levels.Minutes {
 			row = append(row, p.FormatNumber(float64(n)/60, 1))
@@ -348,7 +349,7 @@ func (s *site) downloadTrends(w http.ResponseWriter, r *http.Request, session *a
 		h := &t.Hours[i]
 		cells := []string{
 			h.At.UTC().Format(time.RFC3339), strconv.FormatBool(h.Observed), h.Level.String(),
-			strconv.FormatFloat(float64(h.Required)/float64(acuity.Nurse), 'f', 2, 64), known(h.OnDuty), known(h.Shortfall()),
+			strconv.FormatFloat(float64(h.Required)/float64(catalogue.Nurse), 'f', 2, 64), known(h.OnDuty), known(h.Shortfall()),
 		}
 		for _, n := range h.Levels.Minutes {
 			cells = append(cells, strconv.Itoa(n))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/forecast"
 	"svc/readapi"
 )
@@ -43,7 +44,7 @@ func (f *recorded) Trends(_ context.Context, hospital string, since, _ time.Time
 			h.OnDuty = 5
 		}
 		if n := at.In(zone).Hour(); n > 8 && n < 12 {
-			h.Required, h.Level = acuity.Demand(240+30*n), acuity.LevelOrange
+			h.Required, h.Level = catalogue.Demand(240+30*n), acuity.LevelOrange
 			h.Levels = readapi.LevelMinutes{Minutes: [4]int{10, 20, 25, 5}, Estimated: 30}
 		}
 		for level, n := range h.Levels.Minutes {
@@ -53,7 +54,7 @@ func (f *recorded) Trends(_ context.Context, hospital string, since, _ time.Time
 		t.Hours = append(t.Hours, h)
 	}
 	for day := range 7 {
-		t.Week = append(t.Week, readapi.WeekHour{Weekday: time.Weekday(day), Hour: 3 * day, Hours: 4, Required: acuity.Demand(200 + 40*day), Staffed: 4, Short: day % 5})
+		t.Week = append(t.Week, readapi.WeekHour{Weekday: time.Weekday(day), Hour: 3 * day, Hours: 4, Required: catalogue.Demand(200 + 40*day), Staffed: 4, Short: day % 5})
 	}
 	return t, nil
 }

@@ -8,15 +8,17 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/forecast"
 	"svc/acuity/help"
+	"svc/acuity/score"
 	"svc/readapi/web/chart"
 )
 
 // Unit is the unit of a hospital at an instant, as the pages show it.
 type Unit struct {
 	Version  string // of the state: a unit of another version may look otherwise
-	Verdict  *acuity.Verdict
+	Verdict  *score.Verdict
 	Forecast *forecast.Forecast // nil: there is none
 	Missing  *forecast.InsufficientError
 	Plan     []acuity.Staffing // nurses on duty from later instants on
@@ -40,8 +42,8 @@ type Feed struct {
 const tooOld = 30 * time.Minute
 
 // formatNurses writes a demand with one decimal.
-func (p *writer) formatNurses(d acuity.Demand) string {
-	return p.FormatNumber(float64(d)/float64(acuity.Nurse), 1)
+func (p *writer) formatNurses(d catalogue.Demand) string {
+	return p.FormatNumber(float64(d)/float64(catalogue.Nurse), 1)
 }
 
 // heldState returns the mark of a page that does not show the present; "": it does.
@@ -117,7 +119,7 @@ func (p *writer) newHeadline(u *Unit) *headline {
 	return h
 }
 
-func (p *writer) describeDriver(v *acuity.Verdict) string {
+func (p *writer) describeDriver(v *score.Verdict) string {
 	if v.Level == acuity.LevelGreen {
 		return p.T("axis.none")
 	}
@@ -142,7 +144,7 @@ type tile struct {
 // shownFactors is how many factors of a room fit on the map.
 const shownFactors = 3
 
-func (p *writer) newTile(r *acuity.RoomVerdict, wall bool) tile {
+func (p *writer) newTile(r *score.RoomVerdict, wall bool) tile {
 	t := tile{ID: r.ID, Label: cmp.Or(r.Label, strconv.Itoa(int(r.ID))), Score: r.Score}
 	switch {
 	case r.Status == acuity.RoomEmpty:
@@ -186,7 +188,7 @@ const mostLook = 12
 
 // selectWorst returns the rooms to look at first: red and orange rooms, the highest score
 // first. More is the number of further ones.
-func (p *writer) selectWorst(v *acuity.Verdict) (worst []tile, more int) {
+func (p *writer) selectWorst(v *score.Verdict) (worst []tile, more int) {
 	for i := range v.Rooms {
 		if v.Rooms[i].Color >= acuity.ColorOrange {
 			worst = append(worst, p.newTile(&v.Rooms[i], false))
@@ -244,7 +246,7 @@ type axisRow struct {
 }
 
 // listAxes returns all axes, the worst first and the unknown ones last.
-func (p *writer) listAxes(v *acuity.Verdict) []axisRow {
+func (p *writer) listAxes(v *score.Verdict) []axisRow {
 	order := make([]acuity.Axis, 0, acuity.AxisCount)
 	for i := range acuity.Axis(acuity.AxisCount) {
 		order = append(order, i)
@@ -280,17 +282,17 @@ var unknownBecause = map[acuity.Axis][]string{
 }
 
 // describeAxis returns the line of an axis with its numbers, or why there are none.
-func (p *writer) describeAxis(v *acuity.Verdict, id acuity.Axis) string {
+func (p *writer) describeAxis(v *score.Verdict, id acuity.Axis) string {
 	if !v.Axes[id].Known {
 		for _, code := range unknownBecause[id] {
-			if slices.ContainsFunc(v.Quality, func(q acuity.Quality) bool { return q.Code == code }) {
+			if slices.ContainsFunc(v.Quality, func(q score.Quality) bool { return q.Code == code }) {
 				return p.T("unknown." + code)
 			}
 		}
 		return p.T("axis.unknown")
 	}
 	n := v.Numbers(id)
-	nurses := func(sixtieths int64) string { return p.FormatNumber(float64(sixtieths)/float64(acuity.Nurse), 1) }
+	nurses := func(sixtieths int64) string { return p.FormatNumber(float64(sixtieths)/float64(catalogue.Nurse), 1) }
 	switch id {
 	case acuity.AxisStaffing:
 		return p.T("detail.staffing", "needed", nurses(n[0]), "onduty", n[1])
@@ -317,7 +319,7 @@ func (p *writer) describeAxis(v *acuity.Verdict, id acuity.Axis) string {
 }
 
 // listQuality returns what makes the verdict less certain.
-func (p *writer) listQuality(v *acuity.Verdict) (all []string) {
+func (p *writer) listQuality(v *score.Verdict) (all []string) {
 	for _, q := range v.Quality {
 		all = append(all, p.T("quality."+q.Code))
 	}

@@ -17,9 +17,11 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/forecast"
 	"svc/acuity/help"
+	"svc/acuity/score"
 	"svc/internal/admin/users"
 	"svc/internal/outbound"
 	"svc/readapi"
@@ -115,7 +117,7 @@ func (w *ward) Unit(_ context.Context, hospital string) (*web.Unit, error) {
 	case chart == nil:
 		return nil, readapi.ErrNoUnit
 	}
-	v := acuity.Judge(chart, acuity.At(w.at()))
+	v := score.Judge(chart, acuity.At(w.at()))
 	u := &web.Unit{Version: "g." + time.Duration(v.Version).String(), Verdict: &v, At: w.at()}
 	if w.forms != nil {
 		w.forms(u)
@@ -135,12 +137,12 @@ func (w *ward) Room(_ context.Context, hospital string, id int32, within time.Du
 		if room.ID != id {
 			continue
 		}
-		rules := acuity.Default()
+		rules := catalogue.Default()
 		ahead := &readapi.RoomAhead{}
 		for at, end := acuity.At(w.now), acuity.At(w.now.Add(within)); at != 0 && at <= end; {
-			v := acuity.JudgeRoom(rules, room, at)
+			v := score.JudgeRoom(rules, room, at)
 			if ahead.Shares == nil {
-				ahead.Shares = acuity.ShareSeverity(rules, &v)
+				ahead.Shares = score.ShareSeverity(rules, &v)
 			}
 			ahead.Steps = append(ahead.Steps, readapi.RoomStep{From: at, Verdict: v})
 			if v.Until() <= at {
@@ -330,7 +332,7 @@ func bed(id int32, label, area string, factors ...string) acuity.RoomChart {
 					panic(err)
 				}
 			}
-			f, known := acuity.FactorByID(name)
+			f, known := catalogue.FactorByID(name)
 			if !known {
 				panic(name)
 			}
@@ -426,12 +428,12 @@ func outlook(now float64, onDuty int32) *forecast.Forecast {
 
 // measured is the four full hours before half past two.
 func measured() (list []forecast.Measured) {
-	for i, n := range []acuity.Demand{13, 14, 15, 17} {
+	for i, n := range []catalogue.Demand{13, 14, 15, 17} {
 		nurses := int32(15)
 		if i < 2 {
 			nurses = 16
 		}
-		list = append(list, forecast.Measured{Hour: acuity.At(half).Hour() - 3 + int32(i), Required: n * acuity.Nurse, Nurses: nurses})
+		list = append(list, forecast.Measured{Hour: acuity.At(half).Hour() - 3 + int32(i), Required: n * catalogue.Nurse, Nurses: nurses})
 	}
 	return list
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"svc/acuity"
+	"svc/acuity/score"
 	"svc/internal/admin/users"
 	"svc/readapi"
 	"svc/readapi/web/auth"
@@ -148,7 +148,7 @@ func (s *site) mountUnit(r chi.Router, base string) {
 }
 
 // verdictOf returns how the unit of a hospital stands; nil: nothing was recorded of it.
-func (s *site) verdictOf(ctx context.Context, hospital string) (*acuity.Verdict, error) {
+func (s *site) verdictOf(ctx context.Context, hospital string) (*score.Verdict, error) {
 	u, err := s.Units.Unit(ctx, hospital)
 	switch {
 	case errors.Is(err, readapi.ErrNoUnit):

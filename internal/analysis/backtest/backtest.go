@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/forecast"
+	"svc/acuity/score"
 )
 
 // Options select the hours and the models to measure.
@@ -124,8 +126,8 @@ func (r *run) slot(hour int32) int {
 
 // hour compares an hour with its forecasts, then learns it and forecasts from it.
 func (r *run) hour(s *acuity.Snapshot) {
-	gauge := acuity.SumSnapshot(s)
-	required := float64(gauge.Required) / float64(acuity.Nurse)
+	gauge := score.SumSnapshot(s)
+	required := float64(gauge.Required) / float64(catalogue.Nurse)
 	level := gauge.Level()
 	r.past = slices.DeleteFunc(r.past, func(o origin) bool { return !s.Observed || s.Hour-o.snapshot.Hour > forecast.Horizon })
 	if !s.Observed {
@@ -168,7 +170,7 @@ func (r *run) counts(o *origin) bool {
 
 // compare scores one hour ahead of an origin. It judges levels with the nurses of the origin,
 // because a forecast does not know who will be called in.
-func (r *run) compare(o *origin, s *acuity.Snapshot, required float64, gauge *acuity.UnitNumbers, came acuity.Level) {
+func (r *run) compare(o *origin, s *acuity.Snapshot, required float64, gauge *score.UnitNumbers, came acuity.Level) {
 	h := int(s.Hour-o.snapshot.Hour) - 1
 	held := *gauge
 	held.Nurses, held.Call, held.Rooms = o.snapshot.Nurses, o.snapshot.Call, o.snapshot.Rooms

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/hospital"
 	"svc/internal/stream"
 	"svc/schemas"
@@ -150,7 +151,7 @@ func (f *Refold) ElapseTo(now acuity.Instant, each func(*acuity.Change)) {
 
 // Override is a set of rules that replace those in the log. Rules for their factors are removed
 // from the inputs.
-type Override []acuity.Rule
+type Override []catalogue.Rule
 
 // enforce applies the rules to a new unit.
 func (rules Override) enforce(u *hospital.State, hospitalID string) error {

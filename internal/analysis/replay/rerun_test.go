@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
+	"svc/acuity/score"
 	"svc/internal/analysis/replay"
 	"svc/internal/stream"
 	"svc/schemas"
@@ -248,10 +250,10 @@ func TestReplayDiff(t *testing.T) {
 func TestReplayRulesWin(t *testing.T) {
 	b := newTestKafka(t)
 	list := shifts(600, 1, time.Minute)
-	magnesium, _ := acuity.FactorByID("high-mag")
+	magnesium, _ := catalogue.FactorByID("high-mag")
 	said := &acuity.Observation{
 		Hospital: "h000", ReceivedAt: list[300].ReceivedAt, Channel: acuity.ChannelRules, Source: "k-1",
-		Rules: []acuity.Rule{{Factor: magnesium, Lines: []acuity.RuleLine{{Name: "floor", Text: "2"}, {Name: "class", Text: "4"}}}},
+		Rules: []catalogue.Rule{{Factor: magnesium, Lines: []catalogue.RuleLine{{Name: "floor", Text: "2"}, {Name: "class", Text: "4"}}}},
 		Act:   &acuity.Act{},
 	}
 	b.put(list[:300])
@@ -383,6 +385,6 @@ func (b *testKafka) verdictAt(hospital string, at acuity.Instant) string {
 		f.Apply(&in, each)
 	}
 	f.ElapseTo(at, each)
-	v := acuity.Judge(f.Chart(), at)
+	v := score.Judge(f.Chart(), at)
 	return digest + v.Level.String() + v.Driving.String()
 }

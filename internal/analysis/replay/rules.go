@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"svc/acuity"
+	"svc/acuity/catalogue"
 )
 
 // ruleEntry is a rule in the form of the API: GET /api/admin/rules answers it and PUT takes
@@ -49,7 +49,7 @@ func ReadRules(r io.Reader) (Override, error) {
 			faults = append(faults, err)
 			continue
 		}
-		if slices.ContainsFunc(rules, func(o acuity.Rule) bool { return o.Factor == rule.Factor }) {
+		if slices.ContainsFunc(rules, func(o catalogue.Rule) bool { return o.Factor == rule.Factor }) {
 			faults = append(faults, fmt.Errorf("factor %s comes twice", rule.Factor.ID()))
 		}
 		rules = append(rules, rule)
@@ -120,20 +120,20 @@ func csvRules(content []byte) (entries []ruleEntry, err error) {
 }
 
 // rule converts an entry, and checks it by the rules of the API.
-func (e *ruleEntry) rule() (acuity.Rule, error) {
-	factor, known := acuity.FactorByID(e.FactorID)
+func (e *ruleEntry) rule() (catalogue.Rule, error) {
+	factor, known := catalogue.FactorByID(e.FactorID)
 	if !known {
-		return acuity.Rule{}, fmt.Errorf("factor %q is not in the catalogue", e.FactorID)
+		return catalogue.Rule{}, fmt.Errorf("factor %q is not in the catalogue", e.FactorID)
 	}
-	rule := acuity.Rule{Factor: factor, Delete: e.Delete}
+	rule := catalogue.Rule{Factor: factor, Delete: e.Delete}
 	for name, text := range e.Values {
-		line := acuity.RuleLine{Name: name}
+		line := catalogue.RuleLine{Name: name}
 		if text != nil {
 			line.Text = *text
 		}
 		rule.Lines = append(rule.Lines, line)
 	}
-	slices.SortFunc(rule.Lines, acuity.RuleLine.Compare)
+	slices.SortFunc(rule.Lines, catalogue.RuleLine.Compare)
 	var faults []error
 	for _, f := range rule.Faults() {
 		faults = append(faults, fmt.Errorf("factor %s, line %q: %s", e.FactorID, f.Line, f.Rule))

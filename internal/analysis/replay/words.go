@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"svc/acuity"
+	"svc/acuity/catalogue"
 )
 
 // Moment is an instant in a column: milliseconds since the Unix epoch in UTC, as text RFC
@@ -76,14 +76,14 @@ func classLetter(c byte) string {
 	return string(rune(c))
 }
 
-func factorID(f acuity.Factor) string {
+func factorID(f catalogue.Factor) string {
 	if f == 0 {
 		return ""
 	}
 	return f.ID()
 }
 
-func factorIDs(list []acuity.Factor) []string {
+func factorIDs(list []catalogue.Factor) []string {
 	if len(list) == 0 {
 		return nil
 	}

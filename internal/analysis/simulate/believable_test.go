@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/hospital"
+	"svc/acuity/score"
 	"svc/internal/analysis/simulate"
 )
 
@@ -105,7 +107,7 @@ func TestUnitIsBelievable(t *testing.T) {
 		}
 	}
 	for f := range maps.Keys(factors) {
-		if known, ok := acuity.FactorByID(f); f != "" && (!ok || !known.IsPrimary()) {
+		if known, ok := catalogue.FactorByID(f); f != "" && (!ok || !known.IsPrimary()) {
 			t.Errorf("%q is no primary", f)
 		}
 	}
@@ -127,7 +129,7 @@ func TestUnitShowsWhatTheServiceHas(t *testing.T) {
 	boarders := 0
 	end := start.Add(21 * 24 * time.Hour)
 	hours := 0
-	u := fold(t, simulate.Options{Seed: 2, Profile: "medium", Start: start, For: end.Sub(start)}, func(v *acuity.Verdict) {
+	u := fold(t, simulate.Options{Seed: 2, Profile: "medium", Start: start, For: end.Sub(start)}, func(v *score.Verdict) {
 		hours++
 		levels[v.Level]++
 		axes[v.Driving]++

@@ -12,6 +12,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/hospital"
+	"svc/acuity/score"
 	"svc/ingest"
 	"svc/internal/analysis/simulate"
 )
@@ -118,7 +119,7 @@ func TestEveryLineIsAccepted(t *testing.T) {
 			if u.lines < 100 || int64(remarks)*20 > u.lines {
 				t.Errorf("%d lines with %d warnings", u.lines, remarks)
 			}
-			v := acuity.Judge(u.Chart(), acuity.At(last))
+			v := score.Judge(u.Chart(), acuity.At(last))
 			if v.Required == 0 || v.OnDuty < 2 || v.Roster == nil || len(v.Rooms) < 10 {
 				t.Errorf("after ten days %d/60 nurses are required, %d on duty, %d rooms", v.Required, v.OnDuty, len(v.Rooms))
 			}
@@ -160,14 +161,14 @@ func (u *unit) accept(t testing.TB, r simulate.Request) (acuity.Change, []acuity
 }
 
 // fold applies all requests and calls each with the verdict of each hour.
-func fold(t testing.TB, o simulate.Options, each func(*acuity.Verdict)) *unit {
+func fold(t testing.TB, o simulate.Options, each func(*score.Verdict)) *unit {
 	t.Helper()
 	u := newUnit()
 	next := o.Start.Add(time.Hour)
 	run(t, o, func(r simulate.Request) {
 		for ; !next.After(r.At); next = next.Add(time.Hour) {
 			u.advance(next)
-			v := acuity.Judge(u.Chart(), acuity.At(next))
+			v := score.Judge(u.Chart(), acuity.At(next))
 			each(&v)
 		}
 		u.advance(r.At)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -115,10 +116,10 @@ func (f *Feeds) clinical(u *unit, o *acuity.Observation) {
 		id = f.random.IntN(f.rooms)
 	}
 	r := &u.rooms[id]
-	s := acuity.Signal{Room: int32(id + 1), Kind: acuity.KindObservation, System: codes.LOINC, ObservedAt: f.now.Add(-20 * time.Second)} //nolint:gosec // a small number
+	s := acuity.Signal{Room: int32(id + 1), Kind: catalogue.KindObservation, System: codes.LOINC, ObservedAt: f.now.Add(-20 * time.Second)} //nolint:gosec // a small number
 	switch kind := f.random.IntN(20); {
 	case kind < 8:
-		s.Code, s.Kind = "32421-5", acuity.KindDevice
+		s.Code, s.Kind = "32421-5", catalogue.KindDevice
 		s.Value = codes.ParseValue([...]string{"Category I", "Category I", "Category I", "Category II", "Category III"}[f.random.IntN(5)])
 	case kind < 14:
 		s.Code, s.Display = "88888-8", "MEWS total score"
@@ -127,7 +128,7 @@ func (f *Feeds) clinical(u *unit, o *acuity.Observation) {
 		s.Code, s.Display = "8480-6", "Systolic blood pressure"
 		s.Value = codes.NumberValue(codes.Milli((100+f.random.IntN(60))*1000), "mm[Hg]")
 	default:
-		s = acuity.Signal{Room: s.Room, Kind: acuity.KindMedication, System: codes.RxNorm, Code: [...]string{"6585", "7824", "5856"}[f.random.IntN(3)]}
+		s = acuity.Signal{Room: s.Room, Kind: catalogue.KindMedication, System: codes.RxNorm, Code: [...]string{"6585", "7824", "5856"}[f.random.IntN(3)]}
 		switch {
 		case r.started == 0 || f.random.IntN(3) > 0:
 			if r.started == 0 {

@@ -29,7 +29,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"svc/acuity"
+	"svc/acuity/score"
 	"svc/internal/admin/users"
 	"svc/readapi/web/auth"
 	"svc/readapi/web/page"
@@ -48,7 +48,7 @@ type Config struct {
 	Administration *Administration // nil: the process cannot change anything
 	// Verdict returns how the unit of a hospital stands; nil: nothing was recorded of it. An
 	// error says that it is not known now.
-	Verdict func(ctx context.Context, hospital string) (*acuity.Verdict, error)
+	Verdict func(ctx context.Context, hospital string) (*score.Verdict, error)
 	Secure  bool // the pages are served by HTTPS
 	Now     func() time.Time
 	Log     *slog.Logger

@@ -16,6 +16,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"svc/acuity"
+	"svc/acuity/score"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/readapi/web/auth"
@@ -64,13 +65,13 @@ func (a *admins) mount() {
 }
 
 // verdict is a unit with one empty room and three nurses.
-func (a *admins) verdict(context.Context, string) (*acuity.Verdict, error) {
+func (a *admins) verdict(context.Context, string) (*score.Verdict, error) {
 	if a.empty {
 		return nil, nil
 	}
-	return &acuity.Verdict{
+	return &score.Verdict{
 		AsOf: acuity.At(pagetest.Noon), OnDuty: 3,
-		Rooms: []acuity.RoomVerdict{{ID: 4, Label: "LDR 4", Area: "L&D", Status: acuity.RoomEmpty}},
+		Rooms: []score.RoomVerdict{{ID: 4, Label: "LDR 4", Area: "L&D", Status: acuity.RoomEmpty}},
 	}, nil
 }
 

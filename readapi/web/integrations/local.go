@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/readapi/web/apicall"
 )
 
@@ -36,7 +37,7 @@ const noFactor = "none"
 
 // listFactors returns all factors of the catalogue in the order of their names.
 func (d localRequest) listFactors(chosen string) (all []option) {
-	for f := acuity.Factor(1); int(f) <= acuity.Default().Len(); f++ {
+	for f := catalogue.Factor(1); int(f) <= catalogue.Default().Len(); f++ {
 		all = append(all, option{f.ID(), d.FactorName(f), f.ID() == chosen})
 	}
 	slices.SortFunc(all, func(a, b option) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/internal/httpapi"
 	"svc/readapi/web/page/pagetest"
 )
@@ -62,8 +62,8 @@ func local(t *testing.T) (*admins, *http.Cookie) {
 
 type fixedPast struct{}
 
-func (fixedPast) Try(_ context.Context, hospital string, rule acuity.Rule) PastResult {
-	if hospital != "north" || len(rule.Lines) != 1 || rule.Lines[0] != (acuity.RuleLine{Name: "floor", Text: "2 until 90m, 1"}) {
+func (fixedPast) Try(_ context.Context, hospital string, rule catalogue.Rule) PastResult {
+	if hospital != "north" || len(rule.Lines) != 1 || rule.Lines[0] != (catalogue.RuleLine{Name: "floor", Text: "2 until 90m, 1"}) {
 		return PastResult{Fault: PastAway}
 	}
 	return PastResult{
@@ -443,7 +443,7 @@ func TestTrialGoesOn(t *testing.T) {
 
 type trying struct{ PastResult }
 
-func (t trying) Try(context.Context, string, acuity.Rule) PastResult { return t.PastResult }
+func (t trying) Try(context.Context, string, catalogue.Rule) PastResult { return t.PastResult }
 
 // TestLongWorklist: the page of a list asks for its part of it alone.
 func TestLongWorklist(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"svc/acuity"
+	"svc/acuity/catalogue"
 )
 
 // PastDays is how many days a changed rule is tried on.
@@ -18,7 +18,7 @@ const PastDays = 28
 type Past interface {
 	// Try returns what a rule would have made of the last [PastDays] of a hospital. The trial
 	// goes on in the background: the caller asks again until the result is ready.
-	Try(ctx context.Context, hospital string, rule acuity.Rule) PastResult
+	Try(ctx context.Context, hospital string, rule catalogue.Rule) PastResult
 }
 
 // PastResult is the progress of a trial, or what it has found.
@@ -85,11 +85,11 @@ func showPast(on *adminRequest) {
 		return
 	}
 	q := d.r.URL.Query()
-	rule := acuity.Rule{Factor: f}
+	rule := catalogue.Rule{Factor: f}
 	for line, text := range readRuleForm(f, q) {
-		rule.Lines = append(rule.Lines, acuity.RuleLine{Name: line, Text: textOrEmpty(text)})
+		rule.Lines = append(rule.Lines, catalogue.RuleLine{Name: line, Text: textOrEmpty(text)})
 	}
-	slices.SortFunc(rule.Lines, acuity.RuleLine.Compare)
+	slices.SortFunc(rule.Lines, catalogue.RuleLine.Compare)
 	if d.Administration.Past == nil || len(rule.Faults()) > 0 {
 		http.Redirect(d.w, d.r, d.pathTo(f.ID()), http.StatusSeeOther)
 		return

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/readapi/web/apicall"
 )
 
@@ -107,8 +107,8 @@ const linePrefix = "l."
 
 // readFactor returns the factor of the path. It returns false after it has answered that
 // there is none.
-func (d rulesRequest) readFactor() (f acuity.Factor, ok bool) {
-	if f, ok = acuity.FactorByID(d.pathID()); !ok {
+func (d rulesRequest) readFactor() (f catalogue.Factor, ok bool) {
+	if f, ok = catalogue.FactorByID(d.pathID()); !ok {
 		d.showNotFound()
 	}
 	return f, ok
@@ -129,10 +129,10 @@ func (d rulesRequest) showRule(status int, refused *apicall.Refusal, would *effe
 	}
 	out := rulePage{adminPage: d.newPage("rules.rule"), ID: f.ID(), Effect: would}
 	out.Heading = d.FactorName(f)
-	catalogue, own := map[string]string{}, map[string]string{}
+	defaults, own := map[string]string{}, map[string]string{}
 	names := []string{}
-	for _, l := range acuity.Default().Lines(f) {
-		catalogue[l.Name], own[l.Name] = l.Text, l.Text
+	for _, l := range catalogue.Default().Lines(f) {
+		defaults[l.Name], own[l.Name] = l.Text, l.Text
 		names = append(names, l.Name)
 	}
 	values := url.Values{}
@@ -142,28 +142,28 @@ func (d rulesRequest) showRule(status int, refused *apicall.Refusal, would *effe
 			values.Set("comment", r.Comment)
 			for name, text := range r.Values {
 				own[name] = text
-				if _, known := catalogue[name]; !known {
+				if _, known := defaults[name]; !known {
 					names = append(names, name)
 				}
 			}
 		}
 	}
-	slices.Sort(names[len(acuity.Default().Lines(f)):])
+	slices.Sort(names[len(catalogue.Default().Lines(f)):])
 	more := slices.DeleteFunc(slices.Clone(plainLines), func(name string) bool { return slices.Contains(names, name) })
 	for name, text := range own {
 		values.Set(linePrefix+name, text)
 	}
-	d.fillRule(&out, values, refused, names, more, catalogue)
+	d.fillRule(&out, values, refused, names, more, defaults)
 	d.show(status, "rules.rule", &out)
 }
 
 // fillRule fills in the form of a rule.
-func (d rulesRequest) fillRule(out *rulePage, now url.Values, refused *apicall.Refusal, names, more []string, catalogue map[string]string) {
+func (d rulesRequest) fillRule(out *rulePage, now url.Values, refused *apicall.Refusal, names, more []string, defaults map[string]string) {
 	form := d.newForm(now, refused)
 	out.Form = form
 	fieldOf := func(name string) ruleField {
 		form.usePath(linePrefix+name, "values."+name)
-		row := ruleField{field{Name: linePrefix + name, Label: name, Value: form.Value(linePrefix + name), Type: "text", Faults: form.Faults(linePrefix + name)}, catalogue[name]}
+		row := ruleField{field{Name: linePrefix + name, Label: name, Value: form.Value(linePrefix + name), Type: "text", Faults: form.Faults(linePrefix + name)}, defaults[name]}
 		if row.Catalogue != "" {
 			row.About = d.T("rules.catalogue", "value", row.Catalogue)
 		}
@@ -205,15 +205,15 @@ func (d rulesRequest) fillRule(out *rulePage, now url.Values, refused *apicall.R
 
 // readRuleForm returns the values of a form by the line of the catalogue; nil removes the
 // value of a line.
-func readRuleForm(f acuity.Factor, form url.Values) map[string]*string {
-	values, catalogue := map[string]*string{}, map[string]string{}
-	for _, l := range acuity.Default().Lines(f) {
-		catalogue[l.Name] = l.Text
+func readRuleForm(f catalogue.Factor, form url.Values) map[string]*string {
+	values, defaults := map[string]*string{}, map[string]string{}
+	for _, l := range catalogue.Default().Lines(f) {
+		defaults[l.Name] = l.Text
 	}
 	for name := range form {
 		line, is := strings.CutPrefix(name, linePrefix)
 		text := strings.TrimSpace(form.Get(name))
-		if !is || text == strings.TrimSpace(catalogue[line]) {
+		if !is || text == strings.TrimSpace(defaults[line]) {
 			continue
 		}
 		if values[line] = &text; text == "" {

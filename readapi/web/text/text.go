@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/text/language"
+	"svc/acuity/catalogue"
 
-	"svc/acuity"
+	"golang.org/x/text/language"
 )
 
 //go:embed *.json
@@ -133,4 +133,4 @@ func (t *Texts) FormatHours(minutes int) string {
 }
 
 // FactorName returns what people call a factor.
-func (t *Texts) FactorName(f acuity.Factor) string { return t.T("factor." + f.ID()) }
+func (t *Texts) FactorName(f catalogue.Factor) string { return t.T("factor." + f.ID()) }

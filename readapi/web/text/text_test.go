@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/internal/admin/keys"
 	"svc/internal/admin/users"
 	"svc/internal/httpapi"
@@ -157,7 +158,7 @@ func keysUsed(t *testing.T) map[string]bool {
 			}
 		}
 	}
-	for f := acuity.Factor(1); int(f) <= acuity.Default().Len(); f++ {
+	for f := catalogue.Factor(1); int(f) <= catalogue.Default().Len(); f++ {
 		used["factor."+f.ID()] = true
 	}
 	for a := range acuity.Axis(acuity.AxisCount) {
@@ -255,7 +256,7 @@ func keysUsed(t *testing.T) map[string]bool {
 // qualityCodes are those that the comment of the domain lists.
 func qualityCodes(t *testing.T) (all []string) {
 	t.Helper()
-	source, err := os.ReadFile("../../../acuity/quality.go")
+	source, err := os.ReadFile("../../../acuity/score/quality.go")
 	if err != nil {
 		t.Fatal(err)
 	}

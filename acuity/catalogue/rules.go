@@ -1,0 +1,250 @@
+package catalogue
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// The bounds of one rule.
+const (
+	maxRuleLines = 24
+	maxRuleText  = 200 // bytes of a line
+)
+
+// ruleNames are the lines of the catalogue that a hospital may override: what a factor
+// asks for, how grave it is and how long it lasts. The terminology map decides which
+// codes switch it on, and its name stays.
+var ruleNames = []string{
+	"demand", "track", "with-mother", "floor", "track-floor", "add", "class", "window", "stale", "per-baby", "boarder",
+}
+
+// Rule overrides values of one factor of the catalogue at one hospital. The
+// default stays known.
+type Rule struct {
+	Factor  Factor
+	Lines   []RuleLine // each replaces all lines of that name of the catalogue
+	Comment string     // of the administrator, ≤ 200 characters
+	Delete  bool       // back to the catalogue
+}
+
+// RuleLine is a line of the catalogue as a hospital wants it.
+type RuleLine struct {
+	Name string // of the line: demand, floor, add, class, window …
+	Text string // as in the catalogue; "": without such a line
+}
+
+// Compare orders lines by name.
+func (l RuleLine) Compare(o RuleLine) int { return strings.Compare(l.Name, o.Name) }
+
+// RuleFault is a fault of a [Rule]. Line is the name of the line; "": the whole rule.
+type RuleFault struct{ Line, Rule string }
+
+// Faults returns the faults of a rule; nil: it can take effect.
+func (r *Rule) Faults() []RuleFault {
+	if r.Factor == 0 || int(r.Factor) > Default().Len() {
+		return []RuleFault{{"", "factor"}}
+	}
+	if r.Delete {
+		return nil
+	}
+	var faults []RuleFault
+	switch n := len(r.Lines); {
+	case n == 0:
+		return []RuleFault{{"", "minItems:1"}}
+	case n > maxRuleLines:
+		return []RuleFault{{"", fmt.Sprintf("maxItems:%d", maxRuleLines)}}
+	}
+	seen := map[string]bool{}
+	for _, l := range r.Lines {
+		_, name := cutVariant(l.Name)
+		switch {
+		case !slices.Contains(ruleNames, name):
+			faults = append(faults, RuleFault{l.Name, "enum:" + strings.Join(ruleNames, "|")})
+		case seen[l.Name]:
+			faults = append(faults, RuleFault{l.Name, "unique"})
+		case len(l.Text) > maxRuleText:
+			faults = append(faults, RuleFault{l.Name, fmt.Sprintf("maxLength:%d", maxRuleText)})
+		case strings.ContainsAny(l.Text, "#\n\r"):
+			faults = append(faults, RuleFault{l.Name, "catalogue"})
+		}
+		seen[l.Name] = true
+	}
+	if faults != nil {
+		return faults
+	}
+	_, _, err := Default().specWith(r)
+	if err == nil {
+		return nil
+	}
+	bad := (*lineError)(nil)
+	switch {
+	case !errors.As(err, &bad):
+		return []RuleFault{{"", "catalogue"}}
+	case bad.number < 0: // one of ours
+		return []RuleFault{{r.Lines[-bad.number-1].Name, "catalogue"}}
+	case strings.Contains(bad.message, "class 4"):
+		return []RuleFault{{"", "class4NeedsOneNurse"}} // scoring-decisions 64
+	default:
+		return []RuleFault{{"", "consistent"}}
+	}
+}
+
+// cutVariant splits "severe.floor"; the plain form has no name.
+func cutVariant(name string) (variant, line string) {
+	if v, l, ok := strings.Cut(name, "."); ok {
+		return v, l
+	}
+	return "", name
+}
+
+// blocks returns the blocks of the catalogue without overrides.
+var blocks = sync.OnceValue(func() []block {
+	p := &parser{c: &Catalogue{byID: map[string]Factor{}}}
+	if err := p.collect(catalogueText); err != nil {
+		panic("catalogue: " + err.Error())
+	}
+	return p.blocks
+})
+
+// Lines returns the lines of a factor that a hospital may override, as in the catalogue.
+// Several lines of one name are one text, with ";" between.
+func (c *Catalogue) Lines(f Factor) []RuleLine {
+	if f == 0 || int(f) > c.Len() {
+		return nil
+	}
+	var list []RuleLine
+	prefix := ""
+	for _, l := range blocks()[f-1].lines {
+		if l.key == "variant" {
+			prefix = l.text + "."
+			continue
+		}
+		if !slices.Contains(ruleNames, l.key) {
+			continue
+		}
+		name := prefix + l.key
+		if n := len(list); n > 0 && list[n-1].Name == name {
+			list[n-1].Text += "; " + l.text
+			continue
+		}
+		list = append(list, RuleLine{name, l.text})
+	}
+	return list
+}
+
+// specWith returns a row of the catalogue with the lines of a rule in place of its own,
+// and those lines in canonical form.
+func (c *Catalogue) specWith(r *Rule) (Spec, string, error) {
+	b := blocks()[r.Factor-1]
+	lines := slices.Clone(b.lines)
+	var canonical strings.Builder
+	for i, l := range r.Lines {
+		variant, name := cutVariant(l.Name)
+		var err error
+		if lines, err = replaced(lines, variant, name, l.Text, -i-1); err != nil {
+			return Spec{}, "", err
+		}
+		fmt.Fprintln(&canonical, l.Name, strings.Join(strings.Fields(l.Text), " "))
+	}
+	b.lines = lines
+	p := &parser{c: &Catalogue{specs: c.specs[:r.Factor:r.Factor], byID: c.byID}}
+	if err := p.build(&b, r.Factor); err != nil {
+		return Spec{}, "", err
+	}
+	return p.c.specs[r.Factor], canonical.String(), nil
+}
+
+// replaced returns the lines of a block with those of one name, in one variant, replaced
+// by others with the given number.
+func replaced(lines []line, variant, name, text string, number int) ([]line, error) {
+	from := 0
+	if variant != "" {
+		from = 1 + slices.IndexFunc(lines, func(l line) bool { return l.key == "variant" && l.text == variant })
+		if from == 0 {
+			return nil, &lineError{number, name, "no such variant"}
+		}
+	}
+	to := from
+	for to < len(lines) && lines[to].key != "variant" {
+		to++
+	}
+	out := slices.Clone(lines[:from])
+	for _, l := range lines[from:to] {
+		if l.key != name {
+			out = append(out, l)
+		}
+	}
+	for part := range strings.SplitSeq(text, ";") {
+		if part = strings.Join(strings.Fields(part), " "); part != "" {
+			out = append(out, line{number, name, part})
+		}
+	}
+	return append(out, lines[to:]...), nil
+}
+
+// catalogues are the catalogues with rules that are in use, by the rules.
+var catalogues = struct {
+	sync.Mutex
+	known map[string]*Catalogue
+}{known: map[string]*Catalogue{}}
+
+// capCatalogues bounds the cache; beyond it, the cache starts anew.
+const capCatalogues = 1000
+
+// With returns the catalogue with the rules of a hospital; equal rules give the same
+// one. It leaves out a rule that does not fit: the release that took the rule checked
+// it, and the catalogue alone is always safe.
+func (c *Catalogue) With(rules []Rule) *Catalogue {
+	if len(rules) == 0 {
+		return c
+	}
+	var key strings.Builder
+	for i := range rules {
+		fmt.Fprintf(&key, "%d %t %q\n", rules[i].Factor, rules[i].Delete, rules[i].Lines)
+	}
+	catalogues.Lock()
+	defer catalogues.Unlock()
+	if known := catalogues.known[key.String()]; known != nil {
+		return known
+	}
+	if len(catalogues.known) >= capCatalogues {
+		clear(catalogues.known)
+	}
+	made := c.with(rules)
+	catalogues.known[key.String()] = made
+	return made
+}
+
+func (c *Catalogue) with(rules []Rule) *Catalogue {
+	sorted := slices.Clone(rules)
+	slices.SortStableFunc(sorted, func(a, b Rule) int { return cmp.Compare(a.Factor, b.Factor) })
+	out := *c
+	out.specs = slices.Clone(c.specs)
+	digest := sha256.New()
+	for i := range sorted {
+		r := &sorted[i]
+		if r.Delete || r.Faults() != nil {
+			continue
+		}
+		spec, lines, err := c.specWith(r)
+		if err != nil {
+			continue
+		}
+		out.specs[r.Factor] = spec
+		forms := make([]Requirement, len(spec.Variants))
+		for v := range spec.Variants {
+			forms[v] = spec.Variants[v].Requirement
+		}
+		out.effects[r.Factor] = forms
+		out.traits[r.Factor] = findTraits(&spec) | c.traits[r.Factor]&traitTwin
+		digest.Write(fmt.Appendln(nil, spec.ID, lines))
+	}
+	out.version = c.version + "+" + hex.EncodeToString(digest.Sum(nil))[:8]
+	return &out
+}

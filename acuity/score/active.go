@@ -1,0 +1,300 @@
+package score
+
+import (
+	"cmp"
+	"slices"
+
+	"svc/acuity"
+	"svc/acuity/catalogue"
+	"svc/acuity/codes"
+)
+
+// RoomMemory is memory for the verdicts of rooms: one array of factors and one of their
+// evidence for a whole unit.
+type RoomMemory struct {
+	factors  []FactorVerdict
+	evidence []*acuity.Evidence
+	pieces   []acuity.Evidence // copies of the evidence, see keep
+	// loses is when a source ends that another one of its factor hides, in the last
+	// room; 0: never.
+	loses acuity.Instant
+	alone *RoomMemory // memory for one of several patients of a room; nil: none yet
+}
+
+// NewRoomMemory returns memory for the verdict of a room with n pieces of evidence, which it
+// can keep.
+func NewRoomMemory(n int) RoomMemory {
+	j := allocateMemory(n + n%2)
+	j.pieces = make([]acuity.Evidence, 0, cap(j.evidence))
+	return j
+}
+
+// Capacity returns the number of pieces of evidence that fit.
+func (j *RoomMemory) Capacity() int { return cap(j.factors) }
+
+// Begin empties the memory for the next verdict. Single is memory for one of several
+// patients.
+func (j *RoomMemory) Begin(single *RoomMemory) {
+	j.clear()
+	j.alone = single
+}
+
+// allocateMemory returns memory for the verdict of a room with n pieces of evidence.
+func allocateMemory(n int) RoomMemory {
+	return RoomMemory{factors: make([]FactorVerdict, 0, n), evidence: make([]*acuity.Evidence, 0, n)}
+}
+
+// one returns memory for the verdict of one of several patients.
+func (j *RoomMemory) one() *RoomMemory {
+	if j.alone == nil {
+		j.alone = &RoomMemory{}
+	}
+	j.alone.clear()
+	return j.alone
+}
+
+// Keep makes the verdict of a room point at copies of its evidence, because the evidence
+// of a chart may be overwritten.
+func (j *RoomMemory) Keep(rv *RoomVerdict) {
+	j.pieces = j.pieces[:0]
+	for i, ev := range rv.evidence {
+		if ev != nil {
+			j.pieces = append(j.pieces, *ev)
+			rv.evidence[i] = &j.pieces[len(j.pieces)-1]
+		}
+	}
+}
+
+// clear empties the memory for the next verdict.
+func (j *RoomMemory) clear() { j.factors, j.evidence = j.factors[:0], j.evidence[:0] }
+
+// findActive appends the active factors of the patients of one room, one entry for each
+// factor. It returns them in no order that matters.
+func findActive(c *catalogue.Catalogue, views []patient, now acuity.Instant, out *RoomMemory) []FactorVerdict {
+	first, base := len(out.factors), len(out.evidence)
+	a := activation{c: c, now: now, out: out}
+	for i := range views {
+		v := &views[i]
+		list := v.evidence
+		for j := range list {
+			if fv := a.addEvidence(v, &list[j]); fv != nil {
+				fv.from = uint16(len(out.evidence) - base) //nolint:gosec // see FactorVerdict
+				fv.shown, fv.sources = fv.from, 1
+				out.evidence = append(out.evidence, &list[j])
+			}
+		}
+		if v.quiet.factor != 0 {
+			quiet := v.quiet.evidence()
+			if a.addEvidence(v, &quiet) != nil {
+				a.many.Add(quiet.Factor) // its sources are those of the factor that went silent
+			}
+		}
+		if len(views) > 1 && v.hushEnd > now {
+			a.many.Add(v.hushed)
+		}
+	}
+	out.loses = 0
+	if len(out.factors) == first {
+		return nil
+	}
+	room := out.factors[first:len(out.factors):len(out.factors)]
+	if a.many == (catalogue.FactorSet{}) {
+		return room
+	}
+	for i := range room {
+		fv := &room[i]
+		if f := fv.Factor; a.many.Has(f) {
+			all, _ := mergeEvidence(views, f, now)
+			all.shown = uint16(len(out.evidence) - base) //nolint:gosec // see FactorVerdict
+			out.evidence = append(out.evidence, all.face)
+			behind := gather(views, f, now, out)
+			all.from, all.sources = all.shown+1, uint16(len(behind)) //nolint:gosec // see FactorVerdict
+			out.loses = codes.Soonest(out.loses, all.findNext(views, behind, now, out))
+			*fv = all.FactorVerdict
+			fv.Demand = fv.Need
+			if fv.Demand == 0 {
+				fv.Demand = fv.add
+			}
+		}
+	}
+	return room
+}
+
+// activation turns the evidence of one room into entries.
+type activation struct {
+	c          *catalogue.Catalogue
+	now        acuity.Instant
+	out        *RoomMemory
+	seen, many catalogue.FactorSet // seen have evidence, many have several pieces
+}
+
+// addEvidence adds one piece of evidence and returns its entry. A second piece of a
+// factor is only noted.
+func (a *activation) addEvidence(v *patient, ev *acuity.Evidence) *FactorVerdict {
+	f, e := ev.Factor, a.c.Requirement(ev.Factor, ev.Variant)
+	o, on := v.judgeBy(e, ev, a.now)
+	if !on || f == 0 || int(f) > a.c.Len() {
+		return nil
+	}
+	if a.seen.Has(f) {
+		a.many.Add(f)
+		return nil
+	}
+	a.seen.Add(f)
+	// Every field is set in place: a literal would be built and then copied.
+	out := a.out
+	at := len(out.factors)
+	if at == cap(out.factors) {
+		out.factors = append(out.factors, FactorVerdict{})
+	}
+	out.factors = out.factors[:at+1]
+	fv := &out.factors[at]
+	fv.Factor, fv.Kind, fv.Severity, fv.Since, fv.Next = f, ev.Kind, o.Class, ev.Start, o.Next
+	fv.Need, fv.add, fv.babies = o.Need, o.Add, ev.Count
+	fv.Stale, fv.doubt = false, e.StaleAt(ev.Start, ev.Last)
+	if fv.doubt != 0 && a.now >= fv.doubt {
+		fv.Stale, fv.doubt = true, 0
+	}
+	fv.Demand = o.Need
+	if o.Need == 0 {
+		fv.Demand = o.Add
+	}
+	return fv
+}
+
+// mergedEntry is an entry made of several pieces of evidence.
+type mergedEntry struct {
+	FactorVerdict
+	face       *acuity.Evidence // what is shown; nil: what a silent factor became
+	assignedBy string           // of the face
+	held       catalogue.Demand // need of the face
+	breaks     acuity.Instant   // when any of the evidence changes, shown or not; 0: never
+}
+
+// mergeEvidence returns the entry of a factor with several pieces of evidence or
+// patients. Demand, ADD and class are the largest; the gravest evidence is shown.
+func mergeEvidence(views []patient, f catalogue.Factor, now acuity.Instant) (fv mergedEntry, on bool) {
+	fv.Factor, fv.Stale = f, true
+	newborn := false
+	for i := range views {
+		v := &views[i]
+		for j := range v.evidence {
+			if v.evidence[j].Factor == f && fv.addEvidence(v, &v.evidence[j], now, &on) {
+				fv.face = &v.evidence[j]
+			}
+		}
+		if v.quiet.factor == f && f != 0 {
+			quiet := v.quiet.evidence()
+			if fv.addEvidence(v, &quiet, now, &on) {
+				fv.face = nil
+			}
+		}
+		newborn = newborn || v.c.Traits(f).IsNewborn()
+	}
+	fv.Stale = fv.Stale && on
+	if newborn {
+		fv.Need = 0
+		for i := range views {
+			sum, _ := views[i].track(f, now)
+			fv.Need += sum
+		}
+	}
+	return fv, on
+}
+
+// addEvidence adds one piece of evidence and reports whether it is shown now. active
+// says whether any piece counts, this one or one before.
+func (fv *mergedEntry) addEvidence(v *patient, ev *acuity.Evidence, now acuity.Instant, active *bool) (shown bool) {
+	e := v.c.Requirement(ev.Factor, ev.Variant)
+	o, on := v.judgeBy(e, ev, now)
+	if !on {
+		if ev.Factor == v.hushed && v.hushEnd > now {
+			fv.breaks = codes.Soonest(fv.breaks, v.hushEnd) // then another patient's evidence may be shown
+		}
+		return false
+	}
+	doubt := e.StaleAt(ev.Start, ev.Last)
+	stale := doubt != 0 && now >= doubt
+	fv.Stale = fv.Stale && stale
+	fv.breaks = codes.Soonest(fv.breaks, o.Next)
+	if !stale {
+		fv.breaks = codes.Soonest(fv.breaks, doubt)
+	}
+	graver := cmp.Or(
+		cmp.Compare(fv.Severity, o.Class), cmp.Compare(fv.held, o.Need),
+		cmp.Compare(ev.Start, fv.Since), cmp.Compare(ev.Kind, fv.Kind), cmp.Compare(ev.AssignedBy, fv.assignedBy),
+	) < 0
+	if shown = graver || !*active; shown {
+		fv.Since, fv.Kind, fv.assignedBy, fv.held = ev.Start, ev.Kind, ev.AssignedBy, o.Need
+	}
+	*active = true
+	fv.Severity = max(fv.Severity, o.Class)
+	fv.Need, fv.add, fv.babies = max(fv.Need, o.Need), max(fv.add, o.Add), max(fv.babies, ev.Count)
+	return shown
+}
+
+// findNext finds when an entry with several pieces of evidence changes. A step that
+// another piece hides is no change, but its source may end: loses is the first time of
+// that, 0: never. It uses the free part of out meanwhile.
+func (fv *mergedEntry) findNext(views []patient, behind []*acuity.Evidence, now acuity.Instant, out *RoomMemory) (loses acuity.Instant) {
+	used := len(out.evidence)
+	for at := fv.breaks; at > now; {
+		then, on := mergeEvidence(views, fv.Factor, at)
+		if !on || !then.looksLike(fv) {
+			fv.Next = at
+			return loses
+		}
+		if then.Stale && !fv.Stale && fv.doubt == 0 {
+			fv.doubt = at
+		}
+		if loses == 0 && !sameSources(behind, gather(views, fv.Factor, at, out)) {
+			loses = at
+		}
+		out.evidence = out.evidence[:used]
+		if then.breaks <= at {
+			return loses
+		}
+		at = then.breaks
+	}
+	return loses
+}
+
+// looksLike reports whether two entries of a factor look the same.
+func (fv *mergedEntry) looksLike(other *mergedEntry) bool {
+	return fv.Since == other.Since && fv.Kind == other.Kind && fv.assignedBy == other.assignedBy &&
+		fv.Severity == other.Severity && fv.Need == other.Need && fv.add == other.add
+}
+
+// gather lists the evidence of a factor, one piece for each source, in order of the
+// sources.
+func gather(views []patient, f catalogue.Factor, now acuity.Instant, out *RoomMemory) []*acuity.Evidence {
+	first := len(out.evidence)
+	for i := range views {
+		v := &views[i]
+		from := f
+		if v.quiet.factor == f {
+			quiet := v.quiet.evidence()
+			if _, on := v.judge(&quiet, now); on {
+				from = v.quiet.from
+			}
+		}
+		for j := range v.evidence {
+			ev := &v.evidence[j]
+			_, on := v.judge(ev, now)
+			if ev.Factor == f && on || ev.Factor == from && from != f {
+				out.evidence = append(out.evidence, ev)
+			}
+		}
+	}
+	list := out.evidence[first:]
+	slices.SortFunc(list, func(a, b *acuity.Evidence) int {
+		return cmp.Or(cmp.Compare(a.Source.Feed, b.Source.Feed), cmp.Compare(a.Source.System, b.Source.System), cmp.Compare(a.Source.Code, b.Source.Code))
+	})
+	list = slices.CompactFunc(list, sameSource)
+	out.evidence = out.evidence[:first+len(list)]
+	return slices.Clip(list)
+}
+
+func sameSource(a, b *acuity.Evidence) bool { return a.Source == b.Source }
+
+func sameSources(a, b []*acuity.Evidence) bool { return slices.EqualFunc(a, b, sameSource) }

@@ -1,0 +1,220 @@
+package score
+
+import (
+	"svc/acuity"
+	"svc/acuity/catalogue"
+)
+
+// The cut-offs of the seven axes. All are our defaults: those of staffing follow
+// Birthrate Plus (amber to two short, red beyond), .85 to .90 of the rooms is
+// the usual argument for safe occupancy.
+var (
+	staffingThresholds = thresholds{-600, 0, 600, 1200, 1800}          // nurses short: -1, 0, 1, 2, 3
+	criticalThresholds = thresholds{0, 480, 600, 720, 840}             // share of nurses in 1:1: 0, .8, 1, 1.2, 1.4
+	reserveThresholds  = thresholds{-1200, -600, 0, 600, 1200}         // the same as slack: 2, 1, 0, -1, -2
+	capacityThresholds = thresholds{0, 480, 540, 600, 660}             // occupancy: 0, .8, .9, 1, 1.1
+	acuityThresholds   = thresholds{0, 21_000, 30_000, 39_000, 48_000} // score per nurse: 0, 35, 50, 65, 80
+	flowThresholds     = thresholds{0, 300, 450, 600, 750}             // moves per nurse: 0, .5, .75, 1, 1.25
+	skillThresholds    = thresholds{0, 200, 300, 400, 600}             // novices: 0, 1/3, 1/2, 2/3, 1
+)
+
+// axisRules are the codes of the conditions of each axis.
+var axisRules = [acuity.AxisCount][]string{
+	acuity.AxisStaffing: {"shortfall", "no_nurse", "coverage"},
+	acuity.AxisCritical: {"c4", "c4_one_to_one", "one_to_one"},
+	acuity.AxisReserve:  {"slack", "minimum_two"},
+	acuity.AxisCapacity: {"open_zero_waiting", "occupancy", "open_zero"},
+	acuity.AxisAcuity:   {"score"},
+	acuity.AxisFlow:     {"turnover", "boarders"},
+	acuity.AxisSkill:    {"novices_alone", "novices", "no_expert", "load", "fatigue"},
+}
+
+// The rules of an axis on which no condition holds, and of an axis that is not known.
+const (
+	ruleWithinLimits = "within_limits"
+	ruleUnknown      = "unknown"
+)
+
+// ListRules returns the codes that the rule of an axis may have. They are for programs
+// that say in their own words which condition the axis has reached, and never change.
+func ListRules(a acuity.Axis) []string {
+	return append([]string{ruleWithinLimits, ruleUnknown}, axisRules[a]...)
+}
+
+// axisReading is one axis before it is shown.
+type axisReading struct {
+	known      bool
+	level      acuity.Level
+	main       acuity.Level // what the main variable alone reaches
+	rule       string       // of level
+	measured   bool         // the main variable is known
+	infinite   bool         // the main variable has no bound: there is no nurse
+	num, den   int64        // the main variable
+	thresholds *thresholds
+}
+
+func (r *axisReading) measure(num, den int64, c *thresholds) {
+	r.measured, r.num, r.den, r.thresholds = true, num, den, c
+	if den == 0 {
+		r.infinite, r.den = num > 0, 1
+	}
+}
+
+// over reports whether the main variable is more than a/b.
+func (r *axisReading) over(a, b int64) bool {
+	return r.measured && (r.infinite || r.num*b > a*r.den)
+}
+
+// least reports whether the main variable is at least a/b.
+func (r *axisReading) least(a, b int64) bool {
+	return r.measured && (r.infinite || r.num*b >= a*r.den)
+}
+
+// raise lifts the level if a condition holds. The rule is that of the first
+// condition that reached the level.
+func (r *axisReading) raise(when bool, to acuity.Level, rule string) {
+	if when && to > r.level {
+		r.level, r.rule = to, rule
+	}
+}
+
+// mainly is raise for a condition on the main variable.
+func (r *axisReading) mainly(when bool, to acuity.Level, rule string) {
+	r.raise(when, to, rule)
+	if when {
+		r.main = max(r.main, to)
+	}
+}
+
+// cap holds a soft axis at orange.
+func (r *axisReading) cap() {
+	r.level, r.main = min(r.level, acuity.LevelOrange), min(r.main, acuity.LevelOrange)
+}
+
+// axisInput is what the axes are computed from.
+type axisInput struct {
+	roomCounts
+	rostered   bool  // the nurses come from the roster
+	rooms      int64 // all that may be used
+	moves      int64
+	census     bool
+	staffed    bool
+	nurses     int64
+	call       bool
+	unplaced   int64
+	skill      skill
+	skillKnown bool
+}
+
+func (t *axisInput) readAxes(r *[acuity.AxisCount]axisReading) {
+	for i := range r {
+		r[i].rule = ruleWithinLimits
+	}
+	t.staffing(&r[acuity.AxisStaffing])
+	t.critical(&r[acuity.AxisCritical])
+	t.reserve(&r[acuity.AxisReserve])
+	t.capacity(&r[acuity.AxisCapacity])
+	t.acuity(&r[acuity.AxisAcuity])
+	t.flow(&r[acuity.AxisFlow])
+	t.skills(&r[acuity.AxisSkill])
+	for i := range r {
+		if !r[i].known {
+			r[i].rule = ruleUnknown
+		}
+	}
+}
+
+func (t *axisInput) staffing(r *axisReading) {
+	if r.known = t.staffed; !r.known {
+		return
+	}
+	need, have := int64(t.required), t.nurses*int64(catalogue.Nurse)
+	r.measure(need-have, int64(catalogue.Nurse), &staffingThresholds)
+	r.mainly(r.over(2, 1), acuity.LevelRed, "shortfall")
+	r.raise(t.nurses == 0 && t.occupied > 0, acuity.LevelRed, "no_nurse")
+	r.raise(have*100 < need*70, acuity.LevelRed, "coverage")
+	r.mainly(r.over(1, 1), acuity.LevelOrange, "shortfall")
+	r.raise(have*100 < need*85, acuity.LevelOrange, "coverage")
+	r.mainly(r.over(0, 1), acuity.LevelYellow, "shortfall")
+}
+
+func (t *axisInput) critical(r *axisReading) {
+	r.known = true
+	if t.staffed {
+		r.measure(int64(t.single), t.nurses*int64(catalogue.Nurse), &criticalThresholds)
+	}
+	full := r.over(1, 1)
+	r.raise(t.stat >= 3, acuity.LevelRed, "c4")
+	r.mainly(t.stat >= 1 && full, acuity.LevelRed, "c4_one_to_one")
+	r.mainly(full, acuity.LevelOrange, "one_to_one")
+	r.raise(t.stat == 2, acuity.LevelOrange, "c4")
+	r.raise(t.stat == 1 && r.least(9, 10), acuity.LevelOrange, "c4_one_to_one")
+	r.mainly(r.least(8, 10), acuity.LevelYellow, "one_to_one")
+	r.raise(t.stat == 1, acuity.LevelYellow, "c4")
+}
+
+func (t *axisInput) reserve(r *axisReading) {
+	if r.known = t.staffed; !r.known {
+		return
+	}
+	r.measure(int64(t.required)-t.nurses*int64(catalogue.Nurse), int64(catalogue.Nurse), &reserveThresholds)
+	r.mainly(r.over(1, 1) && !t.call, acuity.LevelRed, "slack")
+	r.mainly(r.over(0, 1) && !t.call, acuity.LevelOrange, "slack")
+	r.mainly(r.over(-1, 1) && !t.call, acuity.LevelYellow, "slack")
+	r.raise(t.nurses < 2 && t.births > 0, acuity.LevelYellow, "minimum_two")
+}
+
+func (t *axisInput) capacity(r *axisReading) {
+	if r.known = t.census; !r.known {
+		return
+	}
+	if t.rooms == 0 && t.blocked == 0 && t.busy == 0 {
+		r.measure(0, 1, &capacityThresholds) // a census without a room
+		return
+	}
+	r.measure(t.busy, t.rooms, &capacityThresholds)
+	full := t.rooms <= t.busy
+	r.raise(full && t.boarders+t.unplaced+t.doubles > 0, acuity.LevelRed, "open_zero_waiting")
+	r.mainly(r.least(9, 10), acuity.LevelOrange, "occupancy")
+	r.raise(full, acuity.LevelOrange, "open_zero")
+	r.mainly(r.least(8, 10), acuity.LevelYellow, "occupancy")
+}
+
+func (t *axisInput) acuity(r *axisReading) {
+	if r.known = t.staffed; !r.known {
+		return
+	}
+	r.measure(t.score, t.nurses, &acuityThresholds)
+	r.mainly(r.least(65, 1), acuity.LevelRed, "score")
+	r.mainly(r.least(50, 1), acuity.LevelOrange, "score")
+	r.mainly(r.least(35, 1), acuity.LevelYellow, "score")
+	r.cap()
+}
+
+func (t *axisInput) flow(r *axisReading) {
+	r.known = true
+	if t.staffed {
+		r.measure(t.moves, t.nurses, &flowThresholds)
+	}
+	r.mainly(r.least(1, 1), acuity.LevelRed, "turnover")
+	r.mainly(r.least(3, 4), acuity.LevelOrange, "turnover")
+	r.raise(t.boarders >= 3, acuity.LevelOrange, "boarders")
+	r.mainly(r.least(1, 2), acuity.LevelYellow, "turnover")
+	r.raise(t.boarders >= 1, acuity.LevelYellow, "boarders")
+	r.cap()
+}
+
+func (t *axisInput) skills(r *axisReading) {
+	if r.known = t.skillKnown; !r.known {
+		return
+	}
+	s := &t.skill
+	r.measure(s.novices, s.nurses, &skillThresholds)
+	r.raise(s.alone, acuity.LevelRed, "novices_alone")
+	r.mainly(r.over(1, 2), acuity.LevelOrange, "novices")
+	r.raise(s.rated > 0 && s.experts == 0, acuity.LevelOrange, "no_expert")
+	r.raise(s.load > 3*loadUnit/2, acuity.LevelOrange, "load")
+	r.mainly(r.over(1, 3), acuity.LevelYellow, "novices")
+	r.raise(s.load > 5*loadUnit/4, acuity.LevelYellow, "load")
+	r.raise(t.fatigue > 0, acuity.LevelYellow, "fatigue")
+}

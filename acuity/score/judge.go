@@ -1,0 +1,236 @@
+package score
+
+import (
+	"slices"
+	"time"
+
+	"svc/acuity"
+	"svc/acuity/catalogue"
+	"svc/acuity/codes"
+)
+
+// rosterLasts is how long a roster says who is on shift. Our default.
+const rosterLasts = 12 * time.Hour
+
+// TurnoverWindow is how far back moves count for the flow axis.
+const TurnoverWindow = 2 * time.Hour
+
+// Judge judges a chart at an instant, by the catalogue with the rules of its
+// hospital. The verdict shares the roster and the evidence with the chart, which may not
+// change while they are read.
+func Judge(c *acuity.Chart, now acuity.Instant) Verdict {
+	cat, evidence := c.Unit.Catalogue(), 0
+	for i := range c.Rooms {
+		evidence += c.Rooms[i].CountEvidence()
+	}
+	out := allocateMemory(evidence)
+	rooms := make([]RoomVerdict, len(c.Rooms))
+	for i := range c.Rooms {
+		JudgeRoomInto(cat, &c.Rooms[i], now, &out, &rooms[i])
+	}
+	return judgeUnit(cat, &c.Unit, rooms, now)
+}
+
+// JudgeUnit judges a unit at an instant from the verdicts of its rooms, ascending by ID.
+// Each is of now, or of an earlier instant without an Until up to now. They become part of
+// the verdict.
+//
+// A caller that judges a unit again and again need not judge every room each time: the
+// verdict of a room holds while its chart is the same, until [RoomVerdict.Until], whatever
+// happens in other rooms.
+func JudgeUnit(u *acuity.UnitChart, rooms []RoomVerdict, now acuity.Instant) Verdict {
+	return judgeUnit(u.Catalogue(), u, rooms, now)
+}
+
+// judgeUnit is JudgeUnit by a given catalogue.
+func judgeUnit(c *catalogue.Catalogue, u *acuity.UnitChart, rooms []RoomVerdict, now acuity.Instant) Verdict {
+	v, sums := Verdict{Rooms: rooms}, SumRooms(rooms)
+	UpdateVerdict(c, &v, u, &sums, now, &LastAxes{})
+	return v
+}
+
+// UpdateVerdict makes the verdict of a unit from the sums of its rooms, which v already has.
+// Axes and quality stay as they are if their numbers are equal: most statements change
+// none of these.
+func UpdateVerdict(c *catalogue.Catalogue, v *Verdict, u *acuity.UnitChart, sums *UnitSums, now acuity.Instant, last *LastAxes) {
+	v.Roster, v.Unplaced, v.Version, v.AsOf, v.Run, v.Rules = u.Roster, u.Unplaced, u.Version, u.Since, u.Run, c.Version()
+	v.OnDuty, v.Call, v.Ratio, v.Shortfall, v.ShortfallFTE, v.RosterStale = -1, acuity.Unsaid, -1, 0, 0, false
+	v.Next = sums.next
+	t := axisInput{roomCounts: sums.roomCounts, census: u.HasCensus, unplaced: int64(u.Unplaced)}
+	t.rooms = max(int64(u.TotalRooms), t.listed) - t.blocked
+	if u.Roster != nil {
+		v.RosterStale = now >= u.Roster.AsOf.Add(rosterLasts)
+	}
+	v.staffing(u, &t, now)
+	v.turnover(u, &t, now)
+	if u.Roster != nil {
+		if !v.RosterStale {
+			v.Next = codes.Soonest(v.Next, u.Roster.AsOf.Add(rosterLasts))
+		}
+		if t.skillKnown = !v.RosterStale && len(u.Roster.Nurses) > 0; t.skillKnown {
+			t.skill = skillOf(u.Roster, v.Rooms)
+		}
+	}
+	v.Required = t.required
+	if t.staffed {
+		have := catalogue.Demand(t.nurses) * catalogue.Nurse //nolint:gosec // a staffing says an int32
+		v.Shortfall = max(0, int32((t.required+catalogue.Nurse-1)/catalogue.Nurse)-v.OnDuty)
+		v.ShortfallFTE = max(0, t.required-have)
+		if t.required > 0 {
+			v.Ratio = int32(rounded(t.nurses*int64(catalogue.Nurse), int64(t.required), 100)) //nolint:gosec // at most 6,000 a nurse
+		}
+	}
+	of := basis{t, u.Roster, v.RosterStale, u.UnknownLocations}
+	if last.same = last.known && last.of == of; last.same {
+		return
+	}
+	last.known, last.of, last.axes, last.quality = true, of, v.Axes, v.Quality
+	var readings [acuity.AxisCount]axisReading
+	t.readAxes(&readings)
+	v.conclude(&t, &readings)
+	v.Quality = t.quality(u, v, last.quality)
+}
+
+// LastAxes is the basis of axes and quality, and their values before the last step.
+type LastAxes struct {
+	known   bool
+	same    bool // the last step did not recompute them
+	of      basis
+	axes    [acuity.AxisCount]AxisVerdict
+	quality []Quality
+}
+
+// Equal reports whether axes and quality of the verdict are those before the last step.
+func (l *LastAxes) Equal(v *Verdict) bool {
+	return l.same || l.axes == v.Axes && slices.Equal(l.quality, v.Quality)
+}
+
+// Summary is what a verdict shows of the unit, without axes, quality and rooms.
+type Summary struct {
+	level        acuity.Level
+	driving      acuity.Axis
+	call         acuity.Tristate
+	rosterStale  bool
+	required     catalogue.Demand
+	shortfall    int32
+	shortfallFTE catalogue.Demand
+	onDuty       int32
+	ratio        int32
+	unplaced     int32
+	rules        string
+	roster       *acuity.Roster
+	next         acuity.Instant
+	rooms        int
+}
+
+// Summary returns what the verdict shows of the unit, without axes, quality or rooms.
+func (v *Verdict) Summary() Summary {
+	return Summary{
+		v.Level, v.Driving, v.Call, v.RosterStale, v.Required, v.Shortfall, v.ShortfallFTE, v.OnDuty, v.Ratio, v.Unplaced,
+		v.Rules, v.Roster, v.Next, len(v.Rooms),
+	}
+}
+
+// basis is everything that axes and quality depend on.
+type basis struct {
+	tally   axisInput
+	roster  *acuity.Roster
+	stale   bool
+	unknown int32
+}
+
+// staffing finds the nurses on duty: the last entry that has begun. An entry without
+// call staff keeps the call state of the one before.
+func (v *Verdict) staffing(u *acuity.UnitChart, t *axisInput, now acuity.Instant) {
+	begun := 0
+	for i := range u.Staffing {
+		s := &u.Staffing[i]
+		if s.AsOf > now {
+			break
+		}
+		begun = i + 1
+		t.staffed, t.nurses, v.OnDuty = true, int64(s.Nurses), s.Nurses
+		if s.Call != acuity.Unsaid {
+			v.Call = s.Call
+		}
+	}
+	if n := countRostered(u); !t.staffed && n > 0 && !v.RosterStale {
+		t.staffed, t.rostered, t.nurses, v.OnDuty = true, true, int64(n), n
+	}
+	t.call = v.Call == acuity.Yes
+	for _, plan := range u.Staffing[begun:] {
+		// A plan that says what holds already changes nothing.
+		if t.rostered || plan.Nurses != v.OnDuty || plan.Call != acuity.Unsaid && plan.Call != v.Call {
+			v.Next = codes.Soonest(v.Next, plan.AsOf)
+			return
+		}
+	}
+}
+
+// countRostered returns the nurses of the roster, if the hospital wants that number where no
+// staffing was sent. A roster does not say who the charge nurse is.
+func countRostered(u *acuity.UnitChart) int32 {
+	if !u.StaffingFromRoster || u.Roster == nil {
+		return 0
+	}
+	return int32(len(u.Roster.Nurses)) //nolint:gosec // at most capRoster
+}
+
+// turnover counts the moves of the last two hours.
+func (v *Verdict) turnover(u *acuity.UnitChart, t *axisInput, now acuity.Instant) {
+	from, _ := slices.BinarySearch(u.Moves, now.Add(-TurnoverWindow)+1)
+	to, _ := slices.BinarySearch(u.Moves, now+1)
+	t.moves += int64(to - from)
+	if from < to { // the first of them is the next that counts no more
+		v.wake(u.Moves[from].Add(TurnoverWindow), t.staffed)
+	}
+	if to < len(u.Moves) {
+		v.wake(u.Moves[to], t.staffed)
+	}
+}
+
+// wake adds an instant of change, if when is true.
+func (v *Verdict) wake(at acuity.Instant, when bool) {
+	if when {
+		v.Next = codes.Soonest(v.Next, at)
+	}
+}
+
+// conclude derives level and driving axis from the axes.
+func (v *Verdict) conclude(t *axisInput, readings *[acuity.AxisCount]axisReading) {
+	var d driver
+	for i := range readings {
+		r := &readings[i]
+		a := &v.Axes[i]
+		*a = AxisVerdict{Known: r.known, Rule: r.rule}
+		if !r.known {
+			continue
+		}
+		a.numbers = t.numbers(acuity.Axis(i))
+		p := r.pressure()
+		a.Level, a.Pressure = r.level, int32(rounded(p.num, p.den, 10)) //nolint:gosec // 0 to 1000
+		if a.HasValue = r.measured && !r.infinite; a.HasValue {
+			a.Value = rounded(r.num, r.den, 1000)
+			if acuity.Axis(i) == acuity.AxisReserve {
+				a.Value = rounded(-r.num, r.den, 1000) // slack, not shortage
+			}
+		}
+		d.see(acuity.Axis(i), r.level, p)
+	}
+	v.Level, v.Driving = d.level, d.axis
+}
+
+// driver finds the driving axis: the highest level, then the highest pressure, then the
+// first.
+type driver struct {
+	level    acuity.Level
+	axis     acuity.Axis
+	pressure fraction
+	found    bool
+}
+
+func (d *driver) see(a acuity.Axis, l acuity.Level, p fraction) {
+	if !d.found || l > d.level || l == d.level && d.pressure.less(p) {
+		*d = driver{l, a, p, true}
+	}
+}

@@ -1,0 +1,119 @@
+package score
+
+import (
+	"math/big"
+
+	"svc/acuity"
+	"svc/acuity/catalogue"
+)
+
+// The lowest scores of the colours. Our defaults. Every class-4 room is red by
+// construction: 60·0.85 + 20 = 71.
+const (
+	yellowScore = 20
+	orangeScore = 40
+	redScore    = 70
+)
+
+func colorOf(score int32) acuity.Color {
+	switch {
+	case score >= redScore:
+		return acuity.ColorRed
+	case score >= orangeScore:
+		return acuity.ColorOrange
+	case score >= yellowScore:
+		return acuity.ColorYellow
+	default:
+		return acuity.ColorGreen
+	}
+}
+
+// leaves is the fraction of the remaining severity that a factor of each class leaves:
+// the weights are 0, .08, .25, .50 and .85. Our defaults.
+var leaves = [5][2]uint64{{1, 1}, {23, 25}, {3, 4}, {1, 2}, {3, 20}}
+
+// scoreRoom is 40 points of demand and 60 of severity: 20·min(D,2) + 60·(1-Π(1-w)), rounded
+// half up from exact fractions. One more factor never lowers it.
+func scoreRoom(c *catalogue.Catalogue, rv *RoomVerdict) int32 {
+	num, den, small := uint64(1), uint64(1), true
+	for i := range rv.Factors {
+		fv := &rv.Factors[i]
+		if fv.Severity == 0 || c.Traits(fv.Factor).HasTwin() && repeatsTwin(c, rv, i) {
+			continue
+		}
+		part := leaves[fv.Severity]
+		product := den * part[1] // den is small yet
+		if product > 1<<53 {
+			small = false
+			break
+		}
+		num, den = num*part[0], product
+	}
+	points := uint64(min(rv.Demand, 2*catalogue.Nurse)) * 2 //nolint:gosec // never negative; sixths of a point, as all below
+	if small {
+		return int32(((points+363)*den - 360*num) / (6 * den)) //nolint:gosec // 0 to 100
+	}
+	return scoreMany(c, rv, points)
+}
+
+// ShareSeverity returns the points of severity that each factor of a room adds to its score, in
+// the order of the list: each takes its share of what those before it have left of 60.
+func ShareSeverity(c *catalogue.Catalogue, rv *RoomVerdict) []float64 {
+	shares, left := make([]float64, len(rv.Factors)), 60.0
+	for i := range rv.Factors {
+		if f := &rv.Factors[i]; !c.Traits(f.Factor).HasTwin() || !repeatsTwin(c, rv, i) {
+			part := leaves[f.Severity]
+			after := left * float64(part[0]) / float64(part[1])
+			shares[i], left = left-after, after
+		}
+	}
+	return shares
+}
+
+// scoreMany is scoreRoom with the digits that a long list of factors needs.
+func scoreMany(c *catalogue.Catalogue, rv *RoomVerdict, points uint64) int32 {
+	num, den := big.NewInt(1), big.NewInt(1)
+	for i := range rv.Factors {
+		if part := leaves[rv.Factors[i].Severity]; !c.Traits(rv.Factors[i].Factor).HasTwin() || !repeatsTwin(c, rv, i) {
+			num.Mul(num, new(big.Int).SetUint64(part[0]))
+			den.Mul(den, new(big.Int).SetUint64(part[1]))
+		}
+	}
+	num.Mul(num, big.NewInt(-360))
+	num.Add(num, new(big.Int).Mul(den, new(big.Int).SetUint64(points+363)))
+	return int32(num.Div(num, den.Mul(den, big.NewInt(6))).Int64()) //nolint:gosec // 0 to 100
+}
+
+// repeatsTwin reports whether the i-th factor, which has a twin, only repeats its twin: all
+// sources of one are sources of the other. The graver of the two counts.
+func repeatsTwin(c *catalogue.Catalogue, rv *RoomVerdict, i int) bool {
+	a := &rv.Factors[i]
+	for j := range rv.Factors {
+		b := &rv.Factors[j]
+		if c.Requirement(a.Factor, 0).Twin != b.Factor && c.Requirement(b.Factor, 0).Twin != a.Factor {
+			continue
+		}
+		// The list is in order of severity: of two, the first is the graver.
+		mine, its := rv.Evidence(a), rv.Evidence(b)
+		return j < i && (within(mine, its) || within(its, mine))
+	}
+	return false
+}
+
+// within reports whether all codes of a are codes of b. A statement without a code, such
+// as a listing in a census, is only about its own factor.
+func within(a, b []*acuity.Evidence) bool {
+	for i := range a {
+		found := false
+		for j := range b {
+			if s := &a[i].Source; s.Code != "" && s.Code == b[j].Source.Code && s.System == b[j].Source.System {
+				found = true
+				break
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,201 @@
+package score
+
+import (
+	"hash/fnv"
+	"strconv"
+	"time"
+
+	"svc/acuity"
+	"svc/acuity/catalogue"
+)
+
+// MaxSnapshotVisits is how many visits a snapshot holds; a unit has fewer rooms.
+const MaxSnapshotVisits = 500
+
+// QuietAfter is how long a unit counts as observed after the last fact about a
+// patient. Our default.
+const QuietAfter = 12 * time.Hour
+
+// TakeSnapshot returns the unit at an instant, with what each visit will need at every hour
+// ahead if nothing happens but that time goes on. Generation, position and arrivals come
+// from the unit's log, not from the chart.
+//
+// The present demands add up to what the verdict requires, the scores to its score.
+func TakeSnapshot(c *acuity.Chart, now acuity.Instant) acuity.Snapshot {
+	cat := c.Unit.Catalogue()
+	s := acuity.Snapshot{
+		Hour: now.Hour(), RulesVersion: cat.Version(), Nurses: -1,
+		Observed: c.Unit.ObservedAt != 0 && now <= c.Unit.ObservedAt.Add(QuietAfter),
+	}
+	f := frozen{cat: cat, now: now, snapshot: &s}
+	rooms := make([]RoomVerdict, len(c.Rooms))
+	for i := range c.Rooms {
+		f.room(&c.Rooms[i], &rooms[i])
+	}
+	v := judgeUnit(cat, &c.Unit, rooms, now)
+	sums := SumRooms(rooms)
+	s.Level, s.Nurses, s.Call = v.Level, v.OnDuty, v.Call
+	s.Occupied, s.Boarders = int32(sums.occupied), int32(sums.boarders) //nolint:gosec // rooms
+	if c.Unit.HasCensus {
+		s.Rooms = max(c.Unit.TotalRooms, int32(sums.listed)) - int32(sums.blocked) //nolint:gosec // rooms
+	}
+	var moved axisInput
+	v.turnover(&c.Unit, &moved, now)
+	s.Moves = int32(moved.moves) //nolint:gosec // of two hours
+	return s
+}
+
+// frozen walks the rooms of a unit along the hours ahead.
+type frozen struct {
+	cat      *catalogue.Catalogue
+	now      acuity.Instant
+	snapshot *acuity.Snapshot
+
+	// Memory of the verdict of one room, now and ahead.
+	verdict, ahead RoomMemory
+	views          []patient
+}
+
+// room adds the visits of a room. It leaves the present verdict in rv, whose factors
+// hold until the next room.
+func (f *frozen) room(r *acuity.RoomChart, rv *RoomVerdict) {
+	f.verdict.clear()
+	JudgeRoomInto(f.cat, r, f.now, &f.verdict, rv)
+	s := f.snapshot
+	first := len(s.Visits)
+	for i := range r.Patients {
+		if len(s.Visits) < MaxSnapshotVisits {
+			s.Visits = append(s.Visits, f.visit(r, &r.Patients[i], rv))
+		}
+	}
+	if len(r.Patients) == 0 && rv.Demand > 0 && first < MaxSnapshotVisits { // an unknown patient
+		s.Visits = append(s.Visits, acuity.SnapshotVisit{Visit: VisitNumber(&acuity.PatientChart{Visit: "room:" + strconv.Itoa(int(r.ID))}), Class: acuity.StageOther})
+	}
+	visits := s.Visits[first:]
+	v, until := *rv, rv.Until()
+	for h := range acuity.Horizon + 1 {
+		at := f.now.Add(time.Duration(h) * time.Hour)
+		if h > 0 && (until != 0 && until <= at || len(r.Patients) > 1) {
+			f.ahead.clear()
+			v = RoomVerdict{}
+			JudgeRoomInto(f.cat, r, at, &f.ahead, &v)
+			until = v.Until()
+		}
+		if v.STAT {
+			s.Class4[h]++
+		}
+		f.share(r, &v, visits, h, at)
+	}
+}
+
+// share divides the demand of a room among its patients: each has her own demand, up to
+// what the room needs. The first has the room's score.
+func (f *frozen) share(r *acuity.RoomChart, v *RoomVerdict, visits []acuity.SnapshotVisit, h int, at acuity.Instant) {
+	if len(visits) == 0 {
+		return
+	}
+	visits[0].Score[h] = uint8(v.Score) //nolint:gosec // 0 to 100
+	if len(visits) == 1 {
+		visits[0].Demand[h] = uint8(v.Demand) //nolint:gosec // at most maxDemand, 240
+		return
+	}
+	f.views = f.views[:0]
+	for i := range r.Patients {
+		f.views = append(f.views, patient{})
+		viewPatient(f.cat, &r.Patients[i], at, &f.views[i])
+	}
+	rest := v.Demand
+	for i := range visits {
+		own := sumDemand(f.cat, &f.views[i], findActive(f.cat, f.views[i:i+1], at, f.ahead.one()), at, &RoomVerdict{Status: r.Status})
+		own = min(own, rest)
+		rest -= own
+		visits[i].Demand[h] = uint8(own) //nolint:gosec // at most maxDemand
+	}
+}
+
+// visit returns a visit with its stage.
+func (f *frozen) visit(r *acuity.RoomChart, p *acuity.PatientChart, rv *RoomVerdict) acuity.SnapshotVisit {
+	v := acuity.SnapshotVisit{Visit: VisitNumber(p)}
+	list := rv.Factors
+	if len(r.Patients) > 1 {
+		var alone RoomMemory
+		var one [1]patient
+		viewPatient(f.cat, p, f.now, &one[0])
+		list = findActive(f.cat, one[:], f.now, &alone)
+		orderFactors(f.cat, list)
+	}
+	since := p.Arrived
+	v.Class = acuity.StageOther
+	if primary := findLeading(f.cat, list); primary != nil {
+		since = primary.Since
+		v.Class = findStage(p, primary.Factor, f.now.Sub(since))
+	}
+	if since != 0 && since < f.now {
+		v.Age = int32(min(f.now.Sub(since)/time.Minute, 1<<20)) //nolint:gosec // bounded
+	}
+	return v
+}
+
+// VisitNumber returns 8 bytes that name a visit: of its pseudonym, or of an occupant's
+// room and arrival.
+func VisitNumber(p *acuity.PatientChart) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(p.Visit))
+	if len(p.Visit) > 5 && p.Visit[:5] == "room:" {
+		h.Write(strconv.AppendInt(nil, int64(p.Arrived), 36))
+	}
+	return h.Sum64()
+}
+
+// stages are the classes of the primary factors; those that are not named are
+// [acuity.StageOther].
+var stages = map[string]acuity.StageClass{
+	"triage-initial": acuity.StageTriage, "triage-medical-eval": acuity.StageTriage, "triage-admit": acuity.StageTriage, "ap-nst": acuity.StageTriage,
+
+	"labor-ripening": acuity.StageEarly, "triage-induction-start": acuity.StageEarly, "triage-rom": acuity.StageEarly, "labor-active-lt4": acuity.StageEarly,
+
+	"labor-standard": acuity.StageLabor, "labor-ia": acuity.StageLabor, "labor-induction": acuity.StageLabor,
+	"labor-epidural": acuity.StageLabor, "labor-complications": acuity.StageLabor,
+
+	"labor-vaginal-birth": acuity.StageBirth, "csection-admit": acuity.StageBirth, "csection-intraop": acuity.StageBirth,
+	"or-cerclage-placement": acuity.StageBirth, "or-cerclage-removal": acuity.StageBirth, "or-fetal-surgery": acuity.StageBirth,
+	"or-fetal-transfusion": acuity.StageBirth, "or-exit-procedure": acuity.StageBirth, "or-d-and-c": acuity.StageBirth,
+
+	"pp-csection": acuity.StageRecovery, "pp-immediate-recovery-vag": acuity.StageRecovery, "pp-recovery-stable": acuity.StageRecovery,
+
+	"pp-couplet": acuity.StageCouplet, "pp-complications-stable": acuity.StageCouplet, "pp-complications-unstable": acuity.StageCouplet, "pp-hold": acuity.StageCouplet,
+
+	"ap-stable": acuity.StageAntepartum, "ap-unstable": acuity.StageAntepartum,
+}
+
+// recovers is how long a primary of recovery is recovery. From then on its demand is
+// that of a couplet (catalogue).
+var recovers = map[string]time.Duration{
+	"pp-csection": 6 * time.Hour, "pp-immediate-recovery-vag": 6 * time.Hour, "pp-recovery-stable": 4 * time.Hour,
+}
+
+// findStage returns the class of a patient whose primary has this factor and age.
+func findStage(p *acuity.PatientChart, primary catalogue.Factor, age time.Duration) acuity.StageClass {
+	class, ok := stages[primary.ID()]
+	if !ok {
+		return acuity.StageOther
+	}
+	if class == acuity.StageRecovery && age >= recovers[primary.ID()] {
+		class = acuity.StageCouplet
+	}
+	if class == acuity.StageCouplet && isAfterCesarean(p) {
+		class = acuity.StageCoupletCesarean
+	}
+	return class
+}
+
+// isAfterCesarean reports whether anything says that the birth was a cesarean.
+func isAfterCesarean(p *acuity.PatientChart) bool {
+	for i := range p.Evidence {
+		switch p.Evidence[i].Factor.ID() {
+		case "pp-csection", "pp-csection-day":
+			return true
+		}
+	}
+	return false
+}
