@@ -194,13 +194,10 @@ type pager struct {
 // rowsAPage is how many rows of a list are shown at once.
 const rowsAPage = 50
 
-// cutToPage cuts a list of n rows to the page that the query names. The page has the rows
-// from first up to, not including, last.
+// cutToPage cuts a list of n rows to the page that the query names, beyond the end to the
+// last page. The page has the rows from first up to, not including, last.
 func (d *adminRequest) cutToPage(n int) (first, last int, p pager) {
-	at, err := strconv.Atoi(d.r.URL.Query().Get("page"))
-	if most := max((n-1)/rowsAPage+1, 1); err != nil || at < 1 || at > most {
-		at = 1
-	}
+	at := min(max(parseCount(d.r.URL.Query().Get("page")), 1), max((n-1)/rowsAPage+1, 1))
 	first, last = (at-1)*rowsAPage, min(at*rowsAPage, n)
 	if n <= rowsAPage {
 		return first, last, p

@@ -454,6 +454,18 @@ func TestLongWorklist(t *testing.T) {
 	if !strings.Contains(body, "9951 to 10000 of 10000") || !strings.Contains(body, `rel="prev"`) || strings.Contains(body, `rel="next"`) {
 		t.Error(fmt.Sprint("the last page: ", body))
 	}
+	a.answers["GET /api/admin/terminology/worklist?limit=50&offset=10000&status=unmapped"] = `{"items":[],"total":10000}`
+	a.answers["GET /api/admin/terminology/worklist?limit=50&offset=52428750&status=unmapped"] = `{"items":[],"total":10000}`
+	for _, beyond := range []string{"201", "9000000000000000000"} {
+		if got := a.Ask("GET", "/app/integrations/terminology?page="+beyond, cookie).Body.String(); got != strings.ReplaceAll(body, "page=200", "page="+beyond) {
+			t.Errorf("page %s: %s", beyond, got)
+		}
+	}
+	a.answers["GET /api/admin/terminology/worklist?limit=50&offset=50&status=unmapped"] = `{"items":[],"total":0}`
+	a.answers["GET /api/admin/terminology/worklist?limit=50&offset=0&status=unmapped"] = `{"items":[],"total":0}`
+	if got := a.Ask("GET", "/app/integrations/terminology?page=2", cookie); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), "There is none.") {
+		t.Errorf("an empty list: %d %s", got.Code, got.Body)
+	}
 }
 
 // bare finds what the pages write where they lack a text.

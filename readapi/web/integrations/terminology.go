@@ -82,18 +82,14 @@ func showWorklist(on *adminRequest) {
 	if status != "ignored" && status != "mapped" {
 		status = "unmapped"
 	}
-	at := max(1, parseCount(query.Get("page")))
-	ask := url.Values{"status": {status}, "limit": {strconv.Itoa(rowsAPage)}, "offset": {strconv.Itoa((at - 1) * rowsAPage)}}
+	ask := url.Values{"status": {status}, "limit": {strconv.Itoa(rowsAPage)}}
 	search := strings.TrimSpace(query.Get("code"))
 	if search != "" {
 		ask.Set("code", search)
 		ask.Del("status")
 	}
-	var list struct {
-		Items []apiCode
-		Total int
-	}
-	if _, ok := d.read(worklistAPI+"?"+ask.Encode(), &list); !ok {
+	list, ok := d.readWorklist(ask, min(parseCount(query.Get("page")), furthestPage))
+	if !ok {
 		return
 	}
 	out := worklistPage{adminPage: d.newPage("int.terminology"), Tabs: d.listTabs(""), Search: search, Ignored: status == "ignored", Unmapped: status == "unmapped"}
@@ -106,6 +102,28 @@ func showWorklist(on *adminRequest) {
 	out.Say = d.T("terms.codes", "n", list.Total)
 	_, _, out.Pager = d.cutToPage(list.Total)
 	d.show(http.StatusOK, "terms.worklist", &out)
+}
+
+// furthestPage bounds the page of a query, so that its offset is one that the API takes.
+const furthestPage = 1 << 20
+
+// codeList is a page of the worklist, as the API tells it.
+type codeList struct {
+	Items []apiCode
+	Total int
+}
+
+// readWorklist returns a page of the worklist. Beyond the end of the list it returns the last
+// page. It returns false after it has answered with a fault.
+func (d termsRequest) readWorklist(ask url.Values, at int) (list codeList, ok bool) {
+	offset := max(at-1, 0) * rowsAPage
+	ask.Set("offset", strconv.Itoa(offset))
+	if _, ok = d.read(worklistAPI+"?"+ask.Encode(), &list); !ok || offset < list.Total || offset == 0 {
+		return list, ok
+	}
+	ask.Set("offset", strconv.Itoa(max(list.Total-1, 0)/rowsAPage*rowsAPage))
+	_, ok = d.read(worklistAPI+"?"+ask.Encode(), &list)
+	return list, ok
 }
 
 // parseCount reads a whole number; 0: the text is none.
