@@ -104,7 +104,10 @@ func (o *terminologyCommand) importCSV(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.file, err)
 	}
-	sum := imported{DryRun: o.dryRun, Rows: len(rows), Faults: append([]string{}, faults...)}
+	sum := imported{DryRun: o.dryRun, Rows: len(rows), Faults: []string{}}
+	for _, f := range faults {
+		sum.Faults = append(sum.Faults, f.Error())
+	}
 	turns := []bool{true, false} // first a dry run, then the import
 	if o.dryRun {
 		turns = turns[:1]

@@ -2,7 +2,6 @@ package sheets
 
 import (
 	"encoding/csv"
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -25,14 +24,14 @@ type Location struct {
 // locationColumns are the columns of a location table, in the order in which it is written.
 var locationColumns = []string{"pointOfCare", "room", "bed", "roomId", "roomLabel", "area", "outside", "primaryFactor"}
 
-// ReadLocations reads a location table. The faults have a text for each line; an error is
-// about the file as a whole.
-func ReadLocations(in io.Reader) (rows []Line[Location], faults []string, err error) {
+// ReadLocations reads a location table. The faults are those of values; an error is about the file
+// as a whole.
+func ReadLocations(in io.Reader) (rows []Line[Location], faults []*spreadsheet.Fault, err error) {
 	err = spreadsheet.Read(in, locationColumns, nil, func(line int, field func(string) string) {
 		row := Location{PointOfCare: field("pointOfCare"), Room: field("room"), Bed: field("bed"), RoomLabel: field("roomLabel"), Area: field("area")}
 		good := true
 		fault := func(column, rule string) {
-			good, faults = false, append(faults, fmt.Sprintf("line %d: %s: %s", line, column, rule))
+			good, faults = false, append(faults, &spreadsheet.Fault{Line: line, Column: column, Rule: rule})
 		}
 		if text := field("roomId"); text != "" {
 			n, wrong := strconv.ParseInt(text, 10, 32)

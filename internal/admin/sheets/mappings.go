@@ -5,7 +5,6 @@ package sheets
 import (
 	"encoding/csv"
 	"encoding/json"
-	"fmt"
 	"io"
 	"strconv"
 
@@ -46,9 +45,9 @@ type Line[T any] struct {
 // mappingColumns are the columns of a terminology map, in the order in which it is written.
 var mappingColumns = []string{"system", "code", "kind", "factorId", "op", "than", "comment"}
 
-// ReadMappings reads a terminology map. The faults have a text for each line; an error is
-// about the file as a whole.
-func ReadMappings(in io.Reader) (rows []Line[Mapping], faults []string, err error) {
+// ReadMappings reads a terminology map. The faults are those of values; an error is about the file
+// as a whole.
+func ReadMappings(in io.Reader) (rows []Line[Mapping], faults []*spreadsheet.Fault, err error) {
 	err = spreadsheet.Read(in, mappingColumns, []string{"system", "code", "factorId"}, func(line int, field func(string) string) {
 		row := Mapping{System: field("system"), Code: field("code"), FactorID: field("factorId"), Comment: field("comment")}
 		if kind := field("kind"); kind != "" {
@@ -56,7 +55,7 @@ func ReadMappings(in io.Reader) (rows []Line[Mapping], faults []string, err erro
 		}
 		if op, than := field("op"), field("than"); op != "" || than != "" {
 			if _, wrong := strconv.ParseFloat(than, 64); wrong != nil || !json.Valid([]byte(than)) { // JSON has no "nan"
-				faults = append(faults, fmt.Sprintf("line %d: than: type:number", line))
+				faults = append(faults, &spreadsheet.Fault{Line: line, Column: "than", Rule: "type:number"})
 				return
 			}
 			row.Value = &Limit{op, json.Number(than)}

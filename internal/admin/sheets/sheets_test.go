@@ -8,15 +8,25 @@ import (
 	"strings"
 	"testing"
 
+	"svc/internal/analysis/spreadsheet"
+
 	"pgregory.net/rapid"
 )
+
+// texts are what faults say.
+func texts(faults []*spreadsheet.Fault) (all []string) {
+	for _, f := range faults {
+		all = append(all, f.Error())
+	}
+	return all
+}
 
 // TestThanIsANumberOfJSON: a fault names the line of a value that is no JSON number.
 func TestThanIsANumberOfJSON(t *testing.T) {
 	rows, faults, err := ReadMappings(strings.NewReader("system,code,factorId,op,than\n" +
 		"local,A,high-mag,>=,4\nlocal,B,high-mag,>=,nan\nlocal,C,high-mag,>=,0x10\nlocal,D,high-mag,>=,-2.5e1\nlocal,E,high-mag,>=,\n"))
 	want := []string{"line 3: than: type:number", "line 4: than: type:number", "line 6: than: type:number"}
-	if err != nil || len(rows) != 2 || !slices.Equal(faults, want) {
+	if err != nil || len(rows) != 2 || !slices.Equal(texts(faults), want) {
 		t.Errorf("%d rows, %q, %v", len(rows), faults, err)
 	}
 }
@@ -25,7 +35,7 @@ func TestThanIsANumberOfJSON(t *testing.T) {
 func TestFaultsOfLocations(t *testing.T) {
 	rows, faults, err := ReadLocations(strings.NewReader("pointOfCare,room,roomId,outside\nA,1,7,\nB,,x,\nC,,-1,\nD,,,yes\nE,,,TRUE\n"))
 	want := []string{"line 3: roomId: range:0-2147483647", "line 4: roomId: range:0-2147483647", "line 5: outside: enum:true|false"}
-	if err != nil || len(rows) != 2 || !slices.Equal(faults, want) || rows[1].Line != 6 || !rows[1].Row.Outside {
+	if err != nil || len(rows) != 2 || !slices.Equal(texts(faults), want) || rows[1].Line != 6 || !rows[1].Row.Outside {
 		t.Errorf("%+v, %q, %v", rows, faults, err)
 	}
 }

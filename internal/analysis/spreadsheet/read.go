@@ -9,31 +9,63 @@ import (
 	"strings"
 )
 
+// Fault is what is wrong with a file. It never has a value of the file.
+type Fault struct {
+	Line    int      // from 1; 0: the file as a whole
+	Column  string   // name of the column; "": the reader does not know it
+	Number  int      // place of an unknown column, from 1
+	Rule    string   // rule that is broken: of the API for a value, or of this package
+	Columns []string // that a file may have, for an unknown one
+}
+
+// The rules of a file as a whole.
+const (
+	EmptyFile     = "emptyFile"     // the file has no line
+	UnknownColumn = "unknownColumn" // the first line names a column that nobody reads
+	MissingColumn = "missingColumn" // the first line lacks a column
+	StrayQuote    = "strayQuote"    // a quote is not closed, or stands within a field without quotes
+)
+
+// Error implements error.
+func (f *Fault) Error() string {
+	switch f.Rule {
+	case EmptyFile:
+		return "the file is empty"
+	case UnknownColumn:
+		return fmt.Sprintf("line %d: column %d is none of %s", f.Line, f.Number, strings.Join(f.Columns, ", "))
+	case MissingColumn:
+		return fmt.Sprintf("line %d: the column %s is missing", f.Line, f.Column)
+	case StrayQuote:
+		return fmt.Sprintf("line %d: a quote is not closed, or stands within a field without quotes", f.Line)
+	}
+	return fmt.Sprintf("line %d: %s: %s", f.Line, f.Column, f.Rule)
+}
+
 // Read calls each with the rows of a file whose first line names its columns. The columns
 // may come in any order; the required ones must be there. A field of a missing column is
-// empty.
+// empty. An error about the content of the file is a [*Fault].
 func Read(in io.Reader, columns, required []string, each func(line int, field func(column string) string)) error {
 	reader := csv.NewReader(in)
 	reader.FieldsPerRecord = -1
 	reader.TrimLeadingSpace = true
 	head, err := reader.Read()
 	if errors.Is(err, io.EOF) {
-		return errors.New("the file is empty")
+		return &Fault{Rule: EmptyFile}
 	} else if err != nil {
-		return err
+		return readFault(err)
 	}
 	place := map[string]int{}
 	for i, name := range head {
 		name = strings.TrimSpace(strings.TrimPrefix(name, "\ufeff"))
 		if !slices.Contains(columns, name) {
 			// A file without a head begins with values, which are not to be repeated.
-			return fmt.Errorf("line 1: column %d is none of %s", i+1, strings.Join(columns, ", "))
+			return &Fault{Line: 1, Number: i + 1, Rule: UnknownColumn, Columns: columns}
 		}
 		place[name] = i
 	}
 	for _, name := range required {
 		if _, ok := place[name]; !ok {
-			return fmt.Errorf("line 1: the column %s is missing", name)
+			return &Fault{Line: 1, Column: name, Rule: MissingColumn}
 		}
 	}
 	for {
@@ -41,7 +73,7 @@ func Read(in io.Reader, columns, required []string, each func(line int, field fu
 		if errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
-			return err // names its line
+			return readFault(err)
 		}
 		line, _ := reader.FieldPos(0)
 		each(line, func(column string) string {
@@ -51,4 +83,12 @@ func Read(in io.Reader, columns, required []string, each func(line int, field fu
 			return ""
 		})
 	}
+}
+
+// readFault returns the fault of a line that is no CSV. Any other error stays as it is.
+func readFault(err error) error {
+	if at, is := errors.AsType[*csv.ParseError](err); is {
+		return &Fault{Line: at.StartLine, Rule: StrayQuote}
+	}
+	return err
 }

@@ -2,6 +2,7 @@ package integrations
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"svc/internal/admin/sheets"
+	"svc/internal/analysis/spreadsheet"
 	"svc/readapi/web/apicall"
 )
 
@@ -77,10 +79,30 @@ func (d termsRequest) listFaults(refused *apicall.Refusal, line func(row int) in
 	return all
 }
 
+// explainFault returns what is wrong with a file, in the language of the page.
+func (d termsRequest) explainFault(err error) string {
+	var f *spreadsheet.Fault
+	if !errors.As(err, &f) {
+		return err.Error()
+	}
+	line := d.T("terms.line", "n", f.Line)
+	switch f.Rule {
+	case spreadsheet.EmptyFile:
+		return d.T("terms.emptyfile")
+	case spreadsheet.UnknownColumn:
+		return line + " " + d.T("terms.unknowncolumn", "n", f.Number, "columns", strings.Join(f.Columns, ", "))
+	case spreadsheet.MissingColumn:
+		return line + " " + d.T("terms.missingcolumn", "column", f.Column)
+	case spreadsheet.StrayQuote:
+		return line + " " + d.T("terms.strayquote")
+	}
+	return line + " " + f.Column + ": " + d.ExplainRule(f.Rule)
+}
+
 // table is a table whose rows can come from a file.
 type table[T any] struct {
 	path, name string // path of the API, name of the list in its body
-	read       func(io.Reader) ([]sheets.Line[T], []string, error)
+	read       func(io.Reader) ([]sheets.Line[T], []*spreadsheet.Fault, error)
 	now        func() (rows map[string]*T, version int64, err error) // the table as it is, by the ids of its rows
 	about      func(*T) string                                       // key of a row
 	says       func(*T) string                                       // value of a row
@@ -95,12 +117,15 @@ func sendFile[T any](d termsRequest, out *importPage, of *table[T]) {
 		return
 	}
 	rows, faults, err := of.read(strings.NewReader(strings.TrimPrefix(text, "\ufeff")))
-	if err != nil {
-		faults = append(faults, err.Error())
+	out.Text, out.Rows = text, len(rows)
+	for _, f := range faults {
+		out.Faults = append(out.Faults, d.explainFault(f))
 	}
-	out.Text, out.Rows, out.Faults = text, len(rows), faults
+	if err != nil {
+		out.Faults = append(out.Faults, d.explainFault(err))
+	}
 	switch {
-	case len(faults) > 0:
+	case len(out.Faults) > 0:
 	case len(rows) == 0:
 		out.Faults = []string{d.T("terms.norows")}
 	case len(rows) > rowsAtOnce:

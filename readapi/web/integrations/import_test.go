@@ -3,6 +3,7 @@ package integrations
 import (
 	"html"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
@@ -73,6 +74,35 @@ func TestFileOvertaken(t *testing.T) {
 			got = a.Ask("POST", "/app/integrations/"+tt.page, cookie, form.Encode())
 			if acts := a.acts(); got.Code != http.StatusSeeOther || len(acts) != 1 || acts[0].Match != `"4503599627370498"` {
 				t.Errorf("then: %d, asked %+v", got.Code, acts)
+			}
+		})
+	}
+}
+
+// TestFileFaultsInSpanish: a Spanish page says in Spanish what is wrong with a file.
+func TestFileFaultsInSpanish(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ page, rows, says string }{
+		"nothing":        {"import", "", "El archivo está vacío."},
+		"another column": {"import", "system,code,factor\nlocal,A,high-mag\n", "línea 1: la columna 3 no es ninguna de estas: system, code, kind, factorId, op, than, comment."},
+		"no column":      {"import", "system,code\nlocal,A\n", "línea 1: falta la columna factorId."},
+		"a stray quote":  {"import", "system,code,factorId\nlocal,A\"B,none\n", "línea 2: unas comillas no se cierran, o están dentro de un campo sin comillas."},
+		"no number":      {"import", "system,code,factorId,op,than\nlocal,A,high-mag,&gt;,x\n", "línea 2: than: Tiene que ser de este tipo de JSON. (type:number)"},
+		"no room":        {"locations/import", "pointOfCare,roomId\nA,x\n", "línea 2: roomId: Tiene que estar entre estos límites, incluidos. (range:0-2147483647)"},
+		"neither":        {"locations/import", "pointOfCare,outside\nA,yes\n", "línea 2: outside: Tiene que ser una de estas palabras, escrita igual. (enum:true|false)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, cookie := local(t)
+			r := httptest.NewRequest("POST", "/app/integrations/terminology/"+tt.page, strings.NewReader(url.Values{"rows": {tt.rows}}.Encode()))
+			r.Header.Set("Sec-Fetch-Site", "same-origin")
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			r.Header.Set("Accept-Language", "es")
+			r.AddCookie(cookie)
+			got := httptest.NewRecorder()
+			a.Router.ServeHTTP(got, r)
+			if got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), tt.says) || len(a.acts()) != 0 {
+				t.Errorf("%d lacks %q, asked %+v: %s", got.Code, tt.says, a.acts(), got.Body)
 			}
 		})
 	}

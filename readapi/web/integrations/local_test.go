@@ -387,10 +387,10 @@ func TestFiles(t *testing.T) {
 func TestFilesThatAreNot(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ rows, says string }{
-		"nothing":        {"", "the file is empty"},
+		"nothing":        {"", "The file is empty."},
 		"no rows":        {"system,code,factorId\n", "The file has no row."},
 		"another column": {"system,code,factor\nlocal,A,high-mag\n", "line 1: column 3 is none of"},
-		"no number":      {"system,code,factorId,op,than\nlocal,A,high-mag,>,x\n", "line 2: than: type:number"},
+		"no number":      {"system,code,factorId,op,than\nlocal,A,high-mag,>,x\n", "line 2: than: It must be of this type of JSON. (type:number)"},
 		"too many":       {"system,code,factorId\n" + strings.Repeat("local,A,none\n", rowsAtOnce+1), "At most 5000 rows"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,30 @@
+package spreadsheet
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// TestFaults: a fault of a file names the line, the column and the rule, and has no value of
+// the file.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ file, rule, says string }{
+		"empty":             {"", EmptyFile, "the file is empty"},
+		"a column nobody":   {"a,canary\n1,2\n", UnknownColumn, "line 1: column 2 is none of a, b"},
+		"a column is gone":  {"b\n1\n", MissingColumn, "line 1: the column a is missing"},
+		"a quote inside":    {"a,b\n1,2\n3,can\"ary\n", StrayQuote, "line 3: a quote is not closed, or stands within a field without quotes"},
+		"a quote goes on":   {"a,b\n1,\"canary\n2,3\n4,5\n", StrayQuote, "line 2: a quote is not closed, or stands within a field without quotes"},
+		"a quote in a head": {"a,\"b\n", StrayQuote, "line 1: a quote is not closed, or stands within a field without quotes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := Read(strings.NewReader(tt.file), []string{"a", "b"}, []string{"a"}, func(int, func(string) string) {})
+			var fault *Fault
+			if !errors.As(err, &fault) || fault.Rule != tt.rule || err.Error() != tt.says {
+				t.Errorf("%#v: %v", fault, err)
+			}
+		})
+	}
+}
