@@ -35,7 +35,7 @@ func TestDryRunIsMeant(t *testing.T) {
 			d := open(t)
 			d.administer()
 			d.unit()
-			d.Handler = ingest.New(d.config)
+			d.Handler = mounted(d.config)
 			r := request("", strings.NewReader(body), "Authorization", "Bearer "+adminToken)
 			r.URL.Path, r.URL.RawQuery = "/api/admin/terminology", strings.TrimPrefix(query, "?")
 			a := d.do(t, r)
@@ -85,7 +85,7 @@ func TestFailedActsAreOnRecord(t *testing.T) {
 				}
 				return nil
 			}
-			d.Handler = ingest.New(d.config)
+			d.Handler = mounted(d.config)
 			r := request("", nil, "Authorization", "Bearer "+adminToken)
 			r.Method, r.URL.Path, r.URL.RawQuery = "DELETE", "/api/admin/rules/high-mag", strings.TrimPrefix(c.query, "?")
 			if a := d.do(t, r); a.status != c.status || !slices.Equal(got, c.want) {

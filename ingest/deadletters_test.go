@@ -39,7 +39,7 @@ func oneDeadLetter(d *fixture, read func() (*acuity.Observation, error)) (acts *
 		d.retried++
 		return nil
 	}
-	d.Handler = ingest.New(d.config)
+	d.Handler = mounted(d.config)
 	return acts
 }
 
@@ -112,7 +112,7 @@ func TestRetriesOfTwo(t *testing.T) {
 	d.administer()
 	d.config.DeadLetter = func(context.Context, string, string) (*acuity.Observation, error) { return roomOfSender() }
 	d.config.DeadLetterRetried = func(context.Context, string, string) error { return nil }
-	d.Handler = ingest.New(d.config)
+	d.Handler = mounted(d.config)
 	d.retry(t, "2:7")
 	d.retry(t, "2:8")
 	if len(d.stored) != 2 || d.stored[0].Request.Key == d.stored[1].Request.Key {
@@ -145,7 +145,7 @@ func TestRetryRefusals(t *testing.T) {
 		d := open(t)
 		oneDeadLetter(d, roomOfSender)
 		d.config.Audit = func(context.Context, audit.Act) error { return errors.New("away") }
-		d.Handler = ingest.New(d.config)
+		d.Handler = mounted(d.config)
 		if a := d.retry(t, "2:7"); a.status != http.StatusServiceUnavailable || len(d.stored) > 0 {
 			t.Errorf("%d, %d kept", a.status, len(d.stored))
 		}

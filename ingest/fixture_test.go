@@ -100,8 +100,15 @@ func open(tb testing.TB) *fixture {
 		Log:   d, Applied: appliedPort{d}, View: viewPort{d},
 		Zone: register.Zone, Pseudonyms: ingest.NewPseudonyms([]byte("0123456789abcdef0123456789abcdef")),
 	}
-	d.Handler = ingest.New(d.config)
+	d.Handler = mounted(d.config)
 	return d
+}
+
+// mounted returns a router with the paths of ingest, as a process has it.
+func mounted(c ingest.Config) http.Handler {
+	r := c.Shell.Router()
+	ingest.Mount(r, c)
+	return r
 }
 
 // answer holds the parts of an answer that tests look at.

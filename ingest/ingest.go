@@ -103,14 +103,7 @@ type Config struct {
 	Took func(Intake)
 }
 
-// New returns the handler of all paths under /api/ingest that accept facts.
-func New(c Config) http.Handler {
-	r := c.Shell.Router()
-	Mount(r, c)
-	return r
-}
-
-// Mount adds the routes of [New] to a router that already runs the shell.
+// Mount adds all paths under /api/ingest that accept facts to a router that runs the shell.
 func Mount(r chi.Router, c Config) {
 	httpapi.Mount(r, c.Shell, &server{c}, routes())
 }

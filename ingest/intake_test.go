@@ -29,7 +29,7 @@ func TestIntakes(t *testing.T) {
 					t.Errorf("%+v", in)
 				}
 			}
-			d.Handler = ingest.New(d.config)
+			d.Handler = mounted(d.config)
 			d.post(t, test.path, test.body)
 			if !slices.Equal(got, []string{test.want}) {
 				t.Errorf("got %q, want %q", got, test.want)

@@ -7,7 +7,6 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/hospital"
-	"svc/ingest"
 	"svc/internal/admin/audit"
 	"svc/internal/admin/keys"
 	"svc/internal/httpapi/access"
@@ -42,7 +41,7 @@ func TestRotationEndsNoResource(t *testing.T) {
 				Audit: func(context.Context, audit.Act) error { return nil },
 			}
 			d.config.Shell.Lookup = register.Lookup
-			d.Handler = ingest.New(d.config)
+			d.Handler = mounted(d.config)
 			u := hospital.New("stmary")
 			d.change = func(o *acuity.Observation) acuity.Change { return u.Apply(o, int64(len(d.stored)-1)) }
 			tell := func(by, body string) *answer {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"svc/ingest"
 	"svc/internal/httpapi/access"
 )
 
@@ -32,7 +31,7 @@ func TestLocationsAtOnce(t *testing.T) {
 			register := access.NewRegister(d.config.Shell.Now)
 			register.SetKey(admin)
 			d.config.Shell.Lookup = register.Lookup
-			d.Handler = ingest.New(d.config)
+			d.Handler = mounted(d.config)
 			r := request("", strings.NewReader(c.body), "Authorization", "Bearer "+secret)
 			r.Method, r.URL.Path = http.MethodPost, "/api/admin/locations"
 			if a := d.do(t, r); a.status != c.status || !strings.Contains(a.raw, c.says) {

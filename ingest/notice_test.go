@@ -18,7 +18,7 @@ func noticed(t *testing.T) (d *fixture, intakes *[]ingest.Intake) {
 	t.Helper()
 	d, intakes = open(t), new([]ingest.Intake)
 	d.config.Took = func(in ingest.Intake) { *intakes = append(*intakes, in) }
-	d.Handler = ingest.New(d.config)
+	d.Handler = mounted(d.config)
 	return d, intakes
 }
 

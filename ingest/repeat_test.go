@@ -40,7 +40,7 @@ func rememberRequests(d *fixture) (find *error) {
 		}
 		return all[version-1], *find
 	}
-	d.Handler = ingest.New(d.config)
+	d.Handler = mounted(d.config)
 	return find
 }
 

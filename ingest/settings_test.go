@@ -64,7 +64,7 @@ func TestSettingsThatAreSetByHalf(t *testing.T) {
 			register.SetKey(admin)
 			kept := &tenants{hospital: access.Hospital{ID: "stmary", Zone: "America/Chicago", Name: "St. Mary"}}
 			d.config.Shell.Lookup, d.config.Settings = register.Lookup, kept
-			d.Handler = ingest.New(d.config)
+			d.Handler = mounted(d.config)
 			put := func(match string) *answer {
 				r := request("", strings.NewReader(body), "Authorization", "Bearer "+secret, "If-Match", match)
 				r.Method, r.URL.Path = http.MethodPut, "/api/admin/settings"

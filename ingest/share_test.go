@@ -19,7 +19,7 @@ func shareFixture(t *testing.T) (d *fixture, counted *[]ingest.Intake) {
 	d, counted = open(t), &[]ingest.Intake{}
 	d.config.Share = limit.NewShare(limit.NewMemory(time.Now), time.Now)
 	d.config.Took = func(in ingest.Intake) { *counted = append(*counted, in) }
-	d.Handler = ingest.New(d.config)
+	d.Handler = mounted(d.config)
 	return d, counted
 }
 

@@ -63,7 +63,7 @@ func TestHowLongASenderWaits(t *testing.T) {
 				register.SetKey(key)
 				token = secret
 				s := slow{part}
-				d := &fixture{Handler: ingest.New(ingest.Config{
+				d := &fixture{Handler: mounted(ingest.Config{
 					Shell: &httpapi.Shell{Now: time.Now, Lookup: register.Lookup, Log: slog.New(slog.DiscardHandler)},
 					Log:   s, Applied: slowApplied{s}, View: slowView{s}, Zone: register.Zone,
 				})}

@@ -121,15 +121,8 @@ type Config struct {
 	Hours     Hours // nil: none was ever recorded
 }
 
-// New returns the handler of the role's paths.
-func New(cfg Config) http.Handler {
-	r := cfg.Shell.Router()
-	Mount(r, cfg)
-	return r
-}
-
-// Mount adds the routes of [New] to a router that already runs the shell. The returned Reads give
-// the pages the same answers.
+// Mount adds the paths of the role to a router that runs the shell. The returned Reads give the
+// pages the same answers.
 func Mount(r chi.Router, cfg Config) *Reads {
 	if cfg.Forecasts == nil {
 		cfg.Forecasts = nothingLearned{}

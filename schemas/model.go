@@ -36,13 +36,6 @@ type Origin struct {
 	Ahead    []byte // a [forecast.Ahead] as 32-bit floats, little-endian
 }
 
-// ModelOf returns the record of a model.
-func ModelOf(m *forecast.Model) *Model {
-	out := new(Model)
-	out.CopyFrom(m)
-	return out
-}
-
 // CopyFrom fills the record from a model, and reuses its memory.
 func (m *Model) CopyFrom(model *forecast.Model) {
 	m.Version, m.Hospital, m.Hour, m.Generation, m.Learnt, m.Offset = model.Version, model.Hospital, model.Hour, model.Generation, model.Learnt, model.Offset

@@ -14,7 +14,8 @@ import (
 // TestModelOfAnotherRelease: during a change of releases a forecast is away for a moment. An
 // answer that there is too little history would be wrong.
 func TestModelOfAnotherRelease(t *testing.T) {
-	m := schemas.ModelOf(forecast.NewModel("north"))
+	m := new(schemas.Model)
+	m.CopyFrom(forecast.NewModel("north"))
 	encoded := func() []byte {
 		value, err := schemas.EncodeModel(nil, m)
 		if err != nil {

@@ -14,11 +14,8 @@ const Protocol = "svc.v1"
 // stamp is RFC 3339 in UTC with milliseconds, the form of every time in an answer.
 const stamp = "2006-01-02T15:04:05.000Z"
 
-// Timestamp formats a time for an answer: RFC 3339, UTC, milliseconds.
-func Timestamp(t time.Time) string { return t.UTC().Format(stamp) }
-
-// Time is an instant in the JSON of an answer, in the form of [Timestamp]. The zero time
-// is null.
+// Time is an instant in the JSON of an answer: RFC 3339, UTC, milliseconds. The zero time is
+// null.
 type Time time.Time
 
 // MarshalJSON writes the time as a JSON string, or null.
@@ -30,7 +27,7 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return append(t.Append(b), '"'), nil
 }
 
-// Append appends the time in the form of [Timestamp], without quotes. It is faster than
+// Append appends the time in the form of its JSON, without quotes. It is faster than
 // time.Format, because an answer may hold hundreds of times.
 func (t Time) Append(b []byte) []byte {
 	at := time.Time(t).UTC()

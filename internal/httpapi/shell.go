@@ -78,9 +78,6 @@ func from(ctx context.Context) *request {
 // Caller returns the key of the request; the zero key on a path that needs none.
 func Caller(ctx context.Context) access.Key { return from(ctx).key }
 
-// RequestID returns the request id that the answer has.
-func RequestID(ctx context.Context) string { return from(ctx).id }
-
 // PlainRequestID returns the id of the request if it is a UUID, as our own ids are. Any
 // other id is text of the sender, which is neither logged nor stored.
 func PlainRequestID(ctx context.Context) string { return from(ctx).plainID() }

@@ -164,9 +164,14 @@ func BenchmarkRead(b *testing.B) {
 	key, token := access.Mint(access.Key{Hospital: "north", Scopes: access.Scopes()}, now)
 	register.SetKey(key)
 	shell := &httpapi.Shell{Now: time.Now, Lookup: register.Lookup, Log: log}
-	warm := readapi.New(readapi.Config{Charts: charts{bd}, Shell: shell})
+	mounted := func(c readapi.Config) http.Handler {
+		r := shell.Router()
+		readapi.Mount(r, c)
+		return r
+	}
+	warm := mounted(readapi.Config{Charts: charts{bd}, Shell: shell})
 	changed := func(one, other string) http.Handler {
-		return readapi.New(readapi.Config{Charts: changing{charts{bd}, [2]string{one, other}, new(atomic.Int64)}, Shell: shell})
+		return mounted(readapi.Config{Charts: changing{charts{bd}, [2]string{one, other}, new(atomic.Int64)}, Shell: shell})
 	}
 
 	options, err := redis.ParseURL(url)

@@ -200,7 +200,8 @@ func learnt(hospital string, offset int64, changes ...acuity.Change) *forecast.M
 
 func wantModel(t *testing.T, got *schemas.Model, want *forecast.Model) {
 	t.Helper()
-	w := schemas.ModelOf(want)
+	w := new(schemas.Model)
+	w.CopyFrom(want)
 	w.Copied, w.PastHour, w.PastGeneration = got.Copied, got.PastHour, got.PastGeneration
 	value, err := schemas.EncodeModel(nil, w)
 	if err != nil {
