@@ -17,6 +17,7 @@ import (
 	"svc/internal/httpapi/access"
 	"svc/internal/stream"
 	"svc/internal/view"
+	"svc/processors/verdict"
 	"svc/schemas"
 )
 
@@ -42,7 +43,7 @@ func wireIngest(_ context.Context, h *service) error {
 		Shell:      h.shell,
 		Log:        observationLog{h.cluster.Publisher(h.topic(schemas.Observations())), h.partitions},
 		Applied:    changes{applied},
-		Repeated:   h.repeated,
+		Repeated:   repeated(verdict.Log{Cluster: h.cluster, Topic: h.topic(schemas.Verdicts()), Partitions: h.partitions}),
 		View:       shown{h.watermark},
 		DeadLetter: h.deadLetters().observation, DeadLetterRetried: h.deadLetters().retried,
 		Zone:       h.settings.Register.Zone,
@@ -101,6 +102,22 @@ func (l observationLog) Append(ctx context.Context, o *acuity.Observation) (inge
 		return ingest.Position{}, fmt.Errorf("%w: %w", ingest.ErrAway, err)
 	}
 	return ingest.Position(at), nil
+}
+
+// repeated returns the look-up of the change that a request made when it first came.
+func repeated(log verdict.Log) ingest.Repeated {
+	return func(ctx context.Context, hospital string, version int64, at acuity.Instant) (acuity.Change, error) {
+		change, err := log.Change(ctx, hospital, version, at)
+		switch {
+		case errors.Is(err, verdict.ErrNoChange):
+			return acuity.Change{}, ingest.ErrPending
+		case errors.Is(err, verdict.ErrAway):
+			return acuity.Change{}, fmt.Errorf("%w: %w", ingest.ErrAway, err)
+		case err != nil:
+			return acuity.Change{}, err
+		}
+		return *change, nil
+	}
 }
 
 // changes implements [ingest.Applied] on the tail of the verdicts.
