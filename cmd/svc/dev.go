@@ -11,7 +11,7 @@ import (
 	"svc/internal/admin/users"
 	"svc/internal/devserver"
 	"svc/notifier/sms"
-	"svc/readapi/web"
+	"svc/readapi/web/signin"
 )
 
 const (
@@ -94,7 +94,7 @@ func devRoles(h *service, front *mllpFront) *devserver.Roles {
 		},
 		MakeLink: func(ctx context.Context, hospital, label string) (string, error) {
 			_, token, err := h.office().MakeLink(ctx, audit.CommandLine, hospital, label, users.Charge, users.MostTTL)
-			return web.LinkPath + token, err
+			return signin.LinkPath + token, err
 		},
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"svc/internal/admin/users"
 	"svc/internal/cli"
 	"svc/internal/httpapi"
-	"svc/readapi/web"
+	"svc/readapi/web/signin"
 )
 
 // adminCommand is svc admin. It administers the people who may see the pages.
@@ -78,7 +78,7 @@ func (o *linkOptions) make(ctx context.Context, s *settings.Store, ring *keys.Ri
 		base = running.BaseURL
 	}
 	row := linkRow{
-		URL: base + web.LinkPath + token, Hospital: link.Hospital, User: link.User, Label: link.Label, Role: string(link.Role), ExpiresAt: cli.Stamp(link.ExpiresAt),
+		URL: base + signin.LinkPath + token, Hospital: link.Hospital, User: link.User, Label: link.Label, Role: string(link.Role), ExpiresAt: cli.Stamp(link.ExpiresAt),
 	}
 	if o.json {
 		return o.printJSON(row)

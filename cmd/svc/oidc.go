@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"svc/internal/admin/users"
-	"svc/readapi/web"
+	"svc/readapi/web/signin"
 )
 
 // oidcConfig is the identity provider for the sign-in of people.
 type oidcConfig struct {
 	Issuer, ClientID, ClientSecret string
 	GroupsClaim, ACR               string
-	Roles                          []web.GroupRole
+	Roles                          []signin.GroupRole
 }
 
 // oidcIssuer parses the address of the provider.
@@ -46,7 +46,7 @@ func oidcRoles(c *config, value string) error {
 		if at < 1 || !ok || hospital == "" || !slices.Contains(users.Roles(), users.Role(role)) {
 			return errors.New("must be as in nurses=mercy:viewer,leads=mercy:charge,it=*:admin; roles are viewer, charge and admin")
 		}
-		c.OIDC.Roles = append(c.OIDC.Roles, web.GroupRole{Group: one[:at], Hospital: hospital, Role: users.Role(role)})
+		c.OIDC.Roles = append(c.OIDC.Roles, signin.GroupRole{Group: one[:at], Hospital: hospital, Role: users.Role(role)})
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func (c *config) oidcFaults() (faults []error) {
 const oidcAnswers = 5 * time.Second
 
 // providerOf returns the identity provider of the pages; nil: none is configured.
-func providerOf(h *service) (*web.Provider, error) {
+func providerOf(h *service) (*signin.Provider, error) {
 	o := &h.config.OIDC
 	if o.Issuer == "" {
 		return nil, nil
@@ -79,9 +79,9 @@ func providerOf(h *service) (*web.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &web.Provider{
+	return &signin.Provider{
 		Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: o.ClientSecret, GroupsClaim: o.GroupsClaim, Roles: o.Roles, ACR: o.ACR,
-		Callback: h.config.PublicURL + web.CallbackPath, Client: &http.Client{Timeout: oidcAnswers},
+		Callback: h.config.PublicURL + signin.CallbackPath, Client: &http.Client{Timeout: oidcAnswers},
 		Subject: func(issuer, subject string) [][]byte { return ring.MAC(issuer + "\n" + subject) },
 	}, nil
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"svc/internal/admin/users"
-	"svc/readapi/web"
+	"svc/readapi/web/signin"
 )
 
 // TestOIDCRoles: the roles of groups are parsed. A group may have the distinguished name of a
@@ -17,7 +17,7 @@ func TestOIDCRoles(t *testing.T) {
 	if err := oidcRoles(c, "nurses=mercy:viewer, cn=leads=mercy:charge ,it=*:admin"); err != nil {
 		t.Fatal(err)
 	}
-	want := []web.GroupRole{{Group: "nurses", Hospital: "mercy", Role: users.Viewer}, {Group: "cn=leads", Hospital: "mercy", Role: users.Charge}, {Group: "it", Hospital: "*", Role: users.Admin}}
+	want := []signin.GroupRole{{Group: "nurses", Hospital: "mercy", Role: users.Viewer}, {Group: "cn=leads", Hospital: "mercy", Role: users.Charge}, {Group: "it", Hospital: "*", Role: users.Admin}}
 	if !slices.Equal(c.OIDC.Roles, want) {
 		t.Errorf("%+v", c.OIDC.Roles)
 	}
@@ -38,7 +38,7 @@ func TestOIDCRoles(t *testing.T) {
 // TestOIDCFaults: the options of a provider must be given together.
 func TestOIDCFaults(t *testing.T) {
 	t.Parallel()
-	roles := []web.GroupRole{{Group: "a", Hospital: "b", Role: users.Viewer}}
+	roles := []signin.GroupRole{{Group: "a", Hospital: "b", Role: users.Viewer}}
 	for name, tt := range map[string]struct {
 		c    config
 		want string

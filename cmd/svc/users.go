@@ -3,7 +3,7 @@ package main
 import (
 	"svc/internal/admin/users"
 	"svc/internal/httpapi/access"
-	"svc/readapi/web"
+	"svc/readapi/web/signin"
 )
 
 // office returns the administration of users and links. Each change is recorded as an act.
@@ -11,7 +11,7 @@ func (h *service) office() *users.Office { return h.settings.Office(h.audit.Reco
 
 // usersConfig returns the configuration of the routes that administer users.
 func usersConfig(h *service) users.Config {
-	return users.Config{Shell: h.shell, Office: h.office(), URL: func(token string) string { return h.config.PublicURL + web.LinkPath + token }}
+	return users.Config{Shell: h.shell, Office: h.office(), URL: func(token string) string { return h.config.PublicURL + signin.LinkPath + token }}
 }
 
 // directory stores the users that an identity provider signs in.
@@ -20,7 +20,7 @@ type directory struct {
 	register *access.Register
 }
 
-// Hospitals implements [web.Directory].
+// Hospitals implements [signin.Directory].
 func (d directory) Hospitals() (ids []string) {
 	for _, h := range d.register.Hospitals() {
 		ids = append(ids, h.ID)

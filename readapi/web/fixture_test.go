@@ -42,55 +42,19 @@ func (f *fakeUnits) Room(context.Context, string, int32, time.Duration) (*readap
 	return nil, f.err
 }
 
-// fakeLinks signs in by the words that are its keys.
-type fakeLinks struct {
-	links map[string]users.Link
-	users *users.Register
-	away  error
-	out   []string // who signed out
-}
-
-func (f *fakeLinks) FindLink(token string) (users.Link, bool) {
-	l, ok := f.links[token]
-	return l, ok
-}
-
-func (f *fakeLinks) UseLink(_ context.Context, token string) (users.User, error) {
-	l, ok := f.links[token]
-	switch {
-	case f.away != nil:
-		return users.User{}, f.away
-	case !ok || !l.Valid(noon):
-		return users.User{}, users.ErrNoLink
-	}
-	l.UsedAt = noon
-	f.links[token] = l
-	u, _ := f.users.User(l.Hospital, l.User)
-	return u, nil
-}
-
-func (f *fakeLinks) SignOut(_ context.Context, hospital, user string) error {
-	f.out = append(f.out, hospital+"/"+user)
-	return nil
-}
-
 // pages is the pages of two hospitals, as they are mounted by a process.
 type pages struct {
 	*pagetest.Pages
 
 	units  *fakeUnits
-	links  *fakeLinks
+	links  *pagetest.Links
 	config Config
 }
 
 func newPages(t *testing.T) *pages {
 	t.Helper()
 	p := &pages{Pages: pagetest.New(t), units: &fakeUnits{}}
-	p.links = &fakeLinks{users: p.Users, links: map[string]users.Link{
-		"fresh": {Hospital: "north", User: "usr_charge", Role: users.Charge, ExpiresAt: noon.Add(time.Hour)},
-		"used":  {Hospital: "north", User: "usr_charge", Role: users.Charge, ExpiresAt: noon.Add(time.Hour), UsedAt: noon},
-		"old":   {Hospital: "north", User: "usr_charge", Role: users.Charge, ExpiresAt: noon},
-	}}
+	p.links = p.NewLinks()
 	p.config = Config{
 		Units: p.units, Hospitals: pagetest.Hospitals{}, Record: nothingRecorded{}, Links: p.links, Users: p.Users, Seals: p.Seals, Secure: true,
 		Now: p.Now, Log: slog.New(slog.DiscardHandler),

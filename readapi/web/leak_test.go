@@ -183,7 +183,7 @@ func TestTokensAreNotLogged(t *testing.T) {
 	p.config.Log = logger
 	p.Router = shell.Router()
 	Mount(p.Router, p.config)
-	p.links.links["fresh-token"] = p.links.links["fresh"]
+	p.links.ByToken["fresh-token"] = p.links.ByToken["fresh"]
 	for _, path := range []string{"/signin/fresh-token", "/signin/wrong-token", "/board/screen", "/board/wrong-token", "/signin/wrong-token/more", "/oidc/callback?code=wrong-token&state=wrong-token"} {
 		for _, method := range []string{"GET", "POST", "PUT"} {
 			p.Ask(method, path, nil)

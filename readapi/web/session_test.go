@@ -195,7 +195,7 @@ func TestForeignForms(t *testing.T) {
 					t.Errorf("%s: %d", path, w.Code)
 				}
 			}
-			if l := p.links.links["fresh"]; !l.UsedAt.IsZero() || len(p.links.out) != 0 {
+			if l := p.links.ByToken["fresh"]; !l.UsedAt.IsZero() || len(p.links.Out) != 0 {
 				t.Error("it changed something")
 			}
 		})

@@ -40,7 +40,7 @@ func (s *site) openWall(w http.ResponseWriter, r *http.Request) {
 		wall, known = s.Walls.Lookup(chi.URLParam(r, "token"))
 	}
 	if !known {
-		if !s.limitTries(w, r) {
+		if !s.LimitTries(w, r) {
 			s.ShowFault(w, r, http.StatusNotFound, nil, "fault.wall")
 		}
 		return

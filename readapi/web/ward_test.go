@@ -27,6 +27,7 @@ import (
 	"svc/readapi"
 	"svc/readapi/web"
 	"svc/readapi/web/auth"
+	"svc/readapi/web/signin"
 )
 
 // half past two at the ward, which is in Chicago.
@@ -82,7 +83,7 @@ func (w *ward) mount() {
 		Now: w.clock, Log: slog.New(slog.DiscardHandler),
 	})
 	w.Handler = r
-	answer := w.do(http.MethodPost, web.LinkPath+"link", nil)
+	answer := w.do(http.MethodPost, signin.LinkPath+"link", nil)
 	for _, c := range answer.Cookies() {
 		w.cookie = c.Name + "=" + c.Value
 	}

@@ -22,6 +22,7 @@ import (
 	"svc/readapi/web/auth"
 	"svc/readapi/web/integrations"
 	"svc/readapi/web/page"
+	"svc/readapi/web/signin"
 )
 
 // Units reads hospitals as they are now. The errors are [readapi.ErrNoUnit] and those that
@@ -39,17 +40,6 @@ type Layouts interface {
 	Layout(hospital string) *Layout
 }
 
-// Links are the links that sign a person in once.
-type Links interface {
-	// FindLink returns the link of a token, even if it was used or has expired.
-	FindLink(token string) (users.Link, bool)
-	// UseLink uses a link up. If several people use it at once, one is signed in and the others
-	// get [users.ErrNoLink]. Another error says that the link cannot be used at the moment.
-	UseLink(ctx context.Context, token string) (users.User, error)
-	// SignOut records that a person has signed out.
-	SignOut(ctx context.Context, hospital, user string) error
-}
-
 // Config is what the pages need.
 type Config struct {
 	Units     Units
@@ -57,11 +47,11 @@ type Config struct {
 	Hospitals page.Hospitals
 	Layouts   Layouts // nil: nothing is drawn
 	Record    Record
-	Links     Links
+	Links     signin.Links
 	Users     auth.Users
-	Walls     Walls     // nil: there are no walls
-	OIDC      *Provider // nil: people sign in by links alone
-	Directory Directory // of the provider's users
+	Walls     Walls            // nil: there are no walls
+	OIDC      *signin.Provider // nil: people sign in by links alone
+	Directory signin.Directory // of the provider's users
 	// Stranger counts a request of an unknown person. It returns false if the address has sent
 	// too many, with the time to wait. nil: there is no limit.
 	Stranger func(r *http.Request) (retry time.Duration, ok bool)
@@ -86,35 +76,25 @@ type site struct {
 	Config
 	*page.Site
 
-	oidc      *discovery
 	hub       *hub
 	summaries *summaries
 }
 
-// LinkPath begins the path of a link that signs in. The token follows.
-const LinkPath = "/signin/"
-
 // Mount adds the pages to a router.
 func Mount(r chi.Router, cfg Config) {
-	s := &site{
-		Config: cfg, hub: newHub(&cfg), summaries: newSummaries(&cfg),
-		oidc: &discovery{cfg: cfg.OIDC, now: cfg.Now},
+	s := &site{Config: cfg, hub: newHub(&cfg), summaries: newSummaries(&cfg)}
+	var discovery *signin.Discovery
+	if cfg.OIDC != nil && cfg.Seals != nil {
+		discovery = signin.NewDiscovery(cfg.OIDC, cfg.Now)
 	}
 	s.Site = page.NewSite(page.Config{
-		Seals: cfg.Seals, Users: cfg.Users, Hospitals: cfg.Hospitals, OfferProvider: providerPages{s}.offerProvider,
+		Seals: cfg.Seals, Users: cfg.Users, Hospitals: cfg.Hospitals, OfferProvider: discovery.Offer, Stranger: cfg.Stranger,
 		Secure: cfg.Secure, Now: cfg.Now, Log: cfg.Log,
 	})
 	r.Group(func(r chi.Router) {
 		r.Use(s.SetHeaders, s.RefuseCrossOrigin)
-		r.Get("/", s.showFront)
 		r.Get("/assets/*", s.ServeAsset)
-		r.Get(LinkPath+"{token}", s.showLink)
-		r.Post(LinkPath+"{token}", s.useLink)
-		if cfg.OIDC != nil && cfg.Seals != nil {
-			r.Get(startPath, providerPages{s}.beginSignIn)
-			r.Get(CallbackPath, providerPages{s}.endSignIn)
-		}
-		r.Post("/signout", s.signOut)
+		signin.Mount(r, s.Site, signin.Config{Links: cfg.Links, Discovery: discovery, Directory: cfg.Directory, Now: cfg.Now, Log: cfg.Log})
 		r.Post("/theme", s.SwitchTheme)
 		r.Get("/app/units", s.RequireRole(users.Viewer, s.showUnits))
 		r.Get("/app/units/events", s.RequireRole(users.Viewer, s.streamUnits))

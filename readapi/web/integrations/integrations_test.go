@@ -280,7 +280,9 @@ func TestStepUp(t *testing.T) {
 	for _, c := range got.Result().Cookies() {
 		r.AddCookie(c)
 	}
-	if leads := a.NewSite().TakeReturnPath(httptest.NewRecorder(), r, ""); got.Code != http.StatusForbidden || leads != "/app/integrations/keys/new?preset=ehr" {
+	w := httptest.NewRecorder()
+	a.NewSite().ReturnAfterSignIn(w, r, "/app")
+	if leads := w.Header().Get("Location"); got.Code != http.StatusForbidden || leads != "/app/integrations/keys/new?preset=ehr" {
 		t.Errorf("%d, then to %q", got.Code, leads)
 	}
 }

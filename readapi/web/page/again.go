@@ -41,16 +41,15 @@ func (s *Site) RequireFreshSignIn(w http.ResponseWriter, r *http.Request, sessio
 	return false
 }
 
-// TakeReturnPath returns where a person goes after a sign-in: to the page that asked for
-// it, else to other.
-func (s *Site) TakeReturnPath(w http.ResponseWriter, r *http.Request, other string) string {
+// ReturnAfterSignIn leads a person who has signed in to the page that asked for it, else to
+// other.
+func (s *Site) ReturnAfterSignIn(w http.ResponseWriter, r *http.Request, other string) {
 	var t returnTo
-	if !s.Cookies.Open(r, returnCookie, &t) {
-		return other
+	if s.Cookies.Open(r, returnCookie, &t) {
+		s.Cookies.Remove(w, returnCookie)
+		if s.config.Now().Before(time.Unix(t.Until, 0)) && strings.HasPrefix(t.Path, auth.AppPath+"/") {
+			other = t.Path
+		}
 	}
-	s.Cookies.Remove(w, returnCookie)
-	if s.config.Now().Before(time.Unix(t.Until, 0)) && strings.HasPrefix(t.Path, auth.AppPath+"/") {
-		return t.Path
-	}
-	return other
+	http.Redirect(w, r, other, http.StatusSeeOther)
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -22,9 +23,12 @@ type Config struct {
 	// OfferProvider returns the link to the identity provider and what a page says of it. The
 	// link is "" while the provider does not answer, both are "" if there is none.
 	OfferProvider func(r *http.Request, t *text.Texts) (link, says string)
-	Secure        bool // the pages are served by HTTPS
-	Now           func() time.Time
-	Log           *slog.Logger
+	// Stranger counts a request of an unknown person. It returns false if the address has sent
+	// too many, with the time to wait. nil: there is no limit.
+	Stranger func(r *http.Request) (retry time.Duration, ok bool)
+	Secure   bool // the pages are served by HTTPS
+	Now      func() time.Time
+	Log      *slog.Logger
 }
 
 // Site is what all pages share: who asks, and how an answer is written.
@@ -128,6 +132,20 @@ func (s *Site) ShowUnavailable(w http.ResponseWriter, r *http.Request, session *
 	s.config.Log.WarnContext(r.Context(), "page cannot do it now", "what", what, "error", err)
 	w.Header().Set("Retry-After", "2")
 	s.ShowFault(w, r, http.StatusServiceUnavailable, session, "fault.later")
+}
+
+// LimitTries reports whether an address has tried too many links that open nothing. If so, it
+// has answered.
+func (s *Site) LimitTries(w http.ResponseWriter, r *http.Request) bool {
+	if s.config.Stranger == nil {
+		return false
+	}
+	retry, ok := s.config.Stranger(r)
+	if !ok {
+		w.Header().Set("Retry-After", strconv.Itoa(int(retry/time.Second)+1))
+		s.ShowFault(w, r, http.StatusTooManyRequests, nil, "fault.many")
+	}
+	return !ok
 }
 
 // themeCookie holds "light" or "dark"; without it the pages look as the system does.

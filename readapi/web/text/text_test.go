@@ -33,7 +33,7 @@ func readSource(t *testing.T) *source {
 	t.Helper()
 	s := &source{files: map[string]string{}, templates: map[string]string{}, names: map[string]bool{}}
 	defined := regexp.MustCompile(`\{\{define "([^"]*)"`)
-	for _, folder := range []string{"..", ".", "../page", "../integrations"} {
+	for _, folder := range []string{"..", "../*"} {
 		for pattern, into := range map[string]map[string]string{"/*.go": s.files, "/templates/*.html": s.templates} {
 			files, err := filepath.Glob(folder + pattern)
 			if err != nil {

@@ -35,10 +35,12 @@ func (Hospitals) Hospital(id string) (name string, zone *time.Location, ok bool)
 type Pages struct {
 	*testing.T
 
-	Time   time.Time        // of the pages
-	Clock  func() time.Time // runs instead of Time; nil: the time stands
-	Users  *users.Register
-	Seals  *seal.Keyring
+	Time  time.Time        // of the pages
+	Clock func() time.Time // runs instead of Time; nil: the time stands
+	Users *users.Register
+	Seals auth.Seals // nil: nobody can sign in
+	// Offer offers an identity provider; nil: there is none.
+	Offer  func(r *http.Request, t *text.Texts) (link, says string)
 	Router *chi.Mux // that the pages are mounted on
 }
 
@@ -67,11 +69,15 @@ func (p *Pages) Now() time.Time {
 	return p.Time
 }
 
-// NewSite returns a site for the users of the pages, without an identity provider.
+// NewSite returns a site for the users of the pages.
 func (p *Pages) NewSite() *page.Site {
+	offer := p.Offer
+	if offer == nil {
+		offer = func(*http.Request, *text.Texts) (link, says string) { return "", "" }
+	}
 	return page.NewSite(page.Config{
 		Seals: p.Seals, Users: p.Users, Hospitals: Hospitals{}, Secure: true, Now: p.Now, Log: slog.New(slog.DiscardHandler),
-		OfferProvider: func(*http.Request, *text.Texts) (link, says string) { return "", "" },
+		OfferProvider: offer,
 	})
 }
 

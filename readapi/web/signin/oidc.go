@@ -1,4 +1,4 @@
-package web
+package signin
 
 import (
 	"context"
@@ -67,14 +67,31 @@ var startCookie = auth.Cookie{Suffix: "-oidc", Purpose: "svc.v1 oidc", Age: sign
 // errNotThere says that the provider was asked a moment ago and did not answer.
 var errNotThere = errors.New("the identity provider does not answer")
 
-// discovery reads the description of the provider when somebody needs it.
-type discovery struct {
+// Discovery reads the description of a provider when somebody needs it.
+type Discovery struct {
 	cfg *Provider
 	now func() time.Time
 
 	mu       sync.Mutex
 	provider *provider
 	failed   time.Time
+}
+
+// NewDiscovery returns the discovery of a provider.
+func NewDiscovery(cfg *Provider, now func() time.Time) *Discovery {
+	return &Discovery{cfg: cfg, now: now}
+}
+
+// Offer returns the link to the provider, and what a page says of it. The link is "" while
+// the provider does not answer. Both are "" if there is no discovery.
+func (d *Discovery) Offer(r *http.Request, t *text.Texts) (link, says string) {
+	if d == nil {
+		return "", ""
+	}
+	if _, err := d.discover(r.Context()); err != nil {
+		return "", t.T("signin.away")
+	}
+	return startPath, t.T("signin.provider")
 }
 
 // provider is an identity provider whose description is known.
@@ -131,7 +148,7 @@ func (k *watchedKeys) VerifySignature(ctx context.Context, token string) ([]byte
 }
 
 // discover returns the provider. The error says that the provider does not answer now.
-func (d *discovery) discover(ctx context.Context) (*provider, error) {
+func (d *Discovery) discover(ctx context.Context) (*provider, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.provider != nil {
@@ -155,15 +172,12 @@ func (d *discovery) discover(ctx context.Context) (*provider, error) {
 	return p, nil
 }
 
-func (d *discovery) newOAuth(p *provider) *oauth2.Config {
+func (d *Discovery) newOAuth(p *provider) *oauth2.Config {
 	return &oauth2.Config{
 		ClientID: d.cfg.ClientID, ClientSecret: d.cfg.ClientSecret, Endpoint: p.Endpoint(), RedirectURL: d.cfg.Callback,
 		Scopes: []string{oidc.ScopeOpenID, "profile"},
 	}
 }
-
-// providerPages are the pages of the sign-in by a provider.
-type providerPages struct{ *site }
 
 // start is what a browser keeps while its person is at the provider.
 type start struct {
@@ -175,8 +189,8 @@ type start struct {
 
 // beginSignIn leads to the provider. It sets a cookie of ten minutes and changes nothing
 // else.
-func (s providerPages) beginSignIn(w http.ResponseWriter, r *http.Request) {
-	p, err := s.oidc.discover(r.Context())
+func (s *site) beginSignIn(w http.ResponseWriter, r *http.Request) {
+	p, err := s.Discovery.discover(r.Context())
 	if err != nil {
 		s.ShowUnavailable(w, r, nil, "sign-in not begun", err)
 		return
@@ -184,18 +198,18 @@ func (s providerPages) beginSignIn(w http.ResponseWriter, r *http.Request) {
 	st := start{users.Token(), users.Token(), oauth2.GenerateVerifier(), s.Now().Add(signInFor).Unix()}
 	s.Cookies.Set(w, startCookie, st)
 	options := []oauth2.AuthCodeOption{oidc.Nonce(st.Nonce), oauth2.S256ChallengeOption(st.Verifier)}
-	if s.OIDC.ACR != "" {
-		options = append(options, oauth2.SetAuthURLParam("acr_values", s.OIDC.ACR))
+	if s.Discovery.cfg.ACR != "" {
+		options = append(options, oauth2.SetAuthURLParam("acr_values", s.Discovery.cfg.ACR))
 	}
 	if r.URL.Query().Get("again") != "" { // a session at the provider is not enough
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
 	}
-	http.Redirect(w, r, s.oidc.newOAuth(p).AuthCodeURL(st.State, options...), http.StatusSeeOther)
+	http.Redirect(w, r, s.Discovery.newOAuth(p).AuthCodeURL(st.State, options...), http.StatusSeeOther)
 }
 
 // readStart returns what the browser kept; false: it kept nothing for this answer of the
 // provider.
-func (s providerPages) readStart(r *http.Request) (st start, ok bool) {
+func (s *site) readStart(r *http.Request) (st start, ok bool) {
 	if !s.Cookies.Open(r, startCookie, &st) || st.State == "" {
 		return st, false
 	}
@@ -220,14 +234,14 @@ type person struct {
 }
 
 // exchangeCode exchanges the code for an ID token, and checks the token.
-func (s providerPages) exchangeCode(ctx context.Context, st start, code string) (*person, error) {
-	p, err := s.oidc.discover(ctx)
+func (s *site) exchangeCode(ctx context.Context, st start, code string) (*person, error) {
+	p, err := s.Discovery.discover(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, s.OIDC.Client), oidcWithin)
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, s.Discovery.cfg.Client), oidcWithin)
 	defer cancel()
-	token, err := s.oidc.newOAuth(p).Exchange(ctx, code, oauth2.VerifierOption(st.Verifier))
+	token, err := s.Discovery.newOAuth(p).Exchange(ctx, code, oauth2.VerifierOption(st.Verifier))
 	var refused *oauth2.RetrieveError
 	switch {
 	case errors.As(err, &refused) && refused.Response.StatusCode < http.StatusInternalServerError:
@@ -239,7 +253,7 @@ func (s providerPages) exchangeCode(ctx context.Context, st start, code string) 
 	if !ok {
 		return nil, fmt.Errorf("%w: no ID token", errRefused)
 	}
-	id, err := p.verify(ctx, s.OIDC.Issuer, s.OIDC.ClientID, raw, s.Now)
+	id, err := p.verify(ctx, s.Discovery.cfg.Issuer, s.Discovery.cfg.ClientID, raw, s.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -251,13 +265,13 @@ func (s providerPages) exchangeCode(ctx context.Context, st start, code string) 
 	switch {
 	case subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(st.Nonce)) != 1:
 		return nil, fmt.Errorf("%w: nonce", errRefused)
-	case s.OIDC.ACR != "" && c.ACR != s.OIDC.ACR:
+	case s.Discovery.cfg.ACR != "" && c.ACR != s.Discovery.cfg.ACR:
 		return nil, fmt.Errorf("%w: acr", errRefused)
 	}
 	out := &person{subject: id.Subject, label: chooseLabel(c.Name, c.Preferred)}
-	if json.Unmarshal(all[s.OIDC.GroupsClaim], &out.groups) != nil {
+	if json.Unmarshal(all[s.Discovery.cfg.GroupsClaim], &out.groups) != nil {
 		one := ""
-		if json.Unmarshal(all[s.OIDC.GroupsClaim], &one) == nil {
+		if json.Unmarshal(all[s.Discovery.cfg.GroupsClaim], &one) == nil {
 			out.groups = []string{one}
 		}
 	}
@@ -283,7 +297,7 @@ func chooseLabel(names ...string) string {
 const mostLabel = 100
 
 // mapRoles returns the greatest role of the groups in each hospital.
-func (s providerPages) mapRoles(groups []string) map[string]users.Role {
+func (s *site) mapRoles(groups []string) map[string]users.Role {
 	roles := map[string]users.Role{}
 	give := func(hospital string, role users.Role) {
 		if role.Covers(roles[hospital]) || !roles[hospital].Covers(users.Viewer) {
@@ -291,7 +305,7 @@ func (s providerPages) mapRoles(groups []string) map[string]users.Role {
 		}
 	}
 	known := s.Directory.Hospitals()
-	for _, g := range s.OIDC.Roles {
+	for _, g := range s.Discovery.cfg.Roles {
 		switch {
 		case !slices.Contains(groups, g.Group):
 		case g.Hospital == "*":
@@ -306,7 +320,7 @@ func (s providerPages) mapRoles(groups []string) map[string]users.Role {
 }
 
 // endSignIn signs a person in by the answer of the provider.
-func (s providerPages) endSignIn(w http.ResponseWriter, r *http.Request) {
+func (s *site) endSignIn(w http.ResponseWriter, r *http.Request) {
 	st, ok := s.readStart(r)
 	s.Cookies.Remove(w, startCookie)
 	code := r.URL.Query().Get("code")
@@ -324,7 +338,7 @@ func (s providerPages) endSignIn(w http.ResponseWriter, r *http.Request) {
 		s.ShowUnavailable(w, r, nil, "sign-in not ended", err)
 		return
 	}
-	all, err := s.Directory.SignIn(r.Context(), s.OIDC.Subject(s.OIDC.Issuer, who.subject), who.label, s.mapRoles(who.groups))
+	all, err := s.Directory.SignIn(r.Context(), s.Discovery.cfg.Subject(s.Discovery.cfg.Issuer, who.subject), who.label, s.mapRoles(who.groups))
 	switch {
 	case errors.Is(err, users.ErrNoAccess):
 		s.ShowFault(w, r, http.StatusForbidden, nil, "fault.access")
@@ -332,21 +346,9 @@ func (s providerPages) endSignIn(w http.ResponseWriter, r *http.Request) {
 		s.ShowUnavailable(w, r, nil, "sign-in not on record", err)
 	case len(all) > 1:
 		s.Cookies.BeginSession(w, &all[0])
-		http.Redirect(w, r, s.TakeReturnPath(w, r, auth.AppPath+"/units"), http.StatusSeeOther)
+		s.ReturnAfterSignIn(w, r, auth.AppPath+"/units")
 	default:
 		s.Cookies.BeginSession(w, &all[0])
-		http.Redirect(w, r, s.TakeReturnPath(w, r, auth.AppPath), http.StatusSeeOther)
+		s.ReturnAfterSignIn(w, r, auth.AppPath)
 	}
-}
-
-// offerProvider returns the link to the provider, and what a page says of it. The link is ""
-// while the provider does not answer.
-func (s providerPages) offerProvider(r *http.Request, t *text.Texts) (link, says string) {
-	if s.OIDC == nil || s.Seals == nil {
-		return "", ""
-	}
-	if _, err := s.oidc.discover(r.Context()); err != nil {
-		return "", t.T("signin.away")
-	}
-	return startPath, t.T("signin.provider")
 }

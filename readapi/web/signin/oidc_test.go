@@ -1,4 +1,4 @@
-package web
+package signin
 
 import (
 	"context"
@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"svc/internal/admin/users"
+	"svc/readapi/web/page/pagetest"
 )
 
 // issuer is a small identity provider with real signatures.
@@ -96,7 +97,7 @@ func (i *issuer) token(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	claims := map[string]any{
-		"iss": i.URL, "aud": "svc", "sub": "ada", "exp": noon.Add(time.Hour).Unix(), "iat": noon.Unix(), "nonce": asked.Get("nonce"),
+		"iss": i.URL, "aud": "svc", "sub": "ada", "exp": pagetest.Noon.Add(time.Hour).Unix(), "iat": pagetest.Noon.Unix(), "nonce": asked.Get("nonce"),
 		"name": "Ada\nL.", "groups": []string{"nurses"}, "acr": "mfa",
 	}
 	maps.Copy(claims, i.claims)
@@ -138,13 +139,13 @@ func provided(t *testing.T) (*pages, *issuer) {
 	t.Helper()
 	p, i := newPages(t), newIssuer(t)
 	p.config.Directory = directory{p}
-	p.config.OIDC = &Provider{
+	p.config.Discovery = NewDiscovery(&Provider{
 		Issuer: i.URL, ClientID: "svc", ClientSecret: "s3cret", Callback: "https://svc.example" + CallbackPath, GroupsClaim: "groups", ACR: "mfa",
 		Roles: []GroupRole{
 			{"nurses", "north", users.Viewer}, {"leads", "north", users.Charge}, {"leads", "south", users.Viewer}, {"it", "*", users.Admin}, {"lost", "nowhere", users.Admin},
 		},
 		Subject: func(_, subject string) [][]byte { return [][]byte{[]byte(subject)} }, Client: i.Client(),
-	}
+	}, p.Now)
 	p.mount()
 	return p, i
 }
@@ -237,13 +238,13 @@ func TestProviderRefused(t *testing.T) {
 		"session for a cookie": {func(p *pages, _ *issuer, _ url.Values, c *http.Cookie) {
 			c.Value = p.Cookie("north", "usr_admin").Value
 		}, 400},
-		"too late":          {func(p *pages, _ *issuer, _ url.Values, _ *http.Cookie) { p.Time = noon.Add(signInFor) }, 400},
+		"too late":          {func(p *pages, _ *issuer, _ url.Values, _ *http.Cookie) { p.Time = pagetest.Noon.Add(signInFor) }, 400},
 		"another code":      {func(_ *pages, _ *issuer, q url.Values, _ *http.Cookie) { q.Set("code", "c2") }, 403},
 		"another verifier":  {func(_ *pages, i *issuer, _ url.Values, _ *http.Cookie) { i.codes["c1"].Set("code_challenge", "x") }, 403},
 		"another nonce":     {claim("nonce", "x"), 403},
 		"another audience":  {claim("aud", "x"), 403},
 		"another issuer":    {claim("iss", "https://evil.example"), 403},
-		"expired":           {claim("exp", noon.Add(-time.Second).Unix()), 403},
+		"expired":           {claim("exp", pagetest.Noon.Add(-time.Second).Unix()), 403},
 		"another acr":       {claim("acr", "password"), 403},
 		"another key":       {func(_ *pages, i *issuer, _ url.Values, _ *http.Cookie) { i.sign = other }, 403},
 		"no group":          {claim("groups", []string{}), 403},

@@ -1,0 +1,43 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestUnitIsAway: a unit that is not known now is no page of a unit.
+func TestUnitIsAway(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	p.units.err = errAway
+	if got := p.Ask("GET", "/app", p.Cookie("north", "usr_viewer")); got.Code != http.StatusServiceUnavailable || got.Header().Get("Retry-After") == "" || strings.Contains(got.Body.String(), "Green") {
+		t.Errorf("%d", got.Code)
+	}
+}
+
+// TestTooManyTries: an address that tries words gets to wait, before anything is recorded;
+// a link that holds works from there all the same.
+func TestTooManyTries(t *testing.T) {
+	t.Parallel()
+	p, left := newPages(t), 2
+	p.config.Stranger = func(*http.Request) (time.Duration, bool) {
+		left--
+		return 3 * time.Second, left >= 0
+	}
+	p.mount()
+	for i, want := range []int{http.StatusGone, http.StatusNotFound, http.StatusTooManyRequests, http.StatusTooManyRequests, http.StatusTooManyRequests} {
+		method, path := "POST", []string{"/signin/used", "/board/never", "/signin/used", "/board/never", "/signin/never"}[i]
+		if strings.HasPrefix(path, "/board") {
+			method = "GET"
+		}
+		got := p.Ask(method, path, nil)
+		if got.Code != want || want == http.StatusTooManyRequests && got.Header().Get("Retry-After") != "4" {
+			t.Errorf("try %d: %d, Retry-After %q", i+1, got.Code, got.Header().Get("Retry-After"))
+		}
+	}
+	if got := p.Ask("POST", "/signin/fresh", nil); got.Code != http.StatusSeeOther {
+		t.Errorf("a link that holds: %d", got.Code)
+	}
+}

@@ -1,0 +1,134 @@
+// Package signin signs people in to the pages: by a link once, or by an identity provider.
+package signin
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/internal/admin/users"
+	"svc/readapi/web/auth"
+	"svc/readapi/web/page"
+)
+
+// LinkPath begins the path of a link that signs in. The token follows.
+const LinkPath = "/signin/"
+
+// Links are the links that sign a person in once.
+type Links interface {
+	// FindLink returns the link of a token, even if it was used or has expired.
+	FindLink(token string) (users.Link, bool)
+	// UseLink uses a link up. If several people use it at once, one is signed in and the others
+	// get [users.ErrNoLink]. Another error says that the link cannot be used at the moment.
+	UseLink(ctx context.Context, token string) (users.User, error)
+	// SignOut records that a person has signed out.
+	SignOut(ctx context.Context, hospital, user string) error
+}
+
+// Config is what the sign-in needs.
+type Config struct {
+	Links     Links
+	Discovery *Discovery // nil: people sign in by links alone
+	Directory Directory  // of the users of the provider
+	Now       func() time.Time
+	Log       *slog.Logger
+}
+
+// site is what the pages of the sign-in share.
+type site struct {
+	*page.Site
+	Config
+}
+
+// Mount adds the first page to a router, with the ways to sign in and out.
+func Mount(r chi.Router, shell *page.Site, cfg Config) {
+	s := &site{shell, cfg}
+	r.Get("/", s.showFront)
+	r.Get(LinkPath+"{token}", s.showLink)
+	r.Post(LinkPath+"{token}", s.useLink)
+	if cfg.Discovery != nil {
+		r.Get(startPath, s.beginSignIn)
+		r.Get(CallbackPath, s.endSignIn)
+	}
+	r.Post("/signout", s.signOut)
+}
+
+// showFront answers with the first page. It leads a person who is signed in to the unit.
+func (s *site) showFront(w http.ResponseWriter, r *http.Request) {
+	if _, err := s.Cookies.ReadSession(r); err == nil {
+		http.Redirect(w, r, "/app", http.StatusSeeOther)
+		return
+	}
+	p := s.NewWriter(r, nil)
+	n := page.Notice{Frame: s.NewFrame(r, p, nil, p.T("title.signin")), Heading: p.T("title.signin"), Say: p.T("signin.about")}
+	if s.Cookies.Seals == nil {
+		n.Say = p.T("signin.off")
+	}
+	n.Provider, n.ProviderSays = s.Discovery.Offer(r, p.Texts)
+	page.WritePage(w, r, http.StatusOK, n.Render())
+}
+
+// showLink answers with the button that signs in. Reading the page does not use the link, as
+// programs that guard mailboxes follow links.
+func (s *site) showLink(w http.ResponseWriter, r *http.Request) {
+	token := chi.URLParam(r, "token")
+	link, known := s.Links.FindLink(token)
+	if !known || !link.Valid(s.Now()) || s.Cookies.Seals == nil {
+		if !s.LimitTries(w, r) {
+			s.refuseLink(w, r, known)
+		}
+		return
+	}
+	p := s.NewWriter(r, &auth.Session{Hospital: link.Hospital})
+	n := page.Notice{Frame: s.NewFrame(r, p, nil, p.T("title.signin")), Heading: p.T("title.signin"), Token: token}
+	n.Say = p.T("signin.link", "hospital", p.HospitalName)
+	n.Button = p.T("signin.button", "role", p.T("role."+string(link.Role)))
+	page.WritePage(w, r, http.StatusOK, n.Render())
+}
+
+// refuseLink answers that a link does not sign in. A known link was used or has expired.
+func (s *site) refuseLink(w http.ResponseWriter, r *http.Request, known bool) {
+	status := http.StatusNotFound
+	if known {
+		status = http.StatusGone
+	}
+	s.ShowFault(w, r, status, nil, "fault.link")
+}
+
+// useLink signs a person in by a link, and leads to the unit.
+func (s *site) useLink(w http.ResponseWriter, r *http.Request) {
+	token := chi.URLParam(r, "token")
+	link, known := s.Links.FindLink(token)
+	if !link.Valid(s.Now()) && s.LimitTries(w, r) {
+		return
+	}
+	if s.Cookies.Seals == nil {
+		s.refuseLink(w, r, known)
+		return
+	}
+	user, err := s.Links.UseLink(r.Context(), token)
+	switch {
+	case errors.Is(err, users.ErrNoLink):
+		s.refuseLink(w, r, known)
+	case err != nil:
+		s.ShowUnavailable(w, r, nil, "link not used", err)
+	default:
+		s.Cookies.BeginSession(w, &user)
+		s.ReturnAfterSignIn(w, r, auth.AppPath)
+	}
+}
+
+// signOut ends the session of a browser.
+func (s *site) signOut(w http.ResponseWriter, r *http.Request) {
+	if session, err := s.Cookies.ReadSession(r); err == nil {
+		if err := s.Links.SignOut(r.Context(), session.Hospital, session.User); err != nil {
+			s.Log.WarnContext(r.Context(), "sign-out not on record", "error", err) // the session ends all the same
+		}
+	}
+	s.Cookies.EndSession(w)
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
