@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"net/http"
-	"sync"
 
 	"svc/acuity"
 	"svc/ingest/hl7"
@@ -134,11 +133,7 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, opt
 	}
 	a := hl7.Acknowledgment{Hospital: hospital, At: r.now.Time().In(r.zone), Sender: options.Sender}
 	x.by, x.acks = a, make([][]byte, 0, len(batch.Messages))
-	m := views.Get().(*hl7.Message) //nolint:errcheck,forcetypeassert // nothing else is in there
-	defer func() {
-		m.Release()
-		views.Put(m)
-	}()
+	var m hl7.Message // its memory serves each message of the body in turn
 	for i, raw := range batch.Messages {
 		a.ID, a.Fault = ackID(), nil
 		if m.Scan(raw, batch.Charset) != nil {
@@ -179,9 +174,6 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, opt
 	x.joinAcks()
 	return x, nil
 }
-
-// views holds parsed messages for reuse, to save their memory.
-var views = sync.Pool{New: func() any { return new(hl7.Message) }}
 
 // options returns what the decoder needs to know and a message does not say itself.
 func (s *server) options(caller access.Key, o *acuity.Observation) hl7.Options {

@@ -99,11 +99,7 @@ func (x *exchange) refuseMessages(p *Places, c *acuity.Change) {
 // refuseEvent makes the acknowledgment of message n an error. It is an application
 // internal error, because the message itself is valid.
 func (x *exchange) refuseEvent(n int) {
-	m := views.Get().(*hl7.Message) //nolint:errcheck,forcetypeassert // nothing else is in there
-	defer func() {
-		m.Release()
-		views.Put(m)
-	}()
+	var m hl7.Message
 	if m.Scan(x.batch.Messages[n], x.batch.Charset) != nil {
 		return // cannot happen: the message was read before
 	}

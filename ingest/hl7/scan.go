@@ -84,17 +84,6 @@ func (m *Message) Scan(raw []byte, transport Charset) error {
 	return nil
 }
 
-// Release drops the message and keeps the memory for the next, unless that is unusually
-// large.
-func (m *Message) Release() {
-	const usual = 1 << 14
-	if cap(m.marks) > usual || cap(m.scratch) > usual || cap(m.dg1)+cap(m.nk1) > MaxSegments {
-		*m = Message{}
-		return
-	}
-	*m = Message{marks: m.marks, dg1: m.dg1, nk1: m.nk1, season: m.season, scratch: m.scratch, made: m.made}
-}
-
 func (m *Message) scan(raw []byte) error {
 	*m = Message{raw: raw, marks: m.marks[:0], dg1: m.dg1[:0], nk1: m.nk1[:0], season: m.season, scratch: m.scratch, made: m.made}
 	if !m.delimiters() {
