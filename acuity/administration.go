@@ -5,9 +5,9 @@ import (
 	"svc/acuity/codes"
 )
 
-// Administrators of a hospital say how its codes, places and feeds are read, and what a
-// factor asks for there. That changes verdicts, so it comes as observations, and a
-// replay knows it.
+// Administrators of a hospital set how its codes, places and feeds are read, and what a
+// factor asks for there. Their settings change verdicts. They therefore come as
+// observations, and a replay applies them too.
 
 // Act is how an administrator's observation is meant. The observation's source and
 // receipt say who made it and when.
@@ -15,8 +15,8 @@ type Act struct {
 	// DryRun asks what the observation would do: the answer is the preview of
 	// the change, and nothing else changes.
 	DryRun bool
-	// Expect is the version that each resource named must have for the
-	// observation to be taken, or that of their table (TableVersion of the package hospital), or
+	// Expect is the version that each named resource must have, else the observation is
+	// refused. It may be the version of their table instead (hospital.TableVersion), or
 	// ExpectAnything, ExpectSome, ExpectNone.
 	Expect int64
 }
@@ -62,11 +62,10 @@ type Place struct {
 // observation of them has all of them.
 type Switches struct {
 	TrustA08Location   bool // a differing PV1-3 of an A08 moves the patient
-	StaffingFromRoster bool // without a staffing record the roster tells the nurses on duty
+	StaffingFromRoster bool // without a staffing record, the nurses of the roster are on duty
 }
 
-// CodeMark takes a code off the worklist. The code is still counted, and means what it
-// meant.
+// CodeMark takes a code off the worklist. The code is still counted, and its meaning stays.
 type CodeMark struct {
 	System codes.System
 	Code   string

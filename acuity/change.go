@@ -33,8 +33,8 @@ type Change struct {
 
 	Snapshot *Snapshot // of a full hour that was due
 
-	// Repeats is the version of the change that the first request of a repeated
-	// one made, RepeatsAt when that was; 0: it repeats none.
+	// Repeats is the version of the change that the first request with the same identity
+	// made, RepeatsAt its time. 0: the request repeats none.
 	Repeats   int64
 	RepeatsAt Instant
 }

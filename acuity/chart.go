@@ -7,9 +7,9 @@ import (
 	"svc/acuity/codes"
 )
 
-// Chart is who is in which room with what evidence: everything that a verdict is made
-// of, and nothing that time alone changes. The view in Redis holds it, so that a read
-// can judge it at its own instant.
+// Chart is who is in which room with what evidence. A verdict is made of it and of an
+// instant. Time alone changes nothing in it. The view in Redis holds it, so that a read can
+// judge it at its own instant.
 type Chart struct {
 	Hospital string
 	Unit     UnitChart
@@ -37,9 +37,10 @@ type UnitChart struct {
 	Unplaced         int32     // open visits without a place
 	UnknownLocations int32     // registered by themselves, not confirmed
 
-	// What waited at the hour of Clock. Nothing waits longer than 24 h.
-	CancelsWaiting    int32 // cancels, for the event that they are about
-	StatementsWaiting int32 // clinical statements, for the visit or patient that they name
+	// So many wait for what they name, as counted at the last full hour of Clock. Nothing
+	// waits longer than 24 h.
+	CancelsWaiting    int32 // cancels, for the event that they cancel
+	StatementsWaiting int32 // clinical statements, for their visit or patient
 
 	Rules              []catalogue.Rule // of the hospital, beside the catalogue; ascending by factor
 	StaffingFromRoster bool             // without a staffing record the roster tells the nurses on duty
@@ -69,8 +70,8 @@ type RoomChart struct {
 	Status RoomStatus
 	Listed bool // in the newest census, or placed by ADT: counts for capacity
 
-	// NewestSignal is the order time of the newest signal; it makes a room
-	// that only clinical ingest knows stale after 48 h. 0 otherwise.
+	// NewestSignal is the order time of the newest signal of a room that only
+	// clinical ingest knows; 48 h later the room is stale. 0: another room.
 	NewestSignal Instant
 
 	// Patients are the mothers (or other patients) in the room, in order of
@@ -108,8 +109,8 @@ func (r *RoomChart) Equal(o *RoomChart) bool {
 	})
 }
 
-// EvidenceKind is where a piece of evidence comes from. Of two equal ones the lower kind
-// is shown.
+// EvidenceKind is where a piece of evidence comes from. If two pieces are equal, the one
+// with the lower kind is shown.
 type EvidenceKind uint8
 
 // The kinds, in the order in which they are preferred for display.
@@ -131,7 +132,7 @@ type Evidence struct {
 	Count   uint8 // babies, for labor-multiple-gestation
 	Baby    uint8 // 0 the mother, n her n-th newborn
 	Kind    EvidenceKind
-	Silent  bool // the factor itself holds; only its window of silence runs, see the catalogue
+	Silent  bool // nothing sets it any more; the record of a chart still has it
 
 	Start Instant // first assertion of the unbroken run: the clock of steps
 	Last  Instant // newest assertion: the clock of silence

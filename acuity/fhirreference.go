@@ -2,13 +2,12 @@ package acuity
 
 import "svc/acuity/codes"
 
-// Reference is what other resources only name: a FHIR Medication, Location or Patient,
-// even if it came in a request of its own. It applies to all that name it, whichever
-// came first.
+// Reference is a FHIR Medication, Location or Patient that other resources name. It may
+// come in a request of its own, before or after the resources that name it.
 type Reference struct {
-	// Name is the name that others use: "Medication/<id>" or its number, as the code of
-	// a statement with the local system; "Location/<id>" or its number, as the room or
-	// point of care of a place; or the pseudonym of a reference to a patient.
+	// Name is the name that others use. Statements name "Medication/<id>" or its number as
+	// a code of the local system. Places name "Location/<id>" or its number as the room or
+	// the point of care. A Patient is named by the pseudonym of its reference.
 	Name      string
 	UpdatedAt Instant  // time of the version; 0: not said
 	Codings   []Coding // of a Medication; of a Patient [Neonate] and the order of a [MultipleBirth]

@@ -3,7 +3,7 @@ package acuity
 // Level is how strained a unit is.
 type Level uint8
 
-// The levels; their number is levelRank.
+// The levels. Their numbers are levelRank of the API.
 const (
 	LevelGreen Level = iota
 	LevelYellow
@@ -11,7 +11,7 @@ const (
 	LevelRed
 )
 
-// LevelRun is since when a unit has its level, and which one it had before.
+// LevelRun tells since when a unit has its level, and which level it had before.
 type LevelRun struct {
 	Since    Instant // 0: unknown
 	Prior    Level

@@ -117,16 +117,16 @@ type Event struct {
 	ReceivedAt Instant   // set by State.Apply from the observation
 	Feed       Channel   // set by State.Apply from the observation
 
-	// Cancels is, on a cancel, the event time of what it cancels: a join key,
-	// not an order key. 0: the latest live event of its class not after At.
+	// Cancels is, on a cancel, the event time of the event that it cancels. It joins the two
+	// and orders nothing. 0: the latest live event of its class not after At.
 	Cancels          Instant
 	CancelsPrecision Precision
 
 	Visit   string // pseudonym; one name space for HL7, JSON and FHIR. Empty: the open visit of Patient
 	Patient string // pseudonym; may be empty
-	// MotherVisit is the pseudonym of the mother's visit; may be empty. If this patient
-	// is not said to be a newborn, it is the visit that this one is a part of. If that
-	// visit is of another patient, she is the mother.
+	// MotherVisit is the pseudonym of the mother's visit; may be empty. If nothing says that
+	// this patient is a newborn, it is the visit that this visit is a part of. If that visit
+	// has another patient, she is the mother.
 	MotherVisit   string
 	MotherPatient string // pseudonym of the mother (PID-21, NK1 MTH); may be empty
 
@@ -196,10 +196,10 @@ type Diagnosis struct {
 	Delete  bool // in a delta: DG1-21 = D
 }
 
-// SignalStatus is what a status says about the signal.
+// SignalStatus is the state of a signal, as its sender gives it.
 type SignalStatus uint8
 
-// The states of a signal. On hold is off with its clock kept.
+// The states of a signal. A signal on hold is off, but its clock runs on.
 const (
 	SignalActive SignalStatus = iota
 	SignalEnded
@@ -223,12 +223,11 @@ type Signal struct {
 	ObservedAt Instant // of one that ended: its end
 	StartedAt  Instant // of a medication; onset of a condition
 
-	// Resource is the pseudonym of a FHIR resource: what the sender keeps as one
-	// thing. A statement about it says nothing about another (F6). A component adds
-	// a dot and its index, and a retraction of the resource includes it. A
-	// retraction may name the resource alone, without code, visit or patient.
-	// Empty: kind, system and code decide. "~" begins a resource without an
-	// identifier: it is one thing among the statements of its visit or patient.
+	// Resource is the pseudonym of a FHIR resource. A statement about one resource says
+	// nothing about another (F6). A component adds a dot and its index; a retraction of the
+	// resource includes its components. A retraction may name the resource alone, without
+	// code, visit or patient. Empty: kind, system and code identify the statement. "~" begins
+	// a resource without an identifier; it is one thing in its visit or patient.
 	Resource  string
 	UpdatedAt Instant // of the version of the resource; orders versions of equal time (F13)
 	// Also are further codings of the same thing, in the order of the sender. The
@@ -265,7 +264,7 @@ type CensusRoom struct {
 	DeliveredAt  Instant
 	Cesarean     bool // deliveryMode
 
-	// A list that was not sent keeps what is known; an empty one clears it.
+	// A list that was not sent changes nothing; an empty one clears what is known.
 	HasModifiers bool
 	Modifiers    []catalogue.Factor
 	HasDiagnoses bool
@@ -297,7 +296,8 @@ const (
 	Yes
 )
 
-// Roster is who is on shift, for the skill axis only.
+// Roster lists who is on shift, for the skill axis. With Switches.StaffingFromRoster it
+// also counts as staffing.
 type Roster struct {
 	AsOf   Instant
 	Nurses []RosterNurse

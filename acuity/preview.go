@@ -1,7 +1,6 @@
 package acuity
 
-// Preview is what an observation would do: the verdict part of the change that would
-// apply it.
+// Preview is what an observation would do to the verdict. A dry run answers with it.
 type Preview struct {
 	Outcome Outcome
 	Reason  string // of an observation that would not be taken

@@ -6,14 +6,14 @@ import "slices"
 type Makeup struct {
 	Novice, Experienced, Expert, Unrated int
 
-	// Full years by anniversary, as people count them. A future hire has none.
+	// Nurses by full years since hire, counted by anniversary. A future hire has 0 years.
 	Under1, From1to5, From5to10, Over10 int
 	Unhired                             int   // without a hire date
 	Median                              int32 // tenths of a year, half up; -1: no hire date is known
 }
 
-// Makeup counts the nurses at the roster's own time: a day later it is still the same
-// roster.
+// Makeup counts the nurses. Years are those up to the time of the roster, so it is the same
+// whenever it is read.
 func (r *Roster) Makeup() Makeup {
 	m := Makeup{Median: -1}
 	year, month, date := r.AsOf.Time().Date()

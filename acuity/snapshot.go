@@ -42,8 +42,8 @@ type SnapshotArrival struct {
 	Kind  ArrivalKind
 }
 
-// StageClass is the stage of a visit, as far as the forecast distinguishes stages. The
-// first five are short, the others long stays.
+// StageClass is the stage of a visit as the forecast distinguishes stages. The first five
+// are short, the others are long stays.
 type StageClass uint8
 
 // The classes, in the order of the tables of the forecast.

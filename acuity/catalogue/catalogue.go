@@ -26,8 +26,8 @@ type Catalogue struct {
 	byID    map[string]Factor
 	version string
 
-	// What judging looks up for each piece of evidence, by Factor. They are arrays, so
-	// that no number of a factor, known or not, is beyond their end.
+	// Judging looks these up for each piece of evidence, by Factor. They are arrays with a
+	// place for every value of a Factor, so no look-up is checked.
 	effects [anyFactor][]Requirement // by variant, copies of specs; an unknown factor has those of no factor
 	traits  [anyFactor]Traits
 	rank    [anyFactor]uint8 // place of its id in alphabetical order

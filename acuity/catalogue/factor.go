@@ -18,7 +18,7 @@ func (f Factor) ID() string { return Default().Spec(f).ID }
 // Label returns the name for people; "" for no factor.
 func (f Factor) Label() string { return Default().Spec(f).Label }
 
-// Section returns the section of the catalogue; SectionNone for no factor.
+// Section returns the section of the catalogue; a section without a name for no factor.
 func (f Factor) Section() Section { return Default().Spec(f).Section }
 
 // IsPrimary reports whether f is a kind of patient.

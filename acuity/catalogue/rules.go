@@ -188,7 +188,7 @@ func replaced(lines []line, variant, name, text string, number int) ([]line, err
 	return append(out, lines[to:]...), nil
 }
 
-// catalogues are the catalogues with rules that are in use, by the rules.
+// catalogues caches the catalogues with rules. The key is the text of the rules.
 var catalogues = struct {
 	sync.Mutex
 	known map[string]*Catalogue

@@ -42,8 +42,8 @@ const (
 )
 
 // Steps returns what would lower the level or the shortfall of a unit as it stands now,
-// at most one step of each kind. An axis that would merely be known no longer helps
-// nobody.
+// at most one step of each kind. A step that only makes an axis unknown is left out: it
+// helps nobody.
 func Steps(chart *acuity.Chart, now acuity.Instant) []Step {
 	v := score.Judge(chart, now)
 	if v.Level == acuity.LevelGreen && v.Shortfall == 0 {

@@ -23,7 +23,7 @@ func (u *State) Apply(o *acuity.Observation, offset int64) acuity.Change {
 		return in.Change
 	}
 	if len(o.References) > 0 {
-		u.references.take(&in)
+		u.references.takeReferences(&in)
 		u.work.newPast = true
 	}
 	if len(o.Events) > 0 {
@@ -43,7 +43,7 @@ func (u *State) Apply(o *acuity.Observation, offset int64) acuity.Change {
 		u.takeLocalSettings(&in)
 	}
 	if o.Room != nil || len(o.Signals) > 0 {
-		u.clinical.take(&in)
+		u.clinical.takeSignals(&in)
 	}
 	u.derive()
 	u.events.answerEvents(&in)

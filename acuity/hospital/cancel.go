@@ -160,9 +160,9 @@ func sameCancel(a, b *event) bool {
 	return a.Type == b.Type && a.Cancels == 0 && a.At == b.At && recorded(a) == recorded(b) && *selects(a) == *selects(b)
 }
 
-// takeBack cancels t and its repetitions. Of several events with the same class, time
-// and place it cancels those recorded before the cancel, and at least the first. The
-// others are the event issued anew (R6).
+// takeBack cancels t and its repetitions: the events with the same class, time and place
+// that were recorded before the cancel, and at least the first. Later ones are the event
+// issued anew (R6).
 func (n *timelineBuilder) takeBack(c, t *appliedEvent, dead bool) {
 	var first *appliedEvent
 	for i := range n.events {

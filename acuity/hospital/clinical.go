@@ -21,8 +21,8 @@ type clinicalIntake struct {
 	work         *work
 }
 
-// take takes the clinical statements of a request.
-func (c *clinicalIntake) take(in *intake) {
+// takeSignals takes the clinical statements of a request.
+func (c *clinicalIntake) takeSignals(in *intake) {
 	if ref := in.o.Room; ref != nil {
 		if in.room = c.namedRoom(in, *ref); in.room == nil {
 			in.Outcome, in.Reason = acuity.Ignored, reasonRooms

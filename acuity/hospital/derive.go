@@ -127,7 +127,7 @@ func (t *timelines) rebuild() {
 }
 
 // chooseOccupants decides which visits are the occupants that censuses saw without a
-// visit. Of several candidates the one that came last wins.
+// visit. If a room has several candidates, the one that came last wins.
 func (l *stayBuilder) chooseOccupants() {
 	for i := 0; i < len(l.work.relocated); i++ {
 		v := l.work.relocated[i]

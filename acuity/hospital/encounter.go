@@ -185,8 +185,8 @@ func (es *eventStore) dropEvents(v *visit, resource string) {
 	es.work.markVisit(v, markState|dirtyTimeline)
 }
 
-// forgetPlaces releases the places of dropped events. Of equal places in a row only the
-// first is checked later, when it is known which places no event names.
+// forgetPlaces releases the places of dropped events. A later step checks which places no
+// event names any more. It checks equal places in a row once.
 func (t *locations) forgetPlaces(events []event) {
 	for i := range events {
 		p := events[i].Place

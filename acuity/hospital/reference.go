@@ -37,8 +37,8 @@ type referenceIntake struct {
 	work       *work
 }
 
-// take takes Medications, Locations and Patients that others name.
-func (t *referenceIntake) take(in *intake) {
+// takeReferences takes Medications, Locations and Patients that others name.
+func (t *referenceIntake) takeReferences(in *intake) {
 	codes, persons := map[string]bool{}, map[string]bool{} // changed Medications and changed Patients
 	seen := false
 	said := func(s *ReferenceState) {

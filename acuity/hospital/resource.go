@@ -89,8 +89,8 @@ func (h *resourceStatement) takesBack() bool {
 	return h.Status == acuity.SignalRetracted && !strings.Contains(h.version.resource, ".")
 }
 
-// compareVersions orders the versions of one resource. Of two at the same time a
-// retraction is the later.
+// compareVersions orders the versions of one resource. A retraction comes after another
+// version of the same time.
 func compareVersions(a, b *resourceStatement) int {
 	return cmp.Or(
 		cmp.Compare(a.versionAt(), b.versionAt()),
@@ -161,9 +161,9 @@ func (e *evidenceInput) sortResources() {
 	slices.SortFunc(s.conditions, compareResourceStatements)
 }
 
-// stands reports whether a statement counts beside the others of its resource. Of an
-// observation the newest version counts. An infusion or a condition runs through its
-// versions, and versions before its retraction never were.
+// stands reports whether a statement counts beside the others of its resource. If the
+// resource is an observation, its newest version counts. An infusion or a condition runs
+// through its versions; a retraction takes back all versions before it.
 func (s *sortedResources) stands(h *resourceStatement) bool {
 	if h.version == nil {
 		return true

@@ -4,203 +4,286 @@ import (
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/score"
 )
 
-// Record is one record of the changelog: a piece of the facts of one hospital.
-// The kinds are [UnitState], [RoomState], [VisitState], [StatementState],
-// [ReferenceState], [DedupState] and [CodeState]; [MappingState], [RuleState],
-// [PlaceState] and [SwitchesState] are local settings. The caps of caps.go keep
-// each below 64 KiB. A Record of [State.Dirty] is valid until its callback returns.
-type Record interface{ state() }
+// State is the state of one hospital: its facts, and what is derived from them. One
+// goroutine uses it.
+//
+// Facts are the records of records.go. An observation changes them, or housekeeping on the
+// hospital's clock. Everything else is derived in four steps: the timeline of a visit,
+// its stays in rooms, the statements that belong to it, the chart of a room. A step
+// looks only at what the step before changed.
+//
+// Each part owns some of the state, and points to the parts that it needs. A part never
+// points to the State.
+type State struct {
+	limits limits
+	facts  UnitState
+	work   work   // what the next steps must do
+	shared shared // texts and places of events
 
-func (*UnitState) state()      {}
-func (*RoomState) state()      {}
-func (*VisitState) state()     {}
-func (*StatementState) state() {}
-func (*DedupState) state()     {}
-func (*MappingState) state()   {}
-func (*CodeState) state()      {}
+	// Facts, and the indexes of them.
+	keys       stateKeys
+	settings   localSettings
+	matcher    matcher
+	dedup      deduplication
+	worklist   worklist
+	registry   registry
+	people     people
+	unassigned unassignedStatements
+	statements statements
+	holders    holders
+	encounters encounters
 
-// UnitState is what concerns the hospital as a whole. Its key is the hospital. Version,
-// Since, Level and Run are conclusions: facts cannot give them again, because they say what
-// was told at a time that has passed.
-type UnitState struct {
-	Version    int64          // of the last change
-	Offset     int64          // of the last input in its partition
-	Clock      acuity.Instant // never runs backwards
-	Since      acuity.Instant // when the verdict last changed in anything it shows
-	Level      acuity.Level   // as last told
-	Run        acuity.LevelRun
-	Statements int64 // number of the last clinical statement that was kept
+	// What takes facts, and what forgets them.
+	events       eventStore
+	clinical     clinicalIntake
+	references   referenceIntake
+	capacity     capacity
+	housekeeping housekeeping
 
-	Staffing []acuity.Staffing // in force first, then plans ahead in order of AsOf
-	Roster   *acuity.Roster    // the newest
+	// The steps of derive, in their order.
+	locations   locations
+	timelines   timelines
+	stays       stayBuilder
+	assignments assignments
+	charts      chartBuilder
 
-	HasCensus  bool
-	CensusAt   acuity.Instant // of the newest census, at most its receipt
-	TotalRooms int32          // max(totalRooms, rooms listed) of the newest census
+	chart   acuity.Chart
+	scoring scoring
+	hours   observedHours
 
-	ObservedAt acuity.Instant // newest fact about a patient, at most its receipt
-	Generation int32          // of snapshots: one more with each backfill
-	Live       []HourSpan     // observed hours of the last 28 days that were cut on time, ascending
-	Backfill   Backfill
+	changed bool // the record of the unit must be written
 }
 
-// HourSpan is a run of hours, both ends included.
-type HourSpan struct{ From, To int32 } // since 1970 UTC
-
-// Backfill is the run of past hours that late events still have to cut; a Due of 0:
-// none.
-type Backfill struct {
-	Due         acuity.Instant // when the next hour is cut
-	From, Until int32          // hours, both included
-	Next        int32          // hour; before the first is cut it is From
+// room is a room with what is derived for it.
+type room struct {
+	RoomState
+	statements    statementsByCode // statements about whoever is here
+	stays         []roomStay       // of the visits that are or were here, by arrival
+	here          []roomStay       // the stays that go on
+	candidates    []candidate      // visits that may be the occupant without a visit
+	occupantVisit *visit           // the visit that is the occupant
+	inUnit        bool
+	belongs       bool // to the unit, unless too many rooms do
+	spare         bool // too many rooms belong to the unit, and this one is not in use
+	again         bool // judged anew in this step
+	was           int  // index in work.before; -1: the room was not in the unit; or asIs
+	is            int  // index in the verdict; -1: the room is not in it
+	store         score.RoomMemory
+	folds         *foldCache // of the occupant without a visit, or of the room itself
+	chart         acuity.RoomChart
+	chartAt       int // index of the chart in that of the unit, if it is in the unit
+	marks         mark
 }
 
-// RoomState is one room: what is known of it, and what the newest census said of it.
-type RoomState struct {
-	ID    int32
-	Label string
-	Area  string
+// asIs says of a room that its verdict did not change.
+const asIs = -2
 
-	// Only ADT knows the room, until a census lists it: by its location, or by a
-	// room id if Room is empty.
-	Registered  bool
-	PointOfCare string // as sent
-	Room        string // PV1-3.2 as sent
-
-	Listed   bool              // in the newest census
-	Status   acuity.RoomStatus // what that census said
-	Clinical bool              // named by clinical ingest since the newest census
-	Placed   bool              // since the newest census an ADT visit was here that is forgotten by now
-
-	Occupant *Occupant    // the occupant whom a census sees without a visit
-	Past     []CensusStay // of occupants without a visit who left within the last 24 h
-
-	Color  acuity.Color       // as last told
-	Active []catalogue.Factor // active at the end of the last ingest, ascending
+// visit is a visit with what is derived for it.
+type visit struct {
+	visitFacts
+	slot               int32               // see slots
+	statements         statementsByCode    // settled with this visit
+	resourceStatements []resourceStatement // in order of arrival
+	timeline           timeline
+	spans              []locationSpan // stays by ADT and census together, ascending
+	lastPlaced         acuity.Instant // see locationMerge.lastSaid
+	candidateFor       *room          // the room where the visit may be the occupant
+	occupantOf         *room          // the room where the visit is the occupant
+	mother             *visit         // of a newborn
+	babies             []*visit       // newborns of this mother
+	folds              *foldCache
+	primary            chosen
+	names              []string // as in the index by patient
+	born               bool     // a newborn, as its events say
+	order              uint8    // birth order of a newborn who has a Patient resource of its own
+	baby               bool     // is in the index of newborns
+	lost               bool     // is counted as without a room
+	recent             bool     // is in the list of recent visits
+	gone               bool     // forgotten
+	bytes              int      // approximate size of the facts
+	babyAt             int      // index among the babies of the mother
+	watched            bool     // housekeeping will check it
+	cancels            bool     // is in the list of visits with waiting cancels
+	// withdrawn is what the index of the unit has of this visit.
+	withdrawn []withdrawn
+	marks     mark
 }
 
-// Occupant is a patient whom a census reports in a room without a visit.
-type Occupant struct {
-	CensusStay
-	Facts CensusFacts
+// chosen is a primary that a timeline gave, with what it was chosen from.
+type chosen struct {
+	known, cesarean bool
+	birth           acuity.Instant
+	choice          choice
 }
 
-// CensusStay is how long censuses saw a patient in a room.
-type CensusStay struct {
-	Room  int32
-	From  acuity.Instant // just after the previous census, which did not see the patient
-	First acuity.Instant // first census that saw the patient
-	Last  acuity.Instant // newest census that saw the patient
-	To    acuity.Instant // first census that no longer saw the patient; 0: none yet
+// New returns the unit of a hospital without facts.
+func New(hospital string) *State {
+	u := &State{limits: usual}
+	connectFacts(u, hospital)
+	connectIntakes(u)
+	connectSteps(u)
+	u.compile()
+	u.encounters.index()
+	u.chart.Hospital = hospital
+	u.scoring.verdict = score.Judge(&u.chart, 0)
+	return u
 }
 
-// CensusFacts is what censuses say about one patient. What a census does not mention
-// stays as it was.
-type CensusFacts struct {
-	Area         string // of the row
-	Class        byte
-	Service      string
-	Primary      catalogue.Factor // explicit; 0: none
-	PrimarySince acuity.Instant
-	DeliveredAt  acuity.Instant
-	Cesarean     bool
-
-	Listed    []Listed
-	Diagnoses []Standing
-	Newborns  []ListedNewborn
+// connectFacts makes the parts that hold facts.
+func connectFacts(u *State, hospital string) {
+	facts, work := &u.facts, &u.work
+	u.keys = stateKeys{hospital: hospital}
+	u.settings = newLocalSettings(&u.keys, facts)
+	u.matcher = matcher{text: u.shared.text, cat: catalogue.Default()}
+	u.dedup = deduplication{keys: &u.keys, facts: facts, byID: map[string]*DedupState{}}
+	u.worklist = worklist{keys: &u.keys, facts: facts, matcher: &u.matcher, codes: map[string]*CodeState{}}
+	u.registry = registry{keys: &u.keys, work: work, visits: map[string]*visit{}, unknown: unknownVisits{}}
+	u.people = people{keys: &u.keys, work: work, patients: map[string][]*visit{}}
+	u.unassigned = unassignedStatements{
+		people: &u.people, work: work, limits: &u.limits,
+		bySubject: map[subjectName]*unassigned{}, byName: map[string][]*unassigned{},
+	}
+	u.statements = statements{
+		registry: &u.registry, assignments: &u.assignments, matcher: &u.matcher, keys: &u.keys, facts: facts, work: work,
+	}
+	u.holders = holders{
+		registry: &u.registry, statements: &u.statements, unassigned: &u.unassigned, people: &u.people, matcher: &u.matcher, work: work,
+	}
+	u.encounters = encounters{
+		registry: &u.registry, holders: &u.holders, statements: &u.statements, unassigned: &u.unassigned,
+		people: &u.people, housekeeping: &u.housekeeping, work: work,
+	}
 }
 
-// Listed is a modifier that the newest census lists.
-type Listed struct {
-	Factor      catalogue.Factor
-	Since, Last acuity.Instant // Since is the first census of the unbroken run that lists it, Last the newest
+// connectIntakes makes the parts that take facts and forget them.
+func connectIntakes(u *State) {
+	facts, work := &u.facts, &u.work
+	u.events = eventStore{
+		dedup: &u.dedup, registry: &u.registry, people: &u.people, encounters: &u.encounters, locations: &u.locations,
+		housekeeping: &u.housekeeping, capacity: &u.capacity, worklist: &u.worklist, settings: &u.settings,
+		shared: &u.shared, work: work,
+	}
+	u.clinical = clinicalIntake{
+		registry: &u.registry, matcher: &u.matcher, statements: &u.statements, holders: &u.holders, unassigned: &u.unassigned,
+		people: &u.people, encounters: &u.encounters, housekeeping: &u.housekeeping, capacity: &u.capacity,
+		worklist: &u.worklist, limits: &u.limits, work: work,
+	}
+	u.references = referenceIntake{
+		people: &u.people, registry: &u.registry, unassigned: &u.unassigned, matcher: &u.matcher, worklist: &u.worklist,
+		keys: &u.keys, facts: facts, work: work,
+	}
+	u.capacity = capacity{
+		limits: &u.limits, registry: &u.registry, people: &u.people, locations: &u.locations, unassigned: &u.unassigned,
+		chart: &u.chart, facts: facts,
+	}
+	u.housekeeping = housekeeping{registry: &u.registry, facts: facts, work: work, looks: map[int32][]*visit{}}
 }
 
-// Standing is a diagnosis that the newest census lists.
-type Standing struct {
-	acuity.Diagnosis
-	Start, Last acuity.Instant // Start is the onset, else the first census that lists it; Last is the newest
+// connectSteps makes the parts that derive charts, the verdict and the hours.
+func connectSteps(u *State) {
+	facts, work := &u.facts, &u.work
+	u.locations = locations{registry: &u.registry, work: work, located: map[acuity.Location]*locatedPlace{}}
+	u.timelines = timelines{
+		registry: &u.registry, people: &u.people, encounters: &u.encounters, stays: &u.stays, settings: &u.settings,
+		locations: &u.locations, unassigned: &u.unassigned, assignments: &u.assignments,
+		chart: &u.chart, facts: facts, work: work,
+	}
+	u.stays = stayBuilder{
+		registry: &u.registry, locations: &u.locations, people: &u.people, encounters: &u.encounters,
+		facts: facts, work: work, listed: map[string]bool{},
+	}
+	u.assignments = assignments{registry: &u.registry, work: work, withdrawn: withdrawnRooms{}}
+	u.charts = chartBuilder{
+		matcher: &u.matcher, registry: &u.registry, locations: &u.locations, unassigned: &u.unassigned,
+		assignments: &u.assignments, capacity: &u.capacity, limits: &u.limits, chart: &u.chart, facts: facts, work: work,
+	}
+	u.scoring = scoring{chart: &u.chart, registry: &u.registry, matcher: &u.matcher, facts: facts, work: work}
+	u.hours = observedHours{chart: &u.chart, registry: &u.registry, housekeeping: &u.housekeeping, facts: facts, work: work}
 }
 
-// ListedNewborn is a newborn whom a census lists with its mother.
-type ListedNewborn struct {
-	Visit   string           // pseudonym; may be empty
-	Primary catalogue.Factor // 0: by default
-	Since   acuity.Instant
+// Chart returns the chart as it is now. It is valid until the next call of
+// Apply, Advance or Reject, and the caller does not change it.
+func (u *State) Chart() *acuity.Chart { return &u.chart }
+
+// Verdict returns the verdict as of the last step. It is valid until the next
+// call of Apply, Advance or Reject, and the caller does not change it.
+func (u *State) Verdict() *score.Verdict { return &u.scoring.verdict }
+
+// Due returns the instant at which the wall clock must call Advance; 0: never. It may
+// have passed. It is the instant at which time alone changes the verdict, or some
+// seconds after a full hour: inputs of that hour cut it sooner.
+func (u *State) Due() acuity.Instant {
+	hour := u.hours.hourDue()
+	if hour != 0 {
+		hour += hourGrace
+	}
+	return codes.Soonest(codes.Soonest(u.scoring.verdictDue(), u.hours.backfillDue()), hour)
 }
 
-// StatementState is one clinical statement as it was received. Each has its own record:
-// a room gets dozens a day, and a new one must not rewrite the others.
-type StatementState struct {
-	Number int64 // in order of arrival; one counter per hospital
-	// Signal.Visit is the visit that owns the statement for good. If it is empty,
-	// the statement is kept with the patient whom it names, else with its room.
-	acuity.Signal
-	ReceivedAt acuity.Instant
-	Feed       acuity.Channel
-	// Settled: 24 h after the receipt the owner is final, the visit or the room.
-	Settled bool
+// verdictDue returns the instant at which time alone changes the verdict next; 0: never.
+func (k *scoring) verdictDue() acuity.Instant {
+	if k.overdue {
+		return max(k.facts.Clock, 1)
+	}
+	if k.verdict.Next == 0 {
+		return 0
+	}
+	return max(k.verdict.Next, k.facts.Clock+1)
 }
 
-// VisitState is one visit: the set of its ADT events, and what censuses say
-// about it.
-type VisitState struct {
-	ID      string // pseudonym
-	Events  []acuity.Event
-	Folded  int32          // oldest events that were folded into Events[0]
-	FoldAt  acuity.Instant // event time of the last one folded; 0: none
-	Touched acuity.Instant // clock of the hospital at the last fact about the visit
-
-	Facts *CensusFacts // nil: no census has named the visit
-	Stays []CensusStay // by census, ascending; the newest eight
+// Advance takes the earliest due instant that is not after now. It returns false, and
+// does nothing, if there is none. Call it until it returns false: before each Apply with
+// the clock of the observation, and by the wall clock.
+func (u *State) Advance(now acuity.Instant) (acuity.Change, bool) {
+	hour, backfill := u.hours.hourDue(), u.hours.backfillDue()
+	due := codes.Soonest(codes.Soonest(u.scoring.verdictDue(), backfill), hour)
+	if due == 0 || due > now {
+		return acuity.Change{}, false
+	}
+	u.begin(due, u.facts.Offset)
+	in := intake{Change: acuity.Change{Cause: acuity.CauseTime, Outcome: acuity.Time}}
+	u.derive()
+	full := due == hour
+	if full {
+		u.hours.markLive()
+	} else if due == backfill {
+		u.cutPast(&in)
+	}
+	u.conclude(&in)
+	if full {
+		u.hours.addSnapshot(&in)
+	}
+	return in.Change, true
 }
 
-// DedupState is the identity of an event or a request of the last 24 h.
-type DedupState struct {
-	ID, Digest string
-	At         acuity.Instant // receipt
-	Version    int64          // of the change that a request made; 0: an event
+// Elapse is Advance by the wall clock. It waits with a full hour until [State.Due]:
+// inputs that were received before the hour may still be under way.
+func (u *State) Elapse(now acuity.Instant) (acuity.Change, bool) {
+	if due := u.Due(); due == 0 || due > now {
+		return acuity.Change{}, false
+	}
+	return u.Advance(now)
 }
 
-// MappingState is a row of the terminology map of the hospital.
-type MappingState struct {
-	acuity.Mapping
-	Version int64          // of the change that set it
-	By      string         // id of the key that set it
-	At      acuity.Instant // receipt
+// Reject records an input that cannot be decoded. It changes nothing but the version. As
+// before Apply, the caller has advanced to at.
+func (u *State) Reject(reason string, at acuity.Instant, offset int64) acuity.Change {
+	u.begin(max(u.facts.Clock, at), offset)
+	in := intake{Change: acuity.Change{Outcome: acuity.Rejected, Reason: reason}}
+	u.derive()
+	u.conclude(&in)
+	return in.Change
 }
 
-// CodeState is a code that no rule and no mapping knew when it was last seen.
-type CodeState struct {
-	System    codes.System
-	Code      string
-	Display   string
-	Kind      catalogue.SignalKind // 0: a diagnosis
-	Feed      acuity.Channel
-	Count     int64 // ever
-	FirstSeen acuity.Instant
-	LastSeen  acuity.Instant
-	Rooms     []int32     // ascending, the first twenty
-	Hours     []HourCount // ascending, of the last 24 h
-	Ignored   bool        // an administrator took it off the worklist
-
-	dirty bool // must be written
+// begin sets the clock and the position of a step.
+func (u *State) begin(now acuity.Instant, offset int64) {
+	before := u.facts.Clock
+	u.facts.Clock, u.facts.Offset = now, offset
+	if before != 0 && now/hourOf != before/hourOf && !u.hours.isPast {
+		u.applyRetention(now)
+		u.derive() // an input reads what is derived
+	}
 }
-
-// HourCount is how often a code came in one hour of the hospital's clock.
-type HourCount struct {
-	Hour  int32 // hours since the Unix epoch
-	Count int32
-}
-
-// RuleState is a rule of the hospital in force.
-type RuleState struct {
-	catalogue.Rule
-	Version int64          // of the change that set it
-	By      string         // id of the key that set it
-	At      acuity.Instant // receipt
-}
-
-func (*RuleState) state() {}

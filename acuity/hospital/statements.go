@@ -37,10 +37,10 @@ func (k *statements) number(h *statement) {
 	h.number = k.facts.Statements
 }
 
-// keepStatement adds a statement to those of a room, or of the visit named. Of a run of
-// statements that say the same within minutes only the ends are kept. Beyond the cap the
-// least missed are dropped: the oldest that a newer one of the same identity replaces,
-// else the oldest.
+// keepStatement adds a statement to those of a room, or of the visit named. If a run of
+// statements says the same within minutes, only its first and last are kept. Beyond the
+// cap it drops the oldest statement that a newer one of the same identity replaces, else
+// the oldest.
 func (k *statements) keepStatement(l *statementsByCode, h statement, visit string) {
 	k.matcher.rereadAll(l) // mappings decide the identities
 	if t := l.find(h.MatchedSignal); t != nil {
@@ -58,10 +58,10 @@ func (k *statements) keepStatement(l *statementsByCode, h statement, visit strin
 	l.add(h)
 }
 
-// keepResourceStatement adds a statement to those of a visit or a patient. Of a run of
-// versions that say the same within minutes only the ends are kept. Beyond the cap the
-// least missed are dropped. All are first read with the present mappings of the unit,
-// because these decide what a statement is about.
+// keepResourceStatement adds a statement to those of a visit or a patient. If a run of
+// versions says the same within minutes, only its first and last are kept. Beyond the cap
+// it drops the statement that matters least. It first reads all statements with the present
+// mappings of the unit, because these decide what a statement is about.
 func (k *statements) keepResourceStatement(list []resourceStatement, h resourceStatement, of owner) []resourceStatement {
 	k.matcher.reread(&h.statement)
 	for i := range list {
@@ -181,8 +181,8 @@ func (k *statements) collect(s *StatementState) {
 	k.restoring = append(k.restoring, r)
 }
 
-// writeDirty writes the statements that were added, lost or settled. Of several
-// changes of one the last is written.
+// writeDirty writes the statements that were added, lost or settled. A statement that
+// changed several times is written once, as it is now.
 func (k *statements) writeDirty(write func(key []byte, s Record)) {
 	lost := k.lost
 	slices.Sort(lost)

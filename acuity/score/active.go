@@ -15,8 +15,8 @@ type RoomMemory struct {
 	factors  []FactorVerdict
 	evidence []*acuity.Evidence
 	pieces   []acuity.Evidence // copies of the evidence, see keep
-	// loses is when a source ends that another one of its factor hides, in the last
-	// room; 0: never.
+	// loses is when the last room loses a source of a factor whose entry stays, because
+	// another source goes on; 0: never.
 	loses acuity.Instant
 	alone *RoomMemory // memory for one of several patients of a room; nil: none yet
 }
@@ -234,8 +234,8 @@ func (fv *mergedEntry) addEvidence(v *patient, ev *acuity.Evidence, now acuity.I
 }
 
 // findNext finds when an entry with several pieces of evidence changes. A step that
-// another piece hides is no change, but its source may end: loses is the first time of
-// that, 0: never. It uses the free part of out meanwhile.
+// another piece hides changes nothing. But a source may end with it: loses is the first
+// instant when one does, 0: never. findNext uses the free part of out as memory.
 func (fv *mergedEntry) findNext(views []patient, behind []*acuity.Evidence, now acuity.Instant, out *RoomMemory) (loses acuity.Instant) {
 	used := len(out.evidence)
 	for at := fv.breaks; at > now; {

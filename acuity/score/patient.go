@@ -104,8 +104,8 @@ func (v *patient) track(f catalogue.Factor, now acuity.Instant) (sum, inside cat
 			if j == i || v.evidence[j].Baby != v.evidence[i].Baby {
 				continue
 			}
-			// Of two equal demands of one baby the one outside counts, so that
-			// the order of evidence is irrelevant.
+			// If two demands of one baby are equal, the one outside counts. The
+			// order of evidence is irrelevant so.
 			other, otherWithin, otherOn := v.newborn(j, f, now)
 			if otherOn && (other > need || other == need && (within && !otherWithin || within == otherWithin && j < i)) {
 				counts = false

@@ -80,9 +80,9 @@ func sumPatients(c *catalogue.Catalogue, views []patient, now acuity.Instant, rv
 	return total, codes.Soonest(next, rv.Next)
 }
 
-// followAll finds when the demand of a room with several patients changes while its
-// entries do not: the same factor of another patient may hide a step, but her demand
-// counts.
+// followAll finds when the demand of a room with several patients changes, although its
+// entries stay. Two patients may have the same factor: its entry then hides a step of one
+// of them, and the demand of each counts.
 func followAll(c *catalogue.Catalogue, r *acuity.RoomChart, rv *RoomVerdict, views []patient, now acuity.Instant, out *RoomMemory) {
 	_, at := sumPatients(c, views, now, &RoomVerdict{Status: rv.Status}, out)
 	for at != 0 && (rv.Next == 0 || at < rv.Next) {
@@ -216,7 +216,7 @@ func findLeading(c *catalogue.Catalogue, list []FactorVerdict) *FactorVerdict {
 }
 
 // saysMore reports whether a primary says more about the patient than first; nil: there is
-// none before it. Of equals the first by class and id stays.
+// none before it. A primary that is equal to first does not replace it.
 func saysMore(c *catalogue.Catalogue, fv, first *FactorVerdict) bool {
 	if first == nil {
 		return true

@@ -16,9 +16,9 @@ const MaxSnapshotVisits = 500
 // patient. Our default.
 const QuietAfter = 12 * time.Hour
 
-// TakeSnapshot returns the unit at an instant, with what each visit will need at every hour
-// ahead if nothing happens but that time goes on. Generation, position and arrivals come
-// from the unit's log, not from the chart.
+// TakeSnapshot returns the unit at an instant. Each visit has its demand now and at every
+// hour ahead, as known clocks alone change it. Generation, position and arrivals come from
+// the unit's log, not from the chart.
 //
 // The present demands add up to what the verdict requires, the scores to its score.
 func TakeSnapshot(c *acuity.Chart, now acuity.Instant) acuity.Snapshot {
@@ -168,8 +168,8 @@ var stages = map[string]acuity.StageClass{
 	"ap-stable": acuity.StageAntepartum, "ap-unstable": acuity.StageAntepartum,
 }
 
-// recovers is how long a primary of recovery is recovery. From then on its demand is
-// that of a couplet (catalogue).
+// recovers is how long each primary of recovery lasts. From then on its demand is that of
+// a couplet (catalogue).
 var recovers = map[string]time.Duration{
 	"pp-csection": 6 * time.Hour, "pp-immediate-recovery-vag": 6 * time.Hour, "pp-recovery-stable": 4 * time.Hour,
 }

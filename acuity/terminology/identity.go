@@ -25,8 +25,8 @@ func newIdentity(s *acuity.Signal) *Identity {
 	}
 }
 
-// gradeStatement returns how grave a statement is. Of two statements with the same time
-// in one request the graver wins (scoring-decisions 27).
+// gradeStatement returns how grave a statement is. If two statements of one request have
+// the same time, the graver wins (scoring-decisions 27).
 func gradeStatement(c *catalogue.Catalogue, s *acuity.Signal, matches []Match) uint8 {
 	switch s.Status {
 	case acuity.SignalRetracted:
