@@ -12,6 +12,7 @@ import (
 	"svc/internal/stream"
 	"svc/internal/view"
 	"svc/processors/history"
+	"svc/processors/projection"
 	"svc/processors/verdict"
 	"svc/readapi"
 	"svc/schemas"
@@ -28,12 +29,11 @@ func wireHistory(ctx context.Context, h *service) error {
 	if err != nil {
 		return err
 	}
-	learnt := newProjection(h.now)
-	learnt.projector = h.models().Projector(generation, learnt.again)
-	h.run("view of models", learnt.projector.Run)
-	h.run("pulse of models", h.pulse(learnt, h.topic(schemas.Verdicts())))
-	h.health.Add("forecast", writes("the view of models", learnt.projector))
-	h.health.Add("forecast", h.processes(learnt, view.BesideAtMost))
+	learnt := projection.New(h.models(), generation, h.now)
+	h.run("view of models", learnt.Projector.Run)
+	h.run("pulse of models", learnt.Pulse(projection.Log{Cluster: h.cluster, Topic: h.topic(schemas.Verdicts())}, h.log))
+	h.health.Add("forecast", writes("the view of models", learnt.Projector))
+	h.health.Add("forecast", processes(learnt, view.BesideAtMost))
 
 	snapshots, stats := h.topic(schemas.Snapshots()), &stream.Stats{}
 	config := stream.Config{
@@ -43,7 +43,7 @@ func wireHistory(ctx context.Context, h *service) error {
 		Input:       h.topic(schemas.Verdicts()),
 		Changelog:   h.topic(schemas.Models()),
 		Sparse:      true,
-		Passed:      learnt.passed,
+		Passed:      learnt.Passed,
 		CommitEvery: historyEvery,
 		Stats:       stats,
 		Leave:       h.leaves,
@@ -149,11 +149,11 @@ func hourOf(recorded *schemas.Snapshot) readapi.Hour {
 }
 
 // modelView is the [history.View] of the models.
-type modelView struct{ *projection }
+type modelView struct{ *projection.Projection }
 
 // Own implements [history.View].
 func (v modelView) Own(partition int32, applied int64, models []history.Model) history.OwnedView {
-	return ownedModels{v.projection.Own(partition, applied, chartsOf(models))}
+	return ownedModels{v.Projection.Own(partition, applied, chartsOf(models))}
 }
 
 // ownedModels are the models of one partition, owned by one task.

@@ -87,7 +87,7 @@ func relist(ctx context.Context, h *service, n *notifier.Notifier, lists *view.D
 }
 
 // pulseLists reports each second the partitions of this process, and how far the lists have read
-// the log. It is like [service.pulse]. A notifier that hangs reports nothing, because its loop
+// the log. It is like [projection.Projection.Pulse]. A notifier that hangs reports nothing, because its loop
 // returns the positions.
 func pulseLists(ctx context.Context, h *service, work member, lists *view.Deliveries) error {
 	every := time.NewTicker(pulseEvery)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc/internal/stream"
+	"svc/processors/projection"
 	"svc/processors/verdict"
 	"svc/schemas"
 )
@@ -13,16 +14,14 @@ import (
 // wireProcess is svc process. It turns observations into verdicts, and writes the view and the
 // learning of the forecast.
 func wireProcess(ctx context.Context, h *service) error {
-	view := newProjection(h.now)
-	projector := h.redis.Projector(h.generation, view.again)
-	view.projector = projector
-	h.run("view", projector.Run)
+	view := projection.New(h.redis, h.generation, h.now)
+	h.run("view", view.Projector.Run)
 
-	h.run("pulse", h.pulse(view, h.topic(schemas.Observations())))
-	h.health.Add("view", writes("the view", projector))
-	h.health.Add("processing", h.processes(view, 0))
+	h.run("pulse", view.Pulse(projection.Log{Cluster: h.cluster, Topic: h.topic(schemas.Observations())}, h.log))
+	h.health.Add("view", writes("the view", view.Projector))
+	h.health.Add("processing", processes(view, 0))
 	h.metrics.seconds("svc_process_oldest_seconds", "Age of the oldest observation without a verdict on the owned partitions; while the log does not answer, time since it did.",
-		func() time.Duration { return view.behind(h.now()) })
+		func() time.Duration { return view.Behind(h.now()) })
 
 	stats, letters := &stream.Stats{}, h.topic(schemas.DeadLetters())
 	config := stream.Config{

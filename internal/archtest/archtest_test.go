@@ -75,7 +75,8 @@ var rooms = map[string]room{
 		goroutines: true,
 	},
 	"acuity/forecast":               {imports: []string{"=acuity", "=acuity/catalogue", "=acuity/score"}, std: forecastStd},
-	"acuity/help":                   {imports: []string{"=acuity", "=acuity/score"}, std: domainStd}, // what would bring a unit to a better level
+	"acuity/help":                   {imports: []string{"=acuity", "=acuity/score"}, std: domainStd},               // what would bring a unit to a better level
+	"processors/projection":         {imports: []string{"internal/stream", "internal/view", "processors/verdict"}}, // what they have made, in the view
 	"processors/history":            {imports: []string{"acuity", "schemas", "internal/stream"}},
 	"notifier":                      {imports: []string{"acuity", "internal/outbound", "notifier", "golang.org/x/time"}, goroutines: true},
 	"notifier/event":                {imports: []string{"acuity", "internal/outbound"}},

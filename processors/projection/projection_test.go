@@ -1,4 +1,4 @@
-package main
+package projection
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ import (
 type moved struct {
 	t          *testing.T
 	redis      *view.View
-	projection *projection
+	projection *Projection
 	changelog  []stream.Record
 	inputs     int64
 }
@@ -33,17 +33,17 @@ func newMoved(t *testing.T) *moved {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Close)
-	m := &moved{t: t, projection: newProjection(time.Now)}
+	m := &moved{t: t}
 	m.redis, err = view.Open(view.Config{
 		URL: server.URL(), Partition: func(string) int32 { return 0 }, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.projection.projector = m.redis.Projector("g", m.projection.again)
+	m.projection = New(m.redis, "g", time.Now)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- m.projection.projector.Run(ctx) }()
+	go func() { done <- m.projection.Projector.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		<-done
@@ -157,10 +157,10 @@ func TestTaskReplacesItself(t *testing.T) {
 // timestamp. If the log does not answer, the wait counts from the take-over.
 func TestOldestSinceTakeOver(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
-	v := newProjection(func() time.Time { return at })
+	v := &Projection{now: func() time.Time { return at }, partitions: map[int32]*partitionCharts{}}
 	v.partitions[3] = &partitionCharts{view: v, partition: 3, applied: 10, fresh: view.FreshnessSince(at)}
 	v.partitions[3].fresh.Reached(10)
-	if got := v.behind(at.Add(time.Minute)); got != time.Minute {
+	if got := v.Behind(at.Add(time.Minute)); got != time.Minute {
 		t.Errorf("the log is silent: %v behind", got)
 	}
 	if got := v.unasked(map[int32]int64{3: 11, 4: 9}); len(got) != 0 {
@@ -170,7 +170,7 @@ func TestOldestSinceTakeOver(t *testing.T) {
 		t.Errorf("the oldest of %v is asked for", got)
 	}
 	v.waits(3, 11, at.Add(-time.Hour))
-	if got := v.behind(at); got != time.Hour {
+	if got := v.Behind(at); got != time.Hour {
 		t.Errorf("a record of an hour ago waits: %v behind", got)
 	}
 	if got := v.unasked(map[int32]int64{3: 15}); len(got) != 0 {

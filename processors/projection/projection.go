@@ -1,4 +1,6 @@
-package main
+// Package projection writes what a processor has made to the view in Redis, and tells how far the
+// view lags behind the log.
+package projection
 
 import (
 	"maps"
@@ -11,11 +13,11 @@ import (
 	"svc/processors/verdict"
 )
 
-// projection connects the verdict processor with the projector. It passes on changes, and keeps
+// Projection connects a processor with the projector. It passes on changes, and keeps
 // the encoded charts of our partitions. So the view in Redis can be written again without the
 // processor.
-type projection struct {
-	projector *view.Projector
+type Projection struct {
+	Projector *view.Projector
 	now       func() time.Time
 
 	took chan struct{} // holds a token after a partition was assigned
@@ -27,19 +29,23 @@ type projection struct {
 // partitionCharts are the charts of one partition at an input position, from one task. Once
 // another task owns the partition, calls of this one are ignored.
 type partitionCharts struct {
-	view      *projection
+	view      *Projection
 	partition int32
 	applied   int64
 	units     map[string]view.Unit
 	fresh     view.Freshness // of the committed inputs, shown or not
 }
 
-func newProjection(now func() time.Time) *projection {
-	return &projection{now: now, took: make(chan struct{}, 1), partitions: map[int32]*partitionCharts{}}
+// New returns the projection of a processor on a view. generation is the id of the topic that the
+// processor writes.
+func New(v *view.View, generation string, now func() time.Time) *Projection {
+	p := &Projection{now: now, took: make(chan struct{}, 1), partitions: map[int32]*partitionCharts{}}
+	p.Projector = v.Projector(generation, p.again)
+	return p
 }
 
 // Own implements [verdict.View].
-func (v *projection) Own(partition int32, applied int64, all []verdict.Chart) verdict.OwnedView {
+func (v *Projection) Own(partition int32, applied int64, all []verdict.Chart) verdict.OwnedView {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	kept := &partitionCharts{view: v, partition: partition, applied: applied, units: make(map[string]view.Unit, len(all))}
@@ -73,12 +79,12 @@ func (kept *partitionCharts) Show(applied int64, changed []verdict.Chart) {
 		units = append(units, unit)
 		kept.units[c.Hospital] = merge(kept.units[c.Hospital], unit)
 	}
-	v.projector.Put(view.Projection{Partition: kept.partition, Position: applied, Units: units})
+	v.Projector.Put(view.Projection{Partition: kept.partition, Position: applied, Units: units})
 }
 
-// passed notes that the inputs before an offset have been processed, whether they changed
+// Passed notes that the inputs before an offset have been processed, whether they changed
 // anything or not.
-func (v *projection) passed(partition int32, next int64) {
+func (v *Projection) Passed(partition int32, next int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	kept := v.partitions[partition]
@@ -87,7 +93,7 @@ func (v *projection) passed(partition int32, next int64) {
 	}
 	kept.applied = next - 1
 	kept.fresh.Reached(kept.applied)
-	v.projector.Put(view.Projection{Partition: partition, Position: kept.applied})
+	v.Projector.Put(view.Projection{Partition: partition, Position: kept.applied})
 }
 
 // Disown implements [verdict.OwnedView].
@@ -97,19 +103,19 @@ func (kept *partitionCharts) Disown() {
 	defer v.mu.Unlock()
 	if v.partitions[kept.partition] == kept {
 		delete(v.partitions, kept.partition)
-		v.projector.Release(kept.partition)
+		v.Projector.Release(kept.partition)
 	}
 }
 
 // owned returns the partitions of this process.
-func (v *projection) owned() []int32 {
+func (v *Projection) owned() []int32 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return slices.Collect(maps.Keys(v.partitions))
 }
 
 // again writes a whole partition, when the projector asks for it.
-func (v *projection) again(partition int32) {
+func (v *Projection) again(partition int32) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if kept := v.partitions[partition]; kept != nil {
@@ -117,14 +123,14 @@ func (v *projection) again(partition int32) {
 	}
 }
 
-func (v *projection) whole(partition int32, kept *partitionCharts) {
+func (v *Projection) whole(partition int32, kept *partitionCharts) {
 	units := make([]view.Unit, 0, len(kept.units))
 	for _, unit := range kept.units {
 		unit.Rooms, unit.Site = maps.Clone(unit.Rooms), maps.Clone(unit.Site)
 		units = append(units, unit)
 	}
 	slices.SortFunc(units, func(a, b view.Unit) int { return strings.Compare(a.Hospital, b.Hospital) })
-	v.projector.Put(view.Projection{Partition: partition, Position: kept.applied, Whole: true, Units: units})
+	v.Projector.Put(view.Projection{Partition: partition, Position: kept.applied, Whole: true, Units: units})
 }
 
 func unitOf(c verdict.Chart) view.Unit {
