@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestUnitIsAway: a unit that is not known now is no page of a unit.
+// TestUnitIsAway: while a unit is not known, no page shows one.
 func TestUnitIsAway(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -17,8 +17,8 @@ func TestUnitIsAway(t *testing.T) {
 	}
 }
 
-// TestTooManyTries: an address that tries words gets to wait, before anything is recorded;
-// a link that holds works from there all the same.
+// TestTooManyTries: an address that guesses links has to wait, before anything is recorded. A
+// link that holds works from there all the same.
 func TestTooManyTries(t *testing.T) {
 	t.Parallel()
 	p, left := newPages(t), 2

@@ -57,7 +57,7 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// TestHookActs: what each form asks of the API, with the version it was made of.
+// TestHookActs: each form sends one request to the API, with the version that it showed.
 func TestHookActs(t *testing.T) {
 	t.Parallel()
 	all := `"enabled":true,"events":["ping"],"ratePerSecond":50,"readerKeyIds":["key_a","key_b"],"rooms":[1,"x"],"timeoutSeconds":10,"url":"https://ops.example/new"`
@@ -103,8 +103,8 @@ func TestHookActs(t *testing.T) {
 	}
 }
 
-// TestHookRefused: a refused form is shown again with the words of the API, but without
-// the secret; who was overtaken sees what is there now.
+// TestHookRefused: the page shows a refused form again with the words of the API, but without
+// the secret. If somebody else was faster, it shows the values of now.
 func TestHookRefused(t *testing.T) {
 	t.Parallel()
 	a, cookie := withHooks(t)
@@ -120,8 +120,8 @@ func TestHookRefused(t *testing.T) {
 	}
 }
 
-// TestReplayIsCounted before it begins, by the same rules: the page says how many deliveries
-// would be sent again.
+// TestReplayIsCounted: before a replay begins, the page says how many deliveries would be sent
+// again.
 func TestReplayIsCounted(t *testing.T) {
 	t.Parallel()
 	for count, want := range map[string]string{"3": "3 deliveries would be sent again.", "1": "One delivery would be sent again.", "null": "is not known yet"} {
@@ -152,7 +152,8 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// TestWallsAndUsers: a link of a screen is shown once; a person is changed as she was seen.
+// TestWallsAndUsers: a page shows the link of a screen once. A change of a person carries the
+// version that the page showed.
 func TestWallsAndUsers(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -253,7 +254,8 @@ func TestAuditPages(t *testing.T) {
 	}
 }
 
-// TestSecretsStayOut: no answer but the one page that shows it has a secret, nor a header.
+// TestSecretsStayOut: only the page that shows a secret has it; no other answer does, and no
+// header.
 func TestSecretsStayOut(t *testing.T) {
 	t.Parallel()
 	a, cookie := withHooks(t)

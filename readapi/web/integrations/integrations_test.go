@@ -154,7 +154,7 @@ const (
 	freshly = `{"id":"key_n","name":"New one","status":"active","scopes":["ingest:census"],"createdAt":"2031-04-05T12:00:00.000Z","rate":50,"burst":200,"version":"v9","key":"svc_secretsecret","warnings":[]}`
 )
 
-// TestKeys lists keys with their marks; those that have ended are on a list of their own.
+// TestKeys lists keys with their marks. Keys that have ended are on a list of their own.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -207,7 +207,7 @@ func TestMint(t *testing.T) {
 	}
 }
 
-// TestFlashIsBound: what is told once is for its person, hospital and page, for a minute.
+// TestFlashIsBound: a flash is for its person, hospital and page, for a minute.
 func TestFlashIsBound(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(*admins, *httptest.ResponseRecorder) *http.Cookie{
@@ -233,7 +233,8 @@ func TestFlashIsBound(t *testing.T) {
 	}
 }
 
-// TestRefusedAtTheField: the words of the API stand at the field, and what was typed stays.
+// TestRefusedAtTheField: the words of the API stand at the field, and the form keeps its
+// values.
 func TestRefusedAtTheField(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -254,8 +255,8 @@ func TestRefusedAtTheField(t *testing.T) {
 	}
 }
 
-// TestStepUp: without a sign-in of the last hour nothing that shows or ends a secret is
-// done, and who signs in again comes back.
+// TestStepUp: without a sign-in of the last hour no act shows or ends a secret. A person who
+// signs in again comes back.
 func TestStepUp(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -287,7 +288,7 @@ func TestStepUp(t *testing.T) {
 	}
 }
 
-// TestOvertaken: who is later sees what the other one changed, and nothing is overwritten.
+// TestOvertaken: the later person sees the change of the other one, and overwrites nothing.
 func TestOvertaken(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -303,7 +304,7 @@ func TestOvertaken(t *testing.T) {
 	}
 }
 
-// TestRevoke needs the name of the key, typed.
+// TestRevoke: nobody revokes a key without typing its name.
 func TestRevoke(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -321,8 +322,8 @@ func TestRevoke(t *testing.T) {
 	}
 }
 
-// TestNothingOfOthers: what the API does not know, as it is of another hospital, is not
-// found; when the API does not answer, the page says so and nothing else.
+// TestNothingOfOthers: a thing that the API does not know, as it is of another hospital, is
+// not found. When the API does not answer, the page says so and nothing else.
 func TestNothingOfOthers(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -341,7 +342,7 @@ func TestNothingOfOthers(t *testing.T) {
 	}
 }
 
-// TestFirstRun: a step is done when its fact is there.
+// TestFirstRun: a step is done when its fact has arrived.
 func TestFirstRun(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)

@@ -117,8 +117,8 @@ func TestLocalPages(t *testing.T) {
 	}
 }
 
-// TestLocalActs: each act asks the API for exactly that, once, with the version of the
-// form, and leads on.
+// TestLocalActs: each act sends one request to the API, with the version of the form, and
+// leads on.
 func TestLocalActs(t *testing.T) {
 	t.Parallel()
 	const code = inCode + "&factor=high-mag&rowkind=medication"
@@ -287,8 +287,8 @@ func TestLocalActs(t *testing.T) {
 	}
 }
 
-// TestLocalOvertaken: who is later sees what the other one changed, and nothing is
-// overwritten.
+// TestLocalOvertaken: the later person sees the change of the other one, and overwrites
+// nothing.
 func TestLocalOvertaken(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ path, form, refuses, says string }{
@@ -313,7 +313,7 @@ func TestLocalOvertaken(t *testing.T) {
 	}
 }
 
-// TestLocalRefused: the words of the API stand at the field, and what was typed stays.
+// TestLocalRefused: the words of the API stand at the field, and the form keeps its values.
 func TestLocalRefused(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ path, form, refuses, detail, field string }{
@@ -339,7 +339,7 @@ func TestLocalRefused(t *testing.T) {
 	}
 }
 
-// TestFiles: what is exported is imported again, as a file as well as pasted.
+// TestFiles: an exported table can be imported again, as a file or pasted.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	a, cookie := local(t)
@@ -383,7 +383,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestFilesThatAreNot: what is no table says so, and the API is not asked.
+// TestFilesThatAreNot: the page refuses a text that is no table, without a request to the API.
 func TestFilesThatAreNot(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ rows, says string }{
@@ -404,7 +404,7 @@ func TestFilesThatAreNot(t *testing.T) {
 	}
 }
 
-// TestUndo: after a mapping was made or changed the page has the way back.
+// TestUndo: the page of a new or changed mapping offers to take it back.
 func TestUndo(t *testing.T) {
 	t.Parallel()
 	a, cookie := local(t)
@@ -423,7 +423,7 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// TestTrialGoesOn: while the past is replayed the page says how far, and looks again.
+// TestTrialGoesOn: during a trial on the past the page shows the progress, and looks again.
 func TestTrialGoesOn(t *testing.T) {
 	t.Parallel()
 	for fault, want := range map[PastFault]string{"": "Replaying: 25 percent", PastNothing: "Nothing is recorded", PastGone: "is deleted", PastAway: "cannot be read"} {
@@ -445,7 +445,8 @@ type trying struct{ PastResult }
 
 func (t trying) Try(context.Context, string, catalogue.Rule) PastResult { return t.PastResult }
 
-// TestLongWorklist: the page of a list asks for its part of it alone.
+// TestLongWorklist: a page of the worklist reads its own part alone. Beyond the end it is the
+// last page.
 func TestLongWorklist(t *testing.T) {
 	t.Parallel()
 	a, cookie := local(t)

@@ -44,8 +44,8 @@ var covered = map[string]string{
 	"listAlertTiers": "GET /alerts", "putAlertTier": "POST /alerts/tiers/{id}", "listEpisodes": "GET /alerts/episodes", "acknowledgeAlert": "POST /alerts/episodes/{id}",
 }
 
-// TestEveryOperationHasAPage: what an administrator needs of the API is on a page, or there
-// is a reason that it is not.
+// TestEveryOperationHasAPage: every operation for administrators is on a page, or there is a
+// reason that it is not.
 func TestEveryOperationHasAPage(t *testing.T) {
 	t.Parallel()
 	routes := map[string]bool{}

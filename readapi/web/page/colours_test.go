@@ -110,8 +110,8 @@ func TestLevelsDifferForEveryEye(t *testing.T) {
 	}
 }
 
-// TestBandDiffersForEveryEye: what the band of the forecast is filled with, over the paper of
-// both themes, differs for everybody.
+// TestBandDiffersForEveryEye: everybody can tell the fillings of the forecast band apart, over
+// the paper of both themes.
 func TestBandDiffersForEveryEye(t *testing.T) {
 	css, err := assetFiles.ReadFile("assets/app.css")
 	if err != nil {

@@ -214,7 +214,8 @@ func TestProvider(t *testing.T) {
 	}
 }
 
-// TestProviderRefused: whatever does not hold signs nobody in, and says what to do.
+// TestProviderRefused: an answer that does not hold signs nobody in, and the page says what to
+// do.
 func TestProviderRefused(t *testing.T) {
 	t.Parallel()
 	other, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -278,8 +279,8 @@ func TestProviderRefused(t *testing.T) {
 	}
 }
 
-// TestProviderIsAway: the first page says so in a line, and links go on to work; when it is
-// back, so is the sign-in.
+// TestProviderIsAway: the first page says that the provider does not answer, and links work.
+// When the provider is back, so is the sign-in.
 func TestProviderIsAway(t *testing.T) {
 	t.Parallel()
 	p, i := provided(t)

@@ -13,7 +13,7 @@ import (
 	"svc/readapi/web/page/pagetest"
 )
 
-// TestFrontIsNeverMissing: the first page leads on, whoever asks.
+// TestFrontIsNeverMissing: everybody gets a first page that leads on.
 func TestFrontIsNeverMissing(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -36,7 +36,7 @@ func TestFrontIsNeverMissing(t *testing.T) {
 	}
 }
 
-// TestLinkSignsInOnce: to open a link changes nothing, its button signs in once.
+// TestLinkSignsInOnce: opening a link changes nothing; its button signs in once.
 func TestLinkSignsInOnce(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -58,7 +58,8 @@ func TestLinkSignsInOnce(t *testing.T) {
 	}
 }
 
-// TestLinksThatDoNotSignIn say what to do, and sign nobody in.
+// TestLinksThatDoNotSignIn: a link that was used, or never was, signs nobody in. The page says
+// what to do.
 func TestLinksThatDoNotSignIn(t *testing.T) {
 	t.Parallel()
 	for token, want := range map[string]int{"used": http.StatusGone, "old": http.StatusGone, "never": http.StatusNotFound, strings.Repeat("x", 5000): http.StatusNotFound} {
@@ -77,7 +78,7 @@ func TestLinksThatDoNotSignIn(t *testing.T) {
 	}
 }
 
-// TestSignInLeadsBack: who was asked to sign in again comes back to the page that asked.
+// TestSignInLeadsBack: a person who was asked to sign in again comes back to the page.
 func TestSignInLeadsBack(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)

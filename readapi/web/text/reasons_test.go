@@ -90,8 +90,8 @@ func leftmost(e ast.Expr) string {
 	return ""
 }
 
-// TestReasonsInEachLanguage: every rule and every sentence that the API may refuse a form of an
-// administrator for has a text in each language. The English ones are those of the API.
+// TestReasonsInEachLanguage: every rule and every sentence by which the API may refuse a form
+// has a text in each language. The English texts are those of the API.
 func TestReasonsInEachLanguage(t *testing.T) {
 	t.Parallel()
 	all := reasonsOfAPI(t)

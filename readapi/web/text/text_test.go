@@ -61,8 +61,8 @@ func readSource(t *testing.T) *source {
 	return s
 }
 
-// listed returns the texts that the value of a variable is made of; those that are not
-// literals are constants of package outbound.
+// listed returns the texts in the value of a variable: literals, and constants of package
+// outbound.
 func (s *source) listed(t *testing.T, variable string) (all []string) {
 	t.Helper()
 	for file, content := range s.files {
@@ -269,8 +269,8 @@ func qualityCodes(t *testing.T) (all []string) {
 	return all
 }
 
-// TestTexts: each language has the same keys with the same gaps, every key is used, and
-// every key that is used is there.
+// TestTexts: each language has the same keys with the same gaps. Every key is used, and every
+// used key has a text.
 func TestTexts(t *testing.T) {
 	used := keysUsed(t)
 	gap := regexp.MustCompile(`\{[a-z]+\}`)
@@ -311,7 +311,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestNoWordsInTemplates: what a person reads, or hears, comes from the texts.
+// TestNoWordsInTemplates: every word that a person reads or hears comes from the texts.
 func TestNoWordsInTemplates(t *testing.T) {
 	action := regexp.MustCompile(`(?s)\{\{.*?\}\}`)
 	spoken := regexp.MustCompile(`(?:aria-label|title|alt|placeholder|content|data-lost|data-old|data-live|data-gone|data-in)="([^"]*)"`)
