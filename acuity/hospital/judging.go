@@ -106,10 +106,8 @@ func (k *scoring) judgeTouched(now acuity.Instant) {
 	again := func(r *room) {
 		r.was = len(w.before)
 		w.judged, w.before = append(w.judged, r), append(w.before, rooms[r.is])
-		k.sums.Drop(&rooms[r.is])
 		rooms[r.is] = score.RoomVerdict{}
 		k.judgeRoom(r, now, &rooms[r.is])
-		k.sums.Add(&rooms[r.is])
 	}
 	for _, r := range w.judge {
 		if r.is >= 0 && r.marks&markJudge != 0 {
@@ -127,7 +125,7 @@ func (k *scoring) judgeTouched(now acuity.Instant) {
 		}
 	}
 	slices.SortFunc(w.judged, byID)
-	k.sums.RecomputeNext(rooms)
+	k.sums = score.SumRooms(rooms)
 }
 
 // judgeRoom judges one room. The memory of its last verdict is free after the next step.

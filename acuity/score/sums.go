@@ -27,60 +27,34 @@ type roomCounts struct {
 // UnitSums is roomCounts, and when time alone changes the first of the rooms; 0: never.
 type UnitSums struct {
 	roomCounts
-	next  acuity.Instant
-	stale bool // next may belong to a room that changed since
+	next acuity.Instant
 }
 
 // SumRooms adds up rooms.
 func SumRooms(rooms []RoomVerdict) UnitSums {
 	var s UnitSums
 	for i := range rooms {
-		s.Add(&rooms[i])
+		s.count(&rooms[i])
+		s.next = codes.Soonest(s.next, rooms[i].Until())
 	}
 	return s
-}
-
-// Add adds a room.
-func (s *UnitSums) Add(r *RoomVerdict) {
-	s.count(r, 1)
-	s.next = codes.Soonest(s.next, r.Until())
-}
-
-// Drop subtracts a room that was added.
-func (s *UnitSums) Drop(r *RoomVerdict) {
-	s.count(r, -1)
-	s.stale = s.stale || r.Until() == s.next && s.next != 0
 }
 
 // IsDue reports whether time alone has changed one of the rooms.
 func (s *UnitSums) IsDue(now acuity.Instant) bool { return s.next != 0 && s.next <= now }
 
-// RecomputeNext recomputes the next change after the room that determined it was
-// dropped.
-func (s *UnitSums) RecomputeNext(rooms []RoomVerdict) {
-	if !s.stale {
-		return
-	}
-	s.stale, s.next = false, 0
-	for i := range rooms {
-		s.next = codes.Soonest(s.next, rooms[i].Until())
-	}
-}
-
-// count adds a room so many times.
-func (s *roomCounts) count(r *RoomVerdict, times int64) {
+func (s *roomCounts) count(r *RoomVerdict) {
 	one := func(b bool) int64 {
 		if b {
-			return times
+			return 1
 		}
 		return 0
 	}
-	demand := r.Demand * catalogue.Demand(times) //nolint:gosec // one, or less one
-	s.required += demand
+	s.required += r.Demand
 	if r.Demand >= catalogue.Nurse {
-		s.single += demand
+		s.single += r.Demand
 	}
-	s.score += int64(r.Score) * times
+	s.score += int64(r.Score)
 	s.stat += one(r.STAT)
 	s.boarders += one(r.Boarder)
 	s.doubles += one(r.Double)
@@ -90,7 +64,7 @@ func (s *roomCounts) count(r *RoomVerdict, times int64) {
 	s.births += one(r.Birth)
 	s.fatigue += one(r.fatigue)
 	if r.listed {
-		s.listed += times
+		s.listed++
 		s.busy += one(r.Status == acuity.RoomOccupied)
 		s.blocked += one(r.Status == acuity.RoomBlocked)
 	}
