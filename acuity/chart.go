@@ -128,7 +128,7 @@ const (
 // that ended leaves none.
 type Evidence struct {
 	Factor  catalogue.Factor
-	Variant uint8 // row of the factor's effects in the catalogue; 0 is the plain one
+	Variant uint8 // form of the factor in the catalogue; 0 is the plain one
 	Count   uint8 // babies, for labor-multiple-gestation
 	Baby    uint8 // 0 the mother, n her n-th newborn
 	Kind    EvidenceKind

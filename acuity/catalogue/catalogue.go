@@ -28,9 +28,9 @@ type Catalogue struct {
 
 	// Judging looks these up for each piece of evidence, by Factor. They are arrays with a
 	// place for every value of a Factor, so no look-up is checked.
-	effects [anyFactor][]Requirement // by variant, copies of specs; an unknown factor has those of no factor
-	traits  [anyFactor]Traits
-	rank    [anyFactor]uint8 // place of its id in alphabetical order
+	requirements [anyFactor][]Requirement // by variant, copies of specs; an unknown factor has those of no factor
+	traits       [anyFactor]Traits
+	rank         [anyFactor]uint8 // place of its id in alphabetical order
 }
 
 // anyFactor is the number of values of a Factor.

@@ -25,7 +25,7 @@ type step struct {
 	value int
 }
 
-func (f *form) effect() *Requirement { return &f.spec.Variants[f.variant].Requirement }
+func (f *form) requirement() *Requirement { return &f.spec.Variants[f.variant].Requirement }
 
 // next closes the current variant and opens another.
 func (f *form) next(l line) error {
@@ -51,7 +51,7 @@ func (f *form) close(l line) error {
 	if len(f.classes) == 0 {
 		return l.fault("%q has no class", f.spec.ID)
 	}
-	e := f.effect()
+	e := f.requirement()
 	if f.spec.Primary && len(f.needs) == 0 {
 		return l.fault("%q asks for nothing", f.spec.ID)
 	}
@@ -151,7 +151,7 @@ var texts = map[string]func(*Spec, line) error{
 
 // number reads a line of numbers.
 func (f *form) number(l line) (err error) {
-	e := f.effect()
+	e := f.requirement()
 	if forPrimary, known := numbers[l.key]; !known {
 		return l.fault("unknown word")
 	} else if forPrimary != either && (forPrimary == primaryOnly) != f.spec.Primary {
@@ -267,7 +267,7 @@ func (f *form) floor(l line) error {
 	if f.spec.Primary {
 		return l.fault("is of the other kind of factor")
 	}
-	e := f.effect()
+	e := f.requirement()
 	text, where, placed := strings.Cut(l.text, " in ")
 	in, err := sectionSet(where, placed)
 	if err != nil {

@@ -29,7 +29,7 @@ func parseCatalogue(text string) (*Catalogue, error) {
 		for i := range s.Variants {
 			forms[i] = s.Variants[i].Requirement
 		}
-		p.c.effects[f], p.c.traits[f] = forms, findTraits(&s)
+		p.c.requirements[f], p.c.traits[f] = forms, findTraits(&s)
 		for _, other := range p.c.specs {
 			if other.ID < s.ID {
 				p.c.rank[f]++
@@ -37,10 +37,10 @@ func parseCatalogue(text string) (*Catalogue, error) {
 		}
 	}
 	for f := len(p.c.specs); f < anyFactor; f++ {
-		p.c.effects[f] = p.c.effects[0]
+		p.c.requirements[f] = p.c.requirements[0]
 	}
 	for f := range p.c.specs {
-		if twin := p.c.effects[f][0].Twin; twin != 0 {
+		if twin := p.c.requirements[f][0].Twin; twin != 0 {
 			p.c.traits[f] |= traitTwin
 			p.c.traits[twin] |= traitTwin
 		}

@@ -142,7 +142,7 @@ func (c *Catalogue) Window(f Factor, variant uint8, byDiagnosis bool) (length ti
 // Requirement returns what evidence of f asks for. An unknown variant is the plain one, and
 // an unknown factor asks for nothing, so that a chart of a newer version can be judged.
 func (c *Catalogue) Requirement(f Factor, variant uint8) *Requirement {
-	forms := c.effects[f]
+	forms := c.requirements[f]
 	if int(variant) >= len(forms) {
 		variant = 0
 	}

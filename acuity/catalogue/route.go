@@ -26,7 +26,7 @@ func sectionSet(text string, given bool) (Sections, error) {
 
 // add reads "0.05 in Triage, Labor until birth".
 func (f *form) add(l line) (err error) {
-	e := f.effect()
+	e := f.requirement()
 	text, until, ends := strings.Cut(l.text, " until ")
 	if ends && until != "birth" {
 		return l.fault("until birth, or no end")
@@ -44,7 +44,7 @@ func (f *form) add(l line) (err error) {
 
 // window reads "240m from last except diagnosis".
 func (f *form) window(l line, words []string) (err error) {
-	e := f.effect()
+	e := f.requirement()
 	if len(words) < 3 || words[1] != "from" || words[2] != "start" && words[2] != "last" {
 		return l.fault("a duration, from start or from last")
 	}

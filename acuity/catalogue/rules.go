@@ -241,7 +241,7 @@ func (c *Catalogue) with(rules []Rule) *Catalogue {
 		for v := range spec.Variants {
 			forms[v] = spec.Variants[v].Requirement
 		}
-		out.effects[r.Factor] = forms
+		out.requirements[r.Factor] = forms
 		out.traits[r.Factor] = findTraits(&spec) | c.traits[r.Factor]&traitTwin
 		digest.Write(fmt.Appendln(nil, spec.ID, lines))
 	}

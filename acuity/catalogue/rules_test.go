@@ -55,7 +55,7 @@ func TestOwnLinesChangeNothing(t *testing.T) {
 			continue
 		}
 		with := c.With([]Rule{r})
-		if got, want := rendered(effectsOf(with, f)), rendered(effectsOf(c, f)); got != want {
+		if got, want := rendered(listRequirements(with, f)), rendered(listRequirements(c, f)); got != want {
 			t.Errorf("%s\n%s", f.ID(), difference(got, want))
 		}
 		if with.Version() == c.Version() || !strings.HasPrefix(with.Version(), c.Version()+"+") {
@@ -67,10 +67,10 @@ func TestOwnLinesChangeNothing(t *testing.T) {
 	}
 }
 
-func effectsOf(c *Catalogue, f Factor) []string {
+func listRequirements(c *Catalogue, f Factor) []string {
 	var all []string
-	for v := range c.effects[f] {
-		e := c.effects[f][v]
+	for v := range c.requirements[f] {
+		e := c.requirements[f][v]
 		all = append(all, rendered([]any{
 			e.Need, e.needIn, len(e.floors), e.track, e.withMother, e.trackFloor, e.add, e.addIn, e.addUntilBirth, e.window, e.fromLast,
 			e.exceptDiagnosis, e.endsBirth, e.stale, e.Silent, e.Becomes, e.PerBaby, e.Boarder, e.Twin,

@@ -42,8 +42,8 @@ func (c clock) ahead(at acuity.Instant) [Horizon + 1]stretch {
 	return list
 }
 
-// of mixes what holds for an hour of the week.
-func (s *stretch) of(value func(slot int) float64) float64 {
+// mix mixes what holds for an hour of the week.
+func (s *stretch) mix(value func(slot int) float64) float64 {
 	x := float64(s.share[0] * value(s.slots[0]))
 	if s.share[1] > 0 {
 		x += float64(s.share[1] * value(s.slots[1]))

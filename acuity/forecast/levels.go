@@ -274,7 +274,7 @@ func (a *scenes) shift(h, x int) float64 { return float64(a.model.Shifts[max(h-1
 func (s *scene) expectMoves(a *scenes, minutes int) {
 	come := min(float64(minutes)/120, 1)
 	h := (minutes + 59) / 60
-	usual := a.hours[h-1].of(func(slot int) float64 { return a.moves[slot] })
+	usual := a.hours[h-1].mix(func(slot int) float64 { return a.moves[slot] })
 	s.moves = float64(come * usual)
 	s.known = int32(math.Round(float64(1-come) * float64(a.snapshot.Moves)))
 }

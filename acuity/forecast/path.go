@@ -132,7 +132,7 @@ func (m *Model) followLong(p *path, visits []acuity.SnapshotVisit, hours *[Horiz
 		is := need(v.Demand[0], v.Score[0])
 		for h := range Horizon {
 			age := bin(longAges, v.Age+60*int32(h))
-			stay *= 1 - hours[h].of(func(slot int) float64 { return rates[class][age][slot%24] })
+			stay *= 1 - hours[h].mix(func(slot int) float64 { return rates[class][age][slot%24] })
 			e := cell(m.Stayers[:], c*Horizon+h).shrunk(estimate{variance: stayVar}, classPrior)
 			frozen := need(v.Demand[h+1], v.Score[h+1])
 			y := beyond(frozen, e.mean)
@@ -208,7 +208,7 @@ func (m *Model) followNew(p *path, hours *[Horizon + 1]stretch) {
 	for kind := range kinds {
 		rates := m.arrivalRates(kind)
 		for j := range Horizon {
-			rate := hours[j].of(func(slot int) float64 { return rates[slot] })
+			rate := hours[j].mix(func(slot int) float64 { return rates[slot] })
 			p.arrivals[j] += rate
 			for h := j; h < Horizon; h++ {
 				e := &lags[kind][h-j]
@@ -279,7 +279,7 @@ func usual(table []float32, slot int) (float64, bool) {
 
 // usualAt is usual at an instant between two full hours.
 func usualAt(table []float32, s *stretch, otherwise float64) float64 {
-	return s.of(func(slot int) float64 {
+	return s.mix(func(slot int) float64 {
 		if x, known := usual(table, slot); known {
 			return x
 		}

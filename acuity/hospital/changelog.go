@@ -310,7 +310,7 @@ func (m *holders) restoreUnassigned(s *statementRecord) {
 	if name == (subjectName{}) {
 		name.resource = wholeOf(s.version.resource)
 	}
-	if r := m.unassigned.of(name); r != nil {
+	if r := m.unassigned.findOrAdd(name); r != nil {
 		m.statements.kept++
 		r.statements = append(r.statements, resourceStatement{s.statement, s.version})
 	}

@@ -49,14 +49,14 @@ func (c *clinicalIntake) subjectOf(s *acuity.Signal) holder {
 	if name == (subjectName{}) {
 		name.resource = wholeOf(s.Resource)
 	}
-	if r := c.unassigned.of(name); r != nil {
+	if r := c.unassigned.findOrAdd(name); r != nil {
 		return holder{unassigned: r}
 	}
 	return holder{}
 }
 
-// of returns the unassigned statements of a name; nil: the cap is reached.
-func (l *unassignedStatements) of(name subjectName) *unassigned {
+// findOrAdd returns the unassigned statements of a name; nil: the cap is reached.
+func (l *unassignedStatements) findOrAdd(name subjectName) *unassigned {
 	r := l.bySubject[name]
 	if r == nil && len(l.bySubject) < l.limits.unknown {
 		r = &unassigned{subjectName: subjectName{strings.Clone(name.patient), strings.Clone(name.subject), strings.Clone(name.resource)}}

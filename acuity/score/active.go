@@ -44,8 +44,8 @@ func allocateMemory(n int) RoomMemory {
 	return RoomMemory{factors: make([]FactorVerdict, 0, n), evidence: make([]*acuity.Evidence, 0, n)}
 }
 
-// one returns memory for the verdict of one of several patients.
-func (j *RoomMemory) one() *RoomMemory {
+// forOnePatient returns memory for the verdict of one of several patients.
+func (j *RoomMemory) forOnePatient() *RoomMemory {
 	if j.alone == nil {
 		j.alone = &RoomMemory{}
 	}
@@ -83,14 +83,14 @@ func findActive(c *catalogue.Catalogue, views []patient, now acuity.Instant, out
 				out.evidence = append(out.evidence, &list[j])
 			}
 		}
-		if v.quiet.factor != 0 {
-			quiet := v.quiet.evidence()
-			if a.addEvidence(v, &quiet) != nil {
-				a.many.Add(quiet.Factor) // its sources are those of the factor that went silent
+		if v.silence.factor != 0 {
+			silent := v.silence.evidence()
+			if a.addEvidence(v, &silent) != nil {
+				a.many.Add(silent.Factor) // its sources are those of the factor that went silent
 			}
 		}
-		if len(views) > 1 && v.hushEnd > now {
-			a.many.Add(v.hushed)
+		if len(views) > 1 && v.suppressedUntil > now {
+			a.many.Add(v.suppressed)
 		}
 	}
 	out.loses = 0
@@ -107,7 +107,7 @@ func findActive(c *catalogue.Catalogue, views []patient, now acuity.Instant, out
 			all, _ := mergeEvidence(views, f, now)
 			all.shown = uint16(len(out.evidence) - base) //nolint:gosec // see FactorVerdict
 			out.evidence = append(out.evidence, all.face)
-			behind := gather(views, f, now, out)
+			behind := listEvidence(views, f, now, out)
 			all.from, all.sources = all.shown+1, uint16(len(behind)) //nolint:gosec // see FactorVerdict
 			out.loses = codes.Soonest(out.loses, all.findNext(views, behind, now, out))
 			*fv = all.FactorVerdict
@@ -183,9 +183,9 @@ func mergeEvidence(views []patient, f catalogue.Factor, now acuity.Instant) (fv 
 				fv.face = &v.evidence[j]
 			}
 		}
-		if v.quiet.factor == f && f != 0 {
-			quiet := v.quiet.evidence()
-			if fv.addEvidence(v, &quiet, now, &on) {
+		if v.silence.factor == f && f != 0 {
+			silent := v.silence.evidence()
+			if fv.addEvidence(v, &silent, now, &on) {
 				fv.face = nil
 			}
 		}
@@ -195,7 +195,7 @@ func mergeEvidence(views []patient, f catalogue.Factor, now acuity.Instant) (fv 
 	if newborn {
 		fv.Need = 0
 		for i := range views {
-			sum, _ := views[i].track(f, now)
+			sum, _ := views[i].sumNewborns(f, now)
 			fv.Need += sum
 		}
 	}
@@ -208,8 +208,8 @@ func (fv *mergedEntry) addEvidence(v *patient, ev *acuity.Evidence, now acuity.I
 	e := v.c.Requirement(ev.Factor, ev.Variant)
 	o, on := v.judgeBy(e, ev, now)
 	if !on {
-		if ev.Factor == v.hushed && v.hushEnd > now {
-			fv.breaks = codes.Soonest(fv.breaks, v.hushEnd) // then another patient's evidence may be shown
+		if ev.Factor == v.suppressed && v.suppressedUntil > now {
+			fv.breaks = codes.Soonest(fv.breaks, v.suppressedUntil) // then another patient's evidence may be shown
 		}
 		return false
 	}
@@ -247,7 +247,7 @@ func (fv *mergedEntry) findNext(views []patient, behind []*acuity.Evidence, now 
 		if then.Stale && !fv.Stale && fv.doubt == 0 {
 			fv.doubt = at
 		}
-		if loses == 0 && !sameSources(behind, gather(views, fv.Factor, at, out)) {
+		if loses == 0 && !sameSources(behind, listEvidence(views, fv.Factor, at, out)) {
 			loses = at
 		}
 		out.evidence = out.evidence[:used]
@@ -265,17 +265,17 @@ func (fv *mergedEntry) looksLike(other *mergedEntry) bool {
 		fv.Severity == other.Severity && fv.Need == other.Need && fv.add == other.add
 }
 
-// gather lists the evidence of a factor, one piece for each source, in order of the
+// listEvidence lists the evidence of a factor, one piece for each source, in order of the
 // sources.
-func gather(views []patient, f catalogue.Factor, now acuity.Instant, out *RoomMemory) []*acuity.Evidence {
+func listEvidence(views []patient, f catalogue.Factor, now acuity.Instant, out *RoomMemory) []*acuity.Evidence {
 	first := len(out.evidence)
 	for i := range views {
 		v := &views[i]
 		from := f
-		if v.quiet.factor == f {
-			quiet := v.quiet.evidence()
-			if _, on := v.judge(&quiet, now); on {
-				from = v.quiet.from
+		if v.silence.factor == f {
+			silent := v.silence.evidence()
+			if _, on := v.judge(&silent, now); on {
+				from = v.silence.from
 			}
 		}
 		for j := range v.evidence {

@@ -68,7 +68,7 @@ func UpdateVerdict(c *catalogue.Catalogue, v *Verdict, u *acuity.UnitChart, sums
 			v.Next = codes.Soonest(v.Next, u.Roster.AsOf.Add(rosterLasts))
 		}
 		if t.skillKnown = !v.RosterStale && len(u.Roster.Nurses) > 0; t.skillKnown {
-			t.skill = skillOf(u.Roster, v.Rooms)
+			t.skill = readSkill(u.Roster, v.Rooms)
 		}
 	}
 	v.Required = t.required
@@ -182,15 +182,15 @@ func (v *Verdict) turnover(u *acuity.UnitChart, t *axisInput, now acuity.Instant
 	to, _ := slices.BinarySearch(u.Moves, now+1)
 	t.moves += int64(to - from)
 	if from < to { // the first of them is the next that counts no more
-		v.wake(u.Moves[from].Add(TurnoverWindow), t.staffed)
+		v.addNext(u.Moves[from].Add(TurnoverWindow), t.staffed)
 	}
 	if to < len(u.Moves) {
-		v.wake(u.Moves[to], t.staffed)
+		v.addNext(u.Moves[to], t.staffed)
 	}
 }
 
-// wake adds an instant of change, if when is true.
-func (v *Verdict) wake(at acuity.Instant, when bool) {
+// addNext adds an instant of change, if when is true.
+func (v *Verdict) addNext(at acuity.Instant, when bool) {
 	if when {
 		v.Next = codes.Soonest(v.Next, at)
 	}
@@ -215,7 +215,7 @@ func (v *Verdict) conclude(t *axisInput, readings *[acuity.AxisCount]axisReading
 				a.Value = rounded(-r.num, r.den, 1000) // slack, not shortage
 			}
 		}
-		d.see(acuity.Axis(i), r.level, p)
+		d.consider(acuity.Axis(i), r.level, p)
 	}
 	v.Level, v.Driving = d.level, d.axis
 }
@@ -229,7 +229,7 @@ type driver struct {
 	found    bool
 }
 
-func (d *driver) see(a acuity.Axis, l acuity.Level, p fraction) {
+func (d *driver) consider(a acuity.Axis, l acuity.Level, p fraction) {
 	if !d.found || l > d.level || l == d.level && d.pressure.less(p) {
 		*d = driver{l, a, p, true}
 	}

@@ -12,10 +12,10 @@ type patient struct {
 	c        *catalogue.Catalogue
 	evidence []acuity.Evidence
 
-	mother  bool             // not an entry of newborns alone
-	hushed  catalogue.Factor // is off while a graver factor that becomes it is on
-	hushEnd acuity.Instant
-	quiet   silence
+	mother          bool             // not an entry of newborns alone
+	suppressed      catalogue.Factor // is off while a graver factor is on that becomes it
+	suppressedUntil acuity.Instant
+	silence         silence
 }
 
 // viewPatient collects what concerns all evidence of a patient.
@@ -29,14 +29,14 @@ func viewPatient(c *catalogue.Catalogue, p *acuity.PatientChart, now acuity.Inst
 			v.Sections |= c.PatientSections(ev.Factor)
 		}
 		if t.IsBirth() {
-			v.deliver(ev, now)
+			v.recordBirth(ev, now)
 		}
 		if t.FallsSilent() {
-			v.hush(ev, now)
+			v.recordSilence(ev, now)
 		}
 	}
-	if v.hushEnd > now {
-		v.quiet = silence{}
+	if v.suppressedUntil > now {
+		v.silence = silence{}
 	}
 }
 
@@ -51,8 +51,8 @@ func (s silence) evidence() acuity.Evidence {
 	return acuity.Evidence{Factor: s.factor, Kind: acuity.BySignal, Start: s.since, Last: s.since}
 }
 
-// deliver records a birth that goes on.
-func (v *patient) deliver(ev *acuity.Evidence, now acuity.Instant) {
+// recordBirth records a birth that goes on.
+func (v *patient) recordBirth(ev *acuity.Evidence, now acuity.Instant) {
 	o, on := v.judge(ev, now)
 	if !on || o.Need < 2*catalogue.Nurse {
 		return
@@ -67,13 +67,13 @@ func (v *patient) deliver(ev *acuity.Evidence, now acuity.Instant) {
 	}
 }
 
-// hush records a factor that becomes another when nobody asserts it any more.
-func (v *patient) hush(ev *acuity.Evidence, now acuity.Instant) {
+// recordSilence records a factor that becomes another when nobody asserts it any more.
+func (v *patient) recordSilence(ev *acuity.Evidence, now acuity.Instant) {
 	e := v.c.Requirement(ev.Factor, ev.Variant)
 	end := ev.Last + e.Silent
-	v.hushed, v.hushEnd = e.Becomes, max(v.hushEnd, end)
-	if now >= end && end > v.quiet.since {
-		v.quiet = silence{factor: e.Becomes, from: ev.Factor, since: end}
+	v.suppressed, v.suppressedUntil = e.Becomes, max(v.suppressedUntil, end)
+	if now >= end && end > v.silence.since {
+		v.silence = silence{factor: e.Becomes, from: ev.Factor, since: end}
 	}
 }
 
@@ -84,18 +84,18 @@ func (v *patient) judge(ev *acuity.Evidence, now acuity.Instant) (o catalogue.Ju
 
 // judgeBy is judge with the requirement of the evidence.
 func (v *patient) judgeBy(e *catalogue.Requirement, ev *acuity.Evidence, now acuity.Instant) (o catalogue.Judged, on bool) {
-	if ev.Factor == v.hushed && v.hushEnd > now {
+	if ev.Factor == v.suppressed && v.suppressedUntil > now {
 		return catalogue.Judged{}, false
 	}
 	return e.Judge(&v.Situation, ev.Start, ev.Last, ev.Kind == acuity.ByDiagnosis, now)
 }
 
-// track returns what the newborns need together: the sum of each one's greatest demand.
+// sumNewborns returns what the newborns need together: the sum of each one's greatest demand.
 // inside is the part that the nurse of the baby at a birth may already give. With a
 // factor, only evidence of that factor counts.
-func (v *patient) track(f catalogue.Factor, now acuity.Instant) (sum, inside catalogue.Demand) {
+func (v *patient) sumNewborns(f catalogue.Factor, now acuity.Instant) (sum, inside catalogue.Demand) {
 	for i := range v.evidence {
-		need, within, on := v.newborn(i, f, now)
+		need, within, on := v.judgeNewborn(i, f, now)
 		if !on {
 			continue
 		}
@@ -106,7 +106,7 @@ func (v *patient) track(f catalogue.Factor, now acuity.Instant) (sum, inside cat
 			}
 			// If two demands of one baby are equal, the one outside counts. The
 			// order of evidence is irrelevant so.
-			other, otherWithin, otherOn := v.newborn(j, f, now)
+			other, otherWithin, otherOn := v.judgeNewborn(j, f, now)
 			if otherOn && (other > need || other == need && (within && !otherWithin || within == otherWithin && j < i)) {
 				counts = false
 				break
@@ -125,8 +125,8 @@ func (v *patient) track(f catalogue.Factor, now acuity.Instant) (sum, inside cat
 	return sum, inside
 }
 
-// newborn judges the i-th piece of evidence if it is a primary of a newborn.
-func (v *patient) newborn(i int, f catalogue.Factor, now acuity.Instant) (need catalogue.Demand, inside, on bool) {
+// judgeNewborn judges the i-th piece of evidence if it is a primary of a newborn.
+func (v *patient) judgeNewborn(i int, f catalogue.Factor, now acuity.Instant) (need catalogue.Demand, inside, on bool) {
 	ev := &v.evidence[i]
 	t := v.c.Traits(ev.Factor)
 	if !t.IsNewborn() || f != 0 && ev.Factor != f {

@@ -71,7 +71,7 @@ func JudgeRoomInto(c *catalogue.Catalogue, r *acuity.RoomChart, now acuity.Insta
 // any of them changes.
 func sumPatients(c *catalogue.Catalogue, views []patient, now acuity.Instant, rv *RoomVerdict, out *RoomMemory) (total catalogue.Demand, next acuity.Instant) {
 	for i := range views {
-		factors := findActive(c, views[i:i+1], now, out.one())
+		factors := findActive(c, views[i:i+1], now, out.forOnePatient())
 		total += sumDemand(c, &views[i], factors, now, rv)
 		for j := range factors {
 			next = codes.Soonest(next, factors[j].Next)
@@ -132,7 +132,7 @@ func sumDemand(c *catalogue.Catalogue, v *patient, factors []FactorVerdict, now 
 	}
 	var track, within catalogue.Demand
 	if v.Traits.IsNewborn() {
-		track, within = v.track(0, now)
+		track, within = v.sumNewborns(0, now)
 	}
 	d := withAdd(other, add) + max(track, trackFloor)
 	if inside > 0 {

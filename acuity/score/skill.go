@@ -19,9 +19,9 @@ type skill struct {
 	alone                    bool  // a class-4 room has novices only
 }
 
-// skillOf reads a roster. The demand of a room is divided among its assigned nurses. A
+// readSkill reads the skill mix of a roster. The demand of a room is divided among its assigned nurses. A
 // room that the unit does not have counts nothing.
-func skillOf(roster *acuity.Roster, rooms []RoomVerdict) skill {
+func readSkill(roster *acuity.Roster, rooms []RoomVerdict) skill {
 	var s skill
 	var store [128]uint8
 	sharing, trained := store[:64], store[64:] // by room: nurses, and those who are no novices

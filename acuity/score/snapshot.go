@@ -27,10 +27,10 @@ func TakeSnapshot(c *acuity.Chart, now acuity.Instant) acuity.Snapshot {
 		Hour: now.Hour(), RulesVersion: cat.Version(), Nurses: -1,
 		Observed: c.Unit.ObservedAt != 0 && now <= c.Unit.ObservedAt.Add(QuietAfter),
 	}
-	f := frozen{cat: cat, now: now, snapshot: &s}
+	f := snapshotBuilder{cat: cat, now: now, snapshot: &s}
 	rooms := make([]RoomVerdict, len(c.Rooms))
 	for i := range c.Rooms {
-		f.room(&c.Rooms[i], &rooms[i])
+		f.addRoom(&c.Rooms[i], &rooms[i])
 	}
 	v := judgeUnit(cat, &c.Unit, rooms, now)
 	sums := SumRooms(rooms)
@@ -45,8 +45,8 @@ func TakeSnapshot(c *acuity.Chart, now acuity.Instant) acuity.Snapshot {
 	return s
 }
 
-// frozen walks the rooms of a unit along the hours ahead.
-type frozen struct {
+// snapshotBuilder judges the rooms of a unit at each of the hours ahead.
+type snapshotBuilder struct {
 	cat      *catalogue.Catalogue
 	now      acuity.Instant
 	snapshot *acuity.Snapshot
@@ -56,16 +56,16 @@ type frozen struct {
 	views          []patient
 }
 
-// room adds the visits of a room. It leaves the present verdict in rv, whose factors
+// addRoom adds the visits of a room. It leaves the present verdict in rv, whose factors
 // hold until the next room.
-func (f *frozen) room(r *acuity.RoomChart, rv *RoomVerdict) {
+func (f *snapshotBuilder) addRoom(r *acuity.RoomChart, rv *RoomVerdict) {
 	f.verdict.clear()
 	JudgeRoomInto(f.cat, r, f.now, &f.verdict, rv)
 	s := f.snapshot
 	first := len(s.Visits)
 	for i := range r.Patients {
 		if len(s.Visits) < MaxSnapshotVisits {
-			s.Visits = append(s.Visits, f.visit(r, &r.Patients[i], rv))
+			s.Visits = append(s.Visits, f.makeVisit(r, &r.Patients[i], rv))
 		}
 	}
 	if len(r.Patients) == 0 && rv.Demand > 0 && first < MaxSnapshotVisits { // an unknown patient
@@ -84,13 +84,13 @@ func (f *frozen) room(r *acuity.RoomChart, rv *RoomVerdict) {
 		if v.STAT {
 			s.Class4[h]++
 		}
-		f.share(r, &v, visits, h, at)
+		f.shareDemand(r, &v, visits, h, at)
 	}
 }
 
-// share divides the demand of a room among its patients: each has her own demand, up to
+// shareDemand divides the demand of a room among its patients: each has her own demand, up to
 // what the room needs. The first has the room's score.
-func (f *frozen) share(r *acuity.RoomChart, v *RoomVerdict, visits []acuity.SnapshotVisit, h int, at acuity.Instant) {
+func (f *snapshotBuilder) shareDemand(r *acuity.RoomChart, v *RoomVerdict, visits []acuity.SnapshotVisit, h int, at acuity.Instant) {
 	if len(visits) == 0 {
 		return
 	}
@@ -106,15 +106,15 @@ func (f *frozen) share(r *acuity.RoomChart, v *RoomVerdict, visits []acuity.Snap
 	}
 	rest := v.Demand
 	for i := range visits {
-		own := sumDemand(f.cat, &f.views[i], findActive(f.cat, f.views[i:i+1], at, f.ahead.one()), at, &RoomVerdict{Status: r.Status})
+		own := sumDemand(f.cat, &f.views[i], findActive(f.cat, f.views[i:i+1], at, f.ahead.forOnePatient()), at, &RoomVerdict{Status: r.Status})
 		own = min(own, rest)
 		rest -= own
 		visits[i].Demand[h] = uint8(own) //nolint:gosec // at most maxDemand
 	}
 }
 
-// visit returns a visit with its stage.
-func (f *frozen) visit(r *acuity.RoomChart, p *acuity.PatientChart, rv *RoomVerdict) acuity.SnapshotVisit {
+// makeVisit returns a visit with its stage.
+func (f *snapshotBuilder) makeVisit(r *acuity.RoomChart, p *acuity.PatientChart, rv *RoomVerdict) acuity.SnapshotVisit {
 	v := acuity.SnapshotVisit{Visit: VisitNumber(p)}
 	list := rv.Factors
 	if len(r.Patients) > 1 {

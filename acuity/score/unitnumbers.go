@@ -33,7 +33,7 @@ func (g *UnitNumbers) Driving() (acuity.Level, acuity.Axis) {
 	top, d := g.readAxes(&readings), driver{}
 	for i := range readings {
 		if r := &readings[i]; r.known && r.level == top {
-			d.see(acuity.Axis(i), r.level, r.pressure())
+			d.consider(acuity.Axis(i), r.level, r.pressure())
 		}
 	}
 	return d.level, d.axis
