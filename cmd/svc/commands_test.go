@@ -55,7 +55,7 @@ func TestFaultsOfACommandLine(t *testing.T) {
 		},
 		"rounds of one": {
 			[]string{"verify", "--data", nowhere, "--every", "1s", "--metrics", "127.0.0.1:0"},
-			[]string{"--every: is that of --continuous", "--metrics: is that of --continuous", "--kafka"},
+			[]string{"--every: needs --continuous", "--metrics: needs --continuous", "--kafka"},
 		},
 		"window": {
 			[]string{"export", "--data", nowhere, "--topic", "verdicts", "--out", nowhere, "--from", "2026-03-02", "--to", "2026-03-01"},
@@ -69,7 +69,7 @@ func TestFaultsOfACommandLine(t *testing.T) {
 		"no address":                    {[]string{"webhooks", "list", "--api", "127.0.0.1:8080", "--key", "svc_1"}, []string{"--api: must be an address such as https://"}},
 		"address of another kind":       {[]string{"webhooks", "list", "--api", "ftp://127.0.0.1", "--key", "svc_1"}, []string{"--api: must be an address such as https://"}},
 		"pace":                          {[]string{"replay", "--data", nowhere, "--speed", "nan"}, []string{"--speed", "--kafka"}},
-		"speed without a demonstration": {[]string{"dev", "--data", nowhere, "--speed", "5"}, []string{"--speed: is that of --demo"}},
+		"speed without a demonstration": {[]string{"dev", "--data", nowhere, "--speed", "5"}, []string{"--speed: needs --demo"}},
 		"mint, unknown flag":            {[]string{"keys", "mint", "--colour"}, []string{"--colour"}},
 		"reseal":                        {[]string{"secrets", "reseal", "--data", nowhere}, []string{"--secrets-key: must be given", "--kafka"}},
 		"reseal, bad key":               {[]string{"secrets", "reseal", "--data", nowhere, "--secrets-key", "short"}, []string{"--secrets-key", "--kafka"}},

@@ -53,7 +53,7 @@ func newHealth() *lifecycle.Health {
 // started fails until the public ports are open.
 func (h *service) started(context.Context) error {
 	if !h.opened.Load() {
-		return errors.New("waits for kafka, or makes sure of its topics")
+		return errors.New("waits for Kafka and its topics")
 	}
 	for _, ready := range h.ready {
 		select {

@@ -114,7 +114,7 @@ func write[T any](
 	if o.folder {
 		t, err := parts(ctx, o.name, o.format)
 		if errors.Is(err, replay.ErrFolder) {
-			err = usageError(fmt.Errorf("--out: %s holds something; name an empty folder", o.name))
+			err = usageError(fmt.Errorf("--out: %s is not empty; name another folder", o.name))
 		}
 		return t, err
 	}

@@ -59,7 +59,7 @@ func rewrapCommand(w env) *cobra.Command {
 	})
 }
 
-var errSealedOtherwise = errors.New("not all is sealed with the newest key")
+var errSealedOtherwise = errors.New("not everything is sealed with the newest key")
 
 // printSealed prints which key seals each setting. It returns an error unless the newest key
 // seals all.

@@ -20,7 +20,7 @@ import (
 )
 
 // errDiffers says that verify has found and printed a difference.
-var errDiffers = errors.New("what was written or is served differs from what the log makes")
+var errDiffers = errors.New("the changelog or the view differs from what the log makes")
 
 // verifyOptions are the flags of svc verify.
 type verifyOptions struct {
@@ -49,7 +49,7 @@ func verifyCommand(w env) *cobra.Command {
 		}
 		for _, name := range []string{"every", "metrics"} {
 			if !o.continuous && f.Changed(name) {
-				faults = append(faults, fmt.Errorf("--%s: is that of --continuous", name))
+				faults = append(faults, fmt.Errorf("--%s: needs --continuous", name))
 			}
 		}
 		if o.every <= 0 {
@@ -168,7 +168,7 @@ func viewOf(b *view.View) func(context.Context, string) (*replay.View, error) {
 func (c *verifyOptions) follow(ctx context.Context) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.listen)
 	if err != nil {
-		return fmt.Errorf("--metrics: %s is in use or not ours", c.listen)
+		return fmt.Errorf("--metrics: %s is in use, or no address of this machine", c.listen)
 	}
 	h := newService(c.config, slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelError})), c.Now)
 	seen := h.metrics.verify()

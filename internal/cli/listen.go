@@ -52,7 +52,7 @@ func ListenCommand(w Env) *cobra.Command {
 func (o *listenOptions) run(ctx context.Context, w Env) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.addr)
 	if err != nil {
-		return fmt.Errorf("%s is in use or not ours; choose another with --addr", o.addr)
+		return fmt.Errorf("%s is in use, or no address of this machine; choose another with --addr", o.addr)
 	}
 	known := make([]receiver.Secret, len(o.secrets))
 	for i, value := range o.secrets {

@@ -60,7 +60,7 @@ func (o *Options) faults() []error {
 	if !cli.ValidSpeed(o.speed) {
 		faults = append(faults, errors.New("--speed: must be from 0.1 to 1440"))
 	} else if o.speed != 1 && !o.demo {
-		faults = append(faults, errors.New("--speed: is that of --demo"))
+		faults = append(faults, errors.New("--speed: needs --demo"))
 	}
 	return faults
 }

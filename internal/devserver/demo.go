@@ -198,7 +198,7 @@ func (d *demo) save() {
 		err = os.Rename(d.file+".new", d.file)
 	}
 	if err != nil {
-		fmt.Fprintf(d.Stderr, "demo: not noted: %v\n", cli.WithoutPath(err))
+		fmt.Fprintf(d.Stderr, "demo: progress not saved: %v\n", cli.WithoutPath(err))
 	}
 }
 

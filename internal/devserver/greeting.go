@@ -39,7 +39,7 @@ func (s *Server) awaitReadable(ctx context.Context, r *Roles) error {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		s.log.WarnContext(ctx, "the view is waited for longer", "error", err)
+		s.log.WarnContext(ctx, "view not readable yet", "error", err)
 		if err := pause(ctx, readableAgain); err != nil {
 			return err
 		}

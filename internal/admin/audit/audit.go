@@ -70,7 +70,7 @@ func (record Record) Do(ctx context.Context, refused error, do func() error, act
 		how = Failed
 	}
 	if fault := each(acts, func(act Act) error { return record.NotDone(ctx, act, how) }); fault != nil {
-		err = fmt.Errorf("%w; nor is it on record that it was not done: %w", err, fault)
+		err = fmt.Errorf("%w; the record of this failure was not written: %w", err, fault)
 	}
 	return err
 }

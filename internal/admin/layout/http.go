@@ -94,7 +94,8 @@ type layoutRow struct {
 	Version   int64       `json:"version"` // also the entity tag
 }
 
-// layoutBody is a layoutShape as it was sent: what is missing can be told from 0.
+// layoutBody is a layoutShape as a request has it. Its pointers distinguish a missing number
+// from 0.
 type layoutBody struct {
 	Columns int32 `json:"columns"`
 	Rows    int32 `json:"rows"`
@@ -134,7 +135,7 @@ func (in *layoutBody) layout(hospital string) (l *Layout, broken []httpapi.Detai
 	return l, broken
 }
 
-// orOne is a width or a height, which is 1 if it was not sent.
+// orOne returns a width or a height. One that was not sent is 1.
 func orOne(sent *int32) int32 {
 	if sent == nil {
 		return 1
@@ -204,8 +205,8 @@ func (s *server) set(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// matches reports whether If-Match names the version; 0: there is no layout, which nothing
-// names.
+// matches reports whether If-Match names the version. Version 0 means that there is no layout;
+// no header names it.
 func matches(header string, version int64) bool {
 	for one := range strings.SplitSeq(header, ",") {
 		if one = strings.TrimSpace(one); version > 0 && (one == "*" || one == etag(version)) {

@@ -123,7 +123,7 @@ func (r *Register) Drop(hospital string) {
 	delete(r.all, hospital)
 }
 
-// Layout returns that of a hospital, which nobody may change; nil: nobody has drawn it.
+// Layout returns the layout of a hospital; nil: it has none. The caller must not change it.
 func (r *Register) Layout(hospital string) *Layout {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -146,7 +146,7 @@ type Office struct {
 	Now   func() time.Time
 }
 
-// set stores the layout that follows one of a version.
+// set stores a layout as the next version after before; 0: the hospital had none.
 func (o *Office) set(ctx context.Context, by string, seen, before int64, l *Layout) error {
 	l.Version = before + 1
 	act := audit.Act{Hospital: l.Hospital, At: o.Now(), By: by, Action: ActSet, Subject: "layout", After: strconv.FormatInt(l.Version, 10)}

@@ -44,14 +44,14 @@ func installedName(id string) string { return schemas.InstalledKeys + id }
 func (s *Store) openPseudonyms(ring *seal.Keyring) ([]byte, error) {
 	known, is := s.installedKey(PseudonymKey)
 	if !is {
-		return nil, errors.New("no process has told its pseudonym key yet")
+		return nil, errors.New("the installation has no pseudonym key yet")
 	}
 	data, err := ring.Open(installedName(PseudonymKey), known.Sealed)
 	if err == nil && len(data) == 0 {
 		err = seal.ErrBroken
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open what makes pseudonyms with the pseudonym key (%s): %w", ring.Fingerprint(), err)
+		return nil, fmt.Errorf("open the data of pseudonyms with the pseudonym key (%s): %w", ring.Fingerprint(), err)
 	}
 	return data, nil
 }

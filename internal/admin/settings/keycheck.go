@@ -227,10 +227,10 @@ func (k *KeyCheck) claim(ctx context.Context, id string, ring *seal.Keyring) err
 	err := k.Store.putInstalledKey(ctx, seen, made, ring)
 	if errors.Is(err, access.ErrOvertaken) {
 		k.scheduleCheck()
-		return errors.New("another process has just said which key it is")
+		return errors.New("another process has just set the key of the installation")
 	}
 	if err != nil {
-		return fmt.Errorf("tell the others of the %s: %w", installedNames[id], err)
+		return fmt.Errorf("write the fingerprint of the %s: %w", installedNames[id], err)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ type Change struct {
 	EndSessions bool
 }
 
-// Change changes a user that was looked up after seen was asked for.
+// Change changes a user. The caller has called Seen before it looked the user up.
 func (o *Office) Change(ctx context.Context, by string, seen int64, u User, c Change) (User, error) {
 	before := u.Version
 	if c.Role != nil && *c.Role != u.Role {

@@ -21,7 +21,7 @@ const (
 
 // These errors say why a link does not sign in.
 var (
-	ErrNoLink = errors.New("the link was used, has expired, or never was")
+	ErrNoLink = errors.New("the link was used, has expired, or never existed")
 	ErrTTL    = errors.New("a link lasts from 1 minute to 24 hours")
 )
 
@@ -31,8 +31,8 @@ const (
 	MostTTL  = 24 * time.Hour
 )
 
-// linkKept is how long a link that is over stays on record, so that a second use can be
-// told from a word that was never a link.
+// linkKept is how long an ended link stays on record. Until then a second use of it is
+// distinguished from a token that never existed.
 const linkKept = 24 * time.Hour
 
 // Changes are written together, all or none.
@@ -74,7 +74,7 @@ func (o *Office) MakeLink(ctx context.Context, by, hospital, label string, role 
 	return l, token, o.do(ctx, math.MaxInt64, changes, act)
 }
 
-// ended removes what nobody can use any more.
+// ended returns the removal of the links and users that ended long ago.
 func (o *Office) ended(hospital string, now time.Time) (c Changes) {
 	for _, l := range o.Register.Links(hospital) {
 		if now.Sub(l.ExpiresAt) > linkKept {

@@ -19,9 +19,9 @@ var ErrNoAccess = errors.New("the person may see no hospital")
 // ActDrop is the action in the audit log when a person loses a hospital.
 const ActDrop = "user.drop"
 
-// SignIn takes in what an identity provider says of a person: the role in each hospital.
-// Subjects are keyed hashes of who it is, that of the newest key first. It returns the
-// users that the person is now, ordered by hospital, without those that an administrator
+// SignIn applies the roles that an identity provider gives a person, one for each hospital.
+// Subjects are keyed hashes of the person's identity; the first is made with the newest key.
+// It returns the person's users, ordered by hospital, without those that an administrator
 // has disabled; [ErrNoAccess] if there is none.
 func (o *Office) SignIn(ctx context.Context, subjects [][]byte, label string, roles map[string]Role) ([]User, error) {
 	for {
@@ -73,8 +73,8 @@ func (o *Office) SignIn(ctx context.Context, subjects [][]byte, label string, ro
 	}
 }
 
-// idOf is the id of the person of one of several hashes; one that is derived of the first
-// if nobody has them.
+// idOf returns the id of the person who has one of the hashes. If nobody has one, it derives an
+// id from the first hash.
 func (o *Office) idOf(subjects [][]byte) string {
 	for _, subject := range subjects {
 		if id := idOfSubject(subject); len(o.Register.Hospitals(id)) > 0 {
@@ -104,7 +104,7 @@ func (r *Register) bySubject(subjects [][]byte) (id string, known bool) {
 	return "", false
 }
 
-// all writes changes, each of which has its act on record before.
+// all records the acts and writes their changes, if there are any.
 func (o *Office) all(ctx context.Context, seen int64, c Changes, acts []audit.Act) error {
 	if len(c.Users)+len(c.DropUsers) == 0 {
 		return nil

@@ -61,7 +61,7 @@ func (r *Register) Users(hospital string) []User {
 	return all
 }
 
-// Hospitals returns what a person is in each of his or her hospitals, ordered by their ids.
+// Hospitals returns the users of a person, one for each hospital, ordered by hospital id.
 func (r *Register) Hospitals(id string) []User {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

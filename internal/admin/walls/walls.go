@@ -68,7 +68,7 @@ func (r *Register) Drop(id string) {
 	delete(r.byID, id)
 }
 
-// Wall returns a wall; false: it was revoked, or never was.
+// Wall returns a wall; false: it was revoked, or never existed.
 func (r *Register) Wall(id string) (Wall, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
