@@ -203,6 +203,10 @@ func stays(t *testing.T, _ *ward, v *view) {
 		const asks = window.fetch;
 		window.stayed = 0;
 		window.fetch = (url, how) => { if (how?.headers?.["X-Stay"]) window.stayed++; return asks(url, how); };
+		const Stream = window.EventSource;
+		window.EventSource = class extends Stream {
+			constructor(path) { super(path); this.addEventListener("beat", () => { window.reopened = true; }); }
+		};
 	})()`}, nil)
 	left(100)
 	v.await(`!document.querySelector("#warn").hidden`, 10*time.Second)
@@ -212,6 +216,7 @@ func stays(t *testing.T, _ *ward, v *view) {
 	if n := ask[int](v, "window.stayed"); n != 1 {
 		t.Errorf("the server was told %d times that its person stays", n)
 	}
+	v.await("window.reopened", 10*time.Second) // its first beat says when the session really ends
 	left(1)
 	v.await(`!document.querySelector(".r, .level, form")`, 10*time.Second)
 	if text := ask[string](v, "document.body.innerText"); !strings.Contains(text, "Sign in") {
