@@ -1,4 +1,4 @@
-// Package ingest takes in the feeds of hospitals, over HTTP and as [Messages].
+// Package ingest takes in the feeds of hospitals: requests over HTTP, or [Messages].
 //
 // A request becomes one [acuity.Observation] of facts, or is refused as a whole with
 // every broken rule named. Nothing of a refused request is stored.

@@ -1,4 +1,4 @@
-// Package schemas encodes every record on Kafka and in Redis, and decodes it again. The words:
+// Package schemas is the format of every record on Kafka or in Redis. The words:
 //
 //   - A [Topic] is one log with its name and the properties it is created with.
 //   - A [Key] names the hospital of a record and the piece of it; [Partition] places it.

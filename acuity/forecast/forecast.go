@@ -1,6 +1,6 @@
 // Package forecast says how a maternity unit will stand in each of the next
-// eight hours: the nurses that its patients will require, with a band, and its
-// level. The words, smallest first:
+// eight hours. It forecasts the nurses that its patients will require, with a
+// band, and its level. The words, smallest first:
 //
 //   - An [acuity.Snapshot] is a unit at one full hour.
 //   - A [Model] is what a hospital's hours have taught, see [Learn].

@@ -1,4 +1,4 @@
-// Command svc is the maternity acuity and staffing service. Its first argument is a role or a
+// Command svc tells a maternity unit how much nursing it needs. Its first argument is a role or a
 // command. svc help lists them; svc help COMMAND describes one.
 package main
 

@@ -46,6 +46,33 @@ var allowances = map[string]allowance{
 	"schemas":                           {112, "an encoder, a decoder and a topic for each record"},
 }
 
+// TestSentences wants a sentence for every room that says its one job. A room with two jobs is two
+// rooms, so the sentence has no "and".
+func TestSentences(t *testing.T) {
+	said := map[string]string{}
+	eachFile(t, func(file string, source []byte) {
+		room := path.Dir(file)
+		if strings.HasSuffix(file, "_test.go") {
+			return
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, source, parser.PackageClauseOnly|parser.ParseComments)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		said[room] += f.Doc.Text()
+	})
+	for room, text := range said {
+		sentence, _, _ := strings.Cut(strings.Join(strings.Fields(text), " "), ". ")
+		if !strings.HasPrefix(sentence, "Package "+path.Base(room)+" ") && !strings.HasPrefix(sentence, "Command "+path.Base(room)+" ") {
+			t.Errorf("%s does not say what it is: %q", room, sentence)
+		}
+		if strings.Contains(sentence, " and ") {
+			t.Errorf("%s has more than one job, or says so: %s", room, sentence)
+		}
+	}
+}
+
 // size is a room as it is counted.
 type size struct{ exported, methods, lines map[string]int }
 

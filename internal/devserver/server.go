@@ -1,5 +1,6 @@
-// Package devserver is the surroundings of svc dev: the servers, keys and files that the roles
-// need, a greeting, pages that receive webhooks and alerts, and a demonstration. It knows no role.
+// Package devserver is the surroundings of the roles in svc dev. It has the servers, keys and files
+// that the roles need, a greeting, pages that receive webhooks and alerts, and a demonstration. It
+// knows no role.
 // The command wires the roles to it.
 package devserver
 

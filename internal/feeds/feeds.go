@@ -1,5 +1,5 @@
-// Package feeds reports the health of a hospital's feeds: how much each received over
-// the last minute, hour and day, and whether one is silent for longer than usual.
+// Package feeds reports the health of a hospital's feeds. It counts what each received
+// over the last minute, hour and day, and tells whether one is silent for longer than usual.
 //
 // A process that receives feeds counts in a [Counter] and hands the sums on about
 // once a second. The store adds the sums of all instances to the [Bucket] of their

@@ -1,4 +1,5 @@
-// Package lifecycle runs the loops and servers of one process, and tells whether it is healthy.
+// Package lifecycle runs one process, from its start to its end. It has its loops, its servers and
+// the checks of its health.
 package lifecycle
 
 import (

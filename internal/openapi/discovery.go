@@ -1,5 +1,5 @@
-// Package openapi describes the API for partners: an OpenAPI document, a list of
-// capabilities, and a page to read. None needs a key.
+// Package openapi describes the API for partners. It serves an OpenAPI document, a list
+// of capabilities, and a page to read. None needs a key.
 //
 // All three come from the operations that the roles register (see [httpapi.Operation]),
 // the table of errors, and the catalogue of factors. This package repeats nothing that

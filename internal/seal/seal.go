@@ -1,5 +1,5 @@
-// Package seal encrypts values that must not be stored in the clear: signing secrets,
-// telephone numbers and addresses, in records that many can read.
+// Package seal encrypts values that must not be stored in the clear. They are signing
+// secrets, telephone numbers and addresses, in records that many can read.
 //
 // A sealed value is AES-256-GCM under a key of the operator, bound to the name of its
 // place. A copy in another record or another field does not open. The value names the

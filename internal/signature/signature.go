@@ -1,5 +1,5 @@
-// Package signature signs requests so that their receiver can tell that they are ours
-// and unchanged. It also checks signatures, for our own receivers (svc listen, the
+// Package signature signs requests so that their receiver can tell that they are
+// unchanged requests of ours. It also checks signatures, for our own receivers (svc listen, the
 // page of svc dev) and for the receipts that an SMS provider sends back.
 //
 // Each request carries two schemes, made from the same secret:

@@ -1,5 +1,5 @@
-// Package alert writes the alerts about a unit: e-mail, SMS and the data of
-// surge.alert.
+// Package alert writes the alerts about a unit. It makes e-mails, text messages and the
+// data of surge.alert.
 //
 // It gets the unit's name, the local time, levels, the driving axis, nurses and room
 // labels. No factor, code, visit or person has a field here. A label that might be

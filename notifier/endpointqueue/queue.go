@@ -1,5 +1,5 @@
-// Package endpointqueue decides which event of an endpoint is sent next, when, and
-// what the end of an attempt means. It is a state machine: it keeps no events, sends
+// Package endpointqueue decides when which event of an endpoint is sent next. It also
+// decides what the end of an attempt means. It is a state machine: it keeps no events, sends
 // nothing, and gets the time from its caller.
 //
 // Events go in the order of the ledger. One is in flight; the next goes when it is

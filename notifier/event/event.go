@@ -1,5 +1,5 @@
 // Package event encodes the changes of a verdict as the events that leave the
-// service, with their ids and envelope. The same change gives the same bytes on any
+// service. Each has an id and an envelope. The same change gives the same bytes on any
 // machine and after any restart.
 package event
 

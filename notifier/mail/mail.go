@@ -1,4 +1,4 @@
-// Package mail sends alerts by SMTP: one message to one recipient, and only over TLS.
+// Package mail sends alerts by SMTP over TLS, each message to one recipient.
 //
 // A delivery keeps its Message-ID at every attempt. If an answer got lost and the
 // mail is sent twice, a mailbox shows it once.

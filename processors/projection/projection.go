@@ -1,4 +1,4 @@
-// Package projection writes what a processor has made to the view in Redis, and tells how far the
+// Package projection writes what a processor has made to the view in Redis. It also tells how far the
 // view lags behind the log.
 package projection
 

@@ -1,5 +1,4 @@
-// Package audit describes administrative acts: who did what to which thing of a hospital,
-// and when.
+// Package audit describes administrative acts: who did what when to which thing of a hospital.
 //
 // The record of an act is written before the act takes effect. If it cannot be written,
 // the act is not done. An act can still fail after its record. Then a second record says

@@ -1,5 +1,5 @@
-// Package sheets reads and writes what administrators keep as CSV files: the terminology
-// map and the location table of a hospital, row by row in the form of the API.
+// Package sheets converts what administrators keep as CSV files. It reads and writes the
+// terminology map and the location table of a hospital, row by row in the form of the API.
 package sheets
 
 import (

@@ -1,6 +1,6 @@
-// Package subscribers administers who learns what a unit does: the webhooks of partners,
-// the tiers of alerts, and the roles on duty that these call. It also lists the
-// deliveries to them.
+// Package subscribers administers who learns what a unit does. These are the webhooks of
+// partners, the tiers of alerts, and the roles on duty that the tiers call. It also lists
+// the deliveries to them.
 //
 // A [Store] holds the settings. The audit record of an act is written before the act
 // takes effect, and the act is answered once this process uses the new settings. Secrets,

@@ -1,5 +1,5 @@
-// Package users administers who may see the pages of a hospital: people with a role, and
-// the links that sign one of them in once.
+// Package users administers who may see the pages of a hospital. It keeps people with a
+// role, and the links that sign one of them in once.
 //
 // A [User] is a label and a role; nothing of a patient and no credential is kept. Every
 // instance follows the records, so a sign-in, an end of sessions or a changed role counts

@@ -1,4 +1,4 @@
-// Package simulate makes up a maternity unit in motion and the requests that its systems would
+// Package simulate makes up the requests that the systems of a maternity unit in motion would
 // send to the ingest API.
 //
 // Women come to triage, go home or into labor, wait for a room, get epidurals and magnesium, give

@@ -1,5 +1,5 @@
-// Package spreadsheet reads CSV files, and escapes text that a spreadsheet would run as a
-// formula.
+// Package spreadsheet exchanges CSV files with spreadsheets. It reads what they write, and escapes
+// text that they would run as a formula.
 package spreadsheet
 
 import "strings"

@@ -1,5 +1,5 @@
-// Package loadgen makes observations at a constant rate, for benchmarks and tests of the log: any
-// number of hospitals and rooms, one observation every step. Patients come, move, are measured,
+// Package loadgen makes observations at a constant rate. Benchmarks and tests of the log choose the
+// number of hospitals and rooms; every step is one observation. Patients come, move, are measured,
 // get drugs and go, while censuses and staffing arrive. Nobody in it exists. The same arguments
 // make the same observations.
 //

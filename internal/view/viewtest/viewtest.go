@@ -1,5 +1,4 @@
-// Package viewtest is a suite of tests that every Redis must pass for the view: the embedded one
-// and real ones.
+// Package viewtest is a suite of tests that every Redis must pass for the view, embedded or real.
 package viewtest
 
 import (

@@ -1,4 +1,4 @@
-// Package egresstest holds test data for the guard of egress: a corpus of endpoints
+// Package egresstest holds test data for the guard of egress. It has a corpus of endpoints
 // that must never be called, and a name server that answers as a test wants.
 package egresstest
 

@@ -1,4 +1,5 @@
-// Package replaytest damages the changelog and the view of a processor, one fault at a time.
+// Package replaytest damages what a processor has written, in its changelog or in the view, one
+// fault at a time.
 // Tests on the embedded broker and on real servers expect [replay.Verify] to name the fault.
 package replaytest
 
