@@ -94,3 +94,23 @@ func TestFailedActsAreOnRecord(t *testing.T) {
 		})
 	}
 }
+
+// TestRuleOfAPath: a rule that was read may be sent back to its path as it is. A body that names
+// another factor than the path is refused.
+func TestRuleOfAPath(t *testing.T) {
+	for named, want := range map[string]int{
+		"":                           200,
+		`"factorId":"high-mag",`:     200,
+		`"factorId":null,`:           200,
+		`"factorId":"high-cardiac",`: 400,
+		`"factorId":7,`:              400,
+	} {
+		d := open(t)
+		d.administer()
+		r := request("", strings.NewReader(`{`+named+`"values":{"floor":"1 until 90m, 1/2"}}`), "Authorization", "Bearer "+adminToken)
+		r.Method, r.URL.Path = "PUT", "/api/admin/rules/high-mag"
+		if a := d.do(t, r); a.status != want || want == 400 && !strings.Contains(string(a.raw), `{"path":"factorId","rule":"path"}`) {
+			t.Errorf("%s: %d %s", named, a.status, a.raw)
+		}
+	}
+}

@@ -306,7 +306,7 @@ func (r *reader) rows(body []byte, name string, s *shape) iter.Seq[object] {
 		if !ok {
 			return
 		}
-		if !b.has(name) {
+		if b.peek(name) == nil {
 			b.shape = b.field(name).inner
 			yield(b)
 			return
@@ -321,15 +321,17 @@ func (r *reader) rows(body []byte, name string, s *shape) iter.Seq[object] {
 	}
 }
 
-// has reports whether a field is there. The caller need not read it.
-func (o object) has(name string) (there bool) {
+// peek returns the value of a field that the shape need not have; nil if there is none.
+func (o object) peek(name string) (raw []byte) {
 	for i := range o.fields {
 		if f := &o.fields[i]; string(f.name) == name {
 			f.seen = true
-			there = there || f.raw[0] != 'n'
+			if f.raw[0] != 'n' {
+				raw = f.raw
+			}
 		}
 	}
-	return there
+	return raw
 }
 
 // openItem opens the object that is element i of a list.

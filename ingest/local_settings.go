@@ -130,9 +130,8 @@ type ruleShape struct {
 }
 
 type ruleOfPathShape struct {
-	FactorID string             `json:"factorId,omitempty" maxLength:"64" doc:"None but that of the path."`
-	Values   map[string]*string `json:"values"`
-	Comment  string             `json:"comment,omitempty" maxLength:"200"`
+	Values  map[string]*string `json:"values"`
+	Comment string             `json:"comment,omitempty" maxLength:"200"`
 }
 
 type placesShape struct {

@@ -59,12 +59,10 @@ func (r *reader) rule(body []byte, id string) catalogue.Rule {
 		return catalogue.Rule{}
 	}
 	defer b.close()
-	named := b.text("factorId")
-	switch {
-	case id == "":
-		id = named
-	case named != "" && named != id:
-		r.fault("factorId", "path")
+	if id == "" {
+		id = b.text("factorId")
+	} else if named := b.peek("factorId"); named != nil && (named[0] != '"' || string(unquote(named)) != id) {
+		r.fault("factorId", "path") // a rule that was read may be sent back as it is
 	}
 	rule := catalogue.Rule{Comment: b.remark()}
 	f, known := catalogue.FactorByID(id)
