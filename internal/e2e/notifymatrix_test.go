@@ -67,7 +67,7 @@ func (n *node) owns(partitions int) {
 	})
 }
 
-// While Kafka is away each lane sends at most eight more, then all lanes stop, and the process is
+// While Kafka is away each queue sends at most eight more, then all queues stop, and the process is
 // not ready. When Kafka is back the rest is sent in order.
 func TestMatrixKafkaAway(t *testing.T) {
 	const most = 8
@@ -110,7 +110,7 @@ func TestMatrixKafkaAway(t *testing.T) {
 		}
 	}()
 	open()
-	eventually(t, time.Minute, func() error { // until a lane may send no more, or the session of the group has expired
+	eventually(t, time.Minute, func() error { // until a queue may send no more, or the session of the group has expired
 		owned, err := figure(private, "svc_notify_partitions")
 		if err != nil || owned == 0 {
 			return err
@@ -128,7 +128,13 @@ func TestMatrixKafkaAway(t *testing.T) {
 		}
 		return nil
 	})
-	time.Sleep(2 * time.Second) // a queue that does not stop would send everything in this time
+	eventually(t, 2*time.Minute, func() error { // a queue that does not stop would have sent everything by then
+		owned, err := figure(private, "svc_notify_partitions")
+		if err == nil && owned > 0 {
+			err = fmt.Errorf("%v partitions are owned without Kafka", owned)
+		}
+		return err
+	})
 	accepted := 0
 	for _, path := range paths {
 		accepted += len(p.at(path))
