@@ -38,12 +38,10 @@ func (l *loop) apply(p *part, fp *kgo.FetchPartition) (applied int, err error) {
 	p.end = max(p.end, fp.HighWatermark)
 	for _, r := range fp.Records {
 		if r.Offset < p.next {
-			r.Recycle()
 			continue // applied already: the changelog knows it, or we were rewound
 		}
 		if r.Attrs.IsControl() {
 			p.next = r.Offset + 1
-			r.Recycle()
 			continue
 		}
 		if r.Offset > p.next && !l.cfg.Sparse {
@@ -55,7 +53,6 @@ func (l *loop) apply(p *part, fp *kgo.FetchPartition) (applied int, err error) {
 		}
 		p.next = r.Offset + 1
 		p.clock.newest = r.Timestamp
-		r.Recycle()
 		applied++
 	}
 	if applied > 0 {

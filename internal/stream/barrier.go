@@ -79,7 +79,6 @@ func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64
 		// As stored; decompressed, and with a record each, several times that.
 		kgo.FetchMaxBytes(1<<20),
 		kgo.FetchMaxPartitionBytes(1<<20),
-		kgo.WithPools(&recycle{}),
 	)...)
 	if err != nil {
 		return fmt.Errorf("open reader: %w", err)
@@ -130,7 +129,6 @@ func (c *Cluster) readBatch(fetches kgo.Fetches, until map[int32]int64, each fun
 						return
 					}
 				}
-				r.Recycle()
 			}
 		})
 	})

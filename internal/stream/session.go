@@ -110,7 +110,6 @@ func (l *loop) open() error {
 		// What is fetched ahead is held decoded, several times its size.
 		kgo.FetchMaxBytes(fetchBytes),
 		kgo.FetchMaxPartitionBytes(l.cfg.fetchPartition()),
-		kgo.WithPools(&recycle{}),
 		kgo.ProducerLinger(0),
 		// The records of a transaction are in memory anyway; beyond the default
 		// of 50,000 each would wait for a goroutine of its own.
