@@ -79,7 +79,7 @@ func check(t failer, f *Facts, size int) {
 		if r.Name == "" || len(r.Codings) == 0 && r.Place.IsZero() && r.Patient == "" || len(r.Codings) > maxCodings {
 			t.Errorf("referent %+v", *r)
 		}
-		text(maxPlace, r.Place.PointOfCare, r.Place.Room, r.Place.Bed, r.Place.Label)
+		text(maxPlace, r.Name, r.Place.PointOfCare, r.Place.Room, r.Place.Bed, r.Place.Label)
 		for _, c := range r.Codings {
 			text(maxCode, c.Code)
 			text(4*80, c.Display)

@@ -130,7 +130,7 @@ func (d *decoder) medicine(r *resource) []acuity.Coding {
 // elsewhere returns the name of a Medication that comes in another message.
 func (d *decoder) elsewhere(r *resource, t *target, field string) []acuity.Coding {
 	d.warn(r, "reference_unresolved", field)
-	code := cmp.Or(t.name, t.logical)
+	code := printable(cmp.Or(t.name, t.logical))
 	if len(code) > maxCode {
 		return nil
 	}

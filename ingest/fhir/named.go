@@ -10,7 +10,7 @@ import (
 // may refer to, by id or by number. A resource known only by a placeholder of this body
 // makes no such fact, since nobody else can refer to it.
 func (d *decoder) referable(r *resource) bool {
-	id := string(d.idOf(r))
+	id := printable(string(d.idOf(r)))
 	switch {
 	case r.deleted:
 		return false

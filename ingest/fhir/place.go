@@ -175,8 +175,8 @@ func (d *decoder) place(r *resource, l *location) (place acuity.Location, level 
 		return place, physical, false
 	}
 	place = acuity.Location{Room: elsewhere}
-	if t.name != "" && len(t.logical) <= maxPlace {
-		place.Label = t.logical
+	if label := printable(t.logical); t.name != "" && len(label) <= maxPlace {
+		place.Label = label
 	}
 	return place, physical, true
 }
@@ -184,7 +184,7 @@ func (d *decoder) place(r *resource, l *location) (place acuity.Location, level 
 // nameElsewhere returns the name in a place for a Location outside of the body; "" if
 // that is too long.
 func nameElsewhere(t *target) string {
-	name := acuity.LocationName + cmp.Or(strings.TrimPrefix(t.name, acuity.LocationName), t.logical)
+	name := printable(acuity.LocationName + cmp.Or(strings.TrimPrefix(t.name, acuity.LocationName), t.logical))
 	if len(name) > maxPlace {
 		return ""
 	}
@@ -258,9 +258,8 @@ func (d *decoder) placeName(r *resource, p span) string {
 	name := d.string(p, maxText)
 	if len(name) > maxPlace {
 		d.warn(r, "location_cut", "location")
-		name = strings.TrimSpace(strings.ToValidUTF8(name[:maxPlace], ""))
 	}
-	return name
+	return cutPlace(name)
 }
 
 // called returns the name of a Location, else its identifier, else its id.
@@ -270,7 +269,7 @@ func (d *decoder) called(r, where *resource) string {
 	}
 	name := d.identifierOf(where, "")
 	if name == "" {
-		name = string(d.idOf(where))
+		name = printable(string(d.idOf(where)))
 	}
-	return name[:min(len(name), maxPlace)]
+	return cutPlace(name)
 }

@@ -32,7 +32,16 @@ func (d *decoder) string(p span, most int) string {
 	if s, ok := d.plain[string(b)]; ok {
 		return s
 	}
-	s := string(b)
+	s := printable(string(b))
+	if d.plain == nil {
+		d.plain = map[string]string{}
+	}
+	d.plain[string(b)] = s
+	return s
+}
+
+// printable returns a text without control characters and outer spaces.
+func printable(s string) string {
 	if strings.ContainsFunc(s, unicode.IsControl) {
 		s = strings.Map(func(r rune) rune {
 			if unicode.IsControl(r) {
@@ -41,11 +50,15 @@ func (d *decoder) string(p span, most int) string {
 			return r
 		}, s)
 	}
-	if d.plain == nil {
-		d.plain = map[string]string{}
+	return strings.TrimSpace(s)
+}
+
+// cutPlace returns the name of a place with at most maxPlace bytes.
+func cutPlace(name string) string {
+	if len(name) <= maxPlace {
+		return name
 	}
-	d.plain[string(b)] = s
-	return s
+	return strings.TrimSpace(strings.ToValidUTF8(name[:maxPlace], ""))
 }
 
 // display returns the name of a code in the form that may be stored.

@@ -216,6 +216,7 @@ func TestFacts(t *testing.T) {
 		"HD point of care":            {segments(msh, evn, pid, `PV1|1|I|LD&1.2.840.1&ISO^4||||||||||||||||VN1`), func(e acuity.Event) bool { return e.Place.PointOfCare == "LD" && e.Place.Room == "4" }, ""},
 		"prior place":                 {segments(msh, evn, pid, `PV1|1|I|LD^4|||TRI^2^1|||||||||||||VN1`), func(e acuity.Event) bool { return e.Prior == acuity.Location{PointOfCare: "TRI", Room: "2", Bed: "1"} }, ""},
 		"long place":                  {segments(msh, evn, pid, `PV1|1|I|LD^`+strings.Repeat("x", 99)+`||||||||||||||||VN1`), func(e acuity.Event) bool { return len(e.Place.Room) == 80 }, "location_cut@PV1-3"},
+		"long place cut at a space":   {segments(msh, evn, pid, `PV1|1|I|LD^`+strings.Repeat("x", 77)+"\u2003x||||||||||||||||VN1"), func(e acuity.Event) bool { return e.Place.Room == strings.Repeat("x", 77) }, "location_cut@PV1-3"},
 		"strange class":               {segments(msh, evn, pid, `PV1|1|WARD|LD^4||||||||||||||||VN1`), func(e acuity.Event) bool { return e.Class == 0 }, "code_unreadable@PV1-2"},
 		"admission type":              {segments(msh, evn, pid, `PV1|1|i|LD^4|l|||||||||||||||VN1`), func(e acuity.Event) bool { return e.Class == 'I' && e.AdmissionType == 'L' }, ""},
 		"newborn by class":            {segments(msh, evn, pid, `PV1|1|N|LD^4||||||||||||||||VN1`), func(e acuity.Event) bool { return e.Newborn }, ""},

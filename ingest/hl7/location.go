@@ -25,7 +25,7 @@ func (d *decoder) place(field []byte, at position) acuity.Location {
 		b = d.id(b, at)
 		if len(b) > maxPlace {
 			d.warnAt(warnLocationCut, at)
-			b = bytes.ToValidUTF8(b[:maxPlace], nil)
+			b = bytes.TrimSpace(bytes.ToValidUTF8(b[:maxPlace], nil))
 		}
 		return d.keep(b)
 	}
