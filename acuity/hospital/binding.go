@@ -11,8 +11,11 @@ import (
 // without a visit; or the room. The zero value is nobody.
 type binding struct {
 	v    *visit
-	kind bindingKind
+	kind ownerKind
 }
+
+// owner returns the owner as a statement has it.
+func (b binding) owner() owner { return owner{ID: b.v.inSlot(), Kind: b.kind} }
 
 // assignments gives the statements of rooms to their owners.
 type assignments struct {
@@ -22,22 +25,20 @@ type assignments struct {
 	withdrawn withdrawnRooms
 }
 
-type bindingKind uint8
-
+// The kinds of owners.
 const (
-	toNobody   bindingKind = iota
-	toVisit                //
-	toOccupant             // the present occupant of the room
-	toPast                 // an occupant who left
-	toRoom                 // a room that neither ADT nor a census knows
-	notBound               // not decided yet
+	toNobody   ownerKind = iota
+	toVisit              //
+	toOccupant           // the present occupant of the room
+	toPast               // an occupant who left
+	toRoom               // a room that neither ADT nor a census knows
+	notBound             // not decided yet
 )
 
 // assignNew assigns the new statements of a room.
 func (a *assignments) assignNew(r *room) {
-	for i := range r.statements.list {
-		said := r.statements.list[i].statements
-		for j := len(said) - 1; j >= 0 && said[j].to == notBound; j-- {
+	for said := range r.statements.eachCode {
+		for j := len(said) - 1; j >= 0 && said[j].owner.Kind == notBound; j-- {
 			a.assignStatement(r, &said[j], a.bindingFor(r, &said[j]))
 		}
 	}
@@ -59,26 +60,26 @@ func (a *assignments) assignStatement(r *room, h *statement, b binding) {
 	}
 	fresh := was.kind == notBound
 	if !fresh { // the old owner loses it, the new one gets it between others
-		a.registry.foldCacheOf(h).forget()
+		a.registry.cacheOf(h).forget()
 		a.registry.invalidateOwner(r, was)
 	}
-	h.bind(b)
+	h.owner = b.owner()
 	if fresh {
 		a.invalidateEvidence(h, false)
 		return
 	}
-	a.registry.foldCacheOf(h).forget()
+	a.registry.cacheOf(h).forget()
 	a.registry.invalidateOwner(r, b)
 }
 
 // invalidateEvidence invalidates the evidence of the owner of a statement that was added
 // or lost.
 func (a *assignments) invalidateEvidence(h *statement, lost bool) {
-	if h.to == notBound {
+	if h.owner.Kind == notBound {
 		return
 	}
 	v := a.registry.visitOfStatement(h)
-	if !a.registry.foldCacheOf(h).invalidate(h, lost) && v != nil {
+	if !a.registry.cacheOf(h).invalidate(h, lost) && v != nil {
 		return
 	}
 	a.registry.invalidateOwner(a.registry.room(h.Room), a.registry.bindingOf(h))
@@ -184,20 +185,19 @@ func (r *room) anonymous() bool {
 	return r.Occupant != nil && r.occupantEnd() == 0 && r.occupantVisit == nil
 }
 
-// gatherStatements collects where the statements of b are: those settled with it, and
-// those of the rooms where it was.
+// gatherStatements begins the input of b with where its statements are: those settled
+// with it, and those of the rooms where it was.
 func (m *chartBuilder) gatherStatements(e *evidenceInput, b binding, r *room) {
-	e.from, e.of, e.folds = e.from[:0], b, nil
-	e.clearResources()
+	e.reset(b.owner())
 	if !m.work.plain {
-		at := &r.folds
+		at := &r.cache
 		if b.v != nil {
-			at = &b.v.folds
+			at = &b.v.cache
 		}
 		if *at == nil {
 			*at = &foldCache{}
 		}
-		e.folds = *at
+		e.cache = *at
 	}
 	if b.v == nil {
 		e.from = append(e.from, m.matcher.rereadAll(&r.statements))
@@ -212,8 +212,6 @@ func (m *chartBuilder) gatherStatements(e *evidenceInput, b binding, r *room) {
 			e.from = append(e.from, m.matcher.rereadAll(&in.statements))
 		}
 	}
-	if m.gatherResourceStatements(e, b.v); len(e.resourceStatements) > 0 {
-		e.folds = nil // resource statements are sorted each time
-		e.sortResources()
-	}
+	m.gatherResourceStatements(e, b.v)
+	e.sortResources()
 }

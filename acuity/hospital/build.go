@@ -68,11 +68,10 @@ func (m *chartBuilder) admit(r *room, v *visit, arrived acuity.Instant) {
 	e := &m.work.evidenceInput
 	m.gatherStatements(e, binding{v, toVisit}, r)
 	facts := v.censusFacts()
-	e.diagnoses = append(e.diagnoses[:0], v.timeline.diagnoses...)
-	bornBy, cesareanBy := e.addConditions()
-	e.state(facts)
+	addDiagnoses(e, &v.timeline)
+	bornBy, cesareanBy := addConditions(e)
+	addCensus(e, facts)
 	e.babies = v.timeline.babies
-	e.primaries = e.primaries[:0]
 
 	birth, cesarean := acuity.Instant(0), false
 	if facts != nil {
@@ -87,7 +86,7 @@ func (m *chartBuilder) admit(r *room, v *visit, arrived acuity.Instant) {
 	}
 	chosen, kind := m.primary(r, v, facts, birth, cesarean)
 	p.Mother = !chosen.Factor.IsNewborn()
-	e.choose(chosen, kind, v.feed(), 0)
+	addPrimary(e, chosen, kind, v.feed(), 0)
 	p.Birth = codes.Soonest(birth, v.timeline.birth)
 	if chosen.Factor.IsPostpartum() {
 		p.Birth = codes.Soonest(p.Birth, chosen.Since)
@@ -103,12 +102,11 @@ func (m *chartBuilder) admitOccupant(r *room) {
 	p.Visit, p.Arrived = "room:"+strconv.Itoa(int(r.ID)), o.First
 	e := &m.work.evidenceInput
 	m.gatherStatements(e, binding{kind: toOccupant}, r)
-	e.diagnoses, e.primaries, e.babies = e.diagnoses[:0], e.primaries[:0], 0
-	e.state(&o.Facts)
+	addCensus(e, &o.Facts)
 	p.Birth = o.Facts.birth()
 	chosen := r.primaryByCensus(&o.Facts, o.First, p.Birth)
 	p.Mother = !chosen.Factor.IsNewborn()
-	e.choose(chosen, acuity.ByCensus, acuity.ChannelCensus, 0)
+	addPrimary(e, chosen, acuity.ByCensus, acuity.ChannelCensus, 0)
 	if chosen.Factor.IsPostpartum() {
 		p.Birth = codes.Soonest(p.Birth, chosen.Since)
 	}
@@ -122,11 +120,10 @@ func (m *chartBuilder) admitUnknown(r *room) {
 	e := &m.work.evidenceInput
 	m.gatherStatements(e, binding{kind: toRoom}, r)
 	for h := range r.statements.each {
-		if h.to == toRoom {
+		if h.owner.Kind == toRoom {
 			r.chart.NewestSignal = max(r.chart.NewestSignal, h.orderTime())
 		}
 	}
-	e.diagnoses, e.listed, e.primaries, e.babies = e.diagnoses[:0], e.listed[:0], e.primaries[:0], 0
 	list := foldEvidence(e, &m.matcher.reader)
 	if len(list) == 0 {
 		return
@@ -145,24 +142,6 @@ func (r *room) entry() *acuity.PatientChart {
 		r.chart.Patients = append(r.chart.Patients, acuity.PatientChart{})
 	}
 	return &r.chart.Patients[n]
-}
-
-// choose adds a primary to the input; the zero choice adds nothing.
-func (e *evidenceInput) choose(c choice, kind acuity.EvidenceKind, feed acuity.Channel, baby uint8) {
-	if c.Factor == 0 {
-		return
-	}
-	ev := acuity.Evidence{
-		Factor: c.Factor, Baby: baby, Kind: kind, Start: c.Since, Last: c.Since,
-		AssignedBy: c.AssignedBy, Source: acuity.Source{Feed: feed},
-	}
-	if kind == acuity.ByCensus {
-		ev.Source.Feed = acuity.ChannelCensus
-	}
-	if c.AssignedBy == "site" {
-		ev.Kind = acuity.ByLocalRule
-	}
-	e.primaries = append(e.primaries, ev)
 }
 
 // feed returns the feed that placed the visit where it is.

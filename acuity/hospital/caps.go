@@ -10,9 +10,6 @@ const (
 	capEvents = 200
 	// capEventBytes bounds the same set by its approximate size.
 	capEventBytes = 40 << 10
-	// capSignals is the number of statements of a room, and of a visit. Beyond
-	// it the oldest are dropped that have a newer one of the same identity.
-	capSignals = 240
 	// capStays is the number of stays by census that a visit remembers.
 	capStays = 8
 	// capPast is the number of past occupants without visit of a room.
@@ -72,8 +69,4 @@ const (
 	// clockSlack is how far a time may lie ahead without a warning
 	// (clinical-decisions T2).
 	clockSlack = 5 * time.Minute
-	// thinWithin is the span within which repeats of one statement that say
-	// the same are one; it is shorter than every window of the catalogue, so
-	// no run breaks by it.
-	thinWithin = 15 * time.Minute
 )

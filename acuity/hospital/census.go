@@ -311,7 +311,7 @@ func (t *censusIntake) unlistRoom(r *room) {
 		h := &list[i]
 		if v := u.registry.visitOfStatement(h); v != nil {
 			u.statements.addToVisit(v, *h)
-			v.folds.forget()
+			v.cache.forget()
 		} else {
 			u.statements.lose(h)
 		}

@@ -151,14 +151,14 @@ func (u *State) Records(write func(key []byte, s Record)) {
 	u.registry.writeVisits(slices.Collect(maps.Values(u.registry.visits)), write)
 	for id, v := range u.registry.visits {
 		u.statements.writeByCode(&v.statements, id, write)
-		u.statements.writeResourceStatements(v.resourceStatements, owner{visit: id}, write)
+		u.statements.writeResourceStatements(v.resourceStatements, holderName{visit: id}, write)
 	}
 	for _, r := range u.registry.rooms {
 		write(u.keys.room(r.ID), &r.RoomState)
 		u.statements.writeByCode(&r.statements, "", write)
 	}
 	for _, r := range u.unassigned.bySubject {
-		u.statements.writeResourceStatements(r.statements, owner{named: &r.subjectName}, write)
+		u.statements.writeResourceStatements(r.statements, holderName{named: &r.subjectName}, write)
 	}
 	write(u.keys.key(kindUnit, ""), &u.facts)
 }
@@ -278,23 +278,21 @@ func (m *holders) restoreStatements() {
 			continue
 		}
 		m.matcher.reread(&s.statement) // its mapping may be a later record
-		if v := m.registry.visits[s.owner.visit]; v != nil {
+		if v := m.registry.visits[s.holder.visit]; v != nil {
 			m.statements.kept++
-			s.bind(binding{v, toVisit})
+			s.statement.owner = binding{v, toVisit}.owner()
 			if s.version != nil {
 				v.resourceStatements = append(v.resourceStatements, resourceStatement{s.statement, s.version})
 			} else {
-				v.statements.maps = m.matcher.maps
-				v.statements.add(s.statement)
+				m.matcher.rereadAll(&v.statements).add(s.statement)
 			}
-		} else if s.owner.visit != "" {
+		} else if s.holder.visit != "" {
 			continue
-		} else if s.version != nil || s.owner.name() != (subjectName{}) {
+		} else if s.version != nil || s.holder.patient() != (subjectName{}) {
 			m.restoreUnassigned(s)
 		} else if r := m.registry.room(s.Room); r != nil {
 			m.statements.kept++
-			r.statements.maps = m.matcher.maps
-			r.statements.add(s.statement)
+			m.matcher.rereadAll(&r.statements).add(s.statement)
 		}
 	}
 	if m.statements.restoring = nil; list != nil {
@@ -306,7 +304,7 @@ func (m *holders) restoreStatements() {
 
 // restoreUnassigned gives a restored statement to the patient whom it names.
 func (m *holders) restoreUnassigned(s *statementRecord) {
-	name := s.owner.name()
+	name := s.holder.patient()
 	if name == (subjectName{}) {
 		name.resource = wholeOf(s.version.resource)
 	}

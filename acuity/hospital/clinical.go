@@ -34,7 +34,7 @@ func (c *clinicalIntake) takeSignals(in *intake) {
 		s := &in.o.Signals[i]
 		h := statement{
 			MatchedSignal: c.matcher.share(terminology.TextOf(s, in.o.Channel)),
-			ReceivedAt:    in.o.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Room: s.Room, to: notBound,
+			ReceivedAt:    in.o.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Room: s.Room, owner: binding{kind: notBound}.owner(),
 		}
 		if s.ObservedAt > h.ReceivedAt.Add(clockSlack) || s.StartedAt > h.ReceivedAt.Add(clockSlack) {
 			in.warn("time_in_future", "")

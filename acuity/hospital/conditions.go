@@ -1,39 +1,25 @@
 package hospital
 
-import (
-	"svc/acuity"
-	"svc/acuity/codes"
-)
+import "svc/acuity"
 
-// addConditions adds the conditions that stand to the diagnoses. Each resource is a set
-// of its own (clinical-decisions D2). It runs from the onset in the first statement of
-// the run, else from that statement (D5). It returns the earliest birth among them, 0:
-// none, and whether a birth is, or will be, by cesarean.
-func (e *evidenceInput) addConditions() (birth acuity.Instant, cesarean bool) {
-	if len(e.resourceStatements) == 0 {
-		return 0, false
-	}
+// standing yields the conditions that stand, each with all its codings. Each resource is
+// a condition of its own (clinical-decisions D2). It runs from the onset in the first
+// statement of the run, else from that statement (D5). Call sortResources first.
+func (e *evidenceInput) standing(yield func(diagnosis, []acuity.Coding) bool) {
+	more := true
 	things(e.conditions, func(said []*resourceStatement) {
 		d, on := conditionOf(said)
-		if !on {
+		if !on || !more {
 			return
 		}
-		e.diagnoses = append(e.diagnoses, d)
 		newest := said[len(said)-1]
-		for _, c := range append(newest.Also.List(), acuity.Coding{System: newest.System, Code: newest.Code}) {
-			other := acuity.Diagnosis{System: c.System, Code: c.Code}
-			if isBirth(&other) {
-				birth = codes.Soonest(birth, d.Start)
-			}
-			cesarean = cesarean || isCesarean(&other)
-		}
+		more = yield(d, append(newest.Also.List(), acuity.Coding{System: newest.System, Code: newest.Code}))
 	})
-	return birth, cesarean
 }
 
 // conditionOf returns what the ordered statements about one condition amount to; false:
 // it does not stand. Another code is another condition.
-func conditionOf(said []*resourceStatement) (d diagnosed, on bool) {
+func conditionOf(said []*resourceStatement) (d diagnosis, on bool) {
 	for _, h := range said {
 		if h.Status != acuity.SignalActive {
 			on = false
@@ -42,7 +28,7 @@ func conditionOf(said []*resourceStatement) (d diagnosed, on bool) {
 		p := h.plain()
 		at, id := p.orderTime(), h.Identity
 		if !on || d.System != id.System || d.Code != id.Code {
-			d = diagnosed{Diagnosis: acuity.Diagnosis{System: id.System, Code: id.Code}, Start: at, Feed: h.Feed}
+			d = diagnosis{Diagnosis: acuity.Diagnosis{System: id.System, Code: id.Code}, Start: at, Feed: h.Feed}
 			if h.StartedAt != 0 && h.StartedAt <= h.ReceivedAt {
 				d.Start = h.StartedAt
 			}

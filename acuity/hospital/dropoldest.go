@@ -51,7 +51,7 @@ func (f *evidenceBuilder) first(kept *foldCache, d *codeFold) (first orderedStat
 			}
 			for j := range t.statements {
 				h := &t.statements[j]
-				if !h.isOf(f.e.of) || !h.Counts() {
+				if h.owner != f.e.owner || !h.Counts() {
 					continue
 				}
 				s := f.statement(d, h)

@@ -28,7 +28,7 @@ func TestDroppedIsAsIfNeverSaid(t *testing.T) {
 	for name, lines := range kinds {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				kept := &evidenceInput{from: []*statementsByCode{{}, {}}, folds: &foldCache{}, diagnoses: []diagnosed{
+				kept := &evidenceInput{from: []*statementsByCode{{}, {}}, cache: &foldCache{}, diagnoses: []diagnosis{
 					{Diagnosis: acuity.Diagnosis{System: codes.ICD10CM, Code: "O68"}, Start: noon, Last: noon},
 					{Diagnosis: acuity.Diagnosis{System: codes.ICD10CM, Code: "O99.21"}, Start: noon, Last: noon},
 				}}
@@ -48,7 +48,7 @@ func TestDroppedIsAsIfNeverSaid(t *testing.T) {
 				}
 				for {
 					fresh := *kept
-					fresh.folds, fresh.scratch, fresh.sorted, fresh.said, fresh.out = nil, foldCache{}, nil, nil, nil
+					fresh.cache, fresh.scratch, fresh.sorted, fresh.said, fresh.out = nil, foldCache{}, nil, nil, nil
 					want := slices.Clone(foldEvidence(&fresh, r))
 					if got := foldEvidence(kept, r); !slices.Equal(got, want) {
 						t.Fatalf("\n got %+v\nwant %+v", got, want)
@@ -66,14 +66,14 @@ func TestDroppedIsAsIfNeverSaid(t *testing.T) {
 						if first == nil {
 							return
 						}
-						kept.folds.invalidate(&first.statements[0], true)
+						kept.cache.invalidate(&first.statements[0], true)
 						from.dropAt(first, 0)
 					}
-					for i := range kept.folds.list {
-						d := kept.folds.list[i]
+					for i := range kept.cache.list {
+						d := kept.cache.list[i]
 						d.assertions = slices.Clone(d.assertions)
 						f := evidenceBuilder{Reader: r, e: kept}
-						if d.droppedAt != 0 && !d.stale && f.dropOldest(kept.folds, &d) {
+						if d.droppedAt != 0 && !d.stale && f.dropOldest(kept.cache, &d) {
 							dropped++
 						}
 						f.e.sorted = f.e.sorted[:0]

@@ -233,7 +233,7 @@ func (c *encounters) mergeNames(from, to *visit) {
 		return
 	}
 	heard, list := from.statements.byArrival(func(*statement) bool { return true }), from.resourceStatements
-	from.statements, from.resourceStatements, from.folds = statementsByCode{}, nil, nil
+	from.statements, from.resourceStatements, from.cache = statementsByCode{}, nil, nil
 	for _, h := range heard {
 		c.statements.addToVisit(to, h)
 	}

@@ -9,25 +9,45 @@ import (
 	"svc/acuity/terminology"
 )
 
-// evidenceInput is everything that is said about one patient, or about one room that
-// only clinical ingest knows. Evidence is made of it. The order within each list means
-// nothing.
+// evidenceInput is everything that is said about one patient. Evidence is made of it. The
+// order within each list means nothing.
 type evidenceInput struct {
 	from               []*statementsByCode  // the clinical statements
-	of                 binding              // their owner; others in from do not count
+	owner              owner                // of the patient's; others in from do not count
 	resourceStatements []*resourceStatement // of a resource, or naming the patient
-	diagnoses          []diagnosed          // still standing, of all feeds
+	diagnoses          []diagnosis          // still standing, of all feeds
 	listed             []Listed             // modifiers that the newest census lists
 	primaries          []acuity.Evidence    // by ADT, census and local settings; those of the newborns too
 	babies             uint8                // of a multiple birth, as ADT says; 0 unknown
 
-	folds *foldCache // nil: nothing is cached
+	cache *foldCache // of this patient; nil: nothing is cached
 
 	scratch foldCache // for a patient without a cache
 	sortedResources
 	sorted []orderedStatement   // memory for the statements that are folded
 	said   [][]orderedStatement // of each identity
 	out    []acuity.Evidence
+}
+
+// diagnosis is one diagnosis that stands: an unbroken run of statements.
+type diagnosis struct {
+	acuity.Diagnosis
+	Start acuity.Instant // onset, if the first statement of the run gave it, else that statement's time (D5)
+	Last  acuity.Instant // time of the newest statement
+	Feed  acuity.Channel
+}
+
+// Listed is a modifier that the newest census lists.
+type Listed struct {
+	Factor      catalogue.Factor
+	Since, Last acuity.Instant // Since is the first census of the unbroken run that lists it, Last the newest
+}
+
+// reset empties the input for the statements of an owner.
+func (e *evidenceInput) reset(owner owner) {
+	e.from, e.owner, e.cache, e.babies = e.from[:0], owner, nil, 0
+	e.resourceStatements, e.infusions, e.conditions = e.resourceStatements[:0], e.infusions[:0], e.conditions[:0]
+	e.diagnoses, e.listed, e.primaries = e.diagnoses[:0], e.listed[:0], e.primaries[:0]
 }
 
 // foldEvidence returns what the statements about one patient amount to: one piece of
@@ -82,7 +102,7 @@ func (n *crossEffect) add(o crossEffect) {
 // foldSignals makes the evidence of the statements, code by code: first their effects on
 // other codes, then what they say themselves.
 func (f *evidenceBuilder) foldSignals() {
-	kept := f.e.folds
+	kept := f.e.cache
 	if kept == nil {
 		kept = &f.e.scratch
 		kept.known = false
@@ -290,7 +310,7 @@ func (f *evidenceBuilder) foldDiagnoses() {
 // overruled reports whether a signal replaces a diagnosis: a real magnesium infusion for
 // good (scoring-decisions 19), a newer Category I (18), a newer early-warning score
 // below the limit (61), a newer BMI below the limit (51).
-func (f *evidenceBuilder) overruled(factor catalogue.Factor, d *diagnosed) bool {
+func (f *evidenceBuilder) overruled(factor catalogue.Factor, d *diagnosis) bool {
 	switch factor {
 	case terminology.CatalogueIndex().Magnesium:
 		return f.infused

@@ -15,7 +15,7 @@ func BenchmarkEvidence(b *testing.B) {
 	said := &statementsByCode{}
 	e := &evidenceInput{
 		from: []*statementsByCode{said},
-		diagnoses: []diagnosed{
+		diagnoses: []diagnosis{
 			{Diagnosis: acuity.Diagnosis{System: codes.ICD10CM, Code: "O14.13"}, Start: at, Last: at, Feed: acuity.ChannelHL7},
 			{Diagnosis: acuity.Diagnosis{System: codes.ICD10CM, Code: "Z3A.39"}, Start: at, Last: at, Feed: acuity.ChannelHL7},
 		},

@@ -36,7 +36,7 @@ func drawEvidenceInput(t *rapid.T) *testimony {
 	code := rapid.SampledFrom([]string{"O15.1", "O68", "O99.21", "O30.1", "O14.13", "O99.89", "X"})
 	for range rapid.IntRange(0, 4).Draw(t, "diagnoses") {
 		at := minutesPastNoon(times.Draw(t, "onset"))
-		e.diagnoses = append(e.diagnoses, diagnosed{Diagnosis: acuity.Diagnosis{System: codes.ICD10CM, Code: code.Draw(t, "code")}, Start: at, Last: at})
+		e.diagnoses = append(e.diagnoses, diagnosis{Diagnosis: acuity.Diagnosis{System: codes.ICD10CM, Code: code.Draw(t, "code")}, Start: at, Last: at})
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "listed") {
 		f := catalogue.Factor(rapid.OneOf(rapid.IntRange(1, catalogue.Default().Len()), rapid.Just(int(terminology.CatalogueIndex().EarlyWarning))).Draw(t, "factor"))
@@ -125,15 +125,15 @@ func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := drawEvidenceInput(t)
 		places := [...]*statementsByCode{{}, {}}
-		theirs := binding{kind: toPast}
+		theirs := owner{Kind: 3}
 		kept := &evidenceInput{
-			from: places[:], folds: &foldCache{},
+			from: places[:], cache: &foldCache{},
 			diagnoses: all.diagnoses, listed: all.listed, primaries: all.primaries, babies: all.babies,
 		}
 		r := &terminology.Reader{Catalogue: catalogue.Default()}
 		compare := func() {
 			fresh := *kept
-			fresh.folds, fresh.scratch, fresh.sorted, fresh.said, fresh.out = nil, foldCache{}, nil, nil, nil
+			fresh.cache, fresh.scratch, fresh.sorted, fresh.said, fresh.out = nil, foldCache{}, nil, nil, nil
 			want := slices.Clone(foldEvidence(&fresh, r))
 			if got := foldEvidence(kept, r); !slices.Equal(got, want) {
 				t.Fatalf("\n got %+v\nwant %+v", got, want)
@@ -150,17 +150,17 @@ func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
 					h.number = 2*rapid.Int64Range(1, number).Draw(t, "heard before") - 1
 				}
 				if said = said[1:]; rapid.IntRange(0, 4).Draw(t, "of another") == 0 {
-					h.to = theirs.kind
+					h.owner = theirs
 				}
-				if l.add(h); h.isOf(kept.of) {
-					kept.folds.invalidate(&h, false)
+				if l.add(h); h.owner == kept.owner {
+					kept.cache.invalidate(&h, false)
 				}
 			case 0: // one is lost
 				if l.size > 0 {
 					th := &l.list[rapid.IntRange(0, len(l.list)-1).Draw(t, "thread")]
 					i := rapid.IntRange(0, len(th.statements)-1).Draw(t, "lost")
-					if h := th.statements[i]; h.isOf(kept.of) {
-						kept.folds.invalidate(&h, true)
+					if h := th.statements[i]; h.owner == kept.owner {
+						kept.cache.invalidate(&h, true)
 					}
 					l.dropAt(th, i)
 				}
@@ -168,8 +168,8 @@ func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
 				if l.size > 0 {
 					th := &l.list[rapid.IntRange(0, len(l.list)-1).Draw(t, "thread")]
 					h := &th.statements[rapid.IntRange(0, len(th.statements)-1).Draw(t, "whose")]
-					h.to = theirs.kind - h.to
-					kept.folds.forget()
+					h.owner.Kind = theirs.Kind - h.owner.Kind
+					kept.cache.forget()
 				}
 			case 2:
 				if kept.listed = all.listed; rapid.Bool().Draw(t, "nothing listed") {

@@ -65,7 +65,7 @@ type testimony struct {
 // evidence returns what all of it amounts to, by a terminology map.
 func (e *testimony) evidence(maps *terminology.Mappings) []acuity.Evidence {
 	l := &statementsByCode{}
-	e.clearResources()
+	e.resourceStatements, e.infusions, e.conditions = nil, nil, nil
 	for i, h := range e.signals {
 		h := *h
 		if h.MatchedSignal = terminology.MatchText(catalogue.Default(), h.SignalText, maps); h.version != nil {
@@ -80,7 +80,9 @@ func (e *testimony) evidence(maps *terminology.Mappings) []acuity.Evidence {
 		diagnoses := e.diagnoses
 		defer func() { e.diagnoses = diagnoses }()
 		e.sortResources()
-		e.addConditions()
+		for d := range e.standing {
+			e.diagnoses = append(e.diagnoses, d)
+		}
 	}
 	return slices.Clone(foldEvidence(&e.evidenceInput, &terminology.Reader{Catalogue: catalogue.Default(), Mappings: maps}))
 }
@@ -113,13 +115,13 @@ const (
 )
 
 func TestEvidence(t *testing.T) {
-	type diagnosis struct {
+	type coded struct {
 		code  string
 		start int
 	}
 	for name, test := range map[string]struct {
 		signals   []statedAt
-		diagnoses []diagnosis
+		diagnoses []coded
 		listed    map[string][2]int
 		primary   string
 		maps      []acuity.Mapping
@@ -127,39 +129,39 @@ func TestEvidence(t *testing.T) {
 	}{
 		"nothing": {},
 		"C1: O15 is three factors": {
-			diagnoses: []diagnosis{{"O15.1", 5}},
+			diagnoses: []coded{{"O15.1", 5}},
 			want:      "high-mag diagnosis 5..5, high-preeclampsia diagnosis 5..5, high-eclampsia diagnosis 5..5",
 		},
 		"19, X6: the infusion replaces magnesium by diagnosis": {
-			diagnoses: []diagnosis{{"O15.1", 5}},
+			diagnoses: []coded{{"O15.1", 5}},
 			signals:   []statedAt{{at: 20, line: mag}},
 			want:      "high-mag signal 20..20, high-preeclampsia diagnosis 5..5, high-eclampsia diagnosis 5..5",
 		},
 		"19, X6: for good, also after the stop": {
-			diagnoses: []diagnosis{{"O15.1", 5}},
+			diagnoses: []coded{{"O15.1", 5}},
 			signals:   []statedAt{{at: 20, line: mag}, {at: 30, line: mag + stopped}},
 			want:      "high-preeclampsia diagnosis 5..5, high-eclampsia diagnosis 5..5",
 		},
 		"19: an infusion entered in error was never known": {
-			diagnoses: []diagnosis{{"O99.89", 5}},
+			diagnoses: []coded{{"O99.89", 5}},
 			signals:   []statedAt{{at: 20, line: mag}, {at: 25, line: mag}, {at: 30, line: mag + "|error"}},
 			want:      "high-mag diagnosis 5..5",
 		},
 		"19: one that ran before the error was known": {
-			diagnoses: []diagnosis{{"O99.89", 5}},
+			diagnoses: []coded{{"O99.89", 5}},
 			signals:   []statedAt{{at: 20, line: mag}, {at: 25, line: mag + stopped}, {at: 30, line: mag}, {at: 31, line: mag + "|error"}},
 		},
 		"19: a lone stop is known, too": {
-			diagnoses: []diagnosis{{"O99.89", 5}},
+			diagnoses: []coded{{"O99.89", 5}},
 			signals:   []statedAt{{at: 20, line: mag + stopped}},
 		},
 		"C14: a stopped signal does not end a diagnosis": {
-			diagnoses: []diagnosis{{"O99.214", 5}},
+			diagnoses: []coded{{"O99.214", 5}},
 			signals:   []statedAt{{at: 20, line: bmi + "44"}, {at: 30, line: bmi + stopped}},
 			want:      "high-obesity-bmi40 diagnosis 5..5",
 		},
 		"20: diabetes by both is two pieces of evidence": {
-			diagnoses: []diagnosis{{"O24.3", 5}},
+			diagnoses: []coded{{"O24.3", 5}},
 			signals:   []statedAt{{at: 20, line: "med|RxNorm|5856||"}},
 			want:      "high-diabetes-poorly-controlled signal 20..20, high-diabetes-poorly-controlled diagnosis 5..5",
 		},
@@ -286,26 +288,26 @@ func TestEvidence(t *testing.T) {
 			want:    "labor-fhr-cat-iii signal 5..5",
 		},
 		"18: a later Category I suppresses O68": {
-			diagnoses: []diagnosis{{"O68", 5}},
+			diagnoses: []coded{{"O68", 5}},
 			signals:   []statedAt{{at: 6, line: fhr + catI}},
 		},
 		"18: for the rest of the episode; a II counts by itself": {
-			diagnoses: []diagnosis{{"O68", 5}},
+			diagnoses: []coded{{"O68", 5}},
 			signals:   []statedAt{{at: 6, line: fhr + catI}, {at: 9, line: fhr2 + catII}},
 			want:      "labor-fhr-cat-ii signal 9..9",
 		},
 		"18: an earlier one does not": {
-			diagnoses: []diagnosis{{"O68", 5}},
+			diagnoses: []coded{{"O68", 5}},
 			signals:   []statedAt{{at: 5, line: fhr + catI}},
 			want:      "labor-fhr-cat-ii diagnosis 5..5",
 		},
 		"18: nor one taken back": {
-			diagnoses: []diagnosis{{"O68", 5}},
+			diagnoses: []coded{{"O68", 5}},
 			signals:   []statedAt{{at: 6, line: fhr + catI}, {at: 8, line: fhr + "|error"}},
 			want:      "labor-fhr-cat-ii diagnosis 5..5",
 		},
 		"18: an end is not a Category I": {
-			diagnoses: []diagnosis{{"O68", 5}},
+			diagnoses: []coded{{"O68", 5}},
 			signals:   []statedAt{{at: 6, line: fhr + catII}, {at: 8, line: fhr + stopped}},
 			want:      "labor-fhr-cat-ii diagnosis 5..5",
 		},
@@ -313,16 +315,16 @@ func TestEvidence(t *testing.T) {
 			signals: []statedAt{{at: 1, line: "obs|local|labor-fhr-cat-iii"}, {at: 6, line: fhr + catI}},
 		},
 		"51: a newer BMI below 40 suppresses the code": {
-			diagnoses: []diagnosis{{"O99.21", 5}},
+			diagnoses: []coded{{"O99.21", 5}},
 			signals:   []statedAt{{at: 6, line: bmi + "39"}},
 		},
 		"51: not an older one": {
-			diagnoses: []diagnosis{{"O99.21", 5}},
+			diagnoses: []coded{{"O99.21", 5}},
 			signals:   []statedAt{{at: 9, line: bmi + "39", observed: 5}},
 			want:      "high-obesity-bmi40 diagnosis 5..5",
 		},
 		"51: until a BMI of 40": {
-			diagnoses: []diagnosis{{"O99.21", 5}},
+			diagnoses: []coded{{"O99.21", 5}},
 			signals:   []statedAt{{at: 6, line: bmi + "39"}, {at: 9, line: bmi + "40"}},
 			want:      "high-obesity-bmi40 signal 9..9, high-obesity-bmi40 diagnosis 5..5",
 		},
@@ -391,7 +393,7 @@ func TestEvidence(t *testing.T) {
 		},
 		"a mapping acts on what was said before it": {
 			signals:   []statedAt{{at: 1, line: "obs|local|NITROUS"}},
-			diagnoses: []diagnosis{{"O44.0", 5}},
+			diagnoses: []coded{{"O44.0", 5}},
 			maps: []acuity.Mapping{
 				{System: codes.SystemLocal, Code: "nitrous", Factor: 71},
 				{System: codes.ICD10CM, Code: "O44.0", Factor: 71},
@@ -400,7 +402,7 @@ func TestEvidence(t *testing.T) {
 		},
 		"an unknown code says nothing": {
 			signals:   []statedAt{{at: 1, line: "obs|local|NITROUS"}},
-			diagnoses: []diagnosis{{"O44.0", 5}},
+			diagnoses: []coded{{"O44.0", 5}},
 		},
 		"46: modifiers of the census": {
 			listed: map[string][2]int{"env-interpreter": {0, 30}},
@@ -436,7 +438,7 @@ func TestEvidence(t *testing.T) {
 				e.signals = append(e.signals, s.heard())
 			}
 			for _, d := range test.diagnoses {
-				e.diagnoses = append(e.diagnoses, diagnosed{
+				e.diagnoses = append(e.diagnoses, diagnosis{
 					Diagnosis: acuity.Diagnosis{System: codes.ICD10CM, Code: d.code}, Start: minutesPastNoon(d.start), Last: minutesPastNoon(d.start), Feed: acuity.ChannelHL7,
 				})
 			}
@@ -462,7 +464,7 @@ func TestEvidence(t *testing.T) {
 
 func TestEvidenceNamesItsSource(t *testing.T) {
 	e := &testimony{signals: []*resourceStatement{statedAt{at: 1, line: "med|RxNorm| 7044 |"}.heard()}}
-	e.diagnoses = []diagnosed{{Diagnosis: acuity.Diagnosis{Code: "o30.12"}, Start: noon, Last: noon, Feed: acuity.ChannelHL7}}
+	e.diagnoses = []diagnosis{{Diagnosis: acuity.Diagnosis{Code: "o30.12"}, Start: noon, Last: noon, Feed: acuity.ChannelHL7}}
 	e.babies = 2
 	got := e.evidence(nil)
 	want := []acuity.Evidence{

@@ -192,16 +192,3 @@ func (f *CensusFacts) since(n *ListedNewborn) acuity.Instant {
 func (f *CensusFacts) cesarean() bool {
 	return slices.ContainsFunc(f.Diagnoses, func(d Standing) bool { return isCesarean(&d.Diagnosis) })
 }
-
-// state adds what censuses say to the input; nil: nothing.
-func (e *evidenceInput) state(f *CensusFacts) {
-	e.listed = e.listed[:0]
-	if f == nil {
-		return
-	}
-	e.listed = append(e.listed, f.Listed...)
-	for i := range f.Diagnoses {
-		d := &f.Diagnoses[i]
-		e.diagnoses = append(e.diagnoses, diagnosed{Diagnosis: d.Diagnosis, Start: d.Start, Last: d.Last, Feed: acuity.ChannelCensus})
-	}
-}

@@ -17,7 +17,7 @@ type foldCache struct {
 	known bool // false: the cache holds nothing
 	cat   *catalogue.Catalogue
 	maps  *terminology.Mappings
-	of    binding // the owner of the statements
+	owner owner // of the statements
 
 	members []member
 	list    []codeFold
@@ -116,7 +116,7 @@ func (f *evidenceBuilder) refresh(kept *foldCache) {
 // holds reports whether the cache is of this patient, and was read with the present
 // rules.
 func (f *evidenceBuilder) holds(kept *foldCache) bool {
-	return kept.known && kept.cat == f.Catalogue && kept.maps == f.Mappings && kept.of == f.e.of
+	return kept.known && kept.cat == f.Catalogue && kept.maps == f.Mappings && kept.owner == f.e.owner
 }
 
 // conceptsHold reports whether each code still belongs to the same concept after
@@ -143,7 +143,7 @@ func (f *evidenceBuilder) conceptsHold(kept *foldCache) bool {
 // groupByCode sorts the statements by identity. A code belongs to a concept if any
 // statement of it does, even where other statements lack the display that says so.
 func (f *evidenceBuilder) groupByCode(kept *foldCache) {
-	*kept = foldCache{known: true, cat: f.Catalogue, maps: f.Mappings, of: f.e.of, members: kept.members[:0], list: kept.list[:0]}
+	*kept = foldCache{known: true, cat: f.Catalogue, maps: f.Mappings, owner: f.e.owner, members: kept.members[:0], list: kept.list[:0]}
 	for _, l := range f.e.from {
 		for i := range l.list {
 			t := &l.list[i]
@@ -188,7 +188,7 @@ func (d *foldCache) open() *codeFold {
 // has none.
 func (f *evidenceBuilder) conceptOf(t *codeStatements) (concept catalogue.Factor, said bool) {
 	for i := range t.statements {
-		if h := &t.statements[i]; h.isOf(f.e.of) {
+		if h := &t.statements[i]; h.owner == f.e.owner {
 			concept, said = max(concept, h.Concept), true
 		}
 	}
@@ -202,7 +202,7 @@ func (f *evidenceBuilder) hasConcept(t *codeStatements, concept catalogue.Factor
 		return false
 	}
 	for i := range t.statements {
-		if h := &t.statements[i]; h.Concept == concept && h.isOf(f.e.of) {
+		if h := &t.statements[i]; h.Concept == concept && h.owner == f.e.owner {
 			return true
 		}
 	}
@@ -319,7 +319,7 @@ func (f *evidenceBuilder) statements(kept *foldCache, d *codeFold, after int64) 
 				begin--
 			}
 			for j := begin; j < len(t.statements); j++ {
-				if h := &t.statements[j]; h.isOf(f.e.of) && h.Counts() {
+				if h := &t.statements[j]; h.owner == f.e.owner && h.Counts() {
 					list = append(list, f.statement(d, h))
 					d.upTo = max(d.upTo, h.number)
 				}

@@ -13,7 +13,7 @@ type holder struct {
 }
 
 // resourceStatements returns the statements that the holder keeps.
-func (h holder) resourceStatements() []resourceStatement {
+func (h holder) resourceStatements() resourceStatements {
 	switch {
 	case h.v != nil:
 		return h.v.resourceStatements
@@ -76,13 +76,13 @@ func (m *holders) holderOfResource(h *resourceStatement, to holder) holder {
 		var newest *resourceStatement
 		list := from.resourceStatements()
 		for i := range list {
-			if o := &list[i]; o.whole() == whole && (newest == nil || compareVersions(newest, o) < 0) {
+			if o := &list[i]; o.whole() == whole && (newest == nil || newest.isOlder(o)) {
 				newest = o
 			}
 		}
 		switch {
 		case newest == nil:
-		case to == (holder{}) || to.nameless() || !from.nameless() && compareVersions(h, newest) < 0:
+		case to == (holder{}) || to.nameless() || !from.nameless() && h.isOlder(newest):
 			if to.unassigned != nil && len(to.unassigned.statements) == 0 {
 				m.unassigned.drop(to.unassigned)
 			}
@@ -100,7 +100,7 @@ func (m *holders) holderOfResource(h *resourceStatement, to holder) holder {
 // moveResource moves the versions of a resource to another holder.
 func (m *holders) moveResource(from, to holder, whole string) {
 	m.work.waits = m.work.waits || from.v == nil || from.v.isName()
-	var taken, left []resourceStatement
+	var taken, left resourceStatements
 	for _, h := range from.resourceStatements() {
 		if h.whole() == whole {
 			m.registry.invalidateChart(m.registry.bindingOf(&h.statement))
@@ -124,7 +124,7 @@ func (m *holders) unassignForgotten(r *unassigned) {
 	for i := range r.statements {
 		h := &r.statements[i]
 		if v := m.registry.visitOfStatement(&h.statement); v != nil && v.gone {
-			h.bind(binding{kind: notBound})
+			h.owner = binding{kind: notBound}.owner()
 			m.work.waits = true
 			m.work.markUnassigned(r)
 		}
@@ -143,7 +143,7 @@ func (m *chartBuilder) gatherResourceStatements(e *evidenceInput, v *visit) {
 	}
 	for _, r := range m.unassigned.ofVisit(v) {
 		for i := range r.statements {
-			if h := &r.statements[i]; h.slot == v.slot {
+			if h := &r.statements[i]; h.owner.ID == v.slot {
 				add(h)
 			}
 		}

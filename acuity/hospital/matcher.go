@@ -24,21 +24,6 @@ type matcher struct {
 // capMatched bounds the cache; beyond it, the cache starts anew.
 const capMatched = 512
 
-// rereadAll reads statements with the mappings of the unit, if others read them. Mappings
-// decide which of several codings counts, and so the identity.
-func (m *matcher) rereadAll(l *statementsByCode) *statementsByCode {
-	if l.maps == m.maps {
-		return l
-	}
-	list := l.byArrival(func(*statement) bool { return true })
-	*l = statementsByCode{maps: m.maps}
-	for i := range list {
-		list[i].MatchedSignal = m.share(list[i].SignalText)
-		l.add(list[i])
-	}
-	return l
-}
-
 // share returns the matched signal of a text. Equal texts share one.
 func (m *matcher) share(w terminology.SignalText) *terminology.MatchedSignal {
 	at := maphash.Comparable(seed, w)

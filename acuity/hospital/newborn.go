@@ -18,9 +18,7 @@ func (m *chartBuilder) admitAlone(r *room) {
 	first := m.work.present[i]
 	p, e := r.entry(), &m.work.evidenceInput
 	p.Visit, p.Arrived, p.Mother, p.Birth = first.v.ID, first.From, false, 0
-	e.folds = nil
-	e.clearResources()
-	e.from, e.diagnoses, e.listed, e.primaries, e.babies = e.from[:0], e.diagnoses[:0], e.listed[:0], e.primaries[:0], 0
+	e.reset(owner{})
 	m.addBabies(r, e, nil, nil)
 	p.Evidence = append(p.Evidence[:0], foldEvidence(e, &m.matcher.reader)...)
 	m.addBabyEvidence(r, p, nil)
@@ -36,7 +34,7 @@ func (m *chartBuilder) addBabies(r *room, e *evidenceInput, mother *visit, facts
 		}
 		baby++
 		c, kind := m.newbornPrimary(r, s, facts)
-		e.choose(c, kind, s.v.feed(), baby)
+		addPrimary(e, c, kind, s.v.feed(), baby)
 		if facts == nil || !slices.ContainsFunc(facts.Newborns, func(n ListedNewborn) bool { return n.Visit == s.v.ID }) {
 			unnamed++
 		}
@@ -61,7 +59,7 @@ func (m *chartBuilder) addBabies(r *room, e *evidenceInput, mother *visit, facts
 			born := facts.birth()
 			c = primaryOf(&careFacts{Newborn: true, At: n.Since, PlacedAt: n.Since, Born: born})
 		}
-		e.choose(c, acuity.ByCensus, acuity.ChannelCensus, baby)
+		addPrimary(e, c, acuity.ByCensus, acuity.ChannelCensus, baby)
 	}
 }
 
@@ -137,10 +135,9 @@ func (m *chartBuilder) addBabyEvidence(r *room, p *acuity.PatientChart, mother *
 		baby++
 		e := &m.work.evidenceInput
 		m.gatherStatements(e, binding{s.v, toVisit}, r)
-		e.diagnoses = append(e.diagnoses[:0], s.v.timeline.diagnoses...)
-		e.addConditions()
-		e.state(s.v.censusFacts())
-		e.primaries, e.babies = e.primaries[:0], 0
+		addDiagnoses(e, &s.v.timeline)
+		addConditions(e)
+		addCensus(e, s.v.censusFacts())
 		for _, ev := range foldEvidence(e, &m.matcher.reader) {
 			ev.Baby = baby
 			p.Evidence = append(p.Evidence, ev)

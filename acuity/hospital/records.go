@@ -112,12 +112,6 @@ type CensusFacts struct {
 	Newborns  []ListedNewborn
 }
 
-// Listed is a modifier that the newest census lists.
-type Listed struct {
-	Factor      catalogue.Factor
-	Since, Last acuity.Instant // Since is the first census of the unbroken run that lists it, Last the newest
-}
-
 // Standing is a diagnosis that the newest census lists.
 type Standing struct {
 	acuity.Diagnosis

@@ -191,7 +191,7 @@ func (t *referenceIntake) speaksOf(names map[string]bool) bool {
 		}
 		return false
 	}
-	among := func(list []resourceStatement) bool {
+	among := func(list resourceStatements) bool {
 		return slices.ContainsFunc(list, func(f resourceStatement) bool { return says(&f.SignalText) })
 	}
 	for _, r := range t.registry.rooms {

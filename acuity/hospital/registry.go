@@ -98,22 +98,24 @@ func (g *registry) removeRoomStays(v *visit, stays []locationSpan) {
 
 // visitOfStatement returns the visit that owns a statement; nil: no visit does.
 func (g *registry) visitOfStatement(h *statement) *visit {
-	if h.slot == 0 {
+	if h.owner.ID == 0 {
 		return nil
 	}
-	return g.slots.visits[h.slot]
+	return g.slots.visits[h.owner.ID]
 }
 
 // bindingOf returns the owner of a statement.
-func (g *registry) bindingOf(h *statement) binding { return binding{g.visitOfStatement(h), h.to} }
+func (g *registry) bindingOf(h *statement) binding {
+	return binding{g.visitOfStatement(h), h.owner.Kind}
+}
 
-// foldCacheOf returns the fold cache of the owner of a statement; nil: there is none.
-func (g *registry) foldCacheOf(h *statement) *foldCache {
+// cacheOf returns the cache of the owner of a statement; nil: there is none.
+func (g *registry) cacheOf(h *statement) *foldCache {
 	if v := g.visitOfStatement(h); v != nil {
-		return v.folds
+		return v.cache
 	}
 	if r := g.room(h.Room); r != nil {
-		return r.folds
+		return r.cache
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func (u *State) forgetDerived() {
 	}
 	for _, r := range u.registry.rooms {
 		for h := range r.statements.each {
-			h.bind(binding{kind: notBound})
+			h.owner = binding{kind: notBound}.owner()
 		}
 		*r = room{
 			RoomState:  r.RoomState,
@@ -80,7 +80,7 @@ func (u *State) forgetDerived() {
 	u.assignments.withdrawn = withdrawnRooms{}
 	for _, r := range u.unassigned.bySubject {
 		for i := range r.statements {
-			r.statements[i].bind(binding{kind: notBound})
+			r.statements[i].owner = binding{kind: notBound}.owner()
 		}
 	}
 	u.work.waits, u.timelines.cancels = true, nil

@@ -11,8 +11,7 @@ import (
 	"svc/acuity/terminology"
 )
 
-// resourceStatement is a statement that is kept with a visit or a patient, not with a
-// room: it is about a resource, or names a patient.
+// resourceStatement is a statement about a resource, or about a patient whom it names.
 type resourceStatement struct {
 	statement
 	version *version // nil: no resource
@@ -49,6 +48,7 @@ func (h *resourceStatement) whole() string {
 	return wholeOf(h.version.resource)
 }
 
+// wholeOf returns a resource without the index of a component.
 func wholeOf(resource string) string {
 	whole, _, _ := strings.Cut(resource, ".")
 	return whole
@@ -99,6 +99,11 @@ func compareVersions(a, b *resourceStatement) int {
 	)
 }
 
+// isOlder reports whether another version of the resource is newer.
+func (h *resourceStatement) isOlder(than *resourceStatement) bool {
+	return compareVersions(h, than) < 0
+}
+
 // runs reports whether the resource lasts, as a medication or a condition, and is no
 // single observation.
 func (h *resourceStatement) runs() bool {
@@ -116,13 +121,14 @@ type sortedResources struct {
 // newest is the newest version of a resource, and its newest retraction.
 type newest struct{ version, retraction *resourceStatement }
 
-// clearResources forgets the resource statements of the patient before.
-func (e *evidenceInput) clearResources() {
-	e.resourceStatements, e.infusions, e.conditions = e.resourceStatements[:0], e.infusions[:0], e.conditions[:0]
-}
-
-// sortResources finds the resource statements that stand, and sorts them by kind.
+// sortResources finds the resource statements that stand. Observations join the other
+// statements; infusions and conditions are sorted. That is done each time, so the cache is
+// not used.
 func (e *evidenceInput) sortResources() {
+	if len(e.resourceStatements) == 0 {
+		return
+	}
+	e.cache = nil
 	s := &e.sortedResources
 	if s.newest == nil {
 		s.newest = map[string]newest{}
@@ -152,7 +158,7 @@ func (e *evidenceInput) sortResources() {
 			s.infusions = append(s.infusions, h)
 		default:
 			p := h.plain()
-			p.bind(e.of)
+			p.owner = e.owner
 			s.observations.add(p)
 		}
 	}
@@ -225,19 +231,36 @@ func things(list []*resourceStatement, yield func([]*resourceStatement)) {
 	}
 }
 
-// reread reads a statement with the mappings of the unit, if others read it.
-func (m *matcher) reread(h *statement) {
-	if h.Mappings != m.maps {
-		h.MatchedSignal = m.share(h.SignalText)
-	}
-}
-
 // placeInTime is the time that orders statements about the same thing.
 func (h *resourceStatement) placeInTime() acuity.Instant {
 	if h.version != nil {
 		return h.versionAt()
 	}
 	return h.orderTime()
+}
+
+// resourceStatements are statements of one visit or patient in order of arrival, at most
+// [capSignals].
+type resourceStatements []resourceStatement
+
+// keep adds a statement. If a run of versions says the same within minutes, only its first
+// and last stay. A full list loses the statement that matters least. lose is called with
+// each statement before it goes. The mappings that read the statements must be the same:
+// they decide what a statement is about.
+func (l *resourceStatements) keep(h resourceStatement, lose func(*resourceStatement)) {
+	list := *l
+	if i := thinned(list, &h); i >= 0 {
+		lose(&list[i])
+		list = slices.Delete(list, i, i+1)
+	}
+	for len(list) >= capSignals {
+		i := leastMissed(list)
+		lose(&list[i])
+		list = slices.Delete(list, i, i+1)
+	}
+	list = tight(list, 8)
+	i, _ := slices.BinarySearchFunc(list, h.number, func(o resourceStatement, number int64) int { return cmp.Compare(o.number, number) })
+	*l = slices.Insert(list, i, h)
 }
 
 // thinned returns the index of the statement that h makes superfluous: the middle one of

@@ -124,7 +124,7 @@ func (u *State) forget(over []*visit) {
 	for _, r := range u.registry.rooms {
 		for h := range r.statements.each {
 			if v := u.registry.visitOfStatement(h); v != nil && v.gone {
-				h.bind(binding{kind: toNobody})
+				h.owner = binding{kind: toNobody}.owner()
 			}
 		}
 	}

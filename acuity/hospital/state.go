@@ -72,7 +72,7 @@ type room struct {
 	was           int  // index in work.before; -1: the room was not in the unit; or asIs
 	is            int  // index in the verdict; -1: the room is not in it
 	store         score.RoomMemory
-	folds         *foldCache // of the occupant without a visit, or of the room itself
+	cache         *foldCache // of the occupant without a visit, or of the room itself
 	chart         acuity.RoomChart
 	chartAt       int // index of the chart in that of the unit, if it is in the unit
 	marks         mark
@@ -84,9 +84,9 @@ const asIs = -2
 // visit is a visit with what is derived for it.
 type visit struct {
 	visitFacts
-	slot               int32               // see slots
-	statements         statementsByCode    // settled with this visit
-	resourceStatements []resourceStatement // in order of arrival
+	slot               int32            // see slots
+	statements         statementsByCode // settled with this visit
+	resourceStatements resourceStatements
 	timeline           timeline
 	spans              []locationSpan // stays by ADT and census together, ascending
 	lastPlaced         acuity.Instant // see locationMerge.lastSaid
@@ -94,7 +94,7 @@ type visit struct {
 	occupantOf         *room          // the room where the visit is the occupant
 	mother             *visit         // of a newborn
 	babies             []*visit       // newborns of this mother
-	folds              *foldCache
+	cache              *foldCache
 	primary            chosen
 	names              []string // as in the index by patient
 	born               bool     // a newborn, as its events say

@@ -13,92 +13,25 @@ import (
 type statement struct {
 	*terminology.MatchedSignal // what it says
 
-	number     int64 // see HeardState
+	number     int64 // in order of arrival
 	ReceivedAt acuity.Instant
 	ObservedAt acuity.Instant
 	StartedAt  acuity.Instant
-	slot       int32 // with to: the owner, see slots
-	Room       int32
-	to         bindingKind
-	Settled    bool
+	owner      owner
+	Room       int32 // that the statement names, for the caller; evidence does not depend on it
+	Settled    bool  // the owner is final
 }
 
-// isOf reports whether a binding owns the statement.
-func (h *statement) isOf(b binding) bool { return h.to == b.kind && h.slot == b.v.inSlot() }
-
-// bind gives the statement an owner.
-func (h *statement) bind(b binding) { h.slot, h.to = b.v.inSlot(), b.kind }
-
-// slots numbers the visits of a unit. A statement holds the number of its visit instead
-// of a pointer: a hospital keeps thousands of statements, and the garbage collector
-// follows each pointer in them. Slot 0 is no visit's.
-type slots struct {
-	visits []*visit
-	vacant []int32
-}
-
-// assign gives a visit a slot.
-func (s *slots) assign(v *visit) {
-	if n := len(s.vacant); n > 0 {
-		v.slot, s.vacant = s.vacant[n-1], s.vacant[:n-1]
-		s.visits[v.slot] = v
-		return
-	}
-	if len(s.visits) == 0 {
-		s.visits = append(s.visits, nil)
-	}
-	v.slot = int32(len(s.visits)) //nolint:gosec // the visits of a week
-	s.visits = append(tight(s.visits, 4), v)
-}
-
-// release frees the slot of a visit. No statement may hold its number any more.
-func (s *slots) release(v *visit) {
-	s.visits[v.slot] = nil
-	s.vacant = append(s.vacant, v.slot)
-	v.slot = 0
-}
-
-// inSlot returns the number of a visit; 0: v is nil.
-func (v *visit) inSlot() int32 {
-	if v == nil {
-		return 0
-	}
-	return v.slot
-}
-
-// statementRecord is a statement with what only its record needs.
-type statementRecord struct {
-	statement
-	version *version // nil: of no resource
-	owner   owner
-}
-
-// owner is whom a statement is kept with: a visit, for good; the patient whom it names;
-// or its room.
+// owner is whose a statement is. It is a number, not a pointer: there are thousands of
+// statements, and the garbage collector follows each pointer in them. What the numbers
+// mean is for the caller to say. Statements with equal owners are about one patient.
 type owner struct {
-	visit string
-	named *subjectName // the patient; nil: the statement names none
+	ID   int32
+	Kind ownerKind
 }
 
-// name returns the name of the patient; the zero value: the statement names none.
-func (o *owner) name() subjectName {
-	if o.named == nil {
-		return subjectName{}
-	}
-	return *o.named
-}
-
-// record returns the record as it is written.
-func (r *statementRecord) record() StatementState {
-	s := StatementState{Number: r.number, Signal: r.Signal(), ReceivedAt: r.ReceivedAt, Feed: r.Feed, Settled: r.Settled}
-	s.Room, s.ObservedAt, s.StartedAt = r.Room, r.ObservedAt, r.StartedAt
-	name := r.owner.name()
-	s.Visit, s.Patient, s.Subject = r.owner.visit, name.patient, name.subject
-	if v := r.version; v != nil {
-		s.Resource, s.UpdatedAt = v.resource, v.updatedAt
-	}
-	return s
-}
+// ownerKind distinguishes owners whose ids are equal.
+type ownerKind uint8
 
 // orderTime is the time that orders statements: the observation, else the receipt. For
 // anything but a medication the start counts as the observation. No time lies after the

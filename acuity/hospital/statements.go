@@ -1,7 +1,6 @@
 package hospital
 
 import (
-	"cmp"
 	"slices"
 
 	"svc/acuity"
@@ -37,54 +36,26 @@ func (k *statements) number(h *statement) {
 	h.number = k.facts.Statements
 }
 
-// keepStatement adds a statement to those of a room, or of the visit named. If a run of
-// statements says the same within minutes, only its first and last are kept. Beyond the
-// cap it drops the oldest statement that a newer one of the same identity replaces, else
-// the oldest.
+// keepStatement adds a statement to those of a room, or of the visit named.
 func (k *statements) keepStatement(l *statementsByCode, h statement, visit string) {
-	k.matcher.rereadAll(l) // mappings decide the identities
-	if t := l.find(h.MatchedSignal); t != nil {
-		if i := t.thinned(&h); i >= 0 {
-			k.lose(&t.statements[i])
-			l.dropAt(t, i)
-		}
-	}
-	for l.size >= capSignals {
-		t, i := l.leastMissed()
-		k.lose(&t.statements[i])
-		l.dropAt(t, i)
-	}
-	k.changed = append(k.changed, statementRecord{statement: h, owner: owner{visit: visit}})
-	l.add(h)
+	k.matcher.rereadAll(l).keep(h, k.lose)
+	k.changed = append(k.changed, statementRecord{statement: h, holder: holderName{visit: visit}})
 }
 
-// keepResourceStatement adds a statement to those of a visit or a patient. If a run of
-// versions says the same within minutes, only its first and last are kept. Beyond the cap
-// it drops the statement that matters least. It first reads all statements with the present
-// mappings of the unit, because these decide what a statement is about.
-func (k *statements) keepResourceStatement(list []resourceStatement, h resourceStatement, of owner) []resourceStatement {
+// keepResourceStatement adds a statement to those of a visit or a patient. It first reads
+// all of them with the present mappings of the unit.
+func (k *statements) keepResourceStatement(list *resourceStatements, h resourceStatement, with holderName) {
 	k.matcher.reread(&h.statement)
-	for i := range list {
-		k.matcher.reread(&list[i].statement)
+	for i := range *list {
+		k.matcher.reread(&(*list)[i].statement)
 	}
-	if i := thinned(list, &h); i >= 0 {
-		k.dropResourceStatement(&list[i])
-		list = slices.Delete(list, i, i+1)
-	}
-	for len(list) >= capSignals {
-		i := leastMissed(list)
-		k.dropResourceStatement(&list[i])
-		list = slices.Delete(list, i, i+1)
-	}
-	k.changed = append(k.changed, statementRecord{statement: h.statement, version: h.version, owner: of})
-	list = tight(list, 8)
-	i, _ := slices.BinarySearchFunc(list, h.number, func(o resourceStatement, number int64) int { return cmp.Compare(o.number, number) })
-	return slices.Insert(list, i, h)
+	list.keep(h, k.dropResourceStatement)
+	k.changed = append(k.changed, statementRecord{statement: h.statement, version: h.version, holder: with})
 }
 
 // keepForVisit adds a statement to those of a visit. It invalidates nothing.
 func (k *statements) keepForVisit(v *visit, h *statement) {
-	h.bind(binding{v, toVisit})
+	h.owner = binding{v, toVisit}.owner()
 	h.Settled = true
 	k.matcher.reread(h)
 	k.keepStatement(&v.statements, *h, v.ID)
@@ -101,16 +72,16 @@ func (k *statements) addStatement(to holder, h resourceStatement) {
 	k.work.waits = k.work.waits || to.v == nil || to.v.isName()
 	switch v := to.v; {
 	case v == nil:
-		h.bind(binding{kind: notBound})
+		h.owner = binding{kind: notBound}.owner()
 		h.Settled = false
-		to.unassigned.statements = k.keepResourceStatement(to.unassigned.statements, h, owner{named: &to.unassigned.subjectName})
+		k.keepResourceStatement(&to.unassigned.statements, h, holderName{named: &to.unassigned.subjectName})
 		k.work.markUnassigned(to.unassigned)
 	case h.version == nil:
 		k.addToVisit(v, h.statement)
 	default:
-		h.bind(binding{v, toVisit})
+		h.owner = binding{v, toVisit}.owner()
 		h.Settled = true
-		v.resourceStatements = k.keepResourceStatement(v.resourceStatements, h, owner{visit: v.ID})
+		k.keepResourceStatement(&v.resourceStatements, h, holderName{visit: v.ID})
 		k.registry.invalidateChart(k.registry.bindingOf(&h.statement))
 	}
 }
@@ -143,10 +114,10 @@ func (k *statements) settleStatements(r *room, now acuity.Instant) {
 		switch {
 		case h.Settled:
 			return false
-		case h.ReceivedAt.Add(settleAfter) > now, h.to == toOccupant: // the occupant may still turn out to be a visit
+		case h.ReceivedAt.Add(settleAfter) > now, h.owner.Kind == toOccupant: // the occupant may still turn out to be a visit
 			r.statements.unsettled = codes.Soonest(r.statements.unsettled, h.ReceivedAt)
 			return false
-		case h.to == toRoom:
+		case h.owner.Kind == toRoom:
 			h.Settled = true
 			k.changed = append(k.changed, statementRecord{statement: *h})
 			return false
@@ -166,14 +137,27 @@ func (k *statements) settleStatements(r *room, now acuity.Instant) {
 	k.work.settled = emptied(list)
 }
 
+// reread reads a statement with the mappings of the unit, if others read it.
+func (m *matcher) reread(h *statement) {
+	if h.Mappings != m.maps {
+		h.MatchedSignal = m.share(h.SignalText)
+	}
+}
+
+// rereadAll reads statements with the mappings of the unit, if others read them.
+func (m *matcher) rereadAll(l *statementsByCode) *statementsByCode {
+	l.reread(m.maps, m.share)
+	return l
+}
+
 // collect keeps the record of a statement until all records are there.
 func (k *statements) collect(s *StatementState) {
-	r := statementRecord{version: versionOf(&s.Signal), owner: owner{visit: s.Visit}, statement: statement{
+	r := statementRecord{version: versionOf(&s.Signal), holder: holderName{visit: s.Visit}, statement: statement{
 		MatchedSignal: k.matcher.share(terminology.TextOf(&s.Signal, s.Feed)), number: s.Number,
-		ReceivedAt: s.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Room: s.Room, Settled: s.Settled, to: notBound,
+		ReceivedAt: s.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Room: s.Room, Settled: s.Settled, owner: binding{kind: notBound}.owner(),
 	}}
 	if name := (subjectName{patient: s.Patient, subject: s.Subject}); name != (subjectName{}) {
-		r.owner.named = &name
+		r.holder.named = &name
 	}
 	if k.restoring == nil {
 		k.restoring = *statementRecords.Get().(*[]statementRecord) //nolint:errcheck // nothing else is put there
@@ -209,15 +193,15 @@ func (k *statements) writeDirty(write func(key []byte, s Record)) {
 // writeByCode writes the statements of a visit or of a room.
 func (k *statements) writeByCode(l *statementsByCode, visit string, write func(key []byte, s Record)) {
 	for h := range l.each {
-		s := (&statementRecord{statement: *h, owner: owner{visit: visit}}).record()
+		s := (&statementRecord{statement: *h, holder: holderName{visit: visit}}).record()
 		write(k.keys.statement(s.Number), &s)
 	}
 }
 
 // writeResourceStatements writes the resource statements of a visit or a patient.
-func (k *statements) writeResourceStatements(list []resourceStatement, of owner, write func(key []byte, s Record)) {
+func (k *statements) writeResourceStatements(list []resourceStatement, with holderName, write func(key []byte, s Record)) {
 	for i := range list {
-		s := (&statementRecord{statement: list[i].statement, version: list[i].version, owner: of}).record()
+		s := (&statementRecord{statement: list[i].statement, version: list[i].version, holder: with}).record()
 		write(k.keys.statement(s.Number), &s)
 	}
 }

@@ -3,6 +3,7 @@ package hospital
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
@@ -10,13 +11,23 @@ import (
 	"svc/acuity/terminology"
 )
 
-// statementsByCode are the clinical statements of a room, or those settled with a visit,
-// by identity. A new statement only concerns those of its own identity.
+// capSignals is the number of statements that one list keeps. Beyond it the oldest are
+// dropped that have a newer one of the same identity.
+const capSignals = 240
+
+// thinWithin is the span within which repeats of one statement that say the same are one.
+// It is shorter than every window of the catalogue, so no run breaks by it.
+const thinWithin = 15 * time.Minute
+
+// statementsByCode are clinical statements by identity, at most [capSignals]. A new
+// statement only concerns those of its own identity.
 type statementsByCode struct {
 	list []codeStatements
 	size int                   // of all statements
 	maps *terminology.Mappings // the mappings that read them
-	// unsettled is the receipt of the oldest statement that is not settled, or earlier; 0: all are.
+
+	// unsettled is the receipt of the oldest statement that is not settled, or earlier; 0:
+	// all are. Who settles statements sets it.
 	unsettled acuity.Instant
 }
 
@@ -39,13 +50,25 @@ func (l *statementsByCode) find(r *terminology.MatchedSignal) *codeStatements {
 	return nil
 }
 
-// each yields all statements.
+// count returns the number of statements.
+func (l *statementsByCode) count() int { return l.size }
+
+// each yields all statements, one identity after the other.
 func (l *statementsByCode) each(yield func(*statement) bool) {
 	for i := range l.list {
 		for j := range l.list[i].statements {
 			if !yield(&l.list[i].statements[j]) {
 				return
 			}
+		}
+	}
+}
+
+// eachCode yields the statements of each identity, in order of arrival.
+func (l *statementsByCode) eachCode(yield func([]statement) bool) {
+	for i := range l.list {
+		if !yield(l.list[i].statements) {
+			return
 		}
 	}
 }
@@ -66,7 +89,39 @@ func (l *statementsByCode) byArrival(which func(*statement) bool) []statement {
 // compareArrival orders statements by their numbers.
 func compareArrival(a, b statement) int { return cmp.Compare(a.number, b.number) }
 
-// add adds a statement.
+// reread reads all statements with other mappings: match reads one text. Mappings decide
+// which of several codings counts, and so the identity.
+func (l *statementsByCode) reread(maps *terminology.Mappings, match func(terminology.SignalText) *terminology.MatchedSignal) {
+	if l.maps == maps {
+		return
+	}
+	list := l.byArrival(func(*statement) bool { return true })
+	*l = statementsByCode{maps: maps}
+	for i := range list {
+		list[i].MatchedSignal = match(list[i].SignalText)
+		l.add(list[i])
+	}
+}
+
+// keep adds a statement. If a run of statements says the same within minutes, only its
+// first and last stay. A full list loses the oldest statement that a newer one of the same
+// identity replaces, else the oldest. lose is called with each statement before it goes.
+func (l *statementsByCode) keep(h statement, lose func(*statement)) {
+	if t := l.find(h.MatchedSignal); t != nil {
+		if i := t.thinned(&h); i >= 0 {
+			lose(&t.statements[i])
+			l.dropAt(t, i)
+		}
+	}
+	for l.size >= capSignals {
+		t, i := l.leastMissed()
+		lose(&t.statements[i])
+		l.dropAt(t, i)
+	}
+	l.add(h)
+}
+
+// add adds a statement to a list that is not full.
 func (l *statementsByCode) add(h statement) {
 	t := l.find(h.MatchedSignal)
 	if t == nil {

@@ -15,7 +15,7 @@ import (
 // own.
 type unassigned struct {
 	subjectName
-	statements []resourceStatement // in order of arrival; assigned to a visit, or waiting
+	statements resourceStatements // in order of arrival; assigned to a visit, or waiting
 	marked     bool
 }
 
@@ -120,7 +120,7 @@ func (m *holders) assignStatements() {
 				continue
 			}
 			m.registry.invalidateChart(was)
-			h.bind(is)
+			h.owner = is.owner()
 			m.work.waits = true
 			m.registry.invalidateChart(is)
 		}
@@ -172,7 +172,7 @@ func (m *holders) settleUnassigned(now acuity.Instant) {
 		return cmp.Or(cmp.Compare(a.patient, b.patient), cmp.Compare(a.subject, b.subject), cmp.Compare(a.resource, b.resource))
 	}
 	for _, r := range slices.SortedFunc(maps.Values(m.unassigned.bySubject), byName) {
-		var old, left []resourceStatement
+		var old, left resourceStatements
 		fresh := r.newest()
 		for _, h := range r.statements {
 			if at := fresh[h.whole()]; due(&h.statement) && (h.whole() == "" || at.Add(settleAfter) <= now) {

@@ -1,0 +1,59 @@
+package hospital
+
+import (
+	"svc/acuity"
+	"svc/acuity/codes"
+)
+
+// addDiagnoses adds the diagnoses that stand by ADT to the input.
+func addDiagnoses(e *evidenceInput, t *timeline) {
+	for _, d := range t.diagnoses {
+		e.diagnoses = append(e.diagnoses, diagnosis(d))
+	}
+}
+
+// addConditions adds the conditions that stand to the input. It returns the earliest birth
+// among them, 0: none, and whether a birth is, or will be, by cesarean.
+func addConditions(e *evidenceInput) (birth acuity.Instant, cesarean bool) {
+	for d, codings := range e.standing {
+		e.diagnoses = append(e.diagnoses, d)
+		for _, c := range codings {
+			other := acuity.Diagnosis{System: c.System, Code: c.Code}
+			if isBirth(&other) {
+				birth = codes.Soonest(birth, d.Start)
+			}
+			cesarean = cesarean || isCesarean(&other)
+		}
+	}
+	return birth, cesarean
+}
+
+// addCensus adds what censuses say to the input; nil: nothing.
+func addCensus(e *evidenceInput, f *CensusFacts) {
+	if f == nil {
+		return
+	}
+	e.listed = append(e.listed, f.Listed...)
+	for i := range f.Diagnoses {
+		d := &f.Diagnoses[i]
+		e.diagnoses = append(e.diagnoses, diagnosis{Diagnosis: d.Diagnosis, Start: d.Start, Last: d.Last, Feed: acuity.ChannelCensus})
+	}
+}
+
+// addPrimary adds a primary to the input; the zero choice adds nothing.
+func addPrimary(e *evidenceInput, c choice, kind acuity.EvidenceKind, feed acuity.Channel, baby uint8) {
+	if c.Factor == 0 {
+		return
+	}
+	ev := acuity.Evidence{
+		Factor: c.Factor, Baby: baby, Kind: kind, Start: c.Since, Last: c.Since,
+		AssignedBy: c.AssignedBy, Source: acuity.Source{Feed: feed},
+	}
+	if kind == acuity.ByCensus {
+		ev.Source.Feed = acuity.ChannelCensus
+	}
+	if c.AssignedBy == "site" {
+		ev.Kind = acuity.ByLocalRule
+	}
+	e.primaries = append(e.primaries, ev)
+}

@@ -1,0 +1,35 @@
+package hospital
+
+// statementRecord is a statement with what only its record needs.
+type statementRecord struct {
+	statement
+	version *version // nil: of no resource
+	holder  holderName
+}
+
+// holderName names whom a statement is kept with: a visit, for good; the patient whom it
+// names; or its room.
+type holderName struct {
+	visit string
+	named *subjectName // the patient; nil: the statement names none
+}
+
+// patient returns the name of the patient; the zero value: the statement names none.
+func (o *holderName) patient() subjectName {
+	if o.named == nil {
+		return subjectName{}
+	}
+	return *o.named
+}
+
+// record returns the record as it is written.
+func (r *statementRecord) record() StatementState {
+	s := StatementState{Number: r.number, Signal: r.Signal(), ReceivedAt: r.ReceivedAt, Feed: r.Feed, Settled: r.Settled}
+	s.Room, s.ObservedAt, s.StartedAt = r.Room, r.ObservedAt, r.StartedAt
+	name := r.holder.patient()
+	s.Visit, s.Patient, s.Subject = r.holder.visit, name.patient, name.subject
+	if v := r.version; v != nil {
+		s.Resource, s.UpdatedAt = v.resource, v.updatedAt
+	}
+	return s
+}
