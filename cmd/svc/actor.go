@@ -3,10 +3,8 @@ package main
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/http/httputil"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -118,18 +116,4 @@ func ingestOf(h *service) http.Handler {
 		},
 	}
 	return proxy
-}
-
-// ingestURL parses the address of svc ingest.
-func ingestURL(c *config, value string) error {
-	if value == "" {
-		c.IngestURL = nil
-		return nil
-	}
-	u, err := url.Parse(value)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
-		return errors.New("must be an address such as http://svc-ingest:8080, without a path")
-	}
-	c.IngestURL = u
-	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"svc/internal/admin/keys"
 	"svc/internal/admin/settings"
 	"svc/internal/cli"
+	"svc/internal/config"
 	"svc/internal/devserver"
 	"svc/internal/stream"
 	"svc/schemas"
@@ -28,8 +29,8 @@ type admin struct {
 	flags  *pflag.FlagSet
 	json   bool
 	data   string
-	config *config
-	needs  need          // of further options of the configuration
+	config *config.Config
+	needs  config.Need   // of further options of the configuration
 	within time.Duration // for the whole command
 	isDev  bool          // the Kafka is that of a running svc dev
 
@@ -40,8 +41,8 @@ type admin struct {
 // adminWithin bounds one administrative command.
 const adminWithin = 20 * time.Second
 
-func newAdmin(w env, needs need) *admin {
-	return &admin{env: w, needs: needs, within: adminWithin, config: &config{}}
+func newAdmin(w env, needs config.Need) *admin {
+	return &admin{env: w, needs: needs, within: adminWithin, config: &config.Config{}}
 }
 
 // command returns a cobra command that runs on a Kafka.
@@ -51,12 +52,12 @@ func (a *admin) command(use, short string, run func(ctx context.Context, args []
 		RunE: func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args) },
 	}
 	a.flags = cmd.Flags()
-	a.config.bind(a.flags, a.needs)
+	a.config.Bind(a.flags, a.needs)
 	a.flags.VisitAll(func(f *pflag.Flag) { cli.ServerFlags(a.flags, f.Name) })
 	a.flags.BoolVar(&a.json, "json", false, "print JSON")
 	a.flags.StringVar(&a.data, "data", cli.DefaultData, "data `folder` of the running svc dev to work on, if no Kafka is named")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
-		faults := a.config.faults(a.flags, a.needs)
+		faults := a.config.Faults(a.flags, a.needs)
 		if a.offline == nil || !a.offline() {
 			faults = append(faults, a.locate())
 		}
@@ -81,7 +82,7 @@ func (a *admin) locate() error {
 	}
 	a.isDev = true
 	a.config.Kafka, a.config.Redis = []string{running.Kafka}, running.Redis
-	if a.needs&needSecrets != 0 && a.config.SecretsKey == "" {
+	if a.needs&config.NeedSecrets != 0 && a.config.SecretsKey == "" {
 		key, err := devserver.ReadSecretsKey(a.data)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // svc dev --ephemeral writes no file
 			return err
@@ -106,7 +107,7 @@ func (a *admin) connected(ctx context.Context, do func(context.Context, *setting
 	if err := useRegistry(ctx, a.config, log); err != nil {
 		return err
 	}
-	cluster, err := stream.Dial(ctx, a.config.kafka(log))
+	cluster, err := stream.Dial(ctx, a.config.Cluster(log))
 	if err != nil {
 		return err
 	}
@@ -114,7 +115,7 @@ func (a *admin) connected(ctx context.Context, do func(context.Context, *setting
 	if err = cluster.Ensure(ctx, topics(a.config.TopicPrefix, 0, schemas.Settings(), schemas.Audit())...); err != nil {
 		return err
 	}
-	seals, err := a.config.seals()
+	seals, err := a.config.Seals()
 	if err != nil {
 		return err
 	}

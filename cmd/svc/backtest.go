@@ -233,7 +233,7 @@ func counted(list iter.Seq2[*acuity.Snapshot, error], total int, tell func(done,
 }
 
 func (b *backtestCommand) kafka() stream.Options {
-	return b.config.kafka(slog.New(slog.NewTextHandler(b.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+	return b.config.Cluster(slog.New(slog.NewTextHandler(b.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
 }
 
 // ofObservations makes the hours again from the whole log. The forecast learns from the hours

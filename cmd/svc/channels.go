@@ -2,75 +2,18 @@ package main
 
 import (
 	"context"
-	"crypto/x509"
-	"errors"
 	"fmt"
-	"net"
-	"net/mail"
-	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
+	"svc/internal/config"
 	"svc/internal/outbound"
 	letters "svc/notifier/mail"
 	"svc/notifier/sms"
-	"svc/notifier/webhook"
 )
 
-// smtpConfig is the SMTP relay for alerts by e-mail.
-type smtpConfig struct {
-	Host, Port, TLS, User, Password, From string
-	Roots                                 *x509.CertPool
-}
-
-// smsConfig is the SMS gateway.
-type smsConfig struct{ Driver, URL, Account, Token, From string }
-
-// publicURLAtMost is in bytes. It leaves room in an SMS for the words before the link.
-const publicURLAtMost = 80
-
-func publicURL(c *config, value string) error {
-	value = strings.TrimSuffix(value, "/")
-	u, err := url.Parse(value)
-	switch {
-	case value == "":
-	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil:
-		return errors.New("must be as in https://svc.example")
-	case len(value) > publicURLAtMost:
-		return fmt.Errorf("must have at most %d characters: it is in every SMS", publicURLAtMost)
-	}
-	c.PublicURL = value
-	return nil
-}
-
-// channelFaults returns the faults of the options of e-mail and SMS together.
-func (c *config) channelFaults() (faults []error) {
-	m, s := &c.SMTP, &c.SMS
-	if m.Host != "" {
-		if _, err := mail.ParseAddress(m.From); err != nil {
-			faults = append(faults, errors.New("--smtp-from: must be an address, as in svc@hospital.example"))
-		}
-		if (m.User == "") != (m.Password == "") {
-			faults = append(faults, errors.New("--smtp-user, --smtp-password: give both or neither"))
-		}
-	}
-	if s.Driver != "" {
-		if u, err := url.Parse(s.URL); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-			faults = append(faults, errors.New("--sms-url: must be as in https://gateway.example"))
-		}
-		if s.Token == "" {
-			faults = append(faults, errors.New("--sms-token: must be given"))
-		}
-	}
-	if s.Driver == sms.DriverTwilio && (s.Account == "" || s.From == "") {
-		faults = append(faults, errors.New("--sms-account, --sms-from: must be given with twilio"))
-	}
-	return faults
-}
-
 // mailer returns the sender of e-mail; nil if none is configured.
-func (c *config) mailer(now func() time.Time) (outbound.Sender, error) { //nolint:ireturn // or nothing
+func mailer(c *config.Config, now func() time.Time) (outbound.Sender, error) { //nolint:ireturn // or nothing
 	if c.SMTP.Host == "" {
 		return nil, nil //nolint:nilnil // e-mail is off
 	}
@@ -89,7 +32,7 @@ func (c *config) mailer(now func() time.Time) (outbound.Sender, error) { //nolin
 }
 
 // gateway returns the SMS gateway; nil if none is configured.
-func (c *config) gateway(now func() time.Time) (sms.Gateway, error) { //nolint:ireturn // or nothing
+func gateway(c *config.Config, now func() time.Time) (sms.Gateway, error) { //nolint:ireturn // or nothing
 	if c.SMS.Driver == "" {
 		return nil, nil //nolint:nilnil // SMS is off
 	}
@@ -104,24 +47,24 @@ func (c *config) gateway(now func() time.Time) (sms.Gateway, error) { //nolint:i
 
 // channels returns the senders to people. A channel that is not configured fails at once and says
 // so; the notifier then uses another one.
-func (c *config) channels(now func() time.Time) (map[outbound.Channel]outbound.Sender, error) {
+func channels(c *config.Config, now func() time.Time) (map[outbound.Channel]outbound.Sender, error) {
 	all := map[outbound.Channel]outbound.Sender{outbound.ChannelMail: off{}, outbound.ChannelSMS: off{}}
 	if c.Senders != nil {
 		return c.Senders, nil
 	}
-	mailer, err := c.mailer(now)
+	post, err := mailer(c, now)
 	if err != nil {
 		return nil, err
 	}
-	gateway, err := c.gateway(now)
+	texts, err := gateway(c, now)
 	if err != nil {
 		return nil, err
 	}
-	if mailer != nil {
-		all[outbound.ChannelMail] = mailer
+	if post != nil {
+		all[outbound.ChannelMail] = post
 	}
-	if gateway != nil {
-		all[outbound.ChannelSMS] = gateway
+	if texts != nil {
+		all[outbound.ChannelSMS] = texts
 	}
 	return all, nil
 }
@@ -132,25 +75,4 @@ type off struct{}
 // Send implements [outbound.Sender].
 func (off) Send(context.Context, outbound.Message) outbound.Result {
 	return outbound.Result{Class: outbound.ClassBlocked, Final: true, Took: 1, Response: "the channel is not configured"}
-}
-
-func smtpRoots(c *config, value string) (err error) {
-	c.SMTP.Roots, err = webhook.Roots(value)
-	return err
-}
-
-func smtpPort(c *config, value string) error {
-	if n, err := strconv.Atoi(value); err != nil || n < 1 || n > 65535 {
-		return errors.New("must be a number up to 65535")
-	}
-	c.SMTP.Port = value
-	return nil
-}
-
-func smtpHost(c *config, value string) error {
-	if _, _, err := net.SplitHostPort(value); err == nil || strings.ContainsAny(value, "/ ") {
-		return errors.New("must be a host name, without a port")
-	}
-	c.SMTP.Host = value
-	return nil
 }

@@ -1,44 +1,18 @@
 package main
 
 import (
-	"bytes"
-	"strings"
 	"testing"
 	"time"
 
 	"svc/acuity"
 	"svc/acuity/score"
+	"svc/internal/config"
 	"svc/internal/outbound"
 )
 
-// TestChannelFaults: every fault of e-mail, SMS and links is reported together.
-func TestChannelFaults(t *testing.T) {
-	_, err := parseConfig("notify", needTopics|needRedis|needNotify, []string{
-		"--smtp-host", "relay.example:25", "--smtp-port", "x", "--smtp-tls", "perhaps", "--sms-driver", "pigeon",
-		"--public-url", "https://" + strings.Repeat("x", publicURLAtMost),
-	}, environment(), &bytes.Buffer{})
-	if err == nil {
-		t.Fatal("a faulty configuration was taken")
-	}
-	for _, want := range []string{"--smtp-host: must be a host name", "--smtp-port: must be a number", "--smtp-tls: must be one of", "--sms-driver: must be one of", "--public-url: must have at most 80"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("missing %q in:\n%v", want, err)
-		}
-	}
-	_, err = parseConfig("notify", needTopics|needRedis|needNotify, []string{"--smtp-host", "relay.example", "--smtp-user", "svc", "--sms-driver", "twilio"}, environment(), &bytes.Buffer{})
-	if err == nil {
-		t.Fatal("half a configuration was taken")
-	}
-	for _, want := range []string{"--smtp-from: must be an address", "give both or neither", "--sms-url: must be", "--sms-token: must be given", "--sms-account, --sms-from: must be given"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("missing %q in:\n%v", want, err)
-		}
-	}
-}
-
 // TestChannelsOff: a channel that is not configured fails for good and says so.
 func TestChannelsOff(t *testing.T) {
-	all, err := (&config{}).channels(time.Now)
+	all, err := channels(&config.Config{}, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

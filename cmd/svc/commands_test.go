@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,7 +17,23 @@ import (
 	"time"
 
 	"svc/internal/cli"
+	"svc/internal/config"
 )
+
+var update = flag.Bool("update", false, "rewrite testdata/ and the generated parts of docs/")
+
+const key32 = "0123456789abcdef0123456789abcdef"
+
+func environment(pairs ...string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1], true
+			}
+		}
+		return "", false
+	}
+}
 
 // say runs the command line with an empty environment and returns its output.
 func say(t *testing.T, args ...string) (code int, stdout, stderr string) {
@@ -194,7 +211,7 @@ func TestSecretsOfSvcDev(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := env{LookupEnv: environment(), Stdout: io.Discard, Stderr: io.Discard, Now: time.Now}
-	a := newAdmin(w, needSecrets)
+	a := newAdmin(w, config.NeedSecrets)
 	cmd := a.command("status", "", func(context.Context, []string) error { return nil })
 	if _, err := cli.Execute(t.Context(), cmd, []string{"--data", dir}, w); err != nil || !a.isDev || a.config.SecretsKey != key32+key32 {
 		t.Errorf("%v, key %q", err, a.config.SecretsKey)

@@ -20,7 +20,7 @@ func (h *service) subscribers() subscribers.Config {
 	return subscribers.Config{
 		Shell: h.shell, Register: h.settings.Subscribers, Lists: deliveries{h.redis.Lists()}, Key: h.settings.Register.Key,
 		Store: h.settings, Audit: h.audit.Record, Order: h.order, Test: testDelivery, Reason: readapi.Reason,
-		Check: checkEndpoint(h.config.guard()), Zone: h.settings.Register.Zone,
+		Check: guard(h.config).Explain, Zone: h.settings.Register.Zone,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"svc/internal/admin/audit"
 	"svc/internal/admin/users"
+	"svc/internal/config"
 	"svc/internal/devserver"
 	"svc/notifier/sms"
 	"svc/readapi/web/signin"
@@ -62,15 +63,15 @@ func runDev(ctx context.Context, o *devserver.Options, w env) error {
 }
 
 // devConfig returns the configuration of the roles in svc dev.
-func devConfig(d *devserver.Server, o *devserver.Options) *config {
-	return &config{
-		PublicURL: d.URL(), Senders: d.Senders(), SMS: smsConfig{Driver: sms.DriverHTTP, URL: d.OutboxURL(), Token: devserver.SMSToken},
+func devConfig(d *devserver.Server, o *devserver.Options) *config.Config {
+	return &config.Config{
+		PublicURL: d.URL(), Senders: d.Senders(), SMS: config.SMS{Driver: sms.DriverHTTP, URL: d.OutboxURL(), Token: devserver.SMSToken},
 		Instance: "dev", Kafka: []string{d.Kafka.Addr()}, KafkaFull: d.Kafka.Full, Partitions: devPartitions,
 		Redis: d.RedisURL, Listen: d.API.Addr().String(), PrivateListen: d.Metrics.Addr().String(),
 		PseudonymKey: d.PseudonymKey, SecretsKey: d.SecretsKey, KeysFixed: true,
 		EgressLoopback: true, LogLevel: o.LogLevel, ShutdownWithin: time.Second,
-		MLLP: mllpConfig{
-			Senders:     []mllpSender{{addr: d.HL7.Addr().String()}}, // uses the key that the greeting makes
+		MLLP: config.MLLP{
+			Senders:     []config.MLLPSender{{Address: d.HL7.Addr().String()}}, // uses the key that the greeting makes
 			Connections: devConnections, PerPeer: devConnections, Idle: time.Hour,
 		},
 	}
@@ -84,7 +85,7 @@ func devRoles(h *service, front *mllpFront) *devserver.Roles {
 		Register:    h.settings.Register,
 		PutHospital: h.settings.PutHospital,
 		PutKeys:     h.settings.PutKeys,
-		SetMLLPKey:  func(id string) { front.senders[0].key = id },
+		SetMLLPKey:  func(id string) { front.senders[0].Key = id },
 		Readable: func(ctx context.Context) error {
 			err := h.current(ctx)
 			for partition := range h.partitions {

@@ -74,7 +74,7 @@ func (c *exportOptions) run(ctx context.Context) error {
 	} else {
 		dir := filepath.Join(out, name)
 		if m, err = x.Run(ctx, dir); errors.Is(err, replay.ErrOther) {
-			return usageError(fmt.Errorf("--out: %s holds an export of something else; name another folder", dir))
+			return cli.Usage(fmt.Errorf("--out: %s holds an export of something else; name another folder", dir))
 		}
 	}
 	c.done()

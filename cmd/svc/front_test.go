@@ -15,6 +15,7 @@ import (
 	"svc/internal/admin/subscribers"
 	"svc/internal/admin/users"
 	"svc/internal/admin/walls"
+	"svc/internal/config"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/readapi"
@@ -24,7 +25,7 @@ import (
 func routed() *service {
 	now := func() time.Time { return time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC) }
 	shell := &httpapi.Shell{Now: now, Lookup: access.NewRegister(now).Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
-	h := &service{config: &config{}, shell: shell, now: now, health: newHealth()}
+	h := &service{config: &config.Config{}, shell: shell, now: now, health: newHealth()}
 	h.front()
 	ingest.Mount(h.router, ingest.Config{Shell: shell})
 	readapi.Mount(h.router, readapi.Config{Shell: shell})

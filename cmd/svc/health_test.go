@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"svc/internal/lifecycle"
+	"svc/internal/testkit/docpage"
 )
 
 // TestHealthPage compares the table of docs/operations.md with the checks.
@@ -19,7 +20,7 @@ func TestHealthPage(t *testing.T) {
 	for _, c := range healthChecks {
 		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", c.name, c.roles, c.fails, c.meanwhile)
 	}
-	holdPage(t, "../../docs/operations.md", "health", table.String())
+	docpage.Hold(t, "../../docs/operations.md", "health", table.String(), *update)
 }
 
 // TestReadiness: readiness lists the checks that fail, except for those left out.

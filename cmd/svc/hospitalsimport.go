@@ -86,7 +86,7 @@ func (o *hospitalImport) run(ctx context.Context, file string) error {
 	}
 	err = o.refuse(faults)
 	if err == nil && o.scopes == "" && slices.ContainsFunc(rows, func(r importedHospital) bool { return len(r.keys) > 0 }) {
-		err = usageError(errors.New("--scopes: must be given, because the file names keys"))
+		err = cli.Usage(errors.New("--scopes: must be given, because the file names keys"))
 	}
 	if err != nil {
 		return err

@@ -50,7 +50,7 @@ func (c *logCommand) importFrom(ctx context.Context, dir string) error {
 	c.done()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return usageError(fmt.Errorf("%s holds no finished export", dir))
+		return cli.Usage(fmt.Errorf("%s holds no finished export", dir))
 	case err != nil:
 		return err
 	}

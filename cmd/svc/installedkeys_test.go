@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"svc/internal/admin/settings"
+	"svc/internal/config"
 	"svc/internal/lifecycle"
 	"svc/internal/outbound"
 	"svc/internal/seal"
@@ -47,9 +48,9 @@ func newInstallation(t *testing.T) *installation {
 }
 
 // start runs some roles until the test ends or stop is called.
-func (i *installation) start(names string, change func(*config)) (h *service, stop func()) {
+func (i *installation) start(names string, change func(*config.Config)) (h *service, stop func()) {
 	i.t.Helper()
-	c := &config{
+	c := &config.Config{
 		Instance: names, Kafka: []string{i.kafka}, Partitions: 1, Redis: i.redis,
 		PseudonymKey: oneKey, SecretsKey: oneKey, ShutdownWithin: time.Second, Leave: true,
 	}
@@ -116,19 +117,19 @@ func TestKeysOfAnInstallation(t *testing.T) {
 	i.await(first, "")
 	for name, tt := range map[string]struct {
 		role   string
-		change func(*config)
+		change func(*config.Config)
 		want   string
 	}{
 		"the same":                  {"ingest", nil, ""},
-		"another secrets key":       {"ingest", func(c *config) { c.SecretsKey = anotherKey }, "the secrets key ("},
-		"another pseudonym key":     {"ingest", func(c *config) { c.PseudonymKey = anotherKey }, "the pseudonym key ("},
-		"both":                      {"ingest", func(c *config) { c.PseudonymKey, c.SecretsKey = anotherKey, anotherKey }, "the pseudonym key ("},
-		"the right one as an older": {"ingest", func(c *config) { c.SecretsKey, c.SecretsKeyOld = anotherKey, []string{oneKey} }, ""},
-		"no secrets key to set any": {"ingest", func(c *config) { c.SecretsKey = "" }, ""},
+		"another secrets key":       {"ingest", func(c *config.Config) { c.SecretsKey = anotherKey }, "the secrets key ("},
+		"another pseudonym key":     {"ingest", func(c *config.Config) { c.PseudonymKey = anotherKey }, "the pseudonym key ("},
+		"both":                      {"ingest", func(c *config.Config) { c.PseudonymKey, c.SecretsKey = anotherKey, anotherKey }, "the pseudonym key ("},
+		"the right one as an older": {"ingest", func(c *config.Config) { c.SecretsKey, c.SecretsKeyOld = anotherKey, []string{oneKey} }, ""},
+		"no secrets key to set any": {"ingest", func(c *config.Config) { c.SecretsKey = "" }, ""},
 		"notify":                    {"notify", nil, ""},
-		"notify with another":       {"notify", func(c *config) { c.SecretsKey = anotherKey }, "the secrets key ("},
-		"notify with none":          {"notify", func(c *config) { c.SecretsKey = "" }, "there is no secrets key"},
-		"process needs none":        {"process", func(c *config) { c.SecretsKey, c.PseudonymKey = "", "" }, ""},
+		"notify with another":       {"notify", func(c *config.Config) { c.SecretsKey = anotherKey }, "the secrets key ("},
+		"notify with none":          {"notify", func(c *config.Config) { c.SecretsKey = "" }, "there is no secrets key"},
+		"process needs none":        {"process", func(c *config.Config) { c.SecretsKey, c.PseudonymKey = "", "" }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			one := &installation{t, i.kafka, i.redis}
@@ -153,7 +154,7 @@ func TestFirstStartsAtOnce(t *testing.T) {
 		const n = 6
 		services := make([]*service, n)
 		for at := range services {
-			services[at], _ = i.start("ingest", func(c *config) {
+			services[at], _ = i.start("ingest", func(c *config.Config) {
 				c.Instance = fmt.Sprint(at)
 				c.SecretsKey = fmt.Sprintf("%s %d", oneKey, at)
 				c.PseudonymKey = fmt.Sprintf("%s %d", anotherKey, at)
@@ -206,9 +207,9 @@ func TestNotifyWithAnotherKeyTakesNothing(t *testing.T) {
 	i := newInstallation(t)
 	front, _ := i.start("ingest", nil)
 	i.await(front, "")
-	wrong, _ := i.start("notify", func(c *config) { c.Instance, c.SecretsKey = "wrong", anotherKey })
+	wrong, _ := i.start("notify", func(c *config.Config) { c.Instance, c.SecretsKey = "wrong", anotherKey })
 	i.await(wrong, "the secrets key (")
-	right, _ := i.start("notify", func(c *config) { c.Instance = "right" })
+	right, _ := i.start("notify", func(c *config.Config) { c.Instance = "right" })
 	took := func(h *service) bool {
 		return !strings.Contains(strings.Join(h.health.Lines(t.Context(), nil), "\n"), "no partition was taken up")
 	}
@@ -233,7 +234,7 @@ func TestPseudonymKeyIsWrapped(t *testing.T) {
 	i.await(first, "")
 	before := first.pseudonyms.Pseudonym("north", "visit", "VN1")
 	stop()
-	h, stop := i.start("ingest", func(c *config) { c.PseudonymKey, c.PseudonymsOld = anotherKey, []string{oneKey} })
+	h, stop := i.start("ingest", func(c *config.Config) { c.PseudonymKey, c.PseudonymsOld = anotherKey, []string{oneKey} })
 	i.await(h, "")
 	if got := h.pseudonyms.Pseudonym("north", "visit", "VN1"); got != before {
 		t.Errorf("one visit is %s and %s", before, got)
@@ -263,7 +264,9 @@ func TestRotationOfTheSecretsKey(t *testing.T) {
 		}
 		return p.Email
 	}
-	both := func(c *config) { c.Instance, c.SecretsKey, c.SecretsKeyOld = "both", anotherKey, []string{oneKey} }
+	both := func(c *config.Config) {
+		c.Instance, c.SecretsKey, c.SecretsKeyOld = "both", anotherKey, []string{oneKey}
+	}
 	before, _ := i.start("ingest", nil)
 	i.await(before, "")
 	if err := before.settings.PutRecipient(t.Context(), math.MaxInt64, &outbound.Recipient{
@@ -279,7 +282,7 @@ func TestRotationOfTheSecretsKey(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	third, stop := i.start("ingest", func(c *config) { c.Instance = "third" })
+	third, stop := i.start("ingest", func(c *config.Config) { c.Instance = "third" })
 	i.await(third, "")
 	if got := address(third); got != "nurse@north.example" {
 		t.Errorf("without the new key it reads %q", got)
@@ -296,7 +299,7 @@ func TestRotationOfTheSecretsKey(t *testing.T) {
 	}
 	i.await(before, "the secrets key (")
 	i.await(during, "")
-	after, _ := i.start("ingest", func(c *config) { c.Instance, c.SecretsKey = "after", anotherKey })
+	after, _ := i.start("ingest", func(c *config.Config) { c.Instance, c.SecretsKey = "after", anotherKey })
 	i.await(after, "")
 	if got := address(after); got != "nurse@north.example" {
 		t.Errorf("with the new key alone it reads %q", got)
@@ -306,7 +309,7 @@ func TestRotationOfTheSecretsKey(t *testing.T) {
 	if code, said := i.secrets("reseal --lost", "SVC_SECRETS_KEY", lastKey); code != 1 || !strings.Contains(said, "1 are sealed with a key that is not configured") {
 		t.Errorf("lost: %d, %s", code, said)
 	}
-	lost, _ := i.start("ingest", func(c *config) { c.Instance, c.SecretsKey = "lost", lastKey })
+	lost, _ := i.start("ingest", func(c *config.Config) { c.Instance, c.SecretsKey = "lost", lastKey })
 	i.await(lost, "")
 	i.await(after, "the secrets key (")
 	if p, ok := lost.settings.Subscribers.Recipient("north", "rcp_1"); !ok || p.Email != "" || p.EmailShown != "n***" {
@@ -328,14 +331,14 @@ func TestRotationOfThePseudonymKey(t *testing.T) {
 		t.Fatalf("%d, %s", code, said)
 	}
 	i.await(before, "the pseudonym key (") // it makes the same pseudonyms until it is restarted
-	after, _ := i.start("ingest", func(c *config) { c.Instance, c.PseudonymKey = "after", anotherKey })
+	after, _ := i.start("ingest", func(c *config.Config) { c.Instance, c.PseudonymKey = "after", anotherKey })
 	i.await(after, "")
 	if visit(before) != visit(after) {
 		t.Errorf("one visit is %s and %s", visit(before), visit(after))
 	}
 	// An older release used a key before fingerprints were stored.
 	old := newInstallation(t)
-	upgraded, _ := old.start("ingest", func(c *config) { c.PseudonymKey, c.PseudonymsOld = anotherKey, []string{oneKey} })
+	upgraded, _ := old.start("ingest", func(c *config.Config) { c.PseudonymKey, c.PseudonymsOld = anotherKey, []string{oneKey} })
 	old.await(upgraded, "")
 	if visit(upgraded) != visit(before) {
 		t.Error("a first start with both keys takes the new one for what was used before")

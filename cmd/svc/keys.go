@@ -15,6 +15,7 @@ import (
 	"svc/internal/admin/keys"
 	"svc/internal/admin/settings"
 	"svc/internal/cli"
+	"svc/internal/config"
 	"svc/internal/httpapi/access"
 	"svc/internal/view"
 )
@@ -102,7 +103,7 @@ func noHospital(id string) error {
 }
 
 func listKeysCommand(w env) *cobra.Command {
-	a := newAdmin(w, needRedis)
+	a := newAdmin(w, config.NeedRedis)
 	hospital := ""
 	c := a.command("list", "list keys", func(ctx context.Context, _ []string) error { return a.listKeys(ctx, hospital) })
 	c.Flags().StringVar(&hospital, "hospital", "", "only the keys of the hospital with this `id`")

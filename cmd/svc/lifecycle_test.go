@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"svc/internal/config"
 	"svc/internal/lifecycle"
 	"svc/internal/stream"
 )
@@ -42,7 +43,7 @@ func TestLifeOfAProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer kafka.Close()
-	h := newService(&config{}, slog.New(slog.DiscardHandler), time.Now)
+	h := newService(&config.Config{}, slog.New(slog.DiscardHandler), time.Now)
 	defer h.close()
 	private := h.private()
 	private.Listener = listener(t)
@@ -117,7 +118,7 @@ func TestEndsOfAStart(t *testing.T) {
 		"failure":                       {false, func(context.Context) error { return errBroken }, errBroken},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newService(&config{}, slog.New(slog.DiscardHandler), time.Now)
+			h := newService(&config.Config{}, slog.New(slog.DiscardHandler), time.Now)
 			private := h.private()
 			private.Listener = listener(t)
 			ctx, stop := context.WithCancel(t.Context())

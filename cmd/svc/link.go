@@ -15,6 +15,7 @@ import (
 	"svc/internal/admin/settings"
 	"svc/internal/admin/users"
 	"svc/internal/cli"
+	"svc/internal/config"
 	"svc/internal/httpapi"
 	"svc/readapi/web/signin"
 )
@@ -35,7 +36,7 @@ type linkOptions struct {
 const mostLabel = 100
 
 func linkCommand(w env) *cobra.Command {
-	o := &linkOptions{admin: newAdmin(w, needLinks)}
+	o := &linkOptions{admin: newAdmin(w, config.NeedLinks)}
 	c := o.command("link", "make a link that signs somebody in once, and print it", func(ctx context.Context, _ []string) error {
 		return o.connected(ctx, o.make)
 	})

@@ -12,6 +12,7 @@ import (
 
 	"svc/internal/analysis/replay"
 	"svc/internal/cli"
+	"svc/internal/config"
 	"svc/internal/stream"
 	"svc/schemas"
 )
@@ -34,7 +35,9 @@ type logCommand struct {
 	log     *replay.Log
 }
 
-func newLogCommand(w env, needs need) *logCommand { return &logCommand{admin: newAdmin(w, needs)} }
+func newLogCommand(w env, needs config.Need) *logCommand {
+	return &logCommand{admin: newAdmin(w, needs)}
+}
 
 // command returns a command that reads the log.
 func (c *logCommand) command(use, short string, run func(ctx context.Context, args []string) error) *cobra.Command {
@@ -89,7 +92,7 @@ func parseInstant(text string) (time.Time, error) {
 func (c *logCommand) connect(ctx context.Context) error {
 	collectLess()
 	log := slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	options := c.config.kafka(log)
+	options := c.config.Cluster(log)
 	options.Patient = true
 	dial, cancel := ctx, context.CancelFunc(func() {})
 	if !c.awaits {

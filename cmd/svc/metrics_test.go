@@ -15,7 +15,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"svc/internal/config"
 	"svc/internal/stream"
+	"svc/internal/testkit/docpage"
 	"svc/internal/view"
 )
 
@@ -32,7 +34,7 @@ func TestMetricsPage(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "| `%s%s` | %s |\n", name, labels, registered[name].help)
 	}
-	holdPage(t, "../../docs/operations.md", "metrics", table.String())
+	docpage.Hold(t, "../../docs/operations.md", "metrics", table.String(), *update)
 }
 
 // TestDeployAsksForMetricsThatExist: each metric in the rules and the dashboard of deploy/
@@ -81,33 +83,6 @@ func TestAlertsHaveARunbook(t *testing.T) {
 	}
 }
 
-// TestDeployGivesOptionsThatExist: each variable of svc in deploy/ is that of an option.
-func TestDeployGivesOptionsThatExist(t *testing.T) {
-	known := map[string]bool{"SVC_IMAGE": true} // used by the Compose file itself
-	for _, o := range options {
-		known[o.variable()] = true
-		if o.secret {
-			known[o.variable()+"_FILE"] = true
-		}
-	}
-	given := 0
-	err := filepath.WalkDir("../../deploy", func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		content, err := os.ReadFile(path)
-		for _, name := range regexp.MustCompile(`\bSVC_[A-Z_]+`).FindAllString(string(content), -1) {
-			if given++; !known[name] {
-				t.Errorf("%s gives %s, which no option reads", path, name)
-			}
-		}
-		return err
-	})
-	if err != nil || given == 0 {
-		t.Fatalf("%d variables: %v", given, err)
-	}
-}
-
 func deployFile(t *testing.T, name string) string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("../../deploy", name))
@@ -134,9 +109,9 @@ func registeredMetrics(t *testing.T) map[string]metric {
 	defer redis.Close()
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
-	h := newService(&config{
+	h := newService(&config.Config{
 		Instance: "test", Kafka: []string{kafka.Addr()}, Partitions: 1, Redis: redis.URL(),
-		PseudonymKey: key32, SecretsKey: key32, MLLP: mllpConfig{Senders: []mllpSender{{addr: "127.0.0.1:0"}}},
+		PseudonymKey: key32, SecretsKey: key32, MLLP: config.MLLP{Senders: []config.MLLPSender{{Address: "127.0.0.1:0"}}},
 	}, slog.New(slog.DiscardHandler), time.Now)
 	defer h.close()
 	if err := h.build(ctx, slices.Sorted(maps.Keys(roles()))); err != nil {

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
-	"net/netip"
 	"os"
 	"regexp"
 	"strings"
@@ -19,68 +17,11 @@ import (
 	"svc/internal/admin/audit"
 	"svc/internal/admin/keys"
 	"svc/internal/admin/settings"
+	"svc/internal/config"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/limit"
 )
-
-// TestMLLPSenders: a peer is bound to the first sender that fits.
-func TestMLLPSenders(t *testing.T) {
-	var c config
-	err := mllpBindings(&c, "addr=:2575,key=key_a,from=10.1.0.0/16,client=bridge.test; addr=:2575,key=key_b,from=10.1.0.0/16;\n"+
-		"addr=127.0.0.1:2576,key=key_c,from=::1 ; addr=:2575,key=key_d;")
-	if err != nil || len(c.MLLP.Senders) != 4 || c.MLLP.Senders[2].addr != "127.0.0.1:2576" {
-		t.Fatalf("%v %+v", err, c.MLLP.Senders)
-	}
-	for _, tt := range []struct {
-		from, name, want string
-	}{
-		{"10.1.2.3", "bridge.test", "key_a"},
-		{"10.1.2.3", "other.test", "key_b"},
-		{"10.1.2.3", "", "key_b"},
-		{"10.2.0.1", "bridge.test", "key_d"},
-		{"::1", "", "key_c"},
-		{"::2", "", "key_d"},
-	} {
-		peer := mllp.Peer{Address: netip.MustParseAddr(tt.from), Names: []string{tt.name}}
-		for _, s := range c.MLLP.Senders {
-			if s.fits(peer) {
-				if s.key != tt.want {
-					t.Errorf("%+v is %s", tt, s.key)
-				}
-				break
-			}
-		}
-	}
-}
-
-func TestMLLPFaults(t *testing.T) {
-	for name, tt := range map[string]struct {
-		args []string
-		want string
-	}{
-		"no address":            {[]string{"--mllp", "key=key_1"}, "--mllp: addr must be host:port"},
-		"a token":               {[]string{"--mllp", "addr=:1,key=svc_hunter2"}, "--mllp: key must be the id"},
-		"no such word":          {[]string{"--mllp", "addr=:1,key=key_1,to=x"}, `--mllp: there is no "to"`},
-		"no network":            {[]string{"--mllp", "addr=:1,key=key_1,from=ward"}, "--mllp: from must be"},
-		"client without CA":     {[]string{"--mllp", "addr=:1,key=key_1,client=a"}, "needs --mllp-tls-client-ca"},
-		"CA without cert":       {[]string{"--mllp-tls-client-ca", "mllp.go"}, "needs --mllp-tls-cert"},
-		"cert without its key":  {[]string{"--mllp-tls-cert", "mllp.go"}, "give both or neither"},
-		"idle for no time":      {[]string{"--mllp-idle", "0"}, "--mllp-idle: must be a duration"},
-		"no connections at all": {[]string{"--mllp-connections", "0"}, "--mllp-connections: must be a whole number"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := parseConfig("ingest", everything, tt.args, environment("SVC_PSEUDONYM_KEY", key32), &bytes.Buffer{})
-			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") {
-				t.Errorf("%v, want %q", err, tt.want)
-			}
-		})
-	}
-	c, err := parseConfig("ingest", everything, nil, environment("SVC_PSEUDONYM_KEY", key32), &bytes.Buffer{})
-	if err != nil || len(c.MLLP.Senders) > 0 {
-		t.Errorf("MLLP is not off by default: %v %+v", err, c.MLLP)
-	}
-}
 
 // sources is an observation log that stores only the sources.
 type sources []string
@@ -121,7 +62,7 @@ func TestMLLPFollowsRotation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sender, err := h.admit([]mllpSender{{key: first.ID}}, mllp.Peer{}, messages)
+		sender, err := h.admit([]config.MLLPSender{{Key: first.ID}}, mllp.Peer{}, messages)
 		if err != nil || sender.Key != first.ID {
 			t.Fatalf("%+v %v", sender, err)
 		}
@@ -154,7 +95,7 @@ func TestMLLPFollowsRotation(t *testing.T) {
 		if used[0] != first.ID || used[len(used)-1] != second.ID || len(used) != free+1 {
 			t.Errorf("used %v", used)
 		}
-		if again, refused := h.admit([]mllpSender{{key: first.ID}}, mllp.Peer{}, messages); refused != nil || again.Key != second.ID {
+		if again, refused := h.admit([]config.MLLPSender{{Key: first.ID}}, mllp.Peer{}, messages); refused != nil || again.Key != second.ID {
 			t.Errorf("a connection after the rotation: %+v %v", again, refused)
 		}
 		if told[0] != first.ID || told[len(told)-1] != first.ID {
@@ -176,10 +117,7 @@ func TestFeedsPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := map[string]bool{}
-	for _, o := range options {
-		known[o.name] = true
-	}
-	for _, args := range [][]string{{"send", "-h"}, {"keys", "mint", "-h"}, {"keys", "list", "-h"}} {
+	for _, args := range [][]string{{"run", "-h"}, {"send", "-h"}, {"keys", "mint", "-h"}, {"keys", "list", "-h"}} {
 		_, help, _ := say(t, args...)
 		for _, flag := range regexp.MustCompile(`(?m)^ +--?([a-z-]+)`).FindAllStringSubmatch(help, -1) {
 			known[flag[1]] = true
@@ -192,8 +130,8 @@ func TestFeedsPage(t *testing.T) {
 		}
 	}
 	for _, part := range regexp.MustCompile("(?m)^\\| `([a-z]+)=").FindAllStringSubmatch(string(page), -1) {
-		if err := mllpBindings(&config{}, part[1]+"=x"); strings.Contains(err.Error(), "there is no") {
-			t.Errorf("--mllp: %v", err)
+		if _, _, stderr := say(t, "run", "--mllp", part[1]+"=x"); strings.Contains(stderr, "there is no") || !strings.Contains(stderr, "--mllp: ") {
+			t.Errorf("--mllp: %s", stderr)
 		}
 	}
 	if len(named) < 15 {

@@ -7,9 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"svc/internal/config"
 	"svc/internal/outbound"
 	"svc/internal/stream"
 	"svc/notifier"
+	"svc/notifier/egress"
 	"svc/notifier/webhook"
 	"svc/schemas"
 )
@@ -25,14 +27,14 @@ func wireNotify(ctx context.Context, h *service) error {
 		return err
 	}
 	h.keyCheck.NeedSecrets()
-	hooks := webhook.New(webhook.Config{Guard: h.config.guard(), Roots: h.config.EgressRoots, Now: h.now})
+	hooks := webhook.New(webhook.Config{Guard: guard(h.config), Roots: h.config.EgressRoots, Now: h.now})
 
 	lists := h.redis.Deliveries()
 	desk, err := h.people(listing{lists, h.log})
 	if err != nil {
 		return err
 	}
-	senders, err := h.config.channels(h.now)
+	senders, err := channels(h.config, h.now)
 	if err != nil {
 		return err
 	}
@@ -204,4 +206,9 @@ func (l *ledger) read(ctx context.Context, partition int32, from int64, prefix s
 // At implements [notifier.Ledger].
 func (l *ledger) At(ctx context.Context, partition int32, instant time.Time) (int64, error) {
 	return l.cluster.At(ctx, l.topic, partition, instant)
+}
+
+// guard returns the rule that decides which addresses a hospital may call.
+func guard(c *config.Config) *egress.Guard {
+	return egress.New(egress.Config{Allow: c.EgressAllow, Loopback: c.EgressLoopback})
 }

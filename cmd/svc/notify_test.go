@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/config"
 	"svc/internal/lifecycle"
 	"svc/internal/stream"
 	"svc/internal/view"
@@ -27,7 +28,7 @@ func built(t *testing.T, names ...string) *service {
 		t.Fatal(err)
 	}
 	t.Cleanup(redis.Close)
-	h := newService(&config{
+	h := newService(&config.Config{
 		Instance: "test", Kafka: []string{kafka.Addr()}, Partitions: 1, Redis: redis.URL(),
 		PseudonymKey: key32, SecretsKey: key32, ShutdownWithin: time.Second,
 	}, slog.New(slog.DiscardHandler), time.Now)

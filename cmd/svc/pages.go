@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -39,7 +37,7 @@ func mountPages(ctx context.Context, h *service, reads *readapi.Reads) error {
 		Changes: changed, Ends: ctx,
 		Hospitals: names{h.settings.Register}, Layouts: drawn{h.settings.Layouts}, Record: reads,
 		Links: h.office(), Stranger: h.shell.Stranger, Directory: directory{h.office(), h.settings.Register}, Users: h.settings.Users, Walls: h.settings.Walls,
-		Secure: !h.config.servesLoopback(), Now: h.now, Log: h.log,
+		Secure: !h.config.ServesLoopback(), Now: h.now, Log: h.log,
 	}
 	if h.settings.Seals != nil {
 		seals, err := h.settings.Seals.For("pages")
@@ -107,20 +105,6 @@ func countsOf(s *settings.Store, hospital string, now time.Time) map[string]int 
 		}
 	}
 	return counts
-}
-
-// servesLoopback reports whether the pages are for browsers of this machine, without TLS. It
-// looks at --public-url, and without one at the address of the listener.
-func (c *config) servesLoopback() bool {
-	host, _, _ := net.SplitHostPort(c.Listen) //nolint:errcheck // it was checked with the configuration
-	if u, err := url.Parse(c.PublicURL); err == nil && u.Host != "" {
-		if u.Scheme == "https" {
-			return false
-		}
-		host = u.Hostname()
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // writeSettings registers this process as a writer of the settings topic.

@@ -194,17 +194,17 @@ func (l links) Done(ctx context.Context, c *outbound.Command) (outbound.Progress
 // mountAlerts adds the routes that people and SMS providers use without a key.
 func (h *service) mountAlerts() error {
 	readapi.MountAcknowledge(h.router, h.shell, links{h})
-	gateway, err := h.config.gateway(h.now)
+	texts, err := gateway(h.config, h.now)
 	if err != nil {
 		return err
 	}
 	receipts := readapi.Receipts{Shell: h.shell, Order: h.order}
 	read := func(r *http.Request, body []byte) (outbound.Command, bool, error) {
-		receipt, err := gateway.Receipt(r.URL, r.Header, body)
+		receipt, err := texts.Receipt(r.URL, r.Header, body)
 		return outbound.Command{Hospital: receipt.Hospital, Delivery: receipt.DeliveryID, Receipt: receipt.State}, errors.Is(err, sms.ErrForged), err
 	}
 	switch {
-	case gateway == nil:
+	case texts == nil:
 	case h.config.SMS.Driver == sms.DriverTwilio:
 		receipts.Twilio = read
 	default:

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc/internal/cli"
+	"svc/internal/config"
 )
 
 // serviceAccount is where Kubernetes puts the credentials of a pod for its API.
@@ -70,7 +71,7 @@ func inCluster(env func(string) (string, bool)) (*kubernetes, error) {
 	if err != nil {
 		return nil, fmt.Errorf("namespace of the pod: %w", cli.WithoutPath(err))
 	}
-	roots, err := authorities(filepath.Join(serviceAccount, "ca.crt"))
+	roots, err := config.Authorities(filepath.Join(serviceAccount, "ca.crt"))
 	if err != nil {
 		return nil, err
 	}

@@ -4,12 +4,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"svc/internal/config"
 )
 
 // TestProfilesAreForLoopback: profiles are answered to this machine only.
 func TestProfilesAreForLoopback(t *testing.T) {
 	t.Parallel()
-	h := newService(&config{}, nil, nil)
+	h := newService(&config.Config{}, nil, nil)
 	handler := h.private().Handler
 	for name, tt := range map[string]struct {
 		from   string

@@ -114,7 +114,7 @@ func write[T any](
 	if o.folder {
 		t, err := parts(ctx, o.name, o.format)
 		if errors.Is(err, replay.ErrFolder) {
-			err = usageError(fmt.Errorf("--out: %s is not empty; name another folder", o.name))
+			err = cli.Usage(fmt.Errorf("--out: %s is not empty; name another folder", o.name))
 		}
 		return t, err
 	}

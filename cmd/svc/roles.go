@@ -20,6 +20,7 @@ import (
 	"svc/internal/admin/auditlog"
 	"svc/internal/admin/settings"
 	"svc/internal/cli"
+	"svc/internal/config"
 	"svc/internal/httpapi"
 	"svc/internal/lifecycle"
 	"svc/internal/stream"
@@ -29,23 +30,23 @@ import (
 
 // role is one job of the service. wire connects its parts, in the file with the name of the role.
 type role struct {
-	needs need
+	needs config.Need
 	wire  func(ctx context.Context, h *service) error
 }
 
 func roles() map[string]role {
 	return map[string]role{
-		"ingest":  {needHTTP | needTopics | needRedis | needIngest, wireIngest},
-		"notify":  {needTopics | needRedis | needNotify, wireNotify},
-		"process": {needTopics | needRedis | needProcess, wireProcess},
-		"read":    {needHTTP | needTopics | needRedis | needPages, wireRead},
+		"ingest":  {config.NeedHTTP | config.NeedTopics | config.NeedRedis | config.NeedIngest, wireIngest},
+		"notify":  {config.NeedTopics | config.NeedRedis | config.NeedNotify, wireNotify},
+		"process": {config.NeedTopics | config.NeedRedis | config.NeedProcess, wireProcess},
+		"read":    {config.NeedHTTP | config.NeedTopics | config.NeedRedis | config.NeedPages, wireRead},
 	}
 }
 
 // service holds the parts that the roles of one process share: connections, settings, loops,
 // servers and readiness.
 type service struct {
-	config     *config
+	config     *config.Config
 	log        *slog.Logger
 	now        func() time.Time
 	cluster    *stream.Cluster
@@ -80,10 +81,10 @@ type service struct {
 // roleCommand returns the command that runs one role.
 func roleCommand(name, short string, w env) *cobra.Command {
 	needs := roles()[name].needs
-	c := &config{}
+	c := &config.Config{}
 	cmd := &cobra.Command{Use: name, Short: short}
-	c.bind(cmd.Flags(), needs)
-	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return errors.Join(c.faults(cmd.Flags(), needs)...) }
+	c.Bind(cmd.Flags(), needs)
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return errors.Join(c.Faults(cmd.Flags(), needs)...) }
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return runConfigured(cmd.Context(), c, needs, []string{name}, w)
 	}
@@ -93,21 +94,21 @@ func roleCommand(name, short string, w env) *cobra.Command {
 // runCommand is svc run. It runs several roles in one process.
 func runCommand(w env) *cobra.Command {
 	all := slices.Sorted(maps.Keys(roles()))
-	c := &config{}
+	c := &config.Config{}
 	cmd := &cobra.Command{
 		Use: "run [ROLES]", Short: "run several roles in one process",
 		Long:      "ROLES are separated by commas, as in ingest,read; without them all run.",
 		ValidArgs: all,
 	}
-	c.bind(cmd.Flags(), needsOf(all))
+	c.Bind(cmd.Flags(), needsOf(all))
 	var names []string
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, args []string) (err error) {
 		names, err = parseRoles(args, all)
-		cli.Idle(cmd.Flags(), "none of these roles has it", unneeded(cmd.Flags(), needsOf(names))...)
-		return usageError(err)
+		cli.Idle(cmd.Flags(), "none of these roles has it", config.Unneeded(cmd.Flags(), needsOf(names))...)
+		return cli.Usage(err)
 	}
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
-		return errors.Join(c.faults(cmd.Flags(), needsOf(names))...)
+		return errors.Join(c.Faults(cmd.Flags(), needsOf(names))...)
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return runConfigured(cmd.Context(), c, needsOf(names), names, w)
@@ -131,14 +132,14 @@ func parseRoles(args, all []string) ([]string, error) {
 	return slices.Compact(names), errors.Join(unknown...)
 }
 
-func needsOf(names []string) (needs need) {
+func needsOf(names []string) (needs config.Need) {
 	for _, name := range names {
 		needs |= roles()[name].needs
 	}
 	return needs
 }
 
-func runConfigured(ctx context.Context, c *config, needs need, names []string, w env) (err error) {
+func runConfigured(ctx context.Context, c *config.Config, needs config.Need, names []string, w env) (err error) {
 	if c.Instance == "" {
 		if c.Instance, err = os.Hostname(); err != nil {
 			return fmt.Errorf("find the host name; give --instance: %w", err)
@@ -147,7 +148,7 @@ func runConfigured(ctx context.Context, c *config, needs need, names []string, w
 	h := newService(c, newLog(w.Stderr, c.LogLevel), w.Now)
 	h.leaving = leaving()
 	defer h.close()
-	if needs&needHTTP != 0 {
+	if needs&config.NeedHTTP != 0 {
 		collectLess()
 	}
 	return h.live(ctx, h.private(), func(ctx context.Context) ([]func(context.Context) error, error) {
@@ -167,7 +168,7 @@ func newLog(out io.Writer, level string) *slog.Logger {
 }
 
 // newService returns a service without connections. Its health checks report that.
-func newService(c *config, log *slog.Logger, now func() time.Time) *service {
+func newService(c *config.Config, log *slog.Logger, now func() time.Time) *service {
 	h := &service{
 		config: c, log: log, now: now,
 		health: newHealth(), metrics: newMetrics(),
@@ -185,7 +186,7 @@ func (h *service) build(ctx context.Context, names []string) (err error) {
 	if err = useRegistry(ctx, h.config, h.log); err != nil {
 		return err
 	}
-	if h.cluster, err = stream.Dial(ctx, h.config.kafka(h.log)); err != nil {
+	if h.cluster, err = stream.Dial(ctx, h.config.Cluster(h.log)); err != nil {
 		return err
 	}
 	h.dialed.Store(true)
@@ -216,7 +217,7 @@ func (h *service) open(ctx context.Context, names []string) error {
 		return err
 	}
 	h.watermark = h.redis.Watermark()
-	seals, err := c.seals()
+	seals, err := c.Seals()
 	if err != nil {
 		return err
 	}
@@ -234,7 +235,7 @@ func (h *service) open(ctx context.Context, names []string) error {
 		return err
 	}
 	h.actors = people
-	h.shell = &httpapi.Shell{Now: h.now, Lookup: people.lookup, DocsURL: c.docs(), Log: h.log, Origins: c.CORSOrigins, Proxies: c.Proxies, Answered: h.metrics.requests()}
+	h.shell = &httpapi.Shell{Now: h.now, Lookup: people.lookup, DocsURL: c.Docs(), Log: h.log, Origins: c.CORSOrigins, Proxies: c.Proxies, Answered: h.metrics.requests()}
 	h.limits()
 	h.front()
 	h.metrics.gauge("svc_partitions", "Partitions of the observations and verdicts topics.", func() int64 { return int64(h.partitions) })
@@ -275,8 +276,8 @@ func (h *service) leaves() bool {
 
 // servers returns the public servers. Each is a function that serves until its context
 // ends and then finishes open requests.
-func (h *service) servers(needs need) (servers []func(context.Context) error) {
-	if needs&needHTTP != 0 {
+func (h *service) servers(needs config.Need) (servers []func(context.Context) error) {
+	if needs&config.NeedHTTP != 0 {
 		servers = append(servers, h.public().Run)
 	}
 	for _, front := range h.mllpFronts {
@@ -309,15 +310,5 @@ func (h *service) close() {
 	}
 	if h.cluster != nil {
 		h.cluster.Close()
-	}
-}
-
-// kafka returns the options of internal/stream.
-func (c *config) kafka(log *slog.Logger) stream.Options {
-	return stream.Options{
-		Brokers: c.Kafka, ClientID: "svc", Log: log, Replicas: c.Replicas,
-		TLS: c.KafkaTLS, CAFile: c.KafkaTLSCA, CertFile: c.KafkaTLSCert, KeyFile: c.KafkaTLSKey,
-		Mechanism: c.KafkaSASL, User: c.KafkaUser, Password: c.KafkaPassword,
-		Full: c.KafkaFull,
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"time"
 
+	"svc/internal/config"
 	"svc/internal/registry"
 	"svc/schemas"
 )
@@ -17,17 +17,6 @@ const registryPath = "/registry"
 
 // registryEvery is the pause before a registry without an answer is asked again.
 const registryEvery = 2 * time.Second
-
-// registryURL parses the address. It must not contain a login, because other users can read the
-// command line.
-func registryURL(c *config, value string) error {
-	u, err := url.Parse(value)
-	if value != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil) {
-		return errors.New("not a URL such as https://registry.example:8081")
-	}
-	c.Registry.URL = value
-	return nil
-}
 
 // subjects returns the schemas of the build, by topic and record.
 func subjects(prefix string) (all []registry.Subject) {
@@ -52,7 +41,7 @@ func subjects(prefix string) (all []registry.Subject) {
 // useRegistry registers the schemas of the build at the configured registry, and writes records
 // with its ids. It waits while the registry does not answer, and returns an error if the registry
 // refuses. Without these ids records can be neither read nor written.
-func useRegistry(ctx context.Context, c *config, log *slog.Logger) error {
+func useRegistry(ctx context.Context, c *config.Config, log *slog.Logger) error {
 	if c.Registry.URL == "" {
 		return nil
 	}

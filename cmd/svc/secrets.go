@@ -11,6 +11,7 @@ import (
 	"svc/internal/admin/keys"
 	"svc/internal/admin/settings"
 	"svc/internal/cli"
+	"svc/internal/config"
 )
 
 // secretsCommand is svc secrets, for operators who change SVC_SECRETS_KEY or SVC_PSEUDONYM_KEY.
@@ -18,7 +19,7 @@ import (
 // docs/administration.md.
 func secretsCommand(w env) *cobra.Command {
 	verb := func(use, short string, do func(context.Context, *settings.Store, *admin, *keys.Ring) error) *cobra.Command {
-		a := newAdmin(w, needSecrets)
+		a := newAdmin(w, config.NeedSecrets)
 		a.check = func() []error {
 			if a.config.SecretsKey == "" && !a.flags.Changed("secrets-key") {
 				return []error{errors.New("--secrets-key: must be given")}
@@ -43,9 +44,9 @@ func secretsCommand(w env) *cobra.Command {
 // rewrapCommand is svc secrets rewrap. It seals the data of pseudonyms with a new pseudonym key.
 // The data stays the same, and so do the pseudonyms.
 func rewrapCommand(w env) *cobra.Command {
-	a := newAdmin(w, needPseudonyms)
+	a := newAdmin(w, config.NeedPseudonyms)
 	return a.command("rewrap", "make a new pseudonym key that of the installation; pseudonyms stay as they are", func(ctx context.Context, _ []string) error {
-		ring, err := a.config.pseudonymRing()
+		ring, err := a.config.PseudonymRing()
 		if err != nil {
 			return err
 		}

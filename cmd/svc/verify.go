@@ -15,6 +15,7 @@ import (
 	"svc/acuity"
 	"svc/internal/analysis/replay"
 	"svc/internal/cli"
+	"svc/internal/config"
 	"svc/internal/view"
 	"svc/schemas"
 )
@@ -32,7 +33,7 @@ type verifyOptions struct {
 
 // verifyCommand is svc verify. It folds the log, and compares changelog and view with the result.
 func verifyCommand(w env) *cobra.Command {
-	o := &verifyOptions{logCommand: newLogCommand(w, needRedis)}
+	o := &verifyOptions{logCommand: newLogCommand(w, config.NeedRedis)}
 	c := o.command("verify", "hold what was written and is served against the log", func(ctx context.Context, _ []string) error { return o.run(ctx) })
 	o.hospitalFlag()
 	f := c.Flags()

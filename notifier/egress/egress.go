@@ -120,6 +120,20 @@ func (g *Guard) Check(ctx context.Context, hospital, endpoint string) error {
 	return nil
 }
 
+// Explain returns why the URL of an endpoint is refused, or a warning: "" and "" if there is
+// nothing to say. A name that does not resolve yet is no fault of the URL, because it is checked
+// again at every attempt.
+func (g *Guard) Explain(ctx context.Context, hospital, endpoint string) (refused, warning string) {
+	fault, ok := errors.AsType[*RefusedError](g.Check(ctx, hospital, endpoint))
+	switch {
+	case !ok:
+		return "", ""
+	case fault.Reason == NameUnresolved:
+		return "", string(fault.Reason)
+	}
+	return string(fault.Reason), ""
+}
+
 // URL parses the URL of an endpoint and checks its form. The error is a
 // [*RefusedError].
 func (g *Guard) URL(hospital, endpoint string) (*url.URL, error) {

@@ -243,3 +243,32 @@ func TestParseAllowFaults(t *testing.T) {
 		}
 	}
 }
+
+// TestExplain: the URLs of the corpus are refused with their reason. URLs that only the dialer can
+// judge are not: names that resolve later, or resolve differently later.
+func TestExplain(t *testing.T) {
+	for _, one := range egresstest.Corpus(t) {
+		names := &egresstest.Names{}
+		one.SetNames(names, false)
+		refused, warning := string(one.Reason), ""
+		switch {
+		case one.Rebinds():
+			refused = ""
+		case one.Reason == egress.NameUnresolved:
+			refused, warning = "", refused
+		}
+		if r, w := guard(t, names, false).Explain(t.Context(), egresstest.Hospital, one.URL); r != refused || w != warning {
+			t.Errorf("%s: refused %q, warning %q; want %q, %q", one.URL, r, w, refused, warning)
+		}
+	}
+	for url, want := range map[string]string{
+		"https://10.20.0.5/hook": "", "https://8.8.8.8/": "", "http://127.0.0.1:8080/dev/hook": "scheme_refused", "https://127.0.0.1:8443/": "address_refused",
+	} {
+		if refused, _ := guard(t, &egresstest.Names{}, false).Explain(t.Context(), egresstest.Hospital, url); refused != want {
+			t.Errorf("%s: refused %q, want %q", url, refused, want)
+		}
+	}
+	if refused, _ := guard(t, &egresstest.Names{}, true).Explain(t.Context(), "demo", "http://127.0.0.1:8080/dev/hook"); refused != "" {
+		t.Errorf("svc dev refuses its own page: %q", refused)
+	}
+}

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -20,15 +20,15 @@ import (
 
 // The functions below parse the values of options. An error says the rule, and never the value.
 
-func text(field func(*config) *string) func(*config, string) error {
-	return func(c *config, value string) error {
+func text(field func(*Config) *string) func(*Config, string) error {
+	return func(c *Config, value string) error {
 		*field(c) = value
 		return nil
 	}
 }
 
-func oneOf(field func(*config) *string, words ...string) func(*config, string) error {
-	return func(c *config, value string) error {
+func oneOf(field func(*Config) *string, words ...string) func(*Config, string) error {
+	return func(c *Config, value string) error {
 		if !slices.Contains(words, value) {
 			return fmt.Errorf("must be one of %s", strings.Trim(strings.Join(words, ", "), ", "))
 		}
@@ -37,8 +37,8 @@ func oneOf(field func(*config) *string, words ...string) func(*config, string) e
 	}
 }
 
-func address(field func(*config) *string) func(*config, string) error {
-	return func(c *config, value string) error {
+func address(field func(*Config) *string) func(*Config, string) error {
+	return func(c *Config, value string) error {
 		if _, _, err := net.SplitHostPort(value); err != nil {
 			return errors.New("must be host:port")
 		}
@@ -47,7 +47,7 @@ func address(field func(*config) *string) func(*config, string) error {
 	}
 }
 
-func brokers(c *config, value string) error {
+func brokers(c *Config, value string) error {
 	c.Kafka = nil
 	for server := range strings.SplitSeq(value, ",") {
 		server = strings.TrimSpace(server)
@@ -61,7 +61,7 @@ func brokers(c *config, value string) error {
 
 // origins parses origins as browsers send them: scheme, host and port only. There is no wildcard,
 // because then any page could use a key that it got hold of.
-func origins(c *config, value string) error {
+func origins(c *Config, value string) error {
 	c.CORSOrigins = nil
 	if value == "" {
 		return nil
@@ -78,7 +78,7 @@ func origins(c *config, value string) error {
 }
 
 // docsURL accepts an absolute address only, because error answers carry it.
-func docsURL(c *config, value string) error {
+func docsURL(c *Config, value string) error {
 	if u, err := url.Parse(value); value != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "") {
 		return errors.New("must be as in https://docs.example/svc")
 	}
@@ -86,15 +86,15 @@ func docsURL(c *config, value string) error {
 	return nil
 }
 
-// docs returns the address of the documentation. "": that of a request.
-func (c *config) docs() string {
+// Docs returns the address of the documentation. "": that of a request.
+func (c *Config) Docs() string {
 	if c.DocsURL == "" && c.PublicURL != "" {
 		return c.PublicURL + httpapi.DocsPath
 	}
 	return c.DocsURL
 }
 
-func proxies(c *config, value string) error {
+func proxies(c *Config, value string) error {
 	c.Proxies = nil
 	for text := range strings.SplitSeq(value, ",") {
 		if text = strings.TrimSpace(text); text == "" {
@@ -112,8 +112,8 @@ func proxies(c *config, value string) error {
 	return nil
 }
 
-func boolean(field func(*config) *bool) func(*config, string) error {
-	return func(c *config, value string) error {
+func boolean(field func(*Config) *bool) func(*Config, string) error {
+	return func(c *Config, value string) error {
 		parsed, err := strconv.ParseBool(value)
 		if err != nil {
 			return errors.New("must be true or false")
@@ -123,8 +123,8 @@ func boolean(field func(*config) *bool) func(*config, string) error {
 	}
 }
 
-func count(field func(*config) *int, least, most int) func(*config, string) error {
-	return func(c *config, value string) error {
+func count(field func(*Config) *int, least, most int) func(*Config, string) error {
+	return func(c *Config, value string) error {
 		parsed, err := strconv.Atoi(value)
 		if err != nil || parsed < least || parsed > most {
 			return fmt.Errorf("must be a whole number from %d to %d", least, most)
@@ -134,8 +134,8 @@ func count(field func(*config) *int, least, most int) func(*config, string) erro
 	}
 }
 
-func duration(field func(*config) *time.Duration, least, most time.Duration) func(*config, string) error {
-	return func(c *config, value string) error {
+func duration(field func(*Config) *time.Duration, least, most time.Duration) func(*Config, string) error {
+	return func(c *Config, value string) error {
 		parsed, err := time.ParseDuration(value)
 		if value == "0" {
 			parsed, err = 0, nil
@@ -148,8 +148,8 @@ func duration(field func(*config) *time.Duration, least, most time.Duration) fun
 	}
 }
 
-func file(field func(*config) *string) func(*config, string) error {
-	return func(c *config, value string) error {
+func file(field func(*Config) *string) func(*Config, string) error {
+	return func(c *Config, value string) error {
 		if value != "" {
 			if _, err := os.Stat(value); err != nil {
 				return errors.New("no such file")
@@ -160,7 +160,7 @@ func file(field func(*config) *string) func(*config, string) error {
 	}
 }
 
-func redisURL(c *config, value string) error {
+func redisURL(c *Config, value string) error {
 	parsed, err := url.Parse(value)
 	if err != nil || parsed.Scheme != "redis" && parsed.Scheme != "rediss" || parsed.Host == "" {
 		return errors.New("must be redis://… or rediss://…") // the value is not shown: it may hold a password
@@ -169,7 +169,7 @@ func redisURL(c *config, value string) error {
 	return nil
 }
 
-func pseudonymKey(c *config, value string) error {
+func pseudonymKey(c *Config, value string) error {
 	if value == "" {
 		return fmt.Errorf("must be given, with at least %d characters", seal.LeastKey)
 	}
@@ -177,7 +177,7 @@ func pseudonymKey(c *config, value string) error {
 	return seal.Check(value)
 }
 
-func secretsKey(c *config, value string) error {
+func secretsKey(c *Config, value string) error {
 	c.SecretsKey = value
 	if value == "" {
 		return nil
@@ -186,8 +186,8 @@ func secretsKey(c *config, value string) error {
 }
 
 // olderKeys parses older keys, one a line. An older key may contain blanks.
-func olderKeys(field func(*config) *[]string) func(*config, string) error {
-	return func(c *config, value string) error {
+func olderKeys(field func(*Config) *[]string) func(*Config, string) error {
+	return func(c *Config, value string) error {
 		keys := field(c)
 		*keys = nil
 		for line := range strings.Lines(value) {
@@ -204,12 +204,37 @@ func olderKeys(field func(*config) *[]string) func(*config, string) error {
 	}
 }
 
-func egressAllow(c *config, value string) (err error) {
+func egressAllow(c *Config, value string) (err error) {
 	c.EgressAllow, err = egress.ParseAllow(value)
 	return err
 }
 
-func egressRoots(c *config, value string) (err error) {
+func egressRoots(c *Config, value string) (err error) {
 	c.EgressRoots, err = webhook.Roots(value)
 	return err
+}
+
+// registryURL parses the address. It must not contain a login, because other users can read the
+// command line.
+func registryURL(c *Config, value string) error {
+	u, err := url.Parse(value)
+	if value != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil) {
+		return errors.New("not a URL such as https://registry.example:8081")
+	}
+	c.Registry.URL = value
+	return nil
+}
+
+// ingestURL parses the address of svc ingest.
+func ingestURL(c *Config, value string) error {
+	if value == "" {
+		c.IngestURL = nil
+		return nil
+	}
+	u, err := url.Parse(value)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
+		return errors.New("must be an address such as http://svc-ingest:8080, without a path")
+	}
+	c.IngestURL = u
+	return nil
 }

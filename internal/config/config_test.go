@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc/internal/cli"
+	"svc/internal/testkit/docpage"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated parts of docs/")
@@ -35,16 +36,16 @@ func environment(pairs ...string) func(string) (string, bool) {
 
 // parseConfig parses flags and environment. All faults are reported together, and none repeats a
 // secret.
-func parseConfig(command string, needs need, args []string, lookup func(string) (string, bool), out io.Writer) (*config, error) {
-	c := &config{}
+func parseConfig(command string, needs Need, args []string, lookup func(string) (string, bool), out io.Writer) (*Config, error) {
+	c := &Config{}
 	cmd := &cobra.Command{Use: strings.Fields(command)[0], RunE: func(*cobra.Command, []string) error { return nil }}
-	c.bind(cmd.Flags(), needs)
-	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return errors.Join(c.faults(cmd.Flags(), needs)...) }
-	_, err := cli.Execute(context.Background(), cmd, args, env{LookupEnv: lookup, Stdout: out, Stderr: out})
+	c.Bind(cmd.Flags(), needs)
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return errors.Join(c.Faults(cmd.Flags(), needs)...) }
+	_, err := cli.Execute(context.Background(), cmd, args, cli.Env{LookupEnv: lookup, Stdout: out, Stderr: out})
 	return c, err
 }
 
-const everything = needHTTP | needTopics | needRedis | needIngest | needProcess | needNotify
+const everything = NeedHTTP | NeedTopics | NeedRedis | NeedIngest | NeedProcess | NeedNotify
 
 func TestConfigPrecedence(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "key")
@@ -132,10 +133,10 @@ func TestKeysAreGood(t *testing.T) {
 }
 
 func TestConfigKnowsOnlyWhatACommandNeeds(t *testing.T) {
-	if _, err := parseConfig("process", needTopics|needRedis|needProcess, nil, environment(), &bytes.Buffer{}); err != nil {
+	if _, err := parseConfig("process", NeedTopics|NeedRedis|NeedProcess, nil, environment(), &bytes.Buffer{}); err != nil {
 		t.Errorf("process asks for what it does not need: %v", err)
 	}
-	if _, err := parseConfig("ingest", needHTTP|needTopics|needIngest, nil, environment(), &bytes.Buffer{}); err == nil {
+	if _, err := parseConfig("ingest", NeedHTTP|NeedTopics|NeedIngest, nil, environment(), &bytes.Buffer{}); err == nil {
 		t.Error("ingest starts without a pseudonym key")
 	}
 }
@@ -155,32 +156,7 @@ func TestConfigurationPage(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "| `--%s` | %s | %s | %s |\n", o.name, variable, preset, strings.ReplaceAll(o.help, "|", `\|`))
 	}
-	holdPage(t, "../../docs/configuration.md", "options", table.String())
-}
-
-// holdPage compares the part of a page between <!-- name --> and <!-- /name --> with want. With
-// -update it rewrites that part.
-func holdPage(t *testing.T, path, name, want string) {
-	t.Helper()
-	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	begin, end := "<!-- "+name+" -->\n", "<!-- /"+name+" -->"
-	head, rest, ok := strings.Cut(string(page), begin)
-	got, tail, ok2 := strings.Cut(rest, end)
-	if !ok || !ok2 {
-		t.Fatalf("%s has no part %s", path, name)
-	}
-	if got == want {
-		return
-	}
-	if !*update {
-		t.Fatalf("%s, part %s, is not what the code says; run go test -update ./cmd/svc", path, name)
-	}
-	if err := os.WriteFile(path, []byte(head+begin+want+end+tail), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	docpage.Hold(t, "../../docs/configuration.md", "options", table.String(), *update)
 }
 
 // TestDocsAddress: errors link to an absolute address: the configured one, else the public one,
@@ -195,8 +171,8 @@ func TestDocsAddress(t *testing.T) {
 		{[]string{"--public-url", "https://svc.example", "--docs-url", "https://docs.example/svc"}, "https://docs.example/svc"},
 	} {
 		c, err := parseConfig("run", everything, tt.args, environment("SVC_PSEUDONYM_KEY", key32), &bytes.Buffer{})
-		if err != nil || c.docs() != tt.want {
-			t.Errorf("%v: %q, %v; want %q", tt.args, c.docs(), err, tt.want)
+		if err != nil || c.Docs() != tt.want {
+			t.Errorf("%v: %q, %v; want %q", tt.args, c.Docs(), err, tt.want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"slices"
@@ -13,7 +13,7 @@ import (
 // directory.
 func TestOIDCRoles(t *testing.T) {
 	t.Parallel()
-	c := &config{}
+	c := &Config{}
 	if err := oidcRoles(c, "nurses=mercy:viewer, cn=leads=mercy:charge ,it=*:admin"); err != nil {
 		t.Fatal(err)
 	}
@@ -40,15 +40,15 @@ func TestOIDCFaults(t *testing.T) {
 	t.Parallel()
 	roles := []signin.GroupRole{{Group: "a", Hospital: "b", Role: users.Viewer}}
 	for name, tt := range map[string]struct {
-		c    config
+		c    Config
 		want string
 	}{
-		"none":        {config{}, ""},
-		"all":         {config{OIDC: oidcConfig{Issuer: "https://a", ClientID: "b", Roles: roles}, PublicURL: "https://c", SecretsKey: "d"}, ""},
-		"no issuer":   {config{OIDC: oidcConfig{ClientID: "b"}}, "must be given"},
-		"no roles":    {config{OIDC: oidcConfig{Issuer: "https://a", ClientID: "b"}}, "needs --oidc-client-id"},
-		"no way back": {config{OIDC: oidcConfig{Issuer: "https://a", ClientID: "b", Roles: roles}, SecretsKey: "d"}, "needs --public-url"},
-		"no key":      {config{OIDC: oidcConfig{Issuer: "https://a", ClientID: "b", Roles: roles}, PublicURL: "https://c"}, "--secrets-key"},
+		"none":        {Config{}, ""},
+		"all":         {Config{OIDC: OIDC{Issuer: "https://a", ClientID: "b", Roles: roles}, PublicURL: "https://c", SecretsKey: "d"}, ""},
+		"no issuer":   {Config{OIDC: OIDC{ClientID: "b"}}, "must be given"},
+		"no roles":    {Config{OIDC: OIDC{Issuer: "https://a", ClientID: "b"}}, "needs --oidc-client-id"},
+		"no way back": {Config{OIDC: OIDC{Issuer: "https://a", ClientID: "b", Roles: roles}, SecretsKey: "d"}, "needs --public-url"},
+		"no key":      {Config{OIDC: OIDC{Issuer: "https://a", ClientID: "b", Roles: roles}, PublicURL: "https://c"}, "--secrets-key"},
 	} {
 		faults := tt.c.oidcFaults()
 		if (len(faults) == 0) != (tt.want == "") || len(faults) > 0 && !strings.Contains(faults[0].Error(), tt.want) {

@@ -1,0 +1,134 @@
+package config
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"svc/ingest/mllp"
+)
+
+// MLLP is the configuration of MLLP.
+type MLLP struct {
+	Senders     []MLLPSender
+	Cert, Key   string
+	ClientCA    string
+	Connections int
+	PerPeer     int
+	Idle        time.Duration
+}
+
+// MLLPSender binds the peers of an address to an API key, by its id. MLLP has no place for a
+// token, so the address and the certificate of a peer identify it. If several senders fit a peer,
+// the first one is used.
+type MLLPSender struct {
+	Address string
+	Key     string       // id as in svc keys list; it stands for the key and its successors
+	From    netip.Prefix // invalid: from everywhere
+	Client  string       // name in the certificate of the peer; "": any, or no certificate
+}
+
+// Fits reports whether the peer is the sender.
+func (s *MLLPSender) Fits(p mllp.Peer) bool {
+	return (!s.From.IsValid() || s.From.Contains(p.Address)) && (s.Client == "" || slices.Contains(p.Names, s.Client))
+}
+
+// mllpBindings parses --mllp.
+func mllpBindings(c *Config, value string) error {
+	c.MLLP.Senders = nil
+	for text := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == ';' || r == '\n' }) {
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		sender, err := parseMLLPSender(text)
+		if err != nil {
+			return err
+		}
+		c.MLLP.Senders = append(c.MLLP.Senders, sender)
+	}
+	return nil
+}
+
+func parseMLLPSender(text string) (s MLLPSender, err error) {
+	for pair := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
+		switch name {
+		case "addr":
+			s.Address = value
+		case "key":
+			s.Key = value
+		case "client":
+			s.Client = value
+		case "from":
+			if s.From, err = netip.ParsePrefix(value); err != nil {
+				one, fault := netip.ParseAddr(value)
+				if fault != nil {
+					return s, errors.New("from must be an address or a network such as 10.1.0.0/16")
+				}
+				s.From = netip.PrefixFrom(one, one.BitLen())
+			}
+		default:
+			return s, fmt.Errorf("there is no %q; a sender is addr=HOST:PORT,key=KEY[,from=NETWORK][,client=NAME]", name)
+		}
+	}
+	if _, _, err = net.SplitHostPort(s.Address); err != nil {
+		return s, errors.New("addr must be host:port")
+	}
+	if !strings.HasPrefix(s.Key, "key_") { // the value is not shown: it may be a token
+		return s, errors.New("key must be the id of an API key, key_…, as svc keys list shows it")
+	}
+	return s, nil
+}
+
+// faults returns the faults of the options of MLLP together.
+func (m *MLLP) faults() (faults []error) {
+	if (m.Cert == "") != (m.Key == "") {
+		faults = append(faults, errors.New("--mllp-tls-cert, --mllp-tls-key: give both or neither"))
+	}
+	if m.ClientCA != "" && m.Cert == "" {
+		faults = append(faults, errors.New("--mllp-tls-client-ca: needs --mllp-tls-cert and --mllp-tls-key"))
+	}
+	if m.ClientCA == "" && slices.ContainsFunc(m.Senders, func(s MLLPSender) bool { return s.Client != "" }) {
+		faults = append(faults, errors.New("--mllp: client= needs --mllp-tls-client-ca"))
+	}
+	return faults
+}
+
+// TLS returns the configuration of the listeners; nil for plain TCP.
+func (m *MLLP) TLS() (*tls.Config, error) {
+	if m.Cert == "" {
+		return nil, nil //nolint:nilnil // nil is how TLS is said to be off
+	}
+	pair, err := tls.LoadX509KeyPair(m.Cert, m.Key)
+	if err != nil {
+		return nil, fmt.Errorf("certificate of MLLP: %w", err)
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
+	if m.ClientCA != "" {
+		if c.ClientCAs, err = Authorities(m.ClientCA); err != nil {
+			return nil, err
+		}
+		c.ClientAuth = tls.RequireAndVerifyClientCert
+	}
+	return c, nil
+}
+
+// Authorities reads a PEM file of certificates.
+func Authorities(path string) (*x509.CertPool, error) {
+	pem, err := os.ReadFile(path) //nolint:gosec // the operator names the file
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s holds no certificate", path)
+	}
+	return pool, nil
+}

@@ -1,0 +1,68 @@
+package config
+
+import (
+	"bytes"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"svc/ingest/mllp"
+)
+
+// TestMLLPSenders: a peer is bound to the first sender that fits.
+func TestMLLPSenders(t *testing.T) {
+	var c Config
+	err := mllpBindings(&c, "addr=:2575,key=key_a,from=10.1.0.0/16,client=bridge.test; addr=:2575,key=key_b,from=10.1.0.0/16;\n"+
+		"addr=127.0.0.1:2576,key=key_c,from=::1 ; addr=:2575,key=key_d;")
+	if err != nil || len(c.MLLP.Senders) != 4 || c.MLLP.Senders[2].Address != "127.0.0.1:2576" {
+		t.Fatalf("%v %+v", err, c.MLLP.Senders)
+	}
+	for _, tt := range []struct {
+		from, name, want string
+	}{
+		{"10.1.2.3", "bridge.test", "key_a"},
+		{"10.1.2.3", "other.test", "key_b"},
+		{"10.1.2.3", "", "key_b"},
+		{"10.2.0.1", "bridge.test", "key_d"},
+		{"::1", "", "key_c"},
+		{"::2", "", "key_d"},
+	} {
+		peer := mllp.Peer{Address: netip.MustParseAddr(tt.from), Names: []string{tt.name}}
+		for _, s := range c.MLLP.Senders {
+			if s.Fits(peer) {
+				if s.Key != tt.want {
+					t.Errorf("%+v is %s", tt, s.Key)
+				}
+				break
+			}
+		}
+	}
+}
+
+func TestMLLPFaults(t *testing.T) {
+	for name, tt := range map[string]struct {
+		args []string
+		want string
+	}{
+		"no address":            {[]string{"--mllp", "key=key_1"}, "--mllp: addr must be host:port"},
+		"a token":               {[]string{"--mllp", "addr=:1,key=svc_hunter2"}, "--mllp: key must be the id"},
+		"no such word":          {[]string{"--mllp", "addr=:1,key=key_1,to=x"}, `--mllp: there is no "to"`},
+		"no network":            {[]string{"--mllp", "addr=:1,key=key_1,from=ward"}, "--mllp: from must be"},
+		"client without CA":     {[]string{"--mllp", "addr=:1,key=key_1,client=a"}, "needs --mllp-tls-client-ca"},
+		"CA without cert":       {[]string{"--mllp-tls-client-ca", "mllp.go"}, "needs --mllp-tls-cert"},
+		"cert without its key":  {[]string{"--mllp-tls-cert", "mllp.go"}, "give both or neither"},
+		"idle for no time":      {[]string{"--mllp-idle", "0"}, "--mllp-idle: must be a duration"},
+		"no connections at all": {[]string{"--mllp-connections", "0"}, "--mllp-connections: must be a whole number"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := parseConfig("ingest", everything, tt.args, environment("SVC_PSEUDONYM_KEY", key32), &bytes.Buffer{})
+			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+		})
+	}
+	c, err := parseConfig("ingest", everything, nil, environment("SVC_PSEUDONYM_KEY", key32), &bytes.Buffer{})
+	if err != nil || len(c.MLLP.Senders) > 0 {
+		t.Errorf("MLLP is not off by default: %v %+v", err, c.MLLP)
+	}
+}
