@@ -1,14 +1,13 @@
 package keys
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-chi/chi/v5"
 
@@ -40,7 +39,6 @@ type server struct{ Config }
 const (
 	group    = "Administration"
 	maxBody  = 64 << 10 // bytes
-	maxName  = 100      // characters of a key's name
 	within   = 5 * time.Second
 	tryAgain = 2 * time.Second
 )
@@ -208,50 +206,32 @@ var tooMany = httpapi.Problem{
 	Details: []httpapi.Detail{{Path: "", Rule: "maxKeys:" + strconv.Itoa(Most)}},
 }
 
-// scopeNames are the scopes that a key can have.
-func scopeNames() (names []string) {
-	for _, scope := range append(access.Scopes(), access.Admin, "all") {
-		names = append(names, string(scope))
-	}
-	return names
-}
-
 // template returns the key that a body asks for, and the rules that the body breaks.
 func (in *mintShape) template(hospital string, zone *time.Location) (key access.Key, broken []httpapi.Detail) {
-	unless := func(ok bool, path, rule string) {
-		if !ok {
-			broken = append(broken, httpapi.Detail{Path: path, Rule: rule})
-		}
-	}
+	broken = httpapi.Check(in)
 	key = access.Key{Hospital: hospital, Name: strings.TrimSpace(in.Name)}
-	unless(!httpapi.Blank(key.Name) && !httpapi.Controls(key.Name) && utf8.RuneCountInString(key.Name) <= maxName, "name", "length:1-100")
-	known := scopeNames()
-	for i, name := range in.Scopes {
-		unless(slices.Contains(known, name), "scopes["+strconv.Itoa(i)+"]", "enum:"+strings.Join(known, "|"))
-	}
-	unless(len(in.Scopes) > 0, "scopes", "minItems:1")
 	rate := float64(access.DefaultRate)
 	if in.Rate != nil {
 		rate = *in.Rate
 	}
-	_, err := access.Limits(rate, 0)
-	unless(err == nil && rate > 0, "rate", "range:0.01-100000") // 0 is for the command line
-	_, err = access.Limits(access.DefaultRate, in.Burst)
-	unless(err == nil, "burst", "range:0-1000000")
 	if in.ExpiresAt != nil {
-		at, ok := httpapi.ParseTime(*in.ExpiresAt, zone)
-		unless(ok, "expiresAt", "date-time")
-		key.ExpiresAt = at
+		var ok bool
+		if key.ExpiresAt, ok = httpapi.ParseTime(*in.ExpiresAt, zone); !ok {
+			broken = append(broken, httpapi.Detail{Path: "expiresAt", Rule: "date-time"})
+		}
 	}
 	if len(broken) > 0 {
 		return key, broken
 	}
 	limits, err := access.Limits(rate, in.Burst)
-	unless(err == nil, "rate", "range:0.01-100000")
+	if err != nil {
+		return key, []httpapi.Detail{{Path: "rate", Rule: "range:0.01-100000"}}
+	}
 	key.Rate, key.Burst = limits.Rate, limits.Burst
-	key.Scopes, err = access.ParseScopes(strings.Join(in.Scopes, ","))
-	unless(err == nil, "scopes", "minItems:1")
-	return key, broken
+	if key.Scopes, err = access.ParseScopes(strings.Join(in.Scopes, ",")); err != nil {
+		return key, []httpapi.Detail{{Path: "scopes", Rule: "minItems:1"}}
+	}
+	return key, nil
 }
 
 func (s *server) rotate(w http.ResponseWriter, r *http.Request) {
@@ -260,14 +240,11 @@ func (s *server) rotate(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if in.Overlap == "" {
-		in.Overlap = "24h"
-	}
-	overlap, known := Overlaps[in.Overlap]
-	if !known {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid, Details: []httpapi.Detail{{Path: "overlap", Rule: "enum:0|1h|24h|7d"}}})
+	if broken := httpapi.Check(&in); len(broken) > 0 {
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid, Details: broken})
 		return
 	}
+	overlap := Overlaps[cmp.Or(in.Overlap, "24h")]
 	s.change(w, r, func(ctx context.Context, by string, seen int64, old access.Key) error {
 		key, token, err := s.Ring.Rotate(ctx, by, seen, old, overlap)
 		if errors.Is(err, ErrEnded) {

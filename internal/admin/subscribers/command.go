@@ -1,9 +1,9 @@
 package subscribers
 
 import (
+	"cmp"
 	"context"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -125,9 +125,7 @@ func (s *server) test(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	var f faults
-	f.unless(in.Event == "" || slices.Contains(eventNames, in.Event), "event", "enum:ping|surge.level_changed|room.rescored|surge.alert")
-	if f.answered(w, r) {
+	if f := faultsOf(&in); f.answered(w, r) {
 		return
 	}
 	hook, ok := s.webhook(w, r)
@@ -164,7 +162,7 @@ func (s *server) replay(w http.ResponseWriter, r *http.Request) {
 	if q.Refused(w, r) {
 		return
 	}
-	var f faults
+	f := faultsOf(&in)
 	f.unless(in.Since != "", "since", "required")
 	c.Since = s.parseTime(&f, c.Hospital, "since", in.Since)
 	if c.Until = c.At; in.Until != nil {
@@ -173,17 +171,7 @@ func (s *server) replay(w http.ResponseWriter, r *http.Request) {
 	}
 	f.fits(c.Since.IsZero() || c.Since.Before(c.Until), "until", "after:since")
 	c.Events = in.Events
-	f.unless(in.Events == nil || len(in.Events) > 0, "events", "minItems:1")
-	for i, name := range in.Events {
-		f.unless(slices.Contains(eventNames[:3], name), item("events", i), "enum:surge.level_changed|room.rescored|surge.alert")
-	}
-	switch c.Only = outbound.Selection(in.Only); c.Only {
-	case "":
-		c.Only = outbound.SelectMissing
-	case outbound.SelectFailed, outbound.SelectMissing, outbound.SelectAll:
-	default:
-		f.add("only", "enum:failed|missing|all")
-	}
+	c.Only = cmp.Or(outbound.Selection(in.Only), outbound.SelectMissing)
 	if f.answered(w, r) {
 		return
 	}

@@ -15,7 +15,7 @@ const (
 	deliveriesAtMost = 200
 )
 
-var channelNames = []string{string(outbound.ChannelWebhook), string(outbound.ChannelMail), string(outbound.ChannelSMS)}
+var channelNames = []string{string(outbound.ChannelMail), string(outbound.ChannelSMS), string(outbound.ChannelWebhook)}
 
 var stateNames = []string{
 	string(outbound.Pending), string(outbound.Delivered), string(outbound.Rejected), string(outbound.Expired), string(outbound.Poison),

@@ -5,15 +5,12 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"svc/internal/httpapi"
 	"svc/internal/outbound"
 )
 
 const actAlertAck = "alert.ack"
-
-const maxBy = 60 // characters
 
 func episodeWrites() []httpapi.Route[*server] {
 	return grouped(groupAlerts, []httpapi.Route[*server]{{Operation: httpapi.Operation{
@@ -89,10 +86,7 @@ func (s *server) acknowledge(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	in.By = strings.TrimSpace(in.By)
-	var f faults
-	f.unless(utf8.RuneCountInString(in.By) <= maxBy && !httpapi.Controls(in.By), "by", "length:0-60")
-	f.unless(utf8.RuneCountInString(in.Alert) <= 64, "alertId", "length:0-64")
-	if f.answered(w, r) {
+	if f := faultsOf(&in); f.answered(w, r) {
 		return
 	}
 	all, err := s.Lists.Episodes(r.Context(), hospitalOf(r))

@@ -24,7 +24,6 @@ const (
 
 // These constants bound a recipient.
 const (
-	maxLabel      = 60  // characters
 	maxEmail      = 254 // RFC 5321, 4.5.3.1.3
 	recipientsMax = 200 // per hospital
 )
@@ -138,7 +137,7 @@ func (s *server) createRecipient(w http.ResponseWriter, r *http.Request) {
 	p := outbound.Recipient{Hospital: hospitalOf(r), Label: in.Label, Version: 1, CreatedAt: cut(s.Shell.Now())}
 	seen, end := s.begin()
 	defer end()
-	var f faults
+	f := faultsOf(&in)
 	s.reach(&f, &p, &in.recipientAddresses)
 	if f.answered(w, r) {
 		return
@@ -174,7 +173,7 @@ func (s *server) changeRecipient(w http.ResponseWriter, r *http.Request) {
 	if in.WebhookID == nil {
 		p.WebhookID = ""
 	}
-	var f faults
+	f := faultsOf(&in)
 	s.reach(&f, &p, nil)
 	switch {
 	case f.answered(w, r):
@@ -209,7 +208,6 @@ func (s *server) reach(f *faults, p *outbound.Recipient, in *recipientAddresses)
 		}
 	}
 	p.Label = strings.TrimSpace(p.Label)
-	f.unless(!httpapi.Blank(p.Label) && utf8.RuneCountInString(p.Label) <= maxLabel && !httpapi.Controls(p.Label), "label", "length:1-60")
 	if p.Email != "" {
 		parsed, err := mail.ParseAddress(p.Email)
 		// Only a bare address is valid, because a name beside it could be a person's. A
@@ -282,10 +280,7 @@ func (s *server) testAlert(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	var f faults
-	f.unless(in.RecipientID != "" && utf8.RuneCountInString(in.RecipientID) <= 64, "recipientId", "length:1-64")
-	f.unless(slices.Contains(channelNames, in.Channel), "channel", "enum:"+strings.Join(channelNames, "|"))
-	if f.answered(w, r) {
+	if f := faultsOf(&in); f.answered(w, r) {
 		return
 	}
 	p, known := s.Register.Recipient(hospitalOf(r), in.RecipientID)

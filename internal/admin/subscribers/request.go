@@ -67,11 +67,14 @@ func hospitalOf(r *http.Request) string { return httpapi.Caller(r.Context()).Hos
 func pathID(r *http.Request) string { return httpapi.PathValue(r, "id") }
 
 // faults collects the rules that a request breaks, so that its sender learns of all of
-// them at once.
+// them at once. It begins with those of the body.
 type faults struct {
 	all     []httpapi.Detail // the request is malformed
 	misfits []httpapi.Detail // the request is well formed, but names what does not exist or asks for what cannot be
 }
+
+// faultsOf returns the rules that a body breaks.
+func faultsOf(body any) faults { return faults{all: httpapi.Check(body)} }
 
 func (f *faults) add(path, rule string) {
 	f.all = append(f.all, httpapi.Detail{Path: path, Rule: rule})

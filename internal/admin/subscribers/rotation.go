@@ -3,7 +3,6 @@ package subscribers
 import (
 	"context"
 	"net/http"
-	"slices"
 	"time"
 
 	"svc/internal/httpapi"
@@ -12,9 +11,6 @@ import (
 )
 
 const actWebhookRotate = "webhook.rotate"
-
-// overlaps are how many hours an old secret may continue to sign.
-var overlaps = []int{0, 1, 24, 168}
 
 const overlapUsual = 24
 
@@ -80,8 +76,7 @@ func (s *server) rotate(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	var f faults
-	f.unless(slices.Contains(overlaps, in.OverlapHours), "overlapHours", "enum:0|1|24|168")
+	f := faultsOf(&in)
 	secret := secretOf(&f, in.Secret)
 	if f.answered(w, r) {
 		return

@@ -5,20 +5,12 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"svc/internal/httpapi"
 	"svc/internal/outbound"
 )
 
 const actTierSet = "alert-tier.set"
-
-// These constants bound a tier.
-const (
-	maxRecipients = 50
-	maxAction     = 200 // characters
-	mostMinutes   = 1440
-)
 
 func tierWrites() []httpapi.Route[*server] {
 	return grouped(groupAlerts, []httpapi.Route[*server]{{Operation: httpapi.Operation{
@@ -107,9 +99,8 @@ func (s *server) putTier(w http.ResponseWriter, r *http.Request) {
 	old := s.Register.Tiers(hospital)[at]
 	tier := outbound.DefaultTier(hospital, id)
 	tier.Version = old.Version + 1
-	var f faults
-	in.over(&f, &tier)
-	if f.answered(w, r) || !matches(w, r, old.Version) {
+	in.over(&tier)
+	if f := faultsOf(&in); f.answered(w, r) || !matches(w, r, old.Version) {
 		return
 	}
 	for list, ids := range map[string][]string{"recipients": tier.Recipients, "escalateTo": tier.EscalateTo} {
@@ -128,38 +119,24 @@ func (s *server) putTier(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// over checks the given fields and writes them over the defaults in t.
-func (in *tierShape) over(f *faults, t *outbound.Tier) {
+// over writes the given fields over the defaults in t.
+func (in *tierShape) over(t *outbound.Tier) {
 	if in.Enabled != nil {
 		t.Enabled = *in.Enabled
 	}
 	if in.Channels != nil {
 		t.Channels = nil
-		f.unless(len(in.Channels) > 0, "channels", "minItems:1")
-		for i, name := range in.Channels {
-			f.unless(slices.Contains(channelNames, name), item("channels", i), "enum:"+strings.Join(channelNames, "|"))
-			f.unless(slices.Index(in.Channels, name) == i, item("channels", i), "unique")
+		for _, name := range in.Channels {
 			t.Channels = append(t.Channels, outbound.Channel(name))
 		}
 	}
-	for name, list := range map[string][]string{"recipients": in.Recipients, "escalateTo": in.EscalateTo} {
-		f.unless(len(list) <= maxRecipients, name, "maxItems:50")
-		for i, id := range list {
-			f.unless(slices.Index(list, id) == i, item(name, i), "unique")
-		}
-	}
 	t.Recipients, t.EscalateTo = in.Recipients, in.EscalateTo
-	minutes := func(given, into *int, path string, least int, rule string) {
-		if given != nil {
-			*into = *given
-			f.unless(*given >= least && *given <= mostMinutes, path, rule)
+	for _, minutes := range []struct{ given, into *int }{{in.AckMinutes, &t.AckMinutes}, {in.RepeatMinutes, &t.RepeatMinutes}, {in.ExpireMinutes, &t.ExpireMinutes}} {
+		if minutes.given != nil {
+			*minutes.into = *minutes.given
 		}
 	}
-	minutes(in.AckMinutes, &t.AckMinutes, "ackMinutes", 0, "range:0-1440")
-	minutes(in.RepeatMinutes, &t.RepeatMinutes, "repeatMinutes", 0, "range:0-1440")
-	minutes(in.ExpireMinutes, &t.ExpireMinutes, "expireMinutes", 1, "range:1-1440")
 	if in.Action != nil {
 		t.Action = strings.TrimSpace(*in.Action)
-		f.unless(utf8.RuneCountInString(*in.Action) <= maxAction && !httpapi.Controls(*in.Action), "action", "length:0-200")
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"svc/internal/httpapi"
 	"svc/internal/outbound"
@@ -22,18 +21,11 @@ const (
 	actWebhookDelete = "webhook.delete"
 )
 
-// These constants bound the settings of an endpoint, beside those of [outbound].
-const (
-	maxURL     = 2048
-	maxRooms   = 500
-	maxReaders = 50
-	leastRate  = 0.1
-	mostRate   = 500
-	mostWait   = 30 // seconds
-)
+// maxRooms is how many rooms an endpoint may name.
+const maxRooms = 500
 
 // eventNames are the events that an endpoint may ask for.
-var eventNames = []string{outbound.LevelChanged, outbound.RoomRescored, outbound.Alert, outbound.Ping}
+var eventNames = []string{outbound.Ping, outbound.LevelChanged, outbound.RoomRescored, outbound.Alert}
 
 func webhookWrites() []httpapi.Route[*server] {
 	id := idOf("webhook", "whk_0123456789abcdef")
@@ -201,7 +193,7 @@ func (s *server) createWebhook(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	hook := &outbound.Webhook{Hospital: hospitalOf(r), URL: in.URL, Version: 1, CreatedAt: cut(s.Shell.Now())}
-	var f faults
+	f := faultsOf(&in)
 	s.set(&f, hook, &in.webhookSettings)
 	secret := secretOf(&f, in.Secret)
 	if f.answered(w, r) {
@@ -248,7 +240,7 @@ func (s *server) changeWebhook(w http.ResponseWriter, r *http.Request) {
 	if in.URL != nil {
 		hook.URL = *in.URL
 	}
-	var f faults
+	f := faultsOf(&in)
 	s.set(&f, &hook, &in.webhookSettings)
 	switch {
 	case f.answered(w, r):
@@ -281,25 +273,11 @@ func warned(warnings []httpapi.Warning, code string) []httpapi.Warning {
 	return warnings
 }
 
-// set checks the settings and stores them in w.
+// set stores the settings in w. It adds a fault for each key that there is not.
 func (s *server) set(f *faults, w *outbound.Webhook, in *webhookSettings) {
-	f.unless(w.URL != "" && utf8.RuneCountInString(w.URL) <= maxURL, "url", "length:1-"+strconv.Itoa(maxURL))
 	if in.Events == nil {
 		in.Events = []string{outbound.LevelChanged, outbound.RoomRescored}
 	}
-	f.unless(len(in.Events) > 0, "events", "minItems:1")
-	for i, name := range in.Events {
-		f.unless(slices.Contains(eventNames, name), item("events", i), "enum:"+strings.Join(eventNames, "|"))
-		f.unless(slices.Index(in.Events, name) == i, item("events", i), "unique")
-	}
-	f.unless(in.Rooms == nil || len(in.Rooms) > 0 && len(in.Rooms) <= maxRooms, "rooms", "items:1-"+strconv.Itoa(maxRooms))
-	for i, room := range in.Rooms {
-		f.unless(room >= 0, item("rooms", i), "minimum:0")
-		f.unless(slices.Index(in.Rooms, room) == i, item("rooms", i), "unique")
-	}
-	f.unless(in.RatePerSecond >= leastRate && in.RatePerSecond <= mostRate, "ratePerSecond", "range:0.1-500")
-	f.unless(in.TimeoutSeconds >= 1 && in.TimeoutSeconds <= mostWait, "timeoutSeconds", "range:1-30")
-	f.unless(len(in.ReaderKeyIDs) <= maxReaders, "readerKeyIds", "maxItems:50")
 	for i, id := range in.ReaderKeyIDs {
 		if slices.Contains(w.ReaderKeys, id) {
 			continue // it was set before, and the key may have gone meanwhile

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-chi/chi/v5"
 
@@ -39,7 +37,6 @@ type server struct{ Config }
 
 const (
 	maxBody  = 16 << 10 // bytes
-	maxLabel = 100      // characters
 	within   = 5 * time.Second
 	tryAgain = 2 * time.Second
 )
@@ -112,26 +109,19 @@ func (s *server) list(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, list)
 }
 
-// parse returns the change that a body asks for, and the rules that the body breaks.
-func (in *changeShape) parse() (c Change, broken []httpapi.Detail) {
-	unless := func(ok bool, path, rule string) {
-		if !ok {
-			broken = append(broken, httpapi.Detail{Path: path, Rule: rule})
-		}
-	}
+// change returns the change that a body asks for.
+func (in *changeShape) change() (c Change) {
 	if in.Label != nil {
 		label := strings.TrimSpace(*in.Label)
-		unless(!httpapi.Blank(label) && !httpapi.Controls(label) && utf8.RuneCountInString(label) <= maxLabel, "label", "length:1-100")
 		c.Label = &label
 	}
 	if in.Role != nil {
 		role := Role(*in.Role)
-		unless(slices.Contains(Roles(), role), "role", "enum:viewer|charge|admin")
 		c.Role = &role
 	}
 	c.Disabled = in.Disabled
 	c.EndSessions = in.EndSessions != nil && *in.EndSessions
-	return c, broken
+	return c
 }
 
 func (s *server) change(w http.ResponseWriter, r *http.Request) {
@@ -139,8 +129,8 @@ func (s *server) change(w http.ResponseWriter, r *http.Request) {
 	if _, ok := httpapi.ReadJSON(w, r, maxBody, &in); !ok {
 		return
 	}
-	c, broken := in.parse()
-	if len(broken) > 0 {
+	c := in.change()
+	if broken := httpapi.Check(&in); len(broken) > 0 {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid, Details: broken})
 		return
 	}

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
@@ -51,19 +49,6 @@ type invitedUser struct {
 	URL       string       `json:"url"` // shown once
 }
 
-// broken returns the rules that the body breaks.
-func (in *inviteShape) broken() (broken []httpapi.Detail) {
-	unless := func(ok bool, path, rule string) {
-		if !ok {
-			broken = append(broken, httpapi.Detail{Path: path, Rule: rule})
-		}
-	}
-	unless(!httpapi.Blank(in.Label) && !httpapi.Controls(in.Label) && utf8.RuneCountInString(in.Label) <= maxLabel, "label", "length:1-100")
-	unless(slices.Contains(Roles(), Role(in.Role)), "role", "enum:viewer|charge|admin")
-	unless(lifetimes[in.TTL] > 0, "ttl", "enum:"+strings.Join(Lifetimes(), "|"))
-	return broken
-}
-
 func (s *server) invite(w http.ResponseWriter, r *http.Request) {
 	var in inviteShape
 	if _, ok := httpapi.ReadJSON(w, r, maxBody, &in); !ok {
@@ -72,7 +57,7 @@ func (s *server) invite(w http.ResponseWriter, r *http.Request) {
 	if in.Label = strings.TrimSpace(in.Label); in.TTL == "" {
 		in.TTL = Lifetimes()[0]
 	}
-	if broken := in.broken(); len(broken) > 0 {
+	if broken := httpapi.Check(&in); len(broken) > 0 {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid, Details: broken})
 		return
 	}

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-chi/chi/v5"
 
@@ -39,7 +38,6 @@ type server struct{ Config }
 const (
 	group    = "Administration"
 	maxBody  = 16 << 10 // bytes
-	maxLabel = 100      // characters
 	within   = 5 * time.Second
 	tryAgain = 2 * time.Second
 )
@@ -104,15 +102,14 @@ func (s *server) make(w http.ResponseWriter, r *http.Request) {
 	if _, ok := httpapi.ReadJSON(w, r, maxBody, &in); !ok {
 		return
 	}
-	label := strings.TrimSpace(in.Label)
-	if httpapi.Blank(label) || httpapi.Controls(label) || utf8.RuneCountInString(label) > maxLabel {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid, Details: []httpapi.Detail{{Path: "label", Rule: "length:1-100"}}})
+	if broken := httpapi.Check(&in); len(broken) > 0 {
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid, Details: broken})
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
 	caller := httpapi.Caller(r.Context())
-	wall, token, err := s.Office.Make(ctx, caller.ID, caller.Hospital, label)
+	wall, token, err := s.Office.Make(ctx, caller.ID, caller.Hospital, strings.TrimSpace(in.Label))
 	switch {
 	case errors.Is(err, ErrTooMany):
 		httpapi.Fail(w, r, httpapi.Problem{

@@ -1,0 +1,122 @@
+package httpapi
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Check returns the rules that a decoded body breaks. They stand in the tags of its struct,
+// from which the document of the API is made too: enum, minLength, maxLength, minimum,
+// maximum, minItems, maxItems, uniqueItems, and the patterns label and line. A field that
+// is nil is absent, and so is an empty text with omitempty. A text with another pattern has
+// rules that only its handler knows.
+func Check(body any) []Detail {
+	c := checker{}
+	v := reflect.Indirect(reflect.ValueOf(body))
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		value := v.FieldByIndex(f.Index)
+		if f.Anonymous || value.Kind() == reflect.Pointer && value.IsNil() {
+			continue
+		}
+		if value = reflect.Indirect(value); value.IsZero() && f.Type.Kind() != reflect.Pointer && options == "omitempty" {
+			if value.Kind() == reflect.String || value.Kind() == reflect.Slice {
+				continue
+			}
+		}
+		c.field(name, value, f.Tag)
+	}
+	return c.broken
+}
+
+type checker struct{ broken []Detail }
+
+func (c *checker) unless(ok bool, path, rule string) {
+	if !ok {
+		c.broken = append(c.broken, Detail{Path: path, Rule: rule})
+	}
+}
+
+// field checks a field and, in a list, each element.
+func (c *checker) field(path string, v reflect.Value, tag reflect.StructTag) {
+	if v.Kind() != reflect.Slice {
+		c.value(path, v, tag)
+		return
+	}
+	least, most := tag.Get("minItems"), tag.Get("maxItems")
+	c.unless(between(float64(v.Len()), least, most), path, bounds("Items", least, most))
+	seen := map[any]bool{}
+	for i := range v.Len() {
+		item := path + "[" + strconv.Itoa(i) + "]"
+		c.value(item, v.Index(i), tag)
+		if tag.Get("uniqueItems") != "" {
+			c.unless(!seen[v.Index(i).Interface()], item, "unique")
+			seen[v.Index(i).Interface()] = true
+		}
+	}
+}
+
+// value checks one text or number.
+func (c *checker) value(path string, v reflect.Value, tag reflect.StructTag) {
+	if words := tag.Get("enum"); words != "" {
+		given := ""
+		if v.CanInt() {
+			given = strconv.FormatInt(v.Int(), 10)
+		} else {
+			given = v.String()
+		}
+		c.unless(slices.Contains(strings.Split(words, ","), given), path, "enum:"+strings.ReplaceAll(words, ",", "|"))
+		return
+	}
+	least, most := tag.Get("minimum"), tag.Get("maximum")
+	switch {
+	case v.CanInt():
+		c.unless(between(float64(v.Int()), least, most), path, bounds("imum", least, most))
+	case v.CanFloat():
+		c.unless(between(v.Float(), least, most), path, bounds("imum", least, most))
+	case v.Kind() == reflect.String:
+		c.text(path, v.String(), tag)
+	}
+}
+
+// text checks a text without a pattern of its own. White space around it does not count.
+func (c *checker) text(path, text string, tag reflect.StructTag) {
+	text = strings.TrimSpace(text)
+	least, most := tag.Get("minLength"), tag.Get("maxLength")
+	switch tag.Get("pattern") {
+	case "label":
+		least = "1"
+		c.unless(between(float64(utf8.RuneCountInString(text)), least, most) && !Blank(text) && !Controls(text), path, bounds("Length", least, most))
+	case "line":
+		c.unless(between(float64(utf8.RuneCountInString(text)), least, most) && !Controls(text), path, bounds("Length", least, most))
+	case "":
+		c.unless(between(float64(utf8.RuneCountInString(text)), least, most), path, bounds("Length", least, most))
+	}
+}
+
+// between reports whether a number lies within two bounds, which count; "" is none.
+func between(n float64, least, most string) bool {
+	low, noLow := strconv.ParseFloat(least, 64)
+	high, noHigh := strconv.ParseFloat(most, 64)
+	return (noLow != nil || n >= low) && (noHigh != nil || n <= high)
+}
+
+// bounds returns the rule of two bounds.
+func bounds(of, least, most string) string {
+	switch {
+	case of == "Length":
+		return "length:" + cmp.Or(least, "0") + "-" + most
+	case most == "":
+		return "min" + of + ":" + least
+	case least == "":
+		return "max" + of + ":" + most
+	case of == "Items":
+		return "items:" + least + "-" + most
+	default:
+		return "range:" + least + "-" + most
+	}
+}
