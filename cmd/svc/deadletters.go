@@ -41,8 +41,8 @@ const deadLettersAtMost = 1000
 func (h *service) deadLetters() *deadLetters {
 	if h.letters == nil {
 		h.letters = followDeadLetters(h.cluster, h.config.TopicPrefix, h.partitions, h.log)
-		h.run("dead letters", h.letters.table.Run)
-		h.ready = append(h.ready, h.letters.table.Ready())
+		h.Run("dead letters", h.letters.table.Run)
+		h.Ready = append(h.Ready, h.letters.table.Ready())
 	}
 	return h.letters
 }

@@ -39,10 +39,10 @@ func runDev(ctx context.Context, o *devserver.Options, w env) error {
 	defer d.Close()
 	h := newService(devConfig(d, o), log, w.Now)
 	defer h.close()
-	h.health.Add("disk", func(context.Context) error { return d.Kafka.Full() })
-	private := h.private()
+	h.Health.Add("disk", func(context.Context) error { return d.Kafka.Full() })
+	private := h.Private(h.config.PrivateListen, h.metrics.Handler())
 	private.Listener = d.Metrics
-	return h.live(ctx, private, func(ctx context.Context) ([]func(context.Context) error, error) {
+	return h.Live(ctx, private, func(ctx context.Context) ([]func(context.Context) error, error) {
 		if err := h.build(ctx, []string{"ingest", "notify", "process", "read"}); err != nil {
 			return nil, err
 		}
@@ -50,13 +50,13 @@ func runDev(ctx context.Context, o *devserver.Options, w env) error {
 		public, front := h.public(), h.mllpFronts[0]
 		public.Listener, front.listener = d.API, d.HL7
 		front.after = append(front.after, d.Greeted)
-		h.run("greeting", func(ctx context.Context) error { return d.Greet(ctx, devRoles(h, front)) })
+		h.Run("greeting", func(ctx context.Context) error { return d.Greet(ctx, devRoles(h, front)) })
 		demo, err := d.Demo()
 		if err != nil {
 			return nil, err
 		}
 		if demo != nil {
-			h.run("demo", demo)
+			h.Run("demo", demo)
 		}
 		return []func(context.Context) error{public.Run, front.run}, nil
 	})
@@ -81,7 +81,7 @@ func devConfig(d *devserver.Server, o *devserver.Options) *config.Config {
 func devRoles(h *service, front *mllpFront) *devserver.Roles {
 	models := h.models().Watermark()
 	return &devserver.Roles{
-		Ready:       h.ready,
+		Ready:       h.Ready,
 		Register:    h.settings.Register,
 		PutHospital: h.settings.PutHospital,
 		PutKeys:     h.settings.PutKeys,

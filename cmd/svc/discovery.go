@@ -11,6 +11,7 @@ import (
 	"svc/internal/admin/users"
 	"svc/internal/admin/walls"
 	"svc/internal/httpapi"
+	"svc/internal/lifecycle"
 	"svc/internal/openapi"
 	"svc/internal/registry"
 	"svc/readapi"
@@ -33,12 +34,12 @@ func healthRoutes() []httpapi.Route[*service] {
 	all := []httpapi.Route[*service]{
 		{Operation: httpapi.Operation{
 			Path: "/healthz", ID: "getHealth", Summary: "The process is alive",
-		}, Serve: func(_ *service, w http.ResponseWriter, r *http.Request) { healthy(w, r) }},
+		}, Serve: func(_ *service, w http.ResponseWriter, r *http.Request) { lifecycle.Alive(w, r) }},
 		{Operation: httpapi.Operation{
 			Path: "/readyz", ID: "getReadiness", Summary: "The process has caught up and reaches what it needs",
 			About:      "Otherwise 503, with a line for each thing that is not, which begins with the name of the check.",
 			Parameters: []httpapi.Parameter{{Name: "exclude", In: "query", About: "The name of a check that is left out; may be given more than once.", Example: "view"}},
-		}, Serve: (*service).readiness},
+		}, Serve: func(h *service, w http.ResponseWriter, r *http.Request) { h.Health.ServeReadiness(w, r) }},
 	}
 	for i := range all {
 		all[i].Method, all[i].Group, all[i].Bare = http.MethodGet, "Health", []string{"text/plain"}

@@ -27,7 +27,7 @@ func front(t *testing.T, scopes ...access.Scope) (conn net.Conn, token string) {
 		Now: time.Now, Lookup: func(presented string) (access.Key, bool) { return key, presented == token },
 		Log: slog.New(slog.DiscardHandler),
 	}
-	h := &service{config: &config.Config{}, shell: shell, now: time.Now, health: newHealth()}
+	h := &service{config: &config.Config{}, shell: shell, now: time.Now, Process: &lifecycle.Process{Health: lifecycle.NewHealth(nil, nil)}}
 	h.front()
 	ingest.Mount(h.router, ingest.Config{Shell: shell, Log: noLog{}, Zone: func(string) *time.Location { return time.UTC }})
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

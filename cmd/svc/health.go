@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"svc/internal/cli"
 	"svc/internal/lifecycle"
@@ -41,43 +42,15 @@ var healthChecks = []healthCheck{
 // settling are the checks that fail at every start.
 var settling = []string{"start", "view", "lists", "forecast", "processing", "verdict", "notify"}
 
-// newHealth returns the health of a process without checks.
-func newHealth() *lifecycle.Health {
+// newProcess returns a process without loops. within is the time for open requests at its stop.
+func newProcess(within time.Duration) *lifecycle.Process {
 	names := make([]string, len(healthChecks))
 	for i := range healthChecks {
 		names[i] = healthChecks[i].name
 	}
-	return lifecycle.NewHealth(names, settling)
-}
-
-// started fails until the public ports are open.
-func (h *service) started(context.Context) error {
-	if !h.opened.Load() {
-		return errors.New("waits for Kafka and its topics")
-	}
-	for _, ready := range h.ready {
-		select {
-		case <-ready:
-		default:
-			return errors.New("not caught up yet")
-		}
-	}
-	for _, opened := range h.ports {
-		select {
-		case <-opened:
-		default:
-			return errors.New("a public port is not open yet")
-		}
-	}
-	return nil
-}
-
-// stops fails once the process has been asked to stop.
-func (h *service) stops(context.Context) error {
-	if h.stopping.Load() {
-		return errors.New("the process ends")
-	}
-	return nil
+	p := lifecycle.NewProcess(names, settling)
+	p.Within = within
+	return p
 }
 
 // reachesKafka fails while no broker answers.

@@ -9,6 +9,7 @@ import (
 
 	"svc/acuity/forecast"
 	"svc/acuity/score"
+	"svc/internal/metrics"
 	"svc/internal/stream"
 	"svc/internal/view"
 	"svc/processors/history"
@@ -30,10 +31,10 @@ func wireHistory(ctx context.Context, h *service) error {
 		return err
 	}
 	learnt := projection.New(h.models(), generation, h.now)
-	h.run("view of models", learnt.Projector.Run)
-	h.run("pulse of models", learnt.Pulse(projection.Log{Cluster: h.cluster, Topic: h.topic(schemas.Verdicts())}, h.log))
-	h.health.Add("forecast", writes("the view of models", learnt.Projector))
-	h.health.Add("forecast", processes(learnt, view.BesideAtMost))
+	h.Run("view of models", learnt.Projector.Run)
+	h.Run("pulse of models", learnt.Pulse(projection.Log{Cluster: h.cluster, Topic: h.topic(schemas.Verdicts())}, h.log))
+	h.Health.Add("forecast", writes("the view of models", learnt.Projector))
+	h.Health.Add("forecast", processes(learnt, view.BesideAtMost))
 
 	snapshots, stats := h.topic(schemas.Snapshots()), &stream.Stats{}
 	config := stream.Config{
@@ -55,7 +56,7 @@ func wireHistory(ctx context.Context, h *service) error {
 		},
 	}
 	h.writers = append(h.writers, config.Writers(snapshots))
-	h.run("history", func(ctx context.Context) error {
+	h.Run("history", func(ctx context.Context) error {
 		config.NewTask = history.Tasks(history.Config{
 			Zone: h.settings.Register.Zone,
 			View: modelView{learnt},
@@ -70,7 +71,7 @@ func wireHistory(ctx context.Context, h *service) error {
 		}
 		return h.cluster.Process(ctx, config)
 	})
-	h.metrics.history(stats)
+	historyMetrics(h.metrics, stats)
 	return nil
 }
 
@@ -208,10 +209,10 @@ func shownModel(value []byte) (*forecast.Model, error) {
 // Zone implements [readapi.Forecasts].
 func (f forecasts) Zone(hospital string) *time.Location { return f.zone(hospital) }
 
-// history registers the metrics of the history processor.
-func (m *metrics) history(s *stream.Stats) {
-	m.gauge("svc_history_lag_records", "Changes not yet learnt from on the owned partitions.", s.Lag.Load)
-	m.gauge("svc_history_last_commit_timestamp_ms", "When the last transaction of the history was committed, Unix ms.", s.LastCommit.Load)
-	m.counter("svc_history_rejected_total", "Changes that cannot be read.", s.Rejected.Load)
-	m.counter("svc_history_restores_total", "Partitions of models restored.", s.Restores.Load)
+// historyMetrics registers the metrics of the history processor.
+func historyMetrics(m *metrics.Registry, s *stream.Stats) {
+	m.Gauge("svc_history_lag_records", "Changes not yet learnt from on the owned partitions.", s.Lag.Load)
+	m.Gauge("svc_history_last_commit_timestamp_ms", "When the last transaction of the history was committed, Unix ms.", s.LastCommit.Load)
+	m.Counter("svc_history_rejected_total", "Changes that cannot be read.", s.Rejected.Load)
+	m.Counter("svc_history_restores_total", "Partitions of models restored.", s.Restores.Load)
 }

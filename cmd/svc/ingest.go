@@ -27,15 +27,15 @@ func wireIngest(_ context.Context, h *service) error {
 	applied := stream.NewApplied(answered)
 	share := h.shares()
 	counts := &feedCounter{applied: applied, now: h.now, pending: map[stream.Position]kept{}}
-	h.run("counts", counts.keep(h))
+	h.Run("counts", counts.keep(h))
 	tail := h.cluster.Tail(h.topic(schemas.Verdicts()), func(r stream.Record) {
 		counts.see(r)
 		if _, input, ok := answered(r); ok {
 			share.Applied(r.Partition, input)
 		}
 	})
-	h.run("tail", tail.Run)
-	h.ready = append(h.ready, tail.Ready())
+	h.Run("tail", tail.Run)
+	h.Ready = append(h.Ready, tail.Ready())
 
 	followView(h)
 

@@ -64,10 +64,9 @@ func (i *installation) start(names string, change func(*config.Config)) (h *serv
 	if err := h.build(i.t.Context(), strings.Split(names, ",")); err != nil {
 		i.t.Fatal(err)
 	}
-	h.opened.Store(true)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- lifecycle.RunAll(ctx, 2*time.Minute, nil, h.loops) }()
+	go func() { ended <- lifecycle.RunAll(ctx, 2*time.Minute, nil, h.Loops) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -99,7 +98,7 @@ func (i *installation) await(h *service, want string) {
 
 // allReady reports whether the public port would open.
 func (h *service) allReady() bool {
-	for _, ready := range h.ready {
+	for _, ready := range h.Ready {
 		select {
 		case <-ready:
 		default:
@@ -135,10 +134,10 @@ func TestKeysOfAnInstallation(t *testing.T) {
 			one := &installation{t, i.kafka, i.redis}
 			h, stop := one.start(tt.role, tt.change)
 			one.await(h, tt.want)
-			if tt.want != "" && (h.allReady() || strings.Contains(fmt.Sprint(h.health.Lines(t.Context(), nil)), "key of the tests")) {
-				t.Errorf("its port opens, or it tells the key: %v", h.health.Lines(t.Context(), nil))
+			if tt.want != "" && (h.allReady() || strings.Contains(fmt.Sprint(h.Health.Lines(t.Context(), nil)), "key of the tests")) {
+				t.Errorf("its port opens, or it tells the key: %v", h.Health.Lines(t.Context(), nil))
 			}
-			if lines := strings.Join(h.health.Lines(t.Context(), nil), "\n"); (tt.want != "") != strings.Contains(lines, "keys: ") {
+			if lines := strings.Join(h.Health.Lines(t.Context(), nil), "\n"); (tt.want != "") != strings.Contains(lines, "keys: ") {
 				t.Errorf("/readyz says %s", lines)
 			}
 			stop()
@@ -211,7 +210,7 @@ func TestNotifyWithAnotherKeyTakesNothing(t *testing.T) {
 	i.await(wrong, "the secrets key (")
 	right, _ := i.start("notify", func(c *config.Config) { c.Instance = "right" })
 	took := func(h *service) bool {
-		return !strings.Contains(strings.Join(h.health.Lines(t.Context(), nil), "\n"), "no partition was taken up")
+		return !strings.Contains(strings.Join(h.Health.Lines(t.Context(), nil), "\n"), "no partition was taken up")
 	}
 	for end := time.Now().Add(time.Minute); !took(right); {
 		if time.Now().After(end) {

@@ -22,6 +22,6 @@ func claimInstance(ctx context.Context, h *service, roles []string) (err error) 
 	if h.claim, err = stream.NewClaim(ctx, h.cluster, names...); err != nil {
 		return err
 	}
-	h.run("instance", h.claim.Run)
+	h.Run("instance", h.claim.Run)
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"svc/internal/config"
+	"svc/internal/metrics"
 	"svc/internal/stream"
 	"svc/internal/testkit/docpage"
 	"svc/internal/view"
@@ -117,11 +118,11 @@ func registeredMetrics(t *testing.T) map[string]metric {
 	if err := h.build(ctx, slices.Sorted(maps.Keys(roles()))); err != nil {
 		t.Fatal(err)
 	}
-	verify := newMetrics()
-	verify.verify()
+	verify := metrics.New(revision)
+	newVerifyFigures(verify)
 
 	all := map[string]metric{}
-	for _, registry := range []*prometheus.Registry{h.metrics.registry, verify.registry} {
+	for _, registry := range []*prometheus.Registry{h.metrics.Registry, verify.Registry} {
 		described := make(chan *prometheus.Desc)
 		go func() { registry.Describe(described); close(described) }()
 		for d := range described {

@@ -13,6 +13,7 @@ import (
 	"svc/internal/config"
 	"svc/internal/httpapi/access"
 	"svc/internal/lifecycle"
+	"svc/internal/metrics"
 )
 
 // Limits for a peer that are not configured. They are those of HTTP.
@@ -46,15 +47,15 @@ func (h *service) mllp(messages *ingest.Messages) error {
 		return err
 	}
 	counts := &mllp.Counts{}
-	h.metrics.mllp(counts)
+	mllpMetrics(h.metrics, counts)
 	for _, sender := range h.config.MLLP.Senders {
 		at := slices.IndexFunc(h.mllpFronts, func(f *mllpFront) bool { return f.address == sender.Address })
 		if at >= 0 {
 			h.mllpFronts[at].senders = append(h.mllpFronts[at].senders, sender)
 			continue
 		}
-		front := &mllpFront{address: sender.Address, senders: []config.MLLPSender{sender}, after: h.ready, opened: make(chan struct{}), drain: h.config.Drain}
-		h.ports = append(h.ports, front.opened)
+		front := &mllpFront{address: sender.Address, senders: []config.MLLPSender{sender}, after: h.Ready, opened: make(chan struct{}), drain: h.config.Drain}
+		h.Ports = append(h.Ports, front.opened)
 		front.server = &mllp.Server{
 			Admit: func(p mllp.Peer) (mllp.Sender, error) { return h.admit(front.senders, p, messages) },
 			TLS:   secured, Now: h.now, Log: h.log, Counts: counts,
@@ -141,15 +142,15 @@ func (h *service) validKey(id string) (access.Key, error) {
 	return key, nil
 }
 
-// mllp registers the metrics of the listeners.
-func (m *metrics) mllp(c *mllp.Counts) {
-	m.gauge("svc_mllp_connections", "MLLP connections now.", c.Open.Load)
-	m.counter("svc_mllp_connections_total", "MLLP connections accepted.", c.Connections.Load)
-	m.counter("svc_mllp_turned_away_total", "MLLP connections closed at once: too many.", c.TurnedAway.Load)
-	m.counter("svc_mllp_messages_total", "Frames read whole over MLLP.", c.Messages.Load)
-	m.counter("svc_mllp_answered_total", "Frames taken over MLLP, whatever the acknowledgment says.", c.Answered.Load)
-	m.counter("svc_mllp_not_taken_total", "Frames not acknowledged over MLLP: the sender sends them again.", c.NotTaken.Load)
+// mllpMetrics registers the metrics of the listeners.
+func mllpMetrics(m *metrics.Registry, c *mllp.Counts) {
+	m.Gauge("svc_mllp_connections", "MLLP connections now.", c.Open.Load)
+	m.Counter("svc_mllp_connections_total", "MLLP connections accepted.", c.Connections.Load)
+	m.Counter("svc_mllp_turned_away_total", "MLLP connections closed at once: too many.", c.TurnedAway.Load)
+	m.Counter("svc_mllp_messages_total", "Frames read whole over MLLP.", c.Messages.Load)
+	m.Counter("svc_mllp_answered_total", "Frames taken over MLLP, whatever the acknowledgment says.", c.Answered.Load)
+	m.Counter("svc_mllp_not_taken_total", "Frames not acknowledged over MLLP: the sender sends them again.", c.NotTaken.Load)
 	for _, f := range mllp.Faults() {
-		m.counter("svc_mllp_fault_"+f.String()+"_total", "Frames that depart from the standard: "+f.String()+".", c.Faults[f].Load)
+		m.Counter("svc_mllp_fault_"+f.String()+"_total", "Frames that depart from the standard: "+f.String()+".", c.Faults[f].Load)
 	}
 }

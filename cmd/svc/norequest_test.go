@@ -26,7 +26,7 @@ import (
 func TestWhatIsNoRequest(t *testing.T) {
 	var log lines
 	shell := &httpapi.Shell{Now: time.Now, Log: slog.New(slog.NewJSONHandler(&log, nil))}
-	h := &service{config: &config.Config{}, shell: shell, now: time.Now, health: newHealth()}
+	h := &service{config: &config.Config{}, shell: shell, now: time.Now, Process: &lifecycle.Process{Health: lifecycle.NewHealth(nil, nil)}}
 	h.front()
 	s := &lifecycle.Server{Name: "test", Handler: h.router, Listener: listener(t), Within: time.Second, Wrap: shell.Listener}
 	address := s.Listener.Addr().String()

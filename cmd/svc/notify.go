@@ -42,7 +42,7 @@ func wireNotify(ctx context.Context, h *service) error {
 	n := notifier.New(notifier.Config{
 		Settings: h.settings.Subscribers, Ledger: ledger, LedgerID: ledger.id,
 		Partition: func(hospital string) int32 { return schemas.Partition([]byte(hospital), h.partitions) },
-		Lists:     listing{lists, h.log}, Metrics: h.metrics.notify(),
+		Lists:     listing{lists, h.log}, Metrics: h.metrics.Notifier(),
 		Senders: senders, People: desk,
 		Log: h.log, Now: h.now, Drain: min(5*time.Second, h.config.ShutdownWithin/2), //nolint:mnd // half for the drain, half for the rest
 	})
@@ -53,7 +53,7 @@ func wireNotify(ctx context.Context, h *service) error {
 		Leave: func() bool { return h.leaves() || h.keyCheck.Healthy(ctx) != nil },
 	}
 	work := member{n, h, make(chan struct{}, 1)}
-	h.run("notify", func(ctx context.Context) error {
+	h.Run("notify", func(ctx context.Context) error {
 		defer ledger.appender.Close()
 		defer hooks.Close()
 		// The notifier starts before its member and ends after it, because calls of the member
@@ -67,17 +67,17 @@ func wireNotify(ctx context.Context, h *service) error {
 		stop()
 		return errors.Join(err, <-done)
 	})
-	h.run("deliveries", lists.Run)
-	h.run("lists", func(ctx context.Context) error { return relist(ctx, h, n, lists) })
-	h.run("pulse of lists", func(ctx context.Context) error { return pulseLists(ctx, h, work, lists) })
-	h.health.Add("lists", func(context.Context) error { return lists.Fault(h.now()) })
-	h.health.Add("notify", func(context.Context) error {
+	h.Run("deliveries", lists.Run)
+	h.Run("lists", func(ctx context.Context) error { return relist(ctx, h, n, lists) })
+	h.Run("pulse of lists", func(ctx context.Context) error { return pulseLists(ctx, h, work, lists) })
+	h.Health.Add("lists", func(context.Context) error { return lists.Fault(h.now()) })
+	h.Health.Add("notify", func(context.Context) error {
 		if _, ever := n.Owned(); ever == 0 {
 			return errors.New("no partition was taken up yet")
 		}
 		return nil
 	})
-	h.metrics.gauge("svc_notify_partitions", "Partitions owned and restored.", func() int64 { now, _ := n.Owned(); return now })
+	h.metrics.Gauge("svc_notify_partitions", "Partitions owned and restored.", func() int64 { now, _ := n.Owned(); return now })
 	return nil
 }
 

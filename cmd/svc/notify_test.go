@@ -47,7 +47,7 @@ func TestStopBeforeStart(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
 		ended := make(chan error, 1)
-		go func() { ended <- lifecycle.RunAll(ctx, 2*time.Minute, nil, h.loops) }()
+		go func() { ended <- lifecycle.RunAll(ctx, 2*time.Minute, nil, h.Loops) }()
 		select {
 		case err := <-ended:
 			if err != nil {

@@ -31,7 +31,7 @@ import (
 func mountPages(ctx context.Context, h *service, reads *readapi.Reads) error {
 	writeSettings(h)
 	changed := view.NewChanged(h.redis)
-	h.run("changed", changed.Run)
+	h.Run("changed", changed.Run)
 	cfg := web.Config{
 		Units:   &units{reads: reads, now: h.now, known: map[string]*known{}},
 		Changes: changed, Ends: ctx,
@@ -119,7 +119,7 @@ func writeSettings(h *service) {
 func followView(h *service) {
 	if !h.following {
 		h.following = true
-		h.run("follow", h.watermark.Run)
+		h.Run("follow", h.watermark.Run)
 	}
 }
 

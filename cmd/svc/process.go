@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"svc/internal/metrics"
 	"svc/internal/stream"
 	"svc/processors/projection"
 	"svc/processors/verdict"
@@ -15,12 +16,12 @@ import (
 // learning of the forecast.
 func wireProcess(ctx context.Context, h *service) error {
 	view := projection.New(h.redis, h.generation, h.now)
-	h.run("view", view.Projector.Run)
+	h.Run("view", view.Projector.Run)
 
-	h.run("pulse", view.Pulse(projection.Log{Cluster: h.cluster, Topic: h.topic(schemas.Observations())}, h.log))
-	h.health.Add("view", writes("the view", view.Projector))
-	h.health.Add("processing", processes(view, 0))
-	h.metrics.seconds("svc_process_oldest_seconds", "Age of the oldest observation without a verdict on the owned partitions; while the log does not answer, time since it did.",
+	h.Run("pulse", view.Pulse(projection.Log{Cluster: h.cluster, Topic: h.topic(schemas.Observations())}, h.log))
+	h.Health.Add("view", writes("the view", view.Projector))
+	h.Health.Add("processing", processes(view, 0))
+	h.metrics.Seconds("svc_process_oldest_seconds", "Age of the oldest observation without a verdict on the owned partitions; while the log does not answer, time since it did.",
 		func() time.Duration { return view.Behind(h.now()) })
 
 	stats, letters := &stream.Stats{}, h.topic(schemas.DeadLetters())
@@ -55,27 +56,27 @@ func wireProcess(ctx context.Context, h *service) error {
 		}
 	}
 	h.writers = append(h.writers, config.Writers(letters))
-	h.run("verdict", func(ctx context.Context) error { return h.cluster.Process(ctx, config) })
-	h.health.Add("verdict", func(context.Context) error {
+	h.Run("verdict", func(ctx context.Context) error { return h.cluster.Process(ctx, config) })
+	h.Health.Add("verdict", func(context.Context) error {
 		if stats.Restores.Load() == 0 {
 			return errors.New("no partition was taken up yet")
 		}
 		return nil
 	})
-	h.metrics.process(stats)
+	processMetrics(h.metrics, stats)
 	return wireHistory(ctx, h)
 }
 
-// process registers the metrics of the verdict processor.
-func (m *metrics) process(s *stream.Stats) {
-	m.gauge("svc_process_partitions", "Partitions owned and restored.", s.Partitions.Load)
-	m.gauge("svc_process_lag_records", "Observations not yet applied on the owned partitions.", s.Lag.Load)
-	m.gauge("svc_process_last_commit_timestamp_ms", "When the last transaction was committed, Unix ms.", s.LastCommit.Load)
-	m.counter("svc_process_records_total", "Observations applied.", s.Records.Load)
-	m.counter("svc_process_rejected_total", "Observations that can never be applied.", s.Rejected.Load)
-	m.counter("svc_process_commits_total", "Transactions committed.", s.Commits.Load)
-	m.counter("svc_process_aborts_total", "Transactions aborted.", s.Aborts.Load)
-	m.counter("svc_process_restores_total", "Partitions restored from the changelog.", s.Restores.Load)
-	m.counter("svc_process_checkpoints_total", "Checkpoints written.", s.Checkpoints.Load)
-	m.counter("svc_process_sessions_total", "Group sessions opened; each beyond the first is a recovery.", s.Sessions.Load)
+// processMetrics registers the metrics of the verdict processor.
+func processMetrics(m *metrics.Registry, s *stream.Stats) {
+	m.Gauge("svc_process_partitions", "Partitions owned and restored.", s.Partitions.Load)
+	m.Gauge("svc_process_lag_records", "Observations not yet applied on the owned partitions.", s.Lag.Load)
+	m.Gauge("svc_process_last_commit_timestamp_ms", "When the last transaction was committed, Unix ms.", s.LastCommit.Load)
+	m.Counter("svc_process_records_total", "Observations applied.", s.Records.Load)
+	m.Counter("svc_process_rejected_total", "Observations that can never be applied.", s.Rejected.Load)
+	m.Counter("svc_process_commits_total", "Transactions committed.", s.Commits.Load)
+	m.Counter("svc_process_aborts_total", "Transactions aborted.", s.Aborts.Load)
+	m.Counter("svc_process_restores_total", "Partitions restored from the changelog.", s.Restores.Load)
+	m.Counter("svc_process_checkpoints_total", "Checkpoints written.", s.Checkpoints.Load)
+	m.Counter("svc_process_sessions_total", "Group sessions opened; each beyond the first is a recovery.", s.Sessions.Load)
 }

@@ -33,10 +33,10 @@ func wireRead(ctx context.Context, h *service) error {
 	subscribers.MountReads(h.router, h.subscribers())
 	readapi.MountAudit(h.router, h.shell, h.audit.List, h.settings.Register.Zone)
 	readapi.MountDeadLetters(h.router, h.shell, letters.list)
-	h.health.Add("redis", h.redis.Ping)
-	h.health.Add("view", h.shows)
-	h.health.Add("lists", func(ctx context.Context) error { return partitionsRead(ctx, h, h.redis.Lists().Faults) })
-	h.health.Add("forecast", func(ctx context.Context) error { return partitionsRead(ctx, h, h.models().Faults) })
+	h.Health.Add("redis", h.redis.Ping)
+	h.Health.Add("view", h.shows)
+	h.Health.Add("lists", func(ctx context.Context) error { return partitionsRead(ctx, h, h.redis.Lists().Faults) })
+	h.Health.Add("forecast", func(ctx context.Context) error { return partitionsRead(ctx, h, h.models().Faults) })
 	if err := mountPages(ctx, h, reads); err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	"svc/internal/config"
 	"svc/internal/httpapi"
 	"svc/internal/lifecycle"
+	"svc/internal/metrics"
 	"svc/internal/stream"
 	"svc/internal/view"
 	"svc/schemas"
@@ -46,6 +47,7 @@ func roles() map[string]role {
 // service holds the parts that the roles of one process share: connections, settings, loops,
 // servers and readiness.
 type service struct {
+	*lifecycle.Process
 	config     *config.Config
 	log        *slog.Logger
 	now        func() time.Time
@@ -66,16 +68,12 @@ type service struct {
 
 	router     *chi.Mux // the roles mount their routes on it
 	mllpFronts []*mllpFront
-	loops      []lifecycle.Loop
-	writers    []stream.Writers  // groups that write in transactions
-	claim      *stream.Claim     // of the name of the instance
-	ready      []<-chan struct{} // the public port opens when all are closed
-	ports      []<-chan struct{} // each is closed when a public port accepts connections
-	health     *lifecycle.Health
-	metrics    *metrics
+	writers    []stream.Writers // groups that write in transactions
+	claim      *stream.Claim    // of the name of the instance
+	metrics    *metrics.Registry
 
-	dialed, opened, stopping atomic.Bool // the cluster is set; all roles are wired; the process was asked to stop
-	leaving                  func() bool // reports that a signal asked to leave the groups; nil: there is no such signal
+	dialed  atomic.Bool // the cluster is set
+	leaving func() bool // reports that a signal asked to leave the groups; nil: there is no such signal
 }
 
 // roleCommand returns the command that runs one role.
@@ -151,7 +149,7 @@ func runConfigured(ctx context.Context, c *config.Config, needs config.Need, nam
 	if needs&config.NeedHTTP != 0 {
 		collectLess()
 	}
-	return h.live(ctx, h.private(), func(ctx context.Context) ([]func(context.Context) error, error) {
+	return h.Live(ctx, h.Private(h.config.PrivateListen, h.metrics.Handler()), func(ctx context.Context) ([]func(context.Context) error, error) {
 		if err := h.build(ctx, names); err != nil {
 			return nil, err
 		}
@@ -170,19 +168,17 @@ func newLog(out io.Writer, level string) *slog.Logger {
 // newService returns a service without connections. Its health checks report that.
 func newService(c *config.Config, log *slog.Logger, now func() time.Time) *service {
 	h := &service{
-		config: c, log: log, now: now,
-		health: newHealth(), metrics: newMetrics(),
+		Process: newProcess(c.ShutdownWithin), config: c, log: log, now: now,
+		metrics: metrics.New(revision),
 	}
-	h.metrics.health(h.health)
-	h.health.Add("start", h.started)
-	h.health.Add("stop", h.stops)
-	h.health.Add("kafka", h.reachesKafka)
+	h.metrics.Health(h.Health)
+	h.Health.Add("kafka", h.reachesKafka)
 	return h
 }
 
 // build connects to Kafka and Redis, ensures the topics, and wires the roles.
 func (h *service) build(ctx context.Context, names []string) (err error) {
-	h.metrics.roles(names)
+	h.metrics.Roles(names)
 	if err = useRegistry(ctx, h.config, h.log); err != nil {
 		return err
 	}
@@ -225,21 +221,21 @@ func (h *service) open(ctx context.Context, names []string) error {
 	if h.keyCheck, h.pseudonyms, err = newKeyCheck(c, h.settings, h.now); err != nil {
 		return err
 	}
-	h.run("settings", h.settings.Run)
-	h.run("keys", h.keyCheck.Run)
-	h.health.Add("keys", h.keyCheck.Healthy)
+	h.Run("settings", h.settings.Run)
+	h.Run("keys", h.keyCheck.Run)
+	h.Health.Add("keys", h.keyCheck.Healthy)
 	h.audit = auditlog.Open(h.cluster, h.topic(schemas.Audit()))
-	h.ready = append(h.ready, h.settings.Ready(), h.keyCheck.Ready())
+	h.Ready = append(h.Ready, h.settings.Ready(), h.keyCheck.Ready())
 	people, err := newActors(h.settings, h.now)
 	if err != nil {
 		return err
 	}
 	h.actors = people
-	h.shell = &httpapi.Shell{Now: h.now, Lookup: people.lookup, DocsURL: c.Docs(), Log: h.log, Origins: c.CORSOrigins, Proxies: c.Proxies, Answered: h.metrics.requests()}
+	h.shell = &httpapi.Shell{Now: h.now, Lookup: people.lookup, DocsURL: c.Docs(), Log: h.log, Origins: c.CORSOrigins, Proxies: c.Proxies, Answered: h.metrics.Requests()}
 	h.limits()
 	h.front()
-	h.metrics.gauge("svc_partitions", "Partitions of the observations and verdicts topics.", func() int64 { return int64(h.partitions) })
-	h.run("health", func(ctx context.Context) error { return h.health.Watch(ctx, h.log) })
+	h.metrics.Gauge("svc_partitions", "Partitions of the observations and verdicts topics.", func() int64 { return int64(h.partitions) })
+	h.Run("health", func(ctx context.Context) error { return h.Health.Watch(ctx, h.log) })
 	for _, name := range names {
 		if err := roles()[name].wire(ctx, h); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -247,27 +243,13 @@ func (h *service) open(ctx context.Context, names []string) error {
 	}
 	if len(h.writers) > 0 {
 		ended := new(atomic.Int64)
-		h.run("hanging transactions", func(ctx context.Context) error { return h.cluster.EndHanging(ctx, ended, h.writers...) })
-		h.metrics.counter("svc_hanging_transactions_total", "Hanging transactions ended.", ended.Load)
+		h.Run("hanging transactions", func(ctx context.Context) error { return h.cluster.EndHanging(ctx, ended, h.writers...) })
+		h.metrics.Counter("svc_hanging_transactions_total", "Hanging transactions ended.", ended.Load)
 	}
 	return nil
 }
 
 func (h *service) topic(t schemas.Topic) string { return h.config.TopicPrefix + t.Name }
-
-// run adds a loop. A loop that ends before its context ends the process, even without an error,
-// so that no loop stops unnoticed.
-func (h *service) run(name string, work func(context.Context) error) {
-	h.loops = append(h.loops, lifecycle.Loop{Name: name, Run: func(ctx context.Context) error {
-		if err := work(ctx); err != nil && !errors.Is(err, context.Canceled) {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		if ctx.Err() == nil {
-			return fmt.Errorf("%s ended by itself", name)
-		}
-		return nil
-	}})
-}
 
 // leaves reports whether the stopping process leaves its groups.
 func (h *service) leaves() bool {
@@ -289,10 +271,10 @@ func (h *service) servers(needs config.Need) (servers []func(context.Context) er
 // public is the server of the API: the routes of the roles on one port.
 func (h *service) public() *lifecycle.Server {
 	opened := make(chan struct{})
-	h.ports = append(h.ports, opened)
+	h.Ports = append(h.Ports, opened)
 	return &lifecycle.Server{
 		Name: "public", Address: h.config.Listen, Handler: h.router, Wrap: h.shell.Listener,
-		After: h.ready, Opened: opened, Drain: h.config.Drain, Within: h.config.ShutdownWithin,
+		After: h.Ready, Opened: opened, Drain: h.config.Drain, Within: h.config.ShutdownWithin,
 	}
 }
 

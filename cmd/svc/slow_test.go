@@ -62,7 +62,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 				Now: time.Now, Lookup: func(presented string) (access.Key, bool) { return key, presented == token },
 				DocsURL: "/docs", Log: slog.New(slog.DiscardHandler),
 			}
-			h := &service{config: &config.Config{}, shell: shell, now: time.Now, health: newHealth()}
+			h := &service{config: &config.Config{}, shell: shell, now: time.Now, Process: &lifecycle.Process{Health: lifecycle.NewHealth(nil, nil)}}
 			h.front()
 			ingest.Mount(h.router, ingest.Config{Shell: shell, Log: noLog{}, Zone: func(string) *time.Location { return time.UTC }})
 			const big = 32 << 20

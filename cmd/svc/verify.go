@@ -16,6 +16,7 @@ import (
 	"svc/internal/analysis/replay"
 	"svc/internal/cli"
 	"svc/internal/config"
+	"svc/internal/metrics"
 	"svc/internal/view"
 	"svc/schemas"
 )
@@ -172,14 +173,14 @@ func (c *verifyOptions) follow(ctx context.Context) error {
 		return fmt.Errorf("--metrics: %s is in use, or no address of this machine", c.listen)
 	}
 	h := newService(c.config, slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelError})), c.Now)
-	seen := h.metrics.verify()
-	private := h.private()
+	seen := newVerifyFigures(h.metrics)
+	private := h.Private(h.config.PrivateListen, h.metrics.Handler())
 	private.Listener = listener
 	fmt.Fprintf(c.Stderr, "verify: metrics on http://%s/metrics\n", listener.Addr())
 	c.awaits = true
 	closes := c.close
 	defer func() { closes() }()
-	return h.live(ctx, private, func(ctx context.Context) ([]func(context.Context) error, error) {
+	return h.Live(ctx, private, func(ctx context.Context) ([]func(context.Context) error, error) {
 		v, closesAll, err := c.verifier(ctx)
 		closes = closesAll
 		if err != nil {
@@ -187,7 +188,7 @@ func (c *verifyOptions) follow(ctx context.Context) error {
 		}
 		h.cluster = c.cluster
 		h.dialed.Store(true)
-		h.run("verify", func(ctx context.Context) error { return c.rounds(ctx, v, seen) })
+		h.Run("verify", func(ctx context.Context) error { return c.rounds(ctx, v, seen) })
 		return nil, nil
 	})
 }
@@ -228,14 +229,14 @@ func (c *verifyOptions) rounds(ctx context.Context, v *replay.Verify, seen *veri
 // verifyFigures are the metrics of svc verify --continuous.
 type verifyFigures struct{ hospitals, differences, pending, rounds, failed, last atomic.Int64 }
 
-// verify registers the metrics.
-func (m *metrics) verify() *verifyFigures {
+// newVerifyFigures registers the metrics.
+func newVerifyFigures(m *metrics.Registry) *verifyFigures {
 	f := &verifyFigures{}
-	m.gauge("svc_verify_hospitals", "Hospitals that were folded.", f.hospitals.Load)
-	m.gauge("svc_verify_differences", "Hospitals whose changelog or view differs from what the log makes.", f.differences.Load)
-	m.gauge("svc_verify_pending_records", "Observations not yet applied at the last round.", f.pending.Load)
-	m.gauge("svc_verify_last_round_timestamp_ms", "End of the last round, Unix ms.", f.last.Load)
-	m.counter("svc_verify_rounds_total", "Rounds that were finished.", f.rounds.Load)
-	m.counter("svc_verify_failed_rounds_total", "Rounds that were not, because a server was away.", f.failed.Load)
+	m.Gauge("svc_verify_hospitals", "Hospitals that were folded.", f.hospitals.Load)
+	m.Gauge("svc_verify_differences", "Hospitals whose changelog or view differs from what the log makes.", f.differences.Load)
+	m.Gauge("svc_verify_pending_records", "Observations not yet applied at the last round.", f.pending.Load)
+	m.Gauge("svc_verify_last_round_timestamp_ms", "End of the last round, Unix ms.", f.last.Load)
+	m.Counter("svc_verify_rounds_total", "Rounds that were finished.", f.rounds.Load)
+	m.Counter("svc_verify_failed_rounds_total", "Rounds that were not, because a server was away.", f.failed.Load)
 	return f
 }

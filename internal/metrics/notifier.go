@@ -1,4 +1,4 @@
-package main
+package metrics
 
 import (
 	"time"
@@ -8,21 +8,21 @@ import (
 	"svc/internal/outbound"
 )
 
-// notifyFigures are the metrics of the notifier. Their labels have closed sets of values: no
+// Notifier is the metrics of the notifier. Their labels have closed sets of values: no
 // endpoint, no hospital.
-type notifyFigures struct {
+type Notifier struct {
 	events, attempts, deliveries, decisions *prometheus.CounterVec
 	seconds                                 *prometheus.HistogramVec
 	accepted                                prometheus.Histogram
 	waiting                                 *prometheus.GaugeVec
 }
 
-// notify registers the metrics of the notifier.
-func (m *metrics) notify() *notifyFigures {
+// Notifier registers the metrics of the notifier.
+func (m *Registry) Notifier() *Notifier {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "svc_notify_" + name, Help: help}, labels)
 	}
-	f := &notifyFigures{
+	f := &Notifier{
 		events:     counter("events_total", "Events made of changes, by event.", "event"),
 		attempts:   counter("attempts_total", "Attempts of deliveries, by channel and how they ended.", "channel", "class"),
 		deliveries: counter("deliveries_total", "Deliveries that ended, by channel and state.", "channel", "state"),
@@ -45,31 +45,31 @@ func (m *metrics) notify() *notifyFigures {
 			f.attempts.WithLabelValues(string(channel), string(class))
 		}
 	}
-	m.registry.MustRegister(f.events, f.attempts, f.deliveries, f.decisions, f.seconds, f.accepted, f.waiting)
+	m.MustRegister(f.events, f.attempts, f.deliveries, f.decisions, f.seconds, f.accepted, f.waiting)
 	return f
 }
 
 // Event implements [notifier.Metrics].
-func (f *notifyFigures) Event(event string) { f.events.WithLabelValues(event).Inc() }
+func (f *Notifier) Event(event string) { f.events.WithLabelValues(event).Inc() }
 
 // Attempt implements [notifier.Metrics].
-func (f *notifyFigures) Attempt(c outbound.Channel, class outbound.Class, took time.Duration) {
+func (f *Notifier) Attempt(c outbound.Channel, class outbound.Class, took time.Duration) {
 	f.attempts.WithLabelValues(string(c), string(class)).Inc()
 	f.seconds.WithLabelValues(string(c)).Observe(took.Seconds())
 }
 
 // Ended implements [notifier.Metrics].
-func (f *notifyFigures) Ended(c outbound.Channel, state outbound.State) {
+func (f *Notifier) Ended(c outbound.Channel, state outbound.State) {
 	f.deliveries.WithLabelValues(string(c), string(state)).Inc()
 }
 
 // Accepted implements [notifier.Metrics].
-func (f *notifyFigures) Accepted(since time.Duration) { f.accepted.Observe(since.Seconds()) }
+func (f *Notifier) Accepted(since time.Duration) { f.accepted.Observe(since.Seconds()) }
 
 // Decided implements [notifier.Metrics].
-func (f *notifyFigures) Decided(reason string) { f.decisions.WithLabelValues(reason).Inc() }
+func (f *Notifier) Decided(reason string) { f.decisions.WithLabelValues(reason).Inc() }
 
 // Waiting implements [notifier.Metrics].
-func (f *notifyFigures) Waiting(c outbound.Channel, more int) {
+func (f *Notifier) Waiting(c outbound.Channel, more int) {
 	f.waiting.WithLabelValues(string(c)).Add(float64(more))
 }

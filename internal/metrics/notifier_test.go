@@ -1,4 +1,4 @@
-package main
+package metrics
 
 import (
 	"maps"
@@ -7,9 +7,9 @@ import (
 
 // TestFiguresOfFailuresBeginAtZero: an alert on an increase sees the first failure.
 func TestFiguresOfFailuresBeginAtZero(t *testing.T) {
-	m := newMetrics()
-	m.notify()
-	families, err := m.registry.Gather()
+	m := New("unknown")
+	m.Notifier()
+	families, err := m.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

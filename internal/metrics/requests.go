@@ -1,4 +1,4 @@
-package main
+package metrics
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"svc/internal/lifecycle"
 )
 
-// requests returns the function that counts and times the answers of the public port, by method,
+// Requests returns the function that counts and times the answers of the public port, by method,
 // route and status. A route is a pattern of the router, so a client cannot add labels.
-func (m *metrics) requests() func(method, route string, status int, took time.Duration) {
+func (m *Registry) Requests() func(method, route string, status int, took time.Duration) {
 	labels := []string{"method", "route"}
 	total := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "svc_http_requests_total", Help: "Answers of the API, by method, route and status.",
@@ -21,7 +21,7 @@ func (m *metrics) requests() func(method, route string, status int, took time.Du
 		Name: "svc_http_request_seconds", Help: "Time to answer, by method and route.",
 		Buckets: prometheus.ExponentialBuckets(0.001, 2, 13), //nolint:mnd // 1 ms to 4 s; writes end at 5 s
 	}, labels)
-	m.registry.MustRegister(total, seconds)
+	m.MustRegister(total, seconds)
 	return func(method, route string, status int, took time.Duration) {
 		if route == "" {
 			route = "none"
@@ -38,9 +38,9 @@ type checkFigures struct {
 	desc   *prometheus.Desc
 }
 
-// health registers the metric of the health checks.
-func (m *metrics) health(h *lifecycle.Health) {
-	m.registry.MustRegister(&checkFigures{h, prometheus.NewDesc("svc_healthy",
+// Health registers the metric of the health checks.
+func (m *Registry) Health(h *lifecycle.Health) {
+	m.MustRegister(&checkFigures{h, prometheus.NewDesc("svc_healthy",
 		"1 if what the process stands on answers, else 0, by check (as /readyz).", []string{"check"}, nil)})
 }
 
