@@ -1,6 +1,9 @@
 package schemas
 
-import "svc/acuity/hospital"
+import (
+	"svc/acuity/evidence"
+	"svc/acuity/hospital"
+)
 
 func censusFactsFields(c *coder, v *hospital.CensusFacts) {
 	c.text(&v.Area)
@@ -15,7 +18,7 @@ func censusFactsFields(c *coder, v *hospital.CensusFacts) {
 	list(c, &v.Newborns, newbornSeenFields)
 }
 
-func listedFields(c *coder, l *hospital.Listed) {
+func listedFields(c *coder, l *evidence.Listed) {
 	c.factor(&l.Factor)
 	c.at(&l.Since)
 	c.at(&l.Last)

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"svc/acuity"
+	"svc/acuity/evidence"
 )
 
 // Apply takes one observation, the input at offset, and returns what it did. The caller
@@ -59,8 +60,8 @@ type intake struct {
 	acuity.Change
 	o          *acuity.Observation
 	events     []intakeEvent
-	statements []statement       // statements of this request
-	byRoom     map[int32][]int32 // indexes of the statements of a room; nil: not asked for yet
+	statements []evidence.Statement // statements of this request
+	byRoom     map[int32][]int32    // indexes of the statements of a room; nil: not asked for yet
 	// waitingFor are the statements that named a patient without a visit.
 	waitingFor []waitingStatement
 	room       *room // of a clinical request

@@ -5,17 +5,18 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/evidence"
 )
 
 // binding is the owner of a clinical statement: a visit; an occupant whom censuses saw
 // without a visit; or the room. The zero value is nobody.
 type binding struct {
 	v    *visit
-	kind ownerKind
+	kind evidence.OwnerKind
 }
 
 // owner returns the owner as a statement has it.
-func (b binding) owner() owner { return owner{ID: b.v.inSlot(), Kind: b.kind} }
+func (b binding) owner() evidence.Owner { return evidence.Owner{ID: b.v.inSlot(), Kind: b.kind} }
 
 // assignments gives the statements of rooms to their owners.
 type assignments struct {
@@ -27,18 +28,18 @@ type assignments struct {
 
 // The kinds of owners.
 const (
-	toNobody   ownerKind = iota
-	toVisit              //
-	toOccupant           // the present occupant of the room
-	toPast               // an occupant who left
-	toRoom               // a room that neither ADT nor a census knows
-	notBound             // not decided yet
+	toNobody   evidence.OwnerKind = iota
+	toVisit                       //
+	toOccupant                    // the present occupant of the room
+	toPast                        // an occupant who left
+	toRoom                        // a room that neither ADT nor a census knows
+	notBound                      // not decided yet
 )
 
 // assignNew assigns the new statements of a room.
 func (a *assignments) assignNew(r *room) {
-	for said := range r.statements.eachCode {
-		for j := len(said) - 1; j >= 0 && said[j].owner.Kind == notBound; j-- {
+	for said := range r.statements.ByCode {
+		for j := len(said) - 1; j >= 0 && said[j].Owner.Kind == notBound; j-- {
 			a.assignStatement(r, &said[j], a.bindingFor(r, &said[j]))
 		}
 	}
@@ -47,39 +48,39 @@ func (a *assignments) assignNew(r *room) {
 // reassignStatements decides anew who owns the statements of a room, and invalidates the
 // charts of old and new owners.
 func (a *assignments) reassignStatements(r *room) {
-	for h := range r.statements.each {
+	for h := range r.statements.All {
 		a.assignStatement(r, h, a.bindingFor(r, h))
 	}
 }
 
 // assignStatement gives a statement to an owner.
-func (a *assignments) assignStatement(r *room, h *statement, b binding) {
+func (a *assignments) assignStatement(r *room, h *evidence.Statement, b binding) {
 	was := a.registry.bindingOf(h)
 	if was == b {
 		return
 	}
 	fresh := was.kind == notBound
 	if !fresh { // the old owner loses it, the new one gets it between others
-		a.registry.cacheOf(h).forget()
+		a.registry.cacheOf(h).Forget()
 		a.registry.invalidateOwner(r, was)
 	}
-	h.owner = b.owner()
+	h.Owner = b.owner()
 	if fresh {
 		a.invalidateEvidence(h, false)
 		return
 	}
-	a.registry.cacheOf(h).forget()
+	a.registry.cacheOf(h).Forget()
 	a.registry.invalidateOwner(r, b)
 }
 
 // invalidateEvidence invalidates the evidence of the owner of a statement that was added
 // or lost.
-func (a *assignments) invalidateEvidence(h *statement, lost bool) {
-	if h.owner.Kind == notBound {
+func (a *assignments) invalidateEvidence(h *evidence.Statement, lost bool) {
+	if h.Owner.Kind == notBound {
 		return
 	}
 	v := a.registry.visitOfStatement(h)
-	if !a.registry.cacheOf(h).invalidate(h, lost) && v != nil {
+	if !a.registry.cacheOf(h).Invalidate(h, lost) && v != nil {
 		return
 	}
 	a.registry.invalidateOwner(a.registry.room(h.Room), a.registry.bindingOf(h))
@@ -89,7 +90,7 @@ func (a *assignments) invalidateEvidence(h *statement, lost bool) {
 // in the room at its time; else at its receipt; else who came first within the hour;
 // else the room itself if nothing else knows it. A patient whom a cancelled event had
 // placed there was never there: such a statement is nobody's.
-func (a *assignments) bindingFor(r *room, h *statement) binding {
+func (a *assignments) bindingFor(r *room, h *evidence.Statement) binding {
 	if h.Settled {
 		return binding{kind: toRoom}
 	}
@@ -187,31 +188,31 @@ func (r *room) anonymous() bool {
 
 // gatherStatements begins the input of b with where its statements are: those settled
 // with it, and those of the rooms where it was.
-func (m *chartBuilder) gatherStatements(e *evidenceInput, b binding, r *room) {
-	e.reset(b.owner())
+func (m *chartBuilder) gatherStatements(e *evidence.Input, b binding, r *room) {
+	e.Reset(b.owner())
 	if !m.work.plain {
 		at := &r.cache
 		if b.v != nil {
 			at = &b.v.cache
 		}
 		if *at == nil {
-			*at = &foldCache{}
+			*at = &evidence.Cache{}
 		}
-		e.cache = *at
+		e.Cache = *at
 	}
 	if b.v == nil {
-		e.from = append(e.from, m.matcher.rereadAll(&r.statements))
+		e.Statements = append(e.Statements, m.matcher.rereadAll(&r.statements))
 		return
 	}
-	e.from = append(e.from, m.matcher.rereadAll(&b.v.statements))
+	e.Statements = append(e.Statements, m.matcher.rereadAll(&b.v.statements))
 	for i, s := range b.v.spans {
 		if s.Kind != inRoom || slices.ContainsFunc(b.v.spans[:i], func(o locationSpan) bool { return o.placement == s.placement }) {
 			continue
 		}
 		if in := m.registry.room(s.Room); in != nil {
-			e.from = append(e.from, m.matcher.rereadAll(&in.statements))
+			e.Statements = append(e.Statements, m.matcher.rereadAll(&in.statements))
 		}
 	}
 	m.gatherResourceStatements(e, b.v)
-	e.sortResources()
+	e.SortResources()
 }

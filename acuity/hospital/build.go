@@ -5,6 +5,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/codes"
+	"svc/acuity/evidence"
 )
 
 // chartBuilder makes the charts of rooms from the facts of those who are in them.
@@ -71,7 +72,7 @@ func (m *chartBuilder) admit(r *room, v *visit, arrived acuity.Instant) {
 	addDiagnoses(e, &v.timeline)
 	bornBy, cesareanBy := addConditions(e)
 	addCensus(e, facts)
-	e.babies = v.timeline.babies
+	e.Babies = v.timeline.babies
 
 	birth, cesarean := acuity.Instant(0), false
 	if facts != nil {
@@ -81,7 +82,7 @@ func (m *chartBuilder) admit(r *room, v *visit, arrived acuity.Instant) {
 	for _, n := range v.babies {
 		if n.timeline.openedAt != 0 {
 			birth = codes.Soonest(birth, n.timeline.openedAt) // X14
-			e.babies = max(e.babies, n.timeline.babies, n.order)
+			e.Babies = max(e.Babies, n.timeline.babies, n.order)
 		}
 	}
 	chosen, kind := m.primary(r, v, facts, birth, cesarean)
@@ -92,7 +93,7 @@ func (m *chartBuilder) admit(r *room, v *visit, arrived acuity.Instant) {
 		p.Birth = codes.Soonest(p.Birth, chosen.Since)
 	}
 	m.addBabies(r, e, v, facts)
-	p.Evidence = append(p.Evidence[:0], foldEvidence(e, &m.matcher.reader)...)
+	p.Evidence = append(p.Evidence[:0], evidence.Fold(e, &m.matcher.reader)...)
 	m.addBabyEvidence(r, p, v)
 }
 
@@ -111,7 +112,7 @@ func (m *chartBuilder) admitOccupant(r *room) {
 		p.Birth = codes.Soonest(p.Birth, chosen.Since)
 	}
 	m.addBabies(r, e, nil, &o.Facts)
-	p.Evidence = append(p.Evidence[:0], foldEvidence(e, &m.matcher.reader)...)
+	p.Evidence = append(p.Evidence[:0], evidence.Fold(e, &m.matcher.reader)...)
 	m.addBabyEvidence(r, p, nil)
 }
 
@@ -119,12 +120,12 @@ func (m *chartBuilder) admitOccupant(r *room) {
 func (m *chartBuilder) admitUnknown(r *room) {
 	e := &m.work.evidenceInput
 	m.gatherStatements(e, binding{kind: toRoom}, r)
-	for h := range r.statements.each {
-		if h.owner.Kind == toRoom {
-			r.chart.NewestSignal = max(r.chart.NewestSignal, h.orderTime())
+	for h := range r.statements.All {
+		if h.Owner.Kind == toRoom {
+			r.chart.NewestSignal = max(r.chart.NewestSignal, h.OrderTime())
 		}
 	}
-	list := foldEvidence(e, &m.matcher.reader)
+	list := evidence.Fold(e, &m.matcher.reader)
 	if len(list) == 0 {
 		return
 	}

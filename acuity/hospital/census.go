@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/evidence"
 )
 
 // takeCensus takes a full snapshot of the rooms (clinical-decisions X3, X15,
@@ -305,13 +306,13 @@ func (t *censusIntake) endOccupant(r *room) {
 func (t *censusIntake) unlistRoom(r *room) {
 	u := t.unit
 	r.Listed, r.Status, r.Clinical, r.Placed = false, acuity.RoomUnknown, false, false
-	list := r.statements.byArrival(func(*statement) bool { return true })
-	r.statements = statementsByCode{}
+	list := r.statements.ByArrival(func(*evidence.Statement) bool { return true })
+	r.statements = evidence.Statements{}
 	for i := range list {
 		h := &list[i]
 		if v := u.registry.visitOfStatement(h); v != nil {
 			u.statements.addToVisit(v, *h)
-			v.cache.forget()
+			v.cache.Forget()
 		} else {
 			u.statements.lose(h)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
+	"svc/acuity/evidence"
 )
 
 // The key of a record of hospital h is h/<kind> or h/<kind>/<id>.
@@ -108,7 +109,7 @@ func byNumber(list []statementRecord, order []int) []int {
 	for i := range list {
 		order = append(order, i)
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(list[a].number, list[b].number), cmp.Compare(a, b)) })
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(list[a].Number, list[b].Number), cmp.Compare(a, b)) })
 	return order
 }
 
@@ -246,7 +247,7 @@ func (u *State) erase(kind, id string) error {
 		if err != nil {
 			return fmt.Errorf("restore statement %q: %w", id, err)
 		}
-		u.statements.restoring = slices.DeleteFunc(u.statements.restoring, func(r statementRecord) bool { return r.number == n })
+		u.statements.restoring = slices.DeleteFunc(u.statements.restoring, func(r statementRecord) bool { return r.Number == n })
 	case kindDedup:
 		delete(u.dedup.byID, id)
 	case kindReference:
@@ -274,17 +275,17 @@ func (m *holders) restoreStatements() {
 	order := byNumber(list, m.statements.order)
 	for i, at := range order {
 		s := &list[at]
-		if i+1 < len(order) && list[order[i+1]].number == s.number {
+		if i+1 < len(order) && list[order[i+1]].Number == s.Number {
 			continue
 		}
-		m.matcher.reread(&s.statement) // its mapping may be a later record
+		m.matcher.reread(&s.Statement) // its mapping may be a later record
 		if v := m.registry.visits[s.holder.visit]; v != nil {
 			m.statements.kept++
-			s.statement.owner = binding{v, toVisit}.owner()
+			s.Owner = binding{v, toVisit}.owner()
 			if s.version != nil {
-				v.resourceStatements = append(v.resourceStatements, resourceStatement{s.statement, s.version})
+				v.resourceStatements = append(v.resourceStatements, evidence.ResourceStatement{Statement: s.Statement, Version: s.version})
 			} else {
-				m.matcher.rereadAll(&v.statements).add(s.statement)
+				m.matcher.rereadAll(&v.statements).Add(s.Statement)
 			}
 		} else if s.holder.visit != "" {
 			continue
@@ -292,7 +293,7 @@ func (m *holders) restoreStatements() {
 			m.restoreUnassigned(s)
 		} else if r := m.registry.room(s.Room); r != nil {
 			m.statements.kept++
-			m.matcher.rereadAll(&r.statements).add(s.statement)
+			m.matcher.rereadAll(&r.statements).Add(s.Statement)
 		}
 	}
 	if m.statements.restoring = nil; list != nil {
@@ -306,11 +307,11 @@ func (m *holders) restoreStatements() {
 func (m *holders) restoreUnassigned(s *statementRecord) {
 	name := s.holder.patient()
 	if name == (subjectName{}) {
-		name.resource = wholeOf(s.version.resource)
+		name.resource = evidence.WholeResource(s.version.Resource)
 	}
 	if r := m.unassigned.findOrAdd(name); r != nil {
 		m.statements.kept++
-		r.statements = append(r.statements, resourceStatement{s.statement, s.version})
+		r.statements = append(r.statements, evidence.ResourceStatement{Statement: s.Statement, Version: s.version})
 	}
 }
 

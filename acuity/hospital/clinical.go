@@ -2,6 +2,7 @@ package hospital
 
 import (
 	"svc/acuity"
+	"svc/acuity/evidence"
 	"svc/acuity/terminology"
 )
 
@@ -32,9 +33,9 @@ func (c *clinicalIntake) takeSignals(in *intake) {
 	in.statements = c.work.newStatements[:0]
 	for i := range in.o.Signals {
 		s := &in.o.Signals[i]
-		h := statement{
+		h := evidence.Statement{
 			MatchedSignal: c.matcher.share(terminology.TextOf(s, in.o.Channel)),
-			ReceivedAt:    in.o.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Room: s.Room, owner: binding{kind: notBound}.owner(),
+			ReceivedAt:    in.o.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Room: s.Room, Owner: binding{kind: notBound}.owner(),
 		}
 		if s.ObservedAt > h.ReceivedAt.Add(clockSlack) || s.StartedAt > h.ReceivedAt.Add(clockSlack) {
 			in.warn("time_in_future", "")
@@ -45,7 +46,7 @@ func (c *clinicalIntake) takeSignals(in *intake) {
 			continue
 		}
 		if s.Visit != "" || s.Patient != "" || s.Subject != "" || s.Resource != "" {
-			c.takeStatement(in, i, s, resourceStatement{statement: h, version: versionOf(s)})
+			c.takeStatement(in, i, s, evidence.ResourceStatement{Statement: h, Version: evidence.VersionOf(s)})
 			continue
 		}
 		r := in.room

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/evidence"
 )
 
 // encounters has the visits by the names of FHIR Encounters.
@@ -232,15 +233,15 @@ func (c *encounters) mergeNames(from, to *visit) {
 	if from == to || !from.isName() {
 		return
 	}
-	heard, list := from.statements.byArrival(func(*statement) bool { return true }), from.resourceStatements
-	from.statements, from.resourceStatements, from.cache = statementsByCode{}, nil, nil
+	heard, list := from.statements.ByArrival(func(*evidence.Statement) bool { return true }), from.resourceStatements
+	from.statements, from.resourceStatements, from.cache = evidence.Statements{}, nil, nil
 	for _, h := range heard {
 		c.statements.addToVisit(to, h)
 	}
 	for _, h := range list {
 		c.statements.addStatement(holder{v: to}, h)
-		if h.version != nil && !h.version.isDescribed() {
-			c.holders.resources[h.whole()] = holder{v: to}
+		if h.Version != nil && !h.Version.IsDescribed() {
+			c.holders.resources[h.WholeResource()] = holder{v: to}
 		}
 	}
 	if len(heard)+len(list) > 0 {
@@ -279,7 +280,7 @@ func (c *encounters) index() {
 func (m *holders) indexResources(by holder) {
 	list := by.resourceStatements()
 	for i := range list {
-		if whole := list[i].whole(); whole != "" && !list[i].version.isDescribed() {
+		if whole := list[i].WholeResource(); whole != "" && !list[i].Version.IsDescribed() {
 			m.resources[whole] = by
 		}
 	}

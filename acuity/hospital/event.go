@@ -231,3 +231,13 @@ func (v *visit) standsWithoutRoom() bool {
 	n := len(v.spans)
 	return n > 0 && v.spans[n-1].To == 0 && v.spans[n-1].Kind == withoutRoom
 }
+
+// tight makes room in a full list for one more, and for a part of its length. A hospital
+// keeps much, and lists that double their capacity leave half of it unused.
+func tight[T any](list []T, part int) []T {
+	n := len(list)
+	if n < cap(list) {
+		return list
+	}
+	return append(make([]T, 0, n+n/part+1), list...)
+}

@@ -7,6 +7,7 @@ import (
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/evidence"
 	"svc/acuity/score"
 )
 
@@ -74,13 +75,13 @@ func (t *censusIntake) explicit(f *CensusFacts, row *acuity.CensusRoom) {
 }
 
 // list returns the modifiers listed now; one listed before keeps its start.
-func (t *censusIntake) list(before []Listed, now []catalogue.Factor) []Listed {
-	next := make([]Listed, 0, len(now))
+func (t *censusIntake) list(before []evidence.Listed, now []catalogue.Factor) []evidence.Listed {
+	next := make([]evidence.Listed, 0, len(now))
 	for _, f := range now {
-		if slices.ContainsFunc(next, func(l Listed) bool { return l.Factor == f }) || len(next) == capListed {
+		if slices.ContainsFunc(next, func(l evidence.Listed) bool { return l.Factor == f }) || len(next) == capListed {
 			continue
 		}
-		l := Listed{Factor: f, Since: t.at, Last: t.at}
+		l := evidence.Listed{Factor: f, Since: t.at, Last: t.at}
 		for _, b := range before {
 			if b.Factor == f {
 				l.Since = b.Since

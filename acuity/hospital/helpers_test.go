@@ -5,7 +5,6 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
-	"svc/acuity/codes"
 	"svc/acuity/score"
 )
 
@@ -17,13 +16,6 @@ func mustFactor(t testing.TB, id string) catalogue.Factor {
 	}
 	return f
 }
-
-// numberValue and wordsValue are values as [codes.ParseValue] returns them.
-func numberValue(op codes.Comparator, n codes.Milli, unit string) codes.Value {
-	return codes.Value{Kind: codes.ValueNumber, Op: op, Number: n, Unit: unit}
-}
-
-func wordsValue(w string) codes.Value { return codes.Value{Kind: codes.ValueWords, Words: w} }
 
 // seenRoom is a room as it is rendered, seenFactor a factor with its sources.
 type seenRoom struct {

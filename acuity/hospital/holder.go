@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/evidence"
 )
 
 // holder is who keeps statements that name no room: a visit, or a patient without one.
@@ -13,7 +14,7 @@ type holder struct {
 }
 
 // resourceStatements returns the statements that the holder keeps.
-func (h holder) resourceStatements() resourceStatements {
+func (h holder) resourceStatements() evidence.ResourceStatements {
 	switch {
 	case h.v != nil:
 		return h.v.resourceStatements
@@ -39,16 +40,16 @@ type holders struct {
 }
 
 // takeStatement takes a statement about a visit, a patient, or a known resource.
-func (c *clinicalIntake) takeStatement(in *intake, i int, s *acuity.Signal, h resourceStatement) {
+func (c *clinicalIntake) takeStatement(in *intake, i int, s *acuity.Signal, h evidence.ResourceStatement) {
 	to := c.subjectOf(s)
-	if h.version != nil && !h.version.isDescribed() {
+	if h.Version != nil && !h.Version.IsDescribed() {
 		to = c.holders.holderOfResource(&h, to)
 	}
 	if to == (holder{}) || !c.capacity.roomToWait(in, to) {
 		in.refuse(reasonReferences, itemPath("signals", i))
 		return
 	}
-	c.statements.number(&h.statement)
+	c.statements.number(&h.Statement)
 	c.statements.addStatement(to, h)
 	if v := to.v; v != nil {
 		c.housekeeping.touch(v)
@@ -70,19 +71,19 @@ func (c *clinicalIntake) takeStatement(in *intake, i int, s *acuity.Signal, h re
 
 // holderOfResource returns the holder of a resource when a version of it would go to
 // another. The newest version decides for all of them.
-func (m *holders) holderOfResource(h *resourceStatement, to holder) holder {
-	whole := h.whole()
+func (m *holders) holderOfResource(h *evidence.ResourceStatement, to holder) holder {
+	whole := h.WholeResource()
 	if from, known := m.resources[whole]; known && from != to {
-		var newest *resourceStatement
+		var newest *evidence.ResourceStatement
 		list := from.resourceStatements()
 		for i := range list {
-			if o := &list[i]; o.whole() == whole && (newest == nil || newest.isOlder(o)) {
+			if o := &list[i]; o.WholeResource() == whole && (newest == nil || newest.IsOlder(o)) {
 				newest = o
 			}
 		}
 		switch {
 		case newest == nil:
-		case to == (holder{}) || to.nameless() || !from.nameless() && h.isOlder(newest):
+		case to == (holder{}) || to.nameless() || !from.nameless() && h.IsOlder(newest):
 			if to.unassigned != nil && len(to.unassigned.statements) == 0 {
 				m.unassigned.drop(to.unassigned)
 			}
@@ -100,10 +101,10 @@ func (m *holders) holderOfResource(h *resourceStatement, to holder) holder {
 // moveResource moves the versions of a resource to another holder.
 func (m *holders) moveResource(from, to holder, whole string) {
 	m.work.waits = m.work.waits || from.v == nil || from.v.isName()
-	var taken, left resourceStatements
+	var taken, left evidence.ResourceStatements
 	for _, h := range from.resourceStatements() {
-		if h.whole() == whole {
-			m.registry.invalidateChart(m.registry.bindingOf(&h.statement))
+		if h.WholeResource() == whole {
+			m.registry.invalidateChart(m.registry.bindingOf(&h.Statement))
 			taken = append(taken, h)
 		} else {
 			left = append(left, h)
@@ -123,8 +124,8 @@ func (m *holders) moveResource(from, to holder, whole string) {
 func (m *holders) unassignForgotten(r *unassigned) {
 	for i := range r.statements {
 		h := &r.statements[i]
-		if v := m.registry.visitOfStatement(&h.statement); v != nil && v.gone {
-			h.owner = binding{kind: notBound}.owner()
+		if v := m.registry.visitOfStatement(&h.Statement); v != nil && v.gone {
+			h.Owner = binding{kind: notBound}.owner()
 			m.work.waits = true
 			m.work.markUnassigned(r)
 		}
@@ -133,17 +134,17 @@ func (m *holders) unassignForgotten(r *unassigned) {
 
 // gatherResourceStatements adds the statements that are kept with a visit, or with its
 // patient for it.
-func (m *chartBuilder) gatherResourceStatements(e *evidenceInput, v *visit) {
-	add := func(h *resourceStatement) {
-		m.matcher.reread(&h.statement)
-		e.resourceStatements = append(e.resourceStatements, h)
+func (m *chartBuilder) gatherResourceStatements(e *evidence.Input, v *visit) {
+	add := func(h *evidence.ResourceStatement) {
+		m.matcher.reread(&h.Statement)
+		e.Resources = append(e.Resources, h)
 	}
 	for i := range v.resourceStatements {
 		add(&v.resourceStatements[i])
 	}
 	for _, r := range m.unassigned.ofVisit(v) {
 		for i := range r.statements {
-			if h := &r.statements[i]; h.owner.ID == v.slot {
+			if h := &r.statements[i]; h.Owner.ID == v.slot {
 				add(h)
 			}
 		}

@@ -1,6 +1,10 @@
 package hospital
 
-import "strconv"
+import (
+	"strconv"
+
+	"svc/acuity/evidence"
+)
 
 // limits are the caps of what grows with what a hospital sends. What is beyond them is
 // refused at its item, with the reason beside each cap. They bound the memory of a
@@ -40,7 +44,7 @@ func Limits() map[string]int64 {
 	return map[string]int64{
 		"roomsInUse": int64(usual.rooms), "roomsKnown": int64(usual.known), "visits": int64(usual.visits),
 		"visitsPerPatient": int64(usual.ofPatient), "eventBytes": int64(usual.bytes), "eventsPerVisit": capEvents,
-		"statements": int64(usual.statements), "statementsPerVisit": capSignals, "unknownVisits": int64(usual.unknown),
+		"statements": int64(usual.statements), "statementsPerVisit": evidence.MaxStatements, "unknownVisits": int64(usual.unknown),
 		"statementsWaiting": int64(usual.waiting), "identitiesPerDay": int64(usual.identities),
 		"patientsPerRoom": capPresent, "unmappedCodes": capCodes, "namesPerPatient": capNames,
 	}

@@ -3,6 +3,7 @@ package hospital
 import (
 	"svc/acuity"
 	"svc/acuity/catalogue"
+	"svc/acuity/evidence"
 	"svc/acuity/score"
 )
 
@@ -60,10 +61,10 @@ type work struct {
 	parts   bool               // decide again which patients are newborns: an Encounter that is part of another may be one
 	unsaid  []*acuity.Location // places of dropped events
 
-	events        []intakeEvent      // memory for the events of an input
-	newStatements []statement        // memory for the statements of an input
-	settled       []statement        // memory for the settled statements of a room
-	active        []catalogue.Factor // memory for the factors of a room
+	events        []intakeEvent        // memory for the events of an input
+	newStatements []evidence.Statement // memory for the statements of an input
+	settled       []evidence.Statement // memory for the settled statements of a room
+	active        []catalogue.Factor   // memory for the factors of a room
 	merge         locationMerge
 	spans         []locationSpan
 	present       []roomStay // of the room whose chart is built, see seePresent
@@ -76,7 +77,7 @@ type work struct {
 	went      []acuity.Instant // moves that were dropped since the last step
 	// unassigned are the marked ones.
 	unassigned    []*unassigned
-	evidenceInput evidenceInput
+	evidenceInput evidence.Input
 }
 
 // markRoom adds marks to a room.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/evidence"
 )
 
 // admitAlone adds one entry for the newborns of a room without a mother.
@@ -18,15 +19,15 @@ func (m *chartBuilder) admitAlone(r *room) {
 	first := m.work.present[i]
 	p, e := r.entry(), &m.work.evidenceInput
 	p.Visit, p.Arrived, p.Mother, p.Birth = first.v.ID, first.From, false, 0
-	e.reset(owner{})
+	e.Reset(evidence.Owner{})
 	m.addBabies(r, e, nil, nil)
-	p.Evidence = append(p.Evidence[:0], foldEvidence(e, &m.matcher.reader)...)
+	p.Evidence = append(p.Evidence[:0], evidence.Fold(e, &m.matcher.reader)...)
 	m.addBabyEvidence(r, p, nil)
 }
 
 // addBabies adds the primaries of the newborns of an entry: those whom ADT has in the
 // room, and those whom a census lists with the mother.
-func (m *chartBuilder) addBabies(r *room, e *evidenceInput, mother *visit, facts *CensusFacts) {
+func (m *chartBuilder) addBabies(r *room, e *evidence.Input, mother *visit, facts *CensusFacts) {
 	baby, unnamed := uint8(0), 0
 	for _, s := range m.work.present {
 		if !s.v.timeline.newborn || !m.isOf(r, s.v, mother) {
@@ -138,7 +139,7 @@ func (m *chartBuilder) addBabyEvidence(r *room, p *acuity.PatientChart, mother *
 		addDiagnoses(e, &s.v.timeline)
 		addConditions(e)
 		addCensus(e, s.v.censusFacts())
-		for _, ev := range foldEvidence(e, &m.matcher.reader) {
+		for _, ev := range evidence.Fold(e, &m.matcher.reader) {
 			ev.Baby = baby
 			p.Evidence = append(p.Evidence, ev)
 		}

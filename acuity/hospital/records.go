@@ -4,6 +4,7 @@ import (
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/evidence"
 )
 
 // Record is one record of the changelog: a piece of the facts of one hospital.
@@ -107,7 +108,7 @@ type CensusFacts struct {
 	DeliveredAt  acuity.Instant
 	Cesarean     bool
 
-	Listed    []Listed
+	Listed    []evidence.Listed
 	Diagnoses []Standing
 	Newborns  []ListedNewborn
 }

@@ -8,6 +8,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/codes"
+	"svc/acuity/evidence"
 	"svc/acuity/terminology"
 )
 
@@ -183,16 +184,16 @@ func (t *referenceIntake) speaksOf(names map[string]bool) bool {
 			return true
 		}
 	}
-	in := func(l *statementsByCode) bool {
-		for h := range l.each {
+	in := func(l *evidence.Statements) bool {
+		for h := range l.All {
 			if says(&h.SignalText) {
 				return true
 			}
 		}
 		return false
 	}
-	among := func(list resourceStatements) bool {
-		return slices.ContainsFunc(list, func(f resourceStatement) bool { return says(&f.SignalText) })
+	among := func(list evidence.ResourceStatements) bool {
+		return slices.ContainsFunc(list, func(f evidence.ResourceStatement) bool { return says(&f.SignalText) })
 	}
 	for _, r := range t.registry.rooms {
 		if in(&r.statements) {

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"svc/acuity/evidence"
 )
 
 // registry has the rooms and visits that are known, and where each visit is.
@@ -97,20 +99,20 @@ func (g *registry) removeRoomStays(v *visit, stays []locationSpan) {
 }
 
 // visitOfStatement returns the visit that owns a statement; nil: no visit does.
-func (g *registry) visitOfStatement(h *statement) *visit {
-	if h.owner.ID == 0 {
+func (g *registry) visitOfStatement(h *evidence.Statement) *visit {
+	if h.Owner.ID == 0 {
 		return nil
 	}
-	return g.slots.visits[h.owner.ID]
+	return g.slots.visits[h.Owner.ID]
 }
 
 // bindingOf returns the owner of a statement.
-func (g *registry) bindingOf(h *statement) binding {
-	return binding{g.visitOfStatement(h), h.owner.Kind}
+func (g *registry) bindingOf(h *evidence.Statement) binding {
+	return binding{g.visitOfStatement(h), h.Owner.Kind}
 }
 
 // cacheOf returns the cache of the owner of a statement; nil: there is none.
-func (g *registry) cacheOf(h *statement) *foldCache {
+func (g *registry) cacheOf(h *evidence.Statement) *evidence.Cache {
 	if v := g.visitOfStatement(h); v != nil {
 		return v.cache
 	}

@@ -67,8 +67,8 @@ func (u *State) forgetDerived() {
 		*v = visit{visitFacts: v.visitFacts, slot: v.slot, statements: v.statements, resourceStatements: v.resourceStatements, watched: v.watched, bytes: v.bytes, marks: v.marks & (markState | dirtyTimeline | dirtyLocation)}
 	}
 	for _, r := range u.registry.rooms {
-		for h := range r.statements.each {
-			h.owner = binding{kind: notBound}.owner()
+		for h := range r.statements.All {
+			h.Owner = binding{kind: notBound}.owner()
 		}
 		*r = room{
 			RoomState:  r.RoomState,
@@ -80,7 +80,7 @@ func (u *State) forgetDerived() {
 	u.assignments.withdrawn = withdrawnRooms{}
 	for _, r := range u.unassigned.bySubject {
 		for i := range r.statements {
-			r.statements[i].owner = binding{kind: notBound}.owner()
+			r.statements[i].Owner = binding{kind: notBound}.owner()
 		}
 	}
 	u.work.waits, u.timelines.cancels = true, nil

@@ -100,7 +100,7 @@ func (v *visit) isOver(now acuity.Instant) bool {
 		return false
 	}
 	if v.isName() {
-		return v.statements.size+len(v.resourceStatements) == 0
+		return v.statements.Len()+len(v.resourceStatements) == 0
 	}
 	if v.timeline.closedAt.Add(backfillDays) > now && v.feed() == acuity.ChannelBatch {
 		return false
@@ -122,9 +122,9 @@ func (u *State) forget(over []*visit) {
 	}
 	u.work.parts, u.work.waits = true, true // other visits may name their mothers
 	for _, r := range u.registry.rooms {
-		for h := range r.statements.each {
+		for h := range r.statements.All {
 			if v := u.registry.visitOfStatement(h); v != nil && v.gone {
-				h.owner = binding{kind: toNobody}.owner()
+				h.Owner = binding{kind: toNobody}.owner()
 			}
 		}
 	}
@@ -182,7 +182,7 @@ func (u *State) takeOut(v *visit) {
 		n.bornTo(nil)
 		u.work.markVisit(n, dirtyLocation)
 	}
-	for h := range v.statements.each {
+	for h := range v.statements.All {
 		u.statements.lose(h)
 	}
 	for i := range v.resourceStatements {

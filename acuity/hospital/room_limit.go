@@ -101,7 +101,7 @@ func (r *room) leftAt() (at acuity.Instant) {
 func (g *registry) forgetRooms() bool {
 	before := len(g.rooms)
 	g.rooms = slices.DeleteFunc(g.rooms, func(r *room) bool {
-		if r.inUnit || r.belongs || len(r.stays) > 0 || r.statements.count() > 0 || len(r.Past) > 0 || r.Occupant != nil || len(r.candidates) > 0 {
+		if r.inUnit || r.belongs || len(r.stays) > 0 || r.statements.Len() > 0 || len(r.Past) > 0 || r.Occupant != nil || len(r.candidates) > 0 {
 			return false
 		}
 		g.keys.drop(g.keys.room(r.ID))

@@ -141,7 +141,7 @@ func (l *stayBuilder) moveVisit(v *visit, to []locationSpan) {
 	l.invalidateIfListed(v)
 	l.updateRoomStays(v, to)
 	v.spans = append(v.spans[:0], to...)
-	if v.cache.forget(); l.registry.whereIs(v) == nil {
+	if v.cache.Forget(); l.registry.whereIs(v) == nil {
 		v.cache = nil // there is no chart of it any more
 	}
 	if lost := v.isLost(); lost != v.lost {

@@ -4,6 +4,7 @@ import (
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/evidence"
 	"svc/acuity/score"
 )
 
@@ -60,11 +61,11 @@ type State struct {
 // room is a room with what is derived for it.
 type room struct {
 	RoomState
-	statements    statementsByCode // statements about whoever is here
-	stays         []roomStay       // of the visits that are or were here, by arrival
-	here          []roomStay       // the stays that go on
-	candidates    []candidate      // visits that may be the occupant without a visit
-	occupantVisit *visit           // the visit that is the occupant
+	statements    evidence.Statements // statements about whoever is here
+	stays         []roomStay          // of the visits that are or were here, by arrival
+	here          []roomStay          // the stays that go on
+	candidates    []candidate         // visits that may be the occupant without a visit
+	occupantVisit *visit              // the visit that is the occupant
 	inUnit        bool
 	belongs       bool // to the unit, unless too many rooms do
 	spare         bool // too many rooms belong to the unit, and this one is not in use
@@ -72,7 +73,7 @@ type room struct {
 	was           int  // index in work.before; -1: the room was not in the unit; or asIs
 	is            int  // index in the verdict; -1: the room is not in it
 	store         score.RoomMemory
-	cache         *foldCache // of the occupant without a visit, or of the room itself
+	cache         *evidence.Cache // of the occupant without a visit, or of the room itself
 	chart         acuity.RoomChart
 	chartAt       int // index of the chart in that of the unit, if it is in the unit
 	marks         mark
@@ -84,9 +85,9 @@ const asIs = -2
 // visit is a visit with what is derived for it.
 type visit struct {
 	visitFacts
-	slot               int32            // see slots
-	statements         statementsByCode // settled with this visit
-	resourceStatements resourceStatements
+	slot               int32               // see slots
+	statements         evidence.Statements // settled with this visit
+	resourceStatements evidence.ResourceStatements
 	timeline           timeline
 	spans              []locationSpan // stays by ADT and census together, ascending
 	lastPlaced         acuity.Instant // see locationMerge.lastSaid
@@ -94,7 +95,7 @@ type visit struct {
 	occupantOf         *room          // the room where the visit is the occupant
 	mother             *visit         // of a newborn
 	babies             []*visit       // newborns of this mother
-	cache              *foldCache
+	cache              *evidence.Cache
 	primary            chosen
 	names              []string // as in the index by patient
 	born               bool     // a newborn, as its events say

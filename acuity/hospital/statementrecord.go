@@ -1,9 +1,11 @@
 package hospital
 
+import "svc/acuity/evidence"
+
 // statementRecord is a statement with what only its record needs.
 type statementRecord struct {
-	statement
-	version *version // nil: of no resource
+	evidence.Statement
+	version *evidence.Version // nil: of no resource
 	holder  holderName
 }
 
@@ -24,12 +26,12 @@ func (o *holderName) patient() subjectName {
 
 // record returns the record as it is written.
 func (r *statementRecord) record() StatementState {
-	s := StatementState{Number: r.number, Signal: r.Signal(), ReceivedAt: r.ReceivedAt, Feed: r.Feed, Settled: r.Settled}
+	s := StatementState{Number: r.Number, Signal: r.Signal(), ReceivedAt: r.ReceivedAt, Feed: r.Feed, Settled: r.Settled}
 	s.Room, s.ObservedAt, s.StartedAt = r.Room, r.ObservedAt, r.StartedAt
 	name := r.holder.patient()
 	s.Visit, s.Patient, s.Subject = r.holder.visit, name.patient, name.subject
 	if v := r.version; v != nil {
-		s.Resource, s.UpdatedAt = v.resource, v.updatedAt
+		s.Resource, s.UpdatedAt = v.Resource, v.UpdatedAt
 	}
 	return s
 }

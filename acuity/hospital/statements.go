@@ -5,6 +5,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/codes"
+	"svc/acuity/evidence"
 	"svc/acuity/terminology"
 )
 
@@ -30,102 +31,102 @@ type statements struct {
 }
 
 // number gives a statement the next number.
-func (k *statements) number(h *statement) {
+func (k *statements) number(h *evidence.Statement) {
 	k.facts.Statements++
 	k.kept++
-	h.number = k.facts.Statements
+	h.Number = k.facts.Statements
 }
 
 // keepStatement adds a statement to those of a room, or of the visit named.
-func (k *statements) keepStatement(l *statementsByCode, h statement, visit string) {
-	k.matcher.rereadAll(l).keep(h, k.lose)
-	k.changed = append(k.changed, statementRecord{statement: h, holder: holderName{visit: visit}})
+func (k *statements) keepStatement(l *evidence.Statements, h evidence.Statement, visit string) {
+	k.matcher.rereadAll(l).Keep(h, k.lose)
+	k.changed = append(k.changed, statementRecord{Statement: h, holder: holderName{visit: visit}})
 }
 
 // keepResourceStatement adds a statement to those of a visit or a patient. It first reads
 // all of them with the present mappings of the unit.
-func (k *statements) keepResourceStatement(list *resourceStatements, h resourceStatement, with holderName) {
-	k.matcher.reread(&h.statement)
+func (k *statements) keepResourceStatement(list *evidence.ResourceStatements, h evidence.ResourceStatement, with holderName) {
+	k.matcher.reread(&h.Statement)
 	for i := range *list {
-		k.matcher.reread(&(*list)[i].statement)
+		k.matcher.reread(&(*list)[i].Statement)
 	}
-	list.keep(h, k.dropResourceStatement)
-	k.changed = append(k.changed, statementRecord{statement: h.statement, version: h.version, holder: with})
+	list.Keep(h, k.dropResourceStatement)
+	k.changed = append(k.changed, statementRecord{Statement: h.Statement, version: h.Version, holder: with})
 }
 
 // keepForVisit adds a statement to those of a visit. It invalidates nothing.
-func (k *statements) keepForVisit(v *visit, h *statement) {
-	h.owner = binding{v, toVisit}.owner()
+func (k *statements) keepForVisit(v *visit, h *evidence.Statement) {
+	h.Owner = binding{v, toVisit}.owner()
 	h.Settled = true
 	k.matcher.reread(h)
 	k.keepStatement(&v.statements, *h, v.ID)
 }
 
 // addToVisit adds a statement that belongs to the visit for good.
-func (k *statements) addToVisit(v *visit, h statement) {
+func (k *statements) addToVisit(v *visit, h evidence.Statement) {
 	k.keepForVisit(v, &h)
 	k.assignments.invalidateEvidence(&h, false)
 }
 
 // addStatement adds a statement to a holder.
-func (k *statements) addStatement(to holder, h resourceStatement) {
+func (k *statements) addStatement(to holder, h evidence.ResourceStatement) {
 	k.work.waits = k.work.waits || to.v == nil || to.v.isName()
 	switch v := to.v; {
 	case v == nil:
-		h.owner = binding{kind: notBound}.owner()
+		h.Owner = binding{kind: notBound}.owner()
 		h.Settled = false
 		k.keepResourceStatement(&to.unassigned.statements, h, holderName{named: &to.unassigned.subjectName})
 		k.work.markUnassigned(to.unassigned)
-	case h.version == nil:
-		k.addToVisit(v, h.statement)
+	case h.Version == nil:
+		k.addToVisit(v, h.Statement)
 	default:
-		h.owner = binding{v, toVisit}.owner()
+		h.Owner = binding{v, toVisit}.owner()
 		h.Settled = true
 		k.keepResourceStatement(&v.resourceStatements, h, holderName{visit: v.ID})
-		k.registry.invalidateChart(k.registry.bindingOf(&h.statement))
+		k.registry.invalidateChart(k.registry.bindingOf(&h.Statement))
 	}
 }
 
 // lose drops the record of a statement, and invalidates the evidence of its
 // owner.
-func (k *statements) lose(h *statement) {
+func (k *statements) lose(h *evidence.Statement) {
 	k.dropRecord(h)
 	k.assignments.invalidateEvidence(h, true)
 }
 
 // dropRecord drops the record of a statement.
-func (k *statements) dropRecord(h *statement) {
+func (k *statements) dropRecord(h *evidence.Statement) {
 	k.kept--
-	k.lost = append(k.lost, h.number)
+	k.lost = append(k.lost, h.Number)
 }
 
 // dropResourceStatement drops the record of a resource statement.
-func (k *statements) dropResourceStatement(h *resourceStatement) { k.dropRecord(&h.statement) }
+func (k *statements) dropResourceStatement(h *evidence.ResourceStatement) { k.dropRecord(&h.Statement) }
 
 // settleStatements makes the owners of 24 h old statements of a room final. Owners stay
 // the same, so nothing else changes.
 func (k *statements) settleStatements(r *room, now acuity.Instant) {
-	if at := r.statements.unsettled; at == 0 || at.Add(settleAfter) > now {
+	if at := r.statements.Unsettled; at == 0 || at.Add(settleAfter) > now {
 		return
 	}
 	list := k.work.settled[:0]
-	r.statements.unsettled = 0
-	r.statements.remove(func(h *statement) bool {
+	r.statements.Unsettled = 0
+	r.statements.Remove(func(h *evidence.Statement) bool {
 		switch {
 		case h.Settled:
 			return false
-		case h.ReceivedAt.Add(settleAfter) > now, h.owner.Kind == toOccupant: // the occupant may still turn out to be a visit
-			r.statements.unsettled = codes.Soonest(r.statements.unsettled, h.ReceivedAt)
+		case h.ReceivedAt.Add(settleAfter) > now, h.Owner.Kind == toOccupant: // the occupant may still turn out to be a visit
+			r.statements.Unsettled = codes.Soonest(r.statements.Unsettled, h.ReceivedAt)
 			return false
-		case h.owner.Kind == toRoom:
+		case h.Owner.Kind == toRoom:
 			h.Settled = true
-			k.changed = append(k.changed, statementRecord{statement: *h})
+			k.changed = append(k.changed, statementRecord{Statement: *h})
 			return false
 		}
 		list = append(list, *h)
 		return true
 	})
-	slices.SortFunc(list, compareArrival)
+	slices.SortFunc(list, evidence.CompareArrival)
 	for i := range list {
 		h := &list[i]
 		if v := k.registry.visitOfStatement(h); v != nil {
@@ -138,23 +139,23 @@ func (k *statements) settleStatements(r *room, now acuity.Instant) {
 }
 
 // reread reads a statement with the mappings of the unit, if others read it.
-func (m *matcher) reread(h *statement) {
+func (m *matcher) reread(h *evidence.Statement) {
 	if h.Mappings != m.maps {
 		h.MatchedSignal = m.share(h.SignalText)
 	}
 }
 
 // rereadAll reads statements with the mappings of the unit, if others read them.
-func (m *matcher) rereadAll(l *statementsByCode) *statementsByCode {
-	l.reread(m.maps, m.share)
+func (m *matcher) rereadAll(l *evidence.Statements) *evidence.Statements {
+	l.Reread(m.maps, m.share)
 	return l
 }
 
 // collect keeps the record of a statement until all records are there.
 func (k *statements) collect(s *StatementState) {
-	r := statementRecord{version: versionOf(&s.Signal), holder: holderName{visit: s.Visit}, statement: statement{
-		MatchedSignal: k.matcher.share(terminology.TextOf(&s.Signal, s.Feed)), number: s.Number,
-		ReceivedAt: s.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Room: s.Room, Settled: s.Settled, owner: binding{kind: notBound}.owner(),
+	r := statementRecord{version: evidence.VersionOf(&s.Signal), holder: holderName{visit: s.Visit}, Statement: evidence.Statement{
+		MatchedSignal: k.matcher.share(terminology.TextOf(&s.Signal, s.Feed)), Number: s.Number,
+		ReceivedAt: s.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Room: s.Room, Settled: s.Settled, Owner: binding{kind: notBound}.owner(),
 	}}
 	if name := (subjectName{patient: s.Patient, subject: s.Subject}); name != (subjectName{}) {
 		r.holder.named = &name
@@ -178,30 +179,30 @@ func (k *statements) writeDirty(write func(key []byte, s Record)) {
 	k.order = order
 	for i, at := range order {
 		r := &list[at]
-		if i+1 < len(order) && list[order[i+1]].number == r.number {
+		if i+1 < len(order) && list[order[i+1]].Number == r.Number {
 			continue
 		}
-		if _, gone := slices.BinarySearch(lost, r.number); gone {
+		if _, gone := slices.BinarySearch(lost, r.Number); gone {
 			continue
 		}
 		k.written = r.record()
-		write(k.keys.statement(r.number), &k.written)
+		write(k.keys.statement(r.Number), &k.written)
 	}
 	k.changed, k.lost = emptied(k.changed), emptied(k.lost)
 }
 
 // writeByCode writes the statements of a visit or of a room.
-func (k *statements) writeByCode(l *statementsByCode, visit string, write func(key []byte, s Record)) {
-	for h := range l.each {
-		s := (&statementRecord{statement: *h, holder: holderName{visit: visit}}).record()
+func (k *statements) writeByCode(l *evidence.Statements, visit string, write func(key []byte, s Record)) {
+	for h := range l.All {
+		s := (&statementRecord{Statement: *h, holder: holderName{visit: visit}}).record()
 		write(k.keys.statement(s.Number), &s)
 	}
 }
 
 // writeResourceStatements writes the resource statements of a visit or a patient.
-func (k *statements) writeResourceStatements(list []resourceStatement, with holderName, write func(key []byte, s Record)) {
+func (k *statements) writeResourceStatements(list []evidence.ResourceStatement, with holderName, write func(key []byte, s Record)) {
 	for i := range list {
-		s := (&statementRecord{statement: list[i].statement, version: list[i].version, holder: with}).record()
+		s := (&statementRecord{Statement: list[i].Statement, version: list[i].Version, holder: with}).record()
 		write(k.keys.statement(s.Number), &s)
 	}
 }

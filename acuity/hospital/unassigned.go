@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/evidence"
 )
 
 // unassigned are the statements about one patient that name no visit, until they are 24
@@ -15,7 +16,7 @@ import (
 // own.
 type unassigned struct {
 	subjectName
-	statements resourceStatements // in order of arrival; assigned to a visit, or waiting
+	statements evidence.ResourceStatements // in order of arrival; assigned to a visit, or waiting
 	marked     bool
 }
 
@@ -47,7 +48,7 @@ func (c *clinicalIntake) subjectOf(s *acuity.Signal) holder {
 	}
 	name := subjectName{patient: s.Patient, subject: s.Subject}
 	if name == (subjectName{}) {
-		name.resource = wholeOf(s.Resource)
+		name.resource = evidence.WholeResource(s.Resource)
 	}
 	if r := c.unassigned.findOrAdd(name); r != nil {
 		return holder{unassigned: r}
@@ -108,9 +109,9 @@ func (m *holders) assignStatements() {
 		newest := r.newest()
 		for i := range r.statements {
 			h := &r.statements[i]
-			was, is := m.registry.bindingOf(&h.statement), binding{kind: toNobody}
+			was, is := m.registry.bindingOf(&h.Statement), binding{kind: toNobody}
 			at := h.ReceivedAt
-			if whole := h.whole(); whole != "" {
+			if whole := h.WholeResource(); whole != "" {
 				at = newest[whole]
 			}
 			if v := m.people.visitFor(r, at); v != nil {
@@ -120,7 +121,7 @@ func (m *holders) assignStatements() {
 				continue
 			}
 			m.registry.invalidateChart(was)
-			h.owner = is.owner()
+			h.Owner = is.owner()
 			m.work.waits = true
 			m.registry.invalidateChart(is)
 		}
@@ -133,7 +134,7 @@ func (m *holders) assignStatements() {
 func (r *unassigned) newest() map[string]acuity.Instant {
 	at := make(map[string]acuity.Instant, len(r.statements))
 	for i := range r.statements {
-		if whole := r.statements[i].whole(); whole != "" {
+		if whole := r.statements[i].WholeResource(); whole != "" {
 			at[whole] = max(at[whole], r.statements[i].ReceivedAt)
 		}
 	}
@@ -167,15 +168,15 @@ func (l *unassignedStatements) markNames(v *visit) {
 // settleUnassigned makes the assignment of 24 h old statements final. Statements without
 // a visit are lost, and so are names that nothing else uses.
 func (m *holders) settleUnassigned(now acuity.Instant) {
-	due := func(h *statement) bool { return h.ReceivedAt.Add(settleAfter) <= now }
+	due := func(h *evidence.Statement) bool { return h.ReceivedAt.Add(settleAfter) <= now }
 	byName := func(a, b *unassigned) int {
 		return cmp.Or(cmp.Compare(a.patient, b.patient), cmp.Compare(a.subject, b.subject), cmp.Compare(a.resource, b.resource))
 	}
 	for _, r := range slices.SortedFunc(maps.Values(m.unassigned.bySubject), byName) {
-		var old, left resourceStatements
+		var old, left evidence.ResourceStatements
 		fresh := r.newest()
 		for _, h := range r.statements {
-			if at := fresh[h.whole()]; due(&h.statement) && (h.whole() == "" || at.Add(settleAfter) <= now) {
+			if at := fresh[h.WholeResource()]; due(&h.Statement) && (h.WholeResource() == "" || at.Add(settleAfter) <= now) {
 				old = append(old, h)
 			} else {
 				left = append(left, h)
@@ -188,7 +189,7 @@ func (m *holders) settleUnassigned(now acuity.Instant) {
 			m.unassigned.drop(r)
 		}
 		for _, h := range old {
-			v := m.registry.visitOfStatement(&h.statement)
+			v := m.registry.visitOfStatement(&h.Statement)
 			if v == nil {
 				m.statements.dropResourceStatement(&h)
 				continue
@@ -198,15 +199,15 @@ func (m *holders) settleUnassigned(now acuity.Instant) {
 		}
 	}
 	for v := range m.registry.unknown {
-		for _, h := range v.statements.byArrival(due) {
+		for _, h := range v.statements.ByArrival(due) {
 			m.statements.lose(&h)
 		}
-		v.statements.remove(due)
-		v.resourceStatements = slices.DeleteFunc(v.resourceStatements, func(h resourceStatement) bool {
-			if due(&h.statement) {
+		v.statements.Remove(due)
+		v.resourceStatements = slices.DeleteFunc(v.resourceStatements, func(h evidence.ResourceStatement) bool {
+			if due(&h.Statement) {
 				m.statements.dropResourceStatement(&h)
 			}
-			return due(&h.statement)
+			return due(&h.Statement)
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/evidence"
 	"svc/acuity/score"
 )
 
@@ -285,8 +286,8 @@ func TestRecordsStaySmall(t *testing.T) {
 			t.Errorf("%s takes %d bytes", key, n)
 		}
 	})
-	if v := u.registry.visits["v"]; len(v.events) > capEvents || v.Folded == 0 || v.statements.size > capSignals {
-		t.Errorf("%d events, %d folded, %d signals", len(v.events), v.Folded, v.statements.size)
+	if v := u.registry.visits["v"]; len(v.events) > capEvents || v.Folded == 0 || v.statements.Len() > evidence.MaxStatements {
+		t.Errorf("%d events, %d folded, %d signals", len(v.events), v.Folded, v.statements.Len())
 	}
 	if records == 0 {
 		t.Error("nothing was written")

@@ -461,13 +461,13 @@ func runOf(changes []acuity.Change) acuity.LevelRun {
 func (u *State) checkLimits(t *rapid.T) {
 	kept, bytes, used := 0, 0, 0
 	for _, r := range u.registry.rooms {
-		kept += r.statements.size
+		kept += r.statements.Len()
 		if r.inUnit && r.isUsed(u.facts.Clock) && !r.Listed {
 			used++
 		}
 	}
 	for _, v := range u.registry.visits {
-		kept += v.statements.size + len(v.resourceStatements)
+		kept += v.statements.Len() + len(v.resourceStatements)
 		bytes += v.size()
 		if _, unknown := u.registry.unknown[v]; unknown != v.isName() {
 			t.Fatalf("unknown visits have %v: %v", v.ID, unknown)

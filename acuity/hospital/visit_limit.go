@@ -68,7 +68,7 @@ func (u *State) forgetEarly(o *acuity.Observation) bool {
 	n := 0
 	for ; n < len(over) && l.exceeds(&u.limits, 15); n++ {
 		v := over[n]
-		l = load{l.visits - 1, l.bytes - v.bytes, l.statements - v.statements.count() - len(v.resourceStatements)}
+		l = load{l.visits - 1, l.bytes - v.bytes, l.statements - v.statements.Len() - len(v.resourceStatements)}
 	}
 	u.forget(over[:n])
 	return n > 0
@@ -157,7 +157,7 @@ func (c *capacity) roomToWait(in *intake, to holder) bool {
 	if in.waiting < 0 {
 		in.waiting = 0
 		for v := range c.registry.unknown {
-			in.waiting += v.statements.count() + len(v.resourceStatements)
+			in.waiting += v.statements.Len() + len(v.resourceStatements)
 		}
 		for _, r := range c.unassigned.bySubject {
 			in.waiting += len(r.statements)

@@ -25,7 +25,7 @@ func (l *unassignedStatements) answerWaiting(in *intake) {
 // stopWaiting makes the unit count anew if statements waited for a visit that becomes
 // more than a name.
 func (g *registry) stopWaiting(v *visit) {
-	g.work.waits = g.work.waits || v.isName() && v.statements.count()+len(v.resourceStatements) > 0
+	g.work.waits = g.work.waits || v.isName() && v.statements.Len()+len(v.resourceStatements) > 0
 }
 
 // countWaiting counts the cancels and statements that wait, at the hour of the clock.
@@ -45,11 +45,11 @@ func (t *timelines) countWaiting() {
 		return n == 0
 	})
 	for v := range t.registry.unknown {
-		statements += v.statements.count() + len(v.resourceStatements)
+		statements += v.statements.Len() + len(v.resourceStatements)
 	}
 	for _, r := range t.unassigned.bySubject {
 		for i := range r.statements {
-			if r.statements[i].owner.ID == 0 {
+			if r.statements[i].Owner.ID == 0 {
 				statements++
 			}
 		}

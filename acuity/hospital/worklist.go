@@ -6,6 +6,7 @@ import (
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/evidence"
 	"svc/acuity/terminology"
 )
 
@@ -83,7 +84,7 @@ func (l *worklist) noteUnmappedSignals(in *intake) {
 
 // noteUnmappedStatement adds the code of a statement. A condition is a diagnosis; a
 // resource has no room.
-func (l *worklist) noteUnmappedStatement(in *intake, h *statement, resource bool) {
+func (l *worklist) noteUnmappedStatement(in *intake, h *evidence.Statement, resource bool) {
 	kind, room := h.Kind, h.Room
 	if kind == catalogue.KindCondition {
 		if tellsDelivery(&acuity.Diagnosis{System: h.System, Code: h.Code}) {

@@ -1,4 +1,4 @@
-package hospital
+package evidence
 
 import (
 	"slices"
@@ -28,7 +28,7 @@ func TestDroppedIsAsIfNeverSaid(t *testing.T) {
 	for name, lines := range kinds {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				kept := &evidenceInput{from: []*statementsByCode{{}, {}}, cache: &foldCache{}, diagnoses: []diagnosis{
+				kept := &Input{Statements: []*Statements{{}, {}}, Cache: &Cache{}, Diagnoses: []Diagnosis{
 					{Diagnosis: acuity.Diagnosis{System: codes.ICD10CM, Code: "O68"}, Start: noon, Last: noon},
 					{Diagnosis: acuity.Diagnosis{System: codes.ICD10CM, Code: "O99.21"}, Start: noon, Last: noon},
 				}}
@@ -42,23 +42,23 @@ func TestDroppedIsAsIfNeverSaid(t *testing.T) {
 					case 1:
 						s.observed = rapid.SampledFrom(times).Draw(t, "observed")
 					}
-					h := s.heard().statement
-					h.number = int64(number + 1)
-					kept.from[rapid.IntRange(0, 1).Draw(t, "list")].add(h)
+					h := s.heard().Statement
+					h.Number = int64(number + 1)
+					kept.Statements[rapid.IntRange(0, 1).Draw(t, "list")].Add(h)
 				}
 				for {
 					fresh := *kept
-					fresh.cache, fresh.scratch, fresh.sorted, fresh.said, fresh.out = nil, foldCache{}, nil, nil, nil
-					want := slices.Clone(foldEvidence(&fresh, r))
-					if got := foldEvidence(kept, r); !slices.Equal(got, want) {
+					fresh.Cache, fresh.scratch, fresh.sorted, fresh.said, fresh.out = nil, Cache{}, nil, nil, nil
+					want := slices.Clone(Fold(&fresh, r))
+					if got := Fold(kept, r); !slices.Equal(got, want) {
 						t.Fatalf("\n got %+v\nwant %+v", got, want)
 					}
 					for range rapid.IntRange(1, 2).Draw(t, "lost at once") {
-						var from *statementsByCode
+						var from *Statements
 						var first *codeStatements
-						for _, l := range kept.from {
+						for _, l := range kept.Statements {
 							for i := range l.list {
-								if t := &l.list[i]; first == nil || t.statements[0].orderTime() < first.statements[0].orderTime() {
+								if t := &l.list[i]; first == nil || t.statements[0].OrderTime() < first.statements[0].OrderTime() {
 									from, first = l, t
 								}
 							}
@@ -66,14 +66,14 @@ func TestDroppedIsAsIfNeverSaid(t *testing.T) {
 						if first == nil {
 							return
 						}
-						kept.cache.invalidate(&first.statements[0], true)
+						kept.Cache.Invalidate(&first.statements[0], true)
 						from.dropAt(first, 0)
 					}
-					for i := range kept.cache.list {
-						d := kept.cache.list[i]
+					for i := range kept.Cache.list {
+						d := kept.Cache.list[i]
 						d.assertions = slices.Clone(d.assertions)
-						f := evidenceBuilder{Reader: r, e: kept}
-						if d.droppedAt != 0 && !d.stale && f.dropOldest(kept.cache, &d) {
+						f := builder{Reader: r, e: kept}
+						if d.droppedAt != 0 && !d.stale && f.dropOldest(kept.Cache, &d) {
 							dropped++
 						}
 						f.e.sorted = f.e.sorted[:0]

@@ -1,4 +1,4 @@
-package hospital
+package evidence
 
 import (
 	"slices"
@@ -13,7 +13,7 @@ import (
 // depends on what was before a statement that decides every assertion: an assertion that
 // began earlier now begins with it. It returns false if more may have changed; then the
 // code must be folded anew.
-func (f *evidenceBuilder) dropOldest(kept *foldCache, d *codeFold) bool {
+func (f *builder) dropOldest(kept *Cache, d *codeFold) bool {
 	lost := d.droppedAt
 	d.droppedAt = 0
 	first, alone := f.first(kept, d)
@@ -35,7 +35,7 @@ func (f *evidenceBuilder) dropOldest(kept *foldCache, d *codeFold) bool {
 // first returns the earliest statement of an identity that counts. alone is false if
 // there is none, if another has the same time, or if it need not have the earliest
 // clock, as for a medication.
-func (f *evidenceBuilder) first(kept *foldCache, d *codeFold) (first orderedStatement, alone bool) {
+func (f *builder) first(kept *Cache, d *codeFold) (first orderedStatement, alone bool) {
 	for i := range kept.members {
 		m := &kept.members[i]
 		if !d.has(m) {
@@ -44,18 +44,18 @@ func (f *evidenceBuilder) first(kept *foldCache, d *codeFold) (first orderedStat
 		if m.of.Identity.Medication {
 			return orderedStatement{}, false
 		}
-		for _, l := range f.e.from {
+		for _, l := range f.e.Statements {
 			t := l.find(m.of)
 			if t == nil {
 				continue
 			}
 			for j := range t.statements {
 				h := &t.statements[j]
-				if h.owner != f.e.owner || !h.Counts() {
+				if h.Owner != f.e.Owner || !h.Counts() {
 					continue
 				}
 				s := f.statement(d, h)
-				if first.statement == nil || s.order < first.order {
+				if first.Statement == nil || s.order < first.order {
 					first, alone = s, true
 				} else if s.order == first.order {
 					alone = false

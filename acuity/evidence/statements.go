@@ -1,4 +1,4 @@
-package hospital
+package evidence
 
 import (
 	"cmp"
@@ -11,37 +11,37 @@ import (
 	"svc/acuity/terminology"
 )
 
-// capSignals is the number of statements that one list keeps. Beyond it the oldest are
+// MaxStatements is the number of statements that one list keeps. Beyond it the oldest are
 // dropped that have a newer one of the same identity.
-const capSignals = 240
+const MaxStatements = 240
 
 // thinWithin is the span within which repeats of one statement that say the same are one.
 // It is shorter than every window of the catalogue, so no run breaks by it.
 const thinWithin = 15 * time.Minute
 
-// statementsByCode are clinical statements by identity, at most [capSignals]. A new
+// Statements are clinical statements by identity, at most [MaxStatements]. A new
 // statement only concerns those of its own identity.
-type statementsByCode struct {
+type Statements struct {
 	list []codeStatements
 	size int                   // of all statements
 	maps *terminology.Mappings // the mappings that read them
 
-	// unsettled is the receipt of the oldest statement that is not settled, or earlier; 0:
+	// Unsettled is the receipt of the oldest statement that is not settled, or earlier; 0:
 	// all are. Who settles statements sets it.
-	unsettled acuity.Instant
+	Unsettled acuity.Instant
 }
 
 // codeStatements are the statements of one identity, in order of arrival.
 type codeStatements struct {
 	of         *terminology.MatchedSignal // one of them: it has the identity
-	statements []statement
+	statements []Statement
 	newest     acuity.Instant // latest time of all, also of removed ones
 	mixed      bool           // the order of arrival is not the order of time
 }
 
 // find returns the statements with the identity of a matched signal; nil: there are
 // none. The result is valid until a statement is added or removed.
-func (l *statementsByCode) find(r *terminology.MatchedSignal) *codeStatements {
+func (l *Statements) find(r *terminology.MatchedSignal) *codeStatements {
 	for i := range l.list {
 		if l.list[i].of.Is(r) {
 			return &l.list[i]
@@ -51,10 +51,10 @@ func (l *statementsByCode) find(r *terminology.MatchedSignal) *codeStatements {
 }
 
 // count returns the number of statements.
-func (l *statementsByCode) count() int { return l.size }
+func (l *Statements) Len() int { return l.size }
 
 // each yields all statements, one identity after the other.
-func (l *statementsByCode) each(yield func(*statement) bool) {
+func (l *Statements) All(yield func(*Statement) bool) {
 	for i := range l.list {
 		for j := range l.list[i].statements {
 			if !yield(&l.list[i].statements[j]) {
@@ -65,7 +65,7 @@ func (l *statementsByCode) each(yield func(*statement) bool) {
 }
 
 // eachCode yields the statements of each identity, in order of arrival.
-func (l *statementsByCode) eachCode(yield func([]statement) bool) {
+func (l *Statements) ByCode(yield func([]Statement) bool) {
 	for i := range l.list {
 		if !yield(l.list[i].statements) {
 			return
@@ -73,77 +73,77 @@ func (l *statementsByCode) eachCode(yield func([]statement) bool) {
 	}
 }
 
-// byArrival returns copies of the statements for which which is true, in order of
+// ByArrival returns copies of the statements for which which is true, in order of
 // arrival.
-func (l *statementsByCode) byArrival(which func(*statement) bool) []statement {
-	var list []statement
-	for h := range l.each {
+func (l *Statements) ByArrival(which func(*Statement) bool) []Statement {
+	var list []Statement
+	for h := range l.All {
 		if which(h) {
 			list = append(list, *h)
 		}
 	}
-	slices.SortFunc(list, compareArrival)
+	slices.SortFunc(list, CompareArrival)
 	return list
 }
 
-// compareArrival orders statements by their numbers.
-func compareArrival(a, b statement) int { return cmp.Compare(a.number, b.number) }
+// CompareArrival orders statements by their numbers.
+func CompareArrival(a, b Statement) int { return cmp.Compare(a.Number, b.Number) }
 
-// reread reads all statements with other mappings: match reads one text. Mappings decide
+// Reread reads all statements with other mappings: match reads one text. Mappings decide
 // which of several codings counts, and so the identity.
-func (l *statementsByCode) reread(maps *terminology.Mappings, match func(terminology.SignalText) *terminology.MatchedSignal) {
+func (l *Statements) Reread(maps *terminology.Mappings, match func(terminology.SignalText) *terminology.MatchedSignal) {
 	if l.maps == maps {
 		return
 	}
-	list := l.byArrival(func(*statement) bool { return true })
-	*l = statementsByCode{maps: maps}
+	list := l.ByArrival(func(*Statement) bool { return true })
+	*l = Statements{maps: maps}
 	for i := range list {
 		list[i].MatchedSignal = match(list[i].SignalText)
-		l.add(list[i])
+		l.Add(list[i])
 	}
 }
 
-// keep adds a statement. If a run of statements says the same within minutes, only its
+// Keep adds a statement. If a run of statements says the same within minutes, only its
 // first and last stay. A full list loses the oldest statement that a newer one of the same
 // identity replaces, else the oldest. lose is called with each statement before it goes.
-func (l *statementsByCode) keep(h statement, lose func(*statement)) {
+func (l *Statements) Keep(h Statement, lose func(*Statement)) {
 	if t := l.find(h.MatchedSignal); t != nil {
 		if i := t.thinned(&h); i >= 0 {
 			lose(&t.statements[i])
 			l.dropAt(t, i)
 		}
 	}
-	for l.size >= capSignals {
+	for l.size >= MaxStatements {
 		t, i := l.leastMissed()
 		lose(&t.statements[i])
 		l.dropAt(t, i)
 	}
-	l.add(h)
+	l.Add(h)
 }
 
-// add adds a statement to a list that is not full.
-func (l *statementsByCode) add(h statement) {
+// Add adds a statement to a list that is not full.
+func (l *Statements) Add(h Statement) {
 	t := l.find(h.MatchedSignal)
 	if t == nil {
 		l.list = append(tight(l.list, 4), codeStatements{of: h.MatchedSignal})
 		t = &l.list[len(l.list)-1]
 	}
 	if !h.Settled {
-		l.unsettled = codes.Soonest(l.unsettled, h.ReceivedAt)
+		l.Unsettled = codes.Soonest(l.Unsettled, h.ReceivedAt)
 	}
 	t.statements = tight(t.statements, 4)
-	at := h.orderTime()
+	at := h.OrderTime()
 	i := len(t.statements)
-	if i > 0 && h.number < t.statements[i-1].number {
-		i, _ = slices.BinarySearchFunc(t.statements, h, compareArrival)
+	if i > 0 && h.Number < t.statements[i-1].Number {
+		i, _ = slices.BinarySearchFunc(t.statements, h, CompareArrival)
 	}
 	t.newest, t.mixed = max(t.newest, at), t.mixed || at < t.newest || i < len(t.statements)
 	t.statements = slices.Insert(t.statements, i, h)
 	l.size++
 }
 
-// remove removes the statements for which which is true. It calls which once for each.
-func (l *statementsByCode) remove(which func(*statement) bool) {
+// Remove removes the statements for which which is true. It calls which once for each.
+func (l *Statements) Remove(which func(*Statement) bool) {
 	l.size = 0
 	for i := range l.list {
 		t := &l.list[i]
@@ -169,9 +169,9 @@ func (l *statementsByCode) remove(which func(*statement) bool) {
 
 // dropAt removes the i-th statement. Statements of one identity that are at the cap lose
 // the first each time: then nothing is moved.
-func (l *statementsByCode) dropAt(t *codeStatements, i int) {
+func (l *Statements) dropAt(t *codeStatements, i int) {
 	if i == 0 {
-		t.statements[0] = statement{}
+		t.statements[0] = Statement{}
 		t.statements = t.statements[1:]
 	} else {
 		t.statements = slices.Delete(t.statements, i, i+1)
@@ -183,21 +183,21 @@ func (l *statementsByCode) dropAt(t *codeStatements, i int) {
 
 // thinned returns the index of the statement that h makes superfluous: the middle one of
 // three that say the same within minutes; -1: none.
-func (t *codeStatements) thinned(h *statement) int {
+func (t *codeStatements) thinned(h *Statement) int {
 	before, first := -1, -1 // the two latest before h about the same
-	at := h.orderTime()
+	at := h.OrderTime()
 	ordered := !t.mixed && at >= t.newest // nearly always
 	for i := len(t.statements) - 1; i >= 0 && (first < 0 || !ordered); i-- {
 		o := &t.statements[i]
 		if !sameSubject(o, h) {
 			continue
 		}
-		switch when := o.orderTime(); {
+		switch when := o.OrderTime(); {
 		case when > at:
 			return -1 // h is not the newest
-		case before < 0 || when > t.statements[before].orderTime():
+		case before < 0 || when > t.statements[before].OrderTime():
 			before, first = i, before
-		case first < 0 || when > t.statements[first].orderTime():
+		case first < 0 || when > t.statements[first].OrderTime():
 			first = i
 		}
 		if ordered && !saysTheSame(&t.statements[before], h) {
@@ -205,7 +205,7 @@ func (t *codeStatements) thinned(h *statement) int {
 		}
 	}
 	if first >= 0 && saysTheSame(&t.statements[before], h) && saysTheSame(&t.statements[first], h) &&
-		at < t.statements[first].orderTime().Add(thinWithin) {
+		at < t.statements[first].OrderTime().Add(thinWithin) {
 		return before
 	}
 	return -1
@@ -217,19 +217,19 @@ func (t *codeStatements) superseded() int {
 	subjects := func(i int) (uint64, bool) { return t.statements[i].SubjectHash, true }
 	return superseded(len(t.statements), subjects,
 		func(i, j int) bool { return sameSubject(&t.statements[i], &t.statements[j]) },
-		func(i int) acuity.Instant { return t.statements[i].orderTime() })
+		func(i int) acuity.Instant { return t.statements[i].OrderTime() })
 }
 
 // leastMissed returns the statement that matters least: the oldest that has a newer one
 // of the same subject, else the oldest of all.
-func (l *statementsByCode) leastMissed() (of *codeStatements, at int) {
+func (l *Statements) leastMissed() (of *codeStatements, at int) {
 	oldest := &l.list[0]
 	for i := range l.list {
 		t := &l.list[i]
-		if t.statements[0].number < oldest.statements[0].number {
+		if t.statements[0].Number < oldest.statements[0].Number {
 			oldest = t
 		}
-		if j := t.superseded(); j >= 0 && (of == nil || t.statements[j].number < of.statements[at].number) {
+		if j := t.superseded(); j >= 0 && (of == nil || t.statements[j].Number < of.statements[at].Number) {
 			of, at = t, j
 		}
 	}
@@ -251,7 +251,7 @@ func tight[T any](list []T, part int) []T {
 
 // sameSubject reports whether two statements are about the same thing (scoring-decisions
 // 25), as far as their codes say.
-func sameSubject(a, b *statement) bool {
+func sameSubject(a, b *Statement) bool {
 	if a.MatchedSignal == b.MatchedSignal { // the usual case, without work
 		return a.Settled == b.Settled
 	}
@@ -260,7 +260,7 @@ func sameSubject(a, b *statement) bool {
 }
 
 // saysTheSame reports whether two statements about one thing say the same.
-func saysTheSame(a, b *statement) bool {
+func saysTheSame(a, b *Statement) bool {
 	if a.MatchedSignal == b.MatchedSignal { // the usual case, without work
 		return a.StartedAt == b.StartedAt
 	}

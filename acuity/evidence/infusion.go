@@ -1,4 +1,4 @@
-package hospital
+package evidence
 
 import (
 	"slices"
@@ -22,10 +22,10 @@ type infusionRun struct {
 // foldInfusions makes the evidence of the infusions that are resources. Each stops only
 // for itself. An infusion that carries on others takes the earliest clock of theirs (F7,
 // F8).
-func (f *evidenceBuilder) foldInfusions() {
+func (f *builder) foldInfusions() {
 	var runs []assertion
 	var ran []infusionRun
-	things(f.e.infusions, func(said []*resourceStatement) {
+	things(f.e.infusions, func(said []*ResourceStatement) {
 		var n crossEffects
 		for _, h := range said {
 			s := orderedOf(h)
@@ -58,13 +58,13 @@ func (f *evidenceBuilder) foldInfusions() {
 }
 
 // orderedOf returns a statement about a resource as one of no resource.
-func orderedOf(h *resourceStatement) orderedStatement {
+func orderedOf(h *ResourceStatement) orderedStatement {
 	p := h.plain()
-	return orderedStatement{statement: &p, order: p.orderTime(), clock: p.clockStart(), drug: true}
+	return orderedStatement{Statement: &p, order: p.OrderTime(), clock: p.clockStart(), drug: true}
 }
 
 // factorsOf returns the factors that statements are about.
-func factorsOf(said []*resourceStatement) []catalogue.Factor {
+func factorsOf(said []*ResourceStatement) []catalogue.Factor {
 	var list []catalogue.Factor
 	for _, h := range said {
 		for _, m := range h.Matches {
@@ -79,7 +79,7 @@ func factorsOf(said []*resourceStatement) []catalogue.Factor {
 // moveInfusion moves the assertion of an infusion on by one version. An infusion that
 // ended gives its start, even if it is the first version that was received (F8). Time on
 // hold counts as running.
-func (f *evidenceBuilder) moveInfusion(r *assertion, s *orderedStatement, ran []infusionRun) []infusionRun {
+func (f *builder) moveInfusion(r *assertion, s *orderedStatement, ran []infusionRun) []infusionRun {
 	i := slices.IndexFunc(s.Matches, func(m terminology.Match) bool { return m.Factor == r.f })
 	switch {
 	case i >= 0 && s.Matches[i].On:

@@ -1,4 +1,4 @@
-package hospital
+package evidence
 
 import (
 	"svc/acuity"
@@ -12,7 +12,7 @@ func superseded(n int, hash func(i int) (uint64, bool), same func(i, j int) bool
 	if n < 2 {
 		return -1
 	}
-	var array [2 * capSignals]int32
+	var array [2 * MaxStatements]int32
 	places := array[:] // by hash: 1 + the statement of a thing that has the latest time
 	if 2*n > len(places) {
 		places = make([]int32, 2*n)

@@ -1,4 +1,4 @@
-package hospital
+package evidence
 
 import (
 	"slices"
@@ -14,7 +14,7 @@ import (
 
 // drawEvidenceInput draws statements with many equal times, so that every tie occurs.
 func drawEvidenceInput(t *rapid.T) *testimony {
-	e := &testimony{evidenceInput: evidenceInput{babies: rapid.Uint8Range(0, 3).Draw(t, "babies")}}
+	e := &testimony{Input: Input{Babies: rapid.Uint8Range(0, 3).Draw(t, "babies")}}
 	lines := []string{
 		mag, mag + stopped, mag + "|hold", mag + "|error", bag, oxy, oxy + stopped,
 		fhr + catI, fhr + catII, fhr + catIII, fhr2 + catII, fhr2 + catIII, fhr + "|error", fhr + "?", fhr2 + stopped,
@@ -36,16 +36,16 @@ func drawEvidenceInput(t *rapid.T) *testimony {
 	code := rapid.SampledFrom([]string{"O15.1", "O68", "O99.21", "O30.1", "O14.13", "O99.89", "X"})
 	for range rapid.IntRange(0, 4).Draw(t, "diagnoses") {
 		at := minutesPastNoon(times.Draw(t, "onset"))
-		e.diagnoses = append(e.diagnoses, diagnosis{Diagnosis: acuity.Diagnosis{System: codes.ICD10CM, Code: code.Draw(t, "code")}, Start: at, Last: at})
+		e.Diagnoses = append(e.Diagnoses, Diagnosis{Diagnosis: acuity.Diagnosis{System: codes.ICD10CM, Code: code.Draw(t, "code")}, Start: at, Last: at})
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "listed") {
 		f := catalogue.Factor(rapid.OneOf(rapid.IntRange(1, catalogue.Default().Len()), rapid.Just(int(terminology.CatalogueIndex().EarlyWarning))).Draw(t, "factor"))
 		at := minutesPastNoon(times.Draw(t, "since"))
-		e.listed = append(e.listed, Listed{Factor: f, Since: at, Last: at + 1})
+		e.Listed = append(e.Listed, Listed{Factor: f, Since: at, Last: at + 1})
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "primaries") {
 		f := catalogue.Factor(rapid.IntRange(1, 38).Draw(t, "primary"))
-		e.primaries = append(e.primaries, acuity.Evidence{Factor: f, Kind: acuity.ByADT, Start: noon, Baby: rapid.Uint8Range(0, 1).Draw(t, "baby")})
+		e.Primaries = append(e.Primaries, acuity.Evidence{Factor: f, Kind: acuity.ByADT, Start: noon, Baby: rapid.Uint8Range(0, 1).Draw(t, "baby")})
 	}
 	return e
 }
@@ -59,11 +59,11 @@ func TestEvidenceIsOfTheSet(t *testing.T) {
 		}
 		other := &testimony{
 			signals: rapid.Permutation(e.signals).Draw(t, "signals in another order"),
-			evidenceInput: evidenceInput{
-				diagnoses: rapid.Permutation(e.diagnoses).Draw(t, "diagnoses in another order"),
-				listed:    rapid.Permutation(e.listed).Draw(t, "listed in another order"),
-				primaries: rapid.Permutation(e.primaries).Draw(t, "primaries in another order"),
-				babies:    e.babies,
+			Input: Input{
+				Diagnoses: rapid.Permutation(e.Diagnoses).Draw(t, "diagnoses in another order"),
+				Listed:    rapid.Permutation(e.Listed).Draw(t, "listed in another order"),
+				Primaries: rapid.Permutation(e.Primaries).Draw(t, "primaries in another order"),
+				Babies:    e.Babies,
 			},
 		}
 		if got := other.evidence(nil); !slices.Equal(got, want) {
@@ -124,18 +124,18 @@ func TestADoseIsOneResource(t *testing.T) {
 func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := drawEvidenceInput(t)
-		places := [...]*statementsByCode{{}, {}}
-		theirs := owner{Kind: 3}
-		kept := &evidenceInput{
-			from: places[:], cache: &foldCache{},
-			diagnoses: all.diagnoses, listed: all.listed, primaries: all.primaries, babies: all.babies,
+		places := [...]*Statements{{}, {}}
+		theirs := Owner{Kind: 3}
+		kept := &Input{
+			Statements: places[:], Cache: &Cache{},
+			Diagnoses: all.Diagnoses, Listed: all.Listed, Primaries: all.Primaries, Babies: all.Babies,
 		}
 		r := &terminology.Reader{Catalogue: catalogue.Default()}
 		compare := func() {
 			fresh := *kept
-			fresh.cache, fresh.scratch, fresh.sorted, fresh.said, fresh.out = nil, foldCache{}, nil, nil, nil
-			want := slices.Clone(foldEvidence(&fresh, r))
-			if got := foldEvidence(kept, r); !slices.Equal(got, want) {
+			fresh.Cache, fresh.scratch, fresh.sorted, fresh.said, fresh.out = nil, Cache{}, nil, nil, nil
+			want := slices.Clone(Fold(&fresh, r))
+			if got := Fold(kept, r); !slices.Equal(got, want) {
 				t.Fatalf("\n got %+v\nwant %+v", got, want)
 			}
 		}
@@ -144,23 +144,23 @@ func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
 			l := places[rapid.IntRange(0, 1).Draw(t, "place")]
 			switch rapid.IntRange(0, 9).Draw(t, "step") {
 			default:
-				h := said[0].statement
-				h.number = 2 * number
+				h := said[0].Statement
+				h.Number = 2 * number
 				if rapid.IntRange(0, 4).Draw(t, "brought from elsewhere") == 0 {
-					h.number = 2*rapid.Int64Range(1, number).Draw(t, "heard before") - 1
+					h.Number = 2*rapid.Int64Range(1, number).Draw(t, "heard before") - 1
 				}
 				if said = said[1:]; rapid.IntRange(0, 4).Draw(t, "of another") == 0 {
-					h.owner = theirs
+					h.Owner = theirs
 				}
-				if l.add(h); h.owner == kept.owner {
-					kept.cache.invalidate(&h, false)
+				if l.Add(h); h.Owner == kept.Owner {
+					kept.Cache.Invalidate(&h, false)
 				}
 			case 0: // one is lost
 				if l.size > 0 {
 					th := &l.list[rapid.IntRange(0, len(l.list)-1).Draw(t, "thread")]
 					i := rapid.IntRange(0, len(th.statements)-1).Draw(t, "lost")
-					if h := th.statements[i]; h.owner == kept.owner {
-						kept.cache.invalidate(&h, true)
+					if h := th.statements[i]; h.Owner == kept.Owner {
+						kept.Cache.Invalidate(&h, true)
 					}
 					l.dropAt(th, i)
 				}
@@ -168,12 +168,12 @@ func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
 				if l.size > 0 {
 					th := &l.list[rapid.IntRange(0, len(l.list)-1).Draw(t, "thread")]
 					h := &th.statements[rapid.IntRange(0, len(th.statements)-1).Draw(t, "whose")]
-					h.owner.Kind = theirs.Kind - h.owner.Kind
-					kept.cache.forget()
+					h.Owner.Kind = theirs.Kind - h.Owner.Kind
+					kept.Cache.Forget()
 				}
 			case 2:
-				if kept.listed = all.listed; rapid.Bool().Draw(t, "nothing listed") {
-					kept.listed = nil
+				if kept.Listed = all.Listed; rapid.Bool().Draw(t, "nothing listed") {
+					kept.Listed = nil
 				}
 			case 3:
 				compare()

@@ -1,4 +1,4 @@
-package hospital
+package evidence
 
 import (
 	"svc/acuity"
@@ -67,4 +67,37 @@ func (r *assertion) evidence() (acuity.Evidence, bool) {
 		Source:  acuity.Source{Feed: r.from.Feed, System: r.from.Identity.System, Code: r.from.Identity.Code},
 	}
 	return e, true
+}
+
+// step moves an assertion on by one statement of its identity. before is the previous
+// statement, with its time; nil: there is none. A statement without the factor changes
+// nothing, unless it ends everything that its code stands for.
+func (f *builder) step(r *assertion, before *terminology.MatchedSignal, beforeAt acuity.Instant, s *orderedStatement) {
+	if before != nil && terminology.CatalogueIndex().Becoming.Has(r.f) {
+		f.silence(r, before, beforeAt, s.order)
+	}
+	if r.f == terminology.CatalogueIndex().EarlyWarning && s.order <= f.acknowledged {
+		return
+	}
+	for _, m := range s.Matches {
+		if m.Factor == r.f {
+			r.apply(f.Catalogue, s, m)
+			return
+		}
+	}
+	if s.Status != acuity.SignalActive && len(s.TakenBack) == 0 {
+		r.apply(f.Catalogue, s, terminology.Match{Factor: r.f})
+	}
+}
+
+// silence asserts the factor that silence about a graver factor becomes, if the silence
+// lasted until the next statement. A Category III that is not repeated within 60 min
+// counts as a Category II then (scoring-decisions 17).
+func (f *builder) silence(r *assertion, before *terminology.MatchedSignal, at, now acuity.Instant) {
+	for _, m := range before.Matches {
+		e := f.Catalogue.Requirement(m.Factor, m.Variant)
+		if m.On && e.Becomes == r.f && e.Silent > 0 && now-at >= e.Silent {
+			r.assume(f.Catalogue, at+e.Silent, before, m)
+		}
+	}
 }

@@ -3,20 +3,21 @@ package hospital
 import (
 	"svc/acuity"
 	"svc/acuity/codes"
+	"svc/acuity/evidence"
 )
 
 // addDiagnoses adds the diagnoses that stand by ADT to the input.
-func addDiagnoses(e *evidenceInput, t *timeline) {
+func addDiagnoses(e *evidence.Input, t *timeline) {
 	for _, d := range t.diagnoses {
-		e.diagnoses = append(e.diagnoses, diagnosis(d))
+		e.Diagnoses = append(e.Diagnoses, evidence.Diagnosis(d))
 	}
 }
 
 // addConditions adds the conditions that stand to the input. It returns the earliest birth
 // among them, 0: none, and whether a birth is, or will be, by cesarean.
-func addConditions(e *evidenceInput) (birth acuity.Instant, cesarean bool) {
-	for d, codings := range e.standing {
-		e.diagnoses = append(e.diagnoses, d)
+func addConditions(e *evidence.Input) (birth acuity.Instant, cesarean bool) {
+	for d, codings := range e.Conditions {
+		e.Diagnoses = append(e.Diagnoses, d)
 		for _, c := range codings {
 			other := acuity.Diagnosis{System: c.System, Code: c.Code}
 			if isBirth(&other) {
@@ -29,19 +30,19 @@ func addConditions(e *evidenceInput) (birth acuity.Instant, cesarean bool) {
 }
 
 // addCensus adds what censuses say to the input; nil: nothing.
-func addCensus(e *evidenceInput, f *CensusFacts) {
+func addCensus(e *evidence.Input, f *CensusFacts) {
 	if f == nil {
 		return
 	}
-	e.listed = append(e.listed, f.Listed...)
+	e.Listed = append(e.Listed, f.Listed...)
 	for i := range f.Diagnoses {
 		d := &f.Diagnoses[i]
-		e.diagnoses = append(e.diagnoses, diagnosis{Diagnosis: d.Diagnosis, Start: d.Start, Last: d.Last, Feed: acuity.ChannelCensus})
+		e.Diagnoses = append(e.Diagnoses, evidence.Diagnosis{Diagnosis: d.Diagnosis, Start: d.Start, Last: d.Last, Feed: acuity.ChannelCensus})
 	}
 }
 
 // addPrimary adds a primary to the input; the zero choice adds nothing.
-func addPrimary(e *evidenceInput, c choice, kind acuity.EvidenceKind, feed acuity.Channel, baby uint8) {
+func addPrimary(e *evidence.Input, c choice, kind acuity.EvidenceKind, feed acuity.Channel, baby uint8) {
 	if c.Factor == 0 {
 		return
 	}
@@ -55,5 +56,5 @@ func addPrimary(e *evidenceInput, c choice, kind acuity.EvidenceKind, feed acuit
 	if c.AssignedBy == "site" {
 		ev.Kind = acuity.ByLocalRule
 	}
-	e.primaries = append(e.primaries, ev)
+	e.Primaries = append(e.Primaries, ev)
 }

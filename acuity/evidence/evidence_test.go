@@ -1,4 +1,4 @@
-package hospital
+package evidence
 
 import (
 	"fmt"
@@ -11,6 +11,15 @@ import (
 	"svc/acuity/codes"
 	"svc/acuity/terminology"
 )
+
+func mustFactor(t testing.TB, id string) catalogue.Factor {
+	t.Helper()
+	f, ok := catalogue.FactorByID(id)
+	if !ok {
+		t.Fatalf("no factor %q", id)
+	}
+	return f
+}
 
 // noon is the instant that minutes of the tests are counted from.
 const noon = acuity.Instant(1_700_000_000_000)
@@ -28,7 +37,7 @@ type statedAt struct {
 	made     int    // minute of the version, if not 0
 }
 
-func (h statedAt) heard() *resourceStatement {
+func (h statedAt) heard() *ResourceStatement {
 	p := append(strings.Split(h.line, "|"), "", "", "", "", "")
 	status := map[string]acuity.SignalStatus{"": acuity.SignalActive, "stop": acuity.SignalEnded, "hold": acuity.SignalOnHold, "error": acuity.SignalRetracted}
 	kinds := map[string]catalogue.SignalKind{"med": catalogue.KindMedication, "obs": catalogue.KindObservation, "lab": catalogue.KindLab, "dev": catalogue.KindDevice, "con": catalogue.KindCondition}
@@ -40,11 +49,11 @@ func (h statedAt) heard() *resourceStatement {
 	if h.of != "" {
 		w.Feed = acuity.ChannelFHIR
 	}
-	s := &resourceStatement{statement: statement{MatchedSignal: terminology.MatchText(catalogue.Default(), w, nil), ReceivedAt: minutesPastNoon(h.at)}}
+	s := &ResourceStatement{Statement: Statement{MatchedSignal: terminology.MatchText(catalogue.Default(), w, nil), ReceivedAt: minutesPastNoon(h.at)}}
 	if h.of != "" {
-		s.version = &version{resource: h.of}
+		s.Version = &Version{Resource: h.of}
 		if h.made != 0 {
-			s.version.updatedAt = minutesPastNoon(h.made)
+			s.Version.UpdatedAt = minutesPastNoon(h.made)
 		}
 	}
 	if h.observed != 0 {
@@ -58,33 +67,33 @@ func (h statedAt) heard() *resourceStatement {
 
 // testimony is an evidence input with its statements in order of arrival.
 type testimony struct {
-	evidenceInput
-	signals []*resourceStatement
+	Input
+	signals []*ResourceStatement
 }
 
 // evidence returns what all of it amounts to, by a terminology map.
 func (e *testimony) evidence(maps *terminology.Mappings) []acuity.Evidence {
-	l := &statementsByCode{}
-	e.resourceStatements, e.infusions, e.conditions = nil, nil, nil
+	l := &Statements{}
+	e.Resources, e.infusions, e.conditions = nil, nil, nil
 	for i, h := range e.signals {
 		h := *h
-		if h.MatchedSignal = terminology.MatchText(catalogue.Default(), h.SignalText, maps); h.version != nil {
-			e.resourceStatements = append(e.resourceStatements, &h)
+		if h.MatchedSignal = terminology.MatchText(catalogue.Default(), h.SignalText, maps); h.Version != nil {
+			e.Resources = append(e.Resources, &h)
 			continue
 		}
-		h.number = int64(i + 1)
-		l.add(h.statement)
+		h.Number = int64(i + 1)
+		l.Add(h.Statement)
 	}
-	e.from = []*statementsByCode{l}
-	if len(e.resourceStatements) > 0 {
-		diagnoses := e.diagnoses
-		defer func() { e.diagnoses = diagnoses }()
-		e.sortResources()
-		for d := range e.standing {
-			e.diagnoses = append(e.diagnoses, d)
+	e.Statements = []*Statements{l}
+	if len(e.Resources) > 0 {
+		diagnoses := e.Diagnoses
+		defer func() { e.Diagnoses = diagnoses }()
+		e.SortResources()
+		for d := range e.Conditions {
+			e.Diagnoses = append(e.Diagnoses, d)
 		}
 	}
-	return slices.Clone(foldEvidence(&e.evidenceInput, &terminology.Reader{Catalogue: catalogue.Default(), Mappings: maps}))
+	return slices.Clone(Fold(&e.Input, &terminology.Reader{Catalogue: catalogue.Default(), Mappings: maps}))
 }
 
 // saying describes evidence as "factor kind start..last", in minutes.
@@ -438,15 +447,15 @@ func TestEvidence(t *testing.T) {
 				e.signals = append(e.signals, s.heard())
 			}
 			for _, d := range test.diagnoses {
-				e.diagnoses = append(e.diagnoses, diagnosis{
+				e.Diagnoses = append(e.Diagnoses, Diagnosis{
 					Diagnosis: acuity.Diagnosis{System: codes.ICD10CM, Code: d.code}, Start: minutesPastNoon(d.start), Last: minutesPastNoon(d.start), Feed: acuity.ChannelHL7,
 				})
 			}
 			for id, at := range test.listed {
-				e.listed = append(e.listed, Listed{Factor: mustFactor(t, id), Since: minutesPastNoon(at[0]), Last: minutesPastNoon(at[1])})
+				e.Listed = append(e.Listed, Listed{Factor: mustFactor(t, id), Since: minutesPastNoon(at[0]), Last: minutesPastNoon(at[1])})
 			}
 			if test.primary != "" {
-				e.primaries = []acuity.Evidence{{Factor: mustFactor(t, test.primary), Kind: acuity.ByADT, Start: noon, Last: noon}}
+				e.Primaries = []acuity.Evidence{{Factor: mustFactor(t, test.primary), Kind: acuity.ByADT, Start: noon, Last: noon}}
 			}
 			maps := terminology.NewMappings(test.maps)
 			got := e.evidence(maps)
@@ -454,7 +463,7 @@ func TestEvidence(t *testing.T) {
 				t.Errorf("evidence\n got %s\nwant %s", s, test.want)
 			}
 			slices.Reverse(e.signals)
-			slices.Reverse(e.diagnoses)
+			slices.Reverse(e.Diagnoses)
 			if again := e.evidence(maps); !slices.Equal(again, got) {
 				t.Errorf("in the other order\n got %s\nwant %s", saying(again), saying(got))
 			}
@@ -463,9 +472,9 @@ func TestEvidence(t *testing.T) {
 }
 
 func TestEvidenceNamesItsSource(t *testing.T) {
-	e := &testimony{signals: []*resourceStatement{statedAt{at: 1, line: "med|RxNorm| 7044 |"}.heard()}}
-	e.diagnoses = []diagnosis{{Diagnosis: acuity.Diagnosis{Code: "o30.12"}, Start: noon, Last: noon, Feed: acuity.ChannelHL7}}
-	e.babies = 2
+	e := &testimony{signals: []*ResourceStatement{statedAt{at: 1, line: "med|RxNorm| 7044 |"}.heard()}}
+	e.Diagnoses = []Diagnosis{{Diagnosis: acuity.Diagnosis{Code: "o30.12"}, Start: noon, Last: noon, Feed: acuity.ChannelHL7}}
+	e.Babies = 2
 	got := e.evidence(nil)
 	want := []acuity.Evidence{
 		{

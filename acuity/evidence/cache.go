@@ -1,4 +1,4 @@
-package hospital
+package evidence
 
 import (
 	"math"
@@ -9,15 +9,15 @@ import (
 	"svc/acuity/terminology"
 )
 
-// foldCache keeps what the statements of one patient amounted to, code by code, since
-// her evidence was last made. A new statement moves its code on by one step. A code is
+// Cache keeps what the statements of one patient amounted to, code by code, when her
+// evidence was last made. A new statement moves its code on by one step. A code is
 // folded anew if the statement is not the newest, or if one was lost. The whole cache is
 // made anew if the owner of the statements changed, or how they are read.
-type foldCache struct {
+type Cache struct {
 	known bool // false: the cache holds nothing
 	cat   *catalogue.Catalogue
 	maps  *terminology.Mappings
-	owner owner // of the statements
+	owner Owner // of the statements
 
 	members []member
 	list    []codeFold
@@ -48,16 +48,16 @@ type codeFold struct {
 	assertions []assertion                // one for each factor that the statements are about
 }
 
-// forget makes the next fold start anew; a nil cache is left alone.
-func (d *foldCache) forget() {
+// Forget makes the next fold start anew; a nil cache is left alone.
+func (d *Cache) Forget() {
 	if d != nil {
 		d.known = false
 	}
 }
 
-// invalidate records that a statement was added or lost. It reports whether that can
+// Invalidate records that a statement was added or lost. It reports whether that can
 // change the evidence.
-func (d *foldCache) invalidate(h *statement, lost bool) bool {
+func (d *Cache) Invalidate(h *Statement, lost bool) bool {
 	r := h.MatchedSignal
 	if r.Concept == 0 && !r.Counts() {
 		return false
@@ -78,9 +78,9 @@ func (d *foldCache) invalidate(h *statement, lost bool) bool {
 			switch f := &d.list[j]; {
 			case !f.has(m):
 			case lost && !f.stale && !f.more:
-				f.droppedAt = max(f.droppedAt, h.orderTime())
+				f.droppedAt = max(f.droppedAt, h.OrderTime())
 			default:
-				f.stale, f.more = f.stale || lost || f.droppedAt != 0 || h.number <= f.upTo, true
+				f.stale, f.more = f.stale || lost || f.droppedAt != 0 || h.Number <= f.upTo, true
 			}
 		}
 		return true
@@ -99,7 +99,7 @@ func (f *codeFold) has(m *member) bool {
 
 // refresh brings the cache up to the statements. Assertions follow later, when all cross
 // effects are known.
-func (f *evidenceBuilder) refresh(kept *foldCache) {
+func (f *builder) refresh(kept *Cache) {
 	if !f.holds(kept) || !f.conceptsHold(kept) {
 		f.groupByCode(kept)
 	}
@@ -115,13 +115,13 @@ func (f *evidenceBuilder) refresh(kept *foldCache) {
 
 // holds reports whether the cache is of this patient, and was read with the present
 // rules.
-func (f *evidenceBuilder) holds(kept *foldCache) bool {
-	return kept.known && kept.cat == f.Catalogue && kept.maps == f.Mappings && kept.owner == f.e.owner
+func (f *builder) holds(kept *Cache) bool {
+	return kept.known && kept.cat == f.Catalogue && kept.maps == f.Mappings && kept.owner == f.e.Owner
 }
 
 // conceptsHold reports whether each code still belongs to the same concept after
 // statements were lost.
-func (f *evidenceBuilder) conceptsHold(kept *foldCache) bool {
+func (f *builder) conceptsHold(kept *Cache) bool {
 	for i := range kept.list {
 		if d := &kept.list[i]; !d.stale && d.droppedAt == 0 {
 			continue
@@ -131,8 +131,8 @@ func (f *evidenceBuilder) conceptsHold(kept *foldCache) bool {
 			if !kept.list[i].has(m) {
 				continue
 			}
-			// No statement has a greater concept: see invalidate.
-			if m.concept != 0 && !slices.ContainsFunc(f.e.from, func(l *statementsByCode) bool { return f.hasConcept(l.find(m.of), m.concept) }) {
+			// No statement has a greater concept: see Invalidate.
+			if m.concept != 0 && !slices.ContainsFunc(f.e.Statements, func(l *Statements) bool { return f.hasConcept(l.find(m.of), m.concept) }) {
 				return false
 			}
 		}
@@ -142,9 +142,9 @@ func (f *evidenceBuilder) conceptsHold(kept *foldCache) bool {
 
 // groupByCode sorts the statements by identity. A code belongs to a concept if any
 // statement of it does, even where other statements lack the display that says so.
-func (f *evidenceBuilder) groupByCode(kept *foldCache) {
-	*kept = foldCache{known: true, cat: f.Catalogue, maps: f.Mappings, owner: f.e.owner, members: kept.members[:0], list: kept.list[:0]}
-	for _, l := range f.e.from {
+func (f *builder) groupByCode(kept *Cache) {
+	*kept = Cache{known: true, cat: f.Catalogue, maps: f.Mappings, owner: f.e.Owner, members: kept.members[:0], list: kept.list[:0]}
+	for _, l := range f.e.Statements {
 		for i := range l.list {
 			t := &l.list[i]
 			concept, said := f.conceptOf(t)
@@ -173,7 +173,7 @@ func (f *evidenceBuilder) groupByCode(kept *foldCache) {
 }
 
 // open appends an empty fold, in the memory of an old one.
-func (d *foldCache) open() *codeFold {
+func (d *Cache) open() *codeFold {
 	n := len(d.list)
 	if n < cap(d.list) {
 		d.list = d.list[:n+1]
@@ -186,9 +186,9 @@ func (d *foldCache) open() *codeFold {
 
 // conceptOf returns the concept of the patient's statements of one identity; false: she
 // has none.
-func (f *evidenceBuilder) conceptOf(t *codeStatements) (concept catalogue.Factor, said bool) {
+func (f *builder) conceptOf(t *codeStatements) (concept catalogue.Factor, said bool) {
 	for i := range t.statements {
-		if h := &t.statements[i]; h.owner == f.e.owner {
+		if h := &t.statements[i]; h.Owner == f.e.Owner {
 			concept, said = max(concept, h.Concept), true
 		}
 	}
@@ -197,12 +197,12 @@ func (f *evidenceBuilder) conceptOf(t *codeStatements) (concept catalogue.Factor
 
 // hasConcept reports whether a statement of the patient has a concept; nil: there are no
 // statements.
-func (f *evidenceBuilder) hasConcept(t *codeStatements, concept catalogue.Factor) bool {
+func (f *builder) hasConcept(t *codeStatements, concept catalogue.Factor) bool {
 	if t == nil {
 		return false
 	}
 	for i := range t.statements {
-		if h := &t.statements[i]; h.Concept == concept && h.owner == f.e.owner {
+		if h := &t.statements[i]; h.Concept == concept && h.Owner == f.e.Owner {
 			return true
 		}
 	}
@@ -211,7 +211,7 @@ func (f *evidenceBuilder) hasConcept(t *codeStatements, concept catalogue.Factor
 
 // foldNew folds the new statements of the i-th identity. It returns false if they are
 // not all later than the known ones, or are about a factor without an assertion.
-func (f *evidenceBuilder) foldNew(kept *foldCache, i int) bool {
+func (f *builder) foldNew(kept *Cache, i int) bool {
 	d := &kept.list[i]
 	said := f.statements(kept, d, d.upTo)
 	if len(said) > 0 && (said[0].order <= d.newest || !d.follows(said)) {
@@ -222,14 +222,14 @@ func (f *evidenceBuilder) foldNew(kept *foldCache, i int) bool {
 }
 
 // refold folds all statements of the i-th identity.
-func (f *evidenceBuilder) refold(kept *foldCache, i int) {
+func (f *builder) refold(kept *Cache, i int) {
 	d := &kept.list[i]
 	*d = codeFold{of: d.of, concept: d.concept, stale: true, assertions: d.assertions[:0]}
 	f.foldStatements(d, i, f.statements(kept, d, math.MinInt64))
 }
 
 // foldStatements keeps the winners of the i-th identity, and adds their cross effects.
-func (f *evidenceBuilder) foldStatements(d *codeFold, i int, said []orderedStatement) {
+func (f *builder) foldStatements(d *codeFold, i int, said []orderedStatement) {
 	if n := len(said); n > 0 {
 		d.newest = said[n-1].order
 	}
@@ -260,7 +260,7 @@ func (f *codeFold) follows(said []orderedStatement) bool {
 
 // moveAssertions moves the assertions of the i-th identity on by the statements of this
 // step. If they depend on an acknowledgement that changed, it folds them anew.
-func (f *evidenceBuilder) moveAssertions(kept *foldCache, i int) {
+func (f *builder) moveAssertions(kept *Cache, i int) {
 	d := &kept.list[i]
 	if d.heedsAck && d.acked != f.acknowledged && !d.stale {
 		f.refold(kept, i)
@@ -283,7 +283,7 @@ func (f *evidenceBuilder) moveAssertions(kept *foldCache, i int) {
 }
 
 // beginAssertions adds an assertion for each factor of the statements.
-func (f *evidenceBuilder) beginAssertions(d *codeFold, said []orderedStatement) {
+func (f *builder) beginAssertions(d *codeFold, said []orderedStatement) {
 	for i := range said {
 		for _, m := range said[i].Matches {
 			if !slices.ContainsFunc(d.assertions, func(r assertion) bool { return r.f == m.Factor }) {
@@ -295,13 +295,13 @@ func (f *evidenceBuilder) beginAssertions(d *codeFold, said []orderedStatement) 
 }
 
 // statement returns a statement with its times.
-func (f *evidenceBuilder) statement(d *codeFold, h *statement) orderedStatement {
-	return orderedStatement{statement: h, order: h.orderTime(), clock: h.clockStart(), drug: d.of != nil && d.of.Identity.Medication}
+func (f *builder) statement(d *codeFold, h *Statement) orderedStatement {
+	return orderedStatement{Statement: h, order: h.OrderTime(), clock: h.clockStart(), drug: d.of != nil && d.of.Identity.Medication}
 }
 
 // statements returns the statements of an identity that count and have a number above
 // after, in order of time.
-func (f *evidenceBuilder) statements(kept *foldCache, d *codeFold, after int64) []orderedStatement {
+func (f *builder) statements(kept *Cache, d *codeFold, after int64) []orderedStatement {
 	list := f.e.sorted
 	first := len(list)
 	for i := range kept.members {
@@ -309,19 +309,19 @@ func (f *evidenceBuilder) statements(kept *foldCache, d *codeFold, after int64) 
 		if !d.has(m) {
 			continue
 		}
-		for _, l := range f.e.from {
+		for _, l := range f.e.Statements {
 			t := l.find(m.of)
 			if t == nil {
 				continue
 			}
 			begin := len(t.statements)
-			for begin > 0 && t.statements[begin-1].number > after {
+			for begin > 0 && t.statements[begin-1].Number > after {
 				begin--
 			}
 			for j := begin; j < len(t.statements); j++ {
-				if h := &t.statements[j]; h.owner == f.e.owner && h.Counts() {
+				if h := &t.statements[j]; h.Owner == f.e.Owner && h.Counts() {
 					list = append(list, f.statement(d, h))
-					d.upTo = max(d.upTo, h.number)
+					d.upTo = max(d.upTo, h.Number)
 				}
 			}
 		}

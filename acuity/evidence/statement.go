@@ -1,4 +1,4 @@
-package hospital
+package evidence
 
 import (
 	"cmp"
@@ -8,43 +8,43 @@ import (
 	"svc/acuity/terminology"
 )
 
-// statement is one clinical statement that is kept, in 56 bytes. There are very many, so
-// statements with equal words share a matchedSignal.
-type statement struct {
+// Statement is one clinical statement that is kept, in 56 bytes. There are very many, so
+// statements with equal words share what the terminology matched.
+type Statement struct {
 	*terminology.MatchedSignal // what it says
 
-	number     int64 // in order of arrival
+	Number     int64 // in order of arrival, unlike every other of the hospital
 	ReceivedAt acuity.Instant
-	ObservedAt acuity.Instant
-	StartedAt  acuity.Instant
-	owner      owner
-	Room       int32 // that the statement names, for the caller; evidence does not depend on it
+	ObservedAt acuity.Instant // 0: not said
+	StartedAt  acuity.Instant // 0: not said
+	Owner      Owner
+	Room       int32 // as sent, for the caller alone: evidence does not depend on it
 	Settled    bool  // the owner is final
 }
 
-// owner is whose a statement is. It is a number, not a pointer: there are thousands of
+// Owner is whose a statement is. It is a number, not a pointer: there are thousands of
 // statements, and the garbage collector follows each pointer in them. What the numbers
 // mean is for the caller to say. Statements with equal owners are about one patient.
-type owner struct {
+type Owner struct {
 	ID   int32
-	Kind ownerKind
+	Kind OwnerKind
 }
 
-// ownerKind distinguishes owners whose ids are equal.
-type ownerKind uint8
+// OwnerKind distinguishes owners whose ids are equal.
+type OwnerKind uint8
 
-// orderTime is the time that orders statements: the observation, else the receipt. For
+// OrderTime returns the time that orders statements: the observation, else the receipt. For
 // anything but a medication the start counts as the observation. No time lies after the
 // receipt (scoring-decisions 26).
-func (h *statement) orderTime() acuity.Instant {
+func (h *Statement) OrderTime() acuity.Instant {
 	if h.Kind != catalogue.KindMedication {
 		return h.firstOf(h.ObservedAt, h.StartedAt)
 	}
 	return h.firstOf(h.ObservedAt, 0)
 }
 
-// clockStart is the time at which the clock of the statement starts.
-func (h *statement) clockStart() acuity.Instant {
+// clockStart returns the time at which the clock of the statement starts.
+func (h *Statement) clockStart() acuity.Instant {
 	if h.Kind == catalogue.KindMedication {
 		return h.firstOf(h.StartedAt, h.ObservedAt)
 	}
@@ -52,7 +52,7 @@ func (h *statement) clockStart() acuity.Instant {
 }
 
 // firstOf returns a, else b, else the receipt; never later than the receipt.
-func (h *statement) firstOf(a, b acuity.Instant) acuity.Instant {
+func (h *Statement) firstOf(a, b acuity.Instant) acuity.Instant {
 	switch {
 	case a != 0:
 		return min(a, h.ReceivedAt)
@@ -64,7 +64,7 @@ func (h *statement) firstOf(a, b acuity.Instant) acuity.Instant {
 
 // orderedStatement is one clinical statement with its order and clock times.
 type orderedStatement struct {
-	*statement
+	*Statement
 	order, clock acuity.Instant
 	drug         bool // a medication by identity, not by a concept
 }
@@ -82,11 +82,11 @@ func compareStatements(a, b orderedStatement) int {
 	); c != 0 {
 		return c
 	}
-	return compareContent(a.statement, b.statement)
+	return compareContent(a.Statement, b.Statement)
 }
 
 // compareContent orders statements by what they say.
-func compareContent(a, b *statement) int {
+func compareContent(a, b *Statement) int {
 	return cmp.Or(
 		cmp.Compare(a.Feed, b.Feed),
 		cmp.Compare(a.System, b.System),
@@ -103,6 +103,7 @@ func compareContent(a, b *statement) int {
 	)
 }
 
+// compareBool orders false before true.
 func compareBool(a, b bool) int {
 	switch {
 	case a == b:

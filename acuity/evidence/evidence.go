@@ -1,0 +1,175 @@
+// Package evidence turns the clinical statements about one patient into running evidence.
+//
+// A [Statement] is what a sender said once. [Statements] and [ResourceStatements] keep
+// statements within their caps. [Fold] makes evidence of all that an [Input] says about a
+// patient. With a [Cache], one statement more costs one step.
+//
+// Who the patient is, the caller decides: a statement has the number of its [Owner].
+// Nothing here asks what time it is.
+package evidence
+
+import (
+	"slices"
+
+	"svc/acuity"
+	"svc/acuity/catalogue"
+	"svc/acuity/terminology"
+)
+
+// Fold returns what the statements about one patient amount to: one piece of evidence for
+// each running source, in order of factor and source. It settles everything that needs no
+// clock: the newest statement, the start of an assertion, contradictions. Birth, windows
+// and steps are for the verdict. r reads the diagnoses, and must be what read the
+// statements. The result lies in the memory of e, until the next Fold.
+func Fold(e *Input, r *terminology.Reader) []acuity.Evidence {
+	f := builder{Reader: r, e: e, out: e.out[:0]}
+	f.foldSignals()
+	f.foldDiagnoses()
+	f.foldListed()
+	f.out = append(f.out, e.Primaries...)
+	for i := range f.out {
+		if o := &f.out[i]; o.Factor == terminology.CatalogueIndex().Multiples {
+			o.Count = max(o.Count, e.Babies, 2)
+		}
+	}
+	sortEvidence(f.out)
+	e.out = f.out
+	return slices.Compact(f.out)
+}
+
+// builder makes the evidence of one Input.
+type builder struct {
+	*terminology.Reader
+	e   *Input
+	out []acuity.Evidence
+
+	said [][]orderedStatement // of this step, by index in the cache
+
+	crossEffect
+}
+
+// foldSignals makes the evidence of the statements, code by code: first their effects on
+// other codes, then what they say themselves.
+func (f *builder) foldSignals() {
+	kept := f.e.Cache
+	if kept == nil {
+		kept = &f.e.scratch
+		kept.known = false
+	}
+	for _, l := range f.e.Listed {
+		if l.Factor == terminology.CatalogueIndex().Acknowledged {
+			f.acknowledged = max(f.acknowledged, l.Since)
+		}
+	}
+	f.refresh(kept)
+	for i := range kept.list {
+		f.add(kept.list[i].effects.total())
+	}
+	f.foldInfusions()
+	for i := range kept.list {
+		d := &kept.list[i]
+		f.moveAssertions(kept, i)
+		for j := range d.assertions {
+			if e, ok := d.assertions[j].evidence(); ok && !f.refused(&d.assertions[j]) {
+				f.out = append(f.out, f.named(e))
+			}
+		}
+	}
+	f.clear()
+	// Cross effects also clear what other codes said.
+	f.out = slices.DeleteFunc(f.out, func(o acuity.Evidence) bool { return o.Last < f.cleared(o.Factor) })
+}
+
+// cleared returns when a factor was last denied; 0: never. See clearedBy.
+func (f *builder) cleared(factor catalogue.Factor) acuity.Instant {
+	return f.clearedBy(terminology.CatalogueIndex(), factor)
+}
+
+// clear drops the statements of this step.
+func (f *builder) clear() {
+	clear(f.e.sorted)
+	clear(f.said)
+	f.e.sorted = f.e.sorted[:0]
+}
+
+// refused reports whether a signal does not count for its factor. Oxytocin also runs
+// after birth, where it is no induction (C11): the primary by ADT or census says where
+// the patient is (scoring-decisions 59).
+func (f *builder) refused(r *assertion) bool {
+	if r.f != terminology.CatalogueIndex().Induction || r.from.Kind != catalogue.KindMedication || r.by.Kind == acuity.ByManual {
+		return false
+	}
+	return slices.ContainsFunc(f.e.Primaries, func(p acuity.Evidence) bool {
+		return p.Factor.EndsLabor()
+	})
+}
+
+// named adds who assigned a primary to its evidence.
+func (f *builder) named(e acuity.Evidence) acuity.Evidence {
+	if f.Catalogue.Spec(e.Factor).Primary {
+		switch e.Kind {
+		case acuity.ByLocalRule:
+			e.AssignedBy = "site"
+		case acuity.ByManual:
+			e.AssignedBy = "manual"
+		case acuity.ByDiagnosis:
+			e.AssignedBy = "diagnosis"
+		case acuity.BySignal, acuity.ByADT, acuity.ByCensus:
+			e.AssignedBy = "signal"
+		}
+	}
+	return e
+}
+
+// foldDiagnoses adds the evidence of the diagnoses that no signal overrules.
+func (f *builder) foldDiagnoses() {
+	for i := range f.e.Diagnoses {
+		d := &f.e.Diagnoses[i]
+		said := f.Diagnosis(&d.Diagnosis)
+		for _, m := range said.Matches {
+			if f.overruled(m.Factor, d) {
+				continue
+			}
+			f.out = append(f.out, f.named(acuity.Evidence{
+				Factor:  m.Factor,
+				Variant: m.Variant,
+				Count:   m.Count,
+				Kind:    m.Kind,
+				Start:   d.Start,
+				Last:    max(d.Start, d.Last),
+				Source:  acuity.Source{Feed: d.Feed, System: said.System, Code: said.Code},
+			}))
+		}
+	}
+}
+
+// overruled reports whether a signal replaces a diagnosis: a real magnesium infusion for
+// good (scoring-decisions 19), a newer Category I (18), a newer early-warning score
+// below the limit (61), a newer BMI below the limit (51).
+func (f *builder) overruled(factor catalogue.Factor, d *Diagnosis) bool {
+	switch factor {
+	case terminology.CatalogueIndex().Magnesium:
+		return f.infused
+	case terminology.CatalogueIndex().Obesity:
+		return f.below > d.Start
+	}
+	return f.cleared(factor) > d.Start
+}
+
+// foldListed adds the evidence of the modifiers that the census lists. A warning that
+// was listed before its acknowledgement, or before it was cleared, is an old one until a
+// census leaves it out once.
+func (f *builder) foldListed() {
+	for _, l := range f.e.Listed {
+		if l.Factor == terminology.CatalogueIndex().EarlyWarning && (l.Since <= f.acknowledged || l.Since < f.calm) {
+			continue
+		}
+		f.out = append(f.out, acuity.Evidence{
+			Factor: l.Factor,
+			Kind:   acuity.ByCensus,
+			Start:  l.Since,
+			Last:   max(l.Since, l.Last),
+			Source: acuity.Source{Feed: acuity.ChannelCensus},
+		})
+	}
+}

@@ -1,0 +1,47 @@
+package evidence
+
+import (
+	"svc/acuity"
+	"svc/acuity/catalogue"
+)
+
+// Input is everything that is said about one patient. The order within each list means
+// nothing. An Input that is used again saves its memory.
+type Input struct {
+	Statements []*Statements        // where the statements of the patient are, among those of others
+	Owner      Owner                // of the statements that count
+	Resources  []*ResourceStatement // all count, whatever their owner; see SortResources
+	Diagnoses  []Diagnosis          // still standing, of all feeds
+	Listed     []Listed
+	Primaries  []acuity.Evidence // by ADT, census and local settings; those of the newborns too
+	Babies     uint8             // of a multiple birth, as ADT says; 0: unknown
+
+	Cache *Cache // of this patient; nil: nothing is cached
+
+	scratch Cache // for a patient without a cache
+	sortedResources
+	sorted []orderedStatement   // memory for the statements that are folded
+	said   [][]orderedStatement // of each identity
+	out    []acuity.Evidence
+}
+
+// Diagnosis is a diagnosis that stands: an unbroken run of statements.
+type Diagnosis struct {
+	acuity.Diagnosis
+	Start acuity.Instant // onset, if the first statement of the run gave it, else the time of that statement (clinical-decisions D5)
+	Last  acuity.Instant // time of the newest statement
+	Feed  acuity.Channel
+}
+
+// Listed is a modifier that the newest census lists.
+type Listed struct {
+	Factor      catalogue.Factor
+	Since, Last acuity.Instant // Since is the first census of the unbroken run that lists it, Last the newest
+}
+
+// Reset empties the input for the statements of an owner.
+func (e *Input) Reset(owner Owner) {
+	e.Statements, e.Owner, e.Cache, e.Babies = e.Statements[:0], owner, nil, 0
+	e.Resources, e.infusions, e.conditions = e.Resources[:0], e.infusions[:0], e.conditions[:0]
+	e.Diagnoses, e.Listed, e.Primaries = e.Diagnoses[:0], e.Listed[:0], e.Primaries[:0]
+}

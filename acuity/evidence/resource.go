@@ -1,0 +1,222 @@
+package evidence
+
+import (
+	"cmp"
+	"hash/maphash"
+	"slices"
+	"strings"
+
+	"svc/acuity"
+	"svc/acuity/catalogue"
+	"svc/acuity/terminology"
+)
+
+// ResourceStatement is a statement about a resource, or about a patient whom it names.
+// The versions of a resource count together: the newest, unless a retraction takes it back.
+type ResourceStatement struct {
+	Statement
+	Version *Version // nil: no resource
+}
+
+// Version says which version of which resource a statement is. A resource is what the
+// sender keeps as one thing, as in FHIR (clinical-decisions F6).
+type Version struct {
+	Resource  string         // pseudonym; a component adds a dot and its index
+	UpdatedAt acuity.Instant // 0: not said
+	hash      uint64         // of the resource
+}
+
+// described begins the resource of a statement without an identifier. Its content
+// identifies it among the statements of its visit or patient.
+const described = "~"
+
+// IsDescribed reports whether the resource has no identifier.
+func (v *Version) IsDescribed() bool { return strings.HasPrefix(v.Resource, described) }
+
+// seed is the seed of the hashes of resources, which never leave the process.
+var seed = maphash.MakeSeed()
+
+// VersionOf returns the version that a signal is; nil: it has no resource.
+func VersionOf(s *acuity.Signal) *Version {
+	if s.Resource == "" {
+		return nil
+	}
+	return &Version{strings.Clone(s.Resource), s.UpdatedAt, maphash.String(seed, s.Resource)}
+}
+
+// WholeResource returns the resource without the index of a component; "": no resource.
+func (h *ResourceStatement) WholeResource() string {
+	if h.Version == nil {
+		return ""
+	}
+	return WholeResource(h.Version.Resource)
+}
+
+// WholeResource returns a resource without the index of a component.
+func WholeResource(resource string) string {
+	whole, _, _ := strings.Cut(resource, ".")
+	return whole
+}
+
+// madeAt returns when the version was made, else its receipt; never later than the
+// receipt.
+func (h *ResourceStatement) madeAt() acuity.Instant {
+	if h.Version == nil || h.Version.UpdatedAt == 0 {
+		return h.ReceivedAt
+	}
+	return min(h.Version.UpdatedAt, h.ReceivedAt)
+}
+
+// plain returns the statement as one of no resource. Its making stands for its receipt, which
+// decides between facts of the same time (F13).
+func (h *ResourceStatement) plain() Statement {
+	p := h.Statement
+	p.ReceivedAt = h.madeAt()
+	return p
+}
+
+// versionAt returns the time that orders the versions of one resource: when they were made,
+// else the time of their fact, so that an older fact never overrides a newer one (F13).
+// Retractions, and ends without a time, count from their receipt.
+func (h *ResourceStatement) versionAt() acuity.Instant {
+	switch {
+	case h.Version.UpdatedAt != 0 || h.takesBack():
+		return h.madeAt()
+	case h.Status == acuity.SignalEnded:
+		return h.firstOf(h.ObservedAt, 0)
+	}
+	return h.firstOf(h.ObservedAt, h.StartedAt)
+}
+
+// takesBack reports whether a statement takes back a whole resource. A retracted
+// component only says nothing in that version.
+func (h *ResourceStatement) takesBack() bool {
+	return h.Status == acuity.SignalRetracted && !strings.Contains(h.Version.Resource, ".")
+}
+
+// compareVersions orders the versions of one resource. A retraction comes after another
+// version of the same time.
+func compareVersions(a, b *ResourceStatement) int {
+	return cmp.Or(
+		cmp.Compare(a.versionAt(), b.versionAt()),
+		cmp.Compare(a.ReceivedAt, b.ReceivedAt),
+		compareBool(b.takesBack(), a.takesBack()),
+	)
+}
+
+// IsOlder reports whether another version of the same resource is newer. Both have a
+// version.
+func (h *ResourceStatement) IsOlder(than *ResourceStatement) bool {
+	return compareVersions(h, than) < 0
+}
+
+// runs reports whether the resource lasts, as a medication or a condition, and is no
+// single observation.
+func (h *ResourceStatement) runs() bool {
+	return h.Kind == catalogue.KindMedication || h.Kind == catalogue.KindCondition
+}
+
+// sortedResources are the resource statements that stand, by kind.
+type sortedResources struct {
+	newest       map[string]newest    // by resource
+	observations Statements           // as statements of no resource
+	infusions    []*ResourceStatement // of infusions
+	conditions   []*ResourceStatement
+}
+
+// newest is the newest version of a resource, and its newest retraction.
+type newest struct{ version, retraction *ResourceStatement }
+
+// SortResources finds the resource statements that stand. Observations join the other
+// statements; infusions and conditions are sorted. It is called once, with all Resources.
+// The next Fold sorts them anew, so no cache is used.
+func (e *Input) SortResources() {
+	if len(e.Resources) == 0 {
+		return
+	}
+	e.Cache = nil
+	s := &e.sortedResources
+	if s.newest == nil {
+		s.newest = map[string]newest{}
+	}
+	clear(s.newest)
+	for _, h := range e.Resources {
+		if h.Version == nil || h.Status == acuity.SignalActive && h.State == terminology.Unreadable {
+			continue // what cannot be read changes nothing
+		}
+		n := s.newest[h.WholeResource()]
+		if n.version == nil || compareVersions(n.version, h) < 0 {
+			n.version = h
+		}
+		if h.takesBack() && (n.retraction == nil || compareVersions(n.retraction, h) < 0) {
+			n.retraction = h
+		}
+		s.newest[h.WholeResource()] = n
+	}
+	s.observations = Statements{list: s.observations.list[:0]}
+	s.infusions, s.conditions = s.infusions[:0], s.conditions[:0]
+	for _, h := range e.Resources {
+		switch {
+		case !s.stands(h):
+		case h.Kind == catalogue.KindCondition:
+			s.conditions = append(s.conditions, h)
+		case h.Kind == catalogue.KindMedication && h.Version != nil:
+			s.infusions = append(s.infusions, h)
+		default:
+			p := h.plain()
+			p.Owner = e.Owner
+			s.observations.Add(p)
+		}
+	}
+	e.Statements = append(e.Statements, &s.observations)
+	slices.SortFunc(s.infusions, compareResourceStatements)
+	slices.SortFunc(s.conditions, compareResourceStatements)
+}
+
+// stands reports whether a statement counts beside the others of its resource. If the
+// resource is an observation, its newest version counts. An infusion or a condition runs
+// through its versions; a retraction takes back all versions before it.
+func (s *sortedResources) stands(h *ResourceStatement) bool {
+	if h.Version == nil {
+		return true
+	}
+	n := s.newest[h.WholeResource()]
+	switch {
+	case h.Status == acuity.SignalRetracted:
+		return false
+	case n.retraction != nil && compareVersions(h, n.retraction) < 0:
+		return false
+	case h.runs() || n.version == nil:
+		return true
+	}
+	return compareVersions(h, n.version) == 0
+}
+
+// compareResourceStatements groups the statements by thing, in order.
+func compareResourceStatements(a, b *ResourceStatement) int {
+	if a.Version == nil || b.Version == nil {
+		if c := cmp.Or(compareBool(a.Version == nil, b.Version == nil), cmp.Compare(a.Identity.System, b.Identity.System),
+			cmp.Compare(a.Identity.Code, b.Identity.Code)); c != 0 || a.Version != b.Version {
+			return c
+		}
+	} else if c := cmp.Or(cmp.Compare(a.Version.Resource, b.Version.Resource), compareVersions(a, b)); c != 0 {
+		return c
+	}
+	x, y := a.plain(), b.plain()
+	return cmp.Or(cmp.Compare(a.Number, b.Number), compareStatements(
+		orderedStatement{Statement: &x, order: x.OrderTime(), clock: x.clockStart()},
+		orderedStatement{Statement: &y, order: y.OrderTime(), clock: y.clockStart()},
+	))
+}
+
+// things yields the statements of each thing; the list must be in order.
+func things(list []*ResourceStatement, yield func([]*ResourceStatement)) {
+	for len(list) > 0 {
+		n := 1
+		for n < len(list) && list[0].sameThing(list[n]) {
+			n++
+		}
+		yield(list[:n])
+		list = list[n:]
+	}
+}
