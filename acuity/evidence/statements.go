@@ -50,10 +50,10 @@ func (l *Statements) find(r *terminology.MatchedSignal) *codeStatements {
 	return nil
 }
 
-// count returns the number of statements.
+// Len returns the number of statements.
 func (l *Statements) Len() int { return l.size }
 
-// each yields all statements, one identity after the other.
+// All yields all statements, one identity after the other.
 func (l *Statements) All(yield func(*Statement) bool) {
 	for i := range l.list {
 		for j := range l.list[i].statements {
@@ -64,7 +64,7 @@ func (l *Statements) All(yield func(*Statement) bool) {
 	}
 }
 
-// eachCode yields the statements of each identity, in order of arrival.
+// ByCode yields the statements of each identity, in order of arrival.
 func (l *Statements) ByCode(yield func([]Statement) bool) {
 	for i := range l.list {
 		if !yield(l.list[i].statements) {
@@ -121,7 +121,7 @@ func (l *Statements) Keep(h Statement, lose func(*Statement)) {
 	l.Add(h)
 }
 
-// Add adds a statement to a list that is not full.
+// Add adds a statement that was kept before: no other makes room for it.
 func (l *Statements) Add(h Statement) {
 	t := l.find(h.MatchedSignal)
 	if t == nil {
