@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -63,13 +64,7 @@ func (c *checker) field(path string, v reflect.Value, tag reflect.StructTag) {
 // value checks one text or number.
 func (c *checker) value(path string, v reflect.Value, tag reflect.StructTag) {
 	if words := tag.Get("enum"); words != "" {
-		given := ""
-		if v.CanInt() {
-			given = strconv.FormatInt(v.Int(), 10)
-		} else {
-			given = v.String()
-		}
-		c.unless(slices.Contains(strings.Split(words, ","), given), path, "enum:"+strings.ReplaceAll(words, ",", "|"))
+		c.unless(slices.Contains(strings.Split(words, ","), fmt.Sprint(v)), path, "enum:"+strings.ReplaceAll(words, ",", "|"))
 		return
 	}
 	least, most := tag.Get("minimum"), tag.Get("maximum")
