@@ -26,14 +26,13 @@ var ErrTooLarge = errors.New("record too large")
 type Publisher struct {
 	cluster *Cluster
 	topic   string
-	rounds  rounds
 }
 
 // Publisher returns a publisher to topic, which takes records up to the size
 // that [Cluster.Ensure] was told, else 1 MB. All publishers of a cluster share
 // its connections.
 func (c *Cluster) Publisher(topic string) *Publisher {
-	return &Publisher{cluster: c, topic: topic, rounds: rounds{client: c.client, brokers: map[int32]*round{}}}
+	return &Publisher{cluster: c, topic: topic}
 }
 
 // Append stores one record and returns its position once it is acknowledged. A nil value
@@ -54,7 +53,7 @@ func (p *Publisher) Append(ctx context.Context, key, value []byte, partition int
 	// The promise may outlive this call; it owns the record until then.
 	rec := &kgo.Record{Topic: p.topic, Partition: partition, Key: key, Value: value}
 	done := make(chan error, 1)
-	p.rounds.add(flight{ctx, rec, func(err error) { done <- err }})
+	p.cluster.client.TryProduce(ctx, rec, func(_ *kgo.Record, err error) { done <- err })
 	var err error
 	select {
 	case err = <-done:

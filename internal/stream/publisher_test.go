@@ -1,0 +1,60 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// TestAppendsThatHang: a broker does not answer. Each append ends in time with its reason,
+// and appends are stored again once the broker answers.
+func TestAppendsThatHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		p := r.cluster.Publisher(inTopic)
+		r.send(parts)
+		var each atomic.Int64 // time that a produce request takes
+		each.Store(int64(time.Minute))
+		r.broker.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+			r.broker.KeepControl()
+			if each := each.Load(); each > 0 {
+				r.broker.SleepControl(func() { time.Sleep(time.Duration(each)) })
+			}
+			return nil, nil, false
+		})
+		defer time.Sleep(time.Minute) // virtual, for what hangs in the broker
+		var all sync.WaitGroup
+		began := time.Now()
+		for n := range 5 {
+			all.Go(func() {
+				if _, err := p.Append(t.Context(), nil, []byte("x"), int32(n%parts)); !errors.Is(err, ErrAway) {
+					t.Errorf("%v, want away", err)
+				}
+			})
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := p.Append(ctx, nil, []byte("x"), 0); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 2*time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		all.Wait()
+		if took := time.Since(began); took > appendTimeout+time.Second {
+			t.Errorf("told after %v", took)
+		}
+		each.Store(0)
+		for range 1000 {
+			if _, err := p.Append(t.Context(), nil, []byte("x"), 0); err == nil {
+				return
+			}
+			time.Sleep(100 * time.Millisecond) // virtual: until the scout and the client have seen it
+		}
+		t.Error("nothing is stored any more")
+	})
+}
