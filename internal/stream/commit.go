@@ -131,7 +131,6 @@ func (l *loop) schedule() {
 // gather collects the records of one partition for the transaction, with the timestamp now.
 func (l *loop) gather(partition int32, p *part, now time.Time) error {
 	if p.dirty {
-		l.deferOutputs(p, now)
 		err := p.task.Outputs(func(key, value []byte) {
 			topic := l.cfg.Changelog
 			if l.cfg.Route != nil {

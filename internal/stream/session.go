@@ -61,7 +61,6 @@ type part struct {
 	told  int64     // position that Passed was given
 	dirty bool      // touched by the transaction under way
 	since time.Time // of the restore
-	shown time.Time // when its task last deferred nothing
 	clock clock
 
 	mark    mark     // of the last commit

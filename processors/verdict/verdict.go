@@ -105,12 +105,10 @@ type task struct {
 	weight    int   // of the instants that fired in this Advance
 	intake    schemas.Intake
 
-	changes  []output         // of this transaction, in order
-	touched  []*hospitalEntry // in this transaction
-	deferred bool             // the view gets the charts of this transaction with a later one
-	unshown  []*hospitalEntry // with changes that the view has not got
-	charts   []Chart          // charts of the last Outputs, until they are durable
-	bytes    arena
+	changes []output         // of this transaction, in order
+	touched []*hospitalEntry // in this transaction
+	charts  []Chart          // charts of the last Outputs, until they are durable
+	bytes   arena
 }
 
 // hospital is one tenant of the partition.
@@ -122,7 +120,6 @@ type hospitalEntry struct {
 	due     acuity.Instant // sort key in timers
 	index   int            // in timers; -1: not there
 	touched bool
-	unshown bool
 	scratch []byte // for charts
 	local   localSettings
 
@@ -280,33 +277,15 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 		}); err != nil {
 			return err
 		}
-		if t.view != nil && !h.unshown {
-			h.unshown = true
-			t.unshown = append(t.unshown, h)
+		if t.view != nil {
+			chart, err := changedChart(h)
+			if err != nil {
+				return err
+			}
+			t.charts = append(t.charts, chart)
 		}
 	}
 	t.touched = t.touched[:0]
-	if t.deferred {
-		return nil
-	}
-	return t.encodeCharts()
-}
-
-// Defer implements [stream.Deferrer]. Charts are a sixth of the bytes that a task
-// allocates. While it catches up most are replaced before anybody reads them.
-func (t *task) Defer(hold bool) { t.deferred = hold }
-
-// encodeCharts encodes the changes that the view has not got.
-func (t *task) encodeCharts() error {
-	for _, h := range t.unshown {
-		h.unshown = false
-		chart, err := changedChart(h)
-		if err != nil {
-			return err
-		}
-		t.charts = append(t.charts, chart)
-	}
-	t.unshown = t.unshown[:0]
 	return nil
 }
 
@@ -329,7 +308,7 @@ func emitStates(bytes *arena, each func(func([]byte, hospital.Record)), emit fun
 }
 
 func (t *task) Committed() {
-	if t.view != nil && !t.deferred { // while charts are held back the position stays too
+	if t.view != nil {
 		t.owned.Show(t.next-1, t.charts)
 		t.charts = nil
 	}
