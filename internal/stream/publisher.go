@@ -52,18 +52,30 @@ func (p *Publisher) Append(ctx context.Context, key, value []byte, partition int
 	defer cancel()
 	// The promise may outlive this call; it owns the record until then.
 	rec := &kgo.Record{Topic: p.topic, Partition: partition, Key: key, Value: value}
-	done := make(chan error, 1)
-	p.cluster.client.TryProduce(ctx, rec, func(_ *kgo.Record, err error) { done <- err })
-	var err error
-	select {
-	case err = <-done:
-		if err == nil {
-			return Position{Partition: partition, Offset: rec.Offset}, nil
-		}
-	case <-ctx.Done():
-		err = context.Cause(ctx)
+	err := p.send(ctx, rec)
+	// The client gives up all records of a partition when the first of them is too old. This
+	// one has time left.
+	for errors.Is(err, kgo.ErrRecordTimeout) && ctx.Err() == nil {
+		err = p.send(ctx, rec)
 	}
-	return Position{}, fmt.Errorf("append to %s: %w", p.topic, p.judge(ctx, err))
+	if err != nil {
+		return Position{}, fmt.Errorf("append to %s: %w", p.topic, p.judge(ctx, err))
+	}
+	return Position{Partition: partition, Offset: rec.Offset}, nil
+}
+
+// send waits until a record is stored, is given up by the client, or ctx ends. The client
+// does not know ctx: if it did, a sender who leaves would fail the records of the others
+// in the partition.
+func (p *Publisher) send(ctx context.Context, rec *kgo.Record) error {
+	done := make(chan error, 1)
+	p.cluster.client.TryProduce(context.WithoutCancel(ctx), rec, func(_ *kgo.Record, err error) { done <- err })
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // judge turns a failed append into an error that callers distinguish.

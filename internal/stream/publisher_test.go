@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -56,5 +58,34 @@ func TestAppendsThatHang(t *testing.T) {
 			time.Sleep(100 * time.Millisecond) // virtual: until the scout and the client have seen it
 		}
 		t.Error("nothing is stored any more")
+	})
+}
+
+// TestASenderWhoLeaves: the broker refuses records for a while, and the sender of the first
+// one leaves. The records of the others in the partition are stored all the same.
+func TestASenderWhoLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		p := r.cluster.Publisher(inTopic)
+		fault := r.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.NotEnoughReplicas, Count: -1})
+		leaves, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for n := range 5 {
+			all.Go(func() {
+				ctx := t.Context()
+				if n == 0 {
+					ctx = leaves
+				}
+				if _, err := p.Append(ctx, nil, []byte("x"), 0); errors.Is(err, context.Canceled) != (n == 0) || n > 0 && err != nil {
+					t.Errorf("sender %d: %v", n, err)
+				}
+			})
+			synctest.Wait() // the records are sent in this order
+		}
+		cancel()
+		time.Sleep(time.Second) // virtual: the client tries again
+		fault.Remove()
+		all.Wait()
 	})
 }
