@@ -89,7 +89,9 @@ func (l *loop) produce(free context.Context) error {
 				if err := l.gather(n, p, now); err != nil {
 					return err
 				}
-				p.out.each(func(r *kgo.Record) { l.session.Produce(free, r, promise) })
+				for _, r := range p.out {
+					l.session.Produce(free, r, promise)
+				}
 				return nil
 			})
 		}
@@ -141,7 +143,7 @@ func (l *loop) gather(partition int32, p *part, now time.Time) error {
 			if topic == l.cfg.Changelog {
 				p.grown += int64(len(key) + len(value))
 			}
-			p.out.add(kgo.Record{Topic: topic, Partition: partition, Key: key, Value: value, Timestamp: now})
+			p.out = append(p.out, &kgo.Record{Topic: topic, Partition: partition, Key: key, Value: value, Timestamp: now})
 		})
 		if err != nil {
 			return err
@@ -149,7 +151,9 @@ func (l *loop) gather(partition int32, p *part, now time.Time) error {
 	}
 	if p.rewrite != nil {
 		err := p.rewrite.slice(p.task, func(key, value []byte) *kgo.Record {
-			return p.out.add(kgo.Record{Topic: l.cfg.Changelog, Partition: partition, Key: key, Value: value, Timestamp: now, Headers: copied})
+			r := &kgo.Record{Topic: l.cfg.Changelog, Partition: partition, Key: key, Value: value, Timestamp: now, Headers: copied}
+			p.out = append(p.out, r)
+			return r
 		})
 		if err != nil {
 			return err
@@ -210,7 +214,7 @@ func (l *loop) keep(ctx context.Context, begun time.Time) {
 	stats.Records.Add(int64(l.applied))
 	stats.LastCommit.Store(l.last.UnixMilli())
 	for n, p := range l.parts {
-		p.out.reset() // durable
+		p.out = nil // durable
 		if p.dirty {
 			p.dirty = false
 			p.task.Committed()

@@ -67,7 +67,7 @@ type part struct {
 	grown   int64    // bytes written to the changelog since the checkpoint
 	rewrite *rewrite // a checkpoint under way
 
-	out outbox // of the transaction
+	out []*kgo.Record // of the transaction
 }
 
 // run opens the session and runs turns until it breaks or ctx ends.

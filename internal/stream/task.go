@@ -20,7 +20,7 @@ type Task interface {
 	// first input that the changelog does not contain; 0: it contains none.
 	Restored() (next int64, err error)
 	// Apply takes one input. First it fires what is due before the timestamp of the input.
-	// The bytes of the record are used again after the call: keep none of them. After a
+	// The record shares its memory with all of its fetch: keep none of its bytes. After a
 	// [PoisonError], which no retry can help, Reject is called with its reason. Any other
 	// error stops the partition.
 	Apply(Record) error

@@ -108,7 +108,7 @@ type task struct {
 	changes []output         // of this transaction, in order
 	touched []*hospitalEntry // in this transaction
 	charts  []Chart          // charts of the last Outputs, until they are durable
-	bytes   arena
+	scratch []byte           // for records
 }
 
 // hospital is one tenant of the partition.
@@ -237,13 +237,13 @@ func (t *task) fireDue(h *hospitalEntry, upTo acuity.Instant, most int) error {
 // recordChange encodes one change of a hospital for Outputs.
 func (t *task) recordChange(h *hospitalEntry, change acuity.Change) error {
 	t.change = change // a pointer to the parameter would be a new change on the heap
-	value, err := schemas.EncodeChange(t.bytes.freeSlice(), &t.change)
+	encoded, err := schemas.EncodeChange(t.scratch[:0], &t.change)
+	t.scratch = encoded
 	if err != nil {
 		return fmt.Errorf("encode change: %w", err)
 	}
-	value = t.bytes.keepRecord(value)
-	h.head = append(h.head[:0], value...) // a copy: it outlives the arena
-	t.changes = append(t.changes, output{h.key, value})
+	h.head = slices.Clone(encoded)
+	t.changes = append(t.changes, output{h.key, h.head})
 	if change.Cause == acuity.CauseIngest {
 		t.next = change.Offset + 1
 	}
@@ -264,7 +264,7 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	for _, h := range t.touched {
 		h.touched = false
 		var current hospital.Record
-		if err := emitStates(&t.bytes, func(write func([]byte, hospital.Record)) {
+		if err := t.emitStates(func(write func([]byte, hospital.Record)) {
 			h.unit.Dirty(func(key []byte, s hospital.Record) {
 				current = s
 				write(key, s)
@@ -290,19 +290,20 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 }
 
 // emitStates emits the state records of a hospital that each yields.
-func emitStates(bytes *arena, each func(func([]byte, hospital.Record)), emit func(key, value []byte)) (err error) {
+func (t *task) emitStates(each func(func([]byte, hospital.Record)), emit func(key, value []byte)) (err error) {
 	each(func(key []byte, s hospital.Record) {
-		key = bytes.keepRecord(append(bytes.freeSlice(), key...))
+		key = slices.Clone(key)
 		if s == nil {
 			emit(key, nil)
 			return
 		}
-		value, fault := schemas.EncodeState(bytes.freeSlice(), s)
+		encoded, fault := schemas.EncodeState(t.scratch[:0], s)
+		t.scratch = encoded
 		if fault != nil {
 			err = errors.Join(err, fmt.Errorf("encode state: %w", fault))
 			return
 		}
-		emit(key, bytes.keepRecord(value))
+		emit(key, slices.Clone(encoded))
 	})
 	return err
 }
@@ -312,7 +313,6 @@ func (t *task) Committed() {
 		t.owned.Show(t.next-1, t.charts)
 		t.charts = nil
 	}
-	t.bytes.reset()
 }
 
 // Live emits one hospital at a time, so that a checkpoint of hundreds does not delay
@@ -326,8 +326,8 @@ func (t *task) Live() func(emit func(key, value []byte)) (more bool, err error) 
 			if h.head == nil {
 				continue
 			}
-			emit(h.key, slices.Clone(h.head))
-			return len(left) > 0, emitStates(new(arena), h.unit.Records, emit)
+			emit(h.key, h.head)
+			return len(left) > 0, t.emitStates(h.unit.Records, emit)
 		}
 		return false, nil
 	}
