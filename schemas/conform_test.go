@@ -10,8 +10,8 @@ import (
 	"github.com/hamba/avro/v2"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 	"svc/acuity/catalogue"
-	"svc/acuity/hospital"
 )
 
 // fatal is the part of a test that testing and rapid share.
@@ -48,7 +48,7 @@ func same(t fatal, path string, v reflect.Value, schema avro.Schema, generic any
 		sameRecord(t, path, v, s, generic)
 	case *avro.ArraySchema:
 		if set, ok := reflect.TypeAssert[acuity.Reasons](v); ok {
-			v = reflect.ValueOf(hospital.ReasonCodes(set))
+			v = reflect.ValueOf(adt.ReasonCodes(set))
 		}
 		list, ok := generic.([]any)
 		if !ok || len(list) != v.Len() {

@@ -6,9 +6,9 @@ import (
 	"math"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
-	"svc/acuity/hospital"
 )
 
 // reader takes values off the Avro binary encoding of one record. It never panics and never
@@ -321,7 +321,7 @@ func (r *reader) reasons() acuity.Reasons {
 	if codes == nil {
 		return 0
 	}
-	return hospital.ReasonsOf(codes)
+	return adt.ReasonsOf(codes)
 }
 
 func (r *reader) texts() (list []string) {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/hospital"
@@ -225,7 +226,7 @@ func (d drawn) factor(name string) catalogue.Factor {
 }
 
 func (d drawn) reasons(name string) acuity.Reasons {
-	known := hospital.ReasonsOf(hospital.ReasonCodes(acuity.Reasons(^uint64(0))))
+	known := adt.ReasonsOf(adt.ReasonCodes(acuity.Reasons(^uint64(0))))
 	return known & acuity.Reasons(d.number(name, 0, 1<<62))
 }
 
@@ -271,7 +272,7 @@ func (c *counted) factor(string) catalogue.Factor {
 }
 
 func (c *counted) reasons(string) acuity.Reasons {
-	return hospital.ReasonsOf([]string{"induction", "cesarean"})
+	return adt.ReasonsOf([]string{"induction", "cesarean"})
 }
 
 // example returns a pointer to a value of the record, always the same.

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 	"svc/acuity/catalogue"
-	"svc/acuity/hospital"
 )
 
 // writer appends the Avro binary encoding of one record to a buffer. Records are written field
@@ -156,7 +156,7 @@ func (w *writer) reasons(set acuity.Reasons) {
 		w.done()
 		return
 	}
-	w.texts(hospital.ReasonCodes(set))
+	w.texts(adt.ReasonCodes(set))
 }
 
 func (w *writer) texts(list []string) {

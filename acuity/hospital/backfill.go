@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 	"svc/acuity/codes"
 )
 
@@ -130,7 +131,7 @@ type past struct {
 // pastEvent is an event of a visit, as if it had been received when it happened.
 type pastEvent struct {
 	visit string
-	*event
+	*adt.Event
 }
 
 // newPast makes the past from the events that the unit keeps. Only ADT knows of hours
@@ -151,7 +152,7 @@ func newPast(u *State) *past {
 	for _, v := range u.registry.visits {
 		n += len(v.events)
 	}
-	all := make([]event, 0, n)
+	all := make([]adt.Event, 0, n)
 	p.events = make([]pastEvent, 0, n)
 	for _, v := range u.registry.visits {
 		for i := range v.events {
@@ -165,7 +166,7 @@ func newPast(u *State) *past {
 		if c := cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.visit, b.visit)); c != 0 {
 			return c
 		}
-		return compareEvents(a.event, b.event)
+		return a.Compare(b.Event)
 	})
 	return p
 }
@@ -180,7 +181,7 @@ func (p *past) applyUntil(before acuity.Instant, most int) bool {
 		}
 		e := p.events[n]
 		p.unit.pass(e.At)
-		events := e.appendTo(nil, e.visit)
+		events := e.AppendTo(nil, e.visit)
 		events[0].Resource, events[0].Encounter, events[0].Subject = "", "", "" // its versions are settled
 		p.unit.Apply(&acuity.Observation{Hospital: p.unit.keys.hospital, ReceivedAt: e.At, Channel: e.Feed, Events: events}, 0)
 	}

@@ -121,7 +121,7 @@ func (r *room) at(t acuity.Instant) binding {
 		s := &r.stays[i]
 		switch {
 		case !s.holds(t):
-		case !s.v.timeline.newborn:
+		case !s.v.timeline.Newborn:
 			return binding{s.v, toVisit}
 		case newborn == nil:
 			newborn = s.v
@@ -148,7 +148,7 @@ func (r *room) at(t acuity.Instant) binding {
 func (r *room) firstAfter(from, to acuity.Instant) binding {
 	first, _ := slices.BinarySearchFunc(r.stays, from+1, func(s roomStay, at acuity.Instant) int { return cmp.Compare(s.From, at) })
 	for i := first; i < len(r.stays) && r.stays[i].From <= to; i++ {
-		if !r.stays[i].v.timeline.newborn {
+		if !r.stays[i].v.timeline.Newborn {
 			return binding{r.stays[i].v, toVisit}
 		}
 	}
@@ -166,10 +166,10 @@ func (r *room) occupantEnd() acuity.Instant {
 	}
 	for i := range r.stays {
 		s := &r.stays[i]
-		if s.v == r.occupantVisit && s.holds(r.Occupant.Last) && !s.v.timeline.newborn {
+		if s.v == r.occupantVisit && s.holds(r.Occupant.Last) && !s.v.timeline.Newborn {
 			return max(s.From, 1)
 		}
-		if s.From > r.Occupant.Last && !s.v.timeline.newborn {
+		if s.From > r.Occupant.Last && !s.v.timeline.Newborn {
 			return s.From
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 	"svc/acuity/codes"
 	"svc/acuity/evidence"
 )
@@ -38,7 +39,7 @@ func (m *chartBuilder) rebuild(r *room) {
 	c.Patients, c.NewestSignal = c.Patients[:0], 0
 	r.seePresent(m.work)
 	for _, s := range m.work.present {
-		if !s.v.timeline.newborn {
+		if !s.v.timeline.Newborn {
 			m.admit(r, s.v, s.From)
 		}
 	}
@@ -72,7 +73,7 @@ func (m *chartBuilder) admit(r *room, v *visit, arrived acuity.Instant) {
 	addDiagnoses(e, &v.timeline)
 	bornBy, cesareanBy := addConditions(e)
 	addCensus(e, facts)
-	e.Babies = v.timeline.babies
+	e.Babies = v.timeline.Babies
 
 	birth, cesarean := acuity.Instant(0), false
 	if facts != nil {
@@ -80,15 +81,15 @@ func (m *chartBuilder) admit(r *room, v *visit, arrived acuity.Instant) {
 	}
 	birth, cesarean = codes.Soonest(birth, bornBy), cesarean || cesareanBy
 	for _, n := range v.babies {
-		if n.timeline.openedAt != 0 {
-			birth = codes.Soonest(birth, n.timeline.openedAt) // X14
-			e.Babies = max(e.Babies, n.timeline.babies, n.order)
+		if n.timeline.OpenedAt != 0 {
+			birth = codes.Soonest(birth, n.timeline.OpenedAt) // X14
+			e.Babies = max(e.Babies, n.timeline.Babies, n.order)
 		}
 	}
 	chosen, kind := m.primary(r, v, facts, birth, cesarean)
 	p.Mother = !chosen.Factor.IsNewborn()
 	addPrimary(e, chosen, kind, v.feed(), 0)
-	p.Birth = codes.Soonest(birth, v.timeline.birth)
+	p.Birth = codes.Soonest(birth, v.timeline.Birth)
 	if chosen.Factor.IsPostpartum() {
 		p.Birth = codes.Soonest(p.Birth, chosen.Since)
 	}
@@ -147,28 +148,28 @@ func (r *room) entry() *acuity.PatientChart {
 
 // feed returns the feed that placed the visit where it is.
 func (v *visit) feed() acuity.Channel {
-	if n := len(v.timeline.stays); n > 0 {
-		return v.timeline.stays[n-1].Placing.Feed
+	if n := len(v.timeline.Stays); n > 0 {
+		return v.timeline.Stays[n-1].Placing.Feed
 	}
 	return acuity.ChannelADT
 }
 
 // primary returns the primary of a visit by ADT and census: the newer of the two. An
 // explicit primary of a census holds until ADT moves the patient to another area (X12).
-func (m *chartBuilder) primary(r *room, v *visit, facts *CensusFacts, birth acuity.Instant, cesarean bool) (choice, acuity.EvidenceKind) {
-	adt := m.chosen(v, birth, cesarean)
+func (m *chartBuilder) primary(r *room, v *visit, facts *CensusFacts, birth acuity.Instant, cesarean bool) (adt.Primary, acuity.EvidenceKind) {
+	byADT := m.chosen(v, birth, cesarean)
 	if facts == nil {
-		return adt, acuity.ByADT
+		return byADT, acuity.ByADT
 	}
 	seen, here := v.censusStayIn(r)
-	placed := v.timeline.placedAt()
-	if n := len(v.timeline.stays); n > 0 && v.timeline.stays[n-1].Placing.saysNothingOfPlace(m.locations.table.isWard) {
+	placed := v.timeline.PlacedAt()
+	if n := len(v.timeline.Stays); n > 0 && v.timeline.Stays[n-1].Placing.NamesNoPlace(m.locations.table.isWard) {
 		placed = 0 // the census knows where she is (F2)
 	}
 	same := placed != 0 && m.placedIn(v, r)
 	census := r.primaryByCensus(facts, max(seen.First, seen.From), birth)
 	switch {
-	case adt.Factor == 0:
+	case byADT.Factor == 0:
 		return census, acuity.ByCensus
 	case facts.Primary != 0:
 		if placed <= seen.Last || m.sameArea(v, facts) {
@@ -176,19 +177,19 @@ func (m *chartBuilder) primary(r *room, v *visit, facts *CensusFacts, birth acui
 		}
 	case !here || same || census.Factor == 0: // ADT knows more than the name of an area
 	case placed <= seen.Last:
-		if census.Factor == adt.Factor {
-			return adt, acuity.ByADT
+		if census.Factor == byADT.Factor {
+			return byADT, acuity.ByADT
 		}
 		return census, acuity.ByCensus
 	}
-	return adt, acuity.ByADT
+	return byADT, acuity.ByADT
 }
 
 // chosen returns the primary of a visit by ADT. It depends on the timeline and on what
 // is known of her births.
-func (m *chartBuilder) chosen(v *visit, birth acuity.Instant, cesarean bool) choice {
+func (m *chartBuilder) chosen(v *visit, birth acuity.Instant, cesarean bool) adt.Primary {
 	if c := &v.primary; !c.known || c.birth != birth || c.cesarean != cesarean {
-		*c = chosen{true, cesarean, birth, v.timeline.primary(&m.locations.table, birth, cesarean)}
+		*c = chosen{true, cesarean, birth, v.timeline.Primary(m.locations.table.describe, birth, cesarean)}
 	}
 	return v.primary.choice
 }
@@ -204,34 +205,26 @@ func (v *visit) censusStayIn(r *room) (CensusStay, bool) {
 	return CensusStay{}, false
 }
 
-// placedAt returns when ADT brought the visit to where it is; 0: never.
-func (s *timeline) placedAt() acuity.Instant {
-	if n := len(s.stays); n > 0 && s.stays[n-1].To == 0 {
-		return s.stays[n-1].From
-	}
-	return 0
-}
-
 // placedIn reports whether ADT has the visit in the room.
 func (m *chartBuilder) placedIn(v *visit, r *room) bool {
-	p := m.locations.table.placementOf(v.timeline.stays[len(v.timeline.stays)-1].place())
+	p := m.locations.table.placementOf(v.timeline.Stays[len(v.timeline.Stays)-1].Place())
 	return p.Kind == inRoom && p.Room == r.ID
 }
 
 // sameArea reports whether ADT has the visit in an area of the same kind as the census
 // row.
 func (m *chartBuilder) sameArea(v *visit, f *CensusFacts) bool {
-	adt := m.locations.table.find(v.timeline.stays[len(v.timeline.stays)-1].place())
-	return adt.kindFor(v.timeline.service) == places().areaOf(&careFacts{Area: f.Area, Service: f.Service})
+	place := m.locations.table.find(v.timeline.Stays[len(v.timeline.Stays)-1].Place())
+	return place.KindFor(v.timeline.Service) == (&adt.CareFacts{Area: f.Area, Service: f.Service}).Kind()
 }
 
 // primaryByCensus returns the primary that a census row gives.
-func (r *room) primaryByCensus(f *CensusFacts, from, birth acuity.Instant) choice {
+func (r *room) primaryByCensus(f *CensusFacts, from, birth acuity.Instant) adt.Primary {
 	at := from
 	if f.PrimarySince != 0 {
 		at = f.PrimarySince
 	}
-	return primaryOf(&careFacts{
+	return adt.ChoosePrimary(&adt.CareFacts{
 		Explicit: f.Primary, Area: f.Area, Service: f.Service, Label: r.Label, Class: f.Class,
 		At: at, PlacedAt: at, Birth: birth, Cesarean: f.Cesarean, CesareanDue: f.cesarean(), Newborn: f.Class == 'N', Born: birth,
 	})

@@ -30,8 +30,6 @@ const (
 	// capNames is the number of names of one patient, her numbers and references. If
 	// she has more, only the name in the statement counts.
 	capNames = 16
-	// capSubjects is how many references to the patient the Encounters of a visit add.
-	capSubjects = 8
 	// capPresent is the number of patients in the chart of a room, and of newborns:
 	// the last to come. The demand of a room has a cap of its own.
 	capPresent = 30
@@ -66,7 +64,4 @@ const (
 	backfillDays = 28 * 24 * time.Hour
 	// dedupFor is how long identities of events are kept (clinical-decisions X8).
 	dedupFor = 24 * time.Hour
-	// clockSlack is how far a time may lie ahead without a warning
-	// (clinical-decisions T2).
-	clockSlack = 5 * time.Minute
 )

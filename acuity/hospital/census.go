@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 	"svc/acuity/evidence"
 )
 
@@ -12,7 +13,7 @@ import (
 func (u *State) takeCensus(in *intake, c *acuity.Census) {
 	at := in.o.ReceivedAt
 	if c.AsOf != 0 {
-		if c.AsOf > at.Add(clockSlack) {
+		if c.AsOf > at.Add(adt.ClockSlack) {
 			in.warn("time_in_future", "asOf")
 		}
 		at = min(at, c.AsOf)
@@ -193,7 +194,7 @@ func (t *censusIntake) takeUnnamedRow(row *acuity.CensusRoom) {
 	if r == nil || t.occupied[row.ID] {
 		return
 	}
-	if b := r.at(t.at); b.kind == toVisit && !t.shown[b.v] && (!b.v.timeline.newborn || mayBeNewborn(row)) {
+	if b := r.at(t.at); b.kind == toVisit && !t.shown[b.v] && (!b.v.timeline.Newborn || mayBeNewborn(row)) {
 		t.takeVisit(b.v, row)
 		return
 	}
@@ -252,7 +253,7 @@ func (t *censusIntake) takeVisit(v *visit, row *acuity.CensusRoom) {
 // time belong to it.
 func (r *room) taken(v *visit, t acuity.Instant) bool {
 	return slices.ContainsFunc(r.stays, func(s roomStay) bool {
-		return s.v != v && !s.v.timeline.newborn && (s.To == 0 || s.To > t)
+		return s.v != v && !s.v.timeline.Newborn && (s.To == 0 || s.To > t)
 	})
 }
 

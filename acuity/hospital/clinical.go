@@ -2,6 +2,7 @@ package hospital
 
 import (
 	"svc/acuity"
+	"svc/acuity/adt"
 	"svc/acuity/evidence"
 	"svc/acuity/terminology"
 )
@@ -37,7 +38,7 @@ func (c *clinicalIntake) takeSignals(in *intake) {
 			MatchedSignal: c.matcher.share(terminology.TextOf(s, in.o.Channel)),
 			ReceivedAt:    in.o.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Room: s.Room, Owner: binding{kind: notBound}.owner(),
 		}
-		if s.ObservedAt > h.ReceivedAt.Add(clockSlack) || s.StartedAt > h.ReceivedAt.Add(clockSlack) {
+		if s.ObservedAt > h.ReceivedAt.Add(adt.ClockSlack) || s.StartedAt > h.ReceivedAt.Add(adt.ClockSlack) {
 			in.warn("time_in_future", "")
 		}
 		in.statements = append(in.statements, h)

@@ -116,7 +116,7 @@ func TestDecisionsNewborns(t *testing.T) {
 		"scoring 1 a newborn alone is not taken for a mother": {
 			say: []acuity.Observation{
 				census(0, holds(4, "nb-intensive"), holds(5, "area=NICU"), holds(6, "visit=n", "nb-continuing"), holds(7, "area=L&D", "baby=nb-continuing")),
-				adt(1, acuity.A01, "NICU:9", "v=m"),
+				message(1, acuity.A01, "NICU:9", "v=m"),
 			},
 			read: []axisReading{{1, "4 60 nb-intensive/2; 5 60 nb-intensive/2; 6 20 nb-continuing/0; 7 80 labor-standard/0 nb-continuing/0; " + own("NICU:9") + " 60 nb-intensive/2"}},
 		},
@@ -173,17 +173,17 @@ func TestDecisionsNewborns(t *testing.T) {
 			read: []axisReading{{1, "4 60 csection-admit/0; 5 60 pp-csection/1; 6 60 labor-standard/0"}},
 		},
 		"X14 as in a message": {
-			say: []acuity.Observation{adt(0, acuity.A01, "LDR:A", "class=I", "O82")}, read: []axisReading{{1, own("LDR:A") + " 60 csection-admit/0"}},
+			say: []acuity.Observation{message(0, acuity.A01, "LDR:A", "class=I", "O82")}, read: []axisReading{{1, own("LDR:A") + " 60 csection-admit/0"}},
 		},
 		"X14 it tells how she delivered of whom ADT places": {
 			say: []acuity.Observation{
-				census(0, holds(4, "visit=v1", "label=A", "area=LDR", "O82")), adt(1, acuity.A01, "LDR:A", "class=I"), adt(5, acuity.A08, "Z37.0"),
+				census(0, holds(4, "visit=v1", "label=A", "area=LDR", "O82")), message(1, acuity.A01, "LDR:A", "class=I"), message(5, acuity.A08, "Z37.0"),
 			},
 			read: []axisReading{{6, "4 60 pp-csection/1"}},
 		},
 		"scoring-decisions 62 of a newborn with a row of its own": {
 			say: []acuity.Observation{
-				adt(0, acuity.A01, "v=mother", "#4", "class=I", "labor-standard"), adt(0, acuity.A01, "v=baby", "mother=mother", "#5"),
+				message(0, acuity.A01, "v=mother", "#4", "class=I", "labor-standard"), message(0, acuity.A01, "v=baby", "mother=mother", "#5"),
 				census(1, holds(4, "visit=mother", "labor-standard"), holds(5, "visit=baby", "nb-stabilization")),
 				census(30, holds(4, "visit=mother", "born=20"), holds(5, "visit=baby", "nb-stabilization")),
 			},

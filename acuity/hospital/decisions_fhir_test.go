@@ -82,48 +82,48 @@ func TestDecisionsFHIR(t *testing.T) {
 		ante     = "<ANTE:6> 20 ap-stable/1"
 		inA, inB = "<LDR:A> 60 labor-standard/0", "<LDR:B> 60 labor-standard/0"
 	)
-	admit := adt(0, acuity.A01, "ANTE:6", "class=I")
+	admit := message(0, acuity.A01, "ANTE:6", "class=I")
 	with := func(o ...acuity.Observation) []acuity.Observation { return append(list(admit), o...) }
-	a01 := adt(0, acuity.A01, "LDR:A", "class=I")
+	a01 := message(0, acuity.A01, "LDR:A", "class=I")
 	decide(t, visits(map[string]decision{
 		"F1 a newer version replaces all events of the older": {
-			say: list(encounter(10, "E", 10, a01, adt(5, acuity.A02, "LDR:B")), encounter(20, "E", 20, a01)), read: []axisReading{{10, inB}, {20, inA}},
+			say: list(encounter(10, "E", 10, a01, message(5, acuity.A02, "LDR:B")), encounter(20, "E", 20, a01)), read: []axisReading{{10, inB}, {20, inA}},
 		},
 		"F1 P1 what only the older said of rooms is forgotten: a number is one room's again": {
-			say: list(census(0, empty(7)), adt(1, acuity.A01, "v=v2", "LDR:7", "class=I"),
-				encounter(2, "E", 2, adt(2, acuity.A01, "MBU:7", "class=I")), encounter(10, "E", 10, adt(2, acuity.A01, "MBU:3", "class=I"))),
+			say: list(census(0, empty(7)), message(1, acuity.A01, "v=v2", "LDR:7", "class=I"),
+				encounter(2, "E", 2, message(2, acuity.A01, "MBU:7", "class=I")), encounter(10, "E", 10, message(2, acuity.A01, "MBU:3", "class=I"))),
 			read: []axisReading{{2, own("LDR:7") + " 60 labor-standard/0; " + own("MBU:7") + " 20 pp-couplet/0"}, {10, "7 60 labor-standard/0; <MBU:3> 20 pp-couplet/0"}},
 		},
 		"F1 an older version that comes late does not": {
-			say: list(encounter(20, "E", 20, a01), encounter(30, "E", 10, a01, adt(5, acuity.A02, "LDR:B"))), read: []axisReading{{30, inA}},
+			say: list(encounter(20, "E", 20, a01), encounter(30, "E", 10, a01, message(5, acuity.A02, "LDR:B"))), read: []axisReading{{30, inA}},
 			answers: []string{"+labor-standard", "version_older"},
 		},
 		"F1 without times the later arrival is valid": {
-			say: list(encounter(10, "E", -1, a01, adt(5, acuity.A03)), encounter(20, "E", -1, a01)), read: []axisReading{{10, ""}, {20, inA}},
+			say: list(encounter(10, "E", -1, a01, message(5, acuity.A03)), encounter(20, "E", -1, a01)), read: []axisReading{{10, ""}, {20, inA}},
 		},
 		"F1 in-progress after finished reopens": {
-			say: list(encounter(10, "E", 10, a01), encounter(20, "E", 20, a01, adt(15, acuity.A03)), encounter(30, "E", 30, a01)), read: []axisReading{{20, ""}, {30, inA}},
+			say: list(encounter(10, "E", 10, a01), encounter(20, "E", 20, a01, message(15, acuity.A03)), encounter(30, "E", 30, a01)), read: []axisReading{{20, ""}, {30, inA}},
 		},
 		"F1 the same version again is a duplicate": {
 			say: list(encounter(10, "E", 10, a01), encounter(20, "E", 10, a01)), read: []axisReading{{20, inA}}, answers: []string{"+labor-standard", "duplicate"},
 		},
 		"I1 HL7 and FHIR of one visit are sorted by event time": {
-			say: list(encounter(30, "E", 30, a01, adt(20, acuity.A02, "LDR:A")), late(adt(10, acuity.A02, "LDR:B"), 40)), read: []axisReading{{40, inA}},
+			say: list(encounter(30, "E", 30, a01, message(20, acuity.A02, "LDR:A")), late(message(10, acuity.A02, "LDR:B"), 40)), read: []axisReading{{40, inA}},
 		},
 		"I1 the newer time wins, never the channel": {
-			say: list(encounter(30, "E", 30, a01), late(adt(10, acuity.A02, "LDR:B"), 40)), read: []axisReading{{40, inB}},
+			say: list(encounter(30, "E", 30, a01), late(message(10, acuity.A02, "LDR:B"), 40)), read: []axisReading{{40, inB}},
 		},
 		"F4 a cancelled Encounter voids what came from it": {
 			say: list(encounter(10, "E", 10, a01), encounter(20, "E", 20)), read: []axisReading{{20, ""}},
 		},
 		"F4 and events of HL7 stay": {
-			say: list(a01, encounter(10, "E", 10, adt(5, acuity.A02, "LDR:B")), encounter(20, "E", 20)), read: []axisReading{{10, inB}, {20, inA}},
+			say: list(a01, encounter(10, "E", 10, message(5, acuity.A02, "LDR:B")), encounter(20, "E", 20)), read: []axisReading{{10, inB}, {20, inA}},
 		},
 		"F4 a void version that comes first": {
 			say: list(encounter(20, "E", 20), encounter(30, "E", 10, a01)), read: []axisReading{{30, ""}},
 		},
 		"F2 an Encounter without a location keeps the place": {
-			say: list(a01, encounter(10, "E", 10, adt(0, acuity.A04, "class=I"))), read: []axisReading{{10, inA}},
+			say: list(a01, encounter(10, "E", 10, message(0, acuity.A04, "class=I"))), read: []axisReading{{10, inA}},
 		},
 		"F6 a stopped resource ends only itself": {
 			say:  with(resources(1, mag().of("bag1", 1).since(1)), resources(20, drug("29155", "magnesium sulfate").of("bag2", 20).since(20)), resources(90, mag().off().of("bag2", 90).seen(90))),
@@ -159,29 +159,29 @@ func TestDecisionsFHIR(t *testing.T) {
 		},
 		"D5 a condition runs from its onset":    {say: with(resources(10, condition("O45.9").of("c", 10).since(-20))), read: []axisReading{{39, "<ANTE:6> 120 high-hemorrhage/4 ap-stable/1"}, {40, "<ANTE:6> 60 high-hemorrhage/3 ap-stable/1"}}},
 		"D2 each condition is a set of its own": {say: with(resources(10, condition("O14.13").of("c1", 10), condition("O14.13").of("c2", 10)), resources(20, condition("O14.13").off().of("c1", 20))), read: []axisReading{{20, "<ANTE:6> 30 high-preeclampsia/3 ap-stable/1"}}},
-		"D2 a snapshot of DG1 leaves it":        {say: with(resources(10, condition("O14.13").of("c1", 10)), adt(20, acuity.A08, "clear")), read: []axisReading{{20, "<ANTE:6> 30 high-preeclampsia/3 ap-stable/1"}}},
+		"D2 a snapshot of DG1 leaves it":        {say: with(resources(10, condition("O14.13").of("c1", 10)), message(20, acuity.A08, "clear")), read: []axisReading{{20, "<ANTE:6> 30 high-preeclampsia/3 ap-stable/1"}}},
 		"a resolved condition ends":             {say: with(resources(10, condition("O14.13").of("c1", 10)), resources(20, condition("O14.13").off().of("c1", 20))), read: []axisReading{{20, ante}}},
 		"a refuted one never was":               {say: with(resources(10, condition("O14.13").of("c1", 10)), resources(20, condition("O14.13").status(acuity.SignalRetracted).of("c1", 20))), read: []axisReading{{20, ante}}},
 		"the first coding that matches counts":  {say: with(resources(10, condition("Z99", "O14.13", "O16.1").of("c", 10))), read: []axisReading{{10, "<ANTE:6> 30 high-preeclampsia/3 ap-stable/1"}}, answers: []string{"+high-preeclampsia"}},
 		"what tells of a delivery is nobody's to map": {
-			say:     list(adt(0, acuity.A01, "LDR:A", "class=I", "O82", "B99"), resources(10, condition("Z37.0").of("c", 10)), census(20, holds(4, "pp-couplet", "Z37.0", "O82"))),
+			say:     list(message(0, acuity.A01, "LDR:A", "class=I", "O82", "B99"), resources(10, condition("Z37.0").of("c", 10)), census(20, holds(4, "pp-couplet", "Z37.0", "O82"))),
 			answers: []string{"+csection-admit ?B99", "+pp-csection -csection-admit", "+pp-couplet -pp-csection"},
 		},
 		"it is unmapped only if none does, and once": {say: with(resources(10, condition("Z99", "Z98").of("c", 10))), read: []axisReading{{10, ante}}, answers: []string{"?Z99"}},
 		"a mapping of any coding counts later":       {say: with(resources(10, condition("Z99", "Z98").of("c", 10)), mapping(20, "m", codes.ICD10CM, "Z98", "high-cardiac")), read: []axisReading{{19, ante}, {20, "<ANTE:6> 30 high-cardiac/3 ap-stable/1"}}},
 		"X14 a condition tells of a birth":           {say: list(a01, resources(10, condition("Z37.0").of("c", 10).since(10))), read: []axisReading{{10, "<LDR:A> 60 pp-immediate-recovery-vag/0"}, {130, "<LDR:A> 30 pp-immediate-recovery-vag/0"}}},
-		"F3 a visit that is not known yet":           {say: list(resources(0, condition("O14.13").of("c", 0).in("ref E")), encounter(10, "E", 10, adt(0, acuity.A01, "ANTE:6", "class=I"))), read: []axisReading{{0, ""}, {10, "<ANTE:6> 30 high-preeclampsia/3 ap-stable/1"}}, answers: []string{"!reference_waiting", "+ap-stable +high-preeclampsia"}},
-		"F3 a patient by reference":                  {say: list(resources(0, condition("O14.13").of("c", 0).by("ref p1", "")), encounter(10, "E", 10, adt(0, acuity.A01, "ANTE:6", "class=I"))), read: []axisReading{{10, "<ANTE:6> 30 high-preeclampsia/3 ap-stable/1"}}},
+		"F3 a visit that is not known yet":           {say: list(resources(0, condition("O14.13").of("c", 0).in("ref E")), encounter(10, "E", 10, message(0, acuity.A01, "ANTE:6", "class=I"))), read: []axisReading{{0, ""}, {10, "<ANTE:6> 30 high-preeclampsia/3 ap-stable/1"}}, answers: []string{"!reference_waiting", "+ap-stable +high-preeclampsia"}},
+		"F3 a patient by reference":                  {say: list(resources(0, condition("O14.13").of("c", 0).by("ref p1", "")), encounter(10, "E", 10, message(0, acuity.A01, "ANTE:6", "class=I"))), read: []axisReading{{10, "<ANTE:6> 30 high-preeclampsia/3 ap-stable/1"}}},
 		"F3 of several open visits the newest": {
-			say:  list(encounter(0, "E", 0, adt(0, acuity.A01, "ANTE:6", "class=I")), encounter(5, "F", 5, adt(5, acuity.A01, "v=v2", "LDR:A", "class=I")), resources(10, condition("O14.13").of("c", 10).by("p1", ""))),
+			say:  list(encounter(0, "E", 0, message(0, acuity.A01, "ANTE:6", "class=I")), encounter(5, "F", 5, message(5, acuity.A01, "v=v2", "LDR:A", "class=I")), resources(10, condition("O14.13").of("c", 10).by("p1", ""))),
 			read: []axisReading{{10, "<LDR:A> 60 high-preeclampsia/3 labor-standard/0; <ANTE:6> 20 ap-stable/1"}},
 		},
 		"F3 nothing waits longer than 24 h": {
-			say:  list(resources(0, condition("O14.13").of("c", 0).by("p1", "")), encounter(1500, "E", 1500, adt(1500, acuity.A01, "ANTE:6", "class=I"))),
+			say:  list(resources(0, condition("O14.13").of("c", 0).by("p1", "")), encounter(1500, "E", 1500, message(1500, acuity.A01, "ANTE:6", "class=I"))),
 			read: []axisReading{{1500, ante}},
 		},
 		"F12 a baby that is part of the mother's Encounter": {
-			say:  list(adt(0, acuity.A01, "MBU:3", "class=I", "pp-couplet"), encounter(10, "B", 10, adt(10, acuity.A01, "v=baby", "mother=v1", "MBU:3"))),
+			say:  list(message(0, acuity.A01, "MBU:3", "class=I", "pp-couplet"), encounter(10, "B", 10, message(10, acuity.A01, "v=baby", "mother=v1", "MBU:3"))),
 			read: []axisReading{{10, "<MBU:3> 80 nb-stabilization/1 pp-couplet/0"}},
 		},
 	}))

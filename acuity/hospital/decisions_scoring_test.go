@@ -33,7 +33,7 @@ func TestDecisionsGolden(t *testing.T) {
 			read: []axisReading{{30, "4 60 high-mag/3 high-preeclampsia/3 labor-induction/0"}, {61, "4 60 high-preeclampsia/3 high-mag/3 labor-induction/0"}},
 		},
 		"labor-standard, O15.1": {
-			say: []acuity.Observation{adt(0, acuity.A01, "LDR:4", "class=I", "O15.1")},
+			say: []acuity.Observation{message(0, acuity.A01, "LDR:4", "class=I", "O15.1")},
 			read: []axisReading{
 				{0, own("LDR:4") + " 60 high-eclampsia/4 high-mag/3 high-preeclampsia/2 labor-standard/0"},
 				{61, own("LDR:4") + " 60 high-eclampsia/4 high-mag/3 high-preeclampsia/2 labor-standard/0"},
@@ -53,7 +53,7 @@ func TestDecisionsGolden(t *testing.T) {
 // own returns the id of the room that a location registers by itself.
 func own(text string) string {
 	u := hospital.New("st-test")
-	o := adt(0, acuity.A01, text)
+	o := message(0, acuity.A01, text)
 	c := u.Apply(&o, 0)
 	return fmt.Sprint(c.Items[0].RoomID)
 }
@@ -195,11 +195,11 @@ func TestDecisionsDemand(t *testing.T) {
 			read: []axisReading{{2879, "4 30 high-placenta-previa/2"}, {2880, "4 30 high-placenta-previa/2 stale"}},
 		},
 		"16 first occupant within the hour": {
-			say:  []acuity.Observation{census(0, empty(4)), clinical(10, 4, mag()), adt(70, acuity.A01, "#4", "ap-stable")},
+			say:  []acuity.Observation{census(0, empty(4)), clinical(10, 4, mag()), message(70, acuity.A01, "#4", "ap-stable")},
 			read: []axisReading{{69, ""}, {70, "4 30 high-mag/3 ap-stable/1"}},
 		},
 		"16 not after the hour": {
-			say:  []acuity.Observation{census(0, empty(4)), clinical(10, 4, mag()), adt(71, acuity.A01, "#4", "ap-stable")},
+			say:  []acuity.Observation{census(0, empty(4)), clinical(10, 4, mag()), message(71, acuity.A01, "#4", "ap-stable")},
 			read: []axisReading{{71, "4 20 ap-stable/1"}},
 		},
 		"16 an occupant without a visit lasts from just after the census before": {

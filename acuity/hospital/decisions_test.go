@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/hospital"
@@ -353,13 +354,13 @@ func code(text string) acuity.Diagnosis {
 	return d
 }
 
-// adt is one ADT event at its own time. Words: "PL:ROOM" or "#id" the place,
+// message is one ADT event at its own time. Words: "PL:ROOM" or "#id" the place,
 // "from=PL:ROOM" the one before, "v=" the visit (v1), "class=", "at=" minutes of
 // the event, "recorded=", "cancels=", "mother=" a visit, "babies=", "service=",
 // "reason=", "null" for a place that is taken away, a primary, or codes as a
 // snapshot of diagnoses, "clear" for none, "delta" to add them, "-CODE" to
 // delete one.
-func adt(at float64, kind acuity.EventType, words ...string) acuity.Observation {
+func message(at float64, kind acuity.EventType, words ...string) acuity.Observation {
 	e := acuity.Event{Type: kind, At: minute(at), Visit: "v1"}
 	for _, w := range words {
 		name, value, isPair := strings.Cut(w, "=")
@@ -402,7 +403,7 @@ func adt(at float64, kind acuity.EventType, words ...string) acuity.Observation 
 		case name == "service":
 			e.Service = value
 		case name == "reason":
-			e.Reasons = hospital.ParseReasons(value)
+			e.Reasons = adt.ParseReasons(value)
 		default:
 			panic(w)
 		}

@@ -33,7 +33,7 @@ func TestDecisionsTracing(t *testing.T) {
 			read: []axisReading{{21, labor}, {30, labor}},
 		},
 		"by Z37": {
-			say:  list(before, clinical(1, 4, fhr("III").seen(1)), adt(20, acuity.A08, "v=v1", "Z37.0")),
+			say:  list(before, clinical(1, 4, fhr("III").seen(1)), message(20, acuity.A08, "v=v1", "Z37.0")),
 			read: []axisReading{{19, three}, {20, labor}},
 		},
 		"by a recovery": {
@@ -41,7 +41,7 @@ func TestDecisionsTracing(t *testing.T) {
 			read: []axisReading{{19, three}, {20, recovery}},
 		},
 		"by the visit of the newborn": {
-			say:  list(census(0, holds(4, "labor-epidural", "visit=v1")), clinical(1, 4, fhr("III").seen(1)), adt(20, acuity.A01, "v=baby", "mother=v1", "#4")),
+			say:  list(census(0, holds(4, "labor-epidural", "visit=v1")), clinical(1, 4, fhr("III").seen(1)), message(20, acuity.A01, "v=baby", "mother=v1", "#4")),
 			read: []axisReading{{19, three}, {20, "4 90 nb-stabilization/1 labor-epidural/0"}},
 		},
 		"told again, at another time": {

@@ -76,7 +76,7 @@ func TestDecisionsUnit(t *testing.T) {
 			[]acuity.Observation{census(0, holds(1, "pp-couplet")), staffing(0, 9, acuity.Yes)}, 0, "orange capacity capacity=orange/750",
 		},
 		"12 full, and somebody without a room": {
-			[]acuity.Observation{census(0, holds(1, "pp-couplet")), staffing(0, 9, acuity.Yes), adt(1, acuity.A01, "v=z", "class=I")}, 1, "red capacity capacity=red/750 unplaced=1",
+			[]acuity.Observation{census(0, holds(1, "pp-couplet")), staffing(0, 9, acuity.Yes), message(1, acuity.A01, "v=z", "class=I")}, 1, "red capacity capacity=red/750 unplaced=1",
 		},
 		"12 full, and a boarder": {
 			[]acuity.Observation{census(0, holds(1, "triage-admit")), staffing(0, 9, acuity.Yes)}, 120, "red capacity capacity=red/750 flow=yellow/250",
@@ -103,18 +103,18 @@ func TestDecisionsUnit(t *testing.T) {
 		"2 burnout is of the nurse":            {append(unit(9, acuity.Yes, holds(1, "pp-couplet", "pp-burnout-risk")), roster(0, expert())), 0, "yellow skill skill=yellow/250"},
 		"R12 turnover": {
 			[]acuity.Observation{
-				census(0, empty(1)), staffing(0, 4, acuity.Yes), adt(0, acuity.A04, "MBU:3", "class=O"), adt(10, acuity.A01, "MBU:3", "class=I"),
-				adt(11, acuity.A02, "MBU:3"), adt(12, acuity.A01, "v=b", "mother=v1", "MBU:3"), adt(13, acuity.A08),
+				census(0, empty(1)), staffing(0, 4, acuity.Yes), message(0, acuity.A04, "MBU:3", "class=O"), message(10, acuity.A01, "MBU:3", "class=I"),
+				message(11, acuity.A02, "MBU:3"), message(12, acuity.A01, "v=b", "mother=v1", "MBU:3"), message(13, acuity.A08),
 			}, 119, "yellow flow flow=yellow/250",
 		},
 		"34 a move counts less than 120 min": {
 			[]acuity.Observation{
-				census(0, empty(1)), staffing(0, 4, acuity.Yes), adt(0, acuity.A04, "MBU:3", "class=O"), adt(10, acuity.A01, "MBU:3", "class=I"),
+				census(0, empty(1)), staffing(0, 4, acuity.Yes), message(0, acuity.A04, "MBU:3", "class=O"), message(10, acuity.A01, "MBU:3", "class=I"),
 			}, 120, "green capacity flow=green/125",
 		},
 		"R12 cancelled moves are none": {
 			[]acuity.Observation{
-				census(0, empty(1)), staffing(0, 4, acuity.Yes), adt(5, acuity.A01, "MBU:3", "class=I"), adt(6, acuity.A02, "MBU:4"), adt(7, acuity.A12, "from=MBU:4", "cancels=6"),
+				census(0, empty(1)), staffing(0, 4, acuity.Yes), message(5, acuity.A01, "MBU:3", "class=I"), message(6, acuity.A02, "MBU:4"), message(7, acuity.A12, "from=MBU:4", "cancels=6"),
 			}, 10, "green - flow=green/125",
 		},
 		"T2 contract 2: a plan takes over at its time": {

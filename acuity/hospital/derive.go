@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 )
 
 // derive brings everything derived up to the facts, and touches only what is marked. The
@@ -83,26 +84,26 @@ func (t *timelines) rebuild() {
 		return
 	}
 	t.work.parts = false
-	how := timelineOptions{SameRoom: t.locations.table.sameRoom, IsWard: t.locations.table.isWard, TrustA08: t.settings.switchesInForce().TrustA08Location}
+	how := adt.Options{SameRoom: t.locations.table.sameRoom, IsWard: t.locations.table.isWard, TrustA08: t.settings.switchesInForce().TrustA08Location}
 	for i := 0; i < len(t.work.visits); i++ { // a visit may mark others
 		v := t.work.visits[i]
 		v.marks &^= dirtyTimeline
 		how.FoldAt = v.FoldAt
 		moved := append(t.work.moved[:0], v.moves()...)
-		t.work.waits = t.work.waits || len(v.timeline.waiting) > 0
-		v.timeline.build(v.events, how)
+		t.work.waits = t.work.waits || len(v.timeline.Waiting) > 0
+		v.timeline.Rebuild(v.events, how)
 		v.primary = chosen{}
-		v.born = v.timeline.newborn
-		v.timeline.newborn = v.born || v.baby // the loop below decides
+		v.born = v.timeline.Newborn
+		v.timeline.Newborn = v.born || v.baby // the loop below decides
 		t.work.turnOver(moved, v.moves())
 		t.work.moved = moved
-		if len(v.timeline.waiting) > 0 {
+		if len(v.timeline.Waiting) > 0 {
 			t.work.waits = true
 			if !v.cancels {
 				v.cancels, t.cancels = true, append(t.cancels, v)
 			}
 		}
-		t.work.withdrawn = v.timeline.withdrawn(&t.locations.table, t.work.withdrawn[:0])
+		t.work.withdrawn = appendWithdrawn(t.work.withdrawn[:0], &v.timeline, &t.locations.table)
 		t.assignments.replaceWithdrawn(v, t.work.withdrawn)
 		t.partake(v)
 		t.enlist(v)
@@ -110,9 +111,9 @@ func (t *timelines) rebuild() {
 	}
 	for _, list := range [...][]*visit{t.work.visits, t.parts} {
 		for _, v := range list {
-			if is := t.isNewborn(v); is != v.timeline.newborn {
+			if is := t.isNewborn(v); is != v.timeline.Newborn {
 				moved := v.moves()
-				v.timeline.newborn, v.primary = is, chosen{}
+				v.timeline.Newborn, v.primary = is, chosen{}
 				t.work.turnOver(moved, v.moves())
 				t.enlist(v)
 				t.work.markVisit(v, dirtyLocation)

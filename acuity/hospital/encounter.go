@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 	"svc/acuity/evidence"
 )
 
@@ -147,11 +148,11 @@ func (c *encounters) visitCalled(name string) *visit {
 }
 
 // eventsOf returns copies of the events of a resource; nil: no visit.
-func (v *visit) eventsOf(resource string) []event {
+func (v *visit) eventsOf(resource string) []adt.Event {
 	if v == nil {
 		return nil
 	}
-	var list []event
+	var list []adt.Event
 	for i := range v.events {
 		if v.events[i].Resource == resource {
 			list = append(list, v.events[i])
@@ -161,9 +162,9 @@ func (v *visit) eventsOf(resource string) []event {
 }
 
 // repeatsEvents reports whether a version has the events that are stored.
-func repeatsEvents(events []*acuity.Event, stored []event) bool {
+func repeatsEvents(events []*acuity.Event, stored []adt.Event) bool {
 	for _, again := range events {
-		if again.ID == "" || !slices.ContainsFunc(stored, func(s event) bool { return s.ID == again.ID }) {
+		if again.ID == "" || !slices.ContainsFunc(stored, func(s adt.Event) bool { return s.ID == again.ID }) {
 			return false
 		}
 	}
@@ -172,7 +173,7 @@ func repeatsEvents(events []*acuity.Event, stored []event) bool {
 
 // dropEvents removes the events of a resource from a visit.
 func (es *eventStore) dropEvents(v *visit, resource string) {
-	kept := make([]event, 0, len(v.events)) // the timeline refers to those before
+	kept := make([]adt.Event, 0, len(v.events)) // the timeline refers to those before
 	for i := range v.events {
 		if v.events[i].Resource != resource {
 			kept = append(kept, v.events[i])
@@ -188,7 +189,7 @@ func (es *eventStore) dropEvents(v *visit, resource string) {
 
 // forgetPlaces releases the places of dropped events. A later step checks which places no
 // event names any more. It checks equal places in a row once.
-func (t *locations) forgetPlaces(events []event) {
+func (t *locations) forgetPlaces(events []adt.Event) {
 	for i := range events {
 		p := events[i].Place
 		t.table.forgetPlace(*p)
@@ -201,7 +202,7 @@ func (t *locations) forgetPlaces(events []event) {
 }
 
 // moveEvents moves the events of a resource to the visit that they belong to.
-func (es *eventStore) moveEvents(from, to *visit, resource string, list []event) {
+func (es *eventStore) moveEvents(from, to *visit, resource string, list []adt.Event) {
 	es.dropEvents(from, resource)
 	to.events = append(tight(to.events, 4), list...)
 	es.capacity.weigh(to)

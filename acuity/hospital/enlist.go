@@ -3,6 +3,8 @@ package hospital
 import (
 	"cmp"
 	"slices"
+
+	"svc/acuity/adt"
 )
 
 // enlist keeps the indexes by patient and of newborns.
@@ -11,7 +13,7 @@ func (t *timelines) enlist(v *visit) {
 	if !v.isCalled(&v.timeline) {
 		t.people.markOthers(v)
 		t.people.delist(v)
-		for _, p := range append([]string{v.timeline.patient}, v.timeline.subjects...) {
+		for _, p := range append([]string{v.timeline.Patient}, v.timeline.Subjects...) {
 			if p != "" && !slices.Contains(v.names, p) {
 				v.names = append(v.names, p)
 				t.people.patients[p] = append(t.people.patients[p], v)
@@ -20,8 +22,8 @@ func (t *timelines) enlist(v *visit) {
 		t.unassigned.markNames(v)
 		t.people.markOthers(v)
 	}
-	if v.timeline.newborn != v.baby {
-		v.baby = v.timeline.newborn
+	if v.timeline.Newborn != v.baby {
+		v.baby = v.timeline.Newborn
 		t.registry.invalidateRooms(v) // statements go to a mother before a newborn
 		if v.baby {
 			i, _ := slices.BinarySearchFunc(t.stays.newborns, v.ID, byVisitID)
@@ -38,16 +40,16 @@ func byVisitID(v *visit, id string) int { return cmp.Compare(v.ID, id) }
 
 // isCalled reports whether the index has the visit under all patient names of a
 // timeline.
-func (v *visit) isCalled(s *timeline) bool {
+func (v *visit) isCalled(s *adt.Timeline) bool {
 	n := 0
-	if s.patient != "" {
+	if s.Patient != "" {
 		n++
-		if !slices.Contains(v.names, s.patient) {
+		if !slices.Contains(v.names, s.Patient) {
 			return false
 		}
 	}
-	for _, p := range s.subjects {
-		if p == s.patient {
+	for _, p := range s.Subjects {
+		if p == s.Patient {
 			continue
 		}
 		if n++; !slices.Contains(v.names, p) {

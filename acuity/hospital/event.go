@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 )
 
 // intakeEvent is what became of an event on its way into the facts.
@@ -32,7 +33,7 @@ type eventStore struct {
 	capacity     *capacity
 	worklist     *worklist
 	settings     *localSettings
-	shared       *shared
+	shared       *adt.Interner
 	work         *work
 }
 
@@ -68,7 +69,7 @@ func (es *eventStore) takeEvent(in *intake, i int, e *acuity.Event) (acuity.Outc
 	}
 	if e.Type == acuity.EventOther {
 		es.dedup.markSeen(e, in.o.ReceivedAt)
-		return acuity.Ignored, eventOther.reason()
+		return acuity.Ignored, adt.OtherType.Reason()
 	}
 	id := e.Visit
 	if id == "" && e.Patient != "" {
@@ -104,10 +105,10 @@ func (es *eventStore) store(in *intake, i int, e *acuity.Event, v *visit, id str
 		said.Digest = "" // the deduplication has it
 	}
 	es.registry.stopWaiting(v)
-	stored := es.shared.storeEvent(&said, v.newest())
+	stored := es.shared.Intern(&said, v.newest())
 	stored.ID = id
 	if v.events == nil {
-		v.events = make([]event, 0, usualEvents)
+		v.events = make([]adt.Event, 0, usualEvents)
 	}
 	v.events = append(tight(v.events, 4), stored)
 	es.registry.indexKnown(v)
@@ -119,7 +120,7 @@ func (es *eventStore) store(in *intake, i int, e *acuity.Event, v *visit, id str
 	es.foldOldest(v)
 	es.work.markVisit(v, markState|dirtyTimeline)
 	es.worklist.noteUnmappedDiagnoses(in, stored.Diagnoses)
-	in.events[i] = intakeEvent{v, e.ID, v.timeline.placedAt() != 0 && es.registry.whereIs(v) == nil}
+	in.events[i] = intakeEvent{v, e.ID, v.timeline.PlacedAt() != 0 && es.registry.whereIs(v) == nil}
 }
 
 // has reports whether the visit has an event.
@@ -133,7 +134,7 @@ func (v *visit) has(id string) bool {
 }
 
 // newest returns the event that came last; nil: there is none.
-func (v *visit) newest() *event {
+func (v *visit) newest() *adt.Event {
 	if n := len(v.events); n > 0 {
 		return &v.events[n-1]
 	}
@@ -156,15 +157,15 @@ func (es *eventStore) answerEvents(in *intake) {
 		} else if v := in.events[i].v; v != nil {
 			r := es.registry.whereIs(v)
 			if t := v.appliedEventOf(in.events[i].id, &in.o.Events[i]); t != nil {
-				switch reason := t.disposition.reason(); {
-				case t.disposition == eventDuplicate:
+				switch reason := t.Disposition.Reason(); {
+				case t.Disposition == adt.Duplicate:
 					item.Outcome = acuity.Duplicate
-				case t.disposition == eventSameRoom && in.events[i].left && r != nil:
+				case t.Disposition == adt.SameRoom && in.events[i].left && r != nil:
 					// The transfer brings the visit back (X3).
 				case reason != "":
 					item.Outcome, item.Reason = acuity.Ignored, reason
 				}
-				for _, code := range t.remarks.codes() {
+				for _, code := range t.Remarks.Codes() {
 					in.warn(code, in.eventPath(i))
 				}
 			}
@@ -216,10 +217,10 @@ func (es *eventStore) addEventRoom(in *intake, i int, l *acuity.Location) {
 }
 
 // appliedEventOf returns an event of the visit with its disposition.
-func (v *visit) appliedEventOf(id string, e *acuity.Event) *appliedEvent {
-	for i := range v.timeline.events {
-		t := &v.timeline.events[i]
-		if t.event.ID == id && (id != "" || t.event.At == e.At && t.event.Type == e.Type) {
+func (v *visit) appliedEventOf(id string, e *acuity.Event) *adt.AppliedEvent {
+	for i := range v.timeline.Events {
+		t := &v.timeline.Events[i]
+		if t.Event.ID == id && (id != "" || t.Event.At == e.At && t.Event.Type == e.Type) {
 			return t
 		}
 	}

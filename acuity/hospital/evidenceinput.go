@@ -2,13 +2,14 @@ package hospital
 
 import (
 	"svc/acuity"
+	"svc/acuity/adt"
 	"svc/acuity/codes"
 	"svc/acuity/evidence"
 )
 
 // addDiagnoses adds the diagnoses that stand by ADT to the input.
-func addDiagnoses(e *evidence.Input, t *timeline) {
-	for _, d := range t.diagnoses {
+func addDiagnoses(e *evidence.Input, t *adt.Timeline) {
+	for _, d := range t.Diagnoses {
 		e.Diagnoses = append(e.Diagnoses, evidence.Diagnosis(d))
 	}
 }
@@ -20,10 +21,10 @@ func addConditions(e *evidence.Input) (birth acuity.Instant, cesarean bool) {
 		e.Diagnoses = append(e.Diagnoses, d)
 		for _, c := range codings {
 			other := acuity.Diagnosis{System: c.System, Code: c.Code}
-			if isBirth(&other) {
+			if adt.IsBirth(&other) {
 				birth = codes.Soonest(birth, d.Start)
 			}
-			cesarean = cesarean || isCesarean(&other)
+			cesarean = cesarean || adt.IsCesarean(&other)
 		}
 	}
 	return birth, cesarean
@@ -42,7 +43,7 @@ func addCensus(e *evidence.Input, f *CensusFacts) {
 }
 
 // addPrimary adds a primary to the input; the zero choice adds nothing.
-func addPrimary(e *evidence.Input, c choice, kind acuity.EvidenceKind, feed acuity.Channel, baby uint8) {
+func addPrimary(e *evidence.Input, c adt.Primary, kind acuity.EvidenceKind, feed acuity.Channel, baby uint8) {
 	if c.Factor == 0 {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/evidence"
@@ -191,5 +192,5 @@ func (f *CensusFacts) since(n *ListedNewborn) acuity.Instant {
 // cesarean reports whether a diagnosis of a census says that the birth is, or will be,
 // by cesarean.
 func (f *CensusFacts) cesarean() bool {
-	return slices.ContainsFunc(f.Diagnoses, func(d Standing) bool { return isCesarean(&d.Diagnosis) })
+	return slices.ContainsFunc(f.Diagnoses, func(d Standing) bool { return adt.IsCesarean(&d.Diagnosis) })
 }

@@ -102,7 +102,7 @@ func (h *observedHours) addArrivals(s *acuity.Snapshot) {
 		}
 	}
 	for _, v := range h.housekeeping.touchedAfter(to - hourOf) {
-		if v.timeline.newborn || v.Touched <= to-hourOf {
+		if v.timeline.Newborn || v.Touched <= to-hourOf {
 			continue
 		}
 		if at := v.cameAt(); at > to-hourOf && at <= to {
@@ -123,7 +123,7 @@ func (h *observedHours) addArrivals(s *acuity.Snapshot) {
 // cameAt returns when the visit became known to be here: its opening or the first
 // receipt of that, whichever is later; 0: never.
 func (v *visit) cameAt() acuity.Instant {
-	if v.timeline.openedAt == 0 {
+	if v.timeline.OpenedAt == 0 {
 		if len(v.Stays) > 0 {
 			return v.Stays[0].First
 		}
@@ -131,11 +131,11 @@ func (v *visit) cameAt() acuity.Instant {
 	}
 	heard := acuity.Instant(0)
 	for i := range v.events {
-		if e := &v.events[i]; e.At >= v.timeline.openedAt {
+		if e := &v.events[i]; e.At >= v.timeline.OpenedAt {
 			heard = codes.Soonest(heard, e.ReceivedAt)
 		}
 	}
-	return max(v.timeline.openedAt, heard)
+	return max(v.timeline.OpenedAt, heard)
 }
 
 // arrivalKind is the kind of arrival of a visit that is in a stage.

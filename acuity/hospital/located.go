@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 )
 
 // locatedPlace is a place that events name, with the answer of the room table when
@@ -38,7 +39,7 @@ func (t *locations) locate(l *acuity.Location, events int) {
 }
 
 // locateEvents is locate for the places of events.
-func (t *locations) locateEvents(list []event, events int) {
+func (t *locations) locateEvents(list []adt.Event, events int) {
 	for i := range list {
 		t.locate(list[i].Place, events)
 		t.locate(list[i].Prior, events)

@@ -157,26 +157,12 @@ func (l *stayBuilder) addCensusSpans(v *visit, w *locationMerge) {
 			w.early = locationSpan{placement: place, From: max(o.From, 1), To: arrived}
 		}
 		w.censusSpans = append(w.censusSpans, censusSpan{At: from, Last: o.Last, Place: place})
-	case v.timeline.newborn && l.besideSomebody(v, w, at):
+	case v.timeline.Newborn && l.besideSomebody(v, w, at):
 	default:
-		if _, there := w.adtPlacementAt(at); there && !v.timeline.placedAbout(at) || !there && len(v.Stays) > 0 {
+		if _, there := w.adtPlacementAt(at); there && !v.timeline.PlacedAbout(at) || !there && len(v.Stays) > 0 {
 			w.censusSpans = append(w.censusSpans, censusSpan{At: at, Last: at, Absent: true})
 		}
 	}
-}
-
-// placedAbout reports whether an event that arrived after a census at t may have placed
-// the visit after t. The event's time lies before t, but is only exact to the second or
-// minute in which the census was taken. Such a patient does not count as absent from the
-// census.
-func (s *timeline) placedAbout(t acuity.Instant) bool {
-	return slices.ContainsFunc(s.events, func(e appliedEvent) bool {
-		if e.stay < 0 || e.event.ReceivedAt <= t || e.at > t || e.at.Add(spanOf(e.event.Precision)) <= t {
-			return false
-		}
-		here := &s.stays[e.stay]
-		return e.at == here.From || e.at == here.Last
-	})
 }
 
 // knownBefore reports whether ADT placed the visit at or before t.
@@ -228,15 +214,15 @@ type candidate struct {
 // census saw without a visit. It is the room where ADT has the visit at that census, if
 // the visit did not come before the occupant.
 func (l *stayBuilder) occupantCandidate(v *visit) (*room, acuity.Instant) {
-	if !l.facts.HasCensus || v.timeline.newborn || shownAt(v, l.facts.CensusAt) {
+	if !l.facts.HasCensus || v.timeline.Newborn || shownAt(v, l.facts.CensusAt) {
 		return nil, 0
 	}
-	for i := range v.timeline.stays {
-		s := &v.timeline.stays[i]
+	for i := range v.timeline.Stays {
+		s := &v.timeline.Stays[i]
 		if !(locationSpan{From: s.From, To: s.To}).holds(l.facts.CensusAt) {
 			continue
 		}
-		p := l.locations.table.placementOf(s.place())
+		p := l.locations.table.placementOf(s.Place())
 		if p.Kind != inRoom {
 			return nil, 0
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 	"svc/acuity/evidence"
 )
 
@@ -12,7 +13,7 @@ func (m *chartBuilder) admitAlone(r *room) {
 	if len(r.chart.Patients) > 0 {
 		return
 	}
-	i := slices.IndexFunc(m.work.present, func(s roomStay) bool { return s.v.timeline.newborn })
+	i := slices.IndexFunc(m.work.present, func(s roomStay) bool { return s.v.timeline.Newborn })
 	if i < 0 {
 		return
 	}
@@ -30,7 +31,7 @@ func (m *chartBuilder) admitAlone(r *room) {
 func (m *chartBuilder) addBabies(r *room, e *evidence.Input, mother *visit, facts *CensusFacts) {
 	baby, unnamed := uint8(0), 0
 	for _, s := range m.work.present {
-		if !s.v.timeline.newborn || !m.isOf(r, s.v, mother) {
+		if !s.v.timeline.Newborn || !m.isOf(r, s.v, mother) {
 			continue
 		}
 		baby++
@@ -55,10 +56,10 @@ func (m *chartBuilder) addBabies(r *room, e *evidence.Input, mother *visit, fact
 			}
 		}
 		baby++
-		c := choice{Factor: n.Primary, Since: facts.since(n), AssignedBy: "explicit"}
+		c := adt.Primary{Factor: n.Primary, Since: facts.since(n), AssignedBy: "explicit"}
 		if n.Primary == 0 {
 			born := facts.birth()
-			c = primaryOf(&careFacts{Newborn: true, At: n.Since, PlacedAt: n.Since, Born: born})
+			c = adt.ChoosePrimary(&adt.CareFacts{Newborn: true, At: n.Since, PlacedAt: n.Since, Born: born})
 		}
 		addPrimary(e, c, acuity.ByCensus, acuity.ChannelCensus, baby)
 	}
@@ -67,7 +68,7 @@ func (m *chartBuilder) addBabies(r *room, e *evidence.Input, mother *visit, fact
 // isOf reports whether a newborn in the room belongs to the entry of a mother: its own
 // if she is here, else the last to come; nil: there is no mother.
 func (m *chartBuilder) isOf(r *room, v, mother *visit) bool {
-	if v.mother != nil && !v.mother.timeline.newborn && m.registry.whereIs(v.mother) == r {
+	if v.mother != nil && !v.mother.timeline.Newborn && m.registry.whereIs(v.mother) == r {
 		return mother == v.mother
 	}
 	return mother == m.work.last
@@ -80,7 +81,7 @@ func (r *room) seePresent(w *work) {
 	var patients, newborns int
 	for i := len(r.here) - 1; i >= 0 && (patients < capPresent || newborns < capPresent); i-- {
 		n := &patients
-		if v := r.here[i].v; v.timeline.newborn {
+		if v := r.here[i].v; v.timeline.Newborn {
 			n = &newborns
 		} else if w.last == nil {
 			w.last = v
@@ -93,12 +94,12 @@ func (r *room) seePresent(w *work) {
 }
 
 // newbornPrimary returns the primary of a newborn visit.
-func (m *chartBuilder) newbornPrimary(r *room, s roomStay, facts *CensusFacts) (choice, acuity.EvidenceKind) {
+func (m *chartBuilder) newbornPrimary(r *room, s roomStay, facts *CensusFacts) (adt.Primary, acuity.EvidenceKind) {
 	v := s.v
 	if facts != nil {
 		for i := range facts.Newborns {
 			if n := &facts.Newborns[i]; n.Visit == v.ID && n.Primary != 0 {
-				return choice{Factor: n.Primary, Since: facts.since(n), AssignedBy: "explicit"}, acuity.ByCensus
+				return adt.Primary{Factor: n.Primary, Since: facts.since(n), AssignedBy: "explicit"}, acuity.ByCensus
 			}
 		}
 	}
@@ -111,7 +112,7 @@ func (m *chartBuilder) newbornPrimary(r *room, s roomStay, facts *CensusFacts) (
 		case v.mother != nil && v.mother.censusFacts() != nil: // in another room
 			born = v.mother.censusFacts()
 		}
-		return choice{Factor: own.Primary, Since: born.since(&n), AssignedBy: "explicit"}, acuity.ByCensus
+		return adt.Primary{Factor: own.Primary, Since: born.since(&n), AssignedBy: "explicit"}, acuity.ByCensus
 	}
 	born := acuity.Instant(0)
 	if facts != nil {
@@ -121,16 +122,16 @@ func (m *chartBuilder) newbornPrimary(r *room, s roomStay, facts *CensusFacts) (
 		return c, acuity.ByADT
 	}
 	if born == 0 {
-		born = v.timeline.openedAt // as for its mother (X14)
+		born = v.timeline.OpenedAt // as for its mother (X14)
 	}
-	return primaryOf(&careFacts{Newborn: true, At: s.From, PlacedAt: s.From, Born: born, Label: r.Label, Area: r.Area}), acuity.ByADT
+	return adt.ChoosePrimary(&adt.CareFacts{Newborn: true, At: s.From, PlacedAt: s.From, Born: born, Label: r.Label, Area: r.Area}), acuity.ByADT
 }
 
 // addBabyEvidence adds the evidence of the newborns themselves.
 func (m *chartBuilder) addBabyEvidence(r *room, p *acuity.PatientChart, mother *visit) {
 	baby := uint8(0)
 	for _, s := range m.work.present {
-		if !s.v.timeline.newborn || !m.isOf(r, s.v, mother) {
+		if !s.v.timeline.Newborn || !m.isOf(r, s.v, mother) {
 			continue
 		}
 		baby++

@@ -10,7 +10,7 @@ import (
 // (clinical-decisions F12), whichever of the two came first.
 func (t *timelines) partake(v *visit) {
 	i, was := slices.BinarySearchFunc(t.parts, v.ID, byVisitID)
-	is := v.timeline.motherVisit != "" && !v.born
+	is := v.timeline.MotherVisit != "" && !v.born
 	switch {
 	case is && !was:
 		t.parts = slices.Insert(t.parts, i, v)
@@ -33,15 +33,15 @@ func (t *timelines) isNewborn(v *visit) bool {
 // reference are not two. So both kinds must be known of one of them, or both have names
 // by Encounters.
 func (c *encounters) bornOf(v *visit) bool {
-	whole := c.visitCalled(v.timeline.motherVisit)
-	if v.timeline.motherVisit == "" || whole == nil || whole == v {
+	whole := c.visitCalled(v.timeline.MotherVisit)
+	if v.timeline.MotherVisit == "" || whole == nil || whole == v {
 		return false
 	}
 	names, others := c.people.namesOf(slices.Clone(v.names)), c.people.namesOf(slices.Clone(whole.names))
 	if len(names) == 0 || len(others) == 0 {
 		return false
 	}
-	alike := len(v.timeline.subjects) > 0 && len(whole.timeline.subjects) > 0
+	alike := len(v.timeline.Subjects) > 0 && len(whole.timeline.Subjects) > 0
 	if !alike && len(names) == 1 && len(others) == 1 {
 		return false
 	}

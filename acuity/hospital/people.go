@@ -23,14 +23,14 @@ type people struct {
 func (p *people) visitOf(patient string, not *visit) *visit {
 	var best *visit
 	better := func(v *visit) bool {
-		if best == nil || v.timeline.open != best.timeline.open {
-			return best == nil || v.timeline.open
+		if best == nil || v.timeline.Open != best.timeline.Open {
+			return best == nil || v.timeline.Open
 		}
-		return cmp.Or(cmp.Compare(v.timeline.openedAt, best.timeline.openedAt), cmp.Compare(v.ID, best.ID)) > 0
+		return cmp.Or(cmp.Compare(v.timeline.OpenedAt, best.timeline.OpenedAt), cmp.Compare(v.ID, best.ID)) > 0
 	}
 	look := func(name string) {
 		for _, v := range p.patients[name] {
-			if v != not && !v.timeline.newborn && better(v) {
+			if v != not && !v.timeline.Newborn && better(v) {
 				best = v
 			}
 		}
@@ -50,11 +50,11 @@ func (p *people) visitFor(r *unassigned, at acuity.Instant) *visit {
 	rank := func(v *visit) int {
 		s := &v.timeline
 		switch {
-		case s.openedAt == 0:
+		case s.OpenedAt == 0:
 			return 0
-		case s.openedAt <= at && (s.closedAt == 0 || s.closedAt > at):
+		case s.OpenedAt <= at && (s.ClosedAt == 0 || s.ClosedAt > at):
 			return 2
-		case s.openedAt > at && s.openedAt <= at.Add(settleAfter):
+		case s.OpenedAt > at && s.OpenedAt <= at.Add(settleAfter):
 			return 1
 		}
 		return 0
@@ -64,13 +64,13 @@ func (p *people) visitFor(r *unassigned, at acuity.Instant) *visit {
 		if x == 0 || best == nil {
 			return x > 0
 		}
-		if v.timeline.newborn != best.timeline.newborn {
-			return best.timeline.newborn
+		if v.timeline.Newborn != best.timeline.Newborn {
+			return best.timeline.Newborn
 		}
 		if y := rank(best); x != y {
 			return x > y
 		}
-		later := cmp.Or(cmp.Compare(v.timeline.openedAt, best.timeline.openedAt), cmp.Compare(v.ID, best.ID))
+		later := cmp.Or(cmp.Compare(v.timeline.OpenedAt, best.timeline.OpenedAt), cmp.Compare(v.ID, best.ID))
 		if x == 1 {
 			return later < 0
 		}
@@ -172,18 +172,18 @@ func (p *people) markOthers(v *visit) {
 
 // isNeonate reports whether a FHIR Patient says that the patient is a newborn.
 func (p *people) isNeonate(v *visit) bool {
-	if len(p.references) == 0 || v.timeline.openedAt == 0 {
+	if len(p.references) == 0 || v.timeline.OpenedAt == 0 {
 		return false
 	}
 	return slices.ContainsFunc(p.namesOf(slices.Clone(v.names)), func(name string) bool {
 		r := p.references[name]
-		return r != nil && r.IsNeonate() && v.timeline.openedAt <= r.UpdatedAt.Add(neonateFor)
+		return r != nil && r.IsNeonate() && v.timeline.OpenedAt <= r.UpdatedAt.Add(neonateFor)
 	})
 }
 
 // orderOf returns the order of birth of a newborn by a FHIR Patient; 0: none.
 func (p *people) orderOf(v *visit) (order uint8) {
-	if len(p.references) == 0 || !v.timeline.newborn {
+	if len(p.references) == 0 || !v.timeline.Newborn {
 		return 0
 	}
 	for _, name := range p.namesOf(slices.Clone(v.names)) {

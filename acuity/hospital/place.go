@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 	"svc/acuity/catalogue"
 )
 
@@ -109,16 +110,13 @@ func (t *roomTable) setLocalPlaces(entries []localPlace) {
 // toldPlace is what the table knows about a place.
 type toldPlace struct {
 	placement
-	pointOfCare, area, label string
-	localPrimary             catalogue.Factor // the hospital's own primary for patients there; 0: none
+	adt.Place
 }
 
 // foundPlace is a toldPlace that is cached.
 type foundPlace struct {
-	toldPlace
-
-	kind    area   // for patients of service; areaUnknown: not looked up yet
-	service string // of the last patient whose kind of place was asked for
+	placement
+	adt.CachedPlace
 }
 
 // find returns what the table knows about a place, cached until the table changes. Each
@@ -127,38 +125,36 @@ func (t *roomTable) find(l *acuity.Location) *foundPlace {
 	if f := t.found[l]; f != nil {
 		return f
 	}
-	if t.found == nil || len(t.found) >= capShared {
+	if t.found == nil || len(t.found) >= capFound {
 		t.found = map[*acuity.Location]*foundPlace{}
 	}
-	f := &foundPlace{toldPlace: t.lookUp(*l)}
+	told := t.lookUp(*l)
+	f := &foundPlace{placement: told.placement, CachedPlace: adt.CachedPlace{Place: told.Place}}
 	t.found[l] = f
 	return f
 }
 
+// describe is find without the room.
+func (t *roomTable) describe(l *acuity.Location) *adt.CachedPlace { return &t.find(l).CachedPlace }
+
+// capFound bounds what find keeps; beyond it, the cache starts anew.
+const capFound = 1024
+
 // lookUp returns what the table knows about a place.
 func (t *roomTable) lookUp(l acuity.Location) toldPlace {
 	where := t.standsFor(l)
-	f := toldPlace{placement: t.resolve(l), pointOfCare: where.PointOfCare, label: cmp.Or(where.Label, where.Room)}
+	f := toldPlace{t.resolve(l), adt.Place{PointOfCare: where.PointOfCare, Label: cmp.Or(where.Label, where.Room)}}
 	if s := t.localPlaceOf(&where); s != nil {
-		f.localPrimary = s.Primary
+		f.Primary = s.Primary
 	}
 	if r, ok := t.known[f.Room]; ok && f.Kind == inRoom {
-		f.area, f.label = r.area, cmp.Or(r.label, f.label)
+		f.Area, f.Label = r.area, cmp.Or(r.label, f.Label)
 	}
 	return f
 }
 
 // placementOf returns where a place is, cached.
 func (t *roomTable) placementOf(l *acuity.Location) placement { return t.find(l).placement }
-
-// kindFor returns the kind of the place for a patient of a service.
-func (f *foundPlace) kindFor(service string) area {
-	if f.kind == areaUnknown || f.service != service {
-		f.service = service
-		f.kind = places().areaOf(&careFacts{PointOfCare: f.pointOfCare, Area: f.area, Service: service, Label: f.label})
-	}
-	return f.kind
-}
 
 // resolve returns where a location is (clinical-input 2, P1 to P5, X5).
 func (t *roomTable) resolve(l acuity.Location) placement {
@@ -186,8 +182,7 @@ func (t *roomTable) resolve(l acuity.Location) placement {
 		}
 	}
 	// A row that names no room says that the place is ours.
-	if b := places(); s == nil && b.area(l.PointOfCare, areaTriage, areaObstetric) == areaUnknown &&
-		b.area(l.PointOfCare, areaOutside, areaOutside) != areaUnknown {
+	if s == nil && adt.IsOutside(l.PointOfCare) {
 		return placement{Kind: outside}
 	}
 	if room == "" {

@@ -3,11 +3,13 @@ package hospital
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 )
 
 func TestResolve(t *testing.T) {
@@ -230,4 +232,30 @@ func BenchmarkResolve(b *testing.B) {
 	for b.Loop() {
 		_ = rooms.resolve(place)
 	}
+}
+
+func TestPrimaryBySite(t *testing.T) {
+	rooms := &roomTable{}
+	rooms.setLocalPlaces([]localPlace{{PointOfCare: "TUB", Primary: mustFactor(t, "labor-ia")}})
+	rooms.know(7, "Sky", "L&D")
+	choose := func(place acuity.Location) adt.Primary {
+		var texts adt.Interner
+		list := texts.InternAll([]acuity.Event{{ID: "a", Type: acuity.A01, At: 1, RecordedAt: 1, ReceivedAt: 2, Visit: "v1", Place: place}})
+		visit := adt.Build(list, adt.Options{})
+		return visit.Primary(rooms.describe, 0, false)
+	}
+	for place, want := range map[string]string{"TUB^1": "labor-ia", "XX^Sky": "labor-standard", "MBU^2": "pp-couplet"} {
+		if got := choose(spot(place)); got.Factor.ID() != want {
+			t.Errorf("%s: %s by %s, want %s", place, got.Factor.ID(), got.AssignedBy, want)
+		}
+	}
+	if got := choose(acuity.Location{HasRoomID: true, RoomID: 7}); got.Factor.ID() != "labor-standard" || got.Assumed {
+		t.Errorf("by room id: %+v", got)
+	}
+}
+
+// spot reads "OBTRI^T02^01".
+func spot(s string) acuity.Location {
+	parts := append(strings.Split(s, "^"), "", "")
+	return acuity.Location{PointOfCare: parts[0], Room: parts[1], Bed: parts[2]}
 }

@@ -2,6 +2,7 @@ package hospital
 
 import (
 	"svc/acuity"
+	"svc/acuity/adt"
 )
 
 // placePoint is an instant at which ADT says something about the place of a visit.
@@ -15,10 +16,10 @@ type placePoint struct {
 // addADTSpans fills the merge of a visit from its timeline.
 func (l *stayBuilder) addADTSpans(v *visit, w *locationMerge) {
 	*w = locationMerge{adtSpans: w.adtSpans[:0], points: w.points[:0], censusSpans: w.censusSpans[:0], times: w.times[:0]}
-	for i := range v.timeline.stays {
-		s := &v.timeline.stays[i]
-		w.adtSpans = append(w.adtSpans, locationSpan{placement: l.locations.table.placementOf(s.place()), From: s.From, To: s.To})
-		if s.Placing.saysNothingOfPlace(l.locations.table.isWard) {
+	for i := range v.timeline.Stays {
+		s := &v.timeline.Stays[i]
+		w.adtSpans = append(w.adtSpans, locationSpan{placement: l.locations.table.placementOf(s.Place()), From: s.From, To: s.To})
+		if s.Placing.NamesNoPlace(l.locations.table.isWard) {
 			continue // the census decides where the visit is (F2)
 		}
 		w.points = append(w.points, placePoint{At: s.From})
@@ -32,40 +33,16 @@ func (l *stayBuilder) addADTSpans(v *visit, w *locationMerge) {
 	if !l.facts.HasCensus && len(v.Stays) == 0 {
 		return
 	}
-	for i := range v.timeline.events {
-		switch t := &v.timeline.events[i]; {
-		case t.event.Type == acuity.A03 && (t.disposition == eventApplied || t.disposition == eventClosedAlready):
-			w.points = append(w.points, placePoint{At: t.at}) // also if only a census has the visit in a room
-		case t.disposition == eventApplied && isCancel(t.event.Type):
-			p := placePoint{At: min(recorded(t.event), t.event.ReceivedAt), About: v.timeline.takenBack(t)}
-			if _, there := w.adtPlacementAt(p.At); there || t.event.Type != acuity.A13 { // an A13 never makes a patient leave
+	for i := range v.timeline.Events {
+		switch t := &v.timeline.Events[i]; {
+		case t.Event.Type == acuity.A03 && (t.Disposition == adt.Applied || t.Disposition == adt.AlreadyDischarged):
+			w.points = append(w.points, placePoint{At: t.At}) // also if only a census has the visit in a room
+		case t.Disposition == adt.Applied && adt.IsCancel(t.Event.Type):
+			p := placePoint{At: min(t.Event.Recorded(), t.Event.ReceivedAt), About: v.timeline.TakenBack(t)}
+			if _, there := w.adtPlacementAt(p.At); there || t.Event.Type != acuity.A13 { // an A13 never makes a patient leave
 				w.points = append(w.points, p)
 			}
 		}
 	}
 	l.addCensusSpans(v, w)
-}
-
-// saysNothingOfPlace reports whether an event only opens a visit: an Encounter without a
-// location, or with a ward that may hold any room; a message without PV1-3.
-func (e *event) saysNothingOfPlace(isWard func(*acuity.Location) bool) bool {
-	if e.Place.IsZero() {
-		return !e.PlaceNull
-	}
-	return e.Resource != "" && isWard != nil && isWard(e.Place)
-}
-
-// takenBack returns the time of the newest event that a cancel took back.
-func (s *timeline) takenBack(c *appliedEvent) acuity.Instant {
-	last := acuity.Instant(0)
-	for i := range s.events {
-		t, key := &s.events[i], c.event.Cancels
-		if t.disposition != eventCancelled || !cancels(c.event.Type, t.event.Type) {
-			continue
-		}
-		if key == 0 && t.at <= c.at || key != 0 && sameTime(t.event.At, t.event.Precision, key, c.event.CancelsPrecision) {
-			last = max(last, t.at)
-		}
-	}
-	return last
 }

@@ -1,11 +1,11 @@
 package hospital
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 )
 
 // hourOf is an hour of the hospital's clock.
@@ -102,10 +102,10 @@ func (v *visit) isOver(now acuity.Instant) bool {
 	if v.isName() {
 		return v.statements.Len()+len(v.resourceStatements) == 0
 	}
-	if v.timeline.closedAt.Add(backfillDays) > now && v.feed() == acuity.ChannelBatch {
+	if v.timeline.ClosedAt.Add(backfillDays) > now && v.feed() == acuity.ChannelBatch {
 		return false
 	}
-	return max(v.Touched, v.timeline.closedAt).Add(forgetVisit) <= now
+	return max(v.Touched, v.timeline.ClosedAt).Add(forgetVisit) <= now
 }
 
 // forget drops visits. Rooms that they made known stay. It goes through each list of the
@@ -237,7 +237,7 @@ func (es *eventStore) foldOldest(v *visit) {
 		return
 	}
 	order := slices.Clone(v.events)
-	slices.SortFunc(order, func(a, b event) int { return compareEvents(&a, &b) })
+	slices.SortFunc(order, func(a, b adt.Event) int { return a.Compare(&b) })
 	n := len(order) / 4
 	for n+1 < len(order) && order[n].At == order[n-1].At {
 		n++
@@ -245,59 +245,16 @@ func (es *eventStore) foldOldest(v *visit) {
 	old, rest := order[:n], order[n:]
 	es.locations.forgetPlaces(old)
 	until := max(v.FoldAt, old[n-1].At)
-	s := buildTimeline(old, timelineOptions{SameRoom: es.locations.table.sameRoom, IsWard: es.locations.table.isWard, FoldAt: v.FoldAt, TrustA08: es.settings.switchesInForce().TrustA08Location})
+	s := adt.Build(old, adt.Options{SameRoom: es.locations.table.sameRoom, IsWard: es.locations.table.isWard, FoldAt: v.FoldAt, TrustA08: es.settings.switchesInForce().TrustA08Location})
 	v.Folded += int32(n) //nolint:gosec // at most capEvents
 	v.FoldAt = until
-	v.events = append(es.shared.storeEvents(v.base(&s)), rest...)
+	v.events = append(es.shared.InternAll(s.Fold(v.ID)), rest...)
 	base := v.events[:len(v.events)-len(rest)]
 	es.locations.locateEvents(base, 1)
 	for i := range base {
 		es.locations.table.see(*base[i].Place)
 	}
 	es.capacity.weigh(v)
-}
-
-// base returns the fewest events that give the end state of a timeline.
-func (v *visit) base(s *timeline) []acuity.Event {
-	if len(s.stays) == 0 && !s.open && s.closedAt == 0 {
-		return nil
-	}
-	e := acuity.Event{
-		ID: foldedID, Type: acuity.A01, At: max(s.openedAt, 1), Visit: v.ID, Patient: cmp.Or(s.patient, append(s.subjects, "")[0]), MotherVisit: s.motherVisit,
-		MotherPatient: s.motherPatient, Class: s.class, Service: s.service, Newborn: s.newborn, Babies: s.babies,
-	}
-	for i := range s.events {
-		if t := &s.events[i]; t.disposition == eventApplied {
-			e.ReceivedAt = max(e.ReceivedAt, t.event.ReceivedAt)
-			e.Feed = t.event.Feed
-			if t.event.Primary != 0 {
-				e.Primary = t.event.Primary
-			}
-			if t.event.Reasons != 0 {
-				e.Reasons = t.event.Reasons
-			}
-		}
-	}
-	if n := len(s.stays); n > 0 {
-		e.At, e.Place = s.stays[n-1].From, *s.stays[n-1].place()
-	}
-	e.PlaceNull = e.Place.IsZero()
-	if len(s.diagnoses) > 0 {
-		e.DiagnosisMode = acuity.DiagnosisSnapshot
-		for i := range s.diagnoses {
-			d := s.diagnoses[i].Diagnosis
-			d.OnsetAt = s.diagnoses[i].Start
-			e.Diagnoses = append(e.Diagnoses, d)
-		}
-	}
-	if s.open {
-		return []acuity.Event{e}
-	}
-	end := acuity.Event{ID: foldedID + "-end", Type: acuity.A03, At: s.closedAt, ReceivedAt: e.ReceivedAt, Visit: v.ID}
-	if len(s.stays) == 0 {
-		return []acuity.Event{end}
-	}
-	return []acuity.Event{e, end}
 }
 
 // size returns the approximate bytes of the record of a visit.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 )
 
 // staleRoom is how long a room that only clinical ingest knows is in use after its
@@ -55,7 +56,7 @@ func (c *capacity) roomForPlace(in *intake, e *acuity.Event) bool {
 			return false // one more place to remember
 		}
 	}
-	if e.Place.IsZero() || isCancel(e.Type) || e.Type == acuity.A03 || e.Type == acuity.EventOther {
+	if e.Place.IsZero() || adt.IsCancel(e.Type) || e.Type == acuity.A03 || e.Type == acuity.EventOther {
 		return true
 	}
 	p := c.locations.table.resolve(e.Place)

@@ -36,7 +36,7 @@ func (l *stayBuilder) placeVisits() {
 		return
 	}
 	for _, v := range l.work.relocated {
-		if !v.timeline.newborn {
+		if !v.timeline.Newborn {
 			l.moveVisit(v, l.mergeLocations(v, &l.work.merge, l.work.spans[:0]))
 		}
 	}
@@ -71,39 +71,39 @@ func (l *stayBuilder) mergeNewborn(v *visit) []locationSpan {
 	own := l.mergeLocations(v, &l.work.merge, l.work.own[:0])
 	l.work.own = own
 	v.bornTo(l.motherOf(v))
-	if v.mother == nil || v.timeline.openedAt == 0 {
+	if v.mother == nil || v.timeline.OpenedAt == 0 {
 		return append(l.work.spans[:0], own...)
 	}
 	if len(own) > 0 && own[len(own)-1].Kind == nowhere {
 		own = own[:len(own)-1]
 	}
-	return withMother(own, v.mother.spans, v.timeline.openedAt, v.timeline.closedAt, l.work.spans[:0])
+	return withMother(own, v.mother.spans, v.timeline.OpenedAt, v.timeline.ClosedAt, l.work.spans[:0])
 }
 
 // motherOf returns the mother's visit of a newborn, by the links that were sent, never
 // by name. Without a link it is the visit that was in the newborn's room.
 func (l *stayBuilder) motherOf(v *visit) *visit {
-	if id := v.timeline.motherVisit; id != "" && id != v.ID {
+	if id := v.timeline.MotherVisit; id != "" && id != v.ID {
 		if m := l.encounters.visitCalled(id); m != nil && m != v {
 			return m
 		}
 	}
-	if p := v.timeline.motherPatient; p != "" {
+	if p := v.timeline.MotherPatient; p != "" {
 		if m := l.people.visitOf(p, v); m != nil {
 			return m
 		}
 	}
-	if v.timeline.motherVisit != "" || v.timeline.motherPatient != "" || len(v.timeline.stays) == 0 {
+	if v.timeline.MotherVisit != "" || v.timeline.MotherPatient != "" || len(v.timeline.Stays) == 0 {
 		return nil
 	}
-	s := &v.timeline.stays[len(v.timeline.stays)-1]
-	p := l.locations.table.placementOf(s.place())
+	s := &v.timeline.Stays[len(v.timeline.Stays)-1]
+	p := l.locations.table.placementOf(s.Place())
 	if p.Kind != inRoom {
 		return nil
 	}
 	if r := l.registry.room(p.Room); r != nil {
 		for _, m := range slices.Backward(r.stays) {
-			if m.holds(s.From) && !m.v.timeline.newborn {
+			if m.holds(s.From) && !m.v.timeline.Newborn {
 				return m.v
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 )
 
 // takeStaffing puts a number of nurses in force, now or at its time.
@@ -62,7 +63,7 @@ func (f *UnitState) takeRoster(in *intake, r *acuity.Roster) {
 		n.AsOf = in.o.ReceivedAt
 	}
 	if n.AsOf > in.o.ReceivedAt {
-		if n.AsOf > in.o.ReceivedAt.Add(clockSlack) {
+		if n.AsOf > in.o.ReceivedAt.Add(adt.ClockSlack) {
 			in.warn("time_in_future", "asOf")
 		}
 		n.AsOf = in.o.ReceivedAt

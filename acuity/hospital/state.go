@@ -2,6 +2,7 @@ package hospital
 
 import (
 	"svc/acuity"
+	"svc/acuity/adt"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/evidence"
@@ -21,8 +22,8 @@ import (
 type State struct {
 	limits limits
 	facts  UnitState
-	work   work   // what the next steps must do
-	shared shared // texts and places of events
+	work   work         // what the next steps must do
+	shared adt.Interner // texts and places of events
 
 	// Facts, and the indexes of them.
 	keys       stateKeys
@@ -88,7 +89,7 @@ type visit struct {
 	slot               int32               // see slots
 	statements         evidence.Statements // settled with this visit
 	resourceStatements evidence.ResourceStatements
-	timeline           timeline
+	timeline           adt.Timeline
 	spans              []locationSpan // stays by ADT and census together, ascending
 	lastPlaced         acuity.Instant // see locationMerge.lastSaid
 	candidateFor       *room          // the room where the visit may be the occupant
@@ -117,7 +118,7 @@ type visit struct {
 type chosen struct {
 	known, cesarean bool
 	birth           acuity.Instant
-	choice          choice
+	choice          adt.Primary
 }
 
 // New returns the unit of a hospital without facts.
@@ -138,7 +139,7 @@ func connectFacts(u *State, hospital string) {
 	facts, work := &u.facts, &u.work
 	u.keys = stateKeys{hospital: hospital}
 	u.settings = newLocalSettings(&u.keys, facts)
-	u.matcher = matcher{text: u.shared.text, cat: catalogue.Default()}
+	u.matcher = matcher{text: u.shared.Text, cat: catalogue.Default()}
 	u.dedup = deduplication{keys: &u.keys, facts: facts, byID: map[string]*DedupState{}}
 	u.worklist = worklist{keys: &u.keys, facts: facts, matcher: &u.matcher, codes: map[string]*CodeState{}}
 	u.registry = registry{keys: &u.keys, work: work, visits: map[string]*visit{}, unknown: unknownVisits{}}

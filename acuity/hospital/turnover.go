@@ -10,10 +10,10 @@ import (
 // moves returns the moves of a visit that count for turnover. A newborn has none, even
 // if its own events do not say that it is one, because turnover counts mothers (R12).
 func (v *visit) moves() []acuity.Instant {
-	if v.timeline.newborn {
+	if v.timeline.Newborn {
 		return nil
 	}
-	return v.timeline.moves
+	return v.timeline.Moves
 }
 
 // turnOver records that the moves of a visit changed: mostly one was added.

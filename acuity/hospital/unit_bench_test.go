@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
@@ -110,7 +111,7 @@ func BenchmarkRestore(b *testing.B) {
 // A unit of 40 rooms and 60 visits stays small: 300 of them fit in 90 MB.
 func TestUnitIsSmall(t *testing.T) {
 	catalogue.Default()
-	places()
+	adt.ReasonCodes(1)
 	const units = 20
 	var before, after runtime.MemStats
 	kept := make([]*State, units)

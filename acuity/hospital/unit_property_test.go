@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/score"
@@ -194,7 +195,7 @@ func (w *world) event() acuity.Event {
 			e.MotherPatient = pick(w.t, "mother", "", "p1")
 		}
 	}
-	if isCancel(e.Type) && len(w.sent) > 0 && pick(w.t, "keyed", true, false) {
+	if adt.IsCancel(e.Type) && len(w.sent) > 0 && pick(w.t, "keyed", true, false) {
 		hit := pick(w.t, "hit", w.sent...)
 		e.Visit, e.Cancels, e.Place = hit.Visit, hit.At, hit.Place
 	} else {

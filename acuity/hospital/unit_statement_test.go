@@ -207,7 +207,7 @@ func TestStatementsAreSettledOneByOne(t *testing.T) {
 // others.
 func TestWhoWasInARoom(t *testing.T) {
 	mother, first, last := &visit{}, &visit{}, &visit{}
-	first.timeline.newborn, last.timeline.newborn = true, true
+	first.timeline.Newborn, last.timeline.Newborn = true, true
 	for name, c := range map[string]struct {
 		sits []roomStay
 		want *visit

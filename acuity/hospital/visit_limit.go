@@ -61,7 +61,7 @@ func (u *State) forgetEarly(o *acuity.Observation) bool {
 			over = append(over, v)
 		}
 	}
-	last := func(v *visit) acuity.Instant { return max(v.Touched, v.timeline.closedAt) }
+	last := func(v *visit) acuity.Instant { return max(v.Touched, v.timeline.ClosedAt) }
 	slices.SortFunc(over, func(a, b *visit) int {
 		return cmp.Or(cmp.Compare(last(a), last(b)), strings.Compare(a.ID, b.ID))
 	})

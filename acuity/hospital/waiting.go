@@ -37,7 +37,7 @@ func (t *timelines) countWaiting() {
 	hour := t.facts.Clock - t.facts.Clock%hourOf
 	cancels, statements := 0, 0
 	t.cancels = slices.DeleteFunc(t.cancels, func(v *visit) bool {
-		n, _ := v.timeline.cancelsWaiting(hour)
+		n := v.timeline.CancelsWaiting(hour)
 		if t.registry.visits[v.ID] == v {
 			cancels += n
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 )
 
 // withdrawn is a room where a visit was placed by an event that was taken back.
@@ -16,20 +17,18 @@ type withdrawn struct {
 // back, by room id, ascending by the time of the event.
 type withdrawnRooms map[int32][]roomStay
 
-// withdrawn appends the rooms of placing events that were cancelled, that depended on a
-// cancelled admit, or whose Encounter never was.
-func (s *timeline) withdrawn(table *roomTable, dst []withdrawn) []withdrawn {
-	for i := range s.events {
-		t := &s.events[i]
-		back := t.disposition == eventCancelled || t.disposition == eventVoided || t.disposition == eventVoid
-		if !back || t.event.Type == acuity.A03 { // a discharge places nobody
+// appendWithdrawn appends the rooms of placing events that were taken back.
+func appendWithdrawn(dst []withdrawn, s *adt.Timeline, table *roomTable) []withdrawn {
+	for i := range s.Events {
+		t := &s.Events[i]
+		if !t.Withdrawn() || t.Event.Type == acuity.A03 { // a discharge places nobody
 			continue
 		}
-		p := table.placementOf(t.event.Place)
+		p := table.placementOf(t.Event.Place)
 		if p.Kind != inRoom || slices.ContainsFunc(dst, func(w withdrawn) bool { return w.room == p.Room }) {
 			continue // events are in the order of time
 		}
-		dst = append(dst, withdrawn{p.Room, t.at})
+		dst = append(dst, withdrawn{p.Room, t.At})
 	}
 	return dst
 }

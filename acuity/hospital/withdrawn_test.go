@@ -15,12 +15,12 @@ import (
 // Statements of that time are nobody's, in any order of arrival.
 func TestWithdrawnPlacementLeavesNobody(t *testing.T) {
 	const a, b = 4, 5
-	admit := adt(0, acuity.A01, "#4", "class=I")
-	back := adt(20, acuity.A11, "#4", "cancels=0")
+	admit := message(0, acuity.A01, "#4", "class=I")
+	back := message(20, acuity.A11, "#4", "cancels=0")
 	said := func(room int32, at float64) acuity.Observation { return clinical(at, room, mag().seen(at)) }
 	untimed := said(a, 25)
 	untimed.Signals[0].ObservedAt = 0
-	void := encounter(20, "E", 20, adt(0, acuity.EventOther, "#4", "at=0"))
+	void := encounter(20, "E", 20, message(0, acuity.EventOther, "#4", "at=0"))
 	for i := range void.Events {
 		void.Events[i].Void = true
 	}
@@ -33,13 +33,13 @@ func TestWithdrawnPlacementLeavesNobody(t *testing.T) {
 		"A11, and what came after":        {list(admit, said(a, 5), back, said(a, 40)), ""},
 		"A11, what has no time":           {list(admit, said(a, 5), back, untimed), ""},
 		"A11, what was there long before": {list(said(a, -90), admit, said(a, 5), back), "4 30 high-mag/3"},
-		"A11 of a registration":           {list(adt(0, acuity.A04, "#4", "class=O"), said(a, 5), back), ""},
+		"A11 of a registration":           {list(message(0, acuity.A04, "#4", "class=O"), said(a, 5), back), ""},
 		"A11, and another room":           {list(admit, said(b, 5), back), "5 60 high-mag/3"},
-		"A11 voids a transfer":            {list(admit, adt(5, acuity.A02, "#5"), said(b, 10), back), ""},
-		"A12":                             {list(admit, adt(5, acuity.A02, "#5"), said(b, 10), adt(20, acuity.A12, "#4", "from=#5", "cancels=5")), "4 60 labor-standard/0"},
-		"A12, said before and after":      {list(admit, said(a, 2), adt(5, acuity.A02, "#5"), said(b, 10), adt(20, acuity.A12, "cancels=5")), "4 60 high-mag/3 labor-standard/0"},
-		"A12 to where somebody else is":   {list(admit, adt(5, acuity.A02, "#5"), said(b, 10), adt(20, acuity.A12, "cancels=5"), adt(1, acuity.A01, "v=v2", "#5", "class=I")), "4 60 labor-standard/0; 5 60 high-mag/3 labor-standard/0"},
-		"A13 places her again":            {list(admit, adt(5, acuity.A03, "#5"), said(b, 10), adt(20, acuity.A13, "cancels=5")), "4 60 labor-standard/0; 5 60 high-mag/3"},
+		"A11 voids a transfer":            {list(admit, message(5, acuity.A02, "#5"), said(b, 10), back), ""},
+		"A12":                             {list(admit, message(5, acuity.A02, "#5"), said(b, 10), message(20, acuity.A12, "#4", "from=#5", "cancels=5")), "4 60 labor-standard/0"},
+		"A12, said before and after":      {list(admit, said(a, 2), message(5, acuity.A02, "#5"), said(b, 10), message(20, acuity.A12, "cancels=5")), "4 60 high-mag/3 labor-standard/0"},
+		"A12 to where somebody else is":   {list(admit, message(5, acuity.A02, "#5"), said(b, 10), message(20, acuity.A12, "cancels=5"), message(1, acuity.A01, "v=v2", "#5", "class=I")), "4 60 labor-standard/0; 5 60 high-mag/3 labor-standard/0"},
+		"A13 places her again":            {list(admit, message(5, acuity.A03, "#5"), said(b, 10), message(20, acuity.A13, "cancels=5")), "4 60 labor-standard/0; 5 60 high-mag/3"},
 		"an Encounter that never was":     {list(void, said(a, 10)), ""},
 	}
 	for name, tc := range tests {
@@ -73,7 +73,7 @@ func TestWithdrawnPlacementLeavesNobody(t *testing.T) {
 // No patient returns when the withdrawn visit is forgotten.
 func TestWithdrawnPlacementIsForgotten(t *testing.T) {
 	a, day := int32(4), 24*60.0
-	say := list(adt(0, acuity.A01, "#4", "class=I"), clinical(5, a, mag().seen(5)), adt(20, acuity.A11, "cancels=0"),
+	say := list(message(0, acuity.A01, "#4", "class=I"), clinical(5, a, mag().seen(5)), message(20, acuity.A11, "cancels=0"),
 		clinical(7*day, a, mag().seen(7*day)), clinical(7*day+30, 77))
 	decide(t, map[string]decision{"": {say: say, read: []axisReading{{7 * day, ""}, {7*day + 31, ""}, {7*day + 90, ""}}}})
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/evidence"
@@ -87,7 +88,7 @@ func (l *worklist) noteUnmappedSignals(in *intake) {
 func (l *worklist) noteUnmappedStatement(in *intake, h *evidence.Statement, resource bool) {
 	kind, room := h.Kind, h.Room
 	if kind == catalogue.KindCondition {
-		if tellsDelivery(&acuity.Diagnosis{System: h.System, Code: h.Code}) {
+		if adt.TellsDelivery(&acuity.Diagnosis{System: h.System, Code: h.Code}) {
 			return
 		}
 		kind = 0
@@ -107,7 +108,7 @@ func (l *worklist) noteUnmappedDiagnoses(in *intake, list []acuity.Diagnosis) {
 		if d.Delete {
 			continue
 		}
-		if !l.matcher.reader.Diagnosis(d).Known && !tellsDelivery(d) {
+		if !l.matcher.reader.Diagnosis(d).Known && !adt.TellsDelivery(d) {
 			l.noteCode(in, d.System, d.Code, d.Display, 0, -1)
 		}
 	}
@@ -117,7 +118,7 @@ func (l *worklist) noteUnmappedDiagnoses(in *intake, list []acuity.Diagnosis) {
 func (l *worklist) noteUnmappedStanding(in *intake, list []Standing, room int32) {
 	for i := range list {
 		d := &list[i]
-		if !l.matcher.reader.Diagnosis(&d.Diagnosis).Known && !tellsDelivery(&d.Diagnosis) {
+		if !l.matcher.reader.Diagnosis(&d.Diagnosis).Known && !adt.TellsDelivery(&d.Diagnosis) {
 			l.noteCode(in, d.System, d.Code, d.Display, 0, room)
 		}
 	}

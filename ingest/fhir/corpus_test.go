@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
-	"svc/acuity/hospital"
 )
 
 var update = flag.Bool("update", false, "write the golden files of the corpus")
@@ -112,7 +112,7 @@ func fields(v reflect.Value) string {
 		case acuity.Instant:
 			fmt.Fprintf(&b, " %s=%s", name, value.Time().Format("2006-01-02T15:04:05.999"))
 		case acuity.Reasons:
-			fmt.Fprintf(&b, " %s=%v", name, hospital.ReasonCodes(value))
+			fmt.Fprintf(&b, " %s=%v", name, adt.ReasonCodes(value))
 		case codes.Milli:
 			fmt.Fprintf(&b, " %s=%d/1000", name, value)
 		case byte:

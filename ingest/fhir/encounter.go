@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"svc/acuity"
-	"svc/acuity/hospital"
+	"svc/acuity/adt"
 	"svc/ingest/hl7"
 )
 
@@ -207,7 +207,7 @@ func (d *decoder) classify(r *resource, e *acuity.Event) {
 		reasons.Write(d.bytes(c.text))
 		reasons.WriteString(". ")
 	}
-	e.Reasons = hospital.ParseReasons(reasons.String())
+	e.Reasons = adt.ParseReasons(reasons.String())
 }
 
 // start returns when the Encounter began. A planned one becomes known now, before it

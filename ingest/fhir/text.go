@@ -7,8 +7,8 @@ import (
 	"unicode"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 	"svc/acuity/codes"
-	"svc/acuity/hospital"
 	"svc/acuity/terminology"
 )
 
@@ -187,5 +187,5 @@ func (d *decoder) serviceOf(c *concept) string {
 		}
 		names = append(names, d.string(sent.display, maxText))
 	}
-	return hospital.Service(code, append(names, d.string(c.text, maxText))...)
+	return adt.Service(code, append(names, d.string(c.text, maxText))...)
 }

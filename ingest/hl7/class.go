@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"svc/acuity"
-	"svc/acuity/hospital"
+	"svc/acuity/adt"
 )
 
 // classify reads the patient class, the service and the other fields on the kind of
@@ -35,7 +35,7 @@ func (d *decoder) service(field []byte) string {
 	if blank(name) && blank(other) {
 		return known
 	}
-	return hospital.Service(known, string(d.id(name, at)), string(d.id(other, at)))
+	return adt.Service(known, string(d.id(name, at)), string(d.id(other, at)))
 }
 
 // reasons reduces the reason of the admission to its hints. Nothing keeps the text.
@@ -56,7 +56,7 @@ func (d *decoder) reasons(field []byte) acuity.Reasons {
 		text = append(text, ' ')
 	}
 	d.scratch = text
-	return hospital.ParseReasons(text)
+	return adt.ParseReasons(text)
 }
 
 // initial reads a one-letter value of a table.

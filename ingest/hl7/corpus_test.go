@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"svc/acuity"
-	"svc/acuity/hospital"
+	"svc/acuity/adt"
 	"svc/ingest/hl7"
 )
 
@@ -138,7 +138,7 @@ func event(line func(name, format string, values ...any), e *acuity.Event) {
 	if e.Babies > 0 {
 		line("babies", "%d", e.Babies)
 	}
-	text("reasons", strings.Join(hospital.ReasonCodes(e.Reasons), " "))
+	text("reasons", strings.Join(adt.ReasonCodes(e.Reasons), " "))
 	text("diagnoses", [...]string{"", "snapshot", "delta", "clear"}[e.DiagnosisMode])
 	for _, d := range e.Diagnoses {
 		sign := "+"

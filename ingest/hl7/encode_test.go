@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"svc/acuity"
-	"svc/acuity/hospital"
+	"svc/acuity/adt"
 	"svc/ingest/hl7"
 )
 
@@ -64,7 +64,7 @@ func encode(e *acuity.Event) []byte {
 
 	s = segment{}
 	var reasons []string
-	for _, code := range hospital.ReasonCodes(e.Reasons) {
+	for _, code := range adt.ReasonCodes(e.Reasons) {
 		reasons = append(reasons, reasonWords[code])
 	}
 	s.set(3, "", strings.Join(reasons, ". "))

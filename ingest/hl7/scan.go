@@ -6,7 +6,7 @@
 // and no clock: the caller passes the time of receipt.
 //
 // Names, birth dates, addresses and free text never become a value. Only "younger than 28
-// days" is kept of PID-7, and only the hints of [hospital.ParseReasons] of PV2-3.
+// days" is kept of PID-7, and only the hints of [adt.ParseReasons] of PV2-3.
 // Identifiers leave as the pseudonyms that the caller makes. Warnings and faults name
 // positions, never values.
 package hl7

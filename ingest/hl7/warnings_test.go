@@ -40,7 +40,7 @@ func TestWarningsAreDocumented(t *testing.T) {
 		t.Errorf("the page has\n%v\nthe code\n%v", got, codes)
 	}
 	var domain, corpus strings.Builder
-	for _, name := range must(filepath.Glob("../../acuity/hospital/*.go")) {
+	for _, name := range append(must(filepath.Glob("../../acuity/adt/*.go")), must(filepath.Glob("../../acuity/hospital/*.go"))...) {
 		domain.Write(must(os.ReadFile(name)))
 	}
 	for _, name := range must(filepath.Glob("testdata/*.golden")) {

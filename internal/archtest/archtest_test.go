@@ -32,12 +32,13 @@ type room struct {
 var rooms = map[string]room{
 	"acuity":                           {imports: []string{"=acuity/codes", "=acuity/catalogue"}, std: domainStd},
 	"acuity/codes":                     {std: domainStd},
-	"acuity/catalogue":                 {imports: []string{"=acuity/codes"}, std: domainStd},                                                                                             // what each factor asks for
-	"acuity/terminology":               {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                                             // what a code stands for
-	"acuity/score":                     {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                                             // a chart judged at an instant
-	"acuity/evidence":                  {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue", "=acuity/terminology"}, std: domainStd},                                      // what the statements about one patient amount to
-	"acuity/hospital":                  {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue", "=acuity/terminology", "=acuity/score", "=acuity/evidence"}, std: domainStd}, // the facts of one hospital
-	"acuity/suggest":                   {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                                             // asked by people who map codes, never by a verdict
+	"acuity/catalogue":                 {imports: []string{"=acuity/codes"}, std: domainStd},                                                                                                            // what each factor asks for
+	"acuity/terminology":               {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                                                            // what a code stands for
+	"acuity/score":                     {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                                                            // a chart judged at an instant
+	"acuity/adt":                       {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                                                            // the events of a visit
+	"acuity/evidence":                  {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue", "=acuity/terminology"}, std: domainStd},                                                     // what the statements about one patient amount to
+	"acuity/hospital":                  {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue", "=acuity/terminology", "=acuity/adt", "=acuity/score", "=acuity/evidence"}, std: domainStd}, // the facts of one hospital
+	"acuity/suggest":                   {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                                                            // asked by people who map codes, never by a verdict
 	"schemas":                          {imports: []string{"acuity", "acuity/forecast", "internal/httpapi/access", "internal/admin/audit", "internal/admin/users", "internal/admin/walls", "internal/admin/layout", "internal/outbound", "github.com/hamba/avro"}},
 	"ingest":                           {imports: []string{"acuity", "ingest/fhir", "ingest/hl7", "internal/httpapi/access", "internal/httpapi", "internal/httpapi/limit", "internal/admin/audit", "github.com/go-chi/chi"}},
 	"ingest/hl7":                       {imports: []string{"acuity", "golang.org/x/text"}},

@@ -1,19 +1,16 @@
-package hospital
+package adt
 
 import (
-	"cmp"
-	"strings"
 	"time"
-	"unicode"
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
-// careFacts is what the primary of a patient is chosen from: an ADT event or a census
+// CareFacts is what the primary of a patient is chosen from: an ADT event or a census
 // row.
-type careFacts struct {
+type CareFacts struct {
 	Explicit     catalogue.Factor // primaryFactor of the sender; 0: none
 	LocalPrimary catalogue.Factor // of the hospital's own table; 0: none
 
@@ -32,11 +29,11 @@ type careFacts struct {
 	Cesarean    bool           // delivery mode, or the operation before
 	Born        acuity.Instant // of a newborn; 0: unknown
 
-	kind area // see areaOf; 0: not looked up yet
+	kind Area // see Kind; 0: not looked up yet
 }
 
-// choice is a primary with its clock and why it was chosen.
-type choice struct {
+// Primary is a primary factor with its clock and why it was chosen.
+type Primary struct {
 	Factor     catalogue.Factor // 0: nothing says what she is
 	Since      acuity.Instant
 	AssignedBy string // stable code: explicit, site, area:…, reason:…, rule:…
@@ -51,37 +48,22 @@ const (
 	freshNewborn  = 6 * time.Hour // a newborn in transition
 )
 
-// areaOf returns the kind of place of a patient: the first of the texts with a word of a
-// definite area, else the first with a general one.
-func (b *placeBook) areaOf(f *careFacts) area {
-	first := func(from, to area) area {
-		return cmp.Or(b.area(f.PointOfCare, from, to), b.area(f.Area, from, to), b.serviceArea(f.Service, from, to), b.area(f.Label, from, to))
-	}
-	if a := cmp.Or(first(areaTriage, areaPostpartum), first(areaObstetric, areaMedical)); a != areaUnknown {
-		return a
-	}
-	if strings.ContainsFunc(f.Service, unicode.IsLetter) {
-		return areaMedical // a service that is neither of the field nor of newborns
-	}
-	return areaObstetric // unknown in a unit of the field: a guess, flagged as such
-}
-
-// primaryOf chooses the primary of a patient: the explicit one, then the hospital's
+// ChoosePrimary chooses the primary of a patient: the explicit one, then the hospital's
 // table, then the table of areas. A modifier never gives a primary (X2). A newborn never
 // gets the primary of a mother.
-func primaryOf(f *careFacts) choice {
+func ChoosePrimary(f *CareFacts) Primary {
 	switch {
 	case f.Explicit != 0:
-		return choice{Factor: f.Explicit, Since: f.At, AssignedBy: "explicit"}
+		return Primary{Factor: f.Explicit, Since: f.At, AssignedBy: "explicit"}
 	case f.LocalPrimary != 0:
-		return choice{Factor: f.LocalPrimary, Since: f.At, AssignedBy: "site"}
+		return Primary{Factor: f.LocalPrimary, Since: f.At, AssignedBy: "site"}
 	case f.PointOfCare == "" && f.Area == "" && f.Service == "" && f.Class == 0 && !f.Newborn:
-		return choice{}
+		return Primary{}
 	}
 	b := places()
 	a := f.kind
 	if a == areaUnknown {
-		a = b.areaOf(f)
+		a = f.Kind()
 	}
 	if f.Newborn && a != areaNICU && a != areaIntermediate {
 		a = areaNursery
@@ -92,7 +74,7 @@ func primaryOf(f *careFacts) choice {
 		if r.when&^when != 0 || r.reasons&^f.Reasons != 0 {
 			continue
 		}
-		c := choice{Factor: r.factor, Since: f.At, AssignedBy: r.assignedBy, Assumed: r.assumed}
+		c := Primary{Factor: r.factor, Since: f.At, AssignedBy: r.assignedBy, Assumed: r.assumed}
 		switch {
 		case r.from == fromBirth && f.Birth != 0:
 			c.Since, c.clocked = f.Birth, true
@@ -103,11 +85,11 @@ func primaryOf(f *careFacts) choice {
 		}
 		return c
 	}
-	return choice{}
+	return Primary{}
 }
 
 // circumstances returns which conditions of the rules hold.
-func (f *careFacts) circumstances() circumstance {
+func (f *CareFacts) circumstances() circumstance {
 	var when circumstance
 	set := func(c circumstance, is bool) {
 		if is {
@@ -130,22 +112,22 @@ func (f *careFacts) circumstances() circumstance {
 	return when
 }
 
-// primary returns the primary that the events of the visit give it now, with its clock.
+// Primary returns the primary that the events of the visit give it now, with its clock.
 // The clock runs on across a move to a place with the same factor. It starts anew with
 // another factor (R13), with a conversion, and with an admission to another area (R11).
-// An explicit primary holds for the area where it was given (X12). birth and cesarean
-// come from other feeds; 0 and false: none.
-func (s *timeline) primary(t *roomTable, birth acuity.Instant, cesarean bool) choice {
-	if !s.open {
-		return choice{}
+// An explicit primary holds for the area where it was given (X12). find tells what is
+// known of a location. birth and cesarean come from other feeds; 0 and false: none.
+func (s *Timeline) Primary(find func(*acuity.Location) *CachedPlace, birth acuity.Instant, cesarean bool) Primary {
+	if !s.Open {
+		return Primary{}
 	}
-	p := primaryFold{timeline: s, table: t, birth: birth, cesarean: cesarean}
-	for i := range s.events {
-		step := &s.events[i]
-		if step.disposition != eventApplied && step.disposition != eventSameRoom || isCancel(step.event.Type) {
+	p := primaryFold{timeline: s, find: find, birth: birth, cesarean: cesarean}
+	for i := range s.Events {
+		step := &s.Events[i]
+		if step.Disposition != Applied && step.Disposition != SameRoom || IsCancel(step.Event.Type) {
 			continue
 		}
-		if p.last != nil && birth != 0 && p.last.at < birth && birth <= step.at {
+		if p.last != nil && birth != 0 && p.last.At < birth && birth <= step.At {
 			p.again()
 		}
 		p.step(step)
@@ -156,36 +138,36 @@ func (s *timeline) primary(t *roomTable, birth acuity.Instant, cesarean bool) ch
 
 // primaryFold follows the primary of a visit along its events.
 type primaryFold struct {
-	timeline *timeline
-	table    *roomTable
+	timeline *Timeline
+	find     func(*acuity.Location) *CachedPlace
 	birth    acuity.Instant // by other feeds
 	cesarean bool           // by other feeds, or by an operation
 
-	now      choice
+	now      Primary
 	explicit catalogue.Factor
-	here     area
+	here     Area
 	where    string // point of care, which distinguishes areas of unknown kind
-	last     *appliedEvent
+	last     *AppliedEvent
 }
 
 // step takes the next event.
-func (p *primaryFold) step(t *appliedEvent) {
-	e := t.event
+func (p *primaryFold) step(t *AppliedEvent) {
+	e := t.Event
 	if t.closes {
-		*p = primaryFold{timeline: p.timeline, table: p.table, birth: p.birth, cesarean: p.cesarean}
+		*p = primaryFold{timeline: p.timeline, find: p.find, birth: p.birth, cesarean: p.cesarean}
 		return
 	}
-	if t.stay < 0 || p.timeline.stays[t.stay].place().IsZero() {
+	if t.stay < 0 || p.timeline.Stays[t.stay].Place().IsZero() {
 		// Known before the admission, or without a place: kept for the next one.
 		if e.Primary != 0 {
 			p.explicit = e.Primary
 		}
 		return
 	}
-	if t.disposition == eventSameRoom {
+	if t.Disposition == SameRoom {
 		return
 	}
-	f := p.facts(t, t.at)
+	f := p.facts(t, t.At)
 	here := f.kind
 	admit := e.Type == acuity.A01 || e.Type == acuity.A04 || e.Type == acuity.A06 || e.Type == acuity.A07
 	placing := admit || t.moved || t.begins
@@ -201,7 +183,7 @@ func (p *primaryFold) step(t *appliedEvent) {
 	}
 	p.last = t
 	f.Explicit = p.explicit
-	p.set(primaryOf(&f), t.begins || (admit && changed))
+	p.set(ChoosePrimary(&f), t.begins || (admit && changed))
 }
 
 // again chooses once more for the last place, with a birth that another feed reported
@@ -210,14 +192,14 @@ func (p *primaryFold) again() {
 	if p.last == nil || p.birth == 0 {
 		return
 	}
-	f := p.facts(p.last, max(p.last.at, p.birth))
+	f := p.facts(p.last, max(p.last.At, p.birth))
 	f.Birth = codes.Soonest(f.Birth, p.birth)
 	f.Explicit = p.explicit
-	p.set(primaryOf(&f), false)
+	p.set(ChoosePrimary(&f), false)
 }
 
 // set takes a choice; the same factor as before keeps its clock.
-func (p *primaryFold) set(c choice, restart bool) {
+func (p *primaryFold) set(c Primary, restart bool) {
 	if c.Factor == p.now.Factor && !restart && !c.clocked {
 		c.Since = p.now.Since
 	}
@@ -228,19 +210,19 @@ func (p *primaryFold) set(c choice, restart bool) {
 }
 
 // facts returns what is known of the patient right after an event.
-func (p *primaryFold) facts(t *appliedEvent, at acuity.Instant) careFacts {
-	here := &p.timeline.stays[t.stay]
-	place := p.table.find(here.place())
-	f := careFacts{
-		LocalPrimary: place.localPrimary, PointOfCare: place.pointOfCare, Area: place.area, Service: t.service, Label: place.label, kind: place.kindFor(t.service),
-		Class: t.class, Reasons: t.reasons, Newborn: p.timeline.newborn,
+func (p *primaryFold) facts(t *AppliedEvent, at acuity.Instant) CareFacts {
+	here := &p.timeline.Stays[t.stay]
+	place := p.find(here.Place())
+	f := CareFacts{
+		LocalPrimary: place.Primary, PointOfCare: place.PointOfCare, Area: place.Area, Service: t.service, Label: place.Label, kind: place.KindFor(t.service),
+		Class: t.class, Reasons: t.reasons, Newborn: p.timeline.Newborn,
 		At: at, PlacedAt: here.From, Birth: t.birth, CesareanDue: t.cesarean, Cesarean: p.cesarean,
 	}
-	if p.birth != 0 && p.birth <= t.at {
+	if p.birth != 0 && p.birth <= t.At {
 		f.Birth = codes.Soonest(f.Birth, p.birth)
 	}
-	if p.timeline.newborn {
-		f.Born = p.timeline.stays[0].From
+	if p.timeline.Newborn {
+		f.Born = p.timeline.Stays[0].From
 		if p.birth != 0 {
 			f.Born = p.birth
 		}

@@ -1,4 +1,4 @@
-package hospital
+package adt
 
 import (
 	_ "embed"
@@ -14,12 +14,12 @@ import (
 //go:embed places.txt
 var placesText string
 
-// area is a kind of place.
-type area uint8
+// Area is a kind of place: triage, labor and so on.
+type Area uint8
 
 // The areas, by the names of places.txt.
 const (
-	areaUnknown area = iota
+	areaUnknown Area = iota
 	areaTriage
 	areaOperating
 	areaRecovery
@@ -42,7 +42,7 @@ var areaNames = [areaCount]string{
 
 // areaWord is a word that names an area.
 type areaWord struct {
-	area   area
+	area   Area
 	text   string // upper case
 	prefix bool   // longer words that begin with it count too
 }
@@ -121,7 +121,7 @@ type placeBook struct {
 var places = sync.OnceValue(func() *placeBook {
 	b, err := parsePlaces(placesText)
 	if err != nil {
-		panic("acuity: " + err.Error())
+		panic("adt: " + err.Error())
 	}
 	return b
 })
@@ -179,7 +179,7 @@ func (b *placeBook) line(line string) error {
 			}
 			stem, prefix := strings.CutSuffix(word, "*")
 			i := letter(stem)
-			words[i] = append(words[i], areaWord{area(a), stem, prefix}) //nolint:gosec // below areaCount
+			words[i] = append(words[i], areaWord{Area(a), stem, prefix}) //nolint:gosec // below areaCount
 		}
 	case "reason":
 		if len(b.reasons) == 64 || slices.Contains(b.reasons, name) {
@@ -272,17 +272,17 @@ func (b *placeBook) rule(f []string) error {
 const maxAreaText = 64
 
 // area returns the first area between from and to, both included, with a word in text.
-func (b *placeBook) area(text string, from, to area) area {
+func (b *placeBook) area(text string, from, to Area) Area {
 	return known(b.firstArea(&b.words, text, from, areaCount, to))
 }
 
 // serviceArea is area for the text of a service.
-func (b *placeBook) serviceArea(text string, from, to area) area {
+func (b *placeBook) serviceArea(text string, from, to Area) Area {
 	best := b.firstArea(&b.words, text, from, areaCount, to)
 	return known(b.firstArea(&b.service, text, from, best, to))
 }
 
-func known(a area) area {
+func known(a Area) Area {
 	if a == areaCount {
 		return areaUnknown
 	}
@@ -291,7 +291,7 @@ func known(a area) area {
 
 // firstArea returns the first area between from and to with a word in text, if it comes
 // before best; else best.
-func (b *placeBook) firstArea(words *[32][]areaWord, text string, from, best, to area) area {
+func (b *placeBook) firstArea(words *[32][]areaWord, text string, from, best, to Area) Area {
 	text = text[:min(len(text), maxAreaText)]
 	for len(text) > 0 {
 		end := 0
@@ -307,7 +307,7 @@ func (b *placeBook) firstArea(words *[32][]areaWord, text string, from, best, to
 }
 
 // wordArea is firstArea for one word.
-func (b *placeBook) wordArea(words *[32][]areaWord, word string, from, best, to area) area {
+func (b *placeBook) wordArea(words *[32][]areaWord, word string, from, best, to Area) Area {
 	list := words[letter(word)]
 	for i := range list {
 		w := &list[i]

@@ -1,4 +1,4 @@
-package hospital
+package adt
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 
 // standing lists the diagnoses of a timeline with the minutes of start and newest
 // statement.
-func standing(s timeline) string {
+func standing(s Timeline) string {
 	var list []string
-	for _, d := range s.diagnoses {
+	for _, d := range s.Diagnoses {
 		list = append(list, fmt.Sprintf("%s %s-%s", d.Code, since(d.Start), since(d.Last)))
 	}
 	return strings.Join(list, ", ")
@@ -21,10 +21,10 @@ func standing(s timeline) string {
 
 func TestDiagnosesOfAVisit(t *testing.T) {
 	snapshot := func(id string, kind acuity.EventType, at int, codes ...string) acuity.Event {
-		return with(adt(id, kind, at, "LD^1"), withCodes(acuity.DiagnosisSnapshot, codes...))
+		return with(event(id, kind, at, "LD^1"), withCodes(acuity.DiagnosisSnapshot, codes...))
 	}
 	delta := func(id string, at int, code string, remove bool) acuity.Event {
-		return with(adt(id, acuity.A08, at, "LD^1"), func(e *acuity.Event) {
+		return with(event(id, acuity.A08, at, "LD^1"), func(e *acuity.Event) {
 			withCodes(acuity.DiagnosisDelta, code)(e)
 			e.Diagnoses[0].Delete = remove
 		})
@@ -38,7 +38,7 @@ func TestDiagnosesOfAVisit(t *testing.T) {
 	}{
 		"a snapshot":                {events: []acuity.Event{snapshot("a", acuity.A01, 0, "O13.3", "O24.410")}, want: "O13.3 0-0, O24.410 0-0"},
 		"one code twice":            {events: []acuity.Event{snapshot("a", acuity.A01, 0, "O13.3", "o133")}, want: "O13.3 0-0"},
-		"no diagnosis, no change":   {events: []acuity.Event{snapshot("a", acuity.A01, 0, "O13.3"), adt("b", acuity.A08, 9, "")}, want: "O13.3 0-0"},
+		"no diagnosis, no change":   {events: []acuity.Event{snapshot("a", acuity.A01, 0, "O13.3"), event("b", acuity.A08, 9, "")}, want: "O13.3 0-0"},
 		"a repeat restarts nothing": {events: []acuity.Event{snapshot("a", acuity.A01, 0, "O13.3"), snapshot("b", acuity.A08, 9, "O133", "O15.1")}, want: "O13.3 0-9, O15.1 9-9"},
 		"a snapshot replaces":       {events: []acuity.Event{snapshot("a", acuity.A01, 0, "O13.3"), snapshot("b", acuity.A08, 9, "O15.1")}, want: "O15.1 9-9"},
 		"a new run after a break (D5)": {
@@ -51,7 +51,7 @@ func TestDiagnosesOfAVisit(t *testing.T) {
 		},
 		"onset in the future is none": {events: []acuity.Event{with(snapshot("a", acuity.A01, 9, "O13.3"), onset(99))}, want: "O13.3 9-9"},
 		"clear": {
-			events: []acuity.Event{snapshot("a", acuity.A01, 0, "O13.3"), with(adt("b", acuity.A08, 9, ""), func(e *acuity.Event) { e.DiagnosisMode = acuity.DiagnosisClear })},
+			events: []acuity.Event{snapshot("a", acuity.A01, 0, "O13.3"), with(event("b", acuity.A08, 9, ""), func(e *acuity.Event) { e.DiagnosisMode = acuity.DiagnosisClear })},
 		},
 		"a delta adds":                       {events: []acuity.Event{snapshot("a", acuity.A01, 0, "O13.3"), delta("b", 9, "O15.1", false)}, want: "O13.3 0-0, O15.1 9-9"},
 		"a delta updates (D6)":               {events: []acuity.Event{snapshot("a", acuity.A01, 0, "O13.3"), delta("b", 9, "O13.3", false)}, want: "O13.3 0-9"},
@@ -61,20 +61,20 @@ func TestDiagnosesOfAVisit(t *testing.T) {
 			events: []acuity.Event{snapshot("a", acuity.A01, 0, "O13.3"), with(delta("b", 9, "O13.3", true), func(e *acuity.Event) { e.Diagnoses[0].System = codes.SystemLocal })},
 			want:   "O13.3 0-0",
 		},
-		"none on a transfer (D4)":     {events: []acuity.Event{adt("a", acuity.A01, 0, "LD^1"), with(adt("b", acuity.A02, 9, "OR^1"), withCodes(acuity.DiagnosisSnapshot, "O13.3"))}},
-		"none on a discharge (D4)":    {events: []acuity.Event{with(adt("a", acuity.A03, 9, ""), withCodes(acuity.DiagnosisSnapshot, "O13.3"))}},
-		"none on a cancel (D4)":       {events: []acuity.Event{adt("a", acuity.A01, 0, "LD^1"), with(cancel("b", acuity.A12, 9, 5, ""), withCodes(acuity.DiagnosisSnapshot, "O13.3"))}},
+		"none on a transfer (D4)":     {events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), with(event("b", acuity.A02, 9, "OR^1"), withCodes(acuity.DiagnosisSnapshot, "O13.3"))}},
+		"none on a discharge (D4)":    {events: []acuity.Event{with(event("a", acuity.A03, 9, ""), withCodes(acuity.DiagnosisSnapshot, "O13.3"))}},
+		"none on a cancel (D4)":       {events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), with(cancel("b", acuity.A12, 9, 5, ""), withCodes(acuity.DiagnosisSnapshot, "O13.3"))}},
 		"none of what is cancelled":   {events: []acuity.Event{snapshot("a", acuity.A04, 0, "O13.3"), snapshot("b", acuity.A01, 9, "O15.1"), cancel("c", acuity.A11, 12, 9, "")}, want: "O13.3 0-0"},
 		"by event time, not arrival":  {events: []acuity.Event{snapshot("b", acuity.A08, 9, "O15.1"), snapshot("a", acuity.A01, 0, "O13.3")}, want: "O15.1 9-9"},
 		"without code (D3)":           {events: []acuity.Event{snapshot("a", acuity.A01, 0, "O13.3"), delta("b", 9, "", false)}, want: "O13.3 0-0"},
-		"they end with the discharge": {events: []acuity.Event{snapshot("a", acuity.A01, 0, "O13.3"), adt("b", acuity.A03, 9, ""), adt("c", acuity.A01, 20, "LD^1")}},
+		"they end with the discharge": {events: []acuity.Event{snapshot("a", acuity.A01, 0, "O13.3"), event("b", acuity.A03, 9, ""), event("c", acuity.A01, 20, "LD^1")}},
 		"and come back with its cancel": {
-			events: []acuity.Event{snapshot("a", acuity.A01, 0, "O13.3"), adt("b", acuity.A03, 9, ""), cancel("c", acuity.A13, 20, 9, "")}, want: "O13.3 0-0",
+			events: []acuity.Event{snapshot("a", acuity.A01, 0, "O13.3"), event("b", acuity.A03, 9, ""), cancel("c", acuity.A13, 20, 9, "")}, want: "O13.3 0-0",
 		},
-		"a registration of an inpatient carries them (R11)": {events: []acuity.Event{adt("a", acuity.A01, 0, "LD^1"), snapshot("b", acuity.A04, 9, "O13.3")}, want: "O13.3 9-9"},
+		"a registration of an inpatient carries them (R11)": {events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), snapshot("b", acuity.A04, 9, "O13.3")}, want: "O13.3 9-9"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := standing(buildTimeline(kept(c.events), timelineOptions{SameRoom: testRooms})); got != c.want {
+			if got := standing(Build(intern(c.events), Options{SameRoom: testRooms})); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -86,16 +86,16 @@ func TestBirthOfAVisit(t *testing.T) {
 		"Z37.0": {birth: true}, "z371": {birth: true}, "Z37": {birth: true}, "Z38.00": {}, "Z3A.37": {},
 		"O80": {}, "O82": {cesarean: true}, "O34.21": {}, "": {},
 	} {
-		s := buildTimeline(kept([]acuity.Event{with(adt("a", acuity.A01, 0, "LD^1"), withCodes(acuity.DiagnosisSnapshot, code))}), timelineOptions{})
-		if (s.birth == minute(0)) != want.birth || (s.birth != 0) != want.birth || s.cesarean != want.cesarean {
-			t.Errorf("%q: birth %v, cesarean %v", code, s.birth, s.cesarean)
+		s := Build(intern([]acuity.Event{with(event("a", acuity.A01, 0, "LD^1"), withCodes(acuity.DiagnosisSnapshot, code))}), Options{})
+		if (s.Birth == minute(0)) != want.birth || (s.Birth != 0) != want.birth || s.Cesarean != want.cesarean {
+			t.Errorf("%q: birth %v, cesarean %v", code, s.Birth, s.Cesarean)
 		}
-		s = buildTimeline(kept([]acuity.Event{with(adt("a", acuity.A01, 0, "LD^1"), func(e *acuity.Event) {
+		s = Build(intern([]acuity.Event{with(event("a", acuity.A01, 0, "LD^1"), func(e *acuity.Event) {
 			withCodes(acuity.DiagnosisSnapshot, code)(e)
 			e.Diagnoses[0].System = codes.SNOMED
-		})}), timelineOptions{})
-		if s.birth != 0 || s.cesarean {
-			t.Errorf("%q of SNOMED CT: birth %v, cesarean %v", code, s.birth, s.cesarean)
+		})}), Options{})
+		if s.Birth != 0 || s.Cesarean {
+			t.Errorf("%q of SNOMED CT: birth %v, cesarean %v", code, s.Birth, s.Cesarean)
 		}
 	}
 }

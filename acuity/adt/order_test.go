@@ -1,4 +1,4 @@
-package hospital
+package adt
 
 import (
 	"fmt"
@@ -15,11 +15,11 @@ import (
 
 // Every order of the events of every visit above gives the same timeline.
 func TestTimelineInAnyOrder(t *testing.T) {
-	for name, c := range stories {
+	for name, c := range visits {
 		c.how.SameRoom = testRooms
-		want := buildTimeline(kept(c.events), c.how)
+		want := Build(intern(c.events), c.how)
 		permute(slices.Clone(c.events), func(events []acuity.Event) {
-			if got := buildTimeline(kept(events), c.how); !reflect.DeepEqual(got, want) {
+			if got := Build(intern(events), c.how); !reflect.DeepEqual(got, want) {
 				t.Fatalf("%s: another order tells\n%s\nfor\n%s", name, outline(got), outline(want))
 			}
 		})
@@ -30,28 +30,27 @@ func TestTimelineInAnyOrder(t *testing.T) {
 func TestTimelineWholeVisitInAnyOrder(t *testing.T) {
 	visits := map[string][]acuity.Event{
 		"transfer cancelled": {
-			adt("a", acuity.A04, 0, "TRI^2"), adt("b", acuity.A01, 60, "LD^1"), with(adt("c", acuity.A08, 90, "LD^1"), withCodes(acuity.DiagnosisSnapshot, "O14.13")),
-			adt("d", acuity.A02, 100, "OR^1"), cancel("e", acuity.A12, 105, 100, "OR^1"), adt("f", acuity.A02, 200, "MBU^3"), adt("g", acuity.A03, 900, ""),
+			event("a", acuity.A04, 0, "TRI^2"), event("b", acuity.A01, 60, "LD^1"), with(event("c", acuity.A08, 90, "LD^1"), withCodes(acuity.DiagnosisSnapshot, "O14.13")),
+			event("d", acuity.A02, 100, "OR^1"), cancel("e", acuity.A12, 105, 100, "OR^1"), event("f", acuity.A02, 200, "MBU^3"), event("g", acuity.A03, 900, ""),
 		},
 		"admit cancelled and again": {
-			adt("a", acuity.A04, 0, "TRI^2"), adt("b", acuity.A01, 60, "LD^1"), cancel("c", acuity.A11, 65, 60, ""), adt("d", acuity.A02, 62, "LD^4"),
-			adt("d", acuity.A02, 62, "LD^4"), adt("e", acuity.A01, 80, "LD^5"), cancel("f", acuity.A13, 70, 66, ""),
+			event("a", acuity.A04, 0, "TRI^2"), event("b", acuity.A01, 60, "LD^1"), cancel("c", acuity.A11, 65, 60, ""), event("d", acuity.A02, 62, "LD^4"),
+			event("d", acuity.A02, 62, "LD^4"), event("e", acuity.A01, 80, "LD^5"), cancel("f", acuity.A13, 70, 66, ""),
 		},
 		"discharge cancelled, cancels without keys": {
-			with(adt("a", acuity.A01, 0, "LD^1"), withCodes(acuity.DiagnosisSnapshot, "O13.3", "Z37.0")), adt("b", acuity.A02, 30, "MBU^3"),
-			adt("c", acuity.A03, 40, ""), cancel("d", acuity.A13, 50, -1, ""), cancel("e", acuity.A12, 60, -1, ""), adt("f", acuity.A02, 70, "MBU^4"),
-			with(adt("g", acuity.A08, 80, ""), withCodes(acuity.DiagnosisDelta, "O72.1")),
+			with(event("a", acuity.A01, 0, "LD^1"), withCodes(acuity.DiagnosisSnapshot, "O13.3", "Z37.0")), event("b", acuity.A02, 30, "MBU^3"),
+			event("c", acuity.A03, 40, ""), cancel("d", acuity.A13, 50, -1, ""), cancel("e", acuity.A12, 60, -1, ""), event("f", acuity.A02, 70, "MBU^4"),
+			with(event("g", acuity.A08, 80, ""), withCodes(acuity.DiagnosisDelta, "O72.1")),
 		},
 	}
 	for name, events := range visits {
 		t.Run(name, func(t *testing.T) {
-			how := timelineOptions{SameRoom: testRooms}
-			want := buildTimeline(kept(events), how)
-			table := &roomTable{}
-			primary := want.primary(table, 0, false)
+			how := Options{SameRoom: testRooms}
+			want := Build(intern(events), how)
+			primary := want.Primary(asSent, 0, false)
 			permute(slices.Clone(events), func(events []acuity.Event) {
-				got := buildTimeline(kept(events), how)
-				if outline(got) != outline(want) || !reflect.DeepEqual(got.diagnoses, want.diagnoses) || got.primary(table, 0, false) != primary {
+				got := Build(intern(events), how)
+				if outline(got) != outline(want) || !reflect.DeepEqual(got.Diagnoses, want.Diagnoses) || got.Primary(asSent, 0, false) != primary {
 					t.Fatalf("another order tells\n%s\nfor\n%s", outline(got), outline(want))
 				}
 			})
@@ -96,12 +95,12 @@ func anyEvents(t *rapid.T) []acuity.Event {
 	n := rapid.IntRange(0, 9).Draw(t, "n")
 	var events []acuity.Event
 	for i := range n {
-		e := adt(fmt.Sprint(i), rapid.SampledFrom(types).Draw(t, "type"), rapid.IntRange(0, 6).Draw(t, "at"),
+		e := event(fmt.Sprint(i), rapid.SampledFrom(types).Draw(t, "type"), rapid.IntRange(0, 6).Draw(t, "at"),
 			rapid.SampledFrom(places).Draw(t, "place"))
 		e.RecordedAt = e.At + acuity.Instant(rapid.IntRange(-1, 2).Draw(t, "recorded")*60_000)
 		e.ReceivedAt = e.At + acuity.Instant(rapid.IntRange(-1, 3).Draw(t, "received")*60_000)
 		e.Class = rapid.SampledFrom([]byte{0, 0, 'I', 'O'}).Draw(t, "class")
-		if isCancel(e.Type) {
+		if IsCancel(e.Type) {
 			e.Prior = spot(rapid.SampledFrom(places).Draw(t, "prior"))
 			if rapid.Bool().Draw(t, "keyed") {
 				e.Cancels = minute(rapid.IntRange(0, 6).Draw(t, "key"))
@@ -129,29 +128,29 @@ func anyEvents(t *rapid.T) []acuity.Event {
 func TestTimelineOrderNeverMatters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := anyEvents(t)
-		how := timelineOptions{SameRoom: testRooms, TrustA08: rapid.Bool().Draw(t, "trust")}
-		want := buildTimeline(kept(events), how)
+		how := Options{SameRoom: testRooms, TrustA08: rapid.Bool().Draw(t, "trust")}
+		want := Build(intern(events), how)
 		shuffled := slices.Clone(events)
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		r.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-		if got := buildTimeline(kept(shuffled), how); !reflect.DeepEqual(got, want) {
+		if got := Build(intern(shuffled), how); !reflect.DeepEqual(got, want) {
 			t.Fatalf("another order tells\n%s\nfor\n%s", outline(got), outline(want))
 		}
 	})
 }
 
 // facts is a timeline without the dispositions of its events.
-func facts(s timeline) string {
-	s.events = nil
-	return fmt.Sprintf("%s %+v %v %v", outline(s), s.diagnoses, s.birth, s.cesarean)
+func facts(s Timeline) string {
+	s.Events = nil
+	return fmt.Sprintf("%s %+v %v %v", outline(s), s.Diagnoses, s.Birth, s.Cesarean)
 }
 
 func TestTimelineReplayChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := anyEvents(t)
-		how := timelineOptions{SameRoom: testRooms}
-		once, twice := buildTimeline(kept(events), how), buildTimeline(kept(append(slices.Clone(events), events...)), how)
-		if facts(once) != facts(twice) || once.primary(&roomTable{}, 0, false) != twice.primary(&roomTable{}, 0, false) {
+		how := Options{SameRoom: testRooms}
+		once, twice := Build(intern(events), how), Build(intern(append(slices.Clone(events), events...)), how)
+		if facts(once) != facts(twice) || once.Primary(asSent, 0, false) != twice.Primary(asSent, 0, false) {
 			t.Fatalf("twice tells\n%s\nfor\n%s", outline(twice), outline(once))
 		}
 	})
@@ -161,7 +160,7 @@ func TestTimelineReplayChangesNothing(t *testing.T) {
 // as it was, clocks included (R13).
 func TestTimelineCancelRestores(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		events := slices.DeleteFunc(anyEvents(t), func(e acuity.Event) bool { return isCancel(e.Type) })
+		events := slices.DeleteFunc(anyEvents(t), func(e acuity.Event) bool { return IsCancel(e.Type) })
 		for i := range events {
 			events[i].RecordedAt, events[i].ReceivedAt = events[i].At, events[i].At+1
 		}
@@ -169,16 +168,16 @@ func TestTimelineCancelRestores(t *testing.T) {
 		if rapid.Bool().Draw(t, "admit") {
 			kind, undo = acuity.A01, acuity.A11
 		}
-		table, how := &roomTable{}, timelineOptions{SameRoom: testRooms}
+		how := Options{SameRoom: testRooms}
 		at := rapid.IntRange(20, 30).Draw(t, "at") // after all others: no other event depends on it
 		place := rapid.SampledFrom([]string{"LD^9", "OR^1", "MBU^8"}).Draw(t, "place")
 		key := at
 		if rapid.Bool().Draw(t, "without key") {
 			key = -1
 		}
-		before := buildTimeline(kept(events), how)
-		after := buildTimeline(kept(append(slices.Clone(events), adt("x", kind, at, place), cancel("y", undo, at+2, key, place))), how)
-		if facts(before) != facts(after) || before.primary(table, 0, false) != after.primary(table, 0, false) {
+		before := Build(intern(events), how)
+		after := Build(intern(append(slices.Clone(events), event("x", kind, at, place), cancel("y", undo, at+2, key, place))), how)
+		if facts(before) != facts(after) || before.Primary(asSent, 0, false) != after.Primary(asSent, 0, false) {
 			t.Fatalf("cancelled event left\n%s\nfor\n%s", outline(after), outline(before))
 		}
 	})

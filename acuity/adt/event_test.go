@@ -1,4 +1,4 @@
-package hospital
+package adt
 
 import (
 	"reflect"
@@ -50,8 +50,8 @@ func TestStoredEventIsTheEvent(t *testing.T) {
 		events[i].Visit = "visit"
 	}
 	var got []acuity.Event
-	for _, e := range kept(events) {
-		got = e.appendTo(got, "visit")
+	for _, e := range intern(events) {
+		got = e.AppendTo(got, "visit")
 	}
 	for i := range events {
 		if !reflect.DeepEqual(got[i], events[i]) {
@@ -62,17 +62,17 @@ func TestStoredEventIsTheEvent(t *testing.T) {
 
 // A hospital has thousands of events: each is small, and equal parts are in memory once.
 func TestStoredEventIsSmall(t *testing.T) {
-	if size := unsafe.Sizeof(event{}); size > 88 {
+	if size := unsafe.Sizeof(Event{}); size > 88 {
 		t.Errorf("an event takes %d bytes", size)
 	}
-	e := with(adt("a", acuity.A08, 0, "LD^1"), withCodes(acuity.DiagnosisSnapshot, "O13.3"))
+	e := with(event("a", acuity.A08, 0, "LD^1"), withCodes(acuity.DiagnosisSnapshot, "O13.3"))
 	e.Patient, e.Prior = "her", e.Place
-	list := kept([]acuity.Event{e, e})
+	list := intern([]acuity.Event{e, e})
 	a, b := &list[0], &list[1]
 	if a.Place != b.Place || a.Prior != a.Place || a.naming != b.naming || &a.Diagnoses[0] != &b.Diagnoses[0] {
 		t.Errorf("%+v and %+v share too little", a, b)
 	}
-	if c := kept([]acuity.Event{adt("b", acuity.A08, 0, "")})[0]; c.extra != noExtra || c.Place != nothingSaid {
+	if c := intern([]acuity.Event{event("b", acuity.A08, 0, "")})[0]; c.extra != noExtra || c.Place != nothingSaid {
 		t.Errorf("%+v keeps what it does not say", c)
 	}
 }

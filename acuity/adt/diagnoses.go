@@ -1,4 +1,4 @@
-package hospital
+package adt
 
 import (
 	"strings"
@@ -7,8 +7,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// diagnosed is one diagnosis that stands: an unbroken run of statements.
-type diagnosed struct {
+// StandingDiagnosis is one diagnosis that stands: an unbroken run of statements.
+type StandingDiagnosis struct {
 	acuity.Diagnosis
 	Start acuity.Instant // onset, if the first statement of the run gave it, else that statement's time (D5)
 	Last  acuity.Instant // time of the newest statement
@@ -16,13 +16,13 @@ type diagnosed struct {
 }
 
 // diagnose applies the diagnoses of an event to those of the visit.
-func (n *timelineBuilder) diagnose(t *appliedEvent) {
-	e := t.event
+func (n *builder) diagnose(t *AppliedEvent) {
+	e := t.Event
 	switch e.DiagnosisMode {
 	case acuity.DiagnosisNone:
 		return
 	case acuity.DiagnosisClear:
-		n.diagnoses = nil
+		n.Diagnoses = nil
 	case acuity.DiagnosisSnapshot:
 		n.snapshot(t)
 	case acuity.DiagnosisDelta:
@@ -30,32 +30,32 @@ func (n *timelineBuilder) diagnose(t *appliedEvent) {
 			n.delta(t, &e.Diagnoses[i])
 		}
 	}
-	n.birth, n.cesarean = 0, false
-	for i := range n.diagnoses {
-		d := &n.diagnoses[i]
+	n.Birth, n.Cesarean = 0, false
+	for i := range n.Diagnoses {
+		d := &n.Diagnoses[i]
 		switch {
-		case isBirth(&d.Diagnosis):
-			n.birth = codes.Soonest(n.birth, d.Start)
-		case isCesarean(&d.Diagnosis):
-			n.cesarean = true
+		case IsBirth(&d.Diagnosis):
+			n.Birth = codes.Soonest(n.Birth, d.Start)
+		case IsCesarean(&d.Diagnosis):
+			n.Cesarean = true
 		}
 	}
 }
 
 // snapshot replaces the diagnoses by those of an event; those that were there before run
 // on.
-func (n *timelineBuilder) snapshot(t *appliedEvent) {
-	e, kept := t.event, n.diagnoses[:0]
-	for _, d := range n.diagnoses {
+func (n *builder) snapshot(t *AppliedEvent) {
+	e, kept := t.Event, n.Diagnoses[:0]
+	for _, d := range n.Diagnoses {
 		for i := range e.Diagnoses {
 			if sameDiagnosis(&d.Diagnosis, &e.Diagnoses[i]) {
-				d.Last = t.at
+				d.Last = t.At
 				kept = append(kept, d)
 				break
 			}
 		}
 	}
-	n.diagnoses = kept
+	n.Diagnoses = kept
 	for i := range e.Diagnoses {
 		if d := &e.Diagnoses[i]; d.Code != "" && n.standing(d) < 0 {
 			n.start(t, d, len(e.Diagnoses))
@@ -64,37 +64,37 @@ func (n *timelineBuilder) snapshot(t *appliedEvent) {
 }
 
 // delta adds, updates or deletes one diagnosis (D1, D6).
-func (n *timelineBuilder) delta(t *appliedEvent, d *acuity.Diagnosis) {
+func (n *builder) delta(t *AppliedEvent, d *acuity.Diagnosis) {
 	i := n.standing(d)
 	switch {
 	case d.Code == "":
 	case d.Delete && i >= 0:
-		n.diagnoses = append(n.diagnoses[:i], n.diagnoses[i+1:]...)
+		n.Diagnoses = append(n.Diagnoses[:i], n.Diagnoses[i+1:]...)
 	case d.Delete:
 	case i >= 0:
-		n.diagnoses[i].Last = t.at
+		n.Diagnoses[i].Last = t.At
 	default:
 		n.start(t, d, 1)
 	}
 }
 
 // start begins a run. An onset after the receipt does not count.
-func (n *timelineBuilder) start(t *appliedEvent, d *acuity.Diagnosis, room int) {
-	run := diagnosed{Diagnosis: *d, Start: t.at, Last: t.at, Feed: t.event.Feed}
+func (n *builder) start(t *AppliedEvent, d *acuity.Diagnosis, room int) {
+	run := StandingDiagnosis{Diagnosis: *d, Start: t.At, Last: t.At, Feed: t.Event.Feed}
 	run.Delete = false
-	if d.OnsetAt != 0 && (t.event.ReceivedAt == 0 || d.OnsetAt <= t.event.ReceivedAt) {
+	if d.OnsetAt != 0 && (t.Event.ReceivedAt == 0 || d.OnsetAt <= t.Event.ReceivedAt) {
 		run.Start = d.OnsetAt
 	}
-	if n.diagnoses == nil {
-		n.diagnoses = make([]diagnosed, 0, room)
+	if n.Diagnoses == nil {
+		n.Diagnoses = make([]StandingDiagnosis, 0, room)
 	}
-	n.diagnoses = append(n.diagnoses, run)
+	n.Diagnoses = append(n.Diagnoses, run)
 }
 
 // standing returns the index of the run of a diagnosis; -1: none.
-func (n *timelineBuilder) standing(d *acuity.Diagnosis) int {
-	for i := range n.diagnoses {
-		if sameDiagnosis(&n.diagnoses[i].Diagnosis, d) {
+func (n *builder) standing(d *acuity.Diagnosis) int {
+	for i := range n.Diagnoses {
+		if sameDiagnosis(&n.Diagnoses[i].Diagnosis, d) {
 			return i
 		}
 	}
@@ -135,19 +135,19 @@ func equalCode(a, b string, dotless bool) bool {
 	}
 }
 
-// isBirth reports whether a diagnosis says that the birth is over: Z37, outcome
+// IsBirth reports whether a diagnosis says that the birth is over: Z37, outcome
 // of delivery. O80 and O82 alone do not, they stand on charts before it (X14).
-func isBirth(d *acuity.Diagnosis) bool { return hasICD10(d, "Z37") }
+func IsBirth(d *acuity.Diagnosis) bool { return hasICD10(d, "Z37") }
 
-// isCesarean reports whether a diagnosis says that the birth is, or will be, by
+// IsCesarean reports whether a diagnosis says that the birth is, or will be, by
 // cesarean: O82, encounter for cesarean delivery without indication. O34.21, the scar of
 // an earlier one, does not: she may be here for a trial of labor (scoring-decisions 30,
 // and C9 of the package suggest).
-func isCesarean(d *acuity.Diagnosis) bool { return hasICD10(d, "O82") }
+func IsCesarean(d *acuity.Diagnosis) bool { return hasICD10(d, "O82") }
 
-// tellsDelivery reports whether a diagnosis is read for the course of a stay. It asks
+// TellsDelivery reports whether a diagnosis is read for the course of a stay. It asks
 // for no factor, and nobody needs to map it.
-func tellsDelivery(d *acuity.Diagnosis) bool { return isBirth(d) || isCesarean(d) }
+func TellsDelivery(d *acuity.Diagnosis) bool { return IsBirth(d) || IsCesarean(d) }
 
 // hasICD10 reports whether a diagnosis belongs to a category of ICD-10-CM, three
 // characters that come before any dot.

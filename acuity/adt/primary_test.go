@@ -1,4 +1,4 @@
-package hospital
+package adt
 
 import (
 	"strings"
@@ -8,39 +8,39 @@ import (
 )
 
 // care is the facts of a patient who came to a place at minute 0.
-func care(point string, change ...func(*careFacts)) careFacts {
-	f := careFacts{PointOfCare: point, Class: 'I', At: minute(0), PlacedAt: minute(0)}
+func care(point string, change ...func(*CareFacts)) CareFacts {
+	f := CareFacts{PointOfCare: point, Class: 'I', At: minute(0), PlacedAt: minute(0)}
 	for _, c := range change {
 		c(&f)
 	}
 	return f
 }
 
-func because(text string) func(*careFacts) {
-	return func(f *careFacts) { f.Reasons = ParseReasons(text) }
+func because(text string) func(*CareFacts) {
+	return func(f *CareFacts) { f.Reasons = ParseReasons(text) }
 }
 
-func class(c byte) func(*careFacts) { return func(f *careFacts) { f.Class = c } }
+func class(c byte) func(*CareFacts) { return func(f *CareFacts) { f.Class = c } }
 
-func bornMinutesAgo(n int) func(*careFacts) {
-	return func(f *careFacts) { f.Birth = minute(-n) }
+func bornMinutesAgo(n int) func(*CareFacts) {
+	return func(f *CareFacts) { f.Birth = minute(-n) }
 }
 
-func newborn(age int) func(*careFacts) {
-	return func(f *careFacts) { f.Newborn, f.Born = true, minute(-age) }
+func newborn(age int) func(*CareFacts) {
+	return func(f *CareFacts) { f.Newborn, f.Born = true, minute(-age) }
 }
 
-func service(s string) func(*careFacts) { return func(f *careFacts) { f.Service = s } }
+func service(s string) func(*CareFacts) { return func(f *CareFacts) { f.Service = s } }
 
-func sectio(f *careFacts) { f.Cesarean = true }
+func sectio(f *CareFacts) { f.Cesarean = true }
 
-func sectioDue(f *careFacts) { f.CesareanDue = true }
+func sectioDue(f *CareFacts) { f.CesareanDue = true }
 
-func label(s string) func(*careFacts) { return func(f *careFacts) { f.Label = s } }
+func label(s string) func(*CareFacts) { return func(f *CareFacts) { f.Label = s } }
 
 func TestPrimaryOfTheTable(t *testing.T) {
 	for name, c := range map[string]struct {
-		facts   careFacts
+		facts   CareFacts
 		want    string
 		by      string
 		since   int
@@ -103,14 +103,14 @@ func TestPrimaryOfTheTable(t *testing.T) {
 		"gynecology":                 {facts: care("GYN"), want: "non-ob-holding", by: "area:medical"},
 		"by service":                 {facts: care("3W", service("NICU"), newborn(5)), want: "nb-intensive", by: "area:nicu"},
 		"by label, before the field": {facts: care("3W", service("OBS"), label("LDR04")), want: "labor-standard", by: "area:labor"},
-		"site":                       {facts: care("L&D", func(f *careFacts) { f.LocalPrimary = mustFactor(t, "ap-stable") }), want: "ap-stable", by: "site"},
-		"explicit": {facts: care("L&D", func(f *careFacts) {
+		"site":                       {facts: care("L&D", func(f *CareFacts) { f.LocalPrimary = mustFactor(t, "ap-stable") }), want: "ap-stable", by: "site"},
+		"explicit": {facts: care("L&D", func(f *CareFacts) {
 			f.LocalPrimary, f.Explicit = mustFactor(t, "ap-stable"), mustFactor(t, "pp-hold")
 		}), want: "pp-hold", by: "explicit"},
-		"nothing known": {facts: careFacts{At: minute(0), Label: "12"}, want: ""},
+		"nothing known": {facts: CareFacts{At: minute(0), Label: "12"}, want: ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := primaryOf(&c.facts)
+			got := ChoosePrimary(&c.facts)
 			if got.Factor.ID() != c.want || got.AssignedBy != c.by || got.Assumed != c.assumed {
 				t.Errorf("got %s by %s assumed %v, want %s by %s %v", got.Factor.ID(), got.AssignedBy, got.Assumed, c.want, c.by, c.assumed)
 			}
@@ -123,7 +123,7 @@ func TestPrimaryOfTheTable(t *testing.T) {
 
 // Each word of each area, and its near misses.
 func TestAreaWords(t *testing.T) {
-	for text, want := range map[string]area{
+	for text, want := range map[string]Area{
 		"TRI": areaTriage, "OBTRI": areaTriage, "Triage 2": areaTriage, "TRIAL": areaUnknown, "STRI": areaUnknown, "TR": areaUnknown,
 		"OBT": areaTriage, "OBED": areaTriage, "EVAL": areaTriage, "MEDEVAL": areaUnknown, "L&D TRIAGE": areaTriage,
 		"L&D": areaLabor, "l&d": areaLabor, "L&DX": areaUnknown, "LD": areaLabor, "LD2": areaLabor, "LDA": areaUnknown, "OLD": areaUnknown,
@@ -142,7 +142,7 @@ func TestAreaWords(t *testing.T) {
 			t.Errorf("area of %q is %s, want %s", text, areaNames[got], areaNames[want])
 		}
 	}
-	for text, want := range map[string]area{
+	for text, want := range map[string]Area{
 		"OB": areaObstetric, "OBA": areaUnknown, "OBS": areaObstetric, "OBGYN": areaObstetric, "WH": areaObstetric, "WHO": areaUnknown,
 		"MED": areaMedical, "MEDSURG": areaMedical, "MEDIA": areaUnknown, "SURG": areaMedical, "GYN": areaMedical, "GY": areaUnknown,
 	} {
@@ -155,21 +155,21 @@ func TestAreaWords(t *testing.T) {
 // A service is known by the words of places and by some of its own. Any other service is
 // of another field, but a number alone means nothing.
 func TestAreaOfAService(t *testing.T) {
-	place := foundPlace{toldPlace: toldPlace{pointOfCare: "3W"}}
-	for service, want := range map[string]area{
+	place := CachedPlace{Place: Place{PointOfCare: "3W"}}
+	for service, want := range map[string]Area{
 		"NB": areaNursery, "NEO": areaNursery, "NEONATOLOGY": areaNursery, "NEWBORN": areaNursery, "NICU": areaNICU,
 		"OBS": areaObstetric, "MAT": areaObstetric, "MATERNITY": areaObstetric, "MFM": areaObstetric, "PERINATOLOGY": areaObstetric,
 		"LABOR": areaLabor, "MED": areaMedical, "CAR": areaMedical, "NEOPLASMS": areaMedical, "MATCH": areaMedical, "MB/NB": areaNursery,
 		"108": areaObstetric, "": areaObstetric,
 	} {
-		if got := places().areaOf(&careFacts{PointOfCare: "3W", Service: service}); got != want {
+		if got := (&CareFacts{PointOfCare: "3W", Service: service}).Kind(); got != want {
 			t.Errorf("area of the service %q is %s, want %s", service, areaNames[got], areaNames[want])
 		}
-		if got := place.kindFor(service); got != want {
+		if got := place.KindFor(service); got != want {
 			t.Errorf("after others, the area of the service %q is %s, want %s", service, areaNames[got], areaNames[want])
 		}
 	}
-	if got := places().areaOf(&careFacts{PointOfCare: "MB", Service: "NB"}); got != areaPostpartum {
+	if got := (&CareFacts{PointOfCare: "MB", Service: "NB"}).Kind(); got != areaPostpartum {
 		t.Errorf("a service goes before the point of care: %s", areaNames[got])
 	}
 }
@@ -189,112 +189,96 @@ func TestPrimaryOfAVisit(t *testing.T) {
 		want     string
 		since    int
 	}{
-		"triage": {events: []acuity.Event{with(adt("a", acuity.A04, 0, "TRI^1"), out)}, want: "triage-initial"},
+		"triage": {events: []acuity.Event{with(event("a", acuity.A04, 0, "TRI^1"), out)}, want: "triage-initial"},
 		"conversion restarts, the same place": {
-			events: []acuity.Event{with(adt("a", acuity.A04, 0, "OB^1"), out), with(adt("b", acuity.A01, 30, "OB^1"), explicit("triage-initial"))},
+			events: []acuity.Event{with(event("a", acuity.A04, 0, "OB^1"), out), with(event("b", acuity.A01, 30, "OB^1"), explicit("triage-initial"))},
 			want:   "triage-initial", since: 30,
 		},
 		"same factor runs on (R13)": {
-			events: []acuity.Event{adt("a", acuity.A01, 0, "LD^1"), adt("b", acuity.A02, 50, "LD^2")}, want: "labor-standard", since: 0,
+			events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A02, 50, "LD^2")}, want: "labor-standard", since: 0,
 		},
 		"another factor starts (R13)": {
-			events: []acuity.Event{adt("a", acuity.A01, 0, "LD^1"), adt("b", acuity.A02, 50, "OR^1")}, want: "csection-intraop", since: 50,
+			events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A02, 50, "OR^1")}, want: "csection-intraop", since: 50,
 		},
 		"cancelled transfer (R13)": {
-			events: []acuity.Event{adt("a", acuity.A01, 0, "LD^1"), adt("b", acuity.A02, 50, "OR^1"), cancel("c", acuity.A12, 55, 50, "OR^1")},
+			events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A02, 50, "OR^1"), cancel("c", acuity.A12, 55, 50, "OR^1")},
 			want:   "labor-standard", since: 0,
 		},
 		"admission of an inpatient in the same area (R11)": {
-			events: []acuity.Event{adt("a", acuity.A01, 0, "LD^1"), adt("b", acuity.A01, 50, "LD^2")}, want: "labor-standard", since: 0,
+			events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A01, 50, "LD^2")}, want: "labor-standard", since: 0,
 		},
 		"admission of an inpatient to another area (R11)": {
-			events: []acuity.Event{with(adt("a", acuity.A01, 0, "LD^1"), explicit("pp-hold")), with(adt("b", acuity.A01, 50, "MBU^2"), explicit("pp-hold"))},
+			events: []acuity.Event{with(event("a", acuity.A01, 0, "LD^1"), explicit("pp-hold")), with(event("b", acuity.A01, 50, "MBU^2"), explicit("pp-hold"))},
 			want:   "pp-hold", since: 50,
 		},
 		"explicit holds in its area (X12)": {
-			events: []acuity.Event{with(adt("a", acuity.A01, 0, "LD^1"), explicit("labor-ia")), adt("b", acuity.A02, 50, "LDR^2"), adt("c", acuity.A08, 60, "LDR^2")},
+			events: []acuity.Event{with(event("a", acuity.A01, 0, "LD^1"), explicit("labor-ia")), event("b", acuity.A02, 50, "LDR^2"), event("c", acuity.A08, 60, "LDR^2")},
 			want:   "labor-ia", since: 0,
 		},
 		"and ends in another (X12)": {
-			events: []acuity.Event{with(adt("a", acuity.A01, 0, "LD^1"), explicit("labor-ia")), adt("b", acuity.A02, 50, "MBU^2")},
+			events: []acuity.Event{with(event("a", acuity.A01, 0, "LD^1"), explicit("labor-ia")), event("b", acuity.A02, 50, "MBU^2")},
 			want:   "pp-couplet", since: 50,
 		},
 		"an update may be explicit": {
-			events: []acuity.Event{adt("a", acuity.A01, 0, "LD^1"), with(adt("b", acuity.A08, 9, "LD^1"), explicit("labor-ia"))},
+			events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), with(event("b", acuity.A08, 9, "LD^1"), explicit("labor-ia"))},
 			want:   "labor-ia", since: 9,
 		},
 		"an update tells a reason": {
-			events: []acuity.Event{adt("a", acuity.A01, 0, "LD^1"), with(adt("b", acuity.A08, 9, ""), reason("IOL"))}, want: "labor-induction", since: 9,
+			events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), with(event("b", acuity.A08, 9, ""), reason("IOL"))}, want: "labor-induction", since: 9,
 		},
 		"birth by a diagnosis (X14)": {
-			events: []acuity.Event{adt("a", acuity.A01, 0, "LD^1"), with(adt("b", acuity.A08, 90, ""), withCodes(acuity.DiagnosisSnapshot, "Z37.0"))},
+			events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), with(event("b", acuity.A08, 90, ""), withCodes(acuity.DiagnosisSnapshot, "Z37.0"))},
 			want:   "pp-immediate-recovery-vag", since: 90,
 		},
 		"O80 is no birth (X14)": {
-			events: []acuity.Event{adt("a", acuity.A01, 0, "LD^1"), with(adt("b", acuity.A08, 90, ""), withCodes(acuity.DiagnosisSnapshot, "O80"))},
+			events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), with(event("b", acuity.A08, 90, ""), withCodes(acuity.DiagnosisSnapshot, "O80"))},
 			want:   "labor-standard", since: 0,
 		},
 		"O82 is none either, but says how": {
-			events: []acuity.Event{with(adt("a", acuity.A01, 0, "LD^1"), withCodes(acuity.DiagnosisSnapshot, "O82"))}, want: "csection-admit",
+			events: []acuity.Event{with(event("a", acuity.A01, 0, "LD^1"), withCodes(acuity.DiagnosisSnapshot, "O82"))}, want: "csection-admit",
 		},
 		"O34.21 alone is no plan (decision 30)": {
-			events: []acuity.Event{with(adt("a", acuity.A01, 0, "LD^1"), withCodes(acuity.DiagnosisSnapshot, "O34.21"))}, want: "labor-standard",
+			events: []acuity.Event{with(event("a", acuity.A01, 0, "LD^1"), withCodes(acuity.DiagnosisSnapshot, "O34.21"))}, want: "labor-standard",
 		},
 		"birth by another feed": {
-			events: []acuity.Event{adt("a", acuity.A01, 0, "LD^1"), adt("b", acuity.A08, 10, "LD^1")}, birth: 60, want: "pp-immediate-recovery-vag", since: 60,
+			events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A08, 10, "LD^1")}, birth: 60, want: "pp-immediate-recovery-vag", since: 60,
 		},
 		"birth by another feed, then the couplet": {
-			events: []acuity.Event{adt("a", acuity.A01, 0, "LD^1"), adt("b", acuity.A02, 200, "MBU^1")}, birth: 60, want: "pp-recovery-stable", since: 180,
+			events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A02, 200, "MBU^1")}, birth: 60, want: "pp-recovery-stable", since: 180,
 		},
 		"out of the OR it was a cesarean": {
-			events: []acuity.Event{adt("a", acuity.A01, 0, "LD^1"), adt("b", acuity.A02, 50, "OR^1"), adt("c", acuity.A02, 90, "PACU^1")}, want: "pp-csection", since: 90,
+			events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A02, 50, "OR^1"), event("c", acuity.A02, 90, "PACU^1")}, want: "pp-csection", since: 90,
 		},
 		"out of the OR after a cerclage it was not": {
-			events: []acuity.Event{with(adt("a", acuity.A01, 0, "AP^1"), reason("cerclage")), adt("b", acuity.A02, 50, "OR^1"), adt("c", acuity.A02, 90, "PACU^1")},
+			events: []acuity.Event{with(event("a", acuity.A01, 0, "AP^1"), reason("cerclage")), event("b", acuity.A02, 50, "OR^1"), event("c", acuity.A02, 90, "PACU^1")},
 			want:   "pp-immediate-recovery-vag", since: 90,
 		},
 		"time in the couplet changes nothing by an update": {
 			events: []acuity.Event{
-				with(adt("a", acuity.A01, 0, "LD^1"), withCodes(acuity.DiagnosisSnapshot, "Z37.0")), adt("b", acuity.A02, 150, "MBU^2"), adt("c", acuity.A08, 900, "MBU^2"),
+				with(event("a", acuity.A01, 0, "LD^1"), withCodes(acuity.DiagnosisSnapshot, "Z37.0")), event("b", acuity.A02, 150, "MBU^2"), event("c", acuity.A08, 900, "MBU^2"),
 			},
 			want: "pp-recovery-stable", since: 120,
 		},
 		"known before the admission": {
-			events: []acuity.Event{with(adt("a", acuity.A08, 0, ""), reason("IOL")), adt("b", acuity.A01, 9, "LD^1")}, want: "labor-induction", since: 9,
+			events: []acuity.Event{with(event("a", acuity.A08, 0, ""), reason("IOL")), event("b", acuity.A01, 9, "LD^1")}, want: "labor-induction", since: 9,
 		},
-		"discharged": {events: []acuity.Event{adt("a", acuity.A01, 0, "LD^1"), adt("b", acuity.A03, 9, "")}, want: ""},
+		"discharged": {events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A03, 9, "")}, want: ""},
 		"newborn, born when admitted": {
-			events: []acuity.Event{with(adt("a", acuity.A01, 0, "LD^1"), func(e *acuity.Event) { e.Newborn = true }), adt("b", acuity.A02, 120, "NBN^1")},
+			events: []acuity.Event{with(event("a", acuity.A01, 0, "LD^1"), func(e *acuity.Event) { e.Newborn = true }), event("b", acuity.A02, 120, "NBN^1")},
 			want:   "nb-stabilization", since: 0,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := buildTimeline(kept(c.events), timelineOptions{SameRoom: testRooms})
+			s := Build(intern(c.events), Options{SameRoom: testRooms})
 			birth := acuity.Instant(0)
 			if c.birth != 0 {
 				birth = minute(c.birth)
 			}
-			got := s.primary(&roomTable{}, birth, c.cesarean)
+			got := s.Primary(asSent, birth, c.cesarean)
 			if got.Factor.ID() != c.want || (c.want != "" && got.Since != minute(c.since)) {
 				t.Errorf("got %s since %s by %s, want %s since %d", got.Factor.ID(), since(got.Since), got.AssignedBy, c.want, c.since)
 			}
 		})
-	}
-}
-
-func TestPrimaryBySite(t *testing.T) {
-	rooms := &roomTable{}
-	rooms.setLocalPlaces([]localPlace{{PointOfCare: "TUB", Primary: mustFactor(t, "labor-ia")}})
-	rooms.know(7, "Sky", "L&D")
-	for place, want := range map[string]string{"TUB^1": "labor-ia", "XX^Sky": "labor-standard", "MBU^2": "pp-couplet"} {
-		s := buildTimeline(kept([]acuity.Event{adt("a", acuity.A01, 0, place)}), timelineOptions{})
-		if got := s.primary(rooms, 0, false); got.Factor.ID() != want {
-			t.Errorf("%s: %s by %s, want %s", place, got.Factor.ID(), got.AssignedBy, want)
-		}
-	}
-	s := buildTimeline(kept([]acuity.Event{with(adt("a", acuity.A01, 0, ""), func(e *acuity.Event) { e.Place = acuity.Location{HasRoomID: true, RoomID: 7} })}), timelineOptions{})
-	if got := s.primary(rooms, 0, false); got.Factor.ID() != "labor-standard" || got.Assumed {
-		t.Errorf("by room id: %+v", got)
 	}
 }
 

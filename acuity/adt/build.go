@@ -1,0 +1,297 @@
+package adt
+
+import (
+	"slices"
+	"strings"
+
+	"svc/acuity"
+)
+
+// builder applies the events of one visit in order.
+type builder struct {
+	*Timeline
+	how Options
+
+	stay     int16 // index of the current stay; -1: not open
+	reasons  acuity.Reasons
+	lastMove *Event // newest event counted for turnover
+}
+
+// Build returns the timeline of the events of one visit. It depends on the set of
+// events alone, not on their order. The timeline keeps pointers to the events, so they
+// must not change afterwards.
+func Build(events []Event, how Options) Timeline {
+	var s Timeline
+	s.Rebuild(events, how)
+	return s
+}
+
+// Rebuild replaces the timeline by that of the events. It reuses the memory, because each
+// event of a visit rebuilds its timeline.
+func (s *Timeline) Rebuild(events []Event, how Options) {
+	clear(s.Stays) // they point at old events
+	*s = Timeline{Events: s.Events[:0], Stays: s.Stays[:0], Moves: s.Moves[:0], Diagnoses: s.Diagnoses[:0]}
+	n := builder{Timeline: s, how: how, stay: -1}
+	n.line(events)
+	n.cancel()
+	for i := range n.Events {
+		t := &n.Events[i]
+		if t.Disposition == Applied && !IsCancel(t.Event.Type) {
+			n.apply(t)
+		}
+		t.stay, t.class, t.service, t.reasons = n.stay, n.Class, n.Service, n.reasons
+		t.birth, t.cesarean = n.Birth, n.Cesarean
+	}
+	if n.Newborn {
+		n.Moves = nil // turnover counts mothers (R12)
+	}
+	slices.Sort(n.Waiting)
+}
+
+// line sorts the events into the order in which they count (R8), and marks those that do
+// not count.
+func (n *builder) line(events []Event) {
+	var array [24]*Event
+	order := array[:0]
+	for i := range events {
+		order = append(order, &events[i])
+	}
+	slices.SortFunc(order, (*Event).Compare)
+	if len(order) > cap(n.Events) {
+		n.Events = make([]AppliedEvent, 0, max(len(order)+len(order)/4, fewEvents))
+	}
+	clear(n.Events[len(order):cap(n.Events)]) // releases folded events
+	n.Events = n.Events[:len(order)]
+	for i, e := range order {
+		t := &n.Events[i]
+		*t = AppliedEvent{Event: e, At: happenedAt(e)}
+		switch {
+		case i > 0 && e.ID != "" && e.ID == order[i-1].ID:
+			t.Disposition = Duplicate
+		case e.Void:
+			t.Disposition = Void
+		case e.Type == acuity.EventOther:
+			t.Disposition = OtherType
+		case n.how.FoldAt != 0 && !strings.HasPrefix(e.ID, foldedID) && !IsCancel(e.Type) && e.At <= n.how.FoldAt:
+			t.Disposition, t.Remarks = TooOld, remarkTooLate
+		}
+		if e.ReceivedAt != 0 && e.At > e.ReceivedAt.Add(ClockSlack) {
+			t.Remarks |= remarkFuture
+		}
+	}
+}
+
+// folded reports whether t replaces folded events.
+func (n *builder) folded(t *AppliedEvent) bool {
+	return n.how.FoldAt != 0 && strings.HasPrefix(t.Event.ID, foldedID)
+}
+
+// sameRoom reports whether two locations are one room.
+func (n *builder) sameRoom(a, b *acuity.Location) bool {
+	return a == b || *a == *b || (n.how.SameRoom != nil && !a.IsZero() && !b.IsZero() && n.how.SameRoom(a, b))
+}
+
+// apply applies a live event.
+func (n *builder) apply(t *AppliedEvent) {
+	switch t.Event.Type {
+	case acuity.A06, acuity.A07:
+		if !n.Open && n.ClosedAt != 0 && t.At <= n.ClosedAt {
+			t.Disposition, t.Remarks = AfterDischarge, t.Remarks|remarkAfterDischarge // not newer than the discharge
+			return
+		}
+		n.admit(t)
+	case acuity.A01:
+		n.admit(t)
+	case acuity.A04:
+		if n.Open && n.Class == 'I' {
+			n.update(t) // a registration of an inpatient is an update (R11)
+			return
+		}
+		n.admit(t)
+	case acuity.A02:
+		n.transfer(t)
+	case acuity.A03:
+		n.discharge(t)
+	case acuity.A08:
+		n.update(t)
+	case acuity.EventOther, acuity.A11, acuity.A12, acuity.A13:
+	}
+}
+
+// admit applies an admission, a registration, or the change between them.
+func (n *builder) admit(t *AppliedEvent) {
+	e := t.Event
+	again := n.lastMove != nil && n.lastMove.Type == e.Type && happenedAt(n.lastMove) == t.At && n.sameRoom(n.lastMove.Place, e.Place)
+	wasOpen, converted := n.Open, n.Open && n.Class != 'I' && !again
+	n.note(t)
+	if e.Class == 0 && (!wasOpen || converted || e.Type == acuity.A06 || e.Type == acuity.A07) {
+		n.Class = 'I'
+		if e.Type == acuity.A04 || e.Type == acuity.A07 {
+			n.Class = 'O'
+		}
+	}
+	n.diagnose(t)
+	t.begins = !wasOpen || converted
+	if !wasOpen {
+		n.begin(t.At)
+	}
+	if !wasOpen || !e.NamesNoPlace(n.how.IsWard) {
+		n.move(t)
+	}
+	if !again {
+		n.count(t)
+	}
+}
+
+// transfer applies a transfer. Its diagnoses never count (D4).
+func (n *builder) transfer(t *AppliedEvent) {
+	e := t.Event
+	switch {
+	case !n.Open && n.ClosedAt != 0:
+		t.Disposition, t.Remarks = AfterDischarge, t.Remarks|remarkAfterDischarge
+		return
+	case !n.Open: // the admission was never sent (R5)
+		n.note(t)
+		if n.Class == 0 {
+			n.Class = 'I'
+		}
+		n.begin(t.At)
+		t.begins = true
+		n.move(t)
+		n.count(t)
+		return
+	case e.Place.IsZero() && !e.PlaceNull:
+		t.Disposition = LocationMissing
+		return
+	}
+	here := &n.Stays[n.stay]
+	if !e.PlaceNull && n.sameRoom(here.Place(), e.Place) {
+		here.Last = t.At
+		t.Disposition = SameRoom
+		return
+	}
+	if !e.Prior.IsZero() && !here.Place().IsZero() && !n.sameRoom(here.Place(), e.Prior) {
+		t.Remarks |= remarkPriorDiffers
+	}
+	n.note(t)
+	n.move(t)
+	n.count(t)
+}
+
+// discharge closes the visit, and ends all that was known of its state. A discharge
+// alone makes a closed visit without turnover (R14).
+func (n *builder) discharge(t *AppliedEvent) {
+	if !n.Open {
+		if n.ClosedAt != 0 {
+			t.Disposition = AlreadyDischarged
+			return
+		}
+		n.ClosedAt = t.At
+		return
+	}
+	n.Stays[n.stay].To = t.At
+	n.Open, n.stay, n.ClosedAt = false, -1, t.At
+	n.Diagnoses, n.Birth, n.Cesarean, n.reasons = nil, 0, false, 0
+	t.closes = true
+	n.count(t)
+}
+
+// update takes what an update says. It moves a patient only if the hospital allows that.
+func (n *builder) update(t *AppliedEvent) {
+	e := t.Event
+	n.note(t)
+	n.diagnose(t)
+	if e.Place.IsZero() {
+		return // a null place of an update says nothing (P6)
+	}
+	trusted := n.how.TrustA08 && e.Type == acuity.A08
+	switch {
+	case trusted && !n.Open && n.ClosedAt == 0:
+		n.begin(t.At)
+		t.begins = true
+		n.move(t)
+	case n.Open && !n.sameRoom(n.Stays[n.stay].Place(), e.Place):
+		if trusted {
+			n.move(t)
+			return
+		}
+		t.Remarks |= remarkPlaceDiffers
+	}
+}
+
+// begin opens the visit.
+func (n *builder) begin(at acuity.Instant) {
+	n.Open, n.OpenedAt, n.ClosedAt = true, at, 0
+}
+
+// move brings the visit to the place of an event, which may be none.
+func (n *builder) move(t *AppliedEvent) {
+	if n.stay >= 0 {
+		here := &n.Stays[n.stay]
+		if n.sameRoom(here.Place(), t.Event.Place) {
+			here.Last = t.At
+			return
+		}
+		here.To = t.At
+	}
+	if n.Stays == nil {
+		n.Stays = make([]Stay, 0, 4)
+	}
+	n.Stays = append(n.Stays, Stay{From: t.At, Last: t.At, Placing: t.Event})
+	n.stay = int16(len(n.Stays) - 1) //nolint:gosec // a visit has at most 200 events
+	t.moved = true
+}
+
+// count counts an event for turnover.
+func (n *builder) count(t *AppliedEvent) {
+	n.lastMove = t.Event
+	if n.Moves == nil {
+		n.Moves = make([]acuity.Instant, 0, 6)
+	}
+	n.Moves = append(n.Moves, t.At)
+}
+
+// addSubject keeps a further name of the patient.
+func (n *builder) addSubject(name string) {
+	if name != "" && len(n.Subjects) < capSubjects && !slices.Contains(n.Subjects, name) {
+		n.Subjects = append(n.Subjects, name)
+	}
+}
+
+// note takes what an event says beside the place.
+func (n *builder) note(t *AppliedEvent) {
+	e := t.Event
+	// The registration of an inpatient does not make her an outpatient.
+	if e.Class != 0 && (e.Type != acuity.A04 || !n.Open || n.Class != 'I') {
+		n.Class = e.Class
+	}
+	if e.Service != "" {
+		n.Service = e.Service
+	}
+	if e.Reasons != 0 {
+		n.reasons = e.Reasons
+	}
+	if e.Babies != 0 {
+		n.Babies = e.Babies
+	}
+	n.Newborn = n.Newborn || e.Newborn
+	switch {
+	case e.Resource != "":
+		n.addSubject(e.Patient)
+		n.addSubject(e.Subject)
+	case e.Patient != "":
+		n.Patient = e.Patient
+	}
+	if e.MotherVisit != "" {
+		n.MotherVisit = e.MotherVisit
+	}
+	if e.MotherPatient != "" {
+		n.MotherPatient = e.MotherPatient
+	}
+}
+
+// capSubjects is how many references to the patient the Encounters of a visit add.
+const capSubjects = 8
+
+// fewEvents is the initial capacity of a timeline: few visits have fewer events.
+const fewEvents = 4

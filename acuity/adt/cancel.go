@@ -1,0 +1,233 @@
+package adt
+
+import (
+	"time"
+
+	"svc/acuity"
+)
+
+// spanOf is how long a time of a precision may last.
+func spanOf(p acuity.Precision) time.Duration {
+	return [...]time.Duration{
+		acuity.Millisecond: time.Millisecond, acuity.Second: time.Second, acuity.Minute: time.Minute, acuity.Hour: time.Hour,
+		acuity.Day: 24 * time.Hour, acuity.Month: 31 * 24 * time.Hour, acuity.Year: 366 * 24 * time.Hour,
+	}[min(p, acuity.Year)]
+}
+
+// sameTime reports whether two times are equal at the coarser of their precisions. A
+// coarse time is the start of its span, in whatever zone it was read, so the finer one
+// must lie in that span.
+func sameTime(a acuity.Instant, pa acuity.Precision, b acuity.Instant, pb acuity.Precision) bool {
+	switch {
+	case pa == pb:
+		return a == b
+	case pa < pb:
+		return b <= a && a < b.Add(spanOf(pb))
+	default:
+		return a <= b && b < a.Add(spanOf(pa))
+	}
+}
+
+// cancels reports whether an event of type c takes back events of type t. An A06 or A07
+// is taken back with the admit that it depends on.
+func cancels(c, t acuity.EventType) bool {
+	switch c {
+	case acuity.A11:
+		return t == acuity.A01 || t == acuity.A04
+	case acuity.A12:
+		return t == acuity.A02
+	case acuity.A13:
+		return t == acuity.A03
+	case acuity.EventOther, acuity.A01, acuity.A02, acuity.A03, acuity.A04, acuity.A06, acuity.A07, acuity.A08:
+		return false
+	}
+	return false
+}
+
+// IsCancel reports whether a type takes back another.
+func IsCancel(t acuity.EventType) bool { return t == acuity.A11 || t == acuity.A12 || t == acuity.A13 }
+
+// Recorded is EVN-2, else the event time.
+func (e *Event) Recorded() acuity.Instant {
+	if e.RecordedAt != 0 {
+		return e.RecordedAt
+	}
+	return e.At
+}
+
+// selects is the location of the cancelled event, as the cancel names it.
+func selects(c *Event) *acuity.Location {
+	if c.Type == acuity.A12 {
+		return c.Prior
+	}
+	return c.Place
+}
+
+// cancel finds for each cancel the event that it takes back. The target of a cancel with
+// a join key does not depend on other cancels, so the cancel may come twice. Cancels
+// without a key take, in the order of their times, the latest event that is left.
+func (n *builder) cancel() {
+	for i := range n.Events {
+		if c := &n.Events[i]; IsCancel(c.Event.Type) && c.Disposition == Applied && c.Event.Cancels != 0 {
+			n.cancelKeyed(c)
+		}
+	}
+	for i := range n.Events {
+		if c := &n.Events[i]; IsCancel(c.Event.Type) && c.Disposition == Applied && c.Event.Cancels == 0 {
+			n.cancelLatest(i)
+		}
+	}
+	n.voidAfterCancelledAdmit()
+}
+
+// target reports whether c can take back t.
+func (n *builder) target(c, t *AppliedEvent) bool {
+	return cancels(c.Event.Type, t.Event.Type) && t.Disposition != Duplicate && t.Disposition != Void && t.Disposition != TooOld && !n.folded(t)
+}
+
+// cancelKeyed applies a cancel that names the event time of its target.
+func (n *builder) cancelKeyed(c *AppliedEvent) {
+	key, precision := c.Event.Cancels, c.Event.CancelsPrecision
+	where := selects(c.Event)
+	best, bestScore := -1, -1
+	for i := range n.Events {
+		t := &n.Events[i]
+		if !n.target(c, t) || !sameTime(t.Event.At, t.Event.Precision, key, precision) {
+			continue
+		}
+		// The event at the named place wins, then one that is not later than the
+		// cancel, then the latest.
+		score := 0
+		if !where.IsZero() && n.sameRoom(t.Event.Place, where) {
+			score += 2
+		}
+		if t.Event.At <= c.Event.At {
+			score++
+		}
+		if score >= bestScore {
+			best, bestScore = i, score
+		}
+	}
+	switch {
+	case best >= 0:
+		n.takeBack(c, &n.Events[best], true)
+	case n.how.FoldAt != 0 && key <= n.how.FoldAt:
+		c.Disposition, c.Remarks = CancelTooLate, c.Remarks|remarkTooLate
+	default:
+		n.wait(c)
+	}
+}
+
+// cancelLatest applies the i-th event, a cancel without a join key. It takes the latest
+// event of its class that is left and not later than itself.
+func (n *builder) cancelLatest(i int) {
+	c := &n.Events[i]
+	for j := i - 1; j >= 0; j-- {
+		if earlier := &n.Events[j]; sameCancel(earlier.Event, c.Event) && earlier.Disposition != Duplicate {
+			c.Disposition = earlier.Disposition // sent again under another identity
+			return
+		}
+	}
+	until := c.Event.At.Add(spanOf(c.Event.Precision))
+	where := selects(c.Event)
+	best := -1
+	for j := range n.Events {
+		t := &n.Events[j]
+		if !n.target(c, t) || t.Disposition == Cancelled || t.Event.At >= until {
+			continue
+		}
+		if best >= 0 {
+			b := &n.Events[best]
+			if t.Event.At < b.Event.At {
+				continue
+			}
+			if t.Event.At == b.Event.At && !where.IsZero() &&
+				n.sameRoom(b.Event.Place, where) && !n.sameRoom(t.Event.Place, where) {
+				continue
+			}
+		}
+		best = j
+	}
+	if best < 0 {
+		n.wait(c)
+		return
+	}
+	n.takeBack(c, &n.Events[best], false)
+}
+
+// sameCancel reports whether two cancels without a join key are one.
+func sameCancel(a, b *Event) bool {
+	return a.Type == b.Type && a.Cancels == 0 && a.At == b.At && a.Recorded() == b.Recorded() && *selects(a) == *selects(b)
+}
+
+// takeBack cancels t and its repetitions: the events with the same class, time and place
+// that were recorded before the cancel, and at least the first. Later ones are the event
+// issued anew (R6).
+func (n *builder) takeBack(c, t *AppliedEvent, dead bool) {
+	var first *AppliedEvent
+	for i := range n.Events {
+		o := &n.Events[i]
+		if !n.reissueOf(o, t) || (!dead && o.Disposition == Cancelled) {
+			continue
+		}
+		if first == nil || o.Event.Recorded() < first.Event.Recorded() {
+			first = o
+		}
+	}
+	made := c.Event.Recorded()
+	for i := range n.Events {
+		o := &n.Events[i]
+		if n.reissueOf(o, t) && (o == first || o.Event.Recorded() <= made) {
+			o.Disposition = Cancelled
+		}
+	}
+}
+
+// reissueOf reports whether o has the class, the time and the place of t.
+func (n *builder) reissueOf(o, t *AppliedEvent) bool {
+	return o == t || (o.Event.Type == t.Event.Type && o.Event.At == t.Event.At &&
+		o.Disposition != Duplicate && n.sameRoom(o.Event.Place, t.Event.Place))
+}
+
+// wait keeps a cancel until its event comes.
+func (n *builder) wait(c *AppliedEvent) {
+	c.Disposition, c.Remarks = CancelWaiting, c.Remarks|remarkWaiting
+	n.Waiting = append(n.Waiting, c.Event.ReceivedAt)
+}
+
+// voidAfterCancelledAdmit voids the events that depended on a cancelled admit, up to the
+// next live one (R4).
+func (n *builder) voidAfterCancelledAdmit() {
+	void := false
+	for i := range n.Events {
+		t := &n.Events[i]
+		switch t.Event.Type { //nolint:exhaustive // the others open no visit and need none
+		case acuity.A01, acuity.A04:
+			switch t.Disposition { //nolint:exhaustive // the others change nothing
+			case Cancelled:
+				void = true
+			case Applied:
+				void = false
+			}
+		case acuity.A02, acuity.A03, acuity.A06, acuity.A07:
+			if void && t.Disposition == Applied {
+				t.Disposition = AdmitCancelled
+			}
+		}
+	}
+}
+
+// TakenBack returns the time of the newest event that a cancel took back.
+func (s *Timeline) TakenBack(c *AppliedEvent) acuity.Instant {
+	last := acuity.Instant(0)
+	for i := range s.Events {
+		t, key := &s.Events[i], c.Event.Cancels
+		if t.Disposition != Cancelled || !cancels(c.Event.Type, t.Event.Type) {
+			continue
+		}
+		if key == 0 && t.At <= c.At || key != 0 && sameTime(t.Event.At, t.Event.Precision, key, c.Event.CancelsPrecision) {
+			last = max(last, t.At)
+		}
+	}
+	return last
+}

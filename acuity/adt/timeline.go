@@ -1,0 +1,184 @@
+package adt
+
+import (
+	"slices"
+	"time"
+
+	"svc/acuity"
+)
+
+// Timeline is the result of applying the ADT events of one visit. It depends only on the
+// set of events: any order of arrival gives the same timeline.
+type Timeline struct {
+	Events []AppliedEvent   // in the order in which they count
+	Stays  []Stay           // ascending; a zero place is a time without a place
+	Moves  []acuity.Instant // that count for turnover (R12), ascending
+	// Diagnoses are those still standing, in the order of their first mention.
+	Diagnoses []StandingDiagnosis
+	// Waiting are the receipts of the cancels that found no event, ascending.
+	Waiting []acuity.Instant
+
+	Open     bool           // admitted or registered, and not discharged
+	OpenedAt acuity.Instant // event time of the placing event that opened it; 0: never
+	ClosedAt acuity.Instant // event time of the discharge; 0 while open
+
+	Class    byte           // newest class; by event type, I or O, if none was sent
+	Newborn  bool           // by the events; who knows it from elsewhere sets it before Primary
+	Babies   uint8          // of a multiple birth; 0 unknown
+	Service  string         // newest
+	Patient  string         // newest name by HL7 or JSON
+	Subjects []string       // further names of the patient, by Encounters
+	Birth    acuity.Instant // start of the earliest standing Z37 diagnosis; 0: none
+	Cesarean bool           // O82 stands
+
+	MotherVisit, MotherPatient string
+}
+
+// Stay is a time that a visit spends in one room.
+type Stay struct {
+	From, To acuity.Instant // To 0: still
+	Last     acuity.Instant // newest placing event for it
+	Placing  *Event         // first event for it
+}
+
+// Place returns the location as sent; a zero location is a time without a place.
+func (s *Stay) Place() *acuity.Location { return s.Placing.Place }
+
+// AppliedEvent is an event with its disposition and the state right after it.
+type AppliedEvent struct {
+	Event       *Event
+	At          acuity.Instant // its event time, at most its receipt (T2)
+	Disposition Disposition
+	Remarks     Remarks
+	begins      bool // it placed the visit anew: the primary restarts
+	moved       bool // it moved the visit to another room, or out of all rooms
+	closes      bool // it discharged the visit
+
+	// What was known right after the event.
+	stay     int16 // index in the stays; -1: not open
+	class    byte
+	cesarean bool
+	reasons  acuity.Reasons
+	service  string
+	birth    acuity.Instant
+}
+
+// Withdrawn reports whether the event was taken back: it was cancelled, it depended on a
+// cancelled admit, or its Encounter never was.
+func (t *AppliedEvent) Withdrawn() bool {
+	return t.Disposition == Cancelled || t.Disposition == AdmitCancelled || t.Disposition == Void
+}
+
+// Disposition is what became of an event.
+type Disposition uint8
+
+// The dispositions of an event.
+const (
+	Applied           Disposition = iota
+	Duplicate                     // the same event again
+	OtherType                     // a type without effect
+	Void                          // its Encounter never was (F4)
+	Cancelled                     // a cancel took it back
+	AdmitCancelled                // it depended on an admit that was cancelled (R4)
+	CancelWaiting                 // a cancel that has found no event yet
+	CancelTooLate                 // a cancel of a folded event (R10)
+	SameRoom                      // a transfer to where the visit is
+	AfterDischarge                // a transfer after the discharge (R5)
+	AlreadyDischarged             // a second discharge
+	LocationMissing               // a transfer without a destination
+	TooOld                        // older than the folded events (R10)
+)
+
+// Reason returns the stable code of an event without effect; "": it had one.
+func (f Disposition) Reason() string {
+	return [...]string{
+		Applied: "", Duplicate: "duplicate", OtherType: "event_type", Void: "",
+		Cancelled: "cancelled", AdmitCancelled: "admit_cancelled",
+		CancelWaiting: "", CancelTooLate: "cancel_too_late", SameRoom: "same_room",
+		AfterDischarge: "transfer_after_discharge", AlreadyDischarged: "already_discharged",
+		LocationMissing: "location_missing", TooOld: "event_too_old",
+	}[f]
+}
+
+// Remarks is a set of warnings about an event that was taken all the same.
+type Remarks uint8
+
+const (
+	remarkPlaceDiffers   Remarks = 1 << iota // an update names another place
+	remarkPriorDiffers                       // PV1-6 is not where the visit was (R15)
+	remarkWaiting                            // a cancel waits for what it cancels
+	remarkAfterDischarge                     // see AfterDischarge
+	remarkTooLate                            // see CancelTooLate and TooOld
+	remarkFuture                             // the event time lies more than 5 min ahead (T2)
+)
+
+// remarkCodes are the stable codes of the remarks, by bit.
+var remarkCodes = [...]string{
+	"place_differs", "prior_place_differs", "cancel_waiting",
+	"transfer_after_discharge", "event_too_old", "time_in_future",
+}
+
+// Codes returns the stable code of each warning.
+func (r Remarks) Codes() []string {
+	var codes []string
+	for bit, code := range remarkCodes {
+		if r&(1<<bit) != 0 {
+			codes = append(codes, code)
+		}
+	}
+	return codes
+}
+
+// Options are the settings and look-ups of the hospital that a timeline depends on.
+type Options struct {
+	// SameRoom reports whether two locations are one room. nil: if they are equal.
+	SameRoom func(a, b *acuity.Location) bool
+	// IsWard reports whether a location is a unit without a room. nil: none is.
+	IsWard func(*acuity.Location) bool
+	// TrustA08 lets an update move a patient (per-hospital switch).
+	TrustA08 bool
+	// FoldAt is the event time of the newest folded event (R10). Cancels of earlier
+	// events come too late. 0: none.
+	FoldAt acuity.Instant
+}
+
+// CancelsWaiting returns how many cancels wait at now. Each is given up 24 h after its
+// receipt (R9).
+func (s *Timeline) CancelsWaiting(now acuity.Instant) int {
+	count := 0
+	for _, received := range s.Waiting {
+		if now < received.Add(waitForEvent) {
+			count++
+		}
+	}
+	return count
+}
+
+// waitForEvent is how long a cancel is listed as waiting for its event.
+const waitForEvent = 24 * time.Hour
+
+// PlacedAt returns when ADT brought the visit to where it is; 0: never.
+func (s *Timeline) PlacedAt() acuity.Instant {
+	if n := len(s.Stays); n > 0 && s.Stays[n-1].To == 0 {
+		return s.Stays[n-1].From
+	}
+	return 0
+}
+
+// PlacedAbout reports whether an event that arrived after a census at t may have placed
+// the visit after t. The event's time lies before t, but is only exact to the second or
+// minute in which the census was taken. Such a patient does not count as absent from the
+// census.
+func (s *Timeline) PlacedAbout(t acuity.Instant) bool {
+	return slices.ContainsFunc(s.Events, func(e AppliedEvent) bool {
+		if e.stay < 0 || e.Event.ReceivedAt <= t || e.At > t || e.At.Add(spanOf(e.Event.Precision)) <= t {
+			return false
+		}
+		here := &s.Stays[e.stay]
+		return e.At == here.From || e.At == here.Last
+	})
+}
+
+// ClockSlack is how far a time may lie ahead of the receipt without a warning
+// (clinical-decisions T2).
+const ClockSlack = 5 * time.Minute
