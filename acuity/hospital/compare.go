@@ -266,8 +266,7 @@ func (r *room) hasEvidence(f catalogue.Factor) bool {
 
 // showsTheSame reports whether the verdict shows what the one before showed.
 func (k *scoring) showsTheSame() bool {
-	v, was := &k.verdict, &k.lately
-	if k.before != v.Summary() || !was.Equal(v) {
+	if !k.verdict.ShowsSame(&k.before) {
 		return false
 	}
 	for _, r := range k.work.judged {

@@ -7,9 +7,6 @@ import (
 	"svc/acuity/score"
 )
 
-// keptSpare is the number of rooms whose memory is kept for reuse.
-const keptSpare = 4
-
 // scoring makes the verdict of a unit from its chart.
 type scoring struct {
 	chart    *acuity.Chart
@@ -20,9 +17,8 @@ type scoring struct {
 
 	verdict score.Verdict
 	sums    score.UnitSums // of the rooms of the verdict
-	lately  score.LastAxes
-	before  score.Summary // of the verdict before this step
-	overdue bool          // the verdict differs from what was last told
+	before  score.Verdict  // of the step before; its rooms are overwritten
+	overdue bool           // the verdict differs from what was last told
 }
 
 // judge makes the verdict at the clock. Rooms that neither changed nor are due keep
@@ -30,11 +26,7 @@ type scoring struct {
 func (k *scoring) judge() {
 	now := k.facts.Clock
 	w := k.work
-	w.spare, w.retired = append(w.spare, w.retired...), emptied(w.retired)
-	if extra := len(w.spare) - keptSpare; extra > 0 {
-		w.spare = slices.Delete(w.spare, 0, extra)
-	}
-	k.before = k.verdict.Summary()
+	k.before = k.verdict
 	if w.relaid || k.work.plain {
 		k.judgeAll(now)
 	} else {
@@ -44,10 +36,7 @@ func (k *scoring) judge() {
 		r.marks &^= markJudge
 	}
 	w.judge = w.judge[:0]
-	if k.work.plain {
-		k.lately = score.LastAxes{}
-	}
-	score.UpdateVerdict(k.matcher.cat, &k.verdict, &k.chart.Unit, &k.sums, now, &k.lately)
+	score.UpdateVerdict(k.matcher.cat, &k.verdict, &k.chart.Unit, &k.sums, now)
 }
 
 // judgeAll is judge after rooms entered or left the unit.
@@ -128,27 +117,11 @@ func (k *scoring) judgeTouched(now acuity.Instant) {
 	k.sums = score.SumRooms(rooms)
 }
 
-// judgeRoom judges one room. The memory of its last verdict is free after the next step.
+// judgeRoom judges one room.
 func (k *scoring) judgeRoom(r *room, now acuity.Instant, rv *score.RoomVerdict) {
-	w := k.work
-	if r.store.Capacity() > 0 {
-		w.retired = append(w.retired, r.store)
-	}
-	n := r.chart.CountEvidence()
-	r.again, r.store = true, score.RoomMemory{}
-	for i := range w.spare {
-		if fits := w.spare[i].Capacity(); fits >= n && fits <= n+4 {
-			r.store = w.spare[i]
-			w.spare = slices.Delete(w.spare, i, i+1)
-			break
-		}
-	}
-	if r.store.Capacity() < n {
-		r.store = score.NewRoomMemory(n)
-	}
-	r.store.Begin(&w.alone)
-	score.JudgeRoomInto(k.matcher.cat, &r.chart, now, &r.store, rv)
-	r.store.Keep(rv)
+	r.again = true
+	*rv = score.JudgeRoom(k.matcher.cat, &r.chart, now)
+	rv.KeepEvidence() // the next step may overwrite the chart
 }
 
 // verdicts returns the verdicts of a room before and after the step; nil: the room was

@@ -42,15 +42,12 @@ type work struct {
 	before         []score.RoomVerdict
 	rooms          []score.RoomVerdict // memory for the next verdict
 	chart          acuity.RoomChart    // memory for the next chart
-	spare          []score.RoomMemory
-	retired        []score.RoomMemory // free after this step
-	alone          score.RoomMemory   // memory for the verdict of one of several patients of a room
-	relaid         bool               // the chart has other rooms than the verdict
-	all            bool               // the last step put all rooms together anew
-	layout         bool               // rooms came or went
-	known          bool               // rooms were made known, or named by a census
-	waits          bool               // the statements and cancels that wait must be counted anew
-	newPast        bool               // the past of a backfill must be made anew
+	relaid         bool                // the chart has other rooms than the verdict
+	all            bool                // the last step put all rooms together anew
+	layout         bool                // rooms came or went
+	known          bool                // rooms were made known, or named by a census
+	waits          bool                // the statements and cancels that wait must be counted anew
+	newPast        bool                // the past of a backfill must be made anew
 
 	plain bool // derive everything anew at each step, see Fold
 

@@ -68,12 +68,11 @@ type room struct {
 	candidates    []candidate         // visits that may be the occupant without a visit
 	occupantVisit *visit              // the visit that is the occupant
 	inUnit        bool
-	belongs       bool // to the unit, unless too many rooms do
-	spare         bool // too many rooms belong to the unit, and this one is not in use
-	again         bool // judged anew in this step
-	was           int  // index in work.before; -1: the room was not in the unit; or asIs
-	is            int  // index in the verdict; -1: the room is not in it
-	store         score.RoomMemory
+	belongs       bool            // to the unit, unless too many rooms do
+	spare         bool            // too many rooms belong to the unit, and this one is not in use
+	again         bool            // judged anew in this step
+	was           int             // index in work.before; -1: the room was not in the unit; or asIs
+	is            int             // index in the verdict; -1: the room is not in it
 	cache         *evidence.Cache // of the occupant without a visit, or of the room itself
 	chart         acuity.RoomChart
 	chartAt       int // index of the chart in that of the unit, if it is in the unit

@@ -9,68 +9,37 @@ import (
 	"svc/acuity/codes"
 )
 
-// RoomMemory is memory for the verdicts of rooms: one array of factors and one of their
+// roomMemory is memory for the verdicts of rooms: one array of factors and one of their
 // evidence for a whole unit.
-type RoomMemory struct {
+type roomMemory struct {
 	factors  []FactorVerdict
 	evidence []*acuity.Evidence
-	pieces   []acuity.Evidence // copies of the evidence, see keep
 	// loses is when the last room loses a source of a factor whose entry stays, because
 	// another source goes on; 0: never.
 	loses acuity.Instant
-	alone *RoomMemory // memory for one of several patients of a room; nil: none yet
+	alone *roomMemory // memory for one of several patients of a room; nil: none yet
 }
 
-// NewRoomMemory returns memory for the verdict of a room with n pieces of evidence, which it
-// can keep.
-func NewRoomMemory(n int) RoomMemory {
-	j := allocateMemory(n + n%2)
-	j.pieces = make([]acuity.Evidence, 0, cap(j.evidence))
-	return j
-}
-
-// Capacity returns the number of pieces of evidence that fit.
-func (j *RoomMemory) Capacity() int { return cap(j.factors) }
-
-// Begin empties the memory for the next verdict. Single is memory for one of several
-// patients.
-func (j *RoomMemory) Begin(single *RoomMemory) {
-	j.clear()
-	j.alone = single
-}
-
-// allocateMemory returns memory for the verdict of a room with n pieces of evidence.
-func allocateMemory(n int) RoomMemory {
-	return RoomMemory{factors: make([]FactorVerdict, 0, n), evidence: make([]*acuity.Evidence, 0, n)}
+// allocateMemory returns memory for the verdicts of rooms with n pieces of evidence.
+func allocateMemory(n int) roomMemory {
+	return roomMemory{factors: make([]FactorVerdict, 0, n), evidence: make([]*acuity.Evidence, 0, n)}
 }
 
 // forOnePatient returns memory for the verdict of one of several patients.
-func (j *RoomMemory) forOnePatient() *RoomMemory {
-	if j.alone == nil {
-		j.alone = &RoomMemory{}
+func (m *roomMemory) forOnePatient() *roomMemory {
+	if m.alone == nil {
+		m.alone = &roomMemory{}
 	}
-	j.alone.clear()
-	return j.alone
-}
-
-// Keep makes the verdict of a room point at copies of its evidence, because the evidence
-// of a chart may be overwritten.
-func (j *RoomMemory) Keep(rv *RoomVerdict) {
-	j.pieces = j.pieces[:0]
-	for i, ev := range rv.evidence {
-		if ev != nil {
-			j.pieces = append(j.pieces, *ev)
-			rv.evidence[i] = &j.pieces[len(j.pieces)-1]
-		}
-	}
+	m.alone.clear()
+	return m.alone
 }
 
 // clear empties the memory for the next verdict.
-func (j *RoomMemory) clear() { j.factors, j.evidence = j.factors[:0], j.evidence[:0] }
+func (m *roomMemory) clear() { m.factors, m.evidence = m.factors[:0], m.evidence[:0] }
 
 // findActive appends the active factors of the patients of one room, one entry for each
 // factor. It returns them in no order that matters.
-func findActive(c *catalogue.Catalogue, views []patient, now acuity.Instant, out *RoomMemory) []FactorVerdict {
+func findActive(c *catalogue.Catalogue, views []patient, now acuity.Instant, out *roomMemory) []FactorVerdict {
 	first, base := len(out.factors), len(out.evidence)
 	a := activation{c: c, now: now, out: out}
 	for i := range views {
@@ -124,7 +93,7 @@ func findActive(c *catalogue.Catalogue, views []patient, now acuity.Instant, out
 type activation struct {
 	c          *catalogue.Catalogue
 	now        acuity.Instant
-	out        *RoomMemory
+	out        *roomMemory
 	seen, many catalogue.FactorSet // seen have evidence, many have several pieces
 }
 
@@ -236,7 +205,7 @@ func (fv *mergedEntry) addEvidence(v *patient, ev *acuity.Evidence, now acuity.I
 // findNext finds when an entry with several pieces of evidence changes. A step that
 // another piece hides changes nothing. But a source may end with it: loses is the first
 // instant when one does, 0: never. findNext uses the free part of out as memory.
-func (fv *mergedEntry) findNext(views []patient, behind []*acuity.Evidence, now acuity.Instant, out *RoomMemory) (loses acuity.Instant) {
+func (fv *mergedEntry) findNext(views []patient, behind []*acuity.Evidence, now acuity.Instant, out *roomMemory) (loses acuity.Instant) {
 	used := len(out.evidence)
 	for at := fv.breaks; at > now; {
 		then, on := mergeEvidence(views, fv.Factor, at)
@@ -267,7 +236,7 @@ func (fv *mergedEntry) looksLike(other *mergedEntry) bool {
 
 // listEvidence lists the evidence of a factor, one piece for each source, in order of the
 // sources.
-func listEvidence(views []patient, f catalogue.Factor, now acuity.Instant, out *RoomMemory) []*acuity.Evidence {
+func listEvidence(views []patient, f catalogue.Factor, now acuity.Instant, out *roomMemory) []*acuity.Evidence {
 	first := len(out.evidence)
 	for i := range views {
 		v := &views[i]

@@ -26,7 +26,7 @@ func Judge(c *acuity.Chart, now acuity.Instant) Verdict {
 	out := allocateMemory(evidence)
 	rooms := make([]RoomVerdict, len(c.Rooms))
 	for i := range c.Rooms {
-		JudgeRoomInto(cat, &c.Rooms[i], now, &out, &rooms[i])
+		judgeRoomInto(cat, &c.Rooms[i], now, &out, &rooms[i])
 	}
 	return judgeUnit(cat, &c.Unit, rooms, now)
 }
@@ -45,14 +45,12 @@ func JudgeUnit(u *acuity.UnitChart, rooms []RoomVerdict, now acuity.Instant) Ver
 // judgeUnit is JudgeUnit by a given catalogue.
 func judgeUnit(c *catalogue.Catalogue, u *acuity.UnitChart, rooms []RoomVerdict, now acuity.Instant) Verdict {
 	v, sums := Verdict{Rooms: rooms}, SumRooms(rooms)
-	UpdateVerdict(c, &v, u, &sums, now, &LastAxes{})
+	UpdateVerdict(c, &v, u, &sums, now)
 	return v
 }
 
 // UpdateVerdict makes the verdict of a unit from the sums of its rooms, which v already has.
-// Axes and quality stay as they are if their numbers are equal: most statements change
-// none of these.
-func UpdateVerdict(c *catalogue.Catalogue, v *Verdict, u *acuity.UnitChart, sums *UnitSums, now acuity.Instant, last *LastAxes) {
+func UpdateVerdict(c *catalogue.Catalogue, v *Verdict, u *acuity.UnitChart, sums *UnitSums, now acuity.Instant) {
 	v.Roster, v.Unplaced, v.Version, v.AsOf, v.Run, v.Rules = u.Roster, u.Unplaced, u.Version, u.Since, u.Run, c.Version()
 	v.OnDuty, v.Call, v.Ratio, v.Shortfall, v.ShortfallFTE, v.RosterStale = -1, acuity.Unsaid, -1, 0, 0, false
 	v.Next = sums.next
@@ -80,63 +78,20 @@ func UpdateVerdict(c *catalogue.Catalogue, v *Verdict, u *acuity.UnitChart, sums
 			v.Ratio = int32(rounded(t.nurses*int64(catalogue.Nurse), int64(t.required), 100)) //nolint:gosec // at most 6,000 a nurse
 		}
 	}
-	of := basis{t, u.Roster, v.RosterStale, u.UnknownLocations}
-	if last.same = last.known && last.of == of; last.same {
-		return
-	}
-	last.known, last.of, last.axes, last.quality = true, of, v.Axes, v.Quality
 	var readings [acuity.AxisCount]axisReading
 	t.readAxes(&readings)
 	v.conclude(&t, &readings)
-	v.Quality = t.quality(u, v, last.quality)
+	v.Quality = t.quality(u, v)
 }
 
-// LastAxes is the basis of axes and quality, and their values before the last step.
-type LastAxes struct {
-	known   bool
-	same    bool // the last step did not recompute them
-	of      basis
-	axes    [acuity.AxisCount]AxisVerdict
-	quality []Quality
-}
-
-// Equal reports whether axes and quality of the verdict are those before the last step.
-func (l *LastAxes) Equal(v *Verdict) bool {
-	return l.same || l.axes == v.Axes && slices.Equal(l.quality, v.Quality)
-}
-
-// Summary is what a verdict shows of the unit, without axes, quality and rooms.
-type Summary struct {
-	level        acuity.Level
-	driving      acuity.Axis
-	call         acuity.Tristate
-	rosterStale  bool
-	required     catalogue.Demand
-	shortfall    int32
-	shortfallFTE catalogue.Demand
-	onDuty       int32
-	ratio        int32
-	unplaced     int32
-	rules        string
-	roster       *acuity.Roster
-	next         acuity.Instant
-	rooms        int
-}
-
-// Summary returns what the verdict shows of the unit, without axes, quality or rooms.
-func (v *Verdict) Summary() Summary {
-	return Summary{
-		v.Level, v.Driving, v.Call, v.RosterStale, v.Required, v.Shortfall, v.ShortfallFTE, v.OnDuty, v.Ratio, v.Unplaced,
-		v.Rules, v.Roster, v.Next, len(v.Rooms),
-	}
-}
-
-// basis is everything that axes and quality depend on.
-type basis struct {
-	tally   axisInput
-	roster  *acuity.Roster
-	stale   bool
-	unknown int32
+// ShowsSame reports whether two verdicts show the same of the unit. It compares no rooms,
+// only their number.
+func (v *Verdict) ShowsSame(o *Verdict) bool {
+	return v.Level == o.Level && v.Driving == o.Driving && v.Axes == o.Axes && slices.Equal(v.Quality, o.Quality) &&
+		v.Required == o.Required && v.Shortfall == o.Shortfall && v.ShortfallFTE == o.ShortfallFTE &&
+		v.OnDuty == o.OnDuty && v.Call == o.Call && v.Ratio == o.Ratio && v.Unplaced == o.Unplaced &&
+		v.Roster == o.Roster && v.RosterStale == o.RosterStale &&
+		v.Rules == o.Rules && v.Next == o.Next && len(v.Rooms) == len(o.Rooms)
 }
 
 // staffing finds the nurses on duty: the last entry that has begun. An entry without

@@ -1,8 +1,6 @@
 package score
 
 import (
-	"slices"
-
 	"svc/acuity"
 )
 
@@ -18,11 +16,7 @@ import (
 //   - locations_unconfirmed: rooms that registered themselves
 //   - primary_assumed: rooms whose demand is a default
 //   - evidence_stale: factors that are older than they should be
-//
-// It returns before if the list is the same.
-func (t *axisInput) quality(u *acuity.UnitChart, v *Verdict, before []Quality) []Quality {
-	var store [10]Quality
-	list := store[:0]
+func (t *axisInput) quality(u *acuity.UnitChart, v *Verdict) (list []Quality) {
 	say := func(when bool, code, message string) {
 		if when {
 			list = append(list, Quality{Code: code, Message: message})
@@ -38,11 +32,5 @@ func (t *axisInput) quality(u *acuity.UnitChart, v *Verdict, before []Quality) [
 	say(u.UnknownLocations > 0, "locations_unconfirmed", "Rooms registered themselves and were not confirmed.")
 	say(t.assumed > 0, "primary_assumed", "The kind of patient is not known in a room: half a nurse is assumed.")
 	say(t.stale > 0, "evidence_stale", "A factor is older than it should be; it still counts.")
-	if len(list) == 0 {
-		return nil
-	}
-	if slices.Equal(list, before) {
-		return before
-	}
-	return slices.Clone(list)
+	return list
 }

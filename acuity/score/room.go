@@ -22,13 +22,13 @@ const (
 func JudgeRoom(c *catalogue.Catalogue, r *acuity.RoomChart, now acuity.Instant) RoomVerdict {
 	var rv RoomVerdict
 	out := allocateMemory(r.CountEvidence())
-	JudgeRoomInto(c, r, now, &out, &rv)
+	judgeRoomInto(c, r, now, &out, &rv)
 	return rv
 }
 
-// JudgeRoomInto judges one room into rv, which must be zero. It appends factors and sources
+// judgeRoomInto judges one room into rv, which must be zero. It appends factors and sources
 // to out.
-func JudgeRoomInto(c *catalogue.Catalogue, r *acuity.RoomChart, now acuity.Instant, out *RoomMemory, rv *RoomVerdict) {
+func judgeRoomInto(c *catalogue.Catalogue, r *acuity.RoomChart, now acuity.Instant, out *roomMemory, rv *RoomVerdict) {
 	rv.ID, rv.Label, rv.Area, rv.Status, rv.listed = r.ID, r.Label, r.Area, r.Status, r.Listed
 	if r.Status == acuity.RoomEmpty || r.Status == acuity.RoomBlocked {
 		return
@@ -69,7 +69,7 @@ func JudgeRoomInto(c *catalogue.Catalogue, r *acuity.RoomChart, now acuity.Insta
 
 // sumPatients adds up the demands of several patients of a room. next is when a factor of
 // any of them changes.
-func sumPatients(c *catalogue.Catalogue, views []patient, now acuity.Instant, rv *RoomVerdict, out *RoomMemory) (total catalogue.Demand, next acuity.Instant) {
+func sumPatients(c *catalogue.Catalogue, views []patient, now acuity.Instant, rv *RoomVerdict, out *roomMemory) (total catalogue.Demand, next acuity.Instant) {
 	for i := range views {
 		factors := findActive(c, views[i:i+1], now, out.forOnePatient())
 		total += sumDemand(c, &views[i], factors, now, rv)
@@ -83,7 +83,7 @@ func sumPatients(c *catalogue.Catalogue, views []patient, now acuity.Instant, rv
 // followAll finds when the demand of a room with several patients changes, although its
 // entries stay. Two patients may have the same factor: its entry then hides a step of one
 // of them, and the demand of each counts.
-func followAll(c *catalogue.Catalogue, r *acuity.RoomChart, rv *RoomVerdict, views []patient, now acuity.Instant, out *RoomMemory) {
+func followAll(c *catalogue.Catalogue, r *acuity.RoomChart, rv *RoomVerdict, views []patient, now acuity.Instant, out *roomMemory) {
 	_, at := sumPatients(c, views, now, &RoomVerdict{Status: rv.Status}, out)
 	for at != 0 && (rv.Next == 0 || at < rv.Next) {
 		for i := range r.Patients {

@@ -50,7 +50,7 @@ func roomOf(t testing.TB, now acuity.Instant, list ...charted) *acuity.RoomChart
 
 func judgeAt(r *acuity.RoomChart, now acuity.Instant) RoomVerdict {
 	var v RoomVerdict
-	JudgeRoomInto(catalogue.Default(), r, now, &RoomMemory{}, &v)
+	judgeRoomInto(catalogue.Default(), r, now, &roomMemory{}, &v)
 	return v
 }
 

@@ -52,7 +52,7 @@ type snapshotBuilder struct {
 	snapshot *acuity.Snapshot
 
 	// Memory of the verdict of one room, now and ahead.
-	verdict, ahead RoomMemory
+	verdict, ahead roomMemory
 	views          []patient
 }
 
@@ -60,7 +60,7 @@ type snapshotBuilder struct {
 // hold until the next room.
 func (f *snapshotBuilder) addRoom(r *acuity.RoomChart, rv *RoomVerdict) {
 	f.verdict.clear()
-	JudgeRoomInto(f.cat, r, f.now, &f.verdict, rv)
+	judgeRoomInto(f.cat, r, f.now, &f.verdict, rv)
 	s := f.snapshot
 	first := len(s.Visits)
 	for i := range r.Patients {
@@ -78,7 +78,7 @@ func (f *snapshotBuilder) addRoom(r *acuity.RoomChart, rv *RoomVerdict) {
 		if h > 0 && (until != 0 && until <= at || len(r.Patients) > 1) {
 			f.ahead.clear()
 			v = RoomVerdict{}
-			JudgeRoomInto(f.cat, r, at, &f.ahead, &v)
+			judgeRoomInto(f.cat, r, at, &f.ahead, &v)
 			until = v.Until()
 		}
 		if v.STAT {
@@ -118,7 +118,7 @@ func (f *snapshotBuilder) makeVisit(r *acuity.RoomChart, p *acuity.PatientChart,
 	v := acuity.SnapshotVisit{Visit: VisitNumber(p)}
 	list := rv.Factors
 	if len(r.Patients) > 1 {
-		var alone RoomMemory
+		var alone roomMemory
 		var one [1]patient
 		viewPatient(f.cat, p, f.now, &one[0])
 		list = findActive(f.cat, one[:], f.now, &alone)

@@ -95,6 +95,18 @@ func (rv *RoomVerdict) Evidence(fv *FactorVerdict) []*acuity.Evidence {
 	return rv.evidence[fv.from : int(fv.from)+int(fv.sources)]
 }
 
+// KeepEvidence makes the verdict point at copies of its evidence, so that it outlives the
+// chart.
+func (rv *RoomVerdict) KeepEvidence() {
+	kept := make([]acuity.Evidence, 0, len(rv.evidence))
+	for i, ev := range rv.evidence {
+		if ev != nil {
+			kept = append(kept, *ev)
+			rv.evidence[i] = &kept[len(kept)-1]
+		}
+	}
+}
+
 // AssignedBy returns the rule that chose a primary of the room, a stable code; ""
 // of a modifier.
 func (rv *RoomVerdict) AssignedBy(fv *FactorVerdict) string {

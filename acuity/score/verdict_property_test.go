@@ -331,7 +331,7 @@ func BenchmarkRoom(b *testing.B) {
 	for b.Loop() {
 		out.clear()
 		var v RoomVerdict
-		JudgeRoomInto(rules, &c.Rooms[0], testStart, &out, &v)
+		judgeRoomInto(rules, &c.Rooms[0], testStart, &out, &v)
 	}
 }
 
