@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,7 +16,6 @@ import (
 	"time"
 
 	"svc/internal/cli"
-	"svc/internal/config"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/ and the generated parts of docs/")
@@ -197,41 +195,6 @@ func TestSvcDevHasEnded(t *testing.T) {
 		code, stdout, stderr := say(t, append(args, "--data", dir)...)
 		if code != 2 || stdout != "" || !strings.Contains(stderr, "start svc dev (the one of "+cli.DevFilePath(dir)+" does not run)") || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%q: code %d, says %q and %q", args, code, stdout, stderr)
-		}
-	}
-}
-
-// TestSecretsOfSvcDev: svc secrets uses the key in the data folder.
-func TestSecretsOfSvcDev(t *testing.T) {
-	dir := t.TempDir()
-	kafka := httptest.NewServer(nil) // accepts connections
-	defer kafka.Close()
-	writeDevFile(t, dir, &cli.DevFile{Kafka: strings.TrimPrefix(kafka.URL, "http://")})
-	if err := os.WriteFile(filepath.Join(dir, "secrets.key"), []byte(key32+key32+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	w := env{LookupEnv: environment(), Stdout: io.Discard, Stderr: io.Discard, Now: time.Now}
-	a := newAdmin(w, config.NeedSecrets)
-	cmd := a.command("status", "", func(context.Context, []string) error { return nil })
-	if _, err := cli.Execute(t.Context(), cmd, []string{"--data", dir}, w); err != nil || !a.isDev || a.config.SecretsKey != key32+key32 {
-		t.Errorf("%v, key %q", err, a.config.SecretsKey)
-	}
-}
-
-// TestWhenAKeyEnds: a key ends at the earlier of expiry and revocation. After a rotation the
-// revocation lies in the future.
-func TestWhenAKeyEnds(t *testing.T) {
-	const early, late = "2031-04-05T12:00:00.000Z", "2031-04-06T12:00:00.000Z"
-	for name, tt := range map[string]struct{ expires, revoked, want string }{
-		"never":           {"", "", ""},
-		"expires":         {early, "", early},
-		"revoked":         {"", early, early},
-		"revoked first":   {late, early, early},
-		"expires earlier": {early, late, early},
-	} {
-		row := keyRow{ExpiresAt: tt.expires, RevokedAt: tt.revoked}
-		if got := row.ends(); got != tt.want {
-			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
 }

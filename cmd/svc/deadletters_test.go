@@ -9,6 +9,7 @@ import (
 
 	"svc/acuity"
 	"svc/ingest"
+	"svc/internal/config"
 	"svc/internal/stream"
 	"svc/schemas"
 )
@@ -27,7 +28,7 @@ func TestObservationOfADeadLetter(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cluster.Close()
-	if err = cluster.Ensure(t.Context(), topics("p-", 1, schemas.Observations(), schemas.DeadLetters())...); err != nil {
+	if err = cluster.Ensure(t.Context(), (&config.Config{TopicPrefix: "p-", Partitions: 1}).Topics(schemas.Observations(), schemas.DeadLetters())...); err != nil {
 		t.Fatal(err)
 	}
 	at := acuity.At(time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC))

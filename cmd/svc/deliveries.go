@@ -37,7 +37,7 @@ func (h *service) order(ctx context.Context, c *outbound.Command) error {
 		h.redis.NoteCommand(ctx, c.Hospital, c.ID, text) //nolint:errcheck // the lists are derived
 	}
 	name := []byte(key.String())
-	_, err = h.cluster.Publisher(h.topic(schemas.Deliveries())).Append(ctx, name, value, schemas.Partition(name, h.partitions))
+	_, err = h.cluster.Publisher(h.config.Topic(schemas.Deliveries())).Append(ctx, name, value, schemas.Partition(name, h.partitions))
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"svc/internal/admin/users"
 	"svc/internal/config"
 	"svc/internal/devserver"
+	"svc/internal/lifecycle"
 	"svc/notifier/sms"
 	"svc/readapi/web/signin"
 )
@@ -30,7 +31,7 @@ func devCommand(w env) *cobra.Command {
 
 // runDev runs every role in one process on the servers of the development server.
 func runDev(ctx context.Context, o *devserver.Options, w env) error {
-	collectLess()
+	lifecycle.CollectLess()
 	log := newLog(w.Stderr, o.LogLevel)
 	d, err := devserver.Open(ctx, o, w, log)
 	if err != nil {

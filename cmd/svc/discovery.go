@@ -17,6 +17,9 @@ import (
 	"svc/readapi"
 )
 
+// registryPath is the path of the read-only registry of the build.
+const registryPath = "/registry"
+
 // operations returns the operations of all roles. The description of the API does not depend on
 // the roles of a process.
 func operations() []httpapi.Operation {
@@ -27,7 +30,7 @@ func operations() []httpapi.Operation {
 func (h *service) describe() {
 	httpapi.Mount(h.router, h.shell, h, healthRoutes())
 	openapi.Mount(h.router, openapi.Config{Shell: h.shell, Operations: operations()})
-	registry.Mount(h.router, registryPath, subjects(h.config.TopicPrefix))
+	registry.Mount(h.router, registryPath, registry.Subjects(h.config.TopicPrefix))
 }
 
 func healthRoutes() []httpapi.Route[*service] {

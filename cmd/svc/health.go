@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
-	"svc/internal/cli"
 	"svc/internal/lifecycle"
+	"svc/internal/stream"
 )
 
 // healthCheck is one reason why a process is not ready. Its name is the label check of
@@ -56,10 +54,7 @@ func newProcess(within time.Duration) *lifecycle.Process {
 // reachesKafka fails while no broker answers.
 func (h *service) reachesKafka(context.Context) error {
 	if !h.dialed.Load() {
-		return errors.New("has not answered yet")
+		return stream.Reached(nil)
 	}
-	if since := h.cluster.Away(); !since.IsZero() {
-		return fmt.Errorf("away since %s", cli.Stamp(since))
-	}
-	return nil
+	return stream.Reached(h.cluster)
 }

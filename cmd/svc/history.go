@@ -26,23 +26,23 @@ const historyEvery = time.Second
 // wireHistory adds the learning of the forecast to svc process. It reads verdicts, and writes
 // snapshots, models and the view of the models.
 func wireHistory(ctx context.Context, h *service) error {
-	generation, err := h.cluster.Generation(ctx, h.topic(schemas.Models()))
+	generation, err := h.cluster.Generation(ctx, h.config.Topic(schemas.Models()))
 	if err != nil {
 		return err
 	}
 	learnt := projection.New(h.models(), generation, h.now)
 	h.Run("view of models", learnt.Projector.Run)
-	h.Run("pulse of models", learnt.Pulse(projection.Log{Cluster: h.cluster, Topic: h.topic(schemas.Verdicts())}, h.log))
+	h.Run("pulse of models", learnt.Pulse(projection.Log{Cluster: h.cluster, Topic: h.config.Topic(schemas.Verdicts())}, h.log))
 	h.Health.Add("forecast", writes("the view of models", learnt.Projector))
 	h.Health.Add("forecast", processes(learnt, view.BesideAtMost))
 
-	snapshots, stats := h.topic(schemas.Snapshots()), &stream.Stats{}
+	snapshots, stats := h.config.Topic(schemas.Snapshots()), &stream.Stats{}
 	config := stream.Config{
 		Group:       h.historyGroup(),
 		Instance:    h.config.Instance,
 		Claim:       h.claim,
-		Input:       h.topic(schemas.Verdicts()),
-		Changelog:   h.topic(schemas.Models()),
+		Input:       h.config.Topic(schemas.Verdicts()),
+		Changelog:   h.config.Topic(schemas.Models()),
 		Sparse:      true,
 		Passed:      learnt.Passed,
 		CommitEvery: historyEvery,
@@ -52,7 +52,7 @@ func wireHistory(ctx context.Context, h *service) error {
 			if history.IsSnapshot(key) {
 				return snapshots
 			}
-			return h.topic(schemas.Models())
+			return h.config.Topic(schemas.Models())
 		},
 	}
 	h.writers = append(h.writers, config.Writers(snapshots))
@@ -98,7 +98,7 @@ func (h *service) past(ctx context.Context, topic string, partition int32, since
 // recordedHours returns the source of the recorded hours of a hospital. A record is not written
 // before its hour. The clocks of instances differ by less than an hour.
 func recordedHours(h *service) readapi.Hours {
-	topic := h.topic(schemas.Snapshots())
+	topic := h.config.Topic(schemas.Snapshots())
 	return func(ctx context.Context, hospital string, since, until time.Time) (list []readapi.Hour, err error) {
 		spans, err := h.cluster.Spans(ctx, topic, writtenSince(since), time.Time{})
 		if err != nil {

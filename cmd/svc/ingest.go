@@ -28,7 +28,7 @@ func wireIngest(_ context.Context, h *service) error {
 	share := h.shares()
 	counts := &feedCounter{applied: applied, now: h.now, pending: map[stream.Position]kept{}}
 	h.Run("counts", counts.keep(h))
-	tail := h.cluster.Tail(h.topic(schemas.Verdicts()), func(r stream.Record) {
+	tail := h.cluster.Tail(h.config.Topic(schemas.Verdicts()), func(r stream.Record) {
 		counts.see(r)
 		if _, input, ok := answered(r); ok {
 			share.Applied(r.Partition, input)
@@ -41,9 +41,9 @@ func wireIngest(_ context.Context, h *service) error {
 
 	config := ingest.Config{
 		Shell:      h.shell,
-		Log:        observationLog{h.cluster.Publisher(h.topic(schemas.Observations())), h.partitions},
+		Log:        observationLog{h.cluster.Publisher(h.config.Topic(schemas.Observations())), h.partitions},
 		Applied:    changes{applied},
-		Repeated:   repeated(verdict.Log{Cluster: h.cluster, Topic: h.topic(schemas.Verdicts()), Partitions: h.partitions}),
+		Repeated:   repeated(verdict.Log{Cluster: h.cluster, Topic: h.config.Topic(schemas.Verdicts()), Partitions: h.partitions}),
 		View:       shown{h.watermark},
 		DeadLetter: h.deadLetters().observation, DeadLetterRetried: h.deadLetters().retried,
 		Zone:       h.settings.Register.Zone,

@@ -351,7 +351,7 @@ func TestSettingsOfAnotherRelease(t *testing.T) {
 	first, stop := i.start("ingest", nil)
 	i.await(first, "")
 	key := []byte(schemas.InstalledKeys + settings.SecretsKey)
-	if _, err := first.cluster.Publisher(first.topic(schemas.Settings())).Append(t.Context(), key, []byte("\xC3\x01 as single objects"), 0); err != nil {
+	if _, err := first.cluster.Publisher(first.config.Topic(schemas.Settings())).Append(t.Context(), key, []byte("\xC3\x01 as single objects"), 0); err != nil {
 		t.Fatal(err)
 	}
 	stop()

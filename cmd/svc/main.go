@@ -4,11 +4,8 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 	_ "time/tzdata" // time zones of hospitals, for systems without them
@@ -16,11 +13,14 @@ import (
 	"github.com/spf13/cobra"
 	_ "golang.org/x/crypto/x509roots/fallback" // certificate authorities, for systems without them
 
+	admincommands "svc/internal/admin/commands"
+	analysis "svc/internal/analysis/commands"
 	"svc/internal/cli"
+	"svc/internal/lifecycle"
 )
 
 func main() {
-	limitMemory()
+	lifecycle.LimitMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, os.Args[1:], env{
@@ -48,40 +48,26 @@ func tree(w env) *cobra.Command {
 		cli.ListenCommand(w),
 		cli.StatusCommand(w))
 	cli.Section(root, "Administration",
-		hospitalsCommand(w),
-		keysCommand(w),
-		adminCommand(w),
+		admincommands.HospitalsCommand(w),
+		admincommands.KeysCommand(w),
+		admincommands.AdminCommand(w),
 		cli.TerminologyCommand(w),
 		cli.WebhooksCommand(w),
 		cli.AlertsCommand(w),
-		secretsCommand(w),
+		admincommands.SecretsCommand(w),
 		cli.DeadLettersCommand(w))
 	cli.Section(root, "The log, for analysts",
-		exportCommand(w),
-		importCommand(w),
-		replayCommand(w),
-		verifyCommand(w),
-		backtestVerb(w))
+		analysis.ExportCommand(w),
+		analysis.ImportCommand(w),
+		analysis.ReplayCommand(w),
+		analysis.VerifyCommand(w, revision),
+		analysis.BacktestCommand(w))
 	root.AddCommand(preStopCommand(w))
 	cli.About(root, w.Now)
 	return root
 }
 
-// run executes one command and returns the exit code. 0: done. 1: it failed. 2: the command line
-// or the configuration is wrong, and nothing was started.
+// run executes one command and returns the exit code.
 func run(ctx context.Context, args []string, w env) int {
-	path, err := cli.Execute(ctx, tree(w), args, w) //nolint:contextcheck // a command has its context when it runs
-	var wrong cli.UsageError
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &wrong):
-		for line := range strings.Lines(err.Error()) {
-			fmt.Fprintf(w.Stderr, "%s: %s\n", path, strings.TrimSuffix(line, "\n"))
-		}
-		return 2
-	default:
-		fmt.Fprintf(w.Stderr, "%s: %v\n", path, err)
-		return 1
-	}
+	return cli.Run(ctx, tree(w), args, w) //nolint:contextcheck // a command has its context when it runs
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	analysis "svc/internal/analysis/commands"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"svc/internal/config"
@@ -119,7 +121,7 @@ func registeredMetrics(t *testing.T) map[string]metric {
 		t.Fatal(err)
 	}
 	verify := metrics.New(revision)
-	newVerifyFigures(verify)
+	analysis.NewVerifyMetrics(verify)
 
 	all := map[string]metric{}
 	for _, registry := range []*prometheus.Registry{h.metrics.Registry, verify.Registry} {

@@ -49,7 +49,7 @@ func wireNotify(ctx context.Context, h *service) error {
 	h.settings.Subscribers.OnChange(n.SettingsChanged)
 	share := stream.ShareConfig{
 		Group: h.config.TopicPrefix + notifyGroup, Instance: h.config.Instance, Claim: h.claim,
-		Topic: h.topic(schemas.Verdicts()), Beside: h.topic(schemas.Deliveries()),
+		Topic: h.config.Topic(schemas.Verdicts()), Beside: h.config.Topic(schemas.Deliveries()),
 		Leave: func() bool { return h.leaves() || h.keyCheck.Healthy(ctx) != nil },
 	}
 	work := member{n, h, make(chan struct{}, 1)}
@@ -156,7 +156,7 @@ type ledger struct {
 }
 
 func (h *service) openLedger(ctx context.Context) (*ledger, error) {
-	l := &ledger{cluster: h.cluster, topic: h.topic(schemas.Deliveries())}
+	l := &ledger{cluster: h.cluster, topic: h.config.Topic(schemas.Deliveries())}
 	var err error
 	if l.id, err = h.cluster.Generation(ctx, l.topic); err != nil {
 		return nil, err

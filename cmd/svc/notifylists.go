@@ -92,7 +92,7 @@ func relist(ctx context.Context, h *service, n *notifier.Notifier, lists *view.D
 func pulseLists(ctx context.Context, h *service, work member, lists *view.Deliveries) error {
 	every := time.NewTicker(pulseEvery)
 	defer every.Stop()
-	topic := h.topic(schemas.Verdicts())
+	topic := h.config.Topic(schemas.Verdicts())
 	for {
 		if owned := slices.Collect(maps.Keys(work.Notifier.Positions())); len(owned) > 0 {
 			asked := h.now()

@@ -109,7 +109,7 @@ func countsOf(s *settings.Store, hospital string, now time.Time) map[string]int 
 
 // writeSettings registers this process as a writer of the settings topic.
 func writeSettings(h *service) {
-	settings := h.topic(schemas.Settings())
+	settings := h.config.Topic(schemas.Settings())
 	if !slices.ContainsFunc(h.writers, func(w stream.Writers) bool { return w.ID == settings }) {
 		h.writers = append(h.writers, stream.Writers{ID: settings, Topics: []string{settings}})
 	}

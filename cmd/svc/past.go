@@ -49,7 +49,7 @@ const (
 )
 
 func newPastRules(ctx context.Context, h *service) *pastRules {
-	topic := h.topic(schemas.Observations())
+	topic := h.config.Topic(schemas.Observations())
 	return &pastRules{
 		inputs: replay.Source{
 			Spans: func(ctx context.Context, from, to time.Time) ([]stream.Span, error) {

@@ -49,7 +49,7 @@ func (s pipeline) Pipeline(ctx context.Context, hospital string) (p readapi.Pipe
 	within, cancel := context.WithTimeout(ctx, behindWithin)
 	defer cancel()
 	topic := schemas.Observations()
-	lag, oldest, fault := s.service.cluster.Behind(within, s.service.topic(topic), at.Partition, at.Position)
+	lag, oldest, fault := s.service.cluster.Behind(within, s.service.config.Topic(topic), at.Partition, at.Position)
 	if p.LogAway = fault != nil; !p.LogAway {
 		p.Topics = []readapi.Topic{{Name: topic.Name, Partitions: s.service.partitions, Lag: lag, Oldest: oldest}}
 	}

@@ -18,19 +18,19 @@ func wireProcess(ctx context.Context, h *service) error {
 	view := projection.New(h.redis, h.generation, h.now)
 	h.Run("view", view.Projector.Run)
 
-	h.Run("pulse", view.Pulse(projection.Log{Cluster: h.cluster, Topic: h.topic(schemas.Observations())}, h.log))
+	h.Run("pulse", view.Pulse(projection.Log{Cluster: h.cluster, Topic: h.config.Topic(schemas.Observations())}, h.log))
 	h.Health.Add("view", writes("the view", view.Projector))
 	h.Health.Add("processing", processes(view, 0))
 	h.metrics.Seconds("svc_process_oldest_seconds", "Age of the oldest observation without a verdict on the owned partitions; while the log does not answer, time since it did.",
 		func() time.Duration { return view.Behind(h.now()) })
 
-	stats, letters := &stream.Stats{}, h.topic(schemas.DeadLetters())
+	stats, letters := &stream.Stats{}, h.config.Topic(schemas.DeadLetters())
 	config := stream.Config{
 		Group:       h.config.TopicPrefix + verdict.Group,
 		Instance:    h.config.Instance,
 		Claim:       h.claim,
-		Input:       h.topic(schemas.Observations()),
-		Changelog:   h.topic(schemas.Verdicts()),
+		Input:       h.config.Topic(schemas.Observations()),
+		Changelog:   h.config.Topic(schemas.Verdicts()),
 		NewTask:     verdict.Tasks(view),
 		CommitEvery: h.config.CommitEvery,
 		Stats:       stats,

@@ -24,6 +24,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/lifecycle"
 	"svc/internal/metrics"
+	"svc/internal/registry"
 	"svc/internal/stream"
 	"svc/internal/view"
 	"svc/schemas"
@@ -147,7 +148,7 @@ func runConfigured(ctx context.Context, c *config.Config, needs config.Need, nam
 	h.leaving = leaving()
 	defer h.close()
 	if needs&config.NeedHTTP != 0 {
-		collectLess()
+		lifecycle.CollectLess()
 	}
 	return h.Live(ctx, h.Private(h.config.PrivateListen, h.metrics.Handler()), func(ctx context.Context) ([]func(context.Context) error, error) {
 		if err := h.build(ctx, names); err != nil {
@@ -179,7 +180,7 @@ func newService(c *config.Config, log *slog.Logger, now func() time.Time) *servi
 // build connects to Kafka and Redis, ensures the topics, and wires the roles.
 func (h *service) build(ctx context.Context, names []string) (err error) {
 	h.metrics.Roles(names)
-	if err = useRegistry(ctx, h.config, h.log); err != nil {
+	if err = registry.Use(ctx, h.config.Registry, h.config.TopicPrefix, h.log); err != nil {
 		return err
 	}
 	if h.cluster, err = stream.Dial(ctx, h.config.Cluster(h.log)); err != nil {
@@ -191,7 +192,7 @@ func (h *service) build(ctx context.Context, names []string) (err error) {
 
 func (h *service) open(ctx context.Context, names []string) error {
 	c := h.config
-	wanted := topics(c.TopicPrefix, int32(c.Partitions), schemas.Topics()...) //nolint:gosec // at most 10,000
+	wanted := c.Topics(schemas.Topics()...)
 	if err := h.cluster.Ensure(ctx, wanted...); err != nil {
 		return fmt.Errorf("topics: %w", err)
 	}
@@ -199,10 +200,10 @@ func (h *service) open(ctx context.Context, names []string) error {
 	if err = claimInstance(ctx, h, names); err != nil {
 		return err
 	}
-	if h.generation, err = h.cluster.Generation(ctx, h.topic(schemas.Verdicts())); err != nil {
+	if h.generation, err = h.cluster.Generation(ctx, h.config.Topic(schemas.Verdicts())); err != nil {
 		return err
 	}
-	if h.partitions, err = h.cluster.Partitions(ctx, h.topic(schemas.Verdicts())); err != nil {
+	if h.partitions, err = h.cluster.Partitions(ctx, h.config.Topic(schemas.Verdicts())); err != nil {
 		return err
 	}
 	if h.redis, err = view.Open(view.Config{
@@ -217,14 +218,14 @@ func (h *service) open(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	h.settings = settings.Follow(h.cluster, h.topic(schemas.Settings()), seals, h.now, h.log)
+	h.settings = settings.Follow(h.cluster, h.config.Topic(schemas.Settings()), seals, h.now, h.log)
 	if h.keyCheck, h.pseudonyms, err = newKeyCheck(c, h.settings, h.now); err != nil {
 		return err
 	}
 	h.Run("settings", h.settings.Run)
 	h.Run("keys", h.keyCheck.Run)
 	h.Health.Add("keys", h.keyCheck.Healthy)
-	h.audit = auditlog.Open(h.cluster, h.topic(schemas.Audit()))
+	h.audit = auditlog.Open(h.cluster, h.config.Topic(schemas.Audit()))
 	h.Ready = append(h.Ready, h.settings.Ready(), h.keyCheck.Ready())
 	people, err := newActors(h.settings, h.now)
 	if err != nil {
@@ -248,8 +249,6 @@ func (h *service) open(ctx context.Context, names []string) error {
 	}
 	return nil
 }
-
-func (h *service) topic(t schemas.Topic) string { return h.config.TopicPrefix + t.Name }
 
 // leaves reports whether the stopping process leaves its groups.
 func (h *service) leaves() bool {

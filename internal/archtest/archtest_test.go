@@ -69,7 +69,7 @@ var rooms = map[string]room{
 	"internal/httpapi/limit/limittest": {imports: []string{"internal/httpapi/limit"}, goroutines: true},
 	"internal/view":                    {imports: []string{"internal/feeds", "internal/httpapi/limit", "internal/outbound", "github.com/redis/go-redis", "github.com/alicebob/miniredis"}, goroutines: true},
 	"internal/view/viewtest":           {imports: []string{"internal/view", "internal/feeds", "internal/outbound"}, goroutines: true},
-	"internal/registry":                {imports: []string{"github.com/go-chi/chi", "github.com/twmb/franz-go/pkg/sr"}}, // which schema an id on the wire names
+	"internal/registry":                {imports: []string{"schemas", "github.com/go-chi/chi", "github.com/twmb/franz-go/pkg/sr"}}, // which schema an id on the wire names
 	"internal/feeds":                   {},
 	"internal/stream/logfiles":         {imports: []string{"github.com/twmb/franz-go/pkg/kmsg"}}, // the files of the embedded Kafka, before it opens them
 	"internal/stream": {
@@ -99,10 +99,13 @@ var rooms = map[string]room{
 	"internal/receiver":             {imports: []string{"internal/httpapi", "internal/outbound", "internal/signature"}}, // the endpoint of svc listen and svc dev
 	"internal/cli":                  {imports: []string{"github.com/spf13", "ingest", "internal/admin/sheets", "internal/httpapi", "internal/outbound", "internal/receiver", "internal/signature", "internal/analysis/simulate", "internal/analysis/spreadsheet", "golang.org/x/sync", "golang.org/x/term", "github.com/schollz/progressbar"}, goroutines: true},
 	"internal/devserver":            {imports: []string{"internal/analysis/simulate", "internal/cli", "internal/httpapi", "internal/outbound", "internal/receiver", "internal/seal", "internal/signature", "internal/stream", "internal/view", "notifier/sms", "github.com/go-chi/chi", "github.com/gofrs/flock", "github.com/spf13"}}, // what surrounds the roles in svc dev
-	"internal/config":               {imports: []string{"internal/admin/users", "internal/cli", "internal/httpapi", "internal/outbound", "internal/registry", "internal/seal", "internal/stream", "ingest/mllp", "notifier/egress", "notifier/sms", "notifier/webhook", "readapi/web/signin", "github.com/spf13"}},                     // the options of a process
-	"internal/metrics":              {imports: []string{"internal/lifecycle", "internal/outbound", "github.com/prometheus/client_golang"}},                                                                                                                                                                                             // what Prometheus reads of a process
-	"internal/testkit/docpage":      {},                                                                                                                                                                                                                                                                                                // parts of docs/ that are made of the code
-	"internal/lifecycle":            {imports: []string{"golang.org/x/sync"}, goroutines: true},                                                                                                                                                                                                                                        // loops, servers and health of one process
+	"internal/config":               {imports: []string{"schemas", "internal/admin/users", "internal/cli", "internal/httpapi", "internal/outbound", "internal/registry", "internal/seal", "internal/stream", "ingest/mllp", "notifier/egress", "notifier/sms", "notifier/webhook", "readapi/web/signin", "github.com/spf13"}},          // the options of a process
+	"internal/kafkacmd":             {imports: []string{"internal/admin/auditlog", "internal/admin/keys", "internal/admin/settings", "internal/cli", "internal/config", "internal/devserver", "internal/registry", "internal/stream", "schemas", "github.com/spf13", "golang.org/x/sync"}},                                             // how a command finds its Kafka
+	"internal/admin/commands":       {imports: []string{"internal/admin", "internal/analysis/spreadsheet", "internal/cli", "internal/config", "internal/httpapi", "internal/kafkacmd", "internal/stream", "internal/view", "readapi/web/signin", "github.com/spf13"}},                                                                  // keys, hospitals, links and secrets from the command line
+	"internal/analysis/commands":    {imports: []string{"acuity", "schemas", "internal/admin/keys", "internal/admin/settings", "internal/analysis", "internal/cli", "internal/config", "internal/kafkacmd", "internal/lifecycle", "internal/metrics", "internal/registry", "internal/stream", "internal/view", "github.com/spf13"}},
+	"internal/metrics":              {imports: []string{"internal/lifecycle", "internal/outbound", "github.com/prometheus/client_golang"}}, // what Prometheus reads of a process
+	"internal/testkit/docpage":      {},                                                                                                    // parts of docs/ that are made of the code
+	"internal/lifecycle":            {imports: []string{"golang.org/x/sync", "github.com/KimMachineGun/automemlimit"}, goroutines: true},   // loops, servers and health of one process
 	"internal/openapi":              {imports: []string{"acuity", "internal/httpapi/access", "internal/httpapi", "internal/outbound", "github.com/go-chi/chi", "github.com/danielgtaylor/huma"}},
 	"internal/testkit/loadgen":      {imports: []string{"acuity"}},
 	"internal/e2e":                  {}, // tests alone
@@ -122,8 +125,7 @@ var rooms = map[string]room{
 		imports: []string{
 			"acuity", "schemas", "ingest", "processors", "readapi", "notifier", "internal",
 			"golang.org/x/sync", "github.com/go-chi/chi", "github.com/prometheus/client_golang", "github.com/spf13",
-			"github.com/KimMachineGun/automemlimit", // what a container may take
-			"golang.org/x/crypto/x509roots",         // authorities of certificates, where the system has none
+			"golang.org/x/crypto/x509roots", // authorities of certificates, where the system has none
 		},
 		goroutines: true,
 	},

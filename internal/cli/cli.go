@@ -60,13 +60,32 @@ func Section(parent *cobra.Command, title string, commands ...*cobra.Command) {
 	parent.AddCommand(commands...)
 }
 
-// Execute runs the command that args name. It returns the path of the command, such as "svc keys
-// mint", and its error.
+// Run runs the command that args name, and returns the exit code. 0: done. 1: it failed. 2: the
+// command line or the configuration is wrong, and nothing was started. Faults are on standard error,
+// one a line, after the path of the command, such as "svc keys mint".
 //
 // Each command is plain cobra, with two additions. Use declares the words after the name: NAME
 // must be given, [NAME] may be, NAME… stands for one or more. PreRunE returns all faults of its
-// flags; Execute reports them together with all other faults.
-func Execute(ctx context.Context, root *cobra.Command, args []string, w Env) (path string, err error) {
+// flags; Run reports them together with all other faults.
+func Run(ctx context.Context, root *cobra.Command, args []string, w Env) int {
+	path, err := execute(ctx, root, args, w)
+	var wrong UsageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &wrong):
+		for line := range strings.Lines(err.Error()) {
+			fmt.Fprintf(w.Stderr, "%s: %s\n", path, strings.TrimSuffix(line, "\n"))
+		}
+		return 2
+	default:
+		fmt.Fprintf(w.Stderr, "%s: %v\n", path, err)
+		return 1
+	}
+}
+
+// execute returns the path of the command that args name, and its error.
+func execute(ctx context.Context, root *cobra.Command, args []string, w Env) (path string, err error) {
 	root.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the process
 	root.SetOut(w.Stdout)
 	root.SetErr(w.Stderr)

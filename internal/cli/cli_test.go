@@ -21,7 +21,7 @@ func program(w Env) *cobra.Command {
 
 // run executes one command as the program does.
 func run(ctx context.Context, args []string, w Env) int {
-	path, err := Execute(ctx, program(w), args, w)
+	path, err := execute(ctx, program(w), args, w)
 	if err == nil {
 		return 0
 	}

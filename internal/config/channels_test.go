@@ -1,17 +1,16 @@
 package config
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 )
 
 // TestChannelFaults: every fault of e-mail, SMS and links is reported together.
 func TestChannelFaults(t *testing.T) {
-	_, err := parseConfig("notify", NeedTopics|NeedRedis|NeedNotify, []string{
+	_, err := parseConfig(t, "notify", NeedTopics|NeedRedis|NeedNotify, []string{
 		"--smtp-host", "relay.example:25", "--smtp-port", "x", "--smtp-tls", "perhaps", "--sms-driver", "pigeon",
 		"--public-url", "https://" + strings.Repeat("x", publicURLAtMost),
-	}, environment(), &bytes.Buffer{})
+	}, environment())
 	if err == nil {
 		t.Fatal("a faulty configuration was taken")
 	}
@@ -20,7 +19,7 @@ func TestChannelFaults(t *testing.T) {
 			t.Errorf("missing %q in:\n%v", want, err)
 		}
 	}
-	_, err = parseConfig("notify", NeedTopics|NeedRedis|NeedNotify, []string{"--smtp-host", "relay.example", "--smtp-user", "svc", "--sms-driver", "twilio"}, environment(), &bytes.Buffer{})
+	_, err = parseConfig(t, "notify", NeedTopics|NeedRedis|NeedNotify, []string{"--smtp-host", "relay.example", "--smtp-user", "svc", "--sms-driver", "twilio"}, environment())
 	if err == nil {
 		t.Fatal("half a configuration was taken")
 	}

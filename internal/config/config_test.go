@@ -2,11 +2,9 @@ package config
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,13 +34,17 @@ func environment(pairs ...string) func(string) (string, bool) {
 
 // parseConfig parses flags and environment. All faults are reported together, and none repeats a
 // secret.
-func parseConfig(command string, needs Need, args []string, lookup func(string) (string, bool), out io.Writer) (*Config, error) {
+func parseConfig(t *testing.T, command string, needs Need, args []string, lookup func(string) (string, bool)) (*Config, error) {
+	t.Helper()
 	c := &Config{}
 	cmd := &cobra.Command{Use: strings.Fields(command)[0], RunE: func(*cobra.Command, []string) error { return nil }}
 	c.Bind(cmd.Flags(), needs)
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return errors.Join(c.Faults(cmd.Flags(), needs)...) }
-	_, err := cli.Execute(context.Background(), cmd, args, cli.Env{LookupEnv: lookup, Stdout: out, Stderr: out})
-	return c, err
+	var faults bytes.Buffer
+	if code := cli.Run(t.Context(), cmd, args, cli.Env{LookupEnv: lookup, Stdout: &faults, Stderr: &faults}); code != 0 {
+		return c, errors.New(faults.String())
+	}
+	return c, nil
 }
 
 const everything = NeedHTTP | NeedTopics | NeedRedis | NeedIngest | NeedProcess | NeedNotify
@@ -52,9 +54,9 @@ func TestConfigPrecedence(t *testing.T) {
 	if err := os.WriteFile(secret, []byte(key32+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := parseConfig("run", everything, []string{"--listen", "127.0.0.1:1"}, environment(
+	c, err := parseConfig(t, "run", everything, []string{"--listen", "127.0.0.1:1"}, environment(
 		"SVC_LISTEN", "127.0.0.1:2", "SVC_KAFKA", "a:1, b:2", "SVC_COMMIT_EVERY", "0", "SVC_PSEUDONYM_KEY_FILE", secret,
-	), &bytes.Buffer{})
+	))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,11 +73,11 @@ func TestConfigPrecedence(t *testing.T) {
 
 // TestConfigFaultsTogether: every fault is reported at once, without its secret.
 func TestConfigFaultsTogether(t *testing.T) {
-	_, err := parseConfig("run", everything, []string{"--partitions", "0", "--kafka-tls-cert", "config.go"}, environment(
+	_, err := parseConfig(t, "run", everything, []string{"--partitions", "0", "--kafka-tls-cert", "config.go"}, environment(
 		"SVC_LISTEN", "nonsense", "SVC_KAFKA", "nohost", "SVC_REDIS", "redis:hunter2", "SVC_PSEUDONYM_KEY", "hunter2",
 		"SVC_KAFKA_TLS", "perhaps", "SVC_KAFKA_TLS_CA", "/does/not/exist", "SVC_KAFKA_SASL", "GSSAPI", "SVC_COMMIT_EVERY", "fast",
 		"SVC_LOG_LEVEL", "loud", "SVC_SECRETS_KEY", "hunter2", "SVC_SECRETS_KEY_OLD", key32+"\nhunter2", "SVC_EGRESS_ALLOW", "north=hunter2",
-	), &bytes.Buffer{})
+	))
 	if err == nil {
 		t.Fatal("a faulty configuration was taken")
 	}
@@ -125,7 +127,7 @@ func TestKeysAreGood(t *testing.T) {
 		if strings.HasPrefix(tt.variable, "SVC_SECRETS_KEY_OLD") {
 			env = append(env, "SVC_SECRETS_KEY", key32)
 		}
-		_, err := parseConfig("run", everything, nil, environment(env...), &bytes.Buffer{})
+		_, err := parseConfig(t, "run", everything, nil, environment(env...))
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
@@ -133,10 +135,10 @@ func TestKeysAreGood(t *testing.T) {
 }
 
 func TestConfigKnowsOnlyWhatACommandNeeds(t *testing.T) {
-	if _, err := parseConfig("process", NeedTopics|NeedRedis|NeedProcess, nil, environment(), &bytes.Buffer{}); err != nil {
+	if _, err := parseConfig(t, "process", NeedTopics|NeedRedis|NeedProcess, nil, environment()); err != nil {
 		t.Errorf("process asks for what it does not need: %v", err)
 	}
-	if _, err := parseConfig("ingest", NeedHTTP|NeedTopics|NeedIngest, nil, environment(), &bytes.Buffer{}); err == nil {
+	if _, err := parseConfig(t, "ingest", NeedHTTP|NeedTopics|NeedIngest, nil, environment()); err == nil {
 		t.Error("ingest starts without a pseudonym key")
 	}
 }
@@ -170,7 +172,7 @@ func TestDocsAddress(t *testing.T) {
 		{[]string{"--public-url", "https://svc.example/"}, "https://svc.example/docs"},
 		{[]string{"--public-url", "https://svc.example", "--docs-url", "https://docs.example/svc"}, "https://docs.example/svc"},
 	} {
-		c, err := parseConfig("run", everything, tt.args, environment("SVC_PSEUDONYM_KEY", key32), &bytes.Buffer{})
+		c, err := parseConfig(t, "run", everything, tt.args, environment("SVC_PSEUDONYM_KEY", key32))
 		if err != nil || c.Docs() != tt.want {
 			t.Errorf("%v: %q, %v; want %q", tt.args, c.Docs(), err, tt.want)
 		}
@@ -179,11 +181,11 @@ func TestDocsAddress(t *testing.T) {
 
 // TestFrontOptions: the error names an option that is no address, network or rate.
 func TestFrontOptions(t *testing.T) {
-	c, err := parseConfig("run", everything, []string{"--trusted-proxies", "10.0.0.0/8, 192.0.2.1,fd00::/8"}, environment("SVC_PSEUDONYM_KEY", key32), &bytes.Buffer{})
+	c, err := parseConfig(t, "run", everything, []string{"--trusted-proxies", "10.0.0.0/8, 192.0.2.1,fd00::/8"}, environment("SVC_PSEUDONYM_KEY", key32))
 	if err != nil || fmt.Sprint(c.Proxies) != "[10.0.0.0/8 192.0.2.1/32 fd00::/8]" || c.StrangersRate != 20 {
 		t.Errorf("%v %d %v", c.Proxies, c.StrangersRate, err)
 	}
-	_, err = parseConfig("run", everything, []string{"--docs-url", "/docs", "--trusted-proxies", "gateway", "--unauthorized-rate", "-1"}, environment("SVC_PSEUDONYM_KEY", key32), &bytes.Buffer{})
+	_, err = parseConfig(t, "run", everything, []string{"--docs-url", "/docs", "--trusted-proxies", "gateway", "--unauthorized-rate", "-1"}, environment("SVC_PSEUDONYM_KEY", key32))
 	for _, want := range []string{"--docs-url: must be as in https://", "--trusted-proxies: must be networks", "--unauthorized-rate: must be a whole number"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v", want, err)

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,9 +12,9 @@ func TestEgressConfiguration(t *testing.T) {
 	if err := os.WriteFile(empty, []byte("no certificate"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := parseConfig("notify", NeedNotify, nil, environment(
+	_, err := parseConfig(t, "notify", NeedNotify, nil, environment(
 		"SVC_EGRESS_ALLOW", "mercy=10.20.0.0/16,mercy=127.0.0.1", "SVC_EGRESS_CA_FILE", empty,
-	), &bytes.Buffer{})
+	))
 	if err == nil {
 		t.Fatal("a faulty configuration was taken")
 	}

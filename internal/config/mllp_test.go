@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"net/netip"
 	"strings"
 	"testing"
@@ -55,13 +54,13 @@ func TestMLLPFaults(t *testing.T) {
 		"no connections at all": {[]string{"--mllp-connections", "0"}, "--mllp-connections: must be a whole number"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := parseConfig("ingest", everything, tt.args, environment("SVC_PSEUDONYM_KEY", key32), &bytes.Buffer{})
+			_, err := parseConfig(t, "ingest", everything, tt.args, environment("SVC_PSEUDONYM_KEY", key32))
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
 		})
 	}
-	c, err := parseConfig("ingest", everything, nil, environment("SVC_PSEUDONYM_KEY", key32), &bytes.Buffer{})
+	c, err := parseConfig(t, "ingest", everything, nil, environment("SVC_PSEUDONYM_KEY", key32))
 	if err != nil || len(c.MLLP.Senders) > 0 {
 		t.Errorf("MLLP is not off by default: %v %+v", err, c.MLLP)
 	}

@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"svc/internal/stream"
+	"svc/schemas"
 )
 
 // Cluster returns the options of the client of Kafka.
@@ -30,4 +31,24 @@ func (c *Config) ServesLoopback() bool {
 	}
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Topic returns the name that a topic has in this installation.
+func (c *Config) Topic(t schemas.Topic) string { return c.TopicPrefix + t.Name }
+
+// Topics returns topics as they are created. Co-partitioned topics get the configured number of
+// partitions, the others one.
+func (c *Config) Topics(wanted ...schemas.Topic) []stream.Topic {
+	all := make([]stream.Topic, 0, len(wanted))
+	for _, t := range wanted {
+		topic := stream.Topic{
+			Name: c.Topic(t), Partitions: 1, Compact: t.Compacted, Retention: t.Retention,
+			CompactionLag: t.CompactionLag, MaxMessageBytes: t.MaxRecord,
+		}
+		if t.Copartitioned {
+			topic.Partitions = int32(c.Partitions) //nolint:gosec // at most 10,000
+		}
+		all = append(all, topic)
+	}
+	return all
 }

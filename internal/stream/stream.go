@@ -117,6 +117,17 @@ func (c *Cluster) Embedded() bool { return c.embedded }
 // Away returns since when no broker has answered; the zero time: brokers answer.
 func (c *Cluster) Away() time.Time { return c.health.since() }
 
+// Reached returns an error while no broker answers. A nil cluster has not answered yet.
+func Reached(c *Cluster) error {
+	if c == nil {
+		return errors.New("has not answered yet")
+	}
+	if since := c.Away(); !since.IsZero() {
+		return fmt.Errorf("away since %s", since.UTC().Format("2006-01-02T15:04:05.000Z"))
+	}
+	return nil
+}
+
 // await asks for the cluster's identity until it answers.
 func (c *Cluster) await(ctx context.Context) error {
 	for said := false; ; {

@@ -1,10 +1,9 @@
-package main
+package commands
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"slices"
 	"sync/atomic"
@@ -16,7 +15,9 @@ import (
 	"svc/internal/analysis/replay"
 	"svc/internal/cli"
 	"svc/internal/config"
+	"svc/internal/lifecycle"
 	"svc/internal/metrics"
+	"svc/internal/stream"
 	"svc/internal/view"
 	"svc/schemas"
 )
@@ -30,12 +31,14 @@ type verifyOptions struct {
 	all, continuous, plain bool
 	every, patience        time.Duration
 	listen                 string
+	revision               string // of the build
 }
 
-// verifyCommand is svc verify. It folds the log, and compares changelog and view with the result.
-func verifyCommand(w env) *cobra.Command {
-	o := &verifyOptions{logCommand: newLogCommand(w, config.NeedRedis)}
-	c := o.command("verify", "hold what was written and is served against the log", func(ctx context.Context, _ []string) error { return o.run(ctx) })
+// VerifyCommand is svc verify. It folds the log, and compares changelog and view with the result.
+// revision is the commit of the build, for the metrics.
+func VerifyCommand(w cli.Env, revision string) *cobra.Command {
+	o := &verifyOptions{revision: revision, logCommand: newLogCommand(w, config.NeedRedis)}
+	c := o.cobra("verify", "hold what was written and is served against the log", func(ctx context.Context, _ []string) error { return o.run(ctx) })
 	o.hospitalFlag()
 	f := c.Flags()
 	f.BoolVar(&o.all, "all", false, "all hospitals; the same as none named")
@@ -44,7 +47,7 @@ func verifyCommand(w env) *cobra.Command {
 	f.StringVar(&o.listen, "metrics", "127.0.0.1:9095", "continuous: `address` of /metrics")
 	f.DurationVar(&o.patience, "patience", 5*time.Second, "how long the view may be behind the log") //nolint:mnd // as reads are refused after
 	f.BoolVar(&o.plain, "plain", false, "derive everything anew at every step: the reference, about a hundred times slower")
-	o.check = func() []error {
+	o.Check = func() []error {
 		faults := o.faults()
 		if o.all && o.hospitals != "" {
 			faults = append(faults, errors.New("--all: leave out --hospital"))
@@ -96,12 +99,12 @@ func (c *verifyOptions) verifier(ctx context.Context) (v *replay.Verify, closes 
 	if err = c.connect(ctx); err != nil {
 		return nil, closes, err
 	}
-	partitions, err := c.cluster.Partitions(ctx, c.topic(schemas.Verdicts()))
+	partitions, err := c.cluster.Partitions(ctx, c.Config.Topic(schemas.Verdicts()))
 	if err != nil {
 		return nil, closes, err
 	}
 	view, err := view.Open(view.Config{
-		URL: c.config.Redis, CAFile: c.config.RedisCA, Prefix: c.config.TopicPrefix + "svc:", Now: c.Now,
+		URL: c.Config.Redis, CAFile: c.Config.RedisCA, Prefix: c.Config.TopicPrefix + "svc:", Now: c.Now,
 		Partition: func(hospital string) int32 { return schemas.Partition([]byte(hospital), partitions) },
 		Patient:   true,
 	})
@@ -126,7 +129,7 @@ func (c *verifyOptions) verifier(ctx context.Context) (v *replay.Verify, closes 
 }
 
 func (c *logCommand) report(r *replay.Report) error {
-	if c.json {
+	if c.JSON {
 		return cli.PrintJSON(c.Stdout, r)
 	}
 	for i := range r.Hospitals {
@@ -172,29 +175,32 @@ func (c *verifyOptions) follow(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("--metrics: %s is in use, or no address of this machine", c.listen)
 	}
-	h := newService(c.config, slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelError})), c.Now)
-	seen := newVerifyFigures(h.metrics)
-	private := h.Private(h.config.PrivateListen, h.metrics.Handler())
+	process := lifecycle.NewProcess([]string{"kafka"}, nil)
+	all := metrics.New(c.revision)
+	all.Health(process.Health)
+	var cluster atomic.Pointer[stream.Cluster]
+	process.Health.Add("kafka", func(context.Context) error { return stream.Reached(cluster.Load()) })
+	seen := NewVerifyMetrics(all)
+	private := process.Private("", all.Handler())
 	private.Listener = listener
 	fmt.Fprintf(c.Stderr, "verify: metrics on http://%s/metrics\n", listener.Addr())
 	c.awaits = true
 	closes := c.close
 	defer func() { closes() }()
-	return h.Live(ctx, private, func(ctx context.Context) ([]func(context.Context) error, error) {
+	return process.Live(ctx, private, func(ctx context.Context) ([]func(context.Context) error, error) {
 		v, closesAll, err := c.verifier(ctx)
 		closes = closesAll
 		if err != nil {
 			return nil, err
 		}
-		h.cluster = c.cluster
-		h.dialed.Store(true)
-		h.Run("verify", func(ctx context.Context) error { return c.rounds(ctx, v, seen) })
+		cluster.Store(c.cluster)
+		process.Run("verify", func(ctx context.Context) error { return c.rounds(ctx, v, seen) })
 		return nil, nil
 	})
 }
 
 // rounds verifies again and again until ctx ends.
-func (c *verifyOptions) rounds(ctx context.Context, v *replay.Verify, seen *verifyFigures) error {
+func (c *verifyOptions) rounds(ctx context.Context, v *replay.Verify, seen *VerifyMetrics) error {
 	named := map[string]bool{}
 	for {
 		report, err := v.Round(ctx)
@@ -226,12 +232,12 @@ func (c *verifyOptions) rounds(ctx context.Context, v *replay.Verify, seen *veri
 	}
 }
 
-// verifyFigures are the metrics of svc verify --continuous.
-type verifyFigures struct{ hospitals, differences, pending, rounds, failed, last atomic.Int64 }
+// VerifyMetrics is the metrics of svc verify --continuous.
+type VerifyMetrics struct{ hospitals, differences, pending, rounds, failed, last atomic.Int64 }
 
-// newVerifyFigures registers the metrics.
-func newVerifyFigures(m *metrics.Registry) *verifyFigures {
-	f := &verifyFigures{}
+// NewVerifyMetrics registers the metrics.
+func NewVerifyMetrics(m *metrics.Registry) *VerifyMetrics {
+	f := &VerifyMetrics{}
 	m.Gauge("svc_verify_hospitals", "Hospitals that were folded.", f.hospitals.Load)
 	m.Gauge("svc_verify_differences", "Hospitals whose changelog or view differs from what the log makes.", f.differences.Load)
 	m.Gauge("svc_verify_pending_records", "Observations not yet applied at the last round.", f.pending.Load)

@@ -1,4 +1,4 @@
-package main
+package commands
 
 import (
 	"context"
@@ -17,17 +17,18 @@ import (
 	"svc/internal/cli"
 	"svc/internal/config"
 	"svc/internal/httpapi/access"
+	"svc/internal/kafkacmd"
 	"svc/internal/view"
 )
 
-// keysCommand is svc keys: it administers API keys.
-func keysCommand(w env) *cobra.Command {
+// KeysCommand is svc keys: it administers API keys.
+func KeysCommand(w cli.Env) *cobra.Command {
 	return group("keys", "administer API keys", mintKeyCommand(w), listKeysCommand(w), revokeKeyCommand(w), rotateKeyCommand(w))
 }
 
 // keyOptions are the flags of a new key.
 type keyOptions struct {
-	*admin
+	*kafkacmd.Command
 	hospital, name, scopes, expires string
 	rate                            float64
 	burst                           int
@@ -36,26 +37,26 @@ type keyOptions struct {
 	lifetime time.Duration
 }
 
-func mintKeyCommand(w env) *cobra.Command {
-	o := &keyOptions{admin: newAdmin(w, 0)}
-	c := o.command("mint", "make a key, and print it: this is the only time it is shown", func(ctx context.Context, _ []string) error {
-		return o.connected(ctx, o.mint)
+func mintKeyCommand(w cli.Env) *cobra.Command {
+	o := &keyOptions{Command: kafkacmd.New(w, 0)}
+	c := o.Cobra("mint", "make a key, and print it: this is the only time it is shown", func(ctx context.Context, _ []string) error {
+		return o.Connected(ctx, o.mint)
 	})
 	f := c.Flags()
 	f.StringVar(&o.hospital, "hospital", "", "`id` of the hospital that the key belongs to")
 	f.StringVar(&o.name, "name", "", "what the integration is called, for `people`")
 	o.addFlags()
 	cli.Require(f, "hospital", "name", "scopes")
-	o.check = o.faults
+	o.Check = o.faults
 	return c
 }
 
 // addFlags adds the flags that keys made together share.
 func (o *keyOptions) addFlags() {
-	o.flags.StringVar(&o.scopes, "scopes", "", "`scopes`, separated by commas; all: every one but admin")
-	o.flags.StringVar(&o.expires, "expires", "", "`lifetime`, such as 90d or 12h (default: for ever)")
-	o.flags.Float64Var(&o.rate, "rate", access.DefaultRate, "`requests` per second; 0: no limit")
-	o.flags.IntVar(&o.burst, "burst", 0, "`requests` at once (default: four seconds of the rate)")
+	o.Flags.StringVar(&o.scopes, "scopes", "", "`scopes`, separated by commas; all: every one but admin")
+	o.Flags.StringVar(&o.expires, "expires", "", "`lifetime`, such as 90d or 12h (default: for ever)")
+	o.Flags.Float64Var(&o.rate, "rate", access.DefaultRate, "`requests` per second; 0: no limit")
+	o.Flags.IntVar(&o.burst, "burst", 0, "`requests` at once (default: four seconds of the rate)")
 }
 
 // faults parses the flags and returns their faults.
@@ -95,23 +96,23 @@ func (o *keyOptions) mint(ctx context.Context, s *settings.Store, ring *keys.Rin
 	if err != nil {
 		return err
 	}
-	return o.printToken(&key, token)
+	return printToken(o.Command, &key, token)
 }
 
 func noHospital(id string) error {
 	return fmt.Errorf("no hospital %q; svc hospitals create makes one", id)
 }
 
-func listKeysCommand(w env) *cobra.Command {
-	a := newAdmin(w, config.NeedRedis)
+func listKeysCommand(w cli.Env) *cobra.Command {
+	a := kafkacmd.New(w, config.NeedRedis)
 	hospital := ""
-	c := a.command("list", "list keys", func(ctx context.Context, _ []string) error { return a.listKeys(ctx, hospital) })
+	c := a.Cobra("list", "list keys", func(ctx context.Context, _ []string) error { return listKeys(ctx, a, hospital) })
 	c.Flags().StringVar(&hospital, "hospital", "", "only the keys of the hospital with this `id`")
 	return c
 }
 
-func (a *admin) listKeys(ctx context.Context, hospital string) error {
-	return a.connected(ctx, func(ctx context.Context, s *settings.Store, _ *keys.Ring) error {
+func listKeys(ctx context.Context, a *kafkacmd.Command, hospital string) error {
+	return a.Connected(ctx, func(ctx context.Context, s *settings.Store, _ *keys.Ring) error {
 		if _, known := s.Register.Hospital(hospital); !known && hospital != "" {
 			return noHospital(hospital)
 		}
@@ -120,11 +121,11 @@ func (a *admin) listKeys(ctx context.Context, hospital string) error {
 		for i := range all {
 			rows[i], ids[i] = rowOf(&all[i], a.Now()), all[i].ID
 		}
-		used := a.used(ctx, ids)
+		used := used(ctx, a, ids)
 		for i := range rows {
 			rows[i].LastUsedAt = cli.Stamp(used[ids[i]])
 		}
-		if a.json {
+		if a.JSON {
 			return cli.PrintItems(a.Stdout, rows)
 		}
 		table := tabwriter.NewWriter(a.Stdout, 0, 4, 2, ' ', 0)
@@ -140,11 +141,11 @@ func (a *admin) listKeys(ctx context.Context, hospital string) error {
 
 // used returns when keys were used last, to the minute. The list is useful without it: Redis may
 // not be named, may be away, or may have lost it.
-func (a *admin) used(ctx context.Context, ids []string) map[string]time.Time {
-	if !a.isDev && !a.flags.Changed("redis") {
+func used(ctx context.Context, a *kafkacmd.Command, ids []string) map[string]time.Time {
+	if !a.IsDev && !a.Flags.Changed("redis") {
 		return nil
 	}
-	view, err := view.Open(view.Config{URL: a.config.Redis, CAFile: a.config.RedisCA, Prefix: a.config.TopicPrefix + "svc:", Now: a.Now})
+	view, err := view.Open(view.Config{URL: a.Config.Redis, CAFile: a.Config.RedisCA, Prefix: a.Config.TopicPrefix + "svc:", Now: a.Now})
 	if err == nil {
 		defer view.Close() //nolint:errcheck // the command ends
 		var used map[string]time.Time
@@ -156,10 +157,10 @@ func (a *admin) used(ctx context.Context, ids []string) map[string]time.Time {
 	return nil
 }
 
-func revokeKeyCommand(w env) *cobra.Command {
-	a := newAdmin(w, 0)
-	return a.command("revoke KEY", "end a key now", func(ctx context.Context, args []string) error {
-		return a.connected(ctx, func(ctx context.Context, s *settings.Store, ring *keys.Ring) error {
+func revokeKeyCommand(w cli.Env) *cobra.Command {
+	a := kafkacmd.New(w, 0)
+	return a.Cobra("revoke KEY", "end a key now", func(ctx context.Context, args []string) error {
+		return a.Connected(ctx, func(ctx context.Context, s *settings.Store, ring *keys.Ring) error {
 			seen := ring.Seen()
 			key, err := keyOf(s, args[0])
 			if err != nil {
@@ -168,8 +169,8 @@ func revokeKeyCommand(w env) *cobra.Command {
 			if key, err = ring.Revoke(ctx, audit.CommandLine, seen, key); err != nil {
 				return err
 			}
-			if a.json {
-				return a.printJSON(rowOf(&key, a.Now()))
+			if a.JSON {
+				return cli.PrintJSON(a.Stdout, rowOf(&key, a.Now()))
 			}
 			_, err = fmt.Fprintf(a.Stdout, "revoked %s\n", key.ID)
 			return err
@@ -177,11 +178,11 @@ func revokeKeyCommand(w env) *cobra.Command {
 	})
 }
 
-func rotateKeyCommand(w env) *cobra.Command {
-	a := newAdmin(w, 0)
+func rotateKeyCommand(w cli.Env) *cobra.Command {
+	a := kafkacmd.New(w, 0)
 	overlap := ""
-	c := a.command("rotate KEY", "make a key like another, which ends after an overlap, and print it", func(ctx context.Context, args []string) error {
-		return a.connected(ctx, func(ctx context.Context, s *settings.Store, ring *keys.Ring) error {
+	c := a.Cobra("rotate KEY", "make a key like another, which ends after an overlap, and print it", func(ctx context.Context, args []string) error {
+		return a.Connected(ctx, func(ctx context.Context, s *settings.Store, ring *keys.Ring) error {
 			seen := ring.Seen()
 			old, err := keyOf(s, args[0])
 			if err != nil {
@@ -193,7 +194,7 @@ func rotateKeyCommand(w env) *cobra.Command {
 			} else if err != nil {
 				return err
 			}
-			return a.printToken(&key, token)
+			return printToken(a, &key, token)
 		})
 	})
 	cli.OneOf(c, &overlap, "overlap", "24h", "how long the old key stays valid: 0, 1h, 24h or 7d", "0", "1h", "24h", "7d")
@@ -256,15 +257,13 @@ func rowOf(key *access.Key, now time.Time) keyRow {
 
 // printToken prints the token alone on standard output, so that a script can capture it. All else
 // goes to standard error.
-func (a *admin) printToken(key *access.Key, token string) error {
-	if a.json {
+func printToken(a *kafkacmd.Command, key *access.Key, token string) error {
+	if a.JSON {
 		row := rowOf(key, a.Now())
 		row.Token = token
-		return a.printJSON(row)
+		return cli.PrintJSON(a.Stdout, row)
 	}
 	fmt.Fprintf(a.Stderr, "%s for %s; this is the only time it is shown\n", key.ID, key.Hospital)
 	_, err := fmt.Fprintln(a.Stdout, token)
 	return err
 }
-
-func (a *admin) printJSON(v any) error { return cli.PrintJSON(a.Stdout, v) }

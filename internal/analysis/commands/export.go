@@ -1,4 +1,4 @@
-package main
+package commands
 
 import (
 	"context"
@@ -22,10 +22,10 @@ type exportOptions struct {
 	segment            int64
 }
 
-// exportCommand is svc export: it writes a topic as files.
-func exportCommand(w env) *cobra.Command {
+// ExportCommand is svc export: it writes a topic as files.
+func ExportCommand(w cli.Env) *cobra.Command {
 	o := &exportOptions{logCommand: newLogCommand(w, 0)}
-	c := o.command("export", "write the log as Parquet, NDJSON or CSV", func(ctx context.Context, _ []string) error { return o.run(ctx) })
+	c := o.cobra("export", "write the log as Parquet, NDJSON or CSV", func(ctx context.Context, _ []string) error { return o.run(ctx) })
 	cli.OneOf(c, &o.topic, "topic", "", strings.Join(tableNames(), ", "), tableNames()...)
 	o.hospitalFlag()
 	o.spanFlags()
@@ -33,7 +33,7 @@ func exportCommand(w env) *cobra.Command {
 	c.Flags().StringVar(&o.out, "out", "", "`folder`; each topic has its own in it; - is standard output")
 	c.Flags().Int64Var(&o.segment, "segment", 100_000, "`offsets` written at once: what an interruption loses") //nolint:mnd // a minute or less
 	cli.Require(c.Flags(), "topic", "out")
-	o.check = func() []error {
+	o.Check = func() []error {
 		faults := o.faults()
 		if o.segment < 1 {
 			faults = append(faults, errors.New("--segment: must be at least 1"))
@@ -64,7 +64,7 @@ func (c *exportOptions) run(ctx context.Context) error {
 		source = c.committed(table.Topic)
 	}
 	x := &replay.Export{
-		Table: table, Topic: c.logCommand.topic(table.Topic), Hospitals: c.hospitalList(), From: c.span[0], To: c.span[1],
+		Table: table, Topic: c.Config.Topic(table.Topic), Hospitals: c.hospitalList(), From: c.span[0], To: c.span[1],
 		Format: replay.Format(c.format), Read: source.Read, Spans: source.Spans, Progress: c.progress(), Pace: c.pace(), Segment: c.segment,
 	}
 	var m *replay.Manifest
@@ -81,7 +81,7 @@ func (c *exportOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.json && out != "-" {
+	if c.JSON && out != "-" {
 		return cli.PrintJSON(c.Stdout, m)
 	}
 	sayExported(c.Stderr, m)

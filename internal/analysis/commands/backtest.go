@@ -1,4 +1,4 @@
-package main
+package commands
 
 import (
 	"bytes"
@@ -25,6 +25,8 @@ import (
 	"svc/internal/analysis/backtest/hours"
 	"svc/internal/analysis/replay"
 	"svc/internal/cli"
+	"svc/internal/kafkacmd"
+	"svc/internal/registry"
 	"svc/internal/stream"
 	"svc/schemas"
 )
@@ -37,7 +39,7 @@ const (
 
 // backtestCommand is one run of svc backtest.
 type backtestCommand struct {
-	*admin
+	*kafkacmd.Command
 	options backtest.Options
 	source  string
 	from    string // the text of the flag
@@ -52,10 +54,10 @@ type backtestCommand struct {
 // errGate says that a forecast is not good enough.
 var errGate = errors.New("the gate is not passed")
 
-// backtestVerb is svc backtest. It measures the forecast of a hospital on the recorded hours.
-func backtestVerb(w env) *cobra.Command {
-	b := &backtestCommand{admin: newAdmin(w, 0)}
-	c := b.command("backtest", "measure the forecast on what was recorded", func(ctx context.Context, _ []string) error { return b.run(ctx) })
+// BacktestCommand is svc backtest. It measures the forecast of a hospital on the recorded hours.
+func BacktestCommand(w cli.Env) *cobra.Command {
+	b := &backtestCommand{Command: kafkacmd.New(w, 0)}
+	c := b.Cobra("backtest", "measure the forecast on what was recorded", func(ctx context.Context, _ []string) error { return b.run(ctx) })
 	f := c.Flags()
 	f.StringVar(&b.options.Hospital, "hospital", "", "`id` of the hospital")
 	f.StringVar(&b.from, "from", "", "first `instant` of a forecast that counts: a date where the hospital is, or RFC 3339 (default: the first there is)")
@@ -68,7 +70,7 @@ func backtestVerb(w env) *cobra.Command {
 	f.BoolVar(&b.gate, "gate", false, "end with code 1 if the forecast is not good enough")
 	f.StringVar(&b.out, "out", "", "`folder` for report.json, report.csv and report.html")
 	cli.Require(f, "out")
-	b.check, b.offline = b.faults, b.isFile
+	b.Check, b.Offline = b.faults, b.isFile
 	return c
 }
 
@@ -83,7 +85,7 @@ func (b *backtestCommand) run(ctx context.Context) error {
 	if err = b.span(); err != nil {
 		return err
 	}
-	shown := cli.NewProgress(b.env, "backtest", "hours")
+	shown := cli.NewProgress(b.Env, "backtest", "hours")
 	report, err := backtest.Run(counted(hours.Each(list), len(list), shown.Tell), b.options)
 	shown.End()
 	if errors.Is(err, backtest.ErrTooFew) {
@@ -176,7 +178,7 @@ func (b *backtestCommand) hours(ctx context.Context) ([]*acuity.Snapshot, error)
 	if b.isFile() {
 		return b.ofFile(ctx)
 	}
-	if err := b.connected(ctx, func(_ context.Context, s *settings.Store, _ *keys.Ring) error {
+	if err := b.Connected(ctx, func(_ context.Context, s *settings.Store, _ *keys.Ring) error {
 		for _, h := range s.Register.Hospitals() {
 			if h.ID == b.options.Hospital {
 				b.options.Zone = s.Register.Zone(h.ID)
@@ -187,7 +189,7 @@ func (b *backtestCommand) hours(ctx context.Context) ([]*acuity.Snapshot, error)
 	}); err != nil {
 		return nil, err
 	}
-	if err := useRegistry(ctx, b.config, slog.New(slog.NewTextHandler(b.Stderr, nil))); err != nil {
+	if err := registry.Use(ctx, b.Config.Registry, b.Config.TopicPrefix, slog.New(slog.NewTextHandler(b.Stderr, nil))); err != nil {
 		return nil, err
 	}
 	if b.source == fromObservations {
@@ -213,7 +215,7 @@ func (b *backtestCommand) ofFile(ctx context.Context) ([]*acuity.Snapshot, error
 
 // read collects the hours in order, and shows how many have been read.
 func (b *backtestCommand) read(list iter.Seq2[*acuity.Snapshot, error]) ([]*acuity.Snapshot, error) {
-	shown := cli.NewProgress(b.env, "backtest", "hours read")
+	shown := cli.NewProgress(b.Env, "backtest", "hours read")
 	defer shown.End()
 	return hours.Ordered(counted(list, 0, shown.Tell))
 }
@@ -233,14 +235,14 @@ func counted(list iter.Seq2[*acuity.Snapshot, error], total int, tell func(done,
 }
 
 func (b *backtestCommand) kafka() stream.Options {
-	return b.config.Cluster(slog.New(slog.NewTextHandler(b.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+	return b.Config.Cluster(b.Log())
 }
 
 // ofObservations makes the hours again from the whole log. The forecast learns from the hours
 // before the first forecast that counts.
 func (b *backtestCommand) ofObservations(ctx context.Context) ([]*acuity.Snapshot, error) {
 	o := b.kafka()
-	log, err := replay.OpenLog(&o, b.config.TopicPrefix+schemas.Observations().Name)
+	log, err := replay.OpenLog(&o, b.Config.TopicPrefix+schemas.Observations().Name)
 	if err != nil {
 		return nil, err
 	}
@@ -256,7 +258,7 @@ func (b *backtestCommand) ofSnapshots(ctx context.Context) ([]*acuity.Snapshot, 
 		return nil, err
 	}
 	defer cluster.Close()
-	topic := b.config.TopicPrefix + schemas.Snapshots().Name
+	topic := b.Config.TopicPrefix + schemas.Snapshots().Name
 	spans, err := cluster.Spans(ctx, topic, time.Time{}, time.Time{})
 	if err != nil {
 		return nil, err
@@ -301,7 +303,7 @@ func (b *backtestCommand) write(r *backtest.Report) error {
 			return err
 		}
 	}
-	if b.json {
+	if b.JSON {
 		return cli.PrintJSON(b.Stdout, r)
 	}
 	fmt.Fprintf(b.Stdout, "%d hours, %s to %s, %.1f nurses required on average\n\n", r.Hours, r.From.Format(time.DateOnly), r.To.Format(time.DateOnly), r.Required)

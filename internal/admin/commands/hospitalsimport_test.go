@@ -1,4 +1,4 @@
-package main
+package commands
 
 import (
 	"bytes"
@@ -9,9 +9,22 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"svc/internal/cli"
 	"svc/internal/stream"
 )
+
+// say runs the command line with an empty environment and returns its output.
+func say(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, faults bytes.Buffer
+	w := cli.Env{LookupEnv: func(string) (string, bool) { return "", false }, Stdout: &out, Stderr: &faults, Now: time.Now}
+	root := cli.Root("svc", "", "")
+	root.AddCommand(HospitalsCommand(w), KeysCommand(w))
+	code = cli.Run(t.Context(), root, args, w)
+	return code, out.String(), faults.String()
+}
 
 // hospitalsFile writes a file of hospitals with two keys each.
 func hospitalsFile(t *testing.T, rows ...string) string {

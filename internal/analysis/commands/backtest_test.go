@@ -1,4 +1,4 @@
-package main
+package commands
 
 import (
 	"bytes"
@@ -13,15 +13,29 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/admin/commands"
+
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/score"
 	"svc/ingest"
 	"svc/internal/analysis/backtest/hours"
 	"svc/internal/analysis/simulate"
+	"svc/internal/cli"
+	"svc/internal/config"
 	"svc/internal/stream"
 	"svc/schemas"
 )
+
+// say runs the command line with an empty environment and returns its output.
+func say(ctx context.Context, args ...string) (code int, stdout, stderr string) {
+	var out, faults bytes.Buffer
+	w := cli.Env{LookupEnv: func(string) (string, bool) { return "", false }, Stdout: &out, Stderr: &faults, Now: time.Now}
+	root := cli.Root("svc", "", "")
+	root.AddCommand(BacktestCommand(w), commands.HospitalsCommand(w))
+	code = cli.Run(ctx, root, args, w)
+	return code, out.String(), faults.String()
+}
 
 // TestBacktestSources: a file of the feeds, the log of observations and the recorded hours of the
 // same weeks give the same report.
@@ -45,7 +59,7 @@ func TestBacktestSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cluster.Close()
-	if err = cluster.Ensure(t.Context(), topics("p-", 2, schemas.Observations(), schemas.Snapshots())...); err != nil {
+	if err = cluster.Ensure(t.Context(), (&config.Config{TopicPrefix: "p-", Partitions: 2}).Topics(schemas.Observations(), schemas.Snapshots())...); err != nil {
 		t.Fatal(err)
 	}
 	put := func(topic schemas.Topic, value []byte, unfit error) {
@@ -81,7 +95,7 @@ func TestBacktestSources(t *testing.T) {
 		}
 	}
 	kafka := []string{"--kafka", broker.Addr(), "--topic-prefix", "p-"}
-	if code, _, stderr := say(t, append([]string{"hospitals", "create", "--id", "north", "--name", "North", "--timezone", "America/Chicago"}, kafka...)...); code != 0 {
+	if code, _, stderr := say(t.Context(), append([]string{"hospitals", "create", "--id", "north", "--name", "North", "--timezone", "America/Chicago"}, kafka...)...); code != 0 {
 		t.Fatal(stderr)
 	}
 	file := filepath.Join(dir, "feeds.ndjson")
@@ -91,7 +105,7 @@ func TestBacktestSources(t *testing.T) {
 	var first string
 	for _, source := range []string{file, fromObservations, fromSnapshots} {
 		out := filepath.Join(dir, path.Base(source)+"-report")
-		code, stdout, stderr := say(t, append([]string{"backtest", "--hospital", "north", "--source", source, "--warmup", "7d", "--out", out}, kafka...)...)
+		code, stdout, stderr := say(t.Context(), append([]string{"backtest", "--hospital", "north", "--source", source, "--warmup", "7d", "--out", out}, kafka...)...)
 		if code != 0 || !strings.Contains(stdout, "pathway-v1") || !strings.Contains(stdout, "holt-winters") {
 			t.Fatalf("%s: code %d, says %q, %q", source, code, stdout, stderr)
 		}
@@ -121,15 +135,15 @@ func TestBacktestSources(t *testing.T) {
 	if err := os.WriteFile(oracle, []byte(rows), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, stdout, stderr := say(t, "backtest", "--source", file, "--hospital", "north", "--warmup", "7d", "--compare", oracle, "--out", dir)
+	code, stdout, stderr := say(t.Context(), "backtest", "--source", file, "--hospital", "north", "--warmup", "7d", "--compare", oracle, "--out", dir)
 	if code != 0 || !strings.Contains(stdout, " forecasts by both") || !regexp.MustCompile(`oracle +0.00 +0.00 `).MatchString(stdout) {
 		t.Errorf("code %d, says %q, %q", code, stdout, stderr)
 	}
-	if code, _, stderr := say(t, append([]string{"backtest", "--hospital", "west", "--out", dir}, kafka...)...); code != 1 || !strings.Contains(stderr, `no hospital "west"`) {
+	if code, _, stderr := say(t.Context(), append([]string{"backtest", "--hospital", "west", "--out", dir}, kafka...)...); code != 1 || !strings.Contains(stderr, `no hospital "west"`) {
 		t.Errorf("code %d, says %q", code, stderr)
 	}
 	// The gate does not pass with so few days.
-	if code, _, stderr := say(t, "backtest", "--source", file, "--gate", "--warmup", "24h", "--to", "2026-01-08", "--model", "persistence", "--out", dir); code != 1 || !strings.Contains(stderr, "the gate is not passed") {
+	if code, _, stderr := say(t.Context(), "backtest", "--source", file, "--gate", "--warmup", "24h", "--to", "2026-01-08", "--model", "persistence", "--out", dir); code != 1 || !strings.Contains(stderr, "the gate is not passed") {
 		t.Errorf("code %d, says %q", code, stderr)
 	}
 }
@@ -137,7 +151,7 @@ func TestBacktestSources(t *testing.T) {
 // TestBacktestFaults: all faults of the command line are reported together.
 func TestBacktestFaults(t *testing.T) {
 	nowhere := filepath.Join(t.TempDir(), "none")
-	code, stdout, stderr := say(t, "backtest", "--data", nowhere, "--from", "monday", "--to", "x", "--model", "oracle", "--warmup", "long", "--timezone", "Mars/Base")
+	code, stdout, stderr := say(t.Context(), "backtest", "--data", nowhere, "--from", "monday", "--to", "x", "--model", "oracle", "--warmup", "long", "--timezone", "Mars/Base")
 	if code != 2 || stdout != "" {
 		t.Errorf("code %d, says %q", code, stdout)
 	}
@@ -146,7 +160,7 @@ func TestBacktestFaults(t *testing.T) {
 			t.Errorf("nothing about %s in %q", want, stderr)
 		}
 	}
-	if code, _, stderr := say(t, "backtest", "--source", nowhere, "--out", nowhere); code != 1 || !strings.Contains(stderr, "no such file") {
+	if code, _, stderr := say(t.Context(), "backtest", "--source", nowhere, "--out", nowhere); code != 1 || !strings.Contains(stderr, "no such file") {
 		t.Errorf("code %d, says %q", code, stderr)
 	}
 }
@@ -164,7 +178,7 @@ func TestBacktestForeignFaults(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if code, _, stderr := say(t, "backtest", "--source", filepath.Join(dir, "none"), "--compare", mine, "--out", dir); code != 1 || !strings.Contains(stderr, want) {
+		if code, _, stderr := say(t.Context(), "backtest", "--source", filepath.Join(dir, "none"), "--compare", mine, "--out", dir); code != 1 || !strings.Contains(stderr, want) {
 			t.Errorf("code %d, says %q, want %q", code, stderr, want)
 		}
 	}
@@ -185,9 +199,8 @@ func TestBacktestStops(t *testing.T) {
 	}()
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	var out, faults bytes.Buffer
-	code := run(ctx, []string{"backtest", "--source", "-", "--out", t.TempDir()}, env{LookupEnv: environment(), Stdout: &out, Stderr: &faults, Now: time.Now})
-	if code != 1 || !strings.Contains(faults.String(), "context canceled") {
-		t.Errorf("code %d, says %q", code, &faults)
+	code, _, stderr := say(ctx, "backtest", "--source", "-", "--out", t.TempDir())
+	if code != 1 || !strings.Contains(stderr, "context canceled") {
+		t.Errorf("code %d, says %q", code, stderr)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package commands
 
 import (
 	"context"
@@ -12,27 +12,28 @@ import (
 	"svc/internal/admin/settings"
 	"svc/internal/cli"
 	"svc/internal/config"
+	"svc/internal/kafkacmd"
 )
 
-// secretsCommand is svc secrets, for operators who change SVC_SECRETS_KEY or SVC_PSEUDONYM_KEY.
+// SecretsCommand is svc secrets, for operators who change SVC_SECRETS_KEY or SVC_PSEUDONYM_KEY.
 // It tells which key seals each setting, and seals settings again. The steps are in
 // docs/administration.md.
-func secretsCommand(w env) *cobra.Command {
-	verb := func(use, short string, do func(context.Context, *settings.Store, *admin, *keys.Ring) error) *cobra.Command {
-		a := newAdmin(w, config.NeedSecrets)
-		a.check = func() []error {
-			if a.config.SecretsKey == "" && !a.flags.Changed("secrets-key") {
+func SecretsCommand(w cli.Env) *cobra.Command {
+	verb := func(use, short string, do func(context.Context, *settings.Store, *kafkacmd.Command, *keys.Ring) error) *cobra.Command {
+		a := kafkacmd.New(w, config.NeedSecrets)
+		a.Check = func() []error {
+			if a.Config.SecretsKey == "" && !a.Flags.Changed("secrets-key") {
 				return []error{errors.New("--secrets-key: must be given")}
 			}
 			return nil
 		}
-		return a.command(use, short, func(ctx context.Context, _ []string) error {
-			return a.connected(ctx, func(ctx context.Context, s *settings.Store, ring *keys.Ring) error { return do(ctx, s, a, ring) })
+		return a.Cobra(use, short, func(ctx context.Context, _ []string) error {
+			return a.Connected(ctx, func(ctx context.Context, s *settings.Store, ring *keys.Ring) error { return do(ctx, s, a, ring) })
 		})
 	}
 	lost := false
 	reseal := verb("reseal", "make the newest key that of the installation, and seal with it what an older one sealed",
-		func(ctx context.Context, s *settings.Store, a *admin, ring *keys.Ring) error {
+		func(ctx context.Context, s *settings.Store, a *kafkacmd.Command, ring *keys.Ring) error {
 			return reseal(ctx, s, a, ring, lost)
 		})
 	reseal.Flags().BoolVar(&lost, "lost", false, "the key that the installation has is lost; what it sealed has to be set anew")
@@ -43,14 +44,14 @@ func secretsCommand(w env) *cobra.Command {
 
 // rewrapCommand is svc secrets rewrap. It seals the data of pseudonyms with a new pseudonym key.
 // The data stays the same, and so do the pseudonyms.
-func rewrapCommand(w env) *cobra.Command {
-	a := newAdmin(w, config.NeedPseudonyms)
-	return a.command("rewrap", "make a new pseudonym key that of the installation; pseudonyms stay as they are", func(ctx context.Context, _ []string) error {
-		ring, err := a.config.PseudonymRing()
+func rewrapCommand(w cli.Env) *cobra.Command {
+	a := kafkacmd.New(w, config.NeedPseudonyms)
+	return a.Cobra("rewrap", "make a new pseudonym key that of the installation; pseudonyms stay as they are", func(ctx context.Context, _ []string) error {
+		ring, err := a.Config.PseudonymRing()
 		if err != nil {
 			return err
 		}
-		return a.connected(ctx, func(ctx context.Context, s *settings.Store, _ *keys.Ring) error {
+		return a.Connected(ctx, func(ctx context.Context, s *settings.Store, _ *keys.Ring) error {
 			if err = s.Rewrap(ctx, ring, a.Now()); err != nil {
 				return err
 			}
@@ -64,7 +65,7 @@ var errSealedOtherwise = errors.New("not everything is sealed with the newest ke
 
 // printSealed prints which key seals each setting. It returns an error unless the newest key
 // seals all.
-func printSealed(_ context.Context, s *settings.Store, a *admin, _ *keys.Ring) error {
+func printSealed(_ context.Context, s *settings.Store, a *kafkacmd.Command, _ *keys.Ring) error {
 	rows, err := s.Sealed()
 	if err != nil {
 		return err
@@ -73,7 +74,7 @@ func printSealed(_ context.Context, s *settings.Store, a *admin, _ *keys.Ring) e
 	for i := range rows {
 		count[rows[i].Key]++
 	}
-	if a.json {
+	if a.JSON {
 		err = cli.PrintItems(a.Stdout, append([]settings.SealedRow{}, rows...))
 	} else {
 		table := tabwriter.NewWriter(a.Stdout, 0, 4, 2, ' ', 0)
@@ -98,13 +99,13 @@ func printSealed(_ context.Context, s *settings.Store, a *admin, _ *keys.Ring) e
 }
 
 // reseal seals the settings with the newest key, and prints how many it sealed.
-func reseal(ctx context.Context, s *settings.Store, a *admin, ring *keys.Ring, lost bool) error {
+func reseal(ctx context.Context, s *settings.Store, a *kafkacmd.Command, ring *keys.Ring, lost bool) error {
 	n, err := s.Reseal(ctx, lost, ring.Audit, a.Now)
 	if err != nil {
 		return err
 	}
-	if a.json {
-		err = a.printJSON(map[string]int{"resealed": n.Done, "unknown": n.Unknown})
+	if a.JSON {
+		err = cli.PrintJSON(a.Stdout, map[string]int{"resealed": n.Done, "unknown": n.Unknown})
 	} else {
 		_, err = fmt.Fprintf(a.Stdout, "sealed anew: %d of %d webhooks and recipients\n", n.Done, n.All)
 	}

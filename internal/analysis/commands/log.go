@@ -1,10 +1,10 @@
-package main
+// Package commands is the commands of analysts on the log.
+package commands
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -13,6 +13,9 @@ import (
 	"svc/internal/analysis/replay"
 	"svc/internal/cli"
 	"svc/internal/config"
+	"svc/internal/kafkacmd"
+	"svc/internal/lifecycle"
+	"svc/internal/registry"
 	"svc/internal/stream"
 	"svc/schemas"
 )
@@ -20,43 +23,42 @@ import (
 // logCommand is the common part of the commands that read the log: export, import, replay and
 // verify.
 type logCommand struct {
-	*admin
+	*kafkacmd.Command
 	what      string // name of the command, for the progress line
 	hospitals string
 	from, to  string
 	rate      int
 	awaits    bool // waits for Kafka, however long it is away
 
-	shown      *cli.Progress
-	partitions int // for svc import
+	shown *cli.Progress
 
 	span    [2]time.Time
 	cluster *stream.Cluster
 	log     *replay.Log
 }
 
-func newLogCommand(w env, needs config.Need) *logCommand {
-	return &logCommand{admin: newAdmin(w, needs)}
+func newLogCommand(w cli.Env, needs config.Need) *logCommand {
+	return &logCommand{Command: kafkacmd.New(w, needs)}
 }
 
 // command returns a command that reads the log.
-func (c *logCommand) command(use, short string, run func(ctx context.Context, args []string) error) *cobra.Command {
-	cmd := c.admin.command(use, short, run)
+func (c *logCommand) cobra(use, short string, run func(ctx context.Context, args []string) error) *cobra.Command {
+	cmd := c.Cobra(use, short, run)
 	c.what = cmd.Name()
 	cmd.Flags().IntVar(&c.rate, "rate", 0, "`records` in a second at most (default: as many as can be)")
-	c.check = c.faults
+	c.Check = c.faults
 	return cmd
 }
 
 // spanFlags adds --from and --to.
 func (c *logCommand) spanFlags() {
-	c.flags.StringVar(&c.from, "from", "", "first `instant`: a date in UTC, or RFC 3339 (default: the beginning)")
-	c.flags.StringVar(&c.to, "to", "", "`instant` before which it ends (default: what is there when it starts)")
+	c.Flags.StringVar(&c.from, "from", "", "first `instant`: a date in UTC, or RFC 3339 (default: the beginning)")
+	c.Flags.StringVar(&c.to, "to", "", "`instant` before which it ends (default: what is there when it starts)")
 }
 
 // hospitalFlag adds --hospital.
 func (c *logCommand) hospitalFlag() {
-	c.flags.StringVar(&c.hospitals, "hospital", "", "hospital `ids`, separated by commas (default: all)")
+	c.Flags.StringVar(&c.hospitals, "hospital", "", "hospital `ids`, separated by commas (default: all)")
 }
 
 // faults returns the faults of the flags that all commands on the log have.
@@ -90,23 +92,23 @@ func parseInstant(text string) (time.Time, error) {
 
 // connect opens both clients.
 func (c *logCommand) connect(ctx context.Context) error {
-	collectLess()
-	log := slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	options := c.config.Cluster(log)
+	lifecycle.CollectLess()
+	log := c.Log()
+	options := c.Config.Cluster(log)
 	options.Patient = true
 	dial, cancel := ctx, context.CancelFunc(func() {})
 	if !c.awaits {
-		dial, cancel = context.WithTimeout(ctx, adminWithin)
+		dial, cancel = context.WithTimeout(ctx, kafkacmd.Within)
 	}
 	defer cancel()
 	var err error
-	if err = useRegistry(dial, c.config, log); err != nil {
+	if err = registry.Use(dial, c.Config.Registry, c.Config.TopicPrefix, log); err != nil {
 		return err
 	}
 	if c.cluster, err = stream.Dial(dial, options); err != nil {
 		return err
 	}
-	if c.log, err = replay.OpenLog(&options, c.topic(schemas.Observations())); err != nil {
+	if c.log, err = replay.OpenLog(&options, c.Config.Topic(schemas.Observations())); err != nil {
 		return err
 	}
 	return nil
@@ -121,8 +123,6 @@ func (c *logCommand) close() {
 	}
 }
 
-func (c *logCommand) topic(t schemas.Topic) string { return c.config.TopicPrefix + t.Name }
-
 // pace returns the limit on the records per second of all readers together.
 func (c *logCommand) pace() *replay.Pace { return replay.NewPace(c.rate) }
 
@@ -133,7 +133,7 @@ func (c *logCommand) inputs() replay.Source {
 
 // committed is the source of a topic that is written in transactions.
 func (c *logCommand) committed(t schemas.Topic) replay.Source {
-	topic := c.topic(t)
+	topic := c.Config.Topic(t)
 	return replay.Source{
 		Spans: func(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
 			return c.cluster.Spans(ctx, topic, from, to)
@@ -156,7 +156,7 @@ func (c *logCommand) hospitalList() []string {
 
 // progress starts the progress line, and returns the function that updates it.
 func (c *logCommand) progress() func(done, total int64) {
-	c.shown = cli.NewProgress(c.env, c.what, "records")
+	c.shown = cli.NewProgress(c.Env, c.what, "records")
 	return c.shown.Tell
 }
 

@@ -1,4 +1,4 @@
-package main
+package commands
 
 import (
 	"context"
@@ -16,13 +16,13 @@ import (
 	"svc/schemas"
 )
 
-// importCommand is svc import: it writes exported observations into an empty system.
-func importCommand(w env) *cobra.Command {
+// ImportCommand is svc import: it writes exported observations into an empty system.
+func ImportCommand(w cli.Env) *cobra.Command {
 	c := newLogCommand(w, 0)
-	cmd := c.command("import FOLDER", "write exported observations into an empty system", func(ctx context.Context, args []string) error {
+	cmd := c.cobra("import FOLDER", "write exported observations into an empty system", func(ctx context.Context, args []string) error {
 		return c.importFrom(ctx, args[0])
 	})
-	cmd.Flags().IntVar(&c.partitions, "partitions", 48, "`partitions` of the topics, if they are not there yet") //nolint:mnd // as the roles make them
+	cmd.Flags().IntVar(&c.Config.Partitions, "partitions", 48, "`partitions` of the topics, if they are not there yet") //nolint:mnd // as the roles make them
 	return cmd
 }
 
@@ -34,9 +34,9 @@ func (c *logCommand) importFrom(ctx context.Context, dir string) error {
 		return err
 	}
 	defer c.close()
-	topic := c.topic(schemas.Observations())
+	topic := c.Config.Topic(schemas.Observations())
 	if _, err := c.cluster.Partitions(ctx, topic); err != nil {
-		if err := c.cluster.Ensure(ctx, topics(c.config.TopicPrefix, int32(c.partitions), schemas.Topics()...)...); err != nil { //nolint:gosec // few
+		if err := c.cluster.Ensure(ctx, c.Config.Topics(schemas.Topics()...)...); err != nil {
 			return fmt.Errorf("topics: %w", err)
 		}
 	}
@@ -54,7 +54,7 @@ func (c *logCommand) importFrom(ctx context.Context, dir string) error {
 	case err != nil:
 		return err
 	}
-	if c.json {
+	if c.JSON {
 		return cli.PrintJSON(c.Stdout, map[string]int64{"observations": m.Counts.Rows, "undecoded": m.Counts.Undecoded})
 	}
 	fmt.Fprintf(c.Stderr, "import: %d observations\n", m.Counts.Rows)

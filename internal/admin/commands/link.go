@@ -1,4 +1,5 @@
-package main
+// Package commands is the commands of administrators that work on Kafka, without a server.
+package commands
 
 import (
 	"cmp"
@@ -17,17 +18,25 @@ import (
 	"svc/internal/cli"
 	"svc/internal/config"
 	"svc/internal/httpapi"
+	"svc/internal/kafkacmd"
 	"svc/readapi/web/signin"
 )
 
-// adminCommand is svc admin. It administers the people who may see the pages.
-func adminCommand(w env) *cobra.Command {
+// group returns a command with subcommands.
+func group(use, short string, below ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short}
+	cmd.AddCommand(below...)
+	return cmd
+}
+
+// AdminCommand is svc admin. It administers the people who may see the pages.
+func AdminCommand(w cli.Env) *cobra.Command {
 	return group("admin", "administer who may see the pages", append(cli.PagesCommands(w), linkCommand(w))...)
 }
 
 // linkOptions are the flags of svc admin link.
 type linkOptions struct {
-	*admin
+	*kafkacmd.Command
 	hospital, label, role string
 	ttl                   time.Duration
 }
@@ -35,10 +44,10 @@ type linkOptions struct {
 // mostLabel is the longest name of a person, in characters.
 const mostLabel = 100
 
-func linkCommand(w env) *cobra.Command {
-	o := &linkOptions{admin: newAdmin(w, config.NeedLinks)}
-	c := o.command("link", "make a link that signs somebody in once, and print it", func(ctx context.Context, _ []string) error {
-		return o.connected(ctx, o.make)
+func linkCommand(w cli.Env) *cobra.Command {
+	o := &linkOptions{Command: kafkacmd.New(w, config.NeedLinks)}
+	c := o.Cobra("link", "make a link that signs somebody in once, and print it", func(ctx context.Context, _ []string) error {
+		return o.Connected(ctx, o.make)
 	})
 	c.Long = "Whoever opens the link first is signed in to the pages. It works also while no identity provider answers, and is on record."
 	f := c.Flags()
@@ -47,7 +56,7 @@ func linkCommand(w env) *cobra.Command {
 	cli.OneOf(c, &o.role, "role", string(users.Viewer), "what the person may do: viewer, charge or admin", string(users.Viewer), string(users.Charge), string(users.Admin))
 	f.DurationVar(&o.ttl, "ttl", 15*time.Minute, "how `long` the link may be used, 1m to 24h") //nolint:mnd // of the documentation
 	cli.Require(f, "hospital")
-	o.check = o.faults
+	o.Check = o.faults
 	return c
 }
 
@@ -70,9 +79,9 @@ func (o *linkOptions) make(ctx context.Context, s *settings.Store, ring *keys.Ri
 	if err != nil {
 		return err
 	}
-	base := o.config.PublicURL
-	if base == "" && o.isDev {
-		running, fault := cli.ReadDevFile(o.data)
+	base := o.Config.PublicURL
+	if base == "" && o.IsDev {
+		running, fault := cli.ReadDevFile(o.Data)
 		if fault != nil {
 			return fault
 		}
@@ -81,8 +90,8 @@ func (o *linkOptions) make(ctx context.Context, s *settings.Store, ring *keys.Ri
 	row := linkRow{
 		URL: base + signin.LinkPath + token, Hospital: link.Hospital, User: link.User, Label: link.Label, Role: string(link.Role), ExpiresAt: cli.Stamp(link.ExpiresAt),
 	}
-	if o.json {
-		return o.printJSON(row)
+	if o.JSON {
+		return cli.PrintJSON(o.Stdout, row)
 	}
 	fmt.Fprintf(o.Stderr, "signs in %s once, as %s of %s, until %s; this is the only time it is shown\n", row.User, row.Role, row.Hospital, row.ExpiresAt)
 	if base == "" {

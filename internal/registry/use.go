@@ -1,4 +1,4 @@
-package main
+package registry
 
 import (
 	"context"
@@ -7,30 +7,26 @@ import (
 	"log/slog"
 	"time"
 
-	"svc/internal/config"
-	"svc/internal/registry"
 	"svc/schemas"
 )
 
-// registryPath is the path of the read-only registry of the build.
-const registryPath = "/registry"
+// askAgainEvery is the pause before a registry without an answer is asked again.
+const askAgainEvery = 2 * time.Second
 
-// registryEvery is the pause before a registry without an answer is asked again.
-const registryEvery = 2 * time.Second
-
-// subjects returns the schemas of the build, by topic and record.
-func subjects(prefix string) (all []registry.Subject) {
+// Subjects returns the schemas of the build, by topic and record. prefix stands before the names
+// of the topics.
+func Subjects(prefix string) (all []Subject) {
 	released := schemas.Released()
 	for _, topic := range schemas.Topics() {
 		for _, record := range topic.Records {
-			var s registry.Subject
+			var s Subject
 			for _, schema := range released {
 				if schema.Record != record {
 					continue
 				}
 				name, text := schema.Describe()
 				s.Name = prefix + topic.Name + "-" + name
-				s.Versions = append(s.Versions, registry.Version{Number: schema.Version, ID: int(schema.ID), Schema: text})
+				s.Versions = append(s.Versions, Version{Number: schema.Version, ID: int(schema.ID), Schema: text})
 			}
 			all = append(all, s)
 		}
@@ -38,32 +34,32 @@ func subjects(prefix string) (all []registry.Subject) {
 	return all
 }
 
-// useRegistry registers the schemas of the build at the configured registry, and writes records
+// Use registers the schemas of the build at the configured registry, and writes records
 // with its ids. It waits while the registry does not answer, and returns an error if the registry
 // refuses. Without these ids records can be neither read nor written.
-func useRegistry(ctx context.Context, c *config.Config, log *slog.Logger) error {
-	if c.Registry.URL == "" {
+func Use(ctx context.Context, c Config, prefix string, log *slog.Logger) error {
+	if c.URL == "" {
 		return nil
 	}
-	client, err := registry.NewClient(c.Registry)
+	client, err := NewClient(c)
 	if err != nil {
 		return err
 	}
-	wanted := subjects(c.TopicPrefix)
+	wanted := Subjects(prefix)
 	for said := false; ; {
 		ids, err := client.Register(ctx, wanted)
 		if err == nil {
 			schemas.UseRegistry(registeredIDs(ids))
 			return nil
 		}
-		if refused := (*registry.RefusedError)(nil); errors.As(err, &refused) {
+		if refused := (*RefusedError)(nil); errors.As(err, &refused) {
 			return err
 		}
 		if !said {
 			said = true
 			log.WarnContext(ctx, "the schema registry does not answer yet", "error", err)
 		}
-		if pause(ctx, registryEvery) != nil {
+		if pause(ctx, askAgainEvery) != nil {
 			return fmt.Errorf("wait for the schema registry: %w", err)
 		}
 	}
@@ -81,4 +77,12 @@ func registeredIDs(ids map[int]int) []schemas.SchemaID {
 		}
 	}
 	return list
+}
+
+// pause waits for d. It returns the error of ctx if that ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	wait, stop := context.WithTimeout(ctx, d)
+	defer stop()
+	<-wait.Done()
+	return ctx.Err()
 }

@@ -1,4 +1,4 @@
-package main
+package lifecycle
 
 import (
 	"os"
@@ -7,15 +7,15 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// limitMemory limits the Go heap to nine tenths of the memory of the container, unless GOMEMLIMIT
+// LimitMemory limits the Go heap to nine tenths of the memory of the container, unless GOMEMLIMIT
 // is set. The rest is for memory outside the heap. Without a container limit it does nothing.
-func limitMemory() {
+func LimitMemory() {
 	memlimit.Set(memlimit.WithRatio(0.9), memlimit.WithProvider(memlimit.FromCgroup)) //nolint:errcheck // no limit is no fault
 }
 
-// collectLess lets the heap triple before a collection, unless GOGC is set. The commands on the
+// CollectLess lets the heap triple before a collection, unless GOGC is set. The commands on the
 // log keep little and allocate much, so they would collect all the time.
-func collectLess() {
+func CollectLess() {
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(200)
 	}

@@ -1,4 +1,4 @@
-package main
+package commands
 
 import (
 	"context"
@@ -21,6 +21,7 @@ import (
 	"svc/internal/analysis/spreadsheet"
 	"svc/internal/cli"
 	"svc/internal/httpapi/access"
+	"svc/internal/kafkacmd"
 	"svc/internal/stream"
 )
 
@@ -61,10 +62,10 @@ type importedHospital struct {
 	line int
 }
 
-func importHospitalsCommand(w env) *cobra.Command {
-	o := &hospitalImport{keyOptions: keyOptions{admin: newAdmin(w, 0)}}
-	o.within = importWithin
-	c := o.command("import FILE", "make the hospitals of a file of CSV, and print their keys: this is the only time they are shown", func(ctx context.Context, args []string) error {
+func importHospitalsCommand(w cli.Env) *cobra.Command {
+	o := &hospitalImport{keyOptions: keyOptions{Command: kafkacmd.New(w, 0)}}
+	o.Within = importWithin
+	c := o.Cobra("import FILE", "make the hospitals of a file of CSV, and print their keys: this is the only time they are shown", func(ctx context.Context, args []string) error {
 		return o.run(ctx, args[0])
 	})
 	c.Long = `The file has the columns id, name, timezone and keys, named in its first line; keys
@@ -75,7 +76,7 @@ A file with a fault changes nothing. What there is already stays as it is and is
 printed, so an import that broke off is begun again with the same file. The keys are
 printed as CSV: hospital, name, id, key.`
 	o.addFlags()
-	o.check = o.faults
+	o.Check = o.faults
 	return c
 }
 
@@ -92,13 +93,13 @@ func (o *hospitalImport) run(ctx context.Context, file string) error {
 		return err
 	}
 	o.out = csv.NewWriter(o.Stdout)
-	return o.connected(ctx, func(ctx context.Context, s *settings.Store, ring *keys.Ring) error {
+	return o.Connected(ctx, func(ctx context.Context, s *settings.Store, ring *keys.Ring) error {
 		if err := o.refuse(differences(s, rows)); err != nil {
 			return err
 		}
 		err := o.makeAll(ctx, s, ring, rows)
-		if o.json {
-			return errors.Join(err, o.printJSON(&o.made))
+		if o.JSON {
+			return errors.Join(err, cli.PrintJSON(o.Stdout, &o.made))
 		}
 		fmt.Fprintf(o.Stderr, "%d hospitals made, %d were there; %d keys made\n", o.made.Hospitals, o.made.There, len(o.made.Keys))
 		return err
@@ -194,7 +195,7 @@ func differences(s *settings.Store, rows []importedHospital) (faults []string) {
 // makeAll makes the hospitals and keys that do not exist yet, in transactions of importAtOnce
 // hospitals.
 func (o *hospitalImport) makeAll(ctx context.Context, s *settings.Store, ring *keys.Ring, rows []importedHospital) error {
-	if !o.json {
+	if !o.JSON {
 		o.out.Write([]string{"hospital", "name", "id", "key"}) //nolint:errcheck // the flush of each transaction tells
 	}
 	for chunk := range slices.Chunk(rows, importAtOnce) {
@@ -270,7 +271,7 @@ func (o *hospitalImport) missing(s *settings.Store, row *importedHospital) (name
 
 // print prints keys as soon as they are valid.
 func (o *hospitalImport) print(made []madeKey) error {
-	if o.json {
+	if o.JSON {
 		return nil
 	}
 	for _, k := range made {

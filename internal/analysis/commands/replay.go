@@ -1,4 +1,4 @@
-package main
+package commands
 
 import (
 	"context"
@@ -28,10 +28,10 @@ type replayOptions struct {
 	times float64 // multiple of the pace of the log; 0: no limit
 }
 
-// replayCommand is svc replay. It makes the verdicts again from the log.
-func replayCommand(w env) *cobra.Command {
+// ReplayCommand is svc replay. It makes the verdicts again from the log.
+func ReplayCommand(w cli.Env) *cobra.Command {
 	o := &replayOptions{logCommand: newLogCommand(w, 0)}
-	c := o.command("replay", "make the verdicts anew from the log", func(ctx context.Context, _ []string) error { return o.run(ctx) })
+	c := o.cobra("replay", "make the verdicts anew from the log", func(ctx context.Context, _ []string) error { return o.run(ctx) })
 	o.hospitalFlag()
 	f := c.Flags()
 	f.BoolVar(&o.all, "all", false, "all hospitals; the same as none named")
@@ -41,7 +41,7 @@ func replayCommand(w env) *cobra.Command {
 	f.BoolVar(&o.diff, "diff", false, "tell the hours in which level, axes or rooms differ from what was recorded, not the verdicts")
 	formatFlag(c, &o.format, replay.NDJSON)
 	f.StringVar(&o.out, "out", "-", "`file`, of more than one hospital an empty folder with a file for each partition; - is standard output")
-	o.check = o.faults
+	o.Check = o.faults
 	return c
 }
 
@@ -81,7 +81,7 @@ func (c *replayOptions) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if c.json && c.out != "-" {
+		if c.JSON && c.out != "-" {
 			return cli.PrintJSON(c.Stdout, map[string]string{"summary": fmt.Sprint(summary)})
 		}
 		fmt.Fprintln(c.Stderr, "replay:", summary)
@@ -92,7 +92,7 @@ func (c *replayOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.json && c.out != "-" {
+	if c.JSON && c.out != "-" {
 		return cli.PrintJSON(c.Stdout, map[string]int64{"changes": rows})
 	}
 	fmt.Fprintf(c.Stderr, "replay: %d changes\n", rows)
@@ -177,4 +177,12 @@ func openOut(name string, stdout io.Writer) (io.WriteCloser, error) {
 		return nopCloser{stdout}, nil
 	}
 	return os.Create(name) //nolint:gosec // the file that the user named
+}
+
+// pause waits for d. It returns the error of ctx if that ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	wait, stop := context.WithTimeout(ctx, d)
+	defer stop()
+	<-wait.Done()
+	return ctx.Err()
 }

@@ -1,4 +1,4 @@
-package main
+package commands
 
 import (
 	"context"
@@ -15,24 +15,25 @@ import (
 	"svc/internal/admin/settings"
 	"svc/internal/cli"
 	"svc/internal/httpapi/access"
+	"svc/internal/kafkacmd"
 )
 
-// hospitalsCommand is svc hospitals: it administers hospitals.
-func hospitalsCommand(w env) *cobra.Command {
+// HospitalsCommand is svc hospitals: it administers hospitals.
+func HospitalsCommand(w cli.Env) *cobra.Command {
 	return group("hospitals", "administer hospitals", createHospitalCommand(w), importHospitalsCommand(w), listHospitalsCommand(w))
 }
 
-func createHospitalCommand(w env) *cobra.Command {
-	a := newAdmin(w, 0)
+func createHospitalCommand(w cli.Env) *cobra.Command {
+	a := kafkacmd.New(w, 0)
 	var h access.Hospital
-	c := a.command("create [ID]", "make a hospital", func(ctx context.Context, _ []string) error { return a.createHospital(ctx, &h) })
+	c := a.Cobra("create [ID]", "make a hospital", func(ctx context.Context, _ []string) error { return createHospital(ctx, a, &h) })
 	c.Long = "The id is given as ID, or by --id."
 	f := c.Flags()
 	f.StringVar(&h.ID, "id", "", "`id`: lower-case letters, digits and hyphens")
 	f.StringVar(&h.Name, "name", "", "name, for `people`")
 	f.StringVar(&h.Zone, "timezone", "", "IANA time `zone`, such as America/Chicago")
 	cli.Require(f, "name", "timezone")
-	a.check = func() []error {
+	a.Check = func() []error {
 		switch id := strings.Join(f.Args(), ""); {
 		case (id == "") == (h.ID == ""):
 			return []error{errors.New("ID, --id: give one of them")}
@@ -47,8 +48,8 @@ func createHospitalCommand(w env) *cobra.Command {
 	return c
 }
 
-func (a *admin) createHospital(ctx context.Context, h *access.Hospital) error {
-	return a.connected(ctx, func(ctx context.Context, s *settings.Store, ring *keys.Ring) error {
+func createHospital(ctx context.Context, a *kafkacmd.Command, h *access.Hospital) error {
+	return a.Connected(ctx, func(ctx context.Context, s *settings.Store, ring *keys.Ring) error {
 		seen := s.Seen()
 		if _, exists := s.Register.Hospital(h.ID); exists {
 			return fmt.Errorf("hospital %q exists already", h.ID)
@@ -58,8 +59,8 @@ func (a *admin) createHospital(ctx context.Context, h *access.Hospital) error {
 		if err := ring.Audit.Do(ctx, access.ErrOvertaken, func() error { return s.PutHospital(ctx, seen, h) }, act); err != nil {
 			return err
 		}
-		if a.json {
-			return a.printJSON(hospitalRow{h.ID, h.Name, h.Zone, cli.Stamp(h.CreatedAt)})
+		if a.JSON {
+			return cli.PrintJSON(a.Stdout, hospitalRow{h.ID, h.Name, h.Zone, cli.Stamp(h.CreatedAt)})
 		}
 		_, err := fmt.Fprintf(a.Stdout, "created %s\n", h.ID)
 		return err
@@ -73,18 +74,18 @@ type hospitalRow struct {
 	CreatedAt string `json:"createdAt"`
 }
 
-func listHospitalsCommand(w env) *cobra.Command {
-	a := newAdmin(w, 0)
-	return a.command("list", "list hospitals", func(ctx context.Context, _ []string) error { return a.listHospitals(ctx) })
+func listHospitalsCommand(w cli.Env) *cobra.Command {
+	a := kafkacmd.New(w, 0)
+	return a.Cobra("list", "list hospitals", func(ctx context.Context, _ []string) error { return listHospitals(ctx, a) })
 }
 
-func (a *admin) listHospitals(ctx context.Context) error {
-	return a.connected(ctx, func(_ context.Context, s *settings.Store, _ *keys.Ring) error {
+func listHospitals(ctx context.Context, a *kafkacmd.Command) error {
+	return a.Connected(ctx, func(_ context.Context, s *settings.Store, _ *keys.Ring) error {
 		rows := []hospitalRow{}
 		for _, h := range s.Register.Hospitals() {
 			rows = append(rows, hospitalRow{h.ID, h.Name, h.Zone, cli.Stamp(h.CreatedAt)})
 		}
-		if a.json {
+		if a.JSON {
 			return cli.PrintItems(a.Stdout, rows)
 		}
 		table := tabwriter.NewWriter(a.Stdout, 0, 4, 2, ' ', 0)
