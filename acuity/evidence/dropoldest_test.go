@@ -42,7 +42,7 @@ func TestDroppedIsAsIfNeverSaid(t *testing.T) {
 					case 1:
 						s.observed = rapid.SampledFrom(times).Draw(t, "observed")
 					}
-					h := s.heard().Statement
+					h := s.statement().Statement
 					h.Number = int64(number + 1)
 					kept.Statements[rapid.IntRange(0, 1).Draw(t, "list")].Add(h)
 				}

@@ -37,7 +37,7 @@ type statedAt struct {
 	made     int    // minute of the version, if not 0
 }
 
-func (h statedAt) heard() *ResourceStatement {
+func (h statedAt) statement() *ResourceStatement {
 	p := append(strings.Split(h.line, "|"), "", "", "", "", "")
 	status := map[string]acuity.SignalStatus{"": acuity.SignalActive, "stop": acuity.SignalEnded, "hold": acuity.SignalOnHold, "error": acuity.SignalRetracted}
 	kinds := map[string]catalogue.SignalKind{"med": catalogue.KindMedication, "obs": catalogue.KindObservation, "lab": catalogue.KindLab, "dev": catalogue.KindDevice, "con": catalogue.KindCondition}
@@ -65,14 +65,14 @@ func (h statedAt) heard() *ResourceStatement {
 	return s
 }
 
-// testimony is an evidence input with its statements in order of arrival.
-type testimony struct {
+// orderedInput is an evidence input with its statements in order of arrival.
+type orderedInput struct {
 	Input
 	signals []*ResourceStatement
 }
 
 // evidence returns what all of it amounts to, by a terminology map.
-func (e *testimony) evidence(maps *terminology.Mappings) []acuity.Evidence {
+func (e *orderedInput) evidence(maps *terminology.Mappings) []acuity.Evidence {
 	l := &Statements{}
 	e.Resources, e.infusions, e.conditions = nil, nil, nil
 	for i, h := range e.signals {
@@ -96,8 +96,8 @@ func (e *testimony) evidence(maps *terminology.Mappings) []acuity.Evidence {
 	return slices.Clone(Fold(&e.Input, &terminology.Reader{Catalogue: catalogue.Default(), Mappings: maps}))
 }
 
-// saying describes evidence as "factor kind start..last", in minutes.
-func saying(all []acuity.Evidence) string {
+// describe writes evidence as "factor kind start..last", in minutes.
+func describe(all []acuity.Evidence) string {
 	kinds := [...]string{"", "signal", "diagnosis", "site", "manual", "adt", "census"}
 	var lines []string
 	for _, e := range all {
@@ -425,6 +425,14 @@ func TestEvidence(t *testing.T) {
 			},
 			want: "high-mag signal 10..35",
 		},
+		"F6: of an observation the newest version counts": {
+			signals: []statedAt{{at: 10, line: fhr + catII, of: "r", made: 10}, {at: 12, line: fhr + catI, of: "r", made: 9}},
+			want:    "labor-fhr-cat-ii signal 10..10",
+		},
+		"F6: a retraction takes back its resource alone": {
+			signals: []statedAt{{at: 10, line: fhr + catII, of: "r", made: 10}, {at: 11, line: mews + "5", of: "s", made: 11}, {at: 20, line: fhr + "|error", of: "r", made: 20}},
+			want:    "mews-active signal 11..11",
+		},
 		"F7: a longer gap is not": {
 			signals: []statedAt{
 				{at: 10, line: mag, of: "bag1"},
@@ -442,9 +450,9 @@ func TestEvidence(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := &testimony{}
+			e := &orderedInput{}
 			for _, s := range test.signals {
-				e.signals = append(e.signals, s.heard())
+				e.signals = append(e.signals, s.statement())
 			}
 			for _, d := range test.diagnoses {
 				e.Diagnoses = append(e.Diagnoses, Diagnosis{
@@ -459,20 +467,20 @@ func TestEvidence(t *testing.T) {
 			}
 			maps := terminology.NewMappings(test.maps)
 			got := e.evidence(maps)
-			if s := saying(got); s != test.want {
+			if s := describe(got); s != test.want {
 				t.Errorf("evidence\n got %s\nwant %s", s, test.want)
 			}
 			slices.Reverse(e.signals)
 			slices.Reverse(e.Diagnoses)
 			if again := e.evidence(maps); !slices.Equal(again, got) {
-				t.Errorf("in the other order\n got %s\nwant %s", saying(again), saying(got))
+				t.Errorf("in the other order\n got %s\nwant %s", describe(again), describe(got))
 			}
 		})
 	}
 }
 
 func TestEvidenceNamesItsSource(t *testing.T) {
-	e := &testimony{signals: []*ResourceStatement{statedAt{at: 1, line: "med|RxNorm| 7044 |"}.heard()}}
+	e := &orderedInput{signals: []*ResourceStatement{statedAt{at: 1, line: "med|RxNorm| 7044 |"}.statement()}}
 	e.Diagnoses = []Diagnosis{{Diagnosis: acuity.Diagnosis{Code: "o30.12"}, Start: noon, Last: noon, Feed: acuity.ChannelHL7}}
 	e.Babies = 2
 	got := e.evidence(nil)

@@ -1,0 +1,103 @@
+package evidence
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"svc/acuity/catalogue"
+	"svc/acuity/terminology"
+)
+
+// Repeats that a list leaves out change no evidence, if no concept has two codes, and if
+// nothing contradicts itself at one instant.
+func TestThinnedIsAsIfAllWereKept(t *testing.T) {
+	lines := []string{mag, mag + stopped, mag + "|hold", fhr + catI, fhr + catII, fhr + catIII, mews + "5", mews + "2", ack, bmi + "39", bmi + "41"}
+	r := &terminology.Reader{Catalogue: catalogue.Default()}
+	thinned := 0
+	rapid.Check(t, func(t *rapid.T) {
+		all, kept := &Statements{}, &Statements{}
+		at, few := 0, lines[:rapid.IntRange(1, len(lines)).Draw(t, "lines")]
+		for number := range rapid.Int64Range(1, 20).Draw(t, "statements") {
+			at += rapid.SampledFrom([]int{3, 5, 40, 70, 300}).Draw(t, "after")
+			h := statedAt{at: at, line: rapid.SampledFrom(few).Draw(t, "line")}.statement().Statement
+			h.Number = number + 1
+			all.Add(h)
+			kept.Keep(h, func(*Statement) {})
+		}
+		thinned += all.Len() - kept.Len()
+		want := slices.Clone(Fold(&Input{Statements: []*Statements{all}}, r))
+		if got := Fold(&Input{Statements: []*Statements{kept}}, r); !slices.Equal(got, want) {
+			t.Fatalf("\n got %+v\nwant %+v", got, want)
+		}
+	})
+	if thinned == 0 {
+		t.Error("no statement was left out")
+	}
+}
+
+// A full list loses one statement for each that comes, and says which. The newest of each
+// code stays.
+func TestKeepHoldsTheCap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l, lost := &Statements{}, map[int64]bool{}
+		newest := map[string]int64{}
+		codes := rapid.IntRange(1, MaxStatements/2).Draw(t, "codes")
+		step := rapid.SampledFrom([]int{1, 16}).Draw(t, "minutes apart")
+		added := rapid.Int64Range(1, 2*MaxStatements).Draw(t, "statements")
+		for number := int64(1); number <= added; number++ {
+			code := fmt.Sprint("X", rapid.IntRange(1, codes).Draw(t, "code"))
+			h := statedAt{at: int(number) * step, line: "obs|local|" + code}.statement().Statement
+			h.Number, newest[code] = number, number
+			l.Keep(h, func(h *Statement) {
+				if lost[h.Number] {
+					t.Fatalf("%d is lost twice", h.Number)
+				}
+				lost[h.Number] = true
+			})
+			if l.Len() > MaxStatements {
+				t.Fatalf("%d statements are kept", l.Len())
+			}
+		}
+		left := l.ByArrival(func(*Statement) bool { return true })
+		if len(left) != l.Len() || len(left)+len(lost) != int(added) {
+			t.Fatalf("of %d statements %d are lost, %d counted and %d there", added, len(lost), l.Len(), len(left))
+		}
+		for _, h := range left {
+			if lost[h.Number] {
+				t.Fatalf("%d is lost and kept", h.Number)
+			}
+		}
+		for code, number := range newest {
+			if lost[number] {
+				t.Fatalf("the newest of %s is lost", code)
+			}
+		}
+	})
+}
+
+// Statements about resources have the same cap. Observations with a newer one of their
+// code go before a running infusion.
+func TestResourcesKeepTheInfusion(t *testing.T) {
+	var list ResourceStatements
+	lost := 0
+	for number := range 3 * MaxStatements {
+		h := statedAt{at: number, line: mews + "2", of: fmt.Sprint("o", number)}.statement()
+		if number == 0 {
+			h = statedAt{line: mag, of: "bag"}.statement()
+		}
+		h.Number = int64(number + 1)
+		list.Keep(*h, func(*ResourceStatement) { lost++ })
+	}
+	if len(list) != MaxStatements || lost != 2*MaxStatements {
+		t.Errorf("%d are kept and %d lost, want %d and %d", len(list), lost, MaxStatements, 2*MaxStatements)
+	}
+	if list[0].WholeResource() != "bag" {
+		t.Errorf("the infusion is lost: the oldest is %q", list[0].WholeResource())
+	}
+	if last := list[len(list)-1].Number; last != 3*MaxStatements {
+		t.Errorf("the newest is %d", last)
+	}
+}
