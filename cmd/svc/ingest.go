@@ -8,6 +8,7 @@ import (
 	"svc/acuity"
 	"svc/ingest"
 	"svc/ingest/hl7"
+	"svc/ingest/outcomes"
 	"svc/internal/admin/keys"
 	"svc/internal/admin/layout"
 	"svc/internal/admin/settings"
@@ -26,11 +27,12 @@ import (
 func wireIngest(_ context.Context, h *service) error {
 	applied := stream.NewApplied(answered)
 	share := h.shares()
-	counts := &feedCounter{applied: applied, now: h.now, pending: map[stream.Position]kept{}}
-	h.Run("counts", counts.keep(h))
+	counts := outcomes.New(func(p ingest.Position) ([]byte, bool) { return applied.Known(stream.Position(p)) }, h.now)
+	h.Run("counts", func(ctx context.Context) error { return counts.Run(ctx, h.redis, h.log) })
 	tail := h.cluster.Tail(h.config.Topic(schemas.Verdicts()), func(r stream.Record) {
-		counts.see(r)
-		if _, input, ok := answered(r); ok {
+		applied.See(r)
+		if change, input, ok := answered(r); ok {
+			counts.Applied(ingest.Position{Partition: r.Partition, Offset: input}, change)
 			share.Applied(r.Partition, input)
 		}
 	})
@@ -39,20 +41,21 @@ func wireIngest(_ context.Context, h *service) error {
 
 	followView(h)
 
+	letters := h.deadLetters()
 	config := ingest.Config{
 		Shell:      h.shell,
 		Log:        observationLog{h.cluster.Publisher(h.config.Topic(schemas.Observations())), h.partitions},
 		Applied:    changes{applied},
 		Repeated:   repeated(verdict.Log{Cluster: h.cluster, Topic: h.config.Topic(schemas.Verdicts()), Partitions: h.partitions}),
 		View:       shown{h.watermark},
-		DeadLetter: h.deadLetters().observation, DeadLetterRetried: h.deadLetters().retried,
+		DeadLetter: readAgain(letters), DeadLetterRetried: letters.Retried,
 		Zone:       h.settings.Register.Zone,
 		Pseudonyms: h.pseudonyms,
 		Sender:     senderOf(h.settings),
 		Settings:   hospitals{h.settings},
 		Audit:      h.audit.Record,
 		Share:      share,
-		Took:       counts.took,
+		Took:       counts.Took,
 	}
 	writeSettings(h)
 	ingest.Mount(h.router, config)

@@ -17,6 +17,7 @@ import (
 	analysis "svc/internal/analysis/commands"
 	"svc/internal/cli"
 	"svc/internal/lifecycle"
+	"svc/internal/statefulset"
 )
 
 func main() {
@@ -62,7 +63,7 @@ func tree(w env) *cobra.Command {
 		analysis.ReplayCommand(w),
 		analysis.VerifyCommand(w, revision),
 		analysis.BacktestCommand(w))
-	root.AddCommand(preStopCommand(w))
+	root.AddCommand(statefulset.PreStopCommand(w))
 	cli.About(root, w.Now)
 	return root
 }

@@ -17,6 +17,8 @@ import (
 	"svc/acuity/help"
 	"svc/internal/admin/layout"
 	"svc/internal/admin/settings"
+	"svc/internal/analysis/replay"
+	"svc/internal/analysis/trial"
 	"svc/internal/feeds"
 	"svc/internal/httpapi/access"
 	"svc/internal/stream"
@@ -51,7 +53,7 @@ func mountPages(ctx context.Context, h *service, reads *readapi.Reads) error {
 		if api := ingestOf(h); api != nil {
 			cfg.Acts = actsBy(h, api)
 			cfg.Administration = administrationBy(h, api, reads)
-			cfg.Administration.Past = newPastRules(ctx, h)
+			cfg.Administration.Past = trial.New(ctx, observations(h), h.now, h.log)
 		}
 	}
 	web.Mount(h.router, cfg)
@@ -105,6 +107,19 @@ func countsOf(s *settings.Store, hospital string, now time.Time) map[string]int 
 		}
 	}
 	return counts
+}
+
+// observations returns the log of observations.
+func observations(h *service) replay.Source {
+	topic := h.config.Topic(schemas.Observations())
+	return replay.Source{
+		Spans: func(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
+			return h.cluster.Spans(ctx, topic, from, to)
+		},
+		Read: func(ctx context.Context, s stream.Span, each func(stream.Record) error) error {
+			return h.cluster.Range(ctx, topic, s, each)
+		},
+	}
 }
 
 // writeSettings registers this process as a writer of the settings topic.

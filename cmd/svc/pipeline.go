@@ -8,6 +8,7 @@ import (
 
 	"svc/acuity/hospital"
 	"svc/internal/feeds"
+	"svc/processors/deadletter"
 	"svc/readapi"
 	"svc/schemas"
 )
@@ -15,7 +16,7 @@ import (
 // pipeline implements [readapi.Health], for GET /api/ingest/status.
 type pipeline struct {
 	service *service
-	letters *deadLetters
+	letters *deadletter.Letters
 }
 
 // Feeds implements [readapi.Health].
@@ -38,7 +39,7 @@ const behindWithin = time.Second
 
 // Pipeline implements [readapi.Health].
 func (s pipeline) Pipeline(ctx context.Context, hospital string) (p readapi.Pipeline, err error) {
-	p.DeadLetters = s.letters.open(hospital)
+	p.DeadLetters = s.letters.Open(hospital)
 	p.LogFull = s.service.config.KafkaFull != nil && s.service.config.KafkaFull() != nil
 	at, err := s.service.redis.Progress(ctx, hospital)
 	p.Heartbeat = at.Pulse

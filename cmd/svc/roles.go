@@ -25,8 +25,10 @@ import (
 	"svc/internal/lifecycle"
 	"svc/internal/metrics"
 	"svc/internal/registry"
+	"svc/internal/statefulset"
 	"svc/internal/stream"
 	"svc/internal/view"
+	"svc/processors/deadletter"
 	"svc/schemas"
 )
 
@@ -60,7 +62,7 @@ type service struct {
 	shell      *httpapi.Shell
 	audit      *auditlog.Log
 	actors     *actors
-	letters    *deadLetters // nil until a role asks for them
+	letters    *deadletter.Letters // nil until a role asks for them
 
 	partitions int32  // of observations and verdicts
 	generation string // id of the verdicts topic
@@ -145,7 +147,7 @@ func runConfigured(ctx context.Context, c *config.Config, needs config.Need, nam
 		}
 	}
 	h := newService(c, newLog(w.Stderr, c.LogLevel), w.Now)
-	h.leaving = leaving()
+	h.leaving = statefulset.Leaving()
 	defer h.close()
 	if needs&config.NeedHTTP != 0 {
 		lifecycle.CollectLess()

@@ -43,6 +43,7 @@ var rooms = map[string]room{
 	"ingest":                           {imports: []string{"acuity", "ingest/fhir", "ingest/hl7", "internal/httpapi/access", "internal/httpapi", "internal/httpapi/limit", "internal/admin/audit", "github.com/go-chi/chi"}},
 	"ingest/hl7":                       {imports: []string{"acuity", "golang.org/x/text"}},
 	"ingest/mllp":                      {goroutines: true},
+	"ingest/outcomes":                  {imports: []string{"acuity", "ingest", "internal/feeds", "schemas"}}, // what became of the observations, for the status of a feed
 	"ingest/fhir":                      {imports: []string{"acuity", "ingest/hl7"}},
 	"processors/verdict":               {imports: []string{"acuity", "schemas", "internal/stream"}},
 	"readapi":                          {imports: []string{"acuity", "internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "internal/feeds", "internal/outbound", "github.com/go-chi/chi", "github.com/cespare/xxhash"}},
@@ -77,8 +78,9 @@ var rooms = map[string]room{
 		goroutines: true,
 	},
 	"acuity/forecast":               {imports: []string{"=acuity", "=acuity/catalogue", "=acuity/score"}, std: forecastStd},
-	"acuity/help":                   {imports: []string{"=acuity", "=acuity/score"}, std: domainStd},               // what would bring a unit to a better level
-	"processors/projection":         {imports: []string{"internal/stream", "internal/view", "processors/verdict"}}, // what they have made, in the view
+	"acuity/help":                   {imports: []string{"=acuity", "=acuity/score"}, std: domainStd},                   // what would bring a unit to a better level
+	"processors/projection":         {imports: []string{"internal/stream", "internal/view", "processors/verdict"}},     // what they have made, in the view
+	"processors/deadletter":         {imports: []string{"acuity", "schemas", "internal/stream", "processors/verdict"}}, // observations that could not be applied
 	"processors/history":            {imports: []string{"acuity", "schemas", "internal/stream"}},
 	"notifier":                      {imports: []string{"acuity", "internal/outbound", "notifier", "golang.org/x/time"}, goroutines: true},
 	"notifier/event":                {imports: []string{"acuity", "internal/outbound"}},
@@ -93,8 +95,10 @@ var rooms = map[string]room{
 	"internal/admin/subscribers":    {imports: []string{"internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "internal/outbound", "internal/signature", "github.com/go-chi/chi"}}, // administration of who is told, by two roles and the command line
 	"internal/analysis/spreadsheet": {},                                                                                                                                                             // text of a CSV file that a spreadsheet must not run: exports and the terminology map
 	"internal/analysis/replay":      {imports: []string{"acuity", "schemas", "internal/outbound", "internal/analysis/spreadsheet", "internal/stream", "github.com/segmentio/kafka-go", "github.com/parquet-go/parquet-go", "golang.org/x/sync", "golang.org/x/time"}, goroutines: true},
-	"internal/analysis/simulate":    {},                                               // a believable unit in motion, as requests of the ingest API
-	"internal/analysis/backtest":    {imports: []string{"acuity", "acuity/forecast"}}, // forecasts against what came
+	"internal/analysis/simulate":    {},                                                                                                                         // a believable unit in motion, as requests of the ingest API
+	"internal/analysis/backtest":    {imports: []string{"acuity", "acuity/forecast"}},                                                                           // forecasts against what came
+	"internal/analysis/trial":       {imports: []string{"acuity", "internal/analysis/replay", "internal/stream", "readapi/web/integrations"}, goroutines: true}, // a rule tried on the past, for a page
+	"internal/statefulset":          {imports: []string{"internal/cli", "internal/config", "github.com/spf13"}, goroutines: true},                               // the preStop hook of Kubernetes
 	"internal/archtest":             {},
 	"internal/receiver":             {imports: []string{"internal/httpapi", "internal/outbound", "internal/signature"}}, // the endpoint of svc listen and svc dev
 	"internal/cli":                  {imports: []string{"github.com/spf13", "ingest", "internal/admin/sheets", "internal/httpapi", "internal/outbound", "internal/receiver", "internal/signature", "internal/analysis/simulate", "internal/analysis/spreadsheet", "golang.org/x/sync", "golang.org/x/term", "github.com/schollz/progressbar"}, goroutines: true},

@@ -1,4 +1,5 @@
-package main
+// Package trial tries rules on recorded observations.
+package trial
 
 import (
 	"cmp"
@@ -13,15 +14,13 @@ import (
 
 	"svc/acuity/catalogue"
 	"svc/internal/analysis/replay"
-	"svc/internal/stream"
 	"svc/readapi/web/integrations"
-	"svc/schemas"
 )
 
-// pastRules tries rules on recorded observations, with the replay of svc replay --diff. A trial
-// reads the log of the hospital from the beginning. It goes on while a page asks for it, and only
+// Trials tries rules on recorded observations, with the replay of svc replay --diff. A trial reads
+// the log of the hospital from the beginning. It goes on while a page asks for it, and only
 // one runs in a process.
-type pastRules struct {
+type Trials struct {
 	inputs replay.Source
 	ends   context.Context //nolint:containedctx // of the process
 	now    func() time.Time
@@ -48,23 +47,13 @@ const (
 	worstHours = 20
 )
 
-func newPastRules(ctx context.Context, h *service) *pastRules {
-	topic := h.config.Topic(schemas.Observations())
-	return &pastRules{
-		inputs: replay.Source{
-			Spans: func(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
-				return h.cluster.Spans(ctx, topic, from, to)
-			},
-			Read: func(ctx context.Context, s stream.Span, each func(stream.Record) error) error {
-				return h.cluster.Range(ctx, topic, s, each)
-			},
-		},
-		ends: ctx, now: h.now, log: h.log, turn: make(chan struct{}, 1), trials: map[string]*trial{},
-	}
+// New returns trials that read a log of observations, until ctx ends.
+func New(ctx context.Context, inputs replay.Source, now func() time.Time, log *slog.Logger) *Trials {
+	return &Trials{inputs: inputs, ends: ctx, now: now, log: log, turn: make(chan struct{}, 1), trials: map[string]*trial{}}
 }
 
 // Try implements [integrations.Past].
-func (p *pastRules) Try(_ context.Context, hospital string, rule catalogue.Rule) integrations.PastResult {
+func (p *Trials) Try(_ context.Context, hospital string, rule catalogue.Rule) integrations.PastResult {
 	now := p.now()
 	until := now.Truncate(time.Hour)
 	key := fmt.Sprintf("%s %d %s %#v", hospital, until.Unix(), rule.Factor.ID(), rule.Lines)
@@ -110,7 +99,7 @@ func (t *trial) failed() bool {
 	return t.result.Fault == integrations.PastAway
 }
 
-func (p *pastRules) run(ctx context.Context, t *trial, hospital string, rule catalogue.Rule, until time.Time) {
+func (p *Trials) run(ctx context.Context, t *trial, hospital string, rule catalogue.Rule, until time.Time) {
 	defer t.cancel()
 	select {
 	case p.turn <- struct{}{}:

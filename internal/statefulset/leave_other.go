@@ -1,11 +1,11 @@
 //go:build !unix
 
-package main
+package statefulset
 
 import "errors"
 
-// leaving returns nil: this system has no signal for it. --leave asks from the start.
-func leaving() func() bool { return nil }
+// Leaving returns nil: this system has no signal for it. --leave asks from the start.
+func Leaving() func() bool { return nil }
 
 // askToLeave returns an error: this system has no signal for it.
 func askToLeave(int) error { return errors.New("there is no signal for it on this system") }

@@ -1,7 +1,9 @@
-package main
+// Package outcomes counts what became of the observations that a process took in.
+package outcomes
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -9,20 +11,25 @@ import (
 	"svc/acuity/hospital"
 	"svc/ingest"
 	"svc/internal/feeds"
-	"svc/internal/stream"
 	"svc/schemas"
 )
 
-// feedCounter counts the observations that this process ingests, and their outcomes. The counts
-// of the last second are lost if the process dies.
-type feedCounter struct {
-	tally   feeds.Counter
-	applied *stream.Applied[[]byte]
-	now     func() time.Time
+// Counter counts the observations that this process ingests, and their outcomes. The counts of the
+// last second are lost if the process dies.
+type Counter struct {
+	known func(ingest.Position) ([]byte, bool)
+	now   func() time.Time
+	tally feeds.Counter
 
 	mu      sync.Mutex
-	pending map[stream.Position]kept // in the log, not applied yet
+	pending map[ingest.Position]kept // in the log, not applied yet
 	events  int                      // of pending observations with places
+}
+
+// New returns a counter without counts. known returns the change of an observation if it has been
+// seen lately.
+func New(known func(ingest.Position) (change []byte, seen bool), now func() time.Time) *Counter {
+	return &Counter{known: known, now: now, pending: map[ingest.Position]kept{}}
 }
 
 // kept is an observation of this process that is in the log.
@@ -40,8 +47,8 @@ const (
 	eventsAtMost  = 200_000
 )
 
-// took implements [ingest.Config.Took].
-func (n *feedCounter) took(in ingest.Intake) {
+// Took implements [ingest.Config.Took].
+func (n *Counter) Took(in ingest.Intake) {
 	feed := feeds.Feed{Hospital: in.Hospital, Channel: string(in.Channel), Source: in.Source}
 	at := in.At.Time()
 	sum := &feeds.Sum{
@@ -60,7 +67,7 @@ func (n *feedCounter) took(in ingest.Intake) {
 	if in.Position == nil {
 		return
 	}
-	position := stream.Position(*in.Position)
+	position := *in.Position
 	n.mu.Lock()
 	if len(n.pending) < pendingAtMost {
 		k := kept{feed: feed, messages: in.Received, request: in.Request}
@@ -72,8 +79,8 @@ func (n *feedCounter) took(in ingest.Intake) {
 	}
 	n.mu.Unlock()
 	// The change may have arrived before the acknowledgement of its own input.
-	if value, known := n.applied.Known(position); known {
-		n.countOutcome(position, value)
+	if value, known := n.known(position); known {
+		n.Applied(position, value)
 	}
 }
 
@@ -84,16 +91,8 @@ func noticed(at time.Time, request string, n ingest.Notice) feeds.Notice {
 	}.Cut()
 }
 
-// see handles one record of the tail of the verdicts.
-func (n *feedCounter) see(r stream.Record) {
-	n.applied.See(r)
-	if value, input, ok := answered(r); ok {
-		n.countOutcome(stream.Position{Partition: r.Partition, Offset: input}, value)
-	}
-}
-
-// countOutcome counts the outcome of an observation, once.
-func (n *feedCounter) countOutcome(at stream.Position, change []byte) {
+// Applied counts the outcome of an observation, once. change is its record in the changelog.
+func (n *Counter) Applied(at ingest.Position, change []byte) {
 	n.mu.Lock()
 	k, ours := n.pending[at]
 	delete(n.pending, at)
@@ -161,28 +160,37 @@ func addOutcome(c *feeds.Counts, outcome acuity.Outcome, n int64) {
 	}
 }
 
-// countsEvery is how often the counts go to Redis.
+// countsEvery is how often the counts go to the store.
 const countsEvery = time.Second
 
-// keep writes the counts to Redis once a second, best effort. Counts that Redis does not accept
-// are written the next time.
-func (n *feedCounter) keep(h *service) func(context.Context) error {
-	hand := func(ctx context.Context) {
-		left, err := h.redis.AddFeeds(ctx, n.tally.Drain())
+// Store keeps the counts of all processes.
+type Store interface {
+	// AddFeeds adds counts, and returns those that it could not add.
+	AddFeeds(ctx context.Context, counts map[feeds.Feed]*feeds.Sum) (left map[feeds.Feed]*feeds.Sum, err error)
+}
+
+// Run writes the counts to the store once a second, best effort. Counts that the store does not
+// accept are written the next time.
+func (n *Counter) Run(ctx context.Context, store Store, log *slog.Logger) error {
+	write := func(ctx context.Context) {
+		left, err := store.AddFeeds(ctx, n.tally.Drain())
 		if err != nil {
-			h.log.DebugContext(ctx, "counts of feeds not kept", "error", err)
+			log.DebugContext(ctx, "counts of feeds not kept", "error", err)
 		}
 		for feed, sum := range left {
 			n.tally.Add(feed, sum)
 		}
 	}
-	return func(ctx context.Context) error {
-		for pause(ctx, countsEvery) == nil {
-			hand(ctx)
+	for ctx.Err() == nil {
+		wait, stop := context.WithTimeout(ctx, countsEvery)
+		<-wait.Done()
+		stop()
+		if ctx.Err() == nil {
+			write(ctx)
 		}
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		hand(last)
-		return ctx.Err()
 	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	write(last)
+	return ctx.Err()
 }

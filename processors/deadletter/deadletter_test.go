@@ -1,4 +1,4 @@
-package main
+package deadletter
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"svc/acuity"
-	"svc/ingest"
 	"svc/internal/config"
 	"svc/internal/stream"
 	"svc/schemas"
@@ -76,56 +75,56 @@ func TestObservationOfADeadLetter(t *testing.T) {
 	letter("north", "another-topic", 0+9)
 	letter("north", observations.Name, 100) // the log has no such record
 
-	letters := followDeadLetters(cluster, "p-", 1, log)
+	letters := Follow(cluster, "p-", 1, func() time.Time { return at.Time() }, log)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- letters.table.Run(ctx) }()
+	go func() { done <- letters.Run(ctx) }()
 	defer func() {
 		stop()
 		if fault := <-done; fault != nil {
 			t.Error(fault)
 		}
 	}()
-	<-letters.table.Ready()
+	<-letters.Ready()
 
-	o, err := letters.observation(t.Context(), "north", "0:0")
+	o, err := letters.Observation(t.Context(), "north", "0:0")
 	if err != nil || o.Hospital != "north" || o.Staffing == nil || o.Staffing.Nurses != 6 || o.ReceivedAt != at {
 		t.Fatalf("the record that is understood now: %+v %v", o, err)
 	}
-	before := letters.open("north")
+	before := letters.Open("north")
 	for range 2 {
-		if err = letters.retried(t.Context(), "north", "0:0"); err != nil {
+		if err = letters.Retried(t.Context(), "north", "0:0"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := letters.open("north"); n != before-1 || letters.list("north")[0].RetriedAt.IsZero() || letters.list("north")[0].Reason != "unknown_schema" {
-		t.Errorf("%d of %d are open: %+v", n, before, letters.list("north")[0])
+	if n := letters.Open("north"); n != before-1 || letters.OfHospital("north")[0].RetriedAt == 0 || letters.OfHospital("north")[0].Reason != "unknown_schema" {
+		t.Errorf("%d of %d are open: %+v", n, before, letters.OfHospital("north")[0])
 	}
 	for id, want := range map[string]string{"0:1": "malformed_record", "0:2": "unknown_schema", "0:3": "wrong_hospital"} {
-		unreadable := (*ingest.UnreadableError)(nil)
-		if _, err := letters.observation(t.Context(), "north", id); !errors.As(err, &unreadable) || unreadable.Reason != want {
+		unreadable := (*stream.PoisonError)(nil)
+		if _, err := letters.Observation(t.Context(), "north", id); !errors.As(err, &unreadable) || unreadable.Reason != want {
 			t.Errorf("%s: %v, want %s", id, err, want)
 		}
 	}
 	for _, foreign := range [][2]string{{"south", "0:1"}, {"west", "0:0"}, {"north", "0:9"}, {"north", "1:0"}, {"north", ""}} {
-		if _, err := letters.observation(t.Context(), foreign[0], foreign[1]); !errors.Is(err, ingest.ErrNoDeadLetter) {
+		if _, err := letters.Observation(t.Context(), foreign[0], foreign[1]); !errors.Is(err, ErrNone) {
 			t.Errorf("%v: %v", foreign, err)
 		}
 	}
-	if o, err := letters.observation(t.Context(), "south", "0:0"); err == nil || o != nil {
+	if o, err := letters.Observation(t.Context(), "south", "0:0"); err == nil || o != nil {
 		t.Errorf("a record of north for south: %+v", o)
 	}
 	within, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if _, err := letters.observation(within, "north", "0:100"); err == nil {
+	if _, err := letters.Observation(within, "north", "0:100"); err == nil {
 		t.Error("a record that is not there was read")
 	}
 
-	all := letters.list("north")
-	if len(all) != 6 || all[0].ID != "0:0" || all[0].Reason != "unknown_schema" || all[0].SchemaID != 43783 || !all[0].At.Equal(at.Time()) {
+	all := letters.OfHospital("north")
+	if len(all) != 6 || all[0].ID() != "0:0" || all[0].Reason != "unknown_schema" || all[0].Schema != 43783 || all[0].At != at {
 		t.Errorf("listed %+v", all)
 	}
-	if other := letters.list("west"); len(other) != 0 {
+	if other := letters.OfHospital("west"); len(other) != 0 {
 		t.Errorf("of a hospital without any: %+v", other)
 	}
 }

@@ -1,7 +1,7 @@
-package main
+package statefulset
 
 import (
-	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -36,7 +36,7 @@ func TestScaledDown(t *testing.T) {
 					t.Errorf("asked for %s as %q", r.URL, r.Header.Get("Authorization"))
 				}
 				w.WriteHeader(tt.status)
-				fmt.Fprint(w, tt.body)
+				io.WriteString(w, tt.body) //nolint:errcheck // the test reads it
 			}))
 			defer server.Close()
 			k := &kubernetes{base: server.URL, token: "secret", namespace: "north", client: server.Client()}

@@ -1,4 +1,4 @@
-package main
+package trial
 
 import (
 	"context"
@@ -50,19 +50,16 @@ func TestTrials(t *testing.T) {
 		defer cancel()
 		type call struct{ answer chan error }
 		calls := make(chan call, 10)
-		p := &pastRules{
-			inputs: replay.Source{Spans: func(ctx context.Context, _, _ time.Time) ([]stream.Span, error) {
-				c := call{make(chan error)}
-				calls <- c
-				select {
-				case err := <-c.answer:
-					return nil, err
-				case <-ctx.Done():
-					return nil, ctx.Err()
-				}
-			}},
-			ends: ctx, now: time.Now, log: slog.New(slog.DiscardHandler), turn: make(chan struct{}, 1), trials: map[string]*trial{},
-		}
+		p := New(ctx, replay.Source{Spans: func(ctx context.Context, _, _ time.Time) ([]stream.Span, error) {
+			c := call{make(chan error)}
+			calls <- c
+			select {
+			case err := <-c.answer:
+				return nil, err
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}}, time.Now, slog.New(slog.DiscardHandler))
 		f, ok := catalogue.FactorByID("high-mag")
 		if !ok {
 			t.Fatal("no such factor")

@@ -1,4 +1,4 @@
-package main
+package outcomes
 
 import (
 	"slices"
@@ -9,7 +9,6 @@ import (
 	"svc/acuity"
 	"svc/ingest"
 	"svc/internal/feeds"
-	"svc/internal/stream"
 	"svc/schemas"
 )
 
@@ -18,36 +17,40 @@ import (
 // counted.
 func TestCountsOfAFeed(t *testing.T) {
 	at := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
-	n := &feedCounter{applied: stream.NewApplied(answered), now: func() time.Time { return at }, pending: map[stream.Position]kept{}}
-	change := func(offset int64, c acuity.Change) stream.Record {
+	changes := map[ingest.Position][]byte{}
+	n := New(func(p ingest.Position) ([]byte, bool) { c, ok := changes[p]; return c, ok }, func() time.Time { return at })
+	change := func(offset int64, c acuity.Change) {
+		t.Helper()
 		c.Hospital, c.Offset, c.Version, c.AppliedAt = "north", offset, offset+1, acuity.At(at)
 		value, err := schemas.EncodeChange(nil, &c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return stream.Record{Key: []byte("north"), Value: value, Partition: 2, Offset: 100 + offset}
+		p := ingest.Position{Partition: 2, Offset: offset}
+		changes[p] = value
+		n.Applied(p, value)
 	}
 	took := func(offset int64, received int) {
-		n.took(ingest.Intake{
+		n.Took(ingest.Intake{
 			Hospital: "north", Channel: acuity.ChannelHL7, Source: "key_1", At: acuity.At(at), Received: received,
 			Position: &ingest.Position{Partition: 2, Offset: offset},
 		})
 	}
 	took(0, 1)
-	n.see(change(0, acuity.Change{Outcome: acuity.Applied, Warnings: []acuity.Warning{{Code: "x"}}}))
-	n.see(change(0, acuity.Change{Outcome: acuity.Applied})) // again: not counted
-	n.see(change(1, acuity.Change{Outcome: acuity.Duplicate}))
-	took(1, 1)                                               // its change came first
-	n.see(change(2, acuity.Change{Outcome: acuity.Applied})) // of another process
+	change(0, acuity.Change{Outcome: acuity.Applied, Warnings: []acuity.Warning{{Code: "x"}}})
+	change(0, acuity.Change{Outcome: acuity.Applied}) // again: not counted
+	change(1, acuity.Change{Outcome: acuity.Duplicate})
+	took(1, 1)                                        // its change came first
+	change(2, acuity.Change{Outcome: acuity.Applied}) // of another process
 	took(3, 3)
-	n.see(change(3, acuity.Change{Outcome: acuity.Applied, Items: []acuity.ItemResult{
+	change(3, acuity.Change{Outcome: acuity.Applied, Items: []acuity.ItemResult{
 		{Outcome: acuity.Applied}, {Outcome: acuity.Ignored}, {Outcome: acuity.Duplicate},
-	}}))
+	}})
 	took(4, 1)
-	n.see(change(4, acuity.Change{Outcome: acuity.Rejected, Reason: "r"}))
+	change(4, acuity.Change{Outcome: acuity.Rejected, Reason: "r"})
 	took(5, 1) // pending
-	n.took(ingest.Intake{Hospital: "north", Channel: acuity.ChannelHL7, Source: "key_1", At: acuity.At(at), Received: 2, Rejected: 2})
-	n.took(ingest.Intake{Hospital: "north", Channel: acuity.ChannelHL7, Source: "key_1", At: acuity.At(at), Received: 1, Ignored: 1})
+	n.Took(ingest.Intake{Hospital: "north", Channel: acuity.ChannelHL7, Source: "key_1", At: acuity.At(at), Received: 2, Rejected: 2})
+	n.Took(ingest.Intake{Hospital: "north", Channel: acuity.ChannelHL7, Source: "key_1", At: acuity.At(at), Received: 1, Ignored: 1})
 
 	got := n.tally.Drain()[feeds.Feed{Hospital: "north", Channel: "hl7", Source: "key_1"}]
 	want := feeds.Counts{Received: 10, Applied: 2, Duplicates: 2, Ignored: 2, Rejected: 3, Warnings: 1}
@@ -60,10 +63,11 @@ func TestCountsOfAFeed(t *testing.T) {
 // change arrives. Each has the id of its request. Events beyond the bound have none.
 func TestNoticesOfAFeed(t *testing.T) {
 	at := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
-	n := &feedCounter{applied: stream.NewApplied(answered), now: func() time.Time { return at }, pending: map[stream.Position]kept{}}
+	changes := map[ingest.Position][]byte{}
+	n := New(func(p ingest.Position) ([]byte, bool) { c, ok := changes[p]; return c, ok }, func() time.Time { return at })
 	feed := feeds.Feed{Hospital: "north", Channel: "adt", Source: "key_1"}
 	take := func(offset int64, places *ingest.Places) {
-		n.took(ingest.Intake{
+		n.Took(ingest.Intake{
 			Hospital: "north", Channel: acuity.ChannelADT, Source: "key_1", At: acuity.At(at), Received: 1, Request: "r1",
 			Notices:  []ingest.Notice{{Code: "unknown_field", Path: strings.Repeat("x", 500)}},
 			Position: &ingest.Position{Partition: 2, Offset: offset}, Places: places,
@@ -75,7 +79,7 @@ func TestNoticesOfAFeed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n.see(stream.Record{Key: []byte("north"), Value: value, Partition: 2, Offset: 100 + offset})
+		n.Applied(ingest.Position{Partition: 2, Offset: offset}, value)
 	}
 	take(0, new(ingest.Places))
 	settle(0, acuity.Change{Outcome: acuity.Applied, Warnings: []acuity.Warning{{Code: "place_differs", Path: "events[0]"}}})

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package statefulset
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 // leaveSignal asks a process to leave its groups when it is stopped.
 const leaveSignal = syscall.SIGUSR1
 
-// leaving listens for leaveSignal. It returns a function that tells whether the signal came.
-func leaving() func() bool {
+// Leaving listens for leaveSignal. It returns a function that tells whether the signal came.
+func Leaving() func() bool {
 	var asked atomic.Bool
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, leaveSignal)

@@ -1,4 +1,6 @@
-package main
+// Package statefulset lets the process of a pod leave its consumer group when its StatefulSet is
+// scaled down.
+package statefulset
 
 import (
 	"context"
@@ -27,10 +29,10 @@ const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 // preStopWithin bounds the request to Kubernetes.
 const preStopWithin = 5 * time.Second
 
-// preStopCommand is svc prestop. Kubernetes runs it in a pod of a StatefulSet before it stops the
+// PreStopCommand is svc prestop. Kubernetes runs it in a pod of a StatefulSet before it stops the
 // pod. A pod that is scaled down leaves its group. A pod that is replaced stays a member, and its
 // partitions wait for it.
-func preStopCommand(w env) *cobra.Command {
+func PreStopCommand(w cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "prestop", Short: "the preStop hook of a StatefulSet: have the process leave its group if it is scaled down", Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
