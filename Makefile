@@ -30,7 +30,7 @@ check: ## vet, format and lint
 	@go run $(GOLANGCI) run ./...
 
 # Rooms that may not start a goroutine (internal/archtest), and that compute for minutes under the detector.
-ALONE := acuity|acuity/adt|acuity/catalogue|acuity/score|acuity/hospital|acuity/terminology|acuity/forecast|internal/analysis/backtest|internal/analysis/simulate
+ALONE := acuity|acuity/adt|acuity/catalogue|acuity/evidence|acuity/location|acuity/score|acuity/hospital|acuity/terminology|acuity/forecast|internal/analysis/backtest|internal/analysis/simulate
 # Tests of volume that compute for long under the detector and start nothing that others do not.
 VOLUME := TestVerifyFindsFaults|TestExportThenImport|TestRefusalsOfEveryPath|TestAnHourOfDeadEndpoints|TestHoursPassByThemselves|TestFullWorklist|TestFullTerminologyMap
 # Of the whole system those tests that do most at once; svc itself runs under the detector then.

@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"svc/acuity"
-	"svc/acuity/hospital"
+	"svc/acuity/location"
 	"svc/internal/httpapi"
 )
 
@@ -24,7 +24,7 @@ func (s *server) setLocation(w http.ResponseWriter, r *http.Request) {
 	}
 	ids := make([]string, len(o.Locations))
 	for i := range o.Locations {
-		ids[i] = hospital.PlaceID(&o.Locations[i])
+		ids[i] = location.RowID(&o.Locations[i])
 	}
 	answer := locationAnswer{ID: ids[0], IDs: ids}
 	var ok bool
@@ -38,14 +38,14 @@ func (s *server) deleteLocation(w http.ResponseWriter, r *http.Request) {
 	if o == nil {
 		return
 	}
-	p, ok := hospital.PlaceByID(httpapi.PathValue(r, "id"))
+	p, ok := location.RowByID(httpapi.PathValue(r, "id"))
 	if !ok {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 		return
 	}
 	p.Delete = true
 	o.Locations = []acuity.Place{p}
-	answer := locationAnswer{ID: hospital.PlaceID(&p), IDs: []string{hospital.PlaceID(&p)}}
+	answer := locationAnswer{ID: location.RowID(&p), IDs: []string{location.RowID(&p)}}
 	if answer.acted, ok = s.perform(w, r, o, in, actionLocationDelete, answer.ID); ok {
 		httpapi.OK(w, r, answer)
 	}
@@ -56,10 +56,10 @@ func (r *reader) locations(body []byte) (all []acuity.Place) {
 	seen := map[string]bool{}
 	for in := range r.rows(body, "locations", shapeOf[placesShape]()) {
 		p := in.place()
-		if seen[hospital.PlaceID(&p)] {
+		if seen[location.RowID(&p)] {
 			in.unfit(in.path, "unique") // two rows are about the same place, and only one can hold
 		}
-		seen[hospital.PlaceID(&p)] = true
+		seen[location.RowID(&p)] = true
 		all = append(all, p)
 	}
 	return all

@@ -10,6 +10,7 @@ import (
 
 	"svc/acuity/catalogue"
 	"svc/acuity/hospital"
+	"svc/acuity/location"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 )
@@ -231,9 +232,9 @@ func (s *server) locations(w http.ResponseWriter, r *http.Request) {
 	out := locationList{Locations: []locationItem{}, UnknownLocations: []unknownLocation{}}
 	versions := map[string]int64{}
 	for _, p := range all.places {
-		versions[hospital.PlaceID(&p.Place)] = p.Version
+		versions[location.RowID(&p.Place)] = p.Version
 		item := locationItem{
-			ID: hospital.PlaceID(&p.Place), PointOfCare: p.PointOfCare, Room: p.Room, Bed: p.Bed, RoomLabel: p.Label, Area: p.Area,
+			ID: location.RowID(&p.Place), PointOfCare: p.PointOfCare, Room: p.Room, Bed: p.Bed, RoomLabel: p.Label, Area: p.Area,
 			Outside: p.Outside, authored: authored{p.Version, p.By, instant(p.At)},
 		}
 		if p.HasRoomID {

@@ -117,9 +117,9 @@ func (t *locations) relabel() (news bool) {
 	t.work.newPast = true // a past takes its rooms from the table
 	for _, r := range t.registry.rooms {
 		if r.own() {
-			news = t.table.forget(r.ID) || news
+			news = t.table.Forget(r.ID) || news
 		} else {
-			news = t.table.know(r.ID, r.Label, r.Area) || news
+			news = t.table.Know(r.ID, r.Label, r.Area) || news
 		}
 	}
 	return news

@@ -6,6 +6,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/evidence"
+	"svc/acuity/location"
 )
 
 // binding is the owner of a clinical statement: a visit; an occupant whom censuses saw
@@ -206,7 +207,7 @@ func (m *chartBuilder) gatherStatements(e *evidence.Input, b binding, r *room) {
 	}
 	e.Statements = append(e.Statements, m.matcher.rereadAll(&b.v.statements))
 	for i, s := range b.v.spans {
-		if s.Kind != inRoom || slices.ContainsFunc(b.v.spans[:i], func(o locationSpan) bool { return o.placement == s.placement }) {
+		if s.Kind != location.InRoom || slices.ContainsFunc(b.v.spans[:i], func(o locationSpan) bool { return o.Placement == s.Placement }) {
 			continue
 		}
 		if in := m.registry.room(s.Room); in != nil {

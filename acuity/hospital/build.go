@@ -7,6 +7,7 @@ import (
 	"svc/acuity/adt"
 	"svc/acuity/codes"
 	"svc/acuity/evidence"
+	"svc/acuity/location"
 )
 
 // chartBuilder makes the charts of rooms from the facts of those who are in them.
@@ -26,7 +27,7 @@ type chartBuilder struct {
 // rebuild makes the chart of a room from the facts of those who are in it.
 func (m *chartBuilder) rebuild(r *room) {
 	if r.own() {
-		if label, own := m.locations.table.label(r.ID); own && label != r.Label {
+		if label, own := m.locations.table.Label(r.ID); own && label != r.Label {
 			r.Label = label
 			m.work.markRoom(r, markState)
 		}
@@ -163,7 +164,7 @@ func (m *chartBuilder) primary(r *room, v *visit, facts *CensusFacts, birth acui
 	}
 	seen, here := v.censusStayIn(r)
 	placed := v.timeline.PlacedAt()
-	if n := len(v.timeline.Stays); n > 0 && v.timeline.Stays[n-1].Placing.NamesNoPlace(m.locations.table.isWard) {
+	if n := len(v.timeline.Stays); n > 0 && v.timeline.Stays[n-1].Placing.NamesNoPlace(m.locations.table.IsWard) {
 		placed = 0 // the census knows where she is (F2)
 	}
 	same := placed != 0 && m.placedIn(v, r)
@@ -189,7 +190,7 @@ func (m *chartBuilder) primary(r *room, v *visit, facts *CensusFacts, birth acui
 // is known of her births.
 func (m *chartBuilder) chosen(v *visit, birth acuity.Instant, cesarean bool) adt.Primary {
 	if c := &v.primary; !c.known || c.birth != birth || c.cesarean != cesarean {
-		*c = chosen{true, cesarean, birth, v.timeline.Primary(m.locations.table.describe, birth, cesarean)}
+		*c = chosen{true, cesarean, birth, v.timeline.Primary(m.locations.table.Describe, birth, cesarean)}
 	}
 	return v.primary.choice
 }
@@ -207,14 +208,14 @@ func (v *visit) censusStayIn(r *room) (CensusStay, bool) {
 
 // placedIn reports whether ADT has the visit in the room.
 func (m *chartBuilder) placedIn(v *visit, r *room) bool {
-	p := m.locations.table.placementOf(v.timeline.Stays[len(v.timeline.Stays)-1].Place())
-	return p.Kind == inRoom && p.Room == r.ID
+	p := m.locations.table.Placement(v.timeline.Stays[len(v.timeline.Stays)-1].Place())
+	return p.Kind == location.InRoom && p.Room == r.ID
 }
 
 // sameArea reports whether ADT has the visit in an area of the same kind as the census
 // row.
 func (m *chartBuilder) sameArea(v *visit, f *CensusFacts) bool {
-	place := m.locations.table.find(v.timeline.Stays[len(v.timeline.Stays)-1].Place())
+	place := m.locations.table.Describe(v.timeline.Stays[len(v.timeline.Stays)-1].Place())
 	return place.KindFor(v.timeline.Service) == (&adt.CareFacts{Area: f.Area, Service: f.Service}).Kind()
 }
 

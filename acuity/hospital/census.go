@@ -6,6 +6,7 @@ import (
 	"svc/acuity"
 	"svc/acuity/adt"
 	"svc/acuity/evidence"
+	"svc/acuity/location"
 )
 
 // takeCensus takes a full snapshot of the rooms (clinical-decisions X3, X15,
@@ -119,7 +120,7 @@ func (t *censusIntake) giveOccupantTo(v *visit, r *room) {
 	v.Facts = v.censusFacts()
 	s := o.CensusStay
 	for _, sp := range v.spans {
-		if sp.Kind == inRoom && sp.Room == r.ID && sp.holds(o.Last) {
+		if sp.Kind == location.InRoom && sp.Room == r.ID && sp.holds(o.Last) {
 			s.From = max(s.From, min(sp.From, s.First))
 			s.First = max(s.First, min(sp.From, s.Last))
 		}
@@ -175,7 +176,7 @@ func (t *censusIntake) takeNamedRow(row *acuity.CensusRoom) bool {
 	}
 	elsewhere := false
 	for _, s := range v.spans {
-		if s.holds(t.before) && (s.Kind != inRoom || s.Room != row.ID) {
+		if s.holds(t.before) && (s.Kind != location.InRoom || s.Room != row.ID) {
 			elsewhere = true
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/evidence"
+	"svc/acuity/location"
 )
 
 // The key of a record of hospital h is h/<kind> or h/<kind>/<id>.
@@ -202,7 +203,7 @@ func (u *State) Restore(key string, s Record) error {
 	case *RuleState:
 		u.settings.rules[s.Factor] = s
 	case *PlaceState:
-		u.settings.places[PlaceID(&s.Place)] = s
+		u.settings.places[location.RowID(&s.Place)] = s
 	case *SwitchesState:
 		u.settings.switches = s
 	case *ReferenceState:

@@ -84,7 +84,7 @@ func (t *timelines) rebuild() {
 		return
 	}
 	t.work.parts = false
-	how := adt.Options{SameRoom: t.locations.table.sameRoom, IsWard: t.locations.table.isWard, TrustA08: t.settings.switchesInForce().TrustA08Location}
+	how := adt.Options{SameRoom: t.locations.table.SameRoom, IsWard: t.locations.table.IsWard, TrustA08: t.settings.switchesInForce().TrustA08Location}
 	for i := 0; i < len(t.work.visits); i++ { // a visit may mark others
 		v := t.work.visits[i]
 		v.marks &^= dirtyTimeline

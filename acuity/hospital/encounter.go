@@ -192,7 +192,7 @@ func (es *eventStore) dropEvents(v *visit, resource string) {
 func (t *locations) forgetPlaces(events []adt.Event) {
 	for i := range events {
 		p := events[i].Place
-		t.table.forgetPlace(*p)
+		t.table.DropUse(*p)
 		t.locate(p, -1)
 		t.locate(events[i].Prior, -1)
 		if i == 0 || p != events[i-1].Place {

@@ -5,6 +5,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/adt"
+	"svc/acuity/location"
 )
 
 // intakeEvent is what became of an event on its way into the facts.
@@ -209,9 +210,7 @@ func (es *eventStore) addEventRoom(in *intake, i int, l *acuity.Location) {
 		es.work.relabel = true
 		return
 	}
-	before := len(es.locations.table.own)
-	es.locations.table.see(*l)
-	if len(es.locations.table.own) != before {
+	if es.locations.table.AddUse(*l) {
 		es.work.retable = true // a number that two points of care use means neither
 	}
 }
@@ -230,7 +229,7 @@ func (v *visit) appliedEventOf(id string, e *acuity.Event) *adt.AppliedEvent {
 // standsWithoutRoom reports whether the visit is in a unit, but in no known room.
 func (v *visit) standsWithoutRoom() bool {
 	n := len(v.spans)
-	return n > 0 && v.spans[n-1].To == 0 && v.spans[n-1].Kind == withoutRoom
+	return n > 0 && v.spans[n-1].To == 0 && v.spans[n-1].Kind == location.WithoutRoom
 }
 
 // tight makes room in a full list for one more, and for a part of its length. A hospital

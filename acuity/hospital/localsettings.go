@@ -6,6 +6,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
+	"svc/acuity/location"
 	"svc/acuity/terminology"
 )
 
@@ -84,7 +85,7 @@ func (u *State) takeLocalSettings(in *intake) {
 		u.worklist.takeMark(in, i, &o.Marks[i])
 	}
 	if len(o.Locations) > 0 || o.Switches != nil {
-		u.locations.table.setLocalPlaces(u.settings.locations())
+		u.locations.table.SetRows(u.settings.locations())
 		u.work.relabel, u.work.known = true, true
 		u.markAll()
 	}
@@ -140,7 +141,7 @@ func (s *localSettings) refusal(o *acuity.Observation) string {
 		}
 	}
 	for i := range o.Locations {
-		p, version := s.places[PlaceID(&o.Locations[i])], int64(0)
+		p, version := s.places[location.RowID(&o.Locations[i])], int64(0)
 		if p != nil {
 			version = p.Version
 		} else if !o.Locations[i].Delete {
@@ -179,7 +180,7 @@ func (u *State) compile() {
 	u.matcher.maps = terminology.NewMappings(list)
 	u.matcher.maps.Medication = u.people.medication
 	u.matcher.reader = terminology.Reader{Catalogue: u.matcher.cat, Mappings: u.matcher.maps}
-	u.locations.table.setLocalPlaces(u.settings.locations())
+	u.locations.table.SetRows(u.settings.locations())
 }
 
 // switchesInForce returns the switches in force.

@@ -5,13 +5,14 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/adt"
+	"svc/acuity/location"
 )
 
 // locatedPlace is a place that events name, with the answer of the room table when
 // everything was last derived.
 type locatedPlace struct {
 	events int // number of events that name it as their place or prior place
-	told   toldPlace
+	told   location.Answer
 }
 
 // locations says which rooms the places of events are.
@@ -19,7 +20,7 @@ type locations struct {
 	registry *registry
 	work     *work
 
-	table   roomTable
+	table   location.Table
 	located map[acuity.Location]*locatedPlace
 }
 
@@ -30,7 +31,7 @@ func (t *locations) locate(l *acuity.Location, events int) {
 	}
 	p := t.located[*l]
 	if p == nil {
-		p = &locatedPlace{told: t.table.lookUp(*l)}
+		p = &locatedPlace{told: t.table.LookUp(*l)}
 		t.located[*l] = p
 	}
 	if p.events += events; p.events <= 0 {
@@ -52,7 +53,7 @@ func (t *locations) locateEvents(list []adt.Event, events int) {
 func (u *State) settleTable() {
 	w := &u.work
 	for _, l := range w.unsaid {
-		w.learn = w.learn || u.locations.table.lacks(*l)
+		w.learn = w.learn || u.locations.table.IsUnused(*l)
 	}
 	w.unsaid = emptied(w.unsaid)
 	switch {
@@ -66,7 +67,7 @@ func (u *State) settleTable() {
 	w.learn, w.relabel, w.retable = false, false, false
 	u.locations.markTold()
 	for _, r := range u.registry.rooms {
-		if label, own := u.locations.table.label(r.ID); r.own() && own && label != r.Label {
+		if label, own := u.locations.table.Label(r.ID); r.own() && own && label != r.Label {
 			u.work.markRoom(r, dirtyChart)
 		}
 	}
@@ -76,7 +77,7 @@ func (u *State) settleTable() {
 func (t *locations) markTold() {
 	changed := map[acuity.Location]bool{}
 	for l, p := range t.located {
-		if told := t.table.lookUp(l); told != p.told {
+		if told := t.table.LookUp(l); told != p.told {
 			p.told, changed[l] = told, true
 		}
 	}

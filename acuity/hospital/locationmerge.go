@@ -4,11 +4,12 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/location"
 )
 
 // locationSpan is a time that a visit spends in one place, by ADT and census together.
 type locationSpan struct {
-	placement
+	location.Placement
 	From, To acuity.Instant // To 0: still
 }
 
@@ -19,7 +20,7 @@ func (s locationSpan) holds(t acuity.Instant) bool { return s.From <= t && (s.To
 // The first was at At, the newest at Last.
 type censusSpan struct {
 	At, Last acuity.Instant
-	Place    placement
+	Place    location.Placement
 	Absent   bool
 }
 
@@ -62,20 +63,20 @@ func (l *stayBuilder) mergeLocations(v *visit, w *locationMerge, dst []locationS
 		p, there := w.placementAt(t)
 		last := len(dst) - 1
 		if last >= 0 && dst[last].To == 0 {
-			if there && dst[last].placement == p {
+			if there && dst[last].Placement == p {
 				continue
 			}
 			dst[last].To = t
 		}
 		if there {
-			dst = append(dst, locationSpan{placement: p, From: t})
+			dst = append(dst, locationSpan{Placement: p, From: t})
 		}
 	}
 	return dst
 }
 
 // placementAt returns where the visit is at t; false: it is not in the hospital.
-func (w *locationMerge) placementAt(t acuity.Instant) (placement, bool) {
+func (w *locationMerge) placementAt(t acuity.Instant) (location.Placement, bool) {
 	q := -1
 	for i := range w.censusSpans {
 		if w.censusSpans[i].At <= t {
@@ -84,7 +85,7 @@ func (w *locationMerge) placementAt(t acuity.Instant) (placement, bool) {
 	}
 	if q < 0 {
 		if w.early.From != 0 && w.early.holds(t) {
-			return w.early.placement, true
+			return w.early.Placement, true
 		}
 		return w.adtPlacementAt(t)
 	}
@@ -120,22 +121,22 @@ func (w *locationMerge) lastSaid(v *visit) acuity.Instant {
 
 // adtPlacementAt returns where the visit is at t by ADT alone; false: ADT has it
 // nowhere.
-func (w *locationMerge) adtPlacementAt(t acuity.Instant) (placement, bool) {
+func (w *locationMerge) adtPlacementAt(t acuity.Instant) (location.Placement, bool) {
 	for _, s := range slices.Backward(w.adtSpans) {
 		if s.holds(t) {
-			return s.placement, true
+			return s.Placement, true
 		}
 	}
-	return placement{}, false
+	return location.Placement{}, false
 }
 
 // addCensusSpans adds what censuses say about the visit.
 func (l *stayBuilder) addCensusSpans(v *visit, w *locationMerge) {
 	for i := range v.Stays {
 		s := &v.Stays[i]
-		place := placement{Kind: inRoom, Room: s.Room}
+		place := location.Placement{Kind: location.InRoom, Room: s.Room}
 		if i == 0 && s.From < s.First && !w.knownBefore(s.First) {
-			w.early = locationSpan{placement: place, From: max(s.From, 1), To: s.First}
+			w.early = locationSpan{Placement: place, From: max(s.From, 1), To: s.First}
 		}
 		w.censusSpans = append(w.censusSpans, censusSpan{At: s.First, Last: s.Last, Place: place})
 		if s.To != 0 && (i+1 == len(v.Stays) || v.Stays[i+1].First != s.To) {
@@ -149,12 +150,12 @@ func (l *stayBuilder) addCensusSpans(v *visit, w *locationMerge) {
 	switch r := v.occupantOf; {
 	case r != nil:
 		o := &r.Occupant.CensusStay
-		place := placement{Kind: inRoom, Room: r.ID}
+		place := location.Placement{Kind: location.InRoom, Room: r.ID}
 		from := o.First
 		if arrived, ok := w.arrival(at); ok && arrived > o.First {
 			from = arrived // the earlier censuses saw somebody else
 		} else if ok && o.From < arrived {
-			w.early = locationSpan{placement: place, From: max(o.From, 1), To: arrived}
+			w.early = locationSpan{Placement: place, From: max(o.From, 1), To: arrived}
 		}
 		w.censusSpans = append(w.censusSpans, censusSpan{At: from, Last: o.Last, Place: place})
 	case v.timeline.Newborn && l.besideSomebody(v, w, at):
@@ -188,14 +189,14 @@ func (l *stayBuilder) besideSomebody(v *visit, w *locationMerge, at acuity.Insta
 	if !there {
 		return false
 	}
-	if p.Kind != inRoom {
+	if p.Kind != location.InRoom {
 		return true
 	}
 	if r := l.registry.room(p.Room); r != nil && r.Listed && r.Status == acuity.RoomOccupied {
 		return true
 	}
 	m := l.motherOf(v)
-	return m != nil && slices.ContainsFunc(m.spans, func(s locationSpan) bool { return s.placement == p })
+	return m != nil && slices.ContainsFunc(m.spans, func(s locationSpan) bool { return s.Placement == p })
 }
 
 // shownAt reports whether the census at t showed the visit.
@@ -222,8 +223,8 @@ func (l *stayBuilder) occupantCandidate(v *visit) (*room, acuity.Instant) {
 		if !(locationSpan{From: s.From, To: s.To}).holds(l.facts.CensusAt) {
 			continue
 		}
-		p := l.locations.table.placementOf(s.Place())
-		if p.Kind != inRoom {
+		p := l.locations.table.Placement(s.Place())
+		if p.Kind != location.InRoom {
 			return nil, 0
 		}
 		r := l.registry.room(p.Room)
@@ -240,14 +241,14 @@ func (l *stayBuilder) occupantCandidate(v *visit) (*room, acuity.Instant) {
 // placed is where its mother is.
 func withMother(own, mothers []locationSpan, from, to acuity.Instant, dst []locationSpan) []locationSpan {
 	leaves := from // since when the newborn follows her
-	if n := len(own); n > 0 && own[n-1].Kind == inRoom {
+	if n := len(own); n > 0 && own[n-1].Kind == location.InRoom {
 		home := own[n-1]
 		if home.To != 0 {
 			return append(dst, own...)
 		}
 		leaves = 0
 		for _, m := range mothers {
-			if m.placement == home.placement && m.To != 0 && m.To > home.From {
+			if m.Placement == home.Placement && m.To != 0 && m.To > home.From {
 				leaves = m.To
 				break
 			}

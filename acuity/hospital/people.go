@@ -211,3 +211,14 @@ func (p *people) writeDirty(write func(key []byte, s Record)) {
 	}
 	p.changed = emptied(p.changed)
 }
+
+// placeOf returns the place of a FHIR Location by its name, as one set of references has it;
+// a zero place: it is unknown, or has none.
+func placeOf(references map[string]*ReferenceState) func(name string) acuity.Location {
+	return func(name string) acuity.Location {
+		if s := references[name]; s != nil {
+			return s.Place
+		}
+		return acuity.Location{}
+	}
+}

@@ -18,8 +18,8 @@ func (l *stayBuilder) addADTSpans(v *visit, w *locationMerge) {
 	*w = locationMerge{adtSpans: w.adtSpans[:0], points: w.points[:0], censusSpans: w.censusSpans[:0], times: w.times[:0]}
 	for i := range v.timeline.Stays {
 		s := &v.timeline.Stays[i]
-		w.adtSpans = append(w.adtSpans, locationSpan{placement: l.locations.table.placementOf(s.Place()), From: s.From, To: s.To})
-		if s.Placing.NamesNoPlace(l.locations.table.isWard) {
+		w.adtSpans = append(w.adtSpans, locationSpan{Placement: l.locations.table.Placement(s.Place()), From: s.From, To: s.To})
+		if s.Placing.NamesNoPlace(l.locations.table.IsWard) {
 			continue // the census decides where the visit is (F2)
 		}
 		w.points = append(w.points, placePoint{At: s.From})

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"svc/acuity/evidence"
+	"svc/acuity/location"
 )
 
 // registry has the rooms and visits that are known, and where each visit is.
@@ -82,7 +83,7 @@ func (g *registry) whereIs(v *visit) *room {
 	if v == nil {
 		return nil
 	}
-	if n := len(v.spans); n > 0 && v.spans[n-1].To == 0 && v.spans[n-1].Kind == inRoom {
+	if n := len(v.spans); n > 0 && v.spans[n-1].To == 0 && v.spans[n-1].Kind == location.InRoom {
 		return g.room(v.spans[n-1].Room)
 	}
 	return nil
@@ -91,7 +92,7 @@ func (g *registry) whereIs(v *visit) *room {
 // removeRoomStays removes a visit from the rooms of its spans.
 func (g *registry) removeRoomStays(v *visit, stays []locationSpan) {
 	for _, s := range stays {
-		if r := g.room(s.Room); s.Kind == inRoom && r != nil {
+		if r := g.room(s.Room); s.Kind == location.InRoom && r != nil {
 			n := roomStay{v: v, From: s.From}
 			r.stays, r.here = removeRoomStay(r.stays, n), removeRoomStay(r.here, n)
 		}
@@ -147,7 +148,7 @@ func (g *registry) invalidateChart(b binding) {
 // of a visit.
 func (g *registry) invalidateRooms(v *visit) {
 	for _, s := range v.spans {
-		if r := g.room(s.Room); s.Kind == inRoom && r != nil {
+		if r := g.room(s.Room); s.Kind == location.InRoom && r != nil {
 			g.work.markRoom(r, dirtyAssignment|dirtyChart)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/adt"
+	"svc/acuity/location"
 )
 
 // hourOf is an hour of the hospital's clock.
@@ -146,7 +147,7 @@ func (u *State) forget(over []*visit) {
 // takeOut removes a forgotten visit from all indexes and rooms.
 func (u *State) takeOut(v *visit) {
 	for _, s := range v.spans {
-		if r := u.registry.room(s.Room); s.Kind == inRoom && r != nil && (s.To == 0 || s.To > u.facts.CensusAt) && !r.Placed {
+		if r := u.registry.room(s.Room); s.Kind == location.InRoom && r != nil && (s.To == 0 || s.To > u.facts.CensusAt) && !r.Placed {
 			r.Placed = true
 			u.work.markRoom(r, markState)
 		}
@@ -197,8 +198,8 @@ func (u *State) takeOut(v *visit) {
 
 // learn rebuilds the room table from the facts, and the list of newborns in censuses.
 func (u *State) learn() {
-	u.locations.table = roomTable{references: u.people.references}
-	u.locations.table.setLocalPlaces(u.settings.locations())
+	u.locations.table = location.Table{References: placeOf(u.people.references)}
+	u.locations.table.SetRows(u.settings.locations())
 	u.locations.relabel()
 	for _, r := range u.people.references {
 		u.people.joinPersons(&r.Reference)
@@ -206,7 +207,7 @@ func (u *State) learn() {
 	u.encounters.index()
 	for _, v := range u.registry.visits {
 		for i := range v.events {
-			u.locations.table.see(*v.events[i].Place)
+			u.locations.table.AddUse(*v.events[i].Place)
 		}
 		u.stays.list(v.Facts)
 	}
@@ -245,14 +246,14 @@ func (es *eventStore) foldOldest(v *visit) {
 	old, rest := order[:n], order[n:]
 	es.locations.forgetPlaces(old)
 	until := max(v.FoldAt, old[n-1].At)
-	s := adt.Build(old, adt.Options{SameRoom: es.locations.table.sameRoom, IsWard: es.locations.table.isWard, FoldAt: v.FoldAt, TrustA08: es.settings.switchesInForce().TrustA08Location})
+	s := adt.Build(old, adt.Options{SameRoom: es.locations.table.SameRoom, IsWard: es.locations.table.IsWard, FoldAt: v.FoldAt, TrustA08: es.settings.switchesInForce().TrustA08Location})
 	v.Folded += int32(n) //nolint:gosec // at most capEvents
 	v.FoldAt = until
 	v.events = append(es.shared.InternAll(s.Fold(v.ID)), rest...)
 	base := v.events[:len(v.events)-len(rest)]
 	es.locations.locateEvents(base, 1)
 	for i := range base {
-		es.locations.table.see(*base[i].Place)
+		es.locations.table.AddUse(*base[i].Place)
 	}
 	es.capacity.weigh(v)
 }

@@ -6,6 +6,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/adt"
+	"svc/acuity/location"
 )
 
 // staleRoom is how long a room that only clinical ingest knows is in use after its
@@ -59,8 +60,8 @@ func (c *capacity) roomForPlace(in *intake, e *acuity.Event) bool {
 	if e.Place.IsZero() || adt.IsCancel(e.Type) || e.Type == acuity.A03 || e.Type == acuity.EventOther {
 		return true
 	}
-	p := c.locations.table.resolve(e.Place)
-	return p.Kind != inRoom || c.roomForRoom(in, p.Room)
+	p := c.locations.table.Resolve(e.Place)
+	return p.Kind != location.InRoom || c.roomForRoom(in, p.Room)
 }
 
 // chooseRooms decides which rooms are in the unit if too many belong to it: those in

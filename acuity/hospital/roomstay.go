@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/location"
 )
 
 // roomStay is the presence of a visit in a room.
@@ -59,7 +60,7 @@ func (l *stayBuilder) follows(v *visit) bool {
 		return true
 	}
 	for _, s := range v.spans {
-		if r := l.registry.room(s.Room); s.Kind == inRoom && r != nil && r.marks&dirtyAssignment != 0 {
+		if r := l.registry.room(s.Room); s.Kind == location.InRoom && r != nil && r.marks&dirtyAssignment != 0 {
 			return true
 		}
 	}
@@ -74,7 +75,7 @@ func (l *stayBuilder) mergeNewborn(v *visit) []locationSpan {
 	if v.mother == nil || v.timeline.OpenedAt == 0 {
 		return append(l.work.spans[:0], own...)
 	}
-	if len(own) > 0 && own[len(own)-1].Kind == nowhere {
+	if len(own) > 0 && own[len(own)-1].Kind == location.Nowhere {
 		own = own[:len(own)-1]
 	}
 	return withMother(own, v.mother.spans, v.timeline.OpenedAt, v.timeline.ClosedAt, l.work.spans[:0])
@@ -97,8 +98,8 @@ func (l *stayBuilder) motherOf(v *visit) *visit {
 		return nil
 	}
 	s := &v.timeline.Stays[len(v.timeline.Stays)-1]
-	p := l.locations.table.placementOf(s.Place())
-	if p.Kind != inRoom {
+	p := l.locations.table.Placement(s.Place())
+	if p.Kind != location.InRoom {
 		return nil
 	}
 	if r := l.registry.room(p.Room); r != nil {
@@ -168,15 +169,15 @@ func (l *stayBuilder) updateRoomStays(v *visit, to []locationSpan) {
 		n = 0
 	}
 	was, to = was[n:], to[n:]
-	if ascending && len(was) > 0 && len(to) > 0 && was[0].placement == to[0].placement && was[0].From == to[0].From {
-		if r := l.registry.room(was[0].Room); was[0].Kind == inRoom && r != nil {
+	if ascending && len(was) > 0 && len(to) > 0 && was[0].Placement == to[0].Placement && was[0].From == to[0].From {
+		if r := l.registry.room(was[0].Room); was[0].Kind == location.InRoom && r != nil {
 			r.setStayEnd(v, was[0], to[0].To)
 		}
 		was, to = was[1:], to[1:]
 	}
 	l.registry.removeRoomStays(v, was)
 	for _, s := range to {
-		r := l.locations.roomOf(s.placement)
+		r := l.locations.roomOf(s.Placement)
 		if r == nil {
 			continue
 		}
@@ -212,21 +213,21 @@ func (r *room) setStayEnd(v *visit, s locationSpan, to acuity.Instant) {
 // isLost reports whether the visit is in the unit without a room.
 func (v *visit) isLost() bool {
 	n := len(v.spans)
-	return n > 0 && v.spans[n-1].To == 0 && (v.spans[n-1].Kind == nowhere || v.spans[n-1].Kind == withoutRoom)
+	return n > 0 && v.spans[n-1].To == 0 && (v.spans[n-1].Kind == location.Nowhere || v.spans[n-1].Kind == location.WithoutRoom)
 }
 
 // roomOf returns the room of a placement. A room that only ADT names becomes known.
-func (t *locations) roomOf(p placement) *room {
-	if p.Kind != inRoom {
+func (t *locations) roomOf(p location.Placement) *room {
+	if p.Kind != location.InRoom {
 		return nil
 	}
 	if r := t.registry.room(p.Room); r != nil {
 		return r
 	}
 	s := RoomState{ID: p.Room, Registered: true}
-	if o := t.table.slot(p.Room); o != nil {
-		s.Label, _ = t.table.label(p.Room)
-		s.PointOfCare, s.Room = o.pointOfCare, o.room
+	if point, name, own := t.table.Spelling(p.Room); own {
+		s.Label, _ = t.table.Label(p.Room)
+		s.PointOfCare, s.Room = point, name
 	}
 	return t.registry.addRoom(s)
 }

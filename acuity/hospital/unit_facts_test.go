@@ -123,7 +123,7 @@ func TestEventsThatComeAgain(t *testing.T) {
 	}
 }
 
-func (u *State) ownRoom(l acuity.Location) int32 { return u.locations.table.resolve(l).Room }
+func (u *State) ownRoom(l acuity.Location) int32 { return u.locations.table.Resolve(l).Room }
 
 func TestStatementsAboutAVisitOrPatient(t *testing.T) {
 	u := New(testHospital)

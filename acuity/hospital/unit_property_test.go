@@ -13,6 +13,7 @@ import (
 	"svc/acuity/adt"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/location"
 	"svc/acuity/score"
 )
 
@@ -170,8 +171,8 @@ func (w *world) place() acuity.Location {
 
 // ownRoom returns the id of the room that ADT makes of LDR L1.
 func (w *world) ownRoom() int32 {
-	var t roomTable
-	return t.resolve(acuity.Location{PointOfCare: "LDR", Room: "L1"}).Room
+	var t location.Table
+	return t.Resolve(acuity.Location{PointOfCare: "LDR", Room: "L1"}).Room
 }
 
 func (w *world) event() acuity.Event {

@@ -5,6 +5,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/adt"
+	"svc/acuity/location"
 )
 
 // withdrawn is a room where a visit was placed by an event that was taken back.
@@ -18,14 +19,14 @@ type withdrawn struct {
 type withdrawnRooms map[int32][]roomStay
 
 // appendWithdrawn appends the rooms of placing events that were taken back.
-func appendWithdrawn(dst []withdrawn, s *adt.Timeline, table *roomTable) []withdrawn {
+func appendWithdrawn(dst []withdrawn, s *adt.Timeline, table *location.Table) []withdrawn {
 	for i := range s.Events {
 		t := &s.Events[i]
 		if !t.Withdrawn() || t.Event.Type == acuity.A03 { // a discharge places nobody
 			continue
 		}
-		p := table.placementOf(t.Event.Place)
-		if p.Kind != inRoom || slices.ContainsFunc(dst, func(w withdrawn) bool { return w.room == p.Room }) {
+		p := table.Placement(t.Event.Place)
+		if p.Kind != location.InRoom || slices.ContainsFunc(dst, func(w withdrawn) bool { return w.room == p.Room }) {
 			continue // events are in the order of time
 		}
 		dst = append(dst, withdrawn{p.Room, t.At})

@@ -1,4 +1,4 @@
-package hospital
+package location
 
 import (
 	"cmp"
@@ -6,45 +6,38 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/adt"
-	"svc/acuity/catalogue"
 )
 
-// placement is where a location is.
-type placement struct {
-	Kind placementKind
-	Room int32 // of inRoom
+// Placement is where a location is.
+type Placement struct {
+	Kind Kind
+	Room int32 // of InRoom
 }
 
-// placementKind is the kind of a location.
-type placementKind uint8
+// Kind is the kind of a location.
+type Kind uint8
 
+// The kinds of locations.
 const (
-	nowhere     placementKind = iota // no place was said: unplaced
-	inRoom                           // a room of this unit
-	outside                          // a place of another unit: neither in a room nor unplaced (X5)
-	withoutRoom                      // a unit without a room: unplaced, with a warning (P3)
+	Nowhere     Kind = iota // no place was said: unplaced
+	InRoom                  // a room of this unit
+	Outside                 // a place of another unit: neither in a room nor unplaced (X5)
+	WithoutRoom             // a unit without a room: unplaced, with a warning (P3)
 )
-
-// localPlace is an administrator's entry of the location table.
-type localPlace struct {
-	PointOfCare, Room, Bed string // Room and Bed may be empty: any
-	HasRoom                bool
-	RoomID                 int32
-	Outside                bool
-	Primary                catalogue.Factor // of patients placed here; 0: by the table of areas
-}
 
 // knownRoom is a room that a census, an administrator or a room id made known.
 type knownRoom struct{ label, area string }
 
-// roomTable resolves locations to rooms. Its answers depend on what it was told, not on
+// Table resolves locations to rooms. Its answers depend on what it was told, not on
 // the order. A room is looked up when the chart is made, so an event always lies where
 // the newest table says (P7). The zero value is ready and knows nothing.
-type roomTable struct {
-	known       map[int32]knownRoom
-	localPlaces map[string]*localPlace // by point of care, room and bed
+type Table struct {
+	known map[int32]knownRoom
+	rows  map[string]*acuity.Place // by point of care, room and bed
 
-	references map[string]*ReferenceState // by name
+	// References returns the place of a FHIR Location by its name; a zero place: it is
+	// unknown, or has none. nil: none is known.
+	References func(name string) acuity.Location
 
 	own    map[string]*ownRoom // by point of care and room
 	slots  map[int32]*ownRoom  // by id
@@ -56,7 +49,7 @@ type roomTable struct {
 	byLabel map[string]int32 // several: noRoom
 	byArea  map[string]int32 // area and label
 
-	found map[*acuity.Location]*foundPlace // see find
+	found map[*acuity.Location]*cachedAnswer // see find
 }
 
 const (
@@ -64,9 +57,9 @@ const (
 	several = "\x00several"
 )
 
-// know adds or changes a room that a census, an administrator or a room id names. It
+// Know adds or changes a room that a census, an administrator or a room id names. It
 // reports whether the table changed.
-func (t *roomTable) know(id int32, label, area string) bool {
+func (t *Table) Know(id int32, label, area string) bool {
 	k := knownRoom{label, area}
 	if old, known := t.known[id]; known && old == k {
 		return false
@@ -81,13 +74,13 @@ func (t *roomTable) know(id int32, label, area string) bool {
 }
 
 // has reports whether a room is known.
-func (t *roomTable) has(id int32) bool {
+func (t *Table) has(id int32) bool {
 	_, ok := t.known[id]
 	return ok
 }
 
-// forget removes a room. It reports whether the table changed.
-func (t *roomTable) forget(id int32) bool {
+// Forget removes a room that was made known. It reports whether the table changed.
+func (t *Table) Forget(id int32) bool {
 	if !t.has(id) {
 		return false
 	}
@@ -97,111 +90,112 @@ func (t *roomTable) forget(id int32) bool {
 	return true
 }
 
-// setLocalPlaces replaces the entries of the location table.
-func (t *roomTable) setLocalPlaces(entries []localPlace) {
+// SetRows replaces the rows of the location table that administrators keep. The table keeps
+// pointers to them, so they must not change afterwards.
+func (t *Table) SetRows(rows []*acuity.Place) {
 	t.found = nil
-	t.localPlaces = make(map[string]*localPlace, len(entries))
-	for i := range entries {
-		e := &entries[i]
-		t.localPlaces[string(key(nil, e.PointOfCare, e.Room, e.Bed))] = e
+	t.rows = make(map[string]*acuity.Place, len(rows))
+	for _, r := range rows {
+		t.rows[string(key(nil, r.PointOfCare, r.Room, r.Bed))] = r
 	}
 }
 
-// toldPlace is what the table knows about a place.
-type toldPlace struct {
-	placement
+// Answer is what the table knows about a location.
+type Answer struct {
+	Placement
 	adt.Place
 }
 
-// foundPlace is a toldPlace that is cached.
-type foundPlace struct {
-	placement
+// cachedAnswer is an answer that the table keeps.
+type cachedAnswer struct {
+	Placement
 	adt.CachedPlace
 }
 
 // find returns what the table knows about a place, cached until the table changes. Each
 // event of a visit asks for all its places again, and there are few places.
-func (t *roomTable) find(l *acuity.Location) *foundPlace {
+func (t *Table) find(l *acuity.Location) *cachedAnswer {
 	if f := t.found[l]; f != nil {
 		return f
 	}
 	if t.found == nil || len(t.found) >= capFound {
-		t.found = map[*acuity.Location]*foundPlace{}
+		t.found = map[*acuity.Location]*cachedAnswer{}
 	}
-	told := t.lookUp(*l)
-	f := &foundPlace{placement: told.placement, CachedPlace: adt.CachedPlace{Place: told.Place}}
+	a := t.LookUp(*l)
+	f := &cachedAnswer{Placement: a.Placement, CachedPlace: adt.CachedPlace{Place: a.Place}}
 	t.found[l] = f
 	return f
 }
 
-// describe is find without the room.
-func (t *roomTable) describe(l *acuity.Location) *adt.CachedPlace { return &t.find(l).CachedPlace }
+// Describe returns what the table knows about a location beside its room, cached until the
+// table changes.
+func (t *Table) Describe(l *acuity.Location) *adt.CachedPlace { return &t.find(l).CachedPlace }
 
 // capFound bounds what find keeps; beyond it, the cache starts anew.
 const capFound = 1024
 
-// lookUp returns what the table knows about a place.
-func (t *roomTable) lookUp(l acuity.Location) toldPlace {
+// LookUp returns what the table knows about a location.
+func (t *Table) LookUp(l acuity.Location) Answer {
 	where := t.standsFor(l)
-	f := toldPlace{t.resolve(l), adt.Place{PointOfCare: where.PointOfCare, Label: cmp.Or(where.Label, where.Room)}}
-	if s := t.localPlaceOf(&where); s != nil {
-		f.Primary = s.Primary
+	a := Answer{t.Resolve(l), adt.Place{PointOfCare: where.PointOfCare, Label: cmp.Or(where.Label, where.Room)}}
+	if s := t.rowOf(&where); s != nil {
+		a.Primary = s.Primary
 	}
-	if r, ok := t.known[f.Room]; ok && f.Kind == inRoom {
-		f.Area, f.Label = r.area, cmp.Or(r.label, f.Label)
+	if r, ok := t.known[a.Room]; ok && a.Kind == InRoom {
+		a.Area, a.Label = r.area, cmp.Or(r.label, a.Label)
 	}
-	return f
+	return a
 }
 
-// placementOf returns where a place is, cached.
-func (t *roomTable) placementOf(l *acuity.Location) placement { return t.find(l).placement }
+// Placement returns where a location is, cached until the table changes.
+func (t *Table) Placement(l *acuity.Location) Placement { return t.find(l).Placement }
 
-// resolve returns where a location is (clinical-input 2, P1 to P5, X5).
-func (t *roomTable) resolve(l acuity.Location) placement {
+// Resolve returns where a location is (clinical-input 2, P1 to P5, X5).
+func (t *Table) Resolve(l acuity.Location) Placement {
 	if l.HasRoomID {
-		return placement{inRoom, l.RoomID} // wins over all text (H18)
+		return Placement{InRoom, l.RoomID} // wins over all text (H18)
 	}
 	l = t.standsFor(l)
 	room := roomName(&l)
 	if l.PointOfCare == "" && room == "" {
-		return placement{}
+		return Placement{}
 	}
-	s := t.localPlaceOf(&l)
-	if s != nil && (s.HasRoom || s.Outside) {
+	s := t.rowOf(&l)
+	if s != nil && (s.HasRoomID || s.Outside) {
 		if s.Outside {
-			return placement{Kind: outside}
+			return Placement{Kind: Outside}
 		}
-		return placement{inRoom, s.RoomID}
+		return Placement{InRoom, s.RoomID}
 	}
 	if id := t.labelled(&l, room); id != noRoom {
-		return placement{inRoom, id}
+		return Placement{InRoom, id}
 	}
 	if room != "" {
 		if n, ok := roomNumber(room); ok && t.has(n) && !t.shared(n) {
-			return placement{inRoom, n}
+			return Placement{InRoom, n}
 		}
 	}
 	// A row that names no room says that the place is ours.
 	if s == nil && adt.IsOutside(l.PointOfCare) {
-		return placement{Kind: outside}
+		return Placement{Kind: Outside}
 	}
 	if room == "" {
-		return placement{Kind: withoutRoom}
+		return Placement{Kind: WithoutRoom}
 	}
 	var array [96]byte
 	k := key(array[:0], l.PointOfCare, room)
 	if o := t.own[string(k)]; o != nil {
 		t.assign()
-		return placement{inRoom, o.id}
+		return Placement{InRoom, o.id}
 	}
-	return placement{inRoom, home(k)}
+	return Placement{InRoom, home(k)}
 }
 
 // shared reports whether several points of care use a room of that number (P1).
-func (t *roomTable) shared(n int32) bool { return t.points[n] == several }
+func (t *Table) shared(n int32) bool { return t.points[n] == several }
 
 // labelled returns the known room with the label of the location.
-func (t *roomTable) labelled(l *acuity.Location, room string) int32 {
+func (t *Table) labelled(l *acuity.Location, room string) int32 {
 	t.index()
 	var array [96]byte
 	look := func(m map[string]int32, parts ...string) int32 {
@@ -242,7 +236,7 @@ func (t *roomTable) labelled(l *acuity.Location, room string) int32 {
 }
 
 // index rebuilds the labels if a room changed.
-func (t *roomTable) index() {
+func (t *Table) index() {
 	if !t.stale && t.byLabel != nil {
 		return
 	}
@@ -264,9 +258,9 @@ func (t *roomTable) index() {
 	}
 }
 
-// localPlaceOf returns the closest entry of the location table; nil: there is none.
-func (t *roomTable) localPlaceOf(l *acuity.Location) *localPlace {
-	if len(t.localPlaces) == 0 {
+// rowOf returns the closest row of the location table; nil: there is none.
+func (t *Table) rowOf(l *acuity.Location) *acuity.Place {
+	if len(t.rows) == 0 {
 		return nil
 	}
 	var array [96]byte
@@ -274,28 +268,28 @@ func (t *roomTable) localPlaceOf(l *acuity.Location) *localPlace {
 	for _, k := range [...][3]string{
 		{l.PointOfCare, room, l.Bed}, {l.PointOfCare, room, ""}, {"", room, l.Bed}, {"", room, ""}, {l.PointOfCare, "", ""},
 	} {
-		if s := t.localPlaces[string(key(array[:0], k[0], k[1], k[2]))]; s != nil {
+		if s := t.rows[string(key(array[:0], k[0], k[1], k[2]))]; s != nil {
 			return s
 		}
 	}
 	return nil
 }
 
-// isWard reports whether a place is a unit without a room (P3).
-func (t *roomTable) isWard(l *acuity.Location) bool { return t.placementOf(l).Kind == withoutRoom }
+// IsWard reports whether a location is a unit without a room (P3).
+func (t *Table) IsWard(l *acuity.Location) bool { return t.Placement(l).Kind == WithoutRoom }
 
-// sameRoom reports whether two places are one room.
-func (t *roomTable) sameRoom(a, b *acuity.Location) bool {
+// SameRoom reports whether two locations are one room.
+func (t *Table) SameRoom(a, b *acuity.Location) bool {
 	if *a == *b {
 		return true
 	}
-	p := t.placementOf(a)
-	return p.Kind == inRoom && p == t.placementOf(b)
+	p := t.Placement(a)
+	return p.Kind == InRoom && p == t.Placement(b)
 }
 
-// label returns the label of a room, and whether only ADT knows the room. Then it is
+// Label returns the label of a room, and whether only ADT knows the room. Then it is
 // PV1-3.2, after the point of care if that alone would be ambiguous.
-func (t *roomTable) label(id int32) (label string, own bool) {
+func (t *Table) Label(id int32) (label string, own bool) {
 	if r, ok := t.known[id]; ok {
 		if r.label == "" {
 			return strconv.Itoa(int(id)), false

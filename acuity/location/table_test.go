@@ -1,4 +1,4 @@
-package hospital
+package location
 
 import (
 	"fmt"
@@ -13,29 +13,29 @@ import (
 )
 
 func TestResolve(t *testing.T) {
-	table := func(change ...func(*roomTable)) *roomTable {
-		rooms := &roomTable{}
-		rooms.know(1, "LDR04", "L&D")
-		rooms.know(312, "312", "")
-		rooms.know(7, "MBU 12", "")
-		rooms.know(8, "20-A", "")
-		rooms.know(9, "OBOR", "")
-		rooms.know(10, "Suite", "AP")
-		rooms.know(11, "Suite", "HROB")
+	table := func(change ...func(*Table)) *Table {
+		rooms := &Table{}
+		rooms.Know(1, "LDR04", "L&D")
+		rooms.Know(312, "312", "")
+		rooms.Know(7, "MBU 12", "")
+		rooms.Know(8, "20-A", "")
+		rooms.Know(9, "OBOR", "")
+		rooms.Know(10, "Suite", "AP")
+		rooms.Know(11, "Suite", "HROB")
 		for _, c := range change {
 			c(rooms)
 		}
 		return rooms
 	}
-	room := func(id int32) placement { return placement{inRoom, id} }
-	own := func(point, name string) placement { return room(home(key(nil, point, name))) }
+	room := func(id int32) Placement { return Placement{InRoom, id} }
+	own := func(point, name string) Placement { return room(home(key(nil, point, name))) }
 	for name, c := range map[string]struct {
-		table *roomTable
+		table *Table
 		place acuity.Location
-		want  placement
+		want  Placement
 	}{
-		"nothing":                             {table(), acuity.Location{}, placement{}},
-		"facility alone":                      {table(), acuity.Location{Facility: "CANARY"}, placement{}},
+		"nothing":                             {table(), acuity.Location{}, Placement{}},
+		"facility alone":                      {table(), acuity.Location{Facility: "CANARY"}, Placement{}},
 		"room id wins (H18)":                  {table(), acuity.Location{HasRoomID: true, RoomID: 55, Room: "LDR04"}, room(55)},
 		"label is the room":                   {table(), spot("L&D^ldr 04"), room(1)},
 		"label is point of care and room":     {table(), spot("MBU^12"), room(7)},
@@ -45,51 +45,51 @@ func TestResolve(t *testing.T) {
 		"area of the census and label":        {table(), spot("HROB^Suite"), room(11)},
 		"a label that two rooms have":         {table(), spot("XX^Suite"), own("XX", "Suite")},
 		"point of care as label (P3)":         {table(), spot("OBOR"), room(9)},
-		"point of care only (P3)":             {table(), spot("L&D"), placement{Kind: withoutRoom}},
+		"point of care only (P3)":             {table(), spot("L&D"), Placement{Kind: WithoutRoom}},
 		"numeric room that is known":          {table(), spot("MBU^312"), room(312)},
 		"numeric room that is not":            {table(), spot("MBU^313"), own("MBU", "313")},
 		"beds never split a room (P2)":        {table(), spot("MBU^313^B"), own("MBU", "313")},
 		"case and spaces aside":               {table(), spot("mbu^ 313"), own("MBU", "313")},
-		"another unit (X5)":                   {table(), spot("ICU^4"), placement{Kind: outside}},
-		"another unit without room":           {table(), spot("ICU"), placement{Kind: outside}},
+		"another unit (X5)":                   {table(), spot("ICU^4"), Placement{Kind: Outside}},
+		"another unit without room":           {table(), spot("ICU"), Placement{Kind: Outside}},
 		"NICU is none of them":                {table(), spot("NICU^4"), own("NICU", "4")},
 		"nor is an obstetric emergency room":  {table(), spot("OB-ED^4"), own("OB-ED", "4")},
-		"ED is":                               {table(), spot("ED^4"), placement{Kind: outside}},
+		"ED is":                               {table(), spot("ED^4"), Placement{Kind: Outside}},
 		"EDGE is not":                         {table(), spot("EDGE^4"), own("EDGE", "4")},
-		"MEDSURG is":                          {table(), spot("MEDSURG^4"), placement{Kind: outside}},
+		"MEDSURG is":                          {table(), spot("MEDSURG^4"), Placement{Kind: Outside}},
 		"a known room of another unit is not": {table(), spot("ICU^312"), room(312)},
-		"a number that two units use (P1)": {table(func(r *roomTable) {
-			r.see(spot("MBU^312"))
-			r.see(spot("AP^312"))
+		"a number that two units use (P1)": {table(func(r *Table) {
+			r.AddUse(spot("MBU^312"))
+			r.AddUse(spot("AP^312"))
 		}), spot("MBU^312"), own("MBU", "312")},
-		"a number that one unit uses twice (P1)": {table(func(r *roomTable) {
-			r.see(spot("MBU^312^A"))
-			r.see(spot("mbu^312^B"))
+		"a number that one unit uses twice (P1)": {table(func(r *Table) {
+			r.AddUse(spot("MBU^312^A"))
+			r.AddUse(spot("mbu^312^B"))
 		}), spot("MBU^312"), room(312)},
-		"entry of a room": {table(func(r *roomTable) {
-			r.setLocalPlaces([]localPlace{{PointOfCare: "L&D", Room: "LDR04", HasRoom: true, RoomID: 77}})
+		"entry of a room": {table(func(r *Table) {
+			r.SetRows([]*acuity.Place{{PointOfCare: "L&D", Room: "LDR04", HasRoomID: true, RoomID: 77}})
 		}), spot("l&d^LDR04^1"), room(77)},
-		"entry of a bed before that of its room (P2)": {table(func(r *roomTable) {
-			r.setLocalPlaces([]localPlace{{PointOfCare: "X", Room: "1", HasRoom: true, RoomID: 70}, {PointOfCare: "X", Room: "1", Bed: "B", HasRoom: true, RoomID: 71}})
+		"entry of a bed before that of its room (P2)": {table(func(r *Table) {
+			r.SetRows([]*acuity.Place{{PointOfCare: "X", Room: "1", HasRoomID: true, RoomID: 70}, {PointOfCare: "X", Room: "1", Bed: "B", HasRoomID: true, RoomID: 71}})
 		}), spot("X^1^B"), room(71)},
-		"entry of a unit outside": {table(func(r *roomTable) {
-			r.setLocalPlaces([]localPlace{{PointOfCare: "L&D", Outside: true}})
-		}), spot("L&D^LDR04"), placement{Kind: outside}},
-		"entry of a unit without rooms (P3)": {table(func(r *roomTable) {
-			r.setLocalPlaces([]localPlace{{PointOfCare: "TUB", HasRoom: true, RoomID: 5}})
+		"entry of a unit outside": {table(func(r *Table) {
+			r.SetRows([]*acuity.Place{{PointOfCare: "L&D", Outside: true}})
+		}), spot("L&D^LDR04"), Placement{Kind: Outside}},
+		"entry of a unit without rooms (P3)": {table(func(r *Table) {
+			r.SetRows([]*acuity.Place{{PointOfCare: "TUB", HasRoomID: true, RoomID: 5}})
 		}), spot("TUB"), room(5)},
-		"a census label maps an own room from then on (P5)": {table(func(r *roomTable) {
-			r.see(spot("XX^T9"))
-			r.know(60, "T9", "")
+		"a census label maps an own room from then on (P5)": {table(func(r *Table) {
+			r.AddUse(spot("XX^T9"))
+			r.Know(60, "T9", "")
 		}), spot("XX^T9"), room(60)},
-		"a room that is forgotten": {table(func(r *roomTable) { r.forget(312) }), spot("MBU^312"), own("MBU", "312")},
+		"a room that is forgotten": {table(func(r *Table) { r.Forget(312) }), spot("MBU^312"), own("MBU", "312")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := c.table.resolve(c.place); got != c.want {
+			if got := c.table.Resolve(c.place); got != c.want {
 				t.Errorf("resolve = %+v, want %+v", got, c.want)
 			}
-			c.table.see(c.place)
-			if got := c.table.resolve(c.place); got != c.want {
+			c.table.AddUse(c.place)
+			if got := c.table.Resolve(c.place); got != c.want {
 				t.Errorf("once seen, resolve = %+v, want %+v", got, c.want)
 			}
 		})
@@ -97,22 +97,22 @@ func TestResolve(t *testing.T) {
 }
 
 func TestRoomLabels(t *testing.T) {
-	rooms := &roomTable{}
-	rooms.know(1, "LDR04", "")
-	rooms.know(5, "", "")
-	rooms.know(6, "T9", "")
+	rooms := &Table{}
+	rooms.Know(1, "LDR04", "")
+	rooms.Know(5, "", "")
+	rooms.Know(6, "T9", "")
 	for _, l := range []string{"XX^T2", "XX^17", "YY^T3", "ZZ^t3", "AA^LDR05"} {
-		rooms.see(spot(l))
+		rooms.AddUse(spot(l))
 	}
 	for place, want := range map[string]string{
 		"XX^T2": "T2", "XX^17": "XX 17", "YY^T3": "YY T3", "ZZ^t3": "ZZ t3", "AA^LDR05": "LDR05",
 	} {
-		if got, own := rooms.label(rooms.resolve(spot(place)).Room); got != want || !own {
+		if got, own := rooms.Label(rooms.Resolve(spot(place)).Room); got != want || !own {
 			t.Errorf("label of %s = %q %v, want %q", place, got, own, want)
 		}
 	}
 	for id, want := range map[int32]string{1: "LDR04", 5: "5", 44: "44"} {
-		if got, own := rooms.label(id); got != want || own {
+		if got, own := rooms.Label(id); got != want || own {
 			t.Errorf("label of %d = %q %v, want %q", id, got, own, want)
 		}
 	}
@@ -121,24 +121,24 @@ func TestRoomLabels(t *testing.T) {
 // A cached place is looked up anew once the table changes.
 func TestPlaceFoundBefore(t *testing.T) {
 	for name, c := range map[string]struct {
-		before, change func(*roomTable)
+		before, change func(*Table)
 		place          acuity.Location
 	}{
-		"a room comes":        {func(*roomTable) {}, func(r *roomTable) { r.know(1, "L1", "") }, spot("LDR^L1")},
-		"a room goes":         {func(r *roomTable) { r.know(1, "L1", "") }, func(r *roomTable) { r.forget(1) }, spot("LDR^L1")},
-		"a row comes":         {func(*roomTable) {}, func(r *roomTable) { r.setLocalPlaces([]localPlace{{PointOfCare: "LDR", Outside: true}}) }, spot("LDR^L1")},
-		"another uses a room": {func(r *roomTable) { r.know(12, "", ""); r.see(spot("MBU^12")) }, func(r *roomTable) { r.see(spot("AP^12")) }, spot("MBU^12")},
+		"a room comes":        {func(*Table) {}, func(r *Table) { r.Know(1, "L1", "") }, spot("LDR^L1")},
+		"a room goes":         {func(r *Table) { r.Know(1, "L1", "") }, func(r *Table) { r.Forget(1) }, spot("LDR^L1")},
+		"a row comes":         {func(*Table) {}, func(r *Table) { r.SetRows([]*acuity.Place{{PointOfCare: "LDR", Outside: true}}) }, spot("LDR^L1")},
+		"another uses a room": {func(r *Table) { r.Know(12, "", ""); r.AddUse(spot("MBU^12")) }, func(r *Table) { r.AddUse(spot("AP^12")) }, spot("MBU^12")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var rooms roomTable
+			var rooms Table
 			c.before(&rooms)
-			before := rooms.placementOf(&c.place)
+			before := rooms.Placement(&c.place)
 			c.change(&rooms)
-			switch now := rooms.resolve(c.place); {
+			switch now := rooms.Resolve(c.place); {
 			case now == before:
 				t.Errorf("it is in %+v as before: nothing is tested", now)
-			case rooms.placementOf(&c.place) != now:
-				t.Errorf("it is in %+v, want %+v", rooms.placementOf(&c.place), now)
+			case rooms.Placement(&c.place) != now:
+				t.Errorf("it is in %+v, want %+v", rooms.Placement(&c.place), now)
 			}
 		})
 	}
@@ -161,28 +161,28 @@ func collision(t testing.TB) (a, b acuity.Location) {
 
 func TestRoomsThatCollide(t *testing.T) {
 	a, b := collision(t)
-	one, two := &roomTable{}, &roomTable{}
-	one.see(a)
-	one.see(b)
-	two.see(b)
-	two.see(a)
-	if one.resolve(a) == one.resolve(b) {
+	one, two := &Table{}, &Table{}
+	one.AddUse(a)
+	one.AddUse(b)
+	two.AddUse(b)
+	two.AddUse(a)
+	if one.Resolve(a) == one.Resolve(b) {
 		t.Error("two rooms have one id")
 	}
-	if one.resolve(a) != two.resolve(a) || one.resolve(b) != two.resolve(b) {
+	if one.Resolve(a) != two.Resolve(a) || one.Resolve(b) != two.Resolve(b) {
 		t.Error("ids depend on the order")
 	}
-	if one.sameRoom(&a, &b) || !one.sameRoom(&a, &a) {
+	if one.SameRoom(&a, &b) || !one.SameRoom(&a, &a) {
 		t.Error("two rooms are one")
 	}
 	// A census that uses such an id itself keeps it.
-	id := one.resolve(a).Room
-	one.know(id, "Own", "")
-	if one.resolve(a).Room == id {
+	id := one.Resolve(a).Room
+	one.Know(id, "Own", "")
+	if one.Resolve(a).Room == id {
 		t.Error("an id of a census was given away")
 	}
-	one.forget(id)
-	if one.resolve(a).Room != id {
+	one.Forget(id)
+	if one.Resolve(a).Room != id {
 		t.Error("an id that became free was not taken back")
 	}
 }
@@ -191,15 +191,15 @@ func TestResolveOrderNeverMatters(t *testing.T) {
 	a, b := collision(t)
 	places := []acuity.Location{a, b, spot("MBU^7"), spot("AP^7"), spot("MBU^8"), spot("T^T2"), spot("U^t 2"), spot("ICU^1"), spot("L^LDR1")}
 	rapid.Check(t, func(t *rapid.T) {
-		steps := []func(*roomTable){
-			func(r *roomTable) { r.know(7, "", "") }, func(r *roomTable) { r.know(8, "8", "MBU") },
-			func(r *roomTable) { r.know(1, "LDR1", "") }, func(r *roomTable) { r.know(home(key(nil, a.PointOfCare, a.Room)), "taken", "") },
-			func(r *roomTable) { r.setLocalPlaces([]localPlace{{PointOfCare: "T", Outside: true}}) },
+		steps := []func(*Table){
+			func(r *Table) { r.Know(7, "", "") }, func(r *Table) { r.Know(8, "8", "MBU") },
+			func(r *Table) { r.Know(1, "LDR1", "") }, func(r *Table) { r.Know(home(key(nil, a.PointOfCare, a.Room)), "taken", "") },
+			func(r *Table) { r.SetRows([]*acuity.Place{{PointOfCare: "T", Outside: true}}) },
 		}
 		for _, p := range places {
-			steps = append(steps, func(r *roomTable) { r.see(p) })
+			steps = append(steps, func(r *Table) { r.AddUse(p) })
 		}
-		one, two := &roomTable{}, &roomTable{}
+		one, two := &Table{}, &Table{}
 		for _, s := range steps {
 			s(one)
 		}
@@ -209,12 +209,12 @@ func TestResolveOrderNeverMatters(t *testing.T) {
 			s(two)
 		}
 		for _, p := range places {
-			x, y := one.resolve(p), two.resolve(p)
+			x, y := one.Resolve(p), two.Resolve(p)
 			if x != y {
 				t.Fatalf("%v is in %v or %v", p, x, y)
 			}
-			lx, _ := one.label(x.Room)
-			ly, _ := two.label(y.Room)
+			lx, _ := one.Label(x.Room)
+			ly, _ := two.Label(y.Room)
 			if lx != ly {
 				t.Fatalf("%v is called %q or %q", p, lx, ly)
 			}
@@ -223,26 +223,26 @@ func TestResolveOrderNeverMatters(t *testing.T) {
 }
 
 func BenchmarkResolve(b *testing.B) {
-	rooms := &roomTable{}
+	rooms := &Table{}
 	for i := range int32(200) {
-		rooms.know(i, fmt.Sprintf("LDR%d", i), "L&D")
+		rooms.Know(i, fmt.Sprintf("LDR%d", i), "L&D")
 	}
 	place := spot("L&D^LDR44^1")
 	b.ReportAllocs()
 	for b.Loop() {
-		_ = rooms.resolve(place)
+		_ = rooms.Resolve(place)
 	}
 }
 
 func TestPrimaryBySite(t *testing.T) {
-	rooms := &roomTable{}
-	rooms.setLocalPlaces([]localPlace{{PointOfCare: "TUB", Primary: mustFactor(t, "labor-ia")}})
-	rooms.know(7, "Sky", "L&D")
+	rooms := &Table{}
+	rooms.SetRows([]*acuity.Place{{PointOfCare: "TUB", Primary: mustFactor(t, "labor-ia")}})
+	rooms.Know(7, "Sky", "L&D")
 	choose := func(place acuity.Location) adt.Primary {
 		var texts adt.Interner
 		list := texts.InternAll([]acuity.Event{{ID: "a", Type: acuity.A01, At: 1, RecordedAt: 1, ReceivedAt: 2, Visit: "v1", Place: place}})
 		visit := adt.Build(list, adt.Options{})
-		return visit.Primary(rooms.describe, 0, false)
+		return visit.Primary(rooms.Describe, 0, false)
 	}
 	for place, want := range map[string]string{"TUB^1": "labor-ia", "XX^Sky": "labor-standard", "MBU^2": "pp-couplet"} {
 		if got := choose(spot(place)); got.Factor.ID() != want {
@@ -258,4 +258,18 @@ func TestPrimaryBySite(t *testing.T) {
 func spot(s string) acuity.Location {
 	parts := append(strings.Split(s, "^"), "", "")
 	return acuity.Location{PointOfCare: parts[0], Room: parts[1], Bed: parts[2]}
+}
+
+// F10: a display is a label as it stands, then without its bed.
+func TestDisplayWithBed(t *testing.T) {
+	place := acuity.Location{Label: "LDR 4, Bed 2", Room: "LDR 4", Bed: "2"}
+	var table Table
+	table.Know(4, "LDR 4", "")
+	if p := table.Resolve(place); p != (Placement{InRoom, 4}) {
+		t.Errorf("the room: %+v", p)
+	}
+	table.Know(42, "LDR 4, Bed 2", "")
+	if p := table.Resolve(place); p != (Placement{InRoom, 42}) {
+		t.Errorf("the bed that is a room: %+v", p)
+	}
 }

@@ -1,4 +1,4 @@
-package hospital
+package location
 
 import (
 	"cmp"
@@ -21,12 +21,13 @@ type ownRoom struct {
 	id                int32
 }
 
-// see records that an event uses a location. Locations with a room id add nothing.
-func (t *roomTable) see(l acuity.Location) {
+// AddUse records that an event uses a location, and reports whether no event used the room
+// before. Locations with a room id add nothing.
+func (t *Table) AddUse(l acuity.Location) bool {
 	l = t.standsFor(l)
 	room := roomName(&l)
 	if l.HasRoomID || room == "" {
-		return
+		return false
 	}
 	var array [96]byte
 	k := key(array[:0], l.PointOfCare, room)
@@ -37,7 +38,7 @@ func (t *roomTable) see(l acuity.Location) {
 		case order == 0:
 			o.named++
 		}
-		return
+		return false
 	}
 	t.found = nil
 	if t.own == nil {
@@ -57,13 +58,14 @@ func (t *roomTable) see(l acuity.Location) {
 	t.names[string(fold(nil, room))]++
 	if t.slots[o.id] != nil || t.has(o.id) {
 		t.moved = true
-		return
+		return true
 	}
 	t.slots[o.id] = o
+	return true
 }
 
-// forgetPlace records that an event with a location was dropped.
-func (t *roomTable) forgetPlace(l acuity.Location) {
+// DropUse records that an event with a location was dropped.
+func (t *Table) DropUse(l acuity.Location) {
 	o := t.ownOf(l)
 	l = t.standsFor(l)
 	if o != nil && o.pointOfCare == l.PointOfCare && o.room == roomName(&l) {
@@ -71,15 +73,15 @@ func (t *roomTable) forgetPlace(l acuity.Location) {
 	}
 }
 
-// lacks reports whether no event is left with this spelling of the location's room: then
+// IsUnused reports whether no event is left with this spelling of the location's room: then
 // the table must be rebuilt.
-func (t *roomTable) lacks(l acuity.Location) bool {
+func (t *Table) IsUnused(l acuity.Location) bool {
 	o := t.ownOf(l)
 	return o != nil && o.named <= 0
 }
 
 // ownOf returns the own room of a location; nil: there is none.
-func (t *roomTable) ownOf(l acuity.Location) *ownRoom {
+func (t *Table) ownOf(l acuity.Location) *ownRoom {
 	l = t.standsFor(l)
 	room := roomName(&l)
 	if l.HasRoomID || room == "" {
@@ -89,15 +91,25 @@ func (t *roomTable) ownOf(l acuity.Location) *ownRoom {
 	return t.own[string(key(array[:0], l.PointOfCare, room))]
 }
 
+// Spelling returns how events spell the room with an id that only they made known; false:
+// there is none.
+func (t *Table) Spelling(id int32) (pointOfCare, room string, ok bool) {
+	o := t.slot(id)
+	if o == nil {
+		return "", "", false
+	}
+	return o.pointOfCare, o.room, true
+}
+
 // slot returns the own room with an id; nil: there is none.
-func (t *roomTable) slot(id int32) *ownRoom {
+func (t *Table) slot(id int32) *ownRoom {
 	t.assign()
 	return t.slots[id]
 }
 
 // assign gives the own rooms their ids anew if some clash. It does so in text order, so
 // that the ids of colliding rooms do not depend on the order of arrival.
-func (t *roomTable) assign() {
+func (t *Table) assign() {
 	if !t.moved {
 		return
 	}

@@ -1,4 +1,4 @@
-package hospital
+package location
 
 import (
 	"svc/acuity"

@@ -1,0 +1,16 @@
+package location
+
+import (
+	"testing"
+
+	"svc/acuity/catalogue"
+)
+
+func mustFactor(t testing.TB, id string) catalogue.Factor {
+	t.Helper()
+	f, ok := catalogue.FactorByID(id)
+	if !ok {
+		t.Fatalf("no factor %q", id)
+	}
+	return f
+}
