@@ -132,7 +132,6 @@ type Evidence struct {
 	Count   uint8 // babies, for labor-multiple-gestation
 	Baby    uint8 // 0 the mother, n her n-th newborn
 	Kind    EvidenceKind
-	Silent  bool // nothing sets it any more; the record of a chart still has it
 
 	Start Instant // first assertion of the unbroken run: the clock of steps
 	Last  Instant // newest assertion: the clock of silence

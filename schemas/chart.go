@@ -15,14 +15,14 @@ func DecodeUnitChart(b []byte, u *acuity.UnitChart) error {
 
 // EncodeRoomChart appends the record of room to dst, which it returns.
 func EncodeRoomChart(dst []byte, room *acuity.RoomChart) ([]byte, error) {
-	return encode(dst, &roomChartV1, room, roomChartFields)
+	return encode(dst, &roomChartV2, room, roomChartFields)
 }
 
 // DecodeRoomChart reads a record of any released version into room, an element
 // of the rooms of a chart, which it overwrites. The errors are [ErrMalformed]
 // and [UnknownSchemaError].
 func DecodeRoomChart(b []byte, room *acuity.RoomChart) error {
-	return decode(b, &roomChartV1, room, roomChartFields)
+	return decode(b, &roomChartV2, room, roomChartFields)
 }
 
 func unitChartFields(c *coder, u *acuity.UnitChart) {
@@ -75,7 +75,6 @@ func evidenceFields(c *coder, e *acuity.Evidence) {
 	c.octet(&e.Count)
 	c.octet(&e.Baby)
 	enum(c, &e.Kind, lastEvidenceKind)
-	c.bool(&e.Silent)
 	c.at(&e.Start)
 	c.at(&e.Last)
 	c.text(&e.AssignedBy)

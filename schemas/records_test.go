@@ -70,7 +70,7 @@ var records = []record{
 		u := acuity.UnitChart{Unplaced: 7} // must be overwritten
 		return &u, DecodeUnitChart(b, &u)
 	}),
-	recordOf(&roomChartV1, EncodeRoomChart, func(b []byte) (*acuity.RoomChart, error) {
+	recordOf(&roomChartV2, EncodeRoomChart, func(b []byte) (*acuity.RoomChart, error) {
 		room := acuity.RoomChart{Label: "left over"} // must be overwritten
 		return &room, DecodeRoomChart(b, &room)
 	}),

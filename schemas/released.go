@@ -35,6 +35,7 @@ var (
 	placeStateV1     = Schema{"place-state", 1, 1400000901}
 	switchesStateV1  = Schema{"switches-state", 1, 1400001001}
 	roomChartV1      = Schema{"room-chart", 1, 1400001101}
+	roomChartV2      = Schema{"room-chart", 2, 1400001102}
 	roomStateV1      = Schema{"room-state", 1, 1400001201}
 	visitStateV1     = Schema{"visit-state", 1, 1400001301}
 	statementStateV1 = Schema{"statement-state", 1, 1400001401}
@@ -65,7 +66,7 @@ var (
 var released = []*Schema{
 	&observationV1, &referenceStateV1, &changeV1, &unitChartV1, &unitChartV2, &unitStateV1, &unitStateV2, &snapshotV1,
 	&modelV1, &modelV2,
-	&ruleStateV1, &placeStateV1, &switchesStateV1, &roomChartV1, &roomStateV1, &visitStateV1, &statementStateV1,
+	&ruleStateV1, &placeStateV1, &switchesStateV1, &roomChartV1, &roomChartV2, &roomStateV1, &visitStateV1, &statementStateV1,
 	&dedupStateV1, &mappingStateV1, &codeStateV1, &keyV1, &keyV2, &hospitalV1, &auditV1, &deadLetterV1, &ledgerEventV1,
 	&deliveryV1, &endpointQueueV1, &notifiedUnitV1, &orderV1, &orderV2, &webhookV1, &alertTierV1, &alertRecipientV1,
 	&installedKeyV1, &linkV1, &userV1, &wallV1, &layoutV1,

@@ -38,6 +38,5 @@ func compareEvidence(a, b *acuity.Evidence) int {
 		cmp.Compare(a.Variant, b.Variant),
 		cmp.Compare(a.Count, b.Count),
 		cmp.Compare(a.AssignedBy, b.AssignedBy),
-		compareBool(a.Silent, b.Silent),
 	)
 }
