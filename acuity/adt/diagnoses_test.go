@@ -74,7 +74,7 @@ func TestDiagnosesOfAVisit(t *testing.T) {
 		"a registration of an inpatient carries them (R11)": {events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), snapshot("b", acuity.A04, 9, "O13.3")}, want: "O13.3 9-9"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := standing(Build(intern(c.events), Options{SameRoom: testRooms})); got != c.want {
+			if got := standing(Build(store(c.events), Options{SameRoom: testRooms})); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -86,11 +86,11 @@ func TestBirthOfAVisit(t *testing.T) {
 		"Z37.0": {birth: true}, "z371": {birth: true}, "Z37": {birth: true}, "Z38.00": {}, "Z3A.37": {},
 		"O80": {}, "O82": {cesarean: true}, "O34.21": {}, "": {},
 	} {
-		s := Build(intern([]acuity.Event{with(event("a", acuity.A01, 0, "LD^1"), withCodes(acuity.DiagnosisSnapshot, code))}), Options{})
+		s := Build(store([]acuity.Event{with(event("a", acuity.A01, 0, "LD^1"), withCodes(acuity.DiagnosisSnapshot, code))}), Options{})
 		if (s.Birth == minute(0)) != want.birth || (s.Birth != 0) != want.birth || s.Cesarean != want.cesarean {
 			t.Errorf("%q: birth %v, cesarean %v", code, s.Birth, s.Cesarean)
 		}
-		s = Build(intern([]acuity.Event{with(event("a", acuity.A01, 0, "LD^1"), func(e *acuity.Event) {
+		s = Build(store([]acuity.Event{with(event("a", acuity.A01, 0, "LD^1"), func(e *acuity.Event) {
 			withCodes(acuity.DiagnosisSnapshot, code)(e)
 			e.Diagnoses[0].System = codes.SNOMED
 		})}), Options{})

@@ -7,9 +7,9 @@ import (
 
 // Event is an [acuity.Event] as a hospital keeps it. A visit keeps its events for a week after its
 // discharge, and a hospital has thousands of them, so an event is small and has few
-// pointers. It shares places with all events of the hospital and names with those of its
-// visit, and keeps rare fields behind one pointer. What it points to never changes. The
-// visit that owns it knows its id. An [Interner] makes it.
+// pointers. It shares places and names with the event before it in its visit, and keeps
+// rare fields behind one pointer. What it points to never changes. The visit that owns it
+// knows its id. [StoreEvent] makes it.
 type Event struct {
 	ID                         string
 	At, RecordedAt, ReceivedAt acuity.Instant

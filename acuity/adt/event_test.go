@@ -50,7 +50,7 @@ func TestStoredEventIsTheEvent(t *testing.T) {
 		events[i].Visit = "visit"
 	}
 	var got []acuity.Event
-	for _, e := range intern(events) {
+	for _, e := range store(events) {
 		got = e.AppendTo(got, "visit")
 	}
 	for i := range events {
@@ -67,12 +67,12 @@ func TestStoredEventIsSmall(t *testing.T) {
 	}
 	e := with(event("a", acuity.A08, 0, "LD^1"), withCodes(acuity.DiagnosisSnapshot, "O13.3"))
 	e.Patient, e.Prior = "her", e.Place
-	list := intern([]acuity.Event{e, e})
+	list := store([]acuity.Event{e, e})
 	a, b := &list[0], &list[1]
-	if a.Place != b.Place || a.Prior != a.Place || a.naming != b.naming || &a.Diagnoses[0] != &b.Diagnoses[0] {
+	if a.Place != b.Place || b.Prior != a.Place || a.naming != b.naming || &a.Diagnoses[0] != &b.Diagnoses[0] {
 		t.Errorf("%+v and %+v share too little", a, b)
 	}
-	if c := intern([]acuity.Event{event("b", acuity.A08, 0, "")})[0]; c.extra != noExtra || c.Place != nothingSaid {
+	if c := store([]acuity.Event{event("b", acuity.A08, 0, "")})[0]; c.extra != noExtra || c.Place != nothingSaid {
 		t.Errorf("%+v keeps what it does not say", c)
 	}
 }

@@ -17,9 +17,9 @@ import (
 func TestTimelineInAnyOrder(t *testing.T) {
 	for name, c := range visits {
 		c.how.SameRoom = testRooms
-		want := Build(intern(c.events), c.how)
+		want := Build(store(c.events), c.how)
 		permute(slices.Clone(c.events), func(events []acuity.Event) {
-			if got := Build(intern(events), c.how); !reflect.DeepEqual(got, want) {
+			if got := Build(store(events), c.how); !reflect.DeepEqual(got, want) {
 				t.Fatalf("%s: another order tells\n%s\nfor\n%s", name, outline(got), outline(want))
 			}
 		})
@@ -46,10 +46,10 @@ func TestTimelineWholeVisitInAnyOrder(t *testing.T) {
 	for name, events := range visits {
 		t.Run(name, func(t *testing.T) {
 			how := Options{SameRoom: testRooms}
-			want := Build(intern(events), how)
+			want := Build(store(events), how)
 			primary := want.Primary(asSent, 0, false)
 			permute(slices.Clone(events), func(events []acuity.Event) {
-				got := Build(intern(events), how)
+				got := Build(store(events), how)
 				if outline(got) != outline(want) || !reflect.DeepEqual(got.Diagnoses, want.Diagnoses) || got.Primary(asSent, 0, false) != primary {
 					t.Fatalf("another order tells\n%s\nfor\n%s", outline(got), outline(want))
 				}
@@ -129,11 +129,11 @@ func TestTimelineOrderNeverMatters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := anyEvents(t)
 		how := Options{SameRoom: testRooms, TrustA08: rapid.Bool().Draw(t, "trust")}
-		want := Build(intern(events), how)
+		want := Build(store(events), how)
 		shuffled := slices.Clone(events)
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		r.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-		if got := Build(intern(shuffled), how); !reflect.DeepEqual(got, want) {
+		if got := Build(store(shuffled), how); !reflect.DeepEqual(got, want) {
 			t.Fatalf("another order tells\n%s\nfor\n%s", outline(got), outline(want))
 		}
 	})
@@ -149,7 +149,7 @@ func TestTimelineReplayChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := anyEvents(t)
 		how := Options{SameRoom: testRooms}
-		once, twice := Build(intern(events), how), Build(intern(append(slices.Clone(events), events...)), how)
+		once, twice := Build(store(events), how), Build(store(append(slices.Clone(events), events...)), how)
 		if facts(once) != facts(twice) || once.Primary(asSent, 0, false) != twice.Primary(asSent, 0, false) {
 			t.Fatalf("twice tells\n%s\nfor\n%s", outline(twice), outline(once))
 		}
@@ -175,8 +175,8 @@ func TestTimelineCancelRestores(t *testing.T) {
 		if rapid.Bool().Draw(t, "without key") {
 			key = -1
 		}
-		before := Build(intern(events), how)
-		after := Build(intern(append(slices.Clone(events), event("x", kind, at, place), cancel("y", undo, at+2, key, place))), how)
+		before := Build(store(events), how)
+		after := Build(store(append(slices.Clone(events), event("x", kind, at, place), cancel("y", undo, at+2, key, place))), how)
 		if facts(before) != facts(after) || before.Primary(asSent, 0, false) != after.Primary(asSent, 0, false) {
 			t.Fatalf("cancelled event left\n%s\nfor\n%s", outline(after), outline(before))
 		}

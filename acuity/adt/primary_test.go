@@ -269,7 +269,7 @@ func TestPrimaryOfAVisit(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := Build(intern(c.events), Options{SameRoom: testRooms})
+			s := Build(store(c.events), Options{SameRoom: testRooms})
 			birth := acuity.Instant(0)
 			if c.birth != 0 {
 				birth = minute(c.birth)

@@ -47,10 +47,9 @@ func with(e acuity.Event, change func(*acuity.Event)) acuity.Event {
 	return e
 }
 
-// intern returns events as a visit keeps them.
-func intern(events []acuity.Event) []Event {
-	var s Interner
-	return s.InternAll(events)
+// store returns events as a visit keeps them.
+func store(events []acuity.Event) []Event {
+	return StoreEvents(events)
 }
 
 // testRooms is one room per point of care and room, whatever the bed.
@@ -291,7 +290,7 @@ func TestTimeline(t *testing.T) {
 	for name, c := range visits {
 		t.Run(name, func(t *testing.T) {
 			c.how.SameRoom = testRooms
-			if got := outline(Build(intern(c.events), c.how)); got != c.want {
+			if got := outline(Build(store(c.events), c.how)); got != c.want {
 				t.Errorf("timeline\n got %s\nwant %s", got, c.want)
 			}
 		})
@@ -299,7 +298,7 @@ func TestTimeline(t *testing.T) {
 }
 
 func TestTimelineWaitsADay(t *testing.T) {
-	s := Build(intern([]acuity.Event{cancel("b", acuity.A12, 12, 9, ""), cancel("c", acuity.A13, 20, 9, "")}), Options{})
+	s := Build(store([]acuity.Event{cancel("b", acuity.A12, 12, 9, ""), cancel("c", acuity.A13, 20, 9, "")}), Options{})
 	for name, c := range map[string]struct{ now, count int }{
 		"both":      {now: 30, count: 2},
 		"not yet":   {now: 12 + 24*60, count: 2},
@@ -313,7 +312,7 @@ func TestTimelineWaitsADay(t *testing.T) {
 }
 
 func BenchmarkTimeline(b *testing.B) {
-	events := intern([]acuity.Event{
+	events := store([]acuity.Event{
 		event("a", acuity.A04, 0, "TRI^2"), with(event("b", acuity.A08, 10, "TRI^2"), withCodes(acuity.DiagnosisSnapshot, "O13.3")), event("c", acuity.A01, 60, "LD^1"),
 		with(event("d", acuity.A08, 90, "LD^1"), withCodes(acuity.DiagnosisSnapshot, "O13.3", "O14.13")), event("e", acuity.A02, 100, "OR^1"),
 		cancel("f", acuity.A12, 105, 100, "OR^1"), event("g", acuity.A02, 200, "MBU^3"), event("h", acuity.A08, 300, "MBU^3"),

@@ -192,7 +192,7 @@ func (u *State) Restore(key string, s Record) error {
 			v = &visit{}
 			u.registry.slots.assign(v)
 		}
-		*v = visit{visitFacts: storeVisit(&u.shared, s), slot: v.slot}
+		*v = visit{visitFacts: storeVisit(s), slot: v.slot}
 		u.registry.visits[v.ID] = v
 	case *StatementState:
 		u.statements.collect(s)

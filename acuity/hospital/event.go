@@ -34,7 +34,6 @@ type eventStore struct {
 	capacity     *capacity
 	worklist     *worklist
 	settings     *localSettings
-	shared       *adt.Interner
 	work         *work
 }
 
@@ -106,7 +105,7 @@ func (es *eventStore) store(in *intake, i int, e *acuity.Event, v *visit, id str
 		said.Digest = "" // the deduplication has it
 	}
 	es.registry.stopWaiting(v)
-	stored := es.shared.Intern(&said, v.newest())
+	stored := adt.StoreEvent(&said, v.newest())
 	stored.ID = id
 	if v.events == nil {
 		v.events = make([]adt.Event, 0, usualEvents)

@@ -12,7 +12,6 @@ import (
 
 // matcher reads codes and texts with the catalogue and the mappings of the hospital.
 type matcher struct {
-	text   func(string) string  // the shared copy of a text of few values
 	cat    *catalogue.Catalogue // with the rules of the hospital
 	maps   *terminology.Mappings
 	reader terminology.Reader
@@ -33,9 +32,9 @@ func (m *matcher) share(w terminology.SignalText) *terminology.MatchedSignal {
 	if len(m.identities) >= capMatched || len(m.signals) >= capMatched || m.signals == nil {
 		m.signals, m.identities = map[uint64]*terminology.MatchedSignal{}, map[terminology.Identity]*terminology.Identity{}
 	}
-	w.System, w.Code, w.Display = codes.System(m.text(string(w.System))), m.text(w.Code), m.text(w.Display)
-	w.Feed = acuity.Channel(m.text(string(w.Feed)))
-	w.Value.Unit, w.Value.Words = m.text(w.Value.Unit), m.text(w.Value.Words)
+	w.System, w.Feed = codes.System(strings.Clone(string(w.System))), acuity.Channel(strings.Clone(string(w.Feed)))
+	w.Code, w.Display = strings.Clone(w.Code), strings.Clone(w.Display)
+	w.Value.Unit, w.Value.Words = strings.Clone(w.Value.Unit), strings.Clone(w.Value.Words)
 	w.Also = terminology.Codings(strings.Clone(string(w.Also)))
 	r := terminology.MatchText(m.cat, w, m.maps)
 	if known := m.identities[*r.Identity]; known != nil {

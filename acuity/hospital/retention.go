@@ -249,7 +249,7 @@ func (es *eventStore) foldOldest(v *visit) {
 	s := adt.Build(old, adt.Options{SameRoom: es.locations.table.SameRoom, IsWard: es.locations.table.IsWard, FoldAt: v.FoldAt, TrustA08: es.settings.switchesInForce().TrustA08Location})
 	v.Folded += int32(n) //nolint:gosec // at most capEvents
 	v.FoldAt = until
-	v.events = append(es.shared.InternAll(s.Fold(v.ID)), rest...)
+	v.events = append(adt.StoreEvents(s.Fold(v.ID)), rest...)
 	base := v.events[:len(v.events)-len(rest)]
 	es.locations.locateEvents(base, 1)
 	for i := range base {

@@ -22,8 +22,7 @@ import (
 type State struct {
 	limits limits
 	facts  UnitState
-	work   work         // what the next steps must do
-	shared adt.Interner // texts and places of events
+	work   work // what the next steps must do
 
 	// Facts, and the indexes of them.
 	keys       stateKeys
@@ -138,7 +137,7 @@ func connectFacts(u *State, hospital string) {
 	facts, work := &u.facts, &u.work
 	u.keys = stateKeys{hospital: hospital}
 	u.settings = newLocalSettings(&u.keys, facts)
-	u.matcher = matcher{text: u.shared.Text, cat: catalogue.Default()}
+	u.matcher = matcher{cat: catalogue.Default()}
 	u.dedup = deduplication{keys: &u.keys, facts: facts, byID: map[string]*DedupState{}}
 	u.worklist = worklist{keys: &u.keys, facts: facts, matcher: &u.matcher, codes: map[string]*CodeState{}}
 	u.registry = registry{keys: &u.keys, work: work, visits: map[string]*visit{}, unknown: unknownVisits{}}
@@ -165,7 +164,7 @@ func connectIntakes(u *State) {
 	u.events = eventStore{
 		dedup: &u.dedup, registry: &u.registry, people: &u.people, encounters: &u.encounters, locations: &u.locations,
 		housekeeping: &u.housekeeping, capacity: &u.capacity, worklist: &u.worklist, settings: &u.settings,
-		shared: &u.shared, work: work,
+		work: work,
 	}
 	u.clinical = clinicalIntake{
 		registry: &u.registry, matcher: &u.matcher, statements: &u.statements, holders: &u.holders, unassigned: &u.unassigned,

@@ -42,9 +42,9 @@ func (g *registry) writeVisits(list []*visit, write func(key []byte, s Record)) 
 }
 
 // storeVisit returns the facts of a record as they are kept.
-func storeVisit(s *adt.Interner, r *VisitState) visitFacts {
+func storeVisit(r *VisitState) visitFacts {
 	return visitFacts{
-		ID: strings.Clone(r.ID), events: s.InternAll(r.Events), Folded: r.Folded, FoldAt: r.FoldAt, Touched: r.Touched,
+		ID: strings.Clone(r.ID), events: adt.StoreEvents(r.Events), Folded: r.Folded, FoldAt: r.FoldAt, Touched: r.Touched,
 		Facts: r.Facts, Stays: r.Stays,
 	}
 }

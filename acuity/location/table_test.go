@@ -239,8 +239,7 @@ func TestPrimaryBySite(t *testing.T) {
 	rooms.SetRows([]*acuity.Place{{PointOfCare: "TUB", Primary: mustFactor(t, "labor-ia")}})
 	rooms.Know(7, "Sky", "L&D")
 	choose := func(place acuity.Location) adt.Primary {
-		var texts adt.Interner
-		list := texts.InternAll([]acuity.Event{{ID: "a", Type: acuity.A01, At: 1, RecordedAt: 1, ReceivedAt: 2, Visit: "v1", Place: place}})
+		list := adt.StoreEvents([]acuity.Event{{ID: "a", Type: acuity.A01, At: 1, RecordedAt: 1, ReceivedAt: 2, Visit: "v1", Place: place}})
 		visit := adt.Build(list, adt.Options{})
 		return visit.Primary(rooms.Describe, 0, false)
 	}
