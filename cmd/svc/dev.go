@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc/ingest/engines"
 	"svc/internal/admin/audit"
 	"svc/internal/admin/users"
 	"svc/internal/config"
@@ -49,8 +50,8 @@ func runDev(ctx context.Context, o *devserver.Options, w env) error {
 		}
 		d.Mount(h.router, h.settings.Subscribers.Webhooks)
 		public, front := h.public(), h.mllpFronts[0]
-		public.Listener, front.listener = d.API, d.HL7
-		front.after = append(front.after, d.Greeted)
+		public.Listener, front.Listener = d.API, d.HL7
+		front.After = append(front.After, d.Greeted)
 		h.Run("greeting", func(ctx context.Context) error { return d.Greet(ctx, devRoles(h, front)) })
 		demo, err := d.Demo()
 		if err != nil {
@@ -59,7 +60,7 @@ func runDev(ctx context.Context, o *devserver.Options, w env) error {
 		if demo != nil {
 			h.Run("demo", demo)
 		}
-		return []func(context.Context) error{public.Run, front.run}, nil
+		return []func(context.Context) error{public.Run, front.Run}, nil
 	})
 }
 
@@ -79,14 +80,14 @@ func devConfig(d *devserver.Server, o *devserver.Options) *config.Config {
 }
 
 // devRoles returns what the greeting needs of the roles.
-func devRoles(h *service, front *mllpFront) *devserver.Roles {
+func devRoles(h *service, front *engines.Front) *devserver.Roles {
 	models := h.models().Watermark()
 	return &devserver.Roles{
 		Ready:       h.Ready,
 		Register:    h.settings.Register,
 		PutHospital: h.settings.PutHospital,
 		PutKeys:     h.settings.PutKeys,
-		SetMLLPKey:  func(id string) { front.senders[0].Key = id },
+		SetMLLPKey:  front.UseKey,
 		Readable: func(ctx context.Context) error {
 			err := h.current(ctx)
 			for partition := range h.partitions {

@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"maps"
-	"sync"
-	"time"
 
+	"svc/internal/admin/keys"
 	"svc/internal/httpapi/limit"
-	"svc/internal/view"
 )
 
 // limits limits the rates of keys, and notes when keys were used.
@@ -22,9 +19,9 @@ func (h *service) limits() {
 	h.shell.Strangers = strangers
 	h.metrics.Counter("svc_unauthorized_limited_total", "Requests without a valid key that were too many from their address.", strangers.Limited)
 
-	used := &lastUse{redis: h.redis, now: h.now, pending: map[string]time.Time{}, written: map[string]time.Time{}}
-	h.shell.Used = used.note
-	h.Run("last use", used.run)
+	used := keys.NewLastUse(h.now)
+	h.shell.Used = used.Note
+	h.Run("last use", func(ctx context.Context) error { return used.Run(ctx, h.redis.Use) })
 }
 
 // shares limits each hospital to its share of the processors.
@@ -39,46 +36,3 @@ func (h *service) shares() *limit.Share {
 
 // strangersBurst is the burst of requests without a key, in seconds of their rate.
 const strangersBurst = 30
-
-// lastUse notes in Redis when keys were used, each at most once a minute. It is best effort: a
-// note that cannot be written is lost.
-type lastUse struct {
-	redis *view.View
-	now   func() time.Time
-
-	mu      sync.Mutex
-	pending map[string]time.Time
-	written map[string]time.Time
-}
-
-const (
-	noteEvery  = time.Minute
-	writeEvery = 5 * time.Second
-)
-
-func (u *lastUse) note(id string) {
-	now := u.now()
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if now.Sub(u.written[id]) >= noteEvery {
-		u.pending[id] = now
-	}
-}
-
-func (u *lastUse) run(ctx context.Context) error {
-	tick := time.NewTicker(writeEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-		u.mu.Lock()
-		due := u.pending
-		u.pending = map[string]time.Time{}
-		maps.Copy(u.written, due)
-		u.mu.Unlock()
-		u.redis.Use(ctx, due) //nolint:errcheck // best effort
-	}
-}

@@ -3,26 +3,23 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
+	"net/http/httputil"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/go-chi/chi/v5"
 
 	"svc/acuity"
-	"svc/acuity/forecast"
-	"svc/acuity/help"
 	"svc/internal/admin/layout"
 	"svc/internal/admin/settings"
 	"svc/internal/analysis/replay"
 	"svc/internal/analysis/trial"
-	"svc/internal/feeds"
 	"svc/internal/httpapi/access"
+	"svc/internal/outbound"
 	"svc/internal/stream"
 	"svc/internal/view"
+	"svc/notifier/webhook"
 	"svc/readapi"
 	"svc/readapi/web"
 	"svc/readapi/web/integrations"
@@ -35,7 +32,7 @@ func mountPages(ctx context.Context, h *service, reads *readapi.Reads) error {
 	changed := view.NewChanged(h.redis)
 	h.Run("changed", changed.Run)
 	cfg := web.Config{
-		Units:   &units{reads: reads, now: h.now, known: map[string]*known{}},
+		Units:   web.NewReadUnits(reads, h.now),
 		Changes: changed, Ends: ctx,
 		Hospitals: names{h.settings.Register}, Layouts: drawn{h.settings.Layouts}, Record: reads,
 		Links: h.office(), Stranger: h.shell.Stranger, Directory: directory{h.office(), h.settings.Register}, Users: h.settings.Users, Walls: h.settings.Walls,
@@ -63,7 +60,7 @@ func mountPages(ctx context.Context, h *service, reads *readapi.Reads) error {
 // actsBy returns the API through which people act on the pages.
 func actsBy(h *service, api http.Handler) *web.API {
 	token := func(scope access.Scope) func(hospital, user string) string {
-		return func(hospital, user string) string { return h.actors.token(hospital, user, scope) }
+		return func(hospital, user string) string { return h.actors.Token(hospital, user, scope) }
 	}
 	return &web.API{
 		Handler: api, StaffToken: token(access.IngestStaffing), AckToken: token(access.Admin),
@@ -89,8 +86,18 @@ func administrationBy(h *service, ingest http.Handler, reads *readapi.Reads) *in
 		return verdict.Level
 	}
 	return &integrations.Administration{
-		TestRequest: testRequest(h.settings, level),
-		API:         here, Token: h.actors.adminToken, URL: h.config.PublicURL, Operations: operations(),
+		TestRequest: func(ctx context.Context, hospital, hook, command, name string, occurred, sent time.Time) string {
+			known, ok := h.settings.Subscribers.Webhook(hospital, hook)
+			if !ok {
+				return ""
+			}
+			c := &outbound.Command{ID: command, Hospital: hospital, Endpoint: hook, Channel: outbound.ChannelWebhook, At: occurred}
+			if name != outbound.Ping {
+				c.Event = name
+			}
+			return webhook.Reproduce(known, c, level(ctx, hospital), sent)
+		},
+		API: here, Token: h.actors.AdminToken, URL: h.config.PublicURL, Operations: operations(),
 		Counts: func(hospital string) map[string]int { return countsOf(h.settings, hospital, h.now()) },
 	}
 }
@@ -166,106 +173,21 @@ func (d drawn) Layout(hospital string) *web.Layout {
 	return out
 }
 
-// units implements [web.Units] on the read API.
-type units struct {
-	reads *readapi.Reads
-	now   func() time.Time
-
-	mu    sync.Mutex
-	known map[string]*known // by hospital
-}
-
-// known caches the answers about a hospital, so that many open pages cost as much as one.
-type known struct {
-	mu       sync.Mutex
-	version  string // of the state, and the minute of the forecast
-	forecast *forecast.Forecast
-	missing  *forecast.InsufficientError
-	feeds    []web.Feed
-	feedsAt  time.Time
-	help     []help.Step
-}
-
-// feedsEvery is how often the ages of feeds are read.
-const feedsEvery = 10 * time.Second
-
-// Unit implements [web.Units].
-func (u *units) Unit(ctx context.Context, hospital string) (*web.Unit, error) {
-	now := u.now()
-	verdict, version, err := u.reads.Verdict(ctx, hospital)
-	if err != nil {
-		return u.before(ctx, hospital, now, err)
+// ingestOf returns the handler of the writes of the API: this process, or the one at
+// --ingest-url. nil: there is neither.
+func ingestOf(h *service) http.Handler {
+	if h.router.Match(chi.NewRouteContext(), http.MethodPost, "/api/ingest/staffing") {
+		return h.router
 	}
-	k := u.cached(hospital)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if at := fmt.Sprint(version, now.Unix()/60); k.version != at {
-		k.version, k.missing = "", nil
-		if k.forecast, err = u.reads.Forecast(ctx, hospital); err == nil || errors.As(err, &k.missing) {
-			k.version = at
-		} else {
-			k.forecast = nil // the page shows the unit without it, and the next call asks again
-		}
-		if k.help, err = u.reads.Help(ctx, hospital); err != nil {
-			k.help, k.version = nil, "" // likewise
-		}
+	if h.config.IngestURL == nil {
+		return nil
 	}
-	if now.Sub(k.feedsAt) >= feedsEvery {
-		if all, fault := u.reads.Feeds(ctx, hospital); fault == nil {
-			k.feeds, k.feedsAt = ages(all, now), now
-		}
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(h.config.IngestURL) },
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			h.log.WarnContext(r.Context(), "svc ingest does not answer", "error", err)
+			w.WriteHeader(http.StatusBadGateway)
+		},
 	}
-	plan, err := u.reads.Plan(ctx, hospital)
-	if err != nil {
-		plan = nil // the page shows the unit without it
-	}
-	return &web.Unit{Version: version, Verdict: verdict, Forecast: k.forecast, Missing: k.missing, Plan: plan, Feeds: k.feeds, Help: k.help, At: now}, nil
-}
-
-// before returns a unit as it was when its input stopped. It returns an error if the unit cannot
-// be read for another reason.
-func (u *units) before(ctx context.Context, hospital string, now time.Time, behind error) (*web.Unit, error) {
-	verdict, version, at, err := u.reads.Before(ctx, hospital, behind)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // the pages know the errors of readapi
-	}
-	k := u.cached(hospital)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return &web.Unit{Version: version, Verdict: verdict, Feeds: k.feeds, At: now, Stopped: at}, nil
-}
-
-// Room implements [web.Units].
-func (u *units) Room(ctx context.Context, hospital string, room int32, within time.Duration) (*readapi.RoomAhead, error) {
-	return u.reads.Room(ctx, hospital, room, within) //nolint:wrapcheck // the pages know the errors of readapi
-}
-
-func (u *units) cached(hospital string) *known {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	k := u.known[hospital]
-	if k == nil {
-		k = &known{}
-		u.known[hospital] = k
-	}
-	return k
-}
-
-// ages returns the age of each channel: that of the source that sent last. If one of its sources
-// is silent for longer than usual, the channel is stale.
-func ages(all []feeds.History, now time.Time) (list []web.Feed) {
-	for i := range all {
-		h := &all[i]
-		at, found := slices.BinarySearchFunc(list, h.Channel, func(f web.Feed, channel string) int { return cmp.Compare(f.Channel, channel) })
-		if !found {
-			list = slices.Insert(list, at, web.Feed{Channel: h.Channel})
-		}
-		if f := &list[at]; h.LastReceived.After(f.Heard) {
-			f.Heard = h.LastReceived
-		}
-		list[at].Stale = list[at].Stale || h.Stale(now)
-		expected := h.Expected(now)
-		list[at].Late = list[at].Late || expected > 0 && now.Sub(h.LastReceived) > expected
-	}
-	return list
+	return proxy
 }

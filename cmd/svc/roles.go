@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc/ingest"
+	"svc/ingest/engines"
 	"svc/internal/admin/auditlog"
 	"svc/internal/admin/settings"
 	"svc/internal/cli"
@@ -29,6 +30,7 @@ import (
 	"svc/internal/stream"
 	"svc/internal/view"
 	"svc/processors/deadletter"
+	"svc/readapi/web/actor"
 	"svc/schemas"
 )
 
@@ -61,7 +63,7 @@ type service struct {
 	pseudonyms ingest.Pseudonyms // set by keyCheck
 	shell      *httpapi.Shell
 	audit      *auditlog.Log
-	actors     *actors
+	actors     *actor.Tokens
 	letters    *deadletter.Letters // nil until a role asks for them
 
 	partitions int32  // of observations and verdicts
@@ -70,7 +72,7 @@ type service struct {
 	following  bool // the loop of the watermark was added
 
 	router     *chi.Mux // the roles mount their routes on it
-	mllpFronts []*mllpFront
+	mllpFronts []*engines.Front
 	writers    []stream.Writers // groups that write in transactions
 	claim      *stream.Claim    // of the name of the instance
 	metrics    *metrics.Registry
@@ -229,12 +231,13 @@ func (h *service) open(ctx context.Context, names []string) error {
 	h.Health.Add("keys", h.keyCheck.Healthy)
 	h.audit = auditlog.Open(h.cluster, h.config.Topic(schemas.Audit()))
 	h.Ready = append(h.Ready, h.settings.Ready(), h.keyCheck.Ready())
-	people, err := newActors(h.settings, h.now)
-	if err != nil {
-		return err
+	if seals != nil {
+		if seals, err = seals.For("actor"); err != nil {
+			return err
+		}
 	}
-	h.actors = people
-	h.shell = &httpapi.Shell{Now: h.now, Lookup: people.lookup, DocsURL: c.Docs(), Log: h.log, Origins: c.CORSOrigins, Proxies: c.Proxies, Answered: h.metrics.Requests()}
+	h.actors = actor.New(seals, h.settings.Users, h.settings.Register, h.now)
+	h.shell = &httpapi.Shell{Now: h.now, Lookup: h.actors.Lookup, DocsURL: c.Docs(), Log: h.log, Origins: c.CORSOrigins, Proxies: c.Proxies, Answered: h.metrics.Requests()}
 	h.limits()
 	h.front()
 	h.metrics.Gauge("svc_partitions", "Partitions of the observations and verdicts topics.", func() int64 { return int64(h.partitions) })
@@ -264,7 +267,7 @@ func (h *service) servers(needs config.Need) (servers []func(context.Context) er
 		servers = append(servers, h.public().Run)
 	}
 	for _, front := range h.mllpFronts {
-		servers = append(servers, front.run)
+		servers = append(servers, front.Run)
 	}
 	return servers
 }

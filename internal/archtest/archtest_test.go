@@ -44,12 +44,14 @@ var rooms = map[string]room{
 	"ingest":                           {imports: []string{"acuity", "ingest/fhir", "ingest/hl7", "internal/httpapi/access", "internal/httpapi", "internal/httpapi/limit", "internal/admin/audit", "github.com/go-chi/chi"}},
 	"ingest/hl7":                       {imports: []string{"acuity", "golang.org/x/text"}},
 	"ingest/mllp":                      {goroutines: true},
-	"ingest/outcomes":                  {imports: []string{"acuity", "ingest", "internal/feeds", "schemas"}}, // what became of the observations, for the status of a feed
+	"ingest/engines":                   {imports: []string{"ingest", "internal/config", "internal/httpapi", "internal/lifecycle"}}, // the listeners of MLLP, with the key of each sender
+	"ingest/outcomes":                  {imports: []string{"acuity", "ingest", "internal/feeds", "schemas"}},                       // what became of the observations, for the status of a feed
 	"ingest/fhir":                      {imports: []string{"acuity", "ingest/hl7"}},
 	"processors/verdict":               {imports: []string{"acuity", "schemas", "internal/stream"}},
 	"readapi":                          {imports: []string{"acuity", "internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "internal/feeds", "internal/outbound", "github.com/go-chi/chi", "github.com/cespare/xxhash"}},
-	"readapi/web":                      {imports: []string{"acuity", "readapi", "internal/admin/audit", "internal/admin/users", "internal/admin/walls", "internal/analysis/spreadsheet", "internal/outbound", "github.com/go-chi/chi", "golang.org/x/sync"}, goroutines: true},                               // the pages of units: what the read API tells, for people
+	"readapi/web":                      {imports: []string{"acuity", "readapi", "internal/feeds", "internal/admin/audit", "internal/admin/users", "internal/admin/walls", "internal/analysis/spreadsheet", "internal/outbound", "github.com/go-chi/chi", "golang.org/x/sync"}, goroutines: true},             // the pages of units: what the read API tells, for people
 	"readapi/web/apicall":              {},                                                                                                                                                                                                                                                                   // requests of a page to the API of the same process
+	"readapi/web/actor":                {imports: []string{"internal/admin/users", "internal/httpapi/access", "internal/seal"}},                                                                                                                                                                              // who acts on the pages, for the API
 	"readapi/web/auth":                 {imports: []string{"internal/admin/users"}},                                                                                                                                                                                                                          // who is signed in
 	"readapi/web/chart":                {},                                                                                                                                                                                                                                                                   // figures of the pages, from numbers alone
 	"readapi/web/integrations":         {imports: []string{"acuity", "internal/admin/sheets", "internal/admin/users", "internal/analysis/spreadsheet", "internal/httpapi", "internal/outbound", "readapi/web/apicall", "readapi/web/auth", "readapi/web/page", "readapi/web/text", "github.com/go-chi/chi"}}, // the pages of administrators
@@ -115,7 +117,7 @@ var rooms = map[string]room{
 	"internal/testkit/loadgen":      {imports: []string{"acuity"}},
 	"internal/e2e":                  {}, // tests alone
 
-	"notifier/webhook":                    {imports: []string{"internal/outbound", "internal/signature", "notifier/egress"}},
+	"notifier/webhook":                    {imports: []string{"acuity", "notifier/event", "internal/outbound", "internal/signature", "notifier/egress"}},
 	"notifier/egress":                     {}, // which addresses may be called for a hospital: the sender asks it, and cmd gives it to ingest as a port
 	"internal/analysis/replay/replaytest": {imports: []string{"acuity", "schemas", "internal/analysis/replay", "internal/stream"}},
 	"notifier/sendertest":                 {imports: []string{"internal/outbound"}, goroutines: true},

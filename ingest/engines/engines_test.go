@@ -1,11 +1,9 @@
-package main
+package engines
 
 import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
-	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,7 +14,6 @@ import (
 	"svc/ingest/mllp"
 	"svc/internal/admin/audit"
 	"svc/internal/admin/keys"
-	"svc/internal/admin/settings"
 	"svc/internal/config"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
@@ -54,15 +51,14 @@ func TestMLLPFollowsRotation(t *testing.T) {
 		}
 		var used, told []string
 		shell := &httpapi.Shell{Now: time.Now, Log: slog.New(slog.DiscardHandler), Limits: limits, Used: func(id string) { used = append(used, id) }}
-		h := &service{settings: &settings.Store{Register: register}, shell: shell, now: time.Now}
-		messages := ingest.NewMessages(ingest.Config{
-			Shell: shell, Log: (*sources)(&told), Zone: register.Zone, Pseudonyms: ingest.NewPseudonyms([]byte(key32)),
-		})
+		c := &Config{Register: register, Shell: shell, Messages: ingest.NewMessages(ingest.Config{
+			Shell: shell, Log: (*sources)(&told), Zone: register.Zone, Pseudonyms: ingest.NewPseudonyms([]byte("0123456789abcdef0123456789abcdef")),
+		})}
 		first, _, err := ring.Mint(ctx, "test", access.Key{Hospital: "north", Scopes: []access.Scope{access.IngestHL7}, Rate: 0.01, Burst: 4})
 		if err != nil {
 			t.Fatal(err)
 		}
-		sender, err := h.admit([]config.MLLPSender{{Key: first.ID}}, mllp.Peer{}, messages)
+		sender, err := c.admit([]config.MLLPSender{{Key: first.ID}}, mllp.Peer{})
 		if err != nil || sender.Key != first.ID {
 			t.Fatalf("%+v %v", sender, err)
 		}
@@ -78,8 +74,8 @@ func TestMLLPFollowsRotation(t *testing.T) {
 			if ack, took, err = send(); err != nil || !strings.Contains(ack, "MSA|AA|1") {
 				t.Fatalf("%q %v", ack, err)
 			}
-			if took != 0 && took != mllpPatience {
-				t.Errorf("a message waited %v for a rate that is slower than %v", took, mllpPatience)
+			if took != 0 && took != patience {
+				t.Errorf("a message waited %v for a rate that is slower than %v", took, patience)
 			}
 		}
 		if free < 4 || free > 10 {
@@ -95,7 +91,7 @@ func TestMLLPFollowsRotation(t *testing.T) {
 		if used[0] != first.ID || used[len(used)-1] != second.ID || len(used) != free+1 {
 			t.Errorf("used %v", used)
 		}
-		if again, refused := h.admit([]config.MLLPSender{{Key: first.ID}}, mllp.Peer{}, messages); refused != nil || again.Key != second.ID {
+		if again, refused := c.admit([]config.MLLPSender{{Key: first.ID}}, mllp.Peer{}); refused != nil || again.Key != second.ID {
 			t.Errorf("a connection after the rotation: %+v %v", again, refused)
 		}
 		if told[0] != first.ID || told[len(told)-1] != first.ID {
@@ -108,33 +104,4 @@ func TestMLLPFollowsRotation(t *testing.T) {
 			t.Errorf("after the revocation: %v", err)
 		}
 	})
-}
-
-// TestFeedsPage: each flag in docs/feeds.md exists.
-func TestFeedsPage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/feeds.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	known := map[string]bool{}
-	for _, args := range [][]string{{"run", "-h"}, {"send", "-h"}, {"keys", "mint", "-h"}, {"keys", "list", "-h"}} {
-		_, help, _ := say(t, args...)
-		for _, flag := range regexp.MustCompile(`(?m)^ +--?([a-z-]+)`).FindAllStringSubmatch(help, -1) {
-			known[flag[1]] = true
-		}
-	}
-	named := regexp.MustCompile("[` ]--([a-z][a-z-]+)").FindAllStringSubmatch(string(page), -1)
-	for _, flag := range named {
-		if !known[flag[1]] {
-			t.Errorf("there is no flag --%s", flag[1])
-		}
-	}
-	for _, part := range regexp.MustCompile("(?m)^\\| `([a-z]+)=").FindAllStringSubmatch(string(page), -1) {
-		if _, _, stderr := say(t, "run", "--mllp", part[1]+"=x"); strings.Contains(stderr, "there is no") || !strings.Contains(stderr, "--mllp: ") {
-			t.Errorf("--mllp: %s", stderr)
-		}
-	}
-	if len(named) < 15 {
-		t.Errorf("only %d flags are found on the page", len(named))
-	}
 }

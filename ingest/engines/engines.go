@@ -1,0 +1,160 @@
+// Package engines takes in the messages of interface engines over MLLP, each with the key that is
+// configured for it.
+package engines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"time"
+
+	"svc/ingest"
+	"svc/ingest/mllp"
+	"svc/internal/config"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
+	"svc/internal/lifecycle"
+)
+
+// Limits for a peer that are not configured. They are those of HTTP.
+const (
+	answerWithin    = 10 * time.Second
+	pauseAfterFault = time.Second // before a message that was not accepted may come again
+	// How long a message waits for the rate of its key before it is accepted all the same. An
+	// engine that waits longer for an acknowledgment, often 30 s, would send it again.
+	patience = 10 * time.Second
+	// A peer whose machine is gone is noticed after this time and four probes.
+	keepAliveIdle     = time.Minute
+	keepAliveInterval = 15 * time.Second
+	keepAliveCount    = 4
+)
+
+// Config is what the fronts of a process share.
+type Config struct {
+	MLLP     config.MLLP
+	Shell    *httpapi.Shell
+	Register *access.Register
+	Messages *ingest.Messages
+	Counts   *mllp.Counts
+	Now      func() time.Time
+	Log      *slog.Logger
+	Drain    time.Duration // as of [lifecycle.Server]
+	Stop     time.Duration // at a graceful stop, for the messages that have begun
+}
+
+// Front listens for MLLP at one address.
+type Front struct {
+	Listener net.Listener      // an open listener; nil: Run opens the address
+	After    []<-chan struct{} // it accepts connections when all of these are closed
+	Opened   chan struct{}     // closed when it accepts connections
+
+	address string
+	senders []config.MLLPSender
+	drain   time.Duration
+	server  *mllp.Server
+}
+
+// New returns a front for each address that a sender is configured for.
+func New(c *Config) (fronts []*Front, err error) {
+	secured, err := c.MLLP.TLS()
+	if err != nil {
+		return nil, err
+	}
+	for _, sender := range c.MLLP.Senders {
+		at := slices.IndexFunc(fronts, func(f *Front) bool { return f.address == sender.Address })
+		if at >= 0 {
+			fronts[at].senders = append(fronts[at].senders, sender)
+			continue
+		}
+		front := &Front{address: sender.Address, senders: []config.MLLPSender{sender}, Opened: make(chan struct{}), drain: c.Drain}
+		front.server = &mllp.Server{
+			Admit: func(p mllp.Peer) (mllp.Sender, error) { return c.admit(front.senders, p) },
+			TLS:   secured, Now: c.Now, Log: c.Log, Counts: c.Counts,
+			Limits: mllp.Limits{
+				Connections: c.MLLP.Connections, ConnectionsPerPeer: c.MLLP.PerPeer,
+				Message: ingest.MaxMessage, Idle: c.MLLP.Idle, Receive: lifecycle.DefaultPatience.Body,
+				Answer: answerWithin, Pause: pauseAfterFault, Stop: c.Stop,
+			},
+		}
+		fronts = append(fronts, front)
+	}
+	return fronts, nil
+}
+
+// UseKey gives the first sender of the address a key, by its id. It must come before Run.
+func (f *Front) UseKey(id string) { f.senders[0].Key = id }
+
+// Run serves until ctx ends, then lets messages that were begun finish.
+func (f *Front) Run(ctx context.Context) error {
+	for _, ready := range f.After {
+		select {
+		case <-ready:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	if f.Listener == nil {
+		var err error
+		config := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{
+			Enable: true, Idle: keepAliveIdle, Interval: keepAliveInterval, Count: keepAliveCount,
+		}}
+		if f.Listener, err = config.Listen(ctx, "tcp", f.address); err != nil {
+			return fmt.Errorf("listen for MLLP: %w", err)
+		}
+	}
+	close(f.Opened)
+	late, drained := lifecycle.Linger(ctx, f.drain)
+	defer drained()
+	if err := f.server.Serve(late, f.Listener); err != nil {
+		return fmt.Errorf("serve MLLP: %w", err)
+	}
+	return nil
+}
+
+// admit identifies a peer. Its key is looked up at every message, because it may be revoked or
+// rotated meanwhile. After a rotation the successor is used.
+func (c *Config) admit(senders []config.MLLPSender, p mllp.Peer) (mllp.Sender, error) {
+	at := slices.IndexFunc(senders, func(s config.MLLPSender) bool { return s.Fits(p) })
+	if at < 0 {
+		return mllp.Sender{}, fmt.Errorf("%w: no key is configured for it", mllp.ErrRefused)
+	}
+	id := senders[at].Key
+	now, err := c.validKey(id)
+	if now.ID == "" {
+		now.ID = id
+	}
+	return mllp.Sender{
+		Key: now.ID, Hospital: now.Hospital,
+		Take: func(ctx context.Context, message []byte) ([]byte, error) {
+			key, refused := c.validKey(id)
+			if refused != nil {
+				return nil, refused
+			}
+			if c.Shell.Used != nil {
+				c.Shell.Used(key.ID)
+			}
+			if ended := c.Shell.Await(ctx, &key, patience); ended != nil {
+				return nil, ended
+			}
+			if key, refused = c.validKey(id); refused != nil { // it may have been revoked during the wait
+				return nil, refused
+			}
+			ack, fault := c.Messages.TakeBody(ctx, key, message)
+			if errors.Is(fault, ingest.ErrForbidden) {
+				fault = fmt.Errorf("%w: %w", mllp.ErrRefused, fault)
+			}
+			return ack, fault
+		},
+	}, err
+}
+
+func (c *Config) validKey(id string) (access.Key, error) {
+	key, valid := c.Register.Current(id)
+	if !valid {
+		return key, fmt.Errorf("%w: its key is unknown, expired or revoked", mllp.ErrRefused)
+	}
+	return key, nil
+}

@@ -1,0 +1,89 @@
+// Package actor is the people who act on the pages, as the API knows them.
+package actor
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"svc/internal/admin/users"
+	"svc/internal/httpapi/access"
+	"svc/internal/seal"
+)
+
+// Tokens are the tokens of people, which last one minute. A client of the API has that of a key.
+type Tokens struct {
+	seals    *seal.Keyring
+	users    *users.Register
+	now      func() time.Time
+	register *access.Register
+}
+
+const (
+	prefix   = "svcact_"
+	purpose  = "svc.v1 actor"
+	lifetime = time.Minute
+	source   = "pages"            // of the records that people enter on the pages
+	rate     = access.DefaultRate // one page makes several requests
+	burst    = 4 * access.DefaultRate
+)
+
+// New returns the tokens of an installation. Without seals no person may act.
+func New(seals *seal.Keyring, people *users.Register, register *access.Register, now func() time.Time) *Tokens {
+	return &Tokens{seals: seals, users: people, register: register, now: now}
+}
+
+// actor is the content of a token.
+type actor struct {
+	User     string         `json:"u"`
+	Hospital string         `json:"h"`
+	Scopes   []access.Scope `json:"s"`
+	Until    int64          `json:"t"` // Unix milliseconds
+	// Role is the least role that the person must still have. "": charge.
+	Role users.Role `json:"r,omitempty"`
+}
+
+// Lookup is [access.Register.Lookup], and also accepts the tokens of people.
+func (a *Tokens) Lookup(token string) (access.Key, bool) {
+	text, is := strings.CutPrefix(token, prefix)
+	if !is || a.seals == nil {
+		return a.register.Lookup(token)
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return access.Key{}, false
+	}
+	clear, err := a.seals.Open(purpose, sealed)
+	var who actor
+	if err != nil || json.Unmarshal(clear, &who) != nil {
+		return access.Key{}, false
+	}
+	user, known := a.users.User(who.Hospital, who.User)
+	now, until := a.now(), time.UnixMilli(who.Until)
+	slices.Sort(who.Scopes)
+	key := access.Key{
+		ID: who.User, Source: source, Hospital: who.Hospital, Name: user.Label, Scopes: who.Scopes, Rate: rate, Burst: burst,
+	}
+	return key, known && user.May(now) && user.Role.Covers(users.Charge) && (who.Role == "" || user.Role.Covers(who.Role)) && now.Before(until) && until.Before(now.Add(2*lifetime))
+}
+
+// Token returns a token for a person, valid for one minute.
+func (a *Tokens) Token(hospital, user string, scope access.Scope) string {
+	return a.tokenOf(actor{User: user, Hospital: hospital, Scopes: []access.Scope{scope}})
+}
+
+// AdminToken returns a token for an administrator, valid for one minute.
+func (a *Tokens) AdminToken(hospital, user string) string {
+	return a.tokenOf(actor{User: user, Hospital: hospital, Role: users.Admin, Scopes: []access.Scope{access.Admin, access.ReadStatus, access.ReadUnitState, access.ReadPredict}})
+}
+
+func (a *Tokens) tokenOf(who actor) string {
+	who.Until = a.now().Add(lifetime).UnixMilli()
+	clear, err := json.Marshal(who)
+	if err != nil {
+		panic(err) // texts and a number
+	}
+	return prefix + base64.RawURLEncoding.EncodeToString(a.seals.Seal(purpose, clear))
+}
