@@ -29,8 +29,8 @@ type member struct {
 	concept catalogue.Factor           // the concept that the code is one of many codes of; 0: none
 }
 
-// codeFold is what the statements of one identity amount to, or those of all identities
-// of one concept.
+// codeFold is what the statements of one identity amount to. If many codes stand for one
+// concept, it is what the statements of all of them amount to.
 type codeFold struct {
 	of        *terminology.MatchedSignal // has the identity; nil: a concept
 	concept   catalogue.Factor
@@ -356,8 +356,7 @@ func winners(all []orderedStatement) []orderedStatement {
 	return kept
 }
 
-// winner returns the index of the statement that counts among those of one time; -1:
-// none.
+// winner returns the index of the statement that counts, of several at one time; -1: none.
 func winner(same []orderedStatement) int {
 	last := len(same) - 1
 	if same[last].Status != acuity.SignalRetracted || same[last].drug {

@@ -89,9 +89,9 @@ func hasCrossEffect(m terminology.Match) bool {
 	return m.Factor == ix.Magnesium || m.Factor == ix.Acknowledged
 }
 
-// clearedBy returns when a factor was last denied, whatever source had asserted it: by a
-// Category I, or by an early-warning score below the limit (scoring-decisions 61); 0:
-// never.
+// clearedBy returns when a factor was last denied, whatever source had asserted it; 0:
+// never. A Category I denies the categories II and III. An early-warning score below the
+// limit denies the warning (scoring-decisions 61).
 func (n *crossEffect) clearedBy(ix *terminology.Index, factor catalogue.Factor) acuity.Instant {
 	switch {
 	case isCategory(ix, factor):

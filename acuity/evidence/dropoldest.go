@@ -10,7 +10,7 @@ import (
 // dropOldest updates a folded code after its oldest statements were lost, without
 // folding the rest. Full lists lose one statement for each new one, and folding the
 // others anew would be most of the work of a long stay. Only the clock of an assertion
-// depends on what was before a statement that decides every assertion: an assertion that
+// depends on what was before a statement that decides every assertion. An assertion that
 // began earlier now begins with it. It returns false if more may have changed; then the
 // code must be folded anew.
 func (f *builder) dropOldest(kept *Cache, d *codeFold) bool {
@@ -33,8 +33,8 @@ func (f *builder) dropOldest(kept *Cache, d *codeFold) bool {
 }
 
 // first returns the earliest statement of an identity that counts. alone is false if
-// there is none, if another has the same time, or if it need not have the earliest
-// clock, as for a medication.
+// there is none, or if another has the same time. It is false for a medication too: the
+// earliest statement need not have the earliest clock.
 func (f *builder) first(kept *Cache, d *codeFold) (first orderedStatement, alone bool) {
 	for i := range kept.members {
 		m := &kept.members[i]

@@ -4,8 +4,8 @@
 // statements within their caps. [Fold] makes evidence of all that an [Input] says about a
 // patient. With a [Cache], one statement more costs one step.
 //
-// Who the patient is, the caller decides: a statement has the number of its [Owner].
-// Nothing here asks what time it is.
+// The caller decides whose a statement is: it has the number of an [Owner]. Nothing here
+// asks what time it is.
 package evidence
 
 import (
@@ -143,9 +143,9 @@ func (f *builder) foldDiagnoses() {
 	}
 }
 
-// overruled reports whether a signal replaces a diagnosis: a real magnesium infusion for
-// good (scoring-decisions 19), a newer Category I (18), a newer early-warning score
-// below the limit (61), a newer BMI below the limit (51).
+// overruled reports whether a signal replaces a diagnosis. A real magnesium infusion does
+// for good (scoring-decisions 19). A newer Category I does (18), and so does a newer
+// early-warning score (61) or BMI (51) below the limit.
 func (f *builder) overruled(factor catalogue.Factor, d *Diagnosis) bool {
 	switch factor {
 	case terminology.CatalogueIndex().Magnesium:

@@ -9,8 +9,8 @@ import (
 	"svc/acuity/terminology"
 )
 
-// contiguous is the longest gap between the end of an infusion and the next
-// start that is still one infusion: a change of the bag (clinical-decisions F7).
+// contiguous is the longest gap between two runs that are one infusion: a change of the
+// bag (clinical-decisions F7).
 const contiguous = 15 * time.Minute
 
 // infusionRun is a time in which an infusion ran or was on hold.

@@ -8,12 +8,12 @@ import (
 // Input is everything that is said about one patient. The order within each list means
 // nothing. An Input that is used again saves its memory.
 type Input struct {
-	Statements []*Statements        // where the statements of the patient are, among those of others
+	Statements []*Statements        // lists that have statements of the patient, and of others
 	Owner      Owner                // of the statements that count
 	Resources  []*ResourceStatement // all count, whatever their owner; see SortResources
 	Diagnoses  []Diagnosis          // still standing, of all feeds
 	Listed     []Listed
-	Primaries  []acuity.Evidence // by ADT, census and local settings; those of the newborns too
+	Primaries  []acuity.Evidence // by ADT, census and local settings, of the newborns too
 	Babies     uint8             // of a multiple birth, as ADT says; 0: unknown
 
 	Cache *Cache // of this patient; nil: nothing is cached

@@ -18,8 +18,8 @@ type ResourceStatement struct {
 	Version *Version // nil: no resource
 }
 
-// Version says which version of which resource a statement is. A resource is what the
-// sender keeps as one thing, as in FHIR (clinical-decisions F6).
+// Version is a version of a resource. A resource is what the sender keeps as one thing,
+// as in FHIR (clinical-decisions F6).
 type Version struct {
 	Resource  string         // pseudonym; a component adds a dot and its index
 	UpdatedAt acuity.Instant // 0: not said
@@ -75,8 +75,8 @@ func (h *ResourceStatement) plain() Statement {
 	return p
 }
 
-// versionAt returns the time that orders the versions of one resource: when they were made,
-// else the time of their fact, so that an older fact never overrides a newer one (F13).
+// versionAt returns the time that orders the versions of one resource: when they were
+// made, else the time of their fact. So an older fact never overrides a newer one (F13).
 // Retractions, and ends without a time, count from their receipt.
 func (h *ResourceStatement) versionAt() acuity.Instant {
 	switch {

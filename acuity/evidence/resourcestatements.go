@@ -37,8 +37,8 @@ func (h *ResourceStatement) placeInTime() acuity.Instant {
 type ResourceStatements []ResourceStatement
 
 // Keep adds a statement. If a run of versions says the same within minutes, only its first
-// and last stay. A full list loses the statement that matters least. lose is called with
-// each statement before it goes. The mappings that read the statements must be the same:
+// and last stay. A full list loses the statement that matters least. Each goes
+// to lose before it is removed. The mappings that read the statements must be the same:
 // they decide what a statement is about.
 func (l *ResourceStatements) Keep(h ResourceStatement, lose func(*ResourceStatement)) {
 	list := *l
@@ -84,9 +84,9 @@ func thinned(list []ResourceStatement, h *ResourceStatement) int {
 	return -1
 }
 
-// leastMissed returns the index of the statement that matters least: one with a newer
-// one about the same thing; an observation with a newer one of the same code; an
-// unmapped one; else the oldest.
+// leastMissed returns the index of the statement that matters least. First goes one with a
+// newer one about the same thing, then an observation with a newer one of the same code,
+// then an unmapped one, else the oldest.
 func leastMissed(list []ResourceStatement) int {
 	at := func(i int) acuity.Instant { return list[i].placeInTime() }
 	things := func(i int) (uint64, bool) { return list[i].thingHash(), true }

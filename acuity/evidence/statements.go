@@ -20,7 +20,7 @@ const MaxStatements = 240
 const thinWithin = 15 * time.Minute
 
 // Statements are clinical statements by identity, at most [MaxStatements]. A new
-// statement only concerns those of its own identity.
+// statement only concerns its own identity.
 type Statements struct {
 	list []codeStatements
 	size int                   // of all statements
@@ -105,7 +105,7 @@ func (l *Statements) Reread(maps *terminology.Mappings, match func(terminology.S
 
 // Keep adds a statement. If a run of statements says the same within minutes, only its
 // first and last stay. A full list loses the oldest statement that a newer one of the same
-// identity replaces, else the oldest. lose is called with each statement before it goes.
+// identity replaces, else the oldest. Each goes to lose before it is removed.
 func (l *Statements) Keep(h Statement, lose func(*Statement)) {
 	if t := l.find(h.MatchedSignal); t != nil {
 		if i := t.thinned(&h); i >= 0 {

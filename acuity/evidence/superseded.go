@@ -1,12 +1,10 @@
 package evidence
 
-import (
-	"svc/acuity"
-)
+import "svc/acuity"
 
 // superseded returns the first of n statements, in order of arrival, that a later one
-// about the same replaces: one whose time is not earlier. -1: there is none. The hash
-// distinguishes most things; false: the statement does not count. It visits each
+// about the same replaces; -1: none. The time of the later one must not be earlier. The
+// hash distinguishes most things; false: the statement does not count. It visits each
 // statement once.
 func superseded(n int, hash func(i int) (uint64, bool), same func(i, j int) bool, at func(i int) acuity.Instant) int {
 	if n < 2 {
