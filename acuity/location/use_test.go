@@ -1,0 +1,46 @@
+package location
+
+import (
+	"testing"
+
+	"svc/acuity"
+)
+
+// A room that only events name is new once, has the first of its spellings in text order, and is
+// unused when no event with that spelling is left.
+func TestUses(t *testing.T) {
+	var table Table
+	if !table.AddUse(spot("mbu^t 2")) || table.AddUse(spot("MBU^T2")) || table.AddUse(spot("MBU^T2^B")) {
+		t.Error("a room is new once")
+	}
+	if table.AddUse(spot("MBU")) || table.AddUse(acuity.Location{HasRoomID: true, RoomID: 7, Room: "T2"}) {
+		t.Error("a unit without a room, or a room with an id, is no room of events")
+	}
+	id := table.Resolve(spot("MBU^T2")).Room
+	if point, room, ok := table.Spelling(id); point != "MBU" || room != "T2" || !ok {
+		t.Errorf("it is spelled %q %q %v", point, room, ok)
+	}
+	if _, _, ok := table.Spelling(id + 1); ok {
+		t.Error("a room that nobody named has a spelling")
+	}
+	table.DropUse(spot("mbu^t 2")) // another spelling
+	table.DropUse(spot("MBU^T2"))
+	if table.IsUnused(spot("MBU^T2")) {
+		t.Error("an event with this spelling is left")
+	}
+	table.DropUse(spot("MBU^T2^A"))
+	if !table.IsUnused(spot("mbu^T2")) || table.IsUnused(spot("MBU^T3")) {
+		t.Error("no event with this spelling is left")
+	}
+}
+
+func TestIsWard(t *testing.T) {
+	var table Table
+	table.Know(9, "OBOR", "")
+	for place, want := range map[string]bool{"L&D": true, "L&D^1": false, "ICU": false, "OBOR": false, "": false} {
+		l := spot(place)
+		if got := table.IsWard(&l); got != want {
+			t.Errorf("%q: %v, want %v", place, got, want)
+		}
+	}
+}
