@@ -30,12 +30,12 @@ func TestFoldedEventsEndAlike(t *testing.T) {
 		for i := range events {
 			newest = max(newest, events[i].At)
 		}
-		all := Build(intern(events), Options{SameRoom: testRooms})
+		all := Build(store(events), Options{SameRoom: testRooms})
 		folded := all.Fold("v1")
 		if len(folded) > 2 {
 			t.Fatalf("%d events are left", len(folded))
 		}
-		again := Build(intern(folded), Options{SameRoom: testRooms, FoldAt: newest})
+		again := Build(store(folded), Options{SameRoom: testRooms, FoldAt: newest})
 		if !all.Open && all.ClosedAt == 0 { // it never opened, or its admission was taken back
 			if len(all.Stays) == 0 && len(folded) > 0 {
 				t.Fatalf("a visit without an effect leaves %d events", len(folded))
@@ -50,9 +50,9 @@ func TestFoldedEventsEndAlike(t *testing.T) {
 
 // A cancel of a folded event comes too late.
 func TestFoldedEventIsNotCancelled(t *testing.T) {
-	before := Build(intern([]acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A02, 9, "MBU^3")}), Options{SameRoom: testRooms})
+	before := Build(store([]acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A02, 9, "MBU^3")}), Options{SameRoom: testRooms})
 	after := append(before.Fold("v1"), cancel("c", acuity.A12, 20, 9, "MBU^3"))
-	s := Build(intern(after), Options{SameRoom: testRooms, FoldAt: minute(9)})
+	s := Build(store(after), Options{SameRoom: testRooms, FoldAt: minute(9)})
 	if got, want := outline(s), "3 9 class I moves 1 c:cancel_too_late c!event_too_old"; got != want {
 		t.Errorf("timeline\n got %s\nwant %s", got, want)
 	}

@@ -27,7 +27,7 @@ func TestPlacedAndWithdrawn(t *testing.T) {
 		"never placed, only updated": {events: []acuity.Event{event("a", acuity.A08, 0, "LD^1")}, placed: -1, takenBack: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := Build(intern(c.events), Options{SameRoom: testRooms})
+			s := Build(store(c.events), Options{SameRoom: testRooms})
 			placed, takenBack := acuity.Instant(0), acuity.Instant(0)
 			if c.placed >= 0 {
 				placed = minute(c.placed)
@@ -73,7 +73,7 @@ func TestPlacedAbout(t *testing.T) {
 		"the hour, five minutes in": {0, acuity.Hour, census + 1, true},
 	} {
 		e := with(event("a", acuity.A01, c.at, "LD^1"), func(e *acuity.Event) { e.Precision, e.ReceivedAt = c.precision, c.received })
-		s := Build(intern([]acuity.Event{e}), Options{})
+		s := Build(store([]acuity.Event{e}), Options{})
 		if got := s.PlacedAbout(census); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
@@ -97,7 +97,7 @@ func TestNamesNoPlace(t *testing.T) {
 		"a ward of an Encounter":  {place: "LD", resource: "r", want: true},
 	} {
 		e := with(event("a", acuity.A01, 0, c.place), func(e *acuity.Event) { e.PlaceNull, e.Resource = c.null, c.resource })
-		if got := intern([]acuity.Event{e})[0].NamesNoPlace(ward); got != c.want {
+		if got := store([]acuity.Event{e})[0].NamesNoPlace(ward); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
