@@ -21,6 +21,7 @@ import (
 	"svc/internal/view"
 	"svc/notifier/webhook"
 	"svc/readapi"
+	"svc/readapi/sources"
 	"svc/readapi/web"
 	"svc/readapi/web/integrations"
 	"svc/schemas"
@@ -64,7 +65,7 @@ func actsBy(h *service, api http.Handler) *web.API {
 	}
 	return &web.API{
 		Handler: api, StaffToken: token(access.IngestStaffing), AckToken: token(access.Admin),
-		Alerts: deliveries{h.redis.Lists()}.Episodes, Audit: h.audit.Record, Now: h.now,
+		Alerts: sources.Deliveries{Lists: h.redis.Lists()}.Episodes, Audit: h.audit.Record, Now: h.now,
 	}
 }
 

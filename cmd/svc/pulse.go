@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"svc/internal/view"
@@ -17,7 +15,7 @@ const pulseEvery = time.Second
 // processes fails while an input waits for longer than most. 0: the limit of the verdicts, after
 // which reads tell that they are behind.
 func processes(v *projection.Projection, most time.Duration) func(context.Context) error {
-	return func(context.Context) error { return partitionFaults(v.Faults(most)) }
+	return func(context.Context) error { return view.PartitionFaults(v.Faults(most)) }
 }
 
 // writes fails while the projector cannot write its view.
@@ -40,17 +38,7 @@ func partitionsRead(ctx context.Context, h *service, ask func(context.Context, i
 	if err != nil {
 		return err
 	}
-	return partitionFaults(found, int(h.partitions))
-}
-
-// partitionFaults returns an error with the number of failing partitions, and why the first one
-// fails.
-func partitionFaults(faults map[int32]error, all int) error {
-	if len(faults) == 0 {
-		return nil
-	}
-	first := slices.Min(slices.Collect(maps.Keys(faults)))
-	return fmt.Errorf("%d of %d partitions; partition %d: %w", len(faults), all, first, faults[first])
+	return view.PartitionFaults(found, int(h.partitions))
 }
 
 // current waits until every partition of all views can be read.

@@ -120,8 +120,10 @@ func (d *Deliveries) PutEpisode(hospital, id string, value []byte) {
 	d.put(note{hospital, noteEpisode, id}, value)
 }
 
-// PutLink hands over the target of a link. It is kept for two days.
-func (d *Deliveries) PutLink(id string, value []byte) { d.put(note{"", noteLink, id}, value) }
+// PutLink hands over the target of the link with a token. It is kept for two days.
+func (d *Deliveries) PutLink(token string, value []byte) {
+	d.put(note{"", noteLink, linkID(token)}, value)
+}
 
 func (d *Deliveries) put(n note, value []byte) {
 	d.mu.Lock()

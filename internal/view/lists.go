@@ -2,6 +2,8 @@ package view
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"strconv"
 	"strings"
 	"time"
@@ -149,8 +151,9 @@ func (l *Lists) Command(ctx context.Context, hospital, id string) ([]byte, error
 	return l.listed(ctx, hospital, l.view.listKey(hospital, noteCommand)+":"+id, id)
 }
 
-// Link returns the target of a link; nil: the link is unknown.
-func (l *Lists) Link(ctx context.Context, id string) ([]byte, error) {
+// Link returns the target of the link with a token; nil: the link is unknown.
+func (l *Lists) Link(ctx context.Context, token string) ([]byte, error) {
+	id := linkID(token)
 	return l.field(ctx, l.view.listKey("", noteLink)+":"+id, id)
 }
 
@@ -182,4 +185,11 @@ func (l *Lists) field(ctx context.Context, key, field string) (value []byte, err
 		return err
 	})
 	return value, err
+}
+
+// linkID returns the key of a token in Redis. It is a hash, so the data in Redis is not enough to
+// answer an alert.
+func linkID(token string) string {
+	sum := sha256.Sum256([]byte("svc.v1 link " + token))
+	return hex.EncodeToString(sum[:16])
 }

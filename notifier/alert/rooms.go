@@ -1,0 +1,50 @@
+package alert
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"svc/acuity"
+	"svc/acuity/forecast"
+	"svc/acuity/score"
+)
+
+// Forecasts gives the learned forecast of a hospital.
+type Forecasts interface {
+	Model(ctx context.Context, hospital string) (*forecast.Model, error)
+	Zone(hospital string) *time.Location
+}
+
+// ExpectPeak returns the peak of the forecast that GET /api/v1/predict answers. nil: there is too
+// little history, or the model does not arrive in time.
+func ExpectPeak(ctx context.Context, learned Forecasts, chart *acuity.Chart, at acuity.Instant) *Peak {
+	model, err := learned.Model(ctx, chart.Hospital)
+	if err != nil {
+		return nil
+	}
+	f, err := forecast.Predict(model, forecast.UnitOf(chart, at, learned.Zone(chart.Hospital)))
+	if err != nil {
+		return nil
+	}
+	return &Peak{At: f.Peak.At.Time(), Nurses: f.Peak.P90}
+}
+
+// SumRooms counts the open rooms and picks those with the highest score.
+func SumRooms(rooms []score.RoomVerdict) *Rooms {
+	s := &Rooms{}
+	slices.SortStableFunc(rooms, func(a, b score.RoomVerdict) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
+	})
+	for i := range rooms {
+		r := &rooms[i]
+		if r.Status == acuity.RoomEmpty {
+			s.Open++
+		}
+		if r.Color != acuity.ColorGray && len(s.Top) < MaxTop {
+			s.Top = append(s.Top, Room{ID: r.ID, Label: r.Label, Color: r.Color, Nursing: r.Demand.Nursing()})
+		}
+	}
+	return s
+}

@@ -1,0 +1,143 @@
+// Package lists writes what the notifier tells to the view, where readers find it.
+package lists
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"svc/internal/outbound"
+	"svc/internal/view"
+	"svc/notifier"
+	"svc/schemas"
+)
+
+// Writer writes the lists of deliveries, commands and alert runs.
+type Writer struct {
+	lists *view.Deliveries
+	log   *slog.Logger
+}
+
+// New returns a writer into the view.
+func New(lists *view.Deliveries, log *slog.Logger) Writer { return Writer{lists, log} }
+
+// Delivery writes a delivery, without the texts of mail and SMS.
+func (s Writer) Delivery(e *outbound.Entry) {
+	shown := *e
+	shown.Sealed = nil
+	value, err := schemas.EncodeDelivery(nil, &shown)
+	if err != nil {
+		s.log.Error("delivery not listed", "error", err)
+		return
+	}
+	d := &e.Delivery
+	s.lists.Put(view.Delivery{
+		Hospital: d.Hospital, Endpoint: d.EndpointID, ID: d.ID, OccurredAt: d.OccurredAt,
+		Final: d.State != outbound.Pending, Term: e.Term, Value: value,
+	})
+}
+
+// Health writes the health of an endpoint.
+func (s Writer) Health(hospital, endpoint string, h outbound.Health) {
+	s.note(h, func(value []byte) { s.lists.PutHealth(hospital, endpoint, value) })
+}
+
+// Progress writes the progress of a command.
+func (s Writer) Progress(p outbound.Progress) {
+	s.note(p, func(value []byte) { s.lists.PutCommand(p.Hospital, p.ID, value) })
+}
+
+// AlertRun writes an alert run.
+func (s Writer) AlertRun(e outbound.AlertRun) {
+	s.note(e, func(value []byte) { s.lists.PutEpisode(e.Hospital, e.ID, value) })
+}
+
+// Link writes where the link in an alert leads.
+func (s Writer) Link(token string, l outbound.AckLink) {
+	s.note(l, func(value []byte) { s.lists.PutLink(token, value) })
+}
+
+// Written waits until the page of a link can find its alert run.
+func (s Writer) Written(ctx context.Context) { s.lists.Written(ctx) }
+
+func (s Writer) note(v any, put func([]byte)) {
+	value, err := json.Marshal(v)
+	if err != nil {
+		s.log.Error("note not listed", "error", err)
+		return
+	}
+	put(value)
+}
+
+// relistEvery is how often the lists are checked.
+const relistEvery = time.Second
+
+// Relist writes the lists of our partitions again after Redis has lost them, until ctx ends. marks
+// knows which of them are in Redis.
+func (s Writer) Relist(ctx context.Context, n *notifier.Notifier, marks *view.Lists) error {
+	for {
+		owned := slices.Collect(maps.Keys(n.Positions()))
+		listed, err := marks.Listed(ctx, owned)
+		for i := 0; err == nil && i < len(listed); i++ {
+			if listed[i] {
+				continue
+			}
+			if err = n.RefillLists(ctx, owned[i]); err == nil {
+				s.lists.Written(ctx) // the lists must be in Redis before they are marked as listed
+				err = marks.SetListed(ctx, owned[i])
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			s.log.DebugContext(ctx, "lists are told later", "error", err)
+		}
+		wait, stop := context.WithTimeout(ctx, relistEvery)
+		<-wait.Done()
+		stop()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// pulseEvery is how often a notifier reports its partitions.
+const pulseEvery = time.Second
+
+// Log tells where partitions of the verdicts end.
+type Log func(ctx context.Context, partitions []int32) (map[int32]int64, error)
+
+// Pulse reports each second the partitions of this process, and how far the lists have read the log.
+// It is like the pulse of a processor. A notifier that hangs reports nothing, because its loop
+// returns the positions. A token of took is a new partition, which is reported at once.
+func (s Writer) Pulse(ctx context.Context, n *notifier.Notifier, ends Log, took <-chan struct{}, now func() time.Time) error {
+	every := time.NewTicker(pulseEvery) //nolint:forbidigo // paces the loop; no decision looks at it
+	defer every.Stop()
+	for {
+		if owned := slices.Collect(maps.Keys(n.Positions())); len(owned) > 0 {
+			asked := now()
+			within, cancel := context.WithTimeout(ctx, pulseEvery)
+			end, err := ends(within, owned)
+			cancel()
+			if err != nil && ctx.Err() == nil {
+				s.log.DebugContext(ctx, "the ends of the verdicts are not known", "error", err)
+			}
+			said := map[int32]view.ListPulse{}
+			for partition, mark := range n.Positions() {
+				at, known := end[partition]
+				if !known {
+					at = -1
+				}
+				said[partition] = view.ListPulse{Reached: mark.Offset, End: at}
+			}
+			s.lists.Pulse(asked, said)
+		}
+		select {
+		case <-every.C:
+		case <-took:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,73 @@
+// Package sources is what the read API answers from: the view in Redis, the log on Kafka.
+package sources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"svc/acuity"
+	"svc/internal/view"
+	"svc/readapi"
+	"svc/schemas"
+)
+
+// Charts implements [readapi.Charts] on the view.
+type Charts struct{ View *view.View }
+
+// Token implements [readapi.Charts].
+func (c Charts) Token(ctx context.Context, hospital string) (readapi.Token, error) {
+	token, err := c.View.Token(ctx, hospital)
+	return readapi.Token(token), away(err)
+}
+
+// Read implements [readapi.Charts].
+func (c Charts) Read(ctx context.Context, hospital string, since readapi.Token) (readapi.State, error) {
+	s, err := c.View.ReadSince(ctx, hospital, view.Token(since))
+	if err != nil {
+		return readapi.State{}, away(err)
+	}
+	state := readapi.State{
+		Token: readapi.Token(s.Token), Unit: s.Chart, Rooms: make([]readapi.Room, len(s.Rooms)),
+		Partial: s.Partial, Gone: s.Gone,
+	}
+	for i, r := range s.Rooms {
+		state.Rooms[i] = readapi.Room(r)
+	}
+	return state, nil
+}
+
+// DecodeUnit implements [readapi.Charts].
+func (Charts) DecodeUnit(encoded string, u *acuity.UnitChart) error {
+	if err := schemas.DecodeUnitChart([]byte(encoded), u); err != nil {
+		return fmt.Errorf("decode unit chart: %w", err)
+	}
+	return nil
+}
+
+// DecodeRoom implements [readapi.Charts].
+func (Charts) DecodeRoom(encoded string, r *acuity.RoomChart) error {
+	if err := schemas.DecodeRoomChart([]byte(encoded), r); err != nil {
+		return fmt.Errorf("decode room chart: %w", err)
+	}
+	return nil
+}
+
+// away translates an error of the view into that of readapi.
+func away(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, view.ErrNoUnit):
+		return readapi.ErrNoUnit
+	case errors.Is(err, view.ErrNotWhole):
+		return fmt.Errorf("%w: %w", readapi.ErrIncomplete, err)
+	case errors.Is(err, view.ErrBehind):
+		behind := (*view.BehindError)(nil)
+		if errors.As(err, &behind) {
+			return &readapi.BehindError{For: behind.For, Cause: err}
+		}
+		return fmt.Errorf("%w: %w", readapi.ErrBehind, err)
+	}
+	return fmt.Errorf("%w: %w", readapi.ErrAway, err)
+}

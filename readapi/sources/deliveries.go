@@ -1,0 +1,131 @@
+package sources
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"svc/internal/admin/subscribers"
+	"svc/internal/outbound"
+	"svc/internal/view"
+	"svc/schemas"
+)
+
+// Deliveries are the lists that the notifier writes, as administrators see them.
+type Deliveries struct{ Lists *view.Lists }
+
+// scannedMost bounds how many entries one page reads when a filter leaves nearly all out.
+const scannedMost = 20_000
+
+// Deliveries implements [subscribers.View].
+func (l Deliveries) Deliveries(ctx context.Context, q outbound.Query) (page outbound.Page, err error) {
+	behind, ok := view.ParseMark(q.Cursor)
+	if q.Cursor != "" && !ok {
+		return page, subscribers.ErrCursor
+	}
+	var fault error
+	var last view.Mark
+	scanned := 0
+	err = l.Lists.ScanDeliveries(ctx, q.Hospital, q.Endpoint, q.Since, q.Until, behind, func(m view.Mark, value []byte) bool {
+		scanned++
+		e, wrong := schemas.DecodeDelivery(value)
+		if wrong != nil {
+			fault = fmt.Errorf("decode delivery: %w", wrong)
+			return false
+		}
+		d := &e.Delivery
+		wanted := (q.Channel == "" || d.Channel == q.Channel) && (q.State == "" || d.State == q.State) && (q.Event == "" || d.Event == q.Event)
+		if full := len(page.Items) == q.Limit; full && wanted || scanned > scannedMost {
+			page.Next = last.String()
+			return false
+		}
+		if last = m; wanted {
+			page.Items = append(page.Items, *d)
+		}
+		return true
+	})
+	return page, errors.Join(away(err), fault)
+}
+
+// Delivery implements [subscribers.View].
+func (l Deliveries) Delivery(ctx context.Context, hospital, id string) (outbound.Delivery, bool, error) {
+	value, err := l.Lists.Delivery(ctx, hospital, id)
+	if value == nil {
+		return outbound.Delivery{}, false, away(err)
+	}
+	e, fault := schemas.DecodeDelivery(value)
+	if fault != nil {
+		return outbound.Delivery{}, false, fmt.Errorf("decode delivery: %w", fault)
+	}
+	return e.Delivery, true, away(err)
+}
+
+// Health implements [subscribers.View].
+func (l Deliveries) Health(ctx context.Context, hospital, endpoint string) (h outbound.Health, ok bool, err error) {
+	value, err := l.Lists.Health(ctx, hospital, endpoint)
+	ok, err = decodeNote(value, err, &h)
+	return h, ok, err
+}
+
+// Progress implements [subscribers.View].
+func (l Deliveries) Progress(ctx context.Context, hospital, command string) (p outbound.Progress, ok bool, err error) {
+	value, err := l.Lists.Command(ctx, hospital, command)
+	ok, err = decodeNote(value, err, &p)
+	return p, ok, err
+}
+
+// Episodes implements [subscribers.View].
+func (l Deliveries) Episodes(ctx context.Context, hospital string) ([]outbound.AlertRun, error) {
+	values, err := l.Lists.Episodes(ctx, hospital)
+	err = away(err)
+	all := make([]outbound.AlertRun, 0, len(values))
+	for _, value := range values {
+		var e outbound.AlertRun
+		if _, fault := decodeNote([]byte(value), nil, &e); fault != nil {
+			return nil, fault
+		}
+		all = append(all, e)
+	}
+	return all, err
+}
+
+// decodeNote decodes a note of the notifier. ok is false if there is none. The error may be that
+// the lists are behind.
+func decodeNote(value []byte, err error, into any) (ok bool, _ error) {
+	if value == nil {
+		return false, away(err)
+	}
+	if fault := json.Unmarshal(value, into); fault != nil {
+		return false, fmt.Errorf("decode note: %w", fault)
+	}
+	return true, away(err)
+}
+
+// Links finds the alerts that links of people lead to.
+type Links struct {
+	Lists      *view.Lists
+	Partitions int32
+}
+
+// Link returns the alert that the link with a token leads to.
+func (l Links) Link(ctx context.Context, token string) (link outbound.AckLink, ok bool, err error) {
+	value, err := l.Lists.Link(ctx, token)
+	if ok, err = decodeNote(value, err, &link); ok || err != nil {
+		return link, ok, err
+	}
+	// The hospital of the link is unknown. So a link is known to be absent only if the lists of
+	// all partitions are complete.
+	faults, err := l.Lists.Faults(ctx, l.Partitions)
+	return link, false, away(errors.Join(err, view.PartitionFaults(faults, int(l.Partitions))))
+}
+
+// Episode returns an alert run of a hospital.
+func (l Links) Episode(ctx context.Context, hospital, id string) (e outbound.AlertRun, ok bool, err error) {
+	all, err := l.Lists.Episodes(ctx, hospital)
+	if all[id] == "" {
+		return e, false, away(err)
+	}
+	ok, err = decodeNote([]byte(all[id]), err, &e)
+	return e, ok, err
+}

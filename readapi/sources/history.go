@@ -1,0 +1,105 @@
+package sources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"svc/acuity/forecast"
+	"svc/acuity/score"
+	"svc/internal/stream"
+	"svc/internal/view"
+	"svc/readapi"
+	"svc/schemas"
+)
+
+// RecordedHours returns the source of the recorded hours of a hospital, from the topic of snapshots.
+// A record is not written
+// before its hour. The clocks of instances differ by less than an hour.
+func RecordedHours(cluster *stream.Cluster, topic string, partitions int32) readapi.Hours {
+	return func(ctx context.Context, hospital string, since, until time.Time) (list []readapi.Hour, err error) {
+		spans, err := cluster.Spans(ctx, topic, writtenSince(since), time.Time{})
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", readapi.ErrAway, err)
+		}
+		partition := schemas.Partition([]byte(hospital), partitions)
+		of := slices.IndexFunc(spans, func(s stream.Span) bool { return s.Partition == partition })
+		if of < 0 {
+			return nil, fmt.Errorf("read %s: it has no partition %d", topic, partition)
+		}
+		err = cluster.Range(ctx, topic, spans[of], func(r stream.Record) error {
+			if key, fault := schemas.ParseKey(r.Key); fault != nil || key.Hospital != hospital || r.Value == nil {
+				return nil //nolint:nilerr // a record of another kind
+			}
+			recorded, fault := schemas.DecodeSnapshot(r.Value)
+			if fault != nil {
+				return fmt.Errorf("decode snapshot: %w", fault)
+			}
+			if hour := hourOf(recorded); hour.At.After(since) && !hour.At.After(until) {
+				list = append(list, hour)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", readapi.ErrAway, err)
+		}
+		return list, nil
+	}
+}
+
+// writtenSince returns the timestamp from which Kafka is read for hours after an instant. The
+// zero time: from the beginning.
+func writtenSince(since time.Time) time.Time {
+	from := since.Add(-time.Hour)
+	if from.UnixMilli() <= 0 { // such timestamps have other meanings in Kafka
+		return time.Time{}
+	}
+	return from
+}
+
+// hourOf returns a recorded hour as the type of readapi.
+func hourOf(recorded *schemas.Snapshot) readapi.Hour {
+	s := &recorded.Snapshot
+	numbers := score.SumSnapshot(s)
+	return readapi.Hour{
+		At: time.Unix(int64(s.Hour)*3600, 0).UTC(), Generation: s.Generation, Observed: s.Observed, Level: s.Level,
+		Required: numbers.Required, OnDuty: s.Nurses, LevelSeconds: recorded.LevelSeconds,
+	}
+}
+
+// Forecasts implements [readapi.Forecasts] on the view of models.
+type Forecasts struct {
+	View  *view.View // of the models
+	Zones func(hospital string) *time.Location
+}
+
+// Model implements [readapi.Forecasts]. A hospital without a learned hour has an empty model. A
+// model that this release cannot read is an error.
+func (f Forecasts) Model(ctx context.Context, hospital string) (*forecast.Model, error) {
+	s, err := f.View.Read(ctx, hospital)
+	if errors.Is(err, view.ErrNoUnit) {
+		return forecast.NewModel(hospital), nil
+	}
+	if err != nil {
+		return nil, away(err)
+	}
+	return shownModel([]byte(s.Chart))
+}
+
+// shownModel decodes a model of the view.
+func shownModel(value []byte) (*forecast.Model, error) {
+	m, err := schemas.DecodeModel(value)
+	if err != nil {
+		return nil, fmt.Errorf("decode model: %w", err)
+	}
+	model, same := m.Forecast()
+	if !same { // the model of another release: the history processor of this release makes it again
+		return nil, fmt.Errorf("%w: the model is of another release", readapi.ErrIncomplete)
+	}
+	return model, nil
+}
+
+// Zone implements [readapi.Forecasts].
+func (f Forecasts) Zone(hospital string) *time.Location { return f.Zones(hospital) }
