@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"svc/internal/lifecycle"
 	"svc/internal/stream"
+	"svc/internal/view"
+	"svc/processors/projection"
 )
 
 // healthCheck is one reason why a process is not ready. Its name is the label check of
@@ -57,4 +60,46 @@ func (h *service) reachesKafka(context.Context) error {
 		return stream.Reached(nil)
 	}
 	return stream.Reached(h.cluster)
+}
+
+// processes fails while an input waits for longer than most. 0: the limit of the verdicts, after
+// which reads tell that they are behind.
+func processes(v *projection.Projection, most time.Duration) func(context.Context) error {
+	return func(context.Context) error { return view.PartitionFaults(v.Faults(most)) }
+}
+
+// writes fails while the projector cannot write its view.
+func writes(what string, p *view.Projector) func(context.Context) error {
+	return func(context.Context) error {
+		if err := p.Fault(); err != nil {
+			return fmt.Errorf("%s cannot be written: %w", what, err)
+		}
+		return nil
+	}
+}
+
+// shows fails while a partition of the view cannot be read.
+func (h *service) shows(ctx context.Context) error { return partitionsRead(ctx, h, h.redis.Faults) }
+
+// partitionsRead fails while a partition of some view cannot be read. ask returns the fault of
+// each.
+func partitionsRead(ctx context.Context, h *service, ask func(context.Context, int32) (map[int32]error, error)) error {
+	found, err := ask(ctx, h.partitions)
+	if err != nil {
+		return err
+	}
+	return view.PartitionFaults(found, int(h.partitions))
+}
+
+// lookEvery is how often current looks. Somebody waits for the prompt.
+const lookEvery = 5 * time.Millisecond
+
+// current waits until every partition of all views can be read.
+func (h *service) current(ctx context.Context) error {
+	for h.shows(ctx) != nil || partitionsRead(ctx, h, h.models().Faults) != nil || partitionsRead(ctx, h, h.redis.Lists().Faults) != nil {
+		if err := pause(ctx, lookEvery); err != nil {
+			return err
+		}
+	}
+	return nil
 }

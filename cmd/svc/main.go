@@ -4,8 +4,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 	"time"
 	_ "time/tzdata" // time zones of hospitals, for systems without them
@@ -71,4 +73,12 @@ func tree(w env) *cobra.Command {
 // run executes one command and returns the exit code.
 func run(ctx context.Context, args []string, w env) int {
 	return cli.Run(ctx, tree(w), args, w) //nolint:contextcheck // a command has its context when it runs
+}
+
+// revision is the commit of the build; the Makefile sets it.
+var revision = "unknown"
+
+// release returns the name of this build.
+func release() string {
+	return fmt.Sprintf("svc %s, %s %s/%s", revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

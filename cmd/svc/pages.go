@@ -24,6 +24,7 @@ import (
 	"svc/readapi/sources"
 	"svc/readapi/web"
 	"svc/readapi/web/integrations"
+	"svc/readapi/web/signin"
 	"svc/schemas"
 )
 
@@ -191,4 +192,24 @@ func ingestOf(h *service) http.Handler {
 		},
 	}
 	return proxy
+}
+
+// oidcAnswers bounds one request to the provider.
+const oidcAnswers = 5 * time.Second
+
+// providerOf returns the identity provider of the pages; nil: none is configured.
+func providerOf(h *service) (*signin.Provider, error) {
+	o := &h.config.OIDC
+	if o.Issuer == "" {
+		return nil, nil
+	}
+	ring, err := h.settings.Seals.For("subjects")
+	if err != nil {
+		return nil, err
+	}
+	return &signin.Provider{
+		Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: o.ClientSecret, GroupsClaim: o.GroupsClaim, Roles: o.Roles, ACR: o.ACR,
+		Callback: h.config.PublicURL + signin.CallbackPath, Client: &http.Client{Timeout: oidcAnswers},
+		Subject: func(issuer, subject string) [][]byte { return ring.MAC(issuer + "\n" + subject) },
+	}, nil
 }

@@ -260,36 +260,6 @@ func (h *service) leaves() bool {
 	return h.config.Leave || h.leaving != nil && h.leaving()
 }
 
-// servers returns the public servers. Each is a function that serves until its context
-// ends and then finishes open requests.
-func (h *service) servers(needs config.Need) (servers []func(context.Context) error) {
-	if needs&config.NeedHTTP != 0 {
-		servers = append(servers, h.public().Run)
-	}
-	for _, front := range h.mllpFronts {
-		servers = append(servers, front.Run)
-	}
-	return servers
-}
-
-// public is the server of the API: the routes of the roles on one port.
-func (h *service) public() *lifecycle.Server {
-	opened := make(chan struct{})
-	h.Ports = append(h.Ports, opened)
-	return &lifecycle.Server{
-		Name: "public", Address: h.config.Listen, Handler: h.router, Wrap: h.shell.Listener,
-		After: h.Ready, Opened: opened, Drain: h.config.Drain, Within: h.config.ShutdownWithin,
-	}
-}
-
-// front makes the router of the public port. All roles share it, so that a path lists the methods
-// of all roles. [http.ServeMux] would answer a path such as //x/.. with a redirect in HTML, and
-// every answer must have the envelope.
-func (h *service) front() {
-	h.router = h.shell.Router()
-	h.describe()
-}
-
 func (h *service) close() {
 	if h.redis != nil {
 		h.redis.Close() //nolint:errcheck // the process ends
@@ -297,4 +267,39 @@ func (h *service) close() {
 	if h.cluster != nil {
 		h.cluster.Close()
 	}
+}
+
+// claimInstance claims the name of the process, once for each role that is a member of a group. A
+// svc process and a svc notify may have the same name.
+func claimInstance(ctx context.Context, h *service, roles []string) (err error) {
+	var names []string
+	for _, role := range []string{"process", "notify"} {
+		if slices.Contains(roles, role) {
+			names = append(names, h.config.TopicPrefix+"svc-"+role+"-"+h.config.Instance)
+		}
+	}
+	if len(names) == 0 || h.cluster.Embedded() {
+		return nil
+	}
+	if h.claim, err = stream.NewClaim(ctx, h.cluster, names...); err != nil {
+		return err
+	}
+	h.Run("instance", h.claim.Run)
+	return nil
+}
+
+// newKeyCheck returns the check of the keys of this process, and the pseudonyms that it begins.
+func newKeyCheck(c *config.Config, s *settings.Store, now func() time.Time) (k *settings.KeyCheck, p ingest.Pseudonyms, err error) {
+	check := settings.KeyCheckConfig{Store: s, Now: now, Strict: c.KeysFixed}
+	if c.PseudonymKey != "" {
+		if check.Pseudonyms, err = c.PseudonymRing(); err != nil {
+			return nil, p, err
+		}
+		p = ingest.NewPseudonyms(nil)
+		check.Begin = p.Begin
+		// An operator may change the key while an older release still runs. That release has used
+		// the oldest key.
+		check.FirstData = []byte(append(c.PseudonymsOld, c.PseudonymKey)[0])
+	}
+	return settings.NewKeyCheck(check), p, nil
 }

@@ -5,13 +5,54 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"svc/internal/admin/keys"
+	"svc/internal/admin/layout"
 	"svc/internal/admin/subscribers"
+	"svc/internal/admin/users"
+	"svc/internal/admin/walls"
+	"svc/internal/httpapi/access"
 	"svc/internal/outbound"
 	"svc/notifier/event"
 	"svc/readapi"
 	"svc/readapi/sources"
+	"svc/readapi/web"
+	"svc/readapi/web/signin"
 	"svc/schemas"
 )
+
+// office returns the administration of users and links. Each change is recorded as an act.
+func (h *service) office() *users.Office { return h.settings.Office(h.audit.Record, h.now) }
+
+// usersConfig returns the configuration of the routes that administer users.
+func usersConfig(h *service) users.Config {
+	return users.Config{Shell: h.shell, Office: h.office(), URL: func(token string) string { return h.config.PublicURL + signin.LinkPath + token }}
+}
+
+// directory stores the users that an identity provider signs in.
+type directory struct {
+	*users.Office
+	register *access.Register
+}
+
+// Hospitals implements [signin.Directory].
+func (d directory) Hospitals() (ids []string) {
+	for _, h := range d.register.Hospitals() {
+		ids = append(ids, h.ID)
+	}
+	return ids
+}
+
+// wallsConfig returns the configuration of the routes that administer walls.
+func wallsConfig(h *service) walls.Config {
+	office := &walls.Office{Register: h.settings.Walls, Put: h.settings.PutWall, Audit: h.audit.Record, Now: h.now}
+	return walls.Config{Shell: h.shell, Office: office, URL: func(token string) string { return h.config.PublicURL + web.WallPath + token }}
+}
+
+// layoutConfig returns the configuration of the routes that administer layouts.
+func layoutConfig(h *service) layout.Config {
+	s := h.settings
+	return layout.Config{Shell: h.shell, Office: &layout.Office{Register: s.Layouts, Seen: s.Seen, Put: s.PutLayout, Audit: h.audit.Record, Now: h.now}}
+}
 
 // subscribers returns the configuration of the routes that administer webhooks, recipients and
 // tiers.
@@ -50,4 +91,9 @@ func testDelivery(c *outbound.Command) string {
 		return ""
 	}
 	return event.DeliveryID(e.ID, c.Endpoint, c.Channel)
+}
+
+// keys returns the configuration of the routes that administer keys.
+func (h *service) keys() keys.Config {
+	return keys.Config{Shell: h.shell, Ring: h.settings.Ring(h.audit.Record, h.now), Used: h.redis.Used}
 }

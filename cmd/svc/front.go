@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"svc/ingest"
+	"svc/internal/admin/keys"
+	"svc/internal/admin/layout"
+	"svc/internal/admin/subscribers"
+	"svc/internal/admin/users"
+	"svc/internal/admin/walls"
+	"svc/internal/config"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/limit"
+	"svc/internal/lifecycle"
+	"svc/internal/openapi"
+	"svc/internal/registry"
+	"svc/readapi"
+)
+
+// registryPath is the path of the read-only registry of the build.
+const registryPath = "/registry"
+
+// operations returns the operations of all roles. The description of the API does not depend on
+// the roles of a process.
+func operations() []httpapi.Operation {
+	return slices.Concat(ingest.Operations(), readapi.Operations(), keys.Operations(), subscribers.Operations(), users.Operations(), walls.Operations(), layout.Operations(), httpapi.Operations(healthRoutes()))
+}
+
+// describe mounts the routes that every process with a public port has.
+func (h *service) describe() {
+	httpapi.Mount(h.router, h.shell, h, healthRoutes())
+	openapi.Mount(h.router, openapi.Config{Shell: h.shell, Operations: operations()})
+	registry.Mount(h.router, registryPath, registry.Subjects(h.config.TopicPrefix))
+}
+
+func healthRoutes() []httpapi.Route[*service] {
+	all := []httpapi.Route[*service]{
+		{Operation: httpapi.Operation{
+			Path: "/healthz", ID: "getHealth", Summary: "The process is alive",
+		}, Serve: func(_ *service, w http.ResponseWriter, r *http.Request) { lifecycle.Alive(w, r) }},
+		{Operation: httpapi.Operation{
+			Path: "/readyz", ID: "getReadiness", Summary: "The process has caught up and reaches what it needs",
+			About:      "Otherwise 503, with a line for each thing that is not, which begins with the name of the check.",
+			Parameters: []httpapi.Parameter{{Name: "exclude", In: "query", About: "The name of a check that is left out; may be given more than once.", Example: "view"}},
+		}, Serve: func(h *service, w http.ResponseWriter, r *http.Request) { h.Health.ServeReadiness(w, r) }},
+	}
+	for i := range all {
+		all[i].Method, all[i].Group, all[i].Bare = http.MethodGet, "Health", []string{"text/plain"}
+	}
+	return all
+}
+
+// limits limits the rates of keys, and notes when keys were used.
+func (h *service) limits() {
+	limits := limit.New(h.redis, h.now)
+	h.shell.Limits = limits
+	h.Run("limits", limits.Run)
+	h.metrics.Counter("svc_rate_limited_requests_total", "Requests refused, or messages made to wait, because their key had sent too many.", limits.Limited)
+	h.metrics.Gauge("svc_rate_limited_keys", "Keys that were refused at least once lately.", limits.Clients)
+
+	strangers := limit.NewStrangers(limit.Rate{PerSecond: float64(h.config.StrangersRate), Burst: strangersBurst * h.config.StrangersRate}, h.now)
+	h.shell.Strangers = strangers
+	h.metrics.Counter("svc_unauthorized_limited_total", "Requests without a valid key that were too many from their address.", strangers.Limited)
+
+	used := keys.NewLastUse(h.now)
+	h.shell.Used = used.Note
+	h.Run("last use", func(ctx context.Context) error { return used.Run(ctx, h.redis.Use) })
+}
+
+// shares limits each hospital to its share of the processors.
+func (h *service) shares() *limit.Share {
+	share := limit.NewShare(h.redis, h.now)
+	for _, reason := range limit.Reasons() {
+		h.metrics.Labelled("svc_ingest_beyond_share_total", "Requests and messages refused, or not taken, because their hospital was beyond its share of the processors, by reason.",
+			"reason", reason.String(), func() int64 { return share.Refused(reason) })
+	}
+	return share
+}
+
+// strangersBurst is the burst of requests without a key, in seconds of their rate.
+const strangersBurst = 30
+
+// servers returns the public servers. Each is a function that serves until its context
+// ends and then finishes open requests.
+func (h *service) servers(needs config.Need) (servers []func(context.Context) error) {
+	if needs&config.NeedHTTP != 0 {
+		servers = append(servers, h.public().Run)
+	}
+	for _, front := range h.mllpFronts {
+		servers = append(servers, front.Run)
+	}
+	return servers
+}
+
+// public is the server of the API: the routes of the roles on one port.
+func (h *service) public() *lifecycle.Server {
+	opened := make(chan struct{})
+	h.Ports = append(h.Ports, opened)
+	return &lifecycle.Server{
+		Name: "public", Address: h.config.Listen, Handler: h.router, Wrap: h.shell.Listener,
+		After: h.Ready, Opened: opened, Drain: h.config.Drain, Within: h.config.ShutdownWithin,
+	}
+}
+
+// front makes the router of the public port. All roles share it, so that a path lists the methods
+// of all roles. [http.ServeMux] would answer a path such as //x/.. with a redirect in HTML, and
+// every answer must have the envelope.
+func (h *service) front() {
+	h.router = h.shell.Router()
+	h.describe()
+}
