@@ -49,7 +49,7 @@ type Table struct {
 	byLabel map[string]int32 // several: noRoom
 	byArea  map[string]int32 // area and label
 
-	found map[*acuity.Location]*cachedAnswer // see find
+	found map[acuity.Location]*cachedAnswer // see find
 }
 
 const (
@@ -115,15 +115,15 @@ type cachedAnswer struct {
 // find returns what the table knows about a place, cached until the table changes. Each
 // event of a visit asks for all its places again, and there are few places.
 func (t *Table) find(l *acuity.Location) *cachedAnswer {
-	if f := t.found[l]; f != nil {
+	if f := t.found[*l]; f != nil {
 		return f
 	}
 	if t.found == nil || len(t.found) >= capFound {
-		t.found = map[*acuity.Location]*cachedAnswer{}
+		t.found = map[acuity.Location]*cachedAnswer{}
 	}
 	a := t.LookUp(*l)
 	f := &cachedAnswer{Placement: a.Placement, CachedPlace: adt.CachedPlace{Place: a.Place}}
-	t.found[l] = f
+	t.found[*l] = f
 	return f
 }
 
