@@ -92,7 +92,7 @@ var rooms = map[string]room{
 	"notifier/policy":               {imports: []string{"acuity", "internal/outbound"}},
 	"notifier/alert":                {imports: []string{"acuity", "internal/outbound", "notifier/event", "notifier/policy", "golang.org/x/text"}},          // what people read
 	"notifier/people":               {imports: []string{"acuity", "internal/outbound", "notifier", "notifier/alert", "notifier/event", "notifier/policy"}}, // which of them
-	"notifier/kafka":                {imports: []string{"acuity", "schemas", "internal/outbound", "internal/stream", "notifier"}},                          // its topics
+	"notifier/kafka":                {imports: []string{"schemas", "internal/stream", "notifier"}},                                                         // its topics
 	"notifier/lists":                {imports: []string{"schemas", "internal/outbound", "internal/view", "notifier"}},                                      // what it tells, in the view
 	"notifier/mail":                 {imports: []string{"internal/outbound", "github.com/wneessen/go-mail"}},
 	"notifier/sms":                  {imports: []string{"internal/outbound", "internal/signature"}},
@@ -101,10 +101,10 @@ var rooms = map[string]room{
 	"internal/admin/subscribers":    {imports: []string{"internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "internal/outbound", "internal/signature", "github.com/go-chi/chi"}}, // administration of who is told, by two roles and the command line
 	"internal/analysis/spreadsheet": {},                                                                                                                                                             // text of a CSV file that a spreadsheet must not run: exports and the terminology map
 	"internal/analysis/replay":      {imports: []string{"acuity", "schemas", "internal/outbound", "internal/analysis/spreadsheet", "internal/stream", "github.com/segmentio/kafka-go", "github.com/parquet-go/parquet-go", "golang.org/x/sync", "golang.org/x/time"}, goroutines: true},
-	"internal/analysis/simulate":    {},                                                                                                                         // a believable unit in motion, as requests of the ingest API
-	"internal/analysis/backtest":    {imports: []string{"acuity", "acuity/forecast"}},                                                                           // forecasts against what came
-	"internal/analysis/trial":       {imports: []string{"acuity", "internal/analysis/replay", "internal/stream", "readapi/web/integrations"}, goroutines: true}, // a rule tried on the past, for a page
-	"internal/statefulset":          {imports: []string{"internal/cli", "internal/config", "github.com/spf13"}, goroutines: true},                               // the preStop hook of Kubernetes
+	"internal/analysis/simulate":    {},                                                                                                      // a believable unit in motion, as requests of the ingest API
+	"internal/analysis/backtest":    {imports: []string{"acuity", "acuity/forecast"}},                                                        // forecasts against what came
+	"internal/analysis/trial":       {imports: []string{"acuity", "internal/analysis/replay", "readapi/web/integrations"}, goroutines: true}, // a rule tried on the past, for a page
+	"internal/statefulset":          {imports: []string{"internal/cli", "internal/config", "github.com/spf13"}, goroutines: true},            // the preStop hook of Kubernetes
 	"internal/archtest":             {},
 	"internal/receiver":             {imports: []string{"internal/httpapi", "internal/outbound", "internal/signature"}}, // the endpoint of svc listen and svc dev
 	"internal/cli":                  {imports: []string{"github.com/spf13", "ingest", "internal/admin/sheets", "internal/httpapi", "internal/outbound", "internal/receiver", "internal/signature", "internal/analysis/simulate", "internal/analysis/spreadsheet", "golang.org/x/sync", "golang.org/x/term", "github.com/schollz/progressbar"}, goroutines: true},
@@ -134,7 +134,7 @@ var rooms = map[string]room{
 	"cmd/svc": {
 		imports: []string{
 			"acuity", "schemas", "ingest", "processors", "readapi", "notifier", "internal",
-			"golang.org/x/sync", "github.com/go-chi/chi", "github.com/prometheus/client_golang", "github.com/spf13",
+			"github.com/go-chi/chi", "github.com/spf13",
 			"golang.org/x/crypto/x509roots", // authorities of certificates, where the system has none
 		},
 		goroutines: true,

@@ -64,3 +64,29 @@ func TestCommandsAreNotedLast(t *testing.T) {
 		t.Errorf("%d writes of commands in %q", commands, seen.keys)
 	}
 }
+
+// TestLinksAreHashed: Redis does not hold the tokens that answer alerts.
+func TestLinksAreHashed(t *testing.T) {
+	server, err := Embed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	b, err := Open(Config{URL: server.URL(), Now: time.Now, Partition: func(string) int32 { return 0 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	d := b.Deliveries()
+	d.PutLink("TOKEN", []byte("{}"))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for n := range d.notes {
+		if n.kind != noteLink || strings.Contains(n.id, "TOKEN") || n.id != linkID("TOKEN") {
+			t.Errorf("noted as %+v", n)
+		}
+	}
+	if len(d.notes) != 1 {
+		t.Errorf("%d notes", len(d.notes))
+	}
+}

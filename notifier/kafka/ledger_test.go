@@ -1,0 +1,104 @@
+package kafka
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"svc/internal/config"
+	"svc/internal/outbound"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// TestLedger: entries come back in their order, as they were stored. A prefix leaves out the others,
+// but tells their offsets. What has no schema is not stored.
+func TestLedger(t *testing.T) {
+	broker, err := stream.Embed(stream.BrokerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer broker.Close()
+	cluster, err := stream.Dial(t.Context(), stream.Options{Brokers: []string{broker.Addr()}, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+	c := &config.Config{TopicPrefix: "p-", Partitions: 2}
+	if err = cluster.Ensure(t.Context(), c.Topics(schemas.Deliveries())...); err != nil {
+		t.Fatal(err)
+	}
+	l, err := OpenLedger(t.Context(), cluster, c.Topic(schemas.Deliveries()))
+	if err != nil || l.ID() == "" {
+		t.Fatalf("%q, %v", l.ID(), err)
+	}
+	defer l.Close()
+	stored := make(chan error, 1)
+	add := func(entry any) error {
+		l.Append(t.Context(), 1, entry, func(_ int64, err error) { stored <- err })
+		return <-stored
+	}
+	for _, entry := range []any{
+		&outbound.EndpointQueue{Hospital: "north", Endpoint: "whk_1"},
+		&outbound.EndpointQueue{Hospital: "south", Endpoint: "whk_2"},
+		&outbound.HospitalState{Hospital: "north"},
+	} {
+		if err = add(entry); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err = add("no entry"); err == nil {
+		t.Error("a text was stored")
+	}
+	kinds := func(got *[]string) func(int64, any) bool {
+		return func(offset int64, entry any) bool {
+			*got = append(*got, fmt.Sprintf("%d %T", offset, entry))
+			return true
+		}
+	}
+	for name, tt := range map[string]struct {
+		read func(each func(int64, any) bool) (int64, error)
+		want []string
+	}{
+		"all": {
+			func(each func(int64, any) bool) (int64, error) { return l.Read(t.Context(), 1, 0, "", each) },
+			[]string{"0 *outbound.EndpointQueue", "1 *outbound.EndpointQueue", "2 *outbound.HospitalState"},
+		},
+		"from the second on": {
+			func(each func(int64, any) bool) (int64, error) { return l.Read(t.Context(), 1, 1, "", each) },
+			[]string{"1 *outbound.EndpointQueue", "2 *outbound.HospitalState"},
+		},
+		"of one hospital": {
+			func(each func(int64, any) bool) (int64, error) { return l.Read(t.Context(), 1, 0, "north/", each) },
+			[]string{"0 *outbound.EndpointQueue", "1 <nil>", "2 *outbound.HospitalState"},
+		},
+		"another partition": {
+			func(each func(int64, any) bool) (int64, error) { return l.Read(t.Context(), 0, 0, "", each) }, nil,
+		},
+	} {
+		var got []string
+		if _, fault := tt.read(kinds(&got)); fault != nil || !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q, %v; want %q", name, got, fault, tt.want)
+		}
+	}
+	var got []string
+	if end, fault := l.Restore(t.Context(), 1, 0, kinds(&got)); fault != nil || end < 3 || len(got) != 3 {
+		t.Errorf("restored %q up to %d, %v", got, end, fault)
+	}
+	if at, fault := l.At(t.Context(), 1, time.Unix(1, 0)); fault != nil || at != 0 {
+		t.Errorf("the first is at %d, %v", at, fault)
+	}
+	key, _, err := schemas.EncodeLedger(nil, &outbound.EndpointQueue{Hospital: "north", Endpoint: "whk_3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = cluster.Publisher(l.topic).Append(t.Context(), []byte(key.String()), []byte("no record"), 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = l.Read(t.Context(), 1, 0, "", kinds(&got)); !errors.Is(err, schemas.ErrMalformed) {
+		t.Errorf("a record that is none: %v", err)
+	}
+}
