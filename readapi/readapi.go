@@ -69,6 +69,8 @@ var (
 	// ErrBehind is an ErrAway: the charts may lack facts that were acknowledged to a
 	// sender.
 	ErrBehind = fmt.Errorf("not known to be current: %w", ErrAway)
+	// ErrNewer is an ErrAway: a newer release wrote the chart. This process must be upgraded.
+	ErrNewer = fmt.Errorf("of a newer release: %w", ErrAway)
 )
 
 // BehindError is an ErrBehind that tells for how long.
@@ -153,6 +155,9 @@ func (s *server) judge(w http.ResponseWriter, r *http.Request) (*judgment, bool)
 	case errors.Is(err, ErrNoUnit):
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing, Message: "Nothing has been recorded for this hospital yet."})
 	case errors.Is(err, ErrAway):
+		if errors.Is(err, ErrNewer) {
+			s.shell.Log.ErrorContext(r.Context(), "chart cannot be read", "error", err)
+		}
 		httpapi.Fail(w, r, unavailable(err))
 	case r.Context().Err() != nil: // the client is gone, nobody reads an answer
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})

@@ -70,9 +70,9 @@ func (c *checker) value(path string, v reflect.Value, tag reflect.StructTag) {
 	least, most := tag.Get("minimum"), tag.Get("maximum")
 	switch {
 	case v.CanInt():
-		c.unless(between(float64(v.Int()), least, most), path, bounds("imum", least, most))
+		c.unless(between(float64(v.Int()), least, most), path, bounds("Number", least, most))
 	case v.CanFloat():
-		c.unless(between(v.Float(), least, most), path, bounds("imum", least, most))
+		c.unless(between(v.Float(), least, most), path, bounds("Number", least, most))
 	case v.Kind() == reflect.String:
 		c.text(path, v.String(), tag)
 	}
@@ -105,12 +105,16 @@ func bounds(of, least, most string) string {
 	switch {
 	case of == "Length":
 		return "length:" + cmp.Or(least, "0") + "-" + most
-	case most == "":
-		return "min" + of + ":" + least
-	case least == "":
-		return "max" + of + ":" + most
+	case of == "Items" && most == "":
+		return "minItems:" + least
+	case of == "Items" && least == "":
+		return "maxItems:" + most
 	case of == "Items":
 		return "items:" + least + "-" + most
+	case most == "":
+		return "min:" + least
+	case least == "":
+		return "max:" + most
 	default:
 		return "range:" + least + "-" + most
 	}

@@ -49,11 +49,11 @@ func TestCheck(t *testing.T) {
 		"bounds count":                  {func(b *checkedBody) { b.Rate = 500 }, ""},
 		"below":                         {func(b *checkedBody) { b.Rate = 0 }, "rate range:0.1-500"},
 		"above":                         {func(b *checkedBody) { b.Rate = 500.5 }, "rate range:0.1-500"},
-		"below the only bound":          {func(b *checkedBody) { b.Minutes = new(0) }, "minutes minimum:1"},
-		"above the only bound":          {func(b *checkedBody) { b.Most = new(10) }, "most maximum:9"},
+		"below the only bound":          {func(b *checkedBody) { b.Minutes = new(0) }, "minutes min:1"},
+		"above the only bound":          {func(b *checkedBody) { b.Most = new(10) }, "most max:9"},
 		"empty list":                    {func(b *checkedBody) { b.Events = []string{} }, "events minItems:1"},
 		"elements":                      {func(b *checkedBody) { b.Events = []string{"ping", "pong", "ping"} }, "events[1] enum:ping|alert, events[2] unique"},
-		"long list":                     {func(b *checkedBody) { b.Rooms = []int32{1, -2, 3} }, "rooms items:1-2, rooms[1] minimum:0"},
+		"long list":                     {func(b *checkedBody) { b.Rooms = []int32{1, -2, 3} }, "rooms items:1-2, rooms[1] min:0"},
 		"list without a least":          {func(b *checkedBody) { b.Keys = []string{"a", "b"} }, "keys maxItems:1"},
 		"a pattern of the handler":      {func(b *checkedBody) { b.Secret = new("secret") }, ""},
 		"all faults in order of fields": {func(b *checkedBody) { b.Label, b.Role, b.Rate = "", "x", 0 }, "label length:1-5, role enum:viewer|admin, rate range:0.1-500"},
@@ -63,6 +63,9 @@ func TestCheck(t *testing.T) {
 			c.change(&body)
 			var broken []string
 			for _, d := range Check(&body) {
+				if _, known := AboutRule(d.Rule); !known {
+					t.Errorf("nothing explains the rule %s", d.Rule)
+				}
 				broken = append(broken, fmt.Sprint(d.Path, " ", d.Rule))
 			}
 			if got := strings.Join(broken, ", "); got != c.want {

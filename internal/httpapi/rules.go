@@ -21,7 +21,6 @@ var Rules = []RuleAbout{
 	{"maxItems", "The list may have so many elements; send the rest in another request."},
 	{"items", "The list must have so many elements."},
 	{"min", "It must be so much or more."},
-	{"minimum", "It must be so much or more."},
 	{"max", "It must be so much or less."},
 	{"range", "It must lie within these bounds, which count."},
 	{"integer", "It must be a whole number within these bounds."},

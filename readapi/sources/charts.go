@@ -39,18 +39,24 @@ func (c Charts) Read(ctx context.Context, hospital string, since readapi.Token) 
 
 // DecodeUnit implements [readapi.Charts].
 func (Charts) DecodeUnit(encoded string, u *acuity.UnitChart) error {
-	if err := schemas.DecodeUnitChart([]byte(encoded), u); err != nil {
-		return fmt.Errorf("decode unit chart: %w", err)
-	}
-	return nil
+	return undecoded("unit", schemas.DecodeUnitChart([]byte(encoded), u))
 }
 
 // DecodeRoom implements [readapi.Charts].
 func (Charts) DecodeRoom(encoded string, r *acuity.RoomChart) error {
-	if err := schemas.DecodeRoomChart([]byte(encoded), r); err != nil {
-		return fmt.Errorf("decode room chart: %w", err)
+	return undecoded("room", schemas.DecodeRoomChart([]byte(encoded), r))
+}
+
+// undecoded translates an error of a record. A record of a newer release is out of reach
+// until this process is upgraded too.
+func undecoded(what string, err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	if _, newer := errors.AsType[*schemas.UnknownSchemaError](err); newer {
+		return fmt.Errorf("decode %s chart: %w: %w", what, readapi.ErrNewer, err)
+	}
+	return fmt.Errorf("decode %s chart: %w", what, err)
 }
 
 // away translates an error of the view into that of readapi.

@@ -1,0 +1,41 @@
+package sources
+
+import (
+	"errors"
+	"testing"
+
+	"svc/acuity"
+	"svc/readapi"
+	"svc/schemas"
+)
+
+// TestChartOfANewerRelease: a chart of a newer release is out of reach. A damaged one is a
+// fault.
+func TestChartOfANewerRelease(t *testing.T) {
+	unit, err := schemas.EncodeUnitChart(nil, &acuity.UnitChart{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	room, err := schemas.EncodeRoomChart(nil, &acuity.RoomChart{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const header = 5 // a zero byte and the number of the schema
+	for what, c := range map[string]struct {
+		record []byte
+		decode func(string) error
+	}{
+		"unit": {unit, func(s string) error { return Charts{}.DecodeUnit(s, &acuity.UnitChart{}) }},
+		"room": {room, func(s string) error { return Charts{}.DecodeRoom(s, &acuity.RoomChart{}) }},
+	} {
+		if err := c.decode(string(c.record)); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if err := c.decode("\x00\x7f\xff\xff\xff" + string(c.record[header:])); !errors.Is(err, readapi.ErrNewer) || !errors.Is(err, readapi.ErrAway) {
+			t.Errorf("%s of a newer release: %v", what, err)
+		}
+		if err := c.decode(string(c.record[:header])); err == nil || errors.Is(err, readapi.ErrAway) {
+			t.Errorf("damaged %s: %v", what, err)
+		}
+	}
+}
