@@ -31,8 +31,8 @@ func NewProcess(checks, settling []string) *Process {
 }
 
 // Live runs a process of roles. Its private port answers all the time, so that an orchestrator
-// does not kill a process that waits for Kafka. start connects and returns the servers; then the
-// loops of the roles run until ctx ends.
+// does not kill a process that waits for Kafka. The function start connects and returns the servers.
+// Then the loops of the roles run until ctx ends.
 func (p *Process) Live(ctx context.Context, private *Server, start func(context.Context) ([]func(context.Context) error, error)) error {
 	if err := private.Open(ctx); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 
 // Reproduce returns the text of the request that a test of a webhook was, and that was sent at an
 // instant. It makes the request again from the event, the secrets valid at the time, and the level
-// of the unit. "": it cannot be made again.
+// of the unit. The text is empty if it cannot be made again.
 func Reproduce(hook *outbound.Webhook, c *outbound.Command, level acuity.Level, sent time.Time) string {
 	e, err := event.Test(c, level)
 	if err != nil {

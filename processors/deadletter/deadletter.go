@@ -41,8 +41,8 @@ var ErrNone = errors.New("no such dead letter")
 // atMost is how many dead letters of a hospital are listed, the newest ones.
 const atMost = 1000
 
-// Follow returns the dead letters of an installation; Run reads them. prefix stands before the names
-// of the topics, and partitions are those of the observations.
+// Follow returns the dead letters of an installation, which Run reads. The prefix stands before the
+// names of the topics. The observations have that many partitions.
 func Follow(cluster *stream.Cluster, prefix string, partitions int32, now func() time.Time, log *slog.Logger) *Letters {
 	d := &Letters{
 		cluster: cluster, prefix: prefix, now: now,

@@ -1,0 +1,45 @@
+package keys
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestLastUse: a key that is used all the time is written once a minute, with
+// the time of its last use. A store that is away ends nothing.
+func TestLastUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		began := time.Now()
+		var written []time.Duration
+		u := NewLastUse(time.Now)
+		ended := make(chan error, 1)
+		go func() {
+			ended <- u.Run(ctx, func(_ context.Context, used map[string]time.Time) error {
+				for id, at := range used {
+					if id != "key_1" {
+						t.Errorf("written for %s", id)
+					}
+					written = append(written, at.Sub(began))
+				}
+				return errors.New("a store that is away")
+			})
+		}()
+		time.Sleep(500 * time.Millisecond) // so that no use falls on a write
+		for range 150 {
+			u.Note("key_1")
+			time.Sleep(time.Second)
+		}
+		stop()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("ends with %v", err)
+		}
+		if want := []time.Duration{4500 * time.Millisecond, 64500 * time.Millisecond, 124500 * time.Millisecond}; !slices.Equal(written, want) {
+			t.Errorf("written %v, want %v", written, want)
+		}
+	})
+}
