@@ -108,7 +108,7 @@ func (l *Statements) Reread(maps *terminology.Mappings, match func(terminology.S
 // identity replaces, else the oldest. Each goes to lose before it is removed.
 func (l *Statements) Keep(h Statement, lose func(*Statement)) {
 	if t := l.find(h.MatchedSignal); t != nil {
-		if i := t.thinned(&h); i >= 0 {
+		if i := t.thinned(&h); i >= 0 && !l.saidOtherwise(&h) {
 			lose(&t.statements[i])
 			l.dropAt(t, i)
 		}
@@ -209,6 +209,22 @@ func (t *codeStatements) thinned(h *Statement) int {
 		return before
 	}
 	return -1
+}
+
+// saidOtherwise reports whether another code of the same concept has a statement within
+// minutes: then the middle one of three may begin the run.
+func (l *Statements) saidOtherwise(h *Statement) bool {
+	if h.Concept == 0 {
+		return false
+	}
+	since := h.OrderTime().Add(-thinWithin)
+	for i := range l.list {
+		t := &l.list[i]
+		if !t.of.Is(h.MatchedSignal) && slices.ContainsFunc(t.statements, func(o Statement) bool { return o.Concept == h.Concept && o.OrderTime() > since }) {
+			return true
+		}
+	}
+	return false
 }
 
 // superseded returns the index of the oldest statement that has a newer one about the
