@@ -75,5 +75,5 @@ func (n *crossEffects) isOlder(than acuity.Instant) bool {
 		return false
 	}
 	older := func(at acuity.Instant) bool { return at != 0 && at < than }
-	return older(n.known.acknowledged) || older(n.known.categoryI)
+	return older(n.known.acknowledged) || older(n.known.categoryI) || older(n.known.calm) || older(n.below) || older(n.was)
 }
