@@ -26,8 +26,8 @@ func Build(events []Event, how Options) Timeline {
 	return s
 }
 
-// Rebuild replaces the timeline by that of the events. It reuses the memory, because each
-// event of a visit rebuilds its timeline.
+// Rebuild makes the timeline anew from events. It reuses the memory, because each event of
+// a visit rebuilds its timeline.
 func (s *Timeline) Rebuild(events []Event, how Options) {
 	clear(s.Stays) // they point at old events
 	*s = Timeline{Events: s.Events[:0], Stays: s.Stays[:0], Moves: s.Moves[:0], Diagnoses: s.Diagnoses[:0]}

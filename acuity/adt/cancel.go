@@ -160,8 +160,8 @@ func sameCancel(a, b *Event) bool {
 	return a.Type == b.Type && a.Cancels == 0 && a.At == b.At && a.Recorded() == b.Recorded() && *selects(a) == *selects(b)
 }
 
-// takeBack cancels t and its repetitions: the events with the same class, time and place
-// that were recorded before the cancel, and at least the first. Later ones are the event
+// takeBack cancels t and its repetitions: events with the same class, time and place that
+// were recorded before the cancel. It cancels at least the first. Later ones are the event
 // issued anew (R6).
 func (n *builder) takeBack(c, t *AppliedEvent, dead bool) {
 	var first *AppliedEvent

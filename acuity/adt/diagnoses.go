@@ -141,7 +141,7 @@ func IsBirth(d *acuity.Diagnosis) bool { return hasICD10(d, "Z37") }
 
 // IsCesarean reports whether a diagnosis says that the birth is, or will be, by
 // cesarean: O82, encounter for cesarean delivery without indication. O34.21, the scar of
-// an earlier one, does not: she may be here for a trial of labor (scoring-decisions 30,
+// an earlier one, does not. She may be here for a trial of labor (scoring-decisions 30,
 // and C9 of the package suggest).
 func IsCesarean(d *acuity.Diagnosis) bool { return hasICD10(d, "O82") }
 

@@ -6,8 +6,8 @@ import (
 )
 
 // Event is an [acuity.Event] as a hospital keeps it. A visit keeps its events for a week after its
-// discharge, and a hospital has thousands of them, so an event is small and has few
-// pointers. It shares places and names with the event before it in its visit, and keeps
+// discharge. A hospital has thousands of them, so an event is small and has few pointers.
+// It shares places and names with the event before it in its visit, and keeps
 // rare fields behind one pointer. What it points to never changes. The visit that owns it
 // knows its id. [StoreEvent] makes it.
 type Event struct {
@@ -63,9 +63,9 @@ func (e *Event) AppendTo(list []acuity.Event, visit string) []acuity.Event {
 	})
 }
 
-// NamesNoPlace reports whether an event only opens a visit: an Encounter without a
-// location, or with a ward that may hold any room; a message without PV1-3. Without isWard,
-// no location is a ward.
+// NamesNoPlace reports whether an event only opens a visit. That is a message without
+// PV1-3, or an Encounter without a location, or with a ward that may hold any room. Without
+// isWard, no location is a ward.
 func (e *Event) NamesNoPlace(isWard func(*acuity.Location) bool) bool {
 	if e.Place.IsZero() {
 		return !e.PlaceNull

@@ -39,8 +39,8 @@ func IsOutside(pointOfCare string) bool {
 	return b.area(pointOfCare, areaTriage, areaObstetric) == areaUnknown && b.area(pointOfCare, areaOutside, areaOutside) != areaUnknown
 }
 
-// Kind returns the kind of place of a patient: that of the first text with a word of a
-// definite area, else of the first with a general one.
+// Kind returns the kind of place of a patient. The first text with a word of a definite
+// area decides, else the first with a word of a general one.
 func (f *CareFacts) Kind() Area {
 	b := places()
 	first := func(from, to Area) Area {

@@ -101,8 +101,8 @@ func (f *CareFacts) circumstances() circumstance {
 	set(whenCesareanDue, f.CesareanDue)
 	set(whenAfterCesarean, f.CesareanDue || f.Cesarean || f.Reasons&places().cesarean != 0)
 	if f.Birth != 0 {
-		// How long ago the birth was counts when she comes to the place: a
-		// message that tells nothing new must not change the kind of patient.
+		// The time since the birth counts when she comes to the place. A message
+		// that tells nothing new must not change the kind of patient.
 		age := f.PlacedAt.Sub(f.Birth)
 		set(whenBirth, true)
 		set(whenBirth2h, age < firstRecovery)
@@ -115,8 +115,8 @@ func (f *CareFacts) circumstances() circumstance {
 // Primary returns the primary that the events of the visit give it now, with its clock.
 // The clock runs on across a move to a place with the same factor. It starts anew with
 // another factor (R13), with a conversion, and with an admission to another area (R11).
-// An explicit primary holds for the area where it was given (X12). find tells what is
-// known of a location. birth and cesarean come from other feeds; 0 and false: none.
+// An explicit primary holds for the area where it was given (X12). The function find tells
+// what is known of a location. The birth and the cesarean come from other feeds.
 func (s *Timeline) Primary(find func(*acuity.Location) *CachedPlace, birth acuity.Instant, cesarean bool) Primary {
 	if !s.Open {
 		return Primary{}

@@ -85,8 +85,8 @@ func thinned(list []ResourceStatement, h *ResourceStatement) int {
 }
 
 // leastMissed returns the index of the statement that matters least. First goes one with a
-// newer one about the same thing, then an observation with a newer one of the same code,
-// then an unmapped one, else the oldest.
+// newer one about the same thing. Then goes an observation with a newer one of the same
+// code, then an unmapped one, then the oldest.
 func leastMissed(list []ResourceStatement) int {
 	at := func(i int) acuity.Instant { return list[i].placeInTime() }
 	things := func(i int) (uint64, bool) { return list[i].thingHash(), true }

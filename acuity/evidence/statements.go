@@ -220,8 +220,13 @@ func (l *Statements) saidOtherwise(h *Statement) bool {
 	since := h.OrderTime().Add(-thinWithin)
 	for i := range l.list {
 		t := &l.list[i]
-		if !t.of.Is(h.MatchedSignal) && slices.ContainsFunc(t.statements, func(o Statement) bool { return o.Concept == h.Concept && o.OrderTime() > since }) {
-			return true
+		if t.of.Is(h.MatchedSignal) {
+			continue
+		}
+		for j := len(t.statements) - 1; j >= 0 && (t.mixed || t.statements[j].OrderTime() > since); j-- {
+			if o := &t.statements[j]; o.Concept == h.Concept && o.OrderTime() > since {
+				return true
+			}
 		}
 	}
 	return false

@@ -6,7 +6,7 @@ import (
 	"svc/acuity"
 )
 
-// A room that only events name is new once, has the first of its spellings in text order, and is
+// A room that only events name is new once, and has the first of its spellings in text order. It is
 // unused when no event with that spelling is left.
 func TestUses(t *testing.T) {
 	var table Table

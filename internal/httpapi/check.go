@@ -10,11 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// Check returns the rules that a decoded body breaks. They stand in the tags of its struct,
-// from which the document of the API is made too: enum, minLength, maxLength, minimum,
-// maximum, minItems, maxItems, uniqueItems, and the patterns label and line. A field that
-// is nil is absent, and so is an empty text with omitempty. A text with another pattern has
-// rules that only its handler knows.
+// Check returns the rules that a decoded body breaks. The tags of its struct have them, and
+// the document of the API is made of the same tags. Check knows enum, minLength, maxLength,
+// minimum, maximum, minItems, maxItems, uniqueItems, and the patterns label and line. A
+// field that is nil is absent, and so is an empty text with omitempty. A text with another
+// pattern has rules that only its handler knows.
 func Check(body any) []Detail {
 	c := checker{}
 	v := reflect.Indirect(reflect.ValueOf(body))

@@ -15,7 +15,7 @@ import (
 	"svc/internal/admin/settings"
 	"svc/internal/cli"
 	"svc/internal/httpapi/access"
-	"svc/internal/kafkacmd"
+	"svc/internal/kafkacli"
 )
 
 // HospitalsCommand is svc hospitals: it administers hospitals.
@@ -24,7 +24,7 @@ func HospitalsCommand(w cli.Env) *cobra.Command {
 }
 
 func createHospitalCommand(w cli.Env) *cobra.Command {
-	a := kafkacmd.New(w, 0)
+	a := kafkacli.New(w, 0)
 	var h access.Hospital
 	c := a.Cobra("create [ID]", "make a hospital", func(ctx context.Context, _ []string) error { return createHospital(ctx, a, &h) })
 	c.Long = "The id is given as ID, or by --id."
@@ -48,7 +48,7 @@ func createHospitalCommand(w cli.Env) *cobra.Command {
 	return c
 }
 
-func createHospital(ctx context.Context, a *kafkacmd.Command, h *access.Hospital) error {
+func createHospital(ctx context.Context, a *kafkacli.Command, h *access.Hospital) error {
 	return a.Connected(ctx, func(ctx context.Context, s *settings.Store, ring *keys.Ring) error {
 		seen := s.Seen()
 		if _, exists := s.Register.Hospital(h.ID); exists {
@@ -75,11 +75,11 @@ type hospitalRow struct {
 }
 
 func listHospitalsCommand(w cli.Env) *cobra.Command {
-	a := kafkacmd.New(w, 0)
+	a := kafkacli.New(w, 0)
 	return a.Cobra("list", "list hospitals", func(ctx context.Context, _ []string) error { return listHospitals(ctx, a) })
 }
 
-func listHospitals(ctx context.Context, a *kafkacmd.Command) error {
+func listHospitals(ctx context.Context, a *kafkacli.Command) error {
 	return a.Connected(ctx, func(_ context.Context, s *settings.Store, _ *keys.Ring) error {
 		rows := []hospitalRow{}
 		for _, h := range s.Register.Hospitals() {

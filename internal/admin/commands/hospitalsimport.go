@@ -21,7 +21,7 @@ import (
 	"svc/internal/analysis/spreadsheet"
 	"svc/internal/cli"
 	"svc/internal/httpapi/access"
-	"svc/internal/kafkacmd"
+	"svc/internal/kafkacli"
 	"svc/internal/stream"
 )
 
@@ -63,7 +63,7 @@ type importedHospital struct {
 }
 
 func importHospitalsCommand(w cli.Env) *cobra.Command {
-	o := &hospitalImport{keyOptions: keyOptions{Command: kafkacmd.New(w, 0)}}
+	o := &hospitalImport{keyOptions: keyOptions{Command: kafkacli.New(w, 0)}}
 	o.Within = importWithin
 	c := o.Cobra("import FILE", "make the hospitals of a file of CSV, and print their keys: this is the only time they are shown", func(ctx context.Context, args []string) error {
 		return o.run(ctx, args[0])

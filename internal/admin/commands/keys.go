@@ -17,7 +17,7 @@ import (
 	"svc/internal/cli"
 	"svc/internal/config"
 	"svc/internal/httpapi/access"
-	"svc/internal/kafkacmd"
+	"svc/internal/kafkacli"
 	"svc/internal/view"
 )
 
@@ -28,7 +28,7 @@ func KeysCommand(w cli.Env) *cobra.Command {
 
 // keyOptions are the flags of a new key.
 type keyOptions struct {
-	*kafkacmd.Command
+	*kafkacli.Command
 	hospital, name, scopes, expires string
 	rate                            float64
 	burst                           int
@@ -38,7 +38,7 @@ type keyOptions struct {
 }
 
 func mintKeyCommand(w cli.Env) *cobra.Command {
-	o := &keyOptions{Command: kafkacmd.New(w, 0)}
+	o := &keyOptions{Command: kafkacli.New(w, 0)}
 	c := o.Cobra("mint", "make a key, and print it: this is the only time it is shown", func(ctx context.Context, _ []string) error {
 		return o.Connected(ctx, o.mint)
 	})
@@ -104,14 +104,14 @@ func noHospital(id string) error {
 }
 
 func listKeysCommand(w cli.Env) *cobra.Command {
-	a := kafkacmd.New(w, config.NeedRedis)
+	a := kafkacli.New(w, config.NeedRedis)
 	hospital := ""
 	c := a.Cobra("list", "list keys", func(ctx context.Context, _ []string) error { return listKeys(ctx, a, hospital) })
 	c.Flags().StringVar(&hospital, "hospital", "", "only the keys of the hospital with this `id`")
 	return c
 }
 
-func listKeys(ctx context.Context, a *kafkacmd.Command, hospital string) error {
+func listKeys(ctx context.Context, a *kafkacli.Command, hospital string) error {
 	return a.Connected(ctx, func(ctx context.Context, s *settings.Store, _ *keys.Ring) error {
 		if _, known := s.Register.Hospital(hospital); !known && hospital != "" {
 			return noHospital(hospital)
@@ -141,7 +141,7 @@ func listKeys(ctx context.Context, a *kafkacmd.Command, hospital string) error {
 
 // used returns when keys were used last, to the minute. The list is useful without it: Redis may
 // not be named, may be away, or may have lost it.
-func used(ctx context.Context, a *kafkacmd.Command, ids []string) map[string]time.Time {
+func used(ctx context.Context, a *kafkacli.Command, ids []string) map[string]time.Time {
 	if !a.IsDev && !a.Flags.Changed("redis") {
 		return nil
 	}
@@ -158,7 +158,7 @@ func used(ctx context.Context, a *kafkacmd.Command, ids []string) map[string]tim
 }
 
 func revokeKeyCommand(w cli.Env) *cobra.Command {
-	a := kafkacmd.New(w, 0)
+	a := kafkacli.New(w, 0)
 	return a.Cobra("revoke KEY", "end a key now", func(ctx context.Context, args []string) error {
 		return a.Connected(ctx, func(ctx context.Context, s *settings.Store, ring *keys.Ring) error {
 			seen := ring.Seen()
@@ -179,7 +179,7 @@ func revokeKeyCommand(w cli.Env) *cobra.Command {
 }
 
 func rotateKeyCommand(w cli.Env) *cobra.Command {
-	a := kafkacmd.New(w, 0)
+	a := kafkacli.New(w, 0)
 	overlap := ""
 	c := a.Cobra("rotate KEY", "make a key like another, which ends after an overlap, and print it", func(ctx context.Context, args []string) error {
 		return a.Connected(ctx, func(ctx context.Context, s *settings.Store, ring *keys.Ring) error {
@@ -257,7 +257,7 @@ func rowOf(key *access.Key, now time.Time) keyRow {
 
 // printToken prints the token alone on standard output, so that a script can capture it. All else
 // goes to standard error.
-func printToken(a *kafkacmd.Command, key *access.Key, token string) error {
+func printToken(a *kafkacli.Command, key *access.Key, token string) error {
 	if a.JSON {
 		row := rowOf(key, a.Now())
 		row.Token = token

@@ -18,7 +18,7 @@ import (
 	"svc/internal/cli"
 	"svc/internal/config"
 	"svc/internal/httpapi"
-	"svc/internal/kafkacmd"
+	"svc/internal/kafkacli"
 	"svc/readapi/web/signin"
 )
 
@@ -36,7 +36,7 @@ func AdminCommand(w cli.Env) *cobra.Command {
 
 // linkOptions are the flags of svc admin link.
 type linkOptions struct {
-	*kafkacmd.Command
+	*kafkacli.Command
 	hospital, label, role string
 	ttl                   time.Duration
 }
@@ -45,7 +45,7 @@ type linkOptions struct {
 const mostLabel = 100
 
 func linkCommand(w cli.Env) *cobra.Command {
-	o := &linkOptions{Command: kafkacmd.New(w, config.NeedLinks)}
+	o := &linkOptions{Command: kafkacli.New(w, config.NeedLinks)}
 	c := o.Cobra("link", "make a link that signs somebody in once, and print it", func(ctx context.Context, _ []string) error {
 		return o.Connected(ctx, o.make)
 	})

@@ -12,15 +12,15 @@ import (
 	"svc/internal/admin/settings"
 	"svc/internal/cli"
 	"svc/internal/config"
-	"svc/internal/kafkacmd"
+	"svc/internal/kafkacli"
 )
 
 // SecretsCommand is svc secrets, for operators who change SVC_SECRETS_KEY or SVC_PSEUDONYM_KEY.
 // It tells which key seals each setting, and seals settings again. The steps are in
 // docs/administration.md.
 func SecretsCommand(w cli.Env) *cobra.Command {
-	verb := func(use, short string, do func(context.Context, *settings.Store, *kafkacmd.Command, *keys.Ring) error) *cobra.Command {
-		a := kafkacmd.New(w, config.NeedSecrets)
+	verb := func(use, short string, do func(context.Context, *settings.Store, *kafkacli.Command, *keys.Ring) error) *cobra.Command {
+		a := kafkacli.New(w, config.NeedSecrets)
 		a.Check = func() []error {
 			if a.Config.SecretsKey == "" && !a.Flags.Changed("secrets-key") {
 				return []error{errors.New("--secrets-key: must be given")}
@@ -33,7 +33,7 @@ func SecretsCommand(w cli.Env) *cobra.Command {
 	}
 	lost := false
 	reseal := verb("reseal", "make the newest key that of the installation, and seal with it what an older one sealed",
-		func(ctx context.Context, s *settings.Store, a *kafkacmd.Command, ring *keys.Ring) error {
+		func(ctx context.Context, s *settings.Store, a *kafkacli.Command, ring *keys.Ring) error {
 			return reseal(ctx, s, a, ring, lost)
 		})
 	reseal.Flags().BoolVar(&lost, "lost", false, "the key that the installation has is lost; what it sealed has to be set anew")
@@ -45,7 +45,7 @@ func SecretsCommand(w cli.Env) *cobra.Command {
 // rewrapCommand is svc secrets rewrap. It seals the data of pseudonyms with a new pseudonym key.
 // The data stays the same, and so do the pseudonyms.
 func rewrapCommand(w cli.Env) *cobra.Command {
-	a := kafkacmd.New(w, config.NeedPseudonyms)
+	a := kafkacli.New(w, config.NeedPseudonyms)
 	return a.Cobra("rewrap", "make a new pseudonym key that of the installation; pseudonyms stay as they are", func(ctx context.Context, _ []string) error {
 		ring, err := a.Config.PseudonymRing()
 		if err != nil {
@@ -65,7 +65,7 @@ var errSealedOtherwise = errors.New("not everything is sealed with the newest ke
 
 // printSealed prints which key seals each setting. It returns an error unless the newest key
 // seals all.
-func printSealed(_ context.Context, s *settings.Store, a *kafkacmd.Command, _ *keys.Ring) error {
+func printSealed(_ context.Context, s *settings.Store, a *kafkacli.Command, _ *keys.Ring) error {
 	rows, err := s.Sealed()
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func printSealed(_ context.Context, s *settings.Store, a *kafkacmd.Command, _ *k
 }
 
 // reseal seals the settings with the newest key, and prints how many it sealed.
-func reseal(ctx context.Context, s *settings.Store, a *kafkacmd.Command, ring *keys.Ring, lost bool) error {
+func reseal(ctx context.Context, s *settings.Store, a *kafkacli.Command, ring *keys.Ring, lost bool) error {
 	n, err := s.Reseal(ctx, lost, ring.Audit, a.Now)
 	if err != nil {
 		return err

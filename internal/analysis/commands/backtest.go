@@ -25,7 +25,7 @@ import (
 	"svc/internal/analysis/backtest/hours"
 	"svc/internal/analysis/replay"
 	"svc/internal/cli"
-	"svc/internal/kafkacmd"
+	"svc/internal/kafkacli"
 	"svc/internal/registry"
 	"svc/internal/stream"
 	"svc/schemas"
@@ -39,7 +39,7 @@ const (
 
 // backtestCommand is one run of svc backtest.
 type backtestCommand struct {
-	*kafkacmd.Command
+	*kafkacli.Command
 	options backtest.Options
 	source  string
 	from    string // the text of the flag
@@ -56,7 +56,7 @@ var errGate = errors.New("the gate is not passed")
 
 // BacktestCommand is svc backtest. It measures the forecast of a hospital on the recorded hours.
 func BacktestCommand(w cli.Env) *cobra.Command {
-	b := &backtestCommand{Command: kafkacmd.New(w, 0)}
+	b := &backtestCommand{Command: kafkacli.New(w, 0)}
 	c := b.Cobra("backtest", "measure the forecast on what was recorded", func(ctx context.Context, _ []string) error { return b.run(ctx) })
 	f := c.Flags()
 	f.StringVar(&b.options.Hospital, "hospital", "", "`id` of the hospital")

@@ -13,7 +13,7 @@ import (
 	"svc/internal/analysis/replay"
 	"svc/internal/cli"
 	"svc/internal/config"
-	"svc/internal/kafkacmd"
+	"svc/internal/kafkacli"
 	"svc/internal/lifecycle"
 	"svc/internal/registry"
 	"svc/internal/stream"
@@ -23,7 +23,7 @@ import (
 // logCommand is the common part of the commands that read the log: export, import, replay and
 // verify.
 type logCommand struct {
-	*kafkacmd.Command
+	*kafkacli.Command
 	what      string // name of the command, for the progress line
 	hospitals string
 	from, to  string
@@ -38,7 +38,7 @@ type logCommand struct {
 }
 
 func newLogCommand(w cli.Env, needs config.Need) *logCommand {
-	return &logCommand{Command: kafkacmd.New(w, needs)}
+	return &logCommand{Command: kafkacli.New(w, needs)}
 }
 
 // command returns a command that reads the log.
@@ -98,7 +98,7 @@ func (c *logCommand) connect(ctx context.Context) error {
 	options.Patient = true
 	dial, cancel := ctx, context.CancelFunc(func() {})
 	if !c.awaits {
-		dial, cancel = context.WithTimeout(ctx, kafkacmd.Within)
+		dial, cancel = context.WithTimeout(ctx, kafkacli.Within)
 	}
 	defer cancel()
 	var err error

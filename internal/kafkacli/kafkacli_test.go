@@ -1,4 +1,4 @@
-package kafkacmd
+package kafkacli
 
 import (
 	"bytes"

@@ -1,6 +1,6 @@
-// Package kafkacmd starts a command that works on a Kafka: the one that its flags name, or that of
-// a running svc dev.
-package kafkacmd
+// Package kafkacli is the command line over Kafka: over the one that its flags name, or that of a
+// running svc dev.
+package kafkacli
 
 import (
 	"context"
