@@ -66,7 +66,7 @@ func (h *hospitalEntry) restore() (next int64, err error) {
 			if bad != nil {
 				return 0, fmt.Errorf("restore change at %d: %w", r.offset, bad)
 			}
-			h.head = slices.Clone(r.value)
+			h.head = append(h.head[:0], r.value...)
 			next = max(next, head.Offset+1)
 			continue
 		}

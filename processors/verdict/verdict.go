@@ -109,6 +109,7 @@ type task struct {
 	touched []*hospitalEntry // in this transaction
 	charts  []Chart          // charts of the last Outputs, until they are durable
 	scratch []byte           // for records
+	piece   []byte           // of memory, see keepRecord
 }
 
 // hospital is one tenant of the partition.
@@ -242,8 +243,8 @@ func (t *task) recordChange(h *hospitalEntry, change acuity.Change) error {
 	if err != nil {
 		return fmt.Errorf("encode change: %w", err)
 	}
-	h.head = slices.Clone(encoded)
-	t.changes = append(t.changes, output{h.key, h.head})
+	h.head = append(h.head[:0], encoded...)
+	t.changes = append(t.changes, output{h.key, t.keepRecord(encoded)})
 	if change.Cause == acuity.CauseIngest {
 		t.next = change.Offset + 1
 	}
@@ -289,10 +290,22 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	return nil
 }
 
+// keepRecord returns a copy of a record until it is durable. Small records share pieces of
+// memory: a processor writes three of them for each input.
+func (t *task) keepRecord(record []byte) []byte {
+	const pieceSize = 16 << 10
+	if len(record) > cap(t.piece)-len(t.piece) {
+		t.piece = make([]byte, 0, max(pieceSize, len(record)))
+	}
+	begin := len(t.piece)
+	t.piece = append(t.piece, record...)
+	return slices.Clip(t.piece[begin:])
+}
+
 // emitStates emits the state records of a hospital that each yields.
 func (t *task) emitStates(each func(func([]byte, hospital.Record)), emit func(key, value []byte)) (err error) {
 	each(func(key []byte, s hospital.Record) {
-		key = slices.Clone(key)
+		key = t.keepRecord(key)
 		if s == nil {
 			emit(key, nil)
 			return
@@ -303,7 +316,7 @@ func (t *task) emitStates(each func(func([]byte, hospital.Record)), emit func(ke
 			err = errors.Join(err, fmt.Errorf("encode state: %w", fault))
 			return
 		}
-		emit(key, slices.Clone(encoded))
+		emit(key, t.keepRecord(encoded))
 	})
 	return err
 }
@@ -326,7 +339,7 @@ func (t *task) Live() func(emit func(key, value []byte)) (more bool, err error) 
 			if h.head == nil {
 				continue
 			}
-			emit(h.key, h.head)
+			emit(h.key, slices.Clone(h.head))
 			return len(left) > 0, t.emitStates(h.unit.Records, emit)
 		}
 		return false, nil
