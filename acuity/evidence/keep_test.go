@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/terminology"
 )
@@ -99,5 +100,48 @@ func TestResourcesKeepTheInfusion(t *testing.T) {
 	}
 	if last := list[len(list)-1].Number; last != 3*MaxStatements {
 		t.Errorf("the newest is %d", last)
+	}
+}
+
+// A repeat stays if another code of its concept contradicts it in between: it begins the
+// run. Here it is Category II by one code, with Category III by another.
+func TestRepeatThatBeginsARunStays(t *testing.T) {
+	r := &terminology.Reader{Catalogue: catalogue.Default()}
+	l := &Statements{}
+	for i, s := range []statedAt{{at: 0, line: fhr + catII}, {at: 3, line: fhr2 + catIII}, {at: 6, line: fhr + catII}, {at: 9, line: fhr + catII}} {
+		h := s.statement().Statement
+		h.Number = int64(i + 1)
+		l.Keep(h, func(h *Statement) { t.Errorf("the statement of minute %d is left out", (h.ReceivedAt-noon)/60_000) })
+	}
+	for _, e := range Fold(&Input{Statements: []*Statements{l}}, r) {
+		if e.Start != minutesPastNoon(6) {
+			t.Errorf("the run began at %d, want minute 6", (e.Start-noon)/60_000)
+		}
+	}
+}
+
+// A score below the limit clears a listed warning for as long as the list has the score.
+func TestLostScoreClearsNothing(t *testing.T) {
+	r := &terminology.Reader{Catalogue: catalogue.Default()}
+	warning := terminology.CatalogueIndex().EarlyWarning
+	l := &Statements{}
+	in := &Input{Statements: []*Statements{l}, Listed: []Listed{{Factor: warning, Since: noon}}, Cache: &Cache{}}
+	for i, s := range []statedAt{{at: 5, line: mews + "2"}, {at: 10, line: mews + "5"}} {
+		h := s.statement().Statement
+		h.Number = int64(i + 1)
+		l.Add(h)
+		in.Cache.Invalidate(&h, false)
+	}
+	listed := func() bool {
+		return slices.ContainsFunc(Fold(in, r), func(e acuity.Evidence) bool { return e.Factor == warning && e.Kind == acuity.ByCensus })
+	}
+	if listed() {
+		t.Error("the score clears nothing")
+	}
+	c := &l.list[0]
+	in.Cache.Invalidate(&c.statements[0], true)
+	l.dropAt(c, 0)
+	if !listed() {
+		t.Error("the score was lost, and clears the warning")
 	}
 }
