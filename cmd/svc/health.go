@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"svc/internal/cli"
 	"svc/internal/lifecycle"
 	"svc/internal/stream"
 	"svc/internal/view"
@@ -97,7 +98,7 @@ const lookEvery = 5 * time.Millisecond
 // current waits until every partition of all views can be read.
 func (h *service) current(ctx context.Context) error {
 	for h.shows(ctx) != nil || partitionsRead(ctx, h, h.models().Faults) != nil || partitionsRead(ctx, h, h.redis.Lists().Faults) != nil {
-		if err := pause(ctx, lookEvery); err != nil {
+		if err := cli.Pause(ctx, lookEvery); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"svc/acuity"
 	"svc/acuity/score"
 	"svc/internal/admin/subscribers"
+	"svc/internal/cli"
 	"svc/internal/outbound"
 	"svc/notifier/alert"
 	"svc/notifier/lists"
@@ -78,7 +79,7 @@ func (h *service) rooms(ctx context.Context, hospital string, version int64) (*a
 		if err == nil && token.Generation == h.generation && token.Version >= version {
 			break
 		}
-		if err = pause(ctx, viewPause); err != nil {
+		if err = cli.Pause(ctx, viewPause); err != nil {
 			return nil, err
 		}
 	}
@@ -145,19 +146,4 @@ func (h *service) mountAlerts() error {
 	}
 	readapi.MountReceipts(h.router, receipts)
 	return nil
-}
-
-// pause waits for d. It returns the error of ctx if that ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

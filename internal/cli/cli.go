@@ -25,20 +25,20 @@ type Env struct {
 	Terminal       bool // Stderr is a terminal, and shows progress as a bar
 }
 
-// UsageError is a fault of the command line or the configuration: no work was begun, and the
+// usageError is a fault of the command line or the configuration: no work was begun, and the
 // exit code is 2.
-type UsageError struct{ err error }
+type usageError struct{ err error }
 
 // Error implements error. Each fault has a line.
-func (e UsageError) Error() string { return e.err.Error() }
+func (e usageError) Error() string { return e.err.Error() }
 
 // Unwrap returns the faults.
-func (e UsageError) Unwrap() error { return e.err }
+func (e usageError) Unwrap() error { return e.err }
 
 // Usage joins all faults of a command line into one error, or returns nil if there are none.
 func Usage(faults ...error) error {
 	if err := errors.Join(faults...); err != nil {
-		return UsageError{err}
+		return usageError{err}
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func Section(parent *cobra.Command, title string, commands ...*cobra.Command) {
 // flags; Run reports them together with all other faults.
 func Run(ctx context.Context, root *cobra.Command, args []string, w Env) int {
 	path, err := execute(ctx, root, args, w)
-	var wrong UsageError
+	var wrong usageError
 	switch {
 	case err == nil:
 		return 0

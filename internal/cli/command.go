@@ -126,7 +126,7 @@ func (c *client) progress(ctx context.Context, id string, wait time.Duration) (p
 				return p, raw, err
 			}
 		}
-		if pause(ctx, askEvery) != nil {
+		if Pause(ctx, askEvery) != nil {
 			return p, raw, nil
 		}
 	}

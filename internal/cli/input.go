@@ -22,8 +22,8 @@ func Interruptible(ctx context.Context, in io.Reader) io.ReadCloser {
 	return out
 }
 
-// pause waits for d. It returns the error of ctx if that ends first.
-func pause(ctx context.Context, d time.Duration) error {
+// Pause waits for d. It returns the error of ctx if that ends first.
+func Pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
 	}

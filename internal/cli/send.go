@@ -200,7 +200,7 @@ func (s *sending) read(ctx context.Context, queue chan<- payload) error {
 				p.due = due
 			}
 		}
-		if err := pause(ctx, p.due.Sub(s.Now())); err != nil {
+		if err := Pause(ctx, p.due.Sub(s.Now())); err != nil {
 			return err
 		}
 		select {
@@ -234,7 +234,7 @@ func (s *sending) deliver(ctx context.Context, line line, p payload) error {
 		s.mu.Lock()
 		s.retried++
 		s.mu.Unlock()
-		if pause(ctx, wait) != nil {
+		if Pause(ctx, wait) != nil {
 			return fmt.Errorf("message %d: %w", p.number, err)
 		}
 	}
@@ -273,7 +273,7 @@ func (s *sending) progress(ctx context.Context, done chan<- struct{}) {
 	if s.Terminal {
 		every = barEvery
 	}
-	for pause(ctx, every) == nil {
+	for Pause(ctx, every) == nil {
 		s.mu.Lock()
 		answered, refused, retried := len(s.took), s.refused, s.retried
 		s.mu.Unlock()

@@ -148,7 +148,7 @@ func (o *simulateOptions) print(ctx context.Context, requests iter.Seq[simulate.
 			if err := out.Flush(); err != nil {
 				return err
 			}
-			if pause(ctx, wait) != nil {
+			if Pause(ctx, wait) != nil {
 				break
 			}
 		}

@@ -134,7 +134,7 @@ func (d *demo) run(ctx context.Context, base, key string) error {
 			}
 			past = nil
 		}
-		if pause(ctx, r.At.Sub(d.Now())) != nil || d.post(ctx, path.Base(r.Path), r.Body) != nil {
+		if cli.Pause(ctx, r.At.Sub(d.Now())) != nil || d.post(ctx, path.Base(r.Path), r.Body) != nil {
 			break
 		}
 		d.state.Sent = n
@@ -177,7 +177,7 @@ func (d *demo) post(ctx context.Context, to string, body []byte) error {
 			}
 			return nil
 		}
-		if err = pause(ctx, demoPatient); err != nil {
+		if err = cli.Pause(ctx, demoPatient); err != nil {
 			return err
 		}
 	}
@@ -258,20 +258,5 @@ func (p *demoPast) all() []demoRequest {
 func (p *demoPast) addBatch(body []byte) {
 	if body != nil {
 		p.batches = append(p.batches, demoRequest{path: "batch", body: body})
-	}
-}
-
-// pause waits for d. It returns the error of ctx if that ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }

@@ -40,7 +40,7 @@ func (s *Server) awaitReadable(ctx context.Context, r *Roles) error {
 			return err
 		}
 		s.log.WarnContext(ctx, "view not readable yet", "error", err)
-		if err := pause(ctx, readableAgain); err != nil {
+		if err := cli.Pause(ctx, readableAgain); err != nil {
 			return err
 		}
 	}
