@@ -21,13 +21,16 @@ func Check(body any) []Detail {
 	for _, f := range reflect.VisibleFields(v.Type()) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		value := v.FieldByIndex(f.Index)
-		if f.Anonymous || value.Kind() == reflect.Pointer && value.IsNil() {
-			continue
+		absent := false
+		switch value.Kind() { //nolint:exhaustive // other kinds have no value that means absent
+		case reflect.Pointer:
+			absent = value.IsNil()
+			value = value.Elem()
+		case reflect.String, reflect.Slice:
+			absent = options == "omitempty" && value.IsZero()
 		}
-		if value = reflect.Indirect(value); value.IsZero() && f.Type.Kind() != reflect.Pointer && options == "omitempty" {
-			if value.Kind() == reflect.String || value.Kind() == reflect.Slice {
-				continue
-			}
+		if f.Anonymous || absent {
+			continue
 		}
 		c.field(name, value, f.Tag)
 	}
