@@ -83,15 +83,16 @@ func (d *decoder) diagnosis(s segment, triplet [][]byte, first bool, repeat int,
 // display keeps a name for people. It copies only a name without anything to mask,
 // because a value that must be masked may not stay in memory.
 func (d *decoder) display(b []byte) string {
-	switch text := trim(b); {
-	case codes.IsDisplay(text) && bytes.IndexByte(text, d.escape) < 0:
+	text := trim(b)
+	if codes.IsDisplay(text) && bytes.IndexByte(text, d.escape) < 0 {
 		if isNull(text) {
 			return ""
 		}
 		return d.keep(text)
-	case d.plain(b):
-		return codes.MaskDisplay(string(text))
-	default:
-		return codes.MaskDisplay(d.text(b))
 	}
+	masked := codes.MaskDisplay(d.text(b))
+	if masked == `""` { // sent with escapes
+		return ""
+	}
+	return masked
 }

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"svc/acuity"
 	"svc/acuity/adt"
@@ -164,7 +165,7 @@ func said(e acuity.Event) acuity.Event {
 }
 
 // again encodes the facts of e, decodes them, and fails if they differ.
-func again(t *testing.T, e acuity.Event) {
+func again(t rapid.TB, e acuity.Event) {
 	t.Helper()
 	message := encode(&e)
 	var m hl7.Message

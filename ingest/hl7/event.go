@@ -124,6 +124,9 @@ func (d *decoder) id(b []byte, at position) []byte {
 	if !clean {
 		d.warnAt(warnEscape, at)
 	}
+	if isNull(s) { // nobody is named so, also if it was sent with escapes
+		return nil
+	}
 	return s
 }
 
