@@ -228,7 +228,7 @@ func showAlertTest(on *adminRequest) {
 		return
 	case !c.Done:
 		out.Say = d.T("recipients.waiting")
-		out.Poll = 1
+		out.Poll, out.Refresh = 1, pollEvery
 	case c.Delivered > 0:
 		out.Say = d.T("recipients.delivered")
 	default:
