@@ -4,6 +4,7 @@ import (
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/hospital"
+	"svc/internal/admin/audit"
 )
 
 func mappingFields(c *coder, m *acuity.Mapping) {
@@ -79,4 +80,14 @@ func switchesStateFields(c *coder, s *hospital.SwitchesState) {
 	c.long(&s.Version)
 	c.text(&s.By)
 	c.at(&s.At)
+}
+
+func auditFields(c *coder, a *audit.Act) {
+	c.text(&a.Hospital)
+	c.when(&a.At)
+	c.text(&a.By)
+	c.text(&a.Action)
+	c.text(&a.Subject)
+	c.text(&a.Before)
+	c.text(&a.After)
 }

@@ -21,18 +21,6 @@ type AlertRecipient struct {
 	CreatedAt  time.Time
 }
 
-// EncodeAlertRecipient appends the record of a to dst, which it returns. Instants
-// are cut to the millisecond.
-func EncodeAlertRecipient(dst []byte, a *AlertRecipient) ([]byte, error) {
-	return encode(dst, &alertRecipientV1, a, alertRecipientFields)
-}
-
-// DecodeAlertRecipient reads a record of any released version. The errors are
-// [ErrMalformed] and [UnknownSchemaError].
-func DecodeAlertRecipient(b []byte) (*AlertRecipient, error) {
-	return decodeNew(b, &alertRecipientV1, alertRecipientFields)
-}
-
 func alertRecipientFields(c *coder, a *AlertRecipient) {
 	c.text(&a.ID)
 	c.text(&a.Hospital)
@@ -44,17 +32,6 @@ func alertRecipientFields(c *coder, a *AlertRecipient) {
 	c.text(&a.PhoneShown)
 	c.long(&a.Version)
 	c.when(&a.CreatedAt)
-}
-
-// EncodeAlertTier appends the record of t to dst, which it returns.
-func EncodeAlertTier(dst []byte, t *outbound.Tier) ([]byte, error) {
-	return encode(dst, &alertTierV1, t, alertTierFields)
-}
-
-// DecodeAlertTier reads a record of any released version. The errors are
-// [ErrMalformed] and [UnknownSchemaError].
-func DecodeAlertTier(b []byte) (*outbound.Tier, error) {
-	return decodeNew(b, &alertTierV1, alertTierFields)
 }
 
 func alertTierFields(c *coder, t *outbound.Tier) {

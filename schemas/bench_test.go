@@ -116,24 +116,24 @@ func BenchmarkObservationDecode(b *testing.B) {
 }
 
 func BenchmarkChangeEncode(b *testing.B) {
-	b.Run("quiet", func(b *testing.B) { benchEncode(b, quiet(), EncodeChange) })
-	b.Run("effects=2", func(b *testing.B) { benchEncode(b, loud(), EncodeChange) })
+	b.Run("quiet", func(b *testing.B) { benchEncode(b, quiet(), ChangeCodec.Encode) })
+	b.Run("effects=2", func(b *testing.B) { benchEncode(b, loud(), ChangeCodec.Encode) })
 }
 
 func BenchmarkChangeDecode(b *testing.B) {
-	decode := func(buf []byte) error { _, err := DecodeChange(buf); return err }
-	b.Run("quiet", func(b *testing.B) { benchDecode(b, quiet(), EncodeChange, decode) })
-	b.Run("effects=2", func(b *testing.B) { benchDecode(b, loud(), EncodeChange, decode) })
+	decode := func(buf []byte) error { _, err := ChangeCodec.Decode(buf); return err }
+	b.Run("quiet", func(b *testing.B) { benchDecode(b, quiet(), ChangeCodec.Encode, decode) })
+	b.Run("effects=2", func(b *testing.B) { benchDecode(b, loud(), ChangeCodec.Encode, decode) })
 	b.Run("peek", func(b *testing.B) {
-		benchDecode(b, loud(), EncodeChange, func(buf []byte) error { _, err := PeekChange(buf); return err })
+		benchDecode(b, loud(), ChangeCodec.Encode, func(buf []byte) error { _, err := PeekChange(buf); return err })
 	})
 }
 
 func BenchmarkRoomChart(b *testing.B) {
-	b.Run("encode", func(b *testing.B) { benchEncode(b, chart(), EncodeRoomChart) })
+	b.Run("encode", func(b *testing.B) { benchEncode(b, chart(), RoomChartCodec.Encode) })
 	b.Run("decode", func(b *testing.B) {
 		var room acuity.RoomChart
-		benchDecode(b, chart(), EncodeRoomChart, func(buf []byte) error { return DecodeRoomChart(buf, &room) })
+		benchDecode(b, chart(), RoomChartCodec.Encode, func(buf []byte) error { return RoomChartCodec.DecodeInto(buf, &room) })
 	})
 }
 

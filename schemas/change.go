@@ -2,17 +2,6 @@ package schemas
 
 import "svc/acuity"
 
-// EncodeChange appends the record of c to dst, which it returns.
-func EncodeChange(dst []byte, c *acuity.Change) ([]byte, error) {
-	return encode(dst, &changeV1, c, changeFields)
-}
-
-// DecodeChange reads a record of any released version. The errors are
-// [ErrMalformed] and [UnknownSchemaError].
-func DecodeChange(b []byte) (*acuity.Change, error) {
-	return decodeNew(b, &changeV1, changeFields)
-}
-
 // ChangeHead is the beginning of the record of a change. It has the input of the change, and
 // whether partners get a notice.
 type ChangeHead struct {

@@ -2,29 +2,6 @@ package schemas
 
 import "svc/acuity"
 
-// EncodeUnitChart appends the record of u to dst, which it returns.
-func EncodeUnitChart(dst []byte, u *acuity.UnitChart) ([]byte, error) {
-	return encode(dst, &unitChartV2, u, unitChartFields)
-}
-
-// DecodeUnitChart reads a record of any released version into u, which it
-// overwrites. The errors are [ErrMalformed] and [UnknownSchemaError].
-func DecodeUnitChart(b []byte, u *acuity.UnitChart) error {
-	return decode(b, &unitChartV2, u, unitChartFields)
-}
-
-// EncodeRoomChart appends the record of room to dst, which it returns.
-func EncodeRoomChart(dst []byte, room *acuity.RoomChart) ([]byte, error) {
-	return encode(dst, &roomChartV2, room, roomChartFields)
-}
-
-// DecodeRoomChart reads a record of any released version into room, an element
-// of the rooms of a chart, which it overwrites. The errors are [ErrMalformed]
-// and [UnknownSchemaError].
-func DecodeRoomChart(b []byte, room *acuity.RoomChart) error {
-	return decode(b, &roomChartV2, room, roomChartFields)
-}
-
 func unitChartFields(c *coder, u *acuity.UnitChart) {
 	c.long(&u.Version)
 	c.at(&u.Since)

@@ -31,38 +31,6 @@ func (c *coder) free() {
 	coders.Put(c)
 }
 
-// encode appends a record of schema s to dst.
-func encode[T any](dst []byte, s *Schema, v *T, fields func(*coder, *T)) ([]byte, error) {
-	c := freeCoder()
-	defer c.free()
-	c.w = begin(dst, s)
-	fields(c, v)
-	return c.w.end(s)
-}
-
-// decode reads a record of schema s, of any released version, into v. Every field of v is
-// overwritten. The errors are [ErrMalformed] and [UnknownSchemaError].
-func decode[T any](b []byte, s *Schema, v *T, fields func(*coder, *T)) error {
-	r, err := open(b, s)
-	if err != nil {
-		return err
-	}
-	c := freeCoder()
-	defer c.free()
-	c.reading, c.r = true, r
-	fields(c, v)
-	return c.r.close(s)
-}
-
-// decodeNew is decode into a new value; nil with an error.
-func decodeNew[T any](b []byte, s *Schema, fields func(*coder, *T)) (*T, error) {
-	v := new(T)
-	if err := decode(b, s, v, fields); err != nil {
-		return nil, err
-	}
-	return v, nil
-}
-
 // list goes through a list. An empty one is read as nil.
 func list[T any](c *coder, l *[]T, item func(*coder, *T)) { listIn(c, l, nil, 0, item) }
 

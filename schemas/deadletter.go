@@ -19,17 +19,6 @@ type DeadLetter struct {
 // after all, at the instant of that record.
 const Retried = "retried"
 
-// EncodeDeadLetter appends the record of d to dst, which it returns.
-func EncodeDeadLetter(dst []byte, d *DeadLetter) ([]byte, error) {
-	return encode(dst, &deadLetterV1, d, deadLetterFields)
-}
-
-// DecodeDeadLetter reads a record of any released version. The errors are
-// [ErrMalformed] and [UnknownSchemaError].
-func DecodeDeadLetter(b []byte) (*DeadLetter, error) {
-	return decodeNew(b, &deadLetterV1, deadLetterFields)
-}
-
 func deadLetterFields(c *coder, d *DeadLetter) {
 	c.text(&d.Topic)
 	c.int(&d.Partition)

@@ -289,7 +289,7 @@ func FuzzHeader(f *testing.F) {
 			}
 		}
 		if _, err := PeekChange(b); err != nil {
-			if _, whole := DecodeChange(b); whole == nil {
+			if _, whole := ChangeCodec.Decode(b); whole == nil {
 				t.Fatalf("the head is refused, the change is not: %v", err)
 			}
 		}

@@ -25,19 +25,19 @@ func CommandKey(hospital, id string) Key {
 func EncodeLedger(dst []byte, entry any) (key Key, value []byte, err error) {
 	switch e := entry.(type) {
 	case *outbound.Event:
-		value, err = EncodeLedgerEvent(dst, e)
+		value, err = ledgerEventCodec.Encode(dst, e)
 		return Key{e.Hospital, KindEvent, e.ID}, value, err
 	case *outbound.Entry:
-		value, err = EncodeDelivery(dst, e)
+		value, err = DeliveryCodec.Encode(dst, e)
 		return Key{e.Delivery.Hospital, KindDelivery, e.Delivery.EndpointID + "/" + e.Delivery.ID}, value, err
 	case *outbound.EndpointQueue:
-		value, err = EncodeEndpointQueue(dst, e)
+		value, err = endpointQueueCodec.Encode(dst, e)
 		return Key{e.Hospital, KindQueue, e.Endpoint}, value, err
 	case *outbound.HospitalState:
-		value, err = EncodeNotifiedUnit(dst, e)
+		value, err = notifiedUnitCodec.Encode(dst, e)
 		return Key{e.Hospital, KindPolicy, "state"}, value, err
 	case *outbound.Order:
-		value, err = EncodeOrder(dst, e)
+		value, err = OrderCodec.Encode(dst, e)
 		return CommandKey(e.Command.Hospital, e.Command.ID), value, err
 	}
 	return Key{}, dst, fmt.Errorf("encode ledger: no schema for %T", entry)
@@ -53,28 +53,17 @@ func DecodeLedger(key, value []byte) (any, error) {
 	}
 	switch k.Kind {
 	case KindEvent:
-		return DecodeLedgerEvent(value)
+		return ledgerEventCodec.Decode(value)
 	case KindDelivery:
-		return DecodeDelivery(value)
+		return DeliveryCodec.Decode(value)
 	case KindQueue:
-		return DecodeEndpointQueue(value)
+		return endpointQueueCodec.Decode(value)
 	case KindPolicy:
-		return DecodeNotifiedUnit(value)
+		return notifiedUnitCodec.Decode(value)
 	case KindCommand:
-		return DecodeOrder(value)
+		return OrderCodec.Decode(value)
 	}
 	return nil, nil
-}
-
-// EncodeLedgerEvent appends the record of e to dst, which it returns.
-func EncodeLedgerEvent(dst []byte, e *outbound.Event) ([]byte, error) {
-	return encode(dst, &ledgerEventV1, e, ledgerEventFields)
-}
-
-// DecodeLedgerEvent reads a record of any released version. The errors are
-// [ErrMalformed] and [UnknownSchemaError].
-func DecodeLedgerEvent(b []byte) (*outbound.Event, error) {
-	return decodeNew(b, &ledgerEventV1, ledgerEventFields)
 }
 
 func ledgerEventFields(c *coder, e *outbound.Event) {
@@ -89,17 +78,6 @@ func ledgerEventFields(c *coder, e *outbound.Event) {
 	c.text(&e.Command)
 	c.bytes(&e.Body)
 	c.long(&e.Term)
-}
-
-// EncodeDelivery appends the record of e to dst, which it returns.
-func EncodeDelivery(dst []byte, e *outbound.Entry) ([]byte, error) {
-	return encode(dst, &deliveryV1, e, deliveryFields)
-}
-
-// DecodeDelivery reads a record of any released version. The errors are
-// [ErrMalformed] and [UnknownSchemaError].
-func DecodeDelivery(b []byte) (*outbound.Entry, error) {
-	return decodeNew(b, &deliveryV1, deliveryFields)
 }
 
 func deliveryFields(c *coder, e *outbound.Entry) {
@@ -122,17 +100,6 @@ func deliveryFields(c *coder, e *outbound.Entry) {
 	c.long(&e.Term)
 }
 
-// EncodeEndpointQueue appends the record of l to dst, which it returns.
-func EncodeEndpointQueue(dst []byte, l *outbound.EndpointQueue) ([]byte, error) {
-	return encode(dst, &endpointQueueV1, l, endpointQueueFields)
-}
-
-// DecodeEndpointQueue reads a record of any released version. The errors are
-// [ErrMalformed] and [UnknownSchemaError].
-func DecodeEndpointQueue(b []byte) (*outbound.EndpointQueue, error) {
-	return decodeNew(b, &endpointQueueV1, endpointQueueFields)
-}
-
 func endpointQueueFields(c *coder, l *outbound.EndpointQueue) {
 	c.text(&l.Hospital)
 	c.text(&l.Endpoint)
@@ -146,17 +113,6 @@ func endpointQueueFields(c *coder, l *outbound.EndpointQueue) {
 	c.long(&l.Term)
 }
 
-// EncodeNotifiedUnit appends the record of u to dst, which it returns.
-func EncodeNotifiedUnit(dst []byte, u *outbound.HospitalState) ([]byte, error) {
-	return encode(dst, &notifiedUnitV1, u, notifiedUnitFields)
-}
-
-// DecodeNotifiedUnit reads a record of any released version. The errors are
-// [ErrMalformed] and [UnknownSchemaError].
-func DecodeNotifiedUnit(b []byte) (*outbound.HospitalState, error) {
-	return decodeNew(b, &notifiedUnitV1, notifiedUnitFields)
-}
-
 func notifiedUnitFields(c *coder, u *outbound.HospitalState) {
 	c.text(&u.Hospital)
 	c.long(&u.Version)
@@ -164,18 +120,8 @@ func notifiedUnitFields(c *coder, u *outbound.HospitalState) {
 	c.long(&u.Term)
 }
 
-// EncodeOrder appends the record of o to dst, which it returns. A role that gives a command
-// writes it without progress, position and term; the notifier adds them.
-func EncodeOrder(dst []byte, o *outbound.Order) ([]byte, error) {
-	return encode(dst, &orderV2, o, orderFields)
-}
-
-// DecodeOrder reads a record of any released version. The errors are
-// [ErrMalformed] and [UnknownSchemaError].
-func DecodeOrder(b []byte) (*outbound.Order, error) {
-	return decodeNew(b, &orderV2, orderFields)
-}
-
+// orderFields goes through an order. A role that gives a command writes it without progress,
+// position and term; the notifier adds them.
 func orderFields(c *coder, o *outbound.Order) {
 	cmd, p := &o.Command, &o.Progress
 	c.text(&cmd.ID)

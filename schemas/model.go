@@ -110,14 +110,14 @@ func EncodeModel(dst []byte, m *Model) ([]byte, error) {
 	for i := range m.Pending {
 		size += len(m.Pending[i].Ahead) + 32*len(m.Pending[i].Snapshot.Visits) + 256
 	}
-	return encode(slices.Grow(dst, size), &modelV2, m, modelFields)
+	return modelCodec.Encode(slices.Grow(dst, size), m)
 }
 
 // DecodeModel reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
-func DecodeModel(b []byte) (*Model, error) {
-	return decodeNew(b, &modelV2, modelFields)
-}
+func DecodeModel(b []byte) (*Model, error) { return modelCodec.Decode(b) }
+
+var modelCodec = Codec[Model]{&modelV2, modelFields}
 
 func modelFields(c *coder, m *Model) {
 	c.int(&m.Version)

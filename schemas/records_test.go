@@ -65,14 +65,14 @@ func stateOf[T any](s *Schema) record {
 // records has every kind, with the newest version of its schema.
 var records = []record{
 	recordOf(&observationV1, EncodeObservation, DecodeObservation),
-	recordOf(&changeV1, EncodeChange, DecodeChange),
-	recordOf(&unitChartV2, EncodeUnitChart, func(b []byte) (*acuity.UnitChart, error) {
+	recordOf(&changeV1, ChangeCodec.Encode, ChangeCodec.Decode),
+	recordOf(&unitChartV2, UnitChartCodec.Encode, func(b []byte) (*acuity.UnitChart, error) {
 		u := acuity.UnitChart{Unplaced: 7} // must be overwritten
-		return &u, DecodeUnitChart(b, &u)
+		return &u, UnitChartCodec.DecodeInto(b, &u)
 	}),
-	recordOf(&roomChartV2, EncodeRoomChart, func(b []byte) (*acuity.RoomChart, error) {
+	recordOf(&roomChartV2, RoomChartCodec.Encode, func(b []byte) (*acuity.RoomChart, error) {
 		room := acuity.RoomChart{Label: "left over"} // must be overwritten
-		return &room, DecodeRoomChart(b, &room)
+		return &room, RoomChartCodec.DecodeInto(b, &room)
 	}),
 	stateOf[hospital.UnitState](&unitStateV2),
 	stateOf[hospital.RoomState](&roomStateV1),
@@ -85,25 +85,25 @@ var records = []record{
 	stateOf[hospital.PlaceState](&placeStateV1),
 	stateOf[hospital.SwitchesState](&switchesStateV1),
 	stateOf[hospital.ReferenceState](&referenceStateV1),
-	recordOf(&keyV2, EncodeKey, DecodeKey),
-	recordOf(&hospitalV1, EncodeHospital, DecodeHospital),
-	recordOf(&webhookV1, EncodeWebhook, DecodeWebhook),
-	recordOf(&alertTierV1, EncodeAlertTier, DecodeAlertTier),
-	recordOf(&alertRecipientV1, EncodeAlertRecipient, DecodeAlertRecipient),
-	recordOf(&installedKeyV1, EncodeInstalledKey, DecodeInstalledKey),
-	recordOf(&wallV1, EncodeWall, DecodeWall),
-	recordOf(&layoutV1, EncodeLayout, DecodeLayout),
-	recordOf(&linkV1, EncodeLink, DecodeLink),
-	recordOf(&userV1, EncodeUser, DecodeUser),
-	recordOf(&auditV1, EncodeAct, DecodeAct),
-	recordOf(&deadLetterV1, EncodeDeadLetter, DecodeDeadLetter),
-	recordOf(&snapshotV1, EncodeSnapshot, DecodeSnapshot),
+	recordOf(&keyV2, KeyCodec.Encode, KeyCodec.Decode),
+	recordOf(&hospitalV1, HospitalCodec.Encode, HospitalCodec.Decode),
+	recordOf(&webhookV1, WebhookCodec.Encode, WebhookCodec.Decode),
+	recordOf(&alertTierV1, AlertTierCodec.Encode, AlertTierCodec.Decode),
+	recordOf(&alertRecipientV1, AlertRecipientCodec.Encode, AlertRecipientCodec.Decode),
+	recordOf(&installedKeyV1, InstalledKeyCodec.Encode, InstalledKeyCodec.Decode),
+	recordOf(&wallV1, WallCodec.Encode, WallCodec.Decode),
+	recordOf(&layoutV1, LayoutCodec.Encode, LayoutCodec.Decode),
+	recordOf(&linkV1, LinkCodec.Encode, LinkCodec.Decode),
+	recordOf(&userV1, UserCodec.Encode, UserCodec.Decode),
+	recordOf(&auditV1, ActCodec.Encode, ActCodec.Decode),
+	recordOf(&deadLetterV1, DeadLetterCodec.Encode, DeadLetterCodec.Decode),
+	recordOf(&snapshotV1, SnapshotCodec.Encode, SnapshotCodec.Decode),
 	recordOf(&modelV2, EncodeModel, DecodeModel),
-	recordOf(&ledgerEventV1, EncodeLedgerEvent, DecodeLedgerEvent),
-	recordOf(&deliveryV1, EncodeDelivery, DecodeDelivery),
-	recordOf(&endpointQueueV1, EncodeEndpointQueue, DecodeEndpointQueue),
-	recordOf(&notifiedUnitV1, EncodeNotifiedUnit, DecodeNotifiedUnit),
-	recordOf(&orderV2, EncodeOrder, DecodeOrder),
+	recordOf(&ledgerEventV1, ledgerEventCodec.Encode, ledgerEventCodec.Decode),
+	recordOf(&deliveryV1, DeliveryCodec.Encode, DeliveryCodec.Decode),
+	recordOf(&endpointQueueV1, endpointQueueCodec.Encode, endpointQueueCodec.Decode),
+	recordOf(&notifiedUnitV1, notifiedUnitCodec.Encode, notifiedUnitCodec.Decode),
+	recordOf(&orderV2, OrderCodec.Encode, OrderCodec.Decode),
 }
 
 // eachRecord runs a test for every kind.

@@ -1,20 +1,13 @@
 package schemas
 
 import (
+	"time"
+
+	"svc/internal/admin/layout"
+	"svc/internal/admin/users"
+	"svc/internal/admin/walls"
 	"svc/internal/httpapi/access"
 )
-
-// EncodeKey appends the record of k to dst, which it returns. Instants are cut
-// to the millisecond.
-func EncodeKey(dst []byte, k *access.Key) ([]byte, error) {
-	return encode(dst, &keyV2, k, keyFields)
-}
-
-// DecodeKey reads a record of any released version. The errors are
-// [ErrMalformed] and [UnknownSchemaError].
-func DecodeKey(b []byte) (*access.Key, error) {
-	return decodeNew(b, &keyV2, keyFields)
-}
 
 func keyFields(c *coder, k *access.Key) {
 	c.text(&k.ID)
@@ -31,18 +24,6 @@ func keyFields(c *coder, k *access.Key) {
 	c.text(&k.Prefix)
 }
 
-// EncodeHospital appends the record of h to dst, which it returns. Instants are
-// cut to the millisecond.
-func EncodeHospital(dst []byte, h *access.Hospital) ([]byte, error) {
-	return encode(dst, &hospitalV1, h, hospitalFields)
-}
-
-// DecodeHospital reads a record of any released version. The errors are
-// [ErrMalformed] and [UnknownSchemaError].
-func DecodeHospital(b []byte) (*access.Hospital, error) {
-	return decodeNew(b, &hospitalV1, hospitalFields)
-}
-
 func hospitalFields(c *coder, h *access.Hospital) {
 	c.text(&h.ID)
 	c.text(&h.Name)
@@ -56,4 +37,78 @@ func senderFields(c *coder, s *access.Sender) {
 	c.text(&s.Key)
 	c.bool(&s.OriginalMode)
 	c.bool(&s.ProductionOnly)
+}
+
+// InstalledKey is the record of a key that all processes of an installation have.
+type InstalledKey struct {
+	ID          string
+	Fingerprint []byte
+	Sealed      []byte
+	Version     int64
+	ChangedAt   time.Time
+}
+
+// InstalledKeys begins the keys of these records. No hospital can have this name.
+const InstalledKeys = "*/installed-key/"
+
+func installedKeyFields(c *coder, k *InstalledKey) {
+	c.text(&k.ID)
+	c.bytes(&k.Fingerprint)
+	c.bytes(&k.Sealed)
+	c.long(&k.Version)
+	c.when(&k.ChangedAt)
+}
+
+func userFields(c *coder, u *users.User) {
+	c.text(&u.ID)
+	c.text(&u.Hospital)
+	c.text(&u.Label)
+	word(c, &u.Role)
+	c.bytes(&u.Subject)
+	c.long(&u.Epoch)
+	c.bool(&u.Disabled)
+	c.when(&u.CreatedAt)
+	c.when(&u.Until)
+	c.when(&u.SignedInAt)
+	c.long(&u.Version)
+}
+
+func linkFields(c *coder, l *users.Link) {
+	c.fixed(l.Hash[:])
+	c.text(&l.Hospital)
+	c.text(&l.User)
+	c.text(&l.Label)
+	word(c, &l.Role)
+	c.when(&l.CreatedAt)
+	c.when(&l.ExpiresAt)
+	c.when(&l.UsedAt)
+}
+
+func wallFields(c *coder, w *walls.Wall) {
+	c.text(&w.ID)
+	c.text(&w.Hospital)
+	c.text(&w.Label)
+	c.fixed(w.Hash[:])
+	c.when(&w.CreatedAt)
+}
+
+func layoutFields(c *coder, l *layout.Layout) {
+	c.text(&l.Hospital)
+	c.int(&l.Columns)
+	c.int(&l.Rows)
+	list(c, &l.Rooms, func(c *coder, p *layout.Place) {
+		c.int(&p.Room)
+		c.int(&p.X)
+		c.int(&p.Y)
+		c.int(&p.W)
+		c.int(&p.H)
+	})
+	list(c, &l.Landmarks, func(c *coder, m *layout.Landmark) {
+		c.text(&m.Label)
+		c.int(&m.X)
+		c.int(&m.Y)
+		c.int(&m.W)
+		c.int(&m.H)
+	})
+	c.long(&l.Version)
 }

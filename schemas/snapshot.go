@@ -11,17 +11,6 @@ type Snapshot struct {
 	LevelSeconds []int32
 }
 
-// EncodeSnapshot appends the record of s to dst, which it returns.
-func EncodeSnapshot(dst []byte, s *Snapshot) ([]byte, error) {
-	return encode(dst, &snapshotV1, s, hospitalSnapshotFields)
-}
-
-// DecodeSnapshot reads a record of any released version. The errors are
-// [ErrMalformed] and [UnknownSchemaError].
-func DecodeSnapshot(b []byte) (*Snapshot, error) {
-	return decodeNew(b, &snapshotV1, hospitalSnapshotFields)
-}
-
 func hospitalSnapshotFields(c *coder, s *Snapshot) {
 	c.text(&s.Hospital)
 	snapshotFields(c, &s.Snapshot)

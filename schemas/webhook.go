@@ -33,18 +33,6 @@ type Secret struct {
 
 const lastSecretState = uint8(outbound.SecretPrevious)
 
-// EncodeWebhook appends the record of h to dst, which it returns. Instants are cut
-// to the millisecond.
-func EncodeWebhook(dst []byte, h *Webhook) ([]byte, error) {
-	return encode(dst, &webhookV1, h, webhookFields)
-}
-
-// DecodeWebhook reads a record of any released version. The errors are
-// [ErrMalformed] and [UnknownSchemaError].
-func DecodeWebhook(b []byte) (*Webhook, error) {
-	return decodeNew(b, &webhookV1, webhookFields)
-}
-
 func webhookFields(c *coder, h *Webhook) {
 	c.text(&h.ID)
 	c.text(&h.Hospital)

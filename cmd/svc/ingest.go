@@ -135,7 +135,7 @@ func (c changes) Wait(ctx context.Context, _ string, p ingest.Position) (acuity.
 	if err != nil || !known {
 		return acuity.Change{}, ingest.ErrPending
 	}
-	change, err := schemas.DecodeChange(value)
+	change, err := schemas.ChangeCodec.Decode(value)
 	if err != nil {
 		return acuity.Change{}, fmt.Errorf("decode change: %w", err)
 	}

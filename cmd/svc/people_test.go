@@ -20,11 +20,11 @@ func TestRoomsOfTheVersion(t *testing.T) {
 	go projector.Run(ctx) //nolint:errcheck // ends with the test
 	view := func(version int64, status acuity.RoomStatus) view.Projection {
 		chart := acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{Version: version}}
-		unit, err := schemas.EncodeUnitChart(nil, &chart.Unit)
+		unit, err := schemas.UnitChartCodec.Encode(nil, &chart.Unit)
 		if err != nil {
 			t.Fatal(err)
 		}
-		room, err := schemas.EncodeRoomChart(nil, &acuity.RoomChart{ID: 4, Label: "LDR 4", Status: status})
+		room, err := schemas.RoomChartCodec.Encode(nil, &acuity.RoomChart{ID: 4, Label: "LDR 4", Status: status})
 		if err != nil {
 			t.Fatal(err)
 		}

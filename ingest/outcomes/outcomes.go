@@ -103,7 +103,7 @@ func (n *Counter) Applied(at ingest.Position, change []byte) {
 	if !ours {
 		return
 	}
-	c, err := schemas.DecodeChange(change)
+	c, err := schemas.ChangeCodec.Decode(change)
 	if err != nil {
 		return // a newer release wrote it: counted as received only
 	}

@@ -22,7 +22,7 @@ func TestCountsOfAFeed(t *testing.T) {
 	change := func(offset int64, c acuity.Change) {
 		t.Helper()
 		c.Hospital, c.Offset, c.Version, c.AppliedAt = "north", offset, offset+1, acuity.At(at)
-		value, err := schemas.EncodeChange(nil, &c)
+		value, err := schemas.ChangeCodec.Encode(nil, &c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestNoticesOfAFeed(t *testing.T) {
 	}
 	settle := func(offset int64, c acuity.Change) {
 		c.Hospital, c.Offset, c.Version, c.AppliedAt = "north", offset, offset+1, acuity.At(at)
-		value, err := schemas.EncodeChange(nil, &c)
+		value, err := schemas.ChangeCodec.Encode(nil, &c)
 		if err != nil {
 			t.Fatal(err)
 		}

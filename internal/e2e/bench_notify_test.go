@@ -74,7 +74,7 @@ func (n *notified) change(unit int) (arrived chan struct{}, err error) {
 	if err != nil {
 		return nil, err
 	}
-	value, err := schemas.EncodeChange(nil, c)
+	value, err := schemas.ChangeCodec.Encode(nil, c)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func readLog(t testing.TB, broker, prefix string) *ledger {
 			return
 		}
 		hospital := string(r.Key)
-		c, err := schemas.DecodeChange(r.Value)
+		c, err := schemas.ChangeCodec.Decode(r.Value)
 		if err != nil {
 			t.Fatalf("change %d:%d: %v", r.Partition, r.Offset, err)
 		}

@@ -206,7 +206,7 @@ func TestPredict(t *testing.T) {
 func copied(t testing.TB, broker, prefix, hospital string) (list []acuity.Snapshot) {
 	t.Helper()
 	readTopic(t, broker, prefix+schemas.Snapshots().Name, func(r *kgo.Record) {
-		s, err := schemas.DecodeSnapshot(r.Value)
+		s, err := schemas.SnapshotCodec.Decode(r.Value)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -204,7 +204,7 @@ func readableLetter(t *testing.T, d *dev, p *partner) string {
 		Topic: schemas.Observations().Name, Partition: record.Partition, Offset: record.Offset, Reason: "unknown_schema",
 		Hospital: p.hospital, Version: 1, At: acuity.At(time.Now()),
 	}
-	value, err := schemas.EncodeDeadLetter(nil, &letter)
+	value, err := schemas.DeadLetterCodec.Encode(nil, &letter)
 	if err != nil {
 		t.Fatal(err)
 	}

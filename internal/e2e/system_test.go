@@ -208,7 +208,7 @@ func sameChange(a, b acuity.Change) bool {
 			s := *c.Snapshot
 			s.Position, c.Snapshot = 0, &s
 		}
-		value, err := schemas.EncodeChange(nil, &c)
+		value, err := schemas.ChangeCodec.Encode(nil, &c)
 		if err != nil {
 			return []byte(err.Error())
 		}

@@ -48,11 +48,11 @@ func (c charts) Read(ctx context.Context, hospital string, since readapi.Token) 
 }
 
 func (charts) DecodeUnit(encoded string, u *acuity.UnitChart) error {
-	return schemas.DecodeUnitChart([]byte(encoded), u)
+	return schemas.UnitChartCodec.DecodeInto([]byte(encoded), u)
 }
 
 func (charts) DecodeRoom(encoded string, r *acuity.RoomChart) error {
-	return schemas.DecodeRoomChart([]byte(encoded), r)
+	return schemas.RoomChartCodec.DecodeInto([]byte(encoded), r)
 }
 
 // changing is a view in which the unit changes with every read. It shows two hospitals of Redis in
@@ -86,7 +86,7 @@ func busy(b *testing.B, hospital string, version int64, now, arrived acuity.Inst
 	b.Helper()
 	u := view.Unit{Hospital: hospital, Version: version, Rooms: map[int32][]byte{}}
 	var err error
-	u.Chart, err = schemas.EncodeUnitChart(nil, &acuity.UnitChart{
+	u.Chart, err = schemas.UnitChartCodec.Encode(nil, &acuity.UnitChart{
 		Version: version, Since: now, Clock: now, HasCensus: true, CensusAt: now, TotalRooms: 48,
 		Staffing: []acuity.Staffing{{AsOf: now, Nurses: 24, Call: acuity.Yes}},
 	})
@@ -101,7 +101,7 @@ func busy(b *testing.B, hospital string, version int64, now, arrived acuity.Inst
 		}
 	}
 	for id := range rooms {
-		u.Rooms[id], err = schemas.EncodeRoomChart(nil, &acuity.RoomChart{
+		u.Rooms[id], err = schemas.RoomChartCodec.Encode(nil, &acuity.RoomChart{
 			ID: id, Label: fmt.Sprintf("LDR %d", id), Area: "LDR", Status: acuity.RoomOccupied, Listed: true,
 			Patients: []acuity.PatientChart{{Visit: "0123456789abcdef0123456789abcdef", Mother: true, Arrived: arrived, Evidence: append([]acuity.Evidence{
 				{Factor: standard, Kind: acuity.ByADT, Start: arrived, Last: arrived, Source: acuity.Source{Feed: acuity.ChannelADT}},

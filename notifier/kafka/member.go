@@ -45,7 +45,7 @@ func (m Member) Records(partition int32, records []stream.Record, through int64,
 		if err == nil && !head.Effects {
 			continue
 		}
-		change, err := schemas.DecodeChange(r.Value)
+		change, err := schemas.ChangeCodec.Decode(r.Value)
 		if err != nil {
 			// A newer release wrote it. A notifier of that release reads it, once it owns the
 			// partition.
@@ -66,7 +66,7 @@ func (m Member) Side(r stream.Record) {
 	if err != nil || key.Kind != schemas.KindCommand || r.Value == nil {
 		return
 	}
-	order, err := schemas.DecodeOrder(r.Value)
+	order, err := schemas.OrderCodec.Decode(r.Value)
 	if err != nil {
 		m.log.Error("command not understood", "partition", r.Partition, "offset", r.Offset, "error", err)
 		return

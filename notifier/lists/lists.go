@@ -28,7 +28,7 @@ func New(lists *view.Deliveries, log *slog.Logger) Writer { return Writer{lists,
 func (s Writer) Delivery(e *outbound.Entry) {
 	shown := *e
 	shown.Sealed = nil
-	value, err := schemas.EncodeDelivery(nil, &shown)
+	value, err := schemas.DeliveryCodec.Encode(nil, &shown)
 	if err != nil {
 		s.log.Error("delivery not listed", "error", err)
 		return

@@ -53,7 +53,7 @@ func Follow(cluster *stream.Cluster, prefix string, partitions int32, now func()
 		if value == nil {
 			return
 		}
-		letter, err := schemas.DecodeDeadLetter(value)
+		letter, err := schemas.DeadLetterCodec.Decode(value)
 		if err != nil {
 			log.Error("dead letter not understood", "error", err)
 			return
@@ -128,7 +128,7 @@ func (d *Letters) Retried(ctx context.Context, hospital, id string) error {
 	}
 	letter := all[at].DeadLetter
 	letter.Reason, letter.At = schemas.Retried, acuity.At(d.now())
-	value, err := schemas.EncodeDeadLetter(nil, &letter)
+	value, err := schemas.DeadLetterCodec.Encode(nil, &letter)
 	if err != nil {
 		return err
 	}

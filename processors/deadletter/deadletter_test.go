@@ -50,7 +50,7 @@ func TestObservationOfADeadLetter(t *testing.T) {
 	version := int64(0)
 	letter := func(hospital, topic string, offset int64) {
 		version++
-		value, unfit := schemas.EncodeDeadLetter(nil, &schemas.DeadLetter{
+		value, unfit := schemas.DeadLetterCodec.Encode(nil, &schemas.DeadLetter{
 			Topic: topic, Offset: offset, Reason: "unknown_schema", Schema: 43783, Hospital: hospital, Version: version, At: at,
 		})
 		if unfit != nil {

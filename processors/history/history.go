@@ -168,7 +168,7 @@ func (t *task) Apply(r stream.Record) error {
 		t.levelOf(r.Key, &head).setLevel(head.Level, head.AppliedAt)
 		return nil // the common case: only changes by time carry a snapshot
 	}
-	c, err := schemas.DecodeChange(r.Value)
+	c, err := schemas.ChangeCodec.Decode(r.Value)
 	if err != nil {
 		return &stream.PoisonError{Reason: "malformed_record", Err: err}
 	}
@@ -237,7 +237,7 @@ func (t *task) Advance(time.Time) error { return nil }
 func (t *task) Outputs(emit func(key, value []byte)) error {
 	for i := range t.snapshots {
 		s := &t.snapshots[i]
-		value, err := schemas.EncodeSnapshot(nil, s)
+		value, err := schemas.SnapshotCodec.Encode(nil, s)
 		if err != nil {
 			return fmt.Errorf("encode snapshot: %w", err)
 		}

@@ -55,7 +55,7 @@ func (l *log) start() {
 		View: l.view,
 		Past: func(_ int32, since time.Time, each func([]byte) error) error {
 			for _, value := range l.snapshots {
-				s, err := schemas.DecodeSnapshot(value)
+				s, err := schemas.SnapshotCodec.Decode(value)
 				if err != nil {
 					return err
 				}
@@ -86,7 +86,7 @@ func (l *log) start() {
 // apply feeds the task a change of the verdicts.
 func (l *log) apply(offset int64, c acuity.Change) {
 	l.t.Helper()
-	value, err := schemas.EncodeChange(nil, &c)
+	value, err := schemas.ChangeCodec.Encode(nil, &c)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func (l *log) model(hospital string) *schemas.Model {
 func (l *log) hours(hospital string) (hours []string) {
 	l.t.Helper()
 	for _, value := range l.snapshots {
-		s, err := schemas.DecodeSnapshot(value)
+		s, err := schemas.SnapshotCodec.Decode(value)
 		if err != nil {
 			l.t.Fatal(err)
 		}

@@ -93,7 +93,7 @@ func TestHoursPassByThemselves(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := cluster.Range(t.Context(), schemas.Snapshots().Name, spans[0], func(r stream.Record) error {
-			s, err := schemas.DecodeSnapshot(r.Value)
+			s, err := schemas.SnapshotCodec.Decode(r.Value)
 			if err != nil {
 				return err
 			}

@@ -43,7 +43,7 @@ func TestSnapshotsSayHowLongEachLevelWas(t *testing.T) {
 	l.commit()
 	want := [][]int32{{0, 600, 0, 1200}, {2100, 0, 600, 900}, nil, {0, 2400, 0, 0}}
 	for i, value := range l.snapshots {
-		s, err := schemas.DecodeSnapshot(value)
+		s, err := schemas.SnapshotCodec.Decode(value)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,7 @@ func (t *task) relearn(list ...*hospital) error {
 		}
 	}
 	err := t.Past(t.partition, since, func(value []byte) error {
-		s, err := schemas.DecodeSnapshot(value)
+		s, err := schemas.SnapshotCodec.Decode(value)
 		if err != nil {
 			return fmt.Errorf("read snapshot: %w", err)
 		}

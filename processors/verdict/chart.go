@@ -49,7 +49,7 @@ func changedChart(h *hospitalEntry) (Chart, error) {
 }
 
 func encodeUnit(h *hospitalEntry, unit *acuity.UnitChart) (Chart, error) {
-	value, err := schemas.EncodeUnitChart(h.scratch[:0], unit)
+	value, err := schemas.UnitChartCodec.Encode(h.scratch[:0], unit)
 	h.scratch = value
 	return Chart{Hospital: h.id, Version: unit.Version, Unit: slices.Clone(value), Rooms: map[int32][]byte{}}, err
 }
@@ -57,7 +57,7 @@ func encodeUnit(h *hospitalEntry, unit *acuity.UnitChart) (Chart, error) {
 // roomChart encodes the chart of a room into bytes of its own without spare capacity,
 // because the view keeps them.
 func (h *hospitalEntry) roomChart(room *acuity.RoomChart) ([]byte, error) {
-	value, err := schemas.EncodeRoomChart(h.scratch[:0], room)
+	value, err := schemas.RoomChartCodec.Encode(h.scratch[:0], room)
 	h.scratch = value
 	return slices.Clone(value), err
 }

@@ -72,7 +72,7 @@ func (l Log) changeFrom(ctx context.Context, partition int32, from int64, hospit
 			return true
 		}
 		if head.Version == version {
-			found, fault = schemas.DecodeChange(r.Value)
+			found, fault = schemas.ChangeCodec.Decode(r.Value)
 		}
 		return false
 	})

@@ -45,7 +45,7 @@ func TestChangeOfTheLog(t *testing.T) {
 			if hospital == "north" && version == 5 {
 				continue
 			}
-			value, fault := schemas.EncodeChange(nil, &acuity.Change{Hospital: hospital, Version: version, AppliedAt: acuity.At(made(version))})
+			value, fault := schemas.ChangeCodec.Encode(nil, &acuity.Change{Hospital: hospital, Version: version, AppliedAt: acuity.At(made(version))})
 			if fault != nil {
 				t.Fatal(fault)
 			}

@@ -175,7 +175,7 @@ func (t *task) Reject(r stream.Record, reason string) error {
 		Hospital: id, Version: change.Version, Reason: reason, At: change.AppliedAt,
 	}
 	letter.Schema, _ = schemas.IDOf(r.Value)
-	value, err := schemas.EncodeDeadLetter(nil, &letter)
+	value, err := schemas.DeadLetterCodec.Encode(nil, &letter)
 	if err != nil {
 		return fmt.Errorf("encode dead letter: %w", err)
 	}
@@ -238,7 +238,7 @@ func (t *task) fireDue(h *hospitalEntry, upTo acuity.Instant, most int) error {
 // recordChange encodes one change of a hospital for Outputs.
 func (t *task) recordChange(h *hospitalEntry, change acuity.Change) error {
 	t.change = change // a pointer to the parameter would be a new change on the heap
-	encoded, err := schemas.EncodeChange(t.scratch[:0], &t.change)
+	encoded, err := schemas.ChangeCodec.Encode(t.scratch[:0], &t.change)
 	t.scratch = encoded
 	if err != nil {
 		return fmt.Errorf("encode change: %w", err)

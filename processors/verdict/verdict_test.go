@@ -86,7 +86,7 @@ func (l *log) commit() {
 
 func (l *log) write(key, value []byte) {
 	if IsDeadLetter(key) {
-		letter, err := schemas.DecodeDeadLetter(value)
+		letter, err := schemas.DeadLetterCodec.Decode(value)
 		if err != nil {
 			l.t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func (l *log) changes() (all []acuity.Change) {
 		if !schemas.IsChange(r.Key) {
 			continue
 		}
-		c, err := schemas.DecodeChange(r.Value)
+		c, err := schemas.ChangeCodec.Decode(r.Value)
 		if err != nil {
 			l.t.Fatal(err)
 		}

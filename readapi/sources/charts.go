@@ -39,12 +39,12 @@ func (c Charts) Read(ctx context.Context, hospital string, since readapi.Token) 
 
 // DecodeUnit implements [readapi.Charts].
 func (Charts) DecodeUnit(encoded string, u *acuity.UnitChart) error {
-	return undecoded("unit", schemas.DecodeUnitChart([]byte(encoded), u))
+	return undecoded("unit", schemas.UnitChartCodec.DecodeInto([]byte(encoded), u))
 }
 
 // DecodeRoom implements [readapi.Charts].
 func (Charts) DecodeRoom(encoded string, r *acuity.RoomChart) error {
-	return undecoded("room", schemas.DecodeRoomChart([]byte(encoded), r))
+	return undecoded("room", schemas.RoomChartCodec.DecodeInto([]byte(encoded), r))
 }
 
 // undecoded translates an error of a record. A record of a newer release is out of reach

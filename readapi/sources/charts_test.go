@@ -12,11 +12,11 @@ import (
 // TestChartOfANewerRelease: a chart of a newer release is out of reach. A damaged one is a
 // fault.
 func TestChartOfANewerRelease(t *testing.T) {
-	unit, err := schemas.EncodeUnitChart(nil, &acuity.UnitChart{})
+	unit, err := schemas.UnitChartCodec.Encode(nil, &acuity.UnitChart{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	room, err := schemas.EncodeRoomChart(nil, &acuity.RoomChart{})
+	room, err := schemas.RoomChartCodec.Encode(nil, &acuity.RoomChart{})
 	if err != nil {
 		t.Fatal(err)
 	}

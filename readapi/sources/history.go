@@ -33,7 +33,7 @@ func RecordedHours(cluster *stream.Cluster, topic string, partitions int32) read
 			if key, fault := schemas.ParseKey(r.Key); fault != nil || key.Hospital != hospital || r.Value == nil {
 				return nil //nolint:nilerr // a record of another kind
 			}
-			recorded, fault := schemas.DecodeSnapshot(r.Value)
+			recorded, fault := schemas.SnapshotCodec.Decode(r.Value)
 			if fault != nil {
 				return fmt.Errorf("decode snapshot: %w", fault)
 			}

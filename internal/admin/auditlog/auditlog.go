@@ -28,7 +28,7 @@ const partition = 0
 
 // Record is [audit.Record].
 func (l *Log) Record(ctx context.Context, act audit.Act) error {
-	value, err := schemas.EncodeAct(nil, &act)
+	value, err := schemas.ActCodec.Encode(nil, &act)
 	if err != nil {
 		return fmt.Errorf("encode act: %w", err)
 	}
@@ -49,7 +49,7 @@ func (l *Log) List(ctx context.Context, q audit.Query) (audit.Page, error) {
 		if string(r.Key) != q.Hospital {
 			return !passed(r.Timestamp, q.Since)
 		}
-		act, err := schemas.DecodeAct(r.Value)
+		act, err := schemas.ActCodec.Decode(r.Value)
 		if err != nil {
 			fault = fmt.Errorf("decode act: %w", err)
 			return false

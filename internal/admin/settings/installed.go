@@ -63,7 +63,7 @@ func (s *Store) installedKey(id string) (*schemas.InstalledKey, bool) {
 	if !is {
 		return nil, false
 	}
-	known, err := schemas.DecodeInstalledKey(value)
+	known, err := schemas.InstalledKeyCodec.Decode(value)
 	if err != nil { // of another release: an empty record
 		return &schemas.InstalledKey{ID: id}, true
 	}
@@ -75,7 +75,7 @@ func (s *Store) installedKey(id string) (*schemas.InstalledKey, bool) {
 func (s *Store) putInstalledKey(ctx context.Context, seen int64, made *schemas.InstalledKey, ring *seal.Keyring) error {
 	fingerprint := ring.Fingerprint()
 	made.Fingerprint = fingerprint[:]
-	value, err := schemas.EncodeInstalledKey(nil, made)
+	value, err := schemas.InstalledKeyCodec.Encode(nil, made)
 	if err != nil {
 		return fmt.Errorf("encode installed key: %w", err)
 	}

@@ -46,14 +46,14 @@ func (s *Store) Sealed() (rows []SealedRow, err error) {
 		switch key.Kind {
 		case kindWebhook:
 			var w *schemas.Webhook
-			if w, err = schemas.DecodeWebhook(value); err == nil {
+			if w, err = schemas.WebhookCodec.Decode(value); err == nil {
 				for i := range w.Secrets {
 					values = append(values, w.Secrets[i].Sealed)
 				}
 			}
 		case kindRecipient:
 			var p *schemas.AlertRecipient
-			if p, err = schemas.DecodeAlertRecipient(value); err == nil {
+			if p, err = schemas.AlertRecipientCodec.Decode(value); err == nil {
 				values = [][]byte{p.Email, p.Phone}
 			}
 		default:

@@ -33,7 +33,7 @@ func (s *Store) applySubscriber(hospital, kind, id string, value []byte) error {
 	case kind == kindWebhook && value == nil:
 		s.Subscribers.DropWebhook(hospital, id)
 	case kind == kindWebhook:
-		kept, err := schemas.DecodeWebhook(value)
+		kept, err := schemas.WebhookCodec.Decode(value)
 		if err != nil {
 			return fmt.Errorf("decode webhook: %w", err)
 		}
@@ -43,7 +43,7 @@ func (s *Store) applySubscriber(hospital, kind, id string, value []byte) error {
 	case kind == kindRecipient && value == nil:
 		s.Subscribers.DropRecipient(hospital, id)
 	case kind == kindRecipient:
-		kept, err := schemas.DecodeAlertRecipient(value)
+		kept, err := schemas.AlertRecipientCodec.Decode(value)
 		if err != nil {
 			return fmt.Errorf("decode alert recipient: %w", err)
 		}
@@ -53,7 +53,7 @@ func (s *Store) applySubscriber(hospital, kind, id string, value []byte) error {
 	case kind == kindTier && value == nil:
 		s.Subscribers.DropTier(hospital, id)
 	case kind == kindTier:
-		t, err := schemas.DecodeAlertTier(value)
+		t, err := schemas.AlertTierCodec.Decode(value)
 		if err != nil {
 			return fmt.Errorf("decode alert tier: %w", err)
 		}
@@ -150,7 +150,7 @@ func (s *Store) PutWebhook(ctx context.Context, seen int64, w *outbound.Webhook)
 	if err != nil {
 		return err
 	}
-	value, err := schemas.EncodeWebhook(nil, kept)
+	value, err := schemas.WebhookCodec.Encode(nil, kept)
 	if err != nil {
 		return fmt.Errorf("encode webhook: %w", err)
 	}
@@ -168,7 +168,7 @@ func (s *Store) PutRecipient(ctx context.Context, seen int64, p *outbound.Recipi
 	if err != nil {
 		return err
 	}
-	value, err := schemas.EncodeAlertRecipient(nil, kept)
+	value, err := schemas.AlertRecipientCodec.Encode(nil, kept)
 	if err != nil {
 		return fmt.Errorf("encode alert recipient: %w", err)
 	}
@@ -182,7 +182,7 @@ func (s *Store) DropRecipient(ctx context.Context, seen int64, hospital, id stri
 
 // PutTier implements [subscribers.Store].
 func (s *Store) PutTier(ctx context.Context, seen int64, t *outbound.Tier) error {
-	value, err := schemas.EncodeAlertTier(nil, t)
+	value, err := schemas.AlertTierCodec.Encode(nil, t)
 	if err != nil {
 		return fmt.Errorf("encode alert tier: %w", err)
 	}

@@ -43,7 +43,7 @@ func TestRecordsNeverHoldWhatIsSealed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		value, err := schemas.EncodeWebhook(nil, kept)
+		value, err := schemas.WebhookCodec.Encode(nil, kept)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestRecordsNeverHoldWhatIsSealed(t *testing.T) {
 				t.Fatal("a secret is in the record")
 			}
 		}
-		decoded, err := schemas.DecodeWebhook(value)
+		decoded, err := schemas.WebhookCodec.Decode(value)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,14 +68,14 @@ func TestRecordsNeverHoldWhatIsSealed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		value, err = schemas.EncodeAlertRecipient(nil, sealed)
+		value, err = schemas.AlertRecipientCodec.Encode(nil, sealed)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if bytes.Contains(value, []byte(p.Email)) || bytes.Contains(value, []byte(p.Phone)) || bytes.Contains(value, []byte(p.Phone[1:])) {
 			t.Fatal("an address is in the record")
 		}
-		back, err := schemas.DecodeAlertRecipient(value)
+		back, err := schemas.AlertRecipientCodec.Decode(value)
 		if err != nil {
 			t.Fatal(err)
 		}

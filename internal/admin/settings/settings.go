@@ -92,7 +92,7 @@ func (s *Store) applyRecord(key string, value []byte) error {
 	case kind == kindKey && value == nil:
 		s.Register.DropKey(id)
 	case kind == kindKey:
-		decoded, err := schemas.DecodeKey(value)
+		decoded, err := schemas.KeyCodec.Decode(value)
 		if err != nil {
 			return fmt.Errorf("decode key: %w", err)
 		}
@@ -100,7 +100,7 @@ func (s *Store) applyRecord(key string, value []byte) error {
 	case kind == kindHospital && value == nil:
 		s.Register.DropHospital(hospital)
 	case kind == kindHospital:
-		decoded, err := schemas.DecodeHospital(value)
+		decoded, err := schemas.HospitalCodec.Decode(value)
 		if err != nil {
 			return fmt.Errorf("decode hospital: %w", err)
 		}
@@ -161,7 +161,7 @@ func (s *Store) PutHospital(ctx context.Context, seen int64, h *access.Hospital)
 
 // KeyEntry returns the record of a key in the settings.
 func KeyEntry(key *access.Key) (stream.Entry, error) {
-	value, err := schemas.EncodeKey(nil, key)
+	value, err := schemas.KeyCodec.Encode(nil, key)
 	if err != nil {
 		return stream.Entry{}, fmt.Errorf("encode key: %w", err)
 	}
@@ -170,7 +170,7 @@ func KeyEntry(key *access.Key) (stream.Entry, error) {
 
 // HospitalEntry returns the record of a hospital in the settings.
 func HospitalEntry(h *access.Hospital) (stream.Entry, error) {
-	value, err := schemas.EncodeHospital(nil, h)
+	value, err := schemas.HospitalCodec.Encode(nil, h)
 	if err != nil {
 		return stream.Entry{}, fmt.Errorf("encode hospital: %w", err)
 	}

@@ -20,7 +20,7 @@ func (s *Store) applyUser(hospital, kind, id string, value []byte) error {
 	case kind == kindUser && value == nil:
 		s.Users.DropUser(hospital, id)
 	case kind == kindUser:
-		u, err := schemas.DecodeUser(value)
+		u, err := schemas.UserCodec.Decode(value)
 		if err != nil {
 			return fmt.Errorf("decode user: %w", err)
 		}
@@ -32,7 +32,7 @@ func (s *Store) applyUser(hospital, kind, id string, value []byte) error {
 		}
 		s.Users.DropLink(hash)
 	default:
-		l, err := schemas.DecodeLink(value)
+		l, err := schemas.LinkCodec.Decode(value)
 		if err != nil {
 			return fmt.Errorf("decode link: %w", err)
 		}
@@ -50,14 +50,14 @@ func (s *Store) PutUsers(ctx context.Context, seen int64, c users.Changes) error
 		entries = append(entries, stream.Entry{Key: schemas.Key{Hospital: hospital, Kind: kind, ID: id}.String(), Value: value})
 	}
 	for _, u := range c.Users {
-		value, err := schemas.EncodeUser(nil, u)
+		value, err := schemas.UserCodec.Encode(nil, u)
 		if err != nil {
 			return fmt.Errorf("encode user: %w", err)
 		}
 		add(u.Hospital, kindUser, u.ID, value)
 	}
 	for _, l := range c.Links {
-		value, err := schemas.EncodeLink(nil, l)
+		value, err := schemas.LinkCodec.Encode(nil, l)
 		if err != nil {
 			return fmt.Errorf("encode link: %w", err)
 		}

@@ -267,7 +267,7 @@ func (b *backtestCommand) ofSnapshots(ctx context.Context) ([]*acuity.Snapshot, 
 	enough := errors.New("nobody wants more")
 	return b.read(func(yield func(*acuity.Snapshot, error) bool) {
 		if err := cluster.Range(ctx, topic, span, func(r stream.Record) error {
-			s, err := schemas.DecodeSnapshot(r.Value)
+			s, err := schemas.SnapshotCodec.Decode(r.Value)
 			if err != nil {
 				return fmt.Errorf("snapshot %d:%d: %w", r.Partition, r.Offset, err)
 			}

@@ -87,10 +87,10 @@ func TestBacktestSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, s := range list {
-		value, unfit := schemas.EncodeSnapshot(nil, &schemas.Snapshot{Hospital: "north", Snapshot: *s})
+		value, unfit := schemas.SnapshotCodec.Encode(nil, &schemas.Snapshot{Hospital: "north", Snapshot: *s})
 		put(schemas.Snapshots(), value, unfit)
 		if i == 30 { // of another hospital in the same partition
-			value, unfit = schemas.EncodeSnapshot(nil, &schemas.Snapshot{Hospital: "south", Snapshot: acuity.Snapshot{Hour: s.Hour + 1, Observed: true, Moves: 90}})
+			value, unfit = schemas.SnapshotCodec.Encode(nil, &schemas.Snapshot{Hospital: "south", Snapshot: acuity.Snapshot{Hour: s.Hour + 1, Observed: true, Moves: 90}})
 			put(schemas.Snapshots(), value, unfit)
 		}
 	}

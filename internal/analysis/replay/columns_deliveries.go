@@ -38,7 +38,7 @@ type AttemptRow struct {
 }
 
 func readDelivery(r *stream.Record, row *DeliveryRow) (reason string) {
-	e, err := schemas.DecodeDelivery(r.Value)
+	e, err := schemas.DeliveryCodec.Decode(r.Value)
 	if err != nil {
 		return schemas.ReasonOf(err)
 	}

@@ -62,7 +62,7 @@ var (
 const hourMS = 3_600_000
 
 func readSnapshot(r *stream.Record, row *SnapshotRow) (reason string) {
-	e, err := schemas.DecodeSnapshot(r.Value)
+	e, err := schemas.SnapshotCodec.Decode(r.Value)
 	if err != nil {
 		return schemas.ReasonOf(err)
 	}

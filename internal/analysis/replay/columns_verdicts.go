@@ -89,7 +89,7 @@ func factorRow(f *acuity.FactorChange) FactorRow {
 }
 
 func readVerdict(r *stream.Record, row *VerdictRow) (reason string) {
-	c, err := schemas.DecodeChange(r.Value)
+	c, err := schemas.ChangeCodec.Decode(r.Value)
 	if err != nil {
 		return schemas.ReasonOf(err)
 	}

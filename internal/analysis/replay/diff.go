@@ -138,7 +138,7 @@ func (d *Diff) begin(ctx context.Context, s stream.Span, out *part[DiffRow], sum
 		if !schemas.IsChange(r.Key) || !d.wants(r.Key) {
 			return false
 		}
-		c, err := schemas.DecodeChange(r.Value)
+		c, err := schemas.ChangeCodec.Decode(r.Value)
 		if err != nil {
 			return false // svc verify reports it
 		}

@@ -31,7 +31,7 @@ func TestExportSnapshots(t *testing.T) {
 	bare := acuity.Snapshot{Hour: full.Hour + 1, Nurses: -1}
 	var records []stream.Record
 	for _, s := range []*acuity.Snapshot{&full, &bare} {
-		value, err := schemas.EncodeSnapshot(nil, &schemas.Snapshot{Hospital: "h000", Snapshot: *s})
+		value, err := schemas.SnapshotCodec.Encode(nil, &schemas.Snapshot{Hospital: "h000", Snapshot: *s})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -382,7 +382,7 @@ func exportVerdicts(t *testing.T, read func(first, r stream.Record) []stream.Rec
 	var records []stream.Record
 	partition := schemas.Partition([]byte("h000"), partitions)
 	for i := range folded.Changes {
-		value, err := schemas.EncodeChange(nil, &folded.Changes[i])
+		value, err := schemas.ChangeCodec.Encode(nil, &folded.Changes[i])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -157,7 +157,7 @@ func TestRefoldIsTheReference(t *testing.T) {
 
 func encoded(t *testing.T, c *acuity.Change) string {
 	t.Helper()
-	value, err := schemas.EncodeChange(nil, c)
+	value, err := schemas.ChangeCodec.Encode(nil, c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -371,7 +371,7 @@ func (b *testKafka) verdictAt(hospital string, at acuity.Instant) string {
 	digest := ""
 	each := func(c *acuity.Change) {
 		c.Offset = 0
-		value, err := schemas.EncodeChange(nil, c)
+		value, err := schemas.ChangeCodec.Encode(nil, c)
 		if err != nil {
 			b.tb.Fatal(err)
 		}

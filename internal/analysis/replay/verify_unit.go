@@ -107,20 +107,20 @@ func (u *unitCheck) compareChange(c *acuity.Change, in stream.Position) {
 		return
 	}
 	r := u.queue[0]
-	made, err := schemas.EncodeChange(u.scratch[:0], c)
+	made, err := schemas.ChangeCodec.Encode(u.scratch[:0], c)
 	if err != nil {
 		u.reportDifference(u.differenceAt(Unreadable, c, in, err.Error()))
 		return
 	}
 	u.scratch = made
 	if string(made) != string(r.value) {
-		written, err := schemas.DecodeChange(r.value)
+		written, err := schemas.ChangeCodec.Decode(r.value)
 		if err != nil {
 			u.reportDifference(u.differenceAt(Unreadable, c, in, "the change cannot be decoded"))
 			return
 		}
 		written.Hospital = c.Hospital
-		if again, err := schemas.EncodeChange(nil, written); err != nil || string(again) != string(made) {
+		if again, err := schemas.ChangeCodec.Encode(nil, written); err != nil || string(again) != string(made) {
 			u.reportDifference(u.classifyChange(c, written, in))
 			return
 		}

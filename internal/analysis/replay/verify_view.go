@@ -17,13 +17,13 @@ import (
 func viewOf(hospitalID string, unit *hospital.State) (*View, error) {
 	chart := unit.Chart()
 	v := &View{Version: chart.Unit.Version, Rooms: map[int32]string{}, Site: map[string]string{}}
-	whole, err := schemas.EncodeUnitChart(nil, &chart.Unit)
+	whole, err := schemas.UnitChartCodec.Encode(nil, &chart.Unit)
 	if err != nil {
 		return nil, fmt.Errorf("encode a chart: %w", err)
 	}
 	v.Unit = string(whole)
 	for i := range chart.Rooms {
-		room, fault := schemas.EncodeRoomChart(nil, &chart.Rooms[i])
+		room, fault := schemas.RoomChartCodec.Encode(nil, &chart.Rooms[i])
 		if fault != nil {
 			return nil, fmt.Errorf("encode a chart: %w", fault)
 		}

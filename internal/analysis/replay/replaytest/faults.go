@@ -48,7 +48,7 @@ func (l *Lived) Edit(partition int32, place int, edit func(c *acuity.Change)) {
 	l.TB.Helper()
 	c := l.Change(partition, place)
 	edit(c)
-	value, err := schemas.EncodeChange(nil, c)
+	value, err := schemas.ChangeCodec.Encode(nil, c)
 	if err != nil {
 		l.TB.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func (l *Lived) Edit(partition int32, place int, edit func(c *acuity.Change)) {
 // Change reads one change of the changelog.
 func (l *Lived) Change(partition int32, place int) *acuity.Change {
 	l.TB.Helper()
-	c, err := schemas.DecodeChange(l.Changes[partition][place].Value)
+	c, err := schemas.ChangeCodec.Decode(l.Changes[partition][place].Value)
 	if err != nil {
 		l.TB.Fatal(err)
 	}
