@@ -1,17 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 const alertsPath = "/api/admin/alerts"
@@ -19,51 +18,36 @@ const alertsPath = "/api/admin/alerts"
 // alertsCommand is one run of a command of svc alerts.
 type alertsCommand struct {
 	client
-	flags *pflag.FlagSet
-	id    string // id of a tier, a recipient, a delivery or an alert episode
 
 	enabled, recipients, channels, escalateTo, action string
 	ack, repeat, expire                               int
 	label, email, phone, webhook, channel, by         string
 	wait                                              time.Duration
-	version                                           string
 	filter                                            deliveryFilter
 }
 
 // AlertsCommand is svc alerts: it administers the alerts of a hospital through its
 // API.
 func AlertsCommand(w Env) *cobra.Command {
-	verb := func(use, short string, run func(*alertsCommand, context.Context) error, flags ...func(*alertsCommand, *cobra.Command)) *cobra.Command {
-		o := &alertsCommand{client: client{Env: w}}
-		c := o.command(use, short, func(ctx context.Context, args []string) error {
-			o.id = strings.Join(args, "")
-			return run(o, ctx)
-		})
-		o.flags = c.Flags()
-		for _, add := range flags {
-			add(o, c)
-		}
-		return c
-	}
 	c := &cobra.Command{
 		Use: "alerts", Short: "administer who is alerted, by which channel",
 		Long: `add prints the id alone. test and retry end with exit code 1 unless it was
 delivered.`,
 	}
-	tier := verb("set-tier TIER", "change the tier T1, T2 or T3; what is not given stays", (*alertsCommand).setTier, (*alertsCommand).tierFlags, (*alertsCommand).versionFlag)
+	tier := verb(w, "set-tier TIER", "change the tier T1, T2 or T3; what is not given stays", (*alertsCommand).setTier, (*alertsCommand).tierFlags, (*alertsCommand).versionFlag)
 	tier.ValidArgs = []string{"T1", "T2", "T3"}
 	c.AddCommand(
-		verb("tiers", "list the tiers", (*alertsCommand).tiers),
+		verb(w, "tiers", "list the tiers", (*alertsCommand).tiers),
 		tier,
-		verb("recipients", "list the recipients", (*alertsCommand).listRecipients),
-		verb("add", "add a recipient, and print its id", (*alertsCommand).add, (*alertsCommand).recipientFlags),
-		verb("set RECIPIENT", "change a recipient; what is not given stays, what is given empty is taken away", (*alertsCommand).set, (*alertsCommand).recipientFlags, (*alertsCommand).versionFlag),
-		verb("remove RECIPIENT", "remove a recipient", (*alertsCommand).remove, (*alertsCommand).versionFlag),
-		verb("test RECIPIENT", "send a message, and wait for the outcome", (*alertsCommand).test, (*alertsCommand).testFlags, (*alertsCommand).waitFlag),
-		verb("deliveries [DELIVERY]", "list what was sent, to webhooks too, or show one delivery", (*alertsCommand).deliveries, (*alertsCommand).filterFlags),
-		verb("retry DELIVERY", "send again, and wait for the outcome", (*alertsCommand).retry, (*alertsCommand).waitFlag),
-		verb("episodes", "list when people were told, and who has taken it", (*alertsCommand).episodes),
-		verb("ack EPISODE", "say that somebody has taken it", (*alertsCommand).acknowledge, (*alertsCommand).byFlag),
+		verb(w, "recipients", "list the recipients", (*alertsCommand).listRecipients),
+		verb(w, "add", "add a recipient, and print its id", (*alertsCommand).add, (*alertsCommand).recipientFlags),
+		verb(w, "set RECIPIENT", "change a recipient; what is not given stays, what is given empty is taken away", (*alertsCommand).set, (*alertsCommand).recipientFlags, (*alertsCommand).versionFlag),
+		verb(w, "remove RECIPIENT", "remove a recipient", (*alertsCommand).remove, (*alertsCommand).versionFlag),
+		verb(w, "test RECIPIENT", "send a message, and wait for the outcome", (*alertsCommand).test, (*alertsCommand).testFlags, (*alertsCommand).waitFlag),
+		verb(w, "deliveries [DELIVERY]", "list what was sent, to webhooks too, or show one delivery", (*alertsCommand).deliveries, (*alertsCommand).filterFlags),
+		verb(w, "retry DELIVERY", "send again, and wait for the outcome", (*alertsCommand).retry, (*alertsCommand).waitFlag),
+		verb(w, "episodes", "list when people were told, and who has taken it", (*alertsCommand).episodes),
+		verb(w, "ack EPISODE", "say that somebody has taken it", (*alertsCommand).acknowledge, (*alertsCommand).byFlag),
 	)
 	return c
 }
@@ -99,28 +83,11 @@ func (o *alertsCommand) byFlag(c *cobra.Command) {
 
 func (o *alertsCommand) filterFlags(c *cobra.Command) { o.filter.flags(c) }
 
-func (o *alertsCommand) versionFlag(c *cobra.Command) { versionFlag(c, &o.version) }
-
 func (o *alertsCommand) waitFlag(c *cobra.Command) { waitFlag(c, &o.wait, time.Minute) }
-
-// versionFlag adds the flag of a precondition: the command acts only on this version.
-func versionFlag(c *cobra.Command, version *string) {
-	c.Flags().StringVar(version, "if-version", "", "do it only if it has this `version`")
-}
 
 // waitFlag adds the flag of the time to wait for an outcome.
 func waitFlag(c *cobra.Command, wait *time.Duration, preset time.Duration) {
 	c.Flags().DurationVar(wait, "wait", preset, "how long to wait for the outcome; 0: not at all")
-}
-
-func (o *alertsCommand) precondition() []string { return precondition(o.version) }
-
-// precondition returns the header If-Match of --if-version.
-func precondition(version string) []string {
-	if version == "" {
-		return nil
-	}
-	return []string{"If-Match", `"` + version + `"`}
 }
 
 // tierData is a tier in the form of the API, for answers and requests.
@@ -145,8 +112,7 @@ func (o *alertsCommand) tiers(ctx context.Context) error {
 }
 
 func (o *alertsCommand) printTiers(all []tierData) error {
-	table := tabwriter.NewWriter(o.Stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "TIER\tENABLED\tCHANNELS\tRECIPIENTS\tACK\tESCALATES TO\tREPEATS\tEXPIRES\tVERSION\tACTION")
+	table := NewTable(o.Stdout, "TIER", "ENABLED", "CHANNELS", "RECIPIENTS", "ACK", "ESCALATES TO", "REPEATS", "EXPIRES", "VERSION", "ACTION")
 	minutes := func(n int) string {
 		if n == 0 {
 			return "-"
@@ -155,8 +121,8 @@ func (o *alertsCommand) printTiers(all []tierData) error {
 	}
 	for i := range all {
 		t := &all[i]
-		fmt.Fprintf(table, "%s\t%t\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\n", t.ID, t.Enabled, strings.Join(t.Channels, ","), dashed(strings.Join(t.Recipients, ",")),
-			minutes(t.AckMinutes), dashed(strings.Join(t.EscalateTo, ",")), minutes(t.RepeatMinutes), minutes(t.ExpireMinutes), t.Version, t.Action)
+		table.Row(t.ID, t.Enabled, strings.Join(t.Channels, ","), cmp.Or(strings.Join(t.Recipients, ","), "-"),
+			minutes(t.AckMinutes), cmp.Or(strings.Join(t.EscalateTo, ","), "-"), minutes(t.RepeatMinutes), minutes(t.ExpireMinutes), t.Version, t.Action)
 	}
 	return table.Flush()
 }
@@ -211,7 +177,7 @@ func (o *alertsCommand) setTier(ctx context.Context) error {
 			fmt.Fprintf(o.Stderr, "warning: %s %s\n", w.Path, w.Code)
 		}
 		return o.printTiers([]tierData{set})
-	}, o.precondition()...)
+	})
 }
 
 // recipientData is a recipient as the API has it.
@@ -228,17 +194,10 @@ func (o *alertsCommand) listRecipients(ctx context.Context) error {
 }
 
 func (o *alertsCommand) printRecipients(all []recipientData) error {
-	table := tabwriter.NewWriter(o.Stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tROLE\tE-MAIL\tPHONE\tWEBHOOK\tVERSION")
-	shown := func(v *string) string {
-		if v == nil {
-			return "-"
-		}
-		return *v
-	}
+	table := NewTable(o.Stdout, "ID", "ROLE", "E-MAIL", "PHONE", "WEBHOOK", "VERSION")
 	for i := range all {
 		r := &all[i]
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\n", r.ID, r.Label, shown(r.Email), shown(r.Phone), shown(r.WebhookID), r.Version)
+		table.Row(r.ID, r.Label, orDash(r.Email), orDash(r.Phone), orDash(r.WebhookID), r.Version)
 	}
 	return table.Flush()
 }
@@ -273,7 +232,7 @@ func (o *alertsCommand) set(ctx context.Context) error {
 	var r recipientData
 	return o.show(ctx, http.MethodPatch, o.path(), o.addresses(), &r, func() error {
 		return o.printRecipients([]recipientData{r})
-	}, o.precondition()...)
+	})
 }
 
 func (o *alertsCommand) remove(ctx context.Context) error {
@@ -281,7 +240,7 @@ func (o *alertsCommand) remove(ctx context.Context) error {
 	return o.show(ctx, http.MethodDelete, o.path(), nil, &r, func() error {
 		_, err := fmt.Fprintf(o.Stdout, "removed %s\n", r.ID)
 		return err
-	}, o.precondition()...)
+	})
 }
 
 func (o *alertsCommand) test(ctx context.Context) error {
@@ -305,8 +264,7 @@ func (o *alertsCommand) episodes(ctx context.Context) error {
 		Unreached                                 bool
 	}
 	return o.list(ctx, alertsPath+"/episodes", "items", &all, func() error {
-		table := tabwriter.NewWriter(o.Stdout, 0, 4, 2, ' ', 0)
-		fmt.Fprintln(table, "ID\tTIER\tLEVEL\tOPENED\tCLOSED\tLAST TOLD\tTAKEN")
+		table := NewTable(o.Stdout, "ID", "TIER", "LEVEL", "OPENED", "CLOSED", "LAST TOLD", "TAKEN")
 		for i := range all {
 			e := &all[i]
 			taken := "-"
@@ -323,7 +281,7 @@ func (o *alertsCommand) episodes(ctx context.Context) error {
 			if e.ClosedAt != nil {
 				closed = *e.ClosedAt
 			}
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s %s\t%s\n", e.ID, e.Tier, e.Level, e.OpenedAt, closed, shownOr(e.ToldAt), e.Reason, taken)
+			table.Row(e.ID, e.Tier, e.Level, e.OpenedAt, closed, shownOr(e.ToldAt)+" "+e.Reason, taken)
 		}
 		return table.Flush()
 	})

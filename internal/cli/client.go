@@ -25,24 +25,56 @@ type client struct {
 
 	api, key, keyFile, data string
 	json                    bool
+
+	flags   *pflag.FlagSet
+	id      string // the word after the command: mostly the id of what it is about
+	version string // only this version is changed; "": any
 }
 
 // askWithin is the time limit of one request to a server.
 const askWithin = 20 * time.Second
 
+// verb returns a command whose state, a C, embeds a client. Functions run and flags are methods
+// of that state.
+func verb[C any, P interface {
+	*C
+	embedded() *client
+}](w Env, use, short string, run func(P, context.Context) error, flags ...func(P, *cobra.Command),
+) *cobra.Command {
+	state := P(new(C))
+	c := state.embedded()
+	c.Env = w
+	cmd := c.command(use, short, func(ctx context.Context) error { return run(state, ctx) })
+	for _, add := range flags {
+		add(state, cmd)
+	}
+	return cmd
+}
+
+func (c *client) embedded() *client { return c }
+
 // command returns a command that asks a server.
-func (c *client) command(use, short string, run func(ctx context.Context, args []string) error) *cobra.Command {
+func (c *client) command(use, short string, run func(ctx context.Context) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short,
 		PreRunE: func(*cobra.Command, []string) error { return c.fill() },
-		RunE:    func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c.id = strings.Join(args, "")
+			return run(cmd.Context())
+		},
 	}
 	flags := cmd.Flags()
+	c.flags = flags
 	flags.StringVar(&c.api, "api", "", "`address` of the server: https://HOST (default: the running svc dev)")
 	keyFlags(flags, &c.key, &c.keyFile)
 	flags.StringVar(&c.data, "data", DefaultData, "data `folder` of the running svc dev, if no address is given")
 	flags.BoolVar(&c.json, "json", false, "print JSON")
 	return cmd
+}
+
+// versionFlag adds the flag of a precondition: the command acts only on this version.
+func (c *client) versionFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&c.version, "if-version", "", "do it only if it has this `version`")
 }
 
 // keyFlags adds the flags of an API key.
@@ -135,9 +167,8 @@ func (r *refusal) Error() string {
 	return strings.TrimSuffix(r.Message, ".") + ": " + strings.Join(said, "; ")
 }
 
-// ask returns the data of an answer, or a *refusal. A nil body sends none; headers are pairs
-// of name and value.
-func (c *client) ask(ctx context.Context, method, path string, body any, headers ...string) (json.RawMessage, error) {
+// ask returns the data of an answer, or a *refusal. A nil body sends none.
+func (c *client) ask(ctx context.Context, method, path string, body any) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	var content io.Reader
@@ -156,8 +187,8 @@ func (c *client) ask(ctx context.Context, method, path string, body any, headers
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	for i := 0; i+1 < len(headers); i += 2 {
-		request.Header.Set(headers[i], headers[i+1])
+	if c.version != "" && method != http.MethodGet {
+		request.Header.Set("If-Match", `"`+c.version+`"`)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -185,6 +216,11 @@ func (c *client) into(ctx context.Context, method, path string, body, data any) 
 	if err != nil {
 		return err
 	}
+	return decode(raw, data)
+}
+
+// decode reads the data of an answer.
+func decode(raw json.RawMessage, data any) error {
 	if err := json.Unmarshal(raw, data); err != nil {
 		return fmt.Errorf("the answer is not one of svc: %w", err)
 	}
@@ -192,16 +228,16 @@ func (c *client) into(ctx context.Context, method, path string, body, data any) 
 }
 
 // show asks and prints the answer: as JSON, or by print, which finds the answer in data.
-func (c *client) show(ctx context.Context, method, path string, body, data any, print func() error, headers ...string) error {
-	raw, err := c.ask(ctx, method, path, body, headers...)
+func (c *client) show(ctx context.Context, method, path string, body, data any, print func() error) error {
+	raw, err := c.ask(ctx, method, path, body)
 	if err != nil {
 		return err
 	}
 	if c.json {
 		return PrintJSON(c.Stdout, raw)
 	}
-	if err := json.Unmarshal(raw, data); err != nil {
-		return fmt.Errorf("the answer is not one of svc: %w", err)
+	if err := decode(raw, data); err != nil {
+		return err
 	}
 	return print()
 }
@@ -216,8 +252,8 @@ func (c *client) list(ctx context.Context, path, name string, items any, print f
 	if c.json {
 		return PrintItems(c.Stdout, answer[name])
 	}
-	if err := json.Unmarshal(answer[name], items); err != nil {
-		return fmt.Errorf("the answer is not one of svc: %w", err)
+	if err := decode(answer[name], items); err != nil {
+		return err
 	}
 	return print()
 }

@@ -44,8 +44,8 @@ func (c *client) runTest(ctx context.Context, path string, body any, wait time.D
 	if err != nil {
 		return err
 	}
-	if err = json.Unmarshal(raw, &given); err != nil {
-		return fmt.Errorf("the answer is not one of svc: %w", err)
+	if err = decode(raw, &given); err != nil {
+		return err
 	}
 	if wait <= 0 {
 		if c.json {

@@ -6,9 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 )
@@ -18,27 +15,23 @@ const deadLettersPath = "/api/admin/dead-letters"
 // DeadLettersCommand is svc dead-letters: it administers the dead letters of a
 // hospital through its API.
 func DeadLettersCommand(w Env) *cobra.Command {
-	verb := func(use, short string, run func(c *client, ctx context.Context, path string) error) *cobra.Command {
-		c := &client{Env: w}
-		return c.command(use, short, func(ctx context.Context, args []string) error {
-			return run(c, ctx, deadLettersPath+"/"+url.PathEscape(strings.Join(args, "")))
-		})
-	}
 	c := &cobra.Command{Use: "dead-letters", Short: "administer records that could not be applied"}
 	c.AddCommand(
-		verb("list", "list them", (*client).listDeadLetters),
-		verb("show ID", "show one", (*client).showDeadLetter),
-		verb("retry ID", "take in its facts again", (*client).retryDeadLetter),
+		verb(w, "list", "list them", (*client).listDeadLetters),
+		verb(w, "show ID", "show one", (*client).showDeadLetter),
+		verb(w, "retry ID", "take in its facts again", (*client).retryDeadLetter),
 	)
 	return c
 }
 
-func (c *client) showDeadLetter(ctx context.Context, path string) error {
+func (c *client) deadLetterPath() string { return deadLettersPath + "/" + url.PathEscape(c.id) }
+
+func (c *client) showDeadLetter(ctx context.Context) error {
 	var l letterRow
-	return c.show(ctx, http.MethodGet, path, nil, &l, func() error { return printLetters(c.Stdout, []letterRow{l}) })
+	return c.show(ctx, http.MethodGet, c.deadLetterPath(), nil, &l, func() error { return printLetters(c.Stdout, []letterRow{l}) })
 }
 
-func (c *client) retryDeadLetter(ctx context.Context, path string) error {
+func (c *client) retryDeadLetter(ctx context.Context) error {
 	var done struct {
 		Outcome, Position  *string
 		Activated, Expired []struct{}
@@ -46,7 +39,7 @@ func (c *client) retryDeadLetter(ctx context.Context, path string) error {
 		Warnings, Unmapped []struct{}
 		Level              *string
 	}
-	return c.show(ctx, http.MethodPost, path+"/retry", nil, &done, func() error {
+	return c.show(ctx, http.MethodPost, c.deadLetterPath()+"/retry", nil, &done, func() error {
 		before := ""
 		if done.Repeated {
 			before = " (taken in before)"
@@ -71,7 +64,7 @@ type letterRow struct {
 }
 
 // listDeadLetters shows all pages of the list.
-func (c *client) listDeadLetters(ctx context.Context, _ string) error {
+func (c *client) listDeadLetters(ctx context.Context) error {
 	all := []letterRow{}
 	for query := "?limit=200"; query != ""; {
 		var page struct {
@@ -94,15 +87,10 @@ func (c *client) listDeadLetters(ctx context.Context, _ string) error {
 }
 
 func printLetters(out io.Writer, all []letterRow) error {
-	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tTOPIC\tREASON\tSCHEMA\tVERSION\tAT")
+	table := NewTable(out, "ID", "TOPIC", "REASON", "SCHEMA", "VERSION", "AT")
 	for i := range all {
 		l := &all[i]
-		schema := "-"
-		if l.SchemaID != nil {
-			schema = strconv.Itoa(int(*l.SchemaID))
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\n", l.ID, l.Topic, l.Reason, schema, l.Version, l.At)
+		table.Row(l.ID, l.Topic, l.Reason, orDash(l.SchemaID), l.Version, l.At)
 	}
 	return table.Flush()
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 )
@@ -97,13 +96,12 @@ func (c *client) listDeliveries(ctx context.Context, path string, f *deliveryFil
 	}
 	for _, raw := range all {
 		var d deliveryData
-		if err := json.Unmarshal(raw, &d); err != nil {
-			return fmt.Errorf("the answer is not one of svc: %w", err)
+		if err := decode(raw, &d); err != nil {
+			return err
 		}
 		rows = append(rows, d)
 	}
-	table := tabwriter.NewWriter(c.Stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tOCCURRED\tEVENT\tCHANNEL\tENDPOINT\tSTATE\tATTEMPTS\tLAST\tNEXT")
+	table := NewTable(c.Stdout, "ID", "OCCURRED", "EVENT", "CHANNEL", "ENDPOINT", "STATE", "ATTEMPTS", "LAST", "NEXT")
 	for i := range rows {
 		d := &rows[i]
 		last := "-"
@@ -112,11 +110,7 @@ func (c *client) listDeliveries(ctx context.Context, path string, f *deliveryFil
 				last += fmt.Sprintf(" %d", *d.Attempts[n-1].Status)
 			}
 		}
-		state, next := d.status(), "-"
-		if d.NextAttemptAt != nil {
-			next = *d.NextAttemptAt
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", d.ID, d.OccurredAt, d.Event, d.Channel, d.EndpointID, state, len(d.Attempts), last, next)
+		table.Row(d.ID, d.OccurredAt, d.Event, d.Channel, d.EndpointID, d.status(), len(d.Attempts), last, orDash(d.NextAttemptAt))
 	}
 	return table.Flush()
 }
@@ -127,15 +121,14 @@ func (c *client) printDelivery(d *deliveryData) error {
 	if d.NextAttemptAt != nil {
 		fmt.Fprintf(c.Stdout, "next attempt %s\n", *d.NextAttemptAt)
 	}
-	table := tabwriter.NewWriter(c.Stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "ATTEMPT\tAT\tMS\tCLASS\tSTATUS\tANSWER")
+	table := NewTable(c.Stdout, "ATTEMPT", "AT", "MS", "CLASS", "STATUS", "ANSWER")
 	for i := range d.Attempts {
 		a := &d.Attempts[i]
 		said := ""
 		if a.Response != nil {
 			said = fmt.Sprintf("%q", *a.Response)
 		}
-		fmt.Fprintf(table, "%d\t%s\t%d\t%s\t%s\t%s\n", a.N, a.At, a.MS, a.Class, shownOr(a.Status), said)
+		table.Row(a.N, a.At, a.MS, a.Class, shownOr(a.Status), said)
 	}
 	return table.Flush()
 }

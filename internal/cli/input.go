@@ -2,14 +2,38 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io"
+	"os"
 	"time"
 )
 
-// Interruptible returns a reader of in that ends when ctx ends. A plain read of a terminal or
+// OpenInput opens a file to read; - is standard input. Reading ends when ctx ends. The error does
+// not name the file.
+func OpenInput(ctx context.Context, name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return interruptible(ctx, os.Stdin), nil
+	}
+	file, err := os.Open(name) //nolint:gosec // the user names the file
+	if err != nil {
+		return nil, WithoutPath(err)
+	}
+	return &input{interruptible(ctx, file), file}, nil
+}
+
+// input is an open file.
+type input struct {
+	io.ReadCloser
+	file *os.File
+}
+
+// Close implements [io.Closer].
+func (in *input) Close() error { return errors.Join(in.ReadCloser.Close(), in.file.Close()) }
+
+// interruptible returns a reader of in that ends when ctx ends. A plain read of a terminal or
 // pipe would wait for input, and outlast Ctrl-C. Close ends the goroutine that reads ahead,
 // unless it waits for input. Then it ends with the process.
-func Interruptible(ctx context.Context, in io.Reader) io.ReadCloser {
+func interruptible(ctx context.Context, in io.Reader) io.ReadCloser {
 	out, ahead := io.Pipe()
 	stop := context.AfterFunc(ctx, func() {
 		ahead.CloseWithError(ctx.Err())

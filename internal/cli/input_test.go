@@ -45,7 +45,7 @@ func TestStoppedWhileItReads(t *testing.T) {
 
 func TestInterruptibleReadsAll(t *testing.T) {
 	text := strings.Repeat("all of it\n", 20_000)
-	in := Interruptible(t.Context(), strings.NewReader(text))
+	in := interruptible(t.Context(), strings.NewReader(text))
 	defer in.Close()
 	var got bytes.Buffer
 	if _, err := got.ReadFrom(in); err != nil || got.String() != text {

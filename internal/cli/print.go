@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 	"time"
 	"unicode"
 )
@@ -47,19 +48,46 @@ func ParseLifetime(text string) (time.Duration, error) {
 	return 0, errors.New("must be a time such as 90d or 12h")
 }
 
-// shownOr returns the text of a value that may be missing.
+// tableWriter prints rows for people, in columns as wide as their widest cell.
+type tableWriter struct{ out *tabwriter.Writer }
+
+// NewTable returns a table. Its first row is the titles of the columns, if there are any.
+func NewTable(out io.Writer, titles ...any) tableWriter {
+	t := tableWriter{tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)}
+	if len(titles) > 0 {
+		t.Row(titles...)
+	}
+	return t
+}
+
+// Row adds a row.
+func (t tableWriter) Row(cells ...any) {
+	for i, cell := range cells {
+		if i > 0 {
+			fmt.Fprint(t.out, "\t")
+		}
+		fmt.Fprint(t.out, cell)
+	}
+	fmt.Fprintln(t.out)
+}
+
+// Flush prints the table.
+func (t tableWriter) Flush() error { return t.out.Flush() }
+
+// orDash returns the text of a value that may be missing.
+func orDash[T any](v *T) string {
+	if v == nil {
+		return "-"
+	}
+	return fmt.Sprint(*v)
+}
+
+// shownOr returns the text of a value that may be unknown.
 func shownOr[T any](v *T) string {
 	if v == nil {
 		return "?"
 	}
 	return fmt.Sprint(*v)
-}
-
-func dashed(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
 }
 
 // plain returns foreign text without control characters, because a terminal would execute them.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"svc/ingest"
@@ -26,15 +25,10 @@ type payload struct {
 
 // readFile calls each with the payloads of a file; - is standard input.
 func readFile(ctx context.Context, name string, each func(payload) error) error {
-	file := os.Stdin
-	if name != "-" {
-		var err error
-		if file, err = os.Open(name); err != nil { //nolint:gosec // the user names the file
-			return fmt.Errorf("%s: %w", name, WithoutPath(err))
-		}
-		defer file.Close() //nolint:errcheck // it was only read
+	in, err := OpenInput(ctx, name)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	in := Interruptible(ctx, file)
 	defer in.Close() //nolint:errcheck // it was only read
 	if err := readPayloads(in, each); err != nil {
 		return fmt.Errorf("%s: %w", name, err)

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,42 +10,31 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"text/tabwriter"
 )
 
 // sourceStatus is svc status SOURCE: GET /api/ingest/status/{source}, for people. The source
 // may be given by the name of its key.
-func sourceStatus(ctx context.Context, c *client, source string) error {
-	data, err := c.ask(ctx, http.MethodGet, "/api/ingest/status/"+url.PathEscape(source), nil)
+func (c *client) sourceStatus(ctx context.Context) error {
+	show := func(id string) error {
+		var s sourceData
+		return c.show(ctx, http.MethodGet, "/api/ingest/status/"+url.PathEscape(id), nil, &s, func() error { return s.print(c.Stdout) })
+	}
+	err := show(c.id)
 	if no := (*refusal)(nil); errors.As(err, &no) && no.Code == "not_found" {
-		var id string
-		if id, err = sourceNamed(ctx, c, source); err != nil {
-			return err
+		id, fault := c.sourceNamed(ctx, c.id)
+		if fault != nil {
+			return fault
 		}
-		data, err = c.ask(ctx, http.MethodGet, "/api/ingest/status/"+url.PathEscape(id), nil)
+		return show(id)
 	}
-	if err != nil {
-		return err
-	}
-	if c.json {
-		return PrintJSON(c.Stdout, data)
-	}
-	var s sourceData
-	if err = json.Unmarshal(data, &s); err != nil {
-		return fmt.Errorf("the answer is not one of svc: %w", err)
-	}
-	return s.print(c.Stdout)
+	return err
 }
 
 // sourceNamed returns the id of the only source with a name.
-func sourceNamed(ctx context.Context, c *client, name string) (string, error) {
-	data, err := c.ask(ctx, http.MethodGet, "/api/ingest/status", nil)
-	if err != nil {
-		return "", err
-	}
+func (c *client) sourceNamed(ctx context.Context, name string) (string, error) {
 	var s statusData
-	if err = json.Unmarshal(data, &s); err != nil {
-		return "", fmt.Errorf("the answer is not one of svc: %w", err)
+	if err := c.into(ctx, http.MethodGet, "/api/ingest/status", nil, &s); err != nil {
+		return "", err
 	}
 	var ids []string
 	for _, f := range s.Feeds {
@@ -78,14 +66,13 @@ type sourceNotice struct{ At, ControlID, RequestID, Code, Path string }
 
 func (s *sourceData) print(out io.Writer) error {
 	fmt.Fprintf(out, "%s (%s)\n\n", plain(s.SourceName), s.Source)
-	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "FEED\tWHAT\tAT\tCONTROL ID\tREQUEST ID\tCODE\tPLACE")
+	table := NewTable(out, "FEED", "WHAT", "AT", "CONTROL ID", "REQUEST ID", "CODE", "PLACE")
 	lines := 0
 	for _, f := range s.Feeds {
 		for i, list := range [][]sourceNotice{f.Refusals, f.Warnings} {
 			for _, n := range list {
 				lines++
-				fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Channel, []string{"refused", "warning"}[i], n.At,
+				table.Row(f.Channel, []string{"refused", "warning"}[i], n.At,
 					cmp.Or(n.ControlID, "-"), cmp.Or(n.RequestID, "-"), n.Code, cmp.Or(n.Path, "-"))
 			}
 		}

@@ -3,12 +3,10 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,9 +16,9 @@ import (
 // the status is ok. With a source it shows the status of that source.
 func StatusCommand(w Env) *cobra.Command {
 	c := &client{Env: w, reader: true}
-	cmd := c.command("status [SOURCE]", "tell how the feeds of a hospital are doing, or what one sent wrong", func(ctx context.Context, args []string) error {
-		if len(args) > 0 {
-			return sourceStatus(ctx, c, args[0])
+	cmd := c.command("status [SOURCE]", "tell how the feeds of a hospital are doing, or what one sent wrong", func(ctx context.Context) error {
+		if c.flags.NArg() > 0 {
+			return c.sourceStatus(ctx)
 		}
 		return c.status(ctx)
 	})
@@ -35,8 +33,8 @@ func (c *client) status(ctx context.Context) error {
 		return err
 	}
 	var s statusData
-	if err = json.Unmarshal(data, &s); err != nil {
-		return fmt.Errorf("the answer is not one of svc: %w", err)
+	if err = decode(data, &s); err != nil {
+		return err
 	}
 	if c.json {
 		err = PrintJSON(c.Stdout, data)
@@ -82,15 +80,14 @@ type statusData struct {
 
 func (s *statusData) print(out io.Writer) error {
 	fmt.Fprintf(out, "%s\n\n", strings.TrimSpace(s.Status+" "+strings.Join(s.Reasons, ", ")))
-	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "FEED\tSOURCE\tLAST\tUSUALLY EVERY\tSTALE\tLAST 24 H: RECEIVED\tAPPLIED\tDUPLICATES\tIGNORED\tREJECTED\tWARNINGS")
+	table := NewTable(out, "FEED", "SOURCE", "LAST", "USUALLY EVERY", "STALE", "LAST 24 H: RECEIVED", "APPLIED", "DUPLICATES", "IGNORED", "REJECTED", "WARNINGS")
 	for _, f := range s.Feeds {
 		every := "?"
 		if f.ExpectedEverySeconds != nil {
 			every = (time.Duration(*f.ExpectedEverySeconds) * time.Second).String()
 		}
 		day := f.Windows["24h"]
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%t\t%d\t%d\t%d\t%d\t%d\t%d\n", f.Channel, plain(shownOr(cmp.Or(f.SourceName, &f.Source))), f.LastReceivedAt, every, f.Stale,
+		table.Row(f.Channel, plain(shownOr(cmp.Or(f.SourceName, &f.Source))), f.LastReceivedAt, every, f.Stale,
 			day.Received, day.Applied, day.Duplicates, day.Ignored, day.Rejected, day.Warnings)
 	}
 	if err := table.Flush(); err != nil {

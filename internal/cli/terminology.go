@@ -6,14 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,7 +22,6 @@ import (
 // terminologyCommand is one run of a command of svc terminology.
 type terminologyCommand struct {
 	client
-	file   string
 	status string
 	dryRun bool
 }
@@ -32,19 +29,6 @@ type terminologyCommand struct {
 // TerminologyCommand is svc terminology: it administers the terminology map of a
 // hospital through its API.
 func TerminologyCommand(w Env) *cobra.Command {
-	verb := func(use, short string, run func(*terminologyCommand, context.Context) error, flags ...func(*terminologyCommand, *cobra.Command)) *cobra.Command {
-		o := &terminologyCommand{client: client{Env: w}, file: "-"}
-		c := o.command(use, short, func(ctx context.Context, args []string) error {
-			if len(args) > 0 {
-				o.file = args[0]
-			}
-			return run(o, ctx)
-		})
-		for _, add := range flags {
-			add(o, c)
-		}
-		return c
-	}
 	c := &cobra.Command{
 		Use: "terminology", Short: "administer what a hospital's codes mean",
 		Long: `A file has the columns system, code, kind, factorId, op, than, comment, named in
@@ -52,10 +36,10 @@ its first line; kind, op, than and comment may be left out. factorId none is a
 code that is known and means nothing. - is standard input or output.`,
 	}
 	c.AddCommand(
-		verb("import FILE", "take in a file of CSV; one with a fault changes nothing", (*terminologyCommand).importCSV, (*terminologyCommand).dryRunFlag),
-		verb("export [FILE]", "write a file that import takes", (*terminologyCommand).exportCSV),
-		verb("list", "list the map", (*terminologyCommand).listMap),
-		verb("worklist", "list codes that came and are not understood", (*terminologyCommand).worklist, (*terminologyCommand).statusFlag),
+		verb(w, "import FILE", "take in a file of CSV; one with a fault changes nothing", (*terminologyCommand).importCSV, (*terminologyCommand).dryRunFlag),
+		verb(w, "export [FILE]", "write a file that import takes", (*terminologyCommand).exportCSV),
+		verb(w, "list", "list the map", (*terminologyCommand).listMap),
+		verb(w, "worklist", "list codes that came and are not understood", (*terminologyCommand).worklist, (*terminologyCommand).statusFlag),
 	)
 	return c
 }
@@ -89,20 +73,14 @@ type imported struct {
 // importCSV sends the rows of a file. A dry run of all rows comes first, so a file with a fault
 // changes nothing.
 func (o *terminologyCommand) importCSV(ctx context.Context) error {
-	in := io.Reader(os.Stdin)
-	if o.file != "-" {
-		file, err := os.Open(o.file)
-		if err != nil {
-			return fmt.Errorf("%s: %w", o.file, WithoutPath(err))
-		}
-		defer file.Close() //nolint:errcheck // it was read
-		in = file
+	text, err := OpenInput(ctx, o.id)
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.id, err)
 	}
-	text := Interruptible(ctx, in)
-	defer text.Close() //nolint:errcheck // it was read
+	defer text.Close() //nolint:errcheck // it was only read
 	rows, faults, err := sheets.ReadMappings(text)
 	if err != nil {
-		return fmt.Errorf("%s: %w", o.file, err)
+		return fmt.Errorf("%s: %w", o.id, err)
 	}
 	sum := imported{DryRun: o.dryRun, Rows: len(rows), Faults: []string{}}
 	for _, f := range faults {
@@ -196,12 +174,12 @@ func (o *terminologyCommand) exportCSV(ctx context.Context) error {
 	if err = sheets.WriteMappings(&text, rows); err != nil {
 		return err
 	}
-	if o.file == "-" {
+	if o.flags.NArg() == 0 || o.id == "-" {
 		_, err = o.Stdout.Write(text.Bytes())
 		return err
 	}
-	if err = os.WriteFile(o.file, text.Bytes(), 0o600); err != nil {
-		return fmt.Errorf("%s: %w", o.file, WithoutPath(err))
+	if err = os.WriteFile(o.id, text.Bytes(), 0o600); err != nil {
+		return fmt.Errorf("%s: %w", o.id, WithoutPath(err))
 	}
 	return nil
 }
@@ -214,15 +192,14 @@ func (o *terminologyCommand) listMap(ctx context.Context) error {
 	if o.json {
 		return PrintItems(o.Stdout, rows)
 	}
-	table := tabwriter.NewWriter(o.Stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "SYSTEM\tCODE\tKIND\tFACTOR\tVALUE\tCOMMENT")
+	table := NewTable(o.Stdout, "SYSTEM", "CODE", "KIND", "FACTOR", "VALUE", "COMMENT")
 	for i := range rows {
 		r := &rows[i]
 		value := ""
 		if r.Value != nil {
 			value = r.Value.Op + " " + r.Value.Than.String()
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.System, r.Code, r.KindName(), r.FactorID, value, r.Comment)
+		table.Row(r.System, r.Code, r.KindName(), r.FactorID, value, r.Comment)
 	}
 	return table.Flush()
 }
@@ -242,8 +219,7 @@ func (o *terminologyCommand) worklist(ctx context.Context) error {
 	if o.json {
 		return PrintItems(o.Stdout, answer.Items)
 	}
-	table := tabwriter.NewWriter(o.Stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "SYSTEM\tCODE\tKIND\tSTATUS\t24H\tTOTAL\tLAST SEEN\tSUGGESTED\tDISPLAY")
+	table := NewTable(o.Stdout, "SYSTEM", "CODE", "KIND", "STATUS", "24H", "TOTAL", "LAST SEEN", "SUGGESTED", "DISPLAY")
 	for _, raw := range answer.Items {
 		var item struct {
 			System, Code, Kind, Status, Display string
@@ -251,14 +227,14 @@ func (o *terminologyCommand) worklist(ctx context.Context) error {
 			LastSeenAt                          time.Time
 			Suggestions                         []struct{ FactorID string }
 		}
-		if err := json.Unmarshal(raw, &item); err != nil {
+		if err := decode(raw, &item); err != nil {
 			return err
 		}
 		suggested := ""
 		if len(item.Suggestions) > 0 {
 			suggested = item.Suggestions[0].FactorID
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n", item.System, item.Code, item.Kind, item.Status,
+		table.Row(item.System, item.Code, item.Kind, item.Status,
 			item.Count24h, item.CountTotal, Stamp(item.LastSeenAt), suggested, item.Display)
 	}
 	if err := table.Flush(); err != nil {

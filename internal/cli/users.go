@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 const usersPath = "/api/admin/users"
@@ -17,10 +14,7 @@ const usersPath = "/api/admin/users"
 // usersCommand is one run of a command of svc admin users.
 type usersCommand struct {
 	client
-	flags *pflag.FlagSet
-	id    string
-
-	label, role, disabled, version string
+	label, role, disabled string
 }
 
 // PagesCommands returns the commands of svc admin that use the API. They administer the people
@@ -31,26 +25,19 @@ func PagesCommands(w Env) []*cobra.Command {
 
 // users is svc admin users.
 func users(w Env) *cobra.Command {
-	verb := func(use, short string, run func(*usersCommand, context.Context) error) (*usersCommand, *cobra.Command) {
-		o := &usersCommand{client: client{Env: w}}
-		c := o.command(use, short, func(ctx context.Context, args []string) error {
-			o.id = strings.Join(args, "")
-			return run(o, ctx)
-		})
-		o.flags = c.Flags()
-		return o, c
-	}
-	_, list := verb("list", "list who may see the pages", (*usersCommand).listUsers)
-	o, set := verb("set USER", "change a user; what is not given stays", (*usersCommand).set)
-	set.Flags().StringVar(&o.label, "label", "", "what to call the person")
-	OneOf(set, &o.role, "role", "", "what a user of a link may do: viewer, charge or admin", "viewer", "charge", "admin")
-	OneOf(set, &o.disabled, "disabled", "", "true: signed out, and cannot sign in", "true", "false")
-	versionFlag(set, &o.version)
-	o, end := verb("end USER", "sign a person out everywhere", (*usersCommand).end)
-	versionFlag(end, &o.version)
 	c := &cobra.Command{Use: "users", Short: "administer who may see the pages"}
-	c.AddCommand(list, set, end)
+	c.AddCommand(
+		verb(w, "list", "list who may see the pages", (*usersCommand).listUsers),
+		verb(w, "set USER", "change a user; what is not given stays", (*usersCommand).set, (*usersCommand).settingFlags, (*usersCommand).versionFlag),
+		verb(w, "end USER", "sign a person out everywhere", (*usersCommand).end, (*usersCommand).versionFlag),
+	)
 	return c
+}
+
+func (o *usersCommand) settingFlags(c *cobra.Command) {
+	c.Flags().StringVar(&o.label, "label", "", "what to call the person")
+	OneOf(c, &o.role, "role", "", "what a user of a link may do: viewer, charge or admin", "viewer", "charge", "admin")
+	OneOf(c, &o.disabled, "disabled", "", "true: signed out, and cannot sign in", "true", "false")
 }
 
 // userData is a user in the form of the API.
@@ -64,25 +51,17 @@ type userData struct {
 func (o *usersCommand) listUsers(ctx context.Context) error {
 	var all []userData
 	return o.list(ctx, usersPath, "users", &all, func() error {
-		table := tabwriter.NewWriter(o.Stdout, 0, 4, 2, ' ', 0)
-		fmt.Fprintln(table, "ID\tLABEL\tROLE\tSIGN-IN\tSTATUS\tSIGNED IN\tUNTIL")
+		table := NewTable(o.Stdout, "ID", "LABEL", "ROLE", "SIGN-IN", "STATUS", "SIGNED IN", "UNTIL")
 		for i := range all {
 			u := &all[i]
 			status := "active"
 			if u.Disabled {
 				status = "disabled"
 			}
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", u.ID, plain(u.Label), u.Role, u.SignIn, status, orDash(u.SignedInAt), orDash(u.Until))
+			table.Row(u.ID, plain(u.Label), u.Role, u.SignIn, status, orDash(u.SignedInAt), orDash(u.Until))
 		}
 		return table.Flush()
 	})
-}
-
-func orDash(text *string) string {
-	if text == nil {
-		return "-"
-	}
-	return *text
 }
 
 func (o *usersCommand) set(ctx context.Context) error {
@@ -108,5 +87,5 @@ func (o *usersCommand) change(ctx context.Context, body map[string]any, done str
 	return o.show(ctx, http.MethodPatch, usersPath+"/"+url.PathEscape(o.id), body, &u, func() error {
 		_, err := fmt.Fprintf(o.Stdout, "%s %s\n", done, u.ID)
 		return err
-	}, precondition(o.version)...)
+	})
 }

@@ -9,11 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 const webhooksPath = "/api/admin/webhooks"
@@ -21,8 +19,6 @@ const webhooksPath = "/api/admin/webhooks"
 // webhooksCommand is one run of a command of svc webhooks.
 type webhooksCommand struct {
 	client
-	flags *pflag.FlagSet
-	id    string // id of a webhook, a delivery or a command, or the URL of a new webhook
 
 	url, events, rooms, readers, secretFile, overlap string
 	enabled                                          string
@@ -32,24 +28,11 @@ type webhooksCommand struct {
 	wait                                             time.Duration
 	dryRun                                           bool
 	filter                                           deliveryFilter
-	version                                          string
 }
 
 // WebhooksCommand is svc webhooks: it administers the webhooks of a hospital through
 // its API.
 func WebhooksCommand(w Env) *cobra.Command {
-	verb := func(use, short string, run func(*webhooksCommand, context.Context) error, flags ...func(*webhooksCommand, *cobra.Command)) *cobra.Command {
-		o := &webhooksCommand{client: client{Env: w}}
-		c := o.command(use, short, func(ctx context.Context, args []string) error {
-			o.id = strings.Join(args, "")
-			return run(o, ctx)
-		})
-		o.flags = c.Flags()
-		for _, add := range flags {
-			add(o, c)
-		}
-		return c
-	}
 	c := &cobra.Command{
 		Use: "webhooks", Short: "administer webhooks and what was delivered to them",
 		Long: `add and rotate print the secret alone; it is shown only then. test and retry end
@@ -57,18 +40,18 @@ with exit code 1 unless the endpoint accepted. replay prints the COMMAND, by whi
 progress tells how far it is and stop ends it.`,
 	}
 	c.AddCommand(
-		verb("list", "list the webhooks", (*webhooksCommand).listWebhooks),
-		verb("add URL", "add an endpoint, https, and print its secret", (*webhooksCommand).add, (*webhooksCommand).settingFlags, (*webhooksCommand).secretFlag),
-		verb("show WEBHOOK", "show a webhook", (*webhooksCommand).one),
-		verb("set WEBHOOK", "change a webhook; what is not given stays", (*webhooksCommand).set, (*webhooksCommand).changeFlags, (*webhooksCommand).settingFlags, (*webhooksCommand).versionFlag),
-		verb("remove WEBHOOK", "remove a webhook", (*webhooksCommand).remove, (*webhooksCommand).versionFlag),
-		verb("rotate WEBHOOK", "change the signing secret, and print the new one", (*webhooksCommand).rotate, (*webhooksCommand).overlapFlag, (*webhooksCommand).secretFlag, (*webhooksCommand).versionFlag),
-		verb("test WEBHOOK", "send something, and wait for the outcome", (*webhooksCommand).test, (*webhooksCommand).testFlags, waitFor(30*time.Second)),
-		verb("deliveries [WEBHOOK|DELIVERY]", "list what was delivered, or show one delivery", (*webhooksCommand).deliveries, (*webhooksCommand).filterFlags),
-		verb("retry DELIVERY", "deliver again, and wait for the outcome", (*webhooksCommand).retry, waitFor(30*time.Second)),
-		verb("replay WEBHOOK", "send the events of a time again", (*webhooksCommand).replay, (*webhooksCommand).replayFlags, waitFor(0)),
-		verb("progress COMMAND", "tell how far a replay is", func(o *webhooksCommand, ctx context.Context) error { return o.showCommand(ctx, o.id, false) }),
-		verb("stop COMMAND", "stop a replay", func(o *webhooksCommand, ctx context.Context) error { return o.showCommand(ctx, o.id, true) }),
+		verb(w, "list", "list the webhooks", (*webhooksCommand).listWebhooks),
+		verb(w, "add URL", "add an endpoint, https, and print its secret", (*webhooksCommand).add, (*webhooksCommand).settingFlags, (*webhooksCommand).secretFlag),
+		verb(w, "show WEBHOOK", "show a webhook", (*webhooksCommand).one),
+		verb(w, "set WEBHOOK", "change a webhook; what is not given stays", (*webhooksCommand).set, (*webhooksCommand).changeFlags, (*webhooksCommand).settingFlags, (*webhooksCommand).versionFlag),
+		verb(w, "remove WEBHOOK", "remove a webhook", (*webhooksCommand).remove, (*webhooksCommand).versionFlag),
+		verb(w, "rotate WEBHOOK", "change the signing secret, and print the new one", (*webhooksCommand).rotate, (*webhooksCommand).overlapFlag, (*webhooksCommand).secretFlag, (*webhooksCommand).versionFlag),
+		verb(w, "test WEBHOOK", "send something, and wait for the outcome", (*webhooksCommand).test, (*webhooksCommand).testFlags, waitFor(30*time.Second)),
+		verb(w, "deliveries [WEBHOOK|DELIVERY]", "list what was delivered, or show one delivery", (*webhooksCommand).deliveries, (*webhooksCommand).filterFlags),
+		verb(w, "retry DELIVERY", "deliver again, and wait for the outcome", (*webhooksCommand).retry, waitFor(30*time.Second)),
+		verb(w, "replay WEBHOOK", "send the events of a time again", (*webhooksCommand).replay, (*webhooksCommand).replayFlags, waitFor(0)),
+		verb(w, "progress COMMAND", "tell how far a replay is", func(o *webhooksCommand, ctx context.Context) error { return o.showCommand(ctx, o.id, false) }),
+		verb(w, "stop COMMAND", "stop a replay", func(o *webhooksCommand, ctx context.Context) error { return o.showCommand(ctx, o.id, true) }),
 	)
 	return c
 }
@@ -94,8 +77,6 @@ func (o *webhooksCommand) secretFlag(c *cobra.Command) {
 func (o *webhooksCommand) overlapFlag(c *cobra.Command) {
 	OneOf(c, &o.overlap, "overlap", "24h", "how long the old secret goes on to sign: 0, 1h, 24h or 7d", "0", "1h", "24h", "7d")
 }
-
-func (o *webhooksCommand) versionFlag(c *cobra.Command) { versionFlag(c, &o.version) }
 
 func (o *webhooksCommand) testFlags(c *cobra.Command) {
 	c.Flags().StringVar(&o.event, "event", "", "`event` to send (default: ping)")
@@ -149,11 +130,10 @@ func (o *webhooksCommand) path() string { return webhooksPath + "/" + url.PathEs
 func (o *webhooksCommand) listWebhooks(ctx context.Context) error {
 	var all []webhookData
 	return o.list(ctx, webhooksPath, "webhooks", &all, func() error {
-		table := tabwriter.NewWriter(o.Stdout, 0, 4, 2, ' ', 0)
-		fmt.Fprintln(table, "ID\tSTATUS\tWAITING\tEVENTS\tROOMS\tURL")
+		table := NewTable(o.Stdout, "ID", "STATUS", "WAITING", "EVENTS", "ROOMS", "URL")
 		for i := range all {
 			w := &all[i]
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", w.ID, w.status(), shownOr(w.Waiting), strings.Join(w.Events, ","), w.rooms(), w.URL)
+			table.Row(w.ID, w.status(), shownOr(w.Waiting), strings.Join(w.Events, ","), w.rooms(), w.URL)
 		}
 		return table.Flush()
 	})
@@ -170,15 +150,11 @@ func (w *webhookData) rooms() string {
 	if len(w.Rooms) == 0 {
 		return "all"
 	}
-	return joined(w.Rooms)
-}
-
-func joined[T any](list []T) string {
-	all := make([]string, len(list))
-	for i, v := range list {
-		all[i] = fmt.Sprint(v)
+	var ids []string
+	for _, id := range w.Rooms {
+		ids = append(ids, strconv.Itoa(int(id)))
 	}
-	return strings.Join(all, ",")
+	return strings.Join(ids, ",")
 }
 
 func (o *webhooksCommand) one(ctx context.Context) error {
@@ -188,31 +164,30 @@ func (o *webhooksCommand) one(ctx context.Context) error {
 
 // print shows a webhook, one property a line.
 func (o *webhooksCommand) print(w *webhookData) error {
-	table := tabwriter.NewWriter(o.Stdout, 0, 4, 2, ' ', 0)
-	line := func(name, value string) { fmt.Fprintf(table, "%s\t%s\n", name, value) }
-	line("id", w.ID)
-	line("url", w.URL)
-	line("status", w.status())
+	table := NewTable(o.Stdout)
+	table.Row("id", w.ID)
+	table.Row("url", w.URL)
+	table.Row("status", w.status())
 	if w.FailingSince != nil {
-		line("failing since", *w.FailingSince)
+		table.Row("failing since", *w.FailingSince)
 	}
-	line("waiting", shownOr(w.Waiting))
-	line("events", strings.Join(w.Events, ","))
-	line("rooms", w.rooms())
-	line("rate", strconv.FormatFloat(w.RatePerSecond, 'f', -1, 64)+" per second")
-	line("timeout", strconv.Itoa(w.TimeoutSeconds)+" s")
+	table.Row("waiting", shownOr(w.Waiting))
+	table.Row("events", strings.Join(w.Events, ","))
+	table.Row("rooms", w.rooms())
+	table.Row("rate", strconv.FormatFloat(w.RatePerSecond, 'f', -1, 64)+" per second")
+	table.Row("timeout", strconv.Itoa(w.TimeoutSeconds)+" s")
 	for _, s := range w.Secrets {
 		until := ""
 		if s.Until != nil {
 			until = " until " + *s.Until
 		}
-		line("secret", s.ID+" "+s.State+until)
+		table.Row("secret", s.ID+" "+s.State+until)
 	}
 	if len(w.ReaderKeyIDs) > 0 {
-		line("reader keys", strings.Join(w.ReaderKeyIDs, ","))
+		table.Row("reader keys", strings.Join(w.ReaderKeyIDs, ","))
 	}
-	line("version", strconv.FormatInt(w.Version, 10))
-	line("created", w.CreatedAt)
+	table.Row("version", w.Version)
+	table.Row("created", w.CreatedAt)
 	return table.Flush()
 }
 
@@ -293,8 +268,6 @@ func (o *webhooksCommand) warn(w *webhookData) {
 	}
 }
 
-func (o *webhooksCommand) precondition() []string { return precondition(o.version) }
-
 func (o *webhooksCommand) set(ctx context.Context) error {
 	body, err := o.settings()
 	if err != nil {
@@ -304,7 +277,7 @@ func (o *webhooksCommand) set(ctx context.Context) error {
 	return o.show(ctx, http.MethodPatch, o.path(), body, &w, func() error {
 		o.warn(&w)
 		return o.print(&w)
-	}, o.precondition()...)
+	})
 }
 
 func (o *webhooksCommand) remove(ctx context.Context) error {
@@ -312,7 +285,7 @@ func (o *webhooksCommand) remove(ctx context.Context) error {
 	return o.show(ctx, http.MethodDelete, o.path(), nil, &w, func() error {
 		_, err := fmt.Fprintf(o.Stdout, "removed %s\n", w.ID)
 		return err
-	}, o.precondition()...)
+	})
 }
 
 func (o *webhooksCommand) rotate(ctx context.Context) error {
@@ -323,7 +296,7 @@ func (o *webhooksCommand) rotate(ctx context.Context) error {
 	var w webhookData
 	return o.show(ctx, http.MethodPost, o.path()+"/rotate", body, &w, func() error {
 		return o.printSecret(&w, fmt.Sprintf("%s: X-Svc-Signature is of the new secret from %s, the old one ends at %s", w.ID, w.PromoteAt, w.RetireAt))
-	}, o.precondition()...)
+	})
 }
 
 func (o *webhooksCommand) test(ctx context.Context) error {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -88,10 +87,9 @@ func listHospitals(ctx context.Context, a *kafkacli.Command) error {
 		if a.JSON {
 			return cli.PrintItems(a.Stdout, rows)
 		}
-		table := tabwriter.NewWriter(a.Stdout, 0, 4, 2, ' ', 0)
-		fmt.Fprintln(table, "ID\tNAME\tTIMEZONE\tCREATED")
+		table := cli.NewTable(a.Stdout, "ID", "NAME", "TIMEZONE", "CREATED")
 		for _, row := range rows {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", row.ID, row.Name, row.Zone, row.CreatedAt)
+			table.Row(row.ID, row.Name, row.Zone, row.CreatedAt)
 		}
 		return table.Flush()
 	})

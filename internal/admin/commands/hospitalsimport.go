@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -119,16 +118,10 @@ func (o *hospitalImport) refuse(faults []string) error {
 
 // read reads the file, and returns the faults of its lines.
 func (o *hospitalImport) read(ctx context.Context, file string) (rows []importedHospital, faults []string, err error) {
-	in := io.Reader(os.Stdin)
-	if file != "-" {
-		f, err := os.Open(file) //nolint:gosec // the file that the user named
-		if err != nil {
-			return nil, nil, cli.WithoutPath(err)
-		}
-		defer f.Close() //nolint:errcheck // it was only read
-		in = f
+	text, err := cli.OpenInput(ctx, file)
+	if err != nil {
+		return nil, nil, err
 	}
-	text := cli.Interruptible(ctx, in)
 	defer text.Close() //nolint:errcheck // it was only read
 	return readHospitals(text)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -128,11 +127,10 @@ func listKeys(ctx context.Context, a *kafkacli.Command, hospital string) error {
 		if a.JSON {
 			return cli.PrintItems(a.Stdout, rows)
 		}
-		table := tabwriter.NewWriter(a.Stdout, 0, 4, 2, ' ', 0)
-		fmt.Fprintln(table, "ID\tPREFIX\tHOSPITAL\tNAME\tSTATUS\tSCOPES\tRATE\tCREATED\tENDS\tUSED")
+		table := cli.NewTable(a.Stdout, "ID", "PREFIX", "HOSPITAL", "NAME", "STATUS", "SCOPES", "RATE", "CREATED", "ENDS", "USED")
 		for i := range rows {
 			row := &rows[i]
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", row.ID, row.Prefix, row.Hospital, row.Name, row.Status,
+			table.Row(row.ID, row.Prefix, row.Hospital, row.Name, row.Status,
 				strings.Join(row.Scopes, ","), row.rate(), row.CreatedAt, row.ends(), row.LastUsedAt)
 		}
 		return table.Flush()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -77,17 +76,16 @@ func printSealed(_ context.Context, s *settings.Store, a *kafkacli.Command, _ *k
 	if a.JSON {
 		err = cli.PrintItems(a.Stdout, append([]settings.SealedRow{}, rows...))
 	} else {
-		table := tabwriter.NewWriter(a.Stdout, 0, 4, 2, ' ', 0)
 		if known, is := s.Installed(settings.SecretsKey); is && known != s.Seals.Fingerprint() {
-			fmt.Fprintf(table, "The installation seals with another key (%s) than the newest here (%s).\n", known, s.Seals.Fingerprint())
+			fmt.Fprintf(a.Stdout, "The installation seals with another key (%s) than the newest here (%s).\n", known, s.Seals.Fingerprint())
 		}
-		fmt.Fprintf(table, "SEALED WITH\tWEBHOOKS AND RECIPIENTS\n")
+		table := cli.NewTable(a.Stdout, "SEALED WITH", "WEBHOOKS AND RECIPIENTS")
 		for _, key := range []settings.SealedBy{settings.SealedNewest, settings.SealedOlder, settings.SealedUnknown} {
-			fmt.Fprintf(table, "the %s key\t%d\n", key, count[key])
+			table.Row(fmt.Sprintf("the %s key", key), count[key])
 		}
 		for i := range rows {
 			if r := &rows[i]; r.Key != settings.SealedNewest {
-				fmt.Fprintf(table, "%s\t%s/%s\n", r.Key, r.Hospital, r.ID)
+				table.Row(r.Key, r.Hospital+"/"+r.ID)
 			}
 		}
 		err = table.Flush()

@@ -199,16 +199,10 @@ func (b *backtestCommand) hours(ctx context.Context) ([]*acuity.Snapshot, error)
 }
 
 func (b *backtestCommand) ofFile(ctx context.Context) ([]*acuity.Snapshot, error) {
-	var in io.Reader = os.Stdin
-	if b.source != "-" {
-		f, err := os.Open(b.source)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close() //nolint:errcheck // it was only read
-		in = f
+	lines, err := cli.OpenInput(ctx, b.source)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", b.source, err)
 	}
-	lines := cli.Interruptible(ctx, in)
 	defer lines.Close() //nolint:errcheck // it was only read
 	return b.read(hours.FromRequests(hours.Lines(lines), b.options.Hospital, b.options.Zone))
 }
