@@ -121,7 +121,6 @@ func (k *scoring) judgeTouched(now acuity.Instant) {
 func (k *scoring) judgeRoom(r *room, now acuity.Instant, rv *score.RoomVerdict) {
 	r.again = true
 	*rv = score.JudgeRoom(k.matcher.cat, &r.chart, now)
-	rv.KeepEvidence() // the next step may overwrite the chart
 }
 
 // verdicts returns the verdicts of a room before and after the step; nil: the room was

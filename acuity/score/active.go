@@ -13,7 +13,7 @@ import (
 // evidence for a whole unit.
 type roomMemory struct {
 	factors  []FactorVerdict
-	evidence []*acuity.Evidence
+	evidence []acuity.Evidence
 	// loses is when the last room loses a source of a factor whose entry stays, because
 	// another source goes on; 0: never.
 	loses acuity.Instant
@@ -22,7 +22,7 @@ type roomMemory struct {
 
 // allocateMemory returns memory for the verdicts of rooms with n pieces of evidence.
 func allocateMemory(n int) roomMemory {
-	return roomMemory{factors: make([]FactorVerdict, 0, n), evidence: make([]*acuity.Evidence, 0, n)}
+	return roomMemory{factors: make([]FactorVerdict, 0, n), evidence: make([]acuity.Evidence, 0, n)}
 }
 
 // forOnePatient returns memory for the verdict of one of several patients.
@@ -49,7 +49,7 @@ func findActive(c *catalogue.Catalogue, views []patient, now acuity.Instant, out
 			if fv := a.addEvidence(v, &list[j]); fv != nil {
 				fv.from = uint16(len(out.evidence) - base) //nolint:gosec // see FactorVerdict
 				fv.shown, fv.sources = fv.from, 1
-				out.evidence = append(out.evidence, &list[j])
+				out.evidence = append(out.evidence, list[j])
 			}
 		}
 		if v.silence.factor != 0 {
@@ -134,7 +134,7 @@ func (a *activation) addEvidence(v *patient, ev *acuity.Evidence) *FactorVerdict
 // mergedEntry is an entry made of several pieces of evidence.
 type mergedEntry struct {
 	FactorVerdict
-	face       *acuity.Evidence // what is shown; nil: what a silent factor became
+	face       acuity.Evidence  // what is shown; zero: what a silent factor became
 	assignedBy string           // of the face
 	held       catalogue.Demand // need of the face
 	breaks     acuity.Instant   // when any of the evidence changes, shown or not; 0: never
@@ -149,13 +149,13 @@ func mergeEvidence(views []patient, f catalogue.Factor, now acuity.Instant) (fv 
 		v := &views[i]
 		for j := range v.evidence {
 			if v.evidence[j].Factor == f && fv.addEvidence(v, &v.evidence[j], now, &on) {
-				fv.face = &v.evidence[j]
+				fv.face = v.evidence[j]
 			}
 		}
 		if v.silence.factor == f && f != 0 {
 			silent := v.silence.evidence()
 			if fv.addEvidence(v, &silent, now, &on) {
-				fv.face = nil
+				fv.face = acuity.Evidence{}
 			}
 		}
 		newborn = newborn || v.c.Traits(f).IsNewborn()
@@ -205,7 +205,7 @@ func (fv *mergedEntry) addEvidence(v *patient, ev *acuity.Evidence, now acuity.I
 // findNext finds when an entry with several pieces of evidence changes. A step that
 // another piece hides changes nothing. But a source may end with it: loses is the first
 // instant when one does, 0: never. findNext uses the free part of out as memory.
-func (fv *mergedEntry) findNext(views []patient, behind []*acuity.Evidence, now acuity.Instant, out *roomMemory) (loses acuity.Instant) {
+func (fv *mergedEntry) findNext(views []patient, behind []acuity.Evidence, now acuity.Instant, out *roomMemory) (loses acuity.Instant) {
 	used := len(out.evidence)
 	for at := fv.breaks; at > now; {
 		then, on := mergeEvidence(views, fv.Factor, at)
@@ -236,7 +236,7 @@ func (fv *mergedEntry) looksLike(other *mergedEntry) bool {
 
 // listEvidence lists the evidence of a factor, one piece for each source, in order of the
 // sources.
-func listEvidence(views []patient, f catalogue.Factor, now acuity.Instant, out *roomMemory) []*acuity.Evidence {
+func listEvidence(views []patient, f catalogue.Factor, now acuity.Instant, out *roomMemory) []acuity.Evidence {
 	first := len(out.evidence)
 	for i := range views {
 		v := &views[i]
@@ -251,12 +251,12 @@ func listEvidence(views []patient, f catalogue.Factor, now acuity.Instant, out *
 			ev := &v.evidence[j]
 			_, on := v.judge(ev, now)
 			if ev.Factor == f && on || ev.Factor == from && from != f {
-				out.evidence = append(out.evidence, ev)
+				out.evidence = append(out.evidence, *ev)
 			}
 		}
 	}
 	list := out.evidence[first:]
-	slices.SortFunc(list, func(a, b *acuity.Evidence) int {
+	slices.SortFunc(list, func(a, b acuity.Evidence) int {
 		return cmp.Or(cmp.Compare(a.Source.Feed, b.Source.Feed), cmp.Compare(a.Source.System, b.Source.System), cmp.Compare(a.Source.Code, b.Source.Code))
 	})
 	list = slices.CompactFunc(list, sameSource)
@@ -264,6 +264,6 @@ func listEvidence(views []patient, f catalogue.Factor, now acuity.Instant, out *
 	return slices.Clip(list)
 }
 
-func sameSource(a, b *acuity.Evidence) bool { return a.Source == b.Source }
+func sameSource(a, b acuity.Evidence) bool { return a.Source == b.Source }
 
-func sameSources(a, b []*acuity.Evidence) bool { return slices.EqualFunc(a, b, sameSource) }
+func sameSources(a, b []acuity.Evidence) bool { return slices.EqualFunc(a, b, sameSource) }

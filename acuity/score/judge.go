@@ -16,8 +16,8 @@ const rosterLasts = 12 * time.Hour
 const TurnoverWindow = 2 * time.Hour
 
 // Judge judges a chart at an instant, by the catalogue with the rules of its
-// hospital. The verdict shares the roster and the evidence with the chart, which may not
-// change while they are read.
+// hospital. The verdict shares the roster with the chart, which may not change while it is
+// read.
 func Judge(c *acuity.Chart, now acuity.Instant) Verdict {
 	cat, evidence := c.Unit.Catalogue(), 0
 	for i := range c.Rooms {

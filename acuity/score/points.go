@@ -102,7 +102,7 @@ func repeatsTwin(c *catalogue.Catalogue, rv *RoomVerdict, i int) bool {
 
 // within reports whether all codes of a are codes of b. A statement without a code, such
 // as a listing in a census, is only about its own factor.
-func within(a, b []*acuity.Evidence) bool {
+func within(a, b []acuity.Evidence) bool {
 	for i := range a {
 		found := false
 		for j := range b {

@@ -17,8 +17,7 @@ const (
 	signalsStale  = acuity.Instant(48 * time.Hour / time.Millisecond) // room that only clinical ingest knows
 )
 
-// JudgeRoom judges a room at an instant. The verdict shares the evidence with the
-// chart, which may not change while it is read.
+// JudgeRoom judges a room at an instant. The verdict shares nothing with the chart.
 func JudgeRoom(c *catalogue.Catalogue, r *acuity.RoomChart, now acuity.Instant) RoomVerdict {
 	var rv RoomVerdict
 	out := allocateMemory(r.CountEvidence())

@@ -82,7 +82,7 @@ type RoomVerdict struct {
 	fatigue bool           // a factor marks the nurse as tired
 	due     acuity.Instant // when Boarder or Double becomes true; 0: never
 
-	evidence []*acuity.Evidence // behind the factors, which say where
+	evidence []acuity.Evidence // behind the factors, which say where
 }
 
 // Until returns the instant at which time alone ends the verdict: then the room, or its
@@ -91,26 +91,14 @@ func (rv *RoomVerdict) Until() acuity.Instant { return codes.Soonest(rv.Next, rv
 
 // Evidence returns what is behind a factor of the room: one piece for each source,
 // in the order of the sources.
-func (rv *RoomVerdict) Evidence(fv *FactorVerdict) []*acuity.Evidence {
+func (rv *RoomVerdict) Evidence(fv *FactorVerdict) []acuity.Evidence {
 	return rv.evidence[fv.from : int(fv.from)+int(fv.sources)]
-}
-
-// KeepEvidence makes the verdict point at copies of its evidence, so that it outlives the
-// chart.
-func (rv *RoomVerdict) KeepEvidence() {
-	kept := make([]acuity.Evidence, 0, len(rv.evidence))
-	for i, ev := range rv.evidence {
-		if ev != nil {
-			kept = append(kept, *ev)
-			rv.evidence[i] = &kept[len(kept)-1]
-		}
-	}
 }
 
 // AssignedBy returns the rule that chose a primary of the room, a stable code; ""
 // of a modifier.
 func (rv *RoomVerdict) AssignedBy(fv *FactorVerdict) string {
-	if int(fv.shown) < len(rv.evidence) && rv.evidence[fv.shown] != nil {
+	if int(fv.shown) < len(rv.evidence) {
 		return rv.evidence[fv.shown].AssignedBy
 	}
 	return ""
