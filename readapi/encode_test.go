@@ -82,9 +82,7 @@ func anyVerdict(t *rapid.T) *score.Verdict {
 		OnDuty: rapid.Int32Range(-1, 40).Draw(t, "nurses"), Call: acuity.Tristate(rapid.IntRange(0, 2).Draw(t, "call")),
 		Ratio: rapid.Int32Range(-1, 300).Draw(t, "ratio"), Rooms: rapid.SliceOfN(roomOf, 0, 4).Draw(t, "rooms"),
 		RosterStale: rapid.Bool().Draw(t, "stale"), Unplaced: rapid.Int32().Draw(t, "unplaced"),
-		Quality: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) score.Quality {
-			return score.Quality{Code: "code", Message: text.Draw(t, "message")}
-		}), 0, 2).Draw(t, "quality"),
+		Quality: score.QualitySet(rapid.Uint16().Draw(t, "quality")),
 		Version: rapid.Int64().Draw(t, "version"), AsOf: at.Draw(t, "asOf"), Next: at.Draw(t, "next"),
 	}
 	for i := range v.Axes {

@@ -118,7 +118,7 @@ func unitStateOf(v *score.Verdict, rooms []raw) *unitState {
 		Roster:         rosterOf(v),
 		Rooms:          rooms,
 
-		UnplacedPatients: v.Unplaced, DataQuality: make([]quality, len(v.Quality)),
+		UnplacedPatients: v.Unplaced, DataQuality: []quality{},
 		Version: v.Version, AsOf: instant(v.AsOf), NextChangeAt: instant(v.Next),
 		RulesVersion: v.Rules,
 	}
@@ -139,8 +139,8 @@ func unitStateOf(v *score.Verdict, rooms []raw) *unitState {
 	for i := range v.Axes {
 		u.Axes[i] = axisOf(v, acuity.Axis(i))
 	}
-	for i, q := range v.Quality {
-		u.DataQuality[i] = quality(q)
+	for _, q := range v.Quality.List() {
+		u.DataQuality = append(u.DataQuality, quality(q))
 	}
 	return u
 }

@@ -167,7 +167,7 @@ func lacks(v *score.Verdict, want string) string {
 			have = append(have, acuity.Axis(i).String()+"=unknown")
 		}
 	}
-	for _, q := range v.Quality {
+	for _, q := range v.Quality.List() {
 		have = append(have, "!"+q.Code)
 	}
 	words := strings.Fields(want)

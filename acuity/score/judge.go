@@ -87,7 +87,7 @@ func UpdateVerdict(c *catalogue.Catalogue, v *Verdict, u *acuity.UnitChart, sums
 // ShowsSame reports whether two verdicts show the same of the unit. It compares no rooms,
 // only their number.
 func (v *Verdict) ShowsSame(o *Verdict) bool {
-	return v.Level == o.Level && v.Driving == o.Driving && v.Axes == o.Axes && slices.Equal(v.Quality, o.Quality) &&
+	return v.Level == o.Level && v.Driving == o.Driving && v.Axes == o.Axes && v.Quality == o.Quality &&
 		v.Required == o.Required && v.Shortfall == o.Shortfall && v.ShortfallFTE == o.ShortfallFTE &&
 		v.OnDuty == o.OnDuty && v.Call == o.Call && v.Ratio == o.Ratio && v.Unplaced == o.Unplaced &&
 		v.Roster == o.Roster && v.RosterStale == o.RosterStale &&

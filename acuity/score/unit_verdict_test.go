@@ -1,7 +1,6 @@
 package score
 
 import (
-	"slices"
 	"testing"
 
 	"svc/acuity"
@@ -92,8 +91,8 @@ func TestStaffingThatIsNotThere(t *testing.T) {
 	if !v.Axes[acuity.AxisCritical].Known || v.Axes[acuity.AxisCritical].HasValue || !v.Axes[acuity.AxisFlow].Known || v.OnDuty != -1 || v.Ratio != -1 || v.Required != 510 {
 		t.Errorf("%+v", v.Axes)
 	}
-	if !slices.ContainsFunc(v.Quality, func(q Quality) bool { return q.Code == "staffing_unknown" }) {
-		t.Errorf("quality %v", v.Quality)
+	if !v.Quality.Has("staffing_unknown") {
+		t.Errorf("quality %v", v.Quality.List())
 	}
 	nothing := Judge((&acuity.Chart{}), now)
 	if nothing.Level != acuity.LevelGreen || nothing.Driving == acuity.AxisStaffing && nothing.Axes[acuity.AxisStaffing].Known {

@@ -28,7 +28,7 @@ type Verdict struct {
 	RosterStale bool
 
 	Unplaced int32
-	Quality  []Quality
+	Quality  QualitySet
 
 	Version int64
 	Rules   string         // version of the rules: see Catalogue.Version
@@ -124,9 +124,6 @@ type FactorVerdict struct {
 	Next   acuity.Instant
 	doubt  acuity.Instant // when Stale becomes true; 0: never
 }
-
-// Quality is a reason to trust the verdict less.
-type Quality struct{ Code, Message string }
 
 // ActiveFactors appends the active factors of a room in ascending order.
 func (rv *RoomVerdict) ActiveFactors(dst []catalogue.Factor) []catalogue.Factor {

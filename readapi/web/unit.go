@@ -285,7 +285,7 @@ var unknownBecause = map[acuity.Axis][]string{
 func (p *writer) describeAxis(v *score.Verdict, id acuity.Axis) string {
 	if !v.Axes[id].Known {
 		for _, code := range unknownBecause[id] {
-			if slices.ContainsFunc(v.Quality, func(q score.Quality) bool { return q.Code == code }) {
+			if v.Quality.Has(code) {
 				return p.T("unknown." + code)
 			}
 		}
@@ -320,7 +320,7 @@ func (p *writer) describeAxis(v *score.Verdict, id acuity.Axis) string {
 
 // listQuality returns what makes the verdict less certain.
 func (p *writer) listQuality(v *score.Verdict) (all []string) {
-	for _, q := range v.Quality {
+	for _, q := range v.Quality.List() {
 		all = append(all, p.T("quality."+q.Code))
 	}
 	return all
