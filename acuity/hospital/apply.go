@@ -61,7 +61,6 @@ type intake struct {
 	o          *acuity.Observation
 	events     []intakeEvent
 	statements []evidence.Statement // statements of this request
-	byRoom     map[int32][]int32    // indexes of the statements of a room; nil: not asked for yet
 	// waitingFor are the statements that named a patient without a visit.
 	waitingFor []waitingStatement
 	room       *room // of a clinical request

@@ -217,13 +217,15 @@ func (r *room) describeFactor(f catalogue.Factor, rv *score.RoomVerdict) acuity.
 	return c
 }
 
-// addPassed adds the factors of statements that were older than their window on arrival:
-// they expire without having been active.
+// addPassed adds the factors of statements about the room itself that were older than their
+// window on arrival: they expire without having been active.
 func (in *intake) addPassed(r *room, now []catalogue.Factor) {
 	first := len(in.Expired)
-	for _, i := range in.statementsIn(r.ID) {
-		h := &in.statements[i]
-		for _, m := range h.MatchedSignal.Matches {
+	for i := range in.statements {
+		if s := &in.o.Signals[i]; s.Room != r.ID || s.Visit != "" || s.Patient != "" {
+			continue
+		}
+		for _, m := range in.statements[i].MatchedSignal.Matches {
 			if !m.On || slices.Contains(now, m.Factor) || !r.hasEvidence(m.Factor) ||
 				slices.ContainsFunc(in.Expired, func(c acuity.FactorChange) bool { return c.RoomID == r.ID && c.Factor == m.Factor }) {
 				continue
@@ -237,19 +239,6 @@ func (in *intake) addPassed(r *room, now []catalogue.Factor) {
 		}
 		sortChanges(in.Expired[first:])
 	}
-}
-
-// statementsIn returns the indexes of the statements of the request that name a room.
-func (in *intake) statementsIn(room int32) []int32 {
-	if in.byRoom == nil {
-		in.byRoom = map[int32][]int32{}
-		for i := range in.statements {
-			if s := &in.o.Signals[i]; s.Visit == "" && s.Patient == "" {
-				in.byRoom[s.Room] = append(in.byRoom[s.Room], int32(i))
-			}
-		}
-	}
-	return in.byRoom[room]
 }
 
 // hasEvidence reports whether the chart has evidence of a factor, in force or not.
