@@ -47,7 +47,7 @@ func (s *server) batch(w http.ResponseWriter, r *http.Request) {
 		httpapi.Fail(w, r, *problem)
 		return
 	}
-	got := receipt{applied: true, change: acuity.Change{Outcome: acuity.Ignored}}
+	got := nothingAppended
 	if len(o.Events) > 0 {
 		if got, ok = s.submit(w, r, in, o); !ok {
 			return

@@ -115,18 +115,28 @@ var notGzip = &httpapi.Problem{
 	Kind: httpapi.Invalid, Message: "The body is not gzip.", Details: []httpapi.Detail{{Path: "", Rule: "gzip"}},
 }
 
-// readJSON reads a JSON body. If the body is not JSON it answers the request and returns
-// false.
-func readJSON(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, bool) {
-	_, problem := contentType(r, jsonType)
+// readTyped reads a body of one of the content types. If it returns false it has answered
+// the request.
+func readTyped(w http.ResponseWriter, r *http.Request, limit int64, taken ...string) (media, []byte, bool) {
+	kind, problem := contentType(r, taken...)
 	var body []byte
 	if problem == nil {
 		body, problem = readBody(w, r, limit)
 	}
-	if problem == nil {
-		problem = httpapi.CheckJSON(body)
-	}
 	if problem != nil {
+		httpapi.Fail(w, r, *problem)
+	}
+	return kind, body, problem == nil
+}
+
+// readJSON reads a JSON body. If the body is not JSON it answers the request and returns
+// false.
+func readJSON(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, bool) {
+	_, body, ok := readTyped(w, r, limit, jsonType)
+	if !ok {
+		return nil, false
+	}
+	if problem := httpapi.CheckJSON(body); problem != nil {
 		httpapi.Fail(w, r, *problem)
 		return nil, false
 	}

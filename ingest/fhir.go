@@ -31,13 +31,8 @@ type fhirIssue struct {
 }
 
 func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
-	_, problem := contentType(r, fhirType, jsonType)
-	var body []byte
-	if problem == nil {
-		body, problem = readBody(w, r, maxFHIRBody)
-	}
-	if problem != nil {
-		httpapi.Fail(w, r, *problem)
+	_, body, ok := readTyped(w, r, maxFHIRBody, fhirType, jsonType)
+	if !ok {
 		return
 	}
 	o := s.observe(r, acuity.ChannelFHIR)
@@ -52,10 +47,9 @@ func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
 	o.Events, o.Signals, o.References = facts.Events, facts.Signals, facts.References
 	in.places.encounters, in.places.resource = facts.Places, facts.PlaceOfSignal
 	in.issues(facts.Issues)
-	got := receipt{applied: true, change: acuity.Change{Outcome: acuity.Ignored}}
+	got := nothingAppended
 	switch {
 	case len(o.Events)+len(o.Signals)+len(o.References) > 0:
-		var ok bool
 		if got, ok = s.submit(w, r, in, o); !ok {
 			return
 		}

@@ -3,7 +3,6 @@ package ingest
 import (
 	"net/http"
 	"strconv"
-	"strings"
 
 	"svc/ingest/fhir"
 	"svc/internal/httpapi"
@@ -99,7 +98,11 @@ func (a *fhirAnswer) bundle(facts *fhir.Facts) responseBundle {
 	b := responseBundle{ResourceType: "Bundle", Type: facts.Bundle + "-response", Entry: make([]responseEntry, len(facts.Entries))}
 	issues := make([][]httpapi.OutcomeIssue, len(facts.Entries))
 	for _, i := range a.allIssues() {
-		if n := entryOf(i.Expression); n < len(issues) {
+		n, _, ok := pathIn("Bundle.entry", i.Expression)
+		if !ok {
+			n = 0
+		}
+		if n < len(issues) {
 			issues[n] = append(issues[n], i.outcome())
 		}
 	}
@@ -123,16 +126,4 @@ func (a *fhirAnswer) bundle(facts *fhir.Facts) responseBundle {
 		}
 	}
 	return b
-}
-
-// entryOf returns the index of the Bundle entry that an expression lies in; 0 if it lies
-// in none.
-func entryOf(expression string) int {
-	rest, ok := strings.CutPrefix(expression, "Bundle.entry[")
-	digits, _, _ := strings.Cut(rest, "]")
-	n, err := strconv.Atoi(digits)
-	if !ok || err != nil || n < 0 {
-		return 0
-	}
-	return n
 }

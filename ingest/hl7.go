@@ -47,19 +47,15 @@ type exchange struct {
 }
 
 func (s *server) hl7(w http.ResponseWriter, r *http.Request) {
-	kind, problem := contentType(r, textType, hl7Type, jsonType)
-	var body []byte
-	if problem == nil {
-		body, problem = readBody(w, r, maxBody)
-	}
-	if problem != nil {
-		httpapi.Fail(w, r, *problem)
+	kind, body, ok := readTyped(w, r, maxBody, textType, hl7Type, jsonType)
+	if !ok {
 		return
 	}
 	o := s.observe(r, acuity.ChannelHL7)
 	in := s.reader(o)
 	charset, _ := hl7.CharsetNamed(kind.charset)
 	if kind.name == jsonType {
+		var problem *httpapi.Problem
 		if body, problem = in.message(body); problem != nil {
 			httpapi.Fail(w, r, *problem)
 			return
@@ -72,9 +68,8 @@ func (s *server) hl7(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.reportRefused(o, requestID(r), len(x.results)-len(x.events), in.drainNotices()...)
-	got := receipt{applied: true, change: acuity.Change{Outcome: acuity.Ignored}}
+	got := nothingAppended
 	if o.Events = x.events; len(o.Events) > 0 {
-		var ok bool
 		if got, ok = s.submit(w, r, in, o); !ok {
 			return
 		}

@@ -158,6 +158,9 @@ type receipt struct {
 	change   acuity.Change
 }
 
+// nothingAppended is the receipt of a body without anything to append.
+var nothingAppended = receipt{applied: true, change: acuity.Change{Outcome: acuity.Ignored}}
+
 // submit appends the observation and waits until the view shows it. If the observation
 // cannot be taken, submit answers the request and returns false. in is nil for an act of
 // an administrator: it counts for no feed.
@@ -166,8 +169,10 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 		o.Request = s.requestOf(r, o.Hospital)
 	}
 	got := receipt{durable: true}
-	err := spendFacts(r.Context(), s, o)
-	if err == nil {
+	var err error
+	if busy := s.Share.Spend(r.Context(), o.Hospital, 0, factsOf(o)); busy != nil {
+		err = busy
+	} else {
 		got.position, err = s.append(r.Context(), o, enterPatience)
 	}
 	if err != nil {
@@ -229,9 +234,9 @@ func respondAsync(r *http.Request) bool {
 }
 
 func (s *server) append(ctx context.Context, o *acuity.Observation, patience time.Duration) (Position, error) {
-	entry, err := enter(ctx, s, o, patience)
-	if err != nil {
-		return Position{}, err
+	entry, busy := s.Share.Enter(ctx, o.Hospital, factsOf(o), patience)
+	if busy != nil {
+		return Position{}, busy
 	}
 	ctx, cancel := context.WithTimeout(ctx, appendWait)
 	defer cancel()

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"net/http"
-	"slices"
 
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
@@ -20,12 +19,12 @@ func localSettingsRoutes() []httpapi.Route[*server] {
 			About: "A list of rows, or one row as the body. All that was ever sent is read anew before the answer: nothing needs to be sent again. A row about the same code, kind and value replaces the one before. A code with a trailing * is a prefix.",
 			Bodies: jsonBody(maxBody, terminologyShape{},
 				httpapi.Example{Name: "A local alert and a threshold", Text: `{"mappings":[{"system":"local","code":"OB_HEM_ALERT","factorId":"high-hemorrhage","comment":"from the alert module"},{"system":"local","code":"QBL","kind":"lab","factorId":"high-hemorrhage","value":{"op":">=","than":1500}}]}`}),
-			Data: terminologyAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable, httpapi.Precondition}, Limits: map[string]int64{"mappingsPerRequest": itemsAtMost[terminologyShape]("mappings")},
+			Data: terminologyAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable}, Limits: map[string]int64{"mappingsPerRequest": itemsAtMost[terminologyShape]("mappings")},
 		}, Serve: (*server).setTerminology},
 		{Operation: httpapi.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/terminology/{id}", ID: "deleteTerminology", Summary: "Take a mapping back",
 			Parameters: []httpapi.Parameter{id("Of the mapping.", "map-000000000000000000000000")},
-			Data:       acted{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition},
+			Data:       acted{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*server).deleteTerminology},
 		{Operation: httpapi.Operation{
 			Method: http.MethodPost, Path: "/api/admin/terminology/worklist/ignore", ID: "ignoreCodes", Summary: "Codes that nobody need look at",
@@ -42,47 +41,43 @@ func localSettingsRoutes() []httpapi.Route[*server] {
 			Method: http.MethodPost, Path: "/api/admin/rules", ID: "setRule", Summary: "Override values of one factor",
 			About:  ruleAbout,
 			Bodies: jsonBody(maxBody, ruleShape{}, httpapi.Example{Name: "Magnesium, 90 minutes", Text: `{"factorId":"high-mag","values":{"floor":"1 until 90m, 1/2"},"comment":"our protocol"}`}),
-			Data:   ruleAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable, httpapi.Precondition},
+			Data:   ruleAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable},
 		}, Serve: (*server).setRule},
 		{Operation: httpapi.Operation{
 			Method: http.MethodPut, Path: "/api/admin/rules/{id}", ID: "putRule", Summary: "Override values of the factor of the path",
 			About:      ruleAbout,
 			Parameters: []httpapi.Parameter{id("Of the factor.", "high-mag")},
 			Bodies:     jsonBody(maxBody, ruleOfPathShape{}, httpapi.Example{Name: "Magnesium, 90 minutes", Text: `{"values":{"floor":"1 until 90m, 1/2"}}`}),
-			Data:       ruleAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable, httpapi.Precondition},
+			Data:       ruleAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable},
 		}, Serve: (*server).setRule},
 		{Operation: httpapi.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/rules/{id}", ID: "deleteRule", Summary: "Back to the catalogue",
 			Parameters: []httpapi.Parameter{id("Of the factor.", "high-mag")},
-			Data:       ruleAnswer{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition},
+			Data:       ruleAnswer{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*server).deleteRule},
 		{Operation: httpapi.Operation{
 			Method: http.MethodPost, Path: "/api/admin/locations", ID: "setLocation", Summary: "Say which room a place is, or that it is outside",
 			About:  "A list of rows, all or none, or one row as the body. A row about the same place replaces the one before. With neither roomId nor outside it says that the place is of this unit. The room that it names is confirmed.",
 			Bodies: jsonBody(maxBody, httpapi.AnyOf{placeShape{}, placesShape{}}, httpapi.Example{Name: "A room", Text: `{"pointOfCare":"BIRTHCENTER","room":"B9","roomId":9,"roomLabel":"Birth 9","area":"LDR"}`}, httpapi.Example{Name: "Another unit", Text: `{"pointOfCare":"ICU","outside":true}`}, httpapi.Example{Name: "A table", Text: `{"locations":[{"pointOfCare":"OBTRIAGE"},{"pointOfCare":"BIRTHCENTER","room":"B10","roomId":10,"roomLabel":"Birth 10","area":"LDR"}]}`}),
-			Data:   locationAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable, httpapi.Precondition}, Limits: map[string]int64{"locationsPerRequest": itemsAtMost[placesShape]("locations")},
+			Data:   locationAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable}, Limits: map[string]int64{"locationsPerRequest": itemsAtMost[placesShape]("locations")},
 		}, Serve: (*server).setLocation},
 		{Operation: httpapi.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/locations/{id}", ID: "deleteLocation", Summary: "Take a row of the location table back",
 			Parameters: []httpapi.Parameter{id("Of the row.", "room-9")},
-			Data:       locationAnswer{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition},
+			Data:       locationAnswer{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*server).deleteLocation},
 		{Operation: httpapi.Operation{
 			Method: http.MethodPut, Path: "/api/admin/settings", ID: "putSettings", Summary: "Set all settings of the hospital",
 			About:  "What is left out has its default. Time zone and senders hold for later requests; the switches re-read all that was sent.",
 			Bodies: jsonBody(maxBody, settingsShape{}, httpapi.Example{Name: "A time zone and a switch", Text: `{"timezone":"America/Chicago","staffingFromRoster":true}`}),
-			Data:   settingsAnswer{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable, httpapi.Precondition},
+			Data:   settingsAnswer{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable},
 		}, Serve: (*server).setSettings},
 	}
 	for i := range all {
 		o := &all[i].Operation
 		o.Group, o.Scope = "Administration", access.Admin
-		if !slices.Contains(o.Refuses, httpapi.Precondition) {
-			o.Refuses = append(o.Refuses, httpapi.Precondition)
-		}
-		o.Refuses = append(o.Refuses, httpapi.Invalid)
-		if len(o.Bodies) > 0 {
-			o.Refuses = o.Refuses[:len(o.Refuses)-1] // any body may be malformed
+		if o.Refuses = append(o.Refuses, httpapi.Precondition); len(o.Bodies) == 0 { // with a body Invalid is said anyway
+			o.Refuses = append(o.Refuses, httpapi.Invalid)
 		}
 		o.Parameters = append(o.Parameters,
 			httpapi.Parameter{Name: dryRun, In: "query", About: "true: say what would change, and change nothing.", Values: []string{"true", "false"}},

@@ -33,8 +33,8 @@ func (m *Messages) TakeBody(ctx context.Context, key access.Key, body []byte) (a
 	if !key.Allows(access.IngestHL7) {
 		return nil, ErrForbidden
 	}
-	if err := awaitShare(ctx, &m.s, key.Hospital, len(body), 0); err != nil {
-		return nil, err
+	if busy := m.s.Share.Await(ctx, key.Hospital, len(body), 0, messagePatience); busy != nil {
+		return nil, busy
 	}
 	o := m.s.observed(key, acuity.ChannelHL7)
 	in := m.s.reader(o)
@@ -43,8 +43,8 @@ func (m *Messages) TakeBody(ctx context.Context, key access.Key, body []byte) (a
 		return m.refuse(o, 1, 100), nil
 	}
 	if o.Events = x.events; len(o.Events) > 0 {
-		if err := awaitShare(ctx, &m.s, key.Hospital, 0, factsOf(o)); err != nil {
-			return nil, err
+		if busy := m.s.Share.Await(ctx, key.Hospital, 0, factsOf(o), messagePatience); busy != nil {
+			return nil, busy
 		}
 		at, err := m.s.append(ctx, o, messagePatience)
 		switch {

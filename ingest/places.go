@@ -111,10 +111,8 @@ func (p *Places) encounter(w acuity.Warning) string {
 func (p *Places) controlID(path string) string {
 	n := 0
 	if p.list != "" || len(p.controlIDs) != 1 {
-		rest, ok := strings.CutPrefix(path, "messages[")
-		digits, _, _ := strings.Cut(rest, "]")
-		var err error
-		if n, err = strconv.Atoi(digits); !ok || err != nil || n < 0 || n >= len(p.controlIDs) {
+		var ok bool
+		if n, _, ok = pathIn("messages", path); !ok || n >= len(p.controlIDs) {
 			return ""
 		}
 	}

@@ -19,28 +19,24 @@ type settingsAnswer struct {
 // observation. Time zone and senders change how later requests are read; they are stored
 // with the hospital.
 func (s *server) setSettings(w http.ResponseWriter, r *http.Request) {
-	body, ok := readJSON(w, r, maxBody)
-	if !ok {
-		return
-	}
-	o, in := s.beginAct(w, r, acuity.ChannelSettings)
-	if o == nil {
-		return
-	}
 	hospital, known := access.Hospital{}, false
 	if s.Settings != nil {
-		hospital, known = s.Settings.Hospital(o.Hospital)
+		hospital, known = s.Settings.Hospital(httpapi.Caller(r.Context()).Hospital)
 	}
-	if !known {
+	o, in := s.beginActWithBody(w, r, acuity.ChannelSettings, func(in *reader, body []byte, o *acuity.Observation) {
+		if known {
+			o.Switches = in.settings(body, &hospital, s.Settings.Key)
+		}
+	})
+	switch {
+	case o == nil:
+		return
+	case !known:
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 		return
 	}
-	o.Switches = in.settings(body, &hospital, s.Settings.Key)
-	if problem := in.problem(); problem != nil {
-		httpapi.Fail(w, r, *problem)
-		return
-	}
 	var answer settingsAnswer
+	var ok bool
 	if answer.acted, ok = s.perform(w, r, o, in, actionSettingsSet, o.Hospital); !ok {
 		return
 	}

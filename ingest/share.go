@@ -19,13 +19,7 @@ const (
 	messagePatience = 5 * time.Second
 )
 
-// shareOf is the share of a hospital, in the context of a request.
-type shareOf struct {
-	server   *server
-	hospital string
-}
-
-type shareKey struct{}
+type shareKey struct{} // of the *limit.Share in the context of a request
 
 // shared serves a request with a body. A large body waits until the hospital may have
 // another one read. Otherwise the request gets 429 before any of it is read.
@@ -34,63 +28,26 @@ func shared(s *server, w http.ResponseWriter, r *http.Request, serve func(r *htt
 		serve(r)
 		return
 	}
-	of := &shareOf{server: s, hospital: httpapi.Caller(r.Context()).Hospital}
 	if r.ContentLength < 0 || r.ContentLength > limit.LargeBytes || len(r.Header["Content-Encoding"]) > 0 {
-		done, busy := s.Share.Open(r.Context(), of.hospital)
+		done, busy := s.Share.Open(r.Context(), httpapi.Caller(r.Context()).Hospital)
 		if busy != nil {
 			httpapi.Fail(w, r, *beyondShare(busy))
 			return
 		}
 		defer done()
 	}
-	serve(r.WithContext(context.WithValue(r.Context(), shareKey{}, of)))
+	serve(r.WithContext(context.WithValue(r.Context(), shareKey{}, s.Share)))
 }
 
-// spendBytes charges the share of the hospital for reading a body.
+// spendBytes charges the share of the hospital for reading a body. Bodies of
+// administrators are free.
 func spendBytes(r *http.Request, length int) *httpapi.Problem {
-	of, ok := r.Context().Value(shareKey{}).(*shareOf)
+	share, ok := r.Context().Value(shareKey{}).(*limit.Share)
 	if !ok {
 		return nil
 	}
-	if busy := of.server.Share.Spend(r.Context(), of.hospital, length, 0); busy != nil {
+	if busy := share.Spend(r.Context(), httpapi.Caller(r.Context()).Hospital, length, 0); busy != nil {
 		return beyondShare(busy)
-	}
-	return nil
-}
-
-// enter waits until an observation may go to the log. Without shares the entry is nil.
-// The error is a *[limit.Busy].
-func enter(ctx context.Context, s *server, o *acuity.Observation, patience time.Duration) (*limit.Entry, error) {
-	if s.Share == nil {
-		return nil, nil //nolint:nilnil // shares are off
-	}
-	in, busy := s.Share.Enter(ctx, o.Hospital, factsOf(o), patience)
-	if busy != nil {
-		return nil, busy
-	}
-	return in, nil
-}
-
-// spendFacts charges the share of the hospital for applying an observation. The error is
-// a *[limit.Busy].
-func spendFacts(ctx context.Context, s *server, o *acuity.Observation) error {
-	if s.Share == nil {
-		return nil
-	}
-	if busy := s.Share.Spend(ctx, o.Hospital, 0, factsOf(o)); busy != nil {
-		return busy
-	}
-	return nil
-}
-
-// awaitShare serves a sender whose protocol has no "come later". It waits until the share
-// of the hospital has enough left. The error is a *[limit.Busy].
-func awaitShare(ctx context.Context, s *server, hospital string, bytes, facts int) error {
-	if s.Share == nil {
-		return nil
-	}
-	if busy := s.Share.Await(ctx, hospital, bytes, facts, messagePatience); busy != nil {
-		return busy
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 //   - Only so many facts of a hospital from the last seconds may be unapplied:
 //     [Share.Enter]. So small bodies are as fast as the processor, and no faster.
 //
-// While a processor stands still, a hospital at its usual pace is not refused: facts
+// A nil Share refuses nobody. While a processor stands still, a hospital at its usual pace is not refused: facts
 // older than these seconds do not count.
 type Share struct {
 	now    func() time.Time
@@ -156,6 +156,9 @@ func (s *Share) Open(ctx context.Context, id string) (done func(), busy *Busy) {
 // Spend charges the bucket of a hospital for a body, by its length or its facts. A body
 // that is not large costs nothing.
 func (s *Share) Spend(ctx context.Context, id string, bytes, facts int) *Busy {
+	if s == nil {
+		return nil
+	}
 	wait := s.spend(ctx, id, bytes, facts)
 	if wait == 0 {
 		return nil
@@ -169,6 +172,9 @@ func (s *Share) Spend(ctx context.Context, id string, bytes, facts int) *Busy {
 // Await charges like Spend, for a sender whose protocol has no "come later". It waits, at
 // most for patience, until the bucket has enough.
 func (s *Share) Await(ctx context.Context, id string, bytes, facts int, patience time.Duration) *Busy {
+	if s == nil {
+		return nil
+	}
 	for began := s.now(); ; {
 		wait := s.spend(ctx, id, bytes, facts)
 		if wait == 0 {
@@ -220,6 +226,9 @@ func (s *Share) takeTokens(ctx context.Context, id string, want float64) (left f
 // applied or no longer recent. The size of an input never keeps it out, only the inputs
 // before it.
 func (s *Share) Enter(ctx context.Context, id string, facts int, patience time.Duration) (*Entry, *Busy) {
+	if s == nil {
+		return nil, nil
+	}
 	facts = max(facts, 1)
 	for began := s.now(); ; {
 		s.mu.Lock()
