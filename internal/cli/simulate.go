@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -115,7 +114,7 @@ func (o *simulateOptions) send(requests iter.Seq[simulate.Request], now time.Tim
 		if isPast(&r) {
 			continue
 		}
-		p := payload{path: path.Base(r.Path), body: bytes.Clone(r.Body), async: o.pace == 0}
+		p := payload{path: path.Base(r.Path), body: r.Body, async: o.pace == 0}
 		if o.pace > 0 {
 			p.due = r.At
 		}

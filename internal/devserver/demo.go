@@ -226,7 +226,7 @@ func (p *demoPast) keep(r *simulate.Request) {
 		p.addBatch(p.events.Add(r.Body))
 		return
 	}
-	one := demoRequest{path: feed, body: bytes.Clone(r.Body)}
+	one := demoRequest{path: feed, body: r.Body}
 	if i := slices.Index(demoSnapshots, feed); i >= 0 {
 		if i == 0 {
 			p.before = p.last[0]

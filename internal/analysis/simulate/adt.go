@@ -1,9 +1,6 @@
 package simulate
 
-import (
-	"slices"
-	"strconv"
-)
+import "strconv"
 
 // The paths of the ingest API.
 const (
@@ -24,7 +21,7 @@ func icd(code, display string) diagnosis { return diagnosis{code: code, display:
 
 // diagnose adds a diagnosis to the woman's chart and sends it.
 func (v *visit) diagnose(d diagnosis) {
-	if slices.ContainsFunc(v.diagnoses, func(one diagnosis) bool { return one.code == d.code }) {
+	if v.has(d.code) {
 		return
 	}
 	v.diagnoses = append(v.diagnoses, d)

@@ -61,9 +61,15 @@ func (b *body) yes(name string, is bool) {
 	b.u.out = strconv.AppendBool(b.u.out, is)
 }
 
+// time writes an instant as RFC 3339 in UTC: whole seconds, or milliseconds if the unit's time
+// passes faster than real time.
 func (b *body) time(name string, t clock) {
 	b.key(name)
-	b.u.out = b.u.stamp.append(b.u.out, t)
+	form := `"2006-01-02T15:04:05Z"`
+	if b.u.options.Clock != nil {
+		form = `"2006-01-02T15:04:05.000Z"`
+	}
+	b.u.out = b.u.written(t).AppendFormat(b.u.out, form)
 }
 
 // place writes a room by its number and by its name in an ADT system.

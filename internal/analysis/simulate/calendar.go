@@ -70,17 +70,16 @@ var laborHours = [24]float64{
 func newCalendar(u *unit) calendar {
 	seed := u.options.Seed
 	c := calendar{arrivals: newChance(seed, purposeArrivals), days: newChance(seed, purposeBusy), slots: newChance(seed, purposeSlots)}
-	local := time.Unix(int64(u.now), 0).In(u.options.Start.Location())
-	c.today = at(time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, local.Location()))
+	c.today = u.hourOf(u.now, 0)
 	return c
 }
 
 // local returns the local time of an instant.
 func (u *unit) local(t clock) time.Time { return time.Unix(int64(t), 0).In(u.options.Start.Location()) }
 
-// hourOf returns an hour of a local day, which begins at midnight.
-func (u *unit) hourOf(midnight clock, h float64) clock {
-	d := u.local(midnight)
+// hourOf returns an hour of the local day of an instant.
+func (u *unit) hourOf(t clock, h float64) clock {
+	d := u.local(t)
 	return at(time.Date(d.Year(), d.Month(), d.Day(), 0, 0, int(h*3600), 0, d.Location()))
 }
 

@@ -1,5 +1,7 @@
 package simulate
 
+import "slices"
+
 // drug is a medication with its code.
 type drug struct{ code, display string }
 
@@ -31,12 +33,7 @@ func (d *drug) signal(status string, started clock) signal {
 func (v *visit) runs(d *drug) bool { return v.runningAt(d) >= 0 }
 
 func (v *visit) runningAt(d *drug) int {
-	for i := range v.running {
-		if v.running[i].drug == d {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(v.running, func(one running) bool { return one.drug == d })
 }
 
 // start begins a drug, unless it runs already.
@@ -57,7 +54,7 @@ func (v *visit) stop(d *drug) {
 	}
 	s := d.signal("stopped", v.running[i].since)
 	s.observed = v.now
-	v.running = append(v.running[:i], v.running[i+1:]...)
+	v.running = slices.Delete(v.running, i, i+1)
 	v.signal(s)
 	v.sendSignals()
 }

@@ -1,6 +1,9 @@
 package simulate
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // history draws the risks of the woman at arrival. They grow over the year (unit.load). Each
 // probability is our default unless a source stands beside it.
@@ -42,12 +45,7 @@ func (v *visit) history() {
 }
 
 func (v *visit) has(code string) bool {
-	for _, d := range v.diagnoses {
-		if d.code == code {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.diagnoses, func(d diagnosis) bool { return d.code == code })
 }
 
 // complaint draws the complaint at arrival and its finding.
@@ -173,16 +171,9 @@ func (v *visit) birth(cesarean bool) {
 	}
 	if cesarean {
 		v.marks = append(v.marks, "pp-csection-day")
-		v.after(24*hour, func() { v.unmark("pp-csection-day") })
-	}
-}
-
-func (v *visit) unmark(factor string) {
-	for i, m := range v.marks {
-		if m == factor {
-			v.marks = append(v.marks[:i], v.marks[i+1:]...)
-			return
-		}
+		v.after(24*hour, func() {
+			v.marks = slices.DeleteFunc(v.marks, func(m string) bool { return m == "pp-csection-day" })
+		})
 	}
 }
 

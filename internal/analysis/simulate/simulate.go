@@ -37,7 +37,7 @@ type Options struct {
 type Request struct {
 	At   time.Time // the instant of sending
 	Path string    // such as /api/ingest/adt
-	Body []byte    // JSON; valid until the next request
+	Body []byte    // JSON
 }
 
 // profile is a kind of unit.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // staff is the nurses of the unit.
@@ -63,11 +62,9 @@ func (s *staff) begin(u *unit) {
 
 // nextDay schedules a day's changes of shift.
 func (s *staff) nextDay(u *unit) {
-	local := u.local(u.now)
-	midnight := at(time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, local.Location()))
 	put := func(hours []float64, do func(*unit)) {
 		for _, h := range hours {
-			if t := u.hourOf(midnight, h); t > u.now {
+			if t := u.hourOf(u.now, h); t > u.now {
 				u.schedule(t, func() { do(u) })
 			}
 		}
@@ -75,7 +72,7 @@ func (s *staff) nextDay(u *unit) {
 	put(shiftHours, s.change)
 	put(recountHours, s.recount)
 	put([]float64{15.5}, s.plan)
-	u.schedule(u.hourOf(midnight, 24), func() { s.nextDay(u) })
+	u.schedule(u.hourOf(u.now, 24), func() { s.nextDay(u) })
 }
 
 // need is the charge nurse's estimate: the nurses that the present patients need.

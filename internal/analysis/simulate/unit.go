@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"container/heap"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -30,9 +31,7 @@ type unit struct {
 	events   int
 	open     []*visit // in the order of their numbers
 
-	out   []byte   // the open request
-	spare [][]byte // bodies that were sent, for use again
-	stamp stamp
+	out []byte // the open request
 }
 
 // warmUp is how long the unit runs before the start without sending, so that it begins as full
@@ -40,10 +39,10 @@ type unit struct {
 const warmUp = 12 * day
 
 func newUnit(o *Options, p profile) *unit {
-	u := &unit{profile: p, options: o, from: at(o.Start), stamp: stamp{clock: o.Clock}}
+	u := &unit{profile: p, options: o, from: at(o.Start)}
 	u.to = u.from + clock(o.For/time.Second)
 	u.now = u.from - warmUp
-	u.mark = u.markOf(o)
+	u.mark = u.markOf()
 	u.furnish()
 	u.calendar = newCalendar(u)
 	u.staff = newStaff(u)
@@ -52,9 +51,9 @@ func newUnit(o *Options, p profile) *unit {
 }
 
 // markOf returns a few letters that depend on the options.
-func (u *unit) markOf(o *Options) string {
+func (u *unit) markOf() string {
 	const letters = 36 * 36 * 36 * 36 * 36
-	hash := mixed(o.Seed)
+	hash := mixed(u.options.Seed)
 	for _, b := range []byte(u.profile.name) {
 		hash = mixed(hash ^ uint64(b))
 	}
@@ -78,10 +77,9 @@ func (u *unit) run(yield func(Request) bool) {
 			e.do()
 			continue
 		}
-		if !yield(Request{At: u.stamp.written(e.at), Path: e.path, Body: e.body}) {
+		if !yield(Request{At: u.written(e.at), Path: e.path, Body: e.body}) {
 			return
 		}
-		u.spare = append(u.spare, e.body)
 	}
 }
 
@@ -107,12 +105,8 @@ func (u *unit) schedule(t clock, do func()) {
 
 // post sends the finished body at an instant.
 func (u *unit) post(t clock, path string) {
-	var body []byte
-	if n := len(u.spare); n > 0 {
-		body, u.spare = u.spare[n-1], u.spare[:n-1]
-	}
 	u.number++
-	heap.Push(&u.agenda, entry{at: max(t, u.now), number: u.number, path: path, body: append(body[:0], u.out...)})
+	heap.Push(&u.agenda, entry{at: max(t, u.now), number: u.number, path: path, body: slices.Clone(u.out)})
 }
 
 // entry is a function to call or, if do is nil, a request to send.
