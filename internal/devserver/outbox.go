@@ -6,13 +6,8 @@ import (
 	"html/template"
 	"net/http"
 	"regexp"
-	"slices"
-	"sync"
 	"time"
 
-	"github.com/go-chi/chi/v5"
-
-	"svc/internal/cli"
 	"svc/internal/httpapi"
 	"svc/internal/outbound"
 	"svc/notifier/sms"
@@ -24,17 +19,11 @@ const outboxPath = "/dev/outbox"
 //go:embed outbox.html
 var outboxPage string
 
-// outboxKept is how many messages the page shows.
-const outboxKept = 200
-
 // outbox stores the messages of the channels to people.
 type outbox struct {
 	now    func() time.Time
 	public string // address of the API
-	page   *template.Template
-
-	mu     sync.Mutex
-	latest []*caught // newest first
+	latestPage[caught]
 }
 
 // caught is one message.
@@ -59,7 +48,7 @@ func (c *caught) Clock() string { return time.Time(c.At).Format("15:04:05") }
 const SMSToken = "svc dev"
 
 func newOutbox(now func() time.Time, public string) *outbox {
-	return &outbox{now: now, public: public, page: template.Must(template.New("outbox").Parse(outboxPage))}
+	return &outbox{now: now, public: public, latestPage: latestPage[caught]{html: template.Must(template.New("outbox").Parse(outboxPage))}}
 }
 
 var outboxLink = regexp.MustCompile(`https?://\S+/a/[0-9A-Z]+`)
@@ -75,35 +64,13 @@ type catcher struct {
 // Send implements [outbound.Sender].
 func (c catcher) Send(_ context.Context, m outbound.Message) outbound.Result {
 	o := c.outbox
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	callback := ""
 	if c.channel == outbound.ChannelSMS {
 		callback = sms.Callback(o.public, sms.DriverHTTP, m.Hospital, m.DeliveryID)
 	}
-	o.latest = slices.Insert(o.latest, 0, &caught{
+	o.keep(&caught{
 		ID: m.DeliveryID, Callback: callback, At: httpapi.Time(o.now()), HospitalID: m.Hospital, Channel: c.channel, To: m.To,
 		Subject: m.Subject, Text: m.Text, HTML: m.HTML, Link: outboxLink.FindString(m.Text), Attempt: m.Attempt,
 	})
-	o.latest = o.latest[:min(len(o.latest), outboxKept)]
 	return outbound.Result{Class: outbound.ClassOK, Status: http.StatusOK, Took: 1, Response: "caught by svc dev"}
-}
-
-func (o *outbox) messages() []*caught {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return append([]*caught{}, o.latest...)
-}
-
-// mount adds the page of the outbox and its list as JSON.
-func (o *outbox) mount(r chi.Router) {
-	r.Get(outboxPath, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'")
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		o.page.Execute(w, o.messages()) //nolint:errcheck // the browser is gone
-	})
-	r.Get(outboxPath+".json", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		cli.PrintJSON(w, map[string]any{"items": o.messages()}) //nolint:errcheck // the browser is gone
-	})
 }

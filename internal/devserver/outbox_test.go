@@ -15,7 +15,7 @@ func TestOutboxPage(t *testing.T) {
 		o.channel(c).Send(t.Context(), outbound.Message{Hospital: "demo", To: "charge", Subject: "[RED] <L&D>", Text: "Ack http://127.0.0.1:1/a/7KQ2M9XW3PTD"})
 	}
 	var page strings.Builder
-	if err := o.page.Execute(&page, o.messages()); err != nil {
+	if err := o.html.Execute(&page, o.items()); err != nil {
 		t.Fatal(err)
 	}
 	row := `<td>12:03:04</td><td>sms</td><td>charge</td><td><strong>[RED] &lt;L&amp;D&gt;</strong>`

@@ -134,5 +134,5 @@ func (s *Server) Senders() map[outbound.Channel]outbound.Sender {
 // webhooks of a hospital, with their secrets.
 func (s *Server) Mount(r chi.Router, webhooks func(hospital string) []*outbound.Webhook) {
 	mountHook(r, webhooks, s.env.Now)
-	s.outbox.mount(r)
+	s.outbox.mount(r, outboxPath)
 }
