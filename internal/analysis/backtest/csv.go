@@ -29,25 +29,18 @@ func (r *Report) CSV(to io.Writer) error {
 		}
 	}
 	errs("all", r.Models)
-	for _, e := range r.Census {
-		for h := range e.MAE {
-			row("census_mae", e.Name, "all", h+1, e.MAE[h])
-			row("census_rmse", e.Name, "all", h+1, e.RMSE[h])
+	both := func(measure string, list []Errors) {
+		for _, e := range list {
+			for h := range e.MAE {
+				row(measure+"_mae", e.Name, "all", h+1, e.MAE[h])
+				row(measure+"_rmse", e.Name, "all", h+1, e.RMSE[h])
+			}
 		}
 	}
+	both("census", r.Census)
 	if c := r.Compared; c != nil {
-		for _, e := range c.Models {
-			for h := range e.MAE {
-				row("compared_mae", e.Name, "all", h+1, e.MAE[h])
-				row("compared_rmse", e.Name, "all", h+1, e.RMSE[h])
-			}
-		}
-		for _, e := range c.Census {
-			for h := range e.MAE {
-				row("compared_census_mae", e.Name, "all", h+1, e.MAE[h])
-				row("compared_census_rmse", e.Name, "all", h+1, e.RMSE[h])
-			}
-		}
+		both("compared", c.Models)
+		both("compared_census", c.Census)
 	}
 	for h := range forecast.Horizon {
 		row("coverage80", Method, "all", h+1, r.Band[h])
@@ -73,8 +66,5 @@ func (r *Report) CSV(to io.Writer) error {
 	for _, s := range r.Lead.Within {
 		row("share_of_orange_said_before", Method, "all", s.Hours, s.Share)
 	}
-	if err := w.WriteAll(rows); err != nil {
-		return err
-	}
-	return w.Error()
+	return w.WriteAll(rows)
 }

@@ -1,6 +1,7 @@
 package backtest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -45,15 +46,7 @@ func (r *Report) gate() Gate {
 			fault("%d h: %.1f %% within the band of 80 %%, %.0f to %.0f %%", h+1, 100*b, 100*leastBand, 100*mostBand)
 		}
 	}
-	best := slices.MinFunc(r.Levels[1:], func(a, b LevelErrors) int {
-		switch {
-		case a.Mean < b.Mean:
-			return -1
-		case a.Mean > b.Mean:
-			return 1
-		}
-		return 0
-	})
+	best := slices.MinFunc(r.Levels[1:], func(a, b LevelErrors) int { return cmp.Compare(a.Mean, b.Mean) })
 	if best.Mean > 0 && r.Levels[0].Mean > mostRPS*best.Mean {
 		fault("levels: RPS %.3f is %.2f of %s, at most %.2f", r.Levels[0].Mean, r.Levels[0].Mean/best.Mean, best.Name, mostRPS)
 	}

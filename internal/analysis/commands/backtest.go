@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,7 +25,6 @@ import (
 	"svc/internal/analysis/replay"
 	"svc/internal/cli"
 	"svc/internal/kafkacli"
-	"svc/internal/registry"
 	"svc/internal/stream"
 	"svc/schemas"
 )
@@ -179,17 +177,12 @@ func (b *backtestCommand) hours(ctx context.Context) ([]*acuity.Snapshot, error)
 		return b.ofFile(ctx)
 	}
 	if err := b.Connected(ctx, func(_ context.Context, s *settings.Store, _ *keys.Ring) error {
-		for _, h := range s.Register.Hospitals() {
-			if h.ID == b.options.Hospital {
-				b.options.Zone = s.Register.Zone(h.ID)
-				return nil
-			}
+		if _, known := s.Register.Hospital(b.options.Hospital); !known {
+			return fmt.Errorf("there is no hospital %q", b.options.Hospital)
 		}
-		return fmt.Errorf("there is no hospital %q", b.options.Hospital)
+		b.options.Zone = s.Register.Zone(b.options.Hospital)
+		return nil
 	}); err != nil {
-		return nil, err
-	}
-	if err := registry.Use(ctx, b.Config.Registry, b.Config.TopicPrefix, slog.New(slog.NewTextHandler(b.Stderr, nil))); err != nil {
 		return nil, err
 	}
 	if b.source == fromObservations {

@@ -160,11 +160,7 @@ func (c *logCommand) paced(times float64) func(context.Context, time.Time) error
 	var once sync.Once
 	return func(ctx context.Context, at time.Time) error {
 		once.Do(func() { begun, first = c.Now(), at })
-		wait := time.Duration(float64(at.Sub(first))/times) - c.Now().Sub(begun)
-		if wait <= 0 {
-			return nil
-		}
-		return pause(ctx, wait)
+		return cli.Pause(ctx, time.Duration(float64(at.Sub(first))/times)-c.Now().Sub(begun))
 	}
 }
 
@@ -177,12 +173,4 @@ func openOut(name string, stdout io.Writer) (io.WriteCloser, error) {
 		return nopCloser{stdout}, nil
 	}
 	return os.Create(name) //nolint:gosec // the file that the user named
-}
-
-// pause waits for d. It returns the error of ctx if that ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	wait, stop := context.WithTimeout(ctx, d)
-	defer stop()
-	<-wait.Done()
-	return ctx.Err()
 }

@@ -226,7 +226,7 @@ func (c *verifyOptions) rounds(ctx context.Context, v *replay.Verify, seen *Veri
 			seen.rounds.Add(1)
 			seen.last.Store(c.Now().UnixMilli())
 		}
-		if err := pause(ctx, c.every); err != nil {
+		if err := cli.Pause(ctx, c.every); err != nil {
 			return err
 		}
 	}

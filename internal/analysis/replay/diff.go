@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"reflect"
 	"runtime"
 	"slices"
 	"sync"
@@ -27,9 +26,6 @@ type DiffRow struct {
 	Replayed string  `parquet:"replayed,dict" json:"replayed" about:"the gravest of the replay"`
 	Minutes  float64 `parquet:"minutes" json:"minutes" about:"how long the two differed in the hour"`
 }
-
-// DiffColumns is the dictionary of a difference.
-func DiffColumns() []Column { return dictionary(reflect.TypeFor[DiffRow]()) }
 
 // Diff compares a replay with the recorded verdicts.
 type Diff struct {

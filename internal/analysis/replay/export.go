@@ -51,20 +51,12 @@ type exporter struct {
 
 // question returns the plan without the offsets.
 func (x *Export) question() *Plan {
-	p := &Plan{Topic: x.Topic, Table: x.Table.Name, Format: x.Format, Hospitals: slices.Sorted(slices.Values(x.Hospitals)), Segment: x.Segment}
+	p := &Plan{Topic: x.Topic, Table: x.Table.Name, Format: x.Format, Hospitals: slices.Sorted(slices.Values(x.Hospitals)), Segment: x.Segment, From: nullable(x.From.UTC()), To: nullable(x.To.UTC())}
 	if p.Hospitals == nil {
 		p.Hospitals = []string{}
 	}
 	if p.Segment == 0 {
 		p.Segment = defaultSegment
-	}
-	if !x.From.IsZero() {
-		at := x.From.UTC()
-		p.From = &at
-	}
-	if !x.To.IsZero() {
-		at := x.To.UTC()
-		p.To = &at
 	}
 	return p
 }

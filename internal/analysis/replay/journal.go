@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
@@ -32,37 +31,21 @@ func openJournal(dir string, question *Plan, begin func() (*Plan, error)) (*jour
 	}
 	content = content[:bytes.LastIndexByte(content, '\n')+1]
 	j := &journal{done: map[Piece]segment{}}
-	lines := bufio.NewScanner(bytes.NewReader(content))
-	lines.Buffer(nil, 1<<30)
-	first := true
-	for lines.Scan() {
-		if first {
-			if err = json.Unmarshal(lines.Bytes(), &j.plan); err != nil {
-				return nil, fmt.Errorf("read journal: %w", err)
-			}
-			if !j.plan.sameQuestion(question) {
-				return nil, ErrOther
-			}
-			first = false
-			continue
-		}
-		var s segment
-		if err = json.Unmarshal(lines.Bytes(), &s); err != nil {
+	if len(content) > 0 {
+		if err = j.read(content); err != nil {
 			return nil, fmt.Errorf("read journal: %w", err)
 		}
-		j.done[s.Piece] = s
-	}
-	if first {
+		if !j.plan.sameQuestion(question) {
+			return nil, ErrOther
+		}
+	} else {
 		plan, fault := begin()
 		if fault != nil {
 			return nil, fault
 		}
 		j.plan = *plan
 		content = append([]byte(plan.text()), '\n')
-		if err = durable(name+partialExt, content); err != nil {
-			return nil, fmt.Errorf("begin journal: %w", err)
-		}
-		if err = os.Rename(name+partialExt, name); err != nil {
+		if err = writeWhole(name, content); err != nil {
 			return nil, fmt.Errorf("begin journal: %w", err)
 		}
 	}
@@ -76,6 +59,22 @@ func openJournal(dir string, question *Plan, begin func() (*Plan, error)) (*jour
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
 	return j, nil
+}
+
+// read reads the lines of a journal.
+func (j *journal) read(content []byte) error {
+	lines := json.NewDecoder(bytes.NewReader(content))
+	if err := lines.Decode(&j.plan); err != nil {
+		return err
+	}
+	for lines.More() {
+		var s segment
+		if err := lines.Decode(&s); err != nil {
+			return err
+		}
+		j.done[s.Piece] = s
+	}
+	return nil
 }
 
 // note records that a segment is done.

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"time"
 
@@ -122,30 +121,30 @@ func (m *Manifest) write(dir string) error {
 	if err != nil {
 		return fmt.Errorf("write manifest: %w", err)
 	}
-	name := filepath.Join(dir, manifestName)
-	if err := durable(name+partialExt, append(content, '\n')); err != nil {
-		return fmt.Errorf("write manifest: %w", err)
-	}
-	if err := os.Rename(name+partialExt, name); err != nil {
+	if err := writeWhole(filepath.Join(dir, manifestName), append(content, '\n')); err != nil {
 		return fmt.Errorf("write manifest: %w", err)
 	}
 	return nil
 }
 
-func durable(name string, content []byte) error {
-	f, err := os.Create(name) //nolint:gosec // in the folder that the user named
+// writeWhole writes a file that has its name only once its content is on disk.
+func writeWhole(name string, content []byte) error {
+	f, err := os.Create(name + partialExt) //nolint:gosec // in the folder that the user named
 	if err != nil {
 		return err //nolint:wrapcheck // names the file
 	}
 	_, err = f.Write(content)
-	return errors.Join(err, f.Sync(), f.Close())
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
 }
 
 // sameQuestion reports whether two plans are equal but for the offsets.
 func (p *Plan) sameQuestion(o *Plan) bool {
 	a, b := *p, *o
 	a.Spans, b.Spans = nil, nil
-	return reflect.DeepEqual(a.text(), b.text())
+	return a.text() == b.text()
 }
 
 func (p Plan) text() string {

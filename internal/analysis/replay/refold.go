@@ -107,10 +107,6 @@ func NewRefold(hospitalID string, rules Override) (*Refold, error) {
 	return &Refold{unit: u, rules: rules}, nil
 }
 
-// Chart returns the unit as it is now. It is valid until the next call of Apply or ElapseTo, and
-// must not be changed.
-func (f *Refold) Chart() *acuity.Chart { return f.unit.Chart() }
-
 // Apply calls each with the changes that are due before an input, then with the change of the
 // input. A change is valid until each returns.
 func (f *Refold) Apply(in *Input, each func(*acuity.Change)) {
@@ -134,16 +130,6 @@ func (f *Refold) Apply(in *Input, each func(*acuity.Change)) {
 func (f *Refold) advanceTo(to acuity.Instant, each func(*acuity.Change)) {
 	for more := true; more; {
 		if f.change, more = f.unit.Advance(to); more {
-			each(&f.change)
-		}
-	}
-}
-
-// ElapseTo calls each with the changes that the live processor has made up to an instant of its
-// clock.
-func (f *Refold) ElapseTo(now acuity.Instant, each func(*acuity.Change)) {
-	for more := true; more; {
-		if f.change, more = f.unit.Elapse(now); more {
 			each(&f.change)
 		}
 	}

@@ -30,13 +30,6 @@ type Rerun struct {
 	Progress func(done, total int64)
 }
 
-// Run calls each with the changes, partition after partition.
-func (r *Rerun) Run(ctx context.Context, each func(partition int32, c *acuity.Change) error) error {
-	return r.foldPartitions(ctx, 1, func(_ context.Context, s stream.Span) (passage, error) {
-		return r.remake(func(c *acuity.Change) error { return each(s.Partition, c) }), nil
-	})
-}
-
 // Write writes the changes as rows to one writer, partition after partition.
 func (r *Rerun) Write(ctx context.Context, w io.Writer, format Format) (rows int64, err error) {
 	return writeOne(w, format, func(out *part[VerdictRow]) error {

@@ -37,11 +37,17 @@ type unitCheck struct {
 
 func newUnitCheck(p *partitionCheck, hospitalID string) *unitCheck {
 	u := &unitCheck{Checked: Checked{Hospital: hospitalID}, p: p, state: map[string][]byte{}, together: true}
-	if u.unit = hospital.New(hospitalID); p.v.Plain {
-		u.unit = hospital.NewPlain(hospitalID)
-	}
+	u.unit = p.v.newUnit(hospitalID)
 	u.fold = &Refold{unit: u.unit}
 	return u
+}
+
+// newUnit returns a unit without state.
+func (v *Verify) newUnit(hospitalID string) *hospital.State {
+	if v.Plain {
+		return hospital.NewPlain(hospitalID)
+	}
+	return hospital.New(hospitalID)
 }
 
 func (u *unitCheck) version() int64 { return u.unit.Chart().Unit.Version }
@@ -160,10 +166,7 @@ func (u *unitCheck) alignVersion(r *recorded) {
 	if u.version()+1 == r.Version {
 		return
 	}
-	again := hospital.New(u.Hospital)
-	if u.p.v.Plain {
-		again = hospital.NewPlain(u.Hospital)
-	}
+	again := u.p.v.newUnit(u.Hospital)
 	u.unit.Twin().Records(func(key []byte, s hospital.Record) {
 		if facts, ok := s.(*hospital.UnitState); ok {
 			moved := *facts

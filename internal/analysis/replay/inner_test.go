@@ -1,0 +1,35 @@
+package replay
+
+import (
+	"context"
+	"reflect"
+
+	"svc/acuity"
+	"svc/internal/stream"
+)
+
+// What only the tests of package replay_test call.
+
+// Chart returns the unit as it is now. It is valid until the next call of Apply or ElapseTo, and
+// must not be changed.
+func (f *Refold) Chart() *acuity.Chart { return f.unit.Chart() }
+
+// ElapseTo calls each with the changes that the live processor has made up to an instant of its
+// clock.
+func (f *Refold) ElapseTo(now acuity.Instant, each func(*acuity.Change)) {
+	for more := true; more; {
+		if f.change, more = f.unit.Elapse(now); more {
+			each(&f.change)
+		}
+	}
+}
+
+// Run calls each with the changes, partition after partition.
+func (r *Rerun) Run(ctx context.Context, each func(partition int32, c *acuity.Change) error) error {
+	return r.foldPartitions(ctx, 1, func(_ context.Context, s stream.Span) (passage, error) {
+		return r.remake(func(c *acuity.Change) error { return each(s.Partition, c) }), nil
+	})
+}
+
+// DiffColumns is the dictionary of a difference.
+func DiffColumns() []Column { return dictionary(reflect.TypeFor[DiffRow]()) }
