@@ -65,7 +65,7 @@ func (c *exportOptions) run(ctx context.Context) error {
 	}
 	x := &replay.Export{
 		Table: table, Topic: c.Config.Topic(table.Topic), Hospitals: c.hospitalList(), From: c.span[0], To: c.span[1],
-		Format: replay.Format(c.format), Read: source.Read, Spans: source.Spans, Progress: c.progress(), Pace: c.pace(), Segment: c.segment,
+		Format: replay.Format(c.format), Read: source.Read, Spans: source.Spans, Progress: c.progress(), Pace: replay.NewPace(c.rate), Segment: c.segment,
 	}
 	var m *replay.Manifest
 	var err error

@@ -44,7 +44,7 @@ func (c *logCommand) importFrom(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	im := &replay.Import{Dir: dir, Spans: c.log.Spans, Pace: c.pace(), Progress: c.progress(), Put: func(r *stream.Record) error { return loader.Put(r) }}
+	im := &replay.Import{Dir: dir, Spans: c.log.Spans, Pace: replay.NewPace(c.rate), Progress: c.progress(), Put: func(r *stream.Record) error { return loader.Put(r) }}
 	m, err := im.Run(ctx)
 	err = errors.Join(err, loader.Close())
 	c.done()

@@ -123,9 +123,6 @@ func (c *logCommand) close() {
 	}
 }
 
-// pace returns the limit on the records per second of all readers together.
-func (c *logCommand) pace() *replay.Pace { return replay.NewPace(c.rate) }
-
 // inputs is the source of the observations. It uses the second client.
 func (c *logCommand) inputs() replay.Source {
 	return replay.Source{Spans: c.log.Spans, Read: c.log.Read}

@@ -71,7 +71,7 @@ func (c *replayOptions) run(ctx context.Context) error {
 	defer c.close()
 	rerun := replay.Rerun{
 		Inputs: c.inputs(), Hospitals: c.hospitalList(), From: c.span[0], To: c.span[1], Rules: c.rules,
-		Wait: c.paced(c.times), Pace: c.pace(), Progress: c.progress(),
+		Wait: c.paced(c.times), Pace: replay.NewPace(c.rate), Progress: c.progress(),
 	}
 	into := &output{stdout: c.Stdout, name: c.out, format: replay.Format(c.format), folder: c.out != "-" && len(rerun.Hospitals) != 1}
 	if c.diff {

@@ -117,7 +117,7 @@ func (c *verifyOptions) verifier(ctx context.Context) (v *replay.Verify, closes 
 	}
 	v = &replay.Verify{
 		Inputs: c.inputs(), Changes: c.committed(schemas.Verdicts()), View: viewOf(view), Shown: view.Hospitals,
-		Patience: c.patience, Hospitals: c.hospitalList(), Plain: c.plain, Pace: c.pace(),
+		Patience: c.patience, Hospitals: c.hospitalList(), Plain: c.plain, Pace: replay.NewPace(c.rate),
 	}
 	if !c.continuous { // follow reports by metrics
 		v.Progress = c.progress()

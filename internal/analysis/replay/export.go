@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"svc/internal/stream"
 )
 
@@ -30,7 +32,7 @@ type Export struct {
 	// Progress is called with the offsets that are done and their total, from several
 	// goroutines. Nil: no progress is wanted.
 	Progress func(done, total int64)
-	Pace     *Pace
+	Pace     *rate.Limiter
 	// Segment is how many offsets are written as one unit; 0: 100,000. An interruption loses at
 	// most one segment of each worker.
 	Segment int64

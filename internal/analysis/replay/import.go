@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/parquet-go/parquet-go"
+	"golang.org/x/time/rate"
 
 	"svc/internal/analysis/spreadsheet"
 	"svc/internal/stream"
@@ -32,7 +33,7 @@ type Import struct {
 	Dir   string
 	Spans func(ctx context.Context, from, to time.Time) ([]stream.Span, error) // of the observations of the system
 	Put   func(r *stream.Record) error
-	Pace  *Pace
+	Pace  *rate.Limiter
 	// Progress is called with the number of records that are written, and their total.
 	Progress func(done, total int64)
 }

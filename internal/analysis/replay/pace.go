@@ -8,42 +8,37 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Pace slows the readers of a command down, so that the live system beside them does not
-// suffer. A nil Pace sets no limit.
-type Pace struct {
-	limiter *rate.Limiter
-}
-
-// NewPace returns a pace of at most so many records a second for all readers together; 0: no
-// limit.
-func NewPace(perSecond int) *Pace {
+// NewPace returns a pace of at most so many records a second for all readers of a command
+// together, so that the live system beside them does not suffer. 0: nil, which is no limit.
+func NewPace(perSecond int) *rate.Limiter {
 	if perSecond == 0 {
 		return nil
 	}
-	return &Pace{rate.NewLimiter(rate.Limit(perSecond), max(perSecond/20, 1))}
-}
-
-func (p *Pace) wait(ctx context.Context) error {
-	if p == nil {
-		return nil
-	}
-	if err := p.limiter.Wait(ctx); err != nil {
-		return fmt.Errorf("keep to the rate: %w", err)
-	}
-	return nil
+	return rate.NewLimiter(rate.Limit(perSecond), max(perSecond/20, 1))
 }
 
 // share is what the readers of several partitions have in common: the pace and the progress.
 type share struct {
-	*Pace
+	pace     *rate.Limiter           // nil: no limit
 	progress func(done, total int64) // is called with the progress; nil: no progress is wanted
 
 	mu          sync.Mutex
 	done, total int64
 }
 
-func newShare(pace *Pace, told func(done, total int64)) *share {
-	return &share{Pace: pace, progress: told}
+func newShare(pace *rate.Limiter, told func(done, total int64)) *share {
+	return &share{pace: pace, progress: told}
+}
+
+// wait keeps a reader to the pace, before each record.
+func (s *share) wait(ctx context.Context) error {
+	if s.pace == nil {
+		return nil
+	}
+	if err := s.pace.Wait(ctx); err != nil {
+		return fmt.Errorf("keep to the rate: %w", err)
+	}
+	return nil
 }
 
 // addProgress adds to the progress and to its total.

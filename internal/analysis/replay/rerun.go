@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"svc/acuity"
 	"svc/internal/stream"
 )
@@ -25,7 +27,7 @@ type Rerun struct {
 	// of each input from From on; several goroutines call it if partitions are read at the same
 	// time. Nil: no limit.
 	Wait func(ctx context.Context, at time.Time) error
-	Pace *Pace
+	Pace *rate.Limiter
 	// Progress is called with the number of records that are read, and their total.
 	Progress func(done, total int64)
 }

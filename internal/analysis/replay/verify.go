@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
 
 	"svc/acuity"
 	"svc/internal/stream"
@@ -57,7 +58,7 @@ type Verify struct {
 	// [hospital.Fold]. Without it, everything is derived anew once a day of the log and at the
 	// end.
 	Plain bool
-	Pace  *Pace
+	Pace  *rate.Limiter
 	// Progress is called with the number of inputs that are done, and their total.
 	Progress func(done, total int64)
 
