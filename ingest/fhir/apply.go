@@ -33,8 +33,8 @@ func (d *decoder) apply() {
 		}
 	}
 	for n := range d.resources {
-		if r := &d.resources[n]; r.kind.applied() && r.kind != encounterKind && !r.contained {
-			switch r.kind { //nolint:exhaustive // the others are no facts
+		if r := &d.resources[n]; !r.contained {
+			switch r.kind { //nolint:exhaustive // the others are done, or no facts
 			case conditionKind:
 				d.count(r, d.condition)
 			case observationKind:
@@ -71,15 +71,7 @@ func (d *decoder) count(r *resource, facts func(*resource) bool) {
 	case !applied:
 		d.facts.Ignored++
 	default:
-		d.facts.Applied++
-		switch r.kind { //nolint:exhaustive // the others are no facts
-		case encounterKind:
-			d.facts.Encounters++
-		case conditionKind:
-			d.facts.Conditions++
-		case observationKind, administrationKind:
-			d.facts.Measurements++
-		}
+		d.facts.addApplied(r.kind, 1)
 	}
 }
 

@@ -43,23 +43,11 @@ func (d *decoder) concept() (c concept) {
 
 // coding reads a Coding of the concept whose codings begin at first.
 func (d *decoder) coding(first int) {
-	c, ok := d.bareCoding()
-	if ok && len(d.codings)-first < maxCodings {
-		d.addCoding(c)
-	}
-}
-
-func (d *decoder) addCoding(c coding) {
-	if !d.full() {
-		d.codings = append(d.codings, c)
-	}
-}
-
-func (d *decoder) bareCoding() (c coding, ok bool) {
 	if !d.object() {
-		return c, false
+		return
 	}
-	for key, more := d.key(); more; key, more = d.key() {
+	var c coding
+	for key, ok := d.key(); ok; key, ok = d.key() {
 		switch string(key) {
 		case "system":
 			c.system = d.text()
@@ -71,7 +59,15 @@ func (d *decoder) bareCoding() (c coding, ok bool) {
 			d.skip()
 		}
 	}
-	return c, true
+	if len(d.codings)-first < maxCodings {
+		d.addCoding(c)
+	}
+}
+
+func (d *decoder) addCoding(c coding) {
+	if !d.full() {
+		d.codings = append(d.codings, c)
+	}
 }
 
 // conceptList reads a list of concepts and returns their range.

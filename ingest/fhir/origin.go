@@ -51,20 +51,25 @@ func (f *Facts) refuse(o origin, code string) {
 		f.refused = map[origin]bool{}
 	}
 	f.refused[o] = true
-	f.Applied--
+	f.addApplied(o.kind, -1)
 	f.Rejected++
-	switch o.kind { //nolint:exhaustive // the others are no facts
-	case encounterKind:
-		f.Encounters--
-	case conditionKind:
-		f.Conditions--
-	case observationKind, administrationKind:
-		f.Measurements--
-	}
 	if o.container == 0 && o.index >= 0 && int(o.index) < len(f.Entries) {
 		f.Entries[o.index] = EntryRejected
 	}
 	if len(f.Issues) < maxIssues {
 		f.Issues = append(f.Issues, Issue{severityError, code, o.path(f.containers)})
+	}
+}
+
+// addApplied adds to the number of applied resources, and to that of their kind.
+func (f *Facts) addApplied(k kind, n int) {
+	f.Applied += n
+	switch k { //nolint:exhaustive // the others are no facts
+	case encounterKind:
+		f.Encounters += n
+	case conditionKind:
+		f.Conditions += n
+	case observationKind, administrationKind:
+		f.Measurements += n
 	}
 }

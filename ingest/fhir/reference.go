@@ -16,12 +16,10 @@ type index struct {
 	keys map[string]int32 // by key
 	urls map[string]int32 // by fullUrl, only of resources that are referred to
 
-	visits   map[string]string     // pseudonyms, by the text of a reference
-	patients map[string][2]string  // pseudonyms by number and by reference
-	targets  [len(kindNames)]cache // targets of references, by their text
+	visits   map[string]string                 // pseudonyms, by the text of a reference
+	patients map[[2]string][2]string           // pseudonyms by number and by reference, of both
+	targets  [len(kindNames)]map[string]target // targets of references, by their text
 }
-
-type cache map[string]target
 
 // target is what a reference leads to: the number of a resource in the body, or the name
 // or number of a resource outside of it.
@@ -36,7 +34,7 @@ type target struct {
 func (d *decoder) identify() {
 	d.keys = make(map[string]int32, len(d.resources))
 	d.urls = map[string]int32{}
-	d.visits, d.patients = map[string]string{}, map[string][2]string{}
+	d.visits, d.patients = map[string]string{}, map[[2]string][2]string{}
 	for n := range d.resources {
 		r := &d.resources[n]
 		if r.contained || r.rejected {
@@ -146,14 +144,7 @@ func (d *decoder) follow(ref *reference, want kind, from *resource) (target, boo
 		literal = nil
 	}
 	if len(literal) > 0 {
-		t, known := d.targets[want][string(literal)]
-		if !known {
-			t = d.lead(literal, want)
-			if d.targets[want] == nil {
-				d.targets[want] = cache{}
-			}
-			d.targets[want][string(literal)] = t
-		}
+		t := cached(&d.targets[want], literal, func(string) target { return d.lead(literal, want) })
 		if t.at >= 0 || t.name != "" || t.logical != "" {
 			if t.at < 0 && t.logical == "" {
 				t.logical = d.string(ref.identifier, maxID)
@@ -290,22 +281,15 @@ func (d *decoder) patientOf(ref *reference, from *resource) (patient, subject st
 	if !ok {
 		return "", "", -1
 	}
-	if t.at < 0 && t.logical == "" {
-		both, known := d.patients[t.name]
-		if !known {
-			both[0] = d.Pseudonym(hl7.KindPatient, t.name)
-			d.patients[t.name] = both
-		}
-		return both[0], "", -1
-	}
 	if t.at < 0 {
-		both, known := d.patients[t.logical+"\x00"+t.name]
+		names := [2]string{t.logical, t.name}
+		both, known := d.patients[names]
 		if !known {
-			both[0] = d.Pseudonym(hl7.KindPatient, t.logical)
-			if t.name != "" {
+			both[0] = d.Pseudonym(hl7.KindPatient, cmp.Or(t.logical, t.name))
+			if t.logical != "" && t.name != "" {
 				both[1] = d.Pseudonym(hl7.KindPatient, t.name)
 			}
-			d.patients[t.logical+"\x00"+t.name] = both
+			d.patients[names] = both
 		}
 		return both[0], both[1], -1
 	}

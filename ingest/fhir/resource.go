@@ -1,6 +1,11 @@
 package fhir
 
-import "strconv"
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // kind is the type of a resource.
 type kind uint8
@@ -148,7 +153,7 @@ func (d *decoder) resource(r resource) int32 {
 		// Two fields with one name are unreliable. Most names already differ in a cheap
 		// mark.
 		mark := uint64(1) << ((uint(len(key)) + 7*uint(key[0]) + 31*uint(key[len(key)-1])) & 63)
-		if seen&mark != 0 && d.named(before, key) {
+		if seen&mark != 0 && slices.ContainsFunc(d.names[before:], func(name []byte) bool { return bytes.Equal(name, key) }) {
 			d.reject(&r, "duplicate_field", elementOf(key))
 		}
 		seen |= mark
@@ -159,20 +164,10 @@ func (d *decoder) resource(r resource) int32 {
 	return n
 }
 
-// named reports whether the resource already had a field with that name.
-func (d *decoder) named(from int, key []byte) bool {
-	for _, name := range d.names[from:] {
-		if string(name) == string(key) {
-			return true
-		}
-	}
-	return false
-}
-
 // elementOf returns the FHIRPath name of a field: for value[x] it is value.
 func elementOf(key []byte) string {
 	for _, choice := range []string{"value", "effective", "onset", "abatement"} {
-		if len(key) > len(choice) && string(key[:len(choice)]) == choice {
+		if len(key) > len(choice) && strings.HasPrefix(string(key), choice) {
 			return choice
 		}
 	}

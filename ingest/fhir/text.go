@@ -29,15 +29,21 @@ func (d *decoder) string(p span, most int) string {
 	if len(b) == 0 || len(b) > most {
 		return ""
 	}
-	if s, ok := d.plain[string(b)]; ok {
-		return s
+	return cached(&d.plain, b, printable)
+}
+
+// cached returns what read makes of a text of the body, from the cache if it is there.
+func cached[V any](cache *map[string]V, text []byte, read func(text string) V) V {
+	v, known := (*cache)[string(text)]
+	if !known {
+		if *cache == nil {
+			*cache = map[string]V{}
+		}
+		key := string(text)
+		v = read(key)
+		(*cache)[key] = v
 	}
-	s := printable(string(b))
-	if d.plain == nil {
-		d.plain = map[string]string{}
-	}
-	d.plain[string(b)] = s
-	return s
+	return v
 }
 
 // printable returns a text without control characters and outer spaces.
@@ -66,16 +72,7 @@ func (d *decoder) display(p span) string {
 	if p.empty() {
 		return ""
 	}
-	b := d.bytes(p)
-	if s, ok := d.masked[string(b)]; ok {
-		return s
-	}
-	if d.masked == nil {
-		d.masked = map[string]string{}
-	}
-	s := codes.MaskDisplay(string(b[:min(len(b), maxText)]))
-	d.masked[string(b)] = s
-	return s
+	return cached(&d.masked, d.bytes(p), func(text string) string { return codes.MaskDisplay(text[:min(len(text), maxText)]) })
 }
 
 // system returns the code system of a URI. If there is no URI, it guesses the system from
@@ -94,15 +91,10 @@ func (d *decoder) system(p span, code string) (system codes.System, guessed bool
 	case "":
 		return codes.NormalSystem("", code)
 	}
-	if known, ok := d.systems[string(uri)]; ok {
-		return known, false
-	}
-	system, _ = codes.NormalSystem(string(uri), "")
-	if d.systems == nil {
-		d.systems = map[string]codes.System{}
-	}
-	d.systems[string(uri)] = system
-	return system, false
+	return cached(&d.systems, uri, func(uri string) codes.System {
+		system, _ := codes.NormalSystem(uri, "")
+		return system
+	}), false
 }
 
 // codes appends the codings of a concept that have content, without duplicates, and then
@@ -158,16 +150,7 @@ func (d *decoder) reduced(p span) string {
 	if p.empty() {
 		return ""
 	}
-	b := d.bytes(p)
-	if s, ok := d.sought[string(b)]; ok {
-		return s
-	}
-	if d.sought == nil {
-		d.sought = map[string]string{}
-	}
-	s := terminology.ReduceDisplay(string(b[:min(len(b), maxText)]))
-	d.sought[string(b)] = s
-	return s
+	return cached(&d.sought, d.bytes(p), func(text string) string { return terminology.ReduceDisplay(text[:min(len(text), maxText)]) })
 }
 
 // serviceOf returns the service of an Encounter: its first code. Another code or a name

@@ -81,14 +81,7 @@ func (d *decoder) measured(r *resource, s *acuity.Signal, q *quantity, field str
 
 // inUnit returns a number with a unit. It caches units, because the same few repeat.
 func (d *decoder) inUnit(n codes.Milli, unit []byte) codes.Value {
-	v, known := d.units[string(unit)]
-	if !known {
-		v = codes.NumberValue(0, string(unit))
-		if d.units == nil {
-			d.units = map[string]codes.Value{}
-		}
-		d.units[string(unit)] = v
-	}
+	v := cached(&d.units, unit, func(unit string) codes.Value { return codes.NumberValue(0, unit) })
 	v.Number = n
 	if v.Kind != codes.ValueNumber {
 		v.Number = 0
