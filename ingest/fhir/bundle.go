@@ -51,8 +51,7 @@ func (d *decoder) top() {
 // untyped reads an object without a resourceType.
 func (d *decoder) untyped() {
 	said := false
-	d.object()
-	for key, ok := d.key(); ok; key, ok = d.key() {
+	for key := range d.fields() {
 		switch string(key) {
 		case "resources":
 			if said {
@@ -81,8 +80,7 @@ func (d *decoder) untyped() {
 // bundle reads a Bundle with the given path.
 func (d *decoder) bundle(path string, level int) {
 	said := false
-	d.object()
-	for key, ok := d.key(); ok; key, ok = d.key() {
+	for key := range d.fields() {
 		if string(key) == "type" && level == 0 {
 			d.bundleType(d.text())
 			continue
@@ -131,10 +129,7 @@ func (d *decoder) entry(c, n int32, level int) {
 	var fullURL, method, url, modified span
 	at, twice := int32(-1), false
 	said := false
-	if !d.object() {
-		return
-	}
-	for key, ok := d.key(); ok; key, ok = d.key() {
+	for key := range d.fields() {
 		switch string(key) {
 		case "fullUrl":
 			fullURL = d.text()
@@ -184,10 +179,7 @@ func (d *decoder) entry(c, n int32, level int) {
 }
 
 func (d *decoder) request() (method, url span) {
-	if !d.object() {
-		return method, url
-	}
-	for key, ok := d.key(); ok; key, ok = d.key() {
+	for key := range d.fields() {
 		switch string(key) {
 		case "method":
 			method = d.text()
@@ -201,10 +193,7 @@ func (d *decoder) request() (method, url span) {
 }
 
 func (d *decoder) response() (modified span) {
-	if !d.object() {
-		return modified
-	}
-	for key, ok := d.key(); ok; key, ok = d.key() {
+	for key := range d.fields() {
 		if string(key) == "lastModified" {
 			modified = d.text()
 		} else {

@@ -21,10 +21,7 @@ func (d *decoder) concept() (c concept) {
 		c.last = int32(len(d.codings)) //nolint:gosec // at most maxStored
 		return c
 	}
-	if !d.object() {
-		return c
-	}
-	for key, ok := d.key(); ok; key, ok = d.key() {
+	for key := range d.fields() {
 		switch string(key) {
 		case "coding":
 			c.first = int32(len(d.codings)) //nolint:gosec // at most maxStored
@@ -43,11 +40,9 @@ func (d *decoder) concept() (c concept) {
 
 // coding reads a Coding of the concept whose codings begin at first.
 func (d *decoder) coding(first int) {
-	if !d.object() {
-		return
-	}
 	var c coding
-	for key, ok := d.key(); ok; key, ok = d.key() {
+	isObject := d.space() == '{'
+	for key := range d.fields() {
 		switch string(key) {
 		case "system":
 			c.system = d.text()
@@ -59,7 +54,7 @@ func (d *decoder) coding(first int) {
 			d.skip()
 		}
 	}
-	if len(d.codings)-first < maxCodings {
+	if isObject && len(d.codings)-first < maxCodings {
 		d.addCoding(c)
 	}
 }
@@ -91,10 +86,7 @@ type reference struct {
 func (r *reference) empty() bool { return r.literal.empty() && r.identifier.empty() }
 
 func (d *decoder) reference() (r reference) {
-	if !d.object() {
-		return r
-	}
-	for key, ok := d.key(); ok; key, ok = d.key() {
+	for key := range d.fields() {
 		switch string(key) {
 		case "reference":
 			r.literal = d.text()
@@ -118,10 +110,8 @@ type identifier struct {
 }
 
 func (d *decoder) identifier() (id identifier, ok bool) {
-	if !d.object() {
-		return id, false
-	}
-	for key, more := d.key(); more; key, more = d.key() {
+	ok = d.space() == '{'
+	for key := range d.fields() {
 		switch string(key) {
 		case "value":
 			id.value = d.text()
@@ -133,7 +123,7 @@ func (d *decoder) identifier() (id identifier, ok bool) {
 			d.skip()
 		}
 	}
-	return id, true
+	return id, ok
 }
 
 func (d *decoder) identifierList() (first, last int32) {
@@ -175,10 +165,7 @@ func (d *decoder) firstCoding() (c coding) {
 		}
 		return c
 	}
-	if !d.object() {
-		return c
-	}
-	for key, ok := d.key(); ok; key, ok = d.key() {
+	for key := range d.fields() {
 		switch string(key) {
 		case "coding":
 			first(d.firstCoding())
@@ -197,10 +184,7 @@ func (d *decoder) firstCoding() (c coding) {
 type period struct{ start, end span }
 
 func (d *decoder) period() (p period) {
-	if !d.object() {
-		return p
-	}
-	for key, ok := d.key(); ok; key, ok = d.key() {
+	for key := range d.fields() {
 		switch string(key) {
 		case "start":
 			p.start = d.text()
@@ -217,10 +201,7 @@ func (d *decoder) period() (p period) {
 type quantity struct{ value, comparator, unit, code span }
 
 func (d *decoder) quantity() (q quantity) {
-	if !d.object() {
-		return q
-	}
-	for key, ok := d.key(); ok; key, ok = d.key() {
+	for key := range d.fields() {
 		switch string(key) {
 		case "value":
 			q.value = d.number()
@@ -301,10 +282,7 @@ func (v *value) read(d *decoder, key []byte) bool {
 
 // span reads a Range.
 func (v *value) span(d *decoder) {
-	if !d.object() {
-		return
-	}
-	for key, ok := d.key(); ok; key, ok = d.key() {
+	for key := range d.fields() {
 		switch string(key) {
 		case "low":
 			v.quantity = d.quantity()

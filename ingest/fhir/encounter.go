@@ -36,10 +36,8 @@ func (d *decoder) encounterField(r *resource, key []byte) bool {
 }
 
 func (d *decoder) location() (l location, ok bool) {
-	if !d.object() {
-		return l, false
-	}
-	for key, more := d.key(); more; key, more = d.key() {
+	ok = d.space() == '{'
+	for key := range d.fields() {
 		switch string(key) {
 		case "location":
 			l.place = d.reference()
@@ -53,7 +51,7 @@ func (d *decoder) location() (l location, ok bool) {
 			d.skip()
 		}
 	}
-	return l, true
+	return l, ok
 }
 
 // phase is what the status of an Encounter means for the visit.

@@ -44,10 +44,8 @@ func (d *decoder) medicationField(r *resource, key []byte) bool {
 }
 
 func (d *decoder) ingredient() (in ingredient, ok bool) {
-	if !d.object() {
-		return in, false
-	}
-	for key, more := d.key(); more; key, more = d.key() {
+	ok = d.space() == '{'
+	for key := range d.fields() {
 		switch string(key) {
 		case "itemCodeableConcept":
 			in.code = d.concept()
@@ -60,7 +58,7 @@ func (d *decoder) ingredient() (in ingredient, ok bool) {
 			d.skip()
 		}
 	}
-	return in, true
+	return in, ok
 }
 
 var administrationStates = map[string]acuity.SignalStatus{

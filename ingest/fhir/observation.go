@@ -37,17 +37,15 @@ func (d *decoder) observationField(r *resource, key []byte) bool {
 }
 
 func (d *decoder) component() (c component, ok bool) {
-	if !d.object() {
-		return c, false
-	}
-	for key, more := d.key(); more; key, more = d.key() {
+	ok = d.space() == '{'
+	for key := range d.fields() {
 		if string(key) == "code" {
 			c.code = d.concept()
 		} else if !c.value.read(d, key) {
 			d.skip()
 		}
 	}
-	return c, true
+	return c, ok
 }
 
 var observationStates = map[string]acuity.SignalStatus{

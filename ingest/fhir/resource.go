@@ -114,14 +114,12 @@ func (d *decoder) path(r *resource) string { return originOf(r).path(d.container
 // The scanner stays before the object.
 func (d *decoder) typeOf() (name []byte) {
 	at, depth := d.i, d.depth
-	if d.object() {
-		for key, ok := d.key(); ok; key, ok = d.key() {
-			if string(key) == "resourceType" {
-				name = d.bytes(d.text())
-				break
-			}
-			d.skip()
+	for key := range d.fields() {
+		if string(key) == "resourceType" {
+			name = d.bytes(d.text())
+			break
 		}
+		d.skip()
 	}
 	if d.fault == "" {
 		d.i, d.depth, d.first, d.mistyped = at, depth, false, false
@@ -140,8 +138,7 @@ func (d *decoder) resource(r resource) int32 {
 	var seen uint64
 	d.mistyped = false
 	before := len(d.names)
-	d.object()
-	for key, ok := d.key(); ok; key, ok = d.key() {
+	for key := range d.fields() {
 		if !d.common(&r, n, key) && !d.own(&r, key) {
 			d.skip()
 			continue
@@ -186,13 +183,11 @@ func (d *decoder) common(r *resource, n int32, key []byte) bool {
 	case "id":
 		r.id = d.text()
 	case "meta":
-		if d.object() {
-			for key, ok := d.key(); ok; key, ok = d.key() {
-				if string(key) == "lastUpdated" {
-					r.updated = d.text()
-				} else {
-					d.skip()
-				}
+		for key := range d.fields() {
+			if string(key) == "lastUpdated" {
+				r.updated = d.text()
+			} else {
+				d.skip()
 			}
 		}
 	case "identifier":

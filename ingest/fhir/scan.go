@@ -3,6 +3,7 @@ package fhir
 import (
 	"encoding/binary"
 	"encoding/json"
+	"iter"
 	"math/bits"
 	"unicode/utf8"
 )
@@ -253,6 +254,19 @@ func (s *scanner) key() ([]byte, bool) {
 		return unescape(s.b[from:end]), true
 	}
 	return s.b[from+1 : end-1], true
+}
+
+// fields opens the next object as object does, and goes through the names of its fields. The
+// body of the loop reads the value.
+func (s *scanner) fields() iter.Seq[[]byte] {
+	return func(yield func(key []byte) bool) {
+		if !s.object() {
+			return
+		}
+		for key, ok := s.key(); ok && yield(key); {
+			key, ok = s.key()
+		}
+	}
 }
 
 // list is an array that is being read.
