@@ -1,11 +1,17 @@
 package adt
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 	"unsafe"
 
+	"pgregory.net/rapid"
+
 	"svc/acuity"
+	"svc/acuity/codes"
 )
 
 // fill sets a value and all its parts to something that is not zero.
@@ -75,4 +81,174 @@ func TestStoredEventIsSmall(t *testing.T) {
 	if c := store([]acuity.Event{event("b", acuity.A08, 0, "")})[0]; c.extra != noExtra || c.Place != nothingSaid {
 		t.Errorf("%+v keeps what it does not say", c)
 	}
+}
+
+// Every order of the events of every visit above gives the same timeline.
+func TestTimelineInAnyOrder(t *testing.T) {
+	for name, c := range visits {
+		c.how.SameRoom = testRooms
+		want := Build(store(c.events), c.how)
+		permute(slices.Clone(c.events), func(events []acuity.Event) {
+			if got := Build(store(events), c.how); !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s: another order tells\n%s\nfor\n%s", name, outline(got), outline(want))
+			}
+		})
+	}
+}
+
+// A whole visit of seven events in all 5,040 orders.
+func TestTimelineWholeVisitInAnyOrder(t *testing.T) {
+	visits := map[string][]acuity.Event{
+		"transfer cancelled": {
+			event("a", acuity.A04, 0, "TRI^2"), event("b", acuity.A01, 60, "LD^1"), with(event("c", acuity.A08, 90, "LD^1"), withCodes(acuity.DiagnosisSnapshot, "O14.13")),
+			event("d", acuity.A02, 100, "OR^1"), cancel("e", acuity.A12, 105, 100, "OR^1"), event("f", acuity.A02, 200, "MBU^3"), event("g", acuity.A03, 900, ""),
+		},
+		"admit cancelled and again": {
+			event("a", acuity.A04, 0, "TRI^2"), event("b", acuity.A01, 60, "LD^1"), cancel("c", acuity.A11, 65, 60, ""), event("d", acuity.A02, 62, "LD^4"),
+			event("d", acuity.A02, 62, "LD^4"), event("e", acuity.A01, 80, "LD^5"), cancel("f", acuity.A13, 70, 66, ""),
+		},
+		"discharge cancelled, cancels without keys": {
+			with(event("a", acuity.A01, 0, "LD^1"), withCodes(acuity.DiagnosisSnapshot, "O13.3", "Z37.0")), event("b", acuity.A02, 30, "MBU^3"),
+			event("c", acuity.A03, 40, ""), cancel("d", acuity.A13, 50, -1, ""), cancel("e", acuity.A12, 60, -1, ""), event("f", acuity.A02, 70, "MBU^4"),
+			with(event("g", acuity.A08, 80, ""), withCodes(acuity.DiagnosisDelta, "O72.1")),
+		},
+	}
+	for name, events := range visits {
+		t.Run(name, func(t *testing.T) {
+			how := Options{SameRoom: testRooms}
+			want := Build(store(events), how)
+			primary := want.Primary(asSent, 0, false)
+			permute(slices.Clone(events), func(events []acuity.Event) {
+				got := Build(store(events), how)
+				if outline(got) != outline(want) || !reflect.DeepEqual(got.Diagnoses, want.Diagnoses) || got.Primary(asSent, 0, false) != primary {
+					t.Fatalf("another order tells\n%s\nfor\n%s", outline(got), outline(want))
+				}
+			})
+		})
+	}
+}
+
+// permute calls f with every order of events.
+func permute(events []acuity.Event, f func([]acuity.Event)) {
+	var next func(n int)
+	next = func(n int) {
+		if n <= 1 {
+			f(events)
+			return
+		}
+		for i := range n {
+			next(n - 1)
+			if n%2 == 0 {
+				events[i], events[n-1] = events[n-1], events[i]
+			} else {
+				events[0], events[n-1] = events[n-1], events[0]
+			}
+		}
+	}
+	next(len(events))
+}
+
+// withCodes adds ICD-10-CM diagnoses.
+func withCodes(mode acuity.DiagnosisMode, list ...string) func(*acuity.Event) {
+	return func(e *acuity.Event) {
+		e.DiagnosisMode = mode
+		for _, c := range list {
+			e.Diagnoses = append(e.Diagnoses, acuity.Diagnosis{System: codes.ICD10CM, Code: c})
+		}
+	}
+}
+
+// anyEvents draws the events of a visit, with clashing times and keys.
+func anyEvents(t *rapid.T) []acuity.Event {
+	types := []acuity.EventType{acuity.A01, acuity.A02, acuity.A02, acuity.A03, acuity.A04, acuity.A06, acuity.A08, acuity.A08, acuity.A11, acuity.A12, acuity.A13}
+	places := []string{"", "TRI^1", "LD^1", "LD^2", "OR^1", "MBU^1"}
+	n := rapid.IntRange(0, 9).Draw(t, "n")
+	var events []acuity.Event
+	for i := range n {
+		e := event(fmt.Sprint(i), rapid.SampledFrom(types).Draw(t, "type"), rapid.IntRange(0, 6).Draw(t, "at"),
+			rapid.SampledFrom(places).Draw(t, "place"))
+		e.RecordedAt = e.At + acuity.Instant(rapid.IntRange(-1, 2).Draw(t, "recorded")*60_000)
+		e.ReceivedAt = e.At + acuity.Instant(rapid.IntRange(-1, 3).Draw(t, "received")*60_000)
+		e.Class = rapid.SampledFrom([]byte{0, 0, 'I', 'O'}).Draw(t, "class")
+		if IsCancel(e.Type) {
+			e.Prior = spot(rapid.SampledFrom(places).Draw(t, "prior"))
+			if rapid.Bool().Draw(t, "keyed") {
+				e.Cancels = minute(rapid.IntRange(0, 6).Draw(t, "key"))
+			}
+		}
+		switch rapid.IntRange(0, 4).Draw(t, "diagnoses") {
+		case 0:
+			withCodes(acuity.DiagnosisSnapshot, rapid.SampledFrom([]string{"O13.3", "Z37.0", "O82"}).Draw(t, "code"))(&e)
+		case 1:
+			withCodes(acuity.DiagnosisDelta, "O14.10")(&e)
+			e.Diagnoses[0].Delete = rapid.Bool().Draw(t, "delete")
+		}
+		events = append(events, e)
+	}
+	if n > 0 && rapid.Bool().Draw(t, "again") {
+		again := events[rapid.IntRange(0, n-1).Draw(t, "which")]
+		again.ReceivedAt += 1
+		if again.ReceivedAt > again.At+1 { // the receipt is part of the event only where it bounds its time
+			events = append(events, again)
+		}
+	}
+	return events
+}
+
+func TestTimelineOrderNeverMatters(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		events := anyEvents(t)
+		how := Options{SameRoom: testRooms, TrustA08: rapid.Bool().Draw(t, "trust")}
+		want := Build(store(events), how)
+		shuffled := slices.Clone(events)
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		r.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		if got := Build(store(shuffled), how); !reflect.DeepEqual(got, want) {
+			t.Fatalf("another order tells\n%s\nfor\n%s", outline(got), outline(want))
+		}
+	})
+}
+
+// facts is a timeline without the dispositions of its events.
+func facts(s Timeline) string {
+	s.Events = nil
+	return fmt.Sprintf("%s %+v %v %v", outline(s), s.Diagnoses, s.Birth, s.Cesarean)
+}
+
+func TestTimelineReplayChangesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		events := anyEvents(t)
+		how := Options{SameRoom: testRooms}
+		once, twice := Build(store(events), how), Build(store(append(slices.Clone(events), events...)), how)
+		if facts(once) != facts(twice) || once.Primary(asSent, 0, false) != twice.Primary(asSent, 0, false) {
+			t.Fatalf("twice tells\n%s\nfor\n%s", outline(twice), outline(once))
+		}
+	})
+}
+
+// A transfer with its cancel, or an admission with its cancel, leaves the visit
+// as it was, clocks included (R13).
+func TestTimelineCancelRestores(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		events := slices.DeleteFunc(anyEvents(t), func(e acuity.Event) bool { return IsCancel(e.Type) })
+		for i := range events {
+			events[i].RecordedAt, events[i].ReceivedAt = events[i].At, events[i].At+1
+		}
+		kind, undo := acuity.A02, acuity.A12
+		if rapid.Bool().Draw(t, "admit") {
+			kind, undo = acuity.A01, acuity.A11
+		}
+		how := Options{SameRoom: testRooms}
+		at := rapid.IntRange(20, 30).Draw(t, "at") // after all others: no other event depends on it
+		place := rapid.SampledFrom([]string{"LD^9", "OR^1", "MBU^8"}).Draw(t, "place")
+		key := at
+		if rapid.Bool().Draw(t, "without key") {
+			key = -1
+		}
+		before := Build(store(events), how)
+		after := Build(store(append(slices.Clone(events), event("x", kind, at, place), cancel("y", undo, at+2, key, place))), how)
+		if facts(before) != facts(after) || before.Primary(asSent, 0, false) != after.Primary(asSent, 0, false) {
+			t.Fatalf("cancelled event left\n%s\nfor\n%s", outline(after), outline(before))
+		}
+	})
 }

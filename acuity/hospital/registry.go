@@ -5,7 +5,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
+	"svc/acuity"
+	"svc/acuity/adt"
 	"svc/acuity/evidence"
 	"svc/acuity/location"
 )
@@ -161,4 +164,80 @@ type unknownVisits map[*visit]struct{}
 // sorted returns the visits by id.
 func (l unknownVisits) sorted() []*visit {
 	return slices.SortedFunc(maps.Keys(l), func(a, b *visit) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// slots numbers the visits of a unit for the owners of statements. Slot 0 is no visit's.
+type slots struct {
+	visits []*visit
+	vacant []int32
+}
+
+// assign gives a visit a slot.
+func (s *slots) assign(v *visit) {
+	if n := len(s.vacant); n > 0 {
+		v.slot, s.vacant = s.vacant[n-1], s.vacant[:n-1]
+		s.visits[v.slot] = v
+		return
+	}
+	if len(s.visits) == 0 {
+		s.visits = append(s.visits, nil)
+	}
+	v.slot = int32(len(s.visits)) //nolint:gosec // the visits of a week
+	s.visits = append(tight(s.visits, 4), v)
+}
+
+// release frees the slot of a visit. No statement may hold its number any more.
+func (s *slots) release(v *visit) {
+	s.visits[v.slot] = nil
+	s.vacant = append(s.vacant, v.slot)
+	v.slot = 0
+}
+
+// inSlot returns the number of a visit; 0: v is nil.
+func (v *visit) inSlot() int32 {
+	if v == nil {
+		return 0
+	}
+	return v.slot
+}
+
+// visitFacts is a [VisitState] as a unit keeps it.
+type visitFacts struct {
+	ID      string
+	events  []adt.Event
+	Folded  int32
+	FoldAt  acuity.Instant
+	Touched acuity.Instant
+
+	Facts *CensusFacts
+	Stays []CensusStay
+}
+
+// visitRecords have memory for the record of a visit, which is far larger than what a
+// unit keeps. Few units write at once.
+var visitRecords = sync.Pool{New: func() any { return new(VisitState) }}
+
+// writeVisits writes the facts of visits.
+func (g *registry) writeVisits(list []*visit, write func(key []byte, s Record)) {
+	if len(list) == 0 {
+		return
+	}
+	record := visitRecords.Get().(*VisitState) //nolint:errcheck // nothing else is put there
+	for _, v := range list {
+		*record = VisitState{ID: v.ID, Events: record.Events[:0], Folded: v.Folded, FoldAt: v.FoldAt, Touched: v.Touched, Facts: v.Facts, Stays: v.Stays}
+		for i := range v.events {
+			record.Events = v.events[i].AppendTo(record.Events, v.ID)
+		}
+		write(g.keys.visit(v.ID), record)
+	}
+	*record = VisitState{Events: emptied(record.Events[:cap(record.Events)])}
+	visitRecords.Put(record)
+}
+
+// storeVisit returns the facts of a record as they are kept.
+func storeVisit(r *VisitState) visitFacts {
+	return visitFacts{
+		ID: strings.Clone(r.ID), events: adt.StoreEvents(r.Events), Folded: r.Folded, FoldAt: r.FoldAt, Touched: r.Touched,
+		Facts: r.Facts, Stays: r.Stays,
+	}
 }
