@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -134,43 +135,26 @@ func (o *alertsCommand) setTier(ctx context.Context) error {
 	if err := o.into(ctx, http.MethodGet, alertsPath+"/tiers", nil, &all); err != nil {
 		return err
 	}
-	var t *tierData
-	for i := range all.Tiers {
-		if all.Tiers[i].ID == o.id {
-			t = &all.Tiers[i]
-		}
-	}
-	if t == nil {
+	i := slices.IndexFunc(all.Tiers, func(t tierData) bool { return t.ID == o.id })
+	if i < 0 {
 		return Usage(fmt.Errorf("no tier %q; there are T1, T2 and T3", o.id))
 	}
+	t := &all.Tiers[i]
 	if o.version == "" {
 		o.version = strconv.FormatInt(t.Version, 10)
-	}
-	if o.flags.Changed("enabled") {
-		t.Enabled = o.enabled == "true"
-	}
-	for name, list := range map[string]struct {
-		text string
-		into *[]string
-	}{"recipients": {o.recipients, &t.Recipients}, "channels": {o.channels, &t.Channels}, "escalate-to": {o.escalateTo, &t.EscalateTo}} {
-		if o.flags.Changed(name) {
-			*list.into = commas(list.text)
-		}
-	}
-	for name, number := range map[string]struct{ given, into *int }{
-		"ack": {&o.ack, &t.AckMinutes}, "repeat": {&o.repeat, &t.RepeatMinutes}, "expire": {&o.expire, &t.ExpireMinutes},
-	} {
-		if o.flags.Changed(name) {
-			*number.into = *number.given
-		}
-	}
-	if o.flags.Changed("action") {
-		t.Action = o.action
 	}
 	body := map[string]any{
 		"enabled": t.Enabled, "recipients": t.Recipients, "channels": t.Channels, "ackMinutes": t.AckMinutes, "escalateTo": t.EscalateTo,
 		"repeatMinutes": t.RepeatMinutes, "expireMinutes": t.ExpireMinutes, "action": t.Action,
 	}
+	o.put(body, "enabled", "enabled", o.enabled == "true")
+	o.put(body, "recipients", "recipients", commas(o.recipients))
+	o.put(body, "channels", "channels", commas(o.channels))
+	o.put(body, "ackMinutes", "ack", o.ack)
+	o.put(body, "escalateTo", "escalate-to", commas(o.escalateTo))
+	o.put(body, "repeatMinutes", "repeat", o.repeat)
+	o.put(body, "expireMinutes", "expire", o.expire)
+	o.put(body, "action", "action", o.action)
 	var set tierData
 	return o.show(ctx, http.MethodPut, alertsPath+"/tiers/"+url.PathEscape(o.id), body, &set, func() error {
 		for _, w := range set.Warnings {
@@ -220,10 +204,7 @@ func (o *alertsCommand) addresses() map[string]any {
 
 func (o *alertsCommand) add(ctx context.Context) error {
 	var r recipientData
-	return o.show(ctx, http.MethodPost, alertsPath+"/recipients", o.addresses(), &r, func() error {
-		_, err := fmt.Fprintln(o.Stdout, r.ID)
-		return err
-	})
+	return o.show(ctx, http.MethodPost, alertsPath+"/recipients", o.addresses(), &r, func() error { return o.Printf("%s\n", r.ID) })
 }
 
 func (o *alertsCommand) path() string { return alertsPath + "/recipients/" + url.PathEscape(o.id) }
@@ -237,10 +218,7 @@ func (o *alertsCommand) set(ctx context.Context) error {
 
 func (o *alertsCommand) remove(ctx context.Context) error {
 	var r recipientData
-	return o.show(ctx, http.MethodDelete, o.path(), nil, &r, func() error {
-		_, err := fmt.Fprintf(o.Stdout, "removed %s\n", r.ID)
-		return err
-	})
+	return o.show(ctx, http.MethodDelete, o.path(), nil, &r, func() error { return o.Printf("removed %s\n", r.ID) })
 }
 
 func (o *alertsCommand) test(ctx context.Context) error {
@@ -300,7 +278,6 @@ func (o *alertsCommand) acknowledge(ctx context.Context) error {
 		if !done.Done {
 			return fmt.Errorf("the answer is kept, but the notifier has not taken it up yet; svc alerts episodes shows when it has (command %s)", done.CommandID)
 		}
-		_, err := fmt.Fprintf(o.Stdout, "acknowledged %s\n", o.id)
-		return err
+		return o.Printf("acknowledged %s\n", o.id)
 	})
 }

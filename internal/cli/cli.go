@@ -25,6 +25,12 @@ type Env struct {
 	Terminal       bool // Stderr is a terminal, and shows progress as a bar
 }
 
+// Printf prints to standard output.
+func (w Env) Printf(format string, args ...any) error {
+	_, err := fmt.Fprintf(w.Stdout, format, args...)
+	return err
+}
+
 // usageError is a fault of the command line or the configuration: no work was begun, and the
 // exit code is 2.
 type usageError struct{ err error }

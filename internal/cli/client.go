@@ -84,6 +84,13 @@ func keyFlags(flags *pflag.FlagSet, key, file *string) {
 	instead(flags, "key", "key-file")
 }
 
+// put puts the value of a flag into the body of a request, if the flag is given.
+func (c *client) put(body map[string]any, field, flag string, value any) {
+	if c.flags.Changed(flag) {
+		body[field] = value
+	}
+}
+
 // readKey reads a key from its file.
 func readKey(file string) (string, error) {
 	content, err := os.ReadFile(file) //nolint:gosec // the file that the user named

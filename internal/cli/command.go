@@ -79,8 +79,7 @@ func (c *client) runTest(ctx context.Context, path string, body any, wait time.D
 	case c.json:
 		return nil
 	}
-	_, err = fmt.Fprintln(c.Stdout, said)
-	return err
+	return c.Printf("%s\n", said)
 }
 
 // showCommand shows the progress of a command, or stops it.
@@ -102,8 +101,7 @@ func (c *client) showCommand(ctx context.Context, id string, stop bool) error {
 		case p.Done:
 			state = "done"
 		}
-		_, err := fmt.Fprintf(c.Stdout, "%s %s: %s, %d of %d delivered, %d failed\n", p.CommandID, p.Verb, state, p.Delivered, p.Count, p.Failed)
-		return err
+		return c.Printf("%s %s: %s, %d of %d delivered, %d failed\n", p.CommandID, p.Verb, state, p.Delivered, p.Count, p.Failed)
 	})
 }
 

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -44,10 +43,9 @@ func (c *client) retryDeadLetter(ctx context.Context) error {
 		if done.Repeated {
 			before = " (taken in before)"
 		}
-		_, err := fmt.Fprintf(c.Stdout, "%s at %s%s; factors activated %d, expired %d; codes not understood %d, warnings %d; level %s\n",
+		return c.Printf("%s at %s%s; factors activated %d, expired %d; codes not understood %d, warnings %d; level %s\n",
 			shownOr(done.Outcome), shownOr(done.Position), before, len(done.Activated), len(done.Expired),
 			len(done.Unmapped), len(done.Warnings), shownOr(done.Level))
-		return err
 	})
 }
 

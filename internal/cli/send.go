@@ -318,7 +318,6 @@ func (s *sending) summary() error {
 	for _, code := range slices.Sorted(maps.Keys(s.codes)) {
 		codes = append(codes, fmt.Sprintf("%s %d", code, s.codes[code]))
 	}
-	_, err := fmt.Fprintf(s.Stdout, "%d sent: %s; p50 %.1f ms, p99 %.1f ms, %.0f/s, %d tried again\n",
+	return s.Printf("%d sent: %s; p50 %.1f ms, p99 %.1f ms, %.0f/s, %d tried again\n",
 		sum.Sent, strings.Join(codes, ", "), sum.P50, sum.P99, sum.PerSecond, sum.Retried)
-	return err
 }

@@ -154,8 +154,7 @@ func (o *terminologyCommand) printImported(sum *imported) error {
 	if sum.DryRun {
 		did = "would import"
 	}
-	_, err := fmt.Fprintf(o.Stdout, "%s %d rows; factors activated %d, expired %d\n", did, sum.Rows, sum.Activated, sum.Expired)
-	return err
+	return o.Printf("%s %d rows; factors activated %d, expired %d\n", did, sum.Rows, sum.Activated, sum.Expired)
 }
 
 func (o *terminologyCommand) rows(ctx context.Context) ([]sheets.Mapping, error) {
@@ -241,8 +240,7 @@ func (o *terminologyCommand) worklist(ctx context.Context) error {
 		return err
 	}
 	if more := answer.Total - len(answer.Items); more > 0 {
-		_, err := fmt.Fprintf(o.Stdout, "and %d more\n", more)
-		return err
+		return o.Printf("and %d more\n", more)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 
@@ -66,15 +65,9 @@ func (o *usersCommand) listUsers(ctx context.Context) error {
 
 func (o *usersCommand) set(ctx context.Context) error {
 	body := map[string]any{}
-	if o.flags.Changed("label") {
-		body["label"] = o.label
-	}
-	if o.flags.Changed("role") {
-		body["role"] = o.role
-	}
-	if o.flags.Changed("disabled") {
-		body["disabled"] = o.disabled == "true"
-	}
+	o.put(body, "label", "label", o.label)
+	o.put(body, "role", "role", o.role)
+	o.put(body, "disabled", "disabled", o.disabled == "true")
 	return o.change(ctx, body, "changed")
 }
 
@@ -84,8 +77,5 @@ func (o *usersCommand) end(ctx context.Context) error {
 
 func (o *usersCommand) change(ctx context.Context, body map[string]any, done string) error {
 	var u userData
-	return o.show(ctx, http.MethodPatch, usersPath+"/"+url.PathEscape(o.id), body, &u, func() error {
-		_, err := fmt.Fprintf(o.Stdout, "%s %s\n", done, u.ID)
-		return err
-	})
+	return o.show(ctx, http.MethodPatch, usersPath+"/"+url.PathEscape(o.id), body, &u, func() error { return o.Printf("%s %s\n", done, u.ID) })
 }

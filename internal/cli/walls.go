@@ -60,17 +60,13 @@ func (c *client) addWall(ctx context.Context) error {
 		if strings.HasPrefix(wall.URL, "/") {
 			wall.URL = c.api + wall.URL
 		}
-		_, err := fmt.Fprintln(c.Stdout, wall.URL)
-		return err
+		return c.Printf("%s\n", wall.URL)
 	})
 }
 
 func (c *client) revokeWall(ctx context.Context) error {
 	var wall wallData
-	return c.show(ctx, http.MethodDelete, wallsPath+"/"+url.PathEscape(c.id), nil, &wall, func() error {
-		_, err := fmt.Fprintf(c.Stdout, "revoked %s\n", wall.ID)
-		return err
-	})
+	return c.show(ctx, http.MethodDelete, wallsPath+"/"+url.PathEscape(c.id), nil, &wall, func() error { return c.Printf("revoked %s\n", wall.ID) })
 }
 
 func (c *client) showLayout(ctx context.Context) error {
@@ -97,8 +93,5 @@ func (c *client) setLayout(ctx context.Context) error {
 	}
 	delete(drawn, "version") // version of the layout that was read
 	var set struct{ Version int64 }
-	return c.show(ctx, http.MethodPut, layoutPath, drawn, &set, func() error {
-		_, err := fmt.Fprintf(c.Stdout, "drawn, version %d\n", set.Version)
-		return err
-	})
+	return c.show(ctx, http.MethodPut, layoutPath, drawn, &set, func() error { return c.Printf("drawn, version %d\n", set.Version) })
 }

@@ -194,24 +194,12 @@ func (o *webhooksCommand) print(w *webhookData) error {
 // settings returns the flags of add and set as a body.
 func (o *webhooksCommand) settings() (map[string]any, error) {
 	body := map[string]any{}
-	if o.flags.Changed("url") {
-		body["url"] = o.url
-	}
-	if o.flags.Changed("events") {
-		body["events"] = commas(o.events)
-	}
-	if o.flags.Changed("reader-keys") {
-		body["readerKeyIds"] = commas(o.readers)
-	}
-	if o.flags.Changed("rate") {
-		body["ratePerSecond"] = o.rate
-	}
-	if o.flags.Changed("timeout") {
-		body["timeoutSeconds"] = o.timeout
-	}
-	if o.flags.Changed("enabled") {
-		body["enabled"] = o.enabled == "true"
-	}
+	o.put(body, "url", "url", o.url)
+	o.put(body, "events", "events", commas(o.events))
+	o.put(body, "readerKeyIds", "reader-keys", commas(o.readers))
+	o.put(body, "ratePerSecond", "rate", o.rate)
+	o.put(body, "timeoutSeconds", "timeout", o.timeout)
+	o.put(body, "enabled", "enabled", o.enabled == "true")
 	if o.flags.Changed("rooms") {
 		var rooms []int32
 		for _, text := range commas(o.rooms) {
@@ -258,8 +246,7 @@ func (o *webhooksCommand) add(ctx context.Context) error {
 func (o *webhooksCommand) printSecret(w *webhookData, said string) error {
 	fmt.Fprintf(o.Stderr, "%s; this is the only time its secret is shown\n", said)
 	o.warn(w)
-	_, err := fmt.Fprintln(o.Stdout, w.Secret)
-	return err
+	return o.Printf("%s\n", w.Secret)
 }
 
 func (o *webhooksCommand) warn(w *webhookData) {
@@ -282,10 +269,7 @@ func (o *webhooksCommand) set(ctx context.Context) error {
 
 func (o *webhooksCommand) remove(ctx context.Context) error {
 	var w webhookData
-	return o.show(ctx, http.MethodDelete, o.path(), nil, &w, func() error {
-		_, err := fmt.Fprintf(o.Stdout, "removed %s\n", w.ID)
-		return err
-	})
+	return o.show(ctx, http.MethodDelete, o.path(), nil, &w, func() error { return o.Printf("removed %s\n", w.ID) })
 }
 
 func (o *webhooksCommand) rotate(ctx context.Context) error {
@@ -324,9 +308,7 @@ func (o *webhooksCommand) replay(ctx context.Context) error {
 	if o.filter.until != "" {
 		body["until"] = o.ago(o.filter.until)
 	}
-	if o.flags.Changed("events") {
-		body["events"] = commas(o.events)
-	}
+	o.put(body, "events", "events", commas(o.events))
 	if o.only != "" {
 		body["only"] = o.only
 	}
@@ -346,8 +328,7 @@ func (o *webhooksCommand) countReplay(ctx context.Context, body any) error {
 		if said.Count == nil {
 			return fmt.Errorf("it is not counted yet; svc webhooks progress %s tells it later", said.CommandID)
 		}
-		_, err := fmt.Fprintln(o.Stdout, *said.Count)
-		return err
+		return o.Printf("%d\n", *said.Count)
 	})
 }
 

@@ -61,8 +61,7 @@ func createHospital(ctx context.Context, a *kafkacli.Command, h *access.Hospital
 		if a.JSON {
 			return cli.PrintJSON(a.Stdout, hospitalRow{h.ID, h.Name, h.Zone, cli.Stamp(h.CreatedAt)})
 		}
-		_, err := fmt.Fprintf(a.Stdout, "created %s\n", h.ID)
-		return err
+		return a.Printf("created %s\n", h.ID)
 	})
 }
 

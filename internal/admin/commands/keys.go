@@ -170,8 +170,7 @@ func revokeKeyCommand(w cli.Env) *cobra.Command {
 			if a.JSON {
 				return cli.PrintJSON(a.Stdout, rowOf(&key, a.Now()))
 			}
-			_, err = fmt.Fprintf(a.Stdout, "revoked %s\n", key.ID)
-			return err
+			return a.Printf("revoked %s\n", key.ID)
 		})
 	})
 }
@@ -262,6 +261,5 @@ func printToken(a *kafkacli.Command, key *access.Key, token string) error {
 		return cli.PrintJSON(a.Stdout, row)
 	}
 	fmt.Fprintf(a.Stderr, "%s for %s; this is the only time it is shown\n", key.ID, key.Hospital)
-	_, err := fmt.Fprintln(a.Stdout, token)
-	return err
+	return a.Printf("%s\n", token)
 }

@@ -97,8 +97,7 @@ func (o *linkOptions) make(ctx context.Context, s *settings.Store, ring *keys.Ri
 	if base == "" {
 		fmt.Fprintln(o.Stderr, "Put the address of the service before it, or name it by --public-url.")
 	}
-	_, err = fmt.Fprintln(o.Stdout, row.URL)
-	return err
+	return o.Printf("%s\n", row.URL)
 }
 
 // linkRow is the output of a link on the command line.

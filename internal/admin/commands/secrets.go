@@ -54,8 +54,7 @@ func rewrapCommand(w cli.Env) *cobra.Command {
 			if err = s.Rewrap(ctx, ring, a.Now()); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.Stdout, "the pseudonym key of the installation is %s; pseudonyms are as they were\n", ring.Fingerprint())
-			return err
+			return a.Printf("the pseudonym key of the installation is %s; pseudonyms are as they were\n", ring.Fingerprint())
 		})
 	})
 }

@@ -149,13 +149,7 @@ func (b *backtestCommand) faults() (faults []error) {
 
 // parseHour parses the full hour of a date in a zone, or of an instant. 0: the text is empty.
 func parseHour(text string, zone *time.Location) (int32, error) {
-	if text == "" {
-		return 0, nil
-	}
-	t, err := time.ParseInLocation(time.DateOnly, text, zone)
-	if err != nil {
-		t, err = time.Parse(time.RFC3339, text)
-	}
+	t, err := parseInstant(text, zone)
 	return acuity.At(t).Hour(), err
 }
 

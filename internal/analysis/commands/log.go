@@ -65,7 +65,7 @@ func (c *logCommand) hospitalFlag() {
 func (c *logCommand) faults() (faults []error) {
 	for i, at := range []struct{ name, text string }{{"from", c.from}, {"to", c.to}} {
 		var err error
-		if c.span[i], err = parseInstant(at.text); err != nil {
+		if c.span[i], err = parseInstant(at.text, time.UTC); err != nil {
 			faults = append(faults, fmt.Errorf("--%s: must be a date, or an instant such as 2026-03-02T07:00:00Z", at.name))
 		}
 	}
@@ -78,12 +78,12 @@ func (c *logCommand) faults() (faults []error) {
 	return faults
 }
 
-// parseInstant parses a date in UTC, or an instant. The zero time: the text is empty.
-func parseInstant(text string) (time.Time, error) {
+// parseInstant parses a date in a zone, or an instant. The zero time: the text is empty.
+func parseInstant(text string, zone *time.Location) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	t, err := time.Parse(time.DateOnly, text)
+	t, err := time.ParseInLocation(time.DateOnly, text, zone)
 	if err != nil {
 		t, err = time.Parse(time.RFC3339, text)
 	}
