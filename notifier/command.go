@@ -80,6 +80,15 @@ func (c *command) write() {
 	})
 }
 
+// countEnd counts a delivery of the command that has become final.
+func (c *command) countEnd(state outbound.State) {
+	if state == outbound.Delivered {
+		c.order.Progress.Delivered++
+	} else {
+		c.order.Progress.Failed++
+	}
+}
+
 // finish ends the command; a reason says why it could not be done.
 func (c *command) finish(reason string) {
 	if c.over {

@@ -111,7 +111,7 @@ func (l *message) schedule() {
 				return m, false
 			}
 			m.Hospital, m.DeliveryID, m.EventID, m.Event = d.Hospital, d.ID, d.EventID, d.Event
-			m.Attempt, m.Expires = l.number(), l.entry.Expires
+			m.Attempt, m.Expires = nextAttempt(l.entry.Delivery.Attempts), l.entry.Expires
 			return m, true
 		},
 		dropped: func() {
@@ -133,13 +133,6 @@ func (l *message) late(now time.Time) bool {
 	return !l.entry.Expires.IsZero() && !now.Before(l.entry.Expires)
 }
 
-func (l *message) number() int {
-	if all := l.entry.Delivery.Attempts; len(all) > 0 {
-		return all[len(all)-1].N + 1
-	}
-	return 1
-}
-
 func (l *message) ended(began time.Time, r outbound.Result) {
 	l.busy = false
 	t := l.h.t
@@ -149,7 +142,7 @@ func (l *message) ended(began time.Time, r outbound.Result) {
 	}
 	now, wasClosed := n.clock.readTime(), l.closed()
 	d := &l.entry.Delivery
-	a := outbound.Attempt{N: l.number(), At: began, Took: r.Took, Class: r.Class, Status: r.Status, Response: r.Response}
+	a := outbound.Attempt{N: nextAttempt(l.entry.Delivery.Attempts), At: began, Took: r.Took, Class: r.Class, Status: r.Status, Response: r.Response}
 	n.cfg.Metrics.Attempt(d.Channel, r.Class, r.Took)
 	if r.Class != outbound.ClassInterrupted {
 		d.Attempts = kept(append(d.Attempts, a))
@@ -195,11 +188,7 @@ func (l *message) end(state outbound.State, reason string) {
 	n.cfg.Metrics.Ended(d.Channel, state)
 	l.save(nil)
 	if c := h.orders[l.entry.Command]; c != nil {
-		if state == outbound.Delivered {
-			c.order.Progress.Delivered++
-		} else {
-			c.order.Progress.Failed++
-		}
+		c.countEnd(state)
 		c.finish("")
 	}
 	h.ended = append(h.ended, ended{l.at, l.entry})

@@ -167,11 +167,7 @@ func (j *job) ended(w *waiting, state outbound.State) {
 	j.events = slices.DeleteFunc(j.events, func(x *waiting) bool { return x == w })
 	delete(j.tries, w.at)
 	c := j.command
-	if state == outbound.Delivered {
-		c.order.Progress.Delivered++
-	} else {
-		c.order.Progress.Failed++
-	}
+	c.countEnd(state)
 	c.order.Position = max(c.order.Position, w.at)
 	if !c.over && len(j.events)+len(j.list) > 0 && c.h.t.n.clock.readTime().Sub(c.written) >= progressEvery {
 		c.write()

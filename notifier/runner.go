@@ -169,10 +169,14 @@ func (r *runner) attempt(w *waiting) *task {
 
 // number returns the number of the next attempt.
 func (r *runner) number(probe bool) int {
-	tries := r.tries
 	if probe {
-		tries = r.probeTries
+		return nextAttempt(r.probeTries)
 	}
+	return nextAttempt(r.tries)
+}
+
+// nextAttempt returns the number of the attempt after these.
+func nextAttempt(tries []outbound.Attempt) int {
 	if len(tries) == 0 {
 		return 1
 	}

@@ -232,7 +232,5 @@ func answer(w http.ResponseWriter, r *http.Request, body *rendered) {
 	body.lend(func(data json.RawMessage) { httpapi.OK(w, r, data) })
 }
 
-// These header values are shared, so that an answer does not allocate them.
-var (
-	privateNoCache = []string{"private, no-cache"}
-)
+// privateNoCache is a header value that all answers share, so that none allocates it.
+var privateNoCache = []string{"private, no-cache"}

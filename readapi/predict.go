@@ -24,15 +24,6 @@ type Forecasts interface {
 	Zone(hospital string) *time.Location
 }
 
-// nothingLearned has an empty model for every hospital. It serves if forecasts are off.
-type nothingLearned struct{}
-
-func (nothingLearned) Model(_ context.Context, hospital string) (*forecast.Model, error) {
-	return forecast.NewModel(hospital), nil
-}
-
-func (nothingLearned) Zone(string) *time.Location { return time.UTC }
-
 // predictStep is how often the forecast is made anew while nothing happens. Requests
 // within the same minute get the same forecast.
 const predictStep = acuity.Instant(60_000)

@@ -118,17 +118,13 @@ type Config struct {
 	Health        Health
 	Shell         *httpapi.Shell
 	LocalSettings LocalSettings // the lists of administrators; nil: no such paths
-	// Forecasts is the source of forecast models; nil: nothing was ever learned.
-	Forecasts Forecasts
-	Hours     Hours // nil: none was ever recorded
+	Forecasts     Forecasts
+	Hours         Hours
 }
 
 // Mount adds the paths of the role to a router that runs the shell. The returned Reads give the
 // pages the same answers.
 func Mount(r chi.Router, cfg Config) *Reads {
-	if cfg.Forecasts == nil {
-		cfg.Forecasts = nothingLearned{}
-	}
 	s := &server{charts: cfg.Charts, health: cfg.Health, localSettings: cfg.LocalSettings, forecasts: cfg.Forecasts, record: newRecord(cfg.Hours), shell: cfg.Shell, units: map[string]*cachedUnit{}, cacheLimit: maxCached}
 	httpapi.Mount(r, cfg.Shell, s, routes())
 	return &Reads{s, cfg.Dated}

@@ -1,9 +1,8 @@
 package readapi
 
 import (
-	"bytes"
 	"context"
-	"errors"
+	"io"
 	"net/http"
 
 	"github.com/go-chi/chi/v5"
@@ -74,7 +73,7 @@ func (s *Receipts) accept(w http.ResponseWriter, r *http.Request, read Receipt) 
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 		return
 	}
-	body, err := readAtMost(w, r, receiptAtMost)
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, receiptAtMost))
 	if err != nil {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.TooLarge})
 		return
@@ -96,12 +95,4 @@ func (s *Receipts) accept(w http.ResponseWriter, r *http.Request, read Receipt) 
 		}
 	}
 	w.WriteHeader(http.StatusNoContent)
-}
-
-func readAtMost(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
-	var b bytes.Buffer
-	if _, err := b.ReadFrom(http.MaxBytesReader(w, r.Body, most)); err != nil {
-		return nil, errors.New("too long, or cut off")
-	}
-	return b.Bytes(), nil
 }

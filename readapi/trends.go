@@ -203,9 +203,6 @@ type record struct {
 }
 
 func newRecord(hours Hours) *record {
-	if hours == nil {
-		hours = func(context.Context, string, time.Time, time.Time) ([]Hour, error) { return nil, nil }
-	}
 	return &record{hours: hours, busy: make(chan struct{}, trendsAtOnce), kept: map[trendsKey]keptTrends{}}
 }
 

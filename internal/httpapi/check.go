@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -121,4 +122,15 @@ func bounds(of, least, most string) string {
 	default:
 		return "range:" + least + "-" + most
 	}
+}
+
+// Blank reports whether a text has only white space and control characters.
+func Blank(text string) bool {
+	return !strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsSpace(c) && !unicode.IsControl(c) })
+}
+
+// Controls reports whether a text has line breaks or other ASCII control characters.
+// Those could forge a header of a message, or a line of a list.
+func Controls(text string) bool {
+	return strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c == 0x7f })
 }

@@ -44,15 +44,13 @@ func (s *Shell) Allow(scope access.Scope) func(http.Handler) http.Handler {
 func (s *Shell) refuse(w http.ResponseWriter, r *http.Request, former access.Key) {
 	q := from(r.Context())
 	q.former = former
-	if s.Strangers != nil {
-		if ok, retry := s.Strangers.Allow(s.address(r)); !ok {
-			q.many = true
-			Fail(w, r, Problem{
-				Kind: RateLimited, RetryAfter: retry,
-				Message: "Too many requests without a valid API key came from this address; see the header Retry-After.",
-			})
-			return
-		}
+	if retry, ok := s.Stranger(r); !ok {
+		q.many = true
+		Fail(w, r, Problem{
+			Kind: RateLimited, RetryAfter: retry,
+			Message: "Too many requests without a valid API key came from this address; see the header Retry-After.",
+		})
+		return
 	}
 	Fail(w, r, Problem{Kind: Unauthorized})
 }

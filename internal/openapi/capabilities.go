@@ -165,7 +165,6 @@ func capabilitiesOf(operations []httpapi.Operation) capabilities {
 }
 
 // factors lists the catalogue and counts the default routes of its modifiers.
-// factors lists the catalogue and counts the default routes of its modifiers.
 func (c *capabilities) factors() {
 	book := catalogue.Default()
 	for f := catalogue.Factor(1); int(f) <= book.Len(); f++ {

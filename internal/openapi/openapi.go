@@ -202,19 +202,9 @@ func (w *writer) body(b *httpapi.Body) *huma.MediaType {
 		if b.Shape != nil {
 			value = json.RawMessage(e.Text)
 		}
-		media.Examples[key(e.Name)] = &huma.Example{Summary: e.Name, Value: value}
+		media.Examples[strings.ReplaceAll(strings.ToLower(e.Name), " ", "-")] = &huma.Example{Summary: e.Name, Value: value}
 	}
 	return media
-}
-
-// key turns the name of an example into a valid key: lower case, with dashes for spaces.
-func key(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r == ' ' {
-			return '-'
-		}
-		return r
-	}, strings.ToLower(name))
 }
 
 func (w *writer) success(o *httpapi.Operation) *huma.Response {

@@ -48,32 +48,22 @@ func (a *Alert) fields() []field {
 
 const footer = "Sent by svc to a role on duty. Not clinically validated; look at the unit."
 
-// Text returns the e-mail as text.
-func (a *Alert) Text() string { return text(a.fields()) }
-
-// HTML returns the e-mail as a table. It has no images, no external styles, and no
-// link besides the acknowledgement.
-func (a *Alert) HTML() (string, error) { return page(a.fields()) }
-
-func text(lines []field) string {
-	var b strings.Builder
+// mail returns an e-mail with these lines, as text and as a table. The table has no images, no
+// external styles, and no link besides the acknowledgement.
+func mail(subject string, lines []field) (Message, error) {
+	var text, page strings.Builder
 	for _, l := range lines {
-		fmt.Fprintf(&b, "%s: %s\n", l.Name, l.Value)
+		fmt.Fprintf(&text, "%s: %s\n", l.Name, l.Value)
 	}
-	b.WriteString("\n" + footer + "\n")
-	return b.String()
-}
-
-func page(lines []field) (string, error) {
-	var b strings.Builder
-	err := mailPage.Execute(&b, struct {
+	text.WriteString("\n" + footer + "\n")
+	err := mailPage.Execute(&page, struct {
 		Lines  []field
 		Footer string
 	}{lines, footer})
 	if err != nil {
-		return "", fmt.Errorf("write e-mail: %w", err)
+		return Message{}, fmt.Errorf("write e-mail: %w", err)
 	}
-	return b.String(), nil
+	return Message{Subject: subject, Text: text.String(), HTML: page.String()}, nil
 }
 
 var mailPage = template.Must(template.New("mail").Parse(`<!DOCTYPE html>
@@ -95,21 +85,16 @@ type Message struct {
 }
 
 // Mail returns the e-mail of the alert.
-func (a *Alert) Mail() (Message, error) {
-	html, err := a.HTML()
-	return Message{Subject: a.Subject(), Text: a.Text(), HTML: html}, err
-}
+func (a *Alert) Mail() (Message, error) { return mail(a.Subject(), a.fields()) }
 
 // TestMail returns the e-mail that shows a recipient that mail arrives.
 func TestMail(unit string, at time.Time) (Message, error) {
 	a := Alert{Unit: unit}
-	lines := []field{
+	return mail(fmt.Sprintf("[TEST] %s: alerts reach you %s", a.unit(), at.Format("15:04")), []field{
 		{Name: "Test", Value: "alerts of this unit reach you by e-mail"},
 		{Name: "Unit", Value: a.unit()},
 		{Name: "Time", Value: at.Format("15:04 MST, 2 January 2006")},
-	}
-	html, err := page(lines)
-	return Message{Subject: fmt.Sprintf("[TEST] %s: alerts reach you %s", a.unit(), at.Format("15:04")), Text: text(lines), HTML: html}, err
+	})
 }
 
 // Notice tells administrators of an endpoint that accepts no events.
@@ -133,6 +118,5 @@ func (n *Notice) Mail() (Message, error) {
 		lines = append(lines, field{Name: "Since", Value: n.Since.Format("15:04 MST, 2 January 2006")})
 	}
 	lines = append(lines, field{Name: "Time", Value: n.At.Format("15:04 MST, 2 January 2006")})
-	html, err := page(lines)
-	return Message{Subject: fmt.Sprintf("[svc] %s: webhook %s %s", a.unit(), n.Endpoint, n.State), Text: text(lines), HTML: html}, err
+	return mail(fmt.Sprintf("[svc] %s: webhook %s %s", a.unit(), n.Endpoint, n.State), lines)
 }

@@ -1,6 +1,9 @@
 package egress
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // verdict is the result of the rules for an address, before any allow list.
 type verdict uint8
@@ -94,12 +97,7 @@ func unwrap(a netip.Addr) (netip.Addr, bool) {
 }
 
 func within(a netip.Addr, blocks []netip.Prefix) bool {
-	for _, block := range blocks {
-		if block.Contains(a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(blocks, func(block netip.Prefix) bool { return block.Contains(a) })
 }
 
 func prefixes(texts ...string) []netip.Prefix {

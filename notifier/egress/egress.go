@@ -12,6 +12,7 @@ package egress
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
@@ -80,14 +81,7 @@ func New(c Config) *Guard {
 
 // Hospitals returns the hospitals with an allow list. Each needs connections of its
 // own: a connection to a private address must not serve another hospital.
-func (g *Guard) Hospitals() []string {
-	var all []string
-	for hospital := range g.lists {
-		all = append(all, hospital)
-	}
-	slices.Sort(all)
-	return all
-}
+func (g *Guard) Hospitals() []string { return slices.Sorted(maps.Keys(g.lists)) }
 
 // Resolver returns the resolver for the names of endpoints.
 func (g *Guard) Resolver() *net.Resolver { return g.resolver }

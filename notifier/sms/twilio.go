@@ -6,6 +6,7 @@ import (
 	"crypto/sha1" //nolint:gosec // the scheme of the provider
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -197,12 +198,7 @@ func failedStatus(status string) bool {
 func twilioSignature(token, address string, form url.Values) string {
 	mac := hmac.New(sha1.New, []byte(token))
 	mac.Write([]byte(address))
-	names := make([]string, 0, len(form))
-	for name := range form {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(form)) {
 		for _, value := range form[name] {
 			mac.Write([]byte(name + value))
 		}
