@@ -48,7 +48,7 @@ func (n *crossEffects) addStatement(ix *terminology.Index, concept catalogue.Fac
 	n.newest = crossEffect{}
 	for _, m := range s.Matches {
 		n.infused = n.infused || m.Factor == ix.Magnesium && s.Kind == catalogue.KindMedication
-		if m.On && m.Factor == ix.Acknowledged {
+		if acknowledges(m) {
 			n.newest.acknowledged = s.order
 		}
 	}
@@ -82,6 +82,11 @@ func (n *crossEffects) total() crossEffect {
 }
 
 func isOn(m terminology.Match) bool { return m.On }
+
+// acknowledges reports whether a match says that somebody has seen an early warning.
+func acknowledges(m terminology.Match) bool {
+	return m.On && m.Factor == terminology.CatalogueIndex().Acknowledged
+}
 
 // hasCrossEffect reports whether a match can have an effect on other sources.
 func hasCrossEffect(m terminology.Match) bool {

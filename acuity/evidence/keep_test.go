@@ -12,8 +12,7 @@ import (
 	"svc/acuity/terminology"
 )
 
-// Repeats that a list leaves out change no evidence, if nothing contradicts itself at one
-// instant.
+// Repeats that a list leaves out change no evidence.
 func TestThinnedIsAsIfAllWereKept(t *testing.T) {
 	lines := []string{mag, mag + stopped, mag + "|hold", fhr + catI, fhr + catII, fhr + catIII, fhr2 + catII, fhr2 + catIII, mews + "5", mews + "2", ack, bmi + "39", bmi + "41"}
 	r := &terminology.Reader{Catalogue: catalogue.Default()}
@@ -22,7 +21,7 @@ func TestThinnedIsAsIfAllWereKept(t *testing.T) {
 		all, kept := &Statements{}, &Statements{}
 		at, few := 0, lines[:rapid.IntRange(1, len(lines)).Draw(t, "lines")]
 		for number := range rapid.Int64Range(1, 20).Draw(t, "statements") {
-			at += rapid.SampledFrom([]int{3, 5, 40, 70, 300}).Draw(t, "after")
+			at += rapid.SampledFrom([]int{0, 3, 5, 40, 70, 300}).Draw(t, "after")
 			h := statedAt{at: at, line: rapid.SampledFrom(few).Draw(t, "line")}.statement().Statement
 			h.Number = number + 1
 			all.Add(h)
@@ -103,20 +102,23 @@ func TestResourcesKeepTheInfusion(t *testing.T) {
 	}
 }
 
-// A repeat stays if another code of its concept contradicts it in between: it begins the
-// run. Here it is Category II by one code, with Category III by another.
+// A repeat that begins the run stays. What came before it does not count: another code of
+// its concept contradicts it, its own code does at the same instant, or somebody has seen
+// the early warning.
 func TestRepeatThatBeginsARunStays(t *testing.T) {
-	r := &terminology.Reader{Catalogue: catalogue.Default()}
-	l := &Statements{}
-	for i, s := range []statedAt{{at: 0, line: fhr + catII}, {at: 3, line: fhr2 + catIII}, {at: 6, line: fhr + catII}, {at: 9, line: fhr + catII}} {
-		h := s.statement().Statement
-		h.Number = int64(i + 1)
-		l.Keep(h, func(h *Statement) { t.Errorf("the statement of minute %d is left out", (h.ReceivedAt-noon)/60_000) })
-	}
-	for _, e := range Fold(&Input{Statements: []*Statements{l}}, r) {
-		if e.Start != minutesPastNoon(6) {
-			t.Errorf("the run began at %d, want minute 6", (e.Start-noon)/60_000)
-		}
+	for name, said := range map[string][]statedAt{
+		"contradicted by another code": {{at: 0, line: fhr + catII}, {at: 3, line: fhr2 + catIII}, {at: 6, line: fhr + catII}, {at: 9, line: fhr + catII}},
+		"contradicted at its instant":  {{at: 3, line: mag + stopped}, {at: 3, line: mag}, {at: 6, line: mag}, {at: 9, line: mag}},
+		"acknowledged":                 {{at: 0, line: mews + "5"}, {at: 3, line: ack}, {at: 6, line: mews + "5"}, {at: 9, line: mews + "5"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &Statements{}
+			for i, s := range said {
+				h := s.statement().Statement
+				h.Number = int64(i + 1)
+				l.Keep(h, func(h *Statement) { t.Errorf("the statement of minute %d is left out", (h.ReceivedAt-noon)/60_000) })
+			}
+		})
 	}
 }
 

@@ -205,26 +205,38 @@ func (t *codeStatements) thinned(h *Statement) int {
 		}
 	}
 	if first >= 0 && saysTheSame(&t.statements[before], h) && saysTheSame(&t.statements[first], h) &&
-		at < t.statements[first].OrderTime().Add(thinWithin) {
+		at < t.statements[first].OrderTime().Add(thinWithin) && !t.contradicts(first) {
 		return before
 	}
 	return -1
 }
 
+// contradicts reports whether the i-th statement has another one about the same at its
+// instant that says otherwise. The other one may win, and then the next begins the run.
+func (t *codeStatements) contradicts(i int) bool {
+	h := &t.statements[i]
+	for j := range t.statements {
+		if o := &t.statements[j]; o.OrderTime() == h.OrderTime() && sameSubject(o, h) && !saysTheSame(o, h) {
+			return true
+		}
+	}
+	return false
+}
+
 // saidOtherwise reports whether another code of the same concept has a statement within
-// minutes: then the middle one of three may begin the run.
+// minutes, or the score was acknowledged: then the middle one of three may begin the run.
 func (l *Statements) saidOtherwise(h *Statement) bool {
 	if h.Concept == 0 {
 		return false
 	}
-	since := h.OrderTime().Add(-thinWithin)
+	since, score := h.OrderTime().Add(-thinWithin), h.Concept == terminology.CatalogueIndex().EarlyWarning
 	for i := range l.list {
 		t := &l.list[i]
 		if t.of.Is(h.MatchedSignal) {
 			continue
 		}
 		for j := len(t.statements) - 1; j >= 0 && (t.mixed || t.statements[j].OrderTime() > since); j-- {
-			if o := &t.statements[j]; o.Concept == h.Concept && o.OrderTime() > since {
+			if o := &t.statements[j]; o.OrderTime() > since && (o.Concept == h.Concept || score && slices.ContainsFunc(o.Matches, acknowledges)) {
 				return true
 			}
 		}
