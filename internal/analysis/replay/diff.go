@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"svc/acuity"
@@ -50,6 +51,14 @@ func (d *Diff) Write(ctx context.Context, w io.Writer, format Format) (*DiffSumm
 	_, err := writeOne(w, format, func(out *part[DiffRow]) error {
 		return d.foldPartitions(ctx, 1, func(ctx context.Context, s stream.Span) (passage, error) { return d.begin(ctx, s, out, &sum) })
 	})
+	return &sum.DiffSummary, err
+}
+
+// Each calls each with the rows, partition after partition. A row is valid until each returns.
+func (d *Diff) Each(ctx context.Context, each func(*DiffRow)) (*DiffSummary, error) {
+	var sum diffSum
+	out := &part[DiffRow]{sink: callSink[DiffRow](each), rows: new(atomic.Int64)}
+	err := d.foldPartitions(ctx, 1, func(ctx context.Context, s stream.Span) (passage, error) { return d.begin(ctx, s, out, &sum) })
 	return &sum.DiffSummary, err
 }
 

@@ -45,8 +45,7 @@ const defaultSegment = 100_000
 // exporter is a running export.
 type exporter struct {
 	Export
-	dir  string
-	only map[string]bool
+	dir string
 	*share
 	mu sync.Mutex // of the journal
 }
@@ -75,14 +74,7 @@ func (x *Export) plan(ctx context.Context) (*Plan, error) {
 }
 
 func (x *Export) exporter(dir string) *exporter {
-	e := &exporter{Export: *x, dir: dir, share: newShare(x.Pace, x.Progress)}
-	if len(x.Hospitals) > 0 {
-		e.only = map[string]bool{}
-		for _, h := range x.Hospitals {
-			e.only[h] = true
-		}
-	}
-	return e
+	return &exporter{Export: *x, dir: dir, share: newShare(x.Pace, x.Progress)}
 }
 
 // Run writes the export to a folder and returns its manifest. After an interruption, Run with

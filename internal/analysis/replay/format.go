@@ -156,6 +156,17 @@ func (s *csvSink[R]) Close() error {
 	return s.out.Error() //nolint:wrapcheck // of the file below
 }
 
+// callSink is a sink that calls a function with each row.
+type callSink[R any] func(row *R)
+
+func (s callSink[R]) Close() error    { return nil }
+func (s callSink[R]) reset(io.Writer) {}
+
+func (s callSink[R]) Write(row *R) error {
+	s(row)
+	return nil
+}
+
 // cell returns one column of a row as text; null is empty.
 func cell(v reflect.Value) (string, error) {
 	if v.Kind() == reflect.Pointer {

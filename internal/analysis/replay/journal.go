@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -49,13 +48,10 @@ func openJournal(dir string, question *Plan, begin func() (*Plan, error)) (*jour
 			return nil, fmt.Errorf("begin journal: %w", err)
 		}
 	}
-	if j.file, err = os.OpenFile(name, os.O_WRONLY, 0o600); err != nil { //nolint:gosec // likewise
-		return nil, fmt.Errorf("open journal: %w", err)
+	if j.file, err = os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0o600); err == nil { //nolint:gosec // likewise
+		err = j.file.Truncate(int64(len(content)))
 	}
-	if err = j.file.Truncate(int64(len(content))); err != nil {
-		return nil, fmt.Errorf("open journal: %w", err)
-	}
-	if _, err = j.file.Seek(0, io.SeekEnd); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
 	return j, nil
@@ -80,13 +76,13 @@ func (j *journal) read(content []byte) error {
 // note records that a segment is done.
 func (j *journal) note(s *segment) error {
 	line, err := json.Marshal(s)
+	if err == nil {
+		_, err = j.file.Write(append(line, '\n'))
+	}
+	if err == nil {
+		err = j.file.Sync()
+	}
 	if err != nil {
-		return fmt.Errorf("write journal: %w", err)
-	}
-	if _, err := j.file.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("write journal: %w", err)
-	}
-	if err := j.file.Sync(); err != nil {
 		return fmt.Errorf("write journal: %w", err)
 	}
 	j.done[s.Piece] = *s

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -132,7 +133,7 @@ func rowOf[R any](e *exporter, t *table[R], r *stream.Record, row *R) (hospital 
 	switch {
 	case !has:
 		return "", errState
-	case e.only != nil && !e.only[hospital]:
+	case len(e.Hospitals) > 0 && !slices.Contains(e.Hospitals, hospital):
 		return "", errOthers
 	}
 	if reason := t.read(r, row); reason != "" {

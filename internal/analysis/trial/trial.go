@@ -4,7 +4,6 @@ package trial
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -118,7 +117,7 @@ func (p *Trials) run(ctx context.Context, t *trial, hospital string, rule catalo
 			t.stopIfForgotten(p.now())
 		},
 	}}
-	summary, err := d.Write(ctx, sum, replay.NDJSON)
+	summary, err := d.Each(ctx, sum.add)
 	absent := replay.AbsentError("")
 	result := integrations.PastResult{Ready: true, Since: since}
 	switch {
@@ -140,46 +139,29 @@ func (p *Trials) run(ctx context.Context, t *trial, hospital string, rule catalo
 	t.mu.Unlock()
 }
 
-// pastSum adds up the rows of a difference as they are written.
+// pastSum adds up the rows of a difference.
 type pastSum struct {
-	rest    []byte
 	changes map[integrations.PastChange]time.Duration
 	rooms   map[integrations.PastChange]map[string]bool
 	worst   []integrations.PastHour
 }
 
-// Write implements [io.Writer]. Each line is a row.
-func (s *pastSum) Write(text []byte) (int, error) {
-	s.rest = append(s.rest, text...)
-	for {
-		line := slices.Index(s.rest, '\n')
-		if line < 0 {
-			return len(text), nil
+func (s *pastSum) add(row *replay.DiffRow) {
+	took := time.Duration(row.Minutes * float64(time.Minute))
+	key := integrations.PastChange{Room: row.Subject == "room", Was: row.Recorded, Would: row.Replayed}
+	switch row.Subject {
+	case "level":
+		at := time.UnixMilli(int64(row.Hour)).UTC()
+		s.worst = append(s.worst, integrations.PastHour{At: at, Was: row.Recorded, Would: row.Replayed, For: took})
+	case "room":
+		if s.rooms[key] == nil {
+			s.rooms[key] = map[string]bool{}
 		}
-		var row struct {
-			Hour                            time.Time
-			Subject, ID, Recorded, Replayed string
-			Minutes                         float64
-		}
-		if err := json.Unmarshal(s.rest[:line], &row); err != nil {
-			return 0, fmt.Errorf("read a difference: %w", err)
-		}
-		s.rest = s.rest[line+1:]
-		took := time.Duration(row.Minutes * float64(time.Minute))
-		key := integrations.PastChange{Room: row.Subject == "room", Was: row.Recorded, Would: row.Replayed}
-		switch row.Subject {
-		case "level":
-			s.worst = append(s.worst, integrations.PastHour{At: row.Hour, Was: row.Recorded, Would: row.Replayed, For: took})
-		case "room":
-			if s.rooms[key] == nil {
-				s.rooms[key] = map[string]bool{}
-			}
-			s.rooms[key][row.ID] = true
-		default:
-			continue
-		}
-		s.changes[key] += took
+		s.rooms[key][row.ID] = true
+	default:
+		return
 	}
+	s.changes[key] += took
 }
 
 // sorted returns the sums: changes of the level first, and longer changes before shorter ones.
