@@ -50,13 +50,13 @@ func (f *outFile[R]) Write(b []byte) (int, error) {
 	return n, err //nolint:wrapcheck // names the file
 }
 
-func (s *segmentOf[R]) writeRecord(r *stream.Record) error {
-	hospital, err := rowOf(s.exporter, s.table, r, &s.row)
-	if err != nil {
-		return err
+func (s *segmentOf[R]) writeRecord(counted *segment, r *stream.Record) error {
+	hospital, wanted := rowOf(s.exporter, counted, s.table, r, &s.row)
+	if !wanted {
+		return nil
 	}
 	if !r.Timestamp.Before(s.due) {
-		if err = s.endDays(r.Timestamp); err != nil {
+		if err := s.endDays(r.Timestamp); err != nil {
 			return err
 		}
 	}
@@ -177,10 +177,10 @@ type streamOf[R any] struct {
 	rows     sink[R]
 }
 
-func (s *streamOf[R]) writeRecord(r *stream.Record) error {
+func (s *streamOf[R]) writeRecord(counted *segment, r *stream.Record) error {
 	var row R
-	if _, err := rowOf(s.exporter, s.table, r, &row); err != nil {
-		return err
+	if _, wanted := rowOf(s.exporter, counted, s.table, r, &row); !wanted {
+		return nil
 	}
 	return s.rows.Write(&row)
 }

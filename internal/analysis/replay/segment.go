@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"slices"
 
@@ -87,7 +86,7 @@ func (e *exporter) read(ctx context.Context, p Piece, w segmenter) (*segment, er
 			}
 			known[hospital] = version
 		}
-		return e.exportRecord(s, w, &r)
+		return w.writeRecord(s, &r)
 	})
 	if err != nil {
 		return nil, err
@@ -96,48 +95,22 @@ func (e *exporter) read(ctx context.Context, p Piece, w segmenter) (*segment, er
 	return s, nil
 }
 
-// exportRecord hands one record to the segment and counts the outcome.
-func (e *exporter) exportRecord(s *segment, w segmenter, r *stream.Record) error {
-	err := w.writeRecord(r)
-	unread := (*unreadError)(nil)
-	switch {
-	case err == nil:
-		s.Counts.Rows++
-	case errors.Is(err, errOthers):
-		s.Counts.Others++
-	case errors.Is(err, errState):
-		s.Counts.State++
-	case errors.As(err, &unread):
-		s.Counts.Undecoded++
-		s.Undecoded = append(s.Undecoded, Unread{e.Topic, r.Partition, r.Offset, unread.reason})
-	default:
-		return err
-	}
-	return nil
-}
-
-// Reasons for a record without a row.
-var (
-	errOthers = errors.New("of another hospital")
-	errState  = errors.New("no history")
-)
-
-// unreadError is a record that cannot be decoded.
-type unreadError struct{ reason string }
-
-func (e *unreadError) Error() string { return e.reason }
-
-// rowOf fills a row from a record.
-func rowOf[R any](e *exporter, t *table[R], r *stream.Record, row *R) (hospital string, err error) {
+// rowOf fills a row from a record, and counts the outcome; false: the record becomes no row.
+func rowOf[R any](e *exporter, s *segment, t *table[R], r *stream.Record, row *R) (hospital string, wanted bool) {
 	hospital, has := t.hospital(r)
 	switch {
 	case !has:
-		return "", errState
+		s.Counts.State++
 	case len(e.Hospitals) > 0 && !slices.Contains(e.Hospitals, hospital):
-		return "", errOthers
+		s.Counts.Others++
+	default:
+		reason := t.read(r, row)
+		if reason == "" {
+			s.Counts.Rows++
+			return hospital, true
+		}
+		s.Counts.Undecoded++
+		s.Undecoded = append(s.Undecoded, Unread{e.Topic, r.Partition, r.Offset, reason})
 	}
-	if reason := t.read(r, row); reason != "" {
-		return "", &unreadError{reason}
-	}
-	return hospital, nil
+	return "", false
 }

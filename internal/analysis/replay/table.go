@@ -42,7 +42,8 @@ type Table struct {
 
 // segmenter writes the rows of one segment.
 type segmenter interface {
-	writeRecord(r *stream.Record) error
+	// writeRecord writes the row of a record, if it becomes one, and counts the outcome.
+	writeRecord(counted *segment, r *stream.Record) error
 	finish() (files []File, err error)
 	abandon()
 }
