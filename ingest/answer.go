@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 
@@ -118,4 +119,51 @@ func changed(f *acuity.FactorChange) factorChange {
 		c.Ratio = &f.Ratio
 	}
 	return c
+}
+
+// The facts of a hospital are limited (see [hospital.Limits]). The processor refuses an
+// item beyond a limit, because it alone knows what the hospital has. The answer names the
+// place in the body and the rule, such as "maxRooms:1000". The rest of the body is
+// applied.
+
+// maxRefused bounds the places that one answer lists.
+const maxRefused = 1000
+
+// refusedParts returns the parts of a body that were refused because they exceed a limit.
+func (r *reader) refusedParts(c *acuity.Change) (parts []httpapi.Detail) {
+	add := func(path, reason string) {
+		if rule, over := hospital.Exceeded(reason); over && len(parts) < maxRefused {
+			if d := (httpapi.Detail{Path: path, Rule: rule}); !slices.Contains(parts[max(len(parts)-8, 0):], d) {
+				parts = append(parts, d)
+			}
+		}
+	}
+	for i := range c.Items {
+		if c.Items[i].Outcome == acuity.Rejected {
+			add(r.places.part(item("events", i)), c.Items[i].Reason)
+		}
+	}
+	for _, w := range c.Warnings {
+		add(r.places.part(w.Path), w.Code)
+	}
+	return parts
+}
+
+// refuseWhole reports whether anything of a body was applied. If every part exceeds a
+// limit, it answers the request and returns false.
+func refuseWhole(w http.ResponseWriter, r *http.Request, c *acuity.Change) bool {
+	rule, over := hospital.Exceeded(c.Reason)
+	if !over || c.Outcome != acuity.Ignored {
+		return true
+	}
+	httpapi.Fail(w, r, httpapi.Problem{
+		Kind: httpapi.Unprocessable, Message: "The hospital has as much of this as it may; nothing was taken.",
+		Details: []httpapi.Detail{{Path: fieldOfReason[c.Reason], Rule: rule}},
+	})
+	return false
+}
+
+// fieldOfReason is the field of a body that each reason is about.
+var fieldOfReason = map[string]string{
+	"too_many_rooms": "roomId", "too_many_visits": "visitId", "too_many_visits_of_patient": "patientId",
 }

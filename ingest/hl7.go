@@ -254,3 +254,51 @@ func ackID() string {
 	rand.Read(b[:]) // never fails: crypto/rand ends the program instead
 	return hex.EncodeToString(b[:])
 }
+
+// refuseMessages rewrites the acknowledgments of HL7 messages whose events exceed a
+// limit.
+func (x *exchange) refuseMessages(p *Places, c *acuity.Change) {
+	refused := false
+	for i := range c.Items {
+		if c.Items[i].Outcome != acuity.Rejected {
+			continue
+		}
+		n := 0
+		if x.several {
+			n = p.origins[i]
+		}
+		x.refuseEvent(n)
+		refused = true
+	}
+	if refused {
+		x.joinAcks()
+	}
+}
+
+// refuseEvent makes the acknowledgment of message n an error. It is an application
+// internal error, because the message itself is valid.
+func (x *exchange) refuseEvent(n int) {
+	var m hl7.Message
+	if m.Scan(x.batch.Messages[n], x.batch.Charset) != nil {
+		return // cannot happen: the message was read before
+	}
+	a := x.by
+	a.ID, a.Fault = ackID(), &hl7.Fault{Code: hl7.AE, Condition: 207, Segment: "MSH"}
+	code, _ := m.Code(a)
+	x.acks[n] = m.Ack(nil, a)
+	x.results[n].AckCode = string(code)
+	if severity(code) > severity(x.worst) {
+		x.worst = code
+	}
+}
+
+// joinAcks joins the acknowledgments into one body.
+func (x *exchange) joinAcks() {
+	if !x.several {
+		x.ack = x.acks[0]
+		return
+	}
+	a := x.by
+	a.ID = ackID()
+	x.ack = hl7.AppendBatch(nil, x.batch, a, x.acks)
+}

@@ -1,6 +1,10 @@
 package limit
 
-import "time"
+import (
+	"context"
+	"sync"
+	"time"
+)
 
 // Rate is how often something may happen: Burst times at once, then PerSecond times per
 // second. A PerSecond of 0 means no limit.
@@ -55,3 +59,29 @@ func (r Rate) slack() float64 { return float64(r.Lease()) / 4 }
 // portion is how many tokens an instance takes at once from a shared bucket that has
 // left. It exceeds the slack while the bucket has plenty, so that a burst is served.
 func (r Rate) portion(left float64) float64 { return max(r.slack(), left/4) }
+
+// Memory is a [Source] within one process, for a single instance and for tests.
+type Memory struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	buckets map[string]*Bucket
+}
+
+// NewMemory returns a Memory without buckets.
+func NewMemory(now func() time.Time) *Memory {
+	return &Memory{now: now, buckets: map[string]*Bucket{}}
+}
+
+// TakeTokens implements [Source].
+func (m *Memory) TakeTokens(_ context.Context, caller string, r Rate, want float64) (got, left float64, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b := m.buckets[caller]
+	if b == nil {
+		b = new(Bucket)
+		m.buckets[caller] = b
+	}
+	got = b.TakeTokens(r, m.now(), want)
+	return got, b.Tokens, nil
+}
