@@ -57,7 +57,7 @@ func (d *Diff) Write(ctx context.Context, w io.Writer, format Format) (*DiffSumm
 // Each calls each with the rows, partition after partition. A row is valid until each returns.
 func (d *Diff) Each(ctx context.Context, each func(*DiffRow)) (*DiffSummary, error) {
 	var sum diffSum
-	out := &part[DiffRow]{sink: callSink[DiffRow](each), rows: new(atomic.Int64)}
+	out := &part[DiffRow]{sink: rowFunc[DiffRow](each), rows: new(atomic.Int64)}
 	err := d.foldPartitions(ctx, 1, func(ctx context.Context, s stream.Span) (passage, error) { return d.begin(ctx, s, out, &sum) })
 	return &sum.DiffSummary, err
 }

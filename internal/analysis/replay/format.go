@@ -32,12 +32,17 @@ const (
 // Formats returns all formats.
 func Formats() []Format { return []Format{Parquet, NDJSON, CSV} }
 
-// sink writes the rows of one file.
-type sink[R any] interface {
+// rowWriter takes rows.
+type rowWriter[R any] interface {
 	// Write takes a row and leaves an earlier row, or the same one, in its place. The caller
 	// may use the memory of its lists again.
 	Write(row *R) error
 	Close() error // writes the buffered rows; the file stays open
+}
+
+// sink writes the rows of one file.
+type sink[R any] interface {
+	rowWriter[R]
 	// reset begins another file after Close, in the same memory.
 	reset(w io.Writer)
 }
@@ -156,14 +161,13 @@ func (s *csvSink[R]) Close() error {
 	return s.out.Error() //nolint:wrapcheck // of the file below
 }
 
-// callSink is a sink that calls a function with each row.
-type callSink[R any] func(row *R)
+// rowFunc is a rowWriter that calls a function with each row.
+type rowFunc[R any] func(row *R)
 
-func (s callSink[R]) Close() error    { return nil }
-func (s callSink[R]) reset(io.Writer) {}
+func (f rowFunc[R]) Close() error { return nil }
 
-func (s callSink[R]) Write(row *R) error {
-	s(row)
+func (f rowFunc[R]) Write(row *R) error {
+	f(row)
 	return nil
 }
 

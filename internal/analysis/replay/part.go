@@ -14,12 +14,12 @@ var ErrFolder = errors.New("the folder is not empty")
 
 // part writes the rows of one partition.
 type part[R any] struct {
-	sink[R]
+	sink rowWriter[R]
 	rows *atomic.Int64 // of all parts
 	file *os.File      // nil: all parts share one sink, which writeOne closes
 }
 
-// Write implements sink.
+// Write counts a row and writes it.
 func (p *part[R]) Write(row *R) error {
 	p.rows.Add(1)
 	return p.sink.Write(row)
