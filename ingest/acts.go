@@ -191,6 +191,13 @@ func (s *server) perform(w http.ResponseWriter, r *http.Request, o *acuity.Obser
 	return a, true
 }
 
+// answerAct performs an act and answers with what answer makes of its effects.
+func (s *server) answerAct(w http.ResponseWriter, r *http.Request, o *acuity.Observation, in *reader, action string, subjects []string, answer func(acted) any) {
+	if a, ok := s.perform(w, r, o, in, action, subjects...); ok {
+		httpapi.OK(w, r, answer(a))
+	}
+}
+
 // refusedAct returns why an act was refused; nil if it was not.
 func refusedAct(reason string) *httpapi.Problem {
 	switch reason {

@@ -26,11 +26,7 @@ func (s *server) setLocation(w http.ResponseWriter, r *http.Request) {
 	for i := range o.Locations {
 		ids[i] = location.RowID(&o.Locations[i])
 	}
-	answer := locationAnswer{ID: ids[0], IDs: ids}
-	var ok bool
-	if answer.acted, ok = s.perform(w, r, o, in, actionLocationSet, ids...); ok {
-		httpapi.OK(w, r, answer)
-	}
+	s.answerAct(w, r, o, in, actionLocationSet, ids, func(a acted) any { return locationAnswer{a, ids[0], ids} })
 }
 
 func (s *server) deleteLocation(w http.ResponseWriter, r *http.Request) {
@@ -45,10 +41,8 @@ func (s *server) deleteLocation(w http.ResponseWriter, r *http.Request) {
 	}
 	p.Delete = true
 	o.Locations = []acuity.Place{p}
-	answer := locationAnswer{ID: location.RowID(&p), IDs: []string{location.RowID(&p)}}
-	if answer.acted, ok = s.perform(w, r, o, in, actionLocationDelete, answer.ID); ok {
-		httpapi.OK(w, r, answer)
-	}
+	ids := []string{location.RowID(&p)}
+	s.answerAct(w, r, o, in, actionLocationDelete, ids, func(a acted) any { return locationAnswer{a, ids[0], ids} })
 }
 
 // locations reads the rows of a request: a list, or a single row as the whole body.

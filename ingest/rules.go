@@ -23,11 +23,7 @@ func (s *server) setRule(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := o.Rules[0].Factor.ID()
-	answer := ruleAnswer{FactorID: id}
-	var ok bool
-	if answer.acted, ok = s.perform(w, r, o, in, actionRuleSet, id); ok {
-		httpapi.OK(w, r, answer)
-	}
+	s.answerAct(w, r, o, in, actionRuleSet, []string{id}, func(a acted) any { return ruleAnswer{a, id} })
 }
 
 func (s *server) deleteRule(w http.ResponseWriter, r *http.Request) {
@@ -41,10 +37,7 @@ func (s *server) deleteRule(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	o.Rules = []catalogue.Rule{{Factor: f, Delete: true}}
-	answer := ruleAnswer{FactorID: f.ID()}
-	if answer.acted, ok = s.perform(w, r, o, in, actionRuleDelete, f.ID()); ok {
-		httpapi.OK(w, r, answer)
-	}
+	s.answerAct(w, r, o, in, actionRuleDelete, []string{f.ID()}, func(a acted) any { return ruleAnswer{a, f.ID()} })
 }
 
 // rule reads a rule: {factorId, values: {line: text}, comment}. The path or the body

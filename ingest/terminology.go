@@ -51,16 +51,13 @@ func (s *server) setTerminology(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ids := make([]string, len(o.Mappings))
-	answer := terminologyAnswer{Mappings: make([]mappingAnswer, len(o.Mappings))}
+	mappings := make([]mappingAnswer, len(o.Mappings))
 	for i := range o.Mappings {
 		m := &o.Mappings[i]
 		ids[i] = m.ID
-		answer.Mappings[i] = mappingAnswer{m.ID, string(m.System), m.Code, factorName(m.Factor)}
+		mappings[i] = mappingAnswer{m.ID, string(m.System), m.Code, factorName(m.Factor)}
 	}
-	var ok bool
-	if answer.acted, ok = s.perform(w, r, o, in, actionTerminologySet, ids...); ok {
-		httpapi.OK(w, r, answer)
-	}
+	s.answerAct(w, r, o, in, actionTerminologySet, ids, func(a acted) any { return terminologyAnswer{a, mappings} })
 }
 
 func factorName(f catalogue.Factor) string {
@@ -81,9 +78,7 @@ func (s *server) deleteTerminology(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	o.Mappings = []acuity.Mapping{{ID: id, Delete: true}}
-	if answer, ok := s.perform(w, r, o, in, actionTerminologyDelete, id); ok {
-		httpapi.OK(w, r, answer)
-	}
+	s.answerAct(w, r, o, in, actionTerminologyDelete, []string{id}, func(a acted) any { return a })
 }
 
 // mappings reads the rows of a request: a list, or a single row as the whole body.
@@ -179,9 +174,7 @@ func (s *server) markCodes(w http.ResponseWriter, r *http.Request, action string
 	for i := range o.Marks {
 		codes[i] = string(o.Marks[i].System) + " " + o.Marks[i].Code
 	}
-	if answer, ok := s.perform(w, r, o, in, action, codes...); ok {
-		httpapi.OK(w, r, answer)
-	}
+	s.answerAct(w, r, o, in, action, codes, func(a acted) any { return a })
 }
 
 // marks reads codes in the form of the worklist: a list, or a single code as the whole

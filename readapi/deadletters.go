@@ -2,6 +2,7 @@ package readapi
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -118,11 +119,10 @@ func (s *deadLetterServer) list(w http.ResponseWriter, r *http.Request) {
 func (s *deadLetterServer) get(w http.ResponseWriter, r *http.Request) {
 	all := s.all(httpapi.Caller(r.Context()).Hospital)
 	id := httpapi.PathValue(r, "id")
-	for i := range all {
-		if all[i].ID == id {
-			httpapi.OK(w, r, deadLetterOf(&all[i]))
-			return
-		}
+	at := slices.IndexFunc(all, func(l DeadLetter) bool { return l.ID == id })
+	if at < 0 {
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		return
 	}
-	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+	httpapi.OK(w, r, deadLetterOf(&all[at]))
 }
