@@ -29,10 +29,10 @@ func InputHospital(key []byte) string {
 // ReadInput reads an observation from its record in the log. An error comes with the stable
 // reason why this release can never apply the input.
 func ReadInput(key, value []byte) (o *acuity.Observation, reason string, err error) {
-	return readInput(key, value, new(acuity.Observation), nil)
+	return readInput(key, value, new(acuity.Observation), memory{})
 }
 
-func readInput(key, value []byte, into *acuity.Observation, again *Intake) (o *acuity.Observation, reason string, err error) {
+func readInput(key, value []byte, into *acuity.Observation, again memory) (o *acuity.Observation, reason string, err error) {
 	o, err = decodeObservation(value, into, again)
 	switch {
 	case err != nil:

@@ -23,7 +23,14 @@ const (
 // valid until the next call; everything else that they point to stays valid.
 func (in *Intake) Read(key, value []byte) (o *acuity.Observation, reason string, err error) {
 	in.observation, in.room = acuity.Observation{}, acuity.RoomRef{}
-	return readInput(key, value, &in.observation, in)
+	return readInput(key, value, &in.observation, memory{&in.events, &in.signals, &in.room})
+}
+
+// memory is what parts of an observation are read into; nil: into new memory.
+type memory struct {
+	events  *[]acuity.Event
+	signals *[]acuity.Signal
+	room    *acuity.RoomRef
 }
 
 // listAgain returns an empty list in the memory of an earlier one; nil: there is none.
@@ -47,28 +54,4 @@ func listRead[T any](memory *[]T, list []T, atMost int) []T {
 		*memory = list
 	}
 	return list
-}
-
-// signalList returns the memory that signals are read into; nil: new memory.
-func (r *reader) signalList() *[]acuity.Signal {
-	if r.again == nil {
-		return nil
-	}
-	return &r.again.signals
-}
-
-// eventList returns the memory that events are read into; nil: new memory.
-func (r *reader) eventList() *[]acuity.Event {
-	if r.again == nil {
-		return nil
-	}
-	return &r.again.events
-}
-
-// room returns the memory that a room reference is read into; nil: new memory.
-func (r *reader) room() *acuity.RoomRef {
-	if r.again == nil {
-		return nil
-	}
-	return &r.again.room
 }

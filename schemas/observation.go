@@ -10,10 +10,10 @@ func EncodeObservation(dst []byte, o *acuity.Observation) ([]byte, error) {
 // DecodeObservation reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
 func DecodeObservation(b []byte) (*acuity.Observation, error) {
-	return decodeObservation(b, new(acuity.Observation), nil)
+	return decodeObservation(b, new(acuity.Observation), memory{})
 }
 
-func decodeObservation(b []byte, o *acuity.Observation, again *Intake) (*acuity.Observation, error) {
+func decodeObservation(b []byte, o *acuity.Observation, again memory) (*acuity.Observation, error) {
 	p, err := observationV1.payload(b)
 	if err != nil {
 		return nil, err
@@ -37,9 +37,9 @@ func observationFields(c *coder, o *acuity.Observation) {
 	c.at(&o.AppliedAt)
 	c.channel(&o.Channel)
 	c.text(&o.Source)
-	listIn(c, &o.Events, c.r.eventList(), keptEvents, eventFields)
-	listIn(c, &o.Signals, c.r.signalList(), keptSignals, signalFields)
-	optionalIn(c, &o.Room, c.r.room(), roomRefFields)
+	listIn(c, &o.Events, c.r.again.events, keptEvents, eventFields)
+	listIn(c, &o.Signals, c.r.again.signals, keptSignals, signalFields)
+	optionalIn(c, &o.Room, c.r.again.room, roomRefFields)
 	optional(c, &o.Census, censusFields)
 	optional(c, &o.Staffing, staffingFields)
 	optional(c, &o.Roster, rosterFields)

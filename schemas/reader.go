@@ -21,7 +21,7 @@ type reader struct {
 	fault string
 	where int // where the fault is
 
-	again *Intake // the intake whose memory is used again; nil: all memory is new
+	again memory // of an earlier observation
 }
 
 // shared is the largest observation, in bytes, whose texts share one string. The state keeps some

@@ -106,11 +106,15 @@ func (l *Queue) Resume(now time.Time, position int64, attempts []outbound.Attemp
 	}
 	l.head = head{position: position, tries: attempts[len(attempts)-1].N, first: attempts[0].At, only5xx: true}
 	for i := range attempts {
-		a := &attempts[i]
-		l.head.only5xx = l.head.only5xx && fault(a.Class, a.Status)
-		if refused(a.Class, a.Status) {
-			l.head.refused++
-		}
+		l.head.blame(attempts[i].Class, attempts[i].Status)
+	}
+}
+
+// blame notes whom a failed attempt blames: the receiver or the event.
+func (h *head) blame(class outbound.Class, status int) {
+	h.only5xx = h.only5xx && fault(class, status)
+	if refused(class, status) {
+		h.refused++
 	}
 }
 
@@ -211,10 +215,7 @@ func (l *Queue) fail(now time.Time, r outbound.Result) {
 		h.first = now
 	}
 	h.tries++
-	h.only5xx = h.only5xx && fault(r.Class, r.Status)
-	if refused(r.Class, r.Status) {
-		h.refused++
-	}
+	h.blame(r.Class, r.Status)
 }
 
 // notice disables a queue that has failed for too long, and returns the notice that
