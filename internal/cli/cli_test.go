@@ -14,7 +14,7 @@ import (
 func program(w Env) *cobra.Command {
 	root := Root("svc", "svc: a test", "svc 1")
 	Section(root, "Commands", SendCommand(w), SimulateCommand(w), ListenCommand(w), StatusCommand(w),
-		TerminologyCommand(w), WebhooksCommand(w), AlertsCommand(w), DeadLettersCommand(w))
+		TerminologyCommand(w), WebhooksCommand(w), AlertsCommand(w), DeadLettersCommand(w), users(w))
 	About(root, w.Now)
 	return root
 }

@@ -2,6 +2,9 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 
@@ -26,9 +29,10 @@ func PagesCommands(w Env) []*cobra.Command {
 func users(w Env) *cobra.Command {
 	c := &cobra.Command{Use: "users", Short: "administer who may see the pages"}
 	c.AddCommand(
-		verb(w, "list", "list who may see the pages", (*usersCommand).listUsers),
+		verb(w, "list", "list who may see the pages, and who is invited", (*usersCommand).listUsers),
 		verb(w, "set USER", "change a user; what is not given stays", (*usersCommand).set, (*usersCommand).settingFlags, (*usersCommand).versionFlag),
 		verb(w, "end USER", "sign a person out everywhere", (*usersCommand).end, (*usersCommand).versionFlag),
+		verb(w, "withdraw USER", "withdraw an invitation that nobody has used", (*usersCommand).withdraw),
 	)
 	return c
 }
@@ -47,20 +51,36 @@ type userData struct {
 	Version                            int64
 }
 
+// invitationData is an invitation in the form of the API.
+type invitationData struct{ ID, Label, Role, CreatedAt, ExpiresAt string }
+
 func (o *usersCommand) listUsers(ctx context.Context) error {
-	var all []userData
-	return o.list(ctx, usersPath, "users", &all, func() error {
-		table := NewTable(o.Stdout, "ID", "LABEL", "ROLE", "SIGN-IN", "STATUS", "SIGNED IN", "UNTIL")
-		for i := range all {
-			u := &all[i]
-			status := "active"
-			if u.Disabled {
-				status = "disabled"
-			}
-			table.Row(u.ID, plain(u.Label), u.Role, u.SignIn, status, orDash(u.SignedInAt), orDash(u.Until))
+	var answer struct{ Users, Invitations json.RawMessage }
+	if err := o.into(ctx, http.MethodGet, usersPath, nil, &answer); err != nil {
+		return err
+	}
+	if o.json {
+		return PrintJSON(o.Stdout, map[string]any{"items": answer.Users, "invitations": answer.Invitations})
+	}
+	var people []userData
+	var invitations []invitationData
+	if err := errors.Join(json.Unmarshal(answer.Users, &people), json.Unmarshal(answer.Invitations, &invitations)); err != nil {
+		return fmt.Errorf("the answer is not one of svc: %w", err)
+	}
+	table := NewTable(o.Stdout, "ID", "LABEL", "ROLE", "SIGN-IN", "STATUS", "CREATED", "SIGNED IN", "UNTIL")
+	for i := range people {
+		u := &people[i]
+		status := "active"
+		if u.Disabled {
+			status = "disabled"
 		}
-		return table.Flush()
-	})
+		table.Row(u.ID, plain(u.Label), u.Role, u.SignIn, status, u.CreatedAt, orDash(u.SignedInAt), orDash(u.Until))
+	}
+	for i := range invitations {
+		v := &invitations[i]
+		table.Row(v.ID, plain(v.Label), v.Role, "link", "invited", v.CreatedAt, "-", v.ExpiresAt)
+	}
+	return table.Flush()
 }
 
 func (o *usersCommand) set(ctx context.Context) error {
@@ -73,6 +93,11 @@ func (o *usersCommand) set(ctx context.Context) error {
 
 func (o *usersCommand) end(ctx context.Context) error {
 	return o.change(ctx, map[string]any{"endSessions": true}, "ended the sessions of")
+}
+
+func (o *usersCommand) withdraw(ctx context.Context) error {
+	var v invitationData
+	return o.show(ctx, http.MethodDelete, usersPath+"/invitations/"+url.PathEscape(o.id), nil, &v, func() error { return o.Printf("withdrew %s\n", v.ID) })
 }
 
 func (o *usersCommand) change(ctx context.Context, body map[string]any, done string) error {

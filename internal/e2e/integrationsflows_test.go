@@ -138,6 +138,10 @@ func flows(f *flowing) []flow {
 			dayDesk, link("Change: day desk"), fill("Name", "evening desk"), choose("Role", "charge nurse"), tick("Locked out"), tick("End all sessions"),
 			press("Save"), see("evening desk is changed."), see("locked out"),
 		}},
+		{"invitation", []step{
+			at("/users"), fill("Name", "night desk"), press("Make a link"), secret(f.base+"/signin/", "/users"), see("Open invitations"),
+			link("Withdraw: night desk"), press("Withdraw"), see("The invitation of night desk is withdrawn."),
+		}},
 		{"audit", []step{
 			at("/audit"), choose("Act", "key."), press("Show"), see("key.mint"), file("As CSV", "key.mint", "webhook."), fill("From", "2031-01-01"), press("Show"), see("Nothing is on record here."),
 		}},

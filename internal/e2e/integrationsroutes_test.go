@@ -188,5 +188,7 @@ func furnishIntegrations(t *testing.T, d *dev, w *ward, admin *partner) map[stri
 	ids["/keys/{id}"] = made.Keys[0].ID
 	ask(http.MethodGet, "/api/admin/users", "")
 	ids["/users/{id}"] = made.Users[0].ID
+	ask(http.MethodPost, "/api/admin/users", `{"label":"night desk","role":"viewer"}`)
+	ids["/users/invitations/{id}"] = made.ID
 	return ids
 }

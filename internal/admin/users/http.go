@@ -55,14 +55,14 @@ func writes() []httpapi.Route[*server] {
 			{Name: "Lock a person out", Text: `{"disabled":true}`},
 		}}},
 		Data: userRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
-	}, Serve: (*server).change}, {Operation: inviteOperation, Serve: (*server).invite}}
+	}, Serve: (*server).change}, {Operation: inviteOperation, Serve: (*server).invite}, {Operation: withdrawOperation, Serve: (*server).withdraw}}
 }
 
 func reads() []httpapi.Route[*server] {
 	return []httpapi.Route[*server]{{Operation: httpapi.Operation{
 		Method: http.MethodGet, Path: "/api/admin/users", Scope: access.Admin, ID: "listUsers", Group: "Administration",
 		Summary: "Who may see the pages of the hospital",
-		About:   "Those that an identity provider has signed in, and those of links. A user of a link ends with the longest session of its role, and is removed a day later.",
+		About:   "Those that an identity provider has signed in, those of links, and the invitations that nobody has used yet. A user of a link ends with the longest session of its role, and is removed a day later.",
 		Data:    userList{},
 	}, Serve: (*server).list}}
 }
@@ -87,7 +87,8 @@ type userRow struct {
 }
 
 type userList struct {
-	Users []userRow `json:"users"`
+	Users       []userRow       `json:"users"`
+	Invitations []invitationRow `json:"invitations"` // links that may still be used, oldest first
 }
 
 func rowOf(u *User) userRow {
@@ -102,9 +103,12 @@ func rowOf(u *User) userRow {
 }
 
 func (s *server) list(w http.ResponseWriter, r *http.Request) {
-	list := userList{Users: []userRow{}}
-	for _, u := range s.Office.Register.Users(httpapi.Caller(r.Context()).Hospital) {
+	hospital, list := httpapi.Caller(r.Context()).Hospital, userList{Users: []userRow{}, Invitations: []invitationRow{}}
+	for _, u := range s.Office.Register.Users(hospital) {
 		list.Users = append(list.Users, rowOf(&u))
+	}
+	for _, l := range s.Office.Invitations(hospital) {
+		list.Invitations = append(list.Invitations, newInvitationRow(&l))
 	}
 	httpapi.OK(w, r, list)
 }

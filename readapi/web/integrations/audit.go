@@ -72,11 +72,14 @@ func readActs(d *adminRequest, q url.Values) (acts []apiAct, next string, refuse
 // readNames returns the names of people and keys, by id.
 func readNames(d *adminRequest) map[string]string {
 	names := map[string]string{"command line": d.T("audit.cli")}
-	var people struct{ Users []apiUser }
+	var people userList
 	var keys struct{ Keys []apiKey }
 	if a, err := d.call(http.MethodGet, usersAPI, "", nil); err == nil && a.Refused == nil && a.Decode(&people) == nil {
 		for i := range people.Users {
 			names[people.Users[i].ID] = people.Users[i].Label
+		}
+		for i := range people.Invitations {
+			names[people.Invitations[i].ID] = people.Invitations[i].Label
 		}
 	}
 	if a, err := d.call(http.MethodGet, keysAPI, "", nil); err == nil && a.Refused == nil && a.Decode(&keys) == nil {

@@ -21,12 +21,12 @@ func TestGoldenIntegrations(t *testing.T) {
 	a, cookie := withHooks(t)
 	a.answers["GET /api/admin/keys"], a.answers["GET /api/admin/keys/key_a"] = `{"keys":[`+keyA+`,`+keyB+`,`+keyC+`]}`, keyA
 	a.answers["GET /api/admin/walls"] = `{"walls":[{"id":"wall_1","label":"desk","createdAt":"2031-01-01T00:00:00.000Z"}]}`
-	a.answers["GET /api/admin/users"] = `{"users":[{"id":"usr_9","label":"Ada","role":"viewer","signIn":"link","until":"2031-04-06T00:00:00.000Z","version":7},{"id":"usr_8","label":"Eve","role":"admin","signIn":"provider","disabled":true,"version":2}]}`
+	a.answers["GET /api/admin/users"] = `{"users":[{"id":"usr_9","label":"Ada","role":"viewer","signIn":"link","until":"2031-04-06T00:00:00.000Z","version":7},{"id":"usr_8","label":"Eve","role":"admin","signIn":"provider","disabled":true,"version":2}],"invitations":[{"id":"usr_7","label":"night desk","role":"charge","createdAt":"2031-04-05T11:50:00.000Z","expiresAt":"2031-04-05T12:50:00.000Z"}]}`
 	a.answers["GET /api/admin/audit?"] = `{"items":[{"at":"2031-04-05T11:00:00.000Z","by":"usr_9","action":"key.mint","subject":"key_a","before":null,"after":"v1"}],"nextCursor":"17"}`
 	for path, languages := range map[string]string{
 		"": "en es", "/keys": "en es", "/keys/new?preset=hr": "en", "/keys/key_a/rotate": "en", "/keys/key_a/revoke": "en",
 		"/webhooks": "en", "/webhooks/new": "en", "/webhooks/whk_a": "en es", "/webhooks/whk_a/edit": "en", "/webhooks/whk_a/replay": "en", "/webhooks/whk_a/commands/cmd_1": "en",
-		"/walls": "en", "/walls/wall_1/revoke": "en", "/users": "en", "/users/usr_9": "en", "/audit": "en es",
+		"/walls": "en", "/walls/wall_1/revoke": "en", "/users": "en es", "/users/usr_9": "en", "/users/invitations/usr_7": "en es", "/audit": "en es",
 	} {
 		for language := range strings.FieldsSeq(languages) {
 			r := httptest.NewRequest("GET", "/app/integrations"+path, nil)

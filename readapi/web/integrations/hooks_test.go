@@ -203,7 +203,7 @@ func TestInvitePerson(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
 	cookie := a.Cookie("north", "usr_admin")
-	a.answers["GET /api/admin/users"] = `{"users":[]}`
+	a.answers["GET /api/admin/users"] = `{"users":[],"invitations":[{"id":"usr_9","label":"Ada","role":"charge"}]}`
 	a.answers["POST /api/admin/users"] = `{"id":"usr_9","label":"Ada","role":"charge","expiresAt":"2031-04-05T13:00:00.000Z","url":"/signin/secretsecret"}`
 	got := a.Ask("POST", "/app/integrations/users", cookie, "label=Ada&role=charge&ttl=1h")
 	want := request{"POST /api/admin/users", "Bearer north/usr_admin", "", `{"label":"Ada","role":"charge","ttl":"1h"}`}
@@ -223,6 +223,42 @@ func TestInvitePerson(t *testing.T) {
 	}
 }
 
+// TestWithdrawInvitation: a page asks before it withdraws an invitation in the name of the
+// administrator. An invitation that is gone is not found.
+func TestWithdrawInvitation(t *testing.T) {
+	t.Parallel()
+	a := withAdmins(t)
+	cookie := a.Cookie("north", "usr_admin")
+	const invitation = `{"id":"usr_9","label":"Ada","role":"charge","createdAt":"2031-04-05T11:50:00.000Z","expiresAt":"2031-04-05T12:50:00.000Z"}`
+	const act = "DELETE /api/admin/users/invitations/usr_9"
+	a.answers["GET /api/admin/users"], a.answers[act] = `{"users":[],"invitations":[`+invitation+`]}`, invitation
+	a.after = func(what string) {
+		if what == act {
+			a.answers["GET /api/admin/users"] = `{"users":[],"invitations":[]}`
+			delete(a.answers, act)
+		}
+	}
+	path := "/app/integrations/users/invitations/usr_9"
+	if list := a.Ask("GET", "/app/integrations/users", cookie).Body.String(); !strings.Contains(list, `href="`+path+`" aria-label="Withdraw: Ada"`) || !strings.Contains(list, "<td>Apr 5 11:50</td><td>Apr 5 12:50</td>") {
+		t.Errorf("not listed: %s", list)
+	}
+	if asked := a.Ask("GET", path, cookie); asked.Code != http.StatusOK || !strings.Contains(asked.Body.String(), `<form method="post" action="`+path+`"`) || len(a.acts()) != 0 {
+		t.Errorf("the question: %d, %+v: %s", asked.Code, a.acts(), asked.Body)
+	}
+	got := a.Ask("POST", path, cookie, "")
+	if want := (request{act, "Bearer north/usr_admin", "", ""}); got.Code != http.StatusSeeOther || got.Header().Get("Location") != "/app/integrations/users" || !slices.Equal(a.acts(), []request{want}) {
+		t.Fatalf("%d to %q, %+v", got.Code, got.Header().Get("Location"), a.acts())
+	}
+	if page := a.follow(got, cookie).Body.String(); !strings.Contains(page, "The invitation of Ada is withdrawn.") || strings.Contains(page, "Open invitations") {
+		t.Errorf("afterwards: %s", page)
+	}
+	for _, method := range []string{"GET", "POST"} {
+		if again := a.Ask(method, path, cookie); again.Code != http.StatusNotFound {
+			t.Errorf("%s again: %d", method, again.Code)
+		}
+	}
+}
+
 // TestAuditPages filters, names who did it, goes on at a cursor, and gives all as a file.
 func TestAuditPages(t *testing.T) {
 	t.Parallel()
@@ -231,13 +267,13 @@ func TestAuditPages(t *testing.T) {
 	act := func(id string) string {
 		return `{"at":"2031-04-05T11:00:00.000Z","by":"` + id + `","action":"key.mint","subject":"key_a","before":null,"after":"v1"}`
 	}
-	a.answers["GET /api/admin/users"] = `{"users":[{"id":"usr_9","label":"=Ada"}]}`
+	a.answers["GET /api/admin/users"] = `{"users":[{"id":"usr_9","label":"=Ada"}],"invitations":[{"id":"usr_7","label":"desk"}]}`
 	a.answers["GET /api/admin/keys"] = `{"keys":[` + keyA + `]}`
 	filter := "action=key.&since=2031-04-01T00%3A00%3A00&until=2031-04-05T23%3A59%3A59.999"
-	a.answers["GET /api/admin/audit?"+filter] = `{"items":[` + act("usr_9") + `],"nextCursor":"17"}`
+	a.answers["GET /api/admin/audit?"+filter] = `{"items":[` + act("usr_9") + `,` + act("usr_7") + `],"nextCursor":"17"}`
 	page := "?action=key.&since=2031-04-01&until=2031-04-05"
 	body := a.Ask("GET", "/app/integrations/audit"+page, cookie).Body.String()
-	for _, want := range []string{"=Ada (usr_9)", "EHR &lt;engine&gt; (key_a)", "cursor=17", `value="2031-04-01"`, "audit.csv?action=key."} {
+	for _, want := range []string{"=Ada (usr_9)", "desk (usr_7)", "EHR &lt;engine&gt; (key_a)", "cursor=17", `value="2031-04-01"`, "audit.csv?action=key."} {
 		if !strings.Contains(body, want) {
 			t.Errorf("lacks %s: %s", want, body)
 		}

@@ -27,7 +27,7 @@ var covered = map[string]string{
 	"listWebhookDeliveries": "GET /webhooks/{id}", "getDelivery": "GET /webhooks/{id}/deliveries/{delivery}", "retryDelivery": "POST /webhooks/{id}/deliveries/{delivery}/retry",
 	"getCommand": "GET /webhooks/{id}/commands/{command}", "stopCommand": "POST /webhooks/{id}/commands/{command}/stop",
 	"makeWall": "POST /walls", "revokeWall": "POST /walls/{id}/revoke", "listWalls": "GET /walls",
-	"listUsers": "GET /users", "inviteUser": "POST /users", "changeUser": "POST /users/{id}", "listAudit": "GET /audit",
+	"listUsers": "GET /users", "inviteUser": "POST /users", "changeUser": "POST /users/{id}", "withdrawInvitation": "POST /users/invitations/{id}", "listAudit": "GET /audit",
 	"getStatus": "GET ",
 
 	"listDeliveries":  "no: the deliveries to an endpoint are on its page",

@@ -16,8 +16,11 @@ const usersAPI = "/api/admin/users"
 func usersSection() *section {
 	return &section{
 		name: "users", counts: true,
-		shows: map[string]func(*adminRequest){"": func(d *adminRequest) { showUsers(d, http.StatusOK, nil) }, "/{id}": func(d *adminRequest) { showUser(d, http.StatusOK, nil) }},
-		acts:  map[string]act{"": {inviteUser, true}, "/{id}": {changeUser, false}},
+		shows: map[string]func(*adminRequest){
+			"": func(d *adminRequest) { showUsers(d, http.StatusOK, nil) }, "/{id}": func(d *adminRequest) { showUser(d, http.StatusOK, nil) },
+			"/invitations/{id}": func(d *adminRequest) { showInvitation(d, http.StatusOK, nil) },
+		},
+		acts: map[string]act{"": {inviteUser, true}, "/{id}": {changeUser, false}, "/invitations/{id}": {withdrawInvitation, true}},
 	}
 }
 
@@ -31,23 +34,29 @@ type apiUser struct {
 
 type usersPage struct {
 	adminPage
-	Form    *form
-	Rows    []userRow
-	Roles   []scopeRow
-	TTLs    []scopeRow // how long a link may be used
-	Fixed   bool       // the provider decides about the role
-	Version string
-	Pager   pager
+	Form        *form
+	Rows        []userRow
+	Invitations []invitationRow
+	Roles       []scopeRow
+	TTLs        []scopeRow // how long a link may be used
+	Fixed       bool       // the provider decides about the role
+	Version     string
+	Pager       pager
 }
 
 type userRow struct{ ID, Label, Role, SignIn, SignedIn, State string }
 
+// userList is the people of a hospital as the API tells them.
+type userList struct {
+	Users       []apiUser
+	Invitations []apiInvitation
+}
+
 // readUsers returns the people of the hospital. It returns false after it has answered with
 // a fault.
-func readUsers(d *adminRequest) (all []apiUser, ok bool) {
-	var list struct{ Users []apiUser }
-	_, ok = d.read(usersAPI, &list)
-	return list.Users, ok
+func readUsers(d *adminRequest) (all userList, ok bool) {
+	_, ok = d.read(usersAPI, &all)
+	return all, ok
 }
 
 func newUserRow(d *adminRequest, u *apiUser) userRow {
@@ -77,9 +86,12 @@ func showUsers(d *adminRequest, status int, refused *apicall.Refusal) {
 		out.TTLs = append(out.TTLs, scopeRow{Scope: ttl, Says: d.T("users.ttl." + ttl), Chosen: out.Form.Value("ttl") == ttl})
 	}
 	out.Refused = out.Form.listRefusals("label", "role", "ttl")
-	first, last, p := d.cutToPage(len(all))
-	for i := range all[first:last] {
-		out.Rows = append(out.Rows, newUserRow(d, &all[first+i]))
+	first, last, p := d.cutToPage(len(all.Users))
+	for i := range all.Users[first:last] {
+		out.Rows = append(out.Rows, newUserRow(d, &all.Users[first+i]))
+	}
+	for i := range all.Invitations {
+		out.Invitations = append(out.Invitations, newInvitationRow(d, &all.Invitations[i]))
 	}
 	out.Pager = p
 	d.show(status, "users.list", &out)
@@ -96,12 +108,13 @@ func listRoles(d *adminRequest, f *form) (rows []scopeRow) {
 // inviteUser makes a link that signs a person in, and shows it once.
 func inviteUser(d *adminRequest) {
 	f := d.r.PostForm
-	var made struct{ Label, URL string }
+	var made struct{ ID, Label, URL string }
 	refused, ok := d.send(http.MethodPost, usersAPI, "", map[string]any{"label": f.Get("label"), "role": f.Get("role"), "ttl": f.Get("ttl")}, &made)
 	switch {
 	case refused != nil:
 		showUsers(d, refused.PageStatus(), refused)
 	case ok:
+		waitForInvitation(d, made.ID, true)
 		d.leaveSecret(d.pathTo(), &once{Say: d.T("users.once", "name", made.Label), Value: d.absoluteURL(made.URL)})
 	}
 }
@@ -120,12 +133,12 @@ func showUser(d *adminRequest, status int, refused *apicall.Refusal) {
 	if !ok {
 		return
 	}
-	i := slices.IndexFunc(all, func(u apiUser) bool { return u.ID == d.pathID() })
+	i := slices.IndexFunc(all.Users, func(u apiUser) bool { return u.ID == d.pathID() })
 	if i < 0 {
 		d.showNotFound()
 		return
 	}
-	u := &all[i]
+	u := &all.Users[i]
 	out := usersPage{adminPage: d.newPage("users.change"), Form: d.newForm(listUserValues(u), refused), Rows: []userRow{newUserRow(d, u)}, Fixed: u.SignIn == "provider", Version: strconv.FormatInt(u.Version, 10)}
 	out.Roles = listRoles(d, out.Form)
 	out.Refused = out.Form.listRefusals("label", "role")
@@ -150,7 +163,7 @@ func changeUser(d *adminRequest) {
 		showUser(d, refused.PageStatus(), refused)
 	case ok:
 		d.waitUntil(func() bool {
-			var list struct{ Users []apiUser }
+			var list userList
 			a, err := d.call(http.MethodGet, usersAPI, "", nil)
 			return err == nil && a.Refused == nil && a.Decode(&list) == nil && slices.ContainsFunc(list.Users, func(u apiUser) bool { return u.ID == changed.ID && u.Version >= changed.Version })
 		})
