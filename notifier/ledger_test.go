@@ -8,7 +8,7 @@ import (
 	"time"
 	"unsafe"
 
-	"svc/schemas"
+	"svc/schemas/ledger"
 )
 
 // memory is a ledger in memory that stores encoded entries, so it returns only what
@@ -27,7 +27,7 @@ type memory struct {
 func newMemory() *memory { return &memory{} }
 
 func (m *memory) Append(ctx context.Context, _ int32, entry any, stored func(int64, error)) {
-	key, value, err := schemas.EncodeLedger(nil, entry)
+	key, value, err := ledger.Encode(nil, entry)
 	if err != nil {
 		panic(err)
 	}
@@ -94,7 +94,7 @@ func (m *memory) Read(_ context.Context, _ int32, from int64, prefix string, eac
 		var entry any
 		if bytes.HasPrefix(all[at][0], []byte(prefix)) {
 			var err error
-			if entry, err = schemas.DecodeLedger(all[at][0], all[at][1]); err != nil {
+			if entry, err = ledger.Decode(all[at][0], all[at][1]); err != nil {
 				return 0, err
 			}
 		}

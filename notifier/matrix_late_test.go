@@ -8,7 +8,7 @@ import (
 
 	"svc/internal/outbound"
 	"svc/notifier"
-	"svc/schemas"
+	"svc/schemas/ledger"
 )
 
 // TestMatrixLateFailure: an attempt that failed for a frozen earlier owner does not
@@ -85,7 +85,7 @@ func TestMatrixLateWord(t *testing.T) {
 					if entry == nil {
 						continue
 					}
-					key, value, err := schemas.EncodeLedger(nil, entry)
+					key, value, err := ledger.Encode(nil, entry)
 					if err != nil {
 						t.Fatal(err)
 					}

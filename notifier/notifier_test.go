@@ -8,7 +8,7 @@ import (
 	"svc/internal/outbound"
 	"svc/notifier"
 	"svc/notifier/event"
-	"svc/schemas"
+	"svc/schemas/ledger"
 )
 
 func idsOf(t testing.TB, c notifier.Change) (ids []string) {
@@ -168,7 +168,7 @@ func TestHalfAChangeIsCompleted(t *testing.T) {
 			t.Fatal(err)
 		}
 		events[0].Term = 1
-		key, value, err := schemas.EncodeLedger(nil, &events[0])
+		key, value, err := ledger.Encode(nil, &events[0])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 	"svc/acuity"
 	"svc/internal/outbound"
 	"svc/notifier"
-	"svc/schemas"
+	"svc/schemas/ledger"
 )
 
 // hooks is a Settings in memory.
@@ -212,7 +212,7 @@ func (r *rig) order(c outbound.Command) {
 	r.t.Helper()
 	c.At = time.Now()
 	o := &outbound.Order{Command: c}
-	key, value, err := schemas.EncodeLedger(nil, o)
+	key, value, err := ledger.Encode(nil, o)
 	if err != nil {
 		r.t.Fatal(err)
 	}

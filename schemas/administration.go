@@ -4,90 +4,79 @@ import (
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/hospital"
-	"svc/internal/admin/audit"
 )
 
-func mappingFields(c *coder, m *acuity.Mapping) {
-	c.text(&m.ID)
+func mappingFields(c *Coder, m *acuity.Mapping) {
+	c.Text(&m.ID)
 	c.system(&m.System)
-	c.text(&m.Code)
-	enum(c, &m.Kind, lastSignalKind)
+	c.Text(&m.Code)
+	Enum(c, &m.Kind, lastSignalKind)
 	c.factor(&m.Factor)
-	enum(c, &m.Op, lastComparator)
+	Enum(c, &m.Op, lastComparator)
 	c.milli(&m.Than)
-	c.text(&m.Comment)
-	c.bool(&m.Delete)
+	c.Text(&m.Comment)
+	c.Bool(&m.Delete)
 }
 
-func ruleFields(c *coder, rule *catalogue.Rule) {
+func ruleFields(c *Coder, rule *catalogue.Rule) {
 	c.factor(&rule.Factor)
-	list(c, &rule.Lines, ruleLineFields)
-	c.text(&rule.Comment)
-	c.bool(&rule.Delete)
+	List(c, &rule.Lines, ruleLineFields)
+	c.Text(&rule.Comment)
+	c.Bool(&rule.Delete)
 }
 
-func ruleLineFields(c *coder, line *catalogue.RuleLine) {
-	c.text(&line.Name)
-	c.text(&line.Text)
+func ruleLineFields(c *Coder, line *catalogue.RuleLine) {
+	c.Text(&line.Name)
+	c.Text(&line.Text)
 }
 
-func placeFields(c *coder, p *acuity.Place) {
-	c.text(&p.PointOfCare)
-	c.text(&p.Room)
-	c.text(&p.Bed)
-	c.bool(&p.HasRoomID)
-	c.int(&p.RoomID)
-	c.text(&p.Label)
-	c.text(&p.Area)
-	c.bool(&p.Outside)
+func placeFields(c *Coder, p *acuity.Place) {
+	c.Text(&p.PointOfCare)
+	c.Text(&p.Room)
+	c.Text(&p.Bed)
+	c.Bool(&p.HasRoomID)
+	c.Int(&p.RoomID)
+	c.Text(&p.Label)
+	c.Text(&p.Area)
+	c.Bool(&p.Outside)
 	c.factor(&p.Primary)
-	c.bool(&p.Delete)
+	c.Bool(&p.Delete)
 }
 
-func switchesFields(c *coder, s *acuity.Switches) {
-	c.bool(&s.TrustA08Location)
-	c.bool(&s.StaffingFromRoster)
+func switchesFields(c *Coder, s *acuity.Switches) {
+	c.Bool(&s.TrustA08Location)
+	c.Bool(&s.StaffingFromRoster)
 }
 
-func codeMarkFields(c *coder, m *acuity.CodeMark) {
+func codeMarkFields(c *Coder, m *acuity.CodeMark) {
 	c.system(&m.System)
-	c.text(&m.Code)
-	enum(c, &m.Kind, lastSignalKind)
-	c.bool(&m.Delete)
+	c.Text(&m.Code)
+	Enum(c, &m.Kind, lastSignalKind)
+	c.Bool(&m.Delete)
 }
 
-func actFields(c *coder, a *acuity.Act) {
-	c.bool(&a.DryRun)
-	c.long(&a.Expect)
+func actFields(c *Coder, a *acuity.Act) {
+	c.Bool(&a.DryRun)
+	c.Long(&a.Expect)
 }
 
-func ruleStateFields(c *coder, s *hospital.RuleState) {
+func ruleStateFields(c *Coder, s *hospital.RuleState) {
 	ruleFields(c, &s.Rule)
-	c.long(&s.Version)
-	c.text(&s.By)
+	c.Long(&s.Version)
+	c.Text(&s.By)
 	c.at(&s.At)
 }
 
-func placeStateFields(c *coder, s *hospital.PlaceState) {
+func placeStateFields(c *Coder, s *hospital.PlaceState) {
 	placeFields(c, &s.Place)
-	c.long(&s.Version)
-	c.text(&s.By)
+	c.Long(&s.Version)
+	c.Text(&s.By)
 	c.at(&s.At)
 }
 
-func switchesStateFields(c *coder, s *hospital.SwitchesState) {
+func switchesStateFields(c *Coder, s *hospital.SwitchesState) {
 	switchesFields(c, &s.Switches)
-	c.long(&s.Version)
-	c.text(&s.By)
+	c.Long(&s.Version)
+	c.Text(&s.By)
 	c.at(&s.At)
-}
-
-func auditFields(c *coder, a *audit.Act) {
-	c.text(&a.Hospital)
-	c.when(&a.At)
-	c.text(&a.By)
-	c.text(&a.Action)
-	c.text(&a.Subject)
-	c.text(&a.Before)
-	c.text(&a.After)
 }

@@ -2,33 +2,33 @@ package schemas
 
 import "svc/acuity"
 
-func censusFields(c *coder, v *acuity.Census) {
+func censusFields(c *Coder, v *acuity.Census) {
 	c.at(&v.AsOf)
-	c.int(&v.TotalRooms)
-	list(c, &v.Rooms, censusRoomFields)
+	c.Int(&v.TotalRooms)
+	List(c, &v.Rooms, censusRoomFields)
 }
 
-func censusRoomFields(c *coder, row *acuity.CensusRoom) {
-	c.int(&row.ID)
-	c.text(&row.Label)
-	c.text(&row.Area)
-	enum(c, &row.Status, lastRoomStatus)
-	c.text(&row.Visit)
+func censusRoomFields(c *Coder, row *acuity.CensusRoom) {
+	c.Int(&row.ID)
+	c.Text(&row.Label)
+	c.Text(&row.Area)
+	Enum(c, &row.Status, lastRoomStatus)
+	c.Text(&row.Visit)
 	c.octet(&row.Class)
-	c.text(&row.Service)
+	c.Text(&row.Service)
 	c.factor(&row.Primary)
 	c.at(&row.PrimarySince)
 	c.at(&row.DeliveredAt)
-	c.bool(&row.Cesarean)
-	c.bool(&row.HasModifiers)
-	list(c, &row.Modifiers, (*coder).factor)
-	c.bool(&row.HasDiagnoses)
-	list(c, &row.Diagnoses, diagnosisFields)
-	c.bool(&row.HasNewborns)
-	list(c, &row.Newborns, censusNewbornFields)
+	c.Bool(&row.Cesarean)
+	c.Bool(&row.HasModifiers)
+	List(c, &row.Modifiers, (*Coder).factor)
+	c.Bool(&row.HasDiagnoses)
+	List(c, &row.Diagnoses, diagnosisFields)
+	c.Bool(&row.HasNewborns)
+	List(c, &row.Newborns, censusNewbornFields)
 }
 
-func censusNewbornFields(c *coder, v *acuity.CensusNewborn) {
-	c.text(&v.Visit)
+func censusNewbornFields(c *Coder, v *acuity.CensusNewborn) {
+	c.Text(&v.Visit)
 	c.factor(&v.Primary)
 }

@@ -36,74 +36,74 @@ func PeekChange(b []byte) (ChangeHead, error) {
 	return h, nil
 }
 
-func changeFields(c *coder, v *acuity.Change) {
-	c.long(&v.Version)
-	c.long(&v.Offset)
-	enum(c, &v.Cause, lastCause)
+func changeFields(c *Coder, v *acuity.Change) {
+	c.Long(&v.Version)
+	c.Long(&v.Offset)
+	Enum(c, &v.Cause, lastCause)
 	c.at(&v.AppliedAt)
-	enum(c, &v.Outcome, lastOutcome)
-	enum(c, &v.Level, lastLevel)
-	list(c, &v.Effects, effectFields)
-	c.text(&v.Hospital)
-	c.text(&v.Reason)
-	list(c, &v.Items, itemResultFields)
-	list(c, &v.Activated, factorChangeFields)
-	list(c, &v.Expired, factorChangeFields)
-	list(c, &v.Active, (*coder).factor)
-	list(c, &v.Unmapped, unmappedFields)
-	list(c, &v.Warnings, warningFields)
-	c.int(&v.Removed)
+	Enum(c, &v.Outcome, lastOutcome)
+	Enum(c, &v.Level, lastLevel)
+	List(c, &v.Effects, effectFields)
+	c.Text(&v.Hospital)
+	c.Text(&v.Reason)
+	List(c, &v.Items, itemResultFields)
+	List(c, &v.Activated, factorChangeFields)
+	List(c, &v.Expired, factorChangeFields)
+	List(c, &v.Active, (*Coder).factor)
+	List(c, &v.Unmapped, unmappedFields)
+	List(c, &v.Warnings, warningFields)
+	c.Int(&v.Removed)
 	optional(c, &v.Preview, previewFields)
-	c.long(&v.Repeats)
+	c.Long(&v.Repeats)
 	c.at(&v.RepeatsAt)
 	optional(c, &v.Snapshot, snapshotFields)
-	c.text(&v.RoomLabel)
+	c.Text(&v.RoomLabel)
 }
 
-func previewFields(c *coder, p *acuity.Preview) {
-	enum(c, &p.Outcome, lastOutcome)
-	c.text(&p.Reason)
-	enum(c, &p.Level, lastLevel)
-	list(c, &p.Effects, effectFields)
-	list(c, &p.Activated, factorChangeFields)
-	list(c, &p.Expired, factorChangeFields)
-	list(c, &p.Warnings, warningFields)
+func previewFields(c *Coder, p *acuity.Preview) {
+	Enum(c, &p.Outcome, lastOutcome)
+	c.Text(&p.Reason)
+	Enum(c, &p.Level, lastLevel)
+	List(c, &p.Effects, effectFields)
+	List(c, &p.Activated, factorChangeFields)
+	List(c, &p.Expired, factorChangeFields)
+	List(c, &p.Warnings, warningFields)
 }
 
-func itemResultFields(c *coder, item *acuity.ItemResult) {
-	enum(c, &item.Outcome, lastOutcome)
-	c.text(&item.Reason)
-	c.bool(&item.HasRoom)
-	c.int(&item.RoomID)
+func itemResultFields(c *Coder, item *acuity.ItemResult) {
+	Enum(c, &item.Outcome, lastOutcome)
+	c.Text(&item.Reason)
+	c.Bool(&item.HasRoom)
+	c.Int(&item.RoomID)
 }
 
-func effectFields(c *coder, e *acuity.Effect) {
-	enum(c, &e.Kind, lastEffectKind)
-	enum(c, &e.Level, lastLevel)
-	enum(c, &e.Prior, lastLevel)
-	enum(c, &e.Driving, lastAxis)
-	c.int(&e.Ratio)
-	c.int(&e.Shortfall)
-	c.int(&e.RoomID)
-	c.text(&e.RoomLabel)
-	enum(c, &e.Color, lastColor)
-	enum(c, &e.PriorColor, lastColor)
-	c.int(&e.Score)
-	list(c, &e.Factors, (*coder).factor)
-	c.text(&e.Nursing)
+func effectFields(c *Coder, e *acuity.Effect) {
+	Enum(c, &e.Kind, lastEffectKind)
+	Enum(c, &e.Level, lastLevel)
+	Enum(c, &e.Prior, lastLevel)
+	Enum(c, &e.Driving, lastAxis)
+	c.Int(&e.Ratio)
+	c.Int(&e.Shortfall)
+	c.Int(&e.RoomID)
+	c.Text(&e.RoomLabel)
+	Enum(c, &e.Color, lastColor)
+	Enum(c, &e.PriorColor, lastColor)
+	c.Int(&e.Score)
+	List(c, &e.Factors, (*Coder).factor)
+	c.Text(&e.Nursing)
 }
 
-func factorChangeFields(c *coder, f *acuity.FactorChange) {
-	c.int(&f.RoomID)
-	c.text(&f.RoomLabel)
+func factorChangeFields(c *Coder, f *acuity.FactorChange) {
+	c.Int(&f.RoomID)
+	c.Text(&f.RoomLabel)
 	c.factor(&f.Factor)
-	c.text(&f.Ratio)
+	c.Text(&f.Ratio)
 	c.at(&f.Since)
-	enum(c, &f.Kind, lastEvidenceKind)
+	Enum(c, &f.Kind, lastEvidenceKind)
 }
 
-func unmappedFields(c *coder, u *acuity.Unmapped) {
+func unmappedFields(c *Coder, u *acuity.Unmapped) {
 	c.system(&u.System)
-	c.text(&u.Code)
-	c.text(&u.Display)
+	c.Text(&u.Code)
+	c.Text(&u.Display)
 }

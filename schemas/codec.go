@@ -2,44 +2,37 @@ package schemas
 
 import (
 	"svc/acuity"
-	"svc/internal/admin/audit"
-	"svc/internal/admin/layout"
-	"svc/internal/admin/users"
-	"svc/internal/admin/walls"
-	"svc/internal/httpapi/access"
-	"svc/internal/outbound"
 )
 
 // Codec writes and reads the records of one kind. It cuts a [time.Time] to the millisecond.
 type Codec[T any] struct {
 	schema *Schema // the newest version
-	fields func(*coder, *T)
+	fields func(*Coder, *T)
 }
 
-// The codecs of all records but observations, states and models, which have functions of their
-// own.
+// NewCodec returns the codec of a record that another package describes, by its name in
+// [Released]: fields goes through all fields of the newest version in their order.
+func NewCodec[T any](record string, fields func(*Coder, *T)) Codec[T] {
+	var newest *Schema
+	for _, s := range released {
+		if s.Record == record {
+			newest = s
+		}
+	}
+	if newest == nil {
+		panic("schemas: no record " + record) // a name of the build: any test finds it
+	}
+	return Codec[T]{newest, fields}
+}
+
+// The codecs of records that have no functions of their own. Those of administration and of the
+// ledger are packages.
 var (
-	ChangeCodec         = Codec[acuity.Change]{&changeV1, changeFields}
-	UnitChartCodec      = Codec[acuity.UnitChart]{&unitChartV2, unitChartFields}
-	RoomChartCodec      = Codec[acuity.RoomChart]{&roomChartV2, roomChartFields}
-	SnapshotCodec       = Codec[Snapshot]{&snapshotV1, hospitalSnapshotFields}
-	DeadLetterCodec     = Codec[DeadLetter]{&deadLetterV1, deadLetterFields}
-	ledgerEventCodec    = Codec[outbound.Event]{&ledgerEventV1, ledgerEventFields}
-	DeliveryCodec       = Codec[outbound.Entry]{&deliveryV1, deliveryFields}
-	endpointQueueCodec  = Codec[outbound.EndpointQueue]{&endpointQueueV1, endpointQueueFields}
-	notifiedUnitCodec   = Codec[outbound.HospitalState]{&notifiedUnitV1, notifiedUnitFields}
-	OrderCodec          = Codec[outbound.Order]{&orderV2, orderFields}
-	ActCodec            = Codec[audit.Act]{&auditV1, auditFields}
-	KeyCodec            = Codec[access.Key]{&keyV2, keyFields}
-	HospitalCodec       = Codec[access.Hospital]{&hospitalV1, hospitalFields}
-	WebhookCodec        = Codec[Webhook]{&webhookV1, webhookFields}
-	AlertTierCodec      = Codec[outbound.Tier]{&alertTierV1, alertTierFields}
-	AlertRecipientCodec = Codec[AlertRecipient]{&alertRecipientV1, alertRecipientFields}
-	InstalledKeyCodec   = Codec[InstalledKey]{&installedKeyV1, installedKeyFields}
-	UserCodec           = Codec[users.User]{&userV1, userFields}
-	LinkCodec           = Codec[users.Link]{&linkV1, linkFields}
-	WallCodec           = Codec[walls.Wall]{&wallV1, wallFields}
-	LayoutCodec         = Codec[layout.Layout]{&layoutV1, layoutFields}
+	ChangeCodec     = Codec[acuity.Change]{&changeV1, changeFields}
+	UnitChartCodec  = Codec[acuity.UnitChart]{&unitChartV2, unitChartFields}
+	RoomChartCodec  = Codec[acuity.RoomChart]{&roomChartV2, roomChartFields}
+	SnapshotCodec   = Codec[Snapshot]{&snapshotV1, hospitalSnapshotFields}
+	DeadLetterCodec = Codec[DeadLetter]{&deadLetterV1, deadLetterFields}
 )
 
 // Encode appends the record of v to dst, which it returns.
@@ -61,7 +54,7 @@ func (k Codec[T]) Decode(b []byte) (*T, error) {
 func (k Codec[T]) DecodeInto(b []byte, v *T) error { return decode(b, k.schema, v, k.fields) }
 
 // encode appends a record of schema s to dst.
-func encode[T any](dst []byte, s *Schema, v *T, fields func(*coder, *T)) ([]byte, error) {
+func encode[T any](dst []byte, s *Schema, v *T, fields func(*Coder, *T)) ([]byte, error) {
 	c := freeCoder()
 	defer c.free()
 	c.w = begin(dst, s)
@@ -71,7 +64,7 @@ func encode[T any](dst []byte, s *Schema, v *T, fields func(*coder, *T)) ([]byte
 
 // decode reads a record of schema s, of any released version, into v. Every field of v is
 // overwritten. The errors are [ErrMalformed] and [UnknownSchemaError].
-func decode[T any](b []byte, s *Schema, v *T, fields func(*coder, *T)) error {
+func decode[T any](b []byte, s *Schema, v *T, fields func(*Coder, *T)) error {
 	r, err := open(b, s)
 	if err != nil {
 		return err

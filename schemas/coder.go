@@ -9,9 +9,9 @@ import (
 	"svc/acuity/codes"
 )
 
-// coder goes through the fields of a record in the order of its schema: it appends them to a
+// Coder goes through the fields of a record in the order of its schema: it appends them to a
 // buffer, or takes them off one. So each record has one description for both ways.
-type coder struct {
+type Coder struct {
 	reading bool
 	w       writer
 	r       reader
@@ -19,24 +19,24 @@ type coder struct {
 
 // coders keeps coders for reuse: a new one for each record made the collector take a sixth of
 // the time of a processor.
-var coders = sync.Pool{New: func() any { return new(coder) }}
+var coders = sync.Pool{New: func() any { return new(Coder) }}
 
-func freeCoder() *coder {
-	return coders.Get().(*coder) //nolint:errcheck,forcetypeassert // the pool has nothing else
+func freeCoder() *Coder {
+	return coders.Get().(*Coder) //nolint:errcheck,forcetypeassert // the pool has nothing else
 }
 
 // free gives a coder back, without what it has read or written.
-func (c *coder) free() {
-	*c = coder{}
+func (c *Coder) free() {
+	*c = Coder{}
 	coders.Put(c)
 }
 
-// list goes through a list. An empty one is read as nil.
-func list[T any](c *coder, l *[]T, item func(*coder, *T)) { listIn(c, l, nil, 0, item) }
+// List goes through a list. An empty one is read as nil.
+func List[T any](c *Coder, l *[]T, item func(*Coder, *T)) { listIn(c, l, nil, 0, item) }
 
-// listIn is list, but reads into memory; nil: into new memory. Memory for more than atMost items
+// listIn is List, but reads into memory; nil: into new memory. Memory for more than atMost items
 // is not kept for the next list.
-func listIn[T any](c *coder, l, memory *[]T, atMost int, item func(*coder, *T)) {
+func listIn[T any](c *Coder, l, memory *[]T, atMost int, item func(*Coder, *T)) {
 	if !c.reading {
 		c.w.items(len(*l))
 		for i := range *l {
@@ -54,10 +54,10 @@ func listIn[T any](c *coder, l, memory *[]T, atMost int, item func(*coder, *T)) 
 }
 
 // optional goes through an optional record: a union of null and the record.
-func optional[T any](c *coder, v **T, fields func(*coder, *T)) { optionalIn(c, v, nil, fields) }
+func optional[T any](c *Coder, v **T, fields func(*Coder, *T)) { optionalIn(c, v, nil, fields) }
 
 // optionalIn is optional, but reads into memory; nil: into new memory.
-func optionalIn[T any](c *coder, v **T, memory *T, fields func(*coder, *T)) {
+func optionalIn[T any](c *Coder, v **T, memory *T, fields func(*Coder, *T)) {
 	if !c.reading {
 		if c.w.some(*v != nil) {
 			fields(c, *v)
@@ -73,8 +73,8 @@ func optionalIn[T any](c *coder, v **T, memory *T, fields func(*coder, *T)) {
 	}
 }
 
-// enum goes through the number of a symbol; last is the greatest valid number.
-func enum[T ~uint8](c *coder, v *T, last uint8) {
+// Enum goes through the number of a symbol; last is the greatest valid number.
+func Enum[T ~uint8](c *Coder, v *T, last uint8) {
 	if c.reading {
 		*v = T(c.r.enum(last))
 		return
@@ -82,8 +82,8 @@ func enum[T ~uint8](c *coder, v *T, last uint8) {
 	c.w.enum(uint8(*v), last)
 }
 
-// word goes through a text that has its own type in Go.
-func word[T ~string](c *coder, v *T) {
+// Word goes through a text that has its own type in Go.
+func Word[T ~string](c *Coder, v *T) {
 	if c.reading {
 		*v = T(c.r.text())
 		return
@@ -91,7 +91,8 @@ func word[T ~string](c *coder, v *T) {
 	c.w.text(string(*v))
 }
 
-func (c *coder) text(v *string) {
+// Text goes through a text.
+func (c *Coder) Text(v *string) {
 	if c.reading {
 		*v = c.r.text()
 		return
@@ -100,7 +101,7 @@ func (c *coder) text(v *string) {
 }
 
 // system goes through a code system; the common ones are read as constants.
-func (c *coder) system(v *codes.System) {
+func (c *Coder) system(v *codes.System) {
 	if c.reading {
 		*v = c.r.system()
 		return
@@ -109,7 +110,7 @@ func (c *coder) system(v *codes.System) {
 }
 
 // channel goes through the channel of a feed; the known ones are read as constants.
-func (c *coder) channel(v *acuity.Channel) {
+func (c *Coder) channel(v *acuity.Channel) {
 	if c.reading {
 		*v = c.r.channel()
 		return
@@ -117,7 +118,8 @@ func (c *coder) channel(v *acuity.Channel) {
 	c.w.text(string(*v))
 }
 
-func (c *coder) bytes(v *[]byte) {
+// Bytes goes through bytes.
+func (c *Coder) Bytes(v *[]byte) {
 	if c.reading {
 		*v = c.r.bytes()
 		return
@@ -125,8 +127,8 @@ func (c *coder) bytes(v *[]byte) {
 	c.w.bytes(*v)
 }
 
-// fixed goes through as many bytes as v has.
-func (c *coder) fixed(v []byte) {
+// Fixed goes through as many bytes as v has.
+func (c *Coder) Fixed(v []byte) {
 	if c.reading {
 		c.r.fixed(v)
 		return
@@ -134,7 +136,8 @@ func (c *coder) fixed(v []byte) {
 	c.w.fixed(v)
 }
 
-func (c *coder) bool(v *bool) {
+// Bool goes through a flag.
+func (c *Coder) Bool(v *bool) {
 	if c.reading {
 		*v = c.r.bool()
 		return
@@ -142,7 +145,8 @@ func (c *coder) bool(v *bool) {
 	c.w.bool(*v)
 }
 
-func (c *coder) int(v *int32) {
+// Int goes through 32 bits.
+func (c *Coder) Int(v *int32) {
 	if c.reading {
 		*v = c.r.int()
 		return
@@ -150,8 +154,8 @@ func (c *coder) int(v *int32) {
 	c.w.int(*v)
 }
 
-// number goes through an int, which has 32 bits on the wire.
-func (c *coder) number(v *int) {
+// Number goes through an int, which has 32 bits on the wire.
+func (c *Coder) Number(v *int) {
 	if c.reading {
 		*v = int(c.r.int())
 		return
@@ -159,7 +163,8 @@ func (c *coder) number(v *int) {
 	c.w.number(*v)
 }
 
-func (c *coder) long(v *int64) {
+// Long goes through 64 bits.
+func (c *Coder) Long(v *int64) {
 	if c.reading {
 		*v = c.r.long()
 		return
@@ -168,13 +173,13 @@ func (c *coder) long(v *int64) {
 }
 
 // milli goes through thousandths.
-func (c *coder) milli(v *codes.Milli) { c.long((*int64)(v)) }
+func (c *Coder) milli(v *codes.Milli) { c.Long((*int64)(v)) }
 
-// nanoseconds goes through a duration.
-func (c *coder) nanoseconds(v *time.Duration) { c.long((*int64)(v)) }
+// Nanoseconds goes through a duration.
+func (c *Coder) Nanoseconds(v *time.Duration) { c.Long((*int64)(v)) }
 
 // hash goes through the bits of a hash.
-func (c *coder) hash(v *uint64) {
+func (c *Coder) hash(v *uint64) {
 	if c.reading {
 		*v = uint64(c.r.long()) //nolint:gosec // about the bits
 		return
@@ -182,7 +187,7 @@ func (c *coder) hash(v *uint64) {
 	c.w.long(int64(*v)) //nolint:gosec // about the bits
 }
 
-func (c *coder) octet(v *uint8) {
+func (c *Coder) octet(v *uint8) {
 	if c.reading {
 		*v = c.r.octet()
 		return
@@ -191,7 +196,7 @@ func (c *coder) octet(v *uint8) {
 }
 
 // skill goes through the skill of a nurse; see [acuity.RosterNurse].
-func (c *coder) skill(v *int8) {
+func (c *Coder) skill(v *int8) {
 	if c.reading {
 		*v = c.r.skill()
 		return
@@ -199,7 +204,8 @@ func (c *coder) skill(v *int8) {
 	c.w.int(int32(*v))
 }
 
-func (c *coder) double(v *float64) {
+// Double goes through a floating-point number.
+func (c *Coder) Double(v *float64) {
 	if c.reading {
 		*v = c.r.double()
 		return
@@ -207,7 +213,7 @@ func (c *coder) double(v *float64) {
 	c.w.double(*v)
 }
 
-func (c *coder) at(v *acuity.Instant) {
+func (c *Coder) at(v *acuity.Instant) {
 	if c.reading {
 		*v = c.r.at()
 		return
@@ -215,8 +221,8 @@ func (c *coder) at(v *acuity.Instant) {
 	c.w.at(*v)
 }
 
-// when goes through an instant, which is cut to the millisecond.
-func (c *coder) when(v *time.Time) {
+// When goes through an instant, which is cut to the millisecond.
+func (c *Coder) When(v *time.Time) {
 	if c.reading {
 		*v = c.r.at().Time()
 		return
@@ -224,7 +230,7 @@ func (c *coder) when(v *time.Time) {
 	c.w.at(acuity.At(*v))
 }
 
-func (c *coder) factor(v *catalogue.Factor) {
+func (c *Coder) factor(v *catalogue.Factor) {
 	if c.reading {
 		*v = c.r.factor()
 		return
@@ -232,7 +238,7 @@ func (c *coder) factor(v *catalogue.Factor) {
 	c.w.factor(*v)
 }
 
-func (c *coder) reasons(v *acuity.Reasons) {
+func (c *Coder) reasons(v *acuity.Reasons) {
 	if c.reading {
 		*v = c.r.reasons()
 		return

@@ -19,13 +19,13 @@ type DeadLetter struct {
 // after all, at the instant of that record.
 const Retried = "retried"
 
-func deadLetterFields(c *coder, d *DeadLetter) {
-	c.text(&d.Topic)
-	c.int(&d.Partition)
-	c.long(&d.Offset)
-	c.text(&d.Reason)
-	c.int((*int32)(&d.Schema))
-	c.text(&d.Hospital)
-	c.long(&d.Version)
+func deadLetterFields(c *Coder, d *DeadLetter) {
+	c.Text(&d.Topic)
+	c.Int(&d.Partition)
+	c.Long(&d.Offset)
+	c.Text(&d.Reason)
+	c.Int((*int32)(&d.Schema))
+	c.Text(&d.Hospital)
+	c.Long(&d.Version)
 	c.at(&d.At)
 }

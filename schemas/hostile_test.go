@@ -92,9 +92,9 @@ func TestLongFormOfBlocks(t *testing.T) {
 	w.long(1)
 	w.int(4)
 	w.done()
-	c := coder{reading: true, r: reader{buf: w.buf}}
+	c := Coder{reading: true, r: reader{buf: w.buf}}
 	var got []int32
-	if list(&c, &got, (*coder).int); !reflect.DeepEqual(got, []int32{1, 2, 3, 4}) || c.r.fault != "" || c.r.pos != len(w.buf) {
+	if List(&c, &got, (*Coder).Int); !reflect.DeepEqual(got, []int32{1, 2, 3, 4}) || c.r.fault != "" || c.r.pos != len(w.buf) {
 		t.Errorf("ints = %v, fault %q at %d of %d", got, c.r.fault, c.r.pos, len(w.buf))
 	}
 }

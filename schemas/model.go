@@ -119,36 +119,36 @@ func DecodeModel(b []byte) (*Model, error) { return modelCodec.Decode(b) }
 
 var modelCodec = Codec[Model]{&modelV2, modelFields}
 
-func modelFields(c *coder, m *Model) {
-	c.int(&m.Version)
-	c.text(&m.Hospital)
-	c.int(&m.Hour)
-	c.int(&m.Generation)
-	c.int(&m.Learnt)
-	c.long(&m.Offset)
-	c.int(&m.Copied)
-	c.int(&m.PastHour)
-	c.int(&m.PastGeneration)
-	c.bytes(&m.Seen)
-	list(c, &m.Tables, modelTableFields)
-	list(c, &m.Pending, originFields)
-	list(c, &m.Past, measuredFields)
+func modelFields(c *Coder, m *Model) {
+	c.Int(&m.Version)
+	c.Text(&m.Hospital)
+	c.Int(&m.Hour)
+	c.Int(&m.Generation)
+	c.Int(&m.Learnt)
+	c.Long(&m.Offset)
+	c.Int(&m.Copied)
+	c.Int(&m.PastHour)
+	c.Int(&m.PastGeneration)
+	c.Bytes(&m.Seen)
+	List(c, &m.Tables, modelTableFields)
+	List(c, &m.Pending, originFields)
+	List(c, &m.Past, measuredFields)
 }
 
-func measuredFields(c *coder, p *forecast.Measured) {
-	c.int(&p.Hour)
+func measuredFields(c *Coder, p *forecast.Measured) {
+	c.Int(&p.Hour)
 	demand := int32(p.Required)
-	c.int(&demand)
+	c.Int(&demand)
 	p.Required = catalogue.Demand(demand)
-	c.int(&p.Nurses)
+	c.Int(&p.Nurses)
 }
 
-func modelTableFields(c *coder, t *ModelTable) {
-	c.text(&t.Name)
-	c.bytes(&t.Values)
+func modelTableFields(c *Coder, t *ModelTable) {
+	c.Text(&t.Name)
+	c.Bytes(&t.Values)
 }
 
-func originFields(c *coder, o *Origin) {
+func originFields(c *Coder, o *Origin) {
 	snapshotFields(c, &o.Snapshot)
-	c.bytes(&o.Ahead)
+	c.Bytes(&o.Ahead)
 }

@@ -31,34 +31,34 @@ func decodeObservation(b []byte, o *acuity.Observation, again memory) (*acuity.O
 	return o, nil
 }
 
-func observationFields(c *coder, o *acuity.Observation) {
-	c.text(&o.Hospital)
+func observationFields(c *Coder, o *acuity.Observation) {
+	c.Text(&o.Hospital)
 	c.at(&o.ReceivedAt)
 	c.at(&o.AppliedAt)
 	c.channel(&o.Channel)
-	c.text(&o.Source)
+	c.Text(&o.Source)
 	listIn(c, &o.Events, c.r.again.events, keptEvents, eventFields)
 	listIn(c, &o.Signals, c.r.again.signals, keptSignals, signalFields)
 	optionalIn(c, &o.Room, c.r.again.room, roomRefFields)
 	optional(c, &o.Census, censusFields)
 	optional(c, &o.Staffing, staffingFields)
 	optional(c, &o.Roster, rosterFields)
-	list(c, &o.Mappings, mappingFields)
-	list(c, &o.Rules, ruleFields)
-	list(c, &o.Locations, placeFields)
+	List(c, &o.Mappings, mappingFields)
+	List(c, &o.Rules, ruleFields)
+	List(c, &o.Locations, placeFields)
 	optional(c, &o.Switches, switchesFields)
-	list(c, &o.Marks, codeMarkFields)
+	List(c, &o.Marks, codeMarkFields)
 	optional(c, &o.Act, actFields)
 	optional(c, &o.Request, requestFields)
-	list(c, &o.References, referenceFields)
+	List(c, &o.References, referenceFields)
 }
 
-func roomRefFields(c *coder, ref *acuity.RoomRef) {
-	c.int(&ref.ID)
-	c.text(&ref.Label)
+func roomRefFields(c *Coder, ref *acuity.RoomRef) {
+	c.Int(&ref.ID)
+	c.Text(&ref.Label)
 }
 
-func requestFields(c *coder, q *acuity.Request) {
-	c.text(&q.Key)
-	c.text(&q.Digest)
+func requestFields(c *Coder, q *acuity.Request) {
+	c.Text(&q.Key)
+	c.Text(&q.Digest)
 }

@@ -5,15 +5,15 @@ import (
 	"svc/acuity/hospital"
 )
 
-func referenceFields(c *coder, f *acuity.Reference) {
-	c.text(&f.Name)
+func referenceFields(c *Coder, f *acuity.Reference) {
+	c.Text(&f.Name)
 	c.at(&f.UpdatedAt)
-	list(c, &f.Codings, codingFields)
+	List(c, &f.Codings, codingFields)
 	locationFields(c, &f.Place)
-	c.text(&f.Patient)
+	c.Text(&f.Patient)
 }
 
-func referenceStateFields(c *coder, s *hospital.ReferenceState) {
+func referenceStateFields(c *Coder, s *hospital.ReferenceState) {
 	referenceFields(c, &s.Reference)
-	c.long(&s.Version)
+	c.Long(&s.Version)
 }

@@ -5,34 +5,34 @@ import (
 	"svc/acuity/codes"
 )
 
-func signalFields(c *coder, s *acuity.Signal) {
-	c.int(&s.Room)
-	c.text(&s.Visit)
-	c.text(&s.Patient)
-	c.text(&s.Subject)
-	enum(c, &s.Kind, lastSignalKind)
+func signalFields(c *Coder, s *acuity.Signal) {
+	c.Int(&s.Room)
+	c.Text(&s.Visit)
+	c.Text(&s.Patient)
+	c.Text(&s.Subject)
+	Enum(c, &s.Kind, lastSignalKind)
 	c.system(&s.System)
-	c.text(&s.Code)
-	c.text(&s.Display)
+	c.Text(&s.Code)
+	c.Text(&s.Display)
 	valueFields(c, &s.Value)
-	enum(c, &s.Status, lastSignalStatus)
+	Enum(c, &s.Status, lastSignalStatus)
 	c.at(&s.ObservedAt)
 	c.at(&s.StartedAt)
-	c.text(&s.Resource)
+	c.Text(&s.Resource)
 	c.at(&s.UpdatedAt)
-	list(c, &s.Also, codingFields)
+	List(c, &s.Also, codingFields)
 }
 
-func valueFields(c *coder, v *codes.Value) {
-	enum(c, &v.Kind, lastValueKind)
-	enum(c, &v.Op, lastComparator)
+func valueFields(c *Coder, v *codes.Value) {
+	Enum(c, &v.Kind, lastValueKind)
+	Enum(c, &v.Op, lastComparator)
 	c.milli(&v.Number)
-	c.text(&v.Unit)
-	c.text(&v.Words)
+	c.Text(&v.Unit)
+	c.Text(&v.Words)
 }
 
-func codingFields(c *coder, v *acuity.Coding) {
+func codingFields(c *Coder, v *acuity.Coding) {
 	c.system(&v.System)
-	c.text(&v.Code)
-	c.text(&v.Display)
+	c.Text(&v.Code)
+	c.Text(&v.Display)
 }

@@ -11,44 +11,44 @@ type Snapshot struct {
 	LevelSeconds []int32
 }
 
-func hospitalSnapshotFields(c *coder, s *Snapshot) {
-	c.text(&s.Hospital)
+func hospitalSnapshotFields(c *Coder, s *Snapshot) {
+	c.Text(&s.Hospital)
 	snapshotFields(c, &s.Snapshot)
-	list(c, &s.LevelSeconds, (*coder).int)
+	List(c, &s.LevelSeconds, (*Coder).Int)
 }
 
-func snapshotFields(c *coder, s *acuity.Snapshot) {
-	c.int(&s.Hour)
-	c.int(&s.Generation)
-	c.long(&s.Position)
-	c.int(&s.Backfill)
-	c.text(&s.RulesVersion)
-	c.bool(&s.Observed)
-	list(c, &s.Visits, snapshotVisitFields)
-	list(c, &s.Arrivals, snapshotArrivalFields)
-	c.int(&s.Moves)
-	c.int(&s.Occupied)
-	c.int(&s.Rooms)
-	c.int(&s.Boarders)
+func snapshotFields(c *Coder, s *acuity.Snapshot) {
+	c.Int(&s.Hour)
+	c.Int(&s.Generation)
+	c.Long(&s.Position)
+	c.Int(&s.Backfill)
+	c.Text(&s.RulesVersion)
+	c.Bool(&s.Observed)
+	List(c, &s.Visits, snapshotVisitFields)
+	List(c, &s.Arrivals, snapshotArrivalFields)
+	c.Int(&s.Moves)
+	c.Int(&s.Occupied)
+	c.Int(&s.Rooms)
+	c.Int(&s.Boarders)
 	class4 := s.Class4[:]
-	list(c, &class4, (*coder).int)
+	List(c, &class4, (*Coder).Int)
 	if copy(s.Class4[:], class4) < len(s.Class4) || len(class4) > len(s.Class4) {
 		c.r.refuse("another number of hours")
 	}
-	c.int(&s.Nurses)
-	enum(c, &s.Call, lastTristate)
-	enum(c, &s.Level, lastLevel)
+	c.Int(&s.Nurses)
+	Enum(c, &s.Call, lastTristate)
+	Enum(c, &s.Level, lastLevel)
 }
 
-func snapshotVisitFields(c *coder, v *acuity.SnapshotVisit) {
+func snapshotVisitFields(c *Coder, v *acuity.SnapshotVisit) {
 	c.hash(&v.Visit)
-	enum(c, &v.Class, lastStageClass)
-	c.int(&v.Age)
-	c.fixed(v.Demand[:])
-	c.fixed(v.Score[:])
+	Enum(c, &v.Class, lastStageClass)
+	c.Int(&v.Age)
+	c.Fixed(v.Demand[:])
+	c.Fixed(v.Score[:])
 }
 
-func snapshotArrivalFields(c *coder, a *acuity.SnapshotArrival) {
+func snapshotArrivalFields(c *Coder, a *acuity.SnapshotArrival) {
 	c.hash(&a.Visit)
-	enum(c, &a.Kind, lastArrivalKind)
+	Enum(c, &a.Kind, lastArrivalKind)
 }

@@ -2,21 +2,21 @@ package schemas
 
 import "svc/acuity"
 
-func staffingFields(c *coder, s *acuity.Staffing) {
+func staffingFields(c *Coder, s *acuity.Staffing) {
 	c.at(&s.AsOf)
-	c.int(&s.Nurses)
-	enum(c, &s.Call, lastTristate)
+	c.Int(&s.Nurses)
+	Enum(c, &s.Call, lastTristate)
 }
 
-func rosterFields(c *coder, roster *acuity.Roster) {
+func rosterFields(c *Coder, roster *acuity.Roster) {
 	c.at(&roster.AsOf)
-	list(c, &roster.Nurses, rosterNurseFields)
+	List(c, &roster.Nurses, rosterNurseFields)
 }
 
-func rosterNurseFields(c *coder, nurse *acuity.RosterNurse) {
-	c.text(&nurse.ExternalID)
-	c.text(&nurse.JobCode)
+func rosterNurseFields(c *Coder, nurse *acuity.RosterNurse) {
+	c.Text(&nurse.ExternalID)
+	c.Text(&nurse.JobCode)
 	c.skill(&nurse.Skill)
-	c.int(&nurse.HiredDays)
-	list(c, &nurse.Rooms, (*coder).int)
+	c.Int(&nurse.HiredDays)
+	List(c, &nurse.Rooms, (*Coder).Int)
 }

@@ -96,7 +96,7 @@ func (in *StateIntake) Read(b []byte) (hospital.Record, error) {
 func decodeState[T any, S interface {
 	*T
 	hospital.Record
-}](b []byte, schema *Schema, s S, fields func(*coder, *T),
+}](b []byte, schema *Schema, s S, fields func(*Coder, *T),
 ) (hospital.Record, error) {
 	if err := decode(b, schema, (*T)(s), fields); err != nil {
 		return nil, err
@@ -104,139 +104,139 @@ func decodeState[T any, S interface {
 	return s, nil
 }
 
-func unitStateFields(c *coder, u *hospital.UnitState) {
-	c.long(&u.Version)
-	c.long(&u.Offset)
+func unitStateFields(c *Coder, u *hospital.UnitState) {
+	c.Long(&u.Version)
+	c.Long(&u.Offset)
 	c.at(&u.Clock)
 	c.at(&u.Since)
-	enum(c, &u.Level, lastLevel)
-	c.long(&u.Statements)
-	list(c, &u.Staffing, staffingFields)
+	Enum(c, &u.Level, lastLevel)
+	c.Long(&u.Statements)
+	List(c, &u.Staffing, staffingFields)
 	optional(c, &u.Roster, rosterFields)
-	c.bool(&u.HasCensus)
+	c.Bool(&u.HasCensus)
 	c.at(&u.CensusAt)
-	c.int(&u.TotalRooms)
+	c.Int(&u.TotalRooms)
 	c.at(&u.ObservedAt)
-	c.int(&u.Generation)
-	list(c, &u.Live, hourSpanFields)
+	c.Int(&u.Generation)
+	List(c, &u.Live, hourSpanFields)
 	c.at(&u.Backfill.Due)
-	c.int(&u.Backfill.From)
-	c.int(&u.Backfill.Until)
-	c.int(&u.Backfill.Next)
+	c.Int(&u.Backfill.From)
+	c.Int(&u.Backfill.Until)
+	c.Int(&u.Backfill.Next)
 	levelRunFields(c, &u.Run)
 }
 
-func hourSpanFields(c *coder, s *hospital.HourSpan) {
-	c.int(&s.From)
-	c.int(&s.To)
+func hourSpanFields(c *Coder, s *hospital.HourSpan) {
+	c.Int(&s.From)
+	c.Int(&s.To)
 }
 
-func roomStateFields(c *coder, room *hospital.RoomState) {
-	c.int(&room.ID)
-	c.text(&room.Label)
-	c.text(&room.Area)
-	c.bool(&room.Registered)
-	c.text(&room.PointOfCare)
-	c.text(&room.Room)
-	c.bool(&room.Listed)
-	enum(c, &room.Status, lastRoomStatus)
-	c.bool(&room.Clinical)
-	c.bool(&room.Placed)
+func roomStateFields(c *Coder, room *hospital.RoomState) {
+	c.Int(&room.ID)
+	c.Text(&room.Label)
+	c.Text(&room.Area)
+	c.Bool(&room.Registered)
+	c.Text(&room.PointOfCare)
+	c.Text(&room.Room)
+	c.Bool(&room.Listed)
+	Enum(c, &room.Status, lastRoomStatus)
+	c.Bool(&room.Clinical)
+	c.Bool(&room.Placed)
 	optional(c, &room.Occupant, occupantFields)
-	list(c, &room.Past, stayFields)
-	enum(c, &room.Color, lastColor)
-	list(c, &room.Active, (*coder).factor)
+	List(c, &room.Past, stayFields)
+	Enum(c, &room.Color, lastColor)
+	List(c, &room.Active, (*Coder).factor)
 }
 
-func visitStateFields(c *coder, v *hospital.VisitState) {
-	c.text(&v.ID)
-	list(c, &v.Events, eventFields)
-	c.int(&v.Folded)
+func visitStateFields(c *Coder, v *hospital.VisitState) {
+	c.Text(&v.ID)
+	List(c, &v.Events, eventFields)
+	c.Int(&v.Folded)
 	c.at(&v.FoldAt)
 	c.at(&v.Touched)
 	optional(c, &v.Facts, censusFactsFields)
-	list(c, &v.Stays, stayFields)
+	List(c, &v.Stays, stayFields)
 }
 
-func statementStateFields(c *coder, h *hospital.StatementState) {
-	c.long(&h.Number)
+func statementStateFields(c *Coder, h *hospital.StatementState) {
+	c.Long(&h.Number)
 	signalFields(c, &h.Signal)
 	c.at(&h.ReceivedAt)
 	c.channel(&h.Feed)
-	c.bool(&h.Settled)
+	c.Bool(&h.Settled)
 }
 
-func dedupStateFields(c *coder, s *hospital.DedupState) {
-	c.text(&s.ID)
-	c.text(&s.Digest)
+func dedupStateFields(c *Coder, s *hospital.DedupState) {
+	c.Text(&s.ID)
+	c.Text(&s.Digest)
 	c.at(&s.At)
-	c.long(&s.Version)
+	c.Long(&s.Version)
 }
 
-func mappingStateFields(c *coder, m *hospital.MappingState) {
+func mappingStateFields(c *Coder, m *hospital.MappingState) {
 	mappingFields(c, &m.Mapping)
-	c.long(&m.Version)
-	c.text(&m.By)
+	c.Long(&m.Version)
+	c.Text(&m.By)
 	c.at(&m.At)
 }
 
-func codeStateFields(c *coder, v *hospital.CodeState) {
+func codeStateFields(c *Coder, v *hospital.CodeState) {
 	c.system(&v.System)
-	c.text(&v.Code)
-	c.text(&v.Display)
-	enum(c, &v.Kind, lastSignalKind)
+	c.Text(&v.Code)
+	c.Text(&v.Display)
+	Enum(c, &v.Kind, lastSignalKind)
 	c.channel(&v.Feed)
-	c.long(&v.Count)
+	c.Long(&v.Count)
 	c.at(&v.FirstSeen)
 	c.at(&v.LastSeen)
-	list(c, &v.Rooms, (*coder).int)
-	list(c, &v.Hours, hourCountFields)
-	c.bool(&v.Ignored)
+	List(c, &v.Rooms, (*Coder).Int)
+	List(c, &v.Hours, hourCountFields)
+	c.Bool(&v.Ignored)
 }
 
-func hourCountFields(c *coder, h *hospital.HourCount) {
-	c.int(&h.Hour)
-	c.int(&h.Count)
+func hourCountFields(c *Coder, h *hospital.HourCount) {
+	c.Int(&h.Hour)
+	c.Int(&h.Count)
 }
 
-func censusFactsFields(c *coder, v *hospital.CensusFacts) {
-	c.text(&v.Area)
+func censusFactsFields(c *Coder, v *hospital.CensusFacts) {
+	c.Text(&v.Area)
 	c.octet(&v.Class)
-	c.text(&v.Service)
+	c.Text(&v.Service)
 	c.factor(&v.Primary)
 	c.at(&v.PrimarySince)
 	c.at(&v.DeliveredAt)
-	c.bool(&v.Cesarean)
-	list(c, &v.Listed, listedFields)
-	list(c, &v.Diagnoses, standingFields)
-	list(c, &v.Newborns, newbornSeenFields)
+	c.Bool(&v.Cesarean)
+	List(c, &v.Listed, listedFields)
+	List(c, &v.Diagnoses, standingFields)
+	List(c, &v.Newborns, newbornSeenFields)
 }
 
-func listedFields(c *coder, l *evidence.Listed) {
+func listedFields(c *Coder, l *evidence.Listed) {
 	c.factor(&l.Factor)
 	c.at(&l.Since)
 	c.at(&l.Last)
 }
 
-func standingFields(c *coder, s *hospital.Standing) {
+func standingFields(c *Coder, s *hospital.Standing) {
 	diagnosisFields(c, &s.Diagnosis)
 	c.at(&s.Start)
 	c.at(&s.Last)
 }
 
-func newbornSeenFields(c *coder, n *hospital.ListedNewborn) {
-	c.text(&n.Visit)
+func newbornSeenFields(c *Coder, n *hospital.ListedNewborn) {
+	c.Text(&n.Visit)
 	c.factor(&n.Primary)
 	c.at(&n.Since)
 }
 
-func occupantFields(c *coder, o *hospital.Occupant) {
+func occupantFields(c *Coder, o *hospital.Occupant) {
 	stayFields(c, &o.CensusStay)
 	censusFactsFields(c, &o.Facts)
 }
 
-func stayFields(c *coder, s *hospital.CensusStay) {
-	c.int(&s.Room)
+func stayFields(c *Coder, s *hospital.CensusStay) {
+	c.Int(&s.Room)
 	c.at(&s.From)
 	c.at(&s.First)
 	c.at(&s.Last)

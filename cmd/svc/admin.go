@@ -18,6 +18,7 @@ import (
 	"svc/readapi/web"
 	"svc/readapi/web/signin"
 	"svc/schemas"
+	"svc/schemas/ledger"
 )
 
 // office returns the administration of users and links. Each change is recorded as an act.
@@ -67,7 +68,7 @@ func (h *service) subscribers() subscribers.Config {
 // order appends a command to the ledger of the notifier.
 func (h *service) order(ctx context.Context, c *outbound.Command) error {
 	begun := outbound.Progress{ID: c.ID, Hospital: c.Hospital, Verb: c.Verb, UpdatedAt: c.At}
-	key, value, err := schemas.EncodeLedger(nil, &outbound.Order{Command: *c, Progress: begun, Position: -1})
+	key, value, err := ledger.Encode(nil, &outbound.Order{Command: *c, Progress: begun, Position: -1})
 	if err != nil {
 		return fmt.Errorf("encode command: %w", err)
 	}

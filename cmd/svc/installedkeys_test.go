@@ -19,6 +19,7 @@ import (
 	"svc/internal/stream"
 	"svc/internal/view"
 	"svc/schemas"
+	"svc/schemas/administration"
 )
 
 const (
@@ -350,7 +351,7 @@ func TestSettingsOfAnotherRelease(t *testing.T) {
 	i := newInstallation(t)
 	first, stop := i.start("ingest", nil)
 	i.await(first, "")
-	key := []byte(schemas.InstalledKeys + settings.SecretsKey)
+	key := []byte(administration.InstalledKeys + settings.SecretsKey)
 	if _, err := first.cluster.Publisher(first.config.Topic(schemas.Settings())).Append(t.Context(), key, []byte("\xC3\x01 as single objects"), 0); err != nil {
 		t.Fatal(err)
 	}

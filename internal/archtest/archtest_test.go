@@ -40,7 +40,9 @@ var rooms = map[string]room{
 	"acuity/evidence":                  {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue", "=acuity/terminology"}, std: domainStd},                                                                         // what the statements about one patient amount to
 	"acuity/hospital":                  {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue", "=acuity/terminology", "=acuity/adt", "=acuity/location", "=acuity/score", "=acuity/evidence"}, std: domainStd}, // the facts of one hospital
 	"acuity/suggest":                   {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                                                                                // asked by people who map codes, never by a verdict
-	"schemas":                          {imports: []string{"acuity", "acuity/forecast", "internal/httpapi/access", "internal/admin/audit", "internal/admin/users", "internal/admin/walls", "internal/admin/layout", "internal/outbound", "github.com/hamba/avro"}},
+	"schemas":                          {imports: []string{"acuity", "acuity/forecast", "github.com/hamba/avro"}},
+	"schemas/administration":           {imports: []string{"schemas", "internal/httpapi/access", "internal/admin/audit", "internal/admin/users", "internal/admin/walls", "internal/admin/layout", "internal/outbound"}}, // what administrators cause, as records
+	"schemas/ledger":                   {imports: []string{"schemas", "internal/outbound"}},                                                                                                                             // what the notifier writes, as records
 	"ingest":                           {imports: []string{"acuity", "ingest/fhir", "ingest/hl7", "internal/httpapi/access", "internal/httpapi", "internal/httpapi/limit", "internal/admin/audit", "github.com/go-chi/chi"}},
 	"ingest/hl7":                       {imports: []string{"acuity", "golang.org/x/text"}},
 	"ingest/mllp":                      {goroutines: true},

@@ -43,7 +43,7 @@ var allowances = map[string]allowance{
 	"internal/outbound":                 {80, "the vocabulary of what leaves the service: states, reasons and events have names of their own"},
 	"internal/stream.Cluster":           {45, "one client for administration, reading and writing"},
 	"internal/view.View":                {61, "one method for each list of the contract that is read or written"},
-	"schemas":                           {89, "a codec and a topic for each record"},
+	"schemas":                           {68, "a codec and a topic for each record"},
 }
 
 // TestSentences wants a sentence for every room that says its one job. A room with two jobs is two

@@ -185,7 +185,7 @@ func TestKillDev(t *testing.T) {
 }
 
 // exported expects each change once in an export, and versions without a gap.
-func (l *ledger) exported(t *testing.T, dir string) {
+func (l *systemLog) exported(t *testing.T, dir string) {
 	t.Helper()
 	versions := map[string]int64{}
 	rows := json.NewDecoder(strings.NewReader(cli(t, nil, "export", "--data", dir, "--topic", "verdicts", "--format", "ndjson", "--out", "-")))
@@ -212,7 +212,7 @@ func (l *ledger) exported(t *testing.T, dir string) {
 
 // checkReceived expects that a receiver got all events of the changes of a hospital, in order.
 // Only an event that it got before may come again.
-func (l *ledger) checkReceived(t *testing.T, hospital string, r *receiver) {
+func (l *systemLog) checkReceived(t *testing.T, hospital string, r *receiver) {
 	t.Helper()
 	var want []string
 	for i := range l.changes[hospital] {

@@ -16,9 +16,9 @@ import (
 	"svc/schemas"
 )
 
-// ledger is the log of a system as an independent client reads it: every observation and every
+// systemLog is the log of a system as an independent client reads it: every observation and every
 // change.
-type ledger struct {
+type systemLog struct {
 	observations map[position]*acuity.Observation
 	changes      map[string][]placed // by hospital, in the order of the log
 }
@@ -29,9 +29,9 @@ type placed struct {
 }
 
 // readLog reads all observations and verdicts, read_committed.
-func readLog(t testing.TB, broker, prefix string) *ledger {
+func readLog(t testing.TB, broker, prefix string) *systemLog {
 	t.Helper()
-	l := &ledger{observations: map[position]*acuity.Observation{}, changes: map[string][]placed{}}
+	l := &systemLog{observations: map[position]*acuity.Observation{}, changes: map[string][]placed{}}
 	readTopic(t, broker, prefix+schemas.Observations().Name, func(r *kgo.Record) {
 		o, err := schemas.DecodeObservation(r.Value)
 		if err != nil {
@@ -131,7 +131,7 @@ func readTopic(t testing.TB, broker, topic string, each func(*kgo.Record)) {
 
 // check expects every acknowledged input exactly once, versions without a gap, and no change
 // without an input or a due instant.
-func (l *ledger) check(t testing.TB, acked []acknowledged) {
+func (l *systemLog) check(t testing.TB, acked []acknowledged) {
 	t.Helper()
 	applied := map[position]string{}
 	for hospital, changes := range l.changes {
@@ -175,7 +175,7 @@ func (l *ledger) check(t testing.TB, acked []acknowledged) {
 
 // inputs returns the observations of a hospital in order, each with the clock at
 // which the live processor applied it.
-func (l *ledger) inputs(hospital string) []acuity.Observation {
+func (l *systemLog) inputs(hospital string) []acuity.Observation {
 	var inputs []acuity.Observation
 	for _, c := range l.changes[hospital] {
 		if c.Cause == acuity.CauseTime || c.Outcome == acuity.Rejected {

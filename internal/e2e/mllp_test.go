@@ -114,7 +114,7 @@ func TestKillUnderMLLP(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		d, address = next, next.MLLP
-	}, func() *ledger { return readLog(t, d.Kafka, "") })
+	}, func() *systemLog { return readLog(t, d.Kafka, "") })
 }
 
 func TestKillUnderMLLPOnServers(t *testing.T) {
@@ -124,7 +124,7 @@ func TestKillUnderMLLPOnServers(t *testing.T) {
 	log := killUnderMLLP(t, "north", func() string { return address }, func() {
 		ingest.kill()
 		ingest = s.mllpAt("north", address)
-	}, func() *ledger { return readLog(t, s.kafka.address, s.prefix) })
+	}, func() *systemLog { return readLog(t, s.kafka.address, s.prefix) })
 	waitUntilSettled(t, s.partners)
 	log.refold(t, s.partners[0])
 }
@@ -159,7 +159,7 @@ func (s *system) keyID(hospital string) string {
 
 // killUnderMLLP returns the log once all acknowledged messages are applied. Over MLLP an
 // acknowledgement means that a message is in the log, not yet in the verdict.
-func killUnderMLLP(t *testing.T, hospital string, address func() string, kill func(), log func() *ledger) *ledger {
+func killUnderMLLP(t *testing.T, hospital string, address func() string, kill func(), log func() *systemLog) *systemLog {
 	t.Helper()
 	const connections, each = 50, 20
 	at := time.Now().Add(-time.Hour)
@@ -238,7 +238,7 @@ func killUnderMLLP(t *testing.T, hospital string, address func() string, kill fu
 }
 
 // eventuallyApplied reads the log until every observation in it has its change.
-func eventuallyApplied(t *testing.T, read func() *ledger) (l *ledger) {
+func eventuallyApplied(t *testing.T, read func() *systemLog) (l *systemLog) {
 	t.Helper()
 	eventually(t, time.Minute, func() error {
 		l = read()

@@ -166,7 +166,7 @@ func (s *system) notifier(instance string) *node {
 
 // expected returns the events that the plain reference makes of the observations of a hospital,
 // in order. It does not read the deliveries.
-func (l *ledger) expected(t testing.TB, hospitalID string, at acuity.Instant) (ids []string, bodies map[string]string) {
+func (l *systemLog) expected(t testing.TB, hospitalID string, at acuity.Instant) (ids []string, bodies map[string]string) {
 	t.Helper()
 	bodies = map[string]string{}
 	for _, c := range hospital.Fold(l.inputs(hospitalID), at).Changes {

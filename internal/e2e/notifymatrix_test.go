@@ -12,6 +12,7 @@ import (
 
 	"svc/internal/outbound"
 	"svc/schemas"
+	"svc/schemas/ledger"
 )
 
 // The rows of the notifier's failure matrix that concern Kafka, on a real one.
@@ -276,7 +277,7 @@ func (s *system) outcomes(t *testing.T) (delivered, outranked int) {
 	gone := map[string]bool{}
 	latest := map[int32]int64{}
 	readTopic(t, s.kafka.address, s.prefix+schemas.Deliveries().Name, func(r *kgo.Record) {
-		entry, err := schemas.DecodeLedger(r.Key, r.Value)
+		entry, err := ledger.Decode(r.Key, r.Value)
 		if err != nil {
 			return // a mark of a restore
 		}

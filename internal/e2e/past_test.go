@@ -103,7 +103,7 @@ func caughtUp(ctx context.Context, client *kgo.Client, prefix string) error {
 
 // sameInstants compares the changes of a hospital with those that the plain reference makes of
 // the log alone.
-func sameInstants(t *testing.T, log *ledger, hospitalID string, said []acuity.Observation) {
+func sameInstants(t *testing.T, log *systemLog, hospitalID string, said []acuity.Observation) {
 	t.Helper()
 	want := hospital.Fold(said, 0).Changes
 	got := log.changes[hospitalID]

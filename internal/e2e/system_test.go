@@ -155,7 +155,7 @@ func waitUntilSettled(t testing.TB, partners []*partner) {
 }
 
 // refold compares the served view and the log with the plain reference.
-func (l *ledger) refold(t testing.TB, p *partner) {
+func (l *systemLog) refold(t testing.TB, p *partner) {
 	t.Helper()
 	changes := l.changes[p.hospital]
 	if len(changes) == 0 {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"svc/internal/stream"
-	"svc/schemas"
+	"svc/schemas/ledger"
 )
 
 // Ledger implements [notifier.Ledger] on the deliveries topic.
@@ -40,7 +40,7 @@ func (l *Ledger) Close() { l.appender.Close() }
 
 // Append implements [notifier.Ledger].
 func (l *Ledger) Append(ctx context.Context, partition int32, entry any, stored func(int64, error)) {
-	key, value, err := schemas.EncodeLedger(nil, entry)
+	key, value, err := ledger.Encode(nil, entry)
 	if err != nil {
 		stored(-1, err)
 		return
@@ -64,7 +64,7 @@ func (l *Ledger) read(ctx context.Context, partition int32, from int64, prefix s
 		if !strings.HasPrefix(string(r.Key), prefix) {
 			return each(r.Offset, nil)
 		}
-		entry, err := schemas.DecodeLedger(r.Key, r.Value)
+		entry, err := ledger.Decode(r.Key, r.Value)
 		if err != nil {
 			fault = fmt.Errorf("ledger at %d:%d: %w", r.Partition, r.Offset, err)
 			return false

@@ -12,6 +12,7 @@ import (
 	"svc/internal/outbound"
 	"svc/internal/stream"
 	"svc/schemas"
+	"svc/schemas/ledger"
 )
 
 // TestLedger: entries come back in their order, as they were stored. A prefix leaves out the others,
@@ -91,7 +92,7 @@ func TestLedger(t *testing.T) {
 	if at, fault := l.At(t.Context(), 1, time.Unix(1, 0)); fault != nil || at != 0 {
 		t.Errorf("the first is at %d, %v", at, fault)
 	}
-	key, _, err := schemas.EncodeLedger(nil, &outbound.EndpointQueue{Hospital: "north", Endpoint: "whk_3"})
+	key, _, err := ledger.Encode(nil, &outbound.EndpointQueue{Hospital: "north", Endpoint: "whk_3"})
 	if err != nil {
 		t.Fatal(err)
 	}

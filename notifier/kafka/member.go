@@ -9,6 +9,7 @@ import (
 	"svc/internal/stream"
 	"svc/notifier"
 	"svc/schemas"
+	"svc/schemas/ledger"
 )
 
 // Member implements [stream.Sharer]. It decodes records of Kafka for the notifier.
@@ -63,10 +64,10 @@ func (m Member) Records(partition int32, records []stream.Record, through int64,
 // write.
 func (m Member) Side(r stream.Record) {
 	key, err := schemas.ParseKey(r.Key)
-	if err != nil || key.Kind != schemas.KindCommand || r.Value == nil {
+	if err != nil || key.Kind != ledger.KindCommand || r.Value == nil {
 		return
 	}
-	order, err := schemas.OrderCodec.Decode(r.Value)
+	order, err := ledger.OrderCodec.Decode(r.Value)
 	if err != nil {
 		m.log.Error("command not understood", "partition", r.Partition, "offset", r.Offset, "error", err)
 		return

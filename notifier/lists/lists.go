@@ -12,7 +12,7 @@ import (
 	"svc/internal/outbound"
 	"svc/internal/view"
 	"svc/notifier"
-	"svc/schemas"
+	"svc/schemas/ledger"
 )
 
 // Writer writes the lists of deliveries, commands and alert runs.
@@ -28,7 +28,7 @@ func New(lists *view.Deliveries, log *slog.Logger) Writer { return Writer{lists,
 func (s Writer) Delivery(e *outbound.Entry) {
 	shown := *e
 	shown.Sealed = nil
-	value, err := schemas.DeliveryCodec.Encode(nil, &shown)
+	value, err := ledger.DeliveryCodec.Encode(nil, &shown)
 	if err != nil {
 		s.log.Error("delivery not listed", "error", err)
 		return

@@ -6,11 +6,11 @@ import (
 	"sync"
 	"time"
 
-	"svc/schemas"
+	"svc/schemas/ledger"
 )
 
-// ledger stores encoded entries in memory.
-type ledger struct {
+// memoryLedger stores encoded entries in memory.
+type memoryLedger struct {
 	mu      sync.Mutex
 	records [][2]string
 	last    func(entry any) bool // the process dies after this entry and stores no later one; nil: it lives
@@ -18,21 +18,21 @@ type ledger struct {
 }
 
 // until makes the ledger store nothing after the first entry for which last is true.
-func (l *ledger) until(last func(entry any) bool) {
+func (l *memoryLedger) until(last func(entry any) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last, l.dead = last, false
 }
 
 // died reports whether that entry came.
-func (l *ledger) died() bool {
+func (l *memoryLedger) died() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.dead
 }
 
 // takes reports whether an entry is still stored.
-func (l *ledger) takes(entry any) bool {
+func (l *memoryLedger) takes(entry any) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.dead {
@@ -42,8 +42,8 @@ func (l *ledger) takes(entry any) bool {
 	return true
 }
 
-func (l *ledger) Append(ctx context.Context, _ int32, entry any, stored func(int64, error)) {
-	key, value, err := schemas.EncodeLedger(nil, entry)
+func (l *memoryLedger) Append(ctx context.Context, _ int32, entry any, stored func(int64, error)) {
+	key, value, err := ledger.Encode(nil, entry)
 	if err != nil {
 		panic(err)
 	}
@@ -56,14 +56,14 @@ func (l *ledger) Append(ctx context.Context, _ int32, entry any, stored func(int
 	}
 }
 
-func (l *ledger) put(key string, value []byte) int64 {
+func (l *memoryLedger) put(key string, value []byte) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.records = append(l.records, [2]string{key, string(value)})
 	return int64(len(l.records) - 1)
 }
 
-func (l *ledger) Read(_ context.Context, _ int32, from int64, prefix string, each func(int64, any) bool) (int64, error) {
+func (l *memoryLedger) Read(_ context.Context, _ int32, from int64, prefix string, each func(int64, any) bool) (int64, error) {
 	l.mu.Lock()
 	all := l.records
 	l.mu.Unlock()
@@ -74,7 +74,7 @@ func (l *ledger) Read(_ context.Context, _ int32, from int64, prefix string, eac
 			}
 			continue
 		}
-		entry, err := schemas.DecodeLedger([]byte(all[at][0]), []byte(all[at][1]))
+		entry, err := ledger.Decode([]byte(all[at][0]), []byte(all[at][1]))
 		if err != nil {
 			return 0, err
 		}
@@ -85,14 +85,14 @@ func (l *ledger) Read(_ context.Context, _ int32, from int64, prefix string, eac
 	return int64(len(all)), nil
 }
 
-func (l *ledger) Restore(ctx context.Context, partition int32, from int64, each func(int64, any) bool) (int64, error) {
+func (l *memoryLedger) Restore(ctx context.Context, partition int32, from int64, each func(int64, any) bool) (int64, error) {
 	return l.Read(ctx, partition, from, "", each)
 }
 
-func (l *ledger) At(context.Context, int32, time.Time) (int64, error) { return 0, nil }
+func (l *memoryLedger) At(context.Context, int32, time.Time) (int64, error) { return 0, nil }
 
 // whole returns the whole ledger as text.
-func (l *ledger) whole() string {
+func (l *memoryLedger) whole() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var b strings.Builder

@@ -20,14 +20,14 @@ import (
 	"svc/notifier/mail"
 	"svc/notifier/people"
 	"svc/notifier/sms"
-	"svc/schemas"
+	"svc/schemas/ledger"
 )
 
 // rig is the notifier with its Alerting, a real SMTP server and an SMS provider, on
 // the clock of synctest. Connections are pipes.
 type rig struct {
 	t        *testing.T
-	ledger   *ledger
+	ledger   *memoryLedger
 	settings *settings
 	lists    *alertLists
 	relay    *relay
@@ -50,7 +50,7 @@ func run(t *testing.T, play func(r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := &rig{
-			t: t, ledger: &ledger{}, lists: &alertLists{alertRuns: map[string]outbound.AlertRun{}, links: map[string]bool{}},
+			t: t, ledger: &memoryLedger{}, lists: &alertLists{alertRuns: map[string]outbound.AlertRun{}, links: map[string]bool{}},
 			relay: newRelay(t), hooked: &hooked{}, mark: notifier.Mark{Offset: -1}, figures: &figures{}, key: "a key of the notifier's own tests",
 			settings: &settings{recipients: map[string]outbound.Recipient{}, tiers: map[string]outbound.Tier{}},
 		}
@@ -196,7 +196,7 @@ func (r *rig) order(c outbound.Command) {
 	r.t.Helper()
 	c.Hospital, c.At = "mercy", time.Now()
 	o := &outbound.Order{Command: c}
-	key, value, err := schemas.EncodeLedger(nil, o)
+	key, value, err := ledger.Encode(nil, o)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"svc/internal/admin/subscribers"
 	"svc/internal/outbound"
 	"svc/internal/view"
-	"svc/schemas"
+	"svc/schemas/ledger"
 )
 
 // Deliveries are the lists that the notifier writes, as administrators see them.
@@ -29,7 +29,7 @@ func (l Deliveries) Deliveries(ctx context.Context, q outbound.Query) (page outb
 	scanned := 0
 	err = l.Lists.ScanDeliveries(ctx, q.Hospital, q.Endpoint, q.Since, q.Until, behind, func(m view.Mark, value []byte) bool {
 		scanned++
-		e, wrong := schemas.DeliveryCodec.Decode(value)
+		e, wrong := ledger.DeliveryCodec.Decode(value)
 		if wrong != nil {
 			fault = fmt.Errorf("decode delivery: %w", wrong)
 			return false
@@ -54,7 +54,7 @@ func (l Deliveries) Delivery(ctx context.Context, hospital, id string) (outbound
 	if value == nil {
 		return outbound.Delivery{}, false, away(err)
 	}
-	e, fault := schemas.DeliveryCodec.Decode(value)
+	e, fault := ledger.DeliveryCodec.Decode(value)
 	if fault != nil {
 		return outbound.Delivery{}, false, fmt.Errorf("decode delivery: %w", fault)
 	}

@@ -13,7 +13,7 @@ import (
 	"svc/internal/outbound"
 	"svc/internal/view"
 	"svc/notifier/lists"
-	"svc/schemas"
+	"svc/schemas/ledger"
 )
 
 // TestListsOfTheNotifier: administrators read what the notifier has written. The sealed texts of mail
@@ -93,7 +93,7 @@ func TestListsOfTheNotifier(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e, fault := schemas.DeliveryCodec.Decode(value); fault != nil || e.Sealed != nil {
+	if e, fault := ledger.DeliveryCodec.Decode(value); fault != nil || e.Sealed != nil {
 		t.Errorf("in Redis is %+v, %v", e, fault)
 	}
 	if d, ok, fault := read.Delivery(ctx, "north", "dlv_3"); !ok || fault != nil || d.Reason != "timeout" {

@@ -8,7 +8,7 @@ import (
 
 	"svc/internal/admin/audit"
 	"svc/internal/stream"
-	"svc/schemas"
+	"svc/schemas/administration"
 )
 
 // Log is the audit topic: the acts of the administrators of all hospitals.
@@ -28,7 +28,7 @@ const partition = 0
 
 // Record is [audit.Record].
 func (l *Log) Record(ctx context.Context, act audit.Act) error {
-	value, err := schemas.ActCodec.Encode(nil, &act)
+	value, err := administration.ActCodec.Encode(nil, &act)
 	if err != nil {
 		return fmt.Errorf("encode act: %w", err)
 	}
@@ -49,7 +49,7 @@ func (l *Log) List(ctx context.Context, q audit.Query) (audit.Page, error) {
 		if string(r.Key) != q.Hospital {
 			return !passed(r.Timestamp, q.Since)
 		}
-		act, err := schemas.ActCodec.Decode(r.Value)
+		act, err := administration.ActCodec.Decode(r.Value)
 		if err != nil {
 			fault = fmt.Errorf("decode act: %w", err)
 			return false

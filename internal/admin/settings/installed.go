@@ -9,7 +9,7 @@ import (
 	"svc/internal/httpapi/access"
 	"svc/internal/seal"
 	"svc/internal/stream"
-	"svc/schemas"
+	"svc/schemas/administration"
 )
 
 // The ids of the keys that all processes of an installation share. With another key a process
@@ -38,7 +38,7 @@ func (e otherRelease) Error() string {
 func differs(format string, args ...any) error { return otherKey(fmt.Sprintf(format, args...)) }
 
 // installedName is the name of the record of a key, and the name under which its value is sealed.
-func installedName(id string) string { return schemas.InstalledKeys + id }
+func installedName(id string) string { return administration.InstalledKeys + id }
 
 // openPseudonyms returns the data that makes pseudonyms.
 func (s *Store) openPseudonyms(ring *seal.Keyring) ([]byte, error) {
@@ -58,24 +58,24 @@ func (s *Store) openPseudonyms(ring *seal.Keyring) ([]byte, error) {
 
 // installedKey returns the record of a key in the settings. If another release wrote it, the
 // record is empty.
-func (s *Store) installedKey(id string) (*schemas.InstalledKey, bool) {
+func (s *Store) installedKey(id string) (*administration.InstalledKey, bool) {
 	value, is := s.table.Get(installedName(id))
 	if !is {
 		return nil, false
 	}
-	known, err := schemas.InstalledKeyCodec.Decode(value)
+	known, err := administration.InstalledKeyCodec.Decode(value)
 	if err != nil { // of another release: an empty record
-		return &schemas.InstalledKey{ID: id}, true
+		return &administration.InstalledKey{ID: id}, true
 	}
 	return known, true
 }
 
 // putInstalledKey makes the newest key of a ring the installation's. The error may be
 // [access.ErrOvertaken].
-func (s *Store) putInstalledKey(ctx context.Context, seen int64, made *schemas.InstalledKey, ring *seal.Keyring) error {
+func (s *Store) putInstalledKey(ctx context.Context, seen int64, made *administration.InstalledKey, ring *seal.Keyring) error {
 	fingerprint := ring.Fingerprint()
 	made.Fingerprint = fingerprint[:]
-	value, err := schemas.InstalledKeyCodec.Encode(nil, made)
+	value, err := administration.InstalledKeyCodec.Encode(nil, made)
 	if err != nil {
 		return fmt.Errorf("encode installed key: %w", err)
 	}
@@ -93,7 +93,7 @@ func (s *Store) install(ctx context.Context, id string, ring *seal.Keyring, lost
 	for {
 		seen := s.Seen()
 		known, is := s.installedKey(id)
-		made := &schemas.InstalledKey{ID: id, Sealed: sealed, Version: 1, ChangedAt: now}
+		made := &administration.InstalledKey{ID: id, Sealed: sealed, Version: 1, ChangedAt: now}
 		switch {
 		case is && fingerprintOf(known) == ring.Fingerprint():
 			return nil

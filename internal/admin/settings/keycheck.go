@@ -9,7 +9,7 @@ import (
 
 	"svc/internal/httpapi/access"
 	"svc/internal/seal"
-	"svc/schemas"
+	"svc/schemas/administration"
 )
 
 // KeyCheckConfig holds what a key check needs.
@@ -196,7 +196,7 @@ func (k *KeyCheck) check(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-func fingerprintOf(known *schemas.InstalledKey) (f seal.Fingerprint) {
+func fingerprintOf(known *administration.InstalledKey) (f seal.Fingerprint) {
 	copy(f[:], known.Fingerprint)
 	return f
 }
@@ -209,7 +209,7 @@ func (k *KeyCheck) claim(ctx context.Context, id string, ring *seal.Keyring) err
 		k.scheduleCheck()
 		return nil
 	}
-	made := &schemas.InstalledKey{ID: id, Version: 1, ChangedAt: k.Now()}
+	made := &administration.InstalledKey{ID: id, Version: 1, ChangedAt: k.Now()}
 	switch id {
 	case SecretsKey: // settings of a release without fingerprints may be sealed with several keys
 		rows, err := k.Store.Sealed()

@@ -11,6 +11,7 @@ import (
 	"svc/internal/httpapi/access"
 	"svc/internal/seal"
 	"svc/schemas"
+	"svc/schemas/administration"
 )
 
 // SealedBy tells which key seals a setting.
@@ -35,7 +36,7 @@ type SealedRow struct {
 // Sealed returns the webhooks and recipients with sealed values.
 func (s *Store) Sealed() (rows []SealedRow, err error) {
 	s.table.Range("", func(name string, value []byte) bool {
-		if strings.HasPrefix(name, schemas.InstalledKeys) {
+		if strings.HasPrefix(name, administration.InstalledKeys) {
 			return true
 		}
 		var key schemas.Key
@@ -45,15 +46,15 @@ func (s *Store) Sealed() (rows []SealedRow, err error) {
 		var values [][]byte
 		switch key.Kind {
 		case kindWebhook:
-			var w *schemas.Webhook
-			if w, err = schemas.WebhookCodec.Decode(value); err == nil {
+			var w *administration.Webhook
+			if w, err = administration.WebhookCodec.Decode(value); err == nil {
 				for i := range w.Secrets {
 					values = append(values, w.Secrets[i].Sealed)
 				}
 			}
 		case kindRecipient:
-			var p *schemas.AlertRecipient
-			if p, err = schemas.AlertRecipientCodec.Decode(value); err == nil {
+			var p *administration.AlertRecipient
+			if p, err = administration.AlertRecipientCodec.Decode(value); err == nil {
 				values = [][]byte{p.Email, p.Phone}
 			}
 		default:

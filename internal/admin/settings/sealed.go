@@ -9,6 +9,7 @@ import (
 	"svc/internal/seal"
 	"svc/internal/stream"
 	"svc/schemas"
+	"svc/schemas/administration"
 )
 
 // sealedName returns the name under which a value is sealed: the key of its record and the field.
@@ -33,7 +34,7 @@ func (s *Store) applySubscriber(hospital, kind, id string, value []byte) error {
 	case kind == kindWebhook && value == nil:
 		s.Subscribers.DropWebhook(hospital, id)
 	case kind == kindWebhook:
-		kept, err := schemas.WebhookCodec.Decode(value)
+		kept, err := administration.WebhookCodec.Decode(value)
 		if err != nil {
 			return fmt.Errorf("decode webhook: %w", err)
 		}
@@ -43,7 +44,7 @@ func (s *Store) applySubscriber(hospital, kind, id string, value []byte) error {
 	case kind == kindRecipient && value == nil:
 		s.Subscribers.DropRecipient(hospital, id)
 	case kind == kindRecipient:
-		kept, err := schemas.AlertRecipientCodec.Decode(value)
+		kept, err := administration.AlertRecipientCodec.Decode(value)
 		if err != nil {
 			return fmt.Errorf("decode alert recipient: %w", err)
 		}
@@ -53,7 +54,7 @@ func (s *Store) applySubscriber(hospital, kind, id string, value []byte) error {
 	case kind == kindTier && value == nil:
 		s.Subscribers.DropTier(hospital, id)
 	case kind == kindTier:
-		t, err := schemas.AlertTierCodec.Decode(value)
+		t, err := administration.AlertTierCodec.Decode(value)
 		if err != nil {
 			return fmt.Errorf("decode alert tier: %w", err)
 		}
@@ -64,8 +65,8 @@ func (s *Store) applySubscriber(hospital, kind, id string, value []byte) error {
 
 // sealWebhook returns the record of a webhook, with sealed secrets. It refuses to overwrite a
 // secret that could not be opened.
-func sealWebhook(seals *seal.Keyring, w *outbound.Webhook) (*schemas.Webhook, error) {
-	kept := &schemas.Webhook{
+func sealWebhook(seals *seal.Keyring, w *outbound.Webhook) (*administration.Webhook, error) {
+	kept := &administration.Webhook{
 		ID: w.ID, Hospital: w.Hospital, URL: w.URL, Events: w.Events, Rooms: w.Rooms, Enabled: w.Enabled, RatePerSecond: w.RatePerSecond,
 		TimeoutSeconds: w.TimeoutSeconds, ReaderKeys: w.ReaderKeys, Version: w.Version, CreatedAt: w.CreatedAt,
 	}
@@ -73,7 +74,7 @@ func sealWebhook(seals *seal.Keyring, w *outbound.Webhook) (*schemas.Webhook, er
 		if seals == nil || secret.Value == "" {
 			return nil, fmt.Errorf("seal %s: %w", w.ID, subscribers.ErrNoKey)
 		}
-		kept.Secrets = append(kept.Secrets, schemas.Secret{
+		kept.Secrets = append(kept.Secrets, administration.Secret{
 			ID: secret.ID, Sealed: seals.Seal(sealedName(webhookKey(w.Hospital, w.ID), secret.ID), []byte(secret.Value)),
 			State: secret.State, Until: secret.Until,
 		})
@@ -83,7 +84,7 @@ func sealWebhook(seals *seal.Keyring, w *outbound.Webhook) (*schemas.Webhook, er
 
 // openWebhook decodes the record of a webhook. Without keys, or if a secret does not open, that
 // secret has no value. The error names secrets that do not open.
-func openWebhook(seals *seal.Keyring, kept *schemas.Webhook) (*outbound.Webhook, error) {
+func openWebhook(seals *seal.Keyring, kept *administration.Webhook) (*outbound.Webhook, error) {
 	w := &outbound.Webhook{
 		ID: kept.ID, Hospital: kept.Hospital, URL: kept.URL, Events: kept.Events, Rooms: kept.Rooms, Enabled: kept.Enabled, RatePerSecond: kept.RatePerSecond,
 		TimeoutSeconds: kept.TimeoutSeconds, ReaderKeys: kept.ReaderKeys, Version: kept.Version, CreatedAt: kept.CreatedAt,
@@ -105,12 +106,12 @@ func openWebhook(seals *seal.Keyring, kept *schemas.Webhook) (*outbound.Webhook,
 }
 
 // sealRecipient returns the record of a recipient, with sealed addresses.
-func sealRecipient(seals *seal.Keyring, p *outbound.Recipient) (*schemas.AlertRecipient, error) {
+func sealRecipient(seals *seal.Keyring, p *outbound.Recipient) (*administration.AlertRecipient, error) {
 	closed := p.Email == "" && p.EmailShown != "" || p.Phone == "" && p.PhoneShown != ""
 	if closed || seals == nil && p.Email+p.Phone != "" {
 		return nil, fmt.Errorf("seal %s: %w", p.ID, subscribers.ErrNoKey)
 	}
-	kept := &schemas.AlertRecipient{
+	kept := &administration.AlertRecipient{
 		ID: p.ID, Hospital: p.Hospital, Label: p.Label, WebhookID: p.WebhookID, EmailShown: p.EmailShown, PhoneShown: p.PhoneShown,
 		Version: p.Version, CreatedAt: p.CreatedAt,
 	}
@@ -123,7 +124,7 @@ func sealRecipient(seals *seal.Keyring, p *outbound.Recipient) (*schemas.AlertRe
 }
 
 // openRecipient decodes the record of a recipient, as [openWebhook] does.
-func openRecipient(seals *seal.Keyring, kept *schemas.AlertRecipient) (*outbound.Recipient, error) {
+func openRecipient(seals *seal.Keyring, kept *administration.AlertRecipient) (*outbound.Recipient, error) {
 	p := &outbound.Recipient{
 		ID: kept.ID, Hospital: kept.Hospital, Label: kept.Label, WebhookID: kept.WebhookID, EmailShown: kept.EmailShown, PhoneShown: kept.PhoneShown,
 		Version: kept.Version, CreatedAt: kept.CreatedAt,
@@ -150,7 +151,7 @@ func (s *Store) PutWebhook(ctx context.Context, seen int64, w *outbound.Webhook)
 	if err != nil {
 		return err
 	}
-	value, err := schemas.WebhookCodec.Encode(nil, kept)
+	value, err := administration.WebhookCodec.Encode(nil, kept)
 	if err != nil {
 		return fmt.Errorf("encode webhook: %w", err)
 	}
@@ -168,7 +169,7 @@ func (s *Store) PutRecipient(ctx context.Context, seen int64, p *outbound.Recipi
 	if err != nil {
 		return err
 	}
-	value, err := schemas.AlertRecipientCodec.Encode(nil, kept)
+	value, err := administration.AlertRecipientCodec.Encode(nil, kept)
 	if err != nil {
 		return fmt.Errorf("encode alert recipient: %w", err)
 	}
@@ -182,7 +183,7 @@ func (s *Store) DropRecipient(ctx context.Context, seen int64, hospital, id stri
 
 // PutTier implements [subscribers.Store].
 func (s *Store) PutTier(ctx context.Context, seen int64, t *outbound.Tier) error {
-	value, err := schemas.AlertTierCodec.Encode(nil, t)
+	value, err := administration.AlertTierCodec.Encode(nil, t)
 	if err != nil {
 		return fmt.Errorf("encode alert tier: %w", err)
 	}

@@ -12,7 +12,7 @@ import (
 	"svc/internal/admin/subscribers"
 	"svc/internal/outbound"
 	"svc/internal/seal"
-	"svc/schemas"
+	"svc/schemas/administration"
 )
 
 const testKey = "0123456789abcdef0123456789abcdef"
@@ -43,7 +43,7 @@ func TestRecordsNeverHoldWhatIsSealed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		value, err := schemas.WebhookCodec.Encode(nil, kept)
+		value, err := administration.WebhookCodec.Encode(nil, kept)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestRecordsNeverHoldWhatIsSealed(t *testing.T) {
 				t.Fatal("a secret is in the record")
 			}
 		}
-		decoded, err := schemas.WebhookCodec.Decode(value)
+		decoded, err := administration.WebhookCodec.Decode(value)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,14 +68,14 @@ func TestRecordsNeverHoldWhatIsSealed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		value, err = schemas.AlertRecipientCodec.Encode(nil, sealed)
+		value, err = administration.AlertRecipientCodec.Encode(nil, sealed)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if bytes.Contains(value, []byte(p.Email)) || bytes.Contains(value, []byte(p.Phone)) || bytes.Contains(value, []byte(p.Phone[1:])) {
 			t.Fatal("an address is in the record")
 		}
-		back, err := schemas.AlertRecipientCodec.Decode(value)
+		back, err := administration.AlertRecipientCodec.Decode(value)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestSealedValuesStayInTheirPlace(t *testing.T) {
 		{ID: "sec_1", Value: "a secret of twenty-four ch", State: outbound.SecretCurrent}, {ID: "sec_2", Value: "another of twenty-four cha", State: outbound.SecretPrevious},
 	}}
 	p := &outbound.Recipient{ID: "rcp_1", Hospital: "north", Email: "a@b.example", EmailShown: "a***", Phone: "+15550100", PhoneShown: "***00"}
-	hook := func(change func(*schemas.Webhook)) func() (any, error) {
+	hook := func(change func(*administration.Webhook)) func() (any, error) {
 		return func() (any, error) {
 			kept, err := sealWebhook(ring, w)
 			if err != nil {
@@ -107,7 +107,7 @@ func TestSealedValuesStayInTheirPlace(t *testing.T) {
 			return got.Secrets[0].Value, err
 		}
 	}
-	recipient := func(change func(*schemas.AlertRecipient)) func() (any, error) {
+	recipient := func(change func(*administration.AlertRecipient)) func() (any, error) {
 		return func() (any, error) {
 			kept, err := sealRecipient(ring, p)
 			if err != nil {
@@ -125,15 +125,15 @@ func TestSealedValuesStayInTheirPlace(t *testing.T) {
 		open func() (any, error)
 		want error
 	}{
-		"as it was":            {hook(func(*schemas.Webhook) {}), nil},
-		"to another record":    {hook(func(k *schemas.Webhook) { k.ID = "whk_2" }), seal.ErrBroken},
-		"to another hospital":  {hook(func(k *schemas.Webhook) { k.Hospital = "south" }), seal.ErrBroken},
-		"between secrets":      {hook(func(k *schemas.Webhook) { k.Secrets[0].Sealed = k.Secrets[1].Sealed }), seal.ErrBroken},
-		"changed":              {hook(func(k *schemas.Webhook) { k.Secrets[0].Sealed[20] ^= 1 }), seal.ErrBroken},
-		"recipient as it was":  {recipient(func(*schemas.AlertRecipient) {}), nil},
-		"between fields":       {recipient(func(k *schemas.AlertRecipient) { k.Email, k.Phone = k.Phone, k.Email }), seal.ErrBroken},
-		"to another recipient": {recipient(func(k *schemas.AlertRecipient) { k.ID = "rcp_2" }), seal.ErrBroken},
-		"from another key": {recipient(func(k *schemas.AlertRecipient) {
+		"as it was":            {hook(func(*administration.Webhook) {}), nil},
+		"to another record":    {hook(func(k *administration.Webhook) { k.ID = "whk_2" }), seal.ErrBroken},
+		"to another hospital":  {hook(func(k *administration.Webhook) { k.Hospital = "south" }), seal.ErrBroken},
+		"between secrets":      {hook(func(k *administration.Webhook) { k.Secrets[0].Sealed = k.Secrets[1].Sealed }), seal.ErrBroken},
+		"changed":              {hook(func(k *administration.Webhook) { k.Secrets[0].Sealed[20] ^= 1 }), seal.ErrBroken},
+		"recipient as it was":  {recipient(func(*administration.AlertRecipient) {}), nil},
+		"between fields":       {recipient(func(k *administration.AlertRecipient) { k.Email, k.Phone = k.Phone, k.Email }), seal.ErrBroken},
+		"to another recipient": {recipient(func(k *administration.AlertRecipient) { k.ID = "rcp_2" }), seal.ErrBroken},
+		"from another key": {recipient(func(k *administration.AlertRecipient) {
 			k.Email = other.Seal("north/alert-recipient/rcp_1 email", []byte("x"))
 		}), seal.ErrKey},
 		"of another installation": {func() (any, error) {

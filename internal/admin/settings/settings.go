@@ -20,6 +20,7 @@ import (
 	"svc/internal/seal"
 	"svc/internal/stream"
 	"svc/schemas"
+	"svc/schemas/administration"
 )
 
 // Kinds of settings.
@@ -80,7 +81,7 @@ func (s *Store) Ready() <-chan struct{} { return s.table.Ready() }
 
 // applyRecord applies one record to the registers.
 func (s *Store) applyRecord(key string, value []byte) error {
-	if strings.HasPrefix(key, schemas.InstalledKeys) { // a process that needs a key looks it up
+	if strings.HasPrefix(key, administration.InstalledKeys) { // a process that needs a key looks it up
 		if known, is := s.installedKey(SecretsKey); is && s.Seals != nil {
 			s.Seals.Use(fingerprintOf(known))
 		}
@@ -92,7 +93,7 @@ func (s *Store) applyRecord(key string, value []byte) error {
 	case kind == kindKey && value == nil:
 		s.Register.DropKey(id)
 	case kind == kindKey:
-		decoded, err := schemas.KeyCodec.Decode(value)
+		decoded, err := administration.KeyCodec.Decode(value)
 		if err != nil {
 			return fmt.Errorf("decode key: %w", err)
 		}
@@ -100,7 +101,7 @@ func (s *Store) applyRecord(key string, value []byte) error {
 	case kind == kindHospital && value == nil:
 		s.Register.DropHospital(hospital)
 	case kind == kindHospital:
-		decoded, err := schemas.HospitalCodec.Decode(value)
+		decoded, err := administration.HospitalCodec.Decode(value)
 		if err != nil {
 			return fmt.Errorf("decode hospital: %w", err)
 		}
@@ -161,7 +162,7 @@ func (s *Store) PutHospital(ctx context.Context, seen int64, h *access.Hospital)
 
 // KeyEntry returns the record of a key in the settings.
 func KeyEntry(key *access.Key) (stream.Entry, error) {
-	value, err := schemas.KeyCodec.Encode(nil, key)
+	value, err := administration.KeyCodec.Encode(nil, key)
 	if err != nil {
 		return stream.Entry{}, fmt.Errorf("encode key: %w", err)
 	}
@@ -170,7 +171,7 @@ func KeyEntry(key *access.Key) (stream.Entry, error) {
 
 // HospitalEntry returns the record of a hospital in the settings.
 func HospitalEntry(h *access.Hospital) (stream.Entry, error) {
-	value, err := schemas.HospitalCodec.Encode(nil, h)
+	value, err := administration.HospitalCodec.Encode(nil, h)
 	if err != nil {
 		return stream.Entry{}, fmt.Errorf("encode hospital: %w", err)
 	}

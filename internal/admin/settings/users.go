@@ -12,6 +12,7 @@ import (
 	"svc/internal/admin/users"
 	"svc/internal/stream"
 	"svc/schemas"
+	"svc/schemas/administration"
 )
 
 // applyUser applies one record to the register of users.
@@ -20,7 +21,7 @@ func (s *Store) applyUser(hospital, kind, id string, value []byte) error {
 	case kind == kindUser && value == nil:
 		s.Users.DropUser(hospital, id)
 	case kind == kindUser:
-		u, err := schemas.UserCodec.Decode(value)
+		u, err := administration.UserCodec.Decode(value)
 		if err != nil {
 			return fmt.Errorf("decode user: %w", err)
 		}
@@ -32,7 +33,7 @@ func (s *Store) applyUser(hospital, kind, id string, value []byte) error {
 		}
 		s.Users.DropLink(hash)
 	default:
-		l, err := schemas.LinkCodec.Decode(value)
+		l, err := administration.LinkCodec.Decode(value)
 		if err != nil {
 			return fmt.Errorf("decode link: %w", err)
 		}
@@ -50,14 +51,14 @@ func (s *Store) PutUsers(ctx context.Context, seen int64, c users.Changes) error
 		entries = append(entries, stream.Entry{Key: schemas.Key{Hospital: hospital, Kind: kind, ID: id}.String(), Value: value})
 	}
 	for _, u := range c.Users {
-		value, err := schemas.UserCodec.Encode(nil, u)
+		value, err := administration.UserCodec.Encode(nil, u)
 		if err != nil {
 			return fmt.Errorf("encode user: %w", err)
 		}
 		add(u.Hospital, kindUser, u.ID, value)
 	}
 	for _, l := range c.Links {
-		value, err := schemas.LinkCodec.Encode(nil, l)
+		value, err := administration.LinkCodec.Encode(nil, l)
 		if err != nil {
 			return fmt.Errorf("encode link: %w", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"svc/internal/admin/walls"
 	"svc/internal/stream"
 	"svc/schemas"
+	"svc/schemas/administration"
 )
 
 // applyWall applies one record to the registers of walls and of layouts.
@@ -17,7 +18,7 @@ func (s *Store) applyWall(hospital, kind, id string, value []byte) error {
 	case kind == kindWall && value == nil:
 		s.Walls.Drop(id)
 	case kind == kindWall:
-		w, err := schemas.WallCodec.Decode(value)
+		w, err := administration.WallCodec.Decode(value)
 		if err != nil {
 			return fmt.Errorf("decode wall: %w", err)
 		}
@@ -25,7 +26,7 @@ func (s *Store) applyWall(hospital, kind, id string, value []byte) error {
 	case value == nil:
 		s.Layouts.Drop(hospital)
 	default:
-		l, err := schemas.LayoutCodec.Decode(value)
+		l, err := administration.LayoutCodec.Decode(value)
 		if err != nil {
 			return fmt.Errorf("decode layout: %w", err)
 		}
@@ -40,7 +41,7 @@ func (s *Store) PutWall(ctx context.Context, w *walls.Wall, drop bool) error {
 	entry := stream.Entry{Key: schemas.Key{Hospital: w.Hospital, Kind: kindWall, ID: w.ID}.String()}
 	if !drop {
 		var err error
-		if entry.Value, err = schemas.WallCodec.Encode(nil, w); err != nil {
+		if entry.Value, err = administration.WallCodec.Encode(nil, w); err != nil {
 			return fmt.Errorf("encode wall: %w", err)
 		}
 	}
@@ -52,7 +53,7 @@ const layoutID = "unit"
 
 // PutLayout writes the layout of a hospital. The error may be [access.ErrOvertaken].
 func (s *Store) PutLayout(ctx context.Context, seen int64, l *layout.Layout) error {
-	value, err := schemas.LayoutCodec.Encode(nil, l)
+	value, err := administration.LayoutCodec.Encode(nil, l)
 	if err != nil {
 		return fmt.Errorf("encode layout: %w", err)
 	}

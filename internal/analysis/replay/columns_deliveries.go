@@ -7,6 +7,7 @@ import (
 	"svc/internal/outbound"
 	"svc/internal/stream"
 	"svc/schemas"
+	"svc/schemas/ledger"
 )
 
 // DeliveryRow is the state of a delivery when the notifier recorded it. Each record is a row, and
@@ -38,7 +39,7 @@ type AttemptRow struct {
 }
 
 func readDelivery(r *stream.Record, row *DeliveryRow) (reason string) {
-	e, err := schemas.DeliveryCodec.Decode(r.Value)
+	e, err := ledger.DeliveryCodec.Decode(r.Value)
 	if err != nil {
 		return schemas.ReasonOf(err)
 	}
@@ -69,7 +70,7 @@ func deliveries() *table[DeliveryRow] {
 		read:  readDelivery,
 		hospital: func(r *stream.Record) (string, bool) {
 			key, err := schemas.ParseKey(r.Key)
-			return key.Hospital, err == nil && key.Kind == schemas.KindDelivery && r.Value != nil
+			return key.Hospital, err == nil && key.Kind == ledger.KindDelivery && r.Value != nil
 		},
 	}
 }

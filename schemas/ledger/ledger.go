@@ -1,0 +1,179 @@
+// Package ledger is the records of the notifier: messages, deliveries, queues, orders.
+package ledger
+
+import (
+	"fmt"
+
+	"svc/internal/outbound"
+	"svc/schemas"
+)
+
+// The kinds of entry of the ledger. A delivery is h/delivery/<endpoint>/<dlv>.
+const (
+	KindEvent    = "event"
+	KindDelivery = "delivery"
+	KindQueue    = "endpoint-queue"
+	KindPolicy   = "policy"
+	KindCommand  = "command"
+)
+
+// CommandKey returns the key of a command. The progress of the command has the same key.
+func CommandKey(hospital, id string) schemas.Key {
+	return schemas.Key{Hospital: hospital, Kind: KindCommand, ID: id}
+}
+
+// The codecs of the entries: messages, their deliveries, the queue of an endpoint, what is known
+// of a hospital, and orders. An order is a command with its progress.
+var (
+	EventCodec    = schemas.NewCodec("ledger-event", eventFields)
+	DeliveryCodec = schemas.NewCodec("delivery", deliveryFields)
+	QueueCodec    = schemas.NewCodec("endpoint-queue", queueFields)
+	StateCodec    = schemas.NewCodec("notified-unit", stateFields)
+	OrderCodec    = schemas.NewCodec("order", orderFields)
+)
+
+// Encode returns the key of an entry of the ledger and appends its record to dst. An entry
+// is a pointer to an [outbound.Event], Entry, EndpointQueue, HospitalState or Order.
+func Encode(dst []byte, entry any) (key schemas.Key, value []byte, err error) {
+	switch e := entry.(type) {
+	case *outbound.Event:
+		value, err = EventCodec.Encode(dst, e)
+		return schemas.Key{Hospital: e.Hospital, Kind: KindEvent, ID: e.ID}, value, err
+	case *outbound.Entry:
+		value, err = DeliveryCodec.Encode(dst, e)
+		return schemas.Key{Hospital: e.Delivery.Hospital, Kind: KindDelivery, ID: e.Delivery.EndpointID + "/" + e.Delivery.ID}, value, err
+	case *outbound.EndpointQueue:
+		value, err = QueueCodec.Encode(dst, e)
+		return schemas.Key{Hospital: e.Hospital, Kind: KindQueue, ID: e.Endpoint}, value, err
+	case *outbound.HospitalState:
+		value, err = StateCodec.Encode(dst, e)
+		return schemas.Key{Hospital: e.Hospital, Kind: KindPolicy, ID: "state"}, value, err
+	case *outbound.Order:
+		value, err = OrderCodec.Encode(dst, e)
+		return CommandKey(e.Command.Hospital, e.Command.ID), value, err
+	}
+	return schemas.Key{}, dst, fmt.Errorf("encode ledger: no schema for %T", entry)
+}
+
+// Decode reads an entry of the ledger of any released version, as [Encode] takes it.
+// It returns nil for a tombstone and for records of other kinds. The errors are [schemas.ErrMalformed] and
+// [schemas.UnknownSchemaError].
+func Decode(key, value []byte) (any, error) {
+	k, err := schemas.ParseKey(key)
+	if err != nil || value == nil {
+		return nil, nil //nolint:nilerr // a barrier
+	}
+	switch k.Kind {
+	case KindEvent:
+		return EventCodec.Decode(value)
+	case KindDelivery:
+		return DeliveryCodec.Decode(value)
+	case KindQueue:
+		return QueueCodec.Decode(value)
+	case KindPolicy:
+		return StateCodec.Decode(value)
+	case KindCommand:
+		return OrderCodec.Decode(value)
+	}
+	return nil, nil
+}
+
+func eventFields(c *schemas.Coder, e *outbound.Event) {
+	c.Text(&e.ID)
+	c.Text(&e.Hospital)
+	c.Text(&e.Event)
+	c.Long(&e.Version)
+	c.Long(&e.Source)
+	c.Int(&e.RoomID)
+	c.When(&e.OccurredAt)
+	schemas.List(c, &e.Only, (*schemas.Coder).Text)
+	c.Text(&e.Command)
+	c.Bytes(&e.Body)
+	c.Long(&e.Term)
+}
+
+func deliveryFields(c *schemas.Coder, e *outbound.Entry) {
+	d := &e.Delivery
+	c.Text(&d.ID)
+	c.Text(&d.Hospital)
+	c.Text(&d.EventID)
+	c.Text(&d.Event)
+	schemas.Word(c, &d.Channel)
+	c.Text(&d.EndpointID)
+	schemas.Word(c, &d.State)
+	c.Text(&d.Reason)
+	c.When(&d.OccurredAt)
+	c.When(&d.NextAttemptAt)
+	schemas.List(c, &d.Attempts, attemptFields)
+	c.Long(&e.Position)
+	c.Text(&e.Command)
+	c.When(&e.Expires)
+	c.Bytes(&e.Sealed)
+	c.Long(&e.Term)
+}
+
+func queueFields(c *schemas.Coder, l *outbound.EndpointQueue) {
+	c.Text(&l.Hospital)
+	c.Text(&l.Endpoint)
+	c.Long(&l.Cursor)
+	c.When(&l.NextAt)
+	c.When(&l.FailingSince)
+	c.Number(&l.Failures)
+	c.Text(&l.Disabled)
+	c.Long(&l.Version)
+	c.Number(&l.Noticed)
+	c.Long(&l.Term)
+}
+
+func stateFields(c *schemas.Coder, u *outbound.HospitalState) {
+	c.Text(&u.Hospital)
+	c.Long(&u.Version)
+	c.Bytes(&u.Policy)
+	c.Long(&u.Term)
+}
+
+// orderFields goes through an order. A role that gives a command writes it without progress,
+// position and term; the notifier adds them.
+func orderFields(c *schemas.Coder, o *outbound.Order) {
+	cmd, p := &o.Command, &o.Progress
+	c.Text(&cmd.ID)
+	c.Text(&cmd.Hospital)
+	schemas.Word(c, &cmd.Verb)
+	c.When(&cmd.At)
+	c.Text(&cmd.By)
+	c.Text(&cmd.Endpoint)
+	c.Text(&cmd.Delivery)
+	c.Text(&cmd.EventID)
+	c.Text(&cmd.Command)
+	c.Text(&cmd.Episode)
+	c.Text(&cmd.Event)
+	schemas.Word(c, &cmd.Channel)
+	c.When(&cmd.Since)
+	c.When(&cmd.Until)
+	schemas.List(c, &cmd.Events, (*schemas.Coder).Text)
+	schemas.Word(c, &cmd.Only)
+	schemas.Word(c, &cmd.Receipt)
+	c.Bool(&cmd.DryRun)
+	c.Text(&p.ID)
+	c.Text(&p.Hospital)
+	schemas.Word(c, &p.Verb)
+	c.Bool(&p.Done)
+	c.Bool(&p.Stopped)
+	c.Text(&p.Reason)
+	c.Number(&p.Count)
+	c.Number(&p.Delivered)
+	c.Number(&p.Failed)
+	c.Text(&p.Delivery)
+	c.When(&p.UpdatedAt)
+	c.Long(&o.Position)
+	c.Long(&o.Term)
+}
+
+func attemptFields(c *schemas.Coder, a *outbound.Attempt) {
+	c.Number(&a.N)
+	c.When(&a.At)
+	c.Nanoseconds(&a.Took)
+	schemas.Word(c, &a.Class)
+	c.Number(&a.Status)
+	c.Text(&a.Response)
+}

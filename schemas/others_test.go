@@ -1,0 +1,32 @@
+package schemas_test
+
+import (
+	"testing"
+
+	"svc/internal/outbound"
+	"svc/schemas"
+	"svc/schemas/administration"
+	"svc/schemas/ledger"
+)
+
+// TestMain has the records that other packages describe meet the same tests.
+func TestMain(m *testing.M) {
+	schemas.AddRecord(administration.KeyCodec)
+	schemas.AddRecord(administration.HospitalCodec)
+	schemas.AddRecord(administration.WebhookCodec)
+	schemas.AddRecord(administration.AlertTierCodec)
+	schemas.AddRecord(administration.AlertRecipientCodec)
+	schemas.AddRecord(administration.InstalledKeyCodec)
+	schemas.AddRecord(administration.WallCodec)
+	schemas.AddRecord(administration.LayoutCodec)
+	schemas.AddRecord(administration.LinkCodec)
+	schemas.AddRecord(administration.UserCodec)
+	schemas.AddRecord(administration.ActCodec)
+	schemas.AddRecord(ledger.EventCodec)
+	schemas.AddRecord(ledger.DeliveryCodec)
+	schemas.AddRecord(ledger.QueueCodec)
+	schemas.AddRecord(ledger.StateCodec)
+	schemas.AddRecord(ledger.OrderCodec)
+	schemas.AddEnumeration(outbound.SecretPrevious)
+	m.Run()
+}
