@@ -14,7 +14,7 @@ import (
 // These are the actions in the audit log.
 const (
 	ActLink   = "link.make"
-	ActRefuse = "link.refuse" // somebody opened a link that was used or has expired
+	ActRefuse = "link.refuse" // somebody opened a link that was used or withdrawn, or has expired
 	ActBegin  = "session.begin"
 	ActEnd    = "session.end"
 )

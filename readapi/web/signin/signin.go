@@ -20,7 +20,7 @@ const LinkPath = "/signin/"
 
 // Links are the links that sign a person in once.
 type Links interface {
-	// FindLink returns the link of a token, even if it was used or has expired.
+	// FindLink returns the link of a token, even if it was used or withdrawn, or has expired.
 	FindLink(token string) (users.Link, bool)
 	// UseLink uses a link up. If several people use it at once, one is signed in and the others
 	// get [users.ErrNoLink]. Another error says that the link cannot be used at the moment.
@@ -90,7 +90,7 @@ func (s *site) showLink(w http.ResponseWriter, r *http.Request) {
 	page.WritePage(w, r, http.StatusOK, n.Render())
 }
 
-// refuseLink answers that a link does not sign in. A known link was used or has expired.
+// refuseLink answers that a link does not sign in. A known link was used or withdrawn, or has expired.
 func (s *site) refuseLink(w http.ResponseWriter, r *http.Request, known bool) {
 	status := http.StatusNotFound
 	if known {
