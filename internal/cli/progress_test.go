@@ -35,6 +35,7 @@ func TestProgress(t *testing.T) {
 			p.Say("a line between")
 			p.End()
 			ended := out.Len()
+			at = at.Add(time.Minute)
 			p.Tell(600, tt.total)
 			if out.Len() != ended {
 				t.Errorf("goes on after its end: %q", out.String()[ended:])
