@@ -81,7 +81,7 @@ func TestRedisStops(t *testing.T) {
 			t.Errorf("read without Redis: %d after %v: %s", a.status, a.took, a.raw)
 		}
 	}
-	s.redis.start(t, s.redis.redisAnswers)
+	s.redis.start(t)
 	l.more(t, 50)
 	eventually(t, 20*time.Second, func() error {
 		if a := p.get(t, "/api/v1/level"); a.status != http.StatusOK {
@@ -133,7 +133,7 @@ func TestKafkaStops(t *testing.T) {
 		}
 		return nil
 	})
-	s.kafka.start(t, s.kafka.kafkaAnswers)
+	s.kafka.start(t)
 	l.more(t, 60)
 	eventually(t, 20*time.Second, func() error {
 		if a := p.get(t, "/api/v1/level"); a.status != http.StatusOK {

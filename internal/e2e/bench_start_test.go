@@ -138,7 +138,7 @@ func devStart(b *testing.B, records, rooms int) {
 		b.Fatal(err)
 	}
 	admin := kadm.NewClient(client)
-	if err := until(ctx, func() error { // all is applied
+	if err := until(5*time.Minute, func() error { // all is applied
 		at, err := admin.FetchOffsets(ctx, verdict.Group)
 		if err != nil {
 			return err

@@ -18,7 +18,7 @@ type partner struct {
 
 func newPartner(base, hospital, key string) *partner {
 	return &partner{base, hospital, key, &http.Client{
-		Timeout:   10 * time.Second,
+		Timeout:   time.Minute, // what hangs is seen by the time it took
 		Transport: &http.Transport{MaxIdleConnsPerHost: 64},
 	}}
 }
@@ -67,7 +67,7 @@ func (p *partner) do(method, path, contentType, body string, headers ...string) 
 	for i := 0; i < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
 	}
-	began := time.Now()
+	watch := startWatch()
 	response, err := p.http.Do(request)
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (p *partner) do(method, path, contentType, body string, headers ...string) 
 	if a.raw, err = io.ReadAll(response.Body); err != nil {
 		return nil, err
 	}
-	a.took = time.Since(began)
+	a.took = watch.elapsed()
 	if len(a.raw) > 0 && response.Header.Get("Content-Type") == "application/json" {
 		if err := json.Unmarshal(a.raw, a); err != nil {
 			return nil, fmt.Errorf("%s %s: %w in %q", method, path, err, a.raw)

@@ -30,7 +30,7 @@ func TestSecondOfTheSameInstance(t *testing.T) {
 				case <-older.exited:
 				case <-newer.exited:
 					t.Fatalf("pair %d: the newer one ended", i)
-				case <-time.After(time.Minute):
+				case <-after(time.Minute):
 					t.Fatalf("pair %d: none ended", i)
 				}
 				if code := older.cmd.ProcessState.ExitCode(); code != 1 {

@@ -54,7 +54,7 @@ func TestKillProcessor(t *testing.T) {
 		case 1: // the process that was started after the last kill, in its restore
 			select {
 			case <-p.says(restoring):
-			case <-time.After(30 * time.Second):
+			case <-after(30 * time.Second):
 				t.Fatalf("no restore begins:\n%s", tail(p.logged(), 20))
 			}
 			p.kill()
@@ -258,7 +258,7 @@ func restartDev(t *testing.T, dir, listen string) *dev {
 	case <-d.says("svc is ready"):
 	case <-d.exited:
 		t.Fatalf("svc dev ended:\n%s", d.logged())
-	case <-time.After(30 * time.Second):
+	case <-after(30 * time.Second):
 		t.Fatalf("svc dev is not ready:\n%s", d.logged())
 	}
 	d.devFile = readDev(t, dir)

@@ -111,13 +111,13 @@ func (x *beside) listed(t *testing.T) int {
 
 // refuses expects refusals after a fault. Each request later than promised must be refused, for a
 // second, with the words of the contract. The reader must report the check.
-func (x *beside) refuses(t *testing.T, check string, fault time.Time, paths []string) {
+func (x *beside) refuses(t *testing.T, check string, fault stopwatch, paths []string) {
 	t.Helper()
 	var all sync.WaitGroup
 	for _, path := range paths {
 		all.Go(func() {
 			for since := (time.Time{}); since.IsZero() || time.Since(since) < time.Second; {
-				asked := time.Now()
+				asked, sinceFault := time.Now(), fault.elapsed()
 				a := x.read(t, path)
 				switch {
 				case a.status == http.StatusServiceUnavailable:
@@ -128,8 +128,8 @@ func (x *beside) refuses(t *testing.T, check string, fault time.Time, paths []st
 					if since.IsZero() {
 						since = asked
 					}
-				case !since.IsZero() || asked.Sub(fault) > truthWithin:
-					t.Errorf("%s says %d, %v after the fault: %s", path, a.status, asked.Sub(fault), a.raw)
+				case !since.IsZero() || sinceFault > truthWithin:
+					t.Errorf("%s says %d, %v after the fault: %s", path, a.status, sinceFault, a.raw)
 					return
 				}
 				<-time.After(10 * time.Millisecond) // a pause between requests
@@ -164,7 +164,7 @@ func (x *beside) faults(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			before := x.listed(t)
 			f.make()
-			fault := time.Now()
+			fault := startWatch()
 			x.desk.p.accepted(t, "staffing", `{"nursesOnDuty":9}`)
 			x.desk.surge() // the level changes
 			x.refuses(t, "lists", fault, x.lists)
@@ -178,7 +178,7 @@ func (x *beside) faults(t *testing.T) {
 	}
 	t.Run("the processor stands still", func(t *testing.T) {
 		x.processor.freeze()
-		x.refuses(t, "forecast", time.Now(), x.predictions)
+		x.refuses(t, "forecast", startWatch(), x.predictions)
 		x.processor.thaw()
 		x.awaitAnswers(t)
 	})
@@ -208,7 +208,7 @@ func TestBesideTheVerdicts(t *testing.T) {
 	} {
 		t.Run("Redis refuses to write: "+f.check, func(t *testing.T) {
 			refused.Store(&f.word)
-			x.refuses(t, f.check, time.Now(), f.paths)
+			x.refuses(t, f.check, startWatch(), f.paths)
 			if err := ready(f.private() + "/readyz"); err == nil || !strings.Contains(err.Error(), f.check+": ") || !strings.Contains(err.Error(), "READONLY") {
 				t.Errorf("who cannot write is ready: %v", err)
 			}
@@ -228,7 +228,7 @@ func TestBesideTheVerdictsOnServers(t *testing.T) {
 		x.kafka.pause(t)
 		thaw := sync.OnceFunc(func() { x.kafka.unpause(t) })
 		defer thaw()
-		fault := time.Now()
+		fault := startWatch()
 		x.refuses(t, "lists", fault, x.lists)
 		x.refuses(t, "forecast", fault, x.predictions)
 		thaw()
@@ -243,7 +243,7 @@ func TestBesideTheVerdictsOnServers(t *testing.T) {
 		mend := sync.OnceFunc(func() { replica("NO", "ONE") })
 		defer mend()
 		replica("127.0.0.1", "1")
-		fault := time.Now()
+		fault := startWatch()
 		x.refuses(t, "lists", fault, x.lists)
 		x.refuses(t, "forecast", fault, x.predictions)
 		mend()

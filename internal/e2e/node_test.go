@@ -3,7 +3,6 @@ package e2e
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -187,7 +186,7 @@ func (n *node) stop() {
 	n.cmd.Process.Signal(os.Interrupt)
 	select {
 	case <-n.exited:
-	case <-time.After(10 * time.Second):
+	case <-after(10 * time.Second):
 		n.t.Fatalf("%s does not stop", n.name)
 	}
 	if code := n.cmd.ProcessState.ExitCode(); code != 0 {
@@ -198,9 +197,7 @@ func (n *node) stop() {
 // await waits until a URL answers 200.
 func (n *node) await(url string) {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	err := until(ctx, func() error {
+	err := until(time.Minute, func() error {
 		select {
 		case <-n.exited:
 			n.t.Fatalf("%s ended:\n%s", n.name, tail(n.logged(), 20))
@@ -210,22 +207,6 @@ func (n *node) await(url string) {
 	})
 	if err != nil {
 		n.t.Fatalf("%s is not ready: %v\n%s", n.name, err, tail(n.logged(), 20))
-	}
-}
-
-// until calls try until it succeeds or the context ends. It is for states that only requests from
-// outside can show; it pauses between the calls.
-func until(ctx context.Context, try func() error) error {
-	for {
-		err := try()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", ctx.Err(), err)
-		case <-time.After(5 * time.Millisecond):
-		}
 	}
 }
 
@@ -241,16 +222,6 @@ func ready(url string) error {
 		return errors.Join(failed, fmt.Errorf("%d: %s", answer.StatusCode, body))
 	}
 	return nil
-}
-
-// eventually fails the test unless try succeeds in time.
-func eventually(t testing.TB, within time.Duration, try func() error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), within)
-	defer cancel()
-	if err := until(ctx, try); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // dev is a running svc dev.
@@ -274,7 +245,7 @@ func startDev(t testing.TB, dir string, args ...string) *dev {
 	case <-d.says("svc is ready"):
 	case <-d.exited:
 		t.Fatalf("svc dev ended:\n%s", d.logged())
-	case <-time.After(30 * time.Second):
+	case <-after(30 * time.Second):
 		t.Fatalf("svc dev is not ready:\n%s", d.logged())
 	}
 	d.devFile = readDev(t, dir)

@@ -275,7 +275,7 @@ func TestKillNotifier(t *testing.T) {
 				third++
 			case <-n.exited:
 				t.Fatalf("ended:\n%s", tail(n.logged(), 10))
-			case <-time.After(30 * time.Second):
+			case <-after(30 * time.Second):
 				t.Fatalf("a third instance gets no partition:\n%s", tail(n.logged(), 10))
 			}
 			l.more(t, 25)

@@ -46,13 +46,13 @@ func TestPagesOnServers(t *testing.T) {
 	for _, one := range both {
 		one.await(`document.body.dataset.lost || document.body.dataset.held`, 40*time.Second)
 	}
-	s.redis.start(t, s.redis.redisAnswers)
+	s.redis.start(t)
 	shows(5, 60*time.Second)
 	s.kafka.stop(t)
 	for _, one := range both {
 		one.await(`document.body.dataset.lost || document.body.dataset.held`, 60*time.Second)
 	}
-	s.kafka.start(t, s.kafka.kafkaAnswers)
+	s.kafka.start(t)
 	shows(5, 90*time.Second)
 	for _, one := range both {
 		for _, seen := range one.shown() {

@@ -85,7 +85,7 @@ func TestTopicsThatDoNotFit(t *testing.T) {
 		"SVC_KAFKA="+kafka.address, "SVC_REDIS=redis://"+redis.address+"/0", "SVC_TOPIC_PREFIX="+prefix, "SVC_PARTITIONS=6")
 	select {
 	case <-n.exited:
-	case <-time.After(time.Minute):
+	case <-after(time.Minute):
 		t.Fatal("it runs on topics that do not fit")
 	}
 	said := n.logged()

@@ -27,6 +27,8 @@ type server struct {
 	address   string // host:port
 	pool      *dockertest.Pool
 	container *dockertest.Resource
+	answers   func() error
+	away      bool // stopped or paused by a test
 }
 
 // real are the servers of the suite, started once for all its tests.
@@ -132,7 +134,8 @@ func startRedis(pool *dockertest.Pool) (*server, error) {
 		return nil, err
 	}
 	s := &server{address: "127.0.0.1:" + port, pool: pool, container: container}
-	return s, pool.Retry(s.redisAnswers)
+	s.answers = s.redisAnswers
+	return s, pool.Retry(s.answers)
 }
 
 func (s *server) redisAnswers() error {
@@ -156,7 +159,8 @@ func startKafka(pool *dockertest.Pool) (*server, error) {
 		return nil, err
 	}
 	s := &server{address: "127.0.0.1:" + port, pool: pool, container: container}
-	return s, pool.Retry(s.kafkaAnswers)
+	s.answers = s.kafkaAnswers
+	return s, pool.Retry(s.answers)
 }
 
 // kafkaEnvironment configures a single node that is reached on a port of this
@@ -235,7 +239,8 @@ func (s *server) logs(t *testing.T) {
 	t.Logf("log of the server at %s:\n%s", s.address, &out)
 }
 
-// stop kills the server; start brings it back and waits until it answers.
+// stop kills the server; start brings it back and waits until it answers. A test that fails in
+// between leaves the server to others as it was.
 func (s *server) stop(t testing.TB) {
 	t.Helper()
 	if s.container == nil {
@@ -244,16 +249,23 @@ func (s *server) stop(t testing.TB) {
 	if err := s.pool.Client.KillContainer(docker.KillContainerOptions{ID: s.container.Container.ID}); err != nil {
 		t.Fatal(err)
 	}
+	s.away = true
+	t.Cleanup(func() {
+		if s.away {
+			s.start(t)
+		}
+	})
 }
 
-func (s *server) start(t testing.TB, answers func() error) {
+func (s *server) start(t testing.TB) {
 	t.Helper()
 	if err := s.pool.Client.StartContainer(s.container.Container.ID, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.pool.Retry(answers); err != nil {
+	if err := s.pool.Retry(s.answers); err != nil {
 		t.Fatal(err)
 	}
+	s.away = false
 }
 
 // pause freezes the server: connections stay open without an answer.
@@ -265,6 +277,12 @@ func (s *server) pause(t testing.TB) {
 	if err := s.pool.Client.PauseContainer(s.container.Container.ID); err != nil {
 		t.Fatal(err)
 	}
+	s.away = true
+	t.Cleanup(func() {
+		if s.away {
+			s.unpause(t)
+		}
+	})
 }
 
 func (s *server) unpause(t testing.TB) {
@@ -272,4 +290,5 @@ func (s *server) unpause(t testing.TB) {
 	if err := s.pool.Client.UnpauseContainer(s.container.Container.ID); err != nil {
 		t.Fatal(err)
 	}
+	s.away = false
 }

@@ -165,7 +165,7 @@ func await(t *testing.T, d *dev, text string) {
 	case <-d.says(text):
 	case <-d.exited:
 		t.Fatalf("svc dev ended:\n%s", d.logged())
-	case <-time.After(time.Minute):
+	case <-after(time.Minute):
 		t.Fatalf("svc dev does not say %q:\n%s", text, d.logged())
 	}
 }

@@ -69,33 +69,33 @@ func newStopping(t *testing.T, asked bool) *stopping {
 func (s *stopping) once(name string, args []string, env ...string) {
 	s.t.Helper()
 	n := start(s.t, name, args, env...)
-	after := time.Duration(s.random.Int64N(int64(startWithin)))
+	moment := time.Duration(s.random.Int64N(int64(startWithin)))
 	signal := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}[s.random.IntN(2)]
 	select {
 	case <-n.exited:
-		s.t.Fatalf("%s ended by itself before the signal at %v:\n%s", name, after, tail(n.logged(), 20))
-	case <-time.After(after):
+		s.t.Fatalf("%s ended by itself before the signal at %v:\n%s", name, moment, tail(n.logged(), 20))
+	case <-time.After(moment):
 	}
 	if err := n.cmd.Process.Signal(signal); err != nil {
 		s.t.Fatal(err)
 	}
-	asked := time.Now()
+	asked := startWatch()
 	select {
 	case <-n.exited:
-	case <-time.After(s.within):
+	case <-after(s.within):
 		n.cmd.Process.Signal(syscall.SIGQUIT) // prints the goroutines
 		<-n.exited
-		s.t.Fatalf("%s, signal %v after %v: still there %v later\n%s", name, signal, after, s.within, tail(n.logged(), 400))
+		s.t.Fatalf("%s, signal %v after %v: still there %v later\n%s", name, signal, moment, s.within, tail(n.logged(), 400))
 	}
-	s.slowest = max(s.slowest, time.Since(asked))
+	s.slowest = max(s.slowest, asked.elapsed())
 	status := n.cmd.ProcessState.Sys().(syscall.WaitStatus) //nolint:forcetypeassert,errcheck // of Unix
 	switch {
 	case status.Signaled() && status.Signal() == signal && n.logged() == "":
 		s.early++ // it did not listen for signals yet, so the system ended it
 	case n.cmd.ProcessState.ExitCode() != 0:
-		s.t.Errorf("%s, signal %v after %v: %v\n%s", name, signal, after, n.cmd.ProcessState, tail(n.logged(), 20))
+		s.t.Errorf("%s, signal %v after %v: %v\n%s", name, signal, moment, n.cmd.ProcessState, tail(n.logged(), 20))
 	case strings.Contains(n.logged(), `"level":"ERROR"`):
-		s.t.Errorf("%s, signal %v after %v: errors in its log\n%s", name, signal, after, tail(n.logged(), 20))
+		s.t.Errorf("%s, signal %v after %v: errors in its log\n%s", name, signal, moment, tail(n.logged(), 20))
 	}
 }
 

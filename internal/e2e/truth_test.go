@@ -86,7 +86,7 @@ func healthy(t *testing.T, private string) map[string]string {
 
 // refuses reads every hospital in every way from the fault on. Each request later than promised
 // must be refused with the words of the contract. It returns once all are refused, for a second.
-func (x *truth) refuses(t *testing.T, fault time.Time, partners ...*partner) {
+func (x *truth) refuses(t *testing.T, fault stopwatch, partners ...*partner) {
 	t.Helper()
 	var all sync.WaitGroup
 	for _, p := range partners {
@@ -98,13 +98,13 @@ func (x *truth) refuses(t *testing.T, fault time.Time, partners ...*partner) {
 					if strings.HasPrefix(path, "/api/admin/") {
 						reader = x.admins[p.hospital]
 					}
-					asked := time.Now()
+					asked, sinceFault := time.Now(), fault.elapsed()
 					a, err := reader.do(http.MethodGet, path, "", "", "If-None-Match", tag)
 					if err != nil {
 						t.Errorf("%s: %v", path, err)
 						return
 					}
-					late := asked.Sub(fault) > truthWithin
+					late := sinceFault > truthWithin
 					switch {
 					case a.status == http.StatusServiceUnavailable:
 						var body struct {
@@ -126,7 +126,7 @@ func (x *truth) refuses(t *testing.T, fault time.Time, partners ...*partner) {
 							return
 						}
 					case late || !since.IsZero():
-						t.Errorf("%s of %s says %d, %v after the fault: %s", path, p.hospital, a.status, asked.Sub(fault), a.raw)
+						t.Errorf("%s of %s says %d, %v after the fault: %s", path, p.hospital, a.status, sinceFault, a.raw)
 						return
 					default:
 						tag = a.header.Get("Etag")
@@ -153,7 +153,7 @@ func (x *truth) tells(t *testing.T) {
 	}
 	select {
 	case <-x.front.says(`"not healthy","check":"view"`):
-	case <-time.After(10 * time.Second):
+	case <-after(10 * time.Second):
 		t.Error("the log of the reader says nothing")
 	}
 	for _, p := range x.partners {
@@ -175,7 +175,7 @@ func (x *truth) faults(t *testing.T) {
 	} {
 		ok := t.Run(f.name, func(t *testing.T) {
 			f.make()
-			fault := time.Now()
+			fault := startWatch()
 			x.refuses(t, fault, x.partners...)
 			x.tells(t)
 			x.staff(t)
@@ -234,7 +234,7 @@ func (x *truth) shows(t *testing.T) {
 func (x *truth) refusing(t *testing.T, refuse, allow func(), says string) {
 	t.Helper()
 	refuse()
-	fault := time.Now()
+	fault := startWatch()
 	x.staff(t)
 	x.refuses(t, fault, x.partners...)
 	x.tells(t)
@@ -246,7 +246,7 @@ func (x *truth) refusing(t *testing.T, refuse, allow func(), says string) {
 	}
 	select {
 	case <-x.processor.says("view cannot be written"):
-	case <-time.After(10 * time.Second):
+	case <-after(10 * time.Second):
 		t.Error("the log of the processor says nothing")
 	}
 	allow()
@@ -298,7 +298,7 @@ func TestOnlyTheTruthIsReadOnServers(t *testing.T) {
 		x.kafka.pause(t)
 		thaw := sync.OnceFunc(func() { x.kafka.unpause(t) })
 		defer thaw()
-		x.refuses(t, time.Now(), x.partners...)
+		x.refuses(t, startWatch(), x.partners...)
 		if err := ready(x.private + "/readyz"); err == nil || !strings.Contains(err.Error(), "processing: ") {
 			t.Errorf("the processor is ready: %v", err)
 		}
