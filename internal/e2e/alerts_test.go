@@ -49,21 +49,28 @@ var ackLink = regexp.MustCompile(`https?://\S+/a/[0-9A-Z]{12}`)
 // take opens a link, checks that this changes nothing, and then answers the alert.
 func (d *desk) take(link string) {
 	d.t.Helper()
-	open := func(method string) string {
-		request, err := http.NewRequest(method, link, http.NoBody)
-		if err != nil {
-			d.t.Fatal(err)
-		}
-		answer, err := http.DefaultClient.Do(request)
-		if err != nil {
-			d.t.Fatal(err)
-		}
-		defer answer.Body.Close()
-		page, err := io.ReadAll(answer.Body)
-		if err != nil || answer.StatusCode != http.StatusOK {
-			d.t.Fatalf("%s of the link: %d, %v", method, answer.StatusCode, err)
-		}
-		return string(page)
+	open := func(method string) (page string) {
+		d.t.Helper()
+		eventually(d.t, 20*time.Second, func() error { // 503: the page asks to try again
+			request, err := http.NewRequest(method, link, http.NoBody)
+			if err != nil {
+				d.t.Fatal(err)
+			}
+			answer, err := http.DefaultClient.Do(request)
+			if err != nil {
+				d.t.Fatal(err)
+			}
+			defer answer.Body.Close()
+			text, err := io.ReadAll(answer.Body)
+			switch page = string(text); {
+			case err != nil || answer.StatusCode == http.StatusServiceUnavailable && answer.Header.Get("Retry-After") != "":
+				return fmt.Errorf("%s of the link: %d, %w", method, answer.StatusCode, err)
+			case answer.StatusCode != http.StatusOK:
+				d.t.Fatalf("%s of the link: %d", method, answer.StatusCode)
+			}
+			return nil
+		})
+		return page
 	}
 	eventually(d.t, 10*time.Second, func() error {
 		if page := open(http.MethodGet); !strings.Contains(page, "Nobody has acknowledged") {

@@ -31,15 +31,18 @@ func init() {
 
 // stopwatch measures time without stalls.
 type stopwatch struct {
-	began   time.Time
-	stalled int64
+	began  time.Time
+	before int64 // the stalls before it began
 }
 
 func startWatch() stopwatch { return stopwatch{time.Now(), stalls.Load()} }
 
 func (w stopwatch) elapsed() time.Duration {
-	return time.Since(w.began) - time.Duration(stalls.Load()-w.stalled)
+	return time.Since(w.began) - time.Duration(stalls.Load()-w.before)
 }
+
+// stalled reports whether there was a stall.
+func (w stopwatch) stalled() bool { return stalls.Load() > w.before }
 
 // after closes a channel once so much time has passed without stalls.
 func after(d time.Duration) <-chan struct{} {
