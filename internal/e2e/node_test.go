@@ -85,10 +85,12 @@ func start(t testing.TB, name string, args []string, env ...string) *node {
 	if err := n.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	go n.read(out)
+	read := make(chan struct{})
+	go func() { defer close(read); n.read(out) }()
 	go func() {
 		n.cmd.Wait()
 		in.Close()
+		<-read // the last line is often why it ended
 		close(n.exited)
 	}()
 	t.Cleanup(func() {
@@ -121,7 +123,8 @@ func tail(text string, lines int) string {
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-func (n *node) read(out io.Reader) {
+func (n *node) read(out *io.PipeReader) {
+	defer out.Close()
 	scanner := bufio.NewScanner(out)
 	scanner.Buffer(nil, 1<<20)
 	for scanner.Scan() {
