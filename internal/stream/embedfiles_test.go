@@ -215,6 +215,7 @@ func TestAbortedIsNeverShown(t *testing.T) {
 	defer c.Close()
 	const transactions = 90
 	writer, err := kgo.NewClient(kgo.SeedBrokers(b.Addr()), kgo.TransactionalID("w"), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.TransactionTimeout(15*time.Minute), // a machine may stand still for a minute
 		kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.ProducerLinger(0))
 	if err != nil {
 		t.Fatal(err)
