@@ -16,17 +16,16 @@ const (
 
 var stalls atomic.Int64 // the sum in nanoseconds, since the process began
 
-func init() {
-	go func() {
-		for last := time.Now(); ; {
-			time.Sleep(stallEvery)
-			now := time.Now()
-			if late := now.Sub(last) - stallEvery; late >= stallFrom {
-				stalls.Add(int64(late))
-			}
-			last = now
+// sumStalls runs beside the tests.
+func sumStalls() {
+	for last := time.Now(); ; {
+		time.Sleep(stallEvery)
+		now := time.Now()
+		if late := now.Sub(last) - stallEvery; late >= stallFrom {
+			stalls.Add(int64(late))
 		}
-	}()
+		last = now
+	}
 }
 
 // stopwatch measures time without stalls.
