@@ -50,7 +50,7 @@ func (h *fixture) next(t *testing.T) line {
 	select {
 	case l := <-h.lines:
 		return l
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("no connection ends")
 		return line{}
 	}

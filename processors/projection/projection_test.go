@@ -91,7 +91,7 @@ func (m *moved) commit(task stream.Task) {
 // shows waits until the view has all inputs.
 func (m *moved) shows() {
 	m.t.Helper()
-	ctx, cancel := context.WithTimeout(m.t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(m.t.Context(), time.Minute)
 	defer cancel()
 	if err := m.redis.Watermark().Wait(ctx, 0, m.inputs-1); err != nil {
 		m.t.Fatalf("the view never had input %d: %v", m.inputs-1, err)

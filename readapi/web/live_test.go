@@ -60,7 +60,7 @@ func followStream(t testing.TB, server *httptest.Server, w *ward, path string, h
 // next returns the next event of a kind.
 func (v *viewer) next(kind string) (e event) {
 	v.t.Helper()
-	limit, stop := context.WithTimeout(v.t.Context(), 20*time.Second)
+	limit, stop := context.WithTimeout(v.t.Context(), time.Minute)
 	defer stop()
 	for {
 		select {
@@ -235,7 +235,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	all[0].cancel()
 	for range all[0].lines { // until it has ended
 	}
-	limit, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	limit, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	for followStream(t, server, w, "/app/events").status != http.StatusOK {
 		if limit.Err() != nil {

@@ -151,7 +151,7 @@ func committed(t testing.TB, dir string) map[spot]string {
 	defer c.Close()
 	reader := client(t, c, kgo.ConsumeTopics(truth, derived), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
 	defer reader.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	// Until a record of our own in each partition: an end may be a mark.
 	var marks []*kgo.Record

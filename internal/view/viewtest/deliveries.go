@@ -191,7 +191,7 @@ func ordered(t *testing.T, s Server) {
 // settled waits until try succeeds, for state that another goroutine writes.
 func settled(t *testing.T, try func() error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for {
 		err := try()

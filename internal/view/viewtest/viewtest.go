@@ -150,7 +150,7 @@ func (v *fixture) change(position int64, units ...view.Unit) {
 // settle waits until the view has the position.
 func (v *fixture) settle(t *testing.T, position int64) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for {
 		err := v.follow.Wait(ctx, partition, position)
@@ -166,7 +166,7 @@ func (v *fixture) settle(t *testing.T, position int64) {
 // wait waits until the projector asks for a whole projection.
 func (v *fixture) wait(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	select {
 	case p := <-v.asked:
@@ -383,7 +383,7 @@ func quick(t *testing.T, do func()) {
 // until waits for a state of the view that is not announced.
 func until(t *testing.T, done func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for !done() {
 		if ctx.Err() != nil {

@@ -20,7 +20,7 @@ func waitReturns(t *testing.T, s Server) {
 	}
 	const crowd = 100
 	done := make(chan error, crowd)
-	long, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	long, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	for n := range int64(crowd) {
 		go func() { done <- v.follow.Wait(long, partition, 2+n%2) }()
@@ -39,7 +39,7 @@ func looks(t *testing.T, s Server) {
 	deaf := v.View.Watermark() // never runs
 	v.whole(1, unit("north", 1))
 	v.change(2, unit("north", 2))
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := deaf.Wait(ctx, partition, 2); err != nil {
 		t.Error(err)
@@ -68,7 +68,7 @@ func watched(t *testing.T, s Server) {
 	both, north := changed.Watch(ctx, "north", "south"), changed.Watch(leaving, "north")
 	hear := func(from <-chan string, want string) {
 		t.Helper()
-		limit, stop := context.WithTimeout(t.Context(), 10*time.Second)
+		limit, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
 		for {
 			select {
