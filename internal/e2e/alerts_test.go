@@ -63,8 +63,10 @@ func (d *desk) take(link string) {
 			defer answer.Body.Close()
 			text, err := io.ReadAll(answer.Body)
 			switch page = string(text); {
-			case err != nil || answer.StatusCode == http.StatusServiceUnavailable && answer.Header.Get("Retry-After") != "":
-				return fmt.Errorf("%s of the link: %d, %w", method, answer.StatusCode, err)
+			case err != nil:
+				return err
+			case answer.StatusCode == http.StatusServiceUnavailable && answer.Header.Get("Retry-After") != "":
+				return fmt.Errorf("%s of the link: %d", method, answer.StatusCode)
 			case answer.StatusCode != http.StatusOK:
 				d.t.Fatalf("%s of the link: %d", method, answer.StatusCode)
 			}

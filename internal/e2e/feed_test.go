@@ -72,15 +72,6 @@ func (l *load) finish() []acknowledged {
 	return l.acked
 }
 
-func (l *load) stopped() bool {
-	select {
-	case <-l.stopping:
-		return true
-	default:
-		return false
-	}
-}
-
 func (l *load) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -138,9 +129,6 @@ func (l *load) send(p *partner, path, body string) {
 			}
 		}
 		l.mu.Unlock()
-		if l.t.Failed() && l.stopped() {
-			return // nobody asks for the rest
-		}
 		if open.elapsed() > 3*time.Minute {
 			l.t.Errorf("%s was not acknowledged in three minutes", path)
 			return
@@ -148,6 +136,9 @@ func (l *load) send(p *partner, path, body string) {
 		select {
 		case <-time.After(20 * time.Millisecond): // a client's pause before it tries again
 		case <-l.stopping:
+			if l.t.Failed() {
+				return // nobody asks for the rest
+			}
 			time.Sleep(20 * time.Millisecond)
 		}
 	}

@@ -2,46 +2,61 @@ package e2e
 
 import (
 	"fmt"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 )
 
 // A machine of two cores that runs four tests with a Kafka stands still for seconds at times, and a
-// virtual one may be frozen. Such a stall is nobody's fault, so no bound of time counts it.
+// virtual one may be frozen. Such a stall is no fault of svc, so waits do not count it.
 const (
 	stallEvery = 20 * time.Millisecond  // how often this process looks at the time
 	stallFrom  = 200 * time.Millisecond // how much later it must be than expected
 )
 
-var stalls atomic.Int64 // the sum in nanoseconds, since the process began
+var stalled struct {
+	sync.Mutex
+
+	sum  time.Duration // of those that have ended
+	last time.Time     // when this process last looked; zero: nobody looks
+}
 
 // sumStalls runs beside the tests.
 func sumStalls() {
-	for last := time.Now(); ; {
-		time.Sleep(stallEvery)
-		now := time.Now()
-		if late := now.Sub(last) - stallEvery; late >= stallFrom {
-			stalls.Add(int64(late))
-		}
-		last = now
+	for range time.Tick(stallEvery) {
+		stalled.Lock()
+		stalled.sum, stalled.last = stalled.sum+sinceLook(), time.Now()
+		stalled.Unlock()
 	}
+}
+
+// sinceLook is the stall since this process last looked.
+func sinceLook() time.Duration {
+	if late := time.Since(stalled.last) - stallEvery; !stalled.last.IsZero() && late >= stallFrom {
+		return late
+	}
+	return 0
+}
+
+// stalls is the sum of all stalls. The last one may have ended only now, before sumStalls has run.
+func stalls() time.Duration {
+	stalled.Lock()
+	defer stalled.Unlock()
+	return stalled.sum + sinceLook()
 }
 
 // stopwatch measures time without stalls.
 type stopwatch struct {
 	began  time.Time
-	before int64 // the stalls before it began
+	before time.Duration // the stalls before it began
 }
 
-func startWatch() stopwatch { return stopwatch{time.Now(), stalls.Load()} }
+func startWatch() stopwatch { return stopwatch{time.Now(), stalls()} }
 
-func (w stopwatch) elapsed() time.Duration {
-	return time.Since(w.began) - time.Duration(stalls.Load()-w.before)
-}
+func (w stopwatch) elapsed() time.Duration { return time.Since(w.began) - (stalls() - w.before) }
 
-// stalled reports whether there was a stall.
-func (w stopwatch) stalled() bool { return stalls.Load() > w.before }
+// sawStall reports whether there was a stall.
+func (w stopwatch) sawStall() bool { return stalls() > w.before }
 
 // after closes a channel once so much time has passed without stalls.
 func after(d time.Duration) <-chan struct{} {
@@ -50,7 +65,7 @@ func after(d time.Duration) <-chan struct{} {
 		defer close(passed)
 		watch := startWatch()
 		for left := d; left > 0; left = d - watch.elapsed() {
-			time.Sleep(left)
+			<-time.After(left)
 		}
 	}()
 	return passed
@@ -59,7 +74,7 @@ func after(d time.Duration) <-chan struct{} {
 // until calls try until it succeeds or the time has passed. It is for states that only requests from
 // outside can show; it pauses between the calls.
 func until(within time.Duration, try func() error) error {
-	for watch := startWatch(); ; time.Sleep(5 * time.Millisecond) {
+	for watch := startWatch(); ; <-time.After(5 * time.Millisecond) {
 		err := try()
 		if err == nil {
 			return nil

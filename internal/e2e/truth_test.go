@@ -104,7 +104,7 @@ func (x *truth) refuses(t *testing.T, fault stopwatch, partners ...*partner) {
 						t.Errorf("%s: %v", path, err)
 						return
 					}
-					if watch.stalled() {
+					if watch.sawStall() {
 						continue // Redis stood still as well, and is away
 					}
 					late := sinceFault > truthWithin
