@@ -14,7 +14,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/forecast"
-	"svc/internal/analysis/backtest/hours"
+	"svc/internal/analysis/backtest/hours/hourstest"
 	"svc/internal/analysis/simulate"
 )
 
@@ -46,20 +46,11 @@ func simulated(t *testing.T, until time.Duration) iter.Seq[simulate.Request] {
 	}
 }
 
-func cutHours(t *testing.T, requests iter.Seq[simulate.Request]) []*acuity.Snapshot {
-	t.Helper()
-	list, err := hours.Ordered(hours.FromRequests(hours.Made(requests), "h", zone))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
-}
-
 // TestGolden holds twenty forecasts of three made-up weeks to what they were.
 // They change with the forecast and with what svc simulate makes up: then
 // -update, and look at the difference.
 func TestGolden(t *testing.T) {
-	list := cutHours(t, simulated(t, 21*24*time.Hour))
+	list := hourstest.Cut(t, simulated(t, 21*24*time.Hour), zone)
 	m := forecast.NewModel("h")
 	var got bytes.Buffer
 	for i, s := range list {
@@ -118,8 +109,8 @@ func write(to *bytes.Buffer, f *forecast.Forecast) {
 // TestLaterRecordsChangeNothing: a model made of a log and one made of the same
 // log without what came later are the same to the byte, as are their forecasts.
 func TestLaterRecordsChangeNothing(t *testing.T) {
-	whole := cutHours(t, simulated(t, 10*24*time.Hour))
-	cut := cutHours(t, simulated(t, 6*24*time.Hour))
+	whole := hourstest.Cut(t, simulated(t, 10*24*time.Hour), zone)
+	cut := hourstest.Cut(t, simulated(t, 6*24*time.Hour), zone)
 	a, b := forecast.NewModel("h"), forecast.NewModel("h")
 	for i, s := range cut {
 		forecast.Learn(a, whole[i], zone)
@@ -133,7 +124,7 @@ func TestLaterRecordsChangeNothing(t *testing.T) {
 // TestDriversAreTexts: each of the texts is said at some time in three weeks, and
 // every forecast of them is sound.
 func TestDriversAreTexts(t *testing.T) {
-	list := cutHours(t, simulated(t, 21*24*time.Hour))
+	list := hourstest.Cut(t, simulated(t, 21*24*time.Hour), zone)
 	m := forecast.NewModel("h")
 	kinds := map[string]int{}
 	begins := []string{"arrivals expected by", "mothers likely to leave by", "births and progress of labour by", "known clocks", "usual for this hour"}

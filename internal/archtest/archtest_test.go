@@ -130,6 +130,7 @@ var rooms = map[string]room{
 	"internal/testkit/runtimes":           {imports: []string{"github.com/gofrs/flock"}}, // runtimes of other languages for tests
 	"internal/signature":                  {imports: []string{"internal/outbound"}},      // signs what leaves; checks what our own receivers and the receipts of providers get
 
+	"internal/analysis/backtest/hours/hourstest": {imports: []string{"acuity", "internal/analysis/backtest/hours", "internal/analysis/simulate"}},
 	"internal/analysis/backtest/hours": {
 		imports: []string{"acuity", "ingest", "internal/analysis/replay", "internal/analysis/simulate"},
 	},

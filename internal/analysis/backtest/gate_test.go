@@ -10,6 +10,7 @@ import (
 	"svc/acuity"
 	"svc/internal/analysis/backtest"
 	"svc/internal/analysis/backtest/hours"
+	"svc/internal/analysis/backtest/hours/hourstest"
 	"svc/internal/analysis/simulate"
 )
 
@@ -55,10 +56,7 @@ func hoursOf(tb testing.TB, m madeUnit) []*acuity.Snapshot {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	list, err := hours.Ordered(hours.FromRequests(hours.Made(requests), "h", chicago))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	list := hourstest.Cut(tb, requests, chicago)
 	cut[m] = list
 	return list
 }

@@ -228,7 +228,7 @@ func (b *backtestCommand) ofObservations(ctx context.Context) ([]*acuity.Snapsho
 		return nil, err
 	}
 	defer log.Close()
-	return b.read(hours.FromInputs(log.Inputs(ctx, b.options.Hospital, time.Time{}, time.Time{}), b.options.Hospital))
+	return b.read(hours.FromInputs(log.Inputs(ctx, b.options.Hospital), b.options.Hospital))
 }
 
 // ofSnapshots reads the recorded hours. They were written in transactions, which the client of

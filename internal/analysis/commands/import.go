@@ -12,7 +12,6 @@ import (
 
 	"svc/internal/analysis/replay"
 	"svc/internal/cli"
-	"svc/internal/stream"
 	"svc/schemas"
 )
 
@@ -44,7 +43,7 @@ func (c *logCommand) importFrom(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	im := &replay.Import{Dir: dir, Spans: c.log.Spans, Pace: replay.NewPace(c.rate), Progress: c.progress(), Put: func(r *stream.Record) error { return loader.Put(r) }}
+	im := &replay.Import{Dir: dir, Spans: c.log.Spans, Pace: replay.NewPace(c.rate), Progress: c.progress(), Put: loader.Put}
 	m, err := im.Run(ctx)
 	err = errors.Join(err, loader.Close())
 	c.done()

@@ -72,7 +72,11 @@ func (d *Diff) WriteFolder(ctx context.Context, dir string, format Format) (*Dif
 			if err != nil {
 				return nil, err
 			}
-			return d.begin(ctx, s, out, &sum)
+			p, err := d.begin(ctx, s, out, &sum)
+			if err != nil {
+				out.abandon()
+			}
+			return p, err
 		})
 	})
 	return &sum.DiffSummary, err

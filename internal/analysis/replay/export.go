@@ -34,10 +34,8 @@ type Export struct {
 	Progress func(done, total int64)
 	Pace     *rate.Limiter
 	// Segment is how many offsets are written as one unit; 0: 100,000. An interruption loses at
-	// most one segment of each worker.
+	// most one segment of each processor.
 	Segment int64
-	// Workers is how many segments are written at the same time; 0: one per processor.
-	Workers int
 }
 
 const defaultSegment = 100_000

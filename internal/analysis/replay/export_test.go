@@ -266,7 +266,6 @@ func TestExportGoesOn(t *testing.T) {
 	for ; ; rounds++ {
 		ctx, stop := context.WithCancel(t.Context())
 		again := *x
-		again.Workers = 2
 		left := 700 + 100*rounds
 		one := make(chan struct{}, 1)
 		again.Read = func(ctx context.Context, s stream.Span, each func(stream.Record) error) error {

@@ -40,11 +40,10 @@ type Import struct {
 
 // importedRow has the columns of a row that go back into the log.
 type importedRow struct {
-	Partition int32  `parquet:"partition" json:"partition"`
-	Offset    int64  `parquet:"offset" json:"offset"`
-	At        Moment `parquet:"at,timestamp(millisecond)" json:"at"`
-	Key       string `parquet:"key" json:"key"`
-	Record    []byte `parquet:"record" json:"record"`
+	Offset int64  `parquet:"offset" json:"offset"`
+	At     Moment `parquet:"at,timestamp(millisecond)" json:"at"`
+	Key    string `parquet:"key" json:"key"`
+	Record []byte `parquet:"record" json:"record"`
 }
 
 // Run checks the export, writes it and returns its manifest.

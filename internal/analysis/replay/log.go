@@ -78,8 +78,11 @@ func (l *Log) Spans(ctx context.Context, from, to time.Time) ([]stream.Span, err
 	if err != nil {
 		return nil, fmt.Errorf("look at %s: %w", l.Topic, err)
 	}
-	if len(meta.Topics) != 1 || meta.Topics[0].Error != nil {
-		return nil, fmt.Errorf("look at %s: %w", l.Topic, errors.Join(errNoTopic, meta.Topics[0].Error))
+	if len(meta.Topics) != 1 {
+		return nil, fmt.Errorf("look at %s: %w", l.Topic, errNoTopic)
+	}
+	if err := meta.Topics[0].Error; err != nil {
+		return nil, fmt.Errorf("look at %s: %w", l.Topic, errors.Join(errNoTopic, err))
 	}
 	count := len(meta.Topics[0].Partitions)
 	firsts, err := l.offsets(ctx, count, kafka.FirstOffsetOf)
@@ -100,7 +103,9 @@ func (l *Log) Spans(ctx context.Context, from, to time.Time) ([]stream.Span, err
 			return nil, err
 		}
 		for n := range spans {
-			if spans[n].From = at[n]; at[n] < 0 {
+			if at[n] >= 0 {
+				spans[n].From = min(at[n], ends[n])
+			} else {
 				spans[n].From = ends[n]
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,10 +88,9 @@ type segment struct {
 
 // Readers of data folders (pyarrow, pandas, Spark) ignore names that begin with an underscore.
 const (
-	manifestName      = "_manifest.json"
-	firstManifestName = "manifest.json" // in exports of earlier releases
-	journalName       = "_export.journal"
-	partialExt        = ".partial"
+	manifestName = "_manifest.json"
+	journalName  = "_export.journal"
+	partialExt   = ".partial"
 )
 
 // ErrOther says that the folder holds an export with another plan.
@@ -102,9 +100,6 @@ var ErrOther = errors.New("the folder holds another export")
 // complete there.
 func ReadManifest(dir string) (*Manifest, error) {
 	content, err := os.ReadFile(filepath.Join(dir, manifestName)) //nolint:gosec // in the folder that the user named
-	if errors.Is(err, fs.ErrNotExist) {
-		content, err = os.ReadFile(filepath.Join(dir, firstManifestName)) //nolint:gosec // likewise
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read manifest: %w", err)
 	}

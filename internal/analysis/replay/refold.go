@@ -49,12 +49,11 @@ func (in *Input) setPosition(r *stream.Record) {
 	in.Hospital, in.At, in.Observation, in.Reason, in.Key, in.Value = "", 0, nil, "", nil, nil
 }
 
-// Inputs yields the inputs of one hospital in the order of the log. It begins with the first
-// record whose timestamp is not before from, and ends before the first that is not before to. The
-// zero times are the beginning and the present end. An error is yielded last.
-func (l *Log) Inputs(ctx context.Context, hospital string, from, to time.Time) iter.Seq2[Input, error] {
+// Inputs yields the inputs of one hospital in the order of the log, up to its present end. An error
+// is yielded last.
+func (l *Log) Inputs(ctx context.Context, hospital string) iter.Seq2[Input, error] {
 	return func(yield func(Input, error) bool) {
-		spans, err := l.Spans(ctx, from, to)
+		spans, err := l.Spans(ctx, time.Time{}, time.Time{})
 		if err != nil {
 			yield(Input{}, err)
 			return

@@ -24,7 +24,7 @@ func (e *exporter) segments(ctx context.Context, j *journal) error {
 	}
 	e.addProgress(done, total)
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(e.workers())
+	g.SetLimit(runtime.GOMAXPROCS(0))
 	for _, p := range left {
 		g.Go(func() error {
 			if ctx.Err() != nil {
@@ -40,13 +40,6 @@ func (e *exporter) segments(ctx context.Context, j *journal) error {
 		})
 	}
 	return g.Wait() //nolint:wrapcheck // of ours
-}
-
-func (e *exporter) workers() int {
-	if e.Workers > 0 {
-		return e.Workers
-	}
-	return runtime.GOMAXPROCS(0)
 }
 
 // progressEvery is the number of records between two reports of progress.

@@ -324,7 +324,7 @@ func (p *partitionCheck) readWritten() bool {
 	case w.Cause == acuity.CauseIngest:
 		p.applied = max(p.applied, w.Offset)
 	}
-	if u != nil {
+	if u != nil && u.Difference == nil {
 		u.queue = append(u.queue, w.recorded)
 	}
 	return true

@@ -52,11 +52,12 @@ func (v *Verify) newUnit(hospitalID string) *hospital.State {
 
 func (u *unitCheck) version() int64 { return u.unit.Chart().Unit.Version }
 
-// reportDifference records a difference; only the first one counts.
+// reportDifference records a difference; only the first one counts. Nothing is compared after it,
+// so no change is kept for that.
 func (u *unitCheck) reportDifference(d *Difference) {
 	if u.Difference == nil {
 		d.Hospital = u.Hospital
-		u.Difference = d
+		u.Difference, u.queue = d, nil
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/forecast"
-	"svc/internal/analysis/backtest/hours"
+	"svc/internal/analysis/backtest/hours/hourstest"
 	"svc/internal/analysis/simulate"
 )
 
@@ -32,10 +32,7 @@ func TestForecastAtEveryHour(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list, err := hours.Ordered(hours.FromRequests(hours.Made(requests), "h", location))
-			if err != nil {
-				t.Fatal(err)
-			}
+			list := hourstest.Cut(t, requests, location)
 			tried := 0
 			model := forecast.NewModel("h")
 			for _, s := range list {

@@ -58,17 +58,6 @@ func Lines(from io.Reader) iter.Seq2[simulate.Request, error] {
 	}
 }
 
-// Made turns a sequence of made-up requests into a sequence of read ones.
-func Made(requests iter.Seq[simulate.Request]) iter.Seq2[simulate.Request, error] {
-	return func(yield func(simulate.Request, error) bool) {
-		for r := range requests {
-			if !yield(r, nil) {
-				return
-			}
-		}
-	}
-}
-
 // feeds are the channels of the JSON feeds.
 var feeds = []acuity.Channel{acuity.ChannelADT, acuity.ChannelCensus, acuity.ChannelClinical, acuity.ChannelRoster, acuity.ChannelStaffing}
 

@@ -10,6 +10,7 @@ import (
 
 	"svc/acuity"
 	"svc/internal/analysis/backtest/hours"
+	"svc/internal/analysis/backtest/hours/hourstest"
 	"svc/internal/analysis/simulate"
 )
 
@@ -29,10 +30,7 @@ func TestFileIsTheFeed(t *testing.T) {
 	for r := range requests {
 		lines = simulate.AppendLine(lines, r)
 	}
-	direct, err := hours.Ordered(hours.FromRequests(hours.Made(requests), "h", time.UTC))
-	if err != nil {
-		t.Fatal(err)
-	}
+	direct := hourstest.Cut(t, requests, time.UTC)
 	read, err := hours.Ordered(hours.FromRequests(hours.Lines(bytes.NewReader(lines)), "h", time.UTC))
 	if err != nil {
 		t.Fatal(err)
