@@ -151,8 +151,6 @@ func (s *server) createRecipient(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) changeRecipient(w http.ResponseWriter, r *http.Request) {
-	seen, end := s.begin()
-	defer end()
 	old, known := s.Register.Recipient(hospitalOf(r), pathID(r))
 	if !known { // a malformed body gets its faults even then
 		old = &outbound.Recipient{Label: "-", EmailShown: "-"}
@@ -173,12 +171,16 @@ func (s *server) changeRecipient(w http.ResponseWriter, r *http.Request) {
 	if in.WebhookID == nil {
 		p.WebhookID = ""
 	}
+	seen, end := s.begin() // only now: a sender of half a body must not stop the others
+	defer end()
 	f := faultsOf(&in)
 	s.reach(&f, &p, nil)
-	switch {
+	switch now, _ := s.Register.Recipient(p.Hospital, p.ID); {
 	case f.answered(w, r):
 	case !known:
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+	case now == nil || now.Version != old.Version:
+		httpapi.Fail(w, r, overtaken)
 	case matches(w, r, old.Version):
 		s.saveRecipient(w, r, seen, actRecipientChange, old.Version, &p, warnings)
 	}

@@ -162,10 +162,7 @@ func (s *server) perform(w http.ResponseWriter, r *http.Request, action, subject
 	case err == nil:
 		return true
 	case errors.Is(err, access.ErrOvertaken):
-		httpapi.Fail(w, r, httpapi.Problem{
-			Kind: httpapi.Unavailable, Message: "Somebody else changed the settings of the hospital at the same moment. Nothing was done; it is safe to send the request again.",
-			RetryAfter: tryAgain,
-		})
+		httpapi.Fail(w, r, overtaken)
 	case errors.Is(err, ErrNoKey):
 		unprocessable(w, r, "The service cannot seal this; its operator has to set SVC_SECRETS_KEY.", "", "secrets_key")
 	default:
@@ -173,6 +170,11 @@ func (s *server) perform(w http.ResponseWriter, r *http.Request, action, subject
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
 	}
 	return false
+}
+
+var overtaken = httpapi.Problem{
+	Kind: httpapi.Unavailable, Message: "Somebody else changed the settings of the hospital at the same moment. Nothing was done; it is safe to send the request again.",
+	RetryAfter: tryAgain,
 }
 
 // recordNotDone adds to the audit log that a recorded act was not done, or may not have

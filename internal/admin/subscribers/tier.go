@@ -103,12 +103,14 @@ func (s *server) putTier(w http.ResponseWriter, r *http.Request) {
 	if f := faultsOf(&in); f.answered(w, r) || !matches(w, r, old.Version) {
 		return
 	}
-	for list, ids := range map[string][]string{"recipients": tier.Recipients, "escalateTo": tier.EscalateTo} {
-		for i, id := range ids {
-			if _, known := s.Register.Recipient(hospital, id); !known {
-				unprocessable(w, r, "There is no such recipient.", item(list, i), "recipient")
-				return
+	for i, id := range slices.Concat(tier.Recipients, tier.EscalateTo) {
+		if _, known := s.Register.Recipient(hospital, id); !known {
+			path := item("recipients", i)
+			if i >= len(tier.Recipients) {
+				path = item("escalateTo", i-len(tier.Recipients))
 			}
+			unprocessable(w, r, "There is no such recipient.", path, "recipient")
+			return
 		}
 	}
 	if len(tier.Recipients) == 0 && tier.Enabled {

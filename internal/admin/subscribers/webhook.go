@@ -221,8 +221,6 @@ func (s *server) createWebhook(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) changeWebhook(w http.ResponseWriter, r *http.Request) {
-	seen, end := s.begin()
-	defer end()
 	old, known := s.Register.Webhook(hospitalOf(r), pathID(r))
 	if !known { // a malformed body gets its faults even then
 		old = &outbound.Webhook{URL: "-", RatePerSecond: outbound.DefaultRate, TimeoutSeconds: outbound.DefaultTimeout}
@@ -259,6 +257,12 @@ func (s *server) changeWebhook(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		warnings = warned(warnings, warning)
+	}
+	seen, end := s.begin() // only now: half a body, or a name that resolves slowly, must not stop the others
+	defer end()
+	if now, _ := s.Register.Webhook(hook.Hospital, hook.ID); now == nil || now.Version != old.Version {
+		httpapi.Fail(w, r, overtaken)
+		return
 	}
 	if s.perform(w, r, actWebhookChange, hook.ID, old.Version, hook.Version, func(ctx context.Context) error { return s.Store.PutWebhook(ctx, seen, &hook) }) {
 		answer(w, r, hook.Version, changedWebhook{s.webhookRow(r.Context(), &hook), append([]httpapi.Warning{}, warnings...)})
