@@ -1,9 +1,9 @@
 // Package audit describes administrative acts: who did what when to which thing of a hospital.
 //
 // The record of an act is written before the act takes effect. If it cannot be written,
-// the act is not done. An act can still fail after its record. Then a second record says
-// so: the same act with an action that ends in [Failed], or in [Unclear] if nobody knows
-// whether the act was done.
+// the act is not done. An act can still fail after its record. Then there is a second record of
+// the same act, whose action ends in [Failed]. It ends in [Unclear] if nobody knows whether the
+// act was done.
 //
 // An [Act] names things by their ids and their states by versions. It holds no secret, no
 // text that an administrator wrote, nothing of a patient.
@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -54,37 +55,37 @@ func (record Record) NotDone(ctx context.Context, act Act, how string) error {
 	return record(ctx, act)
 }
 
-// Do records acts and does them together. If that fails, a second record of each says so:
-// nothing was done if the error is refused, else nobody knows.
+// Do records acts and does them together. If that fails, a second record of each recorded act says
+// so: nothing was done if a record could not be written, or if the error is refused. Otherwise
+// nobody knows.
 func (record Record) Do(ctx context.Context, refused error, do func() error, acts ...Act) error {
-	err := each(acts, func(act Act) error { return record(ctx, act) })
+	recorded, err := each(acts, func(act Act) error { return record(ctx, act) })
+	how := Failed
 	if err != nil {
-		return fmt.Errorf("record the act: %w", err)
-	}
-	if err = do(); err == nil {
+		err = fmt.Errorf("record the act: %w", err)
+	} else if err = do(); err == nil {
 		return nil
+	} else if !errors.Is(err, refused) {
+		how = Unclear
 	}
-	how := Unclear
-	if errors.Is(err, refused) {
-		how = Failed
-	}
-	if fault := each(acts, func(act Act) error { return record.NotDone(ctx, act, how) }); fault != nil {
+	if _, fault := each(recorded, func(act Act) error { return record.NotDone(ctx, act, how) }); fault != nil {
 		err = fmt.Errorf("%w; the record of this failure was not written: %w", err, fault)
 	}
 	return err
 }
 
 // atOnce bounds how many records are written at the same time. A person may have hundreds
-// of hospitals, each of which has its record.
+// of hospitals, and each hospital has a record of its own.
 const atOnce = 32
 
-// each writes a record of every act, those of one hospital in their order, several
-// hospitals at once. The error is the first one.
-func each(acts []Act, write func(Act) error) error {
+// each writes a record of every act: the acts of one hospital in their order, several hospitals
+// at once. It returns the acts that were written, and the first error.
+func each(acts []Act, write func(Act) error) (written []Act, err error) {
 	hospitals := map[string][]Act{}
 	for _, act := range acts {
 		hospitals[act.Hospital] = append(hospitals[act.Hospital], act)
 	}
+	var mu sync.Mutex
 	var group errgroup.Group
 	group.SetLimit(atOnce)
 	for _, acts := range hospitals {
@@ -93,11 +94,15 @@ func each(acts []Act, write func(Act) error) error {
 				if err := write(act); err != nil {
 					return err
 				}
+				mu.Lock()
+				written = append(written, act)
+				mu.Unlock()
 			}
 			return nil
 		})
 	}
-	return group.Wait() //nolint:wrapcheck // the caller says what it did
+	err = group.Wait()
+	return written, err //nolint:wrapcheck // the caller says what it did
 }
 
 // Query asks for the acts of one hospital, newest first.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -101,20 +102,27 @@ func TestActsAreRecordedAtOnce(t *testing.T) {
 	})
 }
 
-// TestOneRecordFails: what cannot be put on record is not done.
+// TestOneRecordFails: what cannot be put on record is not done, and acts that were put on record
+// with it are on record as failed.
 func TestOneRecordFails(t *testing.T) {
 	away := errors.New("away")
+	var mu sync.Mutex
+	var got []string
 	record := Record(func(_ context.Context, act Act) error {
 		if act.Hospital == "south" {
 			return away
 		}
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, act.Hospital+" "+act.Action)
 		return nil
 	})
 	err := record.Do(t.Context(), nil, func() error {
 		t.Error("it was done")
 		return nil
-	}, Act{Hospital: "north"}, Act{Hospital: "south"}, Act{Hospital: "west"})
-	if !errors.Is(err, away) {
-		t.Error(err)
+	}, Act{Hospital: "north", Action: "a"}, Act{Hospital: "south", Action: "a"}, Act{Hospital: "west", Action: "a"})
+	slices.Sort(got)
+	if want := []string{"north a", "north a.failed", "west a", "west a.failed"}; !errors.Is(err, away) || !slices.Equal(got, want) {
+		t.Errorf("%v; on record %q, want %q", err, got, want)
 	}
 }
