@@ -31,7 +31,7 @@ func wireIngest(_ context.Context, h *service) error {
 	applied := stream.NewApplied(answered)
 	share := h.shares()
 	counts := outcomes.New(func(p ingest.Position) ([]byte, bool) { return applied.Known(stream.Position(p)) }, h.now)
-	h.Run("counts", func(ctx context.Context) error { return counts.Run(ctx, h.redis, h.log) })
+	h.Run("counts", func(ctx context.Context) error { return counts.Run(ctx, h.redis.Feeds(), h.log) })
 	tail := h.cluster.Tail(h.config.Topic(schemas.Verdicts()), func(r stream.Record) {
 		applied.See(r)
 		if change, input, ok := answered(r); ok {

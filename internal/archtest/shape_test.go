@@ -42,7 +42,6 @@ var allowances = map[string]allowance{
 	"internal/httpapi":                  {73, "the words of every request and answer: kinds of problems, rules of bodies, parameters, routes"},
 	"internal/outbound":                 {80, "the vocabulary of what leaves the service: states, reasons and events have names of their own"},
 	"internal/stream.Cluster":           {45, "one client for administration, reading and writing"},
-	"internal/view.View":                {61, "one method for each list of the contract that is read or written"},
 	"schemas":                           {68, "a codec and a topic for each record"},
 }
 

@@ -2,13 +2,10 @@ package view
 
 import (
 	"context"
-	"errors"
 	"maps"
-	"net"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -35,9 +32,6 @@ func NewChanged(b *View) *Changed {
 	return &Changed{view: b, watchers: map[string]map[*watcher]struct{}{}, wanted: make(chan struct{}, 1)}
 }
 
-// changed is the channel on which new versions of a hospital are published.
-func (c *Config) changed(hospital string) string { return c.Prefix + "changed:" + hospital }
-
 // Watch returns a channel that gets the id of a hospital when it has, or may have, a new version.
 // After ctx ends nothing is sent. The channel is not closed.
 func (c *Changed) Watch(ctx context.Context, hospitals ...string) <-chan string {
@@ -48,7 +42,7 @@ func (c *Changed) Watch(ctx context.Context, hospitals ...string) <-chan string 
 	for _, hospital := range hospitals {
 		if c.watchers[hospital] == nil {
 			c.watchers[hospital] = map[*watcher]struct{}{}
-			fresh = append(fresh, c.view.cfg.changed(hospital))
+			fresh = append(fresh, c.view.changed(hospital))
 		}
 		c.watchers[hospital][w] = struct{}{}
 	}
@@ -72,7 +66,7 @@ func (c *Changed) leave(w *watcher, hospitals []string) {
 		delete(c.watchers[hospital], w)
 		if len(c.watchers[hospital]) == 0 {
 			delete(c.watchers, hospital)
-			last = append(last, c.view.cfg.changed(hospital))
+			last = append(last, c.view.changed(hospital))
 		}
 	}
 	if c.messages != nil && len(last) > 0 {
@@ -88,45 +82,28 @@ func (c *Changed) Run(ctx context.Context) error {
 	case <-c.wanted:
 	}
 	for ctx.Err() == nil {
-		c.listen(ctx)
+		c.follow(ctx)
 		pause(ctx, 4*retryMin, nil)
 	}
 	return ctx.Err()
 }
 
-// listen passes on announcements until the connection is lost.
-func (c *Changed) listen(ctx context.Context) {
+// follow passes on announcements until the connection is lost.
+func (c *Changed) follow(ctx context.Context) {
 	messages := c.connect(ctx)
-	stop := context.AfterFunc(ctx, func() { messages.Close() }) //nolint:errcheck // a read in progress ends with it
-	defer func() {
-		c.mu.Lock()
-		c.messages = nil
-		c.mu.Unlock()
-		if stop() {
-			messages.Close() //nolint:errcheck // the connection has failed already
-		}
-	}()
-	asked := false
-	for {
-		message, err := messages.ReceiveTimeout(ctx, 5*time.Second)
-		var slow net.Error
-		switch {
-		case err == nil:
-			asked = false
-			if m, ok := message.(*redis.Message); ok {
-				c.notify(strings.TrimPrefix(m.Channel, c.view.cfg.changed("")))
-			} else if m, ok := message.(*redis.Subscription); ok && m.Kind == "subscribe" {
-				c.notify(strings.TrimPrefix(m.Channel, c.view.cfg.changed(""))) // it may have changed before the subscription
+	listen(ctx, messages, func(message any) {
+		switch m := message.(type) {
+		case *redis.Message:
+			c.notify(strings.TrimPrefix(m.Channel, c.view.changed("")))
+		case *redis.Subscription:
+			if m.Kind == "subscribe" { // it may have changed before the subscription
+				c.notify(strings.TrimPrefix(m.Channel, c.view.changed("")))
 			}
-		case errors.As(err, &slow) && slow.Timeout() && !asked && ctx.Err() == nil:
-			asked = true // silence: check the connection
-			if messages.Ping(ctx) != nil {
-				return
-			}
-		default:
-			return
 		}
-	}
+	})
+	c.mu.Lock()
+	c.messages = nil
+	c.mu.Unlock()
 }
 
 // connect subscribes to all watched hospitals.
@@ -135,7 +112,7 @@ func (c *Changed) connect(ctx context.Context) *redis.PubSub {
 	defer c.mu.Unlock()
 	var channels []string
 	for _, hospital := range slices.Sorted(maps.Keys(c.watchers)) {
-		channels = append(channels, c.view.cfg.changed(hospital))
+		channels = append(channels, c.view.changed(hospital))
 	}
 	c.messages = c.view.redis.Subscribe(ctx, channels...)
 	return c.messages

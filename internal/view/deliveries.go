@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
@@ -61,7 +60,9 @@ const (
 	noteHealth  = "endpoints"
 	noteCommand = "commands"
 	noteEpisode = "episodes"
-	noteLink    = "links" // of no hospital: a request for a link does not name its hospital
+	noteLink    = "links"
+
+	listDeliveries = "deliveries" // by id, the rank before the value
 )
 
 // Deliveries writes lists of deliveries. While Redis is away it keeps the latest version of each,
@@ -122,7 +123,7 @@ func (d *Deliveries) PutEpisode(hospital, id string, value []byte) {
 
 // PutLink hands over the target of the link with a token. It is kept for two days.
 func (d *Deliveries) PutLink(token string, value []byte) {
-	d.put(note{"", noteLink, linkID(token)}, value)
+	d.put(linkNote(token), value)
 }
 
 func (d *Deliveries) put(n note, value []byte) {
@@ -248,48 +249,41 @@ func (d *Deliveries) flush(ctx context.Context) error {
 	return err
 }
 
-func (b *View) listKey(hospital, what string) string {
-	return b.key(b.cfg.Partition(hospital), what+":"+hospital)
-}
-
-func (b *View) orderKey(hospital, endpoint string) string {
-	if endpoint == "" {
-		return b.listKey(hospital, "sent")
-	}
-	return b.listKey(hospital, "sent") + ":" + endpoint
-}
-
 func (b *View) putDeliveries(ctx context.Context, hospital, endpoint string, list []*Delivery) error {
 	args := make([]any, 0, 2+4*len(list))
 	args = append(args, endpointMost, deliveriesKept.Milliseconds())
 	for _, d := range list {
 		args = append(args, d.ID, d.OccurredAt.UnixMilli(), d.rank(), d.Value)
 	}
-	keys := []string{b.listKey(hospital, "deliveries"), b.orderKey(hospital, ""), b.orderKey(hospital, endpoint)}
-	return b.call(ctx, func() error { return b.script(ctx, deliveriesScript, keys, args...) })
+	keys := []string{b.of(hospital, listDeliveries), b.orderKey(hospital, ""), b.orderKey(hospital, endpoint)}
+	_, err := b.script(ctx, deliveriesScript, keys, args...)
+	return err
 }
 
 func (b *View) putNotes(ctx context.Context, notes map[note][]byte) error {
 	if len(notes) == 0 {
 		return nil
 	}
-	// Commands come last, so a reader of a finished command finds its effects.
-	place := func(n note) int { return slices.Index([]string{noteCommand}, n.kind) }
-	ordered := slices.SortedFunc(maps.Keys(notes), func(one, other note) int { return cmp.Compare(place(one), place(other)) })
 	pipe := b.redis.Pipeline()
-	for _, n := range ordered {
-		value := notes[n]
-		key, keep := b.listKey(n.hospital, n.kind), deliveriesKept
-		switch n.kind { // a key for each, so that each expires by itself
-		case noteCommand:
-			key, keep = key+":"+n.id, commandsKept
-		case noteLink:
-			key, keep = key+":"+n.id, linksKept
-		}
-		pipe.HSet(ctx, key, n.id, value)
-		pipe.PExpire(ctx, key, keep)
+	put := func(n note, value []byte, keep time.Duration) {
+		pipe.HSet(ctx, b.noteKey(n), n.id, value)
+		pipe.PExpire(ctx, b.noteKey(n), keep)
 	}
-	return b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err })
+	for n, value := range notes {
+		switch n.kind {
+		case noteCommand:
+		case noteLink:
+			put(n, value, linksKept)
+		default:
+			put(n, value, deliveriesKept)
+		}
+	}
+	for n, value := range notes { // commands come last, so a reader of a finished command finds its effects
+		if n.kind == noteCommand {
+			put(n, value, commandsKept)
+		}
+	}
+	return b.exec(ctx, pipe)
 }
 
 // NoteCommand writes the progress of a command before the command is appended to the ledger, so

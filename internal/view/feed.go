@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -24,23 +26,28 @@ var feedScript = redis.NewScript(feedSource)
 // feedsKept is how long a feed is listed after its last message.
 const feedsKept = 7 * 24 * time.Hour
 
-func (b *View) feedsKey(hospital string) string {
-	return b.key(b.cfg.Partition(hospital), "feeds:"+hospital)
+// Feeds counts what feeds receive, in Redis beside the view. The counts are lost with it.
+type Feeds struct {
+	view     *View
+	numbered atomic.Int64 // the last number of a notice
 }
 
-func (b *View) blockKey(hospital string, l feeds.Level, at time.Time) string {
-	return b.feedsKey(hospital) + ":" + l.Name + strconv.FormatInt(at.UnixMilli()/l.Block.Milliseconds(), 10)
+// Feeds returns the counts of feeds.
+func (b *View) Feeds() *Feeds {
+	f := &Feeds{view: b}
+	f.numbered.Store(rand.Int64N(1 << 48)) //nolint:gosec // not secret: several instances write into one list
+	return f
 }
 
 // AddFeeds adds counts to the buckets of the current time, with one script for each hospital. It
-// returns the counts that it could not add. They lie in Redis beside the view, and are lost with
-// it.
-func (b *View) AddFeeds(ctx context.Context, sums map[feeds.Feed]*feeds.Sum) (left map[feeds.Feed]*feeds.Sum, err error) {
+// returns the counts that it could not add.
+func (f *Feeds) AddFeeds(ctx context.Context, sums map[feeds.Feed]*feeds.Sum) (left map[feeds.Feed]*feeds.Sum, err error) {
+	b := f.view
 	byHospital := map[string][]feeds.Feed{}
-	for f := range sums {
-		byHospital[f.Hospital] = append(byHospital[f.Hospital], f)
+	for one := range sums {
+		byHospital[one.Hospital] = append(byHospital[one.Hospital], one)
 	}
-	now := b.cfg.Now()
+	now := b.now()
 	for hospital, all := range byHospital {
 		keys := []string{b.feedsKey(hospital)}
 		var buckets, keep []any
@@ -50,41 +57,30 @@ func (b *View) AddFeeds(ctx context.Context, sums map[feeds.Feed]*feeds.Sum) (le
 			keep = append(keep, l.Keep.Milliseconds())
 		}
 		args := append(append(buckets, keep...), feedsKept.Milliseconds())
-		for _, f := range all {
-			s := sums[f]
-			args = append(args, feedName(f), milliseconds(s.FirstReceived), milliseconds(s.LastReceived),
+		for _, one := range all {
+			s := sums[one]
+			args = append(args, feedName(one), milliseconds(s.FirstReceived), milliseconds(s.LastReceived),
 				milliseconds(s.LastApplied), milliseconds(s.LastEvent),
 				s.Received, s.Applied, s.Duplicates, s.Ignored, s.Rejected, s.Warnings)
 		}
-		fault := b.call(ctx, func() error { return b.script(ctx, feedScript, keys, args...) })
+		_, fault := b.script(ctx, feedScript, keys, args...)
 		counted := fault == nil
 		if counted {
-			fault = b.addNotices(ctx, hospital, all, sums, now)
+			fault = f.addNotices(ctx, hospital, all, sums, now)
 		}
 		if fault != nil {
 			err = fmt.Errorf("add to feeds: %w", fault)
 			if left == nil {
 				left = map[feeds.Feed]*feeds.Sum{}
 			}
-			for _, f := range all {
-				if left[f] = sums[f]; counted {
-					left[f] = &feeds.Sum{Notices: sums[f].Notices}
+			for _, one := range all {
+				if left[one] = sums[one]; counted {
+					left[one] = &feeds.Sum{Notices: sums[one].Notices}
 				}
 			}
 		}
 	}
 	return left, err
-}
-
-// script runs a script. If Redis has lost it in a restart, script loads it and runs it again.
-func (b *View) script(ctx context.Context, s *redis.Script, keys []string, args ...any) error {
-	err := s.EvalSha(ctx, b.redis, keys, args...).Err()
-	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		if err = s.Load(ctx, b.redis).Err(); err == nil {
-			err = s.EvalSha(ctx, b.redis, keys, args...).Err()
-		}
-	}
-	return err
 }
 
 func milliseconds(t time.Time) int64 {
@@ -94,9 +90,10 @@ func milliseconds(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// Feeds returns the feeds of a hospital by channel and source, in one round trip.
-func (b *View) Feeds(ctx context.Context, hospital string) ([]feeds.History, error) {
-	now := b.cfg.Now()
+// List returns the feeds of a hospital by channel and source, in one round trip.
+func (f *Feeds) List(ctx context.Context, hospital string) ([]feeds.History, error) {
+	b := f.view
+	now := b.now()
 	pipe := b.redis.Pipeline()
 	newest := pipe.HGetAll(ctx, b.feedsKey(hospital))
 	var blocks [3][]*redis.MapStringStringCmd
@@ -105,7 +102,7 @@ func (b *View) Feeds(ctx context.Context, hospital string) ([]feeds.History, err
 			blocks[i] = append(blocks[i], pipe.HGetAll(ctx, b.blockKey(hospital, l, at)))
 		}
 	}
-	if err := b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
+	if err := b.exec(ctx, pipe); err != nil {
 		return nil, err
 	}
 	all := map[string]*feeds.History{}
@@ -167,10 +164,6 @@ var noticesSource string
 
 var noticesScript = redis.NewScript(noticesSource)
 
-// noticesKey is the key of the set of feeds of a hospital that have notices. The keys of the
-// notices of a feed begin with it.
-func (b *View) noticesKey(hospital string) string { return b.feedsKey(hospital) + ":notices" }
-
 // Refusals and warnings are kept apart, so that many of one kind do not push out the
 // other.
 const (
@@ -188,17 +181,17 @@ type keptNotice struct {
 }
 
 // addNotices adds the notices of some feeds of a hospital, in one step.
-func (b *View) addNotices(ctx context.Context, hospital string, all []feeds.Feed, sums map[feeds.Feed]*feeds.Sum, now time.Time) error {
+func (f *Feeds) addNotices(ctx context.Context, hospital string, all []feeds.Feed, sums map[feeds.Feed]*feeds.Sum, now time.Time) error {
 	args := []any{now.UnixMilli(), feedsKept.Milliseconds(), feeds.NoticesKept, feeds.NoticeFeeds}
 	head := len(args)
-	for _, f := range all {
+	for _, one := range all {
 		lists := map[string][]any{}
-		for _, n := range sums[f].Notices {
+		for _, n := range sums[one].Notices {
 			kind := warnings
 			if n.Refused {
 				kind = refusals
 			}
-			text, err := json.Marshal(keptNotice{b.numbered.Add(1), n.ControlID, n.RequestID, n.Code, n.Path})
+			text, err := json.Marshal(keptNotice{f.numbered.Add(1), n.ControlID, n.RequestID, n.Code, n.Path})
 			if err != nil {
 				return err
 			}
@@ -207,7 +200,7 @@ func (b *View) addNotices(ctx context.Context, hospital string, all []feeds.Feed
 		if len(lists) == 0 {
 			continue
 		}
-		args = append(args, feedName(f))
+		args = append(args, feedName(one))
 		for _, kind := range []string{refusals, warnings} {
 			args = append(append(args, len(lists[kind])), lists[kind]...)
 		}
@@ -215,21 +208,22 @@ func (b *View) addNotices(ctx context.Context, hospital string, all []feeds.Feed
 	if len(args) == head {
 		return nil
 	}
-	return b.call(ctx, func() error { return b.script(ctx, noticesScript, []string{b.noticesKey(hospital)}, args...) })
+	_, err := f.view.script(ctx, noticesScript, []string{f.view.noticesKey(hospital)}, args...)
+	return err
 }
 
 // feedName returns the name of a feed within its hospital.
 func feedName(f feeds.Feed) string { return f.Channel + "/" + f.Source }
 
 // Notices returns the newest notices of a feed, newest first: refusals, and warnings.
-func (b *View) Notices(ctx context.Context, f feeds.Feed) (refused, warned []feeds.Notice, err error) {
-	pipe := b.redis.Pipeline()
-	key := b.noticesKey(f.Hospital) + ":" + feedName(f) + ":"
+func (f *Feeds) Notices(ctx context.Context, of feeds.Feed) (refused, warned []feeds.Notice, err error) {
+	pipe := f.view.redis.Pipeline()
+	key := f.view.noticesKey(of.Hospital) + ":" + feedName(of) + ":"
 	list := func(kind string) *redis.ZSliceCmd {
 		return pipe.ZRevRangeByScoreWithScores(ctx, key+kind, &redis.ZRangeBy{Max: "+inf", Min: "-inf", Count: feeds.NoticesKept})
 	}
 	first, second := list(refusals), list(warnings)
-	if err = b.call(ctx, func() error { _, fault := pipe.Exec(ctx); return fault }); err != nil {
+	if err = f.view.exec(ctx, pipe); err != nil {
 		return nil, nil, err
 	}
 	if refused, err = readNotices(first.Val(), true); err == nil {

@@ -103,11 +103,11 @@ func (p *Projector) writeLoad(ctx context.Context, load *load) (behind bool, err
 		return failed
 	}
 	if load.seal {
-		p.view.claim(ctx, pipe, load.partition, p.generation)
+		p.claim(ctx, pipe, load.partition)
 	}
 	for _, hospital := range slices.Sorted(maps.Keys(load.units)) {
 		u := load.units[hospital]
-		p.view.write(ctx, pipe, load.partition, p.generation, load.position, u)
+		p.write(ctx, pipe, load.partition, load.position, u)
 		size += len(u.chart)
 		for _, room := range u.rooms {
 			size += len(room)
@@ -124,7 +124,7 @@ func (p *Projector) writeLoad(ctx context.Context, load *load) (behind bool, err
 	if behind {
 		return true, nil
 	}
-	p.view.mark(ctx, pipe, p.generation, load)
+	p.mark(ctx, pipe, load)
 	err = run()
 	return behind, err
 }

@@ -21,22 +21,13 @@ var limitScript = redis.NewScript(limitSource)
 // TakeTokens implements [limit.Source]. The buckets lie in Redis beside the view. If Redis loses
 // them they are full again.
 func (b *View) TakeTokens(ctx context.Context, caller string, r limit.Rate, want float64) (got, left float64, err error) {
-	keys := []string{b.cfg.Prefix + "limit:" + caller}
-	var reply []string
-	run := func() (err error) {
-		reply, err = limitScript.EvalSha(ctx, b.redis, keys, r.PerSecond, r.Burst, want).StringSlice()
-		return err
-	}
-	if err := b.call(ctx, func() error {
-		err := run()
-		if redis.HasErrorPrefix(err, "NOSCRIPT") { // lost when Redis restarted
-			if err = limitScript.Load(ctx, b.redis).Err(); err == nil {
-				err = run()
-			}
-		}
-		return err
-	}); err != nil {
+	answer, err := b.script(ctx, limitScript, []string{b.prefix + "limit:" + caller}, r.PerSecond, r.Burst, want)
+	if err != nil {
 		return 0, 0, err
+	}
+	reply, err := answer.StringSlice()
+	if err != nil {
+		return 0, 0, fmt.Errorf("take of a bucket: %w", err)
 	}
 	if len(reply) != 2 {
 		return 0, 0, errors.New("take of a bucket: unexpected reply")
@@ -48,9 +39,6 @@ func (b *View) TakeTokens(ctx context.Context, caller string, r limit.Rate, want
 	}
 	return got, left, nil
 }
-
-// usedKey is the key of the hash that has the last use of each API key, in Unix ms.
-func (b *View) usedKey() string { return b.cfg.Prefix + "used" }
 
 // Use writes when API keys were last used.
 func (b *View) Use(ctx context.Context, keys map[string]time.Time) error {

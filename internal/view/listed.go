@@ -13,8 +13,6 @@ import (
 // the ledger, and how far the notifier of the partition has read its log. It is judged like every
 // header.
 
-func (b *View) listedKey(partition int32) string { return b.key(partition, "listed") }
-
 // ListPulse is how far the notifier of a partition has read its log.
 type ListPulse struct {
 	Reached int64 // offset after the last change that is in the ledger
@@ -69,7 +67,7 @@ func (d *Deliveries) takeSigns() map[int32]signs {
 		return nil
 	}
 	d.pulse = false
-	now := d.view.cfg.Now()
+	now := d.view.now()
 	all := make(map[int32]signs, len(d.fresh))
 	for partition, f := range d.fresh {
 		if f.AsOf().IsZero() {
@@ -93,13 +91,13 @@ func (d *Deliveries) putSigns(ctx context.Context, all map[int32]signs) error {
 	if err := b.readClock(ctx); err != nil {
 		return err
 	}
-	ahead := b.redisNow().Sub(b.cfg.Now())
+	ahead := b.redisNow().Sub(b.now())
 	pipe := b.redis.Pipeline()
 	for partition, s := range all {
 		s.pulse, s.asOf = s.pulse.Add(ahead), s.asOf.Add(ahead)
 		pipe.HSet(ctx, b.listedKey(partition), fieldSigns, s.encode())
 	}
-	return b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err })
+	return b.exec(ctx, pipe)
 }
 
 // encode writes the text that decodeSigns reads.

@@ -22,7 +22,7 @@ func (b *View) Lists() *Lists { return &Lists{b} }
 // Listed returns for each partition whether its lists have all deliveries of the ledger; false
 // after Redis has lost them.
 func (l *Lists) Listed(ctx context.Context, partitions []int32) ([]bool, error) {
-	headers, err := l.view.headersAt(ctx, l.view.listedKey, partitions)
+	headers, err := l.view.headers(ctx, l.view.listedKey, partitions...)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (l *Lists) SetListed(ctx context.Context, partition int32) error {
 // Faults returns for which of the partitions 0 to n-1 the lists cannot be read, and why. The error
 // is [ErrAway].
 func (l *Lists) Faults(ctx context.Context, n int32) (map[int32]error, error) {
-	return l.view.faultsAt(ctx, l.view.listedKey, n, BesideAtMost)
+	return l.view.faults(ctx, l.view.listedKey, n, BesideAtMost)
 }
 
 // fault returns why the lists of a hospital may be incomplete, or nil. It is called after they
@@ -50,7 +50,7 @@ func (l *Lists) fault(ctx context.Context, hospital string) error {
 	if !l.view.cfg.Current {
 		return nil
 	}
-	headers, err := l.view.headersAt(ctx, l.view.listedKey, []int32{l.view.cfg.Partition(hospital)})
+	headers, err := l.view.headers(ctx, l.view.listedKey, l.view.partitionOf(hospital))
 	if err != nil {
 		return err
 	}
@@ -103,38 +103,50 @@ func (l *Lists) ScanDeliveries(ctx context.Context, hospital, endpoint string, s
 		}); err != nil {
 			return err
 		}
-		ids := make([]string, 0, len(rows))
-		marks := make([]Mark, 0, len(rows))
-		for _, row := range rows {
-			id, _ := row.Member.(string) //nolint:errcheck // go-redis returns members as strings
-			m := Mark{int64(row.Score), id}
-			if behind.ID == "" || m.At < behind.At || m.At == behind.At && m.ID < behind.ID {
-				ids, marks = append(ids, id), append(marks, m)
-			}
+		more, err := l.passDeliveries(ctx, hospital, rows, &behind, each)
+		if err != nil {
+			return err
 		}
-		if len(ids) > 0 {
-			var values []any
-			if err := l.view.call(ctx, func() (err error) {
-				values, err = l.view.redis.HMGet(ctx, l.view.listKey(hospital, "deliveries"), ids...).Result()
-				return err
-			}); err != nil {
-				return err
-			}
-			for i, value := range values {
-				if text, ok := value.(string); ok && len(text) >= rankSize && !each(marks[i], []byte(text[rankSize:])) {
-					return l.fault(ctx, hospital)
-				}
-			}
-		}
-		if len(rows) < scanBatch {
+		if !more || len(rows) < scanBatch {
 			return l.fault(ctx, hospital)
 		}
 	}
 }
 
+// passDeliveries passes the deliveries of rows that lie behind a mark, and moves the mark. So no
+// delivery is passed twice if newer ones come between two batches. It returns what each returned
+// last.
+func (l *Lists) passDeliveries(ctx context.Context, hospital string, rows []redis.Z, behind *Mark, each func(m Mark, value []byte) bool) (more bool, err error) {
+	ids := make([]string, 0, len(rows))
+	marks := make([]Mark, 0, len(rows))
+	for _, row := range rows {
+		id, _ := row.Member.(string) //nolint:errcheck // go-redis returns members as strings
+		m := Mark{int64(row.Score), id}
+		if behind.ID == "" || m.At < behind.At || m.At == behind.At && m.ID < behind.ID {
+			ids, marks, *behind = append(ids, id), append(marks, m), m
+		}
+	}
+	if len(ids) == 0 {
+		return true, nil
+	}
+	var values []any
+	if err := l.view.call(ctx, func() (err error) {
+		values, err = l.view.redis.HMGet(ctx, l.view.of(hospital, listDeliveries), ids...).Result()
+		return err
+	}); err != nil {
+		return false, err
+	}
+	for i, value := range values {
+		if text, ok := value.(string); ok && len(text) >= rankSize && !each(marks[i], []byte(text[rankSize:])) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
 // Delivery returns one delivery; nil if there is none.
 func (l *Lists) Delivery(ctx context.Context, hospital, id string) ([]byte, error) {
-	value, err := l.listed(ctx, hospital, l.view.listKey(hospital, "deliveries"), id)
+	value, err := l.read(ctx, note{hospital, listDeliveries, id})
 	if len(value) < rankSize {
 		return nil, err
 	}
@@ -143,24 +155,23 @@ func (l *Lists) Delivery(ctx context.Context, hospital, id string) ([]byte, erro
 
 // Health returns the health of an endpoint; nil: none is known.
 func (l *Lists) Health(ctx context.Context, hospital, endpoint string) ([]byte, error) {
-	return l.listed(ctx, hospital, l.view.listKey(hospital, noteHealth), endpoint)
+	return l.read(ctx, note{hospital, noteHealth, endpoint})
 }
 
 // Command returns the progress of a command; nil: none is known.
 func (l *Lists) Command(ctx context.Context, hospital, id string) ([]byte, error) {
-	return l.listed(ctx, hospital, l.view.listKey(hospital, noteCommand)+":"+id, id)
+	return l.read(ctx, note{hospital, noteCommand, id})
 }
 
 // Link returns the target of the link with a token; nil: the link is unknown.
 func (l *Lists) Link(ctx context.Context, token string) ([]byte, error) {
-	id := linkID(token)
-	return l.field(ctx, l.view.listKey("", noteLink)+":"+id, id)
+	return l.field(ctx, linkNote(token))
 }
 
 // Episodes returns the states of all alert runs of a hospital, by id.
 func (l *Lists) Episodes(ctx context.Context, hospital string) (all map[string]string, err error) {
 	err = l.view.call(ctx, func() (err error) {
-		all, err = l.view.redis.HGetAll(ctx, l.view.listKey(hospital, noteEpisode)).Result()
+		all, err = l.view.redis.HGetAll(ctx, l.view.of(hospital, noteEpisode)).Result()
 		return err
 	})
 	if err == nil {
@@ -169,27 +180,27 @@ func (l *Lists) Episodes(ctx context.Context, hospital string) (all map[string]s
 	return all, err
 }
 
-// listed reads a field of a list of a hospital. With an error that it may not be the latest, it
-// still returns the value.
-func (l *Lists) listed(ctx context.Context, hospital, key, field string) ([]byte, error) {
-	value, err := l.field(ctx, key, field)
+// read returns a value of a hospital. With an error that it may not be the latest, it still returns
+// the value.
+func (l *Lists) read(ctx context.Context, n note) ([]byte, error) {
+	value, err := l.field(ctx, n)
 	if err == nil {
-		err = l.fault(ctx, hospital)
+		err = l.fault(ctx, n.hospital)
 	}
 	return value, err
 }
 
-func (l *Lists) field(ctx context.Context, key, field string) (value []byte, err error) {
+func (l *Lists) field(ctx context.Context, n note) (value []byte, err error) {
 	err = l.view.call(ctx, func() (err error) {
-		value, err = l.view.redis.HGet(ctx, key, field).Bytes()
+		value, err = l.view.redis.HGet(ctx, l.view.noteKey(n), n.id).Bytes()
 		return err
 	})
 	return value, err
 }
 
-// linkID returns the key of a token in Redis. It is a hash, so the data in Redis is not enough to
-// answer an alert.
-func linkID(token string) string {
+// linkNote returns where the target of a link is. The key of a token in Redis is a hash, so the data
+// in Redis is not enough to answer an alert. A request for a link does not name its hospital.
+func linkNote(token string) note {
 	sum := sha256.Sum256([]byte("svc.v1 link " + token))
-	return hex.EncodeToString(sum[:16])
+	return note{"", noteLink, hex.EncodeToString(sum[:16])}
 }

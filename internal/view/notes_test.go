@@ -82,7 +82,7 @@ func TestLinksAreHashed(t *testing.T) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for n := range d.notes {
-		if n.kind != noteLink || strings.Contains(n.id, "TOKEN") || n.id != linkID("TOKEN") {
+		if n.kind != noteLink || strings.Contains(n.id, "TOKEN") || n.id != linkNote("TOKEN").id {
 			t.Errorf("noted as %+v", n)
 		}
 	}

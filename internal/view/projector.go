@@ -189,7 +189,7 @@ func (p *Projector) signal() {
 // Run writes until ctx ends, and returns its error. While Redis is away it tries again.
 func (p *Projector) Run(ctx context.Context) error {
 	retry := time.Duration(0)
-	nextCheck := p.view.cfg.Now()
+	nextCheck := p.view.now()
 	loaded := false
 	for {
 		err := p.step(ctx, &loaded, &nextCheck)
@@ -212,7 +212,7 @@ func (p *Projector) Run(ctx context.Context) error {
 			p.log.InfoContext(ctx, "view is written again")
 			retry = 0
 		}
-		pause(ctx, nextCheck.Sub(p.view.cfg.Now()), p.wake)
+		pause(ctx, nextCheck.Sub(p.view.now()), p.wake)
 	}
 }
 
@@ -240,7 +240,7 @@ func (p *Projector) step(ctx context.Context, loaded *bool, nextCheck *time.Time
 	if err := p.flush(ctx); err != nil {
 		return err
 	}
-	if now := p.view.cfg.Now(); !now.Before(*nextCheck) {
+	if now := p.view.now(); !now.Before(*nextCheck) {
 		*nextCheck = now.Add(checkEvery)
 		return p.checkHeaders(ctx)
 	}
@@ -256,7 +256,7 @@ func (p *Projector) checkHeaders(ctx context.Context) error {
 	if len(partitions) == 0 {
 		return nil
 	}
-	seen, err := p.view.headers(ctx, partitions)
+	seen, err := p.view.headers(ctx, p.view.headerKey, partitions...)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -39,22 +40,22 @@ type Room struct {
 // Token returns the token of the current state of a hospital, in one round trip. The errors are
 // those of the package.
 func (b *View) Token(ctx context.Context, hospital string) (Token, error) {
-	partition := b.cfg.Partition(hospital)
-	token, err := b.token(ctx, b.redis.Pipeline(), partition, hospital)
+	token, err := b.token(ctx, b.redis.Pipeline(), hospital)
 	if errors.Is(err, ErrNoUnit) || errors.Is(err, ErrNotWhole) {
 		// Header and hospital may be of different moments during a rewrite. A transaction reads
 		// both at one.
-		return b.token(ctx, b.redis.TxPipeline(), partition, hospital)
+		return b.token(ctx, b.redis.TxPipeline(), hospital)
 	}
 	return token, err
 }
 
 // token adds its commands to a pipeline and runs it. It is no script: an embedded Redis takes 250
 // µs to run one, 45 µs for these two calls.
-func (b *View) token(ctx context.Context, pipe redis.Pipeliner, partition int32, hospital string) (Token, error) {
-	question := b.askHeader(ctx, pipe, partition)
+func (b *View) token(ctx context.Context, pipe redis.Pipeliner, hospital string) (Token, error) {
+	partition := b.partitionOf(hospital)
+	question := b.askHeader(ctx, pipe, b.headerKey(partition))
 	unit := pipe.HMGet(ctx, b.unitKey(partition, hospital), fieldGeneration, fieldVersion)
-	if err := b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
+	if err := b.exec(ctx, pipe); err != nil {
 		return Token{}, err
 	}
 	head := question.header()
@@ -83,33 +84,35 @@ func (b *View) tokenOf(header *header, at []any) (Token, error) {
 
 // Read returns the state of a hospital, in one round trip. The errors are those of the package.
 func (b *View) Read(ctx context.Context, hospital string) (Snapshot, error) {
-	partition := b.cfg.Partition(hospital)
-	s, err := b.read(ctx, b.redis.Pipeline(), partition, hospital)
+	fields, err := b.read(ctx, b.redis.Pipeline(), hospital)
 	if errors.Is(err, ErrNoUnit) || errors.Is(err, ErrNotWhole) {
 		// As in Token. In a transaction an empty hash means that the hospital does not exist.
-		return b.read(ctx, b.redis.TxPipeline(), partition, hospital)
+		fields, err = b.read(ctx, b.redis.TxPipeline(), hospital)
 	}
-	return s, err
-}
-
-// read adds its commands to a pipeline and runs it.
-func (b *View) read(ctx context.Context, pipe redis.Pipeliner, partition int32, hospital string) (Snapshot, error) {
-	question := b.askHeader(ctx, pipe, partition)
-	unit := pipe.HGetAll(ctx, b.unitKey(partition, hospital))
-	if err := b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
+	if err != nil {
 		return Snapshot{}, err
-	}
-	head, fields := question.header(), unit.Val()
-	if err := b.readable(&head); err != nil {
-		return Snapshot{}, err
-	}
-	if len(fields) == 0 {
-		return Snapshot{}, ErrNoUnit
-	}
-	if head.generation != fields[fieldGeneration] {
-		return Snapshot{}, ErrNotWhole
 	}
 	return snapshot(fields)
+}
+
+// read adds its commands to a pipeline and runs it. It returns the hash of the hospital.
+func (b *View) read(ctx context.Context, pipe redis.Pipeliner, hospital string) (map[string]string, error) {
+	partition := b.partitionOf(hospital)
+	question := b.askHeader(ctx, pipe, b.headerKey(partition))
+	unit := pipe.HGetAll(ctx, b.unitKey(partition, hospital))
+	if err := b.exec(ctx, pipe); err != nil {
+		return nil, err
+	}
+	head, fields := question.header(), unit.Val()
+	switch fault := b.readable(&head); {
+	case fault != nil:
+		return nil, fault
+	case len(fields) == 0:
+		return nil, ErrNoUnit
+	case head.generation != fields[fieldGeneration]:
+		return nil, ErrNotWhole
+	}
+	return fields, nil
 }
 
 func snapshot(fields map[string]string) (Snapshot, error) {
@@ -124,18 +127,25 @@ func snapshot(fields map[string]string) (Snapshot, error) {
 		Rooms: make([]Room, 0, len(fields)),
 	}
 	for name, value := range fields {
-		if id, err := strconv.ParseInt(name[1:], 10, 32); err == nil && name[:1] == fieldRoom {
-			s.Rooms = append(s.Rooms, Room{int32(id), value})
+		if id, is := roomID(name); is {
+			s.Rooms = append(s.Rooms, Room{id, value})
 		}
 	}
 	slices.SortFunc(s.Rooms, func(a, b Room) int { return cmp.Compare(a.ID, b.ID) })
 	return s, nil
 }
 
+// roomID returns the id of the room that a field is about; false: it is about no room.
+func roomID(field string) (int32, bool) {
+	text, is := strings.CutPrefix(field, fieldRoom)
+	id, err := strconv.ParseInt(text, 10, 32)
+	return int32(id), is && err == nil
+}
+
 // position returns the generation and the last input of the view of a partition. The error is
 // [ErrNotWhole] if the view is not whole.
 func (b *View) position(ctx context.Context, partition int32) (generation string, position int64, err error) {
-	s, err := b.headers(ctx, []int32{partition})
+	s, err := b.headers(ctx, b.headerKey, partition)
 	if err != nil {
 		return "", 0, err
 	}

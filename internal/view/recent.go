@@ -110,12 +110,12 @@ func (b *View) ReadSince(ctx context.Context, hospital string, since Token) (Sna
 	if since == (Token{}) {
 		return b.Read(ctx, hospital)
 	}
-	partition := b.cfg.Partition(hospital)
+	partition := b.partitionOf(hospital)
 	pipe := b.redis.Pipeline()
-	question := b.askHeader(ctx, pipe, partition)
+	question := b.askHeader(ctx, pipe, b.headerKey(partition))
 	// One command returns fields of one version.
 	unit := pipe.HMGet(ctx, b.unitKey(partition, hospital), fieldGeneration, fieldVersion, fieldPosition, fieldChart, fieldRecent)
-	if err := b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
+	if err := b.exec(ctx, pipe); err != nil {
 		return Snapshot{}, err
 	}
 	head, fields := question.header(), unit.Val()

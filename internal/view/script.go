@@ -44,15 +44,16 @@ func (b *View) loadScripts(ctx context.Context) error {
 
 // claim gives the view of a partition to a generation. The view stays whole only if it
 // belonged to that generation before.
-func (b *View) claim(ctx context.Context, pipe redis.Pipeliner, partition int32, generation string) *redis.Cmd {
-	return claimScript.EvalSha(ctx, pipe, []string{b.headerKey(partition)}, generation)
+func (p *Projector) claim(ctx context.Context, pipe redis.Pipeliner, partition int32) {
+	claimScript.EvalSha(ctx, pipe, []string{p.view.headerKey(partition)}, p.generation)
 }
 
 // write changes one hospital from version base, or replaces it if base is
 // negative.
-func (b *View) write(ctx context.Context, pipe redis.Pipeliner, partition int32, generation string, position int64, u *change) *redis.Cmd {
+func (p *Projector) write(ctx context.Context, pipe redis.Pipeliner, partition int32, position int64, u *change) {
+	b := p.view
 	args := make([]any, 0, 11+2*len(u.rooms)+2*len(u.site))
-	args = append(args, generation, u.hospital, u.base, u.version, position, u.chart, u.recent, b.cfg.changed(u.hospital), 0, 0, 0)
+	args = append(args, p.generation, u.hospital, u.base, u.version, position, u.chart, u.recent, b.changed(u.hospital), 0, 0, 0)
 	const rooms, gone, site = 8, 9, 10 // positions of the counts in args
 	for id, room := range u.rooms {
 		if room != nil {
@@ -84,17 +85,18 @@ func (b *View) write(ctx context.Context, pipe redis.Pipeliner, partition int32,
 		b.headerKey(partition), b.unitKey(partition, u.hospital), b.membersKey(partition),
 		b.siteKey(partition, u.hospital), b.codesKey(partition, u.hospital),
 	}
-	return writeScript.EvalSha(ctx, pipe, keys, args...)
+	writeScript.EvalSha(ctx, pipe, keys, args...)
 }
 
 // mark sets the position of a load, with the signs, and announces it. With seal it also makes the
 // partition whole and removes what other generations left.
-func (b *View) mark(ctx context.Context, pipe redis.Pipeliner, generation string, load *load) *redis.Cmd {
+func (p *Projector) mark(ctx context.Context, pipe redis.Pipeliner, load *load) {
+	b := p.view
 	seal, asOf, waiting := 0, "", time.Duration(0)
 	if load.seal {
 		seal = 1
 	}
-	now := b.cfg.Now()
+	now := b.now()
 	if !load.asOf.IsZero() { // by the clock of Redis, so that a delay on the way does not matter
 		asOf = strconv.FormatInt(b.redisNow().Add(load.asOf.Sub(now)).UnixMilli(), 10)
 	}
@@ -102,7 +104,7 @@ func (b *View) mark(ctx context.Context, pipe redis.Pipeliner, generation string
 		waiting = max(now.Sub(load.waits), 0)
 	}
 	partition := load.partition
-	return markScript.EvalSha(ctx, pipe, []string{b.headerKey(partition), b.membersKey(partition)},
-		generation, load.position, seal, b.channel(), partition, b.unitKey(partition, ""), b.siteKey(partition, ""), b.codesKey(partition, ""),
+	markScript.EvalSha(ctx, pipe, []string{b.headerKey(partition), b.membersKey(partition)},
+		p.generation, load.position, seal, b.channel(), partition, b.unitKey(partition, ""), b.siteKey(partition, ""), b.codesKey(partition, ""),
 		asOf, waiting.Milliseconds())
 }

@@ -14,15 +14,15 @@ const CodePrefix = "code/"
 // their version. With codes it adds the worklist of codes. It is one transaction in one round
 // trip. The errors are those of the package.
 func (b *View) Site(ctx context.Context, hospital string, codes bool) (map[string]string, Token, error) {
-	partition := b.cfg.Partition(hospital)
+	partition := b.partitionOf(hospital)
 	pipe := b.redis.TxPipeline()
-	question := b.askHeader(ctx, pipe, partition)
+	question := b.askHeader(ctx, pipe, b.headerKey(partition))
 	unit := pipe.HMGet(ctx, b.unitKey(partition, hospital), fieldGeneration, fieldVersion)
 	hashes := []*redis.MapStringStringCmd{pipe.HGetAll(ctx, b.siteKey(partition, hospital))}
 	if codes {
 		hashes = append(hashes, pipe.HGetAll(ctx, b.codesKey(partition, hospital)))
 	}
-	if err := b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
+	if err := b.exec(ctx, pipe); err != nil {
 		return nil, Token{}, err
 	}
 	head := question.header()

@@ -27,17 +27,15 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"os"
-	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -85,15 +83,11 @@ const (
 	breather       = 200 * time.Millisecond
 )
 
-// View is a connection to the view. It is safe for concurrent use.
+// View reads and writes the view. It is safe for concurrent use.
 type View struct {
-	cfg   Config
-	redis *redis.Client
-	// closedUntil is set after a call without an answer, in Unix ms. Until then calls fail at once
-	// instead of each waiting for its own timeout.
-	closedUntil atomic.Int64
-	numbered    atomic.Int64 // the last number of a notice
-	clock       *clock
+	*connection
+	keys
+	cfg Config
 }
 
 // Open prepares a view. It connects on first use, so Redis may be away.
@@ -118,9 +112,8 @@ func Open(cfg Config) (*View, error) {
 	if options.TLSConfig != nil {
 		options.TLSConfig.MinVersion = tls.VersionTLS12
 	}
-	if cfg.Prefix == "" {
-		cfg.Prefix = "svc:"
-	}
+	cfg.Prefix = cmp.Or(cfg.Prefix, "svc:")
+	cfg.WaitsAtMost = cmp.Or(cfg.WaitsAtMost, waitsAtMost)
 	silence.Do(func() { redis.SetLogger(silent{}) })
 	dial, call := dialTimeout, callTimeout
 	if cfg.Patient {
@@ -134,26 +127,24 @@ func Open(cfg Config) (*View, error) {
 	options.DisableIdentity = true
 	options.ContextTimeoutEnabled = true
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	b := &View{cfg: cfg, redis: redis.NewClient(options), clock: &clock{}}
-	b.numbered.Store(rand.Int64N(1 << 48)) //nolint:gosec // not secret: several instances write into one list
-	return b, nil
+	return &View{&connection{redis: redis.NewClient(options), now: cfg.Now}, keys{cfg.Prefix, cfg.Partition}, cfg}, nil
 }
 
 // Beside returns a view on the same connections, with one more word in the prefix of its keys. It
 // shares no keys with this one. It is for what is made from verdicts.
 func (b *View) Beside(word string) *View {
-	cfg := b.cfg
-	cfg.Prefix += word
-	cfg.WaitsAtMost = BesideAtMost
-	return &View{cfg: cfg, redis: b.redis, clock: b.clock}
+	beside := *b
+	beside.prefix += word
+	beside.cfg.WaitsAtMost = BesideAtMost
+	return &beside
 }
 
 // Dated returns a view on the same connections and keys that can be read when it is not current.
 // Its readers compare versions.
 func (b *View) Dated() *View {
-	cfg := b.cfg
-	cfg.Current = false
-	return &View{cfg: cfg, redis: b.redis, clock: b.clock}
+	dated := *b
+	dated.cfg.Current = false
+	return &dated
 }
 
 // go-redis logs errors to standard error, although its callers get them.
@@ -162,61 +153,6 @@ var silence sync.Once
 type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
-
-// Close ends the connections.
-func (b *View) Close() error {
-	if err := b.redis.Close(); err != nil {
-		return fmt.Errorf("close view: %w", err)
-	}
-	return nil
-}
-
-// Ping reports whether Redis answers: [ErrAway] if not.
-func (b *View) Ping(ctx context.Context) error {
-	return b.call(ctx, func() error { return b.redis.Ping(ctx).Err() })
-}
-
-// call runs one round trip, unless a recent one has failed. A caller that ran out of time or of
-// connections has learned nothing about Redis. Only a failure within the limits of a call makes
-// later calls fail at once.
-func (b *View) call(ctx context.Context, do func() error) error {
-	now := b.cfg.Now()
-	if until := b.closedUntil.Load(); until != 0 && now.UnixMilli() < until {
-		return ErrAway
-	}
-	err := do()
-	if err == nil || errors.Is(err, redis.Nil) {
-		return nil
-	}
-	deadline, limited := ctx.Deadline()
-	impatient := ctx.Err() != nil || limited && deadline.Before(now.Add(dialTimeout+callTimeout))
-	if answer := redis.Error(nil); !impatient && !errors.As(err, &answer) && !errors.Is(err, redis.ErrPoolTimeout) {
-		b.closedUntil.Store(b.cfg.Now().Add(breather).UnixMilli())
-	}
-	return fmt.Errorf("%w: %w", ErrAway, err)
-}
-
-// The keys. The braces put all keys of a partition into one slot of a cluster, so that one script
-// may touch them.
-func (b *View) key(partition int32, what string) string {
-	return b.cfg.Prefix + "{" + strconv.Itoa(int(partition)) + "}" + what
-}
-
-func (b *View) headerKey(partition int32) string  { return b.key(partition, "whole") }
-func (b *View) membersKey(partition int32) string { return b.key(partition, "units") }
-func (b *View) unitKey(partition int32, hospital string) string {
-	return b.key(partition, "unit:"+hospital)
-}
-
-func (b *View) siteKey(partition int32, hospital string) string {
-	return b.key(partition, "site:"+hospital)
-}
-
-func (b *View) codesKey(partition int32, hospital string) string {
-	return b.key(partition, "codes:"+hospital)
-}
-
-func (b *View) channel() string { return b.cfg.Prefix + "at" }
 
 // The fields. A header has generation, whole, position and signs; the hash of a
 // hospital has generation, version, position, chart, what changed lately, and

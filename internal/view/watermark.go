@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 	"sync"
@@ -53,40 +52,14 @@ func (b *View) Watermark() *Watermark {
 // tries again.
 func (f *Watermark) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		f.listen(ctx)
-		pause(ctx, 4*retryMin, nil)
-	}
-	return ctx.Err()
-}
-
-// listen applies announcements until the connection is lost.
-func (f *Watermark) listen(ctx context.Context) {
-	messages := f.view.redis.Subscribe(ctx, f.view.channel())
-	stop := context.AfterFunc(ctx, func() { _ = messages.Close() }) //nolint:errcheck // a read in progress ends with it
-	defer func() {
-		if stop() {
-			_ = messages.Close() //nolint:errcheck // the connection has failed already
-		}
-	}()
-	asked := false
-	for {
-		message, err := messages.ReceiveTimeout(ctx, 5*time.Second)
-		var slow net.Error
-		switch {
-		case err == nil:
-			asked = false
+		listen(ctx, f.view.redis.Subscribe(ctx, f.view.channel()), func(message any) {
 			if m, ok := message.(*redis.Message); ok {
 				f.applyAnnouncement(m.Payload)
 			}
-		case errors.As(err, &slow) && slow.Timeout() && !asked && ctx.Err() == nil:
-			asked = true // silence: check the connection
-			if messages.Ping(ctx) != nil {
-				return
-			}
-		default:
-			return
-		}
+		})
+		pause(ctx, 4*retryMin, nil)
 	}
+	return ctx.Err()
 }
 
 // applyAnnouncement notes the position in one announcement: generation, partition, position.

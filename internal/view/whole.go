@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -21,33 +20,27 @@ type Whole struct {
 // Whole returns everything of one hospital at one moment, in one round trip. The errors are those
 // of the package.
 func (b *View) Whole(ctx context.Context, hospital string) (*Whole, error) {
-	partition := b.cfg.Partition(hospital)
+	partition := b.partitionOf(hospital)
 	pipe := b.redis.TxPipeline()
 	site := pipe.HGetAll(ctx, b.siteKey(partition, hospital))
 	codes := pipe.HGetAll(ctx, b.codesKey(partition, hospital))
-	fields := pipe.HGetAll(ctx, b.unitKey(partition, hospital))
-	s, err := b.read(ctx, pipe, partition, hospital)
+	fields, err := b.read(ctx, pipe, hospital)
 	if err != nil {
 		return nil, err
 	}
-	w := &Whole{Snapshot: s, Site: site.Val()}
+	w := &Whole{Site: site.Val()}
+	if w.Snapshot, err = snapshot(fields); err != nil {
+		return nil, err
+	}
 	maps.Copy(w.Site, codes.Val())
-	for name := range fields.Val() {
-		if !slices.Contains([]string{fieldGeneration, fieldVersion, fieldPosition, fieldChart, fieldRecent}, name) && !isRoom(name) {
+	for name := range fields {
+		_, room := roomID(name)
+		if !room && !slices.Contains([]string{fieldGeneration, fieldVersion, fieldPosition, fieldChart, fieldRecent}, name) {
 			w.Foreign = append(w.Foreign, name)
 		}
 	}
 	slices.Sort(w.Foreign)
 	return w, nil
-}
-
-// isRoom reports whether a field is that of a room.
-func isRoom(name string) bool {
-	if len(name) < 2 || name[:1] != fieldRoom {
-		return false
-	}
-	_, err := strconv.ParseInt(name[1:], 10, 32)
-	return err == nil
 }
 
 // Hospitals returns the hospitals that the view has of a partition, ascending.

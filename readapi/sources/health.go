@@ -29,7 +29,7 @@ type Health struct {
 
 // Feeds implements [readapi.Health].
 func (s Health) Feeds(ctx context.Context, hospital string) ([]feeds.History, error) {
-	return s.View.Feeds(ctx, hospital)
+	return s.View.Feeds().List(ctx, hospital)
 }
 
 // Source implements [readapi.Health].
@@ -39,7 +39,7 @@ func (s Health) Source(hospital, key string) (source, name string, ok bool) {
 
 // Notices implements [readapi.Health].
 func (s Health) Notices(ctx context.Context, f feeds.Feed) (refusals, warnings []feeds.Notice, err error) {
-	return s.View.Notices(ctx, f)
+	return s.View.Feeds().Notices(ctx, f)
 }
 
 // behindWithin bounds the request to Kafka.

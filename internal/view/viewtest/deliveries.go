@@ -91,6 +91,19 @@ func delivered(t *testing.T, s Server) {
 	if !slices.Equal(got, want) {
 		t.Errorf("pages: %d rows, want %d: %.200v", len(got), len(want), got)
 	}
+	seen := map[string]bool{}
+	if err := b.Lists().ScanDeliveries(t.Context(), "north", "", time.Time{}, time.Time{}, view.Mark{}, func(m view.Mark, _ []byte) bool {
+		if seen[m.ID] {
+			t.Errorf("%s comes twice if newer ones come meanwhile", m.ID)
+		}
+		if seen[m.ID] = true; len(seen)%100 == 0 {
+			d.Put(view.Delivery{Hospital: "north", Endpoint: "whk_8", ID: fmt.Sprint("dlv_newer_", len(seen)), OccurredAt: begin.Add(time.Hour), Value: []byte("newer")})
+			d.Written(t.Context())
+		}
+		return true
+	}); err != nil || len(seen) != count {
+		t.Errorf("%d deliveries, want %d: %v", len(seen), count, err)
+	}
 	if one, _ := list("whk_2", time.Time{}, time.Time{}, view.Mark{}, count); len(one) != count/2 || one[0] != "999" {
 		t.Errorf("of one endpoint: %d", len(one))
 	}

@@ -39,7 +39,7 @@ func counted(t *testing.T, s Server) {
 	}
 	add := func(b *view.View, sums map[feeds.Feed]*feeds.Sum) {
 		t.Helper()
-		if left, err := b.AddFeeds(t.Context(), sums); err != nil || len(left) > 0 {
+		if left, err := b.Feeds().AddFeeds(t.Context(), sums); err != nil || len(left) > 0 {
 			t.Fatal(left, err)
 		}
 	}
@@ -49,7 +49,7 @@ func counted(t *testing.T, s Server) {
 	now = now.Add(40 * time.Second) // another day, another block of every level
 	add(two, map[feeds.Feed]*feeds.Sum{hl7: sum(100, now.Add(-10*time.Second), now)})
 
-	list, err := clock(t, s, &now).Feeds(t.Context(), "north")
+	list, err := clock(t, s, &now).Feeds().List(t.Context(), "north")
 	if err != nil || len(list) != 2 || list[0].Feed != census || list[1].Feed != hl7 {
 		t.Fatalf("%+v, %v", list, err)
 	}
@@ -74,7 +74,7 @@ func counted(t *testing.T, s Server) {
 		t.Errorf("the minute goes on: %+v", got)
 	}
 	now = now.Add(7 * 24 * time.Hour)
-	if list, err := one.Feeds(t.Context(), "north"); err != nil || len(list) > 0 {
+	if list, err := one.Feeds().List(t.Context(), "north"); err != nil || len(list) > 0 {
 		t.Errorf("a week later: %+v %v", list, err)
 	}
 }
@@ -92,13 +92,13 @@ func noticed(t *testing.T, s Server) {
 	}
 	add := func(b *view.View, f feeds.Feed, notices ...feeds.Notice) {
 		t.Helper()
-		if left, err := b.AddFeeds(t.Context(), map[feeds.Feed]*feeds.Sum{f: {Notices: notices}}); err != nil || len(left) > 0 {
+		if left, err := b.Feeds().AddFeeds(t.Context(), map[feeds.Feed]*feeds.Sum{f: {Notices: notices}}); err != nil || len(left) > 0 {
 			t.Fatal(left, err)
 		}
 	}
 	is := func(f feeds.Feed, refused, warned []feeds.Notice) {
 		t.Helper()
-		a, b, err := clock(t, s, &now).Notices(t.Context(), f)
+		a, b, err := clock(t, s, &now).Feeds().Notices(t.Context(), f)
 		if err != nil || !slices.Equal(a, refused) || !slices.Equal(b, warned) {
 			t.Errorf("%s: %v\n%+v, want\n%+v, and\n%+v, want\n%+v", f.Channel, err, a, refused, b, warned)
 		}
@@ -128,7 +128,7 @@ func noticed(t *testing.T, s Server) {
 	}
 	is(census, nil, nil) // one feed too many
 	is(hl7, []feeds.Notice{note(5, true), note(5, true), note(4, true), note(1, true)}, kept)
-	list, err := one.Feeds(t.Context(), "noticed")
+	list, err := one.Feeds().List(t.Context(), "noticed")
 	if err != nil || len(list) > 0 { // the feeds have received nothing
 		t.Errorf("%d feeds, %v", len(list), err)
 	}

@@ -1,0 +1,211 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// connection is the connections to Redis. All views on them share what is known of it: whether it
+// answers, and its clock.
+type connection struct {
+	redis *redis.Client
+	now   func() time.Time
+	// closedUntil is set after a call without an answer, in Unix ms. Until then calls fail at once
+	// instead of each waiting for its own timeout.
+	closedUntil atomic.Int64
+	reading     atomic.Pointer[clockReading]
+	asked       atomic.Int64 // when the clock of Redis was last asked, in Unix ms by our clock
+}
+
+// Close ends the connections.
+func (c *connection) Close() error {
+	if err := c.redis.Close(); err != nil {
+		return fmt.Errorf("close view: %w", err)
+	}
+	return nil
+}
+
+// Ping reports whether Redis answers: [ErrAway] if not.
+func (c *connection) Ping(ctx context.Context) error {
+	return c.call(ctx, func() error { return c.redis.Ping(ctx).Err() })
+}
+
+// call runs one round trip, unless a recent one has failed. A caller that ran out of time or of
+// connections has learned nothing about Redis. Only a failure within the limits of a call makes
+// later calls fail at once.
+func (c *connection) call(ctx context.Context, do func() error) error {
+	now := c.now()
+	if until := c.closedUntil.Load(); until != 0 && now.UnixMilli() < until {
+		return ErrAway
+	}
+	err := do()
+	if err == nil || errors.Is(err, redis.Nil) {
+		return nil
+	}
+	deadline, limited := ctx.Deadline()
+	impatient := ctx.Err() != nil || limited && deadline.Before(now.Add(dialTimeout+callTimeout))
+	if answer := redis.Error(nil); !impatient && !errors.As(err, &answer) && !errors.Is(err, redis.ErrPoolTimeout) {
+		c.closedUntil.Store(c.now().Add(breather).UnixMilli())
+	}
+	return fmt.Errorf("%w: %w", ErrAway, err)
+}
+
+// exec runs the commands of a pipeline in one round trip.
+func (c *connection) exec(ctx context.Context, pipe redis.Pipeliner) error {
+	return c.call(ctx, func() error { _, err := pipe.Exec(ctx); return err })
+}
+
+// script runs a script. If Redis has lost it in a restart, script loads it and runs it again.
+func (c *connection) script(ctx context.Context, s *redis.Script, keys []string, args ...any) (answer *redis.Cmd, err error) {
+	err = c.call(ctx, func() error {
+		answer = s.EvalSha(ctx, c.redis, keys, args...)
+		if redis.HasErrorPrefix(answer.Err(), "NOSCRIPT") {
+			if err := s.Load(ctx, c.redis).Err(); err != nil {
+				return err
+			}
+			answer = s.EvalSha(ctx, c.redis, keys, args...)
+		}
+		return answer.Err()
+	})
+	return answer, err
+}
+
+// listen passes what comes on a subscription to each, until the connection is lost or ctx ends.
+func listen(ctx context.Context, messages *redis.PubSub, each func(message any)) {
+	stop := context.AfterFunc(ctx, func() { messages.Close() }) //nolint:errcheck // a read in progress ends with it
+	defer func() {
+		if stop() {
+			messages.Close() //nolint:errcheck // the connection has failed already
+		}
+	}()
+	asked := false
+	for {
+		message, err := messages.ReceiveTimeout(ctx, silenceAtMost)
+		if err == nil {
+			asked = false
+			each(message)
+			continue
+		}
+		var slow net.Error
+		if asked || !errors.As(err, &slow) || !slow.Timeout() || ctx.Err() != nil {
+			return
+		}
+		if asked = true; messages.Ping(ctx) != nil { // is the connection still there?
+			return
+		}
+	}
+}
+
+// silenceAtMost is how long nothing may come on a subscription before the connection is checked.
+const silenceAtMost = 5 * time.Second
+
+// clockReading is a time of Redis, and the time of our clock when it came.
+type clockReading struct{ theirs, ours time.Time }
+
+// clockEvery is how often the clock of Redis is read. By then the address may lead to another
+// Redis.
+const clockEvery = time.Second
+
+// clockIsDue reports whether the caller should read the clock of Redis.
+func (c *connection) clockIsDue() bool {
+	if c.reading.Load() == nil {
+		return true
+	}
+	last, ms := c.asked.Load(), c.now().UnixMilli()
+	return (ms-last >= clockEvery.Milliseconds() || ms < last) && c.asked.CompareAndSwap(last, ms)
+}
+
+// setClock notes the answer of Redis to the question for its time.
+func (c *connection) setClock(answer *redis.TimeCmd) {
+	if theirs, err := answer.Result(); err == nil {
+		c.reading.Store(&clockReading{theirs, c.now()})
+	}
+}
+
+// readClock reads the clock of Redis when that is due.
+func (c *connection) readClock(ctx context.Context) error {
+	if !c.clockIsDue() {
+		return nil
+	}
+	return c.call(ctx, func() error {
+		answer := c.redis.Time(ctx)
+		c.setClock(answer)
+		return answer.Err()
+	})
+}
+
+// redisNow returns the time by the clock of Redis or, before its first reading, by ours.
+func (c *connection) redisNow() time.Time {
+	now := c.now()
+	if r := c.reading.Load(); r != nil {
+		return r.theirs.Add(now.Sub(r.ours))
+	}
+	return now
+}
+
+// headerQuestion asks for a header in a pipeline. Once the pipeline has run, header returns the
+// answer.
+type headerQuestion struct {
+	connection *connection
+	fields     *redis.SliceCmd
+	clock      *redis.TimeCmd // nil: the time of Redis was read a moment ago
+}
+
+// askHeader asks for the header at a key and, once a second, for the clock of Redis.
+func (c *connection) askHeader(ctx context.Context, pipe redis.Pipeliner, key string) headerQuestion {
+	q := headerQuestion{connection: c, fields: pipe.HMGet(ctx, key, fieldGeneration, fieldWhole, fieldPosition, fieldSigns)}
+	if c.clockIsDue() {
+		q.clock = pipe.Time(ctx)
+	}
+	return q
+}
+
+func (q *headerQuestion) header() header {
+	if q.clock != nil {
+		q.connection.setClock(q.clock)
+	}
+	return headerOf(q.fields.Val())
+}
+
+// headers reads the headers of some partitions in one round trip. key returns where they are.
+func (c *connection) headers(ctx context.Context, key func(int32) string, partitions ...int32) ([]header, error) {
+	pipe := c.redis.Pipeline()
+	questions := make([]headerQuestion, len(partitions))
+	for i, partition := range partitions {
+		questions[i] = c.askHeader(ctx, pipe, key(partition))
+	}
+	if err := c.exec(ctx, pipe); err != nil {
+		return nil, err
+	}
+	all := make([]header, len(partitions))
+	for i := range questions {
+		all[i] = questions[i].header()
+	}
+	return all, nil
+}
+
+// faults returns why the headers of the partitions 0 to n-1 say that they cannot be read. An input
+// may have waited no longer than most.
+func (c *connection) faults(ctx context.Context, key func(int32) string, n int32, most time.Duration) (map[int32]error, error) {
+	partitions := make([]int32, n)
+	for i := range partitions {
+		partitions[i] = int32(i)
+	}
+	headers, err := c.headers(ctx, key, partitions...)
+	if err != nil {
+		return nil, err
+	}
+	faults := map[int32]error{}
+	for i := range headers {
+		if fault := headers[i].fault(c.redisNow(), most); fault != nil {
+			faults[partitions[i]] = fault
+		}
+	}
+	return faults, nil
+}
