@@ -35,7 +35,6 @@ var allowances = map[string]allowance{
 	"acuity":                            {154, "the words of observations, charts, changes and snapshots: a record refers to all below it"},
 	"ingest.server":                     {45, "one handler for each path of the contract, and the share of a hospital around them"},
 	"ingest/fhir.decoder":               {116, "one method for each element that is read; resources take their own decoders with them"},
-	"internal/admin/subscribers.server": {44, "one handler for each path of the contract"},
 	"internal/analysis/replay":          {74, "export, import, replay and verify share one reader of the log"},
 	"internal/analysis/simulate.visit":  {52, "one method for each event that a patient can bring about"},
 	"internal/cli":                      {42, "one command of the API each"},

@@ -25,16 +25,16 @@ const (
 	lookEvery   = 20 * time.Millisecond
 )
 
-func commands() []httpapi.Route[*server] {
+func commands() []httpapi.Route[*webhooks] {
 	hook := idOf("webhook", "whk_0123456789abcdef")
-	return grouped(groupWebhooks, []httpapi.Route[*server]{
+	return []httpapi.Route[*webhooks]{
 		{Operation: httpapi.Operation{
 			Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/test", ID: "testWebhook", Summary: "Send an endpoint a ping, or a sample of an event",
 			About:      "Signed and sent as any event is, but once; also to an endpoint that is paused. The command tells what became of it.",
 			Parameters: []httpapi.Parameter{hook},
 			Bodies:     optionalBody(testShape{}, httpapi.Example{Name: "A ping", Text: `{}`}, httpapi.Example{Name: "A sample", Text: `{"event":"surge.level_changed"}`}),
 			Data:       commanded{}, Refuses: []httpapi.Kind{httpapi.Missing},
-		}, Serve: (*server).test},
+		}, Serve: (*webhooks).test},
 		{Operation: httpapi.Operation{
 			Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/replay", ID: "replayWebhook", Summary: "Send the events of a window again",
 			About:      "By occurredAt, with the same ids and bodies, beside new events and at half the rate. only: failed sends what ended without success, missing what was never delivered here, all everything. count is null if it is not known within two seconds; the command tells it later.",
@@ -43,20 +43,20 @@ func commands() []httpapi.Route[*server] {
 				httpapi.Example{Name: "What was missed", Text: `{"since":"2026-03-01T14:00:00Z","until":"2026-03-01T15:00:00Z","only":"missing"}`},
 				httpapi.Example{Name: "Levels, all again", Text: `{"since":"2026-03-01T14:00:00Z","events":["surge.level_changed"],"only":"all"}`}),
 			Data: replayed{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable},
-		}, Serve: (*server).replay},
+		}, Serve: (*webhooks).replay},
 		{Operation: httpapi.Operation{
 			Method: http.MethodPost, Path: "/api/admin/deliveries/{id}/retry", ID: "retryDelivery", Summary: "Send one delivery again",
 			About:      "The same id and body, once.",
 			Parameters: []httpapi.Parameter{idOf("delivery", "dlv_0123456789abcdef0123456789abcdef")},
 			Data:       retriedRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
-		}, Serve: (*server).retry},
+		}, Serve: (*webhooks).retry},
 		{Operation: httpapi.Operation{
 			Method: http.MethodPost, Path: "/api/admin/commands/{id}/stop", ID: "stopCommand", Summary: "Stop a replay",
 			About:      "What is under way ends, the rest is not sent.",
 			Parameters: []httpapi.Parameter{idOf("command", "cmd_0123456789abcdef")},
 			Data:       commandRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable},
-		}, Serve: (*server).stop},
-	})
+		}, Serve: (*webhooks).stop},
+	}
 }
 
 type testShape struct {
@@ -119,7 +119,7 @@ func (s *server) order(w http.ResponseWriter, r *http.Request, action, subject s
 	return s.perform(w, r, action, subject, 0, 0, func(ctx context.Context) error { return s.Order(ctx, c) })
 }
 
-func (s *server) test(w http.ResponseWriter, r *http.Request) {
+func (s *webhooks) test(w http.ResponseWriter, r *http.Request) {
 	var in testShape
 	warnings, ok := httpapi.ReadOptionalJSON(w, r, maxBody, &in)
 	if !ok {
@@ -142,7 +142,7 @@ func (s *server) test(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *server) replay(w http.ResponseWriter, r *http.Request) {
+func (s *webhooks) replay(w http.ResponseWriter, r *http.Request) {
 	var in replayShape
 	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in)
 	if !ok {
@@ -195,7 +195,7 @@ const dryRun = "dryRun"
 
 // orderDryRun writes a command that changes nothing to the ledger, so no act is put on record;
 // false: it has answered.
-func (s *server) orderDryRun(w http.ResponseWriter, r *http.Request, c *outbound.Command) bool {
+func (s *webhooks) orderDryRun(w http.ResponseWriter, r *http.Request, c *outbound.Command) bool {
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
 	err := s.Order(ctx, c)
@@ -207,7 +207,7 @@ func (s *server) orderDryRun(w http.ResponseWriter, r *http.Request, c *outbound
 }
 
 // count waits a little until the notifier says how many deliveries a replay makes.
-func (s *server) count(ctx context.Context, c *outbound.Command) *int {
+func (s *webhooks) count(ctx context.Context, c *outbound.Command) *int {
 	if p, ok := Await(ctx, s.Lists, c, func(p *outbound.Progress) bool { return p.Count > 0 || p.Done }); ok {
 		return &p.Count
 	}
@@ -237,7 +237,7 @@ func Await(ctx context.Context, lists Progresses, c *outbound.Command, enough fu
 	}
 }
 
-func (s *server) retry(w http.ResponseWriter, r *http.Request) {
+func (s *webhooks) retry(w http.ResponseWriter, r *http.Request) {
 	c := s.command(r, outbound.VerbRetry)
 	d, ok, err := s.Lists.Delivery(r.Context(), c.Hospital, pathID(r))
 	switch {
@@ -254,7 +254,7 @@ func (s *server) retry(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *server) stop(w http.ResponseWriter, r *http.Request) {
+func (s *webhooks) stop(w http.ResponseWriter, r *http.Request) {
 	c := s.command(r, outbound.VerbStop)
 	p, ok, err := s.Lists.Progress(r.Context(), hospitalOf(r), pathID(r))
 	switch {
@@ -277,7 +277,7 @@ func (s *server) stop(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *server) getCommand(w http.ResponseWriter, r *http.Request) {
+func (s *webhooks) getCommand(w http.ResponseWriter, r *http.Request) {
 	p, ok, err := s.Lists.Progress(r.Context(), hospitalOf(r), pathID(r))
 	switch {
 	case err != nil:

@@ -22,7 +22,7 @@ var stateNames = []string{
 	string(outbound.Cancelled), string(outbound.Failed), string(outbound.Suppressed), string(outbound.Superseded),
 }
 
-func deliveryReads() []httpapi.Route[*server] {
+func deliveryReads() []httpapi.Route[*webhooks] {
 	page := []httpapi.Parameter{
 		{Name: "channel", In: "query", About: "Only these.", Values: channelNames},
 		{Name: "state", In: "query", About: "Only these.", Values: stateNames},
@@ -32,31 +32,31 @@ func deliveryReads() []httpapi.Route[*server] {
 	}
 	hook := idOf("webhook", "whk_0123456789abcdef")
 	const about = "The newest 10,000 of an endpoint."
-	return grouped(groupWebhooks, []httpapi.Route[*server]{
+	return []httpapi.Route[*webhooks]{
 		{Operation: httpapi.Operation{
 			Method: http.MethodGet, Path: "/api/admin/deliveries", ID: "listDeliveries", Summary: "What was sent or is to be sent, newest first", About: about,
 			Parameters: page, Data: deliveryPage{}, Refuses: []httpapi.Kind{httpapi.Invalid, httpapi.Unprocessable}, Limits: map[string]int64{"deliveriesPerPage": deliveriesAtMost, "deliveriesListed": outbound.RecentPerEndpoint},
-		}, Serve: (*server).listDeliveries},
+		}, Serve: (*webhooks).listDeliveries},
 		{Operation: httpapi.Operation{
 			Method: http.MethodGet, Path: "/api/admin/deliveries/{id}", ID: "getDelivery", Summary: "One delivery with its attempts",
 			Parameters: []httpapi.Parameter{idOf("delivery", "dlv_0123456789abcdef0123456789abcdef")},
 			Data:       deliveryRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
-		}, Serve: (*server).getDelivery},
+		}, Serve: (*webhooks).getDelivery},
 		{Operation: httpapi.Operation{
 			Method: http.MethodGet, Path: "/api/admin/webhooks/{id}/deliveries", ID: "listWebhookDeliveries", Summary: "What was sent to one endpoint, newest first", About: about,
 			Parameters: append([]httpapi.Parameter{hook}, page...), Data: deliveryPage{}, Refuses: []httpapi.Kind{httpapi.Invalid, httpapi.Missing, httpapi.Unprocessable},
-		}, Serve: (*server).listWebhookDeliveries},
+		}, Serve: (*webhooks).listWebhookDeliveries},
 		{Operation: httpapi.Operation{
 			Method: http.MethodGet, Path: "/api/v1/webhooks/{id}/deliveries", Keyed: true, ID: "listOwnDeliveries", Summary: "What was sent to the partner's own endpoint, newest first",
 			About:      about + " For the keys that the endpoint names in readerKeyIds, whatever their scopes; to others there is no such endpoint.",
 			Parameters: append([]httpapi.Parameter{hook}, page...), Data: ownDeliveryPage{}, Refuses: []httpapi.Kind{httpapi.Invalid, httpapi.Missing, httpapi.Unprocessable},
-		}, Serve: (*server).listOwnDeliveries},
+		}, Serve: (*webhooks).listOwnDeliveries},
 		{Operation: httpapi.Operation{
 			Method: http.MethodGet, Path: "/api/admin/commands/{id}", ID: "getCommand", Summary: "How far a test, a retry or a replay is",
 			Parameters: []httpapi.Parameter{idOf("command", "cmd_0123456789abcdef")},
 			Data:       commandRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
-		}, Serve: (*server).getCommand},
-	})
+		}, Serve: (*webhooks).getCommand},
+	}
 }
 
 // deliveryBase holds the fields that a partner may see too.
@@ -124,7 +124,7 @@ func deliveryOf(d *outbound.Delivery) deliveryRow {
 }
 
 // query reads the query of a request; false: it has answered.
-func (s *server) query(w http.ResponseWriter, r *http.Request, endpoint string) (outbound.Query, bool) {
+func (s *webhooks) query(w http.ResponseWriter, r *http.Request, endpoint string) (outbound.Query, bool) {
 	given, zone := httpapi.QueryOf(r), s.Zone(hospitalOf(r))
 	q := outbound.Query{
 		Hospital: hospitalOf(r), Endpoint: endpoint, Channel: outbound.Channel(given.One("channel", channelNames...)),
@@ -136,7 +136,7 @@ func (s *server) query(w http.ResponseWriter, r *http.Request, endpoint string) 
 }
 
 // page returns the page for a query; false: it has answered.
-func (s *server) page(w http.ResponseWriter, r *http.Request, endpoint string) (page outbound.Page, ok bool) {
+func (s *webhooks) page(w http.ResponseWriter, r *http.Request, endpoint string) (page outbound.Page, ok bool) {
 	q, ok := s.query(w, r, endpoint)
 	if !ok {
 		return page, false
@@ -153,7 +153,7 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, endpoint string) (
 	return page, false
 }
 
-func (s *server) answerPage(w http.ResponseWriter, r *http.Request, endpoint string) {
+func (s *webhooks) answerPage(w http.ResponseWriter, r *http.Request, endpoint string) {
 	found, ok := s.page(w, r, endpoint)
 	if !ok {
 		return
@@ -165,15 +165,15 @@ func (s *server) answerPage(w http.ResponseWriter, r *http.Request, endpoint str
 	httpapi.OK(w, r, page)
 }
 
-func (s *server) listDeliveries(w http.ResponseWriter, r *http.Request) { s.answerPage(w, r, "") }
+func (s *webhooks) listDeliveries(w http.ResponseWriter, r *http.Request) { s.answerPage(w, r, "") }
 
-func (s *server) listWebhookDeliveries(w http.ResponseWriter, r *http.Request) {
+func (s *webhooks) listWebhookDeliveries(w http.ResponseWriter, r *http.Request) {
 	if hook, ok := s.webhook(w, r); ok {
 		s.answerPage(w, r, hook.ID)
 	}
 }
 
-func (s *server) listOwnDeliveries(w http.ResponseWriter, r *http.Request) {
+func (s *webhooks) listOwnDeliveries(w http.ResponseWriter, r *http.Request) {
 	hook, known := s.Register.Webhook(hospitalOf(r), pathID(r))
 	if !known || !s.reads(r, hook) {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
@@ -196,7 +196,7 @@ func (s *server) listOwnDeliveries(w http.ResponseWriter, r *http.Request) {
 
 // reads reports whether the caller's key may list the deliveries to an endpoint. The
 // endpoint may also name another key of the same lineage.
-func (s *server) reads(r *http.Request, hook *outbound.Webhook) bool {
+func (s *webhooks) reads(r *http.Request, hook *outbound.Webhook) bool {
 	caller := httpapi.Caller(r.Context())
 	return slices.ContainsFunc(hook.ReaderKeys, func(id string) bool {
 		if id == caller.ID {
@@ -207,7 +207,7 @@ func (s *server) reads(r *http.Request, hook *outbound.Webhook) bool {
 	})
 }
 
-func (s *server) getDelivery(w http.ResponseWriter, r *http.Request) {
+func (s *webhooks) getDelivery(w http.ResponseWriter, r *http.Request) {
 	d, ok, err := s.Lists.Delivery(r.Context(), hospitalOf(r), pathID(r))
 	switch {
 	case err != nil:

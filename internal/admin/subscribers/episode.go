@@ -12,21 +12,21 @@ import (
 
 const actAlertAck = "alert.ack"
 
-func episodeWrites() []httpapi.Route[*server] {
-	return grouped(groupAlerts, []httpapi.Route[*server]{{Operation: httpapi.Operation{
+func episodeWrites() []httpapi.Route[*alerts] {
+	return []httpapi.Route[*alerts]{{Operation: httpapi.Operation{
 		Method: http.MethodPost, Path: "/api/admin/alerts/episodes/{id}/ack", ID: "acknowledgeAlert", Summary: "Say that somebody has taken the alert",
 		About:      "Nothing escalates or repeats until the level rises again. Answered once the list of episodes shows it; done is false if that takes longer than two seconds, and then the command tells it.",
 		Parameters: []httpapi.Parameter{idOf("episode", "epi_0123456789abcdef")},
 		Bodies:     optionalBody(ackShape{}, httpapi.Example{Name: "By a role", Text: `{"by":"House supervisor"}`}),
 		Data:       acknowledged{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable},
-	}, Serve: (*server).acknowledge}})
+	}, Serve: (*alerts).acknowledge}}
 }
 
-func episodeReads() []httpapi.Route[*server] {
-	return grouped(groupAlerts, []httpapi.Route[*server]{{Operation: httpapi.Operation{
+func episodeReads() []httpapi.Route[*alerts] {
+	return []httpapi.Route[*alerts]{{Operation: httpapi.Operation{
 		Method: http.MethodGet, Path: "/api/admin/alerts/episodes", ID: "listEpisodes", Summary: "When people were told, newest first",
 		About: "An episode begins when the unit leaves green and ends when those told know that it is green again.", Data: episodeList{},
-	}, Serve: (*server).listEpisodes}})
+	}, Serve: (*alerts).listEpisodes}}
 }
 
 type ackShape struct {
@@ -61,7 +61,7 @@ type episodeList struct {
 	Items []episodeRow `json:"items"`
 }
 
-func (s *server) listEpisodes(w http.ResponseWriter, r *http.Request) {
+func (s *alerts) listEpisodes(w http.ResponseWriter, r *http.Request) {
 	all, err := s.Lists.Episodes(r.Context(), hospitalOf(r))
 	if err != nil {
 		s.away(w, r, err)
@@ -79,7 +79,7 @@ func (s *server) listEpisodes(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, list)
 }
 
-func (s *server) acknowledge(w http.ResponseWriter, r *http.Request) {
+func (s *alerts) acknowledge(w http.ResponseWriter, r *http.Request) {
 	var in ackShape
 	warnings, ok := httpapi.ReadOptionalJSON(w, r, maxBody, &in)
 	if !ok {

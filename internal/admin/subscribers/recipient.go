@@ -28,40 +28,40 @@ const (
 	recipientsMax = 200 // per hospital
 )
 
-func recipientWrites() []httpapi.Route[*server] {
+func recipientWrites() []httpapi.Route[*alerts] {
 	id := idOf("recipient", "rcp_0123456789abcdef")
-	return grouped(groupAlerts, []httpapi.Route[*server]{
+	return []httpapi.Route[*alerts]{
 		{Operation: httpapi.Operation{
 			Method: http.MethodPost, Path: "/api/admin/alerts/recipients", ID: "createRecipient", Summary: "Add a role on duty that alerts go to",
 			About:  "A role, never a person by name. Address and number are sealed; lists show them masked.",
 			Bodies: body(recipientShape{}, httpapi.Example{Name: "The house supervisor", Text: `{"label":"House supervisor","email":"supervisor@hospital.example","phone":"+15555550100"}`}),
 			Data:   savedRecipient{}, Refuses: []httpapi.Kind{httpapi.Unprocessable}, Limits: map[string]int64{"alertRecipients": recipientsMax},
-		}, Serve: (*server).createRecipient},
+		}, Serve: (*alerts).createRecipient},
 		{Operation: httpapi.Operation{
 			Method: http.MethodPatch, Path: "/api/admin/alerts/recipients/{id}", ID: "changeRecipient", Summary: "Change a recipient",
 			About:      "What is left out stays; null takes an address away.",
 			Parameters: []httpapi.Parameter{id, ifMatch},
 			Bodies:     body(recipientChangeShape{}, httpapi.Example{Name: "Another number", Text: `{"phone":"+15555550101"}`}),
 			Data:       savedRecipient{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
-		}, Serve: (*server).changeRecipient},
+		}, Serve: (*alerts).changeRecipient},
 		{Operation: httpapi.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/alerts/recipients/{id}", ID: "deleteRecipient", Summary: "Remove a recipient",
 			About:      "One that a tier names is not removed: nobody might be left to be told.",
 			Parameters: []httpapi.Parameter{id, ifMatch},
 			Data:       recipientRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
-		}, Serve: (*server).deleteRecipient},
+		}, Serve: (*alerts).deleteRecipient},
 		{Operation: httpapi.Operation{
 			Method: http.MethodPost, Path: "/api/admin/alerts/test", ID: "testAlert", Summary: "Send a recipient a test by one channel",
 			Bodies: body(alertTestShape{}, httpapi.Example{Name: "By SMS", Text: `{"recipientId":"rcp_0123456789abcdef","channel":"sms"}`}),
 			Data:   commanded{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable},
-		}, Serve: (*server).testAlert},
-	})
+		}, Serve: (*alerts).testAlert},
+	}
 }
 
-func recipientReads() []httpapi.Route[*server] {
-	return grouped(groupAlerts, []httpapi.Route[*server]{{Operation: httpapi.Operation{
+func recipientReads() []httpapi.Route[*alerts] {
+	return []httpapi.Route[*alerts]{{Operation: httpapi.Operation{
 		Method: http.MethodGet, Path: "/api/admin/alerts/recipients", ID: "listRecipients", Summary: "Whom alerts may go to, oldest first", Data: recipientList{},
-	}, Serve: (*server).listRecipients}})
+	}, Serve: (*alerts).listRecipients}}
 }
 
 type recipientShape struct {
@@ -109,7 +109,7 @@ func recipientOf(p *outbound.Recipient) recipientRow {
 	return recipientRow{p.ID, p.Label, some(p.EmailShown), some(p.PhoneShown), some(p.WebhookID), p.Version, httpapi.Time(p.CreatedAt)}
 }
 
-func (s *server) listRecipients(w http.ResponseWriter, r *http.Request) {
+func (s *alerts) listRecipients(w http.ResponseWriter, r *http.Request) {
 	all := slices.Clone(s.Register.Recipients(hospitalOf(r)))
 	slices.SortStableFunc(all, func(a, b *outbound.Recipient) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	list := recipientList{Recipients: make([]recipientRow, len(all))}
@@ -120,7 +120,7 @@ func (s *server) listRecipients(w http.ResponseWriter, r *http.Request) {
 }
 
 // recipient returns the recipient in the path; false: it has answered.
-func (s *server) recipient(w http.ResponseWriter, r *http.Request) (*outbound.Recipient, bool) {
+func (s *alerts) recipient(w http.ResponseWriter, r *http.Request) (*outbound.Recipient, bool) {
 	p, ok := s.Register.Recipient(hospitalOf(r), pathID(r))
 	if !ok {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
@@ -128,7 +128,7 @@ func (s *server) recipient(w http.ResponseWriter, r *http.Request) (*outbound.Re
 	return p, ok
 }
 
-func (s *server) createRecipient(w http.ResponseWriter, r *http.Request) {
+func (s *alerts) createRecipient(w http.ResponseWriter, r *http.Request) {
 	var in recipientShape
 	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in)
 	if !ok {
@@ -150,7 +150,7 @@ func (s *server) createRecipient(w http.ResponseWriter, r *http.Request) {
 	s.saveRecipient(w, r, seen, actRecipientCreate, 0, &p, warnings)
 }
 
-func (s *server) changeRecipient(w http.ResponseWriter, r *http.Request) {
+func (s *alerts) changeRecipient(w http.ResponseWriter, r *http.Request) {
 	old, known := s.Register.Recipient(hospitalOf(r), pathID(r))
 	if !known { // a malformed body gets its faults even then
 		old = &outbound.Recipient{Label: "-", EmailShown: "-"}
@@ -186,7 +186,7 @@ func (s *server) changeRecipient(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *server) saveRecipient(w http.ResponseWriter, r *http.Request, seen int64, action string, before int64, p *outbound.Recipient, warnings []httpapi.Warning) {
+func (s *alerts) saveRecipient(w http.ResponseWriter, r *http.Request, seen int64, action string, before int64, p *outbound.Recipient, warnings []httpapi.Warning) {
 	if s.perform(w, r, action, p.ID, before, p.Version, func(ctx context.Context) error { return s.Store.PutRecipient(ctx, seen, p) }) {
 		answer(w, r, p.Version, savedRecipient{recipientOf(p), append([]httpapi.Warning{}, warnings...)})
 	}
@@ -198,7 +198,7 @@ var e164 = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 
 // reach checks the addresses of a recipient, and sets their masked forms. If in is given,
 // it first stores the addresses of in.
-func (s *server) reach(f *faults, p *outbound.Recipient, in *recipientAddresses) {
+func (s *alerts) reach(f *faults, p *outbound.Recipient, in *recipientAddresses) {
 	if in != nil {
 		for _, one := range []struct {
 			given *string
@@ -258,7 +258,7 @@ func first(text string) string {
 	return text[:size]
 }
 
-func (s *server) deleteRecipient(w http.ResponseWriter, r *http.Request) {
+func (s *alerts) deleteRecipient(w http.ResponseWriter, r *http.Request) {
 	seen, end := s.begin()
 	defer end()
 	old, ok := s.recipient(w, r)
@@ -276,7 +276,7 @@ func (s *server) deleteRecipient(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *server) testAlert(w http.ResponseWriter, r *http.Request) {
+func (s *alerts) testAlert(w http.ResponseWriter, r *http.Request) {
 	var in alertTestShape
 	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in)
 	if !ok {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,22 +22,18 @@ const (
 	tryAgain = 2 * time.Second
 )
 
-// grouped sets the group that all these routes share.
-func grouped(group string, routes []httpapi.Route[*server]) []httpapi.Route[*server] {
-	for i := range routes {
-		o := &routes[i].Operation
+// grouped returns routes with the group that they share.
+func grouped[S any](group string, routes ...[]httpapi.Route[S]) []httpapi.Route[S] {
+	all := slices.Concat(routes...)
+	for i := range all {
+		o := &all[i].Operation
 		o.Group = group
 		if !o.Keyed {
 			o.Scope = access.Admin
 		}
 	}
-	return routes
+	return all
 }
-
-const (
-	groupWebhooks = "Webhooks"
-	groupAlerts   = "Alerts"
-)
 
 var ifMatch = httpapi.Parameter{Name: "If-Match", In: "header", Example: "*", About: "The version that it had when it was read, in quotes: if it has changed since, nothing is done."}
 

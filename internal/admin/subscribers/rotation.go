@@ -14,15 +14,15 @@ const actWebhookRotate = "webhook.rotate"
 
 const overlapUsual = 24
 
-func rotation() []httpapi.Route[*server] {
-	return grouped(groupWebhooks, []httpapi.Route[*server]{{Operation: httpapi.Operation{
+func rotation() []httpapi.Route[*webhooks] {
+	return []httpapi.Route[*webhooks]{{Operation: httpapi.Operation{
 		Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/rotate", ID: "rotateSecret", Summary: "Give an endpoint a new secret",
 		About: "webhook-signature holds a signature of each secret until retireAt. X-Svc-Signature holds one: of the old secret until promoteAt, half the overlap, then of the new one. " +
 			"An overlap of 0 ends all old secrets at once; before promoteAt no other rotation can begin.",
 		Parameters: []httpapi.Parameter{idOf("webhook", "whk_0123456789abcdef"), ifMatch},
 		Bodies:     optionalBody(rotateShape{}, httpapi.Example{Name: "A day to change over", Text: `{"overlapHours":24}`}),
 		Data:       rotated{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
-	}, Serve: (*server).rotate}})
+	}, Serve: (*webhooks).rotate}}
 }
 
 type rotateShape struct {
@@ -70,7 +70,7 @@ func Rotate(secrets []outbound.Secret, fresh outbound.Secret, now time.Time, ove
 // retired.
 const maxSecrets = 3
 
-func (s *server) rotate(w http.ResponseWriter, r *http.Request) {
+func (s *webhooks) rotate(w http.ResponseWriter, r *http.Request) {
 	in := rotateShape{OverlapHours: overlapUsual}
 	warnings, ok := httpapi.ReadOptionalJSON(w, r, maxBody, &in)
 	if !ok {

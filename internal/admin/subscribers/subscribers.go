@@ -89,17 +89,50 @@ type Config struct {
 }
 
 // MountWrites adds the endpoints that change settings and give commands.
-func MountWrites(r chi.Router, c Config) { httpapi.Mount(r, c.Shell, &server{Config: c}, writes()) }
+func MountWrites(r chi.Router, c Config) {
+	s := &server{Config: c}
+	httpapi.Mount(r, c.Shell, &webhooks{s}, webhookWrites())
+	httpapi.Mount(r, c.Shell, &alerts{s}, alertWrites())
+}
 
 // MountReads adds the endpoints that only read.
-func MountReads(r chi.Router, c Config) { httpapi.Mount(r, c.Shell, &server{Config: c}, reads()) }
+func MountReads(r chi.Router, c Config) {
+	s := &server{Config: c}
+	httpapi.Mount(r, c.Shell, &webhooks{s}, webhookReads())
+	httpapi.Mount(r, c.Shell, &alerts{s}, alertReads())
+}
 
 // Operations are the API operations of administrators, and of partners on their own
 // endpoints.
 func Operations() []httpapi.Operation {
-	return append(httpapi.Operations(writes()), httpapi.Operations(reads())...)
+	return slices.Concat(
+		httpapi.Operations(webhookWrites()), httpapi.Operations(alertWrites()), httpapi.Operations(webhookReads()), httpapi.Operations(alertReads()),
+	)
 }
 
+// webhooks serves the endpoints of partners, and what was sent to them.
+type webhooks struct{ *server }
+
+func webhookWrites() []httpapi.Route[*webhooks] {
+	return grouped("Webhooks", endpointWrites(), rotation(), commands())
+}
+
+func webhookReads() []httpapi.Route[*webhooks] {
+	return grouped("Webhooks", endpointReads(), deliveryReads())
+}
+
+// alerts serves the tiers, the recipients and the episodes of alerts.
+type alerts struct{ *server }
+
+func alertWrites() []httpapi.Route[*alerts] {
+	return grouped("Alerts", tierWrites(), recipientWrites(), episodeWrites())
+}
+
+func alertReads() []httpapi.Route[*alerts] {
+	return grouped("Alerts", tierReads(), recipientReads(), episodeReads())
+}
+
+// server has what both need.
 type server struct {
 	Config
 	// writing serializes the acts of this process, so that one waits for the other
@@ -112,12 +145,4 @@ type server struct {
 func (s *server) begin() (seen int64, end func()) {
 	s.writing.Lock()
 	return s.Store.Seen(), s.writing.Unlock
-}
-
-func writes() []httpapi.Route[*server] {
-	return slices.Concat(webhookWrites(), rotation(), commands(), tierWrites(), recipientWrites(), episodeWrites())
-}
-
-func reads() []httpapi.Route[*server] {
-	return slices.Concat(webhookReads(), deliveryReads(), tierReads(), recipientReads(), episodeReads())
 }

@@ -12,8 +12,8 @@ import (
 
 const actTierSet = "alert-tier.set"
 
-func tierWrites() []httpapi.Route[*server] {
-	return grouped(groupAlerts, []httpapi.Route[*server]{{Operation: httpapi.Operation{
+func tierWrites() []httpapi.Route[*alerts] {
+	return []httpapi.Route[*alerts]{{Operation: httpapi.Operation{
 		Method: http.MethodPut, Path: "/api/admin/alerts/tiers/{tier}", ID: "putAlertTier", Summary: "Say who is told when the unit reaches a level",
 		About: "T1 is yellow, T2 orange, T3 red. What is left out has the default of the tier. A tier without recipients tells nobody.",
 		Parameters: []httpapi.Parameter{
@@ -21,13 +21,13 @@ func tierWrites() []httpapi.Route[*server] {
 		},
 		Bodies: body(tierShape{}, httpapi.Example{Name: "By e-mail and SMS, answered within ten minutes", Text: `{"enabled":true,"channels":["email","sms"],"ackMinutes":10,"expireMinutes":30,"action":"Call the house supervisor"}`}),
 		Data:   setTier{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
-	}, Serve: (*server).putTier}})
+	}, Serve: (*alerts).putTier}}
 }
 
-func tierReads() []httpapi.Route[*server] {
-	return grouped(groupAlerts, []httpapi.Route[*server]{{Operation: httpapi.Operation{
+func tierReads() []httpapi.Route[*alerts] {
+	return []httpapi.Route[*alerts]{{Operation: httpapi.Operation{
 		Method: http.MethodGet, Path: "/api/admin/alerts/tiers", ID: "listAlertTiers", Summary: "Who is told at which level", Data: tierList{},
-	}, Serve: (*server).listTiers}})
+	}, Serve: (*alerts).listTiers}}
 }
 
 type tierShape struct {
@@ -74,7 +74,7 @@ func tierRowOf(t *outbound.Tier) tierRow {
 	return row
 }
 
-func (s *server) listTiers(w http.ResponseWriter, r *http.Request) {
+func (s *alerts) listTiers(w http.ResponseWriter, r *http.Request) {
 	list := tierList{Tiers: []tierRow{}}
 	for _, t := range s.Register.Tiers(hospitalOf(r)) {
 		list.Tiers = append(list.Tiers, tierRowOf(&t))
@@ -82,7 +82,7 @@ func (s *server) listTiers(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, list)
 }
 
-func (s *server) putTier(w http.ResponseWriter, r *http.Request) {
+func (s *alerts) putTier(w http.ResponseWriter, r *http.Request) {
 	var in tierShape
 	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in)
 	if !ok {

@@ -27,9 +27,9 @@ const maxRooms = 500
 // eventNames are the events that an endpoint may ask for.
 var eventNames = []string{outbound.Ping, outbound.LevelChanged, outbound.RoomRescored, outbound.Alert}
 
-func webhookWrites() []httpapi.Route[*server] {
+func endpointWrites() []httpapi.Route[*webhooks] {
 	id := idOf("webhook", "whk_0123456789abcdef")
-	return grouped(groupWebhooks, []httpapi.Route[*server]{
+	return []httpapi.Route[*webhooks]{
 		{Operation: httpapi.Operation{
 			Method: http.MethodPost, Path: "/api/admin/webhooks", ID: "createWebhook", Summary: "Have events sent to an endpoint",
 			About: "The secret that signs them is in the answer and shown nowhere else. The endpoint gets events from now on. The address is checked here and again at each connection; one that does not resolve yet is a warning.",
@@ -38,35 +38,35 @@ func webhookWrites() []httpapi.Route[*server] {
 				httpapi.Example{Name: "Two rooms, with a secret of the partner's own", Text: `{"url":"https://partner.example/svc/rooms","events":["room.rescored"],"rooms":[1,4],"ratePerSecond":20,"timeoutSeconds":5,"secret":"an example, not a secret at all"}`}),
 			Data: createdWebhook{}, Refuses: []httpapi.Kind{httpapi.Unprocessable},
 			Limits: map[string]int64{"webhooks": outbound.MaxWebhooks, "webhookRooms": maxRooms},
-		}, Serve: (*server).createWebhook},
+		}, Serve: (*webhooks).createWebhook},
 		{Operation: httpapi.Operation{
 			Method: http.MethodPatch, Path: "/api/admin/webhooks/{id}", ID: "changeWebhook", Summary: "Change an endpoint",
 			About:      "What is left out stays. Disabled is paused: what happens meanwhile is sent once it is enabled again. Any change enables an endpoint that was disabled because it failed.",
 			Parameters: []httpapi.Parameter{id, ifMatch},
 			Bodies:     body(webhookChangeShape{}, httpapi.Example{Name: "Pause", Text: `{"enabled":false}`}),
 			Data:       changedWebhook{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
-		}, Serve: (*server).changeWebhook},
+		}, Serve: (*webhooks).changeWebhook},
 		{Operation: httpapi.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/webhooks/{id}", ID: "deleteWebhook", Summary: "Remove an endpoint",
 			About:      "What is under way ends, what waits is cancelled.",
 			Parameters: []httpapi.Parameter{id, ifMatch},
 			Data:       webhookRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
-		}, Serve: (*server).deleteWebhook},
-	})
+		}, Serve: (*webhooks).deleteWebhook},
+	}
 }
 
-func webhookReads() []httpapi.Route[*server] {
-	return grouped(groupWebhooks, []httpapi.Route[*server]{
+func endpointReads() []httpapi.Route[*webhooks] {
+	return []httpapi.Route[*webhooks]{
 		{Operation: httpapi.Operation{
 			Method: http.MethodGet, Path: "/api/admin/webhooks", ID: "listWebhooks", Summary: "All endpoints of the hospital, oldest first",
 			About: "With how they fare; null where that is not known at the moment.", Data: webhookList{},
-		}, Serve: (*server).listWebhooks},
+		}, Serve: (*webhooks).listWebhooks},
 		{Operation: httpapi.Operation{
 			Method: http.MethodGet, Path: "/api/admin/webhooks/{id}", ID: "getWebhook", Summary: "One endpoint",
 			Parameters: []httpapi.Parameter{idOf("webhook", "whk_0123456789abcdef")},
 			Data:       webhookRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
-		}, Serve: (*server).getWebhook},
-	})
+		}, Serve: (*webhooks).getWebhook},
+	}
 }
 
 // webhookSettings are the settings that may change at any time. They are decoded over the
@@ -130,7 +130,7 @@ type webhookList struct {
 	Webhooks []webhookRow `json:"webhooks"`
 }
 
-func (s *server) webhookRow(ctx context.Context, w *outbound.Webhook) webhookRow {
+func (s *webhooks) webhookRow(ctx context.Context, w *outbound.Webhook) webhookRow {
 	row := webhookRow{
 		ID: w.ID, URL: w.URL, Events: w.Events, Enabled: w.Enabled, RatePerSecond: w.RatePerSecond,
 		TimeoutSeconds: w.TimeoutSeconds, ReaderKeyIDs: append([]string{}, w.ReaderKeys...), Secrets: []secretRow{},
@@ -159,7 +159,7 @@ func (s *server) webhookRow(ctx context.Context, w *outbound.Webhook) webhookRow
 	return row
 }
 
-func (s *server) listWebhooks(w http.ResponseWriter, r *http.Request) {
+func (s *webhooks) listWebhooks(w http.ResponseWriter, r *http.Request) {
 	all := slices.Clone(s.Register.Webhooks(hospitalOf(r)))
 	slices.SortStableFunc(all, func(a, b *outbound.Webhook) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	list := webhookList{Webhooks: make([]webhookRow, len(all))}
@@ -170,7 +170,7 @@ func (s *server) listWebhooks(w http.ResponseWriter, r *http.Request) {
 }
 
 // webhook returns the webhook in the path; false: it has answered.
-func (s *server) webhook(w http.ResponseWriter, r *http.Request) (*outbound.Webhook, bool) {
+func (s *webhooks) webhook(w http.ResponseWriter, r *http.Request) (*outbound.Webhook, bool) {
 	found, ok := s.Register.Webhook(hospitalOf(r), pathID(r))
 	if !ok {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
@@ -178,13 +178,13 @@ func (s *server) webhook(w http.ResponseWriter, r *http.Request) (*outbound.Webh
 	return found, ok
 }
 
-func (s *server) getWebhook(w http.ResponseWriter, r *http.Request) {
+func (s *webhooks) getWebhook(w http.ResponseWriter, r *http.Request) {
 	if found, ok := s.webhook(w, r); ok {
 		answer(w, r, found.Version, s.webhookRow(r.Context(), found))
 	}
 }
 
-func (s *server) createWebhook(w http.ResponseWriter, r *http.Request) {
+func (s *webhooks) createWebhook(w http.ResponseWriter, r *http.Request) {
 	in := webhookShape{webhookSettings: webhookSettings{
 		Enabled: true, RatePerSecond: outbound.DefaultRate, TimeoutSeconds: outbound.DefaultTimeout,
 	}}
@@ -220,7 +220,7 @@ func (s *server) createWebhook(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *server) changeWebhook(w http.ResponseWriter, r *http.Request) {
+func (s *webhooks) changeWebhook(w http.ResponseWriter, r *http.Request) {
 	old, known := s.Register.Webhook(hospitalOf(r), pathID(r))
 	if !known { // a malformed body gets its faults even then
 		old = &outbound.Webhook{URL: "-", RatePerSecond: outbound.DefaultRate, TimeoutSeconds: outbound.DefaultTimeout}
@@ -278,7 +278,7 @@ func warned(warnings []httpapi.Warning, code string) []httpapi.Warning {
 }
 
 // set stores the settings in w. It adds a fault for each key that there is not.
-func (s *server) set(f *faults, w *outbound.Webhook, in *webhookSettings) {
+func (s *webhooks) set(f *faults, w *outbound.Webhook, in *webhookSettings) {
 	if in.Events == nil {
 		in.Events = []string{outbound.LevelChanged, outbound.RoomRescored}
 	}
@@ -307,7 +307,7 @@ func secretOf(f *faults, own *string) string {
 	return *own
 }
 
-func (s *server) deleteWebhook(w http.ResponseWriter, r *http.Request) {
+func (s *webhooks) deleteWebhook(w http.ResponseWriter, r *http.Request) {
 	seen, end := s.begin()
 	defer end()
 	old, ok := s.webhook(w, r)
