@@ -168,7 +168,7 @@ func (s *server) used(r *http.Request, ids []string) map[string]time.Time {
 
 func (s *server) get(w http.ResponseWriter, r *http.Request) {
 	if key, ok := s.find(w, r); ok {
-		s.answer(w, r, &key, s.row(&key, s.used(r, []string{key.ID})))
+		httpapi.OKVersion(w, r, Version(&key), s.row(&key, s.used(r, []string{key.ID})))
 	}
 }
 
@@ -198,7 +198,7 @@ func (s *server) mint(w http.ResponseWriter, r *http.Request) {
 	if s.failed(w, r, err) {
 		return
 	}
-	s.answer(w, r, &key, s.minted(&key, token, warnings))
+	httpapi.OKVersion(w, r, Version(&key), s.minted(&key, token, warnings))
 }
 
 var tooMany = httpapi.Problem{
@@ -256,7 +256,7 @@ func (s *server) rotate(w http.ResponseWriter, r *http.Request) {
 			return nil
 		}
 		if err == nil {
-			s.answer(w, r, &key, s.minted(&key, token, warnings))
+			httpapi.OKVersion(w, r, Version(&key), s.minted(&key, token, warnings))
 		}
 		return err
 	})
@@ -266,7 +266,7 @@ func (s *server) revoke(w http.ResponseWriter, r *http.Request) {
 	s.change(w, r, func(ctx context.Context, by string, seen int64, key access.Key) error {
 		key, err := s.Ring.Revoke(ctx, by, seen, key)
 		if err == nil {
-			s.answer(w, r, &key, s.row(&key, s.used(r, []string{key.ID})))
+			httpapi.OKVersion(w, r, Version(&key), s.row(&key, s.used(r, []string{key.ID})))
 		}
 		return err
 	})
@@ -281,7 +281,7 @@ func (s *server) change(w http.ResponseWriter, r *http.Request, do func(ctx cont
 	for {
 		seen := s.Ring.Seen()
 		key, ok := s.find(w, r)
-		if !ok {
+		if !ok || !httpapi.MatchVersion(w, r, Version(&key)) {
 			return
 		}
 		err := do(ctx, httpapi.Caller(r.Context()).ID, seen, key)
@@ -292,33 +292,15 @@ func (s *server) change(w http.ResponseWriter, r *http.Request, do func(ctx cont
 	}
 }
 
-// find returns the key in the path. The key must belong to the caller's hospital and have
-// the version that the caller expects; false: it has answered.
+// find returns the key in the path, which must belong to the caller's hospital; false: it has
+// answered.
 func (s *server) find(w http.ResponseWriter, r *http.Request) (access.Key, bool) {
 	key, known := s.Ring.Register.Key(httpapi.PathValue(r, "id"))
 	if !known || key.Hospital != httpapi.Caller(r.Context()).Hospital {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 		return key, false
 	}
-	if match := strings.Join(r.Header["If-Match"], ","); match != "" && r.Method != http.MethodGet && r.Method != http.MethodHead {
-		found := false
-		for tag := range strings.SplitSeq(match, ",") {
-			tag = strings.TrimSpace(tag)
-			found = found || tag == "*" || tag == etag(&key)
-		}
-		if !found {
-			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Precondition})
-			return key, false
-		}
-	}
 	return key, true
-}
-
-func etag(k *access.Key) string { return `"` + Version(k) + `"` }
-
-func (s *server) answer(w http.ResponseWriter, r *http.Request, k *access.Key, data any) {
-	w.Header()["Etag"] = []string{etag(k)}
-	httpapi.OK(w, r, data)
 }
 
 func (s *server) failed(w http.ResponseWriter, r *http.Request, err error) bool {

@@ -154,20 +154,13 @@ func rowOf(l *Layout) layoutRow {
 	return row
 }
 
-func (s *server) answer(w http.ResponseWriter, r *http.Request, l *Layout) {
-	w.Header()["Etag"] = []string{etag(l.Version)}
-	httpapi.OK(w, r, rowOf(l))
-}
-
-func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
-
 func (s *server) get(w http.ResponseWriter, r *http.Request) {
 	l := s.Office.Register.Layout(httpapi.Caller(r.Context()).Hospital)
 	if l == nil {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing, Message: "The unit was not drawn yet."})
 		return
 	}
-	s.answer(w, r, l)
+	httpapi.OKVersion(w, r, versionText(l.Version), rowOf(l))
 }
 
 func (s *server) set(w http.ResponseWriter, r *http.Request) {
@@ -188,14 +181,13 @@ func (s *server) set(w http.ResponseWriter, r *http.Request) {
 		if old := s.Office.Register.Layout(caller.Hospital); old != nil {
 			before = old.Version
 		}
-		if match := strings.Join(r.Header["If-Match"], ","); match != "" && !matches(match, before) {
-			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Precondition})
+		if !httpapi.MatchVersion(w, r, versionText(before)) {
 			return
 		}
 		err := s.Office.set(ctx, caller.ID, seen, before, l)
 		switch {
 		case err == nil:
-			s.answer(w, r, l)
+			httpapi.OKVersion(w, r, versionText(l.Version), rowOf(l))
 			return
 		case !errors.Is(err, access.ErrOvertaken) || ctx.Err() != nil:
 			s.Shell.Log.WarnContext(r.Context(), "layout not written", "error", err)
@@ -203,15 +195,4 @@ func (s *server) set(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-}
-
-// matches reports whether If-Match names the version. Version 0 means that there is no layout;
-// no header names it.
-func matches(header string, version int64) bool {
-	for one := range strings.SplitSeq(header, ",") {
-		if one = strings.TrimSpace(one); version > 0 && (one == "*" || one == etag(version)) {
-			return true
-		}
-	}
-	return false
 }

@@ -149,9 +149,14 @@ type Office struct {
 // set stores a layout as the next version after before; 0: the hospital had none.
 func (o *Office) set(ctx context.Context, by string, seen, before int64, l *Layout) error {
 	l.Version = before + 1
-	act := audit.Act{Hospital: l.Hospital, At: o.Now(), By: by, Action: ActSet, Subject: "layout", After: strconv.FormatInt(l.Version, 10)}
-	if before > 0 {
-		act.Before = strconv.FormatInt(before, 10)
-	}
+	act := audit.Act{Hospital: l.Hospital, At: o.Now(), By: by, Action: ActSet, Subject: "layout", Before: versionText(before), After: versionText(l.Version)}
 	return o.Audit.Do(ctx, access.ErrOvertaken, func() error { return o.Put(ctx, seen, l) }, act)
+}
+
+// versionText returns a version as the audit and the entity tag have it; "": there is none.
+func versionText(version int64) string {
+	if version == 0 {
+		return ""
+	}
+	return strconv.FormatInt(version, 10)
 }

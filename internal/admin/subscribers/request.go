@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"svc/internal/admin/audit"
@@ -107,28 +106,14 @@ func unprocessable(w http.ResponseWriter, r *http.Request, message, path, rule s
 	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unprocessable, Message: message, Details: []httpapi.Detail{{Path: path, Rule: rule}}})
 }
 
-// matches reports whether If-Match allows the version, or is missing; if false it has
-// answered.
+// matches reports whether If-Match allows the version, or is missing; if false it has answered.
 func matches(w http.ResponseWriter, r *http.Request, version int64) bool {
-	given := strings.Join(r.Header["If-Match"], ",")
-	if given == "" {
-		return true
-	}
-	for tag := range strings.SplitSeq(given, ",") {
-		if tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/"); tag == "*" || tag == etag(version) {
-			return true
-		}
-	}
-	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Precondition})
-	return false
+	return httpapi.MatchVersion(w, r, strconv.FormatInt(version, 10))
 }
-
-func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
 
 // answer answers with a setting and its version.
 func answer(w http.ResponseWriter, r *http.Request, version int64, data any) {
-	w.Header()["Etag"] = []string{etag(version)}
-	httpapi.OK(w, r, data)
+	httpapi.OKVersion(w, r, strconv.FormatInt(version, 10), data)
 }
 
 // versionText returns a version as the audit has it. 0 means no version.

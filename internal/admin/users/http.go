@@ -149,8 +149,7 @@ func (s *server) change(w http.ResponseWriter, r *http.Request) {
 		changed, err := s.Office.Change(ctx, httpapi.Caller(r.Context()).ID, seen, user, c)
 		switch {
 		case err == nil:
-			w.Header()["Etag"] = []string{etag(&changed)}
-			httpapi.OK(w, r, rowOf(&changed))
+			httpapi.OKVersion(w, r, strconv.FormatInt(changed.Version, 10), rowOf(&changed))
 			return
 		case errors.Is(err, ErrRole):
 			httpapi.Fail(w, r, httpapi.Problem{
@@ -173,20 +172,8 @@ func (s *server) find(w http.ResponseWriter, r *http.Request) (User, bool) {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 		return user, false
 	}
-	if match := strings.Join(r.Header["If-Match"], ","); match != "" && !matches(match, etag(&user)) {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Precondition})
+	if !httpapi.MatchVersion(w, r, strconv.FormatInt(user.Version, 10)) {
 		return user, false
 	}
 	return user, true
 }
-
-func matches(header, tag string) bool {
-	for one := range strings.SplitSeq(header, ",") {
-		if one = strings.TrimSpace(one); one == "*" || one == tag {
-			return true
-		}
-	}
-	return false
-}
-
-func etag(u *User) string { return `"` + strconv.FormatInt(u.Version, 10) + `"` }

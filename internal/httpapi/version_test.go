@@ -1,0 +1,44 @@
+package httpapi_test
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"svc/internal/httpapi"
+)
+
+func TestMatchVersion(t *testing.T) {
+	shell := &httpapi.Shell{Now: time.Now, Log: slog.New(slog.DiscardHandler)} //nolint:forbidigo // the clock does not matter
+	for name, tt := range map[string]struct {
+		given   []string
+		version string
+		want    bool
+	}{
+		"none":                 {nil, "7", true},
+		"none, none there":     {nil, "", true},
+		"the version":          {[]string{`"7"`}, "7", true},
+		"another":              {[]string{`"8"`}, "7", false},
+		"one of several":       {[]string{`"8", "7"`}, "7", true},
+		"in another header":    {[]string{`"8"`, `"7"`}, "7", true},
+		"weakened by a proxy":  {[]string{`W/"7"`}, "7", true},
+		"any":                  {[]string{"*"}, "7", true},
+		"any, none there":      {[]string{"*"}, "", false},
+		"nothing, none there":  {[]string{`""`}, "", false},
+		"without quotes":       {[]string{"7"}, "7", false},
+		"part of the version":  {[]string{`"7"`}, "77", false},
+		"the version and more": {[]string{`"77"`}, "7", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPut, "/", http.NoBody)
+			r.Header["If-Match"] = tt.given
+			got := false
+			shell.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { got = httpapi.MatchVersion(w, r, tt.version) })).ServeHTTP(w, r)
+			if got != tt.want || (w.Code == http.StatusPreconditionFailed) == got {
+				t.Errorf("%t, answered %d", got, w.Code)
+			}
+		})
+	}
+}
