@@ -2,7 +2,6 @@ package readapi
 
 import (
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -10,7 +9,6 @@ import (
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/score"
-	"svc/internal/httpapi"
 )
 
 // The pieces of an answer are the answer as encoding/json writes it whole.
@@ -23,15 +21,6 @@ func TestPiecesAreTheAnswer(t *testing.T) {
 		}
 		if got, want := UnitState(v), encode(unitStateOf(v, rooms)); string(got) != string(want) {
 			t.Fatalf("pieces\n%s\nencoding/json\n%s", got, want)
-		}
-	})
-}
-
-func TestTimesAreWrittenAsFormatted(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		at := time.UnixMilli(rapid.Int64Range(-1<<46, 1<<49).Draw(t, "at"))
-		if got, want := string(httpapi.Time(at).Append(nil)), at.UTC().Format("2006-01-02T15:04:05.000Z"); got != want {
-			t.Fatalf("%s, want %s", got, want)
 		}
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"svc/internal/httpapi/access"
@@ -31,12 +30,8 @@ func (s *Shell) admit(w http.ResponseWriter, r *http.Request, key *access.Key) b
 	rate := rateOf(key)
 	d := s.Limits.Await(r.Context(), key.ID, rate, held)
 	h := w.Header()
-	h["Ratelimit-Policy"] = policyOf(rate)
-	b := append(make([]byte, 0, 32), policyName+";r="...)
-	b = strconv.AppendInt(b, int64(d.Remaining), 10)
-	b = append(b, ";t="...)
-	b = strconv.AppendInt(b, seconds(d.Reset), 10)
-	h["Ratelimit"] = []string{string(b)}
+	h["Ratelimit-Policy"] = []string{policyOf(rate)}
+	h["Ratelimit"] = []string{policyName + ";r=" + strconv.Itoa(d.Remaining) + ";t=" + strconv.FormatInt(seconds(d.Reset), 10)}
 	if !d.Allowed {
 		Fail(w, r, Problem{Kind: RateLimited, RetryAfter: d.Retry})
 	}
@@ -73,19 +68,10 @@ func rateOf(key *access.Key) limit.Rate {
 	return limit.Rate{PerSecond: key.Rate, Burst: max(key.Burst, 1)}
 }
 
-// policies caches the header value of each rate. Keys share a few rates.
-var policies sync.Map
-
-func policyOf(r limit.Rate) []string {
-	if known, ok := policies.Load(r); ok {
-		if value, ok := known.([]string); ok {
-			return value
-		}
-	}
+// policyOf returns the header value of a rate.
+func policyOf(r limit.Rate) string {
 	window := seconds(time.Duration(float64(r.Burst) / r.PerSecond * float64(time.Second)))
-	value := []string{policyName + ";q=" + strconv.Itoa(r.Burst) + ";w=" + strconv.FormatInt(max(window, 1), 10)}
-	policies.Store(r, value)
-	return value
+	return policyName + ";q=" + strconv.Itoa(r.Burst) + ";w=" + strconv.FormatInt(max(window, 1), 10)
 }
 
 // seconds rounds up.

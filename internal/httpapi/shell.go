@@ -61,9 +61,7 @@ func (s *Shell) Router() *chi.Mux {
 type request struct {
 	id     string
 	shell  *Shell
-	now    func() time.Time
 	key    access.Key // zero on a path that needs no key
-	log    *slog.Logger
 	former access.Key // the key that was presented, if it is no longer valid
 	many   bool       // the address sent too many requests without a valid key, so this one gets no log line
 
@@ -114,7 +112,7 @@ func (s *Shell) Wrap(next http.Handler) http.Handler {
 			r.URL.Path = fhirBase
 		}
 		start := s.Now()
-		q := &request{id: requestID(r), shell: s, now: s.Now, log: s.Log}
+		q := &request{id: requestID(r), shell: s}
 		r = r.WithContext(context.WithValue(r.Context(), contextKey{}, q))
 		if r.Body != nil && r.Body != http.NoBody {
 			q.body.ReadCloser = r.Body
