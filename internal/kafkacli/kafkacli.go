@@ -135,8 +135,8 @@ func (c *Command) Connected(ctx context.Context, do func(context.Context, *setti
 			return fmt.Errorf("read the settings: %w", context.Cause(run))
 		}
 	})
-	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
-		return err
+	if err = g.Wait(); errors.Is(err, context.Canceled) && ctx.Err() == nil {
+		return nil // do is done, and the settings need not be followed any more
 	}
-	return nil
+	return err
 }
