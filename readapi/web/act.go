@@ -151,6 +151,9 @@ type alertRow struct {
 	Ask                      bool // nobody has taken it
 }
 
+// alertsPoll is how often the page of the alerts looks again, in seconds.
+const alertsPoll = 10
+
 func (s actPages) listAlerts(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	s.showAlerts(w, r, session, http.StatusOK, "")
 }
@@ -180,6 +183,9 @@ func (s actPages) showAlerts(w http.ResponseWriter, r *http.Request, session *au
 			row.State = p.T("alerts.taken", "time", p.FormatClock(e.AckedAt))
 		}
 		out.Rows = append(out.Rows, row)
+	}
+	if status == http.StatusOK { // else the path is that of an act
+		out.Poll, out.Refresh = alertsPoll, page.RefreshSeconds
 	}
 	page.WritePage(w, r, status, templates.Render("alerts", out))
 }

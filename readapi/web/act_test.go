@@ -119,6 +119,11 @@ func TestAlerts(t *testing.T) {
 	if body := got.Body.String(); got.Code != http.StatusOK || !strings.Contains(body, `action="/app/alerts/epi_north"`) || strings.Contains(body, "epi_old") || strings.Contains(body, "epi_south") {
 		t.Errorf("%d: %s", got.Code, body)
 	}
+	for _, how := range []string{`data-poll="10"`, `<noscript><meta http-equiv="refresh" content="30"></noscript>`, `/integrations.js"`} {
+		if body := got.Body.String(); !strings.Contains(body, how) { // an alert shows by itself
+			t.Errorf("lacks %s: %s", how, body)
+		}
+	}
 	for _, id := range []string{"epi_south", "never", "..%2f..%2fkeys"} {
 		if got := p.Ask("POST", "/app/alerts/"+id, cookie); got.Code != http.StatusNotFound || len(f.got) != 0 {
 			t.Errorf("%s: %d, the API got %q", id, got.Code, f.got)
@@ -129,8 +134,8 @@ func TestAlerts(t *testing.T) {
 		t.Errorf("%d, the API got %q", got.Code, f.got)
 	}
 	f.status, f.answer = 422, `{"ok":false,"error":{"message":"The episode has ended."}}`
-	if got := p.Ask("POST", "/app/alerts/epi_north", cookie); got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), "The episode has ended.") {
-		t.Errorf("refused: %d", got.Code)
+	if got := p.Ask("POST", "/app/alerts/epi_north", cookie); got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), "The episode has ended.") || strings.Contains(got.Body.String(), "refresh") {
+		t.Errorf("refused: %d: %s", got.Code, got.Body)
 	}
 	f.away = errors.New("away")
 	if got := p.Ask("GET", "/app/alerts", cookie); got.Code != http.StatusServiceUnavailable {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc/readapi/web/apicall"
+	"svc/readapi/web/page"
 )
 
 const alertsAPI = "/api/admin/alerts"
@@ -308,7 +309,9 @@ func (d alertsRequest) showEpisodes(status int, refused *apicall.Refusal) {
 	}
 	out := episodesPage{adminPage: d.newPage("episodes"), Tabs: d.listTabs("episodes")}
 	out.Refused = d.newForm(nil, refused).listRefusals()
-	out.Poll = feedsPoll
+	if refused == nil { // else the path is that of an act
+		out.Poll, out.Refresh = feedsPoll, page.RefreshSeconds
+	}
 	first, last, p := d.cutToPage(len(list.Items))
 	out.Pager = p
 	for i := range list.Items[first:last] {

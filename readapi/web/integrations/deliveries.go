@@ -147,12 +147,24 @@ type apiCommand struct {
 	DeliveryID      *string
 }
 
+// readCommand returns a command of the page of its own. Just after the order the notifier may not
+// have read the command: then it is not done. It returns false after it has answered with a fault.
+func (d *adminRequest) readCommand(id string) (c *apiCommand, ok bool) {
+	path := "/api/admin/commands/" + url.PathEscape(id)
+	if verb := d.orderedVerb(); verb != "" && d.isMissing(path) {
+		return &apiCommand{CommandID: id, Verb: verb}, true
+	}
+	c = &apiCommand{}
+	_, ok = d.read(path, c)
+	return c, ok
+}
+
 func testWebhook(d *adminRequest) {
 	var made apiCommand
 	event := d.r.PostForm.Get("event")
 	refused, ok := d.send(http.MethodPost, webhooksAPI+"/"+url.PathEscape(d.pathID())+"/test", "", map[string]any{"event": event}, &made)
 	if ok && refused == nil {
-		http.Redirect(d.w, d.r, d.pathTo(d.pathID(), "commands", made.CommandID), http.StatusSeeOther)
+		d.leaveCommand(d.pathTo(d.pathID(), "commands", made.CommandID), string(outbound.VerbTest))
 	} else if ok {
 		showRefusal(d, refused)
 	}
@@ -177,7 +189,7 @@ func retryDelivery(d *adminRequest) {
 	var made apiCommand
 	refused, ok := d.send(http.MethodPost, "/api/admin/deliveries/"+url.PathEscape(v.ID)+"/retry", "", nil, &made)
 	if ok && refused == nil {
-		http.Redirect(d.w, d.r, d.pathTo(w.ID, "commands", made.CommandID), http.StatusSeeOther)
+		d.leaveCommand(d.pathTo(w.ID, "commands", made.CommandID), string(outbound.VerbRetry))
 	} else if ok {
 		showRefusal(d, refused)
 	}
@@ -189,8 +201,8 @@ func showCommand(d *adminRequest) {
 	if !ok {
 		return
 	}
-	c := &apiCommand{}
-	if _, ok = d.read("/api/admin/commands/"+url.PathEscape(d.pathPart("command")), c); !ok {
+	c, ok := d.readCommand(d.pathPart("command"))
+	if !ok {
 		return
 	}
 	out := deliveryPage{adminPage: d.newPage("command"), Hook: newWebhookRow(d, w), Command: c}
@@ -290,6 +302,6 @@ func replayWebhook(d *adminRequest) {
 	case refused != nil:
 		showReplay(d, refused.PageStatus(), refused)
 	case ok:
-		http.Redirect(d.w, d.r, d.pathTo(d.pathID(), "commands", made.CommandID), http.StatusSeeOther)
+		d.leaveCommand(d.pathTo(d.pathID(), "commands", made.CommandID), string(outbound.VerbReplay))
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"svc/readapi/web/page"
 )
 
 const (
@@ -112,7 +114,8 @@ func showFeeds(on *adminRequest) {
 		return
 	}
 	out := feedsPage{adminPage: d.newPage("int.feeds"), Status: d.Or("feeds.status."+s.Status, s.Status), Letters: s.Pipeline.DeadLetters}
-	out.Act, out.Poll = &adminLink{Name: d.T("feeds.connect"), Path: d.pathTo("connect")}, feedsPoll
+	out.Act = &adminLink{Name: d.T("feeds.connect"), Path: d.pathTo("connect")}
+	out.Poll, out.Refresh = feedsPoll, page.RefreshSeconds
 	for _, reason := range s.Reasons {
 		out.Reasons = append(out.Reasons, d.Or("feeds.reason."+strings.ReplaceAll(reason, "_", ""), reason))
 	}

@@ -24,6 +24,7 @@ type flash struct {
 	Done     string `json:"d,omitempty"`
 	Once     *once  `json:"o,omitempty"`
 	Kept     string `json:"k,omitempty"` // see adminPage
+	Ordered  string `json:"v,omitempty"` // verb of the command that the page shows; such a flash stays for its minute
 }
 
 // once is a secret that is shown once.
@@ -36,13 +37,32 @@ type once struct {
 // takeFlash puts the flash of the last act on a page, and removes it from the browser.
 func (d *adminRequest) takeFlash(out *adminPage) {
 	var f flash
-	if !d.Cookies.Open(d.r, flashCookie, &f) || f.Path != d.r.URL.EscapedPath() {
+	if !d.Cookies.Open(d.r, flashCookie, &f) || f.Path != d.r.URL.EscapedPath() || f.Ordered != "" {
 		return
 	}
 	d.Cookies.Remove(d.w, flashCookie)
-	if f.User == d.session.User && f.Hospital == d.session.Hospital && d.now().Before(time.Unix(f.Until, 0)) {
+	if d.isMine(&f) {
 		out.Done, out.Once, out.Kept = f.Done, f.Once, f.Kept
 	}
+}
+
+// isMine reports whether a flash is of the person and the hospital of the request, and not too
+// old.
+func (d *adminRequest) isMine(f *flash) bool {
+	return f.User == d.session.User && f.Hospital == d.session.Hospital && d.now().Before(time.Unix(f.Until, 0))
+}
+
+// leaveCommand leads to the page of a command that was just ordered.
+func (d *adminRequest) leaveCommand(path, verb string) { d.leaveFlash(path, flash{Ordered: verb}) }
+
+// orderedVerb returns the verb of the command whose page this is; "": it was not ordered within
+// the last minute.
+func (d *adminRequest) orderedVerb() string {
+	var f flash
+	if !d.Cookies.Open(d.r, flashCookie, &f) || f.Path != d.r.URL.EscapedPath() || !d.isMine(&f) {
+		return ""
+	}
+	return f.Ordered
 }
 
 // leaveNotice leads to a page that says once what was done. The key is that of a text.

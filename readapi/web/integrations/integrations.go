@@ -137,7 +137,6 @@ type adminPage struct {
 	Kept    string      // the value before the last change, to take the change back; never in an address
 	Refused []string    // words of the API that belong to no field
 	Changed []overtaken // values that somebody else has changed meanwhile
-	Poll    int         // seconds after which a browser with scripts looks again; 0: never
 }
 
 // adminLink is a link of the navigation.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
+	"svc/internal/outbound"
 	"svc/readapi/web/apicall"
 )
 
@@ -174,23 +174,12 @@ func testRecipient(on *adminRequest) {
 	case refused != nil:
 		d.showAlertsAdmin(refused.PageStatus(), refused)
 	case ok:
-		d.waitUntil(func() bool { c, ok := d.readCommand(ordered.CommandID); return ok && c.Done })
-		http.Redirect(d.w, d.r, d.pathTo("tests", ordered.CommandID), http.StatusSeeOther)
+		d.waitUntil(func() bool {
+			var c apiCommand
+			return d.fetch("/api/admin/commands/"+url.PathEscape(ordered.CommandID), &c) == nil && c.Done
+		})
+		d.leaveCommand(d.pathTo("tests", ordered.CommandID), string(outbound.VerbTest))
 	}
-}
-
-// alertCommand is the progress of a test, as the API tells it.
-type alertCommand struct {
-	CommandID, Verb string
-	Done            bool
-	Reason          *string
-	Delivered       int
-	DeliveryID      *string
-}
-
-func (d alertsRequest) readCommand(id string) (c alertCommand, ok bool) {
-	a, err := d.call(http.MethodGet, "/api/admin/commands/"+url.PathEscape(id), "", nil)
-	return c, err == nil && a.Refused == nil && a.Decode(&c) == nil
 }
 
 // alertTestPage shows the result of a test.
@@ -208,24 +197,13 @@ type alertAttempt struct {
 
 func showAlertTest(on *adminRequest) {
 	d := alertsRequest{localRequest{on}}
-	out := alertTestPage{adminPage: d.newPage("recipients.test"), Tabs: d.listTabs("")}
 	c, ok := d.readCommand(d.pathID())
-	var delivery struct {
-		State    string
-		Reason   *string
-		Attempts []struct {
-			N        int
-			At       *time.Time
-			MS       int64
-			Class    string
-			Status   *int
-			Response *string
-		}
-	}
-	switch {
-	case !ok:
-		d.showNotFound()
+	if !ok {
 		return
+	}
+	out := alertTestPage{adminPage: d.newPage("recipients.test"), Tabs: d.listTabs("")}
+	var delivery apiDelivery
+	switch {
 	case !c.Done:
 		out.Say = d.T("recipients.waiting")
 		out.Poll, out.Refresh = 1, pollEvery
@@ -235,10 +213,8 @@ func showAlertTest(on *adminRequest) {
 		out.Say = d.T("recipients.failed")
 	}
 	if id := textOrEmpty(c.DeliveryID); id != "" {
-		if a, err := d.call(http.MethodGet, "/api/admin/deliveries/"+url.PathEscape(id), "", nil); err == nil && a.Refused == nil && a.Decode(&delivery) == nil {
-			if reason := textOrEmpty(delivery.Reason); reason != "" && c.Done {
-				out.Say += " (" + delivery.State + ", " + reason + ")"
-			}
+		if d.fetch("/api/admin/deliveries/"+url.PathEscape(id), &delivery) == nil && delivery.Reason != nil && c.Done {
+			out.Say += " (" + delivery.State + ", " + *delivery.Reason + ")"
 		}
 	}
 	for _, a := range delivery.Attempts {

@@ -4,7 +4,58 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
+
+// TestCommandIsNotReadYet: the page of a command that was just ordered waits until the notifier has
+// read it, also in a browser without scripts. A minute later there is no such command.
+func TestCommandIsNotReadYet(t *testing.T) {
+	t.Parallel()
+	for path, tt := range map[string]struct{ order, says string }{
+		"alerts/recipients/rcp_1/test":          {"POST /api/admin/alerts/test", "the answer is not there yet"},
+		"webhooks/whk_a/test":                   {"POST /api/admin/webhooks/whk_a/test", "<h2>Test</h2>"},
+		"webhooks/whk_a/deliveries/dlv_9/retry": {"POST /api/admin/deliveries/dlv_9/retry", "<h2>Retry</h2>"},
+	} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			a, cookie := local(t)
+			a.answers["GET /api/admin/webhooks/whk_a"] = hookA
+			a.answers["GET /api/admin/deliveries/dlv_9"] = `{"id":"dlv_9","endpointId":"whk_a"}`
+			a.answers[tt.order] = `{"commandId":"cmd_9"}`
+			ordered := a.Ask("POST", "/app/integrations/"+path, cookie, "channel=email&event=ping")
+			for range 2 {
+				got := a.follow(ordered, cookie)
+				if body := got.Body.String(); got.Code != http.StatusOK || !strings.Contains(body, tt.says) || !strings.Contains(body, `data-poll="1"`) || !strings.Contains(body, `<meta http-equiv="refresh" content="2">`) {
+					t.Fatalf("%d: %s", got.Code, body)
+				}
+			}
+			if got := a.Ask("GET", ordered.Header().Get("Location"), cookie); got.Code != http.StatusNotFound {
+				t.Errorf("of another person's order: %d", got.Code)
+			}
+			a.Time = a.Time.Add(time.Minute)
+			if got := a.follow(ordered, cookie); got.Code != http.StatusNotFound {
+				t.Errorf("a minute later: %d", got.Code)
+			}
+		})
+	}
+}
+
+// TestLivePages: what arrives by itself shows by itself, also in a browser without scripts. The
+// answer to an act stays: its path has no page.
+func TestLivePages(t *testing.T) {
+	t.Parallel()
+	a, cookie := local(t)
+	const noscript = `<noscript><meta http-equiv="refresh" content="30"></noscript>`
+	for _, path := range []string{"feeds", "alerts/episodes"} {
+		if body := a.Ask("GET", "/app/integrations/"+path, cookie).Body.String(); !strings.Contains(body, noscript) || !strings.Contains(body, `data-poll="10"`) {
+			t.Errorf("%s: %s", path, body)
+		}
+	}
+	a.answers["POST /api/admin/alerts/episodes/epi_1/ack"] = overtook
+	if body := a.Ask("POST", "/app/integrations/alerts/episodes/epi_1", cookie).Body.String(); strings.Contains(body, noscript) || strings.Contains(body, "data-poll") {
+		t.Errorf("refused: %s", body)
+	}
+}
 
 // TestAlertTestWaits: while the outcome of a test alert is open, its page looks again, also in a
 // browser without scripts. Once the outcome is known the page stays as it is.

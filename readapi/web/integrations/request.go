@@ -125,6 +125,12 @@ func (d *adminRequest) read(path string, into any) (version string, ok bool) {
 	return "", false
 }
 
+// isMissing reports whether the API says that there is no such thing.
+func (d *adminRequest) isMissing(path string) bool {
+	a, err := d.call(http.MethodGet, path, "", nil)
+	return err == nil && a.Status == http.StatusNotFound
+}
+
 // fetch reads something from the API. The error says why it could not be read.
 func (d *adminRequest) fetch(path string, into any) error {
 	a, err := d.call(http.MethodGet, path, "", nil)

@@ -316,10 +316,7 @@ func deleteWebhook(d *adminRequest) {
 	case refused != nil:
 		showWebhookQuestion(d, refused.PageStatus(), "hooks.delete", refused)
 	case ok:
-		d.waitUntil(func() bool {
-			a, err := d.call(http.MethodGet, path, "", nil)
-			return err == nil && a.Status == http.StatusNotFound
-		})
+		d.waitUntil(func() bool { return d.isMissing(path) })
 		d.leaveNotice(d.pathTo(), "hooks.deleted", "url", w.URL)
 	}
 }

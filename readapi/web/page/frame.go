@@ -54,6 +54,7 @@ type Frame struct {
 	State    string        // of the unit that the page shows, as the stream names it
 	Held     string        // "stopped" or "old": the page does not show the present
 	Refresh  int           // seconds after which a browser without scripts asks again; 0: never
+	Poll     int           // likewise with scripts, on a page with integrations.js that follows no stream
 	Clock    string        // of the unit
 }
 

@@ -1,14 +1,15 @@
 // Reading needs none of this: it follows the unit, and moves by arrow keys.
 const d = document, body = d.body, get = id => d.getElementById(id), all = s => [...d.querySelectorAll(s)];
-const say = get("say"), live = get("live"), warn = get("warn"), path = body.dataset.events;
+const [say, live, warn] = ["say", "live", "warn"].map(get), path = body.dataset.events;
 let policy = {createHTML: s => s};
 policy = self.trustedTypes?.createPolicy("svc", policy) ?? policy;
 const parse = html => { const t = d.createElement("template"); t.innerHTML = policy.createHTML(html); return t.content; };
 
-// morph makes an element like another one. What is open, typed or focused stays.
+// morph makes an element like another one. What is open, typed or focused stays. A form of
+// something else is another form: its button must do what the page shows beside it.
 const morph = (old, fresh) => {
   if (old.nodeType !== 1 || old.nodeName !== fresh.nodeName) return old.isEqualNode(fresh) || old.replaceWith(fresh);
-  if (old.nodeName === "FORM") return;
+  if (old.nodeName === "FORM") return old.cloneNode().isEqualNode(fresh.cloneNode()) || old.replaceWith(fresh);
   const was = old.className;
   for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name) && name !== "open") old.removeAttribute(name);
   for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
@@ -88,7 +89,7 @@ const told = {
       old ? morph(old, fresh) : rows.append(fresh);
     }
     [...rows.rows].sort((a, b) => a.dataset.k < b.dataset.k ? -1 : 1).forEach((r, i) => rows.rows[i] === r || rows.insertBefore(r, rows.rows[i]));
-    if (d.activeElement !== at) at.focus();
+    at.focus();
     if (s.counts) put("counts", s.counts);
     put("clock", s.clock);
     alive();
