@@ -18,7 +18,7 @@ import (
 // LocalSettings is the source of the lists of administrators: how a hospital wants its
 // codes, places and feeds to be read.
 type LocalSettings interface {
-	// LocalSettings returns the encoded records of a hospital; those of the worklist only if codes
+	// LocalSettings returns the encoded records of a hospital, with the worklist only if codes
 	// is true. Errors are or wrap ErrNoUnit or ErrAway.
 	LocalSettings(ctx context.Context, hospital string, codes bool) (map[string]string, error)
 	DecodeState(encoded string) (hospital.Record, error)
@@ -75,10 +75,6 @@ type records struct {
 // readRecords returns the records of the caller's hospital; false: it has answered. A
 // hospital without records gets empty ones.
 func (s *server) readRecords(w http.ResponseWriter, r *http.Request, codes bool) (*records, bool) {
-	if s.localSettings == nil {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
-		return nil, false
-	}
 	all, err := s.localSettings.LocalSettings(r.Context(), httpapi.Caller(r.Context()).Hospital, codes)
 	if err != nil && !errors.Is(err, ErrNoUnit) {
 		if !errors.Is(err, ErrAway) {
@@ -87,13 +83,21 @@ func (s *server) readRecords(w http.ResponseWriter, r *http.Request, codes bool)
 		httpapi.Fail(w, r, unavailable(err))
 		return nil, false
 	}
+	out, err := s.decodeRecords(all)
+	if err != nil {
+		s.shell.Log.ErrorContext(r.Context(), "record cannot be read", "error", err)
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Internal})
+		return nil, false
+	}
+	return out, true
+}
+
+func (s *server) decodeRecords(all map[string]string) (*records, error) {
 	out := &records{}
 	for _, encoded := range all {
 		state, err := s.localSettings.DecodeState(encoded)
 		if err != nil {
-			s.shell.Log.ErrorContext(r.Context(), "record cannot be read", "error", err)
-			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Internal})
-			return nil, false
+			return nil, err //nolint:wrapcheck // the port's errors are ours
 		}
 		switch state := state.(type) {
 		case *hospital.MappingState:
@@ -110,7 +114,7 @@ func (s *server) readRecords(w http.ResponseWriter, r *http.Request, codes bool)
 			out.rooms = append(out.rooms, state)
 		}
 	}
-	return out, true
+	return out, nil
 }
 
 // authored describes the last write of a resource.
@@ -144,15 +148,9 @@ func pageOf[T any](p page, list []T) []T {
 	return list[from:min(from+p.limit, len(list))]
 }
 
-// list answers with a list. Its entity tag saves a client that has the list another copy.
-func (s *server) list(w http.ResponseWriter, r *http.Request, data any) {
-	body, err := httpapi.Marshal(data)
-	if err != nil {
-		s.shell.Log.ErrorContext(r.Context(), "list cannot be encoded", "error", err)
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Internal})
-		return
-	}
-	answer(w, r, tagged(body))
+// answerList answers with a list. Its entity tag saves a client that has the list another copy.
+func answerList(w http.ResponseWriter, r *http.Request, data any) {
+	answer(w, r, tagged(encode(data)))
 }
 
 type ruleItem struct {
@@ -193,7 +191,7 @@ func (s *server) rules(w http.ResponseWriter, r *http.Request) {
 	}
 	slices.SortFunc(inForce, func(a, b catalogue.Rule) int { return cmp.Compare(a.Factor, b.Factor) })
 	out.RulesVersion = catalogue.Default().With(inForce).Version()
-	s.list(w, r, out)
+	answerList(w, r, out)
 }
 
 type locationItem struct {
@@ -254,7 +252,7 @@ func (s *server) locations(w http.ResponseWriter, r *http.Request) {
 		out.UnknownLocations = append(out.UnknownLocations, unknownLocation{room.ID, room.Label, room.PointOfCare, room.Room})
 	}
 	slices.SortFunc(out.UnknownLocations, func(a, b unknownLocation) int { return cmp.Compare(a.RoomID, b.RoomID) })
-	s.list(w, r, out)
+	answerList(w, r, out)
 }
 
 type senderItem struct {
@@ -291,5 +289,5 @@ func (s *server) settings(w http.ResponseWriter, r *http.Request) {
 	for _, sender := range hospital.Senders {
 		out.Senders = append(out.Senders, senderItem{sender.Key, sender.OriginalMode, sender.ProductionOnly})
 	}
-	s.list(w, r, out)
+	answerList(w, r, out)
 }

@@ -117,7 +117,7 @@ type Config struct {
 	Dated         Charts // the same charts, also while they are not current; nil: [Reads.Before] returns an error
 	Health        Health
 	Shell         *httpapi.Shell
-	LocalSettings LocalSettings // the lists of administrators; nil: no such paths
+	LocalSettings LocalSettings // the lists of administrators
 	Forecasts     Forecasts
 	Hours         Hours
 }

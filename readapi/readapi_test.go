@@ -49,6 +49,7 @@ type fixture struct {
 	reading func()        // called when a state is read, if set
 	learned fakeForecasts
 
+	settings fakeSettings
 	recorded recorded
 }
 
@@ -127,7 +128,7 @@ func newFixture(chart *acuity.Chart) *fixture {
 		DocsURL: "https://docs.example", Log: slog.New(slog.DiscardHandler),
 	}
 	router := shell.Router()
-	h.reads = readapi.Mount(router, readapi.Config{Charts: h, Dated: h, Health: h.health, Forecasts: &h.learned, Hours: h.recorded.read, Shell: shell})
+	h.reads = readapi.Mount(router, readapi.Config{Charts: h, Dated: h, Health: h.health, LocalSettings: &h.settings, Forecasts: &h.learned, Hours: h.recorded.read, Shell: shell})
 	h.Handler = router
 	return h
 }

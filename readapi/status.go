@@ -24,9 +24,6 @@ type Health interface {
 	Notices(ctx context.Context, f feeds.Feed) (refusals, warnings []feeds.Notice, err error)
 	// Pipeline returns how much of what came in is applied.
 	Pipeline(ctx context.Context, hospital string) (Pipeline, error)
-	// Worklist returns how many codes have no meaning yet, and how often they came in
-	// during the last 24 h.
-	Worklist(ctx context.Context, hospital string) (codes int, hits int64, err error)
 }
 
 // Pipeline says how much of what came in is applied.
@@ -190,7 +187,7 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, ErrNoUnit):
 		a.UnitState.Recorded = &recorded
 		blame(!recorded, "nothing_recorded")
-		codes, hits, fault := s.health.Worklist(ctx, hospital)
+		codes, hits, fault := s.countUnmapped(ctx, hospital)
 		if away(fault); fault == nil {
 			a.Terminology.UnmappedCodes, a.Terminology.UnmappedHits = &codes, &hits
 		}

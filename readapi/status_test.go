@@ -10,12 +10,16 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
+	"svc/acuity/hospital"
 	"svc/internal/feeds"
+	"svc/internal/httpapi/access"
 	"svc/readapi"
 )
 
@@ -47,7 +51,46 @@ func (s *fakeHealth) Notices(_ context.Context, f feeds.Feed) (refusals, warning
 func (s *fakeHealth) Pipeline(context.Context, string) (readapi.Pipeline, error) {
 	return s.pipeline, s.err
 }
-func (s *fakeHealth) Worklist(context.Context, string) (int, int64, error) { return 3, 14, s.err }
+
+// fakeSettings is the records of a hospital in memory. The text of a record is its number.
+type fakeSettings struct {
+	records []hospital.Record
+	err     error
+}
+
+func (s *fakeSettings) LocalSettings(context.Context, string, bool) (map[string]string, error) {
+	all := map[string]string{}
+	for i := range s.records {
+		all[strconv.Itoa(i)] = strconv.Itoa(i)
+	}
+	return all, s.err
+}
+
+func (s *fakeSettings) DecodeState(encoded string) (hospital.Record, error) {
+	i, err := strconv.Atoi(encoded)
+	if err != nil {
+		return nil, err
+	}
+	return s.records[i], nil
+}
+
+func (*fakeSettings) Hospital(string) (access.Hospital, bool) { return access.Hospital{}, false }
+
+// someCodes has three codes without a meaning, which came in 14 times within 24 h, and two others.
+func someCodes() []hospital.Record {
+	hour := func(ago int32, count int32) []hospital.HourCount {
+		return []hospital.HourCount{{Hour: noon.Hour() - ago, Count: count}}
+	}
+	return []hospital.Record{
+		&hospital.CodeState{System: "local", Code: "A", Kind: catalogue.KindObservation, Hours: hour(1, 9)},
+		&hospital.CodeState{System: "local", Code: "B", Kind: catalogue.KindObservation, Hours: hour(25, 50)},
+		&hospital.CodeState{System: "local", Code: "C", Kind: catalogue.KindObservation, Hours: hour(0, 5)},
+		&hospital.MappingState{Mapping: acuity.Mapping{ID: "map-1", System: "local", Code: "C", Kind: catalogue.KindMedication}}, // not what C is
+		&hospital.CodeState{System: "local", Code: "D", Kind: catalogue.KindObservation, Ignored: true, Hours: hour(1, 70)},
+		&hospital.CodeState{System: "local", Code: "EE", Kind: catalogue.KindObservation, Hours: hour(1, 90)},
+		&hospital.MappingState{Mapping: acuity.Mapping{ID: "map-2", System: "local", Code: "E*"}},
+	}
+}
 
 // hourly is a feed with one message an hour, the last of them ago before now.
 func hourly(now time.Time, ago time.Duration) feeds.History {
@@ -83,10 +126,12 @@ func TestStatus(t *testing.T) {
 		"dead letters":       {func(_ *fixture, s *fakeHealth) { s.pipeline.DeadLetters = 1 }, "degraded", []string{"dead_letters"}},
 		"no space":           {func(_ *fixture, s *fakeHealth) { s.pipeline.LogFull = true }, "down", []string{"log_full"}},
 		"no Kafka":           {func(_ *fixture, s *fakeHealth) { s.pipeline.LogAway = true }, "down", []string{"log_away"}},
-		"no Redis":           {func(h *fixture, s *fakeHealth) { h.err, s.err = readapi.ErrAway, errors.New("x") }, "down", []string{"view_away"}},
-		"a view behind":      {func(h *fixture, _ *fakeHealth) { h.err = readapi.ErrBehind }, "degraded", []string{"processing_behind"}},
-		"a view made anew":   {func(h *fixture, _ *fakeHealth) { h.err = readapi.ErrIncomplete }, "degraded", []string{"view_incomplete"}},
-		"nothing yet":        {func(h *fixture, _ *fakeHealth) { h.err = readapi.ErrNoUnit }, "stale", []string{"nothing_recorded"}},
+		"no Redis": {func(h *fixture, s *fakeHealth) {
+			h.err, s.err, h.settings.err = readapi.ErrAway, errors.New("x"), readapi.ErrAway
+		}, "down", []string{"view_away"}},
+		"a view behind":    {func(h *fixture, _ *fakeHealth) { h.err = readapi.ErrBehind }, "degraded", []string{"processing_behind"}},
+		"a view made anew": {func(h *fixture, _ *fakeHealth) { h.err = readapi.ErrIncomplete }, "degraded", []string{"view_incomplete"}},
+		"nothing yet":      {func(h *fixture, _ *fakeHealth) { h.err = readapi.ErrNoUnit }, "stale", []string{"nothing_recorded"}},
 		"all at once": {func(_ *fixture, s *fakeHealth) {
 			s.feeds = append(s.feeds, hourly(now, 4*time.Hour))
 			s.pipeline = readapi.Pipeline{DeadLetters: 2, LogAway: true}
@@ -96,6 +141,7 @@ func TestStatus(t *testing.T) {
 			h, s := newFixture(&acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{
 				Version: 7, Clock: noon - 5000, Since: noon - 9000, Unplaced: 2, UnknownLocations: 4, CancelsWaiting: 1,
 			}, Rooms: []acuity.RoomChart{{ID: 1, Status: acuity.RoomOccupied}, {ID: 2, Status: acuity.RoomEmpty}}}), well()
+			h.settings.records = someCodes()
 			tt.change(h, s)
 			*h.health = *s
 			text := data(t, h.do(t, http.MethodGet, "/api/ingest/status", "Authorization", "Bearer svc_narrow"))

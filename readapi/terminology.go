@@ -2,6 +2,8 @@ package readapi
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -71,7 +73,7 @@ func (s *server) terminology(w http.ResponseWriter, r *http.Request) {
 	for _, m := range pageOf(part, all.mappings) {
 		out.Mappings = append(out.Mappings, mappingOf(m))
 	}
-	s.list(w, r, out)
+	answerList(w, r, out)
 }
 
 func mappingOf(m *hospital.MappingState) mappingItem {
@@ -131,6 +133,52 @@ type listedCode struct {
 	recent int64
 }
 
+// listCodes returns all codes of the worklist, as they stand now.
+func (all *records) listCodes(now acuity.Instant) []listedCode {
+	rows := make([]acuity.Mapping, len(all.mappings))
+	for i, m := range all.mappings {
+		rows[i] = m.Mapping
+	}
+	known := terminology.NewMappings(rows)
+	list := make([]listedCode, len(all.codes))
+	for i, c := range all.codes {
+		l := listedCode{CodeState: c, status: codeUnmapped}
+		switch {
+		case known.Knows(c.System, c.Code, c.Kind):
+			l.status = codeMapped
+		case c.Ignored:
+			l.status = codeIgnored
+		}
+		for _, h := range c.Hours {
+			if h.Hour > now.Hour()-24 {
+				l.recent += int64(h.Count)
+			}
+		}
+		list[i] = l
+	}
+	return list
+}
+
+// countUnmapped returns how many codes of a hospital have no meaning yet, and how often they came
+// in during the last 24 h.
+func (s *server) countUnmapped(ctx context.Context, hospital string) (n int, hits int64, err error) {
+	encoded, err := s.localSettings.LocalSettings(ctx, hospital, true)
+	if err != nil && !errors.Is(err, ErrNoUnit) {
+		return 0, 0, err //nolint:wrapcheck // the port's errors are ours
+	}
+	all, err := s.decodeRecords(encoded)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, l := range all.listCodes(acuity.At(s.shell.Now())) {
+		if l.status == codeUnmapped {
+			n++
+			hits += l.recent
+		}
+	}
+	return n, hits, nil
+}
+
 func (s *server) worklist(w http.ResponseWriter, r *http.Request) {
 	part, ok := readPage(w, r, codesUsual, codesAtMost)
 	if !ok {
@@ -145,34 +193,9 @@ func (s *server) worklist(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	rows := make([]acuity.Mapping, len(all.mappings))
-	for i, m := range all.mappings {
-		rows[i] = m.Mapping
-	}
-	known := terminology.NewMappings(rows)
-	since := acuity.At(s.shell.Now()).Hour() - 24
-	list := make([]listedCode, 0, len(all.codes))
-	for _, c := range all.codes {
-		if named != "" && !strings.EqualFold(c.Code, named) {
-			continue
-		}
-		l := listedCode{CodeState: c, status: codeUnmapped}
-		switch {
-		case known.Knows(c.System, c.Code, c.Kind):
-			l.status = codeMapped
-		case c.Ignored:
-			l.status = codeIgnored
-		}
-		if wanted != "" && wanted != l.status {
-			continue
-		}
-		for _, h := range c.Hours {
-			if h.Hour > since {
-				l.recent += int64(h.Count)
-			}
-		}
-		list = append(list, l)
-	}
+	list := slices.DeleteFunc(all.listCodes(acuity.At(s.shell.Now())), func(l listedCode) bool {
+		return named != "" && !strings.EqualFold(l.Code, named) || wanted != "" && wanted != l.status
+	})
 	slices.SortFunc(list, func(a, b listedCode) int {
 		return cmp.Or(cmp.Compare(b.recent, a.recent), cmp.Compare(b.Count, a.Count), cmp.Compare(a.System, b.System),
 			strings.Compare(a.Code, b.Code), cmp.Compare(a.Kind, b.Kind))
@@ -181,7 +204,7 @@ func (s *server) worklist(w http.ResponseWriter, r *http.Request) {
 	for _, l := range pageOf(part, list) {
 		out.Items = append(out.Items, codeOf(&l))
 	}
-	s.list(w, r, out)
+	answerList(w, r, out)
 }
 
 func codeOf(l *listedCode) codeItem {

@@ -102,7 +102,7 @@ func (h *Hour) levels() (m LevelMinutes) {
 
 // span returns the full hours that bound trends. to is not later than now, and from is at most
 // TrendDays before to.
-func span(since, until, now time.Time, usual time.Duration) (from, to time.Time) {
+func span(since, until, now time.Time) (from, to time.Time) {
 	to = now
 	if !until.IsZero() && until.Before(now) {
 		to = until
@@ -110,7 +110,7 @@ func span(since, until, now time.Time, usual time.Duration) (from, to time.Time)
 	to = to.UTC().Truncate(time.Hour)
 	from = since.UTC().Truncate(time.Hour)
 	if since.IsZero() {
-		from = to.Add(-usual)
+		from = to.Add(-trendsDefault)
 	}
 	if earliest := to.AddDate(0, 0, -TrendDays); from.Before(earliest) {
 		from = earliest
@@ -214,7 +214,7 @@ func newRecord(hours Hours) *record {
 func (s *server) trends(ctx context.Context, hospital string, since, until time.Time) (*Trends, error) {
 	now := s.shell.Now()
 	key := trendsKey{hospital: hospital}
-	key.since, key.until = span(since, until, now, trendsDefault)
+	key.since, key.until = span(since, until, now)
 	rec := s.record
 	rec.mu.Lock()
 	kept, known := rec.kept[key]
@@ -235,10 +235,11 @@ func (s *server) trends(ctx context.Context, hospital string, since, until time.
 		return nil, err
 	}
 	t := trendsOf(hours, key.since, key.until, s.forecasts.Zone(hospital))
+	insufficient := (*forecast.InsufficientError)(nil)
 	switch _, f, err := s.predictUnit(ctx, hospital); {
 	case err == nil:
 		t.Forecast = &f.Calibration
-	case errors.Is(err, ErrAway):
+	case !errors.As(err, &insufficient):
 		return t, nil // the hours are known, the score is not: this answer is not kept
 	}
 	rec.mu.Lock()

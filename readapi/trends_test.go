@@ -137,6 +137,13 @@ func TestTrendsSpan(t *testing.T) {
 	if a := trendsOf(t, h, "?since=2031-04-05T01:00:00Z"); a.Forecast != nil {
 		t.Errorf("a score while the models are away: %v", a.Forecast)
 	}
+	h.learned = fakeForecasts{err: errors.New("not readable")}
+	for range 2 { // an answer without the score is not kept
+		before := h.recorded.reads
+		if trendsOf(t, h, "?since=2031-04-02T12:00:00Z"); h.recorded.reads != before+1 {
+			t.Errorf("the record was read %d times", h.recorded.reads-before)
+		}
+	}
 	h.recorded.err = readapi.ErrAway
 	if a := h.get(t, "/api/admin/trends?since=2031-04-05T02:00:00Z"); a.StatusCode != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" {
 		t.Errorf("Kafka is away: %d", a.StatusCode)

@@ -20,7 +20,7 @@ func wireRead(ctx context.Context, h *service) error {
 		Charts: sources.Charts{View: h.redis}, Dated: sources.Charts{View: h.redis.Dated()}, Shell: h.shell,
 		Health: sources.Health{
 			View: h.redis, Register: h.settings.Register, Cluster: h.cluster, Topic: h.config.Topic(schemas.Observations()), Partitions: h.partitions,
-			DeadLetters: letters.Open, LogFull: h.config.KafkaFull, Now: h.now,
+			DeadLetters: letters.Open, LogFull: h.config.KafkaFull,
 		},
 		LocalSettings: sources.LocalSettings{View: h.redis, Register: h.settings.Register}, Forecasts: sources.Forecasts{View: h.models(), Zones: h.settings.Register.Zone},
 		Hours: sources.RecordedHours(h.cluster, h.config.Topic(schemas.Snapshots()), h.partitions),

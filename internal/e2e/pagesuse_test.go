@@ -34,6 +34,7 @@ func TestPagesInUse(t *testing.T) {
 		{"print", prints},
 		{"first paint", paints},
 		{"drawn", isDrawn},
+		{"forms", keepsForms},
 		{"stay", stays}, // the session has ended then
 	}
 	for _, step := range steps {
@@ -189,6 +190,24 @@ func isDrawn(t *testing.T, w *ward, v *view) {
 			t.Errorf("%s: drawn at %v", path, places)
 		}
 		v.shoot("use-drawn" + strings.ReplaceAll(path, "/", "-"))
+	}
+}
+
+// keepsForms: what somebody types into a form stays while the page follows the unit. A form that does
+// something else, as that of the next alert, takes the place of the one before.
+func keepsForms(t *testing.T, _ *ward, v *view) {
+	v.wants("/app", http.StatusOK)
+	got := ask[[]string](v, `(() => {
+		const form = () => document.querySelector("main form"), fresh = form().cloneNode(true), other = form().cloneNode(true);
+		form().querySelector("input").value = "7";
+		morph(form(), fresh);
+		const kept = form().querySelector("input").value;
+		other.setAttribute("action", "/other");
+		morph(form(), other);
+		return [kept, form().getAttribute("action"), form().querySelector("input").value];
+	})()`)
+	if want := []string{"7", "/other", ""}; !slices.Equal(got, want) {
+		t.Errorf("typed, path of the next form, typed there: %q, want %q", got, want)
 	}
 }
 

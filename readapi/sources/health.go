@@ -2,11 +2,8 @@ package sources
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"time"
 
-	"svc/acuity/hospital"
 	"svc/internal/feeds"
 	"svc/internal/httpapi/access"
 	"svc/internal/stream"
@@ -24,7 +21,6 @@ type Health struct {
 	Partitions  int32  // of that topic
 	DeadLetters func(hospital string) int
 	LogFull     func() error // nil: not checked
-	Now         func() time.Time
 }
 
 // Feeds implements [readapi.Health].
@@ -62,46 +58,4 @@ func (s Health) Pipeline(ctx context.Context, hospital string) (p readapi.Pipeli
 		p.Topics = []readapi.Topic{{Name: schemas.Observations().Name, Partitions: s.Partitions, Lag: lag, Oldest: oldest}}
 	}
 	return p, nil
-}
-
-// Worklist implements [readapi.Health].
-func (s Health) Worklist(ctx context.Context, hospitalID string) (codes int, hits int64, err error) {
-	site, _, err := s.View.Site(ctx, hospitalID, true)
-	if err != nil {
-		if err = away(err); err == readapi.ErrNoUnit { //nolint:errorlint // the value itself
-			err = nil
-		}
-		return 0, 0, err
-	}
-	mapped := map[string]bool{}
-	var unmapped []*hospital.CodeState
-	for name, value := range site {
-		kind, _, _ := strings.Cut(name, "/")
-		if kind != schemas.KindCode && kind != schemas.KindMapping {
-			continue
-		}
-		state, err := schemas.DecodeState([]byte(value))
-		if err != nil {
-			return 0, 0, fmt.Errorf("read the worklist: %w", err)
-		}
-		switch state := state.(type) {
-		case *hospital.MappingState:
-			mapped[string(state.System)+"\x00"+state.Code] = true
-		case *hospital.CodeState:
-			unmapped = append(unmapped, state)
-		}
-	}
-	day := int32(s.Now().Add(-24*time.Hour).Unix() / 3600) //nolint:gosec // hours since 1970
-	for _, c := range unmapped {
-		if c.Ignored || mapped[string(c.System)+"\x00"+c.Code] {
-			continue
-		}
-		codes++
-		for _, h := range c.Hours {
-			if h.Hour > day {
-				hits += int64(h.Count)
-			}
-		}
-	}
-	return codes, hits, nil
 }

@@ -120,10 +120,14 @@ func (h *hub) followHospital(ctx context.Context, f *followedHospital) {
 func (h *hub) durationUntilNext(f *followedHospital) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if f.unit == nil || f.unit.Verdict.Next == 0 {
+	if f.unit == nil || f.lost != "" {
 		return lookEvery
 	}
-	return min(lookEvery, max(f.unit.Verdict.Next.Time().Sub(h.cfg.Now()), 0))
+	next := f.unit.Verdict.Next.Time()
+	if !next.After(f.unit.At) { // it never changes, or it is of an earlier instant: its input has stopped
+		return lookEvery
+	}
+	return min(lookEvery, max(next.Sub(h.cfg.Now()), 0))
 }
 
 // readHospital reads a hospital, and wakes its browsers if anything is new.

@@ -118,12 +118,15 @@ type overtaken struct{ Name, Was, Now, Yours string }
 
 // compareValues returns the fields that somebody else has changed since the form was shown.
 // The form carries the values that it showed as was.<name>; now are the values of the thing
-// now. Names are the fields with the keys of their labels.
+// now. Names are the fields with the keys of their labels, or with the labels. An act without values shows none.
 func (d *adminRequest) compareValues(now url.Values, names ...[2]string) (all []overtaken) {
+	if d.r.PostForm == nil {
+		return nil
+	}
 	for _, n := range names {
 		was, is, yours := d.r.PostForm.Get("was."+n[0]), strings.Join(now[n[0]], ", "), strings.Join(d.r.PostForm[n[0]], ", ")
 		if was != is {
-			all = append(all, overtaken{d.T(n[1]), was, is, yours})
+			all = append(all, overtaken{d.Or(n[1], n[1]), was, is, yours})
 		}
 	}
 	return all

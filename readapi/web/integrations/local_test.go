@@ -313,6 +313,30 @@ func TestLocalOvertaken(t *testing.T) {
 	}
 }
 
+// TestTakenBackTooLate: who takes back what somebody else has changed sees it as it is now. The form
+// is not empty, as its button would unset all values then.
+func TestTakenBackTooLate(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ path, form, refuses, says string }{
+		"a rule":       {"rules/high-mag", "version=6&do=reset", "DELETE /api/admin/rules/high-mag", `name="l.floor" type="text" value="1 until 90m, 1/2"`},
+		"its preview":  {"rules/high-mag", "version=6&do=resetpreview", "DELETE /api/admin/rules/high-mag?dryRun=true", `name="l.floor" type="text" value="1 until 90m, 1/2"`},
+		"a mapping":    {"terminology/map/map-1", inCode + "&version=6&do=remove", "DELETE /api/admin/terminology/map-1", `<option value="high-eclampsia" selected>`},
+		"that preview": {"terminology/map/map-1", inCode + "&version=6&do=preview", "DELETE /api/admin/terminology/map-1?dryRun=true", `<option value="high-eclampsia" selected>`},
+		"a recipient":  {"alerts/recipients/rcp_1/remove", "version=9", "DELETE /api/admin/alerts/recipients/rcp_1", `name="label" type="text" value="Charge nurse"`},
+		"a location":   {"terminology/locations/row/room-9", "version=4", "DELETE /api/admin/locations/room-9", `name="roomLabel" type="text" value="Birth 9"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, cookie := local(t)
+			a.answers[tt.refuses], a.answers["GET /api/admin/terminology?limit=20000"] = overtook, mapOf
+			got := a.Ask("POST", "/app/integrations/"+tt.path, cookie, tt.form)
+			if body := got.Body.String(); got.Code != http.StatusPreconditionFailed || !strings.Contains(body, tt.says) || !strings.Contains(body, "Somebody else changed this") || strings.Contains(body, "You entered") {
+				t.Errorf("%d lacks %s: %s", got.Code, tt.says, body)
+			}
+		})
+	}
+}
+
 // TestLocalRefused: the words of the API stand at the field, and the form keeps its values.
 func TestLocalRefused(t *testing.T) {
 	t.Parallel()

@@ -81,6 +81,7 @@ func takeMappingBack(on *adminRequest) {
 	refused, ok := d.send(http.MethodDelete, path, d.formVersion(), nil, nil)
 	switch {
 	case refused != nil:
+		d.r.PostForm = nil // the page shows the row as it is now
 		d.showCode(refused.PageStatus(), system, code, kind, refused, nil)
 	case ok:
 		d.waitUntil(func() bool { return d.readMappedFactor(d.pathID()) == "" })

@@ -28,6 +28,11 @@ func TestCommandIsNotReadYet(t *testing.T) {
 				if body := got.Body.String(); got.Code != http.StatusOK || !strings.Contains(body, tt.says) || !strings.Contains(body, `data-poll="1"`) || !strings.Contains(body, `<meta http-equiv="refresh" content="2">`) {
 					t.Fatalf("%d: %s", got.Code, body)
 				}
+				for _, c := range got.Result().Cookies() {
+					if c.MaxAge < 0 {
+						t.Errorf("the browser forgets %s: the next look finds no command", c.Name)
+					}
+				}
 			}
 			if got := a.Ask("GET", ordered.Header().Get("Location"), cookie); got.Code != http.StatusNotFound {
 				t.Errorf("of another person's order: %d", got.Code)

@@ -173,7 +173,7 @@ func (d rulesRequest) fillRule(out *rulePage, now url.Values, refused *apicall.R
 	fields := []string{"comment"}
 	for _, name := range names {
 		out.Lines = append(out.Lines, fieldOf(name))
-		fields = append(fields, linePrefix+name)
+		fields, compared = append(fields, linePrefix+name), append(compared, [2]string{linePrefix + name, name})
 		out.Was = append(out.Was, field{Name: linePrefix + name, Value: now.Get(linePrefix + name)})
 	}
 	for _, name := range more {
@@ -185,12 +185,6 @@ func (d rulesRequest) fillRule(out *rulePage, now url.Values, refused *apicall.R
 	out.Refused = form.listRefusals(fields...)
 	if refused.IsOvertaken() {
 		out.Refused, out.Changed = []string{d.T("int.overtaken")}, d.compareValues(now, compared...)
-		for _, name := range names {
-			was, is, yours := d.r.PostForm.Get("was."+linePrefix+name), now.Get(linePrefix+name), d.r.PostForm.Get(linePrefix+name)
-			if was != is {
-				out.Changed = append(out.Changed, overtaken{name, was, is, yours})
-			}
-		}
 	}
 	if out.Effect != nil && refused == nil && d.r.PostForm != nil && d.r.PostForm.Get("do") == "preview" {
 		q := url.Values{}
@@ -246,6 +240,9 @@ func actOnRule(on *adminRequest) {
 	switch {
 	case !ok:
 	case refused != nil:
+		if strings.HasPrefix(verb, "reset") {
+			d.r.PostForm = nil // the form shows the values as they are now
+		}
 		d.showRule(refused.PageStatus(), refused, nil)
 	case verb == "reset":
 		d.waitForRule(f.ID(), false)

@@ -157,7 +157,8 @@ func (d *Discovery) discover(ctx context.Context) (*provider, error) {
 	if now := d.now(); now.Before(d.failed.Add(oidcAgain)) {
 		return nil, errNotThere
 	}
-	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, d.cfg.Client), oidcWithin)
+	// A browser that goes away must not make the provider look away to all others.
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(context.WithoutCancel(ctx), d.cfg.Client), oidcWithin)
 	defer cancel()
 	told, err := oidc.NewProvider(ctx, d.cfg.Issuer)
 	var p *provider

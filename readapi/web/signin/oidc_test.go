@@ -281,6 +281,18 @@ func TestProviderRefused(t *testing.T) {
 
 // TestProviderIsAway: the first page says that the provider does not answer, and links work.
 // When the provider is back, so is the sign-in.
+// TestBrowserGoesAway: a browser that does not wait for the first page leaves the provider to others.
+func TestBrowserGoesAway(t *testing.T) {
+	t.Parallel()
+	p, _ := provided(t)
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	p.Router.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(gone, http.MethodGet, "/", nil))
+	if got := p.Ask("GET", "/", nil); !strings.Contains(got.Body.String(), startPath) {
+		t.Errorf("%d: %s", got.Code, got.Body)
+	}
+}
+
 func TestProviderIsAway(t *testing.T) {
 	t.Parallel()
 	p, i := provided(t)

@@ -1,0 +1,33 @@
+package web
+
+import (
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/acuity/score"
+)
+
+// TestNextRead: a unit is read when its verdict changes by time alone. One that is not known, or of
+// which only an earlier state is, is read each few seconds.
+func TestNextRead(t *testing.T) {
+	t.Parallel()
+	h := newHub(&Config{Now: func() time.Time { return noon }})
+	at := func(d time.Duration) acuity.Instant { return acuity.At(noon.Add(d)) }
+	for name, tt := range map[string]struct {
+		of   followedHospital
+		want time.Duration
+	}{
+		"never read":        {followedHospital{}, lookEvery},
+		"never changes":     {followedHospital{unit: &Unit{At: noon, Verdict: &score.Verdict{}}}, lookEvery},
+		"changes soon":      {followedHospital{unit: &Unit{At: noon, Verdict: &score.Verdict{Next: at(2 * time.Second)}}}, 2 * time.Second},
+		"changes later":     {followedHospital{unit: &Unit{At: noon, Verdict: &score.Verdict{Next: at(time.Hour)}}}, lookEvery},
+		"changed since":     {followedHospital{unit: &Unit{At: noon.Add(-3 * time.Second), Verdict: &score.Verdict{Next: at(-time.Second)}}}, 0},
+		"lost":              {followedHospital{lost: "x", unit: &Unit{At: noon.Add(-3 * time.Second), Verdict: &score.Verdict{Next: at(-time.Second)}}}, lookEvery},
+		"input has stopped": {followedHospital{unit: &Unit{At: noon, Stopped: noon.Add(-time.Hour), Verdict: &score.Verdict{Next: at(-30 * time.Minute)}}}, lookEvery},
+	} {
+		if got := h.durationUntilNext(&tt.of); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+}
