@@ -124,20 +124,20 @@ func (c *calendar) nextDay(u *unit) {
 		if begin >= c.storm[0] && begin < c.storm[1] {
 			rate *= stormFactor
 		}
-		c.scheduleArrivals(u, begin, rate*triageForBirth*triageHours[h], (*visit).beginTriage)
-		c.scheduleArrivals(u, begin, rate*(1-shareCesareans-shareInductions)*laborHours[h], (*visit).beginLabor)
-		c.scheduleArrivals(u, begin, rate*shareAntepartum, (*visit).beginAntepartum)
-		c.scheduleArrivals(u, begin, rate*shareReadmission, (*visit).beginReadmission)
-		c.scheduleArrivals(u, begin, rate*shareOverflow, (*visit).beginOverflow)
+		c.scheduleArrivals(u, begin, rate*triageForBirth*triageHours[h], pathway.beginTriage)
+		c.scheduleArrivals(u, begin, rate*(1-shareCesareans-shareInductions)*laborHours[h], pathway.beginLabor)
+		c.scheduleArrivals(u, begin, rate*shareAntepartum, pathway.beginAntepartum)
+		c.scheduleArrivals(u, begin, rate*shareReadmission, pathway.beginReadmission)
+		c.scheduleArrivals(u, begin, rate*shareOverflow, pathway.beginOverflow)
 	}
 	c.today = tomorrow
 	u.schedule(tomorrow, func() { c.nextDay(u) })
 }
 
 // scheduleArrivals puts the arrivals of an hour on the agenda.
-func (c *calendar) scheduleArrivals(u *unit, begin clock, mean float64, as func(*visit)) {
+func (c *calendar) scheduleArrivals(u *unit, begin clock, mean float64, as func(pathway)) {
 	for range c.arrivals.count(mean) {
-		u.schedule(begin+c.arrivals.between(0, hour), func() { as(u.admit()) })
+		u.schedule(begin+c.arrivals.between(0, hour), func() { as(pathway{u.admit()}) })
 	}
 }
 
@@ -148,7 +148,7 @@ func (c *calendar) scheduled(u *unit, midnight clock, regime float64) {
 	weekend := local.Weekday() == time.Saturday || local.Weekday() == time.Sunday
 	off := isHoliday(local)
 	working := float64(u.births) / 250 * regime // births for a working day of the year
-	book := func(share, weekends float64, slots []float64, as func(*visit)) {
+	book := func(share, weekends float64, slots []float64, as func(pathway)) {
 		mean := share * working
 		switch {
 		case off:
@@ -163,12 +163,12 @@ func (c *calendar) scheduled(u *unit, midnight clock, regime float64) {
 				continue
 			}
 			when := u.hourOf(midnight, slots[i%len(slots)]) + c.slots.between(-20*minute, 20*minute)
-			u.schedule(when, func() { as(u.admit()) })
+			u.schedule(when, func() { as(pathway{u.admit()}) })
 		}
 	}
-	book(shareCesareans, 0, []float64{5.5, 8, 10.5, 13}, (*visit).beginCesarean)
-	book(shareInductions*.8, .5, []float64{7, 19, 7.5, 20}, (*visit).beginInduction)
-	book(shareProcedures, 0, []float64{9, 12}, (*visit).beginProcedure)
+	book(shareCesareans, 0, []float64{5.5, 8, 10.5, 13}, pathway.beginCesarean)
+	book(shareInductions*.8, .5, []float64{7, 19, 7.5, 20}, pathway.beginInduction)
+	book(shareProcedures, 0, []float64{9, 12}, pathway.beginProcedure)
 }
 
 // isHoliday reports whether a day has no appointments: the holidays of the United States that

@@ -53,8 +53,11 @@ const (
 	chanceImminentBirths = .02  // women who give birth within an hour of coming; our default
 )
 
+// pathway is the course of a visit through the unit: what comes next, and after how long.
+type pathway struct{ *visit }
+
 // beginTriage begins the visit of a woman who mostly goes home again.
-func (v *visit) beginTriage() {
+func (v pathway) beginTriage() {
 	v.triage.requestRoom(func(r *room) {
 		kind := ""
 		switch p := v.Float64(); {
@@ -77,7 +80,7 @@ func (v *visit) beginTriage() {
 }
 
 // beginLabor begins a visit in spontaneous labor.
-func (v *visit) beginLabor() {
+func (v pathway) beginLabor() {
 	if v.is(chanceImminentBirths) {
 		v.labor.requestRoom(func(r *room) {
 			v.enter("A01", r, 'I', "labor-standard")
@@ -109,7 +112,7 @@ func (v *visit) beginLabor() {
 
 // waitLabor admits the woman to a labor room. Without a free room she stays in triage as a
 // boarder until there is one.
-func (v *visit) waitLabor(then func()) {
+func (v pathway) waitLabor(then func()) {
 	if len(v.labor.free) == 0 && v.class != 'I' {
 		v.enter("A01", v.room, 'I', "triage-admit")
 	}
@@ -119,7 +122,7 @@ func (v *visit) waitLabor(then func()) {
 	})
 }
 
-func (v *visit) early() {
+func (v pathway) early() {
 	v.becomes("labor-active-lt4")
 	median := earlyLater
 	if v.first {
@@ -130,7 +133,7 @@ func (v *visit) early() {
 
 // beginInduction begins an induction by appointment, in a labor room. The woman waits at home
 // until one is free.
-func (v *visit) beginInduction() {
+func (v pathway) beginInduction() {
 	v.labor.requestRoom(func(r *room) {
 		ripens := v.is(chanceRipening)
 		kind := "labor-induction"
@@ -153,7 +156,7 @@ func (v *visit) beginInduction() {
 }
 
 // active runs active labor, to full dilation or the decision for a cesarean.
-func (v *visit) active(induced bool) {
+func (v pathway) active(induced bool) {
 	v.becomes(map[bool]string{true: "labor-induction", false: "labor-standard"}[induced])
 	median := activeLater
 	switch {
@@ -185,7 +188,7 @@ func (v *visit) active(induced bool) {
 }
 
 // secondStage runs the second stage, which ends in a birth.
-func (v *visit) secondStage() {
+func (v pathway) secondStage() {
 	v.pushing(true)
 	median := pushLater
 	if v.first {
@@ -209,7 +212,7 @@ func (v *visit) secondStage() {
 }
 
 // beginCesarean begins a cesarean by appointment.
-func (v *visit) beginCesarean() {
+func (v pathway) beginCesarean() {
 	v.labor.requestRoom(func(r *room) {
 		v.diagnoses = append(v.diagnoses, icd("O34.211", "Maternal care for low transverse scar from previous cesarean delivery"))
 		v.enter("A01", r, 'I', "csection-admit")
@@ -219,7 +222,7 @@ func (v *visit) beginCesarean() {
 }
 
 // toTheatre runs a cesarean, as soon as an operating room is free.
-func (v *visit) toTheatre() {
+func (v pathway) toTheatre() {
 	v.pushing(false)
 	if len(v.theatre.free) == 0 {
 		v.becomes("csection-admit")
@@ -240,7 +243,7 @@ func (v *visit) toTheatre() {
 }
 
 // waitPostpartum keeps the woman in recovery until a postpartum room is free.
-func (v *visit) waitPostpartum() {
+func (v pathway) waitPostpartum() {
 	v.postpartum.requestRoom(func(r *room) {
 		v.move(r, "")
 		v.watch(4*hour, 8*hour)
@@ -253,7 +256,7 @@ func (v *visit) waitPostpartum() {
 }
 
 // goHome ends the stay with the first rounds after the woman is ready.
-func (v *visit) goHome(ready clock) {
+func (v pathway) goHome(ready clock) {
 	ready = max(ready, v.now+3*hour)
 	rounds := float64(roundsHour)
 	if v.week(ready) >= regimeWeek {
@@ -269,7 +272,7 @@ func (v *visit) goHome(ready clock) {
 }
 
 // beginAntepartum begins a stay before birth that is not labor.
-func (v *visit) beginAntepartum() {
+func (v pathway) beginAntepartum() {
 	v.triage.requestRoom(func(r *room) {
 		v.enter("A04", r, 'O', "triage-medical-eval")
 		v.watch(60*minute, 4*hour)
@@ -277,7 +280,7 @@ func (v *visit) beginAntepartum() {
 	})
 }
 
-func (v *visit) waitAntepartum() {
+func (v pathway) waitAntepartum() {
 	v.risk()
 	v.antepartum.requestRoom(func(r *room) {
 		v.admitTo(r, "ap-stable")
@@ -302,7 +305,7 @@ func (v *visit) waitAntepartum() {
 }
 
 // beginReadmission begins a stay after an earlier birth.
-func (v *visit) beginReadmission() {
+func (v pathway) beginReadmission() {
 	v.postpartum.requestRoom(func(r *room) {
 		kind := "pp-complications-stable"
 		if v.is(.3) {
@@ -323,7 +326,7 @@ func (v *visit) beginReadmission() {
 }
 
 // beginOverflow places a patient of another service in a free postpartum room.
-func (v *visit) beginOverflow() {
+func (v pathway) beginOverflow() {
 	if len(v.postpartum.free) < v.postpartum.all/4 {
 		v.gone()
 		return
@@ -336,7 +339,7 @@ func (v *visit) beginOverflow() {
 }
 
 // beginProcedure begins a small operation by appointment.
-func (v *visit) beginProcedure() {
+func (v pathway) beginProcedure() {
 	v.theatre.requestRoom(func(r *room) {
 		kind := "or-d-and-c"
 		if v.is(.3) {
