@@ -13,7 +13,7 @@ import (
 	"svc/acuity"
 	"svc/internal/admin/layout"
 	"svc/internal/admin/settings"
-	"svc/internal/analysis/replay"
+	"svc/internal/analysis/inputlog"
 	"svc/internal/analysis/trial"
 	"svc/internal/httpapi/access"
 	"svc/internal/outbound"
@@ -119,9 +119,9 @@ func countsOf(s *settings.Store, hospital string, now time.Time) map[string]int 
 }
 
 // observations returns the log of observations.
-func observations(h *service) replay.Source {
+func observations(h *service) inputlog.Source {
 	topic := h.config.Topic(schemas.Observations())
-	return replay.Source{
+	return inputlog.Source{
 		Spans: func(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
 			return h.cluster.Spans(ctx, topic, from, to)
 		},

@@ -98,15 +98,19 @@ var rooms = map[string]room{
 	"notifier/lists":                {imports: []string{"schemas", "internal/outbound", "internal/view", "notifier"}},                                      // what it tells, in the view
 	"notifier/mail":                 {imports: []string{"internal/outbound", "github.com/wneessen/go-mail"}},
 	"notifier/sms":                  {imports: []string{"internal/outbound", "internal/signature"}},
-	"internal/outbound":             {},                                                                                                                                                             // what leaves the service, to whom and how it went: ingest, readapi, notifier and schemas share the words
-	"internal/seal":                 {},                                                                                                                                                             // secrets and addresses at rest: settings and the ledger use it
-	"internal/admin/subscribers":    {imports: []string{"internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "internal/outbound", "internal/signature", "github.com/go-chi/chi"}}, // administration of who is told, by two roles and the command line
-	"internal/analysis/spreadsheet": {},                                                                                                                                                             // text of a CSV file that a spreadsheet must not run: exports and the terminology map
-	"internal/analysis/replay":      {imports: []string{"acuity", "schemas", "internal/outbound", "internal/analysis/spreadsheet", "internal/stream", "github.com/segmentio/kafka-go", "github.com/parquet-go/parquet-go", "golang.org/x/sync", "golang.org/x/time"}, goroutines: true},
-	"internal/analysis/simulate":    {},                                                                                                      // a believable unit in motion, as requests of the ingest API
-	"internal/analysis/backtest":    {imports: []string{"acuity", "acuity/forecast"}},                                                        // forecasts against what came
-	"internal/analysis/trial":       {imports: []string{"acuity", "internal/analysis/replay", "readapi/web/integrations"}, goroutines: true}, // a rule tried on the past, for a page
-	"internal/statefulset":          {imports: []string{"internal/cli", "internal/config", "github.com/spf13"}, goroutines: true},            // the preStop hook of Kubernetes
+	"internal/outbound":             {},                                                                                                                                                                                                                                           // what leaves the service, to whom and how it went: ingest, readapi, notifier and schemas share the words
+	"internal/seal":                 {},                                                                                                                                                                                                                                           // secrets and addresses at rest: settings and the ledger use it
+	"internal/admin/subscribers":    {imports: []string{"internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "internal/outbound", "internal/signature", "github.com/go-chi/chi"}},                                                                               // administration of who is told, by two roles and the command line
+	"internal/analysis/spreadsheet": {},                                                                                                                                                                                                                                           // text of a CSV file that a spreadsheet must not run: exports and the terminology map
+	"internal/analysis/inputlog":    {imports: []string{"acuity", "schemas", "internal/stream", "github.com/segmentio/kafka-go", "golang.org/x/time"}, goroutines: true},                                                                                                          // the log as an independent client reads it
+	"internal/analysis/tables":      {imports: []string{"acuity", "schemas", "internal/outbound", "internal/analysis/spreadsheet", "internal/stream", "github.com/parquet-go/parquet-go"}},                                                                                        // columns and formats
+	"internal/analysis/archive":     {imports: []string{"schemas", "internal/analysis/inputlog", "internal/analysis/spreadsheet", "internal/analysis/tables", "internal/stream", "github.com/parquet-go/parquet-go", "golang.org/x/sync", "golang.org/x/time"}, goroutines: true}, // svc export, svc import
+	"internal/analysis/replay":      {imports: []string{"acuity", "schemas", "internal/analysis/inputlog", "internal/analysis/tables", "internal/stream", "golang.org/x/sync", "golang.org/x/time"}, goroutines: true},                                                            // svc replay
+	"internal/analysis/verify":      {imports: []string{"acuity", "schemas", "internal/analysis/inputlog", "internal/analysis/replay", "internal/stream", "golang.org/x/sync", "golang.org/x/time"}, goroutines: true},                                                            // svc verify
+	"internal/analysis/simulate":    {},                                                                                                                                                                                                                                           // a believable unit in motion, as requests of the ingest API
+	"internal/analysis/backtest":    {imports: []string{"acuity", "acuity/forecast"}},                                                                                                                                                                                             // forecasts against what came
+	"internal/analysis/trial":       {imports: []string{"acuity", "internal/analysis/inputlog", "internal/analysis/replay", "readapi/web/integrations"}, goroutines: true},                                                                                                        // a rule tried on the past, for a page
+	"internal/statefulset":          {imports: []string{"internal/cli", "internal/config", "github.com/spf13"}, goroutines: true},                                                                                                                                                 // the preStop hook of Kubernetes
 	"internal/archtest":             {},
 	"internal/receiver":             {imports: []string{"internal/httpapi", "internal/outbound", "internal/signature"}}, // the endpoint of svc listen and svc dev
 	"internal/cli":                  {imports: []string{"github.com/spf13", "ingest", "internal/admin/sheets", "internal/httpapi", "internal/outbound", "internal/receiver", "internal/signature", "internal/analysis/simulate", "internal/analysis/spreadsheet", "golang.org/x/sync", "golang.org/x/term", "github.com/schollz/progressbar"}, goroutines: true},
@@ -122,17 +126,17 @@ var rooms = map[string]room{
 	"internal/testkit/loadgen":      {imports: []string{"acuity"}},
 	"internal/e2e":                  {}, // tests alone
 
-	"notifier/webhook":                    {imports: []string{"acuity", "notifier/event", "internal/outbound", "internal/signature", "notifier/egress"}},
-	"notifier/egress":                     {}, // which addresses may be called for a hospital: the sender asks it, and cmd gives it to ingest as a port
-	"internal/analysis/replay/replaytest": {imports: []string{"acuity", "schemas", "internal/analysis/replay", "internal/stream"}},
-	"notifier/sendertest":                 {imports: []string{"internal/outbound"}, goroutines: true},
-	"notifier/egress/egresstest":          {imports: []string{"notifier/egress"}, goroutines: true},
-	"internal/testkit/runtimes":           {imports: []string{"github.com/gofrs/flock"}}, // runtimes of other languages for tests
-	"internal/signature":                  {imports: []string{"internal/outbound"}},      // signs what leaves; checks what our own receivers and the receipts of providers get
+	"notifier/webhook":               {imports: []string{"acuity", "notifier/event", "internal/outbound", "internal/signature", "notifier/egress"}},
+	"notifier/egress":                {}, // which addresses may be called for a hospital: the sender asks it, and cmd gives it to ingest as a port
+	"internal/analysis/analysistest": {imports: []string{"acuity", "schemas", "processors/verdict", "internal/analysis", "internal/stream", "internal/testkit/loadgen", "golang.org/x/sync"}, goroutines: true},
+	"notifier/sendertest":            {imports: []string{"internal/outbound"}, goroutines: true},
+	"notifier/egress/egresstest":     {imports: []string{"notifier/egress"}, goroutines: true},
+	"internal/testkit/runtimes":      {imports: []string{"github.com/gofrs/flock"}}, // runtimes of other languages for tests
+	"internal/signature":             {imports: []string{"internal/outbound"}},      // signs what leaves; checks what our own receivers and the receipts of providers get
 
 	"internal/analysis/backtest/hours/hourstest": {imports: []string{"acuity", "internal/analysis/backtest/hours", "internal/analysis/simulate"}},
 	"internal/analysis/backtest/hours": {
-		imports: []string{"acuity", "ingest", "internal/analysis/replay", "internal/analysis/simulate"},
+		imports: []string{"acuity", "ingest", "internal/analysis/inputlog", "internal/analysis/replay", "internal/analysis/simulate"},
 	},
 	"cmd/svc": {
 		imports: []string{

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/analysis/replay"
+	"svc/internal/analysis/archive"
 )
 
 // BenchmarkExportKafka measures svc export of the observations of a real Kafka as Parquet: the
@@ -29,7 +29,7 @@ func BenchmarkExportKafka(b *testing.B) {
 				if out, err := cmd.CombinedOutput(); err != nil {
 					b.Fatalf("%v\n%s", err, out)
 				}
-				m, err := replay.ReadManifest(filepath.Join(dir, "observations"))
+				m, err := archive.ReadManifest(filepath.Join(dir, "observations"))
 				if err != nil || m.Counts.Rows != int64(log.records) {
 					b.Fatalf("%+v, %v", m, err)
 				}

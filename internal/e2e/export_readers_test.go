@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/analysis/replay"
+	"svc/internal/analysis/archive"
 	"svc/internal/testkit/runtimes"
 )
 
@@ -29,7 +29,7 @@ func TestExportReadByOthers(t *testing.T) {
 	d := exportable(t)
 	until := time.Now().UTC().Format(time.RFC3339Nano) // the unit goes on between two exports
 	out, lines := filepath.Join(d.dir, "parquet"), filepath.Join(d.dir, "ndjson")
-	for _, table := range replay.Tables() {
+	for _, table := range archive.Tables() {
 		t.Run(table.Name, func(t *testing.T) {
 			for folder, format := range map[string]string{out: "parquet", lines: "ndjson"} {
 				cli(t, nil, "export", "--topic", table.Name, "--out", folder, "--format", format, "--to", until, "--data", d.dir)

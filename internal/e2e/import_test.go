@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"svc/acuity"
-	"svc/internal/analysis/replay"
+	"svc/internal/analysis/tables"
 	"svc/internal/testkit/loadgen"
 	"svc/schemas"
 )
@@ -59,9 +59,9 @@ func importPast(t *testing.T, args, env []string) {
 		}
 		return nil
 	})
-	rows := func(command ...string) (rows []replay.VerdictRow) {
+	rows := func(command ...string) (rows []tables.VerdictRow) {
 		for line := range strings.Lines(svc(command...)) {
-			var row replay.VerdictRow
+			var row tables.VerdictRow
 			if err := json.Unmarshal([]byte(line), &row); err != nil {
 				t.Fatal(err, line)
 			}

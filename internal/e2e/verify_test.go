@@ -19,8 +19,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"svc/acuity"
-	"svc/internal/analysis/replay"
-	"svc/internal/analysis/replay/replaytest"
+	"svc/internal/analysis/analysistest"
+	"svc/internal/analysis/verify"
 	"svc/internal/stream"
 	"svc/internal/testkit/loadgen"
 	"svc/schemas"
@@ -38,16 +38,16 @@ func TestVerifyFindsFaults(t *testing.T) {
 			t.Errorf("found %v", found[0])
 		}
 	})
-	for name, row := range replaytest.Faults {
+	for name, row := range analysistest.Faults {
 		t.Run(name, func(t *testing.T) {
 			c := l.copyOf(t)
-			key, version := row.Plant(&c.Lived)
+			key, version := row.Plant(&c.Output)
 			c.write()
 			found := c.verify()
 			if len(found) != 1 {
 				t.Fatalf("%d differences", len(found))
 			}
-			if d := found[0]; d.Fault != row.Fault || d.Hospital != replaytest.Victim || d.Key != key || d.Version != version {
+			if d := found[0]; d.Fault != row.Fault || d.Hospital != analysistest.Victim || d.Key != key || d.Version != version {
 				t.Errorf("found %v\nwant %s at %s, version %d", d, row.Fault, key, version)
 			}
 		})
@@ -56,7 +56,7 @@ func TestVerifyFindsFaults(t *testing.T) {
 
 // livedOnServers is the output of a processor on real servers.
 type livedOnServers struct {
-	replaytest.Lived
+	analysistest.Output
 	*system
 	client *kgo.Client
 	inputs []*kgo.Record
@@ -73,7 +73,7 @@ func liveOnServers(t *testing.T) *livedOnServers {
 	}
 	t.Cleanup(client.Close)
 	l := &livedOnServers{
-		Lived:  replaytest.Lived{TB: t, Changes: make([][]stream.Record, partitions), Views: map[string]*replay.View{}},
+		Output: analysistest.Output{TB: t, Changes: make([][]stream.Record, partitions), Views: map[string]*verify.View{}},
 		system: s, client: client,
 	}
 	processor := s.processor("p1")
@@ -137,9 +137,9 @@ func unitKey(prefix, hospital string) string {
 }
 
 // readView reads version and rooms of a unit.
-func readView(t testing.TB, view *redis.Client, key string) *replay.View {
+func readView(t testing.TB, view *redis.Client, key string) *verify.View {
 	t.Helper()
-	v := &replay.View{Rooms: map[int32]string{}}
+	v := &verify.View{Rooms: map[int32]string{}}
 	for name, value := range view.HGetAll(t.Context(), key).Val() {
 		var err error
 		if room, ok := strings.CutPrefix(name, "r"); ok {
@@ -181,12 +181,12 @@ func (l *livedOnServers) copyOf(t *testing.T) *livedOnServers {
 	s.t, s.prefix = t, fmt.Sprintf("%sc%d.", l.prefix, systems.Add(1))
 	s.env = append(append([]string{}, l.env...), "SVC_TOPIC_PREFIX="+s.prefix)
 	c := &livedOnServers{system: &s, client: l.client, inputs: l.inputs}
-	c.Lived = replaytest.Lived{TB: t, Changes: make([][]stream.Record, partitions), Views: map[string]*replay.View{}}
+	c.Output = analysistest.Output{TB: t, Changes: make([][]stream.Record, partitions), Views: map[string]*verify.View{}}
 	for n := range l.Changes {
 		c.Changes[n] = append([]stream.Record{}, l.Changes[n]...)
 	}
 	for hospital, v := range l.Views {
-		c.Views[hospital] = &replay.View{Version: v.Version, Rooms: maps.Clone(v.Rooms)}
+		c.Views[hospital] = &verify.View{Version: v.Version, Rooms: maps.Clone(v.Rooms)}
 	}
 	c.copyRedis(l.prefix)
 	return c
@@ -240,14 +240,14 @@ func (l *livedOnServers) write() {
 
 // verify runs svc verify and returns its differences. The exit code must be 1 if there are any,
 // else 0.
-func (l *livedOnServers) verify() (found []*replay.Difference) {
+func (l *livedOnServers) verify() (found []*verify.Difference) {
 	l.TB.Helper()
 	cmd := exec.Command(binary(l.TB), "verify", "--patience", "1s", "--json")
 	cmd.Env = append(os.Environ(), l.env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
-	var report replay.Report
+	var report verify.Report
 	if fault := json.Unmarshal(stdout.Bytes(), &report); fault != nil {
 		l.TB.Fatalf("svc verify: %v, %v\n%s", err, fault, &stderr)
 	}

@@ -22,7 +22,7 @@ import (
 	"svc/internal/admin/settings"
 	"svc/internal/analysis/backtest"
 	"svc/internal/analysis/backtest/hours"
-	"svc/internal/analysis/replay"
+	"svc/internal/analysis/inputlog"
 	"svc/internal/cli"
 	"svc/internal/kafkacli"
 	"svc/internal/stream"
@@ -223,7 +223,7 @@ func (b *backtestCommand) kafka() stream.Options {
 // before the first forecast that counts.
 func (b *backtestCommand) ofObservations(ctx context.Context) ([]*acuity.Snapshot, error) {
 	o := b.kafka()
-	log, err := replay.OpenLog(&o, b.Config.TopicPrefix+schemas.Observations().Name)
+	log, err := inputlog.OpenLog(&o, b.Config.TopicPrefix+schemas.Observations().Name)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func (b *backtestCommand) ofObservations(ctx context.Context) ([]*acuity.Snapsho
 }
 
 // ofSnapshots reads the recorded hours. They were written in transactions, which the client of
-// internal/analysis/replay cannot read.
+// internal/analysis/inputlog cannot read.
 func (b *backtestCommand) ofSnapshots(ctx context.Context) ([]*acuity.Snapshot, error) {
 	cluster, err := stream.Dial(ctx, b.kafka())
 	if err != nil {

@@ -11,7 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc/internal/analysis/replay"
+	"svc/internal/analysis/archive"
+	"svc/internal/analysis/inputlog"
+	"svc/internal/analysis/tables"
 	"svc/internal/cli"
 )
 
@@ -29,7 +31,7 @@ func ExportCommand(w cli.Env) *cobra.Command {
 	cli.OneOf(c, &o.topic, "topic", "", strings.Join(tableNames(), ", "), tableNames()...)
 	o.hospitalFlag()
 	o.spanFlags()
-	formatFlag(c, &o.format, replay.Parquet)
+	formatFlag(c, &o.format, tables.Parquet)
 	c.Flags().StringVar(&o.out, "out", "", "`folder`; each topic has its own in it; - is standard output")
 	c.Flags().Int64Var(&o.segment, "segment", 100_000, "`offsets` written at once: what an interruption loses") //nolint:mnd // a minute or less
 	cli.Require(c.Flags(), "topic", "out")
@@ -44,9 +46,9 @@ func ExportCommand(w cli.Env) *cobra.Command {
 }
 
 // formatFlag adds --format.
-func formatFlag(c *cobra.Command, into *string, preset replay.Format) {
+func formatFlag(c *cobra.Command, into *string, preset tables.Format) {
 	var words []string
-	for _, f := range replay.Formats() {
+	for _, f := range tables.Formats() {
 		words = append(words, string(f))
 	}
 	cli.OneOf(c, into, "format", string(preset), strings.Join(words, ", "), words...)
@@ -58,22 +60,22 @@ func (c *exportOptions) run(ctx context.Context) error {
 	}
 	defer c.close()
 	name, out := c.topic, c.out
-	table := replay.Tables()[slices.Index(tableNames(), name)]
+	table := archive.Tables()[slices.Index(tableNames(), name)]
 	source := c.inputs()
 	if table.Transactions {
 		source = c.committed(table.Topic)
 	}
-	x := &replay.Export{
+	x := &archive.Export{
 		Table: table, Topic: c.Config.Topic(table.Topic), Hospitals: c.hospitalList(), From: c.span[0], To: c.span[1],
-		Format: replay.Format(c.format), Read: source.Read, Spans: source.Spans, Progress: c.progress(), Pace: replay.NewPace(c.rate), Segment: c.segment,
+		Format: tables.Format(c.format), Read: source.Read, Spans: source.Spans, Progress: c.progress(), Pace: inputlog.NewPace(c.rate), Segment: c.segment,
 	}
-	var m *replay.Manifest
+	var m *archive.Manifest
 	var err error
 	if out == "-" {
 		m, err = x.Stream(ctx, c.Stdout)
 	} else {
 		dir := filepath.Join(out, name)
-		if m, err = x.Run(ctx, dir); errors.Is(err, replay.ErrOther) {
+		if m, err = x.Run(ctx, dir); errors.Is(err, archive.ErrOther) {
 			return cli.Usage(fmt.Errorf("--out: %s holds an export of something else; name another folder", dir))
 		}
 	}
@@ -94,9 +96,9 @@ func (c *exportOptions) run(ctx context.Context) error {
 // hospitalsWithoutRows returns the named hospitals without any exported row. Their name may be
 // mistyped. A single output does not tell the hospitals of its rows, so there all are named or
 // none.
-func hospitalsWithoutRows(m *replay.Manifest, hospitals []string) (silent []string) {
+func hospitalsWithoutRows(m *archive.Manifest, hospitals []string) (silent []string) {
 	for _, hospital := range hospitals {
-		found := slices.ContainsFunc(m.Files, func(f replay.File) bool { return f.Hospital == hospital })
+		found := slices.ContainsFunc(m.Files, func(f archive.File) bool { return f.Hospital == hospital })
 		if !found && (len(m.Files) > 0 || m.Counts.Rows == 0) {
 			silent = append(silent, hospital)
 		}
@@ -105,7 +107,7 @@ func hospitalsWithoutRows(m *replay.Manifest, hospitals []string) (silent []stri
 }
 
 func tableNames() (names []string) {
-	for _, t := range replay.Tables() {
+	for _, t := range archive.Tables() {
 		names = append(names, t.Name)
 	}
 	return names
@@ -115,7 +117,7 @@ func tableNames() (names []string) {
 const namedAtMost = 20
 
 // sayExported prints how much an export has written, and the records that it could not decode.
-func sayExported(out io.Writer, m *replay.Manifest) {
+func sayExported(out io.Writer, m *archive.Manifest) {
 	fmt.Fprintf(out, "export: %d rows in %d files, of %d records", m.Counts.Rows, len(m.Files), m.Counts.Read)
 	if m.Counts.Undecoded > 0 {
 		fmt.Fprintf(out, "; %d could not be decoded", m.Counts.Undecoded)

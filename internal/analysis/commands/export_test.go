@@ -4,21 +4,21 @@ import (
 	"slices"
 	"testing"
 
-	"svc/internal/analysis/replay"
+	"svc/internal/analysis/archive"
 )
 
 func TestUnheard(t *testing.T) {
-	of := func(hospitals ...string) *replay.Manifest {
-		m := &replay.Manifest{}
+	of := func(hospitals ...string) *archive.Manifest {
+		m := &archive.Manifest{}
 		for _, h := range hospitals {
 			m.Counts.Rows++
-			m.Files = append(m.Files, replay.File{Hospital: h})
+			m.Files = append(m.Files, archive.File{Hospital: h})
 		}
 		return m
 	}
-	streamed := &replay.Manifest{Counts: replay.Counts{Rows: 3}}
+	streamed := &archive.Manifest{Counts: archive.Counts{Rows: 3}}
 	for name, c := range map[string]struct {
-		made  *replay.Manifest
+		made  *archive.Manifest
 		named []string
 		want  []string
 	}{
@@ -27,7 +27,7 @@ func TestUnheard(t *testing.T) {
 		"one has nothing":      {of("north"), []string{"north", "typo"}, []string{"typo"}},
 		"nothing at all":       {of(), []string{"typo"}, []string{"typo"}},
 		"to standard output":   {streamed, []string{"north", "typo"}, nil},
-		"nothing goes there":   {&replay.Manifest{}, []string{"typo"}, []string{"typo"}},
+		"nothing goes there":   {&archive.Manifest{}, []string{"typo"}, []string{"typo"}},
 		"a name within a name": {of("north-2"), []string{"north"}, []string{"north"}},
 	} {
 		if got := hospitalsWithoutRows(c.made, c.named); !slices.Equal(got, c.want) {

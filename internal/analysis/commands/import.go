@@ -10,7 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc/internal/analysis/replay"
+	"svc/internal/analysis/archive"
+	"svc/internal/analysis/inputlog"
 	"svc/internal/cli"
 	"svc/schemas"
 )
@@ -43,7 +44,7 @@ func (c *logCommand) importFrom(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	im := &replay.Import{Dir: dir, Spans: c.log.Spans, Pace: replay.NewPace(c.rate), Progress: c.progress(), Put: loader.Put}
+	im := &archive.Import{Dir: dir, Spans: c.log.Spans, Pace: inputlog.NewPace(c.rate), Progress: c.progress(), Put: loader.Put}
 	m, err := im.Run(ctx)
 	err = errors.Join(err, loader.Close())
 	c.done()

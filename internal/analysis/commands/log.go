@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc/internal/analysis/replay"
+	"svc/internal/analysis/inputlog"
 	"svc/internal/cli"
 	"svc/internal/config"
 	"svc/internal/kafkacli"
@@ -34,7 +34,7 @@ type logCommand struct {
 
 	span    [2]time.Time
 	cluster *stream.Cluster
-	log     *replay.Log
+	log     *inputlog.Log
 }
 
 func newLogCommand(w cli.Env, needs config.Need) *logCommand {
@@ -108,7 +108,7 @@ func (c *logCommand) connect(ctx context.Context) error {
 	if c.cluster, err = stream.Dial(dial, options); err != nil {
 		return err
 	}
-	if c.log, err = replay.OpenLog(&options, c.Config.Topic(schemas.Observations())); err != nil {
+	if c.log, err = inputlog.OpenLog(&options, c.Config.Topic(schemas.Observations())); err != nil {
 		return err
 	}
 	return nil
@@ -124,14 +124,14 @@ func (c *logCommand) close() {
 }
 
 // inputs is the source of the observations. It uses the second client.
-func (c *logCommand) inputs() replay.Source {
-	return replay.Source{Spans: c.log.Spans, Read: c.log.Read}
+func (c *logCommand) inputs() inputlog.Source {
+	return inputlog.Source{Spans: c.log.Spans, Read: c.log.Read}
 }
 
 // committed is the source of a topic that is written in transactions.
-func (c *logCommand) committed(t schemas.Topic) replay.Source {
+func (c *logCommand) committed(t schemas.Topic) inputlog.Source {
 	topic := c.Config.Topic(t)
-	return replay.Source{
+	return inputlog.Source{
 		Spans: func(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
 			return c.cluster.Spans(ctx, topic, from, to)
 		},

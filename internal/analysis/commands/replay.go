@@ -13,7 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc/internal/analysis/inputlog"
 	"svc/internal/analysis/replay"
+	"svc/internal/analysis/tables"
 	"svc/internal/cli"
 	"svc/schemas"
 )
@@ -39,7 +41,7 @@ func ReplayCommand(w cli.Env) *cobra.Command {
 	f.StringVar(&o.file, "rules", "", "`file` of rules that hold in the replay: JSON as /api/admin/rules has it, or CSV with factorId, line, text")
 	f.StringVar(&o.speed, "speed", "max", "max, or how many `times` as fast as it happened")
 	f.BoolVar(&o.diff, "diff", false, "tell the hours in which level, axes or rooms differ from what was recorded, not the verdicts")
-	formatFlag(c, &o.format, replay.NDJSON)
+	formatFlag(c, &o.format, tables.NDJSON)
 	f.StringVar(&o.out, "out", "-", "`file`, of more than one hospital an empty folder with a file for each partition; - is standard output")
 	o.Check = o.faults
 	return c
@@ -71,9 +73,9 @@ func (c *replayOptions) run(ctx context.Context) error {
 	defer c.close()
 	rerun := replay.Rerun{
 		Inputs: c.inputs(), Hospitals: c.hospitalList(), From: c.span[0], To: c.span[1], Rules: c.rules,
-		Wait: c.paced(c.times), Pace: replay.NewPace(c.rate), Progress: c.progress(),
+		Wait: c.paced(c.times), Pace: inputlog.NewPace(c.rate), Progress: c.progress(),
 	}
-	into := &output{stdout: c.Stdout, name: c.out, format: replay.Format(c.format), folder: c.out != "-" && len(rerun.Hospitals) != 1}
+	into := &output{stdout: c.Stdout, name: c.out, format: tables.Format(c.format), folder: c.out != "-" && len(rerun.Hospitals) != 1}
 	if c.diff {
 		d := &replay.Diff{Rerun: rerun, Changes: c.committed(schemas.Verdicts())}
 		summary, err := write(ctx, into, d.Write, d.WriteFolder)
@@ -103,13 +105,13 @@ func (c *replayOptions) run(ctx context.Context) error {
 type output struct {
 	stdout io.Writer
 	name   string
-	format replay.Format
+	format tables.Format
 	folder bool
 }
 
 // write calls parts if the output is a folder, else one.
 func write[T any](
-	ctx context.Context, o *output, one func(context.Context, io.Writer, replay.Format) (T, error), parts func(context.Context, string, replay.Format) (T, error),
+	ctx context.Context, o *output, one func(context.Context, io.Writer, tables.Format) (T, error), parts func(context.Context, string, tables.Format) (T, error),
 ) (T, error) {
 	if o.folder {
 		t, err := parts(ctx, o.name, o.format)

@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc/acuity"
+	"svc/internal/analysis/inputlog"
 	"svc/internal/analysis/replay"
+	"svc/internal/analysis/verify"
 	"svc/internal/cli"
 	"svc/internal/config"
 	"svc/internal/lifecycle"
@@ -86,7 +88,7 @@ func (c *verifyOptions) run(ctx context.Context) error {
 		return errDiffers
 	}
 	for _, h := range v.Hospitals {
-		if !slices.ContainsFunc(report.Hospitals, func(c replay.Checked) bool { return c.Hospital == h }) {
+		if !slices.ContainsFunc(report.Hospitals, func(c verify.Checked) bool { return c.Hospital == h }) {
 			return replay.AbsentError(h)
 		}
 	}
@@ -94,7 +96,7 @@ func (c *verifyOptions) run(ctx context.Context) error {
 }
 
 // verifier connects to all that is compared. closes is never nil.
-func (c *verifyOptions) verifier(ctx context.Context) (v *replay.Verify, closes func(), err error) {
+func (c *verifyOptions) verifier(ctx context.Context) (v *verify.Verify, closes func(), err error) {
 	closes = c.close
 	if err = c.connect(ctx); err != nil {
 		return nil, closes, err
@@ -115,9 +117,9 @@ func (c *verifyOptions) verifier(ctx context.Context) (v *replay.Verify, closes 
 		view.Close() //nolint:errcheck // the process ends
 		c.close()
 	}
-	v = &replay.Verify{
+	v = &verify.Verify{
 		Inputs: c.inputs(), Changes: c.committed(schemas.Verdicts()), View: viewOf(view), Shown: view.Hospitals,
-		Patience: c.patience, Hospitals: c.hospitalList(), Plain: c.plain, Pace: replay.NewPace(c.rate),
+		Patience: c.patience, Hospitals: c.hospitalList(), Plain: c.plain, Pace: inputlog.NewPace(c.rate),
 	}
 	if !c.continuous { // follow reports by metrics
 		v.Progress = c.progress()
@@ -128,7 +130,7 @@ func (c *verifyOptions) verifier(ctx context.Context) (v *replay.Verify, closes 
 	return v, closes, nil
 }
 
-func (c *logCommand) report(r *replay.Report) error {
+func (c *logCommand) report(r *verify.Report) error {
 	if c.JSON {
 		return cli.PrintJSON(c.Stdout, r)
 	}
@@ -151,16 +153,16 @@ func (c *logCommand) report(r *replay.Report) error {
 }
 
 // viewOf returns the function that reads the view of a hospital.
-func viewOf(b *view.View) func(context.Context, string) (*replay.View, error) {
-	return func(ctx context.Context, hospital string) (*replay.View, error) {
+func viewOf(b *view.View) func(context.Context, string) (*verify.View, error) {
+	return func(ctx context.Context, hospital string) (*verify.View, error) {
 		w, err := b.Whole(ctx, hospital)
 		switch {
 		case errors.Is(err, view.ErrNoUnit), errors.Is(err, view.ErrNotWhole): // a partition that is incomplete becomes complete, or patience ends
-			return nil, replay.ErrNoView
+			return nil, verify.ErrNoView
 		case err != nil:
 			return nil, err
 		}
-		v := &replay.View{Version: w.Version, Unit: w.Chart, Rooms: make(map[int32]string, len(w.Rooms)), Site: w.Site, Foreign: w.Foreign}
+		v := &verify.View{Version: w.Version, Unit: w.Chart, Rooms: make(map[int32]string, len(w.Rooms)), Site: w.Site, Foreign: w.Foreign}
 		for _, room := range w.Rooms {
 			v.Rooms[room.ID] = room.Chart
 		}
@@ -200,7 +202,7 @@ func (c *verifyOptions) follow(ctx context.Context) error {
 }
 
 // rounds verifies again and again until ctx ends.
-func (c *verifyOptions) rounds(ctx context.Context, v *replay.Verify, seen *VerifyMetrics) error {
+func (c *verifyOptions) rounds(ctx context.Context, v *verify.Verify, seen *VerifyMetrics) error {
 	named := map[string]bool{}
 	for {
 		report, err := v.Round(ctx)

@@ -1,25 +1,25 @@
 package replay
 
+// The size of a batch between two goroutines, and the number of waiting batches.
+const (
+	behindRecords = 256
+	behindBatches = 4
+)
+
 // behind hands values in order to a goroutine of its own, so the caller does not wait for
 // their processing. One goroutine calls put and close.
 type behind[T any] struct {
 	batches chan []T
-	past    recycled[T]
 	batch   []T
 	failed  chan struct{} // closed with the first fault
 	ended   chan struct{}
 	fault   error // the first error of each
 }
 
-// takeBehind starts the goroutine. A value is valid until each returns. After an error of
-// each, the remaining values are dropped.
+// takeBehind starts the goroutine. After an error of each, the remaining values are dropped.
 func takeBehind[T any](each func(v *T) error) *behind[T] {
-	b := &behind[T]{
-		batches: make(chan []T, aheadBatches), past: newRecycled[T](),
-		failed: make(chan struct{}), ended: make(chan struct{}),
-	}
-	b.batch = b.past.empty()
-	batches := b.batches
+	batches := make(chan []T, behindBatches)
+	b := &behind[T]{batches: batches, failed: make(chan struct{}), ended: make(chan struct{})}
 	go func() {
 		defer close(b.ended)
 		for batch := range batches {
@@ -31,7 +31,6 @@ func takeBehind[T any](each func(v *T) error) *behind[T] {
 					close(b.failed)
 				}
 			}
-			b.past.put(batch)
 		}
 	}()
 	return b
@@ -39,14 +38,14 @@ func takeBehind[T any](each func(v *T) error) *behind[T] {
 
 // put hands on a copy of a value. It returns the error of an earlier value.
 func (b *behind[T]) put(v *T) error {
-	if b.batch = append(b.batch, *v); len(b.batch) < aheadRecords {
+	if b.batch = append(b.batch, *v); len(b.batch) < behindRecords {
 		return nil
 	}
 	select {
 	case <-b.failed:
 		return b.fault
 	case b.batches <- b.batch:
-		b.batch = b.past.empty()
+		b.batch = make([]T, 0, behindRecords)
 		return nil
 	}
 }

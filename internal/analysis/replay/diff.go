@@ -10,22 +10,23 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"svc/acuity"
+	"svc/internal/analysis/inputlog"
+	"svc/internal/analysis/tables"
 	"svc/internal/stream"
 	"svc/schemas"
 )
 
 // DiffRow is one hour in which the replay differs from the recorded verdicts.
 type DiffRow struct {
-	Hospital string  `parquet:"hospital,dict" json:"hospital" about:"id of the hospital"`
-	Hour     Moment  `parquet:"hour,timestamp(millisecond)" json:"hour" about:"the full hour, UTC"`
-	Subject  string  `parquet:"subject,dict" json:"subject" about:"level (of the unit), axis or room"`
-	ID       string  `parquet:"id,dict" json:"id" about:"of the axis or room; unit for the level"`
-	Recorded string  `parquet:"recorded,dict" json:"recorded" about:"the gravest that was recorded in the hour"`
-	Replayed string  `parquet:"replayed,dict" json:"replayed" about:"the gravest of the replay"`
-	Minutes  float64 `parquet:"minutes" json:"minutes" about:"how long the two differed in the hour"`
+	Hospital string        `parquet:"hospital,dict" json:"hospital" about:"id of the hospital"`
+	Hour     tables.Moment `parquet:"hour,timestamp(millisecond)" json:"hour" about:"the full hour, UTC"`
+	Subject  string        `parquet:"subject,dict" json:"subject" about:"level (of the unit), axis or room"`
+	ID       string        `parquet:"id,dict" json:"id" about:"of the axis or room; unit for the level"`
+	Recorded string        `parquet:"recorded,dict" json:"recorded" about:"the gravest that was recorded in the hour"`
+	Replayed string        `parquet:"replayed,dict" json:"replayed" about:"the gravest of the replay"`
+	Minutes  float64       `parquet:"minutes" json:"minutes" about:"how long the two differed in the hour"`
 }
 
 // Diff compares a replay with the recorded verdicts.
@@ -34,19 +35,19 @@ type Diff struct {
 	// Changes is the topic of the verdicts. The recorded side takes level and colours of rooms
 	// from the changes that are still held. Axes, which no change holds, and compacted changes
 	// come from a replay under the rules of their time.
-	Changes Source
+	Changes inputlog.Source
 }
 
 // DiffSummary counts the differences.
 type DiffSummary struct {
-	Hours        int64   // with any difference, of all hospitals
-	Rows         int64   //
-	LevelMinutes float64 // minutes in which the level differed
-	Held         *Moment // the instant from which levels and colours of all hospitals are the recorded ones; nil: no change is held
+	Hours        int64          // with any difference, of all hospitals
+	Rows         int64          //
+	LevelMinutes float64        // minutes in which the level differed
+	Held         *tables.Moment // the instant from which levels and colours of all hospitals are the recorded ones; nil: no change is held
 }
 
 // Write writes the rows to one writer, partition after partition.
-func (d *Diff) Write(ctx context.Context, w io.Writer, format Format) (*DiffSummary, error) {
+func (d *Diff) Write(ctx context.Context, w io.Writer, format tables.Format) (*DiffSummary, error) {
 	var sum diffSum
 	_, err := writeOne(w, format, func(out *part[DiffRow]) error {
 		return d.foldPartitions(ctx, 1, func(ctx context.Context, s stream.Span) (passage, error) { return d.begin(ctx, s, out, &sum) })
@@ -57,14 +58,26 @@ func (d *Diff) Write(ctx context.Context, w io.Writer, format Format) (*DiffSumm
 // Each calls each with the rows, partition after partition. A row is valid until each returns.
 func (d *Diff) Each(ctx context.Context, each func(*DiffRow)) (*DiffSummary, error) {
 	var sum diffSum
-	out := &part[DiffRow]{sink: rowFunc[DiffRow](each), rows: new(atomic.Int64)}
+	out := &part[DiffRow]{sink: rowFunc(each), rows: new(atomic.Int64)}
 	err := d.foldPartitions(ctx, 1, func(ctx context.Context, s stream.Span) (passage, error) { return d.begin(ctx, s, out, &sum) })
 	return &sum.DiffSummary, err
 }
 
+// rowFunc is a writer that calls a function with each row.
+type rowFunc func(row *DiffRow)
+
+// Write calls the function.
+func (f rowFunc) Write(row *DiffRow) error {
+	f(row)
+	return nil
+}
+
+// Close does nothing.
+func (f rowFunc) Close() error { return nil }
+
 // WriteFolder writes the rows into an empty folder, a file for each partition. As many
 // partitions are written at once as there are processors.
-func (d *Diff) WriteFolder(ctx context.Context, dir string, format Format) (*DiffSummary, error) {
+func (d *Diff) WriteFolder(ctx context.Context, dir string, format tables.Format) (*DiffSummary, error) {
 	var sum diffSum
 	_, err := writeParts(dir, format, func(open func(partition int32) (*part[DiffRow], error)) error {
 		return d.foldPartitions(ctx, runtime.GOMAXPROCS(0), func(ctx context.Context, s stream.Span) (passage, error) {
@@ -105,8 +118,8 @@ type differing struct {
 	units map[string]*diffUnit
 	held  map[string]acuity.Instant // see heldFrom
 
-	changes *ahead[recordedStep] // nil: none are recorded
-	applied int64                // highest input offset that a change names
+	changes *inputlog.Ahead[recordedStep] // nil: none are recorded
+	applied int64                         // highest input offset that a change names
 }
 
 // diffUnit is one hospital of a difference.
@@ -132,18 +145,14 @@ func (d *Diff) begin(ctx context.Context, s stream.Span, out *part[DiffRow], sum
 	if d.Changes.Read == nil {
 		return p, nil
 	}
-	spans, err := d.Changes.Spans(ctx, time.Time{}, time.Time{})
+	recorded, err := d.Changes.Partition(ctx, s.Partition)
 	if err != nil {
 		return nil, err
 	}
-	if int(s.Partition) >= len(spans) {
-		return nil, errPartitions
-	}
-	recorded := spans[s.Partition]
 	if p.held, err = d.heldFrom(ctx, recorded); err != nil {
 		return nil, err
 	}
-	p.changes = readAhead(ctx, d.Changes.Read, recorded, func(r *stream.Record, t *recordedStep) (wanted bool) {
+	p.changes = inputlog.ReadAhead(ctx, d.Changes.Read, recorded, func(r *stream.Record, t *recordedStep) (wanted bool) {
 		if !schemas.IsChange(r.Key) || !d.wants(r.Key) {
 			return false
 		}
@@ -206,7 +215,7 @@ func (p *differing) unit(hospital string) (u *diffUnit, err error) {
 }
 
 // foldInput folds an input, after it has read the recorded change of that input.
-func (p *differing) foldInput(in *Input) error {
+func (p *differing) foldInput(in *inputlog.Input) error {
 	for p.applied < in.Offset {
 		if more, err := p.readRecorded(); err != nil {
 			return err
@@ -226,9 +235,9 @@ func (p *differing) readRecorded() (bool, error) {
 	if p.changes == nil {
 		return false, nil
 	}
-	t := p.changes.next()
+	t := p.changes.Next()
 	if t == nil {
-		return false, p.changes.err()
+		return false, p.changes.Err()
 	}
 	if t.input {
 		p.applied = max(p.applied, t.offset)
@@ -278,7 +287,7 @@ func (p *differing) finish() error {
 			return u.err
 		}
 		if u.held != never {
-			at := Moment(u.held)
+			at := tables.Moment(u.held)
 			u.summary.Held = &at
 		}
 		p.sum.add(&u.summary)
@@ -288,7 +297,7 @@ func (p *differing) finish() error {
 
 func (p *differing) close() {
 	if p.changes != nil {
-		p.changes.stop()
+		p.changes.Stop()
 	}
 	p.out.abandon()
 }

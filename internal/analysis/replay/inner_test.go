@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"reflect"
 
 	"svc/acuity"
 	"svc/internal/stream"
@@ -30,6 +29,3 @@ func (r *Rerun) Run(ctx context.Context, each func(partition int32, c *acuity.Ch
 		return r.remake(func(c *acuity.Change) error { return each(s.Partition, c) }), nil
 	})
 }
-
-// DiffColumns is the dictionary of a difference.
-func DiffColumns() []Column { return dictionary(reflect.TypeFor[DiffRow]()) }

@@ -7,14 +7,19 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+
+	"svc/internal/analysis/tables"
 )
 
 // ErrFolder says that the folder for the rows is not empty.
 var ErrFolder = errors.New("the folder is not empty")
 
+// partialExt ends the name of a file that is not complete.
+const partialExt = ".partial"
+
 // part writes the rows of one partition.
 type part[R any] struct {
-	sink rowWriter[R]
+	sink tables.Writer[R]
 	rows *atomic.Int64 // of all parts
 	file *os.File      // nil: all parts share one sink, which writeOne closes
 }
@@ -47,9 +52,9 @@ func (p *part[R]) abandon() {
 }
 
 // writeOne calls write with a part, which writes the rows of all partitions to one writer.
-func writeOne[R any](w io.Writer, f Format, write func(out *part[R]) error) (rows int64, err error) {
+func writeOne[R any](w io.Writer, f tables.Format, write func(out *part[R]) error) (rows int64, err error) {
 	out := &part[R]{rows: new(atomic.Int64)}
-	if out.sink, err = newSink[R](w, f); err != nil {
+	if out.sink, err = tables.NewSink[R](w, f); err != nil {
 		return 0, err
 	}
 	if err = write(out); err == nil {
@@ -59,7 +64,7 @@ func writeOne[R any](w io.Writer, f Format, write func(out *part[R]) error) (row
 }
 
 // writeParts calls write with a function that opens a file for a partition in a folder.
-func writeParts[R any](dir string, f Format, write func(open func(partition int32) (*part[R], error)) error) (rows int64, err error) {
+func writeParts[R any](dir string, f tables.Format, write func(open func(partition int32) (*part[R], error)) error) (rows int64, err error) {
 	if err = os.MkdirAll(dir, 0o750); err != nil {
 		return 0, fmt.Errorf("open folder: %w", err)
 	}
@@ -77,11 +82,11 @@ func writeParts[R any](dir string, f Format, write func(open func(partition int3
 	return count.Load(), err
 }
 
-func openPart[R any](name string, f Format, rows *atomic.Int64) (p *part[R], err error) {
+func openPart[R any](name string, f tables.Format, rows *atomic.Int64) (p *part[R], err error) {
 	p = &part[R]{rows: rows}
 	if p.file, err = os.Create(name + partialExt); err != nil { //nolint:gosec // in the folder that the user named
 		return nil, fmt.Errorf("open part: %w", err)
 	}
-	p.sink, err = newSink[R](p.file, f)
+	p.sink, err = tables.NewSink[R](p.file, f)
 	return p, err
 }

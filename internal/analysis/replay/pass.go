@@ -11,13 +11,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"svc/acuity"
+	"svc/internal/analysis/inputlog"
 	"svc/internal/stream"
 	"svc/schemas"
 )
 
 // passage processes the inputs of one partition.
 type passage interface {
-	foldInput(in *Input) error
+	foldInput(in *inputlog.Input) error
 	finish() error // after the last input
 	close()        // always, also after an error
 }
@@ -30,9 +31,9 @@ func (r *Rerun) foldPartitions(ctx context.Context, atOnce int, begin func(ctx c
 	if err != nil {
 		return err
 	}
-	shared := newShare(r.Pace, r.Progress)
+	shared := inputlog.NewShare(r.Pace, r.Progress)
 	for _, s := range spans {
-		shared.addProgress(0, s.End-s.From)
+		shared.AddProgress(0, s.End-s.From)
 	}
 	missing := newAbsent(r.Hospitals)
 	g, ctx := errgroup.WithContext(ctx)
@@ -47,7 +48,7 @@ func (r *Rerun) foldPartitions(ctx context.Context, atOnce int, begin func(ctx c
 				return err
 			}
 			defer p.close()
-			take := func(in *Input) error {
+			take := func(in *inputlog.Input) error {
 				missing.markPresent(in.Hospital)
 				return p.foldInput(in)
 			}
@@ -92,24 +93,17 @@ func (e AbsentError) Error() string {
 }
 
 // inputs calls each with the inputs of the hospitals, in the order of the partition.
-func (r *Rerun) inputs(ctx context.Context, s stream.Span, shared *share, each func(in *Input) error) error {
-	in := readAhead(ctx, r.Inputs.Read, s, func(record *stream.Record, in *Input) bool {
-		if r.wants(record.Key) {
-			in.Read(record)
-		} else {
-			in.setPosition(record)
-		}
-		return true
-	})
-	in.progress = shared.addProgress
-	defer in.stop()
+func (r *Rerun) inputs(ctx context.Context, s stream.Span, shared *inputlog.Share, each func(in *inputlog.Input) error) error {
+	in := inputlog.ReadInputs(ctx, r.Inputs.Read, s, r.Hospitals)
+	in.Progress = shared.AddProgress
+	defer in.Stop()
 	from := acuity.At(r.From)
 	for {
-		input := in.next()
+		input := in.Next()
 		if input == nil {
-			return in.err()
+			return in.Err()
 		}
-		if err := shared.wait(ctx); err != nil {
+		if err := shared.Wait(ctx); err != nil {
 			return err
 		}
 		if input.Hospital == "" {
@@ -137,29 +131,16 @@ func (r *Rerun) spans(ctx context.Context) ([]stream.Span, error) {
 	if err != nil {
 		return nil, err
 	}
-	wanted := partitionsOf(r.Hospitals, int32(len(all))) //nolint:gosec // Kafka counts them so
+	wanted := inputlog.PartitionsOf(r.Hospitals, int32(len(all))) //nolint:gosec // Kafka counts them so
 	var spans []stream.Span
 	for _, s := range all {
 		if s.From == s.End || wanted != nil && wanted[s.Partition] == nil {
 			continue
 		}
 		if s.From > 0 {
-			return nil, fmt.Errorf("%w: the observations of partition %d begin at offset %d", ErrGone, s.Partition, s.From)
+			return nil, fmt.Errorf("%w: the observations of partition %d begin at offset %d", inputlog.ErrGone, s.Partition, s.From)
 		}
 		spans = append(spans, s)
 	}
 	return spans, nil
-}
-
-// partitionsOf returns the hospitals by partition; nil: all hospitals are wanted.
-func partitionsOf(hospitals []string, partitions int32) map[int32][]string {
-	if len(hospitals) == 0 {
-		return nil
-	}
-	by := map[int32][]string{}
-	for _, h := range hospitals {
-		p := schemas.Partition([]byte(h), partitions)
-		by[p] = append(by[p], h)
-	}
-	return by
 }

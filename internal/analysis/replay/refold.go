@@ -1,90 +1,22 @@
 package replay
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"iter"
-	"time"
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/hospital"
-	"svc/internal/stream"
+	"svc/internal/analysis/inputlog"
 	"svc/schemas"
 )
-
-// Input is one record of the log.
-type Input struct {
-	stream.Position
-	Hospital string
-	At       acuity.Instant // timestamp of the record
-
-	// Observation is the decoded record. It is nil if this release cannot read the record; then
-	// Reason says why.
-	Observation *acuity.Observation
-	Reason      string
-
-	Key, Value []byte // as stored in the log
-
-	intake schemas.Intake // memory of the observation
-}
-
-// Read fills the input from a record, in the memory of the record before. It never fails: a
-// record that cannot be read is an input too.
-func (in *Input) Read(r *stream.Record) {
-	in.setPosition(r)
-	in.Hospital, in.At, in.Key, in.Value = schemas.InputHospital(r.Key), acuity.At(r.Timestamp), r.Key, r.Value
-	o, reason, err := in.intake.Read(r.Key, r.Value)
-	if err != nil {
-		in.Reason = reason
-		return
-	}
-	in.Observation = o
-}
-
-// setPosition makes an input that has only a position and belongs to no hospital.
-func (in *Input) setPosition(r *stream.Record) {
-	in.Position = stream.Position{Partition: r.Partition, Offset: r.Offset}
-	in.Hospital, in.At, in.Observation, in.Reason, in.Key, in.Value = "", 0, nil, "", nil, nil
-}
-
-// Inputs yields the inputs of one hospital in the order of the log, up to its present end. An error
-// is yielded last.
-func (l *Log) Inputs(ctx context.Context, hospital string) iter.Seq2[Input, error] {
-	return func(yield func(Input, error) bool) {
-		spans, err := l.Spans(ctx, time.Time{}, time.Time{})
-		if err != nil {
-			yield(Input{}, err)
-			return
-		}
-		partition := schemas.Partition([]byte(hospital), int32(len(spans))) //nolint:gosec // Kafka counts them so
-		err = l.Read(ctx, spans[partition], func(r stream.Record) error {
-			if schemas.InputHospital(r.Key) != hospital {
-				return nil
-			}
-			var in Input
-			if in.Read(&r); !yield(in, nil) {
-				return errEnough
-			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, errEnough) {
-			yield(Input{}, err)
-		}
-	}
-}
-
-// errEnough ends a reading when the caller needs no more inputs.
-var errEnough = errors.New("enough")
 
 // Refold makes the changes of one hospital again from its inputs. It calls the same functions as
 // the live processor, and decides nothing itself. One goroutine uses it.
 //
 // Refold knows only the log, so the clock of an input is its time of receipt. The live processor
-// may have applied an input later. By the wall clock it may have fired a timer after the receipt
-// of an input that was not applied yet; it then applied the input at the instant of the timer. A
-// caller with the recorded change sets [acuity.Observation.AppliedAt] of the input to the
+// may have applied an input later. Its wall clock may have fired a timer between the receipt of an
+// input and its application. It then applied the input at the instant of the timer. A caller with
+// the recorded change sets [acuity.Observation.AppliedAt] of the input to the
 // recorded instant, and gets the same versions.
 type Refold struct {
 	unit   *hospital.State
@@ -97,6 +29,9 @@ type Refold struct {
 // emptied, as a commit of the processor does.
 const tidyEvery = 500
 
+// RefoldOf returns the refold of a unit with its state and its own rules.
+func RefoldOf(unit *hospital.State) *Refold { return &Refold{unit: unit} }
+
 // NewRefold returns the refold of a hospital without state, under the given rules.
 func NewRefold(hospitalID string, rules Override) (*Refold, error) {
 	u := hospital.New(hospitalID)
@@ -108,7 +43,7 @@ func NewRefold(hospitalID string, rules Override) (*Refold, error) {
 
 // Apply calls each with the changes that are due before an input, then with the change of the
 // input. A change is valid until each returns.
-func (f *Refold) Apply(in *Input, each func(*acuity.Change)) {
+func (f *Refold) Apply(in *inputlog.Input, each func(*acuity.Change)) {
 	if in.Observation == nil {
 		f.advanceTo(in.At, each)
 		f.change = f.unit.Reject(in.Reason, in.At, in.Offset)

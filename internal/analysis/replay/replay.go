@@ -1,10 +1,6 @@
-// Package replay reads the log again. It exports the log, makes the verdicts anew, and checks
-// changelog and view against the verdicts that the log makes.
+// Package replay makes the verdicts anew from the log.
 //
-//   - A [Log] is the observations as an independent client reads them, with a
-//     library of its own (segmentio/kafka-go), in no group and without writing.
-//   - An [Input] is one record of the log. A [Refold] makes the changes of one
-//     hospital anew from its inputs, by the functions of the live processor.
-//
-// Nothing here depends on the wall clock: the same records make the same bytes.
+// A [Refold] makes the changes of one hospital from its inputs, by the functions of the live
+// processor. A [Rerun] writes the changes as rows, and a [Diff] compares them with the recorded
+// ones. Nothing here depends on the wall clock: the same records make the same bytes.
 package replay

@@ -12,6 +12,8 @@ import (
 	"golang.org/x/time/rate"
 
 	"svc/acuity"
+	"svc/internal/analysis/inputlog"
+	"svc/internal/analysis/tables"
 	"svc/internal/stream"
 )
 
@@ -19,7 +21,7 @@ import (
 // older inputs make the state at From. Each partition is read once for all its hospitals, and its
 // changes come in the order of the log.
 type Rerun struct {
-	Inputs    Source
+	Inputs    inputlog.Source
 	Hospitals []string  // empty: all
 	From, To  time.Time // window of the reported changes; zero: unbounded
 	Rules     Override
@@ -33,16 +35,16 @@ type Rerun struct {
 }
 
 // Write writes the changes as rows to one writer, partition after partition.
-func (r *Rerun) Write(ctx context.Context, w io.Writer, format Format) (rows int64, err error) {
-	return writeOne(w, format, func(out *part[VerdictRow]) error {
+func (r *Rerun) Write(ctx context.Context, w io.Writer, format tables.Format) (rows int64, err error) {
+	return writeOne(w, format, func(out *part[tables.VerdictRow]) error {
 		return r.foldPartitions(ctx, 1, func(_ context.Context, s stream.Span) (passage, error) { return r.write(s.Partition, out), nil })
 	})
 }
 
 // WriteFolder writes the changes as rows into an empty folder, a file for each partition. As
 // many partitions are written at once as there are processors.
-func (r *Rerun) WriteFolder(ctx context.Context, dir string, format Format) (rows int64, err error) {
-	return writeParts(dir, format, func(open func(partition int32) (*part[VerdictRow], error)) error {
+func (r *Rerun) WriteFolder(ctx context.Context, dir string, format tables.Format) (rows int64, err error) {
+	return writeParts(dir, format, func(open func(partition int32) (*part[tables.VerdictRow], error)) error {
 		return r.foldPartitions(ctx, runtime.GOMAXPROCS(0), func(_ context.Context, s stream.Span) (passage, error) {
 			out, err := open(s.Partition)
 			if err != nil {
@@ -79,7 +81,7 @@ func (r *Rerun) remake(each func(c *acuity.Change) error) *remaking {
 	return m
 }
 
-func (m *remaking) foldInput(in *Input) error {
+func (m *remaking) foldInput(in *inputlog.Input) error {
 	f := m.folds[in.Hospital]
 	if f == nil {
 		var err error
@@ -110,14 +112,14 @@ func (m *remaking) close() {}
 type writing struct {
 	*remaking
 	changes *behind[acuity.Change]
-	out     *part[VerdictRow]
+	out     *part[tables.VerdictRow]
 }
 
-func (r *Rerun) write(partition int32, out *part[VerdictRow]) *writing {
+func (r *Rerun) write(partition int32, out *part[tables.VerdictRow]) *writing {
 	w := &writing{out: out}
-	var row VerdictRow
+	var row tables.VerdictRow
 	w.changes = takeBehind(func(c *acuity.Change) error {
-		row.setChange(partition, c)
+		row.SetChange(partition, c)
 		return out.Write(&row)
 	})
 	w.remaking = r.remake(func(c *acuity.Change) error { return w.changes.put(c) })

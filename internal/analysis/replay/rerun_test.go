@@ -15,29 +15,30 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
-	"svc/acuity/score"
+	"svc/internal/analysis/analysistest"
+	"svc/internal/analysis/inputlog"
 	"svc/internal/analysis/replay"
+	"svc/internal/analysis/tables"
 	"svc/internal/stream"
-	"svc/schemas"
 )
 
 // rerun returns the replay of some hospitals, or of all.
-func (b *testKafka) rerun(hospitals ...string) replay.Rerun {
-	l := b.log()
-	return replay.Rerun{Inputs: replay.Source{Spans: l.Spans, Read: l.Read}, Hospitals: hospitals}
+func rerun(b *analysistest.Kafka, hospitals ...string) replay.Rerun {
+	l := b.Log()
+	return replay.Rerun{Inputs: inputlog.Source{Spans: l.Spans, Read: l.Read}, Hospitals: hospitals}
 }
 
 // A second replay writes the same bytes, and a replay of a window writes the rows of that
 // window.
 func TestReplayIsRepeatable(t *testing.T) {
-	b := newTestKafka(t)
-	list := shifts(1500, 2, time.Minute)
-	b.put(list)
+	b := analysistest.NewKafka(t)
+	list := analysistest.Shifts(1500, 2, time.Minute)
+	b.Put(list)
 	write := func(from, to time.Time) string {
 		var out bytes.Buffer
-		r := b.rerun("h001")
+		r := rerun(b, "h001")
 		r.From, r.To = from, to
-		rows, err := r.Write(t.Context(), &out, replay.NDJSON)
+		rows, err := r.Write(t.Context(), &out, tables.NDJSON)
 		if err != nil || rows != int64(strings.Count(out.String(), "\n")) {
 			t.Fatal(rows, err)
 		}
@@ -50,7 +51,7 @@ func TestReplayIsRepeatable(t *testing.T) {
 	from, to := list[500].ReceivedAt.Time(), list[1000].ReceivedAt.Time()
 	var want strings.Builder
 	for line := range strings.Lines(whole) {
-		var row replay.VerdictRow
+		var row tables.VerdictRow
 		if err := json.Unmarshal([]byte(line), &row); err != nil {
 			t.Fatal(err)
 		}
@@ -65,21 +66,21 @@ func TestReplayIsRepeatable(t *testing.T) {
 
 // Each kind of replay reports a hospital that the log does not have.
 func TestReplayOfNobody(t *testing.T) {
-	b := newTestKafka(t)
-	b.put(shifts(100, 2, time.Minute))
+	b := analysistest.NewKafka(t)
+	b.Put(analysistest.Shifts(100, 2, time.Minute))
 	for _, hospitals := range [][]string{{"typo"}, {"h001", "typo"}} {
-		r := b.rerun(hospitals...)
-		_, one := r.Write(t.Context(), io.Discard, replay.NDJSON)
-		_, parts := r.WriteFolder(t.Context(), t.TempDir(), replay.NDJSON)
+		r := rerun(b, hospitals...)
+		_, one := r.Write(t.Context(), io.Discard, tables.NDJSON)
+		_, parts := r.WriteFolder(t.Context(), t.TempDir(), tables.NDJSON)
 		for _, err := range []error{one, parts} {
 			if want := replay.AbsentError("typo"); err != want { //nolint:errorlint // it comes as it is
 				t.Errorf("%v: %v", hospitals, err)
 			}
 		}
 	}
-	r := b.rerun("h001")
+	r := rerun(b, "h001")
 	r.From = time.Now() // a window without a change is no fault
-	if rows, err := r.Write(t.Context(), io.Discard, replay.NDJSON); rows != 0 || err != nil {
+	if rows, err := r.Write(t.Context(), io.Discard, tables.NDJSON); rows != 0 || err != nil {
 		t.Error(rows, err)
 	}
 }
@@ -87,39 +88,39 @@ func TestReplayOfNobody(t *testing.T) {
 // A replay of all hospitals has the same rows of each hospital as a replay of it alone. To a
 // folder it writes the same bytes each time, and to one writer the same rows.
 func TestReplayOfAll(t *testing.T) {
-	b := newTestKafka(t)
-	b.put(shifts(2000, 6, time.Minute))
+	b := analysistest.NewKafka(t)
+	b.Put(analysistest.Shifts(2000, 6, time.Minute))
 	rules, err := replay.ReadRules(strings.NewReader("factorId,line,text\nhigh-mag,floor,2\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	type writer struct {
-		one    func(context.Context, io.Writer, replay.Format) error
-		folder func(context.Context, string, replay.Format) error
+		one    func(context.Context, io.Writer, tables.Format) error
+		folder func(context.Context, string, tables.Format) error
 	}
 	for name, of := range map[string]func(hospitals ...string) writer{
 		"verdicts": func(hospitals ...string) writer {
-			r := b.rerun(hospitals...)
+			r := rerun(b, hospitals...)
 			return writer{
-				func(ctx context.Context, w io.Writer, f replay.Format) error {
+				func(ctx context.Context, w io.Writer, f tables.Format) error {
 					_, err := r.Write(ctx, w, f)
 					return err
 				},
-				func(ctx context.Context, dir string, f replay.Format) error {
+				func(ctx context.Context, dir string, f tables.Format) error {
 					_, err := r.WriteFolder(ctx, dir, f)
 					return err
 				},
 			}
 		},
 		"difference": func(hospitals ...string) writer {
-			d := &replay.Diff{Rerun: b.rerun(hospitals...)}
+			d := &replay.Diff{Rerun: rerun(b, hospitals...)}
 			d.Rules = rules
 			return writer{
-				func(ctx context.Context, w io.Writer, f replay.Format) error {
+				func(ctx context.Context, w io.Writer, f tables.Format) error {
 					_, err := d.Write(ctx, w, f)
 					return err
 				},
-				func(ctx context.Context, dir string, f replay.Format) error {
+				func(ctx context.Context, dir string, f tables.Format) error {
 					_, err := d.WriteFolder(ctx, dir, f)
 					return err
 				},
@@ -128,21 +129,21 @@ func TestReplayOfAll(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, again := filepath.Join(t.TempDir(), "out"), t.TempDir()
-			if err := of().folder(t.Context(), dir, replay.NDJSON); err != nil {
+			if err := of().folder(t.Context(), dir, tables.NDJSON); err != nil {
 				t.Fatal(err)
 			}
-			if err := of().folder(t.Context(), again, replay.NDJSON); err != nil {
+			if err := of().folder(t.Context(), again, tables.NDJSON); err != nil {
 				t.Fatal(err)
 			}
-			parts := folder(t, dir)
-			if len(parts) != partitions || !maps.Equal(parts, folder(t, again)) {
+			parts := analysistest.Folder(t, dir)
+			if len(parts) != analysistest.Partitions || !maps.Equal(parts, analysistest.Folder(t, again)) {
 				t.Errorf("%d parts, or other ones the second time", len(parts))
 			}
-			if err := of().folder(t.Context(), dir, replay.NDJSON); !errors.Is(err, replay.ErrFolder) {
+			if err := of().folder(t.Context(), dir, tables.NDJSON); !errors.Is(err, replay.ErrFolder) {
 				t.Errorf("into a folder that holds something: %v", err)
 			}
 			var whole, joined bytes.Buffer
-			if err := of().one(t.Context(), &whole, replay.NDJSON); err != nil {
+			if err := of().one(t.Context(), &whole, tables.NDJSON); err != nil {
 				t.Fatal(err)
 			}
 			of6 := map[string]*strings.Builder{}
@@ -164,7 +165,7 @@ func TestReplayOfAll(t *testing.T) {
 			}
 			for hospital, rows := range of6 {
 				var alone bytes.Buffer
-				if err := of(hospital).one(t.Context(), &alone, replay.NDJSON); err != nil {
+				if err := of(hospital).one(t.Context(), &alone, tables.NDJSON); err != nil {
 					t.Fatal(err)
 				}
 				if alone.String() != rows.String() {
@@ -176,13 +177,13 @@ func TestReplayOfAll(t *testing.T) {
 }
 
 // diff compares a replay with the recorded changes of a processor.
-func (l *lived) diff(b *testKafka, rules replay.Override, hospitals ...string) (rows []replay.DiffRow, summary *replay.DiffSummary) {
+func diff(l *analysistest.Processed, b *analysistest.Kafka, rules replay.Override, hospitals ...string) (rows []replay.DiffRow, summary *replay.DiffSummary) {
 	l.TB.Helper()
-	v := l.verifier(b)
-	d := &replay.Diff{Rerun: b.rerun(hospitals...), Changes: v.Changes}
+	v := l.Verifier(b)
+	d := &replay.Diff{Rerun: rerun(b, hospitals...), Changes: v.Changes}
 	d.Rules = rules
 	var out bytes.Buffer
-	summary, err := d.Write(l.TB.Context(), &out, replay.NDJSON)
+	summary, err := d.Write(l.TB.Context(), &out, tables.NDJSON)
 	if err != nil {
 		l.TB.Fatal(err)
 	}
@@ -202,30 +203,30 @@ func (l *lived) diff(b *testKafka, rules replay.Override, hospitals ...string) (
 // A replay under the rules of the time has no difference. A wrongly recorded level is found in
 // its hour. Another rule changes axes and rooms.
 func TestReplayDiff(t *testing.T) {
-	list := shifts(2400, 3, 40*time.Second)
-	l := live(t, list)
-	b := newTestKafka(t)
-	l.verify(b)
-	if rows, s := l.diff(b, nil, victim); len(rows) != 0 || s.Held == nil || *s.Held != 0 {
+	list := analysistest.Shifts(2400, 3, 40*time.Second)
+	l := analysistest.Live(t, list)
+	b := analysistest.NewKafka(t)
+	l.Verify(b)
+	if rows, s := diff(l, b, nil, analysistest.Victim); len(rows) != 0 || s.Held == nil || *s.Held != 0 {
 		t.Errorf("%d rows without a difference, first %+v; %+v", len(rows), rows[:min(len(rows), 3)], s)
 	}
 
-	if rows, _ := l.diff(b, nil); len(rows) != 0 {
+	if rows, _ := diff(l, b, nil); len(rows) != 0 {
 		t.Errorf("of all hospitals %d rows without a difference, first %+v", len(rows), rows[0])
 	}
 
-	spoilt := live(t, list)
+	spoilt := analysistest.Live(t, list)
 	p, i, next := spoilt.Pair(func(c, n *acuity.Change) bool {
 		return n.AppliedAt-c.AppliedAt > 60_000 && c.AppliedAt/3_600_000 == n.AppliedAt/3_600_000
 	})
 	c, n := spoilt.Change(p, i), spoilt.Change(p, next)
 	wrong := (c.Level + 1) % 4
 	spoilt.Edit(p, i, func(c *acuity.Change) { c.Level = wrong })
-	b2 := newTestKafka(t)
-	spoilt.verify(b2)
-	rows, _ := spoilt.diff(b2, nil)
+	b2 := analysistest.NewKafka(t)
+	spoilt.Verify(b2)
+	rows, _ := diff(spoilt, b2, nil)
 	want := float64((n.AppliedAt-c.AppliedAt)/1000) / 60
-	if len(rows) != 1 || rows[0].Subject != "level" || rows[0].Minutes != want || rows[0].Hour != replay.Moment(c.AppliedAt-c.AppliedAt%3_600_000) {
+	if len(rows) != 1 || rows[0].Subject != "level" || rows[0].Minutes != want || rows[0].Hour != tables.Moment(c.AppliedAt-c.AppliedAt%3_600_000) {
 		t.Errorf("rows %+v, want one of %v minutes", rows, want)
 	}
 
@@ -233,7 +234,7 @@ func TestReplayDiff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, _ = l.diff(b, rules, victim)
+	rows, _ = diff(l, b, rules, analysistest.Victim)
 	kinds := map[string]int{}
 	for _, row := range rows {
 		kinds[row.Subject]++
@@ -248,37 +249,37 @@ func TestReplayDiff(t *testing.T) {
 
 // A difference that cannot begin leaves no file, so the same folder can be named again.
 func TestReplayDiffLeavesNoFile(t *testing.T) {
-	b := newTestKafka(t)
-	b.put(shifts(30, 1, time.Minute))
+	b := analysistest.NewKafka(t)
+	b.Put(analysistest.Shifts(30, 1, time.Minute))
 	away := errors.New("away")
-	d := &replay.Diff{Rerun: b.rerun("h000"), Changes: replay.Source{
+	d := &replay.Diff{Rerun: rerun(b, "h000"), Changes: inputlog.Source{
 		Spans: func(context.Context, time.Time, time.Time) ([]stream.Span, error) { return nil, away },
 		Read:  func(context.Context, stream.Span, func(stream.Record) error) error { return away },
 	}}
 	dir := t.TempDir()
-	if _, err := d.WriteFolder(t.Context(), dir, replay.NDJSON); !errors.Is(err, away) {
+	if _, err := d.WriteFolder(t.Context(), dir, tables.NDJSON); !errors.Is(err, away) {
 		t.Fatal(err)
 	}
-	if files := folder(t, dir); len(files) != 0 {
+	if files := analysistest.Folder(t, dir); len(files) != 0 {
 		t.Errorf("the folder has %d files", len(files))
 	}
 }
 
 // A rule of a file holds before and after any rule of the log for its factor.
 func TestReplayRulesWin(t *testing.T) {
-	b := newTestKafka(t)
-	list := shifts(600, 1, time.Minute)
+	b := analysistest.NewKafka(t)
+	list := analysistest.Shifts(600, 1, time.Minute)
 	magnesium, _ := catalogue.FactorByID("high-mag")
 	said := &acuity.Observation{
 		Hospital: "h000", ReceivedAt: list[300].ReceivedAt, Channel: acuity.ChannelRules, Source: "k-1",
 		Rules: []catalogue.Rule{{Factor: magnesium, Lines: []catalogue.RuleLine{{Name: "floor", Text: "2"}, {Name: "class", Text: "4"}}}},
 		Act:   &acuity.Act{},
 	}
-	b.put(list[:300])
-	b.put([]*acuity.Observation{said})
-	b.put(list[300:])
+	b.Put(list[:300])
+	b.Put([]*acuity.Observation{said})
+	b.Put(list[300:])
 	levels := func(rules replay.Override) string {
-		r := b.rerun("h000")
+		r := rerun(b, "h000")
 		r.Rules = rules
 		var out strings.Builder
 		if err := r.Run(t.Context(), func(_ int32, c *acuity.Change) error {
@@ -295,8 +296,8 @@ func TestReplayRulesWin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain := newTestKafka(t)
-	plain.put(list)
+	plain := analysistest.NewKafka(t)
+	plain.Put(list)
 	was, catalogue := levels(nil), levels(asCatalogue)
 	b = plain
 	if never := levels(nil); catalogue != never || was == never {
@@ -327,85 +328,4 @@ func TestReadRules(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Exported observations, imported into an empty system, make the same log: every record to the
-// byte, and the same verdict at every hour. Import refuses a system that has observations.
-func TestExportThenImport(t *testing.T) {
-	list := shifts(2000, 4, time.Minute)
-	b := newTestKafka(t)
-	b.put(list)
-	last := list[len(list)-1].ReceivedAt
-	for _, format := range replay.Formats() {
-		t.Run(string(format), func(t *testing.T) {
-			dir := t.TempDir()
-			x := export(b.log(), format)
-			x.Segment = 300
-			if _, err := x.Run(t.Context(), dir); err != nil {
-				t.Fatal(err)
-			}
-			empty := newTestKafka(t)
-			loader, err := empty.cluster.Loader(t.Context(), schemas.Observations().Name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			l := empty.log()
-			im := &replay.Import{Dir: dir, Spans: l.Spans, Put: loader.Put}
-			if _, err := im.Run(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if err := loader.Close(); err != nil {
-				t.Fatal(err)
-			}
-			for _, hospital := range []string{"h000", "h001", "h002", "h003"} {
-				hours := 0
-				for at := morning; at < last; at = at.Add(8 * time.Hour) {
-					hours++
-					if a, z := b.verdictAt(hospital, at), empty.verdictAt(hospital, at); a != z || a == "" {
-						t.Fatalf("%s at %v:\n%s\n%s", hospital, at.Time(), a, z)
-					}
-				}
-				if a, z := b.verdictAt(hospital, last), empty.verdictAt(hospital, last); a != z {
-					t.Fatalf("%s in the end:\n%s\n%s", hospital, a, z)
-				}
-			}
-			again := *im
-			again.Put = func(*stream.Record) error { return errors.New("a record was put into a system that has some") }
-			if _, err := again.Run(t.Context()); !errors.Is(err, replay.ErrNotEmpty) {
-				t.Errorf("a second import: %v", err)
-			}
-		})
-	}
-}
-
-// verdictAt is a digest of everything that the log makes of a hospital up to an instant: its
-// inputs, its changes and its verdict.
-func (b *testKafka) verdictAt(hospital string, at acuity.Instant) string {
-	b.tb.Helper()
-	f, err := replay.NewRefold(hospital, nil)
-	if err != nil {
-		b.tb.Fatal(err)
-	}
-	digest := ""
-	each := func(c *acuity.Change) {
-		c.Offset = 0
-		value, err := schemas.ChangeCodec.Encode(nil, c)
-		if err != nil {
-			b.tb.Fatal(err)
-		}
-		digest = sum(digest + string(value))
-	}
-	for in, err := range b.log().Inputs(b.tb.Context(), hospital) {
-		if err != nil {
-			b.tb.Fatal(err)
-		}
-		if in.At >= at {
-			break
-		}
-		digest = sum(digest + string(in.Key) + string(in.Value))
-		f.Apply(&in, each)
-	}
-	f.ElapseTo(at, each)
-	v := score.Judge(f.Chart(), at)
-	return digest + v.Level.String() + v.Driving.String()
 }

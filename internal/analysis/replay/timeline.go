@@ -8,6 +8,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/hospital"
+	"svc/internal/analysis/tables"
 )
 
 // leastDiff is the shortest difference that is reported: timers fire by the wall clock of the
@@ -182,7 +183,7 @@ const (
 var subjectWords = [...]string{"level", "axis", "room"}
 
 func (s subject) row(hospital string, hour acuity.Instant, c *standing) DiffRow {
-	row := DiffRow{Hospital: hospital, Hour: Moment(hour), Subject: subjectWords[s.kind], Minutes: float64(c.apart/1000) / 60}
+	row := DiffRow{Hospital: hospital, Hour: tables.Moment(hour), Subject: subjectWords[s.kind], Minutes: float64(c.apart/1000) / 60}
 	name := func(v uint8) string { return acuity.Level(v).String() }
 	switch row.ID = "unit"; s.kind {
 	case ofAxis:

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"svc/acuity/catalogue"
+	"svc/internal/analysis/inputlog"
 	"svc/internal/analysis/replay"
 	"svc/readapi/web/integrations"
 )
@@ -20,7 +21,7 @@ import (
 // the log of the hospital from the beginning. It goes on while a page asks for it, and only
 // one runs in a process.
 type Trials struct {
-	inputs replay.Source
+	inputs inputlog.Source
 	ends   context.Context //nolint:containedctx // of the process
 	now    func() time.Time
 	log    *slog.Logger
@@ -47,7 +48,7 @@ const (
 )
 
 // New returns trials that read a log of observations, until ctx ends.
-func New(ctx context.Context, inputs replay.Source, now func() time.Time, log *slog.Logger) *Trials {
+func New(ctx context.Context, inputs inputlog.Source, now func() time.Time, log *slog.Logger) *Trials {
 	return &Trials{inputs: inputs, ends: ctx, now: now, log: log, turn: make(chan struct{}, 1), trials: map[string]*trial{}}
 }
 
@@ -126,7 +127,7 @@ func (p *Trials) run(ctx context.Context, t *trial, hospital string, rule catalo
 		result.Changes, result.Worst = sum.sorted()
 	case errors.As(err, &absent):
 		result.Fault = integrations.PastNothing
-	case errors.Is(err, replay.ErrGone):
+	case errors.Is(err, inputlog.ErrGone):
 		result.Fault = integrations.PastGone
 	default:
 		if ctx.Err() == nil {

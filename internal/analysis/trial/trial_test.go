@@ -8,15 +8,17 @@ import (
 	"time"
 
 	"svc/acuity/catalogue"
+	"svc/internal/analysis/inputlog"
 	"svc/internal/analysis/replay"
+	"svc/internal/analysis/tables"
 	"svc/internal/stream"
 	"svc/readapi/web/integrations"
 )
 
 // TestPastSum: rows are added up, and those of an axis do not count.
 func TestPastSum(t *testing.T) {
-	at := func(hour int) replay.Moment {
-		return replay.Moment(time.Date(2031, 4, 5, hour, 0, 0, 0, time.UTC).UnixMilli())
+	at := func(hour int) tables.Moment {
+		return tables.Moment(time.Date(2031, 4, 5, hour, 0, 0, 0, time.UTC).UnixMilli())
 	}
 	s := &pastSum{changes: map[integrations.PastChange]time.Duration{}, rooms: map[integrations.PastChange]map[string]bool{}}
 	for _, row := range []replay.DiffRow{
@@ -46,7 +48,7 @@ func TestTrials(t *testing.T) {
 		defer cancel()
 		type call struct{ answer chan error }
 		calls := make(chan call, 10)
-		p := New(ctx, replay.Source{Spans: func(ctx context.Context, _, _ time.Time) ([]stream.Span, error) {
+		p := New(ctx, inputlog.Source{Spans: func(ctx context.Context, _, _ time.Time) ([]stream.Span, error) {
 			c := call{make(chan error)}
 			calls <- c
 			select {
@@ -72,7 +74,7 @@ func TestTrials(t *testing.T) {
 		if len(calls) != 1 || len(p.trials) != 3 {
 			t.Fatalf("%d trials run, of %d", len(calls), len(p.trials))
 		}
-		(<-calls).answer <- replay.ErrGone
+		(<-calls).answer <- inputlog.ErrGone
 		synctest.Wait()
 		if len(calls) != 1 {
 			t.Fatalf("after the first %d run", len(calls))

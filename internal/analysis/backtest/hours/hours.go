@@ -18,6 +18,7 @@ import (
 
 	"svc/acuity"
 	"svc/ingest"
+	"svc/internal/analysis/inputlog"
 	"svc/internal/analysis/replay"
 	"svc/internal/analysis/simulate"
 )
@@ -65,24 +66,24 @@ var feeds = []acuity.Channel{acuity.ChannelADT, acuity.ChannelCensus, acuity.Cha
 // server would refuse is an error.
 func FromRequests(requests iter.Seq2[simulate.Request, error], hospital string, zone *time.Location) hours {
 	pseudonyms := ingest.NewPseudonyms(bytes.Repeat([]byte("backtest"), 4)) // they do not leave the process
-	return FromInputs(func(yield func(replay.Input, error) bool) {
+	return FromInputs(func(yield func(inputlog.Input, error) bool) {
 		n := int64(0)
 		for r, err := range requests {
 			if err != nil {
-				yield(replay.Input{}, err)
+				yield(inputlog.Input{}, err)
 				return
 			}
 			n++
 			o := &acuity.Observation{Hospital: hospital, ReceivedAt: acuity.At(r.At), Channel: acuity.Channel(path.Base(r.Path)), Source: "backtest"}
 			if path.Dir(r.Path) != "/api/ingest" || !slices.Contains(feeds, o.Channel) {
-				yield(replay.Input{}, fmt.Errorf("request %d: the path is not one of /api/ingest/%s", n, feeds))
+				yield(inputlog.Input{}, fmt.Errorf("request %d: the path is not one of /api/ingest/%s", n, feeds))
 				return
 			}
 			if _, err := ingest.Decode(o, r.Body, zone, pseudonyms); err != nil {
-				yield(replay.Input{}, fmt.Errorf("request %d: %w", n, err))
+				yield(inputlog.Input{}, fmt.Errorf("request %d: %w", n, err))
 				return
 			}
-			in := replay.Input{Hospital: hospital, At: o.ReceivedAt, Observation: o}
+			in := inputlog.Input{Hospital: hospital, At: o.ReceivedAt, Observation: o}
 			in.Offset = n
 			if !yield(in, nil) {
 				return
@@ -92,7 +93,7 @@ func FromRequests(requests iter.Seq2[simulate.Request, error], hospital string, 
 }
 
 // FromInputs cuts the hours of a hospital from the inputs of its log.
-func FromInputs(inputs iter.Seq2[replay.Input, error], hospital string) hours {
+func FromInputs(inputs iter.Seq2[inputlog.Input, error], hospital string) hours {
 	return func(yield func(*acuity.Snapshot, error) bool) {
 		refold, err := replay.NewRefold(hospital, nil)
 		if err != nil {

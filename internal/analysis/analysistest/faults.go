@@ -1,0 +1,167 @@
+package analysistest
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"svc/acuity"
+	"svc/internal/analysis/verify"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// Victim is the hospital whose records are damaged. It needs some hundreds of inputs.
+const Victim = "h001"
+
+// Output is the output of a processor: the changelog and the view.
+type Output struct {
+	TB      testing.TB
+	Changes [][]stream.Record // the verdicts, by partition
+	Views   map[string]*verify.View
+}
+
+// Planted is a fault, with the code that verify must report.
+type Planted struct {
+	// Plant damages the output and returns the key and the version of the fault.
+	Plant func(l *Output) (key string, version int64)
+	Fault verify.Fault
+}
+
+// ChangesOf returns the indices of the changes of a hospital in its partition.
+func (l *Output) ChangesOf(hospital string) (partition int32, places []int) {
+	partition = schemas.Partition([]byte(hospital), int32(len(l.Changes)))
+	for i, r := range l.Changes[partition] {
+		if string(r.Key) == hospital {
+			places = append(places, i)
+		}
+	}
+	return partition, places
+}
+
+// Edit changes one change of the changelog.
+func (l *Output) Edit(partition int32, place int, edit func(c *acuity.Change)) {
+	l.TB.Helper()
+	c := l.Change(partition, place)
+	edit(c)
+	value, err := schemas.ChangeCodec.Encode(nil, c)
+	if err != nil {
+		l.TB.Fatal(err)
+	}
+	l.Changes[partition][place].Value = value
+}
+
+// Change reads one change of the changelog.
+func (l *Output) Change(partition int32, place int) *acuity.Change {
+	l.TB.Helper()
+	c, err := schemas.ChangeCodec.Decode(l.Changes[partition][place].Value)
+	if err != nil {
+		l.TB.Fatal(err)
+	}
+	return c
+}
+
+// Pair picks two changes of the victim by inputs, one right after the other.
+func (l *Output) Pair(want func(c, next *acuity.Change) bool) (partition int32, place, next int) {
+	l.TB.Helper()
+	partition, places := l.ChangesOf(Victim)
+	for i := len(places) / 2; i+1 < len(places); i++ {
+		c, n := l.Change(partition, places[i]), l.Change(partition, places[i+1])
+		if c.Cause == acuity.CauseIngest && n.Cause == acuity.CauseIngest && want(c, n) {
+			return partition, places[i], places[i+1]
+		}
+	}
+	l.TB.Fatal("no two changes by inputs, one after the other")
+	return 0, 0, 0
+}
+
+func anyPair(_, _ *acuity.Change) bool { return true }
+
+// renumber adds to the versions of the victim's changes, from an index on.
+func (l *Output) renumber(partition int32, from int, by int64) {
+	for i := from; i < len(l.Changes[partition]); i++ {
+		if string(l.Changes[partition][i].Key) == Victim {
+			l.Edit(partition, i, func(c *acuity.Change) { c.Version += by })
+		}
+	}
+}
+
+// Faults are the ten faults that verify must find on every system.
+var Faults = map[string]Planted{
+	"a lost input": {func(l *Output) (string, int64) {
+		p, i, _ := l.Pair(anyPair)
+		version := l.Change(p, i).Version
+		l.Changes[p] = slices.Delete(l.Changes[p], i, i+1)
+		l.renumber(p, i, -1)
+		return Victim, version
+	}, verify.LostInput},
+	"one applied twice": {func(l *Output) (string, int64) {
+		p, i, _ := l.Pair(anyPair)
+		again := l.Changes[p][i]
+		l.Changes[p] = slices.Insert(l.Changes[p], i+1, again)
+		l.renumber(p, i+1, +1)
+		return Victim, l.Change(p, i).Version + 1
+	}, verify.AppliedTwice},
+	"two swapped": {func(l *Output) (string, int64) {
+		p, i, j := l.Pair(anyPair)
+		version := l.Change(p, i).Version
+		l.Changes[p][i], l.Changes[p][j] = l.Changes[p][j], l.Changes[p][i]
+		l.Edit(p, i, func(c *acuity.Change) { c.Version-- })
+		l.Edit(p, j, func(c *acuity.Change) { c.Version++ })
+		return Victim, version
+	}, verify.Swapped},
+	"a missing version": {func(l *Output) (string, int64) {
+		p, i, _ := l.Pair(anyPair)
+		version := l.Change(p, i).Version
+		l.Changes[p] = slices.Delete(l.Changes[p], i, i+1)
+		return Victim, version
+	}, verify.MissingVersion},
+	"a doubled version": {func(l *Output) (string, int64) {
+		p, i, j := l.Pair(anyPair)
+		l.renumber(p, j, -1)
+		return Victim, l.Change(p, i).Version
+	}, verify.DoubledVersion},
+	"a stale field": {func(l *Output) (string, int64) {
+		v := l.Views[Victim]
+		ids := slices.Sorted(maps.Keys(v.Rooms))
+		v.Rooms[ids[1]] = v.Rooms[ids[0]]
+		return "view room/2", v.Version
+	}, verify.StaleField},
+	"a missing field": {func(l *Output) (string, int64) {
+		v := l.Views[Victim]
+		delete(v.Rooms, 3)
+		return "view room/3", v.Version
+	}, verify.MissingField},
+	"a foreign field": {func(l *Output) (string, int64) {
+		v := l.Views[Victim]
+		v.Rooms[99] = v.Rooms[1]
+		return "view room/99", v.Version
+	}, verify.ForeignField},
+	"a wrong level": {func(l *Output) (string, int64) {
+		p, i, _ := l.Pair(anyPair)
+		l.Edit(p, i, func(c *acuity.Change) { c.Level = (c.Level + 1) % 4 })
+		return Victim, l.Change(p, i).Version
+	}, verify.WrongChange},
+	"a lost tombstone": {func(l *Output) (string, int64) {
+		p, _ := l.ChangesOf(Victim)
+		last := map[string]int{} // by key, the index of its latest record
+		gone := map[string]int{} // by key, the index of the tombstone that ended it
+		for i, r := range l.Changes[p] {
+			key := string(r.Key)
+			if string(schemas.HospitalOf(r.Key)) != Victim {
+				continue
+			}
+			delete(gone, key)
+			if before, ok := last[key]; ok && r.Value == nil && l.Changes[p][before].Value != nil {
+				gone[key] = i
+			}
+			last[key] = i
+		}
+		for _, key := range slices.Sorted(maps.Keys(gone)) {
+			l.Changes[p] = slices.Delete(l.Changes[p], gone[key], gone[key]+1)
+			return key, l.Views[Victim].Version
+		}
+		l.TB.Fatal("no tombstone that ended anything")
+		return "", 0
+	}, verify.LostTomb},
+}

@@ -1,0 +1,147 @@
+package analysistest
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/internal/analysis/inputlog"
+	"svc/internal/analysis/verify"
+	"svc/internal/stream"
+	"svc/processors/verdict"
+	"svc/schemas"
+)
+
+// Processed is the output of a live processor for some inputs: changelog and view. It is not stored
+// anywhere yet, so a test can damage it.
+type Processed struct {
+	Output
+	Inputs  [][]stream.Record  // by partition
+	Foreign map[int32][]string // further hospitals in the view
+}
+
+// Live applies observations as the processor does. It commits after every few, and fires the
+// timers that the wall clock would have fired.
+func Live(tb testing.TB, list []*acuity.Observation) *Processed {
+	tb.Helper()
+	l := &Processed{
+		Output: Output{TB: tb, Changes: make([][]stream.Record, Partitions), Views: map[string]*verify.View{}},
+		Inputs: make([][]stream.Record, Partitions), Foreign: map[int32][]string{},
+	}
+	var tasks [Partitions]stream.Task
+	for n := range tasks {
+		tasks[n] = verdict.Tasks(l)(int32(n))
+		if _, err := tasks[n].Restored(); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	for i, o := range list {
+		value, err := schemas.EncodeObservation(nil, o)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		key := []byte(schemas.ObservationKey(o).String())
+		n := schemas.Partition(key, Partitions)
+		r := stream.Record{Partition: n, Offset: int64(len(l.Inputs[n])), Key: key, Value: value, Timestamp: o.ReceivedAt.Time()}
+		l.Inputs[n] = append(l.Inputs[n], r)
+		late := o.ReceivedAt.Time().Add(time.Duration(i%3) * 15 * time.Second) // the wall clock, when the input is polled
+		if i%3 == 0 {
+			if err := tasks[n].Advance(late.Add(-time.Second)); err != nil {
+				tb.Fatal(err)
+			}
+		}
+		if err := tasks[n].Apply(r); err != nil {
+			tb.Fatal(err)
+		}
+		if i%4 == 3 {
+			for n := range tasks {
+				l.commit(int32(n), tasks[n], late)
+			}
+		}
+	}
+	for n := range tasks {
+		l.commit(int32(n), tasks[n], list[len(list)-1].ReceivedAt.Time())
+	}
+	return l
+}
+
+func (l *Processed) commit(n int32, task stream.Task, at time.Time) {
+	l.TB.Helper()
+	if err := task.Outputs(func(key, value []byte) {
+		l.Changes[n] = append(l.Changes[n], stream.Record{Partition: n, Key: bytes.Clone(key), Value: bytes.Clone(value), Timestamp: at})
+	}); err != nil {
+		l.TB.Fatal(err)
+	}
+	task.Committed()
+}
+
+// Own implements [verdict.View].
+func (l *Processed) Own(int32, int64, []verdict.Chart) verdict.OwnedView { return l }
+
+// Disown implements [verdict.OwnedView].
+func (l *Processed) Disown() {}
+
+// Show implements [verdict.OwnedView].
+func (l *Processed) Show(_ int64, charts []verdict.Chart) {
+	for _, c := range charts {
+		v := l.Views[c.Hospital]
+		if v == nil {
+			v = &verify.View{Rooms: map[int32]string{}, Site: map[string]string{}}
+			l.Views[c.Hospital] = v
+		}
+		v.Version, v.Unit = c.Version, string(c.Unit)
+		for id, room := range c.Rooms {
+			if v.Rooms[id] = string(room); room == nil {
+				delete(v.Rooms, id)
+			}
+		}
+		for name, record := range c.LocalSettings {
+			if v.Site[name] = string(record); record == nil {
+				delete(v.Site, name)
+			}
+		}
+	}
+}
+
+// Verify writes inputs and changelog to a Kafka and returns the check of them.
+func (l *Processed) Verify(b *Kafka) *verify.Verify {
+	l.TB.Helper()
+	b.Write(schemas.Observations().Name, slices.Concat(l.Inputs...))
+	b.Write(schemas.Verdicts().Name, slices.Concat(l.Changes...))
+	return l.Verifier(b)
+}
+
+// Verifier returns the check of inputs and changelog that are on a Kafka.
+func (l *Processed) Verifier(b *Kafka) *verify.Verify {
+	log := b.Log()
+	return &verify.Verify{
+		Inputs: inputlog.Source{Spans: log.Spans, Read: log.Read},
+		Changes: inputlog.Source{
+			Spans: func(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
+				return b.Cluster.Spans(ctx, schemas.Verdicts().Name, from, to)
+			},
+			Read: func(ctx context.Context, s stream.Span, each func(stream.Record) error) error {
+				return b.Cluster.Range(ctx, schemas.Verdicts().Name, s, each)
+			},
+		},
+		View: func(_ context.Context, hospital string) (*verify.View, error) {
+			if v := l.Views[hospital]; v != nil {
+				return v, nil
+			}
+			return nil, verify.ErrNoView
+		},
+		Shown: func(_ context.Context, partition int32) ([]string, error) {
+			list := l.Foreign[partition]
+			for h := range l.Views {
+				if schemas.Partition([]byte(h), Partitions) == partition {
+					list = append(list, h)
+				}
+			}
+			return list, nil
+		},
+		Patience: 100 * time.Millisecond,
+	}
+}

@@ -1,0 +1,195 @@
+package archive
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"svc/internal/analysis/tables"
+	"svc/internal/stream"
+)
+
+// Plan lists the contents of an export. It is made once, at the start. Records that are written
+// to the topic afterwards are not part of it.
+type Plan struct {
+	Topic     string        `json:"topic"` // with its prefix
+	Table     string        `json:"table"`
+	Format    tables.Format `json:"format"`
+	Hospitals []string      `json:"hospitals"` // ascending; empty: all
+	From      *time.Time    `json:"from"`      // null: from the beginning
+	To        *time.Time    `json:"to"`        // null: up to the end when the export began
+	Spans     []Piece       `json:"partitions"`
+	Segment   int64         `json:"segmentOffsets"` // offsets of a segment
+}
+
+// Piece is a span in the form of the manifest.
+type Piece struct {
+	Partition int32 `json:"partition"`
+	From      int64 `json:"from"`
+	End       int64 `json:"end"` // the first offset behind the piece
+}
+
+// File is one file of an export.
+type File struct {
+	Path      string `json:"path"` // relative to the folder of the manifest
+	Hospital  string `json:"hospital"`
+	Date      string `json:"date"` // in UTC, of the timestamps of its records
+	Partition int32  `json:"partition"`
+	First     int64  `json:"firstOffset"`
+	Last      int64  `json:"lastOffset"`
+	Rows      int64  `json:"rows"`
+	Bytes     int64  `json:"bytes"`
+	SHA256    string `json:"sha256"`
+}
+
+// Unread is a record that could not be decoded.
+type Unread struct {
+	Topic     string `json:"topic"`
+	Partition int32  `json:"partition"`
+	Offset    int64  `json:"offset"`
+	Reason    string `json:"reason"`
+}
+
+// Counts are the records of an export: Read is the sum of the others.
+type Counts struct {
+	Read      int64 `json:"read"`
+	Rows      int64 `json:"rows"`
+	Others    int64 `json:"ofOtherHospitals"`
+	State     int64 `json:"state"` // records of a changelog that are no history
+	Undecoded int64 `json:"undecoded"`
+}
+
+func (c *Counts) add(o *Counts) {
+	c.Read, c.Rows, c.Others, c.State, c.Undecoded = c.Read+o.Read, c.Rows+o.Rows, c.Others+o.Others, c.State+o.State, c.Undecoded+o.Undecoded
+}
+
+// Manifest lists the contents of a complete export. It does not contain the time or the place of
+// the export, so the same records make the same manifest.
+type Manifest struct {
+	Plan
+	Counts    Counts   `json:"records"`
+	Undecoded []Unread `json:"undecoded"` // every one, by partition and offset
+	Files     []File   `json:"files"`     // by path
+}
+
+// segment is the result of one part of one span.
+type segment struct {
+	Piece
+	Counts    Counts   `json:"records"`
+	Undecoded []Unread `json:"undecoded,omitempty"`
+	Files     []File   `json:"files"`
+}
+
+// Readers of data folders (pyarrow, pandas, Spark) ignore names that begin with an underscore.
+const (
+	manifestName = "_manifest.json"
+	journalName  = "_export.journal"
+	partialExt   = ".partial"
+)
+
+// ErrOther says that the folder holds an export with another plan.
+var ErrOther = errors.New("the folder holds another export")
+
+// ReadManifest reads the manifest of a folder. The error is fs.ErrNotExist if no export is
+// complete there.
+func ReadManifest(dir string) (*Manifest, error) {
+	content, err := os.ReadFile(filepath.Join(dir, manifestName)) //nolint:gosec // in the folder that the user named
+	if err != nil {
+		return nil, fmt.Errorf("read manifest: %w", err)
+	}
+	var m Manifest
+	if err := json.Unmarshal(content, &m); err != nil {
+		return nil, fmt.Errorf("read manifest: %w", err)
+	}
+	return &m, nil
+}
+
+// write writes the manifest to the folder by an atomic rename.
+func (m *Manifest) write(dir string) error {
+	content, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write manifest: %w", err)
+	}
+	if err := writeWhole(filepath.Join(dir, manifestName), append(content, '\n')); err != nil {
+		return fmt.Errorf("write manifest: %w", err)
+	}
+	return nil
+}
+
+// writeWhole writes a file that has its name only once its content is on disk.
+func writeWhole(name string, content []byte) error {
+	f, err := os.Create(name + partialExt) //nolint:gosec // in the folder that the user named
+	if err != nil {
+		return err //nolint:wrapcheck // names the file
+	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+// sameQuestion reports whether two plans are equal but for the offsets.
+func (p *Plan) sameQuestion(o *Plan) bool {
+	a, b := *p, *o
+	a.Spans, b.Spans = nil, nil
+	return a.text() == b.text()
+}
+
+func (p Plan) text() string {
+	b, err := json.Marshal(p)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// Sum checks the files of a manifest against their digests. The error names the first file
+// that has changed.
+func (m *Manifest) Sum(dir string) error {
+	for i := range m.Files {
+		f := &m.Files[i]
+		if !filepath.IsLocal(f.Path) {
+			return fmt.Errorf("file %q is not in the folder", f.Path)
+		}
+		in, err := os.Open(filepath.Join(dir, filepath.FromSlash(f.Path))) //nolint:gosec // in the folder that the user named
+		if err != nil {
+			return fmt.Errorf("check export: %w", err)
+		}
+		sum := sha256.New()
+		_, err = io.Copy(sum, in)
+		in.Close() //nolint:errcheck // only read
+		if err != nil {
+			return fmt.Errorf("check export: %w", err)
+		}
+		if got := hex.EncodeToString(sum.Sum(nil)); !strings.EqualFold(got, f.SHA256) {
+			return fmt.Errorf("check export: %s is not what was written", f.Path)
+		}
+	}
+	return nil
+}
+
+// pieces cuts the spans into segments.
+func (p *Plan) pieces() (all []Piece) {
+	for _, s := range p.Spans {
+		for at := s.From; at < s.End; at += p.Segment {
+			all = append(all, Piece{s.Partition, at, min(at+p.Segment, s.End)})
+		}
+	}
+	return all
+}
+
+func piecesOf(spans []stream.Span) []Piece {
+	all := make([]Piece, len(spans))
+	for i, s := range spans {
+		all[i] = Piece(s)
+	}
+	return all
+}

@@ -1,0 +1,203 @@
+// Package inputlog reads the observations on Kafka as the inputs of analyses.
+//
+//   - A [Log] reads the topic as an independent client, with a library of its own
+//     (segmentio/kafka-go), in no group and without writing.
+//   - An [Input] is one record of the log.
+//   - A [Source] is the log, or another topic that is read by internal/stream.
+package inputlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/sasl"
+	"github.com/segmentio/kafka-go/sasl/plain"
+	"github.com/segmentio/kafka-go/sasl/scram"
+
+	"svc/internal/stream"
+)
+
+// Log reads the topic of the observations as an independent client: in no group, and without
+// writing. It is correct only for a topic without transactions and compaction. Other topics
+// are read by internal/stream (segmentio/kafka-go#1332).
+type Log struct {
+	Topic string
+
+	brokers []string
+	dialer  *kafka.Dialer
+	client  *kafka.Client
+	close   func()
+}
+
+// OpenLog prepares a log. It connects on first use.
+func OpenLog(o *stream.Options, topic string) (*Log, error) {
+	secure, err := o.TLSConfig()
+	if err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	mechanism, err := mechanismOf(o)
+	if err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	transport := &kafka.Transport{ClientID: o.ClientID, TLS: secure, SASL: mechanism, DialTimeout: dialTimeout}
+	return &Log{
+		Topic: topic, brokers: o.Brokers,
+		dialer: &kafka.Dialer{ClientID: o.ClientID, TLS: secure, SASLMechanism: mechanism, Timeout: dialTimeout},
+		client: &kafka.Client{Addr: kafka.TCP(o.Brokers...), Transport: transport, Timeout: askTimeout},
+		close:  transport.CloseIdleConnections,
+	}, nil
+}
+
+// Time limits for the answer of a broker. They are long, because these commands run at low
+// priority and may be late themselves on a busy machine.
+const (
+	dialTimeout = 30 * time.Second
+	askTimeout  = time.Minute
+)
+
+func mechanismOf(o *stream.Options) (sasl.Mechanism, error) {
+	switch o.Mechanism {
+	case "PLAIN":
+		return plain.Mechanism{Username: o.User, Password: o.Password}, nil
+	case "SCRAM-SHA-256":
+		return scram.Mechanism(scram.SHA256, o.User, o.Password)
+	case "SCRAM-SHA-512":
+		return scram.Mechanism(scram.SHA512, o.User, o.Password)
+	}
+	return nil, nil
+}
+
+// Close ends the connections.
+func (l *Log) Close() { l.close() }
+
+// Spans returns a span of offsets for each partition. It begins with the first record whose
+// timestamp is not before from, and ends before the first whose timestamp is not before to.
+// The zero time is the beginning of the log, or its present end.
+func (l *Log) Spans(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
+	meta, err := l.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{l.Topic}})
+	if err != nil {
+		return nil, fmt.Errorf("look at %s: %w", l.Topic, err)
+	}
+	if len(meta.Topics) != 1 {
+		return nil, fmt.Errorf("look at %s: %w", l.Topic, errNoTopic)
+	}
+	if err = meta.Topics[0].Error; err != nil {
+		return nil, fmt.Errorf("look at %s: %w", l.Topic, errors.Join(errNoTopic, err))
+	}
+	count := len(meta.Topics[0].Partitions)
+	firsts, err := l.offsets(ctx, count, kafka.FirstOffsetOf)
+	if err != nil {
+		return nil, err
+	}
+	ends, err := l.offsets(ctx, count, kafka.LastOffsetOf)
+	if err != nil {
+		return nil, err
+	}
+	spans := make([]stream.Span, count)
+	for n := range spans {
+		spans[n] = stream.Span{Partition: int32(n), From: firsts[n], End: ends[n]}
+	}
+	if !from.IsZero() {
+		at, err := l.offsets(ctx, count, func(n int) kafka.OffsetRequest { return kafka.TimeOffsetOf(n, from) })
+		if err != nil {
+			return nil, err
+		}
+		for n := range spans {
+			if at[n] >= 0 {
+				spans[n].From = min(at[n], ends[n])
+			} else {
+				spans[n].From = ends[n]
+			}
+		}
+	}
+	if !to.IsZero() {
+		at, err := l.offsets(ctx, count, func(n int) kafka.OffsetRequest { return kafka.TimeOffsetOf(n, to) })
+		if err != nil {
+			return nil, err
+		}
+		for n := range spans {
+			if at[n] >= 0 {
+				spans[n].End = max(min(at[n], ends[n]), spans[n].From)
+			}
+		}
+	}
+	return spans, nil
+}
+
+var errNoTopic = errors.New("no such topic")
+
+// offsets sends each partition the same request; -1: the partition has no answer.
+func (l *Log) offsets(ctx context.Context, partitions int, question func(partition int) kafka.OffsetRequest) ([]int64, error) {
+	questions := make([]kafka.OffsetRequest, partitions)
+	for n := range questions {
+		questions[n] = question(n)
+	}
+	resp, err := l.client.ListOffsets(ctx, &kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{l.Topic: questions}})
+	if err != nil {
+		return nil, fmt.Errorf("list offsets of %s: %w", l.Topic, err)
+	}
+	at := slices.Repeat([]int64{-1}, partitions)
+	for _, p := range resp.Topics[l.Topic] {
+		if p.Error != nil {
+			return nil, fmt.Errorf("list offsets of %s: %w", l.Topic, p.Error)
+		}
+		switch questions[p.Partition].Timestamp {
+		case kafka.FirstOffset:
+			at[p.Partition] = p.FirstOffset
+		case kafka.LastOffset:
+			at[p.Partition] = p.LastOffset
+		default:
+			for offset := range p.Offsets {
+				at[p.Partition] = offset
+			}
+		}
+	}
+	return at, nil
+}
+
+// How much is read ahead. A batch larger than readBytes is read whole.
+const (
+	readBytes = 1 << 20
+	readQueue = 512                   // records
+	readWait  = 20 * time.Millisecond // the reader requests beyond the span, and waits this long before it closes
+)
+
+// ErrGone says that retention deleted records of the span.
+var ErrGone = errors.New("records are deleted")
+
+// Read calls each with the records of a span, in order. A missing offset is an error.
+func (l *Log) Read(ctx context.Context, s stream.Span, each func(stream.Record) error) error {
+	if s.From >= s.End {
+		return nil
+	}
+	reader := kafka.NewReader(kafka.ReaderConfig{
+		Brokers: l.brokers, Topic: l.Topic, Partition: int(s.Partition), Dialer: l.dialer,
+		MinBytes: 1, MaxBytes: readBytes, MaxWait: readWait, QueueCapacity: readQueue,
+		ReadBackoffMin: 10 * time.Millisecond, ReadBatchTimeout: askTimeout, OffsetOutOfRangeError: true,
+	})
+	defer reader.Close() //nolint:errcheck // nothing was written
+	if err := reader.SetOffset(s.From); err != nil {
+		return fmt.Errorf("read %s: %w", l.Topic, err)
+	}
+	for at := s.From; at < s.End; at++ {
+		m, err := reader.ReadMessage(ctx)
+		switch {
+		case errors.Is(err, kafka.OffsetOutOfRange), err == nil && m.Offset != at:
+			return fmt.Errorf("read %s %d:%d: %w", l.Topic, s.Partition, at, ErrGone)
+		case errors.Is(err, io.EOF):
+			return fmt.Errorf("read %s %d:%d: %w", l.Topic, s.Partition, at, net.ErrClosed)
+		case err != nil:
+			return fmt.Errorf("read %s %d:%d: %w", l.Topic, s.Partition, at, err)
+		}
+		if err := each(stream.Record{Partition: s.Partition, Offset: m.Offset, Key: m.Key, Value: m.Value, Timestamp: m.Time}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

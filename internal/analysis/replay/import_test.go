@@ -1,0 +1,99 @@
+package replay_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/acuity/score"
+	"svc/internal/analysis/analysistest"
+	"svc/internal/analysis/archive"
+	"svc/internal/analysis/replay"
+	"svc/internal/analysis/tables"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// Exported observations, imported into an empty system, make the same log: every record to the
+// byte, and the same verdict at every hour. Import refuses a system that has observations.
+func TestExportThenImport(t *testing.T) {
+	list := analysistest.Shifts(2000, 4, time.Minute)
+	b := analysistest.NewKafka(t)
+	b.Put(list)
+	last := list[len(list)-1].ReceivedAt
+	for _, format := range tables.Formats() {
+		t.Run(string(format), func(t *testing.T) {
+			dir := t.TempDir()
+			log := b.Log()
+			x := &archive.Export{
+				Table: archive.Tables()[0], Topic: schemas.Observations().Name, Format: format, Read: log.Read, Spans: log.Spans, Segment: 300,
+			}
+			if _, err := x.Run(t.Context(), dir); err != nil {
+				t.Fatal(err)
+			}
+			empty := analysistest.NewKafka(t)
+			loader, err := empty.Cluster.Loader(t.Context(), schemas.Observations().Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := empty.Log()
+			im := &archive.Import{Dir: dir, Spans: l.Spans, Put: loader.Put}
+			if _, err := im.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := loader.Close(); err != nil {
+				t.Fatal(err)
+			}
+			for _, hospital := range []string{"h000", "h001", "h002", "h003"} {
+				hours := 0
+				for at := analysistest.Morning; at < last; at = at.Add(8 * time.Hour) {
+					hours++
+					if a, z := verdictAt(b, hospital, at), verdictAt(empty, hospital, at); a != z || a == "" {
+						t.Fatalf("%s at %v:\n%s\n%s", hospital, at.Time(), a, z)
+					}
+				}
+				if a, z := verdictAt(b, hospital, last), verdictAt(empty, hospital, last); a != z {
+					t.Fatalf("%s in the end:\n%s\n%s", hospital, a, z)
+				}
+			}
+			again := *im
+			again.Put = func(*stream.Record) error { return errors.New("a record was put into a system that has some") }
+			if _, err := again.Run(t.Context()); !errors.Is(err, archive.ErrNotEmpty) {
+				t.Errorf("a second import: %v", err)
+			}
+		})
+	}
+}
+
+// verdictAt is a digest of everything that the log makes of a hospital up to an instant: its
+// inputs, its changes and its verdict.
+func verdictAt(b *analysistest.Kafka, hospital string, at acuity.Instant) string {
+	b.TB.Helper()
+	f, err := replay.NewRefold(hospital, nil)
+	if err != nil {
+		b.TB.Fatal(err)
+	}
+	digest := ""
+	each := func(c *acuity.Change) {
+		c.Offset = 0
+		value, err := schemas.ChangeCodec.Encode(nil, c)
+		if err != nil {
+			b.TB.Fatal(err)
+		}
+		digest = sum(digest + string(value))
+	}
+	for in, err := range b.Log().Inputs(b.TB.Context(), hospital) {
+		if err != nil {
+			b.TB.Fatal(err)
+		}
+		if in.At >= at {
+			break
+		}
+		digest = sum(digest + string(in.Key) + string(in.Value))
+		f.Apply(&in, each)
+	}
+	f.ElapseTo(at, each)
+	v := score.Judge(f.Chart(), at)
+	return digest + v.Level.String() + v.Driving.String()
+}

@@ -1,0 +1,150 @@
+package tables
+
+import (
+	"svc/acuity"
+	"svc/acuity/codes"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// ObservationRow is one accepted request. The tag about is the line of the column in the
+// dictionary.
+type ObservationRow struct {
+	Hospital   string  `parquet:"hospital,dict" json:"hospital" about:"id of the hospital"`
+	Partition  int32   `parquet:"partition" json:"partition" about:"of the topic; with offset the position of the record"`
+	Offset     int64   `parquet:"offset,delta" json:"offset" about:"in the partition; the order in which the hospital was told"`
+	At         Moment  `parquet:"at,timestamp(millisecond)" json:"at" about:"timestamp of the record"`
+	Key        string  `parquet:"key,dict" json:"key" about:"key of the record: the hospital, or hospital/room/id"`
+	ReceivedAt Moment  `parquet:"received_at,timestamp(millisecond)" json:"received_at" about:"clock of the ingest that accepted the request"`
+	Channel    string  `parquet:"channel,dict" json:"channel" about:"feed: adt, batch, census, clinical, fhir, hl7, roster, staffing; or administration: terminology, rules, locations, settings"`
+	Source     *string `parquet:"source,dict,optional" json:"source,omitempty" about:"id of the API key that sent it, or of the first of its rotations"`
+	RoomID     *int32  `parquet:"room_id,optional" json:"room_id,omitempty" about:"room that a clinical request is about"`
+	RoomLabel  *string `parquet:"room_label,dict,optional" json:"room_label,omitempty" about:"what the request called it"`
+
+	Events  []EventRow  `parquet:"events,list" json:"events,omitempty" about:"ADT events, in the order of the request"`
+	Signals []SignalRow `parquet:"signals,list" json:"signals,omitempty" about:"clinical statements, in the order of the request"`
+	Census  []CensusRow `parquet:"census,list" json:"census,omitempty" about:"rooms that a census lists"`
+
+	CensusAt     *Moment `parquet:"census_at,timestamp(millisecond),optional" json:"census_at,omitzero" about:"time of the census"`
+	StaffingAt   *Moment `parquet:"staffing_at,timestamp(millisecond),optional" json:"staffing_at,omitzero" about:"from when the staffing holds"`
+	Nurses       *int32  `parquet:"nurses,optional" json:"nurses,omitempty" about:"assignable nurses on duty, without the charge nurse"`
+	Call         *string `parquet:"call,dict,optional" json:"call,omitempty" about:"call staff available: yes or no"`
+	RosterNurses *int32  `parquet:"roster_nurses,optional" json:"roster_nurses,omitempty" about:"nurses that a roster lists"`
+
+	Record []byte `parquet:"record" json:"record" about:"the record as stored (Avro in the wire format of a schema registry; in text base64): all that was said, and what svc import writes"`
+}
+
+// EventRow is one ADT event.
+type EventRow struct {
+	Type        string   `parquet:"type,dict" json:"type" about:"A01 A02 A03 A04 A06 A07 A08 A11 A12 A13, or other"`
+	At          *Moment  `parquet:"at,timestamp(millisecond),optional" json:"at,omitzero" about:"event time"`
+	Visit       *string  `parquet:"visit,optional" json:"visit,omitempty" about:"pseudonym of the visit"`
+	Patient     *string  `parquet:"patient,optional" json:"patient,omitempty" about:"pseudonym of the patient"`
+	PointOfCare *string  `parquet:"point_of_care,dict,optional" json:"point_of_care,omitempty" about:"PV1-3.1"`
+	Room        *string  `parquet:"room,dict,optional" json:"room,omitempty" about:"PV1-3.2"`
+	RoomID      *int32   `parquet:"room_id,optional" json:"room_id,omitempty" about:"our id of the room, if the sender knows it"`
+	Class       *string  `parquet:"class,dict,optional" json:"class,omitempty" about:"patient class, PV1-2"`
+	Service     *string  `parquet:"service,dict,optional" json:"service,omitempty" about:"hospital service, PV1-10"`
+	Primary     *string  `parquet:"primary,dict,optional" json:"primary,omitempty" about:"factor that the sender names as the primary one"`
+	Diagnoses   []string `parquet:"diagnoses,list" json:"diagnoses,omitempty" about:"system and code of each, with a blank between"`
+}
+
+// SignalRow is one clinical statement.
+type SignalRow struct {
+	RoomID     int32    `parquet:"room_id" json:"room_id" about:"room that it was reported for"`
+	Visit      *string  `parquet:"visit,optional" json:"visit,omitempty" about:"pseudonym of the visit, if it names one"`
+	Patient    *string  `parquet:"patient,optional" json:"patient,omitempty" about:"pseudonym of the patient, if it names one"`
+	Kind       string   `parquet:"kind,dict" json:"kind" about:"medication, observation, lab, device or condition"`
+	System     *string  `parquet:"system,dict,optional" json:"system,omitempty" about:"code system"`
+	Code       *string  `parquet:"code,dict,optional" json:"code,omitempty" about:"code"`
+	Display    *string  `parquet:"display,dict,optional" json:"display,omitempty" about:"display of the code, at most 80 characters, long runs of digits masked"`
+	Status     string   `parquet:"status,dict" json:"status" about:"active, ended, on-hold or retracted"`
+	Comparator *string  `parquet:"comparator,dict,optional" json:"comparator,omitempty" about:"of the number: < <= > >=, none if it is equal"`
+	Number     *float64 `parquet:"number,optional" json:"number,omitempty" about:"value, if it is a number; to the thousandth"`
+	Unit       *string  `parquet:"unit,dict,optional" json:"unit,omitempty" about:"unit of the number"`
+	Words      *string  `parquet:"words,dict,optional" json:"words,omitempty" about:"value, if it is words of the closed vocabulary"`
+	ObservedAt *Moment  `parquet:"observed_at,timestamp(millisecond),optional" json:"observed_at,omitzero" about:"when it was observed, or ended"`
+	StartedAt  *Moment  `parquet:"started_at,timestamp(millisecond),optional" json:"started_at,omitzero" about:"start of a medication, onset of a condition"`
+}
+
+// CensusRow is one room of a census.
+type CensusRow struct {
+	RoomID  int32   `parquet:"room_id" json:"room_id" about:"id of the room"`
+	Label   *string `parquet:"label,dict,optional" json:"label,omitempty" about:"what it is called"`
+	Area    *string `parquet:"area,dict,optional" json:"area,omitempty" about:"part of the unit"`
+	Status  string  `parquet:"status,dict" json:"status" about:"occupied, empty, blocked or unknown"`
+	Visit   *string `parquet:"visit,optional" json:"visit,omitempty" about:"pseudonym of the visit in it"`
+	Primary *string `parquet:"primary,dict,optional" json:"primary,omitempty" about:"factor that the sender names as the primary one"`
+}
+
+// readObservation fills a row; a reason says why the record cannot be read.
+func readObservation(r *stream.Record, row *ObservationRow) (reason string) {
+	o, reason, err := schemas.ReadInput(r.Key, r.Value)
+	if err != nil {
+		return reason
+	}
+	*row = ObservationRow{
+		Hospital: o.Hospital, Partition: r.Partition, Offset: r.Offset, At: momentOf(r.Timestamp), Key: string(r.Key),
+		ReceivedAt: Moment(o.ReceivedAt), Channel: string(o.Channel), Source: nullable(o.Source),
+		Record: schemas.Portable(r.Value),
+		Events: rowsOf(row.Events, o.Events, eventRow), Signals: rowsOf(row.Signals, o.Signals, signalRow), Census: row.Census[:0],
+	}
+	if o.Room != nil {
+		row.RoomID, row.RoomLabel = &o.Room.ID, nullable(o.Room.Label)
+	}
+	if o.Census != nil {
+		row.CensusAt, row.Census = nullable(Moment(o.Census.AsOf)), rowsOf(row.Census, o.Census.Rooms, censusRow)
+	}
+	if o.Staffing != nil {
+		row.StaffingAt, row.Nurses, row.Call = nullable(Moment(o.Staffing.AsOf)), &o.Staffing.Nurses, nullable(word(tristateWords[:], o.Staffing.Call))
+	}
+	if o.Roster != nil {
+		n := int32(len(o.Roster.Nurses)) //nolint:gosec // bounded by the size of a record
+		row.RosterNurses = &n
+	}
+	return ""
+}
+
+func eventRow(e *acuity.Event) EventRow {
+	row := EventRow{
+		Type: word(eventWords[:], e.Type), At: nullable(Moment(e.At)), Visit: nullable(e.Visit), Patient: nullable(e.Patient),
+		PointOfCare: nullable(e.Place.PointOfCare), Room: nullable(e.Place.Room), Class: nullable(classLetter(e.Class)), Service: nullable(e.Service),
+		Primary: nullable(factorID(e.Primary)),
+	}
+	if e.Place.HasRoomID {
+		row.RoomID = &e.Place.RoomID
+	}
+	for i := range e.Diagnoses {
+		row.Diagnoses = append(row.Diagnoses, string(e.Diagnoses[i].System)+" "+e.Diagnoses[i].Code)
+	}
+	return row
+}
+
+func censusRow(c *acuity.CensusRoom) CensusRow {
+	return CensusRow{c.ID, nullable(c.Label), nullable(c.Area), c.Status.String(), nullable(c.Visit), nullable(factorID(c.Primary))}
+}
+
+func signalRow(s *acuity.Signal) SignalRow {
+	row := SignalRow{
+		RoomID: s.Room, Visit: nullable(s.Visit), Patient: nullable(s.Patient), Kind: word(signalWords[:], s.Kind),
+		System: nullable(string(s.System)), Code: nullable(s.Code), Display: nullable(s.Display), Status: word(statusWords[:], s.Status),
+		ObservedAt: nullable(Moment(s.ObservedAt)), StartedAt: nullable(Moment(s.StartedAt)),
+	}
+	if s.Value.Kind == codes.ValueNumber {
+		n := float64(s.Value.Number) / 1000
+		row.Number, row.Comparator, row.Unit = &n, nullable(word(comparatorWords[:], s.Value.Op)), nullable(s.Value.Unit)
+	}
+	row.Words = nullable(s.Value.Words)
+	return row
+}
+
+// Observations is the table of the topic.
+func Observations() *Table[ObservationRow] {
+	return &Table[ObservationRow]{
+		Topic: schemas.Observations(),
+		Read:  readObservation,
+		Hospital: func(r *stream.Record) (string, bool) {
+			return schemas.InputHospital(r.Key), true
+		},
+	}
+}

@@ -1,0 +1,112 @@
+package tables
+
+import (
+	"fmt"
+
+	"svc/acuity"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// SnapshotRow is a unit at one full hour, as the forecast sees it. An hour may have several rows.
+// The row with the highest generation counts, and the last one among equal generations.
+type SnapshotRow struct {
+	Hospital     string `parquet:"hospital,dict" json:"hospital" about:"id of the hospital"`
+	Hour         Moment `parquet:"hour,timestamp(millisecond)" json:"hour" about:"the full hour"`
+	Partition    int32  `parquet:"partition" json:"partition" about:"of the topic; with offset the position of the record"`
+	Offset       int64  `parquet:"offset,delta" json:"offset" about:"in the partition"`
+	At           Moment `parquet:"at,timestamp(millisecond)" json:"at" about:"timestamp of the record"`
+	Generation   int32  `parquet:"generation" json:"generation" about:"a later one of the same hour replaces it: backfill"`
+	Backfill     int32  `parquet:"backfill" json:"backfill" about:"hours of the same backfill that were still to come, with this one; 0: it was cut when it came"`
+	Position     int64  `parquet:"position" json:"position" about:"offset, in the observations, of the last input before it"`
+	RulesVersion string `parquet:"rules_version,dict" json:"rules_version" about:"version of the rules"`
+	Observed     bool   `parquet:"observed" json:"observed" about:"a unit state exists, and its last clinical fact is at most 12 hours old"`
+
+	Level    string  `parquet:"level,dict" json:"level" about:"green, yellow, orange or red"`
+	Occupied int32   `parquet:"occupied" json:"occupied" about:"rooms that are occupied"`
+	Rooms    *int32  `parquet:"rooms,optional" json:"rooms,omitempty" about:"of the last census, without those that are blocked; null: unknown"`
+	Boarders int32   `parquet:"boarders" json:"boarders" about:"boarders, as the axes count them"`
+	Nurses   *int32  `parquet:"nurses,optional" json:"nurses,omitempty" about:"on duty; null: unknown"`
+	Call     *string `parquet:"call,dict,optional" json:"call,omitempty" about:"whether call staff is available: yes or no; null: unknown"`
+	Moves    int32   `parquet:"moves" json:"moves" about:"admissions, transfers and discharges of the last 120 minutes"`
+	Class4   []int32 `parquet:"class4,list" json:"class4" about:"rooms with an emergency: now, and at each of the next 8 hours if nothing happens but that time goes on"`
+
+	Arrivals []SnapshotArrivalRow `parquet:"arrivals,list" json:"arrivals,omitempty" about:"visits that came since the hour before"`
+	Visits   []SnapshotVisitRow   `parquet:"visits,list" json:"visits,omitempty" about:"open visits, at most 500"`
+}
+
+// SnapshotArrivalRow is a visit that began.
+type SnapshotArrivalRow struct {
+	Visit string `parquet:"visit" json:"visit" about:"8 bytes of the pseudonym of the visit, in hexadecimal; one visit has the same in all hours"`
+	Kind  string `parquet:"kind,dict" json:"kind" about:"with what it began: triage, labor, birth or other"`
+}
+
+// SnapshotVisitRow is an open visit.
+type SnapshotVisitRow struct {
+	Visit  string  `parquet:"visit" json:"visit" about:"as in arrivals"`
+	Stage  string  `parquet:"stage,dict" json:"stage" about:"triage, early, labor, birth, recovery, couplet, antepartum, other or couplet-cesarean"`
+	Age    int32   `parquet:"age" json:"age" about:"minutes in the stage"`
+	Demand []int32 `parquet:"demand,list" json:"demand" about:"60ths of a nurse: now, and at each of the next 8 hours"`
+	Score  []int32 `parquet:"score,list" json:"score" about:"of its room, likewise; 0 beside a visit that stands for the room"`
+}
+
+var (
+	arrivalWords = [...]string{acuity.ArrivesTriage: "triage", acuity.ArrivesLabor: "labor", acuity.ArrivesBirth: "birth", acuity.ArrivesOther: "other"}
+	stageWords   = [...]string{
+		acuity.StageTriage: "triage", acuity.StageEarly: "early", acuity.StageLabor: "labor", acuity.StageBirth: "birth",
+		acuity.StageRecovery: "recovery", acuity.StageCouplet: "couplet", acuity.StageAntepartum: "antepartum", acuity.StageOther: "other",
+		acuity.StageCoupletCesarean: "couplet-cesarean",
+	}
+)
+
+const hourMS = 3_600_000
+
+func readSnapshot(r *stream.Record, row *SnapshotRow) (reason string) {
+	e, err := schemas.SnapshotCodec.Decode(r.Value)
+	if err != nil {
+		return schemas.ReasonOf(err)
+	}
+	s := &e.Snapshot
+	*row = SnapshotRow{
+		Hospital: e.Hospital, Hour: Moment(s.Hour) * hourMS, Partition: r.Partition, Offset: r.Offset, At: momentOf(r.Timestamp),
+		Generation: s.Generation, Backfill: s.Backfill, Position: s.Position, RulesVersion: s.RulesVersion, Observed: s.Observed,
+		Level: s.Level.String(), Occupied: s.Occupied, Boarders: s.Boarders, Call: nullable(word(tristateWords[:], s.Call)), Moves: s.Moves,
+		Class4: s.Class4[:],
+	}
+	if s.Rooms > 0 {
+		row.Rooms = &s.Rooms
+	}
+	if s.Nurses >= 0 {
+		row.Nurses = &s.Nurses
+	}
+	for _, a := range s.Arrivals {
+		row.Arrivals = append(row.Arrivals, SnapshotArrivalRow{visitText(a.Visit), word(arrivalWords[:], a.Kind)})
+	}
+	for i := range s.Visits {
+		v := &s.Visits[i]
+		row.Visits = append(row.Visits, SnapshotVisitRow{visitText(v.Visit), word(stageWords[:], v.Class), v.Age, numbers(v.Demand), numbers(v.Score)})
+	}
+	return ""
+}
+
+func visitText(v uint64) string { return fmt.Sprintf("%016x", v) }
+
+func numbers(path [acuity.Horizon + 1]uint8) []int32 {
+	list := make([]int32, len(path))
+	for i, n := range path {
+		list[i] = int32(n)
+	}
+	return list
+}
+
+// Snapshots is the table of the topic; each of its records is a snapshot.
+func Snapshots() *Table[SnapshotRow] {
+	return &Table[SnapshotRow]{
+		Topic: schemas.Snapshots(),
+		Read:  readSnapshot,
+		Hospital: func(r *stream.Record) (string, bool) {
+			key, err := schemas.ParseKey(r.Key)
+			return key.Hospital, err == nil && r.Value != nil
+		},
+	}
+}

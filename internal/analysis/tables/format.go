@@ -1,0 +1,238 @@
+// Package tables turns the records of a topic into rows of files.
+package tables
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/snappy"
+
+	"svc/internal/analysis/spreadsheet"
+)
+
+// Format is how rows are written.
+type Format string
+
+// The formats. Parquet is columnar and compressed with Snappy, which every reader supports.
+// NDJSON has an object on each line. In CSV a list is written as JSON, and text is escaped for
+// spreadsheets.
+const (
+	Parquet Format = "parquet"
+	NDJSON  Format = "ndjson"
+	CSV     Format = "csv"
+)
+
+// Formats returns all formats.
+func Formats() []Format { return []Format{Parquet, NDJSON, CSV} }
+
+// Writer takes rows.
+type Writer[R any] interface {
+	// Write takes a row and leaves an earlier row, or the same one, in its place. The caller
+	// may use the memory of its lists again.
+	Write(row *R) error
+	Close() error // writes the buffered rows; the file stays open
+}
+
+// Sink writes the rows of one file.
+type Sink[R any] interface {
+	Writer[R]
+	// Reset begins another file after Close, in the same memory.
+	Reset(w io.Writer)
+}
+
+// NewSink returns a sink of a format.
+func NewSink[R any](w io.Writer, f Format) (Sink[R], error) {
+	switch f {
+	case Parquet:
+		return newParquetSink[R](w), nil
+	case NDJSON:
+		return newJSONSink[R](w), nil
+	case CSV:
+		return newCSVSink[R](w), nil
+	}
+	return nil, fmt.Errorf("no format %q", f)
+}
+
+// The sizes of Parquet files. A reader loads one row group at a time.
+const (
+	groupRows  = 64_000
+	batchRows  = 256
+	pageBytes  = 64 << 10
+	writeBytes = 32 << 10
+)
+
+type parquetSink[R any] struct {
+	writer *parquet.GenericWriter[R]
+	batch  []R
+}
+
+func newParquetSink[R any](w io.Writer) *parquetSink[R] {
+	return &parquetSink[R]{writer: parquet.NewGenericWriter[R](w,
+		parquet.Compression(&snappy.Codec{}),
+		parquet.MaxRowsPerRowGroup(groupRows), parquet.PageBufferSize(pageBytes), parquet.WriteBufferSize(writeBytes),
+		parquet.CreatedBy("svc", "1", "export"),
+	)}
+}
+
+func (s *parquetSink[R]) Write(row *R) error {
+	n := len(s.batch)
+	if n == cap(s.batch) { // most files are small, and a row takes half a kilobyte
+		s.batch = append(make([]R, 0, min(max(2*n, 16), batchRows)), s.batch...)
+	}
+	s.batch = s.batch[:n+1]
+	s.batch[n], *row = *row, s.batch[n]
+	if n+1 < batchRows {
+		return nil
+	}
+	return s.flush()
+}
+
+func (s *parquetSink[R]) flush() error {
+	_, err := s.writer.Write(s.batch)
+	s.batch = s.batch[:0]
+	return err //nolint:wrapcheck // of the file below
+}
+
+func (s *parquetSink[R]) Close() error {
+	if err := s.flush(); err != nil {
+		return err
+	}
+	return s.writer.Close() //nolint:wrapcheck // of the file below
+}
+
+func (s *parquetSink[R]) Reset(w io.Writer) { s.writer.Reset(w) }
+
+type jsonSink[R any] struct {
+	buffer *bufio.Writer
+	out    *json.Encoder
+}
+
+func newJSONSink[R any](w io.Writer) *jsonSink[R] {
+	buffer := bufio.NewWriterSize(w, writeBytes)
+	out := json.NewEncoder(buffer)
+	out.SetEscapeHTML(false)
+	return &jsonSink[R]{buffer, out}
+}
+
+func (s *jsonSink[R]) Write(row *R) error { return s.out.Encode(row) }
+func (s *jsonSink[R]) Close() error       { return s.buffer.Flush() }
+func (s *jsonSink[R]) Reset(w io.Writer)  { s.buffer.Reset(w) }
+
+type csvSink[R any] struct {
+	out    *csv.Writer
+	record []string
+}
+
+func newCSVSink[R any](w io.Writer) *csvSink[R] {
+	s := &csvSink[R]{}
+	s.Reset(w)
+	return s
+}
+
+func (s *csvSink[R]) Reset(w io.Writer) {
+	s.out, s.record = csv.NewWriter(w), s.record[:0]
+	columns := columnsOf(reflect.TypeFor[R]())
+	for i := range columns {
+		s.record = append(s.record, columns[i].Name)
+	}
+	s.out.Write(s.record) //nolint:errcheck // Close returns the error
+}
+
+func (s *csvSink[R]) Write(row *R) error {
+	v := reflect.ValueOf(row).Elem()
+	for i := range s.record {
+		text, err := cell(v.Field(i))
+		if err != nil {
+			return err
+		}
+		s.record[i] = text
+	}
+	return s.out.Write(s.record) //nolint:wrapcheck // of the file below
+}
+
+func (s *csvSink[R]) Close() error {
+	s.out.Flush()
+	return s.out.Error() //nolint:wrapcheck // of the file below
+}
+
+// cell returns one column of a row as text; null is empty.
+func cell(v reflect.Value) (string, error) {
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return "", nil
+		}
+		v = v.Elem()
+	}
+	switch {
+	case v.Type() == reflect.TypeFor[Moment]():
+		if v.Int() == 0 {
+			return "", nil
+		}
+		return Moment(v.Int()).text(), nil
+	case v.Kind() == reflect.String:
+		return spreadsheet.Escape(v.String()), nil
+	case v.CanInt():
+		return strconv.FormatInt(v.Int(), 10), nil
+	case v.Kind() == reflect.Bool:
+		return strconv.FormatBool(v.Bool()), nil
+	case v.Kind() == reflect.Float64:
+		return strconv.FormatFloat(v.Float(), 'f', -1, 64), nil
+	case v.Type() == reflect.TypeFor[[]byte]():
+		return base64.StdEncoding.EncodeToString(v.Bytes()), nil
+	case v.Len() == 0:
+		return "", nil
+	}
+	text, err := json.Marshal(v.Interface())
+	return string(text), err //nolint:wrapcheck // of a struct of ours
+}
+
+// Column is one column of a table, as the dictionary lists it.
+type Column struct {
+	Name  string // of a field inside a list: the list, a dot and the field
+	Type  string
+	About string
+}
+
+// columnsOf reads the columns from the tags of a row.
+func columnsOf(row reflect.Type) (columns []Column) {
+	for f := range row.Fields() {
+		name, options, _ := strings.Cut(f.Tag.Get("parquet"), ",")
+		columns = append(columns, Column{Name: name, Type: typeName(f.Type, options), About: f.Tag.Get("about")})
+	}
+	return columns
+}
+
+// typeName returns the type of a column as DuckDB names it.
+func typeName(t reflect.Type, options string) string {
+	null := ""
+	if strings.Contains(options, "optional") {
+		null = ", may be null"
+	}
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t == reflect.TypeFor[Moment]():
+		return "TIMESTAMP WITH TIME ZONE" + null
+	case t == reflect.TypeFor[[]byte]():
+		return "BLOB" + null
+	case t == reflect.TypeFor[[]string]():
+		return "VARCHAR[]"
+	case t == reflect.TypeFor[[]int32]():
+		return "INTEGER[]"
+	case t.Kind() == reflect.Slice:
+		return "STRUCT[]"
+	}
+	names := map[reflect.Kind]string{
+		reflect.String: "VARCHAR", reflect.Int32: "INTEGER", reflect.Int64: "BIGINT", reflect.Bool: "BOOLEAN", reflect.Float64: "DOUBLE",
+	}
+	return names[t.Kind()] + null
+}

@@ -1,0 +1,311 @@
+package verify
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"svc/acuity"
+	"svc/acuity/hospital"
+	"svc/internal/analysis/inputlog"
+	"svc/internal/analysis/replay"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// recorded is a change in the changelog.
+type recorded struct {
+	schemas.ChangeHead
+	value []byte
+}
+
+// unitCheck is the check of one hospital.
+type unitCheck struct {
+	Checked
+	p     *partitionCheck
+	unit  *hospital.State
+	fold  *replay.Refold
+	state map[string][]byte // newest records of the state, by key
+	queue []recorded        // changes that are read and not yet compared
+	last  recorded          // the change that was compared last
+
+	together bool           // the fold has the versions of the changelog
+	seen     bool           // a change was compared
+	day      acuity.Instant // day on which everything was derived anew last
+	anew     *derivation    // the running derivation; nil: none
+	view     *View          // the view to compare when the fold has its version
+	scratch  []byte
+}
+
+func newUnitCheck(p *partitionCheck, hospitalID string) *unitCheck {
+	u := &unitCheck{Checked: Checked{Hospital: hospitalID}, p: p, state: map[string][]byte{}, together: true}
+	u.unit = p.v.newUnit(hospitalID)
+	u.fold = replay.RefoldOf(u.unit)
+	return u
+}
+
+// newUnit returns a unit without state.
+func (v *Verify) newUnit(hospitalID string) *hospital.State {
+	if v.Plain {
+		return hospital.NewPlain(hospitalID)
+	}
+	return hospital.New(hospitalID)
+}
+
+func (u *unitCheck) version() int64 { return u.unit.Chart().Unit.Version }
+
+// reportDifference records a difference; only the first one counts. Nothing is compared after it,
+// so no change is kept for that.
+func (u *unitCheck) reportDifference(d *Difference) {
+	if u.Difference == nil {
+		d.Hospital = u.Hospital
+		u.Difference, u.queue = d, nil
+	}
+}
+
+// foldInput folds an input, at the clock at which the processor applied it.
+func (u *unitCheck) foldInput(in *inputlog.Input) {
+	if u.Difference != nil {
+		return
+	}
+	u.Inputs++
+	i := slices.IndexFunc(u.queue, func(r recorded) bool { return r.Cause == acuity.CauseIngest && r.Offset == in.Offset })
+	switch {
+	case i >= 0 && in.Observation != nil:
+		in.Observation.AppliedAt = u.queue[i].AppliedAt
+	case i >= 0:
+		in.At = u.queue[i].AppliedAt
+	}
+	if i >= 0 && !u.together {
+		// Not all changes of the time before it are held.
+		u.queue = u.queue[i:]
+		i = 0
+	}
+	if o := in.Observation; o != nil {
+		u.advanceTo(max(o.ReceivedAt, o.AppliedAt))
+	} else {
+		u.advanceTo(in.At)
+	}
+	if u.Difference != nil {
+		return
+	}
+	if i >= 0 && !u.together {
+		u.alignVersion(&u.queue[0])
+	}
+	u.fold.Apply(in, func(c *acuity.Change) { u.compareChange(c, in.Position) })
+}
+
+// advanceTo makes and compares the changes that are due.
+func (u *unitCheck) advanceTo(now acuity.Instant) {
+	for u.Difference == nil {
+		c, more := u.unit.Advance(now)
+		if !more {
+			return
+		}
+		u.compareChange(&c, stream.Position{Partition: u.p.partition, Offset: c.Offset})
+	}
+}
+
+// compareChange compares a change of the fold with the changelog.
+func (u *unitCheck) compareChange(c *acuity.Change, in stream.Position) {
+	u.skipCopies()
+	u.Version = c.Version
+	defer u.compareDue(c)
+	if len(u.queue) == 0 || u.queue[0].Version > c.Version || !u.together {
+		u.unheld(c, in)
+		return
+	}
+	r := u.queue[0]
+	made, err := schemas.ChangeCodec.Encode(u.scratch[:0], c)
+	if err != nil {
+		u.reportDifference(u.differenceAt(Unreadable, c, in, err.Error()))
+		return
+	}
+	u.scratch = made
+	if string(made) != string(r.value) {
+		written, err := schemas.ChangeCodec.Decode(r.value)
+		if err != nil {
+			u.reportDifference(u.differenceAt(Unreadable, c, in, "the change cannot be decoded"))
+			return
+		}
+		written.Hospital = c.Hospital
+		if again, err := schemas.ChangeCodec.Encode(nil, written); err != nil || string(again) != string(made) {
+			u.reportDifference(u.classifyChange(c, written, in))
+			return
+		}
+	}
+	u.last, u.queue, u.seen = r, u.queue[1:], true
+	u.Changes++
+}
+
+// skipCopies drops the copies of the newest change that checkpoints write.
+func (u *unitCheck) skipCopies() {
+	for len(u.queue) > 0 && u.seen && u.queue[0].Version == u.last.Version && string(u.queue[0].value) == string(u.last.value) {
+		u.queue = u.queue[1:]
+	}
+}
+
+// unheld handles a change that the changelog does not have. It was compacted away, or it is
+// missing.
+func (u *unitCheck) unheld(c *acuity.Change, in stream.Position) {
+	if !u.p.old(c.AppliedAt) && (!u.p.trimmed || u.seen) {
+		fault, detail := MissingVersion, ""
+		if len(u.queue) > 0 {
+			detail = fmt.Sprintf("version %d follows", u.queue[0].Version)
+		} else if c.Cause == acuity.CauseIngest {
+			fault = LostInput
+		}
+		u.reportDifference(u.differenceAt(fault, c, in, detail))
+		return
+	}
+	u.Unheld++
+	u.together = false
+}
+
+// alignVersion gives the fold the version of a recorded change, after changes that are not held.
+// Without them it is unknown whether a timer fired before or after a late input.
+func (u *unitCheck) alignVersion(r *recorded) {
+	u.together = true
+	if u.version()+1 == r.Version {
+		return
+	}
+	again := u.p.v.newUnit(u.Hospital)
+	u.unit.Twin().Records(func(key []byte, s hospital.Record) {
+		if facts, ok := s.(*hospital.UnitState); ok {
+			moved := *facts
+			moved.Version = r.Version - 1
+			s = &moved
+		}
+		if err := again.Restore(string(key), s); err != nil {
+			u.reportDifference(&Difference{Fault: WrongDerived, Key: string(key), Version: r.Version, Detail: err.Error()})
+		}
+	})
+	again.Restored()
+	u.unit, u.fold = again, replay.RefoldOf(again)
+}
+
+// differenceAt makes a difference at a change.
+func (u *unitCheck) differenceAt(fault Fault, c *acuity.Change, in stream.Position, detail string) *Difference {
+	d := &Difference{Fault: fault, Key: u.Hospital, Version: c.Version, Detail: detail}
+	if c.Cause == acuity.CauseIngest {
+		d.Input = position(in)
+	}
+	return d
+}
+
+// classifyChange finds out how a recorded change is wrong.
+func (u *unitCheck) classifyChange(made, written *acuity.Change, in stream.Position) *Difference {
+	other := func(fault Fault, detail string) *Difference {
+		return &Difference{Fault: fault, Key: u.Hospital, Version: written.Version, Input: position(stream.Position{Partition: in.Partition, Offset: written.Offset}), Detail: detail}
+	}
+	switch {
+	case written.Version < made.Version:
+		return &Difference{Fault: DoubledVersion, Key: u.Hospital, Version: written.Version}
+	case written.Cause == acuity.CauseIngest && written.Offset < in.Offset:
+		return other(AppliedTwice, "")
+	case written.Cause == acuity.CauseIngest && made.Cause == acuity.CauseIngest && written.Offset > in.Offset:
+		if u.changeFollows(in.Offset) {
+			return other(Swapped, "input "+position(in)+" comes after it")
+		}
+		return u.differenceAt(LostInput, made, in, fmt.Sprintf("the version is of input %d:%d", in.Partition, written.Offset))
+	default:
+		return u.differenceAt(WrongChange, made, in, changedFields(written, made))
+	}
+}
+
+// lookAhead is how many records are searched for an input that was applied late.
+const lookAhead = 20_000
+
+// changeFollows reports whether a change of an input lies further on.
+func (u *unitCheck) changeFollows(offset int64) bool {
+	for i, n := 0, 0; ; i++ {
+		for i >= len(u.queue) {
+			if n++; n > lookAhead || !u.p.readWritten() {
+				return false
+			}
+		}
+		if r := &u.queue[i]; r.Cause == acuity.CauseIngest && r.Offset == offset {
+			return true
+		}
+	}
+}
+
+// compareDue makes the comparisons that are due after a change: the view, and once a day a
+// derivation.
+func (u *unitCheck) compareDue(c *acuity.Change) {
+	if u.view != nil && u.view.Version == c.Version {
+		u.compareView(u.view)
+		u.view = nil
+	}
+	if day := c.AppliedAt - c.AppliedAt%acuity.Instant(24*60*60*1000); day != u.day {
+		u.day = day
+		u.startDerivation()
+	}
+}
+
+// compareRest checks the changes after the last input, which came due by time.
+func (u *unitCheck) compareRest() {
+	for u.Difference == nil {
+		if u.skipCopies(); len(u.queue) == 0 {
+			return
+		}
+		r := u.queue[0]
+		if r.Cause == acuity.CauseTime {
+			if !u.together {
+				u.advanceTo(r.AppliedAt - 1)
+				u.alignVersion(&r)
+			}
+			before := u.version()
+			u.advanceTo(r.AppliedAt)
+			if u.Difference == nil && u.version() == before {
+				u.reportExtra(&r)
+			}
+			continue
+		}
+		u.reportExtra(&r)
+	}
+}
+
+// reportExtra reports a change that the log does not make.
+func (u *unitCheck) reportExtra(r *recorded) {
+	d := &Difference{Fault: WrongChange, Key: u.Hospital, Version: r.Version, Detail: "nothing was due"}
+	if r.Cause == acuity.CauseIngest {
+		d.Input = position(stream.Position{Partition: u.p.partition, Offset: r.Offset})
+		if d.Fault, d.Detail = ForeignInput, ""; r.Offset < u.p.inputs {
+			d.Fault = AppliedTwice
+		}
+	}
+	if r.Version <= u.version() {
+		d.Fault, d.Detail = DoubledVersion, ""
+	}
+	u.reportDifference(d)
+}
+
+// compareState compares the newest records of the state with the facts.
+func (u *unitCheck) compareState() {
+	if u.Difference != nil {
+		return
+	}
+	made := map[string][]byte{}
+	u.unit.Records(func(key []byte, s hospital.Record) {
+		value, err := schemas.EncodeState(nil, s)
+		if err != nil {
+			u.reportDifference(&Difference{Fault: WrongState, Key: string(key), Version: u.version(), Detail: err.Error()})
+		}
+		made[string(key)] = value
+	})
+	for _, key := range slices.Sorted(maps.Keys(made)) {
+		written, there := u.state[key]
+		switch {
+		case !there:
+			u.reportDifference(&Difference{Fault: MissingState, Key: key, Version: u.version()})
+		case !sameRecord(written, made[key]):
+			u.reportDifference(&Difference{Fault: WrongState, Key: key, Version: u.version()})
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(u.state)) {
+		if _, ought := made[key]; !ought {
+			u.reportDifference(&Difference{Fault: LostTomb, Key: key, Version: u.version()})
+		}
+	}
+}

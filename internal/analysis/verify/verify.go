@@ -1,0 +1,306 @@
+// Package verify compares the output of a processor with the changes that the log makes. The output
+// is the changelog, the state in it, and the view.
+package verify
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
+
+	"svc/acuity"
+	"svc/internal/analysis/inputlog"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// View is the served view of one hospital: records encoded as the processor handed them on.
+type View struct {
+	Version int64
+	Unit    string
+	Rooms   map[int32]string
+	Site    map[string]string // by key without the hospital
+	Foreign []string          // fields that this software does not write
+}
+
+// ErrNoView says that the view lacks a hospital.
+var ErrNoView = errors.New("not in the view")
+
+// Verify folds the log and checks the changelog and the view against the result. It keeps its
+// state between rounds, so a round folds only the inputs that are new.
+type Verify struct {
+	Inputs  inputlog.Source // the observations, read by a client of its own
+	Changes inputlog.Source // the verdicts, committed records only
+
+	// View reads the served view of a hospital, with [ErrNoView] if there is none. A nil View
+	// means that the view is not checked.
+	View func(ctx context.Context, hospital string) (*View, error)
+	// Shown lists the hospitals of a partition that the view has.
+	Shown func(ctx context.Context, partition int32) ([]string, error)
+	// Patience is how long the view may lag behind the log.
+	Patience time.Duration
+
+	Hospitals []string // empty: all
+	// Held is the instant from which every change is still in the changelog. Older changes may
+	// be compacted away; there the log is folded without a comparison.
+	Held acuity.Instant
+	// Plain derives everything anew at every step, about a hundred times slower; see
+	// [hospital.Fold]. Without it, everything is derived anew once a day of the log and at the
+	// end.
+	Plain bool
+	Pace  *rate.Limiter
+	// Progress is called with the number of inputs that are done, and their total.
+	Progress func(done, total int64)
+
+	partitions map[int32]*partitionCheck
+	deriving   chan struct{} // a semaphore: one token for each unit that is derived anew
+}
+
+// Checked is the result of one hospital.
+type Checked struct {
+	Hospital string `json:"hospital"`
+	Inputs   int64  `json:"inputs"`  // folded in all rounds
+	Changes  int64  `json:"changes"` // compared with the changelog
+	Unheld   int64  `json:"unheld"`  // made by the log and compacted away in the changelog
+	Version  int64  `json:"version"`
+	Served   int64  `json:"served"` // version of the view that was compared; 0: none
+
+	Difference *Difference `json:"difference,omitempty"`
+}
+
+// Report is the result of a round.
+type Report struct {
+	Hospitals []Checked `json:"hospitals"` // by id
+	Pending   int64     `json:"pending"`   // inputs that the processor has not applied yet
+}
+
+// First returns the first difference, or nil.
+func (r *Report) First() *Difference {
+	for i := range r.Hospitals {
+		if d := r.Hospitals[i].Difference; d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+// Round folds the inputs that have come since the last round.
+func (v *Verify) Round(ctx context.Context) (*Report, error) {
+	// The view is read first, then the changelog, then the log. So each of them is behind the
+	// next.
+	changes, err := v.Changes.Spans(ctx, time.Time{}, time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	if v.partitions == nil {
+		v.partitions, v.deriving = map[int32]*partitionCheck{}, make(chan struct{}, runtime.GOMAXPROCS(0))
+		wanted := inputlog.PartitionsOf(v.Hospitals, int32(len(changes))) //nolint:gosec // Kafka counts them so
+		for _, s := range changes {
+			if wanted == nil || wanted[s.Partition] != nil {
+				v.partitions[s.Partition] = newPartitionCheck(v, s, wanted[s.Partition])
+			}
+		}
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	shared := inputlog.NewShare(v.Pace, v.Progress)
+	for _, partition := range slices.Sorted(maps.Keys(v.partitions)) {
+		p := v.partitions[partition]
+		g.Go(func() error {
+			if err := p.round(ctx, shared); err != nil {
+				return fmt.Errorf("verify partition %d: %w", partition, err)
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err //nolint:wrapcheck // of ours
+	}
+	return v.report(), nil
+}
+
+func (v *Verify) report() *Report {
+	r := &Report{Hospitals: []Checked{}}
+	for _, p := range v.partitions {
+		r.Pending += p.pending
+		for _, u := range p.units {
+			r.Hospitals = append(r.Hospitals, u.Checked)
+		}
+	}
+	slices.SortFunc(r.Hospitals, func(a, b Checked) int { return cmp.Compare(a.Hospital, b.Hospital) })
+	return r
+}
+
+// partitionCheck is the state of the check of one partition.
+type partitionCheck struct {
+	v         *Verify
+	partition int32
+	only      []string // hospitals; nil: all
+	units     map[string]*unitCheck
+
+	changes int64 // next offset of the verdicts
+	inputs  int64 // next offset of the observations
+	begun   bool
+	trimmed bool  // the beginning of the verdicts is deleted
+	applied int64 // highest input offset that a change names
+	pending int64
+
+	written *inputlog.Ahead[writtenRecord] // of the verdicts, in this round
+}
+
+func newPartitionCheck(v *Verify, s stream.Span, only []string) *partitionCheck {
+	return &partitionCheck{v: v, partition: s.Partition, only: only, changes: s.From, trimmed: s.From > 0, applied: -1, units: map[string]*unitCheck{}}
+}
+
+// round reads the view, then the changes committed by then, and then the inputs of these changes.
+func (p *partitionCheck) round(ctx context.Context, shared *inputlog.Share) error {
+	views, err := p.readViews(ctx)
+	if err != nil {
+		return err
+	}
+	changes, err := p.v.Changes.Partition(ctx, p.partition)
+	if err != nil {
+		return err
+	}
+	inputs, err := p.v.Inputs.Partition(ctx, p.partition)
+	if err != nil {
+		return err
+	}
+	if !p.begun {
+		if inputs.From > 0 && inputs.End > inputs.From {
+			return fmt.Errorf("%w: the observations begin at offset %d", inputlog.ErrGone, inputs.From)
+		}
+		p.inputs, p.begun = inputs.From, true
+	}
+	changes.From, inputs.From = p.changes, p.inputs
+	p.written = inputlog.ReadAhead(ctx, p.v.Changes.Read, changes, p.writtenOf)
+	defer p.written.Stop()
+	if err = p.fold(ctx, shared, inputs); err != nil {
+		return err
+	}
+	p.pending = inputs.End - p.inputs
+	for p.readWritten() {
+	}
+	if err = p.written.Err(); err != nil {
+		return err
+	}
+	p.changes = changes.End
+	for _, u := range p.units {
+		u.compareRest()
+	}
+	return p.compareAll(ctx, views)
+}
+
+// fold folds the applied inputs.
+func (p *partitionCheck) fold(ctx context.Context, shared *inputlog.Share, s stream.Span) error {
+	said := inputlog.ReadInputs(ctx, p.v.Inputs.Read, s, p.only)
+	said.Progress = shared.AddProgress
+	shared.AddProgress(0, s.End-s.From)
+	defer said.Stop()
+	for {
+		in := said.Next()
+		if in == nil {
+			return said.Err()
+		}
+		for p.applied < in.Offset {
+			if p.readWritten() {
+				continue
+			}
+			if err := p.written.Err(); err != nil || !p.old(in.At) {
+				return err // this input and all that follow are not applied yet
+			}
+			break
+		}
+		p.inputs = in.Offset + 1
+		if err := shared.Wait(ctx); err != nil {
+			return err
+		}
+		if u := p.unit(in.Hospital); u != nil {
+			u.foldInput(in)
+		}
+	}
+}
+
+// wants reports whether a hospital is to be checked.
+func (p *partitionCheck) wants(hospital string) bool {
+	return p.only == nil || slices.Contains(p.only, hospital)
+}
+
+// unit returns the check of a hospital; nil: it is not to be checked.
+func (p *partitionCheck) unit(hospital string) *unitCheck {
+	if !p.wants(hospital) {
+		return nil
+	}
+	u := p.units[hospital]
+	if u == nil {
+		u = newUnitCheck(p, hospital)
+		p.units[hospital] = u
+	}
+	return u
+}
+
+// writtenRecord is a record of the verdicts: a change, or the state under a key.
+type writtenRecord struct {
+	recorded
+	hospital string
+	key      string // of a state
+	offset   int64  // in the verdicts
+	fault    error  // why the head of a change cannot be read
+}
+
+// writtenOf reads a record of the verdicts ahead of the fold.
+func (p *partitionCheck) writtenOf(r *stream.Record, w *writtenRecord) (wanted bool) {
+	*w = writtenRecord{offset: r.Offset}
+	w.value = r.Value
+	if schemas.IsChange(r.Key) {
+		w.hospital = string(r.Key)
+		w.ChangeHead, w.fault = schemas.PeekChange(r.Value)
+		return true // also of unchecked hospitals: it tells which inputs are applied
+	}
+	key, err := schemas.ParseKey(r.Key)
+	if err != nil || !p.wants(key.Hospital) {
+		return false // foreign, or unchecked
+	}
+	w.hospital, w.key = key.Hospital, string(r.Key)
+	return true
+}
+
+// readWritten reads one more record of the verdicts and keeps it for the fold; false: there is none.
+func (p *partitionCheck) readWritten() bool {
+	w := p.written.Next()
+	if w == nil {
+		return false
+	}
+	p.changes = w.offset + 1
+	u := p.unit(w.hospital)
+	switch {
+	case w.key != "":
+		if w.value == nil {
+			delete(u.state, w.key)
+		} else {
+			u.state[w.key] = append(u.state[w.key][:0], w.value...) // a copy: the record lies in memory of many others
+		}
+		return true
+	case w.fault != nil:
+		if u != nil {
+			u.reportDifference(&Difference{Fault: Unreadable, Key: w.hospital, Version: u.version(), Detail: fmt.Sprintf("verdicts %d:%d", p.partition, w.offset)})
+		}
+		return true
+	case w.Cause == acuity.CauseIngest:
+		p.applied = max(p.applied, w.Offset)
+	}
+	if u != nil && u.Difference == nil {
+		u.queue = append(u.queue, w.recorded)
+	}
+	return true
+}
+
+// old reports whether a change of an instant may be compacted away.
+func (p *partitionCheck) old(at acuity.Instant) bool { return at < p.v.Held }

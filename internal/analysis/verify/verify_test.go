@@ -1,0 +1,246 @@
+package verify_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/internal/analysis/analysistest"
+	"svc/internal/analysis/verify"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// Changelog and view of a processor agree with the log, also for the plain reference and in
+// later rounds.
+func TestVerifyFindsNothing(t *testing.T) {
+	list := analysistest.Shifts(2400, 3, 40*time.Second)
+	b := analysistest.NewKafka(t)
+	l := analysistest.Live(t, list)
+	v := l.Verify(b)
+	for round := range 2 {
+		report, err := v.Round(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := report.First(); d != nil {
+			t.Fatalf("round %d: %v", round, d)
+		}
+		if len(report.Hospitals) != 3 || report.Pending != 0 {
+			t.Errorf("report %+v", report)
+		}
+		for _, h := range report.Hospitals {
+			_, places := l.ChangesOf(h.Hospital)
+			if h.Changes != int64(len(places)) || h.Served != h.Version || h.Unheld != 0 || h.Inputs < 600 {
+				t.Errorf("round %d: %+v, of %d changes", round, h, len(places))
+			}
+		}
+	}
+	plain := analysistest.Live(t, list[:300])
+	b2 := analysistest.NewKafka(t)
+	v = plain.Verify(b2)
+	v.Plain = true
+	if report, err := v.Round(t.Context()); err != nil || report.First() != nil {
+		t.Errorf("plain: %v %v", err, report.First())
+	}
+}
+
+// planted is a fault that a test plants, with the code that verify must report.
+type planted struct {
+	plant func(l *analysistest.Processed) (key string, version int64)
+	fault verify.Fault
+}
+
+const victim = analysistest.Victim
+
+// further holds the faults beyond those of [analysistest.Faults].
+var further = map[string]planted{
+	"an input that nobody sent": {func(l *analysistest.Processed) (string, int64) {
+		p, places := l.ChangesOf(victim)
+		last := places[len(places)-1]
+		c := l.Change(p, last)
+		l.Changes[p] = append(l.Changes[p], l.Changes[p][last])
+		l.Edit(p, len(l.Changes[p])-1, func(again *acuity.Change) {
+			again.Cause, again.Version, again.Offset = acuity.CauseIngest, c.Version+1, 1_000_000
+		})
+		return victim, c.Version + 1
+	}, verify.ForeignInput},
+	"a stale state": {func(l *analysistest.Processed) (string, int64) {
+		p, _ := l.ChangesOf(victim)
+		key, older := victim+"/unit", -1
+		for i, r := range l.Changes[p] {
+			if string(r.Key) == key {
+				if older >= 0 {
+					l.Changes[p][i].Value = l.Changes[p][older].Value
+				} else {
+					older = i
+				}
+			}
+		}
+		return key, l.Views[victim].Version
+	}, verify.WrongState},
+	"a state that is not there": {func(l *analysistest.Processed) (string, int64) {
+		p, _ := l.ChangesOf(victim)
+		key := victim + "/room/5"
+		l.Changes[p] = slices.DeleteFunc(l.Changes[p], func(r stream.Record) bool { return string(r.Key) == key })
+		return key, l.Views[victim].Version
+	}, verify.MissingState},
+	"a view that was left behind": {func(l *analysistest.Processed) (string, int64) {
+		v := l.Views[victim]
+		// The newest view with an old version would be stale in its fields. So the view is the
+		// one that Redis had at the beginning.
+		*v = verify.View{Version: 0, Rooms: map[int32]string{}, Site: map[string]string{}}
+		v.Version = 1
+		first := analysistest.Live(l.TB, analysistest.Shifts(2400, 3, 40*time.Second)[:firstOf(victim)])
+		*v = *first.Views[victim]
+		return "view " + victim, v.Version
+	}, verify.StaleView},
+	"a hospital that the view lacks": {func(l *analysistest.Processed) (string, int64) {
+		version := l.Views[victim].Version
+		delete(l.Views, victim)
+		return "view " + victim, version
+	}, verify.MissingField},
+}
+
+// firstOf returns the number of observations up to the first one of a hospital.
+func firstOf(hospital string) int {
+	for i, o := range analysistest.Shifts(2400, 3, 40*time.Second) {
+		if o.Hospital == hospital {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// TestVerifyFindsFaults plants each fault alone. Verify must name it with key and version, and
+// report no other hospital.
+func TestVerifyFindsFaults(t *testing.T) {
+	list := analysistest.Shifts(2400, 3, 40*time.Second)
+	faults := maps.Clone(further)
+	for name, row := range analysistest.Faults {
+		faults[name] = planted{func(l *analysistest.Processed) (string, int64) { return row.Plant(&l.Output) }, row.Fault}
+	}
+	for name, row := range faults {
+		t.Run(name, func(t *testing.T) {
+			l := analysistest.Live(t, list)
+			key, version := row.plant(l)
+			report, err := l.Verify(analysistest.NewKafka(t)).Round(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := 0
+			for _, h := range report.Hospitals {
+				if h.Difference == nil {
+					continue
+				}
+				found++
+				if d := h.Difference; d.Fault != row.fault || d.Hospital != victim || d.Key != key || d.Version != version {
+					t.Errorf("found %v\nwant %s at %s, version %d", d, row.fault, key, version)
+				}
+			}
+			if found != 1 {
+				t.Errorf("%d differences", found)
+			}
+		})
+	}
+}
+
+// Changes that compaction has removed are no fault. The changes after them are compared again.
+func TestVerifyAfterCompaction(t *testing.T) {
+	list := analysistest.Shifts(2400, 3, 40*time.Second)
+	l := analysistest.Live(t, list)
+	cut := list[1500].ReceivedAt
+	for p := range l.Changes {
+		newest := map[string]int{}
+		for i, r := range l.Changes[p] {
+			newest[string(r.Key)] = i
+		}
+		kept := l.Changes[p][:0:0]
+		for i, r := range l.Changes[p] {
+			if !r.Timestamp.Before(cut.Time()) || newest[string(r.Key)] == i {
+				kept = append(kept, r)
+			}
+		}
+		l.Changes[p] = kept
+	}
+	b := analysistest.NewKafka(t)
+	v := l.Verify(b)
+	report, err := v.Round(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := report.First(); d == nil || d.Fault != verify.MissingVersion && d.Fault != verify.LostInput {
+		t.Errorf("without a word about compaction: %v", d)
+	}
+	v = l.Verifier(b)
+	v.Held = cut
+	if report, err = v.Round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if d := report.First(); d != nil {
+		t.Error(d)
+	}
+	for _, h := range report.Hospitals {
+		if h.Unheld < 300 || h.Changes < 200 {
+			t.Errorf("%+v", h)
+		}
+	}
+}
+
+// A round checks the changes that are new; inputs that are not applied yet are pending.
+func TestVerifyInRounds(t *testing.T) {
+	list := analysistest.Shifts(2400, 3, 40*time.Second)
+	whole := analysistest.Live(t, list)
+	b := analysistest.NewKafka(t)
+	first := analysistest.Live(t, list[:1200])
+	v := first.Verify(b)
+	l := first // the views that are served now
+	v.View = func(_ context.Context, hospital string) (*verify.View, error) { return l.Views[hospital], nil }
+	check := func(pending int64) {
+		t.Helper()
+		report, err := v.Round(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := report.First(); d != nil {
+			t.Fatal(d)
+		}
+		if report.Pending != pending {
+			t.Errorf("%d pending, want %d", report.Pending, pending)
+		}
+	}
+	check(0)
+	b.Put(list[1200:])
+	check(1200)
+	var rest []stream.Record
+	for p := range whole.Changes {
+		rest = append(rest, whole.Changes[p][len(first.Changes[p]):]...)
+	}
+	b.Write(schemas.Verdicts().Name, rest)
+	l = whole
+	check(0)
+	// A fault that comes later is found later.
+	whole.Views[victim].Rooms[99] = "x"
+	report, err := v.Round(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := report.First(); d == nil || d.Fault != verify.ForeignField || d.Key != "view room/99" {
+		t.Errorf("found %v", d)
+	}
+}
+
+// A failed read ends a round with an error and is no difference.
+func TestVerifyCannotRead(t *testing.T) {
+	l := analysistest.Live(t, analysistest.Shifts(60, 1, time.Minute))
+	v := l.Verify(analysistest.NewKafka(t))
+	away := errors.New("away")
+	v.View = func(context.Context, string) (*verify.View, error) { return nil, away }
+	if _, err := v.Round(t.Context()); !errors.Is(err, away) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,173 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"svc/acuity/hospital"
+	"svc/schemas"
+)
+
+// viewOf returns the view that should be served of a unit.
+func viewOf(hospitalID string, unit *hospital.State) (*View, error) {
+	chart := unit.Chart()
+	v := &View{Version: chart.Unit.Version, Rooms: map[int32]string{}, Site: map[string]string{}}
+	whole, err := schemas.UnitChartCodec.Encode(nil, &chart.Unit)
+	if err != nil {
+		return nil, fmt.Errorf("encode a chart: %w", err)
+	}
+	v.Unit = string(whole)
+	for i := range chart.Rooms {
+		room, fault := schemas.RoomChartCodec.Encode(nil, &chart.Rooms[i])
+		if fault != nil {
+			return nil, fmt.Errorf("encode a chart: %w", fault)
+		}
+		v.Rooms[chart.Rooms[i].ID] = string(room)
+	}
+	unit.LocalSettings(func(key []byte, s hospital.Record) {
+		value, fault := schemas.EncodeState(nil, s)
+		err = errors.Join(err, fault)
+		v.Site[strings.TrimPrefix(string(key), hospitalID+"/")] = string(value)
+	})
+	return v, err
+}
+
+// firstField returns the first field in which the served view is wrong.
+func firstField(served, ought *View) (field string, fault Fault) {
+	if served.Unit != ought.Unit {
+		if served.Unit == "" {
+			return "unit", MissingField
+		}
+		return "unit", StaleField
+	}
+	if id, fault := firstKey(served.Rooms, ought.Rooms); fault != "" {
+		return fmt.Sprintf("room/%d", id), fault
+	}
+	if name, fault := firstKey(served.Site, ought.Site); fault != "" {
+		return name, fault
+	}
+	if len(served.Foreign) > 0 {
+		return served.Foreign[0], ForeignField
+	}
+	return "", ""
+}
+
+func firstKey[K int32 | string](served, ought map[K]string) (key K, fault Fault) {
+	for _, key := range slices.Sorted(maps.Keys(ought)) {
+		if value, there := served[key]; !there {
+			return key, MissingField
+		} else if value != ought[key] {
+			return key, StaleField
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(served)) {
+		if _, there := ought[key]; !there {
+			return key, ForeignField
+		}
+	}
+	return key, ""
+}
+
+// compareView compares a view with the fold at the same version.
+func (u *unitCheck) compareView(served *View) {
+	u.Served = served.Version
+	ought, err := viewOf(u.Hospital, u.unit)
+	if err != nil {
+		u.reportDifference(&Difference{Fault: WrongDerived, Key: u.Hospital, Version: served.Version, Detail: err.Error()})
+		return
+	}
+	if field, fault := firstField(served, ought); fault != "" {
+		u.reportDifference(&Difference{Fault: fault, Key: "view " + field, Version: served.Version})
+	}
+}
+
+// readViews reads the views of the hospitals of the partition.
+func (p *partitionCheck) readViews(ctx context.Context) (map[string]*View, error) {
+	if p.v.View == nil {
+		return nil, nil
+	}
+	hospitals := p.only
+	if hospitals == nil {
+		var err error
+		if hospitals, err = p.v.Shown(ctx, p.partition); err != nil {
+			return nil, err //nolint:wrapcheck // the caller's own error
+		}
+	}
+	views := map[string]*View{}
+	for _, h := range hospitals {
+		view, err := p.v.View(ctx, h)
+		switch {
+		case errors.Is(err, ErrNoView):
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("read the view: %w", err)
+		}
+		views[h] = view
+		u := p.unit(h)
+		if u.view = view; u.version() == view.Version { // no input has come since the last round
+			u.compareView(view)
+			u.view = nil
+		}
+	}
+	return views, nil
+}
+
+// compareAll compares state and view after the last committed change.
+func (p *partitionCheck) compareAll(ctx context.Context, views map[string]*View) error {
+	for _, hospital := range slices.Sorted(maps.Keys(p.units)) {
+		u := p.units[hospital]
+		u.startDerivation()
+		u.waitDerivation()
+		u.compareState()
+		if p.v.View == nil || u.Difference != nil {
+			continue
+		}
+		if err := p.checkServed(ctx, u, views[hospital]); err != nil {
+			return err
+		}
+		u.view = nil
+	}
+	return nil
+}
+
+// askAgain is the interval at which a view that lags behind is read again.
+const askAgain = 50 * time.Millisecond
+
+// checkServed checks that the view has the newest change, or a newer one. The view may be written a
+// moment after the commit.
+func (p *partitionCheck) checkServed(ctx context.Context, u *unitCheck, view *View) error {
+	want := u.version()
+	if want == 0 {
+		u.reportDifference(&Difference{Fault: ForeignField, Key: "view " + u.Hospital, Detail: "the log has no such hospital"})
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.v.Patience)
+	defer cancel()
+	tick := time.NewTicker(askAgain) //nolint:forbidigo // patience with Redis, not a moment of the domain
+	defer tick.Stop()
+	for view == nil || view.Version < want {
+		select {
+		case <-ctx.Done():
+			if view == nil {
+				u.reportDifference(&Difference{Fault: MissingField, Key: "view " + u.Hospital, Version: want})
+			} else {
+				u.reportDifference(&Difference{Fault: StaleView, Key: "view " + u.Hospital, Version: view.Version, Detail: fmt.Sprintf("version %d is in the log", want)})
+			}
+			return nil
+		case <-tick.C:
+		}
+		again, err := p.v.View(ctx, u.Hospital)
+		if err != nil && !errors.Is(err, ErrNoView) && ctx.Err() == nil {
+			return fmt.Errorf("read the view: %w", err)
+		}
+		if view = again; view != nil && view.Version == want {
+			u.compareView(view)
+		}
+	}
+	return nil
+}
