@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// address returns the address of a request: that of the peer, or, behind trusted proxies,
-// the one that they saw. Each proxy appends the address that it saw. So the last address
-// that is none of theirs is the only one that a client cannot forge.
+// address returns the address of a request: the peer's or, behind trusted proxies, the address
+// that they saw. Each proxy appends the address that it saw. So the last address that is no
+// proxy's is the only one that a client cannot forge.
 func (s *Shell) address(r *http.Request) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

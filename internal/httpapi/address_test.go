@@ -69,7 +69,7 @@ func TestDocsURL(t *testing.T) {
 	}
 }
 
-// The address is that of the peer, or the one that the trusted proxies saw. No client can
+// The address is the peer's, or the one that the trusted proxies saw. No client can
 // forge it.
 func TestAddress(t *testing.T) {
 	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// drainAtMost is how many bytes of a body are still read after a request was refused: the
-// size of the largest unpacked body that any endpoint accepts.
+// drainAtMost is how many bytes of a body are still read after a request was refused. No endpoint
+// accepts a larger unpacked body.
 const drainAtMost = 64 << 20
 
 // requestBody is the body of a request. It records how far it was read.

@@ -55,8 +55,8 @@ func (s *Shell) refuse(w http.ResponseWriter, r *http.Request, former access.Key
 	Fail(w, r, Problem{Kind: Unauthorized})
 }
 
-// Stranger counts a request of an address that nobody is known by, as one without a valid
-// key; false: it was one too many, and may be tried again after a while.
+// Stranger counts a request of an unknown caller, like a request without a valid key. If ok is
+// false the address has sent too many; retry is how long until the next one may come.
 func (s *Shell) Stranger(r *http.Request) (retry time.Duration, ok bool) {
 	if s.Strangers == nil {
 		return 0, true
@@ -93,7 +93,7 @@ func MethodNotAllowed(w http.ResponseWriter, r *http.Request) {
 		path = r.URL.Path
 	}
 	allowed := make([]string, 0, len(methods))
-	closest := math.MaxInt // a fixed path beside {id} has its own methods, not those of {id}
+	closest := math.MaxInt // a fixed path beside {id} has methods of its own
 	if routes := chi.RouteContext(r.Context()).Routes; routes != nil {
 		for _, m := range methods {
 			at := chi.NewRouteContext()

@@ -23,8 +23,8 @@ type Operation struct {
 
 	Parameters []Parameter
 	Bodies     []Body // one for each accepted content type; the first also for a request without a content type
-	// Data is the zero value of the type of data in the envelope. nil means that the
-	// answer is bare, with the types in Bare; without those it is an empty 204.
+	// Data is the zero value of the type of data in the envelope. Without it the answer is
+	// bare, with one of the types in Bare. Without both it is an empty 204.
 	Data any
 	Bare []string
 	// Refuses are the refusals of this operation, in the envelope, beside those that all
@@ -32,7 +32,7 @@ type Operation struct {
 	// as a success has.
 	Refuses []Kind
 	Told    []Kind
-	// Limits are further limits by name, beside those of Bodies.
+	// Limits are further limits by name, beside the limits of Bodies.
 	Limits map[string]int64
 }
 

@@ -36,7 +36,7 @@ type OutcomeDetails struct {
 // NewOutcome returns an outcome with issues.
 func NewOutcome(issues ...OutcomeIssue) Outcome { return Outcome{"OperationOutcome", issues} }
 
-// PrefersFHIR reports whether a request to the FHIR address wants a FHIR answer: it
+// PrefersFHIR reports whether a request to the FHIR address wants a FHIR answer. Such a request
 // accepts that type by name, and plain JSON with no greater weight.
 func PrefersFHIR(r *http.Request) bool {
 	path := r.URL.Path

@@ -20,9 +20,9 @@ const policyName = `"key"`
 const held = 250 * time.Millisecond
 
 // admit counts a request of a key and sets its rate headers. They have the form of
-// draft-ietf-httpapi-ratelimit-headers-10: a quota of requests in a window of seconds,
-// how many remain, and the seconds until the quota is whole again. If the key has sent
-// too many requests, admit answers and returns false.
+// draft-ietf-httpapi-ratelimit-headers-10: q requests in a window of w seconds, r of them left, t
+// seconds until all are left again. If the key has sent too many requests, admit answers and
+// returns false.
 func (s *Shell) admit(w http.ResponseWriter, r *http.Request, key *access.Key) bool {
 	if s.Limits == nil || key.Rate <= 0 {
 		return true

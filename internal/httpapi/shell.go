@@ -6,8 +6,8 @@
 //	r := shell.Router()
 //	r.With(shell.Allow(access.ReadUnitState)).Get("/api/v1/level", level)
 //
-// Its handlers answer with [OK] or [Fail]; [Caller] is the key that they serve. Neither
-// an error answer nor the access log ever contains a value of the request.
+// Its handlers answer with [OK] or [Fail]; [Caller] is the key that they serve. Error answers and
+// the access log never contain a value of the request.
 package httpapi
 
 import (
@@ -87,7 +87,7 @@ func from(ctx context.Context) *request {
 func Caller(ctx context.Context) access.Key { return from(ctx).key }
 
 // PlainRequestID returns the id of the request if it is a UUID, as our own ids are. Any
-// other id is text of the sender, which is neither logged nor stored.
+// other id is text of the sender. It is not logged or stored.
 func PlainRequestID(ctx context.Context) string { return from(ctx).plainID() }
 
 func (q *request) plainID() string {

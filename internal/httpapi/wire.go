@@ -99,7 +99,7 @@ func (c *wireConn) refuse(p Problem) error {
 	answer.WriteString("\r\n")
 	answer.Write(body)
 	if _, err = c.Conn.Write(answer.Bytes()); err != nil {
-		return err //nolint:wrapcheck // as that of the write it stands for
+		return err //nolint:wrapcheck // as the write that it replaces
 	}
 	if c.shell.Answered != nil {
 		c.shell.Answered("other", "", status, 0)

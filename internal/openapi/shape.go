@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// shapes makes schemas of Go types by the rules of encoding/json. Those of huma do not
+// shapes makes schemas of Go types by the rules of encoding/json. The schemas of huma do not
 // fit: huma omits embedded unexported structs and has no null for objects.
 type shapes struct {
 	schemas map[string]*huma.Schema // the schemas in the registry of the document
@@ -101,7 +101,7 @@ func (s *shapes) name(t reflect.Type) string {
 	return name
 }
 
-// fields adds the fields of a struct, including those of embedded structs. It never
+// fields adds the fields of a struct, also of embedded structs. It never
 // replaces a field: the outer one counts, as in encoding/json.
 func (s *shapes) fields(o *huma.Schema, t reflect.Type, always bool) {
 	var embedded []reflect.StructField

@@ -33,7 +33,7 @@ type Config struct {
 	URL      string
 	User     string // "": no login
 	Password string
-	CAFile   string // PEM of the authorities that signed its certificate; "": those of the system
+	CAFile   string // PEM of the authorities that signed its certificate; "": the authorities of the system
 }
 
 // NewClient returns a client; nobody is asked yet.
@@ -60,8 +60,8 @@ func NewClient(c Config) (*Client, error) {
 	return &Client{client}, nil
 }
 
-// Register makes sure that the registry has every version of every subject, and returns the
-// ids that it gave them, by the ids of this build. A subject that is new demands that each
+// Register makes sure that the registry has every version of every subject. It returns the ids of
+// the registry by the ids of this build. A subject that is new demands that each
 // version reads the one before it (BACKWARD). The error is a [RefusedError], or says that the
 // registry does not answer.
 func (c *Client) Register(ctx context.Context, subjects []Subject) (map[int]int, error) {

@@ -8,8 +8,8 @@ package registry
 
 import "slices"
 
-// Subject is the schemas of one kind of record in one topic, named as the strategy
-// TopicRecordNameStrategy has it: the topic, a hyphen, the full name of the record.
+// Subject is the schemas of one kind of record in one topic. Its name is as in
+// TopicRecordNameStrategy: the topic, a hyphen, the full name of the record.
 type Subject struct {
 	Name     string
 	Versions []Version // ascending

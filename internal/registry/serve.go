@@ -17,7 +17,7 @@ type fault struct {
 
 func (f *fault) Error() string { return f.Message }
 
-// The codes are those of the Confluent Schema Registry.
+// The codes are as in the Confluent Schema Registry.
 var (
 	errSubject  = &fault{http.StatusNotFound, 40401, "Subject not found."}
 	errVersion  = &fault{http.StatusNotFound, 40402, "Version not found."}
@@ -94,7 +94,7 @@ func answer(of func(*http.Request) (any, error)) http.HandlerFunc {
 		w.Header().Set("Content-Type", "application/vnd.schemaregistry.v1+json")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.WriteHeader(status)
-		w.Write(body) //nolint:errcheck // whoever asked is gone
+		w.Write(body) //nolint:errcheck // the client is gone, nobody can be told
 	}
 }
 

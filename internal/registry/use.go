@@ -36,7 +36,7 @@ func Subjects(prefix string) (all []Subject) {
 
 // Use registers the schemas of the build at the configured registry, and writes records
 // with its ids. It waits while the registry does not answer, and returns an error if the registry
-// refuses. Without these ids records can be neither read nor written.
+// refuses. Without these ids no record can be read or written.
 func Use(ctx context.Context, c Config, prefix string, log *slog.Logger) error {
 	if c.URL == "" {
 		return nil

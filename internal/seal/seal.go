@@ -125,7 +125,7 @@ func aeadOf(secret []byte) (cipher.AEAD, error) {
 	return aead, nil
 }
 
-// For returns a ring of keys derived from those of the ring, for values of another
+// For returns a ring of keys that are derived from this ring, for values of another
 // purpose. It seals with the key that [Keyring.Use] chooses for the ring. What one of the
 // two has sealed the other cannot open.
 func (r *Keyring) For(purpose string) (*Keyring, error) {
@@ -144,7 +144,7 @@ func (r *Keyring) For(purpose string) (*Keyring, error) {
 	return other, nil
 }
 
-// MAC returns a keyed hash of a value by each key of the ring, that of the newest first.
+// MAC returns a keyed hash of a value by each key of the ring, the newest first.
 func (r *Keyring) MAC(value string) [][]byte {
 	all := make([][]byte, len(r.keys))
 	for i := range r.keys {

@@ -2,7 +2,7 @@
 // unchanged requests of ours. It also checks signatures, for our own receivers (svc listen, the
 // page of svc dev) and for the receipts that an SMS provider sends back.
 //
-// Each request carries two schemes, made from the same secret:
+// Each request carries two schemes, made from the same secret.
 //
 //   - X-Svc-Signature: "sha256=" and the HMAC-SHA256 of the raw body in lower-case
 //     hex; the key is the UTF-8 bytes of the whole secret.
@@ -79,7 +79,7 @@ type Signed struct {
 // anybody can sign with an empty secret.
 //
 // X-Svc-Signature holds one value. It changes from the old secret to the new one when
-// that is promoted. webhook-signature holds both from the start of a rotation to its
+// that is promoted. The header webhook-signature holds both from the start of a rotation to its
 // end. A receiver that knows either secret therefore accepts by webhook-signature
 // throughout. By X-Svc-Signature it has half the overlap for each.
 func Sign(secrets []outbound.Secret, id string, now time.Time, body []byte) (s Signed, ok bool) {

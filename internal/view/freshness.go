@@ -83,9 +83,9 @@ func (f *Freshness) Fault(now time.Time, most time.Duration) error {
 	return lacks(waiting, unknown, cmp.Or(most, waitsAtMost))
 }
 
-// Behind returns how much of the log is not taken in, as time. It is how long a record has waited
-// or, if the log does not answer, how long its end has been unknown. 0: nothing is missing, or
-// there was no log yet.
+// Behind returns how much of the log is not taken in, as time: how long a record has waited. If the
+// log does not answer, it is how long its end has been unknown. It is 0 if nothing is missing, or
+// if there was no log yet.
 func (f *Freshness) Behind(now time.Time) time.Duration {
 	if len(f.ends) > 0 {
 		return max(now.Sub(f.Waits()), 0)

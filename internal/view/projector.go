@@ -82,9 +82,9 @@ const (
 	noBase     = int64(-1)
 )
 
-// Projector returns a projector for a generation of the log: the id of its topic. rebuild is
-// called when the view of a partition must be written anew. It must not block. The whole
-// projection comes later, by Put.
+// Projector returns a projector for a generation of the log: the id of its topic. It calls rebuild
+// when the view of a partition must be written anew. The whole projection comes later, by Put;
+// rebuild must not block.
 func (b *View) Projector(generation string, rebuild func(partition int32)) *Projector {
 	return &Projector{
 		view: b, generation: generation, rebuild: rebuild, log: b.cfg.Log,

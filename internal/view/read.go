@@ -82,7 +82,8 @@ func (b *View) tokenOf(header *header, at []any) (Token, error) {
 	return Token{generation, version}, nil
 }
 
-// Read returns the state of a hospital, in one round trip. The errors are those of the package.
+// Read returns the state of a hospital, in one round trip. The errors are ErrAway,
+// ErrNotWhole, ErrNoUnit and ErrBehind.
 func (b *View) Read(ctx context.Context, hospital string) (Snapshot, error) {
 	fields, err := b.read(ctx, b.redis.Pipeline(), hospital)
 	if errors.Is(err, ErrNoUnit) || errors.Is(err, ErrNotWhole) {

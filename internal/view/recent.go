@@ -11,9 +11,9 @@ import (
 )
 
 // recent holds the rooms of a hospital that differ between the versions from and to, as they
-// are at to. A reader with any version between the two gets version to by taking these rooms.
+// are at to. A reader with any version between the two takes these rooms, and has version to.
 //
-// recent describes the log, not the content of Redis, so it stays true when Redis loses data.
+// It describes the log, not the content of Redis, so it stays true when Redis loses data.
 // It is written together with version to and is valid only beside it. A build without recent
 // leaves an older one behind; readers ignore that.
 type recent struct {

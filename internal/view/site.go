@@ -12,7 +12,7 @@ const CodePrefix = "code/"
 
 // Site returns the encoded records that administrators of a hospital see in lists, by name, and
 // their version. With codes it adds the worklist of codes. It is one transaction in one round
-// trip. The errors are those of the package.
+// trip. The errors are as in Read.
 func (b *View) Site(ctx context.Context, hospital string, codes bool) (map[string]string, Token, error) {
 	partition := b.partitionOf(hospital)
 	pipe := b.redis.TxPipeline()

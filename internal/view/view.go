@@ -8,7 +8,7 @@
 // worklist. No read of a unit touches these two.
 //
 // A partition of the log has one header. It says that all hospitals of the partition are in the
-// view, and of which generation of the log. It also says up to which input, and up to which
+// view, and names the generation of the log. It also says up to which input, and up to which
 // instant, nothing is missing. Without a header a read returns [ErrNotWhole], never [ErrNoUnit];
 // with an old one, [ErrBehind].
 //
@@ -56,7 +56,7 @@ type Config struct {
 	// +hdel +del +sadd +srem +smembers +zadd +zrem +zcard +zrange +zrevrangebyscore +pexpire +time
 	// +evalsha +script|load +publish +subscribe +unsubscribe +ping +multi +exec +hello +auth +select.
 	URL string
-	// CAFile holds the certificate authorities for rediss; empty: those of the system.
+	// CAFile holds the certificate authorities for rediss; empty: the authorities of the system.
 	CAFile string
 	// Prefix of all keys and channels; "svc:" if empty.
 	Prefix string
@@ -154,9 +154,8 @@ type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
 
-// The fields. A header has generation, whole, position and signs; the hash of a
-// hospital has generation, version, position, chart, what changed lately, and
-// one field per room.
+// The fields. A header has generation, whole, position and signs. The hash of a hospital has
+// generation, version, position, chart, what changed lately, and one field per room.
 const (
 	fieldGeneration = "g"
 	fieldVersion    = "v"

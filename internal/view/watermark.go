@@ -34,8 +34,7 @@ type waiter struct {
 	reached  chan struct{}
 }
 
-// nowhere is the position of a partition of which nothing is known. -1 is that of a whole view
-// without inputs.
+// nowhere is the position of a partition if nothing is known. A whole view without inputs has -1.
 const nowhere = -2
 
 // headerAfter is how long a waiter trusts announcements, which may get lost,

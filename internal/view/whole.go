@@ -17,8 +17,8 @@ type Whole struct {
 	Foreign []string // fields of the hash of the hospital that the projector never writes, ascending
 }
 
-// Whole returns everything of one hospital at one moment, in one round trip. The errors are those
-// of the package.
+// Whole returns everything of one hospital at one moment, in one round trip. The errors are as in
+// Read.
 func (b *View) Whole(ctx context.Context, hospital string) (*Whole, error) {
 	partition := b.partitionOf(hospital)
 	pipe := b.redis.TxPipeline()

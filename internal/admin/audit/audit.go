@@ -56,7 +56,7 @@ func (record Record) NotDone(ctx context.Context, act Act, how string) error {
 }
 
 // Do records acts and does them together. If that fails, a second record of each recorded act says
-// so: nothing was done if a record could not be written, or if the error is refused. Otherwise
+// so. Nothing was done if an act could not be recorded, or if the error is refused. Otherwise
 // nobody knows.
 func (record Record) Do(ctx context.Context, refused error, do func() error, acts ...Act) error {
 	recorded, err := each(acts, func(act Act) error { return record(ctx, act) })

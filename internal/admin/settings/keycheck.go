@@ -25,7 +25,7 @@ type KeyCheckConfig struct {
 	Strict bool
 }
 
-// KeyCheck compares the keys of this process with those of its installation. The first start of
+// KeyCheck compares the keys of this process with the keys of its installation. The first start of
 // the installation put their fingerprints into the settings. A process with another key does not
 // become ready.
 type KeyCheck struct {
@@ -175,7 +175,7 @@ func (k *KeyCheck) While(ctx context.Context, work func(context.Context) error) 
 	return nil
 }
 
-// check compares each key with that of the installation. If the installation has none, check
+// check compares each key with the key of the installation. If the installation has none, check
 // makes this key the installation's.
 func (k *KeyCheck) check(ctx context.Context) error {
 	var faults []error

@@ -70,7 +70,7 @@ func (s *Store) Sealed() (rows []SealedRow, err error) {
 	return rows, err
 }
 
-// worst returns the worst key among those of some values.
+// worst returns the worst key that seals one of the values.
 func worst(seals *seal.Keyring, values [][]byte) SealedBy {
 	by := SealedNewest
 	for _, value := range values {
@@ -117,7 +117,7 @@ type Resealed struct {
 }
 
 // Reseal makes the newest secrets key the installation's, and seals with it the settings that
-// older keys have sealed. The settings do not change, nor do their versions. Each is recorded as
+// older keys have sealed. The settings and their versions do not change. Each is recorded as
 // an act. lost: the key of the installation is not needed.
 func (s *Store) Reseal(ctx context.Context, lost bool, record audit.Record, now func() time.Time) (n Resealed, err error) {
 	if err = s.install(ctx, SecretsKey, s.Seals, lost, nil, now()); err != nil {

@@ -24,8 +24,8 @@ type Location struct {
 // locationColumns are the columns of a location table, in the order in which it is written.
 var locationColumns = []string{"pointOfCare", "room", "bed", "roomId", "roomLabel", "area", "outside", "primaryFactor"}
 
-// ReadLocations reads a location table. The faults are those of values; an error is about the file
-// as a whole.
+// ReadLocations reads a location table. The faults are about values; an error is about the file as a
+// whole.
 func ReadLocations(in io.Reader) (rows []Line[Location], faults []*spreadsheet.Fault, err error) {
 	err = spreadsheet.Read(in, locationColumns, nil, func(line int, field func(string) string) {
 		row := Location{PointOfCare: field("pointOfCare"), Room: field("room"), Bed: field("bed"), RoomLabel: field("roomLabel"), Area: field("area")}

@@ -45,8 +45,8 @@ type Line[T any] struct {
 // mappingColumns are the columns of a terminology map, in the order in which it is written.
 var mappingColumns = []string{"system", "code", "kind", "factorId", "op", "than", "comment"}
 
-// ReadMappings reads a terminology map. The faults are those of values; an error is about the file
-// as a whole.
+// ReadMappings reads a terminology map. The faults are about values; an error is about the file as a
+// whole.
 func ReadMappings(in io.Reader) (rows []Line[Mapping], faults []*spreadsheet.Fault, err error) {
 	err = spreadsheet.Read(in, mappingColumns, []string{"system", "code", "factorId"}, func(line int, field func(string) string) {
 		row := Mapping{System: field("system"), Code: field("code"), FactorID: field("factorId"), Comment: field("comment")}

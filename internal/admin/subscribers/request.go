@@ -63,7 +63,7 @@ func hospitalOf(r *http.Request) string { return httpapi.Caller(r.Context()).Hos
 func pathID(r *http.Request) string { return httpapi.PathValue(r, "id") }
 
 // faults collects the rules that a request breaks, so that its sender learns of all of
-// them at once. It begins with those of the body.
+// them at once. It begins with the rules that the tags of the body have.
 type faults struct {
 	all     []httpapi.Detail // the request is malformed
 	misfits []httpapi.Detail // the request is well formed, but names what does not exist or asks for what cannot be

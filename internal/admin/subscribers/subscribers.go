@@ -27,10 +27,9 @@ import (
 	"svc/internal/outbound"
 )
 
-// Store holds the settings. A write fails with [access.ErrOvertaken] if another write
-// changed the settings of the hospital after Seen was called: the caller decided by what
-// [Register] showed then. When a write returns nil, the Register of this process shows
-// it.
+// Store holds the settings. A write fails with [access.ErrOvertaken] if another write changed the
+// settings of the hospital after Seen was called. The caller decided by what [Register] showed
+// then. When a write returns nil, the Register of this process shows it.
 type Store interface {
 	Seen() int64
 	PutWebhook(ctx context.Context, seen int64, w *outbound.Webhook) error

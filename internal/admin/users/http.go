@@ -164,8 +164,8 @@ func (s *server) change(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// find returns the user in the path, who must be of the caller's hospital and have the
-// version that the caller expects; false: it has answered.
+// find returns the user in the path; false: it has answered. The user must be of the caller's
+// hospital, and have the version that the caller expects.
 func (s *server) find(w http.ResponseWriter, r *http.Request) (User, bool) {
 	user, known := s.Office.Register.User(httpapi.Caller(r.Context()).Hospital, httpapi.PathValue(r, "id"))
 	if !known {

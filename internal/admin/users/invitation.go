@@ -24,7 +24,7 @@ func (o *Office) Invitations(hospital string) []Link {
 }
 
 // Withdraw ends the link of a person whom somebody has invited, and returns it. If somebody uses
-// the link at once, one of the two succeeds. The errors are [ErrNoLink] and those of Put.
+// the link at once, one of the two succeeds. The errors are [ErrNoLink] and the errors of Put.
 func (o *Office) Withdraw(ctx context.Context, by, hospital, user string) (Link, error) {
 	for {
 		seen := o.Seen()

@@ -94,7 +94,7 @@ func (o *Office) FindLink(token string) (Link, bool) { return o.Register.Link(to
 
 // UseLink signs in the person of a link. If several people use it at once, at any instances,
 // one succeeds: the change is written only if nothing came before it in the log. The errors
-// are [ErrNoLink] and those of Put.
+// are [ErrNoLink] and the errors of Put.
 func (o *Office) UseLink(ctx context.Context, token string) (User, error) {
 	for {
 		seen, now := o.Seen(), cut(o.Now())

@@ -67,7 +67,7 @@ func (w *world) actions() (all []string) {
 	for _, act := range w.acts {
 		all = append(all, act.Action)
 	}
-	slices.Sort(all) // those of several hospitals have no order
+	slices.Sort(all) // acts of several hospitals have no order
 	return all
 }
 

@@ -1,5 +1,5 @@
 // Package walls administers the screens that show the board of a hospital. A wall is
-// signed in by a link that is shown once, and stays so until it is revoked; it may see the
+// signed in by a link that is shown once, and stays so until it is revoked. It may see the
 // board and nothing else.
 package walls
 

@@ -196,7 +196,7 @@ type Hospital struct {
 	Zone      string // IANA name of the zone for times without an offset
 	CreatedAt time.Time
 	Senders   []Sender
-	// Version is that of the last act that set zone and senders; 0: no act has.
+	// Version is the version of the last act that set zone and senders; 0: no act has.
 	Version int64
 }
 

@@ -146,8 +146,8 @@ func (r *Register) Current(id string) (Key, bool) {
 	return *named, false
 }
 
-// Source returns the lineage that a key of a hospital belongs to, and the name of its
-// newest key; false if the hospital has no such key.
+// Source returns the lineage that a key belongs to, and the name of the newest key in it. ok is
+// false if the hospital has no such key.
 func (r *Register) Source(hospital, id string) (lineage, name string, ok bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

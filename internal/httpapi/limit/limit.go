@@ -1,5 +1,5 @@
 // Package limit decides whether a caller exceeds its rate, across all instances. No
-// request waits for those of other callers.
+// request waits for a request of another caller.
 //
 // Each caller has one shared [Bucket] in a [Source]. An instance takes small portions of
 // it in the background, ahead of need, and serves requests from these. A caller that is

@@ -10,8 +10,8 @@ import (
 
 // Share limits each hospital to its share of the processors, whatever the rates of its
 // keys. A processor takes the inputs of its hospitals one after the other, so the inputs
-// of one make the others wait. Each of three rules refuses only the hospital that sends
-// too much:
+// of one make the others wait. There are three rules. Each refuses only the hospital that
+// sends too much.
 //
 //   - An instance reads two large bodies of a hospital at a time: [Share.Open].
 //   - Large bodies are charged to one bucket of the hospital, shared by all instances:
@@ -19,8 +19,8 @@ import (
 //   - Only so many facts of a hospital from the last seconds may be unapplied:
 //     [Share.Enter]. So small bodies are as fast as the processor, and no faster.
 //
-// A nil Share refuses nobody. While a processor stands still, a hospital at its usual pace is not refused: facts
-// older than these seconds do not count.
+// A nil Share refuses nobody. While a processor stands still, a hospital at its usual pace is not
+// refused, because facts older than these seconds do not count.
 type Share struct {
 	now    func() time.Time
 	source Source

@@ -14,7 +14,7 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// Server is a source to run the suite on. Its clock is that of the machine; no test takes
+// Server is a source to run the suite on. It uses the clock of the machine; no test takes
 // longer than a second or two.
 type Server struct {
 	// Open returns the source as another instance would open it.
