@@ -8,6 +8,7 @@ import (
 	"svc/acuity"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/contract"
 )
 
 // A dead letter is a record that could not be applied. It lies in the log as it was
@@ -29,12 +30,12 @@ type DeadLetter func(ctx context.Context, hospital, id string) (*acuity.Observat
 
 const actionDeadLetterRetry = "dead-letter.retry"
 
-func deadLetterRoutes() []httpapi.Route[*server] {
-	return []httpapi.Route[*server]{{Operation: httpapi.Operation{
+func deadLetterRoutes() []contract.Route[*server] {
+	return []contract.Route[*server]{{Operation: contract.Operation{
 		Method: http.MethodPost, Path: "/api/admin/dead-letters/{id}/retry", Scope: access.Admin, ID: "retryDeadLetter",
 		Group: "Administration", Summary: "Take a record in that could not be applied",
 		About:      "If this release reads it: else 422 with the reason, and nothing is done. Within 24 hours of one that was taken in, the same again has no second effect and is answered as the first time, with repeated true.",
-		Parameters: []httpapi.Parameter{{Name: "id", In: "path", Example: "0:0", About: "Of the dead letter: the position of the record."}},
+		Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "0:0", About: "Of the dead letter: the position of the record."}},
 		Data:       retried{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable, httpapi.Conflict, httpapi.TooLarge},
 	}, Serve: (*server).retry}}
 }

@@ -23,6 +23,7 @@ import (
 	"svc/internal/admin/audit"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/contract"
 	"svc/internal/httpapi/limit"
 )
 
@@ -105,7 +106,7 @@ type Config struct {
 
 // Mount adds all paths under /api/ingest that accept facts to a router that runs the shell.
 func Mount(r chi.Router, c Config) {
-	httpapi.Mount(r, c.Shell, &server{c}, routes())
+	contract.Mount(r, c.Shell, &server{c}, routes())
 }
 
 type server struct{ Config }

@@ -13,6 +13,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/contract"
 	"svc/internal/outbound"
 )
 
@@ -35,18 +36,18 @@ type Alerts interface {
 // changes nothing, because programs that guard mailboxes follow links. The token is the
 // right to answer; its holder needs no key.
 func MountAcknowledge(r chi.Router, shell *httpapi.Shell, alerts Alerts) {
-	httpapi.Mount(r, shell, &acknowledge{shell, alerts}, acknowledgeRoutes())
+	contract.Mount(r, shell, &acknowledge{shell, alerts}, acknowledgeRoutes())
 }
 
 // acknowledgeRoutes are operations of the API, though they answer with a page: a webhook
 // that gets ackUrl may answer on behalf of its people.
-func acknowledgeRoutes() []httpapi.Route[*acknowledge] {
-	all := []httpapi.Route[*acknowledge]{
-		{Operation: httpapi.Operation{
+func acknowledgeRoutes() []contract.Route[*acknowledge] {
+	all := []contract.Route[*acknowledge]{
+		{Operation: contract.Operation{
 			Method: http.MethodGet, ID: "getAlertPage", Summary: "The page that the link of an alert opens",
 			About: "Changes nothing: it has the button.",
 		}, Serve: (*acknowledge).show},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Method: http.MethodPost, ID: "takeAlert", Summary: "Say that somebody has taken the alert, by its link",
 			About: "As the button does. Nothing escalates or repeats until the level rises again. An alert that was taken, or is over, stays as it is.",
 		}, Serve: (*acknowledge).act},
@@ -54,7 +55,7 @@ func acknowledgeRoutes() []httpapi.Route[*acknowledge] {
 	for i := range all {
 		o := &all[i].Operation
 		o.Path, o.Group, o.Bare = "/a/{token}", "Alerts", []string{"text/html"}
-		o.Parameters = []httpapi.Parameter{{Name: "token", In: "path", Example: "7KQ2M9XW3PTD", About: "Of the link in the message, or of ackUrl in surge.alert; the right to answer, for 24 hours."}}
+		o.Parameters = []contract.Parameter{{Name: "token", In: "path", Example: "7KQ2M9XW3PTD", About: "Of the link in the message, or of ackUrl in surge.alert; the right to answer, for 24 hours."}}
 		o.Told = []httpapi.Kind{httpapi.Missing, httpapi.Unavailable}
 	}
 	return all

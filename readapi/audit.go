@@ -11,12 +11,13 @@ import (
 	"svc/internal/admin/audit"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/contract"
 )
 
 // MountAudit adds the list of administrative acts. zone returns the time zone of a
 // hospital.
 func MountAudit(r chi.Router, shell *httpapi.Shell, list audit.List, zone func(hospital string) *time.Location) {
-	httpapi.Mount(r, shell, &acts{shell, list, zone}, auditRoutes())
+	contract.Mount(r, shell, &acts{shell, list, zone}, auditRoutes())
 }
 
 type acts struct {
@@ -32,13 +33,13 @@ const (
 	auditWithin = 10 * time.Second
 )
 
-func auditRoutes() []httpapi.Route[*acts] {
-	return []httpapi.Route[*acts]{{Operation: httpapi.Operation{
+func auditRoutes() []contract.Route[*acts] {
+	return []contract.Route[*acts]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/admin/audit", Scope: access.Admin, ID: "listAudit", Group: "Administration",
 		Summary: "What administrators did, newest first",
 		About:   "Each act is on record before it takes effect. One that came to nothing has a second record, whose action ends in .failed, or in .unclear if nobody knows whether it was done. Kept for 400 days.",
-		Parameters: []httpapi.Parameter{
-			httpapi.Limit(actsUsual, actsAtMost), httpapi.Cursor(), httpapi.Since(), httpapi.Until(),
+		Parameters: []contract.Parameter{
+			contract.Limit(actsUsual, actsAtMost), contract.Cursor(), contract.Since(), contract.Until(),
 			{Name: "action", In: "query", Example: "key.", About: "Only this action, failed ones too; with a dot at its end all that begin so."},
 		},
 		Data: auditPage{}, Refuses: []httpapi.Kind{httpapi.Invalid}, Limits: map[string]int64{"auditPerPage": actsAtMost},

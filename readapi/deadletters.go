@@ -10,6 +10,7 @@ import (
 
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/contract"
 )
 
 // DeadLetter describes a record of the log that could not be applied: its place and the
@@ -31,7 +32,7 @@ type DeadLetters func(hospital string) []DeadLetter
 
 // MountDeadLetters adds the list of dead letters.
 func MountDeadLetters(r chi.Router, shell *httpapi.Shell, all DeadLetters) {
-	httpapi.Mount(r, shell, &deadLetterServer{all}, deadLetterRoutes())
+	contract.Mount(r, shell, &deadLetterServer{all}, deadLetterRoutes())
 }
 
 type deadLetterServer struct{ all DeadLetters }
@@ -42,17 +43,17 @@ const (
 	lettersAtMost = 200
 )
 
-func deadLetterRoutes() []httpapi.Route[*deadLetterServer] {
-	all := []httpapi.Route[*deadLetterServer]{
-		{Operation: httpapi.Operation{
+func deadLetterRoutes() []contract.Route[*deadLetterServer] {
+	all := []contract.Route[*deadLetterServer]{
+		{Operation: contract.Operation{
 			Path: "/api/admin/dead-letters", ID: "listDeadLetters", Summary: "Records that could not be applied, newest first",
 			About:      "Where each lies and why, never what it says. Kept for 90 days, the newest 1,000 of a hospital.",
-			Parameters: []httpapi.Parameter{httpapi.Limit(lettersUsual, lettersAtMost), httpapi.Cursor()},
+			Parameters: []contract.Parameter{contract.Limit(lettersUsual, lettersAtMost), contract.Cursor()},
 			Data:       deadLetterPage{}, Refuses: []httpapi.Kind{httpapi.Invalid}, Limits: map[string]int64{"deadLettersPerPage": lettersAtMost},
 		}, Serve: (*deadLetterServer).list},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Path: "/api/admin/dead-letters/{id}", ID: "getDeadLetter", Summary: "One record that could not be applied",
-			Parameters: []httpapi.Parameter{{Name: "id", In: "path", Example: "0:0", About: "Of the dead letter: the position of the record."}},
+			Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "0:0", About: "Of the dead letter: the position of the record."}},
 			Data:       deadLetterItem{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*deadLetterServer).get},
 	}

@@ -13,6 +13,7 @@ import (
 	"svc/acuity/location"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/contract"
 )
 
 // LocalSettings is the source of the lists of administrators: how a hospital wants its
@@ -26,38 +27,38 @@ type LocalSettings interface {
 }
 
 // localSettingsRoutes are the lists of administrators.
-func localSettingsRoutes() []httpapi.Route[*server] {
-	offset := httpapi.Parameter{Name: "offset", In: "query", About: "How many of the first are left out.", Example: "0", Most: offsetAtMost}
-	all := []httpapi.Route[*server]{
-		{Operation: httpapi.Operation{
+func localSettingsRoutes() []contract.Route[*server] {
+	offset := contract.Parameter{Name: "offset", In: "query", About: "How many of the first are left out.", Example: "0", Most: offsetAtMost}
+	all := []contract.Route[*server]{
+		{Operation: contract.Operation{
 			Path: "/api/admin/terminology", ID: "listTerminology", Summary: "The terminology map",
-			Parameters: []httpapi.Parameter{httpapi.Limit(mappingsUsual, mappingsAtMost), offset},
+			Parameters: []contract.Parameter{contract.Limit(mappingsUsual, mappingsAtMost), offset},
 			Data:       terminologyList{}, Refuses: []httpapi.Kind{httpapi.Invalid},
 		}, Serve: (*server).terminology},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Path: "/api/admin/terminology/worklist", ID: "listWorklist", Summary: "Codes that nothing knew, with what they may stand for",
 			About: "What comes most is first. A code that is mapped or ignored stays in the list with that status.",
-			Parameters: []httpapi.Parameter{
+			Parameters: []contract.Parameter{
 				{Name: "status", In: "query", About: "Only codes with this status.", Values: []string{codeUnmapped, codeIgnored, codeMapped}},
 				{Name: "code", In: "query", About: "Only this code, of any system and kind.", Example: "TRAY_COUNT"},
-				httpapi.Limit(codesUsual, codesAtMost), offset,
+				contract.Limit(codesUsual, codesAtMost), offset,
 			},
 			Data: worklistList{}, Refuses: []httpapi.Kind{httpapi.Invalid},
 		}, Serve: (*server).worklist},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Path: "/api/admin/rules", ID: "listRules", Summary: "The values that the hospital overrides, beside those of the catalogue", Data: ruleList{},
 		}, Serve: (*server).rules},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Path: "/api/admin/locations", ID: "listLocations", Summary: "The location table, and the rooms that nobody has confirmed", Data: locationList{},
 		}, Serve: (*server).locations},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Path: "/api/admin/settings", ID: "getSettings", Summary: "The settings of the hospital", Data: settingsItem{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*server).settings},
 	}
 	for i := range all {
 		o := &all[i].Operation
 		o.Method, o.Group, o.Scope = http.MethodGet, "Administration", access.Admin
-		o.Parameters = append([]httpapi.Parameter{ifNoneMatch}, o.Parameters...)
+		o.Parameters = append([]contract.Parameter{ifNoneMatch}, o.Parameters...)
 	}
 	return all
 }

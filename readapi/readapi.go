@@ -18,6 +18,7 @@ import (
 
 	"svc/acuity"
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/contract"
 )
 
 // Charts is the source of the charts of hospitals. Errors of Token and Read are or wrap
@@ -126,7 +127,7 @@ type Config struct {
 // pages the same answers.
 func Mount(r chi.Router, cfg Config) *Reads {
 	s := &server{charts: cfg.Charts, health: cfg.Health, localSettings: cfg.LocalSettings, forecasts: cfg.Forecasts, record: newRecord(cfg.Hours), shell: cfg.Shell, units: map[string]*cachedUnit{}, cacheLimit: maxCached}
-	httpapi.Mount(r, cfg.Shell, s, routes())
+	contract.Mount(r, cfg.Shell, s, routes())
 	return &Reads{s, cfg.Dated}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/contract"
 	"svc/internal/outbound"
 )
 
@@ -33,19 +34,19 @@ type Receipts struct {
 // MountReceipts adds the paths at which a provider reports the result of an SMS. They
 // need no key: the signature of the body authenticates it.
 func MountReceipts(r chi.Router, s Receipts) {
-	httpapi.Mount(r, s.Shell, &s, receiptRoutes())
+	contract.Mount(r, s.Shell, &s, receiptRoutes())
 	if s.Twilio != nil {
 		r.Post("/api/public/sms/twilio", func(w http.ResponseWriter, r *http.Request) { s.accept(w, r, s.Twilio) })
 	}
 }
 
-func receiptRoutes() []httpapi.Route[*Receipts] {
+func receiptRoutes() []contract.Route[*Receipts] {
 	const id = "dlv_0123456789abcdef0123456789abcdef"
-	return []httpapi.Route[*Receipts]{{Operation: httpapi.Operation{
+	return []contract.Route[*Receipts]{{Operation: contract.Operation{
 		Method: http.MethodPost, Path: "/api/public/sms/http", ID: "sendReceipt", Group: "Alerts", Summary: "What became of an SMS, by the gateway that took it",
 		About: "For the gateway that svc posts to (`SVC_SMS_DRIVER=http`): path and query are the `callback` that came with the message. " +
 			"Signed as the message was, with the token that both know; `failed` has somebody else called, if nobody was reached. 404 where no such gateway is configured.",
-		Parameters: []httpapi.Parameter{
+		Parameters: []contract.Parameter{
 			{Name: "h", In: "query", Needed: true, Example: "demo", About: "As in the callback."},
 			{Name: "d", In: "query", Needed: true, Example: id, About: "As in the callback: the id of the message."},
 			{
@@ -53,7 +54,7 @@ func receiptRoutes() []httpapi.Route[*Receipts] {
 				About: "sha256= and the HMAC-SHA256 of the body in lower-case hex, the token as the key.",
 			},
 		},
-		Bodies:  []httpapi.Body{{Type: "application/json", Shape: receiptShape{}, Limit: receiptAtMost, Examples: []httpapi.Example{{Name: "It did not arrive", Text: `{"id":"` + id + `","status":"failed"}`}}}},
+		Bodies:  []contract.Body{{Type: "application/json", Shape: receiptShape{}, Limit: receiptAtMost, Examples: []contract.Example{{Name: "It did not arrive", Text: `{"id":"` + id + `","status":"failed"}`}}}},
 		Refuses: []httpapi.Kind{httpapi.Unauthorized, httpapi.Missing},
 	}, Serve: func(s *Receipts, w http.ResponseWriter, r *http.Request) { s.accept(w, r, s.HTTP) }}}
 }

@@ -11,6 +11,7 @@ import (
 	"svc/internal/feeds"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/contract"
 )
 
 // Health is the source of the status of a hospital's feeds and pipeline.
@@ -259,13 +260,13 @@ func (j *judgment) health(now time.Time) unitStatus {
 // seconds rounds up. A negative duration, from a clock that runs behind, gives 0.
 func seconds(d time.Duration) int64 { return int64(max(d+time.Second-1, 0) / time.Second) }
 
-func sourceRoutes() []httpapi.Route[*server] {
-	return []httpapi.Route[*server]{{Operation: httpapi.Operation{
+func sourceRoutes() []contract.Route[*server] {
+	return []contract.Route[*server]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/ingest/status/{source}", Scope: access.ReadStatus, ID: "getSourceStatus", Group: "Feeds",
 		Summary: "What one source sent, which of it was refused, and which was taken with a warning",
 		About: "The newest 100 refusals and the newest 100 warnings of each feed of the source, with the control id of the HL7 message, the id of the request, the code and the place. " +
 			"None tells a value. A control id that may be more than a number of the message is told by a keyed pseudonym.",
-		Parameters: []httpapi.Parameter{{Name: "source", In: "path", Example: "key_0123456789abcdef", About: "As GET /api/ingest/status names it: the id of the API key, or of one that it was rotated from or to."}},
+		Parameters: []contract.Parameter{{Name: "source", In: "path", Example: "key_0123456789abcdef", About: "As GET /api/ingest/status names it: the id of the API key, or of one that it was rotated from or to."}},
 		Refuses:    []httpapi.Kind{httpapi.Missing}, Data: sourceStatus{},
 	}, Serve: (*server).sourceStatus}}
 }

@@ -14,6 +14,7 @@ import (
 	"svc/acuity/forecast"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/contract"
 )
 
 // Hours returns the recorded full hours of a hospital in (since, until], in any order. They may
@@ -251,14 +252,14 @@ func (s *server) trends(ctx context.Context, hospital string, since, until time.
 	return t, nil
 }
 
-func trendsRoutes() []httpapi.Route[*server] {
-	return []httpapi.Route[*server]{{Operation: httpapi.Operation{
+func trendsRoutes() []contract.Route[*server] {
+	return []contract.Route[*server]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/admin/trends", Scope: access.Admin, ID: "getTrends", Group: "Administration",
 		Summary: "How the unit stood in the last days: nurses needed and on duty at each full hour, and how long each level lasted",
 		About: "Full hours after `since`, up to `until`: the last 24 hours if not given, at most the last 28 days before `until`. " +
 			"The hour before a full hour counts with it. `estimated` minutes were not seen: they count by the level at the end of their hour. Of `unknown` ones nothing was recorded. " +
 			"The hours of the week are those of the hospital, Monday first, and only those that were observed.",
-		Parameters: []httpapi.Parameter{httpapi.Since(), httpapi.Until()},
+		Parameters: []contract.Parameter{contract.Since(), contract.Until()},
 		Data:       trendsAnswer{}, Refuses: []httpapi.Kind{httpapi.Invalid}, Limits: map[string]int64{"trendsDays": TrendDays},
 	}, Serve: (*server).serveTrends}}
 }

@@ -17,9 +17,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"svc/internal/httpapi/rules"
 
-	"svc/internal/httpapi"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // document is the part of the OpenAPI document of a running svc that the tests read.
@@ -120,7 +120,7 @@ func (d *document) check(t *testing.T, method, path string, a *answer) {
 		return
 	}
 	for _, detail := range a.Error.Details {
-		if _, ok := httpapi.AboutRule(detail.Rule); !ok {
+		if _, ok := rules.Explain(detail.Rule); !ok {
 			t.Errorf("%s %s: nothing is said of the rule %q of %q", method, path, detail.Rule, detail.Path)
 		}
 	}

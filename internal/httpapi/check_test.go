@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"svc/internal/httpapi/rules"
 )
 
 type checkedBody struct {
@@ -63,7 +65,7 @@ func TestCheck(t *testing.T) {
 			c.change(&body)
 			var broken []string
 			for _, d := range Check(&body) {
-				if _, known := AboutRule(d.Rule); !known {
+				if _, known := rules.Explain(d.Rule); !known {
 					t.Errorf("nothing explains the rule %s", d.Rule)
 				}
 				broken = append(broken, fmt.Sprint(d.Path, " ", d.Rule))

@@ -78,16 +78,16 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// NotFound answers a request for a path without a route.
-func NotFound(w http.ResponseWriter, r *http.Request) {
+// notFound answers a request for a path without a route.
+func notFound(w http.ResponseWriter, r *http.Request) {
 	Fail(w, r, Problem{Kind: Missing, Message: "There is no such path."})
 }
 
-// MethodNotAllowed answers a request whose path does not serve its method; Allow names
+// methodNotAllowed answers a request whose path does not serve its method; Allow names
 // the methods that it serves. A path without methods does not exist: chi calls this for
 // any path if it does not know the method. HEAD works wherever GET does, and OPTIONS
 // everywhere.
-func MethodNotAllowed(w http.ResponseWriter, r *http.Request) {
+func methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.RawPath
 	if path == "" {
 		path = r.URL.Path
@@ -112,7 +112,7 @@ func MethodNotAllowed(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if len(allowed) == 0 {
-		NotFound(w, r)
+		notFound(w, r)
 		return
 	}
 	w.Header().Set("Allow", strings.Join(append(allowed, http.MethodOptions), ", "))

@@ -116,6 +116,9 @@ type failureError struct {
 	*HL7
 }
 
+// ErrorShape is the zero value of the envelope of a refusal.
+func ErrorShape() any { return failure{} }
+
 // Refusal returns why a request was refused; the zero Problem if it was not.
 func Refusal(ctx context.Context) Problem { return from(ctx).refused }
 

@@ -94,24 +94,3 @@ func (q *Query) Refused(w http.ResponseWriter, r *http.Request) bool {
 
 // MostWhole is the greatest number in a query that nothing else bounds.
 const MostWhole = 1<<53 - 1 // every reader of JSON keeps numbers up to this exact
-
-// Limit is the parameter for the length of a list.
-func Limit(usual, most int) Parameter {
-	n := strconv.Itoa(usual)
-	return Parameter{Name: "limit", In: "query", Example: n, About: "How many are listed; " + n + " if not given.", Least: 1, Most: int64(most)}
-}
-
-// Cursor is the parameter for the number after which a page begins.
-func Cursor() Parameter {
-	return Parameter{Name: "cursor", In: "query", Example: "1", About: "nextCursor of the page before.", Least: 1, Most: MostWhole}
-}
-
-// Since is the parameter for the earliest time of a list.
-func Since() Parameter {
-	return Parameter{Name: "since", In: "query", Example: "2026-03-04T00:00:00Z", About: "Not before this time.", Format: "date-time"}
-}
-
-// Until is the parameter for the latest time of a list.
-func Until() Parameter {
-	return Parameter{Name: "until", In: "query", Example: "2036-03-05T00:00:00Z", About: "Before this time.", Format: "date-time"}
-}

@@ -52,8 +52,8 @@ type Shell struct {
 func (s *Shell) Router() *chi.Mux {
 	r := chi.NewRouter()
 	r.Use(s.Wrap)
-	r.NotFound(NotFound)
-	r.MethodNotAllowed(MethodNotAllowed)
+	r.NotFound(notFound)
+	r.MethodNotAllowed(methodNotAllowed)
 	return r
 }
 

@@ -13,6 +13,7 @@ import (
 	"svc/acuity/score"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/contract"
 	"svc/internal/outbound"
 )
 
@@ -118,7 +119,7 @@ type axis struct {
 	Rules []string `json:"rules"` // codes of the conditions that it can reach
 }
 
-func capabilitiesOf(operations []httpapi.Operation) capabilities {
+func capabilitiesOf(operations []contract.Operation) capabilities {
 	c := capabilities{
 		Protocol: httpapi.Protocol, Version: documentVersion, RulesVersion: catalogue.Default().Version(),
 		OpenAPI: "/api/openapi.json", Documentation: httpapi.DocsPath,

@@ -1,11 +1,11 @@
 // Package openapi describes the API for partners. It serves an OpenAPI document, a list
 // of capabilities, and a page to read. None needs a key.
 //
-// All three come from the operations that the roles register (see [httpapi.Operation]),
+// All three come from the operations that the roles register (see [contract.Operation]),
 // the table of errors, and the catalogue of factors. This package repeats nothing that
 // stands there.
 //
-// To add an endpoint, give its role an [httpapi.Route] with path, scope, shapes of body
+// To add an endpoint, give its role an [contract.Route] with path, scope, shapes of body
 // and data, and an example. Then give the Operations of its package to [Config]. Tests
 // check that the document has every mounted route and no other. They send every example
 // to the running handler, and check every answer against its schema. The command go test
@@ -22,12 +22,13 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/contract"
 )
 
 // Config is the source of the descriptions.
 type Config struct {
 	Shell      *httpapi.Shell
-	Operations []httpapi.Operation // of all roles, wherever they run
+	Operations []contract.Operation // of all roles, wherever they run
 }
 
 // server makes each description when it is first requested.
@@ -43,25 +44,25 @@ func Mount(r chi.Router, c Config) {
 	s := &server{capabilities: sync.OnceValue(func() capabilities { return capabilitiesOf(all) }), log: c.Shell.Log}
 	s.document = sync.OnceValues(func() ([]byte, error) { return documentOf(all, c.Shell.DocsURL) })
 	s.page = sync.OnceValues(func() ([]byte, error) { return pageOf(all, s.capabilities()) })
-	httpapi.Mount(r, c.Shell, s, routes())
+	contract.Mount(r, c.Shell, s, routes())
 }
 
 // Operations are the API operations that describe the API.
-func Operations() []httpapi.Operation { return httpapi.Operations(routes()) }
+func Operations() []contract.Operation { return contract.Operations(routes()) }
 
-func routes() []httpapi.Route[*server] {
-	all := []httpapi.Route[*server]{
-		{Operation: httpapi.Operation{
+func routes() []contract.Route[*server] {
+	all := []contract.Route[*server]{
+		{Operation: contract.Operation{
 			Path: "/api/openapi.json", ID: "getOpenAPI", Summary: "This description, for machines", Bare: []string{"application/json"},
 		}, Serve: (*server).openapi},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Path: "/api/public/integration-capabilities", ID: "getCapabilities", Data: capabilities{},
 			Summary: "Endpoints, envelope, events, coverage of the modifiers, scopes, code systems and limits",
 		}, Serve: (*server).capable},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Path: "/api/ingest/fhir/metadata", ID: "getFHIRMetadata", Summary: "CapabilityStatement: what clients of FHIR may send", Bare: []string{httpapi.FHIRType},
 		}, Serve: (*server).statement},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Path: httpapi.DocsPath, ID: "getDocs", Summary: "The same, to read", Bare: []string{"text/html"},
 		}, Serve: (*server).docs},
 	}

@@ -7,16 +7,16 @@ import (
 	"strings"
 	"testing"
 
-	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/contract"
 )
 
-var sample = []httpapi.Operation{{
+var sample = []contract.Operation{{
 	Method: "POST", Path: "/api/ingest/things/{id}", Scope: access.IngestADT, ID: "sendThing", Group: "Feeds", Summary: "A thing",
-	Parameters: []httpapi.Parameter{{Name: "id", In: "path", About: "Which.", Example: "t1"}},
-	Bodies: []httpapi.Body{{Type: "application/json", Shape: struct {
+	Parameters: []contract.Parameter{{Name: "id", In: "path", About: "Which.", Example: "t1"}},
+	Bodies: []contract.Body{{Type: "application/json", Shape: struct {
 		Name string `json:"name"`
-	}{}, Limit: 10, Examples: []httpapi.Example{{Name: "One", Text: `{"name":"it's"}`}}}},
+	}{}, Limit: 10, Examples: []contract.Example{{Name: "One", Text: `{"name":"it's"}`}}}},
 	Data: struct{}{},
 }}
 
@@ -69,14 +69,14 @@ func TestPage(t *testing.T) {
 
 // The document has the headers that a client needs. Only reads answer 304.
 func TestHeadersOfAnswers(t *testing.T) {
-	read := httpapi.Operation{
+	read := contract.Operation{
 		Method: "GET", Path: "/api/v1/thing", Scope: access.ReadUnitState, ID: "getThing", Group: "Reads", Summary: "A thing",
-		Parameters: []httpapi.Parameter{{Name: "If-None-Match", In: "header"}}, Data: struct{}{},
+		Parameters: []contract.Parameter{{Name: "If-None-Match", In: "header"}}, Data: struct{}{},
 	}
 	write := read
 	write.Method, write.ID = "PUT", "setThing"
-	write.Parameters = append(write.Parameters, httpapi.Parameter{Name: "Idempotency-Key", In: "header"})
-	text, err := documentOf([]httpapi.Operation{read, write}, "/docs")
+	write.Parameters = append(write.Parameters, contract.Parameter{Name: "Idempotency-Key", In: "header"})
+	text, err := documentOf([]contract.Operation{read, write}, "/docs")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
+	"svc/internal/httpapi/contract"
 
-	"svc/internal/httpapi"
+	"github.com/danielgtaylor/huma/v2"
 )
 
 // A client generated from the document finds the headers that it needs: when to ask
@@ -26,9 +26,9 @@ const (
 )
 
 // headers documents the headers of the answers of an operation.
-func headers(op *huma.Operation, o *httpapi.Operation) {
+func headers(op *huma.Operation, o *contract.Operation) {
 	takes := func(name string) bool {
-		return slices.ContainsFunc(o.Parameters, func(p httpapi.Parameter) bool { return p.Name == name })
+		return slices.ContainsFunc(o.Parameters, func(p contract.Parameter) bool { return p.Name == name })
 	}
 	for status, r := range op.Responses {
 		has := map[string]string{"X-Request-Id": aboutRequestID}

@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/contract"
 )
 
 // documentVersion is the version of the document, not of the protocol.
@@ -29,7 +30,7 @@ const about = `Clinical, census, staffing and roster facts of a maternity unit c
 Every request carries a key: Authorization: Bearer svc_… . A key belongs to one hospital and may do what its scopes allow. Times are RFC 3339, answered in UTC with milliseconds. Fields of a request that are not known are ignored, with a warning; null is the same as absent.`
 
 // documentOf writes the OpenAPI document of the operations.
-func documentOf(operations []httpapi.Operation, docs string) ([]byte, error) {
+func documentOf(operations []contract.Operation, docs string) ([]byte, error) {
 	var shown map[string]json.RawMessage
 	if err := json.Unmarshal(answers, &shown); err != nil {
 		return nil, fmt.Errorf("answers: %w", err)
@@ -109,7 +110,7 @@ func (w *writer) common() {
 	}
 }
 
-func (w *writer) operation(o *httpapi.Operation) {
+func (w *writer) operation(o *contract.Operation) {
 	op := &huma.Operation{
 		OperationID: o.ID, Method: o.Method, Path: o.Path, Tags: []string{o.Group}, Summary: o.Summary, Description: o.About,
 		Responses: map[string]*huma.Response{"200": w.success(o)},
@@ -158,7 +159,7 @@ func (w *writer) operation(o *httpapi.Operation) {
 	w.doc.AddOperation(op)
 }
 
-func (w *writer) parameters(op *huma.Operation, o *httpapi.Operation) {
+func (w *writer) parameters(op *huma.Operation, o *contract.Operation) {
 	op.Parameters = []*huma.Param{{
 		Name: "X-Request-Id", In: "header", Description: "Comes back in meta.requestId and as a header, if it is of 1 to 128 visible ASCII characters.",
 		Schema: &huma.Schema{Type: huma.TypeString},
@@ -187,9 +188,9 @@ func (w *writer) parameters(op *huma.Operation, o *httpapi.Operation) {
 	}
 }
 
-func (w *writer) body(b *httpapi.Body) *huma.MediaType {
+func (w *writer) body(b *contract.Body) *huma.MediaType {
 	media := &huma.MediaType{Examples: map[string]*huma.Example{}, Schema: &huma.Schema{Type: huma.TypeString, Pattern: patterns[b.Pattern]}}
-	if any, several := b.Shape.(httpapi.AnyOf); several {
+	if any, several := b.Shape.(contract.AnyOf); several {
 		media.Schema = &huma.Schema{}
 		for _, shape := range any {
 			media.Schema.AnyOf = append(media.Schema.AnyOf, w.in.schemaOf(reflect.TypeOf(shape)))
@@ -207,7 +208,7 @@ func (w *writer) body(b *httpapi.Body) *huma.MediaType {
 	return media
 }
 
-func (w *writer) success(o *httpapi.Operation) *huma.Response {
+func (w *writer) success(o *contract.Operation) *huma.Response {
 	r := &huma.Response{Description: "Done.", Content: map[string]*huma.MediaType{}}
 	for _, kind := range o.Bare {
 		media := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}

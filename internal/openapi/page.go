@@ -12,20 +12,22 @@ import (
 	"strings"
 
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/rules"
 )
 
 //go:embed page.html
 var pageText string
 
 // pageOf writes the page of documentation.
-func pageOf(operations []httpapi.Operation, c capabilities) ([]byte, error) {
+func pageOf(operations []contract.Operation, c capabilities) ([]byte, error) {
 	var shown map[string]json.RawMessage
 	if err := json.Unmarshal(answers, &shown); err != nil {
 		return nil, fmt.Errorf("answers: %w", err)
 	}
 	type group struct {
 		Name       string
-		Operations []httpapi.Operation
+		Operations []contract.Operation
 	}
 	var groups []group
 	for _, o := range operations {
@@ -37,14 +39,14 @@ func pageOf(operations []httpapi.Operation, c capabilities) ([]byte, error) {
 	}
 	page, err := template.New("page").Funcs(template.FuncMap{
 		"curl": curl,
-		"answer": func(o httpapi.Operation) string {
+		"answer": func(o contract.Operation) string {
 			var text bytes.Buffer
 			if raw, ok := shown[o.ID]; !ok || json.Indent(&text, raw, "", "  ") != nil {
 				return ""
 			}
 			return text.String()
 		},
-		"refusals": func(o httpapi.Operation) []httpapi.Kind {
+		"refusals": func(o contract.Operation) []httpapi.Kind {
 			all := o.Refusals()
 			slices.SortFunc(all, func(a, b httpapi.Kind) int { return a.Status() - b.Status() })
 			return all
@@ -56,14 +58,14 @@ func pageOf(operations []httpapi.Operation, c capabilities) ([]byte, error) {
 		return nil, fmt.Errorf("page: %w", err)
 	}
 	var out bytes.Buffer
-	if err := page.Execute(&out, map[string]any{"Groups": groups, "Can": c, "Kinds": httpapi.Kinds(), "Rules": httpapi.Rules}); err != nil {
+	if err := page.Execute(&out, map[string]any{"Groups": groups, "Can": c, "Kinds": httpapi.Kinds(), "Rules": rules.All}); err != nil {
 		return nil, fmt.Errorf("page: %w", err)
 	}
 	return out.Bytes(), nil
 }
 
 // curl returns an example request as a command line.
-func curl(o httpapi.Operation) string {
+func curl(o contract.Operation) string {
 	var b strings.Builder
 	b.WriteString("curl -s")
 	if o.Method != http.MethodGet && (o.Method != http.MethodPost || len(o.Bodies) == 0) {

@@ -13,6 +13,7 @@ import (
 
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/contract"
 )
 
 // Config is what the endpoints need.
@@ -24,14 +25,14 @@ type Config struct {
 }
 
 // MountWrites adds the endpoints that change keys.
-func MountWrites(r chi.Router, c Config) { httpapi.Mount(r, c.Shell, &server{c}, writes()) }
+func MountWrites(r chi.Router, c Config) { contract.Mount(r, c.Shell, &server{c}, writes()) }
 
 // MountReads adds the endpoints that show keys.
-func MountReads(r chi.Router, c Config) { httpapi.Mount(r, c.Shell, &server{c}, reads()) }
+func MountReads(r chi.Router, c Config) { contract.Mount(r, c.Shell, &server{c}, reads()) }
 
 // Operations are the API operations on keys.
-func Operations() []httpapi.Operation {
-	return append(httpapi.Operations(writes()), httpapi.Operations(reads())...)
+func Operations() []contract.Operation {
+	return append(contract.Operations(writes()), contract.Operations(reads())...)
 }
 
 type server struct{ Config }
@@ -43,46 +44,46 @@ const (
 	tryAgain = 2 * time.Second
 )
 
-func writes() []httpapi.Route[*server] {
-	ifMatch := httpapi.Parameter{Name: "If-Match", In: "header", Example: "*", About: "The entity tag that the key had when it was read: if it has changed since, nothing is done."}
-	id := httpapi.Parameter{Name: "id", In: "path", Example: "key_0123456789abcdef", About: "Of the key."}
-	return []httpapi.Route[*server]{
-		{Operation: httpapi.Operation{
+func writes() []contract.Route[*server] {
+	ifMatch := contract.Parameter{Name: "If-Match", In: "header", Example: "*", About: "The entity tag that the key had when it was read: if it has changed since, nothing is done."}
+	id := contract.Parameter{Name: "id", In: "path", Example: "key_0123456789abcdef", About: "Of the key."}
+	return []contract.Route[*server]{
+		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/keys", Scope: access.Admin, ID: "mintKey", Group: group,
 			Summary: "Make a key", About: "The key itself is in the answer and nowhere else: it is not kept.",
-			Bodies: []httpapi.Body{{Type: "application/json", Shape: mintShape{}, Limit: maxBody, Examples: []httpapi.Example{
+			Bodies: []contract.Body{{Type: "application/json", Shape: mintShape{}, Limit: maxBody, Examples: []contract.Example{
 				{Name: "For one feed", Text: `{"name":"Epic ADT","scopes":["ingest:hl7"],"rate":50,"burst":200}`},
 			}}},
 			Data: mintedKey{}, Refuses: []httpapi.Kind{httpapi.Unprocessable},
 		}, Serve: (*server).mint},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/keys/{id}/rotate", Scope: access.Admin, ID: "rotateKey", Group: group,
 			Summary: "Make a successor of a key", About: "The old one stays valid for the overlap.",
-			Parameters: []httpapi.Parameter{id, ifMatch},
-			Bodies: []httpapi.Body{{Type: "application/json", Shape: rotateShape{}, Optional: true, Limit: maxBody, Examples: []httpapi.Example{
+			Parameters: []contract.Parameter{id, ifMatch},
+			Bodies: []contract.Body{{Type: "application/json", Shape: rotateShape{}, Optional: true, Limit: maxBody, Examples: []contract.Example{
 				{Name: "A day to change over", Text: `{"overlap":"24h"}`},
 			}}},
 			Data: mintedKey{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
 		}, Serve: (*server).rotate},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/keys/{id}", Scope: access.Admin, ID: "revokeKey", Group: group,
 			Summary: "Revoke a key", About: "Everywhere within a second. A key that has ended stays as it is.",
-			Parameters: []httpapi.Parameter{id, ifMatch},
+			Parameters: []contract.Parameter{id, ifMatch},
 			Data:       keyRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition},
 		}, Serve: (*server).revoke},
 	}
 }
 
-func reads() []httpapi.Route[*server] {
-	return []httpapi.Route[*server]{
-		{Operation: httpapi.Operation{
+func reads() []contract.Route[*server] {
+	return []contract.Route[*server]{
+		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/keys", Scope: access.Admin, ID: "listKeys", Group: group,
 			Summary: "All keys of the hospital, oldest first", Data: keyList{},
 		}, Serve: (*server).list},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/keys/{id}", Scope: access.Admin, ID: "getKey", Group: group,
 			Summary:    "One key",
-			Parameters: []httpapi.Parameter{{Name: "id", In: "path", Example: "key_0123456789abcdef", About: "Of the key."}},
+			Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "key_0123456789abcdef", About: "Of the key."}},
 			Data:       keyRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*server).get},
 	}

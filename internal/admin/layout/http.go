@@ -12,6 +12,7 @@ import (
 
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/contract"
 )
 
 // Config is what the endpoints need.
@@ -21,14 +22,14 @@ type Config struct {
 }
 
 // MountWrites adds the endpoint that sets the layout.
-func MountWrites(r chi.Router, c Config) { httpapi.Mount(r, c.Shell, &server{c}, writes()) }
+func MountWrites(r chi.Router, c Config) { contract.Mount(r, c.Shell, &server{c}, writes()) }
 
 // MountReads adds the endpoint that shows the layout.
-func MountReads(r chi.Router, c Config) { httpapi.Mount(r, c.Shell, &server{c}, reads()) }
+func MountReads(r chi.Router, c Config) { contract.Mount(r, c.Shell, &server{c}, reads()) }
 
 // Operations are the API operations on the layout.
-func Operations() []httpapi.Operation {
-	return append(httpapi.Operations(writes()), httpapi.Operations(reads())...)
+func Operations() []contract.Operation {
+	return append(contract.Operations(writes()), contract.Operations(reads())...)
 }
 
 type server struct{ Config }
@@ -40,15 +41,15 @@ const (
 	tryAgain = 2 * time.Second
 )
 
-func writes() []httpapi.Route[*server] {
-	return []httpapi.Route[*server]{{Operation: httpapi.Operation{
+func writes() []contract.Route[*server] {
+	return []contract.Route[*server]{{Operation: contract.Operation{
 		Method: http.MethodPut, Path: path, Scope: access.Admin, ID: "setLayout", Group: "Administration",
 		Summary: "Draw the unit",
 		About:   "Rooms that the layout does not name follow below it. Rooms and landmarks may not overlap.",
-		Parameters: []httpapi.Parameter{
+		Parameters: []contract.Parameter{
 			{Name: "If-Match", In: "header", Example: "*", About: "The entity tag that the layout had when it was read: if it has changed since, nothing is done."},
 		},
-		Bodies: []httpapi.Body{{Type: "application/json", Shape: layoutShape{}, Limit: maxBody, Examples: []httpapi.Example{
+		Bodies: []contract.Body{{Type: "application/json", Shape: layoutShape{}, Limit: maxBody, Examples: []contract.Example{
 			{Name: "Two rooms and a desk", Text: `{"columns":4,"rows":2,"rooms":[{"roomId":1,"x":1,"y":1},{"roomId":2,"x":2,"y":1,"w":2}],"landmarks":[{"label":"Nurses' station","x":1,"y":2,"w":4}]}`},
 		}}},
 		Data: layoutRow{}, Refuses: []httpapi.Kind{httpapi.Precondition},
@@ -56,8 +57,8 @@ func writes() []httpapi.Route[*server] {
 	}, Serve: (*server).set}}
 }
 
-func reads() []httpapi.Route[*server] {
-	return []httpapi.Route[*server]{{Operation: httpapi.Operation{
+func reads() []contract.Route[*server] {
+	return []contract.Route[*server]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: path, Scope: access.Admin, ID: "getLayout", Group: "Administration",
 		Summary: "Where the rooms are drawn on the pages", Data: layoutRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
 	}, Serve: (*server).get}}

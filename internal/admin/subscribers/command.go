@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/contract"
 	"svc/internal/outbound"
 )
 
@@ -25,35 +26,35 @@ const (
 	lookEvery   = 20 * time.Millisecond
 )
 
-func commands() []httpapi.Route[*webhooks] {
+func commands() []contract.Route[*webhooks] {
 	hook := idOf("webhook", "whk_0123456789abcdef")
-	return []httpapi.Route[*webhooks]{
-		{Operation: httpapi.Operation{
+	return []contract.Route[*webhooks]{
+		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/test", ID: "testWebhook", Summary: "Send an endpoint a ping, or a sample of an event",
 			About:      "Signed and sent as any event is, but once; also to an endpoint that is paused. The command tells what became of it.",
-			Parameters: []httpapi.Parameter{hook},
-			Bodies:     optionalBody(testShape{}, httpapi.Example{Name: "A ping", Text: `{}`}, httpapi.Example{Name: "A sample", Text: `{"event":"surge.level_changed"}`}),
+			Parameters: []contract.Parameter{hook},
+			Bodies:     optionalBody(testShape{}, contract.Example{Name: "A ping", Text: `{}`}, contract.Example{Name: "A sample", Text: `{"event":"surge.level_changed"}`}),
 			Data:       commanded{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*webhooks).test},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/replay", ID: "replayWebhook", Summary: "Send the events of a window again",
 			About:      "By occurredAt, with the same ids and bodies, beside new events and at half the rate. only: failed sends what ended without success, missing what was never delivered here, all everything. count is null if it is not known within two seconds; the command tells it later.",
-			Parameters: []httpapi.Parameter{hook, {Name: dryRun, In: "query", About: "true: count what would be sent, and send nothing. The command is done once it is counted.", Values: []string{"true", "false"}}},
+			Parameters: []contract.Parameter{hook, {Name: dryRun, In: "query", About: "true: count what would be sent, and send nothing. The command is done once it is counted.", Values: []string{"true", "false"}}},
 			Bodies: body(replayShape{},
-				httpapi.Example{Name: "What was missed", Text: `{"since":"2026-03-01T14:00:00Z","until":"2026-03-01T15:00:00Z","only":"missing"}`},
-				httpapi.Example{Name: "Levels, all again", Text: `{"since":"2026-03-01T14:00:00Z","events":["surge.level_changed"],"only":"all"}`}),
+				contract.Example{Name: "What was missed", Text: `{"since":"2026-03-01T14:00:00Z","until":"2026-03-01T15:00:00Z","only":"missing"}`},
+				contract.Example{Name: "Levels, all again", Text: `{"since":"2026-03-01T14:00:00Z","events":["surge.level_changed"],"only":"all"}`}),
 			Data: replayed{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable},
 		}, Serve: (*webhooks).replay},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/deliveries/{id}/retry", ID: "retryDelivery", Summary: "Send one delivery again",
 			About:      "The same id and body, once.",
-			Parameters: []httpapi.Parameter{idOf("delivery", "dlv_0123456789abcdef0123456789abcdef")},
+			Parameters: []contract.Parameter{idOf("delivery", "dlv_0123456789abcdef0123456789abcdef")},
 			Data:       retriedRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*webhooks).retry},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/commands/{id}/stop", ID: "stopCommand", Summary: "Stop a replay",
 			About:      "What is under way ends, the rest is not sent.",
-			Parameters: []httpapi.Parameter{idOf("command", "cmd_0123456789abcdef")},
+			Parameters: []contract.Parameter{idOf("command", "cmd_0123456789abcdef")},
 			Data:       commandRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable},
 		}, Serve: (*webhooks).stop},
 	}

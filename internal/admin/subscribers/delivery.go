@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/contract"
 	"svc/internal/outbound"
 )
 
@@ -22,38 +23,38 @@ var stateNames = []string{
 	string(outbound.Cancelled), string(outbound.Failed), string(outbound.Suppressed), string(outbound.Superseded),
 }
 
-func deliveryReads() []httpapi.Route[*webhooks] {
-	page := []httpapi.Parameter{
+func deliveryReads() []contract.Route[*webhooks] {
+	page := []contract.Parameter{
 		{Name: "channel", In: "query", About: "Only these.", Values: channelNames},
 		{Name: "state", In: "query", About: "Only these.", Values: stateNames},
 		{Name: "event", In: "query", About: "Only these.", Values: eventNames},
-		httpapi.Since(), httpapi.Until(), httpapi.Limit(deliveriesUsual, deliveriesAtMost),
+		contract.Since(), contract.Until(), contract.Limit(deliveriesUsual, deliveriesAtMost),
 		{Name: "cursor", In: "query", About: "next of the page before."},
 	}
 	hook := idOf("webhook", "whk_0123456789abcdef")
 	const about = "The newest 10,000 of an endpoint."
-	return []httpapi.Route[*webhooks]{
-		{Operation: httpapi.Operation{
+	return []contract.Route[*webhooks]{
+		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/deliveries", ID: "listDeliveries", Summary: "What was sent or is to be sent, newest first", About: about,
 			Parameters: page, Data: deliveryPage{}, Refuses: []httpapi.Kind{httpapi.Invalid, httpapi.Unprocessable}, Limits: map[string]int64{"deliveriesPerPage": deliveriesAtMost, "deliveriesListed": outbound.RecentPerEndpoint},
 		}, Serve: (*webhooks).listDeliveries},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/deliveries/{id}", ID: "getDelivery", Summary: "One delivery with its attempts",
-			Parameters: []httpapi.Parameter{idOf("delivery", "dlv_0123456789abcdef0123456789abcdef")},
+			Parameters: []contract.Parameter{idOf("delivery", "dlv_0123456789abcdef0123456789abcdef")},
 			Data:       deliveryRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*webhooks).getDelivery},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/webhooks/{id}/deliveries", ID: "listWebhookDeliveries", Summary: "What was sent to one endpoint, newest first", About: about,
-			Parameters: append([]httpapi.Parameter{hook}, page...), Data: deliveryPage{}, Refuses: []httpapi.Kind{httpapi.Invalid, httpapi.Missing, httpapi.Unprocessable},
+			Parameters: append([]contract.Parameter{hook}, page...), Data: deliveryPage{}, Refuses: []httpapi.Kind{httpapi.Invalid, httpapi.Missing, httpapi.Unprocessable},
 		}, Serve: (*webhooks).listWebhookDeliveries},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/v1/webhooks/{id}/deliveries", Keyed: true, ID: "listOwnDeliveries", Summary: "What was sent to the partner's own endpoint, newest first",
 			About:      about + " For the keys that the endpoint names in readerKeyIds, whatever their scopes; to others there is no such endpoint.",
-			Parameters: append([]httpapi.Parameter{hook}, page...), Data: ownDeliveryPage{}, Refuses: []httpapi.Kind{httpapi.Invalid, httpapi.Missing, httpapi.Unprocessable},
+			Parameters: append([]contract.Parameter{hook}, page...), Data: ownDeliveryPage{}, Refuses: []httpapi.Kind{httpapi.Invalid, httpapi.Missing, httpapi.Unprocessable},
 		}, Serve: (*webhooks).listOwnDeliveries},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/commands/{id}", ID: "getCommand", Summary: "How far a test, a retry or a replay is",
-			Parameters: []httpapi.Parameter{idOf("command", "cmd_0123456789abcdef")},
+			Parameters: []contract.Parameter{idOf("command", "cmd_0123456789abcdef")},
 			Data:       commandRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*webhooks).getCommand},
 	}

@@ -7,23 +7,24 @@ import (
 	"strings"
 
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/contract"
 	"svc/internal/outbound"
 )
 
 const actAlertAck = "alert.ack"
 
-func episodeWrites() []httpapi.Route[*alerts] {
-	return []httpapi.Route[*alerts]{{Operation: httpapi.Operation{
+func episodeWrites() []contract.Route[*alerts] {
+	return []contract.Route[*alerts]{{Operation: contract.Operation{
 		Method: http.MethodPost, Path: "/api/admin/alerts/episodes/{id}/ack", ID: "acknowledgeAlert", Summary: "Say that somebody has taken the alert",
 		About:      "Nothing escalates or repeats until the level rises again. Answered once the list of episodes shows it; done is false if that takes longer than two seconds, and then the command tells it.",
-		Parameters: []httpapi.Parameter{idOf("episode", "epi_0123456789abcdef")},
-		Bodies:     optionalBody(ackShape{}, httpapi.Example{Name: "By a role", Text: `{"by":"House supervisor"}`}),
+		Parameters: []contract.Parameter{idOf("episode", "epi_0123456789abcdef")},
+		Bodies:     optionalBody(ackShape{}, contract.Example{Name: "By a role", Text: `{"by":"House supervisor"}`}),
 		Data:       acknowledged{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable},
 	}, Serve: (*alerts).acknowledge}}
 }
 
-func episodeReads() []httpapi.Route[*alerts] {
-	return []httpapi.Route[*alerts]{{Operation: httpapi.Operation{
+func episodeReads() []contract.Route[*alerts] {
+	return []contract.Route[*alerts]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/admin/alerts/episodes", ID: "listEpisodes", Summary: "When people were told, newest first",
 		About: "An episode begins when the unit leaves green and ends when those told know that it is green again.", Data: episodeList{},
 	}, Serve: (*alerts).listEpisodes}}

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/contract"
 	"svc/internal/outbound"
 )
 
@@ -28,38 +29,38 @@ const (
 	recipientsMax = 200 // per hospital
 )
 
-func recipientWrites() []httpapi.Route[*alerts] {
+func recipientWrites() []contract.Route[*alerts] {
 	id := idOf("recipient", "rcp_0123456789abcdef")
-	return []httpapi.Route[*alerts]{
-		{Operation: httpapi.Operation{
+	return []contract.Route[*alerts]{
+		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/alerts/recipients", ID: "createRecipient", Summary: "Add a role on duty that alerts go to",
 			About:  "A role, never a person by name. Address and number are sealed; lists show them masked.",
-			Bodies: body(recipientShape{}, httpapi.Example{Name: "The house supervisor", Text: `{"label":"House supervisor","email":"supervisor@hospital.example","phone":"+15555550100"}`}),
+			Bodies: body(recipientShape{}, contract.Example{Name: "The house supervisor", Text: `{"label":"House supervisor","email":"supervisor@hospital.example","phone":"+15555550100"}`}),
 			Data:   savedRecipient{}, Refuses: []httpapi.Kind{httpapi.Unprocessable}, Limits: map[string]int64{"alertRecipients": recipientsMax},
 		}, Serve: (*alerts).createRecipient},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Method: http.MethodPatch, Path: "/api/admin/alerts/recipients/{id}", ID: "changeRecipient", Summary: "Change a recipient",
 			About:      "What is left out stays; null takes an address away.",
-			Parameters: []httpapi.Parameter{id, ifMatch},
-			Bodies:     body(recipientChangeShape{}, httpapi.Example{Name: "Another number", Text: `{"phone":"+15555550101"}`}),
+			Parameters: []contract.Parameter{id, ifMatch},
+			Bodies:     body(recipientChangeShape{}, contract.Example{Name: "Another number", Text: `{"phone":"+15555550101"}`}),
 			Data:       savedRecipient{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
 		}, Serve: (*alerts).changeRecipient},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/alerts/recipients/{id}", ID: "deleteRecipient", Summary: "Remove a recipient",
 			About:      "One that a tier names is not removed: nobody might be left to be told.",
-			Parameters: []httpapi.Parameter{id, ifMatch},
+			Parameters: []contract.Parameter{id, ifMatch},
 			Data:       recipientRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
 		}, Serve: (*alerts).deleteRecipient},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/alerts/test", ID: "testAlert", Summary: "Send a recipient a test by one channel",
-			Bodies: body(alertTestShape{}, httpapi.Example{Name: "By SMS", Text: `{"recipientId":"rcp_0123456789abcdef","channel":"sms"}`}),
+			Bodies: body(alertTestShape{}, contract.Example{Name: "By SMS", Text: `{"recipientId":"rcp_0123456789abcdef","channel":"sms"}`}),
 			Data:   commanded{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable},
 		}, Serve: (*alerts).testAlert},
 	}
 }
 
-func recipientReads() []httpapi.Route[*alerts] {
-	return []httpapi.Route[*alerts]{{Operation: httpapi.Operation{
+func recipientReads() []contract.Route[*alerts] {
+	return []contract.Route[*alerts]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/admin/alerts/recipients", ID: "listRecipients", Summary: "Whom alerts may go to, oldest first", Data: recipientList{},
 	}, Serve: (*alerts).listRecipients}}
 }

@@ -13,6 +13,7 @@ import (
 	"svc/internal/admin/audit"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/contract"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 )
 
 // grouped returns routes with the group that they share.
-func grouped[S any](group string, routes ...[]httpapi.Route[S]) []httpapi.Route[S] {
+func grouped[S any](group string, routes ...[]contract.Route[S]) []contract.Route[S] {
 	all := slices.Concat(routes...)
 	for i := range all {
 		o := &all[i].Operation
@@ -34,18 +35,18 @@ func grouped[S any](group string, routes ...[]httpapi.Route[S]) []httpapi.Route[
 	return all
 }
 
-var ifMatch = httpapi.Parameter{Name: "If-Match", In: "header", Example: "*", About: "The version that it had when it was read, in quotes: if it has changed since, nothing is done."}
+var ifMatch = contract.Parameter{Name: "If-Match", In: "header", Example: "*", About: "The version that it had when it was read, in quotes: if it has changed since, nothing is done."}
 
-func idOf(what, example string) httpapi.Parameter {
-	return httpapi.Parameter{Name: "id", In: "path", Example: example, About: "Of the " + what + "."}
+func idOf(what, example string) contract.Parameter {
+	return contract.Parameter{Name: "id", In: "path", Example: example, About: "Of the " + what + "."}
 }
 
-func body(shape any, examples ...httpapi.Example) []httpapi.Body {
-	return []httpapi.Body{{Type: "application/json", Shape: shape, Limit: maxBody, Examples: examples}}
+func body(shape any, examples ...contract.Example) []contract.Body {
+	return []contract.Body{{Type: "application/json", Shape: shape, Limit: maxBody, Examples: examples}}
 }
 
 // optionalBody is a body that a request may lack.
-func optionalBody(shape any, examples ...httpapi.Example) []httpapi.Body {
+func optionalBody(shape any, examples ...contract.Example) []contract.Body {
 	all := body(shape, examples...)
 	all[0].Optional = true
 	return all

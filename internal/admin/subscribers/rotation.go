@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/contract"
 	"svc/internal/outbound"
 	"svc/internal/signature"
 )
@@ -14,13 +15,13 @@ const actWebhookRotate = "webhook.rotate"
 
 const overlapUsual = 24
 
-func rotation() []httpapi.Route[*webhooks] {
-	return []httpapi.Route[*webhooks]{{Operation: httpapi.Operation{
+func rotation() []contract.Route[*webhooks] {
+	return []contract.Route[*webhooks]{{Operation: contract.Operation{
 		Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/rotate", ID: "rotateSecret", Summary: "Give an endpoint a new secret",
 		About: "webhook-signature holds a signature of each secret until retireAt. X-Svc-Signature holds one: of the old secret until promoteAt, half the overlap, then of the new one. " +
 			"An overlap of 0 ends all old secrets at once; before promoteAt no other rotation can begin.",
-		Parameters: []httpapi.Parameter{idOf("webhook", "whk_0123456789abcdef"), ifMatch},
-		Bodies:     optionalBody(rotateShape{}, httpapi.Example{Name: "A day to change over", Text: `{"overlapHours":24}`}),
+		Parameters: []contract.Parameter{idOf("webhook", "whk_0123456789abcdef"), ifMatch},
+		Bodies:     optionalBody(rotateShape{}, contract.Example{Name: "A day to change over", Text: `{"overlapHours":24}`}),
 		Data:       rotated{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
 	}, Serve: (*webhooks).rotate}}
 }

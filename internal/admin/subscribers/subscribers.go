@@ -24,6 +24,7 @@ import (
 	"svc/internal/admin/audit"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/contract"
 	"svc/internal/outbound"
 )
 
@@ -90,44 +91,44 @@ type Config struct {
 // MountWrites adds the endpoints that change settings and give commands.
 func MountWrites(r chi.Router, c Config) {
 	s := &server{Config: c}
-	httpapi.Mount(r, c.Shell, &webhooks{s}, webhookWrites())
-	httpapi.Mount(r, c.Shell, &alerts{s}, alertWrites())
+	contract.Mount(r, c.Shell, &webhooks{s}, webhookWrites())
+	contract.Mount(r, c.Shell, &alerts{s}, alertWrites())
 }
 
 // MountReads adds the endpoints that only read.
 func MountReads(r chi.Router, c Config) {
 	s := &server{Config: c}
-	httpapi.Mount(r, c.Shell, &webhooks{s}, webhookReads())
-	httpapi.Mount(r, c.Shell, &alerts{s}, alertReads())
+	contract.Mount(r, c.Shell, &webhooks{s}, webhookReads())
+	contract.Mount(r, c.Shell, &alerts{s}, alertReads())
 }
 
 // Operations are the API operations of administrators, and of partners on their own
 // endpoints.
-func Operations() []httpapi.Operation {
+func Operations() []contract.Operation {
 	return slices.Concat(
-		httpapi.Operations(webhookWrites()), httpapi.Operations(alertWrites()), httpapi.Operations(webhookReads()), httpapi.Operations(alertReads()),
+		contract.Operations(webhookWrites()), contract.Operations(alertWrites()), contract.Operations(webhookReads()), contract.Operations(alertReads()),
 	)
 }
 
 // webhooks serves the endpoints of partners, and what was sent to them.
 type webhooks struct{ *server }
 
-func webhookWrites() []httpapi.Route[*webhooks] {
+func webhookWrites() []contract.Route[*webhooks] {
 	return grouped("Webhooks", endpointWrites(), rotation(), commands())
 }
 
-func webhookReads() []httpapi.Route[*webhooks] {
+func webhookReads() []contract.Route[*webhooks] {
 	return grouped("Webhooks", endpointReads(), deliveryReads())
 }
 
 // alerts serves the tiers, the recipients and the episodes of alerts.
 type alerts struct{ *server }
 
-func alertWrites() []httpapi.Route[*alerts] {
+func alertWrites() []contract.Route[*alerts] {
 	return grouped("Alerts", tierWrites(), recipientWrites(), episodeWrites())
 }
 
-func alertReads() []httpapi.Route[*alerts] {
+func alertReads() []contract.Route[*alerts] {
 	return grouped("Alerts", tierReads(), recipientReads(), episodeReads())
 }
 

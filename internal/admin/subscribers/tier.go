@@ -7,25 +7,26 @@ import (
 	"strings"
 
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/contract"
 	"svc/internal/outbound"
 )
 
 const actTierSet = "alert-tier.set"
 
-func tierWrites() []httpapi.Route[*alerts] {
-	return []httpapi.Route[*alerts]{{Operation: httpapi.Operation{
+func tierWrites() []contract.Route[*alerts] {
+	return []contract.Route[*alerts]{{Operation: contract.Operation{
 		Method: http.MethodPut, Path: "/api/admin/alerts/tiers/{tier}", ID: "putAlertTier", Summary: "Say who is told when the unit reaches a level",
 		About: "T1 is yellow, T2 orange, T3 red. What is left out has the default of the tier. A tier without recipients tells nobody.",
-		Parameters: []httpapi.Parameter{
+		Parameters: []contract.Parameter{
 			{Name: "tier", In: "path", About: "T1, T2 or T3.", Values: outbound.TierIDs(), Example: "T2"}, ifMatch,
 		},
-		Bodies: body(tierShape{}, httpapi.Example{Name: "By e-mail and SMS, answered within ten minutes", Text: `{"enabled":true,"channels":["email","sms"],"ackMinutes":10,"expireMinutes":30,"action":"Call the house supervisor"}`}),
+		Bodies: body(tierShape{}, contract.Example{Name: "By e-mail and SMS, answered within ten minutes", Text: `{"enabled":true,"channels":["email","sms"],"ackMinutes":10,"expireMinutes":30,"action":"Call the house supervisor"}`}),
 		Data:   setTier{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
 	}, Serve: (*alerts).putTier}}
 }
 
-func tierReads() []httpapi.Route[*alerts] {
-	return []httpapi.Route[*alerts]{{Operation: httpapi.Operation{
+func tierReads() []contract.Route[*alerts] {
+	return []contract.Route[*alerts]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/admin/alerts/tiers", ID: "listAlertTiers", Summary: "Who is told at which level", Data: tierList{},
 	}, Serve: (*alerts).listTiers}}
 }

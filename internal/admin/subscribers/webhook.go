@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/contract"
 	"svc/internal/outbound"
 	"svc/internal/signature"
 )
@@ -27,43 +28,43 @@ const maxRooms = 500
 // eventNames are the events that an endpoint may ask for.
 var eventNames = []string{outbound.Ping, outbound.LevelChanged, outbound.RoomRescored, outbound.Alert}
 
-func endpointWrites() []httpapi.Route[*webhooks] {
+func endpointWrites() []contract.Route[*webhooks] {
 	id := idOf("webhook", "whk_0123456789abcdef")
-	return []httpapi.Route[*webhooks]{
-		{Operation: httpapi.Operation{
+	return []contract.Route[*webhooks]{
+		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/webhooks", ID: "createWebhook", Summary: "Have events sent to an endpoint",
 			About: "The secret that signs them is in the answer and shown nowhere else. The endpoint gets events from now on. The address is checked here and again at each connection; one that does not resolve yet is a warning.",
 			Bodies: body(webhookShape{},
-				httpapi.Example{Name: "Everything of the unit", Text: `{"url":"https://partner.example/svc/events"}`},
-				httpapi.Example{Name: "Two rooms, with a secret of the partner's own", Text: `{"url":"https://partner.example/svc/rooms","events":["room.rescored"],"rooms":[1,4],"ratePerSecond":20,"timeoutSeconds":5,"secret":"an example, not a secret at all"}`}),
+				contract.Example{Name: "Everything of the unit", Text: `{"url":"https://partner.example/svc/events"}`},
+				contract.Example{Name: "Two rooms, with a secret of the partner's own", Text: `{"url":"https://partner.example/svc/rooms","events":["room.rescored"],"rooms":[1,4],"ratePerSecond":20,"timeoutSeconds":5,"secret":"an example, not a secret at all"}`}),
 			Data: createdWebhook{}, Refuses: []httpapi.Kind{httpapi.Unprocessable},
 			Limits: map[string]int64{"webhooks": outbound.MaxWebhooks, "webhookRooms": maxRooms},
 		}, Serve: (*webhooks).createWebhook},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Method: http.MethodPatch, Path: "/api/admin/webhooks/{id}", ID: "changeWebhook", Summary: "Change an endpoint",
 			About:      "What is left out stays. Disabled is paused: what happens meanwhile is sent once it is enabled again. Any change enables an endpoint that was disabled because it failed.",
-			Parameters: []httpapi.Parameter{id, ifMatch},
-			Bodies:     body(webhookChangeShape{}, httpapi.Example{Name: "Pause", Text: `{"enabled":false}`}),
+			Parameters: []contract.Parameter{id, ifMatch},
+			Bodies:     body(webhookChangeShape{}, contract.Example{Name: "Pause", Text: `{"enabled":false}`}),
 			Data:       changedWebhook{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
 		}, Serve: (*webhooks).changeWebhook},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/webhooks/{id}", ID: "deleteWebhook", Summary: "Remove an endpoint",
 			About:      "What is under way ends, what waits is cancelled.",
-			Parameters: []httpapi.Parameter{id, ifMatch},
+			Parameters: []contract.Parameter{id, ifMatch},
 			Data:       webhookRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
 		}, Serve: (*webhooks).deleteWebhook},
 	}
 }
 
-func endpointReads() []httpapi.Route[*webhooks] {
-	return []httpapi.Route[*webhooks]{
-		{Operation: httpapi.Operation{
+func endpointReads() []contract.Route[*webhooks] {
+	return []contract.Route[*webhooks]{
+		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/webhooks", ID: "listWebhooks", Summary: "All endpoints of the hospital, oldest first",
 			About: "With how they fare; null where that is not known at the moment.", Data: webhookList{},
 		}, Serve: (*webhooks).listWebhooks},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/webhooks/{id}", ID: "getWebhook", Summary: "One endpoint",
-			Parameters: []httpapi.Parameter{idOf("webhook", "whk_0123456789abcdef")},
+			Parameters: []contract.Parameter{idOf("webhook", "whk_0123456789abcdef")},
 			Data:       webhookRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*webhooks).getWebhook},
 	}

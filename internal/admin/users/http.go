@@ -12,6 +12,7 @@ import (
 
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/contract"
 )
 
 // Config is what the endpoints need.
@@ -23,14 +24,14 @@ type Config struct {
 }
 
 // MountWrites adds the endpoints that invite and change users.
-func MountWrites(r chi.Router, c Config) { httpapi.Mount(r, c.Shell, &server{c}, writes()) }
+func MountWrites(r chi.Router, c Config) { contract.Mount(r, c.Shell, &server{c}, writes()) }
 
 // MountReads adds the endpoint that shows users.
-func MountReads(r chi.Router, c Config) { httpapi.Mount(r, c.Shell, &server{c}, reads()) }
+func MountReads(r chi.Router, c Config) { contract.Mount(r, c.Shell, &server{c}, reads()) }
 
 // Operations are the API operations on users.
-func Operations() []httpapi.Operation {
-	return append(httpapi.Operations(writes()), httpapi.Operations(reads())...)
+func Operations() []contract.Operation {
+	return append(contract.Operations(writes()), contract.Operations(reads())...)
 }
 
 type server struct{ Config }
@@ -41,16 +42,16 @@ const (
 	tryAgain = 2 * time.Second
 )
 
-func writes() []httpapi.Route[*server] {
-	return []httpapi.Route[*server]{{Operation: httpapi.Operation{
+func writes() []contract.Route[*server] {
+	return []contract.Route[*server]{{Operation: contract.Operation{
 		Method: http.MethodPatch, Path: "/api/admin/users/{id}", Scope: access.Admin, ID: "changeUser", Group: "Administration",
 		Summary: "Change a user of the pages, or end the sessions",
 		About:   "What is not given stays. The end of sessions, a disabled user and another role count everywhere within a second.",
-		Parameters: []httpapi.Parameter{
+		Parameters: []contract.Parameter{
 			{Name: "id", In: "path", Example: "usr_0123456789abcdef", About: "Of the user."},
 			{Name: "If-Match", In: "header", Example: "*", About: "The entity tag that the user had when it was read: if it has changed since, nothing is done."},
 		},
-		Bodies: []httpapi.Body{{Type: "application/json", Shape: changeShape{}, Limit: maxBody, Examples: []httpapi.Example{
+		Bodies: []contract.Body{{Type: "application/json", Shape: changeShape{}, Limit: maxBody, Examples: []contract.Example{
 			{Name: "Sign a person out everywhere", Text: `{"endSessions":true}`},
 			{Name: "Lock a person out", Text: `{"disabled":true}`},
 		}}},
@@ -58,8 +59,8 @@ func writes() []httpapi.Route[*server] {
 	}, Serve: (*server).change}, {Operation: inviteOperation, Serve: (*server).invite}, {Operation: withdrawOperation, Serve: (*server).withdraw}}
 }
 
-func reads() []httpapi.Route[*server] {
-	return []httpapi.Route[*server]{{Operation: httpapi.Operation{
+func reads() []contract.Route[*server] {
+	return []contract.Route[*server]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/admin/users", Scope: access.Admin, ID: "listUsers", Group: "Administration",
 		Summary: "Who may see the pages of the hospital",
 		About:   "Those that an identity provider has signed in, those of links, and the invitations that nobody has used yet. A user of a link ends with the longest session of its role, and is removed a day later.",

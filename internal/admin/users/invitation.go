@@ -10,6 +10,7 @@ import (
 	"svc/internal/admin/audit"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/contract"
 )
 
 // ActWithdraw is the action in the audit log when an administrator withdraws a link.
@@ -44,10 +45,10 @@ func (o *Office) Withdraw(ctx context.Context, by, hospital, user string) (Link,
 	}
 }
 
-var withdrawOperation = httpapi.Operation{
+var withdrawOperation = contract.Operation{
 	Method: http.MethodDelete, Path: "/api/admin/users/invitations/{id}", Scope: access.Admin, ID: "withdrawInvitation", Group: "Administration",
 	Summary: "Withdraw an invitation that nobody has used", About: "Its link signs nobody in any more, everywhere within a second. An invitation that was used or has expired is not found.",
-	Parameters: []httpapi.Parameter{{Name: "id", In: "path", Example: "usr_0123456789abcdef", About: "Of the person who is invited."}},
+	Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "usr_0123456789abcdef", About: "Of the person who is invited."}},
 	Data:       invitationRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/contract"
 )
 
 // MostLinks is how many links a hospital may have made by the API within a day of their end.
@@ -25,11 +26,11 @@ var lifetimes = map[string]time.Duration{"15m": 15 * time.Minute, "1h": time.Hou
 // Lifetimes returns the words for how long a link of the API may be used, the shortest first.
 func Lifetimes() []string { return []string{"15m", "1h", "24h"} }
 
-var inviteOperation = httpapi.Operation{
+var inviteOperation = contract.Operation{
 	Method: http.MethodPost, Path: "/api/admin/users", Scope: access.Admin, ID: "inviteUser", Group: "Administration",
 	Summary: "Invite a person by a link that signs in once",
 	About:   "The link is in the answer and nowhere else: it is not kept. Whoever opens it first is signed in, and is a user of the hospital from then on, until the longest session of the role ends.",
-	Bodies: []httpapi.Body{{Type: "application/json", Shape: inviteShape{}, Limit: maxBody, Examples: []httpapi.Example{
+	Bodies: []contract.Body{{Type: "application/json", Shape: inviteShape{}, Limit: maxBody, Examples: []contract.Example{
 		{Name: "A charge nurse", Text: `{"label":"night desk","role":"charge","ttl":"1h"}`},
 	}}},
 	Data: invitedUser{}, Refuses: []httpapi.Kind{httpapi.Unprocessable},

@@ -12,6 +12,7 @@ import (
 
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/contract"
 )
 
 // Config is what the endpoints need.
@@ -23,14 +24,14 @@ type Config struct {
 }
 
 // MountWrites adds the endpoints that change walls.
-func MountWrites(r chi.Router, c Config) { httpapi.Mount(r, c.Shell, &server{c}, writes()) }
+func MountWrites(r chi.Router, c Config) { contract.Mount(r, c.Shell, &server{c}, writes()) }
 
 // MountReads adds the endpoint that shows walls.
-func MountReads(r chi.Router, c Config) { httpapi.Mount(r, c.Shell, &server{c}, reads()) }
+func MountReads(r chi.Router, c Config) { contract.Mount(r, c.Shell, &server{c}, reads()) }
 
 // Operations are the API operations on walls.
-func Operations() []httpapi.Operation {
-	return append(httpapi.Operations(writes()), httpapi.Operations(reads())...)
+func Operations() []contract.Operation {
+	return append(contract.Operations(writes()), contract.Operations(reads())...)
 }
 
 type server struct{ Config }
@@ -42,27 +43,27 @@ const (
 	tryAgain = 2 * time.Second
 )
 
-func writes() []httpapi.Route[*server] {
-	return []httpapi.Route[*server]{
-		{Operation: httpapi.Operation{
+func writes() []contract.Route[*server] {
+	return []contract.Route[*server]{
+		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/walls", Scope: access.Admin, ID: "makeWall", Group: group,
 			Summary: "Sign in a screen that shows the board", About: "The link is in the answer and nowhere else: it is not kept. Whoever opens it sees the board of the hospital, and nothing else, until the wall is revoked.",
-			Bodies: []httpapi.Body{{Type: "application/json", Shape: makeShape{}, Limit: maxBody, Examples: []httpapi.Example{
+			Bodies: []contract.Body{{Type: "application/json", Shape: makeShape{}, Limit: maxBody, Examples: []contract.Example{
 				{Name: "A screen at a desk", Text: `{"label":"nurses' station"}`},
 			}}},
 			Data: madeWall{}, Refuses: []httpapi.Kind{httpapi.Unprocessable},
 		}, Serve: (*server).make},
-		{Operation: httpapi.Operation{
+		{Operation: contract.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/walls/{id}", Scope: access.Admin, ID: "revokeWall", Group: group,
 			Summary: "Revoke a screen", About: "Everywhere within a second.",
-			Parameters: []httpapi.Parameter{{Name: "id", In: "path", Example: "wall_0123456789abcdef", About: "Of the wall."}},
+			Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "wall_0123456789abcdef", About: "Of the wall."}},
 			Data:       wallRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*server).revoke},
 	}
 }
 
-func reads() []httpapi.Route[*server] {
-	return []httpapi.Route[*server]{{Operation: httpapi.Operation{
+func reads() []contract.Route[*server] {
+	return []contract.Route[*server]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/admin/walls", Scope: access.Admin, ID: "listWalls", Group: group,
 		Summary: "The screens of the hospital, oldest first", Data: wallList{},
 	}, Serve: (*server).list}}

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"svc/internal/httpapi"
+	"svc/internal/httpapi/contract"
 )
 
 // connectPage tells an engineer how to connect each feed.
@@ -53,7 +53,7 @@ func (d feedsRequest) pageOrigin() string {
 	return "http://" + d.r.Host
 }
 
-func (d feedsRequest) newConnectFeed(address, name string, o *httpapi.Operation) connectFeed {
+func (d feedsRequest) newConnectFeed(address, name string, o *contract.Operation) connectFeed {
 	b := &o.Bodies[0]
 	sample := b.Examples[0].Text
 	if b.Type == textHL7 { // one segment a line: a browser shows it so, and the API reads it so

@@ -17,8 +17,9 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/score"
-	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/rules"
 	"svc/readapi/web/auth"
 	"svc/readapi/web/page/pagetest"
 )
@@ -45,8 +46,8 @@ func withAdmins(t *testing.T) *admins {
 	a.config.Administration = &Administration{
 		API: a, Token: func(hospital, user string) string { return hospital + "/" + user }, URL: "https://svc.example",
 		Counts: func(string) map[string]int { return a.counts },
-		Operations: []httpapi.Operation{
-			{Method: "POST", Path: "/api/ingest/census", Scope: access.IngestCensus, Bodies: []httpapi.Body{{Type: "application/json", Examples: []httpapi.Example{{Text: `{"rooms":["it's"]}`}}}}},
+		Operations: []contract.Operation{
+			{Method: "POST", Path: "/api/ingest/census", Scope: access.IngestCensus, Bodies: []contract.Body{{Type: "application/json", Examples: []contract.Example{{Text: `{"rooms":["it's"]}`}}}}},
 			{Method: "GET", Path: "/api/v1/level", Scope: access.ReadUnitState},
 		},
 	}
@@ -241,7 +242,7 @@ func TestRefusedAtTheField(t *testing.T) {
 	a.answers["POST /api/admin/keys"] = `400 {"code":"invalid","message":"The body breaks a rule.","details":[{"path":"name","rule":"length:1-100"},{"path":"scopes[0]","rule":"enum:all"},{"path":"expiresAt","rule":"date-time"},{"path":"","rule":"maxKeys:200"}]}`
 	got := a.Ask("POST", "/app/integrations/keys/new", a.Cookie("north", "usr_admin"), "name=%22%3E%3Cb%3E", "scopes=ingest:hl7", "expires=never")
 	body := got.Body.String()
-	about, _ := httpapi.AboutRule("length:1-100")
+	about, _ := rules.Explain("length:1-100")
 	for _, want := range []string{
 		`value="&#34;&gt;&lt;b&gt;" autocomplete="off" required aria-invalid="true" aria-describedby="a-name"`, about.About + " (length:1-100)",
 		`value="ingest:hl7" checked`, `value="never" aria-invalid="true"`, "The body breaks a rule.", "maxKeys:200",

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/contract"
 	"svc/readapi/web/apicall"
 )
 
@@ -224,7 +224,7 @@ func (d *adminRequest) waitForVersion(path, version string) {
 // chooseCurl returns a command that tries a key. The command reads if the key may, else it
 // sends the sample of the documentation.
 func chooseCurl(d *adminRequest, key string, scopes []string) string {
-	var best *httpapi.Operation
+	var best *contract.Operation
 	for i := range d.Administration.Operations {
 		o := &d.Administration.Operations[i]
 		switch {
@@ -240,7 +240,7 @@ func chooseCurl(d *adminRequest, key string, scopes []string) string {
 }
 
 // formatCurl returns a command that sends the sample of an operation.
-func formatCurl(address, key string, o *httpapi.Operation) string {
+func formatCurl(address, key string, o *contract.Operation) string {
 	command := "curl " + quoteWord(address+o.Path) + " -H " + quoteWord("Authorization: Bearer "+key)
 	for i := range o.Bodies {
 		if b := &o.Bodies[i]; b.Type == "application/json" && len(b.Examples) > 0 {

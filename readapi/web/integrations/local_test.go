@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"svc/acuity/catalogue"
-	"svc/internal/httpapi"
+	"svc/internal/httpapi/contract"
 	"svc/readapi/web/page/pagetest"
 )
 
@@ -52,8 +52,8 @@ func local(t *testing.T) (*admins, *http.Cookie) {
 		a.answers["GET "+path] = answer
 	}
 	a.answers["DELETE /api/admin/rules/high-mag?dryRun=true"] = wouldDo
-	a.config.Administration.Operations = append(a.config.Administration.Operations, httpapi.Operation{
-		Method: "POST", Path: "/api/ingest/hl7", Scope: "ingest:hl7", Bodies: []httpapi.Body{{Type: "text/plain", Examples: []httpapi.Example{{Text: "MSH|^~\\&|A\rEVN|A01\r"}}}},
+	a.config.Administration.Operations = append(a.config.Administration.Operations, contract.Operation{
+		Method: "POST", Path: "/api/ingest/hl7", Scope: "ingest:hl7", Bodies: []contract.Body{{Type: "text/plain", Examples: []contract.Example{{Text: "MSH|^~\\&|A\rEVN|A01\r"}}}},
 	})
 	a.config.Administration.Past = fixedPast{}
 	a.mount()

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"svc/internal/httpapi"
+	"svc/internal/httpapi/contract"
 	"svc/readapi/web/apicall"
 	"svc/readapi/web/auth"
 	"svc/readapi/web/page"
@@ -32,7 +32,7 @@ type Administration struct {
 	// signatures. A nil function, or "", says that the request cannot be made again.
 	TestRequest func(ctx context.Context, hospital, webhook, command, event string, occurred, sent time.Time) string
 	// Operations are the operations of the API, with a sample of each body.
-	Operations []httpapi.Operation
+	Operations []contract.Operation
 }
 
 // adminRequest is one request of an administrator to one of the pages. It calls the API in

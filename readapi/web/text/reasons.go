@@ -4,17 +4,17 @@ import (
 	"strings"
 	"sync"
 
-	"svc/internal/httpapi"
+	"svc/internal/httpapi/rules"
 )
 
 // ExplainRule returns the meaning of a rule of the API in the language of the page, with
 // the rule itself in parentheses. A rule that nothing explains is returned as it is.
 func (t *Texts) ExplainRule(rule string) string {
-	about, known := httpapi.AboutRule(rule)
+	about, known := rules.Explain(rule)
 	if !known {
 		return rule
 	}
-	return t.Or("rule."+about.Rule, about.About) + " (" + rule + ")"
+	return t.Or("rule."+about.Word, about.About) + " (" + rule + ")"
 }
 
 // messageKeys are the keys of the sentences of the API by their English text: the API has

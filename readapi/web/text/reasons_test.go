@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/rules"
 )
 
 // reasons are what the API may refuse a form of an administrator for, as its source says.
@@ -99,15 +100,15 @@ func TestReasonsInEachLanguage(t *testing.T) {
 		t.Fatalf("only %d rules and %d sentences were found", len(all.rules), len(all.messages))
 	}
 	for rule, place := range all.rules {
-		if _, known := httpapi.AboutRule(rule); !known {
+		if _, known := rules.Explain(rule); !known {
 			t.Errorf("%s: nothing explains the rule %s", place, rule)
 		}
 	}
-	for _, rule := range httpapi.Rules {
+	for _, rule := range rules.All {
 		for lang, texts := range allTexts {
-			text, known := texts.words["rule."+rule.Rule]
+			text, known := texts.words["rule."+rule.Word]
 			if !known || (text == rule.About) != (lang == "en") {
-				t.Errorf("%s: rule %s: %q", lang, rule.Rule, text)
+				t.Errorf("%s: rule %s: %q", lang, rule.Word, text)
 			}
 		}
 	}

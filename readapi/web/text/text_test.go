@@ -18,8 +18,8 @@ import (
 	"svc/acuity/catalogue"
 	"svc/internal/admin/keys"
 	"svc/internal/admin/users"
-	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/rules"
 )
 
 // source is what the packages of the pages consist of.
@@ -226,8 +226,8 @@ func keysUsed(t *testing.T) map[string]bool {
 			used[prefix+"."+code] = true
 		}
 	}
-	for _, rule := range httpapi.Rules {
-		used["rule."+rule.Rule] = true
+	for _, rule := range rules.All {
+		used["rule."+rule.Word] = true
 	}
 	for _, key := range messageKeys() {
 		used[key] = true

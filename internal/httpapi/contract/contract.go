@@ -1,16 +1,20 @@
-package httpapi
+// Package contract declares the operations of the API.
+//
+// An [Operation] stands once, beside its handler. [Mount] routes it; the OpenAPI document, the
+// capabilities and the page of documentation show it.
+package contract
 
 import (
 	"net/http"
+	"strconv"
 
 	"github.com/go-chi/chi/v5"
 
+	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 )
 
 // Operation is one method of one path, with all that a partner's developer needs to know.
-// It stands once, beside its handler. [Mount] routes it; the OpenAPI document, the
-// capabilities and the page of documentation show it.
 type Operation struct {
 	Method  string
 	Path    string       // in the form of chi: /api/admin/keys/{id}
@@ -30,8 +34,8 @@ type Operation struct {
 	// Refuses are the refusals of this operation, in the envelope, beside those that all
 	// operations have. Told are refusals for people: their answers have a type in Bare,
 	// as a success has.
-	Refuses []Kind
-	Told    []Kind
+	Refuses []httpapi.Kind
+	Told    []httpapi.Kind
 	// Limits are further limits by name, beside the limits of Bodies.
 	Limits map[string]int64
 }
@@ -85,7 +89,7 @@ func Operations[S any](routes []Route[S]) []Operation {
 }
 
 // Mount routes the operations, each behind its scope.
-func Mount[S any](r chi.Router, shell *Shell, s S, routes []Route[S]) {
+func Mount[S any](r chi.Router, shell *httpapi.Shell, s S, routes []Route[S]) {
 	for _, route := range routes {
 		handler := func(w http.ResponseWriter, r *http.Request) { route.Serve(s, w, r) }
 		on := r
@@ -97,19 +101,37 @@ func Mount[S any](r chi.Router, shell *Shell, s S, routes []Route[S]) {
 }
 
 // Refusals returns all the kinds of refusal of an operation.
-func (o *Operation) Refusals() []Kind {
-	kinds := []Kind{Internal, Unavailable, MethodNotServed}
+func (o *Operation) Refusals() []httpapi.Kind {
+	kinds := []httpapi.Kind{httpapi.Internal, httpapi.Unavailable, httpapi.MethodNotServed}
 	if o.Scope != "" || o.Keyed {
-		kinds = append(kinds, Unauthorized, RateLimited)
+		kinds = append(kinds, httpapi.Unauthorized, httpapi.RateLimited)
 	}
 	if o.Scope != "" {
-		kinds = append(kinds, Forbidden)
+		kinds = append(kinds, httpapi.Forbidden)
 	}
 	if len(o.Bodies) > 0 {
-		kinds = append(kinds, Invalid, TooLarge, UnsupportedMedia)
+		kinds = append(kinds, httpapi.Invalid, httpapi.TooLarge, httpapi.UnsupportedMedia)
 	}
 	return append(kinds, o.Refuses...)
 }
 
-// ErrorShape is the zero value of the envelope of a refusal.
-func ErrorShape() any { return failure{} }
+// Limit is the parameter for the length of a list.
+func Limit(usual, most int) Parameter {
+	n := strconv.Itoa(usual)
+	return Parameter{Name: "limit", In: "query", Example: n, About: "How many are listed; " + n + " if not given.", Least: 1, Most: int64(most)}
+}
+
+// Cursor is the parameter for the number after which a page begins.
+func Cursor() Parameter {
+	return Parameter{Name: "cursor", In: "query", Example: "1", About: "nextCursor of the page before.", Least: 1, Most: httpapi.MostWhole}
+}
+
+// Since is the parameter for the earliest time of a list.
+func Since() Parameter {
+	return Parameter{Name: "since", In: "query", Example: "2026-03-04T00:00:00Z", About: "Not before this time.", Format: "date-time"}
+}
+
+// Until is the parameter for the latest time of a list.
+func Until() Parameter {
+	return Parameter{Name: "until", In: "query", Example: "2036-03-05T00:00:00Z", About: "Before this time.", Format: "date-time"}
+}

@@ -1,16 +1,17 @@
-package httpapi
+// Package rules explains the rules that requests break, to people.
+package rules
 
 import "strings"
 
-// RuleAbout explains a broken rule of [Detail], and what to do about it.
-type RuleAbout struct {
-	Rule  string // the rule of a detail up to the first colon
+// Rule is a broken rule, and what to do about it.
+type Rule struct {
+	Word  string // the rule of a detail up to the first colon
 	About string
 }
 
-// Rules explains the words of [Detail.Rule], for the page of documentation. The bound of
-// a rule stands after a colon: maxLength:100.
-var Rules = []RuleAbout{
+// All explains the words of the rules of [svc/internal/httpapi.Detail]. The bound of a rule stands
+// after a colon: maxLength:100.
+var All = []Rule{
 	{"required", "It must be there, and not null."},
 	{"type", "It must be of this type of JSON."},
 	{"enum", "It must be one of these words, in this case."},
@@ -81,13 +82,13 @@ var Rules = []RuleAbout{
 	{"at least", "Too few hours were observed; send past events to /api/ingest/batch."},
 }
 
-// AboutRule returns the explanation of a rule; false if there is none.
-func AboutRule(rule string) (RuleAbout, bool) {
+// Explain returns the explanation of a rule; false if there is none.
+func Explain(rule string) (Rule, bool) {
 	word, _, _ := strings.Cut(rule, ":")
-	for _, r := range Rules {
-		if r.Rule == word || strings.HasPrefix(r.Rule, "at ") && strings.HasPrefix(word, r.Rule+" ") {
+	for _, r := range All {
+		if r.Word == word || strings.HasPrefix(r.Word, "at ") && strings.HasPrefix(word, r.Word+" ") {
 			return r, true
 		}
 	}
-	return RuleAbout{}, false
+	return Rule{}, false
 }
