@@ -25,7 +25,6 @@ type segmentOf[R any] struct {
 	ended    []*outFile[R]
 	idle     []tables.Sink[R] // the writers of ended files, for use again
 	due      time.Time        // when the first open file is to be ended
-	row      R
 	last     *outFile[R]
 }
 
@@ -52,7 +51,8 @@ func (f *outFile[R]) Write(b []byte) (int, error) {
 }
 
 func (s *segmentOf[R]) writeRecord(counted *segment, r *stream.Record) error {
-	hospital, wanted := rowOf(s.exporter, counted, s.table, r, &s.row)
+	var row R
+	hospital, wanted := rowOf(s.exporter, counted, s.table, r, &row)
 	if !wanted {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (s *segmentOf[R]) writeRecord(counted *segment, r *stream.Record) error {
 		return err
 	}
 	f.Last, f.Rows = r.Offset, f.Rows+1
-	return f.rows.Write(&s.row)
+	return f.rows.Write(&row)
 }
 
 // file returns the open file of a hospital and the day of a record.

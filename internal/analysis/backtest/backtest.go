@@ -6,7 +6,6 @@ package backtest
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"time"
@@ -30,6 +29,9 @@ type Options struct {
 	Models []string // names of results; empty: all
 	// Compare is a foreign model to measure beside the forecast; nil: none.
 	Compare *Foreign
+	// Progress is called with the number of hours that are measured, and their total. Nil: no
+	// progress is wanted.
+	Progress func(done, total int64)
 }
 
 // Method is the name of the model in the results.
@@ -60,8 +62,8 @@ type origin struct {
 var ErrTooFew = errors.New("too few observed hours")
 
 // Run measures the forecasts over hours in ascending order. If an hour comes twice, the first
-// one counts. Errors come from hours or from wrong options.
-func Run(hours iter.Seq2[*acuity.Snapshot, error], o Options) (*Report, error) {
+// one counts. Errors come from wrong options, or from too few hours.
+func Run(hours []*acuity.Snapshot, o Options) (*Report, error) {
 	if o.Zone == nil {
 		o.Zone = time.UTC
 	}
@@ -74,12 +76,12 @@ func Run(hours iter.Seq2[*acuity.Snapshot, error], o Options) (*Report, error) {
 		}
 	}
 	r := newRun(&o)
-	for s, err := range hours {
-		if err != nil {
-			return nil, err
-		}
+	for i, s := range hours {
 		if s.Hour > r.model.Hour {
 			r.hour(s)
+		}
+		if o.Progress != nil {
+			o.Progress(int64(i+1), int64(len(hours)))
 		}
 	}
 	switch {

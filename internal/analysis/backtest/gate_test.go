@@ -9,7 +9,6 @@ import (
 
 	"svc/acuity"
 	"svc/internal/analysis/backtest"
-	"svc/internal/analysis/backtest/hours"
 	"svc/internal/analysis/backtest/hours/hourstest"
 	"svc/internal/analysis/simulate"
 )
@@ -69,7 +68,7 @@ func TestGates(t *testing.T) {
 	}
 	for _, m := range units {
 		t.Run(m.String(), func(t *testing.T) {
-			r, err := backtest.Run(hours.Each(hoursOf(t, m)), backtest.Options{Hospital: "h", Zone: chicago, Warmup: 8 * 168})
+			r, err := backtest.Run(hoursOf(t, m), backtest.Options{Hospital: "h", Zone: chicago, Warmup: 8 * 168})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +101,7 @@ func TestFirstDays(t *testing.T) {
 	const units = 6
 	var ours, persistence [2]float64 // days 2-3, 4-7
 	for seed := range uint64(units) {
-		r, err := backtest.Run(hours.Each(hoursOf(t, madeUnit{"small", seed + 1, 1})), backtest.Options{Hospital: "h", Zone: chicago, Warmup: 24, Models: []string{"persistence"}})
+		r, err := backtest.Run(hoursOf(t, madeUnit{"small", seed + 1, 1}), backtest.Options{Hospital: "h", Zone: chicago, Warmup: 24, Models: []string{"persistence"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +122,7 @@ func TestFirstDays(t *testing.T) {
 func measure(t *testing.T, m madeUnit, warmup int) {
 	t.Helper()
 	t.Run(m.String(), func(t *testing.T) {
-		r, err := backtest.Run(hours.Each(hoursOf(t, m)), backtest.Options{Hospital: "h", Zone: chicago, Warmup: warmup})
+		r, err := backtest.Run(hoursOf(t, m), backtest.Options{Hospital: "h", Zone: chicago, Warmup: warmup})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +163,7 @@ func logReport(t *testing.T, r *backtest.Report) {
 func BenchmarkYear(b *testing.B) {
 	list := hoursOf(b, madeUnit{"small", 1, 52})
 	for b.Loop() {
-		if _, err := backtest.Run(hours.Each(list), backtest.Options{Hospital: "h", Warmup: 8 * 168}); err != nil {
+		if _, err := backtest.Run(list, backtest.Options{Hospital: "h", Warmup: 8 * 168}); err != nil {
 			b.Fatal(err)
 		}
 	}

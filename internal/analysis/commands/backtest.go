@@ -84,7 +84,8 @@ func (b *backtestCommand) run(ctx context.Context) error {
 		return err
 	}
 	shown := cli.NewProgress(b.Env, "backtest", "hours")
-	report, err := backtest.Run(counted(hours.Each(list), len(list), shown.Tell), b.options)
+	b.options.Progress = shown.Tell
+	report, err := backtest.Run(list, b.options)
 	shown.End()
 	if errors.Is(err, backtest.ErrTooFew) {
 		return fmt.Errorf("%w; --warmup says how many", err)
@@ -198,21 +199,16 @@ func (b *backtestCommand) ofFile(ctx context.Context) ([]*acuity.Snapshot, error
 func (b *backtestCommand) read(list iter.Seq2[*acuity.Snapshot, error]) ([]*acuity.Snapshot, error) {
 	shown := cli.NewProgress(b.Env, "backtest", "hours read")
 	defer shown.End()
-	return hours.Ordered(counted(list, 0, shown.Tell))
-}
-
-// counted calls tell after each hour with the hours read and their total. total 0: unknown.
-func counted(list iter.Seq2[*acuity.Snapshot, error], total int, tell func(done, total int64)) iter.Seq2[*acuity.Snapshot, error] {
-	return func(yield func(*acuity.Snapshot, error) bool) {
-		n := int64(0)
+	return hours.Ordered(func(yield func(*acuity.Snapshot, error) bool) {
+		read := int64(0)
 		for s, err := range list {
 			if !yield(s, err) {
 				return
 			}
-			n++
-			tell(n, int64(total))
+			read++
+			shown.Tell(read, 0) // the total is not known
 		}
-	}
+	})
 }
 
 func (b *backtestCommand) kafka() stream.Options {

@@ -117,9 +117,8 @@ type writing struct {
 
 func (r *Rerun) write(partition int32, out *part[tables.VerdictRow]) *writing {
 	w := &writing{out: out}
-	var row tables.VerdictRow
 	w.changes = takeBehind(func(c *acuity.Change) error {
-		row.SetChange(partition, c)
+		row := tables.VerdictOf(partition, c)
 		return out.Write(&row)
 	})
 	w.remaking = r.remake(func(c *acuity.Change) error { return w.changes.put(c) })

@@ -48,7 +48,7 @@ func readDelivery(r *stream.Record, row *DeliveryRow) (reason string) {
 		Hospital: d.Hospital, Delivery: d.ID, Partition: r.Partition, Offset: r.Offset, At: momentOf(r.Timestamp),
 		Event: d.Event, EventID: d.EventID, Channel: string(d.Channel), Endpoint: d.EndpointID, State: string(d.State), Reason: nullable(d.Reason),
 		OccurredAt: nullable(momentOf(d.OccurredAt)), NextAttemptAt: nullable(momentOf(d.NextAttemptAt)),
-		Attempts: rowsOf(row.Attempts, d.Attempts, attemptRow),
+		Attempts: rowsOf(d.Attempts, attemptRow),
 	}
 	return ""
 }

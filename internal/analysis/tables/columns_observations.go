@@ -87,13 +87,13 @@ func readObservation(r *stream.Record, row *ObservationRow) (reason string) {
 		Hospital: o.Hospital, Partition: r.Partition, Offset: r.Offset, At: momentOf(r.Timestamp), Key: string(r.Key),
 		ReceivedAt: Moment(o.ReceivedAt), Channel: string(o.Channel), Source: nullable(o.Source),
 		Record: schemas.Portable(r.Value),
-		Events: rowsOf(row.Events, o.Events, eventRow), Signals: rowsOf(row.Signals, o.Signals, signalRow), Census: row.Census[:0],
+		Events: rowsOf(o.Events, eventRow), Signals: rowsOf(o.Signals, signalRow),
 	}
 	if o.Room != nil {
 		row.RoomID, row.RoomLabel = &o.Room.ID, nullable(o.Room.Label)
 	}
 	if o.Census != nil {
-		row.CensusAt, row.Census = nullable(Moment(o.Census.AsOf)), rowsOf(row.Census, o.Census.Rooms, censusRow)
+		row.CensusAt, row.Census = nullable(Moment(o.Census.AsOf)), rowsOf(o.Census.Rooms, censusRow)
 	}
 	if o.Staffing != nil {
 		row.StaffingAt, row.Nurses, row.Call = nullable(Moment(o.Staffing.AsOf)), &o.Staffing.Nurses, nullable(word(tristateWords[:], o.Staffing.Call))

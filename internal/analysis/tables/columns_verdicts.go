@@ -55,18 +55,16 @@ type FactorRow struct {
 	Evidence  *string `parquet:"evidence,dict,optional" json:"evidence,omitempty" about:"where it comes from: signal, diagnosis, site, manual, adt, census"`
 }
 
-// SetChange fills a row from a change of a partition.
-func (row *VerdictRow) SetChange(partition int32, c *acuity.Change) {
-	*row = VerdictRow{
+// VerdictOf returns the row of a change in a partition.
+func VerdictOf(partition int32, c *acuity.Change) VerdictRow {
+	return VerdictRow{
 		Hospital: c.Hospital, Version: c.Version, Partition: partition, InputOffset: c.Offset,
 		Cause: word(causeWords[:], c.Cause), AppliedAt: Moment(c.AppliedAt), Outcome: word(outcomeWords[:], c.Outcome),
 		Reason: nullable(c.Reason), Level: c.Level.String(), Removed: c.Removed,
-		Effects:   rowsOf(row.Effects, c.Effects, effectRow),
-		Activated: rowsOf(row.Activated, c.Activated, factorRow), Expired: rowsOf(row.Expired, c.Expired, factorRow),
-		Warnings: rowsOf(row.Warnings, c.Warnings, func(w *acuity.Warning) string { return w.Code }),
-	}
-	if first := c.Repeats; first != 0 { // a copy: the change is overwritten before the page of the row is written
-		row.Repeats = &first
+		Effects:   rowsOf(c.Effects, effectRow),
+		Activated: rowsOf(c.Activated, factorRow), Expired: rowsOf(c.Expired, factorRow),
+		Warnings: rowsOf(c.Warnings, func(w *acuity.Warning) string { return w.Code }),
+		Repeats:  nullable(c.Repeats),
 	}
 }
 
@@ -93,7 +91,7 @@ func readVerdict(r *stream.Record, row *VerdictRow) (reason string) {
 	if err != nil {
 		return schemas.ReasonOf(err)
 	}
-	row.SetChange(r.Partition, c)
+	*row = VerdictOf(r.Partition, c)
 	row.Hospital = string(r.Key)
 	row.Offset, row.At, row.Record = &r.Offset, nullable(momentOf(r.Timestamp)), schemas.Portable(r.Value)
 	return ""

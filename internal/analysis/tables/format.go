@@ -35,8 +35,6 @@ func Formats() []Format { return []Format{Parquet, NDJSON, CSV} }
 
 // Writer takes rows.
 type Writer[R any] interface {
-	// Write takes a row and leaves an earlier row, or the same one, in its place. The caller
-	// may use the memory of its lists again.
 	Write(row *R) error
 	Close() error // writes the buffered rows; the file stays open
 }
@@ -83,13 +81,7 @@ func newParquetSink[R any](w io.Writer) *parquetSink[R] {
 }
 
 func (s *parquetSink[R]) Write(row *R) error {
-	n := len(s.batch)
-	if n == cap(s.batch) { // most files are small, and a row takes half a kilobyte
-		s.batch = append(make([]R, 0, min(max(2*n, 16), batchRows)), s.batch...)
-	}
-	s.batch = s.batch[:n+1]
-	s.batch[n], *row = *row, s.batch[n]
-	if n+1 < batchRows {
+	if s.batch = append(s.batch, *row); len(s.batch) < batchRows {
 		return nil
 	}
 	return s.flush()

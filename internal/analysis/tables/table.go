@@ -33,9 +33,12 @@ func Dictionary(row reflect.Type) (all []Column) {
 	return all
 }
 
-// rowsOf makes a row of each element of a list, in the memory of past rows.
-func rowsOf[E, R any](past []R, list []E, row func(*E) R) []R {
-	rows := past[:0]
+// rowsOf makes a row of each element of a list.
+func rowsOf[E, R any](list []E, row func(*E) R) []R {
+	if len(list) == 0 {
+		return nil
+	}
+	rows := make([]R, 0, len(list))
 	for i := range list {
 		rows = append(rows, row(&list[i]))
 	}

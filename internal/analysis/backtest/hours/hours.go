@@ -139,14 +139,3 @@ func Ordered(list hours) ([]*acuity.Snapshot, error) {
 	})
 	return slices.CompactFunc(all, func(a, b *acuity.Snapshot) bool { return a.Hour == b.Hour }), nil
 }
-
-// Each returns the hours of a list as a sequence.
-func Each(list []*acuity.Snapshot) hours {
-	return func(yield func(*acuity.Snapshot, error) bool) {
-		for _, s := range list {
-			if !yield(s, nil) {
-				return
-			}
-		}
-	}
-}

@@ -66,9 +66,15 @@ func TestLinesThatAreNone(t *testing.T) {
 
 // TestOrdered: an hour of a backfill comes late and replaces the hour it repeats.
 func TestOrdered(t *testing.T) {
-	list, err := hours.Ordered(hours.Each([]*acuity.Snapshot{
-		{Hour: 5, Moves: 5}, {Hour: 6, Moves: 6}, {Hour: 3, Generation: 1, Moves: 3}, {Hour: 5, Generation: 1, Moves: 51}, {Hour: 5, Moves: 59},
-	}))
+	list, err := hours.Ordered(func(yield func(*acuity.Snapshot, error) bool) {
+		for _, s := range []*acuity.Snapshot{
+			{Hour: 5, Moves: 5}, {Hour: 6, Moves: 6}, {Hour: 3, Generation: 1, Moves: 3}, {Hour: 5, Generation: 1, Moves: 51}, {Hour: 5, Moves: 59},
+		} {
+			if !yield(s, nil) {
+				return
+			}
+		}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
