@@ -2,9 +2,11 @@ package web
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
+	"svc/readapi"
 	"svc/readapi/web/page"
 	"svc/readapi/web/text"
 )
@@ -136,7 +138,7 @@ func (h *hub) readHospital(ctx context.Context, f *followedHospital) {
 	if ctx.Err() != nil {
 		return
 	}
-	if err != nil && !isAway(err) {
+	if err != nil && !errors.Is(err, readapi.ErrAway) {
 		h.cfg.Log.WarnContext(ctx, "unit cannot be shown", "error", err)
 	}
 	h.mu.Lock()

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"svc/readapi"
 	"svc/readapi/web/auth"
 	"svc/readapi/web/page"
 )
@@ -228,7 +228,7 @@ func (s *site) streamUnit(w http.ResponseWriter, r *http.Request, session *auth.
 	defer end()
 	c := s.hub.follow(session.Hospital, look{wall, s.writer(r, session).Language, session.Base})
 	defer s.hub.unfollow(c)
-	c.has = firstText(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("last"))
+	c.has = cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("last"))
 	beats := s.Now()
 	for {
 		if _, holds := left(); !holds {
@@ -266,15 +266,6 @@ func waitFor(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
 	return ctx.Err() == nil
 }
 
-func firstText(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
-}
-
 func (s *site) streamPage(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	s.streamUnit(w, r, session, false, "", s.watchSession(r))
 }
@@ -301,6 +292,3 @@ func (s *site) watchSession(r *http.Request) func() (time.Duration, bool) {
 		return session.EndsAt().Sub(s.Now()), true
 	}
 }
-
-// isAway reports whether an error says that a unit is not known at the moment.
-func isAway(err error) bool { return errors.Is(err, readapi.ErrAway) }

@@ -114,8 +114,8 @@ func ages(all []feeds.History, now time.Time) (list []Feed) {
 		if !found {
 			list = slices.Insert(list, at, Feed{Channel: h.Channel})
 		}
-		if f := &list[at]; h.LastReceived.After(f.Heard) {
-			f.Heard = h.LastReceived
+		if f := &list[at]; h.LastReceived.After(f.LastReceived) {
+			f.LastReceived = h.LastReceived
 		}
 		list[at].Stale = list[at].Stale || h.Stale(now)
 		expected := h.Expected(now)

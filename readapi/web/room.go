@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -195,7 +196,7 @@ func (p *writer) newFactorRow(u *Unit, r *score.RoomVerdict, f *score.FactorVerd
 	}
 	for _, e := range r.Evidence(f) {
 		row.Feeds = appendNew(row.Feeds, p.Or("feed."+string(e.Source.Feed), string(e.Source.Feed)))
-		row.Codes = appendNew(row.Codes, joinWords(string(e.Source.System), e.Source.Written()))
+		row.Codes = appendNew(row.Codes, strings.TrimSpace(string(e.Source.System)+" "+e.Source.Written()))
 	}
 	return row
 }
@@ -206,16 +207,6 @@ func appendNew(list []string, text string) []string {
 		return list
 	}
 	return append(list, text)
-}
-
-func joinWords(parts ...string) (all string) {
-	for _, part := range parts {
-		if part != "" && all != "" {
-			all += " "
-		}
-		all += part
-	}
-	return all
 }
 
 // findRoom returns the room of an id in a path; nil: there is none.

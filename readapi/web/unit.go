@@ -32,10 +32,10 @@ type Unit struct {
 
 // Feed is the age of one kind of input.
 type Feed struct {
-	Channel string
-	Heard   time.Time // zero: never
-	Late    bool      // silent for longer than usual
-	Stale   bool
+	Channel      string
+	LastReceived time.Time // zero: never
+	Late         bool      // silent for longer than usual
+	Stale        bool
 }
 
 // tooOld is the age from which on nobody may act on a page.
@@ -336,8 +336,8 @@ func (p *writer) listFeeds(u *Unit) []feedRow {
 	rows := make([]feedRow, 0, len(u.Feeds))
 	for _, f := range u.Feeds {
 		row := feedRow{Name: p.Or("feed."+f.Channel, f.Channel), Age: p.T("feed.never"), Late: f.Late || f.Stale}
-		if !f.Heard.IsZero() {
-			if row.Age = p.FormatAge(u.At.Sub(f.Heard)); f.Stale {
+		if !f.LastReceived.IsZero() {
+			if row.Age = p.FormatAge(u.At.Sub(f.LastReceived)); f.Stale {
 				row.Age = p.T("feed.stale", "age", row.Age)
 			}
 		}

@@ -171,12 +171,12 @@ func (row *unitRow) setFeedAge(p *writer, u *Unit) {
 	var last time.Time
 	late := ""
 	for _, f := range u.Feeds {
-		if f.Heard.After(last) {
-			last = f.Heard
+		if f.LastReceived.After(last) {
+			last = f.LastReceived
 		}
 		row.Silent = row.Silent || f.Stale && f.Channel != "roster" && f.Channel != "staffing" // people send those
 		if f.Stale && late == "" {
-			late = p.T("units.late", "feed", p.Or("feed."+f.Channel, f.Channel), "age", p.FormatAge(u.At.Sub(f.Heard)))
+			late = p.T("units.late", "feed", p.Or("feed."+f.Channel, f.Channel), "age", p.FormatAge(u.At.Sub(f.LastReceived)))
 		}
 	}
 	switch {

@@ -385,11 +385,11 @@ func usual(u *web.Unit) {
 	u.Forecast = outlook(float64(u.Verdict.Required)/60, u.Verdict.OnDuty)
 	u.Plan = []acuity.Staffing{{AsOf: acuity.At(half.Add(268 * time.Minute)), Nurses: 14}}
 	u.Feeds = []web.Feed{
-		{Channel: "adt", Heard: u.At.Add(-12 * time.Second)},
-		{Channel: "census", Heard: u.At.Add(-4 * time.Minute)},
-		{Channel: "clinical", Heard: u.At.Add(-31 * time.Second)},
-		{Channel: "roster", Heard: u.At.Add(-13 * time.Hour), Stale: true},
-		{Channel: "staffing", Heard: u.At.Add(-22 * time.Minute), Late: true},
+		{Channel: "adt", LastReceived: u.At.Add(-12 * time.Second)},
+		{Channel: "census", LastReceived: u.At.Add(-4 * time.Minute)},
+		{Channel: "clinical", LastReceived: u.At.Add(-31 * time.Second)},
+		{Channel: "roster", LastReceived: u.At.Add(-13 * time.Hour), Stale: true},
+		{Channel: "staffing", LastReceived: u.At.Add(-22 * time.Minute), Late: true},
 	}
 	u.Help = []help.Step{
 		{Kind: help.Nurse, At: acuity.At(half), Level: acuity.LevelYellow, Shortfall: 1},

@@ -271,8 +271,7 @@ func setTier(on *adminRequest) {
 	case ok:
 		d.waitUntil(func() bool {
 			var list struct{ Tiers []apiTier }
-			a, err := d.call(http.MethodGet, alertsAPI+"/tiers", "", nil)
-			return err == nil && a.Refused == nil && a.Decode(&list) == nil && slices.ContainsFunc(list.Tiers, func(t apiTier) bool { return t.ID == tier && t.Version >= set.Version })
+			return d.fetch(alertsAPI+"/tiers", &list) == nil && slices.ContainsFunc(list.Tiers, func(t apiTier) bool { return t.ID == tier && t.Version >= set.Version })
 		})
 		d.leaveNotice(d.pathTo(), "tiers.done", "tier", tier)
 	}

@@ -23,6 +23,12 @@ type apiAct struct {
 	Before, After       *string
 }
 
+// actList is a page of the acts as the API tells it.
+type actList struct {
+	Items      []apiAct
+	NextCursor *string
+}
+
 type auditPage struct {
 	adminPage
 	Form    *form
@@ -58,15 +64,9 @@ func readAuditQuery(d *adminRequest) url.Values {
 // readActs returns a page of the acts. Refused says which rule the query breaks. It returns
 // false after it has answered with a fault.
 func readActs(d *adminRequest, q url.Values) (acts []apiAct, next string, refused *apicall.Refusal, ok bool) {
-	var list struct {
-		Items      []apiAct
-		NextCursor *string
-	}
+	var list actList
 	refused, ok = d.send(http.MethodGet, auditAPI+"?"+q.Encode(), "", nil, &list)
-	if list.NextCursor != nil {
-		next = *list.NextCursor
-	}
-	return list.Items, next, refused, ok
+	return list.Items, textOrEmpty(list.NextCursor), refused, ok
 }
 
 // readNames returns the names of people and keys, by id.
@@ -74,7 +74,7 @@ func readNames(d *adminRequest) map[string]string {
 	names := map[string]string{"command line": d.T("audit.cli")}
 	var people userList
 	var keys struct{ Keys []apiKey }
-	if a, err := d.call(http.MethodGet, usersAPI, "", nil); err == nil && a.Refused == nil && a.Decode(&people) == nil {
+	if d.fetch(usersAPI, &people) == nil {
 		for i := range people.Users {
 			names[people.Users[i].ID] = people.Users[i].Label
 		}
@@ -82,7 +82,7 @@ func readNames(d *adminRequest) map[string]string {
 			names[people.Invitations[i].ID] = people.Invitations[i].Label
 		}
 	}
-	if a, err := d.call(http.MethodGet, keysAPI, "", nil); err == nil && a.Refused == nil && a.Decode(&keys) == nil {
+	if d.fetch(keysAPI, &keys) == nil {
 		for i := range keys.Keys {
 			names[keys.Keys[i].ID] = keys.Keys[i].Name
 		}
@@ -165,12 +165,8 @@ func downloadAudit(d *adminRequest) {
 			break
 		}
 		q.Set("cursor", next)
-		a, err := d.call(http.MethodGet, auditAPI+"?"+q.Encode(), "", nil)
-		var list struct {
-			Items      []apiAct
-			NextCursor *string
-		}
-		if err != nil || a.Refused != nil || a.Decode(&list) != nil {
+		var list actList
+		if err := d.fetch(auditAPI+"?"+q.Encode(), &list); err != nil {
 			d.Log.WarnContext(d.r.Context(), "audit file cut short", "error", err)
 			panic(http.ErrAbortHandler) // a file that lacks its end must not look whole
 		}

@@ -37,14 +37,12 @@ type suggestionRow struct {
 // readCode returns a code of the worklist. A code that is not on the list has its name
 // alone. It returns false after it has answered with a fault.
 func (d termsRequest) readCode(system, code, kind string) (c apiCode, ok bool) {
-	var list struct{ Items []apiCode }
+	var list codeList
 	if _, ok = d.read(worklistAPI+"?"+url.Values{"code": {code}}.Encode(), &list); !ok {
 		return c, false
 	}
-	for i := range list.Items {
-		if one := &list.Items[i]; one.System == system && (one.Kind == kind || kind == "") {
-			return *one, true
-		}
+	if found := list.find(system, kind); found != nil {
+		return *found, true
 	}
 	return apiCode{System: system, Code: code, Kind: kind}, true
 }
@@ -201,7 +199,7 @@ func actOnCode(on *adminRequest) {
 	}
 }
 
-// madeMappings is the answer to a change of the map.
+// madeMappings is the rows that a change of the map made, or all rows.
 type madeMappings struct {
 	Mappings []struct{ ID, FactorID string }
 }
@@ -223,11 +221,8 @@ func (d termsRequest) showApplied(made *madeMappings, f url.Values) {
 // readMappedFactor returns the factor of a row of the map; "": there is no such row, or the
 // API does not answer.
 func (d termsRequest) readMappedFactor(id string) string {
-	a, err := d.call(http.MethodGet, mapAPI+"?limit=20000", "", nil)
-	var list struct {
-		Mappings []struct{ ID, FactorID string }
-	}
-	if err != nil || a.Refused != nil || a.Decode(&list) != nil {
+	var list madeMappings
+	if d.fetch(mapAPI+"?limit=20000", &list) != nil {
 		return ""
 	}
 	for _, m := range list.Mappings {
@@ -259,16 +254,7 @@ func (d termsRequest) markCode(system, code, kind, verb string) {
 
 func (d termsRequest) waitForCode(system, code, kind, status string) {
 	d.waitUntil(func() bool {
-		var list struct{ Items []apiCode }
-		a, err := d.call(http.MethodGet, worklistAPI+"?"+url.Values{"code": {code}, "status": {status}}.Encode(), "", nil)
-		if err != nil || a.Refused != nil || a.Decode(&list) != nil {
-			return false
-		}
-		for i := range list.Items {
-			if list.Items[i].System == system && (list.Items[i].Kind == kind || kind == "") {
-				return true
-			}
-		}
-		return false
+		var list codeList
+		return d.fetch(worklistAPI+"?"+url.Values{"code": {code}, "status": {status}}.Encode(), &list) == nil && list.find(system, kind) != nil
 	})
 }

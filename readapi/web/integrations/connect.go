@@ -31,10 +31,7 @@ const (
 func showConnect(on *adminRequest) {
 	d := feedsRequest{localRequest{on}}
 	out := connectPage{adminPage: d.newPage("feeds.connect"), MLLP: mllpFlag}
-	address := d.Administration.URL
-	if address == "" {
-		address = d.pageOrigin()
-	}
+	address := d.apiAddress()
 	for i := range d.Administration.Operations {
 		o := &d.Administration.Operations[i]
 		name, feed := strings.CutPrefix(o.Path, "/api/ingest/")
@@ -43,14 +40,6 @@ func showConnect(on *adminRequest) {
 		}
 	}
 	d.show(http.StatusOK, "feeds.connect", &out)
-}
-
-// pageOrigin returns the address at which the page itself is served.
-func (d feedsRequest) pageOrigin() string {
-	if d.Secure {
-		return "https://" + d.r.Host
-	}
-	return "http://" + d.r.Host
 }
 
 func (d feedsRequest) newConnectFeed(address, name string, o *contract.Operation) connectFeed {

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-chi/chi/v5"
-
+	"svc/internal/httpapi"
 	"svc/internal/outbound"
 	"svc/readapi/web/apicall"
 )
@@ -87,15 +86,6 @@ func (d *adminRequest) formatSecond(t *time.Time) string {
 	return d.formatTime(t) + t.In(d.Zone).Format(":05")
 }
 
-// pathPart returns the value of another parameter of the path.
-func (d *adminRequest) pathPart(name string) string {
-	raw := chi.URLParam(d.r, name)
-	if value, err := url.PathUnescape(raw); err == nil {
-		return value
-	}
-	return raw
-}
-
 // deliveryPage shows one delivery, or the result of a command.
 type deliveryPage struct {
 	adminPage
@@ -114,7 +104,7 @@ func showDelivery(d *adminRequest) {
 	if !ok {
 		return
 	}
-	v, ok := readDelivery(d, w, d.pathPart("delivery"))
+	v, ok := readDelivery(d, w, httpapi.PathValue(d.r, "delivery"))
 	if !ok {
 		return
 	}
@@ -182,7 +172,7 @@ func retryDelivery(d *adminRequest) {
 	if !ok {
 		return
 	}
-	v, ok := readDelivery(d, w, d.pathPart("delivery"))
+	v, ok := readDelivery(d, w, httpapi.PathValue(d.r, "delivery"))
 	if !ok {
 		return
 	}
@@ -201,16 +191,15 @@ func showCommand(d *adminRequest) {
 	if !ok {
 		return
 	}
-	c, ok := d.readCommand(d.pathPart("command"))
+	c, ok := d.readCommand(httpapi.PathValue(d.r, "command"))
 	if !ok {
 		return
 	}
 	out := deliveryPage{adminPage: d.newPage("command"), Hook: newWebhookRow(d, w), Command: c}
 	out.Heading = d.Or("command."+c.Verb, c.Verb)
 	if id := textOrEmpty(c.DeliveryID); id != "" {
-		a, err := d.call(http.MethodGet, "/api/admin/deliveries/"+url.PathEscape(id), "", nil)
 		v := apiDelivery{}
-		if err == nil && a.Refused == nil && a.Decode(&v) == nil && v.EndpointID == w.ID {
+		if d.fetch("/api/admin/deliveries/"+url.PathEscape(id), &v) == nil && v.EndpointID == w.ID {
 			row := newDeliveryRow(d, &v)
 			out.Row = &row
 			if n := len(v.Attempts); n > 0 && c.Verb == string(outbound.VerbTest) && d.Administration.TestRequest != nil && v.Attempts[n-1].At != nil && v.OccurredAt != nil {
@@ -225,9 +214,9 @@ func showCommand(d *adminRequest) {
 }
 
 func stopCommand(d *adminRequest) {
-	refused, ok := d.send(http.MethodPost, "/api/admin/commands/"+url.PathEscape(d.pathPart("command"))+"/stop", "", nil, nil)
+	refused, ok := d.send(http.MethodPost, "/api/admin/commands/"+url.PathEscape(httpapi.PathValue(d.r, "command"))+"/stop", "", nil, nil)
 	if ok && refused == nil {
-		d.leaveNotice(d.pathTo(d.pathID(), "commands", d.pathPart("command")), "command.stopping")
+		d.leaveNotice(d.pathTo(d.pathID(), "commands", httpapi.PathValue(d.r, "command")), "command.stopping")
 	} else if ok {
 		showRefusal(d, refused)
 	}

@@ -27,16 +27,15 @@ func feedsSection() *section {
 
 // apiFeed is a feed as the API tells it.
 type apiFeed struct {
-	Channel, Source       string
-	SourceName            *string
-	LastReceivedAt        *time.Time
-	LastAppliedAt         *time.Time
-	LastEventAt           *time.Time
-	ExpectedEverySeconds  *int64
-	Stale                 bool
-	Windows               map[string]apiCounts
-	Refusals, Warnings    []apiNotice // of one source alone
-	ExpectedEveryOfSource *int64      `json:"-"`
+	Channel, Source      string
+	SourceName           *string
+	LastReceivedAt       *time.Time
+	LastAppliedAt        *time.Time
+	LastEventAt          *time.Time
+	ExpectedEverySeconds *int64
+	Stale                bool
+	Windows              map[string]apiCounts
+	Refusals, Warnings   []apiNotice // of one source alone
 }
 
 type apiCounts struct{ Received, Applied, Duplicates, Ignored, Rejected, Warnings int64 }

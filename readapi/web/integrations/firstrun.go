@@ -23,7 +23,7 @@ type runStep struct {
 const pollEvery = 2
 
 func showFirstRun(d *adminRequest) {
-	heard, seen, staffed, err := d.readFacts()
+	received, rooms, staffed, err := d.readFacts()
 	if err != nil {
 		d.ShowUnavailable(d.w, d.r, d.session, "facts not read", err)
 		return
@@ -41,8 +41,8 @@ func showFirstRun(d *adminRequest) {
 		done       bool
 	}{
 		{"key", out.Root + "/keys/new?preset=ehr", counts["keys"] > 0},
-		{"feed", out.Root + "/keys/new?preset=ehr", heard},
-		{"room", d.session.Base, seen},
+		{"feed", out.Root + "/keys/new?preset=ehr", received},
+		{"room", d.session.Base, rooms},
 		{"staffing", d.session.Base, staffed},
 		{"tell", out.Root + "/webhooks/new", counts["webhooks"]+counts["alerts"] > 0},
 		{"wall", out.Root + "/walls", counts["walls"] > 0},
@@ -60,21 +60,17 @@ func showFirstRun(d *adminRequest) {
 }
 
 // readFacts returns what a hospital has sent: anything, a room, nurses on duty.
-func (d *adminRequest) readFacts() (heard, seen, staffed bool, err error) {
+func (d *adminRequest) readFacts() (received, rooms, staffed bool, err error) {
 	v, err := d.Verdict(d.r.Context(), d.session.Hospital)
 	switch {
 	case err != nil:
 		return false, false, false, err
 	case v != nil:
-		heard, seen, staffed = true, len(v.Rooms) > 0, v.OnDuty >= 0
+		received, rooms, staffed = true, len(v.Rooms) > 0, v.OnDuty >= 0
 	}
-	if !heard { // a refused message counts, too
-		var status struct {
-			Feeds []struct{ LastReceivedAt *string }
-		}
-		if a, fault := d.call(http.MethodGet, "/api/ingest/status", "", nil); fault == nil && a.Refused == nil {
-			heard = a.Decode(&status) == nil && len(status.Feeds) > 0
-		}
+	if !received { // a refused message counts, too
+		var status apiStatus
+		received = d.fetch(statusAPI, &status) == nil && len(status.Feeds) > 0
 	}
-	return heard, seen, staffed, nil
+	return received, rooms, staffed, nil
 }

@@ -210,9 +210,9 @@ func previewFile[T any](d termsRequest, out *importPage, of *table[T], rows []sh
 	d.show(status, "terms.import", out)
 }
 
-// joinParts joins the parts that are not empty by commas.
-func joinParts(parts ...string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ", ")
+// joinParts joins the parts that are not empty.
+func joinParts(by string, parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), by)
 }
 
 func (d termsRequest) newMapImport() importPage {
@@ -251,8 +251,8 @@ func importMap(on *adminRequest) {
 			if m.Value != nil {
 				limit = m.Value.Op + " " + m.Value.Than.String()
 			}
-			return joinParts(m.System, m.Code, m.KindName(), limit)
+			return joinParts(", ", m.System, m.Code, m.KindName(), limit)
 		},
-		says: func(m *sheets.Mapping) string { return joinParts(d.nameFactor(m.FactorID), m.Comment) },
+		says: func(m *sheets.Mapping) string { return joinParts(", ", d.nameFactor(m.FactorID), m.Comment) },
 	})
 }

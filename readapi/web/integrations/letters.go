@@ -150,8 +150,7 @@ func (d feedsRequest) retryRecords(ids []string) {
 func (d feedsRequest) areRetried(ids []string) bool {
 	for _, id := range ids {
 		var l apiLetter
-		a, err := d.call(http.MethodGet, lettersAPI+"/"+url.PathEscape(id), "", nil)
-		if err != nil || a.Refused != nil || a.Decode(&l) != nil || l.RetriedAt == nil {
+		if d.fetch(lettersAPI+"/"+url.PathEscape(id), &l) != nil || l.RetriedAt == nil {
 			return false
 		}
 	}

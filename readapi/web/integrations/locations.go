@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -64,16 +65,11 @@ func (d placesRequest) newLocationRow(l *apiLocation) locationRow {
 
 // formatPlace writes a place as its sender names it.
 func formatPlace(l *sheets.Location) string {
-	var parts []string
-	for _, part := range []string{l.PointOfCare, l.Room, l.Bed} {
-		if part != "" {
-			parts = append(parts, part)
-		}
-	}
-	if len(parts) == 0 && l.RoomID != nil {
+	place := joinParts(" / ", l.PointOfCare, l.Room, l.Bed)
+	if place == "" && l.RoomID != nil {
 		return strconv.Itoa(int(*l.RoomID))
 	}
-	return strings.Join(parts, " / ")
+	return place
 }
 
 func showLocations(on *adminRequest) {
@@ -235,8 +231,7 @@ func setLocation(on *adminRequest) {
 // findLocation returns the id of the row for the place of a form; "": there is none.
 func (d placesRequest) findLocation(f url.Values) string {
 	var list apiLocations
-	a, err := d.call(http.MethodGet, locationsAPI, "", nil)
-	if err != nil || a.Refused != nil || a.Decode(&list) != nil {
+	if d.fetch(locationsAPI, &list) != nil {
 		return ""
 	}
 	same := func(a, b string) bool {
@@ -253,16 +248,7 @@ func (d placesRequest) findLocation(f url.Values) string {
 
 func (d placesRequest) hasLocation(id string) bool {
 	var list apiLocations
-	a, err := d.call(http.MethodGet, locationsAPI, "", nil)
-	if err != nil || a.Refused != nil || a.Decode(&list) != nil {
-		return false
-	}
-	for i := range list.Locations {
-		if list.Locations[i].ID == id {
-			return true
-		}
-	}
-	return false
+	return d.fetch(locationsAPI, &list) == nil && slices.ContainsFunc(list.Locations, func(l apiLocation) bool { return l.ID == id })
 }
 
 func removeLocation(on *adminRequest) {
@@ -309,7 +295,7 @@ func importLocations(on *adminRequest) {
 		about: formatPlace,
 		says: func(l *sheets.Location) string {
 			row := d.newLocationRow(&apiLocation{Location: *l})
-			return joinParts(row.Is, row.Label, row.Area, row.Primary)
+			return joinParts(", ", row.Is, row.Label, row.Area, row.Primary)
 		},
 	})
 }

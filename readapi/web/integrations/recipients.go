@@ -123,24 +123,15 @@ func (d alertsRequest) saveRecipient(method, path, id string) {
 		d.showRecipient(refused.PageStatus(), id, refused)
 	case ok:
 		d.waitUntil(func() bool {
-			return d.hasRecipient(func(p *apiRecipient) bool { return p.ID == saved.ID && p.Version >= saved.Version })
+			return d.hasRecipient(func(p apiRecipient) bool { return p.ID == saved.ID && p.Version >= saved.Version })
 		})
 		d.leaveNotice(d.pathTo(), "recipients.done", "label", saved.Label)
 	}
 }
 
-func (d alertsRequest) hasRecipient(is func(*apiRecipient) bool) bool {
+func (d alertsRequest) hasRecipient(is func(apiRecipient) bool) bool {
 	var list struct{ Recipients []apiRecipient }
-	a, err := d.call(http.MethodGet, recipientsAPI, "", nil)
-	if err != nil || a.Refused != nil || a.Decode(&list) != nil {
-		return false
-	}
-	for i := range list.Recipients {
-		if is(&list.Recipients[i]) {
-			return true
-		}
-	}
-	return false
+	return d.fetch(recipientsAPI, &list) == nil && slices.ContainsFunc(list.Recipients, is)
 }
 
 func removeRecipient(on *adminRequest) {
@@ -152,7 +143,7 @@ func removeRecipient(on *adminRequest) {
 		d.r.PostForm = nil // the page shows the recipient as it is now
 		d.showRecipient(refused.PageStatus(), id, refused)
 	case ok:
-		d.waitUntil(func() bool { return !d.hasRecipient(func(p *apiRecipient) bool { return p.ID == id }) })
+		d.waitUntil(func() bool { return !d.hasRecipient(func(p apiRecipient) bool { return p.ID == id }) })
 		d.leaveNotice(d.pathTo(), "recipients.removed")
 	}
 }

@@ -8,8 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-chi/chi/v5"
-
+	"svc/internal/httpapi"
 	"svc/internal/httpapi/contract"
 	"svc/readapi/web/apicall"
 	"svc/readapi/web/auth"
@@ -64,13 +63,7 @@ func (d *adminRequest) pathTo(parts ...string) string {
 }
 
 // pathID returns the value of {id} in the path of the page.
-func (d *adminRequest) pathID() string {
-	text := chi.URLParam(d.r, "id")
-	if id, err := url.PathUnescape(text); err == nil {
-		return id
-	}
-	return text
-}
+func (d *adminRequest) pathID() string { return httpapi.PathValue(d.r, "id") }
 
 // now returns the time of the request.
 func (d *adminRequest) now() time.Time { return d.Now() }

@@ -264,8 +264,7 @@ func (d rulesRequest) waitForRule(id string, there bool) {
 	before := d.formVersion()
 	d.waitUntil(func() bool {
 		var list struct{ Rules []apiRule }
-		a, err := d.call(http.MethodGet, rulesAPI, "", nil)
-		if err != nil || a.Refused != nil || a.Decode(&list) != nil {
+		if d.fetch(rulesAPI, &list) != nil {
 			return false
 		}
 		for i := range list.Rules {

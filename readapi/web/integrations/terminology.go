@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -113,6 +114,15 @@ type codeList struct {
 	Total int
 }
 
+// find returns the code of a system and kind, "" for any; nil: the list has none.
+func (l *codeList) find(system, kind string) *apiCode {
+	at := slices.IndexFunc(l.Items, func(c apiCode) bool { return c.System == system && (c.Kind == kind || kind == "") })
+	if at < 0 {
+		return nil
+	}
+	return &l.Items[at]
+}
+
 // readWorklist returns a page of the worklist. Beyond the end of the list it returns the last
 // page. It returns false after it has answered with a fault.
 func (d termsRequest) readWorklist(ask url.Values, at int) (list codeList, ok bool) {
@@ -128,11 +138,10 @@ func (d termsRequest) readWorklist(ask url.Values, at int) (list codeList, ok bo
 
 // parseCount reads a whole number; 0: the text is none.
 func parseCount(text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		return 0
+	if n, err := strconv.Atoi(text); err == nil {
+		return n
 	}
-	return n
+	return 0
 }
 
 func (d termsRequest) newCodeRow(c *apiCode) codeRow {

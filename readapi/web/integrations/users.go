@@ -164,8 +164,7 @@ func changeUser(d *adminRequest) {
 	case ok:
 		d.waitUntil(func() bool {
 			var list userList
-			a, err := d.call(http.MethodGet, usersAPI, "", nil)
-			return err == nil && a.Refused == nil && a.Decode(&list) == nil && slices.ContainsFunc(list.Users, func(u apiUser) bool { return u.ID == changed.ID && u.Version >= changed.Version })
+			return d.fetch(usersAPI, &list) == nil && slices.ContainsFunc(list.Users, func(u apiUser) bool { return u.ID == changed.ID && u.Version >= changed.Version })
 		})
 		d.leaveNotice(d.pathTo(), "users.changed", "name", changed.Label)
 	}

@@ -94,8 +94,7 @@ func (d *adminRequest) apiAddress() string {
 func waitForWall(d *adminRequest, id string, there bool) {
 	d.waitUntil(func() bool {
 		var list struct{ Walls []apiWall }
-		a, err := d.call(http.MethodGet, wallsAPI, "", nil)
-		return err == nil && a.Refused == nil && a.Decode(&list) == nil && there == slices.ContainsFunc(list.Walls, func(w apiWall) bool { return w.ID == id })
+		return d.fetch(wallsAPI, &list) == nil && there == slices.ContainsFunc(list.Walls, func(w apiWall) bool { return w.ID == id })
 	})
 }
 

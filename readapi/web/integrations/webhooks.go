@@ -67,7 +67,7 @@ type webhookRow struct {
 func newWebhookRow(d *adminRequest, w *apiWebhook) webhookRow {
 	row := webhookRow{ID: w.ID, URL: w.URL, Events: strings.Join(w.Events, ", "), Rooms: d.T("hooks.rooms.all"), State: d.T("hooks.unknown")}
 	if w.Rooms != nil {
-		row.Rooms = formatRooms(w.Rooms)
+		row.Rooms = joinRooms(w.Rooms)
 	}
 	if w.Waiting != nil {
 		row.Waiting = strconv.Itoa(*w.Waiting)
@@ -81,14 +81,6 @@ func newWebhookRow(d *adminRequest, w *apiWebhook) webhookRow {
 		row.State = d.T("hooks.active")
 	}
 	return row
-}
-
-func formatRooms(rooms []int32) string {
-	all := make([]string, len(rooms))
-	for i, room := range rooms {
-		all[i] = strconv.Itoa(int(room))
-	}
-	return strings.Join(all, ", ")
 }
 
 func showWebhooks(d *adminRequest) {
@@ -218,7 +210,7 @@ func readWebhook(d *adminRequest) (w *apiWebhook, version string, ok bool) {
 func listWebhookValues(w *apiWebhook) url.Values {
 	v := url.Values{
 		"url": {w.URL}, "events": w.Events, "rate": {strconv.FormatFloat(w.RatePerSecond, 'f', -1, 64)}, "timeout": {strconv.Itoa(w.TimeoutSeconds)},
-		"rooms": {formatRooms(w.Rooms)}, "readers": {strings.Join(w.ReaderKeyIDs, ", ")}, "enabled": {"no"},
+		"rooms": {joinRooms(w.Rooms)}, "readers": {strings.Join(w.ReaderKeyIDs, ", ")}, "enabled": {"no"},
 	}
 	if w.Enabled {
 		v.Set("enabled", "yes")

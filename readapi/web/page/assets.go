@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"io/fs"
 	"maps"
-	"mime"
 	"net/http"
 	"path"
 	"slices"
@@ -30,6 +29,11 @@ type asset struct {
 	plain, compressed []byte
 }
 
+// assetKinds are the types of files by their ending. What the machine says may differ.
+var assetKinds = map[string]string{
+	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".woff2": "font/woff2", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8",
+}
+
 func loadAssets() *assets {
 	a := &assets{files: map[string]asset{}}
 	sum := sha256.New()
@@ -45,20 +49,7 @@ func loadAssets() *assets {
 		if path.Ext(e.Name()) == ".js" {
 			content = dropComments(content)
 		}
-		kind := mime.TypeByExtension(path.Ext(e.Name()))
-		switch path.Ext(e.Name()) { // not what the machine says
-		case ".js":
-			kind = "text/javascript; charset=utf-8"
-		case ".css":
-			kind = "text/css; charset=utf-8"
-		case ".woff2":
-			kind = "font/woff2"
-		case ".svg":
-			kind = "image/svg+xml"
-		case ".txt":
-			kind = "text/plain; charset=utf-8"
-		}
-		a.files[e.Name()] = asset{kind, content, compress(content)}
+		a.files[e.Name()] = asset{assetKinds[path.Ext(e.Name())], content, compress(content)}
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.files)) {
 		sum.Write([]byte(name))

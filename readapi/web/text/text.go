@@ -54,14 +54,8 @@ func loadTexts() map[string]*Texts {
 	return all
 }
 
-// languageCookie holds the language that a person chose.
-const languageCookie = "svc-language"
-
-// For returns the texts in the language that a person chose, or that the browser prefers.
+// For returns the texts in the language that the browser prefers.
 func For(r *http.Request) *Texts {
-	if c, err := r.Cookie(languageCookie); err == nil && allTexts[c.Value] != nil {
-		return allTexts[c.Value]
-	}
 	_, i := language.MatchStrings(matcher, r.Header.Get("Accept-Language"))
 	return allTexts[languages[i].String()]
 }
