@@ -14,9 +14,7 @@ type decimal struct {
 }
 
 // MarshalJSON writes the number.
-func (d decimal) MarshalJSON() ([]byte, error) { return d.append(nil), nil }
-
-func (d decimal) append(b []byte) []byte {
+func (d decimal) MarshalJSON() (b []byte, _ error) {
 	units, places := d.units, d.places
 	for places > 0 && units%10 == 0 {
 		units /= 10
@@ -31,14 +29,14 @@ func (d decimal) append(b []byte) []byte {
 	}
 	b = strconv.AppendInt(b, units/unit, 10)
 	if places == 0 {
-		return b
+		return b, nil
 	}
 	b = append(b, '.')
 	for rest := units % unit; unit > 1; rest %= unit {
 		unit /= 10
 		b = append(b, byte('0'+rest/unit)) //nolint:gosec // one digit
 	}
-	return b
+	return b, nil
 }
 
 // nurses converts a demand to nurses, rounded half up to two places.

@@ -2,7 +2,6 @@ package readapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -140,11 +139,7 @@ func (s *server) forecast(ctx context.Context, hospital string) (*rendered, erro
 	if err != nil {
 		return nil, err
 	}
-	data, err := json.Marshal(predictOf(j.verdict, f))
-	if err != nil {
-		return nil, fmt.Errorf("write forecast: %w", err)
-	}
-	return tagged(data), nil
+	return tagged(encode(predictOf(j.verdict, f))), nil
 }
 
 // predictUnit returns a forecast with the judgment at its beginning.

@@ -105,15 +105,8 @@ func (h *hub) followHospital(ctx context.Context, f *followedHospital) {
 	changed := h.cfg.Changes.Watch(ctx, f.hospital)
 	for ctx.Err() == nil {
 		h.readHospital(ctx, f)
-		if !waitFor(ctx, leastBetween, nil) {
-			return
-		}
-		pause, stop := context.WithTimeout(ctx, h.durationUntilNext(f))
-		select {
-		case <-changed:
-		case <-pause.Done():
-		}
-		stop()
+		waitFor[string](ctx, leastBetween, nil)
+		waitFor(ctx, h.durationUntilNext(f), changed)
 	}
 }
 

@@ -195,20 +195,12 @@ func (s *site) beginStream(w http.ResponseWriter, r *http.Request, group string)
 }
 
 // formatBeat returns the event that says that the stream lives, and for how many seconds the
-// session still does; "": the session has ended.
-func (s *site) formatBeat(left func() (time.Duration, bool)) string {
+// session still does; 0: for ever.
+func formatBeat(now time.Time, left time.Duration) string {
 	data := struct {
 		Now  string `json:"now"`
-		Left *int64 `json:"left,omitempty"`
-	}{Now: s.Now().UTC().Format(time.RFC3339)}
-	d, ok := left()
-	if !ok {
-		return ""
-	}
-	if d > 0 {
-		seconds := int64(d / time.Second)
-		data.Left = &seconds
-	}
+		Left int64  `json:"left,omitempty"`
+	}{now.UTC().Format(time.RFC3339), int64(left / time.Second)}
 	text, err := json.Marshal(data)
 	if err != nil {
 		panic(err) // a text and a number
@@ -217,6 +209,29 @@ func (s *site) formatBeat(left func() (time.Duration, bool)) string {
 }
 
 const gone = "event: gone\ndata: {}\n\n"
+
+// sendStream sends events until the browser goes, the session ends, or the stream is old. It asks
+// for them when it is woken, and once a second. left says how long the session still lasts; false:
+// it has ended.
+func (s *site) sendStream(ctx context.Context, o *eventWriter, left func() (time.Duration, bool), wake <-chan struct{}, events func() string) {
+	beats := s.Now()
+	for ctx.Err() == nil {
+		remains, holds := left()
+		if !holds {
+			o.sendEvents(gone)
+			return
+		}
+		text := events()
+		if now := s.Now(); !now.Before(beats) {
+			text += formatBeat(now, remains)
+			beats = now.Add(beatEvery)
+		}
+		if !o.sendEvents(text) {
+			return
+		}
+		waitFor(ctx, min(beats.Sub(s.Now()), holdsEvery), wake)
+	}
+}
 
 // streamUnit sends the states of a unit until the browser goes, the session ends, or the
 // stream is old. A group, such as one wall, may have few streams; "": the stream has no group.
@@ -229,41 +244,17 @@ func (s *site) streamUnit(w http.ResponseWriter, r *http.Request, session *auth.
 	c := s.hub.follow(session.Hospital, look{wall, s.writer(r, session).Language, session.Base})
 	defer s.hub.unfollow(c)
 	c.has = cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("last"))
-	beats := s.Now()
-	for {
-		if _, holds := left(); !holds {
-			o.sendEvents(gone)
-			return
-		}
-		if !o.sendEvents(c.takeEvents()) {
-			return
-		}
-		if now := s.Now(); !now.Before(beats) {
-			text := s.formatBeat(left)
-			if text == "" {
-				o.sendEvents(gone)
-				return
-			}
-			if !o.sendEvents(text) {
-				return
-			}
-			beats = now.Add(beatEvery)
-		}
-		if !waitFor(ctx, min(beats.Sub(s.Now()), holdsEvery), c.wake) {
-			return
-		}
-	}
+	s.sendStream(ctx, o, left, c.wake, c.takeEvents)
 }
 
-// waitFor returns after a duration, or when it is woken; false: the context has ended.
-func waitFor(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
+// waitFor returns after a duration, when it is woken, or when the context ends.
+func waitFor[T any](ctx context.Context, d time.Duration, wake <-chan T) {
 	pause, stop := context.WithTimeout(ctx, d)
 	defer stop()
 	select {
 	case <-wake:
 	case <-pause.Done():
 	}
-	return ctx.Err() == nil
 }
 
 func (s *site) streamPage(w http.ResponseWriter, r *http.Request, session *auth.Session) {

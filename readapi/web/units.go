@@ -220,45 +220,21 @@ func (s *site) streamUnits(w http.ResponseWriter, r *http.Request, session *auth
 		return
 	}
 	defer end()
-	hospitals := s.Cookies.ListHospitals(session)
-	changed := s.Changes.Watch(ctx, hospitals...)
-	p, left := s.writer(r, session), s.watchSession(r)
-	sent, beats, looks := map[string]string{}, s.Now(), s.Now()
-	for ctx.Err() == nil {
-		now := s.Now()
-		if _, holds := left(); !holds {
-			o.sendEvents(gone)
-			return
-		}
-		hospitals = s.Cookies.ListHospitals(session)
-		all, again := !now.Before(looks), hospitals
-		if all {
+	changed := s.Changes.Watch(ctx, s.Cookies.ListHospitals(session)...)
+	p, sent, looks := s.writer(r, session), map[string]string{}, s.Now()
+	s.sendStream(ctx, o, s.watchSession(r), nil, func() string { // once a second, so that changes are sent together
+		hospitals := s.Cookies.ListHospitals(session)
+		if now := s.Now(); !now.Before(looks) {
 			looks = now.Add(summaryFor)
-		} else {
-			again = slices.DeleteFunc(drainIDs(changed, nil), func(one string) bool { return !slices.Contains(hospitals, one) })
+			return s.formatRowsEvent(ctx, p, hospitals, sent, false)
 		}
-		if !o.sendEvents(s.formatRowsEvent(ctx, p, again, sent, !all)) {
-			return
-		}
-		if !now.Before(beats) {
-			text := s.formatBeat(left)
-			if text == "" {
-				o.sendEvents(gone)
-				return
-			}
-			if !o.sendEvents(text) {
-				return
-			}
-			beats = now.Add(beatEvery)
-		}
-		if !waitFor(ctx, time.Second, nil) { // so that changes are sent together
-			return
-		}
-	}
+		again := slices.DeleteFunc(drainIDs(changed), func(one string) bool { return !slices.Contains(hospitals, one) })
+		return s.formatRowsEvent(ctx, p, again, sent, true)
+	})
 }
 
-// drainIDs adds the ids that wait in a channel to a list, each once.
-func drainIDs(from <-chan string, list []string) []string {
+// drainIDs returns the ids that wait in a channel, each once.
+func drainIDs(from <-chan string) (list []string) {
 	for {
 		select {
 		case hospital := <-from:
