@@ -78,7 +78,7 @@ func (*fakeSettings) Hospital(string) (access.Hospital, bool) { return access.Ho
 
 // someCodes has three codes without a meaning, which came in 14 times within 24 h, and two others.
 func someCodes() []hospital.Record {
-	hour := func(ago int32, count int32) []hospital.HourCount {
+	hour := func(ago, count int32) []hospital.HourCount {
 		return []hospital.HourCount{{Hour: noon.Hour() - ago, Count: count}}
 	}
 	return []hospital.Record{
