@@ -29,9 +29,11 @@ func (s *Shell) admit(w http.ResponseWriter, r *http.Request, key *access.Key) b
 	}
 	rate := rateOf(key)
 	d := s.Limits.Await(r.Context(), key.ID, rate, held)
-	h := w.Header()
-	h["Ratelimit-Policy"] = []string{policyOf(rate)}
-	h["Ratelimit"] = []string{policyName + ";r=" + strconv.Itoa(d.Remaining) + ";t=" + strconv.FormatInt(seconds(d.Reset), 10)}
+	h, values := w.Header(), []string{
+		policy(";q=", int64(rate.Burst), ";w=", max(seconds(rate.Whole()), 1)),
+		policy(";r=", int64(d.Remaining), ";t=", seconds(d.Reset)),
+	}
+	h["Ratelimit-Policy"], h["Ratelimit"] = values[:1:1], values[1:]
 	if !d.Allowed {
 		Fail(w, r, Problem{Kind: RateLimited, RetryAfter: d.Retry})
 	}
@@ -68,10 +70,11 @@ func rateOf(key *access.Key) limit.Rate {
 	return limit.Rate{PerSecond: key.Rate, Burst: max(key.Burst, 1)}
 }
 
-// policyOf returns the header value of a rate.
-func policyOf(r limit.Rate) string {
-	window := seconds(time.Duration(float64(r.Burst) / r.PerSecond * float64(time.Second)))
-	return policyName + ";q=" + strconv.Itoa(r.Burst) + ";w=" + strconv.FormatInt(max(window, 1), 10)
+// policy returns the name of the policy with two parameters.
+func policy(first string, n int64, second string, m int64) string {
+	b := append(make([]byte, 0, 64), policyName...)
+	b = strconv.AppendInt(append(b, first...), n, 10)
+	return string(strconv.AppendInt(append(b, second...), m, 10))
 }
 
 // seconds rounds up.

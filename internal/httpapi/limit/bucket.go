@@ -49,6 +49,9 @@ func (r Rate) wait(tokens float64) time.Duration {
 	return time.Duration(tokens / r.PerSecond * float64(time.Second))
 }
 
+// Whole returns how long an empty bucket needs until it is full.
+func (r Rate) Whole() time.Duration { return r.wait(float64(r.Burst)) }
+
 // Lease is by how much two instances together may exceed a rate. Each holds a quarter of
 // it ahead, and may owe the shared bucket another quarter.
 func (r Rate) Lease() int { return max(r.Burst/5, 4) }

@@ -291,7 +291,7 @@ func (l *Limiter) dropIdle() {
 	for id, c := range l.callers {
 		c.mu.Lock()
 		idle := now.Sub(c.used)
-		if idle > forgetAfter && idle > c.rate.wait(float64(c.rate.Burst)) {
+		if idle > forgetAfter && idle > c.rate.Whole() {
 			delete(l.callers, id)
 			if c.refused {
 				l.clients.Add(-1)
