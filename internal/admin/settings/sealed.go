@@ -7,7 +7,6 @@ import (
 	"svc/internal/admin/subscribers"
 	"svc/internal/outbound"
 	"svc/internal/seal"
-	"svc/internal/stream"
 	"svc/schemas"
 	"svc/schemas/administration"
 )
@@ -20,47 +19,8 @@ func webhookKey(hospital, id string) schemas.Key {
 	return schemas.Key{Hospital: hospital, Kind: kindWebhook, ID: id}
 }
 
-func tierKey(hospital, id string) schemas.Key {
-	return schemas.Key{Hospital: hospital, Kind: kindTier, ID: id}
-}
-
 func recipientKey(hospital, id string) schemas.Key {
 	return schemas.Key{Hospital: hospital, Kind: kindRecipient, ID: id}
-}
-
-// applySubscriber applies one record to the register of webhooks, recipients and tiers.
-func (s *Store) applySubscriber(hospital, kind, id string, value []byte) error {
-	switch {
-	case kind == kindWebhook && value == nil:
-		s.Subscribers.DropWebhook(hospital, id)
-	case kind == kindWebhook:
-		kept, err := administration.WebhookCodec.Decode(value)
-		if err != nil {
-			return fmt.Errorf("decode webhook: %w", err)
-		}
-		w, err := openWebhook(s.Seals, kept)
-		s.Subscribers.SetWebhook(w)
-		return err
-	case kind == kindRecipient && value == nil:
-		s.Subscribers.DropRecipient(hospital, id)
-	case kind == kindRecipient:
-		kept, err := administration.AlertRecipientCodec.Decode(value)
-		if err != nil {
-			return fmt.Errorf("decode alert recipient: %w", err)
-		}
-		p, err := openRecipient(s.Seals, kept)
-		s.Subscribers.SetRecipient(p)
-		return err
-	case kind == kindTier && value == nil:
-		s.Subscribers.DropTier(hospital, id)
-	case kind == kindTier:
-		t, err := administration.AlertTierCodec.Decode(value)
-		if err != nil {
-			return fmt.Errorf("decode alert tier: %w", err)
-		}
-		s.Subscribers.SetTier(t)
-	}
-	return nil
 }
 
 // sealWebhook returns the record of a webhook, with sealed secrets. It refuses to overwrite a
@@ -151,16 +111,12 @@ func (s *Store) PutWebhook(ctx context.Context, seen int64, w *outbound.Webhook)
 	if err != nil {
 		return err
 	}
-	value, err := administration.WebhookCodec.Encode(nil, kept)
-	if err != nil {
-		return fmt.Errorf("encode webhook: %w", err)
-	}
-	return s.write(ctx, w.Hospital, seen, stream.Entry{Key: webhookKey(w.Hospital, w.ID).String(), Value: value})
+	return put(ctx, s, seen, w.Hospital, kindWebhook, w.ID, administration.WebhookCodec, kept)
 }
 
 // DropWebhook implements [subscribers.Store].
 func (s *Store) DropWebhook(ctx context.Context, seen int64, hospital, id string) error {
-	return s.write(ctx, hospital, seen, stream.Entry{Key: webhookKey(hospital, id).String()})
+	return s.write(ctx, hospital, seen, removed(hospital, kindWebhook, id))
 }
 
 // PutRecipient implements [subscribers.Store].
@@ -169,23 +125,15 @@ func (s *Store) PutRecipient(ctx context.Context, seen int64, p *outbound.Recipi
 	if err != nil {
 		return err
 	}
-	value, err := administration.AlertRecipientCodec.Encode(nil, kept)
-	if err != nil {
-		return fmt.Errorf("encode alert recipient: %w", err)
-	}
-	return s.write(ctx, p.Hospital, seen, stream.Entry{Key: recipientKey(p.Hospital, p.ID).String(), Value: value})
+	return put(ctx, s, seen, p.Hospital, kindRecipient, p.ID, administration.AlertRecipientCodec, kept)
 }
 
 // DropRecipient implements [subscribers.Store].
 func (s *Store) DropRecipient(ctx context.Context, seen int64, hospital, id string) error {
-	return s.write(ctx, hospital, seen, stream.Entry{Key: recipientKey(hospital, id).String()})
+	return s.write(ctx, hospital, seen, removed(hospital, kindRecipient, id))
 }
 
 // PutTier implements [subscribers.Store].
 func (s *Store) PutTier(ctx context.Context, seen int64, t *outbound.Tier) error {
-	value, err := administration.AlertTierCodec.Encode(nil, t)
-	if err != nil {
-		return fmt.Errorf("encode alert tier: %w", err)
-	}
-	return s.write(ctx, t.Hospital, seen, stream.Entry{Key: tierKey(t.Hospital, t.ID).String(), Value: value})
+	return put(ctx, s, seen, t.Hospital, kindTier, t.ID, administration.AlertTierCodec, t)
 }

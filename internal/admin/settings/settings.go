@@ -19,24 +19,7 @@ import (
 	"svc/internal/httpapi/access"
 	"svc/internal/seal"
 	"svc/internal/stream"
-	"svc/schemas"
 	"svc/schemas/administration"
-)
-
-// Kinds of settings.
-const (
-	kindKey      = "key"
-	kindHospital = "hospital"
-
-	kindUser = "user"
-	kindLink = "link"
-
-	kindWall   = "wall"
-	kindLayout = "layout"
-
-	kindWebhook   = "webhook"
-	kindTier      = "alert-tier"
-	kindRecipient = "alert-recipient"
 )
 
 // Store follows the settings topic: keys, hospitals, users, and subscribers. Every role has a
@@ -89,31 +72,14 @@ func (s *Store) applyRecord(key string, value []byte) error {
 	}
 	hospital, rest, _ := strings.Cut(key, "/")
 	kind, id, _ := strings.Cut(rest, "/")
+	known, is := kinds[kind]
 	switch {
-	case kind == kindKey && value == nil:
-		s.Register.DropKey(id)
-	case kind == kindKey:
-		decoded, err := administration.KeyCodec.Decode(value)
-		if err != nil {
-			return fmt.Errorf("decode key: %w", err)
-		}
-		s.Register.SetKey(*decoded)
-	case kind == kindHospital && value == nil:
-		s.Register.DropHospital(hospital)
-	case kind == kindHospital:
-		decoded, err := administration.HospitalCodec.Decode(value)
-		if err != nil {
-			return fmt.Errorf("decode hospital: %w", err)
-		}
-		s.Register.SetHospital(*decoded)
-	case kind == kindUser, kind == kindLink:
-		return s.applyUser(hospital, kind, id, value)
-	case kind == kindWall, kind == kindLayout:
-		return s.applyWall(hospital, kind, id, value)
-	default:
-		return s.applySubscriber(hospital, kind, id, value)
+	case !is: // of a newer release
+		return nil
+	case value == nil:
+		return known.drop(s, hospital, id)
 	}
-	return nil
+	return known.set(s, value)
 }
 
 // Seen returns the position of the settings that this process has read. A change is made from a
@@ -153,29 +119,7 @@ func (s *Store) PutKeys(ctx context.Context, seen int64, keys ...*access.Key) er
 
 // PutHospital writes a hospital. The error may be [access.ErrOvertaken].
 func (s *Store) PutHospital(ctx context.Context, seen int64, h *access.Hospital) error {
-	entry, err := HospitalEntry(h)
-	if err != nil {
-		return err
-	}
-	return s.write(ctx, h.ID, seen, entry)
-}
-
-// KeyEntry returns the record of a key in the settings.
-func KeyEntry(key *access.Key) (stream.Entry, error) {
-	value, err := administration.KeyCodec.Encode(nil, key)
-	if err != nil {
-		return stream.Entry{}, fmt.Errorf("encode key: %w", err)
-	}
-	return stream.Entry{Key: schemas.Key{Hospital: key.Hospital, Kind: kindKey, ID: key.ID}.String(), Value: value}, nil
-}
-
-// HospitalEntry returns the record of a hospital in the settings.
-func HospitalEntry(h *access.Hospital) (stream.Entry, error) {
-	value, err := administration.HospitalCodec.Encode(nil, h)
-	if err != nil {
-		return stream.Entry{}, fmt.Errorf("encode hospital: %w", err)
-	}
-	return stream.Entry{Key: schemas.Key{Hospital: h.ID, Kind: kindHospital, ID: h.ID}.String(), Value: value}, nil
+	return put(ctx, s, seen, h.ID, kindHospital, h.ID, administration.HospitalCodec, h)
 }
 
 // Ring returns the keys in the settings. Each change is recorded as an act.

@@ -2,8 +2,6 @@ package settings
 
 import (
 	"context"
-	"encoding/hex"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -11,64 +9,32 @@ import (
 	"svc/internal/admin/audit"
 	"svc/internal/admin/users"
 	"svc/internal/stream"
-	"svc/schemas"
 	"svc/schemas/administration"
 )
-
-// applyUser applies one record to the register of users.
-func (s *Store) applyUser(hospital, kind, id string, value []byte) error {
-	switch {
-	case kind == kindUser && value == nil:
-		s.Users.DropUser(hospital, id)
-	case kind == kindUser:
-		u, err := administration.UserCodec.Decode(value)
-		if err != nil {
-			return fmt.Errorf("decode user: %w", err)
-		}
-		s.Users.SetUser(*u)
-	case value == nil:
-		var hash [32]byte
-		if n, err := hex.Decode(hash[:], []byte(id)); err != nil || n != len(hash) {
-			return fmt.Errorf("the name of a link: %w", schemas.ErrKey)
-		}
-		s.Users.DropLink(hash)
-	default:
-		l, err := administration.LinkCodec.Decode(value)
-		if err != nil {
-			return fmt.Errorf("decode link: %w", err)
-		}
-		s.Users.SetLink(*l)
-	}
-	return nil
-}
 
 // PutUsers writes changes of users and links, all or none.
 func (s *Store) PutUsers(ctx context.Context, seen int64, c users.Changes) error {
 	var entries []stream.Entry
 	hospitals := map[string]bool{}
-	add := func(hospital, kind, id string, value []byte) {
-		hospitals[hospital] = true
-		entries = append(entries, stream.Entry{Key: schemas.Key{Hospital: hospital, Kind: kind, ID: id}.String(), Value: value})
-	}
 	for _, u := range c.Users {
-		value, err := administration.UserCodec.Encode(nil, u)
+		entry, err := entryOf(u.Hospital, kindUser, u.ID, administration.UserCodec, u)
 		if err != nil {
-			return fmt.Errorf("encode user: %w", err)
+			return err
 		}
-		add(u.Hospital, kindUser, u.ID, value)
+		entries, hospitals[u.Hospital] = append(entries, entry), true
 	}
 	for _, l := range c.Links {
-		value, err := administration.LinkCodec.Encode(nil, l)
+		entry, err := entryOf(l.Hospital, kindLink, l.ID(), administration.LinkCodec, l)
 		if err != nil {
-			return fmt.Errorf("encode link: %w", err)
+			return err
 		}
-		add(l.Hospital, kindLink, l.ID(), value)
+		entries, hospitals[l.Hospital] = append(entries, entry), true
 	}
 	for _, u := range c.DropUsers {
-		add(u.Hospital, kindUser, u.ID, nil)
+		entries, hospitals[u.Hospital] = append(entries, removed(u.Hospital, kindUser, u.ID)), true
 	}
 	for _, l := range c.DropLinks {
-		add(l.Hospital, kindLink, l.ID(), nil)
+		entries, hospitals[l.Hospital] = append(entries, removed(l.Hospital, kindLink, l.ID())), true
 	}
 	return s.WriteAll(ctx, slices.Sorted(maps.Keys(hospitals)), seen, entries...)
 }

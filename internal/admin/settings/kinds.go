@@ -1,0 +1,126 @@
+package settings
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+
+	"svc/internal/admin/layout"
+	"svc/internal/admin/users"
+	"svc/internal/admin/walls"
+	"svc/internal/httpapi/access"
+	"svc/internal/outbound"
+	"svc/internal/stream"
+	"svc/schemas"
+	"svc/schemas/administration"
+)
+
+// Kinds of settings.
+const (
+	kindKey       = "key"
+	kindHospital  = "hospital"
+	kindUser      = "user"
+	kindLink      = "link"
+	kindWall      = "wall"
+	kindLayout    = "layout"
+	kindWebhook   = "webhook"
+	kindTier      = "alert-tier"
+	kindRecipient = "alert-recipient"
+)
+
+// kind says how the records of one kind change the registers.
+type kind struct {
+	set  func(s *Store, value []byte) error
+	drop func(s *Store, hospital, id string) error
+}
+
+// kindOf returns a kind whose records have a codec.
+func kindOf[T any](name string, codec schemas.Codec[T], set func(*Store, *T) error, drop func(s *Store, hospital, id string) error) kind {
+	return kind{drop: drop, set: func(s *Store, value []byte) error {
+		decoded, err := codec.Decode(value)
+		if err != nil {
+			return fmt.Errorf("decode %s: %w", name, err)
+		}
+		return set(s, decoded)
+	}}
+}
+
+var kinds = map[string]kind{
+	kindKey: kindOf(kindKey, administration.KeyCodec,
+		func(s *Store, k *access.Key) error { s.Register.SetKey(*k); return nil },
+		func(s *Store, _, id string) error { s.Register.DropKey(id); return nil }),
+	kindHospital: kindOf(kindHospital, administration.HospitalCodec,
+		func(s *Store, h *access.Hospital) error { s.Register.SetHospital(*h); return nil },
+		func(s *Store, hospital, _ string) error { s.Register.DropHospital(hospital); return nil }),
+	kindUser: kindOf(kindUser, administration.UserCodec,
+		func(s *Store, u *users.User) error { s.Users.SetUser(*u); return nil },
+		func(s *Store, hospital, id string) error { s.Users.DropUser(hospital, id); return nil }),
+	kindLink: kindOf(kindLink, administration.LinkCodec,
+		func(s *Store, l *users.Link) error { s.Users.SetLink(*l); return nil },
+		func(s *Store, _, id string) error { return dropLink(s, id) }),
+	kindWall: kindOf(kindWall, administration.WallCodec,
+		func(s *Store, w *walls.Wall) error { s.Walls.Set(*w); return nil },
+		func(s *Store, _, id string) error { s.Walls.Drop(id); return nil }),
+	kindLayout: kindOf(kindLayout, administration.LayoutCodec,
+		func(s *Store, l *layout.Layout) error { s.Layouts.Set(l); return nil },
+		func(s *Store, hospital, _ string) error { s.Layouts.Drop(hospital); return nil }),
+	kindWebhook: kindOf(kindWebhook, administration.WebhookCodec,
+		func(s *Store, kept *administration.Webhook) error {
+			w, err := openWebhook(s.Seals, kept)
+			s.Subscribers.SetWebhook(w)
+			return err
+		},
+		func(s *Store, hospital, id string) error { s.Subscribers.DropWebhook(hospital, id); return nil }),
+	kindRecipient: kindOf(kindRecipient, administration.AlertRecipientCodec,
+		func(s *Store, kept *administration.AlertRecipient) error {
+			p, err := openRecipient(s.Seals, kept)
+			s.Subscribers.SetRecipient(p)
+			return err
+		},
+		func(s *Store, hospital, id string) error { s.Subscribers.DropRecipient(hospital, id); return nil }),
+	kindTier: kindOf(kindTier, administration.AlertTierCodec,
+		func(s *Store, t *outbound.Tier) error { s.Subscribers.SetTier(t); return nil },
+		func(s *Store, hospital, id string) error { s.Subscribers.DropTier(hospital, id); return nil }),
+}
+
+func dropLink(s *Store, id string) error {
+	var hash [32]byte
+	if n, err := hex.Decode(hash[:], []byte(id)); err != nil || n != len(hash) {
+		return fmt.Errorf("the name of a link: %w", schemas.ErrKey)
+	}
+	s.Users.DropLink(hash)
+	return nil
+}
+
+// removed returns the entry that removes a setting.
+func removed(hospital, kind, id string) stream.Entry {
+	return stream.Entry{Key: schemas.Key{Hospital: hospital, Kind: kind, ID: id}.String()}
+}
+
+// entryOf returns the record of a setting.
+func entryOf[T any](hospital, kind, id string, codec schemas.Codec[T], value *T) (entry stream.Entry, err error) {
+	entry = removed(hospital, kind, id)
+	if entry.Value, err = codec.Encode(nil, value); err != nil {
+		err = fmt.Errorf("encode %s: %w", kind, err)
+	}
+	return entry, err
+}
+
+// put writes a setting of a hospital. The error may be [access.ErrOvertaken].
+func put[T any](ctx context.Context, s *Store, seen int64, hospital, kind, id string, codec schemas.Codec[T], value *T) error {
+	entry, err := entryOf(hospital, kind, id, codec, value)
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, hospital, seen, entry)
+}
+
+// KeyEntry returns the record of a key in the settings.
+func KeyEntry(key *access.Key) (stream.Entry, error) {
+	return entryOf(key.Hospital, kindKey, key.ID, administration.KeyCodec, key)
+}
+
+// HospitalEntry returns the record of a hospital in the settings.
+func HospitalEntry(h *access.Hospital) (stream.Entry, error) {
+	return entryOf(h.ID, kindHospital, h.ID, administration.HospitalCodec, h)
+}
