@@ -120,15 +120,7 @@ func countsOf(s *settings.Store, hospital string, now time.Time) map[string]int 
 
 // observations returns the log of observations.
 func observations(h *service) inputlog.Source {
-	topic := h.config.Topic(schemas.Observations())
-	return inputlog.Source{
-		Spans: func(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
-			return h.cluster.Spans(ctx, topic, from, to)
-		},
-		Read: func(ctx context.Context, s stream.Span, each func(stream.Record) error) error {
-			return h.cluster.Range(ctx, topic, s, each)
-		},
-	}
+	return inputlog.Committed(h.cluster, h.config.Topic(schemas.Observations()))
 }
 
 // writeSettings registers this process as a writer of the settings topic.

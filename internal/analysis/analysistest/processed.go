@@ -116,17 +116,9 @@ func (l *Processed) Verify(b *Kafka) *verify.Verify {
 
 // Verifier returns the check of inputs and changelog that are on a Kafka.
 func (l *Processed) Verifier(b *Kafka) *verify.Verify {
-	log := b.Log()
 	return &verify.Verify{
-		Inputs: inputlog.Source{Spans: log.Spans, Read: log.Read},
-		Changes: inputlog.Source{
-			Spans: func(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
-				return b.Cluster.Spans(ctx, schemas.Verdicts().Name, from, to)
-			},
-			Read: func(ctx context.Context, s stream.Span, each func(stream.Record) error) error {
-				return b.Cluster.Range(ctx, schemas.Verdicts().Name, s, each)
-			},
-		},
+		Inputs:  b.Log().Source(),
+		Changes: inputlog.Committed(b.Cluster, schemas.Verdicts().Name),
 		View: func(_ context.Context, hospital string) (*verify.View, error) {
 			if v := l.Views[hospital]; v != nil {
 				return v, nil

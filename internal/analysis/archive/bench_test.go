@@ -48,5 +48,5 @@ func BenchmarkExport(b *testing.B) {
 
 // export returns an export of all observations.
 func export(l *inputlog.Log, f tables.Format) *archive.Export {
-	return &archive.Export{Table: archive.Tables()[0], Topic: schemas.Observations().Name, Format: f, Read: l.Read, Spans: l.Spans}
+	return &archive.Export{Table: archive.Tables()[0], Topic: schemas.Observations().Name, Format: f, Source: l.Source()}
 }

@@ -19,7 +19,6 @@ import (
 
 	"svc/internal/analysis/inputlog"
 	"svc/internal/analysis/tables"
-	"svc/internal/stream"
 )
 
 // Export selects the records to export, and the destination.
@@ -30,8 +29,7 @@ type Export struct {
 	From, To  time.Time
 	Format    tables.Format
 
-	Read  inputlog.Read
-	Spans func(ctx context.Context, from, to time.Time) ([]stream.Span, error)
+	inputlog.Source // of the topic
 
 	// Progress is called with the offsets that are done and their total, from several
 	// goroutines. Nil: no progress is wanted.

@@ -2,18 +2,17 @@ package archive_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"path/filepath"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/parquet-go/parquet-go"
 
 	"svc/acuity"
 	"svc/internal/analysis/analysistest"
 	"svc/internal/analysis/archive"
+	"svc/internal/analysis/inputlog"
 	"svc/internal/analysis/tables"
 	"svc/internal/stream"
 	"svc/schemas"
@@ -47,12 +46,7 @@ func TestExportSnapshots(t *testing.T) {
 	b.Write(topic, records)
 	x := &archive.Export{
 		Table: archive.Tables()[3], Topic: topic, Format: tables.Parquet,
-		Read: func(ctx context.Context, s stream.Span, each func(stream.Record) error) error {
-			return b.Cluster.Range(ctx, topic, s, each)
-		},
-		Spans: func(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
-			return b.Cluster.Spans(ctx, topic, from, to)
-		},
+		Source: inputlog.Committed(b.Cluster, topic),
 	}
 	dir := t.TempDir()
 	m, err := x.Run(t.Context(), dir)

@@ -24,6 +24,7 @@ import (
 	"svc/acuity/hospital"
 	"svc/internal/analysis/analysistest"
 	"svc/internal/analysis/archive"
+	"svc/internal/analysis/inputlog"
 	"svc/internal/analysis/tables"
 	"svc/internal/stream"
 	"svc/schemas"
@@ -377,6 +378,8 @@ func exportVerdicts(t *testing.T, read func(first, r stream.Record) []stream.Rec
 	var more atomic.Int64
 	x := &archive.Export{
 		Table: archive.Tables()[1], Topic: topic, Format: tables.Parquet, Segment: 100,
+	}
+	x.Source = inputlog.Source{
 		Read: func(ctx context.Context, s stream.Span, each func(stream.Record) error) error {
 			return b.Cluster.Range(ctx, topic, s, func(r stream.Record) error {
 				all := read(records[0], r)

@@ -128,9 +128,9 @@ func (r *run) slot(hour int32) int {
 
 // hour compares an hour with its forecasts, then learns it and forecasts from it.
 func (r *run) hour(s *acuity.Snapshot) {
-	gauge := score.SumSnapshot(s)
-	required := float64(gauge.Required) / float64(catalogue.Nurse)
-	level := gauge.Level()
+	unit := score.SumSnapshot(s)
+	required := float64(unit.Required) / float64(catalogue.Nurse)
+	level := unit.Level()
 	r.past = slices.DeleteFunc(r.past, func(o origin) bool { return !s.Observed || s.Hour-o.snapshot.Hour > forecast.Horizon })
 	if !s.Observed {
 		forecast.Learn(r.model, s, r.options.Zone)
@@ -138,7 +138,7 @@ func (r *run) hour(s *acuity.Snapshot) {
 		return
 	}
 	for i := range r.past {
-		r.compare(&r.past[i], s, required, &gauge, level)
+		r.compare(&r.past[i], s, required, &unit, level)
 	}
 	r.leads.observe(level, r.past, s.Hour, r.counts)
 
@@ -172,9 +172,9 @@ func (r *run) counts(o *origin) bool {
 
 // compare scores one hour ahead of an origin. It judges levels with the nurses of the origin,
 // because a forecast does not know who will be called in.
-func (r *run) compare(o *origin, s *acuity.Snapshot, required float64, gauge *score.UnitNumbers, came acuity.Level) {
+func (r *run) compare(o *origin, s *acuity.Snapshot, required float64, unit *score.UnitNumbers, came acuity.Level) {
 	h := int(s.Hour-o.snapshot.Hour) - 1
-	held := *gauge
+	held := *unit
 	held.Nurses, held.Call, held.Rooms = o.snapshot.Nurses, o.snapshot.Call, o.snapshot.Rooms
 	level := held.Level()
 	f := &o.ahead[h]

@@ -173,7 +173,7 @@ func (c *Comparison) add(f *Foreign, o *origin, h int, required, occupied float6
 	}
 }
 
-// finish computes the measures. The baselines shown are those of the main tables.
+// finish computes the measures. It shows the baselines of the main tables.
 func (c *Comparison) finish(f *Foreign, show []int) {
 	names := slices.Insert(Models(), 1, f.name)
 	indices := []int{0, 1}

@@ -61,13 +61,13 @@ func (c *exportOptions) run(ctx context.Context) error {
 	defer c.close()
 	name, out := c.topic, c.out
 	table := archive.Tables()[slices.Index(tableNames(), name)]
-	source := c.inputs()
+	source := c.log.Source()
 	if table.Transactions {
 		source = c.committed(table.Topic)
 	}
 	x := &archive.Export{
 		Table: table, Topic: c.Config.Topic(table.Topic), Hospitals: c.hospitalList(), From: c.span[0], To: c.span[1],
-		Format: tables.Format(c.format), Read: source.Read, Spans: source.Spans, Progress: c.progress(), Pace: inputlog.NewPace(c.rate), Segment: c.segment,
+		Format: tables.Format(c.format), Source: source, Progress: c.progress(), Pace: inputlog.NewPace(c.rate), Segment: c.segment,
 	}
 	var m *archive.Manifest
 	var err error

@@ -27,6 +27,7 @@ type logCommand struct {
 	what      string // name of the command, for the progress line
 	hospitals string
 	from, to  string
+	all       bool
 	rate      int
 	awaits    bool // waits for Kafka, however long it is away
 
@@ -41,7 +42,7 @@ func newLogCommand(w cli.Env, needs config.Need) *logCommand {
 	return &logCommand{Command: kafkacli.New(w, needs)}
 }
 
-// command returns a command that reads the log.
+// cobra returns a command that reads the log.
 func (c *logCommand) cobra(use, short string, run func(ctx context.Context, args []string) error) *cobra.Command {
 	cmd := c.Cobra(use, short, run)
 	c.what = cmd.Name()
@@ -54,6 +55,11 @@ func (c *logCommand) cobra(use, short string, run func(ctx context.Context, args
 func (c *logCommand) spanFlags() {
 	c.Flags.StringVar(&c.from, "from", "", "first `instant`: a date in UTC, or RFC 3339 (default: the beginning)")
 	c.Flags.StringVar(&c.to, "to", "", "`instant` before which it ends (default: what is there when it starts)")
+}
+
+// allFlag adds --all.
+func (c *logCommand) allFlag() {
+	c.Flags.BoolVar(&c.all, "all", false, "all hospitals; the same as none named")
 }
 
 // hospitalFlag adds --hospital.
@@ -71,6 +77,9 @@ func (c *logCommand) faults() (faults []error) {
 	}
 	if !c.span[0].IsZero() && !c.span[1].IsZero() && !c.span[0].Before(c.span[1]) {
 		faults = append(faults, errors.New("--to: must be after --from"))
+	}
+	if c.all && c.hospitals != "" {
+		faults = append(faults, errors.New("--all: leave out --hospital"))
 	}
 	if c.rate < 0 {
 		faults = append(faults, errors.New("--rate: must not be negative"))
@@ -123,22 +132,9 @@ func (c *logCommand) close() {
 	}
 }
 
-// inputs is the source of the observations. It uses the second client.
-func (c *logCommand) inputs() inputlog.Source {
-	return inputlog.Source{Spans: c.log.Spans, Read: c.log.Read}
-}
-
 // committed is the source of a topic that is written in transactions.
 func (c *logCommand) committed(t schemas.Topic) inputlog.Source {
-	topic := c.Config.Topic(t)
-	return inputlog.Source{
-		Spans: func(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
-			return c.cluster.Spans(ctx, topic, from, to)
-		},
-		Read: func(ctx context.Context, s stream.Span, each func(stream.Record) error) error {
-			return c.cluster.Range(ctx, topic, s, each)
-		},
-	}
+	return inputlog.Committed(c.cluster, c.Config.Topic(t))
 }
 
 func (c *logCommand) hospitalList() []string {

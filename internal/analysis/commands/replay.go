@@ -23,7 +23,7 @@ import (
 // replayOptions are the flags of svc replay.
 type replayOptions struct {
 	*logCommand
-	all, diff                bool
+	diff                     bool
 	format, out, file, speed string
 
 	rules replay.Override
@@ -36,7 +36,7 @@ func ReplayCommand(w cli.Env) *cobra.Command {
 	c := o.cobra("replay", "make the verdicts anew from the log", func(ctx context.Context, _ []string) error { return o.run(ctx) })
 	o.hospitalFlag()
 	f := c.Flags()
-	f.BoolVar(&o.all, "all", false, "all hospitals; the same as none named")
+	o.allFlag()
 	o.spanFlags()
 	f.StringVar(&o.file, "rules", "", "`file` of rules that hold in the replay: JSON as /api/admin/rules has it, or CSV with factorId, line, text")
 	f.StringVar(&o.speed, "speed", "max", "max, or how many `times` as fast as it happened")
@@ -50,9 +50,6 @@ func ReplayCommand(w cli.Env) *cobra.Command {
 // faults parses the flags and returns their faults.
 func (c *replayOptions) faults() []error {
 	faults := c.logCommand.faults()
-	if c.all && c.hospitals != "" {
-		faults = append(faults, errors.New("--all: leave out --hospital"))
-	}
 	var err error
 	if c.rules, err = readRules(c.file); err != nil {
 		faults = append(faults, fmt.Errorf("--rules: %w", err))
@@ -72,7 +69,7 @@ func (c *replayOptions) run(ctx context.Context) error {
 	}
 	defer c.close()
 	rerun := replay.Rerun{
-		Inputs: c.inputs(), Hospitals: c.hospitalList(), From: c.span[0], To: c.span[1], Rules: c.rules,
+		Inputs: c.log.Source(), Hospitals: c.hospitalList(), From: c.span[0], To: c.span[1], Rules: c.rules,
 		Wait: c.paced(c.times), Pace: inputlog.NewPace(c.rate), Progress: c.progress(),
 	}
 	into := &output{stdout: c.Stdout, name: c.out, format: tables.Format(c.format), folder: c.out != "-" && len(rerun.Hospitals) != 1}

@@ -30,10 +30,10 @@ var errDiffers = errors.New("the changelog or the view differs from what the log
 // verifyOptions are the flags of svc verify.
 type verifyOptions struct {
 	*logCommand
-	all, continuous, plain bool
-	every, patience        time.Duration
-	listen                 string
-	revision               string // of the build
+	continuous, plain bool
+	every, patience   time.Duration
+	listen            string
+	revision          string // of the build
 }
 
 // VerifyCommand is svc verify. It folds the log, and compares changelog and view with the result.
@@ -43,7 +43,7 @@ func VerifyCommand(w cli.Env, revision string) *cobra.Command {
 	c := o.cobra("verify", "hold what was written and is served against the log", func(ctx context.Context, _ []string) error { return o.run(ctx) })
 	o.hospitalFlag()
 	f := c.Flags()
-	f.BoolVar(&o.all, "all", false, "all hospitals; the same as none named")
+	o.allFlag()
 	f.BoolVar(&o.continuous, "continuous", false, "go on with what comes, and serve the findings as metrics")
 	f.DurationVar(&o.every, "every", time.Minute, "continuous: between two rounds")
 	f.StringVar(&o.listen, "metrics", "127.0.0.1:9095", "continuous: `address` of /metrics")
@@ -51,9 +51,6 @@ func VerifyCommand(w cli.Env, revision string) *cobra.Command {
 	f.BoolVar(&o.plain, "plain", false, "derive everything anew at every step: the reference, about a hundred times slower")
 	o.Check = func() []error {
 		faults := o.faults()
-		if o.all && o.hospitals != "" {
-			faults = append(faults, errors.New("--all: leave out --hospital"))
-		}
 		for _, name := range []string{"every", "metrics"} {
 			if !o.continuous && f.Changed(name) {
 				faults = append(faults, fmt.Errorf("--%s: needs --continuous", name))
@@ -118,7 +115,7 @@ func (c *verifyOptions) verifier(ctx context.Context) (v *verify.Verify, closes 
 		c.close()
 	}
 	v = &verify.Verify{
-		Inputs: c.inputs(), Changes: c.committed(schemas.Verdicts()), View: viewOf(view), Shown: view.Hospitals,
+		Inputs: c.log.Source(), Changes: c.committed(schemas.Verdicts()), View: viewOf(view), Shown: view.Hospitals,
 		Patience: c.patience, Hospitals: c.hospitalList(), Plain: c.plain, Pace: inputlog.NewPace(c.rate),
 	}
 	if !c.continuous { // follow reports by metrics

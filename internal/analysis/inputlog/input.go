@@ -41,8 +41,8 @@ func InputOf(r *stream.Record) Input {
 	return in
 }
 
-// ReadInputs begins to read the inputs of a span. Those of hospitals that are not named have only a
-// position and a time; without names all are decoded.
+// ReadInputs begins to read the inputs of a span. It decodes the inputs of the named hospitals, or
+// all without a name. The other inputs have only a position and a time.
 func ReadInputs(ctx context.Context, read Read, s stream.Span, hospitals []string) *Ahead[Input] {
 	return ReadAhead(ctx, read, s, func(r *stream.Record, in *Input) bool {
 		if len(hospitals) == 0 || slices.Contains(hospitals, schemas.InputHospital(r.Key)) {

@@ -99,33 +99,29 @@ func (l *Log) Spans(ctx context.Context, from, to time.Time) ([]stream.Span, err
 	if err != nil {
 		return nil, err
 	}
-	spans := make([]stream.Span, count)
-	for n := range spans {
-		spans[n] = stream.Span{Partition: int32(n), From: firsts[n], End: ends[n]}
+	// bound returns the first offsets that are not before an instant, in what the log has now.
+	bound := func(t time.Time) ([]int64, error) {
+		at, fault := l.offsets(ctx, count, func(n int) kafka.OffsetRequest { return kafka.TimeOffsetOf(n, t) })
+		for n := range at {
+			if at[n] < 0 || at[n] > ends[n] {
+				at[n] = ends[n]
+			}
+		}
+		return at, fault
 	}
 	if !from.IsZero() {
-		at, err := l.offsets(ctx, count, func(n int) kafka.OffsetRequest { return kafka.TimeOffsetOf(n, from) })
-		if err != nil {
+		if firsts, err = bound(from); err != nil {
 			return nil, err
-		}
-		for n := range spans {
-			if at[n] >= 0 {
-				spans[n].From = min(at[n], ends[n])
-			} else {
-				spans[n].From = ends[n]
-			}
 		}
 	}
 	if !to.IsZero() {
-		at, err := l.offsets(ctx, count, func(n int) kafka.OffsetRequest { return kafka.TimeOffsetOf(n, to) })
-		if err != nil {
+		if ends, err = bound(to); err != nil {
 			return nil, err
 		}
-		for n := range spans {
-			if at[n] >= 0 {
-				spans[n].End = max(min(at[n], ends[n]), spans[n].From)
-			}
-		}
+	}
+	spans := make([]stream.Span, count)
+	for n := range spans {
+		spans[n] = stream.Span{Partition: int32(n), From: firsts[n], End: max(ends[n], firsts[n])}
 	}
 	return spans, nil
 }

@@ -9,14 +9,29 @@ import (
 	"svc/schemas"
 )
 
-// Read reads the records of a span: [Log.Read], or the Range of a cluster for topics that are
-// written in transactions.
+// Read calls each with the records of a span, in order.
 type Read func(ctx context.Context, s stream.Span, each func(stream.Record) error) error
 
 // Source reads a topic.
 type Source struct {
+	// Spans returns the offsets of each partition, as [Log.Spans] does.
 	Spans func(ctx context.Context, from, to time.Time) ([]stream.Span, error)
 	Read  Read
+}
+
+// Source returns the log as a source.
+func (l *Log) Source() Source { return Source{Spans: l.Spans, Read: l.Read} }
+
+// Committed returns a topic as a source of its committed records.
+func Committed(cluster *stream.Cluster, topic string) Source {
+	return Source{
+		Spans: func(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
+			return cluster.Spans(ctx, topic, from, to)
+		},
+		Read: func(ctx context.Context, s stream.Span, each func(stream.Record) error) error {
+			return cluster.Range(ctx, topic, s, each)
+		},
+	}
 }
 
 // ErrPartitions says that a change cannot lie in the partition of its input.

@@ -27,7 +27,7 @@ func TestExportThenImport(t *testing.T) {
 			dir := t.TempDir()
 			log := b.Log()
 			x := &archive.Export{
-				Table: archive.Tables()[0], Topic: schemas.Observations().Name, Format: format, Read: log.Read, Spans: log.Spans, Segment: 300,
+				Table: archive.Tables()[0], Topic: schemas.Observations().Name, Format: format, Source: log.Source(), Segment: 300,
 			}
 			if _, err := x.Run(t.Context(), dir); err != nil {
 				t.Fatal(err)

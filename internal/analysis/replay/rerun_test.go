@@ -25,7 +25,7 @@ import (
 // rerun returns the replay of some hospitals, or of all.
 func rerun(b *analysistest.Kafka, hospitals ...string) replay.Rerun {
 	l := b.Log()
-	return replay.Rerun{Inputs: inputlog.Source{Spans: l.Spans, Read: l.Read}, Hospitals: hospitals}
+	return replay.Rerun{Inputs: l.Source(), Hospitals: hospitals}
 }
 
 // A second replay writes the same bytes, and a replay of a window writes the rows of that

@@ -11,8 +11,8 @@ import (
 	"svc/internal/analysis/tables"
 )
 
-// leastDiff is the shortest difference that is reported: timers fire by the wall clock of the
-// processor, which is not that of the log.
+// leastDiff is the shortest difference that is reported. Timers fire by the wall clock of the
+// processor, and the times of the log come from other clocks.
 const leastDiff = acuity.Instant(1000)
 
 // side is one of the two sides that are compared.

@@ -23,7 +23,7 @@ type adt struct {
 	Diagnoses                                                               []struct{ Code string }
 }
 
-// The births, cesareans, stays and codes of a simulated year are like those of a real unit.
+// The births, cesareans, stays and codes of a simulated year are like in a real unit.
 func TestUnitIsBelievable(t *testing.T) {
 	o := simulate.Options{Seed: 1, Profile: "small", Start: start, For: 52 * 7 * 24 * time.Hour}
 	born := map[string]time.Time{}

@@ -11,13 +11,13 @@ const (
 	earlyFirst, earlyLater, earlySpread = 5 * hour, 3 * hour, .60
 	// Cervical ripening. Our default.
 	ripening, ripeningSpread = 11 * hour, .40
-	// From 4 to 10 cm: Harper et al., Obstet Gynecol 2012: 3.8 h and 2.4 h
-	// spontaneous, 5.5 h and 4.4 h induced; 95th percentile three times the median.
+	// From 4 to 10 cm: Harper et al., Obstet Gynecol 2012. Spontaneous 3.8 h and 2.4 h, induced
+	// 5.5 h and 4.4 h. The 95th percentile is three times the median.
 	activeFirst, activeLater   = 228 * minute, 144 * minute
 	inducedFirst, inducedLater = 330 * minute, 264 * minute
 	activeSpread               = .66
-	// Second stage: Zhang et al., Obstet Gynecol 2010: with an epidural 1.1 h
-	// and 0.4 h, without 0.6 h and 0.2 h; 95th percentile 3.6 h of the first.
+	// Second stage: Zhang et al., Obstet Gynecol 2010. With an epidural 1.1 h and 0.4 h, without
+	// 0.6 h and 0.2 h. The 95th percentile of the first is 3.6 h.
 	pushFirst, pushLater, pushSpread = 66 * minute, 24 * minute, .70
 	pushFree                         = .53 // without an epidural
 	// Cesarean from door to door of the operating room, birth in it. Our defaults.

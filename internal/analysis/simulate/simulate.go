@@ -1,9 +1,9 @@
 // Package simulate makes up the requests that the systems of a maternity unit in motion would
 // send to the ingest API.
 //
-// Women come to triage, go home or into labor, wait for a room, get epidurals and magnesium, give
-// birth, recover and go home with the morning's rounds, while nurses change shifts. All of them
-// are invented: there are visit and patient numbers, never a name or a birth date. The same
+// Women come to triage, and go home or into labor. They wait for a room, get epidurals and
+// magnesium, give birth, recover and go home with the morning's rounds. Nurses change shifts. All of
+// them are invented: there are visit and patient numbers, never a name or a birth date. The same
 // [Options] make the same bytes.
 //
 // The simulation has another structure than the forecast that is tested with it. The causes

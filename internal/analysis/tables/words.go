@@ -36,7 +36,7 @@ func (m Moment) text() string {
 	return time.UnixMilli(int64(m)).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// The words of the columns; they are those of the API where it has any.
+// The words of the columns. The API uses the same, where it has the value.
 var (
 	eventWords      = [...]string{"other", "A01", "A02", "A03", "A04", "A06", "A07", "A08", "A11", "A12", "A13"}
 	signalWords     = [...]string{"", "medication", "observation", "lab", "device", "condition"}

@@ -15,7 +15,7 @@ import (
 	"svc/readapi/web/integrations"
 )
 
-// TestPastSum: rows are added up, and those of an axis do not count.
+// TestPastSum: rows are added up, except the rows of axes.
 func TestPastSum(t *testing.T) {
 	at := func(hour int) tables.Moment {
 		return tables.Moment(time.Date(2031, 4, 5, hour, 0, 0, 0, time.UTC).UnixMilli())

@@ -16,7 +16,7 @@ type Fault string
 const (
 	LostInput      Fault = "lost_input"      // an input is in no change
 	AppliedTwice   Fault = "applied_twice"   // an input is in two changes
-	Swapped        Fault = "swapped"         // inputs were applied in another order than that of the log
+	Swapped        Fault = "swapped"         // inputs were applied in another order than the log has
 	ForeignInput   Fault = "foreign_input"   // a change names an input that the log does not have
 	MissingVersion Fault = "missing_version" // a change is not there
 	DoubledVersion Fault = "doubled_version" // two changes have one version

@@ -57,7 +57,7 @@ type planted struct {
 
 const victim = analysistest.Victim
 
-// further holds the faults beyond those of [analysistest.Faults].
+// further adds faults to [analysistest.Faults].
 var further = map[string]planted{
 	"an input that nobody sent": {func(l *analysistest.Processed) (string, int64) {
 		p, places := l.ChangesOf(victim)
