@@ -116,8 +116,10 @@ func (p *acknowledge) act(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !ok: // the command is durable, and nobody is called before it takes effect
 		page.State, page.Ask = "Your answer is kept; it counts in a moment. Open the link again to see it.", false
-	case done.Reason != "":
+	case done.Reason == reasonNewerAlert:
 		page.State, page.Ask = stateNewer, false
+	case done.Reason != "":
+		page.State, page.Ask = stateOver, false
 	default:
 		e.AckedAt, e.AckedBy = c.At, c.By
 		page = p.page(&l, &e)
@@ -129,11 +131,17 @@ func (p *acknowledge) act(w http.ResponseWriter, r *http.Request) {
 // still acknowledge it.
 const stateUnknown = "Whether somebody has acknowledged it cannot be told at this moment. Your answer is kept."
 
+// reasonNewerAlert is the reason of the notifier why it refuses the answer to an older raise.
+const reasonNewerAlert = "newer_alert"
+
+// stateOver is the text for an alert that has ended at the moment of the answer.
+const stateOver = "It is over. If there is a newer alert, answer that one."
+
 // stateNewer is the text of a link from an older raise.
 const stateNewer = "There has been a newer alert since. Answer that one."
 
-// find returns the target of the link; if ok is false it has answered. current says that
-// the state of the episode is known to be up to date.
+// find returns the target of the link; if ok is false it has answered. If current is false, the
+// state of the episode may be outdated.
 func (p *acknowledge) find(w http.ResponseWriter, r *http.Request) (l outbound.AckLink, e outbound.AlertRun, current, ok bool) {
 	l, ok, err := p.alerts.Link(r.Context(), strings.ToUpper(httpapi.PathValue(r, "token")))
 	if err == nil && ok && p.shell.Now().Before(l.Until) {

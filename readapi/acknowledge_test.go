@@ -79,6 +79,7 @@ func TestAcknowledgePage(t *testing.T) {
 		"an answer that is not done yet":      {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.busy = true }, 200, "Your answer is kept", false, 1},
 		"an answer to the raise before":       {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.episode.Alert = "evt_2" }, 200, "a newer alert", false, 0},
 		"a raise at the moment of the answer": {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.refused = "newer_alert" }, 200, "a newer alert", false, 1},
+		"over at the moment of the answer":    {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.refused = "no_episode" }, 200, "It is over", false, 1},
 		"answered before":                     {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.episode.AckedAt = at }, 200, "Acknowledged at 14:05", false, 0},
 		"over":                                {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.episode.ClosedAt = at }, 200, "It is over", false, 0},
 		"a day old":                           {"POST", "/a/000000000000", nil, 404, "leads nowhere", false, 0},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,10 +22,10 @@ import (
 
 // Acts does what a person may do on a page of a unit.
 type Acts interface {
-	// Staff sets the nurses on duty. Problem says why the API refuses it; "": it does not.
-	Staff(ctx context.Context, s *auth.Session, nurses json.RawMessage, call bool) (problem string, err error)
-	// Acknowledge says that somebody has taken an alert.
-	Acknowledge(ctx context.Context, s *auth.Session, episode string) (problem string, err error)
+	// Staff sets the nurses on duty. It returns why the API refuses it; nil: it does not.
+	Staff(ctx context.Context, s *auth.Session, nurses json.RawMessage, call bool) (*apicall.Refusal, error)
+	// Acknowledge says that somebody has taken an alert. It returns why the API refuses it.
+	Acknowledge(ctx context.Context, s *auth.Session, episode string) (*apicall.Refusal, error)
 	// Episodes returns the alerts of a hospital.
 	Episodes(ctx context.Context, hospital string) ([]outbound.AlertRun, error)
 }
@@ -45,24 +46,24 @@ type API struct {
 const ActStaff = "staffing.set"
 
 // Staff implements [Acts].
-func (a *API) Staff(ctx context.Context, s *auth.Session, nurses json.RawMessage, call bool) (string, error) {
+func (a *API) Staff(ctx context.Context, s *auth.Session, nurses json.RawMessage, call bool) (*apicall.Refusal, error) {
 	act := audit.Act{Hospital: s.Hospital, At: a.Now(), By: s.User, Action: ActStaff, Subject: "staffing"}
 	if err := a.Audit(ctx, act); err != nil {
-		return "", fmt.Errorf("record the act: %w", err)
+		return nil, fmt.Errorf("record the act: %w", err)
 	}
-	problem, err := a.post(ctx, "/api/ingest/staffing", a.StaffToken(s.Hospital, s.User), map[string]any{"nursesOnDuty": nurses, "callStaffAvailable": call})
+	refused, err := a.post(ctx, "/api/ingest/staffing", a.StaffToken(s.Hospital, s.User), map[string]any{"nursesOnDuty": nurses, "callStaffAvailable": call})
 	how := audit.Failed
 	if err != nil {
 		how = audit.Unclear
 	}
-	if err != nil || problem != "" {
+	if err != nil || refused != nil {
 		err = errors.Join(err, a.Audit.NotDone(ctx, act, how))
 	}
-	return problem, err
+	return refused, err
 }
 
 // Acknowledge implements [Acts]. The API records the act.
-func (a *API) Acknowledge(ctx context.Context, s *auth.Session, episode string) (string, error) {
+func (a *API) Acknowledge(ctx context.Context, s *auth.Session, episode string) (*apicall.Refusal, error) {
 	return a.post(ctx, "/api/admin/alerts/episodes/"+episode+"/ack", a.AckToken(s.Hospital, s.User), map[string]any{})
 }
 
@@ -71,17 +72,22 @@ func (a *API) Episodes(ctx context.Context, hospital string) ([]outbound.AlertRu
 	return a.Alerts(ctx, hospital)
 }
 
-// post sends one request to the API. Problem says why the API refuses it; "": it does not.
-func (a *API) post(ctx context.Context, path, token string, body any) (problem string, err error) {
+// post sends one request to the API.
+func (a *API) post(ctx context.Context, path, token string, body any) (*apicall.Refusal, error) {
 	said, err := apicall.Send(ctx, a.Handler, http.MethodPost, path, http.Header{"Authorization": {"Bearer " + token}}, body)
-	if err != nil || said.Refused == nil {
-		return "", err
+	if err != nil {
+		return nil, err
 	}
-	problem = said.Refused.Message
-	for _, d := range said.Refused.Details {
-		problem += " " + strings.TrimSpace(d.Path+" "+d.Rule)
+	return said.Refused, nil
+}
+
+// explain returns why the API refuses an act, in the language of the page.
+func (p *writer) explain(refused *apicall.Refusal) string {
+	words := []string{p.TranslateMessage(refused.Message)}
+	for _, d := range refused.Details {
+		words = append(words, strings.TrimPrefix(d.Path+": "+p.ExplainRule(d.Rule), ": "))
 	}
-	return problem, nil
+	return strings.Join(words, " ")
 }
 
 // actPages are the pages on which people do something.
@@ -93,7 +99,7 @@ type dutyPage struct {
 
 	Nurses  string // as it was typed
 	Call    bool
-	Problem string // in the words of the API
+	Problem string
 }
 
 const (
@@ -119,16 +125,16 @@ func (s actPages) setStaffing(w http.ResponseWriter, r *http.Request, session *a
 	if !json.Valid(nurses) { // the API refuses letters
 		nurses, _ = json.Marshal(typed) //nolint:errcheck // a text
 	}
-	problem, err := s.Acts.Staff(r.Context(), session, nurses, call)
-	if n, wrong := strconv.Atoi(typed); problem != "" && (wrong != nil || n < 0 || n > nursesAtMost) {
-		problem = s.writer(r, session).T("duty.number", "most", nursesAtMost) // in the language of the person
-	}
+	refused, err := s.Acts.Staff(r.Context(), session, nurses, call)
 	switch {
 	case err != nil:
 		s.ShowUnavailable(w, r, session, "staffing not sent", err)
-	case problem != "":
+	case refused != nil:
 		p := s.writer(r, session)
-		out := dutyPage{Frame: s.NewFrame(r, p.Writer, session, p.T("duty")), Call: call, Problem: problem}
+		out := dutyPage{Frame: s.NewFrame(r, p.Writer, session, p.T("duty")), Call: call, Problem: p.explain(refused)}
+		if n, wrong := strconv.Atoi(typed); wrong != nil || n < 0 || n > nursesAtMost {
+			out.Problem = p.T("duty.number", "most", nursesAtMost)
+		}
 		if len(typed) <= typedAtMost {
 			out.Nurses = typed
 		}
@@ -197,23 +203,19 @@ func (s actPages) acknowledgeAlert(w http.ResponseWriter, r *http.Request, sessi
 	}
 	id := chi.URLParam(r, "id")
 	all, err := s.Acts.Episodes(r.Context(), session.Hospital)
-	known := false
-	for i := range all {
-		known = known || all[i].ID == id
-	}
-	if err == nil && !known { // so is an alert of another hospital
+	if err == nil && !slices.ContainsFunc(all, func(e outbound.AlertRun) bool { return e.ID == id }) { // so is an alert of another hospital
 		s.ShowFault(w, r, http.StatusNotFound, session, "fault.alert")
 		return
 	}
-	problem := ""
+	var refused *apicall.Refusal
 	if err == nil {
-		problem, err = s.Acts.Acknowledge(r.Context(), session, id)
+		refused, err = s.Acts.Acknowledge(r.Context(), session, id)
 	}
 	switch {
 	case err != nil:
 		s.ShowUnavailable(w, r, session, "alert not acknowledged", err)
-	case problem != "":
-		s.showAlerts(w, r, session, http.StatusUnprocessableEntity, problem)
+	case refused != nil:
+		s.showAlerts(w, r, session, http.StatusUnprocessableEntity, s.writer(r, session).explain(refused))
 	default:
 		http.Redirect(w, r, session.Base+"/alerts", http.StatusSeeOther)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -72,7 +73,7 @@ func TestStaffing(t *testing.T) {
 		"with call staff": {"nurses=+12+&call=yes", `{"callStaffAvailable":true,"nursesOnDuty":12}`, 200, `{"ok":true}`, 303, "", done},
 		"letters":         {"nurses=three", `{"callStaffAvailable":false,"nursesOnDuty":"three"}`, 400, refusal, 422, "Enter a whole number of nurses, from 0 to 1000.", append(done, "north usr_charge "+ActStaff+audit.Failed)},
 		"nothing":         {"nurses=", `{"callStaffAvailable":false,"nursesOnDuty":""}`, 400, refusal, 422, "Enter a whole number of nurses", append(done, "north usr_charge "+ActStaff+audit.Failed)},
-		"one it refuses":  {"nurses=3", `{"callStaffAvailable":false,"nursesOnDuty":3}`, 400, refusal, 422, "The body breaks a rule. nursesOnDuty range:0-1000", append(done, "north usr_charge "+ActStaff+audit.Failed)},
+		"one it refuses":  {"nurses=3", `{"callStaffAvailable":false,"nursesOnDuty":3}`, 400, refusal, 422, "The body breaks a rule. nursesOnDuty: It must lie within these bounds, which count. (range:0-1000)", append(done, "north usr_charge "+ActStaff+audit.Failed)},
 		"markup":          {"nurses=%22%3E%3Cb%3E", `{"callStaffAvailable":false,"nursesOnDuty":"\"\u003e\u003cb\u003e"}`, 400, refusal, 422, `value="&#34;&gt;&lt;b&gt;"`, append(done, "north usr_charge "+ActStaff+audit.Failed)},
 		"API is away":     {"nurses=3", `{"callStaffAvailable":false,"nursesOnDuty":3}`, 503, `{"ok":false}`, 503, "cannot be done at the moment", append(done, "north usr_charge "+ActStaff+audit.Unclear)},
 		"no API there":    {"nurses=3", `{"callStaffAvailable":false,"nursesOnDuty":3}`, 502, ``, 503, "cannot be done at the moment", append(done, "north usr_charge "+ActStaff+audit.Unclear)},
@@ -136,6 +137,14 @@ func TestAlerts(t *testing.T) {
 	f.status, f.answer = 422, `{"ok":false,"error":{"message":"The episode has ended."}}`
 	if got := p.Ask("POST", "/app/alerts/epi_north", cookie); got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), "The episode has ended.") || strings.Contains(got.Body.String(), "refresh") {
 		t.Errorf("refused: %d: %s", got.Code, got.Body)
+	}
+	inSpanish := httptest.NewRequest(http.MethodPost, "/app/alerts/epi_north", nil)
+	inSpanish.Header.Set("Sec-Fetch-Site", "same-origin")
+	inSpanish.Header.Set("Accept-Language", "es")
+	inSpanish.AddCookie(cookie)
+	said := httptest.NewRecorder()
+	if p.Router.ServeHTTP(said, inSpanish); !strings.Contains(said.Body.String(), "El episodio ha terminado.") {
+		t.Errorf("refused in Spanish: %d: %s", said.Code, said.Body)
 	}
 	f.away = errors.New("away")
 	if got := p.Ask("GET", "/app/alerts", cookie); got.Code != http.StatusServiceUnavailable {

@@ -26,6 +26,7 @@ import (
 	"svc/internal/outbound"
 	"svc/readapi"
 	"svc/readapi/web"
+	"svc/readapi/web/apicall"
 	"svc/readapi/web/auth"
 	"svc/readapi/web/signin"
 )
@@ -241,11 +242,11 @@ func (w *ward) UseLink(context.Context, string) (users.User, error) {
 
 func (*ward) SignOut(context.Context, string, string) error { return nil }
 
-func (*ward) Staff(context.Context, *auth.Session, json.RawMessage, bool) (string, error) {
-	return "", nil
+func (*ward) Staff(context.Context, *auth.Session, json.RawMessage, bool) (*apicall.Refusal, error) {
+	return nil, nil
 }
 
-func (*ward) Acknowledge(context.Context, *auth.Session, string) (string, error) { return "", nil }
+func (*ward) Acknowledge(context.Context, *auth.Session, string) (*apicall.Refusal, error) { return nil, nil }
 
 func (*ward) Episodes(context.Context, string) ([]outbound.AlertRun, error) { return nil, nil }
 

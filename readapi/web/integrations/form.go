@@ -107,7 +107,7 @@ func (f *form) listRefusals(fields ...string) (all []string) {
 	all = append(all, f.texts.TranslateMessage(f.refused.Message))
 	for i, detail := range f.refused.Details {
 		if !f.placed[i] {
-			all = append(all, strings.TrimSpace(detail.Path+": "+f.texts.ExplainRule(detail.Rule)))
+			all = append(all, strings.TrimPrefix(detail.Path+": "+f.texts.ExplainRule(detail.Rule), ": "))
 		}
 	}
 	return all
