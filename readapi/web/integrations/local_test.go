@@ -348,7 +348,7 @@ func TestLocalRefused(t *testing.T) {
 		"an address":  {"alerts/recipients/new", "label=A&email=%3Cb%3E", "POST /api/admin/alerts/recipients", `{"path":"email","rule":"format:email"}`, `value="&lt;b&gt;" autocomplete="off" aria-invalid="true" aria-describedby="a-email"`},
 		"one in use":  {"alerts/recipients/rcp_1/remove", "version=1", "DELETE /api/admin/alerts/recipients/rcp_1", `{"path":"T2","rule":"in_use"}`, "in_use"},
 		"no address":  {"alerts/recipients/rcp_1/test", "channel=sms", "POST /api/admin/alerts/test", `{"path":"channel","rule":"no_address"}`, "no_address"},
-		"it is over":  {"alerts/episodes/epi_1", "", "POST /api/admin/alerts/episodes/epi_1/ack", `{"path":"","rule":"closed"}`, "<p>closed"},
+		"it is over":  {"alerts/episodes/epi_1", "", "POST /api/admin/alerts/episodes/epi_1/ack", `{"path":"","rule":"closed"}`, "<p>It has ended; nothing is left to be done. (closed)"},
 		"it is taken": {"terminology/map/map-1", inCode + "&do=remove", "DELETE /api/admin/terminology/map-1", `{"path":"","rule":"maxItems"}`, "maxItems"},
 	} {
 		t.Run(name, func(t *testing.T) {
