@@ -5,103 +5,130 @@ import (
 	"slices"
 )
 
+// parser reads the resources of a body into the document.
+type parser struct {
+	scanner
+	*document
+	refused *Fault
+}
+
 // body reads all of the body.
-func (d *decoder) body() {
-	switch d.space() {
+func (p *parser) body() {
+	switch p.space() {
 	case '{':
-		d.top()
+		p.top()
 	case '[':
-		c := d.contain("", "")
+		c := p.contain("", "")
 		n := int32(0)
-		for l := d.list(); d.next(&l); n++ {
-			d.item(c, n, 1)
+		for l := p.list(); p.next(&l); n++ {
+			p.item(c, n, 1)
 		}
 	default:
-		d.skip()
-		d.refuse(Fault{Rule: "type:object|array"})
+		p.skip()
+		p.refuse(Fault{Rule: "type:object|array"})
 	}
-	if d.space(); d.fault == "" && d.i < len(d.b) {
-		d.fail(ruleJSON)
+	if p.space(); p.fault == "" && p.i < len(p.b) {
+		p.fail(ruleJSON)
 	}
-	if d.fault != "" && (d.refused == nil || !d.refused.TooLarge) {
-		d.refused = &Fault{Rule: d.fault}
+	if p.fault != "" && (p.refused == nil || !p.refused.TooLarge) {
+		p.refused = &Fault{Rule: p.fault}
 	}
 }
 
-func (d *decoder) contain(before, after string) int32 {
-	d.containers = append(d.containers, container{before, after})
-	return int32(len(d.containers) - 1) //nolint:gosec // one per Bundle
+// refuse records why the body cannot be used. Reading goes on, because a syntax error
+// takes precedence; it stops if the body is too large.
+func (p *parser) refuse(f Fault) {
+	if p.refused == nil {
+		p.refused = &f
+	}
+	if f.TooLarge {
+		p.fail(f.Rule)
+	}
+}
+
+// full reports whether the lists have reached their bound; then the body is refused.
+func (p *parser) full() bool {
+	if p.stored() < maxStored {
+		return false
+	}
+	p.refuse(Fault{Rule: "maxItems", TooLarge: true})
+	return true
+}
+
+func (p *parser) contain(before, after string) int32 {
+	p.containers = append(p.containers, container{before, after})
+	return int32(len(p.containers) - 1) //nolint:gosec // one per Bundle
 }
 
 // top reads an object that is the whole body: a Bundle, a resource, or an object with the
 // list "resources".
-func (d *decoder) top() {
-	name := d.typeOf()
+func (p *parser) top() {
+	name := p.typeOf()
 	switch {
 	case string(name) == "Bundle":
-		d.bundle("Bundle", 0)
+		p.bundle("Bundle", 0)
 	case name != nil:
-		c := d.contain("", "")
-		d.item(c, -1, maxNested)
+		c := p.contain("", "")
+		p.item(c, -1, maxNested)
 	default:
-		d.untyped()
+		p.untyped()
 	}
 }
 
 // untyped reads an object without a resourceType.
-func (d *decoder) untyped() {
+func (p *parser) untyped() {
 	said := false
-	for key := range d.fields() {
+	for key := range p.fields() {
 		switch string(key) {
 		case "resources":
 			if said {
-				d.refuse(Fault{Path: "resources", Rule: "unique"})
-				d.skip()
+				p.refuse(Fault{Path: "resources", Rule: "unique"})
+				p.skip()
 				continue
 			}
 			said = true
-			if c := d.space(); c != '[' && c != '{' && c != 'n' {
-				d.refuse(Fault{Path: "resources", Rule: "type:array"})
+			if c := p.space(); c != '[' && c != '{' && c != 'n' {
+				p.refuse(Fault{Path: "resources", Rule: "type:array"})
 			}
-			c := d.contain("resources", "")
+			c := p.contain("resources", "")
 			n := int32(0)
-			for l := d.list(); d.next(&l); n++ {
-				d.item(c, n, 1)
+			for l := p.list(); p.next(&l); n++ {
+				p.item(c, n, 1)
 			}
 		default:
-			d.skip()
+			p.skip()
 		}
 	}
 	if !said {
-		d.refuse(Fault{Path: "resourceType", Rule: "required"})
+		p.refuse(Fault{Path: "resourceType", Rule: "required"})
 	}
 }
 
 // bundle reads a Bundle with the given path.
-func (d *decoder) bundle(path string, level int) {
+func (p *parser) bundle(path string, level int) {
 	said := false
-	for key := range d.fields() {
+	for key := range p.fields() {
 		if string(key) == "type" && level == 0 {
-			d.bundleType(d.text())
+			p.bundleType(p.text())
 			continue
 		}
 		if string(key) != "entry" {
-			d.skip()
+			p.skip()
 			continue
 		}
 		if said {
-			d.refuse(Fault{Path: path + ".entry", Rule: "unique"})
-			d.skip()
+			p.refuse(Fault{Path: path + ".entry", Rule: "unique"})
+			p.skip()
 			continue
 		}
 		said = true
-		c := d.contain(path+".entry", ".resource")
+		c := p.contain(path+".entry", ".resource")
 		n := int32(0)
-		for l := d.list(); d.next(&l); n++ {
+		for l := p.list(); p.next(&l); n++ {
 			if level == 0 {
-				d.entries = append(d.entries, EntryIgnored)
+				p.entries = append(p.entries, EntryIgnored)
 			}
-			d.entry(c, n, level)
+			p.entry(c, n, level)
 		}
 	}
 }
@@ -110,94 +137,86 @@ func (d *decoder) bundle(path string, level int) {
 var bundleTypes = []string{"document", "message", "transaction", "transaction-response", "batch", "batch-response", "history", "searchset", "collection"}
 
 // bundleType records the type of the Bundle that is the body, if that type exists.
-func (d *decoder) bundleType(name span) {
-	if i := slices.Index(bundleTypes, string(d.bytes(name))); i >= 0 {
-		d.facts.Bundle = bundleTypes[i]
-	}
-}
-
-// settle records the result of an entry in the Bundle that is the body. If Bundles are
-// nested, only the outer one counts; its container is the first.
-func (d *decoder) settle(container, index int32, became Entry) {
-	if container == 0 && index >= 0 && int(index) < len(d.entries) {
-		d.entries[index] = max(d.entries[index], became)
+func (p *parser) bundleType(name span) {
+	if i := slices.Index(bundleTypes, string(p.bytes(name))); i >= 0 {
+		p.facts.Bundle = bundleTypes[i]
 	}
 }
 
 // entry reads an entry of a Bundle.
-func (d *decoder) entry(c, n int32, level int) {
+func (p *parser) entry(c, n int32, level int) {
 	var fullURL, method, url, modified span
 	at, twice := int32(-1), false
 	said := false
-	for key := range d.fields() {
+	for key := range p.fields() {
 		switch string(key) {
 		case "fullUrl":
-			fullURL = d.text()
+			fullURL = p.text()
 		case "resource":
-			if d.space() == 'n' {
-				d.skip()
+			if p.space() == 'n' {
+				p.skip()
 				continue
 			}
 			if said {
-				d.skip()
+				p.skip()
 				twice = true
 				continue
 			}
 			said = true
-			at = d.item(c, n, level+1)
+			at = p.item(c, n, level+1)
 		case "request":
-			method, url = d.request()
+			method, url = p.request()
 		case "response":
-			modified = d.response()
+			modified = p.response()
 		default:
-			d.skip()
+			p.skip()
 		}
 	}
-	gone := string(d.bytes(method)) == "DELETE"
+	gone := string(p.bytes(method)) == "DELETE"
 	switch {
-	case d.fault != "":
+	case p.fault != "":
 	case at >= 0:
-		r := &d.resources[at]
+		r := &p.resources[at]
 		r.fullURL, r.deleted = fullURL, gone
 		if r.updated.empty() {
 			r.updated = modified
 		}
 		if twice {
-			d.reject(r, "duplicate_field", "")
+			p.reject(r, "duplicate_field", "")
 		}
 	case gone && !said:
-		name, id := cutReference(d.bytes(url))
+		name, id := cutReference(p.bytes(url))
 		switch k := kindOf(name); {
-		case k.applied() && len(id) > 0 && len(d.resources) < MaxResources:
-			d.resources = append(d.resources, resource{
+		case k.applied() && len(id) > 0 && len(p.resources) < MaxResources:
+			p.resources = append(p.resources, resource{
 				kind: k, deleted: true, container: c, index: n, url: url, updated: modified,
 			})
-		case kindOf(id).applied() && bytes.IndexByte(d.bytes(url), '?') >= 0: // the delete names a search, so its targets are unknown
-			d.warn(&resource{container: c, index: n}, "delete_by_search", "")
+		case kindOf(id).applied() && bytes.IndexByte(p.bytes(url), '?') >= 0: // the delete names a search, so its targets are unknown
+			p.warn(&resource{container: c, index: n}, "delete_by_search", "")
 		}
 	}
 }
 
-func (d *decoder) request() (method, url span) {
-	for key := range d.fields() {
+func (p *parser) request() (method, url span) {
+	for key := range p.fields() {
 		switch string(key) {
 		case "method":
-			method = d.text()
+			method = p.text()
 		case "url":
-			url = d.text()
+			url = p.text()
 		default:
-			d.skip()
+			p.skip()
 		}
 	}
 	return method, url
 }
 
-func (d *decoder) response() (modified span) {
-	for key := range d.fields() {
+func (p *parser) response() (modified span) {
+	for key := range p.fields() {
 		if string(key) == "lastModified" {
-			modified = d.text()
+			modified = p.text()
 		} else {
-			d.skip()
+			p.skip()
 		}
 	}
 	return modified
@@ -205,46 +224,46 @@ func (d *decoder) response() (modified span) {
 
 // item reads one element of a list of resources and counts it. It returns the number of
 // the resource; -1 if the decoder does not use that kind.
-func (d *decoder) item(c, n int32, level int) int32 {
-	if d.space() != '{' {
-		d.skip()
-		d.useless(c, n, "type", "")
+func (p *parser) item(c, n int32, level int) int32 {
+	if p.space() != '{' {
+		p.skip()
+		p.useless(c, n, "type", "")
 		return -1
 	}
-	name := d.typeOf()
+	name := p.typeOf()
 	k := kindOf(name)
 	switch {
-	case d.fault != "":
+	case p.fault != "":
 	case string(name) == "Bundle" && level <= maxNested:
-		at := d.containers[c]
+		at := p.containers[c]
 		r := resource{container: c, index: n}
 		path := "Bundle"
 		if at.before != "" || n >= 0 {
-			path = d.path(&r)
+			path = p.path(&r)
 		}
-		d.settle(c, n, EntryApplied) // faults in the resource appear as its issues
-		d.bundle(path, level)
+		p.settle(c, n, EntryApplied) // faults in the resource appear as its issues
+		p.bundle(path, level)
 	case len(name) == 0:
-		d.skip()
-		d.useless(c, n, "required", "resourceType")
+		p.skip()
+		p.useless(c, n, "required", "resourceType")
 	case k == otherKind:
-		d.skip()
-		d.facts.Received++
-		d.facts.Ignored++
+		p.skip()
+		p.facts.Received++
+		p.facts.Ignored++
 	default:
-		d.facts.Received++
-		return d.resource(resource{kind: k, container: c, index: n})
+		p.facts.Received++
+		return p.resource(resource{kind: k, container: c, index: n})
 	}
 	return -1
 }
 
 // useless counts an element that is no resource.
-func (d *decoder) useless(c, n int32, code, field string) {
-	if d.fault == "" {
-		d.facts.Received++
-		d.facts.Rejected++
-		d.settle(c, n, EntryRejected)
-		d.reject(&resource{container: c, index: n}, code, field)
+func (p *parser) useless(c, n int32, code, field string) {
+	if p.fault == "" {
+		p.facts.Received++
+		p.facts.Rejected++
+		p.settle(c, n, EntryRejected)
+		p.reject(&resource{container: c, index: n}, code, field)
 	}
 }
 

@@ -5,34 +5,34 @@ import (
 	"svc/acuity/catalogue"
 )
 
-func (d *decoder) conditionField(r *resource, key []byte) bool {
+func (p *parser) conditionField(r *resource, key []byte) bool {
 	switch string(key) {
 	case "clinicalStatus":
-		r.status = d.firstCode()
+		r.status = p.firstCode()
 	case "verificationStatus":
-		r.verification = d.firstCode()
+		r.verification = p.firstCode()
 	case "code":
-		r.code = d.concept()
+		r.code = p.concept()
 	case "subject":
-		r.subject = d.reference()
+		r.subject = p.reference()
 	case "encounter", "context":
-		r.encounter = d.reference()
+		r.encounter = p.reference()
 	case "onsetDateTime":
-		r.at = d.text()
+		r.at = p.text()
 	case "onsetPeriod":
-		r.during = d.period()
+		r.during = p.period()
 	case "abatementDateTime":
-		r.abatedAt = d.text()
+		r.abatedAt = p.text()
 		r.abated = r.abated || !r.abatedAt.empty()
 	case "abatementPeriod":
-		r.abatedIn = d.period()
+		r.abatedIn = p.period()
 		r.abated = true
 	case "abatementAge", "abatementRange", "abatementString", "abatementBoolean":
-		c := d.space()
-		d.skip()
+		c := p.space()
+		p.skip()
 		r.abated = r.abated || c != 'f' && c != 'n' // neither false nor null
 	case "recordedDate":
-		r.issued = d.text()
+		r.issued = p.text()
 	default:
 		return false
 	}
@@ -55,48 +55,48 @@ var (
 )
 
 // condition makes the signal of a Condition.
-func (d *decoder) condition(r *resource) bool {
-	verification := d.bytes(r.verification)
+func (m *mapper) condition(r *resource) bool {
+	verification := m.bytes(r.verification)
 	if r.deleted {
 		verification = []byte("entered-in-error")
 	}
 	status, known := verificationStates[string(verification)]
 	if !known {
-		d.reject(r, "status_unknown", "verificationStatus")
+		m.reject(r, "status_unknown", "verificationStatus")
 		return false
 	}
-	if clinical := d.bytes(r.status); status == acuity.SignalActive {
+	if clinical := m.bytes(r.status); status == acuity.SignalActive {
 		switch {
 		case len(clinical) == 0 && r.abated: // F5
 			status = acuity.SignalEnded
 		case len(clinical) > 0:
 			if status, known = clinicalStates[string(clinical)]; !known {
-				d.reject(r, "status_unknown", "clinicalStatus")
+				m.reject(r, "status_unknown", "clinicalStatus")
 				return false
 			}
 		}
 	}
-	s, ok := d.signal(r, catalogue.KindCondition, status)
-	if !ok || !d.coded(r, &s, d.codes(nil, r, &r.code, "code"), "code") {
+	s, ok := m.signal(r, catalogue.KindCondition, status)
+	if !ok || !m.coded(r, &s, m.codes(nil, r, &r.code, "code"), "code") {
 		return false
 	}
-	s.StartedAt = d.time(r, r.at, "onset")
+	s.StartedAt = m.time(r, r.at, "onset")
 	if s.StartedAt == 0 {
-		s.StartedAt = d.time(r, r.during.start, "onset")
+		s.StartedAt = m.time(r, r.during.start, "onset")
 	}
 	s.ObservedAt = s.UpdatedAt
 	switch {
 	case status == acuity.SignalEnded:
-		end := d.time(r, r.abatedAt, "abatement")
+		end := m.time(r, r.abatedAt, "abatement")
 		if end == 0 {
-			end = d.time(r, r.abatedIn.end, "abatement")
+			end = m.time(r, r.abatedIn.end, "abatement")
 		}
 		if end != 0 {
 			s.ObservedAt = end
 		}
 	case s.ObservedAt == 0:
-		s.ObservedAt = d.time(r, r.issued, "recordedDate")
+		s.ObservedAt = m.time(r, r.issued, "recordedDate")
 	}
-	d.say(r, s)
+	m.say(r, s)
 	return string(verification) != "differential"
 }

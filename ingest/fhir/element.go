@@ -13,69 +13,69 @@ type coding struct{ system, code, display span }
 
 // concept reads a CodeableConcept. It also accepts a single code, which other versions of
 // FHIR have for states.
-func (d *decoder) concept() (c concept) {
-	c.first = int32(len(d.codings)) //nolint:gosec // at most maxStored
+func (p *parser) concept() (c concept) {
+	c.first = int32(len(p.codings)) //nolint:gosec // at most maxStored
 	c.last = c.first
-	if d.space() == '"' {
-		d.addCoding(coding{code: d.text()})
-		c.last = int32(len(d.codings)) //nolint:gosec // at most maxStored
+	if p.space() == '"' {
+		p.addCoding(coding{code: p.text()})
+		c.last = int32(len(p.codings)) //nolint:gosec // at most maxStored
 		return c
 	}
-	for key := range d.fields() {
+	for key := range p.fields() {
 		switch string(key) {
 		case "coding":
-			c.first = int32(len(d.codings)) //nolint:gosec // at most maxStored
-			for l := d.list(); d.next(&l); {
-				d.coding(int(c.first))
+			c.first = int32(len(p.codings)) //nolint:gosec // at most maxStored
+			for l := p.list(); p.next(&l); {
+				p.coding(int(c.first))
 			}
-			c.last = int32(len(d.codings)) //nolint:gosec // at most maxStored
+			c.last = int32(len(p.codings)) //nolint:gosec // at most maxStored
 		case "text":
-			c.text = d.text()
+			c.text = p.text()
 		default:
-			d.skip()
+			p.skip()
 		}
 	}
 	return c
 }
 
 // coding reads a Coding of the concept whose codings begin at first.
-func (d *decoder) coding(first int) {
+func (p *parser) coding(first int) {
 	var c coding
-	isObject := d.space() == '{'
-	for key := range d.fields() {
+	isObject := p.space() == '{'
+	for key := range p.fields() {
 		switch string(key) {
 		case "system":
-			c.system = d.text()
+			c.system = p.text()
 		case "code":
-			c.code = d.text()
+			c.code = p.text()
 		case "display":
-			c.display = d.text()
+			c.display = p.text()
 		default:
-			d.skip()
+			p.skip()
 		}
 	}
-	if isObject && len(d.codings)-first < maxCodings {
-		d.addCoding(c)
+	if isObject && len(p.codings)-first < maxCodings {
+		p.addCoding(c)
 	}
 }
 
-func (d *decoder) addCoding(c coding) {
-	if !d.full() {
-		d.codings = append(d.codings, c)
+func (p *parser) addCoding(c coding) {
+	if !p.full() {
+		p.codings = append(p.codings, c)
 	}
 }
 
 // conceptList reads a list of concepts and returns their range.
-func (d *decoder) conceptList(most int) (first, last int32) {
-	first = int32(len(d.concepts)) //nolint:gosec // at most maxStored
-	for l := d.list(); d.next(&l); {
-		if len(d.concepts)-int(first) >= most || d.full() {
-			d.skip()
+func (p *parser) conceptList(most int) (first, last int32) {
+	first = int32(len(p.concepts)) //nolint:gosec // at most maxStored
+	for l := p.list(); p.next(&l); {
+		if len(p.concepts)-int(first) >= most || p.full() {
+			p.skip()
 			continue
 		}
-		d.concepts = append(d.concepts, d.concept())
+		p.concepts = append(p.concepts, p.concept())
 	}
-	return first, int32(len(d.concepts)) //nolint:gosec // at most maxStored
+	return first, int32(len(p.concepts)) //nolint:gosec // at most maxStored
 }
 
 // reference is a Reference: literal, logical, or only a display.
@@ -85,19 +85,19 @@ type reference struct {
 
 func (r *reference) empty() bool { return r.literal.empty() && r.identifier.empty() }
 
-func (d *decoder) reference() (r reference) {
-	for key := range d.fields() {
+func (p *parser) reference() (r reference) {
+	for key := range p.fields() {
 		switch string(key) {
 		case "reference":
-			r.literal = d.text()
+			r.literal = p.text()
 		case "identifier":
-			if id, said := d.identifier(); said {
+			if id, said := p.identifier(); said {
 				r.identifier = id.value
 			}
 		case "display":
-			r.display = d.text()
+			r.display = p.text()
 		default:
-			d.skip()
+			p.skip()
 		}
 	}
 	return r
@@ -109,36 +109,36 @@ type identifier struct {
 	old         bool // use is "old"
 }
 
-func (d *decoder) identifier() (id identifier, ok bool) {
-	ok = d.space() == '{'
-	for key := range d.fields() {
+func (p *parser) identifier() (id identifier, ok bool) {
+	ok = p.space() == '{'
+	for key := range p.fields() {
 		switch string(key) {
 		case "value":
-			id.value = d.text()
+			id.value = p.text()
 		case "use":
-			id.old = string(d.bytes(d.text())) == "old"
+			id.old = string(p.bytes(p.text())) == "old"
 		case "type":
-			id.kind = d.firstCode()
+			id.kind = p.firstCode()
 		default:
-			d.skip()
+			p.skip()
 		}
 	}
 	return id, ok
 }
 
-func (d *decoder) identifierList() (first, last int32) {
-	return gather(d, &d.identifiers, maxIdentifier, func() (identifier, bool) {
-		id, ok := d.identifier()
+func (p *parser) identifierList() (first, last int32) {
+	return gather(p, &p.identifiers, maxIdentifier, func() (identifier, bool) {
+		id, ok := p.identifier()
 		return id, ok && !id.value.empty()
 	})
 }
 
 // gather reads a list into a store and returns the range of the new elements. It keeps
 // those for which read returns true, at most most of them.
-func gather[T any](d *decoder, store *[]T, most int, read func() (T, bool)) (first, last int32) {
+func gather[T any](p *parser, store *[]T, most int, read func() (T, bool)) (first, last int32) {
 	begin := len(*store)
-	for l := d.list(); d.next(&l); {
-		if item, good := read(); good && len(*store)-begin < most && !d.full() {
+	for l := p.list(); p.next(&l); {
+		if item, good := read(); good && len(*store)-begin < most && !p.full() {
 			*store = append(*store, item)
 		}
 	}
@@ -146,35 +146,35 @@ func gather[T any](d *decoder, store *[]T, most int, read func() (T, bool)) (fir
 }
 
 // firstCode reads a concept and returns its first code.
-func (d *decoder) firstCode() span { return d.firstCoding().code }
+func (p *parser) firstCode() span { return p.firstCoding().code }
 
 // firstCoding reads a concept, or a list of them, and returns the first coding with a
 // code. Without one it returns what there is. It also accepts a Coding or a single code.
-func (d *decoder) firstCoding() (c coding) {
+func (p *parser) firstCoding() (c coding) {
 	first := func(one coding) {
 		if c.code.empty() && one != (coding{}) {
 			c = one
 		}
 	}
-	switch d.space() {
+	switch p.space() {
 	case '"':
-		return coding{code: d.text()}
+		return coding{code: p.text()}
 	case '[':
-		for l := d.list(); d.next(&l); {
-			first(d.firstCoding())
+		for l := p.list(); p.next(&l); {
+			first(p.firstCoding())
 		}
 		return c
 	}
-	for key := range d.fields() {
+	for key := range p.fields() {
 		switch string(key) {
 		case "coding":
-			first(d.firstCoding())
+			first(p.firstCoding())
 		case "code":
-			c.code = d.text()
+			c.code = p.text()
 		case "display":
-			c.display = d.text()
+			c.display = p.text()
 		default:
-			d.skip()
+			p.skip()
 		}
 	}
 	return c
@@ -183,36 +183,36 @@ func (d *decoder) firstCoding() (c coding) {
 // period is a Period.
 type period struct{ start, end span }
 
-func (d *decoder) period() (p period) {
-	for key := range d.fields() {
+func (p *parser) period() (during period) {
+	for key := range p.fields() {
 		switch string(key) {
 		case "start":
-			p.start = d.text()
+			during.start = p.text()
 		case "end":
-			p.end = d.text()
+			during.end = p.text()
 		default:
-			d.skip()
+			p.skip()
 		}
 	}
-	return p
+	return during
 }
 
 // quantity is a Quantity. The value stays text until a rule uses it.
 type quantity struct{ value, comparator, unit, code span }
 
-func (d *decoder) quantity() (q quantity) {
-	for key := range d.fields() {
+func (p *parser) quantity() (q quantity) {
+	for key := range p.fields() {
 		switch string(key) {
 		case "value":
-			q.value = d.number()
+			q.value = p.number()
 		case "comparator":
-			q.comparator = d.text()
+			q.comparator = p.text()
 		case "unit":
-			q.unit = d.text()
+			q.unit = p.text()
 		case "code":
-			q.code = d.text()
+			q.code = p.text()
 		default:
-			d.skip()
+			p.skip()
 		}
 	}
 	return q
@@ -243,31 +243,31 @@ type value struct {
 
 // read reads a field if it belongs to a value; otherwise it leaves the field and returns
 // false.
-func (v *value) read(d *decoder, key []byte) bool {
+func (v *value) read(p *parser, key []byte) bool {
 	switch string(key) {
 	case "valueQuantity":
-		v.kind, v.quantity = aQuantity, d.quantity()
+		v.kind, v.quantity = aQuantity, p.quantity()
 	case "valueCodeableConcept":
-		v.kind, v.concept = aConcept, d.concept()
+		v.kind, v.concept = aConcept, p.concept()
 	case "valueString":
-		v.kind, v.text = aText, d.text()
+		v.kind, v.text = aText, p.text()
 	case "valueInteger":
-		v.kind, v.text = aText, d.number()
+		v.kind, v.text = aText, p.number()
 	case "valueBoolean":
-		v.text = d.literal()
+		v.text = p.literal()
 		v.kind = aText
 	case "valueRange":
 		v.kind = aRange
-		v.span(d)
+		v.span(p)
 	case "valueRatio", "valueSampledData", "valueTime", "valueDateTime", "valuePeriod":
 		v.kind = aValue
-		d.skip()
+		p.skip()
 	case "dataAbsentReason":
-		v.absent = d.space() != 'n'
-		d.skip()
+		v.absent = p.space() != 'n'
+		p.skip()
 	case "interpretation":
-		for l := d.list(); d.next(&l); {
-			if c := d.concept(); v.interpret == (concept{}) {
+		for l := p.list(); p.next(&l); {
+			if c := p.concept(); v.interpret == (concept{}) {
 				v.interpret = c
 			}
 		}
@@ -281,25 +281,25 @@ func (v *value) read(d *decoder, key []byte) bool {
 }
 
 // span reads a Range.
-func (v *value) span(d *decoder) {
-	for key := range d.fields() {
+func (v *value) span(p *parser) {
+	for key := range p.fields() {
 		switch string(key) {
 		case "low":
-			v.quantity = d.quantity()
+			v.quantity = p.quantity()
 		case "high":
-			v.high = d.quantity()
+			v.high = p.quantity()
 		default:
-			d.skip()
+			p.skip()
 		}
 	}
 }
 
 // literal reads true or false as written.
-func (d *decoder) literal() span {
-	d.space()
-	from := d.i
-	if _, said := d.flag(); !said {
+func (p *parser) literal() span {
+	p.space()
+	from := p.i
+	if _, said := p.flag(); !said {
 		return span{}
 	}
-	return span{uint32(from), uint32(d.i)} //nolint:gosec // Decode bounds the body
+	return span{uint32(from), uint32(p.i)} //nolint:gosec // Decode bounds the body
 }

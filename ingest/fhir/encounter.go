@@ -11,44 +11,44 @@ import (
 	"svc/ingest/hl7"
 )
 
-func (d *decoder) encounterField(r *resource, key []byte) bool {
+func (p *parser) encounterField(r *resource, key []byte) bool {
 	switch string(key) {
 	case "status":
-		r.status = d.text()
+		r.status = p.text()
 	case "class":
-		r.class = d.firstCoding() // in R5 this is a list, and the first counts
+		r.class = p.firstCoding() // in R5 this is a list, and the first counts
 	case "subject":
-		r.subject = d.reference()
+		r.subject = p.reference()
 	case "period":
-		r.during = d.period()
+		r.during = p.period()
 	case "serviceType":
-		r.service = d.concept()
+		r.service = p.concept()
 	case "reasonCode":
-		r.firstReason, r.lastReason = d.conceptList(maxReasons)
+		r.firstReason, r.lastReason = p.conceptList(maxReasons)
 	case "partOf":
-		r.partOf = d.reference()
+		r.partOf = p.reference()
 	case "location":
-		r.firstLocation, r.lastLocation = gather(d, &d.locations, maxLocations, d.location)
+		r.firstLocation, r.lastLocation = gather(p, &p.locations, maxLocations, p.location)
 	default:
 		return false
 	}
 	return true
 }
 
-func (d *decoder) location() (l location, ok bool) {
-	ok = d.space() == '{'
-	for key := range d.fields() {
+func (p *parser) location() (l location, ok bool) {
+	ok = p.space() == '{'
+	for key := range p.fields() {
 		switch string(key) {
 		case "location":
-			l.place = d.reference()
+			l.place = p.reference()
 		case "status":
-			l.status = d.text()
+			l.status = p.text()
 		case "physicalType":
-			l.physical = d.firstCode()
+			l.physical = p.firstCode()
 		case "period":
-			l.during = d.period()
+			l.during = p.period()
 		default:
-			d.skip()
+			p.skip()
 		}
 	}
 	return l, ok
@@ -89,91 +89,91 @@ var classNames = []struct {
 
 // encounter makes the events of a version of an Encounter (F1): admitted or registered at
 // the start of its period, moved with each later location, discharged at its end.
-func (d *decoder) encounter(r *resource) bool {
-	now, ok := stateIn(d, r, phases)
+func (m *mapper) encounter(r *resource) bool {
+	now, ok := stateIn(m, r, phases)
 	if !ok {
 		return false
 	}
-	e := acuity.Event{Resource: d.resourceOf(r), Visit: d.visit(r), UpdatedAt: d.time(r, r.updated, "meta.lastUpdated")}
-	if name := d.nameOf(r); name != "" {
-		if e.Encounter = d.Pseudonym(hl7.KindVisit, name); e.Encounter == e.Visit {
+	e := acuity.Event{Resource: m.resourceOf(r), Visit: m.visit(r), UpdatedAt: m.time(r, r.updated, "meta.lastUpdated")}
+	if name := m.nameOf(r); name != "" {
+		if e.Encounter = m.Pseudonym(hl7.KindVisit, name); e.Encounter == e.Visit {
 			e.Encounter = ""
 		}
 	}
 	var patient int32
-	e.Patient, e.Subject, patient = d.patientOf(&r.subject, r)
+	e.Patient, e.Subject, patient = m.patientOf(&r.subject, r)
 	if now == void {
-		withdraw(d, r, &e)
+		m.withdraw(r, &e)
 		return true
 	}
-	if e.Patient == "" && e.Encounter == "" && d.keyOf(r) == "" {
-		d.reject(r, "required", "identifier")
+	if e.Patient == "" && e.Encounter == "" && m.keyOf(r) == "" {
+		m.reject(r, "required", "identifier")
 		return false
 	}
-	d.classify(r, &e)
+	m.classify(r, &e)
 	if e.Class == 'P' {
 		now = planned
 	}
-	start, precision := d.start(r, &e, now)
-	d.related(r, &e, patient, start)
+	start, precision := m.start(r, &e, now)
+	m.related(r, &e, patient, start)
 	if now == planned {
 		e.Type, e.At, e.Precision = acuity.A08, start, precision // an update moves nobody (R5)
-		d.happen(r, &e, 0)
+		m.happen(r, &e, 0)
 		return true
 	}
-	moves := d.moves(r, &e, start)
+	moves := m.moves(r, &e, start)
 	n := 0
-	for _, m := range moves {
-		e.Type, e.At, e.Precision, e.Place = acuity.A02, m.at, m.precision, m.place
+	for _, to := range moves {
+		e.Type, e.At, e.Precision, e.Place = acuity.A02, to.at, to.precision, to.place
 		if n == 0 {
 			e.Type, e.At, e.Precision = acuity.A01, start, precision
 			if e.Class == 'O' || e.Class == 'E' {
 				e.Type = acuity.A04
 			}
 		}
-		d.happen(r, &e, n)
+		m.happen(r, &e, n)
 		n++
 	}
 	if now == finished {
 		e.Type, e.Place = acuity.A03, acuity.Location{}
-		if e.At, e.Precision = d.moment(r, r.during.end, "period.end"); e.At == 0 {
-			e.At, e.Precision = d.instead(r, &e, "period.end")
+		if e.At, e.Precision = m.moment(r, r.during.end, "period.end"); e.At == 0 {
+			e.At, e.Precision = m.instead(r, &e, "period.end")
 		}
-		d.happen(r, &e, n)
+		m.happen(r, &e, n)
 	}
 	return true
 }
 
 // withdraw makes the events of an Encounter that never took place. They name the rooms
 // that it listed: statements about this patient in those rooms belong to nobody.
-func withdraw(d *decoder, r *resource, e *acuity.Event) {
-	e.Void, e.At = true, cmp.Or(e.UpdatedAt, d.ReceivedAt)
+func (m *mapper) withdraw(r *resource, e *acuity.Event) {
+	e.Void, e.At = true, cmp.Or(e.UpdatedAt, m.ReceivedAt)
 	n := 0
 	if r.firstLocation < r.lastLocation {
-		start, _, _ := d.instant(r.during.start) // 0 if it says none
-		for _, m := range d.moves(r, e, start) {
-			if m.place.IsZero() {
+		start, _, _ := m.instant(r.during.start) // 0 if it says none
+		for _, to := range m.moves(r, e, start) {
+			if to.place.IsZero() {
 				continue
 			}
 			if n == 0 {
-				m.at = cmp.Or(start, m.at)
+				to.at = cmp.Or(start, to.at)
 			}
-			e.At, e.Place = cmp.Or(m.at, e.At), m.place
-			d.happen(r, e, n)
+			e.At, e.Place = cmp.Or(to.at, e.At), to.place
+			m.happen(r, e, n)
 			n++
 		}
 	}
 	if n == 0 {
-		d.happen(r, e, 0)
+		m.happen(r, e, 0)
 	}
 }
 
 // classOf returns the class of an Encounter; 0 if it has none. If neither code nor name
 // is known, it is an outpatient.
-func (d *decoder) classOf(r *resource) byte {
-	code, name := d.bytes(r.class.code), d.bytes(r.class.display)
+func (m *mapper) classOf(r *resource) byte {
+	code, name := m.bytes(r.class.code), m.bytes(r.class.display)
 	if len(code) == 0 && len(name) == 0 {
-		d.warn(r, "required", "class")
+		m.warn(r, "required", "class")
 		return 0
 	}
 	if class, known := classes[strings.ToUpper(string(code))]; known {
@@ -186,23 +186,23 @@ func (d *decoder) classOf(r *resource) byte {
 			}
 		}
 	}
-	d.warn(r, "class_assumed", "class")
+	m.warn(r, "class_assumed", "class")
 	return 'O'
 }
 
 // classify sets the patient class, the service and the other facts on the kind of
 // patient.
-func (d *decoder) classify(r *resource, e *acuity.Event) {
-	e.Class = d.classOf(r)
-	e.Service = d.serviceOf(&r.service)
+func (m *mapper) classify(r *resource, e *acuity.Event) {
+	e.Class = m.classOf(r)
+	e.Service = m.serviceOf(&r.service)
 	var reasons strings.Builder
-	for i := range d.concepts[r.firstReason:r.lastReason] {
-		c := &d.concepts[r.firstReason:r.lastReason][i]
-		for n := range d.codings[c.first:c.last] {
-			reasons.Write(d.bytes(d.codings[c.first:c.last][n].display))
+	for i := range m.concepts[r.firstReason:r.lastReason] {
+		c := &m.concepts[r.firstReason:r.lastReason][i]
+		for n := range m.codings[c.first:c.last] {
+			reasons.Write(m.bytes(m.codings[c.first:c.last][n].display))
 			reasons.WriteString(". ")
 		}
-		reasons.Write(d.bytes(c.text))
+		reasons.Write(m.bytes(c.text))
 		reasons.WriteString(". ")
 	}
 	e.Reasons = adt.ParseReasons(reasons.String())
@@ -210,78 +210,78 @@ func (d *decoder) classify(r *resource, e *acuity.Event) {
 
 // start returns when the Encounter began. A planned one becomes known now, before it
 // begins.
-func (d *decoder) start(r *resource, e *acuity.Event, now phase) (acuity.Instant, acuity.Precision) {
-	at, _, ok := d.instant(r.during.start)
+func (m *mapper) start(r *resource, e *acuity.Event, now phase) (acuity.Instant, acuity.Precision) {
+	at, _, ok := m.instant(r.during.start)
 	switch {
-	case now == planned && (r.during.start.empty() || at > d.ReceivedAt):
-		return cmp.Or(e.UpdatedAt, d.ReceivedAt), acuity.Millisecond
+	case now == planned && (r.during.start.empty() || at > m.ReceivedAt):
+		return cmp.Or(e.UpdatedAt, m.ReceivedAt), acuity.Millisecond
 	case ok:
-		return d.moment(r, r.during.start, "period.start")
+		return m.moment(r, r.during.start, "period.start")
 	case !r.during.start.empty():
-		d.warn(r, "time_unreadable", "period.start")
+		m.warn(r, "time_unreadable", "period.start")
 	}
-	return d.instead(r, e, "period.start")
+	return m.instead(r, e, "period.start")
 }
 
 // instead returns the substitute for a missing time: the time of the version, else now
 // (F1).
-func (d *decoder) instead(r *resource, e *acuity.Event, field string) (acuity.Instant, acuity.Precision) {
-	d.warn(r, "event_time_missing", field)
-	return cmp.Or(e.UpdatedAt, d.ReceivedAt), acuity.Millisecond
+func (m *mapper) instead(r *resource, e *acuity.Event, field string) (acuity.Instant, acuity.Precision) {
+	m.warn(r, "event_time_missing", field)
+	return cmp.Or(e.UpdatedAt, m.ReceivedAt), acuity.Millisecond
 }
 
 // newbornDays: a younger patient is a newborn (clinical-input 4).
 const newbornDays = 28
 
 // related finds out whether the patient is a newborn, and who the mother is (F12).
-func (d *decoder) related(r *resource, e *acuity.Event, patient int32, start acuity.Instant) {
+func (m *mapper) related(r *resource, e *acuity.Event, patient int32, start acuity.Instant) {
 	if patient >= 0 {
-		p := &d.resources[patient]
-		e.Newborn = d.newborn(p, start)
-		if order := d.birthOrder(p); order != "" {
+		p := &m.resources[patient]
+		e.Newborn = m.newborn(p, start)
+		if order := m.birthOrder(p); order != "" {
 			e.Babies = order[0] - '0'
 		}
 	}
 	if e.Class == 'N' {
 		e.Newborn = true
 	}
-	t, ok := d.follow(&r.partOf, encounterKind, r)
+	t, ok := m.follow(&r.partOf, encounterKind, r)
 	if !ok {
 		return
 	}
 	if t.at < 0 { // the other message will say whose Encounter it is, and so whether that is the mother
-		e.MotherVisit = d.visitOf(&r.partOf, r)
+		e.MotherVisit = m.visitOf(&r.partOf, r)
 		return
 	}
 	// An Encounter of another patient that contains this one is the mother's.
-	whole := &d.resources[t.at]
-	mother, _, _ := d.patientOf(&whole.subject, whole)
-	if visit := d.visit(whole); mother != "" && mother != e.Patient && visit != e.Visit {
+	whole := &m.resources[t.at]
+	mother, _, _ := m.patientOf(&whole.subject, whole)
+	if visit := m.visit(whole); mother != "" && mother != e.Patient && visit != e.Visit {
 		e.Newborn, e.MotherVisit, e.MotherPatient = true, visit, mother
 	}
 }
 
 // birthOrder returns the order in a multiple birth, a digit from 1; "" if the Patient has
 // none.
-func (d *decoder) birthOrder(r *resource) string {
-	if order := d.bytes(r.multiple); len(order) == 1 && order[0] >= '1' && order[0] <= '9' {
+func (m *mapper) birthOrder(r *resource) string {
+	if order := m.bytes(r.multiple); len(order) == 1 && order[0] >= '1' && order[0] <= '9' {
 		return string(order)
 	}
 	return ""
 }
 
 // newborn reports whether a Patient is a newborn at an instant.
-func (d *decoder) newborn(r *resource, at acuity.Instant) bool {
-	born, precision, ok := d.instant(r.birth)
+func (m *mapper) newborn(r *resource, at acuity.Instant) bool {
+	born, precision, ok := m.instant(r.birth)
 	age := at.Sub(born)
 	return ok && precision <= acuity.Day && age > -24*time.Hour && age < newbornDays*24*time.Hour
 }
 
 // happen adds an event to the facts. Its identity consists of the version of the resource
 // and the content of the event, so the same version again is a duplicate.
-func (d *decoder) happen(r *resource, e *acuity.Event, n int) {
-	version := cmp.Or(e.UpdatedAt, d.ReceivedAt) // without times, the later arrival counts as the later version
-	k := d.id[:0]
+func (m *mapper) happen(r *resource, e *acuity.Event, n int) {
+	version := cmp.Or(e.UpdatedAt, m.ReceivedAt) // without times, the later arrival counts as the later version
+	k := m.id[:0]
 	k = append(k, "fhir\x00"...)
 	for _, number := range []int64{
 		int64(version), int64(n), int64(e.Type), int64(e.At), int64(e.Class), int64(e.Babies), flags(e.Newborn, e.Void),
@@ -296,12 +296,12 @@ func (d *decoder) happen(r *resource, e *acuity.Event, n int) {
 		k = binary.AppendVarint(k, int64(len(text)))
 		k = append(k, text...)
 	}
-	d.id = k
-	e.ID = d.Pseudonym(hl7.KindEvent, string(k))
+	m.id = k
+	e.ID = m.Pseudonym(hl7.KindEvent, string(k))
 	e.Digest = e.ID
-	d.facts.Events = append(d.facts.Events, *e)
-	d.facts.Places = append(d.facts.Places, d.path(r))
-	d.facts.eventOrigins = append(d.facts.eventOrigins, originOf(r))
+	m.facts.Events = append(m.facts.Events, *e)
+	m.facts.Places = append(m.facts.Places, m.path(r))
+	m.facts.eventOrigins = append(m.facts.eventOrigins, originOf(r))
 }
 
 func flags(list ...bool) (bits int64) {

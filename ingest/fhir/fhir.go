@@ -9,17 +9,15 @@
 package fhir
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"svc/acuity"
 )
 
-// Options are what the decoder must know and a body does not say itself.
+// Options are what the package must know and a body does not say itself.
 type Options struct {
 	// Pseudonym makes the keyed pseudonym of a value. Values of different kinds never
 	// share a pseudonym.
@@ -112,18 +110,20 @@ const (
 	maxText    = 2000 // of a text before its reduction
 )
 
-// Decode reads a body. It returns a [Fault] if the whole body cannot be used.
+// Decode reads a body: first all resources and then, when all references can be followed,
+// the facts. It returns a [Fault] if the whole body cannot be used.
 func Decode(body []byte, o Options) (*Facts, *Fault) {
 	if len(body) > math.MaxInt32 {
 		return nil, &Fault{Rule: "maxLength", TooLarge: true}
 	}
-	d := &decoder{scanner: scanner{b: body}, Options: o, stores: newStores(len(body))}
+	d := &document{source: body, Options: o, stores: newStores(len(body))}
 	defer d.release()
-	d.body()
-	if d.refused != nil {
-		return nil, d.refused
+	p := parser{scanner: scanner{b: body}, document: d}
+	if p.body(); p.refused != nil {
+		return nil, p.refused
 	}
-	d.apply()
+	m := mapper{document: d, index: index{document: d}, terms: terms{document: d}}
+	m.apply()
 	if len(d.facts.Events)+len(d.facts.Signals) > MaxFacts {
 		return nil, &Fault{Rule: "maxFacts:" + strconv.Itoa(MaxFacts), TooLarge: true}
 	}
@@ -131,80 +131,3 @@ func Decode(body []byte, o Options) (*Facts, *Fault) {
 	d.facts.Entries, d.facts.containers = d.entries, slices.Clone(d.containers)
 	return &d.facts, nil
 }
-
-// decoder reads one body: first all resources and then, when all references can be
-// followed, the facts.
-type decoder struct {
-	scanner
-	Options
-	facts   Facts
-	refused *Fault
-	issues  []placedIssue
-
-	entries []Entry // entries of the Bundle that is the body
-
-	id     []byte // identity of the event in the making
-	digest []byte // digest of the body, computed at first use
-
-	*stores
-	index
-	words
-}
-
-// refuse records why the body cannot be used. Reading goes on, because a syntax error
-// takes precedence; it stops if the body is too large.
-func (d *decoder) refuse(f Fault) {
-	if d.refused == nil {
-		d.refused = &f
-	}
-	if f.TooLarge {
-		d.fail(f.Rule)
-	}
-}
-
-// full reports whether the lists have reached their bound; then the body is refused.
-func (d *decoder) full() bool {
-	if d.stored() < maxStored {
-		return false
-	}
-	d.refuse(Fault{Rule: "maxItems", TooLarge: true})
-	return true
-}
-
-// placedIssue is an issue with the position of its resource in the body.
-type placedIssue struct {
-	Issue
-	container, index int32
-}
-
-// issue adds an issue of a resource; field is the path within it.
-func (d *decoder) issue(r *resource, severity, code, field string) {
-	if len(d.issues) == maxIssues {
-		return
-	}
-	i := placedIssue{Issue{severity, code, d.path(r)}, r.container, r.index}
-	if field != "" {
-		i.Expression = strings.TrimPrefix(i.Expression+"."+field, ".")
-	}
-	if n := len(d.issues); n == 0 || d.issues[n-1] != i {
-		d.issues = append(d.issues, i)
-	}
-}
-
-// report sorts the issues into the order of the body.
-func (d *decoder) report() {
-	slices.SortStableFunc(d.issues, func(a, b placedIssue) int {
-		return cmp.Or(cmp.Compare(a.container, b.container), cmp.Compare(a.index, b.index))
-	})
-	for i := range d.issues {
-		d.facts.Issues = append(d.facts.Issues, d.issues[i].Issue)
-	}
-}
-
-// reject adds the issue for which a resource cannot be used.
-func (d *decoder) reject(r *resource, code, field string) {
-	r.rejected = true
-	d.issue(r, severityError, code, field)
-}
-
-func (d *decoder) warn(r *resource, code, field string) { d.issue(r, severityWarning, code, field) }

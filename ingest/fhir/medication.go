@@ -9,53 +9,53 @@ import (
 	"svc/acuity/codes"
 )
 
-func (d *decoder) administrationField(r *resource, key []byte) bool {
+func (p *parser) administrationField(r *resource, key []byte) bool {
 	switch string(key) {
 	case "status":
-		r.status = d.text()
+		r.status = p.text()
 	case "medicationCodeableConcept":
-		r.code = d.concept()
+		r.code = p.concept()
 	case "medicationReference":
-		r.medication = d.reference()
+		r.medication = p.reference()
 	case "subject":
-		r.subject = d.reference()
+		r.subject = p.reference()
 	case "context", "encounter":
-		r.encounter = d.reference()
+		r.encounter = p.reference()
 	case "effectiveDateTime":
-		r.at = d.text()
+		r.at = p.text()
 	case "effectivePeriod":
-		r.during = d.period()
+		r.during = p.period()
 	default:
 		return false
 	}
 	return true
 }
 
-func (d *decoder) medicationField(r *resource, key []byte) bool {
+func (p *parser) medicationField(r *resource, key []byte) bool {
 	switch string(key) {
 	case "code":
-		r.code = d.concept()
+		r.code = p.concept()
 	case "ingredient":
-		r.firstIngredient, r.lastIngredient = gather(d, &d.ingredients, maxItems, d.ingredient)
+		r.firstIngredient, r.lastIngredient = gather(p, &p.ingredients, maxItems, p.ingredient)
 	default:
 		return false
 	}
 	return true
 }
 
-func (d *decoder) ingredient() (in ingredient, ok bool) {
-	ok = d.space() == '{'
-	for key := range d.fields() {
+func (p *parser) ingredient() (in ingredient, ok bool) {
+	ok = p.space() == '{'
+	for key := range p.fields() {
 		switch string(key) {
 		case "itemCodeableConcept":
-			in.code = d.concept()
+			in.code = p.concept()
 		case "itemReference":
-			in.item = d.reference()
+			in.item = p.reference()
 		case "isActive":
-			active, said := d.flag()
+			active, said := p.flag()
 			in.inactive = said && !active
 		default:
-			d.skip()
+			p.skip()
 		}
 	}
 	return in, ok
@@ -68,17 +68,17 @@ var administrationStates = map[string]acuity.SignalStatus{
 }
 
 // administration makes the signal of a MedicationAdministration.
-func (d *decoder) administration(r *resource) bool {
-	status, ok := stateIn(d, r, administrationStates)
+func (m *mapper) administration(r *resource) bool {
+	status, ok := stateIn(m, r, administrationStates)
 	if !ok {
 		return false
 	}
-	s, ok := d.signal(r, catalogue.KindMedication, status)
-	if !ok || !d.coded(r, &s, d.medicine(r), "medication") {
+	s, ok := m.signal(r, catalogue.KindMedication, status)
+	if !ok || !m.coded(r, &s, m.medicine(r), "medication") {
 		return false
 	}
-	at := d.time(r, r.at, "effective")
-	s.StartedAt = d.time(r, r.during.start, "effective.start")
+	at := m.time(r, r.at, "effective")
+	s.StartedAt = m.time(r, r.during.start, "effective.start")
 	if s.StartedAt == 0 {
 		s.StartedAt = at
 	}
@@ -86,7 +86,7 @@ func (d *decoder) administration(r *resource) bool {
 	// the end, if that is known.
 	s.ObservedAt = s.StartedAt
 	if status == acuity.SignalEnded {
-		end := d.time(r, r.during.end, "effective.end")
+		end := m.time(r, r.during.end, "effective.end")
 		switch {
 		case end != 0:
 			s.ObservedAt = end
@@ -97,19 +97,19 @@ func (d *decoder) administration(r *resource) bool {
 			}
 		}
 	}
-	d.say(r, s)
+	m.say(r, s)
 	return true
 }
 
 // medicine returns the codings of the given medication.
-func (d *decoder) medicine(r *resource) []acuity.Coding {
-	codings := d.codes(nil, r, &r.code, "medication")
+func (m *mapper) medicine(r *resource) []acuity.Coding {
+	codings := m.codes(nil, r, &r.code, "medication")
 	if r.medication.empty() && r.medication.display.empty() {
 		return codings
 	}
-	t, found := d.follow(&r.medication, medicationKind, r)
+	t, found := m.follow(&r.medication, medicationKind, r)
 	if found && t.at >= 0 {
-		return d.product(codings, r, &d.resources[t.at], true)
+		return m.product(codings, r, &m.resources[t.at], true)
 	}
 	if r.deleted {
 		return codings
@@ -117,45 +117,45 @@ func (d *decoder) medicine(r *resource) []acuity.Coding {
 	// This body does not have the Medication. Its name stands for it until it comes. The
 	// name may also be a code of the hospital, which can be mapped.
 	if found && len(codings) == 0 {
-		codings = append(codings, d.elsewhere(r, &t, "medication")...)
+		codings = append(codings, m.elsewhere(r, &t, "medication")...)
 	}
-	if reduced := d.reduced(r.medication.display); reduced != "" {
-		codings = d.add(codings, acuity.Coding{Display: reduced})
+	if reduced := m.reduced(r.medication.display); reduced != "" {
+		codings = m.add(codings, acuity.Coding{Display: reduced})
 	}
 	return codings
 }
 
 // elsewhere returns the name of a Medication that comes in another message.
-func (d *decoder) elsewhere(r *resource, t *target, field string) []acuity.Coding {
-	d.warn(r, "reference_unresolved", field)
+func (m *mapper) elsewhere(r *resource, t *target, field string) []acuity.Coding {
+	m.warn(r, "reference_unresolved", field)
 	code := printable(cmp.Or(t.name, t.logical))
 	if len(code) > maxCode {
 		return nil
 	}
-	return d.add(nil, acuity.Coding{System: codes.SystemLocal, Code: code})
+	return m.add(nil, acuity.Coding{System: codes.SystemLocal, Code: code})
 }
 
 // product adds the codings of a Medication and of its ingredients. An ingredient of a
 // mixture is named with all the others, so that no rule takes a part for the whole:
 // epinephrine in lidocaine is no drip.
-func (d *decoder) product(dst []acuity.Coding, r, m *resource, deep bool) []acuity.Coding {
+func (m *mapper) product(dst []acuity.Coding, r, given *resource, deep bool) []acuity.Coding {
 	code, inside := "medication", "medication"
-	if r == m {
+	if r == given {
 		code, inside = "code", "ingredient"
 	}
-	dst = d.codes(dst, r, &m.code, code)
+	dst = m.codes(dst, r, &given.code, code)
 	var parts []acuity.Coding
 	var names []string // names of the ingredients; a placeholder for one that comes in another message
-	for i := range d.ingredients[m.firstIngredient:m.lastIngredient] {
-		in := &d.ingredients[m.firstIngredient:m.lastIngredient][i]
+	for i := range m.ingredients[given.firstIngredient:given.lastIngredient] {
+		in := &m.ingredients[given.firstIngredient:given.lastIngredient][i]
 		if in.inactive {
 			continue
 		}
-		part := d.codes(nil, r, &in.code, inside)
-		if t, ok := d.follow(&in.item, medicationKind, m); ok && t.at >= 0 && deep {
-			part = d.product(part, r, &d.resources[t.at], false)
+		part := m.codes(nil, r, &in.code, inside)
+		if t, ok := m.follow(&in.item, medicationKind, given); ok && t.at >= 0 && deep {
+			part = m.product(part, r, &m.resources[t.at], false)
 		} else if ok && t.at < 0 && len(part) == 0 {
-			part = d.elsewhere(r, &t, inside)
+			part = m.elsewhere(r, &t, inside)
 			names = append(names, "unknown")
 		}
 		for _, c := range part {
@@ -175,7 +175,7 @@ func (d *decoder) product(dst []acuity.Coding, r, m *resource, deep bool) []acui
 			c.Display = together
 		}
 		if c.Code != "" || c.Display != "" {
-			dst = d.add(dst, c)
+			dst = m.add(dst, c)
 		}
 	}
 	return dst

@@ -7,42 +7,42 @@ import (
 	"svc/acuity/catalogue"
 )
 
-func (d *decoder) observationField(r *resource, key []byte) bool {
+func (p *parser) observationField(r *resource, key []byte) bool {
 	switch string(key) {
 	case "status":
-		r.status = d.text()
+		r.status = p.text()
 	case "category":
-		for l := d.list(); d.next(&l); {
-			code := d.firstCode()
-			r.laboratory = r.laboratory || string(d.bytes(code)) == "laboratory"
+		for l := p.list(); p.next(&l); {
+			code := p.firstCode()
+			r.laboratory = r.laboratory || string(p.bytes(code)) == "laboratory"
 		}
 	case "code":
-		r.code = d.concept()
+		r.code = p.concept()
 	case "subject":
-		r.subject = d.reference()
+		r.subject = p.reference()
 	case "encounter", "context":
-		r.encounter = d.reference()
+		r.encounter = p.reference()
 	case "effectiveDateTime", "effectiveInstant":
-		r.at = d.text()
+		r.at = p.text()
 	case "effectivePeriod":
-		r.during = d.period()
+		r.during = p.period()
 	case "issued":
-		r.issued = d.text()
+		r.issued = p.text()
 	case "component":
-		r.firstComponent, r.lastComponent = gather(d, &d.components, maxComponents, d.component)
+		r.firstComponent, r.lastComponent = gather(p, &p.components, maxComponents, p.component)
 	default:
-		return r.value.read(d, key)
+		return r.value.read(p, key)
 	}
 	return true
 }
 
-func (d *decoder) component() (c component, ok bool) {
-	ok = d.space() == '{'
-	for key := range d.fields() {
+func (p *parser) component() (c component, ok bool) {
+	ok = p.space() == '{'
+	for key := range p.fields() {
 		if string(key) == "code" {
-			c.code = d.concept()
-		} else if !c.value.read(d, key) {
-			d.skip()
+			c.code = p.concept()
+		} else if !c.value.read(p, key) {
+			p.skip()
 		}
 	}
 	return c, ok
@@ -56,8 +56,8 @@ var observationStates = map[string]acuity.SignalStatus{
 
 // observation makes the signals of an Observation: one for each component, and one for
 // itself unless it only groups its components.
-func (d *decoder) observation(r *resource) bool {
-	status, ok := stateIn(d, r, observationStates, "registered")
+func (m *mapper) observation(r *resource) bool {
+	status, ok := stateIn(m, r, observationStates, "registered")
 	if !ok {
 		return false
 	}
@@ -65,63 +65,63 @@ func (d *decoder) observation(r *resource) bool {
 	if r.laboratory {
 		k = catalogue.KindLab
 	}
-	s, ok := d.signal(r, k, status)
+	s, ok := m.signal(r, k, status)
 	if !ok {
 		return false
 	}
-	s.ObservedAt = d.effective(r)
-	components := d.components[r.firstComponent:r.lastComponent]
+	s.ObservedAt = m.effective(r)
+	components := m.components[r.firstComponent:r.lastComponent]
 	said := false
 	if len(components) == 0 || r.value.kind != noValue || status == acuity.SignalRetracted {
 		own := s
-		if !d.coded(r, &own, d.codes(nil, r, &r.code, "code"), "code") {
+		if !m.coded(r, &own, m.codes(nil, r, &r.code, "code"), "code") {
 			return false
 		}
-		d.measure(r, &own, &r.value, "")
+		m.measure(r, &own, &r.value, "")
 		said = true
 	}
 	for i := range components {
 		c, part := &components[i], s
 		field := "component[" + strconv.Itoa(i) + "]"
-		codings := d.codes(nil, r, &c.code, field+".code")
+		codings := m.codes(nil, r, &c.code, field+".code")
 		if len(codings) == 0 {
-			d.warn(r, "code_missing", field+".code")
+			m.warn(r, "code_missing", field+".code")
 			continue
 		}
 		part.Resource += "." + strconv.Itoa(i)
-		d.coded(r, &part, codings, field)
-		d.measure(r, &part, &c.value, field+".")
+		m.coded(r, &part, codings, field)
+		m.measure(r, &part, &c.value, field+".")
 		said = true
 	}
 	if !said {
-		d.reject(r, "code_missing", "component")
+		m.reject(r, "code_missing", "component")
 	}
 	return said
 }
 
 // measure gives a signal its value and adds it to the facts. A value that is absent for a
 // reason was not measured, so the signal retracts an earlier one.
-func (d *decoder) measure(r *resource, s *acuity.Signal, v *value, field string) {
+func (m *mapper) measure(r *resource, s *acuity.Signal, v *value, field string) {
 	if s.Status == acuity.SignalActive {
 		if v.kind == noValue && v.absent {
 			s.Status = acuity.SignalRetracted
 		}
-		s.Value = d.valueOf(r, s, v, field)
+		s.Value = m.valueOf(r, s, v, field)
 	}
-	d.say(r, *s)
+	m.say(r, *s)
 }
 
 // effective returns when the observation was made. For a period it is the end, unless
 // that is in the future.
-func (d *decoder) effective(r *resource) acuity.Instant {
-	if at := d.time(r, r.at, "effective"); at != 0 {
+func (m *mapper) effective(r *resource) acuity.Instant {
+	if at := m.time(r, r.at, "effective"); at != 0 {
 		return at
 	}
-	if end, _, ok := d.instant(r.during.end); ok && end <= d.ReceivedAt {
+	if end, _, ok := m.instant(r.during.end); ok && end <= m.ReceivedAt {
 		return end
 	}
-	if start := d.time(r, r.during.start, "effective.start"); start != 0 {
+	if start := m.time(r, r.during.start, "effective.start"); start != 0 {
 		return start
 	}
-	return d.time(r, r.issued, "issued")
+	return m.time(r, r.issued, "issued")
 }

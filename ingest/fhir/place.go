@@ -38,8 +38,8 @@ const (
 
 // moves returns the places of an Encounter in order of time, the first at its start. If
 // no place is known, it returns a single move without a place (F2).
-func (d *decoder) moves(r *resource, e *acuity.Event, start acuity.Instant) []move {
-	stays, ward := d.stays(r)
+func (m *mapper) moves(r *resource, e *acuity.Event, start acuity.Instant) []move {
+	stays, ward := m.stays(r)
 	if len(stays) == 0 {
 		return []move{{place: acuity.Location{PointOfCare: ward}}}
 	}
@@ -51,7 +51,7 @@ func (d *decoder) moves(r *resource, e *acuity.Event, start acuity.Instant) []mo
 		}
 	}
 	if now.at == 0 && len(stays) > 1 { // it has no time, so it is the newest
-		now.at, now.precision = d.instead(r, e, "location.period.start")
+		now.at, now.precision = m.instead(r, e, "location.period.start")
 	}
 	now.at = max(now.at, start)
 	now.current = true
@@ -85,11 +85,11 @@ func (d *decoder) moves(r *resource, e *acuity.Event, start acuity.Instant) []mo
 
 // stays reads the present and former locations of an Encounter. It also returns the ward,
 // if the Encounter lists one beside the rooms.
-func (d *decoder) stays(r *resource) (stays []stay, ward string) {
-	for i := range d.locations[r.firstLocation:r.lastLocation] {
-		l := &d.locations[r.firstLocation:r.lastLocation][i]
+func (m *mapper) stays(r *resource) (stays []stay, ward string) {
+	for i := range m.locations[r.firstLocation:r.lastLocation] {
+		l := &m.locations[r.firstLocation:r.lastLocation][i]
 		s := stay{standing: openEnded}
-		switch string(d.bytes(l.status)) {
+		switch string(m.bytes(l.status)) {
 		case "planned", "reserved":
 			continue
 		case "active":
@@ -97,7 +97,7 @@ func (d *decoder) stays(r *resource) (stays []stay, ward string) {
 		case "completed":
 			s.standing = left
 		}
-		place, level, ok := d.place(r, l)
+		place, level, ok := m.place(r, l)
 		switch {
 		case !ok:
 			continue
@@ -108,8 +108,8 @@ func (d *decoder) stays(r *resource) (stays []stay, ward string) {
 			continue
 		}
 		s.place, s.level = place, level
-		s.at, s.precision = d.moment(r, l.during.start, "location.period.start")
-		if s.end, _, ok = d.instant(l.during.end); ok && s.standing == openEnded {
+		s.at, s.precision = m.moment(r, l.during.start, "location.period.start")
+		if s.end, _, ok = m.instant(l.during.end); ok && s.standing == openEnded {
 			s.standing = left
 		}
 		stays = append(stays, s)
@@ -143,30 +143,30 @@ const maxAbove = 4
 // its number. A bed is a part of its room (clinical-input 3). A Location of another
 // message is referred to by name, because that message may come before or after. level is
 // the physical type of the location.
-func (d *decoder) place(r *resource, l *location) (place acuity.Location, level string, ok bool) {
-	name := d.placeName(r, l.place.display)
-	physical := string(d.bytes(l.physical))
-	t, found := d.follow(&l.place, locationKind, r)
+func (m *mapper) place(r *resource, l *location) (place acuity.Location, level string, ok bool) {
+	name := m.placeName(r, l.place.display)
+	physical := string(m.bytes(l.physical))
+	t, found := m.follow(&l.place, locationKind, r)
 	var where *resource
 	elsewhere := ""
 	switch {
 	case !found:
 	case t.at >= 0:
-		where = &d.resources[t.at]
+		where = &m.resources[t.at]
 		if physical == "" {
-			physical = string(d.bytes(where.physical))
+			physical = string(m.bytes(where.physical))
 		}
 		if name == "" {
-			name = d.called(r, where)
+			name = m.called(r, where)
 		}
 	default:
 		if elsewhere = nameElsewhere(&t); name == "" {
-			d.warn(r, "reference_unresolved", "location")
+			m.warn(r, "reference_unresolved", "location")
 		}
 	}
 	switch {
 	case name != "":
-		place = d.within(where, name, physical)
+		place = m.within(where, name, physical)
 		if elsewhere != "" && !wards[physical] {
 			place.PointOfCare = elsewhere
 		}
@@ -193,7 +193,7 @@ func nameElsewhere(t *target) string {
 
 // within returns the place with a name. If its Location is known, the place has the room
 // of a bed, and the ward.
-func (d *decoder) within(where *resource, name, physical string) acuity.Location {
+func (m *mapper) within(where *resource, name, physical string) acuity.Location {
 	if wards[physical] {
 		return acuity.Location{PointOfCare: name}
 	}
@@ -205,19 +205,19 @@ func (d *decoder) within(where *resource, name, physical string) acuity.Location
 		if where == nil {
 			break
 		}
-		t, found := d.follow(&where.partOf, locationKind, where)
+		t, found := m.follow(&where.partOf, locationKind, where)
 		if !found {
 			// For a place without a Location the name is all that is known.
-			place.PointOfCare = cmp.Or(place.PointOfCare, d.placeName(where, where.partOf.display))
+			place.PointOfCare = cmp.Or(place.PointOfCare, m.placeName(where, where.partOf.display))
 			break
 		}
 		if t.at < 0 {
-			d.above(&place, nameElsewhere(&t), name, physical)
+			above(&place, nameElsewhere(&t), name, physical)
 			break
 		}
-		where = &d.resources[t.at]
-		above := d.called(where, where)
-		switch kind := string(d.bytes(where.physical)); {
+		where = &m.resources[t.at]
+		above := m.called(where, where)
+		switch kind := string(m.bytes(where.physical)); {
 		case kind == "ro" && physical == "bd" && above != "":
 			place.Room, place.Bed = above, name
 			physical = kind
@@ -230,7 +230,7 @@ func (d *decoder) within(where *resource, name, physical string) acuity.Location
 
 // above records that a place is part of a Location outside of the body: for a bed perhaps
 // its room.
-func (*decoder) above(place *acuity.Location, elsewhere, name, physical string) {
+func above(place *acuity.Location, elsewhere, name, physical string) {
 	switch {
 	case elsewhere == "":
 	case physical == "bd":
@@ -254,22 +254,22 @@ func cutBed(name string) (room, bed string, ok bool) {
 }
 
 // placeName reads the name of a place.
-func (d *decoder) placeName(r *resource, p span) string {
-	name := d.string(p, maxText)
+func (m *mapper) placeName(r *resource, p span) string {
+	name := m.string(p, maxText)
 	if len(name) > maxPlace {
-		d.warn(r, "location_cut", "location")
+		m.warn(r, "location_cut", "location")
 	}
 	return cutPlace(name)
 }
 
 // called returns the name of a Location, else its identifier, else its id.
-func (d *decoder) called(r, where *resource) string {
-	if name := d.placeName(r, where.name); name != "" {
+func (m *mapper) called(r, where *resource) string {
+	if name := m.placeName(r, where.name); name != "" {
 		return name
 	}
-	name := d.identifierOf(where, "")
+	name := m.identifierOf(where, "")
 	if name == "" {
-		name = printable(string(d.idOf(where)))
+		name = printable(string(m.idOf(where)))
 	}
 	return cutPlace(name)
 }

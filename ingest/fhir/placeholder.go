@@ -44,9 +44,9 @@ func isUnique(urn []byte) bool {
 // hereOnly returns the name of a placeholder that may mean another resource in the next
 // body. It includes the digest of this body, so that repeating the body has the same
 // meaning.
-func (d *decoder) hereOnly(urn []byte) []byte {
+func (d *document) hereOnly(urn []byte) []byte {
 	if d.digest == nil {
-		sum := sha256.Sum256(d.b)
+		sum := sha256.Sum256(d.source)
 		d.digest = hex.AppendEncode(nil, sum[:16])
 	}
 	return append(append(bytes.Clone(urn), 0), d.digest...)

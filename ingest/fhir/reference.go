@@ -13,6 +13,7 @@ const KindResource = "resource"
 
 // index finds the resources of the body.
 type index struct {
+	*document
 	keys map[string]int32 // by key
 	urls map[string]int32 // by fullUrl, only of resources that are referred to
 
@@ -31,66 +32,66 @@ type target struct {
 
 // identify finds the versions of each resource and the one that counts (F9): the last
 // updated, else the last in the body.
-func (d *decoder) identify() {
-	d.keys = make(map[string]int32, len(d.resources))
-	d.urls = map[string]int32{}
-	d.visits, d.patients = map[string]string{}, map[[2]string][2]string{}
-	for n := range d.resources {
-		r := &d.resources[n]
+func (x *index) identify() {
+	x.keys = make(map[string]int32, len(x.resources))
+	x.urls = map[string]int32{}
+	x.visits, x.patients = map[string]string{}, map[[2]string][2]string{}
+	for n := range x.resources {
+		r := &x.resources[n]
 		if r.contained || r.rejected {
 			continue
 		}
-		if r.key = d.keyOf(r); r.key != "" {
-			d.version(r, int32(n))
+		if r.key = x.keyOf(r); r.key != "" {
+			x.version(r, int32(n))
 		}
 		if r.kind == encounterKind || !r.kind.applied() {
-			if url := d.bytes(r.fullURL); len(url) > 0 {
-				d.urls[string(url)] = int32(n)
+			if url := x.bytes(r.fullURL); len(url) > 0 {
+				x.urls[string(url)] = int32(n)
 			}
 		}
 	}
 	// A resource without a name is known by its subject, which may have a name by now.
-	for n := range d.resources {
-		if r := &d.resources[n]; r.key == "" && !r.contained && !r.rejected {
-			r.key, r.described = d.describe(r), true
-			d.version(r, int32(n))
+	for n := range x.resources {
+		if r := &x.resources[n]; r.key == "" && !r.contained && !r.rejected {
+			r.key, r.described = x.describe(r), true
+			x.version(r, int32(n))
 		}
 	}
 }
 
 // version decides which of two resources with one key counts.
-func (d *decoder) version(r *resource, n int32) {
-	other, twice := d.keys[r.key]
+func (x *index) version(r *resource, n int32) {
+	other, twice := x.keys[r.key]
 	if !twice {
-		d.keys[r.key] = n
+		x.keys[r.key] = n
 		return
 	}
-	before := &d.resources[other]
-	if d.older(r, before) {
+	before := &x.resources[other]
+	if x.older(r, before) {
 		r.superseded = true
 		return
 	}
 	before.superseded = true
-	d.keys[r.key] = n
+	x.keys[r.key] = n
 }
 
 // older reports whether both versions have a time and that of a is earlier.
-func (d *decoder) older(a, b *resource) bool {
-	x, _, okX := d.instant(a.updated)
-	y, _, okY := d.instant(b.updated)
-	return okX && okY && x < y
+func (x *index) older(a, b *resource) bool {
+	atA, _, okA := x.instant(a.updated)
+	atB, _, okB := x.instant(b.updated)
+	return okA && okB && atA < atB
 }
 
 // keyOf returns what identifies a resource for its sender (F6): the id, also one in its
 // address, else the first identifier, else the address; "" if it has none.
-func (d *decoder) keyOf(r *resource) string {
-	if id := d.idOf(r); len(id) > 0 {
+func (x *index) keyOf(r *resource) string {
+	if id := x.idOf(r); len(id) > 0 {
 		return kindNames[r.kind] + "/" + string(id)
 	}
 	if r.firstIdentifier < r.lastIdentifier {
-		return kindNames[r.kind] + "?identifier=" + string(d.bytes(d.identifiers[r.firstIdentifier].value))
+		return kindNames[r.kind] + "?identifier=" + string(x.bytes(x.identifiers[r.firstIdentifier].value))
 	}
-	if url := d.bytes(r.fullURL); len(url) > 0 && placeholder(url) == nil {
+	if url := x.bytes(r.fullURL); len(url) > 0 && placeholder(url) == nil {
 		return string(url)
 	}
 	return ""
@@ -98,14 +99,14 @@ func (d *decoder) keyOf(r *resource) string {
 
 // nameOf returns the name that references use for a resource; "" if they cannot name it.
 // A resource without an id has the name of its placeholder in the body.
-func (d *decoder) nameOf(r *resource) string {
-	id := d.idOf(r)
+func (x *index) nameOf(r *resource) string {
+	id := x.idOf(r)
 	if len(id) == 0 {
-		if id = placeholder(d.bytes(r.fullURL)); len(id) > 0 && !isUnique(id) {
+		if id = placeholder(x.bytes(r.fullURL)); len(id) > 0 && !isUnique(id) {
 			if r.kind == encounterKind {
 				return "" // its key describes it, also in the next body
 			}
-			id = d.hereOnly(id)
+			id = x.hereOnly(id)
 		}
 	}
 	if len(id) == 0 {
@@ -115,7 +116,7 @@ func (d *decoder) nameOf(r *resource) string {
 }
 
 // idOf returns the id of a resource, else the end of its address.
-func (d *decoder) idOf(r *resource) []byte {
+func (d *document) idOf(r *resource) []byte {
 	if !r.id.empty() {
 		return d.bytes(r.id)
 	}
@@ -135,36 +136,36 @@ func (d *decoder) idOf(r *resource) []byte {
 
 // follow returns the target of a reference to a resource of a kind; false if it leads to
 // another kind, or nowhere.
-func (d *decoder) follow(ref *reference, want kind, from *resource) (target, bool) {
-	literal := d.bytes(ref.literal)
+func (x *index) follow(ref *reference, want kind, from *resource) (target, bool) {
+	literal := x.bytes(ref.literal)
 	if len(literal) > 0 && literal[0] == '#' {
-		if at := d.inside(literal[1:], want, from); at >= 0 {
+		if at := x.inside(literal[1:], want, from); at >= 0 {
 			return target{at: at}, true
 		}
 		literal = nil
 	}
 	if len(literal) > 0 {
-		t := cached(&d.targets[want], literal, func(string) target { return d.lead(literal, want) })
+		t := cached(&x.targets[want], literal, func(string) target { return x.lead(literal, want) })
 		if t.at >= 0 || t.name != "" || t.logical != "" {
 			if t.at < 0 && t.logical == "" {
-				t.logical = d.string(ref.identifier, maxID)
+				t.logical = x.string(ref.identifier, maxID)
 			}
 			return t, true
 		}
 		return target{at: -1}, false
 	}
-	t := target{at: -1, logical: d.string(ref.identifier, maxID)}
+	t := target{at: -1, logical: x.string(ref.identifier, maxID)}
 	return t, t.logical != ""
 }
 
 // inside returns the contained resource with an id.
-func (d *decoder) inside(id []byte, want kind, from *resource) int32 {
+func (x *index) inside(id []byte, want kind, from *resource) int32 {
 	if from.contained {
-		from = &d.resources[from.parent]
+		from = &x.resources[from.parent]
 	}
 	for n := from.firstContained; n < from.lastContained; n++ {
-		r := &d.resources[n]
-		if r.kind == want && !r.rejected && bytes.Equal(bytes.TrimPrefix(d.bytes(r.id), []byte("#")), id) {
+		r := &x.resources[n]
+		if r.kind == want && !r.rejected && bytes.Equal(bytes.TrimPrefix(x.bytes(r.id), []byte("#")), id) {
 			return n
 		}
 	}
@@ -172,9 +173,9 @@ func (d *decoder) inside(id []byte, want kind, from *resource) int32 {
 }
 
 // lead reads the text of a reference.
-func (d *decoder) lead(literal []byte, want kind) target {
-	if at, ok := d.urls[string(literal)]; ok && d.resources[at].kind == want {
-		if newest, known := d.keys[d.resources[at].key]; known {
+func (x *index) lead(literal []byte, want kind) target {
+	if at, ok := x.urls[string(literal)]; ok && x.resources[at].kind == want {
+		if newest, known := x.keys[x.resources[at].key]; known {
 			at = newest // the version that counts
 		}
 		return target{at: at}
@@ -184,7 +185,7 @@ func (d *decoder) lead(literal []byte, want kind) target {
 		value, isIdentifier := bytes.CutPrefix(query, []byte("identifier="))
 		if value, _, _ = bytes.Cut(value, []byte("&")); isIdentifier && kindOf(name) == want {
 			value = value[bytes.LastIndexByte(value, '|')+1:]
-			return target{at: d.byIdentifier(value, want), logical: string(value)}
+			return target{at: x.byIdentifier(value, want), logical: string(value)}
 		}
 		return target{at: -1}
 	}
@@ -197,24 +198,24 @@ func (d *decoder) lead(literal []byte, want kind) target {
 		return target{at: -1}
 	}
 	key := kindNames[want] + "/" + string(id)
-	if at, ok := d.keys[key]; ok {
+	if at, ok := x.keys[key]; ok {
 		return target{at: at, name: key}
 	}
 	if urn != nil && !isUnique(urn) {
-		key = kindNames[want] + "/" + string(d.hereOnly(urn))
+		key = kindNames[want] + "/" + string(x.hereOnly(urn))
 	}
 	return target{at: -1, name: key}
 }
 
 // byIdentifier returns the resource with an identifier; -1 if there is none.
-func (d *decoder) byIdentifier(value []byte, want kind) int32 {
-	for n := range d.resources {
-		r := &d.resources[n]
+func (x *index) byIdentifier(value []byte, want kind) int32 {
+	for n := range x.resources {
+		r := &x.resources[n]
 		if r.kind != want || r.contained || r.rejected || r.superseded {
 			continue
 		}
-		for _, id := range d.identifiers[r.firstIdentifier:r.lastIdentifier] {
-			if bytes.Equal(d.bytes(id.value), value) {
+		for _, id := range x.identifiers[r.firstIdentifier:r.lastIdentifier] {
+			if bytes.Equal(x.bytes(id.value), value) {
 				return int32(n)
 			}
 		}
@@ -224,7 +225,7 @@ func (d *decoder) byIdentifier(value []byte, want kind) int32 {
 
 // identifierOf returns the identifier of a type, else the first that is in use;
 // "" if there is none.
-func (d *decoder) identifierOf(r *resource, kind string) string {
+func (d *document) identifierOf(r *resource, kind string) string {
 	var first span
 	for _, id := range d.identifiers[r.firstIdentifier:r.lastIdentifier] {
 		if string(d.bytes(id.kind)) == kind && !id.old {
@@ -239,74 +240,74 @@ func (d *decoder) identifierOf(r *resource, kind string) string {
 
 // visitOf returns the pseudonym of the visit for a reference to an Encounter; "" if it
 // names none.
-func (d *decoder) visitOf(ref *reference, from *resource) string {
-	literal := d.bytes(ref.literal)
-	if visit, ok := d.visits[string(literal)]; ok && ref.identifier.empty() {
+func (x *index) visitOf(ref *reference, from *resource) string {
+	literal := x.bytes(ref.literal)
+	if visit, ok := x.visits[string(literal)]; ok && ref.identifier.empty() {
 		return visit
 	}
-	t, ok := d.follow(ref, encounterKind, from)
+	t, ok := x.follow(ref, encounterKind, from)
 	var visit string
 	switch {
 	case !ok:
 		return ""
 	case t.at >= 0:
-		visit = d.visit(&d.resources[t.at])
+		visit = x.visit(&x.resources[t.at])
 	case t.logical != "":
-		return d.Pseudonym(hl7.KindVisit, t.logical) // it may come with the same literal reference, or with another
+		return x.Pseudonym(hl7.KindVisit, t.logical) // it may come with the same literal reference, or with another
 	default:
-		visit = d.Pseudonym(hl7.KindVisit, t.name)
+		visit = x.Pseudonym(hl7.KindVisit, t.name)
 	}
 	if literal[0] != '#' { // a fragment means another resource in each resource
-		d.visits[string(literal)] = visit
+		x.visits[string(literal)] = visit
 	}
 	return visit
 }
 
 // visit returns the pseudonym of the visit of an Encounter (R7).
-func (d *decoder) visit(r *resource) string {
+func (x *index) visit(r *resource) string {
 	if r.visit != "" {
 		return r.visit
 	}
-	name := cmp.Or(d.identifierOf(r, "VN"), d.nameOf(r), r.key)
+	name := cmp.Or(x.identifierOf(r, "VN"), x.nameOf(r), r.key)
 	if name != "" {
-		r.visit = d.Pseudonym(hl7.KindVisit, name)
+		r.visit = x.Pseudonym(hl7.KindVisit, name)
 	}
 	return r.visit
 }
 
 // patientOf returns the pseudonyms of a patient. The first is by number if that is known,
 // else by reference. The second is by reference, if that is a further name.
-func (d *decoder) patientOf(ref *reference, from *resource) (patient, subject string, at int32) {
-	t, ok := d.follow(ref, patientKind, from)
+func (x *index) patientOf(ref *reference, from *resource) (patient, subject string, at int32) {
+	t, ok := x.follow(ref, patientKind, from)
 	if !ok {
 		return "", "", -1
 	}
 	if t.at < 0 {
 		names := [2]string{t.logical, t.name}
-		both, known := d.patients[names]
+		both, known := x.patients[names]
 		if !known {
-			both[0] = d.Pseudonym(hl7.KindPatient, cmp.Or(t.logical, t.name))
+			both[0] = x.Pseudonym(hl7.KindPatient, cmp.Or(t.logical, t.name))
 			if t.logical != "" && t.name != "" {
-				both[1] = d.Pseudonym(hl7.KindPatient, t.name)
+				both[1] = x.Pseudonym(hl7.KindPatient, t.name)
 			}
-			d.patients[names] = both
+			x.patients[names] = both
 		}
 		return both[0], both[1], -1
 	}
-	d.person(&d.resources[t.at])
-	return d.resources[t.at].patient, d.resources[t.at].person, t.at
+	x.person(&x.resources[t.at])
+	return x.resources[t.at].patient, x.resources[t.at].person, t.at
 }
 
 // person sets the pseudonyms of a Patient. The first is by number if that is known, else
 // by reference. The second is by reference, if that is a further name.
-func (d *decoder) person(r *resource) {
+func (x *index) person(r *resource) {
 	if r.patient == "" {
-		number := d.identifierOf(r, "MR")
-		if name := d.nameOf(r); name != "" {
-			r.person = d.Pseudonym(hl7.KindPatient, name)
+		number := x.identifierOf(r, "MR")
+		if name := x.nameOf(r); name != "" {
+			r.person = x.Pseudonym(hl7.KindPatient, name)
 		}
 		if r.patient = r.person; number != "" {
-			r.patient = d.Pseudonym(hl7.KindPatient, number)
+			r.patient = x.Pseudonym(hl7.KindPatient, number)
 		}
 		if r.person == r.patient {
 			r.person = ""

@@ -104,60 +104,54 @@ type ingredient struct {
 	inactive bool
 }
 
-// container is a list of resources.
-type container struct{ before, after string }
-
-// path returns the position of a resource as FHIRPath.
-func (d *decoder) path(r *resource) string { return originOf(r).path(d.containers) }
-
 // typeOf returns the resourceType of the next object, wherever it stands in the object.
 // The scanner stays before the object.
-func (d *decoder) typeOf() (name []byte) {
-	at, depth := d.i, d.depth
-	for key := range d.fields() {
+func (p *parser) typeOf() (name []byte) {
+	at, depth := p.i, p.depth
+	for key := range p.fields() {
 		if string(key) == "resourceType" {
-			name = d.bytes(d.text())
+			name = p.bytes(p.text())
 			break
 		}
-		d.skip()
+		p.skip()
 	}
-	if d.fault == "" {
-		d.i, d.depth, d.first, d.mistyped = at, depth, false, false
+	if p.fault == "" {
+		p.i, p.depth, p.first, p.mistyped = at, depth, false, false
 	}
 	return name
 }
 
 // resource reads a resource of a used kind, and returns its number.
-func (d *decoder) resource(r resource) int32 {
-	n := int32(len(d.resources)) //nolint:gosec // at most MaxResources
+func (p *parser) resource(r resource) int32 {
+	n := int32(len(p.resources)) //nolint:gosec // at most MaxResources
 	if n == MaxResources {
-		d.refuse(Fault{Rule: "maxItems:" + strconv.Itoa(MaxResources), TooLarge: true})
+		p.refuse(Fault{Rule: "maxItems:" + strconv.Itoa(MaxResources), TooLarge: true})
 		return -1
 	}
-	d.resources = append(d.resources, resource{})
+	p.resources = append(p.resources, resource{})
 	var seen uint64
-	d.mistyped = false
-	before := len(d.names)
-	for key := range d.fields() {
-		if !d.common(&r, n, key) && !d.own(&r, key) {
-			d.skip()
+	p.mistyped = false
+	before := len(p.names)
+	for key := range p.fields() {
+		if !p.common(&r, n, key) && !p.own(&r, key) {
+			p.skip()
 			continue
 		}
-		if d.mistyped {
-			d.mistyped = false
-			d.reject(&r, "type", elementOf(key))
+		if p.mistyped {
+			p.mistyped = false
+			p.reject(&r, "type", elementOf(key))
 		}
 		// Two fields with one name are unreliable. Most names already differ in a cheap
 		// mark.
 		mark := uint64(1) << ((uint(len(key)) + 7*uint(key[0]) + 31*uint(key[len(key)-1])) & 63)
-		if seen&mark != 0 && slices.ContainsFunc(d.names[before:], func(name []byte) bool { return bytes.Equal(name, key) }) {
-			d.reject(&r, "duplicate_field", elementOf(key))
+		if seen&mark != 0 && slices.ContainsFunc(p.names[before:], func(name []byte) bool { return bytes.Equal(name, key) }) {
+			p.reject(&r, "duplicate_field", elementOf(key))
 		}
 		seen |= mark
-		d.names = append(d.names, key)
+		p.names = append(p.names, key)
 	}
-	d.names = d.names[:before]
-	d.resources[n] = r
+	p.names = p.names[:before]
+	p.resources[n] = r
 	return n
 }
 
@@ -176,40 +170,40 @@ func elementOf(key []byte) string {
 }
 
 // common reads a field that resources of all kinds have.
-func (d *decoder) common(r *resource, n int32, key []byte) bool {
+func (p *parser) common(r *resource, n int32, key []byte) bool {
 	switch string(key) {
 	case "resourceType":
-		d.skip()
+		p.skip()
 	case "id":
-		r.id = d.text()
+		r.id = p.text()
 	case "meta":
-		for key := range d.fields() {
+		for key := range p.fields() {
 			if string(key) == "lastUpdated" {
-				r.updated = d.text()
+				r.updated = p.text()
 			} else {
-				d.skip()
+				p.skip()
 			}
 		}
 	case "identifier":
-		r.firstIdentifier, r.lastIdentifier = d.identifierList()
+		r.firstIdentifier, r.lastIdentifier = p.identifierList()
 	case "contained":
 		if r.contained {
 			return false
 		}
-		r.firstContained = int32(len(d.resources)) //nolint:gosec // at most MaxResources
-		for l := d.list(); d.next(&l); {
+		r.firstContained = int32(len(p.resources)) //nolint:gosec // at most MaxResources
+		for l := p.list(); p.next(&l); {
 			inner := otherKind
-			if d.space() == '{' && len(d.resources)-int(r.firstContained) < maxContained {
-				inner = kindOf(d.typeOf())
+			if p.space() == '{' && len(p.resources)-int(r.firstContained) < maxContained {
+				inner = kindOf(p.typeOf())
 			}
 			if inner == otherKind {
-				d.skip()
+				p.skip()
 				continue
 			}
-			d.resource(resource{kind: inner, contained: true, parent: n, container: r.container, index: r.index})
+			p.resource(resource{kind: inner, contained: true, parent: n, container: r.container, index: r.index})
 		}
-		r.lastContained = int32(len(d.resources)) //nolint:gosec // at most MaxResources
-		d.mistyped = false
+		r.lastContained = int32(len(p.resources)) //nolint:gosec // at most MaxResources
+		p.mistyped = false
 	default:
 		return false
 	}
@@ -217,36 +211,36 @@ func (d *decoder) common(r *resource, n int32, key []byte) bool {
 }
 
 // own reads a field that the kind of the resource has.
-func (d *decoder) own(r *resource, key []byte) bool {
+func (p *parser) own(r *resource, key []byte) bool {
 	switch r.kind {
 	case encounterKind:
-		return d.encounterField(r, key)
+		return p.encounterField(r, key)
 	case conditionKind:
-		return d.conditionField(r, key)
+		return p.conditionField(r, key)
 	case observationKind:
-		return d.observationField(r, key)
+		return p.observationField(r, key)
 	case administrationKind:
-		return d.administrationField(r, key)
+		return p.administrationField(r, key)
 	case medicationKind:
-		return d.medicationField(r, key)
+		return p.medicationField(r, key)
 	case locationKind:
-		return d.locationField(r, key)
+		return p.locationField(r, key)
 	case patientKind:
-		return d.patientField(r, key)
+		return p.patientField(r, key)
 	case otherKind:
 	}
 	return false
 }
 
 // locationField reads a field of a Location.
-func (d *decoder) locationField(r *resource, key []byte) bool {
+func (p *parser) locationField(r *resource, key []byte) bool {
 	switch string(key) {
 	case "name":
-		r.name = d.text()
+		r.name = p.text()
 	case "physicalType":
-		r.physical = d.firstCode()
+		r.physical = p.firstCode()
 	case "partOf":
-		r.partOf = d.reference()
+		r.partOf = p.reference()
 	default:
 		return false
 	}
@@ -255,12 +249,12 @@ func (d *decoder) locationField(r *resource, key []byte) bool {
 
 // patientField reads a field of a Patient. The birth date only decides whether the
 // patient is a newborn; nothing else keeps it.
-func (d *decoder) patientField(r *resource, key []byte) bool {
+func (p *parser) patientField(r *resource, key []byte) bool {
 	switch string(key) {
 	case "birthDate":
-		r.birth = d.text()
+		r.birth = p.text()
 	case "multipleBirthInteger":
-		r.multiple = d.number()
+		r.multiple = p.number()
 	default:
 		return false
 	}

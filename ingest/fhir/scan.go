@@ -383,11 +383,3 @@ func unescape(quoted []byte) []byte {
 	}
 	return []byte(text)
 }
-
-// bytes returns the text of a span, with its escapes resolved.
-func (s *scanner) bytes(p span) []byte {
-	if p.to&escapes != 0 {
-		return unescape(s.b[p.from-1 : p.to&^escapes+1])
-	}
-	return s.b[p.from:p.to]
-}

@@ -12,9 +12,10 @@ import (
 	"svc/acuity/terminology"
 )
 
-// words caches decoded texts of the body, because displays and codes repeat.
-type words struct {
-	plain   map[string]string
+// terms reads the codes and values of a document in the form that may be stored. It
+// caches them, because displays, codes and units repeat.
+type terms struct {
+	*document
 	masked  map[string]string
 	sought  map[string]string      // words that rules look for, by text
 	units   map[string]codes.Value // values without a number, by how the unit is written
@@ -24,7 +25,7 @@ type words struct {
 
 // string returns a text without control characters and outer spaces; "" if it is longer
 // than most.
-func (d *decoder) string(p span, most int) string {
+func (d *document) string(p span, most int) string {
 	b := bytes.TrimSpace(d.bytes(p))
 	if len(b) == 0 || len(b) > most {
 		return ""
@@ -68,17 +69,17 @@ func cutPlace(name string) string {
 }
 
 // display returns the name of a code in the form that may be stored.
-func (d *decoder) display(p span) string {
+func (t *terms) display(p span) string {
 	if p.empty() {
 		return ""
 	}
-	return cached(&d.masked, d.bytes(p), func(text string) string { return codes.MaskDisplay(text[:min(len(text), maxText)]) })
+	return cached(&t.masked, t.bytes(p), func(text string) string { return codes.MaskDisplay(text[:min(len(text), maxText)]) })
 }
 
 // system returns the code system of a URI. If there is no URI, it guesses the system from
 // the code, and guessed is true.
-func (d *decoder) system(p span, code string) (system codes.System, guessed bool) {
-	uri, _, _ := bytes.Cut(d.bytes(p), []byte("|")) // the URI may have a version
+func (t *terms) system(p span, code string) (system codes.System, guessed bool) {
+	uri, _, _ := bytes.Cut(t.bytes(p), []byte("|")) // the URI may have a version
 	switch string(uri) {
 	case "http://snomed.info/sct":
 		return codes.SNOMED, false
@@ -91,7 +92,7 @@ func (d *decoder) system(p span, code string) (system codes.System, guessed bool
 	case "":
 		return codes.NormalSystem("", code)
 	}
-	return cached(&d.systems, uri, func(uri string) codes.System {
+	return cached(&t.systems, uri, func(uri string) codes.System {
 		system, _ := codes.NormalSystem(uri, "")
 		return system
 	}), false
@@ -99,76 +100,76 @@ func (d *decoder) system(p span, code string) (system codes.System, guessed bool
 
 // codes appends the codings of a concept that have content, without duplicates, and then
 // the words of its text. field is the path of the concept in the resource.
-func (d *decoder) codes(dst []acuity.Coding, r *resource, c *concept, field string) []acuity.Coding {
-	for i := range d.codings[c.first:c.last] {
-		sent := &d.codings[c.first:c.last][i]
+func (t *terms) codes(dst []acuity.Coding, r *resource, c *concept, field string) []acuity.Coding {
+	for i := range t.codings[c.first:c.last] {
+		sent := &t.codings[c.first:c.last][i]
 		if sent.code.empty() {
-			if reduced := d.reduced(sent.display); reduced != "" {
-				dst = d.add(dst, acuity.Coding{Display: reduced})
+			if reduced := t.reduced(sent.display); reduced != "" {
+				dst = t.add(dst, acuity.Coding{Display: reduced})
 			}
 			continue
 		}
-		code := d.string(sent.code, maxCode)
+		code := t.string(sent.code, maxCode)
 		if code == "" {
-			d.warn(r, "code_unreadable", field)
+			t.warn(r, "code_unreadable", field)
 			continue
 		}
-		system, guessed := d.system(sent.system, code)
+		system, guessed := t.system(sent.system, code)
 		if guessed {
-			d.warn(r, "system_assumed", field)
+			t.warn(r, "system_assumed", field)
 		}
-		dst = d.add(dst, acuity.Coding{System: system, Code: code, Display: d.display(sent.display)})
+		dst = t.add(dst, acuity.Coding{System: system, Code: code, Display: t.display(sent.display)})
 	}
-	if reduced := d.reduced(c.text); reduced != "" {
-		dst = d.add(dst, acuity.Coding{Display: reduced})
+	if reduced := t.reduced(c.text); reduced != "" {
+		dst = t.add(dst, acuity.Coding{Display: reduced})
 	}
 	return dst
 }
 
 // add appends a coding that is not in the list yet. Lists that grow together share their
 // memory, so that a concept with one coding, the usual case, needs no allocation.
-func (d *decoder) add(dst []acuity.Coding, c acuity.Coding) []acuity.Coding {
+func (t *terms) add(dst []acuity.Coding, c acuity.Coding) []acuity.Coding {
 	if len(dst) == maxCodings || slices.Contains(dst, c) {
 		return dst
 	}
 	if len(dst) == cap(dst) {
 		const room = 256
-		if cap(d.made)-len(d.made) <= len(dst) {
-			d.made = make([]acuity.Coding, 0, room)
+		if cap(t.made)-len(t.made) <= len(dst) {
+			t.made = make([]acuity.Coding, 0, room)
 		}
-		from := len(d.made)
-		d.made = append(d.made, dst...)
-		d.made = append(d.made, c)
-		return d.made[from:len(d.made):len(d.made)]
+		from := len(t.made)
+		t.made = append(t.made, dst...)
+		t.made = append(t.made, c)
+		return t.made[from:len(t.made):len(t.made)]
 	}
 	return append(dst, c)
 }
 
 // reduced returns the words in a free text that rules look for. The whole text could be
 // about a person.
-func (d *decoder) reduced(p span) string {
+func (t *terms) reduced(p span) string {
 	if p.empty() {
 		return ""
 	}
-	return cached(&d.sought, d.bytes(p), func(text string) string { return terminology.ReduceDisplay(text[:min(len(text), maxText)]) })
+	return cached(&t.sought, t.bytes(p), func(text string) string { return terminology.ReduceDisplay(text[:min(len(text), maxText)]) })
 }
 
 // serviceOf returns the service of an Encounter: its first code. Another code or a name
 // may tell more about the kind of place; then it is that.
-func (d *decoder) serviceOf(c *concept) string {
+func (t *terms) serviceOf(c *concept) string {
 	if c.first == c.last && c.text.empty() {
 		return ""
 	}
 	code := ""
 	var names []string
-	for i := range d.codings[c.first:c.last] {
-		sent := &d.codings[c.first:c.last][i]
-		if next := d.string(sent.code, maxService); code == "" {
+	for i := range t.codings[c.first:c.last] {
+		sent := &t.codings[c.first:c.last][i]
+		if next := t.string(sent.code, maxService); code == "" {
 			code = next
 		} else {
 			names = append(names, next)
 		}
-		names = append(names, d.string(sent.display, maxText))
+		names = append(names, t.string(sent.display, maxText))
 	}
-	return adt.Service(code, append(names, d.string(c.text, maxText))...)
+	return adt.Service(code, append(names, t.string(c.text, maxText))...)
 }

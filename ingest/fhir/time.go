@@ -13,7 +13,7 @@ const maxSkew = 5 * time.Minute
 
 // instant reads a date, dateTime or instant: YYYY[-MM[-DD[Thh:mm[:ss[.s…]][offset]]]]. A
 // time without an offset is in the zone of the hospital.
-func (d *decoder) instant(p span) (at acuity.Instant, precision acuity.Precision, ok bool) {
+func (d *document) instant(p span) (at acuity.Instant, precision acuity.Precision, ok bool) {
 	if p.empty() {
 		return 0, 0, false
 	}
@@ -115,22 +115,22 @@ func number(b []byte, n *int) bool {
 
 // time reads a time of a resource. It warns of a time that is unreadable or in the
 // future. field is its path.
-func (d *decoder) time(r *resource, p span, field string) acuity.Instant {
-	at, _ := d.moment(r, p, field)
+func (m *mapper) time(r *resource, p span, field string) acuity.Instant {
+	at, _ := m.moment(r, p, field)
 	return at
 }
 
-func (d *decoder) moment(r *resource, p span, field string) (acuity.Instant, acuity.Precision) {
+func (m *mapper) moment(r *resource, p span, field string) (acuity.Instant, acuity.Precision) {
 	if p.empty() {
 		return 0, 0
 	}
-	at, precision, ok := d.instant(p)
+	at, precision, ok := m.instant(p)
 	switch {
 	case !ok:
-		d.warn(r, "time_unreadable", field)
+		m.warn(r, "time_unreadable", field)
 		return 0, 0
-	case at.Sub(d.ReceivedAt) > maxSkew:
-		d.warn(r, "time_in_future", field)
+	case at.Sub(m.ReceivedAt) > maxSkew:
+		m.warn(r, "time_in_future", field)
 	}
 	return at, precision
 }

@@ -15,21 +15,21 @@ var valueCodes = map[string]string{
 }
 
 // valueOf reduces a value to what may be stored. field is the path of its parent.
-func (d *decoder) valueOf(r *resource, s *acuity.Signal, v *value, field string) codes.Value {
+func (t *terms) valueOf(r *resource, s *acuity.Signal, v *value, field string) codes.Value {
 	switch v.kind {
 	case aQuantity:
-		return d.measured(r, s, &v.quantity, field+"value")
+		return t.measured(r, s, &v.quantity, field+"value")
 	case aRange:
-		return d.ranged(r, s, v, field+"value")
+		return t.ranged(r, s, v, field+"value")
 	case aText:
-		return codes.ParseValue(string(d.bytes(v.text)))
+		return codes.ParseValue(string(t.bytes(v.text)))
 	case aConcept:
-		return d.wordOf(&v.concept)
+		return t.wordOf(&v.concept)
 	case aValue:
 		return codes.Value{Kind: codes.ValueUnreadable}
 	case noValue:
-		for i := range d.codings[v.interpret.first:v.interpret.last] {
-			if word := valueCodes[string(d.bytes(d.codings[v.interpret.first:v.interpret.last][i].code))]; word != "" {
+		for i := range t.codings[v.interpret.first:v.interpret.last] {
+			if word := valueCodes[string(t.bytes(t.codings[v.interpret.first:v.interpret.last][i].code))]; word != "" {
 				return codes.ParseValue(word)
 			}
 		}
@@ -39,23 +39,23 @@ func (d *decoder) valueOf(r *resource, s *acuity.Signal, v *value, field string)
 
 // measured reads a Quantity. It drops a number whose unit is not that of the rule for its
 // code (clinical-decisions S2).
-func (d *decoder) measured(r *resource, s *acuity.Signal, q *quantity, field string) codes.Value {
-	number := codes.ParseValue(string(d.bytes(q.value)))
+func (t *terms) measured(r *resource, s *acuity.Signal, q *quantity, field string) codes.Value {
+	number := codes.ParseValue(string(t.bytes(q.value)))
 	if number.Kind != codes.ValueNumber || number.Unit != "" {
 		if !q.value.empty() {
-			d.warn(r, "value_unreadable", field)
+			t.warn(r, "value_unreadable", field)
 		}
 		return codes.Value{Kind: codes.ValueUnreadable}
 	}
-	unit, unitless := d.bytes(q.code), false
-	v := d.inUnit(number.Number, unit)
+	unit, unitless := t.bytes(q.code), false
+	v := t.inUnit(number.Number, unit)
 	if v.Kind != codes.ValueNumber || len(unit) == 0 {
-		unit = d.bytes(q.unit)
+		unit = t.bytes(q.unit)
 		unitless = q.code.empty() && len(unit) == 0
-		v = d.inUnit(number.Number, unit)
+		v = t.inUnit(number.Number, unit)
 	}
 	v.Op = number.Op
-	switch string(d.bytes(q.comparator)) {
+	switch string(t.bytes(q.comparator)) {
 	case "<":
 		v.Op = codes.Less
 	case "<=":
@@ -65,12 +65,12 @@ func (d *decoder) measured(r *resource, s *acuity.Signal, q *quantity, field str
 	case ">=":
 		v.Op = codes.GreaterOrEqual
 	}
-	if wanted := d.unitOf(s); wanted != "" && v.Unit != wanted {
+	if wanted := unitOf(s); wanted != "" && v.Unit != wanted {
 		if unitless {
-			d.warn(r, "unit_missing", field)
+			t.warn(r, "unit_missing", field)
 			return v
 		}
-		d.warn(r, "unit", field)
+		t.warn(r, "unit", field)
 		return codes.Value{Kind: codes.ValueUnreadable}
 	}
 	if v.Kind != codes.ValueNumber {
@@ -80,8 +80,8 @@ func (d *decoder) measured(r *resource, s *acuity.Signal, q *quantity, field str
 }
 
 // inUnit returns a number with a unit. It caches units, because the same few repeat.
-func (d *decoder) inUnit(n codes.Milli, unit []byte) codes.Value {
-	v := cached(&d.units, unit, func(unit string) codes.Value { return codes.NumberValue(0, unit) })
+func (t *terms) inUnit(n codes.Milli, unit []byte) codes.Value {
+	v := cached(&t.units, unit, func(unit string) codes.Value { return codes.NumberValue(0, unit) })
 	v.Number = n
 	if v.Kind != codes.ValueNumber {
 		v.Number = 0
@@ -90,7 +90,7 @@ func (d *decoder) inUnit(n codes.Milli, unit []byte) codes.Value {
 }
 
 // unitOf returns the unit in which a rule reads the number of a signal.
-func (d *decoder) unitOf(s *acuity.Signal) string {
+func unitOf(s *acuity.Signal) string {
 	if unit := terminology.UnitOf(s.System, s.Code); unit != "" {
 		return unit
 	}
@@ -104,12 +104,12 @@ func (d *decoder) unitOf(s *acuity.Signal) string {
 
 // ranged reads a Range as "at least its lower end", else as "at most its upper end". A
 // rule that holds for that value holds for the whole Range.
-func (d *decoder) ranged(r *resource, s *acuity.Signal, v *value, field string) codes.Value {
+func (t *terms) ranged(r *resource, s *acuity.Signal, v *value, field string) codes.Value {
 	end, op := &v.quantity, codes.GreaterOrEqual
 	if end.value.empty() {
 		end, op = &v.high, codes.LessOrEqual
 	}
-	n := d.measured(r, s, end, field)
+	n := t.measured(r, s, end, field)
 	if n.Kind == codes.ValueNumber {
 		n.Op = op
 	}
@@ -117,19 +117,19 @@ func (d *decoder) ranged(r *resource, s *acuity.Signal, v *value, field string) 
 }
 
 // wordOf reads a coded value by the code, by its name, or by the text.
-func (d *decoder) wordOf(c *concept) codes.Value {
-	codings := d.codings[c.first:c.last]
+func (t *terms) wordOf(c *concept) codes.Value {
+	codings := t.codings[c.first:c.last]
 	for i := range codings {
-		if word := valueCodes[string(d.bytes(codings[i].code))]; word != "" {
+		if word := valueCodes[string(t.bytes(codings[i].code))]; word != "" {
 			return codes.ParseValue(word)
 		}
 	}
 	for i := range codings {
-		if v := codes.ParseValue(string(d.bytes(codings[i].display))); v.Kind == codes.ValueNumber || v.Kind == codes.ValueWords {
+		if v := codes.ParseValue(string(t.bytes(codings[i].display))); v.Kind == codes.ValueNumber || v.Kind == codes.ValueWords {
 			return v
 		}
 	}
-	v := codes.ParseValue(string(d.bytes(c.text)))
+	v := codes.ParseValue(string(t.bytes(c.text)))
 	if v.Kind == codes.ValueNone && len(codings) > 0 {
 		v.Kind = codes.ValueUnreadable
 	}
