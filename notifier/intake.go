@@ -101,14 +101,22 @@ func (n *Notifier) saved() {
 // refillSpan is how far back lists are rebuilt from the ledger.
 const refillSpan = 7 * 24 * time.Hour
 
+// refillBatch is how many entries are read before they must have been written. More than the lists
+// hold back would be lost.
+const refillBatch = 10_000
+
 // RefillLists writes the last week of a partition's ledger to the lists, because they
-// were lost.
-func (n *Notifier) RefillLists(ctx context.Context, partition int32) error {
+// were lost. It calls written now and then, which waits until the lists have all so far.
+func (n *Notifier) RefillLists(ctx context.Context, partition int32, written func(context.Context)) error {
 	from, err := n.cfg.Ledger.At(ctx, partition, n.clock.readTime().Add(-refillSpan))
 	if err != nil {
 		return fmt.Errorf("tell lists: %w", err)
 	}
+	count := 0
 	if _, err = n.cfg.Ledger.Read(ctx, partition, from, "", func(_ int64, entry any) bool {
+		if count++; count%refillBatch == 0 {
+			written(ctx)
+		}
 		switch e := entry.(type) {
 		case *outbound.Entry:
 			n.cfg.Lists.Delivery(e)

@@ -47,8 +47,8 @@ const (
 	deliveriesKept  = 90 * 24 * time.Hour
 	commandsKept    = 7 * 24 * time.Hour
 	linksKept       = 2 * 24 * time.Hour
-	deliveriesBatch = 200 // in one step
-	deliveriesMost  = 100_000
+	deliveriesBatch = 200                    // in one step
+	deliveriesMost  = 100_000                // not written yet
 	deliveriesPause = 200 * time.Millisecond // after a write that failed
 )
 
@@ -66,8 +66,8 @@ const (
 )
 
 // Deliveries writes lists of deliveries. While Redis is away it keeps the latest version of each,
-// up to a bound. The lists are derived. They may lack deliveries made while Redis was away for
-// long.
+// up to a bound. The lists are derived. Beyond the bound they lack deliveries, so they do not count
+// as listed any more, and are made anew from the ledger.
 type Deliveries struct {
 	view  *View
 	moved chan struct{} // holds one token while something is to be written
@@ -75,8 +75,9 @@ type Deliveries struct {
 	mu         sync.Mutex
 	deliveries map[string]*Delivery // by hospital and id
 	notes      map[note][]byte
-	waiting    []chan struct{} // closed once everything put before is written
-	dropped    int
+	waiting    []chan struct{}      // closed once everything put before is written
+	most       int                  // of deliveries
+	lost       map[int32]int        // deliveries beyond the bound, by partition
 	fresh      map[int32]*Freshness // by partition, those that this process has
 	pulse      bool                 // the signs are to be written
 	fault      error                // why the last attempt to write failed
@@ -85,7 +86,7 @@ type Deliveries struct {
 // Deliveries returns a writer. A process needs one.
 func (b *View) Deliveries() *Deliveries {
 	return &Deliveries{
-		view: b, moved: make(chan struct{}, 1), deliveries: map[string]*Delivery{}, notes: map[note][]byte{}, fresh: map[int32]*Freshness{},
+		view: b, moved: make(chan struct{}, 1), deliveries: map[string]*Delivery{}, notes: map[note][]byte{}, most: deliveriesMost, lost: map[int32]int{}, fresh: map[int32]*Freshness{},
 	}
 }
 
@@ -96,8 +97,8 @@ func (d *Deliveries) Put(one Delivery) {
 	defer d.mu.Unlock()
 	before := d.deliveries[key]
 	switch {
-	case before == nil && len(d.deliveries) >= deliveriesMost:
-		d.dropped++
+	case before == nil && len(d.deliveries) >= d.most:
+		d.lost[d.view.partitionOf(one.Hospital)]++
 		return
 	case before != nil && before.rank() > one.rank():
 		return
@@ -194,13 +195,9 @@ func (d *Deliveries) failed(ctx context.Context, err error) {
 // deliveries.
 func (d *Deliveries) flush(ctx context.Context) error {
 	d.mu.Lock()
-	deliveries, notes, waiting := d.deliveries, d.notes, d.waiting
-	d.deliveries, d.notes, d.waiting = map[string]*Delivery{}, map[note][]byte{}, nil
+	deliveries, notes, waiting, lost := d.deliveries, d.notes, d.waiting, d.lost
+	d.deliveries, d.notes, d.waiting, d.lost = map[string]*Delivery{}, map[note][]byte{}, nil, map[int32]int{}
 	said := d.takeSigns()
-	if d.dropped > 0 {
-		d.view.cfg.Log.WarnContext(ctx, "deliveries not listed", "count", d.dropped)
-		d.dropped = 0
-	}
 	d.mu.Unlock()
 
 	type place struct{ hospital, endpoint string }
@@ -209,7 +206,7 @@ func (d *Deliveries) flush(ctx context.Context) error {
 		p := place{one.Hospital, one.Endpoint}
 		at[p] = append(at[p], one)
 	}
-	var err error
+	err := d.unlist(ctx, lost)
 	for p, list := range at {
 		if err != nil {
 			break
@@ -241,12 +238,29 @@ func (d *Deliveries) flush(ctx context.Context) error {
 	maps.Copy(notes, d.notes)
 	d.pulse = d.pulse || said != nil
 	d.notes, d.waiting = notes, append(waiting, d.waiting...)
+	for partition, count := range lost {
+		d.lost[partition] += count
+	}
 	for key, one := range deliveries {
 		if newer := d.deliveries[key]; newer == nil || newer.rank() < one.rank() {
 			d.deliveries[key] = one
 		}
 	}
 	return err
+}
+
+// unlist writes that the lists of some partitions lack deliveries.
+func (d *Deliveries) unlist(ctx context.Context, lost map[int32]int) error {
+	for partition, count := range lost {
+		if err := d.view.call(ctx, func() error {
+			return d.view.redis.HSet(ctx, d.view.listedKey(partition), fieldWhole, "0").Err()
+		}); err != nil {
+			return err
+		}
+		d.view.cfg.Log.WarnContext(ctx, "deliveries not listed", "partition", partition, "count", count)
+		delete(lost, partition)
+	}
+	return nil
 }
 
 func (b *View) putDeliveries(ctx context.Context, hospital, endpoint string, list []*Delivery) error {

@@ -85,7 +85,7 @@ func (s Writer) Relist(ctx context.Context, n *notifier.Notifier, marks *view.Li
 			if listed[i] {
 				continue
 			}
-			if err = n.RefillLists(ctx, owned[i]); err == nil {
+			if err = n.RefillLists(ctx, owned[i], s.lists.Written); err == nil {
 				s.lists.Written(ctx) // the lists must be in Redis before they are marked as listed
 				err = marks.SetListed(ctx, owned[i])
 			}

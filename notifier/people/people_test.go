@@ -253,7 +253,7 @@ func TestListsLost(t *testing.T) {
 		r.level(orange)
 		before := maps.Clone(r.lists.links)
 		r.lists.lose()
-		if err := r.n.RefillLists(t.Context(), 0); err != nil {
+		if err := r.n.RefillLists(t.Context(), 0, func(context.Context) {}); err != nil {
 			t.Fatal(err)
 		}
 		r.wait(time.Second)
