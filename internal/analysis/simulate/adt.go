@@ -104,7 +104,7 @@ func (v *visit) introduce() {
 		}
 	}
 	for i := range v.running {
-		v.signal(v.running[i].drug.signal("active", v.running[i].since))
+		v.signal(v.medication(v.running[i].drug, "active", v.running[i].since))
 	}
 	v.sendSignals()
 }
@@ -126,45 +126,21 @@ func (u *unit) sendEvent(e *event) {
 	u.faults.deliver(u, e)
 }
 
-// write puts the body of an event into out.
-func (u *unit) write(e *event, number string) {
-	b := u.fields()
-	b.text("eventId", number)
-	b.text("eventType", e.kind)
-	b.time("occurredAt", e.at)
-	if e.recorded != 0 {
-		b.time("recordedAt", e.recorded)
+// bodyOf returns the body of an event.
+func (u *unit) bodyOf(e *event, number string) *adtBody {
+	b := &adtBody{
+		EventID: number, EventType: e.kind, OccurredAt: u.text(e.at), RecordedAt: u.text(e.recorded),
+		VisitID: e.visit, PatientID: e.patient, MotherVisitID: e.mother,
+		PatientClass: string(rune(e.class)), Service: e.service, PrimaryFactor: e.primary, CancelsOccurredAt: u.text(e.cancels),
 	}
-	b.text("visitId", e.visit)
-	b.text("patientId", e.patient)
-	b.text("motherVisitId", e.mother)
 	if e.room != nil {
-		b.place("roomId", "location", e.room)
+		b.RoomID, b.Location = e.room.id, &placeBody{e.room.area, e.room.label}
 	}
 	if e.prior != nil {
-		b.place("priorRoomId", "priorLocation", e.prior)
+		b.PriorRoomID, b.PriorLocation = e.prior.id, &placeBody{e.prior.area, e.prior.label}
 	}
-	if e.class != 0 {
-		b.text("patientClass", string(rune(e.class)))
+	for _, d := range e.diagnoses {
+		b.Diagnoses = append(b.Diagnoses, diagnosisBody{"ICD-10-CM", d.code, d.display, u.text(d.onset)})
 	}
-	b.text("service", e.service)
-	b.text("primaryFactor", e.primary)
-	if len(e.diagnoses) > 0 {
-		b.list("diagnoses")
-		for _, d := range e.diagnoses {
-			b.open()
-			b.text("system", "ICD-10-CM")
-			b.text("code", d.code)
-			b.text("display", d.display)
-			if d.onset != 0 {
-				b.time("onsetAt", d.onset)
-			}
-			b.close()
-		}
-		b.end()
-	}
-	if e.cancels != 0 {
-		b.time("cancelsOccurredAt", e.cancels)
-	}
-	b.done()
+	return b
 }

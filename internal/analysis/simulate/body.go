@@ -1,98 +1,118 @@
 package simulate
 
-import "strconv"
+import (
+	"bytes"
+	"encoding/json"
+)
 
-// body writes the JSON of a request into the unit's out. Its texts are our own and need no
-// escapes.
-type body struct {
-	u     *unit
-	first bool // no field or element yet at this depth
+// encoded returns the JSON of a body, with the labels of rooms as they are (L&D).
+func encoded(body any) []byte {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.Encode(body) //nolint:errcheck // bodies hold texts and numbers, which have a JSON
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
-// fields begins an object.
-func (u *unit) fields() *body {
-	u.out = append(u.out[:0], '{')
-	return &body{u: u, first: true}
-}
-
-func (b *body) comma() {
-	if !b.first {
-		b.u.out = append(b.u.out, ',')
+// text returns an instant as RFC 3339 in UTC: whole seconds, or milliseconds if the unit's time
+// passes faster than real time. The zero instant is empty.
+func (u *unit) text(t clock) string {
+	if t == 0 {
+		return ""
 	}
-	b.first = false
-}
-
-func (b *body) key(name string) {
-	b.comma()
-	b.u.out = append(b.u.out, '"')
-	b.u.out = append(b.u.out, name...)
-	b.u.out = append(b.u.out, '"', ':')
-}
-
-// text writes a field, unless it is empty.
-func (b *body) text(name, value string) {
-	if value == "" {
-		return
+	form := "2006-01-02T15:04:05Z"
+	if u.options.Clock != nil {
+		form = "2006-01-02T15:04:05.000Z"
 	}
-	b.key(name)
-	b.quoted(value)
+	return u.written(t).Format(form)
 }
 
-func (b *body) quoted(value string) {
-	b.u.out = append(b.u.out, '"')
-	b.u.out = append(b.u.out, value...)
-	b.u.out = append(b.u.out, '"')
+// adtBody is the body of an ADT event.
+type adtBody struct {
+	EventID           string          `json:"eventId"`
+	EventType         string          `json:"eventType"`
+	OccurredAt        string          `json:"occurredAt"`
+	RecordedAt        string          `json:"recordedAt,omitempty"`
+	VisitID           string          `json:"visitId"`
+	PatientID         string          `json:"patientId,omitempty"`
+	MotherVisitID     string          `json:"motherVisitId,omitempty"`
+	RoomID            int             `json:"roomId,omitempty"`
+	Location          *placeBody      `json:"location,omitempty"`
+	PriorRoomID       int             `json:"priorRoomId,omitempty"`
+	PriorLocation     *placeBody      `json:"priorLocation,omitempty"`
+	PatientClass      string          `json:"patientClass,omitempty"`
+	Service           string          `json:"service"`
+	PrimaryFactor     string          `json:"primaryFactor,omitempty"`
+	Diagnoses         []diagnosisBody `json:"diagnoses,omitempty"`
+	CancelsOccurredAt string          `json:"cancelsOccurredAt,omitempty"`
 }
 
-func (b *body) number(name string, n int) {
-	b.key(name)
-	b.u.out = strconv.AppendInt(b.u.out, int64(n), 10)
+// placeBody is a room as an ADT system names it.
+type placeBody struct {
+	PointOfCare string `json:"pointOfCare"`
+	Room        string `json:"room"`
 }
 
-// tenths writes a number of tenths with one decimal.
-func (b *body) tenths(name string, n int) {
-	b.key(name)
-	b.u.out = strconv.AppendInt(b.u.out, int64(n/10), 10)
-	b.u.out = append(b.u.out, '.', byte('0'+n%10))
+type diagnosisBody struct {
+	System  string `json:"system"`
+	Code    string `json:"code"`
+	Display string `json:"display"`
+	OnsetAt string `json:"onsetAt,omitempty"`
 }
 
-func (b *body) yes(name string, is bool) {
-	b.key(name)
-	b.u.out = strconv.AppendBool(b.u.out, is)
+// clinicalBody is the body of a clinical request for one room.
+type clinicalBody struct {
+	RoomID  int      `json:"roomId"`
+	Signals []signal `json:"signals"`
 }
 
-// time writes an instant as RFC 3339 in UTC: whole seconds, or milliseconds if the unit's time
-// passes faster than real time.
-func (b *body) time(name string, t clock) {
-	b.key(name)
-	form := `"2006-01-02T15:04:05Z"`
-	if b.u.options.Clock != nil {
-		form = `"2006-01-02T15:04:05.000Z"`
-	}
-	b.u.out = b.u.written(t).AppendFormat(b.u.out, form)
+// signal is one element of the signals in a clinical request.
+type signal struct {
+	Kind       string `json:"kind"`
+	System     string `json:"system"`
+	Code       string `json:"code"`
+	Display    string `json:"display,omitempty"`
+	Value      any    `json:"value,omitempty"` // nil, a text or a number
+	Status     string `json:"status,omitempty"`
+	ObservedAt string `json:"observedAt,omitempty"`
+	StartedAt  string `json:"startedAt,omitempty"`
 }
 
-// place writes a room by its number and by its name in an ADT system.
-func (b *body) place(id, location string, r *room) {
-	b.number(id, r.id)
-	b.key(location)
-	b.u.out, b.first = append(b.u.out, '{'), true
-	b.text("pointOfCare", r.area)
-	b.text("room", r.label)
-	b.close()
+type censusBody struct {
+	AsOf       string     `json:"asOf"`
+	TotalRooms int        `json:"totalRooms"`
+	Rooms      []roomBody `json:"rooms"`
 }
 
-func (b *body) list(name string) {
-	b.key(name)
-	b.u.out, b.first = append(b.u.out, '['), true
+// roomBody is a room of a census. Only an occupied room has the fields after the status.
+type roomBody struct {
+	RoomID       int        `json:"roomId"`
+	RoomLabel    string     `json:"roomLabel"`
+	Area         string     `json:"area"`
+	Status       string     `json:"status"`
+	VisitID      string     `json:"visitId,omitempty"`
+	PatientClass string     `json:"patientClass,omitempty"`
+	DeliveredAt  string     `json:"deliveredAt,omitempty"`
+	DeliveryMode string     `json:"deliveryMode,omitempty"`
+	Newborns     []struct{} `json:"newborns,omitzero"`
+	Modifiers    []string   `json:"modifiers,omitzero"`
 }
 
-// open begins an element that is an object.
-func (b *body) open() {
-	b.comma()
-	b.u.out, b.first = append(b.u.out, '{'), true
+type staffingBody struct {
+	AsOf               string `json:"asOf"`
+	NursesOnDuty       int    `json:"nursesOnDuty"`
+	CallStaffAvailable bool   `json:"callStaffAvailable"`
 }
 
-func (b *body) close() { b.u.out, b.first = append(b.u.out, '}'), false }
-func (b *body) end()   { b.u.out, b.first = append(b.u.out, ']'), false }
-func (b *body) done()  { b.u.out = append(b.u.out, '}') }
+type rosterBody struct {
+	AsOf   string      `json:"asOf"`
+	Nurses []nurseBody `json:"nurses"`
+}
+
+type nurseBody struct {
+	ExternalID      string `json:"externalId"`
+	JobCode         string `json:"jobCode"`
+	SkillLevel      int    `json:"skillLevel"`
+	HireDate        string `json:"hireDate"`
+	AssignedRoomIDs []int  `json:"assignedRoomIds"`
+}

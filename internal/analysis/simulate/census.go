@@ -19,55 +19,34 @@ func (u *unit) census() {
 	if u.muted {
 		return
 	}
-	b := u.fields()
-	b.time("asOf", u.now)
-	b.number("totalRooms", len(u.rooms))
-	b.list("rooms")
+	b := &censusBody{AsOf: u.text(u.now), TotalRooms: len(u.rooms)}
 	for _, r := range u.rooms {
-		b.open()
-		b.number("roomId", r.id)
-		b.text("roomLabel", r.label)
-		b.text("area", r.area)
-		v := r.visit
+		line := roomBody{RoomID: r.id, RoomLabel: r.label, Area: r.area, Status: "empty"}
 		switch {
 		case r.closed:
-			b.text("status", "blocked")
-		case v == nil:
-			b.text("status", "empty")
-		default:
-			b.text("status", "occupied")
-			u.occupant(b, v)
+			line.Status = "blocked"
+		case r.visit != nil:
+			line.Status = "occupied"
+			u.addOccupant(&line, r.visit)
 		}
-		b.close()
+		b.Rooms = append(b.Rooms, line)
 	}
-	b.end()
-	b.done()
-	u.faults.snapshot(u, pathCensus)
+	u.faults.snapshot(u, pathCensus, b)
 }
 
-func (u *unit) occupant(b *body, v *visit) {
+func (u *unit) addOccupant(line *roomBody, v *visit) {
+	line.PatientClass, line.Modifiers = string(rune(v.class)), append([]string{}, v.marks...)
 	if !u.censusOnly {
-		b.text("visitId", u.name(v.number))
+		line.VisitID = u.name(v.number)
+		return
 	}
-	b.text("patientClass", string(rune(v.class)))
-	if u.censusOnly {
-		if v.born != 0 {
-			b.time("deliveredAt", v.born)
-			b.text("deliveryMode", map[bool]string{true: "cesarean", false: "vaginal"}[v.cesarean])
+	if v.born != 0 {
+		line.DeliveredAt, line.DeliveryMode = u.text(v.born), map[bool]string{true: "cesarean", false: "vaginal"}[v.cesarean]
+	}
+	line.Newborns = []struct{}{}
+	for _, baby := range v.babies {
+		if !baby.gone {
+			line.Newborns = append(line.Newborns, struct{}{})
 		}
-		b.list("newborns")
-		for _, baby := range v.babies {
-			if !baby.gone {
-				b.open()
-				b.close()
-			}
-		}
-		b.end()
 	}
-	b.list("modifiers")
-	for _, m := range v.marks {
-		b.comma()
-		b.quoted(m)
-	}
-	b.end()
 }

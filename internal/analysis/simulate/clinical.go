@@ -16,18 +16,9 @@ var (
 	nitrousOxide = &drug{"7486", "nitrous oxide inhalation gas"}
 )
 
-// signal is one element of the signals in a clinical request.
-type signal struct {
-	kind, system, code, display string
-	word                        string // value, if it is a word
-	number, tenth               int    // value, if it is a number
-	numeric                     bool
-	status                      string
-	observed, started           clock
-}
-
-func (d *drug) signal(status string, started clock) signal {
-	return signal{kind: "medication", system: "RxNorm", code: d.code, display: d.display, status: status, started: started}
+// medication returns the signal of a drug that runs, or ran, from an instant on.
+func (v *visit) medication(d *drug, status string, started clock) signal {
+	return signal{Kind: "medication", System: "RxNorm", Code: d.code, Display: d.display, Status: status, StartedAt: v.text(started)}
 }
 
 func (v *visit) runs(d *drug) bool { return v.runningAt(d) >= 0 }
@@ -42,7 +33,7 @@ func (v *visit) start(d *drug) {
 		return
 	}
 	v.running = append(v.running, running{d, v.now})
-	v.signal(d.signal("active", v.now))
+	v.signal(v.medication(d, "active", v.now))
 	v.sendSignals()
 }
 
@@ -52,25 +43,25 @@ func (v *visit) stop(d *drug) {
 	if i < 0 {
 		return
 	}
-	s := d.signal("stopped", v.running[i].since)
-	s.observed = v.now
+	s := v.medication(d, "stopped", v.running[i].since)
+	s.ObservedAt = v.text(v.now)
 	v.running = slices.Delete(v.running, i, i+1)
 	v.signal(s)
 	v.sendSignals()
 }
 
-// observe adds a measurement or finding of now.
-func (v *visit) observe(kind, system, code, display, word string) {
-	v.signal(signal{kind: kind, system: system, code: code, display: display, word: word, observed: v.now})
+// observe adds a measurement or finding of now; without a value it is nil.
+func (v *visit) observe(kind, system, code, display string, value any) {
+	v.signal(signal{Kind: kind, System: system, Code: code, Display: display, Value: value, ObservedAt: v.text(v.now)})
 }
 
-// measure adds a whole number measured now.
-func (v *visit) measure(code, display string, n int) {
-	v.signal(signal{kind: "observation", system: "LOINC", code: code, display: display, number: n, numeric: true, observed: v.now})
+// measure adds a number measured now.
+func (v *visit) measure(code, display string, n any) {
+	v.observe("observation", "LOINC", code, display, n)
 }
 
 // find adds a factor that a nurse marks by hand.
-func (v *visit) find(factor string) { v.observe("observation", "local", factor, "", "") }
+func (v *visit) find(factor string) { v.observe("observation", "local", factor, "", nil) }
 
 // signal adds a signal to the open request.
 func (v *visit) signal(s signal) {
@@ -86,36 +77,7 @@ func (v *visit) sendSignals() {
 	if len(list) == 0 || v.room == nil {
 		return
 	}
-	b := v.fields()
-	b.number("roomId", v.room.id)
-	b.list("signals")
-	for i := range list {
-		s := &list[i]
-		b.open()
-		b.text("kind", s.kind)
-		b.text("system", s.system)
-		b.text("code", s.code)
-		b.text("display", s.display)
-		switch {
-		case s.numeric && s.tenth != 0:
-			b.tenths("value", s.tenth)
-		case s.numeric:
-			b.number("value", s.number)
-		default:
-			b.text("value", s.word)
-		}
-		b.text("status", s.status)
-		if s.observed != 0 {
-			b.time("observedAt", s.observed)
-		}
-		if s.started != 0 {
-			b.time("startedAt", s.started)
-		}
-		b.close()
-	}
-	b.end()
-	b.done()
-	v.faults.forward(v.unit, pathClinical)
+	v.faults.forward(v.unit, pathClinical, &clinicalBody{v.room.id, list})
 }
 
 // watch measures the woman from now on, first at one interval, later at a longer one. It
@@ -194,6 +156,6 @@ func (v *visit) pushing(on bool) {
 	if !on {
 		status = "completed"
 	}
-	v.signal(signal{kind: "observation", system: "local", code: "SECOND_STAGE", display: "Second stage of labor", status: status, observed: v.now})
+	v.signal(signal{Kind: "observation", System: "local", Code: "SECOND_STAGE", Display: "Second stage of labor", Status: status, ObservedAt: v.text(v.now)})
 	v.sendSignals()
 }

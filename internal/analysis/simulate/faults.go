@@ -78,25 +78,25 @@ func (f *faults) arrives(u *unit) clock {
 	return t
 }
 
-// forward sends the finished body as a message.
-func (f *faults) forward(u *unit, path string) {
+// forward sends a body as a message.
+func (f *faults) forward(u *unit, path string, body any) {
 	if u.muted {
 		return
 	}
-	t := f.arrives(u)
-	u.post(t, path)
+	t, content := f.arrives(u), encoded(body)
+	u.post(t, path, content)
 	if u.chaos && f.is(chanceTwice) {
-		u.post(t+f.between(second, 20*minute), path)
+		u.post(t+f.between(second, 20*minute), path, content)
 	}
 }
 
-// snapshot sends the finished body now. During an outage it is lost: the next snapshot says it
+// snapshot sends a body now. During an outage it is lost: the next snapshot says it
 // all again.
-func (f *faults) snapshot(u *unit, path string) {
+func (f *faults) snapshot(u *unit, path string, body any) {
 	if _, away := f.outage(u.now); away || u.muted {
 		return
 	}
-	u.post(u.now+second, path)
+	u.post(u.now+second, path, encoded(body))
 }
 
 // deliver sends an ADT event. In chaos, some events follow a wrong one and its cancel.
@@ -104,8 +104,7 @@ func (f *faults) deliver(u *unit, e *event) {
 	if u.chaos && f.is(chanceWrong) {
 		f.mistake(u, e)
 	}
-	u.write(e, f.number(u))
-	f.forward(u, pathADT)
+	f.forward(u, pathADT, u.bodyOf(e, f.number(u)))
 }
 
 func (f *faults) number(u *unit) string {
@@ -124,13 +123,11 @@ func (f *faults) mistake(u *unit, e *event) {
 	if e.kind == "A02" {
 		wrong.room = u.rooms[f.IntN(len(u.rooms))]
 	}
-	u.write(&wrong, f.number(u))
-	f.forward(u, pathADT)
+	f.forward(u, pathADT, u.bodyOf(&wrong, f.number(u)))
 	back := wrong
 	back.kind, back.at, back.cancels, back.diagnoses = cancel, e.at-minute, wrong.at, nil
 	if e.kind == "A02" {
 		back.room, back.prior = e.prior, wrong.room
 	}
-	u.write(&back, f.number(u))
-	f.forward(u, pathADT)
+	f.forward(u, pathADT, u.bodyOf(&back, f.number(u)))
 }

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 )
@@ -63,10 +64,8 @@ func (v *visit) complaint() {
 		v.find("high-recent-trauma")
 	}
 	if v.is(.3) {
-		v.signal(signal{
-			kind: "observation", system: "LOINC", code: "39156-5", display: "Body mass index (BMI) [Ratio]",
-			numeric: true, tenth: int(min(max(300+58*v.NormFloat64(), 185), 560)), observed: v.now,
-		})
+		tenths := int(min(max(300+58*v.NormFloat64(), 185), 560))
+		v.measure("39156-5", "Body mass index (BMI) [Ratio]", json.Number(fmt.Sprintf("%d.%d", tenths/10, tenths%10)))
 	}
 	v.observe("observation", "LOINC", "72514-3", "Pain severity score", fmt.Sprint(v.IntN(10)))
 	v.sendSignals()

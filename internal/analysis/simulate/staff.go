@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // staff is the nurses of the unit.
@@ -142,16 +143,11 @@ func (s *staff) plan(u *unit) {
 
 // sendStaffing sends the number of nurses on duty from an instant ahead on.
 func (s *staff) sendStaffing(u *unit, ahead clock) {
-	b := u.fields()
-	b.time("asOf", u.now+ahead)
 	n := s.onDuty
 	if ahead > 0 {
 		n = max(2, int(math.Round(s.wanted(u))))
 	}
-	b.number("nursesOnDuty", n)
-	b.yes("callStaffAvailable", s.call)
-	b.done()
-	u.faults.snapshot(u, pathStaffing)
+	u.faults.snapshot(u, pathStaffing, &staffingBody{u.text(u.now + ahead), n, s.call})
 }
 
 // roster lists the nurses on duty with their rooms; the charge nurse has none.
@@ -165,28 +161,16 @@ func (s *staff) roster(u *unit) {
 		}
 	}
 	rooms := u.assign(count, charge)
-	b := u.fields()
-	b.time("asOf", u.now)
-	b.list("nurses")
+	b := &rosterBody{AsOf: u.text(u.now)}
 	for i := range count {
 		who := (s.first + i) % len(s.nurses)
 		n := &s.nurses[who]
-		b.open()
-		b.text("externalId", "N"+strconv.Itoa(1000+who))
-		b.text("jobCode", map[bool]string{true: "RN-CHARGE", false: "RN-OB"}[i == charge])
-		b.number("skillLevel", n.skill)
-		b.text("hireDate", n.hired.time().Format("2006-01-02"))
-		b.list("assignedRoomIds")
-		for _, r := range rooms[i] {
-			b.comma()
-			u.out = strconv.AppendInt(u.out, int64(r), 10)
-		}
-		b.end()
-		b.close()
+		b.Nurses = append(b.Nurses, nurseBody{
+			"N" + strconv.Itoa(1000+who), map[bool]string{true: "RN-CHARGE", false: "RN-OB"}[i == charge],
+			n.skill, n.hired.time().Format(time.DateOnly), append([]int{}, rooms[i]...),
+		})
 	}
-	b.end()
-	b.done()
-	u.faults.snapshot(u, pathRoster)
+	u.faults.snapshot(u, pathRoster, b)
 }
 
 // assign assigns couplets and antepartum patients to all nurses but the charge nurse, mostly two

@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"container/heap"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -30,8 +29,6 @@ type unit struct {
 	patients int
 	events   int
 	open     []*visit // in the order of their numbers
-
-	out []byte // the open request
 }
 
 // warmUp is how long the unit runs before the start without sending, so that it begins as full
@@ -103,10 +100,10 @@ func (u *unit) schedule(t clock, do func()) {
 	heap.Push(&u.agenda, entry{at: max(t, u.now), number: u.number, do: do})
 }
 
-// post sends the finished body at an instant.
-func (u *unit) post(t clock, path string) {
+// post sends a body at an instant.
+func (u *unit) post(t clock, path string, body []byte) {
 	u.number++
-	heap.Push(&u.agenda, entry{at: max(t, u.now), number: u.number, path: path, body: slices.Clone(u.out)})
+	heap.Push(&u.agenda, entry{at: max(t, u.now), number: u.number, path: path, body: body})
 }
 
 // entry is a function to call or, if do is nil, a request to send.
