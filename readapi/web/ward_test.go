@@ -246,7 +246,9 @@ func (*ward) Staff(context.Context, *auth.Session, json.RawMessage, bool) (*apic
 	return nil, nil
 }
 
-func (*ward) Acknowledge(context.Context, *auth.Session, string) (*apicall.Refusal, error) { return nil, nil }
+func (*ward) Acknowledge(context.Context, *auth.Session, string) (*apicall.Refusal, error) {
+	return nil, nil
+}
 
 func (*ward) Episodes(context.Context, string) ([]outbound.AlertRun, error) { return nil, nil }
 

@@ -18,12 +18,12 @@ func alertsSection() *section {
 	return &section{
 		name: "alerts", counts: true,
 		shows: map[string]func(*adminRequest){
-			"": showAlertsAdmin, "/tiers/{id}": showTier, "/recipients/new": askForRecipient, "/recipients/{id}": showRecipient,
-			"/tests/{id}": showAlertTest, "/episodes": showEpisodes,
+			"": forAlerts(showAlertsAdmin), "/tiers/{id}": forAlerts(showTier), "/recipients/new": forAlerts(askForRecipient), "/recipients/{id}": forAlerts(showRecipient),
+			"/tests/{id}": forAlerts(showAlertTest), "/episodes": forAlerts(showEpisodes),
 		},
 		acts: map[string]act{
-			"/tiers/{id}": {do: setTier}, "/recipients/new": {do: addRecipient}, "/recipients/{id}": {do: changeRecipient},
-			"/recipients/{id}/remove": {do: removeRecipient}, "/recipients/{id}/test": {do: testRecipient}, "/episodes/{id}": {do: takeEpisode},
+			"/tiers/{id}": {do: forAlerts(setTier)}, "/recipients/new": {do: forAlerts(addRecipient)}, "/recipients/{id}": {do: forAlerts(changeRecipient)},
+			"/recipients/{id}/remove": {do: forAlerts(removeRecipient)}, "/recipients/{id}/test": {do: forAlerts(testRecipient)}, "/episodes/{id}": {do: forAlerts(takeEpisode)},
 		},
 	}
 }
@@ -92,8 +92,8 @@ func (d alertsRequest) readTiers() (all []apiTier, ok bool) {
 	return list.Tiers, ok
 }
 
-func showAlertsAdmin(on *adminRequest) {
-	alertsRequest{localRequest{on}}.showAlertsAdmin(http.StatusOK, nil)
+func showAlertsAdmin(d alertsRequest) {
+	d.showAlertsAdmin(http.StatusOK, nil)
 }
 
 func (d alertsRequest) showAlertsAdmin(status int, refused *apicall.Refusal) {
@@ -166,7 +166,6 @@ type tierPage struct {
 	Form               *form
 	Recipients, Others []option // people who are told first, and people who are told if nobody answers
 	Channels           []option
-	Was                []field
 }
 
 var channelsOfAlerts = []string{"email", "sms", "webhook"}
@@ -194,7 +193,7 @@ var tierFields = [][2]string{
 	{"action", "tiers.action"},
 }
 
-func showTier(on *adminRequest) { alertsRequest{localRequest{on}}.showTier(http.StatusOK, nil) }
+func showTier(d alertsRequest) { d.showTier(http.StatusOK, nil) }
 
 func (d alertsRequest) showTier(status int, refused *apicall.Refusal) {
 	tiers, ok := d.readTiers()
@@ -214,10 +213,10 @@ func (d alertsRequest) showTier(status int, refused *apicall.Refusal) {
 	out := tierPage{adminPage: d.newPage("tiers.tier"), Tabs: d.listTabs(""), ID: d.pathID(), Version: strconv.FormatInt(tiers[at].Version, 10), Level: d.newColored(tierLevels[d.pathID()])}
 	out.Heading = d.T("tiers.of", "tier", d.pathID(), "level", out.Level.Word)
 	out.Form = d.newForm(now, refused)
+	out.Form.was = now
 	var names []string
 	for _, f := range tierFields {
 		names = append(names, f[0])
-		out.Was = append(out.Was, field{Name: f[0], Value: strings.Join(now[f[0]], ", ")})
 	}
 	out.Refused = out.Form.listRefusals(names...)
 	if refused.IsOvertaken() {
@@ -250,8 +249,7 @@ func keepOrder(chosen, before []string) []string {
 	return out
 }
 
-func setTier(on *adminRequest) {
-	d := alertsRequest{localRequest{on}}
+func setTier(d alertsRequest) {
 	f, tier := d.r.PostForm, d.pathID()
 	before := func(name string) []string { return strings.Split(f.Get("was."+name), ", ") }
 	body := map[string]any{
@@ -299,7 +297,7 @@ type episodeRow struct {
 	Open, Unreached                      bool
 }
 
-func showEpisodes(on *adminRequest) { alertsRequest{localRequest{on}}.showEpisodes(http.StatusOK, nil) }
+func showEpisodes(d alertsRequest) { d.showEpisodes(http.StatusOK, nil) }
 
 func (d alertsRequest) showEpisodes(status int, refused *apicall.Refusal) {
 	var list struct{ Items []apiEpisode }
@@ -327,8 +325,7 @@ func (d alertsRequest) showEpisodes(status int, refused *apicall.Refusal) {
 	d.show(status, "alerts.episodes", &out)
 }
 
-func takeEpisode(on *adminRequest) {
-	d := alertsRequest{localRequest{on}}
+func takeEpisode(d alertsRequest) {
 	refused, ok := d.send(http.MethodPost, alertsAPI+"/episodes/"+url.PathEscape(d.pathID())+"/ack", "", map[string]any{}, nil)
 	switch {
 	case refused != nil:

@@ -47,8 +47,7 @@ func (d termsRequest) readCode(system, code, kind string) (c apiCode, ok bool) {
 	return apiCode{System: system, Code: code, Kind: kind}, true
 }
 
-func showCode(on *adminRequest) {
-	d := termsRequest{localRequest{on}}
+func showCode(d termsRequest) {
 	q := d.r.URL.Query()
 	d.showCode(http.StatusOK, q.Get("system"), q.Get("code"), q.Get("kind"), nil, nil)
 }
@@ -168,8 +167,7 @@ func readMappingForm(f url.Values) map[string]any {
 	return body
 }
 
-func actOnCode(on *adminRequest) {
-	d := termsRequest{localRequest{on}}
+func actOnCode(d termsRequest) {
 	f := d.r.PostForm
 	system, code, kind := f.Get("system"), f.Get("code"), f.Get("kind")
 	switch f.Get("do") {

@@ -28,8 +28,7 @@ const (
 	mllpFlag = "svc ingest --mllp 'addr=:2575,key=key_0123456789abcdef'"
 )
 
-func showConnect(on *adminRequest) {
-	d := feedsRequest{localRequest{on}}
+func showConnect(d feedsRequest) {
 	out := connectPage{adminPage: d.newPage("feeds.connect"), MLLP: mllpFlag}
 	address := d.apiAddress()
 	for i := range d.Administration.Operations {

@@ -20,8 +20,8 @@ const (
 func feedsSection() *section {
 	return &section{
 		name: "feeds", counts: true,
-		shows: map[string]func(*adminRequest){"": showFeeds, "/connect": showConnect, "/letters": showLetters, "/sources/{id}": showSource},
-		acts:  map[string]act{"/letters": {do: retryLetters}, "/letters/{id}": {do: retryLetter}},
+		shows: map[string]func(*adminRequest){"": forFeeds(showFeeds), "/connect": forFeeds(showConnect), "/letters": forFeeds(showLetters), "/sources/{id}": forFeeds(showSource)},
+		acts:  map[string]act{"/letters": {do: forFeeds(retryLetters)}, "/letters/{id}": {do: forFeeds(retryLetter)}},
 	}
 }
 
@@ -106,8 +106,7 @@ type factRow struct{ Name, Value, Link string }
 // topicLate is how long a record may wait before the page marks it, in seconds.
 const topicLate = 2
 
-func showFeeds(on *adminRequest) {
-	d := feedsRequest{localRequest{on}}
+func showFeeds(d feedsRequest) {
 	var s apiStatus
 	if _, ok := d.read(statusAPI, &s); !ok {
 		return
@@ -215,8 +214,7 @@ type sourceFeed struct {
 
 type noticeRow struct{ At, ControlID, RequestID, Code, Path string }
 
-func showSource(on *adminRequest) {
-	d := feedsRequest{localRequest{on}}
+func showSource(d feedsRequest) {
 	var s struct {
 		Source, SourceName string
 		Feeds              []apiFeed

@@ -221,14 +221,12 @@ func (d termsRequest) newMapImport() importPage {
 	return out
 }
 
-func askForMap(on *adminRequest) {
-	d := termsRequest{localRequest{on}}
+func askForMap(d termsRequest) {
 	out := d.newMapImport()
 	d.show(http.StatusOK, "terms.import", &out)
 }
 
-func importMap(on *adminRequest) {
-	d := termsRequest{localRequest{on}}
+func importMap(d termsRequest) {
 	out := d.newMapImport()
 	sendFile(d, &out, &table[sheets.Mapping]{
 		path: mapAPI, name: "mappings", read: sheets.ReadMappings, back: d.pathTo("map"), done: "terms.imported",

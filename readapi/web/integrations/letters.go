@@ -36,7 +36,7 @@ type letterRow struct {
 	ID, Topic, Reason, Schema, At, Retried string
 }
 
-func showLetters(on *adminRequest) { feedsRequest{localRequest{on}}.showLetters(http.StatusOK, nil) }
+func showLetters(d feedsRequest) { d.showLetters(http.StatusOK, nil) }
 
 // readLetters returns all records of a hospital that could not be applied, newest first. It
 // returns false after it has answered with a fault.
@@ -106,13 +106,12 @@ func (d feedsRequest) showLetters(status int, refused []string) {
 	d.show(status, "feeds.letters", &out)
 }
 
-func retryLetter(on *adminRequest) {
-	feedsRequest{localRequest{on}}.retryRecords([]string{on.pathID()})
+func retryLetter(d feedsRequest) {
+	d.retryRecords([]string{d.pathID()})
 }
 
 // retryLetters tries all records again that the page showed.
-func retryLetters(on *adminRequest) {
-	d := feedsRequest{localRequest{on}}
+func retryLetters(d feedsRequest) {
 	ids := d.r.PostForm["id"]
 	d.retryRecords(ids[:min(len(ids), rowsAPage)])
 }

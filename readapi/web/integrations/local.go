@@ -23,6 +23,23 @@ type (
 	alertsRequest struct{ localRequest }
 )
 
+// These functions give a page the request of its section.
+func forFeeds(do func(feedsRequest)) func(*adminRequest) {
+	return func(on *adminRequest) { do(feedsRequest{localRequest{on}}) }
+}
+func forTerms(do func(termsRequest)) func(*adminRequest) {
+	return func(on *adminRequest) { do(termsRequest{localRequest{on}}) }
+}
+func forPlaces(do func(placesRequest)) func(*adminRequest) {
+	return func(on *adminRequest) { do(placesRequest{termsRequest{localRequest{on}}}) }
+}
+func forRules(do func(rulesRequest)) func(*adminRequest) {
+	return func(on *adminRequest) { do(rulesRequest{localRequest{on}}) }
+}
+func forAlerts(do func(alertsRequest)) func(*adminRequest) {
+	return func(on *adminRequest) { do(alertsRequest{localRequest{on}}) }
+}
+
 // nameFactor returns the name of a factor by its id. The id of a code that means nothing is
 // "none".
 func (d localRequest) nameFactor(id string) string {

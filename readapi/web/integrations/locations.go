@@ -72,8 +72,7 @@ func formatPlace(l *sheets.Location) string {
 	return place
 }
 
-func showLocations(on *adminRequest) {
-	d := placesRequest{termsRequest{localRequest{on}}}
+func showLocations(d placesRequest) {
 	var list apiLocations
 	if _, ok := d.read(locationsAPI, &list); !ok {
 		return
@@ -104,7 +103,6 @@ type locationPage struct {
 	Version string
 	Form    *form
 	Factors []option
-	Was     []field
 	Effect  *effect
 }
 
@@ -120,8 +118,7 @@ var locationFields = [][2]string{
 	{"primaryFactor", "places.primary"},
 }
 
-func showLocation(on *adminRequest) {
-	d := placesRequest{termsRequest{localRequest{on}}}
+func showLocation(d placesRequest) {
 	d.showLocation(http.StatusOK, d.r.URL.Query().Get("id"), nil, nil)
 }
 
@@ -142,10 +139,10 @@ func (d placesRequest) showLocation(status int, id string, refused *apicall.Refu
 		now = values
 	}
 	out.Form = d.newForm(values, refused)
+	out.Form.was = now
 	names := make([]string, len(locationFields))
 	for i, f := range locationFields {
 		names[i] = f[0]
-		out.Was = append(out.Was, field{Name: f[0], Value: now.Get(f[0])})
 	}
 	out.Refused = out.Form.listRefusals(names...)
 	if refused.IsOvertaken() {
@@ -200,8 +197,7 @@ func readLocationForm(f url.Values) map[string]any {
 	return body
 }
 
-func setLocation(on *adminRequest) {
-	d := placesRequest{termsRequest{localRequest{on}}}
+func setLocation(d placesRequest) {
 	f := d.r.PostForm
 	id := f.Get("id")
 	path, apply := locationsAPI, f.Get("do") == "apply"
@@ -251,8 +247,7 @@ func (d placesRequest) hasLocation(id string) bool {
 	return d.fetch(locationsAPI, &list) == nil && slices.ContainsFunc(list.Locations, func(l apiLocation) bool { return l.ID == id })
 }
 
-func removeLocation(on *adminRequest) {
-	d := placesRequest{termsRequest{localRequest{on}}}
+func removeLocation(d placesRequest) {
 	refused, ok := d.send(http.MethodDelete, locationsAPI+"/"+url.PathEscape(d.pathID()), d.formVersion(), nil, nil)
 	switch {
 	case refused != nil:
@@ -270,14 +265,12 @@ func (d placesRequest) newLocationsImport() importPage {
 	return out
 }
 
-func askForLocations(on *adminRequest) {
-	d := placesRequest{termsRequest{localRequest{on}}}
+func askForLocations(d placesRequest) {
 	out := d.newLocationsImport()
 	d.show(http.StatusOK, "terms.import", &out)
 }
 
-func importLocations(on *adminRequest) {
-	d := placesRequest{termsRequest{localRequest{on}}}
+func importLocations(d placesRequest) {
 	out := d.newLocationsImport()
 	sendFile(d.termsRequest, &out, &table[sheets.Location]{
 		path: locationsAPI, name: "locations", read: sheets.ReadLocations, back: d.pathTo("locations"), done: "places.imported",
@@ -300,8 +293,7 @@ func importLocations(on *adminRequest) {
 	})
 }
 
-func exportLocations(on *adminRequest) {
-	d := placesRequest{termsRequest{localRequest{on}}}
+func exportLocations(d placesRequest) {
 	var list struct{ Locations []sheets.Location }
 	if _, ok := d.read(locationsAPI, &list); !ok {
 		return

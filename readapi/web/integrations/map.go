@@ -36,8 +36,7 @@ func (d termsRequest) newMapRow(m *apiMapping) *mapRow {
 	return row
 }
 
-func showMap(on *adminRequest) {
-	d := termsRequest{localRequest{on}}
+func showMap(d termsRequest) {
 	all, ok := d.readMappings()
 	if !ok {
 		return
@@ -61,8 +60,7 @@ func showMap(on *adminRequest) {
 }
 
 // takeMappingBack removes a row of the map, or shows what that would change.
-func takeMappingBack(on *adminRequest) {
-	d := termsRequest{localRequest{on}}
+func takeMappingBack(d termsRequest) {
 	f, path := d.r.PostForm, mapAPI+"/"+url.PathEscape(d.pathID())
 	system, code, kind := f.Get("system"), f.Get("code"), f.Get("kind")
 	if f.Get("do") == "preview" {
@@ -97,8 +95,7 @@ func choosePageStatus(refused *apicall.Refusal) int {
 	return refused.PageStatus()
 }
 
-func exportMap(on *adminRequest) {
-	d := termsRequest{localRequest{on}}
+func exportMap(d termsRequest) {
 	var list struct{ Mappings []sheets.Mapping }
 	if _, ok := d.read(mapAPI+"?limit=20000", &list); !ok {
 		return

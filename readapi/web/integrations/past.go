@@ -78,8 +78,7 @@ type pastRow struct {
 // pastAgain is after how many seconds the page asks again for the result.
 const pastAgain = 2
 
-func showPast(on *adminRequest) {
-	d := rulesRequest{localRequest{on}}
+func showPast(d rulesRequest) {
 	f, ok := d.readFactor()
 	if !ok {
 		return

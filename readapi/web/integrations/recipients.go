@@ -32,15 +32,13 @@ type recipientPage struct {
 	Form     *form
 	Shown    recipientRow // masked addresses as they are now
 	Webhooks []option
-	Was      []field
 }
 
-func askForRecipient(on *adminRequest) {
-	alertsRequest{localRequest{on}}.showRecipient(http.StatusOK, "", nil)
+func askForRecipient(d alertsRequest) {
+	d.showRecipient(http.StatusOK, "", nil)
 }
 
-func showRecipient(on *adminRequest) {
-	d := alertsRequest{localRequest{on}}
+func showRecipient(d alertsRequest) {
 	d.showRecipient(http.StatusOK, d.pathID(), nil)
 }
 
@@ -75,9 +73,7 @@ func (d alertsRequest) showRecipient(status int, id string, refused *apicall.Ref
 	for _, h := range hooks.Webhooks {
 		out.Webhooks = append(out.Webhooks, option{h.ID, h.URL, out.Form.Value("webhookId") == h.ID})
 	}
-	for _, f := range recipientFields {
-		out.Was = append(out.Was, field{Name: f[0], Value: shown.Get(f[0])})
-	}
+	out.Form.was = shown
 	out.Refused = out.Form.listRefusals("label", "email", "phone", "webhookId")
 	if refused.IsOvertaken() {
 		out.Refused, out.Changed = []string{d.T("int.overtaken")}, d.compareValues(shown, recipientFields...)
@@ -105,13 +101,11 @@ func readRecipientForm(f url.Values, id string) map[string]any {
 	return body
 }
 
-func addRecipient(on *adminRequest) {
-	d := alertsRequest{localRequest{on}}
+func addRecipient(d alertsRequest) {
 	d.saveRecipient(http.MethodPost, recipientsAPI, "")
 }
 
-func changeRecipient(on *adminRequest) {
-	d := alertsRequest{localRequest{on}}
+func changeRecipient(d alertsRequest) {
 	d.saveRecipient(http.MethodPatch, recipientsAPI+"/"+url.PathEscape(d.pathID()), d.pathID())
 }
 
@@ -134,8 +128,7 @@ func (d alertsRequest) hasRecipient(is func(apiRecipient) bool) bool {
 	return d.fetch(recipientsAPI, &list) == nil && slices.ContainsFunc(list.Recipients, is)
 }
 
-func removeRecipient(on *adminRequest) {
-	d := alertsRequest{localRequest{on}}
+func removeRecipient(d alertsRequest) {
 	id := d.pathID()
 	refused, ok := d.send(http.MethodDelete, recipientsAPI+"/"+url.PathEscape(id), d.formVersion(), nil, nil)
 	switch {
@@ -148,8 +141,7 @@ func removeRecipient(on *adminRequest) {
 	}
 }
 
-func testRecipient(on *adminRequest) {
-	d := alertsRequest{localRequest{on}}
+func testRecipient(d alertsRequest) {
 	people, ok := d.readRecipients()
 	if !ok {
 		return
@@ -186,8 +178,7 @@ type alertAttempt struct {
 	N                                 int
 }
 
-func showAlertTest(on *adminRequest) {
-	d := alertsRequest{localRequest{on}}
+func showAlertTest(d alertsRequest) {
 	c, ok := d.readCommand(d.pathID())
 	if !ok {
 		return

@@ -17,8 +17,8 @@ const rulesAPI = "/api/admin/rules"
 func rulesSection() *section {
 	return &section{
 		name:  "rules",
-		shows: map[string]func(*adminRequest){"": showRules, "/{id}": showRule, "/{id}/past": showPast},
-		acts:  map[string]act{"/{id}": {do: actOnRule}},
+		shows: map[string]func(*adminRequest){"": forRules(showRules), "/{id}": forRules(showRule), "/{id}/past": forRules(showPast)},
+		acts:  map[string]act{"/{id}": {do: forRules(actOnRule)}},
 	}
 }
 
@@ -57,8 +57,7 @@ func (d rulesRequest) readRules() (list struct {
 	return list, ok
 }
 
-func showRules(on *adminRequest) {
-	d := rulesRequest{localRequest{on}}
+func showRules(d rulesRequest) {
 	if id := d.r.URL.Query().Get("factor"); id != "" { // chosen from the list
 		http.Redirect(d.w, d.r, d.pathTo(id), http.StatusSeeOther)
 		return
@@ -90,7 +89,6 @@ type rulePage struct {
 	Version string // of the values of the hospital; "": there are none
 	Effect  *effect
 	Past    string // path of the trial of the typed values; "": there is none
-	Was     []field
 	Form    *form
 }
 
@@ -114,7 +112,7 @@ func (d rulesRequest) readFactor() (f catalogue.Factor, ok bool) {
 	return f, ok
 }
 
-func showRule(on *adminRequest) { rulesRequest{localRequest{on}}.showRule(http.StatusOK, nil, nil) }
+func showRule(d rulesRequest) { d.showRule(http.StatusOK, nil, nil) }
 
 // showRule shows the values of the factor of the path. Refused and would are the answer of
 // the API to other values.
@@ -160,7 +158,7 @@ func (d rulesRequest) showRule(status int, refused *apicall.Refusal, would *effe
 // fillRule fills in the form of a rule.
 func (d rulesRequest) fillRule(out *rulePage, now url.Values, refused *apicall.Refusal, names, more []string, defaults map[string]string) {
 	form := d.newForm(now, refused)
-	out.Form = form
+	out.Form, form.was = form, now
 	fieldOf := func(name string) ruleField {
 		form.usePath(linePrefix+name, "values."+name)
 		row := ruleField{field{Name: linePrefix + name, Label: name, Value: form.Value(linePrefix + name), Type: "text", Faults: form.Faults(linePrefix + name)}, defaults[name]}
@@ -174,13 +172,11 @@ func (d rulesRequest) fillRule(out *rulePage, now url.Values, refused *apicall.R
 	for _, name := range names {
 		out.Lines = append(out.Lines, fieldOf(name))
 		fields, compared = append(fields, linePrefix+name), append(compared, [2]string{linePrefix + name, name})
-		out.Was = append(out.Was, field{Name: linePrefix + name, Value: now.Get(linePrefix + name)})
 	}
 	for _, name := range more {
 		out.More = append(out.More, fieldOf(name))
 		fields = append(fields, linePrefix+name)
 	}
-	out.Was = append(out.Was, field{Name: "comment", Value: now.Get("comment")})
 	out.Comment = form.Field("comment", "terms.comment")
 	out.Refused = form.listRefusals(fields...)
 	if refused.IsOvertaken() {
@@ -217,8 +213,7 @@ func readRuleForm(f catalogue.Factor, form url.Values) map[string]*string {
 	return values
 }
 
-func actOnRule(on *adminRequest) {
-	d := rulesRequest{localRequest{on}}
+func actOnRule(d rulesRequest) {
 	f, ok := d.readFactor()
 	if !ok {
 		return

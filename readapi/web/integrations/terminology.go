@@ -18,12 +18,12 @@ func terminologySection() *section {
 	return &section{
 		name: "terminology", counts: true,
 		shows: map[string]func(*adminRequest){
-			"": showWorklist, "/code": showCode, "/map": showMap, "/map.csv": exportMap, "/import": askForMap,
-			"/locations": showLocations, "/locations/row": showLocation, "/locations.csv": exportLocations, "/locations/import": askForLocations,
+			"": forTerms(showWorklist), "/code": forTerms(showCode), "/map": forTerms(showMap), "/map.csv": forTerms(exportMap), "/import": forTerms(askForMap),
+			"/locations": forPlaces(showLocations), "/locations/row": forPlaces(showLocation), "/locations.csv": forPlaces(exportLocations), "/locations/import": forPlaces(askForLocations),
 		},
 		acts: map[string]act{
-			"/code": {do: actOnCode}, "/map/{id}": {do: takeMappingBack}, "/import": {do: importMap},
-			"/locations/row": {do: setLocation}, "/locations/row/{id}": {do: removeLocation}, "/locations/import": {do: importLocations},
+			"/code": {do: forTerms(actOnCode)}, "/map/{id}": {do: forTerms(takeMappingBack)}, "/import": {do: forTerms(importMap)},
+			"/locations/row": {do: forPlaces(setLocation)}, "/locations/row/{id}": {do: forPlaces(removeLocation)}, "/locations/import": {do: forPlaces(importLocations)},
 		},
 	}
 }
@@ -76,8 +76,7 @@ func (d termsRequest) listTabs(current string) (tabs []adminLink) {
 	return tabs
 }
 
-func showWorklist(on *adminRequest) {
-	d := termsRequest{localRequest{on}}
+func showWorklist(d termsRequest) {
 	query := d.r.URL.Query()
 	status := query.Get("status")
 	if status != "ignored" && status != "mapped" {
