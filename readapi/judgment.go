@@ -39,8 +39,8 @@ func holds(from, until, now acuity.Instant) bool {
 // judge finds the verdict at now. It steps through every instant since the chart was
 // written at which time alone changed the verdict; asOf is the last of them.
 //
-// Our clock may run behind that of the writer of the chart. Then the verdict is that at the time
-// of writing. The new judgment reuses verdicts of before, which may be nil.
+// Our clock may be behind the clock of the chart's writer. Then the verdict is for the time of
+// writing. The new judgment reuses verdicts of before, which may be nil.
 func judge(c *chart, before *judgment, now acuity.Instant) *judgment {
 	now = max(now, c.head.Clock)
 	j := &judgment{chart: c, from: c.head.Clock}

@@ -59,14 +59,14 @@ func (r *Reads) Before(ctx context.Context, hospital string, behind error) (v *s
 	return j.verdict, j.name(), at, nil
 }
 
-// Forecast returns the next eight hours of a hospital. The errors are those of
-// [Reads.Verdict] and [forecast.InsufficientError].
+// Forecast returns the next eight hours of a hospital. It returns the errors of
+// [Reads.Verdict], and [forecast.InsufficientError].
 func (r *Reads) Forecast(ctx context.Context, hospital string) (*forecast.Forecast, error) {
 	_, f, err := r.server.predictUnit(ctx, hospital)
 	return f, err
 }
 
-// Help returns the steps that would help a unit now. The errors are those of [Reads.Verdict].
+// Help returns the steps that would help a unit now. It returns the errors of [Reads.Verdict].
 func (r *Reads) Help(ctx context.Context, hospital string) ([]help.Step, error) {
 	j, err := r.server.current(ctx, hospital)
 	if err != nil {
@@ -75,13 +75,13 @@ func (r *Reads) Help(ctx context.Context, hospital string) ([]help.Step, error) 
 	return help.Steps(j.whole(hospital), j.from), nil
 }
 
-// Trends returns the state of a unit at the full hours after since, up to until. The errors are
-// those of [Reads.Verdict], except [ErrNoUnit].
+// Trends returns the state of a unit at the full hours after since, up to until. It returns the
+// errors of [Reads.Verdict], except [ErrNoUnit].
 func (r *Reads) Trends(ctx context.Context, hospital string, since, until time.Time) (*Trends, error) {
 	return r.server.trends(ctx, hospital, since, until)
 }
 
-// Plan returns the staffing that is planned for later instants, ascending. The errors are those of
+// Plan returns the staffing that is planned for later instants, ascending. It returns the errors of
 // [Reads.Verdict].
 func (r *Reads) Plan(ctx context.Context, hospital string) ([]acuity.Staffing, error) {
 	j, err := r.server.current(ctx, hospital)

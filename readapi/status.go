@@ -18,8 +18,8 @@ import (
 type Health interface {
 	// Feeds returns the counts of each feed.
 	Feeds(ctx context.Context, hospital string) ([]feeds.History, error)
-	// Source returns the lineage that a key of the hospital belongs to, and the name of
-	// the newest key in it; false: the hospital has no such key.
+	// Source returns the lineage of a key, and the name of the newest key in it; false: the
+	// hospital has no such key.
 	Source(hospital, key string) (source, name string, ok bool)
 	// Notices returns the newest refusals and warnings of a feed, newest first.
 	Notices(ctx context.Context, f feeds.Feed) (refusals, warnings []feeds.Notice, err error)

@@ -211,7 +211,7 @@ func newRecord(hours Hours) *record {
 }
 
 // trends returns the trends of a hospital. They are kept for a minute: a span of 28 days is
-// some hundred records among those of other hospitals.
+// some hundred records, which lie between the records of other hospitals.
 func (s *server) trends(ctx context.Context, hospital string, since, until time.Time) (*Trends, error) {
 	now := s.shell.Now()
 	key := trendsKey{hospital: hospital}

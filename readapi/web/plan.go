@@ -161,8 +161,8 @@ func (f *floor) placeByLayout(l *Layout) {
 	f.setClasses("drawn", l.Columns, len(rows), max(below, l.Rows)-len(rows))
 }
 
-// setClasses sets the classes of the map: how it is drawn, its columns, its rows with rooms,
-// its other rows, and how near the rooms are to one another.
+// setClasses sets the classes of the map. They say how it is drawn, its columns, its rows with
+// rooms, its other rows, and how near the rooms are to one another.
 func (f *floor) setClasses(how string, columns, rows, bands int) {
 	name := func(letter string, n int) string { return " " + letter + strconv.Itoa(max(min(n, mostCells), 1)) }
 	f.Class = how + name("c", columns) + name("n", rows) + name("k", bands)

@@ -105,8 +105,8 @@ func (u *ReadUnits) cached(hospital string) *known {
 	return k
 }
 
-// ages returns the age of each channel: that of the source that sent last. If one of its sources
-// is silent for longer than usual, the channel is stale.
+// ages returns the age of each channel, by the source that sent last. If one of its sources is
+// silent for longer than usual, the channel is stale.
 func ages(all []feeds.History, now time.Time) (list []Feed) {
 	for i := range all {
 		h := &all[i]

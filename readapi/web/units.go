@@ -247,8 +247,7 @@ func drainIDs(from <-chan string) (list []string) {
 	}
 }
 
-// formatRowsEvent returns the event with the rows that differ from those of the browser; "":
-// none does.
+// formatRowsEvent returns the event with the rows that the browser has not got; "": it has all.
 func (s *site) formatRowsEvent(ctx context.Context, p *writer, hospitals []string, sent map[string]string, fresh bool) string {
 	if len(hospitals) == 0 {
 		return ""

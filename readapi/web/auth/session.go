@@ -28,7 +28,7 @@ type Session struct {
 	Epoch    int64      `json:"e"` // of the user there; a higher one ends the session
 	Issued   int64      `json:"i"` // Unix seconds, as Seen
 	Seen     int64      `json:"s"`
-	// Epochs are those of the user in other hospitals, where they are not 0.
+	// Epochs are the epochs of the user in other hospitals. An epoch of 0 is left out.
 	Epochs map[string]int64 `json:"o,omitempty"`
 
 	Wall string `json:"-"` // id of the wall, if nobody is signed in on it
@@ -78,8 +78,8 @@ func (c *Cookies) ReadSession(r *http.Request) (*Session, error) {
 	return s, c.check(s)
 }
 
-// check returns why a session does not hold in its hospital. It sets the role to that of
-// the user there now.
+// check returns why a session does not hold in its hospital. It sets the role that the user has
+// there now.
 func (c *Cookies) check(s *Session) error {
 	user, known := c.Users.User(s.Hospital, s.User)
 	if !known || user.Epoch != s.Epoch || user.Disabled {

@@ -1,7 +1,7 @@
 // Package chart draws figures as SVG.
 //
-// A figure is text of its own: it uses the classes of the style sheet and the shapes of
-// the page (symbols g, y, o, r), has a title for who does not see it, and runs no script.
+// A figure is text of its own. It uses the classes of the style sheet and the shapes of the page
+// (symbols g, y, o, r). It has a title for people who do not see it, and runs no script.
 // Equal values give equal bytes.
 package chart
 

@@ -21,7 +21,7 @@ type Forecast struct {
 	OnDuty []Sample
 	Clock  func(time.Time) string // of the unit
 	Words  ForecastWords
-	Wall   bool // it is read from afar: large words, few of them
+	Wall   bool // it is read from afar: few words, large ones
 
 	left, right, foot, words float64 // of the field, and the height of words
 }

@@ -46,7 +46,7 @@ func Meter(share float64) template.HTML {
 	return meter(`<path class="fi" d="M0 2h` + number(200*min(max(share, 0), 1)) + `v4H0z"/>`) //nolint:mnd // its width
 }
 
-// UnknownMeter is a bar of which nobody knows how far it is filled.
+// UnknownMeter is a bar without a fill: the share is not known.
 func UnknownMeter() template.HTML { return meter(`<path class="hat" d="M0 4h200"/>`) }
 
 func meter(fill string) template.HTML {

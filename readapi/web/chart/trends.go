@@ -106,8 +106,8 @@ type WeekCell struct {
 	Short float64 // share of the hours in which nurses were short, 0 … 1
 }
 
-// SVG draws a cell for each hour, filled by how often nurses were short in it: never, in a
-// quarter of the weeks, in half of them, more often.
+// SVG draws a cell for each hour. Its fill says in which share of the weeks nurses were short then:
+// none, up to a quarter, up to half, more.
 func (w *Week) SVG() template.HTML {
 	const left, top, each, row = 56.0, 22.0, 33.0, 26.0
 	c := newCanvas(int(left+24*each), int(top+7*row), " wide", w.Title)

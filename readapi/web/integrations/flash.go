@@ -14,8 +14,8 @@ const flashFor = time.Minute
 var flashCookie = auth.Cookie{Suffix: "-flash", Purpose: "svc.v1 flash", Age: flashFor}
 
 // flash is what the next page shows once: what was done, or a secret. It lies sealed in a
-// cookie that the next page removes. So it is in no address, no history and no log, and a
-// reload neither does the act again nor shows the secret.
+// cookie that the next page removes. So it is in no address, no history and no log. A
+// reload does not repeat the act, and does not show the secret again.
 type flash struct {
 	User     string `json:"u"`
 	Hospital string `json:"h"`

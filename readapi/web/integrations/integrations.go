@@ -3,12 +3,12 @@
 // To add a section:
 //
 //  1. Write <name>.go with a function that returns the [section], and put that into
-//     [sections]. Its name is that of the path, and "int.<name>" the key of its title.
-//  2. Show pages by functions of an [adminRequest]: read the API by [adminRequest.read], fill
-//     a struct that embeds the [adminPage] of [adminRequest.newPage], and write it by
+//     [sections]. Its name is part of the path, and "int.<name>" is the key of its title.
+//  2. Show pages by functions of an [adminRequest]. They read the API by [adminRequest.read]. They
+//     fill a struct that embeds the [adminPage] of [adminRequest.newPage], and write it by
 //     [adminRequest.show]. The template lies in templates/<name>.html. It begins with
-//     {{template "admin" .}} and ends with {{template "admin.end" .}}, and its name begins
-//     with that of the section.
+//     {{template "admin" .}} and ends with {{template "admin.end" .}}. Its name begins with the
+//     name of the section.
 //  3. Do acts by [adminRequest.send], with the version that the form carries. A refusal goes to
 //     [adminRequest.newForm], which puts the words of the API at the fields. Success ends in
 //     [adminRequest.leaveNotice], a redirect with a notice, or in

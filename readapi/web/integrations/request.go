@@ -25,7 +25,7 @@ type Administration struct {
 	Counts func(hospital string) map[string]int
 	// Past tries rules on what was recorded; nil: the pages do not offer it.
 	Past Past
-	// URL is the address of the API for senders, without a path; "": that of the page.
+	// URL is the address of the API for senders, without a path; "": the address of the page.
 	URL string
 	// TestRequest returns the request of a test that was sent to a webhook, with its
 	// signatures. A nil function, or "", says that the request cannot be made again.

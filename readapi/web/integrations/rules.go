@@ -253,8 +253,8 @@ func actOnRule(d rulesRequest) {
 	}
 }
 
-// waitForRule waits until this process shows the change of a factor: values in another
-// version than that of the form, or none.
+// waitForRule waits until this process shows the change of a factor: values of another version
+// than the form had, or no values.
 func (d rulesRequest) waitForRule(id string, there bool) {
 	before := d.formVersion()
 	d.waitUntil(func() bool {

@@ -32,8 +32,9 @@ func (s *Site) SetHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// RefuseCrossOrigin refuses what another site has sent. The standard library lets a request
-// pass that does not say where it comes from, as those of programs; a page is for browsers.
+// RefuseCrossOrigin refuses what another site has sent. The standard library lets a request pass
+// that does not say where it comes from, as programs do not. These pages are for browsers, and
+// refuse it.
 func (s *Site) RefuseCrossOrigin(next http.Handler) http.Handler {
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

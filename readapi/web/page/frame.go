@@ -22,7 +22,7 @@ var ownTemplates = &Templates{template.Must(frameTemplates.Clone())}
 // Templates write pages within the frame.
 type Templates struct{ set *template.Template }
 
-// ParseTemplates adds the templates of a package, in its folder templates, to those of the
+// ParseTemplates adds the templates of a package, in its folder templates, to the templates of the
 // frame. It panics if one of them is wrong, as they are embedded.
 func ParseTemplates(files fs.FS) *Templates {
 	return &Templates{template.Must(template.Must(frameTemplates.Clone()).ParseFS(files, "templates/*.html"))}
@@ -47,7 +47,7 @@ type Frame struct {
 	Several  bool          // the person may look at several hospitals
 	Base     string        // of the paths of its hospital
 	Assets   string        // path of the files that the page uses
-	Theme    string        // that the person chose; "": that of the system
+	Theme    string        // that the person chose; "": the theme of the system
 	Auto     bool          // the theme changes with the hour
 	Events   string        // path of the stream that the page follows; "": none
 	Whole    bool          // the page is fetched anew after each change, as the stream has no parts of it

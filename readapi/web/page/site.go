@@ -51,8 +51,8 @@ func NewSite(cfg Config) *Site {
 var errElsewhere = errors.New("the session does not hold in the hospital of the path")
 
 // ReadSession returns the session of a request, in the hospital of its path if the path
-// names one. The errors are those of [auth.Cookies.ReadSession] and one for a hospital that
-// the person may not see.
+// names one. It returns the errors of [auth.Cookies.ReadSession], and another one for a hospital
+// that the person may not see.
 func (s *Site) ReadSession(r *http.Request) (*auth.Session, error) {
 	session, err := s.Cookies.ReadSession(r)
 	hospital := chi.URLParam(r, "hospital")

@@ -30,7 +30,7 @@ type Provider struct {
 	GroupsClaim string
 	Roles       []GroupRole
 	ACR         string // that a sign-in must have; "": any
-	// Subject returns the keyed hashes of a person, that of the newest key first.
+	// Subject returns the keyed hashes of a person, the hash by the newest key first.
 	Subject func(issuer, subject string) [][]byte
 	Client  *http.Client
 }

@@ -30,8 +30,8 @@ func (Hospitals) Hospital(id string) (name string, zone *time.Location, ok bool)
 }
 
 // Pages is the pages of two hospitals, north and south. North has a user of each role:
-// usr_viewer, usr_charge, usr_admin. usr_both is a charge nurse in north and a viewer in
-// south, usr_south an administrator in south.
+// usr_viewer, usr_charge and usr_admin. The user usr_both is a charge nurse in north and a viewer
+// in south. The user usr_south is an administrator in south.
 type Pages struct {
 	*testing.T
 
