@@ -93,8 +93,8 @@ func BenchmarkUnitsOf2700(b *testing.B) {
 	}
 }
 
-// BenchmarkStreams: 500 browsers follow a unit that changes four times a second; what
-// passes from a change to the last browser that has it, and the memory of all.
+// BenchmarkStreams has 500 browsers follow a unit that changes four times a second. It measures the
+// time from a change until the last browser has it, and the memory of all.
 func BenchmarkStreams(b *testing.B) {
 	w := newWard(b, rooms(40))
 	w.live()

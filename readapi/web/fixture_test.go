@@ -110,7 +110,7 @@ func (r route) streams() bool { return strings.HasSuffix(r.pattern, "events") }
 
 var errAway = fmt.Errorf("redis: %w", readapi.ErrAway)
 
-// nothingRecorded is the record of hospitals of which no hour was recorded.
+// nothingRecorded is the record of hospitals without a recorded hour.
 type nothingRecorded struct{}
 
 func (nothingRecorded) Trends(_ context.Context, _ string, since, until time.Time) (*readapi.Trends, error) {

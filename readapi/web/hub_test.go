@@ -8,8 +8,8 @@ import (
 	"svc/acuity/score"
 )
 
-// TestNextRead: a unit is read when its verdict changes by time alone. One that is not known, or of
-// which only an earlier state is, is read each few seconds.
+// TestNextRead: a unit is read when its verdict changes by time alone. If the unit is not known, or
+// only its state of earlier is, it is read each few seconds.
 func TestNextRead(t *testing.T) {
 	t.Parallel()
 	h := newHub(&Config{Now: func() time.Time { return noon }})

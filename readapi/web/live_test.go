@@ -114,8 +114,8 @@ func restless(c *acuity.Chart) {
 	c.Rooms[1] = unit().Rooms[1]
 }
 
-// TestStreamTellsWhatChanged: a browser that has nothing gets all parts, one that has the
-// state before gets those that changed, one that has the state gets none.
+// TestStreamTellsWhatChanged: a browser that has nothing gets all parts. One that has the state
+// before gets the parts that changed, and one that has the state gets none.
 func TestStreamTellsWhatChanged(t *testing.T) {
 	t.Parallel()
 	w := newWard(t, unit())

@@ -273,8 +273,8 @@ func TestUse(t *testing.T) {
 	}
 }
 
-// TestSeveralHospitals: each is looked at by its path, in the role of the person there; a
-// foreign one, and one where the session has ended, is not there.
+// TestSeveralHospitals: each is looked at by its path, in the role of the person there. A foreign
+// hospital is not there, nor is one where the session has ended.
 func TestSeveralHospitals(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)

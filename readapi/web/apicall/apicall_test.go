@@ -112,7 +112,7 @@ func TestNotSent(t *testing.T) {
 	}
 }
 
-// TestReaderLeaves: the request to the API ends with that of the page.
+// TestReaderLeaves: the request to the API ends when the request of the page does.
 func TestReaderLeaves(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

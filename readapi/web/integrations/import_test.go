@@ -1,7 +1,9 @@
 package integrations
 
 import (
+	"bytes"
 	"html"
+	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -14,8 +16,8 @@ import (
 var hidden = regexp.MustCompile(`<input type="hidden" name="(version|was)" value="([^"]*)">`)
 
 // TestFileOvertaken: the preview of a file carries the version of the table that it was made
-// from. If the table has changed by then, the file is not applied: the page shows what each row
-// said, what it says now and what the file says, and the next try is of the table as it is now.
+// from. If the table has changed by then, the file is not applied. The page shows what each row
+// said, what it says now and what the file says. The next try is of the table as it is now.
 func TestFileOvertaken(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ page, list, api, rows, before, now, did, says string }{
@@ -103,6 +105,71 @@ func TestFileFaultsInSpanish(t *testing.T) {
 			a.Router.ServeHTTP(got, r)
 			if got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), tt.says) || len(a.acts()) != 0 {
 				t.Errorf("%d lacks %q, asked %+v: %s", got.Code, tt.says, a.acts(), got.Body)
+			}
+		})
+	}
+}
+
+// TestFiles: an exported table can be imported again, as a file or pasted.
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	a, cookie := local(t)
+	a.answers["GET /api/admin/terminology?limit=20000"] = mapOf
+	for path, want := range map[string]string{
+		"terminology/map.csv":       "system,code,kind,factorId,op,than,comment\nlocal,MAGSO4-DRIP,medication,high-eclampsia,,,was wrong\n",
+		"terminology/locations.csv": "pointOfCare,room,bed,roomId,roomLabel,area,outside,primaryFactor\nBIRTH,B9,,9,Birth 9,LDR,,\n",
+	} {
+		got := a.Ask("GET", "/app/integrations/"+path, cookie)
+		if got.Body.String() != want || !strings.HasPrefix(got.Header().Get("Content-Disposition"), "attachment;") || got.Header().Get("Content-Type") != "text/csv; charset=utf-8" {
+			t.Errorf("%s: %q, %v", path, got.Body, got.Header())
+		}
+	}
+	a.answers["POST /api/admin/terminology?dryRun=true"] = wouldDo
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	file, err := w.CreateFormFile("file", "map.csv")
+	if err == nil {
+		_, err = file.Write([]byte("\xef\xbb\xbfsystem,code,factorId\nlocal,B,none\n"))
+	}
+	for name, value := range map[string]string{"do": "preview", "rows": ""} {
+		if err == nil {
+			err = w.WriteField(name, value)
+		}
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest("POST", "/app/integrations/terminology/import", &form)
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	r.Header.Set("Content-Type", w.FormDataContentType())
+	r.AddCookie(cookie)
+	got := httptest.NewRecorder()
+	a.Router.ServeHTTP(got, r)
+	body := got.Body.String()
+	if got.Code != http.StatusOK || !strings.Contains(body, "local,B,none") || !strings.Contains(body, `value="apply"`) || !strings.Contains(body, "One row can be applied") {
+		t.Errorf("%d: %s", got.Code, body)
+	}
+}
+
+// TestFilesThatAreNot: the page refuses a text that is no table, without a request to the API.
+func TestFilesThatAreNot(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ rows, says string }{
+		"nothing":        {"", "The file is empty."},
+		"no rows":        {"system,code,factorId\n", "The file has no row."},
+		"another column": {"system,code,factor\nlocal,A,high-mag\n", "line 1: column 3 is none of"},
+		"no number":      {"system,code,factorId,op,than\nlocal,A,high-mag,>,x\n", "line 2: than: It must be of this type of JSON. (type:number)"},
+		"too many":       {"system,code,factorId\n" + strings.Repeat("local,A,none\n", rowsAtOnce+1), "At most 5000 rows"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, cookie := local(t)
+			got := a.Ask("POST", "/app/integrations/terminology/import", cookie, url.Values{"rows": {tt.rows}, "do": {"apply"}}.Encode())
+			if got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), tt.says) || len(a.acts()) != 0 {
+				t.Errorf("%d lacks %q, asked %+v", got.Code, tt.says, a.acts())
 			}
 		})
 	}

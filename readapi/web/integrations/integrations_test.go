@@ -79,7 +79,7 @@ func (a *admins) verdict(context.Context, string) (*score.Verdict, error) {
 // route is one method of one path of the pages, with what stands for its parameters.
 type route struct{ method, pattern, path string }
 
-// routes are those of the pages.
+// routes returns the routes of the pages.
 func (a *admins) routes() (all []route) {
 	a.Helper()
 	filled := strings.NewReplacer("{id}", "4", "{hospital}", "north")

@@ -92,7 +92,7 @@ func leftmost(e ast.Expr) string {
 }
 
 // TestReasonsInEachLanguage: every rule and every sentence by which the API may refuse a form
-// has a text in each language. The English texts are those of the API.
+// has a text in each language. The English texts are the texts of the API.
 func TestReasonsInEachLanguage(t *testing.T) {
 	t.Parallel()
 	all := reasonsOfAPI(t)
