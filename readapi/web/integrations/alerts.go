@@ -18,12 +18,12 @@ func alertsSection() *section {
 	return &section{
 		name: "alerts", counts: true,
 		shows: map[string]func(*adminRequest){
-			"": forAlerts(showAlertsAdmin), "/tiers/{id}": forAlerts(showTier), "/recipients/new": forAlerts(askForRecipient), "/recipients/{id}": forAlerts(showRecipient),
-			"/tests/{id}": forAlerts(showAlertTest), "/episodes": forAlerts(showEpisodes),
+			"": forSection(showAlertsAdmin), "/tiers/{id}": forSection(showTier), "/recipients/new": forSection(askForRecipient), "/recipients/{id}": forSection(showRecipient),
+			"/tests/{id}": forSection(showAlertTest), "/episodes": forSection(showEpisodes),
 		},
 		acts: map[string]act{
-			"/tiers/{id}": {do: forAlerts(setTier)}, "/recipients/new": {do: forAlerts(addRecipient)}, "/recipients/{id}": {do: forAlerts(changeRecipient)},
-			"/recipients/{id}/remove": {do: forAlerts(removeRecipient)}, "/recipients/{id}/test": {do: forAlerts(testRecipient)}, "/episodes/{id}": {do: forAlerts(takeEpisode)},
+			"/tiers/{id}": {do: forSection(setTier)}, "/recipients/new": {do: forSection(addRecipient)}, "/recipients/{id}": {do: forSection(changeRecipient)},
+			"/recipients/{id}/remove": {do: forSection(removeRecipient)}, "/recipients/{id}/test": {do: forSection(testRecipient)}, "/episodes/{id}": {do: forSection(takeEpisode)},
 		},
 	}
 }

@@ -20,8 +20,8 @@ const (
 func feedsSection() *section {
 	return &section{
 		name: "feeds", counts: true,
-		shows: map[string]func(*adminRequest){"": forFeeds(showFeeds), "/connect": forFeeds(showConnect), "/letters": forFeeds(showLetters), "/sources/{id}": forFeeds(showSource)},
-		acts:  map[string]act{"/letters": {do: forFeeds(retryLetters)}, "/letters/{id}": {do: forFeeds(retryLetter)}},
+		shows: map[string]func(*adminRequest){"": forSection(showFeeds), "/connect": forSection(showConnect), "/letters": forSection(showLetters), "/sources/{id}": forSection(showSource)},
+		acts:  map[string]act{"/letters": {do: forSection(retryLetters)}, "/letters/{id}": {do: forSection(retryLetter)}},
 	}
 }
 

@@ -23,21 +23,13 @@ type (
 	alertsRequest struct{ localRequest }
 )
 
-// These functions give a page the request of its section.
-func forFeeds(do func(feedsRequest)) func(*adminRequest) {
-	return func(on *adminRequest) { do(feedsRequest{localRequest{on}}) }
+// forSection gives a page the request of its section.
+func forSection[T ~struct{ localRequest }](do func(T)) func(*adminRequest) {
+	return func(on *adminRequest) { do(T{localRequest{on}}) }
 }
-func forTerms(do func(termsRequest)) func(*adminRequest) {
-	return func(on *adminRequest) { do(termsRequest{localRequest{on}}) }
-}
+
 func forPlaces(do func(placesRequest)) func(*adminRequest) {
-	return func(on *adminRequest) { do(placesRequest{termsRequest{localRequest{on}}}) }
-}
-func forRules(do func(rulesRequest)) func(*adminRequest) {
-	return func(on *adminRequest) { do(rulesRequest{localRequest{on}}) }
-}
-func forAlerts(do func(alertsRequest)) func(*adminRequest) {
-	return func(on *adminRequest) { do(alertsRequest{localRequest{on}}) }
+	return forSection(func(d termsRequest) { do(placesRequest{d}) })
 }
 
 // nameFactor returns the name of a factor by its id. The id of a code that means nothing is

@@ -17,8 +17,8 @@ const rulesAPI = "/api/admin/rules"
 func rulesSection() *section {
 	return &section{
 		name:  "rules",
-		shows: map[string]func(*adminRequest){"": forRules(showRules), "/{id}": forRules(showRule), "/{id}/past": forRules(showPast)},
-		acts:  map[string]act{"/{id}": {do: forRules(actOnRule)}},
+		shows: map[string]func(*adminRequest){"": forSection(showRules), "/{id}": forSection(showRule), "/{id}/past": forSection(showPast)},
+		acts:  map[string]act{"/{id}": {do: forSection(actOnRule)}},
 	}
 }
 

@@ -18,11 +18,11 @@ func terminologySection() *section {
 	return &section{
 		name: "terminology", counts: true,
 		shows: map[string]func(*adminRequest){
-			"": forTerms(showWorklist), "/code": forTerms(showCode), "/map": forTerms(showMap), "/map.csv": forTerms(exportMap), "/import": forTerms(askForMap),
+			"": forSection(showWorklist), "/code": forSection(showCode), "/map": forSection(showMap), "/map.csv": forSection(exportMap), "/import": forSection(askForMap),
 			"/locations": forPlaces(showLocations), "/locations/row": forPlaces(showLocation), "/locations.csv": forPlaces(exportLocations), "/locations/import": forPlaces(askForLocations),
 		},
 		acts: map[string]act{
-			"/code": {do: forTerms(actOnCode)}, "/map/{id}": {do: forTerms(takeMappingBack)}, "/import": {do: forTerms(importMap)},
+			"/code": {do: forSection(actOnCode)}, "/map/{id}": {do: forSection(takeMappingBack)}, "/import": {do: forSection(importMap)},
 			"/locations/row": {do: forPlaces(setLocation)}, "/locations/row/{id}": {do: forPlaces(removeLocation)}, "/locations/import": {do: forPlaces(importLocations)},
 		},
 	}
