@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
 	"svc/internal/outbound"
 )
@@ -111,7 +112,7 @@ func commandOf(p *outbound.Progress) commandRow {
 // command returns a new command of the caller.
 func (s *server) command(r *http.Request, verb outbound.Verb) *outbound.Command {
 	caller := httpapi.Caller(r.Context())
-	return &outbound.Command{ID: newID("cmd_", 8), Hospital: caller.Hospital, Verb: verb, At: cut(s.Shell.Now()), By: caller.ID}
+	return &outbound.Command{ID: "cmd_" + access.RandomHex(8), Hospital: caller.Hospital, Verb: verb, At: cut(s.Shell.Now()), By: caller.ID}
 }
 
 // order writes the audit record of an act and the command to the ledger; false: it has

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
 	"svc/internal/outbound"
 )
@@ -147,7 +148,7 @@ func (s *alerts) createRecipient(w http.ResponseWriter, r *http.Request) {
 		unprocessable(w, r, "There are as many recipients as a hospital can have.", "", "maxItems:"+strconv.Itoa(recipientsMax))
 		return
 	}
-	p.ID = newID("rcp_", 8)
+	p.ID = "rcp_" + access.RandomHex(8)
 	s.saveRecipient(w, r, seen, actRecipientCreate, 0, &p, warnings)
 }
 

@@ -2,8 +2,6 @@ package subscribers
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"net/http"
 	"slices"
@@ -50,13 +48,6 @@ func optionalBody(shape any, examples ...contract.Example) []contract.Body {
 	all := body(shape, examples...)
 	all[0].Optional = true
 	return all
-}
-
-// newID returns a fresh id: the prefix and two hex digits for each byte.
-func newID(prefix string, bytes int) string {
-	b := make([]byte, bytes)
-	rand.Read(b) // never fails: crypto/rand ends the program instead
-	return prefix + hex.EncodeToString(b)
 }
 
 func hospitalOf(r *http.Request) string { return httpapi.Caller(r.Context()).Hospital }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
 	"svc/internal/outbound"
 	"svc/internal/signature"
@@ -91,7 +92,7 @@ func (s *webhooks) rotate(w http.ResponseWriter, r *http.Request) {
 	now, overlap := s.Shell.Now(), time.Duration(in.OverlapHours)*time.Hour
 	hook := *old
 	hook.Version++
-	if hook.Secrets, ok = Rotate(old.Secrets, outbound.Secret{ID: newID("sec_", 4), Value: secret}, now, overlap); !ok {
+	if hook.Secrets, ok = Rotate(old.Secrets, outbound.Secret{ID: "sec_" + access.RandomHex(4), Value: secret}, now, overlap); !ok {
 		unprocessable(w, r, "A secret waits to be promoted; rotate after that, or with overlapHours 0.", "overlapHours", "rotating")
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
 	"svc/internal/outbound"
 	"svc/internal/signature"
@@ -207,8 +208,8 @@ func (s *webhooks) createWebhook(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	warnings = warned(warnings, warning)
-	hook.ID = newID("whk_", 8)
-	hook.Secrets = []outbound.Secret{{ID: newID("sec_", 4), Value: secret, State: outbound.SecretCurrent}}
+	hook.ID = "whk_" + access.RandomHex(8)
+	hook.Secrets = []outbound.Secret{{ID: "sec_" + access.RandomHex(4), Value: secret, State: outbound.SecretCurrent}}
 
 	seen, end := s.begin()
 	defer end()

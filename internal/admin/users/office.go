@@ -64,7 +64,7 @@ func (o *Office) MakeLink(ctx context.Context, by, hospital, label string, role 
 	}
 	token, now := Token(), cut(o.Now())
 	l := Link{
-		Hash: Hash(token), Hospital: hospital, User: newID(), Label: label, Role: role,
+		Hash: Hash(token), Hospital: hospital, User: "usr_" + access.RandomHex(8), Label: label, Role: role,
 		CreatedAt: now, ExpiresAt: now.Add(ttl),
 	}
 	act := audit.Act{Hospital: hospital, At: now, By: by, Action: ActLink, Subject: l.User, After: l.ID()[:16]}

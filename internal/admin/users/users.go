@@ -7,11 +7,12 @@
 package users
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
 	"time"
+
+	"svc/internal/httpapi/access"
 )
 
 // Role is what a person may do on the pages.
@@ -94,16 +95,6 @@ func (l *Link) ID() string { return hex.EncodeToString(l.Hash[:]) }
 func Hash(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
 
 // Token returns 32 random bytes in hexadecimal.
-func Token() string {
-	secret := make([]byte, 32)
-	rand.Read(secret) // never fails: crypto/rand ends the program instead
-	return hex.EncodeToString(secret)
-}
-
-func newID() string {
-	id := make([]byte, 8)
-	rand.Read(id)
-	return "usr_" + hex.EncodeToString(id)
-}
+func Token() string { return access.RandomHex(32) }
 
 func cut(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

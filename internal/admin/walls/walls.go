@@ -6,7 +6,6 @@ package walls
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -113,12 +112,9 @@ func (o *Office) Make(ctx context.Context, by, hospital, label string) (Wall, st
 	if len(o.Register.Walls(hospital)) >= Most {
 		return Wall{}, "", ErrTooMany
 	}
-	secret, id := make([]byte, 32), make([]byte, 8)
-	rand.Read(secret) // never fails: crypto/rand ends the program instead
-	rand.Read(id)
-	token := hex.EncodeToString(secret)
+	token := access.RandomHex(32)
 	w := Wall{
-		ID: "wall_" + hex.EncodeToString(id), Hospital: hospital, Label: label,
+		ID: "wall_" + access.RandomHex(8), Hospital: hospital, Label: label,
 		Hash: sha256.Sum256([]byte(token)), CreatedAt: o.Now().UTC().Truncate(time.Millisecond),
 	}
 	return w, token, o.do(ctx, &w, false, audit.Act{By: by, Action: ActMake, After: version(&w)})

@@ -163,13 +163,9 @@ func Limits(rate float64, burst int) (Limit, error) {
 // ID, Hash, Prefix and CreatedAt of the template. It sets Source unless the template has one:
 // then the key continues that lineage.
 func Mint(template Key, now time.Time) (key Key, token string) {
-	secret := make([]byte, 32)
-	rand.Read(secret) // never fails: crypto/rand ends the program instead
-	id := make([]byte, 8)
-	rand.Read(id)
-	token = tokenPrefix + hex.EncodeToString(secret)
+	token = tokenPrefix + RandomHex(32)
 	key = template
-	key.ID = "key_" + hex.EncodeToString(id)
+	key.ID = "key_" + RandomHex(8)
 	key.Source = key.Lineage()
 	key.Hash, key.Prefix = Hash(token), token[:prefixLength]
 	key.CreatedAt = now.UTC().Truncate(time.Millisecond)
@@ -181,6 +177,13 @@ const (
 	tokenPrefix  = "svc_"
 	prefixLength = 8 // characters
 )
+
+// RandomHex returns random bytes in hexadecimal: two digits for each.
+func RandomHex(bytes int) string {
+	b := make([]byte, bytes)
+	rand.Read(b) // never fails: crypto/rand ends the program instead
+	return hex.EncodeToString(b)
+}
 
 // Hash returns the part of a token that is stored.
 func Hash(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
