@@ -22,8 +22,8 @@ type Warning struct {
 }
 
 // ReadJSON reads the JSON object of a body of at most atMost bytes into v. Fields that
-// the body lacks keep their values in v. The warnings name the fields that v does not
-// have. If ok is false it has answered.
+// the body lacks keep their values in v. The warnings name the fields that v does not have; there
+// may be none, but they are not nil. If ok is false it has answered.
 func ReadJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any) (warnings []Warning, ok bool) {
 	return readJSON(w, r, atMost, v, false)
 }
@@ -38,6 +38,7 @@ func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, optio
 		Fail(w, r, Problem{Kind: UnsupportedMedia, Message: "This endpoint takes application/json."})
 		return nil, false
 	}
+	warnings = []Warning{}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, atMost))
 	var given map[string]any
 	if err == nil && (!optional || len(bytes.TrimSpace(body)) > 0) {
@@ -56,7 +57,7 @@ func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, optio
 		if body, err = json.Marshal(plain(given, known)); err == nil {
 			err = json.Unmarshal(body, v)
 		}
-		warnings = unknown(given, known)
+		warnings = append(warnings, unknown(given, known)...)
 	}
 	problem := Problem{Kind: Invalid, Message: "The body is not JSON that this endpoint takes.", Details: []Detail{{Path: "", Rule: "json"}}}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {

@@ -61,7 +61,7 @@ func TestBodiesOfAdministrators(t *testing.T) {
 		body, want string
 		status     int
 	}{
-		"plain":                   {`{"name":"x","scopes":["admin"]}`, `{"in":{"name":"x","scopes":["admin"],"value":{"op":""},"parts":null},"warnings":null}`, 200},
+		"plain":                   {`{"name":"x","scopes":["admin"]}`, `{"in":{"name":"x","scopes":["admin"],"value":{"op":""},"parts":null},"warnings":[]}`, 200},
 		"twice":                   {`{"scopes":["read:status"],"name":"x","scopes":["admin"]}`, "scopes unique", 400},
 		"three times":             {`{"name":"x","name":"y","name":"z"}`, "name unique", 400},
 		"twice in another case":   {`{"name":"x","Name":"y"}`, "Name unique", 400},
@@ -72,7 +72,7 @@ func TestBodiesOfAdministrators(t *testing.T) {
 		"as deep as can be":       {`{"x":` + strings.Repeat("[", 63) + strings.Repeat("]", 63) + `}`, `{"in":{"name":"","scopes":null,"value":{"op":""},"parts":null},"warnings":[{"code":"unknown_field","path":"x"}]}`, 200},
 		"deeper":                  {`{"x":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`, "depth:64", 400},
 		"very deep, and not even": {strings.Repeat("[", 9000), "depth:64", 400},
-		"brackets in a text":      {`{"name":"` + strings.Repeat("[", 100) + `"}`, `{"in":{"name":"` + strings.Repeat("[", 100) + `","scopes":null,"value":{"op":""},"parts":null},"warnings":null}`, 200},
+		"brackets in a text":      {`{"name":"` + strings.Repeat("[", 100) + `"}`, `{"in":{"name":"` + strings.Repeat("[", 100) + `","scopes":null,"value":{"op":""},"parts":null},"warnings":[]}`, 200},
 		"no UTF-8":                {"{\"name\":\"\xff\"}", "utf-8", 400},
 		"no object":               {`[]`, "type:object", 400},
 		"null":                    {`null`, "json", 400},

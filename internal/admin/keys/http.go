@@ -139,7 +139,7 @@ func (s *server) row(k *access.Key, used map[string]time.Time) keyRow {
 }
 
 func (s *server) minted(k *access.Key, token string, warnings []httpapi.Warning) mintedKey {
-	return mintedKey{s.row(k, nil), token, append([]httpapi.Warning{}, warnings...)}
+	return mintedKey{s.row(k, nil), token, warnings}
 }
 
 func (s *server) list(w http.ResponseWriter, r *http.Request) {

@@ -140,7 +140,7 @@ func (s *webhooks) test(w http.ResponseWriter, r *http.Request) {
 		c.Event = in.Event
 	}
 	if s.order(w, r, actWebhookTest, hook.ID, c) {
-		httpapi.OK(w, r, commanded{c.ID, some(s.Test(c)), append([]httpapi.Warning{}, warnings...)})
+		httpapi.OK(w, r, commanded{c.ID, some(s.Test(c)), warnings})
 	}
 }
 
@@ -189,7 +189,7 @@ func (s *webhooks) replay(w http.ResponseWriter, r *http.Request) {
 		ordered = s.order(w, r, actWebhookReplay, hook.ID, c)
 	}
 	if ordered {
-		httpapi.OK(w, r, replayed{c.ID, s.count(r.Context(), c), c.DryRun, append([]httpapi.Warning{}, warnings...)})
+		httpapi.OK(w, r, replayed{c.ID, s.count(r.Context(), c), c.DryRun, warnings})
 	}
 }
 

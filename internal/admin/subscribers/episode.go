@@ -116,5 +116,5 @@ func (s *alerts) acknowledge(w http.ResponseWriter, r *http.Request) {
 		unprocessable(w, r, "The level has risen since, or the episode has ended; look at the newest alert.", "alertId", p.Reason)
 		return
 	}
-	httpapi.OK(w, r, acknowledged{c.ID, p.Done, append([]httpapi.Warning{}, warnings...)})
+	httpapi.OK(w, r, acknowledged{c.ID, p.Done, warnings})
 }

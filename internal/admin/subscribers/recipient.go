@@ -190,7 +190,7 @@ func (s *alerts) changeRecipient(w http.ResponseWriter, r *http.Request) {
 
 func (s *alerts) saveRecipient(w http.ResponseWriter, r *http.Request, seen int64, action string, before int64, p *outbound.Recipient, warnings []httpapi.Warning) {
 	if s.perform(w, r, action, p.ID, before, p.Version, func(ctx context.Context) error { return s.Store.PutRecipient(ctx, seen, p) }) {
-		answer(w, r, p.Version, savedRecipient{recipientOf(p), append([]httpapi.Warning{}, warnings...)})
+		answer(w, r, p.Version, savedRecipient{recipientOf(p), warnings})
 	}
 }
 
@@ -305,6 +305,6 @@ func (s *alerts) testAlert(w http.ResponseWriter, r *http.Request) {
 		c.Endpoint, c.Event = p.WebhookID, outbound.Alert
 	}
 	if s.order(w, r, actAlertTest, p.ID, c) {
-		httpapi.OK(w, r, commanded{c.ID, some(s.Test(c)), append([]httpapi.Warning{}, warnings...)})
+		httpapi.OK(w, r, commanded{c.ID, some(s.Test(c)), warnings})
 	}
 }

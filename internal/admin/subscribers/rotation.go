@@ -99,7 +99,7 @@ func (s *webhooks) rotate(w http.ResponseWriter, r *http.Request) {
 	if s.perform(w, r, actWebhookRotate, hook.ID, old.Version, hook.Version, func(ctx context.Context) error { return s.Store.PutWebhook(ctx, seen, &hook) }) {
 		answer(w, r, hook.Version, rotated{
 			s.webhookRow(r.Context(), &hook), secret, httpapi.Time(cut(now.Add(overlap / 2))), httpapi.Time(cut(now.Add(overlap))),
-			append([]httpapi.Warning{}, warnings...),
+			warnings,
 		})
 	}
 }

@@ -118,7 +118,7 @@ func (s *alerts) putTier(w http.ResponseWriter, r *http.Request) {
 		warnings = append(warnings, httpapi.Warning{Code: "no_recipients", Path: "recipients"})
 	}
 	if s.perform(w, r, actTierSet, id, old.Version, tier.Version, func(ctx context.Context) error { return s.Store.PutTier(ctx, seen, &tier) }) {
-		answer(w, r, tier.Version, setTier{tierRowOf(&tier), append([]httpapi.Warning{}, warnings...)})
+		answer(w, r, tier.Version, setTier{tierRowOf(&tier), warnings})
 	}
 }
 

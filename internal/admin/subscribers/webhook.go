@@ -267,12 +267,11 @@ func (s *webhooks) changeWebhook(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if s.perform(w, r, actWebhookChange, hook.ID, old.Version, hook.Version, func(ctx context.Context) error { return s.Store.PutWebhook(ctx, seen, &hook) }) {
-		answer(w, r, hook.Version, changedWebhook{s.webhookRow(r.Context(), &hook), append([]httpapi.Warning{}, warnings...)})
+		answer(w, r, hook.Version, changedWebhook{s.webhookRow(r.Context(), &hook), warnings})
 	}
 }
 
 func warned(warnings []httpapi.Warning, code string) []httpapi.Warning {
-	warnings = append([]httpapi.Warning{}, warnings...)
 	if code != "" {
 		warnings = append(warnings, httpapi.Warning{Code: code, Path: "url"})
 	}
