@@ -57,11 +57,15 @@ type verdictMove struct {
 	Score     *int32  `json:"score"` // score of the room after the act
 }
 
+// acts serves what administrators do: to the settings of their hospital, and to a dead
+// letter. It writes the audit record of each act.
+type acts struct{ *server }
+
 // beginAct starts the observation of an act. If it returns nil it has answered.
-func (s *server) beginAct(w http.ResponseWriter, r *http.Request, channel acuity.Channel) (*acuity.Observation, *reader) {
-	o := s.observe(r, channel)
+func (a *acts) beginAct(w http.ResponseWriter, r *http.Request, channel acuity.Channel) (*acuity.Observation, *reader) {
+	o := a.observe(r, channel)
 	o.Source = httpapi.Caller(r.Context()).ID // the administrator who acts, not the owner of the data
-	in := s.reader(o)
+	in := a.reader(o)
 	o.Act = in.act(r)
 	if problem := in.problem(); problem != nil {
 		httpapi.Fail(w, r, *problem)
@@ -76,12 +80,12 @@ func (s *server) beginAct(w http.ResponseWriter, r *http.Request, channel acuity
 
 // beginActWithBody starts the observation of an act and lets read fill it from the body.
 // If it returns nil it has answered.
-func (s *server) beginActWithBody(w http.ResponseWriter, r *http.Request, channel acuity.Channel, read func(in *reader, body []byte, o *acuity.Observation)) (*acuity.Observation, *reader) {
+func (a *acts) beginActWithBody(w http.ResponseWriter, r *http.Request, channel acuity.Channel, read func(in *reader, body []byte, o *acuity.Observation)) (*acuity.Observation, *reader) {
 	body, ok := readJSON(w, r, maxBody)
 	if !ok {
 		return nil, nil
 	}
-	o, in := s.beginAct(w, r, channel)
+	o, in := a.beginAct(w, r, channel)
 	if o == nil {
 		return nil, nil
 	}
@@ -155,15 +159,15 @@ func entityTag(text string) (int64, bool) {
 
 // perform writes the audit record of an act, submits the act and returns its effects. If
 // it returns false it has answered.
-func (s *server) perform(w http.ResponseWriter, r *http.Request, o *acuity.Observation, in *reader, action string, subjects ...string) (acted, bool) {
+func (a *acts) perform(w http.ResponseWriter, r *http.Request, o *acuity.Observation, in *reader, action string, subjects ...string) (acted, bool) {
 	dry := o.Act != nil && o.Act.DryRun
-	if !dry && !s.recordAct(w, r, o, action, subjects...) {
+	if !dry && !a.recordAct(w, r, o, action, subjects...) {
 		return acted{}, false
 	}
-	got, ok := s.submit(w, r, nil, o)
+	got, ok := a.submit(w, r, nil, o)
 	if !ok {
 		if !dry {
-			s.recordNotDone(r, o, action, subjects...)
+			a.recordNotDone(r, o, action, subjects...)
 		}
 		return acted{}, false
 	}
@@ -180,21 +184,21 @@ func (s *server) perform(w http.ResponseWriter, r *http.Request, o *acuity.Obser
 	if problem := refusedAct(reason); problem != nil {
 		httpapi.Fail(w, r, *problem)
 		if !dry {
-			s.recordNotDone(r, o, action, subjects...)
+			a.recordNotDone(r, o, action, subjects...)
 		}
 		return acted{}, false
 	}
-	a := acted{common: in.answer(got), DryRun: dry, Changes: []verdictMove{}, version: got.change.Version}
+	answer := acted{common: in.answer(got), DryRun: dry, Changes: []verdictMove{}, version: got.change.Version}
 	for i := range got.change.Effects {
-		a.Changes = append(a.Changes, verdictMoveFrom(&got.change.Effects[i]))
+		answer.Changes = append(answer.Changes, verdictMoveFrom(&got.change.Effects[i]))
 	}
-	return a, true
+	return answer, true
 }
 
 // answerAct performs an act and answers with what answer makes of its effects.
-func (s *server) answerAct(w http.ResponseWriter, r *http.Request, o *acuity.Observation, in *reader, action string, subjects []string, answer func(acted) any) {
-	if a, ok := s.perform(w, r, o, in, action, subjects...); ok {
-		httpapi.OK(w, r, answer(a))
+func (a *acts) answerAct(w http.ResponseWriter, r *http.Request, o *acuity.Observation, in *reader, action string, subjects []string, answer func(acted) any) {
+	if effects, ok := a.perform(w, r, o, in, action, subjects...); ok {
+		httpapi.OK(w, r, answer(effects))
 	}
 }
 
@@ -229,15 +233,15 @@ const maxSubjects = 50
 
 // recordAct writes the audit record of an act. If that fails, the act must not be done:
 // recordAct has answered the request and returns false.
-func (s *server) recordAct(w http.ResponseWriter, r *http.Request, o *acuity.Observation, action string, subjects ...string) bool {
-	if s.Audit == nil {
+func (a *acts) recordAct(w http.ResponseWriter, r *http.Request, o *acuity.Observation, action string, subjects ...string) bool {
+	if a.Audit == nil {
 		return true
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), appendWait)
 	defer cancel()
-	err := s.Audit(ctx, actOf(o, action, subjects))
+	err := a.Audit(ctx, actOf(o, action, subjects))
 	if err != nil {
-		s.Shell.Log.WarnContext(r.Context(), "act not put on record", "hospital", o.Hospital, "action", action, "error", err)
+		a.Shell.Log.WarnContext(r.Context(), "act not put on record", "hospital", o.Hospital, "action", action, "error", err)
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
 	}
 	return err == nil
@@ -245,16 +249,16 @@ func (s *server) recordAct(w http.ResponseWriter, r *http.Request, o *acuity.Obs
 
 // recordNotDone adds to the audit log that a recorded act was refused, or may not have
 // been done. The answer to its request says which.
-func (s *server) recordNotDone(r *http.Request, o *acuity.Observation, action string, subjects ...string) {
-	if s.Audit == nil {
+func (a *acts) recordNotDone(r *http.Request, o *acuity.Observation, action string, subjects ...string) {
+	if a.Audit == nil {
 		return
 	}
 	how := audit.Failed
 	if kind := httpapi.Refusal(r.Context()).Kind; kind == httpapi.Unavailable || kind == httpapi.Internal {
 		how = audit.Unclear
 	}
-	if err := s.Audit.NotDone(r.Context(), actOf(o, action, subjects), how); err != nil {
-		s.Shell.Log.WarnContext(r.Context(), "failed act not put on record", "hospital", o.Hospital, "action", action, "error", err)
+	if err := a.Audit.NotDone(r.Context(), actOf(o, action, subjects), how); err != nil {
+		a.Shell.Log.WarnContext(r.Context(), "failed act not put on record", "hospital", o.Hospital, "action", action, "error", err)
 	}
 }
 

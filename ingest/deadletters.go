@@ -30,14 +30,14 @@ type DeadLetter func(ctx context.Context, hospital, id string) (*acuity.Observat
 
 const actionDeadLetterRetry = "dead-letter.retry"
 
-func deadLetterRoutes() []contract.Route[*server] {
-	return []contract.Route[*server]{{Operation: contract.Operation{
+func deadLetterRoutes() []contract.Route[*acts] {
+	return []contract.Route[*acts]{{Operation: contract.Operation{
 		Method: http.MethodPost, Path: "/api/admin/dead-letters/{id}/retry", Scope: access.Admin, ID: "retryDeadLetter",
 		Group: "Administration", Summary: "Take a record in that could not be applied",
 		About:      "If this release reads it: else 422 with the reason, and nothing is done. Within 24 hours of one that was taken in, the same again has no second effect and is answered as the first time, with repeated true.",
 		Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "0:0", About: "Of the dead letter: the position of the record."}},
 		Data:       retried{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable, httpapi.Conflict, httpapi.TooLarge},
-	}, Serve: (*server).retry}}
+	}, Serve: (*acts).retry}}
 }
 
 // retried is the answer to a retry. It looks like the answer to a feed.
@@ -46,9 +46,9 @@ type retried struct {
 	Repeated bool `json:"repeated"` // an earlier retry appended it: the answer tells what that one did
 }
 
-func (s *server) retry(w http.ResponseWriter, r *http.Request) {
+func (a *acts) retry(w http.ResponseWriter, r *http.Request) {
 	hospital, id := httpapi.Caller(r.Context()).Hospital, httpapi.PathValue(r, "id")
-	o, err := s.deadLetter(r.Context(), hospital, id)
+	o, err := a.deadLetter(r.Context(), hospital, id)
 	unreadable := (*UnreadableError)(nil)
 	switch {
 	case err == nil:
@@ -62,7 +62,7 @@ func (s *server) retry(w http.ResponseWriter, r *http.Request) {
 		})
 		return
 	default:
-		s.Shell.Log.WarnContext(r.Context(), "dead letter not read", "hospital", hospital, "error", err)
+		a.Shell.Log.WarnContext(r.Context(), "dead letter not read", "hospital", hospital, "error", err)
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
 		return
 	}
@@ -70,33 +70,33 @@ func (s *server) retry(w http.ResponseWriter, r *http.Request) {
 	// So the retry keeps that identity, and the facts are applied once, whichever comes
 	// first.
 	if o.Request == nil {
-		position := s.Pseudonyms.Pseudonym(hospital, "dead letter", id)
+		position := a.Pseudonyms.Pseudonym(hospital, "dead letter", id)
 		o.Request = &acuity.Request{Key: position, Digest: position}
 	}
-	act := s.observe(r, o.Channel) // the audit record names the administrator; the facts stay those of their sender
-	if !s.recordAct(w, r, act, actionDeadLetterRetry, id) {
+	act := a.observe(r, o.Channel) // the audit record names the administrator; the facts stay those of their sender
+	if !a.recordAct(w, r, act, actionDeadLetterRetry, id) {
 		return
 	}
-	got, ok := s.submit(w, r, nil, o)
+	got, ok := a.submit(w, r, nil, o)
 	if !ok {
-		s.recordNotDone(r, act, actionDeadLetterRetry, id)
+		a.recordNotDone(r, act, actionDeadLetterRetry, id)
 		return
 	}
 	if got.applied {
 		// Without this note the dead letter stays on the list, where a retry has no second effect.
-		if err := s.DeadLetterRetried(r.Context(), hospital, id); err != nil {
-			s.Shell.Log.WarnContext(r.Context(), "retry not noted", "hospital", hospital, "error", err)
+		if err := a.DeadLetterRetried(r.Context(), hospital, id); err != nil {
+			a.Shell.Log.WarnContext(r.Context(), "retry not noted", "hospital", hospital, "error", err)
 		}
 	}
 	repeated := len(w.Header()["Idempotency-Replayed"]) > 0
-	httpapi.OK(w, r, retried{s.reader(o).answer(got), repeated})
+	httpapi.OK(w, r, retried{a.reader(o).answer(got), repeated})
 }
 
-func (s *server) deadLetter(ctx context.Context, hospital, id string) (*acuity.Observation, error) {
-	if s.DeadLetter == nil {
+func (a *acts) deadLetter(ctx context.Context, hospital, id string) (*acuity.Observation, error) {
+	if a.DeadLetter == nil {
 		return nil, ErrNoDeadLetter
 	}
 	ctx, cancel := context.WithTimeout(ctx, appendWait)
 	defer cancel()
-	return s.DeadLetter(ctx, hospital, id)
+	return a.DeadLetter(ctx, hospital, id)
 }

@@ -106,7 +106,9 @@ type Config struct {
 
 // Mount adds all paths under /api/ingest that accept facts to a router that runs the shell.
 func Mount(r chi.Router, c Config) {
-	contract.Mount(r, c.Shell, &server{c}, routes())
+	s := &server{c}
+	contract.Mount(r, c.Shell, s, feedRoutes())
+	contract.Mount(r, c.Shell, &acts{s}, actRoutes())
 }
 
 type server struct{ Config }

@@ -15,8 +15,8 @@ type locationAnswer struct {
 }
 
 // setLocation sets rows of the location table, all or none.
-func (s *server) setLocation(w http.ResponseWriter, r *http.Request) {
-	o, in := s.beginActWithBody(w, r, acuity.ChannelLocations, func(in *reader, body []byte, o *acuity.Observation) {
+func (a *acts) setLocation(w http.ResponseWriter, r *http.Request) {
+	o, in := a.beginActWithBody(w, r, acuity.ChannelLocations, func(in *reader, body []byte, o *acuity.Observation) {
 		o.Locations = in.locations(body)
 	})
 	if o == nil {
@@ -26,11 +26,11 @@ func (s *server) setLocation(w http.ResponseWriter, r *http.Request) {
 	for i := range o.Locations {
 		ids[i] = location.RowID(&o.Locations[i])
 	}
-	s.answerAct(w, r, o, in, actionLocationSet, ids, func(a acted) any { return locationAnswer{a, ids[0], ids} })
+	a.answerAct(w, r, o, in, actionLocationSet, ids, func(a acted) any { return locationAnswer{a, ids[0], ids} })
 }
 
-func (s *server) deleteLocation(w http.ResponseWriter, r *http.Request) {
-	o, in := s.beginAct(w, r, acuity.ChannelLocations)
+func (a *acts) deleteLocation(w http.ResponseWriter, r *http.Request) {
+	o, in := a.beginAct(w, r, acuity.ChannelLocations)
 	if o == nil {
 		return
 	}
@@ -42,7 +42,7 @@ func (s *server) deleteLocation(w http.ResponseWriter, r *http.Request) {
 	p.Delete = true
 	o.Locations = []acuity.Place{p}
 	ids := []string{location.RowID(&p)}
-	s.answerAct(w, r, o, in, actionLocationDelete, ids, func(a acted) any { return locationAnswer{a, ids[0], ids} })
+	a.answerAct(w, r, o, in, actionLocationDelete, ids, func(a acted) any { return locationAnswer{a, ids[0], ids} })
 }
 
 // locations reads the rows of a request: a list, or a single row as the whole body.

@@ -14,11 +14,18 @@ import (
 )
 
 // Operations are the API operations by which facts come in.
-func Operations() []contract.Operation { return contract.Operations(routes()) }
+func Operations() []contract.Operation {
+	return slices.Concat(contract.Operations(feedRoutes()), contract.Operations(actRoutes()))
+}
 
-// routes are the operations with their handlers. The body shapes below document
+// actRoutes are the operations of administrators.
+func actRoutes() []contract.Route[*acts] {
+	return slices.Concat(localSettingsRoutes(), deadLetterRoutes())
+}
+
+// feedRoutes are the operations with their handlers. The body shapes below document
 // the bodies, and the handlers read the bodies by them (shape.go).
-func routes() []contract.Route[*server] {
+func feedRoutes() []contract.Route[*server] {
 	all := []contract.Route[*server]{
 		{Operation: contract.Operation{
 			Path: "/api/ingest/adt", Scope: access.IngestADT, ID: "sendADT", Summary: "One admit, discharge or transfer event",
@@ -97,7 +104,7 @@ func routes() []contract.Route[*server] {
 		o.Refuses = append(slices.Clip(o.Refuses), httpapi.Conflict, httpapi.TimedOut)
 		serve := all[i].Serve
 		all[i].Serve = func(s *server, w http.ResponseWriter, r *http.Request) {
-			shared(s, w, r, func(r *http.Request) {
+			s.serveShared(w, r, func(r *http.Request) {
 				s.countRefusal(w, r, func(w http.ResponseWriter) {
 					if once, ok := s.readIdempotencyKey(w, r); ok {
 						serve(s, w, once)
@@ -106,7 +113,7 @@ func routes() []contract.Route[*server] {
 			})
 		}
 	}
-	return slices.Concat(all, localSettingsRoutes(), deadLetterRoutes())
+	return all
 }
 
 // factors lists the refusal of a body that names an unknown factor: the body is refused

@@ -15,19 +15,19 @@ type ruleAnswer struct {
 }
 
 // setRule puts a rule in force. It replaces the earlier rule completely.
-func (s *server) setRule(w http.ResponseWriter, r *http.Request) {
-	o, in := s.beginActWithBody(w, r, acuity.ChannelRules, func(in *reader, body []byte, o *acuity.Observation) {
+func (a *acts) setRule(w http.ResponseWriter, r *http.Request) {
+	o, in := a.beginActWithBody(w, r, acuity.ChannelRules, func(in *reader, body []byte, o *acuity.Observation) {
 		o.Rules = []catalogue.Rule{in.rule(body, httpapi.PathValue(r, "id"))}
 	})
 	if o == nil {
 		return
 	}
 	id := o.Rules[0].Factor.ID()
-	s.answerAct(w, r, o, in, actionRuleSet, []string{id}, func(a acted) any { return ruleAnswer{a, id} })
+	a.answerAct(w, r, o, in, actionRuleSet, []string{id}, func(a acted) any { return ruleAnswer{a, id} })
 }
 
-func (s *server) deleteRule(w http.ResponseWriter, r *http.Request) {
-	o, in := s.beginAct(w, r, acuity.ChannelRules)
+func (a *acts) deleteRule(w http.ResponseWriter, r *http.Request) {
+	o, in := a.beginAct(w, r, acuity.ChannelRules)
 	if o == nil {
 		return
 	}
@@ -37,7 +37,7 @@ func (s *server) deleteRule(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	o.Rules = []catalogue.Rule{{Factor: f, Delete: true}}
-	s.answerAct(w, r, o, in, actionRuleDelete, []string{f.ID()}, func(a acted) any { return ruleAnswer{a, f.ID()} })
+	a.answerAct(w, r, o, in, actionRuleDelete, []string{f.ID()}, func(a acted) any { return ruleAnswer{a, f.ID()} })
 }
 
 // rule reads a rule: {factorId, values: {line: text}, comment}. The path or the body

@@ -18,14 +18,14 @@ type settingsAnswer struct {
 // setSettings sets all settings of the hospital. The switches that change verdicts are an
 // observation. Time zone and senders change how later requests are read; they are stored
 // with the hospital.
-func (s *server) setSettings(w http.ResponseWriter, r *http.Request) {
+func (a *acts) setSettings(w http.ResponseWriter, r *http.Request) {
 	hospital, known := access.Hospital{}, false
-	if s.Settings != nil {
-		hospital, known = s.Settings.Hospital(httpapi.Caller(r.Context()).Hospital)
+	if a.Settings != nil {
+		hospital, known = a.Settings.Hospital(httpapi.Caller(r.Context()).Hospital)
 	}
-	o, in := s.beginActWithBody(w, r, acuity.ChannelSettings, func(in *reader, body []byte, o *acuity.Observation) {
+	o, in := a.beginActWithBody(w, r, acuity.ChannelSettings, func(in *reader, body []byte, o *acuity.Observation) {
 		if known {
-			o.Switches = in.settings(body, &hospital, s.Settings.Key)
+			o.Switches = in.settings(body, &hospital, a.Settings.Key)
 		}
 	})
 	switch {
@@ -37,10 +37,10 @@ func (s *server) setSettings(w http.ResponseWriter, r *http.Request) {
 	}
 	var answer settingsAnswer
 	var ok bool
-	if answer.acted, ok = s.perform(w, r, o, in, actionSettingsSet, o.Hospital); !ok {
+	if answer.acted, ok = a.perform(w, r, o, in, actionSettingsSet, o.Hospital); !ok {
 		return
 	}
-	if !answer.DryRun && !s.setHospital(w, r, &hospital, &answer) {
+	if !answer.DryRun && !a.setHospital(w, r, &hospital, &answer) {
 		return
 	}
 	httpapi.OK(w, r, answer)
@@ -52,18 +52,18 @@ func (s *server) setSettings(w http.ResponseWriter, r *http.Request) {
 // checked If-Match. The second half follows the version of the first, so the last act
 // wins in both, however two administrators collide. If the second half is not reached,
 // reading the settings shows that, and setting them again sets both.
-func (s *server) setHospital(w http.ResponseWriter, r *http.Request, hospital *access.Hospital, answer *settingsAnswer) bool {
+func (a *acts) setHospital(w http.ResponseWriter, r *http.Request, hospital *access.Hospital, answer *settingsAnswer) bool {
 	err := error(nil)
 	if answer.Applied {
 		ctx, cancel := context.WithTimeout(r.Context(), appendWait)
 		defer cancel()
 		answer.Version = &answer.version
-		err = s.Settings.Set(ctx, hospital.ID, answer.version, hospital.Zone, hospital.Senders)
+		err = a.Settings.Set(ctx, hospital.ID, answer.version, hospital.Zone, hospital.Senders)
 	}
 	if err == nil && answer.Applied {
 		return true
 	}
-	s.Shell.Log.WarnContext(r.Context(), "settings set by half", "hospital", hospital.ID, "error", err)
+	a.Shell.Log.WarnContext(r.Context(), "settings set by half", "hospital", hospital.ID, "error", err)
 	httpapi.Fail(w, r, httpapi.Problem{
 		Kind: httpapi.Unavailable, RetryAfter: retryAfter,
 		Message: "The switches are set or will be, time zone and senders are not. Read the settings, and set them again without If-Match or with the version read.",

@@ -21,9 +21,9 @@ const (
 
 type shareKey struct{} // of the *limit.Share in the context of a request
 
-// shared serves a request with a body. A large body waits until the hospital may have
+// serveShared serves a request with a body. A large body waits until the hospital may have
 // another one read. Otherwise the request gets 429 before any of it is read.
-func shared(s *server, w http.ResponseWriter, r *http.Request, serve func(r *http.Request)) {
+func (s *server) serveShared(w http.ResponseWriter, r *http.Request, serve func(r *http.Request)) {
 	if s.Share == nil {
 		serve(r)
 		return

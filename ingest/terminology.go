@@ -43,8 +43,8 @@ type mappingAnswer struct {
 	FactorID string `json:"factorId"`
 }
 
-func (s *server) setTerminology(w http.ResponseWriter, r *http.Request) {
-	o, in := s.beginActWithBody(w, r, acuity.ChannelTerminology, func(in *reader, body []byte, o *acuity.Observation) {
+func (a *acts) setTerminology(w http.ResponseWriter, r *http.Request) {
+	o, in := a.beginActWithBody(w, r, acuity.ChannelTerminology, func(in *reader, body []byte, o *acuity.Observation) {
 		o.Mappings = in.mappings(body)
 	})
 	if o == nil {
@@ -57,7 +57,7 @@ func (s *server) setTerminology(w http.ResponseWriter, r *http.Request) {
 		ids[i] = m.ID
 		mappings[i] = mappingAnswer{m.ID, string(m.System), m.Code, factorName(m.Factor)}
 	}
-	s.answerAct(w, r, o, in, actionTerminologySet, ids, func(a acted) any { return terminologyAnswer{a, mappings} })
+	a.answerAct(w, r, o, in, actionTerminologySet, ids, func(a acted) any { return terminologyAnswer{a, mappings} })
 }
 
 func factorName(f catalogue.Factor) string {
@@ -67,8 +67,8 @@ func factorName(f catalogue.Factor) string {
 	return f.ID()
 }
 
-func (s *server) deleteTerminology(w http.ResponseWriter, r *http.Request) {
-	o, in := s.beginAct(w, r, acuity.ChannelTerminology)
+func (a *acts) deleteTerminology(w http.ResponseWriter, r *http.Request) {
+	o, in := a.beginAct(w, r, acuity.ChannelTerminology)
 	if o == nil {
 		return
 	}
@@ -78,7 +78,7 @@ func (s *server) deleteTerminology(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	o.Mappings = []acuity.Mapping{{ID: id, Delete: true}}
-	s.answerAct(w, r, o, in, actionTerminologyDelete, []string{id}, func(a acted) any { return a })
+	a.answerAct(w, r, o, in, actionTerminologyDelete, []string{id}, func(a acted) any { return a })
 }
 
 // mappings reads the rows of a request: a list, or a single row as the whole body.
@@ -154,17 +154,17 @@ func (o object) limit(name string) codes.Milli {
 }
 
 // ignoreCodes takes codes off the worklist.
-func (s *server) ignoreCodes(w http.ResponseWriter, r *http.Request) {
-	s.markCodes(w, r, actionWorklistIgnore, false)
+func (a *acts) ignoreCodes(w http.ResponseWriter, r *http.Request) {
+	a.markCodes(w, r, actionWorklistIgnore, false)
 }
 
 // restoreCodes puts ignored codes back on the worklist.
-func (s *server) restoreCodes(w http.ResponseWriter, r *http.Request) {
-	s.markCodes(w, r, actionWorklistRestore, true)
+func (a *acts) restoreCodes(w http.ResponseWriter, r *http.Request) {
+	a.markCodes(w, r, actionWorklistRestore, true)
 }
 
-func (s *server) markCodes(w http.ResponseWriter, r *http.Request, action string, restore bool) {
-	o, in := s.beginActWithBody(w, r, acuity.ChannelTerminology, func(in *reader, body []byte, o *acuity.Observation) {
+func (a *acts) markCodes(w http.ResponseWriter, r *http.Request, action string, restore bool) {
+	o, in := a.beginActWithBody(w, r, acuity.ChannelTerminology, func(in *reader, body []byte, o *acuity.Observation) {
 		o.Marks = in.marks(body, restore)
 	})
 	if o == nil {
@@ -174,7 +174,7 @@ func (s *server) markCodes(w http.ResponseWriter, r *http.Request, action string
 	for i := range o.Marks {
 		codes[i] = string(o.Marks[i].System) + " " + o.Marks[i].Code
 	}
-	s.answerAct(w, r, o, in, action, codes, func(a acted) any { return a })
+	a.answerAct(w, r, o, in, action, codes, func(a acted) any { return a })
 }
 
 // marks reads codes in the form of the worklist: a list, or a single code as the whole

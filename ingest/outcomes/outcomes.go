@@ -17,9 +17,9 @@ import (
 // Counter counts the observations that this process ingests, and their outcomes. The counts of the
 // last second are lost if the process dies.
 type Counter struct {
-	known func(ingest.Position) ([]byte, bool)
-	now   func() time.Time
-	tally feeds.Counter
+	known  func(ingest.Position) ([]byte, bool)
+	now    func() time.Time
+	counts feeds.Counter
 
 	mu      sync.Mutex
 	pending map[ingest.Position]kept // in the log, not applied yet
@@ -63,7 +63,7 @@ func (n *Counter) Took(in ingest.Intake) {
 	if in.Event != 0 {
 		sum.LastEvent = in.Event.Time()
 	}
-	n.tally.Add(feed, sum)
+	n.counts.Add(feed, sum)
 	if in.Position == nil {
 		return
 	}
@@ -123,7 +123,7 @@ func (n *Counter) Applied(at ingest.Position, change []byte) {
 		sum.LastApplied = n.now()
 	}
 	sum.Notices = k.notices(n.now(), c)
-	n.tally.Add(k.feed, sum)
+	n.counts.Add(k.feed, sum)
 }
 
 // notices returns the notices of applying an observation.
@@ -173,12 +173,12 @@ type Store interface {
 // accept are written the next time.
 func (n *Counter) Run(ctx context.Context, store Store, log *slog.Logger) error {
 	write := func(ctx context.Context) {
-		left, err := store.AddFeeds(ctx, n.tally.Drain())
+		left, err := store.AddFeeds(ctx, n.counts.Drain())
 		if err != nil {
 			log.DebugContext(ctx, "counts of feeds not kept", "error", err)
 		}
 		for feed, sum := range left {
-			n.tally.Add(feed, sum)
+			n.counts.Add(feed, sum)
 		}
 	}
 	for ctx.Err() == nil {

@@ -52,7 +52,7 @@ func TestCountsOfAFeed(t *testing.T) {
 	n.Took(ingest.Intake{Hospital: "north", Channel: acuity.ChannelHL7, Source: "key_1", At: acuity.At(at), Received: 2, Rejected: 2})
 	n.Took(ingest.Intake{Hospital: "north", Channel: acuity.ChannelHL7, Source: "key_1", At: acuity.At(at), Received: 1, Ignored: 1})
 
-	got := n.tally.Drain()[feeds.Feed{Hospital: "north", Channel: "hl7", Source: "key_1"}]
+	got := n.counts.Drain()[feeds.Feed{Hospital: "north", Channel: "hl7", Source: "key_1"}]
 	want := feeds.Counts{Received: 10, Applied: 2, Duplicates: 2, Ignored: 2, Rejected: 3, Warnings: 1}
 	if got == nil || got.Counts != want || !got.LastApplied.Equal(at) || len(n.pending) != 1 {
 		t.Errorf("%+v, want %+v; %d pending", got, want, len(n.pending))
@@ -97,7 +97,7 @@ func TestNoticesOfAFeed(t *testing.T) {
 	want := []feeds.Notice{
 		read, noted(false, "place_differs", "events[0]"), read, noted(true, "too_old", ""), read, noted(true, "too_old", "events[0]"), read,
 	}
-	if got := n.tally.Drain()[feed].Notices; !slices.Equal(got, want) {
+	if got := n.counts.Drain()[feed].Notices; !slices.Equal(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 	if n.events != 0 {
@@ -106,7 +106,7 @@ func TestNoticesOfAFeed(t *testing.T) {
 	n.events = eventsAtMost // the bound is reached while the processor is away
 	take(4, new(ingest.Places))
 	settle(4, acuity.Change{Outcome: acuity.Applied, Warnings: []acuity.Warning{{Code: "place_differs"}}})
-	if got := n.tally.Drain()[feed].Notices; !slices.Equal(got, []feeds.Notice{read}) || n.events != eventsAtMost {
+	if got := n.counts.Drain()[feed].Notices; !slices.Equal(got, []feeds.Notice{read}) || n.events != eventsAtMost {
 		t.Errorf("beyond the bound: %+v, %d", got, n.events)
 	}
 }

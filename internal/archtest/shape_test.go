@@ -33,7 +33,6 @@ type allowance struct {
 // grows beyond its allowance fails, and so does a needless one: sizes only shrink.
 var allowances = map[string]allowance{
 	"acuity":                  {154, "the words of observations, charts, changes and snapshots: a record refers to all below it"},
-	"ingest.server":           {45, "one handler for each path of the contract, and the share of a hospital around them"},
 	"internal/cli":            {42, "one command of the API each"},
 	"internal/httpapi":        {58, "the words of every answer: eighteen kinds of problems, the envelope, and how a request is read"},
 	"internal/outbound":       {80, "the vocabulary of what leaves the service: states, reasons and events have names of their own"},
