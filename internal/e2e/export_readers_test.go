@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/analysis/analysistest"
 	"svc/internal/analysis/archive"
 	"svc/internal/testkit/runtimes"
 )
@@ -55,7 +56,7 @@ func TestExportReadByOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 			duck, arrow := map[string]string{}, map[string]string{}
-			for _, c := range table.Columns {
+			for _, c := range analysistest.Columns(table.Name) {
 				kind, null := strings.CutSuffix(c.Type, ", may be null")
 				duck[c.Name], arrow[c.Name] = kind, arrowKinds[kind]
 				if null {

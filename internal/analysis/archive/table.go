@@ -2,7 +2,6 @@ package archive
 
 import (
 	"io"
-	"reflect"
 
 	"svc/internal/analysis/tables"
 	"svc/internal/stream"
@@ -11,9 +10,8 @@ import (
 
 // Table is a topic that can be exported.
 type Table struct {
-	Name    string // name of the topic without svc.v1.
-	Topic   schemas.Topic
-	Columns []tables.Column // after a list its fields, named by the list, a dot and the field
+	Name  string // name of the topic without svc.v1.
+	Topic schemas.Topic
 	// Transactions says that the topic is written in transactions, so internal/stream must read
 	// it.
 	Transactions bool
@@ -44,7 +42,7 @@ func tableOf[R any](name string, transactions bool, t *tables.Table[R]) Table {
 		}
 	}
 	return Table{
-		Name: name, Topic: t.Topic, Transactions: transactions, Columns: tables.Dictionary(reflect.TypeFor[R]()), version: version,
+		Name: name, Topic: t.Topic, Transactions: transactions, version: version,
 		begin: func(e *exporter) segmenter {
 			return &segmentOf[R]{exporter: e, table: t, open: map[string]*outFile[R]{}}
 		},

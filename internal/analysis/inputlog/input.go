@@ -22,15 +22,13 @@ type Input struct {
 	// Reason says why.
 	Observation *acuity.Observation
 	Reason      string
-
-	Key, Value []byte // as stored in the log
 }
 
 // InputOf decodes a record. It never fails: a record that cannot be read is an input too.
 func InputOf(r *stream.Record) Input {
 	in := Input{
 		Position: stream.Position{Partition: r.Partition, Offset: r.Offset},
-		Hospital: schemas.InputHospital(r.Key), At: acuity.At(r.Timestamp), Key: r.Key, Value: r.Value,
+		Hospital: schemas.InputHospital(r.Key), At: acuity.At(r.Timestamp),
 	}
 	o, reason, err := schemas.ReadInput(r.Key, r.Value)
 	if err != nil {

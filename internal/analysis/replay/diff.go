@@ -40,10 +40,9 @@ type Diff struct {
 
 // DiffSummary counts the differences.
 type DiffSummary struct {
-	Hours        int64          // with any difference, of all hospitals
-	Rows         int64          //
-	LevelMinutes float64        // minutes in which the level differed
-	Held         *tables.Moment // the instant from which levels and colours of all hospitals are the recorded ones; nil: no change is held
+	Hours        int64   // with any difference, of all hospitals
+	Rows         int64   //
+	LevelMinutes float64 // minutes in which the level differed
 }
 
 // Write writes the rows to one writer, partition after partition.
@@ -105,9 +104,6 @@ func (d *diffSum) add(s *DiffSummary) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.Hours, d.Rows, d.LevelMinutes = d.Hours+s.Hours, d.Rows+s.Rows, d.LevelMinutes+s.LevelMinutes
-	if d.Held == nil || s.Held != nil && *s.Held > *d.Held {
-		d.Held = s.Held
-	}
 }
 
 // differing is a passage that compares a replay of a partition with the recorded verdicts.
@@ -285,10 +281,6 @@ func (p *differing) finish() error {
 		}
 		if u.timeline.finish(); u.err != nil {
 			return u.err
-		}
-		if u.held != never {
-			at := tables.Moment(u.held)
-			u.summary.Held = &at
 		}
 		p.sum.add(&u.summary)
 	}

@@ -9,6 +9,7 @@ import (
 	"svc/acuity/score"
 	"svc/internal/analysis/analysistest"
 	"svc/internal/analysis/archive"
+	"svc/internal/analysis/inputlog"
 	"svc/internal/analysis/replay"
 	"svc/internal/analysis/tables"
 	"svc/internal/stream"
@@ -77,21 +78,25 @@ func verdictAt(b *analysistest.Kafka, hospital string, at acuity.Instant) string
 	digest := ""
 	each := func(c *acuity.Change) {
 		c.Offset = 0
-		value, err := schemas.ChangeCodec.Encode(nil, c)
-		if err != nil {
-			b.TB.Fatal(err)
+		value, fault := schemas.ChangeCodec.Encode(nil, c)
+		if fault != nil {
+			b.TB.Fatal(fault)
 		}
 		digest = sum(digest + string(value))
 	}
-	for in, err := range b.Log().Inputs(b.TB.Context(), hospital) {
-		if err != nil {
-			b.TB.Fatal(err)
+	log := b.Log().Source()
+	span, err := log.Partition(b.TB.Context(), schemas.Partition([]byte(hospital), analysistest.Partitions))
+	if err != nil {
+		b.TB.Fatal(err)
+	}
+	if err := log.Read(b.TB.Context(), span, func(r stream.Record) error {
+		if in := inputlog.InputOf(&r); in.Hospital == hospital && in.At < at {
+			digest = sum(digest + string(r.Key) + string(r.Value))
+			f.Apply(&in, each)
 		}
-		if in.At >= at {
-			break
-		}
-		digest = sum(digest + string(in.Key) + string(in.Value))
-		f.Apply(&in, each)
+		return nil
+	}); err != nil {
+		b.TB.Fatal(err)
 	}
 	f.ElapseTo(at, each)
 	v := score.Judge(f.Chart(), at)

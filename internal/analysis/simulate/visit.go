@@ -18,7 +18,6 @@ type visit struct {
 	room      *room
 	primary   string // the primary factor that the sender names; "": the place implies it
 	since     clock  // start of primary, or of the stay in the room
-	admitted  clock
 
 	diagnoses []diagnosis
 	running   []running // running drugs
@@ -48,7 +47,7 @@ func (u *unit) admit() *visit {
 	u.visits++
 	u.patients++
 	v := &visit{
-		unit: u, number: u.visits, patient: u.patients, open: true, admitted: u.now,
+		unit: u, number: u.visits, patient: u.patients, open: true,
 		chance: newChance(u.options.Seed, purposeVisits+uint64(u.visits)), //nolint:gosec // a count
 	}
 	v.expecting = 1

@@ -131,9 +131,9 @@ func newCSVSink[R any](w io.Writer) *csvSink[R] {
 
 func (s *csvSink[R]) Reset(w io.Writer) {
 	s.out, s.record = csv.NewWriter(w), s.record[:0]
-	columns := columnsOf(reflect.TypeFor[R]())
-	for i := range columns {
-		s.record = append(s.record, columns[i].Name)
+	for f := range reflect.TypeFor[R]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("parquet"), ",")
+		s.record = append(s.record, name)
 	}
 	s.out.Write(s.record) //nolint:errcheck // Close returns the error
 }
@@ -184,47 +184,4 @@ func cell(v reflect.Value) (string, error) {
 	}
 	text, err := json.Marshal(v.Interface())
 	return string(text), err //nolint:wrapcheck // of a struct of ours
-}
-
-// Column is one column of a table, as the dictionary lists it.
-type Column struct {
-	Name  string // of a field inside a list: the list, a dot and the field
-	Type  string
-	About string
-}
-
-// columnsOf reads the columns from the tags of a row.
-func columnsOf(row reflect.Type) (columns []Column) {
-	for f := range row.Fields() {
-		name, options, _ := strings.Cut(f.Tag.Get("parquet"), ",")
-		columns = append(columns, Column{Name: name, Type: typeName(f.Type, options), About: f.Tag.Get("about")})
-	}
-	return columns
-}
-
-// typeName returns the type of a column as DuckDB names it.
-func typeName(t reflect.Type, options string) string {
-	null := ""
-	if strings.Contains(options, "optional") {
-		null = ", may be null"
-	}
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	switch {
-	case t == reflect.TypeFor[Moment]():
-		return "TIMESTAMP WITH TIME ZONE" + null
-	case t == reflect.TypeFor[[]byte]():
-		return "BLOB" + null
-	case t == reflect.TypeFor[[]string]():
-		return "VARCHAR[]"
-	case t == reflect.TypeFor[[]int32]():
-		return "INTEGER[]"
-	case t.Kind() == reflect.Slice:
-		return "STRUCT[]"
-	}
-	names := map[reflect.Kind]string{
-		reflect.String: "VARCHAR", reflect.Int32: "INTEGER", reflect.Int64: "BIGINT", reflect.Bool: "BOOLEAN", reflect.Float64: "DOUBLE",
-	}
-	return names[t.Kind()] + null
 }

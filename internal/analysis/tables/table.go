@@ -1,8 +1,6 @@
 package tables
 
 import (
-	"reflect"
-
 	"svc/internal/stream"
 	"svc/schemas"
 )
@@ -17,20 +15,6 @@ type Table[R any] struct {
 	// Version returns the version of a record within its hospital; nil: the topic has no
 	// versions.
 	Version func(r *stream.Record) int64
-}
-
-// Dictionary lists the columns of a row and, after each list, the columns of its elements.
-func Dictionary(row reflect.Type) (all []Column) {
-	for i, c := range columnsOf(row) {
-		all = append(all, c)
-		if t := row.Field(i).Type; t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct {
-			for _, inner := range columnsOf(t.Elem()) {
-				inner.Name = c.Name + "." + inner.Name
-				all = append(all, inner)
-			}
-		}
-	}
-	return all
 }
 
 // rowsOf makes a row of each element of a list.
