@@ -11,7 +11,7 @@ import (
 )
 
 func TestMatchVersion(t *testing.T) {
-	shell := &httpapi.Shell{Now: time.Now, Log: slog.New(slog.DiscardHandler)} //nolint:forbidigo // the clock does not matter
+	shell := &httpapi.Shell{Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 	for name, tt := range map[string]struct {
 		given   []string
 		version string

@@ -66,8 +66,8 @@ func (c *connection) script(ctx context.Context, s *redis.Script, keys []string,
 	err = c.call(ctx, func() error {
 		answer = s.EvalSha(ctx, c.redis, keys, args...)
 		if redis.HasErrorPrefix(answer.Err(), "NOSCRIPT") {
-			if err := s.Load(ctx, c.redis).Err(); err != nil {
-				return err
+			if lost := s.Load(ctx, c.redis).Err(); lost != nil {
+				return lost
 			}
 			answer = s.EvalSha(ctx, c.redis, keys, args...)
 		}

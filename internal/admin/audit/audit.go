@@ -91,8 +91,8 @@ func each(acts []Act, write func(Act) error) (written []Act, err error) {
 	for _, acts := range hospitals {
 		group.Go(func() error {
 			for _, act := range acts {
-				if err := write(act); err != nil {
-					return err
+				if fault := write(act); fault != nil {
+					return fault
 				}
 				mu.Lock()
 				written = append(written, act)

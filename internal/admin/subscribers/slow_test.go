@@ -45,7 +45,7 @@ func TestASlowSenderStopsNobody(t *testing.T) {
 			if _, err := io.WriteString(sender, change.rest); err != nil {
 				t.Fatal(err)
 			}
-			sender.Close() //nolint:errcheck // the end of the body
+			sender.Close()
 			<-ended
 			if slow.Code != http.StatusServiceUnavailable || slow.Header().Get("Retry-After") == "" || change.version(h) != 2 {
 				t.Errorf("a change of what was changed meanwhile: %d %s, version %d", slow.Code, slow.Body, change.version(h))
