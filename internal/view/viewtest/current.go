@@ -12,14 +12,7 @@ import (
 // demanding opens a view that reads only what is known to be current, by the clock of the test.
 func demanding(t *testing.T, url string, now func() time.Time) *view.View {
 	t.Helper()
-	cfg := config(url, t.Name()+":")
-	cfg.Current, cfg.Now = true, now
-	b, err := view.Open(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { b.Close() })
-	return b
+	return openWith(t, url, func(c *view.Config) { c.Current, c.Now = true, now })
 }
 
 // readable reads a hospital in every way. All must agree. It returns why the hospital cannot be

@@ -13,14 +13,7 @@ import (
 // clock opens a view with a clock of the test.
 func clock(t *testing.T, s Server, now *time.Time) *view.View {
 	t.Helper()
-	cfg := config(s.URL, "")
-	cfg.Now = func() time.Time { return *now }
-	b, err := view.Open(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { b.Close() })
-	return b
+	return openWith(t, s.URL, func(c *view.Config) { c.Prefix, c.Now = "", func() time.Time { return *now } })
 }
 
 // counted: counts of two instances add up, Redis keeps them beyond a restart of both, and windows

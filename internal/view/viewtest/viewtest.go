@@ -73,21 +73,24 @@ type fixture struct {
 	now    func() time.Time
 }
 
-func config(url, prefix string) view.Config {
-	return view.Config{
-		URL: url, Prefix: prefix, Partition: func(string) int32 { return partition },
-		Now: time.Now, //nolint:forbidigo // real servers, real time
-		Log: slog.New(slog.DiscardHandler),
-	}
-}
-
 // Open opens a view with keys of its own.
 func Open(t *testing.T, url string) *view.View {
 	t.Helper()
-	b, err := view.Open(config(url, t.Name()+":"))
-	if err != nil {
-		t.Fatal(err)
+	return openWith(t, url, func(*view.Config) {})
+}
+
+// openWith opens a view with keys of its own, whose configuration is changed. It is closed after
+// what the test has started with it.
+func openWith(t *testing.T, url string, change func(*view.Config)) *view.View {
+	t.Helper()
+	cfg := view.Config{
+		URL: url, Prefix: t.Name() + ":", Partition: func(string) int32 { return partition },
+		Now: time.Now, //nolint:forbidigo // real servers, real time
+		Log: slog.New(slog.DiscardHandler),
 	}
+	change(&cfg)
+	b, err := view.Open(cfg)
+	fatal(t, err)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)
@@ -103,10 +106,7 @@ func start(t *testing.T, url, generation string) *fixture {
 
 func startAt(t *testing.T, url, generation string, now func() time.Time) *fixture {
 	t.Helper()
-	cfg := config(url, t.Name()+":")
-	cfg.Now = now
-	b, err := view.Open(cfg)
-	fatal(t, err)
+	b := openWith(t, url, func(c *view.Config) { c.Now = now })
 	v := &fixture{View: b, follow: b.Watermark(), asked: make(chan int32, 100), now: now}
 	v.Projector = b.Projector(generation, func(p int32) { v.asked <- p })
 	ctx, cancel := context.WithCancel(context.Background())
@@ -119,9 +119,6 @@ func startAt(t *testing.T, url, generation string, now func() time.Time) *fixtur
 			if err := <-done; !errors.Is(err, context.Canceled) {
 				t.Errorf("Run returned %v", err)
 			}
-		}
-		if err := b.Close(); err != nil {
-			t.Error(err)
 		}
 	})
 	return v
@@ -383,14 +380,10 @@ func quick(t *testing.T, do func()) {
 // until waits for a state of the view that is not announced.
 func until(t *testing.T, done func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for !done() {
-		if ctx.Err() != nil {
-			t.Fatal("the view never came to that state")
+	settled(t, func() error {
+		if !done() {
+			return errors.New("the view never came to that state")
 		}
-		pause, stop := context.WithTimeout(ctx, time.Millisecond)
-		<-pause.Done()
-		stop()
-	}
+		return nil
+	})
 }

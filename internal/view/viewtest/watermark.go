@@ -51,8 +51,7 @@ func looks(t *testing.T, s Server) {
 func watched(t *testing.T, s Server) {
 	gate := NewGate(t, s.URL)
 	v := start(t, s.URL, "g1")
-	b, err := view.Open(config(gate.URL, t.Name()+":"))
-	fatal(t, err)
+	b := Open(t, gate.URL)
 	changed := view.NewChanged(b)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -62,7 +61,6 @@ func watched(t *testing.T, s Server) {
 		if err := <-done; !errors.Is(err, context.Canceled) {
 			t.Errorf("Run returned %v", err)
 		}
-		b.Close()
 	}()
 	leaving, leave := context.WithCancel(ctx)
 	both, north := changed.Watch(ctx, "north", "south"), changed.Watch(leaving, "north")
