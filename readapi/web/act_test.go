@@ -147,7 +147,10 @@ func TestAlerts(t *testing.T) {
 		t.Errorf("refused in Spanish: %d: %s", said.Code, said.Body)
 	}
 	f.away = errors.New("away")
-	if got := p.Ask("GET", "/app/alerts", cookie); got.Code != http.StatusServiceUnavailable {
-		t.Errorf("away: %d", got.Code)
+	for method, path := range map[string]string{http.MethodGet: "/app/alerts", http.MethodPost: "/app/alerts/epi_north"} {
+		got := p.Ask(method, path, cookie)
+		if refreshes := strings.Contains(got.Body.String(), "\n"+`<meta http-equiv="refresh" content="5">`); got.Code != http.StatusServiceUnavailable || refreshes != (method == http.MethodGet) {
+			t.Errorf("%s while the alerts are away: %d, refreshes: %v", method, got.Code, refreshes)
+		}
 	}
 }

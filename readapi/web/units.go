@@ -88,7 +88,7 @@ func (s *summaries) readRow(ctx context.Context, t *text.Texts, hospital string,
 	defer one.mu.Unlock()
 	now := s.cfg.Now()
 	if age := now.Sub(one.read); one.read.IsZero() || fresh && age > leastBetween || age >= summaryFor {
-		one.unit, one.err = s.cfg.Units.Unit(ctx, hospital)
+		one.unit, one.err = s.cfg.Units.Unit(context.WithoutCancel(ctx), hospital) // others want it, too
 		one.read, one.rows = now, map[string]*unitRow{}
 	}
 	row := one.rows[t.Language]

@@ -156,7 +156,7 @@ func (s *site) readUnit(w http.ResponseWriter, r *http.Request, session *auth.Se
 	p := s.writer(r, session)
 	n := page.Notice{Frame: s.NewFrame(r, p.Writer, session, p.T("title.unit"))}
 	status := http.StatusServiceUnavailable
-	n.Refresh, n.Wall = 5, strings.HasPrefix(r.URL.Path, "/board")
+	n.Refresh, n.Wall = page.UnavailableSeconds, strings.HasPrefix(r.URL.Path, "/board")
 	switch {
 	case errors.Is(err, readapi.ErrNoUnit):
 		status, n.Heading, n.Say = http.StatusOK, p.T("none"), p.T("none.do")

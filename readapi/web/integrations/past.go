@@ -102,7 +102,7 @@ func showPast(d rulesRequest) {
 	slices.SortFunc(out.Fields, func(a, b field) int { return strings.Compare(a.Name, b.Name) })
 	d.fillPast(&out, &got)
 	if !got.Ready && got.Fault == "" {
-		d.w.Header().Set("Refresh", strconv.Itoa(pastAgain))
+		out.Refresh = pastAgain
 	}
 	d.show(http.StatusOK, "rules.past", &out)
 }

@@ -53,13 +53,16 @@ type Frame struct {
 	Whole    bool          // the page is fetched anew after each change, as the stream has no parts of it
 	State    string        // of the unit that the page shows, as the stream names it
 	Held     string        // "stopped" or "old": the page does not show the present
-	Refresh  int           // seconds after which a browser without scripts asks again; 0: never
-	Poll     int           // likewise with scripts, on a page with integrations.js that follows no stream
+	Poll     int           // seconds after which a script looks again, on a page with integrations.js; 0: never
+	Refresh  int           // seconds after which a browser asks again if no script follows the page; 0: never
 	Clock    string        // of the unit
 }
 
 // RefreshSeconds is after how long a browser without scripts asks again.
 const RefreshSeconds = 30
+
+// UnavailableSeconds is likewise, while a page cannot be shown.
+const UnavailableSeconds = 5
 
 // Notice is a page of a few words.
 type Notice struct {

@@ -121,17 +121,24 @@ func (s *Site) NewFrame(r *http.Request, p *Writer, session *auth.Session, title
 // ShowFault answers with a page of a few words. The text of the key says what is the matter,
 // and the text of the key with ".do" says what to do.
 func (s *Site) ShowFault(w http.ResponseWriter, r *http.Request, status int, session *auth.Session, key string) {
+	WritePage(w, r, status, s.newFault(r, session, key).Render())
+}
+
+func (s *Site) newFault(r *http.Request, session *auth.Session, key string) *Notice {
 	p := s.NewWriter(r, session)
-	n := Notice{Frame: s.NewFrame(r, p, session, p.T(key)), Heading: p.T(key), Say: p.T(key + ".do")}
-	WritePage(w, r, status, n.Render())
+	return &Notice{Frame: s.NewFrame(r, p, session, p.T(key)), Heading: p.T(key), Say: p.T(key + ".do")}
 }
 
 // ShowUnavailable answers that something cannot be done at the moment. The log tells what
-// and why.
+// and why. A page that is only read comes back by itself, also in a browser without scripts.
 func (s *Site) ShowUnavailable(w http.ResponseWriter, r *http.Request, session *auth.Session, what string, err error) {
 	s.config.Log.WarnContext(r.Context(), "page cannot do it now", "what", what, "error", err)
 	w.Header().Set("Retry-After", "2")
-	s.ShowFault(w, r, http.StatusServiceUnavailable, session, "fault.later")
+	n := s.newFault(r, session, "fault.later")
+	if r.Method == http.MethodGet && session != nil { // a sign-in begins anew instead
+		n.Refresh = UnavailableSeconds
+	}
+	WritePage(w, r, http.StatusServiceUnavailable, n.Render())
 }
 
 // LimitTries reports whether an address has tried too many links that open nothing. If so, it
