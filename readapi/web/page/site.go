@@ -121,12 +121,14 @@ func (s *Site) NewFrame(r *http.Request, p *Writer, session *auth.Session, title
 // ShowFault answers with a page of a few words. The text of the key says what is the matter,
 // and the text of the key with ".do" says what to do.
 func (s *Site) ShowFault(w http.ResponseWriter, r *http.Request, status int, session *auth.Session, key string) {
-	WritePage(w, r, status, s.newFault(r, session, key).Render())
+	s.writeFault(w, r, status, session, key, 0)
 }
 
-func (s *Site) newFault(r *http.Request, session *auth.Session, key string) *Notice {
+func (s *Site) writeFault(w http.ResponseWriter, r *http.Request, status int, session *auth.Session, key string, refresh int) {
 	p := s.NewWriter(r, session)
-	return &Notice{Frame: s.NewFrame(r, p, session, p.T(key)), Heading: p.T(key), Say: p.T(key + ".do")}
+	n := Notice{Frame: s.NewFrame(r, p, session, p.T(key)), Heading: p.T(key), Say: p.T(key + ".do")}
+	n.Refresh = refresh
+	WritePage(w, r, status, n.Render())
 }
 
 // ShowUnavailable answers that something cannot be done at the moment. The log tells what
@@ -134,11 +136,11 @@ func (s *Site) newFault(r *http.Request, session *auth.Session, key string) *Not
 func (s *Site) ShowUnavailable(w http.ResponseWriter, r *http.Request, session *auth.Session, what string, err error) {
 	s.config.Log.WarnContext(r.Context(), "page cannot do it now", "what", what, "error", err)
 	w.Header().Set("Retry-After", "2")
-	n := s.newFault(r, session, "fault.later")
+	refresh := 0
 	if r.Method == http.MethodGet && session != nil { // a sign-in begins anew instead
-		n.Refresh = UnavailableSeconds
+		refresh = UnavailableSeconds
 	}
-	WritePage(w, r, http.StatusServiceUnavailable, n.Render())
+	s.writeFault(w, r, http.StatusServiceUnavailable, session, "fault.later", refresh)
 }
 
 // LimitTries reports whether an address has tried too many links that open nothing. If so, it
