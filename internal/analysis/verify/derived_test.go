@@ -1,47 +1,13 @@
 package verify
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	"svc/acuity"
 	"svc/internal/analysis/inputlog"
-	"svc/internal/stream"
 	"svc/internal/testkit/loadgen"
-	"svc/schemas"
 )
-
-// A hospital that differs keeps no changes: svc verify --continuous goes on for as long as the
-// process lives, and nothing compares them any more.
-func TestNoChangeIsKeptAfterADifference(t *testing.T) {
-	value, err := schemas.ChangeCodec.Encode(nil, &acuity.Change{Version: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &partitionCheck{v: &Verify{}, units: map[string]*unitCheck{}}
-	read := func() (kept int) {
-		p.written = inputlog.ReadAhead(t.Context(), func(_ context.Context, s stream.Span, each func(stream.Record) error) error {
-			for at := s.From; at < s.End; at++ {
-				if err := each(stream.Record{Offset: at, Key: []byte("h000"), Value: value}); err != nil {
-					return err
-				}
-			}
-			return nil
-		}, stream.Span{End: 10}, p.writtenOf)
-		defer p.written.Stop()
-		for p.readWritten() {
-		}
-		return len(p.units["h000"].queue)
-	}
-	if n := read(); n != 10 {
-		t.Fatalf("%d changes wait for a comparison, want 10", n)
-	}
-	p.units["h000"].reportDifference(&Difference{Fault: WrongChange})
-	if n := read(); n != 0 {
-		t.Errorf("%d changes are kept after a difference", n)
-	}
-}
 
 // A derivation finds a unit that differs from its facts, with field and version. Its
 // difference counts before that of a later version.

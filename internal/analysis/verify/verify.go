@@ -218,10 +218,10 @@ func (p *partitionCheck) fold(ctx context.Context, shared *inputlog.Share, s str
 			}
 			break
 		}
-		p.inputs = in.Offset + 1
 		if err := shared.Wait(ctx); err != nil {
 			return err
 		}
+		p.inputs = in.Offset + 1
 		if u := p.unit(in.Hospital); u != nil {
 			u.foldInput(in)
 		}

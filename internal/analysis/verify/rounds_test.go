@@ -1,0 +1,86 @@
+package verify
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"svc/acuity"
+	"svc/internal/analysis/inputlog"
+	"svc/internal/stream"
+	"svc/internal/testkit/loadgen"
+	"svc/schemas"
+)
+
+// A hospital that differs keeps no changes: svc verify --continuous goes on for as long as the
+// process lives, and nothing compares them any more.
+func TestNoChangeIsKeptAfterADifference(t *testing.T) {
+	value, err := schemas.ChangeCodec.Encode(nil, &acuity.Change{Version: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &partitionCheck{v: &Verify{}, units: map[string]*unitCheck{}}
+	read := func() (kept int) {
+		p.written = inputlog.ReadAhead(t.Context(), func(_ context.Context, s stream.Span, each func(stream.Record) error) error {
+			for at := s.From; at < s.End; at++ {
+				if err := each(stream.Record{Offset: at, Key: []byte("h000"), Value: value}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, stream.Span{End: 10}, p.writtenOf)
+		defer p.written.Stop()
+		for p.readWritten() {
+		}
+		return len(p.units["h000"].queue)
+	}
+	if n := read(); n != 10 {
+		t.Fatalf("%d changes wait for a comparison, want 10", n)
+	}
+	p.units["h000"].reportDifference(&Difference{Fault: WrongChange})
+	if n := read(); n != 0 {
+		t.Errorf("%d changes are kept after a difference", n)
+	}
+}
+
+// A round that another partition has ended folds its next input in the next round.
+func TestInputsAfterARoundThatFailed(t *testing.T) {
+	feeds := loadgen.New(1, 12, acuity.At(time.Date(2026, 3, 2, 7, 0, 0, 0, time.UTC)), time.Minute)
+	var records []stream.Record
+	for range 3 {
+		o := feeds.Next()
+		value, err := schemas.EncodeObservation(nil, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, stream.Record{
+			Offset: int64(len(records)), Key: []byte(schemas.ObservationKey(o).String()), Value: value, Timestamp: o.ReceivedAt.Time(),
+		})
+	}
+	read := func(_ context.Context, s stream.Span, each func(stream.Record) error) error {
+		for _, r := range records[s.From:s.End] {
+			if err := each(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	v := &Verify{Inputs: inputlog.Source{Read: read}, Held: 1<<63 - 1, deriving: make(chan struct{}, 1)}
+	p := &partitionCheck{v: v, applied: -1, units: map[string]*unitCheck{}}
+	p.written = inputlog.ReadAhead(t.Context(), read, stream.Span{}, p.writtenOf)
+	defer p.written.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	hourly := rate.NewLimiter(rate.Every(time.Hour), 1) // the second input would wait for longer than the context lives
+	if err := p.fold(ctx, inputlog.NewShare(hourly, nil), stream.Span{End: 3}); err == nil {
+		t.Fatal("the round did not fail")
+	}
+	if err := p.fold(ctx, inputlog.NewShare(nil, nil), stream.Span{From: p.inputs, End: 3}); err != nil {
+		t.Fatal(err)
+	}
+	if u := p.units["h000"]; u.Inputs != 3 {
+		t.Errorf("%d inputs are folded, want 3", u.Inputs)
+	}
+}
