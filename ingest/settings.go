@@ -41,6 +41,7 @@ func (a *acts) setSettings(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !answer.DryRun && !a.setHospital(w, r, &hospital, &answer) {
+		a.recordNotDone(r, o, actionSettingsSet, o.Hospital)
 		return
 	}
 	httpapi.OK(w, r, answer)

@@ -3,12 +3,14 @@ package ingest_test
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"svc/acuity"
 	"svc/ingest"
+	"svc/internal/admin/audit"
 	"svc/internal/httpapi/access"
 )
 
@@ -41,6 +43,9 @@ func (s *tenants) Set(_ context.Context, id string, version int64, zone string, 
 // repeating the act does all of it.
 func TestSettingsThatAreSetByHalf(t *testing.T) {
 	const body = `{"timezone":"America/New_York","staffingFromRoster":true}`
+	onRecord := map[int][]string{
+		200: {"settings.set"}, 412: {"settings.set", "settings.set.failed"}, 503: {"settings.set", "settings.set.unclear"},
+	}
 	for name, c := range map[string]struct {
 		fail    error // error of the second half
 		pending bool  // the change of the first half is not known yet
@@ -64,6 +69,11 @@ func TestSettingsThatAreSetByHalf(t *testing.T) {
 			register.SetKey(admin)
 			kept := &tenants{hospital: access.Hospital{ID: "stmary", Zone: "America/Chicago", Name: "St. Mary"}}
 			d.config.Shell.Lookup, d.config.Settings = register.Lookup, kept
+			var recorded []string
+			d.config.Audit = func(_ context.Context, act audit.Act) error {
+				recorded = append(recorded, act.Action)
+				return nil
+			}
 			d.Handler = mounted(d.config)
 			put := func(match string) *answer {
 				r := request("", strings.NewReader(body), "Authorization", "Bearer "+secret, "If-Match", match)
@@ -74,10 +84,13 @@ func TestSettingsThatAreSetByHalf(t *testing.T) {
 			kept.hospital.Zone = "America/Chicago"
 			before := kept.hospital.Version
 
-			kept.fail, d.pending = c.fail, c.pending
+			kept.fail, d.pending, recorded = c.fail, c.pending, nil
 			a := put(c.match)
 			if a.status != c.status || (a.status == 503) != (a.header.Get("Retry-After") != "") {
 				t.Errorf("%d %s, want %d", a.status, a.raw, c.status)
+			}
+			if want := onRecord[c.status]; !slices.Equal(recorded, want) {
+				t.Errorf("on record: %q, want %q", recorded, want)
 			}
 			if set := kept.hospital.Zone == "America/New_York"; set != c.set || set != (kept.hospital.Version > before) || kept.hospital.Name != "St. Mary" {
 				t.Errorf("set: %v, version %d after %d", set, kept.hospital.Version, before)
