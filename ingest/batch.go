@@ -93,9 +93,9 @@ func (r *reader) batch(body []byte, o *acuity.Observation) []batchResult {
 	return results
 }
 
-// prepareEvent makes an event ready for the observation. The paths of its warnings count
-// the events of the body. It rewrites them to count those of the observation, as the
-// warnings of applying it do.
+// prepareEvent makes an event ready for the observation. Its warnings count the events
+// of the body. prepareEvent rewrites their paths to count the events of the
+// observation, as warnings of the processor do.
 func (r *reader) prepareEvent(e acuity.Event, list string, i int) acuity.Event {
 	there, here := item(list, i), item("events", len(r.places.origins))
 	for n, w := range e.Warnings {

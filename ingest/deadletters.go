@@ -66,14 +66,14 @@ func (a *acts) retry(w http.ResponseWriter, r *http.Request) {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
 		return
 	}
-	// A sender may repeat a request that ended as a dead letter, under the same identity.
-	// So the retry keeps that identity, and the facts are applied once, whichever comes
-	// first.
+	// A sender may repeat a request that ended as a dead letter, under the same
+	// identity. So the retry keeps that identity, and the facts are applied once in
+	// either order.
 	if o.Request == nil {
 		position := a.Pseudonyms.Pseudonym(hospital, "dead letter", id)
 		o.Request = &acuity.Request{Key: position, Digest: position}
 	}
-	act := a.observe(r, o.Channel) // the audit record names the administrator; the facts stay those of their sender
+	act := a.observe(r, o.Channel) // the audit record names the administrator, the facts keep their sender
 	if !a.recordAct(w, r, act, actionDeadLetterRetry, id) {
 		return
 	}

@@ -299,7 +299,8 @@ func (o object) list(name string) (all [][]byte, present bool) {
 	return all, true
 }
 
-// rows opens the rows of a body: those of a list, or the body itself as the only one.
+// rows opens the rows of a body: the elements of a list, or the body itself as the only
+// row.
 func (r *reader) rows(body []byte, name string, s *shape) iter.Seq[object] {
 	return func(yield func(object) bool) {
 		b, ok := r.open(body, "", s)

@@ -165,8 +165,8 @@ type receipt struct {
 var nothingAppended = receipt{applied: true, change: acuity.Change{Outcome: acuity.Ignored}}
 
 // submit appends the observation and waits until the view shows it. If the observation
-// cannot be taken, submit answers the request and returns false. in is nil for an act of
-// an administrator: it counts for no feed.
+// cannot be taken, submit answers the request and returns false. in is nil for an act,
+// because acts count for no feed.
 func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *acuity.Observation) (receipt, bool) {
 	if o.Request == nil { // a retried dead letter already has the identity of its request
 		o.Request = s.requestOf(r, o.Hospital)

@@ -50,7 +50,7 @@ func (s *server) reportTaken(o *acuity.Observation, r *reader, request string, a
 	s.Took(in)
 }
 
-// reportRefused reports n messages of which nothing was appended.
+// reportRefused reports n messages that were refused before anything was appended.
 func (s *server) reportRefused(o *acuity.Observation, request string, n int, notices ...Notice) {
 	if s.Took == nil || n == 0 {
 		return
@@ -96,11 +96,11 @@ func newestTime(o *acuity.Observation) (at acuity.Instant) {
 }
 
 // countRefusal serves a request and reports it as refused, if the status of the answer
-// says so. A hospital over its share (429) does not count: its request is judged when it
-// comes again. Two more refusals do not count, because the facts are in the log: the
-// request repeats the identity of another (409), or the hospital has no room for its
-// facts. Two handlers report their refusals (422) themselves: HL7 for each message, FHIR
-// for each resource.
+// says so. A hospital over its share (429) does not count: its request is judged when
+// it comes again. Two more refusals do not count, because their facts are in the log.
+// One repeats the identity of another request (409). The other exceeds a limit of the
+// hospital. Two handlers report their refusals (422) themselves: HL7 for each message,
+// FHIR for each resource.
 func (s *server) countRefusal(w http.ResponseWriter, r *http.Request, serve func(w http.ResponseWriter)) {
 	if s.Took == nil {
 		serve(w)

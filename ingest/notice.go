@@ -26,8 +26,8 @@ const maxNotices = 100
 
 // showControlID returns a control id that may be stored: the id itself, or its keyed
 // pseudonym. Senders choose control ids freely, and some put patient numbers into them.
-// An id is stored only if it looks like a counter, a time or a random number: it has a
-// digit, and no word of more than four letters.
+// An id is stored only if it looks like a counter, a time or a random number. Such an
+// id has a digit, and no word of more than four letters.
 func showControlID(id string, pseudonym func(kind, value string) string) string {
 	digits, letters, word, hex := 0, 0, 0, true
 	for i := range len(id) {
@@ -122,9 +122,9 @@ func (r *reader) placesForWarnings() *Places {
 // Places maps paths in an observation to paths in the body that it was made from. The
 // code that applies an observation knows only paths in the observation.
 type Places struct {
-	// A body can have several events, and some may be refused; the observation has the
-	// others. list is the name of the list of events in the body. origins has, for each
-	// event of the observation, its index in that list.
+	// Some of several events in a body may be refused; the observation has the others.
+	// list names the list of events in the body. origins has the index in that list for
+	// each event of the observation.
 	list    string
 	origins []int
 

@@ -17,10 +17,10 @@ import (
 //
 // Three alternatives were rejected. BLAKE2b for those bytes saved a sixth there, and
 // would be slower on a CPU with such instructions. A cache from identifier to pseudonym
-// would save less and keep identifiers of patients in memory; the maker remembers no
-// value. crypto/hmac keeps the two states of the key ready, so a short value already
-// takes only two compressions. Taking up those states and padding by hand saved a tenth
-// of that, and would lean on an undocumented form of the state.
+// would save less, and would keep identifiers of patients in memory. crypto/hmac keeps
+// the two states of the key ready, so a short value already takes only two
+// compressions. Taking up those states and padding by hand saved a tenth of that, and
+// would lean on an undocumented form of the state.
 type Pseudonyms struct {
 	idle *sync.Pool
 	key  *atomic.Pointer[[]byte]

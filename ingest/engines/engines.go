@@ -19,7 +19,7 @@ import (
 	"svc/internal/lifecycle"
 )
 
-// Limits for a peer that are not configured. They are those of HTTP.
+// Limits for a peer that are not configured. HTTP has the same.
 const (
 	answerWithin    = 10 * time.Second
 	pauseAfterFault = time.Second // before a message that was not accepted may come again

@@ -87,8 +87,9 @@ var classNames = []struct {
 	{"INPATIENT", 'I'}, {"EMERGENCY", 'E'}, {"NEWBORN", 'N'}, {"OUTPATIENT", 'O'}, {"AMBULATORY", 'O'}, {"OBSERVATION", 'O'},
 }
 
-// encounter makes the events of a version of an Encounter (F1): admitted or registered at
-// the start of its period, moved with each later location, discharged at its end.
+// encounter makes the events of a version of an Encounter (F1). The patient is admitted
+// or registered at the start of its period, moved with each later location, and
+// discharged at its end.
 func (m *mapper) encounter(r *resource) bool {
 	now, ok := stateIn(m, r, phases)
 	if !ok {
@@ -168,8 +169,8 @@ func (m *mapper) withdraw(r *resource, e *acuity.Event) {
 	}
 }
 
-// classOf returns the class of an Encounter; 0 if it has none. If neither code nor name
-// is known, it is an outpatient.
+// classOf returns the class of an Encounter; 0 if it has none. A patient whose code and
+// name are both unknown is an outpatient.
 func (m *mapper) classOf(r *resource) byte {
 	code, name := m.bytes(r.class.code), m.bytes(r.class.display)
 	if len(code) == 0 && len(name) == 0 {

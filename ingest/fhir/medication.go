@@ -136,7 +136,7 @@ func (m *mapper) elsewhere(r *resource, t *target, field string) []acuity.Coding
 }
 
 // product adds the codings of a Medication and of its ingredients. An ingredient of a
-// mixture is named with all the others, so that no rule takes a part for the whole:
+// mixture is named with all the others. So no rule takes a part for the whole:
 // epinephrine in lidocaine is no drip.
 func (m *mapper) product(dst []acuity.Coding, r, given *resource, deep bool) []acuity.Coding {
 	code, inside := "medication", "medication"

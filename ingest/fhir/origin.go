@@ -61,7 +61,7 @@ func (f *Facts) refuse(o origin, code string) {
 	}
 }
 
-// addApplied adds to the number of applied resources, and to that of their kind.
+// addApplied adds to the number of applied resources, in total and of their kind.
 func (f *Facts) addApplied(k kind, n int) {
 	f.Applied += n
 	switch k { //nolint:exhaustive // the others are no facts

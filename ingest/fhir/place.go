@@ -139,10 +139,10 @@ var wards = map[string]bool{
 // maxAbove is how many levels up from a Location the decoder looks for room and ward.
 const maxAbove = 4
 
-// place reads a location. Its name is the one given here, else that of the Location, else
-// its number. A bed is a part of its room (clinical-input 3). A Location of another
-// message is referred to by name, because that message may come before or after. level is
-// the physical type of the location.
+// place reads a location. Its name is the display of the reference, else the name of
+// the Location, else its number. A bed is a part of its room (clinical-input 3). A
+// Location of another message is known by its reference: that message may come before
+// or after. level is its physical type.
 func (m *mapper) place(r *resource, l *location) (place acuity.Location, level string, ok bool) {
 	name := m.placeName(r, l.place.display)
 	physical := string(m.bytes(l.physical))

@@ -22,8 +22,8 @@ type index struct {
 	targets  [len(kindNames)]map[string]target // targets of references, by their text
 }
 
-// target is what a reference leads to: the number of a resource in the body, or the name
-// or number of a resource outside of it.
+// target is what a reference leads to: a resource in the body, or the name or number of
+// another resource.
 type target struct {
 	at      int32  // -1: not in the body
 	name    string // "Encounter/55" for a literal reference
@@ -82,8 +82,8 @@ func (x *index) older(a, b *resource) bool {
 	return okA && okB && atA < atB
 }
 
-// keyOf returns what identifies a resource for its sender (F6): the id, also one in its
-// address, else the first identifier, else the address; "" if it has none.
+// keyOf returns what identifies a resource for its sender (F6); "" if nothing does.
+// That is the id, also one in its address, else the first identifier, else the address.
 func (x *index) keyOf(r *resource) string {
 	if id := x.idOf(r); len(id) > 0 {
 		return kindNames[r.kind] + "/" + string(id)

@@ -49,7 +49,7 @@ type resource struct {
 	container, index                int32 // its position, see path
 	parent                          int32 // parent of a contained resource
 
-	id, fullURL, url span // url: that of the request
+	id, fullURL, url span // url is of the request
 	updated          span // meta.lastUpdated, else response.lastModified
 
 	firstIdentifier, lastIdentifier int32

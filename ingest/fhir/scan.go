@@ -82,11 +82,12 @@ func afterBlanks(b []byte, i int) int {
 	return i
 }
 
-// stops finds the byte of a word at which plain text in a string ends: a quote, a
-// backslash, a control character, or one that is not ASCII. It sets the high bit of the
-// lowest such byte. Higher marks mean nothing, because subtracting borrows from the byte
-// above. Flipping the bit of value 2 turns the quote into 32 and leaves control
-// characters below 32. No other character gets there, so one subtraction finds both.
+// stops finds the byte of a word at which plain text in a string ends. That is a quote,
+// a backslash, a control character, or a byte that is not ASCII. It sets the high bit
+// of the lowest such byte. Higher marks mean nothing, because subtracting borrows from
+// the byte above. Flipping the bit of value 2 turns the quote into 32 and leaves
+// control characters below 32. No other character gets there, so one subtraction finds
+// both.
 func stops(w uint64) uint64 {
 	return (((w ^ 2*ones) - ('"'^2+1)*ones) | ((w ^ '\\'*ones) - ones) | w) & highs
 }

@@ -98,8 +98,8 @@ func (t *terms) system(p span, code string) (system codes.System, guessed bool) 
 	}), false
 }
 
-// codes appends the codings of a concept that have content, without duplicates, and then
-// the words of its text. field is the path of the concept in the resource.
+// codes appends the codings of a concept, without empty ones and duplicates, and then
+// the words of its text. The concept is at the path field of the resource.
 func (t *terms) codes(dst []acuity.Coding, r *resource, c *concept, field string) []acuity.Coding {
 	for i := range t.codings[c.first:c.last] {
 		sent := &t.codings[c.first:c.last][i]

@@ -37,8 +37,8 @@ func (t *terms) valueOf(r *resource, s *acuity.Signal, v *value, field string) c
 	return codes.Value{}
 }
 
-// measured reads a Quantity. It drops a number whose unit is not that of the rule for its
-// code (clinical-decisions S2).
+// measured reads a Quantity. It drops a number if the rule for its code reads another
+// unit (clinical-decisions S2).
 func (t *terms) measured(r *resource, s *acuity.Signal, q *quantity, field string) codes.Value {
 	number := codes.ParseValue(string(t.bytes(q.value)))
 	if number.Kind != codes.ValueNumber || number.Unit != "" {

@@ -138,9 +138,9 @@ func leads(body []byte, any ...string) bool {
 	return false
 }
 
-// declared returns the character set of a message: that of the transport, else that of
+// declared returns the character set that the transport declares, else the one in
 // MSH-18. If MSH-18 has several, the first that is not ASCII counts. Escapes switch to
-// the others; the decoder follows only those of ISO 2022.
+// the others; the decoder follows only the escapes of ISO 2022.
 func (m *Message) declared(transport Charset) (c Charset, known bool) {
 	if transport.kind != undeclared {
 		return transport, true

@@ -2,8 +2,8 @@ package hl7
 
 import "bytes"
 
-// Raw returns a field as it was sent, with its escapes; nil if it is missing. name is
-// that of a segment: MSH, EVN, PID, PV1 or PV2.
+// Raw returns a field as it was sent, with its escapes; nil if it is missing. The
+// segment is MSH, EVN, PID, PV1 or PV2.
 func (m *Message) Raw(name string, field int) []byte {
 	switch name {
 	case "MSH":

@@ -39,8 +39,8 @@ func (d *decoder) place(field []byte, at position) acuity.Location {
 	}
 }
 
-// pointOfCare reads a point of care. It may be an HD (name & id & type), of which only
-// the name counts, or a name with an unescaped ampersand, such as L&D.
+// pointOfCare reads a point of care. It may be an HD (name & id & type); then only the
+// name counts. Or it is a name with an unescaped ampersand, such as L&D.
 func (d *decoder) pointOfCare(b []byte) []byte {
 	if d.subcomponent == 0 || bytes.IndexByte(b, d.subcomponent) < 0 {
 		return b

@@ -57,10 +57,10 @@ type Message struct {
 // is its end, continuation lines included. The zero value is an absent segment.
 type segment struct{ first, last int32 }
 
-// Scan makes m the view of the message in raw, which must not change while m is used. It
-// skips MLLP framing and a byte order mark. The character set is that of the transport if
-// there is one, else that of MSH-18. The only error is [ErrNoHeader]; [Message.Facts]
-// finds all other faults.
+// Scan makes m the view of the message in raw, which must not change while m is used.
+// It skips MLLP framing and a byte order mark. The transport declares the character
+// set, else MSH-18 does. The only error is [ErrNoHeader]; [Message.Facts] finds all
+// other faults.
 func (m *Message) Scan(raw []byte, transport Charset) error {
 	raw = trimFrame(raw)
 	if err := m.scan(raw); err != nil {
@@ -121,9 +121,9 @@ func (m *Message) scan(raw []byte) error {
 	return nil
 }
 
-// delimiters reads MSH-1 and MSH-2: five different characters, neither letters nor digits
-// nor line ends. The last two may be missing. A space after the component separator means
-// that the sender does not use that delimiter.
+// delimiters reads MSH-1 and MSH-2: five different characters that are no letters,
+// digits or line ends. The last two may be missing. A space after the component
+// separator means that the sender does not use that delimiter.
 func (m *Message) delimiters() bool {
 	raw := m.raw
 	if bytes.HasPrefix(raw, usualHeader) { // the usual delimiters need no further check
@@ -199,8 +199,8 @@ func upper(c byte) bool  { return c >= 'A' && c <= 'Z' }
 func digit(c byte) bool  { return c >= '0' && c <= '9' }
 func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// slot returns where the view stores a segment of this name; nil if the decoder does not
-// use the segment, or the view already has one.
+// slot returns where the view stores a segment of this name. It returns nil for an
+// unused segment, and for one that the view already has.
 func (m *Message) slot(a, b, c byte) *segment {
 	var s *segment
 	switch uint32(a)<<16 | uint32(b)<<8 | uint32(c) {
@@ -234,8 +234,9 @@ func (m *Message) slot(a, b, c byte) *segment {
 func (m *Message) mark(s *segment, name, pos int) (end int) {
 	// Fields are short, so a search for each field would cost more than looking at all
 	// bytes, eight at a time. found has the high bit of each byte that is a separator
-	// (Warren, Hacker's Delight, 6-1, the exact form). control has those of all bytes
-	// below a space, among them line ends, and may have those of spaces after one.
+	// (Warren, Hacker's Delight, 6-1, the exact form). control has the high bit of each
+	// byte below a space, among them line ends. It may also mark a space that follows
+	// such a byte.
 	const (
 		each  = 0x0101010101010101
 		low7  = 0x7f * each

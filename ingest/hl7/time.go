@@ -23,8 +23,9 @@ type offset struct {
 // Farther away daylight saving may have changed.
 const week = 7 * 24 * time.Hour
 
-// zones says how to read a time without an offset: with the offset of MSH-7 if it is
-// near, else in the zone of the hospital. It is never read in UTC by accident.
+// zones says how to read a time without an offset. It has the offset of MSH-7 if that
+// time is near, else it is in the zone of the hospital. It is never read in UTC by
+// accident.
 type zones struct {
 	hospital *time.Location
 	own      offset         // offset of MSH-7

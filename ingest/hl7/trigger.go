@@ -83,7 +83,7 @@ func unheeded(trigger []byte) string {
 	switch {
 	case event == "A17":
 		return warnSwap
-	case len(event) != 3: // events are compared as text below, and A100 is none of them
+	case len(event) != 3: // events are compared as text below, where A350 lies between A34 and A36
 		return ""
 	case event == "A18", event == "A30", event >= "A34" && event <= "A36", event >= "A39" && event <= "A51":
 		return warnMerge

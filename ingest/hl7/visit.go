@@ -9,7 +9,7 @@ import (
 	"svc/acuity/adt"
 )
 
-// subjects finds the visit and the patient, and for a newborn those of the mother.
+// subjects finds the visit and the patient, and for a newborn the mother.
 func (d *decoder) subjects() bool {
 	e := &d.event
 	if patient := d.medicalRecord(d.field(d.pid, 3), "PID", 3); len(patient) > 0 {

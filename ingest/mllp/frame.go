@@ -84,8 +84,8 @@ func (r *Reader) Wait() error {
 }
 
 // Next returns the next message without its frame. The message is valid until the next
-// call, and empty if the frame was empty. The error is that of the stream, or
-// [ErrTooLong]; it is [io.ErrUnexpectedEOF] if the stream ended inside a message.
+// call, and empty if the frame was empty. It returns the error of the stream,
+// [io.ErrUnexpectedEOF] if the stream ended inside a message, or [ErrTooLong].
 func (r *Reader) Next() ([]byte, error) {
 	if err := r.Wait(); err != nil {
 		return nil, err

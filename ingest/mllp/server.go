@@ -2,8 +2,8 @@
 // message stands between 0x0B and 0x1C 0x0D. Its acknowledgment comes back on the same
 // connection in the same frame.
 //
-// [Server] takes the messages of many senders. On one connection it reads the next
-// message after it has answered the last, so what a sender sends ahead waits in the
+// [Server] takes the messages of many senders. On one connection it reads a message
+// only after it has answered the one before. What a sender sends ahead waits in the
 // buffers of TCP. A message that could not be stored is never acknowledged: the server
 // closes the connection, and the sender sends the message again. [Reader] and [Append]
 // read and write the frames, for either side.
