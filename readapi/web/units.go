@@ -101,6 +101,25 @@ func (s *summaries) readRow(ctx context.Context, t *text.Texts, hospital string,
 	return row
 }
 
+// removeShown removes the notices of changes that lie before the last reading of their hospital. A
+// row that was read just before a notice is not read again at once, so it must be asked for again.
+func (s *summaries) removeShown(noticed map[string]time.Time) {
+	for hospital, at := range noticed {
+		s.mu.Lock()
+		one := s.all[hospital]
+		s.mu.Unlock()
+		if one == nil { // of no interest to the browser
+			delete(noticed, hospital)
+			continue
+		}
+		one.mu.Lock()
+		if one.read.After(at) {
+			delete(noticed, hospital)
+		}
+		one.mu.Unlock()
+	}
+}
+
 // readRows returns the rows of hospitals, the worst first.
 func (s *summaries) readRows(ctx context.Context, t *text.Texts, hospitals []string, fresh bool) []*unitRow {
 	rows := make([]*unitRow, len(hospitals))
@@ -222,14 +241,20 @@ func (s *site) streamUnits(w http.ResponseWriter, r *http.Request, session *auth
 	defer end()
 	changed := s.Changes.Watch(ctx, s.Cookies.ListHospitals(session)...)
 	p, sent, looks := s.writer(r, session), map[string]string{}, s.Now()
+	noticed := map[string]time.Time{}                            // changes that no row shows yet
 	s.sendStream(ctx, o, s.watchSession(r), nil, func() string { // once a second, so that changes are sent together
-		hospitals := s.Cookies.ListHospitals(session)
-		if now := s.Now(); !now.Before(looks) {
+		hospitals, now := s.Cookies.ListHospitals(session), s.Now()
+		if !now.Before(looks) {
 			looks = now.Add(summaryFor)
 			return s.formatRowsEvent(ctx, p, hospitals, sent, false)
 		}
-		again := slices.DeleteFunc(drainIDs(changed), func(one string) bool { return !slices.Contains(hospitals, one) })
-		return s.formatRowsEvent(ctx, p, again, sent, true)
+		for _, one := range drainIDs(changed) {
+			noticed[one] = now
+		}
+		again := slices.DeleteFunc(hospitals, func(one string) bool { return noticed[one].IsZero() })
+		text := s.formatRowsEvent(ctx, p, again, sent, true)
+		s.summaries.removeShown(noticed)
+		return text
 	})
 }
 

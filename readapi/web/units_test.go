@@ -3,7 +3,9 @@ package web
 import (
 	"context"
 	"testing"
+	"time"
 
+	"svc/readapi"
 	"svc/readapi/web/text"
 )
 
@@ -29,5 +31,30 @@ func TestLookerGoesAway(t *testing.T) {
 	all.readRow(gone, text.In("en"), "north", false)
 	if row := all.readRow(t.Context(), text.In("en"), "north", false); row.Class != "green" {
 		t.Errorf("%+v", row)
+	}
+}
+
+// TestNoticeAfterReading: a change that is noticed just after somebody else has read the hospital is
+// shown a moment later.
+func TestNoticeAfterReading(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	all := newSummaries(&p.config)
+	class := func() string { return all.readRow(t.Context(), text.In("en"), "north", true).Class }
+	if got := class(); got != "green" {
+		t.Fatal(got)
+	}
+	p.units.err = readapi.ErrAway
+	p.Time = p.Time.Add(100 * time.Millisecond)
+	noticed := map[string]time.Time{"north": p.Now()}
+	p.Time = p.Time.Add(100 * time.Millisecond)
+	class() // too early to be read again
+	if all.removeShown(noticed); len(noticed) != 1 {
+		t.Fatal("the notice is gone, and the row shows the state before it")
+	}
+	p.Time = p.Time.Add(time.Second)
+	got := class()
+	if all.removeShown(noticed); got != "none" || len(noticed) != 0 {
+		t.Errorf("a second later: %s, %v", got, noticed)
 	}
 }
