@@ -319,6 +319,7 @@ func TestReadRules(t *testing.T) {
 		"another table":   {"system,code\nlocal,X\n", "must name the columns"},
 		"half an object":  {`{"factorId":`, "read rules"},
 		"nothing at all":  {``, "no rule"},
+		"too large":       {"factorId,line,text\n" + strings.Repeat("high-mag,floor,1\n", 300_000), "larger than 4 MiB"},
 		"all that is off": {`[{"factorId":"a"},{"factorId":"b"}]`, `"b"`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,14 +22,20 @@ type ruleEntry struct {
 	Delete   bool               `json:"delete"` // the rule of the catalogue replaces that of the log
 }
 
+// maxRules bounds a file of rules, in bytes.
+const maxRules = 4 << 20
+
 // ReadRules reads a file of rule overrides. JSON is as in the API: one rule, a list of rules,
 // or an object with them under rules, items or data. CSV names the columns factorId, line and
 // text in its first line. An empty text removes the line from the factor; a row without a line
 // restores the factor of the catalogue. All faults are returned together.
 func ReadRules(r io.Reader) (Override, error) {
-	content, err := io.ReadAll(io.LimitReader(r, 4<<20))
+	content, err := io.ReadAll(io.LimitReader(r, maxRules+1))
 	if err != nil {
 		return nil, fmt.Errorf("read rules: %w", err)
+	}
+	if len(content) > maxRules {
+		return nil, errors.New("read rules: the file is larger than 4 MiB")
 	}
 	var entries []ruleEntry
 	content = bytes.TrimPrefix(bytes.TrimSpace(content), []byte("\xef\xbb\xbf"))
