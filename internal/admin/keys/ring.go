@@ -55,7 +55,7 @@ func Version(k *access.Key) string {
 
 // Mint makes a key and its token, which is shown once.
 func (r *Ring) Mint(ctx context.Context, by string, template access.Key) (access.Key, string, error) {
-	key, token := fresh(template, r.Now())
+	key, token := access.Mint(template, r.Now())
 	if r.valid(key.Hospital) >= Most {
 		return access.Key{}, "", ErrTooMany
 	}
@@ -74,12 +74,6 @@ func (r *Ring) valid(hospital string) (n int) {
 	return n
 }
 
-func fresh(template access.Key, now time.Time) (access.Key, string) {
-	key, token := access.Mint(template, now)
-	key.RevokedAt = time.Time{}
-	return key, token
-}
-
 // Rotate makes a key like an old one, in the same lineage. The old key stays valid for at
 // most the overlap. The store gets both changes or neither.
 func (r *Ring) Rotate(ctx context.Context, by string, seen int64, old access.Key, overlap time.Duration) (access.Key, string, error) {
@@ -92,7 +86,7 @@ func (r *Ring) Rotate(ctx context.Context, by string, seen int64, old access.Key
 	}
 	successor := old
 	successor.Source = old.Lineage()
-	key, token := fresh(successor, now)
+	key, token := access.Mint(successor, now)
 	before := Version(&old)
 	if until := cut(now.Add(overlap)); old.RevokedAt.IsZero() || until.Before(old.RevokedAt) {
 		old.RevokedAt = until

@@ -160,15 +160,15 @@ func Limits(rate float64, burst int) (Limit, error) {
 }
 
 // Mint makes a key and its token. The token is shown once and stored nowhere. Mint sets
-// ID, Hash, Prefix and CreatedAt of the template. It sets Source unless the template has one:
-// then the key continues that lineage.
+// ID, Hash, Prefix and CreatedAt of the template; the key is not revoked. It sets Source unless the
+// template has one: then the key continues that lineage.
 func Mint(template Key, now time.Time) (key Key, token string) {
 	token = tokenPrefix + RandomHex(32)
 	key = template
 	key.ID = "key_" + RandomHex(8)
 	key.Source = key.Lineage()
 	key.Hash, key.Prefix = Hash(token), token[:prefixLength]
-	key.CreatedAt = now.UTC().Truncate(time.Millisecond)
+	key.CreatedAt, key.RevokedAt = now.UTC().Truncate(time.Millisecond), time.Time{}
 	key.Scopes = slices.Sorted(slices.Values(template.Scopes))
 	return key, token
 }
