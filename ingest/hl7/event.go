@@ -59,7 +59,7 @@ func (m *Message) Facts(o Options) (acuity.Event, *Fault) {
 		return acuity.Event{}, fault
 	}
 	m.settle()
-	d := decoder{Message: m, Options: o, zones: zones{hospital: o.Zone, season: &m.season}}
+	d := decoder{Message: m, Options: o, zones: zones{hospital: o.Zone}}
 	d.kept.Grow(pseudonymsKept + len(d.field(d.pv1, 3)) + len(d.field(d.pv1, 6)) + diagnosisKept*len(d.dg1))
 	if m.guess != "" {
 		d.warn(m.guess, "MSH", 18)

@@ -48,7 +48,6 @@ type Message struct {
 	dg1, nk1                []segment
 	size                    *Fault // broken bound, which Facts reports
 
-	season  season // season of the times that were read last
 	scratch []byte // an identifier that had to be unescaped
 	made    []byte // a pseudonym
 }
@@ -85,7 +84,7 @@ func (m *Message) Scan(raw []byte, transport Charset) error {
 }
 
 func (m *Message) scan(raw []byte) error {
-	*m = Message{raw: raw, marks: m.marks[:0], dg1: m.dg1[:0], nk1: m.nk1[:0], season: m.season, scratch: m.scratch, made: m.made}
+	*m = Message{raw: raw, marks: m.marks[:0], dg1: m.dg1[:0], nk1: m.nk1[:0], scratch: m.scratch, made: m.made}
 	if !m.delimiters() {
 		return ErrNoHeader
 	}

@@ -30,7 +30,6 @@ type zones struct {
 	hospital *time.Location
 	own      offset         // offset of MSH-7
 	near     acuity.Instant // the instant of MSH-7
-	season   *season
 }
 
 // parse reads YYYY[MM[DD[HH[MM[SS[.S…]]]]]][±ZZZZ]; ok is false for anything else.
@@ -105,10 +104,7 @@ func (z *zones) instant(w Wall, utc acuity.Instant) acuity.Instant {
 			return at
 		}
 	}
-	if z.season == nil {
-		return w.In(z.hospital)
-	}
-	return z.season.instant(w, utc, z.hospital)
+	return w.In(z.hospital)
 }
 
 // parseOffset reads ±HHMM.
@@ -170,18 +166,7 @@ var daysOf = [13]int8{0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
 
 // utc returns the instant at which a clock in UTC shows w.
 func (w Wall) utc() acuity.Instant {
-	// These are days since 1970-01-01 in the Gregorian calendar, counted in years that
-	// begin in March (Hinnant, chrono-compatible low-level date algorithms).
-	year, month := w.Year, w.Month-3
-	if month < 0 {
-		year, month = year-1, month+12
-	}
-	era := year / 400
-	ofEra := year - era*400
-	day := (153*month+2)/5 + w.Day - 1
-	days := era*146097 + ofEra*365 + ofEra/4 - ofEra/100 + day - 719468
-	return acuity.Instant(days)*24*3600*1000 +
-		acuity.Instant((w.Hour*3600+w.Minute*60+w.Second)*1000+w.Nanosecond/int(time.Millisecond))
+	return acuity.At(time.Date(w.Year, time.Month(w.Month), w.Day, w.Hour, w.Minute, w.Second, w.Nanosecond, time.UTC))
 }
 
 // In returns the instant at which a clock in the zone shows w. If an hour comes twice, it
@@ -205,36 +190,3 @@ func offsetAt(t time.Time, zone *time.Location) time.Duration {
 	_, seconds := t.In(zone).Zone()
 	return time.Duration(seconds) * time.Second
 }
-
-// season is a period in which a zone has one offset; it ends two days before a change.
-// Messages fall into the same season for months, and asking the zone costs more than
-// reading the rest of a time.
-type season struct {
-	zone     *time.Location
-	from, to acuity.Instant // on the wall clock, as if it showed UTC
-	offset   acuity.Instant
-}
-
-func (s *season) instant(w Wall, utc acuity.Instant, zone *time.Location) acuity.Instant {
-	if s.zone != zone || utc < s.from || utc >= s.to {
-		at := w.In(zone)
-		start, end := at.Time().In(zone).ZoneBounds()
-		const margin = 2 * 24 * time.Hour
-		s.zone, s.offset = zone, utc-at
-		s.from, s.to = firstInstant, lastInstant
-		if !start.IsZero() {
-			s.from = acuity.At(start.Add(margin))
-		}
-		if !end.IsZero() {
-			s.to = acuity.At(end.Add(-margin))
-		}
-		return at
-	}
-	return utc - s.offset
-}
-
-// These constants bound what [Wall.Valid] accepts, with some margin.
-const (
-	firstInstant = acuity.Instant(-100 * 366 * 24 * 3600 * 1000)
-	lastInstant  = acuity.Instant(300 * 366 * 24 * 3600 * 1000)
-)
