@@ -120,7 +120,7 @@ func (m *mapper) medicine(r *resource) []acuity.Coding {
 		codings = append(codings, m.elsewhere(r, &t, "medication")...)
 	}
 	if reduced := m.reduced(r.medication.display); reduced != "" {
-		codings = m.add(codings, acuity.Coding{Display: reduced})
+		codings = add(codings, acuity.Coding{Display: reduced})
 	}
 	return codings
 }
@@ -132,7 +132,7 @@ func (m *mapper) elsewhere(r *resource, t *target, field string) []acuity.Coding
 	if len(code) > maxCode {
 		return nil
 	}
-	return m.add(nil, acuity.Coding{System: codes.SystemLocal, Code: code})
+	return add(nil, acuity.Coding{System: codes.SystemLocal, Code: code})
 }
 
 // product adds the codings of a Medication and of its ingredients. An ingredient of a
@@ -175,7 +175,7 @@ func (m *mapper) product(dst []acuity.Coding, r, given *resource, deep bool) []a
 			c.Display = together
 		}
 		if c.Code != "" || c.Display != "" {
-			dst = m.add(dst, c)
+			dst = add(dst, c)
 		}
 	}
 	return dst

@@ -19,7 +19,6 @@ type terms struct {
 	masked  map[string]string
 	sought  map[string]string      // words that rules look for, by text
 	units   map[string]codes.Value // values without a number, by how the unit is written
-	made    []acuity.Coding        // spare capacity for the next codings
 	systems map[string]codes.System
 }
 
@@ -105,7 +104,7 @@ func (t *terms) codes(dst []acuity.Coding, r *resource, c *concept, field string
 		sent := &t.codings[c.first:c.last][i]
 		if sent.code.empty() {
 			if reduced := t.reduced(sent.display); reduced != "" {
-				dst = t.add(dst, acuity.Coding{Display: reduced})
+				dst = add(dst, acuity.Coding{Display: reduced})
 			}
 			continue
 		}
@@ -118,29 +117,18 @@ func (t *terms) codes(dst []acuity.Coding, r *resource, c *concept, field string
 		if guessed {
 			t.warn(r, "system_assumed", field)
 		}
-		dst = t.add(dst, acuity.Coding{System: system, Code: code, Display: t.display(sent.display)})
+		dst = add(dst, acuity.Coding{System: system, Code: code, Display: t.display(sent.display)})
 	}
 	if reduced := t.reduced(c.text); reduced != "" {
-		dst = t.add(dst, acuity.Coding{Display: reduced})
+		dst = add(dst, acuity.Coding{Display: reduced})
 	}
 	return dst
 }
 
-// add appends a coding that is not in the list yet. Lists that grow together share their
-// memory, so that a concept with one coding, the usual case, needs no allocation.
-func (t *terms) add(dst []acuity.Coding, c acuity.Coding) []acuity.Coding {
+// add appends a coding that is not in the list yet.
+func add(dst []acuity.Coding, c acuity.Coding) []acuity.Coding {
 	if len(dst) == maxCodings || slices.Contains(dst, c) {
 		return dst
-	}
-	if len(dst) == cap(dst) {
-		const room = 256
-		if cap(t.made)-len(t.made) <= len(dst) {
-			t.made = make([]acuity.Coding, 0, room)
-		}
-		from := len(t.made)
-		t.made = append(t.made, dst...)
-		t.made = append(t.made, c)
-		return t.made[from:len(t.made):len(t.made)]
 	}
 	return append(dst, c)
 }
