@@ -149,7 +149,9 @@ func TestAlerts(t *testing.T) {
 	f.away = errors.New("away")
 	for method, path := range map[string]string{http.MethodGet: "/app/alerts", http.MethodPost: "/app/alerts/epi_north"} {
 		got := p.Ask(method, path, cookie)
-		if refreshes := strings.Contains(got.Body.String(), "\n"+`<meta http-equiv="refresh" content="5">`); got.Code != http.StatusServiceUnavailable || refreshes != (method == http.MethodGet) {
+		refreshes := strings.Contains(got.Body.String(), `data-again="5"`) && strings.Contains(got.Body.String(), `/waiting.js"`) &&
+			strings.Contains(got.Body.String(), `<noscript><meta http-equiv="refresh" content="5"></noscript>`)
+		if got.Code != http.StatusServiceUnavailable || refreshes != (method == http.MethodGet) {
 			t.Errorf("%s while the alerts are away: %d, refreshes: %v", method, got.Code, refreshes)
 		}
 	}

@@ -54,8 +54,17 @@ type Frame struct {
 	State    string        // of the unit that the page shows, as the stream names it
 	Held     string        // "stopped" or "old": the page does not show the present
 	Poll     int           // seconds after which a script looks again, on a page with integrations.js; 0: never
-	Refresh  int           // seconds after which a browser asks again if no script follows the page; 0: never
+	Refresh  int           // seconds after which a browser without scripts asks again; 0: never
 	Clock    string        // of the unit
+}
+
+// Again returns after how many seconds a script asks again for a page that nothing else
+// follows. 0: never.
+func (f Frame) Again() int {
+	if f.Events != "" || f.Poll > 0 {
+		return 0
+	}
+	return f.Refresh
 }
 
 // RefreshSeconds is after how long a browser without scripts asks again.
