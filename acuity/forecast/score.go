@@ -9,13 +9,13 @@ import (
 
 // actual is how a unit came to stand.
 type actual struct {
-	is    amount
-	gauge score.UnitNumbers
+	is      amount
+	numbers score.UnitNumbers
 }
 
 func newActual(s *acuity.Snapshot) *actual {
 	g := score.SumSnapshot(s)
-	a := &actual{gauge: g}
+	a := &actual{numbers: g}
 	a.is = amount{nurses: float64(g.Required) / 60, single: float64(g.Single) / 60, rooms: float64(g.Occupied), points: float64(g.Score)}
 	return a
 }
@@ -23,7 +23,7 @@ func newActual(s *acuity.Snapshot) *actual {
 // level returns the level with the nurses that an origin went by: the forecast
 // is of the patients, not of who was called in.
 func (a *actual) level(o *acuity.Snapshot) acuity.Level {
-	g := a.gauge
+	g := a.numbers
 	g.Nurses, g.Call, g.Rooms = o.Nurses, o.Call, o.Rooms
 	return g.Level()
 }

@@ -336,7 +336,7 @@ func (u *State) Restored() {
 	u.derive()
 	u.head()
 	u.scoring.judge()
-	tellSince(u)
+	stampVersion(u)
 	u.scoring.overdue = u.facts.Version > 0 && u.scoring.verdict.Level != u.facts.Level
 	for _, r := range u.registry.rooms {
 		color := acuity.ColorGray

@@ -39,12 +39,12 @@ func (u *State) conclude(in *intake) {
 			}
 		}
 	}
-	tellSince(u)
+	stampVersion(u)
 	u.changed, u.scoring.overdue = true, false
 }
 
-// tellSince says in chart and verdict of which version they are, and since when they hold.
-func tellSince(u *State) {
+// stampVersion writes into chart and verdict their version, and since when they hold.
+func stampVersion(u *State) {
 	f, h, v := &u.facts, &u.chart.Unit, &u.scoring.verdict
 	h.Version, h.Since, h.Run = f.Version, f.Since, f.Run
 	v.Version, v.AsOf, v.Run = f.Version, f.Since, f.Run

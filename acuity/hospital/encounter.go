@@ -234,9 +234,9 @@ func (c *encounters) mergeNames(from, to *visit) {
 	if from == to || !from.isName() {
 		return
 	}
-	heard, list := from.statements.ByArrival(func(*evidence.Statement) bool { return true }), from.resourceStatements
+	stated, list := from.statements.ByArrival(func(*evidence.Statement) bool { return true }), from.resourceStatements
 	from.statements, from.resourceStatements, from.cache = evidence.Statements{}, nil, nil
-	for _, h := range heard {
+	for _, h := range stated {
 		c.statements.addToVisit(to, h)
 	}
 	for _, h := range list {
@@ -245,7 +245,7 @@ func (c *encounters) mergeNames(from, to *visit) {
 			c.holders.resources[h.WholeResource()] = holder{v: to}
 		}
 	}
-	if len(heard)+len(list) > 0 {
+	if len(stated)+len(list) > 0 {
 		c.housekeeping.touch(to)
 		c.work.markVisit(to, markState)
 	}

@@ -129,13 +129,13 @@ func (v *visit) cameAt() acuity.Instant {
 		}
 		return 0
 	}
-	heard := acuity.Instant(0)
+	first := acuity.Instant(0)
 	for i := range v.events {
 		if e := &v.events[i]; e.At >= v.timeline.OpenedAt {
-			heard = codes.Soonest(heard, e.ReceivedAt)
+			first = codes.Soonest(first, e.ReceivedAt)
 		}
 	}
-	return max(v.timeline.OpenedAt, heard)
+	return max(v.timeline.OpenedAt, first)
 }
 
 // arrivalKind is the kind of arrival of a visit that is in a stage.

@@ -31,7 +31,7 @@ func wireNotify(ctx context.Context, h *service) error {
 
 	deliveries := h.redis.Deliveries()
 	told := lists.New(deliveries, h.log)
-	desk, err := h.people(told)
+	people, err := h.people(told)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func wireNotify(ctx context.Context, h *service) error {
 		Settings: h.settings.Subscribers, Ledger: ledger, LedgerID: ledger.ID(),
 		Partition: func(hospital string) int32 { return schemas.Partition([]byte(hospital), h.partitions) },
 		Lists:     told, Metrics: h.metrics.Notifier(),
-		Senders: senders, People: desk,
+		Senders: senders, People: people,
 		Log: h.log, Now: h.now, Drain: min(5*time.Second, h.config.ShutdownWithin/2), //nolint:mnd // half for the drain, half for the rest
 	})
 	h.settings.Subscribers.OnChange(n.SettingsChanged)

@@ -55,13 +55,13 @@ type loop struct {
 
 // part is one partition that we own.
 type part struct {
-	task  Task
-	next  int64     // input offset to apply next
-	end   int64     // newest known high watermark of the input
-	told  int64     // position that Passed was given
-	dirty bool      // touched by the transaction under way
-	since time.Time // of the restore
-	clock clock
+	task     Task
+	next     int64     // input offset to apply next
+	end      int64     // newest known high watermark of the input
+	reported int64     // position that Passed was given
+	dirty    bool      // touched by the transaction under way
+	since    time.Time // of the restore
+	clock    clock
 
 	mark    mark     // of the last commit
 	grown   int64    // bytes written to the changelog since the checkpoint

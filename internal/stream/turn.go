@@ -59,23 +59,23 @@ func (l *loop) turn(ctx, free context.Context) error {
 	}
 	if fault == nil && count == 0 && !l.touched() {
 		err := l.forget(free)
-		tellPassed(l.parts, l.cfg.Passed)
+		reportPassed(l.parts, l.cfg.Passed)
 		return err
 	}
 	err := l.commit(ctx, free, fault)
-	tellPassed(l.parts, l.cfg.Passed)
+	reportPassed(l.parts, l.cfg.Passed)
 	return err
 }
 
-// tellPassed reports how far each partition is while no transaction is under way.
-func tellPassed(parts map[int32]*part, tell func(partition int32, next int64)) {
-	if tell == nil {
+// reportPassed reports how far each partition is while no transaction is under way.
+func reportPassed(parts map[int32]*part, report func(partition int32, next int64)) {
+	if report == nil {
 		return
 	}
 	for n, p := range parts {
-		if !p.dirty && p.told != p.next {
-			p.told = p.next
-			tell(n, p.next)
+		if !p.dirty && p.reported != p.next {
+			p.reported = p.next
+			report(n, p.next)
 		}
 	}
 }

@@ -112,7 +112,7 @@ func (p *Projector) writeLoad(ctx context.Context, load *load) (behind bool, err
 		for _, room := range u.rooms {
 			size += len(room)
 		}
-		for _, record := range u.site {
+		for _, record := range u.localSettings {
 			size += len(record)
 		}
 		if pipe.Len() >= pipeCount || size >= pipeBytes {

@@ -34,7 +34,7 @@ func (k *keys) unitKey(partition int32, hospital string) string {
 	return k.key(partition, "unit:"+hospital)
 }
 
-func (k *keys) siteKey(partition int32, hospital string) string {
+func (k *keys) localSettingsKey(partition int32, hospital string) string {
 	return k.key(partition, "site:"+hospital)
 }
 

@@ -15,10 +15,10 @@ type Unit struct {
 	Version  int64
 	Chart    []byte           // encoded
 	Rooms    map[int32][]byte // encoded; those that changed since the last projection; nil: the room is gone
-	// Site has the encoded records that administrators see in lists, by name; like Rooms, only
+	// LocalSettings has the encoded records that administrators see in lists, by name; like Rooms, only
 	// those that changed. Names that begin with [CodePrefix] have a hash of their own: there are
 	// many, and most lists do not need them.
-	Site map[string][]byte
+	LocalSettings map[string][]byte
 }
 
 // Projection is the effect of one commit on the hospitals of a partition.
@@ -67,7 +67,7 @@ type change struct {
 	base, version int64 // base -1: rooms are all rooms
 	chart         []byte
 	rooms         map[int32][]byte
-	site          map[string][]byte
+	localSettings map[string][]byte
 	recent        []byte // encoded when it is written
 }
 
@@ -121,7 +121,7 @@ func (p *Projector) Put(projection Projection) {
 		}
 		if !l.asked {
 			l.pending[unit.Hospital] = l.pending[unit.Hospital].then(&change{
-				hospital: unit.Hospital, base: base, version: unit.Version, chart: unit.Chart, rooms: unit.Rooms, site: unit.Site,
+				hospital: unit.Hospital, base: base, version: unit.Version, chart: unit.Chart, rooms: unit.Rooms, localSettings: unit.LocalSettings,
 			})
 		}
 	}
@@ -136,7 +136,7 @@ func (c *change) then(newer *change) *change {
 	}
 	return &change{
 		hospital: c.hospital, base: c.base, version: newer.version, chart: newer.chart,
-		rooms: both(c.rooms, newer.rooms), site: both(c.site, newer.site),
+		rooms: both(c.rooms, newer.rooms), localSettings: both(c.localSettings, newer.localSettings),
 	}
 }
 

@@ -52,15 +52,15 @@ func (p *Projector) claim(ctx context.Context, pipe redis.Pipeliner, partition i
 // negative.
 func (p *Projector) write(ctx context.Context, pipe redis.Pipeliner, partition int32, position int64, u *change) {
 	b := p.view
-	args := make([]any, 0, 11+2*len(u.rooms)+2*len(u.site))
+	args := make([]any, 0, 11+2*len(u.rooms)+2*len(u.localSettings))
 	args = append(args, p.generation, u.hospital, u.base, u.version, position, u.chart, u.recent, b.changed(u.hospital), 0, 0, 0)
-	const rooms, gone, site = 8, 9, 10 // positions of the counts in args
+	const rooms, gone, settings = 8, 9, 10 // positions of the counts in args
 	for id, room := range u.rooms {
 		if room != nil {
 			args = append(args, fieldRoom+strconv.Itoa(int(id)), room)
 		}
 	}
-	from := site + 1
+	from := settings + 1
 	args[rooms] = (len(args) - from) / 2
 	from = len(args)
 	for id, room := range u.rooms {
@@ -70,20 +70,20 @@ func (p *Projector) write(ctx context.Context, pipe redis.Pipeliner, partition i
 	}
 	args[gone] = len(args) - from
 	from = len(args)
-	for name, record := range u.site {
+	for name, record := range u.localSettings {
 		if record != nil {
 			args = append(args, name, record)
 		}
 	}
-	args[site] = (len(args) - from) / 2
-	for name, record := range u.site {
+	args[settings] = (len(args) - from) / 2
+	for name, record := range u.localSettings {
 		if record == nil {
 			args = append(args, name)
 		}
 	}
 	keys := []string{
 		b.headerKey(partition), b.unitKey(partition, u.hospital), b.membersKey(partition),
-		b.siteKey(partition, u.hospital), b.codesKey(partition, u.hospital),
+		b.localSettingsKey(partition, u.hospital), b.codesKey(partition, u.hospital),
 	}
 	writeScript.EvalSha(ctx, pipe, keys, args...)
 }
@@ -105,6 +105,6 @@ func (p *Projector) mark(ctx context.Context, pipe redis.Pipeliner, load *load) 
 	}
 	partition := load.partition
 	markScript.EvalSha(ctx, pipe, []string{b.headerKey(partition), b.membersKey(partition)},
-		p.generation, load.position, seal, b.channel(), partition, b.unitKey(partition, ""), b.siteKey(partition, ""), b.codesKey(partition, ""),
+		p.generation, load.position, seal, b.channel(), partition, b.unitKey(partition, ""), b.localSettingsKey(partition, ""), b.codesKey(partition, ""),
 		asOf, waiting.Milliseconds())
 }

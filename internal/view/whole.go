@@ -13,8 +13,8 @@ import (
 // Whole is everything that the view has of one hospital. Checks read it.
 type Whole struct {
 	Snapshot
-	Site    map[string]string
-	Foreign []string // fields of the hash of the hospital that the projector never writes, ascending
+	LocalSettings map[string]string
+	Foreign       []string // fields of the hash of the hospital that the projector never writes, ascending
 }
 
 // Whole returns everything of one hospital at one moment, in one round trip. The errors are as in
@@ -22,17 +22,17 @@ type Whole struct {
 func (b *View) Whole(ctx context.Context, hospital string) (*Whole, error) {
 	partition := b.partitionOf(hospital)
 	pipe := b.redis.TxPipeline()
-	site := pipe.HGetAll(ctx, b.siteKey(partition, hospital))
+	settings := pipe.HGetAll(ctx, b.localSettingsKey(partition, hospital))
 	codes := pipe.HGetAll(ctx, b.codesKey(partition, hospital))
 	fields, err := b.read(ctx, pipe, hospital)
 	if err != nil {
 		return nil, err
 	}
-	w := &Whole{Site: site.Val()}
+	w := &Whole{LocalSettings: settings.Val()}
 	if w.Snapshot, err = snapshot(fields); err != nil {
 		return nil, err
 	}
-	maps.Copy(w.Site, codes.Val())
+	maps.Copy(w.LocalSettings, codes.Val())
 	for name := range fields {
 		_, room := roomID(name)
 		if !room && !slices.Contains([]string{fieldGeneration, fieldVersion, fieldPosition, fieldChart, fieldRecent}, name) {

@@ -126,7 +126,7 @@ func (v *Projection) again(partition int32) {
 func (v *Projection) whole(partition int32, kept *partitionCharts) {
 	units := make([]view.Unit, 0, len(kept.units))
 	for _, unit := range kept.units {
-		unit.Rooms, unit.Site = maps.Clone(unit.Rooms), maps.Clone(unit.Site)
+		unit.Rooms, unit.LocalSettings = maps.Clone(unit.Rooms), maps.Clone(unit.LocalSettings)
 		units = append(units, unit)
 	}
 	slices.SortFunc(units, func(a, b view.Unit) int { return strings.Compare(a.Hospital, b.Hospital) })
@@ -134,13 +134,13 @@ func (v *Projection) whole(partition int32, kept *partitionCharts) {
 }
 
 func unitOf(c verdict.Chart) view.Unit {
-	return view.Unit{Hospital: c.Hospital, Version: c.Version, Chart: c.Unit, Rooms: c.Rooms, Site: c.LocalSettings}
+	return view.Unit{Hospital: c.Hospital, Version: c.Version, Chart: c.Unit, Rooms: c.Rooms, LocalSettings: c.LocalSettings}
 }
 
 // merge returns the unit with the changes. Rooms and settings that a change removes are left out.
 func merge(old, changed view.Unit) view.Unit {
 	changed.Rooms = merged(old.Rooms, changed.Rooms)
-	changed.Site = merged(old.Site, changed.Site)
+	changed.LocalSettings = merged(old.LocalSettings, changed.LocalSettings)
 	return changed
 }
 

@@ -17,7 +17,7 @@ type LocalSettings struct {
 
 // LocalSettings implements [readapi.LocalSettings].
 func (s LocalSettings) LocalSettings(ctx context.Context, hospital string, codes bool) (map[string]string, error) {
-	all, _, err := s.View.Site(ctx, hospital, codes)
+	all, _, err := s.View.LocalSettings(ctx, hospital, codes)
 	return all, away(err)
 }
 

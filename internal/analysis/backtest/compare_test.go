@@ -21,9 +21,9 @@ func foreign(list []acuity.Snapshot, columns string) string {
 	var file strings.Builder
 	file.WriteString(columns + "\n")
 	for i := range list {
-		gauge := score.SumSnapshot(&list[i])
+		numbers := score.SumSnapshot(&list[i])
 		for h := range forecast.Horizon {
-			fmt.Fprintf(&file, "%s,%d,%v", time.Unix(int64(list[i].Hour)*3600, 0).UTC().Format(time.RFC3339), h+1, float64(gauge.Required)/float64(catalogue.Nurse))
+			fmt.Fprintf(&file, "%s,%d,%v", time.Unix(int64(list[i].Hour)*3600, 0).UTC().Format(time.RFC3339), h+1, float64(numbers.Required)/float64(catalogue.Nurse))
 			if strings.HasSuffix(columns, "rooms") {
 				fmt.Fprintf(&file, ",%d", list[i].Occupied)
 			}

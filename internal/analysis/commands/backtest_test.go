@@ -129,8 +129,8 @@ func TestBacktestSources(t *testing.T) {
 	oracle := filepath.Join(dir, "oracle.csv")
 	rows := "at,hours_ahead,nurses\n"
 	for _, s := range list {
-		gauge := score.SumSnapshot(s)
-		rows += fmt.Sprintf("%s,1,%f\n", time.Unix(int64(s.Hour-1)*3600, 0).UTC().Format(time.RFC3339), float64(gauge.Required)/float64(catalogue.Nurse))
+		numbers := score.SumSnapshot(s)
+		rows += fmt.Sprintf("%s,1,%f\n", time.Unix(int64(s.Hour-1)*3600, 0).UTC().Format(time.RFC3339), float64(numbers.Required)/float64(catalogue.Nurse))
 	}
 	if err := os.WriteFile(oracle, []byte(rows), 0o600); err != nil {
 		t.Fatal(err)

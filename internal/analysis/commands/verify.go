@@ -159,7 +159,7 @@ func viewOf(b *view.View) func(context.Context, string) (*verify.View, error) {
 		case err != nil:
 			return nil, err
 		}
-		v := &verify.View{Version: w.Version, Unit: w.Chart, Rooms: make(map[int32]string, len(w.Rooms)), Site: w.Site, Foreign: w.Foreign}
+		v := &verify.View{Version: w.Version, Unit: w.Chart, Rooms: make(map[int32]string, len(w.Rooms)), Site: w.LocalSettings, Foreign: w.Foreign}
 		for _, room := range w.Rooms {
 			v.Rooms[room.ID] = room.Chart
 		}

@@ -91,7 +91,7 @@ func (m *mender) todo(change func() error) { m.tasks = append(m.tasks, change) }
 // file system says.
 func Mend(o Options) error {
 	m := &mender{Options: o, stamp: time.Now().UTC().Format("20060102T150405.000000Z")}
-	if err := m.look(); err != nil {
+	if err := m.readAll(); err != nil {
 		return fmt.Errorf("look through the log: %w", err)
 	}
 	if len(m.found) > 0 {
@@ -113,8 +113,8 @@ func Mend(o Options) error {
 	return nil
 }
 
-// look reads everything and changes nothing.
-func (m *mender) look() error {
+// readAll reads everything and changes nothing.
+func (m *mender) readAll() error {
 	dirs, err := os.ReadDir(m.path(partitionsDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err //nolint:wrapcheck // names the file

@@ -21,10 +21,10 @@ func readable(t *testing.T, b *view.View) error {
 	t.Helper()
 	_, before := b.Token(t.Context(), "north")
 	_, since := b.ReadSince(t.Context(), "north", view.Token{Generation: "g1", Version: 1})
-	_, _, site := b.Site(t.Context(), "north", true)
+	_, _, settings := b.LocalSettings(t.Context(), "north", true)
 	_, read := b.Read(t.Context(), "north")
 	token, err := b.Token(t.Context(), "north") // last: a pulse may come between any two of them
-	for way, other := range map[string]error{"since": since, "site": site, "read": read} {
+	for way, other := range map[string]error{"since": since, "settings": settings, "read": read} {
 		if errors.Is(before, view.ErrBehind) && errors.Is(err, view.ErrBehind) && other == nil {
 			t.Errorf("%s tells what is not current: %+v, %v", way, token, err)
 		}

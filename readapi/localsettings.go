@@ -79,7 +79,7 @@ func (s *server) readRecords(w http.ResponseWriter, r *http.Request, codes bool)
 	all, err := s.localSettings.LocalSettings(r.Context(), httpapi.Caller(r.Context()).Hospital, codes)
 	if err != nil && !errors.Is(err, ErrNoUnit) {
 		if !errors.Is(err, ErrAway) {
-			s.shell.Log.ErrorContext(r.Context(), "site cannot be read", "error", err)
+			s.shell.Log.ErrorContext(r.Context(), "local settings cannot be read", "error", err)
 		}
 		httpapi.Fail(w, r, unavailable(err))
 		return nil, false

@@ -11,14 +11,14 @@ import (
 	"svc/internal/view"
 )
 
-// with adds records of its site to a unit: "name=value", or "name" for a deleted one.
+// with adds local settings to a unit: "name=value", or "name" for a deleted one.
 func with(u view.Unit, records ...string) view.Unit {
-	u.Site = map[string][]byte{}
+	u.LocalSettings = map[string][]byte{}
 	for _, r := range records {
 		name, value, there := strings.Cut(r, "=")
-		u.Site[name] = nil
+		u.LocalSettings[name] = nil
 		if there {
-			u.Site[name] = []byte(value)
+			u.LocalSettings[name] = []byte(value)
 		}
 	}
 	return u
@@ -26,7 +26,7 @@ func with(u view.Unit, records ...string) view.Unit {
 
 func (v *fixture) lists(t *testing.T, hospital string, codes bool, want string) {
 	t.Helper()
-	all, token, err := v.Site(t.Context(), hospital, codes)
+	all, token, err := v.LocalSettings(t.Context(), hospital, codes)
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		parts = append(parts, name+"="+all[name])
@@ -42,7 +42,7 @@ func (v *fixture) lists(t *testing.T, hospital string, codes bool, want string) 
 
 func listed(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
-	if _, _, err := v.Site(t.Context(), "north", true); !errors.Is(err, view.ErrNotWhole) {
+	if _, _, err := v.LocalSettings(t.Context(), "north", true); !errors.Is(err, view.ErrNotWhole) {
 		t.Errorf("%v before there is a view", err)
 	}
 	v.whole(1, with(unit("north", 5, 1), "mapping/a=1", "code/x=1"), unit("south", 1))
@@ -62,7 +62,7 @@ func listed(t *testing.T, s Server) {
 	next := start(t, s.URL, "g2")
 	next.whole(0, unit("south", 1))
 	until(t, func() bool {
-		_, token, err := v.Site(t.Context(), "south", true)
+		_, token, err := v.LocalSettings(t.Context(), "south", true)
 		return err == nil && token.Generation == "g2"
 	})
 	v.lists(t, "north", true, view.ErrNoUnit.Error())

@@ -10,15 +10,15 @@ import (
 // CodePrefix begins the names of the records of the worklist of codes.
 const CodePrefix = "code/"
 
-// Site returns the encoded records that administrators of a hospital see in lists, by name, and
+// LocalSettings returns the encoded records that administrators of a hospital see in lists, by name, and
 // their version. With codes it adds the worklist of codes. It is one transaction in one round
 // trip. The errors are as in Read.
-func (b *View) Site(ctx context.Context, hospital string, codes bool) (map[string]string, Token, error) {
+func (b *View) LocalSettings(ctx context.Context, hospital string, codes bool) (map[string]string, Token, error) {
 	partition := b.partitionOf(hospital)
 	pipe := b.redis.TxPipeline()
 	question := b.askHeader(ctx, pipe, b.headerKey(partition))
 	unit := pipe.HMGet(ctx, b.unitKey(partition, hospital), fieldGeneration, fieldVersion)
-	hashes := []*redis.MapStringStringCmd{pipe.HGetAll(ctx, b.siteKey(partition, hospital))}
+	hashes := []*redis.MapStringStringCmd{pipe.HGetAll(ctx, b.localSettingsKey(partition, hospital))}
 	if codes {
 		hashes = append(hashes, pipe.HGetAll(ctx, b.codesKey(partition, hospital)))
 	}
