@@ -171,11 +171,10 @@ func TestKillDev(t *testing.T) {
 	if inRestore < kills/10 {
 		t.Errorf("only %d kills hit a restore", inRestore)
 	}
-	waitUntilSettled(t, partners)
+	log := readSettled(t, partners, d.Kafka, "")
 	if out, err := exec.Command(binary(t), "verify", "--data", dir, "--all").CombinedOutput(); err != nil {
 		t.Errorf("svc verify: %v\n%s", err, out)
 	}
-	log := readLog(t, d.Kafka, "")
 	log.check(t, acked)
 	for _, p := range partners {
 		log.refold(t, p)

@@ -53,6 +53,36 @@ func readLog(t testing.TB, broker, prefix string) *systemLog {
 	return l
 }
 
+// readApplied reads the log once every observation in it has its change. A processor that was
+// killed is replaced only seconds later, and the view says nothing of what waits meanwhile.
+func readApplied(t testing.TB, broker, prefix string) (l *systemLog) {
+	t.Helper()
+	eventually(t, 90*time.Second, func() error {
+		l = readLog(t, broker, prefix)
+		applied := 0
+		for _, changes := range l.changes {
+			for _, c := range changes {
+				if c.Cause == acuity.CauseIngest {
+					applied++
+				}
+			}
+		}
+		if applied < len(l.observations) {
+			return fmt.Errorf("%d of %d applied", applied, len(l.observations))
+		}
+		return nil
+	})
+	return l
+}
+
+// readSettled reads the log once all of it is applied and no timer of the test is left.
+func readSettled(t testing.TB, partners []*partner, broker, prefix string) *systemLog {
+	t.Helper()
+	readApplied(t, broker, prefix)
+	waitUntilSettled(t, partners)
+	return readLog(t, broker, prefix) // with what the timers changed
+}
+
 // settled returns the ends of a topic once no earlier transaction is open. The broker writes its
 // marker after it has told the processor of the commit. Until then the records are hidden.
 func settled(ctx context.Context, t testing.TB, admin *kadm.Client, topic string) (ends kadm.ListedOffsets) {

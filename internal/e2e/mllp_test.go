@@ -114,19 +114,18 @@ func TestKillUnderMLLP(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		d, address = next, next.MLLP
-	}, func() *systemLog { return readLog(t, d.Kafka, "") })
+	}, func() *systemLog { return readApplied(t, d.Kafka, "") })
 }
 
 func TestKillUnderMLLPOnServers(t *testing.T) {
 	s := startSystem(t, "north")
 	s.processor("p1")
 	ingest, address := s.mllp("north")
-	log := killUnderMLLP(t, "north", func() string { return address }, func() {
+	killUnderMLLP(t, "north", func() string { return address }, func() {
 		ingest.kill()
 		ingest = s.mllpAt("north", address)
-	}, func() *systemLog { return readLog(t, s.kafka.address, s.prefix) })
-	waitUntilSettled(t, s.partners)
-	log.refold(t, s.partners[0])
+	}, func() *systemLog { return readApplied(t, s.kafka.address, s.prefix) })
+	readSettled(t, s.partners, s.kafka.address, s.prefix).refold(t, s.partners[0])
 }
 
 // mllp starts a svc ingest that accepts MLLP from every address under the key of a hospital.
@@ -157,9 +156,9 @@ func (s *system) keyID(hospital string) string {
 	return listed[0].ID
 }
 
-// killUnderMLLP returns the log once all acknowledged messages are applied. Over MLLP an
+// killUnderMLLP expects every acknowledged message once in the applied log. Over MLLP an
 // acknowledgement means that a message is in the log, not yet in the verdict.
-func killUnderMLLP(t *testing.T, hospital string, address func() string, kill func(), log func() *systemLog) *systemLog {
+func killUnderMLLP(t *testing.T, hospital string, address func() string, kill func(), readApplied func() *systemLog) {
 	t.Helper()
 	const connections, each = 50, 20
 	at := time.Now().Add(-time.Hour)
@@ -204,13 +203,13 @@ func killUnderMLLP(t *testing.T, hospital string, address func() string, kill fu
 	for _, e := range engines {
 		e.close()
 	}
-	l := eventuallyApplied(t, log)
+	log := readApplied()
 	applied, duplicates := map[string]int{}, 0
-	for _, c := range l.changes[hospital] {
+	for _, c := range log.changes[hospital] {
 		if c.Cause != acuity.CauseIngest {
 			continue
 		}
-		o := l.observations[position{c.partition, c.Offset}]
+		o := log.observations[position{c.partition, c.Offset}]
 		if o == nil {
 			t.Fatalf("no observation at %d:%d", c.partition, c.Offset)
 		}
@@ -234,28 +233,6 @@ func killUnderMLLP(t *testing.T, hospital string, address func() string, kill fu
 		t.Errorf("%d messages sent again, %d duplicates: the test kills nothing", again, duplicates)
 	}
 	t.Logf("%d messages sent again after the kill, %d duplicates in the log", again, duplicates)
-	return l
-}
-
-// eventuallyApplied reads the log until every observation in it has its change.
-func eventuallyApplied(t *testing.T, read func() *systemLog) (l *systemLog) {
-	t.Helper()
-	eventually(t, time.Minute, func() error {
-		l = read()
-		changes := 0
-		for _, of := range l.changes {
-			for _, c := range of {
-				if c.Cause == acuity.CauseIngest {
-					changes++
-				}
-			}
-		}
-		if changes < len(l.observations) {
-			return fmt.Errorf("%d of %d applied", changes, len(l.observations))
-		}
-		return nil
-	})
-	return l
 }
 
 // TestMLLPRevoked revokes the key of an open connection. Within a second its messages are

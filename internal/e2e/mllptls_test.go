@@ -127,7 +127,7 @@ func TestMLLPOverTLS(t *testing.T) {
 			t.Errorf("svc send: %s %v", out, err)
 		}
 	}
-	log := eventuallyApplied(t, func() *systemLog { return readLog(t, s.kafka.address, s.prefix) })
+	log := readApplied(t, s.kafka.address, s.prefix)
 	if n := len(log.observations); n != 3 {
 		t.Errorf("%d messages in the log, want those of the right sender, 3", n)
 	}

@@ -228,8 +228,7 @@ func startNotified(t testing.TB, hospitals ...string) (*system, *partnerSide) {
 // allReceived waits until every endpoint got every event of the reference.
 func allReceived(t testing.TB, s *system, p *partnerSide, within time.Duration, hospitals ...string) (events, repeats int) {
 	t.Helper()
-	waitUntilSettled(t, s.partners)
-	log := readLog(t, s.kafka.address, s.prefix)
+	log := readSettled(t, s.partners, s.kafka.address, s.prefix)
 	for _, h := range hospitals {
 		last := log.changes[h][len(log.changes[h])-1]
 		ids, bodies := log.expected(t, h, last.AppliedAt)

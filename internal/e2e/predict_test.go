@@ -245,8 +245,7 @@ func TestKillHistory(t *testing.T) {
 	if a.StaffingForecast.HistoryHours < b.StaffingForecast.HistoryHours-1 {
 		t.Errorf("%d hours learnt after %d kills, %d without", a.StaffingForecast.HistoryHours, kills, b.StaffingForecast.HistoryHours)
 	}
-	waitUntilSettled(t, s.partners)
-	log := readLog(t, s.kafka.address, s.prefix)
+	log := readSettled(t, s.partners, s.kafka.address, s.prefix)
 	log.check(t, nil)
 	for _, p := range s.partners {
 		log.refold(t, p)

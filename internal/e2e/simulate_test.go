@@ -24,8 +24,7 @@ func TestSimulateIntoDev(t *testing.T) {
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
 	backfilled(t, d, p)
 	p.predicted(t, 30*time.Second) // the past went in by batches, which the forecast learns from
-	waitUntilSettled(t, []*partner{p})
-	log := readLog(t, d.Kafka, "")
+	log := readSettled(t, []*partner{p}, d.Kafka, "")
 	log.check(t, nil)
 	log.refold(t, p)
 	if len(log.observations) != said.Sent {
@@ -142,8 +141,7 @@ func TestDemo(t *testing.T) {
 		}
 		return nil
 	})
-	waitUntilSettled(t, []*partner{p})
-	log := readLog(t, d.Kafka, "")
+	log := readSettled(t, []*partner{p}, d.Kafka, "")
 	log.check(t, nil)
 	log.refold(t, p)
 	events, ids := 0, map[string]bool{}

@@ -122,8 +122,7 @@ func (s *system) processor(instance string) *node {
 // byte.
 func (s *system) verify(acked []acknowledged) {
 	s.t.Helper()
-	waitUntilSettled(s.t, s.partners)
-	log := readLog(s.t, s.kafka.address, s.prefix)
+	log := readSettled(s.t, s.partners, s.kafka.address, s.prefix)
 	log.check(s.t, acked)
 	for _, p := range s.partners {
 		log.refold(s.t, p)
