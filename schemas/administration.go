@@ -13,7 +13,7 @@ func mappingFields(c *Coder, m *acuity.Mapping) {
 	Enum(c, &m.Kind, lastSignalKind)
 	c.factor(&m.Factor)
 	Enum(c, &m.Op, lastComparator)
-	c.milli(&m.Than)
+	whole(c, &m.Than)
 	c.Text(&m.Comment)
 	c.Bool(&m.Delete)
 }

@@ -2,6 +2,9 @@ package schemas
 
 import "svc/acuity"
 
+// ChangeCodec is of what an observation or a due instant did to a hospital.
+var ChangeCodec = NewCodec("change", changeFields)
+
 // ChangeHead is the beginning of the record of a change. It has the input of the change, and
 // whether partners get a notice.
 type ChangeHead struct {
@@ -16,7 +19,7 @@ type ChangeHead struct {
 // PeekChange reads the head of a change and nothing else, for readers that see every change
 // and need few of them. A fault behind the head stays unnoticed until the record is decoded.
 func PeekChange(b []byte) (ChangeHead, error) {
-	p, err := changeV1.payload(b)
+	p, err := ChangeCodec.schema.payload(b)
 	if err != nil {
 		return ChangeHead{}, err
 	}
@@ -25,13 +28,13 @@ func PeekChange(b []byte) (ChangeHead, error) {
 		Version:   r.long(),
 		Offset:    r.long(),
 		Cause:     acuity.Cause(r.enum(lastCause)),
-		AppliedAt: r.at(),
+		AppliedAt: acuity.Instant(r.long()),
 		Outcome:   acuity.Outcome(r.enum(lastOutcome)),
 		Level:     acuity.Level(r.enum(lastLevel)),
 		Effects:   r.long() != 0,
 	}
 	if r.fault != "" {
-		return ChangeHead{}, r.error(&changeV1)
+		return ChangeHead{}, r.error(ChangeCodec.schema)
 	}
 	return h, nil
 }

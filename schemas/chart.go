@@ -2,6 +2,12 @@ package schemas
 
 import "svc/acuity"
 
+// The codecs of a unit and of a room, as the view has them.
+var (
+	UnitChartCodec = NewCodec("unit-chart", unitChartFields)
+	RoomChartCodec = NewCodec("room-chart", roomChartFields)
+)
+
 func unitChartFields(c *Coder, u *acuity.UnitChart) {
 	c.Long(&u.Version)
 	c.at(&u.Since)
@@ -48,9 +54,9 @@ func patientChartFields(c *Coder, p *acuity.PatientChart) {
 
 func evidenceFields(c *Coder, e *acuity.Evidence) {
 	c.factor(&e.Factor)
-	c.octet(&e.Variant)
-	c.octet(&e.Count)
-	c.octet(&e.Baby)
+	whole(c, &e.Variant)
+	whole(c, &e.Count)
+	whole(c, &e.Baby)
 	Enum(c, &e.Kind, lastEvidenceKind)
 	c.at(&e.Start)
 	c.at(&e.Last)

@@ -5,9 +5,59 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
+
+// Codec writes and reads the records of one kind. It cuts a [time.Time] to the millisecond.
+type Codec[T any] struct {
+	schema *Schema // the newest version
+	fields func(*Coder, *T)
+}
+
+// NewCodec returns the codec of a record by its name in [Released]: fields goes through all
+// fields of the newest version in their order.
+func NewCodec[T any](record string, fields func(*Coder, *T)) Codec[T] {
+	return Codec[T]{newest(record), fields}
+}
+
+// Encode appends the record of v to dst, which it returns.
+func (k Codec[T]) Encode(dst []byte, v *T) ([]byte, error) {
+	c := freeCoder()
+	defer c.free()
+	c.w = begin(dst, k.schema)
+	k.fields(c, v)
+	return c.w.end(k.schema)
+}
+
+// Decode reads a record of any released version. The errors are [ErrMalformed] and
+// [UnknownSchemaError].
+func (k Codec[T]) Decode(b []byte) (*T, error) {
+	v := new(T)
+	if err := k.DecodeInto(b, v); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// DecodeInto is Decode into v. Every field of v is overwritten.
+func (k Codec[T]) DecodeInto(b []byte, v *T) error {
+	p, err := k.schema.payload(b)
+	if err != nil {
+		return err
+	}
+	return k.read(reader{buf: p, all: string(p)}, v)
+}
+
+// read reads a record of the newest version.
+func (k Codec[T]) read(r reader, v *T) error {
+	c := freeCoder()
+	defer c.free()
+	c.reading, c.r = true, r
+	k.fields(c, v)
+	return c.r.close(k.schema)
+}
 
 // Coder goes through the fields of a record in the order of its schema: it appends them to a
 // buffer, or takes them off one. So each record has one description for both ways.
@@ -45,12 +95,20 @@ func listIn[T any](c *Coder, l, memory *[]T, atMost int, item func(*Coder, *T)) 
 		c.w.done()
 		return
 	}
-	read := listAgain(memory)
+	var read []T
+	if memory != nil {
+		clear(*memory)
+		read = (*memory)[:0]
+	}
 	for i := c.r.items(); i.next(&c.r); {
 		read = extend(read, i)
 		item(c, &read[len(read)-1])
 	}
-	*l = listRead(memory, read, atMost)
+	if *l = read; len(read) == 0 {
+		*l = nil
+	} else if memory != nil && cap(read) <= atMost {
+		*memory = read
+	}
 }
 
 // optional goes through an optional record: a union of null and the record.
@@ -73,6 +131,24 @@ func optionalIn[T any](c *Coder, v **T, memory *T, fields func(*Coder, *T)) {
 	}
 }
 
+// value goes through a value that one function reads and another one writes.
+func value[T any](c *Coder, v *T, read func(*reader) T, write func(*writer, T)) {
+	if c.reading {
+		*v = read(&c.r)
+		return
+	}
+	write(&c.w, *v)
+}
+
+// whole goes through a whole number that has the bits of its type on the wire.
+func whole[T integer](c *Coder, v *T) {
+	if c.reading {
+		*v = number[T](&c.r)
+		return
+	}
+	c.w.long(int64(*v))
+}
+
 // Enum goes through the number of a symbol; last is the greatest valid number.
 func Enum[T ~uint8](c *Coder, v *T, last uint8) {
 	if c.reading {
@@ -92,40 +168,45 @@ func Word[T ~string](c *Coder, v *T) {
 }
 
 // Text goes through a text.
-func (c *Coder) Text(v *string) {
-	if c.reading {
-		*v = c.r.text()
+func (c *Coder) Text(v *string) { value(c, v, (*reader).text, (*writer).text) }
+
+// constant goes through a text of a list. What is in the list is read without a copy.
+func constant[T ~string](c *Coder, v *T, list map[string]T) {
+	if !c.reading {
+		c.w.text(string(*v))
 		return
 	}
-	c.w.text(*v)
+	from, to := c.r.span()
+	b, known := c.r.buf[from:to], false
+	if *v, known = list[string(b)]; !known {
+		*v = T(b)
+	}
 }
 
-// system goes through a code system; the common ones are read as constants.
-func (c *Coder) system(v *codes.System) {
-	if c.reading {
-		*v = c.r.system()
-		return
+// constants returns the list of some texts.
+func constants[T ~string](texts ...T) map[string]T {
+	list := map[string]T{"": ""}
+	for _, text := range texts {
+		list[string(text)] = text
 	}
-	c.w.text(string(*v))
+	return list
 }
 
-// channel goes through the channel of a feed; the known ones are read as constants.
-func (c *Coder) channel(v *acuity.Channel) {
-	if c.reading {
-		*v = c.r.channel()
-		return
-	}
-	c.w.text(string(*v))
-}
+var (
+	systems  = constants(codes.ICD10CM, codes.SNOMED, codes.LOINC, codes.RxNorm, codes.SystemLocal)
+	channels = constants(acuity.ChannelADT, acuity.ChannelBatch, acuity.ChannelCensus, acuity.ChannelClinical,
+		acuity.ChannelFHIR, acuity.ChannelHL7, acuity.ChannelRoster, acuity.ChannelStaffing,
+		acuity.ChannelTerminology, acuity.ChannelRules, acuity.ChannelLocations, acuity.ChannelSettings)
+)
+
+// system goes through a code system.
+func (c *Coder) system(v *codes.System) { constant(c, v, systems) }
+
+// channel goes through the channel of a feed.
+func (c *Coder) channel(v *acuity.Channel) { constant(c, v, channels) }
 
 // Bytes goes through bytes.
-func (c *Coder) Bytes(v *[]byte) {
-	if c.reading {
-		*v = c.r.bytes()
-		return
-	}
-	c.w.bytes(*v)
-}
+func (c *Coder) Bytes(v *[]byte) { value(c, v, (*reader).bytes, (*writer).bytes) }
 
 // Fixed goes through as many bytes as v has.
 func (c *Coder) Fixed(v []byte) {
@@ -137,111 +218,70 @@ func (c *Coder) Fixed(v []byte) {
 }
 
 // Bool goes through a flag.
-func (c *Coder) Bool(v *bool) {
-	if c.reading {
-		*v = c.r.bool()
-		return
-	}
-	c.w.bool(*v)
-}
+func (c *Coder) Bool(v *bool) { value(c, v, (*reader).bool, (*writer).bool) }
 
 // Int goes through 32 bits.
-func (c *Coder) Int(v *int32) {
-	if c.reading {
-		*v = c.r.int()
-		return
-	}
-	c.w.int(*v)
-}
+func (c *Coder) Int(v *int32) { whole(c, v) }
 
 // Number goes through an int, which has 32 bits on the wire.
-func (c *Coder) Number(v *int) {
-	if c.reading {
-		*v = int(c.r.int())
-		return
-	}
-	c.w.number(*v)
-}
+func (c *Coder) Number(v *int) { value(c, v, (*reader).number, (*writer).number) }
 
 // Long goes through 64 bits.
-func (c *Coder) Long(v *int64) {
-	if c.reading {
-		*v = c.r.long()
-		return
-	}
-	c.w.long(*v)
-}
+func (c *Coder) Long(v *int64) { whole(c, v) }
 
 // milli goes through thousandths.
-func (c *Coder) milli(v *codes.Milli) { c.Long((*int64)(v)) }
+func (c *Coder) milli(v *codes.Milli) { whole(c, v) }
 
 // Nanoseconds goes through a duration.
-func (c *Coder) Nanoseconds(v *time.Duration) { c.Long((*int64)(v)) }
+func (c *Coder) Nanoseconds(v *time.Duration) { whole(c, v) }
 
-// hash goes through the bits of a hash.
-func (c *Coder) hash(v *uint64) {
-	if c.reading {
-		*v = uint64(c.r.long()) //nolint:gosec // about the bits
-		return
-	}
-	c.w.long(int64(*v)) //nolint:gosec // about the bits
-}
-
-func (c *Coder) octet(v *uint8) {
-	if c.reading {
-		*v = c.r.octet()
-		return
-	}
-	c.w.octet(*v)
-}
-
-// skill goes through the skill of a nurse; see [acuity.RosterNurse].
-func (c *Coder) skill(v *int8) {
-	if c.reading {
-		*v = c.r.skill()
-		return
-	}
-	c.w.int(int32(*v))
-}
-
-// Double goes through a floating-point number.
-func (c *Coder) Double(v *float64) {
-	if c.reading {
-		*v = c.r.double()
-		return
-	}
-	c.w.double(*v)
-}
-
-func (c *Coder) at(v *acuity.Instant) {
-	if c.reading {
-		*v = c.r.at()
-		return
-	}
-	c.w.at(*v)
-}
+func (c *Coder) at(v *acuity.Instant) { whole(c, v) }
 
 // When goes through an instant, which is cut to the millisecond.
 func (c *Coder) When(v *time.Time) {
-	if c.reading {
-		*v = c.r.at().Time()
-		return
+	at := acuity.At(*v)
+	if c.at(&at); c.reading {
+		*v = at.Time()
 	}
-	c.w.at(acuity.At(*v))
 }
 
-func (c *Coder) factor(v *catalogue.Factor) {
-	if c.reading {
-		*v = c.r.factor()
-		return
-	}
-	c.w.factor(*v)
-}
+// Double goes through a floating-point number.
+func (c *Coder) Double(v *float64) { value(c, v, (*reader).double, (*writer).double) }
 
+// factor goes through the id of a factor; no factor is the empty text.
+func (c *Coder) factor(v *catalogue.Factor) { value(c, v, (*reader).factor, (*writer).factor) }
+
+// reasons goes through a set of reasons by their codes, since the numbers of the bits may
+// change. A reason that this build does not know is dropped: it could have no effect here.
 func (c *Coder) reasons(v *acuity.Reasons) {
-	if c.reading {
-		*v = c.r.reasons()
-		return
+	var names []string
+	if !c.reading {
+		names = adt.ReasonCodes(*v)
 	}
-	c.w.reasons(*v)
+	if List(c, &names, (*Coder).Text); c.reading {
+		*v = adt.ReasonsOf(names)
+	}
 }
+
+// The greatest number of each enumeration. The symbols in the schema have the numbers of the
+// domain's constants; a test counts them.
+const (
+	lastEventType     = uint8(acuity.A13)
+	lastPrecision     = uint8(acuity.Year)
+	lastDiagnosisMode = uint8(acuity.DiagnosisClear)
+	lastSignalKind    = uint8(catalogue.KindCondition)
+	lastSignalStatus  = uint8(acuity.SignalRetracted)
+	lastValueKind     = uint8(codes.ValueUnreadable)
+	lastComparator    = uint8(codes.GreaterOrEqual)
+	lastRoomStatus    = uint8(acuity.RoomBlocked)
+	lastTristate      = uint8(acuity.Yes)
+	lastCause         = uint8(acuity.CauseTime)
+	lastOutcome       = uint8(acuity.Time)
+	lastEffectKind    = uint8(acuity.RoomRescored)
+	lastLevel         = uint8(acuity.LevelRed)
+	lastColor         = uint8(acuity.ColorRed)
+	lastAxis          = uint8(acuity.AxisSkill)
+	lastEvidenceKind  = uint8(acuity.ByCensus)
+	lastStageClass    = uint8(acuity.StageCoupletCesarean)
+	lastArrivalKind   = uint8(acuity.ArrivesOther)
+)

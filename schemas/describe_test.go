@@ -15,11 +15,11 @@ var openRecords = []struct {
 	topic   Topic
 	records []*Schema
 }{
-	{Observations(), []*Schema{&observationV1}},
-	{Verdicts(), []*Schema{&changeV1}},
-	{Snapshots(), []*Schema{&snapshotV1}},
-	{Deliveries(), []*Schema{&ledgerEventV1, &deliveryV1, &endpointQueueV1, &notifiedUnitV1, &orderV2}},
-	{Audit(), []*Schema{&auditV1}},
+	{Observations(), []*Schema{newest("observation")}},
+	{Verdicts(), []*Schema{newest("change")}},
+	{Snapshots(), []*Schema{newest("snapshot")}},
+	{Deliveries(), []*Schema{newest("ledger-event"), newest("delivery"), newest("endpoint-queue"), newest("notified-unit"), newest("order")}},
+	{Audit(), []*Schema{newest("audit")}},
 }
 
 // topicsPage is generated below this line.

@@ -84,13 +84,13 @@ func TestLongFormOfBlocks(t *testing.T) {
 	w := writer{}
 	w.long(-2)
 	w.long(2)
-	w.int(1)
-	w.int(2)
 	w.long(1)
-	w.int(3)
+	w.long(2)
+	w.long(1)
+	w.long(3)
 	w.long(-1)
 	w.long(1)
-	w.int(4)
+	w.long(4)
 	w.done()
 	c := Coder{reading: true, r: reader{buf: w.buf}}
 	var got []int32

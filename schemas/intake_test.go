@@ -13,7 +13,7 @@ import (
 // An observation that is read into used memory equals the one that is read into new memory.
 // That holds whatever the memory held before, and after records that cannot be read.
 func TestIntakeReadsWhatReadInputReads(t *testing.T) {
-	observation := recordOf(&observationV1, EncodeObservation, DecodeObservation)
+	observation := recordOf(newest("observation"), EncodeObservation, DecodeObservation)
 	rapid.Check(t, func(t *rapid.T) {
 		var in Intake
 		for range 5 {
@@ -55,7 +55,7 @@ func TestIntakeForgetsLongLists(t *testing.T) {
 // A state that is read into used memory equals the one that is read into new memory. That
 // holds whatever the memory held before, and after records that cannot be read.
 func TestStateIntakeReadsWhatDecodeStateReads(t *testing.T) {
-	kinds := []record{stateOf[hospital.StatementState](&statementStateV1), stateOf[hospital.VisitState](&visitStateV1)}
+	kinds := []record{stateRecord[hospital.StatementState](newest("statement-state")), stateRecord[hospital.VisitState](newest("visit-state"))}
 	rapid.Check(t, func(t *rapid.T) {
 		var in StateIntake
 		for range 5 {

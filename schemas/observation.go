@@ -1,34 +1,38 @@
 package schemas
 
-import "svc/acuity"
+import (
+	"svc/acuity"
+	"svc/acuity/codes"
+	"svc/acuity/hospital"
+)
+
+var observationCodec = NewCodec("observation", observationFields)
 
 // EncodeObservation appends the record of o to dst, which it returns.
 func EncodeObservation(dst []byte, o *acuity.Observation) ([]byte, error) {
-	return encode(dst, &observationV1, o, observationFields)
+	return observationCodec.Encode(dst, o)
 }
 
 // DecodeObservation reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
 func DecodeObservation(b []byte) (*acuity.Observation, error) {
-	return decodeObservation(b, new(acuity.Observation), memory{})
-}
-
-func decodeObservation(b []byte, o *acuity.Observation, again memory) (*acuity.Observation, error) {
-	p, err := observationV1.payload(b)
-	if err != nil {
-		return nil, err
-	}
-	c := freeCoder()
-	defer c.free()
-	c.reading, c.r = true, reader{buf: p, again: again}
-	if len(p) <= shared {
-		c.r.all = string(p)
-	}
-	observationFields(c, o)
-	if err := c.r.close(&observationV1); err != nil {
+	o := new(acuity.Observation)
+	if err := decodeObservation(b, o, memory{}); err != nil {
 		return nil, err
 	}
 	return o, nil
+}
+
+func decodeObservation(b []byte, o *acuity.Observation, again memory) error {
+	p, err := observationCodec.schema.payload(b)
+	if err != nil {
+		return err
+	}
+	r := reader{buf: p, again: again}
+	if len(p) <= shared {
+		r.all = string(p)
+	}
+	return observationCodec.read(r, o)
 }
 
 func observationFields(c *Coder, o *acuity.Observation) {
@@ -61,4 +65,157 @@ func roomRefFields(c *Coder, ref *acuity.RoomRef) {
 func requestFields(c *Coder, q *acuity.Request) {
 	c.Text(&q.Key)
 	c.Text(&q.Digest)
+}
+
+func eventFields(c *Coder, e *acuity.Event) {
+	c.Text(&e.ID)
+	c.Text(&e.Digest)
+	Enum(c, &e.Type, lastEventType)
+	c.at(&e.At)
+	Enum(c, &e.Precision, lastPrecision)
+	c.at(&e.RecordedAt)
+	c.at(&e.ReceivedAt)
+	c.channel(&e.Feed)
+	c.at(&e.Cancels)
+	Enum(c, &e.CancelsPrecision, lastPrecision)
+	c.Text(&e.Visit)
+	c.Text(&e.Patient)
+	c.Text(&e.MotherVisit)
+	c.Text(&e.MotherPatient)
+	locationFields(c, &e.Place)
+	c.Bool(&e.PlaceNull)
+	locationFields(c, &e.Prior)
+	whole(c, &e.Class)
+	whole(c, &e.AdmissionType)
+	c.Text(&e.Service)
+	c.Bool(&e.Newborn)
+	whole(c, &e.Babies)
+	c.factor(&e.Primary)
+	c.reasons(&e.Reasons)
+	Enum(c, &e.DiagnosisMode, lastDiagnosisMode)
+	List(c, &e.Diagnoses, diagnosisFields)
+	c.Text(&e.Resource)
+	c.at(&e.UpdatedAt)
+	c.Bool(&e.Void)
+	c.Text(&e.Encounter)
+	c.Text(&e.Subject)
+	List(c, &e.Warnings, warningFields)
+}
+
+func locationFields(c *Coder, l *acuity.Location) {
+	c.Bool(&l.HasRoomID)
+	c.Int(&l.RoomID)
+	c.Text(&l.Label)
+	c.Text(&l.PointOfCare)
+	c.Text(&l.Room)
+	c.Text(&l.Bed)
+	c.Text(&l.Facility)
+}
+
+func diagnosisFields(c *Coder, d *acuity.Diagnosis) {
+	c.system(&d.System)
+	c.Text(&d.Code)
+	c.Text(&d.Display)
+	c.at(&d.OnsetAt)
+	c.Bool(&d.Delete)
+}
+
+func warningFields(c *Coder, warning *acuity.Warning) {
+	c.Text(&warning.Code)
+	c.Text(&warning.Path)
+}
+
+func signalFields(c *Coder, s *acuity.Signal) {
+	c.Int(&s.Room)
+	c.Text(&s.Visit)
+	c.Text(&s.Patient)
+	c.Text(&s.Subject)
+	Enum(c, &s.Kind, lastSignalKind)
+	c.system(&s.System)
+	c.Text(&s.Code)
+	c.Text(&s.Display)
+	valueFields(c, &s.Value)
+	Enum(c, &s.Status, lastSignalStatus)
+	c.at(&s.ObservedAt)
+	c.at(&s.StartedAt)
+	c.Text(&s.Resource)
+	c.at(&s.UpdatedAt)
+	List(c, &s.Also, codingFields)
+}
+
+func valueFields(c *Coder, v *codes.Value) {
+	Enum(c, &v.Kind, lastValueKind)
+	Enum(c, &v.Op, lastComparator)
+	whole(c, &v.Number)
+	c.Text(&v.Unit)
+	c.Text(&v.Words)
+}
+
+func codingFields(c *Coder, v *acuity.Coding) {
+	c.system(&v.System)
+	c.Text(&v.Code)
+	c.Text(&v.Display)
+}
+
+func censusFields(c *Coder, v *acuity.Census) {
+	c.at(&v.AsOf)
+	c.Int(&v.TotalRooms)
+	List(c, &v.Rooms, censusRoomFields)
+}
+
+func censusRoomFields(c *Coder, row *acuity.CensusRoom) {
+	c.Int(&row.ID)
+	c.Text(&row.Label)
+	c.Text(&row.Area)
+	Enum(c, &row.Status, lastRoomStatus)
+	c.Text(&row.Visit)
+	whole(c, &row.Class)
+	c.Text(&row.Service)
+	c.factor(&row.Primary)
+	c.at(&row.PrimarySince)
+	c.at(&row.DeliveredAt)
+	c.Bool(&row.Cesarean)
+	c.Bool(&row.HasModifiers)
+	List(c, &row.Modifiers, (*Coder).factor)
+	c.Bool(&row.HasDiagnoses)
+	List(c, &row.Diagnoses, diagnosisFields)
+	c.Bool(&row.HasNewborns)
+	List(c, &row.Newborns, censusNewbornFields)
+}
+
+func censusNewbornFields(c *Coder, v *acuity.CensusNewborn) {
+	c.Text(&v.Visit)
+	c.factor(&v.Primary)
+}
+
+func staffingFields(c *Coder, s *acuity.Staffing) {
+	c.at(&s.AsOf)
+	c.Int(&s.Nurses)
+	Enum(c, &s.Call, lastTristate)
+}
+
+func rosterFields(c *Coder, roster *acuity.Roster) {
+	c.at(&roster.AsOf)
+	List(c, &roster.Nurses, rosterNurseFields)
+}
+
+func rosterNurseFields(c *Coder, nurse *acuity.RosterNurse) {
+	c.Text(&nurse.ExternalID)
+	c.Text(&nurse.JobCode)
+	whole(c, &nurse.Skill)
+	c.Int(&nurse.HiredDays)
+	List(c, &nurse.Rooms, (*Coder).Int)
+}
+
+func referenceFields(c *Coder, f *acuity.Reference) {
+	c.Text(&f.Name)
+	c.at(&f.UpdatedAt)
+	List(c, &f.Codings, codingFields)
+	locationFields(c, &f.Place)
+	c.Text(&f.Patient)
+}
+
+func referenceStateFields(c *Coder, s *hospital.ReferenceState) {
+	referenceFields(c, &s.Reference)
+	c.Long(&s.Version)
 }

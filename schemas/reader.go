@@ -5,10 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"svc/acuity"
-	"svc/acuity/adt"
 	"svc/acuity/catalogue"
-	"svc/acuity/codes"
 )
 
 // reader takes values off the Avro binary encoding of one record. It never panics and never
@@ -27,16 +24,6 @@ type reader struct {
 // shared is the largest observation, in bytes, whose texts share one string. The state keeps some
 // texts. With a larger observation, one kept code would hold a whole bundle in memory.
 const shared = 1 << 10
-
-// open returns a reader of the payload of b, a record of schema s. Its texts
-// share one copy of the bytes.
-func open(b []byte, s *Schema) (reader, error) {
-	p, err := s.payload(b)
-	if err != nil {
-		return reader{}, err
-	}
-	return reader{buf: p, all: string(p)}, nil
-}
 
 // close returns the first fault, or the fault that bytes are left over.
 func (r *reader) close(s *Schema) error {
@@ -86,25 +73,22 @@ func (r *reader) long() int64 {
 	return 0
 }
 
-func (r *reader) int() int32 {
-	v := r.long()
-	if v < math.MinInt32 || v > math.MaxInt32 {
+// integer is a type of whole numbers; of a uint64 the bits count.
+type integer interface {
+	~int8 | ~uint8 | ~int32 | ~int64 | ~uint64
+}
+
+// number reads a whole number that its type can hold.
+func number[T integer](r *reader) T {
+	n := r.long()
+	if int64(T(n)) != n { //nolint:gosec // that is what is checked
 		r.refuse("number out of range")
 		return 0
 	}
-	return int32(v)
+	return T(n) //nolint:gosec // checked
 }
 
-func (r *reader) at() acuity.Instant { return acuity.Instant(r.long()) }
-
-func (r *reader) octet() uint8 {
-	v := r.long()
-	if v < 0 || v > math.MaxUint8 {
-		r.refuse("number out of range")
-		return 0
-	}
-	return uint8(v)
-}
+func (r *reader) number() int { return int(number[int32](r)) }
 
 // enum reads the number of a symbol; last is the greatest valid number.
 func (r *reader) enum(last uint8) uint8 {
@@ -164,59 +148,6 @@ func (r *reader) text() string {
 	return string(r.buf[from:to])
 }
 
-// system reads a code system. The common ones become constants, without a copy.
-func (r *reader) system() codes.System {
-	from, to := r.span()
-	switch string(r.buf[from:to]) {
-	case "":
-		return codes.SystemNone
-	case string(codes.ICD10CM):
-		return codes.ICD10CM
-	case string(codes.SNOMED):
-		return codes.SNOMED
-	case string(codes.LOINC):
-		return codes.LOINC
-	case string(codes.RxNorm):
-		return codes.RxNorm
-	case string(codes.SystemLocal):
-		return codes.SystemLocal
-	default:
-		return codes.System(r.buf[from:to])
-	}
-}
-
-func (r *reader) channel() acuity.Channel {
-	from, to := r.span()
-	switch string(r.buf[from:to]) {
-	case string(acuity.ChannelADT):
-		return acuity.ChannelADT
-	case string(acuity.ChannelBatch):
-		return acuity.ChannelBatch
-	case string(acuity.ChannelCensus):
-		return acuity.ChannelCensus
-	case string(acuity.ChannelClinical):
-		return acuity.ChannelClinical
-	case string(acuity.ChannelFHIR):
-		return acuity.ChannelFHIR
-	case string(acuity.ChannelHL7):
-		return acuity.ChannelHL7
-	case string(acuity.ChannelRoster):
-		return acuity.ChannelRoster
-	case string(acuity.ChannelStaffing):
-		return acuity.ChannelStaffing
-	case string(acuity.ChannelTerminology):
-		return acuity.ChannelTerminology
-	case string(acuity.ChannelRules):
-		return acuity.ChannelRules
-	case string(acuity.ChannelLocations):
-		return acuity.ChannelLocations
-	case string(acuity.ChannelSettings):
-		return acuity.ChannelSettings
-	default:
-		return acuity.Channel(r.buf[from:to])
-	}
-}
-
 // skip moves on by n bytes and reports whether they are there.
 func (r *reader) skip(n int) bool {
 	if n > len(r.buf)-r.pos {
@@ -238,16 +169,6 @@ func (r *reader) double() float64 {
 	var b [8]byte
 	r.fixed(b[:])
 	return math.Float64frombits(binary.LittleEndian.Uint64(b[:]))
-}
-
-// skill reads the skill of a nurse; see [acuity.RosterNurse].
-func (r *reader) skill() int8 {
-	v := r.long()
-	if v < math.MinInt8 || v > math.MaxInt8 {
-		r.refuse("number out of range")
-		return 0
-	}
-	return int8(v)
 }
 
 // some reads the branch of a union of null and one other type.
@@ -312,24 +233,6 @@ func extend[T any](list []T, l items) []T {
 	}
 	var zero T
 	return append(list, zero)
-}
-
-// reasons reads a set of reasons. A reason that this build does not know is dropped: it could
-// have no effect here.
-func (r *reader) reasons() acuity.Reasons {
-	codes := r.texts()
-	if codes == nil {
-		return 0
-	}
-	return adt.ReasonsOf(codes)
-}
-
-func (r *reader) texts() (list []string) {
-	for l := r.items(); l.next(r); {
-		list = extend(list, l)
-		list[len(list)-1] = r.text()
-	}
-	return list
 }
 
 // bytes reads a copy of binary data. Without any bytes it is nil.

@@ -40,7 +40,7 @@ func recordOf[T any](s *Schema, encode func([]byte, *T) ([]byte, error), decode 
 	}
 }
 
-func stateOf[T any](s *Schema) record {
+func stateRecord[T any](s *Schema) record {
 	return recordOf(s,
 		func(dst []byte, v *T) ([]byte, error) {
 			if state, ok := any(v).(hospital.Record); ok {
@@ -64,30 +64,30 @@ func stateOf[T any](s *Schema) record {
 // records has every kind, with the newest version of its schema. Those of other packages are
 // added by [AddRecord].
 var records = []record{
-	recordOf(&observationV1, EncodeObservation, DecodeObservation),
-	recordOf(&changeV1, ChangeCodec.Encode, ChangeCodec.Decode),
-	recordOf(&unitChartV2, UnitChartCodec.Encode, func(b []byte) (*acuity.UnitChart, error) {
+	recordOf(newest("observation"), EncodeObservation, DecodeObservation),
+	recordOf(newest("change"), ChangeCodec.Encode, ChangeCodec.Decode),
+	recordOf(newest("unit-chart"), UnitChartCodec.Encode, func(b []byte) (*acuity.UnitChart, error) {
 		u := acuity.UnitChart{Unplaced: 7} // must be overwritten
 		return &u, UnitChartCodec.DecodeInto(b, &u)
 	}),
-	recordOf(&roomChartV2, RoomChartCodec.Encode, func(b []byte) (*acuity.RoomChart, error) {
+	recordOf(newest("room-chart"), RoomChartCodec.Encode, func(b []byte) (*acuity.RoomChart, error) {
 		room := acuity.RoomChart{Label: "left over"} // must be overwritten
 		return &room, RoomChartCodec.DecodeInto(b, &room)
 	}),
-	stateOf[hospital.UnitState](&unitStateV2),
-	stateOf[hospital.RoomState](&roomStateV1),
-	stateOf[hospital.VisitState](&visitStateV1),
-	stateOf[hospital.StatementState](&statementStateV1),
-	stateOf[hospital.DedupState](&dedupStateV1),
-	stateOf[hospital.MappingState](&mappingStateV1),
-	stateOf[hospital.CodeState](&codeStateV1),
-	stateOf[hospital.RuleState](&ruleStateV1),
-	stateOf[hospital.PlaceState](&placeStateV1),
-	stateOf[hospital.SwitchesState](&switchesStateV1),
-	stateOf[hospital.ReferenceState](&referenceStateV1),
-	recordOf(&deadLetterV1, DeadLetterCodec.Encode, DeadLetterCodec.Decode),
-	recordOf(&snapshotV1, SnapshotCodec.Encode, SnapshotCodec.Decode),
-	recordOf(&modelV2, EncodeModel, DecodeModel),
+	stateRecord[hospital.UnitState](newest("unit-state")),
+	stateRecord[hospital.RoomState](newest("room-state")),
+	stateRecord[hospital.VisitState](newest("visit-state")),
+	stateRecord[hospital.StatementState](newest("statement-state")),
+	stateRecord[hospital.DedupState](newest("dedup-state")),
+	stateRecord[hospital.MappingState](newest("mapping-state")),
+	stateRecord[hospital.CodeState](newest("code-state")),
+	stateRecord[hospital.RuleState](newest("rule-state")),
+	stateRecord[hospital.PlaceState](newest("place-state")),
+	stateRecord[hospital.SwitchesState](newest("switches-state")),
+	stateRecord[hospital.ReferenceState](newest("reference-state")),
+	recordOf(newest("dead-letter"), DeadLetterCodec.Encode, DeadLetterCodec.Decode),
+	recordOf(newest("snapshot"), SnapshotCodec.Encode, SnapshotCodec.Decode),
+	recordOf(newest("model"), ModelCodec.Encode, ModelCodec.Decode),
 }
 
 // AddRecord adds a kind that another package describes.

@@ -2,40 +2,70 @@ package schemas
 
 import (
 	"fmt"
+	"slices"
 
 	"svc/acuity/evidence"
 	"svc/acuity/hospital"
 )
 
+// statementRecord is the record of a clinical statement, as nearly all records of state are.
+const statementRecord = "statement-state"
+
+// states are the codecs of the kinds of state.
+var states = []stateCodec{
+	stateOf(statementRecord, statementStateFields),
+	stateOf("unit-state", unitStateFields),
+	stateOf("room-state", roomStateFields),
+	stateOf("visit-state", visitStateFields),
+	stateOf("dedup-state", dedupStateFields),
+	stateOf("mapping-state", mappingStateFields),
+	stateOf("code-state", codeStateFields),
+	stateOf("rule-state", ruleStateFields),
+	stateOf("place-state", placeStateFields),
+	stateOf("switches-state", switchesStateFields),
+	stateOf("reference-state", referenceStateFields),
+}
+
+// stateCodec is the codec of one kind of state.
+type stateCodec struct {
+	record string
+	create func() hospital.Record
+	encode func(dst []byte, s hospital.Record) (value []byte, mine bool, err error) // mine is false for another kind
+	decode func(b []byte, into hospital.Record) error
+}
+
+func stateOf[T any, S interface {
+	*T
+	hospital.Record
+}](record string, fields func(*Coder, *T),
+) stateCodec {
+	codec := NewCodec(record, fields)
+	return stateCodec{
+		record: record,
+		create: func() hospital.Record { return S(new(T)) },
+		encode: func(dst []byte, s hospital.Record) ([]byte, bool, error) {
+			v, mine := s.(S)
+			if !mine {
+				return dst, false, nil
+			}
+			value, err := codec.Encode(dst, v)
+			return value, true, err
+		},
+		decode: func(b []byte, into hospital.Record) error {
+			return codec.DecodeInto(b, into.(S)) //nolint:errcheck,forcetypeassert // from create
+		},
+	}
+}
+
 // EncodeState appends the record of s to dst, which it returns. Each kind of
 // state has its own schema.
 func EncodeState(dst []byte, s hospital.Record) ([]byte, error) {
-	switch s := s.(type) {
-	case *hospital.UnitState:
-		return encode(dst, &unitStateV2, s, unitStateFields)
-	case *hospital.RoomState:
-		return encode(dst, &roomStateV1, s, roomStateFields)
-	case *hospital.VisitState:
-		return encode(dst, &visitStateV1, s, visitStateFields)
-	case *hospital.StatementState:
-		return encode(dst, &statementStateV1, s, statementStateFields)
-	case *hospital.DedupState:
-		return encode(dst, &dedupStateV1, s, dedupStateFields)
-	case *hospital.MappingState:
-		return encode(dst, &mappingStateV1, s, mappingStateFields)
-	case *hospital.CodeState:
-		return encode(dst, &codeStateV1, s, codeStateFields)
-	case *hospital.RuleState:
-		return encode(dst, &ruleStateV1, s, ruleStateFields)
-	case *hospital.PlaceState:
-		return encode(dst, &placeStateV1, s, placeStateFields)
-	case *hospital.SwitchesState:
-		return encode(dst, &switchesStateV1, s, switchesStateFields)
-	case *hospital.ReferenceState:
-		return encode(dst, &referenceStateV1, s, referenceStateFields)
-	default:
-		return dst, fmt.Errorf("encode state: no schema for %T", s)
+	for i := range states {
+		if value, mine, err := states[i].encode(dst, s); mine {
+			return value, err
+		}
 	}
+	return dst, fmt.Errorf("encode state: no schema for %T", s)
 }
 
 // DecodeState reads a record of any kind of state and of any released version.
@@ -45,15 +75,7 @@ func DecodeState(b []byte) (hospital.Record, error) { return new(StateIntake).Re
 // StateIntake reads records of state, one after the other. Clinical statements, nearly all
 // records, are read into the same memory. Such a statement is valid until the next call; its texts
 // stay valid.
-type StateIntake struct{ memory *hospital.StatementState }
-
-// statement returns the memory for a clinical statement; every field of it is overwritten.
-func (in *StateIntake) statement() *hospital.StatementState {
-	if in.memory == nil {
-		in.memory = new(hospital.StatementState)
-	}
-	return in.memory
-}
+type StateIntake struct{ statement hospital.StatementState }
 
 // Read is [DecodeState].
 func (in *StateIntake) Read(b []byte) (hospital.Record, error) {
@@ -61,47 +83,19 @@ func (in *StateIntake) Read(b []byte) (hospital.Record, error) {
 	if !ok {
 		return nil, fmt.Errorf("decode state: %w: no header of a schema registry", ErrMalformed)
 	}
-	record := ""
-	if s := find(id); s != nil {
-		record = s.Record
-	}
-	switch record {
-	case unitStateV2.Record:
-		return decodeState(b, &unitStateV2, new(hospital.UnitState), unitStateFields)
-	case roomStateV1.Record:
-		return decodeState(b, &roomStateV1, new(hospital.RoomState), roomStateFields)
-	case visitStateV1.Record:
-		return decodeState(b, &visitStateV1, new(hospital.VisitState), visitStateFields)
-	case statementStateV1.Record:
-		return decodeState(b, &statementStateV1, in.statement(), statementStateFields)
-	case dedupStateV1.Record:
-		return decodeState(b, &dedupStateV1, new(hospital.DedupState), dedupStateFields)
-	case mappingStateV1.Record:
-		return decodeState(b, &mappingStateV1, new(hospital.MappingState), mappingStateFields)
-	case codeStateV1.Record:
-		return decodeState(b, &codeStateV1, new(hospital.CodeState), codeStateFields)
-	case ruleStateV1.Record:
-		return decodeState(b, &ruleStateV1, new(hospital.RuleState), ruleStateFields)
-	case placeStateV1.Record:
-		return decodeState(b, &placeStateV1, new(hospital.PlaceState), placeStateFields)
-	case switchesStateV1.Record:
-		return decodeState(b, &switchesStateV1, new(hospital.SwitchesState), switchesStateFields)
-	case referenceStateV1.Record:
-		return decodeState(b, &referenceStateV1, new(hospital.ReferenceState), referenceStateFields)
-	default:
+	s := find(id)
+	i := slices.IndexFunc(states, func(k stateCodec) bool { return s != nil && k.record == s.Record })
+	if i < 0 {
 		return nil, &UnknownSchemaError{ID: id, Want: "state"}
 	}
-}
-
-func decodeState[T any, S interface {
-	*T
-	hospital.Record
-}](b []byte, schema *Schema, s S, fields func(*Coder, *T),
-) (hospital.Record, error) {
-	if err := decode(b, schema, (*T)(s), fields); err != nil {
+	into := hospital.Record(&in.statement)
+	if s.Record != statementRecord {
+		into = states[i].create()
+	}
+	if err := states[i].decode(b, into); err != nil {
 		return nil, err
 	}
-	return s, nil
+	return into, nil
 }
 
 func unitStateFields(c *Coder, u *hospital.UnitState) {
@@ -201,7 +195,7 @@ func hourCountFields(c *Coder, h *hospital.HourCount) {
 
 func censusFactsFields(c *Coder, v *hospital.CensusFacts) {
 	c.Text(&v.Area)
-	c.octet(&v.Class)
+	whole(c, &v.Class)
 	c.Text(&v.Service)
 	c.factor(&v.Primary)
 	c.at(&v.PrimarySince)

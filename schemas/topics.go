@@ -23,7 +23,8 @@ const day = 24 * time.Hour
 // Observations holds every accepted request as one record of facts; it is the only input. It
 // is never compacted, so the log can be replayed in its order.
 func Observations() Topic {
-	return Topic{Name: "svc.v1.observations", Records: []string{"observation"}, Retention: 400 * day, MaxRecord: maxRecord, Copartitioned: true}
+	records := []string{"observation"}
+	return Topic{Name: "svc.v1.observations", Records: records, Retention: 400 * day, MaxRecord: maxRecord, Copartitioned: true}
 }
 
 // Verdicts is the changelog and the change feed in one. Under the key of a hospital it holds
@@ -53,7 +54,9 @@ func Audit() Topic {
 // which events were made, also when two owners of a partition wrote them.
 func Deliveries() Topic {
 	records := []string{"ledger-event", "delivery", "endpoint-queue", "notified-unit", "order"}
-	return Topic{Name: "svc.v1.deliveries", Records: records, Compacted: true, CompactionLag: 7 * day, Retention: 90 * day, Copartitioned: true}
+	return Topic{
+		Name: "svc.v1.deliveries", Records: records, Compacted: true, CompactionLag: 7 * day, Retention: 90 * day, Copartitioned: true,
+	}
 }
 
 // Snapshots holds one record per hospital and hour. The forecast learns from it.

@@ -69,11 +69,11 @@ func sample(t *rapid.T) (old, want []byte) {
 	o.text(id)
 	o.items(len(dropped))
 	for _, v := range dropped {
-		o.int(v)
+		o.long(int64(v))
 	}
 	o.done()
 	o.enum(level, 1)
-	o.int(width)
+	o.long(int64(width))
 	o.long(at)
 	o.items(len(codes))
 	for _, code := range codes {
@@ -86,7 +86,7 @@ func sample(t *rapid.T) (old, want []byte) {
 		o.double(2.5)
 	}
 
-	n.int(width)
+	n.long(int64(width))
 	n.text(id)
 	n.text("none")
 	n.enum(level, 2)
@@ -96,13 +96,13 @@ func sample(t *rapid.T) (old, want []byte) {
 		n.text(code)
 		n.bool(true)
 		n.text("")
-		n.texts(nil)
+		n.done()
 	}
 	n.done()
 	if n.some(maybe) {
 		n.fixed([]byte{1, 2})
 		n.double(2.5)
-		n.int(-5)
+		n.long(-5)
 	}
 	n.some(false)
 	return o.buf, n.buf

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"svc/acuity"
-	"svc/acuity/adt"
 	"svc/acuity/catalogue"
 )
 
@@ -55,24 +53,12 @@ func (w *writer) long(v int64) {
 	w.buf = append(w.buf, byte(u))
 }
 
-func (w *writer) int(v int32) { w.long(int64(v)) }
-
-func (w *writer) at(i acuity.Instant) { w.long(int64(i)) }
-
-func (w *writer) octet(b byte) {
-	if b < 0x40 {
-		w.buf = append(w.buf, b<<1)
-		return
-	}
-	w.long(int64(b))
-}
-
 // enum writes the number of a symbol; last is the greatest valid number.
 func (w *writer) enum(v, last uint8) {
 	if v > last {
 		w.refuse("number of an enumeration out of range")
 	}
-	w.octet(v)
+	w.long(int64(v))
 }
 
 func (w *writer) bool(b bool) {
@@ -137,34 +123,11 @@ func (w *writer) some(present bool) bool {
 
 // factor writes the id of a factor; no factor is the empty text.
 func (w *writer) factor(f catalogue.Factor) {
-	if f == 0 {
-		w.buf = append(w.buf, 0)
-		return
-	}
 	id := f.ID()
-	if id == "" {
+	if id == "" && f != 0 {
 		w.refuse("number of a factor out of range")
-		return
 	}
-	w.long(int64(len(id)))
-	w.buf = append(w.buf, id...)
-}
-
-// reasons writes a set of reasons by their codes, since the numbers of the bits may change.
-func (w *writer) reasons(set acuity.Reasons) {
-	if set == 0 {
-		w.done()
-		return
-	}
-	w.texts(adt.ReasonCodes(set))
-}
-
-func (w *writer) texts(list []string) {
-	w.items(len(list))
-	for _, s := range list {
-		w.text(s)
-	}
-	w.done()
+	w.text(id)
 }
 
 // number writes an int, which has 32 bits on the wire.
@@ -173,7 +136,7 @@ func (w *writer) number(n int) {
 		w.refuse("number out of range")
 		return
 	}
-	w.int(int32(n)) //nolint:gosec // checked
+	w.long(int64(n))
 }
 
 // bytes writes binary data.

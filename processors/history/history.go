@@ -115,7 +115,7 @@ func (t *task) Restore(r stream.Record) error {
 	if !schemas.IsChange(r.Key) || r.Value == nil {
 		return nil // not a model
 	}
-	m, err := schemas.DecodeModel(r.Value)
+	m, err := schemas.ModelCodec.Decode(r.Value)
 	if err != nil {
 		return fmt.Errorf("restore model at %d: %w", r.Offset, err)
 	}
@@ -280,7 +280,7 @@ func (h *hospital) record(m *schemas.Model) *schemas.Model {
 }
 
 func encode(m *schemas.Model) ([]byte, error) {
-	value, err := schemas.EncodeModel(nil, m)
+	value, err := schemas.ModelCodec.Encode(nil, m)
 	if err != nil {
 		return nil, fmt.Errorf("encode model: %w", err)
 	}

@@ -118,7 +118,7 @@ func (l *log) model(hospital string) *schemas.Model {
 	l.t.Helper()
 	for _, r := range slices.Backward(l.models) {
 		if string(r.Key) == hospital {
-			m, err := schemas.DecodeModel(r.Value)
+			m, err := schemas.ModelCodec.Decode(r.Value)
 			if err != nil {
 				l.t.Fatal(err)
 			}
@@ -203,11 +203,11 @@ func wantModel(t *testing.T, got *schemas.Model, want *forecast.Model) {
 	w := new(schemas.Model)
 	w.CopyFrom(want)
 	w.Copied, w.PastHour, w.PastGeneration = got.Copied, got.PastHour, got.PastGeneration
-	value, err := schemas.EncodeModel(nil, w)
+	value, err := schemas.ModelCodec.Encode(nil, w)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := schemas.DecodeModel(value)
+	again, err := schemas.ModelCodec.Decode(value)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +313,7 @@ func TestAnotherVersionIsLearntAnew(t *testing.T) {
 	before := l.model("north")
 	old := *before
 	old.Version, old.Tables = forecast.Version+1, old.Tables[:3]
-	value, err := schemas.EncodeModel(nil, &old)
+	value, err := schemas.ModelCodec.Encode(nil, &old)
 	if err != nil {
 		t.Fatal(err)
 	}

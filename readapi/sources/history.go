@@ -90,7 +90,7 @@ func (f Forecasts) Model(ctx context.Context, hospital string) (*forecast.Model,
 
 // shownModel decodes a model of the view.
 func shownModel(value []byte) (*forecast.Model, error) {
-	m, err := schemas.DecodeModel(value)
+	m, err := schemas.ModelCodec.Decode(value)
 	if err != nil {
 		return nil, fmt.Errorf("decode model: %w", err)
 	}

@@ -17,7 +17,7 @@ func TestModelOfAnotherRelease(t *testing.T) {
 	m := new(schemas.Model)
 	m.CopyFrom(forecast.NewModel("north"))
 	encoded := func() []byte {
-		value, err := schemas.EncodeModel(nil, m)
+		value, err := schemas.ModelCodec.Encode(nil, m)
 		if err != nil {
 			t.Fatal(err)
 		}

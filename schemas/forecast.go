@@ -9,6 +9,9 @@ import (
 	"svc/acuity/forecast"
 )
 
+// ModelCodec is of the learned forecasts.
+var ModelCodec = NewCodec("model", modelFields)
+
 // Model is the record of the learned forecast of a hospital. It also says how far the
 // snapshots of the hospital were copied.
 type Model struct {
@@ -38,8 +41,9 @@ type Origin struct {
 
 // CopyFrom fills the record from a model, and reuses its memory.
 func (m *Model) CopyFrom(model *forecast.Model) {
-	m.Version, m.Hospital, m.Hour, m.Generation, m.Learnt, m.Offset = model.Version, model.Hospital, model.Hour, model.Generation, model.Learnt, model.Offset
-	m.Copied, m.PastHour, m.PastGeneration, m.Seen = 0, 0, 0, model.Seen
+	m.Version, m.Hospital, m.Hour, m.Generation = model.Version, model.Hospital, model.Hour, model.Generation
+	m.Learnt, m.Offset, m.Seen = model.Learnt, model.Offset, model.Seen
+	m.Copied, m.PastHour, m.PastGeneration = 0, 0, 0
 	all := model.Tables()
 	m.Tables = resized(m.Tables, len(all))
 	for i, t := range all {
@@ -101,24 +105,6 @@ func read(b []byte, v any) bool {
 	return err == nil && n == len(b)
 }
 
-// EncodeModel appends the record of m to dst, which it returns.
-func EncodeModel(dst []byte, m *Model) ([]byte, error) {
-	size := 256 + len(m.Seen) // tables are nearly all of it, and grow
-	for i := range m.Tables {
-		size += len(m.Tables[i].Values) + len(m.Tables[i].Name) + 8
-	}
-	for i := range m.Pending {
-		size += len(m.Pending[i].Ahead) + 32*len(m.Pending[i].Snapshot.Visits) + 256
-	}
-	return modelCodec.Encode(slices.Grow(dst, size), m)
-}
-
-// DecodeModel reads a record of any released version. The errors are
-// [ErrMalformed] and [UnknownSchemaError].
-func DecodeModel(b []byte) (*Model, error) { return modelCodec.Decode(b) }
-
-var modelCodec = Codec[Model]{&modelV2, modelFields}
-
 func modelFields(c *Coder, m *Model) {
 	c.Int(&m.Version)
 	c.Text(&m.Hospital)
@@ -151,4 +137,58 @@ func modelTableFields(c *Coder, t *ModelTable) {
 func originFields(c *Coder, o *Origin) {
 	snapshotFields(c, &o.Snapshot)
 	c.Bytes(&o.Ahead)
+}
+
+// SnapshotCodec is of the units at full hours.
+var SnapshotCodec = NewCodec("snapshot", hospitalSnapshotFields)
+
+// Snapshot is a unit at one full hour, with the id of its hospital.
+type Snapshot struct {
+	Hospital string
+	Snapshot acuity.Snapshot
+	// LevelSeconds is how many seconds the unit had each level in the hour before, the best level
+	// first. Their sum is below 3600 if part of the hour was not observed. A backfill has none.
+	LevelSeconds []int32
+}
+
+func hospitalSnapshotFields(c *Coder, s *Snapshot) {
+	c.Text(&s.Hospital)
+	snapshotFields(c, &s.Snapshot)
+	List(c, &s.LevelSeconds, (*Coder).Int)
+}
+
+func snapshotFields(c *Coder, s *acuity.Snapshot) {
+	c.Int(&s.Hour)
+	c.Int(&s.Generation)
+	c.Long(&s.Position)
+	c.Int(&s.Backfill)
+	c.Text(&s.RulesVersion)
+	c.Bool(&s.Observed)
+	List(c, &s.Visits, snapshotVisitFields)
+	List(c, &s.Arrivals, snapshotArrivalFields)
+	c.Int(&s.Moves)
+	c.Int(&s.Occupied)
+	c.Int(&s.Rooms)
+	c.Int(&s.Boarders)
+	class4 := s.Class4[:]
+	List(c, &class4, (*Coder).Int)
+	if copy(s.Class4[:], class4) < len(s.Class4) || len(class4) > len(s.Class4) {
+		c.r.refuse("another number of hours")
+	}
+	c.Int(&s.Nurses)
+	Enum(c, &s.Call, lastTristate)
+	Enum(c, &s.Level, lastLevel)
+}
+
+func snapshotVisitFields(c *Coder, v *acuity.SnapshotVisit) {
+	whole(c, &v.Visit)
+	Enum(c, &v.Class, lastStageClass)
+	c.Int(&v.Age)
+	c.Fixed(v.Demand[:])
+	c.Fixed(v.Score[:])
+}
+
+func snapshotArrivalFields(c *Coder, a *acuity.SnapshotArrival) {
+	whole(c, &a.Visit)
+	Enum(c, &a.Kind, lastArrivalKind)
 }
