@@ -6,6 +6,7 @@ import (
 	"embed"
 	"html/template"
 	"io/fs"
+	"regexp"
 
 	"svc/readapi/web/auth"
 )
@@ -13,11 +14,8 @@ import (
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-// frameTemplates write what every page has around its content.
-var frameTemplates = template.Must(template.ParseFS(templateFiles, "templates/*.html"))
-
-// ownTemplates write the pages of this package.
-var ownTemplates = &Templates{template.Must(frameTemplates.Clone())}
+// ownTemplates write what every page has around its content, and the pages of this package.
+var ownTemplates = parseTemplates(template.New(""), templateFiles)
 
 // Templates write pages within the frame.
 type Templates struct{ set *template.Template }
@@ -25,7 +23,34 @@ type Templates struct{ set *template.Template }
 // ParseTemplates adds the templates of a package, in its folder templates, to the templates of the
 // frame. It panics if one of them is wrong, as they are embedded.
 func ParseTemplates(files fs.FS) *Templates {
-	return &Templates{template.Must(template.Must(frameTemplates.Clone()).ParseFS(files, "templates/*.html"))}
+	return parseTemplates(template.Must(ownTemplates.set.Clone()), files)
+}
+
+func parseTemplates(set *template.Template, files fs.FS) *Templates {
+	names, err := fs.Glob(files, "templates/*.html")
+	if err != nil {
+		panic(err) // a constant pattern
+	}
+	for _, name := range names {
+		content, err := fs.ReadFile(files, name)
+		if err != nil {
+			panic(err) // embedded
+		}
+		template.Must(set.Parse(joinLines(string(content))))
+	}
+	return &Templates{set}
+}
+
+var (
+	breakBeforeTag = regexp.MustCompile(`\s*\n\s*(<|\{\{|$)`)
+	otherBreak     = regexp.MustCompile(`\s*\n\s*`)
+)
+
+// joinLines removes the line breaks and the indentation of a template, which are for its readers
+// alone. Before a tag or an action nothing is left, before an attribute a space. A space that a
+// page needs between two tags is written as {{" "}} or stands within a line.
+func joinLines(source string) string {
+	return otherBreak.ReplaceAllString(breakBeforeTag.ReplaceAllString(source, "$1"), " ")
 }
 
 // Render writes a template. It panics if the template does not fit the data.
