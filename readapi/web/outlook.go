@@ -14,13 +14,19 @@ import (
 
 // outlook is the next eight hours.
 type outlook struct {
+	Finding finding // without a figure: there is no forecast
+	Rows    []outlookRow
+	Known   bool // the nurses on duty are known, so the shortfall is, too
+	InWords string
+	Levels  finding // how likely each level is
+}
+
+// finding is a figure with a heading that says what is to be seen in it.
+type finding struct {
 	Heading, About string
-	Figure         template.HTML // "": there is no forecast
-	Rows           []outlookRow
-	Known          bool // the nurses on duty are known, so the shortfall is, too
-	InWords        string
-	Levels         string // heading of the figure of levels
-	LevelsFigure   template.HTML
+	Figure         template.HTML // "": there is none
+	Label          string        // of the figure, for people who do not see it
+	FromStart      bool          // a small window shows the beginning first; false: the end
 }
 
 type outlookRow struct{ At, Low, Likely, High, ShortLikely, ShortHigh string }
@@ -29,14 +35,15 @@ type outlookRow struct{ At, Low, Likely, High, ShortLikely, ShortHigh string }
 func (p *writer) newOutlook(u *Unit, wall bool) *outlook {
 	f := u.Forecast
 	if f == nil || len(f.Hours) == 0 {
-		return &outlook{Heading: p.T("forecast.none"), InWords: p.formatMissing(u.Missing)}
+		return &outlook{Finding: finding{Heading: p.T("forecast.none")}, InWords: p.formatMissing(u.Missing)}
 	}
-	o := &outlook{About: p.T("forecast.about"), Known: f.Hours[0].ShortfallP50 >= 0}
+	about := p.T("forecast.about")
+	o := &outlook{Known: f.Hours[0].ShortfallP50 >= 0}
 	if f.Calibration.Status != forecast.Prior {
-		o.About += " " + p.T("forecast.held", "share", int(f.Calibration.Coverage80*100+.5), "days", f.Calibration.WindowDays)
+		about += " " + p.T("forecast.held", "share", int(f.Calibration.Coverage80*100+.5), "days", f.Calibration.WindowDays)
 	}
 	if past := selectMeasured(f); len(past) > 0 {
-		o.About += " " + p.T("forecast.measured")
+		about += " " + p.T("forecast.measured")
 		for _, h := range past {
 			o.Rows = append(o.Rows, outlookRow{At: p.T("forecast.hour", "time", p.FormatInstant(h.At())), Likely: p.formatNurses(h.Required)})
 		}
@@ -56,11 +63,10 @@ func (p *writer) newOutlook(u *Unit, wall bool) *outlook {
 			highest = h
 		}
 	}
-	o.Figure = p.drawForecast(u, highest, wall)
 	o.InWords = p.describeForecast(f, o.Known, worst)
-	o.Heading = p.T("forecast.says", "words", o.InWords)
+	o.Finding = finding{p.T("forecast.says", "words", o.InWords), about, p.drawForecast(u, highest, wall), p.T("forecast.chart"), true}
 	if !wall {
-		o.Levels, o.LevelsFigure = p.drawLevels(f)
+		o.Levels = p.drawLevels(f)
 	}
 	return o
 }
@@ -169,8 +175,8 @@ func (p *writer) describeForecast(f *forecast.Forecast, known bool, worst *forec
 const mostTurns = 3
 
 // drawLevels draws how likely each level is. The heading says when the level changes.
-func (p *writer) drawLevels(f *forecast.Forecast) (heading string, figure template.HTML) {
-	turns := 0
+func (p *writer) drawLevels(f *forecast.Forecast) finding {
+	heading, turns := "", 0
 	for i := range f.Points {
 		level := p.T("level." + f.Points[i].Level.String())
 		switch {
@@ -193,5 +199,5 @@ func (p *writer) drawLevels(f *forecast.Forecast) (heading string, figure templa
 		}
 		l.Columns = append(l.Columns, column)
 	}
-	return heading, l.SVG()
+	return finding{heading, p.T("levels.about"), l.SVG(), p.T("levels"), true}
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"svc/acuity/score"
+	"svc/readapi/web/page"
 )
 
 // Layout is the map of a unit, as its administrator has drawn it. Places are cells of a grid
@@ -28,12 +29,9 @@ type Landmark struct {
 	X, Y, W, H int
 }
 
-// mostCells is how many columns and rows the style sheet has places for.
-const mostCells = 24
-
 // isUsable reports whether the style sheet can show the layout.
 func (l *Layout) isUsable() bool {
-	return l != nil && len(l.Rooms) > 0 && l.Columns >= 1 && l.Columns <= mostCells && l.Rows >= 1 && l.Rows <= mostCells
+	return l != nil && len(l.Rooms) > 0 && l.Columns >= 1 && l.Columns <= page.MostCells && l.Rows >= 1 && l.Rows <= page.MostCells
 }
 
 // floor is the map of a unit.
@@ -164,7 +162,7 @@ func (f *floor) placeByLayout(l *Layout) {
 // setClasses sets the classes of the map. They say how it is drawn, its columns, its rows with
 // rooms, its other rows, and how near the rooms are to one another.
 func (f *floor) setClasses(how string, columns, rows, bands int) {
-	name := func(letter string, n int) string { return " " + letter + strconv.Itoa(max(min(n, mostCells), 1)) }
+	name := func(letter string, n int) string { return " " + letter + strconv.Itoa(max(min(n, page.MostCells), 1)) }
 	f.Class = how + name("c", columns) + name("n", rows) + name("k", bands)
 	if columns > nearColumns || rows > nearRows {
 		f.Class += " dense"

@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"html/template"
 	"net/http"
 	"strconv"
 	"time"
@@ -31,27 +30,17 @@ type Record interface {
 type trendsPage struct {
 	page.Frame
 
-	Spans  []spanLink
-	Needed trendFigure
-	Levels trendFigure
-	Week   trendFigure
-	Score  trendFigure
-	Heads  []string // of the table
-	Rows   [][]string
-	CSV    string
+	Spans    []spanLink
+	Findings []finding
+	Heads    []string // of the table
+	Rows     [][]string
+	CSV      string
 }
 
 // spanLink leads to the trends of another number of days.
 type spanLink struct {
 	Name, Path string
 	Current    bool
-}
-
-// trendFigure is a finding with its figure.
-type trendFigure struct {
-	Heading, About string
-	Figure         template.HTML
-	FromStart      bool // a small window shows the beginning first; false: the end
 }
 
 // spanDays are the spans of time that a person can choose, in days.
@@ -108,12 +97,18 @@ func (p *writer) newTrendsPage(frame page.Frame, t *readapi.Trends, days int) *t
 	for i, name := range []string{p.T("trends.day"), p.T("trends.week"), p.T("trends.month")} {
 		out.Spans = append(out.Spans, spanLink{name, fmt.Sprint(frame.Base, "/trends?days=", spanDays[i]), spanDays[i] == days})
 	}
-	out.Needed, out.Levels, out.Score = p.drawNeeded(t, days), p.drawLevelMinutes(t, days), p.rateForecast(t.Forecast)
-	if days > 1 {
-		out.Week = p.drawWeek(t)
-		out.Heads, out.Rows = p.tabulateDays(t)
-	} else {
+	out.Findings = []finding{p.drawNeeded(t, days), p.drawLevelMinutes(t, days)}
+	if days == 1 {
 		out.Heads, out.Rows = p.tabulateHours(t)
+	} else {
+		out.Heads, out.Rows = p.tabulateDays(t)
+		if len(t.Week) > 0 {
+			out.Findings = append(out.Findings, p.drawWeek(t))
+		}
+	}
+	out.Findings = append(out.Findings, p.rateForecast(t.Forecast))
+	for i := range out.Findings {
+		out.Findings[i].Label = out.Findings[i].Heading
 	}
 	return out
 }
@@ -122,7 +117,7 @@ func (p *writer) newTrendsPage(frame page.Frame, t *readapi.Trends, days int) *t
 func (p *writer) formatDay(h *readapi.TrendHour) string { return p.FormatDate(h.At.Add(-time.Hour)) }
 
 // drawNeeded draws the nurses needed against the nurses on duty.
-func (p *writer) drawNeeded(t *readapi.Trends, days int) trendFigure {
+func (p *writer) drawNeeded(t *readapi.Trends, days int) finding {
 	figure := &chart.Past{From: t.Since, To: t.Until, Marks: p.listMarks(t, days)}
 	staffed, short, most := 0, 0, int32(0)
 	for i := range t.Hours {
@@ -139,7 +134,7 @@ func (p *writer) drawNeeded(t *readapi.Trends, days int) trendFigure {
 			}
 		}
 	}
-	out := trendFigure{About: p.T("trends.needed.about")}
+	out := finding{About: p.T("trends.needed.about")}
 	switch {
 	case len(figure.Hours) == 0:
 		out.Heading, out.About = p.T("trends.none"), p.T("trends.none.do")
@@ -174,12 +169,12 @@ func (p *writer) listMarks(t *readapi.Trends, days int) (list []chart.Mark) {
 }
 
 // drawLevelMinutes draws how long each level lasted, with a column each hour or each day.
-func (p *writer) drawLevelMinutes(t *readapi.Trends, days int) trendFigure {
+func (p *writer) drawLevelMinutes(t *readapi.Trends, days int) finding {
 	if len(t.Hours) == 0 {
-		return trendFigure{Heading: p.T("trends.none"), About: p.T("trends.none.do")}
+		return finding{Heading: p.T("trends.none"), About: p.T("trends.none.do")}
 	}
 	of := func(l acuity.Level) string { return p.FormatHours(t.Levels.Minutes[l]) }
-	out := trendFigure{
+	out := finding{
 		Heading: p.T("trends.levels", "green", of(acuity.LevelGreen), "yellow", of(acuity.LevelYellow), "orange", of(acuity.LevelOrange), "red", of(acuity.LevelRed)),
 		About:   p.T("trends.levels.about"),
 	}
@@ -233,8 +228,8 @@ func (p *writer) drawLevelMinutes(t *readapi.Trends, days int) trendFigure {
 }
 
 // drawWeek draws the hours of the week, Monday first.
-func (p *writer) drawWeek(t *readapi.Trends) trendFigure {
-	out := trendFigure{Heading: p.T("trends.hourly"), About: p.T("trends.hourly.about"), FromStart: true}
+func (p *writer) drawWeek(t *readapi.Trends) finding {
+	out := finding{Heading: p.T("trends.hourly"), About: p.T("trends.hourly.about"), FromStart: true}
 	figure := &chart.Week{Title: out.Heading}
 	for i := range figure.Days {
 		figure.Days[i].Name = p.T("weekday." + strconv.Itoa(i+1))
@@ -246,18 +241,16 @@ func (p *writer) drawWeek(t *readapi.Trends) trendFigure {
 			cell.Short = float64(w.Short) / float64(w.Staffed)
 		}
 	}
-	if len(t.Week) > 0 {
-		out.Figure = figure.SVG()
-	}
+	out.Figure = figure.SVG()
 	return out
 }
 
 // rateForecast says how good the forecast was.
-func (p *writer) rateForecast(c *forecast.Calibration) trendFigure {
+func (p *writer) rateForecast(c *forecast.Calibration) finding {
 	if c == nil || c.Status == forecast.Prior {
-		return trendFigure{Heading: p.T("trends.score.none"), About: p.T("trends.score.prior")}
+		return finding{Heading: p.T("trends.score.none"), About: p.T("trends.score.prior")}
 	}
-	return trendFigure{
+	return finding{
 		Heading: p.T("trends.score", "share", int(c.Coverage80*100+.5)),
 		About: p.T("trends.score.about", "error", p.FormatNumber(c.MAE, 2), "same", p.FormatNumber(c.MAEPersistence, 2), "n", c.Samples,
 			"days", c.WindowDays),

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -31,26 +32,34 @@ type asset struct {
 
 // assetKinds are the types of files by their ending. What the machine says may differ.
 var assetKinds = map[string]string{
-	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".woff2": "font/woff2", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8",
+	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".woff2": "font/woff2", ".svg": "image/svg+xml",
+	".txt": "text/plain; charset=utf-8",
 }
+
+// styleSheet is the name of the style sheet. It is made of the parts in the folder css, in the order
+// of their cascade, and of [placeRules].
+const styleSheet = "app.css"
+
+var styleParts = []string{"base", "plan", "charts", "unit", "wall", "states", "pages", "integrations", "media"}
 
 func loadAssets() *assets {
 	a := &assets{files: map[string]asset{}}
-	sum := sha256.New()
 	entries, err := fs.ReadDir(assetFiles, "assets")
 	if err != nil {
 		panic(err) // embedded
 	}
 	for _, e := range entries {
-		content, err := assetFiles.ReadFile("assets/" + e.Name())
-		if err != nil {
-			panic(err) // embedded
+		if e.IsDir() {
+			continue
 		}
+		content := readAsset(e.Name())
 		if path.Ext(e.Name()) == ".js" {
-			content = dropComments(content)
+			content = compact(content)
 		}
-		a.files[e.Name()] = asset{assetKinds[path.Ext(e.Name())], content, compress(content)}
+		a.add(e.Name(), content)
 	}
+	a.add(styleSheet, compact(readStyles()))
+	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(a.files)) {
 		sum.Write([]byte(name))
 		sum.Write(a.files[name].plain)
@@ -59,12 +68,58 @@ func loadAssets() *assets {
 	return a
 }
 
-// dropComments removes indentation from a script, and lines that are comments.
-func dropComments(script []byte) []byte {
+func (a *assets) add(name string, content []byte) {
+	a.files[name] = asset{assetKinds[path.Ext(name)], content, compress(content)}
+}
+
+func readAsset(name string) []byte {
+	content, err := assetFiles.ReadFile("assets/" + name)
+	if err != nil {
+		panic(err) // embedded
+	}
+	return content
+}
+
+// readStyles returns the style sheet as its parts are written.
+func readStyles() []byte {
 	var b bytes.Buffer
-	for line := range bytes.Lines(script) {
-		if line = bytes.TrimSpace(line); len(line) > 0 && !bytes.HasPrefix(line, []byte("//")) {
-			b.Write(line)
+	for _, part := range styleParts {
+		b.Write(readAsset("css/" + part + ".css"))
+	}
+	b.WriteString(placeRules())
+	return b.Bytes()
+}
+
+// MostCells is how many columns and rows a map of rooms may have.
+const MostCells = 24
+
+// placeRules returns the rules of the classes that place rooms on a map, as the policy of the pages
+// forbids styles of an element. The classes c, n and k of a map are its columns, its rows of rooms
+// and its other rows; x, y, w and h are where a place begins, and its width and height.
+func placeRules() string {
+	var b strings.Builder
+	b.WriteString("@media (min-width: 900px) {\n")
+	for n := range MostCells {
+		fmt.Fprintf(&b, ".c%[1]d{--c:%[1]d}.n%[1]d{--n:%[1]d}.k%[1]d{--k:%[1]d}.w%[1]d{--w:%[1]d}"+
+			".x%[1]d{grid-column-start:%[1]d}.y%[1]d{grid-row-start:%[1]d}"+
+			".drawn .w%[1]d{grid-column-end:span %[1]d}.h%[1]d{grid-row-end:span %[1]d}\n", n+1)
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+// compact removes what only the readers of a script or a style sheet need: indentation, line breaks
+// after which a statement goes on or another one begins, and lines that are comments. A comment of
+// a script stands on a line of its own.
+func compact(source []byte) []byte {
+	var b bytes.Buffer
+	for line := range bytes.Lines(source) {
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 || bytes.HasPrefix(line, []byte("//")) {
+			continue
+		}
+		b.Write(line)
+		if !bytes.ContainsAny(line[len(line)-1:], "{;,") {
 			b.WriteByte('\n')
 		}
 	}

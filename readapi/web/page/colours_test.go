@@ -87,16 +87,13 @@ func TestLevelsDifferForEveryEye(t *testing.T) {
 	if d := distance([3]float64{22.7233, 20.0904, -46.694}, [3]float64{23.0331, 14.973, -42.5619}); math.Abs(d-2.0373) > 1e-4 {
 		t.Fatalf("the distance of another pair of Sharma is %v", d)
 	}
-	css, err := assetFiles.ReadFile("assets/app.css")
-	if err != nil {
-		t.Fatal(err)
-	}
+	css := readStyles()
 	names := []string{"green", "yellow", "orange", "red"}
 	for vision, sees := range visions {
 		for i, one := range names {
 			for _, other := range names[i+1:] {
 				of := func(name string) [3]float64 {
-					m := regexp.MustCompile(`--` + name + `:#([0-9A-F]{6})`).FindSubmatch(css)
+					m := regexp.MustCompile(`--` + name + `: #([0-9A-F]{6})`).FindSubmatch(css)
 					if m == nil {
 						t.Fatalf("the style sheet has no --%s", name)
 					}
@@ -113,10 +110,7 @@ func TestLevelsDifferForEveryEye(t *testing.T) {
 // TestBandDiffersForEveryEye: everybody can tell the fillings of the forecast band apart, over
 // the paper of both themes.
 func TestBandDiffersForEveryEye(t *testing.T) {
-	css, err := assetFiles.ReadFile("assets/app.css")
-	if err != nil {
-		t.Fatal(err)
-	}
+	css := readStyles()
 	find := func(pattern string) []string {
 		m := regexp.MustCompile(pattern).FindStringSubmatch(string(css))
 		if m == nil {
@@ -124,7 +118,7 @@ func TestBandDiffersForEveryEye(t *testing.T) {
 		}
 		return m[1:]
 	}
-	cover, err := strconv.ParseFloat(find(`\.soft\{opacity:([.0-9]+)\}`)[0], 64)
+	cover, err := strconv.ParseFloat(find(`\.soft \{ opacity: ([.0-9]+); \}`)[0], 64)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,13 +135,13 @@ func TestBandDiffersForEveryEye(t *testing.T) {
 		return fmt.Sprintf("%06X", mixed)
 	}
 	names := []string{"green", "yellow", "orange", "red"}
-	for i, paper := range find(`--paper:light-dark\(#([0-9A-F]{6}),#([0-9A-F]{6})\)`) {
+	for i, paper := range find(`--paper: light-dark\(#([0-9A-F]{6}), #([0-9A-F]{6})\)`) {
 		for vision, sees := range visions {
 			least := math.Inf(1)
 			for j, one := range names {
 				for _, other := range names[j+1:] {
 					of := func(name string) [3]float64 {
-						return lab(t, over(find(`--` + name + `:#([0-9A-F]{6})`)[0], paper), sees)
+						return lab(t, over(find(`--` + name + `: #([0-9A-F]{6})`)[0], paper), sees)
 					}
 					d := distance(of(one), of(other))
 					if least = min(least, d); d < 14 {

@@ -3,7 +3,11 @@ const d = document, body = d.body, get = id => d.getElementById(id), all = s => 
 const [say, live, warn] = ["say", "live", "warn"].map(get), path = body.dataset.events;
 let policy = {createHTML: s => s};
 policy = self.trustedTypes?.createPolicy("svc", policy) ?? policy;
-const parse = html => { const t = d.createElement("template"); t.innerHTML = policy.createHTML(html); return t.content; };
+const parse = html => {
+  const t = d.createElement("template");
+  t.innerHTML = policy.createHTML(html);
+  return t.content;
+};
 
 // morph makes an element like another one. What is open, typed or focused stays. A form of
 // something else is another form: its button must do what the page shows beside it.
@@ -11,32 +15,49 @@ const morph = (old, fresh) => {
   if (old.nodeType !== 1 || old.nodeName !== fresh.nodeName) return old.isEqualNode(fresh) || old.replaceWith(fresh);
   if (old.nodeName === "FORM") return old.cloneNode().isEqualNode(fresh.cloneNode()) || old.replaceWith(fresh);
   const was = old.className;
-  for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name) && name !== "open") old.removeAttribute(name);
-  for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  for (const { name } of [...old.attributes])
+    if (!fresh.hasAttribute(name) && name !== "open") old.removeAttribute(name);
+  for (const { name, value } of fresh.attributes)
+    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   fill(old, fresh);
   if (was !== old.className && old.matches(".r")) {
     old.classList.add("new");
     setTimeout(() => old.classList.remove("new"), 2e3);
   }
 };
+
 const fill = (old, fresh) => {
   const have = [...old.childNodes], want = [...fresh.childNodes];
   want.forEach((w, i) => have[i] ? morph(have[i], w) : old.append(w));
   have.slice(want.length).forEach(n => n.remove());
 };
+
 const put = (id, html) => {
   const el = get(id), fresh = parse(html);
-  if (el) { el.hidden = !fresh.firstChild; fill(el, fresh); }
+  if (el) {
+    el.hidden = !fresh.firstChild;
+    fill(el, fresh);
+  }
 };
 
 // How the connection is.
 let heard = Date.now(), level, tag = "", since, left = Infinity, source;
-const flag = (name, value) => { if (value) body.dataset[name] = value; else delete body.dataset[name]; };
+const flag = (name, value) => {
+  if (value) body.dataset[name] = value;
+  else delete body.dataset[name];
+};
 const mark = (name, text) => {
   flag("lost", name);
-  if (live.textContent !== text) { live.textContent = text; if (name || since) say.textContent = text; }
+  if (live.textContent !== text) {
+    live.textContent = text;
+    if (name || since) say.textContent = text;
+  }
 };
-const alive = () => { heard = Date.now(); mark("", live.dataset.live); since = ""; };
+const alive = () => {
+  heard = Date.now();
+  mark("", live.dataset.live);
+  since = "";
+};
 const lost = () => {
   since ||= get("clock")?.textContent ?? "?";
   const old = Date.now() - heard > 18e5;
@@ -81,38 +102,62 @@ const told = {
     level = s.level;
     quiet();
   },
-  feeds(s) { put("feeds", s.feeds); put("clock", s.clock); if ("auto" in body.dataset) d.documentElement.dataset.theme = s.theme; alive(); },
+  feeds(s) {
+    put("feeds", s.feeds);
+    put("clock", s.clock);
+    if ("auto" in body.dataset) d.documentElement.dataset.theme = s.theme;
+    alive();
+  },
   rows(s) {
     const rows = get("rows"), at = d.activeElement;
     for (const id in s.parts) {
       const fresh = parse("<table>" + s.parts[id] + "</table>").querySelector("tr"), old = get(id);
       old ? morph(old, fresh) : rows.append(fresh);
     }
-    [...rows.rows].sort((a, b) => a.dataset.k < b.dataset.k ? -1 : 1).forEach((r, i) => rows.rows[i] === r || rows.insertBefore(r, rows.rows[i]));
+    [...rows.rows]
+      .sort((a, b) => a.dataset.k < b.dataset.k ? -1 : 1)
+      .forEach((r, i) => rows.rows[i] === r || rows.insertBefore(r, rows.rows[i]));
     at.focus();
     if (s.counts) put("counts", s.counts);
     put("clock", s.clock);
     alive();
   },
-  beat(s) { if (s.left) left = Date.now() + s.left * 1e3; alive(); },
+  beat(s) {
+    if (s.left) left = Date.now() + s.left * 1e3;
+    alive();
+  },
   lost,
   gone: poll,
 };
 
 // One tab has the stream, and tells the others.
 const tabs = path && new BroadcastChannel(path);
-const hear = (type, data) => { try { told[type](JSON.parse(data)); } catch { poll(); } };
+const hear = (type, data) => {
+  try { told[type](JSON.parse(data)); } catch { poll(); }
+};
 const open = () => {
   if (left < 0) return;
   source?.close();
   source = new EventSource(path + "?last=" + encodeURIComponent(body.dataset.id));
-  for (const type in told) source.addEventListener(type, e => { hear(type, e.data); tabs.postMessage([type, e.data]); });
-  source.onerror = () => { if (source.readyState > 1) { poll(); tabs.postMessage(["gone", "{}"]); setTimeout(open, 3e4); } };
+  for (const type in told) source.addEventListener(type, e => {
+    hear(type, e.data);
+    tabs.postMessage([type, e.data]);
+  });
+  source.onerror = () => {
+    if (source.readyState > 1) {
+      poll();
+      tabs.postMessage(["gone", "{}"]);
+      setTimeout(open, 3e4);
+    }
+  };
 };
 if (path) {
   tabs.onmessage = e => e.data === "stay" ? source && open() : hear(...e.data);
   if (navigator.locks) {
-    navigator.locks.request(path, () => { open(); return new Promise(() => {}); });
+    navigator.locks.request(path, () => {
+      open();
+      return new Promise(() => {});
+    });
     // This tab shows that its person is there.
     setTimeout(() => source || tabs.postMessage("stay"), 300);
   } else open();
@@ -130,26 +175,49 @@ if (path) {
 let filter = false;
 const quiet = () => d.querySelector(".plan")?.classList.toggle("quiet", filter);
 const does = {
-  filter(b) { b.setAttribute("aria-pressed", filter = !filter); quiet(); },
+  filter(b) {
+    b.setAttribute("aria-pressed", filter = !filter);
+    quiet();
+  },
   show(b) {
     const only = get("rows").dataset, on = only.only !== b.dataset.show;
     only.only = on ? b.dataset.show : "";
     all("[data-show]").forEach(o => o.setAttribute("aria-pressed", on && o === b));
   },
-  stay() { tag = ""; again(1).then(() => { left = Infinity; source ? open() : tabs.postMessage("stay"); }).catch(lost); },
+  stay() {
+    tag = "";
+    again(1).then(() => {
+      left = Infinity;
+      source ? open() : tabs.postMessage("stay");
+    }).catch(lost);
+  },
 };
-d.onclick = e => { const b = e.target.closest("[data-do]"); if (b) does[b.dataset.do](b); };
+d.onclick = e => {
+  const b = e.target.closest("[data-do]");
+  if (b) does[b.dataset.do](b);
+};
+
 // Arrow keys go to the nearest room in that direction; Tab still visits all.
 const ways = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 d.onkeydown = e => {
   const way = ways[e.key], at = e.target.closest("a.r");
   if (!way || !at) return;
-  const mid = el => { const r = el.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; };
+  const mid = el => {
+    const r = el.getBoundingClientRect();
+    return [r.x + r.width / 2, r.y + r.height / 2];
+  };
   const [x, y] = mid(at);
   let best, least = 1e9;
   all("a.r").forEach(el => {
-    const [a, b] = mid(el), along = (a - x) * way[0] + (b - y) * way[1], far = along + 3 * Math.abs((a - x) * way[1] + (b - y) * way[0]);
-    if (along > 4 && far < least) least = far, best = el;
+    const [a, b] = mid(el), along = (a - x) * way[0] + (b - y) * way[1];
+    const far = along + 3 * Math.abs((a - x) * way[1] + (b - y) * way[0]);
+    if (along > 4 && far < least) {
+      least = far;
+      best = el;
+    }
   });
-  if (best) best.focus(), e.preventDefault();
+  if (best) {
+    best.focus();
+    e.preventDefault();
+  }
 };
