@@ -64,10 +64,8 @@ type tierLine struct {
 
 type recipientRow struct {
 	ID, Label, Email, Phone, Webhook, Link string
-	Channels                               []channelRow // that a test can use
+	Channels                               []option // that a test can use
 }
-
-type channelRow struct{ Name, Says string }
 
 // listTabs returns the links to the pages of the section.
 func (d alertsRequest) listTabs(current string) []adminLink {

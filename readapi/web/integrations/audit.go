@@ -33,7 +33,7 @@ type auditPage struct {
 	adminPage
 	Form    *form
 	Rows    []auditRow
-	Actions []scopeRow
+	Actions []option
 	CSV     string
 	Pager   pager
 }
@@ -111,7 +111,7 @@ func showAudit(d *adminRequest) {
 		out.CSV += "?" + q.Encode()
 	}
 	for _, group := range auditGroups {
-		out.Actions = append(out.Actions, scopeRow{Scope: group, Chosen: out.Form.Value("action") == group})
+		out.Actions = append(out.Actions, option{Value: group, Chosen: out.Form.Value("action") == group})
 	}
 	names := readNames(d)
 	for i := range acts {

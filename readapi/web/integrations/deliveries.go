@@ -95,7 +95,7 @@ type deliveryPage struct {
 	Command *apiCommand
 	Form    *form
 	Counted string
-	Only    []scopeRow
+	Only    []option
 	Ready   bool // the window was counted: the replay may begin
 }
 
@@ -252,7 +252,7 @@ func showReplay(d *adminRequest, status int, refused *apicall.Refusal) {
 	}
 	out.Refused = out.Form.listRefusals("since", "until", "only")
 	for _, only := range []string{string(outbound.SelectMissing), string(outbound.SelectFailed), string(outbound.SelectAll)} {
-		out.Only = append(out.Only, scopeRow{Scope: only, Says: d.T("replay.only." + only), Chosen: out.Form.Value("only") == only || out.Form.Value("only") == "" && only == string(outbound.SelectMissing)})
+		out.Only = append(out.Only, option{Value: only, Name: d.T("replay.only." + only), Chosen: out.Form.Value("only") == only || out.Form.Value("only") == "" && only == string(outbound.SelectMissing)})
 	}
 	if refused != nil && status == http.StatusOK {
 		status = refused.PageStatus()

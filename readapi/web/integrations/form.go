@@ -67,6 +67,40 @@ func (f *form) Field(name, label string) field {
 	return out
 }
 
+// As returns the field as an input of another type, such as "date".
+func (f field) As(kind string) field {
+	f.Type = kind
+	return f
+}
+
+// box is a box to tick, or one of a list of which one can be chosen.
+type box struct {
+	option
+	Field, Type string
+}
+
+// Box returns a box with its label.
+func (f *form) Box(name, value, label string) box {
+	return box{option{value, f.texts.T(label), f.Has(name, value)}, name, "checkbox"}
+}
+
+// Boxes returns a box for each option of a field.
+func (f *form) Boxes(name string, options []option) (all []box) {
+	for _, o := range options {
+		all = append(all, box{o, name, "checkbox"})
+	}
+	return all
+}
+
+// Radios returns what [form.Boxes] returns, for a field with one value.
+func (f *form) Radios(name string, options []option) []box {
+	all := f.Boxes(name, options)
+	for i := range all {
+		all[i].Type = "radio"
+	}
+	return all
+}
+
 // Need returns a field that nobody may leave empty.
 func (f *form) Need(name, label string) field {
 	out := f.Field(name, label)

@@ -18,17 +18,17 @@ import (
 // importPage asks for a file of many rows.
 type importPage struct {
 	adminPage
-	Tabs    []adminLink
-	Action  string // path of its form
-	Export  string // path of the file as it is now
-	Columns string
-	Text    string // of the file
-	Rows    int
-	Faults  []string
-	Ready   bool // the file can be applied
-	Effect  *effect
-	Version string // of the table that the preview was made from
-	Was     string // the rows of that table that the file has, as JSON by id
+	Tabs        []adminLink
+	Action      string // path of its form
+	Export      string // path of the file as it is now
+	FileColumns string
+	Text        string // of the file
+	Rows        int
+	Faults      []string
+	Ready       bool // the file can be applied
+	Effect      *effect
+	Version     string // of the table that the preview was made from
+	Was         string // the rows of that table that the file has, as JSON by id
 }
 
 func (d termsRequest) newImportPage(title, tab string, parts ...string) importPage {
@@ -217,7 +217,7 @@ func joinParts(by string, parts ...string) string {
 
 func (d termsRequest) newMapImport() importPage {
 	out := d.newImportPage("terms.import", "map", "import")
-	out.Export, out.Columns = d.pathTo("map.csv"), "system,code,kind,factorId,op,than,comment"
+	out.Export, out.FileColumns = d.pathTo("map.csv"), "system,code,kind,factorId,op,than,comment"
 	return out
 }
 

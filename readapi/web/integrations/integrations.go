@@ -24,6 +24,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -41,7 +42,23 @@ const rootPath = "/integrations"
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-var templates = page.ParseTemplates(templateFiles)
+// What templates do not write of their source, see [unindented].
+var (
+	breakOfWords = regexp.MustCompile(`([^\s<>{}])\n\s*([^\s<>{}])`)
+	breakOfLine  = regexp.MustCompile(`\n\s*`)
+)
+
+var templates = page.ParseTemplates(unindented{templateFiles})
+
+// unindented is templates without the line breaks and the indentation of their source: a page has white
+// space only where a template has it within a line. A break between two words or attributes is a space.
+type unindented struct{ embed.FS }
+
+// ReadFile implements [fs.ReadFileFS].
+func (f unindented) ReadFile(name string) ([]byte, error) {
+	source, err := f.FS.ReadFile(name)
+	return breakOfLine.ReplaceAll(breakOfWords.ReplaceAll(source, []byte("$1 $2")), nil), err
+}
 
 // Config is what the pages of administrators need.
 type Config struct {
@@ -163,6 +180,31 @@ func (d *adminRequest) newPage(title string) adminPage {
 	}
 	d.takeFlash(&out)
 	return out
+}
+
+// column is a column of a table.
+type column struct {
+	Text, Class string
+	Hidden      bool // only screen readers tell the text
+}
+
+// Columns returns the columns of a table by the keys of their texts. The word "number" says that
+// the next column has numbers. The column "acts" has buttons.
+func (p *adminPage) Columns(keys ...string) (all []column) {
+	class := ""
+	for _, key := range keys {
+		switch key {
+		case "number":
+			class = "n"
+			continue
+		case "acts":
+			all = append(all, column{Text: p.T("acts"), Hidden: true})
+		default:
+			all = append(all, column{Text: p.T(key), Class: class})
+		}
+		class = ""
+	}
+	return all
 }
 
 // show writes a page by its template.

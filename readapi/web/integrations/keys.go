@@ -101,14 +101,13 @@ type keyPage struct {
 	Version  string
 	Presets  []adminLink
 	Scopes   []scopeRow
-	Overlaps []scopeRow
+	Overlaps []option
 }
 
 // scopeRow is a scope with the paths that it opens.
 type scopeRow struct {
-	Scope, Says string
-	Paths       []string
-	Chosen      bool
+	option
+	Paths []string
 }
 
 // keyPresets are the scopes that one kind of sender or reader needs.
@@ -125,7 +124,7 @@ var keyPresets = []struct {
 // listScopes returns all scopes that a key may have.
 func listScopes(d *adminRequest, f *form) (rows []scopeRow) {
 	for _, scope := range append(access.Scopes(), access.Admin) {
-		row := scopeRow{Scope: string(scope), Says: d.T("scope." + string(scope)), Chosen: f.Has("scopes", string(scope))}
+		row := scopeRow{option: option{string(scope), d.T("scope." + string(scope)), f.Has("scopes", string(scope))}}
 		for i := range d.Administration.Operations {
 			if o := &d.Administration.Operations[i]; o.Scope == scope && scope != access.Admin && !slices.Contains(row.Paths, o.Path) {
 				row.Paths = append(row.Paths, o.Path)
@@ -263,7 +262,7 @@ func showKeyQuestion(d *adminRequest, status int, title string, refused *apicall
 	out := keyPage{adminPage: d.newPage(title), Form: d.newForm(url.Values{"overlap": {"24h"}}, refused), Key: newKeyRow(d, &k), Version: version}
 	out.Refused = append(out.Form.listRefusals("overlap"), words...)
 	for _, overlap := range []string{"0", "1h", "24h", "7d"} {
-		out.Overlaps = append(out.Overlaps, scopeRow{Scope: overlap, Says: d.T("keys.overlap." + overlap), Chosen: out.Form.Has("overlap", overlap)})
+		out.Overlaps = append(out.Overlaps, option{Value: overlap, Name: d.T("keys.overlap." + overlap), Chosen: out.Form.Has("overlap", overlap)})
 	}
 	if refused.IsOvertaken() {
 		out.Refused = []string{d.T("int.overtaken")}

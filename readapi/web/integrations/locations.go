@@ -261,7 +261,7 @@ func removeLocation(d placesRequest) {
 
 func (d placesRequest) newLocationsImport() importPage {
 	out := d.newImportPage("places.import", "locations", "locations", "import")
-	out.Export, out.Columns = d.pathTo("locations.csv"), "pointOfCare,room,bed,roomId,roomLabel,area,outside,primaryFactor"
+	out.Export, out.FileColumns = d.pathTo("locations.csv"), "pointOfCare,room,bed,roomId,roomLabel,area,outside,primaryFactor"
 	return out
 }
 

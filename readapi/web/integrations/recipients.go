@@ -17,7 +17,7 @@ func (d alertsRequest) newRecipientRow(p *apiRecipient) recipientRow {
 	row := recipientRow{ID: p.ID, Label: p.Label, Email: textOrEmpty(p.Email), Phone: textOrEmpty(p.Phone), Webhook: textOrEmpty(p.WebhookID), Link: d.pathTo("recipients", p.ID)}
 	for _, c := range []struct{ name, address string }{{"email", row.Email}, {"sms", row.Phone}, {"webhook", row.Webhook}} {
 		if c.address != "" {
-			row.Channels = append(row.Channels, channelRow{c.name, d.Or("channel."+c.name, c.name)})
+			row.Channels = append(row.Channels, option{Value: c.name, Name: d.Or("channel."+c.name, c.name)})
 		}
 	}
 	return row

@@ -37,9 +37,9 @@ type usersPage struct {
 	Form        *form
 	Rows        []userRow
 	Invitations []invitationRow
-	Roles       []scopeRow
-	TTLs        []scopeRow // how long a link may be used
-	Fixed       bool       // the provider decides about the role
+	Roles       []option
+	TTLs        []option // how long a link may be used
+	Fixed       bool     // the provider decides about the role
 	Version     string
 	Pager       pager
 }
@@ -83,7 +83,7 @@ func showUsers(d *adminRequest, status int, refused *apicall.Refusal) {
 	out := usersPage{adminPage: d.newPage("int.users"), Form: d.newForm(url.Values{"role": {string(users.Viewer)}, "ttl": {"1h"}}, refused)}
 	out.Roles = listRoles(d, out.Form)
 	for _, ttl := range users.Lifetimes() {
-		out.TTLs = append(out.TTLs, scopeRow{Scope: ttl, Says: d.T("users.ttl." + ttl), Chosen: out.Form.Value("ttl") == ttl})
+		out.TTLs = append(out.TTLs, option{Value: ttl, Name: d.T("users.ttl." + ttl), Chosen: out.Form.Value("ttl") == ttl})
 	}
 	out.Refused = out.Form.listRefusals("label", "role", "ttl")
 	first, last, p := d.cutToPage(len(all.Users))
@@ -98,9 +98,9 @@ func showUsers(d *adminRequest, status int, refused *apicall.Refusal) {
 }
 
 // listRoles returns the roles that a person may have.
-func listRoles(d *adminRequest, f *form) (rows []scopeRow) {
+func listRoles(d *adminRequest, f *form) (rows []option) {
 	for _, role := range users.Roles() {
-		rows = append(rows, scopeRow{Scope: string(role), Says: d.T("role." + string(role)), Chosen: f.Value("role") == string(role)})
+		rows = append(rows, option{Value: string(role), Name: d.T("role." + string(role)), Chosen: f.Value("role") == string(role)})
 	}
 	return rows
 }

@@ -105,12 +105,12 @@ type webhookPage struct {
 	Hook     webhookRow
 	Version  string
 	New      bool
-	Asked    []scopeRow // events
+	Asked    []option // events
 	Samples  []string
-	Overlaps []scopeRow
+	Overlaps []option
 	Secrets  []string
 	Rows     []deliveryRow
-	States   []scopeRow
+	States   []option
 	Pager    pager
 }
 
@@ -130,7 +130,7 @@ func newWebhookForm(d *adminRequest, values url.Values, refused *apicall.Refusal
 // showWebhookForm shows the form of an endpoint.
 func showWebhookForm(d *adminRequest, status int, out *webhookPage, refused *apicall.Refusal) {
 	for _, event := range webhookEvents {
-		out.Asked = append(out.Asked, scopeRow{Scope: event, Says: d.T("hooks.event." + event), Chosen: out.Form.Has("events", event)})
+		out.Asked = append(out.Asked, option{Value: event, Name: d.T("hooks.event." + event), Chosen: out.Form.Has("events", event)})
 	}
 	if refused != nil && !refused.IsOvertaken() {
 		out.Refused = out.Form.listRefusals("url", "events", "rooms", "rate", "timeout", "readers", "secret")
@@ -254,7 +254,7 @@ func showWebhookQuestion(d *adminRequest, status int, title string, refused *api
 	}
 	out := webhookPage{adminPage: d.newPage(title), Form: d.newForm(url.Values{"overlap": {"24"}}, refused).usePath("overlap", "overlapHours"), Hook: newWebhookRow(d, w), Version: version}
 	for _, hours := range []string{"0", "1", "24", "168"} {
-		out.Overlaps = append(out.Overlaps, scopeRow{Scope: hours, Says: d.T("hooks.overlap." + hours), Chosen: out.Form.Has("overlap", hours)})
+		out.Overlaps = append(out.Overlaps, option{Value: hours, Name: d.T("hooks.overlap." + hours), Chosen: out.Form.Has("overlap", hours)})
 	}
 	out.Refused = append(out.Form.listRefusals("overlap", "secret"), words...)
 	out.Form.was = listWebhookValues(w)
@@ -337,7 +337,7 @@ func showWebhook(d *adminRequest) {
 		out.Secrets = append(out.Secrets, d.T("hooks.secret."+s.State, "id", s.ID, "time", d.formatTime(s.Until)))
 	}
 	for _, state := range deliveryStates {
-		out.States = append(out.States, scopeRow{Scope: state, Says: d.T("delivery." + state), Chosen: out.Form.Value("state") == state})
+		out.States = append(out.States, option{Value: state, Name: d.T("delivery." + state), Chosen: out.Form.Value("state") == state})
 	}
 	for i := range list.Items {
 		out.Rows = append(out.Rows, newDeliveryRow(d, &list.Items[i]))
