@@ -24,7 +24,7 @@ func (u *State) Apply(o *acuity.Observation, offset int64) acuity.Change {
 		return in.Change
 	}
 	if len(o.References) > 0 {
-		u.references.takeReferences(&in)
+		u.names.takeReferences(&in)
 		u.work.newPast = true
 	}
 	if len(o.Events) > 0 {
@@ -44,12 +44,12 @@ func (u *State) Apply(o *acuity.Observation, offset int64) acuity.Change {
 		u.takeLocalSettings(&in)
 	}
 	if o.Room != nil || len(o.Signals) > 0 {
-		u.clinical.takeSignals(&in)
+		u.statements.takeSignals(&in)
 	}
 	u.derive()
 	u.events.answerEvents(&in)
 	in.answerClinical()
-	u.unassigned.answerWaiting(&in)
+	u.names.answerWaiting(&in)
 	u.hours.observe(&in)
 	u.conclude(&in)
 	return in.Change
@@ -114,7 +114,7 @@ func (r *room) own() bool { return r.Registered && r.Room != "" }
 // answers changed.
 func (t *locations) relabel() (news bool) {
 	t.work.newPast = true // a past takes its rooms from the table
-	for _, r := range t.registry.rooms {
+	for _, r := range t.rooms {
 		if r.own() {
 			news = t.table.Forget(r.ID) || news
 		} else {

@@ -27,7 +27,7 @@ func (h *observedHours) backfillDue() acuity.Instant {
 // noticePast begins or postpones a backfill if a batch has events of closed hours.
 // Whatever changes the past of a backfill discards it.
 func (h *observedHours) noticePast(in *intake) {
-	o, f := in.o, h.facts
+	o, f := in.o, &h.facts
 	closed := f.Clock / hourOf * hourOf
 	oldest := acuity.Instant(0)
 	for i := range o.Events {
@@ -141,7 +141,7 @@ func newPast(u *State) *past {
 	p.unit.hours.isPast, p.unit.limits = true, u.limits
 	p.unit.dedup.off = true
 	u.settings.shareWith(&p.unit.settings)
-	p.unit.people.references = u.people.references // a change of them discards this past
+	p.unit.names.references = u.names.references // a change of them discards this past
 	for _, r := range u.registry.rooms {
 		p.unit.registry.rooms = append(p.unit.registry.rooms, &room{RoomState: RoomState{
 			ID: r.ID, Label: r.Label, Area: r.Area, Registered: r.Registered, PointOfCare: r.PointOfCare, Room: r.Room,

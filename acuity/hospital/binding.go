@@ -19,14 +19,6 @@ type binding struct {
 // owner returns the owner as a statement has it.
 func (b binding) owner() evidence.Owner { return evidence.Owner{ID: b.v.inSlot(), Kind: b.kind} }
 
-// assignments gives the statements of rooms to their owners.
-type assignments struct {
-	registry *registry
-	work     *work
-
-	withdrawn withdrawnRooms
-}
-
 // The kinds of owners.
 const (
 	toNobody   evidence.OwnerKind = iota
@@ -38,60 +30,60 @@ const (
 )
 
 // assignNew assigns the new statements of a room.
-func (a *assignments) assignNew(r *room) {
+func (k *statements) assignNew(r *room) {
 	for said := range r.statements.ByCode {
 		for j := len(said) - 1; j >= 0 && said[j].Owner.Kind == notBound; j-- {
-			a.assignStatement(r, &said[j], a.bindingFor(r, &said[j]))
+			k.assignStatement(r, &said[j], k.bindingFor(r, &said[j]))
 		}
 	}
 }
 
 // reassignStatements decides anew who owns the statements of a room, and invalidates the
 // charts of old and new owners.
-func (a *assignments) reassignStatements(r *room) {
+func (k *statements) reassignStatements(r *room) {
 	for h := range r.statements.All {
-		a.assignStatement(r, h, a.bindingFor(r, h))
+		k.assignStatement(r, h, k.bindingFor(r, h))
 	}
 }
 
 // assignStatement gives a statement to an owner.
-func (a *assignments) assignStatement(r *room, h *evidence.Statement, b binding) {
-	was := a.registry.bindingOf(h)
+func (k *statements) assignStatement(r *room, h *evidence.Statement, b binding) {
+	was := k.bindingOf(h)
 	if was == b {
 		return
 	}
 	fresh := was.kind == notBound
 	if !fresh { // the old owner loses it, the new one gets it between others
-		a.registry.cacheOf(h).Forget()
-		a.registry.invalidateOwner(r, was)
+		k.cacheOf(h).Forget()
+		k.invalidateOwner(r, was)
 	}
 	h.Owner = b.owner()
 	if fresh {
-		a.invalidateEvidence(h, false)
+		k.invalidateEvidence(h, false)
 		return
 	}
-	a.registry.cacheOf(h).Forget()
-	a.registry.invalidateOwner(r, b)
+	k.cacheOf(h).Forget()
+	k.invalidateOwner(r, b)
 }
 
 // invalidateEvidence invalidates the evidence of the owner of a statement that was added
 // or lost.
-func (a *assignments) invalidateEvidence(h *evidence.Statement, lost bool) {
+func (k *statements) invalidateEvidence(h *evidence.Statement, lost bool) {
 	if h.Owner.Kind == notBound {
 		return
 	}
-	v := a.registry.visitOfStatement(h)
-	if !a.registry.cacheOf(h).Invalidate(h, lost) && v != nil {
+	v := k.visitOfStatement(h)
+	if !k.cacheOf(h).Invalidate(h, lost) && v != nil {
 		return
 	}
-	a.registry.invalidateOwner(a.registry.room(h.Room), a.registry.bindingOf(h))
+	k.invalidateOwner(k.room(h.Room), k.bindingOf(h))
 }
 
 // bindingFor returns the owner of a statement of a room (scoring-decisions 16): who was
 // in the room at its time; else at its receipt; else who came first within the hour;
 // else the room itself if nothing else knows it. A patient whom a cancelled event had
 // placed there was never there: such a statement is nobody's.
-func (a *assignments) bindingFor(r *room, h *evidence.Statement) binding {
+func (k *statements) bindingFor(r *room, h *evidence.Statement) binding {
 	if h.Settled {
 		return binding{kind: toRoom}
 	}
@@ -108,7 +100,7 @@ func (a *assignments) bindingFor(r *room, h *evidence.Statement) binding {
 	if b := r.firstAfter(t, t.Add(firstOccupant)); b.kind != toNobody {
 		return b
 	}
-	if r.known() || a.withdrawn.cover(r.ID, t) {
+	if r.known() || k.withdrawn.cover(r.ID, t) {
 		return binding{}
 	}
 	return binding{kind: toRoom}
@@ -210,7 +202,7 @@ func (m *chartBuilder) gatherStatements(e *evidence.Input, b binding, r *room) {
 		if s.Kind != location.InRoom || slices.ContainsFunc(b.v.spans[:i], func(o locationSpan) bool { return o.Placement == s.Placement }) {
 			continue
 		}
-		if in := m.registry.room(s.Room); in != nil {
+		if in := m.room(s.Room); in != nil {
 			e.Statements = append(e.Statements, m.matcher.rereadAll(&in.statements))
 		}
 	}

@@ -12,16 +12,12 @@ import (
 
 // chartBuilder makes the charts of rooms from the facts of those who are in them.
 type chartBuilder struct {
-	matcher     *matcher
-	registry    *registry
-	locations   *locations
-	unassigned  *unassignedStatements
-	assignments *assignments
-	capacity    *capacity
-	limits      *limits
-	chart       *acuity.Chart // of the unit
-	facts       *UnitState
-	work        *work
+	*registry
+	names      *names
+	matcher    *matcher
+	locations  *locations
+	statements *statements
+	capacity   *capacity
 }
 
 // rebuild makes the chart of a room from the facts of those who are in it.
@@ -38,7 +34,7 @@ func (m *chartBuilder) rebuild(r *room) {
 		c.Label = strconv.Itoa(int(r.ID))
 	}
 	c.Patients, c.NewestSignal = c.Patients[:0], 0
-	r.seePresent(m.work)
+	r.seePresent(&m.work)
 	for _, s := range m.work.present {
 		if !s.v.timeline.Newborn {
 			m.admit(r, s.v, s.From)
@@ -58,7 +54,7 @@ func (m *chartBuilder) rebuild(r *room) {
 	default:
 		c.Status = acuity.RoomUnknown
 		m.admitUnknown(r)
-		if len(c.Patients) == 0 && len(m.assignments.withdrawn[r.ID]) > 0 {
+		if len(c.Patients) == 0 && len(m.statements.withdrawn[r.ID]) > 0 {
 			c.Status = acuity.RoomEmpty
 		}
 	}

@@ -60,7 +60,7 @@ func TestChartAfterEachStatement(t *testing.T) {
 				o.Channel, o.Signals[0].Visit = acuity.ChannelFHIR, "v"
 			}
 			both(o)
-			if r := unit.registry.room(1); len(r.chart.Patients) == 1 && len(r.chart.Patients[0].Evidence) > 0 {
+			if r := unit.room(1); len(r.chart.Patients) == 1 && len(r.chart.Patients[0].Evidence) > 0 {
 				kept++
 			}
 		}

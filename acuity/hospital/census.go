@@ -26,7 +26,7 @@ func (u *State) takeCensus(in *intake, c *acuity.Census) {
 	}
 	in.census, in.present = true, len(u.chart.Rooms)
 	t := censusIntake{unit: u, in: in, at: at, before: u.facts.CensusAt, shown: map[*visit]bool{}, rooms: map[int32]bool{}, owned: map[*room]assignmentFacts{}}
-	for _, r := range u.registry.rooms {
+	for _, r := range u.rooms {
 		t.owned[r] = assignmentFacts{r.known(), r.Occupant != nil}
 	}
 	t.fixOccupants()
@@ -41,7 +41,7 @@ func (u *State) takeCensus(in *intake, c *acuity.Census) {
 		}
 		switch {
 		case row.Visit == "":
-		case u.registry.visits[row.Visit] == nil && !u.capacity.roomForVisit(): // the room is occupied all the same
+		case u.visits[row.Visit] == nil && !u.capacity.roomForVisit(): // the room is occupied all the same
 			in.refuse(reasonVisits, itemPath("rooms", i)+".visitId")
 		case t.takeNamedRow(row):
 			continue
@@ -64,7 +64,7 @@ func (u *State) takeCensus(in *intake, c *acuity.Census) {
 		t.markChanged()
 	}
 	u.work.known = true
-	for _, r := range u.registry.rooms {
+	for _, r := range u.rooms {
 		u.work.markRoom(r, markTouched|markState)
 	}
 }
@@ -73,12 +73,12 @@ func (u *State) takeCensus(in *intake, c *acuity.Census) {
 // and no stay that was over before the previous census.
 func (t *censusIntake) markChanged() {
 	u := t.unit
-	for _, v := range u.registry.visits {
+	for _, v := range u.visits {
 		if v.lastPlaced == 0 || v.lastPlaced > t.before || v.occupantOf != nil || v.candidateFor != nil {
 			u.work.markVisit(v, dirtyLocation)
 		}
 	}
-	for _, r := range u.registry.rooms {
+	for _, r := range u.rooms {
 		u.work.markRoom(r, dirtyOccupant|dirtyChart)
 		if was := t.owned[r]; was.occupant || r.Occupant != nil || was.known != r.known() {
 			u.work.markRoom(r, dirtyAssignment)
@@ -104,7 +104,7 @@ type censusIntake struct {
 // fixOccupants turns the visits that ADT gave to the occupants of the previous census
 // into facts.
 func (t *censusIntake) fixOccupants() {
-	for _, r := range t.unit.registry.rooms {
+	for _, r := range t.unit.rooms {
 		v := r.occupantVisit
 		if v == nil || r.Occupant == nil {
 			continue
@@ -126,10 +126,10 @@ func (t *censusIntake) giveOccupantTo(v *visit, r *room) {
 		}
 	}
 	v.addStay(s)
-	u.registry.indexKnown(v)
+	u.indexKnown(v)
 	u.capacity.weigh(v)
 	r.Occupant, r.occupantVisit, v.occupantOf = nil, nil, nil
-	u.housekeeping.touch(v)
+	u.touch(v)
 	u.work.markVisit(v, markState|dirtyLocation)
 	u.work.markRoom(r, markState|dirtyOccupant)
 }
@@ -148,13 +148,13 @@ func (t *censusIntake) takeRow(i int, row *acuity.CensusRoom) {
 		t.in.warn("room_twice", "rooms")
 		return
 	}
-	r := t.unit.registry.room(row.ID)
+	r := t.unit.room(row.ID)
 	if r == nil {
-		if len(t.unit.registry.rooms) >= t.unit.limits.known {
+		if len(t.unit.rooms) >= t.unit.limits.known {
 			t.in.refuse(reasonRooms, itemPath("rooms", i))
 			return
 		}
-		r = t.unit.registry.addRoom(RoomState{ID: row.ID})
+		r = t.unit.addRoom(RoomState{ID: row.ID})
 	}
 	t.rooms[row.ID] = true
 	say(&r.Label, row.Label)
@@ -167,7 +167,7 @@ func (t *censusIntake) takeRow(i int, row *acuity.CensusRoom) {
 // row had that visit: the room then counts as occupied without a visit.
 func (t *censusIntake) takeNamedRow(row *acuity.CensusRoom) bool {
 	u := t.unit
-	v, r := u.registry.visit(row.Visit), u.registry.room(row.ID)
+	v, r := u.visit(row.Visit), u.room(row.ID)
 	if r == nil {
 		return true
 	}
@@ -191,7 +191,7 @@ func (t *censusIntake) takeNamedRow(row *acuity.CensusRoom) bool {
 // that time, else an occupant without a visit.
 func (t *censusIntake) takeUnnamedRow(row *acuity.CensusRoom) {
 	u := t.unit
-	r := u.registry.room(row.ID)
+	r := u.room(row.ID)
 	if r == nil || t.occupied[row.ID] {
 		return
 	}
@@ -235,7 +235,7 @@ func (t *censusIntake) takeVisit(v *visit, row *acuity.CensusRoom) {
 		if !t.unit.facts.HasCensus {
 			from = 1
 		}
-		if n > 0 || len(v.spans) > 0 || t.unit.registry.room(row.ID).taken(v, t.before) {
+		if n > 0 || len(v.spans) > 0 || t.unit.room(row.ID).taken(v, t.before) {
 			from = t.at
 		}
 		v.addStay(CensusStay{Room: row.ID, From: min(from, t.at), First: t.at, Last: t.at})
@@ -244,9 +244,9 @@ func (t *censusIntake) takeVisit(v *visit, row *acuity.CensusRoom) {
 		v.Facts = &CensusFacts{}
 	}
 	t.describe(v.Facts, row)
-	t.unit.registry.indexKnown(v)
+	t.unit.indexKnown(v)
 	t.unit.capacity.weigh(v)
-	t.unit.housekeeping.touch(v)
+	t.unit.touch(v)
 	t.unit.work.markVisit(v, markState|dirtyLocation)
 }
 
@@ -269,13 +269,13 @@ func (t *censusIntake) markOccupied(id int32) {
 // endMissing ends the stays and occupants that this census does not show.
 func (t *censusIntake) endMissing() {
 	u := t.unit
-	for _, v := range u.registry.visits {
+	for _, v := range u.visits {
 		if n := len(v.Stays); n > 0 && v.Stays[n-1].To == 0 && !t.shown[v] {
 			v.Stays[n-1].To = t.at
 			u.work.markVisit(v, markState|dirtyLocation)
 		}
 	}
-	for _, r := range u.registry.rooms {
+	for _, r := range u.rooms {
 		if r.Occupant != nil && r.Occupant.Last != t.at {
 			t.endOccupant(r)
 		}
@@ -312,7 +312,7 @@ func (t *censusIntake) unlistRoom(r *room) {
 	r.statements = evidence.Statements{}
 	for i := range list {
 		h := &list[i]
-		if v := u.registry.visitOfStatement(h); v != nil {
+		if v := u.visitOfStatement(h); v != nil {
 			u.statements.addToVisit(v, *h)
 			v.cache.Forget()
 		} else {

@@ -30,7 +30,7 @@ func ldr(room string) acuity.Location { return acuity.Location{PointOfCare: "LDR
 // occupants returns who is in a room.
 func occupants(u *State, id int32) []string {
 	var out []string
-	if r := u.registry.room(id); r != nil && r.inUnit {
+	if r := u.room(id); r != nil && r.inUnit {
 		for i := range r.chart.Patients {
 			out = append(out, r.chart.Patients[i].Visit)
 		}
@@ -234,7 +234,7 @@ func TestEvidenceGoesWithItsOwner(t *testing.T) {
 			u := New(testHospital)
 			feed(u, tc.feed...)
 			if got := u.roomVerdict(1).Has(mustFactor(t, "high-mag")); got != tc.active {
-				t.Errorf("magnesium is active: %v, want %v; chart %+v", got, tc.active, u.registry.room(1).chart)
+				t.Errorf("magnesium is active: %v, want %v; chart %+v", got, tc.active, u.room(1).chart)
 			}
 		})
 	}

@@ -88,11 +88,11 @@ func (u *State) Dirty(write func(key []byte, s Record)) {
 	u.settings.writeDirty(write)
 	u.statements.writeDirty(write)
 	u.worklist.writeDirty(write)
-	u.people.writeDirty(write)
+	u.names.writeDirty(write)
 	for _, v := range u.work.changedVisits {
 		v.marks &^= markState
 	}
-	u.registry.writeVisits(u.work.changedVisits, write)
+	u.writeVisits(u.work.changedVisits, write)
 	for _, r := range u.work.changedRooms {
 		r.marks &^= markState
 		write(u.keys.room(r.ID), &r.RoomState)
@@ -147,19 +147,19 @@ func (u *State) Records(write func(key []byte, s Record)) {
 	for k, c := range u.worklist.codes {
 		write(u.keys.key(kindCode, digest(k)), c)
 	}
-	for name, s := range u.people.references {
+	for name, s := range u.names.references {
 		write(u.keys.key(kindReference, digest(name)), s)
 	}
-	u.registry.writeVisits(slices.Collect(maps.Values(u.registry.visits)), write)
-	for id, v := range u.registry.visits {
+	u.writeVisits(slices.Collect(maps.Values(u.visits)), write)
+	for id, v := range u.visits {
 		u.statements.writeByCode(&v.statements, id, write)
 		u.statements.writeResourceStatements(v.resourceStatements, holderName{visit: id}, write)
 	}
-	for _, r := range u.registry.rooms {
+	for _, r := range u.rooms {
 		write(u.keys.room(r.ID), &r.RoomState)
 		u.statements.writeByCode(&r.statements, "", write)
 	}
-	for _, r := range u.unassigned.bySubject {
+	for _, r := range u.names.bySubject {
 		u.statements.writeResourceStatements(r.statements, holderName{named: &r.subjectName}, write)
 	}
 	write(u.keys.key(kindUnit, ""), &u.facts)
@@ -180,20 +180,20 @@ func (u *State) Restore(key string, s Record) error {
 	case *UnitState:
 		u.facts = *s
 	case *RoomState:
-		if r := u.registry.room(s.ID); r != nil {
+		if r := u.room(s.ID); r != nil {
 			r.RoomState = *s
 			return nil
 		}
-		i, _ := slices.BinarySearchFunc(u.registry.rooms, s.ID, byRoomID)
-		u.registry.rooms = slices.Insert(u.registry.rooms, i, &room{RoomState: *s})
+		i, _ := slices.BinarySearchFunc(u.rooms, s.ID, byRoomID)
+		u.rooms = slices.Insert(u.rooms, i, &room{RoomState: *s})
 	case *VisitState:
-		v := u.registry.visits[s.ID]
+		v := u.visits[s.ID]
 		if v == nil {
 			v = &visit{}
-			u.registry.slots.assign(v)
+			u.slots.assign(v)
 		}
 		*v = visit{visitFacts: storeVisit(s), slot: v.slot}
-		u.registry.visits[v.ID] = v
+		u.visits[v.ID] = v
 	case *StatementState:
 		u.statements.collect(s)
 	case *DedupState:
@@ -207,10 +207,10 @@ func (u *State) Restore(key string, s Record) error {
 	case *SwitchesState:
 		u.settings.switches = s
 	case *ReferenceState:
-		if u.people.references == nil {
-			u.people.references = map[string]*ReferenceState{}
+		if u.names.references == nil {
+			u.names.references = map[string]*ReferenceState{}
 		}
-		u.people.references[s.Name] = s
+		u.names.references[s.Name] = s
 	case *CodeState:
 		u.worklist.codes[unmappedKey(s.System, s.Code, s.Kind)] = s
 	}
@@ -227,11 +227,11 @@ func (u *State) erase(kind, id string) error {
 		if err != nil {
 			return fmt.Errorf("restore room %q: %w", id, err)
 		}
-		u.registry.rooms = slices.DeleteFunc(u.registry.rooms, func(r *room) bool { return int64(r.ID) == n })
+		u.rooms = slices.DeleteFunc(u.rooms, func(r *room) bool { return int64(r.ID) == n })
 	case kindVisit:
-		if v := u.registry.visits[id]; v != nil {
-			delete(u.registry.visits, id)
-			u.registry.slots.release(v)
+		if v := u.visits[id]; v != nil {
+			delete(u.visits, id)
+			u.slots.release(v)
 		}
 	case kindMapping:
 		delete(u.settings.mappings, id)
@@ -252,7 +252,7 @@ func (u *State) erase(kind, id string) error {
 	case kindDedup:
 		delete(u.dedup.byID, id)
 	case kindReference:
-		maps.DeleteFunc(u.people.references, func(name string, _ *ReferenceState) bool { return digest(name) == id })
+		maps.DeleteFunc(u.names.references, func(name string, _ *ReferenceState) bool { return digest(name) == id })
 	case kindCode:
 		for k := range u.worklist.codes {
 			if digest(k) == id {
@@ -271,33 +271,33 @@ var statementRecords = sync.Pool{New: func() any { return new([]statementRecord)
 
 // restoreStatements gives the restored statements to their owners, in order of arrival.
 // If several records restore one statement, the last counts.
-func (m *holders) restoreStatements() {
-	list := m.statements.restoring
-	order := byNumber(list, m.statements.order)
+func (k *statements) restoreStatements() {
+	list := k.restoring
+	order := byNumber(list, k.order)
 	for i, at := range order {
 		s := &list[at]
 		if i+1 < len(order) && list[order[i+1]].Number == s.Number {
 			continue
 		}
-		m.matcher.reread(&s.Statement) // its mapping may be a later record
-		if v := m.registry.visits[s.holder.visit]; v != nil {
-			m.statements.kept++
+		k.matcher.reread(&s.Statement) // its mapping may be a later record
+		if v := k.visits[s.holder.visit]; v != nil {
+			k.kept++
 			s.Owner = binding{v, toVisit}.owner()
 			if s.version != nil {
 				v.resourceStatements = append(v.resourceStatements, evidence.ResourceStatement{Statement: s.Statement, Version: s.version})
 			} else {
-				m.matcher.rereadAll(&v.statements).Add(s.Statement)
+				k.matcher.rereadAll(&v.statements).Add(s.Statement)
 			}
 		} else if s.holder.visit != "" {
 			continue
 		} else if s.version != nil || s.holder.patient() != (subjectName{}) {
-			m.restoreUnassigned(s)
-		} else if r := m.registry.room(s.Room); r != nil {
-			m.statements.kept++
-			m.matcher.rereadAll(&r.statements).Add(s.Statement)
+			k.restoreUnassigned(s)
+		} else if r := k.room(s.Room); r != nil {
+			k.kept++
+			k.matcher.rereadAll(&r.statements).Add(s.Statement)
 		}
 	}
-	if m.statements.restoring = nil; list != nil {
+	if k.restoring = nil; list != nil {
 		clear(list)
 		list = list[:0]
 		statementRecords.Put(&list)
@@ -305,13 +305,13 @@ func (m *holders) restoreStatements() {
 }
 
 // restoreUnassigned gives a restored statement to the patient whom it names.
-func (m *holders) restoreUnassigned(s *statementRecord) {
+func (k *statements) restoreUnassigned(s *statementRecord) {
 	name := s.holder.patient()
 	if name == (subjectName{}) {
 		name.resource = evidence.WholeResource(s.version.Resource)
 	}
-	if r := m.unassigned.findOrAdd(name); r != nil {
-		m.statements.kept++
+	if r := k.names.findOrAdd(name); r != nil {
+		k.kept++
 		r.statements = append(r.statements, evidence.ResourceStatement{Statement: s.Statement, Version: s.version})
 	}
 }
@@ -321,13 +321,13 @@ func (m *holders) restoreUnassigned(s *statementRecord) {
 // nothing is dirty but the views of all rooms.
 func (u *State) Restored() {
 	u.compile()
-	u.holders.restoreStatements()
+	u.statements.restoreStatements()
 	u.learn()
 	u.locations.relocate()
-	u.housekeeping.recent = slices.Collect(maps.Values(u.registry.visits))
-	for _, v := range u.housekeeping.recent {
+	u.recent = slices.Collect(maps.Values(u.visits))
+	for _, v := range u.recent {
 		v.recent = true
-		u.registry.indexKnown(v)
+		u.indexKnown(v)
 		u.capacity.weigh(v)
 	}
 	u.dedup.byAge = slices.SortedFunc(maps.Values(u.dedup.byID), compareDedup)
@@ -338,7 +338,7 @@ func (u *State) Restored() {
 	u.scoring.judge()
 	stampVersion(u)
 	u.scoring.overdue = u.facts.Version > 0 && u.scoring.verdict.Level != u.facts.Level
-	for _, r := range u.registry.rooms {
+	for _, r := range u.rooms {
 		color := acuity.ColorGray
 		if _, rv := u.scoring.verdicts(r); rv != nil {
 			color = rv.Color
@@ -356,5 +356,5 @@ func (u *State) Restored() {
 	u.changed, u.work.changedRooms, u.work.changedVisits = false, nil, nil
 	u.keys.dropped, u.dedup.added, u.dedup.gone, u.statements.changed, u.statements.lost = nil, nil, nil, nil, nil
 	u.settings.changedMappings, u.settings.changedRules, u.settings.changedPlaces, u.settings.changedSwitches = nil, nil, nil, false
-	u.worklist.changed, u.people.changed = nil, nil
+	u.worklist.changed, u.names.changed = nil, nil
 }

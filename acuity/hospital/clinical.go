@@ -7,93 +7,77 @@ import (
 	"svc/acuity/terminology"
 )
 
-// clinicalIntake takes clinical statements into the facts.
-type clinicalIntake struct {
-	registry     *registry
-	matcher      *matcher
-	statements   *statements
-	holders      *holders
-	unassigned   *unassignedStatements
-	people       *people
-	encounters   *encounters
-	housekeeping *housekeeping
-	capacity     *capacity
-	worklist     *worklist
-	limits       *limits
-	work         *work
-}
-
 // takeSignals takes the clinical statements of a request.
-func (c *clinicalIntake) takeSignals(in *intake) {
+func (k *statements) takeSignals(in *intake) {
 	if ref := in.o.Room; ref != nil {
-		if in.room = c.namedRoom(in, *ref); in.room == nil {
+		if in.room = k.namedRoom(in, *ref); in.room == nil {
 			in.Outcome, in.Reason = acuity.Ignored, reasonRooms
 			return
 		}
 	}
-	in.statements = c.work.newStatements[:0]
+	in.statements = k.work.newStatements[:0]
 	for i := range in.o.Signals {
 		s := &in.o.Signals[i]
 		h := evidence.Statement{
-			MatchedSignal: c.matcher.share(terminology.TextOf(s, in.o.Channel)),
+			MatchedSignal: k.matcher.share(terminology.TextOf(s, in.o.Channel)),
 			ReceivedAt:    in.o.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Room: s.Room, Owner: binding{kind: notBound}.owner(),
 		}
 		if s.ObservedAt > h.ReceivedAt.Add(adt.ClockSlack) || s.StartedAt > h.ReceivedAt.Add(adt.ClockSlack) {
 			in.warn("time_in_future", "")
 		}
 		in.statements = append(in.statements, h)
-		if c.statements.kept >= c.limits.statements {
+		if k.kept >= k.limits.statements {
 			in.refuse(reasonStatements, itemPath("signals", i))
 			continue
 		}
 		if s.Visit != "" || s.Patient != "" || s.Subject != "" || s.Resource != "" {
-			c.takeStatement(in, i, s, evidence.ResourceStatement{Statement: h, Version: evidence.VersionOf(s)})
+			k.takeStatement(in, i, s, evidence.ResourceStatement{Statement: h, Version: evidence.VersionOf(s)})
 			continue
 		}
 		r := in.room
 		if r == nil || r.ID != s.Room {
-			r = c.namedRoom(in, acuity.RoomRef{ID: s.Room})
+			r = k.namedRoom(in, acuity.RoomRef{ID: s.Room})
 		}
 		if r == nil {
 			continue
 		}
-		c.statements.number(&h)
-		c.statements.keepStatement(&r.statements, h, "")
-		c.work.markRoom(r, markStatements|markTouched)
+		k.number(&h)
+		k.keepStatement(&r.statements, h, "")
+		k.work.markRoom(r, markStatements|markTouched)
 	}
-	c.work.newStatements = in.statements
+	k.work.newStatements = in.statements
 	if o := in.o; in.refused > 0 && in.refused == len(o.Signals) && o.Room == nil && len(o.Events)+len(o.References) == 0 {
 		in.Outcome, in.Reason = acuity.Ignored, in.Warnings[len(in.Warnings)-1].Code
 	}
-	c.worklist.noteUnmappedSignals(in)
+	k.worklist.noteUnmappedSignals(in)
 }
 
 // namedRoom returns the room that a clinical request names, and makes it known if it is
 // not; nil: refused.
-func (c *clinicalIntake) namedRoom(in *intake, ref acuity.RoomRef) *room {
-	r := c.registry.room(ref.ID)
-	if !c.capacity.roomForRoom(in, ref.ID) {
+func (k *statements) namedRoom(in *intake, ref acuity.RoomRef) *room {
+	r := k.room(ref.ID)
+	if !k.capacity.roomForRoom(in, ref.ID) {
 		in.refuse(reasonRooms, "roomId")
 		return nil
 	}
 	if r == nil {
-		r = c.registry.addRoom(RoomState{ID: ref.ID, Label: ref.Label})
-		c.work.relabel = true
+		r = k.addRoom(RoomState{ID: ref.ID, Label: ref.Label})
+		k.work.relabel = true
 	}
 	switch {
 	case ref.Label == "" || ref.Label == r.Label:
 	case r.Label == "":
 		r.Label = ref.Label
-		c.work.markRoom(r, markState|dirtyChart)
-		c.work.relabel = true
+		k.work.markRoom(r, markState|dirtyChart)
+		k.work.relabel = true
 	default:
 		in.warn("room_label_differs", "roomLabel") // a census says what a room is called (H18)
 	}
 	if !r.Listed && !r.Clinical {
 		r.Clinical = true
-		c.work.markRoom(r, markState|dirtyChart)
+		k.work.markRoom(r, markState|dirtyChart)
 	}
-	c.work.markRoom(r, markTouched)
+	k.work.markRoom(r, markTouched)
 	return r
 }
 

@@ -56,12 +56,12 @@ func (u *State) head() {
 	h.Clock, h.ObservedAt = f.Clock, f.ObservedAt
 	h.Staffing, h.Roster, h.StaffingFromRoster = f.Staffing, f.Roster, u.settings.switchesInForce().StaffingFromRoster
 	h.HasCensus, h.CensusAt, h.TotalRooms = f.HasCensus, f.CensusAt, f.TotalRooms
-	u.timelines.settleMoves()
-	h.Moves, h.Unplaced = u.timelines.moves[max(len(u.timelines.moves)-capMoves, 0):], u.stays.unplaced
-	u.timelines.countWaiting()
+	u.stays.settleMoves()
+	h.Moves, h.Unplaced = u.stays.moves[max(len(u.stays.moves)-capMoves, 0):], u.stays.unplaced
+	u.stays.countWaiting()
 	if u.work.known {
 		u.work.known, h.UnknownLocations = false, 0
-		for _, r := range u.registry.rooms {
+		for _, r := range u.rooms {
 			if r.Registered && r.inUnit {
 				h.UnknownLocations++
 			}
@@ -84,7 +84,7 @@ func (k *scoring) addEffects(c *acuity.Change) {
 	var gone score.RoomVerdict
 	rooms := k.work.judged
 	if k.overdue {
-		rooms = k.registry.rooms
+		rooms = k.rooms
 	}
 	for _, r := range rooms {
 		_, rv := k.verdicts(r)

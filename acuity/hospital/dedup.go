@@ -14,9 +14,7 @@ const ReasonReused = "request_reused"
 
 // deduplication has the identities of the events and requests of the last 24 h.
 type deduplication struct {
-	keys  *stateKeys
-	facts *UnitState
-
+	*registry
 	byID  map[string]*DedupState
 	byAge []*DedupState // ascending by receipt
 	off   bool          // all events are new: those of a past

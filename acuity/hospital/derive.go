@@ -16,18 +16,18 @@ func (u *State) derive() {
 		u.forgetDerived()
 		u.markAll()
 	}
-	u.timelines.rebuild()
+	u.stays.buildTimelines()
 	u.stays.chooseOccupants()
 	u.stays.placeVisits()
-	u.holders.assignStatements()
+	u.statements.assignStatements()
 	for _, r := range u.work.reassigned {
 		r.marks &^= dirtyAssignment
-		u.assignments.reassignStatements(r)
+		u.statements.reassignStatements(r)
 	}
 	u.work.reassigned = u.work.reassigned[:0]
 	for _, r := range u.work.withStatements {
 		r.marks &^= markStatements
-		u.assignments.assignNew(r)
+		u.statements.assignNew(r)
 	}
 	u.work.withStatements = u.work.withStatements[:0]
 	for _, r := range u.work.rebuild {
@@ -48,83 +48,64 @@ func (u *State) derive() {
 // markAll marks everything: after a restore, a first census, or a change of the local
 // settings.
 func (u *State) markAll() {
-	for _, v := range u.registry.visits {
+	for _, v := range u.visits {
 		u.work.markVisit(v, dirtyTimeline|dirtyLocation)
 	}
-	for _, r := range u.registry.rooms {
+	for _, r := range u.rooms {
 		u.work.markRoom(r, dirtyOccupant|dirtyAssignment|dirtyChart)
 	}
-	for _, r := range u.unassigned.bySubject {
+	for _, r := range u.names.bySubject {
 		u.work.markUnassigned(r)
 	}
 }
 
-// timelines builds the timelines of visits from their events.
-type timelines struct {
-	registry    *registry
-	people      *people
-	encounters  *encounters
-	stays       *stayBuilder
-	settings    *localSettings
-	locations   *locations
-	unassigned  *unassignedStatements
-	assignments *assignments
-	chart       *acuity.Chart
-	facts       *UnitState
-	work        *work
-
-	parts   []*visit         // visits that are part of another, perhaps of the mother's; ascending by id
-	cancels []*visit         // visits with cancels that may wait for their event
-	moves   []acuity.Instant // of the last 120 min, ascending
-}
-
-// rebuild builds the timelines of the marked visits.
-func (t *timelines) rebuild() {
-	if len(t.work.visits) == 0 && !t.work.parts {
+// buildTimelines builds the timelines of the marked visits.
+func (l *stayBuilder) buildTimelines() {
+	if len(l.work.visits) == 0 && !l.work.parts {
 		return
 	}
-	t.work.parts = false
-	how := adt.Options{SameRoom: t.locations.table.SameRoom, IsWard: t.locations.table.IsWard, TrustA08: t.settings.switchesInForce().TrustA08Location}
-	for i := 0; i < len(t.work.visits); i++ { // a visit may mark others
-		v := t.work.visits[i]
+	l.work.parts = false
+	how := adt.Options{SameRoom: l.locations.table.SameRoom, IsWard: l.locations.table.IsWard, TrustA08: l.settings.switchesInForce().TrustA08Location}
+	for i := 0; i < len(l.work.visits); i++ { // a visit may mark others
+		v := l.work.visits[i]
 		v.marks &^= dirtyTimeline
 		how.FoldAt = v.FoldAt
-		moved := append(t.work.moved[:0], v.moves()...)
-		t.work.waits = t.work.waits || len(v.timeline.Waiting) > 0
+		moved := append(l.work.moved[:0], v.moves()...)
+		l.work.waits = l.work.waits || len(v.timeline.Waiting) > 0
 		v.timeline.Rebuild(v.events, how)
 		v.primary = chosen{}
 		v.born = v.timeline.Newborn
 		v.timeline.Newborn = v.born || v.baby // the loop below decides
-		t.work.turnOver(moved, v.moves())
-		t.work.moved = moved
+		l.work.turnOver(moved, v.moves())
+		l.work.moved = moved
 		if len(v.timeline.Waiting) > 0 {
-			t.work.waits = true
+			l.work.waits = true
 			if !v.cancels {
-				v.cancels, t.cancels = true, append(t.cancels, v)
+				v.cancels, l.cancels = true, append(l.cancels, v)
 			}
 		}
-		t.work.withdrawn = appendWithdrawn(t.work.withdrawn[:0], &v.timeline, &t.locations.table)
-		t.assignments.replaceWithdrawn(v, t.work.withdrawn)
-		t.partake(v)
-		t.enlist(v)
-		t.work.markVisit(v, dirtyLocation)
+		l.work.withdrawn = appendWithdrawn(l.work.withdrawn[:0], &v.timeline, &l.locations.table)
+		l.statements.replaceWithdrawn(v, l.work.withdrawn)
+		l.partake(v)
+		l.enlist(v)
+		l.work.markVisit(v, dirtyLocation)
 	}
-	for _, list := range [...][]*visit{t.work.visits, t.parts} {
+	for _, list := range [...][]*visit{l.work.visits, l.parts} {
 		for _, v := range list {
-			if is := t.isNewborn(v); is != v.timeline.Newborn {
+			if is := l.isNewborn(v); is != v.timeline.Newborn {
 				moved := v.moves()
 				v.timeline.Newborn, v.primary = is, chosen{}
-				t.work.turnOver(moved, v.moves())
-				t.enlist(v)
-				t.work.markVisit(v, dirtyLocation)
+				l.work.turnOver(moved, v.moves())
+				l.enlist(v)
+				l.work.markVisit(v, dirtyLocation)
 			}
-			if order := t.people.orderOf(v); order != v.order {
+			if order := l.names.orderOf(v); order != v.order {
 				v.order = order
-				t.work.markVisit(v, dirtyLocation)
+				l.work.markVisit(v, dirtyLocation)
 			}
 		}
 	}
-	t.work.visits = t.work.visits[:0]
+	l.work.visits = l.work.visits[:0]
 }
 
 // chooseOccupants decides which visits are the occupants that censuses saw without a
@@ -188,7 +169,7 @@ func (m *chartBuilder) arrange() {
 	if crowded := m.capacity.belonging > m.limits.rooms; crowded || m.capacity.crowded {
 		m.capacity.crowded = crowded
 		m.capacity.chooseRooms()
-		look = m.registry.rooms
+		look = m.rooms
 	}
 	for _, r := range look {
 		if in := r.belongs && !r.spare; in != r.inUnit {
@@ -200,7 +181,7 @@ func (m *chartBuilder) arrange() {
 	if m.work.layout {
 		m.work.layout, m.work.known, m.work.relaid = false, true, true
 		m.chart.Rooms = m.chart.Rooms[:0]
-		for _, r := range m.registry.rooms {
+		for _, r := range m.rooms {
 			if r.inUnit {
 				r.chartAt = len(m.chart.Rooms)
 				m.chart.Rooms = append(m.chart.Rooms, r.chart)

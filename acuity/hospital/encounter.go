@@ -10,20 +10,6 @@ import (
 	"svc/acuity/evidence"
 )
 
-// encounters has the visits by the names of FHIR Encounters.
-type encounters struct {
-	registry     *registry
-	holders      *holders
-	statements   *statements
-	unassigned   *unassignedStatements
-	people       *people
-	housekeeping *housekeeping
-	work         *work
-
-	byName   map[string]*visit // by the names of the visit's Encounters
-	versions map[string]*visit // the visit that has the events of a version of an Encounter, by resource
-}
-
 // encounterVersion names a version of an Encounter.
 type encounterVersion struct {
 	resource  string
@@ -73,13 +59,13 @@ func (es *eventStore) takeVersion(in *intake, e *acuity.Event) *intakeVersion {
 		return k
 	}
 	k.taken = true
-	holder := es.encounters.versions[e.Resource]
+	holder := es.names.versions[e.Resource]
 	stored := holder.eventsOf(e.Resource)
 	if len(stored) == 0 {
 		holder = nil
 	}
 	id := cmp.Or(e.Visit, e.Encounter)
-	if k.v = es.encounters.visitOfVersion(e, holder); k.v == nil && id == "" {
+	if k.v = es.names.visitOfVersion(e, holder); k.v == nil && id == "" {
 		k.outcome, k.reason = acuity.Ignored, "visit_unknown"
 		return k
 	}
@@ -97,7 +83,7 @@ func (es *eventStore) takeVersion(in *intake, e *acuity.Event) *intakeVersion {
 		return k
 	}
 	if k.v == nil {
-		k.v = es.registry.visit(id)
+		k.v = es.visit(id)
 	}
 	switch {
 	case older: // too late to count, but it may tell which visit it is
@@ -109,22 +95,22 @@ func (es *eventStore) takeVersion(in *intake, e *acuity.Event) *intakeVersion {
 	case holder != nil:
 		es.locations.forgetPlaces(stored)
 		es.dropEvents(holder, e.Resource)
-		es.encounters.mergeNames(holder, k.v)
+		es.mergeNames(holder, k.v)
 	}
-	es.encounters.versions[strings.Clone(e.Resource)] = k.v
+	es.names.versions[strings.Clone(e.Resource)] = k.v
 	return k
 }
 
 // visitOfVersion returns the visit of a version of an Encounter: by its identifier, else
 // by another version that named one; nil: it is not known yet.
-func (c *encounters) visitOfVersion(e *acuity.Event, holder *visit) *visit {
+func (ns *names) visitOfVersion(e *acuity.Event, holder *visit) *visit {
 	if holder != nil && (e.Void || e.Visit == "" || e.Encounter == "" || e.Visit == e.Encounter) {
 		return holder // the version has no identifier
 	}
 	if e.Visit != "" {
-		return c.visitCalled(e.Visit)
+		return ns.visitCalled(e.Visit)
 	}
-	return c.registry.visits[e.Encounter]
+	return ns.visits[e.Encounter]
 }
 
 // roomForVersion returns the reason for which a version cannot be taken: all its events
@@ -140,11 +126,11 @@ func (es *eventStore) roomForVersion(in *intake, k *intakeVersion, id string) (r
 
 // visitCalled returns the visit with an identity, or with an Encounter of that name;
 // nil: there is none.
-func (c *encounters) visitCalled(name string) *visit {
-	if v := c.byName[name]; v != nil {
+func (ns *names) visitCalled(name string) *visit {
+	if v := ns.byEncounter[name]; v != nil {
 		return v
 	}
-	return c.registry.visits[name]
+	return ns.visits[name]
 }
 
 // eventsOf returns copies of the events of a resource; nil: no visit.
@@ -181,9 +167,9 @@ func (es *eventStore) dropEvents(v *visit, resource string) {
 	}
 	v.events = kept
 	es.capacity.weigh(v)
-	es.registry.indexKnown(v)
+	es.indexKnown(v)
 	es.work.waits, es.work.newPast = true, true // it may be only a name now, and its statements wait
-	es.housekeeping.touch(v)
+	es.touch(v)
 	es.work.markVisit(v, markState|dirtyTimeline)
 }
 
@@ -206,83 +192,83 @@ func (es *eventStore) moveEvents(from, to *visit, resource string, list []adt.Ev
 	es.dropEvents(from, resource)
 	to.events = append(tight(to.events, 4), list...)
 	es.capacity.weigh(to)
-	es.registry.indexKnown(to)
-	es.housekeeping.touch(to)
-	es.encounters.versions[resource] = to
+	es.indexKnown(to)
+	es.touch(to)
+	es.names.versions[resource] = to
 	for i := range list {
-		es.encounters.nameVisit(to, list[i].Encounter)
+		es.nameVisit(to, list[i].Encounter)
 	}
 	es.work.markVisit(to, markState|dirtyTimeline)
-	es.encounters.mergeNames(from, to)
+	es.mergeNames(from, to)
 }
 
 // nameVisit gives a visit the name of its Encounter. What was said of that name goes
 // to the visit.
-func (c *encounters) nameVisit(v *visit, name string) {
-	if name == "" || c.byName[name] == v {
+func (es *eventStore) nameVisit(v *visit, name string) {
+	if name == "" || es.names.byEncounter[name] == v {
 		return
 	}
-	c.byName[strings.Clone(name)] = v
-	if o := c.registry.visits[name]; o != nil {
-		c.mergeNames(o, v)
+	es.names.byEncounter[strings.Clone(name)] = v
+	if o := es.visits[name]; o != nil {
+		es.mergeNames(o, v)
 	}
 }
 
 // mergeNames moves the statements of a visit that is only a name to the visit with that
 // name.
-func (c *encounters) mergeNames(from, to *visit) {
+func (es *eventStore) mergeNames(from, to *visit) {
 	if from == to || !from.isName() {
 		return
 	}
 	stated, list := from.statements.ByArrival(func(*evidence.Statement) bool { return true }), from.resourceStatements
 	from.statements, from.resourceStatements, from.cache = evidence.Statements{}, nil, nil
 	for _, h := range stated {
-		c.statements.addToVisit(to, h)
+		es.statements.addToVisit(to, h)
 	}
 	for _, h := range list {
-		c.statements.addStatement(holder{v: to}, h)
+		es.statements.addStatement(holder{v: to}, h)
 		if h.Version != nil && !h.Version.IsDescribed() {
-			c.holders.resources[h.WholeResource()] = holder{v: to}
+			es.names.resources[h.WholeResource()] = holder{v: to}
 		}
 	}
 	if len(stated)+len(list) > 0 {
-		c.housekeeping.touch(to)
-		c.work.markVisit(to, markState)
+		es.touch(to)
+		es.work.markVisit(to, markState)
 	}
-	c.work.waits = true // only its name is left, which housekeeping forgets
+	es.work.waits = true // only its name is left, which housekeeping forgets
 }
 
 // isName reports whether only statements name the visit.
 func (v *visit) isName() bool { return len(v.events) == 0 && v.Facts == nil && len(v.Stays) == 0 }
 
 // index fills the indexes of resources and their names from the facts.
-func (c *encounters) index() {
-	c.work.waits = true
-	c.versions, c.byName, c.holders.resources = map[string]*visit{}, map[string]*visit{}, map[string]holder{}
-	for _, v := range c.registry.visits {
+func (ns *names) index() {
+	ns.work.waits = true
+	ns.versions, ns.byEncounter, ns.resources = map[string]*visit{}, map[string]*visit{}, map[string]holder{}
+	for _, v := range ns.visits {
 		for i := range v.events {
 			e := &v.events[i]
 			if e.Resource == "" {
 				continue
 			}
-			c.versions[e.Resource] = v
+			ns.versions[e.Resource] = v
 			if e.Encounter != "" {
-				c.byName[e.Encounter] = v
+				ns.byEncounter[e.Encounter] = v
 			}
 		}
-		c.holders.indexResources(holder{v: v})
+		ns.indexResources(holder{v: v})
 	}
-	for _, r := range c.unassigned.bySubject {
-		c.holders.indexResources(holder{unassigned: r})
+	for _, r := range ns.bySubject {
+		ns.indexResources(holder{unassigned: r})
 	}
 }
 
 // indexResources indexes the resources of a holder.
-func (m *holders) indexResources(by holder) {
+func (ns *names) indexResources(by holder) {
 	list := by.resourceStatements()
 	for i := range list {
 		if whole := list[i].WholeResource(); whole != "" && !list[i].Version.IsDescribed() {
-			m.resources[whole] = by
+			ns.resources[whole] = by
 		}
 	}
 }

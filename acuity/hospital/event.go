@@ -25,16 +25,14 @@ func (in *intake) eventPath(i int) string {
 
 // eventStore keeps the ADT events of visits.
 type eventStore struct {
-	dedup        *deduplication
-	registry     *registry
-	people       *people
-	encounters   *encounters
-	locations    *locations
-	housekeeping *housekeeping
-	capacity     *capacity
-	worklist     *worklist
-	settings     *localSettings
-	work         *work
+	*registry
+	dedup      *deduplication
+	names      *names
+	statements *statements
+	locations  *locations
+	capacity   *capacity
+	worklist   *worklist
+	settings   *localSettings
 }
 
 // takeEvents adds the events to their visits.
@@ -73,14 +71,14 @@ func (es *eventStore) takeEvent(in *intake, i int, e *acuity.Event) (acuity.Outc
 	}
 	id := e.Visit
 	if id == "" && e.Patient != "" {
-		if v := es.people.visitOf(e.Patient, nil); v != nil {
+		if v := es.names.visitOf(e.Patient, nil); v != nil {
 			id = v.ID
 		}
 	}
 	if id == "" {
 		return acuity.Ignored, "visit_unknown"
 	}
-	v := es.encounters.visitCalled(id)
+	v := es.names.visitCalled(id)
 	if e.ID != "" && v != nil && v.has(e.ID) {
 		return acuity.Duplicate, ""
 	}
@@ -88,7 +86,7 @@ func (es *eventStore) takeEvent(in *intake, i int, e *acuity.Event) (acuity.Outc
 		return acuity.Rejected, reason
 	}
 	if v == nil {
-		v = es.registry.visit(id)
+		v = es.visit(id)
 	}
 	es.store(in, i, e, v, es.dedup.markSeen(e, in.o.ReceivedAt))
 	return acuity.Applied, ""
@@ -104,23 +102,23 @@ func (es *eventStore) store(in *intake, i int, e *acuity.Event, v *visit, id str
 	if said.ID != "" {
 		said.Digest = "" // the deduplication has it
 	}
-	es.registry.stopWaiting(v)
+	es.stopWaiting(v)
 	stored := adt.StoreEvent(&said, v.newest())
 	stored.ID = id
 	if v.events == nil {
 		v.events = make([]adt.Event, 0, usualEvents)
 	}
 	v.events = append(tight(v.events, 4), stored)
-	es.registry.indexKnown(v)
-	es.encounters.nameVisit(v, stored.Encounter)
-	es.housekeeping.touch(v)
+	es.indexKnown(v)
+	es.nameVisit(v, stored.Encounter)
+	es.touch(v)
 	es.locations.locate(stored.Place, 1)
 	es.locations.locate(stored.Prior, 1)
 	es.addEventRoom(in, i, stored.Place)
 	es.foldOldest(v)
 	es.work.markVisit(v, markState|dirtyTimeline)
 	es.worklist.noteUnmappedDiagnoses(in, stored.Diagnoses)
-	in.events[i] = intakeEvent{v, e.ID, v.timeline.PlacedAt() != 0 && es.registry.whereIs(v) == nil}
+	in.events[i] = intakeEvent{v, e.ID, v.timeline.PlacedAt() != 0 && es.whereIs(v) == nil}
 }
 
 // has reports whether the visit has an event.
@@ -153,9 +151,9 @@ func (es *eventStore) answerEvents(in *intake) {
 	for i := range in.Items {
 		item := &in.Items[i]
 		if item.Outcome == acuity.Duplicate { // a repetition gets the same answer
-			answerRoom(item, es.registry.whereIs(es.encounters.visitCalled(in.o.Events[i].Visit)))
+			answerRoom(item, es.whereIs(es.names.visitCalled(in.o.Events[i].Visit)))
 		} else if v := in.events[i].v; v != nil {
-			r := es.registry.whereIs(v)
+			r := es.whereIs(v)
 			if t := v.appliedEventOf(in.events[i].id, &in.o.Events[i]); t != nil {
 				switch reason := t.Disposition.Reason(); {
 				case t.Disposition == adt.Duplicate:
@@ -197,7 +195,7 @@ func answerRoom(item *acuity.ItemResult, r *room) {
 
 // addEventRoom makes the room of an event known.
 func (es *eventStore) addEventRoom(in *intake, i int, l *acuity.Location) {
-	switch r := es.registry.room(l.RoomID); {
+	switch r := es.room(l.RoomID); {
 	case !l.HasRoomID:
 	case r != nil:
 		if l.Label != "" && r.Label != "" && l.Label != r.Label {
@@ -205,7 +203,7 @@ func (es *eventStore) addEventRoom(in *intake, i int, l *acuity.Location) {
 		}
 		return
 	default:
-		es.registry.addRoom(RoomState{ID: l.RoomID, Label: l.Label, Registered: true})
+		es.addRoom(RoomState{ID: l.RoomID, Label: l.Label, Registered: true})
 		es.work.relabel = true
 		return
 	}

@@ -23,7 +23,7 @@ func say(known *string, said string) {
 // describe takes what a row says about the patient. What it does not mention stays as it
 // was.
 func (t *censusIntake) describe(f *CensusFacts, row *acuity.CensusRoom) {
-	r, since := t.unit.registry.room(row.ID), f.PrimarySince
+	r, since := t.unit.room(row.ID), f.PrimarySince
 	before := r.primaryByCensus(f, t.at, f.birth()).Factor
 	t.explicit(f, row)
 	say(&f.Area, row.Area)

@@ -27,53 +27,41 @@ func (h holder) resourceStatements() evidence.ResourceStatements {
 // nameless reports whether the holder is a retraction that waits for its resource.
 func (h holder) nameless() bool { return h.unassigned != nil && h.unassigned.resource != "" }
 
-// holders keeps the statements that name no room with a visit or a patient.
-type holders struct {
-	registry   *registry
-	statements *statements
-	unassigned *unassignedStatements
-	people     *people
-	matcher    *matcher
-	work       *work
-
-	resources map[string]holder // the holder of the statements of a resource
-}
-
 // takeStatement takes a statement about a visit, a patient, or a known resource.
-func (c *clinicalIntake) takeStatement(in *intake, i int, s *acuity.Signal, h evidence.ResourceStatement) {
-	to := c.subjectOf(s)
+func (k *statements) takeStatement(in *intake, i int, s *acuity.Signal, h evidence.ResourceStatement) {
+	to := k.subjectOf(s)
 	if h.Version != nil && !h.Version.IsDescribed() {
-		to = c.holders.holderOfResource(&h, to)
+		to = k.holderOfResource(&h, to)
 	}
-	if to == (holder{}) || !c.capacity.roomToWait(in, to) {
+	if to == (holder{}) || !k.capacity.roomToWait(in, to) {
 		in.refuse(reasonReferences, itemPath("signals", i))
 		return
 	}
-	c.statements.number(&h.Statement)
-	c.statements.addStatement(to, h)
+	k.number(&h.Statement)
+	k.addStatement(to, h)
 	if v := to.v; v != nil {
-		c.housekeeping.touch(v)
-		c.work.markVisit(v, markState)
-		if r := c.registry.whereIs(v); r != nil {
-			c.work.markRoom(r, markTouched)
+		k.touch(v)
+		k.work.markVisit(v, markState)
+		if r := k.whereIs(v); r != nil {
+			k.work.markRoom(r, markTouched)
 		}
 		if v.isName() {
 			in.warn("reference_waiting", "")
 		}
 		return
 	}
-	if v := c.people.visitFor(to.unassigned, h.ReceivedAt); v == nil {
+	if v := k.names.visitFor(to.unassigned, h.ReceivedAt); v == nil {
 		in.waitingFor = append(in.waitingFor, waitingStatement{to.unassigned, h.ReceivedAt})
-	} else if r := c.registry.whereIs(v); r != nil {
-		c.work.markRoom(r, markTouched)
+	} else if r := k.whereIs(v); r != nil {
+		k.work.markRoom(r, markTouched)
 	}
 }
 
 // holderOfResource returns the holder of a resource when a version of it would go to
 // another. The newest version decides for all of them.
-func (m *holders) holderOfResource(h *evidence.ResourceStatement, to holder) holder {
+func (k *statements) holderOfResource(h *evidence.ResourceStatement, to holder) holder {
 	whole := h.WholeResource()
-	if from, known := m.resources[whole]; known && from != to {
+	if from, known := k.names.resources[whole]; known && from != to {
 		var newest *evidence.ResourceStatement
 		list := from.resourceStatements()
 		for i := range list {
@@ -85,26 +73,26 @@ func (m *holders) holderOfResource(h *evidence.ResourceStatement, to holder) hol
 		case newest == nil:
 		case to == (holder{}) || to.nameless() || !from.nameless() && h.IsOlder(newest):
 			if to.unassigned != nil && len(to.unassigned.statements) == 0 {
-				m.unassigned.drop(to.unassigned)
+				k.names.drop(to.unassigned)
 			}
 			return from
 		default:
-			m.moveResource(from, to, whole)
+			k.moveResource(from, to, whole)
 		}
 	}
 	if to != (holder{}) {
-		m.resources[strings.Clone(whole)] = to
+		k.names.resources[strings.Clone(whole)] = to
 	}
 	return to
 }
 
 // moveResource moves the versions of a resource to another holder.
-func (m *holders) moveResource(from, to holder, whole string) {
-	m.work.waits = m.work.waits || from.v == nil || from.v.isName()
+func (k *statements) moveResource(from, to holder, whole string) {
+	k.work.waits = k.work.waits || from.v == nil || from.v.isName()
 	var taken, left evidence.ResourceStatements
 	for _, h := range from.resourceStatements() {
 		if h.WholeResource() == whole {
-			m.registry.invalidateChart(m.registry.bindingOf(&h.Statement))
+			k.invalidateChart(k.bindingOf(&h.Statement))
 			taken = append(taken, h)
 		} else {
 			left = append(left, h)
@@ -113,21 +101,21 @@ func (m *holders) moveResource(from, to holder, whole string) {
 	if from.v != nil {
 		from.v.resourceStatements = left
 	} else if from.unassigned.statements = left; len(left) == 0 {
-		m.unassigned.drop(from.unassigned)
+		k.names.drop(from.unassigned)
 	}
 	for _, h := range taken {
-		m.statements.addStatement(to, h)
+		k.addStatement(to, h)
 	}
 }
 
 // unassignForgotten makes the statements of forgotten visits unassigned.
-func (m *holders) unassignForgotten(r *unassigned) {
+func (k *statements) unassignForgotten(r *unassigned) {
 	for i := range r.statements {
 		h := &r.statements[i]
-		if v := m.registry.visitOfStatement(&h.Statement); v != nil && v.gone {
+		if v := k.visitOfStatement(&h.Statement); v != nil && v.gone {
 			h.Owner = binding{kind: notBound}.owner()
-			m.work.waits = true
-			m.work.markUnassigned(r)
+			k.work.waits = true
+			k.work.markUnassigned(r)
 		}
 	}
 }
@@ -142,7 +130,7 @@ func (m *chartBuilder) gatherResourceStatements(e *evidence.Input, v *visit) {
 	for i := range v.resourceStatements {
 		add(&v.resourceStatements[i])
 	}
-	for _, r := range m.unassigned.ofVisit(v) {
+	for _, r := range m.names.ofVisit(v) {
 		for i := range r.statements {
 			if h := &r.statements[i]; h.Owner.ID == v.slot {
 				add(h)

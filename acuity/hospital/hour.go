@@ -21,11 +21,7 @@ const closingHour = score.QuietAfter + time.Hour
 // observedHours makes the snapshots of full hours, and those of the past that a
 // backfill makes.
 type observedHours struct {
-	facts        *UnitState
-	chart        *acuity.Chart
-	registry     *registry
-	housekeeping *housekeeping
-	work         *work
+	*registry
 
 	past   *past // the past that a backfill replays; nil: it must be made
 	isPast bool  // this is the unit of a past: the past cuts its hours, and it forgets nothing
@@ -46,7 +42,7 @@ func (h *observedHours) hourDue() acuity.Instant {
 
 // observe records the time of the newest fact about a patient.
 func (h *observedHours) observe(in *intake) {
-	o, f := in.o, h.facts
+	o, f := in.o, &h.facts
 	seen := func(at acuity.Instant) { f.ObservedAt = max(f.ObservedAt, min(at, f.Clock)) }
 	for i := range o.Events {
 		seen(o.Events[i].At)
@@ -62,7 +58,7 @@ func (h *observedHours) observe(in *intake) {
 
 // markLive notes that the full hour of the clock was observed when it came.
 func (h *observedHours) markLive() {
-	f := h.facts
+	f := &h.facts
 	if f.Clock > f.ObservedAt.Add(score.QuietAfter) {
 		return
 	}
@@ -79,7 +75,7 @@ func (h *observedHours) markLive() {
 
 // addSnapshot adds the snapshot of the full hour of the clock to a change.
 func (h *observedHours) addSnapshot(in *intake) {
-	s := score.TakeSnapshot(h.chart, h.facts.Clock)
+	s := score.TakeSnapshot(&h.chart, h.facts.Clock)
 	s.Generation, s.Position = h.facts.Generation, h.facts.Offset
 	h.addArrivals(&s)
 	in.Snapshot = &s
@@ -95,13 +91,13 @@ func (h *observedHours) addArrivals(s *acuity.Snapshot) {
 	for i := range h.chart.Rooms {
 		for j := range h.chart.Rooms[i].Patients {
 			p := &h.chart.Rooms[i].Patients[j]
-			if h.registry.visits[p.Visit] == nil && p.Arrived > to-hourOf && p.Arrived <= to {
+			if h.visits[p.Visit] == nil && p.Arrived > to-hourOf && p.Arrived <= to {
 				n := score.VisitNumber(p)
 				s.Arrivals = append(s.Arrivals, acuity.SnapshotArrival{Visit: n, Kind: kinds[n]})
 			}
 		}
 	}
-	for _, v := range h.housekeeping.touchedAfter(to - hourOf) {
+	for _, v := range h.touchedAfter(to - hourOf) {
 		if v.timeline.Newborn || v.Touched <= to-hourOf {
 			continue
 		}

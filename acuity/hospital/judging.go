@@ -9,11 +9,8 @@ import (
 
 // scoring makes the verdict of a unit from its chart.
 type scoring struct {
-	chart    *acuity.Chart
-	registry *registry
-	matcher  *matcher
-	facts    *UnitState
-	work     *work
+	*registry
+	matcher *matcher
 
 	verdict score.Verdict
 	sums    score.UnitSums // of the rooms of the verdict
@@ -25,7 +22,7 @@ type scoring struct {
 // theirs.
 func (k *scoring) judge() {
 	now := k.facts.Clock
-	w := k.work
+	w := &k.work
 	k.before = k.verdict
 	if w.relaid || k.work.plain {
 		k.judgeAll(now)
@@ -41,15 +38,15 @@ func (k *scoring) judge() {
 
 // judgeAll is judge after rooms entered or left the unit.
 func (k *scoring) judgeAll(now acuity.Instant) {
-	w := k.work
+	w := &k.work
 	old := k.verdict.Rooms
 	next := w.rooms[:0]
 	if k.work.plain {
-		next = score.Judge(k.chart, now).Rooms // the charts, and so the evidence, are new with each step
+		next = score.Judge(&k.chart, now).Rooms // the charts, and so the evidence, are new with each step
 	}
 	i, n := 0, 0
 	w.judged = w.judged[:0]
-	for _, r := range k.registry.rooms {
+	for _, r := range k.rooms {
 		w.judged = append(w.judged, r)
 		for i < len(old) && old[i].ID < r.ID {
 			i++
@@ -81,7 +78,7 @@ func (k *scoring) judgeAll(now acuity.Instant) {
 // judgeTouched is judge if the unit has the same rooms as before. The other verdicts
 // stay where they are.
 func (k *scoring) judgeTouched(now acuity.Instant) {
-	w := k.work
+	w := &k.work
 	for _, r := range w.judged {
 		r.again, r.was = false, asIs
 	}
@@ -107,7 +104,7 @@ func (k *scoring) judgeTouched(now acuity.Instant) {
 	if k.sums.IsDue(now) {
 		for i := range rooms {
 			if isDue(&rooms[i], now) {
-				if r := k.registry.room(rooms[i].ID); !r.again {
+				if r := k.room(rooms[i].ID); !r.again {
 					again(r)
 				}
 			}

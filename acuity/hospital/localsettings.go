@@ -16,9 +16,7 @@ import (
 // localSettings are how one hospital wants its codes, places and feeds to be read, and
 // what it asks for beyond the catalogue.
 type localSettings struct {
-	keys  *stateKeys
-	facts *UnitState
-
+	*registry
 	mappings map[string]*MappingState
 	rules    map[catalogue.Factor]*RuleState
 	places   map[string]*PlaceState
@@ -31,8 +29,8 @@ type localSettings struct {
 	changedSwitches bool
 }
 
-func newLocalSettings(keys *stateKeys, facts *UnitState) localSettings {
-	return localSettings{keys: keys, facts: facts, mappings: map[string]*MappingState{}, rules: map[catalogue.Factor]*RuleState{}, places: map[string]*PlaceState{}}
+func newLocalSettings(g *registry) localSettings {
+	return localSettings{registry: g, mappings: map[string]*MappingState{}, rules: map[catalogue.Factor]*RuleState{}, places: map[string]*PlaceState{}}
 }
 
 // shareWith lets another unit read the same settings. It must not change them.
@@ -78,7 +76,7 @@ func (u *State) takeLocalSettings(in *intake) {
 	}
 	for i := range o.Locations {
 		u.settings.takePlace(in, &o.Locations[i])
-		u.registry.confirmRoom(in, &o.Locations[i])
+		u.confirmRoom(in, &o.Locations[i])
 	}
 	if s := o.Switches; s != nil { // each is a new version of all settings
 		u.settings.switches = &SwitchesState{Switches: *s, Version: u.facts.Version + 1, By: o.Source, At: o.ReceivedAt}
@@ -95,7 +93,7 @@ func (u *State) takeLocalSettings(in *intake) {
 	if len(o.Mappings)+len(o.Rules) > 0 {
 		u.compile()
 	}
-	for _, r := range u.registry.rooms {
+	for _, r := range u.rooms {
 		u.work.markRoom(r, dirtyChart|markTouched)
 		if len(o.Rules) > 0 {
 			u.work.markRoom(r, markJudge)
@@ -181,7 +179,7 @@ func (u *State) compile() {
 	}
 	slices.SortFunc(list, func(a, b acuity.Mapping) int { return cmp.Compare(a.ID, b.ID) })
 	u.matcher.maps = terminology.NewMappings(list)
-	u.matcher.maps.Medication = u.people.medication
+	u.matcher.maps.Medication = u.names.medication
 	u.matcher.reader = terminology.Reader{Catalogue: u.matcher.cat, Mappings: u.matcher.maps}
 	u.locations.table.SetRows(u.settings.locations())
 }
@@ -241,7 +239,7 @@ func (u *State) LocalSettings(write func(key []byte, s Record)) {
 	for k, c := range u.worklist.codes {
 		write(u.keys.key(kindCode, digest(k)), c)
 	}
-	for _, r := range u.registry.rooms {
+	for _, r := range u.rooms {
 		if s := u.Unknown(r.ID); s != nil {
 			write(u.keys.room(r.ID), s)
 		}
@@ -251,7 +249,7 @@ func (u *State) LocalSettings(write func(key []byte, s Record)) {
 // Unknown returns a room of the unit that registered itself, and that neither a census
 // nor an administrator has confirmed; nil: the room is not such a one.
 func (u *State) Unknown(id int32) *RoomState {
-	if r := u.registry.room(id); r != nil && r.Registered && r.inUnit {
+	if r := u.room(id); r != nil && r.Registered && r.inUnit {
 		return &r.RoomState
 	}
 	return nil

@@ -80,9 +80,7 @@ type locatedPlace struct {
 
 // locations says which rooms the places of events are.
 type locations struct {
-	registry *registry
-	work     *work
-
+	*registry
 	table   location.Table
 	located map[acuity.Location]*locatedPlace
 }
@@ -129,7 +127,7 @@ func (u *State) settleTable() {
 	}
 	w.learn, w.relabel, w.retable = false, false, false
 	u.locations.markTold()
-	for _, r := range u.registry.rooms {
+	for _, r := range u.rooms {
 		if label, own := u.locations.table.Label(r.ID); r.own() && own && label != r.Label {
 			u.work.markRoom(r, dirtyChart)
 		}
@@ -147,7 +145,7 @@ func (t *locations) markTold() {
 	if len(changed) == 0 {
 		return
 	}
-	for _, v := range t.registry.visits {
+	for _, v := range t.visits {
 		for i := range v.events {
 			if e := &v.events[i]; changed[*e.Place] || changed[*e.Prior] {
 				t.work.markVisit(v, dirtyTimeline|dirtyLocation)
@@ -160,7 +158,7 @@ func (t *locations) markTold() {
 // relocate counts the places of all events.
 func (t *locations) relocate() {
 	clear(t.located)
-	for v := range maps.Values(t.registry.visits) {
+	for v := range maps.Values(t.visits) {
 		t.locateEvents(v.events, 1)
 	}
 	t.markTold()

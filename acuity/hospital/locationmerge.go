@@ -193,7 +193,7 @@ func (l *stayBuilder) besideSomebody(v *visit, w *locationMerge, at acuity.Insta
 	if p.Kind != location.InRoom {
 		return true
 	}
-	if r := l.registry.room(p.Room); r != nil && r.Listed && r.Status == acuity.RoomOccupied {
+	if r := l.room(p.Room); r != nil && r.Listed && r.Status == acuity.RoomOccupied {
 		return true
 	}
 	m := l.motherOf(v)
@@ -228,7 +228,7 @@ func (l *stayBuilder) occupantCandidate(v *visit) (*room, acuity.Instant) {
 		if p.Kind != location.InRoom {
 			return nil, 0
 		}
-		r := l.registry.room(p.Room)
+		r := l.room(p.Room)
 		if r == nil || r.Occupant == nil || r.Occupant.Last != l.facts.CensusAt || s.Last < r.Occupant.From {
 			return nil, 0
 		}

@@ -51,7 +51,7 @@ func (m *chartBuilder) addBabies(r *room, e *evidence.Input, mother *visit, fact
 			continue
 		}
 		if n.Visit != "" {
-			if v := m.registry.visits[n.Visit]; v != nil && len(v.spans) > 0 {
+			if v := m.visits[n.Visit]; v != nil && len(v.spans) > 0 {
 				continue // counted already, or elsewhere
 			}
 		}
@@ -68,7 +68,7 @@ func (m *chartBuilder) addBabies(r *room, e *evidence.Input, mother *visit, fact
 // isOf reports whether a newborn in the room belongs to the entry of a mother: its own
 // if she is here, else the last to come; nil: there is no mother.
 func (m *chartBuilder) isOf(r *room, v, mother *visit) bool {
-	if v.mother != nil && !v.mother.timeline.Newborn && m.registry.whereIs(v.mother) == r {
+	if v.mother != nil && !v.mother.timeline.Newborn && m.whereIs(v.mother) == r {
 		return mother == v.mother
 	}
 	return mother == m.work.last

@@ -26,20 +26,8 @@ func (s *ReferenceState) says(r *acuity.Reference) bool {
 	return s.Place == r.Place && s.Patient == r.Patient && slices.Equal(s.Codings, r.Codings) && (!r.IsNeonate() || s.UpdatedAt == r.UpdatedAt)
 }
 
-// referenceIntake takes references into the facts, and keeps their cap.
-type referenceIntake struct {
-	people     *people
-	registry   *registry
-	unassigned *unassignedStatements
-	matcher    *matcher
-	worklist   *worklist
-	keys       *stateKeys
-	facts      *UnitState
-	work       *work
-}
-
 // takeReferences takes Medications, Locations and Patients that others name.
-func (t *referenceIntake) takeReferences(in *intake) {
+func (ns *names) takeReferences(in *intake) {
 	codes, persons := map[string]bool{}, map[string]bool{} // changed Medications and changed Patients
 	seen := false
 	said := func(s *ReferenceState) {
@@ -53,62 +41,62 @@ func (t *referenceIntake) takeReferences(in *intake) {
 	}
 	for i := range in.o.References {
 		r := &in.o.References[i]
-		old := t.people.references[r.Name]
+		old := ns.references[r.Name]
 		if old != nil && (r.UpdatedAt < old.UpdatedAt || old.says(r)) {
 			continue
 		}
-		s := &ReferenceState{Reference: *r, Version: t.facts.Version + 1}
+		s := &ReferenceState{Reference: *r, Version: ns.facts.Version + 1}
 		s.own()
-		if t.people.references == nil {
-			t.people.references = map[string]*ReferenceState{}
+		if ns.references == nil {
+			ns.references = map[string]*ReferenceState{}
 		}
-		t.people.references[s.Name] = s
-		t.people.changed = append(t.people.changed, s.Name)
-		t.worklist.drop(s.Name)
+		ns.references[s.Name] = s
+		ns.changed = append(ns.changed, s.Name)
+		ns.worklist.drop(s.Name)
 		if old != nil {
 			said(old)
-			t.unassigned.markPerson(&old.Reference)
-			t.people.separatePersons(&old.Reference)
+			ns.markPerson(&old.Reference)
+			ns.separatePersons(&old.Reference)
 		}
 		said(s)
-		t.people.joinPersons(&s.Reference)
+		ns.joinPersons(&s.Reference)
 	}
-	for _, old := range t.forgetOldest() {
+	for _, old := range ns.forgetOldest() {
 		said(old)
 	}
 	if len(persons) > 0 {
-		t.work.parts = true
+		ns.work.parts = true
 		for i := range in.o.References {
 			if r := &in.o.References[i]; persons[r.Name] {
-				t.unassigned.markPerson(r)
+				ns.markPerson(r)
 			}
 		}
 	}
-	reread := len(codes) > 0 && t.speaksOf(codes)
-	if reread || t.matcher.maps == nil {
-		t.readAgain()
+	reread := len(codes) > 0 && ns.speaksOf(codes)
+	if reread || ns.matcher.maps == nil {
+		ns.readAgain()
 	}
 	if seen {
-		t.work.learn, t.work.known = true, true
+		ns.work.learn, ns.work.known = true, true
 	}
 	if reread || seen {
-		for _, r := range t.registry.rooms {
-			if t.work.markRoom(r, markTouched); reread {
-				t.work.markRoom(r, dirtyChart)
+		for _, r := range ns.rooms {
+			if ns.work.markRoom(r, markTouched); reread {
+				ns.work.markRoom(r, dirtyChart)
 			}
 		}
 	}
 }
 
 // readAgain makes all statements be read anew, with the present references.
-func (t *referenceIntake) readAgain() {
+func (ns *names) readAgain() {
 	again := terminology.Mappings{}
-	if t.matcher.maps != nil {
-		again = *t.matcher.maps
+	if ns.matcher.maps != nil {
+		again = *ns.matcher.maps
 	}
-	again.Medication = t.people.medication
-	t.matcher.maps = &again
-	t.matcher.reader = terminology.Reader{Catalogue: t.matcher.cat, Mappings: t.matcher.maps}
+	again.Medication = ns.medication
+	ns.matcher.maps = &again
+	ns.matcher.reader = terminology.Reader{Catalogue: ns.matcher.cat, Mappings: ns.matcher.maps}
 }
 
 // own copies the texts of the state: those of an observation share one allocation.
@@ -124,12 +112,12 @@ func (s *ReferenceState) own() {
 
 // forgetOldest keeps the caps, of Patients and of all others, and returns what it
 // forgets: the oldest versions.
-func (t *referenceIntake) forgetOldest() (forgotten []*ReferenceState) {
-	if len(t.people.references) <= capReferences {
+func (ns *names) forgetOldest() (forgotten []*ReferenceState) {
+	if len(ns.references) <= capReferences {
 		return nil
 	}
 	var kinds [2][]*ReferenceState
-	for _, s := range t.people.references {
+	for _, s := range ns.references {
 		kind := 0
 		if s.Patient != "" || s.IsOfPerson() {
 			kind = 1
@@ -141,10 +129,10 @@ func (t *referenceIntake) forgetOldest() (forgotten []*ReferenceState) {
 			return cmp.Or(cmp.Compare(a.Version, b.Version), strings.Compare(a.Name, b.Name))
 		})
 		for _, s := range list[:max(len(list)-capReferences, 0)] {
-			t.unassigned.markPerson(&s.Reference)
-			t.people.separatePersons(&s.Reference)
-			delete(t.people.references, s.Name)
-			t.keys.drop(t.keys.key(kindReference, digest(s.Name)))
+			ns.markPerson(&s.Reference)
+			ns.separatePersons(&s.Reference)
+			delete(ns.references, s.Name)
+			ns.keys.drop(ns.keys.key(kindReference, digest(s.Name)))
 			forgotten = append(forgotten, s)
 		}
 	}
@@ -153,33 +141,33 @@ func (t *referenceIntake) forgetOldest() (forgotten []*ReferenceState) {
 
 // markPerson marks the unassigned statements and the visits of a patient; a reference
 // that is no Patient marks nothing.
-func (l *unassignedStatements) markPerson(r *acuity.Reference) {
+func (ns *names) markPerson(r *acuity.Reference) {
 	if r.Patient == "" && !r.IsOfPerson() {
 		return
 	}
-	for _, n := range l.people.namesOf([]string{r.Name}) {
-		for _, r := range l.byName[n] {
-			l.work.markUnassigned(r)
+	for _, n := range ns.namesOf([]string{r.Name}) {
+		for _, r := range ns.byPatient[n] {
+			ns.work.markUnassigned(r)
 		}
-		for _, v := range l.people.patients[n] {
-			l.work.markVisit(v, dirtyTimeline)
+		for _, v := range ns.patients[n] {
+			ns.work.markVisit(v, dirtyTimeline)
 		}
 	}
 }
 
 // speaksOf reports whether a statement names one of these references, or one that
 // contains it: then statements must be read anew.
-func (t *referenceIntake) speaksOf(names map[string]bool) bool {
+func (ns *names) speaksOf(names map[string]bool) bool {
 	for range terminology.MaxInside - 1 {
 		inside := maps.Clone(names)
-		for whole, s := range t.people.references {
+		for whole, s := range ns.references {
 			if slices.ContainsFunc(s.Codings, func(c acuity.Coding) bool { return inside[c.Code] }) {
 				names[whole] = true
 			}
 		}
 	}
 	says := func(w *terminology.SignalText) bool { return names[w.Code] || w.Also != "" && w.Also.Has(names) }
-	for _, r := range t.matcher.signals {
+	for _, r := range ns.matcher.signals {
 		if says(&r.SignalText) {
 			return true
 		}
@@ -195,17 +183,17 @@ func (t *referenceIntake) speaksOf(names map[string]bool) bool {
 	among := func(list evidence.ResourceStatements) bool {
 		return slices.ContainsFunc(list, func(f evidence.ResourceStatement) bool { return says(&f.SignalText) })
 	}
-	for _, r := range t.registry.rooms {
+	for _, r := range ns.rooms {
 		if in(&r.statements) {
 			return true
 		}
 	}
-	for _, v := range t.registry.visits {
+	for _, v := range ns.visits {
 		if in(&v.statements) || among(v.resourceStatements) {
 			return true
 		}
 	}
-	for _, r := range t.unassigned.bySubject {
+	for _, r := range ns.bySubject {
 		if among(r.statements) {
 			return true
 		}

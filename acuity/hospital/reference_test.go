@@ -63,8 +63,8 @@ func TestReferencesAreBounded(t *testing.T) {
 	}
 	again.Restored()
 	for _, unit := range []*State{u, again} {
-		if len(unit.people.references) != capReferences || unit.people.references["Medication/9"] != nil || unit.people.references["Medication/10"] == nil {
-			t.Errorf("%d references", len(unit.people.references))
+		if len(unit.names.references) != capReferences || unit.names.references["Medication/9"] != nil || unit.names.references["Medication/10"] == nil {
+			t.Errorf("%d references", len(unit.names.references))
 		}
 	}
 }

@@ -13,17 +13,23 @@ import (
 	"svc/acuity/location"
 )
 
-// registry has the rooms and visits that are known, and where each visit is.
+// registry has what is known of the unit, its rooms and its visits, and what the next steps
+// must do for them. Every part of a [State] shares it.
 type registry struct {
-	keys *stateKeys
-	work *work
+	keys   stateKeys
+	limits limits
+	facts  UnitState
+	work   work
+	chart  acuity.Chart
 
 	rooms  []*room // ascending by id
 	visits map[string]*visit
 	slots  slots
 
-	unknown unknownVisits // visits that only statements name
-	fresh   []*visit      // became known since housekeeping
+	unknown unknownVisits      // visits that only statements name
+	fresh   []*visit           // became known since housekeeping
+	looks   map[int32][]*visit // visits to check, by the hour in which they may be over
+	recent  []*visit           // at least those that a fact named since housekeeping
 }
 
 // room returns the room with an id; nil: it is not known. Where ids are consecutive,

@@ -63,10 +63,10 @@ const recallDaily = 2000
 func (u *State) forgetDerived() {
 	u.hours.dropPast()
 	past := u.hours.past
-	for _, v := range u.registry.visits {
+	for _, v := range u.visits {
 		*v = visit{visitFacts: v.visitFacts, slot: v.slot, statements: v.statements, resourceStatements: v.resourceStatements, watched: v.watched, bytes: v.bytes, marks: v.marks & (markState | dirtyTimeline | dirtyLocation)}
 	}
-	for _, r := range u.registry.rooms {
+	for _, r := range u.rooms {
 		for h := range r.statements.All {
 			h.Owner = binding{kind: notBound}.owner()
 		}
@@ -76,20 +76,20 @@ func (u *State) forgetDerived() {
 			marks:      r.marks & (markState | markTouched | markView | dirtyOccupant | dirtyAssignment | dirtyChart),
 		}
 	}
-	u.stays.newborns, u.timelines.parts, u.people.patients = nil, nil, map[string][]*visit{}
-	u.assignments.withdrawn = withdrawnRooms{}
-	for _, r := range u.unassigned.bySubject {
+	u.stays.newborns, u.stays.parts, u.names.patients = nil, nil, map[string][]*visit{}
+	u.statements.withdrawn = withdrawnRooms{}
+	for _, r := range u.names.bySubject {
 		for i := range r.statements {
 			r.statements[i].Owner = binding{kind: notBound}.owner()
 		}
 	}
-	u.work.waits, u.timelines.cancels = true, nil
+	u.work.waits, u.stays.cancels = true, nil
 	u.learn()
 	if past != nil && past.applied >= recallDaily && u.facts.Backfill.Next%24 != 0 {
 		u.work.newPast = false // what the facts say of it is as before
 	}
 	u.compile()
 	u.work.came, u.work.went = nil, nil
-	u.timelines.moves, u.stays.unplaced, u.capacity.belonging, u.capacity.crowded = nil, 0, 0, false
+	u.stays.moves, u.stays.unplaced, u.capacity.belonging, u.capacity.crowded = nil, 0, 0, false
 	u.work.layout, u.work.known = true, true
 }

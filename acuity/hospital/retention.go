@@ -12,21 +12,11 @@ import (
 // hourOf is an hour of the hospital's clock.
 const hourOf acuity.Instant = 3_600_000
 
-// housekeeping says which visits a fact named lately, and which may be over.
-type housekeeping struct {
-	registry *registry
-	facts    *UnitState
-	work     *work
-
-	looks  map[int32][]*visit // visits to check, by the hour in which they may be over
-	recent []*visit           // at least those that a fact named since housekeeping
-}
-
 // applyRetention settles and forgets old facts. It runs at the first step of each hour
 // of the hospital's clock, so a restored unit does it at the same steps.
 func (u *State) applyRetention(now acuity.Instant) {
 	u.dedup.forgetDay(now)
-	for _, r := range u.registry.rooms {
+	for _, r := range u.rooms {
 		u.statements.settleStatements(r, now)
 		old := func(s CensusStay) bool { return s.To.Add(settleAfter) <= now }
 		if slices.ContainsFunc(r.Past, old) {
@@ -34,60 +24,60 @@ func (u *State) applyRetention(now acuity.Instant) {
 			u.work.markRoom(r, markState|dirtyAssignment|dirtyChart)
 		}
 	}
-	u.holders.settleUnassigned(now)
+	u.statements.settleUnassigned(now)
 	u.forgetVisits(now)
-	u.housekeeping.touchedAfter(now - hourOf) // that hour has been cut
-	if len(u.encounters.versions)+len(u.encounters.byName)+len(u.holders.resources) > 0 {
-		u.encounters.index()
+	u.touchedAfter(now - hourOf) // that hour has been cut
+	if len(u.names.versions)+len(u.names.byEncounter)+len(u.names.resources) > 0 {
+		u.names.index()
 	}
 	u.work.waits = true // what waits depends on the hour
 }
 
 // touch records that a fact names a visit.
-func (k *housekeeping) touch(v *visit) {
-	v.Touched = k.facts.Clock
+func (g *registry) touch(v *visit) {
+	v.Touched = g.facts.Clock
 	if !v.recent {
-		v.recent, k.recent = true, append(k.recent, v)
+		v.recent, g.recent = true, append(g.recent, v)
 	}
 }
 
 // touchedAfter returns the visits that a fact named after an instant. Callers never ask
 // for an earlier one again.
-func (k *housekeeping) touchedAfter(at acuity.Instant) []*visit {
-	if k.work.plain {
-		return slices.Collect(maps.Values(k.registry.visits))
+func (g *registry) touchedAfter(at acuity.Instant) []*visit {
+	if g.work.plain {
+		return slices.Collect(maps.Values(g.visits))
 	}
-	k.recent = slices.DeleteFunc(k.recent, func(v *visit) bool {
-		v.recent = v.Touched > at && k.registry.visits[v.ID] == v
+	g.recent = slices.DeleteFunc(g.recent, func(v *visit) bool {
+		v.recent = v.Touched > at && g.visits[v.ID] == v
 		return !v.recent
 	})
-	return k.recent
+	return g.recent
 }
 
 // forgetVisits drops the visits that are over. A visit cannot be over before forgetVisit
 // has passed since its last fact, so it is checked no sooner. Only a name without events
 // may be.
 func (u *State) forgetVisits(now acuity.Instant) {
-	due := append(u.registry.unknown.sorted(), u.registry.fresh...)
-	u.registry.fresh = nil
-	for _, hour := range slices.Sorted(maps.Keys(u.housekeeping.looks)) {
+	due := append(u.unknown.sorted(), u.fresh...)
+	u.fresh = nil
+	for _, hour := range slices.Sorted(maps.Keys(u.looks)) {
 		if hour > now.Hour() {
 			break
 		}
-		due = append(due, u.housekeeping.looks[hour]...)
-		delete(u.housekeeping.looks, hour)
+		due = append(due, u.looks[hour]...)
+		delete(u.looks, hour)
 	}
 	var over []*visit
 	for _, v := range due {
 		switch {
-		case u.registry.visits[v.ID] != v || v.gone: // it is forgotten already
+		case u.visits[v.ID] != v || v.gone: // it is forgotten already
 		case v.isOver(now):
 			v.gone, over = true, append(over, v)
 		case v.isName(): // names are checked each time
 			v.watched = false
 		default:
 			hour := max(v.Touched.Add(forgetVisit), now+1).Hour()
-			u.housekeeping.looks[hour] = append(u.housekeeping.looks[hour], v)
+			u.looks[hour] = append(u.looks[hour], v)
 		}
 	}
 	u.forget(over)
@@ -122,24 +112,24 @@ func (u *State) forget(over []*visit) {
 		u.takeOut(v)
 	}
 	u.work.parts, u.work.waits = true, true // other visits may name their mothers
-	for _, r := range u.registry.rooms {
+	for _, r := range u.rooms {
 		for h := range r.statements.All {
-			if v := u.registry.visitOfStatement(h); v != nil && v.gone {
+			if v := u.visitOfStatement(h); v != nil && v.gone {
 				h.Owner = binding{kind: toNobody}.owner()
 			}
 		}
 	}
-	for _, r := range u.unassigned.bySubject {
-		u.holders.unassignForgotten(r)
+	for _, r := range u.names.bySubject {
+		u.statements.unassignForgotten(r)
 	}
-	maps.DeleteFunc(u.encounters.versions, func(_ string, v *visit) bool { return v.gone })
-	maps.DeleteFunc(u.encounters.byName, func(_ string, v *visit) bool { return v.gone })
-	maps.DeleteFunc(u.holders.resources, func(_ string, by holder) bool { return by.v != nil && by.v.gone })
-	for _, list := range [...]*[]*visit{&u.stays.newborns, &u.timelines.parts, &u.work.visits, &u.work.relocated, &u.work.changedVisits} {
+	maps.DeleteFunc(u.names.versions, func(_ string, v *visit) bool { return v.gone })
+	maps.DeleteFunc(u.names.byEncounter, func(_ string, v *visit) bool { return v.gone })
+	maps.DeleteFunc(u.names.resources, func(_ string, by holder) bool { return by.v != nil && by.v.gone })
+	for _, list := range [...]*[]*visit{&u.stays.newborns, &u.stays.parts, &u.work.visits, &u.work.relocated, &u.work.changedVisits} {
 		*list = slices.DeleteFunc(*list, func(v *visit) bool { return v.gone })
 	}
 	for _, v := range over {
-		u.registry.slots.release(v)
+		u.slots.release(v)
 		v.marks |= dirtyTimeline | dirtyLocation | markState // no list may take it again
 	}
 }
@@ -147,23 +137,23 @@ func (u *State) forget(over []*visit) {
 // takeOut removes a forgotten visit from all indexes and rooms.
 func (u *State) takeOut(v *visit) {
 	for _, s := range v.spans {
-		if r := u.registry.room(s.Room); s.Kind == location.InRoom && r != nil && (s.To == 0 || s.To > u.facts.CensusAt) && !r.Placed {
+		if r := u.room(s.Room); s.Kind == location.InRoom && r != nil && (s.To == 0 || s.To > u.facts.CensusAt) && !r.Placed {
 			r.Placed = true
 			u.work.markRoom(r, markState)
 		}
 	}
 	for _, w := range v.withdrawn { // else its statements there would be the room's own
-		if r := u.registry.room(w.room); r != nil && r.Clinical && !r.Placed {
+		if r := u.room(w.room); r != nil && r.Clinical && !r.Placed {
 			r.Placed = true
 			u.work.markRoom(r, markState)
 		}
 	}
-	u.assignments.replaceWithdrawn(v, nil)
-	u.registry.invalidateRooms(v)
+	u.statements.replaceWithdrawn(v, nil)
+	u.invalidateRooms(v)
 	u.stays.invalidateIfListed(v)
-	u.registry.removeRoomStays(v, v.spans)
-	u.unassigned.markNames(v)
-	u.people.delist(v)
+	u.removeRoomStays(v, v.spans)
+	u.names.markNames(v)
+	u.names.delist(v)
 	u.work.turnOver(v.moves(), nil)
 	if v.lost {
 		u.stays.unplaced--
@@ -176,7 +166,7 @@ func (u *State) takeOut(v *visit) {
 		v.occupantOf.occupantVisit = nil
 		u.work.markRoom(v.occupantOf, dirtyOccupant|dirtyAssignment|dirtyChart)
 	}
-	u.registry.invalidateChart(binding{v: v.mother})
+	u.invalidateChart(binding{v: v.mother})
 	v.bornTo(nil)
 	for len(v.babies) > 0 {
 		n := v.babies[0]
@@ -190,28 +180,28 @@ func (u *State) takeOut(v *visit) {
 		u.statements.dropResourceStatement(&v.resourceStatements[i])
 	}
 	v.resourceStatements = nil
-	delete(u.registry.visits, v.ID)
-	delete(u.registry.unknown, v)
+	delete(u.visits, v.ID)
+	delete(u.unknown, v)
 	u.capacity.eventBytes -= v.bytes
 	u.keys.drop(u.keys.visit(v.ID))
 }
 
 // learn rebuilds the room table from the facts, and the list of newborns in censuses.
 func (u *State) learn() {
-	u.locations.table = location.Table{References: placeOf(u.people.references)}
+	u.locations.table = location.Table{References: placeOf(u.names.references)}
 	u.locations.table.SetRows(u.settings.locations())
 	u.locations.relabel()
-	for _, r := range u.people.references {
-		u.people.joinPersons(&r.Reference)
+	for _, r := range u.names.references {
+		u.names.joinPersons(&r.Reference)
 	}
-	u.encounters.index()
-	for _, v := range u.registry.visits {
+	u.names.index()
+	for _, v := range u.visits {
 		for i := range v.events {
 			u.locations.table.AddUse(*v.events[i].Place)
 		}
 		u.stays.list(v.Facts)
 	}
-	for _, r := range u.registry.rooms {
+	for _, r := range u.rooms {
 		if r.Occupant != nil {
 			u.stays.list(&r.Occupant.Facts)
 		}

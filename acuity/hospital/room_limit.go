@@ -22,25 +22,25 @@ func (r *room) isUsed(now acuity.Instant) bool {
 // isRoomy reports whether every room that an observation could name fits: nearly always.
 func (c *capacity) isRoomy(o *acuity.Observation) bool {
 	n := len(o.Events) + 1
-	return len(c.chart.Rooms)+n <= c.limits.rooms && len(c.registry.rooms)+n <= c.limits.known && len(c.locations.located)+2*n <= c.limits.known
+	return len(c.chart.Rooms)+n <= c.limits.rooms && len(c.rooms)+n <= c.limits.known && len(c.locations.located)+2*n <= c.limits.known
 }
 
 // roomForRoom reports whether a room may come into use: it is in use, or one more may
 // be.
 func (c *capacity) roomForRoom(in *intake, id int32) bool {
-	r := c.registry.room(id)
+	r := c.room(id)
 	if in.roomy || in.newRooms[id] || r != nil && r.inUnit && r.isUsed(c.facts.Clock) {
 		return true
 	}
 	if in.newRooms == nil {
 		in.newRooms = map[int32]bool{}
-		for _, r := range c.registry.rooms {
+		for _, r := range c.rooms {
 			if r.inUnit && r.isUsed(c.facts.Clock) {
 				in.inUse++
 			}
 		}
 	}
-	if in.inUse+len(in.newRooms) >= c.limits.rooms || r == nil && len(c.registry.rooms)+len(in.newRooms) >= c.limits.known {
+	if in.inUse+len(in.newRooms) >= c.limits.rooms || r == nil && len(c.rooms)+len(in.newRooms) >= c.limits.known {
 		return false
 	}
 	in.newRooms[id] = true
@@ -69,7 +69,7 @@ func (c *capacity) roomForPlace(in *intake, e *acuity.Event) bool {
 func (c *capacity) chooseRooms() {
 	var spare []*room
 	used := 0
-	for _, r := range c.registry.rooms {
+	for _, r := range c.rooms {
 		switch {
 		case !r.belongs:
 		case r.isUsed(c.facts.Clock):
@@ -82,7 +82,7 @@ func (c *capacity) chooseRooms() {
 		return cmp.Or(cmp.Compare(b.leftAt(), a.leftAt()), cmp.Compare(a.ID, b.ID))
 	})
 	out := spare[min(max(c.limits.rooms-used, 0), len(spare)):]
-	for _, r := range c.registry.rooms {
+	for _, r := range c.rooms {
 		r.spare = false
 	}
 	for _, r := range out {

@@ -17,18 +17,21 @@ type roomStay struct {
 
 func (s roomStay) holds(t acuity.Instant) bool { return s.From <= t && (s.To == 0 || t < s.To) }
 
-// stayBuilder puts visits into rooms, newborns with their mothers.
+// stayBuilder finds where each visit is and was: its timeline by ADT, then its stays by ADT
+// and census together. Newborns follow their mothers.
 type stayBuilder struct {
-	registry   *registry
+	*registry
+	names      *names
+	settings   *localSettings
 	locations  *locations
-	people     *people
-	encounters *encounters
-	facts      *UnitState
-	work       *work
+	statements *statements
 
-	newborns []*visit        // ascending by id
-	listed   map[string]bool // newborns whom a census lists with a mother
-	unplaced int32           // visits without a room
+	newborns []*visit         // ascending by id
+	parts    []*visit         // visits that are part of another, perhaps of the mother's; ascending by id
+	cancels  []*visit         // visits with cancels that may wait for their event
+	moves    []acuity.Instant // of the last 120 min, ascending
+	listed   map[string]bool  // newborns whom a census lists with a mother
+	unplaced int32            // visits without a room
 }
 
 // placeVisits merges the location spans of the marked visits, mothers before newborns,
@@ -44,9 +47,9 @@ func (l *stayBuilder) placeVisits() {
 	}
 	for _, v := range l.newborns { // a mother's chart shows her births
 		if v.marks&dirtyLocation != 0 || l.follows(v) {
-			l.registry.invalidateChart(binding{v: v.mother})
+			l.invalidateChart(binding{v: v.mother})
 			l.moveVisit(v, l.mergeNewborn(v))
-			l.registry.invalidateChart(binding{v: v.mother})
+			l.invalidateChart(binding{v: v.mother})
 		}
 	}
 	for _, v := range l.work.relocated {
@@ -61,7 +64,7 @@ func (l *stayBuilder) follows(v *visit) bool {
 		return true
 	}
 	for _, s := range v.spans {
-		if r := l.registry.room(s.Room); s.Kind == location.InRoom && r != nil && r.marks&dirtyAssignment != 0 {
+		if r := l.room(s.Room); s.Kind == location.InRoom && r != nil && r.marks&dirtyAssignment != 0 {
 			return true
 		}
 	}
@@ -86,12 +89,12 @@ func (l *stayBuilder) mergeNewborn(v *visit) []locationSpan {
 // by name. Without a link it is the visit that was in the newborn's room.
 func (l *stayBuilder) motherOf(v *visit) *visit {
 	if id := v.timeline.MotherVisit; id != "" && id != v.ID {
-		if m := l.encounters.visitCalled(id); m != nil && m != v {
+		if m := l.names.visitCalled(id); m != nil && m != v {
 			return m
 		}
 	}
 	if p := v.timeline.MotherPatient; p != "" {
-		if m := l.people.visitOf(p, v); m != nil {
+		if m := l.names.visitOf(p, v); m != nil {
 			return m
 		}
 	}
@@ -103,7 +106,7 @@ func (l *stayBuilder) motherOf(v *visit) *visit {
 	if p.Kind != location.InRoom {
 		return nil
 	}
-	if r := l.registry.room(p.Room); r != nil {
+	if r := l.room(p.Room); r != nil {
 		for _, m := range slices.Backward(r.stays) {
 			if m.holds(s.From) && !m.v.timeline.Newborn {
 				return m.v
@@ -136,14 +139,14 @@ func (v *visit) bornTo(mother *visit) {
 func (l *stayBuilder) moveVisit(v *visit, to []locationSpan) {
 	l.work.spans = to
 	if slices.Equal(v.spans, to) {
-		l.registry.invalidateChart(binding{v: v})
+		l.invalidateChart(binding{v: v})
 		return
 	}
-	l.registry.invalidateRooms(v)
+	l.invalidateRooms(v)
 	l.invalidateIfListed(v)
 	l.updateRoomStays(v, to)
 	v.spans = append(v.spans[:0], to...)
-	if v.cache.Forget(); l.registry.whereIs(v) == nil {
+	if v.cache.Forget(); l.whereIs(v) == nil {
 		v.cache = nil // there is no chart of it any more
 	}
 	if lost := v.isLost(); lost != v.lost {
@@ -154,7 +157,7 @@ func (l *stayBuilder) moveVisit(v *visit, to []locationSpan) {
 			l.unplaced--
 		}
 	}
-	l.registry.invalidateRooms(v)
+	l.invalidateRooms(v)
 }
 
 // updateRoomStays replaces the stays of a visit in its rooms. Stays before the first
@@ -171,12 +174,12 @@ func (l *stayBuilder) updateRoomStays(v *visit, to []locationSpan) {
 	}
 	was, to = was[n:], to[n:]
 	if ascending && len(was) > 0 && len(to) > 0 && was[0].Placement == to[0].Placement && was[0].From == to[0].From {
-		if r := l.registry.room(was[0].Room); was[0].Kind == location.InRoom && r != nil {
+		if r := l.room(was[0].Room); was[0].Kind == location.InRoom && r != nil {
 			r.setStayEnd(v, was[0], to[0].To)
 		}
 		was, to = was[1:], to[1:]
 	}
-	l.registry.removeRoomStays(v, was)
+	l.removeRoomStays(v, was)
 	for _, s := range to {
 		r := l.locations.roomOf(s.Placement)
 		if r == nil {
@@ -222,7 +225,7 @@ func (t *locations) roomOf(p location.Placement) *room {
 	if p.Kind != location.InRoom {
 		return nil
 	}
-	if r := t.registry.room(p.Room); r != nil {
+	if r := t.room(p.Room); r != nil {
 		return r
 	}
 	s := RoomState{ID: p.Room, Registered: true}
@@ -230,14 +233,14 @@ func (t *locations) roomOf(p location.Placement) *room {
 		s.Label, _ = t.table.Label(p.Room)
 		s.PointOfCare, s.Room = point, name
 	}
-	return t.registry.addRoom(s)
+	return t.addRoom(s)
 }
 
 // invalidateIfListed invalidates all charts if a census lists the visit with a mother:
 // the mother's entry may lose it, or get it back.
 func (l *stayBuilder) invalidateIfListed(v *visit) {
 	if l.listed[v.ID] {
-		for _, r := range l.registry.rooms {
+		for _, r := range l.rooms {
 			l.work.markRoom(r, dirtyChart)
 		}
 	}
@@ -321,15 +324,15 @@ func (l withdrawnRooms) cover(room int32, t acuity.Instant) bool {
 
 // replaceWithdrawn replaces the withdrawn rooms of a visit, and invalidates the
 // statements and charts of these rooms.
-func (a *assignments) replaceWithdrawn(v *visit, list []withdrawn) {
+func (k *statements) replaceWithdrawn(v *visit, list []withdrawn) {
 	if slices.Equal(v.withdrawn, list) {
 		return
 	}
 	changed := slices.Concat(v.withdrawn, list)
-	a.withdrawn.replace(v, list)
+	k.withdrawn.replace(v, list)
 	for _, w := range changed {
-		if r := a.registry.room(w.room); r != nil {
-			a.work.markRoom(r, dirtyAssignment|dirtyChart)
+		if r := k.room(w.room); r != nil {
+			k.work.markRoom(r, dirtyAssignment|dirtyChart)
 		}
 	}
 }

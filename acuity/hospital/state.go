@@ -17,43 +17,27 @@ import (
 // its stays in rooms, the statements that belong to it, the chart of a room. A step
 // looks only at what the step before changed.
 //
-// Each part owns some of the state, and points to the parts that it needs. A part never
-// points to the State.
+// Each part owns some of the state, shares the registry with all others, and points to the
+// parts that it needs. A part never points to the State.
 type State struct {
-	limits limits
-	facts  UnitState
-	work   work // what the next steps must do
+	registry
 
 	// Facts, and the indexes of them.
-	keys       stateKeys
 	settings   localSettings
 	matcher    matcher
 	dedup      deduplication
 	worklist   worklist
-	registry   registry
-	people     people
-	unassigned unassignedStatements
+	names      names
+	events     eventStore
 	statements statements
-	holders    holders
-	encounters encounters
+	capacity   capacity
 
-	// What takes facts, and what forgets them.
-	events       eventStore
-	clinical     clinicalIntake
-	references   referenceIntake
-	capacity     capacity
-	housekeeping housekeeping
-
-	// The steps of derive, in their order.
-	locations   locations
-	timelines   timelines
-	stays       stayBuilder
-	assignments assignments
-	charts      chartBuilder
-
-	chart   acuity.Chart
-	scoring scoring
-	hours   observedHours
+	// What the steps of derive make, in their order.
+	locations locations
+	stays     stayBuilder
+	charts    chartBuilder
+	scoring   scoring
+	hours     observedHours
 
 	changed bool // the record of the unit must be written
 }
@@ -121,87 +105,41 @@ type chosen struct {
 
 // New returns the unit of a hospital without facts.
 func New(hospital string) *State {
-	u := &State{limits: usual}
-	connectFacts(u, hospital)
-	connectIntakes(u)
-	connectSteps(u)
+	u := &State{matcher: matcher{cat: catalogue.Default()}, registry: registry{
+		keys: stateKeys{hospital: hospital}, limits: usual,
+		visits: map[string]*visit{}, unknown: unknownVisits{}, looks: map[int32][]*visit{},
+	}}
+	g := &u.registry
+	u.settings = newLocalSettings(g)
+	u.dedup = deduplication{registry: g, byID: map[string]*DedupState{}}
+	u.worklist = worklist{registry: g, matcher: &u.matcher, codes: map[string]*CodeState{}}
+	u.names = names{
+		registry: g, matcher: &u.matcher, worklist: &u.worklist, patients: map[string][]*visit{},
+		bySubject: map[subjectName]*unassigned{}, byPatient: map[string][]*unassigned{},
+	}
+	u.events = eventStore{
+		registry: g, dedup: &u.dedup, names: &u.names, statements: &u.statements, locations: &u.locations,
+		capacity: &u.capacity, worklist: &u.worklist, settings: &u.settings,
+	}
+	u.statements = statements{
+		registry: g, names: &u.names, matcher: &u.matcher, worklist: &u.worklist, capacity: &u.capacity, withdrawn: withdrawnRooms{},
+	}
+	u.capacity = capacity{registry: g, names: &u.names, locations: &u.locations}
+	u.locations = locations{registry: g, located: map[acuity.Location]*locatedPlace{}}
+	u.stays = stayBuilder{
+		registry: g, names: &u.names, settings: &u.settings, locations: &u.locations, statements: &u.statements,
+		listed: map[string]bool{},
+	}
+	u.charts = chartBuilder{
+		registry: g, names: &u.names, matcher: &u.matcher, locations: &u.locations, statements: &u.statements, capacity: &u.capacity,
+	}
+	u.scoring = scoring{registry: g, matcher: &u.matcher}
+	u.hours = observedHours{registry: g}
 	u.compile()
-	u.encounters.index()
+	u.names.index()
 	u.chart.Hospital = hospital
 	u.scoring.verdict = score.Judge(&u.chart, 0)
 	return u
-}
-
-// connectFacts makes the parts that hold facts.
-func connectFacts(u *State, hospital string) {
-	facts, work := &u.facts, &u.work
-	u.keys = stateKeys{hospital: hospital}
-	u.settings = newLocalSettings(&u.keys, facts)
-	u.matcher = matcher{cat: catalogue.Default()}
-	u.dedup = deduplication{keys: &u.keys, facts: facts, byID: map[string]*DedupState{}}
-	u.worklist = worklist{keys: &u.keys, facts: facts, matcher: &u.matcher, codes: map[string]*CodeState{}}
-	u.registry = registry{keys: &u.keys, work: work, visits: map[string]*visit{}, unknown: unknownVisits{}}
-	u.people = people{keys: &u.keys, work: work, patients: map[string][]*visit{}}
-	u.unassigned = unassignedStatements{
-		people: &u.people, work: work, limits: &u.limits,
-		bySubject: map[subjectName]*unassigned{}, byName: map[string][]*unassigned{},
-	}
-	u.statements = statements{
-		registry: &u.registry, assignments: &u.assignments, matcher: &u.matcher, keys: &u.keys, facts: facts, work: work,
-	}
-	u.holders = holders{
-		registry: &u.registry, statements: &u.statements, unassigned: &u.unassigned, people: &u.people, matcher: &u.matcher, work: work,
-	}
-	u.encounters = encounters{
-		registry: &u.registry, holders: &u.holders, statements: &u.statements, unassigned: &u.unassigned,
-		people: &u.people, housekeeping: &u.housekeeping, work: work,
-	}
-}
-
-// connectIntakes makes the parts that take facts and forget them.
-func connectIntakes(u *State) {
-	facts, work := &u.facts, &u.work
-	u.events = eventStore{
-		dedup: &u.dedup, registry: &u.registry, people: &u.people, encounters: &u.encounters, locations: &u.locations,
-		housekeeping: &u.housekeeping, capacity: &u.capacity, worklist: &u.worklist, settings: &u.settings,
-		work: work,
-	}
-	u.clinical = clinicalIntake{
-		registry: &u.registry, matcher: &u.matcher, statements: &u.statements, holders: &u.holders, unassigned: &u.unassigned,
-		people: &u.people, encounters: &u.encounters, housekeeping: &u.housekeeping, capacity: &u.capacity,
-		worklist: &u.worklist, limits: &u.limits, work: work,
-	}
-	u.references = referenceIntake{
-		people: &u.people, registry: &u.registry, unassigned: &u.unassigned, matcher: &u.matcher, worklist: &u.worklist,
-		keys: &u.keys, facts: facts, work: work,
-	}
-	u.capacity = capacity{
-		limits: &u.limits, registry: &u.registry, people: &u.people, locations: &u.locations, unassigned: &u.unassigned,
-		chart: &u.chart, facts: facts,
-	}
-	u.housekeeping = housekeeping{registry: &u.registry, facts: facts, work: work, looks: map[int32][]*visit{}}
-}
-
-// connectSteps makes the parts that derive charts, the verdict and the hours.
-func connectSteps(u *State) {
-	facts, work := &u.facts, &u.work
-	u.locations = locations{registry: &u.registry, work: work, located: map[acuity.Location]*locatedPlace{}}
-	u.timelines = timelines{
-		registry: &u.registry, people: &u.people, encounters: &u.encounters, stays: &u.stays, settings: &u.settings,
-		locations: &u.locations, unassigned: &u.unassigned, assignments: &u.assignments,
-		chart: &u.chart, facts: facts, work: work,
-	}
-	u.stays = stayBuilder{
-		registry: &u.registry, locations: &u.locations, people: &u.people, encounters: &u.encounters,
-		facts: facts, work: work, listed: map[string]bool{},
-	}
-	u.assignments = assignments{registry: &u.registry, work: work, withdrawn: withdrawnRooms{}}
-	u.charts = chartBuilder{
-		matcher: &u.matcher, registry: &u.registry, locations: &u.locations, unassigned: &u.unassigned,
-		assignments: &u.assignments, capacity: &u.capacity, limits: &u.limits, chart: &u.chart, facts: facts, work: work,
-	}
-	u.scoring = scoring{chart: &u.chart, registry: &u.registry, matcher: &u.matcher, facts: facts, work: work}
-	u.hours = observedHours{chart: &u.chart, registry: &u.registry, housekeeping: &u.housekeeping, facts: facts, work: work}
 }
 
 // Chart returns the chart as it is now. It is valid until the next call of

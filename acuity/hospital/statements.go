@@ -9,14 +9,16 @@ import (
 	"svc/acuity/terminology"
 )
 
-// statements keeps the clinical statements of a hospital within their caps.
+// statements takes the clinical statements of a hospital, keeps them within their caps, and
+// gives them to their owners.
 type statements struct {
-	registry    *registry
-	assignments *assignments
-	matcher     *matcher
-	keys        *stateKeys
-	facts       *UnitState
-	work        *work
+	*registry
+	names    *names
+	matcher  *matcher
+	worklist *worklist
+	capacity *capacity
+
+	withdrawn withdrawnRooms
 
 	kept int // number of statements
 	// restoring holds statements until Restored has read all records.
@@ -65,7 +67,7 @@ func (k *statements) keepForVisit(v *visit, h *evidence.Statement) {
 // addToVisit adds a statement that belongs to the visit for good.
 func (k *statements) addToVisit(v *visit, h evidence.Statement) {
 	k.keepForVisit(v, &h)
-	k.assignments.invalidateEvidence(&h, false)
+	k.invalidateEvidence(&h, false)
 }
 
 // addStatement adds a statement to a holder.
@@ -83,7 +85,7 @@ func (k *statements) addStatement(to holder, h evidence.ResourceStatement) {
 		h.Owner = binding{v, toVisit}.owner()
 		h.Settled = true
 		k.keepResourceStatement(&v.resourceStatements, h, holderName{visit: v.ID})
-		k.registry.invalidateChart(k.registry.bindingOf(&h.Statement))
+		k.invalidateChart(k.bindingOf(&h.Statement))
 	}
 }
 
@@ -91,7 +93,7 @@ func (k *statements) addStatement(to holder, h evidence.ResourceStatement) {
 // owner.
 func (k *statements) lose(h *evidence.Statement) {
 	k.dropRecord(h)
-	k.assignments.invalidateEvidence(h, true)
+	k.invalidateEvidence(h, true)
 }
 
 // dropRecord drops the record of a statement.
@@ -129,7 +131,7 @@ func (k *statements) settleStatements(r *room, now acuity.Instant) {
 	slices.SortFunc(list, evidence.CompareArrival)
 	for i := range list {
 		h := &list[i]
-		if v := k.registry.visitOfStatement(h); v != nil {
+		if v := k.visitOfStatement(h); v != nil {
 			k.keepForVisit(v, h) // it was the visit's already: no evidence changes
 		} else {
 			k.lose(h)

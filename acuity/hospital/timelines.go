@@ -13,14 +13,14 @@ import (
 // partake keeps the index of the visits that are a part of another by an Encounter
 // (partOf). If the other visit has another patient, this patient is her newborn
 // (clinical-decisions F12), whichever of the two came first.
-func (t *timelines) partake(v *visit) {
-	i, was := slices.BinarySearchFunc(t.parts, v.ID, byVisitID)
+func (l *stayBuilder) partake(v *visit) {
+	i, was := slices.BinarySearchFunc(l.parts, v.ID, byVisitID)
 	is := v.timeline.MotherVisit != "" && !v.born
 	switch {
 	case is && !was:
-		t.parts = slices.Insert(t.parts, i, v)
+		l.parts = slices.Insert(l.parts, i, v)
 	case was && !is:
-		t.parts = slices.Delete(t.parts, i, i+1)
+		l.parts = slices.Delete(l.parts, i, i+1)
 	}
 }
 
@@ -29,20 +29,20 @@ const neonateFor = 24 * time.Hour
 
 // isNewborn reports whether the patient is a newborn: by an event, by the FHIR Patient,
 // or because the visit is a part of the mother's.
-func (t *timelines) isNewborn(v *visit) bool {
-	return v.born || t.people.isNeonate(v) || t.encounters.bornOf(v)
+func (l *stayBuilder) isNewborn(v *visit) bool {
+	return v.born || l.names.isNeonate(v) || l.names.bornOf(v)
 }
 
 // bornOf reports whether a visit is a part of a visit of another patient. Names
 // distinguish patients only if they are of one kind: the mother by number and by
 // reference are not two. So both kinds must be known of one of them, or both have names
 // by Encounters.
-func (c *encounters) bornOf(v *visit) bool {
-	whole := c.visitCalled(v.timeline.MotherVisit)
+func (ns *names) bornOf(v *visit) bool {
+	whole := ns.visitCalled(v.timeline.MotherVisit)
 	if v.timeline.MotherVisit == "" || whole == nil || whole == v {
 		return false
 	}
-	names, others := c.people.namesOf(slices.Clone(v.names)), c.people.namesOf(slices.Clone(whole.names))
+	names, others := ns.namesOf(slices.Clone(v.names)), ns.namesOf(slices.Clone(whole.names))
 	if len(names) == 0 || len(others) == 0 {
 		return false
 	}
@@ -54,29 +54,29 @@ func (c *encounters) bornOf(v *visit) bool {
 }
 
 // enlist keeps the indexes by patient and of newborns.
-func (t *timelines) enlist(v *visit) {
-	t.unassigned.markNames(v)
+func (l *stayBuilder) enlist(v *visit) {
+	l.names.markNames(v)
 	if !v.isCalled(&v.timeline) {
-		t.people.markOthers(v)
-		t.people.delist(v)
+		l.names.markOthers(v)
+		l.names.delist(v)
 		for _, p := range append([]string{v.timeline.Patient}, v.timeline.Subjects...) {
 			if p != "" && !slices.Contains(v.names, p) {
 				v.names = append(v.names, p)
-				t.people.patients[p] = append(t.people.patients[p], v)
+				l.names.patients[p] = append(l.names.patients[p], v)
 			}
 		}
-		t.unassigned.markNames(v)
-		t.people.markOthers(v)
+		l.names.markNames(v)
+		l.names.markOthers(v)
 	}
 	if v.timeline.Newborn != v.baby {
 		v.baby = v.timeline.Newborn
-		t.registry.invalidateRooms(v) // statements go to a mother before a newborn
+		l.invalidateRooms(v) // statements go to a mother before a newborn
 		if v.baby {
-			i, _ := slices.BinarySearchFunc(t.stays.newborns, v.ID, byVisitID)
-			t.stays.newborns = slices.Insert(t.stays.newborns, i, v)
+			i, _ := slices.BinarySearchFunc(l.newborns, v.ID, byVisitID)
+			l.newborns = slices.Insert(l.newborns, i, v)
 		} else {
-			t.stays.newborns = slices.DeleteFunc(t.stays.newborns, func(n *visit) bool { return n == v })
-			t.registry.invalidateChart(binding{v: v.mother})
+			l.newborns = slices.DeleteFunc(l.newborns, func(n *visit) bool { return n == v })
+			l.invalidateChart(binding{v: v.mother})
 			v.bornTo(nil)
 		}
 	}
@@ -124,32 +124,32 @@ func (w *work) turnOver(from, to []acuity.Instant) {
 
 // settleMoves updates the moves of the last 120 min after a step. If many changed, it
 // rebuilds the list once, in any order.
-func (t *timelines) settleMoves() {
-	w, since := t.work, t.facts.Clock.Add(-score.TurnoverWindow)
-	n, _ := slices.BinarySearch(t.moves, since+1)
-	t.moves = slices.Delete(t.moves, 0, n)
+func (l *stayBuilder) settleMoves() {
+	w, since := &l.work, l.facts.Clock.Add(-score.TurnoverWindow)
+	n, _ := slices.BinarySearch(l.moves, since+1)
+	l.moves = slices.Delete(l.moves, 0, n)
 	if len(w.went)+len(w.came) <= fewMoves {
 		for _, m := range w.came {
 			if m > since {
-				i, _ := slices.BinarySearch(t.moves, m)
-				t.moves = slices.Insert(t.moves, i, m)
+				i, _ := slices.BinarySearch(l.moves, m)
+				l.moves = slices.Insert(l.moves, i, m)
 			}
 		}
 		for _, m := range w.went { // it may have come in this step
-			if i, found := slices.BinarySearch(t.moves, m); found {
-				t.moves = slices.Delete(t.moves, i, i+1)
+			if i, found := slices.BinarySearch(l.moves, m); found {
+				l.moves = slices.Delete(l.moves, i, i+1)
 			}
 		}
 	} else {
 		for _, m := range w.came {
 			if m > since {
-				t.moves = append(t.moves, m)
+				l.moves = append(l.moves, m)
 			}
 		}
-		slices.Sort(t.moves)
+		slices.Sort(l.moves)
 		slices.Sort(w.went)
 		went := w.went
-		t.moves = slices.DeleteFunc(t.moves, func(m acuity.Instant) bool {
+		l.moves = slices.DeleteFunc(l.moves, func(m acuity.Instant) bool {
 			for len(went) > 0 && went[0] < m {
 				went = went[1:]
 			}

@@ -20,50 +20,40 @@ type unassigned struct {
 	marked     bool
 }
 
-// unassignedStatements has the statements that are about a patient, but about no visit.
-type unassignedStatements struct {
-	people *people
-	work   *work
-	limits *limits
-
-	bySubject map[subjectName]*unassigned
-	byName    map[string][]*unassigned // by the names of their patients
-}
-
 // subjectName is how a patient was named: by number, by reference, or only by a
 // resource.
 type subjectName struct{ patient, subject, resource string }
 
 // subjectOf returns the holder for a signal, and makes it known if it is not. The zero
 // holder: the cap is reached.
-func (c *clinicalIntake) subjectOf(s *acuity.Signal) holder {
+func (k *statements) subjectOf(s *acuity.Signal) holder {
 	if s.Visit != "" {
-		if v := c.encounters.visitCalled(s.Visit); v != nil {
+		if v := k.names.visitCalled(s.Visit); v != nil {
 			return holder{v: v}
 		}
-		if len(c.registry.unknown) >= c.limits.unknown || !c.capacity.roomForVisit() {
+		if len(k.unknown) >= k.limits.unknown || !k.capacity.roomForVisit() {
 			return holder{}
 		}
-		return holder{v: c.registry.visit(s.Visit)}
+		return holder{v: k.visit(s.Visit)}
 	}
 	name := subjectName{patient: s.Patient, subject: s.Subject}
 	if name == (subjectName{}) {
 		name.resource = evidence.WholeResource(s.Resource)
 	}
-	if r := c.unassigned.findOrAdd(name); r != nil {
+	if r := k.names.findOrAdd(name); r != nil {
 		return holder{unassigned: r}
 	}
 	return holder{}
 }
 
 // findOrAdd returns the unassigned statements of a name; nil: the cap is reached.
-func (l *unassignedStatements) findOrAdd(name subjectName) *unassigned {
-	r := l.bySubject[name]
-	if r == nil && len(l.bySubject) < l.limits.unknown {
+func (ns *names) findOrAdd(name subjectName) *unassigned {
+	r := ns.bySubject[name]
+	if r == nil && len(ns.bySubject) < ns.limits.unknown {
 		r = &unassigned{subjectName: subjectName{strings.Clone(name.patient), strings.Clone(name.subject), strings.Clone(name.resource)}}
-		l.bySubject[r.subjectName] = r
+		ns.bySubject[r.subjectName] = r
 		for _, n := range r.names() {
-			l.byName[n] = append(l.byName[n], r)
+			ns.byPatient[n] = append(ns.byPatient[n], r)
 		}
 	}
 	return r
@@ -90,43 +80,43 @@ func (w *work) markUnassigned(r *unassigned) {
 }
 
 // drop forgets a patient without statements.
-func (l *unassignedStatements) drop(r *unassigned) {
-	delete(l.bySubject, r.subjectName)
+func (ns *names) drop(r *unassigned) {
+	delete(ns.bySubject, r.subjectName)
 	for _, n := range r.names() {
-		left := slices.DeleteFunc(l.byName[n], func(o *unassigned) bool { return o == r })
+		left := slices.DeleteFunc(ns.byPatient[n], func(o *unassigned) bool { return o == r })
 		if len(left) == 0 {
-			delete(l.byName, n)
+			delete(ns.byPatient, n)
 		} else {
-			l.byName[n] = left
+			ns.byPatient[n] = left
 		}
 	}
 }
 
 // assignStatements assigns the marked statements anew.
-func (m *holders) assignStatements() {
-	for _, r := range m.work.unassigned {
+func (k *statements) assignStatements() {
+	for _, r := range k.work.unassigned {
 		r.marked = false
 		newest := r.newest()
 		for i := range r.statements {
 			h := &r.statements[i]
-			was, is := m.registry.bindingOf(&h.Statement), binding{kind: toNobody}
+			was, is := k.bindingOf(&h.Statement), binding{kind: toNobody}
 			at := h.ReceivedAt
 			if whole := h.WholeResource(); whole != "" {
 				at = newest[whole]
 			}
-			if v := m.people.visitFor(r, at); v != nil {
+			if v := k.names.visitFor(r, at); v != nil {
 				is = binding{v, toVisit}
 			}
 			if was == is {
 				continue
 			}
-			m.registry.invalidateChart(was)
+			k.invalidateChart(was)
 			h.Owner = is.owner()
-			m.work.waits = true
-			m.registry.invalidateChart(is)
+			k.work.waits = true
+			k.invalidateChart(is)
 		}
 	}
-	m.work.unassigned = m.work.unassigned[:0]
+	k.work.unassigned = k.work.unassigned[:0]
 }
 
 // newest returns the receipt of the newest version by resource: the versions of one
@@ -142,14 +132,14 @@ func (r *unassigned) newest() map[string]acuity.Instant {
 }
 
 // ofVisit returns the unassigned statements of a visit's patient.
-func (l *unassignedStatements) ofVisit(v *visit) []*unassigned {
-	if len(l.bySubject) == 0 {
+func (ns *names) ofVisit(v *visit) []*unassigned {
+	if len(ns.bySubject) == 0 {
 		return nil
 	}
 	names := slices.Clone(v.names)
 	var list []*unassigned
-	for _, n := range l.people.namesOf(names) {
-		for _, r := range l.byName[n] {
+	for _, n := range ns.namesOf(names) {
+		for _, r := range ns.byPatient[n] {
 			if !slices.Contains(list, r) {
 				list = append(list, r)
 			}
@@ -159,20 +149,20 @@ func (l *unassignedStatements) ofVisit(v *visit) []*unassigned {
 }
 
 // markNames marks the unassigned statements of a visit's patient.
-func (l *unassignedStatements) markNames(v *visit) {
-	for _, r := range l.ofVisit(v) {
-		l.work.markUnassigned(r)
+func (ns *names) markNames(v *visit) {
+	for _, r := range ns.ofVisit(v) {
+		ns.work.markUnassigned(r)
 	}
 }
 
 // settleUnassigned makes the assignment of 24 h old statements final. Statements without
 // a visit are lost, and so are names that nothing else uses.
-func (m *holders) settleUnassigned(now acuity.Instant) {
+func (k *statements) settleUnassigned(now acuity.Instant) {
 	due := func(h *evidence.Statement) bool { return h.ReceivedAt.Add(settleAfter) <= now }
 	byName := func(a, b *unassigned) int {
 		return cmp.Or(cmp.Compare(a.patient, b.patient), cmp.Compare(a.subject, b.subject), cmp.Compare(a.resource, b.resource))
 	}
-	for _, r := range slices.SortedFunc(maps.Values(m.unassigned.bySubject), byName) {
+	for _, r := range slices.SortedFunc(maps.Values(k.names.bySubject), byName) {
 		var old, left evidence.ResourceStatements
 		fresh := r.newest()
 		for _, h := range r.statements {
@@ -186,26 +176,26 @@ func (m *holders) settleUnassigned(now acuity.Instant) {
 			continue
 		}
 		if r.statements = left; len(left) == 0 {
-			m.unassigned.drop(r)
+			k.names.drop(r)
 		}
 		for _, h := range old {
-			v := m.registry.visitOfStatement(&h.Statement)
+			v := k.visitOfStatement(&h.Statement)
 			if v == nil {
-				m.statements.dropResourceStatement(&h)
+				k.dropResourceStatement(&h)
 				continue
 			}
-			m.statements.addStatement(holder{v: v}, h)
-			m.work.markVisit(v, markState)
+			k.addStatement(holder{v: v}, h)
+			k.work.markVisit(v, markState)
 		}
 	}
-	for v := range m.registry.unknown {
+	for v := range k.unknown {
 		for _, h := range v.statements.ByArrival(due) {
-			m.statements.lose(&h)
+			k.lose(&h)
 		}
 		v.statements.Remove(due)
 		v.resourceStatements = slices.DeleteFunc(v.resourceStatements, func(h evidence.ResourceStatement) bool {
 			if due(&h.Statement) {
-				m.statements.dropResourceStatement(&h)
+				k.dropResourceStatement(&h)
 			}
 			return due(&h.Statement)
 		})
@@ -220,9 +210,9 @@ type waitingStatement struct {
 
 // answerWaiting warns of the statements that still have no visit: it may have come in
 // the same request.
-func (l *unassignedStatements) answerWaiting(in *intake) {
+func (ns *names) answerWaiting(in *intake) {
 	for _, n := range in.waitingFor {
-		if l.people.visitFor(n.unassigned, n.at) == nil {
+		if ns.visitFor(n.unassigned, n.at) == nil {
 			in.warn("reference_waiting", "")
 		}
 	}
@@ -235,30 +225,30 @@ func (g *registry) stopWaiting(v *visit) {
 }
 
 // countWaiting counts the cancels and statements that wait, at the hour of the clock.
-func (t *timelines) countWaiting() {
-	if !t.work.waits {
+func (l *stayBuilder) countWaiting() {
+	if !l.work.waits {
 		return
 	}
-	t.work.waits = false
-	hour := t.facts.Clock - t.facts.Clock%hourOf
+	l.work.waits = false
+	hour := l.facts.Clock - l.facts.Clock%hourOf
 	cancels, statements := 0, 0
-	t.cancels = slices.DeleteFunc(t.cancels, func(v *visit) bool {
+	l.cancels = slices.DeleteFunc(l.cancels, func(v *visit) bool {
 		n := v.timeline.CancelsWaiting(hour)
-		if t.registry.visits[v.ID] == v {
+		if l.visits[v.ID] == v {
 			cancels += n
 		}
 		v.cancels = n > 0
 		return n == 0
 	})
-	for v := range t.registry.unknown {
+	for v := range l.unknown {
 		statements += v.statements.Len() + len(v.resourceStatements)
 	}
-	for _, r := range t.unassigned.bySubject {
+	for _, r := range l.names.bySubject {
 		for i := range r.statements {
 			if r.statements[i].Owner.ID == 0 {
 				statements++
 			}
 		}
 	}
-	t.chart.Unit.CancelsWaiting, t.chart.Unit.StatementsWaiting = int32(cancels), int32(statements)
+	l.chart.Unit.CancelsWaiting, l.chart.Unit.StatementsWaiting = int32(cancels), int32(statements)
 }

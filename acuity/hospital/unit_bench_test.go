@@ -81,7 +81,7 @@ func BenchmarkApply(b *testing.B) {
 			u.pass(now)
 			e := acuity.Event{
 				ID: texts[n%len(texts)], Type: [...]acuity.EventType{acuity.A01, acuity.A02, acuity.A08, acuity.A03}[n%4], At: now, Visit: texts[n/4%len(texts)], Class: 'I',
-				Place: acuity.Location{PointOfCare: "LDR", Room: u.registry.rooms[n%40].Label},
+				Place: acuity.Location{PointOfCare: "LDR", Room: u.rooms[n%40].Label},
 			}
 			u.Apply(&acuity.Observation{Hospital: testHospital, ReceivedAt: now, Channel: acuity.ChannelADT, Events: []acuity.Event{e}}, int64(n))
 			if n%64 == 0 {
@@ -94,10 +94,10 @@ func BenchmarkApply(b *testing.B) {
 
 func BenchmarkRestore(b *testing.B) {
 	u, _ := busy(testHospital)
-	for _, v := range u.registry.visits {
+	for _, v := range u.visits {
 		u.work.markVisit(v, markState)
 	}
-	for _, r := range u.registry.rooms {
+	for _, r := range u.rooms {
 		u.work.markRoom(r, markState)
 	}
 	log := changelog{}

@@ -51,7 +51,7 @@ func TestNewbornsGoWithTheirMothers(t *testing.T) {
 			feed(u, tc.feed...)
 			for room, want := range map[int32]int{1: tc.one, 2: tc.two} {
 				got := 0
-				for _, p := range u.registry.room(room).chart.Patients {
+				for _, p := range u.room(room).chart.Patients {
 					for _, e := range p.Evidence {
 						if e.Factor.IsNewborn() {
 							got++
@@ -59,7 +59,7 @@ func TestNewbornsGoWithTheirMothers(t *testing.T) {
 					}
 				}
 				if got != want {
-					t.Errorf("room %d has %d newborns, want %d: %+v", room, got, want, u.registry.room(room).chart.Patients)
+					t.Errorf("room %d has %d newborns, want %d: %+v", room, got, want, u.room(room).chart.Patients)
 				}
 			}
 			if u.chart.Unit.Unplaced != 0 {
@@ -214,7 +214,7 @@ func TestRestoreTakesRecordsAway(t *testing.T) {
 		}
 	}
 	r.Restored()
-	if x, y := rendered(r.Chart()), rendered(New(testHospital).Chart()); x != y || len(r.registry.visits)+len(r.registry.rooms)+len(r.dedup.byID)+len(r.worklist.codes)+len(r.settings.mappings) != 0 {
+	if x, y := rendered(r.Chart()), rendered(New(testHospital).Chart()); x != y || len(r.visits)+len(r.rooms)+len(r.dedup.byID)+len(r.worklist.codes)+len(r.settings.mappings) != 0 {
 		t.Errorf("not empty\n%s\n%s", x, y)
 	}
 	for _, key := range []string{"other/unit", testHospital + "/else/1", testHospital + "/room/x", testHospital + "/statement/x"} {
@@ -238,17 +238,17 @@ func TestVisitIsForgottenAfterAWeek(t *testing.T) {
 		there bool
 	}{{week - 30, true}, {week + 65, true}, {week + 119, true}, {week + 121, false}} {
 		feed(u, spoken(clockAt(c.at), 2, acuity.Signal{Room: 2, Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: "X"}))
-		if there := u.registry.visits["v"] != nil; there != c.there {
+		if there := u.visits["v"] != nil; there != c.there {
 			t.Errorf("a week and %d min after its admission: %v, want %v", c.at-week, there, c.there)
 		}
 	}
 	feed(u, arrival(clockAt(10+2*week), acuity.Event{ID: "c", Type: acuity.A01, Visit: "w", Class: 'I', Place: ldr("L1")}),
 		arrival(clockAt(20+2*week), acuity.Event{ID: "d", Type: acuity.A03, Visit: "w"}),
 		spoken(clockAt(3*week+25), 2, acuity.Signal{Room: 2, Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: "X"}))
-	if u.registry.visits["w"] != nil {
+	if u.visits["w"] != nil {
 		t.Error("a visit is there after the first step of the hour in which it may be forgotten")
 	}
-	if len(u.registry.slots.visits) != 2 || u.registry.slots.visits[1] != nil || len(u.registry.slots.vacant) != 1 {
-		t.Errorf("one slot after the other: %d for two visits, of which %d are vacant", len(u.registry.slots.visits)-1, len(u.registry.slots.vacant))
+	if len(u.slots.visits) != 2 || u.slots.visits[1] != nil || len(u.slots.vacant) != 1 {
+		t.Errorf("one slot after the other: %d for two visits, of which %d are vacant", len(u.slots.visits)-1, len(u.slots.vacant))
 	}
 }

@@ -286,7 +286,7 @@ func TestRecordsStaySmall(t *testing.T) {
 			t.Errorf("%s takes %d bytes", key, n)
 		}
 	})
-	if v := u.registry.visits["v"]; len(v.events) > capEvents || v.Folded == 0 || v.statements.Len() > evidence.MaxStatements {
+	if v := u.visits["v"]; len(v.events) > capEvents || v.Folded == 0 || v.statements.Len() > evidence.MaxStatements {
 		t.Errorf("%d events, %d folded, %d signals", len(v.events), v.Folded, v.statements.Len())
 	}
 	if records == 0 {

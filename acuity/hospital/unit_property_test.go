@@ -462,27 +462,27 @@ func runOf(changes []acuity.Change) acuity.LevelRun {
 // checkLimits compares the counters of a unit with its contents.
 func (u *State) checkLimits(t *rapid.T) {
 	kept, bytes, used := 0, 0, 0
-	for _, r := range u.registry.rooms {
+	for _, r := range u.rooms {
 		kept += r.statements.Len()
 		if r.inUnit && r.isUsed(u.facts.Clock) && !r.Listed {
 			used++
 		}
 	}
-	for _, v := range u.registry.visits {
+	for _, v := range u.visits {
 		kept += v.statements.Len() + len(v.resourceStatements)
 		bytes += v.size()
-		if _, unknown := u.registry.unknown[v]; unknown != v.isName() {
+		if _, unknown := u.unknown[v]; unknown != v.isName() {
 			t.Fatalf("unknown visits have %v: %v", v.ID, unknown)
 		}
 	}
-	for _, r := range u.unassigned.bySubject {
+	for _, r := range u.names.bySubject {
 		kept += len(r.statements)
 	}
 	if kept != u.statements.kept || bytes != u.capacity.eventBytes {
 		t.Fatalf("%d statements and %d bytes are counted, there are %d and %d", u.statements.kept, u.capacity.eventBytes, kept, bytes)
 	}
 	l := &u.limits
-	if len(u.registry.visits) > l.visits || len(u.registry.rooms) > 2*l.known || kept > l.statements || len(u.unassigned.bySubject) > l.unknown || used > l.known {
-		t.Fatalf("%d visits, %d rooms, %d in use, %d statements, %d unknown visits, %d patients", len(u.registry.visits), len(u.registry.rooms), used, kept, len(u.registry.unknown), len(u.unassigned.bySubject))
+	if len(u.visits) > l.visits || len(u.rooms) > 2*l.known || kept > l.statements || len(u.names.bySubject) > l.unknown || used > l.known {
+		t.Fatalf("%d visits, %d rooms, %d in use, %d statements, %d unknown visits, %d patients", len(u.visits), len(u.rooms), used, kept, len(u.unknown), len(u.names.bySubject))
 	}
 }

@@ -60,7 +60,7 @@ func TestStatementIsARecord(t *testing.T) {
 			t.Errorf("after a day wrote %v, want also %s", got, want)
 		}
 	}
-	if n := u.registry.visits["v"].statements.Len(); n != 3 {
+	if n := u.visits["v"].statements.Len(); n != 3 {
 		t.Errorf("the visit has %d statements, want 3", n)
 	}
 	feed(u, arrival(clockAt(0).Add(27*time.Hour), acuity.Event{ID: "b", Type: acuity.A03, Visit: "v"}))
@@ -88,7 +88,7 @@ func TestManyObservationsLeaveTheInfusion(t *testing.T) {
 		}
 		feed(u, acuity.Observation{ReceivedAt: clockAt(n + 2), Channel: acuity.ChannelFHIR, Signals: []acuity.Signal{s}})
 	}
-	if n := len(u.registry.visits["v"].resourceStatements); n > evidence.MaxStatements {
+	if n := len(u.visits["v"].resourceStatements); n > evidence.MaxStatements {
 		t.Errorf("%d statements are kept, want at most %d", n, evidence.MaxStatements)
 	}
 	if !u.roomVerdict(1).Has(mustFactor(t, "high-mag")) {
@@ -117,8 +117,8 @@ func TestWhatWaitsIsCounted(t *testing.T) {
 	waiting(1, 1)
 	feed(u, arrival(clockAt(25*60), acuity.Event{ID: "b", Type: acuity.A08, Visit: "v"}))
 	waiting(0, 0)
-	if len(u.unassigned.bySubject) != 0 {
-		t.Errorf("%d names are kept", len(u.unassigned.bySubject))
+	if len(u.names.bySubject) != 0 {
+		t.Errorf("%d names are kept", len(u.names.bySubject))
 	}
 }
 
@@ -137,10 +137,10 @@ func TestThinningOutlivesReading(t *testing.T) {
 		return acuity.Observation{Hospital: testHospital, ReceivedAt: clockAt(minute), Channel: acuity.ChannelFHIR, Signals: []acuity.Signal{s}}
 	}
 	kept := func(u *State) (n int) {
-		for _, r := range u.unassigned.bySubject {
+		for _, r := range u.names.bySubject {
 			n += len(r.statements)
 		}
-		for _, v := range u.registry.visits {
+		for _, v := range u.visits {
 			n += v.statements.Len()
 		}
 		return n
@@ -191,14 +191,14 @@ func TestStatementsAreSettledOneByOne(t *testing.T) {
 	mark(1, 20*hour)
 	for _, c := range []struct{ at, settled int }{{23 * hour, 0}, {25 * hour, 1}, {43 * hour, 1}, {45 * hour, 2}} {
 		feed(u, acuity.Observation{ReceivedAt: clockAt(c.at), Channel: acuity.ChannelStaffing, Staffing: &acuity.Staffing{Nurses: 3}})
-		if n := u.registry.visits["v"].statements.Len(); n != c.settled {
+		if n := u.visits["v"].statements.Len(); n != c.settled {
 			t.Errorf("after %d h: %d statements settled, want %d", c.at/hour, n, c.settled)
 		}
 	}
-	if n := u.registry.room(1).statements.Len(); n != 0 {
+	if n := u.room(1).statements.Len(); n != 0 {
 		t.Errorf("room 1 still has %d statements", n)
 	}
-	if n := u.registry.room(2).statements.Len(); n != 1 || !u.roomVerdict(2).Has(factor("env-interpreter")) {
+	if n := u.room(2).statements.Len(); n != 1 || !u.roomVerdict(2).Has(factor("env-interpreter")) {
 		t.Errorf("of the occupant of room 2 there are %d statements, and she has %+v", n, u.roomVerdict(2).Factors)
 	}
 }

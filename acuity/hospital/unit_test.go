@@ -121,6 +121,6 @@ func TestVisitTakesItsEvidenceAlong(t *testing.T) {
 
 // roomVerdict returns the verdict of a room.
 func (u *State) roomVerdict(id int32) *score.RoomVerdict {
-	_, rv := u.scoring.verdicts(u.registry.room(id))
+	_, rv := u.scoring.verdicts(u.room(id))
 	return rv
 }

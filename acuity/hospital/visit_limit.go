@@ -13,13 +13,9 @@ const typicalEvent = 256
 
 // capacity says what a hospital still may send within its limits.
 type capacity struct {
-	limits     *limits
-	registry   *registry
-	people     *people
-	locations  *locations
-	unassigned *unassignedStatements
-	chart      *acuity.Chart
-	facts      *UnitState
+	*registry
+	names     *names
+	locations *locations
 
 	eventBytes int  // approximate size of the events of all visits
 	belonging  int  // rooms that belong to the unit
@@ -34,7 +30,7 @@ func (u *State) makeRoom(o *acuity.Observation) {
 	}
 	u.dedup.forgetAbove(u.limits.identities)
 	early := u.forgetEarly(o)
-	if rooms := len(u.registry.rooms) > u.limits.known*9/10 && u.registry.forgetRooms(); rooms || early {
+	if rooms := len(u.rooms) > u.limits.known*9/10 && u.forgetRooms(); rooms || early {
 		u.derive() // an input reads what is derived
 	}
 }
@@ -50,13 +46,13 @@ func (l load) exceeds(of *limits, parts int) bool {
 // forgetEarly forgets visits that are over, those without facts for the longest time
 // first, if the observation might not fit. It reports whether it did.
 func (u *State) forgetEarly(o *acuity.Observation) bool {
-	l := load{len(u.registry.visits), u.capacity.eventBytes + len(o.Events)*typicalEvent, u.statements.kept + len(o.Signals)}
+	l := load{len(u.visits), u.capacity.eventBytes + len(o.Events)*typicalEvent, u.statements.kept + len(o.Signals)}
 	l.visits += u.capacity.newVisits(o)
 	if !l.exceeds(&u.limits, 16) {
 		return false
 	}
 	var over []*visit
-	for _, v := range u.registry.visits {
+	for _, v := range u.visits {
 		if n := len(v.spans); !v.isName() && (n == 0 || v.spans[n-1].To != 0) {
 			over = append(over, v)
 		}
@@ -81,11 +77,11 @@ func (c *capacity) newVisits(o *acuity.Observation) (n int) {
 	if o.Census != nil {
 		named += len(o.Census.Rooms)
 	}
-	if len(c.registry.visits)+named <= c.limits.visits {
+	if len(c.visits)+named <= c.limits.visits {
 		return 0
 	}
 	count := func(id string) {
-		if id != "" && c.registry.visits[id] == nil {
+		if id != "" && c.visits[id] == nil {
 			n++
 		}
 	}
@@ -104,7 +100,7 @@ func (c *capacity) newVisits(o *acuity.Observation) (n int) {
 }
 
 // roomForVisit reports whether one more visit may be known.
-func (c *capacity) roomForVisit() bool { return len(c.registry.visits) < c.limits.visits }
+func (c *capacity) roomForVisit() bool { return len(c.visits) < c.limits.visits }
 
 // roomForEvent returns the reason for which an event cannot be taken, for itself or for
 // its visit; "": it can. v is nil for a new visit.
@@ -127,7 +123,7 @@ func (c *capacity) roomForPatient(in *intake, v *visit, id, patient string) bool
 	if patient == "" || v != nil && slices.Contains(v.names, patient) {
 		return true
 	}
-	known := len(c.people.patients[patient])
+	known := len(c.names.patients[patient])
 	if known+len(in.o.Events) <= c.limits.ofPatient {
 		return true
 	}
@@ -156,16 +152,16 @@ func (c *capacity) roomToWait(in *intake, to holder) bool {
 	}
 	if in.waiting < 0 {
 		in.waiting = 0
-		for v := range c.registry.unknown {
+		for v := range c.unknown {
 			in.waiting += v.statements.Len() + len(v.resourceStatements)
 		}
-		for _, r := range c.unassigned.bySubject {
+		for _, r := range c.names.bySubject {
 			in.waiting += len(r.statements)
 		}
 	}
 	if in.waiting >= c.limits.waiting {
 		if to.unassigned != nil && len(to.unassigned.statements) == 0 {
-			c.unassigned.drop(to.unassigned)
+			c.names.drop(to.unassigned)
 		}
 		return false
 	}

@@ -13,8 +13,7 @@ import (
 
 // worklist has the codes that no rule and no mapping knew.
 type worklist struct {
-	keys    *stateKeys
-	facts   *UnitState
+	*registry
 	matcher *matcher
 
 	codes   map[string]*CodeState
