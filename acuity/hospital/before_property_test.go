@@ -18,8 +18,8 @@ func TestTheVerdictBeforeStaysAsItWas(t *testing.T) {
 				u.work.plain = plain
 				was := map[int32]string{}
 				look := func() {
-					for _, r := range u.work.judged {
-						if before, _ := u.scoring.verdicts(r); r.was >= 0 && was[r.ID] != rendered(seen(before)) {
+					for _, r := range u.scoring.compared {
+						if before, _ := u.scoring.verdicts(r); before != nil && was[r.ID] != rendered(seen(before)) {
 							t.Fatalf("room %d\n%s", r.ID, difference(was[r.ID], rendered(seen(before))))
 						}
 					}

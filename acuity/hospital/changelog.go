@@ -89,11 +89,11 @@ func (u *State) Dirty(write func(key []byte, s Record)) {
 	u.statements.writeDirty(write)
 	u.worklist.writeDirty(write)
 	u.names.writeDirty(write)
-	for _, v := range u.work.changedVisits {
+	for _, v := range u.work.visits.with(markState) {
 		v.marks &^= markState
 	}
-	u.writeVisits(u.work.changedVisits, write)
-	for _, r := range u.work.changedRooms {
+	u.writeVisits(u.work.visits.with(markState), write)
+	for _, r := range u.work.rooms.with(markState) {
 		r.marks &^= markState
 		write(u.keys.room(r.ID), &r.RoomState)
 	}
@@ -101,7 +101,8 @@ func (u *State) Dirty(write func(key []byte, s Record)) {
 		write(u.keys.key(kindUnit, ""), &u.facts)
 	}
 	u.changed = false
-	u.work.changedVisits, u.work.changedRooms = emptied(u.work.changedVisits), emptied(u.work.changedRooms)
+	u.work.visits.reset(markState)
+	u.work.rooms.reset(markState)
 }
 
 // byNumber returns the indexes of statements by number, then by index. It reuses order.
@@ -126,7 +127,7 @@ func emptied[T any](s []T) []T {
 // View calls write for each room whose chart changed since the last call; a nil chart:
 // the room is not in the unit. The chart is valid until write returns.
 func (u *State) View(write func(room int32, c *acuity.RoomChart)) {
-	for _, r := range u.work.changedViews {
+	for _, r := range u.work.rooms.with(markView) {
 		r.marks &^= markView
 		if r.inUnit {
 			write(r.ID, &r.chart)
@@ -134,7 +135,7 @@ func (u *State) View(write func(room int32, c *acuity.RoomChart)) {
 			write(r.ID, nil)
 		}
 	}
-	u.work.changedViews = emptied(u.work.changedViews)
+	u.work.rooms.reset(markView)
 }
 
 // Records calls write for every state record: what a changelog that begins here must
@@ -346,14 +347,16 @@ func (u *State) Restored() {
 		u.scoring.overdue = u.scoring.overdue || color != r.Color
 		r.marks &^= markTouched
 	}
-	u.work.touched = u.work.touched[:0]
-	for _, r := range u.work.changedRooms {
+	u.work.rooms.reset(markTouched)
+	for _, r := range u.work.rooms.with(markState) {
 		r.marks &^= markState
 	}
-	for _, v := range u.work.changedVisits {
+	for _, v := range u.work.visits.with(markState) {
 		v.marks &^= markState
 	}
-	u.changed, u.work.changedRooms, u.work.changedVisits = false, nil, nil
+	u.changed = false
+	u.work.rooms.reset(markState)
+	u.work.visits.reset(markState)
 	u.keys.dropped, u.dedup.added, u.dedup.gone, u.statements.changed, u.statements.lost = nil, nil, nil, nil, nil
 	u.settings.changedMappings, u.settings.changedRules, u.settings.changedPlaces, u.settings.changedSwitches = nil, nil, nil, false
 	u.worklist.changed, u.names.changed = nil, nil

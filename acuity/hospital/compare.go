@@ -27,9 +27,9 @@ func (u *State) conclude(in *intake) {
 		f.Run.Since = f.Clock
 	}
 	u.scoring.addEffects(c)
-	u.scoring.differ(in)
+	u.scoring.addFactorChanges(in)
 	if in.census {
-		c.Removed = u.work.removed()
+		c.Removed = u.scoring.removed()
 	}
 	if in.room != nil {
 		c.RoomLabel = in.room.chart.Label
@@ -82,7 +82,7 @@ func (k *scoring) addEffects(c *acuity.Change) {
 		k.facts.Level = v.Level
 	}
 	var gone score.RoomVerdict
-	rooms := k.work.judged
+	rooms := k.compared
 	if k.overdue {
 		rooms = k.rooms
 	}
@@ -107,89 +107,48 @@ func (k *scoring) addEffects(c *acuity.Change) {
 	}
 }
 
-// differ adds the factors that became active or expired. After an input the comparison
-// is with the end of the last input that touched the room, so a factor that aged out in
-// between is told once (scoring-decisions 48). After a due instant it is with the moment
-// before.
-func (k *scoring) differ(in *intake) {
+// addFactorChanges adds the factors that became active or expired. After an input the
+// comparison is with the end of the last input that touched the room, so a factor that
+// aged out in between is told once (scoring-decisions 48). After a due instant it is with
+// the moment before.
+func (k *scoring) addFactorChanges(in *intake) {
 	c := &in.Change
-	for _, r := range k.work.differing() {
-		was, is := k.verdicts(r)
-		if !r.again && r.marks&markTouched == 0 && (was == nil) == (is == nil) {
-			continue
-		}
-		changed := !sameFactors(was, is)
+	for _, r := range k.compared {
+		before, after := k.verdicts(r)
+		k.previous, k.active = before.ActiveFactors(k.previous[:0]), after.ActiveFactors(k.active[:0])
 		if in.Cause == acuity.CauseTime {
-			if changed {
-				addFactors(c, r, was.ActiveFactors(nil), is.ActiveFactors(nil), was, is)
-			}
+			addFactors(c, r, k.previous, k.active, before, after)
 			continue
 		}
-		if !changed && r.marks&markTouched == 0 {
+		if r.marks&markTouched == 0 && slices.Equal(k.previous, k.active) {
 			continue
 		}
-		now := is.ActiveFactors(k.work.active[:0])
-		k.work.active = now
-		addFactors(c, r, r.Active, now, was, is)
-		in.addPassed(r, now)
-		if !slices.Equal(r.Active, now) {
-			r.Active = slices.Clone(now)
+		addFactors(c, r, r.Active, k.active, before, after)
+		in.addPassed(r, k.active)
+		if !slices.Equal(r.Active, k.active) {
+			r.Active = slices.Clone(k.active)
 			k.work.markRoom(r, markState)
 		}
 	}
-	for _, r := range k.work.touched {
+	for _, r := range k.work.rooms.with(markTouched) {
 		r.marks &^= markTouched
 	}
-	k.work.touched = k.work.touched[:0]
-}
-
-// differing returns the rooms that may have changes to tell, by id.
-func (w *work) differing() []*room {
-	if len(w.touched) == 0 || w.all {
-		return w.judged
-	}
-	w.differ = append(w.differ[:0], w.judged...)
-	for _, r := range w.touched {
-		if !r.again {
-			w.differ = append(w.differ, r)
-		}
-	}
-	slices.SortFunc(w.differ, byID)
-	return w.differ
-}
-
-// sameFactors reports whether the same factors are active, in whatever order.
-func sameFactors(a, b *score.RoomVerdict) bool {
-	if a == nil || b == nil {
-		return (a == nil || len(a.Factors) == 0) && (b == nil || len(b.Factors) == 0)
-	}
-	if len(a.Factors) != len(b.Factors) {
-		return false
-	}
-	for i := range a.Factors {
-		if a.Factors[i].Factor == b.Factors[i].Factor {
-			continue
-		}
-		if !b.Has(a.Factors[i].Factor) || !a.Has(b.Factors[i].Factor) {
-			return false
-		}
-	}
-	return true
+	k.work.rooms.reset(markTouched)
 }
 
 // addFactors appends the differences of two sets of factors of one room.
-func addFactors(c *acuity.Change, r *room, old, now []catalogue.Factor, was, is *score.RoomVerdict) {
+func addFactors(c *acuity.Change, r *room, old, now []catalogue.Factor, before, after *score.RoomVerdict) {
 	first := len(c.Activated)
 	for _, f := range now {
 		if !slices.Contains(old, f) {
-			c.Activated = append(c.Activated, r.describeFactor(f, is))
+			c.Activated = append(c.Activated, r.describeFactor(f, after))
 		}
 	}
 	sortChanges(c.Activated[first:])
 	first = len(c.Expired)
 	for _, f := range old {
 		if !slices.Contains(now, f) {
-			c.Expired = append(c.Expired, r.describeFactor(f, was))
+			c.Expired = append(c.Expired, r.describeFactor(f, before))
 		}
 	}
 	sortChanges(c.Expired[first:])
@@ -251,29 +210,4 @@ func (r *room) hasEvidence(f catalogue.Factor) bool {
 		}
 	}
 	return false
-}
-
-// showsTheSame reports whether the verdict shows what the one before showed.
-func (k *scoring) showsTheSame() bool {
-	if !k.verdict.ShowsSame(&k.before) {
-		return false
-	}
-	for _, r := range k.work.judged {
-		was, is := k.verdicts(r)
-		if (was == nil) != (is == nil) || r.again && was != nil && !score.ShowsSame(was, is) {
-			return false
-		}
-	}
-	return true
-}
-
-// removed returns how many rooms left the unit.
-func (w *work) removed() int32 {
-	gone := int32(0)
-	for _, r := range w.judged {
-		if r.was >= 0 && r.is < 0 {
-			gone++
-		}
-	}
-	return gone
 }

@@ -20,17 +20,17 @@ func (u *State) derive() {
 	u.stays.chooseOccupants()
 	u.stays.placeVisits()
 	u.statements.assignStatements()
-	for _, r := range u.work.reassigned {
+	for _, r := range u.work.rooms.with(dirtyAssignment) {
 		r.marks &^= dirtyAssignment
 		u.statements.reassignStatements(r)
 	}
-	u.work.reassigned = u.work.reassigned[:0]
-	for _, r := range u.work.withStatements {
+	u.work.rooms.reset(dirtyAssignment)
+	for _, r := range u.work.rooms.with(markStatements) {
 		r.marks &^= markStatements
 		u.statements.assignNew(r)
 	}
-	u.work.withStatements = u.work.withStatements[:0]
-	for _, r := range u.work.rebuild {
+	u.work.rooms.reset(markStatements)
+	for _, r := range u.work.rooms.with(dirtyChart) {
 		r.marks &^= dirtyChart
 		before := r.chart
 		r.chart, u.work.chart = u.work.chart, acuity.RoomChart{}
@@ -61,13 +61,13 @@ func (u *State) markAll() {
 
 // buildTimelines builds the timelines of the marked visits.
 func (l *stayBuilder) buildTimelines() {
-	if len(l.work.visits) == 0 && !l.work.parts {
+	if len(l.work.visits.with(dirtyTimeline)) == 0 && !l.work.parts {
 		return
 	}
 	l.work.parts = false
 	how := adt.Options{SameRoom: l.locations.table.SameRoom, IsWard: l.locations.table.IsWard, TrustA08: l.settings.switchesInForce().TrustA08Location}
-	for i := 0; i < len(l.work.visits); i++ { // a visit may mark others
-		v := l.work.visits[i]
+	for i := 0; i < len(l.work.visits.with(dirtyTimeline)); i++ { // a visit may mark others
+		v := l.work.visits.with(dirtyTimeline)[i]
 		v.marks &^= dirtyTimeline
 		how.FoldAt = v.FoldAt
 		moved := append(l.work.moved[:0], v.moves()...)
@@ -90,7 +90,7 @@ func (l *stayBuilder) buildTimelines() {
 		l.enlist(v)
 		l.work.markVisit(v, dirtyLocation)
 	}
-	for _, list := range [...][]*visit{l.work.visits, l.parts} {
+	for _, list := range [...][]*visit{l.work.visits.with(dirtyTimeline), l.parts} {
 		for _, v := range list {
 			if is := l.isNewborn(v); is != v.timeline.Newborn {
 				moved := v.moves()
@@ -105,14 +105,14 @@ func (l *stayBuilder) buildTimelines() {
 			}
 		}
 	}
-	l.work.visits = l.work.visits[:0]
+	l.work.visits.reset(dirtyTimeline)
 }
 
 // chooseOccupants decides which visits are the occupants that censuses saw without a
 // visit. If a room has several candidates, the one that came last wins.
 func (l *stayBuilder) chooseOccupants() {
-	for i := 0; i < len(l.work.relocated); i++ {
-		v := l.work.relocated[i]
+	for i := 0; i < len(l.work.visits.with(dirtyLocation)); i++ {
+		v := l.work.visits.with(dirtyLocation)[i]
 		r, from := l.occupantCandidate(v)
 		if v.candidateFor != nil {
 			v.candidateFor.candidates = slices.DeleteFunc(v.candidateFor.candidates, func(c candidate) bool { return c.v == v })
@@ -124,7 +124,7 @@ func (l *stayBuilder) chooseOccupants() {
 			l.work.markRoom(r, dirtyOccupant)
 		}
 	}
-	for _, r := range l.work.occupants {
+	for _, r := range l.work.rooms.with(dirtyOccupant) {
 		r.marks &^= dirtyOccupant
 		var best candidate
 		for _, c := range r.candidates {
@@ -149,13 +149,13 @@ func (l *stayBuilder) chooseOccupants() {
 		}
 		l.work.markRoom(r, dirtyAssignment|dirtyChart)
 	}
-	l.work.occupants = l.work.occupants[:0]
+	l.work.rooms.reset(dirtyOccupant)
 }
 
 // arrange puts the charts of the rooms of the unit together.
 func (m *chartBuilder) arrange() {
-	rebuilt := m.work.rebuild
-	m.work.rebuild = m.work.rebuild[:0]
+	rebuilt := m.work.rooms.with(dirtyChart)
+	defer m.work.rooms.reset(dirtyChart)
 	for _, r := range rebuilt {
 		if is := r.isIn(m.facts.CensusAt); is != r.belongs {
 			if r.belongs = is; is {

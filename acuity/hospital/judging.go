@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/score"
 )
 
@@ -12,127 +13,139 @@ type scoring struct {
 	*registry
 	matcher *matcher
 
-	verdict score.Verdict
-	sums    score.UnitSums // of the rooms of the verdict
-	before  score.Verdict  // of the step before; its rooms are overwritten
-	overdue bool           // the verdict differs from what was last told
+	verdict  score.Verdict
+	sums     score.UnitSums      // of the rooms of the verdict
+	before   score.Verdict       // of the step before, without its rooms
+	compared []*room             // rooms whose verdict may differ from the step before, by id
+	replaced []score.RoomVerdict // what room.before points to
+	overdue  bool                // the verdict differs from what was last told
+
+	previous, active []catalogue.Factor // memory for the factors of a room
 }
 
 // judge makes the verdict at the clock. Rooms that neither changed nor are due keep
 // theirs.
 func (k *scoring) judge() {
-	now := k.facts.Clock
-	w := &k.work
-	k.before = k.verdict
-	if w.relaid || k.work.plain {
-		k.judgeAll(now)
-	} else {
-		k.judgeTouched(now)
+	now, all := k.facts.Clock, k.work.relaid || k.work.plain
+	k.work.relaid, k.before = false, k.verdict
+	k.chooseCompared(all, now)
+	k.keepBefore()
+	rooms := k.verdict.Rooms
+	if all {
+		clear(rooms)
+		rooms = rooms[:0]
+		for _, r := range k.rooms {
+			if !r.inUnit {
+				continue
+			}
+			rooms = append(rooms, score.RoomVerdict{})
+			if r.before != nil {
+				rooms[r.chartAt] = *r.before
+			}
+		}
+		k.verdict.Rooms = rooms
 	}
-	for _, r := range w.judge {
+	for _, r := range k.compared {
+		r.judged = r.inUnit && (k.work.plain || r.before == nil || r.marks&markJudge != 0 || isDue(r.before, now))
+		if r.judged {
+			rooms[r.chartAt] = score.JudgeRoom(k.matcher.cat, &r.chart, now)
+		}
+	}
+	for _, r := range k.work.rooms.with(markJudge) {
 		r.marks &^= markJudge
 	}
-	w.judge = w.judge[:0]
+	k.work.rooms.reset(markJudge)
+	k.sums = score.SumRooms(rooms)
 	score.UpdateVerdict(k.matcher.cat, &k.verdict, &k.chart.Unit, &k.sums, now)
 }
 
-// judgeAll is judge after rooms entered or left the unit.
-func (k *scoring) judgeAll(now acuity.Instant) {
-	w := &k.work
-	old := k.verdict.Rooms
-	next := w.rooms[:0]
-	if k.work.plain {
-		next = score.Judge(&k.chart, now).Rooms // the charts, and so the evidence, are new with each step
+// chooseCompared lists the rooms to judge, and those that the input is about. After rooms
+// entered or left the unit these are all rooms.
+func (k *scoring) chooseCompared(all bool, now acuity.Instant) {
+	for _, r := range k.compared {
+		r.compared, r.judged = false, false
 	}
-	i, n := 0, 0
-	w.judged = w.judged[:0]
-	for _, r := range k.rooms {
-		w.judged = append(w.judged, r)
-		for i < len(old) && old[i].ID < r.ID {
-			i++
-		}
-		r.again, r.was, r.is = false, -1, -1
-		if i < len(old) && old[i].ID == r.ID {
-			r.was = i
-		}
-		if !r.inUnit {
-			continue
-		}
-		r.is = n
-		n++
-		switch {
-		case k.work.plain:
-			r.again = true
-		case r.was >= 0 && r.marks&markJudge == 0 && !isDue(&old[r.was], now):
-			next = append(next, old[r.was])
-		default:
-			next = append(next, score.RoomVerdict{})
-			k.judgeRoom(r, now, &next[n-1])
+	k.compared = k.compared[:0]
+	add := func(r *room) {
+		if !r.compared {
+			r.compared, k.compared = true, append(k.compared, r)
 		}
 	}
-	k.verdict.Rooms, w.rooms, w.before = next, w.before, old
-	k.sums = score.SumRooms(next)
-	w.relaid, w.all = false, true
-}
-
-// judgeTouched is judge if the unit has the same rooms as before. The other verdicts
-// stay where they are.
-func (k *scoring) judgeTouched(now acuity.Instant) {
-	w := &k.work
-	for _, r := range w.judged {
-		r.again, r.was = false, asIs
-	}
-	w.judged = w.judged[:0]
-	if w.all { // the memory for verdicts is that of a whole unit
-		w.all, w.rooms, w.before = false, w.before, w.rooms
-	}
-	clear(w.before)
-	w.before = w.before[:0]
-	rooms := k.verdict.Rooms
-	again := func(r *room) {
-		r.was = len(w.before)
-		w.judged, w.before = append(w.judged, r), append(w.before, rooms[r.is])
-		rooms[r.is] = score.RoomVerdict{}
-		k.judgeRoom(r, now, &rooms[r.is])
-	}
-	for _, r := range w.judge {
-		if r.is >= 0 && r.marks&markJudge != 0 {
-			r.marks &^= markJudge
-			again(r)
+	if all {
+		for _, r := range k.rooms {
+			add(r)
 		}
+		return
+	}
+	for _, r := range k.work.rooms.with(markJudge) {
+		if r.inUnit {
+			add(r)
+		}
+	}
+	for _, r := range k.work.rooms.with(markTouched) {
+		add(r)
 	}
 	if k.sums.IsDue(now) {
-		for i := range rooms {
-			if isDue(&rooms[i], now) {
-				if r := k.room(rooms[i].ID); !r.again {
-					again(r)
-				}
+		for i := range k.verdict.Rooms {
+			if rv := &k.verdict.Rooms[i]; isDue(rv, now) {
+				add(k.room(rv.ID))
 			}
 		}
 	}
-	slices.SortFunc(w.judged, byID)
-	k.sums = score.SumRooms(rooms)
+	slices.SortFunc(k.compared, byID)
 }
 
-// judgeRoom judges one room.
-func (k *scoring) judgeRoom(r *room, now acuity.Instant, rv *score.RoomVerdict) {
-	r.again = true
-	*rv = score.JudgeRoom(k.matcher.cat, &r.chart, now)
+// keepBefore keeps the verdicts of the compared rooms, which judge replaces.
+func (k *scoring) keepBefore() {
+	clear(k.replaced)
+	k.replaced = slices.Grow(k.replaced[:0], len(k.compared))
+	rooms := k.verdict.Rooms // ascending by id, as the compared ones are
+	for _, r := range k.compared {
+		for len(rooms) > 0 && rooms[0].ID < r.ID {
+			rooms = rooms[1:]
+		}
+		r.before = nil
+		if len(rooms) > 0 && rooms[0].ID == r.ID {
+			k.replaced = append(k.replaced, rooms[0])
+			r.before = &k.replaced[len(k.replaced)-1]
+		}
+	}
 }
 
 // verdicts returns the verdicts of a room before and after the step; nil: the room was
 // or is not in the unit.
-func (k *scoring) verdicts(r *room) (was, is *score.RoomVerdict) {
-	if r.is >= 0 {
-		is = &k.verdict.Rooms[r.is]
+func (k *scoring) verdicts(r *room) (before, after *score.RoomVerdict) {
+	if r.inUnit {
+		after = &k.verdict.Rooms[r.chartAt]
 	}
-	switch {
-	case r.was == asIs:
-		was = is
-	case r.was >= 0:
-		was = &k.work.before[r.was]
+	if r.compared {
+		return r.before, after
 	}
-	return was, is
+	return after, after
+}
+
+// showsTheSame reports whether the verdict shows what the one before showed.
+func (k *scoring) showsTheSame() bool {
+	if !k.verdict.ShowsSame(&k.before) {
+		return false
+	}
+	for _, r := range k.compared {
+		before, after := k.verdicts(r)
+		if (before == nil) != (after == nil) || r.judged && before != nil && !score.ShowsSame(before, after) {
+			return false
+		}
+	}
+	return true
+}
+
+// removed returns how many rooms left the unit.
+func (k *scoring) removed() (rooms int32) {
+	for _, r := range k.compared {
+		if r.before != nil && !r.inUnit {
+			rooms++
+		}
+	}
+	return rooms
 }
 
 // isDue reports whether time alone has changed the room, or its share of the unit.

@@ -1,10 +1,10 @@
 package hospital
 
 import (
+	"math/bits"
+
 	"svc/acuity"
-	"svc/acuity/catalogue"
 	"svc/acuity/evidence"
-	"svc/acuity/score"
 )
 
 // mark is a set of things to do for a room or a visit.
@@ -21,33 +21,49 @@ const (
 	markTouched                      // room: the input is about it
 	markState                        // room or visit: write the record
 	markView                         // room: write the chart
+
+	marks = iota // number of marks
 )
 
-// work lists what is marked, in the order of marking, and holds memory for the next
-// step.
+// marked has the rooms or visits with each mark, in the order of marking.
+type marked[T any] [marks][]T
+
+// with returns those with a mark.
+func (l *marked[T]) with(m mark) []T { return l[m.bit()] }
+
+// reset forgets those with a mark. It keeps the memory, unless everything of a large unit was
+// marked.
+func (l *marked[T]) reset(m mark) {
+	list := &l[m.bit()]
+	clear(*list)
+	if *list = (*list)[:0]; cap(*list) > keptMarks {
+		*list = nil
+	}
+}
+
+// keptMarks is the longest list whose memory is kept.
+const keptMarks = 1024
+
+// add adds a room or a visit to the lists of several marks.
+func (l *marked[T]) add(of T, several mark) {
+	for ; several != 0; several &= several - 1 {
+		l[several.bit()] = append(l[several.bit()], of)
+	}
+}
+
+// bit is the number of the lowest mark.
+func (m mark) bit() int { return bits.TrailingZeros16(uint16(m)) }
+
+// work lists what the next steps must do, and holds memory for them.
 type work struct {
-	visits         []*visit
-	relocated      []*visit
-	occupants      []*room
-	reassigned     []*room
-	withStatements []*room
-	rebuild        []*room
-	touched        []*room
-	judge          []*room  // rooms with markJudge
-	changedRooms   []*room  // rooms with markState
-	changedVisits  []*visit // visits with markState
-	changedViews   []*room  // rooms with markView
-	judged         []*room  // rooms of the last step, by id; all rooms if the layout changed
-	differ         []*room  // memory for differing
-	before         []score.RoomVerdict
-	rooms          []score.RoomVerdict // memory for the next verdict
-	chart          acuity.RoomChart    // memory for the next chart
-	relaid         bool                // the chart has other rooms than the verdict
-	all            bool                // the last step put all rooms together anew
-	layout         bool                // rooms came or went
-	known          bool                // rooms were made known, or named by a census
-	waits          bool                // the statements and cancels that wait must be counted anew
-	newPast        bool                // the past of a backfill must be made anew
+	rooms  marked[*room]
+	visits marked[*visit]
+
+	relaid  bool // the chart has other rooms than the verdict
+	layout  bool // rooms came or went
+	known   bool // rooms were made known, or named by a census
+	waits   bool // the statements and cancels that wait must be counted anew
+	newPast bool // the past of a backfill must be made anew
 
 	plain bool // derive everything anew at each step, see Fold
 
@@ -58,66 +74,32 @@ type work struct {
 	parts   bool               // decide again which patients are newborns: an Encounter that is part of another may be one
 	unsaid  []*acuity.Location // places of dropped events
 
-	events        []intakeEvent        // memory for the events of an input
-	newStatements []evidence.Statement // memory for the statements of an input
-	settled       []evidence.Statement // memory for the settled statements of a room
-	active        []catalogue.Factor   // memory for the factors of a room
+	unassigned []*unassigned    // statements to be assigned anew
+	came       []acuity.Instant // moves since the last step
+	went       []acuity.Instant // moves that were dropped since the last step
+
+	// Memory for the next step.
+	events        []intakeEvent        // of an input
+	newStatements []evidence.Statement // of an input
+	settled       []evidence.Statement // of a room
+	chart         acuity.RoomChart
 	merge         locationMerge
-	spans         []locationSpan
+	spans, own    []locationSpan
 	present       []roomStay // of the room whose chart is built, see seePresent
 	last          *visit     // the patient of them who came last
-	own           []locationSpan
-	// withdrawn is memory for the withdrawn rooms of a visit.
-	withdrawn []withdrawn
-	moved     []acuity.Instant // memory for the moves of a visit
-	came      []acuity.Instant // moves since the last step
-	went      []acuity.Instant // moves that were dropped since the last step
-	// unassigned are the marked ones.
-	unassigned    []*unassigned
+	withdrawn     []withdrawn
+	moved         []acuity.Instant // moves of a visit
 	evidenceInput evidence.Input
 }
 
 // markRoom adds marks to a room.
 func (w *work) markRoom(r *room, m mark) {
-	fresh := m &^ r.marks
+	w.rooms.add(r, m&^r.marks)
 	r.marks |= m
-	if fresh&dirtyOccupant != 0 {
-		w.occupants = append(w.occupants, r)
-	}
-	if fresh&dirtyAssignment != 0 {
-		w.reassigned = append(w.reassigned, r)
-	}
-	if fresh&dirtyChart != 0 {
-		w.rebuild = append(w.rebuild, r)
-	}
-	if fresh&markStatements != 0 {
-		w.withStatements = append(w.withStatements, r)
-	}
-	if fresh&markTouched != 0 {
-		w.touched = append(w.touched, r)
-	}
-	if fresh&markJudge != 0 {
-		w.judge = append(w.judge, r)
-	}
-	if fresh&markState != 0 {
-		w.changedRooms = append(w.changedRooms, r)
-	}
-	if fresh&markView != 0 {
-		w.changedViews = append(w.changedViews, r)
-	}
 }
 
 // markVisit adds marks to a visit.
 func (w *work) markVisit(v *visit, m mark) {
-	fresh := m &^ v.marks
+	w.visits.add(v, m&^v.marks)
 	v.marks |= m
-	if fresh&dirtyTimeline != 0 {
-		w.visits = append(w.visits, v)
-	}
-	if fresh&dirtyLocation != 0 {
-		w.relocated = append(w.relocated, v)
-	}
-	if fresh&markState != 0 {
-		w.changedVisits = append(w.changedVisits, v)
-	}
 }

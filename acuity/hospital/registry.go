@@ -53,7 +53,7 @@ func byRoomID(r *room, id int32) int { return cmp.Compare(r.ID, id) }
 // addRoom makes a room known. The caller has checked the limits.
 func (g *registry) addRoom(s RoomState) *room {
 	i, _ := slices.BinarySearchFunc(g.rooms, s.ID, byRoomID)
-	r := &room{RoomState: s, was: -1, is: -1}
+	r := &room{RoomState: s}
 	g.rooms = slices.Insert(g.rooms, i, r)
 	g.work.layout, g.work.known = true, true
 	g.work.newPast = true

@@ -125,8 +125,10 @@ func (u *State) forget(over []*visit) {
 	maps.DeleteFunc(u.names.versions, func(_ string, v *visit) bool { return v.gone })
 	maps.DeleteFunc(u.names.byEncounter, func(_ string, v *visit) bool { return v.gone })
 	maps.DeleteFunc(u.names.resources, func(_ string, by holder) bool { return by.v != nil && by.v.gone })
-	for _, list := range [...]*[]*visit{&u.stays.newborns, &u.stays.parts, &u.work.visits, &u.work.relocated, &u.work.changedVisits} {
-		*list = slices.DeleteFunc(*list, func(v *visit) bool { return v.gone })
+	gone := func(v *visit) bool { return v.gone }
+	u.stays.newborns, u.stays.parts = slices.DeleteFunc(u.stays.newborns, gone), slices.DeleteFunc(u.stays.parts, gone)
+	for i, list := range u.work.visits {
+		u.work.visits[i] = slices.DeleteFunc(list, gone)
 	}
 	for _, v := range over {
 		u.slots.release(v)

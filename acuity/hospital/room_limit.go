@@ -107,7 +107,8 @@ func (g *registry) forgetRooms() bool {
 			return false
 		}
 		g.keys.drop(g.keys.room(r.ID))
-		g.work.changedRooms = slices.DeleteFunc(g.work.changedRooms, func(o *room) bool { return o == r })
+		written := &g.work.rooms[markState.bit()]
+		*written = slices.DeleteFunc(*written, func(o *room) bool { return o == r })
 		return true
 	})
 	if len(g.rooms) == before {

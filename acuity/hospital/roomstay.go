@@ -37,10 +37,10 @@ type stayBuilder struct {
 // placeVisits merges the location spans of the marked visits, mothers before newborns,
 // and puts the visits into their rooms.
 func (l *stayBuilder) placeVisits() {
-	if len(l.work.relocated) == 0 {
+	if len(l.work.visits.with(dirtyLocation)) == 0 {
 		return
 	}
-	for _, v := range l.work.relocated {
+	for _, v := range l.work.visits.with(dirtyLocation) {
 		if !v.timeline.Newborn {
 			l.moveVisit(v, l.mergeLocations(v, &l.work.merge, l.work.spans[:0]))
 		}
@@ -52,10 +52,10 @@ func (l *stayBuilder) placeVisits() {
 			l.invalidateChart(binding{v: v.mother})
 		}
 	}
-	for _, v := range l.work.relocated {
+	for _, v := range l.work.visits.with(dirtyLocation) {
 		v.marks &^= dirtyLocation
 	}
-	l.work.relocated = l.work.relocated[:0]
+	l.work.visits.reset(dirtyLocation)
 }
 
 // follows reports whether a newborn may have to follow its mother.

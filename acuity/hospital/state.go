@@ -51,19 +51,16 @@ type room struct {
 	candidates    []candidate         // visits that may be the occupant without a visit
 	occupantVisit *visit              // the visit that is the occupant
 	inUnit        bool
-	belongs       bool            // to the unit, unless too many rooms do
-	spare         bool            // too many rooms belong to the unit, and this one is not in use
-	again         bool            // judged anew in this step
-	was           int             // index in work.before; -1: the room was not in the unit; or asIs
-	is            int             // index in the verdict; -1: the room is not in it
-	cache         *evidence.Cache // of the occupant without a visit, or of the room itself
+	belongs       bool               // to the unit, unless too many rooms do
+	spare         bool               // too many rooms belong to the unit, and this one is not in use
+	judged        bool               // anew in this step
+	compared      bool               // the verdict may differ from the step before
+	before        *score.RoomVerdict // of a compared room; nil: it was not in the unit
+	cache         *evidence.Cache    // of the occupant without a visit, or of the room itself
 	chart         acuity.RoomChart
 	chartAt       int // index of the chart in that of the unit, if it is in the unit
 	marks         mark
 }
-
-// asIs says of a room that its verdict did not change.
-const asIs = -2
 
 // visit is a visit with what is derived for it.
 type visit struct {
