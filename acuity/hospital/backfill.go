@@ -140,7 +140,7 @@ func newPast(u *State) *past {
 	p := &past{unit: New(u.keys.hospital)}
 	p.unit.hours.isPast, p.unit.limits = true, u.limits
 	p.unit.dedup.off = true
-	u.settings.shareWith(&p.unit.settings)
+	p.unit.settings.rows = u.settings.rows       // a change of them discards this past
 	p.unit.names.references = u.names.references // a change of them discards this past
 	for _, r := range u.registry.rooms {
 		p.unit.registry.rooms = append(p.unit.registry.rooms, &room{RoomState: RoomState{

@@ -11,9 +11,7 @@ import (
 	"sync"
 
 	"svc/acuity"
-	"svc/acuity/catalogue"
 	"svc/acuity/evidence"
-	"svc/acuity/location"
 )
 
 // The key of a record of hospital h is h/<kind> or h/<kind>/<id>.
@@ -199,14 +197,8 @@ func (u *State) Restore(key string, s Record) error {
 		u.statements.collect(s)
 	case *DedupState:
 		u.dedup.byID[s.ID] = s
-	case *MappingState:
-		u.settings.mappings[s.ID] = s
-	case *RuleState:
-		u.settings.rules[s.Factor] = s
-	case *PlaceState:
-		u.settings.places[location.RowID(&s.Place)] = s
-	case *SwitchesState:
-		u.settings.switches = s
+	case setting:
+		u.settings.rows[settingKey{kind, id}] = s
 	case *ReferenceState:
 		if u.names.references == nil {
 			u.names.references = map[string]*ReferenceState{}
@@ -234,16 +226,8 @@ func (u *State) erase(kind, id string) error {
 			delete(u.visits, id)
 			u.slots.release(v)
 		}
-	case kindMapping:
-		delete(u.settings.mappings, id)
-	case kindRule:
-		if f, ok := catalogue.FactorByID(id); ok {
-			delete(u.settings.rules, f)
-		}
-	case kindPlace:
-		delete(u.settings.places, id)
-	case kindSwitches:
-		u.settings.switches = nil
+	case kindMapping, kindRule, kindPlace, kindSwitches:
+		delete(u.settings.rows, settingKey{kind, id})
 	case kindStatement:
 		n, err := strconv.ParseInt(id, 10, 64)
 		if err != nil {
@@ -358,6 +342,6 @@ func (u *State) Restored() {
 	u.work.rooms.reset(markState)
 	u.work.visits.reset(markState)
 	u.keys.dropped, u.dedup.added, u.dedup.gone, u.statements.changed, u.statements.lost = nil, nil, nil, nil, nil
-	u.settings.changedMappings, u.settings.changedRules, u.settings.changedPlaces, u.settings.changedSwitches = nil, nil, nil, false
+	u.settings.changed = nil
 	u.worklist.changed, u.names.changed = nil, nil
 }

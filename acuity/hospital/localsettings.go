@@ -17,36 +17,42 @@ import (
 // what it asks for beyond the catalogue.
 type localSettings struct {
 	*registry
-	mappings map[string]*MappingState
-	rules    map[catalogue.Factor]*RuleState
-	places   map[string]*PlaceState
-	switches *SwitchesState
-
-	// What must be written since the last call of Dirty.
-	changedMappings []string // by id
-	changedRules    []catalogue.Factor
-	changedPlaces   []string // by id
-	changedSwitches bool
+	rows    map[settingKey]setting
+	changed []settingKey // must be written since the last call of Dirty
 }
 
-func newLocalSettings(g *registry) localSettings {
-	return localSettings{registry: g, mappings: map[string]*MappingState{}, rules: map[catalogue.Factor]*RuleState{}, places: map[string]*PlaceState{}}
+// settingKey names a row: its kind, and its id within the table of that kind.
+type settingKey struct{ kind, id string }
+
+// setting is a record that administrators set. It never changes: another version is another
+// record.
+type setting interface {
+	Record
+	version() int64
+	equals(o setting) bool // but for version, key and receipt
 }
 
-// shareWith lets another unit read the same settings. It must not change them.
-func (s *localSettings) shareWith(o *localSettings) {
-	o.mappings, o.rules, o.places, o.switches = s.mappings, s.rules, s.places, s.switches
+func (s *MappingState) version() int64  { return s.Version }
+func (s *RuleState) version() int64     { return s.Version }
+func (s *PlaceState) version() int64    { return s.Version }
+func (s *SwitchesState) version() int64 { return s.Version }
+
+func (s *MappingState) equals(o setting) bool {
+	other, ok := o.(*MappingState)
+	return ok && s.Mapping == other.Mapping
 }
 
-// SwitchesState is the switches of the hospital.
-type SwitchesState struct {
-	acuity.Switches
-	Version int64          // of the change that set them
-	By      string         // id of the key that set them
-	At      acuity.Instant // receipt
+func (s *RuleState) equals(o setting) bool {
+	other, ok := o.(*RuleState)
+	return ok && slices.Equal(s.Lines, other.Lines) && s.Comment == other.Comment
 }
 
-func (*SwitchesState) state() {}
+func (s *PlaceState) equals(o setting) bool {
+	other, ok := o.(*PlaceState)
+	return ok && s.Place == other.Place
+}
+
+func (s *SwitchesState) equals(setting) bool { return false } // each is a new version of all settings
 
 // The reasons for which an administrator's observation is refused as a whole.
 const (
@@ -64,23 +70,16 @@ func isAdministration(o *acuity.Observation) bool {
 // takeLocalSettings takes what an administrator says, all of it or nothing.
 func (u *State) takeLocalSettings(in *intake) {
 	o := in.o
-	if reason := u.settings.refusal(o); reason != "" {
+	changes := u.settings.changesBy(o)
+	if reason := u.settings.refusal(o, changes); reason != "" {
 		in.Outcome, in.Reason = acuity.Ignored, reason
 		return
 	}
-	for i := range o.Mappings {
-		u.settings.takeMapping(in, &o.Mappings[i])
-	}
-	for i := range o.Rules {
-		u.settings.takeRule(in, &o.Rules[i])
+	for i := range changes {
+		u.settings.take(&changes[i])
 	}
 	for i := range o.Locations {
-		u.settings.takePlace(in, &o.Locations[i])
 		u.confirmRoom(in, &o.Locations[i])
-	}
-	if s := o.Switches; s != nil { // each is a new version of all settings
-		u.settings.switches = &SwitchesState{Switches: *s, Version: u.facts.Version + 1, By: o.Source, At: o.ReceivedAt}
-		u.settings.changedSwitches = true
 	}
 	for i := range o.Marks {
 		u.worklist.takeMark(in, i, &o.Marks[i])
@@ -101,134 +100,158 @@ func (u *State) takeLocalSettings(in *intake) {
 	}
 }
 
+// settingChange is a row that an observation sets or deletes.
+type settingChange struct {
+	settingKey
+	deleted bool
+	row     setting
+}
+
+// changesBy returns the rows that an observation sets or deletes.
+func (s *localSettings) changesBy(o *acuity.Observation) (list []settingChange) {
+	version, by, at := s.facts.Version+1, o.Source, o.ReceivedAt
+	for _, m := range o.Mappings {
+		row := &MappingState{Mapping: m, Version: version, By: by, At: at}
+		list = append(list, settingChange{settingKey{kindMapping, m.ID}, m.Delete, row})
+	}
+	for _, r := range o.Rules {
+		r.Lines = slices.Clone(r.Lines)
+		row := &RuleState{Rule: r, Version: version, By: by, At: at}
+		list = append(list, settingChange{settingKey{kindRule, r.Factor.ID()}, r.Delete, row})
+	}
+	for _, p := range o.Locations {
+		row := &PlaceState{Place: p, Version: version, By: by, At: at}
+		list = append(list, settingChange{settingKey{kindPlace, location.RowID(&p)}, p.Delete, row})
+	}
+	if o.Switches != nil {
+		row := &SwitchesState{Switches: *o.Switches, Version: version, By: by, At: at}
+		list = append(list, settingChange{settingKey{kind: kindSwitches}, false, row})
+	}
+	return list
+}
+
+// take sets or deletes a row.
+func (s *localSettings) take(c *settingChange) {
+	old, there := s.rows[c.settingKey]
+	switch {
+	case c.deleted && there:
+		delete(s.rows, c.settingKey)
+		s.keys.drop(s.keys.key(c.kind, c.id))
+	case !c.deleted && (!there || !old.equals(c.row)):
+		s.rows[c.settingKey] = c.row
+		s.changed = append(s.changed, c.settingKey)
+	}
+}
+
 // refusal returns why an administrator's observation cannot be taken; "": it can.
-func (s *localSettings) refusal(o *acuity.Observation) string {
+func (s *localSettings) refusal(o *acuity.Observation, changes []settingChange) string {
 	expect := acuity.ExpectAnything
 	if o.Act != nil {
 		if expect = o.Act.Expect; s.isTable(o, expect) {
 			expect = acuity.ExpectAnything // of each row: the table is as it was
 		}
 	}
-	added, placed := 0, 0
-	check := func(there bool, version int64, gone bool) string {
+	sizes := map[string]int{}
+	for k := range s.rows {
+		sizes[k.kind]++
+	}
+	for _, c := range changes {
+		old, there := s.rows[c.settingKey]
 		switch {
 		case expect == acuity.ExpectNone && there,
 			expect == acuity.ExpectSome && !there,
-			expect > 0 && (!there || version != expect):
+			expect > 0 && (!there || old.version() != expect):
 			return ReasonPrecondition
-		case gone && !there:
+		case c.deleted && !there:
 			return ReasonNotThere
-		}
-		return ""
-	}
-	for i := range o.Mappings {
-		m, version := s.mappings[o.Mappings[i].ID], int64(0)
-		if m != nil {
-			version = m.Version
-		} else if !o.Mappings[i].Delete {
-			added++
-		}
-		if reason := check(m != nil, version, o.Mappings[i].Delete); reason != "" {
-			return reason
+		case !there:
+			sizes[c.kind]++
 		}
 	}
-	for i := range o.Rules {
-		r, version := s.rules[o.Rules[i].Factor], int64(0)
-		if r != nil {
-			version = r.Version
-		}
-		if reason := check(r != nil, version, o.Rules[i].Delete); reason != "" {
-			return reason
-		}
-	}
-	for i := range o.Locations {
-		p, version := s.places[location.RowID(&o.Locations[i])], int64(0)
-		if p != nil {
-			version = p.Version
-		} else if !o.Locations[i].Delete {
-			placed++
-		}
-		if reason := check(p != nil, version, o.Locations[i].Delete); reason != "" {
-			return reason
-		}
-	}
-	if o.Switches != nil {
-		version := int64(0)
-		if s.switches != nil {
-			version = s.switches.Version
-		}
-		if reason := check(s.switches != nil, version, false); reason != "" {
-			return reason
-		}
-	}
-	if len(s.mappings)+added > capMappings || len(s.places)+placed > capPlaces {
+	if sizes[kindMapping] > capMappings || sizes[kindPlace] > capPlaces {
 		return ReasonTooMany
 	}
 	return ""
 }
 
+// confirmRoom makes the room of a row of the location table known and confirmed. A
+// census that lists the room may label it otherwise (H18).
+func (g *registry) confirmRoom(in *intake, p *acuity.Place) {
+	if p.Delete || !p.HasRoomID {
+		return
+	}
+	r := g.room(p.RoomID)
+	if r == nil {
+		if g.addRoom(RoomState{ID: p.RoomID, Label: p.Label, Area: p.Area}) == nil {
+			in.warn("too_many_rooms", "roomId")
+		}
+		return
+	}
+	before := r.RoomState
+	say(&r.Label, p.Label)
+	say(&r.Area, p.Area)
+	r.Registered, r.PointOfCare, r.Room = false, "", ""
+	if r.Label != before.Label || r.Area != before.Area || before.Registered {
+		g.work.markRoom(r, markState)
+	}
+}
+
 // compile makes rules, terminology map and location table ready for use. All statements
 // are read anew.
 func (u *State) compile() {
-	rules := u.settings.inForce()
+	var rules []catalogue.Rule
+	var mappings []acuity.Mapping
+	for _, row := range u.settings.rows {
+		switch row := row.(type) {
+		case *MappingState:
+			mappings = append(mappings, row.Mapping)
+		case *RuleState:
+			rules = append(rules, catalogue.Rule{Factor: row.Factor, Lines: row.Lines})
+		}
+	}
+	slices.SortFunc(rules, func(a, b catalogue.Rule) int { return cmp.Compare(a.Factor, b.Factor) })
+	slices.SortFunc(mappings, func(a, b acuity.Mapping) int { return cmp.Compare(a.ID, b.ID) })
 	u.matcher.cat = catalogue.Default().With(rules)
 	u.chart.Unit.Rules = rules
-	list := make([]acuity.Mapping, 0, len(u.settings.mappings))
-	for _, m := range u.settings.mappings {
-		list = append(list, m.Mapping)
-	}
-	slices.SortFunc(list, func(a, b acuity.Mapping) int { return cmp.Compare(a.ID, b.ID) })
-	u.matcher.maps = terminology.NewMappings(list)
+	u.matcher.maps = terminology.NewMappings(mappings)
 	u.matcher.maps.Medication = u.names.medication
 	u.matcher.reader = terminology.Reader{Catalogue: u.matcher.cat, Mappings: u.matcher.maps}
 	u.locations.table.SetRows(u.settings.locations())
 }
 
+// locations returns the rows that name a place, for the resolution of rooms.
+func (s *localSettings) locations() (list []*acuity.Place) {
+	for _, row := range s.rows {
+		if p, ok := row.(*PlaceState); ok && (p.PointOfCare != "" || p.Room != "" || p.Bed != "") {
+			list = append(list, &p.Place)
+		}
+	}
+	return list
+}
+
 // switchesInForce returns the switches in force.
 func (s *localSettings) switchesInForce() acuity.Switches {
-	if s.switches == nil {
-		return acuity.Switches{}
+	if row, ok := s.rows[settingKey{kind: kindSwitches}].(*SwitchesState); ok {
+		return row.Switches
 	}
-	return s.switches.Switches
+	return acuity.Switches{}
 }
 
 // write writes the records of the local settings.
 func (s *localSettings) write(write func(key []byte, s Record)) {
-	for id, m := range s.mappings {
-		write(s.keys.key(kindMapping, id), m)
-	}
-	for f, r := range s.rules {
-		write(s.keys.key(kindRule, f.ID()), r)
-	}
-	for id, p := range s.places {
-		write(s.keys.key(kindPlace, id), p)
-	}
-	if s.switches != nil {
-		write(s.keys.key(kindSwitches, ""), s.switches)
+	for k, row := range s.rows {
+		write(s.keys.key(k.kind, k.id), row)
 	}
 }
 
 // writeDirty writes the local settings that changed.
 func (s *localSettings) writeDirty(write func(key []byte, s Record)) {
-	for _, m := range s.changedMappings {
-		if row := s.mappings[m]; row != nil {
-			write(s.keys.key(kindMapping, m), row)
+	for _, k := range s.changed {
+		if row, there := s.rows[k]; there {
+			write(s.keys.key(k.kind, k.id), row)
 		}
 	}
-	for _, f := range s.changedRules {
-		if row := s.rules[f]; row != nil {
-			write(s.keys.key(kindRule, f.ID()), row)
-		}
-	}
-	for _, id := range s.changedPlaces {
-		if row := s.places[id]; row != nil {
-			write(s.keys.key(kindPlace, id), row)
-		}
-	}
-	if s.changedSwitches {
-		write(s.keys.key(kindSwitches, ""), s.switches)
-	}
-	s.changedMappings, s.changedRules, s.changedPlaces, s.changedSwitches = emptied(s.changedMappings), emptied(s.changedRules), emptied(s.changedPlaces), false
+	s.changed = emptied(s.changed)
 }
 
 // LocalSettings calls write for every record that administrators see in lists: the local
@@ -255,50 +278,6 @@ func (u *State) Unknown(id int32) *RoomState {
 	return nil
 }
 
-// takeRule puts a rule in force, or deletes it.
-func (s *localSettings) takeRule(in *intake, r *catalogue.Rule) {
-	if r.Delete {
-		if s.rules[r.Factor] != nil {
-			delete(s.rules, r.Factor)
-			s.keys.drop(s.keys.key(kindRule, r.Factor.ID()))
-		}
-		return
-	}
-	if old := s.rules[r.Factor]; old != nil && slices.Equal(old.Lines, r.Lines) && old.Comment == r.Comment {
-		return
-	}
-	state := &RuleState{Rule: *r, Version: s.facts.Version + 1, By: in.o.Source, At: in.o.ReceivedAt}
-	state.Lines = slices.Clone(r.Lines)
-	s.rules[r.Factor] = state
-	s.changedRules = append(s.changedRules, r.Factor)
-}
-
-// inForce returns the rules in force, by factor.
-func (s *localSettings) inForce() []catalogue.Rule {
-	var list []catalogue.Rule
-	for _, r := range s.rules {
-		list = append(list, catalogue.Rule{Factor: r.Factor, Lines: r.Lines})
-	}
-	slices.SortFunc(list, func(a, b catalogue.Rule) int { return cmp.Compare(a.Factor, b.Factor) })
-	return list
-}
-
-// takeMapping takes a row of the terminology map, or deletes it.
-func (s *localSettings) takeMapping(in *intake, m *acuity.Mapping) {
-	if m.Delete {
-		if s.mappings[m.ID] != nil {
-			delete(s.mappings, m.ID)
-			s.keys.drop(s.keys.key(kindMapping, m.ID))
-		}
-		return
-	}
-	if old := s.mappings[m.ID]; old != nil && old.Mapping == *m {
-		return
-	}
-	s.mappings[m.ID] = &MappingState{Mapping: *m, Version: s.facts.Version + 1, By: in.o.Source, At: in.o.ReceivedAt}
-	s.changedMappings = append(s.changedMappings, m.ID)
-}
-
 // leastTableVersion is above every version of a row, and the versions of tables that follow
 // from it are exact as numbers of JSON.
 const leastTableVersion = 1 << 52
@@ -321,20 +300,21 @@ func TableVersion(rows map[string]int64) int64 {
 
 // isTable reports whether the table that an act changes has the version that it expects.
 func (s *localSettings) isTable(o *acuity.Observation, version int64) bool {
-	rows := map[string]int64{}
+	kind := kindMapping
 	switch {
 	case version < leastTableVersion:
 		return false
 	case len(o.Mappings) > 0:
-		for id, m := range s.mappings {
-			rows[id] = m.Version
-		}
 	case len(o.Locations) > 0:
-		for id, p := range s.places {
-			rows[id] = p.Version
-		}
+		kind = kindPlace
 	default:
 		return false
+	}
+	rows := map[string]int64{}
+	for k, row := range s.rows {
+		if k.kind == kind {
+			rows[k.id] = row.version()
+		}
 	}
 	return TableVersion(rows) == version
 }

@@ -21,14 +21,13 @@ func TestTableVersion(t *testing.T) {
 	}
 	version := func(places bool) int64 {
 		rows := map[string]int64{}
-		for id, m := range u.settings.mappings {
-			if !places {
-				rows[id] = m.Version
-			}
+		kind := kindMapping
+		if places {
+			kind = kindPlace
 		}
-		for id, p := range u.settings.places {
-			if places {
-				rows[id] = p.Version
+		for k, row := range u.settings.rows {
+			if k.kind == kind {
+				rows[k.id] = row.version()
 			}
 		}
 		return TableVersion(rows)

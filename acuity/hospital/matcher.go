@@ -7,6 +7,7 @@ import (
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/evidence"
 	"svc/acuity/terminology"
 )
 
@@ -44,6 +45,19 @@ func (m *matcher) share(w terminology.SignalText) *terminology.MatchedSignal {
 	}
 	m.signals[at] = r
 	return r
+}
+
+// reread reads a statement with the mappings of the unit, if others read it.
+func (m *matcher) reread(h *evidence.Statement) {
+	if h.Mappings != m.maps {
+		h.MatchedSignal = m.share(h.SignalText)
+	}
+}
+
+// rereadAll reads statements with the mappings of the unit, if others read them.
+func (m *matcher) rereadAll(l *evidence.Statements) *evidence.Statements {
+	l.Reread(m.maps, m.share)
+	return l
 }
 
 // seed is the seed of the hashes of a unit, which never leave the process.

@@ -21,6 +21,10 @@ func (*StatementState) state() {}
 func (*DedupState) state()     {}
 func (*MappingState) state()   {}
 func (*CodeState) state()      {}
+func (*RuleState) state()      {}
+func (*PlaceState) state()     {}
+func (*SwitchesState) state()  {}
+func (*ReferenceState) state() {}
 
 // UnitState is what concerns the hospital as a whole. Its key is the hospital. Version,
 // Since, Level and Run are conclusions: facts cannot give them again, because they say what
@@ -198,38 +202,24 @@ type RuleState struct {
 	At      acuity.Instant // receipt
 }
 
-func (*RuleState) state() {}
-
-// statementRecord is a statement with what only its record needs.
-type statementRecord struct {
-	evidence.Statement
-	version *evidence.Version // nil: of no resource
-	holder  holderName
+// PlaceState is a row of the location table of the hospital.
+type PlaceState struct {
+	acuity.Place
+	Version int64          // of the change that set it
+	By      string         // id of the key that set it
+	At      acuity.Instant // receipt
 }
 
-// holderName names whom a statement is kept with: a visit, for good; the patient whom it
-// names; or its room.
-type holderName struct {
-	visit string
-	named *subjectName // the patient; nil: the statement names none
+// SwitchesState is the switches of the hospital.
+type SwitchesState struct {
+	acuity.Switches
+	Version int64          // of the change that set them
+	By      string         // id of the key that set them
+	At      acuity.Instant // receipt
 }
 
-// patient returns the name of the patient; the zero value: the statement names none.
-func (o *holderName) patient() subjectName {
-	if o.named == nil {
-		return subjectName{}
-	}
-	return *o.named
-}
-
-// record returns the record as it is written.
-func (r *statementRecord) record() StatementState {
-	s := StatementState{Number: r.Number, Signal: r.Signal(), ReceivedAt: r.ReceivedAt, Feed: r.Feed, Settled: r.Settled}
-	s.Room, s.ObservedAt, s.StartedAt = r.Room, r.ObservedAt, r.StartedAt
-	name := r.holder.patient()
-	s.Visit, s.Patient, s.Subject = r.holder.visit, name.patient, name.subject
-	if v := r.version; v != nil {
-		s.Resource, s.UpdatedAt = v.Resource, v.UpdatedAt
-	}
-	return s
+// ReferenceState is the newest state of a reference.
+type ReferenceState struct {
+	acuity.Reference
+	Version int64 // of the change that set it
 }

@@ -12,14 +12,6 @@ import (
 	"svc/acuity/terminology"
 )
 
-// ReferenceState is the newest state of a reference.
-type ReferenceState struct {
-	acuity.Reference
-	Version int64 // of the change that set it
-}
-
-func (*ReferenceState) state() {}
-
 // says reports whether the state equals a reference. For a newborn the time is a part of
 // it.
 func (s *ReferenceState) says(r *acuity.Reference) bool {

@@ -107,7 +107,7 @@ func New(hospital string) *State {
 		visits: map[string]*visit{}, unknown: unknownVisits{}, looks: map[int32][]*visit{},
 	}}
 	g := &u.registry
-	u.settings = newLocalSettings(g)
+	u.settings = localSettings{registry: g, rows: map[settingKey]setting{}}
 	u.dedup = deduplication{registry: g, byID: map[string]*DedupState{}}
 	u.worklist = worklist{registry: g, matcher: &u.matcher, codes: map[string]*CodeState{}}
 	u.names = names{

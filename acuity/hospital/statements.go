@@ -140,19 +140,6 @@ func (k *statements) settleStatements(r *room, now acuity.Instant) {
 	k.work.settled = emptied(list)
 }
 
-// reread reads a statement with the mappings of the unit, if others read it.
-func (m *matcher) reread(h *evidence.Statement) {
-	if h.Mappings != m.maps {
-		h.MatchedSignal = m.share(h.SignalText)
-	}
-}
-
-// rereadAll reads statements with the mappings of the unit, if others read them.
-func (m *matcher) rereadAll(l *evidence.Statements) *evidence.Statements {
-	l.Reread(m.maps, m.share)
-	return l
-}
-
 // collect keeps the record of a statement until all records are there.
 func (k *statements) collect(s *StatementState) {
 	r := statementRecord{version: evidence.VersionOf(&s.Signal), holder: holderName{visit: s.Visit}, Statement: evidence.Statement{
@@ -207,4 +194,38 @@ func (k *statements) writeResourceStatements(list []evidence.ResourceStatement, 
 		s := (&statementRecord{Statement: list[i].Statement, version: list[i].Version, holder: with}).record()
 		write(k.keys.statement(s.Number), &s)
 	}
+}
+
+// statementRecord is a statement with what only its record needs.
+type statementRecord struct {
+	evidence.Statement
+	version *evidence.Version // nil: of no resource
+	holder  holderName
+}
+
+// holderName names whom a statement is kept with: a visit, for good; the patient whom it
+// names; or its room.
+type holderName struct {
+	visit string
+	named *subjectName // the patient; nil: the statement names none
+}
+
+// patient returns the name of the patient; the zero value: the statement names none.
+func (o *holderName) patient() subjectName {
+	if o.named == nil {
+		return subjectName{}
+	}
+	return *o.named
+}
+
+// record returns the record as it is written.
+func (r *statementRecord) record() StatementState {
+	s := StatementState{Number: r.Number, Signal: r.Signal(), ReceivedAt: r.ReceivedAt, Feed: r.Feed, Settled: r.Settled}
+	s.Room, s.ObservedAt, s.StartedAt = r.Room, r.ObservedAt, r.StartedAt
+	name := r.holder.patient()
+	s.Visit, s.Patient, s.Subject = r.holder.visit, name.patient, name.subject
+	if v := r.version; v != nil {
+		s.Resource, s.UpdatedAt = v.Resource, v.UpdatedAt
+	}
+	return s
 }

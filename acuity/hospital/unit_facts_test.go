@@ -214,7 +214,7 @@ func TestRestoreTakesRecordsAway(t *testing.T) {
 		}
 	}
 	r.Restored()
-	if x, y := rendered(r.Chart()), rendered(New(testHospital).Chart()); x != y || len(r.visits)+len(r.rooms)+len(r.dedup.byID)+len(r.worklist.codes)+len(r.settings.mappings) != 0 {
+	if x, y := rendered(r.Chart()), rendered(New(testHospital).Chart()); x != y || len(r.visits)+len(r.rooms)+len(r.dedup.byID)+len(r.worklist.codes)+len(r.settings.rows) != 0 {
 		t.Errorf("not empty\n%s\n%s", x, y)
 	}
 	for _, key := range []string{"other/unit", testHospital + "/else/1", testHospital + "/room/x", testHospital + "/statement/x"} {
