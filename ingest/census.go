@@ -152,3 +152,31 @@ func (o object) diagnoses() (all []acuity.Diagnosis, present bool) {
 	}
 	return all, present
 }
+
+type censusShape struct {
+	AsOf       string            `json:"asOf,omitempty" pattern:"time"`
+	TotalRooms int32             `json:"totalRooms,omitempty" minimum:"0" maximum:"10000" doc:"Rooms of the unit, also those that are not listed."`
+	Rooms      []censusRoomShape `json:"rooms" maxItems:"500"`
+}
+
+type censusRoomShape struct {
+	RoomID             int32            `json:"roomId" minimum:"0" maximum:"2147483647"`
+	RoomLabel          string           `json:"roomLabel,omitempty" maxLength:"100"`
+	Area               string           `json:"area,omitempty" maxLength:"100"`
+	Status             string           `json:"status" enum:"occupied,empty,blocked"`
+	VisitID            string           `json:"visitId,omitempty" maxLength:"200"`
+	PatientClass       string           `json:"patientClass,omitempty" enum:"I,O,E,P,R,B,N,C,U"`
+	Service            string           `json:"service,omitempty" maxLength:"64"`
+	PrimaryFactor      string           `json:"primaryFactor,omitempty" maxLength:"64"`
+	PrimaryFactorSince string           `json:"primaryFactorSince,omitempty" pattern:"time"`
+	Modifiers          []string         `json:"modifiers,omitempty" maxItems:"100" doc:"Ids of modifiers of the catalogue."`
+	Diagnoses          []diagnosisShape `json:"diagnoses,omitempty" maxItems:"100"`
+	DeliveredAt        string           `json:"deliveredAt,omitempty" pattern:"time"`
+	DeliveryMode       string           `json:"deliveryMode,omitempty" enum:"vaginal,cesarean"`
+	Newborns           []newbornShape   `json:"newborns,omitempty" maxItems:"10"`
+}
+
+type newbornShape struct {
+	VisitID       string `json:"visitId,omitempty" maxLength:"200"`
+	PrimaryFactor string `json:"primaryFactor,omitempty" maxLength:"64"`
+}

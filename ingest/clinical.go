@@ -116,3 +116,20 @@ func (o object) value(name string) codes.Value {
 		return codes.Value{}
 	}
 }
+
+type clinicalShape struct {
+	RoomID    int32         `json:"roomId" minimum:"0" maximum:"2147483647"`
+	RoomLabel string        `json:"roomLabel,omitempty" maxLength:"100"`
+	Signals   []signalShape `json:"signals" maxItems:"500"`
+}
+
+type signalShape struct {
+	Kind       string `json:"kind" enum:"medication,observation,lab,device"`
+	System     string `json:"system" enum:"RxNorm,LOINC,SNOMED,local,SNOMED-CT" doc:"local with the id of a factor as code is manual evidence of that factor."`
+	Code       string `json:"code" pattern:"word" maxLength:"64"`
+	Display    string `json:"display,omitempty" maxLength:"2000" doc:"Some rules match on its words."`
+	Value      any    `json:"value,omitempty" types:"string,number" maxLength:"2000" doc:"A text or a number."`
+	Status     string `json:"status,omitempty" maxLength:"64" doc:"active if absent. completed, stopped, cancelled and entered-in-error end it, on-hold pauses it."`
+	ObservedAt string `json:"observedAt,omitempty" pattern:"time"`
+	StartedAt  string `json:"startedAt,omitempty" pattern:"time" doc:"Of a medication: time decay starts here."`
+}

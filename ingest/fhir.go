@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"encoding/json"
 	"net/http"
 	"strconv"
 
@@ -8,6 +9,7 @@ import (
 	"svc/acuity/hospital"
 	"svc/ingest/fhir"
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/contract"
 )
 
 type fhirAnswer struct {
@@ -232,3 +234,28 @@ func (a *fhirAnswer) bundle(facts *fhir.Facts) responseBundle {
 	}
 	return b
 }
+
+// resourcesShape is one resource, or a list of them in either form. Each may have more
+// fields than the named ones.
+var resourcesShape = contract.AnyOf{resourceShape{}, resourceListShape{}, []json.RawMessage{}}
+
+type resourceShape struct {
+	ResourceType any `json:"resourceType" doc:"Of a resource that is taken: its type, or Bundle."`
+}
+
+type resourceListShape struct {
+	Resources any `json:"resources" types:"array,object,null"`
+}
+
+func (resourceShape) Open()     {}
+func (resourceListShape) Open() {}
+
+var sampleFHIR = []contract.Example{{
+	Name: "Admission with a condition",
+	Text: `{"resourceType":"Bundle","type":"transaction","entry":[` +
+		`{"fullUrl":"urn:uuid:0c3151bd-1cbf-4d64-b04d-cd9187a4c6e0","resource":{"resourceType":"Encounter","id":"enc-1","status":"in-progress",` +
+		`"class":{"system":"http://terminology.hl7.org/CodeSystem/v3-ActCode","code":"IMP"},"identifier":[{"value":"VN9003"}],` +
+		`"period":{"start":"2026-03-04T09:29:00-06:00"},"location":[{"location":{"display":"LDR 6"},"status":"active"}]}},` +
+		`{"resource":{"resourceType":"Condition","id":"con-1","encounter":{"reference":"urn:uuid:0c3151bd-1cbf-4d64-b04d-cd9187a4c6e0"},` +
+		`"clinicalStatus":{"coding":[{"code":"active"}]},"code":{"coding":[{"system":"http://hl7.org/fhir/sid/icd-10-cm","code":"O14.13"}]}}}]}`,
+}}

@@ -6,13 +6,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
-	"svc/internal/httpapi"
 )
 
 // These constants bound what one answer lists.
@@ -23,57 +21,9 @@ const (
 
 const usualFields = 32 // fields of one body, for which memory is reserved
 
-// reader decodes one body and collects every rule that the body breaks, so that a sender
-// learns of all of them at once. What it collects never holds a value of the body.
-type reader struct {
-	now       acuity.Instant
-	zone      *time.Location
-	pseudonym func(kind, value string) string
-
-	faults   []httpapi.Detail // rules broken by a malformed body
-	misfits  []httpapi.Detail // rules broken by a well-formed body that cannot be applied: its parts contradict, or name what does not exist
-	warnings []acuity.Warning
-
-	places  Places
-	notices []Notice // about parts that were refused though the body was taken, and about issues of FHIR
-	warned  int      // number of warnings among the notices
-
-	space []member // shared memory for the fields of all objects
-}
-
 func (s *server) reader(o *acuity.Observation) *reader {
 	pseudonym := s.Pseudonyms.forHospital(o.Hospital)
 	return &reader{now: o.ReceivedAt, zone: s.Zone(o.Hospital), pseudonym: pseudonym, places: Places{pseudonym: pseudonym}}
-}
-
-func (r *reader) fault(path, rule string) {
-	if len(r.faults) < maxDetails {
-		r.faults = append(r.faults, httpapi.Detail{Path: path, Rule: rule})
-	}
-}
-
-func (r *reader) unfit(path, rule string) {
-	if len(r.misfits) < maxDetails {
-		r.misfits = append(r.misfits, httpapi.Detail{Path: path, Rule: rule})
-	}
-}
-
-func (r *reader) warn(code, path string) {
-	if len(r.warnings) < maxWarnings {
-		r.warnings = append(r.warnings, acuity.Warning{Code: code, Path: path})
-	}
-}
-
-// problem returns why the body is refused; nil if it is not refused.
-func (r *reader) problem() *httpapi.Problem {
-	switch {
-	case len(r.faults) > 0:
-		return &httpapi.Problem{Kind: httpapi.Invalid, Message: "The body breaks the rules listed in details.", Details: append(r.faults, r.misfits...)}
-	case len(r.misfits) > 0:
-		return &httpapi.Problem{Kind: httpapi.Unprocessable, Message: "The body is well formed, but cannot be applied; see details.", Details: r.misfits}
-	default:
-		return nil
-	}
 }
 
 // object is one JSON object while it is read. The zero value has no fields and stands for

@@ -3,8 +3,13 @@ package ingest
 import (
 	"net/http"
 	"path"
+	"slices"
+	"strconv"
+	"strings"
 
 	"svc/acuity"
+	"svc/ingest/fhir"
+	"svc/ingest/hl7"
 	"svc/internal/httpapi"
 )
 
@@ -133,3 +138,221 @@ func (w *statusWriter) WriteHeader(status int) {
 
 // Unwrap is for [http.ResponseController].
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Notice names one rule that a message or body broke, or one warning about it. It says
+// which message and where in it, and never holds a value of the message.
+type Notice struct {
+	Refused   bool   // false: it was accepted, with this warning
+	ControlID string // of the HL7 message, as [showControlID] returns it; "": there is none
+	Code      string // stable
+	Path      string // "": the whole message or body
+}
+
+// maxNotices bounds the notices of one body.
+const maxNotices = 100
+
+// showControlID returns a control id that may be stored: the id itself, or its keyed
+// pseudonym. Senders choose control ids freely, and some put patient numbers into them.
+// An id is stored only if it looks like a counter, a time or a random number. Such an
+// id has a digit, and no word of more than four letters.
+func showControlID(id string, pseudonym func(kind, value string) string) string {
+	digits, letters, word, hex := 0, 0, 0, true
+	for i := range len(id) {
+		c := id[i]
+		switch {
+		case c >= '0' && c <= '9':
+			digits, letters = digits+1, 0
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
+			letters++
+			word, hex = max(word, letters), hex && (c|0x20) <= 'f'
+		case strings.IndexByte("._:/+={}-", c) >= 0:
+			letters = 0
+		default:
+			digits = -len(id) // no counter and no random number has such a character
+		}
+	}
+	plain := digits > 0 && (word <= maxWord || hex && len(id) >= leastHex) && len(id) <= maxControlID
+	if id == "" || plain {
+		return id
+	}
+	return pseudonym("control", id)
+}
+
+const (
+	maxControlID = 64
+	maxWord      = 4  // letters
+	leastHex     = 16 // hexadecimal digits in a row; so many may form words by chance
+)
+
+func requestID(r *http.Request) string { return httpapi.PlainRequestID(r.Context()) }
+
+// refusals returns the notices of a request that was refused as a whole.
+func refusals(r *http.Request) (all []Notice) {
+	problem := httpapi.Refusal(r.Context())
+	for _, d := range problem.Details {
+		all = append(all, Notice{Refused: true, Code: d.Rule, Path: d.Path})
+	}
+	if all == nil {
+		all = []Notice{{Refused: true, Code: strconv.Itoa(problem.Kind.Status())}}
+	}
+	return all
+}
+
+// addNotice adds a notice about the body, up to maxNotices.
+func (r *reader) addNotice(n Notice) {
+	if len(r.notices) < maxNotices {
+		r.notices = append(r.notices, n)
+	}
+}
+
+// refuseMessage adds a notice about the fault for which an HL7 message is refused.
+func (r *reader) refuseMessage(f *hl7.Fault, path, controlID string) {
+	r.addNotice(Notice{Refused: true, ControlID: showControlID(controlID, r.pseudonym), Code: f.Name(), Path: path + f.Place()})
+}
+
+// issues adds notices about faulty FHIR resources.
+func (r *reader) issues(all []fhir.Issue) {
+	for _, i := range all {
+		switch i.Severity {
+		case "error":
+			r.addNotice(Notice{Refused: true, Code: i.Code, Path: i.Expression})
+		case "warning":
+			r.warned++
+			r.addNotice(Notice{Code: i.Code, Path: i.Expression})
+		}
+	}
+}
+
+// allNotices returns all notices of a body that was read, its warnings among them.
+func (r *reader) allNotices() []Notice {
+	for _, w := range r.warnings {
+		r.addNotice(Notice{ControlID: r.places.controlID(w.Path), Code: w.Code, Path: w.Path})
+	}
+	return r.drainNotices()
+}
+
+// drainNotices returns the collected notices and forgets them.
+func (r *reader) drainNotices() []Notice {
+	all := r.notices
+	r.notices = nil
+	return all
+}
+
+// placesForWarnings returns the places of the body, which the warnings of applying it
+// need.
+func (r *reader) placesForWarnings() *Places {
+	kept := r.places
+	kept.readWarnings = r.warnings
+	return &kept
+}
+
+// Places maps paths in an observation to paths in the body that it was made from. The
+// code that applies an observation knows only paths in the observation.
+type Places struct {
+	// Some of several events in a body may be refused; the observation has the others.
+	// list names the list of events in the body. origins has the index in that list for
+	// each event of the observation.
+	list    string
+	origins []int
+
+	controlIDs   []string           // control ids of HL7 messages, in the order of the body
+	encounters   []string           // FHIR only: the resource that each event was made from
+	resource     func(i int) string // FHIR only: the resource that signal i was made from
+	readWarnings []acuity.Warning   // warnings that were reported while the body was read
+	pseudonym    func(kind, value string) string
+}
+
+// Events returns the number of events for which p has places, at least 1.
+func (p *Places) Events() int { return max(len(p.origins), len(p.controlIDs), len(p.encounters), 1) }
+
+// Notice returns the notice of a warning about applying the observation; false if the
+// same warning was already reported.
+func (p *Places) Notice(w acuity.Warning) (Notice, bool) {
+	path := p.locate(w.Path)
+	if p.encounters != nil {
+		path = p.encounter(w)
+	}
+	if slices.ContainsFunc(p.readWarnings, func(t acuity.Warning) bool { return t.Code == w.Code && strings.HasPrefix(t.Path, path) }) {
+		return Notice{}, false
+	}
+	return Notice{ControlID: p.controlID(path), Code: w.Code, Path: path}, true
+}
+
+// Refusal returns the notice of event i of the observation, which was not applied.
+func (p *Places) Refusal(i int, reason string) Notice {
+	n, _ := p.Notice(acuity.Warning{Code: reason, Path: item("events", i)})
+	n.Refused, n.Code = true, reason
+	return n
+}
+
+// ControlID returns the control id of the message, if the body has exactly one.
+func (p *Places) ControlID() string {
+	if len(p.controlIDs) != 1 {
+		return ""
+	}
+	return showControlID(p.controlIDs[0], p.pseudonym)
+}
+
+// locate returns the path in the body for a path in the observation.
+func (p *Places) locate(path string) string {
+	n, rest, ok := eventPath(path)
+	if !ok || n >= len(p.origins) {
+		return path
+	}
+	return item(p.list, p.origins[n]) + rest
+}
+
+// eventPath splits a path of the observation into the index of an event and the rest.
+func eventPath(path string) (n int, rest string, ok bool) { return pathIn("events", path) }
+
+// pathIn splits a path into the index of an element of list and the rest.
+func pathIn(list, path string) (n int, rest string, ok bool) {
+	rest, ok = strings.CutPrefix(path, list+"[")
+	digits, rest, cut := strings.Cut(rest, "]")
+	n, err := strconv.Atoi(digits)
+	return n, rest, ok && cut && err == nil && n >= 0
+}
+
+// part returns the part of the body for a path of the observation.
+func (p *Places) part(path string) string {
+	n, _, event := eventPath(path)
+	s, _, signal := pathIn("signals", path)
+	switch {
+	case event && n < len(p.encounters):
+		return p.encounters[n]
+	case signal && p.resource != nil:
+		return p.resource(s)
+	case event && n == 0 && p.list == "": // the body is a single event
+		return ""
+	}
+	return p.locate(path)
+}
+
+// statementWarnings are warnings of the domain about a statement on a visit or a patient,
+// not about an event.
+var statementWarnings = []string{"reference_waiting", "value_unreadable"}
+
+// encounter returns the FHIR resource that a warning is about, if it is known.
+func (p *Places) encounter(w acuity.Warning) string {
+	n, _, ok := eventPath(w.Path)
+	switch {
+	case ok && n < len(p.encounters):
+		return p.encounters[n]
+	case w.Path == "" && len(p.encounters) == 1 && !slices.Contains(statementWarnings, w.Code):
+		return p.encounters[0]
+	}
+	return w.Path
+}
+
+// controlID returns the control id of the message at a path of the body, as
+// [showControlID] returns it.
+func (p *Places) controlID(path string) string {
+	n := 0
+	if p.list != "" || len(p.controlIDs) != 1 {
+		var ok bool
+		if n, _, ok = pathIn("messages", path); !ok || n >= len(p.controlIDs) {
+			return ""
+		}
+	}
+	return showControlID(p.controlIDs[n], p.pseudonym)
+}

@@ -84,3 +84,18 @@ func (o object) place() acuity.Place {
 	}
 	return p
 }
+
+type placesShape struct {
+	Locations []placeShape `json:"locations" minItems:"1" maxItems:"2000"`
+}
+
+type placeShape struct {
+	PointOfCare   string `json:"pointOfCare,omitempty" maxLength:"100"`
+	Room          string `json:"room,omitempty" maxLength:"100"`
+	Bed           string `json:"bed,omitempty" maxLength:"100"`
+	RoomID        int32  `json:"roomId,omitempty" minimum:"0" maximum:"2147483647"`
+	RoomLabel     string `json:"roomLabel,omitempty" maxLength:"100" doc:"Of the room; with roomId only."`
+	Area          string `json:"area,omitempty" maxLength:"100" doc:"Of the room; with roomId only."`
+	Outside       bool   `json:"outside,omitempty" doc:"Not of this unit; without roomId."`
+	PrimaryFactor string `json:"primaryFactor,omitempty" maxLength:"64" doc:"Of whoever is placed here."`
+}

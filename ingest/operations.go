@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
 
@@ -24,7 +23,7 @@ func actRoutes() []contract.Route[*acts] {
 }
 
 // feedRoutes are the operations with their handlers. The body shapes below document
-// the bodies, and the handlers read the bodies by them (shape.go).
+// the bodies, and the handlers read the bodies by them.
 func feedRoutes() []contract.Route[*server] {
 	all := []contract.Route[*server]{
 		{Operation: contract.Operation{
@@ -122,134 +121,4 @@ var factors = []httpapi.Kind{httpapi.Unprocessable}
 
 func jsonBody(limit int64, shape any, examples ...contract.Example) []contract.Body {
 	return []contract.Body{{Type: jsonType, Shape: shape, Limit: limit, Examples: examples}}
-}
-
-const sampleAdmission = "MSH|^~\\&|EPIC|STMARY|SVC|STMARY|20260304093010-0600||ADT^A01^ADT_A01|M1002|P|2.5.1\r" +
-	"EVN|A01|20260304092900-0600\rPID|1||MRN7001^^^STMARY^MR\rPV1|1|I|L&D^LDR 4^01|L|||||||||||||||VN9001\r" +
-	"DG1|1||O14.13^Severe pre-eclampsia, third trimester^I10||20260304092500-0600|W\r"
-
-var sampleFHIR = []contract.Example{{Name: "Admission with a condition", Text: `{"resourceType":"Bundle","type":"transaction","entry":[{"fullUrl":"urn:uuid:0c3151bd-1cbf-4d64-b04d-cd9187a4c6e0","resource":{"resourceType":"Encounter","id":"enc-1","status":"in-progress","class":{"system":"http://terminology.hl7.org/CodeSystem/v3-ActCode","code":"IMP"},"identifier":[{"value":"VN9003"}],"period":{"start":"2026-03-04T09:29:00-06:00"},"location":[{"location":{"display":"LDR 6"},"status":"active"}]}},{"resource":{"resourceType":"Condition","id":"con-1","encounter":{"reference":"urn:uuid:0c3151bd-1cbf-4d64-b04d-cd9187a4c6e0"},"clinicalStatus":{"coding":[{"code":"active"}]},"code":{"coding":[{"system":"http://hl7.org/fhir/sid/icd-10-cm","code":"O14.13"}]}}}]}`}}
-
-// resourcesShape is one resource, or a list of them in either form.
-var resourcesShape = contract.AnyOf{resourceShape{}, resourceListShape{}, []json.RawMessage{}}
-
-type resourceShape struct {
-	ResourceType any `json:"resourceType" doc:"Of a resource that is taken: its type, or Bundle."`
-}
-
-// Open says that the object may have more fields than the named ones.
-func (resourceShape) Open() {}
-
-// Open says that the object may have more fields than the named ones.
-func (resourceListShape) Open() {}
-
-type resourceListShape struct {
-	Resources any `json:"resources" types:"array,object,null"`
-}
-
-type adtShape struct {
-	EventID           string           `json:"eventId,omitempty" maxLength:"200" doc:"Identity of the event: the same again is a duplicate. Without it the facts are the identity."`
-	EventType         string           `json:"eventType" enum:"A01,A02,A03,A04,A08,A11,A12,A13,admit,transfer,discharge,register,update,cancel-admit,cancel-transfer,cancel-discharge" doc:"Name in HL7, or the word."`
-	OccurredAt        string           `json:"occurredAt" pattern:"time" doc:"Of a cancel: when it was cancelled. Without an offset it is the time of the hospital."`
-	RecordedAt        string           `json:"recordedAt,omitempty" pattern:"time"`
-	CancelsOccurredAt string           `json:"cancelsOccurredAt,omitempty" pattern:"time" doc:"Of a cancel: occurredAt of what is cancelled."`
-	VisitID           string           `json:"visitId" pattern:"word" maxLength:"200" doc:"Number of the visit, the same in every feed. Only a keyed pseudonym is kept."`
-	PatientID         string           `json:"patientId,omitempty" maxLength:"200" doc:"Only a keyed pseudonym is kept."`
-	MotherVisitID     string           `json:"motherVisitId,omitempty" maxLength:"200" doc:"Of a newborn."`
-	RoomID            int32            `json:"roomId,omitempty" minimum:"0" maximum:"2147483647" doc:"Wins over location."`
-	RoomLabel         string           `json:"roomLabel,omitempty" maxLength:"100"`
-	Location          *locationShape   `json:"location,omitempty"`
-	PriorRoomID       int32            `json:"priorRoomId,omitempty" minimum:"0" maximum:"2147483647"`
-	PriorLocation     *locationShape   `json:"priorLocation,omitempty"`
-	PatientClass      string           `json:"patientClass,omitempty" enum:"I,O,E,P,R,B,N,C,U" doc:"HL7 table 0004."`
-	Service           string           `json:"service,omitempty" maxLength:"64"`
-	PrimaryFactor     string           `json:"primaryFactor,omitempty" maxLength:"64" doc:"Id of a primary factor of the catalogue."`
-	Diagnoses         []diagnosisShape `json:"diagnoses,omitempty" maxItems:"100" doc:"All diagnoses of the visit; an empty list clears them."`
-}
-
-type locationShape struct {
-	PointOfCare string `json:"pointOfCare,omitempty" maxLength:"100"`
-	Room        string `json:"room,omitempty" maxLength:"100"`
-	Bed         string `json:"bed,omitempty" maxLength:"100"`
-	Facility    string `json:"facility,omitempty" maxLength:"100"`
-}
-
-type diagnosisShape struct {
-	System  string `json:"system,omitempty" maxLength:"64" doc:"ICD-10-CM, SNOMED-CT, LOINC, RxNorm, local, or a name of HL7 table 0396."`
-	Code    string `json:"code" pattern:"word" maxLength:"64"`
-	Display string `json:"display,omitempty" maxLength:"2000"`
-	OnsetAt string `json:"onsetAt,omitempty" pattern:"time"`
-}
-
-type batchShape struct {
-	Events []adtShape `json:"events" minItems:"1" maxItems:"500" open:"true"`
-}
-
-type censusShape struct {
-	AsOf       string            `json:"asOf,omitempty" pattern:"time"`
-	TotalRooms int32             `json:"totalRooms,omitempty" minimum:"0" maximum:"10000" doc:"Rooms of the unit, also those that are not listed."`
-	Rooms      []censusRoomShape `json:"rooms" maxItems:"500"`
-}
-
-type censusRoomShape struct {
-	RoomID             int32            `json:"roomId" minimum:"0" maximum:"2147483647"`
-	RoomLabel          string           `json:"roomLabel,omitempty" maxLength:"100"`
-	Area               string           `json:"area,omitempty" maxLength:"100"`
-	Status             string           `json:"status" enum:"occupied,empty,blocked"`
-	VisitID            string           `json:"visitId,omitempty" maxLength:"200"`
-	PatientClass       string           `json:"patientClass,omitempty" enum:"I,O,E,P,R,B,N,C,U"`
-	Service            string           `json:"service,omitempty" maxLength:"64"`
-	PrimaryFactor      string           `json:"primaryFactor,omitempty" maxLength:"64"`
-	PrimaryFactorSince string           `json:"primaryFactorSince,omitempty" pattern:"time"`
-	Modifiers          []string         `json:"modifiers,omitempty" maxItems:"100" doc:"Ids of modifiers of the catalogue."`
-	Diagnoses          []diagnosisShape `json:"diagnoses,omitempty" maxItems:"100"`
-	DeliveredAt        string           `json:"deliveredAt,omitempty" pattern:"time"`
-	DeliveryMode       string           `json:"deliveryMode,omitempty" enum:"vaginal,cesarean"`
-	Newborns           []newbornShape   `json:"newborns,omitempty" maxItems:"10"`
-}
-
-type newbornShape struct {
-	VisitID       string `json:"visitId,omitempty" maxLength:"200"`
-	PrimaryFactor string `json:"primaryFactor,omitempty" maxLength:"64"`
-}
-
-type clinicalShape struct {
-	RoomID    int32         `json:"roomId" minimum:"0" maximum:"2147483647"`
-	RoomLabel string        `json:"roomLabel,omitempty" maxLength:"100"`
-	Signals   []signalShape `json:"signals" maxItems:"500"`
-}
-
-type signalShape struct {
-	Kind       string `json:"kind" enum:"medication,observation,lab,device"`
-	System     string `json:"system" enum:"RxNorm,LOINC,SNOMED,local,SNOMED-CT" doc:"local with the id of a factor as code is manual evidence of that factor."`
-	Code       string `json:"code" pattern:"word" maxLength:"64"`
-	Display    string `json:"display,omitempty" maxLength:"2000" doc:"Some rules match on its words."`
-	Value      any    `json:"value,omitempty" types:"string,number" maxLength:"2000" doc:"A text or a number."`
-	Status     string `json:"status,omitempty" maxLength:"64" doc:"active if absent. completed, stopped, cancelled and entered-in-error end it, on-hold pauses it."`
-	ObservedAt string `json:"observedAt,omitempty" pattern:"time"`
-	StartedAt  string `json:"startedAt,omitempty" pattern:"time" doc:"Of a medication: time decay starts here."`
-}
-
-type hl7Shape struct {
-	Message string `json:"message" pattern:"hl7" doc:"The message, segments ended by CR."`
-}
-
-type rosterShape struct {
-	AsOf   string       `json:"asOf,omitempty" pattern:"time"`
-	Nurses []nurseShape `json:"nurses" maxItems:"500"`
-}
-
-type nurseShape struct {
-	ExternalID      string  `json:"externalId,omitempty" maxLength:"200"`
-	Name            string  `json:"name,omitempty" doc:"Accepted and never kept."`
-	JobCode         string  `json:"jobCode,omitempty" maxLength:"64"`
-	SkillLevel      int     `json:"skillLevel,omitempty" minimum:"0" maximum:"2" doc:"0 novice, 1 experienced, 2 expert or charge."`
-	HireDate        string  `json:"hireDate,omitempty" pattern:"day"`
-	AssignedRoomIDs []int32 `json:"assignedRoomIds,omitempty" maxItems:"50" minimum:"0" maximum:"2147483647"`
-}
-
-type staffingShape struct {
-	NursesOnDuty       int32  `json:"nursesOnDuty" minimum:"0" maximum:"1000"`
-	CallStaffAvailable bool   `json:"callStaffAvailable,omitempty" doc:"Absent: as it was."`
-	AsOf               string `json:"asOf,omitempty" pattern:"time"`
 }

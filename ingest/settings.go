@@ -112,3 +112,16 @@ func (r *reader) settings(body []byte, h *access.Hospital, key func(id string) (
 	}
 	return switches
 }
+
+type settingsShape struct {
+	Timezone           string        `json:"timezone" pattern:"word" maxLength:"64" doc:"IANA name."`
+	TrustA08Location   bool          `json:"trustA08Location,omitempty" doc:"A differing PV1-3 of an update moves the patient."`
+	StaffingFromRoster bool          `json:"staffingFromRoster,omitempty" doc:"Without a staffing record the roster tells the nurses on duty."`
+	Senders            []senderShape `json:"senders,omitempty" maxItems:"200"`
+}
+
+type senderShape struct {
+	KeyID          string `json:"keyId" pattern:"word" maxLength:"200"`
+	OriginalMode   bool   `json:"originalMode,omitempty" doc:"Acknowledge with AA, AE and AR whatever the message asks for."`
+	ProductionOnly bool   `json:"productionOnly,omitempty" doc:"Refuse what does not call itself production."`
+}

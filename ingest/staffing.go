@@ -50,3 +50,128 @@ func (r *reader) staffing(body []byte) *acuity.Staffing {
 	}
 	return s
 }
+
+type rosterAnswer struct {
+	common
+	Nurses   int          `json:"nurses"`
+	SkillMix skillMix     `json:"skillMix"`
+	Tenure   tenure       `json:"tenure"`
+	AsOf     httpapi.Time `json:"asOf"`
+}
+
+type skillMix struct {
+	Novice      int `json:"novice"`
+	Experienced int `json:"experienced"`
+	Expert      int `json:"expert"`
+	Unknown     int `json:"unknown"`
+}
+
+type tenure struct {
+	Under1      int      `json:"under1y"`
+	From1to5    int      `json:"y1to5"`
+	From5to10   int      `json:"y5to10"`
+	Over10      int      `json:"over10y"`
+	Unknown     int      `json:"unknown"`
+	MedianYears *float64 `json:"medianYears"` // null if no hire date is known
+}
+
+func (s *server) roster(w http.ResponseWriter, r *http.Request) {
+	got, ok := s.submitBody(w, r, acuity.ChannelRoster, func(in *reader, body []byte, o *acuity.Observation) { o.Roster = in.roster(body) })
+	if !ok {
+		return
+	}
+	roster := got.observation.Roster
+	mix, years := makeupAnswer(roster.Makeup())
+	httpapi.OK(w, r, rosterAnswer{
+		common: got.answer(), Nurses: len(roster.Nurses), SkillMix: mix,
+		Tenure: years, AsOf: httpapi.Time(roster.AsOf.Time()),
+	})
+}
+
+func (r *reader) roster(body []byte) *acuity.Roster {
+	b, ok := r.open(body, "", shapeOf[rosterShape]())
+	if !ok {
+		return nil
+	}
+	defer b.close()
+	roster := &acuity.Roster{AsOf: b.asOf()}
+	list, _ := b.list("nurses")
+	for i, raw := range list {
+		if in, ok := b.openItem("nurses", i, raw); ok {
+			roster.Nurses = append(roster.Nurses, in.nurse())
+		}
+	}
+	return roster
+}
+
+// asOf reads the time of a snapshot. A missing or future time becomes now.
+func (o object) asOf() acuity.Instant {
+	at := o.time("asOf").at
+	if at == 0 || at > o.now {
+		return o.now
+	}
+	return at
+}
+
+func (o object) nurse() acuity.RosterNurse {
+	defer o.close()
+	n := acuity.RosterNurse{
+		ExternalID: o.text("externalId"),
+		JobCode:    o.text("jobCode"),
+		Skill:      -1,
+	}
+	o.unread("name") // accepted, never stored
+	if skill, ok := o.integer("skillLevel"); ok {
+		n.Skill = int8(skill) //nolint:gosec // within the bounds
+	}
+	n.HiredDays = o.days("hireDate")
+	for _, id := range o.integers("assignedRoomIds") {
+		n.Rooms = append(n.Rooms, int32(id)) //nolint:gosec // within the bounds
+	}
+	return n
+}
+
+// days reads a date, or the date of a date-time, as days since the epoch.
+func (o object) days(name string) int32 {
+	text := o.text(name)
+	if text == "" {
+		return 0
+	}
+	m, ok := parseTime(text[:min(len(text), len("2006-01-02"))], time.UTC)
+	if _, whole := parseTime(text, time.UTC); !ok || !whole {
+		o.fault(o.at(name), "date")
+		return 0
+	}
+	return int32(m.at.Time().Unix() / (24 * 60 * 60)) //nolint:gosec // years 1900 to 2199
+}
+
+// makeupAnswer returns a makeup in the form of the answer.
+func makeupAnswer(m acuity.Makeup) (mix skillMix, years tenure) {
+	mix = skillMix{m.Novice, m.Experienced, m.Expert, m.Unrated}
+	years = tenure{m.Under1, m.From1to5, m.From5to10, m.Over10, m.Unhired, nil}
+	if m.Median >= 0 {
+		median := float64(m.Median) / 10
+		years.MedianYears = &median
+	}
+	return mix, years
+}
+
+type rosterShape struct {
+	AsOf   string       `json:"asOf,omitempty" pattern:"time"`
+	Nurses []nurseShape `json:"nurses" maxItems:"500"`
+}
+
+type nurseShape struct {
+	ExternalID      string  `json:"externalId,omitempty" maxLength:"200"`
+	Name            string  `json:"name,omitempty" doc:"Accepted and never kept."`
+	JobCode         string  `json:"jobCode,omitempty" maxLength:"64"`
+	SkillLevel      int     `json:"skillLevel,omitempty" minimum:"0" maximum:"2" doc:"0 novice, 1 experienced, 2 expert or charge."`
+	HireDate        string  `json:"hireDate,omitempty" pattern:"day"`
+	AssignedRoomIDs []int32 `json:"assignedRoomIds,omitempty" maxItems:"50" minimum:"0" maximum:"2147483647"`
+}
+
+type staffingShape struct {
+	NursesOnDuty       int32  `json:"nursesOnDuty" minimum:"0" maximum:"1000"`
+	CallStaffAvailable bool   `json:"callStaffAvailable,omitempty" doc:"Absent: as it was."`
+	AsOf               string `json:"asOf,omitempty" pattern:"time"`
+}

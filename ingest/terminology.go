@@ -195,3 +195,31 @@ func (o object) mark(restore bool) acuity.CodeMark {
 	m.Kind = mappingKinds[o.word("kind")]
 	return m
 }
+
+type terminologyShape struct {
+	Mappings []mappingShape `json:"mappings" minItems:"1" maxItems:"5000"`
+}
+
+type mappingShape struct {
+	System   string        `json:"system" enum:"ICD-10-CM,SNOMED-CT,LOINC,RxNorm,local"`
+	Code     string        `json:"code" pattern:"mapped" maxLength:"64"`
+	FactorID string        `json:"factorId" pattern:"word" maxLength:"64" doc:"none: the code is known and means nothing."`
+	Kind     string        `json:"kind,omitempty" enum:"medication,observation,lab,device,diagnosis" doc:"Without it diagnoses and signals alike."`
+	Value    *mappingLimit `json:"value,omitempty" doc:"The number must compare so; not with the kind diagnosis, which has no number."`
+	Comment  string        `json:"comment,omitempty" maxLength:"200"`
+}
+
+type mappingLimit struct {
+	Op   string  `json:"op" enum:"<,<=,>,>="`
+	Than float64 `json:"than" minimum:"-1000000000" maximum:"1000000000"`
+}
+
+type marksShape struct {
+	Codes []markShape `json:"codes" minItems:"1" maxItems:"1000"`
+}
+
+type markShape struct {
+	System string `json:"system,omitempty" maxLength:"64"`
+	Code   string `json:"code" pattern:"word" maxLength:"64"`
+	Kind   string `json:"kind,omitempty" enum:"medication,observation,lab,device,diagnosis" doc:"Without it whatever it came as."`
+}

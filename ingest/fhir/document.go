@@ -3,7 +3,9 @@ package fhir
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 )
 
 // document is a body: the parts that were read, and what its sender is told of them.
@@ -78,5 +80,127 @@ func (d *document) warn(r *resource, code, field string) { d.issue(r, severityWa
 func (d *document) settle(container, index int32, became Entry) {
 	if container == 0 && index >= 0 && int(index) < len(d.entries) {
 		d.entries[index] = max(d.entries[index], became)
+	}
+}
+
+// stores hold the parts of a body until its facts are made. No fact refers to them, so
+// the next body reuses their memory, which is half of what a body needs.
+type stores struct {
+	containers  []container
+	resources   []resource
+	codings     []coding
+	identifiers []identifier
+	components  []component
+	locations   []location
+	concepts    []concept
+	ingredients []ingredient
+	names       [][]byte // field names of the current resource
+}
+
+// maxKept is for how many resources, and parts of them, memory is kept: some 3 MB. The
+// memory of larger bodies, which are rare, is freed.
+const maxKept = 4096
+
+var spare = sync.Pool{New: func() any { return new(stores) }}
+
+// newStores returns empty stores for a body of size bytes. Their capacity is a guess that
+// saves most of the growing: a resource with its claims and reports takes 2 KiB.
+func newStores(size int) *stores {
+	s, ok := spare.Get().(*stores)
+	if !ok {
+		s = new(stores) // cannot happen
+	}
+	s.resources = slices.Grow(s.resources, min(1+size>>11, MaxResources))
+	return s
+}
+
+// stored counts the parts of resources.
+func (s *stores) stored() int {
+	return len(s.codings) + len(s.identifiers) + len(s.components) + len(s.locations) + len(s.concepts) + len(s.ingredients)
+}
+
+// release returns the memory for reuse, without anything of the body.
+func (s *stores) release() {
+	if max(cap(s.resources), cap(s.names), s.stored()) > maxKept {
+		return
+	}
+	clear(s.resources)
+	clear(s.names[:cap(s.names)])
+	*s = stores{
+		containers: s.containers[:0], resources: s.resources[:0], codings: s.codings[:0], identifiers: s.identifiers[:0], components: s.components[:0],
+		locations: s.locations[:0], concepts: s.concepts[:0], ingredients: s.ingredients[:0], names: s.names[:0],
+	}
+	spare.Put(s)
+}
+
+// origin is the position of the resource from which a fact was made.
+type origin struct {
+	kind             kind
+	container, index int32
+}
+
+func originOf(r *resource) origin { return origin{r.kind, r.container, r.index} }
+
+// path returns the position of the resource as FHIRPath.
+func (o origin) path(containers []container) string {
+	if o.index < 0 {
+		return kindNames[o.kind]
+	}
+	c := containers[o.container]
+	return c.before + "[" + strconv.Itoa(int(o.index)) + "]" + c.after
+}
+
+// PlaceOfSignal returns the path of the resource of a signal, as in an Issue; "" if there
+// is no such signal.
+func (f *Facts) PlaceOfSignal(i int) string {
+	if i >= len(f.signalOrigins) {
+		return ""
+	}
+	return f.signalOrigins[i].path(f.containers)
+}
+
+// RefuseEvent counts the resource of an event as rejected, because its facts exceed a
+// limit of the hospital.
+func (f *Facts) RefuseEvent(i int, code string) {
+	if i < len(f.eventOrigins) {
+		f.refuse(f.eventOrigins[i], code)
+	}
+}
+
+// RefuseSignal does the same as RefuseEvent for the resource of a signal.
+func (f *Facts) RefuseSignal(i int, code string) {
+	if i < len(f.signalOrigins) {
+		f.refuse(f.signalOrigins[i], code)
+	}
+}
+
+func (f *Facts) refuse(o origin, code string) {
+	if f.refused[o] {
+		return
+	}
+	if f.refused == nil {
+		f.refused = map[origin]bool{}
+	}
+	f.refused[o] = true
+	f.addApplied(o.kind, -1)
+	f.Rejected++
+	if o.container == 0 && o.index >= 0 && int(o.index) < len(f.Entries) {
+		f.Entries[o.index] = EntryRejected
+	}
+	if len(f.Issues) < maxIssues {
+		f.Issues = append(f.Issues, Issue{severityError, code, o.path(f.containers)})
+	}
+}
+
+// addApplied adds to the number of applied resources, in total and of their kind.
+func (f *Facts) addApplied(k kind, n int) {
+	f.Applied += n
+	switch k { //nolint:exhaustive // the others are no facts
+	case encounterKind:
+		f.Encounters += n
+	case conditionKind:
+		f.Conditions += n
+	case observationKind, administrationKind:
+		f.Measurements += n
 	}
 }

@@ -131,3 +131,79 @@ func Decode(body []byte, o Options) (*Facts, *Fault) {
 	d.facts.Entries, d.facts.containers = d.entries, slices.Clone(d.containers)
 	return &d.facts, nil
 }
+
+// mapper makes the facts of a document.
+type mapper struct {
+	*document
+	index
+	terms
+	id []byte // identity of the event in the making
+}
+
+// apply makes the facts. Encounters come first, so that the other resources find their
+// visits in any order.
+func (m *mapper) apply() {
+	m.identify()
+	statements, visits := len(m.components), 0
+	for n := range m.resources {
+		switch k := m.resources[n].kind; {
+		case k == encounterKind:
+			visits++
+		case k.applied():
+			statements++
+		}
+	}
+	m.facts.Signals = make([]acuity.Signal, 0, statements)
+	m.facts.Events = make([]acuity.Event, 0, 2*visits) // one admission and one discharge each
+	for n := range m.resources {
+		if r := &m.resources[n]; r.kind == encounterKind && !r.contained {
+			m.count(r, m.encounter)
+		}
+	}
+	for n := range m.resources {
+		if r := &m.resources[n]; r.kind.named() && !r.contained {
+			m.count(r, m.referable)
+		}
+	}
+	for n := range m.resources {
+		if r := &m.resources[n]; !r.contained {
+			switch r.kind { //nolint:exhaustive // the others are done, or no facts
+			case conditionKind:
+				m.count(r, m.condition)
+			case observationKind:
+				m.count(r, m.observation)
+			case administrationKind:
+				m.count(r, m.administration)
+			}
+		}
+	}
+}
+
+// count makes the facts of one resource and counts its result.
+func (m *mapper) count(r *resource, facts func(*resource) bool) {
+	applied := false
+	switch {
+	case r.rejected:
+	case r.superseded:
+		m.issue(r, severityInformation, "superseded", "")
+	default:
+		applied = facts(r)
+	}
+	switch {
+	case r.rejected:
+		m.settle(r.container, r.index, EntryRejected)
+	case applied:
+		m.settle(r.container, r.index, EntryApplied)
+	}
+	if !r.url.empty() && r.deleted {
+		return // the entry had no resource (H13)
+	}
+	switch {
+	case r.rejected:
+		m.facts.Rejected++
+	case !applied:
+		m.facts.Ignored++
+	default:
+		m.facts.addApplied(r.kind, 1)
+	}
+}

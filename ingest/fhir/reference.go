@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 
+	"svc/acuity"
 	"svc/ingest/hl7"
 )
 
@@ -28,110 +29,6 @@ type target struct {
 	at      int32  // -1: not in the body
 	name    string // "Encounter/55" for a literal reference
 	logical string // the value of an identifier
-}
-
-// identify finds the versions of each resource and the one that counts (F9): the last
-// updated, else the last in the body.
-func (x *index) identify() {
-	x.keys = make(map[string]int32, len(x.resources))
-	x.urls = map[string]int32{}
-	x.visits, x.patients = map[string]string{}, map[[2]string][2]string{}
-	for n := range x.resources {
-		r := &x.resources[n]
-		if r.contained || r.rejected {
-			continue
-		}
-		if r.key = x.keyOf(r); r.key != "" {
-			x.version(r, int32(n))
-		}
-		if r.kind == encounterKind || !r.kind.applied() {
-			if url := x.bytes(r.fullURL); len(url) > 0 {
-				x.urls[string(url)] = int32(n)
-			}
-		}
-	}
-	// A resource without a name is known by its subject, which may have a name by now.
-	for n := range x.resources {
-		if r := &x.resources[n]; r.key == "" && !r.contained && !r.rejected {
-			r.key, r.described = x.describe(r), true
-			x.version(r, int32(n))
-		}
-	}
-}
-
-// version decides which of two resources with one key counts.
-func (x *index) version(r *resource, n int32) {
-	other, twice := x.keys[r.key]
-	if !twice {
-		x.keys[r.key] = n
-		return
-	}
-	before := &x.resources[other]
-	if x.older(r, before) {
-		r.superseded = true
-		return
-	}
-	before.superseded = true
-	x.keys[r.key] = n
-}
-
-// older reports whether both versions have a time and that of a is earlier.
-func (x *index) older(a, b *resource) bool {
-	atA, _, okA := x.instant(a.updated)
-	atB, _, okB := x.instant(b.updated)
-	return okA && okB && atA < atB
-}
-
-// keyOf returns what identifies a resource for its sender (F6); "" if nothing does.
-// That is the id, also one in its address, else the first identifier, else the address.
-func (x *index) keyOf(r *resource) string {
-	if id := x.idOf(r); len(id) > 0 {
-		return kindNames[r.kind] + "/" + string(id)
-	}
-	if r.firstIdentifier < r.lastIdentifier {
-		return kindNames[r.kind] + "?identifier=" + string(x.bytes(x.identifiers[r.firstIdentifier].value))
-	}
-	if url := x.bytes(r.fullURL); len(url) > 0 && placeholder(url) == nil {
-		return string(url)
-	}
-	return ""
-}
-
-// nameOf returns the name that references use for a resource; "" if they cannot name it.
-// A resource without an id has the name of its placeholder in the body.
-func (x *index) nameOf(r *resource) string {
-	id := x.idOf(r)
-	if len(id) == 0 {
-		if id = placeholder(x.bytes(r.fullURL)); len(id) > 0 && !isUnique(id) {
-			if r.kind == encounterKind {
-				return "" // its key describes it, also in the next body
-			}
-			id = x.hereOnly(id)
-		}
-	}
-	if len(id) == 0 {
-		return ""
-	}
-	return kindNames[r.kind] + "/" + string(id)
-}
-
-// idOf returns the id of a resource, else the end of its address.
-func (d *document) idOf(r *resource) []byte {
-	if !r.id.empty() {
-		return d.bytes(r.id)
-	}
-	if !r.url.empty() {
-		_, id := cutReference(d.bytes(r.url))
-		return id
-	}
-	url := d.bytes(r.fullURL)
-	if placeholder(url) != nil {
-		return nil // a placeholder names the resource only in this body
-	}
-	if name, id := cutReference(url); kindOf(name) == r.kind {
-		return id
-	}
-	return nil
 }
 
 // follow returns the target of a reference to a resource of a kind; false if it leads to
@@ -223,21 +120,6 @@ func (x *index) byIdentifier(value []byte, want kind) int32 {
 	return -1
 }
 
-// identifierOf returns the identifier of a type, else the first that is in use;
-// "" if there is none.
-func (d *document) identifierOf(r *resource, kind string) string {
-	var first span
-	for _, id := range d.identifiers[r.firstIdentifier:r.lastIdentifier] {
-		if string(d.bytes(id.kind)) == kind && !id.old {
-			return d.string(id.value, maxID)
-		}
-		if first.empty() && !id.old {
-			first = id.value
-		}
-	}
-	return d.string(first, maxID)
-}
-
 // visitOf returns the pseudonym of the visit for a reference to an Encounter; "" if it
 // names none.
 func (x *index) visitOf(ref *reference, from *resource) string {
@@ -313,4 +195,68 @@ func (x *index) person(r *resource) {
 			r.person = ""
 		}
 	}
+}
+
+// referable makes the fact of a Medication, a Location or a Patient that other messages
+// may refer to, by id or by number. A resource known only by a placeholder of this body
+// makes no such fact, since nobody else can refer to it.
+func (m *mapper) referable(r *resource) bool {
+	id := printable(string(m.idOf(r)))
+	switch {
+	case r.deleted:
+		return false
+	case r.kind == patientKind:
+		return id != "" && m.patient(r)
+	}
+	f := acuity.Reference{UpdatedAt: m.time(r, r.updated, "meta.lastUpdated")}
+	number, most := m.identifierOf(r, ""), maxCode // in the form of a logical reference
+	if r.kind == medicationKind {
+		f.Codings = m.product(nil, r, r, true)
+	} else {
+		f.Place = m.within(r, cmp.Or(m.called(r, r), id), string(m.bytes(r.physical)))
+		most = maxPlace
+		if number != "" {
+			number = acuity.LocationName + number
+		}
+	}
+	if len(f.Codings) == 0 && f.Place.IsZero() {
+		return false
+	}
+	if id != "" {
+		id = kindNames[r.kind] + "/" + id
+	}
+	named := false
+	for _, f.Name = range [...]string{id, number} {
+		if f.Name != "" && len(f.Name) <= most && (f.Name != id || !named) {
+			m.facts.References = append(m.facts.References, f)
+			named = true
+		}
+	}
+	return named
+}
+
+// patient makes the fact of a Patient: the reference and the number mean the same
+// patient. It also says whether the patient is a newborn now, and its order in a multiple
+// birth. The birth order of an older patient says nothing about a birth here.
+func (m *mapper) patient(r *resource) bool {
+	m.person(r)
+	at := cmp.Or(m.time(r, r.updated, "meta.lastUpdated"), m.ReceivedAt)
+	f := acuity.Reference{Name: r.person, Patient: r.patient, UpdatedAt: at}
+	if r.person == "" {
+		f.Name, f.Patient = r.patient, ""
+	}
+	_, precision, dated := m.instant(r.birth)
+	newborn := m.newborn(r, at)
+	if newborn {
+		f.Codings = append(f.Codings, acuity.Neonate)
+	}
+	older := dated && precision <= acuity.Day && !newborn
+	if order := m.birthOrder(r); order != "" && !older {
+		f.Codings = append(f.Codings, acuity.Coding{System: acuity.MultipleBirth, Code: order})
+	}
+	if len(f.Codings) == 0 && f.Patient == "" {
+		return false
+	}
+	m.facts.References = append(m.facts.References, f)
+	return true
 }

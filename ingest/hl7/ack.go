@@ -170,50 +170,6 @@ func AppendError(dst []byte, a Acknowledgment) []byte {
 	return w.b
 }
 
-// AppendBatch appends the acknowledgments of several messages as one batch. If the
-// messages came in a batch, its sender and receiver are swapped, as in an acknowledgment,
-// and its BHS-11 is repeated in BHS-12.
-func AppendBatch(dst []byte, b Batch, a Acknowledgment, acks [][]byte) []byte {
-	var m Message
-	if raw := append([]byte("MSH"), b.Header[min(3, len(b.Header)):]...); m.scan(raw) != nil {
-		m.scan([]byte(`MSH|^~\&|`)) //nolint:errcheck // the text is a valid header
-	}
-	m.charset, m.settled = b.Charset, false
-	m.settle()
-	w := writer{dst, &m}
-	w.text("BHS")
-	w.put(m.raw[3 : 4+m.encoding])
-	w.next(1)
-	w.or(m.header(5), "SVC")
-	w.next(1)
-	w.or(m.header(6), a.Hospital)
-	w.next(1)
-	w.field(m.header(3))
-	w.next(1)
-	w.field(m.header(4))
-	w.next(1)
-	w.b = a.At.AppendFormat(w.b, hl7Time)
-	w.next(4)
-	w.text(a.ID)
-	if id := m.header(11); !blank(id) {
-		w.next(1)
-		w.field(id)
-	}
-	w.end()
-	count := 0
-	for _, ack := range acks {
-		if len(ack) > 0 {
-			w.put(ack)
-			count++
-		}
-	}
-	w.text("BTS")
-	w.next(1)
-	w.text(strconv.Itoa(count))
-	w.end()
-	return w.b
-}
-
 // writer writes segments with the delimiters of a message.
 type writer struct {
 	b []byte

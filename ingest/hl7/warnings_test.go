@@ -26,7 +26,7 @@ func TestWarningsAreDocumented(t *testing.T) {
 		return all
 	}
 	var codes []string
-	file := must(parser.ParseFile(token.NewFileSet(), "warnings.go", nil, 0))
+	file := must(parser.ParseFile(token.NewFileSet(), "event.go", nil, 0))
 	ast.Inspect(file, func(n ast.Node) bool {
 		if value, ok := n.(*ast.ValueSpec); ok && strings.HasPrefix(value.Names[0].Name, "warn") {
 			if literal, ok := value.Values[0].(*ast.BasicLit); ok {

@@ -14,15 +14,25 @@
 package openapi
 
 import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"reflect"
 	"slices"
+	"strings"
 	"sync"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-chi/chi/v5"
 
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/rules"
 )
 
 // Config is the source of the descriptions.
@@ -94,4 +104,171 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, kind string, bod
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-cache")
 	_, _ = w.Write(text) //nolint:errcheck // the client is gone, nobody can be told
+}
+
+// capabilityStatement is the resource that FHIR clients request first. The client of HAPI
+// sends nothing to a server without one.
+type capabilityStatement struct {
+	ResourceType string           `json:"resourceType"`
+	Status       string           `json:"status"`
+	Date         string           `json:"date"`
+	Kind         string           `json:"kind"`
+	Software     fhirSoftware     `json:"software"`
+	Instance     fhirInstance     `json:"implementation"`
+	FHIRVersion  string           `json:"fhirVersion"`
+	Format       []string         `json:"format"`
+	Rest         []fhirCapability `json:"rest"`
+}
+
+type fhirSoftware struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+type fhirInstance struct {
+	Description string `json:"description"`
+}
+
+type fhirCapability struct {
+	Mode          string            `json:"mode"`
+	Documentation string            `json:"documentation"`
+	Security      fhirSecurity      `json:"security"`
+	Resource      []fhirResource    `json:"resource"`
+	Interaction   []fhirInteraction `json:"interaction"`
+}
+
+type fhirSecurity struct {
+	Description string `json:"description"`
+}
+
+type fhirResource struct {
+	Type          string `json:"type"`
+	Documentation string `json:"documentation"`
+}
+
+type fhirInteraction struct {
+	Code string `json:"code"`
+}
+
+// statementDate is when the statement last changed.
+const statementDate = "2026-11-22"
+
+var statement = capabilityStatement{
+	ResourceType: "CapabilityStatement", Status: "active", Date: statementDate, Kind: "instance",
+	Software: fhirSoftware{"svc", documentVersion}, Instance: fhirInstance{"Maternity acuity and staffing: takes resources in, serves none."},
+	FHIRVersion: "4.0.1", Format: []string{"json"},
+	Rest: []fhirCapability{{
+		Mode:          "server",
+		Documentation: "Post a Bundle of type transaction or batch to the base address. A transaction is not all or nothing: what is good is applied, what is bad is told by its entry.",
+		Security:      fhirSecurity{"Authorization: Bearer, an API key with the scope ingest:fhir."},
+		Resource: []fhirResource{
+			{"Condition", "A diagnosis."},
+			{"Encounter", "A visit, and where the patient is."},
+			{"Location", "Of what an Encounter names."},
+			{"Medication", "Of what a MedicationAdministration names."},
+			{"MedicationAdministration", "A signal."},
+			{"Observation", "A signal."},
+			{"Patient", "Only whether it is a newborn, and its pseudonym."},
+		},
+		Interaction: []fhirInteraction{{"transaction"}, {"batch"}},
+	}},
+}
+
+func (s *server) statement(w http.ResponseWriter, r *http.Request) {
+	httpapi.WriteFHIR(w, r, http.StatusOK, statement)
+}
+
+// outcomes documents the answers that FHIR clients get instead of the envelope.
+func (w *writer) outcomes(op *huma.Operation) {
+	for status, r := range op.Responses {
+		if status != "200" {
+			r.Content[httpapi.FHIRType] = &huma.MediaType{Schema: w.out.schemaOf(reflect.TypeFor[httpapi.Outcome]())}
+		}
+	}
+}
+
+//go:embed page.html
+var pageText string
+
+// pageOf writes the page of documentation.
+func pageOf(operations []contract.Operation, c capabilities) ([]byte, error) {
+	var shown map[string]json.RawMessage
+	if err := json.Unmarshal(answers, &shown); err != nil {
+		return nil, fmt.Errorf("answers: %w", err)
+	}
+	type group struct {
+		Name       string
+		Operations []contract.Operation
+	}
+	var groups []group
+	for _, o := range operations {
+		i := slices.IndexFunc(groups, func(g group) bool { return g.Name == o.Group })
+		if i < 0 {
+			i, groups = len(groups), append(groups, group{Name: o.Group})
+		}
+		groups[i].Operations = append(groups[i].Operations, o)
+	}
+	page, err := template.New("page").Funcs(template.FuncMap{
+		"curl": curl,
+		"answer": func(o contract.Operation) string {
+			var text bytes.Buffer
+			if raw, ok := shown[o.ID]; !ok || json.Indent(&text, raw, "", "  ") != nil {
+				return ""
+			}
+			return text.String()
+		},
+		"refusals": func(o contract.Operation) []httpapi.Kind {
+			all := o.Refusals()
+			slices.SortFunc(all, func(a, b httpapi.Kind) int { return a.Status() - b.Status() })
+			return all
+		},
+		"join": func(all []string) string { return strings.Join(all, " ") },
+		"text": http.StatusText,
+	}).Parse(pageText)
+	if err != nil {
+		return nil, fmt.Errorf("page: %w", err)
+	}
+	var out bytes.Buffer
+	if err := page.Execute(&out, map[string]any{"Groups": groups, "Can": c, "Kinds": httpapi.Kinds(), "Rules": rules.All}); err != nil {
+		return nil, fmt.Errorf("page: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// curl returns an example request as a command line.
+func curl(o contract.Operation) string {
+	var b strings.Builder
+	b.WriteString("curl -s")
+	if o.Method != http.MethodGet && (o.Method != http.MethodPost || len(o.Bodies) == 0) {
+		b.WriteString(" -X " + o.Method)
+	}
+	path, query, headers := o.Path, url.Values{}, ""
+	for _, p := range o.Parameters {
+		switch {
+		case p.In == "path":
+			path = strings.ReplaceAll(path, "{"+p.Name+"}", p.Example)
+		case p.Needed && p.In == "query":
+			query.Set(p.Name, p.Example)
+		case p.Needed && p.In == "header":
+			headers += " \\\n  -H '" + p.Name + ": " + p.Example + "'"
+		}
+	}
+	if len(query) > 0 {
+		path = "'" + path + "?" + query.Encode() + "'"
+	}
+	b.WriteString(" $SVC" + path + headers)
+	if o.Scope != "" || o.Keyed {
+		b.WriteString(` -H "Authorization: Bearer $KEY"`)
+	}
+	if len(o.Bodies) == 0 || len(o.Bodies[0].Examples) == 0 {
+		return b.String()
+	}
+	body := o.Bodies[0]
+	b.WriteString(" \\\n  -H 'Content-Type: " + body.Type + "' ")
+	if text := body.Examples[0].Text; body.Shape == nil {
+		b.WriteString("--data-binary $'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\r", `\r`).Replace(text) + "'")
+	} else {
+		b.WriteString("-d '" + strings.ReplaceAll(text, "'", `'\''`) + "'")
+	}
+	return b.String()
 }

@@ -6,7 +6,14 @@
 // schemas registered there by [Register], and its ids are written.
 package registry
 
-import "slices"
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/go-chi/chi/v5"
+)
 
 // Subject is the schemas of one kind of record in one topic. Its name is as in
 // TopicRecordNameStrategy: the topic, a hyphen, the full name of the record.
@@ -47,4 +54,223 @@ func byID(all []Subject, id int) (found []placed) {
 		}
 	}
 	return found
+}
+
+// fault is a refusal as clients of a registry know it.
+type fault struct {
+	status  int
+	Code    int    `json:"error_code"`
+	Message string `json:"message"`
+}
+
+func (f *fault) Error() string { return f.Message }
+
+// The codes are as in the Confluent Schema Registry.
+var (
+	errSubject  = &fault{http.StatusNotFound, 40401, "Subject not found."}
+	errVersion  = &fault{http.StatusNotFound, 40402, "Version not found."}
+	errSchema   = &fault{http.StatusNotFound, 40403, "Schema not found."}
+	errPath     = &fault{http.StatusNotFound, 404, "HTTP 404 Not Found"}
+	errNumber   = &fault{http.StatusUnprocessableEntity, 42202, "The specified version is not a valid version id."}
+	errReadOnly = &fault{http.StatusUnprocessableEntity, 42205, "This registry is read-only: its schemas are those of the build of svc."}
+)
+
+// largestBody is above every schema of ours.
+const largestBody = 1 << 20
+
+// Mount adds the registry below a path. Anybody may read it: schemas say nothing of anybody.
+func Mount(r chi.Router, path string, subjects []Subject) {
+	s := &server{subjects}
+	r.Route(path, func(r chi.Router) {
+		r.Get("/", answer(func(*http.Request) (any, error) { return struct{}{}, nil }))
+		r.Get("/subjects", answer(s.names))
+		r.Get("/subjects/{subject}/versions", answer(s.versions))
+		r.Get("/subjects/{subject}/versions/{version}", answer(s.version))
+		r.Get("/subjects/{subject}/versions/{version}/schema", s.text(s.version))
+		r.Post("/subjects/{subject}", answer(s.lookup))
+		r.Get("/schemas/ids/{id}", answer(s.schema))
+		r.Get("/schemas/ids/{id}/schema", s.text(s.schema))
+		r.Get("/schemas/ids/{id}/subjects", answer(s.subjectsOf))
+		r.Get("/schemas/ids/{id}/versions", answer(s.versionsOf))
+		r.Get("/schemas/types", answer(func(*http.Request) (any, error) { return []string{"AVRO"}, nil }))
+		for _, ids := range apicurioIDs {
+			r.Get(ids+"/{id}", s.text(s.schema))
+			r.Get(ids+"/{id}/references", answer(s.references))
+		}
+		level := answer(func(*http.Request) (any, error) { return map[string]string{"compatibilityLevel": "BACKWARD"}, nil })
+		r.Get("/config", level)
+		r.Get("/config/{subject}", level)
+		mode := answer(func(*http.Request) (any, error) { return map[string]string{"mode": "READONLY"}, nil })
+		r.Get("/mode", mode)
+		r.Get("/mode/{subject}", mode)
+		r.NotFound(answer(func(*http.Request) (any, error) { return nil, errPath }))
+		r.MethodNotAllowed(answer(func(*http.Request) (any, error) { return nil, errReadOnly }))
+		r.Post("/subjects/{subject}/versions", answer(func(*http.Request) (any, error) { return nil, errReadOnly }))
+	})
+}
+
+// apicurioIDs are what the deserializers of Apicurio ask, of both their generations. Both of
+// their kinds of ids are ours.
+var apicurioIDs = []string{
+	"/apis/registry/v2/ids/globalIds", "/apis/registry/v2/ids/contentIds",
+	"/apis/registry/v3/ids/globalIds", "/apis/registry/v3/ids/contentIds",
+}
+
+type server struct{ subjects []Subject }
+
+// described is a schema as the registry shows it.
+type described struct {
+	Subject string `json:"subject,omitempty"`
+	ID      int    `json:"id,omitempty"`
+	Version int    `json:"version,omitempty"`
+	Type    string `json:"schemaType,omitempty"`
+	Schema  string `json:"schema"`
+}
+
+// answer serves what a function returns.
+func answer(of func(*http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		value, err := of(r)
+		status := http.StatusOK
+		if f, is := err.(*fault); is { //nolint:errorlint // every error here is one
+			status, value = f.status, f
+		}
+		body, err := json.Marshal(value)
+		if err != nil {
+			panic(err) // texts and numbers alone
+		}
+		w.Header().Set("Content-Type", "application/vnd.schemaregistry.v1+json")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.WriteHeader(status)
+		w.Write(body) //nolint:errcheck // the client is gone, nobody can be told
+	}
+}
+
+// text serves the schema alone.
+func (s *server) text(of func(*http.Request) (any, error)) http.HandlerFunc {
+	return answer(func(r *http.Request) (any, error) {
+		value, err := of(r)
+		if d, is := value.(described); is && err == nil {
+			return json.RawMessage(d.Schema), nil
+		}
+		return value, err
+	})
+}
+
+func (s *server) names(*http.Request) (any, error) {
+	names := make([]string, len(s.subjects))
+	for i := range s.subjects {
+		names[i] = s.subjects[i].Name
+	}
+	return names, nil
+}
+
+func (s *server) versions(r *http.Request) (any, error) {
+	versions, err := find(s.subjects, chi.URLParam(r, "subject"))
+	numbers := make([]int, len(versions))
+	for i, v := range versions {
+		numbers[i] = v.Number
+	}
+	return numbers, err
+}
+
+func (s *server) version(r *http.Request) (any, error) {
+	subject, asked := chi.URLParam(r, "subject"), chi.URLParam(r, "version")
+	versions, err := find(s.subjects, subject)
+	if err != nil {
+		return nil, err
+	}
+	if asked == "latest" || asked == "-1" {
+		return versions[len(versions)-1].in(subject), nil
+	}
+	number, err := strconv.Atoi(asked)
+	if err != nil || number < 1 {
+		return nil, errNumber
+	}
+	for _, v := range versions {
+		if v.Number == number {
+			return v.in(subject), nil
+		}
+	}
+	return nil, errVersion
+}
+
+// in describes a version of a subject.
+func (v Version) in(subject string) described {
+	return described{Subject: subject, ID: v.ID, Version: v.Number, Schema: v.Schema}
+}
+
+// lookup finds a schema by its text, as a serializer does that registers nothing.
+func (s *server) lookup(r *http.Request) (any, error) {
+	var asked struct{ Schema string }
+	if json.NewDecoder(http.MaxBytesReader(nil, r.Body, largestBody)).Decode(&asked) != nil {
+		return nil, errSchema
+	}
+	subject := chi.URLParam(r, "subject")
+	versions, err := find(s.subjects, subject)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range versions {
+		if sameJSON(v.Schema, asked.Schema) {
+			return v.in(subject), nil
+		}
+	}
+	return nil, errSchema
+}
+
+// sameJSON reports whether two texts are the same but for their spaces.
+func sameJSON(a, b string) bool {
+	var x, y any
+	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {
+		return false
+	}
+	first, err := json.Marshal(x)
+	second, other := json.Marshal(y)
+	return err == nil && other == nil && string(first) == string(second)
+}
+
+func (s *server) placesOf(r *http.Request) ([]placed, error) {
+	id, err := strconv.Atoi(chi.URLParam(r, "id"))
+	found := byID(s.subjects, id)
+	if err != nil || len(found) == 0 {
+		return nil, errSchema
+	}
+	return found, nil
+}
+
+func (s *server) schema(r *http.Request) (any, error) {
+	found, err := s.placesOf(r)
+	if err != nil {
+		return nil, err
+	}
+	return described{Schema: found[0].Schema}, nil
+}
+
+// references are the schemas that a schema needs: none, as each is complete.
+func (s *server) references(r *http.Request) (any, error) {
+	_, err := s.placesOf(r)
+	return []struct{}{}, err
+}
+
+func (s *server) subjectsOf(r *http.Request) (any, error) {
+	found, err := s.placesOf(r)
+	names := make([]string, len(found))
+	for i := range found {
+		names[i] = found[i].subject
+	}
+	return names, err
+}
+
+func (s *server) versionsOf(r *http.Request) (any, error) {
+	type place struct {
+		Subject string `json:"subject"`
+		Version int    `json:"version"`
+	}
+	found, err := s.placesOf(r)
+	places := make([]place, len(found))
+	for i := range found {
+		places[i] = place{found[i].subject, found[i].Number}
+	}
+	return places, err
 }

@@ -1,0 +1,276 @@
+package fhir
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
+// describe returns the content and the patient of a resource without a name, as text.
+func (x *index) describe(r *resource) string {
+	var b strings.Builder
+	x.describeThing(&b, r)
+	for _, about := range [...]string{x.sent(&r.subject, patientKind, r), x.sent(&r.encounter, encounterKind, r)} {
+		b.WriteByte(0)
+		b.WriteString(about)
+	}
+	return b.String()
+}
+
+// describeThing writes the content of a resource without a name, but not its patient.
+func (x *index) describeThing(b *strings.Builder, r *resource) {
+	b.WriteString(kindNames[r.kind])
+	part := func(text []byte) {
+		b.WriteByte(0)
+		b.Write(text)
+	}
+	for _, c := range x.codings[r.code.first:r.code.last] {
+		part(x.bytes(c.system))
+		part(x.bytes(c.code))
+	}
+	b.WriteByte(1) // the end of the codings
+	for _, p := range []span{r.code.text, r.class.code, r.at, r.during.start} {
+		part(x.bytes(p))
+	}
+	part([]byte(x.sent(&r.medication, medicationKind, r)))
+}
+
+// sent returns the target of a reference as the sender wrote it. Only a placeholder or a
+// contained resource needs more of the body. Other parts of the body must not count: the
+// next statement about the same thing may come without them.
+func (x *index) sent(ref *reference, want kind, from *resource) string {
+	literal := x.bytes(ref.literal)
+	if len(literal) == 0 {
+		return x.logical(ref, want)
+	}
+	urn := placeholder(literal)
+	if literal[0] == '#' || urn != nil {
+		if t, found := x.follow(ref, want, from); found && t.at >= 0 {
+			if name := x.ownName(&x.resources[t.at]); name != "" {
+				return name
+			}
+		}
+		switch name := x.logical(ref, want); {
+		case name != "" || urn == nil:
+			return name
+		case isUnique(urn):
+			return string(urn)
+		}
+		return string(x.hereOnly(urn))
+	}
+	if address, query, ok := bytes.Cut(literal, []byte("?")); ok {
+		value, _, _ := bytes.Cut(bytes.TrimPrefix(query, []byte("identifier=")), []byte("&"))
+		if name := address[bytes.LastIndexByte(address, '/')+1:]; kindOf(name) == want {
+			return kindNames[want] + "=" + string(value[bytes.LastIndexByte(value, '|')+1:])
+		}
+	}
+	_, id := cutReference(literal)
+	return kindNames[want] + "/" + string(id)
+}
+
+// logical returns the target of a reference by its identifier; "" if it has none.
+func (x *index) logical(ref *reference, want kind) string {
+	if value := x.bytes(ref.identifier); len(value) > 0 {
+		return kindNames[want] + "=" + string(value)
+	}
+	return ""
+}
+
+// ownName returns the name of a resource outside of its body: its id unless it is
+// contained, else its identifier, else its codes.
+func (x *index) ownName(r *resource) string {
+	if id := x.idOf(r); len(id) > 0 && !r.contained {
+		return kindNames[r.kind] + "/" + string(id)
+	}
+	kind := map[kind]string{encounterKind: "VN", patientKind: "MR"}[r.kind]
+	if value := x.identifierOf(r, kind); value != "" {
+		return kindNames[r.kind] + "=" + value
+	}
+	var b strings.Builder
+	for _, c := range x.codings[r.code.first:r.code.last] {
+		b.Write(x.bytes(c.system))
+		b.WriteByte('|')
+		b.Write(x.bytes(c.code))
+		b.WriteByte(' ')
+	}
+	b.Write(x.bytes(r.code.text))
+	return b.String()
+}
+
+// resourceOf returns the pseudonym of a resource within its sender's ids. Senders can
+// refer to the patient in many ways, so the name of a statement without an id leaves the
+// patient out.
+func (x *index) resourceOf(r *resource) string {
+	if r.described && r.kind != encounterKind {
+		var b strings.Builder
+		x.describeThing(&b, r)
+		return "~" + x.Pseudonym(KindResource, x.Source+"\x00"+b.String())
+	}
+	return x.Pseudonym(KindResource, x.Source+"\x00"+r.key)
+}
+
+// placeholder returns the UUID or OID of a URN; nil for any other text.
+func placeholder(url []byte) []byte {
+	for _, scheme := range []string{"urn:uuid:", "urn:oid:"} {
+		if bytes.HasPrefix(url, []byte(scheme)) {
+			return url[len(scheme):]
+		}
+	}
+	return nil
+}
+
+// isUnique reports whether a placeholder keeps the promise of its scheme: a real UUID, or
+// an OID with an arc of its own. Many senders write urn:uuid:patient or urn:uuid:1 in
+// each body, for another patient each time.
+func isUnique(urn []byte) bool {
+	if bytes.Count(urn, []byte{'.'}) >= 3 {
+		return len(bytes.Trim(urn, ".0123456789")) == 0
+	}
+	if len(urn) != len("00000000-0000-0000-0000-000000000000") {
+		return false
+	}
+	for i, c := range urn {
+		switch i {
+		case 8, 13, 18, 23:
+			if c != '-' {
+				return false
+			}
+		default:
+			if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// hereOnly returns the name of a placeholder that may mean another resource in the next
+// body. It includes the digest of this body, so that repeating the body has the same
+// meaning.
+func (d *document) hereOnly(urn []byte) []byte {
+	if d.digest == nil {
+		sum := sha256.Sum256(d.source)
+		d.digest = hex.AppendEncode(nil, sum[:16])
+	}
+	return append(append(bytes.Clone(urn), 0), d.digest...)
+}
+
+// identify finds the versions of each resource and the one that counts (F9): the last
+// updated, else the last in the body.
+func (x *index) identify() {
+	x.keys = make(map[string]int32, len(x.resources))
+	x.urls = map[string]int32{}
+	x.visits, x.patients = map[string]string{}, map[[2]string][2]string{}
+	for n := range x.resources {
+		r := &x.resources[n]
+		if r.contained || r.rejected {
+			continue
+		}
+		if r.key = x.keyOf(r); r.key != "" {
+			x.version(r, int32(n))
+		}
+		if r.kind == encounterKind || !r.kind.applied() {
+			if url := x.bytes(r.fullURL); len(url) > 0 {
+				x.urls[string(url)] = int32(n)
+			}
+		}
+	}
+	// A resource without a name is known by its subject, which may have a name by now.
+	for n := range x.resources {
+		if r := &x.resources[n]; r.key == "" && !r.contained && !r.rejected {
+			r.key, r.described = x.describe(r), true
+			x.version(r, int32(n))
+		}
+	}
+}
+
+// version decides which of two resources with one key counts.
+func (x *index) version(r *resource, n int32) {
+	other, twice := x.keys[r.key]
+	if !twice {
+		x.keys[r.key] = n
+		return
+	}
+	before := &x.resources[other]
+	if x.older(r, before) {
+		r.superseded = true
+		return
+	}
+	before.superseded = true
+	x.keys[r.key] = n
+}
+
+// older reports whether both versions have a time and that of a is earlier.
+func (x *index) older(a, b *resource) bool {
+	atA, _, okA := x.instant(a.updated)
+	atB, _, okB := x.instant(b.updated)
+	return okA && okB && atA < atB
+}
+
+// keyOf returns what identifies a resource for its sender (F6); "" if nothing does.
+// That is the id, also one in its address, else the first identifier, else the address.
+func (x *index) keyOf(r *resource) string {
+	if id := x.idOf(r); len(id) > 0 {
+		return kindNames[r.kind] + "/" + string(id)
+	}
+	if r.firstIdentifier < r.lastIdentifier {
+		return kindNames[r.kind] + "?identifier=" + string(x.bytes(x.identifiers[r.firstIdentifier].value))
+	}
+	if url := x.bytes(r.fullURL); len(url) > 0 && placeholder(url) == nil {
+		return string(url)
+	}
+	return ""
+}
+
+// nameOf returns the name that references use for a resource; "" if they cannot name it.
+// A resource without an id has the name of its placeholder in the body.
+func (x *index) nameOf(r *resource) string {
+	id := x.idOf(r)
+	if len(id) == 0 {
+		if id = placeholder(x.bytes(r.fullURL)); len(id) > 0 && !isUnique(id) {
+			if r.kind == encounterKind {
+				return "" // its key describes it, also in the next body
+			}
+			id = x.hereOnly(id)
+		}
+	}
+	if len(id) == 0 {
+		return ""
+	}
+	return kindNames[r.kind] + "/" + string(id)
+}
+
+// idOf returns the id of a resource, else the end of its address.
+func (d *document) idOf(r *resource) []byte {
+	if !r.id.empty() {
+		return d.bytes(r.id)
+	}
+	if !r.url.empty() {
+		_, id := cutReference(d.bytes(r.url))
+		return id
+	}
+	url := d.bytes(r.fullURL)
+	if placeholder(url) != nil {
+		return nil // a placeholder names the resource only in this body
+	}
+	if name, id := cutReference(url); kindOf(name) == r.kind {
+		return id
+	}
+	return nil
+}
+
+// identifierOf returns the identifier of a type, else the first that is in use;
+// "" if there is none.
+func (d *document) identifierOf(r *resource, kind string) string {
+	var first span
+	for _, id := range d.identifiers[r.firstIdentifier:r.lastIdentifier] {
+		if string(d.bytes(id.kind)) == kind && !id.old {
+			return d.string(id.value, maxID)
+		}
+		if first.empty() && !id.old {
+			first = id.value
+		}
+	}
+	return d.string(first, maxID)
+}

@@ -1,0 +1,288 @@
+package fhir
+
+import (
+	"slices"
+	"strconv"
+
+	"svc/acuity"
+	"svc/acuity/catalogue"
+)
+
+func (p *parser) conditionField(r *resource, key []byte) bool {
+	switch string(key) {
+	case "clinicalStatus":
+		r.status = p.firstCode()
+	case "verificationStatus":
+		r.verification = p.firstCode()
+	case "code":
+		r.code = p.concept()
+	case "subject":
+		r.subject = p.reference()
+	case "encounter", "context":
+		r.encounter = p.reference()
+	case "onsetDateTime":
+		r.at = p.text()
+	case "onsetPeriod":
+		r.during = p.period()
+	case "abatementDateTime":
+		r.abatedAt = p.text()
+		r.abated = r.abated || !r.abatedAt.empty()
+	case "abatementPeriod":
+		r.abatedIn = p.period()
+		r.abated = true
+	case "abatementAge", "abatementRange", "abatementString", "abatementBoolean":
+		c := p.space()
+		p.skip()
+		r.abated = r.abated || c != 'f' && c != 'n' // neither false nor null
+	case "recordedDate":
+		r.issued = p.text()
+	default:
+		return false
+	}
+	return true
+}
+
+// These maps hold the states of a Condition. Another code makes it unusable.
+var (
+	clinicalStates = map[string]acuity.SignalStatus{
+		"active": acuity.SignalActive, "recurrence": acuity.SignalActive, "relapse": acuity.SignalActive,
+		"inactive": acuity.SignalEnded, "remission": acuity.SignalEnded, "resolved": acuity.SignalEnded,
+	}
+	verificationStates = map[string]acuity.SignalStatus{
+		"": acuity.SignalActive, "confirmed": acuity.SignalActive,
+		"provisional": acuity.SignalActive, "unconfirmed": acuity.SignalActive,
+		// A differential diagnosis does not count, even if it was provisional before.
+		"differential": acuity.SignalRetracted,
+		"refuted":      acuity.SignalRetracted, "entered-in-error": acuity.SignalRetracted,
+	}
+)
+
+// condition makes the signal of a Condition.
+func (m *mapper) condition(r *resource) bool {
+	verification := m.bytes(r.verification)
+	if r.deleted {
+		verification = []byte("entered-in-error")
+	}
+	status, known := verificationStates[string(verification)]
+	if !known {
+		m.reject(r, "status_unknown", "verificationStatus")
+		return false
+	}
+	if clinical := m.bytes(r.status); status == acuity.SignalActive {
+		switch {
+		case len(clinical) == 0 && r.abated: // F5
+			status = acuity.SignalEnded
+		case len(clinical) > 0:
+			if status, known = clinicalStates[string(clinical)]; !known {
+				m.reject(r, "status_unknown", "clinicalStatus")
+				return false
+			}
+		}
+	}
+	s, ok := m.signal(r, catalogue.KindCondition, status)
+	if !ok || !m.coded(r, &s, m.codes(nil, r, &r.code, "code"), "code") {
+		return false
+	}
+	s.StartedAt = m.time(r, r.at, "onset")
+	if s.StartedAt == 0 {
+		s.StartedAt = m.time(r, r.during.start, "onset")
+	}
+	s.ObservedAt = s.UpdatedAt
+	switch {
+	case status == acuity.SignalEnded:
+		end := m.time(r, r.abatedAt, "abatement")
+		if end == 0 {
+			end = m.time(r, r.abatedIn.end, "abatement")
+		}
+		if end != 0 {
+			s.ObservedAt = end
+		}
+	case s.ObservedAt == 0:
+		s.ObservedAt = m.time(r, r.issued, "recordedDate")
+	}
+	m.say(r, s)
+	return string(verification) != "differential"
+}
+
+func (p *parser) observationField(r *resource, key []byte) bool {
+	switch string(key) {
+	case "status":
+		r.status = p.text()
+	case "category":
+		for l := p.list(); p.next(&l); {
+			code := p.firstCode()
+			r.laboratory = r.laboratory || string(p.bytes(code)) == "laboratory"
+		}
+	case "code":
+		r.code = p.concept()
+	case "subject":
+		r.subject = p.reference()
+	case "encounter", "context":
+		r.encounter = p.reference()
+	case "effectiveDateTime", "effectiveInstant":
+		r.at = p.text()
+	case "effectivePeriod":
+		r.during = p.period()
+	case "issued":
+		r.issued = p.text()
+	case "component":
+		r.firstComponent, r.lastComponent = gather(p, &p.components, maxComponents, p.component)
+	default:
+		return r.value.read(p, key)
+	}
+	return true
+}
+
+func (p *parser) component() (c component, ok bool) {
+	ok = p.space() == '{'
+	for key := range p.fields() {
+		if string(key) == "code" {
+			c.code = p.concept()
+		} else if !c.value.read(p, key) {
+			p.skip()
+		}
+	}
+	return c, ok
+}
+
+var observationStates = map[string]acuity.SignalStatus{
+	"preliminary": acuity.SignalActive, "final": acuity.SignalActive,
+	"amended": acuity.SignalActive, "corrected": acuity.SignalActive,
+	"cancelled": acuity.SignalRetracted, "entered-in-error": acuity.SignalRetracted,
+}
+
+// observation makes the signals of an Observation: one for each component, and one for
+// itself unless it only groups its components.
+func (m *mapper) observation(r *resource) bool {
+	status, ok := stateIn(m, r, observationStates, "registered")
+	if !ok {
+		return false
+	}
+	k := catalogue.KindObservation
+	if r.laboratory {
+		k = catalogue.KindLab
+	}
+	s, ok := m.signal(r, k, status)
+	if !ok {
+		return false
+	}
+	s.ObservedAt = m.effective(r)
+	components := m.components[r.firstComponent:r.lastComponent]
+	said := false
+	if len(components) == 0 || r.value.kind != noValue || status == acuity.SignalRetracted {
+		own := s
+		if !m.coded(r, &own, m.codes(nil, r, &r.code, "code"), "code") {
+			return false
+		}
+		m.measure(r, &own, &r.value, "")
+		said = true
+	}
+	for i := range components {
+		c, part := &components[i], s
+		field := "component[" + strconv.Itoa(i) + "]"
+		codings := m.codes(nil, r, &c.code, field+".code")
+		if len(codings) == 0 {
+			m.warn(r, "code_missing", field+".code")
+			continue
+		}
+		part.Resource += "." + strconv.Itoa(i)
+		m.coded(r, &part, codings, field)
+		m.measure(r, &part, &c.value, field+".")
+		said = true
+	}
+	if !said {
+		m.reject(r, "code_missing", "component")
+	}
+	return said
+}
+
+// measure gives a signal its value and adds it to the facts. A value that is absent for a
+// reason was not measured, so the signal retracts an earlier one.
+func (m *mapper) measure(r *resource, s *acuity.Signal, v *value, field string) {
+	if s.Status == acuity.SignalActive {
+		if v.kind == noValue && v.absent {
+			s.Status = acuity.SignalRetracted
+		}
+		s.Value = m.valueOf(r, s, v, field)
+	}
+	m.say(r, *s)
+}
+
+// effective returns when the observation was made. For a period it is the end, unless
+// that is in the future.
+func (m *mapper) effective(r *resource) acuity.Instant {
+	if at := m.time(r, r.at, "effective"); at != 0 {
+		return at
+	}
+	if end, _, ok := m.instant(r.during.end); ok && end <= m.ReceivedAt {
+		return end
+	}
+	if start := m.time(r, r.during.start, "effective.start"); start != 0 {
+		return start
+	}
+	return m.time(r, r.issued, "issued")
+}
+
+// stateOf returns the status of a resource. A deleted one counts as entered in error
+// (F9).
+func (m *mapper) stateOf(r *resource) []byte {
+	if r.deleted {
+		return []byte("entered-in-error")
+	}
+	if r.status.empty() {
+		m.reject(r, "required", "status")
+	}
+	return m.bytes(r.status)
+}
+
+// stateIn returns the meaning of a resource's status. It returns false for a status
+// without one: the code "unknown", or a silent one. Any other status makes the resource
+// unusable.
+func stateIn[S any](m *mapper, r *resource, states map[string]S, silent ...string) (state S, ok bool) {
+	status := string(m.stateOf(r))
+	if r.rejected {
+		return state, false
+	}
+	state, ok = states[status]
+	if !ok && status != "unknown" && !slices.Contains(silent, status) {
+		m.reject(r, "status_unknown", "status")
+	}
+	return state, ok
+}
+
+// signal starts the signal of a resource: its patient, its identity and version. It
+// returns false if the signal has no patient; only a retraction may lack one.
+func (m *mapper) signal(r *resource, k catalogue.SignalKind, status acuity.SignalStatus) (acuity.Signal, bool) {
+	s := acuity.Signal{Kind: k, Status: status, Resource: m.resourceOf(r)}
+	s.Visit = m.visitOf(&r.encounter, r)
+	s.Patient, s.Subject, _ = m.patientOf(&r.subject, r)
+	s.UpdatedAt = m.time(r, r.updated, "meta.lastUpdated")
+	if s.Visit == "" && s.Patient == "" && status != acuity.SignalRetracted {
+		m.reject(r, "required", "subject")
+		return s, false
+	}
+	return s, true
+}
+
+// coded adds codings to a signal. It returns false if there are none; only a retraction
+// may lack them.
+func (m *mapper) coded(r *resource, s *acuity.Signal, codings []acuity.Coding, field string) bool {
+	if len(codings) == 0 {
+		if s.Status == acuity.SignalRetracted {
+			return true
+		}
+		m.reject(r, "code_missing", field)
+		return false
+	}
+	s.System, s.Code, s.Display = codings[0].System, codings[0].Code, codings[0].Display
+	if len(codings) > 1 {
+		s.Also = codings[1:]
+	}
+	return true
+}
+
+// say adds a signal to the facts.
+func (m *mapper) say(r *resource, s acuity.Signal) {
+	m.facts.Signals = append(m.facts.Signals, s)
+	m.facts.signalOrigins = append(m.facts.signalOrigins, originOf(r))
+}

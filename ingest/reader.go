@@ -1,0 +1,188 @@
+package ingest
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"svc/acuity"
+	"svc/internal/httpapi"
+)
+
+// shape is the one description of a JSON object in a body. It comes from the tags of the struct that
+// the OpenAPI document is made of. So the document and the reader demand the same.
+type shape struct {
+	name   string
+	fields map[string]*field
+}
+
+// field is what a shape demands of one field.
+type field struct {
+	required           bool     // no omitempty
+	max                int64    // maxLength of a text in characters, or maximum of a number; 0: none
+	minItems, maxItems int      // of a list
+	words              []string // the only values (enum); nil: any
+	inner              *shape   // of the object, or of the objects in the list
+}
+
+var shapes sync.Map // reflect.Type to *shape
+
+// shapeOf returns the shape that a struct describes.
+func shapeOf[T any]() *shape { return shapeOfType(reflect.TypeFor[T]()) }
+
+func shapeOfType(t reflect.Type) *shape {
+	if known, ok := shapes.Load(t); ok {
+		return known.(*shape) //nolint:errcheck,forcetypeassert // nothing else is put there
+	}
+	s := &shape{name: t.Name(), fields: map[string]*field{}}
+	for f := range t.Fields() {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		s.fields[name] = &field{
+			required: options == "",
+			max:      max(number(f, "maxLength"), number(f, "maximum")),
+			minItems: int(number(f, "minItems")), maxItems: int(number(f, "maxItems")),
+			words: words(f), inner: innerOf(f.Type),
+		}
+	}
+	shapes.Store(t, s)
+	return s
+}
+
+// innerOf returns the shape of the objects in a field; nil: it holds none.
+func innerOf(t reflect.Type) *shape {
+	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	return shapeOfType(t)
+}
+
+// number returns the number in a tag; 0: it has none.
+func number(f reflect.StructField, tag string) int64 {
+	text, ok := f.Tag.Lookup(tag)
+	if !ok {
+		return 0
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		panic(fmt.Sprintf("%s of %s: %v", tag, f.Name, err)) // the shapes are ours
+	}
+	return n
+}
+
+// words returns the words of the tag enum.
+func words(f reflect.StructField) []string {
+	text, ok := f.Tag.Lookup("enum")
+	if !ok {
+		return nil
+	}
+	return slices.Clip(strings.Split(text, ","))
+}
+
+// field returns what is demanded of a field. A reader may only ask for fields of its shape.
+func (s *shape) field(name string) *field {
+	f := s.fields[name]
+	if f == nil {
+		panic(fmt.Sprintf("%s has no field %s", s.name, name))
+	}
+	return f
+}
+
+// itemsAtMost returns how many elements a list in a body may have.
+func itemsAtMost[T any](name string) int64 { return int64(shapeOf[T]().field(name).maxItems) }
+
+// Decode reads the body of one request of a JSON feed (adt, census, clinical, roster,
+// staffing) into o, as the handler of that feed does. It needs no server, and adds
+// nothing that only a request has (its identity). The caller sets channel, hospital and
+// time of receipt in o. The error lists the rules that the body breaks.
+func Decode(o *acuity.Observation, body []byte, zone *time.Location, pseudonyms Pseudonyms) ([]acuity.Warning, error) {
+	problem := httpapi.CheckJSON(body)
+	in := &reader{now: o.ReceivedAt, zone: zone, pseudonym: pseudonyms.forHospital(o.Hospital)}
+	if problem == nil {
+		switch o.Channel {
+		case acuity.ChannelADT:
+			o.Events = []acuity.Event{in.event(body, "")}
+		case acuity.ChannelCensus:
+			o.Census = in.census(body)
+		case acuity.ChannelClinical:
+			in.clinical(body, o)
+		case acuity.ChannelRoster:
+			o.Roster = in.roster(body)
+		case acuity.ChannelStaffing:
+			o.Staffing = in.staffing(body)
+		case acuity.ChannelBatch, acuity.ChannelFHIR, acuity.ChannelHL7, acuity.ChannelTerminology, acuity.ChannelRules, acuity.ChannelLocations, acuity.ChannelSettings:
+			return nil, fmt.Errorf("%s is not a feed of single JSON bodies", o.Channel)
+		}
+		problem = in.problem()
+	}
+	if problem != nil {
+		return nil, brokenRules{problem}
+	}
+	return slices.Clip(in.warnings), nil
+}
+
+// brokenRules presents a problem as an error. It names rules and places, never values.
+type brokenRules struct{ *httpapi.Problem }
+
+// Error implements [error].
+func (r brokenRules) Error() string {
+	text := []string{r.Message}
+	for _, d := range r.Details {
+		text = append(text, d.Path+": "+d.Rule)
+	}
+	return strings.Join(text, " ")
+}
+
+// reader decodes one body and collects every rule that the body breaks, so that a sender
+// learns of all of them at once. What it collects never holds a value of the body.
+type reader struct {
+	now       acuity.Instant
+	zone      *time.Location
+	pseudonym func(kind, value string) string
+
+	faults   []httpapi.Detail // rules broken by a malformed body
+	misfits  []httpapi.Detail // rules broken by a well-formed body that cannot be applied: its parts contradict, or name what does not exist
+	warnings []acuity.Warning
+
+	places  Places
+	notices []Notice // about parts that were refused though the body was taken, and about issues of FHIR
+	warned  int      // number of warnings among the notices
+
+	space []member // shared memory for the fields of all objects
+}
+
+func (r *reader) fault(path, rule string) {
+	if len(r.faults) < maxDetails {
+		r.faults = append(r.faults, httpapi.Detail{Path: path, Rule: rule})
+	}
+}
+
+func (r *reader) unfit(path, rule string) {
+	if len(r.misfits) < maxDetails {
+		r.misfits = append(r.misfits, httpapi.Detail{Path: path, Rule: rule})
+	}
+}
+
+func (r *reader) warn(code, path string) {
+	if len(r.warnings) < maxWarnings {
+		r.warnings = append(r.warnings, acuity.Warning{Code: code, Path: path})
+	}
+}
+
+// problem returns why the body is refused; nil if it is not refused.
+func (r *reader) problem() *httpapi.Problem {
+	switch {
+	case len(r.faults) > 0:
+		return &httpapi.Problem{Kind: httpapi.Invalid, Message: "The body breaks the rules listed in details.", Details: append(r.faults, r.misfits...)}
+	case len(r.misfits) > 0:
+		return &httpapi.Problem{Kind: httpapi.Unprocessable, Message: "The body is well formed, but cannot be applied; see details.", Details: r.misfits}
+	default:
+		return nil
+	}
+}
