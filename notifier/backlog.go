@@ -47,7 +47,7 @@ func (r *runner) after(before *waiting) *waiting {
 			return nil
 		}
 	} else {
-		r.forget(1<<63 - 1)
+		r.forget(nothing)
 	}
 	return pass(h.after(from))
 }

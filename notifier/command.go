@@ -113,13 +113,13 @@ func (c *command) test() {
 			c.finish(reasonEndpoint)
 			return
 		}
-		l, reason := n.cfg.People.Test(n.clock.readTime(), o)
+		m, reason := n.cfg.People.Test(n.clock.readTime(), o)
 		if reason != "" {
 			c.finish(reason)
 			return
 		}
-		c.order.Progress.Delivery = l.Delivery.ID
-		h.post(l, o.ID)
+		c.order.Progress.Delivery = m.Delivery.ID
+		h.post(&m, o.ID)
 		return
 	}
 	e := h.endpoints[o.Endpoint]
@@ -147,41 +147,29 @@ func (c *command) retry() {
 	h, o := c.h, c.order.Command
 	c.order.Progress.Count, c.order.Progress.Delivery = 1, o.Delivery
 	var found *outbound.Entry
-	var what *waiting
-	c.scan(o.Since, func(at int64, entry any) {
-		switch e := entry.(type) {
-		case *outbound.Event:
-			if what == nil && e.Hospital == o.Hospital && (o.EventID == "" || e.ID == o.EventID) && (o.Endpoint == "" || event.DeliveryID(e.ID, o.Endpoint, outbound.ChannelWebhook) == o.Delivery) && (o.EventID != "" || o.Endpoint != "") {
-				what = &waiting{Event: e, at: at}
-			}
-		case *outbound.Entry:
-			if e.Delivery.ID == o.Delivery && e.Delivery.Hospital == o.Hospital {
-				if found != nil && len(e.Sealed) == 0 { // a receipt's record has no text
-					e.Sealed = found.Sealed
-				}
-				found = e
-			}
-		}
-	}, func() {
-		if found != nil && found.Delivery.Channel != outbound.ChannelWebhook {
-			h.resend(found, c)
+	c.scan(o.Since, func(_ int64, entry any) {
+		e, ok := entry.(*outbound.Entry)
+		if !ok || e.Delivery.ID != o.Delivery || e.Delivery.Hospital != o.Hospital {
 			return
 		}
-		endpoint := o.Endpoint
-		var tries []outbound.Attempt
-		if found != nil {
-			endpoint, tries = found.Delivery.EndpointID, found.Delivery.Attempts
+		if found != nil && len(e.Sealed) == 0 { // a receipt's record has no text
+			e.Sealed = found.Sealed
 		}
-		e := h.endpoints[endpoint]
+		found = e
+	}, func() {
 		switch {
-		case e == nil:
-			c.finish(reasonEndpoint)
-		case what != nil:
-			e.addJob(&job{command: c, once: true, tries: map[int64][]outbound.Attempt{what.at: tries}, events: []*waiting{what}})
-		case found != nil && found.Position >= 0:
-			e.addJob(&job{command: c, once: true, tries: map[int64][]outbound.Attempt{found.Position: tries}, list: []int64{found.Position}})
-		default:
+		case found == nil:
 			c.finish(reasonDelivery)
+		case found.Delivery.Channel != outbound.ChannelWebhook:
+			h.resend(found, c)
+		case h.endpoints[found.Delivery.EndpointID] == nil:
+			c.finish(reasonEndpoint)
+		case found.Position < 0:
+			c.finish(reasonDelivery)
+		default:
+			at := found.Position
+			tries := map[int64][]outbound.Attempt{at: found.Delivery.Attempts}
+			h.endpoints[found.Delivery.EndpointID].addJob(&job{command: c, once: true, tries: tries, list: []int64{at}})
 		}
 	})
 }

@@ -61,11 +61,9 @@ func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedEndpoint) *en
 		e.main.resumed, e.main.resumedAt = attempts, known.open.Position
 	}
 	e.main.queue.Resume(now, e.main.resumedAt, attempts)
-	if len(h.after(r.Cursor)) > 0 || r.Cursor+1 < h.floor {
-		for _, w := range h.after(r.Cursor) {
-			if wants(hook, w) {
-				e.main.count(1)
-			}
+	for _, w := range h.after(r.Cursor) {
+		if wants(hook, w) {
+			e.main.count(1)
 		}
 	}
 	return e
@@ -129,7 +127,7 @@ func (e *endpoint) remove() {
 // otherwise each queue would read the gap by itself.
 func (e *endpoint) write() {
 	l := &e.main.queue
-	from := int64(1<<63 - 1)
+	from := nothing
 	if e.main.idle() {
 		from = e.h.t.end
 		l.Cursor = max(l.Cursor, from-1)
@@ -168,14 +166,10 @@ func (e *endpoint) report() {
 
 // notice reports the new state of the endpoint to the log and to People.
 func (e *endpoint) notice(now time.Time, v endpointqueue.Verdict) {
-	kind := map[endpointqueue.Notice]NoticeKind{
-		endpointqueue.FailingHour: NoticeFailing1h, endpointqueue.FailingDay: NoticeFailing24h, endpointqueue.Disabled: NoticeDisabled, endpointqueue.Recovered: NoticeRecovered,
-	}[v.Notice]
-	if kind == "" {
-		return
-	}
 	n := e.h.t.n
 	switch v.Notice { //nolint:exhaustive // the others are no news for operators
+	case 0:
+		return
 	case endpointqueue.Disabled:
 		n.log.Warn("endpoint disabled", "hospital", e.h.id, "endpoint", e.id, "host", e.host, "reason", e.main.queue.Disabled)
 	case endpointqueue.Recovered:
@@ -184,7 +178,7 @@ func (e *endpoint) notice(now time.Time, v endpointqueue.Verdict) {
 	if n.cfg.People == nil {
 		return
 	}
-	e.h.notices = append(e.h.notices, Notice{Endpoint: e.id, Host: e.host, Kind: kind, Reason: e.main.queue.Disabled, At: now, Since: v.Since})
+	e.h.notices = append(e.h.notices, Notice{Endpoint: e.id, Host: e.host, Kind: v.Notice, Reason: e.main.queue.Disabled, At: now, Since: v.Since})
 	e.h.consider()
 }
 
@@ -206,14 +200,11 @@ func wants(hook *outbound.Webhook, w *waiting) bool {
 	case w.OccurredAt.Before(hook.CreatedAt):
 		return false
 	}
-	return subscribed(hook, hook.Events, w)
+	return subscribed(hook, hook.Events, w.Event)
 }
 
 // subscribed reports whether an event is one of events, and in a room that the
 // endpoint wants.
-func subscribed(hook *outbound.Webhook, events []string, w *waiting) bool {
-	if !slices.Contains(events, w.Event.Event) {
-		return false
-	}
-	return w.Event.Event != outbound.RoomRescored || hook.Rooms == nil || slices.Contains(hook.Rooms, w.RoomID)
+func subscribed(hook *outbound.Webhook, events []string, e *outbound.Event) bool {
+	return slices.Contains(events, e.Event) && (e.Event != outbound.RoomRescored || hook.Rooms == nil || slices.Contains(hook.Rooms, e.RoomID))
 }

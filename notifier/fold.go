@@ -49,7 +49,7 @@ func (f *fold) apply(offset int64, entry any) {
 		l.record.Cursor = cursor
 	case *outbound.HospitalState:
 		if h := f.hospital(e.Hospital); !f.late(e.Term) {
-			h.unitAt, h.policy = offset, e.Policy
+			h.recordAt, h.policy = offset, e.Policy
 			h.version, h.whole = max(h.version, e.Version), max(h.whole, e.Version)
 		}
 	case *outbound.Order:
@@ -78,8 +78,8 @@ func (f *fold) hospital(id string) *hospital {
 
 func (f *fold) event(offset int64, e *outbound.Event) {
 	h := f.hospital(e.Hospital)
-	if h.unitAt < 0 {
-		h.unitAt = offset
+	if h.recordAt < 0 {
+		h.recordAt = offset
 	}
 	if e.Version > h.version {
 		h.version = e.Version

@@ -55,8 +55,8 @@ type hospital struct {
 	orders   map[string]*command
 	done     map[string]bool // ids of finished commands: not done again
 
-	unitAt  int64     // ledger offset of its HospitalState, or of its first event; -1: none
-	unitSet time.Time // when that record was passed to the ledger
+	recordAt  int64     // ledger offset of its HospitalState, or of its first event; -1: none
+	recordSet time.Time // when that record was passed to the ledger
 
 	policy    []byte  // memory of People
 	storing   []int64 // versions whose change of the level is not acknowledged by the ledger yet
@@ -81,7 +81,7 @@ type foldedEndpoint struct {
 
 func newHospital(t *ownership, id string) *hospital {
 	return &hospital{
-		t: t, id: id, floor: t.floor, ids: map[string]bool{}, unitAt: -1, handed: nothing,
+		t: t, id: id, floor: t.floor, ids: map[string]bool{}, recordAt: -1, handed: nothing,
 		endpoints: map[string]*endpoint{}, folded: map[string]*foldedEndpoint{},
 		messages: map[string]*message{}, sent: map[string]bool{}, orders: map[string]*command{}, done: map[string]bool{},
 	}
@@ -146,7 +146,7 @@ func (h *hospital) addChange(c *acuity.Change, events []outbound.Event) {
 		clear(h.ids)
 	}
 	h.level, h.known = c.Level, true
-	first := h.unitAt < 0
+	first := h.recordAt < 0
 	for i := range events {
 		e := &events[i]
 		if h.ids[e.ID] {
@@ -160,7 +160,7 @@ func (h *hospital) addChange(c *acuity.Change, events []outbound.Event) {
 		h.publish(e, change)
 	}
 	if first && len(events) > 0 {
-		h.write()
+		h.write(nil)
 	}
 }
 
@@ -175,8 +175,8 @@ func (h *hospital) publish(e *outbound.Event, change *LevelChange) {
 		h.storing = append(h.storing, change.Version)
 	}
 	h.t.append(e, func(at int64) {
-		if h.unitAt < 0 {
-			h.unitAt = at
+		if h.recordAt < 0 {
+			h.recordAt = at
 		}
 		if change != nil {
 			h.storing = h.storing[1:]
@@ -213,7 +213,7 @@ func (h *hospital) after(at int64) []*waiting {
 // trim drops the events that no endpoint waits for. An endpoint that is disabled or
 // further behind reads the ledger.
 func (h *hospital) trim(now time.Time) {
-	least := int64(1<<63 - 1)
+	least := nothing
 	for _, e := range h.endpoints {
 		if !e.paused() && e.main.queue.Cursor+1 >= h.floor {
 			least = min(least, e.main.queue.Cursor)
@@ -247,8 +247,8 @@ const nothing = int64(1<<63 - 1)
 // low returns the oldest ledger offset that a restore needs for this hospital.
 func (h *hospital) low() int64 {
 	low := min(h.oldestAsked(), h.handed)
-	if h.unitAt >= 0 {
-		low = min(low, h.unitAt)
+	if h.recordAt >= 0 {
+		low = min(low, h.recordAt)
 	}
 	for _, at := range h.unsaved {
 		low = min(low, at)
@@ -277,10 +277,8 @@ func (h *hospital) oldestAsked() int64 {
 	return low
 }
 
-// write stores the HospitalState.
-func (h *hospital) write() { h.writeThen(func() {}) }
-
-func (h *hospital) writeThen(stored func()) {
+// write stores the HospitalState, and then calls stored unless it is nil.
+func (h *hospital) write(stored func()) {
 	u := &outbound.HospitalState{Hospital: h.id, Version: h.version, Policy: h.policy, Term: h.t.number}
 	// A restore passes the changes after this version to People, so it must not
 	// exceed the first that they have not seen.
@@ -290,10 +288,12 @@ func (h *hospital) writeThen(stored func()) {
 	if len(h.storing) > 0 {
 		u.Version = min(u.Version, h.storing[0]-1)
 	}
-	h.unitSet = h.t.n.clock.readTime()
+	h.recordSet = h.t.n.clock.readTime()
 	h.t.append(u, func(at int64) {
-		h.unitAt = at
-		stored()
+		h.recordAt = at
+		if stored != nil {
+			stored()
+		}
 	})
 }
 
@@ -305,8 +305,8 @@ func (h *hospital) rewrite(now time.Time) {
 	if len(h.sent) > keepSent && !h.stepping {
 		clear(h.sent) // only a restart repeats a step
 	}
-	if h.unitAt >= 0 && now.Sub(h.unitSet) >= rewriteAge {
-		h.write()
+	if h.recordAt >= 0 && now.Sub(h.recordSet) >= rewriteAge {
+		h.write(nil)
 	}
 	for _, e := range h.endpoints {
 		if now.Sub(e.recordSet) >= rewriteAge {

@@ -126,12 +126,8 @@ func (a *asked) Open(*outbound.Entry) (outbound.Message, string, bool) {
 	return outbound.Message{}, "", false
 }
 
-func (a *asked) Test(time.Time, *outbound.Command) (notifier.Message, string) {
-	return notifier.Message{}, "no_recipient"
-}
-
-func (a *asked) Retry(outbound.Channel, int, outbound.Result) (time.Duration, bool) {
-	return time.Hour, true
+func (a *asked) Test(time.Time, *outbound.Command) (outbound.Entry, string) {
+	return outbound.Entry{}, "no_recipient"
 }
 
 // TestMatrixLateWriter: the entries of a frozen earlier owner change nothing.

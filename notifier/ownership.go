@@ -1,8 +1,6 @@
 package notifier
 
-import (
-	"context"
-)
+import "context"
 
 // ownership is the state of one partition while this process owns it.
 type ownership struct {
@@ -11,14 +9,13 @@ type ownership struct {
 	number    int64 // greater than all in the ledger
 	hospitals map[string]*hospital
 
-	next     int64  // position in the verdicts; all events before it are in the ledger
-	marks    []mark // positions that wait for acknowledgements
-	waiters  []waiter
-	begun    int64 // entries passed to the ledger
-	saved    int64 // entries that the ledger has acknowledged
-	floor    int64 // ledger offset from which the hospitals have their events in memory
-	end      int64 // offset behind the last known entry of the ledger
-	catching bool  // more changes lie in the log
+	next     int64    // position in the verdicts; all events before it are in the ledger
+	waiters  []waiter // what to do once the ledger has acknowledged some entries, in order
+	begun    int64    // entries passed to the ledger
+	saved    int64    // entries that the ledger has acknowledged
+	floor    int64    // ledger offset from which the hospitals have their events in memory
+	end      int64    // offset behind the last known entry of the ledger
+	catching bool     // more changes lie in the log
 
 	saving   context.Context // context of unacknowledged entries; ends when the ownership is lost
 	lost     context.CancelFunc
@@ -30,21 +27,17 @@ type ownership struct {
 	idle     func() // called once when stopping and nothing is in flight
 }
 
-// mark is a position that becomes valid once after entries are stored; waiter is
-// called then.
-type (
-	mark   struct{ after, next int64 }
-	waiter struct {
-		after int64
-		do    func()
-	}
-)
+// waiter is a function to call once so many entries are stored.
+type waiter struct {
+	after int64
+	do    func()
+}
 
 func (t *ownership) changes(all []changeEvents, through int64, behind bool) {
 	for i := range all {
 		t.hospital(all[i].change.Hospital).addChange(all[i].change, all[i].events)
 	}
-	t.passed(through)
+	t.whenSaved(func() { t.next = max(t.next, through) })
 	was := t.catching
 	if t.catching = behind; behind || len(all) == 0 && !was {
 		return
@@ -87,10 +80,6 @@ func (t *ownership) stored(at int64, err error, then func(int64)) {
 	}
 	t.saved++
 	t.end = max(t.end, at+1)
-	for len(t.marks) > 0 && t.marks[0].after <= t.saved {
-		t.next = t.marks[0].next
-		t.marks = t.marks[1:]
-	}
 	if then != nil {
 		then(at)
 	}
@@ -100,20 +89,6 @@ func (t *ownership) stored(at int64, err error, then func(int64)) {
 		do()
 	}
 	t.drained()
-}
-
-// passed records a position in the verdicts. It becomes valid once all entries passed
-// to the ledger so far are stored.
-func (t *ownership) passed(next int64) {
-	if t.begun == t.saved {
-		t.next = max(t.next, next)
-		return
-	}
-	if last := len(t.marks) - 1; last >= 0 && t.marks[last].after == t.begun {
-		t.marks[last].next = next
-		return
-	}
-	t.marks = append(t.marks, mark{after: t.begun, next: next})
 }
 
 // whenSaved calls do when all entries passed to the ledger so far are stored.

@@ -63,12 +63,12 @@ func (h *hospital) applyStep(s Step, seen int) {
 		n.log.Info("alert decided", "hospital", h.id, "reason", d.Reason, "tier", d.Tier)
 	}
 	for _, id := range s.Supersede {
-		if l := h.messages[id]; l != nil {
-			l.end(outbound.Superseded, "newer")
+		if m := h.messages[id]; m != nil {
+			m.end(outbound.Superseded, "newer")
 		}
 	}
-	for _, l := range s.Messages {
-		h.post(l, "")
+	for i := range s.Messages {
+		h.post(&s.Messages[i], "")
 	}
 	for i := range s.Events {
 		e := &s.Events[i]
@@ -84,7 +84,7 @@ func (h *hospital) applyStep(s Step, seen int) {
 		}
 		h.unseen = h.unseen[seen:]
 		h.unsaved = append(h.unsaved, h.handed)
-		h.writeThen(func() { h.unsaved = h.unsaved[1:] })
+		h.write(func() { h.unsaved = h.unsaved[1:] })
 	}
 	h.handed = nothing
 	for _, a := range s.Answers {
@@ -101,4 +101,214 @@ func (h *hospital) applyStep(s Step, seen int) {
 	}
 	h.stepping = false // messages that ended above wait for the next step
 	h.consider()
+}
+
+// message is a mail or an SMS that is not final yet.
+type message struct {
+	h     *hospital
+	entry outbound.Entry
+	at    int64 // ledger offset of its record
+	timer timer
+	busy  bool
+	over  bool
+}
+
+// post stores a message and sends it. A message that the ledger has is left as it is:
+// a step that a crash interrupted is repeated, and writes the same messages again.
+func (h *hospital) post(e *outbound.Entry, command string) {
+	d := &e.Delivery
+	if h.messages[d.ID] != nil || h.sent[d.ID] && d.State == outbound.Pending {
+		return
+	}
+	m := &message{h: h, entry: *e, at: h.t.end}
+	m.entry.Position, m.entry.Command = -1, command
+	if d.State != outbound.Pending {
+		h.t.n.cfg.Metrics.Ended(d.Channel, d.State)
+		m.save(nil)
+		return
+	}
+	m.begin()
+}
+
+// begin adds a message to those of the hospital, stores it, and sends it.
+func (m *message) begin() {
+	d := &m.entry.Delivery
+	m.h.messages[d.ID] = m
+	m.h.t.n.cfg.Metrics.Waiting(d.Channel, 1)
+	m.save(m.schedule)
+}
+
+// resend sends a message once more for a command.
+func (h *hospital) resend(e *outbound.Entry, c *command) {
+	if old := h.messages[e.Delivery.ID]; old != nil {
+		old.entry.Delivery.NextAttemptAt = time.Time{}
+		old.entry.Command = c.order.Command.ID
+		old.schedule()
+		return
+	}
+	m := &message{h: h, entry: *e, at: h.t.end}
+	m.entry.Command, m.entry.Expires = c.order.Command.ID, h.t.n.clock.readTime().Add(retryWindow)
+	d := &m.entry.Delivery
+	d.State, d.Reason, d.NextAttemptAt = outbound.Pending, "", time.Time{}
+	delete(h.sent, d.ID)
+	m.begin()
+}
+
+// retries are the waits after the failed attempts of a message. The last one repeats
+// until the message expires.
+var retries = [...]time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute}
+
+// retryWindow is how long a message that is sent again by command is tried.
+const retryWindow = 30 * time.Minute
+
+// resume continues a message that the ledger has.
+func (m *message) resume() {
+	m.h.t.n.cfg.Metrics.Waiting(m.entry.Delivery.Channel, 1)
+	if most := m.h.t.n.clock.readTime().Add(retryWindow); m.entry.Delivery.NextAttemptAt.After(most) {
+		m.entry.Delivery.NextAttemptAt = most // the clock had run ahead when it was set
+	}
+	m.reopen()
+	m.schedule()
+}
+
+// reopen makes a message that did not decrypt due at once: this process may have the
+// key, or the address was changed.
+func (m *message) reopen() {
+	if m.closed() {
+		m.entry.Delivery.NextAttemptAt = time.Time{}
+	}
+}
+
+// closed reports whether the message did not decrypt at its last attempt.
+func (m *message) closed() bool {
+	all := m.entry.Delivery.Attempts
+	return len(all) > 0 && all[len(all)-1].Class == outbound.ClassSealed
+}
+
+// schedule sends the message now, or sets a timer for when it is due.
+func (m *message) schedule() {
+	t := m.h.t
+	n := t.n
+	if m.busy || m.over || t.stopping {
+		return
+	}
+	now := n.clock.readTime()
+	d := &m.entry.Delivery
+	if m.late(now) {
+		m.end(outbound.Expired, "late")
+		return
+	}
+	if d.NextAttemptAt.After(now) {
+		n.timers.set(&m.timer, d.NextAttemptAt, m.schedule)
+		return
+	}
+	m.busy = true
+	var began time.Time
+	var refused string
+	var later bool
+	n.queue.add(&task{
+		ownership: t, host: string(d.Channel), slow: len(d.Attempts) > 0, channel: d.Channel,
+		message: func() (out outbound.Message, ok bool) {
+			began = n.clock.readTime()
+			if m.over || m.late(began) {
+				return out, false
+			}
+			if out, refused, later = n.cfg.People.Open(&m.entry); refused != "" {
+				return out, false
+			}
+			out.Hospital, out.DeliveryID, out.EventID, out.Event = d.Hospital, d.ID, d.EventID, d.Event
+			out.Attempt, out.Expires = nextAttempt(d.Attempts), m.entry.Expires
+			return out, true
+		},
+		dropped: func() {
+			m.busy = false
+			switch {
+			case later:
+				m.ended(began, outbound.Result{Class: outbound.ClassSealed, Response: refused})
+			case refused != "":
+				m.end(outbound.Failed, refused)
+			default:
+				m.schedule()
+			}
+		},
+		ended: func(r outbound.Result) { m.ended(began, r) },
+	})
+}
+
+func (m *message) late(now time.Time) bool {
+	return !m.entry.Expires.IsZero() && !now.Before(m.entry.Expires)
+}
+
+func (m *message) ended(began time.Time, r outbound.Result) {
+	m.busy = false
+	t := m.h.t
+	n := t.n
+	if t.gone {
+		return
+	}
+	now, wasClosed := n.clock.readTime(), m.closed()
+	d := &m.entry.Delivery
+	a := attemptOf(d.Attempts, began, &r)
+	n.cfg.Metrics.Attempt(d.Channel, r.Class, r.Took)
+	wait := time.Duration(0)
+	if r.Class != outbound.ClassInterrupted {
+		d.Attempts = kept(append(d.Attempts, a))
+		if r.Class != outbound.ClassOK && !r.Final {
+			wait = max(retries[min(a.N, len(retries))-1], r.RetryAfter)
+		}
+	}
+	d.NextAttemptAt = now.Add(wait)
+	n.log.Info("delivery attempt",
+		"hospital", d.Hospital, "endpoint", d.EndpointID, "channel", d.Channel, "delivery", d.ID, "event", d.Event, "attempt", a.N,
+		"class", a.Class, "status", a.Status, "ms", a.Took.Milliseconds(), "next_at", d.NextAttemptAt)
+	switch {
+	case m.over: // superseded meanwhile; an accepted message cannot be taken back
+	case r.Class == outbound.ClassInterrupted:
+		m.schedule()
+	case r.Class == outbound.ClassOK:
+		m.end(outbound.Delivered, "")
+	case r.Final:
+		m.end(outbound.Failed, string(r.Class))
+	case m.late(d.NextAttemptAt):
+		m.end(outbound.Expired, string(r.Class))
+	default:
+		m.save(m.schedule)
+		if m.closed() != wasClosed { // People may alert somebody else meanwhile
+			m.h.askPeople = true
+			m.h.consider()
+		}
+	}
+}
+
+// end makes the message final and asks People for a step.
+func (m *message) end(state outbound.State, reason string) {
+	h := m.h
+	n := h.t.n
+	m.over = true
+	n.timers.stop(&m.timer)
+	d := &m.entry.Delivery
+	d.State, d.Reason, d.NextAttemptAt = state, reason, time.Time{}
+	delete(h.messages, d.ID)
+	h.sent[d.ID] = true
+	n.cfg.Metrics.Waiting(d.Channel, -1)
+	n.cfg.Metrics.Ended(d.Channel, state)
+	m.save(nil)
+	if c := h.orders[m.entry.Command]; c != nil {
+		c.countEnd(state)
+		c.finish("")
+	}
+	h.ended = append(h.ended, ended{m.at, m.entry})
+	h.consider()
+}
+
+func (m *message) save(then func()) {
+	m.entry.Term = m.h.t.number
+	entry := m.entry
+	m.h.t.n.cfg.Lists.Delivery(&entry)
+	m.h.t.append(&entry, func(at int64) {
+		m.at = at
+		if then != nil {
+			then()
+		}
+	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"svc/acuity"
 	"svc/internal/outbound"
+	"svc/notifier/endpointqueue"
 )
 
 // Settings are the webhooks of the hospitals. Callers must not change a returned
@@ -67,11 +68,7 @@ type People interface {
 	Open(e *outbound.Entry) (m outbound.Message, reason string, later bool)
 	// Test returns the message of a test to a recipient, or the reason why there is
 	// none.
-	Test(now time.Time, c *outbound.Command) (l Message, reason string)
-	// Retry returns the wait before the next attempt of a mail or an SMS, from the
-	// number of attempts and the last result. It returns false if the message has
-	// failed.
-	Retry(channel outbound.Channel, attempts int, last outbound.Result) (wait time.Duration, again bool)
+	Test(now time.Time, c *outbound.Command) (message outbound.Entry, reason string)
 }
 
 // Happening is the input of a hospital's step.
@@ -100,40 +97,22 @@ type LevelChange struct {
 type Notice struct {
 	Endpoint string
 	Host     string // without the path, which may hold a secret
-	Kind     NoticeKind
+	Kind     endpointqueue.Notice
 	Reason   string // of a disabled endpoint: gone or failing
 	At       time.Time
 	Since    time.Time // start of the failure
 }
 
-// NoticeKind is the new state of an endpoint.
-type NoticeKind string
-
-// The kinds.
-const (
-	NoticeFailing1h  NoticeKind = "failing_1h"
-	NoticeFailing24h NoticeKind = "failing_24h"
-	NoticeDisabled   NoticeKind = "disabled"
-	NoticeRecovered  NoticeKind = "recovered"
-)
-
 // Step is the result of a step: the work to do for a hospital. It is written to the
 // ledger before any part of it is sent.
 type Step struct {
-	Memory    []byte    // replaces the memory; nil: it stays
-	Next      time.Time // when to step again if nothing happens; zero: never
-	Messages  []Message
+	Memory    []byte           // replaces the memory; nil: it stays
+	Next      time.Time        // when to step again if nothing happens; zero: never
+	Messages  []outbound.Entry // mail and SMS: Pending, or final with the reason why it is not sent; the notifier sets Term
 	Events    []outbound.Event // surge.alert for the webhooks that subscribe to it, or for those in Only; the notifier sets Term, Source and Version
 	Supersede []string         // ids of waiting deliveries that must not be sent any more
 	Decisions []Decision
 	Answers   []Answer
-}
-
-// Message is a mail or an SMS, or the record that one is not sent.
-type Message struct {
-	Delivery outbound.Delivery // Pending: to be sent; or final: Suppressed or Failed with its reason
-	Expires  time.Time
-	Sealed   []byte
 }
 
 // Decision is why people were alerted or not, for the log and the metrics.

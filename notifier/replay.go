@@ -33,57 +33,64 @@ func (c *command) replay() {
 	if len(wanted) == 0 {
 		wanted = hook.Events
 	}
-	cursor, ids := e.main.queue.Cursor, map[string]bool{}
-	var list []int64
-	at := map[string]int64{} // by delivery
-	states := map[string]outbound.State{}
-	tries := map[int64][]outbound.Attempt{}
+	cursor, from := e.main.queue.Cursor, c.order.Position
+	var all []*replayed // in the order of the ledger
+	byDelivery := map[string]*replayed{}
 	c.scan(o.Since, func(offset int64, entry any) {
 		switch x := entry.(type) {
 		case *outbound.Event:
-			w := &waiting{Event: x, at: offset}
+			id := event.DeliveryID(x.ID, e.id, outbound.ChannelWebhook)
 			in := !x.OccurredAt.Before(o.Since) && (o.Until.IsZero() || x.OccurredAt.Before(o.Until))
 			// Events behind the cursor wait in the main queue anyway.
-			if x.Hospital == h.id && x.Command == "" && in && offset <= cursor && !ids[x.ID] && offset > c.order.Position &&
-				(x.Only == nil || slices.Contains(x.Only, hook.ID)) && subscribed(hook, wanted, w) {
-				ids[x.ID] = true
-				list = append(list, offset)
-				at[event.DeliveryID(x.ID, e.id, outbound.ChannelWebhook)] = offset
+			if x.Hospital == h.id && x.Command == "" && in && offset <= cursor && offset > from && byDelivery[id] == nil &&
+				(x.Only == nil || slices.Contains(x.Only, hook.ID)) && subscribed(hook, wanted, x) {
+				byDelivery[id] = &replayed{offset: offset}
+				all = append(all, byDelivery[id])
 			}
 		case *outbound.Entry:
-			if x.Delivery.EndpointID == e.id && (x.Delivery.State != outbound.Pending || states[x.Delivery.ID] == "") {
-				if states[x.Delivery.ID] != outbound.Delivered {
-					states[x.Delivery.ID] = x.Delivery.State
-				}
+			one := byDelivery[x.Delivery.ID]
+			if one == nil {
+				return
 			}
-			if place, ours := at[x.Delivery.ID]; ours {
-				tries[place] = x.Delivery.Attempts
+			one.tries = x.Delivery.Attempts
+			if one.state != outbound.Delivered && (one.state == "" || x.Delivery.State != outbound.Pending) {
+				one.state = x.Delivery.State
 			}
 		}
 	}, func() {
-		drop := map[int64]bool{}
-		for id, offset := range at {
-			state := states[id]
-			switch o.Only {
-			case outbound.SelectFailed:
-				drop[offset] = state == outbound.Delivered || state == outbound.Pending || state == ""
-			case outbound.SelectMissing:
-				drop[offset] = state == outbound.Delivered
-			case outbound.SelectAll:
-			}
-			if drop[offset] {
-				delete(tries, offset)
+		j := &job{command: c, tries: map[int64][]outbound.Attempt{}}
+		for _, one := range all {
+			if one.selected(o.Only) {
+				j.list, j.tries[one.offset] = append(j.list, one.offset), one.tries
 			}
 		}
-		list = slices.DeleteFunc(list, func(offset int64) bool { return drop[offset] })
-		c.order.Progress.Count = len(list) + c.order.Progress.Delivered + c.order.Progress.Failed
-		if h.endpoints[o.Endpoint] != e || len(list) == 0 || o.DryRun {
+		c.order.Progress.Count = len(j.list) + c.order.Progress.Delivered + c.order.Progress.Failed
+		if h.endpoints[o.Endpoint] != e || len(j.list) == 0 || o.DryRun {
 			c.finish("")
 			return
 		}
 		c.write()
-		e.addJob(&job{command: c, tries: tries, list: list})
+		e.addJob(j)
 	})
+}
+
+// replayed is an event in the window of a replay, with its delivery to the endpoint.
+type replayed struct {
+	offset int64          // of the event
+	state  outbound.State // Delivered if it ever was; "": not sent yet
+	tries  []outbound.Attempt
+}
+
+// selected reports whether a replay sends the event again.
+func (r *replayed) selected(only outbound.Selection) bool {
+	switch only {
+	case outbound.SelectFailed:
+		return r.state != outbound.Delivered && r.state != outbound.Pending && r.state != ""
+	case outbound.SelectMissing:
+		return r.state != outbound.Delivered
+	case outbound.SelectAll:
+	}
+	return true
 }
 
 // addJob gives a job to the second queue.

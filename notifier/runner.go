@@ -24,8 +24,6 @@ type runner struct {
 	tries      []outbound.Attempt
 	probe      *waiting // the event behind the head, sent while the head fails
 	probeTries []outbound.Attempt
-	named      *waiting // the event that name belongs to
-	name       string
 
 	resumed   []outbound.Attempt // attempts of the head before the restart
 	resumedAt int64
@@ -140,39 +138,42 @@ func (r *runner) until(w *waiting) time.Time {
 
 // attempt returns the task that sends an event.
 func (r *runner) attempt(w *waiting) *task {
-	probe := w != r.head
 	var began time.Time
-	t := &task{
+	return &task{
 		ownership: r.e.h.t, host: r.e.host, slow: r.queue.Slow, channel: outbound.ChannelWebhook,
+		message: func() (outbound.Message, bool) {
+			n := r.e.h.t.n
+			hook, ok := n.cfg.Settings.Webhook(r.e.h.id, r.e.id)
+			if !ok || r.e.gone || !r.second() && r.e.paused() {
+				return outbound.Message{}, false
+			}
+			r.hook, r.queued, r.busy = hook, false, true
+			began = n.clock.readTime()
+			r.queue.Begin(began, r.rate())
+			return outbound.Message{
+				Hospital: r.e.h.id, DeliveryID: r.deliveryID(w), EventID: w.ID, Event: w.Event.Event,
+				Attempt: nextAttempt(r.triesOf(w)), Webhook: hook, Body: w.Body,
+			}, true
+		},
 		dropped: func() {
 			r.queued = false
 			r.schedule()
 		},
+		ended: func(result outbound.Result) { r.ended(w, began, result) },
 	}
-	t.message = func() (outbound.Message, bool) {
-		n := r.e.h.t.n
-		hook, ok := n.cfg.Settings.Webhook(r.e.h.id, r.e.id)
-		if !ok || r.e.gone || !r.second() && r.e.paused() {
-			return outbound.Message{}, false
-		}
-		r.hook, r.queued, r.busy = hook, false, true
-		began = n.clock.readTime()
-		r.queue.Begin(began, r.rate())
-		return outbound.Message{
-			Hospital: r.e.h.id, DeliveryID: r.deliveryID(w), EventID: w.ID, Event: w.Event.Event,
-			Attempt: r.number(probe), Webhook: hook, Body: w.Body,
-		}, true
-	}
-	t.ended = func(result outbound.Result) { r.ended(w, probe, began, result) }
-	return t
 }
 
-// number returns the number of the next attempt.
-func (r *runner) number(probe bool) int {
-	if probe {
-		return nextAttempt(r.probeTries)
+// triesOf returns the attempts of the head or of the probe.
+func (r *runner) triesOf(w *waiting) []outbound.Attempt {
+	if w == r.head {
+		return r.tries
 	}
-	return nextAttempt(r.tries)
+	return r.probeTries
+}
+
+// attemptOf returns the attempt after others, with its result.
+func attemptOf(tries []outbound.Attempt, began time.Time, r *outbound.Result) outbound.Attempt {
+	return outbound.Attempt{N: nextAttempt(tries), At: began, Took: r.Took, Class: r.Class, Status: r.Status, Response: r.Response}
 }
 
 // nextAttempt returns the number of the attempt after these.
@@ -184,7 +185,7 @@ func nextAttempt(tries []outbound.Attempt) int {
 }
 
 // ended handles the result of an attempt.
-func (r *runner) ended(w *waiting, probe bool, began time.Time, result outbound.Result) {
+func (r *runner) ended(w *waiting, began time.Time, result outbound.Result) {
 	r.busy = false
 	t := r.e.h.t
 	n := t.n
@@ -193,7 +194,8 @@ func (r *runner) ended(w *waiting, probe bool, began time.Time, result outbound.
 	}
 	now := n.clock.readTime()
 	failing := !r.queue.FailingSince.IsZero()
-	a := outbound.Attempt{N: r.number(probe), At: began, Took: result.Took, Class: result.Class, Status: result.Status, Response: result.Response}
+	probe, tries := w != r.head, r.triesOf(w)
+	a := attemptOf(tries, began, &result)
 	v := r.queue.End(now, w.at, r.until(w), result, spread())
 	n.cfg.Metrics.Attempt(outbound.ChannelWebhook, result.Class, result.Took)
 	r.line(w, &a)
@@ -208,21 +210,20 @@ func (r *runner) ended(w *waiting, probe bool, began time.Time, result outbound.
 		v.State, v.Reason = outbound.Failed, string(result.Class)
 		r.queue.Skip(w.at)
 	}
+	tries = kept(append(tries, a))
 	if probe {
-		r.probeTries = kept(append(r.probeTries, a))
+		r.probeTries = tries
 	} else {
-		r.tries = kept(append(r.tries, a))
+		r.tries = tries
 	}
 	switch {
 	case v.Passed:
 		r.end(r.head, r.tries, outbound.Poison, "passed")
 		r.end(w, r.tries, outbound.Delivered, "")
 	case v.State != outbound.Pending && !probe:
-		r.end(w, r.tries, v.State, v.Reason)
-	case probe:
-		r.open(w, r.probeTries)
+		r.end(w, tries, v.State, v.Reason)
 	default:
-		r.open(w, r.tries)
+		r.open(w, tries)
 	}
 	if v.State == outbound.Delivered {
 		n.cfg.Metrics.Accepted(now.Sub(w.OccurredAt))
@@ -300,10 +301,7 @@ func (r *runner) delivery(w *waiting) outbound.Delivery {
 }
 
 func (r *runner) deliveryID(w *waiting) string {
-	if r.named != w { // computed once, used several times an attempt
-		r.named, r.name = w, event.DeliveryID(w.ID, r.e.id, outbound.ChannelWebhook)
-	}
-	return r.name
+	return event.DeliveryID(w.ID, r.e.id, outbound.ChannelWebhook)
 }
 
 func (r *runner) save(e *outbound.Entry, then func(at int64)) {

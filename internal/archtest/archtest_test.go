@@ -94,12 +94,13 @@ var rooms = map[string]room{
 	"notifier/event":                {imports: []string{"acuity", "internal/outbound"}},
 	"notifier/endpointqueue":        {imports: []string{"internal/outbound"}},
 	"notifier/policy":               {imports: []string{"acuity", "internal/outbound"}},
-	"notifier/alert":                {imports: []string{"acuity", "internal/outbound", "notifier/event", "notifier/policy", "golang.org/x/text"}},          // what people read
-	"notifier/people":               {imports: []string{"acuity", "internal/outbound", "notifier", "notifier/alert", "notifier/event", "notifier/policy"}}, // which of them
-	"notifier/kafka":                {imports: []string{"schemas", "internal/stream", "notifier"}},                                                         // its topics
-	"notifier/lists":                {imports: []string{"schemas", "internal/outbound", "internal/view", "notifier"}},                                      // what it tells, in the view
-	"notifier/mail":                 {imports: []string{"internal/outbound", "github.com/wneessen/go-mail"}},
-	"notifier/sms":                  {imports: []string{"internal/outbound", "internal/signature"}},
+	"notifier/alert":                {imports: []string{"acuity", "internal/outbound", "notifier/event", "notifier/policy", "golang.org/x/text"}}, // what people read
+	"notifier/people":               {imports: []string{"acuity", "internal/outbound", "notifier"}},                                               // which of them
+	"notifier/kafka":                {imports: []string{"schemas", "internal/stream", "notifier"}},                                                // its topics
+	"notifier/lists":                {imports: []string{"schemas", "internal/outbound", "internal/view", "notifier"}},                             // what it tells, in the view
+	"notifier/outcome":              {imports: []string{"internal/outbound"}},                                                                     // how an attempt ended
+	"notifier/mail":                 {imports: []string{"internal/outbound", "notifier/outcome", "github.com/wneessen/go-mail"}},
+	"notifier/sms":                  {imports: []string{"internal/outbound", "notifier/outcome", "internal/signature"}},
 	"internal/outbound":             {},                                                                                                                                                                                                                                           // what leaves the service, to whom and how it went: ingest, readapi, notifier and schemas share the words
 	"internal/seal":                 {},                                                                                                                                                                                                                                           // secrets and addresses at rest: settings and the ledger use it
 	"internal/admin/subscribers":    {imports: []string{"internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "internal/outbound", "internal/signature", "github.com/go-chi/chi"}},                                                                               // administration of who is told, by two roles and the command line
@@ -128,10 +129,10 @@ var rooms = map[string]room{
 	"internal/testkit/loadgen":      {imports: []string{"acuity"}},
 	"internal/e2e":                  {}, // tests alone
 
-	"notifier/webhook":               {imports: []string{"acuity", "notifier/event", "internal/outbound", "internal/signature", "notifier/egress"}},
+	"notifier/webhook":               {imports: []string{"acuity", "internal/outbound", "internal/signature", "notifier/egress", "notifier/event", "notifier/outcome"}},
 	"notifier/egress":                {}, // which addresses may be called for a hospital: the sender asks it, and cmd gives it to ingest as a port
 	"internal/analysis/analysistest": {imports: []string{"acuity", "schemas", "processors/verdict", "internal/analysis", "internal/stream", "internal/testkit/loadgen", "golang.org/x/sync"}, goroutines: true},
-	"notifier/sendertest":            {imports: []string{"internal/outbound"}, goroutines: true},
+	"notifier/sendertest":            {imports: []string{"internal/outbound", "notifier/outcome"}, goroutines: true},
 	"notifier/egress/egresstest":     {imports: []string{"notifier/egress"}, goroutines: true},
 	"internal/testkit/runtimes":      {imports: []string{"github.com/gofrs/flock"}}, // runtimes of other languages for tests
 	"internal/signature":             {imports: []string{"internal/outbound"}},      // signs what leaves; checks what our own receivers and the receipts of providers get

@@ -2,9 +2,7 @@ package outbound
 
 import (
 	"context"
-	"strings"
 	"time"
-	"unicode"
 )
 
 // Message is one attempt of a delivery, as it is given to a channel.
@@ -32,32 +30,11 @@ type Result struct {
 	RetryAfter time.Duration // wait that the other side asked for; 0: none
 	Final      bool          // no retry can help: a 410, an SMTP 550, an SMS 4xx
 	Took       time.Duration // from the first byte sent to the outcome
-	Response   string        // at most [MaxResponseKept] characters of the answer
+	Response   string        // start of the answer, one line
 }
 
 // Sender is a channel. Send makes one attempt and ends with the context at the
 // latest. A Sender keeps nothing between attempts that a restart would miss.
 type Sender interface {
 	Send(ctx context.Context, m Message) Result
-}
-
-// CleanResponse returns the part of an answer that is stored: one line of at most
-// [MaxResponseKept] characters. It blanks the address or number of the recipient,
-// because servers like to repeat it.
-func CleanResponse(answer, to string) string {
-	if to != "" {
-		answer = strings.ReplaceAll(answer, to, "(recipient)")
-	}
-	var kept strings.Builder
-	n := 0
-	for _, c := range strings.ToValidUTF8(answer, "?") {
-		if unicode.IsControl(c) {
-			c = ' '
-		}
-		if n++; n > MaxResponseKept {
-			break
-		}
-		kept.WriteRune(c)
-	}
-	return strings.TrimSpace(kept.String())
 }

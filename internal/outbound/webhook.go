@@ -19,7 +19,6 @@ const (
 	MostSecret        = 128
 	MaxBody           = 64 << 10 // bytes of an event
 	MaxAttemptsKept   = 20       // attempts of a delivery that lists show
-	MaxResponseKept   = 512      // characters of an answer, for administrators only
 	RecentPerEndpoint = 10_000   // deliveries that lists show
 )
 

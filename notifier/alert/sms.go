@@ -24,21 +24,12 @@ func (a *Alert) SMS() string {
 	if said := a.why(); said != "" {
 		why = " " + said + "."
 	}
-	short, axis := "", ""
+	short, state := "", ""
 	if a.driven() {
-		axis = a.axis()
+		state = " " + a.axis() + "."
 		if said := a.short(); said != "" {
-			short, axis = " Short "+said+".", ": "+axis
-		} else {
-			axis = " " + axis + "."
+			short, state = " Short "+said+".", " Short "+said+": "+a.axis()+"."
 		}
-	}
-	state := short
-	switch {
-	case short != "":
-		state = strings.TrimSuffix(short, ".") + axis + "."
-	case axis != "":
-		state = axis
 	}
 	write := func(unit, state string) string {
 		if unit != "" {

@@ -17,15 +17,6 @@ type Allowed struct {
 	Ports    []uint16
 }
 
-// String returns the entry in the form that [ParseAllow] reads.
-func (a Allowed) String() string {
-	texts := make([]string, len(a.Ports))
-	for i, port := range a.Ports {
-		texts[i] = strconv.Itoa(int(port))
-	}
-	return a.Hospital + "=" + a.Network.String() + ":" + strings.Join(texts, "+")
-}
-
 // ParseAllow reads an allow list: entries HOSPITAL=NETWORK[:PORT[+PORT]], separated
 // by commas, such as mercy=10.20.0.0/16:443,mercy=[fd20::5]:9443+9444. A single
 // address needs no prefix length; without a port 443 and 8443 are meant. The error

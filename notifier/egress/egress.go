@@ -17,6 +17,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -27,7 +28,7 @@ type Reason string
 
 // The reasons.
 const (
-	URLInvalid       Reason = "url_invalid"        // not an absolute URL, or longer than [MaxURL]
+	URLInvalid       Reason = "url_invalid"        // not an absolute URL, or too long
 	SchemeRefused    Reason = "scheme_refused"     // not https
 	UserInfoRefused  Reason = "user_info_refused"  // name or password in the URL
 	HostRefused      Reason = "host_refused"       // neither a host name of ASCII labels nor an address in its usual form
@@ -44,8 +45,8 @@ func (e *RefusedError) Error() string { return "egress: " + string(e.Reason) }
 
 func refuse(r Reason) error { return &RefusedError{r} }
 
-// MaxURL is the length of the longest URL of an endpoint.
-const MaxURL = 2048
+// maxURL is the length of the longest URL of an endpoint.
+const maxURL = 2048
 
 // resolveWithin bounds the look-up of a name in a check.
 const resolveWithin = 3 * time.Second
@@ -131,7 +132,7 @@ func (g *Guard) Explain(ctx context.Context, hospital, endpoint string) (refused
 // URL parses the URL of an endpoint and checks its form. The error is a
 // [*RefusedError].
 func (g *Guard) URL(hospital, endpoint string) (*url.URL, error) {
-	if len(endpoint) > MaxURL {
+	if len(endpoint) > maxURL {
 		return nil, refuse(URLInvalid)
 	}
 	u, err := url.Parse(endpoint)
@@ -154,19 +155,10 @@ func (g *Guard) URL(hospital, endpoint string) (*url.URL, error) {
 	return u, nil
 }
 
-// Control returns a [net.Dialer.ControlContext] for https connections of a hospital;
-// "" is any hospital without an allow list. It checks the address as it is dialled,
-// after the look-up and before the first packet.
-func (g *Guard) Control(hospital string) func(context.Context, string, string, syscall.RawConn) error {
-	return g.control(hospital, "https")
-}
-
-// ControlPlain is [Guard.Control] for http connections.
-func (g *Guard) ControlPlain(hospital string) func(context.Context, string, string, syscall.RawConn) error {
-	return g.control(hospital, "http")
-}
-
-func (g *Guard) control(hospital, scheme string) func(context.Context, string, string, syscall.RawConn) error {
+// Control returns a [net.Dialer.ControlContext] for connections of a hospital by
+// "https" or "http"; "" is any hospital without an allow list. It checks the address as
+// it is dialled, after the look-up and before the first packet.
+func (g *Guard) Control(hospital, scheme string) func(context.Context, string, string, syscall.RawConn) error {
 	return func(_ context.Context, _, address string, _ syscall.RawConn) error {
 		a, err := netip.ParseAddrPort(address)
 		if err != nil {
@@ -211,4 +203,57 @@ func (g *Guard) address(hospital, scheme string, to netip.AddrPort) error {
 func (g *Guard) portKnown(hospital string, port uint16) bool {
 	return port != 0 && (g.loopback || slices.Contains(ports, port) ||
 		slices.ContainsFunc(g.lists[hospital], func(a Allowed) bool { return slices.Contains(a.Ports, port) }))
+}
+
+// portOf returns the port that would be dialled; 0 is an invalid port.
+func portOf(u *url.URL) uint16 {
+	switch text := u.Port(); {
+	case text != "":
+		port, err := strconv.ParseUint(text, 10, 16)
+		if err != nil || text[0] == '0' {
+			return 0
+		}
+		return uint16(port)
+	case u.Scheme == "https":
+		return 443
+	default:
+		return 80
+	}
+}
+
+// plainHost reports whether a host means the same to everybody who reads it. It
+// refuses the old spellings of IPv4 addresses that some resolvers accept: decimal,
+// octal, hexadecimal, fewer than four numbers (WHATWG URL, "ends in a number"). It
+// also refuses zones, a trailing dot, and all that is not ASCII: clients map
+// fullwidth digits or the ideographic full stop to plain ones. An international name
+// is written in its xn-- form.
+func plainHost(host string) bool {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return a.Zone() == ""
+	}
+	if host == "" || len(host) > 253 {
+		return false
+	}
+	labels := strings.Split(host, ".")
+	for _, label := range labels {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+		if strings.ContainsFunc(label, func(c rune) bool { return !nameRune(c) }) {
+			return false
+		}
+	}
+	return !numeric(labels[len(labels)-1])
+}
+
+func nameRune(c rune) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_'
+}
+
+// numeric reports whether inet_aton reads a label as a number.
+func numeric(label string) bool {
+	if rest, ok := strings.CutPrefix(strings.ToLower(label), "0x"); ok {
+		return strings.Trim(rest, "0123456789abcdef") == ""
+	}
+	return strings.Trim(label, "0123456789") == ""
 }

@@ -9,6 +9,7 @@
 package endpointqueue
 
 import (
+	"slices"
 	"time"
 
 	"svc/internal/outbound"
@@ -49,7 +50,8 @@ const (
 	Failing = "failing" // 120 h and 50 attempts without success
 )
 
-// Notice is the news about an endpoint for administrators.
+// Notice is the news about an endpoint for administrators. The ledger has its number,
+// and its name is part of the id of the message.
 type Notice uint8
 
 // The notices; zero is none.
@@ -59,6 +61,11 @@ const (
 	Disabled
 	Recovered
 )
+
+// String returns the name of the notice.
+func (n Notice) String() string {
+	return [...]string{"", "failing_1h", "failing_24h", "disabled", "recovered"}[n]
+}
 
 // Queue is the state of one endpoint's queue. The zero value with a cursor is a new
 // queue.
@@ -96,17 +103,17 @@ type Verdict struct {
 
 // Resume restores a queue from the ledger with the attempts of its head, if any. It
 // cuts a NextAt that a wrong clock has set too far ahead.
-func (l *Queue) Resume(now time.Time, position int64, attempts []outbound.Attempt) {
-	if most := now.Add(mostAsked); l.NextAt.After(most) {
-		l.NextAt = most
+func (q *Queue) Resume(now time.Time, position int64, attempts []outbound.Attempt) {
+	if most := now.Add(mostAsked); q.NextAt.After(most) {
+		q.NextAt = most
 	}
-	l.Slow = l.Failures > 0
+	q.Slow = q.Failures > 0
 	if len(attempts) == 0 {
 		return
 	}
-	l.head = head{position: position, tries: attempts[len(attempts)-1].N, first: attempts[0].At, only5xx: true}
+	q.head = head{position: position, tries: attempts[len(attempts)-1].N, first: attempts[0].At, only5xx: true}
 	for i := range attempts {
-		l.head.blame(attempts[i].Class, attempts[i].Status)
+		q.head.blame(attempts[i].Class, attempts[i].Status)
 	}
 }
 
@@ -119,26 +126,26 @@ func (h *head) blame(class outbound.Class, status int) {
 }
 
 // Probing reports whether the next attempt is of the event behind the head.
-func (l *Queue) Probing() bool { return l.probing }
+func (q *Queue) Probing() bool { return q.probing }
 
 // Alone records that there is no event behind the head to probe with.
-func (l *Queue) Alone() { l.probing = false }
+func (q *Queue) Alone() { q.probing = false }
 
 // Due returns the earliest instant of the next attempt at rate attempts a second.
-func (l *Queue) Due(rate float64) time.Time {
-	at := l.NextAt
-	if free := l.tat.Add(-max(burst-interval(rate), 0)); free.After(at) {
+func (q *Queue) Due(rate float64) time.Time {
+	at := q.NextAt
+	if free := q.tat.Add(-max(burst-interval(rate), 0)); free.After(at) {
 		at = free
 	}
 	return at
 }
 
 // Begin records that an attempt begins.
-func (l *Queue) Begin(now time.Time, rate float64) {
-	if l.tat.Before(now) {
-		l.tat = now
+func (q *Queue) Begin(now time.Time, rate float64) {
+	if q.tat.Before(now) {
+		q.tat = now
 	}
-	l.tat = l.tat.Add(interval(rate))
+	q.tat = q.tat.Add(interval(rate))
 }
 
 func interval(rate float64) time.Duration {
@@ -150,107 +157,101 @@ func interval(rate float64) time.Duration {
 
 // Expired reports whether an event that is useful until then is not sent any more.
 // That is so only while the queue fails; otherwise late events are sent all the same.
-func (l *Queue) Expired(now, until time.Time) bool {
-	return !l.FailingSince.IsZero() && !until.IsZero() && !now.Before(until)
+func (q *Queue) Expired(now, until time.Time) bool {
+	return !q.FailingSince.IsZero() && !until.IsZero() && !now.Before(until)
 }
 
 // Skip records that the event at a position is not for this endpoint, or is not sent
 // any more.
-func (l *Queue) Skip(position int64) {
-	l.Cursor = max(l.Cursor, position)
-	l.head, l.probing = head{}, false
+func (q *Queue) Skip(position int64) {
+	q.Cursor = max(q.Cursor, position)
+	q.head, q.probing = head{}, false
 }
 
 // End records the end of an attempt of the event at a position, which is useful until
 // then. spread is a random number in [0, 1).
-func (l *Queue) End(now time.Time, position int64, until time.Time, r outbound.Result, spread float64) Verdict {
+func (q *Queue) End(now time.Time, position int64, until time.Time, r outbound.Result, spread float64) Verdict {
 	if r.Class == outbound.ClassInterrupted {
 		return Verdict{State: outbound.Pending}
 	}
-	probe := l.probing
-	if !probe && l.head.position != position {
-		l.head = head{position: position, first: now, only5xx: true}
+	probe := q.probing
+	if !probe && q.head.position != position {
+		q.head = head{position: position, first: now, only5xx: true}
 	}
-	l.Slow = r.Class != outbound.ClassOK || r.Took > slow
+	q.Slow = r.Class != outbound.ClassOK || r.Took > slow
 	if r.Class == outbound.ClassOK {
 		v := Verdict{State: outbound.Delivered, Passed: probe}
-		if l.Noticed != 0 {
-			v.Notice, v.Since = Recovered, l.FailingSince
+		if q.Noticed != 0 {
+			v.Notice, v.Since = Recovered, q.FailingSince
 		}
-		l.NextAt, l.FailingSince, l.Failures, l.Noticed = time.Time{}, time.Time{}, 0, 0
-		l.Skip(position)
+		q.NextAt, q.FailingSince, q.Failures, q.Noticed = time.Time{}, time.Time{}, 0, 0
+		q.Skip(position)
 		return v
 	}
-	if l.FailingSince.IsZero() {
-		l.FailingSince = now
+	if q.FailingSince.IsZero() {
+		q.FailingSince = now
 	}
-	l.Failures++
-	l.NextAt = now.Add(wait(l.Failures, r, spread))
+	q.Failures++
+	q.NextAt = now.Add(wait(q.Failures, r, spread))
 	v := Verdict{State: outbound.Pending}
 	if probe {
-		l.probing = false // the head is next
+		q.probing = false // the head is next
 	} else {
-		l.fail(now, r)
+		h := &q.head
+		h.tries++
+		if h.first.After(now) { // the clock was set back
+			h.first = now
+		}
+		h.blame(r.Class, r.Status)
 		switch {
-		case l.head.refused >= refusals:
+		case q.head.refused >= refusals:
 			v.State, v.Reason = outbound.Rejected, "refused"
-		case l.Expired(now, until):
+		case q.Expired(now, until):
 			v.State, v.Reason = outbound.Expired, string(r.Class)
 		default:
-			h := &l.head
-			l.probing = h.only5xx && h.tries >= poisonSize && now.Sub(h.first) >= poisonTime
+			q.probing = h.only5xx && h.tries >= poisonSize && now.Sub(h.first) >= poisonTime
 		}
 	}
 	if v.State != outbound.Pending {
-		l.Skip(position)
+		q.Skip(position)
 	}
-	v.Notice, v.Since = l.notice(now, r), l.FailingSince
+	v.Notice, v.Since = q.notice(now, r), q.FailingSince
 	return v
-}
-
-// fail counts a failed attempt of the head.
-func (l *Queue) fail(now time.Time, r outbound.Result) {
-	h := &l.head
-	if h.first.After(now) {
-		h.first = now
-	}
-	h.tries++
-	h.blame(r.Class, r.Status)
 }
 
 // notice disables a queue that has failed for too long, and returns the notice that
 // is due, if any.
-func (l *Queue) notice(now time.Time, r outbound.Result) Notice {
-	since := now.Sub(l.FailingSince)
+func (q *Queue) notice(now time.Time, r outbound.Result) Notice {
+	since := now.Sub(q.FailingSince)
 	switch {
 	case r.Class == outbound.ClassGone:
-		l.Disabled = Gone
-	case since >= disableTime && l.Failures >= disableAttempts:
-		l.Disabled = Failing
+		q.Disabled = Gone
+	case since >= disableTime && q.Failures >= disableAttempts:
+		q.Disabled = Failing
 	}
-	was := l.Noticed
+	was := q.Noticed
 	switch {
-	case l.Disabled != "":
-		l.Noticed = Disabled
+	case q.Disabled != "":
+		q.Noticed = Disabled
 	case since >= secondNotice:
-		l.Noticed = max(was, FailingDay)
+		q.Noticed = max(was, FailingDay)
 	case since >= firstNotice:
-		l.Noticed = max(was, FailingHour)
+		q.Noticed = max(was, FailingHour)
 	}
-	if l.Noticed == was {
+	if q.Noticed == was {
 		return 0
 	}
-	return l.Noticed
+	return q.Noticed
 }
 
 // Enable enables a queue again, by order of an administrator. A failure that goes on
 // gives its notices again.
-func (l *Queue) Enable(now time.Time) {
-	if l.Disabled == "" {
+func (q *Queue) Enable(now time.Time) {
+	if q.Disabled == "" {
 		return
 	}
-	l.Disabled, l.Failures, l.Noticed, l.NextAt = "", 0, 0, time.Time{}
-	l.FailingSince = now
+	q.Disabled, q.Failures, q.Noticed, q.NextAt = "", 0, 0, time.Time{}
+	q.FailingSince = now
 }
 
 // wait returns the time until the next attempt after so many failures.
@@ -266,14 +267,7 @@ func wait(failures int, r outbound.Result, spread float64) time.Duration {
 
 // refused reports whether a status blames the event: no other attempt will do better.
 func refused(c outbound.Class, status int) bool {
-	if c != outbound.ClassStatus {
-		return false
-	}
-	switch status {
-	case 400, 409, 413, 415, 422:
-		return true
-	}
-	return false
+	return c == outbound.ClassStatus && slices.Contains([]int{400, 409, 413, 415, 422}, status)
 }
 
 // fault reports whether the receiver answered with a failure of its own.

@@ -11,9 +11,11 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/score"
 	"svc/internal/outbound"
 )
@@ -41,13 +43,13 @@ type Envelope struct {
 // LevelData is the data of surge.level_changed, and the first part of the data of
 // surge.alert.
 type LevelData struct {
-	Level            string  `json:"level"`
-	PriorLevel       string  `json:"priorLevel"`
-	DrivingAxis      string  `json:"drivingAxis"`
-	DrivingAxisLabel string  `json:"drivingAxisLabel"`
-	NurseAcuityRatio *Number `json:"nurseAcuityRatio"`
-	RatioShortfall   int32   `json:"ratioShortfall"`
-	Cause            string  `json:"cause"`
+	Level            string   `json:"level"`
+	PriorLevel       string   `json:"priorLevel"`
+	DrivingAxis      string   `json:"drivingAxis"`
+	DrivingAxisLabel string   `json:"drivingAxisLabel"`
+	NurseAcuityRatio *float64 `json:"nurseAcuityRatio"` // two decimals; null: not known
+	RatioShortfall   int32    `json:"ratioShortfall"`
+	Cause            string   `json:"cause"`
 }
 
 // AlertData is the data of surge.alert. A field that could not be looked up in time
@@ -78,22 +80,6 @@ type Room struct {
 type Peak struct {
 	At        string  `json:"at"`
 	NursesP90 float64 `json:"nursesP90"`
-}
-
-// Number is a number in hundredths, written without trailing zeros.
-type Number int32
-
-// MarshalJSON writes the number.
-func (n Number) MarshalJSON() ([]byte, error) {
-	b := strconv.AppendInt(nil, int64(n/100), 10)
-	switch rest := n % 100; {
-	case rest == 0:
-	case rest%10 == 0:
-		b = append(b, '.', byte('0'+rest/10))
-	default:
-		b = append(b, '.', byte('0'+rest/10), byte('0'+rest%10))
-	}
-	return b, nil
 }
 
 type roomData struct {
@@ -162,7 +148,7 @@ func Level(effect *acuity.Effect, cause acuity.Cause) LevelData {
 		RatioShortfall: effect.Shortfall, Cause: causes[cause],
 	}
 	if effect.Ratio >= 0 {
-		ratio := Number(effect.Ratio)
+		ratio := float64(effect.Ratio) / 100 //nolint:mnd // hundredths
 		d.NurseAcuityRatio = &ratio
 	}
 	return d
@@ -221,37 +207,23 @@ func DeliveryID(event, endpoint string, channel outbound.Channel) string {
 // digest returns a prefix and 32 hexadecimal digits of the hash of all parts,
 // separated by NUL.
 func digest(prefix string, parts ...string) string {
-	all := make([]byte, 0, 256) // more than usual parts need
-	for i, part := range parts {
-		if i > 0 {
-			all = append(all, 0)
-		}
-		all = append(all, part...)
-	}
-	sum := sha256.Sum256(all)
-	return string(hex.AppendEncode(append(all[:0], prefix...), sum[:16]))
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return prefix + hex.EncodeToString(sum[:16])
 }
 
 // LevelOf reads the effect and its cause back from the body of a surge.level_changed.
 func LevelOf(body []byte) (effect acuity.Effect, cause acuity.Cause, ok bool) {
 	var e struct {
-		Data struct {
-			Level            string   `json:"level"`
-			PriorLevel       string   `json:"priorLevel"`
-			DrivingAxis      string   `json:"drivingAxis"`
-			NurseAcuityRatio *float64 `json:"nurseAcuityRatio"`
-			RatioShortfall   int32    `json:"ratioShortfall"`
-			Cause            string   `json:"cause"`
-		} `json:"data"`
+		Data LevelData `json:"data"`
 	}
 	if json.Unmarshal(body, &e) != nil {
 		return effect, cause, false
 	}
 	effect = acuity.Effect{Kind: acuity.LevelChanged, Ratio: -1, Shortfall: e.Data.RatioShortfall}
-	level, known := levels[e.Data.Level]
-	prior, knownPrior := levels[e.Data.PriorLevel]
-	axis, knownAxis := axes[e.Data.DrivingAxis]
-	effect.Level, effect.Prior, effect.Driving = level, prior, axis
+	var level, prior, axis bool
+	effect.Level, level = named(e.Data.Level, acuity.LevelRed)
+	effect.Prior, prior = named(e.Data.PriorLevel, acuity.LevelRed)
+	effect.Driving, axis = named(e.Data.DrivingAxis, acuity.Axis(acuity.AxisCount-1))
 	if e.Data.NurseAcuityRatio != nil {
 		effect.Ratio = int32(math.Round(*e.Data.NurseAcuityRatio * 100))
 	}
@@ -260,16 +232,59 @@ func LevelOf(body []byte) (effect acuity.Effect, cause acuity.Cause, ok bool) {
 			cause = one
 		}
 	}
-	return effect, cause, known && knownPrior && knownAxis
+	return effect, cause, level && prior && axis
 }
 
-var levels, axes = func() (map[string]acuity.Level, map[string]acuity.Axis) {
-	levels, axes := map[string]acuity.Level{}, map[string]acuity.Axis{}
-	for l := acuity.LevelGreen; l <= acuity.LevelRed; l++ {
-		levels[l.String()] = l
+// named returns the value with a name, from zero to the last value.
+func named[T interface {
+	~uint8
+	fmt.Stringer
+}](name string, last T) (T, bool) {
+	for value := range last + 1 {
+		if value.String() == name {
+			return value, true
+		}
 	}
-	for a := range acuity.Axis(acuity.AxisCount) {
-		axes[a.String()] = a
+	return 0, false
+}
+
+// Test returns the event of a test: a ping, or a sample with made-up data that says
+// so in its summary. The level is the present level of the unit.
+func Test(c *outbound.Command, level acuity.Level) (outbound.Event, error) {
+	e := outbound.Event{
+		Hospital: c.Hospital, Event: c.Event, Source: -1, RoomID: -1,
+		OccurredAt: c.At.UTC().Truncate(time.Millisecond), Only: []string{c.Endpoint}, Command: c.ID,
 	}
-	return levels, axes
-}()
+	if e.Event == "" {
+		e.Event = outbound.Ping
+	}
+	envelope := Envelope{Level: level.String(), PriorLevel: level.String()}
+	sample := acuity.Effect{Level: acuity.LevelOrange, Prior: acuity.LevelYellow, Driving: acuity.AxisStaffing, Ratio: 84, Shortfall: 2}
+	subject := ""
+	switch e.Event {
+	case outbound.Ping:
+		envelope.Summary, envelope.Data = "Test: the endpoint is reached", struct{}{}
+	case outbound.LevelChanged:
+		data := Level(&sample, acuity.CauseIngest)
+		envelope.Level, envelope.PriorLevel, envelope.Data = data.Level, data.PriorLevel, data
+		envelope.Summary = "Test: level orange (was yellow): " + data.DrivingAxisLabel
+	case outbound.RoomRescored:
+		e.RoomID, subject = 1, "1"
+		factor, _ := catalogue.FactorByID("high-mag")
+		envelope.Summary = "Test: room 1 red (was yellow), score 72"
+		envelope.Data = room(&acuity.Effect{
+			RoomID: 1, RoomLabel: "Test", Color: acuity.ColorRed, PriorColor: acuity.ColorYellow,
+			Score: 72, Factors: []catalogue.Factor{factor}, Nursing: "1:1",
+		}, acuity.CauseIngest)
+	case outbound.Alert:
+		envelope.Level, envelope.PriorLevel = sample.Level.String(), sample.Prior.String()
+		envelope.Summary = "Test: alert T2: " + sample.Driving.Label()
+		envelope.Data = AlertData{LevelData: Level(&sample, acuity.CauseIngest), Tier: "T2", Reason: "raised", AlertRunID: "epi_test", Peak: nil, Action: "Test"}
+	default:
+		return outbound.Event{}, fmt.Errorf("no sample of event %q", e.Event)
+	}
+	e.ID = ID(c.Hospital, c.Hospital+"/command/"+c.ID, 0, e.Event, subject)
+	var err error
+	e.Body, err = Body(&e, envelope)
+	return e, err
+}

@@ -14,12 +14,12 @@ import (
 	netmail "net/mail"
 	"net/textproto"
 	"strings"
-	"syscall"
 	"time"
 
 	gomail "github.com/wneessen/go-mail"
 
 	"svc/internal/outbound"
+	"svc/notifier/outcome"
 )
 
 // The timeouts of an attempt.
@@ -146,7 +146,7 @@ func (s *Sender) send(ctx context.Context, m outbound.Message) outbound.Result {
 	if message.IsDelivered() { // an error after the relay accepted it does not matter
 		response := message.ServerResponse()
 		relay.CloseWithSMTPClient(client) //nolint:errcheck // a failed QUIT changes nothing
-		return outbound.Result{Class: outbound.ClassOK, Status: 250, Response: outbound.CleanResponse(response, m.To)}
+		return outbound.Result{Class: outbound.ClassOK, Status: 250, Response: outcome.CleanResponse(response, m.To)}
 	}
 	client.Close() //nolint:errcheck // it is given up
 	return failed(ctx, m.To, err)
@@ -179,7 +179,7 @@ func failed(ctx context.Context, to string, err error) outbound.Result {
 		return refused(ctx, to, err)
 	}
 	code := refusal.ErrorCode()
-	r := outbound.Result{Class: outbound.ClassStatus, Status: code, Response: outbound.CleanResponse(answer(err), to)}
+	r := outbound.Result{Class: outbound.ClassStatus, Status: code, Response: outcome.CleanResponse(answer(err), to)}
 	switch refusal.Reason { //nolint:exhaustive // the other reasons do not concern this message
 	case gomail.ErrSMTPMailFrom, gomail.ErrSMTPRcptTo, gomail.ErrSMTPData, gomail.ErrSMTPDataClose:
 		r.Final = code >= 500
@@ -190,33 +190,14 @@ func failed(ctx context.Context, to string, err error) outbound.Result {
 // refused returns the result for a dialogue with the relay that failed or did not
 // begin. None is about the message, so none is final.
 func refused(ctx context.Context, to string, err error) outbound.Result {
-	var (
-		reply       *textproto.Error
-		dns         *net.DNSError
-		record      tls.RecordHeaderError
-		alert       tls.AlertError
-		certificate *tls.CertificateVerificationError
-		timeout     net.Error
-	)
-	switch {
-	case ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return outbound.Result{Class: outbound.ClassInterrupted}
-	case ctx.Err() != nil:
-		return outbound.Result{Class: outbound.ClassTimeout}
-	case errors.As(err, &reply):
-		return outbound.Result{Class: outbound.ClassStatus, Status: reply.Code, Response: outbound.CleanResponse(reply.Msg, to)}
-	case errors.As(err, &dns):
-		return outbound.Result{Class: outbound.ClassDNS}
-	case errors.As(err, &record), errors.As(err, &alert), errors.As(err, &certificate):
-		return outbound.Result{Class: outbound.ClassTLS}
-	case errors.As(err, &timeout) && timeout.Timeout():
-		return outbound.Result{Class: outbound.ClassTimeout}
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return outbound.Result{Class: outbound.ClassRefused}
-	case err != nil && strings.Contains(err.Error(), "STARTTLS"): // the library has no type for it
+	if reply, ok := errors.AsType[*textproto.Error](err); ok && ctx.Err() == nil {
+		return outbound.Result{Class: outbound.ClassStatus, Status: reply.Code, Response: outcome.CleanResponse(reply.Msg, to)}
+	}
+	class := outcome.ClassOf(ctx, err)
+	if class == outbound.ClassReset && err != nil && strings.Contains(err.Error(), "STARTTLS") { // the library has no type for it
 		return outbound.Result{Class: outbound.ClassTLS, Response: "the relay offers no STARTTLS"}
 	}
-	return outbound.Result{Class: outbound.ClassReset}
+	return outbound.Result{Class: class}
 }
 
 // answer returns the answer of the relay, without the address that the library adds.

@@ -36,13 +36,9 @@ type memory struct {
 	// Sent are the messages of that alert, and those of earlier alerts that a
 	// provider may still report as not arrived.
 	Sent []sent `json:"sent,omitempty"`
-
-	Told  policy.Reason `json:"told,omitempty"`  // of format 0: reason of Alert
-	Asked policy.Reason `json:"asked,omitempty"` // of format 0: reason of the alert whose messages are Sent
 }
 
-// memoryFormat is the present format. Format 0 did not have the level of the last
-// alert, nor the messages of Digest, Lowered and Cleared.
+// memoryFormat is the present format.
 const memoryFormat = 1
 
 // sentAlert is the content of an alert. A message that replaces a failed one repeats
@@ -116,35 +112,10 @@ func decode(b []byte) (*memory, error) {
 	if len(b) == 0 {
 		return m, nil
 	}
-	m.Format = 0
 	if err := json.Unmarshal(b, m); err != nil {
 		return &memory{Format: memoryFormat}, fmt.Errorf("decode memory of alerts: %w", err)
 	}
-	m.upgrade()
 	return m, nil
-}
-
-// upgrade converts format 0 to the present format. The last alert named the level of
-// its tier; for a digest nobody knows which level it named.
-func (m *memory) upgrade() {
-	if m.Format == memoryFormat {
-		return
-	}
-	h := &m.History
-	h.Said = policy.LevelOf(h.Told)
-	h.Before = make([]acuity.Level, len(h.Changes))
-	for i := range h.Before {
-		h.Before[i] = h.Said
-	}
-	m.Alert = sentAlert{Episode: h.Episode, Reason: m.Told, Tier: h.Told, Level: h.Said, Prior: h.Said, Worst: h.Said}
-	if n := len(m.Sent); n > 0 {
-		m.Alert.Event, m.Alert.Reason = m.Sent[n-1].Event, m.Asked
-	}
-	m.RaiseTier = h.Told
-	if m.Told == policy.Digest {
-		h.Said, h.Told = acuity.LevelGreen, 0
-	}
-	m.Format, m.Told, m.Asked = memoryFormat, "", ""
 }
 
 func (m *memory) encode() ([]byte, error) {

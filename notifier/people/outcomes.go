@@ -113,7 +113,7 @@ func (s *step) undelivered(one *sent) {
 		ID: one.Delivery, Hospital: s.hospital, EventID: one.Event, Event: outbound.Alert, Channel: one.Channel, EndpointID: one.Recipient,
 		State: outbound.Failed, Reason: reasonReceipt, OccurredAt: one.At, Attempts: one.Attempts,
 	}
-	s.out.Messages = append(s.out.Messages, notifier.Message{Delivery: d})
+	s.out.Messages = append(s.out.Messages, outbound.Entry{Delivery: d})
 	s.ended(&d)
 }
 

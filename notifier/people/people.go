@@ -18,6 +18,7 @@ import (
 	"svc/internal/outbound"
 	"svc/notifier"
 	"svc/notifier/alert"
+	"svc/notifier/endpointqueue"
 	"svc/notifier/event"
 	"svc/notifier/policy"
 )
@@ -89,19 +90,6 @@ func New(c Config) *Alerting { return &Alerting{c} }
 
 var _ notifier.People = (*Alerting)(nil)
 
-// retries are the waits after a failed attempt. The last one repeats until the
-// message expires.
-var retries = []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute}
-
-// Retry implements [notifier.People]: the wait that the other side asks for, but no
-// less than our own.
-func (*Alerting) Retry(_ outbound.Channel, attempts int, last outbound.Result) (time.Duration, bool) {
-	if last.Final {
-		return 0, false
-	}
-	return max(retries[min(max(attempts, 1), len(retries))-1], last.RetryAfter), true
-}
-
 // Open implements [notifier.People]. It takes the present address, so a corrected one
 // counts for the next attempt.
 func (d *Alerting) Open(e *outbound.Entry) (m outbound.Message, reason string, later bool) {
@@ -161,8 +149,8 @@ func sealedName(d *outbound.Delivery) string {
 
 // message returns a sealed message for one recipient. Without a key to seal it has
 // failed.
-func (d *Alerting) message(hospital, eventID, name, recipient string, channel outbound.Channel, words alert.Message, now time.Time, expires time.Duration) (notifier.Message, error) {
-	l := notifier.Message{
+func (d *Alerting) message(hospital, eventID, name, recipient string, channel outbound.Channel, words alert.Message, now time.Time, expires time.Duration) (outbound.Entry, error) {
+	l := outbound.Entry{
 		Delivery: outbound.Delivery{
 			ID: event.DeliveryID(eventID, recipient, channel), Hospital: hospital, EventID: eventID, Event: name,
 			Channel: channel, EndpointID: recipient, State: outbound.Pending, OccurredAt: now,
@@ -187,7 +175,7 @@ func (d *Alerting) message(hospital, eventID, name, recipient string, channel ou
 const testFor = 5 * time.Minute
 
 // Test implements [notifier.People].
-func (d *Alerting) Test(now time.Time, c *outbound.Command) (l notifier.Message, reason string) {
+func (d *Alerting) Test(now time.Time, c *outbound.Command) (l outbound.Entry, reason string) {
 	to, known := d.config.Settings.Recipient(c.Hospital, c.Endpoint)
 	open, shown := address(&to, c.Channel)
 	switch {
@@ -219,21 +207,21 @@ func (d *Alerting) Test(now time.Time, c *outbound.Command) (l notifier.Message,
 // noticeFor is how long the message about an endpoint is tried.
 const noticeFor = 2 * time.Hour
 
-var noticeStates = map[notifier.NoticeKind]string{
-	notifier.NoticeFailing1h: "failing for 1 hour", notifier.NoticeFailing24h: "failing for 24 hours",
-	notifier.NoticeDisabled: "disabled", notifier.NoticeRecovered: "recovered",
+var noticeStates = map[endpointqueue.Notice]string{
+	endpointqueue.FailingHour: "failing for 1 hour", endpointqueue.FailingDay: "failing for 24 hours",
+	endpointqueue.Disabled: "disabled", endpointqueue.Recovered: "recovered",
 }
 
 // notice returns the messages about an endpoint to the recipients of T1.
-func (d *Alerting) notice(now time.Time, hospital string, p *policy.Policy, n *notifier.Notice) ([]notifier.Message, error) {
+func (d *Alerting) notice(now time.Time, hospital string, p *policy.Policy, n *notifier.Notice) ([]outbound.Entry, error) {
 	name, zone := d.config.Settings.Unit(hospital)
 	said := alert.Notice{Unit: name, Endpoint: n.Endpoint, Host: n.Host, State: noticeStates[n.Kind], Since: local(n.Since, zone), At: local(n.At, zone)}
 	words, err := said.Mail()
 	if err != nil {
 		return nil, err
 	}
-	id := event.ID(hospital, hospital+"/"+n.Endpoint+"/lane", n.At.UnixMilli(), "notice", string(n.Kind))
-	var all []notifier.Message
+	id := event.ID(hospital, hospital+"/"+n.Endpoint+"/lane", n.At.UnixMilli(), "notice", n.Kind.String())
+	var all []outbound.Entry
 	for _, recipient := range p.Tier(1).Recipients {
 		to, known := d.config.Settings.Recipient(hospital, recipient)
 		if open, shown := address(&to, outbound.ChannelMail); !known || open+shown == "" {

@@ -53,7 +53,7 @@ func (d *Alerting) Step(ctx context.Context, now time.Time, in notifier.Happenin
 	}
 	// A repeated step finds its own messages waiting.
 	s.out.Supersede = slices.DeleteFunc(s.out.Supersede, func(id string) bool {
-		return slices.ContainsFunc(s.out.Messages, func(l notifier.Message) bool { return l.Delivery.ID == id })
+		return slices.ContainsFunc(s.out.Messages, func(l outbound.Entry) bool { return l.Delivery.ID == id })
 	})
 	s.listAlertRun()
 	if d.config.Lists != nil && len(s.out.Messages)+len(s.out.Events) > 0 { // a recipient may open the link at once

@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"svc/internal/outbound"
+	"svc/notifier/outcome"
 )
 
 // Channel is one implementation of [outbound.Sender] with a far side for it.
@@ -142,7 +143,7 @@ func bounded(t *testing.T, got *outbound.Result) {
 	if got.Took <= 0 {
 		t.Errorf("took %v", got.Took)
 	}
-	if !utf8.ValidString(got.Response) || utf8.RuneCountInString(got.Response) > outbound.MaxResponseKept {
+	if !utf8.ValidString(got.Response) || utf8.RuneCountInString(got.Response) > outcome.MaxResponse {
 		t.Errorf("response of %d characters", utf8.RuneCountInString(got.Response))
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"svc/internal/outbound"
 	"svc/internal/signature"
+	"svc/notifier/outcome"
 )
 
 // generic sends our own request, for any gateway behind a small adapter:
@@ -32,10 +33,7 @@ type genericMessage struct {
 
 // Send implements [outbound.Sender].
 func (g *generic) Send(ctx context.Context, m outbound.Message) outbound.Result {
-	began := g.config.Now()
-	r := g.send(ctx, &m)
-	r.Took = max(g.config.Now().Sub(began), 1)
-	return r
+	return g.timed(func() outbound.Result { return g.send(ctx, &m) })
 }
 
 func (g *generic) send(ctx context.Context, m *outbound.Message) outbound.Result {
@@ -56,8 +54,8 @@ func (g *generic) send(ctx context.Context, m *outbound.Message) outbound.Result
 	if status == 0 {
 		return failure
 	}
-	r := judge(status, header)
-	r.Response = outbound.CleanResponse(string(answer), m.To)
+	r := g.judge(status, header)
+	r.Response = outcome.CleanResponse(string(answer), m.To)
 	return r
 }
 

@@ -14,11 +14,10 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
-	"syscall"
 	"time"
 
 	"svc/internal/outbound"
+	"svc/notifier/outcome"
 )
 
 // The timeouts of an attempt, and the bytes of an answer that are read.
@@ -112,6 +111,14 @@ type provider struct {
 	client *http.Client
 }
 
+// timed returns the result of an attempt with the time that it took.
+func (p *provider) timed(send func() outbound.Result) outbound.Result {
+	began := p.config.Now()
+	r := send()
+	r.Took = max(p.config.Now().Sub(began), 1)
+	return r
+}
+
 // callback returns the address for the receipt of a message; "": no receipt.
 func (p *provider) callback(m *outbound.Message) string {
 	if p.config.Callback == "" {
@@ -131,46 +138,22 @@ func (p *provider) left(m *outbound.Message) int {
 // exchange sends one request and reads the answer. If it fails, status is 0 and
 // failure is the result.
 func (p *provider) exchange(ctx context.Context, r *http.Request) (status int, header http.Header, body []byte, failure outbound.Result) {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	bounded, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	answer, err := p.client.Do(r.WithContext(ctx)) //nolint:gosec // the operator set the address
+	answer, err := p.client.Do(r.WithContext(bounded)) //nolint:gosec // the operator set the address
 	if err != nil {
-		return 0, nil, nil, outbound.Result{Class: class(err)}
+		return 0, nil, nil, outbound.Result{Class: outcome.ClassOf(ctx, err)}
 	}
 	defer answer.Body.Close() //nolint:errcheck // all that counts is read
 	body, err = io.ReadAll(io.LimitReader(answer.Body, answerAtMost))
 	if err != nil && answer.StatusCode/100 == 2 && len(body) == 0 {
-		return 0, nil, nil, outbound.Result{Class: class(err)}
+		return 0, nil, nil, outbound.Result{Class: outcome.ClassOf(ctx, err)}
 	}
 	return answer.StatusCode, answer.Header, body, outbound.Result{}
 }
 
-// class returns the class of a failed exchange.
-func class(err error) outbound.Class {
-	var (
-		dns         *net.DNSError
-		record      tls.RecordHeaderError
-		alert       tls.AlertError
-		certificate *tls.CertificateVerificationError
-		timeout     net.Error
-	)
-	switch {
-	case errors.Is(err, context.Canceled):
-		return outbound.ClassInterrupted
-	case errors.As(err, &dns):
-		return outbound.ClassDNS
-	case errors.As(err, &record), errors.As(err, &alert), errors.As(err, &certificate):
-		return outbound.ClassTLS
-	case errors.As(err, &timeout) && timeout.Timeout():
-		return outbound.ClassTimeout
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return outbound.ClassRefused
-	}
-	return outbound.ClassReset
-}
-
 // judge returns the result of a status that means the same with every provider.
-func judge(status int, header http.Header) outbound.Result {
+func (p *provider) judge(status int, header http.Header) outbound.Result {
 	r := outbound.Result{Class: outbound.ClassStatus, Status: status}
 	switch {
 	case status/100 == 2:
@@ -178,20 +161,11 @@ func judge(status int, header http.Header) outbound.Result {
 	case status/100 == 3:
 		r.Class = outbound.ClassRedirect
 	case status == http.StatusTooManyRequests:
-		r.Class, r.RetryAfter = outbound.ClassThrottled, retryAfter(header)
+		r.Class, r.RetryAfter = outbound.ClassThrottled, outcome.RetryAfter(header, p.config.Now())
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusRequestTimeout:
 		// The fault of the operator's token or a proxy, not of this message.
 	case status/100 == 4:
 		r.Final = true
 	}
 	return r
-}
-
-// retryAfter returns the wait that a provider asks for in seconds, at most an hour.
-func retryAfter(header http.Header) time.Duration {
-	seconds, err := time.ParseDuration(strings.TrimSpace(header.Get("Retry-After")) + "s")
-	if err != nil {
-		return 0
-	}
-	return min(max(seconds, 0), time.Hour)
 }

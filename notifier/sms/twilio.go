@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/notifier/outcome"
 )
 
 // defaultListDelay is the longest time until a message appears in the provider's list
@@ -56,10 +57,7 @@ type twilioMessage struct {
 
 // Send implements [outbound.Sender].
 func (w *twilio) Send(ctx context.Context, m outbound.Message) outbound.Result {
-	began := w.config.Now()
-	r := w.send(ctx, &m)
-	r.Took = max(w.config.Now().Sub(began), 1)
-	return r
+	return w.timed(func() outbound.Result { return w.send(ctx, &m) })
 }
 
 func (w *twilio) send(ctx context.Context, m *outbound.Message) outbound.Result {
@@ -93,7 +91,7 @@ func (w *twilio) send(ctx context.Context, m *outbound.Message) outbound.Result 
 	if status == 0 {
 		return w.unclear(failure)
 	}
-	r := judge(status, header)
+	r := w.judge(status, header)
 	var got twilioMessage
 	switch err := json.Unmarshal(body, &got); {
 	case r.Class == outbound.ClassOK && (err != nil || got.SID == ""):
@@ -101,7 +99,7 @@ func (w *twilio) send(ctx context.Context, m *outbound.Message) outbound.Result 
 	case r.Class == outbound.ClassOK:
 		r.Response = got.SID
 	case err == nil:
-		r.Response = outbound.CleanResponse(strings.TrimSpace(strconv.Itoa(got.Code)+" "+got.Message), m.To)
+		r.Response = outcome.CleanResponse(strings.TrimSpace(strconv.Itoa(got.Code)+" "+got.Message), m.To)
 	}
 	if status >= 500 {
 		r = w.unclear(r)
@@ -133,7 +131,7 @@ func (w *twilio) lookUp(ctx context.Context, m *outbound.Message) (found bool, r
 	if status == 0 {
 		return false, w.unclear(failure)
 	}
-	if r = judge(status, header); r.Class != outbound.ClassOK {
+	if r = w.judge(status, header); r.Class != outbound.ClassOK {
 		r.Final = false
 		return false, w.unclear(r)
 	}

@@ -2,19 +2,18 @@ package webhook
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"io"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"svc/internal/outbound"
+	"svc/notifier/egress"
+	"svc/notifier/outcome"
 )
-
-// retryAfterMost bounds the wait that a receiver may ask for.
-const retryAfterMost = time.Hour
 
 // answered returns the result for the status and headers of an answer.
 func (s *Sender) answered(answer *http.Response) outbound.Result {
@@ -28,27 +27,11 @@ func (s *Sender) answered(answer *http.Response) outbound.Result {
 		r.Class, r.Final = outbound.ClassGone, true
 	case status == http.StatusTooManyRequests:
 		r.Class = outbound.ClassThrottled
-		r.RetryAfter = retryAfter(answer.Header, s.now())
+		r.RetryAfter = outcome.RetryAfter(answer.Header, s.now())
 	case status == http.StatusServiceUnavailable:
-		r.RetryAfter = retryAfter(answer.Header, s.now())
+		r.RetryAfter = outcome.RetryAfter(answer.Header, s.now())
 	}
 	return r
-}
-
-// retryAfter reads Retry-After (RFC 9110, 10.2.3): seconds or a date.
-func retryAfter(header http.Header, now time.Time) time.Duration {
-	text := strings.TrimSpace(header.Get("Retry-After"))
-	if seconds, err := strconv.ParseUint(text, 10, 63); err == nil {
-		return time.Duration(min(seconds, uint64(retryAfterMost/time.Second))) * time.Second
-	}
-	if text != "" && strings.Trim(text, "0123456789") == "" { // more digits than fit
-		return retryAfterMost
-	}
-	date, err := http.ParseTime(text)
-	if err != nil {
-		return 0
-	}
-	return min(max(date.Sub(now), 0), retryAfterMost)
 }
 
 // excerpt reads the allowed part of an answer's body and returns its beginning. It
@@ -60,27 +43,53 @@ func (s *Sender) excerpt(ctx context.Context, cancel context.CancelFunc, body io
 	reading, stop := context.WithTimeout(ctx, s.limits.body)
 	defer stop()
 	defer context.AfterFunc(reading, cancel)()
-	head := make([]byte, outbound.MaxResponseKept*utf8.UTFMax)
+	head := make([]byte, outcome.MaxResponse*utf8.UTFMax)
 	n, err := io.ReadFull(body, head)
 	if err == nil { // read to its end so that the connection is kept
 		io.CopyN(io.Discard, body, int64(bodyMost-n)) //nolint:errcheck // the beginning is all that is wanted
 	}
-	return text(head[:n])
+	return outcome.CleanResponse(string(head[:n]), "")
 }
 
-// text returns the beginning of an answer in the form that lists show.
-func text(b []byte) string {
-	var kept strings.Builder
-	characters := 0
-	for _, r := range string(b) {
-		if characters == outbound.MaxResponseKept {
-			break
-		}
-		if unicode.IsControl(r) {
-			r = ' '
-		}
-		kept.WriteRune(r)
-		characters++
+// failed returns the result of an attempt without an answer.
+func (s *Sender) failed(ctx context.Context, began time.Time, err error) outbound.Result {
+	class, word := classify(ctx, err)
+	return outbound.Result{Class: class, Response: word, Took: s.now().Sub(began)}
+}
+
+// classify returns how an attempt without an answer ended. The second result is a
+// stable word that administrators see in place of an answer, where it adds something.
+func classify(ctx context.Context, err error) (outbound.Class, string) {
+	if refused, ok := errors.AsType[*egress.RefusedError](err); ok {
+		return outbound.ClassBlocked, string(refused.Reason)
 	}
-	return strings.TrimSpace(kept.String())
+	class := outcome.ClassOf(ctx, err)
+	fault, ok := errors.AsType[*handshakeError](err)
+	if ok && class != outbound.ClassInterrupted && class != outbound.ClassTimeout {
+		return outbound.ClassTLS, certificate(fault.err)
+	}
+	return class, ""
+}
+
+// certificate returns one word for a fault of TLS.
+func certificate(err error) string {
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return "certificate_of_another_name"
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return "certificate_untrusted"
+	}
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
+		if invalid.Reason == x509.Expired {
+			return "certificate_expired"
+		}
+		return "certificate_invalid"
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return "certificate_invalid"
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return "no_tls"
+	}
+	return "handshake_failed"
 }

@@ -9,6 +9,7 @@ import (
 
 	"svc/internal/outbound"
 	"svc/notifier/egress/egresstest"
+	"svc/notifier/outcome"
 	"svc/notifier/sendertest"
 )
 
@@ -107,7 +108,7 @@ func TestMatrixHugeAnswer(t *testing.T) {
 			})
 			s := partner(t, a)
 			got := send(t, s, message(r.url()), outbound.ClassOK)
-			if n := len([]rune(got.Response)); n > outbound.MaxResponseKept {
+			if n := len([]rune(got.Response)); n > outcome.MaxResponse {
 				t.Errorf("%d characters kept", n)
 			}
 			<-stopped // the receiver could not go on writing or waiting
@@ -161,8 +162,8 @@ func TestResponseKept(t *testing.T) {
 		"short":           {"accepted", "accepted"},
 		"lines":           {"one\r\ntwo\x00", "one  two"},
 		"not UTF-8":       {"a\xffb", "a\uFFFDb"},
-		"long":            {strings.Repeat("ä", 3000), strings.Repeat("ä", outbound.MaxResponseKept)},
-		"cut in a letter": {strings.Repeat("x", 2047) + "ä", strings.Repeat("x", outbound.MaxResponseKept)},
+		"long":            {strings.Repeat("ä", 3000), strings.Repeat("ä", outcome.MaxResponse)},
+		"cut in a letter": {strings.Repeat("x", 2047) + "ä", strings.Repeat("x", outcome.MaxResponse)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := receive(t, says(fmt.Sprintf("HTTP/1.1 500 Oops\r\nContent-Length: %d\r\n\r\n%s", len(tt.body), tt.body)))

@@ -22,8 +22,8 @@ const (
 // newTransport returns the transport of one hospital, or with "" of all hospitals
 // without an allow list. The dialers make all its connections.
 func newTransport(c Config, hospital string, l limits) (*http.Transport, []*net.Dialer) {
-	dialer := &net.Dialer{Timeout: l.dial, Resolver: c.Guard.Resolver(), ControlContext: c.Guard.Control(hospital)}
-	plain := &net.Dialer{Timeout: l.dial, Resolver: c.Guard.Resolver(), ControlContext: c.Guard.ControlPlain(hospital)}
+	dialer := &net.Dialer{Timeout: l.dial, Resolver: c.Guard.Resolver(), ControlContext: c.Guard.Control(hospital, "https")}
+	plain := &net.Dialer{Timeout: l.dial, Resolver: c.Guard.Resolver(), ControlContext: c.Guard.Control(hospital, "http")}
 	trust := &tls.Config{
 		MinVersion: tls.VersionTLS12, RootCAs: c.Roots, NextProtos: []string{"http/1.1"},
 		ClientSessionCache: tls.NewLRUClientSessionCache(sessions),

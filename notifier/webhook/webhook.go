@@ -18,11 +18,14 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
+	"svc/acuity"
 	"svc/internal/outbound"
 	"svc/internal/signature"
 	"svc/notifier/egress"
+	"svc/notifier/event"
 )
 
 // userAgent names the service and the generation of its requests.
@@ -158,4 +161,31 @@ func request(ctx context.Context, u *url.URL, m *outbound.Message, signed *signa
 		},
 	}
 	return r.WithContext(ctx)
+}
+
+// Reproduce returns the text of the request that a test of a webhook was, and that was sent at an
+// instant. It makes the request again from the event, the secrets valid at the time, and the level
+// of the unit. The text is empty if it cannot be made again.
+func Reproduce(hook *outbound.Webhook, c *outbound.Command, level acuity.Level, sent time.Time) string {
+	e, err := event.Test(c, level)
+	if err != nil {
+		return ""
+	}
+	signed, ok := signature.Sign(hook.Secrets, e.ID, sent, e.Body)
+	if !ok {
+		return ""
+	}
+	text := &strings.Builder{}
+	fmt.Fprintf(text, "%s %s\n", http.MethodPost, hook.URL)
+	for _, header := range [][2]string{
+		{"Content-Type", "application/json"},
+		{signature.HeaderID, e.ID},
+		{signature.HeaderTimestamp, signed.Timestamp},
+		{signature.HeaderStandard, signed.Standard},
+		{signature.HeaderBody, signed.Body},
+	} {
+		fmt.Fprintf(text, "%s: %s\n", header[0], header[1])
+	}
+	fmt.Fprintf(text, "\n%s", e.Body)
+	return text.String()
 }

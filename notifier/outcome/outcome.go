@@ -1,0 +1,91 @@
+// Package outcome says how an attempt to send ended, whatever the protocol.
+package outcome
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unicode"
+
+	"svc/internal/outbound"
+)
+
+// MaxResponse is how many characters of an answer are kept, for administrators only.
+const MaxResponse = 512
+
+// maxRetryAfter bounds the wait that the other side may ask for.
+const maxRetryAfter = time.Hour
+
+// ClassOf returns how an attempt without an answer ended. It decides by the types of
+// the errors, because a library may change its texts.
+//
+// The default is reset: the request was under way, and ended before an answer that
+// could be read.
+func ClassOf(ctx context.Context, err error) outbound.Class {
+	var (
+		dns         *net.DNSError
+		timeout     net.Error
+		record      tls.RecordHeaderError
+		alert       tls.AlertError
+		certificate *tls.CertificateVerificationError
+		connection  *net.OpError
+	)
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return outbound.ClassInterrupted
+	case errors.As(err, &dns):
+		return outbound.ClassDNS
+	case ctx.Err() != nil, errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return outbound.ClassTimeout
+	case errors.As(err, &record), errors.As(err, &alert), errors.As(err, &certificate):
+		return outbound.ClassTLS
+	case errors.As(err, &connection) && connection.Op == "dial" && !errors.Is(err, syscall.ECONNRESET):
+		return outbound.ClassRefused // includes "no route to host"
+	}
+	return outbound.ClassReset
+}
+
+// RetryAfter reads the header Retry-After (RFC 9110, 10.2.3): seconds or a date. The
+// wait is at most an hour; without the header it is 0.
+func RetryAfter(header http.Header, now time.Time) time.Duration {
+	text := strings.TrimSpace(header.Get("Retry-After"))
+	if seconds, err := strconv.ParseUint(text, 10, 63); err == nil {
+		return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second
+	}
+	if text != "" && strings.Trim(text, "0123456789") == "" { // more digits than fit
+		return maxRetryAfter
+	}
+	date, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	return min(max(date.Sub(now), 0), maxRetryAfter)
+}
+
+// CleanResponse returns the part of an answer that is stored: one line of at most
+// [MaxResponse] characters. It blanks the address or number of the recipient, if there
+// is one, because servers like to repeat it.
+func CleanResponse(answer, to string) string {
+	if to != "" {
+		answer = strings.ReplaceAll(answer, to, "(recipient)")
+	}
+	var kept strings.Builder
+	characters := 0
+	for _, c := range answer { // a byte that is not UTF-8 becomes U+FFFD
+		if characters++; characters > MaxResponse {
+			break
+		}
+		if unicode.IsControl(c) {
+			c = ' '
+		}
+		kept.WriteRune(c)
+	}
+	return strings.TrimSpace(kept.String())
+}
