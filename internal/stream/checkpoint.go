@@ -34,6 +34,9 @@ func decodeMark(s, log string) mark {
 	return m
 }
 
+// checkpointBytes is the least growth of a changelog partition between two checkpoints.
+const checkpointBytes = 64 << 20
+
 // sliceBytes is how much of a checkpoint one transaction writes: about 5 ms of work.
 const sliceBytes = 256 << 10
 

@@ -21,7 +21,7 @@ func TestRestoreBeginsWithCheckpoint(t *testing.T) {
 		defer r.close()
 		var stats Stats
 		cfg := Config{
-			Stats: &stats, CheckpointBytes: 400,
+			Stats: &stats, checkpointBytes: 400,
 			Keep: func(context.Context, int32) (int64, error) { return 1 << 40, nil },
 		}
 		stop := r.process(r.cluster, cfg)

@@ -102,10 +102,7 @@ func (l *loop) confirm(ctx context.Context, now time.Time) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	ends, err := l.cluster.admin.ListEndOffsets(ctx, l.cfg.Input)
-	if err == nil {
-		err = ends.Error()
-	}
+	ends, err := listed(l.cluster.admin.ListEndOffsets(ctx, l.cfg.Input))
 	if err != nil {
 		return fmt.Errorf("list ends: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,13 +25,13 @@ var errAborted = errors.New("the transaction was aborted")
 func (l *loop) commit(ctx, free context.Context, fault error) error {
 	begun := time.Now()
 	if err := l.session.Begin(); err != nil {
-		return fmt.Errorf("%w: begin: %w", errReopen, err)
+		return fmt.Errorf("begin: %w", err)
 	}
 	if fault == nil {
 		fault = l.produce(free)
 	}
 	if free.Err() != nil {
-		return fmt.Errorf("%w: %w", errReopen, free.Err())
+		return free.Err()
 	}
 	if fault != nil {
 		l.log.WarnContext(ctx, "transaction is given up", "error", fault)
@@ -48,7 +49,7 @@ func (l *loop) commit(ctx, free context.Context, fault error) error {
 		return fmt.Errorf("%w: %s", errThrownOut, l.id)
 	case err != nil:
 		l.cfg.Stats.Aborts.Add(1)
-		return fmt.Errorf("%w: end: %w", errReopen, err)
+		return fmt.Errorf("end: %w", err)
 	case ok:
 		l.keep(ctx, begun)
 		return nil
@@ -60,7 +61,7 @@ func (l *loop) commit(ctx, free context.Context, fault error) error {
 	// After several faults in a row the session is opened again, which waits longer than this
 	// loop does.
 	if l.faults++; l.faults > maxFaults {
-		return fmt.Errorf("%w: %w", errReopen, cmp.Or(fault, errAborted))
+		return cmp.Or(fault, errAborted)
 	}
 	return l.reread(ctx)
 }
@@ -121,7 +122,7 @@ func (l *loop) schedule() {
 		if p.rewrite != nil {
 			return
 		}
-		if p.grown > max(l.cfg.CheckpointBytes, 3*p.mark.live) && (due == nil || p.grown > due.grown) {
+		if p.grown > max(l.cfg.checkpointBytes, 3*p.mark.live) && (due == nil || p.grown > due.grown) {
 			due = p
 		}
 	}
@@ -165,41 +166,30 @@ func (l *loop) gather(partition int32, p *part, now time.Time) error {
 // positions adds each touched partition and its mark to a commit. A commit without metadata
 // would erase the mark.
 func (l *loop) positions(req *kmsg.TxnOffsetCommitRequest) {
-	at := -1
-	for i := range req.Topics {
-		if req.Topics[i].Topic == l.cfg.Input {
-			at = i
-		}
-	}
+	at := slices.IndexFunc(req.Topics, func(t kmsg.TxnOffsetCommitRequestTopic) bool { return t.Topic == l.topic })
 	if at < 0 {
+		at = len(req.Topics)
 		t := kmsg.NewTxnOffsetCommitRequestTopic()
-		t.Topic = l.cfg.Input
+		t.Topic = l.topic
 		req.Topics = append(req.Topics, t)
-		at = len(req.Topics) - 1
 	}
 	t := &req.Topics[at]
-	missing := map[int32]*part{}
-	for n, p := range l.parts {
-		if p.dirty || p.rewrite != nil {
-			missing[n] = p
-		}
-	}
+	there := map[int32]bool{}
 	for i := range t.Partitions {
 		rp := &t.Partitions[i]
-		p := l.parts[rp.Partition]
-		if p == nil {
-			continue
+		if p := l.parts[rp.Partition]; p != nil {
+			rp.Metadata, there[rp.Partition] = p.nextMark().encode(), true
 		}
-		rp.Metadata = p.nextMark().encode()
-		delete(missing, rp.Partition)
 	}
-	for n, p := range missing {
-		rp := kmsg.NewTxnOffsetCommitRequestTopicPartition()
-		rp.Partition, rp.Offset, rp.LeaderEpoch, rp.Metadata = n, p.next, -1, p.nextMark().encode()
-		t.Partitions = append(t.Partitions, rp)
+	for n, p := range l.parts {
+		if !there[n] && (p.dirty || p.rewrite != nil) {
+			rp := kmsg.NewTxnOffsetCommitRequestTopicPartition()
+			rp.Partition, rp.Offset, rp.LeaderEpoch, rp.Metadata = n, p.next, -1, p.nextMark().encode()
+			t.Partitions = append(t.Partitions, rp)
+		}
 	}
 	if len(t.Partitions) == 0 {
-		req.Topics = append(req.Topics[:at], req.Topics[at+1:]...)
+		req.Topics = slices.Delete(req.Topics, at, at+1)
 	}
 }
 
@@ -253,10 +243,7 @@ func (l *loop) reread(ctx context.Context) error {
 	l.mu.Unlock()
 	parts, err := l.restore(ctx, want)
 	if err != nil {
-		if errors.Is(err, ErrAlarm) {
-			return err
-		}
-		return fmt.Errorf("%w: %w", errReopen, err)
+		return err
 	}
 	maps.Copy(l.parts, parts)
 	return nil

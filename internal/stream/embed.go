@@ -57,7 +57,9 @@ func Embed(o BrokerOptions) (*Broker, error) {
 	if b.free == nil {
 		b.free = freeBytes
 	}
-	opts := []kfake.Opt{kfake.ClusterID(embeddedID), kfake.Ports(o.Port), kfake.WithLogger(brokerLog{b}), kfake.MaxVersions(embeddedVersions())}
+	opts := []kfake.Opt{
+		kfake.ClusterID(embeddedID), kfake.Ports(o.Port), kfake.WithLogger(brokerLog{b}), kfake.MaxVersions(embeddedVersions()),
+	}
 	if o.Dir != "" {
 		if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 			return nil, err //nolint:wrapcheck // names the folder
@@ -65,7 +67,8 @@ func Embed(o BrokerOptions) (*Broker, error) {
 		if _, err := b.space(); err != nil {
 			return nil, err
 		}
-		if err := logfiles.Mend(logfiles.Options{Dir: o.Dir, ClusterID: embeddedID, Filler: barrierKey, Repair: o.Repair, Log: b.log}); err != nil {
+		files := logfiles.Options{Dir: o.Dir, ClusterID: embeddedID, Filler: barrierKey, Repair: o.Repair, Log: b.log}
+		if err := logfiles.Mend(files); err != nil {
 			return nil, err //nolint:wrapcheck // names the file
 		}
 		opts = append(opts, kfake.DataDir(o.Dir))

@@ -258,13 +258,9 @@ func (h *hanging) idle(ctx context.Context, w *Writers) ([]forgotten, error) {
 // end ends a transaction in its partitions and, if asked, in the positions of the group.
 // A living owner of the id is fenced by it, and begins a new session.
 func (h *hanging) end(ctx context.Context, w *Writers, f forgotten, positions bool) error {
-	client, err := kgo.NewClient(h.cluster.with(
-		kgo.TransactionalID(f.TxnID),
-		kgo.TransactionTimeout(10*time.Second),
-		kgo.RecordPartitioner(kgo.ManualPartitioner()),
-	)...)
+	client, err := h.cluster.producer(kgo.TransactionalID(f.TxnID), kgo.TransactionTimeout(10*time.Second))
 	if err != nil {
-		return fmt.Errorf("open %s: %w", f.TxnID, err)
+		return err
 	}
 	defer client.Close()
 	if err = client.BeginTransaction(); err != nil {
@@ -286,7 +282,8 @@ func (h *hanging) end(ctx context.Context, w *Writers, f forgotten, positions bo
 		return fmt.Errorf("end a hanging transaction of %s: %w", f.TxnID, err)
 	}
 	h.ended.Add(1)
-	h.cluster.log.WarnContext(ctx, "a hanging transaction was ended", "transactional_id", f.TxnID, "committed", bool(try), "partitions", len(f.in), "positions", positions)
+	h.cluster.log.WarnContext(ctx, "a hanging transaction was ended",
+		"transactional_id", f.TxnID, "committed", bool(try), "partitions", len(f.in), "positions", positions)
 	return nil
 }
 

@@ -5,8 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // ErrAlarm says that input and changelog do not belong together: one of
@@ -46,11 +51,10 @@ type Config struct {
 	// Leave is called when ctx ends. True gives the partitions to the others at
 	// once; with false, or nil, they wait 10 s for a restart of this instance.
 	Leave func() bool
-	// CheckpointBytes is the least growth of a changelog partition between
-	// two checkpoints; 0: 64 MB.
-	CheckpointBytes int64
 	// Stats takes the figures; nil: nobody looks.
 	Stats *Stats
+
+	checkpointBytes int64 // for tests; 0: the constant of the same name
 }
 
 // Stats are the figures of a loop, free to read at any time.
@@ -67,9 +71,6 @@ type Stats struct {
 	Sessions      atomic.Int64 // opened; each beyond the first is a recovery
 	LastCommit    atomic.Int64 // unix ms; 0: none yet
 }
-
-// errReopen ends a session, but not the loop.
-var errReopen = errors.New("session is unusable")
 
 // gapError ends a session. If the same one comes again and again, offsets are missing
 // for good.
@@ -94,53 +95,177 @@ func (c *Cluster) Process(ctx context.Context, cfg Config) error {
 	if cfg.CommitEvery == 0 {
 		cfg.CommitEvery = 10 * time.Millisecond
 	}
-	cfg.CheckpointBytes = cmp.Or(cfg.CheckpointBytes, 64<<20)
+	cfg.checkpointBytes = cmp.Or(cfg.checkpointBytes, checkpointBytes)
 	c.advise(ctx)
-	id := cfg.Group + "-" + cfg.Instance
-	if c.embedded {
-		// After a crash this broker may take a known transactional id for
-		// one with a transaction under way.
-		id += "-" + unique()
-	}
-	batch, err := c.batchBytes(ctx, cfg.Changelog)
-	if err != nil {
-		return err
-	}
 	generation, err := c.Generation(ctx, cfg.Changelog)
 	if err != nil {
 		return err
 	}
+	m := membership{
+		cluster: c, group: cfg.Group, topic: cfg.Input, id: cfg.Group + "-" + cfg.Instance,
+		claim: cfg.Claim, leave: cfg.Leave, log: c.log.With("group", cfg.Group),
+	}
+	if c.embedded {
+		// After a crash this broker may take a known transactional id for
+		// one with a transaction under way.
+		m.id += "-" + uuid.NewString()
+	}
 	var gap gapError
-	for failures, gaps := 0, 0; ctx.Err() == nil; {
+	gaps := 0 // sessions in a row that ended with it
+	return m.sessions(ctx, func(ctx context.Context) (worked bool, err error) {
 		l := &loop{
-			cluster: c, cfg: cfg, id: id, batch: batch, generation: generation, log: c.log.With("group", cfg.Group),
+			membership: m, cfg: cfg, generation: generation,
 			parts: map[int32]*part{}, ready: map[int32]*part{}, marks: map[int32]mark{}, wake: func() {},
 		}
-		err := cfg.Claim.Check(ctx)
-		if err == nil {
-			err = cfg.Claim.judge(ctx, l.run(ctx))
-		}
-		if ctx.Err() != nil {
-			return nil //nolint:nilerr // asked to end: the error of the session does not matter
-		}
-		if errors.Is(err, ErrFenced) || errors.Is(err, ErrAlarm) {
-			return err
-		}
-		if failures++; l.commits > 0 {
-			failures = 0
-		}
-		if found, ok := errors.AsType[gapError](err); !ok {
+		err = l.run(ctx)
+		switch found, ok := errors.AsType[gapError](err); {
+		case !ok:
 			gaps = 0
-		} else if gaps++; found != gap {
+		case found != gap:
 			gap, gaps = found, 1
-		} else if gaps >= 3 {
-			return fmt.Errorf("%w: %w", ErrAlarm, err)
+		default:
+			gaps++
 		}
-		l.log.WarnContext(ctx, "stream session reopens", "error", err, "failures", failures)
-		select {
-		case <-ctx.Done():
-		case <-time.After(min(20*time.Millisecond<<min(failures, 6), time.Second)):
+		if gaps >= maxGaps {
+			err = fmt.Errorf("%w: %w", ErrAlarm, err)
+		}
+		return l.commits > 0, err
+	})
+}
+
+// maxGaps is after how many sessions in a row a missing offset is missing for good.
+const maxGaps = 3
+
+const (
+	// Limits of one fetch, as stored, and of one partition in it. A poll hands out one
+	// partition after the other, and partitions are applied in parallel, so a poll must
+	// bring several. But a transaction writes one batch to a partition, and a part of a
+	// batch is useless: a reader of another loop's output asks for more of each.
+	fetchBytes          = 512 << 10
+	fetchPartitionBytes = 32 << 10
+	fetchBatchBytes     = 256 << 10
+)
+
+// loop is one session: its memory is dropped with it.
+type loop struct {
+	membership
+	cfg        Config
+	generation string // of the changelog
+
+	session *kgo.GroupTransactSession
+	parts   map[int32]*part // owned; only the loop's goroutine
+	last    time.Time       // end of the last commit
+	took    time.Duration   // by the last commit
+	second  bool            // the transaction waits for a second fetch
+	commits int
+	faults  int  // transactions given up since the last commit
+	shrunk  bool // a partition was revoked since the last transaction
+	applied int  // inputs of the transaction
+	lagged  bool // we were behind during the transaction
+
+	mu    sync.Mutex
+	ready map[int32]*part    // restored by the group's goroutine, not assigned yet
+	marks map[int32]mark     // checkpoints, fetched with the offsets
+	fatal error              // found by the group's goroutine
+	woken bool               // the next poll returns at once
+	wake  context.CancelFunc // ends the poll under way
+}
+
+// part is one partition that we own.
+type part struct {
+	task     Task
+	next     int64     // input offset to apply next
+	end      int64     // newest known high watermark of the input
+	reported int64     // position that Passed was given
+	dirty    bool      // touched by the transaction under way
+	since    time.Time // of the restore
+	clock    clock
+
+	mark    mark     // of the last commit
+	grown   int64    // bytes written to the changelog since the checkpoint
+	rewrite *rewrite // a checkpoint under way
+
+	out []*kgo.Record // of the transaction
+}
+
+// run opens the session and runs turns until it breaks or ctx ends.
+func (l *loop) run(ctx context.Context) error {
+	if err := l.open(); err != nil {
+		return err
+	}
+	defer l.close(ctx)
+	// Requests under way are not cancelled by the end of ctx: half a
+	// transaction is worse than a late one. A cluster that is away must not
+	// hold the shutdown for ever, though.
+	free, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(3*time.Second, cancel) })()
+	for ctx.Err() == nil {
+		if err := l.turn(ctx, free); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// open starts the session of the stable name; the restores run in its group's
+// goroutine, before the first record of a partition is fetched.
+func (l *loop) open() error {
+	opts := l.options(
+		kgo.TransactionalID(l.id),
+		kgo.TransactionTimeout(10*time.Second),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		// What is fetched ahead is held decoded, several times its size.
+		kgo.FetchMaxBytes(fetchBytes),
+		kgo.FetchMaxPartitionBytes(l.cfg.fetchPartition()),
+		kgo.ProducerLinger(0),
+		// The records of a transaction are in memory anyway; beyond the default
+		// of 50,000 each would wait for a goroutine of its own.
+		kgo.MaxBufferedRecords(math.MaxInt32),
+		kgo.ProducerBatchMaxBytesFn(l.cluster.limit),
+		kgo.ConcurrentTransactionsBackoff(time.Millisecond),
+		// Fence our killed predecessor first: its open transaction would
+		// hold the offset fetch and the restore until it times out.
+		kgo.OnPartitionsAssigned(func(ctx context.Context, cl *kgo.Client, _ map[string][]int32) {
+			if _, _, err := cl.ProducerID(ctx); err != nil {
+				l.log.WarnContext(ctx, "producer id is late", "error", err)
+			}
+			l.wakePoll() // revoked partitions must be dropped now
+		}),
+		kgo.OnOffsetsFetched(l.fetched),
+		kgo.AdjustFetchOffsetsFn(l.assigned),
+	)
+	if l.cfg.Passed != nil { // the marker follows the last record of a transaction
+		opts = append(opts, kgo.KeepControlRecords())
+	}
+	session, err := kgo.NewGroupTransactSession(opts...)
+	if err != nil {
+		return fmt.Errorf("open session: %w", err)
+	}
+	l.session = session
+	l.cfg.Stats.Sessions.Add(1)
+	return nil // a session that must end by now is closed like any other
+}
+
+// fetchPartition is how many bytes of a partition one fetch asks for.
+func (c *Config) fetchPartition() int32 {
+	if c.Sparse {
+		return fetchBatchBytes
+	}
+	return fetchPartitionBytes
+}
+
+// close drops all memory and ends the session. A static member stays in its
+// group unless it says that it leaves.
+func (l *loop) close(ctx context.Context) {
+	l.session.Close()
+	l.leaveGroup(ctx)
+	for p := range l.parts {
+		l.revoke(p)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, p := range l.ready {
+		p.task.Close()
+	}
 }

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"errors"
+	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -186,4 +187,49 @@ func TestApplySkipsKnownAndTellsMissing(t *testing.T) {
 	if _, err := l.apply(l.parts[1], &kgo.FetchPartition{Partition: 1, Records: batch(0).Records}); err == nil {
 		t.Error("a partition without state is applied")
 	}
+}
+
+// verbose writes one large output, in many records, to another topic than the changelog.
+type verbose struct{ counter }
+
+func (v *verbose) Outputs(emit func(key, value []byte)) error {
+	random := rand.NewChaCha8([32]byte{})
+	for range 300 {
+		value := make([]byte, 10_000)
+		random.Read(value) //nolint:errcheck // never fails
+		emit([]byte("elsewhere"), value)
+	}
+	return v.counter.Outputs(emit)
+}
+
+// The batches of a transaction are no larger than their topic allows, though the changelog
+// allows larger ones.
+func TestOutputsFitEachTopic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		other, log := Topic{Name: "other", Partitions: parts}, Topic{Name: "large", Partitions: parts, MaxMessageBytes: 8 << 20}
+		if err := r.cluster.Ensure(t.Context(), other, log); err != nil {
+			t.Fatal(err)
+		}
+		var stats Stats
+		stop := r.process(r.cluster, Config{
+			Stats: &stats, Changelog: log.Name,
+			NewTask: func(partition int32) Task { return &verbose{*newCounter(partition).(*counter)} },
+			Route: func(key []byte) string {
+				if string(key) == "elsewhere" {
+					return other.Name
+				}
+				return ""
+			},
+		})
+		r.send(1)
+		r.await("records", 1, stats.Records.Load)
+		if n := stats.Aborts.Load(); n > 0 {
+			t.Errorf("%d transactions were aborted", n)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
 }

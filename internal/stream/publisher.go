@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -94,6 +95,18 @@ func (p *Publisher) judge(ctx context.Context, err error) error {
 	return err
 }
 
+// producer opens a client that appends records to the partitions that they name.
+func (c *Cluster) producer(opts ...kgo.Opt) (*kgo.Client, error) {
+	client, err := kgo.NewClient(c.with(append(opts,
+		kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.ProducerBatchMaxBytesFn(c.limit),
+	)...)...)
+	if err != nil {
+		return nil, fmt.Errorf("open producer: %w", err)
+	}
+	return client, nil
+}
+
 // Appender appends to one topic without waiting: idempotent, acknowledged by all replicas in
 // sync, for each partition in the order of the calls. While Kafka is away it keeps the records
 // and sends them again. Its callers bound how many there are.
@@ -104,16 +117,14 @@ type Appender struct {
 
 // Appender returns an appender with a client of its own.
 func (c *Cluster) Appender(topic string) (*Appender, error) {
-	client, err := kgo.NewClient(c.with(
+	client, err := c.producer(
 		kgo.WithHooks(c.health),
-		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerLinger(0),
 		// A full buffer would block the caller, and the caller is what empties it.
 		kgo.MaxBufferedRecords(math.MaxInt32),
-		kgo.ProducerBatchMaxBytesFn(c.limit),
-	)...)
+	)
 	if err != nil {
-		return nil, fmt.Errorf("open appender: %w", err)
+		return nil, err
 	}
 	return &Appender{client: client, topic: topic}, nil
 }
@@ -128,3 +139,57 @@ func (a *Appender) Append(ctx context.Context, key, value []byte, partition int3
 
 // Close ends the appender. Records that were not stored fail.
 func (a *Appender) Close() { a.client.CloseAllowingRebalance() }
+
+// Loader appends many records to a topic, in the order of the calls and with the timestamps
+// of the records. One goroutine uses it and closes it.
+type Loader struct {
+	ctx    context.Context //nolint:containedctx // of all its appends
+	client *kgo.Client
+	topic  string
+
+	mu    sync.Mutex
+	fault error // the first
+}
+
+// Loader returns a loader. Its appends fail when ctx ends.
+func (c *Cluster) Loader(ctx context.Context, topic string) (*Loader, error) {
+	// A client of its own, without a limit to how long a record may take. The library counts
+	// from the timestamp of the record, and that may be years back.
+	client, err := c.producer()
+	if err != nil {
+		return nil, err
+	}
+	return &Loader{ctx: ctx, client: client, topic: topic}, nil
+}
+
+// Put appends a record to the partition that it names. It waits while too many appends are
+// under way, and returns the first error of earlier appends.
+func (l *Loader) Put(r *Record) error {
+	record := &kgo.Record{Topic: l.topic, Partition: r.Partition, Key: r.Key, Value: r.Value, Timestamp: r.Timestamp}
+	l.client.Produce(l.ctx, record, func(_ *kgo.Record, err error) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.fault == nil {
+			l.fault = err
+		}
+	})
+	return l.failed()
+}
+
+func (l *Loader) failed() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.fault != nil {
+		return fmt.Errorf("append to %s: %w", l.topic, l.fault)
+	}
+	return nil
+}
+
+// Close waits until all appended records are acknowledged, and returns the first error.
+func (l *Loader) Close() error {
+	defer l.client.Close()
+	if err := l.client.Flush(l.ctx); err != nil {
+		return fmt.Errorf("append to %s: %w", l.topic, err)
+	}
+	return l.failed()
+}

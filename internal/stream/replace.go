@@ -115,16 +115,14 @@ const replaceTimeout = 2 * appendTimeout
 
 func (t *Table) replace(ctx context.Context, prefixes []string, seen int64, entries []Entry) error {
 	partition := t.partition(entries[0].Key)
-	writer, err := kgo.NewClient(t.cluster.with(
+	writer, err := t.cluster.producer(
 		kgo.TransactionalID(t.topic),
 		kgo.TransactionTimeout(replaceTimeout),
-		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerLinger(0),
 		kgo.RecordDeliveryTimeout(appendTimeout),
-		kgo.ProducerBatchMaxBytesFn(t.cluster.limit),
-	)...)
+	)
 	if err != nil {
-		return fmt.Errorf("open writer: %w", err)
+		return err
 	}
 	defer writer.Close()
 	if _, _, err := writer.ProducerID(ctx); err != nil {
@@ -196,8 +194,9 @@ func (t *Table) overtaken(prefixes []string, seen int64) bool {
 // judgeEnded distinguishes the end of a transaction by another process from other
 // faults.
 func judgeEnded(err error) error {
-	for _, of := range []error{kerr.InvalidProducerEpoch, kerr.ProducerFenced, kerr.InvalidTxnState, kerr.ConcurrentTransactions, kerr.TransactionAbortable} {
-		if errors.Is(err, of) {
+	if answer, is := errors.AsType[*kerr.Error](err); is {
+		switch answer {
+		case kerr.InvalidProducerEpoch, kerr.ProducerFenced, kerr.InvalidTxnState, kerr.ConcurrentTransactions, kerr.TransactionAbortable:
 			return fmt.Errorf("%w: %w", errEnded, err)
 		}
 	}

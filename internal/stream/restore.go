@@ -1,17 +1,18 @@
 package stream
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"golang.org/x/sync/errgroup"
 )
-
-type offsets = map[string]map[int32]kgo.Offset
 
 // start is where the group has a partition: the committed input offset (below 0: none)
 // and the last checkpoint of its changelog.
@@ -24,19 +25,7 @@ type start struct {
 func (l *loop) fetched(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFetchResponse) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, g := range resp.Groups {
-		for _, t := range g.Topics {
-			if t.Topic != l.cfg.Input {
-				continue
-			}
-			for _, p := range t.Partitions {
-				delete(l.marks, p.Partition)
-				if p.Metadata != nil {
-					l.marks[p.Partition] = decodeMark(*p.Metadata, l.generation)
-				}
-			}
-		}
-	}
+	l.eachNote(resp, func(n int32, note string) { l.marks[n] = decodeMark(note, l.generation) })
 	return nil
 }
 
@@ -80,8 +69,8 @@ func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*pa
 	}
 	began := time.Now()
 	l.log.DebugContext(ctx, "partitions are being restored", "partitions", len(want))
-	ends, err := l.cluster.admin.ListEndOffsets(ctx, l.cfg.Input)
-	if err = errors.Join(err, ends.Error()); err != nil {
+	ends, err := listed(l.cluster.admin.ListEndOffsets(ctx, l.cfg.Input))
+	if err != nil {
 		return nil, fmt.Errorf("restore: list ends: %w", err)
 	}
 	parts := make(map[int32]*part, len(want))
@@ -168,4 +157,119 @@ func (l *loop) fold(ctx context.Context, parts map[int32]*part, from map[int32]i
 		n := numbers[i]
 		return logs[n].each(n, parts[n].task.Restore)
 	})
+}
+
+// barrierKey is the key of records that only mark a place in a log. No other key begins with
+// a zero byte. A barrier has no value, so readers that decode values skip it. A header says
+// what it is.
+var (
+	barrierKey    = []byte("\x00barrier")
+	barrierHeader = []kgo.RecordHeader{{Key: "svc-type", Value: []byte("barrier")}}
+)
+
+// isBarrier tells whether a record with this key is a barrier.
+func isBarrier(key []byte) bool { return bytes.HasPrefix(key, barrierKey) }
+
+// barrier returns a barrier for a partition.
+func barrier(topic string, partition int32) *kgo.Record {
+	return &kgo.Record{Topic: topic, Partition: partition, Key: barrierKey, Headers: barrierHeader}
+}
+
+// barriers appends a barrier to each partition and returns their offsets.
+func (c *Cluster) barriers(ctx context.Context, topic string, partitions []int32) (map[int32]int64, error) {
+	records := make([]*kgo.Record, len(partitions))
+	for i, n := range partitions {
+		records[i] = barrier(topic, n)
+	}
+	// The client does not give up a record that it may have sent, even when ctx ends. While
+	// Kafka is away that would keep a process from stopping.
+	sent := make(chan kgo.ProduceResults, 1)
+	go func() { sent <- c.client.ProduceSync(ctx, records...) }()
+	var results kgo.ProduceResults
+	select {
+	case results = <-sent:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("append barrier to %s: %w", topic, ctx.Err())
+	}
+	if err := results.FirstErr(); err != nil {
+		return nil, fmt.Errorf("append barrier to %s: %w", topic, err)
+	}
+	at := make(map[int32]int64, len(partitions))
+	for _, r := range records {
+		at[r.Partition] = r.Offset
+	}
+	return at, nil
+}
+
+// readTo appends a barrier to each partition and reads the committed records before it: each
+// partition in order, several in parallel. An offset in from that is larger than that of the
+// barrier is removed from the map, and its partition is read from the start. The bytes of a
+// record are used again after each has returned.
+func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64, partitions []int32, each func(Record) error) error {
+	until, err := c.barriers(ctx, topic, partitions)
+	if err != nil {
+		return err
+	}
+	begin := make(map[int32]kgo.Offset, len(partitions))
+	for _, n := range partitions {
+		begin[n] = kgo.NewOffset().AtStart()
+		switch at := from[n]; {
+		case at > until[n]:
+			delete(from, n)
+		case at > 0:
+			begin[n] = kgo.NewOffset().At(at)
+		}
+	}
+	// As stored; decompressed, and with a record each, several times that.
+	reader, err := c.reader(offsets{topic: begin}, kgo.FetchMaxBytes(1<<20), kgo.FetchMaxPartitionBytes(1<<20))
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+	for len(until) > 0 {
+		fetches := reader.PollFetches(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		for _, e := range fetches.Errors() {
+			return fmt.Errorf("read %s partition %d: %w", topic, e.Partition, e.Err)
+		}
+		if err := c.readBatch(fetches, until, each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readBatch passes on the records of one poll, and removes the partitions from until that have
+// reached their barrier.
+func (c *Cluster) readBatch(fetches kgo.Fetches, until map[int32]int64, each func(Record) error) error {
+	var wait errgroup.Group
+	var mu sync.Mutex // of until
+	fetches.EachPartition(func(fp kgo.FetchTopicPartition) {
+		mu.Lock()
+		end, open := until[fp.Partition]
+		mu.Unlock()
+		if !open {
+			return
+		}
+		wait.Go(func() error {
+			for _, r := range fp.Records {
+				if r.Offset >= end {
+					mu.Lock()
+					defer mu.Unlock()
+					delete(until, fp.Partition)
+					return nil
+				}
+				if isBarrier(r.Key) {
+					continue
+				}
+				if err := each(recordOf(r)); err != nil {
+					return fmt.Errorf("record %d:%d: %w", r.Partition, r.Offset, err)
+				}
+			}
+			return nil
+		})
+	})
+	return wait.Wait()
 }

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"bytes"
 	"context"
 	"errors"
@@ -140,7 +141,7 @@ func (r *rig) process(cluster *Cluster, cfg Config) (stop func() error) {
 	if cfg.Instance == "" {
 		cfg.Instance = "one"
 	}
-	cfg.Input, cfg.Changelog = inTopic, logTopic
+	cfg.Input, cfg.Changelog = inTopic, cmp.Or(cfg.Changelog, logTopic)
 	if cfg.NewTask == nil {
 		cfg.NewTask = newCounter
 	}

@@ -14,16 +14,7 @@ import (
 func (m *member) fetched(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFetchResponse) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, g := range resp.Groups {
-		for _, t := range g.Topics {
-			for _, p := range t.Partitions {
-				delete(m.notes, p.Partition)
-				if t.Topic == m.cfg.Topic && p.Metadata != nil {
-					m.notes[p.Partition] = *p.Metadata
-				}
-			}
-		}
-	}
+	m.eachNote(resp, func(n int32, note string) { m.notes[n] = note })
 	return nil
 }
 
@@ -35,7 +26,7 @@ func (m *member) assigned(ctx context.Context, all offsets) (offsets, error) {
 		next, side int64
 	}
 	var want []taken
-	for n := range all[m.cfg.Topic] {
+	for n := range all[m.topic] {
 		want = append(want, taken{partition: n})
 	}
 	err := Parallel(len(want), func(i int) (err error) {
@@ -43,12 +34,12 @@ func (m *member) assigned(ctx context.Context, all offsets) (offsets, error) {
 		m.mu.Lock()
 		note := m.notes[w.partition]
 		m.mu.Unlock()
-		w.next, w.side, err = m.sharer.Assign(ctx, w.partition, all[m.cfg.Topic][w.partition].EpochOffset().Offset, note)
+		w.next, w.side, err = m.sharer.Assign(ctx, w.partition, all[m.topic][w.partition].EpochOffset().Offset, note)
 		return err
 	})
 	var ends map[int32]int64
 	if err == nil { // commits from now on are ours
-		ends, err = m.cluster.ends(ctx, m.cfg.Topic)
+		ends, err = m.cluster.ends(ctx, m.topic)
 	}
 	if err != nil {
 		var partitions []int32
@@ -62,7 +53,7 @@ func (m *member) assigned(ctx context.Context, all offsets) (offsets, error) {
 	side := map[int32]kgo.Offset{}
 	m.mu.Lock()
 	for _, w := range want {
-		all[m.cfg.Topic][w.partition] = kgo.NewOffset().At(w.next)
+		all[m.topic][w.partition] = kgo.NewOffset().At(w.next)
 		side[w.partition] = kgo.NewOffset().At(w.side)
 		m.ours[w.partition] = true
 		if w.next >= ends[w.partition] {
@@ -71,7 +62,7 @@ func (m *member) assigned(ctx context.Context, all offsets) (offsets, error) {
 		delete(m.committed, w.partition)
 	}
 	m.mu.Unlock()
-	m.side.AddConsumePartitions(map[string]map[int32]kgo.Offset{m.cfg.Beside: side})
+	m.side.AddConsumePartitions(map[string]map[int32]kgo.Offset{m.beside: side})
 	return all, nil
 }
 
@@ -115,7 +106,7 @@ func (m *member) give(ctx context.Context, gone []int32) {
 
 func (m *member) lose(gone []int32) {
 	if gone = m.only(gone); len(gone) > 0 {
-		m.log.Warn("partitions lost: another process has them", "topic", m.cfg.Topic, "partitions", gone)
+		m.log.Warn("partitions lost: another process has them", "topic", m.topic, "partitions", gone)
 		m.sharer.Lost(gone)
 		m.forget(gone)
 	}
@@ -141,7 +132,7 @@ func (m *member) forget(gone []int32) {
 		delete(m.committed, n)
 	}
 	m.mu.Unlock()
-	m.side.RemoveConsumePartitions(map[string][]int32{m.cfg.Beside: gone})
+	m.side.RemoveConsumePartitions(map[string][]int32{m.beside: gone})
 }
 
 // commit writes the positions that have changed.
@@ -174,7 +165,7 @@ func (m *member) commit(ctx context.Context) error {
 		return nil
 	})
 	var fault error
-	m.client.CommitOffsetsSync(within, map[string]map[int32]kgo.EpochOffset{m.cfg.Topic: at}, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
+	stored := func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
 		fault = err
 		if err != nil {
 			return
@@ -190,7 +181,8 @@ func (m *member) commit(ctx context.Context) error {
 				}
 			}
 		}
-	})
+	}
+	m.client.CommitOffsetsSync(within, map[string]map[int32]kgo.EpochOffset{m.topic: at}, stored)
 	if fault != nil {
 		return fmt.Errorf("commit: %w", fault)
 	}

@@ -53,26 +53,21 @@ func (t *Table) OnChange(fn func(key string, value []byte)) { t.onChange = appen
 // Run reads the topic whole and follows it until ctx ends, and then returns nil. It is
 // called once.
 func (t *Table) Run(ctx context.Context) error {
-	ends, err := t.cluster.ends(ctx, t.topic)
+	count, err := t.cluster.Partitions(ctx, t.topic)
 	if err != nil {
 		return ended(ctx, err)
 	}
-	left := make(map[int32]int64, len(ends))
-	from := make(map[int32]int64, len(ends))
-	partitions := make([]int32, 0, len(ends))
-	for n := range ends {
-		partitions = append(partitions, n)
+	partitions, from := make([]int32, count), make(map[int32]int64, count)
+	for n := range count {
+		partitions[n], from[n] = n, 0
 	}
-	var barriers map[int32]int64
+	var left map[int32]int64 // the barriers not reached yet
 	err = t.cluster.persist(ctx, "read "+t.topic, func() (err error) {
-		barriers, err = t.cluster.barriers(ctx, t.topic, partitions)
+		left, err = t.cluster.barriers(ctx, t.topic, partitions)
 		return err
 	})
 	if err != nil {
 		return ended(ctx, err)
-	}
-	for n, at := range barriers {
-		left[n], from[n] = at, 0
 	}
 	return ended(ctx, t.cluster.follow(ctx, t.topic, from, func(r Record) {
 		t.apply(r)

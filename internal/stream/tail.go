@@ -1,12 +1,10 @@
 package stream
 
 import (
+	"cmp"
 	"context"
-	"fmt"
-	"log/slog"
-	"time"
-
-	"github.com/twmb/franz-go/pkg/kgo"
+	"slices"
+	"sync"
 )
 
 // Tail follows a topic, read_committed, on all partitions from its end.
@@ -51,57 +49,119 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// ends lists the last stable offset of each partition, and repeats until the
-// cluster answers.
-func (c *Cluster) ends(ctx context.Context, topic string) (map[int32]int64, error) {
-	for {
-		listed, err := c.admin.ListCommittedOffsets(ctx, topic)
-		if err == nil {
-			err = listed.Error()
+// kept is how many changes of a partition are kept for a late Wait. The change of an input may
+// arrive before the acknowledgement of that input.
+const kept = 256
+
+// Applied tells when an input has been applied. It takes the changes of a [Tail] and keeps the
+// last ones of each partition, so that Wait does not miss a change that came before. It is
+// safe for concurrent use.
+type Applied[T any] struct {
+	decode func(Record) (T, int64, bool)
+
+	mu    sync.Mutex
+	parts map[int32]*waiting[T]
+}
+
+// waiting is one partition: the changes seen, and the calls that wait for later ones.
+type waiting[T any] struct {
+	seen  int64 // highest input
+	ring  [kept]seen[T]
+	queue []*waiter[T] // the earliest input first
+}
+
+type seen[T any] struct {
+	input  int64
+	filled bool
+	change T
+}
+
+type waiter[T any] struct {
+	input int64
+	done  chan struct{} // closed when answered
+	known bool
+	out   T
+}
+
+// NewApplied returns an Applied. decode returns the change in a record and the offset of the
+// input that caused it, on the same partition. It returns false for a record without an
+// input: a state, or a change by time alone.
+func NewApplied[T any](decode func(Record) (change T, input int64, ok bool)) *Applied[T] {
+	return &Applied[T]{decode: decode, parts: map[int32]*waiting[T]{}}
+}
+
+func (a *Applied[T]) part(n int32) *waiting[T] {
+	p := a.parts[n]
+	if p == nil {
+		p = &waiting[T]{seen: -1}
+		a.parts[n] = p
+	}
+	return p
+}
+
+// See takes the next record of the tail.
+func (a *Applied[T]) See(r Record) {
+	change, input, ok := a.decode(r)
+	if !ok {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p := a.part(r.Partition)
+	if input > p.seen {
+		p.seen = input
+		p.ring[input%kept] = seen[T]{input: input, filled: true, change: change}
+	}
+	for len(p.queue) > 0 && p.queue[0].input <= input {
+		w := p.queue[0]
+		p.queue = p.queue[1:]
+		if w.known = w.input == input; w.known {
+			w.out = change
 		}
-		if err == nil {
-			at := make(map[int32]int64, len(listed[topic]))
-			for n, o := range listed[topic] {
-				at[n] = o.Offset
-			}
-			return at, nil
-		}
-		c.log.WarnContext(ctx, "ends of topic are not known yet", "topic", topic, "error", err)
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("list ends of %s: %w", topic, ctx.Err())
-		case <-time.After(250 * time.Millisecond):
-		}
+		close(w.done)
 	}
 }
 
-// follow hands on the committed records of partitions, barriers too, from the given offsets,
-// in one goroutine, until ctx ends. Fetches are repeated by the client.
-func (c *Cluster) follow(ctx context.Context, topic string, from map[int32]int64, each func(Record)) error {
-	begin := make(map[int32]kgo.Offset, len(from))
-	for n, at := range from {
-		begin[n] = kgo.NewOffset().At(at)
+// Known returns the change of an input if it has been seen and is still kept.
+func (a *Applied[T]) Known(input Position) (change T, known bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.part(input.Partition).known(input.Offset)
+}
+
+func (p *waiting[T]) known(input int64) (change T, known bool) {
+	if s := &p.ring[input%kept]; s.filled && s.input == input {
+		return s.change, true
 	}
-	reader, err := kgo.NewClient(c.with(
-		kgo.WithHooks(c.health), // it always has a request at a broker, so it is the first to see one go
-		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: begin}),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-	)...)
-	if err != nil {
-		return fmt.Errorf("open reader: %w", err)
+	return change, false
+}
+
+// Wait returns once the change of an input, or of a later input of the partition, has been
+// seen. known is false if the input is applied but its change is no longer kept. The error is
+// that of ctx.
+func (a *Applied[T]) Wait(ctx context.Context, input Position) (change T, known bool, err error) {
+	a.mu.Lock()
+	p := a.part(input.Partition)
+	if input.Offset <= p.seen {
+		change, known = p.known(input.Offset)
+		a.mu.Unlock()
+		return change, known, nil
 	}
-	defer reader.Close()
-	for {
-		fetches := reader.PollFetches(ctx)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		for _, e := range fetches.Errors() {
-			c.log.Log(ctx, slog.LevelWarn, "kafka reports", "topic", topic, "partition", e.Partition, "error", e.Err)
-		}
-		for iter := fetches.RecordIter(); !iter.Done(); {
-			each(recordOf(iter.Next()))
-		}
+	w := &waiter[T]{input: input.Offset, done: make(chan struct{})}
+	at, _ := slices.BinarySearchFunc(p.queue, w.input, func(w *waiter[T], input int64) int { return cmp.Compare(w.input, input) })
+	p.queue = slices.Insert(p.queue, at, w)
+	a.mu.Unlock()
+	select {
+	case <-w.done:
+		return w.out, w.known, nil
+	case <-ctx.Done():
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at = slices.Index(p.queue, w)
+	if at < 0 { // answered at the last moment
+		return w.out, w.known, nil
+	}
+	p.queue = slices.Delete(p.queue, at, at+1)
+	return change, false, ctx.Err()
 }

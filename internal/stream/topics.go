@@ -319,27 +319,6 @@ func (c *Cluster) topicDetail(ctx context.Context, topic string) (have kadm.Topi
 	return have, err
 }
 
-// batchBytes returns how many bytes a batch of the topic may have.
-func (c *Cluster) batchBytes(ctx context.Context, topic string) (int32, error) {
-	var rc kadm.ResourceConfig
-	err := c.persist(ctx, "describe topic "+topic, func() error {
-		described, err := c.admin.DescribeTopicConfigs(ctx, topic)
-		if err == nil {
-			rc, err = described.On(topic, nil)
-		}
-		return errors.Join(err, rc.Err)
-	})
-	if err != nil {
-		return 0, err
-	}
-	for _, cf := range rc.Configs {
-		if n, err := strconv.Atoi(cf.MaybeValue()); cf.Key == "max.message.bytes" && err == nil {
-			return int32(min(n, maxRecordBytes)), nil //nolint:gosec // at most maxRecordBytes
-		}
-	}
-	return 1 << 20, nil
-}
-
 // advise logs which settings of the brokers an operator should change before transactions
 // run. A cluster that forbids these questions works without the advice.
 func (c *Cluster) advise(ctx context.Context) {
@@ -356,7 +335,8 @@ func (c *Cluster) advise(ctx context.Context) {
 			}
 		}
 		if level < 2 {
-			c.log.WarnContext(ctx, "TRANSACTIONS ARE NOT FENCED: set the cluster's feature transaction.version to 2, a torn transaction may otherwise be committed twice", "transaction_version", level)
+			c.log.WarnContext(ctx, "TRANSACTIONS ARE NOT FENCED: set the cluster's feature transaction.version to 2, "+
+				"a torn transaction may otherwise be committed twice", "transaction_version", level)
 		}
 	}
 	meta, err := c.admin.BrokerMetadata(ctx)

@@ -145,13 +145,10 @@ func (d *Letters) Observation(ctx context.Context, hospital, id string) (*acuity
 	}
 	letter := &all[at]
 	var record *stream.Record
-	// If retention has deleted the record, From reads the next one. If there is no next one, ctx
-	// ends the wait.
-	err := d.cluster.From(ctx, d.prefix+letter.Topic, letter.Partition, letter.Offset, func(r stream.Record) bool {
-		if r.Offset == letter.Offset {
-			record = &r
-		}
-		return false
+	span := stream.Span{Partition: letter.Partition, From: letter.Offset, End: letter.Offset + 1}
+	err := d.cluster.Range(ctx, d.prefix+letter.Topic, span, func(r stream.Record) error {
+		record = &r
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read dead letter: %w", err)

@@ -16,9 +16,6 @@ import (
 // them. 0: the beginning of the log.
 var lookBack = []time.Duration{time.Minute, 25 * time.Hour, 0}
 
-// lookWithin bounds the search in one part of the log.
-const lookWithin = 600 * time.Millisecond
-
 // Faults of [Log.Change].
 var (
 	ErrNoChange = errors.New("the log has no such change")
@@ -38,43 +35,40 @@ type Log struct {
 func (l Log) Change(ctx context.Context, hospital string, version int64, at acuity.Instant) (*acuity.Change, error) {
 	partition := schemas.Partition([]byte(hospital), l.Partitions)
 	for _, back := range lookBack {
-		from := int64(0)
+		var since time.Time
 		if back > 0 {
-			var err error
-			if from, err = l.Cluster.At(ctx, l.Topic, partition, at.Time().Add(-back)); err != nil {
-				return nil, fmt.Errorf("%w: %w", ErrAway, err)
-			}
+			since = at.Time().Add(-back)
 		}
-		change, err := l.changeFrom(ctx, partition, from, hospital, version)
-		if !errors.Is(err, ErrNoChange) && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
+		change, err := l.changeSince(ctx, partition, since, hospital, version)
+		if !errors.Is(err, ErrNoChange) {
 			return change, err
 		}
 	}
 	return nil, ErrNoChange
 }
 
-// changeFrom returns the change of a hospital with a version, if its record is at an offset or
-// after it, else [ErrNoChange]. A later change of the hospital ends the search. The log has one,
-// namely that of the request that asks.
-func (l Log) changeFrom(ctx context.Context, partition int32, from int64, hospital string, version int64) (found *acuity.Change, err error) {
-	if from > 0 { // the offset may lie after all records
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, lookWithin)
-		defer cancel()
+// changeSince returns the change of a hospital with a version, if its record was written at an
+// instant or later, else [ErrNoChange]. A later change of the hospital ends the search.
+func (l Log) changeSince(
+	ctx context.Context, partition int32, since time.Time, hospital string, version int64,
+) (found *acuity.Change, err error) {
+	spans, err := l.Cluster.Spans(ctx, l.Topic, since, time.Time{})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrAway, err)
 	}
 	fault := ErrNoChange
-	err = l.Cluster.From(ctx, l.Topic, partition, from, func(r stream.Record) bool {
+	err = l.Cluster.Range(ctx, l.Topic, spans[partition], func(r stream.Record) error {
 		if string(r.Key) != hospital {
-			return true
+			return nil
 		}
 		head, unread := schemas.PeekChange(r.Value)
 		if unread != nil || head.Version < version {
-			return true
+			return nil
 		}
 		if head.Version == version {
 			found, fault = schemas.ChangeCodec.Decode(r.Value)
 		}
-		return false
+		return stream.ErrStop
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrAway, err)

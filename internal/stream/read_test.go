@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
 )
 
 func TestBackReadsNewestFirst(t *testing.T) {
@@ -51,7 +53,7 @@ func TestBackReadsNewestFirst(t *testing.T) {
 	})
 }
 
-func TestFromReadsOnFromAnInstant(t *testing.T) {
+func TestRangeReadsFromAnInstant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
@@ -73,12 +75,40 @@ func TestFromReadsOnFromAnInstant(t *testing.T) {
 		if after, err := r.cluster.At(t.Context(), inTopic, 1, time.Now().Add(time.Hour)); err != nil || after != 6 {
 			t.Errorf("after the end: %d, %v; want 6", after, err)
 		}
-		var got []byte
-		if err := r.cluster.From(t.Context(), inTopic, 1, at, func(rec Record) bool {
-			got = append(got, rec.Value...)
-			return len(got) < 3
-		}); err != nil || !slices.Equal(got, []byte{3, 4, 5}) {
-			t.Errorf("read %v, %v", got, err)
+		read := func(s Span, most int) (got []byte) {
+			t.Helper()
+			err := r.cluster.Range(t.Context(), inTopic, s, func(rec Record) error {
+				if got = append(got, rec.Value...); len(got) == most {
+					return ErrStop
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			return got
+		}
+		spans, err := r.cluster.Spans(t.Context(), inTopic, middle, time.Time{})
+		if want := (Span{1, 3, 6}); err != nil || spans[1] != want {
+			t.Fatalf("spans %v, %v; want %v", spans, err, want)
+		}
+		if got := read(spans[1], 10); !slices.Equal(got, []byte{3, 4, 5}) {
+			t.Errorf("read %v", got)
+		}
+		if got := read(spans[1], 2); !slices.Equal(got, []byte{3, 4}) {
+			t.Errorf("read %v until the stop", got)
+		}
+		// What retention has deleted is left out.
+		deleted := kadm.Offsets{}
+		deleted.Add(kadm.Offset{Topic: inTopic, Partition: 1, At: 4})
+		if _, err := r.cluster.admin.DeleteRecords(t.Context(), deleted); err != nil {
+			t.Fatal(err)
+		}
+		if got := read(Span{1, 0, 6}, 10); !slices.Equal(got, []byte{4, 5}) {
+			t.Errorf("read %v after a deletion", got)
+		}
+		if got := read(Span{1, 1, 2}, 10); got != nil {
+			t.Errorf("read %v, which is deleted", got)
 		}
 	})
 }

@@ -1,0 +1,123 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// membership is what the members of consumer groups have in common: those of [Cluster.Process],
+// which write in transactions, and those of [Cluster.Share].
+type membership struct {
+	cluster *Cluster
+	group   string
+	topic   string
+	id      string // of the static member; of a Process also the transactional id
+	claim   *Claim
+	leave   func() bool // as in Config
+	log     *slog.Logger
+}
+
+type offsets = map[string]map[int32]kgo.Offset
+
+// sessions opens one session after another, until ctx ends (nil) or an error that no new session
+// can mend: [ErrFenced], [ErrAlarm]. session returns whether it has done any work. If none has, the
+// next one waits longer.
+func (m *membership) sessions(ctx context.Context, session func(context.Context) (worked bool, err error)) error {
+	for failures := 0; ctx.Err() == nil; {
+		worked, err := false, m.claim.Check(ctx)
+		if err == nil {
+			worked, err = session(ctx)
+			err = m.claim.judge(ctx, err)
+		}
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // asked to end: the error of the session does not matter
+		}
+		if errors.Is(err, ErrFenced) || errors.Is(err, ErrAlarm) {
+			return err
+		}
+		if failures++; worked {
+			failures = 0
+		}
+		m.log.WarnContext(ctx, "group session reopens", "error", err, "failures", failures)
+		select {
+		case <-ctx.Done():
+		case <-time.After(min(20*time.Millisecond<<min(failures, 6), time.Second)):
+		}
+	}
+	return nil
+}
+
+// options returns the options of every member and then those of one.
+func (m *membership) options(more ...kgo.Opt) []kgo.Opt {
+	opts := m.cluster.with(
+		kgo.WithHooks(m.cluster.health),
+		kgo.ConsumerGroup(m.group),
+		kgo.ConsumeTopics(m.topic),
+		kgo.SessionTimeout(10*time.Second),
+		kgo.HeartbeatInterval(2*time.Second),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.Balancers(kgo.CooperativeStickyBalancer()),
+	)
+	if !m.cluster.embedded {
+		opts = append(opts, kgo.InstanceID(m.id))
+	}
+	return append(opts, more...)
+}
+
+// eachNote passes on the metadata of the committed offsets in an answer; "": there is none.
+func (m *membership) eachNote(resp *kmsg.OffsetFetchResponse, each func(partition int32, note string)) {
+	for _, g := range resp.Groups {
+		for _, t := range g.Topics {
+			if t.Topic != m.topic {
+				continue
+			}
+			for _, p := range t.Partitions {
+				each(p.Partition, deref(p.Metadata))
+			}
+		}
+	}
+}
+
+// checkErrors returns the error of a poll that ends the session. Most pass by themselves: the
+// group rejoins and the fetches are repeated.
+func (m *membership) checkErrors(ctx context.Context, fetches kgo.Fetches) error {
+	for _, e := range fetches.Errors() {
+		switch {
+		case errors.Is(e.Err, context.DeadlineExceeded), errors.Is(e.Err, context.Canceled):
+		case errors.Is(e.Err, kerr.FencedInstanceID):
+			return fmt.Errorf("%w: %s", errThrownOut, m.id)
+		case errors.Is(e.Err, kgo.ErrClientClosed):
+			return e.Err
+		default:
+			m.log.WarnContext(ctx, "kafka reports", "error", e.Err, "topic", e.Topic, "partition", e.Partition)
+		}
+	}
+	return nil
+}
+
+// leaveGroup takes a static member that ends with ended out of its group, if it is to leave. Else
+// it keeps its place: the others wait for its session to time out.
+func (m *membership) leaveGroup(ended context.Context) {
+	if m.leave == nil || ended.Err() == nil || m.cluster.embedded || !m.leave() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ended), 2*time.Second)
+	defer cancel()
+	err := m.claim.Check(ctx) // the member of that name may be a newer process
+	if err == nil {
+		_, err = m.cluster.admin.LeaveGroup(ctx, kadm.LeaveGroup(m.group).InstanceIDs(m.id))
+	}
+	if err != nil {
+		m.log.WarnContext(ctx, "leave group", "error", err)
+	}
+}

@@ -1,0 +1,169 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// listed returns offsets as the cluster lists them, or the first error among them.
+func listed(all kadm.ListedOffsets, err error) (kadm.ListedOffsets, error) {
+	if err == nil {
+		err = all.Error()
+	}
+	return all, err
+}
+
+// Span is a piece of one partition: the offsets from From up to, not including,
+// End.
+type Span struct {
+	Partition int32
+	From, End int64
+}
+
+// Spans returns one span for each partition of a topic, in their order. It begins with the first
+// record whose timestamp is not before from, and ends before the first whose timestamp is not
+// before to. A zero from is the beginning of the partition, a zero to its last committed record.
+func (c *Cluster) Spans(ctx context.Context, topic string, from, to time.Time) ([]Span, error) {
+	stable, err := listed(c.admin.ListCommittedOffsets(ctx, topic))
+	begins, ends := stable, stable
+	switch {
+	case err != nil:
+	case from.UnixMilli() <= 0: // such timestamps have other meanings in Kafka
+		begins, err = listed(c.admin.ListStartOffsets(ctx, topic))
+	default:
+		begins, err = listed(c.admin.ListOffsetsAfterMilli(ctx, from.UnixMilli(), topic))
+	}
+	if err == nil && !to.IsZero() {
+		ends, err = listed(c.admin.ListOffsetsAfterMilli(ctx, to.UnixMilli(), topic))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list offsets of %s: %w", topic, err)
+	}
+	spans := make([]Span, len(stable[topic]))
+	for n := range spans {
+		partition := int32(n)
+		begin, _ := begins.Lookup(topic, partition)
+		limit, _ := stable.Lookup(topic, partition)
+		end, _ := ends.Lookup(topic, partition)
+		last := min(end.Offset, limit.Offset)
+		spans[n] = Span{partition, min(begin.Offset, last), last}
+	}
+	return spans, nil
+}
+
+// At returns the offset of the first record of a partition whose timestamp is not before an
+// instant; without such a record, the end of the partition.
+func (c *Cluster) At(ctx context.Context, topic string, partition int32, instant time.Time) (int64, error) {
+	all, err := listed(c.admin.ListOffsetsAfterMilli(ctx, instant.UnixMilli(), topic))
+	if err != nil {
+		return 0, fmt.Errorf("find an instant in %s: %w", topic, err)
+	}
+	at, _ := all.Lookup(topic, partition)
+	return at.Offset, nil
+}
+
+// Committed returns how far a consumer group is in a partition: the offset that
+// it reads next; 0 if it has said nothing yet.
+func (c *Cluster) Committed(ctx context.Context, group, topic string, partition int32) (int64, error) {
+	offsets, err := c.admin.FetchOffsets(ctx, group)
+	if err == nil {
+		err = offsets.Error()
+	}
+	if err != nil {
+		return 0, fmt.Errorf("look how far %s is: %w", group, err)
+	}
+	at, _ := offsets.Lookup(topic, partition)
+	return max(at.At, 0), nil
+}
+
+// Ends asks where partitions of a topic end: the offset behind the last record that
+// is acknowledged. A leader that does not answer before ctx ends holds up no other:
+// its partitions are missing, and the error says why.
+func (c *Cluster) Ends(ctx context.Context, topic string, partitions []int32) (map[int32]int64, error) {
+	if !c.Away().IsZero() {
+		return nil, ErrAway
+	}
+	t := kmsg.NewListOffsetsRequestTopic()
+	t.Topic = topic
+	for _, n := range partitions {
+		p := kmsg.NewListOffsetsRequestTopicPartition()
+		p.Partition, p.Timestamp, p.CurrentLeaderEpoch = n, -1, -1
+		t.Partitions = append(t.Partitions, p)
+	}
+	request := kmsg.NewPtrListOffsetsRequest()
+	request.ReplicaID = -1
+	request.Topics = append(request.Topics, t)
+	ends := make(map[int32]int64, len(partitions))
+	var fault error
+	for _, shard := range c.client.RequestSharded(ctx, request) {
+		answer, ok := shard.Resp.(*kmsg.ListOffsetsResponse)
+		if shard.Err != nil || !ok {
+			fault = errors.Join(fault, shard.Err)
+			continue
+		}
+		for i := range answer.Topics {
+			for _, p := range answer.Topics[i].Partitions {
+				if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+					fault = errors.Join(fault, fmt.Errorf("partition %d: %w", p.Partition, err))
+					continue
+				}
+				ends[p.Partition] = p.Offset
+			}
+		}
+	}
+	if fault != nil {
+		return ends, fmt.Errorf("list ends of %s: %w", topic, fault)
+	}
+	return ends, nil
+}
+
+// ends lists the last stable offset of each partition, and repeats until the
+// cluster answers.
+func (c *Cluster) ends(ctx context.Context, topic string) (map[int32]int64, error) {
+	for {
+		all, err := listed(c.admin.ListCommittedOffsets(ctx, topic))
+		if err == nil {
+			at := make(map[int32]int64, len(all[topic]))
+			for n, o := range all[topic] {
+				at[n] = o.Offset
+			}
+			return at, nil
+		}
+		c.log.WarnContext(ctx, "ends of topic are not known yet", "topic", topic, "error", err)
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("list ends of %s: %w", topic, ctx.Err())
+		case <-time.After(persistEvery):
+		}
+	}
+}
+
+// Behind returns how many records of a partition lie after the offset applied (-1: all), and
+// the timestamp of the first of them. The timestamp is zero if there is none, or if it could
+// not be read in time. The topic must have no transactions.
+func (c *Cluster) Behind(ctx context.Context, topic string, partition int32, applied int64) (lag int64, oldest time.Time, err error) {
+	if !c.Away().IsZero() {
+		return 0, oldest, ErrAway
+	}
+	ends, err := c.ends(ctx, topic)
+	if err != nil {
+		return 0, oldest, err
+	}
+	if lag = ends[partition] - applied - 1; lag <= 0 {
+		return 0, oldest, nil
+	}
+	err = c.Range(ctx, topic, Span{partition, applied + 1, ends[partition]}, func(r Record) error {
+		oldest = r.Timestamp
+		return ErrStop
+	})
+	if err != nil {
+		return lag, oldest, nil //nolint:nilerr // the lag is known without the timestamp
+	}
+	return lag, oldest, nil
+}
