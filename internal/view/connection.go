@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"sync/atomic"
 	"time"
 
@@ -75,35 +74,6 @@ func (c *connection) script(ctx context.Context, s *redis.Script, keys []string,
 	})
 	return answer, err
 }
-
-// listen passes what comes on a subscription to each, until the connection is lost or ctx ends.
-func listen(ctx context.Context, messages *redis.PubSub, each func(message any)) {
-	stop := context.AfterFunc(ctx, func() { messages.Close() }) //nolint:errcheck // a read in progress ends with it
-	defer func() {
-		if stop() {
-			messages.Close() //nolint:errcheck // the connection has failed already
-		}
-	}()
-	asked := false
-	for {
-		message, err := messages.ReceiveTimeout(ctx, silenceAtMost)
-		if err == nil {
-			asked = false
-			each(message)
-			continue
-		}
-		var slow net.Error
-		if asked || !errors.As(err, &slow) || !slow.Timeout() || ctx.Err() != nil {
-			return
-		}
-		if asked = true; messages.Ping(ctx) != nil { // is the connection still there?
-			return
-		}
-	}
-}
-
-// silenceAtMost is how long nothing may come on a subscription before the connection is checked.
-const silenceAtMost = 5 * time.Second
 
 // clockReading is a time of Redis, and the time of our clock when it came.
 type clockReading struct{ theirs, ours time.Time }

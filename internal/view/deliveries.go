@@ -86,7 +86,8 @@ type Deliveries struct {
 // Deliveries returns a writer. A process needs one.
 func (b *View) Deliveries() *Deliveries {
 	return &Deliveries{
-		view: b, moved: make(chan struct{}, 1), deliveries: map[string]*Delivery{}, notes: map[note][]byte{}, most: deliveriesMost, lost: map[int32]int{}, fresh: map[int32]*Freshness{},
+		view: b, moved: make(chan struct{}, 1), most: deliveriesMost,
+		deliveries: map[string]*Delivery{}, notes: map[note][]byte{}, lost: map[int32]int{}, fresh: map[int32]*Freshness{},
 	}
 }
 

@@ -4,6 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -83,7 +86,9 @@ const scanBatch = 200
 // each returns false. It takes those behind a mark that occurred in [since, until). Zero times are
 // no bound. As with all reads of lists, an error may mean that some deliveries were missing or not
 // the latest.
-func (l *Lists) ScanDeliveries(ctx context.Context, hospital, endpoint string, since, until time.Time, behind Mark, each func(m Mark, value []byte) bool) error {
+func (l *Lists) ScanDeliveries(
+	ctx context.Context, hospital, endpoint string, since, until time.Time, behind Mark, each func(m Mark, value []byte) bool,
+) error {
 	least, most := "-inf", "+inf"
 	if !since.IsZero() {
 		least = strconv.FormatInt(since.UnixMilli(), 10)
@@ -116,7 +121,9 @@ func (l *Lists) ScanDeliveries(ctx context.Context, hospital, endpoint string, s
 // passDeliveries passes the deliveries of rows that lie behind a mark, and moves the mark. So no
 // delivery is passed twice if newer ones come between two batches. It returns what each returned
 // last.
-func (l *Lists) passDeliveries(ctx context.Context, hospital string, rows []redis.Z, behind *Mark, each func(m Mark, value []byte) bool) (more bool, err error) {
+func (l *Lists) passDeliveries(
+	ctx context.Context, hospital string, rows []redis.Z, behind *Mark, each func(m Mark, value []byte) bool,
+) (more bool, err error) {
 	ids := make([]string, 0, len(rows))
 	marks := make([]Mark, 0, len(rows))
 	for _, row := range rows {
@@ -203,4 +210,100 @@ func (l *Lists) field(ctx context.Context, n note) (value []byte, err error) {
 func linkNote(token string) note {
 	sum := sha256.Sum256([]byte("svc.v1 link " + token))
 	return note{"", noteLink, hex.EncodeToString(sum[:16])}
+}
+
+// The lists of a partition have a header, like the view. It says whether they have everything in
+// the ledger, and how far the notifier of the partition has read its log. It is judged like every
+// header.
+
+// ListPulse is how far the notifier of a partition has read its log.
+type ListPulse struct {
+	Reached int64 // offset after the last change that is in the ledger
+	End     int64 // of the log when it was asked; negative: it did not answer
+}
+
+// Pulse reports the partitions of this process, at an instant before it asked for the ends of
+// their logs. Call it each second: without it the lists are not read. Whatever was put before is
+// written before the report.
+func (d *Deliveries) Pulse(at time.Time, partitions map[int32]ListPulse) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for partition := range d.fresh {
+		if _, ours := partitions[partition]; !ours {
+			delete(d.fresh, partition)
+		}
+	}
+	for partition, said := range partitions {
+		f := d.fresh[partition]
+		if f == nil {
+			f = &Freshness{}
+			d.fresh[partition] = f
+		}
+		if said.End >= 0 {
+			f.Ended(at, said.End-1)
+		}
+		f.Reached(said.Reached - 1)
+	}
+	d.pulse = true
+	d.move()
+}
+
+// Fault returns why the lists cannot be written, or why they lack something of a partition of this
+// process; nil: neither.
+func (d *Deliveries) Fault(now time.Time) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.fault != nil {
+		return fmt.Errorf("the lists cannot be written: %w", d.fault)
+	}
+	for _, partition := range slices.Sorted(maps.Keys(d.fresh)) {
+		if err := d.fresh[partition].Fault(now, BesideAtMost); err != nil {
+			return fmt.Errorf("lists of partition %d: %w", partition, err)
+		}
+	}
+	return nil
+}
+
+// takeSigns returns the signs to write after the lists, by our clock. The caller holds the lock.
+func (d *Deliveries) takeSigns() map[int32]signs {
+	if !d.pulse {
+		return nil
+	}
+	d.pulse = false
+	now := d.view.now()
+	all := make(map[int32]signs, len(d.fresh))
+	for partition, f := range d.fresh {
+		if f.AsOf().IsZero() {
+			continue // nothing is known yet
+		}
+		s := signs{pulse: now, asOf: f.AsOf()}
+		if waits := f.Waits(); !waits.IsZero() {
+			s.waiting = max(now.Sub(waits), 0)
+		}
+		all[partition] = s
+	}
+	return all
+}
+
+// putSigns writes the signs, by the clock of Redis.
+func (d *Deliveries) putSigns(ctx context.Context, all map[int32]signs) error {
+	b := d.view
+	if len(all) == 0 {
+		return nil
+	}
+	if err := b.readClock(ctx); err != nil {
+		return err
+	}
+	ahead := b.redisNow().Sub(b.now())
+	pipe := b.redis.Pipeline()
+	for partition, s := range all {
+		s.pulse, s.asOf = s.pulse.Add(ahead), s.asOf.Add(ahead)
+		pipe.HSet(ctx, b.listedKey(partition), fieldSigns, s.encode())
+	}
+	return b.exec(ctx, pipe)
+}
+
+// encode writes the text that decodeSigns reads.
+func (s *signs) encode() string {
+	return strings.Trim(fmt.Sprint([]int64{s.pulse.UnixMilli(), s.asOf.UnixMilli(), s.waiting.Milliseconds()}), "[]")
 }

@@ -110,43 +110,30 @@ func (b *View) ReadSince(ctx context.Context, hospital string, since Token) (Sna
 	if since == (Token{}) {
 		return b.Read(ctx, hospital)
 	}
-	partition := b.partitionOf(hospital)
-	pipe := b.redis.Pipeline()
-	question := b.askHeader(ctx, pipe, b.headerKey(partition))
 	// One command returns fields of one version.
-	unit := pipe.HMGet(ctx, b.unitKey(partition, hospital), fieldGeneration, fieldVersion, fieldPosition, fieldChart, fieldRecent)
-	if err := b.exec(ctx, pipe); err != nil {
-		return Snapshot{}, err
-	}
-	head, fields := question.header(), unit.Val()
-	token, err := b.tokenOf(&head, fields)
+	token, fields, err := b.token(ctx, b.redis.Pipeline(), hospital, fieldPosition, fieldChart, fieldRecent)
 	if errors.Is(err, ErrBehind) {
 		return Snapshot{}, err
 	}
-	if s, ok := snapshotSince(since, token, fields); err == nil && ok {
-		return s, nil
+	if err == nil {
+		if s, ok := snapshotSince(since, token, fields[0], fields[1], fields[2]); ok {
+			return s, nil
+		}
 	}
 	return b.Read(ctx, hospital)
 }
 
 // snapshotSince returns the changes since an earlier state; false if the fields do not have them.
-func snapshotSince(since, token Token, at []any) (Snapshot, bool) {
-	if token.Generation != since.Generation {
-		return Snapshot{}, false
-	}
-	// An absent field is empty, and no number.
-	position, _ := at[2].(string) //nolint:errcheck // see above
-	chart, _ := at[3].(string)    //nolint:errcheck // see above
-	encoded, _ := at[4].(string)  //nolint:errcheck // see above
+func snapshotSince(since, token Token, position, chart, changes string) (Snapshot, bool) {
 	s := Snapshot{Token: token, Chart: chart, Partial: true}
 	var err error
-	if s.Position, err = strconv.ParseInt(position, 10, 64); err != nil {
+	if s.Position, err = strconv.ParseInt(position, 10, 64); err != nil || token.Generation != since.Generation {
 		return s, false
 	}
 	if token == since {
 		return s, true
 	}
-	r, ok := decodeRecent([]byte(encoded))
+	r, ok := decodeRecent([]byte(changes))
 	if !ok || r.to != token.Version || since.Version < r.from || since.Version > r.to {
 		return s, false
 	}

@@ -35,11 +35,15 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"svc/internal/feeds"
 )
 
 // The reasons why the view cannot be read.
@@ -70,8 +74,6 @@ type Config struct {
 	// Current restricts reads of hospitals to partitions that are known to lack nothing, from the
 	// reports by [Projector.Pulse]. Reads of others return [ErrBehind].
 	Current bool
-	// WaitsAtMost is how long an input that the view lacks may have waited; 0: 2 s.
-	WaitsAtMost time.Duration
 }
 
 // The limits of one call. A Redis that is away costs a reader less than a second. After a failure,
@@ -87,14 +89,15 @@ const (
 type View struct {
 	*connection
 	keys
-	cfg Config
+	cfg         Config
+	waitsAtMost time.Duration // for an input that the view lacks
 }
 
 // Open prepares a view. It connects on first use, so Redis may be away.
 func Open(cfg Config) (*View, error) {
 	options, err := redis.ParseURL(cfg.URL)
-	if err != nil {
-		return nil, errors.New("the URL of Redis must look like redis://user:password@host:6379/0 or rediss://…") // the parser's error would quote the password
+	if err != nil { // the parser's error would quote the password
+		return nil, errors.New("the URL of Redis must look like redis://user:password@host:6379/0 or rediss://…")
 	}
 	if cfg.CAFile != "" {
 		if options.TLSConfig == nil {
@@ -113,7 +116,6 @@ func Open(cfg Config) (*View, error) {
 		options.TLSConfig.MinVersion = tls.VersionTLS12
 	}
 	cfg.Prefix = cmp.Or(cfg.Prefix, "svc:")
-	cfg.WaitsAtMost = cmp.Or(cfg.WaitsAtMost, waitsAtMost)
 	silence.Do(func() { redis.SetLogger(silent{}) })
 	dial, call := dialTimeout, callTimeout
 	if cfg.Patient {
@@ -127,7 +129,8 @@ func Open(cfg Config) (*View, error) {
 	options.DisableIdentity = true
 	options.ContextTimeoutEnabled = true
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	return &View{&connection{redis: redis.NewClient(options), now: cfg.Now}, keys{cfg.Prefix, cfg.Partition}, cfg}, nil
+	c := &connection{redis: redis.NewClient(options), now: cfg.Now}
+	return &View{c, keys{cfg.Prefix, cfg.Partition}, cfg, waitsAtMost}, nil
 }
 
 // Beside returns a view on the same connections, with one more word in the prefix of its keys. It
@@ -135,7 +138,7 @@ func Open(cfg Config) (*View, error) {
 func (b *View) Beside(word string) *View {
 	beside := *b
 	beside.prefix += word
-	beside.cfg.WaitsAtMost = BesideAtMost
+	beside.waitsAtMost = BesideAtMost
 	return &beside
 }
 
@@ -166,3 +169,91 @@ const (
 	fieldRecent     = "d" // what changed lately, see recent
 	fieldRoom       = "r" // and the room's id
 )
+
+// keys names the keys and channels of a view in Redis. The braces put all keys of a partition into
+// one slot of a cluster, so that one script may touch them.
+type keys struct {
+	prefix      string
+	partitionOf func(hospital string) int32
+}
+
+func (k *keys) key(partition int32, what string) string {
+	return k.prefix + "{" + strconv.Itoa(int(partition)) + "}" + what
+}
+
+// of returns a key of a hospital.
+func (k *keys) of(hospital, what string) string {
+	return k.key(k.partitionOf(hospital), what+":"+hospital)
+}
+
+// channel is where positions are announced, changed where new versions of a hospital are.
+func (k *keys) channel() string                { return k.prefix + "at" }
+func (k *keys) changed(hospital string) string { return k.prefix + "changed:" + hospital }
+
+// The keys of the charts.
+func (k *keys) headerKey(partition int32) string  { return k.key(partition, "whole") }
+func (k *keys) membersKey(partition int32) string { return k.key(partition, "units") }
+func (k *keys) unitKey(partition int32, hospital string) string {
+	return k.key(partition, "unit:"+hospital)
+}
+
+func (k *keys) localSettingsKey(partition int32, hospital string) string {
+	return k.key(partition, "site:"+hospital)
+}
+
+func (k *keys) codesKey(partition int32, hospital string) string {
+	return k.key(partition, "codes:"+hospital)
+}
+
+// The keys of the lists. An endpoint of "" is all of the hospital.
+func (k *keys) listedKey(partition int32) string { return k.key(partition, "listed") }
+
+func (k *keys) orderKey(hospital, endpoint string) string {
+	if endpoint == "" {
+		return k.of(hospital, "sent")
+	}
+	return k.of(hospital, "sent") + ":" + endpoint
+}
+
+// noteKey is the key of a hash with notes of a kind. A command and a link have a hash of their own,
+// because each expires by itself.
+func (k *keys) noteKey(n note) string {
+	key := k.of(n.hospital, n.kind)
+	if n.kind == noteCommand || n.kind == noteLink {
+		key += ":" + n.id
+	}
+	return key
+}
+
+// The keys of the feeds.
+func (k *keys) feedsKey(hospital string) string { return k.of(hospital, "feeds") }
+
+func (k *keys) blockKey(hospital string, l feeds.Level, at time.Time) string {
+	return k.feedsKey(hospital) + ":" + l.Name + strconv.FormatInt(at.UnixMilli()/l.Block.Milliseconds(), 10)
+}
+
+// noticesKey is the key of the set of feeds of a hospital that have notices. The keys of the
+// notices of a feed begin with it.
+func (k *keys) noticesKey(hospital string) string { return k.feedsKey(hospital) + ":notices" }
+
+// usedKey is the key of the hash with the last use of each API key, in Unix ms.
+func (k *keys) usedKey() string { return k.prefix + "used" }
+
+// Embedded is a Redis inside this process, on a port of the loopback address. It keeps nothing
+// after Close.
+type Embedded struct{ server *miniredis.Miniredis }
+
+// Embed starts an embedded Redis.
+func Embed() (*Embedded, error) {
+	server := miniredis.NewMiniRedis()
+	if err := server.StartAddr("127.0.0.1:0"); err != nil {
+		return nil, fmt.Errorf("start embedded Redis: %w", err)
+	}
+	return &Embedded{server: server}, nil
+}
+
+// URL returns the address of the Redis.
+func (e *Embedded) URL() string { return "redis://" + e.server.Addr() }
+
+// Close stops the Redis.
+func (e *Embedded) Close() { e.server.Close() }
