@@ -10,7 +10,6 @@ import (
 	"svc/internal/view"
 	"svc/processors/history"
 	"svc/processors/projection"
-	"svc/processors/verdict"
 	"svc/schemas"
 )
 
@@ -54,7 +53,7 @@ func wireHistory(ctx context.Context, h *service) error {
 	h.Run("history", func(ctx context.Context) error {
 		config.NewTask = history.Tasks(history.Config{
 			Zone: h.settings.Register.Zone,
-			View: modelView{learnt},
+			View: learnt,
 			Past: func(partition int32, since time.Time, each func([]byte) error) error {
 				return h.past(ctx, snapshots, partition, since, each)
 			},
@@ -88,31 +87,6 @@ func (h *service) past(ctx context.Context, topic string, partition int32, since
 		}
 	}
 	return fmt.Errorf("read %s: it has no partition %d", topic, partition)
-}
-
-// modelView is the [history.View] of the models.
-type modelView struct{ *projection.Projection }
-
-// Own implements [history.View].
-func (v modelView) Own(partition int32, applied int64, models []history.Model) history.OwnedView {
-	return ownedModels{v.Projection.Own(partition, applied, chartsOf(models))}
-}
-
-// ownedModels are the models of one partition, owned by one task.
-type ownedModels struct{ verdict.OwnedView }
-
-// Show implements [history.OwnedView].
-func (o ownedModels) Show(applied int64, models []history.Model) {
-	o.OwnedView.Show(applied, chartsOf(models))
-}
-
-// chartsOf wraps models as charts, so that the projection of units can store them.
-func chartsOf(models []history.Model) []verdict.Chart {
-	charts := make([]verdict.Chart, len(models))
-	for i, m := range models {
-		charts[i] = verdict.Chart{Hospital: m.Hospital, Version: m.Version, Unit: m.Value}
-	}
-	return charts
 }
 
 // historyMetrics registers the metrics of the history processor.

@@ -89,7 +89,7 @@ var rooms = map[string]room{
 	"acuity/help":                   {imports: []string{"=acuity", "=acuity/score"}, std: domainStd},                   // what would bring a unit to a better level
 	"processors/projection":         {imports: []string{"internal/stream", "internal/view", "processors/verdict"}},     // what they have made, in the view
 	"processors/deadletter":         {imports: []string{"acuity", "schemas", "internal/stream", "processors/verdict"}}, // observations that could not be applied
-	"processors/history":            {imports: []string{"acuity", "schemas", "internal/stream"}},
+	"processors/history":            {imports: []string{"acuity", "schemas", "internal/stream", "processors/verdict"}}, // the models of the forecast
 	"notifier":                      {imports: []string{"acuity", "internal/outbound", "notifier", "golang.org/x/time"}, goroutines: true},
 	"notifier/event":                {imports: []string{"acuity", "internal/outbound"}},
 	"notifier/endpointqueue":        {imports: []string{"internal/outbound"}},

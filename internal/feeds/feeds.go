@@ -8,6 +8,7 @@ package feeds
 
 import (
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -133,4 +134,110 @@ func (h *History) Expected(now time.Time) time.Duration {
 func (h *History) Stale(now time.Time) bool {
 	expected := h.Expected(now)
 	return expected > 0 && now.Sub(h.LastReceived) > max(stalePatient*expected, staleLeast)
+}
+
+// Counter sums what feeds receive between two calls of [Counter.Drain]. It is safe
+// for concurrent use.
+type Counter struct {
+	mu      sync.Mutex
+	sums    map[Feed]*Sum
+	notices int // of all feeds
+}
+
+// maxFeeds bounds the feeds of a Counter that nobody drains.
+const maxFeeds = 10_000
+
+// Add adds what a feed has sent.
+func (t *Counter) Add(f Feed, sum *Sum) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.sums == nil {
+		t.sums = map[Feed]*Sum{}
+	}
+	s := t.sums[f]
+	if s == nil {
+		if len(t.sums) >= maxFeeds {
+			return
+		}
+		s = &Sum{}
+		t.sums[f] = s
+	}
+	s.add(&sum.Counts)
+	if t.notices < noticesHeld {
+		t.notices += s.addNotices(sum.Notices)
+	}
+	if s.FirstReceived.IsZero() || !sum.FirstReceived.IsZero() && sum.FirstReceived.Before(s.FirstReceived) {
+		s.FirstReceived = sum.FirstReceived
+	}
+	s.LastReceived = later(s.LastReceived, sum.LastReceived)
+	s.LastApplied = later(s.LastApplied, sum.LastApplied)
+	if !sum.LastEvent.IsZero() {
+		s.LastEvent = sum.LastEvent
+	}
+}
+
+// Drain returns what was added since the last call. A caller that cannot hand a sum
+// on adds it again.
+func (t *Counter) Drain() map[Feed]*Sum {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	sums := t.sums
+	t.sums, t.notices = nil, 0
+	return sums
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// Notice says why one message or body was refused, or which warning it was accepted
+// with. It holds no value that was sent.
+type Notice struct {
+	At        time.Time
+	Refused   bool   // false: accepted with a warning
+	ControlID string // MSH-10 of an HL7 message, or its pseudonym; "": none
+	RequestID string // of an HTTP request; "": none
+	Code      string // stable reason or warning
+	Path      string // location of the fault; "": the whole message
+}
+
+// The bounds of stored notices.
+const (
+	NoticesKept = 100    // refusals of one feed, and as many warnings
+	NoticeFeeds = 64     // feeds of a hospital that have notices, those with the newest
+	noticeText  = 128    // bytes of a code or a path
+	noticesHeld = 10_000 // in a Counter over all feeds, until they are handed on
+)
+
+// Cut returns the notice with code and path cut to their bounds.
+func (n Notice) Cut() Notice {
+	n.Code, n.Path = n.Code[:min(len(n.Code), noticeText)], n.Path[:min(len(n.Path), noticeText)]
+	return n
+}
+
+// addNotices appends notices, drops the oldest beyond the bound of a feed, and
+// returns how many more the sum has now.
+func (s *Sum) addNotices(added []Notice) (more int) {
+	before := len(s.Notices)
+	s.Notices = append(s.Notices, added...)
+	if len(s.Notices) > 2*NoticesKept {
+		var kept [2]int // warnings, refusals
+		newest := make([]Notice, 0, 2*NoticesKept)
+		for _, n := range slices.Backward(s.Notices) {
+			kind := 0
+			if n.Refused {
+				kind = 1
+			}
+			if kept[kind] < NoticesKept {
+				kept[kind]++
+				newest = append(newest, n)
+			}
+		}
+		slices.Reverse(newest)
+		s.Notices = newest
+	}
+	return len(s.Notices) - before
 }

@@ -2,13 +2,18 @@
 package metrics
 
 import (
+	"context"
 	"net/http"
 	"runtime"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"svc/internal/lifecycle"
+	"svc/internal/outbound"
 )
 
 // Registry is the metrics of one process.
@@ -65,4 +70,122 @@ func (m *Registry) Roles(names []string) {
 		info.WithLabelValues(name).Set(1)
 	}
 	m.MustRegister(info)
+}
+
+// Requests returns the function that counts and times the answers of the public port, by method,
+// route and status. A route is a pattern of the router, so a client cannot add labels.
+func (m *Registry) Requests() func(method, route string, status int, took time.Duration) {
+	labels := []string{"method", "route"}
+	total := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "svc_http_requests_total", Help: "Answers of the API, by method, route and status.",
+	}, append(labels, "status"))
+	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "svc_http_request_seconds", Help: "Time to answer, by method and route.",
+		Buckets: prometheus.ExponentialBuckets(0.001, 2, 13), //nolint:mnd // 1 ms to 4 s; writes end at 5 s
+	}, labels)
+	m.MustRegister(total, seconds)
+	return func(method, route string, status int, took time.Duration) {
+		if route == "" {
+			route = "none"
+		}
+		total.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
+		seconds.WithLabelValues(method, route).Observe(took.Seconds())
+	}
+}
+
+// checkFigures is the metric of the health checks: 1 for each check that passes, else 0. The
+// checks run at each scrape.
+type checkFigures struct {
+	health *lifecycle.Health
+	desc   *prometheus.Desc
+}
+
+// Health registers the metric of the health checks.
+func (m *Registry) Health(h *lifecycle.Health) {
+	m.MustRegister(&checkFigures{h, prometheus.NewDesc("svc_healthy",
+		"1 if what the process stands on answers, else 0, by check (as /readyz).", []string{"check"}, nil)})
+}
+
+// Describe implements [prometheus.Collector].
+func (f *checkFigures) Describe(all chan<- *prometheus.Desc) { all <- f.desc }
+
+// Collect implements [prometheus.Collector].
+func (f *checkFigures) Collect(all chan<- prometheus.Metric) {
+	for name, err := range f.health.Ask(context.Background()) {
+		healthy := 1.0
+		if err != nil {
+			healthy = 0
+		}
+		all <- prometheus.MustNewConstMetric(f.desc, prometheus.GaugeValue, healthy, name)
+	}
+}
+
+// Notifier is the metrics of the notifier. Their labels have closed sets of values: no
+// endpoint, no hospital.
+type Notifier struct {
+	events, attempts, deliveries, decisions *prometheus.CounterVec
+	seconds                                 *prometheus.HistogramVec
+	accepted                                prometheus.Histogram
+	waiting                                 *prometheus.GaugeVec
+}
+
+// Notifier registers the metrics of the notifier.
+func (m *Registry) Notifier() *Notifier {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "svc_notify_" + name, Help: help}, labels)
+	}
+	f := &Notifier{
+		events:     counter("events_total", "Events made of changes, by event.", "event"),
+		attempts:   counter("attempts_total", "Attempts of deliveries, by channel and how they ended.", "channel", "class"),
+		deliveries: counter("deliveries_total", "Deliveries that ended, by channel and state.", "channel", "state"),
+		decisions:  counter("decisions_total", "Decisions about alerts to people, by reason.", "reason"),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "svc_notify_attempt_seconds", Help: "Time of an attempt, by channel.",
+			Buckets: prometheus.ExponentialBuckets(0.002, 2.5, 11), //nolint:mnd // 2 ms to 19 s
+		}, []string{"channel"}),
+		accepted: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "svc_notify_change_to_accept_seconds", Help: "Time from a change to its acceptance by a webhook.",
+			Buckets: prometheus.ExponentialBuckets(0.005, 3, 14), //nolint:mnd // 5 ms to 2 h
+		}),
+		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "svc_notify_waiting", Help: "Deliveries that wait, by channel.",
+		}, []string{"channel"}),
+	}
+	// The series of failures begin at 0. Prometheus sees no increase in a series that begins with
+	// 1, so an alert would miss the first failure.
+	for _, channel := range []outbound.Channel{outbound.ChannelMail, outbound.ChannelSMS, outbound.ChannelWebhook} {
+		for _, state := range []outbound.State{outbound.Delivered, outbound.Expired, outbound.Failed, outbound.Rejected, outbound.Poison} {
+			f.deliveries.WithLabelValues(string(channel), string(state))
+		}
+		for _, class := range []outbound.Class{outbound.ClassOK, outbound.ClassSealed} {
+			f.attempts.WithLabelValues(string(channel), string(class))
+		}
+	}
+	m.MustRegister(f.events, f.attempts, f.deliveries, f.decisions, f.seconds, f.accepted, f.waiting)
+	return f
+}
+
+// Event implements [notifier.Metrics].
+func (f *Notifier) Event(event string) { f.events.WithLabelValues(event).Inc() }
+
+// Attempt implements [notifier.Metrics].
+func (f *Notifier) Attempt(c outbound.Channel, class outbound.Class, took time.Duration) {
+	f.attempts.WithLabelValues(string(c), string(class)).Inc()
+	f.seconds.WithLabelValues(string(c)).Observe(took.Seconds())
+}
+
+// Ended implements [notifier.Metrics].
+func (f *Notifier) Ended(c outbound.Channel, state outbound.State) {
+	f.deliveries.WithLabelValues(string(c), string(state)).Inc()
+}
+
+// Accepted implements [notifier.Metrics].
+func (f *Notifier) Accepted(since time.Duration) { f.accepted.Observe(since.Seconds()) }
+
+// Decided implements [notifier.Metrics].
+func (f *Notifier) Decided(reason string) { f.decisions.WithLabelValues(reason).Inc() }
+
+// Waiting implements [notifier.Metrics].
+func (f *Notifier) Waiting(c outbound.Channel, more int) {
+	f.waiting.WithLabelValues(string(c)).Add(float64(more))
 }

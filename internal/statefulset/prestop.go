@@ -91,7 +91,8 @@ func (k *kubernetes) scaledDown(ctx context.Context, pod string) (bool, error) {
 	if dash <= 0 || err != nil {
 		return false, fmt.Errorf("%q is no name of a pod of a StatefulSet", pod)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, k.base+"/apis/apps/v1/namespaces/"+k.namespace+"/statefulsets/"+pod[:dash], nil)
+	address := k.base + "/apis/apps/v1/namespaces/" + k.namespace + "/statefulsets/" + pod[:dash]
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return false, fmt.Errorf("ask Kubernetes: %w", err)
 	}

@@ -19,6 +19,7 @@ import (
 	"svc/acuity"
 	"svc/acuity/forecast"
 	"svc/internal/stream"
+	"svc/processors/verdict"
 	"svc/schemas"
 )
 
@@ -42,33 +43,9 @@ type Config struct {
 	// Past calls each with the value of every committed snapshot of a partition that
 	// was written at since or later.
 	Past func(partition int32, since time.Time, each func(value []byte) error) error
-	// View receives the models; nil: there is none.
-	View View
-}
-
-// View receives the models of the hospitals as they become durable. Its methods
-// return at once.
-type View interface {
-	// Own gives a partition with all its models to the calling task. The task that
-	// owned it before may still be closing: calls of its own OwnedView have no effect
-	// any more.
-	Own(partition int32, applied int64, models []Model) OwnedView
-}
-
-// OwnedView is a partition of the view that one task owns.
-type OwnedView interface {
-	// Show replaces the models that one transaction changed.
-	Show(applied int64, models []Model)
-	// Disown ends the ownership.
-	Disown()
-}
-
-// Model is the encoded model of one hospital, without the fields that only learning
-// needs.
-type Model struct {
-	Hospital string
-	Version  int64 // grows with each model
-	Value    []byte
+	// View receives the models, as charts without rooms; nil: there is none. A chart has only the
+	// fields of a model that readers need, and its version grows with each.
+	View verdict.View
 }
 
 // Tasks returns the function that makes the task of a partition.
@@ -82,14 +59,14 @@ func Tasks(cfg Config) func(partition int32) stream.Task {
 type task struct {
 	Config
 	partition int32
-	owned     OwnedView // from Restored on; nil without a View
+	owned     verdict.OwnedView // from Restored on; nil without a View
 	hospitals map[string]*hospital
 	levels    map[string]*levelTime // by hospital, since Restored
 	next      int64                 // input offset not yet applied
 
 	snapshots []schemas.Snapshot // of this transaction, in order
 	touched   []*hospital        // in this transaction
-	shown     []Model            // models of the last Outputs, until they are durable
+	shown     []verdict.Chart    // models of the last Outputs, until they are durable
 }
 
 // hospital is one tenant of the partition.
@@ -141,7 +118,7 @@ func (t *task) Restored() (int64, error) {
 		return 0, err
 	}
 	if t.View != nil {
-		models := make([]Model, 0, len(t.hospitals))
+		models := make([]verdict.Chart, 0, len(t.hospitals))
 		for _, h := range t.sorted() {
 			m, err := h.show(h.record(new(schemas.Model)))
 			if err != nil {
@@ -288,11 +265,11 @@ func encode(m *schemas.Model) ([]byte, error) {
 }
 
 // show returns the stored record without the fields that readers do not need.
-func (h *hospital) show(written *schemas.Model) (Model, error) {
+func (h *hospital) show(written *schemas.Model) (verdict.Chart, error) {
 	m := *written
 	m.Copied, m.PastHour, m.PastGeneration, m.Pending = 0, 0, 0, nil
 	value, err := encode(&m)
-	return Model{Hospital: h.id, Version: h.model.Offset, Value: value}, err
+	return verdict.Chart{Hospital: h.id, Version: h.model.Offset, Unit: value}, err
 }
 
 func (t *task) Committed() {

@@ -13,6 +13,7 @@ import (
 	"svc/acuity/forecast"
 	"svc/internal/stream"
 	"svc/processors/history"
+	"svc/processors/verdict"
 	"svc/schemas"
 )
 
@@ -49,7 +50,7 @@ func newLog(t *testing.T) *log {
 // start makes a new task and restores it.
 func (l *log) start() {
 	l.t.Helper()
-	l.view = &seenView{models: map[string]history.Model{}}
+	l.view = &seenView{models: map[string]verdict.Chart{}}
 	l.task = history.Tasks(history.Config{
 		Zone: func(string) *time.Location { return zurich },
 		View: l.view,
@@ -146,15 +147,15 @@ func (l *log) hours(hospital string) (hours []string) {
 
 type seenView struct {
 	applied int64
-	models  map[string]history.Model
+	models  map[string]verdict.Chart
 }
 
-func (v *seenView) Own(_ int32, applied int64, models []history.Model) history.OwnedView {
+func (v *seenView) Own(_ int32, applied int64, models []verdict.Chart) verdict.OwnedView {
 	v.Show(applied, models)
 	return v
 }
 func (v *seenView) Disown() { clear(v.models) }
-func (v *seenView) Show(applied int64, models []history.Model) {
+func (v *seenView) Show(applied int64, models []verdict.Chart) {
 	v.applied = applied
 	for _, m := range models {
 		v.models[m.Hospital] = m
@@ -252,8 +253,8 @@ func TestRestartsChangeNothing(t *testing.T) {
 		t.Errorf("%d snapshots, want %d", len(got), n)
 	}
 	wantModel(t, l.model("north"), learnt("north", 3*n-1, want...))
-	if v := l.view.models["north"]; v.Version == 0 || len(v.Value) < 20_000 {
-		t.Errorf("the view has version %d with %d bytes", v.Version, len(v.Value))
+	if v := l.view.models["north"]; v.Version == 0 || len(v.Unit) < 20_000 {
+		t.Errorf("the view has version %d with %d bytes", v.Version, len(v.Unit))
 	}
 }
 
