@@ -3,8 +3,6 @@ package readapi
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"html/template"
 	"net/http"
 	"strings"
@@ -13,6 +11,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
 	"svc/internal/outbound"
 )
@@ -49,13 +48,17 @@ func acknowledgeRoutes() []contract.Route[*acknowledge] {
 		}, Serve: (*acknowledge).show},
 		{Operation: contract.Operation{
 			Method: http.MethodPost, ID: "takeAlert", Summary: "Say that somebody has taken the alert, by its link",
-			About: "As the button does. Nothing escalates or repeats until the level rises again. An alert that was taken, or is over, stays as it is.",
+			About: "As the button does. Nothing escalates or repeats until the level rises again. " +
+				"An alert that was taken, or is over, stays as it is.",
 		}, Serve: (*acknowledge).act},
 	}
 	for i := range all {
 		o := &all[i].Operation
 		o.Path, o.Group, o.Bare = "/a/{token}", "Alerts", []string{"text/html"}
-		o.Parameters = []contract.Parameter{{Name: "token", In: "path", Example: "7KQ2M9XW3PTD", About: "Of the link in the message, or of ackUrl in surge.alert; the right to answer, for 24 hours."}}
+		o.Parameters = []contract.Parameter{{
+			Name: "token", In: "path", Example: "7KQ2M9XW3PTD",
+			About: "Of the link in the message, or of ackUrl in surge.alert; the right to answer, for 24 hours.",
+		}}
 		o.Told = []httpapi.Kind{httpapi.Missing, httpapi.Unavailable}
 	}
 	return all
@@ -106,7 +109,8 @@ func (p *acknowledge) act(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := &outbound.Command{
-		ID: commandID(), Hospital: l.Hospital, Verb: outbound.VerbAck, At: p.shell.Now().UTC(), By: "link", Episode: l.Episode, EventID: l.Alert,
+		ID: "cmd_" + access.RandomHex(8), Hospital: l.Hospital, Verb: outbound.VerbAck, At: p.shell.Now().UTC(), By: "link",
+		Episode: l.Episode, EventID: l.Alert,
 	}
 	if err := p.alerts.Order(r.Context(), c); err != nil {
 		p.away(w, r)
@@ -154,7 +158,9 @@ func (p *acknowledge) find(w http.ResponseWriter, r *http.Request) (l outbound.A
 		p.away(w, r)
 		return l, e, false, false
 	case !ok:
-		p.write(w, r, http.StatusNotFound, ackPage{Title: "This link leads nowhere", State: "It is older than 24 hours, or was cut. Look at the newest alert."})
+		p.write(w, r, http.StatusNotFound, ackPage{
+			Title: "This link leads nowhere", State: "It is older than 24 hours, or was cut. Look at the newest alert.",
+		})
 		return l, e, false, false
 	}
 	return l, e, err == nil, true
@@ -180,7 +186,9 @@ func (p *acknowledge) page(l *outbound.AckLink, e *outbound.AlertRun) ackPage {
 
 func (p *acknowledge) away(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Retry-After", "2")
-	p.write(w, r, http.StatusServiceUnavailable, ackPage{Title: "Not now", State: "Nothing was acknowledged. Try again in a moment, or use the phone."})
+	p.write(w, r, http.StatusServiceUnavailable, ackPage{
+		Title: "Not now", State: "Nothing was acknowledged. Try again in a moment, or use the phone.",
+	})
 }
 
 func (p *acknowledge) write(w http.ResponseWriter, r *http.Request, status int, page ackPage) {
@@ -192,7 +200,8 @@ func (p *acknowledge) write(w http.ResponseWriter, r *http.Request, status int, 
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy",
+		"default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("X-Robots-Tag", "noindex")
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
@@ -212,10 +221,3 @@ var acknowledgePage = template.Must(template.New("acknowledge").Parse(`<!DOCTYPE
 <form method="post"><button type="submit">I take it</button></form>{{end}}
 </body></html>
 `))
-
-// commandID returns a new id.
-func commandID() string {
-	var b [8]byte
-	rand.Read(b[:])
-	return "cmd_" + hex.EncodeToString(b[:])
-}

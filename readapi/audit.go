@@ -37,7 +37,8 @@ func auditRoutes() []contract.Route[*acts] {
 	return []contract.Route[*acts]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/admin/audit", Scope: access.Admin, ID: "listAudit", Group: "Administration",
 		Summary: "What administrators did, newest first",
-		About:   "Each act is on record before it takes effect. One that came to nothing has a second record, whose action ends in .failed, or in .unclear if nobody knows whether it was done. Kept for 400 days.",
+		About: "Each act is on record before it takes effect. One that came to nothing has a second record, whose action ends in .failed, " +
+			"or in .unclear if nobody knows whether it was done. Kept for 400 days.",
 		Parameters: []contract.Parameter{
 			contract.Limit(actsUsual, actsAtMost), contract.Cursor(), contract.Since(), contract.Until(),
 			{Name: "action", In: "query", Example: "key.", About: "Only this action, failed ones too; with a dot at its end all that begin so."},
@@ -81,13 +82,6 @@ func (a *acts) serve(w http.ResponseWriter, r *http.Request) {
 		page.NextCursor = some(strconv.FormatInt(found.Cursor, 10))
 	}
 	httpapi.OK(w, r, page)
-}
-
-func some(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }
 
 // query reads the query of a request and collects its faults.

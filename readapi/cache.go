@@ -7,17 +7,13 @@ import (
 	"sync"
 
 	"svc/acuity"
-	"svc/internal/httpapi"
 )
 
-type server struct {
-	charts        Charts
-	health        Health
-	shell         *httpapi.Shell
-	localSettings LocalSettings
-
-	forecasts Forecasts
-	record    *record
+// Reads answers reads: by the paths of the API, and to other parts of this process. All get their
+// answers from the same cache.
+type Reads struct {
+	cfg    Config
+	trends *trendsCache
 
 	mu          sync.RWMutex
 	units       map[string]*cachedUnit // by hospital
@@ -34,10 +30,12 @@ const maxCached = 256 << 20
 // for the next validation: an answer is never older than its question.
 type cachedUnit struct {
 	lock chan struct{} // holds one value while a request validates
-	size int64         // its share of the server's cachedBytes, guarded by the server's mu
+	size int64         // its share of the cachedBytes of Reads, guarded by its mu
 
 	mu   sync.Mutex
 	next *validation // for the requests that wait; nil: none waits
+
+	details unitDetails
 
 	// The request that holds the lock owns these.
 	last *judgment
@@ -57,7 +55,7 @@ func newCachedUnit() *cachedUnit { return &cachedUnit{lock: make(chan struct{}, 
 
 // current returns the judgment of the hospital at an instant between call and return. It
 // is the cached judgment, if that still holds.
-func (s *server) current(ctx context.Context, hospital string) (*judgment, error) {
+func (s *Reads) current(ctx context.Context, hospital string) (*judgment, error) {
 	u := s.cachedUnitOf(hospital)
 	select {
 	case u.lock <- struct{}{}:
@@ -87,7 +85,7 @@ func (s *server) current(ctx context.Context, hospital string) (*judgment, error
 }
 
 // validate answers all waiting requests and releases the lock.
-func (s *server) validate(ctx context.Context, hospital string, u *cachedUnit) (j *judgment, err error) {
+func (s *Reads) validate(ctx context.Context, hospital string, u *cachedUnit) (j *judgment, err error) {
 	u.mu.Lock()
 	shared := u.next
 	u.next = nil
@@ -115,9 +113,9 @@ var errFault = errors.New("the validation of the cache panicked")
 
 // renew returns the cached judgment if it holds, else a judgment of the hospital's
 // current state.
-func (s *server) renew(ctx context.Context, hospital string, u *cachedUnit) (*judgment, error) {
+func (s *Reads) renew(ctx context.Context, hospital string, u *cachedUnit) (*judgment, error) {
 	if u.last != nil && !u.moving {
-		token, err := s.charts.Token(ctx, hospital)
+		token, err := s.cfg.Charts.Token(ctx, hospital)
 		if err != nil {
 			return nil, err //nolint:wrapcheck // the port's errors are ours
 		}
@@ -129,7 +127,7 @@ func (s *server) renew(ctx context.Context, hospital string, u *cachedUnit) (*ju
 	if u.last != nil {
 		before = u.last.chart
 	}
-	state, err := s.charts.Read(ctx, hospital, before.token)
+	state, err := s.cfg.Charts.Read(ctx, hospital, before.token)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // the port's errors are ours
 	}
@@ -138,16 +136,16 @@ func (s *server) renew(ctx context.Context, hospital string, u *cachedUnit) (*ju
 			return s.rejudge(u.last), nil
 		}
 	}
-	c, err := decode(s.charts, &state, before.rooms)
+	c, err := decode(s.cfg.Charts, &state, before.rooms)
 	if err != nil {
 		return nil, err
 	}
-	return judge(c, u.last, acuity.At(s.shell.Now())), nil
+	return judge(c, u.last, acuity.At(s.cfg.Shell.Now())), nil
 }
 
 // rejudge returns a judgment of the same chart now; the same judgment if it still holds.
-func (s *server) rejudge(last *judgment) *judgment {
-	now := acuity.At(s.shell.Now())
+func (s *Reads) rejudge(last *judgment) *judgment {
+	now := acuity.At(s.cfg.Shell.Now())
 	if last.holds(max(now, last.head.Clock)) {
 		return last
 	}
@@ -155,7 +153,7 @@ func (s *server) rejudge(last *judgment) *judgment {
 }
 
 // cachedUnitOf returns the cache entry of a hospital. It adds one if there is none.
-func (s *server) cachedUnitOf(hospital string) *cachedUnit {
+func (s *Reads) cachedUnitOf(hospital string) *cachedUnit {
 	s.mu.RLock()
 	u := s.units[hospital]
 	s.mu.RUnlock()
@@ -174,7 +172,7 @@ func (s *server) cachedUnitOf(hospital string) *cachedUnit {
 // store caches a unit and counts its bytes. Above the limit it evicts other units; the next read
 // of one of them judges it anew. The map may hold another entry for the hospital, if this one was
 // evicted meanwhile.
-func (s *server) store(hospital string, u *cachedUnit, size int64) {
+func (s *Reads) store(hospital string, u *cachedUnit, size int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old := s.units[hospital]; old != nil {

@@ -27,15 +27,14 @@ type DeadLetter struct {
 	RetriedAt time.Time // when its facts were appended after all; zero: not yet
 }
 
-// DeadLetters returns the dead letters of a hospital, oldest first.
-type DeadLetters func(hospital string) []DeadLetter
-
-// MountDeadLetters adds the list of dead letters.
-func MountDeadLetters(r chi.Router, shell *httpapi.Shell, all DeadLetters) {
+// MountDeadLetters adds the list of dead letters. all returns those of a hospital, oldest first.
+func MountDeadLetters(r chi.Router, shell *httpapi.Shell, all func(hospital string) []DeadLetter) {
 	contract.Mount(r, shell, &deadLetterServer{all}, deadLetterRoutes())
 }
 
-type deadLetterServer struct{ all DeadLetters }
+type deadLetterServer struct {
+	all func(hospital string) []DeadLetter // of a hospital
+}
 
 // These constants bound the pages of the list of dead letters.
 const (
@@ -90,8 +89,7 @@ func deadLetterOf(l *DeadLetter) deadLetterItem {
 		item.SchemaID = &l.SchemaID
 	}
 	if !l.RetriedAt.IsZero() {
-		at := httpapi.Time(l.RetriedAt)
-		item.RetriedAt = &at
+		item.RetriedAt = new(httpapi.Time(l.RetriedAt))
 	}
 	return item
 }

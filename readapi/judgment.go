@@ -3,15 +3,12 @@ package readapi
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
-	"net/http"
 	"slices"
 	"sync"
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/score"
-	"svc/internal/httpapi"
 )
 
 // judgment is the verdict of one state of one hospital. It holds from an instant until
@@ -214,23 +211,3 @@ func UnitState(v *score.Verdict) []byte {
 	}
 	return bytes.Join(unitStateOf(v, rooms).pieces(), nil)
 }
-
-// answer sends a rendered answer, or 304 if the client already has it.
-func answer(w http.ResponseWriter, r *http.Request, body *rendered) {
-	h := w.Header()
-	h["Etag"] = body.etag
-	h["Cache-Control"] = privateNoCache
-	httpapi.AddVary(h, "Authorization")
-	if matches(r.Header["If-None-Match"], body.etag[0]) {
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
-	if r.ProtoMajor != 1 { // HTTP/2 may send the bytes after Write has returned
-		httpapi.OK(w, r, body.whole())
-		return
-	}
-	body.lend(func(data json.RawMessage) { httpapi.OK(w, r, data) })
-}
-
-// privateNoCache is a header value that all answers share, so that none allocates it.
-var privateNoCache = []string{"private, no-cache"}

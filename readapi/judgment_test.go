@@ -14,7 +14,7 @@ import (
 )
 
 func TestCacheIsBounded(t *testing.T) {
-	s := &server{units: map[string]*cachedUnit{}, cacheLimit: 100}
+	s := &Reads{units: map[string]*cachedUnit{}, cacheLimit: 100}
 	for i := range 50 {
 		hospital := fmt.Sprint("unit-", i%7)
 		s.store(hospital, newCachedUnit(), int64(10+i%3*20))

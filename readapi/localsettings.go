@@ -27,14 +27,14 @@ type LocalSettings interface {
 }
 
 // localSettingsRoutes are the lists of administrators.
-func localSettingsRoutes() []contract.Route[*server] {
+func localSettingsRoutes() []contract.Route[*Reads] {
 	offset := contract.Parameter{Name: "offset", In: "query", About: "How many of the first are left out.", Example: "0", Most: offsetAtMost}
-	all := []contract.Route[*server]{
+	all := []contract.Route[*Reads]{
 		{Operation: contract.Operation{
 			Path: "/api/admin/terminology", ID: "listTerminology", Summary: "The terminology map",
 			Parameters: []contract.Parameter{contract.Limit(mappingsUsual, mappingsAtMost), offset},
 			Data:       terminologyList{}, Refuses: []httpapi.Kind{httpapi.Invalid},
-		}, Serve: (*server).terminology},
+		}, Serve: (*Reads).terminology},
 		{Operation: contract.Operation{
 			Path: "/api/admin/terminology/worklist", ID: "listWorklist", Summary: "Codes that nothing knew, with what they may stand for",
 			About: "What comes most is first. A code that is mapped or ignored stays in the list with that status.",
@@ -44,16 +44,19 @@ func localSettingsRoutes() []contract.Route[*server] {
 				contract.Limit(codesUsual, codesAtMost), offset,
 			},
 			Data: worklistList{}, Refuses: []httpapi.Kind{httpapi.Invalid},
-		}, Serve: (*server).worklist},
+		}, Serve: (*Reads).worklist},
 		{Operation: contract.Operation{
-			Path: "/api/admin/rules", ID: "listRules", Summary: "The values that the hospital overrides, beside those of the catalogue", Data: ruleList{},
-		}, Serve: (*server).rules},
+			Path: "/api/admin/rules", ID: "listRules", Data: ruleList{},
+			Summary: "The values that the hospital overrides, beside those of the catalogue",
+		}, Serve: (*Reads).rules},
 		{Operation: contract.Operation{
-			Path: "/api/admin/locations", ID: "listLocations", Summary: "The location table, and the rooms that nobody has confirmed", Data: locationList{},
-		}, Serve: (*server).locations},
+			Path: "/api/admin/locations", ID: "listLocations", Data: locationList{},
+			Summary: "The location table, and the rooms that nobody has confirmed",
+		}, Serve: (*Reads).locations},
 		{Operation: contract.Operation{
-			Path: "/api/admin/settings", ID: "getSettings", Summary: "The settings of the hospital", Data: settingsItem{}, Refuses: []httpapi.Kind{httpapi.Missing},
-		}, Serve: (*server).settings},
+			Path: "/api/admin/settings", ID: "getSettings", Summary: "The settings of the hospital",
+			Data: settingsItem{}, Refuses: []httpapi.Kind{httpapi.Missing},
+		}, Serve: (*Reads).settings},
 	}
 	for i := range all {
 		o := &all[i].Operation
@@ -75,28 +78,28 @@ type records struct {
 
 // readRecords returns the records of the caller's hospital; false: it has answered. A
 // hospital without records gets empty ones.
-func (s *server) readRecords(w http.ResponseWriter, r *http.Request, codes bool) (*records, bool) {
-	all, err := s.localSettings.LocalSettings(r.Context(), httpapi.Caller(r.Context()).Hospital, codes)
+func (s *Reads) readRecords(w http.ResponseWriter, r *http.Request, codes bool) (*records, bool) {
+	all, err := s.cfg.LocalSettings.LocalSettings(r.Context(), httpapi.Caller(r.Context()).Hospital, codes)
 	if err != nil && !errors.Is(err, ErrNoUnit) {
 		if !errors.Is(err, ErrAway) {
-			s.shell.Log.ErrorContext(r.Context(), "local settings cannot be read", "error", err)
+			s.cfg.Shell.Log.ErrorContext(r.Context(), "local settings cannot be read", "error", err)
 		}
 		httpapi.Fail(w, r, unavailable(err))
 		return nil, false
 	}
 	out, err := s.decodeRecords(all)
 	if err != nil {
-		s.shell.Log.ErrorContext(r.Context(), "record cannot be read", "error", err)
+		s.cfg.Shell.Log.ErrorContext(r.Context(), "record cannot be read", "error", err)
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Internal})
 		return nil, false
 	}
 	return out, true
 }
 
-func (s *server) decodeRecords(all map[string]string) (*records, error) {
+func (s *Reads) decodeRecords(all map[string]string) (*records, error) {
 	out := &records{}
 	for _, encoded := range all {
-		state, err := s.localSettings.DecodeState(encoded)
+		state, err := s.cfg.LocalSettings.DecodeState(encoded)
 		if err != nil {
 			return nil, err //nolint:wrapcheck // the port's errors are ours
 		}
@@ -168,7 +171,7 @@ type ruleList struct {
 	RulesVersion string     `json:"rulesVersion"`
 }
 
-func (s *server) rules(w http.ResponseWriter, r *http.Request) {
+func (s *Reads) rules(w http.ResponseWriter, r *http.Request) {
 	all, ok := s.readRecords(w, r, false)
 	if !ok {
 		return
@@ -223,7 +226,7 @@ type locationList struct {
 	Version          int64             `json:"version"` // of the table, for If-Match of an act on many rows
 }
 
-func (s *server) locations(w http.ResponseWriter, r *http.Request) {
+func (s *Reads) locations(w http.ResponseWriter, r *http.Request) {
 	all, ok := s.readRecords(w, r, false)
 	if !ok {
 		return
@@ -240,13 +243,13 @@ func (s *server) locations(w http.ResponseWriter, r *http.Request) {
 			item.RoomID = &p.RoomID
 		}
 		if p.Primary != 0 {
-			id := p.Primary.ID()
-			item.PrimaryFactor = &id
+			item.PrimaryFactor = new(p.Primary.ID())
 		}
 		out.Locations = append(out.Locations, item)
 	}
 	slices.SortFunc(out.Locations, func(a, b locationItem) int {
-		return cmp.Or(strings.Compare(a.PointOfCare, b.PointOfCare), strings.Compare(a.Room, b.Room), strings.Compare(a.Bed, b.Bed), strings.Compare(a.ID, b.ID))
+		return cmp.Or(strings.Compare(a.PointOfCare, b.PointOfCare), strings.Compare(a.Room, b.Room),
+			strings.Compare(a.Bed, b.Bed), strings.Compare(a.ID, b.ID))
 	})
 	out.Version = hospital.TableVersion(versions)
 	for _, room := range all.rooms {
@@ -271,12 +274,12 @@ type settingsItem struct {
 	authored
 }
 
-func (s *server) settings(w http.ResponseWriter, r *http.Request) {
+func (s *Reads) settings(w http.ResponseWriter, r *http.Request) {
 	all, ok := s.readRecords(w, r, false)
 	if !ok {
 		return
 	}
-	hospital, known := s.localSettings.Hospital(httpapi.Caller(r.Context()).Hospital)
+	hospital, known := s.cfg.LocalSettings.Hospital(httpapi.Caller(r.Context()).Hospital)
 	if !known {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 		return

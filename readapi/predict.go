@@ -111,44 +111,23 @@ type calibration struct {
 	WindowDays     int32    `json:"windowDays"`
 }
 
-func (s *server) predict(w http.ResponseWriter, r *http.Request) {
+func (s *Reads) predict(w http.ResponseWriter, r *http.Request) {
 	hospital := httpapi.Caller(r.Context()).Hospital
-	body, err := s.forecast(r.Context(), hospital)
-	missing := (*forecast.InsufficientError)(nil)
-	switch {
-	case err == nil:
-		answer(w, r, body)
-	case errors.As(err, &missing):
-		httpapi.Fail(w, r, httpapi.Problem{
-			Kind: httpapi.Unprocessable, Message: missing.Error(),
-			Details: []httpapi.Detail{{Path: missing.Field(), Rule: missing.Rule()}},
-		})
-	case errors.Is(err, ErrAway), r.Context().Err() != nil:
-		httpapi.Fail(w, r, unavailable(err))
-	default:
-		s.shell.Log.ErrorContext(r.Context(), "forecast cannot be made", "error", err)
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Internal})
-	}
-}
-
-// forecast returns the forecast of a hospital. It begins at the full minute, or at the last change
-// after that. So requests within a minute get the same answer, and the unit has not changed since
-// that instant.
-func (s *server) forecast(ctx context.Context, hospital string) (*rendered, error) {
-	j, f, err := s.predictUnit(ctx, hospital)
+	j, f, err := s.predictUnit(r.Context(), hospital)
 	if err != nil {
-		return nil, err
+		s.fail(w, r, err)
+		return
 	}
-	return tagged(encode(predictOf(j.verdict, f))), nil
+	answer(w, r, tagged(encode(predictOf(j.verdict, f))))
 }
 
-// predictUnit returns a forecast with the judgment at its beginning.
-func (s *server) predictUnit(ctx context.Context, hospital string) (*judgment, *forecast.Forecast, error) {
-	model, err := s.forecasts.Model(ctx, hospital)
+// predictUnit returns the forecast of a hospital now, with the judgment at its beginning.
+func (s *Reads) predictUnit(ctx context.Context, hospital string) (*judgment, *forecast.Forecast, error) {
+	model, err := s.cfg.Forecasts.Model(ctx, hospital)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read model: %w", err)
 	}
-	now := acuity.At(s.shell.Now())
+	now := acuity.At(s.cfg.Shell.Now())
 	j, err := s.current(ctx, hospital)
 	if errors.Is(err, ErrNoUnit) {
 		_, err = forecast.Predict(model, &forecast.Unit{At: now, Snapshot: &acuity.Snapshot{}})
@@ -156,12 +135,29 @@ func (s *server) predictUnit(ctx context.Context, hospital string) (*judgment, *
 	if err != nil {
 		return nil, nil, err //nolint:wrapcheck // the error names its cause
 	}
-	at := max(PredictAt(s.shell.Now()), j.from)
-	f, err := forecast.Predict(model, forecast.UnitOf(j.whole(hospital), at, s.forecasts.Zone(hospital)))
+	f, err := s.predictWith(model, hospital, j)
+	return j, f, err
+}
+
+// forecastFrom returns the forecast of a hospital that begins with a judgment.
+func (s *Reads) forecastFrom(ctx context.Context, hospital string, j *judgment) (*forecast.Forecast, error) {
+	model, err := s.cfg.Forecasts.Model(ctx, hospital)
 	if err != nil {
-		return nil, nil, err //nolint:wrapcheck // the error names its cause
+		return nil, fmt.Errorf("read model: %w", err)
 	}
-	return j, &f, nil
+	return s.predictWith(model, hospital, j)
+}
+
+// predictWith returns a forecast by a model. It begins at the full minute, or at the last change after
+// that. So requests within a minute get the same answer, and the unit has not changed since that
+// instant.
+func (s *Reads) predictWith(model *forecast.Model, hospital string, j *judgment) (*forecast.Forecast, error) {
+	at := max(PredictAt(s.cfg.Shell.Now()), j.from)
+	f, err := forecast.Predict(model, forecast.UnitOf(j.whole(hospital), at, s.cfg.Forecasts.Zone(hospital)))
+	if err != nil {
+		return nil, err //nolint:wrapcheck // the error names its cause
+	}
+	return &f, nil
 }
 
 func predictOf(v *score.Verdict, f *forecast.Forecast) *predict {
@@ -204,14 +200,6 @@ func calibrationOf(c *forecast.Calibration) calibration {
 		out.Coverage80, out.MAE, out.MAEPersistence = &coverage, &mae, &persistence
 	}
 	return out
-}
-
-// known returns a number of nurses; nil if it is negative, which means unknown.
-func known(n int32) *int32 {
-	if n < 0 {
-		return nil
-	}
-	return &n
 }
 
 // places returns a number of the forecast with n decimal places.

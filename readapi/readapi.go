@@ -12,12 +12,15 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/go-chi/chi/v5"
 
 	"svc/acuity"
+	"svc/acuity/forecast"
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
 )
 
@@ -126,41 +129,104 @@ type Config struct {
 // Mount adds the paths of the role to a router that runs the shell. The returned Reads give the
 // pages the same answers.
 func Mount(r chi.Router, cfg Config) *Reads {
-	s := &server{charts: cfg.Charts, health: cfg.Health, localSettings: cfg.LocalSettings, forecasts: cfg.Forecasts, record: newRecord(cfg.Hours), shell: cfg.Shell, units: map[string]*cachedUnit{}, cacheLimit: maxCached}
+	s := &Reads{cfg: cfg, trends: newTrendsCache(), units: map[string]*cachedUnit{}, cacheLimit: maxCached}
 	contract.Mount(r, cfg.Shell, s, routes())
-	return &Reads{s, cfg.Dated}
+	return s
 }
 
-func (s *server) unitState(w http.ResponseWriter, r *http.Request) {
+// Operations are the API operations that read.
+func Operations() []contract.Operation {
+	return slices.Concat(contract.Operations(routes()), contract.Operations(auditRoutes()), contract.Operations(deadLetterRoutes()),
+		contract.Operations(acknowledgeRoutes()), contract.Operations(receiptRoutes()))
+}
+
+func routes() []contract.Route[*Reads] {
+	all := []contract.Route[*Reads]{
+		{Operation: contract.Operation{
+			Path: "/api/v1/unit-state", ID: "getUnitState", Summary: "The verdict: level, axes, and every room with its score and factors",
+			About: "Judged at the moment of the request. The entity tag changes when, and only when, the data does. " + refusedAbout,
+			Data:  unitStateShape{},
+		}, Serve: (*Reads).unitState},
+		{Operation: contract.Operation{
+			Path: "/api/v1/level", ID: "getLevel", Summary: "The level alone, cheap to poll",
+			About: refusedAbout, Data: level{},
+		}, Serve: (*Reads).level},
+	}
+	for i := range all {
+		o := &all[i].Operation
+		o.Method, o.Group, o.Scope = http.MethodGet, "Reads", access.ReadUnitState
+		o.Refuses = []httpapi.Kind{httpapi.Missing}
+		o.Parameters = []contract.Parameter{ifNoneMatch}
+	}
+	all = append(all, contract.Route[*Reads]{Operation: contract.Operation{
+		Method: http.MethodGet, Path: "/api/v1/predict", Scope: access.ReadPredict, ID: "getPrediction", Group: "Reads",
+		Summary: "The next eight hours: the level, and the nurses that will be required",
+		About: "Made for the full minute, or for the last change since; `current` is the unit at that instant. " +
+			"What is said of an hour holds at its end, save the arrivals expected within it. " +
+			"Learned from the hours of the hospital: 422 while fewer than 24 of the last 28 days were observed, or after 12 hours of silence. " +
+			"Past events sent by `/batch` count. Not validated clinically.",
+		Parameters: []contract.Parameter{ifNoneMatch}, Refuses: []httpapi.Kind{httpapi.Unprocessable}, Data: predict{},
+	}, Serve: (*Reads).predict})
+	all = append(all, contract.Route[*Reads]{Operation: contract.Operation{
+		Method: http.MethodGet, Path: "/api/ingest/status", Scope: access.ReadStatus, ID: "getStatus", Group: "Feeds",
+		Summary: "How the feeds are doing: what came in, how far it is applied, what is wrong",
+		About:   "Answers also when Kafka or Redis is away: then that is what it tells, and what it cannot know is null.",
+		Data:    statusAnswer{},
+	}, Serve: (*Reads).status})
+	return slices.Concat(all, sourceRoutes(), localSettingsRoutes(), trendsRoutes())
+}
+
+// refusedAbout tells a reader about a verdict that is withheld.
+const refusedAbout = "A verdict that may not be the truth is not told: 503 with `Retry-After`, and in `details` the rule `processing_behind` " +
+	"(something that was sent may not be in it), `view_incomplete` or `view_away`. `GET /api/ingest/status` tells more."
+
+// unitStateShape documents [unitState] for readers: its rooms have the type room.
+type unitStateShape struct {
+	unitState
+	Rooms []room `json:"rooms"`
+}
+
+var ifNoneMatch = contract.Parameter{
+	Name: "If-None-Match", In: "header", About: "The entity tag of the answer that the reader has: 304 if it still holds.", Example: `W/"0"`,
+}
+
+func (s *Reads) unitState(w http.ResponseWriter, r *http.Request) {
 	if j, ok := s.judge(w, r); ok {
 		answer(w, r, j.unit())
 	}
 }
 
-func (s *server) level(w http.ResponseWriter, r *http.Request) {
+func (s *Reads) level(w http.ResponseWriter, r *http.Request) {
 	if j, ok := s.judge(w, r); ok {
 		answer(w, r, j.level())
 	}
 }
 
 // judge returns the judgment of the caller's hospital now; false: it has answered.
-func (s *server) judge(w http.ResponseWriter, r *http.Request) (*judgment, bool) {
+func (s *Reads) judge(w http.ResponseWriter, r *http.Request) (*judgment, bool) {
 	j, err := s.current(r.Context(), httpapi.Caller(r.Context()).Hospital)
-	switch {
-	case err == nil:
-		return j, true
-	case errors.Is(err, ErrNoUnit):
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing, Message: "Nothing has been recorded for this hospital yet."})
-	case errors.Is(err, ErrAway):
-		if errors.Is(err, ErrNewer) {
-			s.shell.Log.ErrorContext(r.Context(), "chart cannot be read", "error", err)
-		}
-		httpapi.Fail(w, r, unavailable(err))
-	case r.Context().Err() != nil: // the client is gone, nobody reads an answer
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
-	default:
-		s.shell.Log.ErrorContext(r.Context(), "chart cannot be read", "error", err)
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Internal})
+	if err != nil {
+		s.fail(w, r, err)
 	}
-	return nil, false
+	return j, err == nil
+}
+
+// fail answers why there is no verdict or no forecast.
+func (s *Reads) fail(w http.ResponseWriter, r *http.Request, err error) {
+	p, missing := httpapi.Problem{Kind: httpapi.Internal}, (*forecast.InsufficientError)(nil)
+	switch {
+	case errors.Is(err, ErrNoUnit):
+		p = httpapi.Problem{Kind: httpapi.Missing, Message: "Nothing has been recorded for this hospital yet."}
+	case errors.As(err, &missing):
+		p = httpapi.Problem{
+			Kind: httpapi.Unprocessable, Message: missing.Error(),
+			Details: []httpapi.Detail{{Path: missing.Field(), Rule: missing.Rule()}},
+		}
+	case errors.Is(err, ErrAway), r.Context().Err() != nil: // the client is gone, nobody reads an answer
+		p = unavailable(err)
+	}
+	if p.Kind == httpapi.Internal || errors.Is(err, ErrNewer) {
+		s.cfg.Shell.Log.ErrorContext(r.Context(), "chart cannot be read", "error", err)
+	}
+	httpapi.Fail(w, r, p)
 }

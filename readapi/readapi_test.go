@@ -42,6 +42,7 @@ type fixture struct {
 	chart   *acuity.Chart
 	token   readapi.Token
 	err     error
+	behind  error         // of the current charts; the dated ones have none
 	partial bool          // Read returns only the difference to the reader's state
 	last    readapi.State // the state that was returned last, complete
 	given   atomic.Int32  // how often a state was returned
@@ -51,6 +52,23 @@ type fixture struct {
 
 	settings fakeSettings
 	recorded recorded
+}
+
+// currentCharts are the charts of a fixture while they are current.
+type currentCharts struct{ *fixture }
+
+func (c currentCharts) Token(ctx context.Context, hospital string) (readapi.Token, error) {
+	if c.behind != nil {
+		return readapi.Token{}, c.behind
+	}
+	return c.fixture.Token(ctx, hospital)
+}
+
+func (c currentCharts) Read(ctx context.Context, hospital string, since readapi.Token) (readapi.State, error) {
+	if c.behind != nil {
+		return readapi.State{}, c.behind
+	}
+	return c.fixture.Read(ctx, hospital, since)
 }
 
 func (h *fixture) Token(_ context.Context, hospital string) (readapi.Token, error) {
@@ -128,7 +146,7 @@ func newFixture(chart *acuity.Chart) *fixture {
 		DocsURL: "https://docs.example", Log: slog.New(slog.DiscardHandler),
 	}
 	router := shell.Router()
-	h.reads = readapi.Mount(router, readapi.Config{Charts: h, Dated: h, Health: h.health, LocalSettings: &h.settings, Forecasts: &h.learned, Hours: h.recorded.read, Shell: shell})
+	h.reads = readapi.Mount(router, readapi.Config{Charts: currentCharts{h}, Dated: h, Health: h.health, LocalSettings: &h.settings, Forecasts: &h.learned, Hours: h.recorded.read, Shell: shell})
 	h.Handler = router
 	return h
 }

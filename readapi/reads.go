@@ -1,9 +1,12 @@
 package readapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"svc/acuity"
@@ -13,20 +16,14 @@ import (
 	"svc/internal/feeds"
 )
 
-// Reads gives other parts of this process the answers of the API, from the same cache.
-type Reads struct {
-	server *server
-	dated  Charts // nil: none
-}
-
-// Verdict returns the verdict of a hospital now, and the name of its state. The caller must not
-// change the verdict. The errors are or wrap [ErrNoUnit] and [ErrAway].
-func (r *Reads) Verdict(ctx context.Context, hospital string) (v *score.Verdict, state string, err error) {
-	j, err := r.server.current(ctx, hospital)
+// Verdict returns the verdict of a hospital now. The caller must not change it. The errors are or wrap
+// [ErrNoUnit] and [ErrAway].
+func (s *Reads) Verdict(ctx context.Context, hospital string) (*score.Verdict, error) {
+	j, err := s.current(ctx, hospital)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	return j.verdict, j.name(), nil
+	return j.verdict, nil
 }
 
 // name returns the name of the state of a judgment: its chart, and the instant since which it
@@ -35,64 +32,99 @@ func (j *judgment) name() string {
 	return fmt.Sprintf("%s.%d.%d", j.token.Generation, j.token.Version, j.from)
 }
 
-// oldest is the highest age of a verdict that Before returns. An older one is of no use.
+// Unit is the unit of a hospital at an instant, as pages show it. Nobody may change what it points to.
+type Unit struct {
+	Version  string // of the state: a unit of another version may look otherwise
+	Verdict  *score.Verdict
+	Forecast *forecast.Forecast // nil: there is none
+	Missing  *forecast.InsufficientError
+	Plan     []acuity.Staffing // nurses on duty from later instants on, ascending
+	Feeds    []Feed
+	Help     []help.Step // that would help now
+	At       time.Time
+	// Stopped is the instant from which on input may be missing. The verdict is as it was then.
+	// Zero: nothing is missing.
+	Stopped time.Time
+}
+
+// Feed is the age of one kind of input.
+type Feed struct {
+	Channel      string
+	LastReceived time.Time // zero: never
+	Late         bool      // silent for longer than usual
+	Stale        bool
+}
+
+// unitDetails caches what a unit has beside its verdict, so that many open pages cost as much as one.
+type unitDetails struct {
+	mu       sync.Mutex
+	version  string // of the state, and the minute of the forecast
+	forecast *forecast.Forecast
+	missing  *forecast.InsufficientError
+	help     []help.Step
+	feeds    []Feed
+	feedsAt  time.Time
+}
+
+// feedAgesEvery is how often the ages of feeds are read.
+const feedAgesEvery = 10 * time.Second
+
+// Unit returns the unit of a hospital now. If its charts may lack facts, it returns the unit as it was
+// when its input stopped. The errors are or wrap [ErrNoUnit] and [ErrAway].
+func (s *Reads) Unit(ctx context.Context, hospital string) (*Unit, error) {
+	details := &s.cachedUnitOf(hospital).details
+	j, err := s.current(ctx, hospital)
+	if err != nil {
+		return s.unitBefore(ctx, hospital, details, err)
+	}
+	now := s.cfg.Shell.Now()
+	u := &Unit{Version: j.name(), Verdict: j.verdict, At: now}
+	for _, planned := range j.head.Staffing {
+		if planned.AsOf > j.from {
+			u.Plan = append(u.Plan, planned)
+		}
+	}
+	details.mu.Lock()
+	defer details.mu.Unlock()
+	if version := fmt.Sprint(u.Version, now.Unix()/60); details.version != version {
+		details.version, details.missing, details.help = version, nil, help.Steps(j.whole(hospital), j.from)
+		if details.forecast, err = s.forecastFrom(ctx, hospital, j); err != nil && !errors.As(err, &details.missing) {
+			details.version = "" // the page shows the unit without a forecast, and the next call asks again
+		}
+	}
+	if now.Sub(details.feedsAt) >= feedAgesEvery {
+		if all, err := s.cfg.Health.Feeds(ctx, hospital); err == nil {
+			details.feeds, details.feedsAt = ages(all, now), now
+		}
+	}
+	u.Forecast, u.Missing, u.Help, u.Feeds = details.forecast, details.missing, details.help, details.feeds
+	return u, nil
+}
+
+// oldest is the highest age of a verdict that is shown of the past. An older one is of no use.
 const oldest = 24 * time.Hour
 
-// Before returns the verdict of a hospital at the last instant at which its charts lacked no
-// facts, with that instant. The caller shows the instant beside the verdict. behind is the error
-// of an earlier read.
-func (r *Reads) Before(ctx context.Context, hospital string, behind error) (v *score.Verdict, state string, at time.Time, err error) {
-	known := (*BehindError)(nil)
-	if r.dated == nil || !errors.As(behind, &known) || known.For <= 0 || known.For > oldest {
-		return nil, "", time.Time{}, behind
+// unitBefore returns a unit at the last instant at which its charts lacked no facts. It returns an
+// error if a unit cannot be read for another reason than behind says.
+func (s *Reads) unitBefore(ctx context.Context, hospital string, details *unitDetails, behind error) (*Unit, error) {
+	known, ok := errors.AsType[*BehindError](behind)
+	if s.cfg.Dated == nil || !ok || known.For <= 0 || known.For > oldest {
+		return nil, behind
 	}
-	at = r.server.shell.Now().Add(-known.For)
-	read, err := r.dated.Read(ctx, hospital, Token{})
+	now := s.cfg.Shell.Now()
+	stopped := now.Add(-known.For)
+	read, err := s.cfg.Dated.Read(ctx, hospital, Token{})
 	if err != nil {
-		return nil, "", time.Time{}, err //nolint:wrapcheck // the port's errors are ours
+		return nil, err //nolint:wrapcheck // the port's errors are ours
 	}
-	c, err := decode(r.dated, &read, nil)
-	if err != nil {
-		return nil, "", time.Time{}, err
-	}
-	j := judge(c, nil, acuity.At(at))
-	return j.verdict, j.name(), at, nil
-}
-
-// Forecast returns the next eight hours of a hospital. It returns the errors of
-// [Reads.Verdict], and [forecast.InsufficientError].
-func (r *Reads) Forecast(ctx context.Context, hospital string) (*forecast.Forecast, error) {
-	_, f, err := r.server.predictUnit(ctx, hospital)
-	return f, err
-}
-
-// Help returns the steps that would help a unit now. It returns the errors of [Reads.Verdict].
-func (r *Reads) Help(ctx context.Context, hospital string) ([]help.Step, error) {
-	j, err := r.server.current(ctx, hospital)
+	c, err := decode(s.cfg.Dated, &read, nil)
 	if err != nil {
 		return nil, err
 	}
-	return help.Steps(j.whole(hospital), j.from), nil
-}
-
-// Trends returns the state of a unit at the full hours after since, up to until. It returns the
-// errors of [Reads.Verdict], except [ErrNoUnit].
-func (r *Reads) Trends(ctx context.Context, hospital string, since, until time.Time) (*Trends, error) {
-	return r.server.trends(ctx, hospital, since, until)
-}
-
-// Plan returns the staffing that is planned for later instants, ascending. It returns the errors of
-// [Reads.Verdict].
-func (r *Reads) Plan(ctx context.Context, hospital string) ([]acuity.Staffing, error) {
-	j, err := r.server.current(ctx, hospital)
-	if err != nil {
-		return nil, err
-	}
-	plan := j.head.Staffing
-	for len(plan) > 0 && plan[0].AsOf <= j.from {
-		plan = plan[1:]
-	}
-	return plan, nil
+	j := judge(c, nil, acuity.At(stopped))
+	details.mu.Lock()
+	defer details.mu.Unlock()
+	return &Unit{Version: j.name(), Verdict: j.verdict, Feeds: details.feeds, At: now, Stopped: stopped}, nil
 }
 
 // RoomAhead is the verdict on a room now, and its changes by time alone.
@@ -112,8 +144,8 @@ const mostSteps = 48
 
 // Room returns a room now, and at each instant at which time alone changes it, up to within from
 // now. It returns nil if there is no such room.
-func (r *Reads) Room(ctx context.Context, hospital string, id int32, within time.Duration) (*RoomAhead, error) {
-	j, err := r.server.current(ctx, hospital)
+func (s *Reads) Room(ctx context.Context, hospital string, id int32, within time.Duration) (*RoomAhead, error) {
+	j, err := s.current(ctx, hospital)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +154,7 @@ func (r *Reads) Room(ctx context.Context, hospital string, id int32, within time
 			continue
 		}
 		ahead := &RoomAhead{Shares: score.ShareSeverity(j.rules, &room.verdict)}
-		step, end := RoomStep{j.from, room.verdict}, acuity.At(r.server.shell.Now().Add(within))
+		step, end := RoomStep{j.from, room.verdict}, acuity.At(s.cfg.Shell.Now().Add(within))
 		for {
 			ahead.Steps = append(ahead.Steps, step)
 			next := step.Verdict.Until()
@@ -135,7 +167,21 @@ func (r *Reads) Room(ctx context.Context, hospital string, id int32, within time
 	return nil, nil //nolint:nilnil // as documented
 }
 
-// Feeds returns the history of each feed of a hospital.
-func (r *Reads) Feeds(ctx context.Context, hospital string) ([]feeds.History, error) {
-	return r.server.health.Feeds(ctx, hospital) //nolint:wrapcheck // the port's errors are ours
+// ages returns the age of each channel, by the source that sent last. If one of its sources is
+// silent for longer than usual, the channel is stale.
+func ages(all []feeds.History, now time.Time) (list []Feed) {
+	for i := range all {
+		h := &all[i]
+		at, found := slices.BinarySearchFunc(list, h.Channel, func(f Feed, channel string) int { return cmp.Compare(f.Channel, channel) })
+		if !found {
+			list = slices.Insert(list, at, Feed{Channel: h.Channel})
+		}
+		if f := &list[at]; h.LastReceived.After(f.LastReceived) {
+			f.LastReceived = h.LastReceived
+		}
+		list[at].Stale = list[at].Stale || h.Stale(now)
+		expected := h.Expected(now)
+		list[at].Late = list[at].Late || expected > 0 && now.Sub(h.LastReceived) > expected
+	}
+	return list
 }

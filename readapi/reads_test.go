@@ -32,19 +32,20 @@ func TestBefore(t *testing.T) {
 		"there is none": {readapi.ErrNoUnit, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v, state, at, err := h.reads.Before(t.Context(), "north", tt.behind)
+			h.behind = tt.behind
+			u, err := h.reads.Unit(t.Context(), "north")
 			known := (*readapi.BehindError)(nil)
 			switch {
 			case !tt.told:
-				if !errors.Is(err, tt.behind) || v != nil {
-					t.Errorf("%v, %v", v, err)
+				if !errors.Is(err, tt.behind) || u != nil {
+					t.Errorf("%v, %v", u, err)
 				}
 			case err != nil:
 				t.Error(err)
-			case !errors.As(tt.behind, &known) || !at.Equal(h.now.Time().Add(-known.For)) || state == "":
-				t.Errorf("at %v, state %q", at, state)
+			case !errors.As(tt.behind, &known) || !u.Stopped.Equal(h.now.Time().Add(-known.For)) || u.Version == "":
+				t.Errorf("at %v, state %q", u.Stopped, u.Version)
 			default: // never of an instant before the chart was written
-				want := plainVerdict(h.chart, max(acuity.At(at), h.chart.Unit.Clock))
+				v, want := u.Verdict, plainVerdict(h.chart, max(acuity.At(u.Stopped), h.chart.Unit.Clock))
 				if v.Level != want.Level || v.Required != want.Required || v.AsOf != want.AsOf {
 					t.Errorf("%v of %v, want %v of %v", v.Level, v.AsOf, want.Level, want.AsOf)
 				}
@@ -101,13 +102,16 @@ func TestPlan(t *testing.T) {
 	}
 	for minute, want := range map[int][]int32{0: {9, 10, 11}, 59: {9, 10, 11}, 60: {10, 11}, 150: {11}, 180: nil, 600: nil} {
 		h.now = noon.Add(time.Duration(minute) * time.Minute)
-		plan, err := h.reads.Plan(t.Context(), "north")
+		u, err := h.reads.Unit(t.Context(), "north")
+		if err != nil {
+			t.Fatal(err)
+		}
 		var got []int32
-		for _, s := range plan {
+		for _, s := range u.Plan {
 			got = append(got, s.Nurses)
 		}
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("after %d min: %v, %v, want %v", minute, got, err, want)
+		if !slices.Equal(got, want) {
+			t.Errorf("after %d min: %v, want %v", minute, got, want)
 		}
 	}
 }

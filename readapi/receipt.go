@@ -8,6 +8,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
 	"svc/internal/outbound"
 )
@@ -15,20 +16,20 @@ import (
 // receiptAtMost is how long the receipt of a provider may be, in bytes.
 const receiptAtMost = 16 << 10
 
-// Receipt reads and verifies a receipt that an SMS provider posted. forged says that the
+// receiptReader reads and verifies a receipt that an SMS provider posted. forged says that the
 // provider did not sign it.
-type Receipt func(r *http.Request, body []byte) (c outbound.Command, forged bool, err error)
+type receiptReader func(r *http.Request, body []byte) (c outbound.Command, forged bool, err error)
 
 // Receipts reads the receipts of the SMS providers.
 type Receipts struct {
 	Shell *httpapi.Shell
-	HTTP  Receipt // receipts of the driver http; nil: svc sends no SMS by it
+	HTTP  receiptReader // receipts of the driver http; nil: svc sends no SMS by it
 	Order func(ctx context.Context, c *outbound.Command) error
 
 	// Twilio reads receipts of the driver twilio; nil: svc does not use it. It is no
 	// operation of the API: Twilio defines its body and signature, and nobody else calls
 	// it.
-	Twilio Receipt
+	Twilio receiptReader
 }
 
 // MountReceipts adds the paths at which a provider reports the result of an SMS. They
@@ -43,9 +44,11 @@ func MountReceipts(r chi.Router, s Receipts) {
 func receiptRoutes() []contract.Route[*Receipts] {
 	const id = "dlv_0123456789abcdef0123456789abcdef"
 	return []contract.Route[*Receipts]{{Operation: contract.Operation{
-		Method: http.MethodPost, Path: "/api/public/sms/http", ID: "sendReceipt", Group: "Alerts", Summary: "What became of an SMS, by the gateway that took it",
+		Method: http.MethodPost, Path: "/api/public/sms/http", ID: "sendReceipt", Group: "Alerts",
+		Summary: "What became of an SMS, by the gateway that took it",
 		About: "For the gateway that svc posts to (`SVC_SMS_DRIVER=http`): path and query are the `callback` that came with the message. " +
-			"Signed as the message was, with the token that both know; `failed` has somebody else called, if nobody was reached. 404 where no such gateway is configured.",
+			"Signed as the message was, with the token that both know; `failed` has somebody else called, if nobody was reached. " +
+			"404 where no such gateway is configured.",
 		Parameters: []contract.Parameter{
 			{Name: "h", In: "query", Needed: true, Example: "demo", About: "As in the callback."},
 			{Name: "d", In: "query", Needed: true, Example: id, About: "As in the callback: the id of the message."},
@@ -54,7 +57,10 @@ func receiptRoutes() []contract.Route[*Receipts] {
 				About: "sha256= and the HMAC-SHA256 of the body in lower-case hex, the token as the key.",
 			},
 		},
-		Bodies:  []contract.Body{{Type: "application/json", Shape: receiptShape{}, Limit: receiptAtMost, Examples: []contract.Example{{Name: "It did not arrive", Text: `{"id":"` + id + `","status":"failed"}`}}}},
+		Bodies: []contract.Body{{
+			Type: "application/json", Shape: receiptShape{}, Limit: receiptAtMost,
+			Examples: []contract.Example{{Name: "It did not arrive", Text: `{"id":"` + id + `","status":"failed"}`}},
+		}},
 		Refuses: []httpapi.Kind{httpapi.Unauthorized, httpapi.Missing},
 	}, Serve: func(s *Receipts, w http.ResponseWriter, r *http.Request) { s.accept(w, r, s.HTTP) }}}
 }
@@ -69,7 +75,7 @@ type receiptShape struct {
 }
 
 // accept reads and verifies a receipt, and passes it on.
-func (s *Receipts) accept(w http.ResponseWriter, r *http.Request, read Receipt) {
+func (s *Receipts) accept(w http.ResponseWriter, r *http.Request, read receiptReader) {
 	if read == nil {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 		return
@@ -89,7 +95,7 @@ func (s *Receipts) accept(w http.ResponseWriter, r *http.Request, read Receipt) 
 		return
 	}
 	if c.Receipt != "" { // without a receipt the SMS is still on its way, which changes nothing
-		c.ID, c.Verb, c.At, c.By = commandID(), outbound.VerbReceipt, s.Shell.Now().UTC(), "provider"
+		c.ID, c.Verb, c.At, c.By = "cmd_"+access.RandomHex(8), outbound.VerbReceipt, s.Shell.Now().UTC(), "provider"
 		if err := s.Order(r.Context(), &c); err != nil {
 			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
 			return

@@ -142,8 +142,8 @@ type terminologyStatus struct {
 }
 
 // status answers even when nothing else does: it reports what is away.
-func (s *server) status(w http.ResponseWriter, r *http.Request) {
-	ctx, hospital, now := r.Context(), httpapi.Caller(r.Context()).Hospital, s.shell.Now()
+func (s *Reads) status(w http.ResponseWriter, r *http.Request) {
+	ctx, hospital, now := r.Context(), httpapi.Caller(r.Context()).Hospital, s.cfg.Shell.Now()
 	a := statusAnswer{Status: statusOK, Reasons: []string{}, Feeds: []feedStatus{}}
 	blame := func(when bool, reason string) {
 		if when && !slices.Contains(a.Reasons, reason) {
@@ -152,12 +152,12 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) {
 	}
 	away := func(err error) {
 		if err != nil {
-			s.shell.Log.WarnContext(ctx, "status is not whole", "error", err)
+			s.cfg.Shell.Log.WarnContext(ctx, "status is not whole", "error", err)
 			blame(true, reasonAway)
 		}
 	}
 
-	p, err := s.health.Pipeline(ctx, hospital)
+	p, err := s.cfg.Health.Pipeline(ctx, hospital)
 	away(err)
 	blame(p.LogAway, "log_away")
 	blame(p.LogFull, "log_full")
@@ -173,7 +173,7 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) {
 	blame(err == nil && now.Sub(p.Heartbeat) > heartbeatWithin, "processor_silent")
 	blame(p.DeadLetters > 0, "dead_letters")
 
-	all, err := s.health.Feeds(ctx, hospital)
+	all, err := s.cfg.Health.Feeds(ctx, hospital)
 	away(err)
 	for i := range all {
 		a.Feeds = append(a.Feeds, s.feedOf(&all[i], now))
@@ -221,18 +221,17 @@ func (a *statusAnswer) rank() {
 	}
 }
 
-func (s *server) feedOf(h *feeds.History, now time.Time) feedStatus {
+func (s *Reads) feedOf(h *feeds.History, now time.Time) feedStatus {
 	f := feedStatus{
 		Channel: h.Channel, Source: h.Source,
 		LastReceived: httpapi.Time(h.LastReceived), LastApplied: httpapi.Time(h.LastApplied), LastEvent: httpapi.Time(h.LastEvent),
 		Stale: h.Stale(now), Windows: map[string]feedCounts{},
 	}
-	if _, name, ok := s.health.Source(h.Hospital, h.Source); ok {
+	if _, name, ok := s.cfg.Health.Source(h.Hospital, h.Source); ok {
 		f.SourceName = &name
 	}
 	if expected := h.Expected(now); expected > 0 {
-		every := seconds(expected)
-		f.ExpectedEvery = &every
+		f.ExpectedEvery = new(seconds(expected))
 	}
 	for window, name := range []string{feeds.MinuteWindow: "1m", feeds.HourWindow: "1h", feeds.DayWindow: "24h"} {
 		f.Windows[name] = feedCounts(h.Window(window, now))
@@ -260,15 +259,19 @@ func (j *judgment) health(now time.Time) unitStatus {
 // seconds rounds up. A negative duration, from a clock that runs behind, gives 0.
 func seconds(d time.Duration) int64 { return int64(max(d+time.Second-1, 0) / time.Second) }
 
-func sourceRoutes() []contract.Route[*server] {
-	return []contract.Route[*server]{{Operation: contract.Operation{
+func sourceRoutes() []contract.Route[*Reads] {
+	return []contract.Route[*Reads]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/ingest/status/{source}", Scope: access.ReadStatus, ID: "getSourceStatus", Group: "Feeds",
 		Summary: "What one source sent, which of it was refused, and which was taken with a warning",
-		About: "The newest 100 refusals and the newest 100 warnings of each feed of the source, with the control id of the HL7 message, the id of the request, the code and the place. " +
+		About: "The newest 100 refusals and the newest 100 warnings of each feed of the source, " +
+			"with the control id of the HL7 message, the id of the request, the code and the place. " +
 			"None tells a value. A control id that may be more than a number of the message is told by a keyed pseudonym.",
-		Parameters: []contract.Parameter{{Name: "source", In: "path", Example: "key_0123456789abcdef", About: "As GET /api/ingest/status names it: the id of the API key, or of one that it was rotated from or to."}},
-		Refuses:    []httpapi.Kind{httpapi.Missing}, Data: sourceStatus{},
-	}, Serve: (*server).sourceStatus}}
+		Parameters: []contract.Parameter{{
+			Name: "source", In: "path", Example: "key_0123456789abcdef",
+			About: "As GET /api/ingest/status names it: the id of the API key, or of one that it was rotated from or to.",
+		}},
+		Refuses: []httpapi.Kind{httpapi.Missing}, Data: sourceStatus{},
+	}, Serve: (*Reads).sourceStatus}}
 }
 
 // sourceStatus is the data of GET /api/ingest/status/{source}.
@@ -294,27 +297,27 @@ type notice struct {
 }
 
 // sourceStatus answers for one source. Its data is only in Redis.
-func (s *server) sourceStatus(w http.ResponseWriter, r *http.Request) {
-	ctx, hospital, now := r.Context(), httpapi.Caller(r.Context()).Hospital, s.shell.Now()
-	source, name, ok := s.health.Source(hospital, httpapi.PathValue(r, "source"))
+func (s *Reads) sourceStatus(w http.ResponseWriter, r *http.Request) {
+	ctx, hospital, now := r.Context(), httpapi.Caller(r.Context()).Hospital, s.cfg.Shell.Now()
+	source, name, ok := s.cfg.Health.Source(hospital, httpapi.PathValue(r, "source"))
 	if !ok {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing, Message: "The hospital has no key of this id."})
 		return
 	}
 	a := sourceStatus{Source: source, SourceName: name, Feeds: []sourceFeed{}}
-	all, err := s.health.Feeds(ctx, hospital)
+	all, err := s.cfg.Health.Feeds(ctx, hospital)
 	for i := range all {
 		if all[i].Source != source || err != nil {
 			continue
 		}
 		feed := sourceFeed{feedStatus: s.feedOf(&all[i], now)}
 		var refusals, warnings []feeds.Notice
-		refusals, warnings, err = s.health.Notices(ctx, all[i].Feed)
+		refusals, warnings, err = s.cfg.Health.Notices(ctx, all[i].Feed)
 		feed.Refusals, feed.Warnings = notices(refusals), notices(warnings)
 		a.Feeds = append(a.Feeds, feed)
 	}
 	if err != nil {
-		s.shell.Log.WarnContext(ctx, "notices not read", "error", err)
+		s.cfg.Shell.Log.WarnContext(ctx, "notices not read", "error", err)
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
 		return
 	}
@@ -325,13 +328,7 @@ func (s *server) sourceStatus(w http.ResponseWriter, r *http.Request) {
 func notices(all []feeds.Notice) []notice {
 	list := make([]notice, len(all))
 	for i, n := range all {
-		list[i] = notice{At: httpapi.Time(n.At), Code: n.Code, Path: n.Path}
-		if n.ControlID != "" {
-			list[i].ControlID = &n.ControlID
-		}
-		if n.RequestID != "" {
-			list[i].RequestID = &n.RequestID
-		}
+		list[i] = notice{httpapi.Time(n.At), some(n.ControlID), some(n.RequestID), n.Code, n.Path}
 	}
 	return list
 }

@@ -53,7 +53,7 @@ type terminologyList struct {
 	Version  int64         `json:"version"` // of the map, for If-Match of an act on many rows
 }
 
-func (s *server) terminology(w http.ResponseWriter, r *http.Request) {
+func (s *Reads) terminology(w http.ResponseWriter, r *http.Request) {
 	part, ok := readPage(w, r, mappingsUsual, mappingsAtMost)
 	if !ok {
 		return
@@ -161,8 +161,8 @@ func (all *records) listCodes(now acuity.Instant) []listedCode {
 
 // countUnmapped returns how many codes of a hospital have no meaning yet, and how often they came
 // in during the last 24 h.
-func (s *server) countUnmapped(ctx context.Context, hospital string) (n int, hits int64, err error) {
-	encoded, err := s.localSettings.LocalSettings(ctx, hospital, true)
+func (s *Reads) countUnmapped(ctx context.Context, hospital string) (n int, hits int64, err error) {
+	encoded, err := s.cfg.LocalSettings.LocalSettings(ctx, hospital, true)
 	if err != nil && !errors.Is(err, ErrNoUnit) {
 		return 0, 0, err //nolint:wrapcheck // the port's errors are ours
 	}
@@ -170,7 +170,7 @@ func (s *server) countUnmapped(ctx context.Context, hospital string) (n int, hit
 	if err != nil {
 		return 0, 0, err
 	}
-	for _, l := range all.listCodes(acuity.At(s.shell.Now())) {
+	for _, l := range all.listCodes(acuity.At(s.cfg.Shell.Now())) {
 		if l.status == codeUnmapped {
 			n++
 			hits += l.recent
@@ -179,7 +179,7 @@ func (s *server) countUnmapped(ctx context.Context, hospital string) (n int, hit
 	return n, hits, nil
 }
 
-func (s *server) worklist(w http.ResponseWriter, r *http.Request) {
+func (s *Reads) worklist(w http.ResponseWriter, r *http.Request) {
 	part, ok := readPage(w, r, codesUsual, codesAtMost)
 	if !ok {
 		return
@@ -193,7 +193,7 @@ func (s *server) worklist(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	list := slices.DeleteFunc(all.listCodes(acuity.At(s.shell.Now())), func(l listedCode) bool {
+	list := slices.DeleteFunc(all.listCodes(acuity.At(s.cfg.Shell.Now())), func(l listedCode) bool {
 		return named != "" && !strings.EqualFold(l.Code, named) || wanted != "" && wanted != l.status
 	})
 	slices.SortFunc(list, func(a, b listedCode) int {

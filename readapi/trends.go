@@ -197,45 +197,45 @@ type keptTrends struct {
 	at     time.Time
 }
 
-// record reads the recorded hours, and keeps answers.
-type record struct {
-	hours Hours
-	busy  chan struct{} // holds a value for each reading
+// trendsCache keeps answers.
+type trendsCache struct {
+	busy chan struct{} // holds a value for each reading
 
 	mu   sync.Mutex
 	kept map[trendsKey]keptTrends
 }
 
-func newRecord(hours Hours) *record {
-	return &record{hours: hours, busy: make(chan struct{}, trendsAtOnce), kept: map[trendsKey]keptTrends{}}
+func newTrendsCache() *trendsCache {
+	return &trendsCache{busy: make(chan struct{}, trendsAtOnce), kept: map[trendsKey]keptTrends{}}
 }
 
-// trends returns the trends of a hospital. They are kept for a minute: a span of 28 days is
-// some hundred records, which lie between the records of other hospitals.
-func (s *server) trends(ctx context.Context, hospital string, since, until time.Time) (*Trends, error) {
-	now := s.shell.Now()
+// Trends returns the state of a unit at the full hours after since, up to until. It returns the
+// errors of [Reads.Verdict], except [ErrNoUnit]. The answer is kept for a minute: a span of 28 days
+// is some hundred records, which lie between the records of other hospitals.
+func (s *Reads) Trends(ctx context.Context, hospital string, since, until time.Time) (*Trends, error) {
+	now := s.cfg.Shell.Now()
 	key := trendsKey{hospital: hospital}
 	key.since, key.until = span(since, until, now)
-	rec := s.record
-	rec.mu.Lock()
-	kept, known := rec.kept[key]
-	rec.mu.Unlock()
+	cache := s.trends
+	cache.mu.Lock()
+	kept, known := cache.kept[key]
+	cache.mu.Unlock()
 	if known && now.Sub(kept.at) < trendsFresh {
 		return kept.trends, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, trendsWithin)
 	defer cancel()
 	select {
-	case rec.busy <- struct{}{}:
-		defer func() { <-rec.busy }()
+	case cache.busy <- struct{}{}:
+		defer func() { <-cache.busy }()
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%w: %w", ErrAway, ctx.Err())
 	}
-	hours, err := rec.hours(ctx, hospital, key.since, key.until)
+	hours, err := s.cfg.Hours(ctx, hospital, key.since, key.until)
 	if err != nil {
 		return nil, err
 	}
-	t := trendsOf(hours, key.since, key.until, s.forecasts.Zone(hospital))
+	t := trendsOf(hours, key.since, key.until, s.cfg.Forecasts.Zone(hospital))
 	insufficient := (*forecast.InsufficientError)(nil)
 	switch _, f, err := s.predictUnit(ctx, hospital); {
 	case err == nil:
@@ -243,25 +243,26 @@ func (s *server) trends(ctx context.Context, hospital string, since, until time.
 	case !errors.As(err, &insufficient):
 		return t, nil // the hours are known, the score is not: this answer is not kept
 	}
-	rec.mu.Lock()
-	defer rec.mu.Unlock()
-	if len(rec.kept) >= trendsAtMost {
-		clear(rec.kept)
+	cache.mu.Lock()
+	defer cache.mu.Unlock()
+	if len(cache.kept) >= trendsAtMost {
+		clear(cache.kept)
 	}
-	rec.kept[key] = keptTrends{t, now}
+	cache.kept[key] = keptTrends{t, now}
 	return t, nil
 }
 
-func trendsRoutes() []contract.Route[*server] {
-	return []contract.Route[*server]{{Operation: contract.Operation{
+func trendsRoutes() []contract.Route[*Reads] {
+	return []contract.Route[*Reads]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/admin/trends", Scope: access.Admin, ID: "getTrends", Group: "Administration",
 		Summary: "How the unit stood in the last days: nurses needed and on duty at each full hour, and how long each level lasted",
 		About: "Full hours after `since`, up to `until`: the last 24 hours if not given, at most the last 28 days before `until`. " +
-			"The hour before a full hour counts with it. `estimated` minutes were not seen: they count by the level at the end of their hour. Of `unknown` ones nothing was recorded. " +
+			"The hour before a full hour counts with it. `estimated` minutes were not seen: they count by the level at the end of their hour. " +
+			"Of `unknown` ones nothing was recorded. " +
 			"The hours of the week are those of the hospital, Monday first, and only those that were observed.",
 		Parameters: []contract.Parameter{contract.Since(), contract.Until()},
 		Data:       trendsAnswer{}, Refuses: []httpapi.Kind{httpapi.Invalid}, Limits: map[string]int64{"trendsDays": TrendDays},
-	}, Serve: (*server).serveTrends}}
+	}, Serve: (*Reads).serveTrends}}
 }
 
 type trendsAnswer struct {
@@ -307,7 +308,8 @@ type weekHour struct {
 }
 
 func levelMinutesOf(m LevelMinutes) levelMinutes {
-	return levelMinutes{m.Minutes[acuity.LevelGreen], m.Minutes[acuity.LevelYellow], m.Minutes[acuity.LevelOrange], m.Minutes[acuity.LevelRed], m.Estimated}
+	of := m.Minutes
+	return levelMinutes{of[acuity.LevelGreen], of[acuity.LevelYellow], of[acuity.LevelOrange], of[acuity.LevelRed], m.Estimated}
 }
 
 func trendsAnswerOf(t *Trends) *trendsAnswer {
@@ -336,22 +338,22 @@ func trendsAnswerOf(t *Trends) *trendsAnswer {
 	return a
 }
 
-func (s *server) serveTrends(w http.ResponseWriter, r *http.Request) {
+func (s *Reads) serveTrends(w http.ResponseWriter, r *http.Request) {
 	given, hospital := httpapi.QueryOf(r), httpapi.Caller(r.Context()).Hospital
-	zone := s.forecasts.Zone(hospital)
+	zone := s.cfg.Forecasts.Zone(hospital)
 	since, until := given.Time("since", zone), given.Time("until", zone)
 	if given.Refused(w, r) {
 		return
 	}
-	t, err := s.trends(r.Context(), hospital, since, until)
+	t, err := s.Trends(r.Context(), hospital, since, until)
 	switch {
 	case err == nil:
 		httpapi.OK(w, r, trendsAnswerOf(t))
 	case errors.Is(err, ErrAway), r.Context().Err() != nil:
-		s.shell.Log.WarnContext(r.Context(), "trends cannot be made now", "error", err)
+		s.cfg.Shell.Log.WarnContext(r.Context(), "trends cannot be made now", "error", err)
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
 	default:
-		s.shell.Log.ErrorContext(r.Context(), "trends cannot be made", "error", err)
+		s.cfg.Shell.Log.ErrorContext(r.Context(), "trends cannot be made", "error", err)
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Internal})
 	}
 }

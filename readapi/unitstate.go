@@ -3,6 +3,7 @@ package readapi
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
@@ -115,24 +116,19 @@ func unitStateOf(v *score.Verdict, rooms []raw) *unitState {
 		DrivingAxis: v.Driving.String(), DrivingAxisLabel: v.DrivingLabel(),
 		Axes:           make([]axis, len(v.Axes)),
 		RatioShortfall: v.Shortfall, RatioShortfallFTE: nurses(v.ShortfallFTE),
-		NursesRequired: nurses(v.Required),
-		Roster:         rosterOf(v),
-		Rooms:          rooms,
+		NursesRequired: nurses(v.Required), NursesOnDuty: known(v.OnDuty),
+		Roster: rosterOf(v),
+		Rooms:  rooms,
 
 		UnplacedPatients: v.Unplaced, DataQuality: []quality{},
 		Version: v.Version, AsOf: instant(v.AsOf), NextChangeAt: instant(v.Next),
 		RulesVersion: v.Rules,
 	}
 	if v.Run.HasPrior {
-		prior := v.Run.Prior.String()
-		u.PriorLevel = &prior
-	}
-	if v.OnDuty >= 0 {
-		u.NursesOnDuty = &v.OnDuty
+		u.PriorLevel = new(v.Run.Prior.String())
 	}
 	if v.Call != acuity.Unsaid {
-		yes := v.Call == acuity.Yes
-		u.CallStaffAvailable = &yes
+		u.CallStaffAvailable = new(v.Call == acuity.Yes)
 	}
 	if v.Ratio >= 0 {
 		u.NurseAcuityRatio = &decimal{int64(v.Ratio), 2}
@@ -153,8 +149,7 @@ func axisOf(verdict *score.Verdict, id acuity.Axis) axis {
 		Pressure: decimal{int64(v.Pressure), 1}, Detail: verdict.Detail(id), Rule: v.Rule,
 	}
 	if v.Known {
-		level := v.Level.String()
-		a.Status, a.Level = "known", &level
+		a.Status, a.Level = "known", new(v.Level.String())
 	}
 	if v.HasValue {
 		a.Value = &decimal{v.Value, 3}
@@ -170,8 +165,7 @@ func roomOf(v *score.RoomVerdict) room {
 		Factors: make([]factor, len(v.Factors)), NextChangeAt: instant(v.Next), Stale: v.Stale,
 	}
 	if v.Primary != 0 {
-		id := v.Primary.ID()
-		r.PrimaryFactor = &id
+		r.PrimaryFactor = new(v.Primary.ID())
 	}
 	for i := range v.Factors {
 		r.Factors[i] = factorOf(v, &v.Factors[i])
@@ -183,45 +177,16 @@ func factorOf(r *score.RoomVerdict, v *score.FactorVerdict) factor {
 	evidence := r.Evidence(v)
 	f := factor{
 		ID: v.Factor.ID(), Label: v.Factor.Label(), Kind: "modifier", Section: v.Factor.Section().String(),
-		Since: instant(v.Since), Evidence: v.Kind.String(), Severity: v.Severity,
+		Since: instant(v.Since), Evidence: v.Kind.String(), Ratio: some(v.Need.Ratio()), Severity: v.Severity,
 		NextChangeAt: instant(v.Next), Sources: make([]source, len(evidence)),
 	}
 	if v.Factor.IsPrimary() {
-		f.Kind = "primary"
-		if by := r.AssignedBy(v); by != "" {
-			f.AssignedBy = &by
-		}
+		f.Kind, f.AssignedBy = "primary", some(r.AssignedBy(v))
 	}
-	f.Ratio = ratioOf(v.Need)
 	for i, e := range evidence {
 		f.Sources[i] = source{string(e.Source.Feed), string(e.Source.System), e.Source.Written()}
 	}
 	return f
-}
-
-// ratios are the texts of all ratios, shared because a state of a busy unit has hundreds.
-var ratios = [...]string{"1:4", "1:3", "1:2", "1:1", "2:1", ">2:1"}
-
-// ratioOf returns the ratio of a demand; nil: it has none.
-func ratioOf(d catalogue.Demand) *string {
-	text := d.Ratio()
-	for i := range ratios {
-		if ratios[i] == text {
-			return &ratios[i]
-		}
-	}
-	return nil
-}
-
-func instant(i acuity.Instant) httpapi.Time { return httpapi.Time(i.Time()) }
-
-// encode returns the JSON of an answer.
-func encode(answer any) raw {
-	b, err := httpapi.Marshal(answer)
-	if err != nil {
-		panic(err) // the structs of answers have nothing that JSON cannot say
-	}
-	return b
 }
 
 var (
@@ -245,4 +210,90 @@ func (u *unitState) pieces() [][]byte {
 		pieces = append(pieces, room)
 	}
 	return append(pieces, b[at:])
+}
+
+type roster struct {
+	AsOf        httpapi.Time `json:"asOf"`
+	Nurses      int          `json:"nurses"`
+	SkillMix    skillMix     `json:"skillMix"`
+	Tenure      tenure       `json:"tenure"`
+	Stale       bool         `json:"stale"`
+	Assignments []assignment `json:"assignments"`
+}
+
+type skillMix struct {
+	Novice      int `json:"novice"`
+	Experienced int `json:"experienced"`
+	Expert      int `json:"expert"`
+	Unknown     int `json:"unknown"`
+}
+
+type tenure struct {
+	Under1      int      `json:"under1y"`
+	From1to5    int      `json:"y1to5"`
+	From5to10   int      `json:"y5to10"`
+	Over10      int      `json:"over10y"`
+	Unknown     int      `json:"unknown"`
+	MedianYears *decimal `json:"medianYears"` // null if no hire date is known
+}
+
+// assignment is the workload of one nurse.
+type assignment struct {
+	ExternalID string  `json:"externalId"`
+	SkillLevel *int8   `json:"skillLevel"`
+	RoomIDs    []int32 `json:"roomIds"`
+	Demand     decimal `json:"demand"` // in nurses; nurses who share a room share its demand equally
+}
+
+// rosterOf summarizes the roster beside the verdict.
+func rosterOf(v *score.Verdict) *roster {
+	if v.Roster == nil {
+		return nil
+	}
+	list := v.Roster.Nurses
+	m := v.Roster.Makeup()
+	r := &roster{
+		AsOf: instant(v.Roster.AsOf), Nurses: len(list), Stale: v.RosterStale,
+		SkillMix:    skillMix{m.Novice, m.Experienced, m.Expert, m.Unrated},
+		Tenure:      tenure{m.Under1, m.From1to5, m.From5to10, m.Over10, m.Unhired, nil},
+		Assignments: make([]assignment, len(list)),
+	}
+	if m.Median >= 0 {
+		r.Tenure.MedianYears = &decimal{int64(m.Median), 1}
+	}
+	sharing := map[int32]int64{}
+	for i := range list {
+		for _, id := range distinct(list[i].Rooms) {
+			sharing[id]++
+		}
+	}
+	demand := make(map[int32]catalogue.Demand, len(v.Rooms))
+	for i := range v.Rooms {
+		demand[v.Rooms[i].ID] = v.Rooms[i].Demand
+	}
+	for i := range list {
+		n := &list[i]
+		a := assignment{ExternalID: n.ExternalID, RoomIDs: distinct(n.Rooms)}
+		load := int64(0)
+		for _, id := range a.RoomIDs {
+			load += int64(demand[id]) * shares / sharing[id]
+		}
+		whole := int64(catalogue.Nurse) * shares
+		a.Demand = decimal{(load*100 + whole/2) / whole, 2}
+		r.Assignments[i] = a
+		if n.Skill >= 0 {
+			r.Assignments[i].SkillLevel = &n.Skill
+		}
+	}
+	return r
+}
+
+// shares divides evenly by every number of nurses up to twelve.
+const shares = 27_720
+
+// distinct returns the ids ascending, without duplicates, never nil.
+func distinct(ids []int32) []int32 {
+	sorted := append(make([]int32, 0, len(ids)), ids...)
+	slices.Sort(sorted)
+	return slices.Compact(sorted)
 }

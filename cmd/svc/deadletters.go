@@ -21,8 +21,8 @@ func (h *service) deadLetters() *deadletter.Letters {
 	return h.letters
 }
 
-// listed returns the [readapi.DeadLetters].
-func listed(letters *deadletter.Letters) readapi.DeadLetters {
+// listed returns the function that lists the dead letters of a hospital.
+func listed(letters *deadletter.Letters) func(hospital string) []readapi.DeadLetter {
 	return func(hospital string) []readapi.DeadLetter {
 		all := letters.OfHospital(hospital)
 		shown := make([]readapi.DeadLetter, len(all))

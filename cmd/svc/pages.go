@@ -11,7 +11,6 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"svc/acuity"
-	"svc/internal/admin/layout"
 	"svc/internal/admin/settings"
 	"svc/internal/analysis/inputlog"
 	"svc/internal/analysis/trial"
@@ -34,9 +33,9 @@ func mountPages(ctx context.Context, h *service, reads *readapi.Reads) error {
 	changed := view.NewChanged(h.redis)
 	h.Run("changed", changed.Run)
 	cfg := web.Config{
-		Units:   web.NewReadUnits(reads, h.now),
+		Units:   reads,
 		Changes: changed, Ends: ctx,
-		Hospitals: names{h.settings.Register}, Layouts: drawn{h.settings.Layouts}, Record: reads,
+		Hospitals: names{h.settings.Register}, Layouts: h.settings.Layouts, Record: reads,
 		Links: h.office(), Stranger: h.shell.Stranger, Directory: directory{h.office(), h.settings.Register}, Users: h.settings.Users, Walls: h.settings.Walls,
 		Secure: !h.config.ServesLoopback(), Now: h.now, Log: h.log,
 	}
@@ -81,7 +80,7 @@ func administrationBy(h *service, ingest http.Handler, reads *readapi.Reads) *in
 		ingest.ServeHTTP(w, r)
 	})
 	level := func(ctx context.Context, hospital string) acuity.Level {
-		verdict, _, err := reads.Verdict(ctx, hospital)
+		verdict, err := reads.Verdict(ctx, hospital)
 		if err != nil {
 			return 0
 		}
@@ -146,25 +145,6 @@ type names struct{ register *access.Register }
 func (n names) Hospital(id string) (name string, zone *time.Location, ok bool) {
 	h, ok := n.register.Hospital(id)
 	return cmp.Or(h.Name, id), n.register.Zone(id), ok
-}
-
-// drawn implements [web.Layouts] on the register of layouts.
-type drawn struct{ register *layout.Register }
-
-// Layout implements [web.Layouts].
-func (d drawn) Layout(hospital string) *web.Layout {
-	l := d.register.Layout(hospital)
-	if l == nil {
-		return nil
-	}
-	out := &web.Layout{Columns: int(l.Columns), Rows: int(l.Rows)}
-	for _, p := range l.Rooms {
-		out.Rooms = append(out.Rooms, web.Place{Room: p.Room, X: int(p.X), Y: int(p.Y), W: int(p.W), H: int(p.H)})
-	}
-	for _, m := range l.Landmarks {
-		out.Landmarks = append(out.Landmarks, web.Landmark{Label: m.Label, X: int(m.X), Y: int(m.Y), W: int(m.W), H: int(m.H)})
-	}
-	return out
 }
 
 // ingestOf returns the handler of the writes of the API: this process, or the one at

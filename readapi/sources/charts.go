@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
+	"svc/internal/httpapi/access"
 	"svc/internal/view"
 	"svc/readapi"
 	"svc/schemas"
@@ -47,6 +49,26 @@ func (Charts) DecodeRoom(encoded string, r *acuity.RoomChart) error {
 	return undecoded("room", schemas.RoomChartCodec.DecodeInto([]byte(encoded), r))
 }
 
+// LocalSettings implements [readapi.LocalSettings] on the view and the settings.
+type LocalSettings struct {
+	View     *view.View
+	Register *access.Register
+}
+
+// LocalSettings implements [readapi.LocalSettings].
+func (s LocalSettings) LocalSettings(ctx context.Context, hospital string, codes bool) (map[string]string, error) {
+	all, _, err := s.View.LocalSettings(ctx, hospital, codes)
+	return all, away(err)
+}
+
+// DecodeState implements [readapi.LocalSettings].
+func (LocalSettings) DecodeState(encoded string) (hospital.Record, error) {
+	return schemas.DecodeState([]byte(encoded))
+}
+
+// Hospital implements [readapi.LocalSettings].
+func (s LocalSettings) Hospital(id string) (access.Hospital, bool) { return s.Register.Hospital(id) }
+
 // undecoded translates an error of a record. A record of a newer release is out of reach
 // until this process is upgraded too.
 func undecoded(what string, err error) error {
@@ -69,8 +91,7 @@ func away(err error) error {
 	case errors.Is(err, view.ErrNotWhole):
 		return fmt.Errorf("%w: %w", readapi.ErrIncomplete, err)
 	case errors.Is(err, view.ErrBehind):
-		behind := (*view.BehindError)(nil)
-		if errors.As(err, &behind) {
+		if behind, ok := errors.AsType[*view.BehindError](err); ok {
 			return &readapi.BehindError{For: behind.For, Cause: err}
 		}
 		return fmt.Errorf("%w: %w", readapi.ErrBehind, err)

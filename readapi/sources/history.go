@@ -15,9 +15,9 @@ import (
 	"svc/schemas"
 )
 
-// RecordedHours returns the source of the recorded hours of a hospital, from the topic of snapshots.
-// A record is not written
-// before its hour. The clocks of instances differ by less than an hour.
+// RecordedHours returns the source of the recorded hours of a hospital, from the topic of
+// snapshots. A record is not written before its hour. The clocks of instances differ by less than an
+// hour.
 func RecordedHours(cluster *stream.Cluster, topic string, partitions int32) readapi.Hours {
 	return func(ctx context.Context, hospital string, since, until time.Time) (list []readapi.Hour, err error) {
 		spans, err := cluster.Spans(ctx, topic, writtenSince(since), time.Time{})

@@ -20,18 +20,8 @@ import (
 	"svc/readapi/web/page"
 )
 
-// Acts does what a person may do on a page of a unit.
-type Acts interface {
-	// Staff sets the nurses on duty. It returns why the API refuses it; nil: it does not.
-	Staff(ctx context.Context, s *auth.Session, nurses json.RawMessage, call bool) (*apicall.Refusal, error)
-	// Acknowledge says that somebody has taken an alert. It returns why the API refuses it.
-	Acknowledge(ctx context.Context, s *auth.Session, episode string) (*apicall.Refusal, error)
-	// Episodes returns the alerts of a hospital.
-	Episodes(ctx context.Context, hospital string) ([]outbound.AlertRun, error)
-}
-
-// API acts by the API of ingest and of administration. So there is one validation, and one
-// record of each act.
+// API does what a person may do on a page of a unit, by the API of ingest and of administration. So
+// there is one validation, and one record of each act.
 type API struct {
 	Handler http.Handler
 	// StaffToken and AckToken return keys of the API. Each lets a person do one thing, for a
@@ -45,13 +35,14 @@ type API struct {
 // ActStaff is the action in the audit log when a person sets the nurses on duty.
 const ActStaff = "staffing.set"
 
-// Staff implements [Acts].
-func (a *API) Staff(ctx context.Context, s *auth.Session, nurses json.RawMessage, call bool) (*apicall.Refusal, error) {
+// staff sets the nurses on duty. It returns why the API refuses it; nil: it does not.
+func (a *API) staff(ctx context.Context, s *auth.Session, nurses json.RawMessage, call bool) (*apicall.Refusal, error) {
 	act := audit.Act{Hospital: s.Hospital, At: a.Now(), By: s.User, Action: ActStaff, Subject: "staffing"}
 	if err := a.Audit(ctx, act); err != nil {
 		return nil, fmt.Errorf("record the act: %w", err)
 	}
-	refused, err := a.post(ctx, "/api/ingest/staffing", a.StaffToken(s.Hospital, s.User), map[string]any{"nursesOnDuty": nurses, "callStaffAvailable": call})
+	body := map[string]any{"nursesOnDuty": nurses, "callStaffAvailable": call}
+	refused, err := a.post(ctx, "/api/ingest/staffing", a.StaffToken(s.Hospital, s.User), body)
 	how := audit.Failed
 	if err != nil {
 		how = audit.Unclear
@@ -62,14 +53,10 @@ func (a *API) Staff(ctx context.Context, s *auth.Session, nurses json.RawMessage
 	return refused, err
 }
 
-// Acknowledge implements [Acts]. The API records the act.
-func (a *API) Acknowledge(ctx context.Context, s *auth.Session, episode string) (*apicall.Refusal, error) {
+// acknowledge says that somebody has taken an alert. It returns why the API refuses it. The API
+// records the act.
+func (a *API) acknowledge(ctx context.Context, s *auth.Session, episode string) (*apicall.Refusal, error) {
 	return a.post(ctx, "/api/admin/alerts/episodes/"+episode+"/ack", a.AckToken(s.Hospital, s.User), map[string]any{})
-}
-
-// Episodes implements [Acts].
-func (a *API) Episodes(ctx context.Context, hospital string) ([]outbound.AlertRun, error) {
-	return a.Alerts(ctx, hospital)
 }
 
 // post sends one request to the API.
@@ -90,8 +77,16 @@ func (p *writer) explain(refused *apicall.Refusal) string {
 	return strings.Join(words, " ")
 }
 
-// actPages are the pages on which people do something.
-type actPages struct{ *site }
+// requireActs calls next if people may act on these pages. Else it says that they may not.
+func (s *site) requireActs(next page.Handler) page.Handler {
+	return func(w http.ResponseWriter, r *http.Request, session *auth.Session) {
+		if s.Acts == nil {
+			s.ShowFault(w, r, http.StatusServiceUnavailable, session, "fault.acts")
+			return
+		}
+		next(w, r, session)
+	}
+}
 
 // dutyPage asks for the nurses on duty again.
 type dutyPage struct {
@@ -110,11 +105,7 @@ const (
 
 // setStaffing sets the nurses on duty. If the API refuses them, the page asks again, with
 // the reason at the field.
-func (s actPages) setStaffing(w http.ResponseWriter, r *http.Request, session *auth.Session) {
-	if s.Acts == nil {
-		s.ShowFault(w, r, http.StatusServiceUnavailable, session, "fault.acts")
-		return
-	}
+func (s *site) setStaffing(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	r.Body = http.MaxBytesReader(w, r.Body, formAtMost)
 	if r.ParseForm() != nil {
 		s.ShowFault(w, r, http.StatusUnprocessableEntity, session, "fault.form")
@@ -125,7 +116,7 @@ func (s actPages) setStaffing(w http.ResponseWriter, r *http.Request, session *a
 	if !json.Valid(nurses) { // the API refuses letters
 		nurses, _ = json.Marshal(typed) //nolint:errcheck // a text
 	}
-	refused, err := s.Acts.Staff(r.Context(), session, nurses, call)
+	refused, err := s.Acts.staff(r.Context(), session, nurses, call)
 	switch {
 	case err != nil:
 		s.ShowUnavailable(w, r, session, "staffing not sent", err)
@@ -160,16 +151,12 @@ type alertRow struct {
 // alertsPoll is how often the page of the alerts looks again, in seconds.
 const alertsPoll = 10
 
-func (s actPages) listAlerts(w http.ResponseWriter, r *http.Request, session *auth.Session) {
+func (s *site) listAlerts(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	s.showAlerts(w, r, session, http.StatusOK, "")
 }
 
-func (s actPages) showAlerts(w http.ResponseWriter, r *http.Request, session *auth.Session, status int, problem string) {
-	if s.Acts == nil {
-		s.ShowFault(w, r, http.StatusServiceUnavailable, session, "fault.acts")
-		return
-	}
-	all, err := s.Acts.Episodes(r.Context(), session.Hospital)
+func (s *site) showAlerts(w http.ResponseWriter, r *http.Request, session *auth.Session, status int, problem string) {
+	all, err := s.Acts.Alerts(r.Context(), session.Hospital)
 	if err != nil {
 		s.ShowUnavailable(w, r, session, "alerts not read", err)
 		return
@@ -182,10 +169,9 @@ func (s actPages) showAlerts(w http.ResponseWriter, r *http.Request, session *au
 			continue
 		}
 		row := alertRow{ID: e.ID, Level: p.Or("level."+e.Level, e.Level), Opened: p.T("alerts.since", "time", p.FormatClock(e.OpenedAt))}
-		switch {
-		case e.AckedAt.IsZero():
-			row.State, row.Ask = p.T("alerts.open"), true
-		default:
+		if row.Ask = e.AckedAt.IsZero(); row.Ask {
+			row.State = p.T("alerts.open")
+		} else {
 			row.State = p.T("alerts.taken", "time", p.FormatClock(e.AckedAt))
 		}
 		out.Rows = append(out.Rows, row)
@@ -196,20 +182,16 @@ func (s actPages) showAlerts(w http.ResponseWriter, r *http.Request, session *au
 	page.WritePage(w, r, status, templates.Render("alerts", out))
 }
 
-func (s actPages) acknowledgeAlert(w http.ResponseWriter, r *http.Request, session *auth.Session) {
-	if s.Acts == nil {
-		s.ShowFault(w, r, http.StatusServiceUnavailable, session, "fault.acts")
-		return
-	}
+func (s *site) acknowledgeAlert(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	id := chi.URLParam(r, "id")
-	all, err := s.Acts.Episodes(r.Context(), session.Hospital)
+	all, err := s.Acts.Alerts(r.Context(), session.Hospital)
 	if err == nil && !slices.ContainsFunc(all, func(e outbound.AlertRun) bool { return e.ID == id }) { // so is an alert of another hospital
 		s.ShowFault(w, r, http.StatusNotFound, session, "fault.alert")
 		return
 	}
 	var refused *apicall.Refusal
 	if err == nil {
-		refused, err = s.Acts.Acknowledge(r.Context(), session, id)
+		refused, err = s.Acts.acknowledge(r.Context(), session, id)
 	}
 	switch {
 	case err != nil:

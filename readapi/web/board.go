@@ -1,65 +1,17 @@
 package web
 
 import (
+	"bytes"
 	"net/http"
 	"time"
 
+	"github.com/go-chi/chi/v5"
+
 	"svc/internal/admin/users"
+	"svc/internal/admin/walls"
 	"svc/readapi/web/auth"
 	"svc/readapi/web/page"
 )
-
-// unitPage is the page of a unit. The wall shows a part of it.
-type unitPage struct {
-	page.Frame
-
-	Head     *headline
-	Unplaced string
-	Floor    *floor
-	Look     []tile
-	More     string // says how many further rooms want a look
-	Help     []helpRow
-	Axes     []axisRow
-	Quality  []string
-	Feeds    []feedRow
-	Outlook  *outlook
-	Why      string // heading of the axes
-	MayStaff bool
-}
-
-// newUnitPage returns the page of a unit. The wall shows no factor, visit or link: nobody may
-// read in a corridor why a patient is here.
-func (p *writer) newUnitPage(frame page.Frame, u *Unit, layout *Layout, wall bool) *unitPage {
-	out := &unitPage{Frame: frame, Head: p.newHeadline(u), Floor: p.newFloor(u.Verdict, layout, wall), Feeds: p.listFeeds(u), Outlook: p.newOutlook(u, wall)}
-	out.Clock, out.Held = p.FormatClock(u.At), u.heldState()
-	if n := u.Verdict.Unplaced; n > 0 {
-		out.Unplaced = p.T("unplaced", "n", n)
-	}
-	if wall {
-		return out
-	}
-	out.Axes, out.Help, out.Quality = p.listAxes(u.Verdict), p.listHelp(u), p.listQuality(u.Verdict)
-	look, more := p.selectWorst(u.Verdict)
-	if out.Look = look; more > 0 {
-		out.More = p.T("look.more", "n", more)
-	}
-	out.Why = p.T("axes." + u.Verdict.Level.String())
-	return out
-}
-
-func (s *site) showUnit(w http.ResponseWriter, r *http.Request, session *auth.Session) {
-	u, ok := s.readUnit(w, r, session)
-	if !ok {
-		return
-	}
-	p := s.writer(r, session)
-	frame := s.NewFrame(r, p.Writer, session, p.T("title.unit"))
-	frame.Page = "unit"
-	followStream(&frame, u, session.Base+"/events", false)
-	out := p.newUnitPage(frame, u, s.findLayout(session.Hospital), false)
-	out.MayStaff = s.Acts != nil && session.Role.Covers(users.Charge)
-	page.WritePage(w, r, http.StatusOK, templates.Render("unit", out))
-}
 
 // showBoard answers with the page of the wall.
 func (s *site) showBoard(w http.ResponseWriter, r *http.Request, session *auth.Session) {
@@ -90,10 +42,68 @@ func chooseWallTheme(zone *time.Location, t time.Time) string {
 	return "dark"
 }
 
-// findLayout returns the layout of a hospital; nil: there is none.
-func (c *Config) findLayout(hospital string) *Layout {
-	if c.Layouts == nil {
-		return nil
+// WallPath begins the path of the link of a wall. The token follows.
+const WallPath = "/board/"
+
+// Walls are the screens that show the board.
+type Walls interface {
+	// Lookup returns the wall of a token.
+	Lookup(token string) (walls.Wall, bool)
+	// Wall returns a wall; false: it does not exist, or was revoked.
+	Wall(id string) (walls.Wall, bool)
+}
+
+// wallCookie opens the board alone. It lasts as long as browsers keep a cookie.
+var wallCookie = auth.Cookie{Suffix: "-wall", Purpose: "svc.v1 wall", Age: 400 * 24 * time.Hour}
+
+// wallValue is the value of the cookie of a wall. It ends when the link of the wall changes.
+type wallValue struct {
+	ID   string
+	Hash []byte
+}
+
+// openWall signs in a wall by its link. The link works until the wall is revoked, as screens
+// are restarted.
+func (s *site) openWall(w http.ResponseWriter, r *http.Request) {
+	wall, known := walls.Wall{}, false
+	if s.Walls != nil && s.Seals != nil {
+		wall, known = s.Walls.Lookup(chi.URLParam(r, "token"))
 	}
-	return c.Layouts.Layout(hospital)
+	if !known {
+		if !s.LimitTries(w, r) {
+			s.ShowFault(w, r, http.StatusNotFound, nil, "fault.wall")
+		}
+		return
+	}
+	s.Cookies.Set(w, wallCookie, wallValue{wall.ID, wall.Hash[:]})
+	http.Redirect(w, r, "/board", http.StatusSeeOther)
+}
+
+// readWall returns the wall of a request; false: the request is of no wall, or the wall was
+// revoked.
+func (s *site) readWall(r *http.Request) (walls.Wall, bool) {
+	var kept wallValue
+	if s.Walls == nil || !s.Cookies.Open(r, wallCookie, &kept) {
+		return walls.Wall{}, false
+	}
+	wall, known := s.Walls.Wall(kept.ID)
+	return wall, known && bytes.Equal(kept.Hash, wall.Hash[:])
+}
+
+// requireWall calls next for a wall, or for a person who may look at the board.
+func (s *site) requireWall(next page.Handler) http.HandlerFunc {
+	person := s.RequireRole(users.Viewer, next)
+	return func(w http.ResponseWriter, r *http.Request) {
+		if wall, ok := s.readWall(r); ok {
+			next(w, r, &auth.Session{Hospital: wall.Hospital, Wall: wall.ID})
+			return
+		}
+		if _, err := r.Cookie(s.Cookies.Name(wallCookie)); err == nil {
+			if _, err := s.Cookies.ReadSession(r); err != nil {
+				s.ShowFault(w, r, http.StatusUnauthorized, nil, "fault.wall")
+				return
+			}
+		}
+		person(w, r)
+	}
 }

@@ -26,7 +26,7 @@ type fakeUnits struct {
 	err error
 }
 
-func (f *fakeUnits) Unit(_ context.Context, hospital string) (*Unit, error) {
+func (f *fakeUnits) Unit(_ context.Context, hospital string) (*readapi.Unit, error) {
 	if f.err != nil {
 		return nil, f.err
 	}
@@ -34,7 +34,7 @@ func (f *fakeUnits) Unit(_ context.Context, hospital string) (*Unit, error) {
 		AsOf: acuity.At(noon), OnDuty: 3,
 		Rooms: []score.RoomVerdict{{ID: 4, Label: "canary of " + hospital, Area: "L&D", Status: acuity.RoomEmpty}},
 	}
-	return &Unit{Version: "1.1", Verdict: v, At: noon}, nil
+	return &readapi.Unit{Version: "1.1", Verdict: v, At: noon}, nil
 }
 
 // Room implements [Units].

@@ -15,7 +15,6 @@ import (
 	"svc/acuity/forecast"
 	"svc/internal/admin/users"
 	"svc/readapi"
-	"svc/readapi/web"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -38,24 +37,24 @@ var states = map[string]func(*ward){
 		c.Unit.Staffing, c.Rooms, c.Unit.Unplaced = nil, c.Rooms[1:2], 0
 	},
 	"uncounted": func(w *ward) { w.charts["north"].Unit.HasCensus = false },
-	"stopped":   func(w *ward) { w.also(func(u *web.Unit) { u.Stopped = u.At.Add(-30*time.Minute + time.Second) }) },
-	"old":       func(w *ward) { w.also(func(u *web.Unit) { u.Stopped = u.At.Add(-30 * time.Minute) }) },
+	"stopped":   func(w *ward) { w.also(func(u *readapi.Unit) { u.Stopped = u.At.Add(-30*time.Minute + time.Second) }) },
+	"old":       func(w *ward) { w.also(func(u *readapi.Unit) { u.Stopped = u.At.Add(-30 * time.Minute) }) },
 	"behind":    func(w *ward) { w.err = readapi.ErrBehind },
 	"away":      func(w *ward) { w.err = readapi.ErrAway },
 	"40":        func(w *ward) { w.charts["north"] = rooms(40) },
 	"120":       func(w *ward) { w.charts["north"] = rooms(120) },
 	"young": func(w *ward) {
-		w.also(func(u *web.Unit) {
+		w.also(func(u *readapi.Unit) {
 			u.Forecast, u.Missing = nil, &forecast.InsufficientError{Missing: forecast.MissingHistory, Hours: 9}
 		})
 	},
-	"silent": func(w *ward) { w.also(func(u *web.Unit) { u.Feeds = []web.Feed{{Channel: "adt"}} }) },
+	"silent": func(w *ward) { w.also(func(u *readapi.Unit) { u.Feeds = []readapi.Feed{{Channel: "adt"}} }) },
 }
 
 // also changes more of what is told of a unit.
-func (w *ward) also(do func(*web.Unit)) {
+func (w *ward) also(do func(*readapi.Unit)) {
 	before := w.forms
-	w.forms = func(u *web.Unit) { before(u); do(u) }
+	w.forms = func(u *readapi.Unit) { before(u); do(u) }
 }
 
 // inState is a ward in one of the states.

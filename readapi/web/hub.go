@@ -33,9 +33,9 @@ type followedHospital struct {
 
 	// The mutex of the hub guards the fields below.
 	clients map[*client]struct{}
-	unit    *Unit // as the hub read it last; nil: never
+	unit    *readapi.Unit // as the hub read it last; nil: never
 	frames  map[look]*frame
-	lost    string // event that says since when the unit is not known; "": it is known
+	lost    bool // the unit is not known
 }
 
 // client is one browser that looks at a hospital.
@@ -115,7 +115,7 @@ func (h *hub) followHospital(ctx context.Context, f *followedHospital) {
 func (h *hub) durationUntilNext(f *followedHospital) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if f.unit == nil || f.lost != "" {
+	if f.unit == nil || f.lost {
 		return lookEvery
 	}
 	next := f.unit.Verdict.Next.Time()
@@ -137,13 +137,13 @@ func (h *hub) readHospital(ctx context.Context, f *followedHospital) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err != nil {
-		if f.lost == "" {
-			f.lost = "event: lost\ndata: {}\n\n"
+		if !f.lost {
+			f.lost = true
 			f.wakeClients()
 		}
 		return
 	}
-	same := f.lost == "" && f.unit != nil && formatStateID(f.unit) == formatStateID(u)
+	same := !f.lost && f.unit != nil && formatStateID(f.unit) == formatStateID(u)
 	if same && u.At.Sub(f.unit.At) < feedsEvery {
 		return
 	}
@@ -161,7 +161,7 @@ func (h *hub) readHospital(ctx context.Context, f *followedHospital) {
 		h.mu.Lock()
 		f.frames[l] = fresh
 	}
-	f.lost, f.unit = "", u
+	f.lost, f.unit = false, u
 	for l := range f.listLooks() { // of browsers that came meanwhile
 		if f.frames[l] == nil || f.frames[l].ID != formatStateID(u) {
 			f.frames[l] = h.renderFrame(f.hospital, l, u, nil)
@@ -179,7 +179,7 @@ func (f *followedHospital) listLooks() map[look]bool {
 	return all
 }
 
-func (h *hub) renderFrame(hospital string, l look, u *Unit, before *frame) *frame {
+func (h *hub) renderFrame(hospital string, l look, u *readapi.Unit, before *frame) *frame {
 	return renderFrame(h.newWriter(hospital, l.language), u, h.cfg.findLayout(hospital), l, before)
 }
 
@@ -202,12 +202,12 @@ func (f *followedHospital) wakeClients() {
 func (c *client) takeEvents() string {
 	c.hub.mu.Lock()
 	defer c.hub.mu.Unlock()
-	if c.of.lost != "" {
+	if c.of.lost {
 		if c.lost {
 			return ""
 		}
 		c.lost = true
-		return c.of.lost
+		return lost
 	}
 	frame := c.of.frames[c.look]
 	if frame == nil {

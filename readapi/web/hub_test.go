@@ -6,6 +6,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/score"
+	"svc/readapi"
 )
 
 // TestNextRead: a unit is read when its verdict changes by time alone. If the unit is not known, or
@@ -19,12 +20,12 @@ func TestNextRead(t *testing.T) {
 		want time.Duration
 	}{
 		"never read":        {followedHospital{}, lookEvery},
-		"never changes":     {followedHospital{unit: &Unit{At: noon, Verdict: &score.Verdict{}}}, lookEvery},
-		"changes soon":      {followedHospital{unit: &Unit{At: noon, Verdict: &score.Verdict{Next: at(2 * time.Second)}}}, 2 * time.Second},
-		"changes later":     {followedHospital{unit: &Unit{At: noon, Verdict: &score.Verdict{Next: at(time.Hour)}}}, lookEvery},
-		"changed since":     {followedHospital{unit: &Unit{At: noon.Add(-3 * time.Second), Verdict: &score.Verdict{Next: at(-time.Second)}}}, 0},
-		"lost":              {followedHospital{lost: "x", unit: &Unit{At: noon.Add(-3 * time.Second), Verdict: &score.Verdict{Next: at(-time.Second)}}}, lookEvery},
-		"input has stopped": {followedHospital{unit: &Unit{At: noon, Stopped: noon.Add(-time.Hour), Verdict: &score.Verdict{Next: at(-30 * time.Minute)}}}, lookEvery},
+		"never changes":     {followedHospital{unit: &readapi.Unit{At: noon, Verdict: &score.Verdict{}}}, lookEvery},
+		"changes soon":      {followedHospital{unit: &readapi.Unit{At: noon, Verdict: &score.Verdict{Next: at(2 * time.Second)}}}, 2 * time.Second},
+		"changes later":     {followedHospital{unit: &readapi.Unit{At: noon, Verdict: &score.Verdict{Next: at(time.Hour)}}}, lookEvery},
+		"changed since":     {followedHospital{unit: &readapi.Unit{At: noon.Add(-3 * time.Second), Verdict: &score.Verdict{Next: at(-time.Second)}}}, 0},
+		"lost":              {followedHospital{lost: true, unit: &readapi.Unit{At: noon.Add(-3 * time.Second), Verdict: &score.Verdict{Next: at(-time.Second)}}}, lookEvery},
+		"input has stopped": {followedHospital{unit: &readapi.Unit{At: noon, Stopped: noon.Add(-time.Hour), Verdict: &score.Verdict{Next: at(-30 * time.Minute)}}}, lookEvery},
 	} {
 		if got := h.durationUntilNext(&tt.of); got != tt.want {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)

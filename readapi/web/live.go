@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
+	"svc/internal/admin/layout"
+	"svc/readapi"
 	"svc/readapi/web/auth"
 	"svc/readapi/web/page"
 )
@@ -39,14 +39,14 @@ type Changes interface {
 
 // formatStateID returns the id of a state: a page of another id may look otherwise. The
 // minute is part of the id, as forecasts begin at the full minute.
-func formatStateID(u *Unit) string {
-	return u.Version + "." + strconv.FormatInt(u.At.Unix()/60, 36) + u.heldState()
+func formatStateID(u *readapi.Unit) string {
+	return u.Version + "." + strconv.FormatInt(u.At.Unix()/60, 36) + heldState(u)
 }
 
 // followStream has a page follow a stream. If whole, the browser fetches all of the page
 // after each change.
-func followStream(f *page.Frame, u *Unit, events string, whole bool) {
-	f.Events, f.Whole, f.State, f.Held, f.Refresh = events, whole, formatStateID(u), u.heldState(), page.RefreshSeconds
+func followStream(f *page.Frame, u *readapi.Unit, events string, whole bool) {
+	f.Events, f.Whole, f.State, f.Held, f.Refresh = events, whole, formatStateID(u), heldState(u), page.RefreshSeconds
 }
 
 // look is a way to look at a hospital. All who look in the same way get the same bytes.
@@ -56,20 +56,21 @@ type look struct {
 	base     string // of the paths
 }
 
-// The templates of the elements of a page, by id.
+// The ids of the elements of a page that follow the unit. Each has a template of its name, on the
+// wall with a prefix.
 var (
-	appElements  = map[string]string{"level": "level", "rooms": "rooms", "outlook": "outlook", "levels": "levels", "look": "look", "help": "help", "axes": "axes", "quality": "quality"}
-	wallElements = map[string]string{"level": "slab", "rooms": "wallrooms", "outlook": "walloutlook", "changed": "changed"}
+	appElements  = []string{"level", "rooms", "outlook", "levels", "look", "help", "axes", "quality"}
+	wallElements = []string{"level", "rooms", "outlook", "changed"}
 )
 
 func renderElements(p *unitPage, wall bool) map[string]string {
-	which := appElements
+	ids, prefix := appElements, ""
 	if wall {
-		which = wallElements
+		ids, prefix = wallElements, "wall."
 	}
-	all := make(map[string]string, len(which))
-	for id, name := range which {
-		all[id] = string(templates.Render(name, p))
+	all := make(map[string]string, len(ids))
+	for _, id := range ids {
+		all[id] = string(templates.Render(prefix+id, p))
 	}
 	return all
 }
@@ -85,51 +86,55 @@ type state struct {
 	Parts map[string]string `json:"parts"`
 }
 
-// frame is a state of a hospital, rendered for one look.
+// frame is a state of a hospital, rendered for one look. The texts are events.
 type frame struct {
 	state
-	whole, changes string // the events
-	feeds          string
+	whole   string // all parts
+	before  string // id of the state before; "": there was none
+	changes string // the parts that differ from those of the state before
+	feeds   string
 }
 
 // renderFrame renders a unit. Before is the last frame of the look; nil: there was none.
-func renderFrame(p *writer, u *Unit, layout *Layout, l look, before *frame) *frame {
-	shown := p.newUnitPage(page.Frame{Writer: p.Writer, Hospital: p.HospitalName, Base: l.base}, u, layout, l.wall)
+func renderFrame(p *writer, u *readapi.Unit, drawn *layout.Layout, l look, before *frame) *frame {
+	shown := p.newUnitPage(page.Frame{Writer: p.Writer, Hospital: p.HospitalName, Base: l.base}, u, drawn, l.wall)
 	f := &frame{state: state{
-		ID: formatStateID(u), AsOf: u.Verdict.AsOf.Time().UTC().Format(time.RFC3339), Level: u.Verdict.Level.String(), Held: u.heldState(),
-		Say: shown.Head.Word + ". " + shown.Head.Why, Parts: renderElements(shown, l.wall),
+		ID: formatStateID(u), AsOf: u.Verdict.AsOf.Time().UTC().Format(time.RFC3339), Level: u.Verdict.Level.String(),
+		Held: heldState(u), Say: shown.Head.Word + ". " + shown.Head.Why, Parts: renderElements(shown, l.wall),
 	}}
-	f.whole = f.formatEvent(f.state)
+	f.whole = formatEvent("state", f.ID, f.state)
 	f.feeds = formatFeedsEvent(p, u)
 	if before != nil {
 		less := f.state
-		less.From, less.Parts = before.ID, map[string]string{}
+		f.before, less.From, less.Parts = before.ID, before.ID, map[string]string{}
 		for id, part := range f.Parts {
 			if before.Parts[id] != part {
 				less.Parts[id] = part
 			}
 		}
-		f.changes = f.formatEvent(less)
+		f.changes = formatEvent("state", f.ID, less)
 	}
 	return f
 }
 
-func (f *frame) formatEvent(s state) string {
-	data, err := json.Marshal(s)
+// formatEvent writes an event of a stream. An id of "" is left out.
+func formatEvent(name, id string, data any) string {
+	text, err := json.Marshal(data)
 	if err != nil {
-		panic(err) // strings alone
+		panic(err) // the data of all events are texts and numbers
 	}
-	return fmt.Sprintf("event: state\nid: %s\ndata: %s\n\n", f.ID, data)
+	if id != "" {
+		id = "id: " + id + "\n"
+	}
+	return "event: " + name + "\n" + id + "data: " + string(text) + "\n\n"
 }
 
 // formatFeedsEvent returns the event with the time of the unit and the ages of its feeds.
-func formatFeedsEvent(p *writer, u *Unit) string {
+func formatFeedsEvent(p *writer, u *readapi.Unit) string {
 	shown := &unitPage{Frame: page.Frame{Writer: p.Writer}, Feeds: p.listFeeds(u)}
-	data, err := json.Marshal(map[string]string{"clock": p.FormatClock(u.At), "feeds": string(templates.Render("feeds", shown)), "theme": chooseWallTheme(p.Zone, u.At)})
-	if err != nil {
-		panic(err) // strings alone
-	}
-	return "event: feeds\ndata: " + string(data) + "\n\n"
+	return formatEvent("feeds", "", map[string]string{
+		"clock": p.FormatClock(u.At), "feeds": string(templates.Render("feeds", shown)), "theme": chooseWallTheme(p.Zone, u.At),
+	})
 }
 
 // eventsAfter returns the events for a browser that has a state: none, the changes, or all
@@ -138,7 +143,7 @@ func (f *frame) eventsAfter(has string) string {
 	switch {
 	case has == f.ID:
 		return ""
-	case f.changes != "" && strings.Contains(f.changes, `"from":`+strconv.Quote(has)+`,`):
+	case has != "" && has == f.before:
 		return f.changes
 	}
 	return f.whole
@@ -166,7 +171,9 @@ func (o *eventWriter) sendEvents(text string) bool {
 
 // beginStream starts a stream. It returns false after it has answered that there are too
 // many. The context ends when the browser is to come again.
-func (s *site) beginStream(w http.ResponseWriter, r *http.Request, group string) (ctx context.Context, o *eventWriter, end func(), ok bool) {
+func (s *site) beginStream(
+	w http.ResponseWriter, r *http.Request, group string,
+) (ctx context.Context, o *eventWriter, end func(), ok bool) {
 	if !s.hub.addStream(group) {
 		w.Header().Set("Retry-After", "30")
 		http.Error(w, http.StatusText(http.StatusServiceUnavailable), http.StatusServiceUnavailable)
@@ -186,7 +193,8 @@ func (s *site) beginStream(w http.ResponseWriter, r *http.Request, group string)
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
 	o = &eventWriter{w, http.NewResponseController(w), s.Now}
-	_ = o.ctrl.SetReadDeadline(time.Time{})                                     //nolint:errcheck // else the server ends the request when its body is late
+	// A body that is late must not end the request.
+	_ = o.ctrl.SetReadDeadline(time.Time{})                                     //nolint:errcheck // not every server has one
 	if !o.sendEvents("retry: " + strconv.Itoa(2000+rand.IntN(1000)) + "\n\n") { //nolint:gosec,mnd // spread alone
 		end()
 		return nil, nil, nil, false
@@ -197,23 +205,24 @@ func (s *site) beginStream(w http.ResponseWriter, r *http.Request, group string)
 // formatBeat returns the event that says that the stream lives, and for how many seconds the
 // session still does; 0: for ever.
 func formatBeat(now time.Time, left time.Duration) string {
-	data := struct {
+	return formatEvent("beat", "", struct {
 		Now  string `json:"now"`
 		Left int64  `json:"left,omitempty"`
-	}{now.UTC().Format(time.RFC3339), int64(left / time.Second)}
-	text, err := json.Marshal(data)
-	if err != nil {
-		panic(err) // a text and a number
-	}
-	return "event: beat\ndata: " + string(text) + "\n\n"
+	}{now.UTC().Format(time.RFC3339), int64(left / time.Second)})
 }
 
-const gone = "event: gone\ndata: {}\n\n"
+// Events without data: the session has ended; the unit is not known.
+var (
+	gone = formatEvent("gone", "", struct{}{})
+	lost = formatEvent("lost", "", struct{}{})
+)
 
 // sendStream sends events until the browser goes, the session ends, or the stream is old. It asks
 // for them when it is woken, and once a second. left says how long the session still lasts; false:
 // it has ended.
-func (s *site) sendStream(ctx context.Context, o *eventWriter, left func() (time.Duration, bool), wake <-chan struct{}, events func() string) {
+func (s *site) sendStream(
+	ctx context.Context, o *eventWriter, left func() (time.Duration, bool), wake <-chan struct{}, events func() string,
+) {
 	beats := s.Now()
 	for ctx.Err() == nil {
 		remains, holds := left()
@@ -235,7 +244,9 @@ func (s *site) sendStream(ctx context.Context, o *eventWriter, left func() (time
 
 // streamUnit sends the states of a unit until the browser goes, the session ends, or the
 // stream is old. A group, such as one wall, may have few streams; "": the stream has no group.
-func (s *site) streamUnit(w http.ResponseWriter, r *http.Request, session *auth.Session, wall bool, group string, left func() (time.Duration, bool)) {
+func (s *site) streamUnit(
+	w http.ResponseWriter, r *http.Request, session *auth.Session, wall bool, group string, left func() (time.Duration, bool),
+) {
 	ctx, o, end, ok := s.beginStream(w, r, group)
 	if !ok {
 		return

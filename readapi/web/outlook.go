@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"svc/acuity"
-	"svc/acuity/catalogue"
 	"svc/acuity/forecast"
+	"svc/readapi"
 	"svc/readapi/web/chart"
 )
 
@@ -32,7 +32,7 @@ type finding struct {
 type outlookRow struct{ At, Low, Likely, High, ShortLikely, ShortHigh string }
 
 // newOutlook returns the forecast. Without one, the heading says what is missing.
-func (p *writer) newOutlook(u *Unit, wall bool) *outlook {
+func (p *writer) newOutlook(u *readapi.Unit, wall bool) *outlook {
 	f := u.Forecast
 	if f == nil || len(f.Hours) == 0 {
 		return &outlook{Finding: finding{Heading: p.T("forecast.none")}, InWords: p.formatMissing(u.Missing)}
@@ -51,7 +51,10 @@ func (p *writer) newOutlook(u *Unit, wall bool) *outlook {
 	worst, highest := &f.Hours[0], &f.Hours[0]
 	for i := range f.Hours {
 		h := &f.Hours[i]
-		row := outlookRow{At: p.FormatInstant(h.End), Low: p.FormatNumber(h.Nurses[forecast.P10], 1), Likely: p.FormatNumber(h.Nurses[forecast.P50], 1), High: p.FormatNumber(h.Nurses[forecast.P90], 1)}
+		row := outlookRow{
+			At: p.FormatInstant(h.End), Low: p.FormatNumber(h.Nurses[forecast.P10], 1),
+			Likely: p.FormatNumber(h.Nurses[forecast.P50], 1), High: p.FormatNumber(h.Nurses[forecast.P90], 1),
+		}
 		if o.Known {
 			row.ShortLikely, row.ShortHigh = strconv.Itoa(int(h.ShortfallP50)), strconv.Itoa(int(h.ShortfallP90))
 		}
@@ -95,9 +98,9 @@ func (p *writer) formatMissing(m *forecast.InsufficientError) string {
 }
 
 // drawForecast draws the nurses needed ahead, and the nurses on duty then.
-func (p *writer) drawForecast(u *Unit, highest *forecast.Hour, wall bool) template.HTML {
+func (p *writer) drawForecast(u *readapi.Unit, highest *forecast.Hour, wall bool) template.HTML {
 	f, v := u.Forecast, u.Verdict
-	required := float64(v.Required) / float64(catalogue.Nurse)
+	required := nursesOf(v.Required)
 	figure := &chart.Forecast{
 		Now: f.At.Time(), Clock: p.FormatClock, Wall: wall,
 		Ahead: []chart.Band{{At: f.At.Time(), Low: required, Likely: required, High: required}},
@@ -108,10 +111,12 @@ func (p *writer) drawForecast(u *Unit, highest *forecast.Hour, wall bool) templa
 	}
 	for i := range f.Hours {
 		h := &f.Hours[i]
-		figure.Ahead = append(figure.Ahead, chart.Band{At: h.End.Time(), Low: h.Nurses[forecast.P10], Likely: h.Nurses[forecast.P50], High: h.Nurses[forecast.P90]})
+		figure.Ahead = append(figure.Ahead, chart.Band{
+			At: h.End.Time(), Low: h.Nurses[forecast.P10], Likely: h.Nurses[forecast.P50], High: h.Nurses[forecast.P90],
+		})
 	}
 	for _, h := range selectMeasured(f) {
-		figure.Was = append(figure.Was, chart.Sample{At: h.At().Time(), Nurses: float64(h.Required) / float64(catalogue.Nurse)})
+		figure.Was = append(figure.Was, chart.Sample{At: h.At().Time(), Nurses: nursesOf(h.Required)})
 	}
 	duty := p.T("unknown")
 	if v.OnDuty >= 0 {
@@ -120,12 +125,13 @@ func (p *writer) drawForecast(u *Unit, highest *forecast.Hour, wall bool) templa
 	}
 	high := p.FormatNumber(highest.Nurses[forecast.P90], 1)
 	figure.Words.Highest = p.T("chart.high", "n", high)
-	figure.Title = p.T("chart.title", "now", p.FormatNumber(required, 1), "onduty", duty, "high", high, "time", p.FormatInstant(highest.End))
+	figure.Title = p.T("chart.title", "now", p.FormatNumber(required, 1), "onduty", duty,
+		"high", high, "time", p.FormatInstant(highest.End))
 	return figure.SVG()
 }
 
 // drawDutyLine draws the nurses on duty before, now and later.
-func (p *writer) drawDutyLine(figure *chart.Forecast, u *Unit) {
+func (p *writer) drawDutyLine(figure *chart.Forecast, u *readapi.Unit) {
 	line := func(at acuity.Instant, nurses int32, words string) {
 		if n := len(figure.OnDuty); n > 0 && figure.OnDuty[n-1].Nurses == float64(nurses) {
 			figure.Words.OnDuty[n-1] = words // the step goes on

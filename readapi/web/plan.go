@@ -2,37 +2,15 @@ package web
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
+	"svc/acuity"
 	"svc/acuity/score"
-	"svc/readapi/web/page"
+	"svc/internal/admin/layout"
 )
-
-// Layout is the map of a unit, as its administrator has drawn it. Places are cells of a grid
-// that begins with column 1 and row 1.
-type Layout struct {
-	Columns, Rows int
-	Rooms         []Place
-	Landmarks     []Landmark
-}
-
-// Place is the place of a room.
-type Place struct {
-	Room       int32
-	X, Y, W, H int
-}
-
-// Landmark is a place without a room: a nurses' station, an entrance, the name of an area.
-type Landmark struct {
-	Label      string
-	X, Y, W, H int
-}
-
-// isUsable reports whether the style sheet can show the layout.
-func (l *Layout) isUsable() bool {
-	return l != nil && len(l.Rooms) > 0 && l.Columns >= 1 && l.Columns <= page.MostCells && l.Rows >= 1 && l.Rows <= page.MostCells
-}
 
 // floor is the map of a unit.
 type floor struct {
@@ -51,13 +29,13 @@ type area struct {
 type mark struct{ Label, Place string }
 
 // newFloor draws the map by the layout. Without a layout, each area has rows of its own.
-func (p *writer) newFloor(v *score.Verdict, layout *Layout, wall bool) *floor {
+func (p *writer) newFloor(v *score.Verdict, drawn *layout.Layout, wall bool) *floor {
 	f := &floor{Areas: p.groupByArea(v, wall)}
-	if layout.isUsable() {
-		f.placeByLayout(layout)
-		return f
+	if drawn != nil {
+		f.placeByLayout(drawn)
+	} else {
+		f.placeInRows()
 	}
-	f.placeInRows()
 	return f
 }
 
@@ -101,9 +79,6 @@ func (f *floor) placeInRows() {
 				rows += (n + columns - 1) / columns
 				bands++
 				used = min(n, columns)
-				if n > columns {
-					used = columns
-				}
 				continue
 			}
 			used += n
@@ -121,25 +96,22 @@ func (f *floor) placeInRows() {
 
 // placeByLayout puts rooms and landmarks where the layout says. Rooms that the layout does
 // not know follow in rows below.
-func (f *floor) placeByLayout(l *Layout) {
-	taken := map[[2]int]bool{}
-	cover := func(x, y, w, h int) {
-		for i := range max(w, 1) {
-			for j := range max(h, 1) {
-				taken[[2]int{x + i, y + j}] = true
+func (f *floor) placeByLayout(l *layout.Layout) {
+	taken := map[[2]int32]bool{} // cells by column and row
+	rows := map[int32]bool{}     // that have rooms
+	for _, room := range l.Rooms {
+		for i := range max(room.W, 1) {
+			for j := range max(room.H, 1) {
+				taken[[2]int32{room.X + i, room.Y + j}] = true
 			}
 		}
-	}
-	rows := map[int]bool{} // that have rooms
-	for _, room := range l.Rooms {
-		cover(room.X, room.Y, room.W, room.H)
 		rows[room.Y] = true
 	}
-	next, below := 1, l.Rows+1
+	next, below := int32(1), l.Rows+1
 	for i := range f.Areas {
 		for j := range f.Areas[i].Rooms {
 			t := &f.Areas[i].Rooms[j]
-			at := slices.IndexFunc(l.Rooms, func(place Place) bool { return place.Room == t.ID })
+			at := slices.IndexFunc(l.Rooms, func(place layout.Place) bool { return place.Room == t.ID })
 			if at < 0 {
 				t.Place = placeClasses(next, below, 1, 1)
 				rows[below] = true
@@ -150,19 +122,21 @@ func (f *floor) placeByLayout(l *Layout) {
 			}
 			place := l.Rooms[at]
 			t.Place = placeClasses(place.X, place.Y, place.W, place.H)
-			t.Door = place.Y+max(place.H, 1) <= l.Rows && !taken[[2]int{place.X, place.Y + max(place.H, 1)}]
+			t.Door = place.Y+max(place.H, 1) <= l.Rows && !taken[[2]int32{place.X, place.Y + max(place.H, 1)}]
 		}
 	}
 	for _, m := range l.Landmarks {
 		f.Marks = append(f.Marks, mark{m.Label, placeClasses(m.X, m.Y, m.W, m.H)})
 	}
-	f.setClasses("drawn", l.Columns, len(rows), max(below, l.Rows)-len(rows))
+	f.setClasses("drawn", int(l.Columns), len(rows), int(max(below, l.Rows))-len(rows))
 }
 
 // setClasses sets the classes of the map. They say how it is drawn, its columns, its rows with
 // rooms, its other rows, and how near the rooms are to one another.
 func (f *floor) setClasses(how string, columns, rows, bands int) {
-	name := func(letter string, n int) string { return " " + letter + strconv.Itoa(max(min(n, page.MostCells), 1)) }
+	name := func(letter string, n int) string {
+		return " " + letter + strconv.Itoa(max(min(n, layout.MostCells), 1))
+	}
 	f.Class = how + name("c", columns) + name("n", rows) + name("k", bands)
 	if columns > nearColumns || rows > nearRows {
 		f.Class += " dense"
@@ -173,13 +147,74 @@ func (f *floor) setClasses(how string, columns, rows, bands int) {
 }
 
 // placeClasses returns the classes of a place.
-func placeClasses(x, y, w, h int) string {
-	all := "x" + strconv.Itoa(x) + " y" + strconv.Itoa(y)
+func placeClasses(x, y, w, h int32) string {
+	all := fmt.Sprintf("x%d y%d", x, y)
 	if w > 1 {
-		all += " w" + strconv.Itoa(w)
+		all += fmt.Sprintf(" w%d", w)
 	}
 	if h > 1 {
-		all += " h" + strconv.Itoa(h)
+		all += fmt.Sprintf(" h%d", h)
 	}
 	return all
+}
+
+// tile is a room on the map.
+type tile struct {
+	ID      int32
+	Label   string
+	Class   string // green … red, empty, blocked, unknown; and stale
+	Shape   string // "": none
+	Color   string // in words, for a screen reader
+	Factors string // names of the factors; "" on the wall
+	Ratio   string // "1:2", or the state of the room
+	Next    string // time of the next change by time alone
+	Score   int32
+	Place   string // classes of its place on the map
+	Door    bool   // drawn at the foot of the room
+}
+
+// shownFactors is how many factors of a room fit on the map.
+const shownFactors = 3
+
+func (p *writer) newTile(r *score.RoomVerdict, wall bool) tile {
+	t := tile{ID: r.ID, Label: cmp.Or(r.Label, strconv.Itoa(int(r.ID))), Score: r.Score}
+	switch {
+	case r.Status == acuity.RoomEmpty:
+		t.Class, t.Ratio = "empty", p.T("room.empty")
+		return t
+	case r.Status == acuity.RoomBlocked:
+		t.Class, t.Ratio = "blocked", p.T("room.blocked")
+		return t
+	case r.Color == acuity.ColorGray:
+		t.Class, t.Ratio = "empty", p.T("room.unknown")
+		return t
+	}
+	t.Class, t.Shape = r.Color.String(), shapes[r.Color-acuity.ColorGreen]
+	t.Color = p.T("color." + t.Class)
+	t.Ratio = r.Demand.Nursing()
+	if r.Demand <= 0 {
+		t.Ratio = p.T("room.noneneeded")
+	}
+	if r.Stale {
+		t.Class += " stale"
+		t.Color += ", " + p.T("room.stale")
+	}
+	if wall {
+		return t
+	}
+	t.Next = p.FormatInstant(r.Next)
+	var names []string
+	for i := range r.Factors[:min(len(r.Factors), shownFactors)] {
+		names = append(names, p.FactorName(r.Factors[i].Factor))
+	}
+	t.Factors = strings.Join(names, ", ")
+	return t
+}
+
+// findLayout returns the layout of a hospital; nil: there is none.
+func (c *Config) findLayout(hospital string) *layout.Layout {
+	if c.Layouts == nil {
+		return nil
+	}
+	return c.Layouts.Layout(hospital)
 }

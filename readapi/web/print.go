@@ -29,7 +29,7 @@ func (s *site) showSheet(w http.ResponseWriter, r *http.Request, session *auth.S
 	}
 	p := s.writer(r, session)
 	frame := s.NewFrame(r, p.Writer, session, p.T("title.print"))
-	frame.Page, frame.Clock, frame.Held = "print", p.FormatClock(u.At), u.heldState()
+	frame.Page, frame.Clock, frame.Held = "print", p.FormatClock(u.At), heldState(u)
 	out := &sheet{
 		Frame: frame, Head: p.newHeadline(u), Areas: p.groupByArea(u.Verdict, false), Kinds: listKinds(p),
 		Printed: p.T("print.at", "date", p.FormatDate(u.At), "time", p.FormatClock(u.At)),

@@ -68,14 +68,14 @@ const (
 // bounds are the scores at which the colours begin.
 var bounds = [...]int{20, 40, 70}
 
-func (p *writer) newRoomPage(frame page.Frame, u *Unit, r *score.RoomVerdict, details *readapi.RoomAhead) *roomPage {
+func (p *writer) newRoomPage(frame page.Frame, u *readapi.Unit, r *score.RoomVerdict, details *readapi.RoomAhead) *roomPage {
 	v := u.Verdict
 	out := &roomPage{
 		Frame: frame, Room: p.newTile(r, false),
 		Rules: p.T("rules", "version", v.Rules), Position: p.T("position", "version", v.Version),
 	}
 	head := p.newHeadline(u)
-	out.Band, out.Old, out.Held = head.Band, head.Old, u.heldState()
+	out.Band, out.Old, out.Held = head.Band, head.Old, heldState(u)
 	out.Clock = p.FormatClock(u.At)
 	if out.Room.Shape == "" {
 		out.Say = out.Room.Ratio
@@ -92,94 +92,127 @@ func (p *writer) newRoomPage(frame page.Frame, u *Unit, r *score.RoomVerdict, de
 	for i := range r.Factors {
 		out.Factors = append(out.Factors, p.newFactorRow(u, r, &r.Factors[i]))
 	}
-	if details != nil && len(details.Steps) > 1 && out.Room.Shape != "" {
-		if next := &details.Steps[1]; next.Verdict.Demand != r.Demand {
-			out.Say = p.T("room.saythen", "now", out.Say, "time", p.FormatInstant(next.From), "ratio", next.Verdict.Demand.Nursing())
-		}
+	if details == nil || out.Room.Shape == "" {
+		return out
 	}
-	if details != nil && out.Room.Shape != "" {
-		p.drawFigures(out, u, r, details)
+	if len(details.Steps) > 1 && details.Steps[1].Verdict.Demand != r.Demand {
+		next := &details.Steps[1]
+		out.Say = p.T("room.saythen", "now", out.Say, "time", p.FormatInstant(next.From), "ratio", next.Verdict.Demand.Nursing())
 	}
+	p.drawFigures(out, u, r, details)
 	return out
 }
 
 // drawFigures draws the parts of the score of a room, and its changes by time alone.
-func (p *writer) drawFigures(out *roomPage, u *Unit, r *score.RoomVerdict, details *readapi.RoomAhead) {
-	required := float64(r.Demand) / float64(catalogue.Nurse)
-	points := min(required*pointsOfNurse, mostDemandPoints)
-	out.Demand = p.T("room.demand", "n", p.FormatNumber(required, 1), "points", p.FormatNumber(points, 1))
-	ladder := &chart.Ladder{Counts: required, CountsSay: p.T("room.counts", "n", p.FormatNumber(required, 1))}
+func (p *writer) drawFigures(out *roomPage, u *readapi.Unit, r *score.RoomVerdict, details *readapi.RoomAhead) {
+	demand := min(nursesOf(r.Demand)*pointsOfNurse, mostDemandPoints)
+	out.Demand = p.T("room.demand", "n", p.formatNurses(r.Demand), "points", p.FormatNumber(demand, 1))
+	out.Ladder = p.drawLadder(r)
+	shares := details.Shares[:min(len(details.Shares), len(r.Factors))] // they may be of a newer state
+	severity := 0.0
+	for _, share := range shares {
+		severity += share
+	}
+	out.Severity = p.T("room.severity", "points", p.FormatNumber(severity, 1))
+	if severity > 0 {
+		out.Sum = p.drawShares(r, shares, severity)
+	}
+	out.Together = p.drawScore(r, demand, severity, details.Steps)
+	out.Clock8, out.Steps = p.drawSteps(u, details.Steps)
+}
+
+// drawLadder draws what each factor asks for; the largest counts.
+func (p *writer) drawLadder(r *score.RoomVerdict) template.HTML {
+	needed := p.formatNurses(r.Demand)
+	ladder := &chart.Ladder{
+		Title: p.T("room.ladder.title", "n", needed), Counts: nursesOf(r.Demand), CountsSay: p.T("room.counts", "n", needed),
+	}
 	var largest catalogue.Demand
 	for i := range r.Factors {
+		largest = max(largest, r.Factors[i].Need)
+	}
+	adds := func(d catalogue.Demand) string { return p.T("room.adds", "n", p.FormatNumber(nursesOf(d), 2)) } //nolint:mnd // decimals
+	for i := range r.Factors {
 		f := &r.Factors[i]
-		rung := chart.Rung{Name: p.FactorName(f.Factor), Nurses: float64(f.Need) / float64(catalogue.Nurse), Says: p.T("room.asksnothing")}
+		rung := chart.Rung{
+			Name: p.FactorName(f.Factor), Nurses: nursesOf(f.Need), Leads: largest > 0 && f.Need == largest, Says: p.T("room.asksnothing"),
+		}
 		switch {
 		case f.Need > 0 && f.Next != 0:
 			rung.Says = p.T("room.until", "ratio", f.Need.Ratio(), "time", p.FormatInstant(f.Next))
 		case f.Need > 0:
 			rung.Says = p.T("room.asks", "ratio", f.Need.Ratio())
 		case f.Demand > 0:
-			rung.Says = p.T("room.adds", "n", p.FormatNumber(float64(f.Demand)/float64(catalogue.Nurse), 2))
+			rung.Says = adds(f.Demand)
 		}
-		largest = max(largest, f.Need)
 		ladder.Rungs = append(ladder.Rungs, rung)
 	}
-	for i := range ladder.Rungs {
-		if largest > 0 && r.Factors[i].Need == largest {
-			ladder.Rungs[i].Leads = true
+	if added := r.Demand - largest; added > 0 {
+		ladder.Rungs = append(ladder.Rungs, chart.Rung{
+			Name: p.T("room.added"), Nurses: nursesOf(added), Begins: nursesOf(largest), Leads: true, Says: adds(added),
+		})
+	}
+	return ladder.SVG()
+}
+
+// drawShares draws the severity of each factor: each takes its share of what is left.
+func (p *writer) drawShares(r *score.RoomVerdict, shares []float64, total float64) template.HTML {
+	points := p.FormatNumber(total, 1)
+	sum := &chart.Sum{
+		Title: p.T("room.severity.title", "points", points), Most: mostSeverityPoints, Says: p.T("room.of60", "points", points),
+	}
+	for i, share := range shares {
+		if share > 0 {
+			name := p.FactorName(r.Factors[i].Factor)
+			sum.Parts = append(sum.Parts, chart.SumPart{Name: name, Points: share, Says: p.FormatNumber(share, 1)})
 		}
 	}
-	if r.Demand > largest {
-		ladder.Rungs = append(ladder.Rungs, chart.Rung{Name: p.T("room.added"), Nurses: float64(r.Demand-largest) / float64(catalogue.Nurse), Begins: float64(largest) / float64(catalogue.Nurse), Leads: true, Says: p.T("room.adds", "n", p.FormatNumber(float64(r.Demand-largest)/float64(catalogue.Nurse), 2))})
-	}
-	ladder.Title = p.T("room.ladder.title", "n", p.FormatNumber(required, 1))
-	out.Ladder = ladder.SVG()
+	return sum.SVG()
+}
 
-	sum := &chart.Sum{Most: mostSeverityPoints}
-	total := 0.0
-	for i, share := range details.Shares {
-		if share > 0 && i < len(r.Factors) {
-			sum.Parts = append(sum.Parts, chart.SumPart{Name: p.FactorName(r.Factors[i].Factor), Points: share, Says: p.FormatNumber(share, 1)})
-			total += share
-		}
+// drawScore draws the sum of both parts on the colours that it reaches.
+func (p *writer) drawScore(r *score.RoomVerdict, demand, severity float64, steps []readapi.RoomStep) template.HTML {
+	demandPoints, severityPoints := p.FormatNumber(demand, 1), p.FormatNumber(severity, 1)
+	figure := &chart.Score{
+		Title:  p.T("room.together.title", "score", r.Score, "demand", demandPoints, "severity", severityPoints),
+		Demand: demand, Severity: severity, Bounds: bounds[:],
+		DemandSays: p.T("room.demandpoints", "points", demandPoints), SeveritySays: p.T("room.severitypoints", "points", severityPoints),
+		Says: p.formatScore(r),
 	}
-	out.Severity = p.T("room.severity", "points", p.FormatNumber(total, 1))
-	sum.Says = p.T("room.of60", "points", p.FormatNumber(total, 1))
-	sum.Title = p.T("room.severity.title", "points", p.FormatNumber(total, 1))
-	if len(sum.Parts) > 0 {
-		out.Sum = sum.SVG()
+	if len(steps) > 1 {
+		next := &steps[1]
+		figure.Next = int(next.Verdict.Score)
+		figure.NextSays = p.T("room.then", "score", next.Verdict.Score, "time", p.FormatInstant(next.From))
 	}
+	return figure.SVG()
+}
 
-	score := &chart.Score{
-		Demand: points, Severity: total, Bounds: bounds[:],
-		DemandSays: p.T("room.demandpoints", "points", p.FormatNumber(points, 1)), SeveritySays: p.T("room.severitypoints", "points", p.FormatNumber(total, 1)),
-		Says:  p.T("room.score", "color", p.T("color."+r.Color.String()), "score", r.Score),
-		Title: p.T("room.together.title", "score", r.Score, "demand", p.FormatNumber(points, 1), "severity", p.FormatNumber(total, 1)),
-	}
-	if len(details.Steps) > 1 {
-		next := &details.Steps[1]
-		score.Next, score.NextSays = int(next.Verdict.Score), p.T("room.then", "score", next.Verdict.Score, "time", p.FormatInstant(next.From))
-	}
-	out.Together = score.SVG()
+// formatScore writes the colour and the score of a room.
+func (p *writer) formatScore(r *score.RoomVerdict) string {
+	return p.T("room.score", "color", p.T("color."+r.Color.String()), "score", r.Score)
+}
 
-	steps := &chart.Steps{From: u.At, To: u.At.Add(ahead), Clock: p.FormatClock, Title: p.T("room.clocks.title", "n", len(details.Steps)-1)}
-	for i := range details.Steps {
-		s := &details.Steps[i]
-		at, ratio := s.From.Time(), s.Verdict.Demand.Nursing()
+// drawSteps draws the demand by known clocks. The rows are the same for a table.
+func (p *writer) drawSteps(u *readapi.Unit, steps []readapi.RoomStep) (svg template.HTML, rows []stepRow) {
+	figure := &chart.Steps{
+		Title: p.T("room.clocks.title", "n", len(steps)-1), From: u.At, To: u.At.Add(ahead), Clock: p.FormatClock,
+	}
+	for i := range steps {
+		v, at := &steps[i].Verdict, steps[i].From.Time()
 		if at.Before(u.At) {
 			at = u.At
 		}
-		steps.Steps = append(steps.Steps, chart.Step{At: at, Nurses: float64(s.Verdict.Demand) / float64(catalogue.Nurse), Says: p.FormatClock(at) + " " + ratio})
-		color := p.T("room.empty")
-		if s.Verdict.Color != acuity.ColorGray {
-			color = p.T("room.score", "color", p.T("color."+s.Verdict.Color.String()), "score", s.Verdict.Score)
+		row := stepRow{At: p.FormatClock(at), Ratio: v.Demand.Nursing(), Nurses: p.formatNurses(v.Demand), Color: p.T("room.empty")}
+		if v.Color != acuity.ColorGray {
+			row.Color = p.formatScore(v)
 		}
-		out.Steps = append(out.Steps, stepRow{At: p.FormatClock(at), Ratio: ratio, Nurses: p.formatNurses(s.Verdict.Demand), Color: color})
+		figure.Steps = append(figure.Steps, chart.Step{At: at, Nurses: nursesOf(v.Demand), Says: row.At + " " + row.Ratio})
+		rows = append(rows, row)
 	}
-	out.Clock8 = steps.SVG()
+	return figure.SVG(), rows
 }
 
-func (p *writer) newFactorRow(u *Unit, r *score.RoomVerdict, f *score.FactorVerdict) factorRow {
+func (p *writer) newFactorRow(u *readapi.Unit, r *score.RoomVerdict, f *score.FactorVerdict) factorRow {
 	row := factorRow{
 		Name: p.FactorName(f.Factor), ID: f.Factor.ID(), Primary: f.Factor.IsPrimary(), Effect: f.Need.Ratio(), Severity: f.Severity,
 		Since: p.FormatMoment(f.Since, u.At), Next: p.T("factor.noclock"), Evidence: p.T("evidence." + f.Kind.String()),
@@ -187,7 +220,7 @@ func (p *writer) newFactorRow(u *Unit, r *score.RoomVerdict, f *score.FactorVerd
 	switch {
 	case row.Effect != "":
 	case f.Demand > 0:
-		row.Effect = "+" + p.FormatNumber(float64(f.Demand)/float64(catalogue.Nurse), 2)
+		row.Effect = "+" + p.FormatNumber(nursesOf(f.Demand), 2)
 	default:
 		row.Effect = p.T("factor.nothing")
 	}

@@ -125,7 +125,7 @@ func (p *writer) drawNeeded(t *readapi.Trends, days int) finding {
 		if !h.Observed {
 			continue
 		}
-		figure.Hours = append(figure.Hours, chart.PastHour{At: h.At, Needed: float64(h.Required) / float64(catalogue.Nurse), OnDuty: float64(h.OnDuty)})
+		figure.Hours = append(figure.Hours, chart.PastHour{At: h.At, Needed: nursesOf(h.Required), OnDuty: float64(h.OnDuty)})
 		if n := h.Shortfall(); n >= 0 {
 			staffed++
 			if n > 0 {
@@ -175,8 +175,9 @@ func (p *writer) drawLevelMinutes(t *readapi.Trends, days int) finding {
 	}
 	of := func(l acuity.Level) string { return p.FormatHours(t.Levels.Minutes[l]) }
 	out := finding{
-		Heading: p.T("trends.levels", "green", of(acuity.LevelGreen), "yellow", of(acuity.LevelYellow), "orange", of(acuity.LevelOrange), "red", of(acuity.LevelRed)),
-		About:   p.T("trends.levels.about"),
+		Heading: p.T("trends.levels", "green", of(acuity.LevelGreen), "yellow", of(acuity.LevelYellow),
+			"orange", of(acuity.LevelOrange), "red", of(acuity.LevelRed)),
+		About: p.T("trends.levels.about"),
 	}
 	if n := t.Levels.Estimated; n > 0 {
 		out.About += " " + p.T("trends.estimated", "hours", p.FormatHours(n))
@@ -342,7 +343,7 @@ func (s *site) downloadTrends(w http.ResponseWriter, r *http.Request, session *a
 		h := &t.Hours[i]
 		cells := []string{
 			h.At.UTC().Format(time.RFC3339), strconv.FormatBool(h.Observed), h.Level.String(),
-			strconv.FormatFloat(float64(h.Required)/float64(catalogue.Nurse), 'f', 2, 64), known(h.OnDuty), known(h.Shortfall()),
+			strconv.FormatFloat(nursesOf(h.Required), 'f', 2, 64), known(h.OnDuty), known(h.Shortfall()),
 		}
 		for _, n := range h.Levels.Minutes {
 			cells = append(cells, strconv.Itoa(n))

@@ -3,51 +3,90 @@ package web
 import (
 	"cmp"
 	"html/template"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
-	"svc/acuity/forecast"
 	"svc/acuity/help"
 	"svc/acuity/score"
+	"svc/internal/admin/layout"
+	"svc/internal/admin/users"
+	"svc/readapi"
+	"svc/readapi/web/auth"
 	"svc/readapi/web/chart"
+	"svc/readapi/web/page"
 )
 
-// Unit is the unit of a hospital at an instant, as the pages show it.
-type Unit struct {
-	Version  string // of the state: a unit of another version may look otherwise
-	Verdict  *score.Verdict
-	Forecast *forecast.Forecast // nil: there is none
-	Missing  *forecast.InsufficientError
-	Plan     []acuity.Staffing // nurses on duty from later instants on
-	Feeds    []Feed
-	Help     []help.Step
-	At       time.Time
-	// Stopped is the instant from which on input may be missing. The verdict is as it was then.
-	// Zero: nothing is missing.
-	Stopped time.Time
+// unitPage is the page of a unit. The wall shows a part of it.
+type unitPage struct {
+	page.Frame
+
+	Head     *headline
+	Unplaced string
+	Floor    *floor
+	Look     []tile
+	More     string // says how many further rooms want a look
+	Help     []helpRow
+	Axes     []axisRow
+	Quality  []string
+	Feeds    []feedRow
+	Outlook  *outlook
+	Why      string // heading of the axes
+	MayStaff bool
 }
 
-// Feed is the age of one kind of input.
-type Feed struct {
-	Channel      string
-	LastReceived time.Time // zero: never
-	Late         bool      // silent for longer than usual
-	Stale        bool
+// newUnitPage returns the page of a unit. The wall shows no factor, visit or link: nobody may
+// read in a corridor why a patient is here.
+func (p *writer) newUnitPage(frame page.Frame, u *readapi.Unit, drawn *layout.Layout, wall bool) *unitPage {
+	out := &unitPage{
+		Frame: frame, Head: p.newHeadline(u), Floor: p.newFloor(u.Verdict, drawn, wall), Feeds: p.listFeeds(u), Outlook: p.newOutlook(u, wall),
+	}
+	out.Clock, out.Held = p.FormatClock(u.At), heldState(u)
+	if n := u.Verdict.Unplaced; n > 0 {
+		out.Unplaced = p.T("unplaced", "n", n)
+	}
+	if wall {
+		return out
+	}
+	out.Axes, out.Help, out.Quality = p.listAxes(u.Verdict), p.listHelp(u), p.listQuality(u.Verdict)
+	look, more := p.selectWorst(u.Verdict)
+	if out.Look = look; more > 0 {
+		out.More = p.T("look.more", "n", more)
+	}
+	out.Why = p.T("axes." + u.Verdict.Level.String())
+	return out
+}
+
+func (s *site) showUnit(w http.ResponseWriter, r *http.Request, session *auth.Session) {
+	u, ok := s.readUnit(w, r, session)
+	if !ok {
+		return
+	}
+	p := s.writer(r, session)
+	frame := s.NewFrame(r, p.Writer, session, p.T("title.unit"))
+	frame.Page = "unit"
+	followStream(&frame, u, session.Base+"/events", false)
+	out := p.newUnitPage(frame, u, s.findLayout(session.Hospital), false)
+	out.MayStaff = s.Acts != nil && session.Role.Covers(users.Charge)
+	page.WritePage(w, r, http.StatusOK, templates.Render("unit", out))
 }
 
 // tooOld is the age from which on nobody may act on a page.
 const tooOld = 30 * time.Minute
 
+// nursesOf returns a demand as a number of nurses.
+func nursesOf(d catalogue.Demand) float64 { return float64(d) / float64(catalogue.Nurse) }
+
 // formatNurses writes a demand with one decimal.
 func (p *writer) formatNurses(d catalogue.Demand) string {
-	return p.FormatNumber(float64(d)/float64(catalogue.Nurse), 1)
+	return p.FormatNumber(nursesOf(d), 1)
 }
 
 // heldState returns the mark of a page that does not show the present; "": it does.
-func (u *Unit) heldState() string {
+func heldState(u *readapi.Unit) string {
 	switch {
 	case u.Stopped.IsZero():
 		return ""
@@ -81,7 +120,7 @@ var shapes = [...]string{"g", "y", "o", "r"}
 // mostPips is how many nurses are drawn. The figures tell a larger number.
 const mostPips = 30
 
-func (p *writer) newHeadline(u *Unit) *headline {
+func (p *writer) newHeadline(u *readapi.Unit) *headline {
 	v := u.Verdict
 	h := &headline{
 		Class: v.Level.String(), Shape: shapes[v.Level], Word: p.T("level." + v.Level.String()),
@@ -94,7 +133,7 @@ func (p *writer) newHeadline(u *Unit) *headline {
 	case run.Since != 0:
 		h.Since = p.T("since", "time", p.FormatMoment(run.Since, u.At))
 	}
-	switch u.heldState() {
+	switch heldState(u) {
 	case "old":
 		h.Old = true
 		fallthrough
@@ -110,7 +149,8 @@ func (p *writer) newHeadline(u *Unit) *headline {
 		h.Figures = append(h.Figures, figure{p.T("onduty"), p.T("unknown"), true})
 		return h
 	}
-	h.Figures = append(h.Figures, figure{p.T("onduty"), strconv.Itoa(int(v.OnDuty)), false}, figure{p.T("short"), strconv.Itoa(int(v.Shortfall)), false})
+	h.Figures = append(h.Figures,
+		figure{p.T("onduty"), strconv.Itoa(int(v.OnDuty)), false}, figure{p.T("short"), strconv.Itoa(int(v.Shortfall)), false})
 	if v.OnDuty+v.Shortfall <= mostPips {
 		for i := range v.OnDuty + v.Shortfall {
 			h.Pips = append(h.Pips, i < v.OnDuty)
@@ -124,63 +164,6 @@ func (p *writer) describeDriver(v *score.Verdict) string {
 		return p.T("axis.none")
 	}
 	return p.T("axis." + v.Driving.String())
-}
-
-// tile is a room on the map.
-type tile struct {
-	ID      int32
-	Label   string
-	Class   string // green … red, empty, blocked, unknown; and stale
-	Shape   string // "": none
-	Color   string // in words, for a screen reader
-	Factors string // names of the factors; "" on the wall
-	Ratio   string // "1:2", or the state of the room
-	Next    string // time of the next change by time alone
-	Score   int32
-	Place   string // classes of its place on the map
-	Door    bool   // drawn at the foot of the room
-}
-
-// shownFactors is how many factors of a room fit on the map.
-const shownFactors = 3
-
-func (p *writer) newTile(r *score.RoomVerdict, wall bool) tile {
-	t := tile{ID: r.ID, Label: cmp.Or(r.Label, strconv.Itoa(int(r.ID))), Score: r.Score}
-	switch {
-	case r.Status == acuity.RoomEmpty:
-		t.Class, t.Ratio = "empty", p.T("room.empty")
-		return t
-	case r.Status == acuity.RoomBlocked:
-		t.Class, t.Ratio = "blocked", p.T("room.blocked")
-		return t
-	case r.Color == acuity.ColorGray:
-		t.Class, t.Ratio = "empty", p.T("room.unknown")
-		return t
-	}
-	t.Class, t.Shape = r.Color.String(), shapes[r.Color-acuity.ColorGreen]
-	t.Color = p.T("color." + t.Class)
-	t.Ratio = r.Demand.Nursing()
-	if r.Demand <= 0 {
-		t.Ratio = p.T("room.noneneeded")
-	}
-	if r.Stale {
-		t.Class += " stale"
-		t.Color += ", " + p.T("room.stale")
-	}
-	if wall {
-		return t
-	}
-	t.Next = p.FormatInstant(r.Next)
-	for i := range r.Factors {
-		if i == shownFactors {
-			break
-		}
-		if i > 0 {
-			t.Factors += ", "
-		}
-		t.Factors += p.FactorName(r.Factors[i].Factor)
-	}
-	return t
 }
 
 // mostLook is how many rooms are listed to look at first. The map shows all.
@@ -208,12 +191,8 @@ type helpRow struct {
 // mostHelp is how many steps that would help are shown.
 const mostHelp = 4
 
-func (p *writer) listHelp(u *Unit) (rows []helpRow) {
-	for i := range u.Help {
-		h := &u.Help[i]
-		if i == mostHelp {
-			break
-		}
+func (p *writer) listHelp(u *readapi.Unit) (rows []helpRow) {
+	for _, h := range u.Help[:min(len(u.Help), mostHelp)] {
 		row := helpRow{Class: h.Level.String(), Shape: shapes[h.Level], To: p.T("help.covered")}
 		switch h.Kind {
 		case help.Nurse:
@@ -292,7 +271,7 @@ func (p *writer) describeAxis(v *score.Verdict, id acuity.Axis) string {
 		return p.T("axis.unknown")
 	}
 	n := v.Numbers(id)
-	nurses := func(sixtieths int64) string { return p.FormatNumber(float64(sixtieths)/float64(catalogue.Nurse), 1) }
+	nurses := func(sixtieths int64) string { return p.formatNurses(catalogue.Demand(sixtieths)) } //nolint:gosec // of a unit
 	switch id {
 	case acuity.AxisStaffing:
 		return p.T("detail.staffing", "needed", nurses(n[0]), "onduty", n[1])
@@ -313,7 +292,8 @@ func (p *writer) describeAxis(v *score.Verdict, id acuity.Axis) string {
 		}
 		return p.T("detail.flow", "moves", n[1], "boarders", n[2])
 	case acuity.AxisSkill:
-		return p.T("detail.skill", "novices", n[0], "experts", n[1], "nurses", n[2], "load", p.FormatNumber(float64(n[3])/100, 2)) //nolint:mnd // hundredths
+		load := p.FormatNumber(float64(n[3])/100, 2) //nolint:mnd // hundredths
+		return p.T("detail.skill", "novices", n[0], "experts", n[1], "nurses", n[2], "load", load)
 	}
 	return ""
 }
@@ -332,7 +312,7 @@ type feedRow struct {
 	Late      bool // silent for longer than usual
 }
 
-func (p *writer) listFeeds(u *Unit) []feedRow {
+func (p *writer) listFeeds(u *readapi.Unit) []feedRow {
 	rows := make([]feedRow, 0, len(u.Feeds))
 	for _, f := range u.Feeds {
 		row := feedRow{Name: p.Or("feed."+f.Channel, f.Channel), Age: p.T("feed.never"), Late: f.Late || f.Stale}

@@ -3,7 +3,6 @@ package web
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"html/template"
 	"net/http"
@@ -52,7 +51,7 @@ type unitRow struct {
 type summary struct {
 	mu   sync.Mutex
 	read time.Time
-	unit *Unit
+	unit *readapi.Unit
 	err  error
 	rows map[string]*unitRow // by language
 }
@@ -141,12 +140,15 @@ var rankOfLevel = [...]string{"4", "3", "1", "0"}
 
 const rankOfUnknown = "2"
 
-func (s *summaries) newRow(t *text.Texts, hospital string, u *Unit, err error) unitRow {
+func (s *summaries) newRow(t *text.Texts, hospital string, u *readapi.Unit, err error) unitRow {
 	p := &writer{page.NewWriter(t, s.cfg.Hospitals, hospital)}
 	if p.HospitalName == "" {
 		p.HospitalName = hospital
 	}
-	row := unitRow{ID: "u-" + hospital, Path: "/app/u/" + url.PathEscape(hospital), Name: p.HospitalName, Class: "none", OnDuty: "?", Silent: true}
+	row := unitRow{
+		ID: "u-" + hospital, Path: "/app/u/" + url.PathEscape(hospital), Name: p.HospitalName,
+		Class: "none", OnDuty: "?", Silent: true,
+	}
 	switch {
 	case errors.Is(err, readapi.ErrNoUnit):
 		row.Word, row.Why = p.T("axis.unknown"), p.T("none")
@@ -186,7 +188,7 @@ func (p *writer) formatPeak(f *forecast.Forecast) string {
 }
 
 // setFeedAge sets the age of the newest feed, or the feed that is late.
-func (row *unitRow) setFeedAge(p *writer, u *Unit) {
+func (row *unitRow) setFeedAge(p *writer, u *readapi.Unit) {
 	var last time.Time
 	late := ""
 	for _, f := range u.Feeds {
@@ -292,9 +294,5 @@ func (s *site) formatRowsEvent(ctx context.Context, p *writer, hospitals []strin
 	if !fresh { // the rows are all
 		said["counts"] = countRows(p.Texts, rows)
 	}
-	data, err := json.Marshal(said)
-	if err != nil {
-		panic(err) // strings alone
-	}
-	return "event: rows\ndata: " + string(data) + "\n\n"
+	return formatEvent("rows", "", said)
 }

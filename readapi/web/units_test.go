@@ -12,7 +12,7 @@ import (
 // hastyUnits fails for a caller that goes away, as a view on a network does.
 type hastyUnits struct{ *fakeUnits }
 
-func (h hastyUnits) Unit(ctx context.Context, hospital string) (*Unit, error) {
+func (h hastyUnits) Unit(ctx context.Context, hospital string) (*readapi.Unit, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

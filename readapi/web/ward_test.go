@@ -3,7 +3,6 @@ package web_test
 import (
 	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -19,12 +18,11 @@ import (
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/score"
+	"svc/internal/admin/layout"
 	"svc/internal/admin/users"
 	"svc/internal/outbound"
 	"svc/readapi"
 	"svc/readapi/web"
-	"svc/readapi/web/apicall"
-	"svc/readapi/web/auth"
 	"svc/readapi/web/signin"
 )
 
@@ -51,9 +49,9 @@ type ward struct {
 	mu      sync.Mutex
 	now     time.Time
 	charts  map[string]*acuity.Chart
-	forms   func(u *web.Unit) // changes what is told of a unit; nil: nothing
+	forms   func(u *readapi.Unit) // changes what is told of a unit; nil: nothing
 	err     error
-	layouts map[string]*web.Layout
+	layouts map[string]*layout.Layout
 	record  recorded
 	users   *users.Register
 	role    users.Role
@@ -65,7 +63,7 @@ type ward struct {
 
 func newWard(t testing.TB, chart *acuity.Chart) *ward {
 	w := &ward{
-		t: t, now: half, charts: map[string]*acuity.Chart{"north": chart}, layouts: map[string]*web.Layout{},
+		t: t, now: half, charts: map[string]*acuity.Chart{"north": chart}, layouts: map[string]*layout.Layout{},
 		users: users.NewRegister(), role: users.Charge, watch: map[chan string][]string{},
 	}
 	w.users.SetUser(users.User{ID: "usr_1", Hospital: "north", Role: users.Charge})
@@ -76,8 +74,9 @@ func newWard(t testing.TB, chart *acuity.Chart) *ward {
 // mount makes the pages, and signs the user in.
 func (w *ward) mount() {
 	r := chi.NewRouter()
+	acts := &web.API{Alerts: func(context.Context, string) ([]outbound.AlertRun, error) { return nil, nil }}
 	web.Mount(r, web.Config{
-		Units: w, Changes: w, Hospitals: w, Layouts: w, Record: &w.record, Links: w, Users: w.users, Seals: plain{}, Acts: w,
+		Units: w, Changes: w, Hospitals: w, Layouts: w, Record: &w.record, Links: w, Users: w.users, Seals: plain{}, Acts: acts,
 		Now: w.clock, Log: slog.New(slog.DiscardHandler),
 	})
 	w.Handler = r
@@ -105,7 +104,7 @@ func (w *ward) at() time.Time {
 }
 
 // Unit implements [web.Units].
-func (w *ward) Unit(_ context.Context, hospital string) (*web.Unit, error) {
+func (w *ward) Unit(_ context.Context, hospital string) (*readapi.Unit, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.read++
@@ -117,7 +116,7 @@ func (w *ward) Unit(_ context.Context, hospital string) (*web.Unit, error) {
 		return nil, readapi.ErrNoUnit
 	}
 	v := score.Judge(chart, acuity.At(w.at()))
-	u := &web.Unit{Version: "g." + time.Duration(v.Version).String(), Verdict: &v, At: w.at()}
+	u := &readapi.Unit{Version: "g." + time.Duration(v.Version).String(), Verdict: &v, At: w.at()}
 	if w.forms != nil {
 		w.forms(u)
 	}
@@ -226,7 +225,7 @@ func (*ward) Hospital(id string) (string, *time.Location, bool) {
 	return "Maternity " + id, chicago, true
 }
 
-func (w *ward) Layout(hospital string) *web.Layout { return w.layouts[hospital] }
+func (w *ward) Layout(hospital string) *layout.Layout { return w.layouts[hospital] }
 
 func (w *ward) FindLink(string) (users.Link, bool) {
 	return users.Link{Hospital: "north", User: "usr_1", Role: w.role, ExpiresAt: half.Add(time.Hour)}, true
@@ -238,16 +237,6 @@ func (w *ward) UseLink(context.Context, string) (users.User, error) {
 }
 
 func (*ward) SignOut(context.Context, string, string) error { return nil }
-
-func (*ward) Staff(context.Context, *auth.Session, json.RawMessage, bool) (*apicall.Refusal, error) {
-	return nil, nil
-}
-
-func (*ward) Acknowledge(context.Context, *auth.Session, string) (*apicall.Refusal, error) {
-	return nil, nil
-}
-
-func (*ward) Episodes(context.Context, string) ([]outbound.AlertRun, error) { return nil, nil }
 
 // plain seals by the name alone.
 type plain struct{}

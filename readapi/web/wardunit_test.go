@@ -9,7 +9,8 @@ import (
 	"svc/acuity/codes"
 	"svc/acuity/forecast"
 	"svc/acuity/help"
-	"svc/readapi/web"
+	"svc/internal/admin/layout"
+	"svc/readapi"
 )
 
 // bed is a room with factors, by their ids; "@" and a duration after one tells for how
@@ -71,21 +72,28 @@ func unit() *acuity.Chart {
 }
 
 // drawn is where the rooms of that unit lie.
-func drawn() *web.Layout {
-	l := &web.Layout{Columns: 9, Rows: 5}
-	at := func(id int32, x, y int) { l.Rooms = append(l.Rooms, web.Place{Room: id, X: x, Y: y, W: 1, H: 1}) }
-	for i, p := range [][2]int{{1, 1}, {2, 1}, {1, 3}, {2, 3}, {3, 1}, {4, 1}, {5, 1}, {6, 1}, {7, 1}, {8, 1}, {9, 1}, {7, 3}, {8, 3}, {9, 3}, {5, 3}, {6, 3}, {1, 5}, {2, 5}, {3, 5}, {4, 5}, {5, 5}, {6, 5}, {7, 5}, {8, 5}} {
+func drawn() *layout.Layout {
+	l := &layout.Layout{Columns: 9, Rows: 5}
+	at := func(id int32, x, y int32) { l.Rooms = append(l.Rooms, layout.Place{Room: id, X: x, Y: y, W: 1, H: 1}) }
+	for i, p := range [][2]int32{{1, 1}, {2, 1}, {1, 3}, {2, 3}, {3, 1}, {4, 1}, {5, 1}, {6, 1}, {7, 1}, {8, 1}, {9, 1}, {7, 3}, {8, 3}, {9, 3}, {5, 3}, {6, 3}, {1, 5}, {2, 5}, {3, 5}, {4, 5}, {5, 5}, {6, 5}, {7, 5}, {8, 5}} {
 		at(int32(i+1), p[0], p[1])
 	}
-	l.Landmarks = []web.Landmark{{"Triage", 1, 2, 2, 1}, {"Labor", 3, 2, 7, 1}, {"Operating rooms", 5, 4, 2, 1}, {"Postpartum", 1, 4, 4, 1}, {"Nurses’ station", 3, 3, 2, 1}, {"Nursery", 9, 5, 1, 1}}
+	l.Landmarks = []layout.Landmark{
+		{Label: "Triage", X: 1, Y: 2, W: 2, H: 1},
+		{Label: "Labor", X: 3, Y: 2, W: 7, H: 1},
+		{Label: "Operating rooms", X: 5, Y: 4, W: 2, H: 1},
+		{Label: "Postpartum", X: 1, Y: 4, W: 4, H: 1},
+		{Label: "Nurses’ station", X: 3, Y: 3, W: 2, H: 1},
+		{Label: "Nursery", X: 9, Y: 5, W: 1, H: 1},
+	}
 	return l
 }
 
 // usual is what is known beside the chart on a usual day.
-func usual(u *web.Unit) {
+func usual(u *readapi.Unit) {
 	u.Forecast = outlook(float64(u.Verdict.Required)/60, u.Verdict.OnDuty)
 	u.Plan = []acuity.Staffing{{AsOf: acuity.At(half.Add(268 * time.Minute)), Nurses: 14}}
-	u.Feeds = []web.Feed{
+	u.Feeds = []readapi.Feed{
 		{Channel: "adt", LastReceived: u.At.Add(-12 * time.Second)},
 		{Channel: "census", LastReceived: u.At.Add(-4 * time.Minute)},
 		{Channel: "clinical", LastReceived: u.At.Add(-31 * time.Second)},

@@ -9,6 +9,7 @@ import (
 	"context"
 	"embed"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -17,18 +18,20 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"svc/acuity/score"
+	"svc/internal/admin/layout"
 	"svc/internal/admin/users"
 	"svc/readapi"
 	"svc/readapi/web/auth"
 	"svc/readapi/web/integrations"
 	"svc/readapi/web/page"
 	"svc/readapi/web/signin"
+	"svc/readapi/web/text"
 )
 
-// Units reads hospitals as they are now. The errors are [readapi.ErrNoUnit] and those that
-// wrap [readapi.ErrAway]; any other one is a fault.
+// Units reads hospitals as they are now: [readapi.Reads]. The errors are [readapi.ErrNoUnit] and those
+// that wrap [readapi.ErrAway]; any other one is a fault.
 type Units interface {
-	Unit(ctx context.Context, hospital string) (*Unit, error)
+	Unit(ctx context.Context, hospital string) (*readapi.Unit, error)
 	// Room returns the parts of the score of a room, and its changes by time alone within a
 	// duration; nil: there is no such room.
 	Room(ctx context.Context, hospital string, room int32, within time.Duration) (*readapi.RoomAhead, error)
@@ -37,7 +40,7 @@ type Units interface {
 // Layouts reads the maps of units.
 type Layouts interface {
 	// Layout returns the map of a hospital; nil: nobody has drawn it.
-	Layout(hospital string) *Layout
+	Layout(hospital string) *layout.Layout
 }
 
 // Config is what the pages need.
@@ -56,7 +59,7 @@ type Config struct {
 	// too many, with the time to wait. nil: there is no limit.
 	Stranger func(r *http.Request) (retry time.Duration, ok bool)
 	Seals    auth.Seals // nil: nobody can sign in
-	Acts     Acts       // nil: nobody may act on these pages
+	Acts     *API       // nil: nobody may act on these pages
 	// Administration is the API of the pages of administrators; nil: this process has none.
 	Administration *integrations.Administration
 	// Ends is done when the process leaves: streams end then. nil: never.
@@ -116,9 +119,9 @@ func (s *site) mountUnit(r chi.Router, base string) {
 	r.Get(base+"/trends", s.RequireRole(users.Viewer, s.showTrends))
 	r.Get(base+"/trends.csv", s.RequireRole(users.Viewer, s.downloadTrends))
 	r.Get(base+"/print", s.RequireRole(users.Viewer, s.showSheet))
-	r.Post(base+"/staffing", s.RequireRole(users.Charge, actPages{s}.setStaffing))
-	r.Get(base+"/alerts", s.RequireRole(users.Charge, actPages{s}.listAlerts))
-	r.Post(base+"/alerts/{id}", s.RequireRole(users.Charge, actPages{s}.acknowledgeAlert))
+	r.Post(base+"/staffing", s.RequireRole(users.Charge, s.requireActs(s.setStaffing)))
+	r.Get(base+"/alerts", s.RequireRole(users.Charge, s.requireActs(s.listAlerts)))
+	r.Post(base+"/alerts/{id}", s.RequireRole(users.Charge, s.requireActs(s.acknowledgeAlert)))
 	integrations.Mount(r, base, s.Site, integrations.Config{
 		Administration: s.Administration, Verdict: s.verdictOf, Secure: s.Secure, Now: s.Now, Log: s.Log,
 	})
@@ -148,7 +151,7 @@ func (s *site) writer(r *http.Request, session *auth.Session) *writer {
 }
 
 // readUnit returns the unit of a session. It returns false after it has answered why not.
-func (s *site) readUnit(w http.ResponseWriter, r *http.Request, session *auth.Session) (*Unit, bool) {
+func (s *site) readUnit(w http.ResponseWriter, r *http.Request, session *auth.Session) (*readapi.Unit, bool) {
 	u, err := s.Units.Unit(r.Context(), session.Hospital)
 	if err == nil {
 		return u, true
@@ -176,4 +179,17 @@ func (s *site) readUnit(w http.ResponseWriter, r *http.Request, session *auth.Se
 	}
 	page.WritePage(w, r, status, n.Render())
 	return nil, false
+}
+
+// firstSteps returns the commands that lead a hospital without records to its first
+// picture.
+func firstSteps(t *text.Texts, hospital string) []page.Step {
+	const post = `curl $SVC/api/ingest/%s -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '%s'`
+	const census = `{"totalRooms":12,"rooms":[` +
+		`{"roomId":1,"roomLabel":"LDR 1","area":"L&D","status":"occupied","primaryFactor":"labor-standard"}]}`
+	return []page.Step{
+		{Say: t.T("none.key"), Command: "svc keys mint --hospital " + hospital + " --name first --scopes ingest:census,ingest:staffing"},
+		{Say: t.T("none.census"), Command: fmt.Sprintf(post, "census", census)},
+		{Say: t.T("none.staffing"), Command: fmt.Sprintf(post, "staffing", `{"nursesOnDuty":3,"callStaffAvailable":false}`)},
+	}
 }

@@ -66,7 +66,8 @@ func (a *Tokens) Lookup(token string) (access.Key, bool) {
 	key := access.Key{
 		ID: who.User, Source: source, Hospital: who.Hospital, Name: user.Label, Scopes: who.Scopes, Rate: rate, Burst: burst,
 	}
-	return key, known && user.May(now) && user.Role.Covers(users.Charge) && (who.Role == "" || user.Role.Covers(who.Role)) && now.Before(until) && until.Before(now.Add(2*lifetime))
+	may := known && user.May(now) && user.Role.Covers(users.Charge) && (who.Role == "" || user.Role.Covers(who.Role))
+	return key, may && now.Before(until) && until.Before(now.Add(2*lifetime))
 }
 
 // Token returns a token for a person, valid for one minute.
@@ -76,7 +77,8 @@ func (a *Tokens) Token(hospital, user string, scope access.Scope) string {
 
 // AdminToken returns a token for an administrator, valid for one minute.
 func (a *Tokens) AdminToken(hospital, user string) string {
-	return a.tokenOf(actor{User: user, Hospital: hospital, Role: users.Admin, Scopes: []access.Scope{access.Admin, access.ReadStatus, access.ReadUnitState, access.ReadPredict}})
+	scopes := []access.Scope{access.Admin, access.ReadStatus, access.ReadUnitState, access.ReadPredict}
+	return a.tokenOf(actor{User: user, Hospital: hospital, Role: users.Admin, Scopes: scopes})
 }
 
 func (a *Tokens) tokenOf(who actor) string {

@@ -6,11 +6,13 @@
 package chart
 
 import (
+	"fmt"
 	"html"
 	"html/template"
 	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // canvas collects the elements of one figure.
@@ -18,44 +20,53 @@ type canvas struct{ strings.Builder }
 
 func newCanvas(width, height int, class, title string) *canvas {
 	c := &canvas{}
-	c.raw(`<svg class="chart` + class + `" viewBox="0 0 ` + strconv.Itoa(width) + ` ` + strconv.Itoa(height) + `" role="img" aria-label="` + html.EscapeString(title) + `">`)
+	c.add(`<svg class="chart%s" viewBox="0 0 %d %d" role="img" aria-label="%s">`, class, width, height, html.EscapeString(title))
 	return c
 }
 
-func (c *canvas) raw(s string) { c.WriteString(s) }
+// add writes markup. Words in it are escaped.
+func (c *canvas) add(format string, values ...any) { fmt.Fprintf(c, format, values...) }
 
 // path draws a line through points, or fills what they enclose.
-func (c *canvas) path(class, d string) { c.raw(`<path class="` + class + `" d="` + d + `"/>`) }
+func (c *canvas) path(class, d string) { c.add(`<path class="%s" d="%s"/>`, class, d) }
+
+// line draws a line through points.
+func (c *canvas) line(class string, points ...point) { c.path(class, line(points...)) }
+
+// dot marks a point.
+func (c *canvas) dot(x, y, radius float64) {
+	c.add(`<circle class="dot" cx="%s" cy="%s" r="%s"/>`, number(x), number(y), number(radius))
+}
 
 // text writes words at a point. Anchor is start, middle or end.
 func (c *canvas) text(class, anchor string, x, y float64, words string) {
 	if words == "" {
 		return
 	}
-	c.raw(`<text`)
 	if class != "" {
-		c.raw(` class="` + class + `"`)
+		class = ` class="` + class + `"`
 	}
-	c.raw(` x="` + number(x) + `" y="` + number(y) + `"`)
-	if anchor != "start" {
-		c.raw(` text-anchor="` + anchor + `"`)
+	if anchor == "start" {
+		anchor = ""
+	} else {
+		anchor = ` text-anchor="` + anchor + `"`
 	}
-	c.raw(`>` + html.EscapeString(words) + `</text>`)
+	c.add(`<text%s x="%s" y="%s"%s>%s</text>`, class, number(x), number(y), anchor, html.EscapeString(words))
 }
 
 // shape draws the shape of a level in a square.
 func (c *canvas) shape(level int, x, y, size float64) {
 	of := letters[level]
-	c.raw(`<svg class="sw f` + of + `" x="` + number(x) + `" y="` + number(y) + `" width="` + number(size) + `" height="` + number(size) + `"><use href="#` + of + `"/></svg>`)
+	c.add(`<svg class="sw f%s" x="%s" y="%s" width="%[4]s" height="%[4]s"><use href="#%[1]s"/></svg>`, of, number(x), number(y), number(size))
 }
 
 // rect fills a rectangle.
 func (c *canvas) rect(class string, x, y, width, height float64) {
-	c.raw(`<rect class="` + class + `" x="` + number(x) + `" y="` + number(y) + `" width="` + number(width) + `" height="` + number(height) + `"/>`)
+	c.add(`<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`, class, number(x), number(y), number(width), number(height))
 }
 
 func (c *canvas) done() template.HTML {
-	c.raw(`</svg>`)
+	c.add(`</svg>`)
 	return template.HTML(c.String()) //nolint:gosec // all words were escaped
 }
 
@@ -72,16 +83,28 @@ type point struct{ x, y float64 }
 
 // line is the path through points.
 func line(points ...point) string {
-	var b strings.Builder
+	all := make([]string, len(points))
 	for i, p := range points {
-		if i == 0 {
-			b.WriteByte('M')
-		} else {
-			b.WriteByte(' ')
-		}
-		b.WriteString(number(p.x) + " " + number(p.y))
+		all[i] = number(p.x) + " " + number(p.y)
 	}
-	return b.String()
+	return "M" + strings.Join(all, " ")
+}
+
+// block is the outline of a rectangle.
+func block(left, right, top, foot float64) string {
+	return fmt.Sprintf("M%s %sH%sV%sH%[1]sz", number(left), number(top), number(right), number(foot))
+}
+
+// held returns the corners of a line through values that hold until the next one, the last until end.
+func held(n int, at func(i int) point, end float64) (points []point) {
+	for i := range n {
+		p, until := at(i), end
+		if i+1 < n {
+			until = at(i + 1).x
+		}
+		points = append(points, p, point{until, p.y})
+	}
+	return points
 }
 
 // scale maps a range of values to a range of coordinates.
@@ -91,8 +114,14 @@ func (s scale) at(v float64) float64 {
 	return s.begin + (v-s.from)/(s.to-s.from)*(s.end-s.begin)
 }
 
-// ticks are round numbers from low to high, about count of them, and the range that
-// they span.
+// timeScale maps a span of time to a range of coordinates.
+func timeScale(from, to time.Time, begin, end float64) scale {
+	return scale{float64(from.Unix()), float64(to.Unix()), begin, end}
+}
+
+func (s scale) atTime(t time.Time) float64 { return s.at(float64(t.Unix())) }
+
+// ticks returns round numbers, about so many. The first is at most low, the last at least high.
 func ticks(low, high float64, count int) []float64 {
 	if high <= low {
 		high = low + 1

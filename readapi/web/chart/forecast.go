@@ -22,8 +22,6 @@ type Forecast struct {
 	Clock  func(time.Time) string // of the unit
 	Words  ForecastWords
 	Wall   bool // it is read from afar: few words, large ones
-
-	left, right, foot, words float64 // of the field, and the height of words
 }
 
 // ForecastWords are the labels.
@@ -49,100 +47,16 @@ type Band struct {
 // fieldTop is where the field of a forecast begins on its canvas.
 const fieldTop = 10
 
-// canvas begins the figure, and says where its field lies.
-func (f *Forecast) canvas() *canvas {
-	if f.Wall {
-		f.left, f.right, f.foot, f.words = 48, 790, 228, 19
-		return newCanvas(940, 262, "", f.Title)
-	}
-	f.left, f.right, f.foot, f.words = 34, 742, 244, 13
-	return newCanvas(860, 270, " wide", f.Title)
-}
+// forecastFigure is a forecast as it is drawn.
+type forecastFigure struct {
+	*Forecast
+	*canvas
 
-// SVG draws the figure; "" if nothing lies ahead. The band is filled by what it means: covered, or so many
-// nurses short of those on duty then.
-func (f *Forecast) SVG() template.HTML {
-	if len(f.Ahead) < 2 || !f.Ahead[len(f.Ahead)-1].At.After(f.Now) {
-		return ""
-	}
-	c := f.canvas()
-	begin, end := f.Now, f.Ahead[len(f.Ahead)-1].At
-	if len(f.Was) > 0 && f.Was[0].At.Before(begin) {
-		begin = f.Was[0].At
-	}
-	x := scale{float64(begin.Unix()), float64(end.Unix()), f.left, f.right}
-	at := func(t time.Time) float64 { return x.at(float64(t.Unix())) }
-	count := 5
-	if f.Wall {
-		count = 3
-	}
-	marks := ticks(f.lowest(), f.highest(), count)
-	y := scale{marks[0], marks[len(marks)-1], f.foot, fieldTop}
-
-	f.axes(c, x, y, marks)
-	f.band(c, at, y)
-	duty := f.duty(begin, end)
-	f.shortfalls(c, at, y, duty)
-	f.lines(c, at, y, duty)
-	return c.done()
-}
-
-// lowest and highest are the bounds of everything drawn.
-func (f *Forecast) lowest() float64 {
-	low := math.Inf(1)
-	f.each(func(v float64) { low = math.Min(low, v) })
-	return math.Max(low-1, 0)
-}
-
-func (f *Forecast) highest() float64 {
-	high := math.Inf(-1)
-	f.each(func(v float64) { high = math.Max(high, v) })
-	return high
-}
-
-func (f *Forecast) each(see func(float64)) {
-	for _, s := range f.Was {
-		see(s.Nurses)
-	}
-	for _, b := range f.Ahead {
-		see(b.Low)
-		see(b.High)
-	}
-	for _, s := range f.OnDuty {
-		see(s.Nurses)
-	}
-}
-
-// axes draws the scale of nurses and the full hours of the unit.
-func (f *Forecast) axes(c *canvas, x, y scale, marks []float64) {
-	for i, v := range marks {
-		if i > 0 && i < len(marks)-1 {
-			c.path("thr", line(point{f.left, y.at(v)}, point{f.right, y.at(v)}))
-		}
-	}
-	c.path("ax", line(point{f.left, f.foot}, point{f.right, f.foot}))
-	for _, v := range marks {
-		c.text("", "end", f.left-10, y.at(v)+f.words*.38, strconv.Itoa(int(v)))
-	}
-	const every = 2 * time.Hour
-	first := time.Unix(int64(x.from), 0).UTC().Truncate(time.Hour).Add(time.Hour)
-	for t := first; float64(t.Unix()) <= x.to; t = t.Add(every) {
-		at := x.at(float64(t.Unix()))
-		c.path("ax", "M"+number(at)+" "+number(f.foot)+"v6")
-		c.text("", "middle", at, f.foot+8+f.words*1.1, f.Clock(t))
-	}
-}
-
-// band makes the clip of what may be needed.
-func (f *Forecast) band(c *canvas, at func(time.Time) float64, y scale) {
-	outline := make([]point, 0, 2*len(f.Ahead))
-	for _, b := range f.Ahead {
-		outline = append(outline, point{at(b.At), y.at(b.High)})
-	}
-	for _, b := range slices.Backward(f.Ahead) {
-		outline = append(outline, point{at(b.At), y.at(b.Low)})
-	}
-	c.raw(`<clipPath id="band"><path d="` + line(outline...) + `z"/></clipPath>`)
+	left, right, foot float64 // of the field
+	words             float64 // height of words
+	x, y              scale
+	marks             []float64 // on the scale of nurses
+	duty              []step
 }
 
 // step is a number of nurses on duty for a while.
@@ -151,8 +65,52 @@ type step struct {
 	nurses   float64
 }
 
-// duty is the plan cut to what is drawn.
-func (f *Forecast) duty(begin, end time.Time) (all []step) {
+// SVG draws the figure; "" if nothing lies ahead. The band is filled by what it means: covered, or so
+// many nurses short of those on duty then.
+func (f *Forecast) SVG() template.HTML {
+	if len(f.Ahead) < 2 || !f.Ahead[len(f.Ahead)-1].At.After(f.Now) {
+		return ""
+	}
+	g := &forecastFigure{Forecast: f, left: 34, right: 742, foot: 244, words: 13}
+	count := 5
+	if f.Wall {
+		g.left, g.right, g.foot, g.words, count = 48, 790, 228, 19, 3
+		g.canvas = newCanvas(940, 262, "", f.Title)
+	} else {
+		g.canvas = newCanvas(860, 270, " wide", f.Title)
+	}
+	begin, end := f.Now, f.Ahead[len(f.Ahead)-1].At
+	if len(f.Was) > 0 && f.Was[0].At.Before(begin) {
+		begin = f.Was[0].At
+	}
+	low, high := f.bounds()
+	g.marks = ticks(low, high, count)
+	g.x, g.y = timeScale(begin, end, g.left, g.right), scale{g.marks[0], g.marks[len(g.marks)-1], g.foot, fieldTop}
+	g.duty = f.planWithin(begin, end)
+	g.drawAxes()
+	g.clipBand()
+	g.fillBand()
+	g.drawLines()
+	g.labelLines()
+	return g.done()
+}
+
+// bounds returns the bounds of everything drawn, with a nurse of space below.
+func (f *Forecast) bounds() (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	see := func(v float64) { low, high = math.Min(low, v), math.Max(high, v) }
+	for _, s := range slices.Concat(f.Was, f.OnDuty) {
+		see(s.Nurses)
+	}
+	for _, b := range f.Ahead {
+		see(b.Low)
+		see(b.High)
+	}
+	return math.Max(low-1, 0), high
+}
+
+// planWithin returns the nurses on duty, cut to what is drawn.
+func (f *Forecast) planWithin(begin, end time.Time) (all []step) {
 	for i, s := range f.OnDuty {
 		one := step{s.At, end, s.Nurses}
 		if i+1 < len(f.OnDuty) {
@@ -171,124 +129,194 @@ func (f *Forecast) duty(begin, end time.Time) (all []step) {
 	return all
 }
 
-// shortfalls fills the band by the nurses that would be short.
-func (f *Forecast) shortfalls(c *canvas, at func(time.Time) float64, y scale, duty []step) {
-	c.raw(`<g clip-path="url(#band)" class="soft">`)
-	if len(duty) == 0 {
-		c.path("fl", block(at(f.Now), at(f.Ahead[len(f.Ahead)-1].At), fieldTop, f.foot))
+// drawAxes draws the scale of nurses and the full hours of the unit.
+func (g *forecastFigure) drawAxes() {
+	for _, v := range g.marks[1 : len(g.marks)-1] {
+		g.line("thr", point{g.left, g.y.at(v)}, point{g.right, g.y.at(v)})
+	}
+	g.line("ax", point{g.left, g.foot}, point{g.right, g.foot})
+	for _, v := range g.marks {
+		g.text("", "end", g.left-10, g.y.at(v)+g.words*.38, strconv.Itoa(int(v)))
+	}
+	const every = 2 * time.Hour
+	first := time.Unix(int64(g.x.from), 0).UTC().Truncate(time.Hour).Add(time.Hour)
+	for t := first; float64(t.Unix()) <= g.x.to; t = t.Add(every) {
+		at := g.x.atTime(t)
+		g.path("ax", "M"+number(at)+" "+number(g.foot)+"v6")
+		g.text("", "middle", at, g.foot+8+g.words*1.1, g.Clock(t))
+	}
+}
+
+// clipBand makes the clip of what may be needed.
+func (g *forecastFigure) clipBand() {
+	outline := make([]point, 0, 2*len(g.Ahead))
+	for _, b := range g.Ahead {
+		outline = append(outline, point{g.x.atTime(b.At), g.y.at(b.High)})
+	}
+	for _, b := range slices.Backward(g.Ahead) {
+		outline = append(outline, point{g.x.atTime(b.At), g.y.at(b.Low)})
+	}
+	g.add(`<clipPath id="band"><path d="%sz"/></clipPath>`, line(outline...))
+}
+
+// fillBand fills the band by the nurses that would be short.
+func (g *forecastFigure) fillBand() {
+	g.add(`<g clip-path="url(#band)" class="soft">`)
+	if len(g.duty) == 0 {
+		g.path("fl", block(g.x.atTime(g.Now), g.x.atTime(g.Ahead[len(g.Ahead)-1].At), fieldTop, g.foot))
 	}
 	for short, letter := range letters {
-		for _, d := range duty {
-			if !d.to.After(f.Now) {
+		for _, d := range g.duty {
+			if !d.to.After(g.Now) {
 				continue
 			}
 			from := d.from
-			if from.Before(f.Now) {
-				from = f.Now
+			if from.Before(g.Now) {
+				from = g.Now
 			}
-			top, foot := y.at(d.nurses+float64(short)), y.at(d.nurses+float64(short)-1)
+			top, foot := g.y.at(d.nurses+float64(short)), g.y.at(d.nurses+float64(short)-1)
 			switch short {
 			case 0:
-				foot = f.foot
+				foot = g.foot
 			case len(letters) - 1:
 				top = fieldTop
 			}
-			if top, foot = math.Max(top, fieldTop), math.Min(foot, f.foot); top < foot {
-				c.path("f"+letter, block(at(from), at(d.to), top, foot))
+			if top, foot = math.Max(top, fieldTop), math.Min(foot, g.foot); top < foot {
+				g.path("f"+letter, block(g.x.atTime(from), g.x.atTime(d.to), top, foot))
 			}
 		}
 	}
-	c.raw(`</g>`)
+	g.add(`</g>`)
 }
 
-func block(left, right, top, foot float64) string {
-	return "M" + number(left) + " " + number(top) + "H" + number(right) + "V" + number(foot) + "H" + number(left) + "z"
+// drawLines draws who is on duty, what was needed, what is likely, and now.
+func (g *forecastFigure) drawLines() {
+	if len(g.duty) > 0 {
+		g.line("duty", held(len(g.duty), func(i int) point {
+			return point{g.x.atTime(g.duty[i].from), g.y.at(g.duty[i].nurses)}
+		}, g.x.atTime(g.duty[len(g.duty)-1].to))...)
+	}
+	if len(g.Was) > 0 {
+		g.line("was", held(len(g.Was), func(i int) point {
+			return point{g.x.atTime(g.Was[i].At), g.y.at(g.Was[i].Nurses)}
+		}, g.x.atTime(g.Now))...)
+	}
+	likely := make([]point, len(g.Ahead))
+	for i, b := range g.Ahead {
+		likely[i] = point{g.x.atTime(b.At), g.y.at(b.Likely)}
+	}
+	g.line("cas", likely...)
+	g.line("p50", likely...)
+	now := likely[0]
+	g.line("now", point{now.x, fieldTop}, point{now.x, g.foot})
+	g.dot(now.x, now.y, 5.5)
 }
 
-// lines draws what was, what is likely, who is on duty, and the labels.
-func (f *Forecast) lines(c *canvas, at func(time.Time) float64, y scale, duty []step) {
-	if len(duty) > 0 {
-		points := make([]point, 0, 2*len(duty))
-		for _, d := range duty {
-			points = append(points, point{at(d.from), y.at(d.nurses)}, point{at(d.to), y.at(d.nurses)})
-		}
-		c.path("duty", line(points...))
+// labelLines writes the words of now, of the highest need, and of who is on duty.
+func (g *forecastFigure) labelLines() {
+	now := point{g.x.atTime(g.Ahead[0].At), g.y.at(g.Ahead[0].Likely)}
+	taken := g.left        // by the words of now
+	if now.x-g.left > 90 { //nolint:mnd // room for the words
+		g.text("k", "end", now.x-10, now.y-7, g.Words.Now)
+	} else {
+		g.text("k", "start", now.x+10, now.y-7, g.Words.Now)
+		taken = now.x + 8*g.words
 	}
-	if len(f.Was) > 0 {
-		var points []point
-		for i, s := range f.Was {
-			until := f.Now
-			if i+1 < len(f.Was) {
-				until = f.Was[i+1].At
-			}
-			points = append(points, point{at(s.At), y.at(s.Nurses)}, point{at(until), y.at(s.Nurses)})
-		}
-		c.path("was", line(points...))
-	}
-	likely := make([]point, len(f.Ahead))
-	highest := f.Ahead[0]
-	for i, b := range f.Ahead {
-		likely[i] = point{at(b.At), y.at(b.Likely)}
+	highest := g.Ahead[0]
+	for _, b := range g.Ahead {
 		if b.High > highest.High {
 			highest = b
 		}
 	}
-	c.path("cas", line(likely...))
-	c.path("p50", line(likely...))
-	now := likely[0]
-	c.path("now", line(point{now.x, fieldTop}, point{now.x, f.foot}))
-	c.raw(`<circle class="dot" cx="` + number(now.x) + `" cy="` + number(now.y) + `" r="5.5"/>`)
-	taken := f.left        // by the words of now
-	if now.x-f.left > 90 { //nolint:mnd // room for the words
-		c.text("k", "end", now.x-10, now.y-7, f.Words.Now)
-	} else {
-		c.text("k", "start", now.x+10, now.y-7, f.Words.Now)
-		taken = now.x + 8*f.words
+	peak, top := g.x.atTime(highest.At), math.Max(g.y.at(highest.High)-7, fieldTop+12)
+	switch { // within the field, right of what is taken
+	case peak > g.right-4*g.words:
+		g.text("k", "end", g.right, top, g.Words.Highest)
+	case peak < taken:
+		g.text("k", "start", taken, top, g.Words.Highest)
+	default:
+		g.text("k", "middle", peak, top, g.Words.Highest)
 	}
-	top := math.Max(y.at(highest.High)-7, fieldTop+12)
-	f.label(c, at(highest.At), top, taken)
-	for i, d := range duty {
-		if i >= len(f.Words.OnDuty) || at(d.to)-at(d.from) < 7*f.words {
+	for i, d := range g.duty {
+		from, to, height := g.x.atTime(d.from), g.x.atTime(d.to), g.y.at(d.nurses)
+		if i >= len(g.Words.OnDuty) || to-from < 7*g.words {
 			continue
 		}
-		words := f.Words.OnDuty[len(f.Words.OnDuty)-len(duty)+i]
-		if i == 0 { // at its end: the words of now stand at its beginning
-			below := y.at(d.nurses) - 6
-			if math.Abs(below-top) < 1.3*f.words && at(d.to)-at(highest.At) < 14*f.words { // both would stand there
-				below = y.at(d.nurses) + f.words*1.2
-				if below-top < 1.3*f.words {
-					below = top + 1.3*f.words
-				}
-			}
-			c.text("k", "end", at(d.to)-8, below, words)
-		} else {
-			c.text("k", "start", at(d.from)+8, y.at(d.nurses)+f.words*1.2, words)
+		words := g.Words.OnDuty[len(g.Words.OnDuty)-len(g.duty)+i]
+		if i > 0 {
+			g.text("k", "start", from+8, height+g.words*1.2, words)
+			continue
 		}
+		at := height - 6                                            // at its end: the words of now stand at its beginning
+		if math.Abs(at-top) < 1.3*g.words && to-peak < 14*g.words { // the words of the highest need stand there
+			at = max(height+g.words*1.2, top+1.3*g.words)
+		}
+		g.text("k", "end", to-8, at, words)
 	}
-	if len(duty) > 0 {
-		f.legend(c, y.at(duty[len(duty)-1].nurses))
-	}
-}
-
-// label says how high it may go, within the field and right of what is taken.
-func (f *Forecast) label(c *canvas, x, y, taken float64) {
-	switch {
-	case x > f.right-4*f.words:
-		c.text("k", "end", f.right, y, f.Words.Highest)
-	case x < taken:
-		c.text("k", "start", taken, y, f.Words.Highest)
-	default:
-		c.text("k", "middle", x, y, f.Words.Highest)
+	if len(g.duty) > 0 {
+		g.drawLegend(g.y.at(g.duty[len(g.duty)-1].nurses))
 	}
 }
 
-// legend says beside the field what the fills mean, from the line of who is on duty up.
-func (f *Forecast) legend(c *canvas, base float64) {
-	row := f.words * 1.6
-	base = math.Min(math.Max(base, fieldTop+3.5*row), f.foot-row)
-	for short, words := range f.Words.Short {
+// drawLegend says beside the field what the fills mean, from the line of who is on duty up.
+func (g *forecastFigure) drawLegend(base float64) {
+	row := g.words * 1.6
+	base = math.Min(math.Max(base, fieldTop+3.5*row), g.foot-row)
+	for short, words := range g.Words.Short {
 		y := base + row/2 - float64(short)*row
-		c.shape(short, f.right+12, y, f.words*.85)
-		c.text("", "start", f.right+18+f.words, y+f.words*.75, words)
+		g.shape(short, g.right+12, y, g.words*.85)
+		g.text("", "start", g.right+18+g.words, y+g.words*.75, words)
 	}
+}
+
+// Levels is how likely each level is at some instants ahead.
+type Levels struct {
+	Title   string
+	Columns []LevelColumn
+}
+
+// LevelColumn is one instant. The shares add up to 1, green first; Likely is the level
+// that the forecast names.
+type LevelColumn struct {
+	At     string
+	Shares [4]float64
+	Likely int
+}
+
+// SVG draws a column for each instant, green at its foot.
+func (l *Levels) SVG() template.HTML {
+	const width, height, top, foot, gap = 760.0, 150.0, 28.0, 118.0, 6.0
+	if len(l.Columns) == 0 {
+		return ""
+	}
+	c := newCanvas(width, height, " wide", l.Title)
+	each := width / float64(len(l.Columns))
+	for i, column := range l.Columns {
+		left, right := float64(i)*each+gap/2, float64(i+1)*each-gap/2
+		c.add(`<g class="soft">`)
+		y := foot
+		for level, share := range column.Shares {
+			if share > 0 {
+				c.path("f"+letters[level], block(left, right, y-share*(foot-top), y))
+				y -= share * (foot - top)
+			}
+		}
+		c.add(`</g>`)
+		c.shape(column.Likely, (left+right)/2-7, 6, 14)
+		c.text("", "middle", (left+right)/2, foot+22, column.At)
+	}
+	return c.done()
+}
+
+// Meter is a bar that is filled to a share of 1, with marks at each quarter.
+func Meter(share float64) template.HTML {
+	return meter(`<path class="fi" d="M0 2h` + number(200*min(max(share, 0), 1)) + `v4H0z"/>`) //nolint:mnd // its width
+}
+
+// UnknownMeter is a bar without a fill: the share is not known.
+func UnknownMeter() template.HTML { return meter(`<path class="hat" d="M0 4h200"/>`) }
+
+func meter(fill string) template.HTML {
+	return template.HTML(`<svg class="m" viewBox="0 0 200 8" preserveAspectRatio="none" aria-hidden="true">` + //nolint:gosec // ours
+		`<path class="fl" d="M0 3h200v2H0z"/><path class="fi" d="M50 0v8h1V0zM100 0v8h1V0zM150 0v8h1V0z"/>` + fill + `</svg>`)
 }

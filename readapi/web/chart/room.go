@@ -40,7 +40,7 @@ func (c *canvas) name(i int, name string) {
 
 // mark draws a line through all rows with words at its foot.
 func (c *canvas) mark(x, foot float64, words string) {
-	c.path("was", line(point{x, rowsTop - 6}, point{x, foot}))
+	c.line("was", point{x, rowsTop - 6}, point{x, foot})
 	anchor := "middle"
 	if x > rowsWidth-60 {
 		anchor, x = "end", rowsWidth
@@ -78,7 +78,7 @@ func (l *Ladder) SVG() template.HTML {
 		nurses float64
 		words  string
 	}{{1.0 / 3, "1:3"}, {.5, "1:2"}, {1, "1:1"}, {2, "2:1"}} {
-		c.path("grid", line(point{x.at(mark.nurses), rowsTop - 8}, point{x.at(mark.nurses), foot}))
+		c.line("grid", point{x.at(mark.nurses), rowsTop - 8}, point{x.at(mark.nurses), foot})
 		anchor := "middle"
 		switch mark.words {
 		case "1:3":
@@ -134,7 +134,7 @@ func (s *Sum) SVG() template.HTML {
 	const right = rowsWidth - 50
 	x := scale{0, s.Most, rowsLeft, right}
 	for _, at := range []float64{0, 20, 40, 60} {
-		c.path("grid", line(point{x.at(at), rowsTop - 8}, point{x.at(at), foot}))
+		c.line("grid", point{x.at(at), rowsTop - 8}, point{x.at(at), foot})
 		c.text("", "middle", x.at(at), rowsTop-14, number(at))
 	}
 	sum := 0.0
@@ -188,7 +188,7 @@ func (s *Score) SVG() template.HTML {
 	}
 	if s.NextSays != "" {
 		at := x.at(float64(s.Next))
-		c.path("now", line(point{at, 50}, point{at, 72}))
+		c.line("now", point{at, 50}, point{at, 72})
 		switch {
 		case at < 100:
 			c.text("k", "start", math.Max(at, 24), 90, s.NextSays)
@@ -224,39 +224,31 @@ func (s *Steps) SVG() template.HTML {
 	for _, step := range s.Steps {
 		most = math.Max(most, step.Nurses)
 	}
-	x, y := scale{float64(s.From.Unix()), float64(s.To.Unix()), left, right}, scale{0, most, foot, top}
-	at := func(t time.Time) float64 { return x.at(float64(t.Unix())) }
+	x, y := timeScale(s.From, s.To, left, right), scale{0, most, foot, top}
 	for _, mark := range []struct {
 		nurses float64
 		words  string
 	}{{.5, "1:2"}, {1, "1:1"}, {2, "2:1"}} {
 		if mark.nurses <= most && y.at(mark.nurses) < foot-12 {
-			c.path("grid", line(point{left, y.at(mark.nurses)}, point{right, y.at(mark.nurses)}))
+			c.line("grid", point{left, y.at(mark.nurses)}, point{right, y.at(mark.nurses)})
 			c.text("", "end", left-8, y.at(mark.nurses)+4, mark.words)
 		}
 	}
 	for t := s.From.Truncate(time.Hour).Add(time.Hour); !t.After(s.To); t = t.Add(time.Hour) {
-		if at(t) < right-16 {
-			c.text("", "middle", at(t), 144, s.Clock(t))
+		if x.atTime(t) < right-16 {
+			c.text("", "middle", x.atTime(t), 144, s.Clock(t))
 		}
 	}
-	c.path("ax", line(point{left, foot}, point{right, foot}))
-	points := make([]point, 0, 2*len(s.Steps))
-	for i, step := range s.Steps {
-		until := s.To
-		if i+1 < len(s.Steps) {
-			until = s.Steps[i+1].At
-		}
-		points = append(points, point{at(step.At), y.at(step.Nurses)}, point{at(until), y.at(step.Nurses)})
-	}
-	c.path("was", line(points...))
+	c.line("ax", point{left, foot}, point{right, foot})
+	place := func(i int) point { return point{x.atTime(s.Steps[i].At), y.at(s.Steps[i].Nurses)} }
+	c.line("was", held(len(s.Steps), place, right)...)
 	free := 0.0 // where words have room
 	for i, step := range s.Steps {
 		if i == 0 {
 			continue
 		}
-		c.raw(`<circle class="dot" cx="` + number(at(step.At)) + `" cy="` + number(y.at(step.Nurses)) + `" r="6"/>`)
-		if left := at(step.At) + 10; left >= free && left < right-90 {
+		c.dot(x.atTime(step.At), y.at(step.Nurses), 6)
+		if left := x.atTime(step.At) + 10; left >= free && left < right-90 {
 			c.text("k", "start", left, y.at(step.Nurses)-9, step.Says)
 			free = left + 96
 		}

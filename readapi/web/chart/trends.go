@@ -43,29 +43,28 @@ func (p *Past) SVG() template.HTML {
 		}
 	}
 	marks := ticks(math.Max(low-1, 0), high, 5) //nolint:mnd // about five lines
-	x := scale{float64(p.From.Unix()), float64(p.To.Unix()), left, width}
+	x := timeScale(p.From, p.To, left, width)
 	y := scale{marks[0], marks[len(marks)-1], foot, top}
 	for _, v := range marks {
-		c.path("thr", line(point{left, y.at(v)}, point{width, y.at(v)}))
+		c.line("thr", point{left, y.at(v)}, point{width, y.at(v)})
 		c.text("", "end", left-8, y.at(v)+4, strconv.Itoa(int(v)))
 	}
 	for _, m := range p.Marks {
-		at := x.at(float64(m.At.Unix()))
+		at := x.atTime(m.At)
 		c.path("ax", "M"+number(at)+" "+number(foot)+"v6")
 		c.text("", "middle", at, foot+22, m.Words)
 	}
 	for _, h := range p.Hours {
 		if short := h.Needed - h.OnDuty; h.OnDuty >= 0 && short > 0 {
 			level := min(int(math.Ceil(short)), len(letters)-1)
-			c.rect("f"+letters[level], x.at(hourBefore(h.At)), y.at(h.Needed), x.at(float64(h.At.Unix()))-x.at(hourBefore(h.At)), y.at(h.OnDuty)-y.at(h.Needed))
+			begin, top := x.atTime(h.At.Add(-time.Hour)), y.at(h.Needed)
+			c.rect("f"+letters[level], begin, top, x.atTime(h.At)-begin, y.at(h.OnDuty)-top)
 		}
 	}
 	c.path("duty", p.steps(x, y, func(h PastHour) float64 { return h.OnDuty }))
 	c.path("was", p.steps(x, y, func(h PastHour) float64 { return h.Needed }))
 	return c.done()
 }
-
-func hourBefore(at time.Time) float64 { return float64(at.Add(-time.Hour).Unix()) }
 
 // steps is the line through a number of each hour, which holds for the hour before it. The
 // line breaks where the number is not known.
@@ -80,9 +79,9 @@ func (p *Past) steps(x, y scale, of func(PastHour) float64) (d string) {
 		if begin := h.At.Add(-time.Hour); begin.Equal(last) {
 			d += "V" + number(y.at(v))
 		} else {
-			d += "M" + number(x.at(float64(begin.Unix()))) + " " + number(y.at(v))
+			d += "M" + number(x.atTime(begin)) + " " + number(y.at(v))
 		}
-		d += "H" + number(x.at(float64(h.At.Unix())))
+		d += "H" + number(x.atTime(h.At))
 		last = h.At
 	}
 	return d

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"svc/internal/admin/layout"
 )
 
 //go:embed assets
@@ -90,16 +92,13 @@ func readStyles() []byte {
 	return b.Bytes()
 }
 
-// MostCells is how many columns and rows a map of rooms may have.
-const MostCells = 24
-
 // placeRules returns the rules of the classes that place rooms on a map, as the policy of the pages
 // forbids styles of an element. The classes c, n and k of a map are its columns, its rows of rooms
 // and its other rows; x, y, w and h are where a place begins, and its width and height.
 func placeRules() string {
 	var b strings.Builder
 	b.WriteString("@media (min-width: 900px) {\n")
-	for n := range MostCells {
+	for n := range layout.MostCells {
 		fmt.Fprintf(&b, ".c%[1]d{--c:%[1]d}.n%[1]d{--n:%[1]d}.k%[1]d{--k:%[1]d}.w%[1]d{--w:%[1]d}"+
 			".x%[1]d{grid-column-start:%[1]d}.y%[1]d{grid-row-start:%[1]d}"+
 			".drawn .w%[1]d{grid-column-end:span %[1]d}.h%[1]d{grid-row-end:span %[1]d}\n", n+1)

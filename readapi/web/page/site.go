@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -69,8 +70,11 @@ func (s *Site) ReadSession(r *http.Request) (*auth.Session, error) {
 	return other, nil
 }
 
+// Handler answers a request of a person who is signed in.
+type Handler func(w http.ResponseWriter, r *http.Request, session *auth.Session)
+
 // RequireRole calls next for a person who has a role. It answers others with what to do.
-func (s *Site) RequireRole(role users.Role, next func(http.ResponseWriter, *http.Request, *auth.Session)) http.HandlerFunc {
+func (s *Site) RequireRole(role users.Role, next Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		session, err := s.ReadSession(r)
 		switch {
@@ -106,7 +110,10 @@ func (s *Site) NewWriter(r *http.Request, session *auth.Session) *Writer {
 
 // NewFrame returns the frame of a page. The session may be nil.
 func (s *Site) NewFrame(r *http.Request, p *Writer, session *auth.Session, title string) Frame {
-	f := Frame{Writer: p, Title: title, Hospital: p.HospitalName, Session: session, Assets: s.assets.path, Theme: chosenTheme(r), Base: auth.AppPath}
+	f := Frame{
+		Writer: p, Title: title, Hospital: p.HospitalName, Session: session, Base: auth.AppPath,
+		Assets: s.assets.path, Theme: chosenTheme(r),
+	}
 	switch {
 	case session == nil:
 	case session.Wall != "":
@@ -171,7 +178,10 @@ func chosenTheme(r *http.Request) string {
 
 // SwitchTheme changes the look to the next one: as the system, light, dark.
 func (s *Site) SwitchTheme(w http.ResponseWriter, r *http.Request) {
-	next := &http.Cookie{Name: themeCookie, Value: "light", Path: "/", MaxAge: 400 * 86400, HttpOnly: true, Secure: s.config.Secure, SameSite: http.SameSiteLaxMode} //nolint:gosec // without TLS on the loopback alone
+	next := &http.Cookie{ //nolint:gosec // without TLS on the loopback alone
+		Name: themeCookie, Value: "light", Path: "/", MaxAge: 400 * 86400,
+		HttpOnly: true, Secure: s.config.Secure, SameSite: http.SameSiteLaxMode,
+	}
 	switch chosenTheme(r) {
 	case "light":
 		next.Value = "dark"
@@ -180,4 +190,50 @@ func (s *Site) SwitchTheme(w http.ResponseWriter, r *http.Request) {
 	}
 	http.SetCookie(w, next)
 	http.Redirect(w, r, auth.AppPath, http.StatusSeeOther)
+}
+
+// freshFor is how old a sign-in may be for what shows or ends a secret.
+const freshFor = 60 * time.Minute
+
+// returnFor is how long a browser keeps the page that its person comes back to.
+const returnFor = 10 * time.Minute
+
+var returnCookie = auth.Cookie{Suffix: "-then", Purpose: "svc.v1 then", Age: returnFor}
+
+// returnTo is the page that a person comes back to who signs in again.
+type returnTo struct {
+	Path  string `json:"p"`
+	Until int64  `json:"t"` // Unix seconds
+}
+
+// RequireFreshSignIn reports whether the person of a session signed in within the last
+// hour. If not, it asks the person to sign in again, and to come back to a path.
+func (s *Site) RequireFreshSignIn(w http.ResponseWriter, r *http.Request, session *auth.Session, back string) bool {
+	now := s.config.Now()
+	if now.Sub(time.Unix(session.Issued, 0)) <= freshFor {
+		return true
+	}
+	s.Cookies.Set(w, returnCookie, returnTo{back, now.Add(returnFor).Unix()})
+	p := s.NewWriter(r, session)
+	n := Notice{Frame: s.NewFrame(r, p, session, p.T("again")), Heading: p.T("again"), Say: p.T("again.say")}
+	if link, says := s.config.OfferProvider(r, p.Texts); link != "" {
+		n.Provider, n.ProviderSays = link+"?again=1", says
+	} else {
+		n.ProviderSays = p.T("again.link", "hospital", session.Hospital)
+	}
+	WritePage(w, r, http.StatusForbidden, n.Render())
+	return false
+}
+
+// ReturnAfterSignIn leads a person who has signed in to the page that asked for it, else to
+// other.
+func (s *Site) ReturnAfterSignIn(w http.ResponseWriter, r *http.Request, other string) {
+	var t returnTo
+	if s.Cookies.Open(r, returnCookie, &t) {
+		s.Cookies.Remove(w, returnCookie)
+		if s.config.Now().Before(time.Unix(t.Until, 0)) && strings.HasPrefix(t.Path, auth.AppPath+"/") {
+			other = t.Path
+		}
+	}
+	http.Redirect(w, r, other, http.StatusSeeOther)
 }

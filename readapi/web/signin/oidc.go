@@ -103,7 +103,9 @@ type provider struct {
 }
 
 // signatures are the algorithms whose keys a provider publishes.
-var signatures = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA}
+var signatures = []string{
+	oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA,
+}
 
 // newProvider reads where the keys of a provider are.
 func newProvider(p *oidc.Provider, client *http.Client) (*provider, error) {
@@ -115,7 +117,8 @@ func newProvider(p *oidc.Provider, client *http.Client) (*provider, error) {
 		return nil, fmt.Errorf("its own description: %w", err)
 	}
 	unknown := func(name string) bool { return !slices.Contains(signatures, name) }
-	return &provider{p, oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), client), told.Keys), slices.DeleteFunc(told.Signs, unknown)}, nil
+	keys := oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), client), told.Keys)
+	return &provider{p, keys, slices.DeleteFunc(told.Signs, unknown)}, nil
 }
 
 // verify checks an ID token. The error is [errNotThere] while the keys of the provider cannot
@@ -243,9 +246,9 @@ func (s *site) exchangeCode(ctx context.Context, st start, code string) (*person
 	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, s.Discovery.cfg.Client), oidcWithin)
 	defer cancel()
 	token, err := s.Discovery.newOAuth(p).Exchange(ctx, code, oauth2.VerifierOption(st.Verifier))
-	var refused *oauth2.RetrieveError
+	refused, ok := errors.AsType[*oauth2.RetrieveError](err)
 	switch {
-	case errors.As(err, &refused) && refused.Response.StatusCode < http.StatusInternalServerError:
+	case ok && refused.Response.StatusCode < http.StatusInternalServerError:
 		return nil, fmt.Errorf("%w: %s", errRefused, refused.ErrorCode)
 	case err != nil:
 		return nil, fmt.Errorf("%w: exchange the code", errNotThere) // the error may hold the code
@@ -339,17 +342,19 @@ func (s *site) endSignIn(w http.ResponseWriter, r *http.Request) {
 		s.ShowUnavailable(w, r, nil, "sign-in not ended", err)
 		return
 	}
-	all, err := s.Directory.SignIn(r.Context(), s.Discovery.cfg.Subject(s.Discovery.cfg.Issuer, who.subject), who.label, s.mapRoles(who.groups))
+	subjects := s.Discovery.cfg.Subject(s.Discovery.cfg.Issuer, who.subject)
+	all, err := s.Directory.SignIn(r.Context(), subjects, who.label, s.mapRoles(who.groups))
 	switch {
 	case errors.Is(err, users.ErrNoAccess):
 		s.ShowFault(w, r, http.StatusForbidden, nil, "fault.access")
 	case err != nil:
 		s.ShowUnavailable(w, r, nil, "sign-in not on record", err)
-	case len(all) > 1:
-		s.Cookies.BeginSession(w, &all[0])
-		s.ReturnAfterSignIn(w, r, auth.AppPath+"/units")
 	default:
 		s.Cookies.BeginSession(w, &all[0])
-		s.ReturnAfterSignIn(w, r, auth.AppPath)
+		front := auth.AppPath
+		if len(all) > 1 {
+			front += "/units"
+		}
+		s.ReturnAfterSignIn(w, r, front)
 	}
 }

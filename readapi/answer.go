@@ -5,11 +5,18 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"math"
+	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/cespare/xxhash/v2"
+
+	"svc/acuity"
+	"svc/acuity/catalogue"
+	"svc/internal/httpapi"
 )
 
 // rendered is the data of an answer with its entity tag. The tag is weak, because the
@@ -74,4 +81,69 @@ func matches(ifNoneMatch []string, etag string) bool {
 		}
 	}
 	return false
+}
+
+// answer sends a rendered answer, or 304 if the client already has it.
+func answer(w http.ResponseWriter, r *http.Request, body *rendered) {
+	h := w.Header()
+	h["Etag"] = body.etag
+	h["Cache-Control"] = privateNoCache
+	httpapi.AddVary(h, "Authorization")
+	if matches(r.Header["If-None-Match"], body.etag[0]) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	if r.ProtoMajor != 1 { // HTTP/2 may send the bytes after Write has returned
+		httpapi.OK(w, r, body.whole())
+		return
+	}
+	body.lend(func(data json.RawMessage) { httpapi.OK(w, r, data) })
+}
+
+// privateNoCache is a header value that all answers share, so that none allocates it.
+var privateNoCache = []string{"private, no-cache"}
+
+// encode returns the JSON of an answer.
+func encode(answer any) raw {
+	b, err := httpapi.Marshal(answer)
+	if err != nil {
+		panic(err) // the structs of answers have nothing that JSON cannot say
+	}
+	return b
+}
+
+// decimal is a number with a fixed count of decimal places, written without trailing
+// zeros: {850, 2} is 8.5.
+type decimal struct {
+	units  int64
+	places int
+}
+
+// MarshalJSON writes the number. Below 2^53 units, the quotient is the float that is nearest to the
+// number, and the shortest text of that float is the number.
+func (d decimal) MarshalJSON() ([]byte, error) {
+	return strconv.AppendFloat(nil, float64(d.units)/math.Pow10(d.places), 'f', -1, 64), nil
+}
+
+// nurses converts a demand to nurses, rounded half up to two places.
+func nurses(d catalogue.Demand) decimal {
+	return decimal{(int64(d)*100 + int64(catalogue.Nurse)/2) / int64(catalogue.Nurse), 2}
+}
+
+func instant(i acuity.Instant) httpapi.Time { return httpapi.Time(i.Time()) }
+
+// known returns a number of nurses; nil if it is negative, which means unknown.
+func known(n int32) *int32 {
+	if n < 0 {
+		return nil
+	}
+	return &n
+}
+
+// some returns a text; nil: it is empty.
+func some(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
 }
