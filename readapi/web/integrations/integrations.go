@@ -24,7 +24,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"time"
 
@@ -42,23 +41,7 @@ const rootPath = "/integrations"
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-// What templates do not write of their source, see [unindented].
-var (
-	breakOfWords = regexp.MustCompile(`([^\s<>{}])\n\s*([^\s<>{}])`)
-	breakOfLine  = regexp.MustCompile(`\n\s*`)
-)
-
-var templates = page.ParseTemplates(unindented{templateFiles})
-
-// unindented is templates without the line breaks and the indentation of their source: a page has white
-// space only where a template has it within a line. A break between two words or attributes is a space.
-type unindented struct{ embed.FS }
-
-// ReadFile implements [fs.ReadFileFS].
-func (f unindented) ReadFile(name string) ([]byte, error) {
-	source, err := f.FS.ReadFile(name)
-	return breakOfLine.ReplaceAll(breakOfWords.ReplaceAll(source, []byte("$1 $2")), nil), err
-}
+var templates = page.ParseTemplates(templateFiles)
 
 // Config is what the pages of administrators need.
 type Config struct {

@@ -46,15 +46,15 @@ func parseTemplates(set *template.Template, files fs.FS) *Templates {
 }
 
 var (
-	breakBeforeTag = regexp.MustCompile(`\s*\n\s*(<|\{\{|$)`)
-	otherBreak     = regexp.MustCompile(`\s*\n\s*`)
+	breakOfWords = regexp.MustCompile(`([^\s<>{}])\n\s*([^\s<>{}])`)
+	lineBreak    = regexp.MustCompile(`\n\s*`)
 )
 
 // joinLines removes the line breaks and the indentation of a template, which are for its readers
-// alone. Before a tag or an action nothing is left, before an attribute a space. A space that a
-// page needs between two tags is written as {{" "}} or stands within a line.
+// alone: a page has white space only where a template has it within a line. A break between two words
+// or attributes is a space. {{" "}} is a space between tags on lines of their own.
 func joinLines(source string) string {
-	return otherBreak.ReplaceAllString(breakBeforeTag.ReplaceAllString(source, "$1"), " ")
+	return lineBreak.ReplaceAllString(breakOfWords.ReplaceAllString(source, "$1 $2"), "")
 }
 
 // Render writes a template. It panics if the template does not fit the data.
