@@ -23,6 +23,7 @@ import (
 	"svc/readapi/sources"
 	"svc/readapi/web"
 	"svc/readapi/web/integrations"
+	"svc/readapi/web/page"
 	"svc/readapi/web/signin"
 	"svc/schemas"
 )
@@ -33,11 +34,13 @@ func mountPages(ctx context.Context, h *service, reads *readapi.Reads) error {
 	changed := view.NewChanged(h.redis)
 	h.Run("changed", changed.Run)
 	cfg := web.Config{
-		Units:   reads,
+		Config: page.Config{
+			Hospitals: names{h.settings.Register}, Users: h.settings.Users, Stranger: h.shell.Stranger,
+			Secure: !h.config.ServesLoopback(), Now: h.now, Log: h.log,
+		},
+		Reads:   reads,
 		Changes: changed, Ends: ctx,
-		Hospitals: names{h.settings.Register}, Layouts: h.settings.Layouts, Record: reads,
-		Links: h.office(), Stranger: h.shell.Stranger, Directory: directory{h.office(), h.settings.Register}, Users: h.settings.Users, Walls: h.settings.Walls,
-		Secure: !h.config.ServesLoopback(), Now: h.now, Log: h.log,
+		Layouts: h.settings.Layouts, Links: h.office(), Directory: directory{h.office(), h.settings.Register}, Walls: h.settings.Walls,
 	}
 	if h.settings.Seals != nil {
 		seals, err := h.settings.Seals.For("pages")

@@ -211,7 +211,8 @@ func freePort() (string, error) {
 	return "", fmt.Errorf("no free port from %d to %d", portsFrom, portsAbove-1)
 }
 
-const portsFrom, portsAbove = 10000, 32768 // Linux gives away 32768 and more, others 49152 and more
+// Browsers refuse the port 10080. Linux gives away 32768 and more, others 49152 and more.
+const portsFrom, portsAbove = 10081, 32768
 
 // lastPort begins anywhere, because the tests of two checkouts may run at once.
 var lastPort = func() *atomic.Int64 {

@@ -15,16 +15,14 @@ import (
 	"svc/acuity/score"
 	"svc/internal/admin/users"
 	"svc/readapi"
+	"svc/readapi/web/page"
 	"svc/readapi/web/page/pagetest"
 )
 
 var noon = pagetest.Noon
 
 // fakeUnits is hospitals with a room each, whose label tells which it is.
-type fakeUnits struct {
-	Units
-	err error
-}
+type fakeUnits struct{ err error }
 
 func (f *fakeUnits) Unit(_ context.Context, hospital string) (*readapi.Unit, error) {
 	if f.err != nil {
@@ -37,7 +35,7 @@ func (f *fakeUnits) Unit(_ context.Context, hospital string) (*readapi.Unit, err
 	return &readapi.Unit{Version: "1.1", Verdict: v, At: noon}, nil
 }
 
-// Room implements [Units].
+// Room implements [Reads].
 func (f *fakeUnits) Room(context.Context, string, int32, time.Duration) (*readapi.RoomAhead, error) {
 	return nil, f.err
 }
@@ -56,8 +54,10 @@ func newPages(t *testing.T) *pages {
 	p := &pages{Pages: pagetest.New(t), units: &fakeUnits{}}
 	p.links = p.NewLinks()
 	p.config = Config{
-		Units: p.units, Hospitals: pagetest.Hospitals{}, Record: nothingRecorded{}, Links: p.links, Users: p.Users, Seals: p.Seals, Secure: true,
-		Now: p.Now, Log: slog.New(slog.DiscardHandler),
+		Config: page.Config{
+			Hospitals: pagetest.Hospitals{}, Users: p.Users, Seals: p.Seals, Secure: true, Now: p.Now, Log: slog.New(slog.DiscardHandler),
+		},
+		Reads: p.units, Links: p.links,
 	}
 	p.mount()
 	return p
@@ -110,9 +110,7 @@ func (r route) streams() bool { return strings.HasSuffix(r.pattern, "events") }
 
 var errAway = fmt.Errorf("redis: %w", readapi.ErrAway)
 
-// nothingRecorded is the record of hospitals without a recorded hour.
-type nothingRecorded struct{}
-
-func (nothingRecorded) Trends(_ context.Context, _ string, since, until time.Time) (*readapi.Trends, error) {
+// Trends implements [Reads]. No hour is recorded.
+func (f *fakeUnits) Trends(_ context.Context, _ string, since, until time.Time) (*readapi.Trends, error) {
 	return &readapi.Trends{Since: since, Until: until, Zone: time.UTC}, nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // hub follows the hospitals that somebody looks at. It reads and renders each of them once
-// for all who look at it in the same way.
+// for all who look at the same variant.
 type hub struct {
 	cfg *Config
 
@@ -34,16 +34,16 @@ type followedHospital struct {
 	// The mutex of the hub guards the fields below.
 	clients map[*client]struct{}
 	unit    *readapi.Unit // as the hub read it last; nil: never
-	frames  map[look]*frame
+	frames  map[variant]*frame
 	lost    bool // the unit is not known
 }
 
 // client is one browser that looks at a hospital.
 type client struct {
-	of   *followedHospital
-	hub  *hub
-	look look
-	wake chan struct{} // gets a notice when there are events to take; it holds one
+	of      *followedHospital
+	hub     *hub
+	variant variant
+	wake    chan struct{} // gets a notice when there are events to take; it holds one
 
 	has   string // id of the state that was sent last
 	feeds string // event of the feeds that was sent last
@@ -71,20 +71,20 @@ func (h *hub) removeStream(group string) {
 }
 
 // follow adds a browser to those who look at a hospital.
-func (h *hub) follow(hospital string, l look) *client {
+func (h *hub) follow(hospital string, v variant) *client {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	f := h.hospitals[hospital]
 	if f == nil {
 		ctx, cancel := context.WithCancel(context.Background())
-		f = &followedHospital{hospital: hospital, cancel: cancel, clients: map[*client]struct{}{}, frames: map[look]*frame{}}
+		f = &followedHospital{hospital: hospital, cancel: cancel, clients: map[*client]struct{}{}, frames: map[variant]*frame{}}
 		h.hospitals[hospital] = f
 		go h.followHospital(ctx, f)
 	}
-	c := &client{of: f, hub: h, look: l, wake: make(chan struct{}, 1)}
+	c := &client{of: f, hub: h, variant: v, wake: make(chan struct{}, 1)}
 	f.clients[c] = struct{}{}
-	if f.unit != nil && f.frames[l] == nil {
-		f.frames[l] = h.renderFrame(hospital, l, f.unit, nil)
+	if f.unit != nil && f.frames[v] == nil {
+		f.frames[v] = h.renderFrame(hospital, v, f.unit, nil)
 	}
 	return c
 }
@@ -116,18 +116,18 @@ func (h *hub) durationUntilNext(f *followedHospital) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if f.unit == nil || f.lost {
-		return lookEvery
+		return readEvery
 	}
 	next := f.unit.Verdict.Next.Time()
 	if !next.After(f.unit.At) { // it never changes, or it is of an earlier instant: its input has stopped
-		return lookEvery
+		return readEvery
 	}
-	return min(lookEvery, max(next.Sub(h.cfg.Now()), 0))
+	return min(readEvery, max(next.Sub(h.cfg.Now()), 0))
 }
 
 // readHospital reads a hospital, and wakes its browsers if anything is new.
 func (h *hub) readHospital(ctx context.Context, f *followedHospital) {
-	u, err := h.cfg.Units.Unit(ctx, f.hospital)
+	u, err := h.cfg.Reads.Unit(ctx, f.hospital)
 	if ctx.Err() != nil {
 		return
 	}
@@ -148,39 +148,39 @@ func (h *hub) readHospital(ctx context.Context, f *followedHospital) {
 		return
 	}
 	before := f.frames
-	f.frames = map[look]*frame{}
-	for l := range f.listLooks() {
-		if same && before[l] != nil {
-			again := *before[l]
-			again.feeds = formatFeedsEvent(h.newWriter(f.hospital, l.language), u)
-			f.frames[l] = &again
+	f.frames = map[variant]*frame{}
+	for v := range f.listVariants() {
+		if same && before[v] != nil {
+			again := *before[v]
+			again.feeds = formatFeedsEvent(h.newWriter(f.hospital, v.language), u)
+			f.frames[v] = &again
 			continue
 		}
 		h.mu.Unlock() // others go on while this one renders
-		fresh := h.renderFrame(f.hospital, l, u, before[l])
+		fresh := h.renderFrame(f.hospital, v, u, before[v])
 		h.mu.Lock()
-		f.frames[l] = fresh
+		f.frames[v] = fresh
 	}
 	f.lost, f.unit = false, u
-	for l := range f.listLooks() { // of browsers that came meanwhile
-		if f.frames[l] == nil || f.frames[l].ID != formatStateID(u) {
-			f.frames[l] = h.renderFrame(f.hospital, l, u, nil)
+	for v := range f.listVariants() { // of browsers that came meanwhile
+		if f.frames[v] == nil || f.frames[v].ID != formatStateID(u) {
+			f.frames[v] = h.renderFrame(f.hospital, v, u, nil)
 		}
 	}
 	f.wakeClients()
 }
 
-// listLooks returns all ways in which somebody looks at the hospital.
-func (f *followedHospital) listLooks() map[look]bool {
-	all := map[look]bool{}
+// listVariants returns the variants that somebody looks at.
+func (f *followedHospital) listVariants() map[variant]bool {
+	all := map[variant]bool{}
 	for c := range f.clients {
-		all[c.look] = true
+		all[c.variant] = true
 	}
 	return all
 }
 
-func (h *hub) renderFrame(hospital string, l look, u *readapi.Unit, before *frame) *frame {
-	return renderFrame(h.newWriter(hospital, l.language), u, h.cfg.findLayout(hospital), l, before)
+func (h *hub) renderFrame(hospital string, v variant, u *readapi.Unit, before *frame) *frame {
+	return renderFrame(h.newWriter(hospital, v.language), u, h.cfg.findLayout(hospital), v, before)
 }
 
 func (h *hub) newWriter(hospital, language string) *writer {
@@ -209,7 +209,7 @@ func (c *client) takeEvents() string {
 		c.lost = true
 		return lost
 	}
-	frame := c.of.frames[c.look]
+	frame := c.of.frames[c.variant]
 	if frame == nil {
 		return ""
 	}

@@ -18,7 +18,7 @@ import (
 
 // How streams behave. Our defaults.
 const (
-	lookEvery    = 5 * time.Second        // between two reads without a notice, as a notice may be lost
+	readEvery    = 5 * time.Second        // between two reads without a notice, as a notice may be lost
 	leastBetween = 250 * time.Millisecond // between two states of one hospital
 	feedsEvery   = 10 * time.Second
 	beatEvery    = 15 * time.Second
@@ -49,8 +49,8 @@ func followStream(f *page.Frame, u *readapi.Unit, events string, whole bool) {
 	f.Events, f.Whole, f.State, f.Held, f.Refresh = events, whole, formatStateID(u), heldState(u), page.RefreshSeconds
 }
 
-// look is a way to look at a hospital. All who look in the same way get the same bytes.
-type look struct {
+// variant is one way to render a hospital. All browsers of a variant get the same bytes.
+type variant struct {
 	wall     bool
 	language string
 	base     string // of the paths
@@ -86,7 +86,7 @@ type state struct {
 	Parts map[string]string `json:"parts"`
 }
 
-// frame is a state of a hospital, rendered for one look. The texts are events.
+// frame is a state of a hospital, rendered in one variant. The texts are events.
 type frame struct {
 	state
 	whole   string // all parts
@@ -95,12 +95,12 @@ type frame struct {
 	feeds   string
 }
 
-// renderFrame renders a unit. Before is the last frame of the look; nil: there was none.
-func renderFrame(p *writer, u *readapi.Unit, drawn *layout.Layout, l look, before *frame) *frame {
-	shown := p.newUnitPage(page.Frame{Writer: p.Writer, Hospital: p.HospitalName, Base: l.base}, u, drawn, l.wall)
+// renderFrame renders a unit. Before is the last frame of the variant; nil: there was none.
+func renderFrame(p *writer, u *readapi.Unit, drawn *layout.Layout, v variant, before *frame) *frame {
+	shown := p.newUnitPage(page.Frame{Writer: p.Writer, Hospital: p.HospitalName, Base: v.base}, u, drawn, v.wall)
 	f := &frame{state: state{
 		ID: formatStateID(u), AsOf: u.Verdict.AsOf.Time().UTC().Format(time.RFC3339), Level: u.Verdict.Level.String(),
-		Held: heldState(u), Say: shown.Head.Word + ". " + shown.Head.Why, Parts: renderElements(shown, l.wall),
+		Held: heldState(u), Say: shown.Head.Word + ". " + shown.Head.Why, Parts: renderElements(shown, v.wall),
 	}}
 	f.whole = formatEvent("state", f.ID, f.state)
 	f.feeds = formatFeedsEvent(p, u)
@@ -252,7 +252,7 @@ func (s *site) streamUnit(
 		return
 	}
 	defer end()
-	c := s.hub.follow(session.Hospital, look{wall, s.writer(r, session).Language, session.Base})
+	c := s.hub.follow(session.Hospital, variant{wall, s.writer(r, session).Language, session.Base})
 	defer s.hub.unfollow(c)
 	c.has = cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("last"))
 	s.sendStream(ctx, o, left, c.wake, c.takeEvents)

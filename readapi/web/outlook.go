@@ -116,7 +116,7 @@ func (p *writer) drawForecast(u *readapi.Unit, highest *forecast.Hour, wall bool
 		})
 	}
 	for _, h := range selectMeasured(f) {
-		figure.Was = append(figure.Was, chart.Sample{At: h.At().Time(), Nurses: nursesOf(h.Required)})
+		figure.Past = append(figure.Past, chart.Sample{At: h.At().Time(), Nurses: nursesOf(h.Required)})
 	}
 	duty := p.T("unknown")
 	if v.OnDuty >= 0 {

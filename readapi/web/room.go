@@ -125,7 +125,7 @@ func (p *writer) drawFigures(out *roomPage, u *readapi.Unit, r *score.RoomVerdic
 func (p *writer) drawLadder(r *score.RoomVerdict) template.HTML {
 	needed := p.formatNurses(r.Demand)
 	ladder := &chart.Ladder{
-		Title: p.T("room.ladder.title", "n", needed), Counts: nursesOf(r.Demand), CountsSay: p.T("room.counts", "n", needed),
+		Title: p.T("room.ladder.title", "n", needed), Counts: nursesOf(r.Demand), CountsLabel: p.T("room.counts", "n", needed),
 	}
 	var largest catalogue.Demand
 	for i := range r.Factors {
@@ -135,21 +135,21 @@ func (p *writer) drawLadder(r *score.RoomVerdict) template.HTML {
 	for i := range r.Factors {
 		f := &r.Factors[i]
 		rung := chart.Rung{
-			Name: p.FactorName(f.Factor), Nurses: nursesOf(f.Need), Leads: largest > 0 && f.Need == largest, Says: p.T("room.asksnothing"),
+			Name: p.FactorName(f.Factor), Nurses: nursesOf(f.Need), Leads: largest > 0 && f.Need == largest, Label: p.T("room.asksnothing"),
 		}
 		switch {
 		case f.Need > 0 && f.Next != 0:
-			rung.Says = p.T("room.until", "ratio", f.Need.Ratio(), "time", p.FormatInstant(f.Next))
+			rung.Label = p.T("room.until", "ratio", f.Need.Ratio(), "time", p.FormatInstant(f.Next))
 		case f.Need > 0:
-			rung.Says = p.T("room.asks", "ratio", f.Need.Ratio())
+			rung.Label = p.T("room.asks", "ratio", f.Need.Ratio())
 		case f.Demand > 0:
-			rung.Says = adds(f.Demand)
+			rung.Label = adds(f.Demand)
 		}
 		ladder.Rungs = append(ladder.Rungs, rung)
 	}
 	if added := r.Demand - largest; added > 0 {
 		ladder.Rungs = append(ladder.Rungs, chart.Rung{
-			Name: p.T("room.added"), Nurses: nursesOf(added), Begins: nursesOf(largest), Leads: true, Says: adds(added),
+			Name: p.T("room.added"), Nurses: nursesOf(added), Begins: nursesOf(largest), Leads: true, Label: adds(added),
 		})
 	}
 	return ladder.SVG()
@@ -159,12 +159,12 @@ func (p *writer) drawLadder(r *score.RoomVerdict) template.HTML {
 func (p *writer) drawShares(r *score.RoomVerdict, shares []float64, total float64) template.HTML {
 	points := p.FormatNumber(total, 1)
 	sum := &chart.Sum{
-		Title: p.T("room.severity.title", "points", points), Most: mostSeverityPoints, Says: p.T("room.of60", "points", points),
+		Title: p.T("room.severity.title", "points", points), Most: mostSeverityPoints, Label: p.T("room.of60", "points", points),
 	}
 	for i, share := range shares {
 		if share > 0 {
 			name := p.FactorName(r.Factors[i].Factor)
-			sum.Parts = append(sum.Parts, chart.SumPart{Name: name, Points: share, Says: p.FormatNumber(share, 1)})
+			sum.Parts = append(sum.Parts, chart.SumPart{Name: name, Points: share, Label: p.FormatNumber(share, 1)})
 		}
 	}
 	return sum.SVG()
@@ -176,13 +176,13 @@ func (p *writer) drawScore(r *score.RoomVerdict, demand, severity float64, steps
 	figure := &chart.Score{
 		Title:  p.T("room.together.title", "score", r.Score, "demand", demandPoints, "severity", severityPoints),
 		Demand: demand, Severity: severity, Bounds: bounds[:],
-		DemandSays: p.T("room.demandpoints", "points", demandPoints), SeveritySays: p.T("room.severitypoints", "points", severityPoints),
-		Says: p.formatScore(r),
+		DemandLabel: p.T("room.demandpoints", "points", demandPoints), SeverityLabel: p.T("room.severitypoints", "points", severityPoints),
+		Label: p.formatScore(r),
 	}
 	if len(steps) > 1 {
 		next := &steps[1]
 		figure.Next = int(next.Verdict.Score)
-		figure.NextSays = p.T("room.then", "score", next.Verdict.Score, "time", p.FormatInstant(next.From))
+		figure.NextLabel = p.T("room.then", "score", next.Verdict.Score, "time", p.FormatInstant(next.From))
 	}
 	return figure.SVG()
 }
@@ -206,7 +206,7 @@ func (p *writer) drawSteps(u *readapi.Unit, steps []readapi.RoomStep) (svg templ
 		if v.Color != acuity.ColorGray {
 			row.Color = p.formatScore(v)
 		}
-		figure.Steps = append(figure.Steps, chart.Step{At: at, Nurses: nursesOf(v.Demand), Says: row.At + " " + row.Ratio})
+		figure.Steps = append(figure.Steps, chart.Step{At: at, Nurses: nursesOf(v.Demand), Label: row.At + " " + row.Ratio})
 		rows = append(rows, row)
 	}
 	return figure.SVG(), rows
@@ -266,7 +266,7 @@ func (s *site) showRoom(w http.ResponseWriter, r *http.Request, session *auth.Se
 		s.ShowFault(w, r, http.StatusNotFound, session, "fault.room")
 		return
 	}
-	details, err := s.Units.Room(r.Context(), session.Hospital, room.ID, ahead)
+	details, err := s.Reads.Room(r.Context(), session.Hospital, room.ID, ahead)
 	if err != nil {
 		details = nil // the page shows the verdict alone
 	}

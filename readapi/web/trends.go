@@ -1,11 +1,11 @@
 package web
 
 import (
-	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,13 +18,6 @@ import (
 	"svc/readapi/web/chart"
 	"svc/readapi/web/page"
 )
-
-// Record reads what was recorded of hospitals.
-type Record interface {
-	// Trends returns how a unit stood at the full hours after since, up to until. The zero
-	// time stands for now. An error wraps [readapi.ErrAway]; any other one is a fault.
-	Trends(ctx context.Context, hospital string, since, until time.Time) (*readapi.Trends, error)
-}
 
 // trendsPage shows how the unit stood in the last days.
 type trendsPage struct {
@@ -67,7 +60,7 @@ func (s *site) readTrends(w http.ResponseWriter, r *http.Request, session *auth.
 		s.ShowFault(w, r, http.StatusNotFound, session, "fault.none")
 		return nil, 0, false
 	}
-	t, err := s.Record.Trends(r.Context(), session.Hospital, s.Now().AddDate(0, 0, -days), time.Time{})
+	t, err := s.Reads.Trends(r.Context(), session.Hospital, s.Now().AddDate(0, 0, -days), time.Time{})
 	switch {
 	case err == nil:
 		return t, days, true
@@ -186,46 +179,48 @@ func (p *writer) drawLevelMinutes(t *readapi.Trends, days int) finding {
 		out.About += " " + p.T("trends.unknown", "hours", p.FormatHours(t.Unknown))
 	}
 	figure := &chart.Levels{Title: out.Heading}
-	name := func(h *readapi.TrendHour) string { return p.FormatClock(h.At) }
-	every := 3
+	name, every := func(h *readapi.TrendHour) string { return p.FormatClock(h.At) }, 3 //nolint:mnd // columns between labels
 	if days > 1 {
-		name, every = p.formatDay, (days+6)/7
+		name, every = p.formatDay, (days+6)/7 //nolint:mnd // seven labels
 	}
-	last := ""
-	var sum readapi.LevelMinutes
-	flush := func() {
-		if last == "" {
-			return
+	for i, group := range groupHours(t.Hours, name) {
+		column := chart.LevelColumn{}
+		if i%every == 0 {
+			column.At = name(&group[0])
 		}
-		c := chart.LevelColumn{}
-		if len(figure.Columns)%every == 0 {
-			c.At = last
-		}
-		all := 0
-		for _, n := range sum.Minutes {
-			all += n
-		}
-		for level, n := range sum.Minutes {
-			c.Shares[level] = float64(n) / float64(all)
+		minutes := sumLevels(group)
+		for level, n := range minutes {
+			column.Shares[level] = float64(n) / float64(len(group)*60) //nolint:mnd // minutes
 			if n > 0 {
-				c.Likely = level
+				column.Likely = level
 			}
 		}
-		figure.Columns = append(figure.Columns, c)
-		sum = readapi.LevelMinutes{}
+		figure.Columns = append(figure.Columns, column)
 	}
-	for i := range t.Hours {
-		if now := name(&t.Hours[i]); now != last {
-			flush()
-			last = now
-		}
-		for level, n := range t.Hours[i].Levels.Minutes {
-			sum.Minutes[level] += n
-		}
-	}
-	flush()
 	out.Figure = figure.SVG()
 	return out
+}
+
+// groupHours splits hours into runs of one name, such as a day.
+func groupHours(hours []readapi.TrendHour, name func(*readapi.TrendHour) string) (groups [][]readapi.TrendHour) {
+	for i := range hours {
+		if i == 0 || name(&hours[i]) != name(&hours[i-1]) {
+			groups = append(groups, nil)
+		}
+		last := &groups[len(groups)-1]
+		*last = append(*last, hours[i])
+	}
+	return groups
+}
+
+// sumLevels returns how many minutes each level lasted in some hours.
+func sumLevels(hours []readapi.TrendHour) (sum [acuity.LevelRed + 1]int) {
+	for i := range hours {
+		for level, n := range hours[i].Levels.Minutes {
+			sum[level] += n
+		}
+	}
+	return sum
 }
 
 // drawWeek draws the hours of the week, Monday first.
@@ -285,16 +280,11 @@ func (p *writer) listLevelHeads(unit string) (heads []string) {
 // tabulateDays returns a row for each day, the newest first.
 func (p *writer) tabulateDays(t *readapi.Trends) (heads []string, rows [][]string) {
 	heads = append([]string{p.T("trends.date"), p.T("trends.mean"), p.T("trends.most"), p.T("trends.hours")}, p.listLevelHeads("h")...)
-	for i := len(t.Hours) - 1; i >= 0; {
-		day := p.formatDay(&t.Hours[i])
+	for _, group := range slices.Backward(groupHours(t.Hours, p.formatDay)) {
 		var required, most catalogue.Demand
-		var levels readapi.LevelMinutes
 		hours, short := 0, 0
-		for ; i >= 0 && p.formatDay(&t.Hours[i]) == day; i-- {
-			h := &t.Hours[i]
-			for level, n := range h.Levels.Minutes {
-				levels.Minutes[level] += n
-			}
+		for i := range group {
+			h := &group[i]
 			if h.Observed {
 				hours, required, most = hours+1, required+h.Required, max(most, h.Required)
 			}
@@ -302,11 +292,11 @@ func (p *writer) tabulateDays(t *readapi.Trends) (heads []string, rows [][]strin
 				short++
 			}
 		}
-		row := []string{day, p.T("unknown"), p.T("unknown"), strconv.Itoa(short)}
+		row := []string{p.formatDay(&group[0]), p.T("unknown"), p.T("unknown"), strconv.Itoa(short)}
 		if hours > 0 {
 			row[1], row[2] = p.formatNurses(required/catalogue.Demand(hours)), p.formatNurses(most)
 		}
-		for _, n := range levels.Minutes {
+		for _, n := range sumLevels(group) {
 			row = append(row, p.FormatNumber(float64(n)/60, 1))
 		}
 		rows = append(rows, row)
@@ -329,7 +319,7 @@ func (s *site) downloadTrends(w http.ResponseWriter, r *http.Request, session *a
 		for i := range cells {
 			cells[i] = spreadsheet.Escape(cells[i])
 		}
-		out.Write(cells) //nolint:errcheck // nobody is there to be told
+		out.Write(cells) //nolint:errcheck // the client is gone
 	}
 	write("at", "observed", "level", "nurses_required", "nurses_on_duty", "ratio_shortfall",
 		"green_minutes", "yellow_minutes", "orange_minutes", "red_minutes", "estimated_minutes")

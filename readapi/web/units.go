@@ -45,6 +45,9 @@ type unitRow struct {
 	Feeds        string
 	Late         bool
 	HTML         template.HTML // of the whole row
+
+	hospital string
+	read     time.Time // when the hospital was read
 }
 
 // summary is the last reading of a hospital, for the page of several.
@@ -87,36 +90,17 @@ func (s *summaries) readRow(ctx context.Context, t *text.Texts, hospital string,
 	defer one.mu.Unlock()
 	now := s.cfg.Now()
 	if age := now.Sub(one.read); one.read.IsZero() || fresh && age > leastBetween || age >= summaryFor {
-		one.unit, one.err = s.cfg.Units.Unit(context.WithoutCancel(ctx), hospital) // others want it, too
+		one.unit, one.err = s.cfg.Reads.Unit(context.WithoutCancel(ctx), hospital) // others want it, too
 		one.read, one.rows = now, map[string]*unitRow{}
 	}
 	row := one.rows[t.Language]
 	if row == nil {
-		made := s.newRow(t, hospital, one.unit, one.err)
-		row = &made
+		row = s.newRow(t, hospital, one.unit, one.err)
+		row.hospital, row.read = hospital, one.read
 		row.HTML = template.HTML(templates.Render("unitrow", row)) //nolint:gosec // of a template
 		one.rows[t.Language] = row
 	}
 	return row
-}
-
-// removeShown removes the notices of changes that lie before the last reading of their hospital. A
-// row that was read just before a notice is not read again at once, so it must be asked for again.
-func (s *summaries) removeShown(noticed map[string]time.Time) {
-	for hospital, at := range noticed {
-		s.mu.Lock()
-		one := s.all[hospital]
-		s.mu.Unlock()
-		if one == nil { // of no interest to the browser
-			delete(noticed, hospital)
-			continue
-		}
-		one.mu.Lock()
-		if one.read.After(at) {
-			delete(noticed, hospital)
-		}
-		one.mu.Unlock()
-	}
 }
 
 // readRows returns the rows of hospitals, the worst first.
@@ -140,12 +124,12 @@ var rankOfLevel = [...]string{"4", "3", "1", "0"}
 
 const rankOfUnknown = "2"
 
-func (s *summaries) newRow(t *text.Texts, hospital string, u *readapi.Unit, err error) unitRow {
+func (s *summaries) newRow(t *text.Texts, hospital string, u *readapi.Unit, err error) *unitRow {
 	p := &writer{page.NewWriter(t, s.cfg.Hospitals, hospital)}
 	if p.HospitalName == "" {
 		p.HospitalName = hospital
 	}
-	row := unitRow{
+	row := &unitRow{
 		ID: "u-" + hospital, Path: "/app/u/" + url.PathEscape(hospital), Name: p.HospitalName,
 		Class: "none", OnDuty: "?", Silent: true,
 	}
@@ -242,22 +226,33 @@ func (s *site) streamUnits(w http.ResponseWriter, r *http.Request, session *auth
 	}
 	defer end()
 	changed := s.Changes.Watch(ctx, s.Cookies.ListHospitals(session)...)
-	p, sent, looks := s.writer(r, session), map[string]string{}, s.Now()
+	p, sent, refreshAt := s.writer(r, session), map[string]string{}, s.Now()
 	noticed := map[string]time.Time{}                            // changes that no row shows yet
 	s.sendStream(ctx, o, s.watchSession(r), nil, func() string { // once a second, so that changes are sent together
 		hospitals, now := s.Cookies.ListHospitals(session), s.Now()
-		if !now.Before(looks) {
-			looks = now.Add(summaryFor)
-			return s.formatRowsEvent(ctx, p, hospitals, sent, false)
-		}
 		for _, one := range drainIDs(changed) {
 			noticed[one] = now
 		}
-		again := slices.DeleteFunc(hospitals, func(one string) bool { return noticed[one].IsZero() })
-		text := s.formatRowsEvent(ctx, p, again, sent, true)
-		s.summaries.removeShown(noticed)
-		return text
+		all := !now.Before(refreshAt)
+		if all {
+			refreshAt = now.Add(summaryFor)
+		} else {
+			hospitals = slices.DeleteFunc(hospitals, func(one string) bool { return noticed[one].IsZero() })
+		}
+		rows := s.summaries.readRows(ctx, p.Texts, hospitals, !all)
+		removeShown(noticed, rows)
+		return s.formatRowsEvent(p, rows, sent, all)
 	})
+}
+
+// removeShown removes the notices of changes that rows show. A row that was read just before a notice is
+// not read again at once, so its hospital must be read once more.
+func removeShown(noticed map[string]time.Time, rows []*unitRow) {
+	for _, row := range rows {
+		if row.read.After(noticed[row.hospital]) {
+			delete(noticed, row.hospital)
+		}
+	}
 }
 
 // drainIDs returns the ids that wait in a channel, each once.
@@ -274,25 +269,21 @@ func drainIDs(from <-chan string) (list []string) {
 	}
 }
 
-// formatRowsEvent returns the event with the rows that the browser has not got; "": it has all.
-func (s *site) formatRowsEvent(ctx context.Context, p *writer, hospitals []string, sent map[string]string, fresh bool) string {
-	if len(hospitals) == 0 {
-		return ""
-	}
-	rows := s.summaries.readRows(ctx, p.Texts, hospitals, fresh)
+// formatRowsEvent returns the event with the rows that the browser has not got; "": it has them. If the
+// rows are all, the event counts them.
+func (s *site) formatRowsEvent(p *writer, rows []*unitRow, sent map[string]string, all bool) string {
 	parts := map[string]string{}
-	for i := range rows {
-		row := string(rows[i].HTML)
-		if sent[rows[i].ID] != row {
-			sent[rows[i].ID], parts[rows[i].ID] = row, row
+	for _, row := range rows {
+		if html := string(row.HTML); sent[row.ID] != html {
+			sent[row.ID], parts[row.ID] = html, html
 		}
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	said := map[string]any{"parts": parts, "clock": p.FormatClock(s.Now())}
-	if !fresh { // the rows are all
-		said["counts"] = countRows(p.Texts, rows)
+	event := map[string]any{"parts": parts, "clock": p.FormatClock(s.Now())}
+	if all {
+		event["counts"] = countRows(p.Texts, rows)
 	}
-	return formatEvent("rows", "", said)
+	return formatEvent("rows", "", event)
 }

@@ -24,7 +24,7 @@ func (h hastyUnits) Unit(ctx context.Context, hospital string) (*readapi.Unit, e
 func TestLookerGoesAway(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
-	p.config.Units = hastyUnits{p.units}
+	p.config.Reads = hastyUnits{p.units}
 	all := newSummaries(&p.config)
 	gone, leave := context.WithCancel(t.Context())
 	leave()
@@ -40,21 +40,20 @@ func TestNoticeAfterReading(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	all := newSummaries(&p.config)
-	class := func() string { return all.readRow(t.Context(), text.In("en"), "north", true).Class }
-	if got := class(); got != "green" {
+	read := func() []*unitRow { return all.readRows(t.Context(), text.In("en"), []string{"north"}, true) }
+	if got := read()[0].Class; got != "green" {
 		t.Fatal(got)
 	}
 	p.units.err = readapi.ErrAway
 	p.Time = p.Time.Add(100 * time.Millisecond)
 	noticed := map[string]time.Time{"north": p.Now()}
 	p.Time = p.Time.Add(100 * time.Millisecond)
-	class() // too early to be read again
-	if all.removeShown(noticed); len(noticed) != 1 {
+	if removeShown(noticed, read()); len(noticed) != 1 { // too early to be read again
 		t.Fatal("the notice is gone, and the row shows the state before it")
 	}
 	p.Time = p.Time.Add(time.Second)
-	got := class()
-	if all.removeShown(noticed); got != "none" || len(noticed) != 0 {
-		t.Errorf("a second later: %s, %v", got, noticed)
+	rows := read()
+	if removeShown(noticed, rows); rows[0].Class != "none" || len(noticed) != 0 {
+		t.Errorf("a second later: %s, %v", rows[0].Class, noticed)
 	}
 }

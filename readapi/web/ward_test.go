@@ -23,6 +23,7 @@ import (
 	"svc/internal/outbound"
 	"svc/readapi"
 	"svc/readapi/web"
+	"svc/readapi/web/page"
 	"svc/readapi/web/signin"
 )
 
@@ -76,8 +77,8 @@ func (w *ward) mount() {
 	r := chi.NewRouter()
 	acts := &web.API{Alerts: func(context.Context, string) ([]outbound.AlertRun, error) { return nil, nil }}
 	web.Mount(r, web.Config{
-		Units: w, Changes: w, Hospitals: w, Layouts: w, Record: &w.record, Links: w, Users: w.users, Seals: plain{}, Acts: acts,
-		Now: w.clock, Log: slog.New(slog.DiscardHandler),
+		Config: page.Config{Hospitals: w, Users: w.users, Seals: plain{}, Now: w.clock, Log: slog.New(slog.DiscardHandler)},
+		Reads:  w, Changes: w, Layouts: w, Links: w, Acts: acts,
 	})
 	w.Handler = r
 	answer := w.do(http.MethodPost, signin.LinkPath+"link", nil)
@@ -103,7 +104,7 @@ func (w *ward) at() time.Time {
 	return w.now
 }
 
-// Unit implements [web.Units].
+// Unit implements [web.Reads].
 func (w *ward) Unit(_ context.Context, hospital string) (*readapi.Unit, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,7 +124,7 @@ func (w *ward) Unit(_ context.Context, hospital string) (*readapi.Unit, error) {
 	return u, nil
 }
 
-// Room implements [web.Units].
+// Room implements [web.Reads].
 func (w *ward) Room(_ context.Context, hospital string, id int32, within time.Duration) (*readapi.RoomAhead, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -151,6 +152,11 @@ func (w *ward) Room(_ context.Context, hospital string, id int32, within time.Du
 		return ahead, nil
 	}
 	return nil, nil
+}
+
+// Trends implements [web.Reads].
+func (w *ward) Trends(ctx context.Context, hospital string, since, until time.Time) (*readapi.Trends, error) {
+	return w.record.Trends(ctx, hospital, since, until)
 }
 
 // Watch implements [web.Changes].

@@ -10,7 +10,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -28,13 +27,12 @@ import (
 	"svc/readapi/web/text"
 )
 
-// Units reads hospitals as they are now: [readapi.Reads]. The errors are [readapi.ErrNoUnit] and those
+// Reads gives the answers of the read API: [readapi.Reads]. The errors are [readapi.ErrNoUnit] and those
 // that wrap [readapi.ErrAway]; any other one is a fault.
-type Units interface {
+type Reads interface {
 	Unit(ctx context.Context, hospital string) (*readapi.Unit, error)
-	// Room returns the parts of the score of a room, and its changes by time alone within a
-	// duration; nil: there is no such room.
 	Room(ctx context.Context, hospital string, room int32, within time.Duration) (*readapi.RoomAhead, error)
+	Trends(ctx context.Context, hospital string, since, until time.Time) (*readapi.Trends, error)
 }
 
 // Layouts reads the maps of units.
@@ -45,28 +43,20 @@ type Layouts interface {
 
 // Config is what the pages need.
 type Config struct {
-	Units     Units
+	page.Config // without OfferProvider
+
+	Reads     Reads
 	Changes   Changes
-	Hospitals page.Hospitals
 	Layouts   Layouts // nil: nothing is drawn
-	Record    Record
 	Links     signin.Links
-	Users     auth.Users
 	Walls     Walls            // nil: there are no walls
 	OIDC      *signin.Provider // nil: people sign in by links alone
 	Directory signin.Directory // of the provider's users
-	// Stranger counts a request of an unknown person. It returns false if the address has sent
-	// too many, with the time to wait. nil: there is no limit.
-	Stranger func(r *http.Request) (retry time.Duration, ok bool)
-	Seals    auth.Seals // nil: nobody can sign in
-	Acts     *API       // nil: nobody may act on these pages
+	Acts      *API             // nil: nobody may act on these pages
 	// Administration is the API of the pages of administrators; nil: this process has none.
 	Administration *integrations.Administration
 	// Ends is done when the process leaves: streams end then. nil: never.
-	Ends   context.Context //nolint:containedctx // of the process
-	Secure bool            // the pages are served by HTTPS
-	Now    func() time.Time
-	Log    *slog.Logger
+	Ends context.Context //nolint:containedctx // of the process
 }
 
 //go:embed templates/*.html
@@ -90,10 +80,8 @@ func Mount(r chi.Router, cfg Config) {
 	if cfg.OIDC != nil && cfg.Seals != nil {
 		discovery = signin.NewDiscovery(cfg.OIDC, cfg.Now)
 	}
-	s.Site = page.NewSite(page.Config{
-		Seals: cfg.Seals, Users: cfg.Users, Hospitals: cfg.Hospitals, OfferProvider: discovery.Offer, Stranger: cfg.Stranger,
-		Secure: cfg.Secure, Now: cfg.Now, Log: cfg.Log,
-	})
+	cfg.OfferProvider = discovery.Offer
+	s.Site = page.NewSite(cfg.Config)
 	r.Group(func(r chi.Router) {
 		r.Use(s.SetHeaders, s.RefuseCrossOrigin)
 		r.Get("/assets/*", s.ServeAsset)
@@ -132,7 +120,7 @@ func (s *site) mountUnit(r chi.Router, base string) {
 
 // verdictOf returns how the unit of a hospital stands; nil: nothing was recorded of it.
 func (s *site) verdictOf(ctx context.Context, hospital string) (*score.Verdict, error) {
-	u, err := s.Units.Unit(ctx, hospital)
+	u, err := s.Reads.Unit(ctx, hospital)
 	switch {
 	case errors.Is(err, readapi.ErrNoUnit):
 		return nil, nil
@@ -152,7 +140,7 @@ func (s *site) writer(r *http.Request, session *auth.Session) *writer {
 
 // readUnit returns the unit of a session. It returns false after it has answered why not.
 func (s *site) readUnit(w http.ResponseWriter, r *http.Request, session *auth.Session) (*readapi.Unit, bool) {
-	u, err := s.Units.Unit(r.Context(), session.Hospital)
+	u, err := s.Reads.Unit(r.Context(), session.Hospital)
 	if err == nil {
 		return u, true
 	}

@@ -25,7 +25,7 @@ func clock(t time.Time) string { return t.Format("15:04") }
 func forecast() *chart.Forecast {
 	f := &chart.Forecast{
 		Title: `Nurses needed "now" & ahead`, Now: noon, Clock: clock,
-		Was:    []chart.Sample{{noon.Add(-4 * time.Hour), 13.2}, {noon.Add(-time.Hour), 15.1}, {noon.Add(-10 * time.Minute), 16.8}},
+		Past:   []chart.Sample{{noon.Add(-4 * time.Hour), 13.2}, {noon.Add(-time.Hour), 15.1}, {noon.Add(-10 * time.Minute), 16.8}},
 		OnDuty: []chart.Sample{{noon.Add(-8 * time.Hour), 15}, {noon.Add(4*time.Hour + 28*time.Minute), 14}},
 		Ahead:  []chart.Band{{noon, 16.8, 16.8, 16.8}},
 		Words:  chart.ForecastWords{Now: "16.8 now", Highest: "up to 19.0", OnDuty: []string{"15 on duty", "14 planned"}, Short: [4]string{"covered", "1 short", "2 short", "3 or more"}},
@@ -38,7 +38,7 @@ func forecast() *chart.Forecast {
 
 func TestGolden(t *testing.T) {
 	unknown := forecast()
-	unknown.OnDuty, unknown.Was = nil, nil
+	unknown.OnDuty, unknown.Past = nil, nil
 	wall := forecast()
 	wall.Wall = true
 	for name, svg := range map[string]template.HTML{
@@ -48,14 +48,14 @@ func TestGolden(t *testing.T) {
 			{"15:02", [4]float64{.1, .6, .25, .05}, 1}, {"15:32", [4]float64{0, 0, 0, 1}, 3},
 		}}).SVG(),
 		"wall": wall.SVG(),
-		"ladder": (&chart.Ladder{Title: "Ladder", Counts: 1.25, CountsSay: "counts: 1.3", Rungs: []chart.Rung{
-			{Name: "Magnesium", Nurses: 1, Leads: true, Says: "until 14:52"},
-			{Name: "A name that is much too long for its column", Nurses: .5, Says: "at least 1:2"},
-			{Name: "Nothing", Says: "asks for nothing"},
-			{Name: "Added", Begins: 1, Nurses: .25, Leads: true, Says: "adds 0.25"},
+		"ladder": (&chart.Ladder{Title: "Ladder", Counts: 1.25, CountsLabel: "counts: 1.3", Rungs: []chart.Rung{
+			{Name: "Magnesium", Nurses: 1, Leads: true, Label: "until 14:52"},
+			{Name: "A name that is much too long for its column", Nurses: .5, Label: "at least 1:2"},
+			{Name: "Nothing", Label: "asks for nothing"},
+			{Name: "Added", Begins: 1, Nurses: .25, Leads: true, Label: "adds 0.25"},
 		}}).SVG(),
-		"sum":   (&chart.Sum{Title: "Sum", Most: 60, Says: "37.5 of 60", Parts: []chart.SumPart{{"Magnesium", 30, "30.0"}, {"Pre-eclampsia", 7.5, "7.5"}}}).SVG(),
-		"score": (&chart.Score{Title: "Score", Demand: 20, Severity: 37.5, DemandSays: "Demand 20.0", SeveritySays: "Severity 37.5", Says: "58, orange", Bounds: []int{20, 40, 70}, Next: 48, NextSays: "48 from 14:52"}).SVG(),
+		"sum":   (&chart.Sum{Title: "Sum", Most: 60, Label: "37.5 of 60", Parts: []chart.SumPart{{"Magnesium", 30, "30.0"}, {"Pre-eclampsia", 7.5, "7.5"}}}).SVG(),
+		"score": (&chart.Score{Title: "Score", Demand: 20, Severity: 37.5, DemandLabel: "Demand 20.0", SeverityLabel: "Severity 37.5", Label: "58, orange", Bounds: []int{20, 40, 70}, Next: 48, NextLabel: "48 from 14:52"}).SVG(),
 		"steps": (&chart.Steps{Title: "Steps", From: noon, To: noon.Add(8 * time.Hour), Clock: clock, Steps: []chart.Step{{noon, 2, "14:32 2:1"}, {noon.Add(20 * time.Minute), 1, "14:52 1:1"}, {noon.Add(3 * time.Hour), .5, "17:32 1:2"}}}).SVG(),
 		"meter": chart.Meter(.71), "unknownmeter": chart.UnknownMeter(),
 	} {
@@ -92,7 +92,7 @@ func TestAnyForecast(t *testing.T) {
 		f := &chart.Forecast{Title: rapid.String().Filter(valid).Draw(t, "title"), Now: noon, Clock: clock}
 		at := noon.Add(-time.Duration(rapid.IntRange(0, 300).Draw(t, "ago")) * time.Minute)
 		for range rapid.IntRange(0, 5).Draw(t, "was") {
-			f.Was = append(f.Was, chart.Sample{At: at, Nurses: nurses.Draw(t, "needed")})
+			f.Past = append(f.Past, chart.Sample{At: at, Nurses: nurses.Draw(t, "needed")})
 			at = at.Add(time.Duration(rapid.IntRange(0, 60).Draw(t, "minutes")) * time.Minute)
 			if at.After(noon) {
 				at = noon

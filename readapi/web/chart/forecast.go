@@ -12,8 +12,8 @@ import (
 type Forecast struct {
 	Title string // says all of it in words
 	Now   time.Time
-	// Was is what was needed until now, oldest first; each holds until the next.
-	Was []Sample
+	// Past is what was needed until now, oldest first; each holds until the next.
+	Past []Sample
 	// Ahead is what may be needed; the first is now.
 	Ahead []Band
 	// OnDuty is the nurses on duty, oldest first; each holds until the next. Empty:
@@ -80,8 +80,8 @@ func (f *Forecast) SVG() template.HTML {
 		g.canvas = newCanvas(860, 270, " wide", f.Title)
 	}
 	begin, end := f.Now, f.Ahead[len(f.Ahead)-1].At
-	if len(f.Was) > 0 && f.Was[0].At.Before(begin) {
-		begin = f.Was[0].At
+	if len(f.Past) > 0 && f.Past[0].At.Before(begin) {
+		begin = f.Past[0].At
 	}
 	low, high := f.bounds()
 	g.marks = ticks(low, high, count)
@@ -99,7 +99,7 @@ func (f *Forecast) SVG() template.HTML {
 func (f *Forecast) bounds() (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	see := func(v float64) { low, high = math.Min(low, v), math.Max(high, v) }
-	for _, s := range slices.Concat(f.Was, f.OnDuty) {
+	for _, s := range slices.Concat(f.Past, f.OnDuty) {
 		see(s.Nurses)
 	}
 	for _, b := range f.Ahead {
@@ -196,9 +196,9 @@ func (g *forecastFigure) drawLines() {
 			return point{g.x.atTime(g.duty[i].from), g.y.at(g.duty[i].nurses)}
 		}, g.x.atTime(g.duty[len(g.duty)-1].to))...)
 	}
-	if len(g.Was) > 0 {
-		g.line("was", held(len(g.Was), func(i int) point {
-			return point{g.x.atTime(g.Was[i].At), g.y.at(g.Was[i].Nurses)}
+	if len(g.Past) > 0 {
+		g.line("was", held(len(g.Past), func(i int) point {
+			return point{g.x.atTime(g.Past[i].At), g.y.at(g.Past[i].Nurses)}
 		}, g.x.atTime(g.Now))...)
 	}
 	likely := make([]point, len(g.Ahead))

@@ -50,10 +50,10 @@ func (c *canvas) mark(x, foot float64, words string) {
 
 // Ladder is what each factor of a room asks for, in nurses; the largest counts.
 type Ladder struct {
-	Title     string
-	Rungs     []Rung
-	Counts    float64
-	CountsSay string
+	Title       string
+	Rungs       []Rung
+	Counts      float64
+	CountsLabel string
 }
 
 // Rung is one factor.
@@ -62,7 +62,7 @@ type Rung struct {
 	Begins float64 // where the bar begins: what is added lies on top
 	Nurses float64 // 0: it asks for nothing
 	Leads  bool
-	Says   string
+	Label  string
 }
 
 // SVG draws the figure.
@@ -104,12 +104,12 @@ func (l *Ladder) SVG() template.HTML {
 			} else {
 				class = ""
 			}
-			c.text(class, "end", end-8, rowAt(i)+15, r.Says)
+			c.text(class, "end", end-8, rowAt(i)+15, r.Label)
 			continue
 		}
-		c.text("k2", "start", math.Max(end, rowsLeft)+10, rowAt(i)+15, r.Says)
+		c.text("k2", "start", math.Max(end, rowsLeft)+10, rowAt(i)+15, r.Label)
 	}
-	c.mark(x.at(l.Counts), foot, l.CountsSay)
+	c.mark(x.at(l.Counts), foot, l.CountsLabel)
 	return c.done()
 }
 
@@ -118,14 +118,14 @@ type Sum struct {
 	Title string
 	Most  float64
 	Parts []SumPart
-	Says  string // of all together
+	Label string // of all together
 }
 
 // SumPart is one part.
 type SumPart struct {
 	Name   string
 	Points float64
-	Says   string
+	Label  string
 }
 
 // SVG draws the figure.
@@ -142,22 +142,22 @@ func (s *Sum) SVG() template.HTML {
 		c.name(i, part.Name)
 		c.rect("fl", x.at(sum), rowAt(i), x.at(s.Most)-x.at(sum), rowBar)
 		c.rect("fi", x.at(sum), rowAt(i), x.at(sum+part.Points)-x.at(sum), rowBar)
-		c.text("k", "end", rowsWidth-2, rowAt(i)+15, part.Says)
+		c.text("k", "end", rowsWidth-2, rowAt(i)+15, part.Label)
 		sum += part.Points
 	}
-	c.mark(x.at(sum), foot, s.Says)
+	c.mark(x.at(sum), foot, s.Label)
 	return c.done()
 }
 
 // Score is a score of 100 from two parts, on the colours that it reaches.
 type Score struct {
-	Title                    string
-	Demand, Severity         float64 // points
-	DemandSays, SeveritySays string
-	Says                     string
-	Bounds                   []int // where the colours begin, after the first
-	Next                     int   // score after the next change by the clock
-	NextSays                 string
+	Title                      string
+	Demand, Severity           float64 // points
+	DemandLabel, SeverityLabel string
+	Label                      string
+	Bounds                     []int // where the colours begin, after the first
+	Next                       int   // score after the next change by the clock
+	NextLabel                  string
 }
 
 // SVG draws the figure.
@@ -179,29 +179,29 @@ func (s *Score) SVG() template.HTML {
 	demand, all := x.at(s.Demand), x.at(s.Demand+s.Severity)
 	c.rect("fi", 0, bar, demand, 28)
 	c.rect("fi", demand+3, bar, math.Max(all-demand-3, 0), 28)
-	c.text("k", "start", 0, 14, s.DemandSays)
-	c.text("k", "start", math.Max(demand+3, 160), 14, s.SeveritySays)
+	c.text("k", "start", 0, 14, s.DemandLabel)
+	c.text("k", "start", math.Max(demand+3, 160), 14, s.SeverityLabel)
 	if all > width-260 {
-		c.text("ki", "end", all-10, 41, s.Says)
+		c.text("ki", "end", all-10, 41, s.Label)
 	} else {
-		c.text("k", "start", all+10, 41, s.Says)
+		c.text("k", "start", all+10, 41, s.Label)
 	}
-	if s.NextSays != "" {
+	if s.NextLabel != "" {
 		at := x.at(float64(s.Next))
 		c.line("now", point{at, 50}, point{at, 72})
 		switch {
 		case at < 100:
-			c.text("k", "start", math.Max(at, 24), 90, s.NextSays)
+			c.text("k", "start", math.Max(at, 24), 90, s.NextLabel)
 		case at > width-100:
-			c.text("k", "end", width-40, 90, s.NextSays)
+			c.text("k", "end", width-40, 90, s.NextLabel)
 		default:
-			c.text("k", "middle", at, 90, s.NextSays)
+			c.text("k", "middle", at, 90, s.NextLabel)
 		}
 	}
 	return c.done()
 }
 
-// Steps is what is needed from now on, as far as clocks tell.
+// Steps is what is needed from now on, as far as known clocks reach.
 type Steps struct {
 	Title    string
 	From, To time.Time
@@ -213,7 +213,7 @@ type Steps struct {
 type Step struct {
 	At     time.Time
 	Nurses float64
-	Says   string
+	Label  string
 }
 
 // SVG draws the figure.
@@ -249,7 +249,7 @@ func (s *Steps) SVG() template.HTML {
 		}
 		c.dot(x.atTime(step.At), y.at(step.Nurses), 6)
 		if left := x.atTime(step.At) + 10; left >= free && left < right-90 {
-			c.text("k", "start", left, y.at(step.Nurses)-9, step.Says)
+			c.text("k", "start", left, y.at(step.Nurses)-9, step.Label)
 			free = left + 96
 		}
 	}

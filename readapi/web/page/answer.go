@@ -71,7 +71,7 @@ func WritePage(w http.ResponseWriter, r *http.Request, status int, body []byte) 
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		w.Write(body) //nolint:errcheck // nobody is there to be told
+		w.Write(body) //nolint:errcheck // the client is gone
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"svc/internal/admin/layout"
 )
@@ -43,6 +44,9 @@ var assetKinds = map[string]string{
 const styleSheet = "app.css"
 
 var styleParts = []string{"base", "plan", "charts", "unit", "wall", "states", "pages", "integrations", "media"}
+
+// sharedAssets returns the assets of this program. All sites have the same.
+var sharedAssets = sync.OnceValue(loadAssets)
 
 func loadAssets() *assets {
 	a := &assets{files: map[string]asset{}}
@@ -142,6 +146,6 @@ func (s *Site) ServeAsset(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	if r.Method != http.MethodHead {
-		w.Write(body) //nolint:errcheck // nobody is there to be told
+		w.Write(body) //nolint:errcheck // the client is gone
 	}
 }

@@ -43,7 +43,7 @@ type Site struct {
 func NewSite(cfg Config) *Site {
 	return &Site{
 		Cookies: &auth.Cookies{Seals: cfg.Seals, Users: cfg.Users, Now: cfg.Now, Secure: cfg.Secure},
-		config:  cfg, assets: loadAssets(),
+		config:  cfg, assets: sharedAssets(),
 	}
 }
 

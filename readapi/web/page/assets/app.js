@@ -41,7 +41,7 @@ const put = (id, html) => {
 };
 
 // How the connection is.
-let heard = Date.now(), level, tag = "", since, left = Infinity, source;
+let lastEvent = Date.now(), level, tag = "", since, left = Infinity, source;
 const flag = (name, value) => {
   if (value) body.dataset[name] = value;
   else delete body.dataset[name];
@@ -54,13 +54,13 @@ const mark = (name, text) => {
   }
 };
 const alive = () => {
-  heard = Date.now();
+  lastEvent = Date.now();
   mark("", live.dataset.live);
   since = "";
 };
 const lost = () => {
   since ||= get("clock")?.textContent ?? "?";
-  const old = Date.now() - heard > 18e5;
+  const old = Date.now() - lastEvent > 18e5;
   mark(old ? "old" : "lost", live.dataset.lost.replace("{time}", since) + (old ? ". " + live.dataset.old : ""));
 };
 const end = () => {
@@ -90,7 +90,7 @@ const again = async stay => {
 const poll = () => again().catch(lost);
 
 // What the stream tells.
-const told = {
+const handlers = {
   state(s) {
     const mine = body.dataset.id, parts = Object.entries(s.parts);
     body.dataset.id = s.id;
@@ -132,15 +132,15 @@ const told = {
 
 // One tab has the stream, and tells the others.
 const tabs = path && new BroadcastChannel(path);
-const hear = (type, data) => {
-  try { told[type](JSON.parse(data)); } catch { poll(); }
+const handle = (type, data) => {
+  try { handlers[type](JSON.parse(data)); } catch { poll(); }
 };
 const open = () => {
   if (left < 0) return;
   source?.close();
   source = new EventSource(path + "?last=" + encodeURIComponent(body.dataset.id));
-  for (const type in told) source.addEventListener(type, e => {
-    hear(type, e.data);
+  for (const type in handlers) source.addEventListener(type, e => {
+    handle(type, e.data);
     tabs.postMessage([type, e.data]);
   });
   source.onerror = () => {
@@ -152,7 +152,7 @@ const open = () => {
   };
 };
 if (path) {
-  tabs.onmessage = e => e.data === "stay" ? source && open() : hear(...e.data);
+  tabs.onmessage = e => e.data === "stay" ? source && open() : handle(...e.data);
   if (navigator.locks) {
     navigator.locks.request(path, () => {
       open();
@@ -165,7 +165,7 @@ if (path) {
   setInterval(() => {
     const now = Date.now();
     if (left < 0) return;
-    if (now - heard > 18e3) lost();
+    if (now - lastEvent > 18e3) lost();
     if (warn) warn.hidden = left - now > 12e4;
     if (left < now) end();
   }, 500);
