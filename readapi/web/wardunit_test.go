@@ -74,7 +74,7 @@ func unit() *acuity.Chart {
 // drawn is where the rooms of that unit lie.
 func drawn() *layout.Layout {
 	l := &layout.Layout{Columns: 9, Rows: 5}
-	at := func(id int32, x, y int32) { l.Rooms = append(l.Rooms, layout.Place{Room: id, X: x, Y: y, W: 1, H: 1}) }
+	at := func(id, x, y int32) { l.Rooms = append(l.Rooms, layout.Place{Room: id, X: x, Y: y, W: 1, H: 1}) }
 	for i, p := range [][2]int32{{1, 1}, {2, 1}, {1, 3}, {2, 3}, {3, 1}, {4, 1}, {5, 1}, {6, 1}, {7, 1}, {8, 1}, {9, 1}, {7, 3}, {8, 3}, {9, 3}, {5, 3}, {6, 3}, {1, 5}, {2, 5}, {3, 5}, {4, 5}, {5, 5}, {6, 5}, {7, 5}, {8, 5}} {
 		at(int32(i+1), p[0], p[1])
 	}

@@ -25,7 +25,9 @@ func newCanvas(width, height int, class, title string) *canvas {
 }
 
 // add writes markup. Words in it are escaped.
-func (c *canvas) add(format string, values ...any) { fmt.Fprintf(c, format, values...) }
+func (c *canvas) add(format string, values ...any) {
+	fmt.Fprintf(c, format, values...) //nolint:errcheck // memory
+}
 
 // path draws a line through points, or fills what they enclose.
 func (c *canvas) path(class, d string) { c.add(`<path class="%s" d="%s"/>`, class, d) }
