@@ -117,3 +117,14 @@ type Warning struct {
 	Code string // stable
 	Path string // where, if it has a place
 }
+
+// Preview is what an observation would do to the verdict. A dry run answers with it.
+type Preview struct {
+	Outcome Outcome
+	Reason  string // of an observation that would not be taken
+
+	Level              Level // after
+	Effects            []Effect
+	Activated, Expired []FactorChange
+	Warnings           []Warning
+}

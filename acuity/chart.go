@@ -155,3 +155,85 @@ func (s Source) Written() string {
 	}
 	return s.Code
 }
+
+// Level is how strained a unit is.
+type Level uint8
+
+// The levels. Their numbers are levelRank of the API.
+const (
+	LevelGreen Level = iota
+	LevelYellow
+	LevelOrange
+	LevelRed
+)
+
+// LevelRun tells since when a unit has its level, and which level it had before.
+type LevelRun struct {
+	Since    Instant // 0: unknown
+	Prior    Level
+	HasPrior bool // false: it had none before, or that is unknown
+}
+
+// Color is how demanding a room is.
+type Color uint8
+
+// The colours. Gray is a room that is empty, blocked or not assessed.
+const (
+	ColorGray Color = iota
+	ColorGreen
+	ColorYellow
+	ColorOrange
+	ColorRed
+)
+
+// Axis is one of the seven measures of a unit, in the order of the table of axes, which
+// also breaks ties.
+type Axis uint8
+
+// The axes.
+const (
+	AxisStaffing Axis = iota
+	AxisCritical
+	AxisReserve
+	AxisCapacity
+	AxisAcuity
+	AxisFlow
+	AxisSkill
+	AxisCount = 7
+)
+
+var levelNames = [...]string{"green", "yellow", "orange", "red"}
+
+// String returns the name on the wire.
+func (l Level) String() string { return levelNames[l] }
+
+var colorNames = [...]string{"gray", "green", "yellow", "orange", "red"}
+
+// String returns the name on the wire.
+func (c Color) String() string { return colorNames[c] }
+
+var statusNames = [...]string{"unknown", "occupied", "empty", "blocked"}
+
+// String returns the name on the wire.
+func (s RoomStatus) String() string { return statusNames[s] }
+
+var evidenceNames = [...]string{"", "signal", "diagnosis", "site", "manual", "adt", "census"}
+
+// String returns the name on the wire.
+func (k EvidenceKind) String() string { return evidenceNames[k] }
+
+var axisNames = [AxisCount]struct{ id, label string }{
+	AxisStaffing: {"staffing", "Nurses short of ratio"},
+	AxisCritical: {"critical", "1:1 and STAT concurrency"},
+	AxisReserve:  {"reserve", "No reserve for the next patient"},
+	AxisCapacity: {"capacity", "Rooms nearly full"},
+	AxisAcuity:   {"acuity", "High acuity per nurse"},
+	AxisFlow:     {"flow", "Rapid turnover"},
+	AxisSkill:    {"skill", "Skill mix"},
+}
+
+// String returns the id on the wire.
+func (a Axis) String() string { return axisNames[a].id }
+
+// Label returns the name for people.
+func (a Axis) Label() string { return axisNames[a].label }

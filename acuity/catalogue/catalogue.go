@@ -22,15 +22,15 @@ var catalogueText string
 
 // Catalogue is the set of factors with what each asks for. It never changes.
 type Catalogue struct {
-	specs   []Spec // by Factor; the first is no factor
+	specs   []Spec  // by Factor; the first is no factor
+	blocks  []block // of the text, the first of factor 1
 	byID    map[string]Factor
 	version string
 
 	// Judging looks these up for each piece of evidence, by Factor. They are arrays with a
 	// place for every value of a Factor, so no look-up is checked.
-	requirements [anyFactor][]Requirement // by variant, copies of specs; an unknown factor has those of no factor
-	traits       [anyFactor]Traits
-	rank         [anyFactor]uint8 // place of its id in alphabetical order
+	traits [anyFactor]Traits
+	rank   [anyFactor]uint8 // place of its id in alphabetical order
 }
 
 // anyFactor is the number of values of a Factor.
@@ -85,9 +85,6 @@ type Spec struct {
 	Routes              []Route   // if several match, the last counts
 	Variants            []Variant // 0 is the plain one, which always exists
 	Note                string
-
-	newborn    bool // a primary factor of section Newborn
-	postpartum bool // a primary factor with id pp-*: a birth came before its start
 }
 
 // Begins returns what the plain form of a factor asks for when it begins, and how grave
@@ -140,3 +137,16 @@ type Condition struct {
 	Than codes.Milli
 	Unit string
 }
+
+// SignalKind is the kind of a clinical signal. Observation, lab and device are
+// interchangeable in matching; medication is not.
+type SignalKind uint8
+
+// The kinds.
+const (
+	KindMedication SignalKind = iota + 1
+	KindObservation
+	KindLab
+	KindDevice
+	KindCondition // a FHIR Condition: matched as a diagnosis is
+)

@@ -1,5 +1,10 @@
 package catalogue
 
+import (
+	"fmt"
+	"slices"
+)
+
 // Factor is a row of the catalogue: a primary factor, which is the kind of patient, or a
 // modifier on top of it. The zero value is no factor. The number is an index for speed;
 // only the id is ever written or sent.
@@ -25,7 +30,7 @@ func (f Factor) Section() Section { return Default().Spec(f).Section }
 func (f Factor) IsPrimary() bool { return Default().Spec(f).Primary }
 
 // IsPostpartum reports whether f is a kind of patient who has given birth before it began.
-func (f Factor) IsPostpartum() bool { return Default().Spec(f).postpartum }
+func (f Factor) IsPostpartum() bool { return Default().traits[f]&traitPostpartum != 0 }
 
 // EndsLabor reports whether labor is over for a patient of kind f: she has a cesarean, or
 // has given birth.
@@ -74,13 +79,12 @@ var sectionNames = [...]string{
 // String returns the name in the specification.
 func (s Section) String() string { return sectionNames[s] }
 
-func sectionByName(name string) (Section, bool) {
-	for i, n := range sectionNames {
-		if i > 0 && n == name {
-			return Section(i), true
-		}
+func sectionByName(name string) (Section, error) {
+	i := slices.Index(sectionNames[:], name)
+	if i <= 0 {
+		return sectionNone, fmt.Errorf("no section %q", name)
 	}
-	return sectionNone, false
+	return Section(i), nil //nolint:gosec // there are a few
 }
 
 // Sections is a set of sections.

@@ -1,28 +1,27 @@
 package catalogue
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
+
+	"svc/acuity/codes"
 )
 
 // form reads the lines of one variant of a block. A variant starts as a copy of the
 // plain one.
 type form struct {
-	p       *parser
+	byID    map[string]Factor
 	spec    *Spec
 	variant uint8
 	seen    map[string]bool // keys of this variant; the others are those of the plain one
 
-	needs   []step // curve of need
-	beside  []step // with-mother
-	classes []step
+	needs   []step[Demand]
+	beside  []step[Demand] // with-mother
+	classes []step[uint8]
 	plain   *form
-}
-
-type step struct {
-	until time.Duration
-	value int
 }
 
 func (f *form) requirement() *Requirement { return &f.spec.Variants[f.variant].Requirement }
@@ -66,9 +65,8 @@ func (f *form) close(l line) error {
 	if f.beside != nil {
 		e.withMother = merge(f.beside, f.classes)
 	}
-	for i := range e.Need {
-		low := e.Need[i].Class == 4 && e.Need[i].Need < Nurse
-		if low || e.Need[i].Class == 4 && e.needIn != 0 {
+	for _, s := range e.Need {
+		if s.Class == 4 && (s.Need < Nurse || e.needIn != 0) {
 			return l.fault("%q: class 4 with less than one nurse", f.spec.ID)
 		}
 	}
@@ -77,20 +75,17 @@ func (f *form) close(l line) error {
 
 // merge makes one schedule of two curves that both start at 0. It joins equal
 // neighbours, so that every end is a change.
-func merge(needs, classes []step) Schedule {
+func merge(needs []step[Demand], classes []step[uint8]) Schedule {
 	if len(needs) == 0 {
-		needs = []step{{}}
+		needs = []step[Demand]{{}}
 	}
 	var s Schedule
 	for i, j := 0, 0; ; {
 		need, class := needs[i], classes[j]
-		until := need.until
-		if until == 0 || class.until != 0 && class.until < until {
-			until = class.until
-		}
-		next := Step{Until: until, Need: Demand(need.value), Class: uint8(class.value)} //nolint:gosec // read by nurses and class, which bound them
+		until := codes.Soonest(need.until, class.until)
+		next := Step{Until: until.Sub(0), Need: need.value, Class: class.value}
 		if n := len(s); n > 0 && s[n-1].Need == next.Need && s[n-1].Class == next.Class {
-			s[n-1].Until = until
+			s[n-1].Until = next.Until
 		} else {
 			s = append(s, next)
 		}
@@ -106,185 +101,274 @@ func merge(needs, classes []step) Schedule {
 	}
 }
 
-// read reads one line.
-func (f *form) read(l line) error {
-	if l.text == "" {
-		return l.fault("needs a value")
-	}
-	switch l.key {
-	case "route", "when", "babies":
-		return f.route(l)
-	case "note":
-		f.spec.Note = l.text
-		return nil
-	case "floor":
-		return f.floor(l)
-	}
-	if f.seen[l.key] {
-		return l.fault("is there twice")
-	}
-	f.seen[l.key] = true
-	if read, ok := texts[l.key]; ok {
-		if f.variant != 0 {
-			return l.fault("belongs to the plain form")
-		}
-		return read(f.spec, l)
-	}
-	if err := f.number(l); err != nil {
-		return err
-	}
-	return nil
-}
-
-var texts = map[string]func(*Spec, line) error{
-	"label":      func(s *Spec, l line) error { s.Label = l.text; return nil },
-	"criteria":   func(s *Spec, l line) error { s.Criteria = l.text; return nil },
-	"ratio-type": func(s *Spec, l line) error { s.RatioPatientType = l.text; return nil },
-	"section": func(s *Spec, l line) error {
-		var ok bool
-		if s.Section, ok = sectionByName(l.text); !ok {
-			return l.fault("no section %q", l.text)
-		}
-		return nil
-	},
-}
-
-// number reads a line of numbers.
-func (f *form) number(l line) (err error) {
-	e := f.requirement()
-	if forPrimary, known := numbers[l.key]; !known {
-		return l.fault("unknown word")
-	} else if forPrimary != either && (forPrimary == primaryOnly) != f.spec.Primary {
-		return l.fault("is of the other kind of factor")
-	}
-	words := strings.Fields(l.text)
-	switch l.key {
-	case "demand", "track":
-		e.track = l.key == "track"
-		f.needs, err = needSteps(l.text)
-	case "with-mother":
-		f.beside, err = needSteps(l.text)
-	case "class":
-		f.classes, err = classSteps(l.text)
-	case "track-floor":
-		e.trackFloor, err = nurses(l.text)
-	case "per-baby":
-		e.PerBaby, err = nurses(l.text)
-	case "add":
-		return f.add(l)
-	case "window":
-		return f.window(l, words)
-	case "ends":
-		e.endsBirth, e.birthDiagnosis = true, l.text == "birth by diagnosis"
-		if l.text != "birth" && !e.birthDiagnosis {
-			return l.fault("birth, or birth by diagnosis")
-		}
-	case "stale":
-		e.staleFromLast = strings.HasSuffix(l.text, " from last")
-		if len(words) != 1 && !e.staleFromLast && !strings.HasSuffix(l.text, " from start") {
-			return l.fault("a duration, from start or from last")
-		}
-		e.stale, err = instantSpan(words[0])
-	case "silent":
-		if len(words) != 3 || words[1] != "becomes" || f.p.c.byID[words[2]] == 0 {
-			return l.fault("a duration, becomes and a factor")
-		}
-		e.Becomes = f.p.c.byID[words[2]]
-		e.Silent, err = instantSpan(words[0])
-	case "boarder":
-		e.Boarder, err = instantSpan(l.text)
-	case "inside", "mark":
-		switch l.key + " " + l.text {
-		case "inside baby-nurse":
-			e.inside = true
-		case "mark fatigue":
-			e.fatigue = true
-		case "mark birth":
-			e.birth = true
-		default:
-			return l.fault("inside baby-nurse, mark birth or mark fatigue")
-		}
-	case "twin":
-		if e.Twin = f.p.c.byID[l.text]; e.Twin == 0 {
-			return l.fault("no factor %q", l.text)
-		}
-	}
-	if err != nil {
-		return l.fault("%v", err)
-	}
-	return nil
-}
-
-type ownership uint8
+// place is where a line may stand.
+type place uint8
 
 const (
-	either ownership = iota
+	anywhere  place = 0
+	plainOnly place = 1 << iota // not in a variant
 	primaryOnly
 	modifierOnly
+	repeated // may be there several times
 )
 
-var numbers = map[string]ownership{
-	"demand": primaryOnly, "track": primaryOnly, "with-mother": primaryOnly, "boarder": primaryOnly,
-	"class": either, "stale": either, "inside": either,
-	"track-floor": modifierOnly, "per-baby": modifierOnly, "add": modifierOnly, "window": modifierOnly,
-	"ends": modifierOnly, "silent": modifierOnly, "mark": either, "twin": modifierOnly,
+// word is how the lines with one key are read.
+type word struct {
+	place place
+	read  func(f *form, l line) error
 }
 
-func needSteps(text string) ([]step, error) {
-	values, ends, err := curve(text)
-	if err != nil {
-		return nil, err
-	}
-	steps := make([]step, len(values))
-	for i, v := range values {
-		need, err := nurses(v)
-		if err != nil {
-			return nil, err
-		}
-		steps[i] = step{until: ends[i], value: int(need)}
-	}
-	return steps, nil
+// words are the keys of the lines of a block.
+var words = map[string]word{
+	"label":      {plainOnly, func(f *form, l line) error { f.spec.Label = l.text; return nil }},
+	"criteria":   {plainOnly, func(f *form, l line) error { f.spec.Criteria = l.text; return nil }},
+	"ratio-type": {plainOnly, func(f *form, l line) error { f.spec.RatioPatientType = l.text; return nil }},
+	"section":    {plainOnly, func(f *form, l line) (err error) { f.spec.Section, err = sectionByName(l.text); return err }},
+	"note":       {repeated, func(f *form, l line) error { f.spec.Note = l.text; return nil }},
+	"route":      {repeated, (*form).route},
+	"when":       {repeated, (*form).route},
+	"babies":     {repeated, (*form).route},
+
+	"demand":      {primaryOnly, (*form).demand},
+	"track":       {primaryOnly, (*form).demand},
+	"with-mother": {primaryOnly, func(f *form, l line) (err error) { f.beside, err = steps(l.text, nurses); return err }},
+	"boarder":     {primaryOnly, func(f *form, l line) (err error) { f.requirement().Boarder, err = span(l.text); return err }},
+	"class":       {anywhere, func(f *form, l line) (err error) { f.classes, err = steps(l.text, class); return err }},
+	"stale":       {anywhere, (*form).stale},
+	"inside":      {anywhere, (*form).mark},
+	"mark":        {anywhere, (*form).mark},
+	"floor":       {modifierOnly | repeated, (*form).floor},
+	"track-floor": {modifierOnly, func(f *form, l line) (err error) { f.requirement().trackFloor, err = nurses(l.text); return err }},
+	"per-baby":    {modifierOnly, func(f *form, l line) (err error) { f.requirement().PerBaby, err = nurses(l.text); return err }},
+	"add":         {modifierOnly, (*form).add},
+	"window":      {modifierOnly, (*form).window},
+	"ends":        {modifierOnly, (*form).ends},
+	"silent":      {modifierOnly, (*form).silent},
+	"twin":        {modifierOnly, (*form).twin},
 }
 
-func classSteps(text string) ([]step, error) {
-	values, ends, err := curve(text)
-	if err != nil {
-		return nil, err
-	}
-	steps := make([]step, len(values))
-	for i, v := range values {
-		class, err := strconv.ParseUint(v, 10, 8)
-		if err != nil || class > 4 {
-			return nil, strconv.ErrRange
-		}
-		steps[i] = step{until: ends[i], value: int(class)}
-	}
-	return steps, nil
-}
-
-// floor reads a floor; a second one in the same variant adds to the first.
-func (f *form) floor(l line) error {
-	if f.spec.Primary {
+// read reads one line.
+func (f *form) read(l line) error {
+	w, known := words[l.key]
+	switch {
+	case l.text == "":
+		return l.fault("needs a value")
+	case !known:
+		return l.fault("unknown word")
+	case w.place&primaryOnly != 0 && !f.spec.Primary || w.place&modifierOnly != 0 && f.spec.Primary:
 		return l.fault("is of the other kind of factor")
+	case w.place&plainOnly != 0 && f.variant != 0:
+		return l.fault("belongs to the plain form")
+	case w.place&repeated == 0 && f.seen[l.key]:
+		return l.fault("is there twice")
 	}
+	if err := w.read(f, l); err != nil {
+		return l.fault("%v", err)
+	}
+	f.seen[l.key] = true
+	return nil
+}
+
+// demand reads "demand 1/2 until 20m, 1/3", or the same of a newborn.
+func (f *form) demand(l line) (err error) {
+	f.requirement().track = l.key == "track"
+	f.needs, err = steps(l.text, nurses)
+	return err
+}
+
+// stale reads "36h", "36h from start" or "36h from last".
+func (f *form) stale(l line) (err error) {
+	e := f.requirement()
+	length, from, given := strings.Cut(l.text, " from ")
+	if given && from != "start" && from != "last" {
+		return errors.New("a duration, from start or from last")
+	}
+	e.staleFromLast = from == "last"
+	e.stale, err = span(length)
+	return err
+}
+
+// mark reads "inside baby-nurse", "mark birth" and "mark fatigue".
+func (f *form) mark(l line) error {
+	e := f.requirement()
+	switch l.key + " " + l.text {
+	case "inside baby-nurse":
+		e.inside = true
+	case "mark fatigue":
+		e.fatigue = true
+	case "mark birth":
+		e.birth = true
+	default:
+		return errors.New("inside baby-nurse, mark birth or mark fatigue")
+	}
+	return nil
+}
+
+// floor reads "1/2 until 20m, 1/3 in Labor"; a second one in the same variant adds to the first.
+func (f *form) floor(l line) error {
 	e := f.requirement()
 	text, where, placed := strings.Cut(l.text, " in ")
 	in, err := sectionSet(where, placed)
 	if err != nil {
-		return l.fault("%v", err)
+		return err
 	}
-	steps, err := needSteps(text)
-	if err != nil {
-		return l.fault("%v", err)
+	needs, err := steps(text, nurses)
+	switch {
+	case err != nil:
+		return err
+	case !f.seen["floor"]:
+		f.needs, e.needIn, e.floors = needs, in, nil
+	case len(needs) > 1:
+		return errors.New("a further floor has no steps")
+	default:
+		e.floors = append(e.floors, floorRule{need: needs[0].value, in: in})
 	}
-	if !f.seen["floor"] {
-		f.seen["floor"] = true
-		f.needs, e.needIn, e.floors = steps, in, nil
-		return nil
-	}
-	if len(steps) > 1 {
-		return l.fault("a further floor has no steps")
-	}
-	e.floors = append(e.floors, floorRule{need: Demand(steps[0].value), in: in}) //nolint:gosec // read by nurses, at most 8 nurses
 	return nil
+}
+
+// add reads "0.05 in Triage, Labor until birth".
+func (f *form) add(l line) (err error) {
+	e := f.requirement()
+	text, until, ends := strings.Cut(l.text, " until ")
+	if ends && until != "birth" {
+		return errors.New("until birth, or no end")
+	}
+	value, where, placed := strings.Cut(text, " in ")
+	e.addUntilBirth = ends
+	if e.addIn, err = sectionSet(where, placed); err != nil {
+		return err
+	}
+	e.add, err = nurses(value)
+	return err
+}
+
+// window reads "240m from last except diagnosis".
+func (f *form) window(l line) (err error) {
+	e := f.requirement()
+	text, except := strings.CutSuffix(l.text, " except diagnosis")
+	length, from, _ := strings.Cut(text, " from ")
+	if from != "start" && from != "last" {
+		return errors.New("a duration, from start or from last; then except diagnosis, or nothing more")
+	}
+	e.fromLast, e.exceptDiagnosis = from == "last", except
+	e.window, err = span(length)
+	return err
+}
+
+// ends reads "birth" and "birth by diagnosis".
+func (f *form) ends(l line) error {
+	e := f.requirement()
+	e.endsBirth, e.birthDiagnosis = true, l.text == "birth by diagnosis"
+	if l.text != "birth" && !e.birthDiagnosis {
+		return errors.New("birth, or birth by diagnosis")
+	}
+	return nil
+}
+
+// silent reads "60m becomes labor-fhr-cat-ii".
+func (f *form) silent(l line) (err error) {
+	e := f.requirement()
+	length, becomes, _ := strings.Cut(l.text, " becomes ")
+	if e.Becomes = f.byID[becomes]; e.Becomes == 0 {
+		return errors.New("a duration, becomes and a factor")
+	}
+	e.Silent, err = span(length)
+	return err
+}
+
+// twin reads the id of a factor.
+func (f *form) twin(l line) error {
+	e := f.requirement()
+	if e.Twin = f.byID[l.text]; e.Twin == 0 {
+		return fmt.Errorf("no factor %q", l.text)
+	}
+	return nil
+}
+
+// sectionSet reads "Labor, Cesarean".
+func sectionSet(text string, given bool) (set Sections, err error) {
+	if !given {
+		return 0, nil
+	}
+	for name := range strings.SplitSeq(text, ", ") {
+		s, err := sectionByName(name)
+		if err != nil || s >= sectionNewborn {
+			return 0, fmt.Errorf("no section %q of mothers", name)
+		}
+		set |= setOf(s)
+	}
+	return set, nil
+}
+
+var (
+	routeKinds = map[string]SignalKind{
+		"medication": KindMedication, "observation": KindObservation, "lab": KindLab, "device": KindDevice,
+	}
+	routeSystems = []codes.System{codes.ICD10CM, codes.SNOMED, codes.LOINC, codes.RxNorm, codes.SystemLocal}
+	conditions   = map[string]ConditionKind{
+		"category-ii": NeedsCategoryII, "category-iii": NeedsCategoryIII, "positive": NeedsPositive,
+		"oxygen": NeedsOxygen, "unless-no": NeedsNotNo,
+	}
+)
+
+// route reads "observation LOINC 39156-5 needs value >= 40 kg/m2" and its like.
+func (f *form) route(l line) (err error) {
+	r := Route{Variant: f.variant, Refines: l.key != "route"}
+	text, note, _ := strings.Cut(l.text, " note ")
+	r.Note = note
+	text, needs, conditional := strings.Cut(text, " needs ")
+	if conditional {
+		if r.Needs, err = condition(needs); err != nil {
+			return err
+		}
+	}
+	if l.key == "babies" {
+		number, rest, _ := strings.Cut(text, " ")
+		n, fault := strconv.ParseUint(number, 10, 8)
+		if fault != nil || n < 2 {
+			return errors.New("needs a number of babies first")
+		}
+		r.Count, text = uint8(n), rest
+	}
+	kind, rest, _ := strings.Cut(text, " ")
+	system, list, _ := strings.Cut(rest, " ")
+	r.Kind, r.Diagnosis, r.System = routeKinds[kind], kind == "diagnosis", codes.System(system)
+	if r.Kind == 0 && !r.Diagnosis || !slices.Contains(routeSystems, r.System) || list == "" {
+		return errors.New("a kind, a system and codes")
+	}
+	if display, ok := strings.CutPrefix(list, "display "); ok {
+		r.Words = strings.Split(display, ", ")
+	} else {
+		r.Codes = strings.Split(list, ", ")
+	}
+	if (l.key == "when") != (r.Refines && f.variant > 0) {
+		return errors.New("when belongs to a variant, babies to the plain form")
+	}
+	for _, c := range append(r.Codes, r.Words...) {
+		if c == "" || strings.Contains(c, " ") {
+			return fmt.Errorf("%q is no code", c)
+		}
+	}
+	f.spec.Routes = append(f.spec.Routes, r)
+	return nil
+}
+
+// condition reads what follows "needs": a name, or "value >= 40 kg/m2".
+func condition(text string) (Condition, error) {
+	if kind, ok := conditions[text]; ok {
+		return Condition{Kind: kind}, nil
+	}
+	parts := strings.Fields(text)
+	if len(parts) < 3 || len(parts) > 4 || parts[0] != "value" || parts[1] != ">=" {
+		return Condition{}, fmt.Errorf("no condition %q", text)
+	}
+	n, err := strconv.ParseInt(parts[2], 10, 32)
+	if err != nil {
+		return Condition{}, fmt.Errorf("no number %q", parts[2])
+	}
+	c := Condition{Kind: NeedsNumber, Op: codes.GreaterOrEqual, Than: codes.Milli(n) * 1000}
+	if len(parts) == 4 {
+		c.Unit = parts[3]
+	}
+	return c, nil
 }

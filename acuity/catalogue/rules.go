@@ -97,20 +97,11 @@ func (r *Rule) Faults() []RuleFault {
 
 // cutVariant splits "severe.floor"; the plain form has no name.
 func cutVariant(name string) (variant, line string) {
-	if v, l, ok := strings.Cut(name, "."); ok {
-		return v, l
+	if variant, line, named := strings.Cut(name, "."); named {
+		return variant, line
 	}
 	return "", name
 }
-
-// blocks returns the blocks of the catalogue without overrides.
-var blocks = sync.OnceValue(func() []block {
-	p := &parser{c: &Catalogue{byID: map[string]Factor{}}}
-	if err := p.collect(catalogueText); err != nil {
-		panic("catalogue: " + err.Error())
-	}
-	return p.blocks
-})
 
 // Lines returns the lines of a factor that a hospital may override, as in the catalogue.
 // Several lines of one name are one text, with ";" between.
@@ -120,7 +111,7 @@ func (c *Catalogue) Lines(f Factor) []RuleLine {
 	}
 	var list []RuleLine
 	prefix := ""
-	for _, l := range blocks()[f-1].lines {
+	for _, l := range c.blocks[f-1].lines {
 		if l.key == "variant" {
 			prefix = l.text + "."
 			continue
@@ -141,23 +132,18 @@ func (c *Catalogue) Lines(f Factor) []RuleLine {
 // specWith returns a row of the catalogue with the lines of a rule in place of its own,
 // and those lines in canonical form.
 func (c *Catalogue) specWith(r *Rule) (Spec, string, error) {
-	b := blocks()[r.Factor-1]
-	lines := slices.Clone(b.lines)
+	b := c.blocks[r.Factor-1]
 	var canonical strings.Builder
 	for i, l := range r.Lines {
 		variant, name := cutVariant(l.Name)
 		var err error
-		if lines, err = replaced(lines, variant, name, l.Text, -i-1); err != nil {
+		if b.lines, err = replaced(b.lines, variant, name, l.Text, -i-1); err != nil {
 			return Spec{}, "", err
 		}
 		fmt.Fprintln(&canonical, l.Name, strings.Join(strings.Fields(l.Text), " "))
 	}
-	b.lines = lines
-	p := &parser{c: &Catalogue{specs: c.specs[:r.Factor:r.Factor], byID: c.byID}}
-	if err := p.build(&b, r.Factor); err != nil {
-		return Spec{}, "", err
-	}
-	return p.c.specs[r.Factor], canonical.String(), nil
+	spec, err := c.build(&b)
+	return spec, canonical.String(), err
 }
 
 // replaced returns the lines of a block with those of one name, in one variant, replaced
@@ -237,11 +223,6 @@ func (c *Catalogue) with(rules []Rule) *Catalogue {
 			continue
 		}
 		out.specs[r.Factor] = spec
-		forms := make([]Requirement, len(spec.Variants))
-		for v := range spec.Variants {
-			forms[v] = spec.Variants[v].Requirement
-		}
-		out.requirements[r.Factor] = forms
 		out.traits[r.Factor] = findTraits(&spec) | c.traits[r.Factor]&traitTwin
 		digest.Write(fmt.Appendln(nil, spec.ID, lines))
 	}

@@ -69,8 +69,8 @@ func TestOwnLinesChangeNothing(t *testing.T) {
 
 func listRequirements(c *Catalogue, f Factor) []string {
 	var all []string
-	for v := range c.requirements[f] {
-		e := c.requirements[f][v]
+	for v := range c.Spec(f).Variants {
+		e := c.Requirement(f, uint8(v))
 		all = append(all, rendered([]any{
 			e.Need, e.needIn, len(e.floors), e.track, e.withMother, e.trackFloor, e.add, e.addIn, e.addUntilBirth, e.window, e.fromLast,
 			e.exceptDiagnosis, e.endsBirth, e.stale, e.Silent, e.Becomes, e.PerBaby, e.Boarder, e.Twin,

@@ -51,8 +51,10 @@ func NormalSystem(name, code string) (System, bool) {
 		return SystemLocal, false
 	case SystemNone:
 	}
-	var buffer [maxSystemName]byte
-	key := string(squeeze(buffer[:0], name))
+	if len(name) > maxSystemName {
+		return SystemLocal, true
+	}
+	key := strings.Map(lettersAndDigits, name)
 	if s, ok := systemNames[key]; ok {
 		return s, false
 	}
@@ -75,50 +77,23 @@ func NormalSystem(name, code string) (System, bool) {
 // maxSystemName is longer than any name of a code system.
 const maxSystemName = 128
 
-// squeeze appends the letters and digits of a name in lower case.
-func squeeze(dst []byte, name string) []byte {
-	if len(name) > maxSystemName {
-		return append(dst, '?')
+// lettersAndDigits maps letters of ASCII to lower case, and drops everything but them and digits.
+func lettersAndDigits(r rune) rune {
+	switch {
+	case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+		return r
+	case r >= 'A' && r <= 'Z':
+		return r + 'a' - 'A'
 	}
-	for i := range len(name) {
-		switch c := name[i]; {
-		case c >= 'a' && c <= 'z', isDigit(c):
-			dst = append(dst, c)
-		case c >= 'A' && c <= 'Z':
-			dst = append(dst, c+'a'-'A')
-		}
-	}
-	return dst
+	return -1
 }
 
 // maxICD10 is the length of the longest ICD-10-CM code without its dot.
 const maxICD10 = 7
 
-// NormalICD10 returns an ICD-10-CM code for comparison: trimmed, upper case, no
-// dot. It returns the code as it is, without work, if it is so already.
+// NormalICD10 returns an ICD-10-CM code for comparison: trimmed, upper case, no dot.
 func NormalICD10(code string) string {
-	code = strings.TrimSpace(code)
-	plain := true
-	for i := range len(code) {
-		if c := code[i]; c == '.' || (c >= 'a' && c <= 'z') {
-			plain = false
-			break
-		}
-	}
-	if plain {
-		return code
-	}
-	b := make([]byte, 0, 16)
-	for i := range len(code) {
-		switch c := code[i]; {
-		case c == '.':
-		case c >= 'a' && c <= 'z':
-			b = append(b, c-'a'+'A')
-		default:
-			b = append(b, c)
-		}
-	}
-	return string(b)
+	return strings.ToUpper(strings.ReplaceAll(strings.TrimSpace(code), ".", ""))
 }
 
 // isICD10Shape reports whether a code looks like one of ICD-10-CM: letter, digit,
@@ -131,18 +106,11 @@ func isICD10Shape(code string) bool {
 		}
 		code = code[:3] + code[4:]
 	}
-	if len(code) < 3 || len(code) > maxICD10 || !isLetter(code[0]) || !isDigit(code[1]) {
+	if len(code) < 3 || len(code) > maxICD10 || isDigit(code[0]) || !isDigit(code[1]) {
 		return false
 	}
-	for i := 2; i < len(code); i++ {
-		if !isLetter(code[i]) && !isDigit(code[i]) {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(code, func(r rune) bool { return lettersAndDigits(r) < 0 })
 }
-
-func isLetter(c byte) bool { return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' }
 
 // Normal returns a code for comparison within its system: ICD-10-CM by its
 // own rule, local codes in upper case, all others as they are, trimmed.

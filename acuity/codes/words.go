@@ -65,7 +65,8 @@ func tokens(text string) []token {
 	start, end := -1, 0
 	add := func(to int) {
 		t := token{word: strings.ToLower(strings.ReplaceAll(text[start:to], "'", "")), before: text[end:start]}
-		if n, denied := strings.CutSuffix(t.word, "nt"); denied && strings.Contains(strings.ToLower(text[start:to]), "n't") && n != "ca" {
+		n, denied := strings.CutSuffix(t.word, "nt")
+		if denied && n != "ca" && strings.Contains(strings.ToLower(text[start:to]), "n't") {
 			t.word = "not"
 		}
 		t.joined = !strings.ContainsAny(t.before, ";,.:()[]{}|\n\r") && !strings.Contains(t.before, " - ")
@@ -202,10 +203,6 @@ func (r *valueReader) read(i int) int {
 			r.keep(t.kept)
 		}
 	default:
-		if t.word == "rebreather" && i > 0 && r.list[i-1].word == "non" || strings.HasPrefix(t.kept, "not ") {
-			r.keep(strings.Fields(t.kept)...)
-			return i
-		}
 		r.keep(strings.Fields(t.kept)...)
 	}
 	return i
@@ -311,12 +308,21 @@ func (r *valueReader) numbers(i int) (to int, words []string, named bool) {
 		t := &r.list[j]
 		if t.word != t.kept { // a number belongs to a category only in a list
 			slash := strings.TrimSpace(t.before) == "/" || strings.TrimSpace(t.before) == "-"
-			if after := j + 1; !slash && (!connected || after < len(r.list) && r.list[after].joined && (!r.list[after].known || findings[r.list[after].word] || ofFindings[r.list[after].word])) {
+			if !slash && (!connected || r.continues(j+1)) {
 				return to, words, true
 			}
 		}
 		words, to = append(words, t.kept), j
 	}
+}
+
+// continues reports whether the i-th word goes on with a phrase about something else than a
+// category.
+func (r *valueReader) continues(i int) bool {
+	if i >= len(r.list) || !r.list[i].joined {
+		return false
+	}
+	return !r.list[i].known || r.is(i, findings) || r.is(i, ofFindings)
 }
 
 func isNumeral(kept string) bool { return kept == "i" || kept == "ii" || kept == "iii" }

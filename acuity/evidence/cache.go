@@ -128,11 +128,9 @@ func (f *builder) conceptsHold(kept *Cache) bool {
 		}
 		for j := range kept.members {
 			m := &kept.members[j]
-			if !kept.list[i].has(m) {
-				continue
-			}
+			said := func(l *Statements) bool { return f.hasConcept(l.find(m.of), m.concept) }
 			// No statement has a greater concept: see Invalidate.
-			if m.concept != 0 && !slices.ContainsFunc(f.e.Statements, func(l *Statements) bool { return f.hasConcept(l.find(m.of), m.concept) }) {
+			if kept.list[i].has(m) && m.concept != 0 && !slices.ContainsFunc(f.e.Statements, said) {
 				return false
 			}
 		}
@@ -334,48 +332,63 @@ func (f *builder) statements(kept *Cache, d *codeFold, after int64) []orderedSta
 	return said
 }
 
-// winners returns, in place, one statement for each time: the last one that no later
-// statement of that time takes back. A statement that was taken back was never said, so
-// the one before it counts again. A drug that was entered in error just does not run.
-func winners(all []orderedStatement) []orderedStatement {
-	kept := all[:0]
-	for i := 0; i < len(all); {
-		n := i + 1
-		for n < len(all) && all[n].order == all[i].order {
-			n++
-		}
-		switch last := winner(all[i:n]); {
-		case last < 0:
-		case len(kept) == n-1:
-			kept = all[:n] // it is there already
-		default:
-			kept = append(kept, all[i+last])
-		}
-		i = n
+// dropOldest updates a folded code after its oldest statements were lost, without
+// folding the rest. Full lists lose one statement for each new one, and folding the
+// others anew would be most of the work of a long stay. Only the clock of an assertion
+// depends on what was before a statement that decides every assertion. An assertion that
+// began earlier now begins with it. It returns false if more may have changed; then the
+// code must be folded anew.
+func (f *builder) dropOldest(kept *Cache, d *codeFold) bool {
+	lost := d.droppedAt
+	d.droppedAt = 0
+	first, alone := f.first(kept, d)
+	if !alone || first.order <= lost || first.Status != acuity.SignalActive || d.effects.isOlder(first.order) {
+		return false
 	}
-	return kept
+	for i := range d.assertions {
+		r := &d.assertions[i]
+		if !slices.ContainsFunc(first.Matches, func(m terminology.Match) bool { return m.Factor == r.f }) {
+			return false
+		}
+		if r.on && r.began < first.order {
+			r.began, r.start = first.order, first.clock
+		}
+	}
+	return true
 }
 
-// winner returns the index of the statement that counts, of several at one time; -1: none.
-func winner(same []orderedStatement) int {
-	last := len(same) - 1
-	if same[last].Status != acuity.SignalRetracted || same[last].drug {
-		return last
-	}
-	told := false
-	for i := last; i >= 0; i-- {
-		if same[i].Status == acuity.SignalRetracted {
+// first returns the earliest statement of an identity that counts. alone is false if
+// there is none, or if another has the same time. It is false for a medication too: the
+// earliest statement need not have the earliest clock.
+func (f *builder) first(kept *Cache, d *codeFold) (first orderedStatement, alone bool) {
+	for i := range kept.members {
+		m := &kept.members[i]
+		if !d.has(m) {
 			continue
 		}
-		told = true
-		if !slices.ContainsFunc(same[i+1:], func(s orderedStatement) bool {
-			return s.Status == acuity.SignalRetracted && s.TakesBack(same[i].MatchedSignal)
-		}) {
-			return i
+		if m.of.Identity.Medication {
+			return orderedStatement{}, false
+		}
+		for _, l := range f.e.Statements {
+			t := l.find(m.of)
+			if t == nil {
+				continue
+			}
+			for j := range t.statements {
+				h := &t.statements[j]
+				if h.Owner != f.e.Owner || !h.Counts() {
+					continue
+				}
+				s := f.statement(d, h)
+				if first.Statement == nil || s.order < first.order {
+					first, alone = s, true
+				} else if s.order == first.order {
+					alone = false
+				} else if !t.mixed {
+					break // all others are later
+				}
+			}
 		}
 	}
-	if told {
-		return -1
-	}
-	return last
+	return first, alone
 }

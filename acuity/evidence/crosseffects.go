@@ -110,3 +110,13 @@ func (n *crossEffect) clearedBy(ix *terminology.Index, factor catalogue.Factor) 
 func isCategory(ix *terminology.Index, factor catalogue.Factor) bool {
 	return factor != 0 && (factor == ix.CategoryII || factor == ix.CategoryIII)
 }
+
+// isOlder reports whether an effect on other codes comes from a statement before an
+// instant.
+func (n *crossEffects) isOlder(than acuity.Instant) bool {
+	if n == nil {
+		return false
+	}
+	older := func(at acuity.Instant) bool { return at != 0 && at < than }
+	return older(n.known.acknowledged) || older(n.known.categoryI) || older(n.known.calm) || older(n.below) || older(n.was)
+}

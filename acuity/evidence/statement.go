@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"cmp"
+	"slices"
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
@@ -112,4 +113,87 @@ func compareBool(a, b bool) int {
 		return -1
 	}
 	return 1
+}
+
+// winners returns, in place, one statement for each time: the last one that no later
+// statement of that time takes back. A statement that was taken back was never said, so
+// the one before it counts again. A drug that was entered in error just does not run.
+func winners(all []orderedStatement) []orderedStatement {
+	kept := all[:0]
+	for i := 0; i < len(all); {
+		n := i + 1
+		for n < len(all) && all[n].order == all[i].order {
+			n++
+		}
+		switch last := winner(all[i:n]); {
+		case last < 0:
+		case len(kept) == n-1:
+			kept = all[:n] // it is there already
+		default:
+			kept = append(kept, all[i+last])
+		}
+		i = n
+	}
+	return kept
+}
+
+// winner returns the index of the statement that counts, of several at one time; -1: none.
+func winner(same []orderedStatement) int {
+	last := len(same) - 1
+	if same[last].Status != acuity.SignalRetracted || same[last].drug {
+		return last
+	}
+	told := false
+	for i := last; i >= 0; i-- {
+		if same[i].Status == acuity.SignalRetracted {
+			continue
+		}
+		told = true
+		if !slices.ContainsFunc(same[i+1:], func(s orderedStatement) bool {
+			return s.Status == acuity.SignalRetracted && s.TakesBack(same[i].MatchedSignal)
+		}) {
+			return i
+		}
+	}
+	if told {
+		return -1
+	}
+	return last
+}
+
+// superseded returns the first of n statements, in order of arrival, that a later one
+// about the same replaces; -1: none. The time of the later one must not be earlier. The
+// hash distinguishes most things; false: the statement does not count. It visits each
+// statement once.
+func superseded(n int, hash func(i int) (uint64, bool), same func(i, j int) bool, at func(i int) acuity.Instant) int {
+	if n < 2 {
+		return -1
+	}
+	var array [2 * MaxStatements]int32
+	places := array[:] // by hash: 1 + the statement of a thing that has the latest time
+	if 2*n > len(places) {
+		places = make([]int32, 2*n)
+	}
+	first := -1
+	for i := n - 1; i >= 0; i-- {
+		h, counts := hash(i)
+		if !counts {
+			continue
+		}
+		p := h % uint64(len(places))
+		for places[p] != 0 && !same(i, int(places[p]-1)) {
+			if p++; p == uint64(len(places)) {
+				p = 0
+			}
+		}
+		switch {
+		case places[p] == 0:
+			places[p] = int32(i + 1) //nolint:gosec // a list that is capped
+		case at(i) <= at(int(places[p]-1)):
+			first = i
+		default:
+			places[p] = int32(i + 1) //nolint:gosec // a list that is capped
+		}
+	}
+	return first
 }

@@ -288,8 +288,8 @@ func sameSubject(a, b *Statement) bool {
 	if a.MatchedSignal == b.MatchedSignal { // the usual case, without work
 		return a.Settled == b.Settled
 	}
-	return a.SubjectHash == b.SubjectHash && (a.Kind == catalogue.KindMedication) == (b.Kind == catalogue.KindMedication) && a.System == b.System && a.Code == b.Code &&
-		a.Display == b.Display && a.Settled == b.Settled
+	return a.SubjectHash == b.SubjectHash && (a.Kind == catalogue.KindMedication) == (b.Kind == catalogue.KindMedication) &&
+		a.System == b.System && a.Code == b.Code && a.Display == b.Display && a.Settled == b.Settled
 }
 
 // saysTheSame reports whether two statements about one thing say the same.

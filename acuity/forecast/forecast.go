@@ -14,9 +14,11 @@ package forecast
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/score"
 )
 
 // Method names the way in which a forecast was made.
@@ -53,6 +55,18 @@ type Unit struct {
 	Snapshot *acuity.Snapshot
 	Staffing []acuity.Staffing // plans: entries with AsOf after At, ascending
 	Zone     *time.Location    // of the hospital; nil: UTC
+}
+
+// UnitOf is a chart as it is forecast from an instant on, not before that of the
+// chart.
+func UnitOf(c *acuity.Chart, at acuity.Instant, zone *time.Location) *Unit {
+	at = max(at, c.Unit.Clock)
+	snapshot := score.TakeSnapshot(c, at)
+	plans := len(c.Unit.Staffing)
+	if n := slices.IndexFunc(c.Unit.Staffing, func(s acuity.Staffing) bool { return s.AsOf > at }); n >= 0 {
+		plans = n
+	}
+	return &Unit{At: at, Snapshot: &snapshot, Staffing: c.Unit.Staffing[plans:], Zone: zone}
 }
 
 // Forecast is the next eight hours of a unit.

@@ -79,7 +79,7 @@ type scene struct {
 
 // judge puts the scenarios of an instant through the axes of the verdict.
 func (s *scene) judge() levels {
-	moves := s.noise()
+	moves := poisson(s.moves)
 	var seen [4][acuity.AxisCount]int
 	var count [4]int
 	for j := range noises {
@@ -99,7 +99,7 @@ func (s *scene) judge() levels {
 // a level lower if all that follows them follows upwards: so only the slices
 // where the level changes are looked for.
 func (s *scene) judgeLevels() levels {
-	moves := s.noise()
+	moves := poisson(s.moves)
 	var count [4]int
 	for _, slope := range s.slopes {
 		if slope < 0 {
@@ -131,11 +131,6 @@ func (s *scene) judgeLevels() levels {
 		}
 	}
 	return s.shares(&count)
-}
-
-func (s *scene) noise() (moves [noises]int32) {
-	poisson(s.moves, &moves)
-	return moves
 }
 
 // scenario is the unit at the i-th slice of the nurses required and the j-th of
@@ -201,8 +196,8 @@ func mostOften(seen *[4][acuity.AxisCount]int, level acuity.Level) acuity.Axis {
 
 func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-// poisson fills in the quantiles of a Poisson distribution at noiseTaus.
-func poisson(mean float64, to *[noises]int32) {
+// poisson returns the quantiles of a Poisson distribution at noiseTaus.
+func poisson(mean float64) (quantiles [noises]int32) {
 	p := math.Exp(-mean)
 	sum := p
 	k := int32(0)
@@ -212,19 +207,28 @@ func poisson(mean float64, to *[noises]int32) {
 			p *= mean / float64(k)
 			sum += p
 		}
-		to[i] = k
+		quantiles[i] = k
 	}
+	return quantiles
 }
 
 // scenes are the unit at instants ahead, given in minutes. Between two hours what
 // is forecast is in between; the frozen path is that of the hour before.
 type scenes struct {
+	*path
 	model    *Model
 	snapshot *acuity.Snapshot
-	now      amount
-	ahead    *[Horizon]outlook
+	ahead    [Horizon]outlook
 	moves    *[weekHours]float64
-	hours    *[Horizon + 1]stretch
+	hours    [Horizon + 1]stretch
+}
+
+// lookAhead forecasts a unit from an instant on. Its visits are sorted.
+func (m *Model) lookAhead(s *acuity.Snapshot, at acuity.Instant, c clock) *scenes {
+	a := &scenes{model: m, snapshot: s, moves: m.weekly(m.Moves[:], false), hours: c.ahead(at)}
+	a.path = m.follow(s, &a.hours)
+	a.ahead = m.correct(a.path, &a.hours)
+	return a
 }
 
 func (a *scenes) at(minutes int) scene {

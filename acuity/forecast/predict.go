@@ -1,7 +1,10 @@
 package forecast
 
 import (
+	"cmp"
+	"fmt"
 	"math"
+	"slices"
 
 	"svc/acuity"
 )
@@ -11,23 +14,20 @@ func Predict(m *Model, u *Unit) (Forecast, error) {
 	if err := sufficient(m, u); err != nil {
 		return Forecast{}, err
 	}
-	c := clock{u.Zone}
 	s := *u.Snapshot
 	s.Visits = sorted(s.Visits)
-	hours := c.ahead(u.At)
-	p := m.follow(&s, &hours)
-	ahead := m.correct(p, &hours)
+	all := m.lookAhead(&s, u.At, clock{u.Zone})
 
 	f := Forecast{At: u.At, Past: m.since(u.At), HistoryHours: m.Learnt, Method: Method, Calibration: m.calibration()}
 	best := 0
 	for h := range f.Hours {
-		hour := &f.Hours[h]
+		hour, o := &f.Hours[h], &all.ahead[h]
 		hour.Start = u.At + acuity.Instant(h)*hourLong
 		hour.End = hour.Start + hourLong
 		for i := range hour.Nurses {
-			hour.Nurses[i] = hundredth(ahead[h].quantile(i))
+			hour.Nurses[i] = hundredth(o.quantile(i))
 		}
-		hour.Mean, hour.Census, hour.Arrivals = hundredth(ahead[h].mean[nurses]), hundredth(ahead[h].mean[rooms]), hundredth(p.arrivals[h])
+		hour.Mean, hour.Census, hour.Arrivals = hundredth(o.mean[nurses]), hundredth(o.mean[rooms]), hundredth(all.arrivals[h])
 		n, _ := inForce(&s, u.Staffing, hour.End)
 		hour.ShortfallP50, hour.ShortfallP90 = shortfall(hour.Nurses[P50], n), shortfall(hour.Nurses[P90], n)
 		if hour.Nurses[P90] > f.Hours[best].Nurses[P90] {
@@ -35,11 +35,10 @@ func Predict(m *Model, u *Unit) (Forecast, error) {
 		}
 	}
 	f.Peak = Peak{At: f.Hours[best].End, P90: f.Hours[best].Nurses[P90]}
-	all := scenes{model: m, snapshot: &s, now: p.now, ahead: &ahead, moves: m.weekly(m.Moves[:], false), hours: &hours}
 	for i, minutes := range PointMinutes {
 		f.Points[i] = all.point(u, minutes)
 	}
-	f.Drivers = drivers(m, u, p, &ahead[best], best)
+	f.Drivers = drivers(m, u, all.path, &all.ahead[best], best)
 	return f, nil
 }
 
@@ -92,4 +91,169 @@ func (a *scenes) point(u *Unit, minutes int) Point {
 			return p
 		}
 	}
+}
+
+// Priors of what is tracked. Our choice, measured as those of path.go.
+const (
+	ridgePrior  = 240.0 // nurses², or rooms²
+	spreadPrior = 20.0  // nurses², of the slope of K, C and S on R
+	spreadHours = 20.0  // hours behind the first residual variances
+)
+
+// spreadFirst are the residual variances of K, C and S of which nothing is known:
+// nurses², rooms², points².
+var spreadFirst = [3]float64{.25, .5, 200}
+
+// outlook is the unit one hour ahead, corrected, with its distribution.
+type outlook struct {
+	required, occupied correction // of R and of C
+	mean               amount
+	sd                 float64
+	slopes             [3]float64 // of K, C and S on R: means of K and S by it, scenarios of all three
+	sds                [3]float64 // of their residuals
+	tails              [Quantiles]float64
+}
+
+// correction is what a mean is corrected by.
+type correction struct {
+	raw       float64 // the mean before it
+	byUsual   float64 // from it to what is usual at that hour
+	fromUsual float64 // from the usual of now to now
+}
+
+// by returns the mean that two learnt weights make.
+func (c *correction) by(w1, w2 float64) float64 {
+	return max(0, c.raw+float64(w1*c.byUsual)+float64(w2*c.fromUsual))
+}
+
+// correct makes the outlooks of a path. The path knows the patients, not the
+// habits of the unit: two learnt weights pull it to what is usual at that hour,
+// and keep the distance from the usual that the unit has now. At a site whose
+// stages say nothing that is the blend of persistence and the usual. Nurses and
+// occupied rooms have weights of their own, since stages tell more of one than of the other.
+func (m *Model) correct(p *path, hours *[Horizon + 1]stretch) [Horizon]outlook {
+	var list [Horizon]outlook
+	correctionOf := func(usual []float32, part, h int) correction {
+		raw := p.mean[h][part]
+		return correction{
+			raw:       raw,
+			byUsual:   usualAt(usual, &hours[h+1], raw) - raw,
+			fromUsual: p.now[part] - usualAt(usual, &hours[0], p.now[part]),
+		}
+	}
+	for h := range list {
+		o := &list[h]
+		o.required, o.occupied = correctionOf(m.Usual[:], nurses, h), correctionOf(m.UsualRooms[:], rooms, h)
+		o.mean = p.mean[h]
+		o.mean[nurses] = o.required.by(weights(m.Ridge[:], h))
+		o.mean[rooms] = o.occupied.by(weights(m.RidgeRooms[:], h))
+		o.slopes, o.sds = m.spread(h)
+		for i, part := range [3]int{single, rooms, points} {
+			if part != rooms {
+				o.mean[part] = max(0, o.mean[part]+float64(o.slopes[i]*(o.mean[nurses]-o.required.raw)))
+			}
+		}
+		o.sd = deviation(p.variance[h])
+		o.tails = m.tails(h)
+	}
+	return list
+}
+
+// weights solves the ridge regression of an hour ahead.
+func weights(ridge []float32, h int) (w1, w2 float64) {
+	r := (*[5]float32)(ridge[h*5:])
+	a, b, c := float64(r[0])+ridgePrior, float64(r[1]), float64(r[2])+ridgePrior
+	y1, y2 := float64(r[3]), float64(r[4])
+	det := float64(a*c) - float64(b*b)
+	return (float64(c*y1) - float64(b*y2)) / det, (float64(a*y2) - float64(b*y1)) / det
+}
+
+// spread returns how K, C and S follow R, and the deviations of what is left.
+func (m *Model) spread(h int) (slopes, sds [3]float64) {
+	s := (*[spreadSize]float32)(m.Spreads[h*spreadSize:])
+	n, square := float64(s[0]), float64(s[1])
+	for i := range slopes {
+		cross, own := float64(s[2+i]), float64(s[5+i])
+		b := cross / (square + spreadPrior)
+		slopes[i] = b
+		left := own - float64(2*b*cross) + float64(float64(b*b)*square)
+		sds[i] = math.Sqrt(max(0, left+float64(spreadHours*spreadFirst[i])) / (n + spreadHours))
+	}
+	return slopes, sds
+}
+
+// tails returns the quantiles of (actual - mean)/sd, ascending.
+func (m *Model) tails(h int) [Quantiles]float64 {
+	var q [Quantiles]float64
+	for i := range q {
+		q[i] = float64(m.Tails[h*(Quantiles+1)+i])
+	}
+	slices.Sort(q[:])
+	return q
+}
+
+// quantile returns the i-th quantile of the nurses required.
+func (o *outlook) quantile(i int) float64 {
+	return max(0, o.mean[nurses]+float64(o.sd*o.tails[i]))
+}
+
+const (
+	mostDrivers = 5
+	leastEffect = .25 // nurses
+)
+
+// drivers explains the forecast of the peak to a nurse: what changes the nurses
+// required, the largest first, then why to trust the forecast less.
+func drivers(m *Model, u *Unit, p *path, o *outlook, h int) []string {
+	local := func(at acuity.Instant) string { return clock{u.Zone}.local(at).Format("15:04") }
+	by := local(u.At + acuity.Instant(h+1)*hourLong)
+	arrivals := 0.0
+	for _, n := range p.arrivals[:h+1] {
+		arrivals += n
+	}
+	type effect struct {
+		nurses float64
+		text   string
+	}
+	effects := []effect{
+		{p.coming[h], fmt.Sprintf("%.1f arrivals expected by %s", arrivals, by)},
+		{p.leaving[h], fmt.Sprintf("%.1f mothers likely to leave by %s", p.leavers[h], by)},
+		{p.progress[h], "births and progress of labour by " + by},
+		{p.clocks[h], "known clocks, such as the end of a recovery, by " + by},
+		{o.mean[nurses] - o.required.raw, "usual for this hour"},
+	}
+	effects = slices.DeleteFunc(effects, func(e effect) bool { return math.Abs(e.nurses) < leastEffect })
+	slices.SortStableFunc(effects, func(a, b effect) int { return cmp.Compare(math.Abs(b.nurses), math.Abs(a.nurses)) })
+
+	caveats := doubts(m, u, local)
+	list := make([]string, 0, mostDrivers)
+	for _, e := range effects[:min(len(effects), mostDrivers-len(caveats))] {
+		list = append(list, fmt.Sprintf("%s: %+.1f nurses", e.text, e.nurses))
+	}
+	return append(list, caveats...)
+}
+
+// doubts says why to trust a forecast less; at most three texts.
+func doubts(m *Model, u *Unit, local func(acuity.Instant) string) []string {
+	var list []string
+	end := u.At + Horizon*hourLong
+	switch {
+	case len(u.Staffing) > 0 && u.Staffing[0].AsOf <= end:
+		list = append(list, fmt.Sprintf("Staffing plan from %s: %d nurses.", local(u.Staffing[0].AsOf), u.Staffing[0].Nurses))
+	case u.Snapshot.Nurses < 0:
+		list = append(list, "The nurses on duty are not known: no shortfall, and levels by the rest alone.")
+	default:
+		list = append(list, fmt.Sprintf("The nurses on duty are assumed to stay %d: no plan was sent.", u.Snapshot.Nurses))
+	}
+	if m.Learnt < 14*24 {
+		list = append(list, fmt.Sprintf("Learnt from %d hours, less than 14 days.", m.Learnt))
+	}
+	moves := float32(0)
+	for _, n := range m.Moves {
+		moves += n
+	}
+	if moves == 0 {
+		list = append(list, "Learnt from censuses alone: no admission, transfer or discharge was received.")
+	}
+	return list
 }

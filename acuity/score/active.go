@@ -257,7 +257,9 @@ func listEvidence(views []patient, f catalogue.Factor, now acuity.Instant, out *
 	}
 	list := out.evidence[first:]
 	slices.SortFunc(list, func(a, b acuity.Evidence) int {
-		return cmp.Or(cmp.Compare(a.Source.Feed, b.Source.Feed), cmp.Compare(a.Source.System, b.Source.System), cmp.Compare(a.Source.Code, b.Source.Code))
+		return cmp.Or(
+			cmp.Compare(a.Source.Feed, b.Source.Feed), cmp.Compare(a.Source.System, b.Source.System), cmp.Compare(a.Source.Code, b.Source.Code),
+		)
 	})
 	list = slices.CompactFunc(list, sameSource)
 	out.evidence = out.evidence[:first+len(list)]

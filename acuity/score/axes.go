@@ -1,7 +1,9 @@
 package score
 
 import (
+	"fmt"
 	"math/bits"
+	"strconv"
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
@@ -280,4 +282,97 @@ func rounded(num, den, scale int64) int64 {
 		q--
 	}
 	return q
+}
+
+// Detail returns the line of an axis: numbers of the unit, no patient.
+func (v *Verdict) Detail(a acuity.Axis) string {
+	if !v.Axes[a].Known {
+		return "unknown"
+	}
+	return detail(a, v.Axes[a].numbers)
+}
+
+// Numbers returns the numbers of that line, for who writes it in another language:
+//
+//   - staffing: 60ths of a nurse needed, nurses on duty
+//   - critical: 60ths of a nurse bound 1:1 or more, rooms with a STAT factor
+//   - reserve: 60ths of a nurse left, 1 if call staff is available
+//   - capacity: rooms occupied, rooms, patients who wait
+//   - acuity: points, nurses
+//   - flow: 1 if the moves are known, moves in 120 min, boarders
+//   - skill: novices, experts, nurses, hundredths of the largest load
+func (v *Verdict) Numbers(a acuity.Axis) [4]int64 { return v.Axes[a].numbers }
+
+// count writes a number of things.
+func count(n int64, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return strconv.FormatInt(n, 10) + " " + thing
+}
+
+// hundredths writes a number in hundredths, without closing zeros.
+func hundredths(n int64) string { return strconv.FormatFloat(float64(n)/100, 'f', -1, 64) }
+
+// nurses writes how many nurses a demand is.
+func nurses(demand int64) string {
+	if demand == int64(catalogue.Nurse) {
+		return "1 nurse"
+	}
+	return hundredths(rounded(demand, int64(catalogue.Nurse), 100)) + " nurses"
+}
+
+// numbers returns the numbers of the line of an axis: equal numbers make equal lines,
+// others make others.
+func (t *axisInput) numbers(a acuity.Axis) [4]int64 {
+	switch a {
+	case acuity.AxisStaffing:
+		return [4]int64{int64(t.required), t.nurses}
+	case acuity.AxisCritical:
+		return [4]int64{int64(t.single), t.stat}
+	case acuity.AxisReserve:
+		return [4]int64{t.nurses*int64(catalogue.Nurse) - int64(t.required), one(t.call)}
+	case acuity.AxisCapacity:
+		return [4]int64{t.busy, t.rooms, t.boarders + t.unplaced + t.doubles}
+	case acuity.AxisAcuity:
+		return [4]int64{t.score, t.nurses}
+	case acuity.AxisFlow:
+		if !t.staffed {
+			return [4]int64{0, 0, t.boarders}
+		}
+		return [4]int64{1, t.moves, t.boarders}
+	case acuity.AxisSkill:
+		return [4]int64{t.skill.novices, t.skill.experts, t.skill.nurses, rounded(t.skill.load, loadUnit, 100)}
+	}
+	return [4]int64{}
+}
+
+// detail writes the line of an axis with its numbers.
+func detail(a acuity.Axis, n [4]int64) string {
+	switch a {
+	case acuity.AxisStaffing:
+		return fmt.Sprintf("%s needed, %d on duty", nurses(n[0]), n[1])
+	case acuity.AxisCritical:
+		return fmt.Sprintf("%s bound 1:1 or more, %s with a STAT factor", nurses(n[0]), count(n[1], "room"))
+	case acuity.AxisReserve:
+		staff := "no call staff"
+		if n[1] != 0 {
+			staff = "call staff available"
+		}
+		return nurses(n[0]) + " left, " + staff
+	case acuity.AxisCapacity:
+		return fmt.Sprintf("%d of %s occupied, %d waiting", n[0], count(n[1], "room"), n[2])
+	case acuity.AxisAcuity:
+		return count(n[0], "point") + " of acuity, " + count(n[1], "nurse")
+	case acuity.AxisFlow:
+		moves := ""
+		if n[0] != 0 {
+			moves = count(n[1], "move") + " in 120 min, "
+		}
+		return moves + count(n[2], "boarder")
+	case acuity.AxisSkill:
+		return fmt.Sprintf("%s and %s of %s, largest load %s",
+			count(n[0], "novice"), count(n[1], "expert"), count(n[2], "nurse"), hundredths(n[3]))
+	}
+	return ""
 }

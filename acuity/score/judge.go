@@ -2,6 +2,7 @@ package score
 
 import (
 	"slices"
+	"sort"
 	"time"
 
 	"svc/acuity"
@@ -51,8 +52,9 @@ func judgeUnit(c *catalogue.Catalogue, u *acuity.UnitChart, rooms []RoomVerdict,
 
 // UpdateVerdict makes the verdict of a unit from the sums of its rooms, which v already has.
 func UpdateVerdict(c *catalogue.Catalogue, v *Verdict, u *acuity.UnitChart, sums *UnitSums, now acuity.Instant) {
-	v.Roster, v.Unplaced, v.Version, v.AsOf, v.Run, v.Rules = u.Roster, u.Unplaced, u.Version, u.Since, u.Run, c.Version()
-	v.OnDuty, v.Call, v.Ratio, v.Shortfall, v.ShortfallFTE, v.RosterStale = -1, acuity.Unsaid, -1, 0, 0, false
+	v.Version, v.AsOf, v.Run, v.Rules = u.Version, u.Since, u.Run, c.Version()
+	v.OnDuty, v.Call, v.Ratio, v.Shortfall, v.ShortfallFTE = -1, acuity.Unsaid, -1, 0, 0
+	v.Roster, v.RosterStale, v.Unplaced = u.Roster, false, u.Unplaced
 	v.Next = sums.next
 	t := axisInput{roomCounts: sums.roomCounts, census: u.HasCensus, unplaced: int64(u.Unplaced)}
 	t.rooms = max(int64(u.TotalRooms), t.listed) - t.blocked
@@ -136,18 +138,14 @@ func (v *Verdict) turnover(u *acuity.UnitChart, t *axisInput, now acuity.Instant
 	from, _ := slices.BinarySearch(u.Moves, now.Add(-TurnoverWindow)+1)
 	to, _ := slices.BinarySearch(u.Moves, now+1)
 	t.moves += int64(to - from)
+	if !t.staffed {
+		return
+	}
 	if from < to { // the first of them is the next that counts no more
-		v.addNext(u.Moves[from].Add(TurnoverWindow), t.staffed)
+		v.Next = codes.Soonest(v.Next, u.Moves[from].Add(TurnoverWindow))
 	}
 	if to < len(u.Moves) {
-		v.addNext(u.Moves[to], t.staffed)
-	}
-}
-
-// addNext adds an instant of change, if when is true.
-func (v *Verdict) addNext(at acuity.Instant, when bool) {
-	if when {
-		v.Next = codes.Soonest(v.Next, at)
+		v.Next = codes.Soonest(v.Next, u.Moves[to])
 	}
 }
 
@@ -188,4 +186,73 @@ func (d *driver) consider(a acuity.Axis, l acuity.Level, p fraction) {
 	if !d.found || l > d.level || l == d.level && d.pressure.less(p) {
 		*d = driver{l, a, p, true}
 	}
+}
+
+// loadUnit is one nurse in the unit of a nurse's load: the demand of a room divides
+// among up to twelve nurses without a rest.
+const loadUnit = int64(catalogue.Nurse) * 27_720
+
+// skill is what the roster says about the rooms.
+type skill struct {
+	nurses, novices, experts int64
+	rated                    int64 // nurses whose skill is known
+	load                     int64 // largest of a nurse, in loadUnits
+	alone                    bool  // a class-4 room has novices only
+}
+
+// readSkill reads the skill mix of a roster. The demand of a room is divided among its
+// assigned nurses. A room that the unit does not have counts nothing.
+func readSkill(roster *acuity.Roster, rooms []RoomVerdict) skill {
+	var s skill
+	var store [128]uint8
+	sharing, trained := store[:64], store[64:] // by room: nurses, and those who are no novices
+	if len(rooms) > 64 {
+		sharing, trained = make([]uint8, len(rooms)), make([]uint8, len(rooms))
+	}
+	s.nurses = int64(len(roster.Nurses))
+	for i := range roster.Nurses {
+		n := &roster.Nurses[i]
+		switch {
+		case n.Skill == 0:
+			s.novices++
+		case n.Skill >= 2:
+			s.experts++
+		}
+		if n.Skill >= 0 {
+			s.rated++
+		}
+		for j, id := range n.Rooms {
+			at, ok := findRoom(rooms, id)
+			if !ok || slices.Contains(n.Rooms[:j], id) || sharing[at] == 255 {
+				continue
+			}
+			sharing[at]++
+			if n.Skill != 0 {
+				trained[at]++
+			}
+		}
+	}
+	for i := range roster.Nurses {
+		load, list := int64(0), roster.Nurses[i].Rooms
+		for j, id := range list {
+			if at, ok := findRoom(rooms, id); ok && !slices.Contains(list[:j], id) {
+				share := int64(rooms[at].Demand) * (loadUnit / int64(catalogue.Nurse))
+				if sharing[at] > 1 { // a division costs more than all else here
+					share /= int64(sharing[at])
+				}
+				load += share
+			}
+		}
+		s.load = max(s.load, load)
+	}
+	for i := range rooms {
+		s.alone = s.alone || rooms[i].STAT && sharing[i] > 0 && trained[i] == 0
+	}
+	return s
+}
+
+// findRoom returns the index of a room by its id.
+func findRoom(rooms []RoomVerdict, id int32) (int, bool) {
+	at := sort.Search(len(rooms), func(i int) bool { return rooms[i].ID >= id })
+	return at, at < len(rooms) && rooms[at].ID == id
 }

@@ -2,6 +2,7 @@ package score
 
 import (
 	"math/big"
+	"slices"
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
@@ -38,7 +39,7 @@ func scoreRoom(c *catalogue.Catalogue, rv *RoomVerdict) int32 {
 	num, den, small := uint64(1), uint64(1), true
 	for i := range rv.Factors {
 		fv := &rv.Factors[i]
-		if fv.Severity == 0 || c.Traits(fv.Factor).HasTwin() && repeatsTwin(c, rv, i) {
+		if fv.Severity == 0 || repeatsTwin(c, rv, i) {
 			continue
 		}
 		part := leaves[fv.Severity]
@@ -61,8 +62,8 @@ func scoreRoom(c *catalogue.Catalogue, rv *RoomVerdict) int32 {
 func ShareSeverity(c *catalogue.Catalogue, rv *RoomVerdict) []float64 {
 	shares, left := make([]float64, len(rv.Factors)), 60.0
 	for i := range rv.Factors {
-		if f := &rv.Factors[i]; !c.Traits(f.Factor).HasTwin() || !repeatsTwin(c, rv, i) {
-			part := leaves[f.Severity]
+		if !repeatsTwin(c, rv, i) {
+			part := leaves[rv.Factors[i].Severity]
 			after := left * float64(part[0]) / float64(part[1])
 			shares[i], left = left-after, after
 		}
@@ -74,7 +75,7 @@ func ShareSeverity(c *catalogue.Catalogue, rv *RoomVerdict) []float64 {
 func scoreMany(c *catalogue.Catalogue, rv *RoomVerdict, points uint64) int32 {
 	num, den := big.NewInt(1), big.NewInt(1)
 	for i := range rv.Factors {
-		if part := leaves[rv.Factors[i].Severity]; !c.Traits(rv.Factors[i].Factor).HasTwin() || !repeatsTwin(c, rv, i) {
+		if part := leaves[rv.Factors[i].Severity]; !repeatsTwin(c, rv, i) {
 			num.Mul(num, new(big.Int).SetUint64(part[0]))
 			den.Mul(den, new(big.Int).SetUint64(part[1]))
 		}
@@ -84,10 +85,13 @@ func scoreMany(c *catalogue.Catalogue, rv *RoomVerdict, points uint64) int32 {
 	return int32(num.Div(num, den.Mul(den, big.NewInt(6))).Int64()) //nolint:gosec // 0 to 100
 }
 
-// repeatsTwin reports whether the i-th factor, which has a twin, only repeats its twin: all
-// sources of one are sources of the other. The graver of the two counts.
+// repeatsTwin reports whether the i-th factor only repeats its twin: all sources of one are
+// sources of the other. The graver of the two counts.
 func repeatsTwin(c *catalogue.Catalogue, rv *RoomVerdict, i int) bool {
 	a := &rv.Factors[i]
+	if !c.Traits(a.Factor).HasTwin() {
+		return false
+	}
 	for j := range rv.Factors {
 		b := &rv.Factors[j]
 		if c.Requirement(a.Factor, 0).Twin != b.Factor && c.Requirement(b.Factor, 0).Twin != a.Factor {
@@ -104,14 +108,10 @@ func repeatsTwin(c *catalogue.Catalogue, rv *RoomVerdict, i int) bool {
 // as a listing in a census, is only about its own factor.
 func within(a, b []acuity.Evidence) bool {
 	for i := range a {
-		found := false
-		for j := range b {
-			if s := &a[i].Source; s.Code != "" && s.Code == b[j].Source.Code && s.System == b[j].Source.System {
-				found = true
-				break
-			}
-		}
-		if !found {
+		s := &a[i].Source
+		if s.Code == "" || !slices.ContainsFunc(b, func(e acuity.Evidence) bool {
+			return s.Code == e.Source.Code && s.System == e.Source.System
+		}) {
 			return false
 		}
 	}

@@ -1,6 +1,8 @@
 package score
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"svc/acuity"
@@ -68,7 +70,9 @@ func judgeRoomInto(c *catalogue.Catalogue, r *acuity.RoomChart, now acuity.Insta
 
 // sumPatients adds up the demands of several patients of a room. next is when a factor of
 // any of them changes.
-func sumPatients(c *catalogue.Catalogue, views []patient, now acuity.Instant, rv *RoomVerdict, out *roomMemory) (total catalogue.Demand, next acuity.Instant) {
+func sumPatients(
+	c *catalogue.Catalogue, views []patient, now acuity.Instant, rv *RoomVerdict, out *roomMemory,
+) (total catalogue.Demand, next acuity.Instant) {
 	for i := range views {
 		factors := findActive(c, views[i:i+1], now, out.forOnePatient())
 		total += sumDemand(c, &views[i], factors, now, rv)
@@ -245,20 +249,7 @@ func recordBoarder(c *catalogue.Catalogue, rv *RoomVerdict, views []patient, f c
 
 // orderFactors sorts factors by severity, then own demand, then id.
 func orderFactors(c *catalogue.Catalogue, list []FactorVerdict) {
-	least := ^uint64(0) // weight of those sorted so far
-	for i := range list {
-		own := factorOrder(c, &list[i])
-		if own <= least {
-			least = own
-			continue
-		}
-		fv := list[i]
-		j := i
-		for ; j > 0 && own > factorOrder(c, &list[j-1]); j-- {
-			list[j] = list[j-1]
-		}
-		list[j] = fv
-	}
+	slices.SortFunc(list, func(a, b FactorVerdict) int { return cmp.Compare(factorOrder(c, &b), factorOrder(c, &a)) })
 }
 
 // factorOrder is severity, demand and id as one number. The largest comes first.

@@ -3,6 +3,7 @@ package score
 import (
 	"hash/fnv"
 	"strconv"
+	"strings"
 	"time"
 
 	"svc/acuity"
@@ -69,7 +70,8 @@ func (f *snapshotBuilder) addRoom(r *acuity.RoomChart, rv *RoomVerdict) {
 		}
 	}
 	if len(r.Patients) == 0 && rv.Demand > 0 && first < MaxSnapshotVisits { // an unknown patient
-		s.Visits = append(s.Visits, acuity.SnapshotVisit{Visit: VisitNumber(&acuity.PatientChart{Visit: "room:" + strconv.Itoa(int(r.ID))}), Class: acuity.StageOther})
+		unknown := VisitNumber(&acuity.PatientChart{Visit: "room:" + strconv.Itoa(int(r.ID))})
+		s.Visits = append(s.Visits, acuity.SnapshotVisit{Visit: unknown, Class: acuity.StageOther})
 	}
 	visits := s.Visits[first:]
 	v, until := *rv, rv.Until()
@@ -147,25 +149,28 @@ func VisitNumber(p *acuity.PatientChart) uint64 {
 	return h.Sum64()
 }
 
-// stages are the classes of the primary factors; those that are not named are
+// stages are the classes of the primary factors, by id; those that are not named are
 // [acuity.StageOther].
-var stages = map[string]acuity.StageClass{
-	"triage-initial": acuity.StageTriage, "triage-medical-eval": acuity.StageTriage, "triage-admit": acuity.StageTriage, "ap-nst": acuity.StageTriage,
+var stages = stagesOf(map[acuity.StageClass]string{
+	acuity.StageTriage: "triage-initial triage-medical-eval triage-admit ap-nst",
+	acuity.StageEarly:  "labor-ripening triage-induction-start triage-rom labor-active-lt4",
+	acuity.StageLabor:  "labor-standard labor-ia labor-induction labor-epidural labor-complications",
+	acuity.StageBirth: `labor-vaginal-birth csection-admit csection-intraop or-cerclage-placement or-cerclage-removal
+		or-fetal-surgery or-fetal-transfusion or-exit-procedure or-d-and-c`,
+	acuity.StageRecovery:   "pp-csection pp-immediate-recovery-vag pp-recovery-stable",
+	acuity.StageCouplet:    "pp-couplet pp-complications-stable pp-complications-unstable pp-hold",
+	acuity.StageAntepartum: "ap-stable ap-unstable",
+})
 
-	"labor-ripening": acuity.StageEarly, "triage-induction-start": acuity.StageEarly, "triage-rom": acuity.StageEarly, "labor-active-lt4": acuity.StageEarly,
-
-	"labor-standard": acuity.StageLabor, "labor-ia": acuity.StageLabor, "labor-induction": acuity.StageLabor,
-	"labor-epidural": acuity.StageLabor, "labor-complications": acuity.StageLabor,
-
-	"labor-vaginal-birth": acuity.StageBirth, "csection-admit": acuity.StageBirth, "csection-intraop": acuity.StageBirth,
-	"or-cerclage-placement": acuity.StageBirth, "or-cerclage-removal": acuity.StageBirth, "or-fetal-surgery": acuity.StageBirth,
-	"or-fetal-transfusion": acuity.StageBirth, "or-exit-procedure": acuity.StageBirth, "or-d-and-c": acuity.StageBirth,
-
-	"pp-csection": acuity.StageRecovery, "pp-immediate-recovery-vag": acuity.StageRecovery, "pp-recovery-stable": acuity.StageRecovery,
-
-	"pp-couplet": acuity.StageCouplet, "pp-complications-stable": acuity.StageCouplet, "pp-complications-unstable": acuity.StageCouplet, "pp-hold": acuity.StageCouplet,
-
-	"ap-stable": acuity.StageAntepartum, "ap-unstable": acuity.StageAntepartum,
+// stagesOf returns the class of each id.
+func stagesOf(ids map[acuity.StageClass]string) map[string]acuity.StageClass {
+	stages := map[string]acuity.StageClass{}
+	for class, list := range ids {
+		for id := range strings.FieldsSeq(list) {
+			stages[id] = class
+		}
+	}
+	return stages
 }
 
 // recovers is how long each primary of recovery lasts. From then on its demand is that of

@@ -115,13 +115,16 @@ func SumRooms(rooms []RoomVerdict) UnitSums {
 // IsDue reports whether time alone has changed one of the rooms.
 func (s *UnitSums) IsDue(now acuity.Instant) bool { return s.next != 0 && s.next <= now }
 
-func (s *roomCounts) count(r *RoomVerdict) {
-	one := func(b bool) int64 {
-		if b {
-			return 1
-		}
-		return 0
+// one returns 1 for true, 0 for false.
+func one(b bool) int64 {
+	if b {
+		return 1
 	}
+	return 0
+}
+
+// count adds a room.
+func (s *roomCounts) count(r *RoomVerdict) {
 	s.required += r.Demand
 	if r.Demand >= catalogue.Nurse {
 		s.single += r.Demand

@@ -236,7 +236,7 @@ var dullWords = []string{
 
 // usefulWords returns the words of a text that may identify something.
 func usefulWords(text string) []string {
-	return slices.DeleteFunc(codes.SplitWords(nil, text), func(w string) bool {
+	return slices.DeleteFunc(codes.SplitWords(text), func(w string) bool {
 		return len(w) < 3 || slices.Contains(dullWords, w) || w[0] >= '0' && w[0] <= '9'
 	})
 }

@@ -1,10 +1,12 @@
 package terminology
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"svc/acuity/catalogue"
+	"svc/acuity/codes"
 )
 
 // displayTrait is what a word of a display name means for the rules on displays.
@@ -100,31 +102,22 @@ func (l lexicon) scan(text string) meaning {
 		last, lastLetters, slash = m, letters, false
 		n, letters = 0, true
 	}
-	for i := 0; i < len(text); {
-		r, size := rune(text[i]), 1
-		if r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRuneInString(text[i:])
-		}
-		i += size
-		digit := r >= '0' && r <= '9'
-		letter := isLetter(r)
-		if r >= utf8.RuneSelf {
-			digit, letter = unicode.IsDigit(r), unicode.IsLetter(r)
-		}
-		switch {
-		case digit || letter:
-			letters = letters && !digit
-			if n < maxDisplayWord && r < utf8.RuneSelf {
-				word[n] = lowerASCII(byte(r)) //nolint:gosec // below RuneSelf
-				n++
-			} else {
-				n = maxDisplayWord + 1 // no word that we know
+	for _, r := range text {
+		digit := unicode.IsDigit(r)
+		if !digit && !unicode.IsLetter(r) {
+			if n > 0 {
+				end()
 			}
+			slash = slash || r == '/'
 			continue
-		case n > 0:
-			end()
 		}
-		slash = slash || r == '/'
+		letters = letters && !digit
+		if n < maxDisplayWord && r < utf8.RuneSelf {
+			word[n] = byte(unicode.ToLower(r)) //nolint:gosec // below RuneSelf
+			n++
+		} else {
+			n = maxDisplayWord + 1 // no word that we know
+		}
 	}
 	if n > 0 {
 		end()
@@ -133,13 +126,6 @@ func (l lexicon) scan(text string) meaning {
 		all.traits |= traitDenied
 	}
 	return all
-}
-
-func lowerASCII(c byte) byte {
-	if c >= 'A' && c <= 'Z' {
-		return c + 'a' - 'A'
-	}
-	return c
 }
 
 // plainLexicon is for questions that no word of the catalogue is needed for.
@@ -168,5 +154,39 @@ func displayFits(r *catalogue.Route, m meaning) bool {
 	return true
 }
 
-// isLetter reports whether a character is a letter of ASCII.
-func isLetter(r rune) bool { return r|0x20 >= 'a' && r|0x20 <= 'z' }
+// ReduceDisplay reduces free text that stands for a code to what the rules on displays
+// read in it. Words of the rules stay, in their order; other words become "x", numbers
+// "0". Text without a word of a rule gives "". So the result cannot be about a person,
+// and a rule finds the same in it as in the whole.
+func ReduceDisplay(text string) string {
+	text = codes.CleanDisplay(text)
+	lexicon := CatalogueIndex().lexicon
+	if lexicon.scan(text).sought == 0 {
+		return ""
+	}
+	var b strings.Builder
+	last := ""
+	words := strings.FieldsFunc(strings.ReplaceAll(text, "/", " / "), func(r rune) bool {
+		return r != '/' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	for _, w := range words {
+		w = strings.ToLower(w)
+		if _, known := lexicon[w]; !known && w != "/" {
+			if strings.ContainsFunc(w, unicode.IsDigit) {
+				w = "0"
+			} else {
+				w = "x"
+			}
+			if w == last {
+				continue
+			}
+		}
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(w)
+		last = w
+	}
+	reduced := b.String()
+	return reduced[:min(len(reduced), codes.MaxDisplay)]
+}

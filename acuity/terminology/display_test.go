@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
@@ -34,4 +36,36 @@ func FuzzDisplay(f *testing.F) {
 
 func onlyASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r > 127 })
+}
+
+func TestReduceDisplay(t *testing.T) {
+	for text, want := range map[string]string{
+		"MEWS total score":                       "mews x",
+		"Miller, Ann (19940211): MEWS, score 12": "x 0 mews x 0",
+		"Norepinephrine 16 mg/250 mL infusion":   "norepinephrine 0 mg / 0 ml infusion",
+		"lidocaine/epinephrine":                  "lidocaine / epinephrine",
+		"bupivacaine 0.25% / epinephrine":        "bupivacaine 0 / epinephrine",
+		"Ann Miller is in room 4":                "",
+		"":                                       "",
+	} {
+		if got := ReduceDisplay(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if UnitOf(codes.LOINC, "39156-5") != "kg/m2" || UnitOf(codes.LOINC, "8867-4") != "" {
+		t.Error("units of codes")
+	}
+}
+
+// A rule reads the same in the reduced text.
+func TestReduceDisplayKeepsTheMeaning(t *testing.T) {
+	lexicon := CatalogueIndex().lexicon
+	words := []string{"MEWS", "meows", "epinephrine", "norepinephrine", "labetalol", "oxygen", "FiO2", "no", "non", "rebreather", "/", "/", "4", "16 mg", "/250 mL", "Miller", "Ann", "drip", "tablet", "lidocaine", "education", "with", ",", "x7"}
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 1, 8).Draw(t, "words"), rapid.SampledFrom([]string{" ", "", "-"}).Draw(t, "between"))
+		whole, reduced := lexicon.scan(text), lexicon.scan(ReduceDisplay(text))
+		if whole.sought != 0 && len(text) < codes.MaxDisplay/2 && whole != reduced {
+			t.Fatalf("%q: %+v\n%q: %+v", text, whole, ReduceDisplay(text), reduced)
+		}
+	})
 }

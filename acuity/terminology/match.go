@@ -1,6 +1,15 @@
+// Package terminology finds the factors that a code, with its value, stands for.
+//
+//   - An [Index] has the codes of the catalogue, [Mappings] those of one hospital.
+//   - A [Reader] reads signals, conditions, diagnoses with both.
+//   - A [Match] is what one statement says about one factor.
+//   - A [MatchedSignal] is a text with its matches. Equal statements share one.
+//
+// It keeps no text of a person: [ReduceDisplay] leaves only the words of the rules.
 package terminology
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -103,15 +112,12 @@ func newIndex(c *catalogue.Catalogue) *Index {
 	return ix
 }
 
-// appendMatch adds what a matching route says to the matches from index first on. Of
-// several routes of one factor the last in the catalogue counts, and a route that
-// refines only adds detail.
-func appendMatch(dst []Match, first int, r *route, kind acuity.EvidenceKind, on bool) []Match {
-	i := first
-	for i < len(dst) && dst[i].Factor != r.factor {
-		i++
-	}
-	if i == len(dst) {
+// appendMatch adds what a matching route says. Of several routes of one factor the last
+// in the catalogue counts, and a route that refines only adds detail.
+func appendMatch(dst []Match, r *route, kind acuity.EvidenceKind, on bool) []Match {
+	i := slices.IndexFunc(dst, func(m Match) bool { return m.Factor == r.factor })
+	if i < 0 {
+		i = len(dst)
 		dst = append(dst, Match{Factor: r.factor, Kind: kind, On: on})
 	}
 	m := &dst[i]
@@ -123,13 +129,6 @@ func appendMatch(dst []Match, first int, r *route, kind acuity.EvidenceKind, on 
 	return dst
 }
 
-// matchDiagnosis returns the factors that a diagnosis switches on; false: no rule and no
-// mapping of the hospital knows the code. A mapping wins over the catalogue.
-func matchDiagnosis(d *acuity.Diagnosis, maps *Mappings) ([]Match, bool) {
-	dst, known := appendDiagnosisMatches(nil, d, maps)
-	return dst, known
-}
-
 // comparableCode returns system and code for comparison.
 func comparableCode(d *acuity.Diagnosis) (codes.System, string) {
 	system := d.System
@@ -139,9 +138,10 @@ func comparableCode(d *acuity.Diagnosis) (codes.System, string) {
 	return system, codes.Normal(system, d.Code)
 }
 
-func appendDiagnosisMatches(dst []Match, d *acuity.Diagnosis, maps *Mappings) ([]Match, bool) {
+// matchDiagnosis returns the factors that a diagnosis switches on; false: no rule and no
+// mapping of the hospital knows the code. A mapping wins over the catalogue.
+func matchDiagnosis(d *acuity.Diagnosis, maps *Mappings) (dst []Match, known bool) {
 	system, code := comparableCode(d)
-	first := len(dst)
 	if rows := maps.find(system, code, 0); len(rows) > 0 {
 		for _, m := range rows {
 			if m.Factor != 0 {
@@ -150,24 +150,18 @@ func appendDiagnosisMatches(dst []Match, d *acuity.Diagnosis, maps *Mappings) ([
 		}
 		return dst, true
 	}
-	CatalogueIndex().diagnoses.Table(system).Each(code, func(r *route) { dst = appendMatch(dst, first, r, acuity.ByDiagnosis, true) })
-	for i := first; i < len(dst); i++ {
+	CatalogueIndex().diagnoses.Table(system).Each(code, func(r *route) {
+		dst = appendMatch(dst, r, acuity.ByDiagnosis, true)
+	})
+	for i := range dst {
 		if dst[i].Factor == CatalogueIndex().Multiples && dst[i].Count == 0 {
 			dst[i].Count = 2
 		}
 	}
-	return dst, len(dst) > first
+	return dst, len(dst) > 0
 }
 
-// matchSignal returns what a clinical statement says. Matches come from a mapping of the
-// hospital, which wins, from the id of a factor as a local code, and from the rules of
-// the catalogue.
-func matchSignal(c *catalogue.Catalogue, s *acuity.Signal, maps *Mappings) ([]Match, MatchState) {
-	r := MatchText(c, TextOf(s, ""), maps)
-	return r.Matches, r.Known()
-}
-
-// Reader reads statements. Its matches grow with each.
+// Reader reads statements. The matches of one call are those of its signal.
 type Reader struct {
 	Catalogue *catalogue.Catalogue
 	Mappings  *Mappings
@@ -235,7 +229,7 @@ func (r *Reader) readLocal(s *acuity.Signal, rows []*acuity.Mapping) (MatchState
 
 // byRule reads a signal by the rules of the catalogue.
 func (r *Reader) byRule(s *acuity.Signal, code string) (MatchState, catalogue.Factor) {
-	first, state, concept := len(r.matches), Unmapped, catalogue.Factor(0)
+	state, concept := Unmapped, catalogue.Factor(0)
 	consider := func(rt *route) {
 		if rt.Kind != 0 && (rt.Kind == catalogue.KindMedication) != (s.Kind == catalogue.KindMedication) {
 			return
@@ -250,7 +244,7 @@ func (r *Reader) byRule(s *acuity.Signal, code string) (MatchState, catalogue.Fa
 		}
 		if on != unread {
 			state = Matched
-			r.matches = appendMatch(r.matches, first, rt, acuity.BySignal, on == yes)
+			r.matches = appendMatch(r.matches, rt, acuity.BySignal, on == yes)
 		}
 	}
 	ix := CatalogueIndex()
@@ -286,4 +280,18 @@ func (ix *Index) conceptOf(r *route) catalogue.Factor {
 	case catalogue.NeedsNothing, catalogue.NeedsPositive, catalogue.NeedsOxygen, catalogue.NeedsNotNo:
 	}
 	return 0
+}
+
+// readCondition reads a condition as a diagnosis, by its code alone.
+func (r *Reader) readCondition(s *acuity.Signal) MatchState {
+	d := acuity.Diagnosis{System: s.System, Code: s.Code}
+	said := r.Diagnosis(&d)
+	if !said.Known {
+		return Unmapped
+	}
+	for _, m := range said.Matches {
+		m.On = s.Status == acuity.SignalActive
+		r.matches = append(r.matches, m)
+	}
+	return Matched
 }

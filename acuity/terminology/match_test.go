@@ -411,3 +411,9 @@ func TestMappings(t *testing.T) {
 		t.Errorf("a mapped number that is none: %v", state)
 	}
 }
+
+// matchSignal returns what a clinical statement says, and how far it could be read.
+func matchSignal(c *catalogue.Catalogue, s *acuity.Signal, maps *Mappings) ([]Match, MatchState) {
+	r := MatchText(c, TextOf(s, ""), maps)
+	return r.Matches, r.Known()
+}

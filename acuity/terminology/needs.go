@@ -1,6 +1,7 @@
 package terminology
 
 import (
+	"math"
 	"strings"
 
 	"svc/acuity"
@@ -18,6 +19,7 @@ const (
 	yes
 )
 
+// answerOf returns yes or no.
 func answerOf(b bool) answer {
 	if b {
 		return yes
@@ -91,13 +93,10 @@ var saidWords = map[string]said{
 // saidBy returns the words of v.
 func saidBy(v codes.Value) said {
 	var all said
-	if v.Kind != codes.ValueWords {
-		return 0
-	}
-	for rest := v.Words; rest != ""; {
-		var word string
-		word, rest, _ = strings.Cut(rest, " ")
-		all |= saidWords[word]
+	if v.Kind == codes.ValueWords {
+		for word := range strings.SplitSeq(v.Words, " ") {
+			all |= saidWords[word]
+		}
 	}
 	return all
 }
@@ -203,68 +202,43 @@ func oxygenRuns(s *acuity.Signal) answer {
 // compare reports whether a number meets "op than": yes if every value that it
 // stands for does, no if none does (clinical-decisions S3).
 func compare(v codes.Value, op codes.Comparator, than codes.Milli) answer {
-	n := v.Number
-	switch op {
-	case codes.Equal:
-		return compareEqual(v, than)
-	case codes.Greater, codes.GreaterOrEqual:
-		open := op == codes.Greater
-		switch v.Op {
-		case codes.Equal:
-			return answerOf(n > than || n == than && !open)
-		case codes.Greater:
-			return yesOr(n >= than, unread)
-		case codes.GreaterOrEqual:
-			return yesOr(n > than || n == than && !open, unread)
-		case codes.Less:
-			return noOr(n <= than)
-		case codes.LessOrEqual:
-			return noOr(n < than || n == than && open)
-		}
-	case codes.Less, codes.LessOrEqual:
-		// x < L is not x >= L, and the other way round.
-		opposite := codes.GreaterOrEqual
-		if op == codes.LessOrEqual {
-			opposite = codes.Greater
-		}
-		switch compare(v, opposite, than) {
-		case yes:
-			return no
-		case no:
-			return yes
-		case unread:
-		}
-	}
-	return unread
-}
-
-func compareEqual(v codes.Value, than codes.Milli) answer {
-	n := v.Number
-	switch v.Op {
-	case codes.Equal:
-		return answerOf(n == than)
-	case codes.Less:
-		return noOr(than >= n)
-	case codes.LessOrEqual:
-		return noOr(than > n)
-	case codes.Greater:
-		return noOr(than <= n)
-	case codes.GreaterOrEqual:
-		return noOr(than < n)
-	}
-	return unread
-}
-
-func yesOr(b bool, other answer) answer {
-	if b {
+	low, high := bounds(v.Op, v.Number)
+	least, most := bounds(op, than)
+	switch {
+	case least <= low && high <= most:
 		return yes
-	}
-	return other
-}
-
-func noOr(b bool) answer {
-	if b {
+	case high < least || most < low:
 		return no
 	}
 	return unread
+}
+
+// bounds returns the least and the greatest number that "op n" stands for, in halves of a
+// thousandth: what is greater than n begins half a thousandth above it.
+func bounds(op codes.Comparator, n codes.Milli) (low, high codes.Milli) {
+	low, high = math.MinInt64, math.MaxInt64
+	switch op {
+	case codes.Equal:
+		return 2 * n, 2 * n
+	case codes.Less:
+		high = 2*n - 1
+	case codes.LessOrEqual:
+		high = 2 * n
+	case codes.Greater:
+		low = 2*n + 1
+	case codes.GreaterOrEqual:
+		low = 2 * n
+	}
+	return low, high
+}
+
+// UnitOf returns the unit in which a rule of the catalogue reads the value of a code;
+// "": no rule asks for a unit.
+func UnitOf(system codes.System, code string) (unit string) {
+	CatalogueIndex().signals.Table(system).Each(codes.Normal(system, code), func(r *route) {
+		if r.Needs.Unit != "" {
+			unit = r.Needs.Unit
+		}
+	})
+	return unit
 }

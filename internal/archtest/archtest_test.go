@@ -154,12 +154,12 @@ var rooms = map[string]room{
 // domainStd is all of the standard library that the domain may see: no network,
 // no disk, no log, no context.
 var domainStd = []string{
-	"bufio", "bytes", "cmp", "embed", "crypto/sha256", "encoding/base64", "encoding/binary", "encoding/hex", "errors", "fmt", "hash/fnv", "hash/maphash", "iter", "maps", "math", "math/big", "math/bits",
+	"bufio", "bytes", "cmp", "embed", "crypto/sha256", "encoding/base64", "encoding/binary", "encoding/hex", "errors", "fmt", "hash/fnv", "hash/maphash", "iter", "maps", "math", "math/big", "math/bits", "regexp",
 	"slices", "sort", "strconv", "strings", "sync", "time", "unicode", "unicode/utf8",
 }
 
 // forecastStd is what the forecast needs of the standard library.
-var forecastStd = []string{"cmp", "errors", "fmt", "math", "math/bits", "slices", "strconv", "strings", "time"}
+var forecastStd = []string{"cmp", "errors", "fmt", "math", "math/bits", "slices", "sort", "strconv", "strings", "time"}
 
 func TestImportRules(t *testing.T) {
 	house := os.DirFS("../..")

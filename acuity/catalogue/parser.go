@@ -14,38 +14,31 @@ import (
 // parseCatalogue reads a catalogue in the format that catalogue.txt explains. It is
 // strict: an error names the line and the rule that it breaks.
 func parseCatalogue(text string) (*Catalogue, error) {
-	p := &parser{c: &Catalogue{specs: make([]Spec, 1), byID: map[string]Factor{}}}
-	p.c.specs[0].Variants = make([]Variant, 1)
-	if err := p.collect(text); err != nil {
+	c := &Catalogue{specs: []Spec{{Variants: make([]Variant, 1)}}, byID: map[string]Factor{}}
+	if err := c.collect(text); err != nil {
 		return nil, err
 	}
-	for i := range p.blocks {
-		if err := p.build(&p.blocks[i], Factor(i+1)); err != nil {
+	for i := range c.blocks {
+		s, err := c.build(&c.blocks[i])
+		if err != nil {
 			return nil, err
 		}
+		c.specs = append(c.specs, s)
 	}
-	for f, s := range p.c.specs {
-		forms := make([]Requirement, len(s.Variants))
-		for i := range s.Variants {
-			forms[i] = s.Variants[i].Requirement
+	for f := range c.specs {
+		s := &c.specs[f]
+		c.traits[f] |= findTraits(s)
+		if twin := s.Variants[0].Twin; twin != 0 {
+			c.traits[f] |= traitTwin
+			c.traits[twin] |= traitTwin
 		}
-		p.c.requirements[f], p.c.traits[f] = forms, findTraits(&s)
-		for _, other := range p.c.specs {
-			if other.ID < s.ID {
-				p.c.rank[f]++
+		for i := range c.specs {
+			if c.specs[i].ID < s.ID {
+				c.rank[f]++
 			}
 		}
 	}
-	for f := len(p.c.specs); f < anyFactor; f++ {
-		p.c.requirements[f] = p.c.requirements[0]
-	}
-	for f := range p.c.specs {
-		if twin := p.c.requirements[f][0].Twin; twin != 0 {
-			p.c.traits[f] |= traitTwin
-			p.c.traits[twin] |= traitTwin
-		}
-	}
-	return p.c, nil
+	return c, nil
 }
 
 // line is a line of a block without its comment.
@@ -68,29 +61,25 @@ func (e *lineError) Error() string {
 	return fmt.Sprintf("catalogue line %d: %s: %s", e.number, e.key, e.message)
 }
 
+// block is the lines of one factor.
 type block struct {
 	head  line
 	lines []line
 }
 
-type parser struct {
-	c      *Catalogue
-	blocks []block
-}
-
 // collect splits the text into blocks and gives each its factor, so that a block can
 // name a later one.
-func (p *parser) collect(text string) error {
+func (c *Catalogue) collect(text string) error {
 	digest := sha256.New()
 	number, version := 0, ""
 	for raw := range strings.Lines(text) {
 		number++
 		bare, _, _ := strings.Cut(raw, "#")
-		words := strings.Fields(bare)
-		if len(words) == 0 {
+		parts := strings.Fields(bare)
+		if len(parts) == 0 {
 			continue
 		}
-		l := line{number: number, key: words[0], text: strings.Join(words[1:], " ")}
+		l := line{number: number, key: parts[0], text: strings.Join(parts[1:], " ")}
 		digest.Write(fmt.Appendln(nil, l.key, l.text))
 		switch {
 		case l.key == "version":
@@ -99,94 +88,79 @@ func (p *parser) collect(text string) error {
 			}
 			version = l.text
 		case l.key == "primary" || l.key == "modifier":
-			if err := p.open(l); err != nil {
+			if err := c.open(l); err != nil {
 				return err
 			}
-		case len(p.blocks) == 0:
+		case len(c.blocks) == 0:
 			return l.fault("outside a block")
 		default:
-			last := &p.blocks[len(p.blocks)-1]
+			last := &c.blocks[len(c.blocks)-1]
 			last.lines = append(last.lines, l)
 		}
 	}
 	if version == "" {
 		return fmt.Errorf("catalogue line %d: no version", number)
 	}
-	p.c.version = version + "-" + hex.EncodeToString(digest.Sum(nil))[:12]
+	c.version = version + "-" + hex.EncodeToString(digest.Sum(nil))[:12]
 	return nil
 }
 
-func (p *parser) open(l line) error {
+// open begins the block of the next factor.
+func (c *Catalogue) open(l line) error {
 	if l.text == "" || strings.Contains(l.text, " ") {
 		return l.fault("needs one id")
 	}
-	if _, twice := p.c.byID[l.text]; twice {
+	if _, twice := c.byID[l.text]; twice {
 		return l.fault("%q is there twice", l.text)
 	}
-	if len(p.blocks) == 255 {
-		return l.fault("more than 255 factors")
+	if len(c.blocks) == anyFactor-1 {
+		return l.fault("more than %d factors", anyFactor-1)
 	}
-	p.blocks = append(p.blocks, block{head: l})
-	p.c.byID[l.text] = Factor(len(p.blocks)) //nolint:gosec // at most 255, see above
+	c.blocks = append(c.blocks, block{head: l})
+	c.byID[l.text] = Factor(len(c.blocks)) //nolint:gosec // below anyFactor
 	return nil
 }
 
 // build reads the lines of one block.
-func (p *parser) build(b *block, f Factor) error {
+func (c *Catalogue) build(b *block) (Spec, error) {
 	s := Spec{ID: b.head.text, Primary: b.head.key == "primary", Variants: make([]Variant, 1)}
-	form := &form{p: p, spec: &s, seen: map[string]bool{}}
+	form := &form{byID: c.byID, spec: &s, seen: map[string]bool{}}
 	for _, l := range b.lines {
-		var err error
+		read := form.read
 		if l.key == "variant" {
-			err = form.next(l)
-		} else {
-			err = form.read(l)
+			read = form.next
 		}
-		if err != nil {
-			return err
+		if err := read(l); err != nil {
+			return Spec{}, err
 		}
 	}
 	if err := form.close(b.head); err != nil {
-		return err
+		return Spec{}, err
 	}
 	switch {
 	case s.Label == "" || s.Criteria == "" || s.Section == sectionNone:
-		return b.head.fault("%q needs label, criteria and section", s.ID)
+		return Spec{}, b.head.fault("%q needs label, criteria and section", s.ID)
 	case s.Primary == (s.RatioPatientType == ""):
-		return b.head.fault("%q: ratio-type belongs to a primary factor and to no modifier", s.ID)
+		return Spec{}, b.head.fault("%q: ratio-type belongs to a primary factor and to no modifier", s.ID)
 	case s.Primary == (s.Section >= sectionHighRisk):
-		return b.head.fault("%q: section %q is of the other kind of factor", s.ID, s.Section)
+		return Spec{}, b.head.fault("%q: section %q is of the other kind of factor", s.ID, s.Section)
 	}
-	s.newborn = s.Primary && s.Section == sectionNewborn
-	s.postpartum = s.Primary && strings.HasPrefix(s.ID, "pp-")
-	if int(f) != len(p.c.specs) {
-		return b.head.fault("out of order")
-	}
-	p.c.specs = append(p.c.specs, s)
-	return nil
+	return s, nil
 }
 
 // span reads a duration in minutes or hours: "20m", "6h".
-func span(text string) (time.Duration, error) {
-	if len(text) < 2 {
+func span(text string) (codes.Instant, error) {
+	unit := time.Minute
+	number, known := strings.CutSuffix(text, "m")
+	if !known {
+		unit = time.Hour
+		number, known = strings.CutSuffix(text, "h")
+	}
+	n, err := strconv.Atoi(number)
+	if !known || err != nil || n <= 0 || n > 100_000 {
 		return 0, fmt.Errorf("%q is no duration such as 20m or 6h", text)
 	}
-	n, err := strconv.Atoi(text[:len(text)-1])
-	if err != nil || n <= 0 || n > 100_000 {
-		return 0, fmt.Errorf("%q is no duration such as 20m or 6h", text)
-	}
-	switch text[len(text)-1] {
-	case 'm':
-		return time.Duration(n) * time.Minute, nil
-	case 'h':
-		return time.Duration(n) * time.Hour, nil
-	}
-	return 0, fmt.Errorf("%q is no duration such as 20m or 6h", text)
-}
-
-func instantSpan(text string) (codes.Instant, error) {
-	d, err := span(text)
-	return codes.Instant(d.Milliseconds()), err
+	return codes.Instant(0).Add(time.Duration(n) * unit), nil
 }
 
 // nurses reads a number of nurses: "2", "1/3", "0.25". It must be a whole number of
@@ -219,24 +193,42 @@ func nurses(text string) (Demand, error) {
 	return Demand(num * int64(Nurse) / den), nil //nolint:gosec // at most 8 nurses, see above
 }
 
-// curve splits "A until 20m, B until 60m, C" into values and ends. The last has no end.
-func curve(text string) (values []string, ends []time.Duration, err error) {
+// class reads a severity, 0 … 4.
+func class(text string) (uint8, error) {
+	n, err := strconv.ParseUint(text, 10, 8)
+	if err != nil || n > 4 {
+		return 0, fmt.Errorf("%q is no class from 0 to 4", text)
+	}
+	return uint8(n), nil
+}
+
+// step is a value that holds until an age; 0: for ever.
+type step[T comparable] struct {
+	until codes.Instant
+	value T
+}
+
+// steps reads "A until 20m, B until 60m, C". The last step has no end.
+func steps[T comparable](text string, read func(string) (T, error)) (list []step[T], err error) {
 	parts := strings.Split(text, ", ")
 	for i, part := range parts {
 		value, until, stepped := strings.Cut(part, " until ")
 		if stepped == (i == len(parts)-1) {
-			return nil, nil, fmt.Errorf("every step but the last has an end: %q", text)
+			return nil, fmt.Errorf("every step but the last has an end: %q", text)
 		}
-		var end time.Duration
+		var s step[T]
 		if stepped {
-			if end, err = span(until); err != nil {
-				return nil, nil, err
+			if s.until, err = span(until); err != nil {
+				return nil, err
 			}
-			if i > 0 && end <= ends[i-1] {
-				return nil, nil, fmt.Errorf("ends must rise: %q", text)
+			if i > 0 && s.until <= list[i-1].until {
+				return nil, fmt.Errorf("ends must rise: %q", text)
 			}
 		}
-		values, ends = append(values, value), append(ends, end)
+		if s.value, err = read(value); err != nil {
+			return nil, err
+		}
+		list = append(list, s)
 	}
-	return values, ends, nil
+	return list, nil
 }

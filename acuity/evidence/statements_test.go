@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"pgregory.net/rapid"
 
@@ -145,5 +146,12 @@ func TestLostScoreClearsNothing(t *testing.T) {
 	l.dropAt(c, 0)
 	if !listed() {
 		t.Error("the score was lost, and clears the warning")
+	}
+}
+
+// A hospital keeps thousands of statements.
+func TestStatementIsSmall(t *testing.T) {
+	if n := unsafe.Sizeof(Statement{}); n > 56 {
+		t.Errorf("a statement takes %d bytes, want at most 56", n)
 	}
 }

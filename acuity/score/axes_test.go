@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"svc/acuity"
 	"svc/acuity/catalogue"
-
-	"pgregory.net/rapid"
 )
 
 // someNumbers draws the numbers of a small unit.
@@ -61,6 +61,35 @@ func TestRulesOfAxes(t *testing.T) {
 				t.Errorf("%s never says %q", a, rule)
 			case !strings.Contains(string(page), "`"+rule+"`"):
 				t.Errorf("docs/scoring.md does not name %q of %s", rule, a)
+			}
+		}
+	}
+}
+
+// The lines of the axes speak of one and of several in good English.
+func TestDetails(t *testing.T) {
+	none, one, many := &axisInput{staffed: true}, &axisInput{staffed: true}, &axisInput{staffed: true}
+	one.required, one.nurses, one.single, one.stat = catalogue.Nurse, 1, catalogue.Nurse, 1
+	one.busy, one.rooms, one.score, one.moves, one.boarders = 1, 1, 1, 1, 1
+	one.skill.novices, one.skill.experts, one.skill.nurses, one.skill.load = 1, 1, 1, loadUnit
+	many.required, many.nurses, many.single, many.stat = 5*catalogue.Nurse/2, 3, 2*catalogue.Nurse, 2
+	many.busy, many.rooms, many.score, many.moves, many.boarders, many.call = 2, 40, 204, 3, 2, true
+	many.skill.novices, many.skill.experts, many.skill.nurses, many.skill.load = 2, 3, 8, 5*loadUnit/4
+	for axis, want := range [acuity.AxisCount][3]string{
+		acuity.AxisStaffing: {"0 nurses needed, 0 on duty", "1 nurse needed, 1 on duty", "2.5 nurses needed, 3 on duty"},
+		acuity.AxisCritical: {"0 nurses bound 1:1 or more, 0 rooms with a STAT factor", "1 nurse bound 1:1 or more, 1 room with a STAT factor", "2 nurses bound 1:1 or more, 2 rooms with a STAT factor"},
+		acuity.AxisReserve:  {"0 nurses left, no call staff", "0 nurses left, no call staff", "0.5 nurses left, call staff available"},
+		acuity.AxisCapacity: {"0 of 0 rooms occupied, 0 waiting", "1 of 1 room occupied, 1 waiting", "2 of 40 rooms occupied, 2 waiting"},
+		acuity.AxisAcuity:   {"0 points of acuity, 0 nurses", "1 point of acuity, 1 nurse", "204 points of acuity, 3 nurses"},
+		acuity.AxisFlow:     {"0 moves in 120 min, 0 boarders", "1 move in 120 min, 1 boarder", "3 moves in 120 min, 2 boarders"},
+		acuity.AxisSkill: {
+			"0 novices and 0 experts of 0 nurses, largest load 0", "1 novice and 1 expert of 1 nurse, largest load 1",
+			"2 novices and 3 experts of 8 nurses, largest load 1.25",
+		},
+	} {
+		for i, of := range []*axisInput{none, one, many} {
+			if got := detail(acuity.Axis(axis), of.numbers(acuity.Axis(axis))); got != want[i] {
+				t.Errorf("%q, want %q", got, want[i])
 			}
 		}
 	}
