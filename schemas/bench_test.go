@@ -109,7 +109,7 @@ func BenchmarkObservationEncode(b *testing.B) {
 }
 
 func BenchmarkObservationDecode(b *testing.B) {
-	decode := func(buf []byte) error { _, err := DecodeObservation(buf); return err }
+	decode := func(buf []byte) error { _, err := observationCodec.Decode(buf); return err }
 	b.Run("signals=1", func(b *testing.B) { benchDecode(b, clinical(1), EncodeObservation, decode) })
 	b.Run("signals=3", func(b *testing.B) { benchDecode(b, clinical(3), EncodeObservation, decode) })
 	b.Run("admit", func(b *testing.B) { benchDecode(b, admit(), EncodeObservation, decode) })

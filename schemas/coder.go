@@ -229,9 +229,6 @@ func (c *Coder) Number(v *int) { value(c, v, (*reader).number, (*writer).number)
 // Long goes through 64 bits.
 func (c *Coder) Long(v *int64) { whole(c, v) }
 
-// milli goes through thousandths.
-func (c *Coder) milli(v *codes.Milli) { whole(c, v) }
-
 // Nanoseconds goes through a duration.
 func (c *Coder) Nanoseconds(v *time.Duration) { whole(c, v) }
 

@@ -32,8 +32,8 @@ func ReadInput(key, value []byte) (o *acuity.Observation, reason string, err err
 	return readInput(key, value, new(acuity.Observation), memory{})
 }
 
-func readInput(key, value []byte, o *acuity.Observation, again memory) (_ *acuity.Observation, reason string, err error) {
-	switch err := decodeObservation(value, o, again); {
+func readInput(key, value []byte, o *acuity.Observation, reuse memory) (_ *acuity.Observation, reason string, err error) {
+	switch err := decodeObservation(value, o, reuse); {
 	case err != nil:
 		return nil, ReasonOf(err), err
 	case string(HospitalOf(key)) != o.Hospital:

@@ -13,7 +13,7 @@ import (
 // An observation that is read into used memory equals the one that is read into new memory.
 // That holds whatever the memory held before, and after records that cannot be read.
 func TestIntakeReadsWhatReadInputReads(t *testing.T) {
-	observation := recordOf(newest("observation"), EncodeObservation, DecodeObservation)
+	observation := recordOf(newest("observation"), EncodeObservation, observationCodec.Decode)
 	rapid.Check(t, func(t *rapid.T) {
 		var in Intake
 		for range 5 {

@@ -18,19 +18,14 @@ type Key struct {
 	ID       string // within the kind; "" if a hospital has one of the kind
 }
 
-// The kinds of state on the verdicts. Settings have kinds of their own.
+// Kinds of records on the verdicts. The package hospital has them all; settings have kinds of
+// their own.
 const (
-	KindUnit      = "unit"
-	KindRoom      = "room" // also of observations about one room
-	KindVisit     = "visit"
-	KindMapping   = "mapping"
-	KindStatement = "statement"
-	KindDedup     = "dedup"
-	KindCode      = "code"
-	KindRule      = "rule"
-	KindPlace     = "place"
-
-	KindSwitches = "switches"
+	KindRoom    = "room" // also of observations about one room
+	KindMapping = "mapping"
+	KindCode    = "code"
+	KindRule    = "rule"
+	KindPlace   = "place"
 )
 
 // ErrKey marks bytes that are not a record key, such as the key of a barrier.

@@ -16,12 +16,12 @@ func TestKeys(t *testing.T) {
 		want string
 	}{
 		"hospital":       {Key{Hospital: "st-mary"}, "st-mary"},
-		"unit":           {Key{Hospital: "h", Kind: KindUnit}, "h/unit"},
+		"unit":           {Key{Hospital: "h", Kind: "unit"}, "h/unit"},
 		"room":           {RoomKey("h", 12), "h/room/12"},
 		"room 0":         {RoomKey("h", 0), "h/room/0"},
-		"visit":          {Key{"h", KindVisit, "ab_9-"}, "h/visit/ab_9-"},
+		"visit":          {Key{"h", "visit", "ab_9-"}, "h/visit/ab_9-"},
 		"id with slash":  {Key{"h", KindMapping, "local/a/b"}, "h/mapping/local/a/b"},
-		"dedup":          {Key{"h", KindDedup, "0f"}, "h/dedup/0f"},
+		"dedup":          {Key{"h", "dedup", "0f"}, "h/dedup/0f"},
 		"code":           {Key{"h", KindCode, "0f"}, "h/code/0f"},
 		"setting":        {Key{"4-h", "key", "key_01"}, "4-h/key/key_01"},
 		"setting hyphen": {Key{"h", "alert-tier", "1"}, "h/alert-tier/1"},

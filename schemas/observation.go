@@ -13,22 +13,14 @@ func EncodeObservation(dst []byte, o *acuity.Observation) ([]byte, error) {
 	return observationCodec.Encode(dst, o)
 }
 
-// DecodeObservation reads a record of any released version. The errors are
-// [ErrMalformed] and [UnknownSchemaError].
-func DecodeObservation(b []byte) (*acuity.Observation, error) {
-	o := new(acuity.Observation)
-	if err := decodeObservation(b, o, memory{}); err != nil {
-		return nil, err
-	}
-	return o, nil
-}
-
-func decodeObservation(b []byte, o *acuity.Observation, again memory) error {
+// decodeObservation reads a record of any released version into o. The errors are [ErrMalformed]
+// and [UnknownSchemaError].
+func decodeObservation(b []byte, o *acuity.Observation, reuse memory) error {
 	p, err := observationCodec.schema.payload(b)
 	if err != nil {
 		return err
 	}
-	r := reader{buf: p, again: again}
+	r := reader{buf: p, reuse: reuse}
 	if len(p) <= shared {
 		r.all = string(p)
 	}
@@ -41,9 +33,9 @@ func observationFields(c *Coder, o *acuity.Observation) {
 	c.at(&o.AppliedAt)
 	c.channel(&o.Channel)
 	c.Text(&o.Source)
-	listIn(c, &o.Events, c.r.again.events, keptEvents, eventFields)
-	listIn(c, &o.Signals, c.r.again.signals, keptSignals, signalFields)
-	optionalIn(c, &o.Room, c.r.again.room, roomRefFields)
+	listIn(c, &o.Events, c.r.reuse.events, keptEvents, eventFields)
+	listIn(c, &o.Signals, c.r.reuse.signals, keptSignals, signalFields)
+	optionalIn(c, &o.Room, c.r.reuse.room, roomRefFields)
 	optional(c, &o.Census, censusFields)
 	optional(c, &o.Staffing, staffingFields)
 	optional(c, &o.Roster, rosterFields)

@@ -18,7 +18,7 @@ type reader struct {
 	fault string
 	where int // where the fault is
 
-	again memory // of an earlier observation
+	reuse memory // of an earlier observation
 }
 
 // shared is the largest observation, in bytes, whose texts share one string. The state keeps some
@@ -114,18 +114,8 @@ func (r *reader) bool() bool {
 	return b == 1
 }
 
-// span reads a length and returns where the text after it starts and ends. Most
-// lengths take one byte.
+// span reads a length and returns where the text after it starts and ends.
 func (r *reader) span() (from, to int) {
-	if r.pos < len(r.buf) {
-		if b := r.buf[r.pos]; b < 0x80 && b&1 == 0 {
-			from = r.pos + 1
-			if to = from + int(b>>1); to <= len(r.buf) {
-				r.pos = to
-				return from, to
-			}
-		}
-	}
 	n := r.long()
 	if n < 0 || n > maxText || n > int64(len(r.buf)-r.pos) {
 		r.refuse("length of a text out of range")
@@ -137,10 +127,6 @@ func (r *reader) span() (from, to int) {
 }
 
 func (r *reader) text() string {
-	if r.pos < len(r.buf) && r.buf[r.pos] == 0 {
-		r.pos++
-		return ""
-	}
 	from, to := r.span()
 	if r.all != "" {
 		return r.all[from:to]

@@ -64,7 +64,7 @@ func stateRecord[T any](s *Schema) record {
 // records has every kind, with the newest version of its schema. Those of other packages are
 // added by [AddRecord].
 var records = []record{
-	recordOf(newest("observation"), EncodeObservation, DecodeObservation),
+	recordOf(newest("observation"), EncodeObservation, observationCodec.Decode),
 	recordOf(newest("change"), ChangeCodec.Encode, ChangeCodec.Decode),
 	recordOf(newest("unit-chart"), UnitChartCodec.Encode, func(b []byte) (*acuity.UnitChart, error) {
 		u := acuity.UnitChart{Unplaced: 7} // must be overwritten

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"unicode/utf8"
 
 	"svc/acuity/catalogue"
 )
@@ -70,29 +69,13 @@ func (w *writer) bool(b bool) {
 }
 
 func (w *writer) text(s string) {
-	if len(s) == 0 {
-		w.buf = append(w.buf, 0)
-		return
-	}
-	if !isASCII(s) && !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\uFFFD")
-	}
+	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) > maxText {
 		w.refuse("text too long")
 		return
 	}
 	w.long(int64(len(s)))
 	w.buf = append(w.buf, s...)
-}
-
-// isASCII reports whether s is all ASCII, as nearly every text here is. For
-// short texts it is much faster than the check for UTF-8.
-func isASCII(s string) bool {
-	var all byte
-	for i := range len(s) {
-		all |= s[i]
-	}
-	return all < utf8.RuneSelf
 }
 
 func (w *writer) double(f float64) {

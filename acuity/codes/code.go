@@ -91,11 +91,6 @@ func lettersAndDigits(r rune) rune {
 // maxICD10 is the length of the longest ICD-10-CM code without its dot.
 const maxICD10 = 7
 
-// NormalICD10 returns an ICD-10-CM code for comparison: trimmed, upper case, no dot.
-func NormalICD10(code string) string {
-	return strings.ToUpper(strings.ReplaceAll(strings.TrimSpace(code), ".", ""))
-}
-
 // isICD10Shape reports whether a code looks like one of ICD-10-CM: letter, digit,
 // digit or letter, then at most four more after an optional dot.
 func isICD10Shape(code string) bool {
@@ -112,17 +107,27 @@ func isICD10Shape(code string) bool {
 	return !strings.ContainsFunc(code, func(r rune) bool { return lettersAndDigits(r) < 0 })
 }
 
-// Normal returns a code for comparison within its system: ICD-10-CM by its
-// own rule, local codes in upper case, all others as they are, trimmed.
+// Normal returns a code for comparison within its system, trimmed: ICD-10-CM in upper case
+// without its dot, local codes in upper case, all others as they are.
 func Normal(system System, code string) string {
+	code = strings.TrimSpace(code)
 	switch system {
 	case ICD10CM:
-		return NormalICD10(code)
+		return strings.ToUpper(strings.ReplaceAll(code, ".", ""))
 	case SystemLocal:
-		return strings.ToUpper(strings.TrimSpace(code))
+		return strings.ToUpper(code)
 	case SystemNone, SNOMED, LOINC, RxNorm:
 	}
-	return strings.TrimSpace(code)
+	return code
+}
+
+// Comparable returns a code and its system for comparison. A code without a system has the
+// one that its shape says.
+func Comparable(system System, code string) (System, string) {
+	if system == SystemNone {
+		system, _ = NormalSystem("", code)
+	}
+	return system, Normal(system, code)
 }
 
 // Pattern is a code of the catalogue or of a mapping, ready for comparison.

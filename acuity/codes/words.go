@@ -23,7 +23,7 @@ type token struct {
 // only in a place that makes it clear.
 type valueReader struct {
 	list     []token
-	all      bool // known
+	allKnown bool // every word is known
 	category bool // a category is named with its number
 	out      []string
 }
@@ -33,14 +33,14 @@ func normalWords(text string) (string, bool) {
 	if text == "+" {
 		return "positive", true
 	}
-	r := valueReader{list: tokens(text), all: true}
+	r := valueReader{list: tokens(text), allKnown: true}
 	if len(r.list) == 0 || len(r.list) > maxTokens {
 		return "", false
 	}
-	told := false
+	worded := false
 	for i := range r.list {
-		r.all = r.all && r.list[i].known
-		told = told || r.list[i].word != "?"
+		r.allKnown = r.allKnown && r.list[i].known
+		worded = worded || r.list[i].word != "?"
 		if _, _, named := r.numbers(i); named {
 			r.category = true
 		}
@@ -48,7 +48,7 @@ func normalWords(text string) (string, bool) {
 	for i := 0; i < len(r.list); i++ {
 		i = r.read(i)
 	}
-	if !told || len(r.out) == 0 || len(r.out) >= maxWords {
+	if !worded || len(r.out) == 0 || len(r.out) >= maxWords {
 		return "", false
 	}
 	return strings.Join(r.out, " "), true
@@ -121,10 +121,10 @@ var (
 	drugs = wordSet(`pitocin pit oxytocin oxy magnesium mag epidural bolus fluids fluid medication med meds infusion
 		tocolytic terbutaline cytotec misoprostol cervidil foley balloon insulin`)
 	historyWords = wordSet(`previous previously prior former formerly history hx earlier initially last h/o s/p`)
-	// others are other tests, whose result may be next to ours.
-	others    = wordSet(`rh hiv hbsag rubella covid rpr antibody control`)
-	organisms = wordSet(`gbs strep streptococcus streptococci agalactiae organism organisms growth`)
-	connects  = wordSet(`to and or then now`)
+	// otherTests are other tests, whose result may be next to ours.
+	otherTests = wordSet(`rh hiv hbsag rubella covid rpr antibody control`)
+	organisms  = wordSet(`gbs strep streptococcus streptococci agalactiae organism organisms growth`)
+	connects   = wordSet(`to and or then now`)
 )
 
 func wordSet(text string) map[string]bool {
@@ -161,12 +161,12 @@ func (r *valueReader) read(i int) int {
 			r.keep(words...)
 			return to
 		}
-		if r.all {
+		if r.allKnown {
 			r.keep("category")
 		}
 	case "i", "ii", "iii":
 		plain := !isDigit(t.word[0])
-		if !r.category && plain && (r.all || t.word == t.kept && t.kept != "i" && r.leads(i)) {
+		if !r.category && plain && (r.allKnown || t.word == t.kept && t.kept != "i" && r.leads(i)) {
 			r.keep(t.kept)
 		}
 	case "normal", "abnormal", "indeterminate":
@@ -174,7 +174,7 @@ func (r *valueReader) read(i int) int {
 		apart := next == len(r.list) || !r.list[next].joined || r.list[next].known
 		switch {
 		case r.category:
-		case r.all || r.leads(i) && apart:
+		case r.allKnown || r.leads(i) && apart:
 			r.keep(t.kept)
 		case t.kept == "indeterminate":
 			r.keep("equivocal")
@@ -184,11 +184,11 @@ func (r *valueReader) read(i int) int {
 			r.keep(t.kept)
 		}
 	case "detected":
-		if t.word == "detected" || r.all || r.is(i-1, organisms) || r.deniedJustNow(i) {
+		if t.word == "detected" || r.allKnown || r.is(i-1, organisms) || r.deniedJustNow(i) {
 			r.keep(t.kept)
 		}
 	case "positive":
-		if t.word == "+" && !r.all || r.is(i-1, others) && t.joined || r.is(i+1, others) && r.list[i+1].joined {
+		if t.word == "+" && !r.allKnown || r.is(i-1, otherTests) && t.joined || r.is(i+1, otherTests) && r.list[i+1].joined {
 			return i
 		}
 		r.keep(t.kept)
@@ -212,7 +212,7 @@ func (r *valueReader) read(i int) int {
 // an unknown word the denial is a doubt.
 func (r *valueReader) deny(i int) int {
 	t := &r.list[i]
-	if t.word == "n" && !r.all {
+	if t.word == "n" && !r.allKnown {
 		r.keep("equivocal")
 		return i
 	}

@@ -49,33 +49,33 @@ type codeFold struct {
 }
 
 // Forget makes the next fold start anew; a nil cache is left alone.
-func (d *Cache) Forget() {
-	if d != nil {
-		d.known = false
+func (c *Cache) Forget() {
+	if c != nil {
+		c.known = false
 	}
 }
 
 // Invalidate records that a statement was added or lost. It reports whether that can
 // change the evidence.
-func (d *Cache) Invalidate(h *Statement, lost bool) bool {
+func (c *Cache) Invalidate(h *Statement, lost bool) bool {
 	r := h.MatchedSignal
 	if r.Concept == 0 && !r.Counts() {
 		return false
 	}
-	if d == nil {
+	if c == nil {
 		return true
 	}
-	for i := range d.members {
-		m := &d.members[i]
+	for i := range c.members {
+		m := &c.members[i]
 		if !m.of.Is(r) {
 			continue
 		}
 		if r.Concept != 0 && r.Concept != m.concept {
-			d.known = false
+			c.known = false
 			return true
 		}
-		for j := range d.list {
-			switch f := &d.list[j]; {
+		for j := range c.list {
+			switch f := &c.list[j]; {
 			case !f.has(m):
 			case lost && !f.stale && !f.more:
 				f.droppedAt = max(f.droppedAt, h.OrderTime())
@@ -85,7 +85,7 @@ func (d *Cache) Invalidate(h *Statement, lost bool) bool {
 		}
 		return true
 	}
-	d.known = false // a new identity
+	c.known = false // a new identity
 	return true
 }
 
@@ -99,15 +99,15 @@ func (f *codeFold) has(m *member) bool {
 
 // refresh brings the cache up to the statements. Assertions follow later, when all cross
 // effects are known.
-func (f *builder) refresh(kept *Cache) {
-	if !f.holds(kept) || !f.conceptsHold(kept) {
-		f.groupByCode(kept)
+func (f *builder) refresh(cache *Cache) {
+	if !f.holds(cache) || !f.conceptsHold(cache) {
+		f.groupByCode(cache)
 	}
 	f.said = f.e.said[:0]
-	for i := range kept.list {
+	for i := range cache.list {
 		f.said = append(f.said, nil)
-		if d := &kept.list[i]; d.stale || d.droppedAt != 0 && !f.dropOldest(kept, d) || d.more && !f.foldNew(kept, i) {
-			f.refold(kept, i)
+		if d := &cache.list[i]; d.stale || d.droppedAt != 0 && !f.dropOldest(cache, d) || d.more && !f.foldNew(cache, i) {
+			f.refold(cache, i)
 		}
 	}
 	f.e.said = f.said
@@ -115,22 +115,22 @@ func (f *builder) refresh(kept *Cache) {
 
 // holds reports whether the cache is of this patient, and was read with the present
 // rules.
-func (f *builder) holds(kept *Cache) bool {
-	return kept.known && kept.cat == f.Catalogue && kept.maps == f.Mappings && kept.owner == f.e.Owner
+func (f *builder) holds(cache *Cache) bool {
+	return cache.known && cache.cat == f.Catalogue && cache.maps == f.Mappings && cache.owner == f.e.Owner
 }
 
 // conceptsHold reports whether each code still belongs to the same concept after
 // statements were lost.
-func (f *builder) conceptsHold(kept *Cache) bool {
-	for i := range kept.list {
-		if d := &kept.list[i]; !d.stale && d.droppedAt == 0 {
+func (f *builder) conceptsHold(cache *Cache) bool {
+	for i := range cache.list {
+		if d := &cache.list[i]; !d.stale && d.droppedAt == 0 {
 			continue
 		}
-		for j := range kept.members {
-			m := &kept.members[j]
+		for j := range cache.members {
+			m := &cache.members[j]
 			said := func(l *Statements) bool { return f.hasConcept(l.find(m.of), m.concept) }
 			// No statement has a greater concept: see Invalidate.
-			if kept.list[i].has(m) && m.concept != 0 && !slices.ContainsFunc(f.e.Statements, said) {
+			if cache.list[i].has(m) && m.concept != 0 && !slices.ContainsFunc(f.e.Statements, said) {
 				return false
 			}
 		}
@@ -140,8 +140,8 @@ func (f *builder) conceptsHold(kept *Cache) bool {
 
 // groupByCode sorts the statements by identity. A code belongs to a concept if any
 // statement of it does, even where other statements lack the display that says so.
-func (f *builder) groupByCode(kept *Cache) {
-	*kept = Cache{known: true, cat: f.Catalogue, maps: f.Mappings, owner: f.e.Owner, members: kept.members[:0], list: kept.list[:0]}
+func (f *builder) groupByCode(cache *Cache) {
+	*cache = Cache{known: true, cat: f.Catalogue, maps: f.Mappings, owner: f.e.Owner, members: cache.members[:0], list: cache.list[:0]}
 	for _, l := range f.e.Statements {
 		for i := range l.list {
 			t := &l.list[i]
@@ -149,20 +149,20 @@ func (f *builder) groupByCode(kept *Cache) {
 			if !said {
 				continue
 			}
-			at := slices.IndexFunc(kept.members, func(m member) bool { return m.of.Is(t.of) })
+			at := slices.IndexFunc(cache.members, func(m member) bool { return m.of.Is(t.of) })
 			if at < 0 {
-				at = len(kept.members)
-				kept.members = append(tight(kept.members, 4), member{of: t.of})
+				at = len(cache.members)
+				cache.members = append(tight(cache.members, 4), member{of: t.of})
 			}
-			kept.members[at].concept = max(kept.members[at].concept, concept)
+			cache.members[at].concept = max(cache.members[at].concept, concept)
 		}
 	}
-	for i := range kept.members {
-		m := &kept.members[i]
-		if slices.ContainsFunc(kept.list, func(d codeFold) bool { return d.has(m) }) {
+	for i := range cache.members {
+		m := &cache.members[i]
+		if slices.ContainsFunc(cache.list, func(d codeFold) bool { return d.has(m) }) {
 			continue
 		}
-		d := kept.open()
+		d := cache.open()
 		d.concept, d.stale = m.concept, true
 		if m.concept == 0 {
 			d.of = m.of
@@ -171,15 +171,15 @@ func (f *builder) groupByCode(kept *Cache) {
 }
 
 // open appends an empty fold, in the memory of an old one.
-func (d *Cache) open() *codeFold {
-	n := len(d.list)
-	if n < cap(d.list) {
-		d.list = d.list[:n+1]
-		d.list[n] = codeFold{assertions: d.list[n].assertions[:0]}
+func (c *Cache) open() *codeFold {
+	n := len(c.list)
+	if n < cap(c.list) {
+		c.list = c.list[:n+1]
+		c.list[n] = codeFold{assertions: c.list[n].assertions[:0]}
 	} else {
-		d.list = append(tight(d.list, 4), codeFold{})
+		c.list = append(tight(c.list, 4), codeFold{})
 	}
-	return &d.list[n]
+	return &c.list[n]
 }
 
 // conceptOf returns the concept of the patient's statements of one identity; false: she
@@ -209,9 +209,9 @@ func (f *builder) hasConcept(t *codeStatements, concept catalogue.Factor) bool {
 
 // foldNew folds the new statements of the i-th identity. It returns false if they are
 // not all later than the known ones, or are about a factor without an assertion.
-func (f *builder) foldNew(kept *Cache, i int) bool {
-	d := &kept.list[i]
-	said := f.statements(kept, d, d.upTo)
+func (f *builder) foldNew(cache *Cache, i int) bool {
+	d := &cache.list[i]
+	said := f.statements(cache, d, d.upTo)
 	if len(said) > 0 && (said[0].order <= d.newest || !d.follows(said)) {
 		return false
 	}
@@ -220,10 +220,10 @@ func (f *builder) foldNew(kept *Cache, i int) bool {
 }
 
 // refold folds all statements of the i-th identity.
-func (f *builder) refold(kept *Cache, i int) {
-	d := &kept.list[i]
+func (f *builder) refold(cache *Cache, i int) {
+	d := &cache.list[i]
 	*d = codeFold{of: d.of, concept: d.concept, stale: true, assertions: d.assertions[:0]}
-	f.foldStatements(d, i, f.statements(kept, d, math.MinInt64))
+	f.foldStatements(d, i, f.statements(cache, d, math.MinInt64))
 }
 
 // foldStatements keeps the winners of the i-th identity, and adds their cross effects.
@@ -258,10 +258,10 @@ func (f *codeFold) follows(said []orderedStatement) bool {
 
 // moveAssertions moves the assertions of the i-th identity on by the statements of this
 // step. If they depend on an acknowledgement that changed, it folds them anew.
-func (f *builder) moveAssertions(kept *Cache, i int) {
-	d := &kept.list[i]
+func (f *builder) moveAssertions(cache *Cache, i int) {
+	d := &cache.list[i]
 	if d.heedsAck && d.acked != f.acknowledged && !d.stale {
-		f.refold(kept, i)
+		f.refold(cache, i)
 	}
 	if !d.stale && !d.more {
 		return
@@ -299,11 +299,11 @@ func (f *builder) statement(d *codeFold, h *Statement) orderedStatement {
 
 // statements returns the statements of an identity that count and have a number above
 // after, in order of time.
-func (f *builder) statements(kept *Cache, d *codeFold, after int64) []orderedStatement {
+func (f *builder) statements(cache *Cache, d *codeFold, after int64) []orderedStatement {
 	list := f.e.sorted
 	first := len(list)
-	for i := range kept.members {
-		m := &kept.members[i]
+	for i := range cache.members {
+		m := &cache.members[i]
 		if !d.has(m) {
 			continue
 		}
@@ -338,10 +338,10 @@ func (f *builder) statements(kept *Cache, d *codeFold, after int64) []orderedSta
 // depends on what was before a statement that decides every assertion. An assertion that
 // began earlier now begins with it. It returns false if more may have changed; then the
 // code must be folded anew.
-func (f *builder) dropOldest(kept *Cache, d *codeFold) bool {
+func (f *builder) dropOldest(cache *Cache, d *codeFold) bool {
 	lost := d.droppedAt
 	d.droppedAt = 0
-	first, alone := f.first(kept, d)
+	first, alone := f.first(cache, d)
 	if !alone || first.order <= lost || first.Status != acuity.SignalActive || d.effects.isOlder(first.order) {
 		return false
 	}
@@ -360,9 +360,9 @@ func (f *builder) dropOldest(kept *Cache, d *codeFold) bool {
 // first returns the earliest statement of an identity that counts. alone is false if
 // there is none, or if another has the same time. It is false for a medication too: the
 // earliest statement need not have the earliest clock.
-func (f *builder) first(kept *Cache, d *codeFold) (first orderedStatement, alone bool) {
-	for i := range kept.members {
-		m := &kept.members[i]
+func (f *builder) first(cache *Cache, d *codeFold) (first orderedStatement, alone bool) {
+	for i := range cache.members {
+		m := &cache.members[i]
 		if !d.has(m) {
 			continue
 		}

@@ -29,19 +29,19 @@ func (n *crossEffect) add(o crossEffect) {
 // retraction takes back the statement before it, unless its value names another one; for
 // an infusion it takes back the whole run.
 type crossEffects struct {
-	known, newest crossEffect
-	infused       bool
-	below, was    acuity.Instant // see crossEffect; was is the value before a statement that ended it
+	known, newest      crossEffect
+	infused            bool
+	below, belowBefore acuity.Instant // see crossEffect; belowBefore is the value before a statement that ended it
 }
 
 // addStatement adds the effects of one statement of the identity.
 func (n *crossEffects) addStatement(ix *terminology.Index, concept catalogue.Factor, s *orderedStatement) {
 	if s.Status == acuity.SignalRetracted {
 		if concept != 0 && slices.ContainsFunc(s.TakenBack, isOn) {
-			n.below, n.was = max(n.below, n.was), 0
+			n.below, n.belowBefore = max(n.below, n.belowBefore), 0
 			return
 		}
-		n.newest, n.infused, n.below, n.was = crossEffect{}, false, 0, 0
+		n.newest, n.infused, n.below, n.belowBefore = crossEffect{}, false, 0, 0
 		return
 	}
 	n.known.add(n.newest)
@@ -59,7 +59,7 @@ func (n *crossEffects) addStatement(ix *terminology.Index, concept catalogue.Fac
 	reached := slices.ContainsFunc(s.Matches, isOn)
 	switch {
 	case concept == ix.Obesity && reached:
-		n.below, n.was = 0, n.below
+		n.below, n.belowBefore = 0, n.below
 	case reached:
 	case concept == ix.Obesity:
 		n.below = s.order
@@ -118,5 +118,5 @@ func (n *crossEffects) isOlder(than acuity.Instant) bool {
 		return false
 	}
 	older := func(at acuity.Instant) bool { return at != 0 && at < than }
-	return older(n.known.acknowledged) || older(n.known.categoryI) || older(n.known.calm) || older(n.below) || older(n.was)
+	return older(n.known.acknowledged) || older(n.known.categoryI) || older(n.known.calm) || older(n.below) || older(n.belowBefore)
 }

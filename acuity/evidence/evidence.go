@@ -52,24 +52,24 @@ type builder struct {
 // foldSignals makes the evidence of the statements, code by code: first their effects on
 // other codes, then what they say themselves.
 func (f *builder) foldSignals() {
-	kept := f.e.Cache
-	if kept == nil {
-		kept = &f.e.scratch
-		kept.known = false
+	cache := f.e.Cache
+	if cache == nil {
+		cache = &f.e.scratch
+		cache.known = false
 	}
 	for _, l := range f.e.Listed {
 		if l.Factor == terminology.CatalogueIndex().Acknowledged {
 			f.acknowledged = max(f.acknowledged, l.Since)
 		}
 	}
-	f.refresh(kept)
-	for i := range kept.list {
-		f.add(kept.list[i].effects.total())
+	f.refresh(cache)
+	for i := range cache.list {
+		f.add(cache.list[i].effects.total())
 	}
 	f.foldInfusions()
-	for i := range kept.list {
-		d := &kept.list[i]
-		f.moveAssertions(kept, i)
+	for i := range cache.list {
+		d := &cache.list[i]
+		f.moveAssertions(cache, i)
 		for j := range d.assertions {
 			if e, ok := d.assertions[j].evidence(); ok && !f.refused(&d.assertions[j]) {
 				f.out = append(f.out, f.named(e))

@@ -143,19 +143,19 @@ func winner(same []orderedStatement) int {
 	if same[last].Status != acuity.SignalRetracted || same[last].drug {
 		return last
 	}
-	told := false
+	stated := false
 	for i := last; i >= 0; i-- {
 		if same[i].Status == acuity.SignalRetracted {
 			continue
 		}
-		told = true
+		stated = true
 		if !slices.ContainsFunc(same[i+1:], func(s orderedStatement) bool {
 			return s.Status == acuity.SignalRetracted && s.TakesBack(same[i].MatchedSignal)
 		}) {
 			return i
 		}
 	}
-	if told {
+	if stated {
 		return -1
 	}
 	return last

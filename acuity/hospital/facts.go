@@ -173,7 +173,7 @@ func (f *CensusFacts) birth() acuity.Instant {
 	at := f.DeliveredAt
 	for i := range f.Diagnoses {
 		d := &f.Diagnoses[i]
-		if (d.System == codes.ICD10CM || d.System == codes.SystemNone) && strings.HasPrefix(codes.NormalICD10(d.Code), "Z37") {
+		if (d.System == codes.ICD10CM || d.System == codes.SystemNone) && strings.HasPrefix(codes.Normal(codes.ICD10CM, d.Code), "Z37") {
 			at = codes.Soonest(at, d.Start)
 		}
 	}

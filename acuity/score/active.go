@@ -44,12 +44,11 @@ func findActive(c *catalogue.Catalogue, views []patient, now acuity.Instant, out
 	a := activation{c: c, now: now, out: out}
 	for i := range views {
 		v := &views[i]
-		list := v.evidence
-		for j := range list {
-			if fv := a.addEvidence(v, &list[j]); fv != nil {
+		for j := range v.evidence {
+			if fv := a.addEvidence(v, &v.evidence[j]); fv != nil {
 				fv.from = uint16(len(out.evidence) - base) //nolint:gosec // see FactorVerdict
 				fv.shown, fv.sources = fv.from, 1
-				out.evidence = append(out.evidence, list[j])
+				out.evidence = append(out.evidence, v.evidence[j])
 			}
 		}
 		if v.silence.factor != 0 {
@@ -80,10 +79,7 @@ func findActive(c *catalogue.Catalogue, views []patient, now acuity.Instant, out
 			all.from, all.sources = all.shown+1, uint16(len(behind)) //nolint:gosec // see FactorVerdict
 			out.loses = codes.Soonest(out.loses, all.findNext(views, behind, now, out))
 			*fv = all.FactorVerdict
-			fv.Demand = fv.Need
-			if fv.Demand == 0 {
-				fv.Demand = fv.add
-			}
+			fv.Demand = cmp.Or(fv.Need, fv.add)
 		}
 	}
 	return room
@@ -110,25 +106,16 @@ func (a *activation) addEvidence(v *patient, ev *acuity.Evidence) *FactorVerdict
 		return nil
 	}
 	a.seen.Add(f)
-	// Every field is set in place: a literal would be built and then copied.
-	out := a.out
-	at := len(out.factors)
-	if at == cap(out.factors) {
-		out.factors = append(out.factors, FactorVerdict{})
+	doubt := e.StaleAt(ev.Start, ev.Last)
+	stale := doubt != 0 && a.now >= doubt
+	if stale {
+		doubt = 0
 	}
-	out.factors = out.factors[:at+1]
-	fv := &out.factors[at]
-	fv.Factor, fv.Kind, fv.Severity, fv.Since, fv.Next = f, ev.Kind, o.Class, ev.Start, o.Next
-	fv.Need, fv.add, fv.babies = o.Need, o.Add, ev.Count
-	fv.Stale, fv.doubt = false, e.StaleAt(ev.Start, ev.Last)
-	if fv.doubt != 0 && a.now >= fv.doubt {
-		fv.Stale, fv.doubt = true, 0
-	}
-	fv.Demand = o.Need
-	if o.Need == 0 {
-		fv.Demand = o.Add
-	}
-	return fv
+	a.out.factors = append(a.out.factors, FactorVerdict{
+		Factor: f, Kind: ev.Kind, Severity: o.Class, Since: ev.Start, Next: o.Next, Stale: stale, doubt: doubt,
+		Demand: cmp.Or(o.Need, o.Add), Need: o.Need, add: o.Add, babies: ev.Count,
+	})
+	return &a.out.factors[len(a.out.factors)-1]
 }
 
 // mergedEntry is an entry made of several pieces of evidence.

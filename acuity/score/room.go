@@ -161,17 +161,16 @@ func describeRoom(c *catalogue.Catalogue, r *acuity.RoomChart, rv *RoomVerdict, 
 		rv.Color = colorOf(rv.Score)
 		rv.STAT = rv.Factors[0].Severity == 4 // they are in order of severity
 	}
+	if leading := findLeading(c, rv.Factors); leading != nil {
+		rv.Primary = leading.Factor
+	}
 	next, doubt, stale, all := rv.Next, acuity.Instant(0), false, catalogue.Traits(0)
-	var first *FactorVerdict // see leading
 	for i := range rv.Factors {
 		fv := &rv.Factors[i]
 		stale = stale || fv.Stale
 		next, doubt = codes.Soonest(next, fv.Next), codes.Soonest(doubt, fv.doubt)
 		t := c.Traits(fv.Factor)
 		all |= t
-		if t.IsPrimary() && saysMore(c, fv, first) {
-			first, rv.Primary = fv, fv.Factor
-		}
 		if t.IsBoarder() {
 			recordBoarder(c, rv, views, fv.Factor, now)
 		}

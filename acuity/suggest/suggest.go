@@ -56,19 +56,18 @@ var advice = []struct {
 
 // Factors returns what a code may stand for, the likeliest first. kind 0: a diagnosis.
 func Factors(system codes.System, code, display string, kind catalogue.SignalKind) []Suggestion {
-	if system == codes.SystemNone {
-		system, _ = codes.NormalSystem("", code)
-	}
+	system, normal := codes.Comparable(system, code)
 	b := suggestions()
 	var found found
-	normal := codes.Normal(system, code)
 	for i := range b.advice {
 		a := &b.advice[i]
 		if a.system == system && a.pattern.Matches(normal) {
 			found.add(a.factor, a.score, a.reason)
 		}
 	}
-	if f, ok := factorNamed(code); ok {
+	// The id of a factor, in any case and with any of the usual separators.
+	id := strings.TrimSpace(strings.NewReplacer("_", "-", " ", "-").Replace(code))
+	if f, ok := catalogue.FactorByID(strings.ToLower(id)); ok {
 		found.add(f, 95, factorName)
 	}
 	diagnosis := kind == 0 || kind == catalogue.KindCondition
@@ -80,16 +79,6 @@ func Factors(system codes.System, code, display string, kind catalogue.SignalKin
 		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Factor.ID(), b.Factor.ID()))
 	})
 	return found[:min(len(found), maxSuggestions)]
-}
-
-// factorNamed returns the factor with an id that a code spells, in any case and with any
-// of the usual separators.
-func factorNamed(code string) (catalogue.Factor, bool) {
-	id := strings.TrimSpace(strings.NewReplacer("_", "-", " ", "-").Replace(code))
-	if f, ok := catalogue.FactorByID(id); ok {
-		return f, true
-	}
-	return catalogue.FactorByID(strings.ToLower(id))
 }
 
 // found is the best suggestion of each factor.

@@ -14,19 +14,15 @@ import (
 // MappingID names a row of the terminology map by its code within its system, in any
 // spelling, its kind and its condition on the value. A row with the same id replaces it.
 func MappingID(m *acuity.Mapping) string {
-	system := m.System
-	if system == codes.SystemNone {
-		system, _ = codes.NormalSystem("", m.Code)
-	}
-	return "map-" + shortDigest(string(system), codes.Normal(system, m.Code),
+	system, code := codes.Comparable(m.System, m.Code)
+	return "map-" + shortDigest(string(system), code,
 		strconv.Itoa(int(m.Kind)), strconv.Itoa(int(m.Op)), strconv.FormatInt(int64(m.Than), 10))
 }
 
 // Knows reports whether a row has a code of a kind; kind 0: a diagnosis.
 func (m *Mappings) Knows(system codes.System, code string, kind catalogue.SignalKind) bool {
-	d := acuity.Diagnosis{System: system, Code: code}
-	of, normal := comparableCode(&d)
-	return len(m.find(of, normal, kind)) > 0
+	system, code = codes.Comparable(system, code)
+	return len(m.find(system, code, kind)) > 0
 }
 
 // Mappings is the terminology map of a hospital, ready for look-ups. The nil map has no
@@ -50,14 +46,9 @@ func NewMappings(rows []acuity.Mapping) *Mappings {
 		if row.Delete {
 			continue
 		}
-		system := row.System
-		if system == codes.SystemNone {
-			system, _ = codes.NormalSystem("", row.Code)
-		}
-		p := codes.Pattern{Text: codes.Normal(system, row.Code)}
-		if text, ok := strings.CutSuffix(p.Text, "*"); ok {
-			p = codes.Pattern{Text: text, Prefix: true}
-		}
+		system, code := codes.Comparable(row.System, row.Code)
+		var p codes.Pattern
+		p.Text, p.Prefix = strings.CutSuffix(code, "*")
 		if p.Text == "" {
 			continue
 		}

@@ -129,19 +129,10 @@ func appendMatch(dst []Match, r *route, kind acuity.EvidenceKind, on bool) []Mat
 	return dst
 }
 
-// comparableCode returns system and code for comparison.
-func comparableCode(d *acuity.Diagnosis) (codes.System, string) {
-	system := d.System
-	if system == codes.SystemNone {
-		system, _ = codes.NormalSystem("", d.Code)
-	}
-	return system, codes.Normal(system, d.Code)
-}
-
 // matchDiagnosis returns the factors that a diagnosis switches on; false: no rule and no
 // mapping of the hospital knows the code. A mapping wins over the catalogue.
 func matchDiagnosis(d *acuity.Diagnosis, maps *Mappings) (dst []Match, known bool) {
-	system, code := comparableCode(d)
+	system, code := codes.Comparable(d.System, d.Code)
 	if rows := maps.find(system, code, 0); len(rows) > 0 {
 		for _, m := range rows {
 			if m.Factor != 0 {
@@ -180,21 +171,12 @@ func (r *Reader) read(s *acuity.Signal) (MatchState, catalogue.Factor) {
 		return r.readLocal(s, rows)
 	}
 	if s.System == codes.SystemLocal || s.System == codes.SystemNone {
-		if f, ok := findManual(s.Code); ok {
+		if f, ok := catalogue.FactorByID(strings.ToLower(strings.TrimSpace(s.Code))); ok { // the id of a factor, in any case
 			r.matches = append(r.matches, Match{Factor: f, Kind: acuity.ByManual, On: s.Status == acuity.SignalActive && !saysNo(s.Value)})
 			return Matched, 0
 		}
 	}
 	return r.byRule(s, code)
-}
-
-// findManual returns the factor with a code as its id.
-func findManual(code string) (catalogue.Factor, bool) {
-	code = strings.TrimSpace(code)
-	if f, ok := catalogue.FactorByID(code); ok {
-		return f, true
-	}
-	return catalogue.FactorByID(strings.ToLower(code))
 }
 
 // readLocal reads a signal by the hospital's mappings.

@@ -199,7 +199,7 @@ func (r *Reader) Diagnosis(d *acuity.Diagnosis) *matchedDiagnosis {
 		r.diagnoses = map[diagnosisText]*matchedDiagnosis{}
 	}
 	out := &matchedDiagnosis{}
-	out.System, out.Code = comparableCode(d)
+	out.System, out.Code = codes.Comparable(d.System, d.Code)
 	out.Matches, out.Known = matchDiagnosis(d, r.Mappings)
 	r.diagnoses[w] = out
 	return out

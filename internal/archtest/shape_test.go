@@ -37,7 +37,7 @@ var allowances = map[string]allowance{
 	"internal/httpapi":        {58, "the words of every answer: eighteen kinds of problems, the envelope, and how a request is read"},
 	"internal/outbound":       {80, "the vocabulary of what leaves the service: states, reasons and events have names of their own"},
 	"internal/stream.Cluster": {45, "one client for administration, reading and writing"},
-	"schemas":                 {67, "a codec and a topic for each record"},
+	"schemas":                 {61, "a codec and a topic for each record"},
 }
 
 // TestSentences wants a sentence for every room that says its one job. A room with two jobs is two

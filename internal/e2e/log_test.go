@@ -33,7 +33,7 @@ func readLog(t testing.TB, broker, prefix string) *systemLog {
 	t.Helper()
 	l := &systemLog{observations: map[position]*acuity.Observation{}, changes: map[string][]placed{}}
 	readTopic(t, broker, prefix+schemas.Observations().Name, func(r *kgo.Record) {
-		o, err := schemas.DecodeObservation(r.Value)
+		o, _, err := schemas.ReadInput(r.Key, r.Value)
 		if err != nil {
 			t.Fatalf("observation %d:%d: %v", r.Partition, r.Offset, err)
 		}
