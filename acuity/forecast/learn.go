@@ -10,15 +10,16 @@ import (
 )
 
 // In how many hours a weight halves. Our choice: 21 to 84 days change less than
-// half a per cent on simulated units.
+// halveIn a per cent on simulated units.
 var (
-	fadeStages   = half(42 * 24)
-	fadeArrivals = half(56 * 24)
-	fadeTracked  = half(28 * 24)
-	fadeUsual    = half(8) // of an hour of the week: eight weeks
+	fadeStages   = halveIn(42 * 24)
+	fadeArrivals = halveIn(56 * 24)
+	fadeTracked  = halveIn(28 * 24)
+	fadeUsual    = halveIn(8) // of an hour of the week: eight weeks
 )
 
-func half(hours float64) float32 { return float32(math.Exp2(-1 / hours)) }
+// halveIn returns the factor that halves a weight in so many hours.
+func halveIn(hours float64) float32 { return float32(math.Exp2(-1 / hours)) }
 
 // Learn teaches a model one hour, and reports whether it did: an hour that is
 // not after the last one is skipped. The model keeps the snapshot, which nobody
@@ -27,7 +28,7 @@ func Learn(m *Model, s *acuity.Snapshot, zone *time.Location) bool {
 	if s.Hour <= m.Hour {
 		return false
 	}
-	m.see(s.Hour, s.Observed)
+	m.recordHour(s.Hour, s.Observed)
 	m.Generation = max(m.Generation, s.Generation)
 	m.Pending = slices.DeleteFunc(m.Pending, func(o Origin) bool { return !s.Observed || o.Snapshot.Hour < s.Hour-Horizon })
 	m.Past = slices.DeleteFunc(m.Past, func(p Measured) bool { return !s.Observed || p.Hour <= s.Hour-Horizon })
@@ -36,7 +37,7 @@ func Learn(m *Model, s *acuity.Snapshot, zone *time.Location) bool {
 	}
 	m.Past = append(m.Past, Measured{s.Hour, score.SumSnapshot(s).Required, s.Nurses})
 	now := *s
-	now.Visits = sorted(s.Visits)
+	now.Visits = sortVisits(s.Visits)
 	c := clock{zone}
 	m.fade()
 	m.learnArrivals(&now, c.slot(s.Hour-1))
@@ -61,7 +62,7 @@ func Learn(m *Model, s *acuity.Snapshot, zone *time.Location) bool {
 	return true
 }
 
-// fade lets every hour count a little less than the next.
+// fade makes every hour count a little less than the next.
 func (m *Model) fade() {
 	by := func(f float32, tables ...[]float32) {
 		for _, t := range tables {
@@ -87,22 +88,22 @@ func (m *Model) learnArrivals(now *acuity.Snapshot, slot int) {
 func (m *Model) learnHazards(o *Origin, now *acuity.Snapshot, hour int) {
 	for i := range o.Snapshot.Visits {
 		v := &o.Snapshot.Visits[i]
-		if short(v.Class) {
+		if isShort(v.Class) {
 			continue
 		}
-		at := hazardCell(long(v), bin(longAges, v.Age), hour)
+		at := hazardCell(longClass(v), bin(longAges, v.Age), hour)
 		m.Hazards[at]++
-		if search(now.Visits, v.Visit) == nil {
+		if findVisit(now.Visits, v.Visit) == nil {
 			m.Hazards[at+1]++
 		}
 	}
 }
 
-// learnNewcomers notes what those who came so many hours ago need by now.
+// learnNewcomers records the present need of patients who arrived lag hours before.
 func (m *Model) learnNewcomers(came []acuity.SnapshotArrival, now *acuity.Snapshot, lag int) {
 	for _, a := range came {
 		c := cell(m.Newcomer[:], int(min(a.Kind, acuity.ArrivesOther))*Horizon+lag)
-		if v := search(now.Visits, a.Visit); v != nil {
+		if v := findVisit(now.Visits, a.Visit); v != nil {
 			c.add(need(v.Demand[0], v.Score[0]))
 		} else {
 			c.add(amount{})
@@ -110,12 +111,12 @@ func (m *Model) learnNewcomers(came []acuity.SnapshotArrival, now *acuity.Snapsh
 	}
 }
 
-// learnStages notes what became of the visits of an origin, beyond their frozen
-// path.
+// learnStages records how far the need of each visit of an origin differs from its
+// frozen path.
 func (m *Model) learnStages(o *Origin, now *acuity.Snapshot, h int) {
 	for i := range o.Snapshot.Visits {
 		v := &o.Snapshot.Visits[i]
-		is := search(now.Visits, v.Visit)
+		is := findVisit(now.Visits, v.Visit)
 		var a amount
 		if is != nil {
 			a = need(is.Demand[0], is.Score[0])
@@ -125,7 +126,7 @@ func (m *Model) learnStages(o *Origin, now *acuity.Snapshot, h int) {
 			a[part] -= frozen[part]
 		}
 		switch {
-		case short(v.Class):
+		case isShort(v.Class):
 			cell(m.Short[:], shortCell(v)*Horizon+h).add(a)
 		case is != nil:
 			cell(m.Stayers[:], longCell(v)*Horizon+h).add(a)
@@ -238,8 +239,8 @@ func persistence(o *Origin) float64 {
 
 // learnTails moves each quantile of the standardised error by what the one that
 // was forecast got wrong (online conformal, Gibbs and Candès 2021): whatever the
-// unit does, in the long run each is exceeded as often as it should be. One that
-// was hit, as of a unit that is empty, was not wrong.
+// unit does, in the long run each is exceeded as often as it should be. A
+// quantile that was hit exactly, as in an empty unit, was not wrong.
 func (m *Model) learnTails(h int, r float64, f *Ahead) {
 	t := (*[Quantiles + 1]float32)(m.Tails[h*(Quantiles+1):])
 	step := max(.01, 1/(10+float64(t[Quantiles])/2))
@@ -271,8 +272,8 @@ func (m *Model) calibration() Calibration {
 	if m.Learnt >= 14*24 {
 		c.Status = Calibrated
 	}
-	c.MAE, c.MAEPersistence, c.Coverage80 = hundredth(sums[1]/sums[0]), hundredth(sums[2]/sums[0]), hundredth(sums[3]/sums[0])
+	c.MAE, c.MAEPersistence, c.Coverage80 = roundHundredth(sums[1]/sums[0]), roundHundredth(sums[2]/sums[0]), roundHundredth(sums[3]/sums[0])
 	return c
 }
 
-func hundredth(x float64) float64 { return math.Round(100*x) / 100 }
+func roundHundredth(x float64) float64 { return math.Round(100*x) / 100 }

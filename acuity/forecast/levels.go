@@ -16,8 +16,8 @@ const (
 	scenarios = cutsOfR * noises
 )
 
-// What holds of the shifts that make the levels come as often as they were
-// forecast. Our choice.
+// Shifts of the odds make each level come as often as it was forecast. shiftStep is how
+// fast they follow, shareClip keeps the odds finite. Our choice.
 const (
 	shiftStep = .03
 	shareClip = .01
@@ -91,7 +91,7 @@ func (s *scene) judge() levels {
 		}
 	}
 	l := s.shares(&count)
-	l.driving = mostOften(&seen, l.level)
+	l.driving = findDriving(&seen, l.level)
 	return l
 }
 
@@ -174,9 +174,9 @@ func (s *scene) part(part, i int, by, z float64) float64 {
 	return max(0, s.mean[part]+float64(s.slopes[i]*by)+float64(s.sds[i]*z))
 }
 
-// mostOften returns the axis that drives most scenarios of a level, or of all if
+// findDriving returns the axis that drives most scenarios of a level, or of all if
 // none has it.
-func mostOften(seen *[4][acuity.AxisCount]int, level acuity.Level) acuity.Axis {
+func findDriving(seen *[4][acuity.AxisCount]int, level acuity.Level) acuity.Axis {
 	of := seen[level]
 	if of == [acuity.AxisCount]int{} {
 		for l := range seen {
@@ -225,7 +225,7 @@ type scenes struct {
 
 // lookAhead forecasts a unit from an instant on. Its visits are sorted.
 func (m *Model) lookAhead(s *acuity.Snapshot, at acuity.Instant, c clock) *scenes {
-	a := &scenes{model: m, snapshot: s, moves: m.weekly(m.Moves[:], false), hours: c.ahead(at)}
+	a := &scenes{model: m, snapshot: s, moves: m.averageWeek(m.Moves[:], false), hours: c.ahead(at)}
 	a.path = m.follow(s, &a.hours)
 	a.ahead = m.correct(a.path, &a.hours)
 	return a
@@ -236,7 +236,7 @@ func (a *scenes) at(minutes int) scene {
 	s := scene{base: score.SumSnapshot(a.snapshot)}
 	s.base.STAT = a.snapshot.Class4[h]
 	if minutes > 60 {
-		s.base.Boarders = 0 // theirs is a matter of an hour
+		s.base.Boarders = 0 // boarders wait for an hour at most
 	}
 	left, right := a.outlook(h), a.outlook(min(h+1, Horizon))
 	s.outlook = left
@@ -283,8 +283,8 @@ func (s *scene) expectMoves(a *scenes, minutes int) {
 	s.known = int32(math.Round(float64(1-come) * float64(a.snapshot.Moves)))
 }
 
-// inForce returns the nurses on duty at an instant, by plans ahead; -1: unknown.
-func inForce(s *acuity.Snapshot, plans []acuity.Staffing, at acuity.Instant) (int32, acuity.Tristate) {
+// findStaffing returns the nurses on duty at an instant, by plans ahead; -1: unknown.
+func findStaffing(s *acuity.Snapshot, plans []acuity.Staffing, at acuity.Instant) (int32, acuity.Tristate) {
 	n, call := s.Nurses, s.Call
 	for i := range plans {
 		if plans[i].AsOf > at {

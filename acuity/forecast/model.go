@@ -140,8 +140,8 @@ func (m *Model) Clone() *Model {
 	return &c
 }
 
-// see notes whether an hour was observed, and forgets those that are 28 days older.
-func (m *Model) see(hour int32, observed bool) {
+// recordHour notes whether an hour was observed, and forgets those that are 28 days older.
+func (m *Model) recordHour(hour int32, observed bool) {
 	if len(m.Seen) != seenHours/8 {
 		m.Seen = make([]byte, seenHours/8)
 	}
@@ -154,8 +154,8 @@ func (m *Model) see(hour int32, observed bool) {
 	m.Hour = hour
 }
 
-// observed returns how many hours were observed in the 28 days up to an hour.
-func (m *Model) observed(hour int32) int {
+// countObserved returns how many hours were observed in the 28 days up to an hour.
+func (m *Model) countObserved(hour int32) int {
 	n := 0
 	if hour <= m.Hour {
 		for _, b := range m.Seen {
@@ -195,8 +195,8 @@ func need(demand, score uint8) amount {
 	return a
 }
 
-// A stage is short if what follows tells more than when the patient leaves.
-func short(c acuity.StageClass) bool { return c <= acuity.StageRecovery }
+// isShort reports whether what follows a stage tells more than when the patient leaves.
+func isShort(c acuity.StageClass) bool { return c <= acuity.StageRecovery }
 
 // The tables of stages, by class, age of the stage and demand.
 var (
@@ -248,10 +248,11 @@ func shortCell(v *acuity.SnapshotVisit) int {
 
 // longCell returns where a visit in a long stay is counted.
 func longCell(v *acuity.SnapshotVisit) int {
-	return long(v)*tiers + tier(v)
+	return longClass(v)*tiers + tier(v)
 }
 
-func long(v *acuity.SnapshotVisit) int {
+// longClass returns the class of a long stay, from 0.
+func longClass(v *acuity.SnapshotVisit) int {
 	return int(min(v.Class, acuity.StageCoupletCesarean) - acuity.StageCouplet)
 }
 
@@ -299,9 +300,9 @@ func (s *sums) shrunk(prior estimate, samples float64) estimate {
 	return e
 }
 
-// sorted returns the visits in ascending order of their names, so that sums are
+// sortVisits returns the visits in ascending order of their names, so that sums are
 // the same in whatever order they come; the list itself if it is so.
-func sorted(visits []acuity.SnapshotVisit) []acuity.SnapshotVisit {
+func sortVisits(visits []acuity.SnapshotVisit) []acuity.SnapshotVisit {
 	byName := func(a, b acuity.SnapshotVisit) int { return cmp.Compare(a.Visit, b.Visit) }
 	if slices.IsSortedFunc(visits, byName) {
 		return visits
@@ -311,8 +312,8 @@ func sorted(visits []acuity.SnapshotVisit) []acuity.SnapshotVisit {
 	return visits
 }
 
-// search finds a visit among sorted ones.
-func search(visits []acuity.SnapshotVisit, name uint64) *acuity.SnapshotVisit {
+// findVisit finds a visit among sorted ones.
+func findVisit(visits []acuity.SnapshotVisit, name uint64) *acuity.SnapshotVisit {
 	at := sort.Search(len(visits), func(i int) bool { return visits[i].Visit >= name })
 	if at < len(visits) && visits[at].Visit == name {
 		return &visits[at]

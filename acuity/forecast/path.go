@@ -86,7 +86,7 @@ func (m *Model) followShort(p *path, visits []acuity.SnapshotVisit) {
 	var estimates [shortCells][Horizon]estimate
 	for i := range visits {
 		v := &visits[i]
-		if !short(v.Class) {
+		if !isShort(v.Class) {
 			continue
 		}
 		c := shortCell(v)
@@ -123,13 +123,13 @@ func (m *Model) followLong(p *path, visits []acuity.SnapshotVisit, hours *[Horiz
 	var rates *hazardRates
 	for i := range visits {
 		v := &visits[i]
-		if short(v.Class) {
+		if isShort(v.Class) {
 			continue
 		}
 		if rates == nil {
-			rates = m.hazards()
+			rates = m.estimateHazards()
 		}
-		class, c, stay := long(v), longCell(v), 1.0
+		class, c, stay := longClass(v), longCell(v), 1.0
 		is := need(v.Demand[0], v.Score[0])
 		for h := range Horizon {
 			age := bin(longAges, v.Age+60*int32(h))
@@ -154,8 +154,8 @@ func (m *Model) followLong(p *path, visits []acuity.SnapshotVisit, hours *[Horiz
 // stay, by its age, by the clock.
 type hazardRates [4][longBins][24]float64
 
-// hazards estimates the rates: each shrunk to clock times age, these to the class.
-func (m *Model) hazards() *hazardRates {
+// estimateHazards estimates the rates: each shrunk to clock times age, these to the class.
+func (m *Model) estimateHazards() *hazardRates {
 	var z hazardRates
 	rate := func(n, left, prior, hours float64) float64 {
 		return min(hazardMost, (left+float64(hours*prior))/(n+hours))
@@ -226,13 +226,13 @@ func (m *Model) followNew(p *path, hours *[Horizon + 1]stretch) {
 // arrivalRates returns the arrivals per hour of a kind by hour of the week.
 // Patients in triage come as they like: their hours of the day are smoothed.
 func (m *Model) arrivalRates(kind int) *[weekHours]float64 {
-	return m.weekly(m.Arrivals[kind*weekHours:], kind == int(acuity.ArrivesTriage))
+	return m.averageWeek(m.Arrivals[kind*weekHours:], kind == int(acuity.ArrivesTriage))
 }
 
-// weekly returns a mean by hour of the week of sums that were taken as often as
+// averageWeek returns a mean by hour of the week of sums that were taken as often as
 // Weeks says: shrunk to the hour of the day on weekdays or weekends, that to the
 // mean of all.
-func (m *Model) weekly(table []float32, smooth bool) *[weekHours]float64 {
+func (m *Model) averageWeek(table []float32, smooth bool) *[weekHours]float64 {
 	var days, seen [2][24]float64 // weekdays, weekends
 	total, weeks := 0.0, 0.0
 	for slot := range weekHours {

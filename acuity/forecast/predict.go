@@ -11,24 +11,24 @@ import (
 
 // Predict forecasts a unit. The only error is an [*InsufficientError].
 func Predict(m *Model, u *Unit) (Forecast, error) {
-	if err := sufficient(m, u); err != nil {
+	if err := checkHistory(m, u); err != nil {
 		return Forecast{}, err
 	}
 	s := *u.Snapshot
-	s.Visits = sorted(s.Visits)
+	s.Visits = sortVisits(s.Visits)
 	all := m.lookAhead(&s, u.At, clock{u.Zone})
 
-	f := Forecast{At: u.At, Past: m.since(u.At), HistoryHours: m.Learnt, Method: Method, Calibration: m.calibration()}
+	f := Forecast{At: u.At, Past: m.pastHours(u.At), HistoryHours: m.Learnt, Method: Method, Calibration: m.calibration()}
 	best := 0
 	for h := range f.Hours {
 		hour, o := &f.Hours[h], &all.ahead[h]
 		hour.Start = u.At + acuity.Instant(h)*hourLong
 		hour.End = hour.Start + hourLong
 		for i := range hour.Nurses {
-			hour.Nurses[i] = hundredth(o.quantile(i))
+			hour.Nurses[i] = roundHundredth(o.quantile(i))
 		}
-		hour.Mean, hour.Census, hour.Arrivals = hundredth(o.mean[nurses]), hundredth(o.mean[rooms]), hundredth(all.arrivals[h])
-		n, _ := inForce(&s, u.Staffing, hour.End)
+		hour.Mean, hour.Census, hour.Arrivals = roundHundredth(o.mean[nurses]), roundHundredth(o.mean[rooms]), roundHundredth(all.arrivals[h])
+		n, _ := findStaffing(&s, u.Staffing, hour.End)
 		hour.ShortfallP50, hour.ShortfallP90 = shortfall(hour.Nurses[P50], n), shortfall(hour.Nurses[P90], n)
 		if hour.Nurses[P90] > f.Hours[best].Nurses[P90] {
 			best = h
@@ -42,8 +42,8 @@ func Predict(m *Model, u *Unit) (Forecast, error) {
 	return f, nil
 }
 
-// since returns the hours that were measured within eight hours before an instant.
-func (m *Model) since(at acuity.Instant) (list []Measured) {
+// pastHours returns the hours that were measured within eight hours before an instant.
+func (m *Model) pastHours(at acuity.Instant) (list []Measured) {
 	for _, p := range m.Past {
 		if p.At() <= at && p.At() > at-Horizon*hourLong {
 			list = append(list, p)
@@ -52,9 +52,9 @@ func (m *Model) since(at acuity.Instant) (list []Measured) {
 	return list
 }
 
-// sufficient says what is missing for a forecast.
-func sufficient(m *Model, u *Unit) error {
-	n := m.observed(u.At.Hour())
+// checkHistory says what is missing for a forecast.
+func checkHistory(m *Model, u *Unit) error {
+	n := m.countObserved(u.At.Hour())
 	switch {
 	case n < needHours:
 		return &InsufficientError{Missing: MissingHistory, Hours: n}
@@ -76,7 +76,7 @@ func shortfall(required float64, onDuty int32) int32 {
 func (a *scenes) point(u *Unit, minutes int) Point {
 	at := u.At + acuity.Instant(minutes)*60_000
 	s := a.at(minutes)
-	s.base.Nurses, s.base.Call = inForce(a.snapshot, u.Staffing, at)
+	s.base.Nurses, s.base.Call = findStaffing(a.snapshot, u.Staffing, at)
 	l := s.judge()
 	p := Point{At: at, Driving: l.driving}
 	worse := int32(0) // thousandths
@@ -128,8 +128,8 @@ func (c *correction) by(w1, w2 float64) float64 {
 
 // correct makes the outlooks of a path. The path knows the patients, not the
 // habits of the unit: two learnt weights pull it to what is usual at that hour,
-// and keep the distance from the usual that the unit has now. At a site whose
-// stages say nothing that is the blend of persistence and the usual. Nurses and
+// and keep the distance from the usual that the unit has now. At a hospital
+// whose stages say nothing, the result blends persistence and the usual. Nurses and
 // occupied rooms have weights of their own, since stages tell more of one than of the other.
 func (m *Model) correct(p *path, hours *[Horizon + 1]stretch) [Horizon]outlook {
 	var list [Horizon]outlook
@@ -145,8 +145,8 @@ func (m *Model) correct(p *path, hours *[Horizon + 1]stretch) [Horizon]outlook {
 		o := &list[h]
 		o.required, o.occupied = correctionOf(m.Usual[:], nurses, h), correctionOf(m.UsualRooms[:], rooms, h)
 		o.mean = p.mean[h]
-		o.mean[nurses] = o.required.by(weights(m.Ridge[:], h))
-		o.mean[rooms] = o.occupied.by(weights(m.RidgeRooms[:], h))
+		o.mean[nurses] = o.required.by(solveRidge(m.Ridge[:], h))
+		o.mean[rooms] = o.occupied.by(solveRidge(m.RidgeRooms[:], h))
 		o.slopes, o.sds = m.spread(h)
 		for i, part := range [3]int{single, rooms, points} {
 			if part != rooms {
@@ -159,8 +159,8 @@ func (m *Model) correct(p *path, hours *[Horizon + 1]stretch) [Horizon]outlook {
 	return list
 }
 
-// weights solves the ridge regression of an hour ahead.
-func weights(ridge []float32, h int) (w1, w2 float64) {
+// solveRidge solves the ridge regression of an hour ahead.
+func solveRidge(ridge []float32, h int) (w1, w2 float64) {
 	r := (*[5]float32)(ridge[h*5:])
 	a, b, c := float64(r[0])+ridgePrior, float64(r[1]), float64(r[2])+ridgePrior
 	y1, y2 := float64(r[3]), float64(r[4])

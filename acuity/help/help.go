@@ -50,32 +50,32 @@ func Steps(chart *acuity.Chart, now acuity.Instant) []Step {
 		return nil
 	}
 	var steps []Step
-	try := func(kind Kind, than, then *score.Verdict, at acuity.Instant) bool {
-		helps := better(than, then)
+	try := func(kind Kind, before, after *score.Verdict, at acuity.Instant) bool {
+		helps := better(before, after)
 		if helps {
-			steps = append(steps, Step{kind, at, then.Level, then.Shortfall})
+			steps = append(steps, Step{kind, at, after.Level, after.Shortfall})
 		}
 		return helps
 	}
 	if v.OnDuty >= 0 {
 		one := staffed(chart, &v, 1, v.Call, now)
 		two := staffed(chart, &v, 2, v.Call, now) //nolint:mnd // two nurses
-		than := &v
+		before := &v
 		if try(Nurse, &v, one, now) {
-			than = one
+			before = one
 		}
-		try(Nurses, than, two, now)
+		try(Nurses, before, two, now)
 		if v.Call != acuity.Yes {
 			try(Call, &v, staffed(chart, &v, 0, acuity.Yes, now), now)
 		}
 	}
-	then := v
+	later := v
 	for range clocks {
-		at := then.Next
+		at := later.Next
 		if at == 0 || at > now.Add(ahead) {
 			break
 		}
-		if then = score.Judge(chart, at); try(Clock, &v, &then, at) {
+		if later = score.Judge(chart, at); try(Clock, &v, &later, at) {
 			break
 		}
 	}
