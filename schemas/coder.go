@@ -177,8 +177,9 @@ func constant[T ~string](c *Coder, v *T, list map[string]T) {
 		return
 	}
 	from, to := c.r.span()
-	b, known := c.r.buf[from:to], false
-	if *v, known = list[string(b)]; !known {
+	b := c.r.buf[from:to]
+	known, ok := list[string(b)]
+	if *v = known; !ok {
 		*v = T(b)
 	}
 }

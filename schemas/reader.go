@@ -81,11 +81,11 @@ type integer interface {
 // number reads a whole number that its type can hold.
 func number[T integer](r *reader) T {
 	n := r.long()
-	if int64(T(n)) != n { //nolint:gosec // that is what is checked
+	if int64(T(n)) != n {
 		r.refuse("number out of range")
 		return 0
 	}
-	return T(n) //nolint:gosec // checked
+	return T(n)
 }
 
 func (r *reader) number() int { return int(number[int32](r)) }

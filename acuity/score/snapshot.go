@@ -164,13 +164,13 @@ var stages = stagesOf(map[acuity.StageClass]string{
 
 // stagesOf returns the class of each id.
 func stagesOf(ids map[acuity.StageClass]string) map[string]acuity.StageClass {
-	stages := map[string]acuity.StageClass{}
+	byID := map[string]acuity.StageClass{}
 	for class, list := range ids {
 		for id := range strings.FieldsSeq(list) {
-			stages[id] = class
+			byID[id] = class
 		}
 	}
-	return stages
+	return byID
 }
 
 // recovers is how long each primary of recovery lasts. From then on its demand is that of

@@ -160,8 +160,8 @@ func displayFits(r *catalogue.Route, m meaning) bool {
 // and a rule finds the same in it as in the whole.
 func ReduceDisplay(text string) string {
 	text = codes.CleanDisplay(text)
-	lexicon := CatalogueIndex().lexicon
-	if lexicon.scan(text).sought == 0 {
+	sought := CatalogueIndex().lexicon
+	if sought.scan(text).sought == 0 {
 		return ""
 	}
 	var b strings.Builder
@@ -171,7 +171,7 @@ func ReduceDisplay(text string) string {
 	})
 	for _, w := range words {
 		w = strings.ToLower(w)
-		if _, known := lexicon[w]; !known && w != "/" {
+		if _, known := sought[w]; !known && w != "/" {
 			if strings.ContainsFunc(w, unicode.IsDigit) {
 				w = "0"
 			} else {
