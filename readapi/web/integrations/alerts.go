@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"svc/readapi/web/apicall"
 	"svc/readapi/web/page"
 )
 
@@ -17,13 +16,14 @@ const alertsAPI = "/api/admin/alerts"
 func alertsSection() *section {
 	return &section{
 		name: "alerts", counts: true,
-		shows: map[string]func(*adminRequest){
-			"": forSection(showAlertsAdmin), "/tiers/{id}": forSection(showTier), "/recipients/new": forSection(askForRecipient), "/recipients/{id}": forSection(showRecipient),
-			"/tests/{id}": forSection(showAlertTest), "/episodes": forSection(showEpisodes),
+		shows: map[string]handler{
+			"": {serve: showAlertsAdmin}, "/tiers/{id}": {serve: showTier}, "/recipients/new": {serve: showRecipient},
+			"/recipients/{id}": {serve: showRecipient}, "/tests/{id}": {serve: showAlertTest}, "/episodes": {serve: showEpisodes},
 		},
-		acts: map[string]act{
-			"/tiers/{id}": {do: forSection(setTier)}, "/recipients/new": {do: forSection(addRecipient)}, "/recipients/{id}": {do: forSection(changeRecipient)},
-			"/recipients/{id}/remove": {do: forSection(removeRecipient)}, "/recipients/{id}/test": {do: forSection(testRecipient)}, "/episodes/{id}": {do: forSection(takeEpisode)},
+		acts: map[string]handler{
+			"/tiers/{id}": {serve: setTier}, "/recipients/new": {serve: saveRecipient}, "/recipients/{id}": {serve: saveRecipient},
+			"/recipients/{id}/remove": {serve: removeRecipient}, "/recipients/{id}/test": {serve: testRecipient},
+			"/episodes/{id}": {serve: takeEpisode},
 		},
 	}
 }
@@ -40,17 +40,11 @@ type apiTier struct {
 	Version                          int64
 }
 
-// apiRecipient is a recipient as the API tells it, with masked addresses.
-type apiRecipient struct {
-	ID, Label               string
-	Email, Phone, WebhookID *string
-	Version                 int64
-}
+var tierList = list[apiTier]{alertsAPI + "/tiers", "tiers"}
 
 // alertsAdminPage shows who is told at which level.
 type alertsAdminPage struct {
 	adminPage
-	Tabs       []adminLink
 	Tiers      []tierLine
 	Recipients []recipientRow
 }
@@ -62,13 +56,8 @@ type tierLine struct {
 	Enabled, Nobody                            bool
 }
 
-type recipientRow struct {
-	ID, Label, Email, Phone, Webhook, Link string
-	Channels                               []option // that a test can use
-}
-
-// listTabs returns the links to the pages of the section.
-func (d alertsRequest) listTabs(current string) []adminLink {
+// listAlertTabs returns the links to the pages of the section.
+func listAlertTabs(d *adminRequest, current string) []adminLink {
 	return []adminLink{
 		{Name: d.T("tiers"), Path: d.pathTo(), Current: current == ""},
 		{Name: d.T("episodes"), Path: d.pathTo("episodes"), Current: current == "episodes"},
@@ -78,52 +67,36 @@ func (d alertsRequest) listTabs(current string) []adminLink {
 // tierLevels are the levels at which the people of a tier are told.
 var tierLevels = map[string]string{"T1": "yellow", "T2": "orange", "T3": "red"}
 
-func (d alertsRequest) readRecipients() (all []apiRecipient, ok bool) {
-	var list struct{ Recipients []apiRecipient }
-	_, ok = d.read(alertsAPI+"/recipients", &list)
-	return list.Recipients, ok
-}
-
-func (d alertsRequest) readTiers() (all []apiTier, ok bool) {
-	var list struct{ Tiers []apiTier }
-	_, ok = d.read(alertsAPI+"/tiers", &list)
-	return list.Tiers, ok
-}
-
-func showAlertsAdmin(d alertsRequest) {
-	d.showAlertsAdmin(http.StatusOK, nil)
-}
-
-func (d alertsRequest) showAlertsAdmin(status int, refused *apicall.Refusal) {
-	tiers, ok := d.readTiers()
+func showAlertsAdmin(d *adminRequest) {
+	tiers, ok := tierList.read(d)
 	if !ok {
 		return
 	}
-	people, ok := d.readRecipients()
+	people, ok := recipientList.read(d)
 	if !ok {
 		return
 	}
-	out := alertsAdminPage{adminPage: d.newPage("int.alerts"), Tabs: d.listTabs("")}
-	out.Act = &adminLink{Name: d.T("recipients.new"), Path: d.pathTo("recipients", "new")}
-	out.Refused = d.newForm(nil, refused).listRefusals()
+	out := alertsAdminPage{adminPage: d.newPage("int.alerts")}
+	out.Tabs, out.Act = listAlertTabs(d, ""), &adminLink{Name: d.T("recipients.new"), Path: d.pathTo("recipients", "new")}
 	for i := range tiers {
-		out.Tiers = append(out.Tiers, d.newTierLine(&tiers[i], people))
+		out.Tiers = append(out.Tiers, newTierLine(d, &tiers[i], people))
 	}
 	for i := range people {
-		out.Recipients = append(out.Recipients, d.newRecipientRow(&people[i]))
+		out.Recipients = append(out.Recipients, newRecipientRow(d, &people[i]))
 	}
-	d.show(status, "alerts.list", &out)
+	d.show("alerts.list", &out)
 }
 
-func (d alertsRequest) newTierLine(t *apiTier, people []apiRecipient) tierLine {
+func newTierLine(d *adminRequest, t *apiTier, people []apiRecipient) tierLine {
 	var channels []string
 	for _, channel := range t.Channels {
 		channels = append(channels, d.Or("channel."+channel, channel))
 	}
 	line := tierLine{
-		ID: t.ID, Link: d.pathTo("tiers", t.ID), Level: d.newColored(tierLevels[t.ID]), Channels: strings.Join(channels, ", "), Recipients: joinLabels(t.Recipients, people),
-		EscalateTo: joinLabels(t.EscalateTo, people), Ack: d.formatMinutes(t.AckMinutes), Repeat: d.formatMinutes(t.RepeatMinutes), Expire: d.formatMinutes(t.ExpireMinutes),
-		Action: t.Action, Enabled: t.Enabled, Nobody: t.Enabled && len(t.Recipients) == 0,
+		ID: t.ID, Link: d.pathTo("tiers", t.ID), Level: newColored(d, tierLevels[t.ID]), Action: t.Action,
+		Channels: strings.Join(channels, ", "), Recipients: joinLabels(t.Recipients, people), EscalateTo: joinLabels(t.EscalateTo, people),
+		Ack: formatMinutes(d, t.AckMinutes), Repeat: formatMinutes(d, t.RepeatMinutes), Expire: formatMinutes(d, t.ExpireMinutes),
+		Enabled: t.Enabled, Nobody: t.Enabled && len(t.Recipients) == 0,
 	}
 	if len(t.EscalateTo) == 0 && t.AckMinutes > 0 {
 		line.EscalateTo = d.T("tiers.nexttier")
@@ -136,10 +109,8 @@ func joinLabels(ids []string, people []apiRecipient) string {
 	var names []string
 	for _, id := range ids {
 		name := id
-		for i := range people {
-			if people[i].ID == id {
-				name = people[i].Label
-			}
+		if p := findRow(people, func(p *apiRecipient) bool { return p.ID == id }); p != nil {
+			name = p.Label
 		}
 		names = append(names, name)
 	}
@@ -147,7 +118,7 @@ func joinLabels(ids []string, people []apiRecipient) string {
 }
 
 // formatMinutes writes a limit of a tier; 0: there is none.
-func (d alertsRequest) formatMinutes(n int) string {
+func formatMinutes(d *adminRequest, n int) string {
 	if n == 0 {
 		return "–"
 	}
@@ -157,11 +128,8 @@ func (d alertsRequest) formatMinutes(n int) string {
 // tierPage is one tier.
 type tierPage struct {
 	adminPage
-	Tabs               []adminLink
 	ID                 string
-	Version            string
 	Level              colored
-	Form               *form
 	Recipients, Others []option // people who are told first, and people who are told if nobody answers
 	Channels           []option
 }
@@ -171,7 +139,8 @@ var channelsOfAlerts = []string{"email", "sms", "webhook"}
 func listTierValues(t *apiTier) url.Values {
 	v := url.Values{
 		"recipients": t.Recipients, "channels": t.Channels, "escalateTo": t.EscalateTo, "action": {t.Action},
-		"ackMinutes": {strconv.Itoa(t.AckMinutes)}, "repeatMinutes": {strconv.Itoa(t.RepeatMinutes)}, "expireMinutes": {strconv.Itoa(t.ExpireMinutes)},
+		"ackMinutes": {strconv.Itoa(t.AckMinutes)}, "repeatMinutes": {strconv.Itoa(t.RepeatMinutes)},
+		"expireMinutes": {strconv.Itoa(t.ExpireMinutes)},
 	}
 	if t.Enabled {
 		v.Set("enabled", "true")
@@ -179,47 +148,32 @@ func listTierValues(t *apiTier) url.Values {
 	return v
 }
 
-// tierFields are the fields of a tier with the keys of their labels.
-var tierFields = [][2]string{
-	{"enabled", "tiers.enabled"},
-	{"recipients", "tiers.recipients"},
-	{"channels", "tiers.channels"},
-	{"ackMinutes", "tiers.ack"},
-	{"escalateTo", "tiers.escalate"},
-	{"repeatMinutes", "tiers.repeat"},
-	{"expireMinutes", "tiers.expire"},
-	{"action", "tiers.action"},
+// tierFields are the fields of a tier.
+var tierFields = []formField{
+	{name: "enabled", label: "tiers.enabled"},
+	{name: "recipients", label: "tiers.recipients"},
+	{name: "channels", label: "tiers.channels"},
+	{name: "ackMinutes", label: "tiers.ack"},
+	{name: "escalateTo", label: "tiers.escalate"},
+	{name: "repeatMinutes", label: "tiers.repeat"},
+	{name: "expireMinutes", label: "tiers.expire"},
+	{name: "action", label: "tiers.action"},
 }
 
-func showTier(d alertsRequest) { d.showTier(http.StatusOK, nil) }
-
-func (d alertsRequest) showTier(status int, refused *apicall.Refusal) {
-	tiers, ok := d.readTiers()
+func showTier(d *adminRequest) {
+	t, ok := tierList.find(d, func(t *apiTier) bool { return t.ID == d.pathID() })
 	if !ok {
 		return
 	}
-	at := slices.IndexFunc(tiers, func(t apiTier) bool { return t.ID == d.pathID() })
-	if at < 0 {
-		d.showNotFound()
-		return
-	}
-	people, ok := d.readRecipients()
+	people, ok := recipientList.read(d)
 	if !ok {
 		return
 	}
-	now := listTierValues(&tiers[at])
-	out := tierPage{adminPage: d.newPage("tiers.tier"), Tabs: d.listTabs(""), ID: d.pathID(), Version: strconv.FormatInt(tiers[at].Version, 10), Level: d.newColored(tierLevels[d.pathID()])}
-	out.Heading = d.T("tiers.of", "tier", d.pathID(), "level", out.Level.Word)
-	out.Form = d.newForm(now, refused)
-	out.Form.was = now
-	var names []string
-	for _, f := range tierFields {
-		names = append(names, f[0])
-	}
-	out.Refused = out.Form.listRefusals(names...)
-	if refused.IsOvertaken() {
-		out.Refused, out.Changed = []string{d.T("int.overtaken")}, d.compareValues(now, tierFields...)
-	}
+	out := tierPage{adminPage: d.newPage("tiers.tier"), ID: t.ID, Level: newColored(d, tierLevels[t.ID])}
+	out.Tabs, out.Version = listAlertTabs(d, ""), formatVersion(t.Version)
+	out.Heading = d.T("tiers.of", "tier", t.ID, "level", out.Level.Word)
+	now := listTierValues(t)
+	d.useForm(&out.adminPage, now, now, tierFields...)
 	for i := range people {
 		p := &people[i]
 		out.Recipients = append(out.Recipients, option{p.ID, p.Label, out.Form.Has("recipients", p.ID)})
@@ -228,7 +182,7 @@ func (d alertsRequest) showTier(status int, refused *apicall.Refusal) {
 	for _, channel := range channelsOfAlerts {
 		out.Channels = append(out.Channels, option{channel, d.Or("channel."+channel, channel), out.Form.Has("channels", channel)})
 	}
-	d.show(status, "alerts.tier", &out)
+	d.show("alerts.tier", &out)
 }
 
 // keepOrder returns the chosen ids in the order that they had before, then the new ones.
@@ -247,12 +201,12 @@ func keepOrder(chosen, before []string) []string {
 	return out
 }
 
-func setTier(d alertsRequest) {
+func setTier(d *adminRequest) {
 	f, tier := d.r.PostForm, d.pathID()
 	before := func(name string) []string { return strings.Split(f.Get("was."+name), ", ") }
 	body := map[string]any{
-		"enabled": f.Get("enabled") == "true", "recipients": keepOrder(f["recipients"], before("recipients")),
-		"escalateTo": keepOrder(f["escalateTo"], before("escalateTo")), "channels": append([]string{}, f["channels"]...), "action": strings.TrimSpace(f.Get("action")),
+		"enabled": f.Get("enabled") == "true", "action": strings.TrimSpace(f.Get("action")), "channels": append([]string{}, f["channels"]...),
+		"recipients": keepOrder(f["recipients"], before("recipients")), "escalateTo": keepOrder(f["escalateTo"], before("escalateTo")),
 	}
 	for _, name := range []string{"ackMinutes", "repeatMinutes", "expireMinutes"} {
 		if n := parseNumber(f.Get(name)); n != nil {
@@ -260,17 +214,11 @@ func setTier(d alertsRequest) {
 		}
 	}
 	var set apiTier
-	refused, ok := d.send(http.MethodPut, alertsAPI+"/tiers/"+url.PathEscape(tier), d.formVersion(), body, &set)
-	switch {
-	case refused != nil:
-		d.showTier(refused.PageStatus(), refused)
-	case ok:
-		d.waitUntil(func() bool {
-			var list struct{ Tiers []apiTier }
-			return d.fetch(alertsAPI+"/tiers", &list) == nil && slices.ContainsFunc(list.Tiers, func(t apiTier) bool { return t.ID == tier && t.Version >= set.Version })
-		})
-		d.leaveNotice(d.pathTo(), "tiers.done", "tier", tier)
+	if !d.do(http.MethodPut, alertsAPI+"/tiers/"+url.PathEscape(tier), d.formVersion(), body, &set, showTier) {
+		return
 	}
+	tierList.wait(d, true, func(t *apiTier) bool { return t.ID == tier && t.Version >= set.Version })
+	d.leaveNotice(d.pathTo(), "tiers.done", "tier", tier)
 }
 
 // apiEpisode is an alert with those who were told, as the API tells it.
@@ -284,9 +232,7 @@ type apiEpisode struct {
 
 type episodesPage struct {
 	adminPage
-	Tabs  []adminLink
-	Rows  []episodeRow
-	Pager pager
+	Rows []episodeRow
 }
 
 type episodeRow struct {
@@ -295,40 +241,33 @@ type episodeRow struct {
 	Open, Unreached                      bool
 }
 
-func showEpisodes(d alertsRequest) { d.showEpisodes(http.StatusOK, nil) }
-
-func (d alertsRequest) showEpisodes(status int, refused *apicall.Refusal) {
-	var list struct{ Items []apiEpisode }
-	if _, ok := d.read(alertsAPI+"/episodes", &list); !ok {
-		return
+func newEpisodeRow(d *adminRequest, e *apiEpisode) episodeRow {
+	row := episodeRow{
+		ID: e.ID, Tier: e.Tier, Level: newColored(d, e.Level), Opened: d.formatTime(e.OpenedAt), Closed: d.formatTime(e.ClosedAt),
+		Unreached: e.Unreached, Why: d.Or("episodes.reason."+e.Reason, e.Reason), Open: e.ClosedAt == nil && e.AckedAt == nil,
 	}
-	out := episodesPage{adminPage: d.newPage("episodes"), Tabs: d.listTabs("episodes")}
-	out.Refused = d.newForm(nil, refused).listRefusals()
-	if refused == nil { // else the path is that of an act
-		out.Poll, out.Refresh = feedsPoll, page.RefreshSeconds
+	if e.AckedAt != nil {
+		row.Taken = strings.TrimSpace(d.formatTime(e.AckedAt) + " " + textOrEmpty(e.AckedBy))
 	}
-	first, last, p := d.cutToPage(len(list.Items))
-	out.Pager = p
-	for i := range list.Items[first:last] {
-		e := &list.Items[first+i]
-		row := episodeRow{
-			ID: e.ID, Tier: e.Tier, Level: d.newColored(e.Level), Opened: d.formatTime(e.OpenedAt), Closed: d.formatTime(e.ClosedAt), Unreached: e.Unreached,
-			Why: d.Or("episodes.reason."+e.Reason, e.Reason), Open: e.ClosedAt == nil && e.AckedAt == nil,
-		}
-		if e.AckedAt != nil {
-			row.Taken = strings.TrimSpace(d.formatTime(e.AckedAt) + " " + textOrEmpty(e.AckedBy))
-		}
-		out.Rows = append(out.Rows, row)
-	}
-	d.show(status, "alerts.episodes", &out)
+	return row
 }
 
-func takeEpisode(d alertsRequest) {
-	refused, ok := d.send(http.MethodPost, alertsAPI+"/episodes/"+url.PathEscape(d.pathID())+"/ack", "", map[string]any{}, nil)
-	switch {
-	case refused != nil:
-		d.showEpisodes(refused.PageStatus(), refused)
-	case ok:
+func showEpisodes(d *adminRequest) {
+	all, ok := list[apiEpisode]{alertsAPI + "/episodes", "items"}.read(d)
+	if !ok {
+		return
+	}
+	out := episodesPage{adminPage: d.newPage("episodes")}
+	out.Tabs = listAlertTabs(d, "episodes")
+	if d.refused == nil { // else the path is that of an act
+		out.Poll, out.Refresh = feedsPoll, page.RefreshSeconds
+	}
+	out.Rows = newRows(d, &out.adminPage, all, newEpisodeRow)
+	d.show("alerts.episodes", &out)
+}
+
+func takeEpisode(d *adminRequest) {
+	if d.do(http.MethodPost, alertsAPI+"/episodes/"+url.PathEscape(d.pathID())+"/ack", "", map[string]any{}, nil, showEpisodes) {
 		d.leaveNotice(d.pathTo("episodes"), "episodes.done")
 	}
 }

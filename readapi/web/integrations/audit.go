@@ -7,13 +7,12 @@ import (
 	"time"
 
 	"svc/internal/analysis/spreadsheet"
-	"svc/readapi/web/apicall"
 )
 
 const auditAPI = "/api/admin/audit"
 
 func auditSection() *section {
-	return &section{name: "audit", shows: map[string]func(*adminRequest){"": showAudit, ".csv": downloadAudit}}
+	return &section{name: "audit", shows: map[string]handler{"": {serve: showAudit}, ".csv": {serve: downloadAudit}}}
 }
 
 // apiAct is an act of an administrator as the API tells it.
@@ -31,17 +30,18 @@ type actList struct {
 
 type auditPage struct {
 	adminPage
-	Form    *form
 	Rows    []auditRow
 	Actions []option
 	CSV     string
-	Pager   pager
 }
 
 type auditRow struct{ At, By, Action, Subject, Before, After string }
 
 // auditGroups are the beginnings of actions, one for each kind of thing.
-var auditGroups = []string{"key.", "webhook.", "delivery.", "command.", "alert.", "terminology.", "locations.", "rules.", "settings.", "layout.", "wall.", "user.", "link.", "session.", "staffing."}
+var auditGroups = []string{
+	"key.", "webhook.", "delivery.", "command.", "alert.", "terminology.", "locations.", "rules.", "settings.", "layout.",
+	"wall.", "user.", "link.", "session.", "staffing.",
+}
 
 // readAuditQuery returns the query of the API for the query of the page.
 func readAuditQuery(d *adminRequest) url.Values {
@@ -61,12 +61,14 @@ func readAuditQuery(d *adminRequest) url.Values {
 	return q
 }
 
-// readActs returns a page of the acts. Refused says which rule the query breaks. It returns
-// false after it has answered with a fault.
-func readActs(d *adminRequest, q url.Values) (acts []apiAct, next string, refused *apicall.Refusal, ok bool) {
-	var list actList
-	refused, ok = d.send(http.MethodGet, auditAPI+"?"+q.Encode(), "", nil, &list)
-	return list.Items, textOrEmpty(list.NextCursor), refused, ok
+// readActs returns a page of the acts. It returns false after it has answered with a fault. A query
+// that breaks a rule is refused.
+func readActs(d *adminRequest, q url.Values) (all actList, ok bool) {
+	refused, ok := d.send(http.MethodGet, auditAPI+"?"+q.Encode(), "", nil, &all)
+	if refused != nil {
+		d.refuse(refused)
+	}
+	return all, ok
 }
 
 // readNames returns the names of people and keys, by id.
@@ -100,13 +102,14 @@ func addName(names map[string]string, id string) string {
 }
 
 func showAudit(d *adminRequest) {
-	acts, next, refused, ok := readActs(d, readAuditQuery(d))
+	acts, ok := readActs(d, readAuditQuery(d))
 	if !ok {
 		return
 	}
-	out := auditPage{adminPage: d.newPage("int.audit"), Form: d.newForm(d.r.URL.Query(), refused), Pager: d.newCursorPager(next), CSV: d.pathTo() + ".csv"}
-	out.Refused = out.Form.listRefusals("since", "until")
-	if q := d.r.URL.Query(); len(q) > 0 {
+	out, q := auditPage{adminPage: d.newPage("int.audit"), CSV: d.pathTo() + ".csv"}, d.r.URL.Query()
+	d.useForm(&out.adminPage, q, nil, formField{name: "since"}, formField{name: "until"})
+	out.Pager = d.newCursorPager(textOrEmpty(acts.NextCursor))
+	if len(q) > 0 {
 		q.Del("cursor")
 		out.CSV += "?" + q.Encode()
 	}
@@ -114,15 +117,13 @@ func showAudit(d *adminRequest) {
 		out.Actions = append(out.Actions, option{Value: group, Chosen: out.Form.Value("action") == group})
 	}
 	names := readNames(d)
-	for i := range acts {
-		a := &acts[i]
-		out.Rows = append(out.Rows, auditRow{d.formatTime(a.At), addName(names, a.By), a.Action, addName(names, a.Subject), textOrEmpty(a.Before), textOrEmpty(a.After)})
+	for i := range acts.Items {
+		a := &acts.Items[i]
+		out.Rows = append(out.Rows, auditRow{
+			d.formatTime(a.At), addName(names, a.By), a.Action, addName(names, a.Subject), textOrEmpty(a.Before), textOrEmpty(a.After),
+		})
 	}
-	status := http.StatusOK
-	if refused != nil {
-		status = http.StatusUnprocessableEntity
-	}
-	d.show(status, "audit.list", &out)
+	d.show("audit.list", &out)
 }
 
 // auditCSVPages is the largest size of the file in pages of the API.
@@ -132,11 +133,11 @@ const auditCSVPages = 500
 func downloadAudit(d *adminRequest) {
 	q := readAuditQuery(d)
 	q.Set("limit", "200")
-	acts, next, refused, ok := readActs(d, q)
+	acts, ok := readActs(d, q)
 	if !ok {
 		return
 	}
-	if refused != nil {
+	if d.refused != nil {
 		d.ShowFault(d.w, d.r, http.StatusUnprocessableEntity, d.session, "fault.form")
 		return
 	}
@@ -153,24 +154,24 @@ func downloadAudit(d *adminRequest) {
 	write("at", "by", "name", "action", "subject", "before", "after")
 	names := readNames(d)
 	for page := 1; ; page++ {
-		for i := range acts {
-			a := &acts[i]
+		for i := range acts.Items {
+			a := &acts.Items[i]
 			at := ""
 			if a.At != nil {
 				at = a.At.In(d.Zone).Format(time.RFC3339)
 			}
 			write(at, a.By, names[a.By], a.Action, a.Subject, textOrEmpty(a.Before), textOrEmpty(a.After))
 		}
+		next := textOrEmpty(acts.NextCursor)
 		if next == "" || page == auditCSVPages {
 			break
 		}
 		q.Set("cursor", next)
-		var list actList
-		if err := d.fetch(auditAPI+"?"+q.Encode(), &list); err != nil {
+		acts = actList{}
+		if err := d.fetch(auditAPI+"?"+q.Encode(), &acts); err != nil {
 			d.Log.WarnContext(d.r.Context(), "audit file cut short", "error", err)
 			panic(http.ErrAbortHandler) // a file that lacks its end must not look whole
 		}
-		acts, next = list.Items, textOrEmpty(list.NextCursor)
 	}
 	out.Flush()
 }

@@ -3,25 +3,18 @@ package integrations
 import (
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
-
-	"svc/readapi/web/apicall"
 )
 
 // codePage shows the factors that a code may stand for, and what a mapping would change.
 type codePage struct {
 	adminPage
-	Tabs        []adminLink
 	Code        codeRow
 	CodeKind    string // as the API names it
 	Suggestions []suggestionRow
 	Factors     []option
 	Kinds       []option
 	Ops         []option
-	Form        *form
-	Version     string // of the row of the map; "": there is no row
-	Was         url.Values
 	Row         *mapRow // of the map now; nil: there is none
 	Effect      *effect // what the mapping would change; nil: nobody asked
 	Before      string  // factor of the row before the last change; "": the row is new
@@ -36,7 +29,7 @@ type suggestionRow struct {
 
 // readCode returns a code of the worklist. A code that is not on the list has its name
 // alone. It returns false after it has answered with a fault.
-func (d termsRequest) readCode(system, code, kind string) (c apiCode, ok bool) {
+func readCode(d *adminRequest, system, code, kind string) (c apiCode, ok bool) {
 	var list codeList
 	if _, ok = d.read(worklistAPI+"?"+url.Values{"code": {code}}.Encode(), &list); !ok {
 		return c, false
@@ -47,93 +40,104 @@ func (d termsRequest) readCode(system, code, kind string) (c apiCode, ok bool) {
 	return apiCode{System: system, Code: code, Kind: kind}, true
 }
 
-func showCode(d termsRequest) {
+// showCodeOfQuery shows the code that the query names.
+func showCodeOfQuery(d *adminRequest) {
 	q := d.r.URL.Query()
-	d.showCode(http.StatusOK, q.Get("system"), q.Get("code"), q.Get("kind"), nil, nil)
+	showCode(d, q.Get("system"), q.Get("code"), q.Get("kind"))
 }
 
 // kindsOfCodes are the kinds of statements that a code can be in; the first is any.
 var kindsOfCodes = []string{"", "medication", "observation", "lab", "device", "diagnosis"}
 
-// showCode shows one code. Refused and would are the answer of the API to a mapping of it.
-func (d termsRequest) showCode(status int, system, code, kind string, refused *apicall.Refusal, would *effect) {
+// mappingFields are the fields of a row of the map.
+var mappingFields = []formField{
+	{name: "factor", label: "terms.factor", path: "factorId"},
+	{name: "comment", label: "terms.comment"},
+	{name: "rowkind", path: "kind"},
+	{name: "op", path: "value.op"},
+	{name: "than", path: "value.than"},
+}
+
+// showCode shows one code.
+func showCode(d *adminRequest, system, code, kind string) {
 	if code == "" {
 		d.showNotFound()
 		return
 	}
-	c, ok := d.readCode(system, code, kind)
+	c, ok := readCode(d, system, code, kind)
 	if !ok {
 		return
 	}
-	all, ok := d.readMappings()
+	all, ok := mappingList.read(d)
 	if !ok {
 		return
 	}
-	typed := d.r.PostForm
-	out := codePage{adminPage: d.newPage("terms.code"), Tabs: d.listTabs(""), Code: d.newCodeRow(&c), CodeKind: c.Kind, Effect: would, Status: c.Status}
-	out.Heading = d.T("terms.code.of", "code", c.Code)
-	values := url.Values{"rowkind": {c.Kind}}
+	out := codePage{adminPage: d.newPage("terms.code"), Code: newCodeRow(d, &c), CodeKind: c.Kind, Effect: d.effect, Status: c.Status}
+	out.Tabs, out.Heading = listTermTabs(d, ""), d.T("terms.code.of", "code", c.Code)
+	values, now := url.Values{"rowkind": {c.Kind}}, url.Values{}
 	if len(c.Suggestions) > 0 {
 		values.Set("factor", c.Suggestions[0].FactorID)
 	}
-	var row *apiMapping
-	id := d.r.URL.Query().Get("id")
-	for i := range all {
-		m := &all[i]
-		switch {
-		case m.System != system || m.Code != code:
-		case typed == nil && id != "":
-			if m.ID == id {
-				row = m
-			}
-		case typed == nil && (textOrEmpty(m.Kind) == c.Kind || m.Kind == nil), typed != nil && m.same(system, code, typed.Get("rowkind"), typed.Get("op"), strings.TrimSpace(typed.Get("than"))):
-			row = m
-		}
-	}
-	if row != nil {
-		out.Version, out.Row = strconv.FormatInt(row.Version, 10), d.newMapRow(row)
+	if row := findMapping(d, all, system, code, c.Kind); row != nil {
+		shown := newMapRow(d, row)
+		out.Version, out.Row = formatVersion(row.Version), &shown
+		now = url.Values{"factor": {row.FactorID}, "comment": {row.Comment}}
 		values = url.Values{"factor": {row.FactorID}, "rowkind": {textOrEmpty(row.Kind)}, "comment": {row.Comment}}
 		if row.Value != nil {
 			values.Set("op", row.Value.Op)
 			values.Set("than", row.Value.Than.String())
 		}
-	}
-	out.Was = url.Values{"factor": values["factor"], "comment": values["comment"]}
-	if row == nil {
-		out.Was = url.Values{}
-	}
-	out.Form = d.newForm(values, refused).usePath("factor", "factorId").usePath("rowkind", "kind").usePath("op", "value.op").usePath("than", "value.than")
-	out.Refused = out.Form.listRefusals("factor", "rowkind", "op", "than", "comment")
-	if refused.IsOvertaken() {
-		out.Refused = []string{d.T("int.overtaken")}
-		now := url.Values{}
-		if row != nil {
-			now = url.Values{"factor": {row.FactorID}, "comment": {row.Comment}}
+		if out.Done != "" {
+			out.Undo, out.Before = true, d.r.URL.Query().Get("before")
 		}
-		out.Changed = d.compareValues(now, [2]string{"factor", "terms.factor"}, [2]string{"comment", "terms.comment"})
 	}
-	if q := d.r.URL.Query(); out.Done != "" && row != nil {
-		out.Undo, out.Before = true, q.Get("before")
+	d.useForm(&out.adminPage, values, now, mappingFields...)
+	chooseFactor(d, &out, &c)
+	d.show("terms.code", &out)
+}
+
+// findMapping returns the row of the map that the page of a code shows: that of the typed values, or
+// that of the query; nil: there is none.
+func findMapping(d *adminRequest, all []apiMapping, system, code, kind string) (row *apiMapping) {
+	typed, id := d.r.PostForm, d.r.URL.Query().Get("id")
+	for i := range all {
+		m := &all[i]
+		is := m.Kind == nil || *m.Kind == kind
+		if typed != nil {
+			is = m.same(system, code, typed.Get("rowkind"), typed.Get("op"), strings.TrimSpace(typed.Get("than")))
+		} else if id != "" {
+			is = m.ID == id
+		}
+		if is && m.System == system && m.Code == code {
+			row = m
+		}
 	}
-	d.chooseFactor(&out, &c)
-	d.show(status, "terms.code", &out)
+	return row
+}
+
+// showCodeEffect shows a code with what the API answers to a trial.
+func showCodeEffect(d *adminRequest, would *acted, system, code, kind string, show func(*adminRequest)) {
+	if c, ok := readCode(d, system, code, kind); ok {
+		d.effect = newEffect(d, would, c.Rooms)
+		show(d)
+	}
 }
 
 // chooseFactor fills in the factors that a code may be mapped to.
-func (d termsRequest) chooseFactor(out *codePage, c *apiCode) {
+func chooseFactor(d *adminRequest, out *codePage, c *apiCode) {
 	chosen := out.Form.Value("factor")
 	suggested := chosen == noFactor
 	for _, s := range c.Suggestions {
-		why := d.T("terms.why", "score", s.Score, "reason", d.Or("terms.reason."+strings.ReplaceAll(s.Reason, "_", ""), s.Reason))
-		out.Suggestions = append(out.Suggestions, suggestionRow{s.FactorID, d.nameFactor(s.FactorID), why, s.FactorID == chosen})
+		reason := d.Or("terms.reason."+strings.ReplaceAll(s.Reason, "_", ""), s.Reason)
+		why := d.T("terms.why", "score", s.Score, "reason", reason)
+		out.Suggestions = append(out.Suggestions, suggestionRow{s.FactorID, nameFactor(d, s.FactorID), why, s.FactorID == chosen})
 		suggested = suggested || s.FactorID == chosen
 	}
 	out.Suggestions = append(out.Suggestions, suggestionRow{noFactor, d.T("terms.nothing"), d.T("terms.nothing.about"), chosen == noFactor})
 	if suggested {
-		out.Factors = d.listFactors("")
-	} else {
-		out.Factors = d.listFactors(chosen)
+		chosen = ""
 	}
+	out.Factors = listFactors(d, chosen)
 	for _, kind := range kindsOfCodes {
 		name := d.T("kind.any")
 		if kind != "" {
@@ -153,7 +157,9 @@ func readMappingForm(f url.Values) map[string]any {
 		factor = other
 	}
 	f.Set("factor", factor) // the form shows it again
-	body := map[string]any{"system": f.Get("system"), "code": f.Get("code"), "factorId": factor, "comment": strings.TrimSpace(f.Get("comment"))}
+	body := map[string]any{
+		"system": f.Get("system"), "code": f.Get("code"), "factorId": factor, "comment": strings.TrimSpace(f.Get("comment")),
+	}
 	if kind := f.Get("rowkind"); kind != "" {
 		body["kind"] = kind
 	}
@@ -167,92 +173,62 @@ func readMappingForm(f url.Values) map[string]any {
 	return body
 }
 
-func actOnCode(d termsRequest) {
+func actOnCode(d *adminRequest) {
 	f := d.r.PostForm
 	system, code, kind := f.Get("system"), f.Get("code"), f.Get("kind")
+	again := func(d *adminRequest) { showCode(d, system, code, kind) }
 	switch f.Get("do") {
 	case "ignore", "restore":
-		d.markCode(system, code, kind, f.Get("do"))
+		markCode(d, system, code, kind, f.Get("do"), again)
 	case "apply":
-		var made madeMappings
-		refused, ok := d.sendIf(http.MethodPost, mapAPI, f.Get("version"), readMappingForm(f), &made)
-		switch {
-		case refused != nil:
-			d.showCode(refused.PageStatus(), system, code, kind, refused, nil)
-		case ok:
-			d.showApplied(&made, f)
+		var made mappingIDs
+		if d.do(http.MethodPost, mapAPI, d.formVersionOrNew(), readMappingForm(f), &made, again) {
+			leaveApplied(d, &made, f)
 		}
 	default:
 		var would acted
-		refused, ok := d.sendIf(http.MethodPost, mapAPI+"?dryRun=true", f.Get("version"), readMappingForm(f), &would)
-		switch {
-		case refused != nil:
-			d.showCode(refused.PageStatus(), system, code, kind, refused, nil)
-		case ok:
-			c, known := d.readCode(system, code, kind)
-			if known {
-				d.showCode(http.StatusOK, system, code, kind, nil, d.newEffect(&would, c.Rooms))
-			}
+		if d.do(http.MethodPost, mapAPI+"?dryRun=true", d.formVersionOrNew(), readMappingForm(f), &would, again) {
+			showCodeEffect(d, &would, system, code, kind, again)
 		}
 	}
 }
 
-// madeMappings is the rows that a change of the map made, or all rows.
-type madeMappings struct {
+// mappingIDs is the rows that a change of the map made.
+type mappingIDs struct {
 	Mappings []struct{ ID, FactorID string }
 }
 
-// showApplied leads to the page of the code, with its meaning now and the way back.
-func (d termsRequest) showApplied(made *madeMappings, f url.Values) {
+// leaveApplied leads to the page of the code, with its meaning now and the way back.
+func leaveApplied(d *adminRequest, made *mappingIDs, f url.Values) {
 	q := url.Values{"system": {f.Get("system")}, "code": {f.Get("code")}, "kind": {f.Get("kind")}}
 	if len(made.Mappings) > 0 {
-		id, factor := made.Mappings[0].ID, made.Mappings[0].FactorID
-		q.Set("id", id)
-		d.waitUntil(func() bool { return d.readMappedFactor(id) == factor })
+		row := made.Mappings[0]
+		q.Set("id", row.ID)
+		mappingList.wait(d, true, func(m *apiMapping) bool { return m.ID == row.ID && m.FactorID == row.FactorID })
 	}
 	if before := f.Get("was.factor"); before != "" && f.Get("version") != "" {
 		q.Set("before", before)
 	}
-	d.leaveFlash(d.pathTo("code")+"?"+q.Encode(), flash{Done: d.T("terms.applied", "code", f.Get("code"), "factor", d.nameFactor(f.Get("factor"))), Kept: f.Get("was.comment")})
-}
-
-// readMappedFactor returns the factor of a row of the map; "": there is no such row, or the
-// API does not answer.
-func (d termsRequest) readMappedFactor(id string) string {
-	var list madeMappings
-	if d.fetch(mapAPI+"?limit=20000", &list) != nil {
-		return ""
-	}
-	for _, m := range list.Mappings {
-		if m.ID == id {
-			return m.FactorID
-		}
-	}
-	return ""
+	done := d.T("terms.applied", "code", f.Get("code"), "factor", nameFactor(d, f.Get("factor")))
+	d.leaveFlash(d.pathTo("code")+"?"+q.Encode(), flash{Done: done, Kept: f.Get("was.comment")})
 }
 
 // markCode removes a code from the worklist, or puts it back.
-func (d termsRequest) markCode(system, code, kind, verb string) {
+func markCode(d *adminRequest, system, code, kind, verb string, again func(*adminRequest)) {
 	mark := map[string]any{"system": system, "code": code}
 	if kind != "" {
 		mark["kind"] = kind
 	}
-	refused, ok := d.send(http.MethodPost, worklistAPI+"/"+verb, "", map[string]any{"codes": []any{mark}}, nil)
-	switch {
-	case refused != nil:
-		d.showCode(refused.PageStatus(), system, code, kind, refused, nil)
-	case ok && verb == "ignore":
-		d.waitForCode(system, code, kind, "ignored")
-		d.leaveNotice(d.pathTo()+"?status=ignored", "terms.ignored.done", "code", code)
-	case ok:
-		d.waitForCode(system, code, kind, "unmapped")
-		d.leaveNotice(d.pathTo(), "terms.restored", "code", code)
+	if !d.do(http.MethodPost, worklistAPI+"/"+verb, "", map[string]any{"codes": []any{mark}}, nil, again) {
+		return
 	}
-}
-
-func (d termsRequest) waitForCode(system, code, kind, status string) {
+	status, path, key := "unmapped", d.pathTo(), "terms.restored"
+	if verb == "ignore" {
+		status, path, key = "ignored", d.pathTo()+"?status=ignored", "terms.ignored.done"
+	}
 	d.waitUntil(func() bool {
 		var list codeList
 		return d.fetch(worklistAPI+"?"+url.Values{"code": {code}, "status": {status}}.Encode(), &list) == nil && list.find(system, kind) != nil
 	})
+	d.leaveNotice(path, key, "code", code)
 }

@@ -1,6 +1,7 @@
 package integrations
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -9,7 +10,11 @@ import (
 
 	"svc/internal/httpapi"
 	"svc/internal/outbound"
-	"svc/readapi/web/apicall"
+)
+
+const (
+	deliveriesAPI = "/api/admin/deliveries/"
+	commandsAPI   = "/api/admin/commands/"
 )
 
 // apiDelivery is a delivery as the API tells it.
@@ -47,8 +52,8 @@ type deliveryRow struct {
 }
 
 type attemptRow struct {
-	N                        int
-	At, Took, Answer, Detail string
+	N                  int
+	At, Answer, Detail string
 }
 
 // formatAnswer writes the status that an endpoint answered with, or why there is none.
@@ -61,7 +66,10 @@ func formatAnswer(d *adminRequest, a *apiAttempt) string {
 }
 
 func newDeliveryRow(d *adminRequest, v *apiDelivery) deliveryRow {
-	row := deliveryRow{ID: v.ID, At: d.formatSecond(v.OccurredAt), Event: v.Event, Tries: strconv.Itoa(len(v.Attempts)), State: d.Or("delivery."+v.State, v.State), Next: d.formatSecond(v.NextAttemptAt)}
+	row := deliveryRow{
+		ID: v.ID, At: d.formatSecond(v.OccurredAt), Event: v.Event, Tries: strconv.Itoa(len(v.Attempts)),
+		State: d.Or("delivery."+v.State, v.State), Next: d.formatSecond(v.NextAttemptAt),
+	}
 	switch outbound.State(v.State) {
 	case outbound.Rejected, outbound.Expired, outbound.Poison, outbound.Failed, outbound.Cancelled:
 		row.Bad = true
@@ -72,18 +80,10 @@ func newDeliveryRow(d *adminRequest, v *apiDelivery) deliveryRow {
 	}
 	for i := range v.Attempts {
 		a := &v.Attempts[i]
-		row.Attempts = append(row.Attempts, attemptRow{a.N, d.formatSecond(a.At), strconv.FormatInt(a.MS, 10) + " ms", formatAnswer(d, a), textOrEmpty(a.Response)})
 		row.Answer, row.Tries = formatAnswer(d, a), strconv.Itoa(a.N)
+		row.Attempts = append(row.Attempts, attemptRow{a.N, d.formatSecond(a.At), row.Answer, textOrEmpty(a.Response)})
 	}
 	return row
-}
-
-// formatSecond writes a time of the API to the second.
-func (d *adminRequest) formatSecond(t *time.Time) string {
-	if t == nil || t.IsZero() {
-		return ""
-	}
-	return d.formatTime(t) + t.In(d.Zone).Format(":05")
 }
 
 // deliveryPage shows one delivery, or the result of a command.
@@ -93,7 +93,6 @@ type deliveryPage struct {
 	Row     *deliveryRow
 	Request string
 	Command *apiCommand
-	Form    *form
 	Counted string
 	Only    []option
 	Ready   bool // the window was counted: the replay may begin
@@ -104,19 +103,17 @@ func showDelivery(d *adminRequest) {
 	if !ok {
 		return
 	}
-	v, ok := readDelivery(d, w, httpapi.PathValue(d.r, "delivery"))
-	if !ok {
-		return
+	if v, ok := readDelivery(d, w, httpapi.PathValue(d.r, "delivery")); ok {
+		row := newDeliveryRow(d, v)
+		d.show("webhooks.delivery", &deliveryPage{adminPage: d.newPage("delivery"), Hook: newWebhookRow(d, w), Row: &row})
 	}
-	row := newDeliveryRow(d, v)
-	d.show(http.StatusOK, "webhooks.delivery", &deliveryPage{adminPage: d.newPage("delivery"), Hook: newWebhookRow(d, w), Row: &row})
 }
 
 // readDelivery returns a delivery to an endpoint. It returns false after it has answered with
 // a fault.
 func readDelivery(d *adminRequest, w *apiWebhook, id string) (*apiDelivery, bool) {
 	v := &apiDelivery{}
-	if _, ok := d.read("/api/admin/deliveries/"+url.PathEscape(id), v); !ok {
+	if _, ok := d.read(deliveriesAPI+url.PathEscape(id), v); !ok {
 		return nil, false
 	}
 	if v.EndpointID != w.ID {
@@ -140,7 +137,7 @@ type apiCommand struct {
 // readCommand returns a command of the page of its own. Just after the order the notifier may not
 // have read the command: then it is not done. It returns false after it has answered with a fault.
 func (d *adminRequest) readCommand(id string) (c *apiCommand, ok bool) {
-	path := "/api/admin/commands/" + url.PathEscape(id)
+	path := commandsAPI + url.PathEscape(id)
 	if verb := d.orderedVerb(); verb != "" && d.isMissing(path) {
 		return &apiCommand{CommandID: id, Verb: verb}, true
 	}
@@ -150,21 +147,22 @@ func (d *adminRequest) readCommand(id string) (c *apiCommand, ok bool) {
 }
 
 func testWebhook(d *adminRequest) {
-	var made apiCommand
-	event := d.r.PostForm.Get("event")
-	refused, ok := d.send(http.MethodPost, webhooksAPI+"/"+url.PathEscape(d.pathID())+"/test", "", map[string]any{"event": event}, &made)
-	if ok && refused == nil {
-		d.leaveCommand(d.pathTo(d.pathID(), "commands", made.CommandID), string(outbound.VerbTest))
-	} else if ok {
-		showRefusal(d, refused)
+	path, body := webhooksAPI+"/"+url.PathEscape(d.pathID())+"/test", map[string]any{"event": d.r.PostForm.Get("event")}
+	orderCommand(d, path, outbound.VerbTest, body, showRefusal)
+}
+
+// orderCommand has the API order a command for the endpoint of the path, and leads to the page of
+// the command.
+func orderCommand(d *adminRequest, path string, verb outbound.Verb, body any, showForm func(*adminRequest)) {
+	var ordered apiCommand
+	if d.do(http.MethodPost, path, "", body, &ordered, showForm) {
+		d.leaveCommand(d.pathTo(d.pathID(), "commands", ordered.CommandID), string(verb))
 	}
 }
 
 // showRefusal answers with the words of the API alone, for an act without fields.
-func showRefusal(d *adminRequest, refused *apicall.Refusal) {
-	out := deliveryPage{adminPage: d.newPage("int.refused")}
-	out.Refused = d.newForm(nil, refused).listRefusals()
-	d.show(refused.PageStatus(), "webhooks.refused", &out)
+func showRefusal(d *adminRequest) {
+	d.show("webhooks.refused", &deliveryPage{adminPage: d.newPage("int.refused")})
 }
 
 func retryDelivery(d *adminRequest) {
@@ -172,16 +170,8 @@ func retryDelivery(d *adminRequest) {
 	if !ok {
 		return
 	}
-	v, ok := readDelivery(d, w, httpapi.PathValue(d.r, "delivery"))
-	if !ok {
-		return
-	}
-	var made apiCommand
-	refused, ok := d.send(http.MethodPost, "/api/admin/deliveries/"+url.PathEscape(v.ID)+"/retry", "", nil, &made)
-	if ok && refused == nil {
-		d.leaveCommand(d.pathTo(w.ID, "commands", made.CommandID), string(outbound.VerbRetry))
-	} else if ok {
-		showRefusal(d, refused)
+	if v, ok := readDelivery(d, w, httpapi.PathValue(d.r, "delivery")); ok {
+		orderCommand(d, deliveriesAPI+url.PathEscape(v.ID)+"/retry", outbound.VerbRetry, nil, showRefusal)
 	}
 }
 
@@ -199,26 +189,32 @@ func showCommand(d *adminRequest) {
 	out.Heading = d.Or("command."+c.Verb, c.Verb)
 	if id := textOrEmpty(c.DeliveryID); id != "" {
 		v := apiDelivery{}
-		if d.fetch("/api/admin/deliveries/"+url.PathEscape(id), &v) == nil && v.EndpointID == w.ID {
+		if d.fetch(deliveriesAPI+url.PathEscape(id), &v) == nil && v.EndpointID == w.ID {
 			row := newDeliveryRow(d, &v)
 			out.Row = &row
-			if n := len(v.Attempts); n > 0 && c.Verb == string(outbound.VerbTest) && d.Administration.TestRequest != nil && v.Attempts[n-1].At != nil && v.OccurredAt != nil {
-				out.Request = d.Administration.TestRequest(d.r.Context(), d.session.Hospital, w.ID, c.CommandID, v.Event, *v.OccurredAt, *v.Attempts[n-1].At)
-			}
+			out.Request = makeTestRequest(d, c, &v)
 		}
 	}
 	if !c.Done {
 		out.Poll, out.Refresh = 1, pollEvery
 	}
-	d.show(http.StatusOK, "webhooks.command", &out)
+	d.show("webhooks.command", &out)
+}
+
+// makeTestRequest returns the last request of a test, with its signatures; "": the command is no
+// test, or the request cannot be made again.
+func makeTestRequest(d *adminRequest, c *apiCommand, v *apiDelivery) string {
+	n, again := len(v.Attempts), d.Administration.TestRequest
+	if c.Verb != string(outbound.VerbTest) || again == nil || n == 0 || v.Attempts[n-1].At == nil || v.OccurredAt == nil {
+		return ""
+	}
+	return again(d.r.Context(), d.session.Hospital, v.EndpointID, c.CommandID, v.Event, *v.OccurredAt, *v.Attempts[n-1].At)
 }
 
 func stopCommand(d *adminRequest) {
-	refused, ok := d.send(http.MethodPost, "/api/admin/commands/"+url.PathEscape(httpapi.PathValue(d.r, "command"))+"/stop", "", nil, nil)
-	if ok && refused == nil {
-		d.leaveNotice(d.pathTo(d.pathID(), "commands", httpapi.PathValue(d.r, "command")), "command.stopping")
-	} else if ok {
-		showRefusal(d, refused)
+	id := httpapi.PathValue(d.r, "command")
+	if d.do(http.MethodPost, commandsAPI+url.PathEscape(id)+"/stop", "", nil, nil, showRefusal) {
+		d.leaveNotice(d.pathTo(d.pathID(), "commands", id), "command.stopping")
 	}
 }
 
@@ -236,40 +232,33 @@ func parseLocalTime(typed string) any {
 
 // showReplay asks for a window of time. Then the page says how many deliveries would be sent
 // again, and offers to begin.
-func showReplay(d *adminRequest, status int, refused *apicall.Refusal) {
+func showReplay(d *adminRequest) {
 	w, _, ok := readWebhook(d)
 	if !ok {
 		return
 	}
-	given := d.r.URL.Query()
-	out := deliveryPage{adminPage: d.newPage("hooks.replay"), Hook: newWebhookRow(d, w), Form: d.newForm(given, refused)}
-	if given.Get("since") != "" && refused == nil {
-		if refused, ok = countReplay(d, w, given, &out); !ok {
+	given, counted := d.r.URL.Query(), ""
+	if given.Get("since") != "" && d.refused == nil {
+		var would struct{ Count *int }
+		refused, ok := d.send(http.MethodPost, webhooksAPI+"/"+url.PathEscape(w.ID)+"/replay?dryRun=true", "", readReplayForm(given), &would)
+		switch {
+		case !ok:
 			return
+		case refused != nil:
+			d.refuse(refused)
+		case would.Count == nil:
+			counted = d.T("replay.uncounted")
+		default:
+			counted = d.T("replay.counted", "n", *would.Count)
 		}
-		out.Form.refused = refused
-		out.Ready = refused == nil
 	}
-	out.Refused = out.Form.listRefusals("since", "until", "only")
+	out := deliveryPage{adminPage: d.newPage("hooks.replay"), Hook: newWebhookRow(d, w), Counted: counted, Ready: counted != ""}
+	d.useForm(&out.adminPage, given, nil, formField{name: "since"}, formField{name: "until"}, formField{name: "only"})
+	chosen := cmp.Or(out.Form.Value("only"), string(outbound.SelectMissing))
 	for _, only := range []string{string(outbound.SelectMissing), string(outbound.SelectFailed), string(outbound.SelectAll)} {
-		out.Only = append(out.Only, option{Value: only, Name: d.T("replay.only." + only), Chosen: out.Form.Value("only") == only || out.Form.Value("only") == "" && only == string(outbound.SelectMissing)})
+		out.Only = append(out.Only, option{only, d.T("replay.only." + only), only == chosen})
 	}
-	if refused != nil && status == http.StatusOK {
-		status = refused.PageStatus()
-	}
-	d.show(status, "webhooks.replay", &out)
-}
-
-// countReplay fills in how many deliveries a replay would make.
-func countReplay(d *adminRequest, w *apiWebhook, given url.Values, out *deliveryPage) (refused *apicall.Refusal, ok bool) {
-	var would struct{ Count *int }
-	if refused, ok = d.send(http.MethodPost, webhooksAPI+"/"+url.PathEscape(w.ID)+"/replay?dryRun=true", "", readReplayForm(given), &would); !ok || refused != nil {
-		return refused, ok
-	}
-	if out.Counted = d.T("replay.uncounted"); would.Count != nil {
-		out.Counted = d.T("replay.counted", "n", *would.Count)
-	}
-	return nil, true
+	d.show("webhooks.replay", &out)
 }
 
 // readReplayForm returns the window of a form, as the API takes it.
@@ -285,12 +274,6 @@ func readReplayForm(f url.Values) map[string]any {
 }
 
 func replayWebhook(d *adminRequest) {
-	var made apiCommand
-	refused, ok := d.send(http.MethodPost, webhooksAPI+"/"+url.PathEscape(d.pathID())+"/replay", "", readReplayForm(d.r.PostForm), &made)
-	switch {
-	case refused != nil:
-		showReplay(d, refused.PageStatus(), refused)
-	case ok:
-		d.leaveCommand(d.pathTo(d.pathID(), "commands", made.CommandID), string(outbound.VerbReplay))
-	}
+	path := webhooksAPI + "/" + url.PathEscape(d.pathID()) + "/replay"
+	orderCommand(d, path, outbound.VerbReplay, readReplayForm(d.r.PostForm), showReplay)
 }

@@ -9,19 +9,19 @@ import (
 	"strings"
 	"time"
 
+	"svc/internal/httpapi/contract"
 	"svc/readapi/web/page"
 )
 
-const (
-	statusAPI  = "/api/ingest/status"
-	lettersAPI = "/api/admin/dead-letters"
-)
+const statusAPI = "/api/ingest/status"
 
 func feedsSection() *section {
 	return &section{
 		name: "feeds", counts: true,
-		shows: map[string]func(*adminRequest){"": forSection(showFeeds), "/connect": forSection(showConnect), "/letters": forSection(showLetters), "/sources/{id}": forSection(showSource)},
-		acts:  map[string]act{"/letters": {do: forSection(retryLetters)}, "/letters/{id}": {do: forSection(retryLetter)}},
+		shows: map[string]handler{
+			"": {serve: showFeeds}, "/connect": {serve: showConnect}, "/letters": {serve: showDeadLetters}, "/sources/{id}": {serve: showSource},
+		},
+		acts: map[string]handler{"/letters": {serve: retryDeadLetters}, "/letters/{id}": {serve: retryDeadLetter}},
 	}
 }
 
@@ -78,7 +78,6 @@ type feedsPage struct {
 	Rows     []feedLine
 	Pipeline []pipelineRow
 	Facts    []factRow
-	Letters  int
 }
 
 type feedLine struct {
@@ -106,19 +105,19 @@ type factRow struct{ Name, Value, Link string }
 // topicLate is how long a record may wait before the page marks it, in seconds.
 const topicLate = 2
 
-func showFeeds(d feedsRequest) {
+func showFeeds(d *adminRequest) {
 	var s apiStatus
 	if _, ok := d.read(statusAPI, &s); !ok {
 		return
 	}
-	out := feedsPage{adminPage: d.newPage("int.feeds"), Status: d.Or("feeds.status."+s.Status, s.Status), Letters: s.Pipeline.DeadLetters}
+	out := feedsPage{adminPage: d.newPage("int.feeds"), Status: d.Or("feeds.status."+s.Status, s.Status)}
 	out.Act = &adminLink{Name: d.T("feeds.connect"), Path: d.pathTo("connect")}
 	out.Poll, out.Refresh = feedsPoll, page.RefreshSeconds
 	for _, reason := range s.Reasons {
 		out.Reasons = append(out.Reasons, d.Or("feeds.reason."+strings.ReplaceAll(reason, "_", ""), reason))
 	}
 	for i := range s.Feeds {
-		out.Rows = append(out.Rows, d.newFeedLine(&s.Feeds[i]))
+		out.Rows = append(out.Rows, newFeedLine(d, &s.Feeds[i]))
 	}
 	slices.SortStableFunc(out.Rows, func(a, b feedLine) int {
 		return cmp.Or(cmp.Compare(b.rank(), a.rank()), strings.Compare(a.Name, b.Name), strings.Compare(a.Source, b.Source))
@@ -130,8 +129,8 @@ func showFeeds(d feedsRequest) {
 		}
 		out.Pipeline = append(out.Pipeline, row)
 	}
-	out.Facts = d.listFacts(&s)
-	d.show(http.StatusOK, "feeds.list", &out)
+	out.Facts = listFacts(d, &s)
+	d.show("feeds.list", &out)
 }
 
 // feedsPoll is how often the page of the feeds looks again, in seconds.
@@ -147,10 +146,11 @@ func (l *feedLine) rank() int {
 	return 0
 }
 
-func (d feedsRequest) newFeedLine(f *apiFeed) feedLine {
+func newFeedLine(d *adminRequest, f *apiFeed) feedLine {
 	line := feedLine{
 		Name: d.Or("feed."+f.Channel, f.Channel), Source: f.Source, Link: d.pathTo("sources", f.Source), Stale: f.Stale,
-		Received: d.formatSince(f.LastReceivedAt), Applied: d.formatSince(f.LastAppliedAt), Event: d.formatSince(f.LastEventAt), Every: d.T("feeds.norhythm"),
+		Received: d.formatSince(f.LastReceivedAt), Applied: d.formatSince(f.LastAppliedAt), Event: d.formatSince(f.LastEventAt),
+		Every: d.T("feeds.norhythm"),
 	}
 	if f.SourceName != nil {
 		line.Source = *f.SourceName
@@ -166,16 +166,8 @@ func (d feedsRequest) newFeedLine(f *apiFeed) feedLine {
 	return line
 }
 
-// formatSince writes how long ago something was; a dash for never.
-func (d localRequest) formatSince(t *time.Time) string {
-	if t == nil || t.IsZero() {
-		return "–"
-	}
-	return d.T("ago", "age", d.FormatAge(d.now().Sub(*t)))
-}
-
 // listFacts returns the numbers of a status that have a page of their own.
-func (d feedsRequest) listFacts(s *apiStatus) (facts []factRow) {
+func listFacts(d *adminRequest, s *apiStatus) (facts []factRow) {
 	add := func(name string, value int64, link string) {
 		if value > 0 {
 			facts = append(facts, factRow{name, strconv.FormatInt(value, 10), link})
@@ -214,7 +206,7 @@ type sourceFeed struct {
 
 type noticeRow struct{ At, ControlID, RequestID, Code, Path string }
 
-func showSource(d feedsRequest) {
+func showSource(d *adminRequest) {
 	var s struct {
 		Source, SourceName string
 		Feeds              []apiFeed
@@ -226,12 +218,12 @@ func showSource(d feedsRequest) {
 	out.Heading = d.T("feeds.source.of", "name", s.SourceName)
 	for i := range s.Feeds {
 		f := &s.Feeds[i]
-		out.Feeds = append(out.Feeds, sourceFeed{d.newFeedLine(f), d.listNotices(f.Refusals), d.listNotices(f.Warnings)})
+		out.Feeds = append(out.Feeds, sourceFeed{newFeedLine(d, f), listNotices(d, f.Refusals), listNotices(d, f.Warnings)})
 	}
-	d.show(http.StatusOK, "feeds.source", &out)
+	d.show("feeds.source", &out)
 }
 
-func (d feedsRequest) listNotices(all []apiNotice) (rows []noticeRow) {
+func listNotices(d *adminRequest, all []apiNotice) (rows []noticeRow) {
 	for i := range all {
 		n := &all[i]
 		rows = append(rows, noticeRow{d.formatTime(n.At), textOrEmpty(n.ControlID), textOrEmpty(n.RequestID), n.Code, n.Path})
@@ -239,10 +231,51 @@ func (d feedsRequest) listNotices(all []apiNotice) (rows []noticeRow) {
 	return rows
 }
 
-// textOrEmpty returns a text; "" for a missing one.
-func textOrEmpty(text *string) string {
-	if text == nil {
-		return ""
+// connectPage tells an engineer how to connect each feed.
+type connectPage struct {
+	adminPage
+	Feeds []connectFeed
+	MLLP  string // says how to send by MLLP
+}
+
+// connectFeed is the address, the headers and a sample message of one feed. The API takes
+// the sample as it is shown.
+type connectFeed struct {
+	ID, Name, Scope string
+	Address, Header string
+	Type, Sample    string
+	Curl            string
+}
+
+const (
+	textHL7  = "text/plain"
+	mllpFlag = "svc ingest --mllp 'addr=:2575,key=key_0123456789abcdef'"
+)
+
+func showConnect(d *adminRequest) {
+	out := connectPage{adminPage: d.newPage("feeds.connect"), MLLP: mllpFlag}
+	address := d.apiAddress()
+	for i := range d.Administration.Operations {
+		o := &d.Administration.Operations[i]
+		name, feed := strings.CutPrefix(o.Path, "/api/ingest/")
+		if feed && o.Method == http.MethodPost && !strings.Contains(name, "/") && len(o.Bodies) > 0 && len(o.Bodies[0].Examples) > 0 {
+			out.Feeds = append(out.Feeds, newConnectFeed(d, address, name, o))
+		}
 	}
-	return *text
+	d.show("feeds.connect", &out)
+}
+
+func newConnectFeed(d *adminRequest, address, name string, o *contract.Operation) connectFeed {
+	b := &o.Bodies[0]
+	sample := b.Examples[0].Text
+	if b.Type == textHL7 { // one segment a line: a browser shows it so, and the API reads it so
+		sample = strings.TrimSuffix(strings.ReplaceAll(sample, "\r", "\n"), "\n")
+	}
+	f := connectFeed{
+		ID: name, Name: d.Or("feed."+name, name), Scope: string(o.Scope), Type: "Content-Type: " + b.Type, Sample: sample,
+		Address: o.Method + " " + address + o.Path, Header: "Authorization: Bearer $KEY",
+	}
+	f.Curl = "curl " + quoteWord(address+o.Path) + ` -H "` + f.Header + `" -H ` + quoteWord(f.Type) +
+		" --data-binary " + quoteWord(sample)
+	return f
 }

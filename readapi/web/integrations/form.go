@@ -1,8 +1,11 @@
 package integrations
 
 import (
+	"cmp"
+	"encoding/json"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"svc/readapi/web/apicall"
@@ -17,9 +20,16 @@ type form struct {
 	texts   *text.Texts
 	typed   url.Values
 	refused *apicall.Refusal
-	paths   map[string]string // of fields in the body of the API, by name, where they differ
-	placed  map[int]bool      // details of the refusal that stand at a field
-	was     url.Values        // values of the thing as it is now
+	fields  []formField
+	placed  map[int]bool // details of the refusal that stand at a field
+	was     url.Values   // values of the thing as it is now
+}
+
+// formField is a field of a form.
+type formField struct {
+	name  string
+	label string // key of its text, or the label; "": the value is not compared with that of somebody else
+	path  string // in the body of the API; "": the name
 }
 
 // Was returns the values that the thing has now. The form carries them for
@@ -32,19 +42,17 @@ func (f *form) Was() map[string]string {
 	return all
 }
 
-// newForm returns a form with the values of a thing as it is. After a refusal the form has
-// what was typed.
-func (d *adminRequest) newForm(values url.Values, refused *apicall.Refusal) *form {
+// useForm gives a page its form: the values of the thing, or after a refusal what was typed. If
+// somebody else has changed the thing meanwhile, the page shows what: now is the thing as it is.
+func (d *adminRequest) useForm(p *adminPage, values, now url.Values, fields ...formField) {
 	if d.r.PostForm != nil {
 		values = d.r.PostForm
 	}
-	return &form{texts: d.Texts, typed: values, refused: refused, paths: map[string]string{}, placed: map[int]bool{}}
-}
-
-// usePath says which path in the body of the API a field of the form has.
-func (f *form) usePath(name, path string) *form {
-	f.paths[name] = path
-	return f
+	p.Form = &form{texts: d.Texts, typed: values, refused: d.refused, fields: fields, placed: map[int]bool{}, was: now}
+	p.Refused = p.Form.listRefusals()
+	if len(fields) > 0 && d.refused.IsOvertaken() {
+		p.Refused, p.Changed = []string{d.T("int.overtaken")}, d.compareValues(now, fields)
+	}
 }
 
 // field is one field of a form.
@@ -114,8 +122,10 @@ func (f *form) Faults(name string) (all []string) {
 		return nil
 	}
 	path := name
-	if other, ok := f.paths[name]; ok {
-		path = other
+	for _, other := range f.fields {
+		if other.name == name {
+			path = cmp.Or(other.path, name)
+		}
 	}
 	for i, detail := range f.refused.Details {
 		rest, within := strings.CutPrefix(detail.Path, path)
@@ -130,13 +140,13 @@ func (f *form) Faults(name string) (all []string) {
 	return all
 }
 
-// listRefusals returns why the API refuses the form beside the faults of the fields named.
-func (f *form) listRefusals(fields ...string) (all []string) {
+// listRefusals returns why the API refuses the form beside the faults of its fields.
+func (f *form) listRefusals() (all []string) {
 	if f.refused == nil {
 		return nil
 	}
-	for _, name := range fields {
-		f.Faults(name)
+	for _, field := range f.fields {
+		f.Faults(field.name)
 	}
 	all = append(all, f.texts.TranslateMessage(f.refused.Message))
 	for i, detail := range f.refused.Details {
@@ -152,16 +162,58 @@ type overtaken struct{ Name, Was, Now, Yours string }
 
 // compareValues returns the fields that somebody else has changed since the form was shown.
 // The form carries the values that it showed as was.<name>; now are the values of the thing
-// now. Names are the fields with the keys of their labels, or with the labels. An act without values shows none.
-func (d *adminRequest) compareValues(now url.Values, names ...[2]string) (all []overtaken) {
-	if d.r.PostForm == nil {
-		return nil
-	}
-	for _, n := range names {
-		was, is, yours := d.r.PostForm.Get("was."+n[0]), strings.Join(now[n[0]], ", "), strings.Join(d.r.PostForm[n[0]], ", ")
-		if was != is {
-			all = append(all, overtaken{d.Or(n[1], n[1]), was, is, yours})
+// now. An act without values shows none.
+func (d *adminRequest) compareValues(now url.Values, fields []formField) (all []overtaken) {
+	typed := d.r.PostForm
+	for _, f := range fields {
+		was, is := typed.Get("was."+f.name), strings.Join(now[f.name], ", ")
+		if f.label != "" && typed != nil && was != is {
+			all = append(all, overtaken{d.Or(f.label, f.label), was, is, strings.Join(typed[f.name], ", ")})
 		}
 	}
 	return all
+}
+
+// option is one of a list to choose from.
+type option struct {
+	Value, Name string
+	Chosen      bool
+}
+
+// parseNumber returns a typed number as the API takes it; nil: nothing was typed. Any other
+// text stays as it is, so that the API refuses it.
+func parseNumber(typed string) any {
+	typed = strings.TrimSpace(typed)
+	var n json.Number
+	switch {
+	case typed == "":
+		return nil
+	case json.Unmarshal([]byte(typed), &n) == nil:
+		return n
+	}
+	return typed
+}
+
+// parseCount reads a whole number; 0: the text is none.
+func parseCount(text string) int {
+	if n, err := strconv.Atoi(text); err == nil {
+		return n
+	}
+	return 0
+}
+
+// splitWords splits a typed list.
+func splitWords(typed string) []string {
+	return strings.FieldsFunc(typed, func(c rune) bool { return c == ',' || c == ' ' || c == ';' || c == '\n' || c == '\r' })
+}
+
+// formatVersion writes a version as forms and headers have it.
+func formatVersion(n int64) string { return strconv.FormatInt(n, 10) }
+
+// textOrEmpty returns a text; "" for a missing one.
+func textOrEmpty(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
 }

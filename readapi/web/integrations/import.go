@@ -31,14 +31,15 @@ type importPage struct {
 	Was         string // the rows of that table that the file has, as JSON by id
 }
 
-func (d termsRequest) newImportPage(title, tab string, parts ...string) importPage {
-	path := d.pathTo(parts...)
-	return importPage{adminPage: d.newPage(title), Tabs: d.listTabs(tab), Action: path}
+func newImportPage(d *adminRequest, title, tab string, parts ...string) importPage {
+	out := importPage{adminPage: d.newPage(title), Action: d.pathTo(parts...)}
+	out.Tabs = listTermTabs(d, tab)
+	return out
 }
 
 // readUpload returns the text of a file that was sent, or pasted. It returns false after it
 // has answered with a fault.
-func (d termsRequest) readUpload() (text string, ok bool) {
+func readUpload(d *adminRequest) (text string, ok bool) {
 	if strings.HasPrefix(d.r.Header.Get("Content-Type"), "multipart/form-data") {
 		if err := d.r.ParseMultipartForm(adminFormAtMost); err != nil {
 			d.ShowFault(d.w, d.r, http.StatusUnprocessableEntity, d.session, "fault.form")
@@ -63,7 +64,7 @@ const rowsAtOnce = 5000
 var listed = regexp.MustCompile(`^(?:mappings|locations)\[(\d+)\]\.?`)
 
 // listFaults returns why the API refuses the rows of a file, with the lines of the file.
-func (d termsRequest) listFaults(refused *apicall.Refusal, line func(row int) int) (all []string) {
+func listFaults(d *adminRequest, refused *apicall.Refusal, line func(row int) int) (all []string) {
 	for _, detail := range refused.Details {
 		where := detail.Path
 		if at := listed.FindStringSubmatch(detail.Path); at != nil {
@@ -80,7 +81,7 @@ func (d termsRequest) listFaults(refused *apicall.Refusal, line func(row int) in
 }
 
 // explainFault returns what is wrong with a file, in the language of the page.
-func (d termsRequest) explainFault(err error) string {
+func explainFault(d *adminRequest, err error) string {
 	var f *spreadsheet.Fault
 	if !errors.As(err, &f) {
 		return err.Error()
@@ -111,18 +112,18 @@ type table[T any] struct {
 
 // sendFile has the API try the rows of a file, or take them if the form says so. The API
 // takes all rows or none, and only while the table is as it was for the preview.
-func sendFile[T any](d termsRequest, out *importPage, of *table[T]) {
-	text, ok := d.readUpload()
+func sendFile[T any](d *adminRequest, out *importPage, of *table[T]) {
+	text, ok := readUpload(d)
 	if !ok {
 		return
 	}
 	rows, faults, err := of.read(strings.NewReader(strings.TrimPrefix(text, "\ufeff")))
 	out.Text, out.Rows = text, len(rows)
 	for _, f := range faults {
-		out.Faults = append(out.Faults, d.explainFault(f))
+		out.Faults = append(out.Faults, explainFault(d, f))
 	}
 	if err != nil {
-		out.Faults = append(out.Faults, d.explainFault(err))
+		out.Faults = append(out.Faults, explainFault(d, err))
 	}
 	switch {
 	case len(out.Faults) > 0:
@@ -132,14 +133,15 @@ func sendFile[T any](d termsRequest, out *importPage, of *table[T]) {
 		out.Faults = []string{d.T("terms.toomany", "most", rowsAtOnce)}
 	}
 	if len(out.Faults) > 0 {
-		d.show(http.StatusUnprocessableEntity, "terms.import", out)
+		d.status = http.StatusUnprocessableEntity
+		d.show("terms.import", out)
 		return
 	}
-	list := make([]T, len(rows))
+	all := make([]T, len(rows))
 	for i := range rows {
-		list[i] = rows[i].Row
+		all[i] = rows[i].Row
 	}
-	body, status := map[string]any{of.name: list}, http.StatusOK
+	body := map[string]any{of.name: all}
 	// Without a version there was no preview, so there is nothing to apply yet.
 	if d.r.PostForm.Get("do") == "apply" && d.formVersion() != "" {
 		refused, ok := d.send(http.MethodPost, of.path, d.formVersion(), body, nil)
@@ -149,23 +151,30 @@ func sendFile[T any](d termsRequest, out *importPage, of *table[T]) {
 		case refused == nil:
 			d.waitUntil(func() bool {
 				_, version, err := of.now()
-				return err == nil && strconv.FormatInt(version, 10) != d.formVersion()
+				return err == nil && formatVersion(version) != d.formVersion()
 			})
 			d.leaveNotice(of.back, of.done, "n", len(rows))
 			return
 		case !refused.IsOvertaken():
-			out.Faults = d.listFaults(refused, func(row int) int { return rows[min(row, len(rows)-1)].Line })
-			d.show(refused.PageStatus(), "terms.import", out)
+			showFileFaults(d, out, rows, refused)
 			return
 		}
-		status, out.Refused = refused.PageStatus(), []string{d.T("int.overtaken")}
+		d.refuse(refused)
+		out.Refused = []string{d.T("int.overtaken")}
 	}
-	previewFile(d, out, of, rows, body, status)
+	previewFile(d, out, of, rows, body)
+}
+
+// showFileFaults shows why the API refuses the rows of a file.
+func showFileFaults[T any](d *adminRequest, out *importPage, rows []sheets.Line[T], refused *apicall.Refusal) {
+	d.refuse(refused)
+	out.Faults = listFaults(d, refused, func(row int) int { return rows[min(row, len(rows)-1)].Line })
+	d.show("terms.import", out)
 }
 
 // previewFile shows what the rows of a file would change. It also shows what somebody else
 // has changed since the last preview.
-func previewFile[T any](d termsRequest, out *importPage, of *table[T], rows []sheets.Line[T], body any, status int) {
+func previewFile[T any](d *adminRequest, out *importPage, of *table[T], rows []sheets.Line[T], body any) {
 	now, version, err := of.now() // before the trial: the API refuses the file if the table changes after it
 	if err != nil {
 		d.ShowUnavailable(d.w, d.r, d.session, "not read", err)
@@ -181,8 +190,7 @@ func previewFile[T any](d termsRequest, out *importPage, of *table[T], rows []sh
 	case !ok:
 		return
 	case refused != nil:
-		out.Faults = d.listFaults(refused, func(row int) int { return rows[min(row, len(rows)-1)].Line })
-		d.show(refused.PageStatus(), "terms.import", out)
+		showFileFaults(d, out, rows, refused)
 		return
 	}
 	ids := would.IDs
@@ -190,14 +198,15 @@ func previewFile[T any](d termsRequest, out *importPage, of *table[T], rows []sh
 		ids = append(ids, m.ID)
 	}
 	before, says := map[string]string{}, map[string]string{}
-	if status != http.StatusOK {
-		json.Unmarshal([]byte(d.r.PostForm.Get("was")), &before) //nolint:errcheck // of our own page; what is no JSON compares with nothing
+	if d.refused != nil {
+		//nolint:errcheck // of our own page; what is no JSON compares with nothing
+		json.Unmarshal([]byte(d.r.PostForm.Get("was")), &before)
 	}
 	for i, id := range ids[:min(len(ids), len(rows))] {
 		if row, there := now[id]; there {
 			says[id] = of.says(row)
 		}
-		if status != http.StatusOK && before[id] != says[id] {
+		if d.refused != nil && before[id] != says[id] {
 			out.Changed = append(out.Changed, overtaken{of.about(&rows[i].Row), before[id], says[id], of.says(&rows[i].Row)})
 		}
 	}
@@ -205,9 +214,9 @@ func previewFile[T any](d termsRequest, out *importPage, of *table[T], rows []sh
 	if err != nil {
 		panic(err) // texts
 	}
-	out.Version, out.Was = strconv.FormatInt(version, 10), string(was)
-	out.Ready, out.Effect = true, d.newEffect(&would.acted, nil)
-	d.show(status, "terms.import", out)
+	out.Version, out.Was = formatVersion(version), string(was)
+	out.Ready, out.Effect = true, newEffect(d, &would.acted, nil)
+	d.show("terms.import", out)
 }
 
 // joinParts joins the parts that are not empty.
@@ -215,19 +224,19 @@ func joinParts(by string, parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), by)
 }
 
-func (d termsRequest) newMapImport() importPage {
-	out := d.newImportPage("terms.import", "map", "import")
+func newMapImport(d *adminRequest) importPage {
+	out := newImportPage(d, "terms.import", "map", "import")
 	out.Export, out.FileColumns = d.pathTo("map.csv"), "system,code,kind,factorId,op,than,comment"
 	return out
 }
 
-func askForMap(d termsRequest) {
-	out := d.newMapImport()
-	d.show(http.StatusOK, "terms.import", &out)
+func askForMap(d *adminRequest) {
+	out := newMapImport(d)
+	d.show("terms.import", &out)
 }
 
-func importMap(d termsRequest) {
-	out := d.newMapImport()
+func importMap(d *adminRequest) {
+	out := newMapImport(d)
 	sendFile(d, &out, &table[sheets.Mapping]{
 		path: mapAPI, name: "mappings", read: sheets.ReadMappings, back: d.pathTo("map"), done: "terms.imported",
 		now: func() (map[string]*sheets.Mapping, int64, error) {
@@ -251,6 +260,6 @@ func importMap(d termsRequest) {
 			}
 			return joinParts(", ", m.System, m.Code, m.KindName(), limit)
 		},
-		says: func(m *sheets.Mapping) string { return joinParts(", ", d.nameFactor(m.FactorID), m.Comment) },
+		says: func(m *sheets.Mapping) string { return joinParts(", ", nameFactor(d, m.FactorID), m.Comment) },
 	})
 }

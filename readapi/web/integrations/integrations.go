@@ -4,33 +4,32 @@
 //
 //  1. Write <name>.go with a function that returns the [section], and put that into
 //     [sections]. Its name is part of the path, and "int.<name>" is the key of its title.
-//  2. Show pages by functions of an [adminRequest]. They read the API by [adminRequest.read]. They
-//     fill a struct that embeds the [adminPage] of [adminRequest.newPage], and write it by
-//     [adminRequest.show]. The template lies in templates/<name>.html. It begins with
-//     {{template "admin" .}} and ends with {{template "admin.end" .}}. Its name begins with the
-//     name of the section.
-//  3. Do acts by [adminRequest.send], with the version that the form carries. A refusal goes to
-//     [adminRequest.newForm], which puts the words of the API at the fields. Success ends in
-//     [adminRequest.leaveNotice], a redirect with a notice, or in
-//     [adminRequest.leaveSecret], which shows a secret once.
-//  4. Mark an act as secret if it shows or ends a secret. Without a sign-in of the last hour
+//  2. Show pages by functions of an [adminRequest]. They read the API by [adminRequest.read], or by
+//     a [list]. They fill a struct that embeds the [adminPage] of [adminRequest.newPage], and write
+//     it by [adminRequest.show]. A page with a form describes its fields to [adminRequest.useForm].
+//     The template lies in templates/<name>.html. It begins with {{template "admin" .}} and ends
+//     with {{template "admin.end" .}}. Its name begins with the name of the section.
+//  3. Do acts by [adminRequest.do], with the version that the form carries. If the API refuses, the
+//     function that shows the form shows it again, with the words of the API at the fields. Success
+//     waits until this process shows the change ([list.wait]). It ends in
+//     [adminRequest.leaveNotice], a redirect with a notice, or in [adminRequest.leaveSecret], which
+//     shows a secret once.
+//  4. Mark a handler as secret if it shows or ends a secret. Without a sign-in of the last hour
 //     the page asks for one, and comes back.
 //  5. Name the operations that the section covers in TestEveryOperationHasAPage.
 package integrations
 
 import (
 	"context"
-	"embed"
 	"log/slog"
 	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/go-chi/chi/v5"
 
 	"svc/acuity/score"
 	"svc/internal/admin/users"
+	"svc/internal/httpapi/contract"
 	"svc/readapi/web/auth"
 	"svc/readapi/web/page"
 )
@@ -38,10 +37,24 @@ import (
 // rootPath begins the paths of these pages, below the base of the pages of a hospital.
 const rootPath = "/integrations"
 
-//go:embed templates/*.html
-var templateFiles embed.FS
-
-var templates = page.ParseTemplates(templateFiles)
+// Administration is the API and what the pages show beside it.
+type Administration struct {
+	// API answers every request, those that read and those that write.
+	API http.Handler
+	// Token returns a key of the API that stands for an administrator for a minute.
+	Token func(hospital, user string) string
+	// Counts returns how many things a hospital has, by the name of the section.
+	Counts func(hospital string) map[string]int
+	// Past tries rules on what was recorded; nil: the pages do not offer it.
+	Past Past
+	// URL is the address of the API for senders, without a path; "": the address of the page.
+	URL string
+	// TestRequest returns the request of a test that was sent to a webhook, with its
+	// signatures. A nil function, or "", says that the request cannot be made again.
+	TestRequest func(ctx context.Context, hospital, webhook, command, event string, occurred, sent time.Time) string
+	// Operations are the operations of the API, with a sample of each body.
+	Operations []contract.Operation
+}
 
 // Config is what the pages of administrators need.
 type Config struct {
@@ -63,14 +76,14 @@ type site struct {
 // section is one part of the pages of administrators.
 type section struct {
 	name   string
-	shows  map[string]func(*adminRequest) // by the path below the section: "", "/new", "/{id}"
-	acts   map[string]act                 // likewise, by POST
-	counts bool                           // the navigation shows how many there are
+	shows  map[string]handler // by the path below the section: "", "/new", "/{id}"
+	acts   map[string]handler // likewise, by POST
+	counts bool               // the navigation shows how many there are
 }
 
-// act is something that an administrator does.
-type act struct {
-	do     func(*adminRequest)
+// handler shows a page, or does what its form asks.
+type handler struct {
+	serve  func(*adminRequest)
 	secret bool // it needs a sign-in of the last hour
 }
 
@@ -94,105 +107,42 @@ func sections() []*section {
 func Mount(r chi.Router, base string, shell *page.Site, cfg Config) {
 	s := &site{shell, cfg}
 	base += rootPath
-	r.Get(base, s.serveAdmin(nil, showFirstRun))
+	r.Get(base, s.serve(nil, handler{serve: showFirstRun}))
 	for _, one := range sections() {
-		for path, show := range one.shows {
-			r.Get(base+"/"+one.name+path, s.serveAdmin(one, show))
+		for path, h := range one.shows {
+			r.Get(base+"/"+one.name+path, s.serve(one, h))
 		}
-		for path, act := range one.acts {
-			r.Post(base+"/"+one.name+path, s.serveAdmin(one, func(d *adminRequest) {
-				if act.secret && !d.requireFreshSignIn() {
-					return
-				}
-				if d.readForm() {
-					act.do(d)
-				}
-			}))
+		for path, h := range one.acts {
+			r.Post(base+"/"+one.name+path, s.serve(one, h))
 		}
 	}
 }
 
-// serveAdmin calls next for an administrator.
-func (s *site) serveAdmin(of *section, next func(*adminRequest)) http.HandlerFunc {
+// serve calls a handler for an administrator.
+func (s *site) serve(of *section, h handler) http.HandlerFunc {
 	return s.RequireRole(users.Admin, func(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 		if s.Administration == nil {
 			s.ShowFault(w, r, http.StatusServiceUnavailable, session, "fault.acts")
 			return
 		}
-		next(&adminRequest{site: s, Writer: s.NewWriter(r, session), w: w, r: r, session: session, section: of})
+		d := &adminRequest{
+			site: s, Writer: s.NewWriter(r, session), w: w, r: r, session: session, section: of, status: http.StatusOK,
+		}
+		if h.secret && !d.requireFreshSignIn() || r.Method == http.MethodPost && !d.readForm() {
+			return
+		}
+		h.serve(d)
 	})
 }
 
-// adminPage is what every page of administrators has.
-type adminPage struct {
-	page.Frame
-
-	Root    string // path of the first of these pages
-	Here    string // path of the section
-	Nav     []adminLink
-	Heading string
-	Act     *adminLink  // the first thing to do here; nil: nothing
-	Done    string      // says what was just done
-	Once    *once       // a secret that is shown only now
-	Kept    string      // the value before the last change, to take the change back; never in an address
-	Refused []string    // words of the API that belong to no field
-	Changed []overtaken // values that somebody else has changed meanwhile
-}
-
-// adminLink is a link of the navigation.
-type adminLink struct {
-	Name, Path, Count string
-	Current           bool
-}
-
-// newPage returns what every page has. The title is the key of a text.
-func (d *adminRequest) newPage(title string) adminPage {
-	out := adminPage{Frame: d.NewFrame(d.r, d.Writer, d.session, d.T(title)), Root: d.session.Base + rootPath, Here: d.pathTo(), Heading: d.T(title)}
-	out.Page = "integrations"
-	counts := map[string]int{}
-	if d.Administration.Counts != nil {
-		counts = d.Administration.Counts(d.session.Hospital)
+// requireFreshSignIn reports whether the person signed in within the last hour. If not, it
+// has asked for a new sign-in, which leads back.
+func (d *adminRequest) requireFreshSignIn() bool {
+	back := d.r.URL.RequestURI()
+	if d.r.Method == http.MethodPost {
+		back = d.pathTo()
 	}
-	out.Nav = append(out.Nav, adminLink{Name: d.T("int.first"), Path: out.Root, Current: d.section == nil})
-	for _, one := range sections() {
-		link := adminLink{Name: d.T("int." + one.name), Path: out.Root + "/" + one.name, Current: d.section != nil && d.section.name == one.name}
-		if n, known := counts[one.name]; one.counts && known {
-			link.Count = strconv.Itoa(n)
-		}
-		out.Nav = append(out.Nav, link)
-	}
-	d.takeFlash(&out)
-	return out
-}
-
-// column is a column of a table.
-type column struct {
-	Text, Class string
-	Hidden      bool // only screen readers tell the text
-}
-
-// Columns returns the columns of a table by the keys of their texts. The word "number" says that
-// the next column has numbers. The column "acts" has buttons.
-func (p *adminPage) Columns(keys ...string) (all []column) {
-	class := ""
-	for _, key := range keys {
-		switch key {
-		case "number":
-			class = "n"
-			continue
-		case "acts":
-			all = append(all, column{Text: p.T("acts"), Hidden: true})
-		default:
-			all = append(all, column{Text: p.T(key), Class: class})
-		}
-		class = ""
-	}
-	return all
-}
-
-// show writes a page by its template.
-func (d *adminRequest) show(status int, template string, data any) {
-	page.WritePage(d.w, d.r, status, templates.Render(template, data))
+	return d.RequireFreshSignIn(d.w, d.r, d.session, back)
 }
 
 // readForm reads the form of an act. It returns false after it has answered with a fault.
@@ -206,55 +156,69 @@ func (d *adminRequest) readForm() bool {
 	return false
 }
 
-// formVersion returns the version of the thing that the form showed.
-func (d *adminRequest) formVersion() string { return d.r.PostForm.Get("version") }
-
-// pager leads through a list that is too long for one page.
-type pager struct {
-	Newer, Older string // paths; "": there is no such page
-	Say          string // says which part of the list is shown
+// firstRunPage leads an empty hospital to its first picture. A step is done when its fact
+// has arrived, never by a click.
+type firstRunPage struct {
+	adminPage
+	Say   string
+	Steps []runStep
 }
 
-// rowsAPage is how many rows of a list are shown at once.
-const rowsAPage = 50
-
-// cutToPage cuts a list of n rows to the page that the query names, beyond the end to the
-// last page. The page has the rows from first up to, not including, last.
-func (d *adminRequest) cutToPage(n int) (first, last int, p pager) {
-	at := min(max(parseCount(d.r.URL.Query().Get("page")), 1), max((n-1)/rowsAPage+1, 1))
-	first, last = (at-1)*rowsAPage, min(at*rowsAPage, n)
-	if n <= rowsAPage {
-		return first, last, p
-	}
-	if at > 1 {
-		p.Newer = d.pathWithQuery("page", strconv.Itoa(at-1))
-	}
-	if last < n {
-		p.Older = d.pathWithQuery("page", strconv.Itoa(at+1))
-	}
-	p.Say = d.T("int.rows", "first", first+1, "last", last, "all", n)
-	return first, last, p
+type runStep struct {
+	Name, Say, Link, LinkSays string
+	Done, Next                bool
 }
 
-// newCursorPager returns the links through a list of the API that goes on at a cursor; "":
-// the list ends here.
-func (d *adminRequest) newCursorPager(next string) (p pager) {
-	if next != "" {
-		p.Older = d.pathWithQuery("cursor", next)
+// pollEvery is after how many seconds a page looks again that shows what arrives by itself.
+const pollEvery = 2
+
+func showFirstRun(d *adminRequest) {
+	received, rooms, staffed, err := d.readFacts()
+	if err != nil {
+		d.ShowUnavailable(d.w, d.r, d.session, "facts not read", err)
+		return
 	}
-	if d.r.URL.Query().Get("cursor") != "" {
-		p.Newer = d.pathWithQuery("cursor", "")
+	counts := d.counts()
+	out := firstRunPage{adminPage: d.newPage("int.first")}
+	out.Heading = d.T("run.heading")
+	out.Poll, out.Refresh = pollEvery, page.RefreshSeconds
+	done := 0
+	for _, s := range []struct {
+		name, link string
+		done       bool
+	}{
+		{"key", out.Root + "/keys/new?preset=ehr", counts["keys"] > 0},
+		{"feed", out.Root + "/keys/new?preset=ehr", received},
+		{"room", d.session.Base, rooms},
+		{"staffing", d.session.Base, staffed},
+		{"tell", out.Root + "/webhooks/new", counts["webhooks"]+counts["alerts"] > 0},
+		{"wall", out.Root + "/walls", counts["walls"] > 0},
+	} {
+		key := "run." + s.name
+		step := runStep{Name: d.T(key), Say: d.T(key + ".do"), Link: s.link, LinkSays: d.T(key + ".link"), Done: s.done}
+		if s.done {
+			done++
+		} else {
+			step.Next = done == len(out.Steps)
+		}
+		out.Steps = append(out.Steps, step)
 	}
-	return p
+	out.Say = d.T("run.say", "n", done, "all", len(out.Steps))
+	d.show("admin.first", &out)
 }
 
-// pathWithQuery returns the path of this page with another value in its query; "" removes
-// the name.
-func (d *adminRequest) pathWithQuery(name, value string) string {
-	q := d.r.URL.Query()
-	if q.Set(name, value); value == "" {
-		q.Del(name)
+// readFacts returns what a hospital has sent: anything, a room, nurses on duty.
+func (d *adminRequest) readFacts() (received, rooms, staffed bool, err error) {
+	v, err := d.Verdict(d.r.Context(), d.session.Hospital)
+	switch {
+	case err != nil:
+		return false, false, false, err
+	case v != nil:
+		received, rooms, staffed = true, len(v.Rooms) > 0, v.OnDuty >= 0
 	}
-	u := url.URL{Path: d.r.URL.Path, RawPath: d.r.URL.RawPath, RawQuery: q.Encode()}
-	return u.RequestURI()
+	if !received { // a refused message counts, too
+		var status apiStatus
+		received = d.fetch(statusAPI, &status) == nil && len(status.Feeds) > 0
+	}
+	return received, rooms, staffed, nil
 }

@@ -1,7 +1,6 @@
 package integrations
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -10,7 +9,6 @@ import (
 
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
-	"svc/readapi/web/apicall"
 )
 
 const keysAPI = "/api/admin/keys"
@@ -24,8 +22,10 @@ const (
 func keysSection() *section {
 	return &section{
 		name: "keys", counts: true,
-		shows: map[string]func(*adminRequest){"": showKeys, "/new": askForKey, "/{id}/rotate": askToRotateKey, "/{id}/revoke": askToRevokeKey},
-		acts:  map[string]act{"/new": {mintKey, true}, "/{id}/rotate": {rotateKey, true}, "/{id}/revoke": {revokeKey, true}},
+		shows: map[string]handler{
+			"": {serve: showKeys}, "/new": {showNewKey, true}, "/{id}/rotate": {showKeyRotation, true}, "/{id}/revoke": {showKeyRevocation, true},
+		},
+		acts: map[string]handler{"/new": {mintKey, true}, "/{id}/rotate": {rotateKey, true}, "/{id}/revoke": {revokeKey, true}},
 	}
 }
 
@@ -40,13 +40,14 @@ type apiKey struct {
 	Key                               string // the secret, of a new key alone
 }
 
+var keyList = list[apiKey]{keysAPI, "keys"}
+
 // keysPage is the list of keys.
 type keysPage struct {
 	adminPage
 	Rows  []keyRow
 	Ended bool // the list shows the keys that have ended
 	Other string
-	Pager pager
 }
 
 type keyRow struct {
@@ -56,26 +57,25 @@ type keyRow struct {
 }
 
 func showKeys(d *adminRequest) {
-	var list struct{ Keys []apiKey }
-	if _, ok := d.read(keysAPI, &list); !ok {
+	all, ok := keyList.read(d)
+	if !ok {
 		return
 	}
 	out := keysPage{adminPage: d.newPage("int.keys"), Ended: d.r.URL.Query().Get("show") == "ended", Other: d.pathTo() + "?show=ended"}
 	if out.Ended {
 		out.Other = d.pathTo()
 	}
-	list.Keys = slices.DeleteFunc(list.Keys, func(k apiKey) bool { return (k.Status != "active") != out.Ended })
 	out.Act = &adminLink{Name: d.T("keys.new"), Path: d.pathTo("new")}
-	first, last, p := d.cutToPage(len(list.Keys))
-	out.Pager = p
-	for i := range list.Keys[first:last] {
-		out.Rows = append(out.Rows, newKeyRow(d, &list.Keys[first+i]))
-	}
-	d.show(http.StatusOK, "keys.list", &out)
+	all = slices.DeleteFunc(all, func(k apiKey) bool { return (k.Status != "active") != out.Ended })
+	out.Rows = newRows(d, &out.adminPage, all, newKeyRow)
+	d.show("keys.list", &out)
 }
 
 func newKeyRow(d *adminRequest, k *apiKey) keyRow {
-	row := keyRow{ID: k.ID, Prefix: k.Prefix, Name: k.Name, Scopes: k.Scopes, Used: d.T("keys.unused"), Ends: d.T("keys.never"), Valid: k.Status == "active"}
+	row := keyRow{
+		ID: k.ID, Prefix: k.Prefix, Name: k.Name, Scopes: k.Scopes, Used: d.T("keys.unused"), Ends: d.T("keys.never"),
+		Valid: k.Status == "active",
+	}
 	since := k.CreatedAt
 	if k.LastUsedAt != nil {
 		since = k.LastUsedAt
@@ -96,9 +96,7 @@ func newKeyRow(d *adminRequest, k *apiKey) keyRow {
 // keyPage shows one key, or asks for a new one.
 type keyPage struct {
 	adminPage
-	Form     *form
 	Key      keyRow
-	Version  string
 	Presets  []adminLink
 	Scopes   []scopeRow
 	Overlaps []option
@@ -138,43 +136,25 @@ func listScopes(d *adminRequest, f *form) (rows []scopeRow) {
 	return rows
 }
 
-func askForKey(d *adminRequest) {
-	if d.requireFreshSignIn() {
-		showNewKey(d, http.StatusOK, nil)
-	}
-}
+// keyFields are the fields of a new key.
+var keyFields = []formField{{name: "name"}, {name: "scopes"}, {name: "expires", path: "expiresAt"}, {name: "rate"}, {name: "burst"}}
 
-func showNewKey(d *adminRequest, status int, refused *apicall.Refusal) {
-	values, preset := url.Values{"rate": {"50"}}, d.r.URL.Query().Get("preset")
+func showNewKey(d *adminRequest) {
+	out := keyPage{adminPage: d.newPage("keys.new")}
+	values, chosen := url.Values{"rate": {"50"}}, d.r.URL.Query().Get("preset")
 	for _, p := range keyPresets {
-		if p.name == preset {
-			values.Set("name", d.T("keys.preset."+preset))
+		says := d.T("keys.preset." + p.name)
+		out.Presets = append(out.Presets, adminLink{Name: says, Path: d.pathTo("new") + "?preset=" + p.name, Current: p.name == chosen})
+		if p.name == chosen {
+			values.Set("name", says)
 			for _, scope := range p.scopes {
 				values.Add("scopes", string(scope))
 			}
 		}
 	}
-	out := keyPage{adminPage: d.newPage("keys.new"), Form: d.newForm(values, refused).usePath("expires", "expiresAt")}
-	for _, p := range keyPresets {
-		out.Presets = append(out.Presets, adminLink{Name: d.T("keys.preset." + p.name), Path: d.pathTo("new") + "?preset=" + p.name, Current: p.name == preset})
-	}
+	d.useForm(&out.adminPage, values, nil, keyFields...)
 	out.Scopes = listScopes(d, out.Form)
-	out.Refused = out.Form.listRefusals("name", "scopes", "expires", "rate", "burst")
-	d.show(status, "keys.new", &out)
-}
-
-// parseNumber returns a typed number as the API takes it; nil: nothing was typed. Any other
-// text stays as it is, so that the API refuses it.
-func parseNumber(typed string) any {
-	typed = strings.TrimSpace(typed)
-	var n json.Number
-	switch {
-	case typed == "":
-		return nil
-	case json.Unmarshal([]byte(typed), &n) == nil:
-		return n
-	}
-	return typed
+	d.show("keys.new", &out)
 }
 
 // endDay returns the last second of a typed day, as the API takes it. The API reads it in the
@@ -192,32 +172,22 @@ func endDay(typed string) any {
 func mintKey(d *adminRequest) {
 	f := d.r.PostForm
 	body := map[string]any{"name": f.Get("name"), "scopes": append([]string{}, f["scopes"]...)}
-	for name, value := range map[string]any{"rate": parseNumber(f.Get("rate")), "burst": parseNumber(f.Get("burst")), "expiresAt": endDay(f.Get("expires"))} {
+	optional := map[string]any{"rate": parseNumber(f.Get("rate")), "burst": parseNumber(f.Get("burst")), "expiresAt": endDay(f.Get("expires"))}
+	for name, value := range optional {
 		if value != nil {
 			body[name] = value
 		}
 	}
 	var made apiKey
-	refused, ok := d.send(http.MethodPost, keysAPI, "", body, &made)
-	switch {
-	case refused != nil:
-		showNewKey(d, http.StatusUnprocessableEntity, refused)
-	case ok:
+	if d.do(http.MethodPost, keysAPI, "", body, &made, showNewKey) {
 		showKeyOnce(d, &made)
 	}
 }
 
 func showKeyOnce(d *adminRequest, made *apiKey) {
 	d.waitForVersion(keysAPI+"/"+url.PathEscape(made.ID), made.Version)
-	d.leaveSecret(d.pathTo(), &once{Say: d.T("keys.once", "name", made.Name), Value: made.Key, Curl: chooseCurl(d, made.Key, made.Scopes)})
-}
-
-// waitForVersion waits until this process shows a thing in a version.
-func (d *adminRequest) waitForVersion(path, version string) {
-	d.waitUntil(func() bool {
-		a, err := d.call(http.MethodGet, path, "", nil)
-		return err == nil && a.Refused == nil && a.Version == version
-	})
+	curl := chooseCurl(d, made.Key, made.Scopes)
+	d.leaveSecret(d.pathTo(), &once{Say: d.T("keys.once", "name", made.Name), Value: made.Key, Curl: curl})
 }
 
 // chooseCurl returns a command that tries a key. The command reads if the key may, else it
@@ -253,43 +223,30 @@ func formatCurl(address, key string, o *contract.Operation) string {
 func quoteWord(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // showKeyQuestion asks whether to do something to the key of the path.
-func showKeyQuestion(d *adminRequest, status int, title string, refused *apicall.Refusal, words ...string) {
+func showKeyQuestion(d *adminRequest, title string, words ...string) {
 	var k apiKey
 	version, ok := d.read(keysAPI+"/"+url.PathEscape(d.pathID()), &k)
 	if !ok {
 		return
 	}
-	out := keyPage{adminPage: d.newPage(title), Form: d.newForm(url.Values{"overlap": {"24h"}}, refused), Key: newKeyRow(d, &k), Version: version}
-	out.Refused = append(out.Form.listRefusals("overlap"), words...)
+	out := keyPage{adminPage: d.newPage(title), Key: newKeyRow(d, &k)}
+	now := url.Values{"ends": {out.Key.Ends}}
+	d.useForm(&out.adminPage, url.Values{"overlap": {"24h"}}, now, formField{name: "overlap"}, formField{name: "ends", label: "keys.ends"})
+	out.Version, out.Refused = version, append(out.Refused, words...)
 	for _, overlap := range []string{"0", "1h", "24h", "7d"} {
-		out.Overlaps = append(out.Overlaps, option{Value: overlap, Name: d.T("keys.overlap." + overlap), Chosen: out.Form.Has("overlap", overlap)})
+		out.Overlaps = append(out.Overlaps, option{overlap, d.T("keys.overlap." + overlap), out.Form.Has("overlap", overlap)})
 	}
-	if refused.IsOvertaken() {
-		out.Refused = []string{d.T("int.overtaken")}
-		out.Changed = d.compareValues(url.Values{"ends": {out.Key.Ends}}, [2]string{"ends", "keys.ends"})
-	}
-	d.show(status, title, &out)
+	d.show(title, &out)
 }
 
-func askToRotateKey(d *adminRequest) {
-	if d.requireFreshSignIn() {
-		showKeyQuestion(d, http.StatusOK, "keys.rotate", nil)
-	}
-}
+func showKeyRotation(d *adminRequest) { showKeyQuestion(d, "keys.rotate") }
 
-func askToRevokeKey(d *adminRequest) {
-	if d.requireFreshSignIn() {
-		showKeyQuestion(d, http.StatusOK, "keys.revoke", nil)
-	}
-}
+func showKeyRevocation(d *adminRequest) { showKeyQuestion(d, "keys.revoke") }
 
 func rotateKey(d *adminRequest) {
 	var made apiKey
-	refused, ok := d.send(http.MethodPost, keysAPI+"/"+url.PathEscape(d.pathID())+"/rotate", d.formVersion(), map[string]any{"overlap": d.r.PostForm.Get("overlap")}, &made)
-	switch {
-	case refused != nil:
-		showKeyQuestion(d, refused.PageStatus(), "keys.rotate", refused)
-	case ok:
+	path, body := keysAPI+"/"+url.PathEscape(d.pathID())+"/rotate", map[string]any{"overlap": d.r.PostForm.Get("overlap")}
+	if d.do(http.MethodPost, path, d.formVersion(), body, &made, showKeyRotation) {
 		showKeyOnce(d, &made)
 	}
 }
@@ -301,15 +258,13 @@ func revokeKey(d *adminRequest) {
 		return
 	}
 	if strings.TrimSpace(d.r.PostForm.Get("name")) != k.Name {
-		showKeyQuestion(d, http.StatusUnprocessableEntity, "keys.revoke", nil, d.T("int.typed"))
+		d.status = http.StatusUnprocessableEntity
+		showKeyQuestion(d, "keys.revoke", d.T("int.typed"))
 		return
 	}
-	refused, ok := d.send(http.MethodDelete, path, d.formVersion(), nil, &k)
-	switch {
-	case refused != nil:
-		showKeyQuestion(d, refused.PageStatus(), "keys.revoke", refused)
-	case ok:
-		d.waitForVersion(path, k.Version)
-		d.leaveNotice(d.pathTo(), "keys.revoked", "name", k.Name)
+	if !d.do(http.MethodDelete, path, d.formVersion(), nil, &k, showKeyRevocation) {
+		return
 	}
+	d.waitForVersion(path, k.Version)
+	d.leaveNotice(d.pathTo(), "keys.revoked", "name", k.Name)
 }

@@ -1,15 +1,12 @@
 package integrations
 
 import (
-	"bytes"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
 	"svc/internal/admin/sheets"
-	"svc/readapi/web/apicall"
 )
 
 const locationsAPI = "/api/admin/locations"
@@ -35,21 +32,21 @@ type apiLocations struct {
 	Version          int64
 }
 
+var locationList = list[apiLocation]{locationsAPI, "locations"}
+
 // locationsPage shows the location table, and the rooms that nobody has confirmed.
 type locationsPage struct {
 	adminPage
-	Tabs    []adminLink
 	Unknown []locationRow
 	Rows    []locationRow
-	Pager   pager
 }
 
 type locationRow struct {
-	Place, Is, Label, Area, Primary, By, Link string
+	Place, Is, Label, Area, Primary, Link string
 }
 
-func (d placesRequest) newLocationRow(l *apiLocation) locationRow {
-	row := locationRow{Place: formatPlace(&l.Location), Label: l.RoomLabel, Area: l.Area, By: l.By, Is: d.T("places.inside")}
+func newLocationRow(d *adminRequest, l *apiLocation) locationRow {
+	row := locationRow{Place: formatPlace(&l.Location), Label: l.RoomLabel, Area: l.Area, Is: d.T("places.inside")}
 	switch {
 	case l.Outside:
 		row.Is = d.T("places.outside")
@@ -57,7 +54,7 @@ func (d placesRequest) newLocationRow(l *apiLocation) locationRow {
 		row.Is = d.T("places.room", "id", *l.RoomID)
 	}
 	if l.PrimaryFactor != nil {
-		row.Primary = d.nameFactor(*l.PrimaryFactor)
+		row.Primary = nameFactor(d, *l.PrimaryFactor)
 	}
 	row.Link = d.pathTo("locations", "row") + "?" + url.Values{"id": {l.ID}}.Encode()
 	return row
@@ -72,84 +69,65 @@ func formatPlace(l *sheets.Location) string {
 	return place
 }
 
-func showLocations(d placesRequest) {
-	var list apiLocations
-	if _, ok := d.read(locationsAPI, &list); !ok {
+func showLocations(d *adminRequest) {
+	var all apiLocations
+	if _, ok := d.read(locationsAPI, &all); !ok {
 		return
 	}
-	out := locationsPage{adminPage: d.newPage("terms.locations"), Tabs: d.listTabs("locations")}
-	out.Act = &adminLink{Name: d.T("places.new"), Path: d.pathTo("locations", "row")}
-	for i := range list.UnknownLocations {
-		r := &list.UnknownLocations[i]
+	out := locationsPage{adminPage: d.newPage("terms.locations")}
+	row := d.pathTo("locations", "row")
+	out.Tabs, out.Act = listTermTabs(d, "locations"), &adminLink{Name: d.T("places.new"), Path: row}
+	for _, r := range all.UnknownLocations {
 		q := url.Values{"roomId": {strconv.Itoa(int(r.RoomID))}, "roomLabel": {r.RoomLabel}, "pointOfCare": {r.PointOfCare}, "room": {r.Room}}
-		out.Unknown = append(out.Unknown, locationRow{
-			Place: formatPlace(&sheets.Location{PointOfCare: r.PointOfCare, Room: r.Room, RoomID: &r.RoomID}), Label: r.RoomLabel,
-			Link: d.pathTo("locations", "row") + "?" + q.Encode(),
-		})
+		place := formatPlace(&sheets.Location{PointOfCare: r.PointOfCare, Room: r.Room, RoomID: &r.RoomID})
+		out.Unknown = append(out.Unknown, locationRow{Place: place, Label: r.RoomLabel, Link: row + "?" + q.Encode()})
 	}
-	first, last, p := d.cutToPage(len(list.Locations))
-	out.Pager = p
-	for i := range list.Locations[first:last] {
-		out.Rows = append(out.Rows, d.newLocationRow(&list.Locations[first+i]))
-	}
-	d.show(http.StatusOK, "terms.locations", &out)
+	out.Rows = newRows(d, &out.adminPage, all.Locations, newLocationRow)
+	d.show("terms.locations", &out)
 }
 
 // locationPage shows one row of the location table.
 type locationPage struct {
 	adminPage
-	Tabs    []adminLink
 	ID      string // "": the row is new
-	Version string
-	Form    *form
 	Factors []option
 	Effect  *effect
 }
 
-// locationFields are the fields of a row with the keys of their labels.
-var locationFields = [][2]string{
-	{"pointOfCare", "places.point"},
-	{"room", "places.roomname"},
-	{"bed", "places.bed"},
-	{"roomId", "places.id"},
-	{"roomLabel", "places.label"},
-	{"area", "places.area"},
-	{"outside", "places.outside"},
-	{"primaryFactor", "places.primary"},
+// locationFields are the fields of a row.
+var locationFields = []formField{
+	{name: "pointOfCare", label: "places.point"},
+	{name: "room", label: "places.roomname"},
+	{name: "bed", label: "places.bed"},
+	{name: "roomId", label: "places.id"},
+	{name: "roomLabel", label: "places.label"},
+	{name: "area", label: "places.area"},
+	{name: "outside", label: "places.outside"},
+	{name: "primaryFactor", label: "places.primary"},
 }
 
-func showLocation(d placesRequest) {
-	d.showLocation(http.StatusOK, d.r.URL.Query().Get("id"), nil, nil)
-}
+// showLocation shows the row of the location table that the query names, or asks for a new one.
+func showLocation(d *adminRequest) { showLocationRow(d, d.r.URL.Query().Get("id")) }
 
-// showLocation shows a row of the location table, or asks for a new one.
-func (d placesRequest) showLocation(status int, id string, refused *apicall.Refusal, would *effect) {
-	out := locationPage{adminPage: d.newPage("places.row"), Tabs: d.listTabs("locations"), Effect: would}
+// showLocationRow shows a row of the location table; "": it is new.
+func showLocationRow(d *adminRequest, id string) {
+	out := locationPage{adminPage: d.newPage("places.row"), ID: id, Effect: d.effect}
+	out.Tabs = listTermTabs(d, "locations")
 	values, now := url.Values{}, url.Values{}
 	for _, name := range []string{"roomId", "roomLabel", "pointOfCare", "room"} {
 		values.Set(name, d.r.URL.Query().Get(name))
 	}
 	if id != "" {
-		l, ok := d.readLocation(id)
+		l, ok := locationList.find(d, func(l *apiLocation) bool { return l.ID == id })
 		if !ok {
 			return
 		}
-		out.ID, out.Version = l.ID, strconv.FormatInt(l.Version, 10)
-		values = listLocationValues(&l.Location)
-		now = values
+		now = listLocationValues(&l.Location)
+		out.Version, values = formatVersion(l.Version), now
 	}
-	out.Form = d.newForm(values, refused)
-	out.Form.was = now
-	names := make([]string, len(locationFields))
-	for i, f := range locationFields {
-		names[i] = f[0]
-	}
-	out.Refused = out.Form.listRefusals(names...)
-	if refused.IsOvertaken() {
-		out.Refused, out.Changed = []string{d.T("int.overtaken")}, d.compareValues(now, locationFields...)
-	}
-	out.Factors = d.listFactors(out.Form.Value("primaryFactor"))
-	d.show(status, "terms.location", &out)
+	d.useForm(&out.adminPage, values, now, locationFields...)
+	out.Factors = listFactors(d, out.Form.Value("primaryFactor"))
+	d.show("terms.location", &out)
 }
 
 func listLocationValues(l *sheets.Location) url.Values {
@@ -162,22 +140,6 @@ func listLocationValues(l *sheets.Location) url.Values {
 	}
 	v.Set("primaryFactor", textOrEmpty(l.PrimaryFactor))
 	return v
-}
-
-// readLocation returns a row of the table. It returns false after it has answered with a
-// fault.
-func (d placesRequest) readLocation(id string) (l apiLocation, ok bool) {
-	var list apiLocations
-	if _, ok = d.read(locationsAPI, &list); !ok {
-		return l, false
-	}
-	for _, l := range list.Locations {
-		if l.ID == id {
-			return l, true
-		}
-	}
-	d.showNotFound()
-	return l, false
 }
 
 // readLocationForm returns the row of a form, as the API takes it.
@@ -197,7 +159,7 @@ func readLocationForm(f url.Values) map[string]any {
 	return body
 }
 
-func setLocation(d placesRequest) {
+func setLocation(d *adminRequest) {
 	f := d.r.PostForm
 	id := f.Get("id")
 	path, apply := locationsAPI, f.Get("do") == "apply"
@@ -208,24 +170,25 @@ func setLocation(d placesRequest) {
 		acted
 		ID string
 	}
-	refused, ok := d.sendIf(http.MethodPost, path, f.Get("version"), readLocationForm(f), &would)
-	switch {
-	case !ok:
-	case refused != nil:
-		if refused.IsOvertaken() && id == "" {
-			id = d.findLocation(f)
+	refusedRow := func(d *adminRequest) {
+		if d.refused.IsOvertaken() && id == "" {
+			id = findLocation(d, f)
 		}
-		d.showLocation(refused.PageStatus(), id, refused, nil)
+		showLocationRow(d, id)
+	}
+	switch {
+	case !d.do(http.MethodPost, path, d.formVersionOrNew(), readLocationForm(f), &would, refusedRow):
 	case apply:
-		d.waitUntil(func() bool { return d.hasLocation(would.ID) })
+		locationList.wait(d, true, func(l *apiLocation) bool { return l.ID == would.ID })
 		d.leaveNotice(d.pathTo("locations"), "places.done")
 	default:
-		d.showLocation(http.StatusOK, id, nil, d.newEffect(&would.acted, nil))
+		d.effect = newEffect(d, &would.acted, nil)
+		showLocationRow(d, id)
 	}
 }
 
 // findLocation returns the id of the row for the place of a form; "": there is none.
-func (d placesRequest) findLocation(f url.Values) string {
+func findLocation(d *adminRequest, f url.Values) string {
 	var list apiLocations
 	if d.fetch(locationsAPI, &list) != nil {
 		return ""
@@ -242,37 +205,30 @@ func (d placesRequest) findLocation(f url.Values) string {
 	return ""
 }
 
-func (d placesRequest) hasLocation(id string) bool {
-	var list apiLocations
-	return d.fetch(locationsAPI, &list) == nil && slices.ContainsFunc(list.Locations, func(l apiLocation) bool { return l.ID == id })
-}
-
-func removeLocation(d placesRequest) {
-	refused, ok := d.send(http.MethodDelete, locationsAPI+"/"+url.PathEscape(d.pathID()), d.formVersion(), nil, nil)
-	switch {
-	case refused != nil:
-		d.r.PostForm = nil // the page shows the row as it is now
-		d.showLocation(refused.PageStatus(), d.pathID(), refused, nil)
-	case ok:
-		d.waitUntil(func() bool { return !d.hasLocation(d.pathID()) })
-		d.leaveNotice(d.pathTo("locations"), "places.removed")
+func removeLocation(d *adminRequest) {
+	id := d.pathID()
+	asItIs := untyped(func(d *adminRequest) { showLocationRow(d, id) })
+	if !d.do(http.MethodDelete, locationsAPI+"/"+url.PathEscape(id), d.formVersion(), nil, nil, asItIs) {
+		return
 	}
+	locationList.wait(d, false, func(l *apiLocation) bool { return l.ID == id })
+	d.leaveNotice(d.pathTo("locations"), "places.removed")
 }
 
-func (d placesRequest) newLocationsImport() importPage {
-	out := d.newImportPage("places.import", "locations", "locations", "import")
+func newLocationsImport(d *adminRequest) importPage {
+	out := newImportPage(d, "places.import", "locations", "locations", "import")
 	out.Export, out.FileColumns = d.pathTo("locations.csv"), "pointOfCare,room,bed,roomId,roomLabel,area,outside,primaryFactor"
 	return out
 }
 
-func askForLocations(d placesRequest) {
-	out := d.newLocationsImport()
-	d.show(http.StatusOK, "terms.import", &out)
+func askForLocations(d *adminRequest) {
+	out := newLocationsImport(d)
+	d.show("terms.import", &out)
 }
 
-func importLocations(d placesRequest) {
-	out := d.newLocationsImport()
-	sendFile(d.termsRequest, &out, &table[sheets.Location]{
+func importLocations(d *adminRequest) {
+	out := newLocationsImport(d)
+	sendFile(d, &out, &table[sheets.Location]{
 		path: locationsAPI, name: "locations", read: sheets.ReadLocations, back: d.pathTo("locations"), done: "places.imported",
 		now: func() (map[string]*sheets.Location, int64, error) {
 			var list apiLocations
@@ -287,20 +243,12 @@ func importLocations(d placesRequest) {
 		},
 		about: formatPlace,
 		says: func(l *sheets.Location) string {
-			row := d.newLocationRow(&apiLocation{Location: *l})
+			row := newLocationRow(d, &apiLocation{Location: *l})
 			return joinParts(", ", row.Is, row.Label, row.Area, row.Primary)
 		},
 	})
 }
 
-func exportLocations(d placesRequest) {
-	var list struct{ Locations []sheets.Location }
-	if _, ok := d.read(locationsAPI, &list); !ok {
-		return
-	}
-	var file bytes.Buffer
-	if err := sheets.WriteLocations(&file, list.Locations); err != nil {
-		panic(err) // memory
-	}
-	d.writeCSV("locations", file.Bytes())
+func exportLocations(d *adminRequest) {
+	exportCSV(d, list[sheets.Location]{locationsAPI, "locations"}, "locations", sheets.WriteLocations)
 }

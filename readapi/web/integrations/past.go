@@ -75,11 +75,8 @@ type pastRow struct {
 	Was, Is   colored
 }
 
-// pastAgain is after how many seconds the page asks again for the result.
-const pastAgain = 2
-
-func showPast(d rulesRequest) {
-	f, ok := d.readFactor()
+func showPast(d *adminRequest) {
+	f, ok := readFactor(d)
 	if !ok {
 		return
 	}
@@ -100,14 +97,14 @@ func showPast(d rulesRequest) {
 		out.Fields = append(out.Fields, field{Name: name, Value: q.Get(name)})
 	}
 	slices.SortFunc(out.Fields, func(a, b field) int { return strings.Compare(a.Name, b.Name) })
-	d.fillPast(&out, &got)
+	fillPast(d, &out, &got)
 	if !got.Ready && got.Fault == "" {
-		out.Refresh = pastAgain
+		out.Refresh = pollEvery
 	}
-	d.show(http.StatusOK, "rules.past", &out)
+	d.show("rules.past", &out)
 }
 
-func (d rulesRequest) fillPast(out *pastPage, got *PastResult) {
+func fillPast(d *adminRequest, out *pastPage, got *PastResult) {
 	switch {
 	case got.Fault == PastNothing:
 		out.Say = d.T("rules.past.nothing")
@@ -125,23 +122,24 @@ func (d rulesRequest) fillPast(out *pastPage, got *PastResult) {
 	case got.Hours == 0:
 		out.Say = d.T("rules.past.same")
 	default:
-		out.Say = d.T("rules.past.differs", "hours", got.Hours, "time", d.formatSpan(got.Level))
+		out.Say = d.T("rules.past.differs", "hours", got.Hours, "time", formatSpan(d, got.Level))
 	}
 	for _, c := range got.Changes {
 		what := d.T("terms.unit")
 		if c.Room {
 			what = d.T("rules.past.rooms", "n", c.Rooms)
 		}
-		out.Rows = append(out.Rows, pastRow{what, d.formatSpan(c.For), d.newColored(c.Was), d.newColored(c.Would)})
+		out.Rows = append(out.Rows, pastRow{what, formatSpan(d, c.For), newColored(d, c.Was), newColored(d, c.Would)})
 	}
 	for _, h := range got.Worst {
 		at := h.At.In(d.Zone)
-		out.Worst = append(out.Worst, pastRow{d.FormatDate(at) + " " + at.Format("15:04"), d.formatSpan(h.For), d.newColored(h.Was), d.newColored(h.Would)})
+		what := d.FormatDate(at) + " " + at.Format("15:04")
+		out.Worst = append(out.Worst, pastRow{what, formatSpan(d, h.For), newColored(d, h.Was), newColored(d, h.Would)})
 	}
 }
 
 // formatSpan writes a duration in hours and minutes.
-func (d rulesRequest) formatSpan(of time.Duration) string {
+func formatSpan(d *adminRequest, of time.Duration) string {
 	if of < time.Minute {
 		return d.T("span.s", "n", int(of.Seconds()))
 	}

@@ -3,18 +3,33 @@ package integrations
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
 	"svc/internal/outbound"
-	"svc/readapi/web/apicall"
 )
 
 const recipientsAPI = alertsAPI + "/recipients"
 
-func (d alertsRequest) newRecipientRow(p *apiRecipient) recipientRow {
-	row := recipientRow{ID: p.ID, Label: p.Label, Email: textOrEmpty(p.Email), Phone: textOrEmpty(p.Phone), Webhook: textOrEmpty(p.WebhookID), Link: d.pathTo("recipients", p.ID)}
+// apiRecipient is somebody whom alerts call, as the API tells it, with masked addresses.
+type apiRecipient struct {
+	ID, Label               string
+	Email, Phone, WebhookID *string
+	Version                 int64
+}
+
+var recipientList = list[apiRecipient]{recipientsAPI, "recipients"}
+
+type recipientRow struct {
+	ID, Label, Email, Phone, Webhook, Link string
+	Channels                               []option // that a test can use
+}
+
+func newRecipientRow(d *adminRequest, p *apiRecipient) recipientRow {
+	row := recipientRow{
+		ID: p.ID, Label: p.Label, Email: textOrEmpty(p.Email), Phone: textOrEmpty(p.Phone), Webhook: textOrEmpty(p.WebhookID),
+		Link: d.pathTo("recipients", p.ID),
+	}
 	for _, c := range []struct{ name, address string }{{"email", row.Email}, {"sms", row.Phone}, {"webhook", row.Webhook}} {
 		if c.address != "" {
 			row.Channels = append(row.Channels, option{Value: c.name, Name: d.Or("channel."+c.name, c.name)})
@@ -26,59 +41,43 @@ func (d alertsRequest) newRecipientRow(p *apiRecipient) recipientRow {
 // recipientPage shows one recipient, or asks for a new one.
 type recipientPage struct {
 	adminPage
-	Tabs     []adminLink
-	ID       string // "": the recipient is new
-	Version  string
-	Form     *form
+	ID       string       // "": the recipient is new
 	Shown    recipientRow // masked addresses as they are now
 	Webhooks []option
 }
 
-func askForRecipient(d alertsRequest) {
-	d.showRecipient(http.StatusOK, "", nil)
+// recipientFields are the fields of a recipient.
+var recipientFields = []formField{
+	{name: "label", label: "recipients.label"},
+	{name: "email", label: "recipients.email"},
+	{name: "phone", label: "recipients.phone"},
+	{name: "webhookId", label: "recipients.webhook"},
 }
 
-func showRecipient(d alertsRequest) {
-	d.showRecipient(http.StatusOK, d.pathID(), nil)
-}
-
-// recipientFields are the fields of a recipient with the keys of their labels.
-var recipientFields = [][2]string{{"label", "recipients.label"}, {"email", "recipients.email"}, {"phone", "recipients.phone"}, {"webhookId", "recipients.webhook"}}
-
-func (d alertsRequest) showRecipient(status int, id string, refused *apicall.Refusal) {
-	out := recipientPage{adminPage: d.newPage("recipients.new"), Tabs: d.listTabs(""), ID: id}
-	values, shown := url.Values{}, url.Values{}
-	if id != "" {
-		people, ok := d.readRecipients()
+// showRecipient shows the recipient of the path, or asks for a new one.
+func showRecipient(d *adminRequest) {
+	out := recipientPage{adminPage: d.newPage("recipients.new"), ID: d.pathID()}
+	out.Tabs = listAlertTabs(d, "")
+	values, now := url.Values{}, url.Values{}
+	if out.ID != "" {
+		p, ok := recipientList.find(d, func(p *apiRecipient) bool { return p.ID == out.ID })
 		if !ok {
 			return
 		}
-		at := slices.IndexFunc(people, func(p apiRecipient) bool { return p.ID == id })
-		if at < 0 {
-			d.showNotFound()
-			return
-		}
-		p := &people[at]
-		out.Heading, out.Shown, out.Version = p.Label, d.newRecipientRow(p), strconv.FormatInt(p.Version, 10)
-		values = url.Values{"label": {p.Label}, "webhookId": {textOrEmpty(p.WebhookID)}}
-		shown = url.Values{"label": {p.Label}, "email": {textOrEmpty(p.Email)}, "phone": {textOrEmpty(p.Phone)}, "webhookId": {textOrEmpty(p.WebhookID)}}
+		row := newRecipientRow(d, p)
+		out.Heading, out.Shown, out.Version = p.Label, row, formatVersion(p.Version)
+		now = url.Values{"label": {p.Label}, "email": {row.Email}, "phone": {row.Phone}, "webhookId": {row.Webhook}}
+		values = url.Values{"label": {p.Label}, "webhookId": {row.Webhook}}
 	}
-	var hooks struct {
-		Webhooks []struct{ ID, URL, Description string }
-	}
-	if _, ok := d.read("/api/admin/webhooks", &hooks); !ok {
+	hooks, ok := webhookList.read(d)
+	if !ok {
 		return
 	}
-	out.Form = d.newForm(values, refused)
-	for _, h := range hooks.Webhooks {
-		out.Webhooks = append(out.Webhooks, option{h.ID, h.URL, out.Form.Value("webhookId") == h.ID})
+	d.useForm(&out.adminPage, values, now, recipientFields...)
+	for i := range hooks {
+		out.Webhooks = append(out.Webhooks, option{hooks[i].ID, hooks[i].URL, out.Form.Value("webhookId") == hooks[i].ID})
 	}
-	out.Form.was = shown
-	out.Refused = out.Form.listRefusals("label", "email", "phone", "webhookId")
-	if refused.IsOvertaken() {
-		out.Refused, out.Changed = []string{d.T("int.overtaken")}, d.compareValues(shown, recipientFields...)
-	}
-	d.show(status, "alerts.recipient", &out)
+	d.show("alerts.recipient", &out)
 }
 
 // readRecipientForm returns the values of a form, as the API takes them. An empty address
@@ -101,74 +100,48 @@ func readRecipientForm(f url.Values, id string) map[string]any {
 	return body
 }
 
-func addRecipient(d alertsRequest) {
-	d.saveRecipient(http.MethodPost, recipientsAPI, "")
-}
-
-func changeRecipient(d alertsRequest) {
-	d.saveRecipient(http.MethodPatch, recipientsAPI+"/"+url.PathEscape(d.pathID()), d.pathID())
-}
-
-func (d alertsRequest) saveRecipient(method, path, id string) {
+// saveRecipient changes the recipient of the path, or makes a new one.
+func saveRecipient(d *adminRequest) {
+	id, method, path := d.pathID(), http.MethodPost, recipientsAPI
+	if id != "" {
+		method, path = http.MethodPatch, recipientsAPI+"/"+url.PathEscape(id)
+	}
 	var saved apiRecipient
-	refused, ok := d.send(method, path, d.formVersion(), readRecipientForm(d.r.PostForm, id), &saved)
-	switch {
-	case refused != nil:
-		d.showRecipient(refused.PageStatus(), id, refused)
-	case ok:
-		d.waitUntil(func() bool {
-			return d.hasRecipient(func(p apiRecipient) bool { return p.ID == saved.ID && p.Version >= saved.Version })
-		})
-		d.leaveNotice(d.pathTo(), "recipients.done", "label", saved.Label)
-	}
-}
-
-func (d alertsRequest) hasRecipient(is func(apiRecipient) bool) bool {
-	var list struct{ Recipients []apiRecipient }
-	return d.fetch(recipientsAPI, &list) == nil && slices.ContainsFunc(list.Recipients, is)
-}
-
-func removeRecipient(d alertsRequest) {
-	id := d.pathID()
-	refused, ok := d.send(http.MethodDelete, recipientsAPI+"/"+url.PathEscape(id), d.formVersion(), nil, nil)
-	switch {
-	case refused != nil:
-		d.r.PostForm = nil // the page shows the recipient as it is now
-		d.showRecipient(refused.PageStatus(), id, refused)
-	case ok:
-		d.waitUntil(func() bool { return !d.hasRecipient(func(p apiRecipient) bool { return p.ID == id }) })
-		d.leaveNotice(d.pathTo(), "recipients.removed")
-	}
-}
-
-func testRecipient(d alertsRequest) {
-	people, ok := d.readRecipients()
-	if !ok {
+	if !d.do(method, path, d.formVersion(), readRecipientForm(d.r.PostForm, id), &saved, showRecipient) {
 		return
 	}
-	if !slices.ContainsFunc(people, func(p apiRecipient) bool { return p.ID == d.pathID() }) {
-		d.showNotFound() // the API would refuse it as a field of the body
+	recipientList.wait(d, true, func(p *apiRecipient) bool { return p.ID == saved.ID && p.Version >= saved.Version })
+	d.leaveNotice(d.pathTo(), "recipients.done", "label", saved.Label)
+}
+
+func removeRecipient(d *adminRequest) {
+	if !d.do(http.MethodDelete, recipientsAPI+"/"+url.PathEscape(d.pathID()), d.formVersion(), nil, nil, untyped(showRecipient)) {
+		return
+	}
+	recipientList.wait(d, false, func(p *apiRecipient) bool { return p.ID == d.pathID() })
+	d.leaveNotice(d.pathTo(), "recipients.removed")
+}
+
+func testRecipient(d *adminRequest) {
+	// The API would refuse an unknown one as a field of the body.
+	if _, ok := recipientList.find(d, func(p *apiRecipient) bool { return p.ID == d.pathID() }); !ok {
 		return
 	}
 	var ordered struct{ CommandID string }
 	body := map[string]any{"recipientId": d.pathID(), "channel": d.r.PostForm.Get("channel")}
-	refused, ok := d.send(http.MethodPost, alertsAPI+"/test", "", body, &ordered)
-	switch {
-	case refused != nil:
-		d.showAlertsAdmin(refused.PageStatus(), refused)
-	case ok:
-		d.waitUntil(func() bool {
-			var c apiCommand
-			return d.fetch("/api/admin/commands/"+url.PathEscape(ordered.CommandID), &c) == nil && c.Done
-		})
-		d.leaveCommand(d.pathTo("tests", ordered.CommandID), string(outbound.VerbTest))
+	if !d.do(http.MethodPost, alertsAPI+"/test", "", body, &ordered, showAlertsAdmin) {
+		return
 	}
+	d.waitUntil(func() bool {
+		var c apiCommand
+		return d.fetch(commandsAPI+url.PathEscape(ordered.CommandID), &c) == nil && c.Done
+	})
+	d.leaveCommand(d.pathTo("tests", ordered.CommandID), string(outbound.VerbTest))
 }
 
 // alertTestPage shows the result of a test.
 type alertTestPage struct {
 	adminPage
-	Tabs     []adminLink
 	Say      string
 	Attempts []alertAttempt
 }
@@ -178,12 +151,13 @@ type alertAttempt struct {
 	N                                 int
 }
 
-func showAlertTest(d alertsRequest) {
+func showAlertTest(d *adminRequest) {
 	c, ok := d.readCommand(d.pathID())
 	if !ok {
 		return
 	}
-	out := alertTestPage{adminPage: d.newPage("recipients.test"), Tabs: d.listTabs("")}
+	out := alertTestPage{adminPage: d.newPage("recipients.test")}
+	out.Tabs = listAlertTabs(d, "")
 	var delivery apiDelivery
 	switch {
 	case !c.Done:
@@ -195,16 +169,18 @@ func showAlertTest(d alertsRequest) {
 		out.Say = d.T("recipients.failed")
 	}
 	if id := textOrEmpty(c.DeliveryID); id != "" {
-		if d.fetch("/api/admin/deliveries/"+url.PathEscape(id), &delivery) == nil && delivery.Reason != nil && c.Done {
+		if d.fetch(deliveriesAPI+url.PathEscape(id), &delivery) == nil && delivery.Reason != nil && c.Done {
 			out.Say += " (" + delivery.State + ", " + *delivery.Reason + ")"
 		}
 	}
 	for _, a := range delivery.Attempts {
-		row := alertAttempt{At: d.formatTime(a.At), Took: strconv.FormatInt(a.MS, 10) + " ms", Class: a.Class, Response: textOrEmpty(a.Response), N: a.N}
+		row := alertAttempt{
+			At: d.formatTime(a.At), Took: strconv.FormatInt(a.MS, 10) + " ms", Class: a.Class, Response: textOrEmpty(a.Response), N: a.N,
+		}
 		if a.Status != nil {
 			row.Status = strconv.Itoa(*a.Status)
 		}
 		out.Attempts = append(out.Attempts, row)
 	}
-	d.show(http.StatusOK, "alerts.test", &out)
+	d.show("alerts.test", &out)
 }

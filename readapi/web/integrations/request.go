@@ -1,7 +1,9 @@
 package integrations
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -9,30 +11,10 @@ import (
 	"time"
 
 	"svc/internal/httpapi"
-	"svc/internal/httpapi/contract"
 	"svc/readapi/web/apicall"
 	"svc/readapi/web/auth"
 	"svc/readapi/web/page"
 )
-
-// Administration is the API and what the pages show beside it.
-type Administration struct {
-	// API answers every request, those that read and those that write.
-	API http.Handler
-	// Token returns a key of the API that stands for an administrator for a minute.
-	Token func(hospital, user string) string
-	// Counts returns how many things a hospital has, by the name of the section.
-	Counts func(hospital string) map[string]int
-	// Past tries rules on what was recorded; nil: the pages do not offer it.
-	Past Past
-	// URL is the address of the API for senders, without a path; "": the address of the page.
-	URL string
-	// TestRequest returns the request of a test that was sent to a webhook, with its
-	// signatures. A nil function, or "", says that the request cannot be made again.
-	TestRequest func(ctx context.Context, hospital, webhook, command, event string, occurred, sent time.Time) string
-	// Operations are the operations of the API, with a sample of each body.
-	Operations []contract.Operation
-}
 
 // adminRequest is one request of an administrator to one of the pages. It calls the API in
 // the name of the administrator, so the API alone validates and records every act.
@@ -44,6 +26,9 @@ type adminRequest struct {
 	r       *http.Request
 	session *auth.Session
 	section *section
+	status  int              // of the page
+	refused *apicall.Refusal // why the API refuses the act; nil: it does not
+	effect  *effect          // what the act would change, if the page was asked for a preview
 }
 
 // adminFormAtMost is the largest size of a form in bytes. A map of codes may be pasted.
@@ -67,18 +52,6 @@ func (d *adminRequest) pathID() string { return httpapi.PathValue(d.r, "id") }
 
 // now returns the time of the request.
 func (d *adminRequest) now() time.Time { return d.Now() }
-
-// formatTime writes a time of the API, such as "Apr 5 14:32"; "" for none.
-func (d *adminRequest) formatTime(t *time.Time) string {
-	if t == nil || t.IsZero() {
-		return ""
-	}
-	in, now := t.In(d.Zone), d.now().In(d.Zone)
-	if in.Year() != now.Year() {
-		return d.FormatDate(in) + " " + in.Format("2006 15:04")
-	}
-	return d.FormatDate(in) + " " + in.Format("15:04")
-}
 
 // notThere stands for the version of a thing that must not exist yet.
 const notThere = "*"
@@ -137,8 +110,7 @@ func (d *adminRequest) fetch(path string, into any) error {
 }
 
 // send has the API do something. It returns false after it has answered that the thing does
-// not exist, or that the API does not answer. The page shows a refusal: see
-// [adminRequest.newForm].
+// not exist, or that the API does not answer. A refusal is for the page: see [adminRequest.do].
 func (d *adminRequest) send(method, path, version string, body, into any) (refused *apicall.Refusal, ok bool) {
 	a, err := d.call(method, path, version, body)
 	switch {
@@ -156,6 +128,35 @@ func (d *adminRequest) send(method, path, version string, body, into any) (refus
 	}
 	return a.Refused, true
 }
+
+// do has the API do something. It returns false after it has answered: if the API refuses the act,
+// then with the page of the form, which shows why.
+func (d *adminRequest) do(method, path, version string, body, into any, showForm func(*adminRequest)) bool {
+	refused, ok := d.send(method, path, version, body, into)
+	if refused != nil {
+		d.refuse(refused)
+		showForm(d)
+		return false
+	}
+	return ok
+}
+
+// refuse makes the page show why the API refuses the act.
+func (d *adminRequest) refuse(why *apicall.Refusal) { d.refused, d.status = why, why.PageStatus() }
+
+// untyped shows a page with the values of the thing as it is, not those that were typed.
+func untyped(show func(*adminRequest)) func(*adminRequest) {
+	return func(d *adminRequest) {
+		d.r.PostForm = nil
+		show(d)
+	}
+}
+
+// formVersion returns the version of the thing that the form showed.
+func (d *adminRequest) formVersion() string { return d.r.PostForm.Get("version") }
+
+// formVersionOrNew is likewise, for a thing that the form may make: then it must not exist.
+func (d *adminRequest) formVersionOrNew() string { return cmp.Or(d.formVersion(), notThere) }
 
 // showNotFound answers that there is no such thing. A thing of another hospital is none.
 func (d *adminRequest) showNotFound() {
@@ -183,4 +184,69 @@ func (d *adminRequest) waitUntil(shown func() bool) {
 		case <-look.C:
 		}
 	}
+}
+
+// waitForVersion waits until this process shows a thing in a version.
+func (d *adminRequest) waitForVersion(path, version string) {
+	d.waitUntil(func() bool {
+		a, err := d.call(http.MethodGet, path, "", nil)
+		return err == nil && a.Refused == nil && a.Version == version
+	})
+}
+
+// list is a list of the API: its path, and the name of its rows in the answer.
+type list[T any] struct{ path, name string }
+
+// rowsOf is an answer with a list.
+type rowsOf[T any] struct {
+	name string
+	rows []T
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (l *rowsOf[T]) UnmarshalJSON(answer []byte) error {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(answer, &all); err != nil || all[l.name] == nil {
+		return err
+	}
+	return json.Unmarshal(all[l.name], &l.rows)
+}
+
+// read returns the rows. It returns false after it has answered that the API does not answer.
+func (l list[T]) read(d *adminRequest) (rows []T, ok bool) {
+	in := rowsOf[T]{name: l.name}
+	_, ok = d.read(l.path, &in)
+	return in.rows, ok
+}
+
+// find returns a row. It returns false after it has answered that there is none, or that the API
+// does not answer.
+func (l list[T]) find(d *adminRequest, is func(*T) bool) (*T, bool) {
+	rows, ok := l.read(d)
+	if !ok {
+		return nil, false
+	}
+	row := findRow(rows, is)
+	if row == nil {
+		d.showNotFound()
+	}
+	return row, row != nil
+}
+
+// wait waits until this process lists a row, or no longer lists it.
+func (l list[T]) wait(d *adminRequest, there bool, is func(*T) bool) {
+	d.waitUntil(func() bool {
+		in := rowsOf[T]{name: l.name}
+		return d.fetch(l.path, &in) == nil && (findRow(in.rows, is) != nil) == there
+	})
+}
+
+// findRow returns the first row that is the one; nil: none is.
+func findRow[T any](rows []T, is func(*T) bool) *T {
+	for i := range rows {
+		if is(&rows[i]) {
+			return &rows[i]
+		}
+	}
+	return nil
 }

@@ -2,11 +2,16 @@ package integrations
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+
+	"svc/acuity/catalogue"
+	"svc/internal/admin/sheets"
 )
 
 const (
@@ -17,15 +22,37 @@ const (
 func terminologySection() *section {
 	return &section{
 		name: "terminology", counts: true,
-		shows: map[string]func(*adminRequest){
-			"": forSection(showWorklist), "/code": forSection(showCode), "/map": forSection(showMap), "/map.csv": forSection(exportMap), "/import": forSection(askForMap),
-			"/locations": forPlaces(showLocations), "/locations/row": forPlaces(showLocation), "/locations.csv": forPlaces(exportLocations), "/locations/import": forPlaces(askForLocations),
+		shows: map[string]handler{
+			"": {serve: showWorklist}, "/code": {serve: showCodeOfQuery}, "/map": {serve: showMap}, "/map.csv": {serve: exportMap},
+			"/import": {serve: askForMap}, "/locations": {serve: showLocations}, "/locations/row": {serve: showLocation},
+			"/locations.csv": {serve: exportLocations}, "/locations/import": {serve: askForLocations},
 		},
-		acts: map[string]act{
-			"/code": {do: forSection(actOnCode)}, "/map/{id}": {do: forSection(takeMappingBack)}, "/import": {do: forSection(importMap)},
-			"/locations/row": {do: forPlaces(setLocation)}, "/locations/row/{id}": {do: forPlaces(removeLocation)}, "/locations/import": {do: forPlaces(importLocations)},
+		acts: map[string]handler{
+			"/code": {serve: actOnCode}, "/map/{id}": {serve: takeMappingBack}, "/import": {serve: importMap},
+			"/locations/row": {serve: setLocation}, "/locations/row/{id}": {serve: removeLocation}, "/locations/import": {serve: importLocations},
 		},
 	}
+}
+
+// nameFactor returns the name of a factor by its id. The id of a code that means nothing is
+// "none".
+func nameFactor(d *adminRequest, id string) string {
+	if id == noFactor {
+		return d.T("terms.nothing")
+	}
+	return d.Or("factor."+id, id)
+}
+
+// noFactor is how the API names the factor of a code that means nothing.
+const noFactor = "none"
+
+// listFactors returns all factors of the catalogue in the order of their names.
+func listFactors(d *adminRequest, chosen string) (all []option) {
+	for f := catalogue.Factor(1); int(f) <= catalogue.Default().Len(); f++ {
+		all = append(all, option{f.ID(), d.FactorName(f), f.ID() == chosen})
+	}
+	slices.SortFunc(all, func(a, b option) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+	return all
 }
 
 // apiCode is a code that a sender used and nobody has mapped, as the API tells it.
@@ -44,14 +71,10 @@ type apiSuggestion struct {
 // worklistPage shows the codes that nobody has mapped, the most frequent first.
 type worklistPage struct {
 	adminPage
-	Tabs     []adminLink
-	States   []adminLink
-	Search   string
-	Say      string
-	Rows     []codeRow
-	Pager    pager
-	Ignored  bool // the list shows the codes that are ignored
-	Unmapped bool
+	States []adminLink
+	Search string
+	Say    string
+	Rows   []codeRow
 }
 
 type codeRow struct {
@@ -62,21 +85,16 @@ type codeRow struct {
 	Status                                  string
 }
 
-// listTabs returns the links to the pages of the section.
-func (d termsRequest) listTabs(current string) (tabs []adminLink) {
-	for _, t := range []struct{ path, name string }{
-		{"", d.T("terms.worklist")}, {"map", d.T("terms.map")}, {"locations", d.T("terms.locations")},
-	} {
-		link := adminLink{Name: t.name, Path: d.pathTo(), Current: t.path == current}
-		if t.path != "" {
-			link.Path = d.pathTo(t.path)
-		}
-		tabs = append(tabs, link)
+// listTermTabs returns the links to the pages of the section.
+func listTermTabs(d *adminRequest, current string) []adminLink {
+	return []adminLink{
+		{Name: d.T("terms.worklist"), Path: d.pathTo(), Current: current == ""},
+		{Name: d.T("terms.map"), Path: d.pathTo("map"), Current: current == "map"},
+		{Name: d.T("terms.locations"), Path: d.pathTo("locations"), Current: current == "locations"},
 	}
-	return tabs
 }
 
-func showWorklist(d termsRequest) {
+func showWorklist(d *adminRequest) {
 	query := d.r.URL.Query()
 	status := query.Get("status")
 	if status != "ignored" && status != "mapped" {
@@ -88,20 +106,24 @@ func showWorklist(d termsRequest) {
 		ask.Set("code", search)
 		ask.Del("status")
 	}
-	list, ok := d.readWorklist(ask, min(parseCount(query.Get("page")), furthestPage))
+	list, ok := readWorklist(d, ask, min(parseCount(query.Get("page")), furthestPage))
 	if !ok {
 		return
 	}
-	out := worklistPage{adminPage: d.newPage("int.terminology"), Tabs: d.listTabs(""), Search: search, Ignored: status == "ignored", Unmapped: status == "unmapped"}
-	for _, s := range []struct{ status, name string }{{"unmapped", d.T("terms.unmapped")}, {"ignored", d.T("terms.ignored")}, {"mapped", d.T("terms.mapped")}} {
-		out.States = append(out.States, adminLink{Name: s.name, Path: d.pathTo() + "?status=" + s.status, Current: s.status == status && search == ""})
+	out := worklistPage{adminPage: d.newPage("int.terminology"), Search: search}
+	out.Tabs = listTermTabs(d, "")
+	for _, s := range []struct{ status, name string }{
+		{"unmapped", d.T("terms.unmapped")}, {"ignored", d.T("terms.ignored")}, {"mapped", d.T("terms.mapped")},
+	} {
+		current := s.status == status && search == ""
+		out.States = append(out.States, adminLink{Name: s.name, Path: d.pathTo() + "?status=" + s.status, Current: current})
 	}
 	for i := range list.Items {
-		out.Rows = append(out.Rows, d.newCodeRow(&list.Items[i]))
+		out.Rows = append(out.Rows, newCodeRow(d, &list.Items[i]))
 	}
 	out.Say = d.T("terms.codes", "n", list.Total)
 	_, _, out.Pager = d.cutToPage(list.Total)
-	d.show(http.StatusOK, "terms.worklist", &out)
+	d.show("terms.worklist", &out)
 }
 
 // furthestPage bounds the page of a query, so that its offset is one that the API takes.
@@ -115,16 +137,12 @@ type codeList struct {
 
 // find returns the code of a system and kind, "" for any; nil: the list has none.
 func (l *codeList) find(system, kind string) *apiCode {
-	at := slices.IndexFunc(l.Items, func(c apiCode) bool { return c.System == system && (c.Kind == kind || kind == "") })
-	if at < 0 {
-		return nil
-	}
-	return &l.Items[at]
+	return findRow(l.Items, func(c *apiCode) bool { return c.System == system && (c.Kind == kind || kind == "") })
 }
 
 // readWorklist returns a page of the worklist. Beyond the end of the list it returns the last
 // page. It returns false after it has answered with a fault.
-func (d termsRequest) readWorklist(ask url.Values, at int) (list codeList, ok bool) {
+func readWorklist(d *adminRequest, ask url.Values, at int) (list codeList, ok bool) {
 	offset := max(at-1, 0) * rowsAPage
 	ask.Set("offset", strconv.Itoa(offset))
 	if _, ok = d.read(worklistAPI+"?"+ask.Encode(), &list); !ok || offset < list.Total || offset == 0 {
@@ -135,22 +153,14 @@ func (d termsRequest) readWorklist(ask url.Values, at int) (list codeList, ok bo
 	return list, ok
 }
 
-// parseCount reads a whole number; 0: the text is none.
-func parseCount(text string) int {
-	if n, err := strconv.Atoi(text); err == nil {
-		return n
-	}
-	return 0
-}
-
-func (d termsRequest) newCodeRow(c *apiCode) codeRow {
+func newCodeRow(d *adminRequest, c *apiCode) codeRow {
 	row := codeRow{
 		System: c.System, Code: c.Code, Kind: d.Or("kind."+c.Kind, c.Kind), Display: c.Display, Feed: d.Or("feed."+c.Feed, c.Feed),
 		Day: c.Count24h, Total: c.CountTotal, Rooms: joinRooms(c.Rooms), Status: c.Status,
 		Link: d.pathTo("code") + "?" + url.Values{"system": {c.System}, "code": {c.Code}, "kind": {c.Kind}}.Encode(),
 	}
 	if len(c.Suggestions) > 0 {
-		row.Suggestion = d.nameFactor(c.Suggestions[0].FactorID)
+		row.Suggestion = nameFactor(d, c.Suggestions[0].FactorID)
 	}
 	return row
 }
@@ -183,10 +193,77 @@ func (m *apiMapping) same(system, code, kind, op, than string) bool {
 	return m.System == system && m.Code == code && mine == kind && limit == op+than
 }
 
-// readMappings returns the terminology map. It returns false after it has answered with a
-// fault.
-func (d termsRequest) readMappings() (all []apiMapping, ok bool) {
-	var list struct{ Mappings []apiMapping }
-	_, ok = d.read(mapAPI+"?limit=20000", &list)
-	return list.Mappings, ok
+var mappingList = list[apiMapping]{mapAPI + "?limit=20000", "mappings"}
+
+// mapPage shows the terminology map.
+type mapPage struct {
+	adminPage
+	Search string
+	Rows   []mapRow
+}
+
+type mapRow struct {
+	ID, System, Code, Kind, Factor, Value, Comment, Link string
+}
+
+func newMapRow(d *adminRequest, m *apiMapping) mapRow {
+	row := mapRow{ID: m.ID, System: m.System, Code: m.Code, Factor: nameFactor(d, m.FactorID), Comment: m.Comment, Kind: d.T("kind.any")}
+	if m.Kind != nil {
+		row.Kind = d.Or("kind."+*m.Kind, *m.Kind)
+	}
+	if m.Value != nil {
+		row.Value = m.Value.Op + " " + m.Value.Than.String()
+	}
+	q := url.Values{"system": {m.System}, "code": {m.Code}, "kind": {textOrEmpty(m.Kind)}, "id": {m.ID}}
+	row.Link = d.pathTo("code") + "?" + q.Encode()
+	return row
+}
+
+func showMap(d *adminRequest) {
+	all, ok := mappingList.read(d)
+	if !ok {
+		return
+	}
+	out := mapPage{adminPage: d.newPage("terms.map"), Search: strings.TrimSpace(d.r.URL.Query().Get("code"))}
+	out.Tabs = listTermTabs(d, "map")
+	all = slices.DeleteFunc(all, func(m apiMapping) bool {
+		return !strings.Contains(strings.ToLower(m.Code+" "+m.FactorID), strings.ToLower(out.Search))
+	})
+	out.Rows = newRows(d, &out.adminPage, all, newMapRow)
+	d.show("terms.map", &out)
+}
+
+// takeMappingBack removes a row of the map, or shows what that would change.
+func takeMappingBack(d *adminRequest) {
+	f, path := d.r.PostForm, mapAPI+"/"+url.PathEscape(d.pathID())
+	system, code, kind := f.Get("system"), f.Get("code"), f.Get("kind")
+	asItIs := untyped(func(d *adminRequest) { showCode(d, system, code, kind) })
+	if f.Get("do") == "preview" {
+		var would acted
+		if d.do(http.MethodDelete, path+"?dryRun=true", d.formVersion(), nil, &would, asItIs) {
+			showCodeEffect(d, &would, system, code, kind, asItIs)
+		}
+		return
+	}
+	if !d.do(http.MethodDelete, path, d.formVersion(), nil, nil, asItIs) {
+		return
+	}
+	mappingList.wait(d, false, func(m *apiMapping) bool { return m.ID == d.pathID() })
+	d.leaveNotice(d.pathTo("map"), "terms.taken", "code", code)
+}
+
+func exportMap(d *adminRequest) {
+	exportCSV(d, list[sheets.Mapping]{mappingList.path, "mappings"}, "terminology", sheets.WriteMappings)
+}
+
+// exportCSV answers with a list as a CSV file.
+func exportCSV[T any](d *adminRequest, of list[T], what string, write func(io.Writer, []T) error) {
+	rows, ok := of.read(d)
+	if !ok {
+		return
+	}
+	h := d.w.Header()
+	h.Set("Content-Type", "text/csv; charset=utf-8")
+	h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s-%s.csv"`, what, d.now().In(d.Zone).Format("2006-01-02")))
+	write(d.w, rows) //nolint:errcheck // nobody is there to be told
 }

@@ -26,6 +26,18 @@ func TestUndo(t *testing.T) {
 	}
 }
 
+// TestRefusedPreview: a page that shows why the API refuses a trial does not say what would change.
+func TestRefusedPreview(t *testing.T) {
+	t.Parallel()
+	a, cookie := local(t)
+	a.answers["GET /api/admin/terminology?limit=20000"] = mapOf
+	a.answers["DELETE /api/admin/terminology/map-1?dryRun=true"] = `412 {"code":"precondition_failed","message":"It has changed."}`
+	got := a.Ask("POST", "/app/integrations/terminology/map/map-1", cookie, inCode+"&do=preview&version=1")
+	if got.Code != http.StatusPreconditionFailed || strings.Contains(got.Body.String(), `class="effect"`) {
+		t.Errorf("%d: %s", got.Code, got.Body)
+	}
+}
+
 // TestLongWorklist: a page of the worklist reads its own part alone. Beyond the end it is the
 // last page.
 func TestLongWorklist(t *testing.T) {

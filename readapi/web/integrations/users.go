@@ -3,12 +3,9 @@ package integrations
 import (
 	"net/http"
 	"net/url"
-	"slices"
-	"strconv"
 	"time"
 
 	"svc/internal/admin/users"
-	"svc/readapi/web/apicall"
 )
 
 const usersAPI = "/api/admin/users"
@@ -16,11 +13,10 @@ const usersAPI = "/api/admin/users"
 func usersSection() *section {
 	return &section{
 		name: "users", counts: true,
-		shows: map[string]func(*adminRequest){
-			"": func(d *adminRequest) { showUsers(d, http.StatusOK, nil) }, "/{id}": func(d *adminRequest) { showUser(d, http.StatusOK, nil) },
-			"/invitations/{id}": func(d *adminRequest) { showInvitation(d, http.StatusOK, nil) },
+		shows: map[string]handler{
+			"": {serve: showUsers}, "/{id}": {serve: showUser}, "/invitations/{id}": {serve: showInvitation},
 		},
-		acts: map[string]act{"": {inviteUser, true}, "/{id}": {changeUser, false}, "/invitations/{id}": {withdrawInvitation, true}},
+		acts: map[string]handler{"": {inviteUser, true}, "/{id}": {serve: changeUser}, "/invitations/{id}": {withdrawInvitation, true}},
 	}
 }
 
@@ -32,16 +28,24 @@ type apiUser struct {
 	Version                      int64
 }
 
+// apiInvitation is an invitation that nobody has used yet, as the API tells it.
+type apiInvitation struct {
+	ID, Label, Role      string
+	CreatedAt, ExpiresAt *time.Time
+}
+
+var (
+	userRows       = list[apiUser]{usersAPI, "users"}
+	invitationRows = list[apiInvitation]{usersAPI, "invitations"}
+)
+
 type usersPage struct {
 	adminPage
-	Form        *form
 	Rows        []userRow
 	Invitations []invitationRow
 	Roles       []option
 	TTLs        []option // how long a link may be used
 	Fixed       bool     // the provider decides about the role
-	Version     string
-	Pager       pager
 }
 
 type userRow struct{ ID, Label, Role, SignIn, SignedIn, State string }
@@ -52,15 +56,11 @@ type userList struct {
 	Invitations []apiInvitation
 }
 
-// readUsers returns the people of the hospital. It returns false after it has answered with
-// a fault.
-func readUsers(d *adminRequest) (all userList, ok bool) {
-	_, ok = d.read(usersAPI, &all)
-	return all, ok
-}
-
 func newUserRow(d *adminRequest, u *apiUser) userRow {
-	row := userRow{ID: u.ID, Label: u.Label, Role: d.Or("role."+u.Role, u.Role), SignIn: d.T("users.link"), SignedIn: d.formatTime(u.SignedInAt), State: d.T("users.may")}
+	row := userRow{
+		ID: u.ID, Label: u.Label, Role: d.Or("role."+u.Role, u.Role), SignIn: d.T("users.link"), SignedIn: d.formatTime(u.SignedInAt),
+		State: d.T("users.may"),
+	}
 	if u.SignIn == "provider" {
 		row.SignIn = d.T("users.provider")
 	}
@@ -75,79 +75,85 @@ func newUserRow(d *adminRequest, u *apiUser) userRow {
 	return row
 }
 
-func showUsers(d *adminRequest, status int, refused *apicall.Refusal) {
-	all, ok := readUsers(d)
-	if !ok {
+type invitationRow struct{ ID, Label, Role, Made, Ends string }
+
+func newInvitationRow(d *adminRequest, v *apiInvitation) invitationRow {
+	return invitationRow{v.ID, v.Label, d.Or("role."+v.Role, v.Role), d.formatTime(v.CreatedAt), d.formatTime(v.ExpiresAt)}
+}
+
+func showUsers(d *adminRequest) {
+	var all userList
+	if _, ok := d.read(usersAPI, &all); !ok {
 		return
 	}
-	out := usersPage{adminPage: d.newPage("int.users"), Form: d.newForm(url.Values{"role": {string(users.Viewer)}, "ttl": {"1h"}}, refused)}
+	out := usersPage{adminPage: d.newPage("int.users")}
+	values := url.Values{"role": {string(users.Viewer)}, "ttl": {"1h"}}
+	d.useForm(&out.adminPage, values, nil, formField{name: "label"}, formField{name: "role"}, formField{name: "ttl"})
 	out.Roles = listRoles(d, out.Form)
 	for _, ttl := range users.Lifetimes() {
-		out.TTLs = append(out.TTLs, option{Value: ttl, Name: d.T("users.ttl." + ttl), Chosen: out.Form.Value("ttl") == ttl})
+		out.TTLs = append(out.TTLs, option{ttl, d.T("users.ttl." + ttl), out.Form.Has("ttl", ttl)})
 	}
-	out.Refused = out.Form.listRefusals("label", "role", "ttl")
-	first, last, p := d.cutToPage(len(all.Users))
-	for i := range all.Users[first:last] {
-		out.Rows = append(out.Rows, newUserRow(d, &all.Users[first+i]))
-	}
+	out.Rows = newRows(d, &out.adminPage, all.Users, newUserRow)
 	for i := range all.Invitations {
 		out.Invitations = append(out.Invitations, newInvitationRow(d, &all.Invitations[i]))
 	}
-	out.Pager = p
-	d.show(status, "users.list", &out)
+	d.show("users.list", &out)
 }
 
 // listRoles returns the roles that a person may have.
-func listRoles(d *adminRequest, f *form) (rows []option) {
+func listRoles(d *adminRequest, f *form) (all []option) {
 	for _, role := range users.Roles() {
-		rows = append(rows, option{Value: string(role), Name: d.T("role." + string(role)), Chosen: f.Value("role") == string(role)})
+		all = append(all, option{string(role), d.T("role." + string(role)), f.Value("role") == string(role)})
 	}
-	return rows
+	return all
 }
 
 // inviteUser makes a link that signs a person in, and shows it once.
 func inviteUser(d *adminRequest) {
 	f := d.r.PostForm
 	var made struct{ ID, Label, URL string }
-	refused, ok := d.send(http.MethodPost, usersAPI, "", map[string]any{"label": f.Get("label"), "role": f.Get("role"), "ttl": f.Get("ttl")}, &made)
-	switch {
-	case refused != nil:
-		showUsers(d, refused.PageStatus(), refused)
-	case ok:
-		waitForInvitation(d, made.ID, true)
-		d.leaveSecret(d.pathTo(), &once{Say: d.T("users.once", "name", made.Label), Value: d.absoluteURL(made.URL)})
+	body := map[string]any{"label": f.Get("label"), "role": f.Get("role"), "ttl": f.Get("ttl")}
+	if !d.do(http.MethodPost, usersAPI, "", body, &made, showUsers) {
+		return
+	}
+	invitationRows.wait(d, true, func(v *apiInvitation) bool { return v.ID == made.ID })
+	d.leaveSecret(d.pathTo(), &once{Say: d.T("users.once", "name", made.Label), Value: d.absoluteURL(made.URL)})
+}
+
+// showInvitation asks whether to withdraw the invitation of the path.
+func showInvitation(d *adminRequest) {
+	if v, ok := invitationRows.find(d, func(v *apiInvitation) bool { return v.ID == d.pathID() }); ok {
+		d.show("users.withdraw", &usersPage{adminPage: d.newPage("users.withdraw"), Invitations: []invitationRow{newInvitationRow(d, v)}})
 	}
 }
 
-// listUserValues returns the values of the form of a person.
-func listUserValues(u *apiUser) url.Values {
-	v := url.Values{"label": {u.Label}, "role": {u.Role}}
-	if u.Disabled {
-		v.Set("disabled", "yes")
+func withdrawInvitation(d *adminRequest) {
+	var gone apiInvitation
+	if !d.do(http.MethodDelete, usersAPI+"/invitations/"+url.PathEscape(d.pathID()), "", nil, &gone, showInvitation) {
+		return
 	}
-	return v
+	invitationRows.wait(d, false, func(v *apiInvitation) bool { return v.ID == d.pathID() })
+	d.leaveNotice(d.pathTo(), "users.withdrawn", "name", gone.Label)
 }
 
-func showUser(d *adminRequest, status int, refused *apicall.Refusal) {
-	all, ok := readUsers(d)
+// userFields are the fields of a person.
+var userFields = []formField{
+	{name: "label", label: "users.label"}, {name: "role", label: "users.role"}, {name: "disabled", label: "users.disabled"},
+}
+
+func showUser(d *adminRequest) {
+	u, ok := userRows.find(d, func(u *apiUser) bool { return u.ID == d.pathID() })
 	if !ok {
 		return
 	}
-	i := slices.IndexFunc(all.Users, func(u apiUser) bool { return u.ID == d.pathID() })
-	if i < 0 {
-		d.showNotFound()
-		return
+	values := url.Values{"label": {u.Label}, "role": {u.Role}}
+	if u.Disabled {
+		values.Set("disabled", "yes")
 	}
-	u := &all.Users[i]
-	out := usersPage{adminPage: d.newPage("users.change"), Form: d.newForm(listUserValues(u), refused), Rows: []userRow{newUserRow(d, u)}, Fixed: u.SignIn == "provider", Version: strconv.FormatInt(u.Version, 10)}
-	out.Roles = listRoles(d, out.Form)
-	out.Refused = out.Form.listRefusals("label", "role")
-	if refused.IsOvertaken() {
-		out.Refused = []string{d.T("int.overtaken")}
-		out.Changed = d.compareValues(listUserValues(u), [2]string{"label", "users.label"}, [2]string{"role", "users.role"}, [2]string{"disabled", "users.disabled"})
-	}
-	out.Form.was = listUserValues(u)
-	d.show(status, "users.change", &out)
+	out := usersPage{adminPage: d.newPage("users.change"), Rows: []userRow{newUserRow(d, u)}, Fixed: u.SignIn == "provider"}
+	d.useForm(&out.adminPage, values, values, userFields...)
+	out.Version, out.Roles = formatVersion(u.Version), listRoles(d, out.Form)
+	d.show("users.change", &out)
 }
 
 func changeUser(d *adminRequest) {
@@ -157,15 +163,9 @@ func changeUser(d *adminRequest) {
 		body["role"] = role
 	}
 	var changed apiUser
-	refused, ok := d.send(http.MethodPatch, usersAPI+"/"+url.PathEscape(d.pathID()), d.formVersion(), body, &changed)
-	switch {
-	case refused != nil:
-		showUser(d, refused.PageStatus(), refused)
-	case ok:
-		d.waitUntil(func() bool {
-			var list userList
-			return d.fetch(usersAPI, &list) == nil && slices.ContainsFunc(list.Users, func(u apiUser) bool { return u.ID == changed.ID && u.Version >= changed.Version })
-		})
-		d.leaveNotice(d.pathTo(), "users.changed", "name", changed.Label)
+	if !d.do(http.MethodPatch, usersAPI+"/"+url.PathEscape(d.pathID()), d.formVersion(), body, &changed, showUser) {
+		return
 	}
+	userRows.wait(d, true, func(u *apiUser) bool { return u.ID == changed.ID && u.Version >= changed.Version })
+	d.leaveNotice(d.pathTo(), "users.changed", "name", changed.Label)
 }

@@ -3,11 +3,8 @@ package integrations
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
-
-	"svc/readapi/web/apicall"
 )
 
 const wallsAPI = "/api/admin/walls"
@@ -15,8 +12,8 @@ const wallsAPI = "/api/admin/walls"
 func wallsSection() *section {
 	return &section{
 		name: "walls", counts: true,
-		shows: map[string]func(*adminRequest){"": func(d *adminRequest) { showWalls(d, http.StatusOK, nil) }, "/{id}/revoke": func(d *adminRequest) { showWall(d, http.StatusOK) }},
-		acts:  map[string]act{"": {makeWall, true}, "/{id}/revoke": {revokeWall, true}},
+		shows: map[string]handler{"": {serve: showWalls}, "/{id}/revoke": {serve: showWall}},
+		acts:  map[string]handler{"": {makeWall, true}, "/{id}/revoke": {revokeWall, true}},
 	}
 }
 
@@ -26,46 +23,37 @@ type apiWall struct {
 	CreatedAt      *time.Time
 }
 
+var wallList = list[apiWall]{wallsAPI, "walls"}
+
 type wallsPage struct {
 	adminPage
-	Form  *form
-	Rows  []wallRow
-	Pager pager
+	Rows []wallRow
 }
 
 type wallRow struct{ ID, Label, Made string }
 
-func readWalls(d *adminRequest) (all []apiWall, ok bool) {
-	var list struct{ Walls []apiWall }
-	_, ok = d.read(wallsAPI, &list)
-	return list.Walls, ok
+func newWallRow(d *adminRequest, w *apiWall) wallRow {
+	return wallRow{w.ID, w.Label, d.formatTime(w.CreatedAt)}
 }
 
-func showWalls(d *adminRequest, status int, refused *apicall.Refusal) {
-	all, ok := readWalls(d)
+func showWalls(d *adminRequest) {
+	all, ok := wallList.read(d)
 	if !ok {
 		return
 	}
-	out := wallsPage{adminPage: d.newPage("int.walls"), Form: d.newForm(nil, refused)}
-	out.Refused = out.Form.listRefusals("label")
-	first, last, p := d.cutToPage(len(all))
-	for _, w := range all[first:last] {
-		out.Rows = append(out.Rows, wallRow{w.ID, w.Label, d.formatTime(w.CreatedAt)})
-	}
-	out.Pager = p
-	d.show(status, "walls.list", &out)
+	out := wallsPage{adminPage: d.newPage("int.walls")}
+	d.useForm(&out.adminPage, nil, nil, formField{name: "label"})
+	out.Rows = newRows(d, &out.adminPage, all, newWallRow)
+	d.show("walls.list", &out)
 }
 
 func makeWall(d *adminRequest) {
 	var made apiWall
-	refused, ok := d.send(http.MethodPost, wallsAPI, "", map[string]any{"label": d.r.PostForm.Get("label")}, &made)
-	switch {
-	case refused != nil:
-		showWalls(d, refused.PageStatus(), refused)
-	case ok:
-		waitForWall(d, made.ID, true)
-		d.leaveSecret(d.pathTo(), &once{Say: d.T("walls.once", "name", made.Label), Value: d.absoluteURL(made.URL)})
+	if !d.do(http.MethodPost, wallsAPI, "", map[string]any{"label": d.r.PostForm.Get("label")}, &made, showWalls) {
+		return
 	}
+	wallList.wait(d, true, func(w *apiWall) bool { return w.ID == made.ID })
+	d.leaveSecret(d.pathTo(), &once{Say: d.T("walls.once", "name", made.Label), Value: d.absoluteURL(made.URL)})
 }
 
 // absoluteURL returns a link of the API for another browser. While the operator has set no
@@ -90,34 +78,18 @@ func (d *adminRequest) apiAddress() string {
 	return scheme + d.r.Host
 }
 
-// waitForWall waits until this process shows a wall, or no longer shows it.
-func waitForWall(d *adminRequest, id string, there bool) {
-	d.waitUntil(func() bool {
-		var list struct{ Walls []apiWall }
-		return d.fetch(wallsAPI, &list) == nil && there == slices.ContainsFunc(list.Walls, func(w apiWall) bool { return w.ID == id })
-	})
-}
-
-func showWall(d *adminRequest, status int) {
-	all, ok := readWalls(d)
-	if !ok {
-		return
+// showWall asks whether to revoke the screen of the path.
+func showWall(d *adminRequest) {
+	if w, ok := wallList.find(d, func(w *apiWall) bool { return w.ID == d.pathID() }); ok {
+		d.show("walls.revoke", &wallsPage{adminPage: d.newPage("walls.revoke"), Rows: []wallRow{newWallRow(d, w)}})
 	}
-	i := slices.IndexFunc(all, func(w apiWall) bool { return w.ID == d.pathID() })
-	if i < 0 {
-		d.showNotFound()
-		return
-	}
-	out := wallsPage{adminPage: d.newPage("walls.revoke"), Rows: []wallRow{{all[i].ID, all[i].Label, d.formatTime(all[i].CreatedAt)}}}
-	d.show(status, "walls.revoke", &out)
 }
 
 func revokeWall(d *adminRequest) {
 	var gone apiWall
-	if refused, ok := d.send(http.MethodDelete, wallsAPI+"/"+url.PathEscape(d.pathID()), "", nil, &gone); ok && refused == nil {
-		waitForWall(d, d.pathID(), false)
-		d.leaveNotice(d.pathTo(), "walls.revoked", "name", gone.Label)
-	} else if ok {
-		showWall(d, refused.PageStatus())
+	if !d.do(http.MethodDelete, wallsAPI+"/"+url.PathEscape(d.pathID()), "", nil, &gone, showWall) {
+		return
 	}
+	wallList.wait(d, false, func(w *apiWall) bool { return w.ID == d.pathID() })
+	d.leaveNotice(d.pathTo(), "walls.revoked", "name", gone.Label)
 }

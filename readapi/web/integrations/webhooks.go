@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"svc/internal/outbound"
-	"svc/readapi/web/apicall"
 )
 
 const webhooksAPI = "/api/admin/webhooks"
@@ -17,15 +16,15 @@ const webhooksAPI = "/api/admin/webhooks"
 func webhooksSection() *section {
 	return &section{
 		name: "webhooks", counts: true,
-		shows: map[string]func(*adminRequest){
-			"": showWebhooks, "/new": askForWebhook, "/{id}": showWebhook, "/{id}/edit": func(d *adminRequest) { editWebhook(d, http.StatusOK, nil) },
-			"/{id}/rotate": askToRotateSecret, "/{id}/delete": askToDeleteWebhook, "/{id}/replay": func(d *adminRequest) { showReplay(d, http.StatusOK, nil) },
-			"/{id}/deliveries/{delivery}": showDelivery, "/{id}/commands/{command}": showCommand,
+		shows: map[string]handler{
+			"": {serve: showWebhooks}, "/new": {showNewWebhook, true}, "/{id}": {serve: showWebhook}, "/{id}/edit": {serve: editWebhook},
+			"/{id}/rotate": {showWebhookRotation, true}, "/{id}/delete": {showWebhookRemoval, true}, "/{id}/replay": {serve: showReplay},
+			"/{id}/deliveries/{delivery}": {serve: showDelivery}, "/{id}/commands/{command}": {serve: showCommand},
 		},
-		acts: map[string]act{
-			"/new": {createWebhook, true}, "/{id}/edit": {changeWebhook, false}, "/{id}/rotate": {rotateSecret, true}, "/{id}/delete": {deleteWebhook, true},
-			"/{id}/test": {testWebhook, false}, "/{id}/replay": {replayWebhook, false}, "/{id}/deliveries/{delivery}/retry": {retryDelivery, false},
-			"/{id}/commands/{command}/stop": {stopCommand, false},
+		acts: map[string]handler{
+			"/new": {createWebhook, true}, "/{id}/edit": {serve: changeWebhook}, "/{id}/rotate": {rotateSecret, true},
+			"/{id}/delete": {deleteWebhook, true}, "/{id}/test": {serve: testWebhook}, "/{id}/replay": {serve: replayWebhook},
+			"/{id}/deliveries/{delivery}/retry": {serve: retryDelivery}, "/{id}/commands/{command}/stop": {serve: stopCommand},
 		},
 	}
 }
@@ -52,11 +51,12 @@ type apiWebhook struct {
 	Warnings       []struct{ Code string }
 }
 
+var webhookList = list[apiWebhook]{webhooksAPI, "webhooks"}
+
 // webhooksPage shows the list of endpoints.
 type webhooksPage struct {
 	adminPage
-	Rows  []webhookRow
-	Pager pager
+	Rows []webhookRow
 }
 
 type webhookRow struct {
@@ -65,7 +65,9 @@ type webhookRow struct {
 }
 
 func newWebhookRow(d *adminRequest, w *apiWebhook) webhookRow {
-	row := webhookRow{ID: w.ID, URL: w.URL, Events: strings.Join(w.Events, ", "), Rooms: d.T("hooks.rooms.all"), State: d.T("hooks.unknown")}
+	row := webhookRow{
+		ID: w.ID, URL: w.URL, Events: strings.Join(w.Events, ", "), Rooms: d.T("hooks.rooms.all"), State: d.T("hooks.unknown"),
+	}
 	if w.Rooms != nil {
 		row.Rooms = joinRooms(w.Rooms)
 	}
@@ -74,7 +76,8 @@ func newWebhookRow(d *adminRequest, w *apiWebhook) webhookRow {
 	}
 	switch status := textOrEmpty(w.Status); status {
 	case "disabled":
-		row.State, row.Late = d.T("hooks.disabled", "why", d.Or("hooks.reason."+textOrEmpty(w.Reason), textOrEmpty(w.Reason))), true
+		why := textOrEmpty(w.Reason)
+		row.State, row.Late = d.T("hooks.disabled", "why", d.Or("hooks.reason."+why, why)), true
 	case "failing":
 		row.State, row.Late = d.T("hooks.failing", "time", d.formatTime(w.FailingSince)), true
 	case "active":
@@ -84,26 +87,20 @@ func newWebhookRow(d *adminRequest, w *apiWebhook) webhookRow {
 }
 
 func showWebhooks(d *adminRequest) {
-	var list struct{ Webhooks []apiWebhook }
-	if _, ok := d.read(webhooksAPI, &list); !ok {
+	all, ok := webhookList.read(d)
+	if !ok {
 		return
 	}
 	out := webhooksPage{adminPage: d.newPage("int.webhooks")}
 	out.Act = &adminLink{Name: d.T("hooks.new"), Path: d.pathTo("new")}
-	first, last, p := d.cutToPage(len(list.Webhooks))
-	out.Pager = p
-	for i := range list.Webhooks[first:last] {
-		out.Rows = append(out.Rows, newWebhookRow(d, &list.Webhooks[first+i]))
-	}
-	d.show(http.StatusOK, "webhooks.list", &out)
+	out.Rows = newRows(d, &out.adminPage, all, newWebhookRow)
+	d.show("webhooks.list", &out)
 }
 
 // webhookPage shows one endpoint, or asks for a new one.
 type webhookPage struct {
 	adminPage
-	Form     *form
 	Hook     webhookRow
-	Version  string
 	New      bool
 	Asked    []option // events
 	Samples  []string
@@ -111,47 +108,34 @@ type webhookPage struct {
 	Secrets  []string
 	Rows     []deliveryRow
 	States   []option
-	Pager    pager
 }
 
 var webhookEvents = []string{outbound.LevelChanged, outbound.RoomRescored, outbound.Alert, outbound.Ping}
 
-// webhookFields are the paths of fields of the form in the body of the API.
-var webhookFields = map[string]string{"rate": "ratePerSecond", "timeout": "timeoutSeconds", "readers": "readerKeyIds"}
-
-func newWebhookForm(d *adminRequest, values url.Values, refused *apicall.Refusal) *form {
-	f := d.newForm(values, refused)
-	for name, path := range webhookFields {
-		f.usePath(name, path)
-	}
-	return f
+// webhookFields are the fields of an endpoint.
+var webhookFields = []formField{
+	{name: "url", label: "hooks.url"},
+	{name: "events", label: "hooks.events"},
+	{name: "rooms", label: "hooks.rooms"},
+	{name: "rate", label: "hooks.rate", path: "ratePerSecond"},
+	{name: "timeout", label: "hooks.timeout", path: "timeoutSeconds"},
+	{name: "readers", label: "hooks.readers", path: "readerKeyIds"},
+	{name: "enabled", label: "hooks.enabled"},
+	{name: "secret"},
 }
 
-// showWebhookForm shows the form of an endpoint.
-func showWebhookForm(d *adminRequest, status int, out *webhookPage, refused *apicall.Refusal) {
+// showWebhookForm shows the form of an endpoint with its values, if there is one.
+func showWebhookForm(d *adminRequest, out *webhookPage, values, now url.Values) {
+	d.useForm(&out.adminPage, values, now, webhookFields...)
 	for _, event := range webhookEvents {
-		out.Asked = append(out.Asked, option{Value: event, Name: d.T("hooks.event." + event), Chosen: out.Form.Has("events", event)})
+		out.Asked = append(out.Asked, option{event, d.T("hooks.event." + event), out.Form.Has("events", event)})
 	}
-	if refused != nil && !refused.IsOvertaken() {
-		out.Refused = out.Form.listRefusals("url", "events", "rooms", "rate", "timeout", "readers", "secret")
-	}
-	d.show(status, "webhooks.form", out)
+	d.show("webhooks.form", out)
 }
 
-func askForWebhook(d *adminRequest) {
-	if d.requireFreshSignIn() {
-		showNewWebhook(d, http.StatusOK, nil)
-	}
-}
-
-func showNewWebhook(d *adminRequest, status int, refused *apicall.Refusal) {
+func showNewWebhook(d *adminRequest) {
 	values := url.Values{"events": {outbound.LevelChanged, outbound.RoomRescored}, "rate": {"50"}, "timeout": {"10"}, "enabled": {"yes"}}
-	showWebhookForm(d, status, &webhookPage{adminPage: d.newPage("hooks.new"), Form: newWebhookForm(d, values, refused), New: true}, refused)
-}
-
-// splitWords splits a typed list.
-func splitWords(typed string) []string {
-	return strings.FieldsFunc(typed, func(c rune) bool { return c == ',' || c == ' ' || c == ';' || c == '\n' || c == '\r' })
+	showWebhookForm(d, &webhookPage{adminPage: d.newPage("hooks.new"), New: true}, values, nil)
 }
 
 // readWebhookForm returns the values of the form, as the API takes them. It sends all fields:
@@ -160,8 +144,9 @@ func readWebhookForm(d *adminRequest) map[string]any {
 	f := d.r.PostForm
 	body := map[string]any{
 		"url": strings.TrimSpace(f.Get("url")), "events": append([]string{}, f["events"]...), "rooms": nil, "enabled": f.Get("enabled") == "yes",
-		"ratePerSecond": cmp.Or(parseNumber(f.Get("rate")), any(outbound.DefaultRate)), "timeoutSeconds": cmp.Or(parseNumber(f.Get("timeout")), any(outbound.DefaultTimeout)),
-		"readerKeyIds": append([]string{}, splitWords(f.Get("readers"))...),
+		"ratePerSecond":  cmp.Or(parseNumber(f.Get("rate")), any(outbound.DefaultRate)),
+		"timeoutSeconds": cmp.Or(parseNumber(f.Get("timeout")), any(outbound.DefaultTimeout)),
+		"readerKeyIds":   append([]string{}, splitWords(f.Get("readers"))...),
 	}
 	if rooms := splitWords(f.Get("rooms")); len(rooms) > 0 {
 		all := make([]any, len(rooms))
@@ -179,18 +164,17 @@ func createWebhook(d *adminRequest) {
 		body["secret"] = secret
 	}
 	var made apiWebhook
-	refused, ok := d.send(http.MethodPost, webhooksAPI, "", body, &made)
-	switch {
-	case refused != nil:
+	untold := func(d *adminRequest) {
 		d.r.PostForm.Del("secret") // no page may show it
-		showNewWebhook(d, refused.PageStatus(), refused)
-	case ok:
+		showNewWebhook(d)
+	}
+	if d.do(http.MethodPost, webhooksAPI, "", body, &made, untold) {
 		showSecretOnce(d, &made)
 	}
 }
 
 func showSecretOnce(d *adminRequest, made *apiWebhook) {
-	d.waitForVersion(webhooksAPI+"/"+url.PathEscape(made.ID), strconv.FormatInt(made.Version, 10))
+	d.waitForVersion(webhooksAPI+"/"+url.PathEscape(made.ID), formatVersion(made.Version))
 	says := []string{d.T("hooks.once", "url", made.URL)}
 	for _, w := range made.Warnings {
 		says = append(says, d.Or("hooks.warning."+w.Code, w.Code))
@@ -209,8 +193,8 @@ func readWebhook(d *adminRequest) (w *apiWebhook, version string, ok bool) {
 // listWebhookValues returns the values of the form of an endpoint.
 func listWebhookValues(w *apiWebhook) url.Values {
 	v := url.Values{
-		"url": {w.URL}, "events": w.Events, "rate": {strconv.FormatFloat(w.RatePerSecond, 'f', -1, 64)}, "timeout": {strconv.Itoa(w.TimeoutSeconds)},
-		"rooms": {joinRooms(w.Rooms)}, "readers": {strings.Join(w.ReaderKeyIDs, ", ")}, "enabled": {"no"},
+		"url": {w.URL}, "events": w.Events, "rooms": {joinRooms(w.Rooms)}, "rate": {strconv.FormatFloat(w.RatePerSecond, 'f', -1, 64)},
+		"timeout": {strconv.Itoa(w.TimeoutSeconds)}, "readers": {strings.Join(w.ReaderKeyIDs, ", ")}, "enabled": {"no"},
 	}
 	if w.Enabled {
 		v.Set("enabled", "yes")
@@ -218,64 +202,43 @@ func listWebhookValues(w *apiWebhook) url.Values {
 	return v
 }
 
-func editWebhook(d *adminRequest, status int, refused *apicall.Refusal) {
-	w, version, ok := readWebhook(d)
-	if !ok {
-		return
+func editWebhook(d *adminRequest) {
+	if w, version, ok := readWebhook(d); ok {
+		out := webhookPage{adminPage: d.newPage("hooks.edit"), Hook: newWebhookRow(d, w)}
+		out.Version = version
+		showWebhookForm(d, &out, listWebhookValues(w), listWebhookValues(w))
 	}
-	out := webhookPage{adminPage: d.newPage("hooks.edit"), Form: newWebhookForm(d, listWebhookValues(w), refused), Hook: newWebhookRow(d, w), Version: version}
-	out.Form.was = listWebhookValues(w)
-	if refused.IsOvertaken() {
-		out.Refused = []string{d.T("int.overtaken")}
-		out.Changed = d.compareValues(out.Form.was, [2]string{"url", "hooks.url"}, [2]string{"events", "hooks.events"}, [2]string{"rooms", "hooks.rooms"},
-			[2]string{"rate", "hooks.rate"}, [2]string{"timeout", "hooks.timeout"}, [2]string{"readers", "hooks.readers"}, [2]string{"enabled", "hooks.enabled"})
-	}
-	showWebhookForm(d, status, &out, refused)
 }
 
 func changeWebhook(d *adminRequest) {
 	var changed apiWebhook
 	path := webhooksAPI + "/" + url.PathEscape(d.pathID())
-	refused, ok := d.send(http.MethodPatch, path, d.formVersion(), readWebhookForm(d), &changed)
-	switch {
-	case refused != nil:
-		editWebhook(d, refused.PageStatus(), refused)
-	case ok:
-		d.waitForVersion(path, strconv.FormatInt(changed.Version, 10))
+	if d.do(http.MethodPatch, path, d.formVersion(), readWebhookForm(d), &changed, editWebhook) {
+		d.waitForVersion(path, formatVersion(changed.Version))
 		d.leaveNotice(d.pathTo(changed.ID), "hooks.changed")
 	}
 }
 
 // showWebhookQuestion asks whether to do something to the endpoint of the path.
-func showWebhookQuestion(d *adminRequest, status int, title string, refused *apicall.Refusal, words ...string) {
+func showWebhookQuestion(d *adminRequest, title, template string, words ...string) {
 	w, version, ok := readWebhook(d)
 	if !ok {
 		return
 	}
-	out := webhookPage{adminPage: d.newPage(title), Form: d.newForm(url.Values{"overlap": {"24"}}, refused).usePath("overlap", "overlapHours"), Hook: newWebhookRow(d, w), Version: version}
+	out := webhookPage{adminPage: d.newPage(title), Hook: newWebhookRow(d, w)}
+	d.useForm(&out.adminPage, url.Values{"overlap": {"24"}}, listWebhookValues(w), formField{name: "overlap", path: "overlapHours"},
+		formField{name: "secret"}, formField{name: "url", label: "hooks.url"}, formField{name: "events", label: "hooks.events"},
+		formField{name: "rooms", label: "hooks.rooms"}, formField{name: "enabled", label: "hooks.enabled"})
+	out.Version, out.Refused = version, append(out.Refused, words...)
 	for _, hours := range []string{"0", "1", "24", "168"} {
-		out.Overlaps = append(out.Overlaps, option{Value: hours, Name: d.T("hooks.overlap." + hours), Chosen: out.Form.Has("overlap", hours)})
+		out.Overlaps = append(out.Overlaps, option{hours, d.T("hooks.overlap." + hours), out.Form.Has("overlap", hours)})
 	}
-	out.Refused = append(out.Form.listRefusals("overlap", "secret"), words...)
-	out.Form.was = listWebhookValues(w)
-	if refused.IsOvertaken() {
-		out.Refused = []string{d.T("int.overtaken")}
-		out.Changed = d.compareValues(out.Form.was, [2]string{"url", "hooks.url"}, [2]string{"events", "hooks.events"}, [2]string{"rooms", "hooks.rooms"}, [2]string{"enabled", "hooks.enabled"})
-	}
-	d.show(status, strings.Replace(title, "hooks.", "webhooks.", 1), &out)
+	d.show(template, &out)
 }
 
-func askToRotateSecret(d *adminRequest) {
-	if d.requireFreshSignIn() {
-		showWebhookQuestion(d, http.StatusOK, "hooks.rotate", nil)
-	}
-}
+func showWebhookRotation(d *adminRequest) { showWebhookQuestion(d, "hooks.rotate", "webhooks.rotate") }
 
-func askToDeleteWebhook(d *adminRequest) {
-	if d.requireFreshSignIn() {
-		showWebhookQuestion(d, http.StatusOK, "hooks.delete", nil)
-	}
-}
+func showWebhookRemoval(d *adminRequest) { showWebhookQuestion(d, "hooks.delete", "webhooks.delete") }
 
 func rotateSecret(d *adminRequest) {
 	var made apiWebhook
@@ -284,11 +247,8 @@ func rotateSecret(d *adminRequest) {
 		body["secret"] = secret
 		d.r.PostForm.Del("secret")
 	}
-	refused, ok := d.send(http.MethodPost, webhooksAPI+"/"+url.PathEscape(d.pathID())+"/rotate", d.formVersion(), body, &made)
-	switch {
-	case refused != nil:
-		showWebhookQuestion(d, refused.PageStatus(), "hooks.rotate", refused)
-	case ok:
+	path := webhooksAPI + "/" + url.PathEscape(d.pathID()) + "/rotate"
+	if d.do(http.MethodPost, path, d.formVersion(), body, &made, showWebhookRotation) {
 		showSecretOnce(d, &made)
 	}
 }
@@ -299,15 +259,12 @@ func deleteWebhook(d *adminRequest) {
 		return
 	}
 	if strings.TrimSpace(d.r.PostForm.Get("name")) != w.URL {
-		showWebhookQuestion(d, http.StatusUnprocessableEntity, "hooks.delete", nil, d.T("int.typed"))
+		d.status = http.StatusUnprocessableEntity
+		showWebhookQuestion(d, "hooks.delete", "webhooks.delete", d.T("int.typed"))
 		return
 	}
 	path := webhooksAPI + "/" + url.PathEscape(d.pathID())
-	refused, ok := d.send(http.MethodDelete, path, d.formVersion(), nil, nil)
-	switch {
-	case refused != nil:
-		showWebhookQuestion(d, refused.PageStatus(), "hooks.delete", refused)
-	case ok:
+	if d.do(http.MethodDelete, path, d.formVersion(), nil, nil, showWebhookRemoval) {
 		d.waitUntil(func() bool { return d.isMissing(path) })
 		d.leaveNotice(d.pathTo(), "hooks.deleted", "url", w.URL)
 	}
@@ -325,26 +282,25 @@ func showWebhook(d *adminRequest) {
 			q.Set(name, v)
 		}
 	}
-	var list deliveryList
-	refused, ok := d.send(http.MethodGet, webhooksAPI+"/"+url.PathEscape(w.ID)+"/deliveries?"+q.Encode(), "", nil, &list)
+	var page deliveryList
+	refused, ok := d.send(http.MethodGet, webhooksAPI+"/"+url.PathEscape(w.ID)+"/deliveries?"+q.Encode(), "", nil, &page)
 	if !ok {
 		return
 	}
-	out := webhookPage{adminPage: d.newPage("hooks.one"), Form: d.newForm(d.r.URL.Query(), refused), Hook: newWebhookRow(d, w), Version: version, Samples: webhookEvents, Pager: d.newCursorPager(textOrEmpty(list.Next))}
-	out.Heading = w.URL
-	out.Refused = out.Form.listRefusals("state", "event")
+	if refused != nil {
+		d.refuse(refused)
+	}
+	out := webhookPage{adminPage: d.newPage("hooks.one"), Hook: newWebhookRow(d, w), Samples: webhookEvents}
+	d.useForm(&out.adminPage, d.r.URL.Query(), nil, formField{name: "state"}, formField{name: "event"})
+	out.Heading, out.Version, out.Pager = w.URL, version, d.newCursorPager(textOrEmpty(page.Next))
 	for _, s := range w.Secrets {
 		out.Secrets = append(out.Secrets, d.T("hooks.secret."+s.State, "id", s.ID, "time", d.formatTime(s.Until)))
 	}
 	for _, state := range deliveryStates {
-		out.States = append(out.States, option{Value: state, Name: d.T("delivery." + state), Chosen: out.Form.Value("state") == state})
+		out.States = append(out.States, option{state, d.T("delivery." + state), out.Form.Value("state") == state})
 	}
-	for i := range list.Items {
-		out.Rows = append(out.Rows, newDeliveryRow(d, &list.Items[i]))
+	for i := range page.Items {
+		out.Rows = append(out.Rows, newDeliveryRow(d, &page.Items[i]))
 	}
-	status := http.StatusOK
-	if refused != nil {
-		status = refused.PageStatus()
-	}
-	d.show(status, "webhooks.one", &out)
+	d.show("webhooks.one", &out)
 }

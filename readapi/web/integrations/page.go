@@ -1,0 +1,265 @@
+package integrations
+
+import (
+	"embed"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc/readapi/web/auth"
+	"svc/readapi/web/page"
+)
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+var templates = page.ParseTemplates(templateFiles)
+
+// adminPage is what every page of administrators has.
+type adminPage struct {
+	page.Frame
+
+	Root    string // path of the first of these pages
+	Here    string // path of the section
+	Nav     []adminLink
+	Tabs    []adminLink // to the pages of the section, if it has several lists
+	Heading string
+	Act     *adminLink  // the first thing to do here; nil: nothing
+	Done    string      // says what was just done
+	Once    *once       // a secret that is shown only now
+	Kept    string      // the value before the last change, to take the change back; never in an address
+	Form    *form       // see [adminRequest.useForm]
+	Version string      // of the thing that the form changes; "": it is new
+	Refused []string    // words of the API that belong to no field
+	Changed []overtaken // values that somebody else has changed meanwhile
+	Pager   pager
+}
+
+// adminLink is a link of the navigation.
+type adminLink struct {
+	Name, Path, Count string
+	Current           bool
+}
+
+// newPage returns what every page has. The title is the key of a text.
+func (d *adminRequest) newPage(title string) adminPage {
+	out := adminPage{
+		Frame: d.NewFrame(d.r, d.Writer, d.session, d.T(title)), Root: d.session.Base + rootPath, Here: d.pathTo(), Heading: d.T(title),
+	}
+	out.Page = "integrations"
+	counts := d.counts()
+	out.Nav = append(out.Nav, adminLink{Name: d.T("int.first"), Path: out.Root, Current: d.section == nil})
+	for _, one := range sections() {
+		current := d.section != nil && d.section.name == one.name
+		link := adminLink{Name: d.T("int." + one.name), Path: out.Root + "/" + one.name, Current: current}
+		if n, known := counts[one.name]; one.counts && known {
+			link.Count = strconv.Itoa(n)
+		}
+		out.Nav = append(out.Nav, link)
+	}
+	d.takeFlash(&out)
+	d.useForm(&out, nil, nil)
+	return out
+}
+
+// counts returns how many things the hospital has, by the name of the section.
+func (d *adminRequest) counts() map[string]int {
+	if d.Administration.Counts == nil {
+		return nil
+	}
+	return d.Administration.Counts(d.session.Hospital)
+}
+
+// column is a column of a table.
+type column struct {
+	Text, Class string
+	Hidden      bool // only screen readers tell the text
+}
+
+// Columns returns the columns of a table by the keys of their texts. The word "number" says that
+// the next column has numbers. The column "acts" has buttons.
+func (p *adminPage) Columns(keys ...string) (all []column) {
+	class := ""
+	for _, key := range keys {
+		switch key {
+		case "number":
+			class = "n"
+			continue
+		case "acts":
+			all = append(all, column{Text: p.T("acts"), Hidden: true})
+		default:
+			all = append(all, column{Text: p.T(key), Class: class})
+		}
+		class = ""
+	}
+	return all
+}
+
+// show writes a page by its template. Its status says whether an act was refused.
+func (d *adminRequest) show(template string, data any) {
+	page.WritePage(d.w, d.r, d.status, templates.Render(template, data))
+}
+
+// pager leads through a list that is too long for one page.
+type pager struct {
+	Newer, Older string // paths; "": there is no such page
+	Say          string // says which part of the list is shown
+}
+
+// rowsAPage is how many rows of a list are shown at once.
+const rowsAPage = 50
+
+// cutToPage cuts a list of n rows to the page that the query names, beyond the end to the
+// last page. The page has the rows from first up to, not including, last.
+func (d *adminRequest) cutToPage(n int) (first, last int, p pager) {
+	at := min(max(parseCount(d.r.URL.Query().Get("page")), 1), max((n-1)/rowsAPage+1, 1))
+	first, last = (at-1)*rowsAPage, min(at*rowsAPage, n)
+	if n <= rowsAPage {
+		return first, last, p
+	}
+	if at > 1 {
+		p.Newer = d.pathWithQuery("page", strconv.Itoa(at-1))
+	}
+	if last < n {
+		p.Older = d.pathWithQuery("page", strconv.Itoa(at+1))
+	}
+	p.Say = d.T("int.rows", "first", first+1, "last", last, "all", n)
+	return first, last, p
+}
+
+// newRows returns the rows of a page, for the things of a list that [adminRequest.cutToPage] leaves.
+func newRows[T, R any](d *adminRequest, p *adminPage, all []T, newRow func(*adminRequest, *T) R) (rows []R) {
+	first, last, links := d.cutToPage(len(all))
+	p.Pager = links
+	for i := range all[first:last] {
+		rows = append(rows, newRow(d, &all[first+i]))
+	}
+	return rows
+}
+
+// newCursorPager returns the links through a list of the API that goes on at a cursor; "":
+// the list ends here.
+func (d *adminRequest) newCursorPager(next string) (p pager) {
+	if next != "" {
+		p.Older = d.pathWithQuery("cursor", next)
+	}
+	if d.r.URL.Query().Get("cursor") != "" {
+		p.Newer = d.pathWithQuery("cursor", "")
+	}
+	return p
+}
+
+// pathWithQuery returns the path of this page with another value in its query; "" removes
+// the name.
+func (d *adminRequest) pathWithQuery(name, value string) string {
+	q := d.r.URL.Query()
+	if q.Set(name, value); value == "" {
+		q.Del(name)
+	}
+	u := url.URL{Path: d.r.URL.Path, RawPath: d.r.URL.RawPath, RawQuery: q.Encode()}
+	return u.RequestURI()
+}
+
+// formatTime writes a time of the API, such as "Apr 5 14:32"; "" for none.
+func (d *adminRequest) formatTime(t *time.Time) string {
+	if t == nil || t.IsZero() {
+		return ""
+	}
+	in, now := t.In(d.Zone), d.now().In(d.Zone)
+	if in.Year() != now.Year() {
+		return d.FormatDate(in) + " " + in.Format("2006 15:04")
+	}
+	return d.FormatDate(in) + " " + in.Format("15:04")
+}
+
+// formatSecond writes a time of the API to the second.
+func (d *adminRequest) formatSecond(t *time.Time) string {
+	if t == nil || t.IsZero() {
+		return ""
+	}
+	return d.formatTime(t) + t.In(d.Zone).Format(":05")
+}
+
+// formatSince writes how long ago something was; a dash for never.
+func (d *adminRequest) formatSince(t *time.Time) string {
+	if t == nil || t.IsZero() {
+		return "–"
+	}
+	return d.T("ago", "age", d.FormatAge(d.now().Sub(*t)))
+}
+
+// flashFor is how long the next page may take to show a flash.
+const flashFor = time.Minute
+
+var flashCookie = auth.Cookie{Suffix: "-flash", Purpose: "svc.v1 flash", Age: flashFor}
+
+// flash is what the next page shows once: what was done, or a secret. It lies sealed in a
+// cookie that the next page removes. So it is in no address, no history and no log. A
+// reload does not repeat the act, and does not show the secret again.
+type flash struct {
+	User     string `json:"u"`
+	Hospital string `json:"h"`
+	Until    int64  `json:"t"` // Unix seconds
+	Path     string `json:"p"` // of the page that shows it
+	Done     string `json:"d,omitempty"`
+	Once     *once  `json:"o,omitempty"`
+	Kept     string `json:"k,omitempty"` // see adminPage
+	Ordered  string `json:"v,omitempty"` // verb of the command that the page shows; such a flash stays for its minute
+}
+
+// once is a secret that is shown once.
+type once struct {
+	Say   string // says what it opens
+	Value string
+	Curl  string // a command that uses it; "": there is none
+}
+
+// takeFlash puts the flash of the last act on a page, and removes it from the browser.
+func (d *adminRequest) takeFlash(out *adminPage) {
+	var f flash
+	if !d.Cookies.Open(d.r, flashCookie, &f) || f.Path != d.r.URL.EscapedPath() || f.Ordered != "" {
+		return
+	}
+	d.Cookies.Remove(d.w, flashCookie)
+	if d.isMine(&f) {
+		out.Done, out.Once, out.Kept = f.Done, f.Once, f.Kept
+	}
+}
+
+// isMine reports whether a flash is of the person and the hospital of the request, and not too
+// old.
+func (d *adminRequest) isMine(f *flash) bool {
+	return f.User == d.session.User && f.Hospital == d.session.Hospital && d.now().Before(time.Unix(f.Until, 0))
+}
+
+// leaveCommand leads to the page of a command that was just ordered.
+func (d *adminRequest) leaveCommand(path, verb string) { d.leaveFlash(path, flash{Ordered: verb}) }
+
+// orderedVerb returns the verb of the command whose page this is; "": it was not ordered within
+// the last minute.
+func (d *adminRequest) orderedVerb() string {
+	var f flash
+	if !d.Cookies.Open(d.r, flashCookie, &f) || f.Path != d.r.URL.EscapedPath() || !d.isMine(&f) {
+		return ""
+	}
+	return f.Ordered
+}
+
+// leaveNotice leads to a page that says once what was done. The key is that of a text.
+func (d *adminRequest) leaveNotice(path, key string, pairs ...any) {
+	d.leaveFlash(path, flash{Done: d.T(key, pairs...)})
+}
+
+// leaveSecret leads to a page that shows a secret, once.
+func (d *adminRequest) leaveSecret(path string, secret *once) {
+	d.leaveFlash(path, flash{Once: secret})
+}
+
+func (d *adminRequest) leaveFlash(path string, f flash) {
+	f.Path, _, _ = strings.Cut(path, "?")
+	f.User, f.Hospital, f.Until = d.session.User, d.session.Hospital, d.now().Add(flashFor).Unix()
+	d.Cookies.Set(d.w, flashCookie, f)
+	http.Redirect(d.w, d.r, path, http.StatusSeeOther)
+}
