@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"svc/internal/httpapi/access"
 )
 
 // CommandLine is the By of an act from an operator's command line.
@@ -56,22 +58,32 @@ func (record Record) NotDone(ctx context.Context, act Act, how string) error {
 }
 
 // Do records acts and does them together. If that fails, a second record of each recorded act says
-// so. Nothing was done if an act could not be recorded, or if the error is refused. Otherwise
-// nobody knows.
-func (record Record) Do(ctx context.Context, refused error, do func() error, acts ...Act) error {
+// so. Nothing was done if an act could not be recorded, or if the error is [access.ErrOvertaken].
+// Otherwise nobody knows.
+func (record Record) Do(ctx context.Context, do func() error, acts ...Act) error {
 	recorded, err := each(acts, func(act Act) error { return record(ctx, act) })
 	how := Failed
 	if err != nil {
 		err = fmt.Errorf("record the act: %w", err)
 	} else if err = do(); err == nil {
 		return nil
-	} else if !errors.Is(err, refused) {
+	} else if !errors.Is(err, access.ErrOvertaken) {
 		how = Unclear
 	}
 	if _, fault := each(recorded, func(act Act) error { return record.NotDone(ctx, act, how) }); fault != nil {
 		err = fmt.Errorf("%w; the record of this failure was not written: %w", err, fault)
 	}
 	return err
+}
+
+// Retry does a change again while another change overtakes it. The change looks up what it changes
+// each time, so it decides by the new state.
+func Retry(ctx context.Context, change func() error) error {
+	for {
+		if err := change(); !errors.Is(err, access.ErrOvertaken) || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 // atOnce bounds how many records are written at the same time. A person may have hundreds

@@ -84,7 +84,7 @@ func TestActsAreRecordedAtOnce(t *testing.T) {
 		}
 		ended := make(chan error, 1)
 		go func() {
-			ended <- record.Do(t.Context(), nil, func() error {
+			ended <- record.Do(t.Context(), func() error {
 				if done.Load() != 100 {
 					t.Errorf("done when %d acts were on record", done.Load())
 				}
@@ -117,7 +117,7 @@ func TestOneRecordFails(t *testing.T) {
 		got = append(got, act.Hospital+" "+act.Action)
 		return nil
 	})
-	err := record.Do(t.Context(), nil, func() error {
+	err := record.Do(t.Context(), func() error {
 		t.Error("it was done")
 		return nil
 	}, Act{Hospital: "north", Action: "a"}, Act{Hospital: "south", Action: "a"}, Act{Hospital: "west", Action: "a"})

@@ -2,19 +2,26 @@ package commands
 
 import (
 	"context"
+	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"svc/internal/admin/audit"
 	"svc/internal/admin/keys"
 	"svc/internal/admin/settings"
+	"svc/internal/analysis/spreadsheet"
 	"svc/internal/cli"
 	"svc/internal/httpapi/access"
 	"svc/internal/kafkacli"
+	"svc/internal/stream"
 )
 
 // HospitalsCommand is svc hospitals: it administers hospitals.
@@ -55,7 +62,7 @@ func createHospital(ctx context.Context, a *kafkacli.Command, h *access.Hospital
 		}
 		h.CreatedAt = a.Now().UTC().Truncate(time.Millisecond)
 		act := audit.Act{Hospital: h.ID, At: h.CreatedAt, By: audit.CommandLine, Action: "hospital.create", Subject: h.ID}
-		if err := ring.Audit.Do(ctx, access.ErrOvertaken, func() error { return s.PutHospital(ctx, seen, h) }, act); err != nil {
+		if err := ring.Audit.Do(ctx, func() error { return s.PutHospital(ctx, seen, h) }, act); err != nil {
 			return err
 		}
 		if a.JSON {
@@ -92,4 +99,257 @@ func listHospitals(ctx context.Context, a *kafkacli.Command) error {
 		}
 		return table.Flush()
 	})
+}
+
+const (
+	importAtOnce  = 100 // hospitals in one transaction
+	importWithin  = 15 * time.Minute
+	importKeys    = 200 // for one hospital
+	importMaxName = 100 // in characters, as in the API
+)
+
+// hospitalColumns are the columns of a file of hospitals.
+var hospitalColumns = []string{"id", "name", "timezone", "keys"}
+
+// hospitalImport is one run of svc hospitals import.
+type hospitalImport struct {
+	keyOptions
+	out *csv.Writer
+
+	made struct {
+		Hospitals int       `json:"hospitals"`
+		There     int       `json:"there"` // hospitals that existed before
+		Keys      []madeKey `json:"items"`
+	}
+}
+
+// madeKey is a new key. Its token is shown only here.
+type madeKey struct {
+	Hospital string `json:"hospitalId"`
+	Name     string `json:"name"`
+	ID       string `json:"id"`
+	Token    string `json:"key"`
+}
+
+// importedHospital is a line of the file.
+type importedHospital struct {
+	access.Hospital
+	keys []string // the names of its keys
+	line int
+}
+
+func importHospitalsCommand(w cli.Env) *cobra.Command {
+	o := &hospitalImport{keyOptions: keyOptions{Command: kafkacli.New(w, 0)}}
+	o.Within = importWithin
+	c := o.Cobra("import FILE", "make the hospitals of a file of CSV, and print their keys: this is the only time they are "+
+		"shown", func(ctx context.Context, args []string) error {
+		return o.run(ctx, args[0])
+	})
+	c.Long = `The file has the columns id, name, timezone and keys, named in its first line; keys
+are the names of the keys of a hospital, separated by semicolons, and may be left out.
+All of them have the scopes and limits of the flags. - is standard input.
+
+A file with a fault changes nothing. What there is already stays as it is and is not
+printed, so an import that broke off is begun again with the same file. The keys are
+printed as CSV: hospital, name, id, key.`
+	o.addFlags()
+	o.Check = o.faults
+	return c
+}
+
+func (o *hospitalImport) run(ctx context.Context, file string) error {
+	rows, faults, err := o.read(ctx, file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	err = o.refuse(faults)
+	if err == nil && o.scopes == "" && slices.ContainsFunc(rows, func(r importedHospital) bool { return len(r.keys) > 0 }) {
+		err = cli.Usage(errors.New("--scopes: must be given, because the file names keys"))
+	}
+	if err != nil {
+		return err
+	}
+	o.out = csv.NewWriter(o.Stdout)
+	return o.Connected(ctx, func(ctx context.Context, s *settings.Store, ring *keys.Ring) error {
+		if err := o.refuse(differences(s, rows)); err != nil {
+			return err
+		}
+		err := o.makeAll(ctx, s, ring, rows)
+		if o.JSON {
+			return errors.Join(err, cli.PrintJSON(o.Stdout, &o.made))
+		}
+		fmt.Fprintf(o.Stderr, "%d hospitals made, %d were there; %d keys made\n", o.made.Hospitals, o.made.There, len(o.made.Keys))
+		return err
+	})
+}
+
+// refuse prints the faults of a file, and returns an error if there are any.
+func (o *hospitalImport) refuse(faults []string) error {
+	if len(faults) == 0 {
+		return nil
+	}
+	for _, fault := range faults {
+		fmt.Fprintln(o.Stderr, fault)
+	}
+	return fmt.Errorf("nothing was imported: %d faults", len(faults))
+}
+
+// read reads the file, and returns the faults of its lines.
+func (o *hospitalImport) read(ctx context.Context, file string) (rows []importedHospital, faults []string, err error) {
+	text, err := cli.OpenInput(ctx, file)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer text.Close() //nolint:errcheck // it was only read
+	return readHospitals(text)
+}
+
+func readHospitals(in io.Reader) (rows []importedHospital, faults []string, err error) {
+	lines := map[string]int{}
+	err = spreadsheet.Read(in, hospitalColumns, hospitalColumns[:3], func(line int, field func(string) string) {
+		row := importedHospital{Hospital: access.Hospital{ID: field("id"), Name: field("name"), Zone: field("timezone")}, line: line}
+		fault := func(place, rule string) {
+			faults = append(faults, fmt.Sprintf("line %d: %s: %s", line, place, rule))
+		}
+		if (&access.Hospital{ID: row.ID, Zone: "UTC"}).Check() != nil {
+			fault("id", "must be lower-case letters, digits and hyphens, 64 at most, and no word that is reserved")
+		} else if before := lines[row.ID]; before > 0 {
+			fault("id", fmt.Sprintf("is that of line %d", before))
+		} else {
+			lines[row.ID] = line
+		}
+		if !isLabel(row.Name) {
+			fault("name", "must be 1 to 100 characters")
+		}
+		if (&access.Hospital{ID: "a", Zone: row.Zone}).Check() != nil {
+			fault("timezone", "must be an IANA name such as America/Chicago")
+		}
+		for name := range strings.SplitSeq(field("keys"), ";") {
+			switch name = strings.TrimSpace(name); {
+			case name == "":
+			case !isLabel(name):
+				fault("keys", "each must be 1 to 100 characters")
+			case slices.Contains(row.keys, name):
+				fault("keys", "a name is there twice")
+			default:
+				row.keys = append(row.keys, name)
+			}
+		}
+		if len(row.keys) > importKeys {
+			fault("keys", fmt.Sprintf("must be %d at most", importKeys))
+		}
+		rows = append(rows, row)
+	})
+	return rows, faults, err
+}
+
+// isLabel reports whether a text may be a name.
+func isLabel(text string) bool {
+	return strings.TrimSpace(text) != "" && utf8.RuneCountInString(text) <= importMaxName && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
+// differences reports the lines whose hospital exists with another name or time zone. The import
+// does not know which of the two is right.
+func differences(s *settings.Store, rows []importedHospital) (faults []string) {
+	for i := range rows {
+		known, exists := s.Register.Hospital(rows[i].ID)
+		if exists && known.Name != rows[i].Name {
+			faults = append(faults, fmt.Sprintf("line %d: name: the hospital is there with another name", rows[i].line))
+		}
+		if exists && known.Zone != rows[i].Zone {
+			faults = append(faults, fmt.Sprintf("line %d: timezone: the hospital is there with another time zone", rows[i].line))
+		}
+	}
+	return faults
+}
+
+// makeAll makes the hospitals and keys that do not exist yet, in transactions of importAtOnce
+// hospitals.
+func (o *hospitalImport) makeAll(ctx context.Context, s *settings.Store, ring *keys.Ring, rows []importedHospital) error {
+	if !o.JSON {
+		o.out.Write([]string{"hospital", "name", "id", "key"}) //nolint:errcheck // the flush of each transaction tells
+	}
+	for chunk := range slices.Chunk(rows, importAtOnce) {
+		if err := audit.Retry(ctx, func() error { return o.makeChunk(ctx, s, ring, chunk) }); err != nil {
+			return fmt.Errorf("from line %d on nothing was made: %w", chunk[0].line, err)
+		}
+	}
+	return nil
+}
+
+// makeChunk makes some hospitals with their keys in one transaction.
+func (o *hospitalImport) makeChunk(ctx context.Context, s *settings.Store, ring *keys.Ring, rows []importedHospital) error {
+	seen := s.Seen()
+	var hospitals []string // hospitals that change
+	var entries []stream.Entry
+	var acts []audit.Act
+	var made []madeKey
+	fresh := 0
+	for i := range rows {
+		row := &rows[i]
+		before := len(entries)
+		if _, exists := s.Register.Hospital(row.ID); !exists {
+			fresh++
+			h := row.Hospital
+			h.CreatedAt = o.Now().UTC().Truncate(time.Millisecond)
+			entry, err := settings.HospitalEntry(&h)
+			if err != nil {
+				return err
+			}
+			entries = append(entries, entry)
+			acts = append(acts, audit.Act{Hospital: h.ID, At: h.CreatedAt, By: audit.CommandLine, Action: "hospital.create", Subject: h.ID})
+		}
+		for _, name := range o.missing(s, row) {
+			key, token := access.Mint(o.template(row.ID, name), o.Now())
+			entry, err := settings.KeyEntry(&key)
+			if err != nil {
+				return err
+			}
+			entries = append(entries, entry)
+			acts = append(acts, audit.Act{
+				Hospital: row.ID, At: o.Now(), By: audit.CommandLine, Action: keys.ActMint,
+				Subject: key.ID, After: keys.Version(&key),
+			})
+			made = append(made, madeKey{row.ID, name, key.ID, token})
+		}
+		if len(entries) > before {
+			hospitals = append(hospitals, row.ID)
+		}
+	}
+	if len(entries) > 0 {
+		err := ring.Audit.Do(ctx, func() error { return s.WriteAll(ctx, hospitals, seen, entries...) }, acts...)
+		if err != nil {
+			return err
+		}
+	}
+	o.made.Hospitals += fresh
+	o.made.There += len(rows) - fresh
+	o.made.Keys = append(o.made.Keys, made...)
+	return o.print(made)
+}
+
+// missing returns the names of keys for which a hospital has no valid key.
+func (o *hospitalImport) missing(s *settings.Store, row *importedHospital) (names []string) {
+	known := s.Register.Keys(row.ID)
+	for _, name := range row.keys {
+		if !slices.ContainsFunc(known, func(k access.Key) bool { return k.Name == name && k.Valid(o.Now()) }) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// print prints keys as soon as they are valid.
+func (o *hospitalImport) print(made []madeKey) error {
+	if o.JSON {
+		return nil
+	}
+	for _, k := range made {
+		o.out.Write([]string{k.Hospital, spreadsheet.Escape(k.Name), k.ID, k.Token}) //nolint:errcheck // the flush tells
+	}
+	o.out.Flush()
+	if err := o.out.Error(); err != nil {
+		return fmt.Errorf("keys were made and could not be printed, svc keys list and rotate help: %w", err)
+	}
+	return nil
 }

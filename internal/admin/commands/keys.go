@@ -178,22 +178,23 @@ func revokeKeyCommand(w cli.Env) *cobra.Command {
 func rotateKeyCommand(w cli.Env) *cobra.Command {
 	a := kafkacli.New(w, 0)
 	overlap := ""
-	c := a.Cobra("rotate KEY", "make a key like another, which ends after an overlap, and print it", func(ctx context.Context, args []string) error {
-		return a.Connected(ctx, func(ctx context.Context, s *settings.Store, ring *keys.Ring) error {
-			seen := ring.Seen()
-			old, err := keyOf(s, args[0])
-			if err != nil {
-				return err
-			}
-			key, token, err := ring.Rotate(ctx, audit.CommandLine, seen, old, keys.Overlaps[overlap])
-			if errors.Is(err, keys.ErrEnded) {
-				return fmt.Errorf("key %s is not valid any more; mint a new one", old.ID)
-			} else if err != nil {
-				return err
-			}
-			return printToken(a, &key, token)
+	c := a.Cobra("rotate KEY", "make a key like another, which ends after an overlap, and print it",
+		func(ctx context.Context, args []string) error {
+			return a.Connected(ctx, func(ctx context.Context, s *settings.Store, ring *keys.Ring) error {
+				seen := ring.Seen()
+				old, err := keyOf(s, args[0])
+				if err != nil {
+					return err
+				}
+				key, token, err := ring.Rotate(ctx, audit.CommandLine, seen, old, keys.Overlaps[overlap])
+				if errors.Is(err, keys.ErrEnded) {
+					return fmt.Errorf("key %s is not valid any more; mint a new one", old.ID)
+				} else if err != nil {
+					return err
+				}
+				return printToken(a, &key, token)
+			})
 		})
-	})
 	cli.OneOf(c, &overlap, "overlap", "24h", "how long the old key stays valid: 0, 1h, 24h or 7d", "0", "1h", "24h", "7d")
 	return c
 }

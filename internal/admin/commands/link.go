@@ -53,7 +53,8 @@ func linkCommand(w cli.Env) *cobra.Command {
 	f := c.Flags()
 	f.StringVar(&o.hospital, "hospital", "", "`id` of the hospital whose pages it opens")
 	f.StringVar(&o.label, "label", "", "what to call the person in lists and records (default: the role)")
-	cli.OneOf(c, &o.role, "role", string(users.Viewer), "what the person may do: viewer, charge or admin", string(users.Viewer), string(users.Charge), string(users.Admin))
+	cli.OneOf(c, &o.role, "role", string(users.Viewer), "what the person may do: viewer, charge or admin",
+		string(users.Viewer), string(users.Charge), string(users.Admin))
 	f.DurationVar(&o.ttl, "ttl", 15*time.Minute, "how `long` the link may be used, 1m to 24h") //nolint:mnd // of the documentation
 	cli.Require(f, "hospital")
 	o.Check = o.faults
@@ -88,12 +89,14 @@ func (o *linkOptions) make(ctx context.Context, s *settings.Store, ring *keys.Ri
 		base = running.BaseURL
 	}
 	row := linkRow{
-		URL: base + signin.LinkPath + token, Hospital: link.Hospital, User: link.User, Label: link.Label, Role: string(link.Role), ExpiresAt: cli.Stamp(link.ExpiresAt),
+		URL: base + signin.LinkPath + token, Hospital: link.Hospital, User: link.User, Label: link.Label,
+		Role: string(link.Role), ExpiresAt: cli.Stamp(link.ExpiresAt),
 	}
 	if o.JSON {
 		return cli.PrintJSON(o.Stdout, row)
 	}
-	fmt.Fprintf(o.Stderr, "signs in %s once, as %s of %s, until %s; this is the only time it is shown\n", row.User, row.Role, row.Hospital, row.ExpiresAt)
+	fmt.Fprintf(o.Stderr, "signs in %s once, as %s of %s, until %s; this is the only time it is shown\n", row.User,
+		row.Role, row.Hospital, row.ExpiresAt)
 	if base == "" {
 		fmt.Fprintln(o.Stderr, "Put the address of the service before it, or name it by --public-url.")
 	}

@@ -45,18 +45,19 @@ func SecretsCommand(w cli.Env) *cobra.Command {
 // The data stays the same, and so do the pseudonyms.
 func rewrapCommand(w cli.Env) *cobra.Command {
 	a := kafkacli.New(w, config.NeedPseudonyms)
-	return a.Cobra("rewrap", "make a new pseudonym key that of the installation; pseudonyms stay as they are", func(ctx context.Context, _ []string) error {
-		ring, err := a.Config.PseudonymRing()
-		if err != nil {
-			return err
-		}
-		return a.Connected(ctx, func(ctx context.Context, s *settings.Store, _ *keys.Ring) error {
-			if err = s.Rewrap(ctx, ring, a.Now()); err != nil {
+	return a.Cobra("rewrap", "make a new pseudonym key that of the installation; pseudonyms stay as they are",
+		func(ctx context.Context, _ []string) error {
+			ring, err := a.Config.PseudonymRing()
+			if err != nil {
 				return err
 			}
-			return a.Printf("the pseudonym key of the installation is %s; pseudonyms are as they were\n", ring.Fingerprint())
+			return a.Connected(ctx, func(ctx context.Context, s *settings.Store, _ *keys.Ring) error {
+				if err = s.Rewrap(ctx, ring, a.Now()); err != nil {
+					return err
+				}
+				return a.Printf("the pseudonym key of the installation is %s; pseudonyms are as they were\n", ring.Fingerprint())
+			})
 		})
-	})
 }
 
 var errSealedOtherwise = errors.New("not everything is sealed with the newest key")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"svc/internal/admin/audit"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
@@ -45,7 +46,10 @@ const (
 )
 
 func writes() []contract.Route[*server] {
-	ifMatch := contract.Parameter{Name: "If-Match", In: "header", Example: "*", About: "The entity tag that the key had when it was read: if it has changed since, nothing is done."}
+	ifMatch := contract.Parameter{
+		Name: "If-Match", In: "header", Example: "*",
+		About: "The entity tag that the key had when it was read: if it has changed since, nothing is done.",
+	}
 	id := contract.Parameter{Name: "id", In: "path", Example: "key_0123456789abcdef", About: "Of the key."}
 	return []contract.Route[*server]{
 		{Operation: contract.Operation{
@@ -186,7 +190,10 @@ func (s *server) mint(w http.ResponseWriter, r *http.Request) {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid, Details: broken})
 		return
 	case in.ExpiresAt != nil && !template.ExpiresAt.After(s.Shell.Now()):
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unprocessable, Message: "The key would have expired already.", Details: []httpapi.Detail{{Path: "expiresAt", Rule: "future"}}})
+		httpapi.Fail(w, r, httpapi.Problem{
+			Kind: httpapi.Unprocessable, Message: "The key would have expired already.",
+			Details: []httpapi.Detail{{Path: "expiresAt", Rule: "future"}},
+		})
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), within)
@@ -279,18 +286,14 @@ func (s *server) revoke(w http.ResponseWriter, r *http.Request) {
 func (s *server) change(w http.ResponseWriter, r *http.Request, do func(ctx context.Context, by string, seen int64, key access.Key) error) {
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
-	for {
+	s.failed(w, r, audit.Retry(ctx, func() error {
 		seen := s.Ring.Seen()
 		key, ok := s.find(w, r)
 		if !ok || !httpapi.MatchVersion(w, r, Version(&key)) {
-			return
+			return nil
 		}
-		err := do(ctx, httpapi.Caller(r.Context()).ID, seen, key)
-		if !errors.Is(err, access.ErrOvertaken) || ctx.Err() != nil {
-			s.failed(w, r, err)
-			return
-		}
-	}
+		return do(ctx, httpapi.Caller(r.Context()).ID, seen, key)
+	}))
 }
 
 // find returns the key in the path, which must belong to the caller's hospital; false: it has

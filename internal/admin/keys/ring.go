@@ -114,7 +114,7 @@ func (r *Ring) act(by, action, before string, key *access.Key) audit.Act {
 
 // do records acts and writes the keys that they change.
 func (r *Ring) do(ctx context.Context, seen int64, keys []*access.Key, acts ...audit.Act) error {
-	return r.Audit.Do(ctx, access.ErrOvertaken, func() error { return r.Put(ctx, seen, keys...) }, acts...)
+	return r.Audit.Do(ctx, func() error { return r.Put(ctx, seen, keys...) }, acts...)
 }
 
 func cut(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

@@ -2,7 +2,6 @@ package layout
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"svc/internal/admin/audit"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
@@ -47,7 +47,8 @@ func writes() []contract.Route[*server] {
 		Summary: "Draw the unit",
 		About:   "Rooms that the layout does not name follow below it. Rooms and landmarks may not overlap.",
 		Parameters: []contract.Parameter{
-			{Name: "If-Match", In: "header", Example: "*", About: "The entity tag that the layout had when it was read: if it has changed since, nothing is done."},
+			{Name: "If-Match", In: "header", Example: "*", About: "The entity tag that the layout had when it was read: if it has " +
+				"changed since, nothing is done."},
 		},
 		Bodies: []contract.Body{{Type: "application/json", Shape: layoutShape{}, Limit: maxBody, Examples: []contract.Example{
 			{Name: "Two rooms and a desk", Text: `{"columns":4,"rows":2,"rooms":[{"roomId":1,"x":1,"y":1},{"roomId":2,"x":2,"y":1,"w":2}],"landmarks":[{"label":"Nurses' station","x":1,"y":2,"w":4}]}`},
@@ -177,23 +178,22 @@ func (s *server) set(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
-	for {
+	err := audit.Retry(ctx, func() error {
 		seen, before := s.Office.Seen(), int64(0)
 		if old := s.Office.Register.Layout(caller.Hospital); old != nil {
 			before = old.Version
 		}
 		if !httpapi.MatchVersion(w, r, versionText(before)) {
-			return
+			return nil
 		}
 		err := s.Office.set(ctx, caller.ID, seen, before, l)
-		switch {
-		case err == nil:
+		if err == nil {
 			httpapi.OKVersion(w, r, versionText(l.Version), rowOf(l))
-			return
-		case !errors.Is(err, access.ErrOvertaken) || ctx.Err() != nil:
-			s.Shell.Log.WarnContext(r.Context(), "layout not written", "error", err)
-			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
-			return
 		}
+		return err
+	})
+	if err != nil {
+		s.Shell.Log.WarnContext(r.Context(), "layout not written", "error", err)
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
 	}
 }

@@ -32,7 +32,8 @@ func (e otherKey) Error() string { return string(e) }
 type otherRelease string
 
 func (e otherRelease) Error() string {
-	return "the " + string(e) + " of the installation was written by another release, in a form that this one does not read: start that release, or begin with empty topics"
+	return "the " + string(e) + " of the installation was written by another release, in a form that this one does not read: " +
+		"start that release, or begin with empty topics"
 }
 
 func differs(format string, args ...any) error { return otherKey(fmt.Sprintf(format, args...)) }

@@ -190,7 +190,8 @@ func (k *KeyCheck) check(ctx context.Context) error {
 		case !is:
 			faults = append(faults, k.claim(ctx, id, ring))
 		case !ring.Use(fingerprintOf(known)):
-			faults = append(faults, differs("the %s (%s) is not that of the installation (%s)", installedNames[id], ring.Fingerprint(), fingerprintOf(known)))
+			faults = append(faults, differs("the %s (%s) is not that of the installation (%s)", installedNames[id],
+				ring.Fingerprint(), fingerprintOf(known)))
 		}
 	}
 	return errors.Join(faults...)

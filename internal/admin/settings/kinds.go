@@ -4,7 +4,12 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
 
+	"svc/internal/admin/audit"
 	"svc/internal/admin/layout"
 	"svc/internal/admin/users"
 	"svc/internal/admin/walls"
@@ -123,4 +128,53 @@ func KeyEntry(key *access.Key) (stream.Entry, error) {
 // HospitalEntry returns the record of a hospital in the settings.
 func HospitalEntry(h *access.Hospital) (stream.Entry, error) {
 	return entryOf(h.ID, kindHospital, h.ID, administration.HospitalCodec, h)
+}
+
+// PutUsers writes changes of users and links, all or none.
+func (s *Store) PutUsers(ctx context.Context, seen int64, c users.Changes) error {
+	var entries []stream.Entry
+	hospitals := map[string]bool{}
+	for _, u := range c.Users {
+		entry, err := entryOf(u.Hospital, kindUser, u.ID, administration.UserCodec, u)
+		if err != nil {
+			return err
+		}
+		entries, hospitals[u.Hospital] = append(entries, entry), true
+	}
+	for _, l := range c.Links {
+		entry, err := entryOf(l.Hospital, kindLink, l.ID(), administration.LinkCodec, l)
+		if err != nil {
+			return err
+		}
+		entries, hospitals[l.Hospital] = append(entries, entry), true
+	}
+	for _, u := range c.DropUsers {
+		entries, hospitals[u.Hospital] = append(entries, removed(u.Hospital, kindUser, u.ID)), true
+	}
+	for _, l := range c.DropLinks {
+		entries, hospitals[l.Hospital] = append(entries, removed(l.Hospital, kindLink, l.ID())), true
+	}
+	return s.WriteAll(ctx, slices.Sorted(maps.Keys(hospitals)), seen, entries...)
+}
+
+// Office returns the administration of users and links. Each change is recorded as an act.
+func (s *Store) Office(record audit.Record, now func() time.Time) *users.Office {
+	return &users.Office{Register: s.Users, Seen: s.Seen, Put: s.PutUsers, Audit: record, Now: now}
+}
+
+// PutWall writes or removes a wall. No other writer changes a wall, so the write is
+// unconditional.
+func (s *Store) PutWall(ctx context.Context, w *walls.Wall, drop bool) error {
+	if drop {
+		return s.write(ctx, w.Hospital, math.MaxInt64, removed(w.Hospital, kindWall, w.ID))
+	}
+	return put(ctx, s, math.MaxInt64, w.Hospital, kindWall, w.ID, administration.WallCodec, w)
+}
+
+// layoutID is the id of the only layout of a hospital.
+const layoutID = "unit"
+
+// PutLayout writes the layout of a hospital. The error may be [access.ErrOvertaken].
+func (s *Store) PutLayout(ctx context.Context, seen int64, l *layout.Layout) error {
+	return put(ctx, s, seen, l.Hospital, kindLayout, layoutID, administration.LayoutCodec, l)
 }

@@ -140,7 +140,7 @@ func (s *Store) Reseal(ctx context.Context, lost bool, record audit.Record, now 
 		case SealedOlder:
 		}
 		act := audit.Act{Hospital: r.Hospital, At: now(), By: audit.CommandLine, Action: r.kind + ".reseal", Subject: r.ID}
-		if err = record.Do(ctx, access.ErrOvertaken, func() error { return s.putAgain(ctx, r) }, act); err != nil {
+		if err = record.Do(ctx, func() error { return s.putAgain(ctx, r) }, act); err != nil {
 			return n, err
 		}
 		n.Done++

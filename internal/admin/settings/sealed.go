@@ -46,7 +46,8 @@ func sealWebhook(seals *seal.Keyring, w *outbound.Webhook) (*administration.Webh
 // secret has no value. The error names secrets that do not open.
 func openWebhook(seals *seal.Keyring, kept *administration.Webhook) (*outbound.Webhook, error) {
 	w := &outbound.Webhook{
-		ID: kept.ID, Hospital: kept.Hospital, URL: kept.URL, Events: kept.Events, Rooms: kept.Rooms, Enabled: kept.Enabled, RatePerSecond: kept.RatePerSecond,
+		ID: kept.ID, Hospital: kept.Hospital, URL: kept.URL, Events: kept.Events, Rooms: kept.Rooms, Enabled: kept.Enabled,
+		RatePerSecond:  kept.RatePerSecond,
 		TimeoutSeconds: kept.TimeoutSeconds, ReaderKeys: kept.ReaderKeys, Version: kept.Version, CreatedAt: kept.CreatedAt,
 	}
 	var fault error
@@ -86,8 +87,9 @@ func sealRecipient(seals *seal.Keyring, p *outbound.Recipient) (*administration.
 // openRecipient decodes the record of a recipient, as [openWebhook] does.
 func openRecipient(seals *seal.Keyring, kept *administration.AlertRecipient) (*outbound.Recipient, error) {
 	p := &outbound.Recipient{
-		ID: kept.ID, Hospital: kept.Hospital, Label: kept.Label, WebhookID: kept.WebhookID, EmailShown: kept.EmailShown, PhoneShown: kept.PhoneShown,
-		Version: kept.Version, CreatedAt: kept.CreatedAt,
+		ID: kept.ID, Hospital: kept.Hospital, Label: kept.Label, WebhookID: kept.WebhookID, EmailShown: kept.EmailShown,
+		PhoneShown: kept.PhoneShown,
+		Version:    kept.Version, CreatedAt: kept.CreatedAt,
 	}
 	if seals == nil {
 		return p, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"svc/internal/admin/audit"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
@@ -49,22 +50,27 @@ func writes() []contract.Route[*server] {
 		About:   "What is not given stays. The end of sessions, a disabled user and another role count everywhere within a second.",
 		Parameters: []contract.Parameter{
 			{Name: "id", In: "path", Example: "usr_0123456789abcdef", About: "Of the user."},
-			{Name: "If-Match", In: "header", Example: "*", About: "The entity tag that the user had when it was read: if it has changed since, nothing is done."},
+			{Name: "If-Match", In: "header", Example: "*", About: "The entity tag that the user had when it was read: if it has " +
+				"changed since, nothing is done."},
 		},
 		Bodies: []contract.Body{{Type: "application/json", Shape: changeShape{}, Limit: maxBody, Examples: []contract.Example{
 			{Name: "Sign a person out everywhere", Text: `{"endSessions":true}`},
 			{Name: "Lock a person out", Text: `{"disabled":true}`},
 		}}},
 		Data: userRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
-	}, Serve: (*server).change}, {Operation: inviteOperation, Serve: (*server).invite}, {Operation: withdrawOperation, Serve: (*server).withdraw}}
+	}, Serve: (*server).change}, {Operation: inviteOperation, Serve: (*server).invite}, {
+		Operation: withdrawOperation,
+		Serve:     (*server).withdraw,
+	}}
 }
 
 func reads() []contract.Route[*server] {
 	return []contract.Route[*server]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/admin/users", Scope: access.Admin, ID: "listUsers", Group: "Administration",
 		Summary: "Who may see the pages of the hospital",
-		About:   "Those that an identity provider has signed in, those of links, and the invitations that nobody has used yet. A user of a link ends with the longest session of its role, and is removed a day later.",
-		Data:    userList{},
+		About: "Those that an identity provider has signed in, those of links, and the invitations that nobody has used yet. A " +
+			"user of a link ends with the longest session of its role, and is removed a day later.",
+		Data: userList{},
 	}, Serve: (*server).list}}
 }
 
@@ -141,28 +147,32 @@ func (s *server) change(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
-	for {
+	err := audit.Retry(ctx, func() error {
 		seen := s.Office.Seen()
 		user, ok := s.find(w, r)
 		if !ok {
-			return
+			return nil
 		}
 		changed, err := s.Office.Change(ctx, httpapi.Caller(r.Context()).ID, seen, user, c)
-		switch {
-		case err == nil:
+		if err == nil {
 			httpapi.OKVersion(w, r, strconv.FormatInt(changed.Version, 10), rowOf(&changed))
-			return
-		case errors.Is(err, ErrRole):
-			httpapi.Fail(w, r, httpapi.Problem{
-				Kind: httpapi.Unprocessable, Message: "The identity provider decides about the role of this user.", Details: []httpapi.Detail{{Path: "role", Rule: "provider"}},
-			})
-			return
-		case !errors.Is(err, access.ErrOvertaken) || ctx.Err() != nil:
-			s.Shell.Log.WarnContext(r.Context(), "user not written", "error", err)
-			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
-			return
 		}
+		return err
+	})
+	if errors.Is(err, ErrRole) {
+		httpapi.Fail(w, r, httpapi.Problem{
+			Kind: httpapi.Unprocessable, Message: "The identity provider decides about the role of this user.",
+			Details: []httpapi.Detail{{Path: "role", Rule: "provider"}},
+		})
+	} else if err != nil {
+		s.failed(w, r, "user not written", err)
 	}
+}
+
+// failed answers that a change could not be written.
+func (s *server) failed(w http.ResponseWriter, r *http.Request, what string, err error) {
+	s.Shell.Log.WarnContext(r.Context(), what, "error", err)
+	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
 }
 
 // find returns the user in the path; false: it has answered. The user must be of the caller's

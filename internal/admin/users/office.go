@@ -95,31 +95,29 @@ func (o *Office) FindLink(token string) (Link, bool) { return o.Register.Link(to
 // UseLink signs in the person of a link. If several people use it at once, at any instances,
 // one succeeds: the change is written only if nothing came before it in the log. The errors
 // are [ErrNoLink] and the errors of Put.
-func (o *Office) UseLink(ctx context.Context, token string) (User, error) {
-	for {
+func (o *Office) UseLink(ctx context.Context, token string) (u User, err error) {
+	err = audit.Retry(ctx, func() error {
 		seen, now := o.Seen(), cut(o.Now())
 		l, known := o.Register.Link(token)
 		if !known {
-			return User{}, ErrNoLink
+			return ErrNoLink
 		}
 		act := audit.Act{Hospital: l.Hospital, At: now, By: l.User, Action: ActBegin, Subject: l.User, Before: l.ID()[:16]}
 		if !l.Valid(now) {
 			act.Action = ActRefuse
-			return User{}, errors.Join(ErrNoLink, o.record(ctx, act))
+			return errors.Join(ErrNoLink, o.record(ctx, act))
 		}
 		l.UsedAt = now
-		u := User{
+		u = User{
 			ID: l.User, Hospital: l.Hospital, Label: l.Label, Role: l.Role, CreatedAt: now, SignedInAt: now,
 			Until: now.Add(l.Role.Limit().Absolute), Version: 1,
 		}
-		err := o.do(ctx, seen, Changes{Users: []*User{&u}, Links: []*Link{&l}}, act)
-		if err == nil {
-			return u, nil
-		}
-		if !errors.Is(err, access.ErrOvertaken) || ctx.Err() != nil {
-			return User{}, err
-		}
+		return o.do(ctx, seen, Changes{Users: []*User{&u}, Links: []*Link{&l}}, act)
+	})
+	if err != nil {
+		return User{}, err
 	}
+	return u, nil
 }
 
 // SignOut puts on record that somebody signed out.
@@ -137,5 +135,5 @@ func (o *Office) record(ctx context.Context, act audit.Act) error {
 
 // do records acts and writes what they change.
 func (o *Office) do(ctx context.Context, seen int64, c Changes, acts ...audit.Act) error {
-	return o.Audit.Do(ctx, access.ErrOvertaken, func() error { return o.Put(ctx, seen, c) }, acts...)
+	return o.Audit.Do(ctx, func() error { return o.Put(ctx, seen, c) }, acts...)
 }

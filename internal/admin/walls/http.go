@@ -47,7 +47,8 @@ func writes() []contract.Route[*server] {
 	return []contract.Route[*server]{
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/walls", Scope: access.Admin, ID: "makeWall", Group: group,
-			Summary: "Sign in a screen that shows the board", About: "The link is in the answer and nowhere else: it is not kept. Whoever opens it sees the board of the hospital, and nothing else, until the wall is revoked.",
+			Summary: "Sign in a screen that shows the board", About: "The link is in the answer and nowhere else: it is not kept. " +
+				"Whoever opens it sees the board of the hospital, and nothing else, until the wall is revoked.",
 			Bodies: []contract.Body{{Type: "application/json", Shape: makeShape{}, Limit: maxBody, Examples: []contract.Example{
 				{Name: "A screen at a desk", Text: `{"label":"nurses' station"}`},
 			}}},

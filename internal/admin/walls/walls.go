@@ -127,7 +127,7 @@ func (o *Office) Revoke(ctx context.Context, by string, w Wall) error {
 
 func (o *Office) do(ctx context.Context, w *Wall, drop bool, act audit.Act) error {
 	act.Hospital, act.At, act.Subject = w.Hospital, o.Now(), w.ID
-	return o.Audit.Do(ctx, access.ErrOvertaken, func() error { return o.Put(ctx, w, drop) }, act)
+	return o.Audit.Do(ctx, func() error { return o.Put(ctx, w, drop) }, act)
 }
 
 func version(w *Wall) string { return hex.EncodeToString(w.Hash[:8]) }

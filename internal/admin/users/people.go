@@ -10,8 +10,47 @@ import (
 	"strconv"
 
 	"svc/internal/admin/audit"
-	"svc/internal/httpapi/access"
 )
+
+// ActChange is the action of a change of a user in the audit log.
+const ActChange = "user.change"
+
+// ErrRole says that the identity provider decides about the role of a user.
+var ErrRole = errors.New("the identity provider decides about the role")
+
+// Change is what an administrator changes of a user; nil: it stays.
+type Change struct {
+	Label       *string
+	Role        *Role
+	Disabled    *bool
+	EndSessions bool
+}
+
+// Change changes a user. The caller has called Seen before it looked the user up.
+func (o *Office) Change(ctx context.Context, by string, seen int64, u User, c Change) (User, error) {
+	before := u.Version
+	if c.Role != nil && *c.Role != u.Role {
+		if u.Subject != nil {
+			return u, ErrRole
+		}
+		u.Role = *c.Role
+	}
+	if c.Label != nil {
+		u.Label = *c.Label
+	}
+	if c.EndSessions || c.Disabled != nil && *c.Disabled && !u.Disabled {
+		u.Epoch++
+	}
+	if c.Disabled != nil {
+		u.Disabled = *c.Disabled
+	}
+	u.Version++
+	act := audit.Act{
+		Hospital: u.Hospital, At: cut(o.Now()), By: by, Action: ActChange, Subject: u.ID,
+		Before: strconv.FormatInt(before, 10), After: strconv.FormatInt(u.Version, 10),
+	}
+	return u, o.do(ctx, seen, Changes{Users: []*User{&u}}, act)
+}
 
 // ErrNoAccess says that a person may see no hospital.
 var ErrNoAccess = errors.New("the person may see no hospital")
@@ -23,19 +62,22 @@ const ActDrop = "user.drop"
 // Subjects are keyed hashes of the person's identity; the first is made with the newest key.
 // It returns the person's users, ordered by hospital, without those that an administrator
 // has disabled; [ErrNoAccess] if there is none.
-func (o *Office) SignIn(ctx context.Context, subjects [][]byte, label string, roles map[string]Role) ([]User, error) {
-	for {
+func (o *Office) SignIn(ctx context.Context, subjects [][]byte, label string, roles map[string]Role) (may []User, err error) {
+	err = audit.Retry(ctx, func() error {
 		seen, now := o.Seen(), cut(o.Now())
 		id := o.idOf(subjects)
 		var c Changes
 		var acts []audit.Act
-		var may []User
+		may = nil
 		before := map[string]User{}
 		for _, u := range o.Register.Hospitals(id) {
 			before[u.Hospital] = u
 			if _, still := roles[u.Hospital]; !still {
 				c.DropUsers = append(c.DropUsers, &u)
-				acts = append(acts, audit.Act{Hospital: u.Hospital, At: now, By: id, Action: ActDrop, Subject: id, Before: strconv.FormatInt(u.Version, 10)})
+				acts = append(acts, audit.Act{
+					Hospital: u.Hospital, At: now, By: id, Action: ActDrop, Subject: id,
+					Before: strconv.FormatInt(u.Version, 10),
+				})
 			}
 		}
 		for _, hospital := range slices.Sorted(maps.Keys(roles)) {
@@ -61,16 +103,18 @@ func (o *Office) SignIn(ctx context.Context, subjects [][]byte, label string, ro
 			}
 			may = append(may, u)
 		}
-		err := o.all(ctx, seen, c, acts)
-		switch {
-		case err == nil && len(may) == 0:
-			return nil, ErrNoAccess
-		case err == nil:
-			return may, nil
-		case !errors.Is(err, access.ErrOvertaken) || ctx.Err() != nil:
-			return nil, err
+		if len(c.Users)+len(c.DropUsers) == 0 {
+			return nil
 		}
+		return o.do(ctx, seen, c, acts...)
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(may) == 0:
+		return nil, ErrNoAccess
 	}
+	return may, nil
 }
 
 // idOf returns the id of the person who has one of the hashes. If nobody has one, it derives an
@@ -102,12 +146,4 @@ func (r *Register) bySubject(subjects [][]byte) (id string, known bool) {
 		}
 	}
 	return "", false
-}
-
-// all records the acts and writes their changes, if there are any.
-func (o *Office) all(ctx context.Context, seen int64, c Changes, acts []audit.Act) error {
-	if len(c.Users)+len(c.DropUsers) == 0 {
-		return nil
-	}
-	return o.do(ctx, seen, c, acts...)
 }

@@ -1,13 +1,16 @@
 package users
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"svc/internal/admin/audit"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
@@ -29,7 +32,8 @@ func Lifetimes() []string { return []string{"15m", "1h", "24h"} }
 var inviteOperation = contract.Operation{
 	Method: http.MethodPost, Path: "/api/admin/users", Scope: access.Admin, ID: "inviteUser", Group: "Administration",
 	Summary: "Invite a person by a link that signs in once",
-	About:   "The link is in the answer and nowhere else: it is not kept. Whoever opens it first is signed in, and is a user of the hospital from then on, until the longest session of the role ends.",
+	About: "The link is in the answer and nowhere else: it is not kept. Whoever opens it first is signed in, and is a user of " +
+		"the hospital from then on, until the longest session of the role ends.",
 	Bodies: []contract.Body{{Type: "application/json", Shape: inviteShape{}, Limit: maxBody, Examples: []contract.Example{
 		{Name: "A charge nurse", Text: `{"label":"night desk","role":"charge","ttl":"1h"}`},
 	}}},
@@ -73,8 +77,7 @@ func (s *server) invite(w http.ResponseWriter, r *http.Request) {
 			Details: []httpapi.Detail{{Path: "", Rule: "maxLinks:" + strconv.Itoa(MostLinks)}},
 		})
 	case err != nil:
-		s.Shell.Log.WarnContext(r.Context(), "link not written", "error", err)
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
+		s.failed(w, r, "link not written", err)
 	default:
 		httpapi.OK(w, r, invitedUser{link.User, link.Label, string(link.Role), httpapi.Time(link.ExpiresAt), s.URL(token)})
 	}
@@ -93,4 +96,71 @@ func (o *Office) Invite(ctx context.Context, by, hospital, label string, role Ro
 		return Link{}, "", ErrTooMany
 	}
 	return o.MakeLink(ctx, by, hospital, label, role, ttl)
+}
+
+// ActWithdraw is the action in the audit log when an administrator withdraws a link.
+const ActWithdraw = "link.withdraw"
+
+// Invitations returns the links of a hospital that may still be used, oldest first.
+func (o *Office) Invitations(hospital string) []Link {
+	now := o.Now()
+	all := slices.DeleteFunc(o.Register.Links(hospital), func(l Link) bool { return !l.Valid(now) })
+	slices.SortFunc(all, func(a, b Link) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.User, b.User)) })
+	return all
+}
+
+// Withdraw ends the link of a person whom somebody has invited, and returns it. If somebody uses
+// the link at once, one of the two succeeds. The errors are [ErrNoLink] and the errors of Put.
+func (o *Office) Withdraw(ctx context.Context, by, hospital, user string) (link Link, err error) {
+	err = audit.Retry(ctx, func() error {
+		seen, now := o.Seen(), cut(o.Now())
+		all := o.Invitations(hospital)
+		i := slices.IndexFunc(all, func(l Link) bool { return l.User == user })
+		if i < 0 {
+			return ErrNoLink
+		}
+		link = all[i]
+		// The link stays on record as an ended one, so it still counts for [MostLinks].
+		ended := link
+		ended.ExpiresAt = now
+		act := audit.Act{Hospital: hospital, At: now, By: by, Action: ActWithdraw, Subject: user, Before: ended.ID()[:16]}
+		return o.do(ctx, seen, Changes{Links: []*Link{&ended}}, act)
+	})
+	return link, err
+}
+
+var withdrawOperation = contract.Operation{
+	Method: http.MethodDelete, Path: "/api/admin/users/invitations/{id}", Scope: access.Admin, ID: "withdrawInvitation",
+	Group:   "Administration",
+	Summary: "Withdraw an invitation that nobody has used", About: "Its link signs nobody in any more, everywhere within a " +
+		"second. An invitation that was used or has expired is not found.",
+	Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "usr_0123456789abcdef", About: "Of the person who is invited."}},
+	Data:       invitationRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
+}
+
+type invitationRow struct {
+	ID        string       `json:"id"` // of the user, once the link is used
+	Label     string       `json:"label"`
+	Role      string       `json:"role"` // viewer, charge or admin
+	CreatedAt httpapi.Time `json:"createdAt"`
+	ExpiresAt httpapi.Time `json:"expiresAt"`
+}
+
+func newInvitationRow(l *Link) invitationRow {
+	return invitationRow{l.User, l.Label, string(l.Role), httpapi.Time(l.CreatedAt), httpapi.Time(l.ExpiresAt)}
+}
+
+func (s *server) withdraw(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), within)
+	defer cancel()
+	caller := httpapi.Caller(r.Context())
+	link, err := s.Office.Withdraw(ctx, caller.ID, caller.Hospital, httpapi.PathValue(r, "id"))
+	switch {
+	case errors.Is(err, ErrNoLink):
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+	case err != nil:
+		s.failed(w, r, "link not written", err)
+	default:
+		httpapi.OK(w, r, newInvitationRow(&link))
+	}
 }
