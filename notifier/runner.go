@@ -1,6 +1,7 @@
 package notifier
 
 import (
+	"math/rand/v2"
 	"time"
 
 	"svc/internal/outbound"
@@ -196,7 +197,7 @@ func (r *runner) ended(w *waiting, began time.Time, result outbound.Result) {
 	failing := !r.queue.FailingSince.IsZero()
 	probe, tries := w != r.head, r.triesOf(w)
 	a := attemptOf(tries, began, &result)
-	v := r.queue.End(now, w.at, r.until(w), result, spread())
+	v := r.queue.End(now, w.at, r.until(w), result, rand.Float64()) //nolint:gosec // spreads the wait
 	n.cfg.Metrics.Attempt(outbound.ChannelWebhook, result.Class, result.Took)
 	r.line(w, &a)
 	if result.Class == outbound.ClassInterrupted {

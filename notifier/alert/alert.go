@@ -37,30 +37,6 @@ type Alert struct {
 	AckURL   string // "": no acknowledgement is needed
 }
 
-// Rooms is the state of the unit's rooms.
-type Rooms struct {
-	Open int // empty rooms that can take a patient
-	Top  []Room
-	Peak *Peak // nil: no forecast
-}
-
-// Room is one of the rooms with the highest score.
-type Room struct {
-	ID      int32
-	Label   string // as the feeds send it
-	Color   acuity.Color
-	Nursing string // "1:2"
-}
-
-// Peak is the instant at which the most nurses are expected to be needed.
-type Peak struct {
-	At     time.Time
-	Nurses float64 // 90th percentile of the nurses needed
-}
-
-// MaxTop bounds the rooms that an alert names.
-const MaxTop = 3
-
 // maxUnit bounds the characters of a unit's name that are shown.
 const maxUnit = 40
 

@@ -242,12 +242,8 @@ func Await(ctx context.Context, lists Progresses, c *outbound.Command, enough fu
 func (s *webhooks) retry(w http.ResponseWriter, r *http.Request) {
 	c := s.command(r, outbound.VerbRetry)
 	d, ok, err := s.Lists.Delivery(r.Context(), c.Hospital, pathID(r))
-	switch {
-	case err != nil && !ok:
-		s.away(w, r, err)
-		return
-	case !ok:
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+	if !ok { // one known from before is good enough to send it again
+		s.listed(w, r, ok, err)
 		return
 	}
 	c.Delivery, c.EventID, c.Endpoint, c.Channel = d.ID, d.EventID, d.EndpointID, d.Channel
@@ -260,11 +256,7 @@ func (s *webhooks) stop(w http.ResponseWriter, r *http.Request) {
 	c := s.command(r, outbound.VerbStop)
 	p, ok, err := s.Lists.Progress(r.Context(), hospitalOf(r), pathID(r))
 	switch {
-	case err != nil && (!ok || p.Done): // a command known to run can be stopped, even if that is outdated
-		s.away(w, r, err)
-		return
-	case !ok:
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+	case (!ok || p.Done) && !s.listed(w, r, ok, err): // a command known to run can be stopped, even if that is outdated
 		return
 	case p.Verb != outbound.VerbReplay:
 		unprocessable(w, r, "Only a replay can be stopped.", "", "verb")
@@ -280,13 +272,7 @@ func (s *webhooks) stop(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *webhooks) getCommand(w http.ResponseWriter, r *http.Request) {
-	p, ok, err := s.Lists.Progress(r.Context(), hospitalOf(r), pathID(r))
-	switch {
-	case err != nil:
-		s.away(w, r, err)
-	case !ok:
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
-	default:
+	if p, ok, err := s.Lists.Progress(r.Context(), hospitalOf(r), pathID(r)); s.listed(w, r, ok, err) {
 		httpapi.OK(w, r, commandOf(&p))
 	}
 }

@@ -14,6 +14,7 @@ import (
 const (
 	deliveriesUsual  = 50
 	deliveriesAtMost = 200
+	deliveriesListed = 10_000 // of an endpoint
 )
 
 var channelNames = []string{string(outbound.ChannelMail), string(outbound.ChannelSMS), string(outbound.ChannelWebhook)}
@@ -36,7 +37,7 @@ func deliveryReads() []contract.Route[*webhooks] {
 	return []contract.Route[*webhooks]{
 		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/deliveries", ID: "listDeliveries", Summary: "What was sent or is to be sent, newest first", About: about,
-			Parameters: page, Data: deliveryPage{}, Refuses: []httpapi.Kind{httpapi.Invalid, httpapi.Unprocessable}, Limits: map[string]int64{"deliveriesPerPage": deliveriesAtMost, "deliveriesListed": outbound.RecentPerEndpoint},
+			Parameters: page, Data: deliveryPage{}, Refuses: []httpapi.Kind{httpapi.Invalid, httpapi.Unprocessable}, Limits: map[string]int64{"deliveriesPerPage": deliveriesAtMost, "deliveriesListed": deliveriesListed},
 		}, Serve: (*webhooks).listDeliveries},
 		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/deliveries/{id}", ID: "getDelivery", Summary: "One delivery with its attempts",
@@ -124,8 +125,8 @@ func deliveryOf(d *outbound.Delivery) deliveryRow {
 	return row
 }
 
-// query reads the query of a request; false: it has answered.
-func (s *webhooks) query(w http.ResponseWriter, r *http.Request, endpoint string) (outbound.Query, bool) {
+// page returns the page that a request asks for; false: it has answered.
+func (s *webhooks) page(w http.ResponseWriter, r *http.Request, endpoint string) (page outbound.Page, ok bool) {
 	given, zone := httpapi.QueryOf(r), s.Zone(hospitalOf(r))
 	q := outbound.Query{
 		Hospital: hospitalOf(r), Endpoint: endpoint, Channel: outbound.Channel(given.One("channel", channelNames...)),
@@ -133,13 +134,7 @@ func (s *webhooks) query(w http.ResponseWriter, r *http.Request, endpoint string
 		Since: given.Time("since", zone), Until: given.Time("until", zone),
 		Limit: int(given.Whole("limit", deliveriesUsual, 1, deliveriesAtMost)), Cursor: given.Text("cursor"),
 	}
-	return q, !given.Refused(w, r)
-}
-
-// page returns the page for a query; false: it has answered.
-func (s *webhooks) page(w http.ResponseWriter, r *http.Request, endpoint string) (page outbound.Page, ok bool) {
-	q, ok := s.query(w, r, endpoint)
-	if !ok {
+	if given.Refused(w, r) {
 		return page, false
 	}
 	page, err := s.Lists.Deliveries(r.Context(), q)
@@ -177,7 +172,7 @@ func (s *webhooks) listWebhookDeliveries(w http.ResponseWriter, r *http.Request)
 func (s *webhooks) listOwnDeliveries(w http.ResponseWriter, r *http.Request) {
 	hook, known := s.Register.Webhook(hospitalOf(r), pathID(r))
 	if !known || !s.reads(r, hook) {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		missing(w, r)
 		return
 	}
 	found, ok := s.page(w, r, hook.ID)
@@ -209,13 +204,7 @@ func (s *webhooks) reads(r *http.Request, hook *outbound.Webhook) bool {
 }
 
 func (s *webhooks) getDelivery(w http.ResponseWriter, r *http.Request) {
-	d, ok, err := s.Lists.Delivery(r.Context(), hospitalOf(r), pathID(r))
-	switch {
-	case err != nil:
-		s.away(w, r, err)
-	case !ok:
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
-	default:
+	if d, ok, err := s.Lists.Delivery(r.Context(), hospitalOf(r), pathID(r)); s.listed(w, r, ok, err) {
 		httpapi.OK(w, r, deliveryOf(&d))
 	}
 }

@@ -93,11 +93,8 @@ func (s *alerts) acknowledge(w http.ResponseWriter, r *http.Request) {
 	all, err := s.Lists.Episodes(r.Context(), hospitalOf(r))
 	at := slices.IndexFunc(all, func(e outbound.AlertRun) bool { return e.ID == pathID(r) })
 	switch {
-	case at < 0 && err != nil:
-		s.away(w, r, err)
-		return
 	case at < 0:
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		s.listed(w, r, false, err)
 		return
 	case !all[at].ClosedAt.IsZero():
 		unprocessable(w, r, "The episode has ended.", "", "closed")

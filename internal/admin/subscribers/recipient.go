@@ -125,22 +125,23 @@ func (s *alerts) listRecipients(w http.ResponseWriter, r *http.Request) {
 func (s *alerts) recipient(w http.ResponseWriter, r *http.Request) (*outbound.Recipient, bool) {
 	p, ok := s.Register.Recipient(hospitalOf(r), pathID(r))
 	if !ok {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		missing(w, r)
 	}
 	return p, ok
 }
 
 func (s *alerts) createRecipient(w http.ResponseWriter, r *http.Request) {
-	var in recipientShape
+	p := outbound.Recipient{Hospital: hospitalOf(r), Version: 1, CreatedAt: cut(s.Shell.Now())}
+	in := recipientShape{recipientAddresses: recipientAddresses{&p.Email, &p.Phone, &p.WebhookID}}
 	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in)
 	if !ok {
 		return
 	}
-	p := outbound.Recipient{Hospital: hospitalOf(r), Label: in.Label, Version: 1, CreatedAt: cut(s.Shell.Now())}
+	p.Label = in.Label
 	seen, end := s.begin()
 	defer end()
 	f := faultsOf(&in)
-	s.reach(&f, &p, &in.recipientAddresses)
+	s.reach(&f, &p)
 	if f.answered(w, r) {
 		return
 	}
@@ -176,11 +177,11 @@ func (s *alerts) changeRecipient(w http.ResponseWriter, r *http.Request) {
 	seen, end := s.begin() // only now: a sender of half a body must not stop the others
 	defer end()
 	f := faultsOf(&in)
-	s.reach(&f, &p, nil)
+	s.reach(&f, &p)
 	switch now, _ := s.Register.Recipient(p.Hospital, p.ID); {
 	case f.answered(w, r):
 	case !known:
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		missing(w, r)
 	case now == nil || now.Version != old.Version:
 		httpapi.Fail(w, r, overtaken)
 	case matches(w, r, old.Version):
@@ -198,19 +199,8 @@ func (s *alerts) saveRecipient(w http.ResponseWriter, r *http.Request, seen int6
 // and a number has at most 15 digits.
 var e164 = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 
-// reach checks the addresses of a recipient, and sets their masked forms. If in is given,
-// it first stores the addresses of in.
-func (s *alerts) reach(f *faults, p *outbound.Recipient, in *recipientAddresses) {
-	if in != nil {
-		for _, one := range []struct {
-			given *string
-			into  *string
-		}{{in.Email, &p.Email}, {in.Phone, &p.Phone}, {in.WebhookID, &p.WebhookID}} {
-			if one.given != nil {
-				*one.into = *one.given
-			}
-		}
-	}
+// reach checks the addresses of a recipient, and sets their masked forms.
+func (s *alerts) reach(f *faults, p *outbound.Recipient) {
 	p.Label = strings.TrimSpace(p.Label)
 	if p.Email != "" {
 		parsed, err := mail.ParseAddress(p.Email)
@@ -289,7 +279,7 @@ func (s *alerts) testAlert(w http.ResponseWriter, r *http.Request) {
 	}
 	p, known := s.Register.Recipient(hospitalOf(r), in.RecipientID)
 	if !known {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		missing(w, r)
 		return
 	}
 	c := s.command(r, outbound.VerbTest)

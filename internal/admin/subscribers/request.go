@@ -172,6 +172,23 @@ func (s *server) away(w http.ResponseWriter, r *http.Request, err error) {
 	})
 }
 
+func missing(w http.ResponseWriter, r *http.Request) {
+	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+}
+
+// listed reports whether [Lists] has what was asked for; if false it has answered.
+func (s *server) listed(w http.ResponseWriter, r *http.Request, ok bool, err error) bool {
+	switch {
+	case err != nil:
+		s.away(w, r, err)
+	case !ok:
+		missing(w, r)
+	default:
+		return true
+	}
+	return false
+}
+
 func cut(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 // parseTime reads a time in the zone of a hospital. "" is the zero time.

@@ -84,26 +84,35 @@ func (s *alerts) listTiers(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *alerts) putTier(w http.ResponseWriter, r *http.Request) {
-	var in tierShape
-	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in)
+	hospital, id := hospitalOf(r), httpapi.PathValue(r, "tier")
+	tier := outbound.DefaultTier(hospital, id)
+	in := tierShape{
+		Enabled: &tier.Enabled, AckMinutes: &tier.AckMinutes, RepeatMinutes: &tier.RepeatMinutes, ExpireMinutes: &tier.ExpireMinutes, Action: &tier.Action,
+	}
+	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in) // changes only the given fields of tier
 	if !ok {
 		return
 	}
 	seen, end := s.begin()
 	defer end()
-	hospital, id := hospitalOf(r), httpapi.PathValue(r, "tier")
 	at := slices.Index(outbound.TierIDs(), id)
 	if at < 0 {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		missing(w, r)
 		return
 	}
 	old := s.Register.Tiers(hospital)[at]
-	tier := outbound.DefaultTier(hospital, id)
 	tier.Version = old.Version + 1
-	in.over(&tier)
+	tier.Recipients, tier.EscalateTo = in.Recipients, in.EscalateTo
+	if in.Channels != nil {
+		tier.Channels = nil
+		for _, name := range in.Channels {
+			tier.Channels = append(tier.Channels, outbound.Channel(name))
+		}
+	}
 	if f := faultsOf(&in); f.answered(w, r) || !matches(w, r, old.Version) {
 		return
 	}
+	tier.Action = strings.TrimSpace(tier.Action)
 	for i, id := range slices.Concat(tier.Recipients, tier.EscalateTo) {
 		if _, known := s.Register.Recipient(hospital, id); !known {
 			path := item("recipients", i)
@@ -119,27 +128,5 @@ func (s *alerts) putTier(w http.ResponseWriter, r *http.Request) {
 	}
 	if s.perform(w, r, actTierSet, id, old.Version, tier.Version, func(ctx context.Context) error { return s.Store.PutTier(ctx, seen, &tier) }) {
 		answer(w, r, tier.Version, setTier{tierRowOf(&tier), warnings})
-	}
-}
-
-// over writes the given fields over the defaults in t.
-func (in *tierShape) over(t *outbound.Tier) {
-	if in.Enabled != nil {
-		t.Enabled = *in.Enabled
-	}
-	if in.Channels != nil {
-		t.Channels = nil
-		for _, name := range in.Channels {
-			t.Channels = append(t.Channels, outbound.Channel(name))
-		}
-	}
-	t.Recipients, t.EscalateTo = in.Recipients, in.EscalateTo
-	for _, minutes := range []struct{ given, into *int }{{in.AckMinutes, &t.AckMinutes}, {in.RepeatMinutes, &t.RepeatMinutes}, {in.ExpireMinutes, &t.ExpireMinutes}} {
-		if minutes.given != nil {
-			*minutes.into = *minutes.given
-		}
-	}
-	if in.Action != nil {
-		t.Action = strings.TrimSpace(*in.Action)
 	}
 }

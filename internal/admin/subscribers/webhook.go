@@ -23,8 +23,13 @@ const (
 	actWebhookDelete = "webhook.delete"
 )
 
-// maxRooms is how many rooms an endpoint may name.
-const maxRooms = 500
+// The bounds of an endpoint's settings.
+const (
+	maxWebhooks = 50 // per hospital
+	maxRooms    = 500
+	leastSecret = 24 // characters of a secret that the partner chose
+	mostSecret  = 128
+)
 
 // eventNames are the events that an endpoint may ask for.
 var eventNames = []string{outbound.Ping, outbound.LevelChanged, outbound.RoomRescored, outbound.Alert}
@@ -39,7 +44,7 @@ func endpointWrites() []contract.Route[*webhooks] {
 				contract.Example{Name: "Everything of the unit", Text: `{"url":"https://partner.example/svc/events"}`},
 				contract.Example{Name: "Two rooms, with a secret of the partner's own", Text: `{"url":"https://partner.example/svc/rooms","events":["room.rescored"],"rooms":[1,4],"ratePerSecond":20,"timeoutSeconds":5,"secret":"an example, not a secret at all"}`}),
 			Data: createdWebhook{}, Refuses: []httpapi.Kind{httpapi.Unprocessable},
-			Limits: map[string]int64{"webhooks": outbound.MaxWebhooks, "webhookRooms": maxRooms},
+			Limits: map[string]int64{"webhooks": maxWebhooks, "webhookRooms": maxRooms},
 		}, Serve: (*webhooks).createWebhook},
 		{Operation: contract.Operation{
 			Method: http.MethodPatch, Path: "/api/admin/webhooks/{id}", ID: "changeWebhook", Summary: "Change an endpoint",
@@ -175,7 +180,7 @@ func (s *webhooks) listWebhooks(w http.ResponseWriter, r *http.Request) {
 func (s *webhooks) webhook(w http.ResponseWriter, r *http.Request) (*outbound.Webhook, bool) {
 	found, ok := s.Register.Webhook(hospitalOf(r), pathID(r))
 	if !ok {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		missing(w, r)
 	}
 	return found, ok
 }
@@ -201,20 +206,16 @@ func (s *webhooks) createWebhook(w http.ResponseWriter, r *http.Request) {
 	if f.answered(w, r) {
 		return
 	}
-	refused, warning := s.Check(r.Context(), hook.Hospital, hook.URL)
-	if refused != "" {
-		f.fits(false, "url", refused)
-		f.answered(w, r)
+	if !s.callable(w, r, hook, &warnings) {
 		return
 	}
-	warnings = warned(warnings, warning)
 	hook.ID = "whk_" + access.RandomHex(8)
 	hook.Secrets = []outbound.Secret{{ID: "sec_" + access.RandomHex(4), Value: secret, State: outbound.SecretCurrent}}
 
 	seen, end := s.begin()
 	defer end()
-	if len(s.Register.Webhooks(hook.Hospital)) >= outbound.MaxWebhooks {
-		unprocessable(w, r, "There are as many webhooks as a hospital can have.", "", "maxItems:"+strconv.Itoa(outbound.MaxWebhooks))
+	if len(s.Register.Webhooks(hook.Hospital)) >= maxWebhooks {
+		unprocessable(w, r, "There are as many webhooks as a hospital can have.", "", "maxItems:"+strconv.Itoa(maxWebhooks))
 		return
 	}
 	if s.perform(w, r, actWebhookCreate, hook.ID, 0, hook.Version, func(ctx context.Context) error { return s.Store.PutWebhook(ctx, seen, hook) }) {
@@ -246,19 +247,10 @@ func (s *webhooks) changeWebhook(w http.ResponseWriter, r *http.Request) {
 	case f.answered(w, r):
 		return
 	case !known:
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		missing(w, r)
 		return
-	case !matches(w, r, old.Version):
+	case !matches(w, r, old.Version), hook.URL != old.URL && !s.callable(w, r, &hook, &warnings):
 		return
-	}
-	if hook.URL != old.URL {
-		refused, warning := s.Check(r.Context(), hook.Hospital, hook.URL)
-		if refused != "" {
-			f.fits(false, "url", refused)
-			f.answered(w, r)
-			return
-		}
-		warnings = warned(warnings, warning)
 	}
 	seen, end := s.begin() // only now: half a body, or a name that resolves slowly, must not stop the others
 	defer end()
@@ -271,11 +263,16 @@ func (s *webhooks) changeWebhook(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func warned(warnings []httpapi.Warning, code string) []httpapi.Warning {
-	if code != "" {
-		warnings = append(warnings, httpapi.Warning{Code: code, Path: "url"})
+// callable checks the address of an endpoint and may add a warning; false: it has
+// answered.
+func (s *webhooks) callable(w http.ResponseWriter, r *http.Request, hook *outbound.Webhook, warnings *[]httpapi.Warning) bool {
+	refused, warning := s.Check(r.Context(), hook.Hospital, hook.URL)
+	if warning != "" {
+		*warnings = append(*warnings, httpapi.Warning{Code: warning, Path: "url"})
 	}
-	return warnings
+	f := faults{}
+	f.fits(refused == "", "url", refused)
+	return !f.answered(w, r)
 }
 
 // set stores the settings in w. It adds a fault for each key that there is not.
@@ -303,7 +300,7 @@ func secretOf(f *faults, own *string) string {
 		rand.Read(secret) // never fails: crypto/rand ends the program instead
 		return "whsec_" + base64.StdEncoding.EncodeToString(secret)
 	}
-	f.unless(len(*own) >= outbound.LeastSecret && len(*own) <= outbound.MostSecret, "secret", "length:24-128")
+	f.unless(len(*own) >= leastSecret && len(*own) <= mostSecret, "secret", "length:24-128")
 	f.unless(!strings.ContainsFunc(*own, func(c rune) bool { return c < ' ' || c > '~' }), "secret", "ascii")
 	return *own
 }

@@ -2,15 +2,47 @@ package outbound
 
 import "time"
 
-// Channel is a way by which a message leaves the service.
-type Channel string
-
-// The channels.
+// The settings of an endpoint that sets none.
 const (
-	ChannelWebhook Channel = "webhook"
-	ChannelMail    Channel = "email"
-	ChannelSMS     Channel = "sms"
+	DefaultRate    = 50 // deliveries per second
+	DefaultTimeout = 10 // seconds for a whole attempt
 )
+
+// Webhook is one endpoint of a hospital's partner.
+type Webhook struct {
+	ID             string // "whk_" + 16 hex
+	Hospital       string
+	URL            string
+	Events         []string
+	Rooms          []int32 // filter of room.rescored; nil: all rooms
+	Enabled        bool
+	RatePerSecond  float64
+	TimeoutSeconds int
+	ReaderKeys     []string // ids of keys that may list its deliveries
+	Secrets        []Secret // at most three, newest first
+	Version        int64    // + 1 each write
+	CreatedAt      time.Time
+}
+
+// SecretState is where a secret is in its rotation.
+type SecretState uint8
+
+// The states. During the overlap of a rotation Next signs beside Current until it is
+// promoted. Afterwards Previous signs beside Current until it is retired.
+const (
+	SecretNext SecretState = iota + 1
+	SecretCurrent
+	SecretPrevious
+)
+
+// Secret is one signing secret of an endpoint, in the clear. It is sealed before it
+// is written anywhere.
+type Secret struct {
+	ID    string // "sec_" + 8 hex; names it in lists
+	Value string // whsec_ + base64 of 32 bytes, or 24-128 characters of the partner's own
+	State SecretState
+	Until time.Time // Next: when it is promoted; Previous: when it is retired; zero: no end
+}
 
 // Tier says who is alerted when the unit reaches a level: T1 yellow, T2 orange, T3
 // red.
@@ -47,33 +79,6 @@ func DefaultTier(hospital, id string) Tier {
 		return Tier{}
 	}
 	return t
-}
-
-// AlertRun is one period in which a unit was not green, as people were alerted.
-type AlertRun struct {
-	ID       string
-	Hospital string
-	Tier     string // of the last alert
-	Level    string // of the unit now, or when the run was closed
-	OpenedAt time.Time
-	ClosedAt time.Time // zero: open
-	ToldAt   time.Time // of the last alert
-	Reason   string    // of the last alert
-	Round    int       // of escalation
-	AckBy    time.Time // deadline for an acknowledgement; zero: none is needed
-	AckedAt  time.Time // zero: not acknowledged
-	AckedBy  string
-	Alert    string // "evt_" + 32 hex: the raise that waits for an acknowledgement
-	// Unreached says that no message of the last alert has arrived or still can.
-	Unreached bool
-}
-
-// AckLink is the target of the link in an alert.
-type AckLink struct {
-	Hospital string
-	Episode  string
-	Alert    string    // the raise that it acknowledges; "": the one that is open
-	Until    time.Time // when the link expires
 }
 
 // Recipient is a role on duty, never a person by name.

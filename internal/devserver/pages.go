@@ -1,0 +1,152 @@
+package devserver
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"html/template"
+	"net/http"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/internal/cli"
+	"svc/internal/httpapi"
+	"svc/internal/outbound"
+	"svc/internal/receiver"
+	"svc/internal/signature"
+	"svc/notifier/sms"
+)
+
+// pageKept is how many things a page shows.
+const pageKept = 200
+
+// latestPage shows the latest things that svc dev has caught, in HTML and as JSON.
+type latestPage[T any] struct {
+	html *template.Template
+
+	mu     sync.Mutex
+	latest []*T // newest first
+}
+
+func (p *latestPage[T]) keep(one *T) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.latest = slices.Insert(p.latest, 0, one)
+	p.latest = p.latest[:min(len(p.latest), pageKept)]
+}
+
+func (p *latestPage[T]) items() []*T {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]*T{}, p.latest...)
+}
+
+// mount adds the page and its list as JSON.
+func (p *latestPage[T]) mount(r chi.Router, path string) {
+	r.Get(path, func(w http.ResponseWriter, _ *http.Request) {
+		// The policy of the API allows no styles. These pages have one, and no script.
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'")
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		p.html.Execute(w, p.items()) //nolint:errcheck // the browser is gone
+	})
+	r.Get(path+".json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		cli.PrintItems(w, p.items()) //nolint:errcheck // the browser is gone
+	})
+}
+
+// The receiver of svc dev lets one try a first webhook without a partner.
+const hookPath = "/dev/hook"
+
+//go:embed hook.html
+var hookPage string
+
+// mountHook adds the receiver and its page, which shows the deliveries that svc dev sends to itself.
+// webhooks returns the webhooks of a hospital, with their secrets. So the receiver verifies any
+// webhook that points here.
+func mountHook(r chi.Router, webhooks func(hospital string) []*outbound.Webhook, now func() time.Time) {
+	p := &latestPage[receiver.Delivery]{html: template.Must(template.New("hook").Funcs(template.FuncMap{
+		"pretty": func(payload json.RawMessage) (string, error) {
+			var text bytes.Buffer
+			err := json.Indent(&text, payload, "", "  ")
+			return text.String(), err
+		},
+	}).Parse(hookPage))}
+	r.Method(http.MethodPost, hookPath, &receiver.Receiver{Now: now, Answer: http.StatusNoContent, Strict: true, OnDelivery: p.keep, Secrets: func(hospital string) []receiver.Secret {
+		var all []receiver.Secret
+		for _, w := range webhooks(hospital) {
+			for _, s := range signature.At(w.Secrets, now()) {
+				all = append(all, receiver.Secret{Endpoint: w.ID, Value: s.Value})
+			}
+		}
+		return all
+	}})
+	p.mount(r, hookPath)
+}
+
+// The outbox of svc dev shows messages that would have been sent by e-mail and SMS.
+const outboxPath = "/dev/outbox"
+
+//go:embed outbox.html
+var outboxPage string
+
+// outbox stores the messages of the channels to people.
+type outbox struct {
+	now    func() time.Time
+	public string // address of the API
+	latestPage[caught]
+}
+
+// caught is one message.
+type caught struct {
+	ID         string           `json:"id"` // id of the delivery
+	At         httpapi.Time     `json:"at"`
+	HospitalID string           `json:"hospitalId"`
+	Channel    outbound.Channel `json:"channel"`
+	To         string           `json:"to"`
+	Subject    string           `json:"subject,omitempty"`
+	Text       string           `json:"text"`
+	HTML       string           `json:"html,omitempty"`
+	Link       string           `json:"link,omitempty"`     // the link in the text that acknowledges the alert
+	Callback   string           `json:"callback,omitempty"` // for an SMS: the URL of its receipt
+	Attempt    int              `json:"attempt"`
+}
+
+// Clock returns the time of day at which the message was caught.
+func (c *caught) Clock() string { return time.Time(c.At).Format("15:04:05") }
+
+// SMSToken signs the receipts of SMS in svc dev, so that one can try them; see docs/alerts.md.
+const SMSToken = "svc dev"
+
+func newOutbox(now func() time.Time, public string) *outbox {
+	return &outbox{now: now, public: public, latestPage: latestPage[caught]{html: template.Must(template.New("outbox").Parse(outboxPage))}}
+}
+
+var outboxLink = regexp.MustCompile(`https?://\S+/a/[0-9A-Z]+`)
+
+// channel returns the sender of one channel.
+func (o *outbox) channel(c outbound.Channel) catcher { return catcher{o, c} }
+
+type catcher struct {
+	outbox  *outbox
+	channel outbound.Channel
+}
+
+// Send implements [outbound.Sender].
+func (c catcher) Send(_ context.Context, m outbound.Message) outbound.Result {
+	o := c.outbox
+	callback := ""
+	if c.channel == outbound.ChannelSMS {
+		callback = sms.Callback(o.public, sms.DriverHTTP, m.Hospital, m.DeliveryID)
+	}
+	o.keep(&caught{
+		ID: m.DeliveryID, Callback: callback, At: httpapi.Time(o.now()), HospitalID: m.Hospital, Channel: c.channel, To: m.To,
+		Subject: m.Subject, Text: m.Text, HTML: m.HTML, Link: outboxLink.FindString(m.Text), Attempt: m.Attempt,
+	})
+	return outbound.Result{Class: outbound.ClassOK, Status: http.StatusOK, Took: 1, Response: "caught by svc dev"}
+}

@@ -1,0 +1,215 @@
+package notifier
+
+import (
+	"container/heap"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Run is the loop; it returns when ctx ends. It must outlive the member that feeds
+// it.
+func (n *Notifier) Run(ctx context.Context) error {
+	defer close(n.ended)
+	timer := time.NewTimer(time.Hour) //nolint:forbidigo // the timer of the loop
+	defer timer.Stop()
+	for {
+		for _, do := range n.mail.drain() {
+			do()
+		}
+		now := n.clock.readTime()
+		n.timers.fire(now)
+		if !now.Before(n.sweepAt) {
+			n.sweepAt = now.Add(sweepEvery)
+			n.sweep(now)
+		}
+		n.queue.dispatch()
+		wait := n.sweepAt.Sub(now)
+		if at, any := n.timers.next(); any {
+			wait = min(wait, at.Sub(now))
+		}
+		timer.Reset(max(wait, 0))
+		select {
+		case <-ctx.Done():
+			for _, t := range n.owned {
+				t.lose()
+			}
+			return nil
+		case <-n.mail.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+// post makes the loop call do.
+func (n *Notifier) post(do func()) { n.mail.put(do) }
+
+// call makes the loop call do and waits for it. It returns false if the loop has
+// ended.
+func (n *Notifier) call(do func()) bool {
+	done := make(chan struct{})
+	n.post(func() { do(); close(done) })
+	select {
+	case <-done:
+		return true
+	case <-n.ended:
+		return false
+	}
+}
+
+// fail makes the caller assign all partitions anew after a ledger error, because the
+// state of the ledger is unknown then.
+func (n *Notifier) fail(err error) {
+	err = fmt.Errorf("ledger: %w", err)
+	n.fault.CompareAndSwap(nil, &err)
+}
+
+// sweep does the periodic work: memory, hourly records, metrics.
+func (n *Notifier) sweep(now time.Time) {
+	for _, t := range n.owned {
+		for _, h := range t.hospitals {
+			h.trim(now)
+			h.rewrite(now)
+			h.report()
+		}
+	}
+	n.relieve()
+}
+
+// relieve keeps the events in memory within their bound. It drops all but the last
+// few of the longest log. A queue that is further behind reads the ledger again.
+func (n *Notifier) relieve() {
+	for n.memory > n.cfg.Limits.Memory {
+		var longest *hospital
+		for _, t := range n.owned {
+			for _, h := range t.hospitals {
+				if len(h.log) > keepBacklog && (longest == nil || h.bytes > longest.bytes) {
+					longest = h
+				}
+			}
+		}
+		if longest == nil {
+			return
+		}
+		longest.dropEvents(len(longest.log) - keepBacklog)
+	}
+}
+
+// clock is a wall clock that never goes back, whatever the clock of the machine does.
+type clock struct {
+	now  func() time.Time
+	mu   sync.Mutex
+	last time.Time // wall clock
+	mono time.Time // monotonic time of that reading
+}
+
+func (c *clock) readTime() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	wall, mono := c.now().Round(0), time.Now() //nolint:forbidigo // monotonic: nobody can set it
+	if wall.Before(c.last) {
+		wall = c.last.Add(mono.Sub(c.mono))
+	}
+	c.last, c.mono = wall, mono
+	return wall
+}
+
+// mailbox queues functions for the loop. It is never full, so no goroutine that
+// answers the loop waits for it; the number of requests is bounded elsewhere.
+type mailbox struct {
+	mu   sync.Mutex
+	do   []func()
+	wake chan struct{}
+}
+
+func (m *mailbox) put(do func()) {
+	m.mu.Lock()
+	m.do = append(m.do, do)
+	first := len(m.do) == 1
+	m.mu.Unlock()
+	if first {
+		select {
+		case m.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (m *mailbox) drain() []func() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := m.do
+	m.do = nil
+	return all
+}
+
+// timer calls a function at an instant. Its owner sets it again or stops it; the zero
+// value is not set.
+type timer struct {
+	at    time.Time
+	do    func()
+	index int // in the heap, from 1; 0: not set
+}
+
+// timers is a heap, earliest first.
+type timers []*timer
+
+func (t *timers) set(x *timer, at time.Time, do func()) {
+	x.do = do
+	if x.index > 0 {
+		if !x.at.Equal(at) {
+			x.at = at
+			heap.Fix(t, x.index-1)
+		}
+		return
+	}
+	x.at = at
+	heap.Push(t, x)
+}
+
+func (t *timers) stop(x *timer) {
+	if x.index > 0 {
+		heap.Remove(t, x.index-1)
+	}
+	x.do = nil
+}
+
+func (t *timers) next() (at time.Time, any bool) {
+	if len(*t) == 0 {
+		return at, false
+	}
+	return (*t)[0].at, true
+}
+
+// fire calls the functions that are due.
+func (t *timers) fire(now time.Time) {
+	for len(*t) > 0 && !(*t)[0].at.After(now) {
+		x := (*t)[0]
+		heap.Pop(t)
+		do := x.do
+		x.do = nil
+		do()
+	}
+}
+
+func (t timers) Len() int           { return len(t) }
+func (t timers) Less(a, b int) bool { return t[a].at.Before(t[b].at) }
+func (t timers) Swap(a, b int)      { t[a], t[b] = t[b], t[a]; t[a].index, t[b].index = a+1, b+1 }
+
+// Push is called by container/heap.
+func (t *timers) Push(x any) {
+	one := x.(*timer) //nolint:errcheck // container/heap gives back what it was given
+	*t = append(*t, one)
+	one.index = len(*t)
+}
+
+// Pop is called by container/heap.
+func (t *timers) Pop() any {
+	last := len(*t) - 1
+	x := (*t)[last]
+	(*t)[last] = nil
+	*t = (*t)[:last]
+	x.index = 0
+	return x
+}
