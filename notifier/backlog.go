@@ -61,7 +61,7 @@ func (r *runner) idle() bool {
 // forget drops the events read back up to an offset; they are done.
 func (r *runner) forget(at int64) {
 	for len(r.own) > 0 && r.own[0].at <= at {
-		r.e.h.t.n.memory -= r.own[0].size()
+		r.e.h.owner.n.memory -= r.own[0].size()
 		r.own = r.own[1:]
 	}
 	if len(r.own) == 0 {
@@ -76,22 +76,24 @@ func (r *runner) read(from int64) {
 	}
 	r.reading = true
 	h := r.e.h
-	t, floor := h.t, h.floor
-	t.n.readAside(func() {
-		list, to, err := t.n.events(t.saving, t.partition, h.id, from, func(at int64, found int) bool { return at < floor && found < keepBacklog })
-		t.n.post(func() {
+	owner, floor := h.owner, h.floor
+	owner.n.readAside(func() {
+		list, to, err := owner.n.events(owner.saving, owner.partition, h.id, from, func(at int64, found int) bool {
+			return at < floor && found < keepBacklog
+		})
+		owner.n.post(func() {
 			r.reading = false
-			if t.gone || r.e.gone {
+			if owner.gone || r.e.gone {
 				return
 			}
 			if err != nil {
-				t.n.log.Warn("backlog is read later", "partition", t.partition, "error", err)
-				t.n.timers.set(&r.timer, t.n.clock.readTime().Add(time.Second), r.schedule)
+				owner.n.log.Warn("backlog is read later", "partition", owner.partition, "error", err)
+				owner.n.timers.set(&r.timer, owner.n.clock.readTime().Add(time.Second), r.schedule)
 				return
 			}
 			list, to = r.trimRead(list, to)
 			for _, w := range list {
-				t.n.memory += w.size()
+				owner.n.memory += w.size()
 			}
 			r.own, r.readTo = append(r.own, list...), min(to, floor)
 			r.schedule()
@@ -141,7 +143,9 @@ func (r *runner) trimRead(list []*waiting, to int64) ([]*waiting, int64) {
 
 // events reads the events of a hospital from an offset of the ledger on, while more
 // returns true. The list is complete up to the offset that it returns.
-func (n *Notifier) events(ctx context.Context, partition int32, hospital string, from int64, more func(at int64, found int) bool) (list []*waiting, to int64, err error) {
+func (n *Notifier) events(
+	ctx context.Context, partition int32, hospital string, from int64, more func(at int64, found int) bool,
+) (list []*waiting, to int64, err error) {
 	ids, term := map[string]bool{}, int64(0)
 	to = -1
 	end, err := n.cfg.Ledger.Read(ctx, partition, from, hospital+"/event/", func(at int64, entry any) bool {
@@ -150,7 +154,8 @@ func (n *Notifier) events(ctx context.Context, partition int32, hospital string,
 			return false
 		}
 		e, ok := entry.(*outbound.Event)
-		if !ok || e.Hospital != hospital || e.Term < term || ids[e.ID] { // the last two conditions: written by an earlier owner that was frozen and went on
+		// An earlier owner that was frozen and went on writes an earlier term, or the same id.
+		if !ok || e.Hospital != hospital || e.Term < term || ids[e.ID] {
 			return true
 		}
 		term, ids[e.ID] = e.Term, true

@@ -54,7 +54,7 @@ func (c *command) run() {
 	case outbound.VerbStop:
 		c.stop()
 	case outbound.VerbAck, outbound.VerbReceipt:
-		if c.h.t.n.cfg.People == nil {
+		if c.h.owner.n.cfg.People == nil {
 			c.finish(reasonVerb)
 			return
 		}
@@ -67,13 +67,13 @@ func (c *command) run() {
 
 // write stores the progress of the command.
 func (c *command) write() {
-	n := c.h.t.n
+	n := c.h.owner.n
 	c.written = n.clock.readTime()
-	c.order.Term = c.h.t.number
+	c.order.Term = c.h.owner.number
 	c.order.Progress.UpdatedAt = c.written
 	order := c.order
 	n.cfg.Lists.Progress(order.Progress)
-	c.h.t.append(&order, func(at int64) {
+	c.h.owner.append(&order, func(at int64) {
 		if !c.over {
 			c.at = at
 		}
@@ -106,7 +106,7 @@ func (c *command) finish(reason string) {
 func (c *command) test() {
 	o := &c.order.Command
 	h := c.h
-	n := h.t.n
+	n := h.owner.n
 	c.order.Progress.Count = 1
 	if o.Channel == outbound.ChannelMail || o.Channel == outbound.ChannelSMS {
 		if n.cfg.People == nil {
@@ -136,8 +136,8 @@ func (c *command) test() {
 		return
 	}
 	c.order.Progress.Delivery = event.DeliveryID(made.ID, e.id, outbound.ChannelWebhook)
-	made.Term = h.t.number
-	h.t.append(&made, func(at int64) {
+	made.Term = h.owner.number
+	h.owner.append(&made, func(at int64) {
 		e.addJob(&job{command: c, once: true, events: []*waiting{{Event: &made, at: at}}})
 	})
 }
@@ -177,22 +177,22 @@ func (c *command) retry() {
 // scan reads the hospital's ledger entries from a minute before since, in its own
 // goroutine. Then the loop calls done.
 func (c *command) scan(since time.Time, each func(at int64, entry any), done func()) {
-	t := c.h.t
+	owner := c.h.owner
 	go func() {
 		var from int64
 		var err error
 		if !since.IsZero() {
-			from, err = t.n.cfg.Ledger.At(t.saving, t.partition, since.Add(-time.Minute))
+			from, err = owner.n.cfg.Ledger.At(owner.saving, owner.partition, since.Add(-time.Minute))
 		}
 		if err == nil {
-			_, err = t.n.cfg.Ledger.Read(t.saving, t.partition, from, c.h.id+"/", func(at int64, entry any) bool {
+			_, err = owner.n.cfg.Ledger.Read(owner.saving, owner.partition, from, c.h.id+"/", func(at int64, entry any) bool {
 				each(at, entry)
 				return true
 			})
 		}
-		t.n.post(func() {
+		owner.n.post(func() {
 			switch {
-			case t.gone || c.over:
+			case owner.gone || c.over:
 			case err != nil:
 				c.finish(reasonLedger)
 			default:

@@ -34,8 +34,8 @@ type endpoint struct {
 // newEndpoint returns an endpoint with its state in the ledger. A new one begins at
 // the end of the ledger.
 func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedEndpoint) *endpoint {
-	now := h.t.n.clock.readTime()
-	e := &endpoint{h: h, id: hook.ID, recordAt: h.t.end, openAt: -1}
+	now := h.owner.n.clock.readTime()
+	e := &endpoint{h: h, id: hook.ID, recordAt: h.owner.end, openAt: -1}
 	e.main.e = e
 	if known == nil {
 		// An event from before its creation is not for it, however late we learn of
@@ -71,21 +71,21 @@ func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedEndpoint) *en
 
 // updateSettings applies new settings.
 func (e *endpoint) updateSettings(hook *outbound.Webhook) {
-	was := e.paused()
+	wasPaused := e.paused()
 	e.host = ""
 	if u, err := url.Parse(hook.URL); err == nil {
 		e.host = u.Host
 	}
 	e.enabled = hook.Enabled
 	if hook.Version > e.version && hook.Enabled && e.main.queue.Disabled != "" {
-		e.main.queue.Enable(e.h.t.n.clock.readTime())
+		e.main.queue.Enable(e.h.owner.n.clock.readTime())
 		e.version = hook.Version
 		e.write()
 	}
 	if e.main.queue.Disabled == "" {
 		e.version = hook.Version
 	}
-	if r := &e.main; e.paused() != was && !r.busy && r.head != nil && len(r.tries) > 0 {
+	if r := &e.main; e.paused() != wasPaused && !r.busy && r.head != nil && len(r.tries) > 0 {
 		r.open(r.head, r.tries) // the time of its next attempt has changed
 	}
 	e.main.schedule()
@@ -103,7 +103,7 @@ func (e *endpoint) remove() {
 		if r == nil {
 			continue
 		}
-		e.h.t.n.timers.stop(&r.timer)
+		e.h.owner.n.timers.stop(&r.timer)
 		if !r.busy && r.head != nil {
 			r.final(r.head, r.tries, outbound.Cancelled, deleted)
 			r.head = nil
@@ -129,13 +129,13 @@ func (e *endpoint) write() {
 	l := &e.main.queue
 	from := nothing
 	if e.main.idle() {
-		from = e.h.t.end
+		from = e.h.owner.end
 		l.Cursor = max(l.Cursor, from-1)
 	}
-	e.recordSet = e.h.t.n.clock.readTime()
-	e.h.t.append(&outbound.EndpointQueue{
+	e.recordSet = e.h.owner.n.clock.readTime()
+	e.h.owner.append(&outbound.EndpointQueue{
 		Hospital: e.h.id, Endpoint: e.id, Cursor: l.Cursor, NextAt: l.NextAt, FailingSince: l.FailingSince, Failures: l.Failures,
-		Disabled: l.Disabled, Version: e.version, Noticed: int(l.Noticed), Term: e.h.t.number,
+		Disabled: l.Disabled, Version: e.version, Noticed: int(l.Noticed), Term: e.h.owner.number,
 	}, func(at int64) { e.recordAt = min(at, from) })
 }
 
@@ -160,13 +160,13 @@ func (e *endpoint) report() {
 	}
 	if h != e.reported && !e.gone {
 		e.reported = h
-		e.h.t.n.cfg.Lists.Health(e.h.id, e.id, h)
+		e.h.owner.n.cfg.Lists.Health(e.h.id, e.id, h)
 	}
 }
 
 // notice reports the new state of the endpoint to the log and to People.
 func (e *endpoint) notice(now time.Time, v endpointqueue.Verdict) {
-	n := e.h.t.n
+	n := e.h.owner.n
 	switch v.Notice { //nolint:exhaustive // the others are no news for operators
 	case 0:
 		return
@@ -178,14 +178,16 @@ func (e *endpoint) notice(now time.Time, v endpointqueue.Verdict) {
 	if n.cfg.People == nil {
 		return
 	}
-	e.h.notices = append(e.h.notices, Notice{Endpoint: e.id, Host: e.host, Kind: v.Notice, Reason: e.main.queue.Disabled, At: now, Since: v.Since})
+	e.h.notices = append(e.h.notices, Notice{
+		Endpoint: e.id, Host: e.host, Kind: v.Notice, Reason: e.main.queue.Disabled, At: now, Since: v.Since,
+	})
 	e.h.consider()
 }
 
 func (e *endpoint) close() {
-	e.h.t.n.timers.stop(&e.main.timer)
+	e.h.owner.n.timers.stop(&e.main.timer)
 	if e.second != nil {
-		e.h.t.n.timers.stop(&e.second.timer)
+		e.h.owner.n.timers.stop(&e.second.timer)
 	}
 	e.main.count(-e.main.backlog)
 }

@@ -34,8 +34,8 @@ type ended struct {
 
 // hospital is one tenant of an ownership.
 type hospital struct {
-	t  *ownership
-	id string
+	owner *ownership
+	id    string
 
 	log   []*waiting // events from floor on, in the order of the ledger
 	floor int64
@@ -79,9 +79,9 @@ type foldedEndpoint struct {
 	openAt int64
 }
 
-func newHospital(t *ownership, id string) *hospital {
+func newHospital(owner *ownership, id string) *hospital {
 	return &hospital{
-		t: t, id: id, floor: t.floor, ids: map[string]bool{}, recordAt: -1, handed: nothing,
+		owner: owner, id: id, floor: owner.floor, ids: map[string]bool{}, recordAt: -1, handed: nothing,
 		endpoints: map[string]*endpoint{}, folded: map[string]*foldedEndpoint{},
 		messages: map[string]*message{}, sent: map[string]bool{}, orders: map[string]*command{}, done: map[string]bool{},
 	}
@@ -89,9 +89,9 @@ func newHospital(t *ownership, id string) *hospital {
 
 // resume starts the work on the restored state.
 func (h *hospital) resume() {
-	h.t.n.memory += h.bytes
+	h.owner.n.memory += h.bytes
 	h.unseen = slices.DeleteFunc(h.unseen, func(u unseenChange) bool { return u.change.Version <= h.whole })
-	if h.t.n.cfg.People == nil {
+	if h.owner.n.cfg.People == nil {
 		h.unseen, h.ended = nil, nil
 	}
 	h.askPeople = h.policy != nil // the timers of People are not in the ledger
@@ -103,12 +103,12 @@ func (h *hospital) resume() {
 	for _, c := range slices.SortedFunc(maps.Values(h.orders), func(a, b *command) int { return int(a.at - b.at) }) {
 		c.run()
 	}
-	h.trim(h.t.n.clock.readTime())
+	h.trim(h.owner.n.clock.readTime())
 }
 
 // reconcile makes the endpoints match the settings.
 func (h *hospital) reconcile() {
-	n := h.t.n
+	n := h.owner.n
 	hooks := n.cfg.Settings.Webhooks(h.id)
 	known := make(map[string]bool, len(hooks))
 	for _, hook := range hooks {
@@ -166,15 +166,15 @@ func (h *hospital) addChange(c *acuity.Change, events []outbound.Event) {
 
 // publish stores an event and then offers it to the endpoints.
 func (h *hospital) publish(e *outbound.Event, change *LevelChange) {
-	e.Term = h.t.number
-	h.t.n.cfg.Metrics.Event(e.Event)
-	if h.t.n.cfg.People == nil {
+	e.Term = h.owner.number
+	h.owner.n.cfg.Metrics.Event(e.Event)
+	if h.owner.n.cfg.People == nil {
 		change = nil
 	}
 	if change != nil {
 		h.storing = append(h.storing, change.Version)
 	}
-	h.t.append(e, func(at int64) {
+	h.owner.append(e, func(at int64) {
 		if h.recordAt < 0 {
 			h.recordAt = at
 		}
@@ -183,7 +183,7 @@ func (h *hospital) publish(e *outbound.Event, change *LevelChange) {
 			h.unseen = append(h.unseen, unseenChange{at, *change})
 		}
 		if e.Command == "" {
-			h.add(&waiting{Event: e, at: at, since: h.t.n.clock.readTime()})
+			h.add(&waiting{Event: e, at: at, since: h.owner.n.clock.readTime()})
 		}
 	})
 }
@@ -192,15 +192,15 @@ func (h *hospital) publish(e *outbound.Event, change *LevelChange) {
 func (h *hospital) add(w *waiting) {
 	h.log = append(h.log, w)
 	h.bytes += w.size()
-	h.t.n.memory += w.size()
+	h.owner.n.memory += w.size()
 	for _, e := range h.endpoints {
 		e.main.offered(w)
 	}
 	if len(h.log)%keepBacklog == 0 {
 		h.trim(w.since)
 	}
-	if h.t.n.memory > h.t.n.cfg.Limits.Memory {
-		h.t.n.relieve()
+	if h.owner.n.memory > h.owner.n.cfg.Limits.Memory {
+		h.owner.n.relieve()
 	}
 }
 
@@ -237,7 +237,7 @@ func (h *hospital) dropEvents(k int) {
 	}
 	h.floor = h.log[k-1].at + 1
 	h.bytes -= size
-	h.t.n.memory -= size
+	h.owner.n.memory -= size
 	h.log = append(make([]*waiting, 0, len(h.log)-k), h.log[k:]...)
 }
 
@@ -279,7 +279,7 @@ func (h *hospital) oldestAsked() int64 {
 
 // write stores the HospitalState, and then calls stored unless it is nil.
 func (h *hospital) write(stored func()) {
-	u := &outbound.HospitalState{Hospital: h.id, Version: h.version, Policy: h.policy, Term: h.t.number}
+	u := &outbound.HospitalState{Hospital: h.id, Version: h.version, Policy: h.policy, Term: h.owner.number}
 	// A restore passes the changes after this version to People, so it must not
 	// exceed the first that they have not seen.
 	if len(h.unseen) > 0 {
@@ -288,8 +288,8 @@ func (h *hospital) write(stored func()) {
 	if len(h.storing) > 0 {
 		u.Version = min(u.Version, h.storing[0]-1)
 	}
-	h.recordSet = h.t.n.clock.readTime()
-	h.t.append(u, func(at int64) {
+	h.recordSet = h.owner.n.clock.readTime()
+	h.owner.append(u, func(at int64) {
 		h.recordAt = at
 		if stored != nil {
 			stored()
@@ -299,7 +299,7 @@ func (h *hospital) write(stored func()) {
 
 // rewrite writes old records again, so that a restore need not begin far back.
 func (h *hospital) rewrite(now time.Time) {
-	if h.t.stopping {
+	if h.owner.stopping {
 		return
 	}
 	if len(h.sent) > keepSent && !h.stepping {
@@ -322,7 +322,7 @@ func (h *hospital) report() {
 }
 
 func (h *hospital) close() {
-	n := h.t.n
+	n := h.owner.n
 	n.memory -= h.bytes
 	n.timers.stop(&h.wake)
 	for _, e := range h.endpoints {

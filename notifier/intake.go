@@ -3,6 +3,7 @@ package notifier
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"svc/acuity"
@@ -14,65 +15,65 @@ import (
 type Change struct {
 	Offset int64
 	Change *acuity.Change
+	events []outbound.Event
 }
 
 // Changes accepts committed changes of a partition in order, maybe none, up to the
 // offset through. With behind more lie in the log.
-func (n *Notifier) Changes(partition int32, changes []Change, through int64, behind bool) error {
-	all := make([]changeEvents, 0, len(changes))
-	for _, c := range changes {
-		events, err := event.FromChange(c.Change, c.Offset)
-		if err != nil {
+func (n *Notifier) Changes(partition int32, changes []Change, through int64, behind bool) (err error) {
+	changes = slices.Clone(changes)
+	for i := range changes {
+		c := &changes[i]
+		if c.events, err = event.FromChange(c.Change, c.Offset); err != nil {
 			return fmt.Errorf("change at %d: %w", c.Offset, err)
 		}
-		all = append(all, changeEvents{c.Change, events})
 	}
 	n.saves.Add(1) // until the loop has handled them
 	n.post(func() {
 		n.saved()
-		if t := n.owned[partition]; t != nil {
-			t.changes(all, through, behind)
-		}
+		n.owning(partition, func(o *ownership) { o.changes(changes, through, behind) })()
 	})
 	return nil
 }
 
-// changeEvents is a change with the events made from it.
-type changeEvents struct {
-	change *acuity.Change
-	events []outbound.Event
+// owning returns a function for the loop. It calls do with the ownership of a
+// partition, if there is one.
+func (n *Notifier) owning(partition int32, do func(o *ownership)) func() {
+	return func() {
+		if o := n.owned[partition]; o != nil {
+			do(o)
+		}
+	}
 }
 
 // Order accepts a command that somebody wrote to the ledger.
-func (n *Notifier) Order(partition int32, offset int64, o *outbound.Order) {
-	if o.Term != 0 || o.Progress.Done {
+func (n *Notifier) Order(partition int32, offset int64, order *outbound.Order) {
+	if order.Term != 0 || order.Progress.Done {
 		return // our own record
 	}
-	n.post(func() {
-		if t := n.owned[partition]; t != nil {
-			t.end = max(t.end, offset+1)
-			t.hospital(o.Command.Hospital).addCommand(offset, o)
-		}
-	})
+	n.post(n.owning(partition, func(o *ownership) {
+		o.end = max(o.end, offset+1)
+		o.hospital(order.Command.Hospital).addCommand(offset, order)
+	}))
 }
 
 // SettingsChanged applies new settings of a hospital.
 func (n *Notifier) SettingsChanged(hospital string) {
-	n.post(func() {
-		if t := n.owned[n.cfg.Partition(hospital)]; t != nil {
-			if h := t.hospitals[hospital]; h != nil {
-				h.reconcile()
-				for _, l := range h.messages {
-					if l.closed() {
-						l.reopen()
-						l.schedule()
-					}
-				}
-				h.askPeople = true // a tier may have its first recipient
-				h.consider()
+	n.post(n.owning(n.cfg.Partition(hospital), func(o *ownership) {
+		h := o.hospitals[hospital]
+		if h == nil {
+			return
+		}
+		h.reconcile()
+		for _, m := range h.messages {
+			if m.closed() {
+				m.reopen()
+				m.schedule()
 			}
 		}
-	})
+		h.askPeople = true // a tier may have its first recipient
+		h.consider()
+	}))
 }
 
 // Room waits until the notifier accepts more changes, because the ledger is not far
@@ -127,17 +128,15 @@ func (n *Notifier) RefillLists(ctx context.Context, partition int32, written fun
 	}); err != nil {
 		return fmt.Errorf("tell lists: %w", err)
 	}
-	n.call(func() { //nolint:contextcheck // the loop's own work, beyond the call
-		if t := n.owned[partition]; t != nil {
-			for _, h := range t.hospitals {
-				for _, e := range h.endpoints {
-					e.reported = outbound.Health{}
-					e.report()
-				}
-				h.askPeople = true // the step lists the alert run and the target of its link
-				h.consider()
+	n.call(n.owning(partition, func(o *ownership) {
+		for _, h := range o.hospitals {
+			for _, e := range h.endpoints {
+				e.reported = outbound.Health{}
+				e.report()
 			}
+			h.askPeople = true // the step lists the alert run and the target of its link
+			h.consider()
 		}
-	})
+	}))
 	return nil
 }

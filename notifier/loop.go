@@ -32,8 +32,8 @@ func (n *Notifier) Run(ctx context.Context) error {
 		timer.Reset(max(wait, 0))
 		select {
 		case <-ctx.Done():
-			for _, t := range n.owned {
-				t.lose()
+			for _, owner := range n.owned {
+				owner.lose()
 			}
 			return nil
 		case <-n.mail.wake:
@@ -67,8 +67,8 @@ func (n *Notifier) fail(err error) {
 
 // sweep does the periodic work: memory, hourly records, metrics.
 func (n *Notifier) sweep(now time.Time) {
-	for _, t := range n.owned {
-		for _, h := range t.hospitals {
+	for _, owner := range n.owned {
+		for _, h := range owner.hospitals {
 			h.trim(now)
 			h.rewrite(now)
 			h.report()
@@ -82,8 +82,8 @@ func (n *Notifier) sweep(now time.Time) {
 func (n *Notifier) relieve() {
 	for n.memory > n.cfg.Limits.Memory {
 		var longest *hospital
-		for _, t := range n.owned {
-			for _, h := range t.hospitals {
+		for _, owner := range n.owned {
+			for _, h := range owner.hospitals {
 				if len(h.log) > keepBacklog && (longest == nil || h.bytes > longest.bytes) {
 					longest = h
 				}

@@ -38,17 +38,17 @@ type waiter struct {
 	do    func()
 }
 
-func (t *ownership) changes(all []changeEvents, through int64, behind bool) {
+func (o *ownership) changes(all []Change, through int64, behind bool) {
 	for i := range all {
-		t.hospital(all[i].change.Hospital).addChange(all[i].change, all[i].events)
+		o.hospital(all[i].Change.Hospital).addChange(all[i].Change, all[i].events)
 	}
-	t.whenSaved(func() { t.next = max(t.next, through) })
-	was := t.catching
-	if t.catching = behind; behind || len(all) == 0 && !was {
+	o.whenSaved(func() { o.next = max(o.next, through) })
+	wasCatching := o.catching
+	if o.catching = behind; behind || len(all) == 0 && !wasCatching {
 		return
 	}
-	t.whenSaved(func() {
-		for _, h := range t.hospitals {
+	o.whenSaved(func() {
+		for _, h := range o.hospitals {
 			h.consider()
 		}
 	})
@@ -57,87 +57,87 @@ func (t *ownership) changes(all []changeEvents, through int64, behind bool) {
 // low returns the ledger offset at which a restore may begin. It is the oldest record
 // of a queue or a hospital, or the oldest open message or command, whichever is
 // first.
-func (t *ownership) low() int64 {
-	low := t.end
-	for _, h := range t.hospitals {
+func (o *ownership) low() int64 {
+	low := o.end
+	for _, h := range o.hospitals {
 		low = min(low, h.low())
 	}
 	return low
 }
 
 // append passes an entry to the ledger and calls then when it is stored.
-func (t *ownership) append(entry any, then func(at int64)) {
-	t.begun++
-	t.n.saves.Add(1)
-	t.n.cfg.Ledger.Append(t.saving, t.partition, entry, func(at int64, err error) {
-		t.n.saved()
-		t.n.post(func() { t.stored(at, err, then) })
+func (o *ownership) append(entry any, then func(at int64)) {
+	o.begun++
+	o.n.saves.Add(1)
+	o.n.cfg.Ledger.Append(o.saving, o.partition, entry, func(at int64, err error) {
+		o.n.saved()
+		o.n.post(func() { o.stored(at, err, then) })
 	})
 }
 
-func (t *ownership) stored(at int64, err error, then func(int64)) {
+func (o *ownership) stored(at int64, err error, then func(int64)) {
 	switch {
-	case t.gone:
+	case o.gone:
 		return
 	case err != nil:
-		t.n.fail(err)
+		o.n.fail(err)
 		return
 	}
-	t.saved++
-	t.end = max(t.end, at+1)
+	o.saved++
+	o.end = max(o.end, at+1)
 	if then != nil {
 		then(at)
 	}
-	for len(t.waiters) > 0 && t.waiters[0].after <= t.saved {
-		do := t.waiters[0].do
-		t.waiters = t.waiters[1:]
+	for len(o.waiters) > 0 && o.waiters[0].after <= o.saved {
+		do := o.waiters[0].do
+		o.waiters = o.waiters[1:]
 		do()
 	}
-	t.drained()
+	o.drained()
 }
 
 // whenSaved calls do when all entries passed to the ledger so far are stored.
-func (t *ownership) whenSaved(do func()) {
-	if t.begun == t.saved {
+func (o *ownership) whenSaved(do func()) {
+	if o.begun == o.saved {
 		do()
 		return
 	}
-	t.waiters = append(t.waiters, waiter{t.begun, do})
+	o.waiters = append(o.waiters, waiter{o.begun, do})
 }
 
 // drained ends the wait of Revoke if nothing is in flight any more.
-func (t *ownership) drained() {
-	if t.idle != nil && t.stopping && t.inFlight == 0 && t.begun == t.saved {
-		t.idle()
-		t.idle = nil
+func (o *ownership) drained() {
+	if o.idle != nil && o.stopping && o.inFlight == 0 && o.begun == o.saved {
+		o.idle()
+		o.idle = nil
 	}
 }
 
-func (t *ownership) lose() {
-	if t.gone {
+func (o *ownership) lose() {
+	if o.gone {
 		return
 	}
-	t.gone, t.stopping = true, true
-	t.cut()
-	t.lost()
-	for _, h := range t.hospitals {
+	o.gone, o.stopping = true, true
+	o.cut()
+	o.lost()
+	for _, h := range o.hospitals {
 		h.close()
 	}
-	if t.idle != nil {
-		t.idle()
-		t.idle = nil
+	if o.idle != nil {
+		o.idle()
+		o.idle = nil
 	}
-	if t.n.owned[t.partition] == t {
-		delete(t.n.owned, t.partition)
-		t.n.ownedCount.Store(int64(len(t.n.owned)))
+	if o.n.owned[o.partition] == o {
+		delete(o.n.owned, o.partition)
+		o.n.ownedCount.Store(int64(len(o.n.owned)))
 	}
 }
 
-func (t *ownership) hospital(id string) *hospital {
-	h := t.hospitals[id]
+func (o *ownership) hospital(id string) *hospital {
+	h := o.hospitals[id]
 	if h == nil {
-		h = newHospital(t, id)
-		t.hospitals[id] = h
+		h = newHospital(o, id)
+		o.hospitals[id] = h
 		h.reconcile()
 	}
 	return h
@@ -171,9 +171,9 @@ func (n *Notifier) lowOf(note string) int64 {
 // offsets from which to read the changes and the commands.
 func (n *Notifier) Assign(ctx context.Context, partition int32, committed int64, note string) (next, side int64, err error) {
 	began := n.clock.readTime()
-	t := &ownership{n: n, partition: partition, hospitals: map[string]*hospital{}, floor: n.lowOf(note)}
-	f := fold{ownership: t, ids: map[string]bool{}, over: map[*hospital]map[string]ended{}}
-	t.end, err = n.cfg.Ledger.Restore(ctx, partition, t.floor, func(offset int64, entry any) bool {
+	o := &ownership{n: n, partition: partition, hospitals: map[string]*hospital{}, floor: n.lowOf(note)}
+	f := fold{ownership: o, ids: map[string]bool{}, over: map[*hospital]map[string]ended{}}
+	o.end, err = n.cfg.Ledger.Restore(ctx, partition, o.floor, func(offset int64, entry any) bool {
 		f.apply(offset, entry)
 		return true
 	})
@@ -181,24 +181,24 @@ func (n *Notifier) Assign(ctx context.Context, partition int32, committed int64,
 		return 0, 0, fmt.Errorf("read ledger of partition %d: %w", partition, err)
 	}
 	f.end()
-	t.number++
+	o.number++
 	// Not source + 1: a change has several events, and the last of them may not have
 	// been written.
-	t.next = max(committed, f.source, 0)
+	o.next = max(committed, f.source, 0)
 	life := context.WithoutCancel(ctx)
-	t.saving, t.lost = context.WithCancel(life)
-	t.attempts, t.cut = context.WithCancel(life)
-	t.catching = true
-	number, hospitals := t.number, len(t.hospitals)
+	o.saving, o.lost = context.WithCancel(life)
+	o.attempts, o.cut = context.WithCancel(life)
+	o.catching = true
+	number, hospitals := o.number, len(o.hospitals)
 	ok := n.call(func() { //nolint:contextcheck // the loop's own work, beyond the call
-		next, side = t.next, t.end // later the loop changes them
+		next, side = o.next, o.end // later the loop changes them
 		if old := n.owned[partition]; old != nil {
 			old.lose()
 		}
-		n.owned[partition] = t
+		n.owned[partition] = o
 		n.ownedCount.Store(int64(len(n.owned)))
 		n.everOwned.Add(1)
-		for _, h := range t.hospitals {
+		for _, h := range o.hospitals {
 			h.resume()
 		}
 		n.relieve()
@@ -216,11 +216,7 @@ func (n *Notifier) Assign(ctx context.Context, partition int32, committed int64,
 // for the positions once more afterwards.
 func (n *Notifier) Revoke(ctx context.Context, partitions []int32) {
 	for _, p := range partitions { // all stop at the same time
-		n.call(func() {
-			if t := n.owned[p]; t != nil {
-				t.stopping = true
-			}
-		})
+		n.call(n.owning(p, func(o *ownership) { o.stopping = true }))
 	}
 	patience, cancel := context.WithTimeout(ctx, n.cfg.Drain)
 	defer cancel()
@@ -229,13 +225,13 @@ func (n *Notifier) Revoke(ctx context.Context, partitions []int32) {
 	for _, p := range partitions {
 		done := make(chan struct{})
 		n.call(func() {
-			t := n.owned[p]
-			if t == nil {
+			o := n.owned[p]
+			if o == nil {
 				close(done)
 				return
 			}
-			t.idle = func() { close(done) }
-			t.drained()
+			o.idle = func() { close(done) }
+			o.drained()
 		})
 		select {
 		case <-done:
@@ -244,11 +240,7 @@ func (n *Notifier) Revoke(ctx context.Context, partitions []int32) {
 		case <-n.ended:
 			return
 		}
-		n.call(func() {
-			if t := n.owned[p]; t != nil {
-				t.cut() // interrupts attempts in flight, which do not count
-			}
-		})
+		n.call(n.owning(p, func(o *ownership) { o.cut() })) // interrupts attempts in flight, which do not count
 		select {
 		case <-done:
 		case <-end.Done():
@@ -260,13 +252,9 @@ func (n *Notifier) Revoke(ctx context.Context, partitions []int32) {
 
 // Lost ends ownerships that another process already has: nothing is written any more.
 func (n *Notifier) Lost(partitions []int32) {
-	n.call(func() {
-		for _, p := range partitions {
-			if t := n.owned[p]; t != nil {
-				t.lose()
-			}
-		}
-	})
+	for _, p := range partitions {
+		n.call(n.owning(p, (*ownership).lose))
+	}
 }
 
 // Fault returns, once, why all partitions must be assigned anew; nil: they need not.
@@ -289,8 +277,8 @@ func (n *Notifier) Owned() (now, ever int64) { return n.ownedCount.Load(), n.eve
 func (n *Notifier) Positions() map[int32]Mark {
 	all := map[int32]Mark{}
 	n.call(func() {
-		for p, t := range n.owned {
-			all[p] = Mark{Offset: t.next, Note: n.note(t.low())}
+		for p, o := range n.owned {
+			all[p] = Mark{Offset: o.next, Note: n.note(o.low())}
 		}
 	})
 	return all

@@ -15,9 +15,9 @@ const stepWithin = 2 * time.Second
 // consider starts a step of People for the hospital if something happened. What
 // happens during a step waits for the next one.
 func (h *hospital) consider() {
-	t := h.t
-	n := t.n
-	if n.cfg.People == nil || h.stepping || t.stopping || t.catching {
+	owner := h.owner
+	n := owner.n
+	if n.cfg.People == nil || h.stepping || owner.stopping || owner.catching {
 		return
 	}
 	if !h.askPeople && len(h.unseen)+len(h.commands)+len(h.ended)+len(h.notices) == 0 {
@@ -41,7 +41,7 @@ func (h *hospital) consider() {
 	}
 	h.commands, h.ended, h.notices = nil, nil, nil
 	go func() {
-		ctx, cancel := context.WithTimeout(t.saving, stepWithin)
+		ctx, cancel := context.WithTimeout(owner.saving, stepWithin)
 		defer cancel()
 		s := n.cfg.People.Step(ctx, now, happening)
 		n.post(func() { h.applyStep(s, seen) })
@@ -53,9 +53,9 @@ func (h *hospital) consider() {
 // are not sent twice. Until the memory is stored, a restore still finds the input of
 // the step.
 func (h *hospital) applyStep(s Step, seen int) {
-	t := h.t
-	n := t.n
-	if t.gone {
+	owner := h.owner
+	n := owner.n
+	if owner.gone {
 		return
 	}
 	for _, d := range s.Decisions {
@@ -120,10 +120,10 @@ func (h *hospital) post(e *outbound.Entry, command string) {
 	if h.messages[d.ID] != nil || h.sent[d.ID] && d.State == outbound.Pending {
 		return
 	}
-	m := &message{h: h, entry: *e, at: h.t.end}
+	m := &message{h: h, entry: *e, at: h.owner.end}
 	m.entry.Position, m.entry.Command = -1, command
 	if d.State != outbound.Pending {
-		h.t.n.cfg.Metrics.Ended(d.Channel, d.State)
+		h.owner.n.cfg.Metrics.Ended(d.Channel, d.State)
 		m.save(nil)
 		return
 	}
@@ -134,7 +134,7 @@ func (h *hospital) post(e *outbound.Entry, command string) {
 func (m *message) begin() {
 	d := &m.entry.Delivery
 	m.h.messages[d.ID] = m
-	m.h.t.n.cfg.Metrics.Waiting(d.Channel, 1)
+	m.h.owner.n.cfg.Metrics.Waiting(d.Channel, 1)
 	m.save(m.schedule)
 }
 
@@ -146,8 +146,8 @@ func (h *hospital) resend(e *outbound.Entry, c *command) {
 		old.schedule()
 		return
 	}
-	m := &message{h: h, entry: *e, at: h.t.end}
-	m.entry.Command, m.entry.Expires = c.order.Command.ID, h.t.n.clock.readTime().Add(retryWindow)
+	m := &message{h: h, entry: *e, at: h.owner.end}
+	m.entry.Command, m.entry.Expires = c.order.Command.ID, h.owner.n.clock.readTime().Add(retryWindow)
 	d := &m.entry.Delivery
 	d.State, d.Reason, d.NextAttemptAt = outbound.Pending, "", time.Time{}
 	delete(h.sent, d.ID)
@@ -163,8 +163,8 @@ const retryWindow = 30 * time.Minute
 
 // resume continues a message that the ledger has.
 func (m *message) resume() {
-	m.h.t.n.cfg.Metrics.Waiting(m.entry.Delivery.Channel, 1)
-	if most := m.h.t.n.clock.readTime().Add(retryWindow); m.entry.Delivery.NextAttemptAt.After(most) {
+	m.h.owner.n.cfg.Metrics.Waiting(m.entry.Delivery.Channel, 1)
+	if most := m.h.owner.n.clock.readTime().Add(retryWindow); m.entry.Delivery.NextAttemptAt.After(most) {
 		m.entry.Delivery.NextAttemptAt = most // the clock had run ahead when it was set
 	}
 	m.reopen()
@@ -187,9 +187,9 @@ func (m *message) closed() bool {
 
 // schedule sends the message now, or sets a timer for when it is due.
 func (m *message) schedule() {
-	t := m.h.t
-	n := t.n
-	if m.busy || m.over || t.stopping {
+	owner := m.h.owner
+	n := owner.n
+	if m.busy || m.over || owner.stopping {
 		return
 	}
 	now := n.clock.readTime()
@@ -207,7 +207,7 @@ func (m *message) schedule() {
 	var refused string
 	var later bool
 	n.queue.add(&task{
-		ownership: t, host: string(d.Channel), slow: len(d.Attempts) > 0, channel: d.Channel,
+		ownership: owner, host: string(d.Channel), slow: len(d.Attempts) > 0, channel: d.Channel,
 		message: func() (out outbound.Message, ok bool) {
 			began = n.clock.readTime()
 			if m.over || m.late(began) {
@@ -241,9 +241,9 @@ func (m *message) late(now time.Time) bool {
 
 func (m *message) ended(began time.Time, r outbound.Result) {
 	m.busy = false
-	t := m.h.t
-	n := t.n
-	if t.gone {
+	owner := m.h.owner
+	n := owner.n
+	if owner.gone {
 		return
 	}
 	now, wasClosed := n.clock.readTime(), m.closed()
@@ -283,7 +283,7 @@ func (m *message) ended(began time.Time, r outbound.Result) {
 // end makes the message final and asks People for a step.
 func (m *message) end(state outbound.State, reason string) {
 	h := m.h
-	n := h.t.n
+	n := h.owner.n
 	m.over = true
 	n.timers.stop(&m.timer)
 	d := &m.entry.Delivery
@@ -302,10 +302,10 @@ func (m *message) end(state outbound.State, reason string) {
 }
 
 func (m *message) save(then func()) {
-	m.entry.Term = m.h.t.number
+	m.entry.Term = m.h.owner.number
 	entry := m.entry
-	m.h.t.n.cfg.Lists.Delivery(&entry)
-	m.h.t.append(&entry, func(at int64) {
+	m.h.owner.n.cfg.Lists.Delivery(&entry)
+	m.h.owner.append(&entry, func(at int64) {
 		m.at = at
 		if then != nil {
 			then()

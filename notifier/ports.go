@@ -109,7 +109,7 @@ type Step struct {
 	Memory    []byte           // replaces the memory; nil: it stays
 	Next      time.Time        // when to step again if nothing happens; zero: never
 	Messages  []outbound.Entry // mail and SMS: Pending, or final with the reason why it is not sent; the notifier sets Term
-	Events    []outbound.Event // surge.alert for the webhooks that subscribe to it, or for those in Only; the notifier sets Term, Source and Version
+	Events    []outbound.Event // surge.alert for its subscribers, or for those in Only; the notifier sets Term, Source and Version
 	Supersede []string         // ids of waiting deliveries that must not be sent any more
 	Decisions []Decision
 	Answers   []Answer

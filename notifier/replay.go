@@ -24,7 +24,7 @@ type job struct {
 func (c *command) replay() {
 	h, o := c.h, c.order.Command
 	e := h.endpoints[o.Endpoint]
-	hook, ok := h.t.n.cfg.Settings.Webhook(h.id, o.Endpoint)
+	hook, ok := h.owner.n.cfg.Settings.Webhook(h.id, o.Endpoint)
 	if e == nil || !ok {
 		c.finish(reasonEndpoint)
 		return
@@ -121,7 +121,7 @@ func (r *runner) nextOfJob(before *waiting) *waiting {
 			}
 			r.jobs = r.jobs[1:]
 			r.queue = endpointqueue.Queue{Slow: r.queue.Slow}
-			r.e.h.t.n.timers.stop(&r.timer)
+			r.e.h.owner.n.timers.stop(&r.timer)
 			continue
 		}
 		for _, w := range j.events {
@@ -143,14 +143,14 @@ func (j *job) read(r *runner) {
 		return
 	}
 	j.reading = true
-	t := r.e.h.t
+	owner := r.e.h.owner
 	some := j.list[:min(len(j.list), keepBacklog)]
 	last := some[len(some)-1]
-	t.n.readAside(func() {
-		list, _, err := t.n.events(t.saving, t.partition, r.e.h.id, some[0], func(at int64, _ int) bool { return at <= last })
-		t.n.post(func() {
+	owner.n.readAside(func() {
+		list, _, err := owner.n.events(owner.saving, owner.partition, r.e.h.id, some[0], func(at int64, _ int) bool { return at <= last })
+		owner.n.post(func() {
 			j.reading = false
-			if t.gone {
+			if owner.gone {
 				return
 			}
 			if err != nil {
@@ -176,7 +176,7 @@ func (j *job) ended(w *waiting, state outbound.State) {
 	c := j.command
 	c.countEnd(state)
 	c.order.Position = max(c.order.Position, w.at)
-	if !c.over && len(j.events)+len(j.list) > 0 && c.h.t.n.clock.readTime().Sub(c.written) >= progressEvery {
+	if !c.over && len(j.events)+len(j.list) > 0 && c.h.owner.n.clock.readTime().Sub(c.written) >= progressEvery {
 		c.write()
 	}
 }

@@ -44,13 +44,13 @@ func (r *runner) count(more int) {
 	more = max(more, -r.backlog)
 	r.backlog += more
 	if more != 0 {
-		r.e.h.t.n.cfg.Metrics.Waiting(outbound.ChannelWebhook, more)
+		r.e.h.owner.n.cfg.Metrics.Waiting(outbound.ChannelWebhook, more)
 	}
 }
 
 // offered handles a new event of the hospital.
 func (r *runner) offered(w *waiting) {
-	hook, ok := r.e.h.t.n.cfg.Settings.Webhook(r.e.h.id, r.e.id)
+	hook, ok := r.e.h.owner.n.cfg.Settings.Webhook(r.e.h.id, r.e.id)
 	if ok && wants(hook, w) {
 		r.count(1)
 	}
@@ -59,9 +59,9 @@ func (r *runner) offered(w *waiting) {
 
 // schedule begins the next attempt now, or sets a timer for when it is due.
 func (r *runner) schedule() {
-	t := r.e.h.t
-	n := t.n
-	if r.busy || r.queued || t.stopping || r.e.gone || r.unsaved >= n.cfg.Limits.Unsaved {
+	owner := r.e.h.owner
+	n := owner.n
+	if r.busy || r.queued || owner.stopping || r.e.gone || r.unsaved >= n.cfg.Limits.Unsaved {
 		return
 	}
 	hook, ok := n.cfg.Settings.Webhook(r.e.h.id, r.e.id)
@@ -141,9 +141,9 @@ func (r *runner) until(w *waiting) time.Time {
 func (r *runner) attempt(w *waiting) *task {
 	var began time.Time
 	return &task{
-		ownership: r.e.h.t, host: r.e.host, slow: r.queue.Slow, channel: outbound.ChannelWebhook,
+		ownership: r.e.h.owner, host: r.e.host, slow: r.queue.Slow, channel: outbound.ChannelWebhook,
 		message: func() (outbound.Message, bool) {
-			n := r.e.h.t.n
+			n := r.e.h.owner.n
 			hook, ok := n.cfg.Settings.Webhook(r.e.h.id, r.e.id)
 			if !ok || r.e.gone || !r.second() && r.e.paused() {
 				return outbound.Message{}, false
@@ -188,9 +188,9 @@ func nextAttempt(tries []outbound.Attempt) int {
 // ended handles the result of an attempt.
 func (r *runner) ended(w *waiting, began time.Time, result outbound.Result) {
 	r.busy = false
-	t := r.e.h.t
-	n := t.n
-	if t.gone || r.second() && len(r.jobs) == 0 {
+	owner := r.e.h.owner
+	n := owner.n
+	if owner.gone || r.second() && len(r.jobs) == 0 {
 		return
 	}
 	now := n.clock.readTime()
@@ -245,7 +245,7 @@ func kept(all []outbound.Attempt) []outbound.Attempt {
 }
 
 func (r *runner) line(w *waiting, a *outbound.Attempt) {
-	n := r.e.h.t.n
+	n := r.e.h.owner.n
 	n.log.Info("delivery attempt",
 		"hospital", r.e.h.id, "endpoint", r.e.id, "host", r.e.host,
 		"delivery", r.deliveryID(w), "event", w.Event.Event, "attempt", a.N,
@@ -270,7 +270,7 @@ func (r *runner) end(w *waiting, tries []outbound.Attempt, state outbound.State,
 func (r *runner) final(w *waiting, tries []outbound.Attempt, state outbound.State, reason string) {
 	d := r.delivery(w)
 	d.State, d.Reason, d.Attempts = state, reason, tries
-	r.e.h.t.n.cfg.Metrics.Ended(outbound.ChannelWebhook, state)
+	r.e.h.owner.n.cfg.Metrics.Ended(outbound.ChannelWebhook, state)
 	if !r.second() {
 		r.count(-1)
 		r.e.openAt = -1
@@ -306,13 +306,13 @@ func (r *runner) deliveryID(w *waiting) string {
 }
 
 func (r *runner) save(e *outbound.Entry, then func(at int64)) {
-	e.Term = r.e.h.t.number
+	e.Term = r.e.h.owner.number
 	if r.second() {
 		e.Command = r.jobs[0].command.order.Command.ID
 	}
 	r.unsaved++
-	r.e.h.t.n.cfg.Lists.Delivery(e)
-	r.e.h.t.append(e, func(at int64) {
+	r.e.h.owner.n.cfg.Lists.Delivery(e)
+	r.e.h.owner.append(e, func(at int64) {
 		r.unsaved--
 		if then != nil {
 			then(at)

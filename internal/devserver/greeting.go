@@ -24,8 +24,10 @@ type Roles struct {
 	Register    *access.Register
 	PutHospital func(ctx context.Context, seen int64, h *access.Hospital) error
 	PutKeys     func(ctx context.Context, seen int64, keys ...*access.Key) error
-	MakeLink    func(ctx context.Context, hospital, label string) (path string, err error) // a link to the pages for a charge nurse
-	SetMLLPKey  func(id string)                                                            // gives the senders of the MLLP port an API key, by its id
+	// MakeLink makes a link to the pages for a charge nurse.
+	MakeLink func(ctx context.Context, hospital, label string) (path string, err error)
+	// SetMLLPKey gives the senders of the MLLP port an API key, by its id.
+	SetMLLPKey func(id string)
 }
 
 // readableAgain is the pause after the view has not answered.
@@ -79,8 +81,8 @@ func (s *Server) Greet(ctx context.Context, r *Roles) error {
 	if s.options.ephemeral {
 		kept = "kept nowhere (--ephemeral)"
 	}
-	_, err = fmt.Fprintf(s.env.Stdout, greeting, d.BaseURL, d.MLLP, d.BaseURL, d.BaseURL, s.Metrics.Addr(), d.Kafka, d.Redis, kept, d.HospitalID, d.APIKey, d.AdminKey,
-		cli.DevFilePath(data), d.BaseURL+link, d.BaseURL, d.APIKey)
+	_, err = fmt.Fprintf(s.env.Stdout, greeting, d.BaseURL, d.MLLP, d.BaseURL, d.BaseURL, s.Metrics.Addr(), d.Kafka, d.Redis, kept,
+		d.HospitalID, d.APIKey, d.AdminKey, cli.DevFilePath(data), d.BaseURL+link, d.BaseURL, d.APIKey)
 	if err != nil {
 		return err
 	}
@@ -116,7 +118,8 @@ Try it, in another terminal:
     -d '{"nursesOnDuty": 6, "callStaffAvailable": true}'
 
   curl -s $SVC/api/ingest/clinical -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \
-    -d '{"roomId": 4, "roomLabel": "LDR 4", "signals": [{"kind": "medication", "system": "RxNorm", "code": "6585", "display": "magnesium sulfate", "status": "active"}]}'
+    -d '{"roomId": 4, "roomLabel": "LDR 4", "signals": [` +
+	`{"kind": "medication", "system": "RxNorm", "code": "6585", "display": "magnesium sulfate", "status": "active"}]}'
 
   curl -s $SVC/api/v1/level -H "Authorization: Bearer $KEY"
   curl -s $SVC/api/v1/unit-state -H "Authorization: Bearer $KEY"
@@ -128,7 +131,8 @@ Ctrl-C stops it.
 // and new keys.
 func (s *Server) makeKeys(ctx context.Context, r *Roles) (*cli.DevFile, error) {
 	if _, known := r.Register.Hospital(hospitalID); !known {
-		hospital := access.Hospital{ID: hospitalID, Name: hospitalName, Zone: hospitalZone, CreatedAt: s.env.Now().UTC().Truncate(time.Millisecond)}
+		made := s.env.Now().UTC().Truncate(time.Millisecond)
+		hospital := access.Hospital{ID: hospitalID, Name: hospitalName, Zone: hospitalZone, CreatedAt: made}
 		if err := r.PutHospital(ctx, math.MaxInt64, &hospital); err != nil {
 			return nil, fmt.Errorf("make the hospital: %w", err)
 		}

@@ -77,15 +77,17 @@ func mountHook(r chi.Router, webhooks func(hospital string) []*outbound.Webhook,
 			return text.String(), err
 		},
 	}).Parse(hookPage))}
-	r.Method(http.MethodPost, hookPath, &receiver.Receiver{Now: now, Answer: http.StatusNoContent, Strict: true, OnDelivery: p.keep, Secrets: func(hospital string) []receiver.Secret {
-		var all []receiver.Secret
+	secrets := func(hospital string) (all []receiver.Secret) {
 		for _, w := range webhooks(hospital) {
 			for _, s := range signature.At(w.Secrets, now()) {
 				all = append(all, receiver.Secret{Endpoint: w.ID, Value: s.Value})
 			}
 		}
 		return all
-	}})
+	}
+	r.Method(http.MethodPost, hookPath, &receiver.Receiver{
+		Now: now, Answer: http.StatusNoContent, Strict: true, OnDelivery: p.keep, Secrets: secrets,
+	})
 	p.mount(r, hookPath)
 }
 

@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// fullTime is how an e-mail writes an instant.
+const fullTime = "15:04 MST, 2 January 2006"
+
 // field is one line of an e-mail.
 type field struct{ Name, Value, Link string }
 
@@ -15,7 +18,7 @@ type field struct{ Name, Value, Link string }
 // them.
 func (a *Alert) fields() []field {
 	now, was := a.level()
-	lines := []field{{Name: "Level", Value: now + was}, {Name: "Unit", Value: a.unit()}, {Name: "Time", Value: a.At.Format("15:04 MST, 2 January 2006")}}
+	lines := []field{{Name: "Level", Value: now + was}, {Name: "Unit", Value: a.unit()}, {Name: "Time", Value: a.At.Format(fullTime)}}
 	if why := a.why(); why != "" {
 		lines = append(lines, field{Name: "Why", Value: why})
 	}
@@ -34,7 +37,8 @@ func (a *Alert) fields() []field {
 			lines = append(lines, field{Name: r.Name(), Value: r.Color.String() + ", " + r.Nursing})
 		}
 		if p := rooms.Peak; p != nil {
-			lines = append(lines, field{Name: "Expected peak", Value: fmt.Sprintf("%.1f nurses at %s", p.Nurses, p.At.In(a.At.Location()).Format("15:04"))})
+			at := p.At.In(a.At.Location()).Format("15:04")
+			lines = append(lines, field{Name: "Expected peak", Value: fmt.Sprintf("%.1f nurses at %s", p.Nurses, at)})
 		}
 	}
 	if a.Action != "" {
@@ -70,7 +74,9 @@ var mailPage = template.Must(template.New("mail").Parse(`<!DOCTYPE html>
 <html lang="en"><body>
 <table cellpadding="4" style="font-family:sans-serif;font-size:16px;border-collapse:collapse">
 {{- range .Lines}}
-<tr><th align="left" style="border-bottom:1px solid #ccc">{{.Name}}</th><td style="border-bottom:1px solid #ccc">{{if .Link}}<a href="{{.Link}}">{{.Value}}</a>{{else}}{{.Value}}{{end}}</td></tr>
+<tr><th align="left" style="border-bottom:1px solid #ccc">{{.Name}}</th>
+{{- /* the row is one line */ -}}
+<td style="border-bottom:1px solid #ccc">{{if .Link}}<a href="{{.Link}}">{{.Value}}</a>{{else}}{{.Value}}{{end}}</td></tr>
 {{- end}}
 </table>
 <p style="font-family:sans-serif;font-size:13px;color:#555">{{.Footer}}</p>
@@ -93,7 +99,7 @@ func TestMail(unit string, at time.Time) (Message, error) {
 	return mail(fmt.Sprintf("[TEST] %s: alerts reach you %s", a.unit(), at.Format("15:04")), []field{
 		{Name: "Test", Value: "alerts of this unit reach you by e-mail"},
 		{Name: "Unit", Value: a.unit()},
-		{Name: "Time", Value: at.Format("15:04 MST, 2 January 2006")},
+		{Name: "Time", Value: at.Format(fullTime)},
 	})
 }
 
@@ -115,8 +121,8 @@ func (n *Notice) Mail() (Message, error) {
 		lines = append(lines, field{Name: "Host", Value: n.Host})
 	}
 	if !n.Since.IsZero() {
-		lines = append(lines, field{Name: "Since", Value: n.Since.Format("15:04 MST, 2 January 2006")})
+		lines = append(lines, field{Name: "Since", Value: n.Since.Format(fullTime)})
 	}
-	lines = append(lines, field{Name: "Time", Value: n.At.Format("15:04 MST, 2 January 2006")})
+	lines = append(lines, field{Name: "Time", Value: n.At.Format(fullTime)})
 	return mail(fmt.Sprintf("[svc] %s: webhook %s %s", a.unit(), n.Endpoint, n.State), lines)
 }

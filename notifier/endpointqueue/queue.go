@@ -229,16 +229,16 @@ func (q *Queue) notice(now time.Time, r outbound.Result) Notice {
 	case since >= disableTime && q.Failures >= disableAttempts:
 		q.Disabled = Failing
 	}
-	was := q.Noticed
+	before := q.Noticed
 	switch {
 	case q.Disabled != "":
 		q.Noticed = Disabled
 	case since >= secondNotice:
-		q.Noticed = max(was, FailingDay)
+		q.Noticed = max(before, FailingDay)
 	case since >= firstNotice:
-		q.Noticed = max(was, FailingHour)
+		q.Noticed = max(before, FailingHour)
 	}
-	if q.Noticed == was {
+	if q.Noticed == before {
 		return 0
 	}
 	return q.Noticed

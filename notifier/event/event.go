@@ -279,7 +279,8 @@ func Test(c *outbound.Command, level acuity.Level) (outbound.Event, error) {
 	case outbound.Alert:
 		envelope.Level, envelope.PriorLevel = sample.Level.String(), sample.Prior.String()
 		envelope.Summary = "Test: alert T2: " + sample.Driving.Label()
-		envelope.Data = AlertData{LevelData: Level(&sample, acuity.CauseIngest), Tier: "T2", Reason: "raised", AlertRunID: "epi_test", Peak: nil, Action: "Test"}
+		data := Level(&sample, acuity.CauseIngest)
+		envelope.Data = AlertData{LevelData: data, Tier: "T2", Reason: "raised", AlertRunID: "epi_test", Action: "Test"}
 	default:
 		return outbound.Event{}, fmt.Errorf("no sample of event %q", e.Event)
 	}

@@ -134,7 +134,9 @@ func (l *Ledger) Restore(ctx context.Context, partition int32, from int64, each 
 	return l.read(ctx, partition, from, "", true, each)
 }
 
-func (l *Ledger) read(ctx context.Context, partition int32, from int64, prefix string, barrier bool, each func(int64, any) bool) (int64, error) {
+func (l *Ledger) read(
+	ctx context.Context, partition int32, from int64, prefix string, barrier bool, each func(int64, any) bool,
+) (int64, error) {
 	var fault error
 	end, err := l.cluster.Extent(ctx, l.topic, partition, from, barrier, func(r stream.Record) bool {
 		if !strings.HasPrefix(string(r.Key), prefix) {

@@ -42,7 +42,8 @@ func ClassOf(ctx context.Context, err error) outbound.Class {
 		return outbound.ClassInterrupted
 	case errors.As(err, &dns):
 		return outbound.ClassDNS
-	case ctx.Err() != nil, errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+	case ctx.Err() != nil, errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
+		errors.As(err, &timeout) && timeout.Timeout():
 		return outbound.ClassTimeout
 	case errors.As(err, &record), errors.As(err, &alert), errors.As(err, &certificate):
 		return outbound.ClassTLS

@@ -24,8 +24,10 @@ func (s *step) takeOutcomes(in *notifier.Happening) {
 		s.decide()
 	}
 	for i := range in.Commands {
-		answer := notifier.Answer{Command: in.Commands[i].ID}
-		if c := &in.Commands[i]; c.Verb == outbound.VerbAck && slices.ContainsFunc(commands, func(left outbound.Command) bool { return left.ID == c.ID }) {
+		c := &in.Commands[i]
+		answer := notifier.Answer{Command: c.ID}
+		unmatched := slices.ContainsFunc(commands, func(left outbound.Command) bool { return left.ID == c.ID })
+		if c.Verb == outbound.VerbAck && unmatched {
 			answer.Reason = reasonAlertRun
 			if c.Episode == s.memory.History.Episode {
 				answer.Reason = reasonNewer
@@ -44,8 +46,8 @@ func (s *step) noteUnopened(waiting []outbound.Entry) {
 		if one == nil || len(d.Attempts) == 0 {
 			continue
 		}
-		was := one.Closed
-		if one.Closed = d.Attempts[len(d.Attempts)-1].Class == outbound.ClassSealed; one.Closed && !was {
+		wasClosed := one.Closed
+		if one.Closed = d.Attempts[len(d.Attempts)-1].Class == outbound.ClassSealed; one.Closed && !wasClosed {
 			s.missed(one)
 		}
 	}
@@ -61,7 +63,10 @@ func (s *step) updateReach() bool {
 	if s.memory.Alert.Reason != policy.Escalated && s.memory.unreached() {
 		h.Unreached = true
 	}
-	if s.memory.reopens(s.alerting.opens(s.hospital)) {
+	if s.memory.reopens(func(one *sent) bool {
+		_, reason, _ := s.alerting.reach(s.hospital, one.Recipient, one.Channel)
+		return reason == ""
+	}) {
 		h.Unheard = true
 	}
 	return h.Unreached != before.Unreached || h.Unheard != before.Unheard

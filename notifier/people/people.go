@@ -93,19 +93,8 @@ var _ notifier.People = (*Alerting)(nil)
 // Open implements [notifier.People]. It takes the present address, so a corrected one
 // counts for the next attempt.
 func (d *Alerting) Open(e *outbound.Entry) (m outbound.Message, reason string, later bool) {
-	to, known := d.config.Settings.Recipient(e.Delivery.Hospital, e.Delivery.EndpointID)
-	if !known {
-		return m, reasonRecipient, false
-	}
-	var shown string
-	if m.To, shown = address(&to, e.Delivery.Channel); m.To == "" {
-		if shown == "" {
-			return m, reasonAddress, false
-		}
-		return m, reasonSealed, true
-	}
-	if d.config.Seals == nil {
-		return m, reasonKey, true
+	if m.To, reason, later = d.reach(e.Delivery.Hospital, e.Delivery.EndpointID, e.Delivery.Channel); reason != "" {
+		return m, reason, later
 	}
 	clear, err := d.config.Seals.Open(sealedName(&e.Delivery), e.Sealed)
 	if err != nil {
@@ -132,13 +121,22 @@ func address(to *outbound.Recipient, channel outbound.Channel) (open, shown stri
 	return "", ""
 }
 
-// opens returns a function that reports whether a message could be sent now.
-func (d *Alerting) opens(hospital string) func(*sent) bool {
-	return func(one *sent) bool {
-		to, known := d.config.Settings.Recipient(hospital, one.Recipient)
-		open, _ := address(&to, one.Channel)
-		return known && open != "" && d.config.Seals != nil
+// reach returns the address at which a recipient is reached by a channel now, or the
+// reason why that is not possible. With later it may become possible.
+func (d *Alerting) reach(hospital, recipient string, channel outbound.Channel) (to, reason string, later bool) {
+	r, known := d.config.Settings.Recipient(hospital, recipient)
+	open, shown := address(&r, channel)
+	switch {
+	case !known:
+		return "", reasonRecipient, false
+	case open == "" && shown == "":
+		return "", reasonAddress, false
+	case open == "":
+		return "", reasonSealed, true
+	case d.config.Seals == nil:
+		return "", reasonKey, true
 	}
+	return open, "", false
 }
 
 // sealedName returns the name under which the text of a delivery is sealed: the key
@@ -149,7 +147,9 @@ func sealedName(d *outbound.Delivery) string {
 
 // message returns a sealed message for one recipient. Without a key to seal it has
 // failed.
-func (d *Alerting) message(hospital, eventID, name, recipient string, channel outbound.Channel, words alert.Message, now time.Time, expires time.Duration) (outbound.Entry, error) {
+func (d *Alerting) message(
+	hospital, eventID, name, recipient string, channel outbound.Channel, words alert.Message, now time.Time, expires time.Duration,
+) (outbound.Entry, error) {
 	l := outbound.Entry{
 		Delivery: outbound.Delivery{
 			ID: event.DeliveryID(eventID, recipient, channel), Hospital: hospital, EventID: eventID, Event: name,
@@ -176,17 +176,8 @@ const testFor = 5 * time.Minute
 
 // Test implements [notifier.People].
 func (d *Alerting) Test(now time.Time, c *outbound.Command) (l outbound.Entry, reason string) {
-	to, known := d.config.Settings.Recipient(c.Hospital, c.Endpoint)
-	open, shown := address(&to, c.Channel)
-	switch {
-	case !known:
-		return l, reasonRecipient
-	case open == "" && shown != "":
-		return l, reasonSealed
-	case open == "":
-		return l, reasonAddress
-	case d.config.Seals == nil:
-		return l, reasonKey
+	if _, reason, _ = d.reach(c.Hospital, c.Endpoint, c.Channel); reason != "" {
+		return l, reason
 	}
 	name, zone := d.config.Settings.Unit(c.Hospital)
 	words := alert.Message{Text: alert.TestSMS(name, now.In(zone))}
@@ -215,16 +206,16 @@ var noticeStates = map[endpointqueue.Notice]string{
 // notice returns the messages about an endpoint to the recipients of T1.
 func (d *Alerting) notice(now time.Time, hospital string, p *policy.Policy, n *notifier.Notice) ([]outbound.Entry, error) {
 	name, zone := d.config.Settings.Unit(hospital)
-	said := alert.Notice{Unit: name, Endpoint: n.Endpoint, Host: n.Host, State: noticeStates[n.Kind], Since: local(n.Since, zone), At: local(n.At, zone)}
-	words, err := said.Mail()
+	words, err := (&alert.Notice{
+		Unit: name, Endpoint: n.Endpoint, Host: n.Host, State: noticeStates[n.Kind], Since: local(n.Since, zone), At: local(n.At, zone),
+	}).Mail()
 	if err != nil {
 		return nil, err
 	}
 	id := event.ID(hospital, hospital+"/"+n.Endpoint+"/lane", n.At.UnixMilli(), "notice", n.Kind.String())
 	var all []outbound.Entry
 	for _, recipient := range p.Tier(1).Recipients {
-		to, known := d.config.Settings.Recipient(hospital, recipient)
-		if open, shown := address(&to, outbound.ChannelMail); !known || open+shown == "" {
+		if _, reason, later := d.reach(hospital, recipient, outbound.ChannelMail); reason != "" && !later {
 			continue
 		}
 		l, err := d.message(hospital, id, "notice", recipient, outbound.ChannelMail, words, stamp(now), noticeFor)

@@ -197,7 +197,8 @@ func (s *step) supersede(reason policy.Reason, to []policy.Addressee) {
 		if d.Event != outbound.Alert || slices.Contains(s.out.Supersede, d.ID) {
 			continue
 		}
-		if reason == policy.Escalated && !slices.ContainsFunc(to, func(a policy.Addressee) bool { return a.Recipient == d.EndpointID && a.Channel == d.Channel }) {
+		same := func(a policy.Addressee) bool { return a.Recipient == d.EndpointID && a.Channel == d.Channel }
+		if reason == policy.Escalated && !slices.ContainsFunc(to, same) {
 			continue
 		}
 		s.out.Supersede = append(s.out.Supersede, d.ID)
@@ -241,7 +242,9 @@ func (s *step) listAlertRun() {
 	}
 	c.Lists.AlertRun(s.memory.alertRun(s.hospital, &s.policy))
 	if until := h.ToldAt.Add(policy.TokenLifetime); len(c.TokenKey) > 0 && until.After(s.now) {
-		c.Lists.Link(token(c.TokenKey, s.hospital, h.Episode, h.Raise), outbound.AckLink{Hospital: s.hospital, Episode: h.Episode, Alert: s.memory.Raise, Until: until})
+		c.Lists.Link(token(c.TokenKey, s.hospital, h.Episode, h.Raise), outbound.AckLink{
+			Hospital: s.hospital, Episode: h.Episode, Alert: s.memory.Raise, Until: until,
+		})
 	}
 }
 

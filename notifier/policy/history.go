@@ -47,14 +47,13 @@ type Reached struct {
 	Channel   outbound.Channel
 }
 
-// Observe records the level at an instant. It reports whether that changed the
-// history.
-func (h *History) Observe(level acuity.Level, at time.Time) bool {
+// Observe records the level at an instant.
+func (h *History) Observe(level acuity.Level, at time.Time) {
 	if level == h.Level {
-		return false
+		return
 	}
 	for i := range h.Under {
-		switch below := level < LevelOf(Rank(i+1)); {
+		switch below := level < levelOf(Rank(i+1)); {
 		case !below:
 			h.Under[i] = time.Time{}
 		case h.Under[i].IsZero():
@@ -69,7 +68,6 @@ func (h *History) Observe(level acuity.Level, at time.Time) bool {
 	}
 	h.Changes, h.Before = append(slices.Clip(h.Changes), at), append(slices.Clip(h.Before), h.Level)
 	h.Level = level
-	return true
 }
 
 // flaps reports whether the digest is due.
@@ -166,15 +164,12 @@ func (h *History) Missed(recipient string, channel outbound.Channel) {
 	h.Reached = slices.DeleteFunc(slices.Clone(h.Reached), func(r Reached) bool { return r == Reached{recipient, channel} })
 }
 
-// Ack records that somebody acknowledged the alert run. It reports whether that
-// changed the history. A run that is over, or was acknowledged since its last raise,
-// stays as it is.
-func (h *History) Ack(alertRun, by string, at time.Time) bool {
-	if h.Episode == "" || alertRun != h.Episode || !h.AckedAt.IsZero() {
-		return false
+// Ack records that somebody acknowledged the alert run. A run that is over, or was
+// acknowledged since its last raise, stays as it is.
+func (h *History) Ack(alertRun, by string, at time.Time) {
+	if h.Episode != "" && alertRun == h.Episode && h.AckedAt.IsZero() {
+		h.AckedAt, h.AckedBy, h.Unreached = at, by, false
 	}
-	h.AckedAt, h.AckedBy, h.Unreached = at, by, false
-	return true
 }
 
 // alertRunID returns the id of an alert run, from the decision that began it. After a

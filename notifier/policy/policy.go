@@ -88,11 +88,6 @@ func New(tiers []outbound.Tier) Policy {
 	return p
 }
 
-// Any reports whether any tier is enabled.
-func (p *Policy) Any() bool {
-	return slices.ContainsFunc(p.Tiers[:], func(t outbound.Tier) bool { return t.Enabled })
-}
-
 // Tier returns the settings of a rank above 0.
 func (p *Policy) Tier(r Rank) *outbound.Tier { return &p.Tiers[r-1] }
 
@@ -111,7 +106,7 @@ func (p *Policy) highest(r Rank) Rank {
 func (p *Policy) lowest() acuity.Level {
 	for r := Rank(1); r <= 3; r++ {
 		if p.Tiers[r-1].Enabled {
-			return LevelOf(r)
+			return levelOf(r)
 		}
 	}
 	return acuity.LevelGreen
@@ -171,7 +166,7 @@ func decide(p *Policy, h *History, now time.Time) Decision {
 	switch {
 	case cur > alerted, cur > 0 && h.Level > h.Said, cur == alerted && alerted > 0 && h.Unheard && len(p.upTo(alerted)) > 0:
 		return Decision{Reason: Raised, Tier: cur}
-	case h.Episode == "" || !p.Any():
+	case h.Episode == "" || p.highest(3) == 0:
 		return Decision{Reason: Steady}
 	case cur == 0 && (h.below(h.Said, now) || h.below(p.lowest(), now)):
 		return Decision{Reason: Cleared}
@@ -208,5 +203,5 @@ func overdue(since time.Time, m int, now time.Time) bool {
 
 func minutes(m int) time.Duration { return time.Duration(m) * time.Minute }
 
-// LevelOf returns the level at which a rank is alerted.
-func LevelOf(r Rank) acuity.Level { return acuity.Level(r) }
+// levelOf returns the level at which a rank is alerted.
+func levelOf(r Rank) acuity.Level { return acuity.Level(r) }

@@ -60,18 +60,15 @@ func Route(p *Policy, h *History, d Decision, recipients func(id string) (outbou
 		for _, channel := range outboundChannels {
 			lowers := d.Reason == Lowered || d.Reason == Cleared
 			follows := (lowers || d.Reason == Digest) && slices.Contains(h.Reached, Reached{id, channel})
+			if !follows && !slices.Contains(tier.Channels, channel) { // who was alerted hears more even if the tier dropped the channel
+				continue
+			}
 			a := Addressee{Recipient: id, Channel: channel, State: outbound.Pending}
 			switch {
-			case follows: // even by a channel that the tier has dropped
-			case !slices.Contains(tier.Channels, channel):
-				continue
 			case !hasAddress(&r, channel):
 				a.State, a.Reason = outbound.Suppressed, NoAddress
-			case lowers:
+			case lowers && !follows:
 				a.State, a.Reason = outbound.Suppressed, NotTold
-			}
-			if a.State == outbound.Pending && !hasAddress(&r, channel) { // the address was removed since
-				a.State, a.Reason = outbound.Suppressed, NoAddress
 			}
 			all = append(all, a)
 		}

@@ -31,16 +31,21 @@ func commands() []contract.Route[*webhooks] {
 	hook := idOf("webhook", "whk_0123456789abcdef")
 	return []contract.Route[*webhooks]{
 		{Operation: contract.Operation{
-			Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/test", ID: "testWebhook", Summary: "Send an endpoint a ping, or a sample of an event",
+			Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/test", ID: "testWebhook",
+			Summary:    "Send an endpoint a ping, or a sample of an event",
 			About:      "Signed and sent as any event is, but once; also to an endpoint that is paused. The command tells what became of it.",
 			Parameters: []contract.Parameter{hook},
-			Bodies:     optionalBody(testShape{}, contract.Example{Name: "A ping", Text: `{}`}, contract.Example{Name: "A sample", Text: `{"event":"surge.level_changed"}`}),
-			Data:       commanded{}, Refuses: []httpapi.Kind{httpapi.Missing},
+			Bodies: optionalBody(testShape{},
+				contract.Example{Name: "A ping", Text: `{}`}, contract.Example{Name: "A sample", Text: `{"event":"surge.level_changed"}`}),
+			Data: commanded{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*webhooks).test},
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/replay", ID: "replayWebhook", Summary: "Send the events of a window again",
-			About:      "By occurredAt, with the same ids and bodies, beside new events and at half the rate. only: failed sends what ended without success, missing what was never delivered here, all everything. count is null if it is not known within two seconds; the command tells it later.",
-			Parameters: []contract.Parameter{hook, {Name: dryRun, In: "query", About: "true: count what would be sent, and send nothing. The command is done once it is counted.", Values: []string{"true", "false"}}},
+			About: "By occurredAt, with the same ids and bodies, beside new events and at half the rate. only: failed sends what ended " +
+				"without success, missing what was never delivered here, all everything. count is null if it is not known within two seconds; the " +
+				"command tells it later.",
+			Parameters: []contract.Parameter{hook, {Name: dryRun, In: "query", About: "true: count what would be sent, and send nothing. The " +
+				"command is done once it is counted.", Values: []string{"true", "false"}}},
 			Bodies: body(replayShape{},
 				contract.Example{Name: "What was missed", Text: `{"since":"2026-03-01T14:00:00Z","until":"2026-03-01T15:00:00Z","only":"missing"}`},
 				contract.Example{Name: "Levels, all again", Text: `{"since":"2026-03-01T14:00:00Z","events":["surge.level_changed"],"only":"all"}`}),

@@ -36,8 +36,10 @@ func deliveryReads() []contract.Route[*webhooks] {
 	const about = "The newest 10,000 of an endpoint."
 	return []contract.Route[*webhooks]{
 		{Operation: contract.Operation{
-			Method: http.MethodGet, Path: "/api/admin/deliveries", ID: "listDeliveries", Summary: "What was sent or is to be sent, newest first", About: about,
-			Parameters: page, Data: deliveryPage{}, Refuses: []httpapi.Kind{httpapi.Invalid, httpapi.Unprocessable}, Limits: map[string]int64{"deliveriesPerPage": deliveriesAtMost, "deliveriesListed": deliveriesListed},
+			Method: http.MethodGet, Path: "/api/admin/deliveries", ID: "listDeliveries",
+			Summary: "What was sent or is to be sent, newest first", About: about,
+			Parameters: page, Data: deliveryPage{}, Refuses: []httpapi.Kind{httpapi.Invalid, httpapi.Unprocessable},
+			Limits: map[string]int64{"deliveriesPerPage": deliveriesAtMost, "deliveriesListed": deliveriesListed},
 		}, Serve: (*webhooks).listDeliveries},
 		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/deliveries/{id}", ID: "getDelivery", Summary: "One delivery with its attempts",
@@ -45,13 +47,17 @@ func deliveryReads() []contract.Route[*webhooks] {
 			Data:       deliveryRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*webhooks).getDelivery},
 		{Operation: contract.Operation{
-			Method: http.MethodGet, Path: "/api/admin/webhooks/{id}/deliveries", ID: "listWebhookDeliveries", Summary: "What was sent to one endpoint, newest first", About: about,
-			Parameters: append([]contract.Parameter{hook}, page...), Data: deliveryPage{}, Refuses: []httpapi.Kind{httpapi.Invalid, httpapi.Missing, httpapi.Unprocessable},
+			Method: http.MethodGet, Path: "/api/admin/webhooks/{id}/deliveries", ID: "listWebhookDeliveries",
+			Summary: "What was sent to one endpoint, newest first", About: about,
+			Parameters: append([]contract.Parameter{hook}, page...), Data: deliveryPage{},
+			Refuses: []httpapi.Kind{httpapi.Invalid, httpapi.Missing, httpapi.Unprocessable},
 		}, Serve: (*webhooks).listWebhookDeliveries},
 		{Operation: contract.Operation{
-			Method: http.MethodGet, Path: "/api/v1/webhooks/{id}/deliveries", Keyed: true, ID: "listOwnDeliveries", Summary: "What was sent to the partner's own endpoint, newest first",
+			Method: http.MethodGet, Path: "/api/v1/webhooks/{id}/deliveries", Keyed: true, ID: "listOwnDeliveries",
+			Summary:    "What was sent to the partner's own endpoint, newest first",
 			About:      about + " For the keys that the endpoint names in readerKeyIds, whatever their scopes; to others there is no such endpoint.",
-			Parameters: append([]contract.Parameter{hook}, page...), Data: ownDeliveryPage{}, Refuses: []httpapi.Kind{httpapi.Invalid, httpapi.Missing, httpapi.Unprocessable},
+			Parameters: append([]contract.Parameter{hook}, page...), Data: ownDeliveryPage{},
+			Refuses: []httpapi.Kind{httpapi.Invalid, httpapi.Missing, httpapi.Unprocessable},
 		}, Serve: (*webhooks).listOwnDeliveries},
 		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/commands/{id}", ID: "getCommand", Summary: "How far a test, a retry or a replay is",
@@ -109,7 +115,8 @@ type ownDeliveryPage struct {
 
 func baseOf(d *outbound.Delivery) deliveryBase {
 	return deliveryBase{
-		d.ID, d.EventID, d.Event, string(d.Channel), d.EndpointID, string(d.State), some(d.Reason), httpapi.Time(d.OccurredAt), httpapi.Time(d.NextAttemptAt),
+		d.ID, d.EventID, d.Event, string(d.Channel), d.EndpointID, string(d.State), some(d.Reason),
+		httpapi.Time(d.OccurredAt), httpapi.Time(d.NextAttemptAt),
 	}
 }
 

@@ -15,8 +15,10 @@ const actAlertAck = "alert.ack"
 
 func episodeWrites() []contract.Route[*alerts] {
 	return []contract.Route[*alerts]{{Operation: contract.Operation{
-		Method: http.MethodPost, Path: "/api/admin/alerts/episodes/{id}/ack", ID: "acknowledgeAlert", Summary: "Say that somebody has taken the alert",
-		About:      "Nothing escalates or repeats until the level rises again. Answered once the list of episodes shows it; done is false if that takes longer than two seconds, and then the command tells it.",
+		Method: http.MethodPost, Path: "/api/admin/alerts/episodes/{id}/ack", ID: "acknowledgeAlert",
+		Summary: "Say that somebody has taken the alert",
+		About: "Nothing escalates or repeats until the level rises again. Answered once the list of episodes shows it; done is false if " +
+			"that takes longer than two seconds, and then the command tells it.",
 		Parameters: []contract.Parameter{idOf("episode", "epi_0123456789abcdef")},
 		Bodies:     optionalBody(ackShape{}, contract.Example{Name: "By a role", Text: `{"by":"House supervisor"}`}),
 		Data:       acknowledged{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable},

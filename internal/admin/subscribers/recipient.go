@@ -35,9 +35,11 @@ func recipientWrites() []contract.Route[*alerts] {
 	return []contract.Route[*alerts]{
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/alerts/recipients", ID: "createRecipient", Summary: "Add a role on duty that alerts go to",
-			About:  "A role, never a person by name. Address and number are sealed; lists show them masked.",
-			Bodies: body(recipientShape{}, contract.Example{Name: "The house supervisor", Text: `{"label":"House supervisor","email":"supervisor@hospital.example","phone":"+15555550100"}`}),
-			Data:   savedRecipient{}, Refuses: []httpapi.Kind{httpapi.Unprocessable}, Limits: map[string]int64{"alertRecipients": recipientsMax},
+			About: "A role, never a person by name. Address and number are sealed; lists show them masked.",
+			Bodies: body(recipientShape{}, contract.Example{
+				Name: "The house supervisor", Text: `{"label":"House supervisor","email":"supervisor@hospital.example","phone":"+15555550100"}`,
+			}),
+			Data: savedRecipient{}, Refuses: []httpapi.Kind{httpapi.Unprocessable}, Limits: map[string]int64{"alertRecipients": recipientsMax},
 		}, Serve: (*alerts).createRecipient},
 		{Operation: contract.Operation{
 			Method: http.MethodPatch, Path: "/api/admin/alerts/recipients/{id}", ID: "changeRecipient", Summary: "Change a recipient",
@@ -62,7 +64,8 @@ func recipientWrites() []contract.Route[*alerts] {
 
 func recipientReads() []contract.Route[*alerts] {
 	return []contract.Route[*alerts]{{Operation: contract.Operation{
-		Method: http.MethodGet, Path: "/api/admin/alerts/recipients", ID: "listRecipients", Summary: "Whom alerts may go to, oldest first", Data: recipientList{},
+		Method: http.MethodGet, Path: "/api/admin/alerts/recipients", ID: "listRecipients",
+		Summary: "Whom alerts may go to, oldest first", Data: recipientList{},
 	}, Serve: (*alerts).listRecipients}}
 }
 
@@ -189,8 +192,11 @@ func (s *alerts) changeRecipient(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *alerts) saveRecipient(w http.ResponseWriter, r *http.Request, seen int64, action string, before int64, p *outbound.Recipient, warnings []httpapi.Warning) {
-	if s.perform(w, r, action, p.ID, before, p.Version, func(ctx context.Context) error { return s.Store.PutRecipient(ctx, seen, p) }) {
+func (s *alerts) saveRecipient(
+	w http.ResponseWriter, r *http.Request, seen int64, action string, before int64, p *outbound.Recipient, warnings []httpapi.Warning,
+) {
+	put := func(ctx context.Context) error { return s.Store.PutRecipient(ctx, seen, p) }
+	if s.perform(w, r, action, p.ID, before, p.Version, put) {
 		answer(w, r, p.Version, savedRecipient{recipientOf(p), warnings})
 	}
 }
@@ -263,7 +269,8 @@ func (s *alerts) deleteRecipient(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if s.perform(w, r, actRecipientDelete, old.ID, old.Version, 0, func(ctx context.Context) error { return s.Store.DropRecipient(ctx, seen, old.Hospital, old.ID) }) {
+	drop := func(ctx context.Context) error { return s.Store.DropRecipient(ctx, seen, old.Hospital, old.ID) }
+	if s.perform(w, r, actRecipientDelete, old.ID, old.Version, 0, drop) {
 		httpapi.OK(w, r, recipientOf(old))
 	}
 }

@@ -25,7 +25,9 @@ type byHospital[T any] map[string]map[string]*T
 
 // NewRegister returns an empty register.
 func NewRegister() *Register {
-	return &Register{webhooks: byHospital[outbound.Webhook]{}, recipients: byHospital[outbound.Recipient]{}, tiers: byHospital[outbound.Tier]{}}
+	return &Register{
+		webhooks: byHospital[outbound.Webhook]{}, recipients: byHospital[outbound.Recipient]{}, tiers: byHospital[outbound.Tier]{},
+	}
 }
 
 // OnChange registers fn, to be called after each change, one call at a time. Call

@@ -33,7 +33,10 @@ func grouped[S any](group string, routes ...[]contract.Route[S]) []contract.Rout
 	return all
 }
 
-var ifMatch = contract.Parameter{Name: "If-Match", In: "header", Example: "*", About: "The version that it had when it was read, in quotes: if it has changed since, nothing is done."}
+var ifMatch = contract.Parameter{
+	Name: "If-Match", In: "header", Example: "*",
+	About: "The version that it had when it was read, in quotes: if it has changed since, nothing is done.",
+}
 
 func idOf(what, example string) contract.Parameter {
 	return contract.Parameter{Name: "id", In: "path", Example: example, About: "Of the " + what + "."}
@@ -87,7 +90,8 @@ func (f *faults) answered(w http.ResponseWriter, r *http.Request) bool {
 	case len(f.all) > 0:
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid, Details: append(f.all, f.misfits...)})
 	case len(f.misfits) > 0:
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unprocessable, Message: "The request is well formed, but cannot be done; see details.", Details: f.misfits})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unprocessable,
+			Message: "The request is well formed, but cannot be done; see details.", Details: f.misfits})
 	default:
 		return false
 	}
@@ -118,7 +122,9 @@ func versionText(version int64) string {
 
 // perform writes the audit record of an act, then does the act. If it returns false it
 // has answered.
-func (s *server) perform(w http.ResponseWriter, r *http.Request, action, subject string, before, after int64, do func(context.Context) error) bool {
+func (s *server) perform(
+	w http.ResponseWriter, r *http.Request, action, subject string, before, after int64, do func(context.Context) error,
+) bool {
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
 	caller := httpapi.Caller(r.Context())
@@ -147,7 +153,9 @@ func (s *server) perform(w http.ResponseWriter, r *http.Request, action, subject
 }
 
 var overtaken = httpapi.Problem{
-	Kind: httpapi.Unavailable, Message: "Somebody else changed the settings of the hospital at the same moment. Nothing was done; it is safe to send the request again.",
+	Kind: httpapi.Unavailable,
+	Message: "Somebody else changed the settings of the hospital at the same moment. " +
+		"Nothing was done; it is safe to send the request again.",
 	RetryAfter: tryAgain,
 }
 

@@ -19,7 +19,8 @@ const overlapUsual = 24
 func rotation() []contract.Route[*webhooks] {
 	return []contract.Route[*webhooks]{{Operation: contract.Operation{
 		Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/rotate", ID: "rotateSecret", Summary: "Give an endpoint a new secret",
-		About: "webhook-signature holds a signature of each secret until retireAt. X-Svc-Signature holds one: of the old secret until promoteAt, half the overlap, then of the new one. " +
+		About: "webhook-signature holds a signature of each secret until retireAt. X-Svc-Signature holds one: of the old secret until " +
+			"promoteAt, half the overlap, then of the new one. " +
 			"An overlap of 0 ends all old secrets at once; before promoteAt no other rotation can begin.",
 		Parameters: []contract.Parameter{idOf("webhook", "whk_0123456789abcdef"), ifMatch},
 		Bodies:     optionalBody(rotateShape{}, contract.Example{Name: "A day to change over", Text: `{"overlapHours":24}`}),
@@ -96,7 +97,8 @@ func (s *webhooks) rotate(w http.ResponseWriter, r *http.Request) {
 		unprocessable(w, r, "A secret waits to be promoted; rotate after that, or with overlapHours 0.", "overlapHours", "rotating")
 		return
 	}
-	if s.perform(w, r, actWebhookRotate, hook.ID, old.Version, hook.Version, func(ctx context.Context) error { return s.Store.PutWebhook(ctx, seen, &hook) }) {
+	put := func(ctx context.Context) error { return s.Store.PutWebhook(ctx, seen, &hook) }
+	if s.perform(w, r, actWebhookRotate, hook.ID, old.Version, hook.Version, put) {
 		answer(w, r, hook.Version, rotated{
 			s.webhookRow(r.Context(), &hook), secret, httpapi.Time(cut(now.Add(overlap / 2))), httpapi.Time(cut(now.Add(overlap))),
 			warnings,

@@ -106,7 +106,8 @@ func MountReads(r chi.Router, c Config) {
 // endpoints.
 func Operations() []contract.Operation {
 	return slices.Concat(
-		contract.Operations(webhookWrites()), contract.Operations(alertWrites()), contract.Operations(webhookReads()), contract.Operations(alertReads()),
+		contract.Operations(webhookWrites()), contract.Operations(alertWrites()),
+		contract.Operations(webhookReads()), contract.Operations(alertReads()),
 	)
 }
 

@@ -15,13 +15,17 @@ const actTierSet = "alert-tier.set"
 
 func tierWrites() []contract.Route[*alerts] {
 	return []contract.Route[*alerts]{{Operation: contract.Operation{
-		Method: http.MethodPut, Path: "/api/admin/alerts/tiers/{tier}", ID: "putAlertTier", Summary: "Say who is told when the unit reaches a level",
-		About: "T1 is yellow, T2 orange, T3 red. What is left out has the default of the tier. A tier without recipients tells nobody.",
+		Method: http.MethodPut, Path: "/api/admin/alerts/tiers/{tier}", ID: "putAlertTier",
+		Summary: "Say who is told when the unit reaches a level",
+		About:   "T1 is yellow, T2 orange, T3 red. What is left out has the default of the tier. A tier without recipients tells nobody.",
 		Parameters: []contract.Parameter{
 			{Name: "tier", In: "path", About: "T1, T2 or T3.", Values: outbound.TierIDs(), Example: "T2"}, ifMatch,
 		},
-		Bodies: body(tierShape{}, contract.Example{Name: "By e-mail and SMS, answered within ten minutes", Text: `{"enabled":true,"channels":["email","sms"],"ackMinutes":10,"expireMinutes":30,"action":"Call the house supervisor"}`}),
-		Data:   setTier{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
+		Bodies: body(tierShape{}, contract.Example{
+			Name: "By e-mail and SMS, answered within ten minutes",
+			Text: `{"enabled":true,"channels":["email","sms"],"ackMinutes":10,"expireMinutes":30,"action":"Call the house supervisor"}`,
+		}),
+		Data: setTier{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
 	}, Serve: (*alerts).putTier}}
 }
 
@@ -67,7 +71,8 @@ type tierList struct {
 func tierRowOf(t *outbound.Tier) tierRow {
 	row := tierRow{
 		ID: t.ID, Enabled: t.Enabled, Recipients: append([]string{}, t.Recipients...), Channels: []string{}, AckMinutes: t.AckMinutes,
-		EscalateTo: append([]string{}, t.EscalateTo...), RepeatMinutes: t.RepeatMinutes, ExpireMinutes: t.ExpireMinutes, Action: t.Action, Version: t.Version,
+		EscalateTo: append([]string{}, t.EscalateTo...), RepeatMinutes: t.RepeatMinutes,
+		ExpireMinutes: t.ExpireMinutes, Action: t.Action, Version: t.Version,
 	}
 	for _, channel := range t.Channels {
 		row.Channels = append(row.Channels, string(channel))
@@ -87,7 +92,8 @@ func (s *alerts) putTier(w http.ResponseWriter, r *http.Request) {
 	hospital, id := hospitalOf(r), httpapi.PathValue(r, "tier")
 	tier := outbound.DefaultTier(hospital, id)
 	in := tierShape{
-		Enabled: &tier.Enabled, AckMinutes: &tier.AckMinutes, RepeatMinutes: &tier.RepeatMinutes, ExpireMinutes: &tier.ExpireMinutes, Action: &tier.Action,
+		Enabled: &tier.Enabled, AckMinutes: &tier.AckMinutes, RepeatMinutes: &tier.RepeatMinutes, ExpireMinutes: &tier.ExpireMinutes,
+		Action: &tier.Action,
 	}
 	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in) // changes only the given fields of tier
 	if !ok {
@@ -126,7 +132,8 @@ func (s *alerts) putTier(w http.ResponseWriter, r *http.Request) {
 	if len(tier.Recipients) == 0 && tier.Enabled {
 		warnings = append(warnings, httpapi.Warning{Code: "no_recipients", Path: "recipients"})
 	}
-	if s.perform(w, r, actTierSet, id, old.Version, tier.Version, func(ctx context.Context) error { return s.Store.PutTier(ctx, seen, &tier) }) {
+	put := func(ctx context.Context) error { return s.Store.PutTier(ctx, seen, &tier) }
+	if s.perform(w, r, actTierSet, id, old.Version, tier.Version, put) {
 		answer(w, r, tier.Version, setTier{tierRowOf(&tier), warnings})
 	}
 }

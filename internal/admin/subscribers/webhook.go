@@ -39,16 +39,22 @@ func endpointWrites() []contract.Route[*webhooks] {
 	return []contract.Route[*webhooks]{
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/webhooks", ID: "createWebhook", Summary: "Have events sent to an endpoint",
-			About: "The secret that signs them is in the answer and shown nowhere else. The endpoint gets events from now on. The address is checked here and again at each connection; one that does not resolve yet is a warning.",
+			About: "The secret that signs them is in the answer and shown nowhere else. The endpoint gets events from now on. The address is " +
+				"checked here and again at each connection; one that does not resolve yet is a warning.",
 			Bodies: body(webhookShape{},
 				contract.Example{Name: "Everything of the unit", Text: `{"url":"https://partner.example/svc/events"}`},
-				contract.Example{Name: "Two rooms, with a secret of the partner's own", Text: `{"url":"https://partner.example/svc/rooms","events":["room.rescored"],"rooms":[1,4],"ratePerSecond":20,"timeoutSeconds":5,"secret":"an example, not a secret at all"}`}),
+				contract.Example{
+					Name: "Two rooms, with a secret of the partner's own",
+					Text: `{"url":"https://partner.example/svc/rooms","events":["room.rescored"],"rooms":[1,4],` +
+						`"ratePerSecond":20,"timeoutSeconds":5,"secret":"an example, not a secret at all"}`,
+				}),
 			Data: createdWebhook{}, Refuses: []httpapi.Kind{httpapi.Unprocessable},
 			Limits: map[string]int64{"webhooks": maxWebhooks, "webhookRooms": maxRooms},
 		}, Serve: (*webhooks).createWebhook},
 		{Operation: contract.Operation{
 			Method: http.MethodPatch, Path: "/api/admin/webhooks/{id}", ID: "changeWebhook", Summary: "Change an endpoint",
-			About:      "What is left out stays. Disabled is paused: what happens meanwhile is sent once it is enabled again. Any change enables an endpoint that was disabled because it failed.",
+			About: "What is left out stays. Disabled is paused: what happens meanwhile is sent once it is enabled again. Any change " +
+				"enables an endpoint that was disabled because it failed.",
 			Parameters: []contract.Parameter{id, ifMatch},
 			Bodies:     body(webhookChangeShape{}, contract.Example{Name: "Pause", Text: `{"enabled":false}`}),
 			Data:       changedWebhook{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
@@ -218,7 +224,8 @@ func (s *webhooks) createWebhook(w http.ResponseWriter, r *http.Request) {
 		unprocessable(w, r, "There are as many webhooks as a hospital can have.", "", "maxItems:"+strconv.Itoa(maxWebhooks))
 		return
 	}
-	if s.perform(w, r, actWebhookCreate, hook.ID, 0, hook.Version, func(ctx context.Context) error { return s.Store.PutWebhook(ctx, seen, hook) }) {
+	put := func(ctx context.Context) error { return s.Store.PutWebhook(ctx, seen, hook) }
+	if s.perform(w, r, actWebhookCreate, hook.ID, 0, hook.Version, put) {
 		answer(w, r, hook.Version, createdWebhook{s.webhookRow(r.Context(), hook), secret, warnings})
 	}
 }
@@ -258,7 +265,8 @@ func (s *webhooks) changeWebhook(w http.ResponseWriter, r *http.Request) {
 		httpapi.Fail(w, r, overtaken)
 		return
 	}
-	if s.perform(w, r, actWebhookChange, hook.ID, old.Version, hook.Version, func(ctx context.Context) error { return s.Store.PutWebhook(ctx, seen, &hook) }) {
+	put := func(ctx context.Context) error { return s.Store.PutWebhook(ctx, seen, &hook) }
+	if s.perform(w, r, actWebhookChange, hook.ID, old.Version, hook.Version, put) {
 		answer(w, r, hook.Version, changedWebhook{s.webhookRow(r.Context(), &hook), warnings})
 	}
 }
@@ -318,7 +326,8 @@ func (s *webhooks) deleteWebhook(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if s.perform(w, r, actWebhookDelete, old.ID, old.Version, 0, func(ctx context.Context) error { return s.Store.DropWebhook(ctx, seen, old.Hospital, old.ID) }) {
+	drop := func(ctx context.Context) error { return s.Store.DropWebhook(ctx, seen, old.Hospital, old.ID) }
+	if s.perform(w, r, actWebhookDelete, old.ID, old.Version, 0, drop) {
 		httpapi.OK(w, r, s.webhookRow(r.Context(), old))
 	}
 }
