@@ -66,16 +66,16 @@ type intake struct {
 	room       *room // of a clinical request
 	// versions are the versions of Encounters in this observation.
 	versions map[encounterVersion]*intakeVersion
-	census   bool                    // a census was taken
-	refused  int                     // number of refused parts of the input
-	newRooms map[int32]bool          // rooms that come into use by it
-	roomy    bool                    // every room that it names is within the limits
-	named    map[string]int          // new visits by their patients, not in the index yet
-	visitsOf map[visitOfPatient]bool // visits that are counted already
-	inUse    int                     // number of rooms in use, once counted
-	waiting  int                     // number of waiting statements; -1: not counted yet
-	told     map[any]bool            // warnings and codes that the change has already
-	present  int                     // number of rooms in the unit before it
+	census   bool           // a census was taken
+	refused  int            // number of refused parts of the input
+	newRooms map[int32]bool // rooms that come into use by it
+	roomy    bool           // every room that it names is within the limits
+	// newVisits are the visits that the index by patient does not have yet, by patient.
+	newVisits map[string]map[string]bool
+	inUse     int          // number of rooms in use, once counted
+	waiting   int          // number of waiting statements; -1: not counted yet
+	told      map[any]bool // warnings and codes that the change has already
+	present   int          // number of rooms in the unit before it
 }
 
 // warn adds a warning about the input, once.
@@ -106,20 +106,3 @@ func (in *intake) first(what any) bool {
 
 // itemPath returns the path of an element of a list of a request.
 func itemPath(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
-
-// own reports whether only a location makes the room known.
-func (r *room) own() bool { return r.Registered && r.Room != "" }
-
-// relabel brings the room table up to the labels known. It reports whether the table's
-// answers changed.
-func (t *locations) relabel() (news bool) {
-	t.work.newPast = true // a past takes its rooms from the table
-	for _, r := range t.rooms {
-		if r.own() {
-			news = t.table.Forget(r.ID) || news
-		} else {
-			news = t.table.Know(r.ID, r.Label, r.Area) || news
-		}
-	}
-	return news
-}

@@ -101,39 +101,6 @@ type censusIntake struct {
 	occupied   map[int32]bool
 }
 
-// fixOccupants turns the visits that ADT gave to the occupants of the previous census
-// into facts.
-func (t *censusIntake) fixOccupants() {
-	for _, r := range t.unit.rooms {
-		v := r.occupantVisit
-		if v == nil || r.Occupant == nil {
-			continue
-		}
-		t.giveOccupantTo(v, r)
-	}
-}
-
-// giveOccupantTo gives a visit what censuses said about the occupant of a room.
-func (t *censusIntake) giveOccupantTo(v *visit, r *room) {
-	u := t.unit
-	o := r.Occupant
-	v.Facts = v.censusFacts()
-	s := o.CensusStay
-	for _, sp := range v.spans {
-		if sp.Kind == location.InRoom && sp.Room == r.ID && sp.holds(o.Last) {
-			s.From = max(s.From, min(sp.From, s.First))
-			s.First = max(s.First, min(sp.From, s.Last))
-		}
-	}
-	v.addStay(s)
-	u.indexKnown(v)
-	u.capacity.weigh(v)
-	r.Occupant, r.occupantVisit, v.occupantOf = nil, nil, nil
-	u.touch(v)
-	u.work.markVisit(v, markState|dirtyLocation)
-	u.work.markRoom(r, markState|dirtyOccupant)
-}
-
 // addStay adds a census stay, and drops the oldest beyond capStays.
 func (v *visit) addStay(s CensusStay) {
 	if n := len(v.Stays); n >= capStays {
@@ -283,24 +250,6 @@ func (t *censusIntake) endMissing() {
 			t.unlistRoom(r)
 		}
 	}
-}
-
-// endOccupant ends the stay of an occupant without a visit.
-func (t *censusIntake) endOccupant(r *room) {
-	if r.Occupant == nil {
-		return
-	}
-	s := r.Occupant.CensusStay
-	s.To = t.at
-	if end := r.occupantEnd(); end != 0 {
-		s.To = min(s.To, end)
-	}
-	r.Occupant = nil
-	if n := len(r.Past); n >= capPast {
-		r.Past = slices.Delete(r.Past, 0, n-capPast+1)
-	}
-	r.Past = append(r.Past, s)
-	t.unit.work.markRoom(r, markState|dirtyOccupant)
 }
 
 // unlistRoom removes a room from the newest census. Statements of a visit move to the

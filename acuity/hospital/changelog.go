@@ -1,17 +1,14 @@
 package hospital
 
 import (
-	"cmp"
 	"fmt"
 	"hash/fnv"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"svc/acuity"
-	"svc/acuity/evidence"
 )
 
 // The key of a record of hospital h is h/<kind> or h/<kind>/<id>.
@@ -101,16 +98,6 @@ func (u *State) Dirty(write func(key []byte, s Record)) {
 	u.changed = false
 	u.work.visits.reset(markState)
 	u.work.rooms.reset(markState)
-}
-
-// byNumber returns the indexes of statements by number, then by index. It reuses order.
-func byNumber(list []statementRecord, order []int) []int {
-	order = order[:0]
-	for i := range list {
-		order = append(order, i)
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(list[a].Number, list[b].Number), cmp.Compare(a, b)) })
-	return order
 }
 
 // emptied returns an empty slice in the memory of a small one.
@@ -250,57 +237,6 @@ func (u *State) erase(kind, id string) error {
 	return nil
 }
 
-// statementRecords have memory for the statements of a restore. Few units are restored
-// at once.
-var statementRecords = sync.Pool{New: func() any { return new([]statementRecord) }}
-
-// restoreStatements gives the restored statements to their owners, in order of arrival.
-// If several records restore one statement, the last counts.
-func (k *statements) restoreStatements() {
-	list := k.restoring
-	order := byNumber(list, k.order)
-	for i, at := range order {
-		s := &list[at]
-		if i+1 < len(order) && list[order[i+1]].Number == s.Number {
-			continue
-		}
-		k.matcher.reread(&s.Statement) // its mapping may be a later record
-		if v := k.visits[s.holder.visit]; v != nil {
-			k.kept++
-			s.Owner = binding{v, toVisit}.owner()
-			if s.version != nil {
-				v.resourceStatements = append(v.resourceStatements, evidence.ResourceStatement{Statement: s.Statement, Version: s.version})
-			} else {
-				k.matcher.rereadAll(&v.statements).Add(s.Statement)
-			}
-		} else if s.holder.visit != "" {
-			continue
-		} else if s.version != nil || s.holder.patient() != (subjectName{}) {
-			k.restoreUnassigned(s)
-		} else if r := k.room(s.Room); r != nil {
-			k.kept++
-			k.matcher.rereadAll(&r.statements).Add(s.Statement)
-		}
-	}
-	if k.restoring = nil; list != nil {
-		clear(list)
-		list = list[:0]
-		statementRecords.Put(&list)
-	}
-}
-
-// restoreUnassigned gives a restored statement to the patient whom it names.
-func (k *statements) restoreUnassigned(s *statementRecord) {
-	name := s.holder.patient()
-	if name == (subjectName{}) {
-		name.resource = evidence.WholeResource(s.version.Resource)
-	}
-	if r := k.names.findOrAdd(name); r != nil {
-		k.kept++
-		r.statements = append(r.statements, evidence.ResourceStatement{Statement: s.Statement, Version: s.version})
-	}
-}
-
 // Restored derives everything from the restored facts. If the verdict differs from what
 // was last told, because rules changed since, an instant is due at once. Afterwards
 // nothing is dirty but the views of all rooms.
@@ -332,16 +268,5 @@ func (u *State) Restored() {
 		r.marks &^= markTouched
 	}
 	u.work.rooms.reset(markTouched)
-	for _, r := range u.work.rooms.with(markState) {
-		r.marks &^= markState
-	}
-	for _, v := range u.work.visits.with(markState) {
-		v.marks &^= markState
-	}
-	u.changed = false
-	u.work.rooms.reset(markState)
-	u.work.visits.reset(markState)
-	u.keys.dropped, u.dedup.added, u.dedup.gone, u.statements.changed, u.statements.lost = nil, nil, nil, nil, nil
-	u.settings.changed = nil
-	u.worklist.changed, u.names.changed = nil, nil
+	u.Dirty(func([]byte, Record) {})
 }

@@ -90,3 +90,71 @@ func (in *intake) answerClinical() {
 		in.warn("room_not_occupied", "roomId")
 	}
 }
+
+// takeStatement takes a statement about a visit, a patient, or a known resource.
+func (k *statements) takeStatement(in *intake, i int, s *acuity.Signal, h evidence.ResourceStatement) {
+	to := k.subjectOf(s)
+	if h.Version != nil && !h.Version.IsDescribed() {
+		to = k.holderOfResource(&h, to)
+	}
+	if to == (holder{}) || !k.capacity.roomToWait(in, to) {
+		in.refuse(reasonReferences, itemPath("signals", i))
+		return
+	}
+	k.number(&h.Statement)
+	k.addStatement(to, h)
+	if v := to.v; v != nil {
+		k.touch(v)
+		k.work.markVisit(v, markState)
+		if r := k.whereIs(v); r != nil {
+			k.work.markRoom(r, markTouched)
+		}
+		if v.isName() {
+			in.warn("reference_waiting", "")
+		}
+		return
+	}
+	if v := k.names.visitFor(to.unassigned, h.ReceivedAt); v == nil {
+		in.waitingFor = append(in.waitingFor, waitingStatement{to.unassigned, h.ReceivedAt})
+	} else if r := k.whereIs(v); r != nil {
+		k.work.markRoom(r, markTouched)
+	}
+}
+
+// subjectOf returns the holder for a signal, and makes it known if it is not. The zero
+// holder: the cap is reached.
+func (k *statements) subjectOf(s *acuity.Signal) holder {
+	if s.Visit != "" {
+		if v := k.names.visitCalled(s.Visit); v != nil {
+			return holder{v: v}
+		}
+		if len(k.unknown) >= k.limits.unknown || !k.capacity.roomForVisit() {
+			return holder{}
+		}
+		return holder{v: k.visit(s.Visit)}
+	}
+	name := subjectName{patient: s.Patient, subject: s.Subject}
+	if name == (subjectName{}) {
+		name.resource = evidence.WholeResource(s.Resource)
+	}
+	if r := k.names.findOrAdd(name); r != nil {
+		return holder{unassigned: r}
+	}
+	return holder{}
+}
+
+// waitingStatement is a statement that had no visit when it was taken.
+type waitingStatement struct {
+	unassigned *unassigned
+	at         acuity.Instant // at is its receipt
+}
+
+// answerWaiting warns of the statements that still have no visit: it may have come in
+// the same request.
+func (ns *names) answerWaiting(in *intake) {
+	for _, n := range in.waitingFor {
+		if ns.visitFor(n.unassigned, n.at) == nil {
+			in.warn("reference_waiting", "")
+		}
+	}
+}

@@ -1,11 +1,10 @@
 package hospital
 
 import (
-	"cmp"
-	"slices"
+	"math/bits"
 
 	"svc/acuity"
-	"svc/acuity/adt"
+	"svc/acuity/evidence"
 )
 
 // derive brings everything derived up to the facts, and touches only what is marked. The
@@ -59,153 +58,99 @@ func (u *State) markAll() {
 	}
 }
 
-// buildTimelines builds the timelines of the marked visits.
-func (l *stayBuilder) buildTimelines() {
-	if len(l.work.visits.with(dirtyTimeline)) == 0 && !l.work.parts {
-		return
-	}
-	l.work.parts = false
-	how := adt.Options{SameRoom: l.locations.table.SameRoom, IsWard: l.locations.table.IsWard, TrustA08: l.settings.switchesInForce().TrustA08Location}
-	for i := 0; i < len(l.work.visits.with(dirtyTimeline)); i++ { // a visit may mark others
-		v := l.work.visits.with(dirtyTimeline)[i]
-		v.marks &^= dirtyTimeline
-		how.FoldAt = v.FoldAt
-		moved := append(l.work.moved[:0], v.moves()...)
-		l.work.waits = l.work.waits || len(v.timeline.Waiting) > 0
-		v.timeline.Rebuild(v.events, how)
-		v.primary = chosen{}
-		v.born = v.timeline.Newborn
-		v.timeline.Newborn = v.born || v.baby // the loop below decides
-		l.work.turnOver(moved, v.moves())
-		l.work.moved = moved
-		if len(v.timeline.Waiting) > 0 {
-			l.work.waits = true
-			if !v.cancels {
-				v.cancels, l.cancels = true, append(l.cancels, v)
-			}
-		}
-		l.work.withdrawn = appendWithdrawn(l.work.withdrawn[:0], &v.timeline, &l.locations.table)
-		l.statements.replaceWithdrawn(v, l.work.withdrawn)
-		l.partake(v)
-		l.enlist(v)
-		l.work.markVisit(v, dirtyLocation)
-	}
-	for _, list := range [...][]*visit{l.work.visits.with(dirtyTimeline), l.parts} {
-		for _, v := range list {
-			if is := l.isNewborn(v); is != v.timeline.Newborn {
-				moved := v.moves()
-				v.timeline.Newborn, v.primary = is, chosen{}
-				l.work.turnOver(moved, v.moves())
-				l.enlist(v)
-				l.work.markVisit(v, dirtyLocation)
-			}
-			if order := l.names.orderOf(v); order != v.order {
-				v.order = order
-				l.work.markVisit(v, dirtyLocation)
-			}
-		}
-	}
-	l.work.visits.reset(dirtyTimeline)
-}
+// mark is a set of things to do for a room or a visit.
+type mark uint16
 
-// chooseOccupants decides which visits are the occupants that censuses saw without a
-// visit. If a room has several candidates, the one that came last wins.
-func (l *stayBuilder) chooseOccupants() {
-	for i := 0; i < len(l.work.visits.with(dirtyLocation)); i++ {
-		v := l.work.visits.with(dirtyLocation)[i]
-		r, from := l.occupantCandidate(v)
-		if v.candidateFor != nil {
-			v.candidateFor.candidates = slices.DeleteFunc(v.candidateFor.candidates, func(c candidate) bool { return c.v == v })
-			l.work.markRoom(v.candidateFor, dirtyOccupant)
-		}
-		v.candidateFor = r
-		if r != nil {
-			r.candidates = append(r.candidates, candidate{v, from})
-			l.work.markRoom(r, dirtyOccupant)
-		}
-	}
-	for _, r := range l.work.rooms.with(dirtyOccupant) {
-		r.marks &^= dirtyOccupant
-		var best candidate
-		for _, c := range r.candidates {
-			if best.v == nil || cmp.Or(cmp.Compare(c.from, best.from), cmp.Compare(c.v.ID, best.v.ID)) > 0 {
-				best = c
-			}
-		}
-		if r.Occupant == nil {
-			best.v = nil
-		}
-		if r.occupantVisit == best.v {
-			continue
-		}
-		if old := r.occupantVisit; old != nil && old.occupantOf == r {
-			old.occupantOf = nil
-			l.work.markVisit(old, dirtyLocation)
-		}
-		r.occupantVisit = best.v
-		if best.v != nil {
-			best.v.occupantOf = r
-			l.work.markVisit(best.v, dirtyLocation)
-		}
-		l.work.markRoom(r, dirtyAssignment|dirtyChart)
-	}
-	l.work.rooms.reset(dirtyOccupant)
-}
+const (
+	dirtyTimeline   mark = 1 << iota // visit: build the timeline anew
+	dirtyLocation                    // visit: merge timeline and censuses anew
+	dirtyOccupant                    // room: choose the visit of the occupant anew
+	dirtyAssignment                  // room: decide anew who owns the statements
+	dirtyChart                       // room: rebuild the chart
+	markJudge                        // room: judge the chart anew
+	markStatements                   // room: new statements need an owner
+	markTouched                      // room: the input is about it
+	markState                        // room or visit: write the record
+	markView                         // room: write the chart
 
-// arrange puts the charts of the rooms of the unit together.
-func (m *chartBuilder) arrange() {
-	rebuilt := m.work.rooms.with(dirtyChart)
-	defer m.work.rooms.reset(dirtyChart)
-	for _, r := range rebuilt {
-		if is := r.isIn(m.facts.CensusAt); is != r.belongs {
-			if r.belongs = is; is {
-				m.capacity.belonging++
-			} else {
-				m.capacity.belonging--
-			}
-		}
-	}
-	look := rebuilt
-	if crowded := m.capacity.belonging > m.limits.rooms; crowded || m.capacity.crowded {
-		m.capacity.crowded = crowded
-		m.capacity.chooseRooms()
-		look = m.rooms
-	}
-	for _, r := range look {
-		if in := r.belongs && !r.spare; in != r.inUnit {
-			r.inUnit = in
-			m.work.markRoom(r, markView|markJudge)
-			m.work.layout = true
-		}
-	}
-	if m.work.layout {
-		m.work.layout, m.work.known, m.work.relaid = false, true, true
-		m.chart.Rooms = m.chart.Rooms[:0]
-		for _, r := range m.rooms {
-			if r.inUnit {
-				r.chartAt = len(m.chart.Rooms)
-				m.chart.Rooms = append(m.chart.Rooms, r.chart)
-			}
-		}
-		return
-	}
-	for _, r := range rebuilt {
-		if r.inUnit {
-			m.chart.Rooms[r.chartAt] = r.chart
-		}
+	marks = iota // number of marks
+)
+
+// marked has the rooms or visits with each mark, in the order of marking.
+type marked[T any] [marks][]T
+
+// with returns those with a mark.
+func (l *marked[T]) with(m mark) []T { return l[m.bit()] }
+
+// reset forgets those with a mark. It keeps the memory, unless everything of a large unit was
+// marked.
+func (l *marked[T]) reset(m mark) {
+	list := &l[m.bit()]
+	clear(*list)
+	if *list = (*list)[:0]; cap(*list) > keptMarks {
+		*list = nil
 	}
 }
 
-// isIn reports whether a room belongs to the unit: the newest census, at seen, lists it, or
-// since then a patient was placed there or a statement named it.
-func (r *room) isIn(seen acuity.Instant) bool {
-	if r.Listed || r.Clinical || r.Placed {
-		return true
+// keptMarks is the longest list whose memory is kept.
+const keptMarks = 1024
+
+// add adds a room or a visit to the lists of several marks.
+func (l *marked[T]) add(of T, several mark) {
+	for ; several != 0; several &= several - 1 {
+		l[several.bit()] = append(l[several.bit()], of)
 	}
-	for _, s := range slices.Backward(r.stays) {
-		if s.To == 0 || s.To > seen {
-			return true
-		}
-	}
-	return false
+}
+
+// bit is the number of the lowest mark.
+func (m mark) bit() int { return bits.TrailingZeros16(uint16(m)) }
+
+// work lists what the next steps must do, and holds memory for them.
+type work struct {
+	rooms  marked[*room]
+	visits marked[*visit]
+
+	relaid  bool // the chart has other rooms than the verdict
+	layout  bool // rooms came or went
+	known   bool // rooms were made known, or named by a census
+	waits   bool // the statements and cancels that wait must be counted anew
+	newPast bool // the past of a backfill must be made anew
+
+	plain bool // derive everything anew at each step, see Fold
+
+	// What the room table needs before anything is derived.
+	learn   bool               // rebuild it from the facts
+	relabel bool               // update it with the labels
+	retable bool               // its answers changed
+	parts   bool               // decide again which patients are newborns: an Encounter that is part of another may be one
+	unsaid  []*acuity.Location // places of dropped events
+
+	unassigned []*unassigned    // statements to be assigned anew
+	came       []acuity.Instant // moves since the last step
+	went       []acuity.Instant // moves that were dropped since the last step
+
+	// Memory for the next step.
+	events        []intakeEvent        // of an input
+	newStatements []evidence.Statement // of an input
+	settled       []evidence.Statement // of a room
+	chart         acuity.RoomChart
+	merge         locationMerge
+	spans, own    []locationSpan
+	present       []roomStay // of the room whose chart is built, see seePresent
+	last          *visit     // the patient of them who came last
+	withdrawn     []withdrawn
+	moved         []acuity.Instant // moves of a visit
+	evidenceInput evidence.Input
+}
+
+// markRoom adds marks to a room.
+func (w *work) markRoom(r *room, m mark) {
+	w.rooms.add(r, m&^r.marks)
+	r.marks |= m
+}
+
+// markVisit adds marks to a visit.
+func (w *work) markVisit(v *visit, m mark) {
+	w.visits.add(v, m&^v.marks)
+	v.marks |= m
 }

@@ -101,18 +101,6 @@ func (es *eventStore) takeVersion(in *intake, e *acuity.Event) *intakeVersion {
 	return k
 }
 
-// visitOfVersion returns the visit of a version of an Encounter: by its identifier, else
-// by another version that named one; nil: it is not known yet.
-func (ns *names) visitOfVersion(e *acuity.Event, holder *visit) *visit {
-	if holder != nil && (e.Void || e.Visit == "" || e.Encounter == "" || e.Visit == e.Encounter) {
-		return holder // the version has no identifier
-	}
-	if e.Visit != "" {
-		return ns.visitCalled(e.Visit)
-	}
-	return ns.visits[e.Encounter]
-}
-
 // roomForVersion returns the reason for which a version cannot be taken: all its events
 // are taken, or none.
 func (es *eventStore) roomForVersion(in *intake, k *intakeVersion, id string) (reason string) {
@@ -122,15 +110,6 @@ func (es *eventStore) roomForVersion(in *intake, k *intakeVersion, id string) (r
 		}
 	}
 	return ""
-}
-
-// visitCalled returns the visit with an identity, or with an Encounter of that name;
-// nil: there is none.
-func (ns *names) visitCalled(name string) *visit {
-	if v := ns.byEncounter[name]; v != nil {
-		return v
-	}
-	return ns.visits[name]
 }
 
 // eventsOf returns copies of the events of a resource; nil: no visit.
@@ -173,24 +152,10 @@ func (es *eventStore) dropEvents(v *visit, resource string) {
 	es.work.markVisit(v, markState|dirtyTimeline)
 }
 
-// forgetPlaces releases the places of dropped events. A later step checks which places no
-// event names any more. It checks equal places in a row once.
-func (t *locations) forgetPlaces(events []adt.Event) {
-	for i := range events {
-		p := events[i].Place
-		t.table.DropUse(*p)
-		t.locate(p, -1)
-		t.locate(events[i].Prior, -1)
-		if i == 0 || p != events[i-1].Place {
-			t.work.unsaid = append(t.work.unsaid, p)
-		}
-	}
-}
-
 // moveEvents moves the events of a resource to the visit that they belong to.
 func (es *eventStore) moveEvents(from, to *visit, resource string, list []adt.Event) {
 	es.dropEvents(from, resource)
-	to.events = append(tight(to.events, 4), list...)
+	to.events = append(growLittle(to.events), list...)
 	es.capacity.weigh(to)
 	es.indexKnown(to)
 	es.touch(to)
@@ -240,35 +205,3 @@ func (es *eventStore) mergeNames(from, to *visit) {
 
 // isName reports whether only statements name the visit.
 func (v *visit) isName() bool { return len(v.events) == 0 && v.Facts == nil && len(v.Stays) == 0 }
-
-// index fills the indexes of resources and their names from the facts.
-func (ns *names) index() {
-	ns.work.waits = true
-	ns.versions, ns.byEncounter, ns.resources = map[string]*visit{}, map[string]*visit{}, map[string]holder{}
-	for _, v := range ns.visits {
-		for i := range v.events {
-			e := &v.events[i]
-			if e.Resource == "" {
-				continue
-			}
-			ns.versions[e.Resource] = v
-			if e.Encounter != "" {
-				ns.byEncounter[e.Encounter] = v
-			}
-		}
-		ns.indexResources(holder{v: v})
-	}
-	for _, r := range ns.bySubject {
-		ns.indexResources(holder{unassigned: r})
-	}
-}
-
-// indexResources indexes the resources of a holder.
-func (ns *names) indexResources(by holder) {
-	list := by.resourceStatements()
-	for i := range list {
-		if whole := list[i].WholeResource(); whole != "" && !list[i].Version.IsDescribed() {
-			ns.resources[whole] = by
-		}
-	}
-}

@@ -1,6 +1,7 @@
 package hospital
 
 import (
+	"slices"
 	"strings"
 
 	"svc/acuity"
@@ -108,7 +109,7 @@ func (es *eventStore) store(in *intake, i int, e *acuity.Event, v *visit, id str
 	if v.events == nil {
 		v.events = make([]adt.Event, 0, usualEvents)
 	}
-	v.events = append(tight(v.events, 4), stored)
+	v.events = append(growLittle(v.events), stored)
 	es.indexKnown(v)
 	es.nameVisit(v, stored.Encounter)
 	es.touch(v)
@@ -117,7 +118,9 @@ func (es *eventStore) store(in *intake, i int, e *acuity.Event, v *visit, id str
 	es.addEventRoom(in, i, stored.Place)
 	es.foldOldest(v)
 	es.work.markVisit(v, markState|dirtyTimeline)
-	es.worklist.noteUnmappedDiagnoses(in, stored.Diagnoses)
+	for i := range stored.Diagnoses {
+		es.worklist.noteUnmappedDiagnosis(in, &stored.Diagnoses[i], -1)
+	}
 	in.events[i] = intakeEvent{v, e.ID, v.timeline.PlacedAt() != 0 && es.whereIs(v) == nil}
 }
 
@@ -229,12 +232,66 @@ func (v *visit) standsWithoutRoom() bool {
 	return n > 0 && v.spans[n-1].To == 0 && v.spans[n-1].Kind == location.WithoutRoom
 }
 
-// tight makes room in a full list for one more, and for a part of its length. A hospital
-// keeps much, and lists that double their capacity leave half of it unused.
-func tight[T any](list []T, part int) []T {
+// growLittle makes room in a full list for one more, and for a quarter of its length. A
+// hospital keeps much, and lists that double their capacity leave half of it unused.
+func growLittle[T any](list []T) []T {
 	n := len(list)
 	if n < cap(list) {
 		return list
 	}
-	return append(make([]T, 0, n+n/part+1), list...)
+	return append(make([]T, 0, n+n/4+1), list...)
+}
+
+// foldOldest replaces the oldest events of a visit that has too many by one event
+// (clinical-decisions R10): where the patient was after them, with which diagnoses.
+// Cancels of folded events come too late from then on.
+func (es *eventStore) foldOldest(v *visit) {
+	if es.capacity.weigh(v); len(v.events) <= capEvents && v.bytes-v.Facts.size() <= capEventBytes {
+		return
+	}
+	order := slices.Clone(v.events)
+	slices.SortFunc(order, func(a, b adt.Event) int { return a.Compare(&b) })
+	n := len(order) / 4
+	for n+1 < len(order) && order[n].At == order[n-1].At {
+		n++
+	}
+	old, rest := order[:n], order[n:]
+	es.locations.forgetPlaces(old)
+	until := max(v.FoldAt, old[n-1].At)
+	s := adt.Build(old, adt.Options{SameRoom: es.locations.table.SameRoom, IsWard: es.locations.table.IsWard, FoldAt: v.FoldAt, TrustA08: es.settings.switchesInForce().TrustA08Location})
+	v.Folded += int32(n) //nolint:gosec // at most capEvents
+	v.FoldAt = until
+	v.events = append(adt.StoreEvents(s.Fold(v.ID)), rest...)
+	base := v.events[:len(v.events)-len(rest)]
+	es.locations.locateEvents(base, 1)
+	for i := range base {
+		es.locations.table.AddUse(*base[i].Place)
+	}
+	es.capacity.weigh(v)
+}
+
+// size returns the approximate bytes of the record of a visit.
+func (v *visit) size() int {
+	n := v.Facts.size()
+	for i := range v.events {
+		e := &v.events[i]
+		n += 160 + len(e.ID) + len(e.Resource) + len(e.Encounter) + len(e.Subject) + len(e.Patient) + len(e.MotherVisit) + len(e.MotherPatient) + len(e.Place.Room) +
+			len(e.Place.PointOfCare) + len(e.Place.Label) + len(e.Prior.Room) + len(e.Prior.PointOfCare)
+		for j := range e.Diagnoses {
+			n += 32 + len(e.Diagnoses[j].Code) + len(e.Diagnoses[j].Display)
+		}
+	}
+	return n
+}
+
+// size returns the approximate bytes of the facts; nil: 0.
+func (f *CensusFacts) size() int {
+	if f == nil {
+		return 0
+	}
+	n := 100 + 24*len(f.Listed) + 60*len(f.Newborns)
+	for i := range f.Diagnoses {
+		n += 48 + len(f.Diagnoses[i].Code) + len(f.Diagnoses[i].Display)
+	}
+	return n
 }

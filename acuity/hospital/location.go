@@ -100,3 +100,72 @@ func (t *locations) relocate() {
 	}
 	t.markTold()
 }
+
+// learn rebuilds the room table from the facts, and the list of newborns in censuses.
+func (u *State) learn() {
+	u.locations.table = location.Table{References: placeOf(u.names.references)}
+	u.locations.table.SetRows(u.settings.locations())
+	u.locations.relabel()
+	for _, r := range u.names.references {
+		u.names.joinPersons(&r.Reference)
+	}
+	u.names.index()
+	for _, v := range u.visits {
+		for i := range v.events {
+			u.locations.table.AddUse(*v.events[i].Place)
+		}
+		u.stays.list(v.Facts)
+	}
+	for _, r := range u.rooms {
+		if r.Occupant != nil {
+			u.stays.list(&r.Occupant.Facts)
+		}
+	}
+}
+
+// own reports whether only a location makes the room known.
+func (r *room) own() bool { return r.Registered && r.Room != "" }
+
+// relabel brings the room table up to the labels known. It reports whether the table's
+// answers changed.
+func (t *locations) relabel() (news bool) {
+	t.work.newPast = true // a past takes its rooms from the table
+	for _, r := range t.rooms {
+		if r.own() {
+			news = t.table.Forget(r.ID) || news
+		} else {
+			news = t.table.Know(r.ID, r.Label, r.Area) || news
+		}
+	}
+	return news
+}
+
+// forgetPlaces releases the places of dropped events. A later step checks which places no
+// event names any more. It checks equal places in a row once.
+func (t *locations) forgetPlaces(events []adt.Event) {
+	for i := range events {
+		p := events[i].Place
+		t.table.DropUse(*p)
+		t.locate(p, -1)
+		t.locate(events[i].Prior, -1)
+		if i == 0 || p != events[i-1].Place {
+			t.work.unsaid = append(t.work.unsaid, p)
+		}
+	}
+}
+
+// roomOf returns the room of a placement. A room that only ADT names becomes known.
+func (t *locations) roomOf(p location.Placement) *room {
+	if p.Kind != location.InRoom {
+		return nil
+	}
+	if r := t.room(p.Room); r != nil {
+		return r
+	}
+	s := RoomState{ID: p.Room, Registered: true}
+	if point, name, own := t.table.Spelling(p.Room); own {
+		s.Label, _ = t.table.Label(p.Room)
+		s.PointOfCare, s.Room = point, name
+	}
+	return t.addRoom(s)
+}

@@ -206,37 +206,6 @@ func shownAt(v *visit, t acuity.Instant) bool {
 	return n > 0 && v.Stays[n-1].Last == t && v.Stays[n-1].To == 0
 }
 
-// candidate is a visit that may be the occupant whom a census sees without a visit.
-type candidate struct {
-	v    *visit
-	from acuity.Instant
-}
-
-// occupantCandidate returns the room where the visit may be the occupant whom the newest
-// census saw without a visit. It is the room where ADT has the visit at that census, if
-// the visit did not come before the occupant.
-func (l *stayBuilder) occupantCandidate(v *visit) (*room, acuity.Instant) {
-	if !l.facts.HasCensus || v.timeline.Newborn || shownAt(v, l.facts.CensusAt) {
-		return nil, 0
-	}
-	for i := range v.timeline.Stays {
-		s := &v.timeline.Stays[i]
-		if !(locationSpan{From: s.From, To: s.To}).holds(l.facts.CensusAt) {
-			continue
-		}
-		p := l.locations.table.Placement(s.Place())
-		if p.Kind != location.InRoom {
-			return nil, 0
-		}
-		r := l.room(p.Room)
-		if r == nil || r.Occupant == nil || r.Occupant.Last != l.facts.CensusAt || s.Last < r.Occupant.From {
-			return nil, 0
-		}
-		return r, s.From
-	}
-	return nil, 0
-}
-
 // withMother appends the spans of a newborn to dst: its own, then its mother's from the
 // time at which she leaves the room that they share (X9). A newborn that was never
 // placed is where its mother is.

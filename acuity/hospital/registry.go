@@ -2,7 +2,6 @@ package hospital
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -26,10 +25,10 @@ type registry struct {
 	visits map[string]*visit
 	slots  slots
 
-	unknown unknownVisits      // visits that only statements name
-	fresh   []*visit           // became known since housekeeping
-	looks   map[int32][]*visit // visits to check, by the hour in which they may be over
-	recent  []*visit           // at least those that a fact named since housekeeping
+	unknown map[*visit]struct{} // visits that only statements name; a statement may come before its visit
+	fresh   []*visit            // became known since housekeeping
+	looks   map[int32][]*visit  // visits to check, by the hour in which they may be over
+	recent  []*visit            // at least those that a fact named since housekeeping
 }
 
 // room returns the room with an id; nil: it is not known. Where ids are consecutive,
@@ -46,8 +45,7 @@ func (g *registry) room(id int32) *room {
 	return nil
 }
 
-func byID(a, b *room) int { return cmp.Compare(a.ID, b.ID) }
-
+func byID(a, b *room) int            { return cmp.Compare(a.ID, b.ID) }
 func byRoomID(r *room, id int32) int { return cmp.Compare(r.ID, id) }
 
 // addRoom makes a room known. The caller has checked the limits.
@@ -163,15 +161,6 @@ func (g *registry) invalidateRooms(v *visit) {
 	}
 }
 
-// unknownVisits are the visits that only statements name, without an event or a census.
-// A statement may come before its visit.
-type unknownVisits map[*visit]struct{}
-
-// sorted returns the visits by id.
-func (l unknownVisits) sorted() []*visit {
-	return slices.SortedFunc(maps.Keys(l), func(a, b *visit) int { return cmp.Compare(a.ID, b.ID) })
-}
-
 // slots numbers the visits of a unit for the owners of statements. Slot 0 is no visit's.
 type slots struct {
 	visits []*visit
@@ -189,7 +178,7 @@ func (s *slots) assign(v *visit) {
 		s.visits = append(s.visits, nil)
 	}
 	v.slot = int32(len(s.visits)) //nolint:gosec // the visits of a week
-	s.visits = append(tight(s.visits, 4), v)
+	s.visits = append(growLittle(s.visits), v)
 }
 
 // release frees the slot of a visit. No statement may hold its number any more.
@@ -246,4 +235,9 @@ func storeVisit(r *VisitState) visitFacts {
 		ID: strings.Clone(r.ID), events: adt.StoreEvents(r.Events), Folded: r.Folded, FoldAt: r.FoldAt, Touched: r.Touched,
 		Facts: r.Facts, Stays: r.Stays,
 	}
+}
+
+// known reports whether ADT or a census knows the room.
+func (r *room) known() bool {
+	return r.Listed || r.Placed || r.Occupant != nil || len(r.stays) > 0 || len(r.Past) > 0
 }

@@ -1,11 +1,11 @@
 package hospital
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
 	"svc/acuity"
-	"svc/acuity/adt"
 	"svc/acuity/location"
 )
 
@@ -58,7 +58,8 @@ func (g *registry) touchedAfter(at acuity.Instant) []*visit {
 // has passed since its last fact, so it is checked no sooner. Only a name without events
 // may be.
 func (u *State) forgetVisits(now acuity.Instant) {
-	due := append(u.unknown.sorted(), u.fresh...)
+	due := slices.SortedFunc(maps.Keys(u.unknown), func(a, b *visit) int { return cmp.Compare(a.ID, b.ID) })
+	due = append(due, u.fresh...)
 	u.fresh = nil
 	for _, hour := range slices.Sorted(maps.Keys(u.looks)) {
 		if hour > now.Hour() {
@@ -188,28 +189,6 @@ func (u *State) takeOut(v *visit) {
 	u.keys.drop(u.keys.visit(v.ID))
 }
 
-// learn rebuilds the room table from the facts, and the list of newborns in censuses.
-func (u *State) learn() {
-	u.locations.table = location.Table{References: placeOf(u.names.references)}
-	u.locations.table.SetRows(u.settings.locations())
-	u.locations.relabel()
-	for _, r := range u.names.references {
-		u.names.joinPersons(&r.Reference)
-	}
-	u.names.index()
-	for _, v := range u.visits {
-		for i := range v.events {
-			u.locations.table.AddUse(*v.events[i].Place)
-		}
-		u.stays.list(v.Facts)
-	}
-	for _, r := range u.rooms {
-		if r.Occupant != nil {
-			u.stays.list(&r.Occupant.Facts)
-		}
-	}
-}
-
 // list records the newborns that a census lists; nil: there is no census.
 func (l *stayBuilder) list(f *CensusFacts) {
 	if f == nil {
@@ -220,58 +199,4 @@ func (l *stayBuilder) list(f *CensusFacts) {
 			l.listed[id] = true
 		}
 	}
-}
-
-// foldOldest replaces the oldest events of a visit that has too many by one event
-// (clinical-decisions R10): where the patient was after them, with which diagnoses.
-// Cancels of folded events come too late from then on.
-func (es *eventStore) foldOldest(v *visit) {
-	if es.capacity.weigh(v); len(v.events) <= capEvents && v.bytes-v.Facts.size() <= capEventBytes {
-		return
-	}
-	order := slices.Clone(v.events)
-	slices.SortFunc(order, func(a, b adt.Event) int { return a.Compare(&b) })
-	n := len(order) / 4
-	for n+1 < len(order) && order[n].At == order[n-1].At {
-		n++
-	}
-	old, rest := order[:n], order[n:]
-	es.locations.forgetPlaces(old)
-	until := max(v.FoldAt, old[n-1].At)
-	s := adt.Build(old, adt.Options{SameRoom: es.locations.table.SameRoom, IsWard: es.locations.table.IsWard, FoldAt: v.FoldAt, TrustA08: es.settings.switchesInForce().TrustA08Location})
-	v.Folded += int32(n) //nolint:gosec // at most capEvents
-	v.FoldAt = until
-	v.events = append(adt.StoreEvents(s.Fold(v.ID)), rest...)
-	base := v.events[:len(v.events)-len(rest)]
-	es.locations.locateEvents(base, 1)
-	for i := range base {
-		es.locations.table.AddUse(*base[i].Place)
-	}
-	es.capacity.weigh(v)
-}
-
-// size returns the approximate bytes of the record of a visit.
-func (v *visit) size() int {
-	n := v.Facts.size()
-	for i := range v.events {
-		e := &v.events[i]
-		n += 160 + len(e.ID) + len(e.Resource) + len(e.Encounter) + len(e.Subject) + len(e.Patient) + len(e.MotherVisit) + len(e.MotherPatient) + len(e.Place.Room) +
-			len(e.Place.PointOfCare) + len(e.Place.Label) + len(e.Prior.Room) + len(e.Prior.PointOfCare)
-		for j := range e.Diagnoses {
-			n += 32 + len(e.Diagnoses[j].Code) + len(e.Diagnoses[j].Display)
-		}
-	}
-	return n
-}
-
-// size returns the approximate bytes of the facts; nil: 0.
-func (f *CensusFacts) size() int {
-	if f == nil {
-		return 0
-	}
-	n := 100 + 24*len(f.Listed) + 60*len(f.Newborns)
-	for i := range f.Diagnoses {
-		n += 48 + len(f.Diagnoses[i].Code) + len(f.Diagnoses[i].Display)
-	}
-	return n
 }

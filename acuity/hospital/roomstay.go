@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"svc/acuity"
-	"svc/acuity/adt"
 	"svc/acuity/location"
 )
 
@@ -220,22 +219,6 @@ func (v *visit) isLost() bool {
 	return n > 0 && v.spans[n-1].To == 0 && (v.spans[n-1].Kind == location.Nowhere || v.spans[n-1].Kind == location.WithoutRoom)
 }
 
-// roomOf returns the room of a placement. A room that only ADT names becomes known.
-func (t *locations) roomOf(p location.Placement) *room {
-	if p.Kind != location.InRoom {
-		return nil
-	}
-	if r := t.room(p.Room); r != nil {
-		return r
-	}
-	s := RoomState{ID: p.Room, Registered: true}
-	if point, name, own := t.table.Spelling(p.Room); own {
-		s.Label, _ = t.table.Label(p.Room)
-		s.PointOfCare, s.Room = point, name
-	}
-	return t.addRoom(s)
-}
-
 // invalidateIfListed invalidates all charts if a census lists the visit with a mother:
 // the mother's entry may lose it, or get it back.
 func (l *stayBuilder) invalidateIfListed(v *visit) {
@@ -272,67 +255,4 @@ func compareRoomStays(a, b roomStay) int {
 		return cmp.Compare(a.From, b.From)
 	}
 	return cmp.Compare(a.v.ID, b.v.ID)
-}
-
-// withdrawn is a room where a visit was placed by an event that was taken back.
-type withdrawn struct {
-	room int32
-	at   acuity.Instant // the earliest event time
-}
-
-// withdrawnRooms are the visits that were placed in a room by events that were taken
-// back, by room id, ascending by the time of the event.
-type withdrawnRooms map[int32][]roomStay
-
-// appendWithdrawn appends the rooms of placing events that were taken back.
-func appendWithdrawn(dst []withdrawn, s *adt.Timeline, table *location.Table) []withdrawn {
-	for i := range s.Events {
-		t := &s.Events[i]
-		if !t.Withdrawn() || t.Event.Type == acuity.A03 { // a discharge places nobody
-			continue
-		}
-		p := table.Placement(t.Event.Place)
-		if p.Kind != location.InRoom || slices.ContainsFunc(dst, func(w withdrawn) bool { return w.room == p.Room }) {
-			continue // events are in the order of time
-		}
-		dst = append(dst, withdrawn{p.Room, t.At})
-	}
-	return dst
-}
-
-// replace replaces the entries of a visit in the index.
-func (l withdrawnRooms) replace(v *visit, list []withdrawn) {
-	for _, w := range v.withdrawn {
-		left := removeRoomStay(l[w.room], roomStay{v: v, From: w.at})
-		if l[w.room] = left; len(left) == 0 {
-			delete(l, w.room)
-		}
-	}
-	v.withdrawn = append(v.withdrawn[:0], list...)
-	for _, w := range list {
-		l[w.room] = insertRoomStay(l[w.room], roomStay{v: v, From: w.at})
-	}
-}
-
-// cover reports whether a statement of t was about a visit that never was in the room: a
-// withdrawn event would have bound it, or came before it. ADT knows the room by that
-// event, so the statement is not the room's own either.
-func (l withdrawnRooms) cover(room int32, t acuity.Instant) bool {
-	list := l[room]
-	return len(list) > 0 && list[0].From <= t.Add(firstOccupant)
-}
-
-// replaceWithdrawn replaces the withdrawn rooms of a visit, and invalidates the
-// statements and charts of these rooms.
-func (k *statements) replaceWithdrawn(v *visit, list []withdrawn) {
-	if slices.Equal(v.withdrawn, list) {
-		return
-	}
-	changed := slices.Concat(v.withdrawn, list)
-	k.withdrawn.replace(v, list)
-	for _, w := range changed {
-		if r := k.room(w.room); r != nil {
-			k.work.markRoom(r, dirtyAssignment|dirtyChart)
-		}
-	}
 }

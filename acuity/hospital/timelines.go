@@ -10,6 +10,55 @@ import (
 	"svc/acuity/score"
 )
 
+// buildTimelines builds the timelines of the marked visits.
+func (l *stayBuilder) buildTimelines() {
+	if len(l.work.visits.with(dirtyTimeline)) == 0 && !l.work.parts {
+		return
+	}
+	l.work.parts = false
+	how := adt.Options{SameRoom: l.locations.table.SameRoom, IsWard: l.locations.table.IsWard, TrustA08: l.settings.switchesInForce().TrustA08Location}
+	for i := 0; i < len(l.work.visits.with(dirtyTimeline)); i++ { // a visit may mark others
+		v := l.work.visits.with(dirtyTimeline)[i]
+		v.marks &^= dirtyTimeline
+		how.FoldAt = v.FoldAt
+		moved := append(l.work.moved[:0], v.moves()...)
+		l.work.waits = l.work.waits || len(v.timeline.Waiting) > 0
+		v.timeline.Rebuild(v.events, how)
+		v.primary = chosen{}
+		v.born = v.timeline.Newborn
+		v.timeline.Newborn = v.born || v.baby // the loop below decides
+		l.work.turnOver(moved, v.moves())
+		l.work.moved = moved
+		if len(v.timeline.Waiting) > 0 {
+			l.work.waits = true
+			if !v.cancels {
+				v.cancels, l.cancels = true, append(l.cancels, v)
+			}
+		}
+		l.work.withdrawn = appendWithdrawn(l.work.withdrawn[:0], &v.timeline, &l.locations.table)
+		l.statements.replaceWithdrawn(v, l.work.withdrawn)
+		l.partake(v)
+		l.enlist(v)
+		l.work.markVisit(v, dirtyLocation)
+	}
+	for _, list := range [...][]*visit{l.work.visits.with(dirtyTimeline), l.parts} {
+		for _, v := range list {
+			if is := l.isNewborn(v); is != v.timeline.Newborn {
+				moved := v.moves()
+				v.timeline.Newborn, v.primary = is, chosen{}
+				l.work.turnOver(moved, v.moves())
+				l.enlist(v)
+				l.work.markVisit(v, dirtyLocation)
+			}
+			if order := l.names.orderOf(v); order != v.order {
+				v.order = order
+				l.work.markVisit(v, dirtyLocation)
+			}
+		}
+	}
+	l.work.visits.reset(dirtyTimeline)
+}
+
 // partake keeps the index of the visits that are a part of another by an Encounter
 // (partOf). If the other visit has another patient, this patient is her newborn
 // (clinical-decisions F12), whichever of the two came first.
@@ -31,26 +80,6 @@ const neonateFor = 24 * time.Hour
 // or because the visit is a part of the mother's.
 func (l *stayBuilder) isNewborn(v *visit) bool {
 	return v.born || l.names.isNeonate(v) || l.names.bornOf(v)
-}
-
-// bornOf reports whether a visit is a part of a visit of another patient. Names
-// distinguish patients only if they are of one kind: the mother by number and by
-// reference are not two. So both kinds must be known of one of them, or both have names
-// by Encounters.
-func (ns *names) bornOf(v *visit) bool {
-	whole := ns.visitCalled(v.timeline.MotherVisit)
-	if v.timeline.MotherVisit == "" || whole == nil || whole == v {
-		return false
-	}
-	names, others := ns.namesOf(slices.Clone(v.names)), ns.namesOf(slices.Clone(whole.names))
-	if len(names) == 0 || len(others) == 0 {
-		return false
-	}
-	alike := len(v.timeline.Subjects) > 0 && len(whole.timeline.Subjects) > 0
-	if !alike && len(names) == 1 && len(others) == 1 {
-		return false
-	}
-	return !slices.ContainsFunc(names, func(n string) bool { return slices.Contains(others, n) })
 }
 
 // enlist keeps the indexes by patient and of newborns.
@@ -122,46 +151,50 @@ func (w *work) turnOver(from, to []acuity.Instant) {
 	w.went, w.came = append(w.went, from...), append(w.came, to...)
 }
 
-// settleMoves updates the moves of the last 120 min after a step. If many changed, it
-// rebuilds the list once, in any order.
+// settleMoves updates the moves of the last 120 min after a step.
 func (l *stayBuilder) settleMoves() {
 	w, since := &l.work, l.facts.Clock.Add(-score.TurnoverWindow)
+	for _, m := range w.came {
+		if m > since {
+			l.moves = append(l.moves, m)
+		}
+	}
+	slices.Sort(l.moves)
+	for _, m := range w.went { // it may have come in this step
+		if i, found := slices.BinarySearch(l.moves, m); found {
+			l.moves = slices.Delete(l.moves, i, i+1)
+		}
+	}
 	n, _ := slices.BinarySearch(l.moves, since+1)
 	l.moves = slices.Delete(l.moves, 0, n)
-	if len(w.went)+len(w.came) <= fewMoves {
-		for _, m := range w.came {
-			if m > since {
-				i, _ := slices.BinarySearch(l.moves, m)
-				l.moves = slices.Insert(l.moves, i, m)
-			}
-		}
-		for _, m := range w.went { // it may have come in this step
-			if i, found := slices.BinarySearch(l.moves, m); found {
-				l.moves = slices.Delete(l.moves, i, i+1)
-			}
-		}
-	} else {
-		for _, m := range w.came {
-			if m > since {
-				l.moves = append(l.moves, m)
-			}
-		}
-		slices.Sort(l.moves)
-		slices.Sort(w.went)
-		went := w.went
-		l.moves = slices.DeleteFunc(l.moves, func(m acuity.Instant) bool {
-			for len(went) > 0 && went[0] < m {
-				went = went[1:]
-			}
-			gone := len(went) > 0 && went[0] == m
-			if gone {
-				went = went[1:]
-			}
-			return gone
-		})
-	}
 	w.went, w.came = emptied(w.went), emptied(w.came)
 }
 
-// fewMoves is the number of moves that are inserted one by one.
-const fewMoves = 8
+// countWaiting counts the cancels and statements that wait, at the hour of the clock.
+func (l *stayBuilder) countWaiting() {
+	if !l.work.waits {
+		return
+	}
+	l.work.waits = false
+	hour := l.facts.Clock - l.facts.Clock%hourOf
+	cancels, statements := 0, 0
+	l.cancels = slices.DeleteFunc(l.cancels, func(v *visit) bool {
+		n := v.timeline.CancelsWaiting(hour)
+		if l.visits[v.ID] == v {
+			cancels += n
+		}
+		v.cancels = n > 0
+		return n == 0
+	})
+	for v := range l.unknown {
+		statements += v.statements.Len() + len(v.resourceStatements)
+	}
+	for _, r := range l.names.bySubject {
+		for i := range r.statements {
+			if r.statements[i].Owner.ID == 0 {
+				statements++
+			}
+		}
+	}
+	l.chart.Unit.CancelsWaiting, l.chart.Unit.StatementsWaiting = int32(cancels), int32(statements)
+}

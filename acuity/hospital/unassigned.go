@@ -10,6 +10,89 @@ import (
 	"svc/acuity/evidence"
 )
 
+// holder is who keeps statements that name no room: a visit, or a patient without one.
+type holder struct {
+	v          *visit
+	unassigned *unassigned
+}
+
+// resourceStatements returns the statements that the holder keeps.
+func (h holder) resourceStatements() evidence.ResourceStatements {
+	switch {
+	case h.v != nil:
+		return h.v.resourceStatements
+	case h.unassigned != nil:
+		return h.unassigned.statements
+	}
+	return nil
+}
+
+// nameless reports whether the holder is a retraction that waits for its resource.
+func (h holder) nameless() bool { return h.unassigned != nil && h.unassigned.resource != "" }
+
+// holderOfResource returns the holder of a resource when a version of it would go to
+// another. The newest version decides for all of them.
+func (k *statements) holderOfResource(h *evidence.ResourceStatement, to holder) holder {
+	whole := h.WholeResource()
+	if from, known := k.names.resources[whole]; known && from != to {
+		var newest *evidence.ResourceStatement
+		list := from.resourceStatements()
+		for i := range list {
+			if o := &list[i]; o.WholeResource() == whole && (newest == nil || newest.IsOlder(o)) {
+				newest = o
+			}
+		}
+		switch {
+		case newest == nil:
+		case to == (holder{}) || to.nameless() || !from.nameless() && h.IsOlder(newest):
+			if to.unassigned != nil && len(to.unassigned.statements) == 0 {
+				k.names.drop(to.unassigned)
+			}
+			return from
+		default:
+			k.moveResource(from, to, whole)
+		}
+	}
+	if to != (holder{}) {
+		k.names.resources[strings.Clone(whole)] = to
+	}
+	return to
+}
+
+// moveResource moves the versions of a resource to another holder.
+func (k *statements) moveResource(from, to holder, whole string) {
+	k.work.waits = k.work.waits || from.v == nil || from.v.isName()
+	var taken, left evidence.ResourceStatements
+	for _, h := range from.resourceStatements() {
+		if h.WholeResource() == whole {
+			k.invalidateChart(k.bindingOf(&h.Statement))
+			taken = append(taken, h)
+		} else {
+			left = append(left, h)
+		}
+	}
+	if from.v != nil {
+		from.v.resourceStatements = left
+	} else if from.unassigned.statements = left; len(left) == 0 {
+		k.names.drop(from.unassigned)
+	}
+	for _, h := range taken {
+		k.addStatement(to, h)
+	}
+}
+
+// unassignForgotten makes the statements of forgotten visits unassigned.
+func (k *statements) unassignForgotten(r *unassigned) {
+	for i := range r.statements {
+		h := &r.statements[i]
+		if v := k.visitOfStatement(&h.Statement); v != nil && v.gone {
+			h.Owner = binding{kind: notBound}.owner()
+			k.work.waits = true
+			k.work.markUnassigned(r)
+		}
+	}
+}
+
 // unassigned are the statements about one patient that name no visit, until they are 24
 // h old. They are assigned to a visit of hers when one is known, by any feed
 // (clinical-decisions F3). A retraction that names only its resource waits in one of its
@@ -23,28 +106,6 @@ type unassigned struct {
 // subjectName is how a patient was named: by number, by reference, or only by a
 // resource.
 type subjectName struct{ patient, subject, resource string }
-
-// subjectOf returns the holder for a signal, and makes it known if it is not. The zero
-// holder: the cap is reached.
-func (k *statements) subjectOf(s *acuity.Signal) holder {
-	if s.Visit != "" {
-		if v := k.names.visitCalled(s.Visit); v != nil {
-			return holder{v: v}
-		}
-		if len(k.unknown) >= k.limits.unknown || !k.capacity.roomForVisit() {
-			return holder{}
-		}
-		return holder{v: k.visit(s.Visit)}
-	}
-	name := subjectName{patient: s.Patient, subject: s.Subject}
-	if name == (subjectName{}) {
-		name.resource = evidence.WholeResource(s.Resource)
-	}
-	if r := k.names.findOrAdd(name); r != nil {
-		return holder{unassigned: r}
-	}
-	return holder{}
-}
 
 // findOrAdd returns the unassigned statements of a name; nil: the cap is reached.
 func (ns *names) findOrAdd(name subjectName) *unassigned {
@@ -202,53 +263,8 @@ func (k *statements) settleUnassigned(now acuity.Instant) {
 	}
 }
 
-// waitingStatement is a statement that had no visit when it was taken.
-type waitingStatement struct {
-	unassigned *unassigned
-	at         acuity.Instant // at is its receipt
-}
-
-// answerWaiting warns of the statements that still have no visit: it may have come in
-// the same request.
-func (ns *names) answerWaiting(in *intake) {
-	for _, n := range in.waitingFor {
-		if ns.visitFor(n.unassigned, n.at) == nil {
-			in.warn("reference_waiting", "")
-		}
-	}
-}
-
 // stopWaiting makes the unit count anew if statements waited for a visit that becomes
 // more than a name.
 func (g *registry) stopWaiting(v *visit) {
 	g.work.waits = g.work.waits || v.isName() && v.statements.Len()+len(v.resourceStatements) > 0
-}
-
-// countWaiting counts the cancels and statements that wait, at the hour of the clock.
-func (l *stayBuilder) countWaiting() {
-	if !l.work.waits {
-		return
-	}
-	l.work.waits = false
-	hour := l.facts.Clock - l.facts.Clock%hourOf
-	cancels, statements := 0, 0
-	l.cancels = slices.DeleteFunc(l.cancels, func(v *visit) bool {
-		n := v.timeline.CancelsWaiting(hour)
-		if l.visits[v.ID] == v {
-			cancels += n
-		}
-		v.cancels = n > 0
-		return n == 0
-	})
-	for v := range l.unknown {
-		statements += v.statements.Len() + len(v.resourceStatements)
-	}
-	for _, r := range l.names.bySubject {
-		for i := range r.statements {
-			if r.statements[i].Owner.ID == 0 {
-				statements++
-			}
-		}
-	}
-	l.chart.Unit.CancelsWaiting, l.chart.Unit.StatementsWaiting = int32(cancels), int32(statements)
 }

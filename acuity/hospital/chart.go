@@ -1,6 +1,7 @@
 package hospital
 
 import (
+	"slices"
 	"strconv"
 
 	"svc/acuity"
@@ -278,4 +279,112 @@ func addPrimary(e *evidence.Input, c adt.Primary, kind acuity.EvidenceKind, feed
 		ev.Kind = acuity.ByLocalRule
 	}
 	e.Primaries = append(e.Primaries, ev)
+}
+
+// arrange puts the charts of the rooms of the unit together.
+func (m *chartBuilder) arrange() {
+	rebuilt := m.work.rooms.with(dirtyChart)
+	defer m.work.rooms.reset(dirtyChart)
+	for _, r := range rebuilt {
+		if is := r.isIn(m.facts.CensusAt); is != r.belongs {
+			if r.belongs = is; is {
+				m.capacity.belonging++
+			} else {
+				m.capacity.belonging--
+			}
+		}
+	}
+	look := rebuilt
+	if crowded := m.capacity.belonging > m.limits.rooms; crowded || m.capacity.crowded {
+		m.capacity.crowded = crowded
+		m.capacity.chooseRooms()
+		look = m.rooms
+	}
+	for _, r := range look {
+		if in := r.belongs && !r.spare; in != r.inUnit {
+			r.inUnit = in
+			m.work.markRoom(r, markView|markJudge)
+			m.work.layout = true
+		}
+	}
+	if m.work.layout {
+		m.work.layout, m.work.known, m.work.relaid = false, true, true
+		m.chart.Rooms = m.chart.Rooms[:0]
+		for _, r := range m.rooms {
+			if r.inUnit {
+				r.chartAt = len(m.chart.Rooms)
+				m.chart.Rooms = append(m.chart.Rooms, r.chart)
+			}
+		}
+		return
+	}
+	for _, r := range rebuilt {
+		if r.inUnit {
+			m.chart.Rooms[r.chartAt] = r.chart
+		}
+	}
+}
+
+// isIn reports whether a room belongs to the unit: the newest census, at seen, lists it, or
+// since then a patient was placed there or a statement named it.
+func (r *room) isIn(seen acuity.Instant) bool {
+	if r.Listed || r.Clinical || r.Placed {
+		return true
+	}
+	for _, s := range slices.Backward(r.stays) {
+		if s.To == 0 || s.To > seen {
+			return true
+		}
+	}
+	return false
+}
+
+// gatherStatements begins the input of b with where its statements are: those settled
+// with it, and those of the rooms where it was.
+func (m *chartBuilder) gatherStatements(e *evidence.Input, b binding, r *room) {
+	e.Reset(b.owner())
+	if !m.work.plain {
+		at := &r.cache
+		if b.v != nil {
+			at = &b.v.cache
+		}
+		if *at == nil {
+			*at = &evidence.Cache{}
+		}
+		e.Cache = *at
+	}
+	if b.v == nil {
+		e.Statements = append(e.Statements, m.matcher.rereadAll(&r.statements))
+		return
+	}
+	e.Statements = append(e.Statements, m.matcher.rereadAll(&b.v.statements))
+	for i, s := range b.v.spans {
+		if s.Kind != location.InRoom || slices.ContainsFunc(b.v.spans[:i], func(o locationSpan) bool { return o.Placement == s.Placement }) {
+			continue
+		}
+		if in := m.room(s.Room); in != nil {
+			e.Statements = append(e.Statements, m.matcher.rereadAll(&in.statements))
+		}
+	}
+	m.gatherResourceStatements(e, b.v)
+	e.SortResources()
+}
+
+// gatherResourceStatements adds the statements that are kept with a visit, or with its
+// patient for it.
+func (m *chartBuilder) gatherResourceStatements(e *evidence.Input, v *visit) {
+	add := func(h *evidence.ResourceStatement) {
+		m.matcher.reread(&h.Statement)
+		e.Resources = append(e.Resources, h)
+	}
+	for i := range v.resourceStatements {
+		add(&v.resourceStatements[i])
+	}
+	for _, r := range m.names.ofVisit(v) {
+		for i := range r.statements {
+			if h := &r.statements[i]; h.Owner.ID == v.slot {
+				add(h)
+			}
+		}
+	}
 }

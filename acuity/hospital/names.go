@@ -231,3 +231,76 @@ func placeOf(references map[string]*ReferenceState) func(name string) acuity.Loc
 		return acuity.Location{}
 	}
 }
+
+// visitOfVersion returns the visit of a version of an Encounter: by its identifier, else
+// by another version that named one; nil: it is not known yet.
+func (ns *names) visitOfVersion(e *acuity.Event, holder *visit) *visit {
+	if holder != nil && (e.Void || e.Visit == "" || e.Encounter == "" || e.Visit == e.Encounter) {
+		return holder // the version has no identifier
+	}
+	if e.Visit != "" {
+		return ns.visitCalled(e.Visit)
+	}
+	return ns.visits[e.Encounter]
+}
+
+// visitCalled returns the visit with an identity, or with an Encounter of that name;
+// nil: there is none.
+func (ns *names) visitCalled(name string) *visit {
+	if v := ns.byEncounter[name]; v != nil {
+		return v
+	}
+	return ns.visits[name]
+}
+
+// index fills the indexes of resources and their names from the facts.
+func (ns *names) index() {
+	ns.work.waits = true
+	ns.versions, ns.byEncounter, ns.resources = map[string]*visit{}, map[string]*visit{}, map[string]holder{}
+	for _, v := range ns.visits {
+		for i := range v.events {
+			e := &v.events[i]
+			if e.Resource == "" {
+				continue
+			}
+			ns.versions[e.Resource] = v
+			if e.Encounter != "" {
+				ns.byEncounter[e.Encounter] = v
+			}
+		}
+		ns.indexResources(holder{v: v})
+	}
+	for _, r := range ns.bySubject {
+		ns.indexResources(holder{unassigned: r})
+	}
+}
+
+// indexResources indexes the resources of a holder.
+func (ns *names) indexResources(by holder) {
+	list := by.resourceStatements()
+	for i := range list {
+		if whole := list[i].WholeResource(); whole != "" && !list[i].Version.IsDescribed() {
+			ns.resources[whole] = by
+		}
+	}
+}
+
+// bornOf reports whether a visit is a part of a visit of another patient. Names
+// distinguish patients only if they are of one kind: the mother by number and by
+// reference are not two. So both kinds must be known of one of them, or both have names
+// by Encounters.
+func (ns *names) bornOf(v *visit) bool {
+	whole := ns.visitCalled(v.timeline.MotherVisit)
+	if v.timeline.MotherVisit == "" || whole == nil || whole == v {
+		return false
+	}
+	names, others := ns.namesOf(slices.Clone(v.names)), ns.namesOf(slices.Clone(whole.names))
+	if len(names) == 0 || len(others) == 0 {
+		return false
+	}
+	alike := len(v.timeline.Subjects) > 0 && len(whole.timeline.Subjects) > 0
+	if !alike && len(names) == 1 && len(others) == 1 {
+		return false
+	}
+	return !slices.ContainsFunc(names, func(n string) bool { return slices.Contains(others, n) })
+}

@@ -1,7 +1,9 @@
 package hospital
 
 import (
+	"hash/maphash"
 	"slices"
+	"strings"
 
 	"svc/acuity"
 	"svc/acuity/adt"
@@ -10,6 +12,58 @@ import (
 	"svc/acuity/evidence"
 	"svc/acuity/terminology"
 )
+
+// matcher reads codes and texts with the catalogue and the mappings of the hospital.
+type matcher struct {
+	cat    *catalogue.Catalogue // with the rules of the hospital
+	maps   *terminology.Mappings
+	reader terminology.Reader
+	// signals is a cache by the hash of the text: feeds repeat few texts again and again.
+	signals    map[uint64]*terminology.MatchedSignal
+	identities map[terminology.Identity]*terminology.Identity // one copy of each identity that was read
+}
+
+// capMatched bounds the cache; beyond it, the cache starts anew.
+const capMatched = 512
+
+// share returns the matched signal of a text. Equal texts share one.
+func (m *matcher) share(w terminology.SignalText) *terminology.MatchedSignal {
+	at := maphash.Comparable(seed, w)
+	if r := m.signals[at]; r != nil && r.SignalText == w && r.Mappings == m.maps {
+		return r
+	}
+	if len(m.identities) >= capMatched || len(m.signals) >= capMatched || m.signals == nil {
+		m.signals, m.identities = map[uint64]*terminology.MatchedSignal{}, map[terminology.Identity]*terminology.Identity{}
+	}
+	w.System, w.Feed = codes.System(strings.Clone(string(w.System))), acuity.Channel(strings.Clone(string(w.Feed)))
+	w.Code, w.Display = strings.Clone(w.Code), strings.Clone(w.Display)
+	w.Value.Unit, w.Value.Words = strings.Clone(w.Value.Unit), strings.Clone(w.Value.Words)
+	w.Also = terminology.Codings(strings.Clone(string(w.Also)))
+	r := terminology.MatchText(m.cat, w, m.maps)
+	if known := m.identities[*r.Identity]; known != nil {
+		r.Identity = known
+	} else {
+		m.identities[*r.Identity] = r.Identity
+	}
+	m.signals[at] = r
+	return r
+}
+
+// reread reads a statement with the mappings of the unit, if others read it.
+func (m *matcher) reread(h *evidence.Statement) {
+	if h.Mappings != m.maps {
+		h.MatchedSignal = m.share(h.SignalText)
+	}
+}
+
+// rereadAll reads statements with the mappings of the unit, if others read them.
+func (m *matcher) rereadAll(l *evidence.Statements) *evidence.Statements {
+	l.Reread(m.maps, m.share)
+	return l
+}
+
+// seed is the seed of the hashes of a unit, which never leave the process.
+var seed = maphash.MakeSeed()
 
 // worklist has the codes that no rule and no mapping knew.
 type worklist struct {
@@ -67,59 +121,38 @@ func (l *worklist) writeDirty(write func(key []byte, s Record)) {
 }
 
 // noteUnmappedSignals adds the unmapped codes of the request to the answer and the
-// worklist.
+// worklist. A condition is a diagnosis; a resource has no room.
 func (l *worklist) noteUnmappedSignals(in *intake) {
 	for i := range in.statements {
 		h := &in.statements[i]
-		switch h.Known() {
-		case terminology.Matched:
-		case terminology.Unreadable:
-			in.warn("value_unreadable", "")
-			l.noteUnmappedStatement(in, h, in.o.Signals[i].Resource != "")
-		case terminology.Unmapped:
-			l.noteUnmappedStatement(in, h, in.o.Signals[i].Resource != "")
-		}
-	}
-}
-
-// noteUnmappedStatement adds the code of a statement. A condition is a diagnosis; a
-// resource has no room.
-func (l *worklist) noteUnmappedStatement(in *intake, h *evidence.Statement, resource bool) {
-	kind, room := h.Kind, h.Room
-	if kind == catalogue.KindCondition {
-		if adt.TellsDelivery(&acuity.Diagnosis{System: h.System, Code: h.Code}) {
-			return
-		}
-		kind = 0
-	}
-	if resource {
-		room = -1
-	}
-	if h.Code != "" || h.Display != "" {
-		l.noteCode(in, h.System, h.Code, h.Display, kind, room)
-	}
-}
-
-// noteUnmappedDiagnoses adds the unmapped diagnoses of an ADT event.
-func (l *worklist) noteUnmappedDiagnoses(in *intake, list []acuity.Diagnosis) {
-	for i := range list {
-		d := &list[i]
-		if d.Delete {
+		known := h.Known()
+		if known == terminology.Matched {
 			continue
 		}
-		if !l.matcher.reader.Diagnosis(d).Known && !adt.TellsDelivery(d) {
-			l.noteCode(in, d.System, d.Code, d.Display, 0, -1)
+		if known == terminology.Unreadable {
+			in.warn("value_unreadable", "")
+		}
+		kind, room := h.Kind, h.Room
+		if in.o.Signals[i].Resource != "" {
+			room = -1
+		}
+		if kind == catalogue.KindCondition {
+			if adt.TellsDelivery(&acuity.Diagnosis{System: h.System, Code: h.Code}) {
+				continue
+			}
+			kind = 0
+		}
+		if h.Code != "" || h.Display != "" {
+			l.noteCode(in, h.System, h.Code, h.Display, kind, room)
 		}
 	}
 }
 
-// noteUnmappedStanding adds the unmapped diagnoses of a census row.
-func (l *worklist) noteUnmappedStanding(in *intake, list []Standing, room int32) {
-	for i := range list {
-		d := &list[i]
-		if !l.matcher.reader.Diagnosis(&d.Diagnosis).Known && !adt.TellsDelivery(&d.Diagnosis) {
-			l.noteCode(in, d.System, d.Code, d.Display, 0, room)
-		}
+// noteUnmappedDiagnosis adds a diagnosis of an ADT event or a census row if it is unmapped.
+// Room -1: none.
+func (l *worklist) noteUnmappedDiagnosis(in *intake, d *acuity.Diagnosis, room int32) {
+	if !d.Delete && !l.matcher.reader.Diagnosis(d).Known && !adt.TellsDelivery(d) {
+		l.noteCode(in, d.System, d.Code, d.Display, 0, room)
 	}
 }
 

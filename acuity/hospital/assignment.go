@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 	"svc/acuity/evidence"
 	"svc/acuity/location"
 )
@@ -151,61 +152,65 @@ func (r *room) firstAfter(from, to acuity.Instant) binding {
 	return binding{}
 }
 
-// occupantEnd returns when the occupant without a visit turned out to be a visit, or
-// left for one; 0: not yet.
-func (r *room) occupantEnd() acuity.Instant {
-	if r.Occupant == nil {
-		return 0
-	}
-	for i := range r.stays {
-		s := &r.stays[i]
-		if s.v == r.occupantVisit && s.holds(r.Occupant.Last) && !s.v.timeline.Newborn {
-			return max(s.From, 1)
-		}
-		if s.From > r.Occupant.Last && !s.v.timeline.Newborn {
-			return s.From
-		}
-	}
-	return 0
+// withdrawn is a room where a visit was placed by an event that was taken back.
+type withdrawn struct {
+	room int32
+	at   acuity.Instant // the earliest event time
 }
 
-// known reports whether ADT or a census knows the room.
-func (r *room) known() bool {
-	return r.Listed || r.Placed || r.Occupant != nil || len(r.stays) > 0 || len(r.Past) > 0
-}
+// withdrawnRooms are the visits that were placed in a room by events that were taken
+// back, by room id, ascending by the time of the event.
+type withdrawnRooms map[int32][]roomStay
 
-// anonymous reports whether an occupant without a visit is in the room now.
-func (r *room) anonymous() bool {
-	return r.Occupant != nil && r.occupantEnd() == 0 && r.occupantVisit == nil
-}
-
-// gatherStatements begins the input of b with where its statements are: those settled
-// with it, and those of the rooms where it was.
-func (m *chartBuilder) gatherStatements(e *evidence.Input, b binding, r *room) {
-	e.Reset(b.owner())
-	if !m.work.plain {
-		at := &r.cache
-		if b.v != nil {
-			at = &b.v.cache
-		}
-		if *at == nil {
-			*at = &evidence.Cache{}
-		}
-		e.Cache = *at
-	}
-	if b.v == nil {
-		e.Statements = append(e.Statements, m.matcher.rereadAll(&r.statements))
-		return
-	}
-	e.Statements = append(e.Statements, m.matcher.rereadAll(&b.v.statements))
-	for i, s := range b.v.spans {
-		if s.Kind != location.InRoom || slices.ContainsFunc(b.v.spans[:i], func(o locationSpan) bool { return o.Placement == s.Placement }) {
+// appendWithdrawn appends the rooms of placing events that were taken back.
+func appendWithdrawn(dst []withdrawn, s *adt.Timeline, table *location.Table) []withdrawn {
+	for i := range s.Events {
+		t := &s.Events[i]
+		if !t.Withdrawn() || t.Event.Type == acuity.A03 { // a discharge places nobody
 			continue
 		}
-		if in := m.room(s.Room); in != nil {
-			e.Statements = append(e.Statements, m.matcher.rereadAll(&in.statements))
+		p := table.Placement(t.Event.Place)
+		if p.Kind != location.InRoom || slices.ContainsFunc(dst, func(w withdrawn) bool { return w.room == p.Room }) {
+			continue // events are in the order of time
+		}
+		dst = append(dst, withdrawn{p.Room, t.At})
+	}
+	return dst
+}
+
+// replace replaces the entries of a visit in the index.
+func (l withdrawnRooms) replace(v *visit, list []withdrawn) {
+	for _, w := range v.withdrawn {
+		left := removeRoomStay(l[w.room], roomStay{v: v, From: w.at})
+		if l[w.room] = left; len(left) == 0 {
+			delete(l, w.room)
 		}
 	}
-	m.gatherResourceStatements(e, b.v)
-	e.SortResources()
+	v.withdrawn = append(v.withdrawn[:0], list...)
+	for _, w := range list {
+		l[w.room] = insertRoomStay(l[w.room], roomStay{v: v, From: w.at})
+	}
+}
+
+// cover reports whether a statement of t was about a visit that never was in the room: a
+// withdrawn event would have bound it, or came before it. ADT knows the room by that
+// event, so the statement is not the room's own either.
+func (l withdrawnRooms) cover(room int32, t acuity.Instant) bool {
+	list := l[room]
+	return len(list) > 0 && list[0].From <= t.Add(firstOccupant)
+}
+
+// replaceWithdrawn replaces the withdrawn rooms of a visit, and invalidates the
+// statements and charts of these rooms.
+func (k *statements) replaceWithdrawn(v *visit, list []withdrawn) {
+	if slices.Equal(v.withdrawn, list) {
+		return
+	}
+	changed := slices.Concat(v.withdrawn, list)
+	k.withdrawn.replace(v, list)
+	for _, w := range changed {
+		if r := k.room(w.room); r != nil {
+			k.work.markRoom(r, dirtyAssignment|dirtyChart)
+		}
+	}
 }

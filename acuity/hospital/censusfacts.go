@@ -43,7 +43,9 @@ func (t *censusIntake) describe(f *CensusFacts, row *acuity.CensusRoom) {
 	}
 	if row.HasDiagnoses {
 		f.Diagnoses = t.stand(f.Diagnoses, row.Diagnoses)
-		t.unit.worklist.noteUnmappedStanding(t.in, f.Diagnoses, row.ID)
+		for i := range f.Diagnoses {
+			t.unit.worklist.noteUnmappedDiagnosis(t.in, &f.Diagnoses[i].Diagnosis, row.ID)
+		}
 	}
 	if row.HasNewborns {
 		f.Newborns = t.born(f, row.Newborns)
