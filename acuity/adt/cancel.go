@@ -31,17 +31,7 @@ func sameTime(a acuity.Instant, pa acuity.Precision, b acuity.Instant, pb acuity
 // cancels reports whether an event of type c takes back events of type t. An A06 or A07
 // is taken back with the admit that it depends on.
 func cancels(c, t acuity.EventType) bool {
-	switch c {
-	case acuity.A11:
-		return t == acuity.A01 || t == acuity.A04
-	case acuity.A12:
-		return t == acuity.A02
-	case acuity.A13:
-		return t == acuity.A03
-	case acuity.EventOther, acuity.A01, acuity.A02, acuity.A03, acuity.A04, acuity.A06, acuity.A07, acuity.A08:
-		return false
-	}
-	return false
+	return c == acuity.A11 && (t == acuity.A01 || t == acuity.A04) || c == acuity.A12 && t == acuity.A02 || c == acuity.A13 && t == acuity.A03
 }
 
 // IsCancel reports whether a type takes back another.

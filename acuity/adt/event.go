@@ -2,9 +2,12 @@ package adt
 
 import (
 	"cmp"
+	"slices"
+	"strings"
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
+	"svc/acuity/codes"
 )
 
 // Event is an [acuity.Event] as a hospital keeps it. A visit keeps its events for a week after its
@@ -103,25 +106,13 @@ func happenedAt(e *Event) acuity.Instant {
 
 // rank orders event types at equal times.
 func rank(t acuity.EventType) int {
-	switch t {
-	case acuity.A04:
-		return 0
-	case acuity.A01:
-		return 1
-	case acuity.A06:
-		return 2
-	case acuity.A07:
-		return 3
-	case acuity.A02:
-		return 4
-	case acuity.A08:
-		return 5
-	case acuity.A03:
-		return 6
-	case acuity.EventOther, acuity.A11, acuity.A12, acuity.A13:
+	if i := slices.Index(typeOrder[:], t); i >= 0 {
+		return i
 	}
-	return 7 + int(t)
+	return len(typeOrder) + int(t)
 }
+
+var typeOrder = [...]acuity.EventType{acuity.A04, acuity.A01, acuity.A06, acuity.A07, acuity.A02, acuity.A08, acuity.A03}
 
 // compareLocations orders locations by their text.
 func compareLocations(a, b *acuity.Location) int {
@@ -130,4 +121,103 @@ func compareLocations(a, b *acuity.Location) int {
 	}
 	return cmp.Or(cmp.Compare(a.PointOfCare, b.PointOfCare), cmp.Compare(a.Room, b.Room), cmp.Compare(a.Bed, b.Bed),
 		cmp.Compare(a.RoomID, b.RoomID), cmp.Compare(a.Label, b.Label), cmp.Compare(a.Facility, b.Facility))
+}
+
+// nothingSaid is the place of all events without a place.
+var nothingSaid = &acuity.Location{}
+
+// StoreEvent returns an event as it is kept. It copies all texts but the identity, so
+// that it does not hold the whole observation or record. It shares what it can with the
+// event before it in its visit; nil: e is the first.
+func StoreEvent(e *acuity.Event, before *Event) Event {
+	if before == nil {
+		before = &noEvent
+	}
+	return Event{
+		ID: e.ID, At: e.At, RecordedAt: e.RecordedAt, ReceivedAt: e.ReceivedAt,
+		Place: storePlace(&e.Place, before), Prior: storePlace(&e.Prior, before),
+		naming: storeNaming(e, before.naming), extra: storeExtra(e, before.extra),
+		Type: e.Type, Precision: e.Precision, CancelsPrecision: e.CancelsPrecision,
+		Class: e.Class, AdmissionType: e.AdmissionType, Babies: e.Babies, Primary: e.Primary,
+		DiagnosisMode: e.DiagnosisMode, PlaceNull: e.PlaceNull, Newborn: e.Newborn, Void: e.Void,
+	}
+}
+
+// noEvent stands before the first event of a visit.
+var noEvent = Event{Place: nothingSaid, Prior: nothingSaid, naming: &naming{}, extra: noExtra}
+
+// StoreEvents returns the events of one visit as they are kept. It copies their identities too.
+func StoreEvents(list []acuity.Event) []Event {
+	if len(list) == 0 {
+		return nil
+	}
+	events := make([]Event, len(list))
+	before := (*Event)(nil)
+	for i := range list {
+		events[i] = StoreEvent(&list[i], before)
+		before = &events[i]
+		before.ID = strings.Clone(before.ID)
+	}
+	return events
+}
+
+func storePlace(l *acuity.Location, before *Event) *acuity.Location {
+	switch *l {
+	case acuity.Location{}:
+		return nothingSaid
+	case *before.Place:
+		return before.Place
+	case *before.Prior:
+		return before.Prior
+	}
+	p := *l
+	cloneTexts(&p.Label, &p.PointOfCare, &p.Room, &p.Bed, &p.Facility)
+	return &p
+}
+
+func cloneTexts(texts ...*string) {
+	for _, text := range texts {
+		*text = strings.Clone(*text)
+	}
+}
+
+// storeNaming returns the names of an event, which are nearly always those of the one before.
+func storeNaming(e *acuity.Event, before *naming) *naming {
+	n := naming{e.Feed, e.Patient, e.MotherVisit, e.MotherPatient, e.Service, e.Resource, e.Encounter, e.Subject}
+	if n == *before {
+		return before
+	}
+	return &naming{
+		e.Feed, shareText(e.Patient, before.Patient), shareText(e.MotherVisit, before.MotherVisit), shareText(e.MotherPatient, before.MotherPatient),
+		shareText(e.Service, before.Service), shareText(e.Resource, before.Resource),
+		shareText(e.Encounter, before.Encounter), shareText(e.Subject, before.Subject),
+	}
+}
+
+// shareText returns the text before if it is the same one, else a copy.
+func shareText(text, before string) string {
+	if text == before {
+		return before
+	}
+	return strings.Clone(text)
+}
+
+// storeExtra returns the rare fields of an event. A feed says the same diagnoses again and
+// again.
+func storeExtra(e *acuity.Event, before *extra) *extra {
+	x := extra{e.Digest, e.Cancels, e.Reasons, e.UpdatedAt, e.Diagnoses}
+	if x.isZero() {
+		return noExtra
+	}
+	x.Digest = strings.Clone(x.Digest)
+	if x.Diagnoses = before.Diagnoses; slices.Equal(e.Diagnoses, before.Diagnoses) {
+		return &x
+	}
+	x.Diagnoses = slices.Clone(e.Diagnoses)
+	for i := range x.Diagnoses {
+		d := &x.Diagnoses[i]
+		d.System = codes.System(strings.Clone(string(d.System)))
+		cloneTexts(&d.Code, &d.Display)
+	}
+	return &x
 }

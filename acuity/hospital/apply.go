@@ -25,14 +25,14 @@ func (u *State) Apply(o *acuity.Observation, offset int64) acuity.Change {
 	}
 	if len(o.References) > 0 {
 		u.names.takeReferences(&in)
-		u.work.newPast = true
+		u.work.dropPast = true
 	}
 	if len(o.Events) > 0 {
 		u.events.takeEvents(&in)
 	}
 	if o.Census != nil {
 		u.takeCensus(&in, o.Census)
-		u.work.waits = true // the census may make visits known
+		u.work.recountWaiting = true // the census may make visits known
 	}
 	if o.Staffing != nil {
 		u.facts.takeStaffing(&in, o.Staffing)
@@ -74,7 +74,7 @@ type intake struct {
 	newVisits map[string]map[string]bool
 	inUse     int          // number of rooms in use, once counted
 	waiting   int          // number of waiting statements; -1: not counted yet
-	told      map[any]bool // warnings and codes that the change has already
+	answered  map[any]bool // warnings and codes that the change has already
 	present   int          // number of rooms in the unit before it
 }
 
@@ -94,13 +94,13 @@ func (in *intake) refuse(reason, path string) {
 // first reports whether the change does not have this warning or code yet, and remembers
 // it.
 func (in *intake) first(what any) bool {
-	if in.told[what] {
+	if in.answered[what] {
 		return false
 	}
-	if in.told == nil {
-		in.told = map[any]bool{}
+	if in.answered == nil {
+		in.answered = map[any]bool{}
 	}
-	in.told[what] = true
+	in.answered[what] = true
 	return true
 }
 

@@ -252,10 +252,10 @@ func (c *capacity) chooseRooms() {
 	})
 	out := spare[min(max(c.limits.rooms-used, 0), len(spare)):]
 	for _, r := range c.rooms {
-		r.spare = false
+		r.crowdedOut = false
 	}
 	for _, r := range out {
-		r.spare = true
+		r.crowdedOut = true
 	}
 }
 
@@ -283,6 +283,6 @@ func (g *registry) forgetRooms() bool {
 	if len(g.rooms) == before {
 		return false
 	}
-	g.work.learn = true
+	g.work.rebuildTable = true
 	return true
 }

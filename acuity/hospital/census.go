@@ -57,13 +57,13 @@ func (u *State) takeCensus(in *intake, c *acuity.Census) {
 	first := !u.facts.HasCensus
 	u.facts.HasCensus, u.facts.CensusAt = true, at
 	u.facts.TotalRooms = max(c.TotalRooms, int32(len(t.rooms))) //nolint:gosec // rooms of one census, which are limited
-	u.work.retable = u.locations.relabel() || u.work.retable
+	u.work.tableChanged = u.locations.relabel() || u.work.tableChanged
 	if first {
 		u.markAll()
 	} else {
 		t.markChanged()
 	}
-	u.work.known = true
+	u.work.recountUnknown = true
 	for _, r := range u.rooms {
 		u.work.markRoom(r, markTouched|markState)
 	}
@@ -124,8 +124,8 @@ func (t *censusIntake) takeRow(i int, row *acuity.CensusRoom) {
 		r = t.unit.addRoom(RoomState{ID: row.ID})
 	}
 	t.rooms[row.ID] = true
-	say(&r.Label, row.Label)
-	say(&r.Area, row.Area)
+	overwrite(&r.Label, row.Label)
+	overwrite(&r.Area, row.Area)
 	r.Listed, r.Status, r.Clinical, r.Placed = true, row.Status, false, false
 	r.Registered, r.PointOfCare, r.Room = false, "", ""
 }

@@ -12,9 +12,9 @@ import (
 	"svc/acuity/score"
 )
 
-// say copies a text that was sent over a known one; empty: nothing was sent. The copy
+// overwrite copies a text that was sent over a known one; empty: nothing was sent. The copy
 // does not hold the memory of the census.
-func say(known *string, said string) {
+func overwrite(known *string, said string) {
 	if said != "" && said != *known {
 		*known = strings.Clone(said)
 	}
@@ -25,9 +25,9 @@ func say(known *string, said string) {
 func (t *censusIntake) describe(f *CensusFacts, row *acuity.CensusRoom) {
 	r, since := t.unit.room(row.ID), f.PrimarySince
 	before := r.primaryByCensus(f, t.at, f.birth()).Factor
-	t.explicit(f, row)
-	say(&f.Area, row.Area)
-	say(&f.Service, row.Service)
+	t.takePrimary(f, row)
+	overwrite(&f.Area, row.Area)
+	overwrite(&f.Service, row.Service)
 	if row.Class != 0 {
 		f.Class = row.Class
 	}
@@ -39,22 +39,22 @@ func (t *censusIntake) describe(f *CensusFacts, row *acuity.CensusRoom) {
 		f.PrimarySince = since // in another area she is the same kind of patient (R13)
 	}
 	if row.HasModifiers {
-		f.Listed = t.list(f.Listed, row.Modifiers)
+		f.Listed = t.listModifiers(f.Listed, row.Modifiers)
 	}
 	if row.HasDiagnoses {
-		f.Diagnoses = t.stand(f.Diagnoses, row.Diagnoses)
+		f.Diagnoses = t.listDiagnoses(f.Diagnoses, row.Diagnoses)
 		for i := range f.Diagnoses {
 			t.unit.worklist.noteUnmappedDiagnosis(t.in, &f.Diagnoses[i].Diagnosis, row.ID)
 		}
 	}
 	if row.HasNewborns {
-		f.Newborns = t.born(f, row.Newborns)
+		f.Newborns = t.listNewborns(f, row.Newborns)
 	}
 }
 
-// explicit takes the primary factor of a row. A row without one, but with another area,
+// takePrimary takes the primary factor of a row. A row without one, but with another area,
 // service or class, uses the table again.
-func (t *censusIntake) explicit(f *CensusFacts, row *acuity.CensusRoom) {
+func (t *censusIntake) takePrimary(f *CensusFacts, row *acuity.CensusRoom) {
 	switch {
 	case row.Primary == 0:
 		moved := row.Area != "" && row.Area != f.Area || row.Service != "" && row.Service != f.Service ||
@@ -77,8 +77,8 @@ func (t *censusIntake) explicit(f *CensusFacts, row *acuity.CensusRoom) {
 	f.Primary = row.Primary
 }
 
-// list returns the modifiers listed now; one listed before keeps its start.
-func (t *censusIntake) list(before []evidence.Listed, now []catalogue.Factor) []evidence.Listed {
+// listModifiers returns the modifiers listed now; one listed before keeps its start.
+func (t *censusIntake) listModifiers(before []evidence.Listed, now []catalogue.Factor) []evidence.Listed {
 	next := make([]evidence.Listed, 0, len(now))
 	for _, f := range now {
 		if slices.ContainsFunc(next, func(l evidence.Listed) bool { return l.Factor == f }) || len(next) == capListed {
@@ -95,9 +95,9 @@ func (t *censusIntake) list(before []evidence.Listed, now []catalogue.Factor) []
 	return next
 }
 
-// stand returns the diagnoses that stand now; one that stood before keeps its
+// listDiagnoses returns the diagnoses that stand now; one that stood before keeps its
 // start, unless its onset is given anew.
-func (t *censusIntake) stand(before []Standing, now []acuity.Diagnosis) []Standing {
+func (t *censusIntake) listDiagnoses(before []Standing, now []acuity.Diagnosis) []Standing {
 	next := make([]Standing, 0, len(now))
 	for _, d := range now {
 		if len(next) == capStanding {
@@ -117,9 +117,9 @@ func (t *censusIntake) stand(before []Standing, now []acuity.Diagnosis) []Standi
 	return next
 }
 
-// born returns the newborns listed now. One whose primary is the same as before
+// listNewborns returns the newborns listed now. One whose primary is the same as before
 // keeps its clock.
-func (t *censusIntake) born(f *CensusFacts, now []acuity.CensusNewborn) []ListedNewborn {
+func (t *censusIntake) listNewborns(f *CensusFacts, now []acuity.CensusNewborn) []ListedNewborn {
 	before := slices.Clone(f.Newborns)
 	next := make([]ListedNewborn, 0, len(now))
 	for _, b := range now {

@@ -59,8 +59,8 @@ func (u *State) head() {
 	u.stays.settleMoves()
 	h.Moves, h.Unplaced = u.stays.moves[max(len(u.stays.moves)-capMoves, 0):], u.stays.unplaced
 	u.stays.countWaiting()
-	if u.work.known {
-		u.work.known, h.UnknownLocations = false, 0
+	if u.work.recountUnknown {
+		u.work.recountUnknown, h.UnknownLocations = false, 0
 		for _, r := range u.rooms {
 			if r.Registered && r.inUnit {
 				h.UnknownLocations++

@@ -243,16 +243,16 @@ func (u *State) erase(kind, id string) error {
 func (u *State) Restored() {
 	u.compile()
 	u.statements.restoreStatements()
-	u.learn()
+	u.rebuildTable()
 	u.locations.relocate()
 	u.recent = slices.Collect(maps.Values(u.visits))
 	for _, v := range u.recent {
-		v.recent = true
+		v.inRecent = true
 		u.indexKnown(v)
 		u.capacity.weigh(v)
 	}
 	u.dedup.byAge = slices.SortedFunc(maps.Values(u.dedup.byID), compareDedup)
-	u.work.layout, u.work.known = true, true
+	u.work.rearrange, u.work.recountUnknown = true, true
 	u.markAll()
 	u.derive()
 	u.head()

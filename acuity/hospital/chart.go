@@ -81,7 +81,7 @@ func (m *chartBuilder) admit(r *room, v *visit, arrived acuity.Instant) {
 	for _, n := range v.babies {
 		if n.timeline.OpenedAt != 0 {
 			birth = codes.Soonest(birth, n.timeline.OpenedAt) // X14
-			e.Babies = max(e.Babies, n.timeline.Babies, n.order)
+			e.Babies = max(e.Babies, n.timeline.Babies, n.birthOrder)
 		}
 	}
 	chosen, kind := m.primary(r, v, facts, birth, cesarean)
@@ -301,14 +301,14 @@ func (m *chartBuilder) arrange() {
 		look = m.rooms
 	}
 	for _, r := range look {
-		if in := r.belongs && !r.spare; in != r.inUnit {
+		if in := r.belongs && !r.crowdedOut; in != r.inUnit {
 			r.inUnit = in
 			m.work.markRoom(r, markView|markJudge)
-			m.work.layout = true
+			m.work.rearrange = true
 		}
 	}
-	if m.work.layout {
-		m.work.layout, m.work.known, m.work.relaid = false, true, true
+	if m.work.rearrange {
+		m.work.rearrange, m.work.recountUnknown, m.work.rearranged = false, true, true
 		m.chart.Rooms = m.chart.Rooms[:0]
 		for _, r := range m.rooms {
 			if r.inUnit {

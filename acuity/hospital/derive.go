@@ -110,24 +110,24 @@ type work struct {
 	rooms  marked[*room]
 	visits marked[*visit]
 
-	relaid  bool // the chart has other rooms than the verdict
-	layout  bool // rooms came or went
-	known   bool // rooms were made known, or named by a census
-	waits   bool // the statements and cancels that wait must be counted anew
-	newPast bool // the past of a backfill must be made anew
+	rearranged     bool // the chart has other rooms than the verdict
+	rearrange      bool // rooms came or went
+	recountUnknown bool // rooms were made known, or named by a census
+	recountWaiting bool // the statements and cancels that wait must be counted anew
+	dropPast       bool // the past of a backfill must be made anew
 
 	plain bool // derive everything anew at each step, see Fold
 
 	// What the room table needs before anything is derived.
-	learn   bool               // rebuild it from the facts
-	relabel bool               // update it with the labels
-	retable bool               // its answers changed
-	parts   bool               // decide again which patients are newborns: an Encounter that is part of another may be one
-	unsaid  []*acuity.Location // places of dropped events
+	rebuildTable  bool               // rebuild it from the facts
+	relabel       bool               // update it with the labels
+	tableChanged  bool               // its answers changed
+	recheckParts  bool               // decide again which patients are newborns: an Encounter that is part of another may be one
+	droppedPlaces []*acuity.Location // places of dropped events
 
-	unassigned []*unassigned    // statements to be assigned anew
-	came       []acuity.Instant // moves since the last step
-	went       []acuity.Instant // moves that were dropped since the last step
+	unassigned   []*unassigned    // statements to be assigned anew
+	addedMoves   []acuity.Instant // moves since the last step
+	droppedMoves []acuity.Instant // moves that were dropped since the last step
 
 	// Memory for the next step.
 	events        []intakeEvent        // of an input
@@ -137,7 +137,7 @@ type work struct {
 	merge         locationMerge
 	spans, own    []locationSpan
 	present       []roomStay // of the room whose chart is built, see seePresent
-	last          *visit     // the patient of them who came last
+	lastComer     *visit     // the patient of them who came last
 	withdrawn     []withdrawn
 	moved         []acuity.Instant // moves of a visit
 	evidenceInput evidence.Input

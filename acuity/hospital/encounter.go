@@ -147,7 +147,7 @@ func (es *eventStore) dropEvents(v *visit, resource string) {
 	v.events = kept
 	es.capacity.weigh(v)
 	es.indexKnown(v)
-	es.work.waits, es.work.newPast = true, true // it may be only a name now, and its statements wait
+	es.work.recountWaiting, es.work.dropPast = true, true // it may be only a name now, and its statements wait
 	es.touch(v)
 	es.work.markVisit(v, markState|dirtyTimeline)
 }
@@ -200,7 +200,7 @@ func (es *eventStore) mergeNames(from, to *visit) {
 		es.touch(to)
 		es.work.markVisit(to, markState)
 	}
-	es.work.waits = true // only its name is left, which housekeeping forgets
+	es.work.recountWaiting = true // only its name is left, which housekeeping forgets
 }
 
 // isName reports whether only statements name the visit.

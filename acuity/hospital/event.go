@@ -211,7 +211,7 @@ func (es *eventStore) addEventRoom(in *intake, i int, l *acuity.Location) {
 		return
 	}
 	if es.locations.table.AddUse(*l) {
-		es.work.retable = true // a number that two points of care use means neither
+		es.work.tableChanged = true // a number that two points of care use means neither
 	}
 }
 

@@ -176,7 +176,7 @@ func (h *observedHours) noticePast(in *intake) {
 		}
 	}
 	if oldest != 0 || o.Census != nil || isAdministration(o) {
-		h.work.newPast = true
+		h.work.dropPast = true
 	}
 	if o.Channel != acuity.ChannelBatch || oldest == 0 {
 		return
@@ -238,8 +238,8 @@ func (u *State) ensurePast() {
 
 // dropPast drops a past that has changed since it was made.
 func (h *observedHours) dropPast() {
-	if h.work.newPast {
-		h.past, h.work.newPast = nil, false
+	if h.work.dropPast {
+		h.past, h.work.dropPast = nil, false
 	}
 }
 

@@ -26,8 +26,8 @@ type scoring struct {
 // judge makes the verdict at the clock. Rooms that neither changed nor are due keep
 // theirs.
 func (k *scoring) judge() {
-	now, all := k.facts.Clock, k.work.relaid || k.work.plain
-	k.work.relaid, k.before = false, k.verdict
+	now, all := k.facts.Clock, k.work.rearranged || k.work.plain
+	k.work.rearranged, k.before = false, k.verdict
 	k.chooseCompared(all, now)
 	k.keepBefore()
 	rooms := k.verdict.Rooms

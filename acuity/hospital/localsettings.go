@@ -86,7 +86,7 @@ func (u *State) takeLocalSettings(in *intake) {
 	}
 	if len(o.Locations) > 0 || o.Switches != nil {
 		u.locations.table.SetRows(u.settings.locations())
-		u.work.relabel, u.work.known = true, true
+		u.work.relabel, u.work.recountUnknown = true, true
 		u.markAll()
 	}
 	if len(o.Mappings)+len(o.Rules) > 0 {
@@ -188,8 +188,8 @@ func (g *registry) confirmRoom(in *intake, p *acuity.Place) {
 		return
 	}
 	before := r.RoomState
-	say(&r.Label, p.Label)
-	say(&r.Area, p.Area)
+	overwrite(&r.Label, p.Label)
+	overwrite(&r.Area, p.Area)
 	r.Registered, r.PointOfCare, r.Room = false, "", ""
 	if r.Label != before.Label || r.Area != before.Area || before.Registered {
 		g.work.markRoom(r, markState)

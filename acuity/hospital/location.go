@@ -12,7 +12,7 @@ import (
 // everything was last derived.
 type locatedPlace struct {
 	events int // number of events that name it as their place or prior place
-	told   location.Answer
+	answer location.Answer
 }
 
 // locations says which rooms the places of events are.
@@ -29,7 +29,7 @@ func (t *locations) locate(l *acuity.Location, events int) {
 	}
 	p := t.located[*l]
 	if p == nil {
-		p = &locatedPlace{told: t.table.LookUp(*l)}
+		p = &locatedPlace{answer: t.table.LookUp(*l)}
 		t.located[*l] = p
 	}
 	if p.events += events; p.events <= 0 {
@@ -50,20 +50,20 @@ func (t *locations) locateEvents(list []adt.Event, events int) {
 // on them.
 func (u *State) settleTable() {
 	w := &u.work
-	for _, l := range w.unsaid {
-		w.learn = w.learn || u.locations.table.IsUnused(*l)
+	for _, l := range w.droppedPlaces {
+		w.rebuildTable = w.rebuildTable || u.locations.table.IsUnused(*l)
 	}
-	w.unsaid = emptied(w.unsaid)
+	w.droppedPlaces = emptied(w.droppedPlaces)
 	switch {
-	case w.learn:
-		u.learn()
+	case w.rebuildTable:
+		u.rebuildTable()
 	case w.relabel:
 		u.locations.relabel()
-	case !w.retable:
+	case !w.tableChanged:
 		return
 	}
-	w.learn, w.relabel, w.retable = false, false, false
-	u.locations.markTold()
+	w.rebuildTable, w.relabel, w.tableChanged = false, false, false
+	u.locations.markChangedAnswers()
 	for _, r := range u.rooms {
 		if label, own := u.locations.table.Label(r.ID); r.own() && own && label != r.Label {
 			u.work.markRoom(r, dirtyChart)
@@ -71,12 +71,12 @@ func (u *State) settleTable() {
 	}
 }
 
-// markTold marks the visits with a place whose answer in the room table changed.
-func (t *locations) markTold() {
+// markChangedAnswers marks the visits with a place whose answer in the room table changed.
+func (t *locations) markChangedAnswers() {
 	changed := map[acuity.Location]bool{}
 	for l, p := range t.located {
-		if told := t.table.LookUp(l); told != p.told {
-			p.told, changed[l] = told, true
+		if told := t.table.LookUp(l); told != p.answer {
+			p.answer, changed[l] = told, true
 		}
 	}
 	if len(changed) == 0 {
@@ -98,11 +98,11 @@ func (t *locations) relocate() {
 	for v := range maps.Values(t.visits) {
 		t.locateEvents(v.events, 1)
 	}
-	t.markTold()
+	t.markChangedAnswers()
 }
 
-// learn rebuilds the room table from the facts, and the list of newborns in censuses.
-func (u *State) learn() {
+// rebuildTable rebuilds the room table from the facts, and the list of newborns in censuses.
+func (u *State) rebuildTable() {
 	u.locations.table = location.Table{References: placeOf(u.names.references)}
 	u.locations.table.SetRows(u.settings.locations())
 	u.locations.relabel()
@@ -129,7 +129,7 @@ func (r *room) own() bool { return r.Registered && r.Room != "" }
 // relabel brings the room table up to the labels known. It reports whether the table's
 // answers changed.
 func (t *locations) relabel() (news bool) {
-	t.work.newPast = true // a past takes its rooms from the table
+	t.work.dropPast = true // a past takes its rooms from the table
 	for _, r := range t.rooms {
 		if r.own() {
 			news = t.table.Forget(r.ID) || news
@@ -149,7 +149,7 @@ func (t *locations) forgetPlaces(events []adt.Event) {
 		t.locate(p, -1)
 		t.locate(events[i].Prior, -1)
 		if i == 0 || p != events[i-1].Place {
-			t.work.unsaid = append(t.work.unsaid, p)
+			t.work.droppedPlaces = append(t.work.droppedPlaces, p)
 		}
 	}
 }

@@ -190,8 +190,8 @@ func (ns *names) isNeonate(v *visit) bool {
 	})
 }
 
-// orderOf returns the order of birth of a newborn by a FHIR Patient; 0: none.
-func (ns *names) orderOf(v *visit) (order uint8) {
+// birthOrderOf returns the order of birth of a newborn by a FHIR Patient; 0: none.
+func (ns *names) birthOrderOf(v *visit) (order uint8) {
 	if len(ns.references) == 0 || !v.timeline.Newborn {
 		return 0
 	}
@@ -255,7 +255,7 @@ func (ns *names) visitCalled(name string) *visit {
 
 // index fills the indexes of resources and their names from the facts.
 func (ns *names) index() {
-	ns.work.waits = true
+	ns.work.recountWaiting = true
 	ns.versions, ns.byEncounter, ns.resources = map[string]*visit{}, map[string]*visit{}, map[string]holder{}
 	for _, v := range ns.visits {
 		for i := range v.events {

@@ -71,20 +71,20 @@ func (m *chartBuilder) isOf(r *room, v, mother *visit) bool {
 	if v.mother != nil && !v.mother.timeline.Newborn && m.whereIs(v.mother) == r {
 		return mother == v.mother
 	}
-	return mother == m.work.last
+	return mother == m.work.lastComer
 }
 
 // seePresent chooses the patients of a room for its chart: if there are too many, the
 // last to come, patients and newborns apart.
 func (r *room) seePresent(w *work) {
-	w.present, w.last = w.present[:0], nil
+	w.present, w.lastComer = w.present[:0], nil
 	var patients, newborns int
 	for i := len(r.here) - 1; i >= 0 && (patients < capPresent || newborns < capPresent); i-- {
 		n := &patients
 		if v := r.here[i].v; v.timeline.Newborn {
 			n = &newborns
-		} else if w.last == nil {
-			w.last = v
+		} else if w.lastComer == nil {
+			w.lastComer = v
 		}
 		if *n++; *n <= capPresent {
 			w.present = append(w.present, r.here[i])

@@ -57,7 +57,7 @@ func (ns *names) takeReferences(in *intake) {
 		said(old)
 	}
 	if len(persons) > 0 {
-		ns.work.parts = true
+		ns.work.recheckParts = true
 		for i := range in.o.References {
 			if r := &in.o.References[i]; persons[r.Name] {
 				ns.markPerson(r)
@@ -69,7 +69,7 @@ func (ns *names) takeReferences(in *intake) {
 		ns.readAgain()
 	}
 	if seen {
-		ns.work.learn, ns.work.known = true, true
+		ns.work.rebuildTable, ns.work.recountUnknown = true, true
 	}
 	if reread || seen {
 		for _, r := range ns.rooms {

@@ -27,7 +27,7 @@ type registry struct {
 
 	unknown map[*visit]struct{} // visits that only statements name; a statement may come before its visit
 	fresh   []*visit            // became known since housekeeping
-	looks   map[int32][]*visit  // visits to check, by the hour in which they may be over
+	checks  map[int32][]*visit  // visits to check, by the hour in which they may be over
 	recent  []*visit            // at least those that a fact named since housekeeping
 }
 
@@ -53,8 +53,8 @@ func (g *registry) addRoom(s RoomState) *room {
 	i, _ := slices.BinarySearchFunc(g.rooms, s.ID, byRoomID)
 	r := &room{RoomState: s}
 	g.rooms = slices.Insert(g.rooms, i, r)
-	g.work.layout, g.work.known = true, true
-	g.work.newPast = true
+	g.work.rearrange, g.work.recountUnknown = true, true
+	g.work.dropPast = true
 	g.work.markRoom(r, markState|dirtyOccupant|dirtyAssignment|dirtyChart)
 	return r
 }
@@ -80,8 +80,8 @@ func (g *registry) indexKnown(v *visit) {
 		return
 	}
 	delete(g.unknown, v)
-	if !v.watched {
-		v.watched, g.fresh = true, append(g.fresh, v)
+	if !v.inChecks {
+		v.inChecks, g.fresh = true, append(g.fresh, v)
 	}
 }
 

@@ -64,7 +64,7 @@ func (u *State) forgetDerived() {
 	u.hours.dropPast()
 	past := u.hours.past
 	for _, v := range u.visits {
-		*v = visit{visitFacts: v.visitFacts, slot: v.slot, statements: v.statements, resourceStatements: v.resourceStatements, watched: v.watched, bytes: v.bytes, marks: v.marks & (markState | dirtyTimeline | dirtyLocation)}
+		*v = visit{visitFacts: v.visitFacts, slot: v.slot, statements: v.statements, resourceStatements: v.resourceStatements, inChecks: v.inChecks, bytes: v.bytes, marks: v.marks & (markState | dirtyTimeline | dirtyLocation)}
 	}
 	for _, r := range u.rooms {
 		for h := range r.statements.All {
@@ -83,15 +83,15 @@ func (u *State) forgetDerived() {
 			r.statements[i].Owner = binding{kind: notBound}.owner()
 		}
 	}
-	u.work.waits, u.stays.cancels = true, nil
-	u.learn()
+	u.work.recountWaiting, u.stays.cancels = true, nil
+	u.rebuildTable()
 	if past != nil && past.applied >= recallDaily && u.facts.Backfill.Next%24 != 0 {
-		u.work.newPast = false // what the facts say of it is as before
+		u.work.dropPast = false // what the facts say of it is as before
 	}
 	u.compile()
-	u.work.came, u.work.went = nil, nil
+	u.work.addedMoves, u.work.droppedMoves = nil, nil
 	u.stays.moves, u.stays.unplaced, u.capacity.belonging, u.capacity.crowded = nil, 0, 0, false
-	u.work.layout, u.work.known = true, true
+	u.work.rearrange, u.work.recountUnknown = true, true
 }
 
 // preview answers what an observation would do, and records only the question. A twin of
@@ -123,11 +123,11 @@ func (u *State) Twin() *State {
 		// others.
 		switch r := s.(type) {
 		case *DedupState:
-			s = apart(r)
+			s = copyOf(r)
 		case *CodeState:
-			s = apart(r)
+			s = copyOf(r)
 		case *UnitState:
-			s = apart(r)
+			s = copyOf(r)
 		}
 		if err := t.Restore(string(key), s); err != nil {
 			panic("acuity: " + err.Error()) // a key that this unit made
@@ -137,7 +137,7 @@ func (u *State) Twin() *State {
 	return t
 }
 
-func apart[T any](v *T) *T {
+func copyOf[T any](v *T) *T {
 	c := *v
 	return &c
 }

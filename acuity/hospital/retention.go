@@ -30,14 +30,14 @@ func (u *State) applyRetention(now acuity.Instant) {
 	if len(u.names.versions)+len(u.names.byEncounter)+len(u.names.resources) > 0 {
 		u.names.index()
 	}
-	u.work.waits = true // what waits depends on the hour
+	u.work.recountWaiting = true // what waits depends on the hour
 }
 
 // touch records that a fact names a visit.
 func (g *registry) touch(v *visit) {
 	v.Touched = g.facts.Clock
-	if !v.recent {
-		v.recent, g.recent = true, append(g.recent, v)
+	if !v.inRecent {
+		v.inRecent, g.recent = true, append(g.recent, v)
 	}
 }
 
@@ -48,8 +48,8 @@ func (g *registry) touchedAfter(at acuity.Instant) []*visit {
 		return slices.Collect(maps.Values(g.visits))
 	}
 	g.recent = slices.DeleteFunc(g.recent, func(v *visit) bool {
-		v.recent = v.Touched > at && g.visits[v.ID] == v
-		return !v.recent
+		v.inRecent = v.Touched > at && g.visits[v.ID] == v
+		return !v.inRecent
 	})
 	return g.recent
 }
@@ -61,24 +61,24 @@ func (u *State) forgetVisits(now acuity.Instant) {
 	due := slices.SortedFunc(maps.Keys(u.unknown), func(a, b *visit) int { return cmp.Compare(a.ID, b.ID) })
 	due = append(due, u.fresh...)
 	u.fresh = nil
-	for _, hour := range slices.Sorted(maps.Keys(u.looks)) {
+	for _, hour := range slices.Sorted(maps.Keys(u.checks)) {
 		if hour > now.Hour() {
 			break
 		}
-		due = append(due, u.looks[hour]...)
-		delete(u.looks, hour)
+		due = append(due, u.checks[hour]...)
+		delete(u.checks, hour)
 	}
 	var over []*visit
 	for _, v := range due {
 		switch {
-		case u.visits[v.ID] != v || v.gone: // it is forgotten already
+		case u.visits[v.ID] != v || v.forgotten: // it is forgotten already
 		case v.isOver(now):
-			v.gone, over = true, append(over, v)
+			v.forgotten, over = true, append(over, v)
 		case v.isName(): // names are checked each time
-			v.watched = false
+			v.inChecks = false
 		default:
 			hour := max(v.Touched.Add(forgetVisit), now+1).Hour()
-			u.looks[hour] = append(u.looks[hour], v)
+			u.checks[hour] = append(u.checks[hour], v)
 		}
 	}
 	u.forget(over)
@@ -106,16 +106,16 @@ func (u *State) forget(over []*visit) {
 	if len(over) == 0 {
 		return
 	}
-	u.work.newPast = true
+	u.work.dropPast = true
 	for _, v := range over {
-		v.gone = true
+		v.forgotten = true
 		u.locations.forgetPlaces(v.events)
 		u.takeOut(v)
 	}
-	u.work.parts, u.work.waits = true, true // other visits may name their mothers
+	u.work.recheckParts, u.work.recountWaiting = true, true // other visits may name their mothers
 	for _, r := range u.rooms {
 		for h := range r.statements.All {
-			if v := u.visitOfStatement(h); v != nil && v.gone {
+			if v := u.visitOfStatement(h); v != nil && v.forgotten {
 				h.Owner = binding{kind: toNobody}.owner()
 			}
 		}
@@ -123,10 +123,10 @@ func (u *State) forget(over []*visit) {
 	for _, r := range u.names.bySubject {
 		u.statements.unassignForgotten(r)
 	}
-	maps.DeleteFunc(u.names.versions, func(_ string, v *visit) bool { return v.gone })
-	maps.DeleteFunc(u.names.byEncounter, func(_ string, v *visit) bool { return v.gone })
-	maps.DeleteFunc(u.names.resources, func(_ string, by holder) bool { return by.v != nil && by.v.gone })
-	gone := func(v *visit) bool { return v.gone }
+	maps.DeleteFunc(u.names.versions, func(_ string, v *visit) bool { return v.forgotten })
+	maps.DeleteFunc(u.names.byEncounter, func(_ string, v *visit) bool { return v.forgotten })
+	maps.DeleteFunc(u.names.resources, func(_ string, by holder) bool { return by.v != nil && by.v.forgotten })
+	gone := func(v *visit) bool { return v.forgotten }
 	u.stays.newborns, u.stays.parts = slices.DeleteFunc(u.stays.newborns, gone), slices.DeleteFunc(u.stays.parts, gone)
 	for i, list := range u.work.visits {
 		u.work.visits[i] = slices.DeleteFunc(list, gone)
@@ -158,7 +158,7 @@ func (u *State) takeOut(v *visit) {
 	u.names.markNames(v)
 	u.names.delist(v)
 	u.work.turnOver(v.moves(), nil)
-	if v.lost {
+	if v.countedUnplaced {
 		u.stays.unplaced--
 	}
 	if v.candidateFor != nil {
@@ -170,10 +170,10 @@ func (u *State) takeOut(v *visit) {
 		u.work.markRoom(v.occupantOf, dirtyOccupant|dirtyAssignment|dirtyChart)
 	}
 	u.invalidateChart(binding{v: v.mother})
-	v.bornTo(nil)
+	v.linkMother(nil)
 	for len(v.babies) > 0 {
 		n := v.babies[0]
-		n.bornTo(nil)
+		n.linkMother(nil)
 		u.work.markVisit(n, dirtyLocation)
 	}
 	for h := range v.statements.All {

@@ -74,7 +74,7 @@ func (l *stayBuilder) follows(v *visit) bool {
 func (l *stayBuilder) mergeNewborn(v *visit) []locationSpan {
 	own := l.mergeLocations(v, &l.work.merge, l.work.own[:0])
 	l.work.own = own
-	v.bornTo(l.motherOf(v))
+	v.linkMother(l.motherOf(v))
 	if v.mother == nil || v.timeline.OpenedAt == 0 {
 		return append(l.work.spans[:0], own...)
 	}
@@ -115,20 +115,20 @@ func (l *stayBuilder) motherOf(v *visit) *visit {
 	return nil
 }
 
-// bornTo links a newborn to its mother; nil: the mother is unknown.
-func (v *visit) bornTo(mother *visit) {
+// linkMother links a newborn to its mother; nil: the mother is unknown.
+func (v *visit) linkMother(mother *visit) {
 	if v.mother == mother {
 		return
 	}
 	if old := v.mother; old != nil {
 		last := len(old.babies) - 1
-		old.babies[v.babyAt] = old.babies[last]
-		old.babies[v.babyAt].babyAt = v.babyAt
+		old.babies[v.babyIndex] = old.babies[last]
+		old.babies[v.babyIndex].babyIndex = v.babyIndex
 		old.babies[last] = nil
 		old.babies = old.babies[:last]
 	}
 	if v.mother = mother; mother != nil {
-		v.babyAt = len(mother.babies)
+		v.babyIndex = len(mother.babies)
 		mother.babies = append(mother.babies, v)
 	}
 }
@@ -148,8 +148,8 @@ func (l *stayBuilder) moveVisit(v *visit, to []locationSpan) {
 	if v.cache.Forget(); l.whereIs(v) == nil {
 		v.cache = nil // there is no chart of it any more
 	}
-	if lost := v.isLost(); lost != v.lost {
-		v.lost = lost
+	if lost := v.isUnplaced(); lost != v.countedUnplaced {
+		v.countedUnplaced = lost
 		if lost {
 			l.unplaced++
 		} else {
@@ -213,8 +213,8 @@ func (r *room) setStayEnd(v *visit, s locationSpan, to acuity.Instant) {
 	}
 }
 
-// isLost reports whether the visit is in the unit without a room.
-func (v *visit) isLost() bool {
+// isUnplaced reports whether the visit is in the unit without a room.
+func (v *visit) isUnplaced() bool {
 	n := len(v.spans)
 	return n > 0 && v.spans[n-1].To == 0 && (v.spans[n-1].Kind == location.Nowhere || v.spans[n-1].Kind == location.WithoutRoom)
 }

@@ -61,7 +61,7 @@ type room struct {
 	occupantVisit *visit              // the visit that is the occupant
 	inUnit        bool
 	belongs       bool               // to the unit, unless too many rooms do
-	spare         bool               // too many rooms belong to the unit, and this one is not in use
+	crowdedOut    bool               // too many rooms belong to the unit, and this one is not in use
 	judged        bool               // anew in this step
 	compared      bool               // the verdict may differ from the step before
 	before        *score.RoomVerdict // of a compared room; nil: it was not in the unit
@@ -87,16 +87,16 @@ type visit struct {
 	cache              *evidence.Cache
 	primary            chosen
 	names              []string // as in the index by patient
-	born               bool     // a newborn, as its events say
-	order              uint8    // birth order of a newborn who has a Patient resource of its own
-	baby               bool     // is in the index of newborns
-	lost               bool     // is counted as without a room
-	recent             bool     // is in the list of recent visits
-	gone               bool     // forgotten
+	newbornByEvents    bool     // a newborn, as its events say
+	birthOrder         uint8    // birth order of a newborn who has a Patient resource of its own
+	inNewborns         bool     // is in the index of newborns
+	countedUnplaced    bool     // is counted as without a room
+	inRecent           bool     // is in the list of recent visits
+	forgotten          bool     // by retention
 	bytes              int      // approximate size of the facts
-	babyAt             int      // index among the babies of the mother
-	watched            bool     // housekeeping will check it
-	cancels            bool     // is in the list of visits with waiting cancels
+	babyIndex          int      // index among the babies of the mother
+	inChecks           bool     // housekeeping will check it
+	inCancels          bool     // is in the list of visits with waiting cancels
 	// withdrawn is what the index of the unit has of this visit.
 	withdrawn []withdrawn
 	marks     mark
@@ -113,7 +113,7 @@ type chosen struct {
 func New(hospital string) *State {
 	u := &State{matcher: matcher{cat: catalogue.Default()}, registry: registry{
 		keys: stateKeys{hospital: hospital}, limits: usual,
-		visits: map[string]*visit{}, unknown: map[*visit]struct{}{}, looks: map[int32][]*visit{},
+		visits: map[string]*visit{}, unknown: map[*visit]struct{}{}, checks: map[int32][]*visit{},
 	}}
 	g := &u.registry
 	u.settings = localSettings{registry: g, rows: map[settingKey]setting{}}

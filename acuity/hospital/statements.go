@@ -74,7 +74,7 @@ func (k *statements) addToVisit(v *visit, h evidence.Statement) {
 
 // addStatement adds a statement to a holder.
 func (k *statements) addStatement(to holder, h evidence.ResourceStatement) {
-	k.work.waits = k.work.waits || to.v == nil || to.v.isName()
+	k.work.recountWaiting = k.work.recountWaiting || to.v == nil || to.v.isName()
 	switch v := to.v; {
 	case v == nil:
 		h.Owner = binding{kind: notBound}.owner()

@@ -12,33 +12,33 @@ import (
 
 // buildTimelines builds the timelines of the marked visits.
 func (l *stayBuilder) buildTimelines() {
-	if len(l.work.visits.with(dirtyTimeline)) == 0 && !l.work.parts {
+	if len(l.work.visits.with(dirtyTimeline)) == 0 && !l.work.recheckParts {
 		return
 	}
-	l.work.parts = false
+	l.work.recheckParts = false
 	how := adt.Options{SameRoom: l.locations.table.SameRoom, IsWard: l.locations.table.IsWard, TrustA08: l.settings.switchesInForce().TrustA08Location}
 	for i := 0; i < len(l.work.visits.with(dirtyTimeline)); i++ { // a visit may mark others
 		v := l.work.visits.with(dirtyTimeline)[i]
 		v.marks &^= dirtyTimeline
 		how.FoldAt = v.FoldAt
 		moved := append(l.work.moved[:0], v.moves()...)
-		l.work.waits = l.work.waits || len(v.timeline.Waiting) > 0
+		l.work.recountWaiting = l.work.recountWaiting || len(v.timeline.Waiting) > 0
 		v.timeline.Rebuild(v.events, how)
 		v.primary = chosen{}
-		v.born = v.timeline.Newborn
-		v.timeline.Newborn = v.born || v.baby // the loop below decides
+		v.newbornByEvents = v.timeline.Newborn
+		v.timeline.Newborn = v.newbornByEvents || v.inNewborns // the loop below decides
 		l.work.turnOver(moved, v.moves())
 		l.work.moved = moved
 		if len(v.timeline.Waiting) > 0 {
-			l.work.waits = true
-			if !v.cancels {
-				v.cancels, l.cancels = true, append(l.cancels, v)
+			l.work.recountWaiting = true
+			if !v.inCancels {
+				v.inCancels, l.cancels = true, append(l.cancels, v)
 			}
 		}
 		l.work.withdrawn = appendWithdrawn(l.work.withdrawn[:0], &v.timeline, &l.locations.table)
 		l.statements.replaceWithdrawn(v, l.work.withdrawn)
-		l.partake(v)
-		l.enlist(v)
+		l.indexPart(v)
+		l.indexNames(v)
 		l.work.markVisit(v, dirtyLocation)
 	}
 	for _, list := range [...][]*visit{l.work.visits.with(dirtyTimeline), l.parts} {
@@ -47,11 +47,11 @@ func (l *stayBuilder) buildTimelines() {
 				moved := v.moves()
 				v.timeline.Newborn, v.primary = is, chosen{}
 				l.work.turnOver(moved, v.moves())
-				l.enlist(v)
+				l.indexNames(v)
 				l.work.markVisit(v, dirtyLocation)
 			}
-			if order := l.names.orderOf(v); order != v.order {
-				v.order = order
+			if order := l.names.birthOrderOf(v); order != v.birthOrder {
+				v.birthOrder = order
 				l.work.markVisit(v, dirtyLocation)
 			}
 		}
@@ -59,12 +59,12 @@ func (l *stayBuilder) buildTimelines() {
 	l.work.visits.reset(dirtyTimeline)
 }
 
-// partake keeps the index of the visits that are a part of another by an Encounter
+// indexPart keeps the index of the visits that are a part of another by an Encounter
 // (partOf). If the other visit has another patient, this patient is her newborn
 // (clinical-decisions F12), whichever of the two came first.
-func (l *stayBuilder) partake(v *visit) {
+func (l *stayBuilder) indexPart(v *visit) {
 	i, was := slices.BinarySearchFunc(l.parts, v.ID, byVisitID)
-	is := v.timeline.MotherVisit != "" && !v.born
+	is := v.timeline.MotherVisit != "" && !v.newbornByEvents
 	switch {
 	case is && !was:
 		l.parts = slices.Insert(l.parts, i, v)
@@ -79,13 +79,13 @@ const neonateFor = 24 * time.Hour
 // isNewborn reports whether the patient is a newborn: by an event, by the FHIR Patient,
 // or because the visit is a part of the mother's.
 func (l *stayBuilder) isNewborn(v *visit) bool {
-	return v.born || l.names.isNeonate(v) || l.names.bornOf(v)
+	return v.newbornByEvents || l.names.isNeonate(v) || l.names.bornOf(v)
 }
 
-// enlist keeps the indexes by patient and of newborns.
-func (l *stayBuilder) enlist(v *visit) {
+// indexNames keeps the indexes by patient and of newborns.
+func (l *stayBuilder) indexNames(v *visit) {
 	l.names.markNames(v)
-	if !v.isCalled(&v.timeline) {
+	if !v.hasNames(&v.timeline) {
 		l.names.markOthers(v)
 		l.names.delist(v)
 		for _, p := range append([]string{v.timeline.Patient}, v.timeline.Subjects...) {
@@ -97,25 +97,25 @@ func (l *stayBuilder) enlist(v *visit) {
 		l.names.markNames(v)
 		l.names.markOthers(v)
 	}
-	if v.timeline.Newborn != v.baby {
-		v.baby = v.timeline.Newborn
+	if v.timeline.Newborn != v.inNewborns {
+		v.inNewborns = v.timeline.Newborn
 		l.invalidateRooms(v) // statements go to a mother before a newborn
-		if v.baby {
+		if v.inNewborns {
 			i, _ := slices.BinarySearchFunc(l.newborns, v.ID, byVisitID)
 			l.newborns = slices.Insert(l.newborns, i, v)
 		} else {
 			l.newborns = slices.DeleteFunc(l.newborns, func(n *visit) bool { return n == v })
 			l.invalidateChart(binding{v: v.mother})
-			v.bornTo(nil)
+			v.linkMother(nil)
 		}
 	}
 }
 
 func byVisitID(v *visit, id string) int { return cmp.Compare(v.ID, id) }
 
-// isCalled reports whether the index has the visit under all patient names of a
+// hasNames reports whether the index has the visit under all patient names of a
 // timeline.
-func (v *visit) isCalled(s *adt.Timeline) bool {
+func (v *visit) hasNames(s *adt.Timeline) bool {
 	n := 0
 	if s.Patient != "" {
 		n++
@@ -148,34 +148,34 @@ func (w *work) turnOver(from, to []acuity.Instant) {
 	for len(from) > 0 && len(to) > 0 && from[0] == to[0] {
 		from, to = from[1:], to[1:]
 	}
-	w.went, w.came = append(w.went, from...), append(w.came, to...)
+	w.droppedMoves, w.addedMoves = append(w.droppedMoves, from...), append(w.addedMoves, to...)
 }
 
 // settleMoves updates the moves of the last 120 min after a step.
 func (l *stayBuilder) settleMoves() {
 	w, since := &l.work, l.facts.Clock.Add(-score.TurnoverWindow)
-	for _, m := range w.came {
+	for _, m := range w.addedMoves {
 		if m > since {
 			l.moves = append(l.moves, m)
 		}
 	}
 	slices.Sort(l.moves)
-	for _, m := range w.went { // it may have come in this step
+	for _, m := range w.droppedMoves { // it may have come in this step
 		if i, found := slices.BinarySearch(l.moves, m); found {
 			l.moves = slices.Delete(l.moves, i, i+1)
 		}
 	}
 	n, _ := slices.BinarySearch(l.moves, since+1)
 	l.moves = slices.Delete(l.moves, 0, n)
-	w.went, w.came = emptied(w.went), emptied(w.came)
+	w.droppedMoves, w.addedMoves = emptied(w.droppedMoves), emptied(w.addedMoves)
 }
 
 // countWaiting counts the cancels and statements that wait, at the hour of the clock.
 func (l *stayBuilder) countWaiting() {
-	if !l.work.waits {
+	if !l.work.recountWaiting {
 		return
 	}
-	l.work.waits = false
+	l.work.recountWaiting = false
 	hour := l.facts.Clock - l.facts.Clock%hourOf
 	cancels, statements := 0, 0
 	l.cancels = slices.DeleteFunc(l.cancels, func(v *visit) bool {
@@ -183,7 +183,7 @@ func (l *stayBuilder) countWaiting() {
 		if l.visits[v.ID] == v {
 			cancels += n
 		}
-		v.cancels = n > 0
+		v.inCancels = n > 0
 		return n == 0
 	})
 	for v := range l.unknown {

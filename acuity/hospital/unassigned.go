@@ -61,7 +61,7 @@ func (k *statements) holderOfResource(h *evidence.ResourceStatement, to holder) 
 
 // moveResource moves the versions of a resource to another holder.
 func (k *statements) moveResource(from, to holder, whole string) {
-	k.work.waits = k.work.waits || from.v == nil || from.v.isName()
+	k.work.recountWaiting = k.work.recountWaiting || from.v == nil || from.v.isName()
 	var taken, left evidence.ResourceStatements
 	for _, h := range from.resourceStatements() {
 		if h.WholeResource() == whole {
@@ -85,9 +85,9 @@ func (k *statements) moveResource(from, to holder, whole string) {
 func (k *statements) unassignForgotten(r *unassigned) {
 	for i := range r.statements {
 		h := &r.statements[i]
-		if v := k.visitOfStatement(&h.Statement); v != nil && v.gone {
+		if v := k.visitOfStatement(&h.Statement); v != nil && v.forgotten {
 			h.Owner = binding{kind: notBound}.owner()
-			k.work.waits = true
+			k.work.recountWaiting = true
 			k.work.markUnassigned(r)
 		}
 	}
@@ -173,7 +173,7 @@ func (k *statements) assignStatements() {
 			}
 			k.invalidateChart(was)
 			h.Owner = is.owner()
-			k.work.waits = true
+			k.work.recountWaiting = true
 			k.invalidateChart(is)
 		}
 	}
@@ -266,5 +266,5 @@ func (k *statements) settleUnassigned(now acuity.Instant) {
 // stopWaiting makes the unit count anew if statements waited for a visit that becomes
 // more than a name.
 func (g *registry) stopWaiting(v *visit) {
-	g.work.waits = g.work.waits || v.isName() && v.statements.Len()+len(v.resourceStatements) > 0
+	g.work.recountWaiting = g.work.recountWaiting || v.isName() && v.statements.Len()+len(v.resourceStatements) > 0
 }
