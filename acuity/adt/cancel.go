@@ -31,7 +31,9 @@ func sameTime(a acuity.Instant, pa acuity.Precision, b acuity.Instant, pb acuity
 // cancels reports whether an event of type c takes back events of type t. An A06 or A07
 // is taken back with the admit that it depends on.
 func cancels(c, t acuity.EventType) bool {
-	return c == acuity.A11 && (t == acuity.A01 || t == acuity.A04) || c == acuity.A12 && t == acuity.A02 || c == acuity.A13 && t == acuity.A03
+	return c == acuity.A11 && (t == acuity.A01 || t == acuity.A04) ||
+		c == acuity.A12 && t == acuity.A02 ||
+		c == acuity.A13 && t == acuity.A03
 }
 
 // IsCancel reports whether a type takes back another.
@@ -72,7 +74,8 @@ func (n *builder) cancel() {
 
 // target reports whether c can take back t.
 func (n *builder) target(c, t *AppliedEvent) bool {
-	return cancels(c.Event.Type, t.Event.Type) && t.Disposition != Duplicate && t.Disposition != Void && t.Disposition != TooOld && !n.folded(t)
+	return cancels(c.Event.Type, t.Event.Type) &&
+		t.Disposition != Duplicate && t.Disposition != Void && t.Disposition != TooOld && !n.folded(t)
 }
 
 // cancelKeyed applies a cancel that names the event time of its target.

@@ -188,7 +188,8 @@ func storeNaming(e *acuity.Event, before *naming) *naming {
 		return before
 	}
 	return &naming{
-		e.Feed, shareText(e.Patient, before.Patient), shareText(e.MotherVisit, before.MotherVisit), shareText(e.MotherPatient, before.MotherPatient),
+		e.Feed, shareText(e.Patient, before.Patient),
+		shareText(e.MotherVisit, before.MotherVisit), shareText(e.MotherPatient, before.MotherPatient),
 		shareText(e.Service, before.Service), shareText(e.Resource, before.Resource),
 		shareText(e.Encounter, before.Encounter), shareText(e.Subject, before.Subject),
 	}

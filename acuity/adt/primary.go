@@ -217,7 +217,8 @@ func (p *primaryFold) facts(t *AppliedEvent, at acuity.Instant) CareFacts {
 	here := &p.timeline.Stays[t.stay]
 	place := p.find(here.Place())
 	f := CareFacts{
-		LocalPrimary: place.Primary, PointOfCare: place.PointOfCare, Area: place.Area, Service: t.service, Label: place.Label, kind: place.KindFor(t.service),
+		LocalPrimary: place.Primary, PointOfCare: place.PointOfCare, Area: place.Area, Label: place.Label,
+		Service: t.service, kind: place.KindFor(t.service),
 		Class: t.class, Reasons: t.reasons, Newborn: p.timeline.Newborn,
 		At: at, PlacedAt: here.From, Birth: t.birth, CesareanDue: t.cesarean, Cesarean: p.cesarean,
 	}

@@ -201,8 +201,9 @@ func (s *Timeline) Fold(visit string) []acuity.Event {
 		return nil
 	}
 	e := acuity.Event{
-		ID: foldedID, Type: acuity.A01, At: max(s.OpenedAt, 1), Visit: visit, Patient: cmp.Or(s.Patient, append(s.Subjects, "")[0]), MotherVisit: s.MotherVisit,
-		MotherPatient: s.MotherPatient, Class: s.Class, Service: s.Service, Newborn: s.Newborn, Babies: s.Babies,
+		ID: foldedID, Type: acuity.A01, At: max(s.OpenedAt, 1), Visit: visit,
+		Patient: cmp.Or(s.Patient, append(s.Subjects, "")[0]), MotherVisit: s.MotherVisit, MotherPatient: s.MotherPatient,
+		Class: s.Class, Service: s.Service, Newborn: s.Newborn, Babies: s.Babies,
 	}
 	for i := range s.Events {
 		if t := &s.Events[i]; t.Disposition == Applied {

@@ -25,7 +25,10 @@ func (u *State) takeCensus(in *intake, c *acuity.Census) {
 		return
 	}
 	in.census, in.present = true, len(u.chart.Rooms)
-	t := censusIntake{unit: u, in: in, at: at, before: u.facts.CensusAt, shown: map[*visit]bool{}, rooms: map[int32]bool{}, owned: map[*room]assignmentFacts{}}
+	t := censusIntake{
+		unit: u, in: in, at: at, before: u.facts.CensusAt,
+		shown: map[*visit]bool{}, rooms: map[int32]bool{}, owned: map[*room]assignmentFacts{},
+	}
 	for _, r := range u.rooms {
 		t.owned[r] = assignmentFacts{r.known(), r.Occupant != nil}
 	}

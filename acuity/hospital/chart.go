@@ -154,7 +154,9 @@ func (v *visit) feed() acuity.Channel {
 
 // primary returns the primary of a visit by ADT and census: the newer of the two. An
 // explicit primary of a census holds until ADT moves the patient to another area (X12).
-func (m *chartBuilder) primary(r *room, v *visit, facts *CensusFacts, birth acuity.Instant, cesarean bool) (adt.Primary, acuity.EvidenceKind) {
+func (m *chartBuilder) primary(
+	r *room, v *visit, facts *CensusFacts, birth acuity.Instant, cesarean bool,
+) (adt.Primary, acuity.EvidenceKind) {
 	byADT := m.chosen(v, birth, cesarean)
 	if facts == nil {
 		return byADT, acuity.ByADT

@@ -258,7 +258,9 @@ func (es *eventStore) foldOldest(v *visit) {
 	old, rest := order[:n], order[n:]
 	es.locations.forgetPlaces(old)
 	until := max(v.FoldAt, old[n-1].At)
-	s := adt.Build(old, adt.Options{SameRoom: es.locations.table.SameRoom, IsWard: es.locations.table.IsWard, FoldAt: v.FoldAt, TrustA08: es.settings.switchesInForce().TrustA08Location})
+	how := es.locations.timelineOptions(es.settings)
+	how.FoldAt = v.FoldAt
+	s := adt.Build(old, how)
 	v.Folded += int32(n) //nolint:gosec // at most capEvents
 	v.FoldAt = until
 	v.events = append(adt.StoreEvents(s.Fold(v.ID)), rest...)
@@ -275,8 +277,9 @@ func (v *visit) size() int {
 	n := v.Facts.size()
 	for i := range v.events {
 		e := &v.events[i]
-		n += 160 + len(e.ID) + len(e.Resource) + len(e.Encounter) + len(e.Subject) + len(e.Patient) + len(e.MotherVisit) + len(e.MotherPatient) + len(e.Place.Room) +
-			len(e.Place.PointOfCare) + len(e.Place.Label) + len(e.Prior.Room) + len(e.Prior.PointOfCare)
+		n += 160 + len(e.ID) + len(e.Resource) + len(e.Encounter) + len(e.Subject) + len(e.Patient) +
+			len(e.MotherVisit) + len(e.MotherPatient) + len(e.Place.Room) + len(e.Place.PointOfCare) + len(e.Place.Label) +
+			len(e.Prior.Room) + len(e.Prior.PointOfCare)
 		for j := range e.Diagnoses {
 			n += 32 + len(e.Diagnoses[j].Code) + len(e.Diagnoses[j].Display)
 		}

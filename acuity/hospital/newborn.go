@@ -124,7 +124,8 @@ func (m *chartBuilder) newbornPrimary(r *room, s roomStay, facts *CensusFacts) (
 	if born == 0 {
 		born = v.timeline.OpenedAt // as for its mother (X14)
 	}
-	return adt.ChoosePrimary(&adt.CareFacts{Newborn: true, At: s.From, PlacedAt: s.From, Born: born, Label: r.Label, Area: r.Area}), acuity.ByADT
+	care := adt.CareFacts{Newborn: true, At: s.From, PlacedAt: s.From, Born: born, Label: r.Label, Area: r.Area}
+	return adt.ChoosePrimary(&care), acuity.ByADT
 }
 
 // addBabyEvidence adds the evidence of the newborns themselves.

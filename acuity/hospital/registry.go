@@ -219,7 +219,10 @@ func (g *registry) writeVisits(list []*visit, write func(key []byte, s Record)) 
 	}
 	record := visitRecords.Get().(*VisitState) //nolint:errcheck // nothing else is put there
 	for _, v := range list {
-		*record = VisitState{ID: v.ID, Events: record.Events[:0], Folded: v.Folded, FoldAt: v.FoldAt, Touched: v.Touched, Facts: v.Facts, Stays: v.Stays}
+		*record = VisitState{
+			ID: v.ID, Events: record.Events[:0], Folded: v.Folded, FoldAt: v.FoldAt, Touched: v.Touched,
+			Facts: v.Facts, Stays: v.Stays,
+		}
 		for i := range v.events {
 			record.Events = v.events[i].AppendTo(record.Events, v.ID)
 		}

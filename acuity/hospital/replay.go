@@ -64,7 +64,10 @@ func (u *State) forgetDerived() {
 	u.hours.dropPast()
 	past := u.hours.past
 	for _, v := range u.visits {
-		*v = visit{visitFacts: v.visitFacts, slot: v.slot, statements: v.statements, resourceStatements: v.resourceStatements, inChecks: v.inChecks, bytes: v.bytes, marks: v.marks & (markState | dirtyTimeline | dirtyLocation)}
+		*v = visit{
+			visitFacts: v.visitFacts, slot: v.slot, statements: v.statements, resourceStatements: v.resourceStatements,
+			inChecks: v.inChecks, bytes: v.bytes, marks: v.marks & (markState | dirtyTimeline | dirtyLocation),
+		}
 	}
 	for _, r := range u.rooms {
 		for h := range r.statements.All {

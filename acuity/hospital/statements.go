@@ -146,7 +146,8 @@ func (k *statements) settleStatements(r *room, now acuity.Instant) {
 func (k *statements) collect(s *StatementState) {
 	r := statementRecord{version: evidence.VersionOf(&s.Signal), holder: holderName{visit: s.Visit}, Statement: evidence.Statement{
 		MatchedSignal: k.matcher.share(terminology.TextOf(&s.Signal, s.Feed)), Number: s.Number,
-		ReceivedAt: s.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Room: s.Room, Settled: s.Settled, Owner: binding{kind: notBound}.owner(),
+		ReceivedAt: s.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Room: s.Room, Settled: s.Settled,
+		Owner: binding{kind: notBound}.owner(),
 	}}
 	if name := (subjectName{patient: s.Patient, subject: s.Subject}); name != (subjectName{}) {
 		r.holder.named = &name

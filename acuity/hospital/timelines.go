@@ -16,13 +16,13 @@ func (l *stayBuilder) buildTimelines() {
 		return
 	}
 	l.work.recheckParts = false
-	how := adt.Options{SameRoom: l.locations.table.SameRoom, IsWard: l.locations.table.IsWard, TrustA08: l.settings.switchesInForce().TrustA08Location}
+	how := l.locations.timelineOptions(l.settings)
 	for i := 0; i < len(l.work.visits.with(dirtyTimeline)); i++ { // a visit may mark others
 		v := l.work.visits.with(dirtyTimeline)[i]
 		v.marks &^= dirtyTimeline
-		how.FoldAt = v.FoldAt
 		moved := append(l.work.moved[:0], v.moves()...)
 		l.work.recountWaiting = l.work.recountWaiting || len(v.timeline.Waiting) > 0
+		how.FoldAt = v.FoldAt
 		v.timeline.Rebuild(v.events, how)
 		v.primary = chosen{}
 		v.newbornByEvents = v.timeline.Newborn
@@ -57,6 +57,11 @@ func (l *stayBuilder) buildTimelines() {
 		}
 	}
 	l.work.visits.reset(dirtyTimeline)
+}
+
+// timelineOptions returns what timelines depend on, beside what is the visit's own.
+func (t *locations) timelineOptions(s *localSettings) adt.Options {
+	return adt.Options{SameRoom: t.table.SameRoom, IsWard: t.table.IsWard, TrustA08: s.switchesInForce().TrustA08Location}
 }
 
 // indexPart keeps the index of the visits that are a part of another by an Encounter
