@@ -3,6 +3,7 @@ package adt
 import (
 	_ "embed"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -32,7 +33,7 @@ const (
 	areaObstetric // of the field, in an unknown part of it
 	areaMedical   // of another field
 	areaOutside   // of another unit
-	areaCount
+	areaCount     // no area
 )
 
 var areaNames = [areaCount]string{
@@ -273,40 +274,29 @@ const maxAreaText = 64
 
 // area returns the first area between from and to, both included, with a word in text.
 func (b *placeBook) area(text string, from, to Area) Area {
-	return known(b.firstArea(&b.words, text, from, areaCount, to))
+	best := areaCount
+	for word := range areaWords(text) {
+		best = b.wordArea(&b.words, word, from, best, to)
+	}
+	return best % areaCount // areaCount is areaUnknown
 }
 
-// serviceArea is area for the text of a service.
+// serviceArea is area for the text of a service, which has words of its own.
 func (b *placeBook) serviceArea(text string, from, to Area) Area {
-	best := b.firstArea(&b.words, text, from, areaCount, to)
-	return known(b.firstArea(&b.service, text, from, best, to))
-}
-
-func known(a Area) Area {
-	if a == areaCount {
-		return areaUnknown
+	best := areaCount
+	for word := range areaWords(text) {
+		best = b.wordArea(&b.service, word, from, b.wordArea(&b.words, word, from, best, to), to)
 	}
-	return a
+	return best % areaCount // areaCount is areaUnknown
 }
 
-// firstArea returns the first area between from and to with a word in text, if it comes
-// before best; else best.
-func (b *placeBook) firstArea(words *[32][]areaWord, text string, from, best, to Area) Area {
-	text = text[:min(len(text), maxAreaText)]
-	for len(text) > 0 {
-		end := 0
-		for end < len(text) && (isLetter(rune(text[end])) || text[end] == '&') {
-			end++
-		}
-		if end > 0 {
-			best = b.wordArea(words, text[:end], from, best, to)
-		}
-		text = text[min(end+1, len(text)):]
-	}
-	return best
+// areaWords returns the words of the name of a place.
+func areaWords(text string) iter.Seq[string] {
+	return strings.FieldsFuncSeq(text[:min(len(text), maxAreaText)], func(c rune) bool { return !isLetter(c) && c != '&' })
 }
 
-// wordArea is firstArea for one word.
+// wordArea returns the area between from and to that a word names, if it comes before best;
+// else best.
 func (b *placeBook) wordArea(words *[32][]areaWord, word string, from, best, to Area) Area {
 	list := words[letter(word)]
 	for i := range list {
@@ -348,8 +338,7 @@ func Service(code string, names ...string) string {
 // none.
 func serviceWord(text string) string {
 	b := places()
-	other := func(c rune) bool { return c != '&' && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') } // as area has it
-	for word := range strings.FieldsFuncSeq(text[:min(len(text), maxAreaText)], other) {
+	for word := range areaWords(text) {
 		if len(word) <= maxServiceWord && b.serviceArea(word, areaTriage, areaMedical) != areaUnknown {
 			return strings.ToUpper(word)
 		}

@@ -18,7 +18,15 @@ type binding struct {
 }
 
 // owner returns the owner as a statement has it.
-func (b binding) owner() evidence.Owner { return evidence.Owner{ID: b.v.inSlot(), Kind: b.kind} }
+func (b binding) owner() evidence.Owner {
+	if b.v == nil {
+		return evidence.Owner{Kind: b.kind}
+	}
+	return evidence.Owner{ID: b.v.slot, Kind: b.kind}
+}
+
+// undecided is the owner of a statement that is not assigned yet.
+var undecided = evidence.Owner{Kind: notBound}
 
 // The kinds of owners.
 const (

@@ -30,7 +30,7 @@ func (u *State) makeRoom(o *acuity.Observation) {
 	if u.hours.isPast {
 		return
 	}
-	u.dedup.forgetAbove(u.limits.identities)
+	u.dedup.forgetOldest(func(*DedupState) bool { return len(u.dedup.byID) > u.limits.identities })
 	early := u.forgetEarly(o)
 	if rooms := len(u.rooms) > u.limits.known*9/10 && u.forgetRooms(); rooms || early {
 		u.derive() // an input reads what is derived

@@ -32,7 +32,11 @@ func (u *State) takeCensus(in *intake, c *acuity.Census) {
 	for _, r := range u.rooms {
 		t.owned[r] = assignmentFacts{r.known(), r.Occupant != nil}
 	}
-	t.fixOccupants()
+	for _, r := range u.rooms {
+		if v := r.occupantVisit; v != nil && r.Occupant != nil {
+			t.giveOccupantTo(v, r) // ADT said it before this census
+		}
+	}
 	for i := range c.Rooms {
 		t.takeRow(i, &c.Rooms[i])
 	}

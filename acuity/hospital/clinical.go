@@ -20,7 +20,7 @@ func (k *statements) takeSignals(in *intake) {
 		s := &in.o.Signals[i]
 		h := evidence.Statement{
 			MatchedSignal: k.matcher.share(terminology.TextOf(s, in.o.Channel)),
-			ReceivedAt:    in.o.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Room: s.Room, Owner: binding{kind: notBound}.owner(),
+			ReceivedAt:    in.o.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Room: s.Room, Owner: undecided,
 		}
 		if s.ObservedAt > h.ReceivedAt.Add(adt.ClockSlack) || s.StartedAt > h.ReceivedAt.Add(adt.ClockSlack) {
 			in.warn("time_in_future", "")

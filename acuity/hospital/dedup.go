@@ -73,16 +73,6 @@ func (d *deduplication) add(s *DedupState) {
 	d.added = append(d.added, s)
 }
 
-// forgetDay drops the identities that are a day old.
-func (d *deduplication) forgetDay(now acuity.Instant) {
-	d.forgetOldest(func(s *DedupState) bool { return s.At.Add(dedupFor) <= now })
-}
-
-// forgetAbove drops the oldest identities above a limit.
-func (d *deduplication) forgetAbove(limit int) {
-	d.forgetOldest(func(*DedupState) bool { return len(d.byID) > limit })
-}
-
 // forgetOldest drops identities, oldest first, while goes is true.
 func (d *deduplication) forgetOldest(goes func(*DedupState) bool) {
 	n := 0

@@ -103,7 +103,9 @@ func (es *eventStore) store(in *intake, i int, e *acuity.Event, v *visit, id str
 	if said.ID != "" {
 		said.Digest = "" // the deduplication has it
 	}
-	es.stopWaiting(v)
+	if v.isName() && v.statements.Len()+len(v.resourceStatements) > 0 {
+		es.work.recountWaiting = true // they wait no more
+	}
 	stored := adt.StoreEvent(&said, v.newest())
 	stored.ID = id
 	if v.events == nil {

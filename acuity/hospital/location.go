@@ -103,7 +103,7 @@ func (t *locations) relocate() {
 
 // rebuildTable rebuilds the room table from the facts, and the list of newborns in censuses.
 func (u *State) rebuildTable() {
-	u.locations.table = location.Table{References: placeOf(u.names.references)}
+	u.locations.table = location.Table{References: u.names.placeOf}
 	u.locations.table.SetRows(u.settings.locations())
 	u.locations.relabel()
 	for _, r := range u.names.references {

@@ -136,7 +136,8 @@ func (l *stayBuilder) addCensusSpans(v *visit, w *locationMerge) {
 	for i := range v.Stays {
 		s := &v.Stays[i]
 		place := location.Placement{Kind: location.InRoom, Room: s.Room}
-		if i == 0 && s.From < s.First && !w.knownBefore(s.First) {
+		known := len(w.adtSpans) > 0 && w.adtSpans[0].From <= s.First
+		if i == 0 && s.From < s.First && !known {
 			w.early = locationSpan{Placement: place, From: max(s.From, 1), To: s.First}
 		}
 		w.censusSpans = append(w.censusSpans, censusSpan{At: s.First, Last: s.Last, Place: place})
@@ -165,11 +166,6 @@ func (l *stayBuilder) addCensusSpans(v *visit, w *locationMerge) {
 			w.censusSpans = append(w.censusSpans, censusSpan{At: at, Last: at, Absent: true})
 		}
 	}
-}
-
-// knownBefore reports whether ADT placed the visit at or before t.
-func (w *locationMerge) knownBefore(t acuity.Instant) bool {
-	return len(w.adtSpans) > 0 && w.adtSpans[0].From <= t
 }
 
 // arrival returns the start of the ADT span that holds t.

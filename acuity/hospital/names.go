@@ -144,24 +144,24 @@ func (ns *names) separatePersons(r *acuity.Reference) {
 		return
 	}
 	for _, pair := range [...][2]string{{r.Name, r.Patient}, {r.Patient, r.Name}} {
-		left := slices.DeleteFunc(ns.persons[pair[0]], func(n string) bool { return n == pair[1] })
-		if ns.persons[pair[0]] = left; len(left) == 0 {
-			delete(ns.persons, pair[0])
-		}
+		removeFrom(ns.persons, pair[0], pair[1])
 	}
 }
 
 // delist takes a visit out of the index by patient.
 func (ns *names) delist(v *visit) {
 	for _, name := range v.names {
-		left := slices.DeleteFunc(ns.patients[name], func(o *visit) bool { return o == v })
-		if len(left) == 0 {
-			delete(ns.patients, name)
-		} else {
-			ns.patients[name] = left
-		}
+		removeFrom(ns.patients, name, v)
 	}
 	v.names = nil
+}
+
+// removeFrom removes a value from a list of an index, and an empty list from the index.
+func removeFrom[K, V comparable](index map[K][]V, key K, value V) {
+	left := slices.DeleteFunc(index[key], func(v V) bool { return v == value })
+	if index[key] = left; len(left) == 0 {
+		delete(index, key)
+	}
 }
 
 // markOthers marks the other visits of a visit's patient: her names may connect them to
@@ -221,15 +221,13 @@ func (ns *names) writeDirty(write func(key []byte, s Record)) {
 	ns.changed = emptied(ns.changed)
 }
 
-// placeOf returns the place of a FHIR Location by its name, as one set of references has it;
-// a zero place: it is unknown, or has none.
-func placeOf(references map[string]*ReferenceState) func(name string) acuity.Location {
-	return func(name string) acuity.Location {
-		if s := references[name]; s != nil {
-			return s.Place
-		}
-		return acuity.Location{}
+// placeOf returns the place of a FHIR Location by its name; a zero place: it is unknown, or
+// has none.
+func (ns *names) placeOf(name string) acuity.Location {
+	if s := ns.references[name]; s != nil {
+		return s.Place
 	}
+	return acuity.Location{}
 }
 
 // visitOfVersion returns the visit of a version of an Encounter: by its identifier, else

@@ -106,18 +106,6 @@ func (r *room) anonymous() bool {
 	return r.Occupant != nil && r.occupantEnd() == 0 && r.occupantVisit == nil
 }
 
-// fixOccupants turns the visits that ADT gave to the occupants of the previous census
-// into facts.
-func (t *censusIntake) fixOccupants() {
-	for _, r := range t.unit.rooms {
-		v := r.occupantVisit
-		if v == nil || r.Occupant == nil {
-			continue
-		}
-		t.giveOccupantTo(v, r)
-	}
-}
-
 // giveOccupantTo gives a visit what censuses said about the occupant of a room.
 func (t *censusIntake) giveOccupantTo(v *visit, r *room) {
 	u := t.unit

@@ -135,18 +135,15 @@ func (g *registry) cacheOf(h *evidence.Statement) *evidence.Cache {
 func (g *registry) invalidateOwner(r *room, b binding) {
 	switch {
 	case b.v != nil:
-		g.invalidateChart(b)
+		g.invalidateChart(b.v)
 	case r != nil && b.kind != toNobody:
 		g.work.markRoom(r, dirtyChart)
 	}
 }
 
 // invalidateChart invalidates the chart of the room in which a visit is now.
-func (g *registry) invalidateChart(b binding) {
-	if b.v == nil {
-		return
-	}
-	if r := g.whereIs(b.v); r != nil {
+func (g *registry) invalidateChart(v *visit) {
+	if r := g.whereIs(v); r != nil {
 		g.work.markRoom(r, dirtyChart)
 	}
 }
@@ -186,14 +183,6 @@ func (s *slots) release(v *visit) {
 	s.visits[v.slot] = nil
 	s.vacant = append(s.vacant, v.slot)
 	v.slot = 0
-}
-
-// inSlot returns the number of a visit; 0: v is nil.
-func (v *visit) inSlot() int32 {
-	if v == nil {
-		return 0
-	}
-	return v.slot
 }
 
 // visitFacts is a [VisitState] as a unit keeps it.

@@ -71,7 +71,7 @@ func (u *State) forgetDerived() {
 	}
 	for _, r := range u.rooms {
 		for h := range r.statements.All {
-			h.Owner = binding{kind: notBound}.owner()
+			h.Owner = undecided
 		}
 		*r = room{
 			RoomState:  r.RoomState,
@@ -83,7 +83,7 @@ func (u *State) forgetDerived() {
 	u.statements.withdrawn = withdrawnRooms{}
 	for _, r := range u.names.bySubject {
 		for i := range r.statements {
-			r.statements[i].Owner = binding{kind: notBound}.owner()
+			r.statements[i].Owner = undecided
 		}
 	}
 	u.work.recountWaiting, u.stays.cancels = true, nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"svc/acuity"
+	"svc/acuity/evidence"
 	"svc/acuity/location"
 )
 
@@ -15,7 +16,7 @@ const hourOf acuity.Instant = 3_600_000
 // applyRetention settles and forgets old facts. It runs at the first step of each hour
 // of the hospital's clock, so a restored unit does it at the same steps.
 func (u *State) applyRetention(now acuity.Instant) {
-	u.dedup.forgetDay(now)
+	u.dedup.forgetOldest(func(s *DedupState) bool { return s.At.Add(dedupFor) <= now })
 	for _, r := range u.rooms {
 		u.statements.settleStatements(r, now)
 		old := func(s CensusStay) bool { return s.To.Add(settleAfter) <= now }
@@ -116,7 +117,7 @@ func (u *State) forget(over []*visit) {
 	for _, r := range u.rooms {
 		for h := range r.statements.All {
 			if v := u.visitOfStatement(h); v != nil && v.forgotten {
-				h.Owner = binding{kind: toNobody}.owner()
+				h.Owner = evidence.Owner{}
 			}
 		}
 	}
@@ -169,7 +170,7 @@ func (u *State) takeOut(v *visit) {
 		v.occupantOf.occupantVisit = nil
 		u.work.markRoom(v.occupantOf, dirtyOccupant|dirtyAssignment|dirtyChart)
 	}
-	u.invalidateChart(binding{v: v.mother})
+	u.invalidateChart(v.mother)
 	v.linkMother(nil)
 	for len(v.babies) > 0 {
 		n := v.babies[0]

@@ -46,9 +46,9 @@ func (l *stayBuilder) placeVisits() {
 	}
 	for _, v := range l.newborns { // a mother's chart shows her births
 		if v.marks&dirtyLocation != 0 || l.follows(v) {
-			l.invalidateChart(binding{v: v.mother})
+			l.invalidateChart(v.mother)
 			l.moveVisit(v, l.mergeNewborn(v))
-			l.invalidateChart(binding{v: v.mother})
+			l.invalidateChart(v.mother)
 		}
 	}
 	for _, v := range l.work.visits.with(dirtyLocation) {
@@ -138,7 +138,7 @@ func (v *visit) linkMother(mother *visit) {
 func (l *stayBuilder) moveVisit(v *visit, to []locationSpan) {
 	l.work.spans = to
 	if slices.Equal(v.spans, to) {
-		l.invalidateChart(binding{v: v})
+		l.invalidateChart(v)
 		return
 	}
 	l.invalidateRooms(v)

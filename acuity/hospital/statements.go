@@ -60,7 +60,7 @@ func (k *statements) keepResourceStatement(list *evidence.ResourceStatements, h 
 
 // keepForVisit adds a statement to those of a visit. It invalidates nothing.
 func (k *statements) keepForVisit(v *visit, h *evidence.Statement) {
-	h.Owner = binding{v, toVisit}.owner()
+	h.Owner = evidence.Owner{ID: v.slot, Kind: toVisit}
 	h.Settled = true
 	k.matcher.reread(h)
 	k.keepStatement(&v.statements, *h, v.ID)
@@ -77,17 +77,17 @@ func (k *statements) addStatement(to holder, h evidence.ResourceStatement) {
 	k.work.recountWaiting = k.work.recountWaiting || to.v == nil || to.v.isName()
 	switch v := to.v; {
 	case v == nil:
-		h.Owner = binding{kind: notBound}.owner()
+		h.Owner = undecided
 		h.Settled = false
 		k.keepResourceStatement(&to.unassigned.statements, h, holderName{named: &to.unassigned.subjectName})
 		k.work.markUnassigned(to.unassigned)
 	case h.Version == nil:
 		k.addToVisit(v, h.Statement)
 	default:
-		h.Owner = binding{v, toVisit}.owner()
+		h.Owner = evidence.Owner{ID: v.slot, Kind: toVisit}
 		h.Settled = true
 		k.keepResourceStatement(&v.resourceStatements, h, holderName{visit: v.ID})
-		k.invalidateChart(k.bindingOf(&h.Statement))
+		k.invalidateChart(v)
 	}
 }
 
@@ -147,7 +147,7 @@ func (k *statements) collect(s *StatementState) {
 	r := statementRecord{version: evidence.VersionOf(&s.Signal), holder: holderName{visit: s.Visit}, Statement: evidence.Statement{
 		MatchedSignal: k.matcher.share(terminology.TextOf(&s.Signal, s.Feed)), Number: s.Number,
 		ReceivedAt: s.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Room: s.Room, Settled: s.Settled,
-		Owner: binding{kind: notBound}.owner(),
+		Owner: undecided,
 	}}
 	if name := (subjectName{patient: s.Patient, subject: s.Subject}); name != (subjectName{}) {
 		r.holder.named = &name
@@ -260,7 +260,7 @@ func (k *statements) restoreStatements() {
 		k.matcher.reread(&s.Statement) // its mapping may be a later record
 		if v := k.visits[s.holder.visit]; v != nil {
 			k.kept++
-			s.Owner = binding{v, toVisit}.owner()
+			s.Owner = evidence.Owner{ID: v.slot, Kind: toVisit}
 			if s.version != nil {
 				v.resourceStatements = append(v.resourceStatements, evidence.ResourceStatement{Statement: s.Statement, Version: s.version})
 			} else {

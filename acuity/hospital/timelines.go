@@ -43,9 +43,11 @@ func (l *stayBuilder) buildTimelines() {
 	}
 	for _, list := range [...][]*visit{l.work.visits.with(dirtyTimeline), l.parts} {
 		for _, v := range list {
-			if is := l.isNewborn(v); is != v.timeline.Newborn {
+			// By an event, by the FHIR Patient, or because the visit is a part of the mother's.
+			newborn := v.newbornByEvents || l.names.isNeonate(v) || l.names.bornOf(v)
+			if newborn != v.timeline.Newborn {
 				moved := v.moves()
-				v.timeline.Newborn, v.primary = is, chosen{}
+				v.timeline.Newborn, v.primary = newborn, chosen{}
 				l.work.turnOver(moved, v.moves())
 				l.indexNames(v)
 				l.work.markVisit(v, dirtyLocation)
@@ -81,12 +83,6 @@ func (l *stayBuilder) indexPart(v *visit) {
 // neonateFor is how long after that version an admission still is a newborn's.
 const neonateFor = 24 * time.Hour
 
-// isNewborn reports whether the patient is a newborn: by an event, by the FHIR Patient,
-// or because the visit is a part of the mother's.
-func (l *stayBuilder) isNewborn(v *visit) bool {
-	return v.newbornByEvents || l.names.isNeonate(v) || l.names.bornOf(v)
-}
-
 // indexNames keeps the indexes by patient and of newborns.
 func (l *stayBuilder) indexNames(v *visit) {
 	l.names.markNames(v)
@@ -110,7 +106,7 @@ func (l *stayBuilder) indexNames(v *visit) {
 			l.newborns = slices.Insert(l.newborns, i, v)
 		} else {
 			l.newborns = slices.DeleteFunc(l.newborns, func(n *visit) bool { return n == v })
-			l.invalidateChart(binding{v: v.mother})
+			l.invalidateChart(v.mother)
 			v.linkMother(nil)
 		}
 	}

@@ -65,7 +65,7 @@ func (k *statements) moveResource(from, to holder, whole string) {
 	var taken, left evidence.ResourceStatements
 	for _, h := range from.resourceStatements() {
 		if h.WholeResource() == whole {
-			k.invalidateChart(k.bindingOf(&h.Statement))
+			k.invalidateChart(k.visitOfStatement(&h.Statement))
 			taken = append(taken, h)
 		} else {
 			left = append(left, h)
@@ -86,7 +86,7 @@ func (k *statements) unassignForgotten(r *unassigned) {
 	for i := range r.statements {
 		h := &r.statements[i]
 		if v := k.visitOfStatement(&h.Statement); v != nil && v.forgotten {
-			h.Owner = binding{kind: notBound}.owner()
+			h.Owner = undecided
 			k.work.recountWaiting = true
 			k.work.markUnassigned(r)
 		}
@@ -144,12 +144,7 @@ func (w *work) markUnassigned(r *unassigned) {
 func (ns *names) drop(r *unassigned) {
 	delete(ns.bySubject, r.subjectName)
 	for _, n := range r.names() {
-		left := slices.DeleteFunc(ns.byPatient[n], func(o *unassigned) bool { return o == r })
-		if len(left) == 0 {
-			delete(ns.byPatient, n)
-		} else {
-			ns.byPatient[n] = left
-		}
+		removeFrom(ns.byPatient, n, r)
 	}
 }
 
@@ -171,10 +166,10 @@ func (k *statements) assignStatements() {
 			if was == is {
 				continue
 			}
-			k.invalidateChart(was)
+			k.invalidateChart(was.v)
 			h.Owner = is.owner()
 			k.work.recountWaiting = true
-			k.invalidateChart(is)
+			k.invalidateChart(is.v)
 		}
 	}
 	k.work.unassigned = k.work.unassigned[:0]
@@ -261,10 +256,4 @@ func (k *statements) settleUnassigned(now acuity.Instant) {
 			return due(&h.Statement)
 		})
 	}
-}
-
-// stopWaiting makes the unit count anew if statements waited for a visit that becomes
-// more than a name.
-func (g *registry) stopWaiting(v *visit) {
-	g.work.recountWaiting = g.work.recountWaiting || v.isName() && v.statements.Len()+len(v.resourceStatements) > 0
 }
