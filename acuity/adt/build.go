@@ -121,8 +121,8 @@ func (n *builder) apply(t *AppliedEvent) {
 // admit applies an admission, a registration, or the change between them.
 func (n *builder) admit(t *AppliedEvent) {
 	e := t.Event
-	again := n.lastMove != nil && n.lastMove.Type == e.Type && happenedAt(n.lastMove) == t.At && n.sameRoom(n.lastMove.Place, e.Place)
-	wasOpen, converted := n.Open, n.Open && n.Class != 'I' && !again
+	repeated := n.lastMove != nil && n.lastMove.Type == e.Type && happenedAt(n.lastMove) == t.At && n.sameRoom(n.lastMove.Place, e.Place)
+	wasOpen, converted := n.Open, n.Open && n.Class != 'I' && !repeated
 	n.note(t)
 	if e.Class == 0 && (!wasOpen || converted || e.Type == acuity.A06 || e.Type == acuity.A07) {
 		n.Class = 'I'
@@ -138,7 +138,7 @@ func (n *builder) admit(t *AppliedEvent) {
 	if !wasOpen || !e.NamesNoPlace(n.how.IsWard) {
 		n.move(t)
 	}
-	if !again {
+	if !repeated {
 		n.count(t)
 	}
 }

@@ -98,6 +98,8 @@ const (
 	phraseHistory
 )
 
+var phraseKinds = map[string]phraseKind{"not": phraseNot, "but": phraseBut, "after": phraseAfter, "history": phraseHistory}
+
 // phrase is a group of words in the reason of an admission.
 type phrase struct {
 	rest    []string // after the first word
@@ -188,14 +190,8 @@ func (b *placeBook) line(line string) error {
 		}
 		b.reasons = append(b.reasons, name)
 		b.phrase(body, phrase{reasons: 1 << (len(b.reasons) - 1)})
-	case "not":
-		b.phrase(body, phrase{kind: phraseNot})
-	case "but":
-		b.phrase(body, phrase{kind: phraseBut})
-	case "after":
-		b.phrase(body, phrase{kind: phraseAfter})
-	case "history":
-		b.phrase(body, phrase{kind: phraseHistory})
+	case "not", "but", "after", "history":
+		b.phrase(body, phrase{kind: phraseKinds[kind]})
 	default:
 		return fmt.Errorf("unknown line %q", kind)
 	}

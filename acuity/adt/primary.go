@@ -94,8 +94,8 @@ func ChoosePrimary(f *CareFacts) Primary {
 // circumstances returns which conditions of the rules hold.
 func (f *CareFacts) circumstances() circumstance {
 	var when circumstance
-	set := func(c circumstance, is bool) {
-		if is {
+	set := func(c circumstance, holds bool) {
+		if holds {
 			when |= c
 		}
 	}
@@ -131,11 +131,11 @@ func (s *Timeline) Primary(find func(*acuity.Location) *CachedPlace, birth acuit
 			continue
 		}
 		if p.last != nil && birth != 0 && p.last.At < birth && birth <= step.At {
-			p.again()
+			p.chooseAgain()
 		}
 		p.step(step)
 	}
-	p.again()
+	p.chooseAgain()
 	return p.now
 }
 
@@ -189,9 +189,9 @@ func (p *primaryFold) step(t *AppliedEvent) {
 	p.set(ChoosePrimary(&f), t.begins || (admit && changed))
 }
 
-// again chooses once more for the last place, with a birth that another feed reported
+// chooseAgain chooses once more for the last place, with a birth that another feed reported
 // since.
-func (p *primaryFold) again() {
+func (p *primaryFold) chooseAgain() {
 	if p.last == nil || p.birth == 0 {
 		return
 	}

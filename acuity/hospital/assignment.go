@@ -40,9 +40,9 @@ const (
 
 // assignNew assigns the new statements of a room.
 func (k *statements) assignNew(r *room) {
-	for said := range r.statements.ByCode {
-		for j := len(said) - 1; j >= 0 && said[j].Owner.Kind == notBound; j-- {
-			k.assignStatement(r, &said[j], k.bindingFor(r, &said[j]))
+	for sameCode := range r.statements.ByCode {
+		for j := len(sameCode) - 1; j >= 0 && sameCode[j].Owner.Kind == notBound; j-- {
+			k.assignStatement(r, &sameCode[j], k.bindingFor(r, &sameCode[j]))
 		}
 	}
 }
@@ -57,14 +57,14 @@ func (k *statements) reassignStatements(r *room) {
 
 // assignStatement gives a statement to an owner.
 func (k *statements) assignStatement(r *room, h *evidence.Statement, b binding) {
-	was := k.bindingOf(h)
-	if was == b {
+	before := k.bindingOf(h)
+	if before == b {
 		return
 	}
-	fresh := was.kind == notBound
+	fresh := before.kind == notBound
 	if !fresh { // the old owner loses it, the new one gets it between others
 		k.cacheOf(h).Forget()
-		k.invalidateOwner(r, was)
+		k.invalidateOwner(r, before)
 	}
 	h.Owner = b.owner()
 	if fresh {

@@ -87,7 +87,7 @@ func (t *censusIntake) markChanged() {
 	}
 	for _, r := range u.rooms {
 		u.work.markRoom(r, dirtyOccupant|dirtyChart)
-		if was := t.owned[r]; was.occupant || r.Occupant != nil || was.known != r.known() {
+		if before := t.owned[r]; before.occupant || r.Occupant != nil || before.known != r.known() {
 			u.work.markRoom(r, dirtyAssignment)
 		}
 	}

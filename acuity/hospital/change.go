@@ -81,7 +81,7 @@ func (k *scoring) addEffects(c *acuity.Change) {
 		k.facts.Run = acuity.LevelRun{Since: c.AppliedAt, Prior: k.facts.Level, HasPrior: c.Version > 1}
 		k.facts.Level = v.Level
 	}
-	var gone score.RoomVerdict
+	var noVerdict score.RoomVerdict
 	rooms := k.compared
 	if k.overdue {
 		rooms = k.rooms
@@ -89,7 +89,7 @@ func (k *scoring) addEffects(c *acuity.Change) {
 	for _, r := range rooms {
 		_, rv := k.verdicts(r)
 		if rv == nil {
-			rv = &gone
+			rv = &noVerdict
 		}
 		if rv.Color == r.Color {
 			continue

@@ -187,9 +187,6 @@ func (u *State) Restore(key string, s Record) error {
 	case setting:
 		u.settings.rows[settingKey{kind, id}] = s
 	case *ReferenceState:
-		if u.names.references == nil {
-			u.names.references = map[string]*ReferenceState{}
-		}
 		u.names.references[s.Name] = s
 	case *CodeState:
 		u.worklist.codes[unmappedKey(s.System, s.Code, s.Kind)] = s

@@ -161,22 +161,22 @@ func (m *chartBuilder) primary(
 	if facts == nil {
 		return byADT, acuity.ByADT
 	}
-	seen, here := v.censusStayIn(r)
+	stay, here := v.censusStayIn(r)
 	placed := v.timeline.PlacedAt()
 	if n := len(v.timeline.Stays); n > 0 && v.timeline.Stays[n-1].Placing.NamesNoPlace(m.locations.table.IsWard) {
 		placed = 0 // the census knows where she is (F2)
 	}
 	same := placed != 0 && m.placedIn(v, r)
-	census := r.primaryByCensus(facts, max(seen.First, seen.From), birth)
+	census := r.primaryByCensus(facts, max(stay.First, stay.From), birth)
 	switch {
 	case byADT.Factor == 0:
 		return census, acuity.ByCensus
 	case facts.Primary != 0:
-		if placed <= seen.Last || m.sameArea(v, facts) {
+		if placed <= stay.Last || m.sameArea(v, facts) {
 			return census, acuity.ByCensus
 		}
 	case !here || same || census.Factor == 0: // ADT knows more than the name of an area
-	case placed <= seen.Last:
+	case placed <= stay.Last:
 		if census.Factor == byADT.Factor {
 			return byADT, acuity.ByADT
 		}
@@ -288,21 +288,21 @@ func (m *chartBuilder) arrange() {
 	rebuilt := m.work.rooms.with(dirtyChart)
 	defer m.work.rooms.reset(dirtyChart)
 	for _, r := range rebuilt {
-		if is := r.isIn(m.facts.CensusAt); is != r.belongs {
-			if r.belongs = is; is {
+		if belongs := r.isIn(m.facts.CensusAt); belongs != r.belongs {
+			if r.belongs = belongs; belongs {
 				m.capacity.belonging++
 			} else {
 				m.capacity.belonging--
 			}
 		}
 	}
-	look := rebuilt
+	changed := rebuilt
 	if crowded := m.capacity.belonging > m.limits.rooms; crowded || m.capacity.crowded {
 		m.capacity.crowded = crowded
 		m.capacity.chooseRooms()
-		look = m.rooms
+		changed = m.rooms
 	}
-	for _, r := range look {
+	for _, r := range changed {
 		if in := r.belongs && !r.crowdedOut; in != r.inUnit {
 			r.inUnit = in
 			m.work.markRoom(r, markView|markJudge)
@@ -327,14 +327,14 @@ func (m *chartBuilder) arrange() {
 	}
 }
 
-// isIn reports whether a room belongs to the unit: the newest census, at seen, lists it, or
+// isIn reports whether a room belongs to the unit: the newest census, at that instant, lists it, or
 // since then a patient was placed there or a statement named it.
-func (r *room) isIn(seen acuity.Instant) bool {
+func (r *room) isIn(census acuity.Instant) bool {
 	if r.Listed || r.Clinical || r.Placed {
 		return true
 	}
 	for _, s := range slices.Backward(r.stays) {
-		if s.To == 0 || s.To > seen {
+		if s.To == 0 || s.To > census {
 			return true
 		}
 	}

@@ -20,8 +20,8 @@ type deduplication struct {
 	off   bool          // all events are new: those of a past
 
 	// What must be written since the last call of Dirty.
-	added []*DedupState
-	gone  []string // forgotten identities
+	added     []*DedupState
+	forgotten []string // forgotten identities
 }
 
 // repeats reports whether the observation has the identity of a request of the last 24
@@ -80,7 +80,7 @@ func (d *deduplication) forgetOldest(goes func(*DedupState) bool) {
 		s := d.byAge[n]
 		if d.byAge[n] = nil; d.byID[s.ID] == s {
 			delete(d.byID, s.ID)
-			d.gone = append(d.gone, s.ID)
+			d.forgotten = append(d.forgotten, s.ID)
 		}
 	}
 	d.byAge = d.byAge[n:]
@@ -93,13 +93,13 @@ func compareDedup(a, b *DedupState) int {
 
 // writeDirty writes the identities that came and deletes those that went.
 func (d *deduplication) writeDirty(write func(key []byte, s Record)) {
-	for _, id := range d.gone {
+	for _, id := range d.forgotten {
 		write(d.keys.dedup(id), nil)
 	}
 	for _, s := range d.added {
-		if len(d.gone) == 0 || d.byID[s.ID] == s {
+		if len(d.forgotten) == 0 || d.byID[s.ID] == s {
 			write(d.keys.dedup(s.ID), s)
 		}
 	}
-	d.gone, d.added = emptied(d.gone), emptied(d.added)
+	d.forgotten, d.added = emptied(d.forgotten), emptied(d.added)
 }

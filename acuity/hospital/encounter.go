@@ -71,9 +71,9 @@ func (es *eventStore) takeVersion(in *intake, e *acuity.Event) *intakeVersion {
 	}
 	older := false
 	if holder != nil {
-		at, was := versionTime(e.UpdatedAt, in.o.ReceivedAt), versionTime(stored[0].UpdatedAt, stored[0].ReceivedAt)
-		if older = at < was || at == was && in.o.ReceivedAt < stored[0].ReceivedAt; !older &&
-			holder == k.v && e.UpdatedAt != 0 && at == was && repeatsEvents(k.events, stored) {
+		at, storedAt := versionTime(e.UpdatedAt, in.o.ReceivedAt), versionTime(stored[0].UpdatedAt, stored[0].ReceivedAt)
+		if older = at < storedAt || at == storedAt && in.o.ReceivedAt < stored[0].ReceivedAt; !older &&
+			holder == k.v && e.UpdatedAt != 0 && at == storedAt && repeatsEvents(k.events, stored) {
 			k.v, k.outcome = nil, acuity.Duplicate
 			return k
 		}
@@ -128,8 +128,8 @@ func (v *visit) eventsOf(resource string) []adt.Event {
 
 // repeatsEvents reports whether a version has the events that are stored.
 func repeatsEvents(events []*acuity.Event, stored []adt.Event) bool {
-	for _, again := range events {
-		if again.ID == "" || !slices.ContainsFunc(stored, func(s adt.Event) bool { return s.ID == again.ID }) {
+	for _, sent := range events {
+		if sent.ID == "" || !slices.ContainsFunc(stored, func(s adt.Event) bool { return s.ID == sent.ID }) {
 			return false
 		}
 	}

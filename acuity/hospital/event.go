@@ -95,18 +95,18 @@ func (es *eventStore) takeEvent(in *intake, i int, e *acuity.Event) (acuity.Outc
 
 // store adds an event to its visit, with copies of its texts.
 func (es *eventStore) store(in *intake, i int, e *acuity.Event, v *visit, id string) {
-	said := *e
+	completed := *e
 	if e.Resource != "" && e.Encounter == "" && e.Visit != v.ID {
-		said.Encounter = e.Visit // the reference is its only name
+		completed.Encounter = e.Visit // the reference is its only name
 	}
-	said.ReceivedAt, said.Feed = in.o.ReceivedAt, in.o.Channel
-	if said.ID != "" {
-		said.Digest = "" // the deduplication has it
+	completed.ReceivedAt, completed.Feed = in.o.ReceivedAt, in.o.Channel
+	if completed.ID != "" {
+		completed.Digest = "" // the deduplication has it
 	}
 	if v.isName() && v.statements.Len()+len(v.resourceStatements) > 0 {
 		es.work.recountWaiting = true // they wait no more
 	}
-	stored := adt.StoreEvent(&said, v.newest())
+	stored := adt.StoreEvent(&completed, v.newest())
 	stored.ID = id
 	if v.events == nil {
 		v.events = make([]adt.Event, 0, usualEvents)

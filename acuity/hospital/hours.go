@@ -44,15 +44,15 @@ func (h *observedHours) hourDue() acuity.Instant {
 // observe records the time of the newest fact about a patient.
 func (h *observedHours) observe(in *intake) {
 	o, f := in.o, &h.facts
-	seen := func(at acuity.Instant) { f.ObservedAt = max(f.ObservedAt, min(at, f.Clock)) }
+	observed := func(at acuity.Instant) { f.ObservedAt = max(f.ObservedAt, min(at, f.Clock)) }
 	for i := range o.Events {
-		seen(o.Events[i].At)
+		observed(o.Events[i].At)
 	}
 	if o.Census != nil {
-		seen(f.CensusAt)
+		observed(f.CensusAt)
 	}
 	if o.Room != nil || len(o.Signals) > 0 {
-		seen(f.Clock)
+		observed(f.Clock)
 	}
 	h.noticePast(in)
 }
@@ -219,7 +219,7 @@ func (b *Backfill) left(live []HourSpan) int32 {
 // restore, after a change of the past, and after skipped hours, there are more events
 // than those of one hour. If Recall is not called, [State.Advance] replays them in one
 // piece.
-func (u *State) Recall(now acuity.Instant, most int) (told int, there bool) {
+func (u *State) Recall(now acuity.Instant, most int) (applied int, there bool) {
 	if due := u.hours.backfillDue(); due == 0 || due > now {
 		return 0, true
 	}

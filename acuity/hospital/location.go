@@ -75,8 +75,8 @@ func (u *State) settleTable() {
 func (t *locations) markChangedAnswers() {
 	changed := map[acuity.Location]bool{}
 	for l, p := range t.located {
-		if told := t.table.LookUp(l); told != p.answer {
-			p.answer, changed[l] = told, true
+		if answer := t.table.LookUp(l); answer != p.answer {
+			p.answer, changed[l] = answer, true
 		}
 	}
 	if len(changed) == 0 {

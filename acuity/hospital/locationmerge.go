@@ -90,9 +90,9 @@ func (w *locationMerge) placementAt(t acuity.Instant) (location.Placement, bool)
 		}
 		return w.adtPlacementAt(t)
 	}
-	said := min(t, w.censusSpans[q].Last)
+	lastSaid := min(t, w.censusSpans[q].Last)
 	for _, p := range w.points {
-		if said < p.At && p.At <= t && p.About <= said {
+		if lastSaid < p.At && p.At <= t && p.About <= lastSaid {
 			return w.adtPlacementAt(t)
 		}
 	}

@@ -37,16 +37,16 @@ func (ns *names) visitOf(patient string, not *visit) *visit {
 		}
 		return cmp.Or(cmp.Compare(v.timeline.OpenedAt, best.timeline.OpenedAt), cmp.Compare(v.ID, best.ID)) > 0
 	}
-	look := func(name string) {
+	consider := func(name string) {
 		for _, v := range ns.patients[name] {
 			if v != not && !v.timeline.Newborn && better(v) {
 				best = v
 			}
 		}
 	}
-	look(patient)
+	consider(patient)
 	for _, name := range ns.persons[patient] {
-		look(name)
+		consider(name)
 	}
 	return best
 }
@@ -127,9 +127,6 @@ func (ns *names) namesOf(names []string) []string {
 func (ns *names) joinPersons(r *acuity.Reference) {
 	if r.Patient == "" || r.Patient == r.Name {
 		return
-	}
-	if ns.persons == nil {
-		ns.persons = map[string][]string{}
 	}
 	for _, pair := range [...][2]string{{r.Name, r.Patient}, {r.Patient, r.Name}} {
 		if !slices.Contains(ns.persons[pair[0]], pair[1]) {

@@ -21,15 +21,15 @@ func (s *ReferenceState) says(r *acuity.Reference) bool {
 // takeReferences takes Medications, Locations and Patients that others name.
 func (ns *names) takeReferences(in *intake) {
 	codes, persons := map[string]bool{}, map[string]bool{} // changed Medications and changed Patients
-	seen := false
-	said := func(s *ReferenceState) {
+	placesChanged := false
+	noteChange := func(s *ReferenceState) {
 		if len(s.Codings) > 0 {
 			codes[s.Name] = true
 		}
 		if s.IsOfPerson() || s.Patient != "" {
 			persons[s.Name] = true
 		}
-		seen = seen || !s.Place.IsZero()
+		placesChanged = placesChanged || !s.Place.IsZero()
 	}
 	for i := range in.o.References {
 		r := &in.o.References[i]
@@ -39,22 +39,19 @@ func (ns *names) takeReferences(in *intake) {
 		}
 		s := &ReferenceState{Reference: *r, Version: ns.facts.Version + 1}
 		s.own()
-		if ns.references == nil {
-			ns.references = map[string]*ReferenceState{}
-		}
 		ns.references[s.Name] = s
 		ns.changed = append(ns.changed, s.Name)
 		ns.worklist.drop(s.Name)
 		if old != nil {
-			said(old)
+			noteChange(old)
 			ns.markPerson(&old.Reference)
 			ns.separatePersons(&old.Reference)
 		}
-		said(s)
+		noteChange(s)
 		ns.joinPersons(&s.Reference)
 	}
 	for _, old := range ns.forgetOldest() {
-		said(old)
+		noteChange(old)
 	}
 	if len(persons) > 0 {
 		ns.work.recheckParts = true
@@ -65,13 +62,13 @@ func (ns *names) takeReferences(in *intake) {
 		}
 	}
 	reread := len(codes) > 0 && ns.speaksOf(codes)
-	if reread || ns.matcher.maps == nil {
-		ns.readAgain()
+	if reread {
+		ns.rereadStatements()
 	}
-	if seen {
+	if placesChanged {
 		ns.work.rebuildTable, ns.work.recountUnknown = true, true
 	}
-	if reread || seen {
+	if reread || placesChanged {
 		for _, r := range ns.rooms {
 			if ns.work.markRoom(r, markTouched); reread {
 				ns.work.markRoom(r, dirtyChart)
@@ -80,14 +77,11 @@ func (ns *names) takeReferences(in *intake) {
 	}
 }
 
-// readAgain makes all statements be read anew, with the present references.
-func (ns *names) readAgain() {
-	again := terminology.Mappings{}
-	if ns.matcher.maps != nil {
-		again = *ns.matcher.maps
-	}
-	again.Medication = ns.medication
-	ns.matcher.maps = &again
+// rereadStatements makes all statements be read anew, with the present references.
+func (ns *names) rereadStatements() {
+	mappings := *ns.matcher.maps
+	mappings.Medication = ns.medication
+	ns.matcher.maps = &mappings
 	ns.matcher.reader = terminology.Reader{Catalogue: ns.matcher.cat, Mappings: ns.matcher.maps}
 }
 

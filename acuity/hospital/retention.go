@@ -127,10 +127,10 @@ func (u *State) forget(over []*visit) {
 	maps.DeleteFunc(u.names.versions, func(_ string, v *visit) bool { return v.forgotten })
 	maps.DeleteFunc(u.names.byEncounter, func(_ string, v *visit) bool { return v.forgotten })
 	maps.DeleteFunc(u.names.resources, func(_ string, by holder) bool { return by.v != nil && by.v.forgotten })
-	gone := func(v *visit) bool { return v.forgotten }
-	u.stays.newborns, u.stays.parts = slices.DeleteFunc(u.stays.newborns, gone), slices.DeleteFunc(u.stays.parts, gone)
+	isForgotten := func(v *visit) bool { return v.forgotten }
+	u.stays.newborns, u.stays.parts = slices.DeleteFunc(u.stays.newborns, isForgotten), slices.DeleteFunc(u.stays.parts, isForgotten)
 	for i, list := range u.work.visits {
-		u.work.visits[i] = slices.DeleteFunc(list, gone)
+		u.work.visits[i] = slices.DeleteFunc(list, isForgotten)
 	}
 	for _, v := range over {
 		u.slots.release(v)

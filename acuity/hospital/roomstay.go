@@ -148,9 +148,9 @@ func (l *stayBuilder) moveVisit(v *visit, to []locationSpan) {
 	if v.cache.Forget(); l.whereIs(v) == nil {
 		v.cache = nil // there is no chart of it any more
 	}
-	if lost := v.isUnplaced(); lost != v.countedUnplaced {
-		v.countedUnplaced = lost
-		if lost {
+	if unplaced := v.isUnplaced(); unplaced != v.countedUnplaced {
+		v.countedUnplaced = unplaced
+		if unplaced {
 			l.unplaced++
 		} else {
 			l.unplaced--
@@ -163,22 +163,22 @@ func (l *stayBuilder) moveVisit(v *visit, to []locationSpan) {
 // change are left alone, and a stay that ends is changed in place: in a week a room has
 // hundreds of stays.
 func (l *stayBuilder) updateRoomStays(v *visit, to []locationSpan) {
-	was, n := v.spans, 0
-	for n < len(was) && n < len(to) && was[n] == to[n] {
+	from, n := v.spans, 0
+	for n < len(from) && n < len(to) && from[n] == to[n] {
 		n++
 	}
-	ascending := ascend(was) && ascend(to)
+	ascending := ascend(from) && ascend(to)
 	if !ascending { // its start does not identify a stay: all are replaced
 		n = 0
 	}
-	was, to = was[n:], to[n:]
-	if ascending && len(was) > 0 && len(to) > 0 && was[0].Placement == to[0].Placement && was[0].From == to[0].From {
-		if r := l.room(was[0].Room); was[0].Kind == location.InRoom && r != nil {
-			r.setStayEnd(v, was[0], to[0].To)
+	from, to = from[n:], to[n:]
+	if ascending && len(from) > 0 && len(to) > 0 && from[0].Placement == to[0].Placement && from[0].From == to[0].From {
+		if r := l.room(from[0].Room); from[0].Kind == location.InRoom && r != nil {
+			r.setStayEnd(v, from[0], to[0].To)
 		}
-		was, to = was[1:], to[1:]
+		from, to = from[1:], to[1:]
 	}
-	l.removeRoomStays(v, was)
+	l.removeRoomStays(v, from)
 	for _, s := range to {
 		r := l.locations.roomOf(s.Placement)
 		if r == nil {

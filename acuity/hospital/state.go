@@ -120,7 +120,8 @@ func New(hospital string) *State {
 	u.dedup = deduplication{registry: g, byID: map[string]*DedupState{}}
 	u.worklist = worklist{registry: g, matcher: &u.matcher, codes: map[string]*CodeState{}}
 	u.names = names{
-		registry: g, matcher: &u.matcher, worklist: &u.worklist, patients: map[string][]*visit{},
+		registry: g, matcher: &u.matcher, worklist: &u.worklist,
+		references: map[string]*ReferenceState{}, persons: map[string][]string{}, patients: map[string][]*visit{},
 		bySubject: map[subjectName]*unassigned{}, byPatient: map[string][]*unassigned{},
 	}
 	u.events = eventStore{

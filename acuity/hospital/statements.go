@@ -28,7 +28,7 @@ type statements struct {
 
 	// What must be written since the last call of Dirty.
 	changed []statementRecord // added, or with another owner; in the order in which it happened
-	lost    []int64           // numbers of statements, which never come again
+	dropped []int64           // numbers of statements, which never come again
 
 	order   []int          // memory for an order of statements
 	written StatementState // memory for a record
@@ -101,7 +101,7 @@ func (k *statements) lose(h *evidence.Statement) {
 // dropRecord drops the record of a statement.
 func (k *statements) dropRecord(h *evidence.Statement) {
 	k.kept--
-	k.lost = append(k.lost, h.Number)
+	k.dropped = append(k.dropped, h.Number)
 }
 
 // dropResourceStatement drops the record of a resource statement.
@@ -161,9 +161,9 @@ func (k *statements) collect(s *StatementState) {
 // writeDirty writes the statements that were added, lost or settled. A statement that
 // changed several times is written once, as it is now.
 func (k *statements) writeDirty(write func(key []byte, s Record)) {
-	lost := k.lost
-	slices.Sort(lost)
-	for _, n := range lost {
+	dropped := k.dropped
+	slices.Sort(dropped)
+	for _, n := range dropped {
 		write(k.keys.statement(n), nil)
 	}
 	list := k.changed
@@ -174,13 +174,13 @@ func (k *statements) writeDirty(write func(key []byte, s Record)) {
 		if i+1 < len(order) && list[order[i+1]].Number == r.Number {
 			continue
 		}
-		if _, gone := slices.BinarySearch(lost, r.Number); gone {
+		if _, isDropped := slices.BinarySearch(dropped, r.Number); isDropped {
 			continue
 		}
 		k.written = r.record()
 		write(k.keys.statement(r.Number), &k.written)
 	}
-	k.changed, k.lost = emptied(k.changed), emptied(k.lost)
+	k.changed, k.dropped = emptied(k.changed), emptied(k.dropped)
 }
 
 // writeByCode writes the statements of a visit or of a room.

@@ -70,12 +70,12 @@ func (t *locations) timelineOptions(s *localSettings) adt.Options {
 // (partOf). If the other visit has another patient, this patient is her newborn
 // (clinical-decisions F12), whichever of the two came first.
 func (l *stayBuilder) indexPart(v *visit) {
-	i, was := slices.BinarySearchFunc(l.parts, v.ID, byVisitID)
-	is := v.timeline.MotherVisit != "" && !v.newbornByEvents
+	i, listed := slices.BinarySearchFunc(l.parts, v.ID, byVisitID)
+	isPart := v.timeline.MotherVisit != "" && !v.newbornByEvents
 	switch {
-	case is && !was:
+	case isPart && !listed:
 		l.parts = slices.Insert(l.parts, i, v)
-	case was && !is:
+	case listed && !isPart:
 		l.parts = slices.Delete(l.parts, i, i+1)
 	}
 }

@@ -155,21 +155,21 @@ func (k *statements) assignStatements() {
 		newest := r.newest()
 		for i := range r.statements {
 			h := &r.statements[i]
-			was, is := k.bindingOf(&h.Statement), binding{kind: toNobody}
+			before, after := k.bindingOf(&h.Statement), binding{kind: toNobody}
 			at := h.ReceivedAt
 			if whole := h.WholeResource(); whole != "" {
 				at = newest[whole]
 			}
 			if v := k.names.visitFor(r, at); v != nil {
-				is = binding{v, toVisit}
+				after = binding{v, toVisit}
 			}
-			if was == is {
+			if before == after {
 				continue
 			}
-			k.invalidateChart(was.v)
-			h.Owner = is.owner()
+			k.invalidateChart(before.v)
+			h.Owner = after.owner()
 			k.work.recountWaiting = true
-			k.invalidateChart(is.v)
+			k.invalidateChart(after.v)
 		}
 	}
 	k.work.unassigned = k.work.unassigned[:0]

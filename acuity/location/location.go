@@ -60,9 +60,9 @@ func (t *Table) standsFor(l acuity.Location) acuity.Location {
 // standsForWithin is standsFor for so many levels of Locations.
 func (t *Table) standsForWithin(l acuity.Location, above int) acuity.Location {
 	if name, ok := strings.CutPrefix(l.Room, acuity.LocationName); ok {
-		p, told := t.placeOfLocation(l.Room, above)
-		if !told && l.Bed == "" && l.Label != "" {
-			p, told = t.placeOfLocation(acuity.LocationName+l.Label, above)
+		p, known := t.placeOfLocation(l.Room, above)
+		if !known && l.Bed == "" && l.Label != "" {
+			p, known = t.placeOfLocation(acuity.LocationName+l.Label, above)
 			name, l.Label = l.Label, ""
 		}
 		switch bed := l.Bed; {
@@ -70,7 +70,7 @@ func (t *Table) standsForWithin(l acuity.Location, above int) acuity.Location {
 			p.Bed = bed
 		case bed != "": // not a room, or unknown: a bed alone is called by its name
 			p.Room, p.Bed = bed, ""
-		case !told:
+		case !known:
 			l.Room = name
 			return l
 		}

@@ -198,7 +198,7 @@ func (t *Table) shared(n int32) bool { return t.points[n] == several }
 func (t *Table) labelled(l *acuity.Location, room string) int32 {
 	t.index()
 	var array [96]byte
-	look := func(m map[string]int32, parts ...string) int32 {
+	lookUp := func(m map[string]int32, parts ...string) int32 {
 		k := array[:0]
 		for _, p := range parts {
 			k = fold(k, p)
@@ -209,30 +209,30 @@ func (t *Table) labelled(l *acuity.Location, room string) int32 {
 		return noRoom
 	}
 	if room == "" {
-		return look(t.byLabel, l.PointOfCare)
+		return lookUp(t.byLabel, l.PointOfCare)
 	}
 	// The closest first: a bed splits a room only if a label says so (P2).
 	if l.Bed != "" {
-		if id := look(t.byLabel, l.Label); id != noRoom { // as FHIR displays it, bed and all (F10)
+		if id := lookUp(t.byLabel, l.Label); id != noRoom { // as FHIR displays it, bed and all (F10)
 			return id
 		}
-		if id := look(t.byArea, l.PointOfCare, room, "-", l.Bed); id != noRoom {
+		if id := lookUp(t.byArea, l.PointOfCare, room, "-", l.Bed); id != noRoom {
 			return id
 		}
-		if id := look(t.byLabel, room, "-", l.Bed); id != noRoom {
+		if id := lookUp(t.byLabel, room, "-", l.Bed); id != noRoom {
 			return id
 		}
 	}
-	if id := look(t.byLabel, l.PointOfCare, room); id != noRoom && l.PointOfCare != "" {
+	if id := lookUp(t.byLabel, l.PointOfCare, room); id != noRoom && l.PointOfCare != "" {
 		return id
 	}
-	if id := look(t.byArea, l.PointOfCare, room); id != noRoom {
+	if id := lookUp(t.byArea, l.PointOfCare, room); id != noRoom {
 		return id
 	}
 	if n, ok := roomNumber(room); ok && t.shared(n) {
 		return noRoom // a bare number is as good as a room id, see P1
 	}
-	return look(t.byLabel, room)
+	return lookUp(t.byLabel, room)
 }
 
 // index rebuilds the labels if a room changed.
