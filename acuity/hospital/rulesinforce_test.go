@@ -28,7 +28,7 @@ func TestRuleInForce(t *testing.T) {
 	if demand() != 2*catalogue.Nurse || u.scoring.verdict.Rules == catalogue.Default().Version() || c.Outcome != acuity.Applied {
 		t.Errorf("demand %d, rules %s, outcome %d with the rule", demand(), u.scoring.verdict.Rules, c.Outcome)
 	}
-	if s := u.settings.rows[settingKey{kindRule, rule.Factor.ID()}].(*RuleState); s.Version != c.Version || s.By != "key_1" || s.At != at {
+	if s, ok := u.settings.rows[settingKey{kindRule, rule.Factor.ID()}].(*RuleState); !ok || s.Version != c.Version || s.By != "key_1" || s.At != at {
 		t.Errorf("the rule does not say by whom and when: %+v", s)
 	}
 	if c = do(acuity.Observation{Channel: acuity.ChannelRules, Rules: []catalogue.Rule{rule}}); u.settings.rows[settingKey{kindRule, rule.Factor.ID()}].version() == c.Version {
