@@ -28,7 +28,7 @@ type Share struct {
 
 	mu        sync.Mutex
 	hospitals map[string]*hospital
-	parts     map[int32]*unapplied
+	applied   map[int32]int64 // by partition of the log: the offset up to which inputs are applied, without it
 
 	refused [reasons]atomic.Int64
 }
@@ -88,27 +88,12 @@ type hospital struct {
 	open  chan struct{} // one value for each large body that is being read
 	until time.Time     // no large body is accepted before this time
 
-	recent    int   // number of unapplied facts
-	partition int32 // partition of these facts
-}
-
-// unapplied holds the unapplied inputs of this instance in one partition of the log.
-type unapplied struct {
-	applied int64 // the highest applied offset
-	sent    []sent
-}
-
-// sent is an input in the log that is not applied. Inputs are in the order of the log.
-type sent struct {
-	offset   int64
-	hospital *hospital
-	facts    int
-	at       time.Time
+	entries []*Entry // inputs that may be unapplied
 }
 
 // NewShare returns a Share with its buckets in source.
 func NewShare(source Source, now func() time.Time) *Share {
-	return &Share{now: now, source: source, alone: NewMemory(now), hospitals: map[string]*hospital{}, parts: map[int32]*unapplied{}}
+	return &Share{now: now, source: source, alone: NewMemory(now), hospitals: map[string]*hospital{}, applied: map[int32]int64{}}
 }
 
 // Refused returns how often hospitals were refused for a reason.
@@ -122,7 +107,7 @@ func (s *Share) busy(r Reason, retry time.Duration) *Busy {
 func (s *Share) hospital(id string) *hospital {
 	h := s.hospitals[id]
 	if h == nil {
-		h = &hospital{open: make(chan struct{}, atOnce), partition: -1}
+		h = &hospital{open: make(chan struct{}, atOnce)}
 		s.hospitals[id] = h
 	}
 	return h
@@ -229,29 +214,44 @@ func (s *Share) Enter(ctx context.Context, id string, facts int, patience time.D
 	if s == nil {
 		return nil, nil
 	}
-	facts = max(facts, 1)
 	for began := s.now(); ; {
 		s.mu.Lock()
-		h, now := s.hospital(id), s.now()
-		s.expire(h.partition, now)
-		if h.recent < FactsUnapplied {
-			h.recent += facts
+		h := s.hospital(id)
+		if s.unapplied(h) < FactsUnapplied {
+			e := &Entry{share: s, facts: max(facts, 1)}
+			h.entries = append(h.entries, e)
 			s.mu.Unlock()
-			return &Entry{s, h, facts}, nil
+			return e, nil
 		}
 		s.mu.Unlock()
-		if now.Sub(began) >= patience || ctx.Err() != nil {
+		if s.now().Sub(began) >= patience || ctx.Err() != nil {
 			return nil, s.busy(Unapplied, tryAgain)
 		}
 		pause(ctx, enterSoon)
 	}
 }
 
+// unapplied returns how many facts of a hospital are unapplied, and forgets the inputs
+// that no longer count. Each of the others has a fact, so there are few.
+func (s *Share) unapplied(h *hospital) (facts int) {
+	now := s.now()
+	h.entries = slices.DeleteFunc(h.entries, func(e *Entry) bool {
+		return e.gone || !e.sent.IsZero() && (e.offset < s.applied[e.partition] || now.Sub(e.sent) >= recent)
+	})
+	for _, e := range h.entries {
+		facts += e.facts
+	}
+	return facts
+}
+
 // Entry is an input that may go to the log. The methods of a nil one do nothing.
 type Entry struct {
-	share    *Share
-	hospital *hospital
-	facts    int
+	share     *Share
+	facts     int
+	gone      bool
+	sent      time.Time // zero: not in the log yet
+	partition int32
+	offset    int64
 }
 
 // Gone says that the input is not in the log, or that this is unknown.
@@ -261,7 +261,7 @@ func (e *Entry) Gone() {
 	}
 	e.share.mu.Lock()
 	defer e.share.mu.Unlock()
-	e.hospital.recent -= e.facts
+	e.gone = true
 }
 
 // Sent says where in the log the input is.
@@ -269,53 +269,16 @@ func (e *Entry) Sent(partition int32, offset int64) {
 	if e == nil {
 		return
 	}
-	s := e.share
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e.hospital.partition = partition
-	p := s.part(partition)
-	if offset <= p.applied { // its change came before the acknowledgment
-		e.hospital.recent -= e.facts
-		return
-	}
-	at, _ := slices.BinarySearchFunc(p.sent, offset, func(in sent, offset int64) int { return int(in.offset - offset) })
-	p.sent = slices.Insert(p.sent, at, sent{offset, e.hospital, e.facts, s.now()})
+	e.share.mu.Lock()
+	defer e.share.mu.Unlock()
+	e.sent, e.partition, e.offset = e.share.now(), partition, offset
 }
 
 // Applied says that all inputs of a partition up to an offset are applied.
 func (s *Share) Applied(partition int32, offset int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.part(partition)
-	p.applied = max(p.applied, offset)
-	p.drop(func(in *sent) bool { return in.offset <= offset })
-}
-
-func (s *Share) expire(partition int32, now time.Time) {
-	if p := s.parts[partition]; p != nil {
-		p.drop(func(in *sent) bool { return now.Sub(in.at) >= recent })
-	}
-}
-
-func (s *Share) part(n int32) *unapplied {
-	p := s.parts[n]
-	if p == nil {
-		p = &unapplied{applied: -1}
-		s.parts[n] = p
-	}
-	return p
-}
-
-// drop removes inputs from the front while such holds.
-func (p *unapplied) drop(such func(*sent) bool) {
-	n := 0
-	for n < len(p.sent) && such(&p.sent[n]) {
-		p.sent[n].hospital.recent -= p.sent[n].facts
-		n++
-	}
-	if p.sent = p.sent[n:]; len(p.sent) == 0 {
-		p.sent = nil
-	}
+	s.applied[partition] = max(s.applied[partition], offset+1)
 }
 
 func pause(ctx context.Context, d time.Duration) {
