@@ -25,19 +25,6 @@ type Settings interface {
 	Key(id string) (access.Key, bool)
 }
 
-// The actions of the audit log.
-const (
-	actionTerminologySet    = "terminology.set"
-	actionTerminologyDelete = "terminology.delete"
-	actionWorklistIgnore    = "terminology.ignore"
-	actionWorklistRestore   = "terminology.restore"
-	actionRuleSet           = "rules.set"
-	actionRuleDelete        = "rules.delete"
-	actionLocationSet       = "locations.set"
-	actionLocationDelete    = "locations.delete"
-	actionSettingsSet       = "settings.set"
-)
-
 // acted is the answer to an act: what it did to the verdict. For a dry run it is what the
 // act would do.
 type acted struct {
@@ -78,24 +65,39 @@ func (a *acts) beginAct(w http.ResponseWriter, r *http.Request, channel acuity.C
 	return o, in
 }
 
-// beginActWithBody starts the observation of an act and lets read fill it from the body.
-// If it returns nil it has answered.
-func (a *acts) beginActWithBody(w http.ResponseWriter, r *http.Request, channel acuity.Channel, read func(in *reader, body []byte, o *acuity.Observation)) (*acuity.Observation, *reader) {
-	body, ok := readJSON(w, r, maxBody)
-	if !ok {
-		return nil, nil
+// readAct fills the observation of an act from its body, or from its path. It returns what
+// the audit record names, and what makes the answer. Without a subject there is nothing of
+// that id.
+type readAct func(in *reader, r *http.Request, body []byte, o *acuity.Observation) (subjects []string, answer func(acted) any)
+
+// serveAct returns the handler of an act on local settings. Only an act that deletes has no
+// body.
+func serveAct(channel acuity.Channel, action string, read readAct) func(*acts, http.ResponseWriter, *http.Request) {
+	return func(a *acts, w http.ResponseWriter, r *http.Request) {
+		var body []byte
+		if r.Method != http.MethodDelete {
+			var ok bool
+			if body, ok = readJSON(w, r, maxBody); !ok {
+				return
+			}
+		}
+		o, in := a.beginAct(w, r, channel)
+		if o == nil {
+			return
+		}
+		subjects, answer := read(in, r, body, o)
+		if problem := in.problem(); problem != nil {
+			httpapi.Fail(w, r, *problem)
+		} else if subjects == nil {
+			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		} else if effects, ok := a.perform(w, r, o, in, action, subjects...); ok {
+			httpapi.OK(w, r, answer(effects))
+		}
 	}
-	o, in := a.beginAct(w, r, channel)
-	if o == nil {
-		return nil, nil
-	}
-	read(in, body, o)
-	if problem := in.problem(); problem != nil {
-		httpapi.Fail(w, r, *problem)
-		return nil, nil
-	}
-	return o, in
 }
+
+// onlyEffects answers an act with its effects alone.
+func onlyEffects(effects acted) any { return effects }
 
 const dryRun = "dryRun"
 
@@ -193,13 +195,6 @@ func (a *acts) perform(w http.ResponseWriter, r *http.Request, o *acuity.Observa
 		answer.Changes = append(answer.Changes, verdictMoveFrom(&got.change.Effects[i]))
 	}
 	return answer, true
-}
-
-// answerAct performs an act and answers with what answer makes of its effects.
-func (a *acts) answerAct(w http.ResponseWriter, r *http.Request, o *acuity.Observation, in *reader, action string, subjects []string, answer func(acted) any) {
-	if effects, ok := a.perform(w, r, o, in, action, subjects...); ok {
-		httpapi.OK(w, r, answer(effects))
-	}
 }
 
 // refusedAct returns why an act was refused; nil if it was not.

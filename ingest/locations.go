@@ -15,34 +15,27 @@ type locationAnswer struct {
 }
 
 // setLocation sets rows of the location table, all or none.
-func (a *acts) setLocation(w http.ResponseWriter, r *http.Request) {
-	o, in := a.beginActWithBody(w, r, acuity.ChannelLocations, func(in *reader, body []byte, o *acuity.Observation) {
-		o.Locations = in.locations(body)
-	})
-	if o == nil {
-		return
-	}
-	ids := make([]string, len(o.Locations))
-	for i := range o.Locations {
-		ids[i] = location.RowID(&o.Locations[i])
-	}
-	a.answerAct(w, r, o, in, actionLocationSet, ids, func(a acted) any { return locationAnswer{a, ids[0], ids} })
+func setLocation(in *reader, _ *http.Request, body []byte, o *acuity.Observation) ([]string, func(acted) any) {
+	o.Locations = in.locations(body)
+	return answerLocations(o.Locations)
 }
 
-func (a *acts) deleteLocation(w http.ResponseWriter, r *http.Request) {
-	o, in := a.beginAct(w, r, acuity.ChannelLocations)
-	if o == nil {
-		return
-	}
+func deleteLocation(_ *reader, r *http.Request, _ []byte, o *acuity.Observation) ([]string, func(acted) any) {
 	p, ok := location.RowByID(httpapi.PathValue(r, "id"))
 	if !ok {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
-		return
+		return nil, nil
 	}
 	p.Delete = true
 	o.Locations = []acuity.Place{p}
-	ids := []string{location.RowID(&p)}
-	a.answerAct(w, r, o, in, actionLocationDelete, ids, func(a acted) any { return locationAnswer{a, ids[0], ids} })
+	return answerLocations(o.Locations)
+}
+
+func answerLocations(rows []acuity.Place) ([]string, func(acted) any) {
+	ids := make([]string, len(rows))
+	for i := range rows {
+		ids[i] = location.RowID(&rows[i])
+	}
+	return ids, func(a acted) any { return locationAnswer{a, ids[0], ids} }
 }
 
 // locations reads the rows of a request: a list, or a single row as the whole body.

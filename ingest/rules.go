@@ -15,29 +15,22 @@ type ruleAnswer struct {
 }
 
 // setRule puts a rule in force. It replaces the earlier rule completely.
-func (a *acts) setRule(w http.ResponseWriter, r *http.Request) {
-	o, in := a.beginActWithBody(w, r, acuity.ChannelRules, func(in *reader, body []byte, o *acuity.Observation) {
-		o.Rules = []catalogue.Rule{in.rule(body, httpapi.PathValue(r, "id"))}
-	})
-	if o == nil {
-		return
-	}
-	id := o.Rules[0].Factor.ID()
-	a.answerAct(w, r, o, in, actionRuleSet, []string{id}, func(a acted) any { return ruleAnswer{a, id} })
+func setRule(in *reader, r *http.Request, body []byte, o *acuity.Observation) ([]string, func(acted) any) {
+	o.Rules = []catalogue.Rule{in.rule(body, httpapi.PathValue(r, "id"))}
+	return answerRule(o.Rules[0].Factor)
 }
 
-func (a *acts) deleteRule(w http.ResponseWriter, r *http.Request) {
-	o, in := a.beginAct(w, r, acuity.ChannelRules)
-	if o == nil {
-		return
-	}
+func deleteRule(_ *reader, r *http.Request, _ []byte, o *acuity.Observation) ([]string, func(acted) any) {
 	f, ok := catalogue.FactorByID(httpapi.PathValue(r, "id"))
 	if !ok {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
-		return
+		return nil, nil
 	}
 	o.Rules = []catalogue.Rule{{Factor: f, Delete: true}}
-	a.answerAct(w, r, o, in, actionRuleDelete, []string{f.ID()}, func(a acted) any { return ruleAnswer{a, f.ID()} })
+	return answerRule(f)
+}
+
+func answerRule(f catalogue.Factor) ([]string, func(acted) any) {
+	return []string{f.ID()}, func(a acted) any { return ruleAnswer{a, f.ID()} }
 }
 
 // rule reads a rule: {factorId, values: {line: text}, comment}. The path or the body

@@ -15,6 +15,8 @@ type settingsAnswer struct {
 	Version *int64 `json:"version"` // version of all settings, for If-Match; null for a dry run
 }
 
+const settingsSet = "settings.set" // the act in the audit log
+
 // setSettings sets all settings of the hospital. The switches that change verdicts are an
 // observation. Time zone and senders change how later requests are read; they are stored
 // with the hospital.
@@ -23,25 +25,29 @@ func (a *acts) setSettings(w http.ResponseWriter, r *http.Request) {
 	if a.Settings != nil {
 		hospital, known = a.Settings.Hospital(httpapi.Caller(r.Context()).Hospital)
 	}
-	o, in := a.beginActWithBody(w, r, acuity.ChannelSettings, func(in *reader, body []byte, o *acuity.Observation) {
-		if known {
-			o.Switches = in.settings(body, &hospital, a.Settings.Key)
-		}
-	})
-	switch {
-	case o == nil:
+	body, ok := readJSON(w, r, maxBody)
+	if !ok {
 		return
-	case !known:
+	}
+	o, in := a.beginAct(w, r, acuity.ChannelSettings)
+	if o == nil {
+		return
+	}
+	if !known {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 		return
 	}
+	o.Switches = in.settings(body, &hospital, a.Settings.Key)
+	if problem := in.problem(); problem != nil {
+		httpapi.Fail(w, r, *problem)
+		return
+	}
 	var answer settingsAnswer
-	var ok bool
-	if answer.acted, ok = a.perform(w, r, o, in, actionSettingsSet, o.Hospital); !ok {
+	if answer.acted, ok = a.perform(w, r, o, in, settingsSet, o.Hospital); !ok {
 		return
 	}
 	if !answer.DryRun && !a.setHospital(w, r, &hospital, &answer) {
-		a.recordNotDone(r, o, actionSettingsSet, o.Hospital)
+		a.recordNotDone(r, o, settingsSet, o.Hospital)
 		return
 	}
 	httpapi.OK(w, r, answer)

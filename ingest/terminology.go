@@ -43,21 +43,16 @@ type mappingAnswer struct {
 	FactorID string `json:"factorId"`
 }
 
-func (a *acts) setTerminology(w http.ResponseWriter, r *http.Request) {
-	o, in := a.beginActWithBody(w, r, acuity.ChannelTerminology, func(in *reader, body []byte, o *acuity.Observation) {
-		o.Mappings = in.mappings(body)
-	})
-	if o == nil {
-		return
-	}
+func setTerminology(in *reader, _ *http.Request, body []byte, o *acuity.Observation) ([]string, func(acted) any) {
+	o.Mappings = in.mappings(body)
 	ids := make([]string, len(o.Mappings))
-	mappings := make([]mappingAnswer, len(o.Mappings))
+	rows := make([]mappingAnswer, len(o.Mappings))
 	for i := range o.Mappings {
 		m := &o.Mappings[i]
 		ids[i] = m.ID
-		mappings[i] = mappingAnswer{m.ID, string(m.System), m.Code, factorName(m.Factor)}
+		rows[i] = mappingAnswer{m.ID, string(m.System), m.Code, factorName(m.Factor)}
 	}
-	a.answerAct(w, r, o, in, actionTerminologySet, ids, func(a acted) any { return terminologyAnswer{a, mappings} })
+	return ids, func(a acted) any { return terminologyAnswer{a, rows} }
 }
 
 func factorName(f catalogue.Factor) string {
@@ -67,18 +62,13 @@ func factorName(f catalogue.Factor) string {
 	return f.ID()
 }
 
-func (a *acts) deleteTerminology(w http.ResponseWriter, r *http.Request) {
-	o, in := a.beginAct(w, r, acuity.ChannelTerminology)
-	if o == nil {
-		return
-	}
+func deleteTerminology(_ *reader, r *http.Request, _ []byte, o *acuity.Observation) ([]string, func(acted) any) {
 	id := httpapi.PathValue(r, "id")
 	if len(id) > maxMappingID {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
-		return
+		return nil, nil
 	}
 	o.Mappings = []acuity.Mapping{{ID: id, Delete: true}}
-	a.answerAct(w, r, o, in, actionTerminologyDelete, []string{id}, func(a acted) any { return a })
+	return []string{id}, onlyEffects
 }
 
 // mappings reads the rows of a request: a list, or a single row as the whole body.
@@ -153,37 +143,17 @@ func (o object) limit(name string) codes.Milli {
 	return codes.Milli(math.Round(f * 1000))
 }
 
-// ignoreCodes takes codes off the worklist.
-func (a *acts) ignoreCodes(w http.ResponseWriter, r *http.Request) {
-	a.markCodes(w, r, actionWorklistIgnore, false)
-}
-
-// restoreCodes puts ignored codes back on the worklist.
-func (a *acts) restoreCodes(w http.ResponseWriter, r *http.Request) {
-	a.markCodes(w, r, actionWorklistRestore, true)
-}
-
-func (a *acts) markCodes(w http.ResponseWriter, r *http.Request, action string, restore bool) {
-	o, in := a.beginActWithBody(w, r, acuity.ChannelTerminology, func(in *reader, body []byte, o *acuity.Observation) {
-		o.Marks = in.marks(body, restore)
-	})
-	if o == nil {
-		return
+// markCodes takes codes off the worklist, or puts ignored codes back on it. The codes are in
+// the form of the worklist: a list, or a single code as the whole body.
+func markCodes(restore bool) readAct {
+	return func(in *reader, _ *http.Request, body []byte, o *acuity.Observation) (marked []string, _ func(acted) any) {
+		for row := range in.rows(body, "codes", shapeOf[marksShape]()) {
+			m := row.mark(restore)
+			o.Marks = append(o.Marks, m)
+			marked = append(marked, string(m.System)+" "+m.Code)
+		}
+		return marked, onlyEffects
 	}
-	codes := make([]string, len(o.Marks))
-	for i := range o.Marks {
-		codes[i] = string(o.Marks[i].System) + " " + o.Marks[i].Code
-	}
-	a.answerAct(w, r, o, in, action, codes, func(a acted) any { return a })
-}
-
-// marks reads codes in the form of the worklist: a list, or a single code as the whole
-// body.
-func (r *reader) marks(body []byte, restore bool) (all []acuity.CodeMark) {
-	for in := range r.rows(body, "codes", shapeOf[marksShape]()) {
-		all = append(all, in.mark(restore))
-	}
-	return all
 }
 
 func (o object) mark(restore bool) acuity.CodeMark {
