@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
+	"svc/ingest/hl7"
 )
 
 // These constants bound what one answer lists.
@@ -322,4 +324,51 @@ func (r *reader) factorID(id, path string, primary bool) catalogue.Factor {
 		r.unfit(path, "modifier")
 	}
 	return 0
+}
+
+// maxSkew is how far ahead a time may lie without a warning: bedside clocks run
+// ahead of ours.
+const maxSkew = 5 * time.Minute
+
+// moment is a time as the sender gave it.
+type moment struct {
+	at        acuity.Instant
+	precision acuity.Precision
+}
+
+// time reads a date-time (RFC 3339). The offset may be missing, and so may the seconds or
+// the whole time of day. A time in the future adds a warning.
+func (o object) time(name string) moment {
+	m := o.plan(name)
+	if m.at != 0 && m.at.Sub(o.now) > maxSkew {
+		o.warn("time_in_future", o.at(name))
+	}
+	return m
+}
+
+// plan reads a date-time like time, but does not warn of the future.
+func (o object) plan(name string) moment {
+	raw, ok := o.find(name)
+	if !ok {
+		return moment{}
+	}
+	if raw[0] != '"' {
+		o.fault(o.at(name), "type:string")
+		return moment{}
+	}
+	m, ok := parseTime(unquote(raw), o.zone)
+	if !ok {
+		o.fault(o.at(name), "date-time")
+	}
+	return m
+}
+
+// parseTime reads YYYY-MM-DD[THH:MM[:SS[.frac]][offset]]. A time without an offset is in
+// zone.
+func parseTime(text []byte, zone *time.Location) (m moment, ok bool) {
+	m.at, m.precision, ok = hl7.ParseISO(text, zone, true)
+	if !ok || m.precision > acuity.Day {
+		return moment{}, false
+	}
+	return m, true
 }

@@ -137,8 +137,8 @@ func (o object) days(name string) int32 {
 	if text == "" {
 		return 0
 	}
-	m, ok := parseTime(text[:min(len(text), len("2006-01-02"))], time.UTC)
-	if _, whole := parseTime(text, time.UTC); !ok || !whole {
+	m, ok := parseTime([]byte(text[:min(len(text), len("2006-01-02"))]), time.UTC)
+	if _, whole := parseTime([]byte(text), time.UTC); !ok || !whole {
 		o.fault(o.at(name), "date")
 		return 0
 	}

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"svc/acuity"
 	"svc/acuity/adt"
 	"svc/acuity/codes"
 	"svc/acuity/terminology"
+	"svc/ingest/hl7"
 )
 
 // terms reads the codes and values of a document in the form that may be stored. It
@@ -290,4 +292,38 @@ func (t *terms) wordOf(c *concept) codes.Value {
 		v.Kind = codes.ValueUnreadable
 	}
 	return v
+}
+
+// maxSkew is how far ahead a time may lie without a warning (clinical-decisions T2).
+const maxSkew = 5 * time.Minute
+
+// instant reads a date, dateTime or instant. A time without an offset is in the zone of the
+// hospital.
+func (d *document) instant(p span) (at acuity.Instant, precision acuity.Precision, ok bool) {
+	if p.empty() {
+		return 0, 0, false
+	}
+	return hl7.ParseISO(d.bytes(p), d.Zone, false)
+}
+
+// time reads a time of a resource. It warns of a time that is unreadable or in the
+// future. field is its path.
+func (m *mapper) time(r *resource, p span, field string) acuity.Instant {
+	at, _ := m.moment(r, p, field)
+	return at
+}
+
+func (m *mapper) moment(r *resource, p span, field string) (acuity.Instant, acuity.Precision) {
+	if p.empty() {
+		return 0, 0
+	}
+	at, precision, ok := m.instant(p)
+	switch {
+	case !ok:
+		m.warn(r, "time_unreadable", field)
+		return 0, 0
+	case at.Sub(m.ReceivedAt) > maxSkew:
+		m.warn(r, "time_in_future", field)
+	}
+	return at, precision
 }

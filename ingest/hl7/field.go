@@ -6,25 +6,6 @@ import (
 	"unicode"
 )
 
-// Raw returns a field as it was sent, with its escapes; nil if it is missing. The
-// segment is MSH, EVN, PID, PV1 or PV2.
-func (m *Message) Raw(name string, field int) []byte {
-	switch name {
-	case "MSH":
-		return m.header(field)
-	case "EVN":
-		return m.field(m.evn, field)
-	case "PID":
-		return m.field(m.pid, field)
-	case "PV1":
-		return m.field(m.pv1, field)
-	case "PV2":
-		return m.field(m.pv2, field)
-	default:
-		return nil
-	}
-}
-
 // header returns field n of MSH. MSH-1 is the separator itself.
 func (m *Message) header(n int) []byte {
 	if n == 1 {

@@ -1,6 +1,7 @@
 package hl7
 
 import (
+	"bytes"
 	"time"
 
 	"svc/acuity"
@@ -65,17 +66,10 @@ func (z *zones) parse(b []byte) (t stamp, ok bool) {
 	}
 	rest := b[2*n:]
 	if len(rest) > 0 && rest[0] == '.' {
-		digits := 1
-		scale := int(100 * time.Millisecond)
-		for ; digits < len(rest) && digit(rest[digits]); digits++ {
-			w.Nanosecond += int(rest[digits]-'0') * scale
-			scale /= 10
-		}
-		if n != len(pairs) || digits == 1 {
+		if rest, ok = w.fraction(rest[1:]); !ok || n != len(pairs) {
 			return stamp{}, false
 		}
 		t.precision = acuity.Millisecond
-		rest = rest[digits:]
 	}
 	if len(rest) > 0 {
 		if t.offset, ok = parseOffset(rest); !ok {
@@ -131,8 +125,115 @@ func two(b []byte) (n int, ok bool) {
 	return int(tens)*10 + int(ones), tens <= 9 && ones <= 9
 }
 
+// ParseISO reads YYYY[-MM[-DD[Thh:mm[:ss[.s…]][offset]]]], the offset as Z or ±hh:mm. A time
+// without an offset is in zone. lax takes a comma for the point too, and the offsets ±hhmm and
+// ±hh.
+func ParseISO(b []byte, zone *time.Location, lax bool) (at acuity.Instant, precision acuity.Precision, ok bool) {
+	b = bytes.TrimSpace(b)
+	w := Wall{Month: 1, Day: 1}
+	if len(b) < 4 || !number(b[:4], &w.Year) {
+		return 0, 0, false
+	}
+	precision, b = acuity.Year, b[4:]
+	if len(b) >= 3 && b[0] == '-' {
+		if !number(b[1:3], &w.Month) {
+			return 0, 0, false
+		}
+		precision, b = acuity.Month, b[3:]
+		if len(b) >= 3 && b[0] == '-' {
+			if !number(b[1:3], &w.Day) {
+				return 0, 0, false
+			}
+			precision, b = acuity.Day, b[3:]
+		}
+	}
+	var fromUTC offset
+	if len(b) > 0 && precision == acuity.Day && (b[0]|0x20 == 't' || b[0] == ' ') {
+		if b, precision, ok = w.clock(b[1:], lax); !ok {
+			return 0, 0, false
+		}
+		if len(b) > 0 {
+			if fromUTC, ok = isoOffset(b, lax); !ok {
+				return 0, 0, false
+			}
+			b = nil
+		}
+	}
+	if len(b) > 0 || !w.Valid() {
+		return 0, 0, false
+	}
+	if fromUTC.known {
+		at = w.utc() - acuity.Instant(fromUTC.seconds)*1000
+	} else {
+		at = w.In(zone)
+	}
+	if !w.MayBe(at) {
+		return 0, 0, false
+	}
+	return at, precision, true
+}
+
+// isoOffset reads Z or ±hh:mm, and if lax ±hhmm or ±hh.
+func isoOffset(b []byte, lax bool) (offset, bool) {
+	if len(b) == 1 && b[0]|0x20 == 'z' {
+		return offset{known: true}, true
+	}
+	plain := [5]byte{3: '0', 4: '0'}
+	switch {
+	case len(b) == 6 && b[3] == ':':
+		copy(plain[3:], b[4:])
+	case lax && (len(b) == 3 || len(b) == 5):
+		copy(plain[3:], b[3:])
+	default:
+		return offset{}, false
+	}
+	copy(plain[:3], b)
+	return parseOffset(plain[:])
+}
+
+// number reads a number that has only digits.
+func number(b []byte, n *int) bool {
+	*n = 0
+	for _, c := range b {
+		if !digit(c) {
+			return false
+		}
+		*n = *n*10 + int(c-'0')
+	}
+	return true
+}
+
 // Wall is a date and time of day as a wall clock shows it.
 type Wall struct{ Year, Month, Day, Hour, Minute, Second, Nanosecond int }
+
+// clock reads hh:mm[:ss[.s…]] and returns what follows it.
+func (w *Wall) clock(b []byte, lax bool) (rest []byte, precision acuity.Precision, ok bool) {
+	if len(b) < 5 || b[2] != ':' || !number(b[:2], &w.Hour) || !number(b[3:5], &w.Minute) {
+		return nil, 0, false
+	}
+	if b = b[5:]; len(b) == 0 || b[0] != ':' {
+		return b, acuity.Minute, true
+	}
+	if len(b) < 3 || !number(b[1:3], &w.Second) {
+		return nil, 0, false
+	}
+	if b = b[3:]; len(b) == 0 || b[0] != '.' && (b[0] != ',' || !lax) {
+		return b, acuity.Second, true
+	}
+	b, ok = w.fraction(b[1:])
+	return b, acuity.Millisecond, ok
+}
+
+// fraction reads the digits of a fraction of a second and returns what follows them. It
+// returns false if there is none.
+func (w *Wall) fraction(b []byte) (rest []byte, ok bool) {
+	scale := int(100 * time.Millisecond)
+	for rest = b; len(rest) > 0 && digit(rest[0]); rest = rest[1:] {
+		w.Nanosecond += int(rest[0]-'0') * scale
+		scale /= 10
+	}
+	return rest, len(rest) < len(b)
+}
 
 // Valid reports whether the date and time exist, from 1900 to 2199. It accepts every leap
 // second; [Wall.MayBe] checks those.
