@@ -161,7 +161,9 @@ func entityTag(text string) (int64, bool) {
 
 // perform writes the audit record of an act, submits the act and returns its effects. If
 // it returns false it has answered.
-func (a *acts) perform(w http.ResponseWriter, r *http.Request, o *acuity.Observation, in *reader, action string, subjects ...string) (acted, bool) {
+func (a *acts) perform(
+	w http.ResponseWriter, r *http.Request, o *acuity.Observation, in *reader, action string, subjects ...string,
+) (acted, bool) {
 	dry := o.Act != nil && o.Act.DryRun
 	if !dry && !a.recordAct(w, r, o, action, subjects...) {
 		return acted{}, false

@@ -15,7 +15,8 @@ import (
 
 var (
 	signalKinds = map[string]catalogue.SignalKind{
-		"medication": catalogue.KindMedication, "observation": catalogue.KindObservation, "lab": catalogue.KindLab, "device": catalogue.KindDevice,
+		"medication": catalogue.KindMedication, "observation": catalogue.KindObservation,
+		"lab": catalogue.KindLab, "device": catalogue.KindDevice,
 	}
 	signalSystems = map[string]codes.System{
 		"RxNorm": codes.RxNorm, "LOINC": codes.LOINC, "SNOMED": codes.SNOMED, "SNOMED-CT": codes.SNOMED, "local": codes.SystemLocal,

@@ -34,7 +34,9 @@ func deadLetterRoutes() []contract.Route[*acts] {
 	return []contract.Route[*acts]{{Operation: contract.Operation{
 		Method: http.MethodPost, Path: "/api/admin/dead-letters/{id}/retry", Scope: access.Admin, ID: "retryDeadLetter",
 		Group: "Administration", Summary: "Take a record in that could not be applied",
-		About:      "If this release reads it: else 422 with the reason, and nothing is done. Within 24 hours of one that was taken in, the same again has no second effect and is answered as the first time, with repeated true.",
+		About: "If this release reads it: else 422 with the reason, and nothing is done. " +
+			"Within 24 hours of one that was taken in, the same again has no second effect and is answered " +
+			"as the first time, with repeated true.",
 		Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "0:0", About: "Of the dead letter: the position of the record."}},
 		Data:       retried{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable, httpapi.Conflict, httpapi.TooLarge},
 	}, Serve: (*acts).retry}}

@@ -2,8 +2,8 @@ package ingest
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
-	"strconv"
 
 	"svc/acuity"
 	"svc/acuity/hospital"
@@ -160,7 +160,7 @@ func (a *fhirAnswer) summary() httpapi.OutcomeIssue {
 	c := &a.Resources
 	return httpapi.OutcomeIssue{
 		Severity: "information", Code: "informational", Details: httpapi.OutcomeDetails{Text: text},
-		Diagnostics: "Resources: " + strconv.Itoa(c.Applied) + " applied, " + strconv.Itoa(c.Ignored) + " ignored, " + strconv.Itoa(c.Rejected) + " rejected.",
+		Diagnostics: fmt.Sprintf("Resources: %d applied, %d ignored, %d rejected.", c.Applied, c.Ignored, c.Rejected),
 	}
 }
 

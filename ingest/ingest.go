@@ -127,7 +127,9 @@ func (s *server) observed(key access.Key, channel acuity.Channel) *acuity.Observ
 // submitBody handles a feed with one JSON body. It reads the body into an observation,
 // refuses it as a whole if it breaks a rule, and submits it. If it returns false it has
 // answered the request.
-func (s *server) submitBody(w http.ResponseWriter, r *http.Request, channel acuity.Channel, read func(in *reader, body []byte, o *acuity.Observation)) (submission, bool) {
+func (s *server) submitBody(
+	w http.ResponseWriter, r *http.Request, channel acuity.Channel, read func(in *reader, body []byte, o *acuity.Observation),
+) (submission, bool) {
 	body, ok := readJSON(w, r, maxBody)
 	if !ok {
 		return submission{}, false

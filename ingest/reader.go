@@ -116,7 +116,8 @@ func Decode(o *acuity.Observation, body []byte, zone *time.Location, pseudonyms 
 			o.Roster = in.roster(body)
 		case acuity.ChannelStaffing:
 			o.Staffing = in.staffing(body)
-		case acuity.ChannelBatch, acuity.ChannelFHIR, acuity.ChannelHL7, acuity.ChannelTerminology, acuity.ChannelRules, acuity.ChannelLocations, acuity.ChannelSettings:
+		case acuity.ChannelBatch, acuity.ChannelFHIR, acuity.ChannelHL7,
+			acuity.ChannelTerminology, acuity.ChannelRules, acuity.ChannelLocations, acuity.ChannelSettings:
 			return nil, fmt.Errorf("%s is not a feed of single JSON bodies", o.Channel)
 		}
 		problem = in.problem()
@@ -179,9 +180,13 @@ func (r *reader) warn(code, path string) {
 func (r *reader) problem() *httpapi.Problem {
 	switch {
 	case len(r.faults) > 0:
-		return &httpapi.Problem{Kind: httpapi.Invalid, Message: "The body breaks the rules listed in details.", Details: append(r.faults, r.misfits...)}
+		return &httpapi.Problem{
+			Kind: httpapi.Invalid, Message: "The body breaks the rules listed in details.", Details: append(r.faults, r.misfits...),
+		}
 	case len(r.misfits) > 0:
-		return &httpapi.Problem{Kind: httpapi.Unprocessable, Message: "The body is well formed, but cannot be applied; see details.", Details: r.misfits}
+		return &httpapi.Problem{
+			Kind: httpapi.Unprocessable, Message: "The body is well formed, but cannot be applied; see details.", Details: r.misfits,
+		}
 	default:
 		return nil
 	}

@@ -73,7 +73,8 @@ func (a *acts) setHospital(w http.ResponseWriter, r *http.Request, hospital *acc
 	a.Shell.Log.WarnContext(r.Context(), "settings set by half", "hospital", hospital.ID, "error", err)
 	httpapi.Fail(w, r, httpapi.Problem{
 		Kind: httpapi.Unavailable, RetryAfter: retryAfter,
-		Message: "The switches are set or will be, time zone and senders are not. Read the settings, and set them again without If-Match or with the version read.",
+		Message: "The switches are set or will be, time zone and senders are not. " +
+			"Read the settings, and set them again without If-Match or with the version read.",
 	})
 	return false
 }

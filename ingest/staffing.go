@@ -17,7 +17,9 @@ type staffingAnswer struct {
 }
 
 func (s *server) staffing(w http.ResponseWriter, r *http.Request) {
-	got, ok := s.submitBody(w, r, acuity.ChannelStaffing, func(in *reader, body []byte, o *acuity.Observation) { o.Staffing = in.staffing(body) })
+	got, ok := s.submitBody(w, r, acuity.ChannelStaffing, func(in *reader, body []byte, o *acuity.Observation) {
+		o.Staffing = in.staffing(body)
+	})
 	if !ok {
 		return
 	}

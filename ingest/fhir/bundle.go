@@ -134,7 +134,9 @@ func (p *parser) bundle(path string, level int) {
 }
 
 // bundleTypes are the Bundle types of FHIR R4.
-var bundleTypes = []string{"document", "message", "transaction", "transaction-response", "batch", "batch-response", "history", "searchset", "collection"}
+var bundleTypes = []string{
+	"document", "message", "transaction", "transaction-response", "batch", "batch-response", "history", "searchset", "collection",
+}
 
 // bundleType records the type of the Bundle that is the body, if that type exists.
 func (p *parser) bundleType(name span) {

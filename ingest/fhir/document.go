@@ -127,7 +127,8 @@ func (s *stores) release() {
 	clear(s.resources)
 	clear(s.names[:cap(s.names)])
 	*s = stores{
-		containers: s.containers[:0], resources: s.resources[:0], codings: s.codings[:0], identifiers: s.identifiers[:0], components: s.components[:0],
+		containers: s.containers[:0], resources: s.resources[:0], codings: s.codings[:0],
+		identifiers: s.identifiers[:0], components: s.components[:0],
 		locations: s.locations[:0], concepts: s.concepts[:0], ingredients: s.ingredients[:0], names: s.names[:0],
 	}
 	spare.Put(s)

@@ -112,9 +112,9 @@ func narrow(body []byte, transport Charset) ([]byte, Charset) {
 	c := transport
 	if c.kind != wide {
 		switch {
-		case bytes.HasPrefix(body, []byte("\xff\xfe\x00\x00")), bytes.HasPrefix(body, []byte("\x00\x00\xfe\xff")):
+		case leads(body, "\xff\xfe\x00\x00", "\x00\x00\xfe\xff"):
 			c = tables["UTF-32"]
-		case bytes.HasPrefix(body, []byte("\xff\xfe")), bytes.HasPrefix(body, []byte("\xfe\xff")), leads(body, "\x00M\x00S\x00H", "\x00B\x00H\x00S", "\x00F\x00H\x00S"):
+		case leads(body, "\xff\xfe", "\xfe\xff", "\x00M\x00S\x00H", "\x00B\x00H\x00S", "\x00F\x00H\x00S"):
 			c = tables["UTF-16"]
 		case leads(body, "M\x00S\x00H\x00", "B\x00H\x00S\x00", "F\x00H\x00S\x00"):
 			c = Charset{wide, unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)}

@@ -36,7 +36,8 @@ func ReadOptionalJSON(w http.ResponseWriter, r *http.Request, atMost int64, v an
 }
 
 func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, optional bool) (warnings []Warning, ok bool) {
-	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind != "" && !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
+	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	if kind != "" && !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
 		Fail(w, r, Problem{Kind: UnsupportedMedia, Message: "This endpoint takes application/json."})
 		return nil, false
 	}

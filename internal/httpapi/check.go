@@ -86,15 +86,17 @@ func (c *checker) value(path string, v reflect.Value, tag reflect.StructTag) {
 func (c *checker) text(path, text string, tag reflect.StructTag) {
 	text = strings.TrimSpace(text)
 	least, most := tag.Get("minLength"), tag.Get("maxLength")
+	fits := true
 	switch tag.Get("pattern") {
 	case "label":
-		least = "1"
-		c.unless(between(float64(utf8.RuneCountInString(text)), least, most) && !Blank(text) && !Controls(text), path, bounds("Length", least, most))
+		least, fits = "1", !Blank(text) && !Controls(text)
 	case "line":
-		c.unless(between(float64(utf8.RuneCountInString(text)), least, most) && !Controls(text), path, bounds("Length", least, most))
+		fits = !Controls(text)
 	case "":
-		c.unless(between(float64(utf8.RuneCountInString(text)), least, most), path, bounds("Length", least, most))
+	default:
+		return
 	}
+	c.unless(fits && between(float64(utf8.RuneCountInString(text)), least, most), path, bounds("Length", least, most))
 }
 
 // between reports whether a number lies within two bounds, which count; "" is none.

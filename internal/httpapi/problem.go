@@ -41,24 +41,45 @@ var table = [kinds]struct {
 	issue   string // code of the FHIR value set IssueType
 	message string // for a problem without its own message
 }{
-	Internal:         {http.StatusInternalServerError, "internal", "exception", "The service has a fault. It was logged."},
-	Unavailable:      {http.StatusServiceUnavailable, "internal", "transient", "The service cannot answer at the moment. It is safe to send the request again."},
-	Unauthorized:     {http.StatusUnauthorized, "unauthorized", "login", "A valid API key is needed: Authorization: Bearer svc_<hex>."},
-	Forbidden:        {http.StatusForbidden, "forbidden_scope", "forbidden", "The API key lacks the scope of this endpoint."},
-	Missing:          {http.StatusNotFound, "not_found", "not-found", "The hospital has nothing of this id."},
-	Invalid:          {http.StatusBadRequest, "invalid_request", "invalid", "The request is malformed."},
-	MethodNotServed:  {http.StatusMethodNotAllowed, "invalid_request", "not-supported", "This path does not serve the method; see the header Allow."},
-	TooLarge:         {http.StatusRequestEntityTooLarge, "invalid_request", "too-long", "The body is larger than this endpoint takes."},
-	TimedOut:         {http.StatusRequestTimeout, "invalid_request", "timeout", "The body did not arrive in time."},
-	UnsupportedMedia: {http.StatusUnsupportedMediaType, "invalid_request", "not-supported", "This endpoint does not take the content type or encoding of the body."},
-	Conflict:         {http.StatusConflict, "invalid_request", "conflict", "The Idempotency-Key was used with another body; each request needs one of its own."},
-	Precondition:     {http.StatusPreconditionFailed, "invalid_request", "conflict", "The resource has another version than If-Match says; read it again."},
+	Internal: {http.StatusInternalServerError, "internal", "exception", "The service has a fault. It was logged."},
+	Unavailable: {
+		http.StatusServiceUnavailable, "internal", "transient",
+		"The service cannot answer at the moment. It is safe to send the request again.",
+	},
+	Unauthorized: {http.StatusUnauthorized, "unauthorized", "login", "A valid API key is needed: Authorization: Bearer svc_<hex>."},
+	Forbidden:    {http.StatusForbidden, "forbidden_scope", "forbidden", "The API key lacks the scope of this endpoint."},
+	Missing:      {http.StatusNotFound, "not_found", "not-found", "The hospital has nothing of this id."},
+	Invalid:      {http.StatusBadRequest, "invalid_request", "invalid", "The request is malformed."},
+	MethodNotServed: {
+		http.StatusMethodNotAllowed, "invalid_request", "not-supported",
+		"This path does not serve the method; see the header Allow.",
+	},
+	TooLarge: {http.StatusRequestEntityTooLarge, "invalid_request", "too-long", "The body is larger than this endpoint takes."},
+	TimedOut: {http.StatusRequestTimeout, "invalid_request", "timeout", "The body did not arrive in time."},
+	UnsupportedMedia: {
+		http.StatusUnsupportedMediaType, "invalid_request", "not-supported",
+		"This endpoint does not take the content type or encoding of the body.",
+	},
+	Conflict: {
+		http.StatusConflict, "invalid_request", "conflict",
+		"The Idempotency-Key was used with another body; each request needs one of its own.",
+	},
+	Precondition: {
+		http.StatusPreconditionFailed, "invalid_request", "conflict",
+		"The resource has another version than If-Match says; read it again.",
+	},
 	Unprocessable:    {http.StatusUnprocessableEntity, "unprocessable", "processing", "The request is understood but cannot be applied."},
 	UnmetExpectation: {http.StatusExpectationFailed, "invalid_request", "not-supported", "The header Expect may be 100-continue alone."},
-	LongHead:         {http.StatusRequestHeaderFieldsTooLarge, "invalid_request", "too-long", "The head of the request is larger than 64 KiB."},
-	UnknownEncoding:  {http.StatusNotImplemented, "invalid_request", "not-supported", "The transfer encoding is chunked, or none."},
-	UnknownVersion:   {http.StatusHTTPVersionNotSupported, "invalid_request", "not-supported", "The server speaks HTTP/1.1."},
-	RateLimited:      {http.StatusTooManyRequests, "rate_limited", "throttled", "The key has sent more requests than it may; see the header Retry-After."},
+	LongHead: {
+		http.StatusRequestHeaderFieldsTooLarge, "invalid_request", "too-long",
+		"The head of the request is larger than 64 KiB.",
+	},
+	UnknownEncoding: {http.StatusNotImplemented, "invalid_request", "not-supported", "The transfer encoding is chunked, or none."},
+	UnknownVersion:  {http.StatusHTTPVersionNotSupported, "invalid_request", "not-supported", "The server speaks HTTP/1.1."},
+	RateLimited: {
+		http.StatusTooManyRequests, "rate_limited", "throttled",
+		"The key has sent more requests than it may; see the header Retry-After.",
+	},
 }
 
 // Status returns the HTTP status of the kind.

@@ -44,7 +44,8 @@ type wireConn struct {
 // plainRefusal matches an answer that net/http writes itself: these headers and no
 // others. To an expectation it answers with nothing but the status.
 var plainRefusal = regexp.MustCompile(`\AHTTP/1\.[01] (400|417|431|501|505) [^\r\n]*\r\n` +
-	`(?:Content-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n(?:\d{3} [A-Za-z ]+(?:: ([a-zA-Z ]{1,60}))?|Unsupported transfer encoding)` +
+	`(?:Content-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n` +
+	`(?:\d{3} [A-Za-z ]+(?:: ([a-zA-Z ]{1,60}))?|Unsupported transfer encoding)` +
 	`|Connection: close\r\nDate: [^\r\n]+\r\nContent-Length: 0\r\n\r\n)\z`)
 
 const refusalAtMost = 512 // bytes
@@ -108,7 +109,8 @@ func (c *wireConn) refuse(p Problem) error {
 	//nolint:sloglint // typed: as the line of every request
 	c.shell.Log.LogAttrs(context.Background(), slog.LevelInfo, "request",
 		slog.String("method", "other"), slog.Int("status", status), slog.Int("bytes", len(body)), slog.String("address", c.shell.addressText(r)))
-	if c.CloseWrite() == nil && c.SetReadDeadline(time.Now().Add(rstAvoidance)) == nil { //nolint:forbidigo // a deadline is of the clock on the wall
+	deadline := time.Now().Add(rstAvoidance) //nolint:forbidigo // a deadline is of the clock on the wall
+	if c.CloseWrite() == nil && c.SetReadDeadline(deadline) == nil {
 		io.CopyN(io.Discard, c.Conn, drainAtMost) //nolint:errcheck // it has its answer
 	}
 	return nil
@@ -145,7 +147,8 @@ func (b *requestBody) Read(p []byte) (int, error) {
 // no answer.
 func (q *request) drained(w http.ResponseWriter, r *http.Request, do func()) {
 	b := &q.body
-	waits := !b.begun && strings.EqualFold(r.Header.Get("Expect"), "100-continue") // for our permission, and the client sends no body until then
+	// Such a client waits for our permission, and sends no body until then.
+	waits := !b.begun && strings.EqualFold(r.Header.Get("Expect"), "100-continue")
 	if b.ReadCloser == nil || b.ended || waits {
 		do()
 		return

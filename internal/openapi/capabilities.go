@@ -204,7 +204,8 @@ func (c *capabilities) factors() {
 }
 
 var signalKinds = [...]string{
-	"", catalogue.KindMedication: "medication", catalogue.KindObservation: "observation", catalogue.KindLab: "lab", catalogue.KindDevice: "device",
+	"", catalogue.KindMedication: "medication", catalogue.KindObservation: "observation",
+	catalogue.KindLab: "lab", catalogue.KindDevice: "device",
 }
 
 // condition explains for people what a route requires of the value.

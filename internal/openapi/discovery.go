@@ -70,7 +70,8 @@ func routes() []contract.Route[*server] {
 			Summary: "Endpoints, envelope, events, coverage of the modifiers, scopes, code systems and limits",
 		}, Serve: (*server).capable},
 		{Operation: contract.Operation{
-			Path: "/api/ingest/fhir/metadata", ID: "getFHIRMetadata", Summary: "CapabilityStatement: what clients of FHIR may send", Bare: []string{httpapi.FHIRType},
+			Path: "/api/ingest/fhir/metadata", ID: "getFHIRMetadata", Summary: "CapabilityStatement: what clients of FHIR may send",
+			Bare: []string{httpapi.FHIRType},
 		}, Serve: (*server).statement},
 		{Operation: contract.Operation{
 			Path: httpapi.DocsPath, ID: "getDocs", Summary: "The same, to read", Bare: []string{"text/html"},
@@ -87,7 +88,8 @@ func (s *server) openapi(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) docs(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; "+
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	s.answer(w, r, "text/html; charset=utf-8", s.page)
 }
 
@@ -106,73 +108,31 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, kind string, bod
 	_, _ = w.Write(text) //nolint:errcheck // the client is gone, nobody can be told
 }
 
-// capabilityStatement is the resource that FHIR clients request first. The client of HAPI
-// sends nothing to a server without one.
-type capabilityStatement struct {
-	ResourceType string           `json:"resourceType"`
-	Status       string           `json:"status"`
-	Date         string           `json:"date"`
-	Kind         string           `json:"kind"`
-	Software     fhirSoftware     `json:"software"`
-	Instance     fhirInstance     `json:"implementation"`
-	FHIRVersion  string           `json:"fhirVersion"`
-	Format       []string         `json:"format"`
-	Rest         []fhirCapability `json:"rest"`
-}
-
-type fhirSoftware struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
-}
-
-type fhirInstance struct {
-	Description string `json:"description"`
-}
-
-type fhirCapability struct {
-	Mode          string            `json:"mode"`
-	Documentation string            `json:"documentation"`
-	Security      fhirSecurity      `json:"security"`
-	Resource      []fhirResource    `json:"resource"`
-	Interaction   []fhirInteraction `json:"interaction"`
-}
-
-type fhirSecurity struct {
-	Description string `json:"description"`
-}
-
-type fhirResource struct {
-	Type          string `json:"type"`
-	Documentation string `json:"documentation"`
-}
-
-type fhirInteraction struct {
-	Code string `json:"code"`
-}
-
-// statementDate is when the statement last changed.
-const statementDate = "2026-11-22"
-
-var statement = capabilityStatement{
-	ResourceType: "CapabilityStatement", Status: "active", Date: statementDate, Kind: "instance",
-	Software: fhirSoftware{"svc", documentVersion}, Instance: fhirInstance{"Maternity acuity and staffing: takes resources in, serves none."},
-	FHIRVersion: "4.0.1", Format: []string{"json"},
-	Rest: []fhirCapability{{
-		Mode:          "server",
-		Documentation: "Post a Bundle of type transaction or batch to the base address. A transaction is not all or nothing: what is good is applied, what is bad is told by its entry.",
-		Security:      fhirSecurity{"Authorization: Bearer, an API key with the scope ingest:fhir."},
-		Resource: []fhirResource{
-			{"Condition", "A diagnosis."},
-			{"Encounter", "A visit, and where the patient is."},
-			{"Location", "Of what an Encounter names."},
-			{"Medication", "Of what a MedicationAdministration names."},
-			{"MedicationAdministration", "A signal."},
-			{"Observation", "A signal."},
-			{"Patient", "Only whether it is a newborn, and its pseudonym."},
-		},
-		Interaction: []fhirInteraction{{"transaction"}, {"batch"}},
-	}},
-}
+// statement is the CapabilityStatement, which FHIR clients request first. The client of HAPI
+// sends nothing to a server without one. Its date is when it last changed.
+var statement = json.RawMessage(`{
+	"resourceType": "CapabilityStatement", "status": "active", "date": "2026-11-22", "kind": "instance",
+	"software": {"name": "svc", "version": "` + documentVersion + `"},
+	"implementation": {"description": "Maternity acuity and staffing: takes resources in, serves none."},
+	"fhirVersion": "4.0.1",
+	"format": ["json"],
+	"rest": [{
+		"mode": "server",
+		"documentation": "Post a Bundle of type transaction or batch to the base address. ` +
+	`A transaction is not all or nothing: what is good is applied, what is bad is told by its entry.",
+		"security": {"description": "Authorization: Bearer, an API key with the scope ingest:fhir."},
+		"resource": [
+			{"type": "Condition", "documentation": "A diagnosis."},
+			{"type": "Encounter", "documentation": "A visit, and where the patient is."},
+			{"type": "Location", "documentation": "Of what an Encounter names."},
+			{"type": "Medication", "documentation": "Of what a MedicationAdministration names."},
+			{"type": "MedicationAdministration", "documentation": "A signal."},
+			{"type": "Observation", "documentation": "A signal."},
+			{"type": "Patient", "documentation": "Only whether it is a newborn, and its pseudonym."}
+		],
+		"interaction": [{"code": "transaction"}, {"code": "batch"}]
+	}]
+}`)
 
 func (s *server) statement(w http.ResponseWriter, r *http.Request) {
 	httpapi.WriteFHIR(w, r, http.StatusOK, statement)

@@ -28,7 +28,9 @@ var answers []byte
 
 const about = `Clinical, census, staffing and roster facts of a maternity unit come in, its acuity and staffing verdict goes out.
 
-Every request carries a key: Authorization: Bearer svc_… . A key belongs to one hospital and may do what its scopes allow. Times are RFC 3339, answered in UTC with milliseconds. Fields of a request that are not known are ignored, with a warning; null is the same as absent.`
+Every request carries a key: Authorization: Bearer svc_… . A key belongs to one hospital and may do what its scopes allow. ` +
+	`Times are RFC 3339, answered in UTC with milliseconds. ` +
+	`Fields of a request that are not known are ignored, with a warning; null is the same as absent.`
 
 // documentOf writes the OpenAPI document of the operations.
 func documentOf(operations []contract.Operation, docs string) ([]byte, error) {
@@ -162,8 +164,9 @@ func (w *writer) operation(o *contract.Operation) {
 
 func (w *writer) parameters(op *huma.Operation, o *contract.Operation) {
 	op.Parameters = []*huma.Param{{
-		Name: "X-Request-Id", In: "header", Description: "Comes back in meta.requestId and as a header, if it is of 1 to 128 visible ASCII characters.",
-		Schema: &huma.Schema{Type: huma.TypeString},
+		Name: "X-Request-Id", In: "header",
+		Description: "Comes back in meta.requestId and as a header, if it is of 1 to 128 visible ASCII characters.",
+		Schema:      &huma.Schema{Type: huma.TypeString},
 	}}
 	for _, p := range o.Parameters {
 		schema := &huma.Schema{Type: huma.TypeString, Pattern: patterns[p.Pattern], Format: p.Format}

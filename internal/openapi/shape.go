@@ -39,7 +39,8 @@ func (s *shapes) schemaOf(t reflect.Type) *huma.Schema {
 	switch t.Kind() { //nolint:exhaustive // no other kind occurs in JSON
 	case reflect.Bool:
 		return &huma.Schema{Type: huma.TypeBoolean}
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		return &huma.Schema{Type: huma.TypeInteger}
 	case reflect.Float32, reflect.Float64:
 		return &huma.Schema{Type: huma.TypeNumber}
@@ -239,7 +240,8 @@ const (
 	// characters too. The set is written out, because \s differs between languages.
 	blank = `\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`
 	// day is a day in the years 1900 to 2199.
-	day = `((19|2[01])\d\d-(0[13578]|1[02])-(0[1-9]|[12]\d|3[01])|(19|2[01])\d\d-(0[469]|11)-(0[1-9]|[12]\d|30)|(19|2[01])\d\d-02-(0[1-9]|1\d|2[0-8])|((19|2[01])(0[48]|[2468][048]|[13579][26])|2000)-02-29)`
+	day = `((19|2[01])\d\d-(0[13578]|1[02])-(0[1-9]|[12]\d|3[01])` +
+		`|(19|2[01])\d\d-(0[469]|11)-(0[1-9]|[12]\d|30)|(19|2[01])\d\d-02-(0[1-9]|1\d|2[0-8])|((19|2[01])(0[48]|[2468][048]|[13579][26])|2000)-02-29)`
 	// clock is a time of day, to the minute or finer.
 	clock = `([01]\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d+)?)?`
 )

@@ -27,7 +27,10 @@ type tenant struct {
 
 // NewRegister returns an empty register, which reads the time for expiry from now.
 func NewRegister(now func() time.Time) *Register {
-	return &Register{now: now, byHash: map[[sha256.Size]byte]*Key{}, byID: map[string]*Key{}, lineages: map[string][]*Key{}, hospitals: map[string]tenant{}}
+	return &Register{
+		now: now, byHash: map[[sha256.Size]byte]*Key{}, byID: map[string]*Key{},
+		lineages: map[string][]*Key{}, hospitals: map[string]tenant{},
+	}
 }
 
 // Lookup returns the key of a token, and whether the key may be used now. It returns the

@@ -118,7 +118,8 @@ func (o *Operation) Refusals() []httpapi.Kind {
 // Limit is the parameter for the length of a list.
 func Limit(usual, most int) Parameter {
 	n := strconv.Itoa(usual)
-	return Parameter{Name: "limit", In: "query", Example: n, About: "How many are listed; " + n + " if not given.", Least: 1, Most: int64(most)}
+	about := "How many are listed; " + n + " if not given."
+	return Parameter{Name: "limit", In: "query", Example: n, About: about, Least: 1, Most: int64(most)}
 }
 
 // Cursor is the parameter for the number after which a page begins.

@@ -169,7 +169,11 @@ func (c *caller) spendToken(now time.Time) Decision {
 	shared.fill(c.rate, now) // as far as this instance knows
 	if c.held-1 < -c.rate.slack() {
 		// The caller must first repay what it owes beyond the credit.
-		return Decision{Retry: max(c.next.Sub(now), c.rate.wait(1-(c.held+c.rate.slack())-shared.Tokens), time.Millisecond), Reset: c.rate.wait(float64(c.rate.Burst) - shared.Tokens - c.held)}
+		repaid := c.rate.wait(1 - (c.held + c.rate.slack()) - shared.Tokens)
+		return Decision{
+			Retry: max(c.next.Sub(now), repaid, time.Millisecond),
+			Reset: c.rate.wait(float64(c.rate.Burst) - shared.Tokens - c.held),
+		}
 	}
 	c.held--
 	all := min(shared.Tokens+c.held, float64(c.rate.Burst))
