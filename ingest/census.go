@@ -53,11 +53,7 @@ func (r *reader) census(body []byte) *acuity.Census {
 	c := &acuity.Census{AsOf: b.asOf(), TotalRooms: -1}
 	list, _ := b.list("rooms")
 	listed := make(map[int32]bool, len(list))
-	for i, raw := range list {
-		in, ok := b.openItem("rooms", i, raw)
-		if !ok {
-			continue
-		}
+	for in := range b.each("rooms", list) {
 		row := in.censusRoom()
 		if listed[row.ID] {
 			in.unfit(in.at("roomId"), "unique")
@@ -75,7 +71,6 @@ func (r *reader) census(body []byte) *acuity.Census {
 }
 
 func (o object) censusRoom() acuity.CensusRoom {
-	defer o.close()
 	row := acuity.CensusRoom{
 		ID:      o.room("roomId"),
 		Label:   o.text("roomLabel"),
@@ -104,13 +99,10 @@ func (o object) censusRoom() acuity.CensusRoom {
 	}
 	row.Diagnoses, row.HasDiagnoses = o.diagnoses()
 	list, row.HasNewborns = o.list("newborns")
-	for i, raw := range list {
-		if in, ok := o.openItem("newborns", i, raw); ok {
-			row.Newborns = append(row.Newborns, acuity.CensusNewborn{
-				Visit: in.identifier("visitId", hl7.KindVisit), Primary: in.primary(),
-			})
-			in.close()
-		}
+	for in := range o.each("newborns", list) {
+		row.Newborns = append(row.Newborns, acuity.CensusNewborn{
+			Visit: in.identifier("visitId", hl7.KindVisit), Primary: in.primary(),
+		})
 	}
 	return row
 }
@@ -135,11 +127,7 @@ func (o object) class() byte {
 // diagnoses reads a list of coded diagnoses; present is false if it is not there.
 func (o object) diagnoses() (all []acuity.Diagnosis, present bool) {
 	list, present := o.list("diagnoses")
-	for i, raw := range list {
-		in, ok := o.openItem("diagnoses", i, raw)
-		if !ok {
-			continue
-		}
+	for in := range o.each("diagnoses", list) {
 		d := acuity.Diagnosis{Code: in.text("code")}
 		var guessed bool
 		if d.System, guessed = codes.NormalSystem(in.text("system"), d.Code); guessed {
@@ -147,7 +135,6 @@ func (o object) diagnoses() (all []acuity.Diagnosis, present bool) {
 		}
 		d.Display = codes.MaskDisplay(in.text("display"))
 		d.OnsetAt = in.time("onsetAt").at
-		in.close()
 		all = append(all, d)
 	}
 	return all, present

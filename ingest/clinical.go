@@ -66,10 +66,8 @@ func (r *reader) clinical(body []byte, o *acuity.Observation) {
 	defer b.close()
 	o.Room = &acuity.RoomRef{ID: b.room("roomId"), Label: b.text("roomLabel")}
 	list, _ := b.list("signals")
-	for i, raw := range list {
-		if in, ok := b.openItem("signals", i, raw); ok {
-			o.Signals = append(o.Signals, in.signal(o.Room.ID))
-		}
+	for in := range b.each("signals", list) {
+		o.Signals = append(o.Signals, in.signal(o.Room.ID))
 	}
 }
 
@@ -80,7 +78,6 @@ func (o object) room(name string) int32 {
 }
 
 func (o object) signal(room int32) acuity.Signal {
-	defer o.close()
 	s := acuity.Signal{Room: room, Kind: signalKinds[o.word("kind")], System: signalSystems[o.word("system")]}
 	s.Code = o.text("code")
 	s.Display = codes.MaskDisplay(o.text("display"))

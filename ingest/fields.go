@@ -262,15 +262,11 @@ func (r *reader) rows(body []byte, name string, s *shape) iter.Seq[object] {
 		if b.peek(name) == nil {
 			b.shape = b.field(name).inner
 			yield(b)
-			return
+		} else {
+			list, _ := b.list(name)
+			b.each(name, list)(yield)
 		}
-		defer b.close()
-		list, _ := b.list(name)
-		for i, raw := range list {
-			if in, ok := b.openItem(name, i, raw); ok && !yield(in) {
-				return
-			}
-		}
+		b.close()
 	}
 }
 
@@ -287,9 +283,18 @@ func (o object) peek(name string) (raw []byte) {
 	return raw
 }
 
-// openItem opens the object that is element i of a list.
-func (o object) openItem(name string, i int, raw []byte) (in object, ok bool) {
-	return o.open(raw, item(o.at(name), i), o.field(name).inner)
+// each opens the objects of a list, one after the other, and closes each when it was read.
+func (o object) each(name string, list [][]byte) iter.Seq[object] {
+	return func(yield func(object) bool) {
+		for i, raw := range list {
+			if in, ok := o.open(raw, item(o.at(name), i), o.field(name).inner); ok {
+				if !yield(in) {
+					return
+				}
+				in.close()
+			}
+		}
+	}
 }
 
 // inner opens the object in a field. The result has no fields if the object is missing.

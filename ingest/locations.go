@@ -56,7 +56,6 @@ func (r *reader) locations(body []byte) (all []acuity.Place) {
 // place is. It is a room of ours, outside of the unit, or, with neither given, in the
 // unit.
 func (o object) place() acuity.Place {
-	defer o.close()
 	p := acuity.Place{
 		PointOfCare: o.text("pointOfCare"), Room: o.text("room"), Bed: o.text("bed"),
 		Label: o.text("roomLabel"), Area: o.text("area"),

@@ -97,17 +97,12 @@ func (r *reader) settings(body []byte, h *access.Hospital, key func(id string) (
 	h.Zone, h.Senders = zone, nil
 	list, _ := b.list("senders")
 	seen := map[string]bool{}
-	for i, raw := range list {
-		in, ok := b.openItem("senders", i, raw)
-		if !ok {
-			continue
-		}
+	for in := range b.each("senders", list) {
 		sender := access.Sender{
 			Key:            in.text("keyId"),
 			OriginalMode:   in.boolean("originalMode") == acuity.Yes,
 			ProductionOnly: in.boolean("productionOnly") == acuity.Yes,
 		}
-		in.close()
 		if k, known := key(sender.Key); sender.Key != "" && (!known || k.Hospital != h.ID) {
 			r.unfit(in.at("keyId"), "key")
 		}

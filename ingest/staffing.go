@@ -98,10 +98,8 @@ func (r *reader) roster(body []byte) *acuity.Roster {
 	defer b.close()
 	roster := &acuity.Roster{AsOf: b.asOf()}
 	list, _ := b.list("nurses")
-	for i, raw := range list {
-		if in, ok := b.openItem("nurses", i, raw); ok {
-			roster.Nurses = append(roster.Nurses, in.nurse())
-		}
+	for in := range b.each("nurses", list) {
+		roster.Nurses = append(roster.Nurses, in.nurse())
 	}
 	return roster
 }
@@ -116,7 +114,6 @@ func (o object) asOf() acuity.Instant {
 }
 
 func (o object) nurse() acuity.RosterNurse {
-	defer o.close()
 	n := acuity.RosterNurse{
 		ExternalID: o.text("externalId"),
 		JobCode:    o.text("jobCode"),

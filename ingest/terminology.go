@@ -87,7 +87,6 @@ func (r *reader) mappings(body []byte) (all []acuity.Mapping) {
 
 // mapping reads one row.
 func (o object) mapping() acuity.Mapping {
-	defer o.close()
 	m := acuity.Mapping{Code: o.text("code"), Comment: o.remark()}
 	if raw, ok := o.find("system"); ok {
 		if raw[0] != '"' {
@@ -157,7 +156,6 @@ func markCodes(restore bool) readAct {
 }
 
 func (o object) mark(restore bool) acuity.CodeMark {
-	defer o.close()
 	m := acuity.CodeMark{
 		System: codes.System(o.text("system")), // as the sender wrote it
 		Code:   o.text("code"), Delete: restore,

@@ -167,9 +167,10 @@ func (p *parser) entry(c, n int32, level int) {
 			said = true
 			at = p.item(c, n, level+1)
 		case "request":
-			method, url = p.request()
+			sent := p.texts("method", "url")
+			method, url = sent[0], sent[1]
 		case "response":
-			modified = p.response()
+			modified = p.texts("lastModified")[0]
 		default:
 			p.skip()
 		}
@@ -197,31 +198,6 @@ func (p *parser) entry(c, n int32, level int) {
 			p.warn(&resource{container: c, index: n}, "delete_by_search", "")
 		}
 	}
-}
-
-func (p *parser) request() (method, url span) {
-	for key := range p.fields() {
-		switch string(key) {
-		case "method":
-			method = p.text()
-		case "url":
-			url = p.text()
-		default:
-			p.skip()
-		}
-	}
-	return method, url
-}
-
-func (p *parser) response() (modified span) {
-	for key := range p.fields() {
-		if string(key) == "lastModified" {
-			modified = p.text()
-		} else {
-			p.skip()
-		}
-	}
-	return modified
 }
 
 // item reads one element of a list of resources and counts it. It returns the number of

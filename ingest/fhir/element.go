@@ -183,18 +183,24 @@ func (p *parser) firstCoding() (c coding) {
 // period is a Period.
 type period struct{ start, end span }
 
-func (p *parser) period() (during period) {
+func (p *parser) period() period {
+	times := p.texts("start", "end")
+	return period{times[0], times[1]}
+}
+
+// texts reads the text fields with these names, at most two, of an object.
+func (p *parser) texts(names ...string) (found [2]span) {
+fields:
 	for key := range p.fields() {
-		switch string(key) {
-		case "start":
-			during.start = p.text()
-		case "end":
-			during.end = p.text()
-		default:
-			p.skip()
+		for i, name := range names {
+			if string(key) == name {
+				found[i] = p.text()
+				continue fields
+			}
 		}
+		p.skip()
 	}
-	return during
+	return found
 }
 
 // quantity is a Quantity. The value stays text until a rule uses it.

@@ -177,13 +177,7 @@ func (p *parser) common(r *resource, n int32, key []byte) bool {
 	case "id":
 		r.id = p.text()
 	case "meta":
-		for key := range p.fields() {
-			if string(key) == "lastUpdated" {
-				r.updated = p.text()
-			} else {
-				p.skip()
-			}
-		}
+		r.updated = p.texts("lastUpdated")[0]
 	case "identifier":
 		r.firstIdentifier, r.lastIdentifier = p.identifierList()
 	case "contained":

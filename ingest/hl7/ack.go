@@ -94,18 +94,7 @@ func (m *Message) Ack(dst []byte, a Acknowledgment) []byte {
 	}
 	m.settle()
 	w := writer{slices.Grow(dst, usualAck), m}
-	w.text("MSH")
-	w.put(m.raw[3 : 4+m.encoding])
-	w.next(1)
-	w.or(m.header(5), "SVC")
-	w.next(1)
-	w.or(m.header(6), a.Hospital)
-	w.next(1)
-	w.field(m.header(3))
-	w.next(1)
-	w.field(m.header(4))
-	w.next(1)
-	w.b = a.At.AppendFormat(w.b, hl7Time)
+	w.header("MSH", &a)
 	w.next(2)
 	w.text("ACK")
 	if event := m.Type(); event != "" {
@@ -174,6 +163,23 @@ func AppendError(dst []byte, a Acknowledgment) []byte {
 type writer struct {
 	b []byte
 	m *Message
+}
+
+// header writes MSH or BHS up to the time: delimiters, and sender and receiver swapped.
+func (w *writer) header(name string, a *Acknowledgment) {
+	m := w.m
+	w.text(name)
+	w.put(m.raw[3 : 4+m.encoding])
+	w.next(1)
+	w.or(m.header(5), "SVC")
+	w.next(1)
+	w.or(m.header(6), a.Hospital)
+	w.next(1)
+	w.field(m.header(3))
+	w.next(1)
+	w.field(m.header(4))
+	w.next(1)
+	w.b = a.At.AppendFormat(w.b, hl7Time)
 }
 
 func (w *writer) put(b []byte)  { w.b = append(w.b, b...) }

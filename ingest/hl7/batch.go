@@ -87,18 +87,7 @@ func AppendBatch(dst []byte, b Batch, a Acknowledgment, acks [][]byte) []byte {
 	m.charset, m.settled = b.Charset, false
 	m.settle()
 	w := writer{dst, &m}
-	w.text("BHS")
-	w.put(m.raw[3 : 4+m.encoding])
-	w.next(1)
-	w.or(m.header(5), "SVC")
-	w.next(1)
-	w.or(m.header(6), a.Hospital)
-	w.next(1)
-	w.field(m.header(3))
-	w.next(1)
-	w.field(m.header(4))
-	w.next(1)
-	w.b = a.At.AppendFormat(w.b, hl7Time)
+	w.header("BHS", &a)
 	w.next(4)
 	w.text(a.ID)
 	if id := m.header(11); !blank(id) {

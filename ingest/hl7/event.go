@@ -65,7 +65,7 @@ func (m *Message) Facts(o Options) (acuity.Event, *Fault) {
 	if m.guess != "" {
 		d.warn(m.guess, "MSH", 18)
 	}
-	d.event.Type = effect(trigger)
+	d.event.Type = effects[string(trigger)]
 	d.identify()
 	d.times()
 	if !d.production() {
@@ -262,32 +262,10 @@ func (m *Message) trigger() []byte {
 // Type returns the trigger event in MSH-9.2, as in "A01"; "" if it could not be one.
 func (m *Message) Type() string { return string(m.trigger()) }
 
-// effect returns the effect of a trigger event.
-func effect(trigger []byte) acuity.EventType {
-	switch string(trigger) {
-	case "A01":
-		return acuity.A01
-	case "A02":
-		return acuity.A02
-	case "A03":
-		return acuity.A03
-	case "A04":
-		return acuity.A04
-	case "A06":
-		return acuity.A06
-	case "A07":
-		return acuity.A07
-	case "A08":
-		return acuity.A08
-	case "A11":
-		return acuity.A11
-	case "A12":
-		return acuity.A12
-	case "A13":
-		return acuity.A13
-	default:
-		return acuity.EventOther
-	}
+// effects are the trigger events with an effect. Every other is [acuity.EventOther].
+var effects = map[string]acuity.EventType{
+	"A01": acuity.A01, "A02": acuity.A02, "A03": acuity.A03, "A04": acuity.A04, "A06": acuity.A06,
+	"A07": acuity.A07, "A08": acuity.A08, "A11": acuity.A11, "A12": acuity.A12, "A13": acuity.A13,
 }
 
 // unheeded returns the warning of an event that has no effect here but has one in the
