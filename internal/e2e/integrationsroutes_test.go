@@ -20,7 +20,9 @@ import (
 func routesOfPages(t *testing.T) (all []string) {
 	t.Helper()
 	router := chi.NewRouter()
-	web.Mount(router, web.Config{Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	var config web.Config
+	config.Log, config.Now = slog.New(slog.DiscardHandler), time.Now
+	web.Mount(router, config)
 	err := chi.Walk(router, func(method, pattern string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 		if rest, below := strings.CutPrefix(pattern, integrations); below {
 			all = append(all, method+" "+rest)
