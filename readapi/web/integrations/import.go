@@ -17,8 +17,8 @@ import (
 
 // importPage asks for a file of many rows.
 type importPage struct {
-	adminPage
-	Tabs        []adminLink
+	adminPage // its Version is that of the table that the preview was made from
+
 	Action      string // path of its form
 	Export      string // path of the file as it is now
 	FileColumns string
@@ -27,7 +27,6 @@ type importPage struct {
 	Faults      []string
 	Ready       bool // the file can be applied
 	Effect      *effect
-	Version     string // of the table that the preview was made from
 	Was         string // the rows of that table that the file has, as JSON by id
 }
 
