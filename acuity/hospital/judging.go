@@ -98,7 +98,7 @@ func (k *scoring) chooseCompared(all bool, now acuity.Instant) {
 // keepBefore keeps the verdicts of the compared rooms, which judge replaces.
 func (k *scoring) keepBefore() {
 	clear(k.replaced)
-	k.replaced = slices.Grow(k.replaced[:0], len(k.compared))
+	k.replaced = slices.Grow(k.replaced[:0], min(len(k.compared), len(k.verdict.Rooms)))
 	rooms := k.verdict.Rooms // ascending by id, as the compared ones are
 	for _, r := range k.compared {
 		for len(rooms) > 0 && rooms[0].ID < r.ID {
