@@ -256,7 +256,7 @@ func keysUsed(t *testing.T) map[string]bool {
 // qualityCodes are those that the comment of the domain lists.
 func qualityCodes(t *testing.T) (all []string) {
 	t.Helper()
-	source, err := os.ReadFile("../../../acuity/score/quality.go")
+	source, err := os.ReadFile("../../../acuity/score/verdict.go")
 	if err != nil {
 		t.Fatal(err)
 	}
