@@ -31,8 +31,8 @@ func (t *Table) Seen(key string) int64 {
 	return t.shown[t.partition(key)]
 }
 
-// Replace stores values of keys that begin with a prefix and share a partition, all or
-// none, and returns once this table shows them. [ErrOvertaken]: a record of such a key
+// Replace stores values of keys that begin with one of some prefixes and share a partition, all
+// or none, and returns once this table shows them. [ErrOvertaken]: a record of such a key
 // was written at or after what the caller had seen. Other errors are those of
 // [Publisher.Append]. Run must be running.
 //
@@ -41,13 +41,7 @@ func (t *Table) Seen(key string) int64 {
 // other process, which can no longer commit, so no record comes between the comparison
 // and the commit. A process whose transaction was ended begins anew after a random time.
 // A process that dies in a transaction delays readers until the next one writes.
-func (t *Table) Replace(ctx context.Context, prefix string, seen int64, entries ...Entry) error {
-	return t.ReplaceAll(ctx, []string{prefix}, seen, entries...)
-}
-
-// ReplaceAll is [Table.Replace] of keys that begin with one of several prefixes: all of
-// them in one transaction, or none.
-func (t *Table) ReplaceAll(ctx context.Context, prefixes []string, seen int64, entries ...Entry) error {
+func (t *Table) Replace(ctx context.Context, prefixes []string, seen int64, entries ...Entry) error {
 	if t.cluster.health.away.Load() != 0 {
 		return fmt.Errorf("replace in %s: %w", t.topic, ErrAway)
 	}

@@ -47,7 +47,7 @@ func TestReplaceLosesNothing(t *testing.T) {
 					value, _ := table.Get("a/count")
 					count, _ := strconv.Atoi(string(value)) //nolint:errcheck // none: 0
 					next := []byte(strconv.Itoa(count + 1))
-					switch err := table.Replace(t.Context(), "a/", seen, Entry{"a/count", next}, Entry{"a/twin", next}); {
+					switch err := table.Replace(t.Context(), []string{"a/"}, seen, Entry{"a/count", next}, Entry{"a/twin", next}); {
 					case err == nil:
 						added++
 						shown, _ := table.Get("a/count")
@@ -94,7 +94,7 @@ func TestReplaceWaitsForOthers(t *testing.T) {
 		for n, table := range tables {
 			all.Go(func() {
 				key := strconv.Itoa(n) + "/"
-				if err := table.Replace(t.Context(), key, table.Seen(key), Entry{key + "x", []byte("y")}); err != nil {
+				if err := table.Replace(t.Context(), []string{key}, table.Seen(key), Entry{key + "x", []byte("y")}); err != nil {
 					t.Errorf("process %d: %v", n, err)
 				}
 			})
@@ -114,9 +114,9 @@ func TestReplaceComparesThePrefix(t *testing.T) {
 		defer stopThere()
 		replace := func(table *Table, key string, value []byte) {
 			t.Helper()
-			err := table.Replace(t.Context(), key[:2], table.Seen(key), Entry{key, value})
+			err := table.Replace(t.Context(), []string{key[:2]}, table.Seen(key), Entry{key, value})
 			for errors.Is(err, ErrOvertaken) { // by what the other table has just written
-				err = table.Replace(t.Context(), key[:2], table.Seen(key), Entry{key, value})
+				err = table.Replace(t.Context(), []string{key[:2]}, table.Seen(key), Entry{key, value})
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -135,7 +135,7 @@ func TestReplaceComparesThePrefix(t *testing.T) {
 		} {
 			seen := here.Seen("a/")
 			replace(there, by.key, by.value)
-			if err := here.Replace(t.Context(), "a/", seen, Entry{"a/1", []byte(name)}); !errors.Is(err, by.want) {
+			if err := here.Replace(t.Context(), []string{"a/"}, seen, Entry{"a/1", []byte(name)}); !errors.Is(err, by.want) {
 				t.Errorf("after %s: %v, want %v", name, err, by.want)
 			}
 			if value, _ := here.Get("a/1"); (string(value) == name) != (by.want == nil) {
@@ -164,7 +164,7 @@ func TestReplaceEndsTheTransactionOfTheDead(t *testing.T) {
 		}
 		dead.Close()
 		began := time.Now()
-		if err := table.Replace(t.Context(), "a/", table.Seen("a/"), Entry{"a/2", []byte("whole")}); err != nil {
+		if err := table.Replace(t.Context(), []string{"a/"}, table.Seen("a/"), Entry{"a/2", []byte("whole")}); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(began); took > time.Second {
@@ -226,7 +226,7 @@ func TestReplaceIsNotTakenAtItsWord(t *testing.T) {
 			}
 			return nil, nil, false
 		})
-		if err := table.Replace(t.Context(), "a/", table.Seen("a/"), Entry{"a/1", []byte("new")}); err != nil {
+		if err := table.Replace(t.Context(), []string{"a/"}, table.Seen("a/"), Entry{"a/1", []byte("new")}); err != nil {
 			t.Fatal(err)
 		}
 		if value, _ := table.Get("a/1"); string(value) != "new" || aborted != 2 {

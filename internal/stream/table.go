@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -20,7 +21,6 @@ type Table struct {
 
 	mu     sync.RWMutex
 	values map[string][]byte
-	keys   []string          // sorted
 	last   map[string]int64  // offset of the last record of each key, also of a deleted one
 	shown  map[int32]int64   // next offset of each partition
 	recent map[int32][]int64 // offsets of the newest records of each partition, ascending
@@ -84,7 +84,11 @@ func (t *Table) apply(r Record) {
 	key := string(r.Key)
 	if !isBarrier(r.Key) {
 		t.mu.Lock()
-		t.set(key, r.Value)
+		if r.Value == nil {
+			delete(t.values, key)
+		} else {
+			t.values[key] = r.Value
+		}
 		t.last[key] = r.Offset
 		recent := append(t.recent[r.Partition], r.Offset)
 		if len(recent) > 2*keptRecent {
@@ -103,21 +107,6 @@ func (t *Table) apply(r Record) {
 	t.mu.Unlock()
 }
 
-func (t *Table) set(key string, value []byte) {
-	_, had := t.values[key]
-	at, _ := slices.BinarySearch(t.keys, key)
-	switch {
-	case value == nil && had:
-		delete(t.values, key)
-		t.keys = slices.Delete(t.keys, at, at+1)
-	case value != nil:
-		t.values[key] = value
-		if !had {
-			t.keys = slices.Insert(t.keys, at, key)
-		}
-	}
-}
-
 // Ready is closed once the table has everything that was committed when Run began.
 func (t *Table) Ready() <-chan struct{} { return t.ready }
 
@@ -130,21 +119,13 @@ func (t *Table) Get(key string) ([]byte, bool) {
 }
 
 // Range calls fn for each key that begins with prefix, in the order of keys, until it
-// returns false. It walks a copy of the keys; fn may change the table.
+// returns false. It walks a copy, so fn may change the table.
 func (t *Table) Range(prefix string, fn func(key string, value []byte) bool) {
 	t.mu.RLock()
-	from, _ := slices.BinarySearch(t.keys, prefix)
-	var keys []string
-	var values [][]byte
-	for _, key := range t.keys[from:] {
-		if !strings.HasPrefix(key, prefix) {
-			break
-		}
-		keys, values = append(keys, key), append(values, t.values[key])
-	}
+	values := maps.Clone(t.values)
 	t.mu.RUnlock()
-	for i, key := range keys {
-		if !fn(key, values[i]) {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if strings.HasPrefix(key, prefix) && !fn(key, values[key]) {
 			return
 		}
 	}

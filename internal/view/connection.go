@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -178,4 +179,79 @@ func (c *connection) faults(ctx context.Context, key func(int32) string, n int32
 		}
 	}
 	return faults, nil
+}
+
+// writer is the loop of what writes to Redis. It is woken when there is something to write.
+type writer struct {
+	what string // as in the log
+	log  *slog.Logger
+	wake chan struct{} // holds a token while there is something to write
+	last atomic.Pointer[error]
+}
+
+// The pace of a writer.
+const (
+	retryMin   = 50 * time.Millisecond // after a failure, doubled each time
+	retryMax   = time.Second
+	untilWoken = time.Hour
+)
+
+func newWriter(what string, log *slog.Logger) writer {
+	return writer{what: what, log: log, wake: make(chan struct{}, 1)}
+}
+
+func (w *writer) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// lastFault returns why the last attempt to write failed; nil: it did not fail.
+func (w *writer) lastFault() error {
+	if err := w.last.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// run writes until ctx ends, and returns its error. write is called when there is something to
+// write, after the time that it has returned, and again after a failure. It is told whether its
+// last call has failed, or if it is the first one.
+func (w *writer) run(ctx context.Context, write func(anew bool) (next time.Duration, err error)) error {
+	retry := time.Duration(0)
+	for anew := true; ; {
+		next, err := write(anew)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if anew = err != nil; anew {
+			w.last.Store(&err)
+			if retry == 0 {
+				w.log.WarnContext(ctx, "view cannot be written, keeping the latest", "what", w.what, "error", err)
+			}
+			retry = min(max(2*retry, retryMin), retryMax)
+			pause(ctx, retry, nil)
+			continue
+		}
+		w.last.Store(nil)
+		if retry != 0 {
+			w.log.InfoContext(ctx, "view is written again", "what", w.what)
+			retry = 0
+		}
+		pause(ctx, next, w.wake)
+	}
+}
+
+// pause waits for a time, for a signal or for the end of the context.
+func pause(ctx context.Context, d time.Duration, wake <-chan struct{}) {
+	if d <= 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	select {
+	case <-wake:
+	case <-ctx.Done():
+	}
 }

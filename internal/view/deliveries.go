@@ -47,9 +47,8 @@ const (
 	deliveriesKept  = 90 * 24 * time.Hour
 	commandsKept    = 7 * 24 * time.Hour
 	linksKept       = 2 * 24 * time.Hour
-	deliveriesBatch = 200                    // in one step
-	deliveriesMost  = 100_000                // not written yet
-	deliveriesPause = 200 * time.Millisecond // after a write that failed
+	deliveriesBatch = 200     // in one step
+	deliveriesMost  = 100_000 // not written yet
 )
 
 // note names a field that is kept beside the lists: the health of an endpoint, a command.
@@ -69,8 +68,8 @@ const (
 // up to a bound. The lists are derived. Beyond the bound they lack deliveries, so they do not count
 // as listed any more, and are made anew from the ledger.
 type Deliveries struct {
-	view  *View
-	moved chan struct{} // holds one token while something is to be written
+	writer
+	view *View
 
 	mu         sync.Mutex
 	deliveries map[string]*Delivery // by hospital and id
@@ -80,13 +79,12 @@ type Deliveries struct {
 	lost       map[int32]int        // deliveries beyond the bound, by partition
 	fresh      map[int32]*Freshness // by partition, those that this process has
 	pulse      bool                 // the signs are to be written
-	fault      error                // why the last attempt to write failed
 }
 
 // Deliveries returns a writer. A process needs one.
 func (b *View) Deliveries() *Deliveries {
 	return &Deliveries{
-		view: b, moved: make(chan struct{}, 1), most: deliveriesMost,
+		writer: newWriter("the lists", b.cfg.Log), view: b, most: deliveriesMost,
 		deliveries: map[string]*Delivery{}, notes: map[note][]byte{}, lost: map[int32]int{}, fresh: map[int32]*Freshness{},
 	}
 }
@@ -105,7 +103,7 @@ func (d *Deliveries) Put(one Delivery) {
 		return
 	}
 	d.deliveries[key] = &one
-	d.move()
+	d.signal()
 }
 
 // PutHealth hands over the health of an endpoint.
@@ -132,7 +130,7 @@ func (d *Deliveries) put(n note, value []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.notes[n] = value
-	d.move()
+	d.signal()
 }
 
 // Written returns once everything put before can be read, or ctx has ended.
@@ -140,7 +138,7 @@ func (d *Deliveries) Written(ctx context.Context) {
 	done := make(chan struct{})
 	d.mu.Lock()
 	d.waiting = append(d.waiting, done)
-	d.move()
+	d.signal()
 	d.mu.Unlock()
 	select {
 	case <-done:
@@ -148,47 +146,9 @@ func (d *Deliveries) Written(ctx context.Context) {
 	}
 }
 
-func (d *Deliveries) move() {
-	select {
-	case d.moved <- struct{}{}:
-	default:
-	}
-}
-
 // Run writes what was put until ctx ends, and returns its error.
 func (d *Deliveries) Run(ctx context.Context) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-d.moved:
-		}
-		err := d.flush(ctx)
-		if ctx.Err() == nil {
-			d.failed(ctx, err)
-		}
-		if err != nil && ctx.Err() == nil {
-			d.move()
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(deliveriesPause): //nolint:forbidigo // the pace of asking a Redis that is away
-			}
-		}
-	}
-}
-
-// failed notes the result of a flush. It logs the first failure, and the first success after it.
-func (d *Deliveries) failed(ctx context.Context, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	switch {
-	case err != nil && d.fault == nil:
-		d.view.cfg.Log.WarnContext(ctx, "lists cannot be written, keeping the latest", "error", err)
-	case err == nil && d.fault != nil:
-		d.view.cfg.Log.InfoContext(ctx, "lists are written again")
-	}
-	d.fault = err
+	return d.run(ctx, func(bool) (time.Duration, error) { return untilWoken, d.flush(ctx) })
 }
 
 // flush writes everything pending. What it could not write stays pending, unless a newer version

@@ -245,17 +245,17 @@ func (d *Deliveries) Pulse(at time.Time, partitions map[int32]ListPulse) {
 		f.Reached(said.Reached - 1)
 	}
 	d.pulse = true
-	d.move()
+	d.signal()
 }
 
 // Fault returns why the lists cannot be written, or why they lack something of a partition of this
 // process; nil: neither.
 func (d *Deliveries) Fault(now time.Time) error {
+	if fault := d.lastFault(); fault != nil {
+		return fmt.Errorf("the lists cannot be written: %w", fault)
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.fault != nil {
-		return fmt.Errorf("the lists cannot be written: %w", d.fault)
-	}
 	for _, partition := range slices.Sorted(maps.Keys(d.fresh)) {
 		if err := d.fresh[partition].Fault(now, BesideAtMost); err != nil {
 			return fmt.Errorf("lists of partition %d: %w", partition, err)

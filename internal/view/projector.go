@@ -2,7 +2,6 @@ package view
 
 import (
 	"context"
-	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -35,16 +34,14 @@ type Projection struct {
 // once. Only the latest state of each hospital is kept, so a Redis that is away costs
 // memory for one view, never a commit.
 type Projector struct {
+	writer
 	view       *View
 	generation string
 	rebuild    func(partition int32)
-	log        *slog.Logger
-	wake       chan struct{}
 
 	mu         sync.Mutex
 	partitions map[int32]*partitionBuffer
-	epochs     int   // whole projections so far
-	fault      error // why the last attempt to write failed
+	epochs     int // whole projections so far
 }
 
 // partitionBuffer holds the changes of a partition that are not written yet.
@@ -73,12 +70,10 @@ type change struct {
 
 // The pace of the projector.
 const (
-	checkEvery = time.Second           // between two checks of the headers
-	retryMin   = 50 * time.Millisecond // after a failure, doubled each time
-	retryMax   = time.Second           //
-	pipeCount  = 128                   // hospitals per round trip
-	pipeBytes  = 4 << 20               //
-	flushTime  = 5 * time.Second       // for one round trip of a large batch
+	checkEvery = time.Second     // between two checks of the headers
+	pipeCount  = 128             // hospitals per round trip
+	pipeBytes  = 4 << 20         //
+	flushTime  = 5 * time.Second // for one round trip of a large batch
 	noBase     = int64(-1)
 )
 
@@ -87,8 +82,8 @@ const (
 // rebuild must not block.
 func (b *View) Projector(generation string, rebuild func(partition int32)) *Projector {
 	return &Projector{
-		view: b, generation: generation, rebuild: rebuild, log: b.cfg.Log,
-		wake: make(chan struct{}, 1), partitions: map[int32]*partitionBuffer{},
+		writer: newWriter("the view", b.cfg.Log), view: b, generation: generation, rebuild: rebuild,
+		partitions: map[int32]*partitionBuffer{},
 	}
 }
 
@@ -166,11 +161,7 @@ func (p *Projector) Pulse(at time.Time, ends map[int32]int64) {
 }
 
 // Fault returns why the view cannot be written; nil: it can.
-func (p *Projector) Fault() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.fault
-}
+func (p *Projector) Fault() error { return p.lastFault() }
 
 // Release forgets a partition: another owner writes it from now on.
 func (p *Projector) Release(partition int32) {
@@ -179,72 +170,26 @@ func (p *Projector) Release(partition int32) {
 	delete(p.partitions, partition)
 }
 
-func (p *Projector) signal() {
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
-}
-
 // Run writes until ctx ends, and returns its error. While Redis is away it tries again.
 func (p *Projector) Run(ctx context.Context) error {
-	retry := time.Duration(0)
 	nextCheck := p.view.now()
-	loaded := false
-	for {
-		err := p.step(ctx, &loaded, &nextCheck)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		p.mu.Lock()
-		p.fault = err
-		p.mu.Unlock()
-		if err != nil {
-			if retry == 0 {
-				p.log.WarnContext(ctx, "view cannot be written, keeping the latest", "error", err)
+	return p.run(ctx, func(anew bool) (time.Duration, error) {
+		if anew { // another Redis may have come
+			if err := p.view.loadScripts(ctx); err != nil {
+				return 0, err
 			}
-			loaded = false // another Redis may come back
-			retry = min(max(2*retry, retryMin), retryMax)
-			pause(ctx, retry, nil)
-			continue
 		}
-		if retry != 0 {
-			p.log.InfoContext(ctx, "view is written again")
-			retry = 0
+		if err := p.flush(ctx); err != nil {
+			return 0, err
 		}
-		pause(ctx, nextCheck.Sub(p.view.now()), p.wake)
-	}
-}
-
-// pause waits for a time, for a signal or for the end of the context.
-func pause(ctx context.Context, d time.Duration, wake <-chan struct{}) {
-	if d <= 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
-	select {
-	case <-wake:
-	case <-ctx.Done():
-	}
-}
-
-// step writes pending changes, and checks the headers when that is due.
-func (p *Projector) step(ctx context.Context, loaded *bool, nextCheck *time.Time) error {
-	if !*loaded {
-		if err := p.view.loadScripts(ctx); err != nil {
-			return err
+		if now := p.view.now(); !now.Before(nextCheck) {
+			nextCheck = now.Add(checkEvery)
+			if err := p.checkHeaders(ctx); err != nil {
+				return 0, err
+			}
 		}
-		*loaded = true
-	}
-	if err := p.flush(ctx); err != nil {
-		return err
-	}
-	if now := p.view.now(); !now.Before(*nextCheck) {
-		*nextCheck = now.Add(checkEvery)
-		return p.checkHeaders(ctx)
-	}
-	return nil
+		return nextCheck.Sub(p.view.now()), nil
+	})
 }
 
 // checkHeaders requests a whole projection of every partition whose header is missing,

@@ -81,7 +81,7 @@ func (s *Store) putInstalledKey(ctx context.Context, seen int64, made *administr
 		return fmt.Errorf("encode installed key: %w", err)
 	}
 	name := installedName(made.ID)
-	err = s.table.Replace(ctx, name, seen, stream.Entry{Key: name, Value: value})
+	err = s.table.Replace(ctx, []string{name}, seen, stream.Entry{Key: name, Value: value})
 	if errors.Is(err, stream.ErrOvertaken) {
 		return fmt.Errorf("%w: %w", access.ErrOvertaken, err)
 	}

@@ -98,7 +98,7 @@ func (s *Store) WriteAll(ctx context.Context, hospitals []string, seen int64, en
 	for i, id := range hospitals {
 		prefixes[i] = id + "/"
 	}
-	err := s.table.ReplaceAll(ctx, prefixes, seen, entries...)
+	err := s.table.Replace(ctx, prefixes, seen, entries...)
 	if errors.Is(err, stream.ErrOvertaken) {
 		return fmt.Errorf("%w: %w", access.ErrOvertaken, err)
 	}
