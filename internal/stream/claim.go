@@ -17,10 +17,13 @@ var ErrFenced = errors.New("a newer process has the same --instance, so this one
 // errThrownOut ends a session: another member has joined the group under our name.
 var errThrownOut = errors.New("another process has joined the group under the same name")
 
-// Claim holds the names of a process. The process that took a name last is the newest.
+// Claim decides which of several processes with one --instance stays: the newest. Without it both
+// ended in 3 of 5 tries, because a process has several members and sessions, and some of the newer
+// process were fenced by the older one.
+//
+// A Claim holds the names of a process. The process that took a name last is the newest.
 // Sessions check it before they join a group, because joining under a name throws out
-// the member that has it: an older process could throw out a newer one. A nil Claim is
-// always the newest.
+// the member that has it. A nil Claim is always the newest.
 //
 // A name is a transactional id in which no transaction ever begins. Taking it makes
 // Kafka increment its epoch. A process that finds another epoch is older.
@@ -58,11 +61,8 @@ func NewClaim(ctx context.Context, c *Cluster, names ...string) (*Claim, error) 
 		if err := claim.Check(ctx); errors.Is(err, ErrFenced) {
 			return nil, err
 		}
-		var h claimedName
-		if err := c.persist(ctx, "take the instance's name", func() (err error) {
-			h, err = claim.acquire(ctx, claimedName{name: name, producer: -1, epoch: -1})
-			return err
-		}); err != nil {
+		h := unclaimed(name)
+		if err := c.persist(ctx, "take the instance's name", func() error { return claim.acquire(ctx, &h) }); err != nil {
 			return nil, err
 		}
 		claim.held = append(claim.held, h)
@@ -82,16 +82,14 @@ func (c *Claim) Check(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := range c.held {
-		newest, err := c.newest(ctx, &c.held[i])
-		if err == nil && !newest && i > 0 && time.Since(c.took) < claimSettles {
-			c.held[i], err = c.acquire(ctx, claimedName{name: c.held[i].name, producer: -1, epoch: -1})
-			newest = true
+		h := &c.held[i]
+		err := c.checkName(ctx, h)
+		if errors.Is(err, ErrFenced) && i > 0 && time.Since(c.took) < claimSettles {
+			*h = unclaimed(h.name)
+			err = c.acquire(ctx, h)
 		}
 		if err != nil {
 			return err
-		}
-		if !newest {
-			return fmt.Errorf("%w (%s)", ErrFenced, c.held[i].name)
 		}
 	}
 	return nil
@@ -132,45 +130,46 @@ func (c *Claim) judge(ctx context.Context, err error) error {
 	return err
 }
 
-// newest reports whether no other process has taken a name since. A name that Kafka has
+// checkName returns [ErrFenced] if another process has taken a name since. A name that Kafka has
 // forgotten, as after a week without use, is taken again.
-func (c *Claim) newest(ctx context.Context, h *claimedName) (bool, error) {
+func (c *Claim) checkName(ctx context.Context, h *claimedName) error {
 	described, err := c.cluster.admin.DescribeTransactions(ctx, h.name)
 	if err != nil {
-		return false, fmt.Errorf("look at %s: %w", h.name, err)
+		return fmt.Errorf("look at %s: %w", h.name, err)
 	}
 	now, err := described.On(h.name, nil)
 	if err == nil {
 		err = now.Err
 	}
-	switch {
-	case errors.Is(err, kerr.TransactionalIDNotFound):
-		var again claimedName
-		again, err = c.acquire(ctx, *h)
-		if errors.Is(err, kerr.ProducerFenced) || errors.Is(err, kerr.InvalidProducerEpoch) {
-			return false, nil
-		}
-		if err == nil {
-			*h = again
-		}
-		return err == nil, err
-	case err != nil:
-		return false, fmt.Errorf("look at %s: %w", h.name, err)
+	taken := err == nil && (now.ProducerID != h.producer || now.ProducerEpoch != h.epoch)
+	if errors.Is(err, kerr.TransactionalIDNotFound) {
+		err = c.acquire(ctx, h)
+		taken = errors.Is(err, kerr.ProducerFenced) || errors.Is(err, kerr.InvalidProducerEpoch)
 	}
-	return now.ProducerID == h.producer && now.ProducerEpoch == h.epoch, nil
+	switch {
+	case taken:
+		return fmt.Errorf("%w (%s)", ErrFenced, h.name)
+	case err != nil:
+		return fmt.Errorf("look at %s: %w", h.name, err)
+	}
+	return nil
 }
 
+// unclaimed returns a name whose epoch is unknown.
+func unclaimed(name string) claimedName { return claimedName{name, -1, -1} }
+
 // acquire increments the epoch of a name; a known epoch must still be the present one.
-func (c *Claim) acquire(ctx context.Context, from claimedName) (claimedName, error) {
+func (c *Claim) acquire(ctx context.Context, h *claimedName) error {
 	req := kmsg.NewPtrInitProducerIDRequest()
-	req.TransactionalID, req.TransactionTimeoutMillis = &from.name, claimTimeoutMillis
-	req.ProducerID, req.ProducerEpoch = from.producer, from.epoch
+	req.TransactionalID, req.TransactionTimeoutMillis = &h.name, claimTimeoutMillis
+	req.ProducerID, req.ProducerEpoch = h.producer, h.epoch
 	resp, err := req.RequestWith(ctx, c.cluster.client)
 	if err == nil {
 		err = kerr.ErrorForCode(resp.ErrorCode)
 	}
 	if err != nil {
-		return claimedName{}, fmt.Errorf("take %s: %w", from.name, err)
+		return fmt.Errorf("take %s: %w", h.name, err)
 	}
-	return claimedName{from.name, resp.ProducerID, resp.ProducerEpoch}, nil
+	h.producer, h.epoch = resp.ProducerID, resp.ProducerEpoch
+	return nil
 }

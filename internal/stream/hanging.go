@@ -16,6 +16,15 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
+// A transaction hangs if partitions wait for its markers while its coordinator believes that it
+// ended long ago. A broker of Kafka 4.3.1 that was killed during a transaction was seen to leave
+// one: at its start it recorded the transaction as aborted, and the markers never came. Nobody
+// reads past it, and no restart helps.
+//
+// Any process with the transactional id can end it: its next transaction in the same
+// partitions joins the old one there, and ends as the coordinator says that the old one
+// ended. The positions of a consumer group are such a partition, too.
+
 // Writers describe who writes into topics in transactions that [Cluster.EndHanging] may
 // end.
 type Writers struct {
@@ -44,15 +53,12 @@ const (
 	waitingLooks = 7
 )
 
-// EndHanging ends transactions that hang: partitions still wait for their markers while
-// their coordinator believes that they ended long ago. A broker of Kafka 4.3.1 that was
-// killed during a transaction was seen to leave one: at its start it recorded the
-// transaction as aborted, and the markers never came. Nobody reads past it, and no
-// restart helps.
-//
-// Any process with the transactional id can end it: its next transaction in the same
-// partitions joins the old one there, and ends as the coordinator says that the old one
-// ended. EndHanging runs until ctx ends, and counts in ended what it ended.
+// endedStates are those of a coordinator that has no transaction of an id under way. It does not
+// call a transaction ended before all its markers are written.
+var endedStates = []string{"Empty", "CompleteCommit", "CompleteAbort"}
+
+// EndHanging looks for transactions that hang and ends them, until ctx ends. It counts them in
+// ended.
 func (c *Cluster) EndHanging(ctx context.Context, ended *atomic.Int64, all ...Writers) error {
 	if c.embedded {
 		<-ctx.Done() // its transactions are memory of one process, and end with it
@@ -126,12 +132,16 @@ func (h *hanging) check(ctx context.Context) error {
 			looks[n] = h.waiting[i][n] + 1
 			longest = max(longest, looks[n])
 		}
-		mine := slices.DeleteFunc(slices.Clone(lost), func(f forgotten) bool { return !w.owns(f.TxnID) })
+		others := func(f forgotten) bool { return !w.owns(f.TxnID) }
+		mine := slices.DeleteFunc(slices.Clone(lost), others)
 		if len(mine) == 0 && longest >= waitingLooks {
+			// Kafka does not say which of the idle ids blocks the positions. A writer with an open
+			// transaction adds its positions itself.
 			looks = nil
-			if mine, err = h.idle(ctx, w); err != nil {
+			if mine, err = h.idle(ctx, nil); err != nil {
 				faults = append(faults, err)
 			}
+			mine = slices.DeleteFunc(mine, others)
 		}
 		h.waiting[i] = looks
 		for _, f := range mine {
@@ -167,8 +177,7 @@ func (h *hanging) underWay(ctx context.Context) (map[writing]int64, error) {
 }
 
 // findForgotten returns the owners of suspects that have no transaction at their
-// coordinator and are still open after it said so. A coordinator does not call a
-// transaction ended before all its markers are written.
+// coordinator and are still open after it said so.
 func (h *hanging) findForgotten(ctx context.Context, suspects map[writing]int64) ([]forgotten, error) {
 	if len(suspects) == 0 {
 		return nil, nil
@@ -177,32 +186,34 @@ func (h *hanging) findForgotten(ctx context.Context, suspects map[writing]int64)
 	for at := range suspects {
 		producers = append(producers, at.producer)
 	}
-	listed, err := h.cluster.admin.ListTransactions(ctx, producers, nil)
+	all, err := h.idle(ctx, producers)
 	if err != nil {
-		return nil, fmt.Errorf("list transactions: %w", err)
+		return nil, err
 	}
 	still, err := h.underWay(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var list []forgotten
-	for _, t := range listed.Sorted() {
-		f := forgotten{ListedTransaction: t}
+	for i := range all {
 		for at, first := range suspects {
-			if again, open := still[at]; open && again == first && at.producer == t.ProducerID {
-				f.in = append(f.in, at)
+			if again, open := still[at]; open && again == first && at.producer == all[i].ProducerID {
+				all[i].in = append(all[i].in, at)
 			}
 		}
-		if hasEnded(t) && len(f.in) > 0 {
-			list = append(list, f)
-		}
 	}
-	return list, nil
+	return slices.DeleteFunc(all, func(f forgotten) bool { return len(f.in) == 0 }), nil
 }
 
-// hasEnded reports whether an id has no transaction under way.
-func hasEnded(t kadm.ListedTransaction) bool {
-	return t.State == "Empty" || t.State == "CompleteCommit" || t.State == "CompleteAbort"
+// idle returns the transactional ids without a transaction under way, of some producers or of all.
+func (h *hanging) idle(ctx context.Context, producers []int64) (all []forgotten, err error) {
+	transactions, err := h.cluster.admin.ListTransactions(ctx, producers, endedStates)
+	if err != nil {
+		return nil, fmt.Errorf("list transactions: %w", err)
+	}
+	for _, t := range transactions.Sorted() {
+		all = append(all, forgotten{ListedTransaction: t})
+	}
+	return all, nil
 }
 
 // positionsWait returns the partitions whose group position waits for a transaction.
@@ -236,23 +247,6 @@ func (h *hanging) positionsWait(ctx context.Context, w *Writers) (wait []int32, 
 		}
 	}
 	return wait, nil
-}
-
-// idle returns the ids of writers without a transaction under way. Kafka does not say
-// which of them blocks the offsets. A writer with an open transaction adds the offsets
-// itself.
-func (h *hanging) idle(ctx context.Context, w *Writers) ([]forgotten, error) {
-	listed, err := h.cluster.admin.ListTransactions(ctx, nil, nil)
-	if err != nil {
-		return nil, fmt.Errorf("list transactions: %w", err)
-	}
-	var list []forgotten
-	for _, t := range listed.Sorted() {
-		if w.owns(t.TxnID) && hasEnded(t) {
-			list = append(list, forgotten{ListedTransaction: t})
-		}
-	}
-	return list, nil
 }
 
 // end ends a transaction in its partitions and, if asked, in the positions of the group.
