@@ -8,8 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Where the fields of a record batch lie. The checksum covers all from the
-// attributes on; what stands before it is known from the batch's place in the log.
+// The positions of fields in a record batch. The checksum covers all bytes from the
+// attributes on. The fields before it follow from the place of the batch in the log.
 const (
 	atLength     = 8
 	atEpoch      = 12
@@ -28,12 +28,12 @@ const (
 	control       = 1 << 5
 )
 
-// leaderEpoch is that of every batch: there is one broker, and it never changes.
+// leaderEpoch is the epoch of every batch, because there is only one broker.
 const leaderEpoch = 0
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// batch is the bytes of a record batch as they lie in a file.
+// batch is the bytes of a record batch in a file.
 type batch []byte
 
 func (b batch) first() int64        { return int64(binary.BigEndian.Uint64(b)) }            //nolint:gosec // as stored
@@ -43,19 +43,19 @@ func (b batch) number(at int) int32 { return int32(binary.BigEndian.Uint32(b[at:
 func (b batch) attributes() uint16  { return binary.BigEndian.Uint16(b[atAttributes:]) }
 func (b batch) time() int64         { return int64(binary.BigEndian.Uint64(b[atMaxTime:])) } //nolint:gosec // as stored
 
-// pending says that its records count only once their transaction has ended.
+// pending reports whether its records count only after the end of their transaction.
 func (b batch) pending() bool {
 	return b.attributes()&transactional != 0 && b.attributes()&control == 0
 }
 
-// sums says that checksum and content agree, taken that the batch ends where b does.
+// sums reports whether checksum and content agree, if the batch ends where b does.
 func (b batch) sums() bool {
 	return len(b) >= headerBytes &&
 		binary.BigEndian.Uint32(b[atChecksum:]) == crc32.Checksum(b[atAttributes:], castagnoli) &&
 		b.counts() > 0
 }
 
-// counts is how many records the batch claims to have, 0 if its two claims differ.
+// counts returns the number of records by the header; 0 if its two numbers differ.
 func (b batch) counts() int64 {
 	n := b.number(atCount)
 	if n <= 0 || n != b.number(atLastDelta)+1 {
@@ -64,7 +64,7 @@ func (b batch) counts() int64 {
 	return int64(n)
 }
 
-// intact returns the whole batch at the start of raw.
+// intact returns the batch at the start of raw; false: it is damaged or cut off.
 func intact(raw []byte) (batch, bool) {
 	if len(raw) < headerBytes || raw[atMagic] != magic || batch(raw).number(atEpoch) != leaderEpoch {
 		return nil, false
@@ -77,13 +77,13 @@ func intact(raw []byte) (batch, bool) {
 	return b, b.sums()
 }
 
-// recordsPerByte is how many records a damaged byte may have held, even compressed: our
-// default. No checksum covers the first offset of a batch, so an offset further ahead is
-// itself damaged. Believing it would fill up to 2³¹ offsets.
+// recordsPerByte is how many records a damaged byte may have held, even compressed. It is our
+// default. No checksum covers the first offset of a batch. An offset further ahead counts as
+// damaged, else up to 2³¹ offsets would be filled.
 const recordsPerByte = 16
 
-// resume returns where in raw, behind its start, the next intact batch lies, with
-// an offset that may follow on next; -1: nowhere.
+// resume returns the position of the next intact batch in raw, behind its start, whose
+// offset may follow on next; -1: there is none.
 func resume(raw []byte, next int64) int {
 	for at := 1; at+headerBytes <= len(raw); at++ {
 		if raw[at+atMagic] != magic {
@@ -99,9 +99,9 @@ func resume(raw []byte, next int64) int {
 	return -1
 }
 
-// reheaded returns raw as the batch at an offset, if only the bytes before its
-// checksum are damaged: all of them are known.
-func reheaded(raw []byte, first int64) (batch, bool) {
+// restoreHeader returns raw as the batch at an offset, if only bytes before its checksum
+// are damaged. They are all known.
+func restoreHeader(raw []byte, first int64) (batch, bool) {
 	if !batch(raw).sums() {
 		return nil, false
 	}
@@ -113,11 +113,11 @@ func reheaded(raw []byte, first int64) (batch, bool) {
 	return b, true
 }
 
-// fillAtOnce is how many records a batch of a filling has.
+// fillAtOnce is how many records one batch of a filling has at most.
 const fillAtOnce = 10_000
 
-// filling returns batches for the offsets from first up to end, whose records have
-// a key that every reader passes over, so that no offset is missing.
+// filling returns batches for the offsets from first up to end, so that no offset is
+// missing. Every reader skips records with their key.
 func filling(key []byte, first, end, time int64) (raw []byte) {
 	for first < end {
 		n := min(end-first, fillAtOnce)
@@ -125,7 +125,7 @@ func filling(key []byte, first, end, time int64) (raw []byte) {
 		for i := range n {
 			r := kmsg.NewRecord()
 			r.OffsetDelta, r.Key = int32(i), key
-			body := r.AppendTo(nil)[1:] // behind a length of 0
+			body := r.AppendTo(nil)[1:] // without its length of 0
 			records = binary.AppendVarint(records, int64(len(body)))
 			records = append(records, body...)
 		}

@@ -1,24 +1,24 @@
 // Package logfiles makes the files of the embedded Kafka fit to be opened. The broker
-// is a library for tests: it believes its files, cuts off all that lies behind a
-// damaged byte, and after a kill may show what belongs to no ended transaction. So
-// before it opens them everything is read here, and only if nothing is damaged that
-// cannot be mended, anything is changed:
+// is a library for tests: it trusts its files, and cuts off everything behind a
+// damaged byte. After a kill it may show records of transactions that never ended. So
+// all files are read here before the broker opens them. If damage remains that nothing
+// can mend, no file is changed.
 //
-//   - partitions/TOPIC-N/BASE.dat are the records, in batches with checksums. A damaged
-//     header is restored from its place. An end that was not written whole is cut off
-//     and kept. Anything else is a [DamageError]: with Repair what is damaged is left
-//     out, its offsets are filled, and what was derived is derived again.
-//   - BASE.idx says of each batch whether it belongs to a transaction; the batches say
-//     it too, so it is made anew where it differs.
-//   - groups.log is positions of consumers, each with a checksum: damaged ones are left
-//     out, and earlier ones stand. A log that ends before one of them has lost its end
-//     with the machine: those offsets are filled, or new records would be taken for old.
-//   - topics.json has no checksum; [Seal] keeps a second one that has.
-//   - meta.json says what is known. All other files are of use to a broker that was
-//     closed in order, or to its clients; a checksum they do not have. They are removed:
-//     so the broker always starts as after a kill.
+//   - partitions/TOPIC-N/BASE.dat holds the records, in batches with checksums. A damaged
+//     header is restored from its place. A last batch that was not written whole is cut
+//     off and kept. Any other damage is a [DamageError]. With Repair the damaged batch is
+//     left out, its offsets are filled, and derived records are derived again.
+//   - BASE.idx says for each batch whether it belongs to a transaction. The batches say
+//     it too, so the index is written again where it differs.
+//   - groups.log holds the positions of consumers, each with a checksum. Damaged ones are
+//     left out, and earlier ones count. If a log ends before such a position, the machine
+//     has lost its end. These offsets are filled, else readers would skip new records.
+//   - topics.json has no checksum. [Seal] keeps a copy that has one.
+//   - meta.json has the id of the cluster. All other files have no checksum, and only help
+//     a broker that was closed in order. They are removed, so the broker always starts as
+//     after a kill.
 //
-// Whatever is lost by a change is kept in the folder kept.
+// Everything that a change removes is kept in the folder kept.
 package logfiles
 
 import (
@@ -37,8 +37,8 @@ const (
 	keptDir       = "kept"
 )
 
-// passing are the files of the broker that a start does without.
-var passing = map[string]bool{
+// disposable are the files of the broker that it can start without.
+var disposable = map[string]bool{
 	"snapshot.json": true, "session_state.json": true, "seq_windows.json": true, "pids.log": true,
 	"acls.json": true, "sasl.json": true, "quotas.json": true, "broker_configs.json": true,
 }
@@ -47,12 +47,12 @@ var passing = map[string]bool{
 type Options struct {
 	Dir       string
 	ClusterID string
-	Filler    []byte // key of records that every reader passes over
-	Repair    bool   // go on without what is damaged
+	Filler    []byte // key of records that every reader skips
+	Repair    bool   // leave out what is damaged
 	Log       *slog.Logger
 }
 
-// DamageError is damage that nothing mends without losing something.
+// DamageError is damage that cannot be mended without a loss.
 type DamageError struct {
 	File  string
 	Byte  int
@@ -75,20 +75,20 @@ func (e *DamageError) Error() string {
 		e.File, e.Byte, more, e.Lost, remedy)
 }
 
-// mender is one look at the files.
+// mender reads the files once, and collects the changes.
 type mender struct {
 	Options
 	stamp string
 	names []string // of the partitions
 	found []*DamageError
-	tasks []func() error // what to change, once all is read
+	tasks []func() error // the changes, made once everything is read
 }
 
 func (m *mender) path(name string) string  { return filepath.Join(m.Dir, name) }
 func (m *mender) todo(change func() error) { m.tasks = append(m.tasks, change) }
 
-// Mend makes the files fit to be opened, or returns a [DamageError], or what the
-// file system says.
+// Mend makes the files fit to be opened. The error is a [DamageError], or that of the file
+// system.
 func Mend(o Options) error {
 	m := &mender{Options: o, stamp: time.Now().UTC().Format("20060102T150405.000000Z")}
 	if err := m.readAll(); err != nil {
@@ -113,7 +113,7 @@ func Mend(o Options) error {
 	return nil
 }
 
-// readAll reads everything and changes nothing.
+// readAll reads all files and changes none.
 func (m *mender) readAll() error {
 	dirs, err := os.ReadDir(m.path(partitionsDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -151,7 +151,7 @@ func (m *mender) readAll() error {
 			m.todo(m.forget)
 		}
 		m.todo(func() error {
-			p, err := m.read(name) // not all are held at once
+			p, err := m.read(name) // again, because memory holds one partition at a time
 			if err != nil {
 				return err
 			}
@@ -162,13 +162,13 @@ func (m *mender) readAll() error {
 	return nil
 }
 
-// sweep has files removed that a start does without, and all be their owner's alone.
+// sweep plans the removal of disposable files, and takes all files from other users.
 func (m *mender) sweep() error {
 	return filepath.WalkDir(m.Dir, func(path string, d fs.DirEntry, err error) error { //nolint:wrapcheck // names the file
 		if err != nil {
 			return err
 		}
-		if !d.IsDir() && (passing[d.Name()] || strings.HasSuffix(d.Name(), ".tmp")) && !strings.HasPrefix(path, m.path(keptDir)) {
+		if !d.IsDir() && (disposable[d.Name()] || strings.HasSuffix(d.Name(), ".tmp")) && !strings.HasPrefix(path, m.path(keptDir)) {
 			m.todo(func() error { return os.Remove(path) })
 			return nil
 		}
@@ -187,8 +187,8 @@ func (m *mender) sweep() error {
 	})
 }
 
-// forget removes committed positions: with them stands from where a derived log is
-// read, which may be in what is made anew.
+// forget removes the committed positions. One may say that a derived log is read from an
+// offset that is written again.
 func (m *mender) forget() error {
 	raw, err := m.load(groupsFile)
 	if err != nil || raw == nil {
@@ -200,7 +200,7 @@ func (m *mender) forget() error {
 	return os.Remove(m.path(groupsFile)) //nolint:wrapcheck // names the file
 }
 
-// keep stores what is about to be lost and returns where.
+// keep stores bytes that a change removes, and returns the path.
 func (m *mender) keep(name string, raw []byte) (string, error) {
 	kept := filepath.Join(keptDir, m.stamp, name)
 	if err := os.MkdirAll(filepath.Dir(m.path(kept)), 0o700); err != nil {
@@ -209,7 +209,7 @@ func (m *mender) keep(name string, raw []byte) (string, error) {
 	return m.path(kept), m.write(kept, raw)
 }
 
-// write replaces a file whole, or not at all.
+// write replaces a whole file in one step.
 func (m *mender) write(name string, raw []byte) (err error) {
 	temp := m.path(name) + ".tmp"
 	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600) //nolint:gosec // in the folder that the user named

@@ -236,7 +236,7 @@ func TestSoundAsLeft(t *testing.T) {
 	}
 	after := files(t, dir)
 	for name := range before {
-		if after[name] != before[name] && !passing[filepath.Base(name)] && name != metaFile {
+		if after[name] != before[name] && !disposable[filepath.Base(name)] && name != metaFile {
 			t.Errorf("%s was changed", name)
 		}
 	}

@@ -19,23 +19,23 @@ const (
 	indexExt   = ".idx"
 )
 
-// partition is the files of one partition as they were found.
+// partition holds the files of one partition as they were found.
 type partition struct {
 	name     string // TOPIC-NUMBER
 	segments []*segment
-	derived  bool  // written in transactions: made of another log
-	end      int64 // offset behind its last record
-	reach    int64 // offset up to which somebody has read
+	derived  bool  // written in transactions, so made from another log
+	end      int64 // offset after its last record
+	reach    int64 // offset up to which a group has read
 }
 
 // segment is one file of batches.
 type segment struct {
-	file     string // from the folder on, without its ending
+	file     string // path within the folder, without its ending
 	base     int64  // its name, and the offset of its first record
-	end      int64  // offset behind its last record, damaged ones counted
+	end      int64  // offset after its last record, damaged ones included
 	raw      []byte
-	batches  []batch // intact, or restored to that
-	reheaded bool    // one of them was restored
+	batches  []batch // intact or restored
+	restored bool    // the header of one of them was restored
 	torn     int     // bytes at the end that were never written whole
 	damage   []damage
 	indexed  bool // the index agrees with the batches
@@ -45,7 +45,7 @@ type segment struct {
 type damage struct {
 	at         int   // byte
 	before     int   // batches before it
-	first, end int64 // offsets that are lost; equal: it is not known how many
+	first, end int64 // offsets that are lost; equal: their number is unknown
 }
 
 // read reads all batches of a partition.
@@ -83,8 +83,8 @@ func (m *mender) read(name string) (*partition, error) {
 	return p, nil
 }
 
-// parse finds the batches of a segment and what lies between them. following is the
-// base of the next segment, -1: none.
+// parse finds the batches of a segment and the damage between them. following is the
+// base of the next segment; -1: none.
 func (s *segment) parse(following int64) {
 	next := s.base
 	for at := 0; at < len(s.raw); {
@@ -98,8 +98,8 @@ func (s *segment) parse(following int64) {
 		if until >= 0 {
 			whole, then = rest[:until], batch(rest[until:]).first()
 		}
-		if b, ok := reheaded(whole, next); ok && (then < 0 || b.end() == then) {
-			s.batches, s.reheaded, next, at = append(s.batches, b), true, b.end(), at+len(b)
+		if b, ok := restoreHeader(whole, next); ok && (then < 0 || b.end() == then) {
+			s.batches, s.restored, next, at = append(s.batches, b), true, b.end(), at+len(b)
 			continue
 		}
 		if then < 0 && torn(rest) {
@@ -112,21 +112,21 @@ func (s *segment) parse(following int64) {
 		s.damage = append(s.damage, damage{at: at, before: len(s.batches), first: next, end: then})
 		next, at = then, at+len(whole)
 	}
-	if following >= 0 && following != next { // one is not there, or two say the same offsets
+	if following >= 0 && following != next { // a segment is missing, or two have the same offsets
 		s.damage = append(s.damage, damage{at: len(s.raw), before: len(s.batches), first: next, end: following})
 		next = following
 	}
 	s.end = next
 }
 
-// torn says that the end of a file is a batch that was not written whole: process or
-// machine stopped meanwhile, and nobody was told that it is stored.
+// torn reports whether the end of a file is a batch that was not written whole, because
+// process or machine stopped. It was never acknowledged.
 func torn(rest []byte) bool {
 	return len(rest) < headerBytes || batch(rest).size() > len(rest) || len(bytes.Trim(rest, "\x00")) == 0
 }
 
-// claimed returns how many records a damaged batch says that it has. It returns 0 if the
-// batch contradicts itself, or is too short for them.
+// claimed returns the number of records by the header of a damaged batch; 0 if the header
+// contradicts itself, or the batch is too short for them.
 func claimed(raw []byte) int64 {
 	if len(raw) < headerBytes {
 		return 0
@@ -137,14 +137,14 @@ func claimed(raw []byte) int64 {
 	return 0
 }
 
-// sound says that nothing is to be done.
+// sound reports whether the files need no change.
 func (p *partition) sound() bool {
 	return p.end >= p.reach && !slices.ContainsFunc(p.segments, func(s *segment) bool {
-		return len(s.damage) > 0 || s.torn > 0 || s.reheaded || !s.indexed
+		return len(s.damage) > 0 || s.torn > 0 || s.restored || !s.indexed
 	})
 }
 
-// damages lists what cannot be mended without losing it.
+// damages lists what cannot be mended without a loss.
 func (p *partition) damages(m *mender) (all []*DamageError) {
 	for _, s := range p.segments {
 		for _, d := range s.damage {
@@ -158,8 +158,8 @@ func (p *partition) damages(m *mender) (all []*DamageError) {
 	return all
 }
 
-// mend makes the files of a partition what they must be. Without damage nothing is
-// lost by it; else what is damaged is, and the offsets of that are filled.
+// mend changes the files of a partition to what they must be. Only damaged records are
+// lost; their offsets are filled.
 func (m *mender) mend(p *partition) error {
 	hit := slices.IndexFunc(p.segments, func(s *segment) bool { return len(s.damage) > 0 })
 	switch {
@@ -200,7 +200,7 @@ func (m *mender) mend(p *partition) error {
 	return nil
 }
 
-// mended is what a segment is to hold.
+// mended returns the content that a segment must have.
 func (m *mender) mended(s *segment) []byte {
 	raw := make([]byte, 0, len(s.raw))
 	done := 0
@@ -217,7 +217,7 @@ func (m *mender) mended(s *segment) []byte {
 	return raw
 }
 
-// timeAt is the latest time before a batch, or about that.
+// timeAt returns about the latest time before a batch.
 func (s *segment) timeAt(i int) int64 {
 	switch {
 	case i > 0:
@@ -228,9 +228,9 @@ func (s *segment) timeAt(i int) int64 {
 	return 0
 }
 
-// takeBack leaves of a derived log what stands before its first damage; all offsets
-// behind that are filled, and what they held is made anew from the log it is derived
-// from. Is the beginning of the log gone already, nothing of it is left.
+// takeBack keeps the records of a derived log before its first damage. All offsets behind
+// it are filled, and their records are derived again from the other log. If the beginning
+// of the log was deleted already, no record is kept.
 func (m *mender) takeBack(p *partition, hit int) error {
 	at := hit
 	if p.segments[0].base > 0 {
@@ -244,7 +244,7 @@ func (m *mender) takeBack(p *partition, hit int) error {
 		}
 		return append(raw, filling(m.Filler, first, s.end, s.timeAt(keep))...)
 	}
-	// The damaged one is the last: if the process ends meanwhile, it is found again.
+	// The damaged segment comes last. If the process ends meanwhile, the next start finds it.
 	for i, s := range p.segments {
 		if i >= at && i != hit {
 			if err := m.replace(s, emptied(s, 0)); err != nil {
@@ -260,7 +260,7 @@ func (m *mender) takeBack(p *partition, hit int) error {
 	return m.replace(s, emptied(s, keep))
 }
 
-// replace gives a segment another content and keeps what is lost by that.
+// replace gives a segment another content, and keeps the old one.
 func (m *mender) replace(s *segment, raw []byte) error {
 	name := s.file + segmentExt
 	switch {
@@ -278,7 +278,7 @@ func (m *mender) replace(s *segment, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	if len(s.damage) == 0 && s.reheaded {
+	if len(s.damage) == 0 && s.restored {
 		m.Log.Warn("a damaged header of a log is restored, nothing is lost", "file", m.path(name), "kept", kept)
 	} else {
 		m.Log.Warn("a damaged log is repaired", "file", m.path(name), "kept", kept)
@@ -287,16 +287,16 @@ func (m *mender) replace(s *segment, raw []byte) error {
 }
 
 // The index has an entry of 15 bytes for each batch: version, the low byte of a
-// checksum of what follows, epoch, the latest time before (the broker makes it anew),
+// checksum of the rest, epoch, the latest time before (the broker computes it again),
 // and whether the batch waits for the end of a transaction.
 const (
 	indexEntry   = 15
 	indexVersion = 1
 )
 
-// index is the index that agrees with the batches. The broker appends to it after
-// the batch: killed between the two, it would later take the entry of each batch for
-// that of the one before, and show what belongs to a transaction that never ended.
+// index returns the index that agrees with the batches. The broker appends to it after
+// the batch. After a kill between the two it would take each entry for that of the next
+// batch, and show records of a transaction that never ended.
 func (s *segment) index() []byte {
 	all := make([]byte, 0, indexEntry*len(s.batches))
 	for _, b := range s.batches {
@@ -314,7 +314,7 @@ func (s *segment) index() []byte {
 
 func checkByte(b []byte) byte { return byte(crc32.Checksum(b, castagnoli) & 0xff) }
 
-// agrees says whether an index is right.
+// agrees reports whether an index is that of the batches.
 func (s *segment) agrees(index []byte) bool {
 	if len(index) != indexEntry*len(s.batches) {
 		return false

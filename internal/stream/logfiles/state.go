@@ -19,8 +19,8 @@ const (
 	groupsFile = "groups.log"
 )
 
-// Seal keeps the list of topics once more, with a checksum: the broker's own has
-// none. It is called when the list is as it should be.
+// Seal keeps a copy of the list of topics with a checksum, which that of the broker lacks.
+// It is called when the list is complete.
 func Seal(dir string) error {
 	m := &mender{Options: Options{Dir: dir}}
 	list, err := os.ReadFile(m.path(topicsFile))
@@ -43,8 +43,8 @@ func sealed(list []byte) []byte {
 	return append(fmt.Appendf(nil, "%08x\n", crc32.Checksum(list, castagnoli)), list...)
 }
 
-// topics restores the list of topics from its sealed copy if it is another, and
-// says whether there is a list.
+// topics plans to restore the list of topics from its sealed copy if they differ. It
+// reports whether there is a list.
 func (m *mender) topics() (bool, error) {
 	list, err := m.load(topicsFile)
 	if err != nil {
@@ -76,7 +76,7 @@ func (m *mender) topics() (bool, error) {
 	return list != nil, nil
 }
 
-// meta makes the broker know its folder; there is nothing else in that file.
+// meta plans to write the file by which the broker knows its folder.
 func (m *mender) meta() error {
 	want := fmt.Appendf(nil, `{"version":1,"cluster_id":%q}`, m.ClusterID)
 	have, err := m.load(metaFile)
@@ -87,9 +87,8 @@ func (m *mender) meta() error {
 	return nil
 }
 
-// groups leaves out what is damaged of the committed positions, and returns the
-// others. A group without its last position goes on at an earlier one, and passes
-// over what it has done.
+// groups plans to leave out damaged positions, and returns the others. A group that lost
+// its last position continues at an earlier one, and skips what it has done.
 func (m *mender) groups() (map[position]int64, error) {
 	raw, err := m.load(groupsFile)
 	if err != nil {
@@ -109,12 +108,12 @@ func (m *mender) groups() (map[position]int64, error) {
 	return positions(whole), nil
 }
 
-// position is whose it is and where.
+// position names the position of a group in a partition.
 type position struct {
 	group, partition string
 }
 
-// positions are the last ones of each group.
+// positions returns the last offset of each position.
 func positions(whole []byte) map[position]int64 {
 	all := map[position]int64{}
 	for len(whole) > 0 {
@@ -143,23 +142,23 @@ func positions(whole []byte) map[position]int64 {
 // entryHeader is length, checksum and version of an entry.
 const entryHeader = 10
 
-// entries returns the intact entries of a log of the broker's state, and in how many
-// places others were. An entry is its length, a checksum of the rest, version and JSON.
+// entries returns the intact entries of a log of the broker's state, and the number of
+// damaged places. An entry has its length, a checksum of the rest, version and JSON.
 func entries(raw []byte) (whole []byte, lost int) {
 	const version = 1
-	for at, was := 0, true; at < len(raw); {
+	for at, good := 0, true; at < len(raw); {
 		rest := raw[at:]
 		if len(rest) > entryHeader && binary.LittleEndian.Uint16(rest[8:]) == version && rest[entryHeader] == '{' {
 			if end := 8 + int64(binary.LittleEndian.Uint32(rest)); end > entryHeader && end <= int64(len(rest)) &&
 				binary.LittleEndian.Uint32(rest[4:]) == crc32.Checksum(rest[8:end], castagnoli) {
-				whole, at, was = append(whole, rest[:end]...), at+int(end), true
+				whole, at, good = append(whole, rest[:end]...), at+int(end), true
 				continue
 			}
 		}
-		if was {
+		if good {
 			lost++
 		}
-		at, was = at+1, false
+		at, good = at+1, false
 	}
 	return whole, lost
 }
