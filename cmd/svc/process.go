@@ -42,9 +42,6 @@ func wireProcess(ctx context.Context, h *service) error {
 			return "" // the changelog
 		},
 	}
-	if config.CommitEvery == 0 {
-		config.CommitEvery = -1 // after each poll
-	}
 	if h.cluster.Embedded() {
 		config.Keep = func(ctx context.Context, partition int32) (int64, error) { // keeps the records that other groups have not read yet
 			history, err := h.cluster.Committed(ctx, h.historyGroup(), config.Changelog, partition)

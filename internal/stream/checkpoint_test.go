@@ -91,9 +91,9 @@ func TestRestoreBeginsWithCheckpoint(t *testing.T) {
 func TestCheckpointWaitsWithTheTransaction(t *testing.T) {
 	now := time.Now()
 	l := loop{
-		cfg:   Config{CommitEvery: time.Second, Stats: &Stats{}, NewTask: newCounter},
-		parts: map[int32]*part{0: {task: newCounter(0), rewrite: &rewrite{}}},
-		last:  now,
+		cfg:        Config{CommitEvery: time.Second, Stats: &Stats{}, NewTask: newCounter},
+		parts:      map[int32]*part{0: {task: newCounter(0), rewrite: &rewrite{}}},
+		lastCommit: now,
 	}
 	if at := l.deadline(time.Time{}); at.IsZero() || at.After(now) {
 		t.Errorf("with nothing begun it polls until %v", at)

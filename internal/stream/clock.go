@@ -10,31 +10,31 @@ import (
 // the end of its log. If the wall clock fired a timer while earlier records are unread, the
 // timer would be applied before them, and a replay would differ from live operation.
 const (
-	// recent is the highest age of an input in live operation. It was applied at once, or
+	// liveWithin is the highest age of an input in live operation. It was applied at once, or
 	// after a failure of seconds.
-	recent = time.Minute
-	// silence is how long no record follows an old input until the log counts as ended. A
+	liveWithin = time.Minute
+	// logSilence is how long no record follows an old input until the log counts as ended. A
 	// backfill may write more slowly than it is applied, and a lost broker delays it for 10
 	// to 15 s.
-	silence = 20 * time.Second
-	// late is the delay of a timer from which on the end of the log is asked for first: the
+	logSilence = 20 * time.Second
+	// lateTimer is the delay of a timer from which on the end of the log is asked for first: the
 	// process may have been held up while records came.
-	late = time.Second
-	// again is after how long a timer that could not fire is tried again.
-	again = 100 * time.Millisecond
+	lateTimer = time.Second
+	// retryTimer is after how long a timer that could not fire is tried again.
+	retryTimer = 100 * time.Millisecond
 
 	advanceTime = 10 * time.Millisecond // of one turn, for the due timers of all partitions
 )
 
 // clock is what is known of the time of a partition.
 type clock struct {
-	newest time.Time // timestamp of the newest input applied since the restore; zero: none
-	moved  time.Time // when that input was applied, or the partition restored
-	asOf   time.Time // when the end of the log was last asked for
+	newest    time.Time // timestamp of the newest input applied since the restore; zero: none
+	appliedAt time.Time // when that input was applied, or the partition restored
+	endAsked  time.Time // when the end of the log was last asked for
 }
 
 // live tells whether the newest input was recent when it was applied.
-func (c *clock) live() bool { return !c.newest.IsZero() && c.moved.Sub(c.newest) <= recent }
+func (c *clock) live() bool { return !c.newest.IsZero() && c.appliedAt.Sub(c.newest) <= liveWithin }
 
 // fires returns when the earliest timer of a partition may fire, and the latest instant that
 // Advance may fire then. Zero times: not before the next record.
@@ -44,13 +44,13 @@ func (l *loop) fires(p *part, now time.Time) (at, upTo time.Time) {
 	case due.IsZero():
 		return due, due
 	case !l.cluster.Away().IsZero(): // unread records are unknown
-		return now.Add(again), now
+		return now.Add(retryTimer), now
 	case l.cfg.Sparse: // its records do not tell where the log ends
 		return due, now
 	case p.next >= p.end:
 		// Timers that are long overdue wait for records that may follow, also after a restore.
-		if !p.clock.live() && p.clock.moved.Sub(due) > recent {
-			if end := p.clock.moved.Add(silence); due.Before(end) {
+		if !p.clock.live() && p.clock.appliedAt.Sub(due) > liveWithin {
+			if end := p.clock.appliedAt.Add(logSilence); due.Before(end) {
 				return end, now
 			}
 		}
@@ -95,7 +95,7 @@ func (l *loop) confirm(ctx context.Context, now time.Time) error {
 		at, _ := l.fires(p, now)
 		due := p.task.Due()
 		missed = missed || !l.cfg.Sparse && !at.IsZero() && !at.After(now) && p.next >= p.end &&
-			now.Sub(due) > late && p.clock.asOf.Before(due)
+			now.Sub(due) > lateTimer && p.clock.endAsked.Before(due)
 	}
 	if !missed {
 		return nil
@@ -108,7 +108,7 @@ func (l *loop) confirm(ctx context.Context, now time.Time) error {
 	}
 	for n, p := range l.parts {
 		if end, ok := ends.Lookup(l.cfg.Input, n); ok {
-			p.end, p.clock.asOf = max(p.end, end.Offset), now
+			p.end, p.clock.endAsked = max(p.end, end.Offset), now
 		}
 	}
 	return nil

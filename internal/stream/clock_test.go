@@ -120,7 +120,7 @@ func TestTimeFollowsTheRecordsOfABacklog(t *testing.T) {
 		var stats Stats
 		read, stop := r.diaries(start, nil, &stats)
 		r.await("records", records, stats.Records.Load)
-		time.Sleep(silence - 5*time.Second)
+		time.Sleep(logSilence - 5*time.Second)
 		if n := len(read(1)); n != records+records/2-1 {
 			t.Errorf("%d lines before the log counts as ended", n)
 		}
@@ -146,7 +146,7 @@ func TestTimeFollowsTheRecordsOfASlowWriter(t *testing.T) {
 		write := func(from, to int) {
 			for i := from; i < to; i++ {
 				r.fill(func(l *Loader) { appends(t, l, 1, start.Add(time.Duration(i)*time.Hour), "wait 30m") })
-				time.Sleep(silence - 5*time.Second)
+				time.Sleep(logSilence - 5*time.Second)
 			}
 		}
 		write(0, 10)
@@ -157,7 +157,7 @@ func TestTimeFollowsTheRecordsOfASlowWriter(t *testing.T) {
 		var again Stats
 		read, stop := r.diaries(start, nil, &again)
 		r.await("partitions", parts, again.Partitions.Load)
-		time.Sleep(silence - 5*time.Second)
+		time.Sleep(logSilence - 5*time.Second)
 		write(10, 20)
 		r.await("records", 10, again.Records.Load)
 		want := []string{"+0s"}

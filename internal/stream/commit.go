@@ -15,7 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-const maxFaults = 5 // transactions given up in a row, in one session
+const maxAborts = 5 // transactions given up in a row, in one session
 
 var errAborted = errors.New("the transaction was aborted")
 
@@ -43,7 +43,7 @@ func (l *loop) commit(ctx, free context.Context, fault error) error {
 		return nil
 	})
 	ok, err := l.session.End(end, kgo.TransactionEndTry(fault == nil))
-	l.shrunk = false
+	l.revokedAny = false
 	switch {
 	case errors.Is(err, kerr.FencedInstanceID):
 		return fmt.Errorf("%w: %s", errThrownOut, l.id)
@@ -60,7 +60,7 @@ func (l *loop) commit(ctx, free context.Context, fault error) error {
 	}
 	// After several faults in a row the session is opened again, which waits longer than this
 	// loop does.
-	if l.faults++; l.faults > maxFaults {
+	if l.abortsInRow++; l.abortsInRow > maxAborts {
 		return cmp.Or(fault, errAborted)
 	}
 	return l.reread(ctx)
@@ -195,14 +195,14 @@ func (l *loop) positions(req *kmsg.TxnOffsetCommitRequest) {
 
 // keep tells the tasks that their outputs are committed, and counts the transaction.
 func (l *loop) keep(ctx context.Context, begun time.Time) {
-	l.last = time.Now()
-	l.took = l.last.Sub(begun)
+	l.lastCommit = time.Now()
+	l.commitTook = l.lastCommit.Sub(begun)
 	l.commits++
-	l.faults = 0
+	l.abortsInRow = 0
 	stats := l.cfg.Stats
 	stats.Commits.Add(1)
 	stats.Records.Add(int64(l.applied))
-	stats.LastCommit.Store(l.last.UnixMilli())
+	stats.LastCommit.Store(l.lastCommit.UnixMilli())
 	for n, p := range l.parts {
 		p.out = nil // durable
 		if p.dirty {

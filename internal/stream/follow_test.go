@@ -117,13 +117,13 @@ func TestWaitersAreReleasedByALaterInput(t *testing.T) {
 	if known.Load() != 3 || passed.Load() != 1 {
 		t.Errorf("%d known, %d passed", known.Load(), passed.Load())
 	}
-	for i := range int64(2 * kept) {
+	for i := range int64(2 * changesKept) {
 		see(8 + i)
 	}
 	if _, exact, err := a.Wait(t.Context(), Position{Offset: 7}); exact || err != nil {
 		t.Errorf("an old change is still known: %v %v", exact, err)
 	}
-	if change, exact, _ := a.Wait(t.Context(), Position{Offset: 8 + kept}); !exact || change != strconv.Itoa(8+kept) {
+	if change, exact, _ := a.Wait(t.Context(), Position{Offset: 8 + changesKept}); !exact || change != strconv.Itoa(8+changesKept) {
 		t.Errorf("a late change is lost: %q", change)
 	}
 }

@@ -41,8 +41,7 @@ type Config struct {
 	// Route names the topic of an output by its key; nil or "": the
 	// changelog. Other topics must have the changelog's partitions.
 	Route func(key []byte) string
-	// CommitEvery is how long inputs are gathered after a commit; 0: 10 ms;
-	// negative: each poll is committed.
+	// CommitEvery is how long inputs are gathered after a commit; 0: each poll is committed.
 	CommitEvery time.Duration
 	// Keep returns the lowest changelog offset of a partition that another reader
 	// still needs. Set it where the broker never compacts: records before it and
@@ -91,9 +90,6 @@ func (e gapError) Error() string {
 func (c *Cluster) Process(ctx context.Context, cfg Config) error {
 	if cfg.Stats == nil {
 		cfg.Stats = new(Stats)
-	}
-	if cfg.CommitEvery == 0 {
-		cfg.CommitEvery = 10 * time.Millisecond
 	}
 	cfg.checkpointBytes = cmp.Or(cfg.checkpointBytes, checkpointBytes)
 	c.advise(ctx)
@@ -152,16 +148,16 @@ type loop struct {
 	cfg        Config
 	generation string // of the changelog
 
-	session *kgo.GroupTransactSession
-	parts   map[int32]*part // owned; only the loop's goroutine
-	last    time.Time       // end of the last commit
-	took    time.Duration   // by the last commit
-	second  bool            // the transaction waits for a second fetch
-	commits int
-	faults  int  // transactions given up since the last commit
-	shrunk  bool // a partition was revoked since the last transaction
-	applied int  // inputs of the transaction
-	lagged  bool // we were behind during the transaction
+	session     *kgo.GroupTransactSession
+	parts       map[int32]*part // owned; only the loop's goroutine
+	lastCommit  time.Time       // its end
+	commitTook  time.Duration   // of the last one
+	awaitsFetch bool            // the transaction waits for a second fetch
+	commits     int
+	abortsInRow int  // transactions given up since the last commit
+	revokedAny  bool // a partition was revoked since the last transaction
+	applied     int  // inputs of the transaction
+	lagged      bool // we were behind during the transaction
 
 	mu    sync.Mutex
 	ready map[int32]*part    // restored by the group's goroutine, not assigned yet

@@ -133,7 +133,7 @@ func (l *loop) begin(ctx context.Context, p *part, partition int32, committed, e
 		return fmt.Errorf("%w: partition %d of %s ends at %d, its changelog %s has seen %d: was it recreated?",
 			ErrAlarm, partition, l.cfg.Input, end, l.cfg.Changelog, p.next)
 	}
-	p.end, p.clock.moved, p.clock.asOf = end, time.Now(), p.since
+	p.end, p.clock.appliedAt, p.clock.endAsked = end, time.Now(), p.since
 	return nil
 }
 

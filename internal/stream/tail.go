@@ -49,9 +49,9 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// kept is how many changes of a partition are kept for a late Wait. The change of an input may
+// changesKept is how many changes of a partition are kept for a late Wait. The change of an input may
 // arrive before the acknowledgement of that input.
-const kept = 256
+const changesKept = 256
 
 // Applied tells when an input has been applied. It takes the changes of a [Tail] and keeps the
 // last ones of each partition, so that Wait does not miss a change that came before. It is
@@ -66,11 +66,11 @@ type Applied[T any] struct {
 // waiting is one partition: the changes seen, and the calls that wait for later ones.
 type waiting[T any] struct {
 	seen  int64 // highest input
-	ring  [kept]seen[T]
+	ring  [changesKept]seenChange[T]
 	queue []*waiter[T] // the earliest input first
 }
 
-type seen[T any] struct {
+type seenChange[T any] struct {
 	input  int64
 	filled bool
 	change T
@@ -110,7 +110,7 @@ func (a *Applied[T]) See(r Record) {
 	p := a.part(r.Partition)
 	if input > p.seen {
 		p.seen = input
-		p.ring[input%kept] = seen[T]{input: input, filled: true, change: change}
+		p.ring[input%changesKept] = seenChange[T]{input: input, filled: true, change: change}
 	}
 	for len(p.queue) > 0 && p.queue[0].input <= input {
 		w := p.queue[0]
@@ -130,7 +130,7 @@ func (a *Applied[T]) Known(input Position) (change T, known bool) {
 }
 
 func (p *waiting[T]) known(input int64) (change T, known bool) {
-	if s := &p.ring[input%kept]; s.filled && s.input == input {
+	if s := &p.ring[input%changesKept]; s.filled && s.input == input {
 		return s.change, true
 	}
 	return change, false

@@ -115,7 +115,7 @@ func (l *loop) apply(p *part, fp *kgo.FetchPartition) (applied int, err error) {
 		applied++
 	}
 	if applied > 0 {
-		p.clock.moved, p.clock.asOf = time.Now(), p.clock.newest
+		p.clock.appliedAt, p.clock.endAsked = time.Now(), p.clock.newest
 	}
 	return applied, nil
 }

@@ -19,8 +19,8 @@ const (
 	// wait at the broker. A commit of these few would delay the others by one more
 	// transaction. So the loop waits for the next fetch, but no longer than this part
 	// of the time of the last commit.
-	secondPart   = 3
-	secondAtMost = 5 * time.Millisecond
+	awaitPart   = 3
+	awaitAtMost = 5 * time.Millisecond
 )
 
 // turn is one transaction: it polls until there is something to do and it is time to
@@ -32,9 +32,9 @@ func (l *loop) turn(ctx, free context.Context) error {
 		begun time.Time
 	)
 	l.applied, l.lagged = 0, false
-	l.second = l.session.Client().BufferedFetchRecords() > 0
+	l.awaitsFetch = l.session.Client().BufferedFetchRecords() > 0
 	for {
-		n, err := l.poll(ctx, l.deadline(begun), l.capacity(count))
+		records, lost, err := l.poll(ctx, l.deadline(begun), l.capacity(count))
 		if err != nil {
 			return err
 		}
@@ -42,40 +42,40 @@ func (l *loop) turn(ctx, free context.Context) error {
 			return nil //nolint:nilerr // asked to end
 		}
 		now := time.Now()
-		if count+n.records > 0 && begun.IsZero() {
+		if count+records > 0 && begun.IsZero() {
 			begun = now
 		}
-		if n.records > 0 && count > 0 {
-			l.second = false
+		if records > 0 && count > 0 {
+			l.awaitsFetch = false
 		}
-		count += n.records
+		count += records
 		l.lagged = l.lagged || l.behind()
-		if fault = n.fault; fault == nil {
+		if fault = lost; fault == nil {
 			fault = l.advance(ctx, now)
 		}
 		if fault != nil || l.timely(now, begun, count) {
 			break
 		}
 	}
+	var err error
 	if fault == nil && count == 0 && !l.touched() {
-		err := l.forget(free)
-		reportPassed(l.parts, l.cfg.Passed)
-		return err
+		err = l.forget(free)
+	} else {
+		err = l.commit(ctx, free, fault)
 	}
-	err := l.commit(ctx, free, fault)
-	reportPassed(l.parts, l.cfg.Passed)
+	l.reportPassed()
 	return err
 }
 
 // reportPassed reports how far each partition is while no transaction is under way.
-func reportPassed(parts map[int32]*part, report func(partition int32, next int64)) {
-	if report == nil {
+func (l *loop) reportPassed() {
+	if l.cfg.Passed == nil {
 		return
 	}
-	for n, p := range parts {
+	for n, p := range l.parts {
 		if !p.dirty && p.reported != p.next {
 			p.reported = p.next
-			report(n, p.next)
+			l.cfg.Passed(n, p.next)
 		}
 	}
 }
@@ -83,10 +83,10 @@ func reportPassed(parts map[int32]*part, report func(partition int32, next int64
 // forget makes the session forget a revocation that met no transaction. Otherwise the
 // session would abort the next one, and the loop restore everything it owns.
 func (l *loop) forget(free context.Context) error {
-	if !l.shrunk {
+	if !l.revokedAny {
 		return nil
 	}
-	l.shrunk = false
+	l.revokedAny = false
 	if err := l.session.Begin(); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
@@ -106,13 +106,13 @@ func (l *loop) timely(now, begun time.Time, count int) bool {
 	case l.patient():
 		return now.Sub(begun) >= l.turnTime()
 	}
-	return now.Sub(l.last) >= l.gathers()
+	return now.Sub(l.lastCommit) >= l.gathers()
 }
 
 // gathers returns the least time between two commits.
 func (l *loop) gathers() time.Duration {
-	if l.second {
-		return max(l.cfg.CommitEvery, min(l.took/secondPart, secondAtMost))
+	if l.awaitsFetch {
+		return max(l.cfg.CommitEvery, min(l.commitTook/awaitPart, awaitAtMost))
 	}
 	return l.cfg.CommitEvery
 }
@@ -173,7 +173,7 @@ func (l *loop) deadline(begun time.Time) time.Time {
 	case l.patient():
 		earlier(begun.Add(l.turnTime()))
 	default:
-		earlier(l.last.Add(l.gathers()))
+		earlier(l.lastCommit.Add(l.gathers()))
 	}
 	return at
 }
@@ -201,16 +201,11 @@ func (l *loop) wakePoll() {
 	l.wake()
 }
 
-// polled is the result of one poll.
-type polled struct {
-	records int
-	fault   error // the memory must be dropped
-}
-
 // poll waits for at most so many records until the deadline. It assigns restored
-// partitions, revokes those that are no longer ours, and applies the records. Its error
-// ends the session.
-func (l *loop) poll(ctx context.Context, deadline time.Time, most int) (polled, error) {
+// partitions, revokes those that are no longer ours, and applies the records. It returns how
+// many records tasks got, and why the memory must be dropped, if it must. The error ends the
+// session.
+func (l *loop) poll(ctx context.Context, deadline time.Time, most int) (records int, lost, err error) {
 	var fetches kgo.Fetches
 	if !deadline.IsZero() && !time.Now().Before(deadline) {
 		// With an expired context a poll hands out nothing, and overdue
@@ -237,17 +232,16 @@ func (l *loop) poll(ctx context.Context, deadline time.Time, most int) (polled, 
 	fatal := l.fatal
 	l.mu.Unlock()
 	if fatal != nil {
-		return polled{}, fatal
+		return 0, nil, fatal
 	}
 	if err := l.checkErrors(ctx, fetches); err != nil {
-		return polled{}, err
+		return 0, nil, err
 	}
-	out := polled{fault: l.assign(), records: countRecords(fetches, l.cfg.Passed != nil)}
-	if out.fault == nil {
-		out.fault = l.applyAll(fetches)
+	if lost = l.assign(); lost == nil {
+		lost = l.applyAll(fetches)
 	}
 	l.lag()
-	return out, nil
+	return countRecords(fetches, l.cfg.Passed != nil), lost, nil
 }
 
 // countRecords returns how many records tasks get. There may be markers.
@@ -276,7 +270,7 @@ func (l *loop) assign() error {
 				fault = fmt.Errorf("partition %d was revoked", p)
 			}
 			l.revoke(p)
-			l.shrunk = true
+			l.revokedAny = true
 		}
 	}
 	l.mu.Lock()

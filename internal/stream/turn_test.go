@@ -92,7 +92,7 @@ func TestTheNextTransactionTakesAllThatCame(t *testing.T) {
 		var stats Stats
 		var open, most atomic.Int64
 		began := make(chan struct{}, 10)
-		stop := r.process(r.cluster, Config{Stats: &stats, CommitEvery: -1, NewTask: func(partition int32) Task {
+		stop := r.process(r.cluster, Config{Stats: &stats, NewTask: func(partition int32) Task {
 			return &slowOutputs{&tally{newCounter(partition), &open, &most}, began}
 		}})
 		r.await("partitions", parts, stats.Partitions.Load)

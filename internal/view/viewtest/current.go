@@ -71,7 +71,8 @@ func current(t *testing.T, s Server) {
 	knows(t, b, view.ErrBehind) // no processor knows where the log ends
 	v.Pulse(v.now(), map[int32]int64{partition: 11})
 	knows(t, b, nil)
-	if faults, err := b.Faults(t.Context(), partition+1); err != nil || len(faults) != partition || faults[partition] != nil || !errors.Is(faults[0], view.ErrNotWhole) {
+	faults, err := b.Faults(t.Context(), partition+1)
+	if err != nil || len(faults) != partition || faults[partition] != nil || !errors.Is(faults[0], view.ErrNotWhole) {
 		t.Errorf("faults %v, %v", faults, err)
 	}
 	// An input waits, and is then taken in.

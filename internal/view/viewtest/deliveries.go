@@ -97,7 +97,8 @@ func delivered(t *testing.T, s Server) {
 			t.Errorf("%s comes twice if newer ones come meanwhile", m.ID)
 		}
 		if seen[m.ID] = true; len(seen)%100 == 0 {
-			d.Put(view.Delivery{Hospital: "north", Endpoint: "whk_8", ID: fmt.Sprint("dlv_newer_", len(seen)), OccurredAt: begin.Add(time.Hour), Value: []byte("newer")})
+			newer := fmt.Sprint("dlv_newer_", len(seen))
+			d.Put(view.Delivery{Hospital: "north", Endpoint: "whk_8", ID: newer, OccurredAt: begin.Add(time.Hour), Value: []byte("newer")})
 			d.Written(t.Context())
 		}
 		return true
@@ -107,7 +108,8 @@ func delivered(t *testing.T, s Server) {
 	if one, _ := list("whk_2", time.Time{}, time.Time{}, view.Mark{}, count); len(one) != count/2 || one[0] != "999" {
 		t.Errorf("of one endpoint: %d", len(one))
 	}
-	if part, _ := list("", begin.Add(10*time.Millisecond), begin.Add(12*time.Millisecond), view.Mark{}, count); fmt.Sprint(part) != "[35 34 33 32 31 30]" {
+	part, _ := list("", begin.Add(10*time.Millisecond), begin.Add(12*time.Millisecond), view.Mark{}, count)
+	if fmt.Sprint(part) != "[35 34 33 32 31 30]" {
 		t.Errorf("of a time: %v", part)
 	}
 	if other, _ := list("whk_3", time.Time{}, time.Time{}, view.Mark{}, count); other != nil {
@@ -156,7 +158,8 @@ func notesAreKept(t *testing.T, s Server) {
 		command, err2 := b.Lists().Command(t.Context(), "north", "cmd_1")
 		episodes, err3 := b.Lists().Episodes(t.Context(), "north")
 		link, err4 := b.Lists().Link(t.Context(), "hash")
-		if string(health) != "active" || string(command) != "begun" || len(episodes) != 2 || episodes["epi_2"] != "told" || string(link) != "north" {
+		if string(health) != "active" || string(command) != "begun" || string(link) != "north" ||
+			len(episodes) != 2 || episodes["epi_2"] != "told" {
 			return fmt.Errorf("%q %q %v %q: %w", health, command, episodes, link, errors.Join(err, err2, err3, err4))
 		}
 		return nil
@@ -183,7 +186,8 @@ func ordered(t *testing.T, s Server) {
 		d.PutCommand("north", "cmd_1", []byte("done"))
 		for n := range count {
 			d.Put(view.Delivery{
-				Hospital: "north", Endpoint: fmt.Sprint("whk_", n%50), ID: id(n), OccurredAt: time.UnixMilli(int64(n + 1)).UTC(), Final: true, Value: []byte("ok"),
+				Hospital: "north", Endpoint: fmt.Sprint("whk_", n%50), ID: id(n), OccurredAt: time.UnixMilli(int64(n + 1)).UTC(),
+				Final: true, Value: []byte("ok"),
 			})
 		}
 	})

@@ -48,7 +48,8 @@ func counted(t *testing.T, s Server) {
 	}
 	h := &list[1]
 	for window, want := range map[int]int64{feeds.MinuteWindow: 130, feeds.HourWindow: 130, feeds.DayWindow: 130} {
-		if got := h.Window(window, now); got.Received != want || got.Applied != want-9 || got.Duplicates != 3 || got.Ignored != 3 || got.Rejected != 3 || got.Warnings != 6 {
+		sums := feeds.Counts{Received: want, Applied: want - 9, Duplicates: 3, Ignored: 3, Rejected: 3, Warnings: 6}
+		if got := h.Window(window, now); got != sums {
 			t.Errorf("window %d: %+v", window, got)
 		}
 	}
@@ -81,7 +82,8 @@ func noticed(t *testing.T, s Server) {
 	census := feeds.Feed{Hospital: "noticed", Channel: "census", Source: "key_1"}
 	begin := now
 	note := func(n int, refused bool) feeds.Notice {
-		return feeds.Notice{At: begin.Add(time.Duration(n) * time.Second), Refused: refused, ControlID: strconv.Itoa(n), Code: "AE 101", Path: "PV1-19"}
+		at := begin.Add(time.Duration(n) * time.Second)
+		return feeds.Notice{At: at, Refused: refused, ControlID: strconv.Itoa(n), Code: "AE 101", Path: "PV1-19"}
 	}
 	add := func(b *view.View, f feeds.Feed, notices ...feeds.Notice) {
 		t.Helper()

@@ -21,8 +21,10 @@ func truthful(t *testing.T, s Server) {
 		_, faults["command"] = b.Lists().Command(t.Context(), "north", "cmd_1")
 		_, faults["delivery"] = b.Lists().Delivery(t.Context(), "north", "dlv_1")
 		_, faults["episodes"] = b.Lists().Episodes(t.Context(), "north")
-		faults["scan"] = b.Lists().ScanDeliveries(t.Context(), "north", "", time.Time{}, time.Time{}, view.Mark{}, func(view.Mark, []byte) bool { return true })
-		faults["first"] = b.Lists().ScanDeliveries(t.Context(), "north", "", time.Time{}, time.Time{}, view.Mark{}, func(view.Mark, []byte) bool { return false })
+		for name, more := range map[string]bool{"scan": true, "first": false} {
+			faults[name] = b.Lists().ScanDeliveries(t.Context(), "north", "", time.Time{}, time.Time{}, view.Mark{},
+				func(view.Mark, []byte) bool { return more })
+		}
 		all, err := b.Lists().Faults(t.Context(), partition+1)
 		faults["partition"] = errors.Join(err, all[partition])
 		return faults

@@ -345,7 +345,8 @@ func away(t *testing.T, s Server) {
 	}
 	gate.Open()
 	v.settle(t, 500)
-	v.expect(t, "north", "g1 500: north at 500; room 1 at 497, room 2 at 498, room 3 at 499, room 4 at 500, room 5 at 494, room 6 at 495, room 7 at 496")
+	v.expect(t, "north", "g1 500: north at 500; room 1 at 497, room 2 at 498, room 3 at 499, room 4 at 500, "+
+		"room 5 at 494, room 6 at 495, room 7 at 496")
 	select {
 	case <-v.asked:
 		t.Error("the whole was asked for although nothing was lost")
