@@ -215,7 +215,7 @@ func TestOutputsFitEachTopic(t *testing.T) {
 		var stats Stats
 		stop := r.process(r.cluster, Config{
 			Stats: &stats, Changelog: log.Name,
-			NewTask: func(partition int32) Task { return &verbose{*newCounter(partition).(*counter)} },
+			NewTask: func(partition int32) Task { return &verbose{*newCounter(partition).(*counter)} }, //nolint:errcheck // it is one
 			Route: func(key []byte) string {
 				if string(key) == "elsewhere" {
 					return other.Name

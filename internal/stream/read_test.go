@@ -72,19 +72,19 @@ func TestRangeReadsFromAnInstant(t *testing.T) {
 		if err != nil || at != 3 {
 			t.Fatalf("at %d, %v; want 3", at, err)
 		}
-		if after, err := r.cluster.At(t.Context(), inTopic, 1, time.Now().Add(time.Hour)); err != nil || after != 6 {
-			t.Errorf("after the end: %d, %v; want 6", after, err)
+		if after, fault := r.cluster.At(t.Context(), inTopic, 1, time.Now().Add(time.Hour)); fault != nil || after != 6 {
+			t.Errorf("after the end: %d, %v; want 6", after, fault)
 		}
 		read := func(s Span, most int) (got []byte) {
 			t.Helper()
-			err := r.cluster.Range(t.Context(), inTopic, s, func(rec Record) error {
+			fault := r.cluster.Range(t.Context(), inTopic, s, func(rec Record) error {
 				if got = append(got, rec.Value...); len(got) == most {
 					return ErrStop
 				}
 				return nil
 			})
-			if err != nil {
-				t.Error(err)
+			if fault != nil {
+				t.Error(fault)
 			}
 			return got
 		}

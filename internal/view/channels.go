@@ -152,7 +152,7 @@ func (f *Watermark) readHeader(ctx context.Context, p *progress, partition int32
 	f.mu.Unlock()
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil // the caller tells it
+			return nil //nolint:nilerr // the caller tells it
 		}
 		return err
 	}
