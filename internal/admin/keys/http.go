@@ -286,13 +286,14 @@ func (s *server) revoke(w http.ResponseWriter, r *http.Request) {
 func (s *server) change(w http.ResponseWriter, r *http.Request, do func(ctx context.Context, by string, seen int64, key access.Key) error) {
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
+	by := httpapi.Caller(r.Context()).ID
 	s.failed(w, r, audit.Retry(ctx, func() error {
 		seen := s.Ring.Seen()
 		key, ok := s.find(w, r)
 		if !ok || !httpapi.MatchVersion(w, r, Version(&key)) {
 			return nil
 		}
-		return do(ctx, httpapi.Caller(r.Context()).ID, seen, key)
+		return do(ctx, by, seen, key)
 	}))
 }
 

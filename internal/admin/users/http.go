@@ -147,13 +147,14 @@ func (s *server) change(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
+	by := httpapi.Caller(r.Context()).ID
 	err := audit.Retry(ctx, func() error {
 		seen := s.Office.Seen()
 		user, ok := s.find(w, r)
 		if !ok {
 			return nil
 		}
-		changed, err := s.Office.Change(ctx, httpapi.Caller(r.Context()).ID, seen, user, c)
+		changed, err := s.Office.Change(ctx, by, seen, user, c)
 		if err == nil {
 			httpapi.OKVersion(w, r, strconv.FormatInt(changed.Version, 10), rowOf(&changed))
 		}
@@ -165,13 +166,13 @@ func (s *server) change(w http.ResponseWriter, r *http.Request) {
 			Details: []httpapi.Detail{{Path: "role", Rule: "provider"}},
 		})
 	} else if err != nil {
-		s.failed(w, r, "user not written", err)
+		s.Shell.Log.WarnContext(r.Context(), "user not written", "error", err)
+		failUnavailable(w, r)
 	}
 }
 
-// failed answers that a change could not be written.
-func (s *server) failed(w http.ResponseWriter, r *http.Request, what string, err error) {
-	s.Shell.Log.WarnContext(r.Context(), what, "error", err)
+// failUnavailable answers that a change could not be written.
+func failUnavailable(w http.ResponseWriter, r *http.Request) {
 	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
 }
 

@@ -77,7 +77,8 @@ func (s *server) invite(w http.ResponseWriter, r *http.Request) {
 			Details: []httpapi.Detail{{Path: "", Rule: "maxLinks:" + strconv.Itoa(MostLinks)}},
 		})
 	case err != nil:
-		s.failed(w, r, "link not written", err)
+		s.Shell.Log.WarnContext(r.Context(), "link not written", "error", err)
+		failUnavailable(w, r)
 	default:
 		httpapi.OK(w, r, invitedUser{link.User, link.Label, string(link.Role), httpapi.Time(link.ExpiresAt), s.URL(token)})
 	}
@@ -159,7 +160,8 @@ func (s *server) withdraw(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, ErrNoLink):
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 	case err != nil:
-		s.failed(w, r, "link not written", err)
+		s.Shell.Log.WarnContext(r.Context(), "link not written", "error", err)
+		failUnavailable(w, r)
 	default:
 		httpapi.OK(w, r, newInvitationRow(&link))
 	}
