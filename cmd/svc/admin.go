@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
+	"svc/acuity"
+	"svc/ingest"
 	"svc/internal/admin/keys"
 	"svc/internal/admin/layout"
 	"svc/internal/admin/subscribers"
@@ -12,7 +15,9 @@ import (
 	"svc/internal/admin/walls"
 	"svc/internal/httpapi/access"
 	"svc/internal/outbound"
+	"svc/internal/stream"
 	"svc/notifier/event"
+	"svc/processors/deadletter"
 	"svc/readapi"
 	"svc/readapi/sources"
 	"svc/readapi/web"
@@ -26,7 +31,8 @@ func (h *service) office() *users.Office { return h.settings.Office(h.audit.Reco
 
 // usersConfig returns the configuration of the routes that administer users.
 func usersConfig(h *service) users.Config {
-	return users.Config{Shell: h.shell, Office: h.office(), URL: func(token string) string { return h.config.PublicURL + signin.LinkPath + token }}
+	url := func(token string) string { return h.config.PublicURL + signin.LinkPath + token }
+	return users.Config{Shell: h.shell, Office: h.office(), URL: url}
 }
 
 // directory stores the users that an identity provider signs in.
@@ -52,7 +58,8 @@ func wallsConfig(h *service) walls.Config {
 // layoutConfig returns the configuration of the routes that administer layouts.
 func layoutConfig(h *service) layout.Config {
 	s := h.settings
-	return layout.Config{Shell: h.shell, Office: &layout.Office{Register: s.Layouts, Seen: s.Seen, Put: s.PutLayout, Audit: h.audit.Record, Now: h.now}}
+	office := &layout.Office{Register: s.Layouts, Seen: s.Seen, Put: s.PutLayout, Audit: h.audit.Record, Now: h.now}
+	return layout.Config{Shell: h.shell, Office: office}
 }
 
 // subscribers returns the configuration of the routes that administer webhooks, recipients and
@@ -97,4 +104,44 @@ func testDelivery(c *outbound.Command) string {
 // keys returns the configuration of the routes that administer keys.
 func (h *service) keys() keys.Config {
 	return keys.Config{Shell: h.shell, Ring: h.settings.Ring(h.audit.Record, h.now), Used: h.redis.Used}
+}
+
+// deadLetters returns the dead letters. All roles of the process share them.
+func (h *service) deadLetters() *deadletter.Letters {
+	if h.letters == nil {
+		h.letters = deadletter.Follow(h.cluster, h.config.TopicPrefix, h.partitions, h.now, h.log)
+		h.Run("dead letters", h.letters.Run)
+		h.Ready = append(h.Ready, h.letters.Ready())
+	}
+	return h.letters
+}
+
+// listed returns the function that lists the dead letters of a hospital.
+func listed(letters *deadletter.Letters) func(hospital string) []readapi.DeadLetter {
+	return func(hospital string) []readapi.DeadLetter {
+		all := letters.OfHospital(hospital)
+		shown := make([]readapi.DeadLetter, len(all))
+		for i := range all {
+			l := &all[i]
+			shown[i] = readapi.DeadLetter{
+				ID: l.ID(), Topic: l.Topic, Partition: l.Partition, Offset: l.Offset,
+				Reason: l.Reason, SchemaID: int32(l.Schema), Version: l.Version, At: l.At.Time(), RetriedAt: l.RetriedAt.Time(),
+			}
+		}
+		return shown
+	}
+}
+
+// readAgain returns the [ingest.DeadLetter].
+func readAgain(letters *deadletter.Letters) func(ctx context.Context, hospital, id string) (*acuity.Observation, error) {
+	return func(ctx context.Context, hospital, id string) (*acuity.Observation, error) {
+		o, err := letters.Observation(ctx, hospital, id)
+		if errors.Is(err, deadletter.ErrNone) {
+			return nil, ingest.ErrNoDeadLetter
+		}
+		if poison := (*stream.PoisonError)(nil); errors.As(err, &poison) {
+			return nil, &ingest.UnreadableError{Reason: poison.Reason}
+		}
+		return o, err
+	}
 }

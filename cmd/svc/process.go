@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"svc/internal/metrics"
 	"svc/internal/stream"
+	"svc/internal/view"
+	"svc/processors/history"
 	"svc/processors/projection"
 	"svc/processors/verdict"
 	"svc/schemas"
@@ -21,7 +24,8 @@ func wireProcess(ctx context.Context, h *service) error {
 	h.Run("pulse", view.Pulse(projection.Log{Cluster: h.cluster, Topic: h.config.Topic(schemas.Observations())}, h.log))
 	h.Health.Add("view", writes("the view", view.Projector))
 	h.Health.Add("processing", processes(view, 0))
-	h.metrics.Seconds("svc_process_oldest_seconds", "Age of the oldest observation without a verdict on the owned partitions; while the log does not answer, time since it did.",
+	h.metrics.Seconds("svc_process_oldest_seconds",
+		"Age of the oldest observation without a verdict on the owned partitions; while the log does not answer, time since it did.",
 		func() time.Duration { return view.Behind(h.now()) })
 
 	stats, letters := &stream.Stats{}, h.config.Topic(schemas.DeadLetters())
@@ -76,4 +80,88 @@ func processMetrics(m *metrics.Registry, s *stream.Stats) {
 	m.Counter("svc_process_restores_total", "Partitions restored from the changelog.", s.Restores.Load)
 	m.Counter("svc_process_checkpoints_total", "Checkpoints written.", s.Checkpoints.Load)
 	m.Counter("svc_process_sessions_total", "Group sessions opened; each beyond the first is a recovery.", s.Sessions.Load)
+}
+
+// historyEvery is how long changes are gathered before the models are written. No reader waits
+// for them, and a model is large.
+const historyEvery = time.Second
+
+// wireHistory adds the learning of the forecast to svc process. It reads verdicts, and writes
+// snapshots, models and the view of the models.
+func wireHistory(ctx context.Context, h *service) error {
+	generation, err := h.cluster.Generation(ctx, h.config.Topic(schemas.Models()))
+	if err != nil {
+		return err
+	}
+	learnt := projection.New(h.models(), generation, h.now)
+	h.Run("view of models", learnt.Projector.Run)
+	h.Run("pulse of models", learnt.Pulse(projection.Log{Cluster: h.cluster, Topic: h.config.Topic(schemas.Verdicts())}, h.log))
+	h.Health.Add("forecast", writes("the view of models", learnt.Projector))
+	h.Health.Add("forecast", processes(learnt, view.BesideAtMost))
+
+	snapshots, stats := h.config.Topic(schemas.Snapshots()), &stream.Stats{}
+	config := stream.Config{
+		Group:       h.historyGroup(),
+		Instance:    h.config.Instance,
+		Claim:       h.claim,
+		Input:       h.config.Topic(schemas.Verdicts()),
+		Changelog:   h.config.Topic(schemas.Models()),
+		Sparse:      true,
+		Passed:      learnt.Passed,
+		CommitEvery: historyEvery,
+		Stats:       stats,
+		Leave:       h.leaves,
+		Route: func(key []byte) string {
+			if history.IsSnapshot(key) {
+				return snapshots
+			}
+			return h.config.Topic(schemas.Models())
+		},
+	}
+	h.writers = append(h.writers, config.Writers(snapshots))
+	h.Run("history", func(ctx context.Context) error {
+		config.NewTask = history.Tasks(history.Config{
+			Zone: h.settings.Register.Zone,
+			View: learnt,
+			Past: func(partition int32, since time.Time, each func([]byte) error) error {
+				return h.past(ctx, snapshots, partition, since, each)
+			},
+		})
+		select { // time zones are settings
+		case <-h.settings.Ready():
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		return h.cluster.Process(ctx, config)
+	})
+	historyMetrics(h.metrics, stats)
+	return nil
+}
+
+func (h *service) historyGroup() string { return h.config.TopicPrefix + history.Group }
+
+// models returns the view of the learned forecasts. It has keys of its own, because a read of a
+// unit does not need it.
+func (h *service) models() *view.View { return h.redis.Beside("forecast:") }
+
+// past passes on the committed values of a partition, from an instant on.
+func (h *service) past(ctx context.Context, topic string, partition int32, since time.Time, each func([]byte) error) error {
+	spans, err := h.cluster.Spans(ctx, topic, since, time.Time{})
+	if err != nil {
+		return err
+	}
+	for _, s := range spans {
+		if s.Partition == partition {
+			return h.cluster.Range(ctx, topic, s, func(r stream.Record) error { return each(r.Value) })
+		}
+	}
+	return fmt.Errorf("read %s: it has no partition %d", topic, partition)
+}
+
+// historyMetrics registers the metrics of the history processor.
+func historyMetrics(m *metrics.Registry, s *stream.Stats) {
+	m.Gauge("svc_history_lag_records", "Changes not yet learnt from on the owned partitions.", s.Lag.Load)
+	m.Gauge("svc_history_last_commit_timestamp_ms", "When the last transaction of the history was committed, Unix ms.", s.LastCommit.Load)
+	m.Counter("svc_history_rejected_total", "Changes that cannot be read.", s.Rejected.Load)
+	m.Counter("svc_history_restores_total", "Partitions of models restored.", s.Restores.Load)
 }

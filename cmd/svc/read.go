@@ -1,15 +1,35 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"net/http"
+	"net/http/httputil"
+	"slices"
+	"time"
 
+	"github.com/go-chi/chi/v5"
+
+	"svc/acuity"
 	"svc/internal/admin/keys"
 	"svc/internal/admin/layout"
+	"svc/internal/admin/settings"
 	"svc/internal/admin/subscribers"
 	"svc/internal/admin/users"
 	"svc/internal/admin/walls"
+	"svc/internal/analysis/inputlog"
+	"svc/internal/analysis/trial"
+	"svc/internal/httpapi/access"
+	"svc/internal/outbound"
+	"svc/internal/stream"
+	"svc/internal/view"
+	"svc/notifier/webhook"
 	"svc/readapi"
 	"svc/readapi/sources"
+	"svc/readapi/web"
+	"svc/readapi/web/integrations"
+	"svc/readapi/web/page"
+	"svc/readapi/web/signin"
 	"svc/schemas"
 )
 
@@ -19,11 +39,13 @@ func wireRead(ctx context.Context, h *service) error {
 	reads := readapi.Mount(h.router, readapi.Config{
 		Charts: sources.Charts{View: h.redis}, Dated: sources.Charts{View: h.redis.Dated()}, Shell: h.shell,
 		Health: sources.Health{
-			View: h.redis, Register: h.settings.Register, Cluster: h.cluster, Topic: h.config.Topic(schemas.Observations()), Partitions: h.partitions,
+			View: h.redis, Register: h.settings.Register, Cluster: h.cluster,
+			Topic: h.config.Topic(schemas.Observations()), Partitions: h.partitions,
 			DeadLetters: letters.Open, LogFull: h.config.KafkaFull,
 		},
-		LocalSettings: sources.LocalSettings{View: h.redis, Register: h.settings.Register}, Forecasts: sources.Forecasts{View: h.models(), Zones: h.settings.Register.Zone},
-		Hours: sources.RecordedHours(h.cluster, h.config.Topic(schemas.Snapshots()), h.partitions),
+		LocalSettings: sources.LocalSettings{View: h.redis, Register: h.settings.Register},
+		Forecasts:     sources.Forecasts{View: h.models(), Zones: h.settings.Register.Zone},
+		Hours:         sources.RecordedHours(h.cluster, h.config.Topic(schemas.Snapshots()), h.partitions),
 	})
 	keys.MountReads(h.router, h.keys())
 	walls.MountReads(h.router, wallsConfig(h))
@@ -40,4 +62,165 @@ func wireRead(ctx context.Context, h *service) error {
 		return err
 	}
 	return h.mountAlerts()
+}
+
+// mountPages adds the pages, which show the answers of the read API.
+func mountPages(ctx context.Context, h *service, reads *readapi.Reads) error {
+	writeSettings(h)
+	changed := view.NewChanged(h.redis)
+	h.Run("changed", changed.Run)
+	cfg := web.Config{
+		Config: page.Config{
+			Hospitals: names{h.settings.Register}, Users: h.settings.Users, Stranger: h.shell.Stranger,
+			Secure: !h.config.ServesLoopback(), Now: h.now, Log: h.log,
+		},
+		Reads:   reads,
+		Changes: changed, Ends: ctx,
+		Layouts: h.settings.Layouts, Links: h.office(), Directory: directory{h.office(), h.settings.Register}, Walls: h.settings.Walls,
+	}
+	if h.settings.Seals != nil {
+		seals, err := h.settings.Seals.For("pages")
+		if err != nil {
+			return err
+		}
+		cfg.Seals = seals
+		if cfg.OIDC, err = providerOf(h); err != nil {
+			return err
+		}
+		if api := ingestOf(h); api != nil {
+			cfg.Acts = actsBy(h, api)
+			cfg.Administration = administrationBy(h, api, reads)
+			cfg.Administration.Past = trial.New(ctx, observations(h), h.now, h.log)
+		}
+	}
+	web.Mount(h.router, cfg)
+	return nil
+}
+
+// actsBy returns the API through which people act on the pages.
+func actsBy(h *service, api http.Handler) *web.API {
+	token := func(scope access.Scope) func(hospital, user string) string {
+		return func(hospital, user string) string { return h.actors.Token(hospital, user, scope) }
+	}
+	return &web.API{
+		Handler: api, StaffToken: token(access.IngestStaffing), AckToken: token(access.Admin),
+		Alerts: sources.Deliveries{Lists: h.redis.Lists()}.Episodes, Audit: h.audit.Record, Now: h.now,
+	}
+}
+
+// administrationBy returns the API through which administrators act on the pages. This process
+// answers its own routes; the process of --ingest-url answers the rest.
+func administrationBy(h *service, ingest http.Handler, reads *readapi.Reads) *integrations.Administration {
+	here := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h.router.Match(chi.NewRouteContext(), r.Method, r.URL.Path) {
+			h.router.ServeHTTP(w, r)
+			return
+		}
+		ingest.ServeHTTP(w, r)
+	})
+	level := func(ctx context.Context, hospital string) acuity.Level {
+		verdict, err := reads.Verdict(ctx, hospital)
+		if err != nil {
+			return 0
+		}
+		return verdict.Level
+	}
+	return &integrations.Administration{
+		TestRequest: func(ctx context.Context, hospital, hook, command, name string, occurred, sent time.Time) string {
+			known, ok := h.settings.Subscribers.Webhook(hospital, hook)
+			if !ok {
+				return ""
+			}
+			c := &outbound.Command{ID: command, Hospital: hospital, Endpoint: hook, Channel: outbound.ChannelWebhook, At: occurred}
+			if name != outbound.Ping {
+				c.Event = name
+			}
+			return webhook.Reproduce(known, c, level(ctx, hospital), sent)
+		},
+		API: here, Token: h.actors.AdminToken, URL: h.config.PublicURL, Operations: operations(),
+		Counts: func(hospital string) map[string]int { return countsOf(h.settings, hospital, h.now()) },
+	}
+}
+
+// countsOf counts the settings of a hospital, by section of the page.
+func countsOf(s *settings.Store, hospital string, now time.Time) map[string]int {
+	counts := map[string]int{
+		"webhooks": len(s.Subscribers.Webhooks(hospital)), "walls": len(s.Walls.Walls(hospital)), "users": len(s.Users.Users(hospital)),
+		"alerts": len(s.Subscribers.Recipients(hospital)),
+	}
+	for _, key := range s.Register.Keys(hospital) {
+		if key.Valid(now) {
+			counts["keys"]++
+		}
+	}
+	return counts
+}
+
+// observations returns the log of observations.
+func observations(h *service) inputlog.Source {
+	return inputlog.Committed(h.cluster, h.config.Topic(schemas.Observations()))
+}
+
+// writeSettings registers this process as a writer of the settings topic.
+func writeSettings(h *service) {
+	settings := h.config.Topic(schemas.Settings())
+	if !slices.ContainsFunc(h.writers, func(w stream.Writers) bool { return w.ID == settings }) {
+		h.writers = append(h.writers, stream.Writers{ID: settings, Topics: []string{settings}})
+	}
+}
+
+// followView starts the loop that follows the watermark of the view.
+func followView(h *service) {
+	if !h.following {
+		h.following = true
+		h.Run("follow", h.watermark.Run)
+	}
+}
+
+// names implements [page.Hospitals] on the register of hospitals.
+type names struct{ register *access.Register }
+
+// Hospital implements [page.Hospitals].
+func (n names) Hospital(id string) (name string, zone *time.Location, ok bool) {
+	h, ok := n.register.Hospital(id)
+	return cmp.Or(h.Name, id), n.register.Zone(id), ok
+}
+
+// ingestOf returns the handler of the writes of the API: this process, or the one at
+// --ingest-url. nil: there is neither.
+func ingestOf(h *service) http.Handler {
+	if h.router.Match(chi.NewRouteContext(), http.MethodPost, "/api/ingest/staffing") {
+		return h.router
+	}
+	if h.config.IngestURL == nil {
+		return nil
+	}
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(h.config.IngestURL) },
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			h.log.WarnContext(r.Context(), "svc ingest does not answer", "error", err)
+			w.WriteHeader(http.StatusBadGateway)
+		},
+	}
+	return proxy
+}
+
+// oidcAnswers bounds one request to the provider.
+const oidcAnswers = 5 * time.Second
+
+// providerOf returns the identity provider of the pages; nil: none is configured.
+func providerOf(h *service) (*signin.Provider, error) {
+	o := &h.config.OIDC
+	if o.Issuer == "" {
+		return nil, nil
+	}
+	ring, err := h.settings.Seals.For("subjects")
+	if err != nil {
+		return nil, err
+	}
+	return &signin.Provider{
+		Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: o.ClientSecret, GroupsClaim: o.GroupsClaim, Roles: o.Roles, ACR: o.ACR,
+		Callback: h.config.PublicURL + signin.CallbackPath, Client: &http.Client{Timeout: oidcAnswers},
+		Subject: func(issuer, subject string) [][]byte { return ring.MAC(issuer + "\n" + subject) },
+	}, nil
 }

@@ -154,7 +154,8 @@ func runConfigured(ctx context.Context, c *config.Config, needs config.Need, nam
 	if needs&config.NeedHTTP != 0 {
 		lifecycle.CollectLess()
 	}
-	return h.Live(ctx, h.Private(h.config.PrivateListen, h.metrics.Handler()), func(ctx context.Context) ([]func(context.Context) error, error) {
+	private := h.Private(h.config.PrivateListen, h.metrics.Handler())
+	return h.Live(ctx, private, func(ctx context.Context) ([]func(context.Context) error, error) {
 		if err := h.build(ctx, names); err != nil {
 			return nil, err
 		}
@@ -237,7 +238,10 @@ func (h *service) open(ctx context.Context, names []string) error {
 		}
 	}
 	h.actors = actor.New(seals, h.settings.Users, h.settings.Register, h.now)
-	h.shell = &httpapi.Shell{Now: h.now, Lookup: h.actors.Lookup, DocsURL: c.Docs(), Log: h.log, Origins: c.CORSOrigins, Proxies: c.Proxies, Answered: h.metrics.Requests()}
+	h.shell = &httpapi.Shell{
+		Now: h.now, Lookup: h.actors.Lookup, DocsURL: c.Docs(), Log: h.log,
+		Origins: c.CORSOrigins, Proxies: c.Proxies, Answered: h.metrics.Requests(),
+	}
 	h.limits()
 	h.front()
 	h.metrics.Gauge("svc_partitions", "Partitions of the observations and verdicts topics.", func() int64 { return int64(h.partitions) })

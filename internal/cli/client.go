@@ -2,14 +2,18 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -27,31 +31,25 @@ type client struct {
 	json                    bool
 
 	flags   *pflag.FlagSet
-	id      string // the word after the command: mostly the id of what it is about
-	version string // only this version is changed; "": any
+	id      string        // the word after the command: mostly the id of what it is about
+	version string        // only this version is changed; "": any
+	fields  []field       // of the body
+	idField string        // path of the id in the body; "": it is not in it
+	wait    time.Duration // for an outcome; 0: not at all
 }
 
 // askWithin is the time limit of one request to a server.
 const askWithin = 20 * time.Second
 
-// verb returns a command whose state, a C, embeds a client. Functions run and flags are methods
-// of that state.
-func verb[C any, P interface {
-	*C
-	embedded() *client
-}](w Env, use, short string, run func(P, context.Context) error, flags ...func(P, *cobra.Command),
-) *cobra.Command {
-	state := P(new(C))
-	c := state.embedded()
-	c.Env = w
-	cmd := c.command(use, short, func(ctx context.Context) error { return run(state, ctx) })
-	for _, add := range flags {
-		add(state, cmd)
+// verb returns a command that asks a server.
+func verb(w Env, use, short string, run func(*client, context.Context) error, options ...option) *cobra.Command {
+	c := &client{Env: w}
+	cmd := c.command(use, short, func(ctx context.Context) error { return run(c, ctx) })
+	for _, add := range options {
+		add(c, cmd)
 	}
 	return cmd
 }
-
-func (c *client) embedded() *client { return c }
 
 // command returns a command that asks a server.
 func (c *client) command(use, short string, run func(ctx context.Context) error) *cobra.Command {
@@ -72,23 +70,11 @@ func (c *client) command(use, short string, run func(ctx context.Context) error)
 	return cmd
 }
 
-// versionFlag adds the flag of a precondition: the command acts only on this version.
-func (c *client) versionFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&c.version, "if-version", "", "do it only if it has this `version`")
-}
-
 // keyFlags adds the flags of an API key.
 func keyFlags(flags *pflag.FlagSet, key, file *string) {
 	flags.StringVar(key, "key", "", "API `key` (default: that of the running svc dev)")
 	flags.StringVar(file, "key-file", "", "`file` that holds the key")
 	instead(flags, "key", "key-file")
-}
-
-// put puts the value of a flag into the body of a request, if the flag is given.
-func (c *client) put(body map[string]any, field, flag string, value any) {
-	if c.flags.Changed(flag) {
-		body[field] = value
-	}
 }
 
 // readKey reads a key from its file.
@@ -174,7 +160,8 @@ func (r *refusal) Error() string {
 	return strings.TrimSuffix(r.Message, ".") + ": " + strings.Join(said, "; ")
 }
 
-// ask returns the data of an answer, or a *refusal. A nil body sends none.
+// ask returns the data of an answer, or a *refusal. {id} in the path is the word after the
+// command. A nil body sends none.
 func (c *client) ask(ctx context.Context, method, path string, body any) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
@@ -186,7 +173,7 @@ func (c *client) ask(ctx context.Context, method, path string, body any) (json.R
 		}
 		content = bytes.NewReader(text)
 	}
-	request, err := http.NewRequestWithContext(ctx, method, c.api+path, content)
+	request, err := http.NewRequestWithContext(ctx, method, c.api+strings.ReplaceAll(path, "{id}", url.PathEscape(c.id)), content)
 	if err != nil {
 		return nil, err
 	}
@@ -234,8 +221,23 @@ func decode(raw json.RawMessage, data any) error {
 	return nil
 }
 
-// show asks and prints the answer: as JSON, or by print, which finds the answer in data.
-func (c *client) show(ctx context.Context, method, path string, body, data any, print func() error) error {
+// request returns the run of a command that is one request: its fields are the body, and print
+// shows the answer, unless JSON is wanted. {id} in the path is the word after the command.
+func request[T any](method, path string, print func(*client, *T) error) func(*client, context.Context) error {
+	return func(c *client, ctx context.Context) error {
+		if len(c.fields) == 0 && c.idField == "" {
+			return show(ctx, c, method, path, nil, print)
+		}
+		body := map[string]any{}
+		if err := c.put(body); err != nil {
+			return err
+		}
+		return show(ctx, c, method, path, body, print)
+	}
+}
+
+// show asks and prints the answer: as JSON, or by print.
+func show[T any](ctx context.Context, c *client, method, path string, body any, print func(*client, *T) error) error {
 	raw, err := c.ask(ctx, method, path, body)
 	if err != nil {
 		return err
@@ -243,24 +245,113 @@ func (c *client) show(ctx context.Context, method, path string, body, data any, 
 	if c.json {
 		return PrintJSON(c.Stdout, raw)
 	}
-	if err := decode(raw, data); err != nil {
+	var data T
+	if err := decode(raw, &data); err != nil {
 		return err
 	}
-	return print()
+	return print(c, &data)
 }
 
-// list asks for a list, which the answer holds under a name, and prints it. It prints JSON, or
-// by print, which finds the list in items.
-func (c *client) list(ctx context.Context, path, name string, items any, print func() error) error {
-	var answer map[string]json.RawMessage
-	if err := c.into(ctx, http.MethodGet, path, nil, &answer); err != nil {
-		return err
+// list returns the run of a command that prints a list, which the answer holds under a name.
+func list[T any](path, name string, print func(*client, []T) error) func(*client, context.Context) error {
+	return func(c *client, ctx context.Context) error {
+		var answer map[string]json.RawMessage
+		if err := c.into(ctx, http.MethodGet, path, nil, &answer); err != nil {
+			return err
+		}
+		if c.json {
+			return PrintItems(c.Stdout, answer[name])
+		}
+		var items []T
+		if err := decode(answer[name], &items); err != nil {
+			return err
+		}
+		return print(c, items)
 	}
-	if c.json {
-		return PrintItems(c.Stdout, answer[name])
-	}
-	if err := decode(answer[name], items); err != nil {
-		return err
-	}
-	return print()
 }
+
+// alone prints one item as a list prints it.
+func alone[T any](print func(*client, []T) error) func(*client, *T) error {
+	return func(c *client, v *T) error { return print(c, []T{*v}) }
+}
+
+// identified is the id in an answer.
+type identified struct{ ID string }
+
+// printID prints the id of an answer in a sentence.
+func printID(sentence string) func(*client, *identified) error {
+	return func(c *client, v *identified) error { return c.Printf(sentence+"\n", v.ID) }
+}
+
+// pages asks for the pages of a list until it has so many items, or all.
+func pages[T any](ctx context.Context, c *client, path string, query url.Values, most int) ([]T, error) {
+	all := []T{}
+	for len(all) < most {
+		var page struct {
+			Items            []T
+			Next, NextCursor *string
+		}
+		if err := c.into(ctx, http.MethodGet, path+"?"+query.Encode(), nil, &page); err != nil {
+			return nil, err
+		}
+		all = append(all, page.Items...)
+		next := cmp.Or(page.Next, page.NextCursor)
+		if next == nil {
+			break
+		}
+		query.Set("cursor", *next)
+	}
+	return all[:min(len(all), most)], nil
+}
+
+// DefaultData is the data folder of svc dev.
+const DefaultData = "./.svc-dev"
+
+// DevFile is the file DIR/dev.json, in which svc dev describes itself to other programs.
+type DevFile struct {
+	BaseURL    string `json:"baseUrl"`
+	HospitalID string `json:"hospitalId"`
+	APIKey     string `json:"apiKey"`
+	AdminKey   string `json:"adminKey"`
+	Kafka      string `json:"kafka"`
+	Redis      string `json:"redis"`
+	MLLP       string `json:"mllp"`
+}
+
+// DevFilePath returns the path of dev.json in a data folder.
+func DevFilePath(data string) string { return filepath.Join(data, "dev.json") }
+
+// ReadDevFile reads the dev.json of a data folder.
+func ReadDevFile(data string) (*DevFile, error) {
+	content, err := os.ReadFile(DevFilePath(data))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is not there", DevFilePath(data))
+	} else if err != nil {
+		return nil, err
+	}
+	var d DevFile
+	if err := json.Unmarshal(content, &d); err != nil {
+		return nil, fmt.Errorf("read %s: %w", DevFilePath(data), err)
+	}
+	return &d, nil
+}
+
+// answerWithin is how long a svc dev on this machine may take to accept a connection.
+const answerWithin = 2 * time.Second
+
+// RunningDev reads dev.json and checks that svc dev accepts connections at one of its addresses,
+// host:port. The file stays when svc dev ends, so the file alone does not show that it runs.
+func RunningDev(data string, address func(*DevFile) string) (*DevFile, error) {
+	d, err := ReadDevFile(data)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := net.DialTimeout("tcp", address(d), answerWithin) //nolint:noctx // it has its own limit
+	if err != nil {
+		return nil, fmt.Errorf("the one of %s does not run", DevFilePath(data))
+	}
+	return d, conn.Close()
+}
+
+// API returns the address of the API, host:port.
+func (d *DevFile) API() string { return strings.TrimPrefix(d.BaseURL, "http://") }

@@ -2,7 +2,7 @@ package cli
 
 import (
 	"context"
-	"io"
+	"math"
 	"net/http"
 	"net/url"
 
@@ -16,41 +16,15 @@ const deadLettersPath = "/api/admin/dead-letters"
 func DeadLettersCommand(w Env) *cobra.Command {
 	c := &cobra.Command{Use: "dead-letters", Short: "administer records that could not be applied"}
 	c.AddCommand(
-		verb(w, "list", "list them", (*client).listDeadLetters),
-		verb(w, "show ID", "show one", (*client).showDeadLetter),
-		verb(w, "retry ID", "take in its facts again", (*client).retryDeadLetter),
+		verb(w, "list", "list them", listDeadLetters),
+		verb(w, "show ID", "show one", request(http.MethodGet, deadLettersPath+"/{id}", alone(printDeadLetters))),
+		verb(w, "retry ID", "take in its facts again", request(http.MethodPost, deadLettersPath+"/{id}/retry", printRetried)),
 	)
 	return c
 }
 
-func (c *client) deadLetterPath() string { return deadLettersPath + "/" + url.PathEscape(c.id) }
-
-func (c *client) showDeadLetter(ctx context.Context) error {
-	var l letterRow
-	return c.show(ctx, http.MethodGet, c.deadLetterPath(), nil, &l, func() error { return printLetters(c.Stdout, []letterRow{l}) })
-}
-
-func (c *client) retryDeadLetter(ctx context.Context) error {
-	var done struct {
-		Outcome, Position  *string
-		Activated, Expired []struct{}
-		Applied, Repeated  bool
-		Warnings, Unmapped []struct{}
-		Level              *string
-	}
-	return c.show(ctx, http.MethodPost, c.deadLetterPath()+"/retry", nil, &done, func() error {
-		before := ""
-		if done.Repeated {
-			before = " (taken in before)"
-		}
-		return c.Printf("%s at %s%s; factors activated %d, expired %d; codes not understood %d, warnings %d; level %s\n",
-			shownOr(done.Outcome), shownOr(done.Position), before, len(done.Activated), len(done.Expired),
-			len(done.Unmapped), len(done.Warnings), shownOr(done.Level))
-	})
-}
-
-// letterRow is a dead letter in the form of the API.
-type letterRow struct {
+// deadLetterData is a dead letter in the form of the API.
+type deadLetterData struct {
 	ID        string `json:"id"`
 	Topic     string `json:"topic"`
 	Partition int32  `json:"partition"`
@@ -61,34 +35,39 @@ type letterRow struct {
 	At        string `json:"at"`
 }
 
+// retriedData is what became of the facts of a dead letter.
+type retriedData struct {
+	Outcome, Position  *string
+	Activated, Expired []struct{}
+	Applied, Repeated  bool
+	Warnings, Unmapped []struct{}
+	Level              *string
+}
+
+func printRetried(c *client, done *retriedData) error {
+	before := ""
+	if done.Repeated {
+		before = " (taken in before)"
+	}
+	return c.Printf("%s at %s%s; factors activated %d, expired %d; codes not understood %d, warnings %d; level %s\n",
+		shownOr(done.Outcome), shownOr(done.Position), before, len(done.Activated), len(done.Expired),
+		len(done.Unmapped), len(done.Warnings), shownOr(done.Level))
+}
+
 // listDeadLetters shows all pages of the list.
-func (c *client) listDeadLetters(ctx context.Context) error {
-	all := []letterRow{}
-	for query := "?limit=200"; query != ""; {
-		var page struct {
-			Items      []letterRow
-			NextCursor *string
-		}
-		if err := c.into(ctx, http.MethodGet, deadLettersPath+query, nil, &page); err != nil {
-			return err
-		}
-		all = append(all, page.Items...)
-		query = ""
-		if page.NextCursor != nil {
-			query = "?limit=200&cursor=" + url.QueryEscape(*page.NextCursor)
-		}
+func listDeadLetters(c *client, ctx context.Context) error {
+	all, err := pages[deadLetterData](ctx, c, deadLettersPath, url.Values{"limit": {"200"}}, math.MaxInt)
+	if err != nil {
+		return err
 	}
 	if c.json {
 		return PrintItems(c.Stdout, all)
 	}
-	return printLetters(c.Stdout, all)
+	return printDeadLetters(c, all)
 }
 
-func printLetters(out io.Writer, all []letterRow) error {
-	table := NewTable(out, "ID", "TOPIC", "REASON", "SCHEMA", "VERSION", "AT")
-	for i := range all {
-		l := &all[i]
-		table.Row(l.ID, l.Topic, l.Reason, orDash(l.SchemaID), l.Version, l.At)
-	}
-	return table.Flush()
+func printDeadLetters(c *client, all []deadLetterData) error {
+	return printTable(c, all, func(l *deadLetterData) []any {
+		return []any{l.ID, l.Topic, l.Reason, orDash(l.SchemaID), l.Version, l.At}
+	}, "ID", "TOPIC", "REASON", "SCHEMA", "VERSION", "AT")
 }

@@ -3,13 +3,20 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 )
+
+// deliveryPath is the path of a delivery, whose id is the word after the command.
+const deliveryPath = "/api/admin/deliveries/{id}"
 
 // deliveryData is a delivery in the form of the API.
 type deliveryData struct {
@@ -17,45 +24,61 @@ type deliveryData struct {
 	Reason                                         *string
 	OccurredAt                                     string
 	NextAttemptAt                                  *string
-	Attempts                                       []struct {
-		N         int
-		At, Class string
-		MS        int64
-		Status    *int
-		Response  *string
-	}
+	Attempts                                       []attemptData
+}
+
+// attemptData is an attempt of a delivery.
+type attemptData struct {
+	N         int
+	At, Class string
+	MS        int64
+	Status    *int
+	Response  *string
 }
 
 // status returns the state, with the reason unless the last attempt says it already.
 func (d *deliveryData) status() string {
-	if n := len(d.Attempts); d.Reason == nil || n > 0 && *d.Reason == d.Attempts[n-1].Class {
+	if last := d.last(); d.Reason == nil || last != nil && *d.Reason == last.Class {
 		return d.State
 	}
 	return d.State + " (" + *d.Reason + ")"
 }
 
-// deliveryFilter holds the flags that select deliveries.
-type deliveryFilter struct {
-	channel, state, event, since, until string
-	limit                               int
-}
-
-func (f *deliveryFilter) flags(c *cobra.Command) {
-	OneOf(c, &f.channel, "channel", "", "only deliveries by this channel: webhook, email or sms", "webhook", "email", "sms")
-	flags := c.Flags()
-	flags.StringVar(&f.state, "state", "", "only deliveries in this `state`")
-	flags.StringVar(&f.since, "since", "", "not before this `time`: RFC 3339, or a duration such as 2h for so long ago")
-	flags.StringVar(&f.until, "until", "", "before this `time` (default: now)")
-	flags.IntVar(&f.limit, "limit", 50, "`number` of deliveries") //nolint:mnd // a page of the API
-}
-
-// deliveriesOr shows one delivery with its attempts. Without an id it shows the list.
-func (c *client) deliveriesOr(ctx context.Context, id string, f *deliveryFilter) error {
-	if id == "" {
-		return c.listDeliveries(ctx, "/api/admin/deliveries", f)
+// last returns the last attempt; nil: there is none.
+func (d *deliveryData) last() *attemptData {
+	if len(d.Attempts) == 0 {
+		return nil
 	}
-	var d deliveryData
-	return c.show(ctx, http.MethodGet, "/api/admin/deliveries/"+url.PathEscape(id), nil, &d, func() error { return c.printDelivery(&d) })
+	return &d.Attempts[len(d.Attempts)-1]
+}
+
+// outcome returns how an attempt ended.
+func (a *attemptData) outcome() string {
+	if a == nil {
+		return "-"
+	}
+	if a.Status != nil {
+		return fmt.Sprintf("%s %d", a.Class, *a.Status)
+	}
+	return a.Class
+}
+
+// deliveryFilters are the flags that select deliveries.
+func deliveryFilters(_ *client, cmd *cobra.Command) {
+	OneOf(cmd, new(string), "channel", "", "only deliveries by this channel: webhook, email or sms", "webhook", "email", "sms")
+	flags := cmd.Flags()
+	flags.String("state", "", "only deliveries in this `state`")
+	flags.String("since", "", "not before this `time`: RFC 3339, or a duration such as 2h for so long ago")
+	flags.String("until", "", "before this `time` (default: now)")
+	flags.Int("limit", 50, "`number` of deliveries") //nolint:mnd // a page of the API
+}
+
+// showDeliveries shows one delivery with its attempts. Without an id it shows the list.
+func showDeliveries(c *client, ctx context.Context) error {
+	if c.id == "" {
+		return listDeliveries(ctx, c, "/api/admin/deliveries")
+	}
+	return show(ctx, c, http.MethodGet, deliveryPath, nil, printDelivery)
 }
 
 // ago returns a time in the form of the API: text unchanged, or the instant of a duration before
@@ -67,68 +90,205 @@ func (c *client) ago(text string) string {
 	return text
 }
 
-// listDeliveries shows the newest deliveries, at most f.limit.
-func (c *client) listDeliveries(ctx context.Context, path string, f *deliveryFilter) error {
-	query := url.Values{"limit": {strconv.Itoa(min(f.limit, 200))}} //nolint:mnd // the API's most
-	for name, value := range map[string]string{"channel": f.channel, "state": f.state, "event": f.event, "since": c.ago(f.since), "until": c.ago(f.until)} {
+// listDeliveries shows the newest deliveries, at most --limit.
+func listDeliveries(ctx context.Context, c *client, path string) error {
+	most, err := strconv.Atoi(c.text("limit"))
+	if err != nil || most < 0 {
+		return Usage(errors.New("--limit: must not be negative"))
+	}
+	query := url.Values{"limit": {strconv.Itoa(min(most, 200))}} //nolint:mnd // the API's most
+	for name, value := range map[string]string{
+		"channel": c.text("channel"), "state": c.text("state"), "event": c.text("event"),
+		"since": c.ago(c.text("since")), "until": c.ago(c.text("until")),
+	} {
 		if value != "" {
 			query.Set(name, value)
 		}
 	}
-	all, rows, most := []json.RawMessage{}, []deliveryData{}, f.limit
-	for len(all) < most {
-		var page struct {
-			Items []json.RawMessage
-			Next  *string
-		}
-		if err := c.into(ctx, http.MethodGet, path+"?"+query.Encode(), nil, &page); err != nil {
-			return err
-		}
-		all = append(all, page.Items...)
-		if page.Next == nil {
-			break
-		}
-		query.Set("cursor", *page.Next)
+	all, err := pages[json.RawMessage](ctx, c, path, query, most)
+	if err != nil {
+		return err
 	}
-	all = all[:min(len(all), most)]
 	if c.json {
 		return PrintItems(c.Stdout, all)
 	}
-	for _, raw := range all {
-		var d deliveryData
-		if err := decode(raw, &d); err != nil {
+	rows := make([]deliveryData, len(all))
+	for i, raw := range all {
+		if err := decode(raw, &rows[i]); err != nil {
 			return err
 		}
-		rows = append(rows, d)
 	}
-	table := NewTable(c.Stdout, "ID", "OCCURRED", "EVENT", "CHANNEL", "ENDPOINT", "STATE", "ATTEMPTS", "LAST", "NEXT")
-	for i := range rows {
-		d := &rows[i]
-		last := "-"
-		if n := len(d.Attempts); n > 0 {
-			if last = d.Attempts[n-1].Class; d.Attempts[n-1].Status != nil {
-				last += fmt.Sprintf(" %d", *d.Attempts[n-1].Status)
-			}
+	return printTable(c, rows, func(d *deliveryData) []any {
+		return []any{
+			d.ID, d.OccurredAt, d.Event, d.Channel, d.EndpointID, d.status(), len(d.Attempts), d.last().outcome(), orDash(d.NextAttemptAt),
 		}
-		table.Row(d.ID, d.OccurredAt, d.Event, d.Channel, d.EndpointID, d.status(), len(d.Attempts), last, orDash(d.NextAttemptAt))
-	}
-	return table.Flush()
+	}, "ID", "OCCURRED", "EVENT", "CHANNEL", "ENDPOINT", "STATE", "ATTEMPTS", "LAST", "NEXT")
 }
 
 // printDelivery shows a delivery with its attempts.
-func (c *client) printDelivery(d *deliveryData) error {
-	fmt.Fprintf(c.Stdout, "%s %s\n%s %s by %s to %s, occurred %s\n", d.ID, d.status(), d.Event, d.EventID, d.Channel, d.EndpointID, d.OccurredAt)
+func printDelivery(c *client, d *deliveryData) error {
+	fmt.Fprintf(c.Stdout, "%s %s\n%s %s by %s to %s, occurred %s\n",
+		d.ID, d.status(), d.Event, d.EventID, d.Channel, d.EndpointID, d.OccurredAt)
 	if d.NextAttemptAt != nil {
 		fmt.Fprintf(c.Stdout, "next attempt %s\n", *d.NextAttemptAt)
 	}
-	table := NewTable(c.Stdout, "ATTEMPT", "AT", "MS", "CLASS", "STATUS", "ANSWER")
-	for i := range d.Attempts {
-		a := &d.Attempts[i]
+	return printTable(c, d.Attempts, func(a *attemptData) []any {
 		said := ""
 		if a.Response != nil {
 			said = fmt.Sprintf("%q", *a.Response)
 		}
-		table.Row(a.N, a.At, a.MS, a.Class, shownOr(a.Status), said)
+		return []any{a.N, a.At, a.MS, a.Class, shownOr(a.Status), said}
+	}, "ATTEMPT", "AT", "MS", "CLASS", "STATUS", "ANSWER")
+}
+
+// svc webhooks and svc alerts send commands to the notifier, and then request their progress.
+
+// progressData is the progress of a command in the form of the API.
+type progressData struct {
+	CommandID         string  `json:"commandId"`
+	Verb              string  `json:"verb"`
+	Done              bool    `json:"done"`
+	Stopped           bool    `json:"stopped"`
+	Reason            *string `json:"reason"`
+	Count             int     `json:"count"`
+	Delivered, Failed int
+	DeliveryID        *string `json:"deliveryId"`
+	UpdatedAt         *string `json:"updatedAt"`
+}
+
+// askEvery is the interval between requests for the progress. The API does not push it.
+const askEvery = 100 * time.Millisecond
+
+// waitFor adds the flag of the time to wait for an outcome.
+func waitFor(preset time.Duration) option {
+	return func(c *client, cmd *cobra.Command) {
+		cmd.Flags().DurationVar(&c.wait, "wait", preset, "how long to wait for the outcome; 0: not at all")
 	}
-	return table.Flush()
+}
+
+// order returns the run of a command that is sent to the notifier, with its fields as the body.
+func order(path string) func(*client, context.Context) error {
+	return func(c *client, ctx context.Context) error { return c.order(ctx, path) }
+}
+
+// order sends a command and waits for its outcome. It returns an error unless every requested
+// delivery succeeded. With a wait of zero it only reports that the command was sent.
+func (c *client) order(ctx context.Context, path string) error {
+	body := map[string]any{}
+	if err := c.put(body); err != nil {
+		return err
+	}
+	var given struct {
+		CommandID string
+		Count     *int
+	}
+	raw, err := c.ask(ctx, http.MethodPost, path, body)
+	if err != nil {
+		return err
+	}
+	if err = decode(raw, &given); err != nil {
+		return err
+	}
+	if c.wait <= 0 {
+		if c.json {
+			return PrintJSON(c.Stdout, raw)
+		}
+		if _, err = fmt.Fprintln(c.Stdout, given.CommandID); err == nil {
+			_, err = fmt.Fprintf(c.Stderr, "%s deliveries; svc webhooks progress %s tells how far it is\n", shownOr(given.Count), given.CommandID)
+		}
+		return err
+	}
+	p, raw, err := c.progress(ctx, given.CommandID)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		if err = PrintJSON(c.Stdout, raw); err != nil {
+			return err
+		}
+	}
+	said := fmt.Sprintf("%d of %d delivered", p.Delivered, p.Count)
+	if p.DeliveryID != nil {
+		said = c.outcome(ctx, *p.DeliveryID, said)
+	}
+	switch {
+	case !p.Done:
+		return fmt.Errorf("%s: no outcome after %v", given.CommandID, c.wait)
+	case p.Reason != nil:
+		return fmt.Errorf("not done: %s", *p.Reason)
+	case p.Failed > 0 || p.Delivered == 0 && p.Count > 0 || p.Delivered == 0 && p.Verb != "replay":
+		return fmt.Errorf("not delivered: %s", said)
+	case c.json:
+		return nil
+	}
+	return c.Printf("%s\n", said)
+}
+
+// commandPath is the path of a command, whose id is the word after the command of svc.
+const commandPath = "/api/admin/commands/{id}"
+
+// printProgress shows the progress of a command. asked says that it was asked to stop.
+func printProgress(asked bool) func(*client, *progressData) error {
+	return func(c *client, p *progressData) error {
+		state := "under way"
+		switch {
+		case p.Stopped:
+			state = "stopped"
+		case asked && !p.Done:
+			state = "stopping"
+		case p.Done && p.Reason != nil:
+			state = "not done: " + *p.Reason
+		case p.Done:
+			state = "done"
+		}
+		return c.Printf("%s %s: %s, %d of %d delivered, %d failed\n", p.CommandID, p.Verb, state, p.Delivered, p.Count, p.Failed)
+	}
+}
+
+// progress requests the progress until a command is done or the wait is over.
+func (c *client) progress(ctx context.Context, id string) (p progressData, raw json.RawMessage, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.wait)
+	defer cancel()
+	for {
+		var no *refusal
+		raw, err = c.ask(ctx, http.MethodGet, "/api/admin/commands/"+url.PathEscape(id), nil)
+		switch {
+		case errors.As(err, &no) && no.Code == "not_found": // the notifier has not read it yet
+		case errors.As(err, &no) && no.status == http.StatusServiceUnavailable: // the command stands; its progress is unknown for now
+		case ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+			return p, raw, nil
+		case err != nil:
+			return p, nil, err
+		default:
+			if err := json.Unmarshal(raw, &p); err != nil || p.Done {
+				return p, raw, err
+			}
+		}
+		if Pause(ctx, askEvery) != nil {
+			return p, raw, nil
+		}
+	}
+}
+
+// outcome returns the end of a delivery and its last attempt. If the delivery cannot be read,
+// it returns otherwise, the outcome in the command.
+func (c *client) outcome(ctx context.Context, id, otherwise string) string {
+	var d deliveryData
+	if c.into(ctx, http.MethodGet, "/api/admin/deliveries/"+url.PathEscape(id), nil, &d) != nil {
+		return otherwise
+	}
+	said := d.ID + " " + d.status()
+	if a := d.last(); a != nil {
+		said += fmt.Sprintf(": %s in %d ms", a.outcome(), a.MS)
+	}
+	return said
+}
+
+// readSecret reads a file; a line break at its end is not part of the secret.
+func readSecret(path string) (string, error) {
+	content, err := os.ReadFile(path) //nolint:gosec // the user names the file
+	if err != nil {
+		return "", WithoutPath(err)
+	}
+	return strings.TrimRight(string(content), "\r\n"), nil
 }

@@ -41,7 +41,8 @@ func ListenCommand(w Env) *cobra.Command {
 	}
 	f := c.Flags()
 	f.StringVar(&o.addr, "addr", "127.0.0.1:4000", "`address` to listen on, host:port; port 0 takes a free one")
-	f.StringArrayVar(&o.secrets, "secret", nil, "signing `secret` of the endpoint; given twice, either may have signed, as while it is rotated")
+	f.StringArrayVar(&o.secrets, "secret", nil,
+		"signing `secret` of the endpoint; given twice, either may have signed, as while it is rotated")
 	f.StringVar(&o.secretFile, "secret-file", "", "`file` that holds signing secrets, one a line")
 	f.IntVar(&o.answer, "answer", http.StatusNoContent, "`status` to answer what is accepted, to see what the service does then")
 	f.BoolVar(&o.body, "body", false, "print the whole payload")

@@ -51,7 +51,8 @@ func SendCommand(w Env) *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.to, "to", "", "`address`: http://HOST:PORT, https://…, mllp://HOST:PORT, or mllps://… for TLS (default: the running svc dev)")
+	f.StringVar(&o.to, "to", "",
+		"`address`: http://HOST:PORT, https://…, mllp://HOST:PORT, or mllps://… for TLS (default: the running svc dev)")
 	o.flags(f, "message", 30*time.Second)
 	f.StringVar(&o.cert, "tls-cert", "", "PEM `file` of the client certificate")
 	f.StringVar(&o.certKey, "tls-key", "", "PEM `file` of the client certificate's key")
@@ -138,7 +139,10 @@ type sending struct {
 }
 
 func newSending(o *sendOptions, w Env, source func(each func(payload) error) error) *sending {
-	return &sending{sendOptions: o, Env: w, source: source, began: w.Now(), shown: NewProgress(w, "sending", "answered"), codes: map[string]int{}, open: map[int]struct{}{}, next: 1}
+	return &sending{
+		sendOptions: o, Env: w, source: source, began: w.Now(), shown: NewProgress(w, "sending", "answered"),
+		codes: map[string]int{}, open: map[int]struct{}{}, next: 1,
+	}
 }
 
 // run sends all payloads. The error counts the refusals, or says why sending stopped.

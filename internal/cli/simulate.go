@@ -42,12 +42,15 @@ func SimulateCommand(w Env) *cobra.Command {
 	f.Uint64Var(&o.unit.Seed, "seed", 1, "`number`: the same makes the same bytes")
 	OneOf(c, &o.unit.Profile, "profile", "medium", "kind of unit: "+either(simulate.Profiles()), simulate.Profiles()...)
 	f.IntVar(&o.unit.Births, "births", 0, "`births` a year (default: 900 small, 7000 large, else 3000)")
-	f.StringVar(&o.start, "start", "", "first `instant`, RFC 3339 or a date (default: 2026-01-05 for lines; for a server so long ago that it ends now, or now with --speed); a run that goes on --from needs the same, and --speed max")
+	f.StringVar(&o.start, "start", "",
+		"first `instant`, RFC 3339 or a date (default: 2026-01-05 for lines; for a server so long ago that it ends now, "+
+			"or now with --speed); a run that goes on --from needs the same, and --speed max")
 	f.StringVar(&o.span, "for", "52w", "how long: a `duration` such as 52w, 28d or 12h")
 	f.StringVar(&o.zone, "timezone", "America/Chicago", "time `zone` of the unit")
 	f.BoolVar(&o.unit.Steady, "steady", false, "no late records and no outages")
 	f.StringVar(&o.speed, "speed", "max", "max, or how many `times` faster than real time it goes on once it has reached the present: 1, 60 …")
-	f.StringVar(&o.to.to, "to", toLines, "ndjson for lines of {at, path, body}, or the `address` of a server: http://HOST:PORT, https://…, dev for the running svc dev")
+	f.StringVar(&o.to.to, "to", toLines,
+		"ndjson for lines of {at, path, body}, or the `address` of a server: http://HOST:PORT, https://…, dev for the running svc dev")
 	o.to.flags(f, "request", time.Minute)
 	return c
 }

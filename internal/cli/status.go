@@ -3,9 +3,11 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,13 +17,14 @@ import (
 // StatusCommand is svc status: GET /api/ingest/status, for people. Its exit code is 1 unless
 // the status is ok. With a source it shows the status of that source.
 func StatusCommand(w Env) *cobra.Command {
-	c := &client{Env: w, reader: true}
-	cmd := c.command("status [SOURCE]", "tell how the feeds of a hospital are doing, or what one sent wrong", func(ctx context.Context) error {
+	run := func(c *client, ctx context.Context) error {
 		if c.flags.NArg() > 0 {
 			return c.sourceStatus(ctx)
 		}
 		return c.status(ctx)
-	})
+	}
+	cmd := verb(w, "status [SOURCE]", "tell how the feeds of a hospital are doing, or what one sent wrong", run,
+		func(c *client, _ *cobra.Command) { c.reader = true })
 	cmd.Long = `With SOURCE, the id or name of an API key, it lists what was refused or warned
 about. Without, it ends with exit code 1 unless the status is ok.`
 	return cmd
@@ -80,7 +83,8 @@ type statusData struct {
 
 func (s *statusData) print(out io.Writer) error {
 	fmt.Fprintf(out, "%s\n\n", strings.TrimSpace(s.Status+" "+strings.Join(s.Reasons, ", ")))
-	table := NewTable(out, "FEED", "SOURCE", "LAST", "USUALLY EVERY", "STALE", "LAST 24 H: RECEIVED", "APPLIED", "DUPLICATES", "IGNORED", "REJECTED", "WARNINGS")
+	table := NewTable(out, "FEED", "SOURCE", "LAST", "USUALLY EVERY", "STALE",
+		"LAST 24 H: RECEIVED", "APPLIED", "DUPLICATES", "IGNORED", "REJECTED", "WARNINGS")
 	for _, f := range s.Feeds {
 		every := "?"
 		if f.ExpectedEverySeconds != nil {
@@ -100,9 +104,78 @@ func (s *statusData) print(out io.Writer) error {
 	fmt.Fprintf(out, "processor last seen %s, %d dead letters\n", shownOr(s.Pipeline.ProcessorHeartbeatAt), s.Pipeline.DeadLetters)
 	u := &s.UnitState
 	fmt.Fprintf(out, "unit %s as of %s; rooms %s, occupied %s; unplaced patients %s, cancels waiting %s\n",
-		shownOr(u.Level), shownOr(u.AsOf), shownOr(u.RoomsKnown), shownOr(u.RoomsOccupied), shownOr(u.UnplacedPatients), shownOr(u.CancelsWaiting))
+		shownOr(u.Level), shownOr(u.AsOf), shownOr(u.RoomsKnown), shownOr(u.RoomsOccupied),
+		shownOr(u.UnplacedPatients), shownOr(u.CancelsWaiting))
 	t := &s.Terminology
 	_, err := fmt.Fprintf(out, "codes not understood %s, %s times in 24 h; locations not confirmed %s\n",
 		shownOr(t.UnmappedCodes), shownOr(t.UnmappedHits24h), shownOr(t.UnknownLocations))
 	return err
+}
+
+// sourceStatus is svc status SOURCE: GET /api/ingest/status/{source}, for people. The source
+// may be given by the name of its key.
+func (c *client) sourceStatus(ctx context.Context) error {
+	ask := request(http.MethodGet, "/api/ingest/status/{id}", func(c *client, s *sourceData) error { return s.print(c.Stdout) })
+	err := ask(c, ctx)
+	if no := (*refusal)(nil); errors.As(err, &no) && no.Code == "not_found" {
+		if c.id, err = c.sourceNamed(ctx, c.id); err != nil {
+			return err
+		}
+		return ask(c, ctx)
+	}
+	return err
+}
+
+// sourceNamed returns the id of the only source with a name.
+func (c *client) sourceNamed(ctx context.Context, name string) (string, error) {
+	var s statusData
+	if err := c.into(ctx, http.MethodGet, "/api/ingest/status", nil, &s); err != nil {
+		return "", err
+	}
+	var ids []string
+	for _, f := range s.Feeds {
+		if f.SourceName != nil && *f.SourceName == name && !slices.Contains(ids, f.Source) {
+			ids = append(ids, f.Source)
+		}
+	}
+	switch len(ids) {
+	case 0:
+		return "", errors.New("no key of that id or name has sent anything; svc status lists those that have")
+	case 1:
+		return ids[0], nil
+	default:
+		return "", fmt.Errorf("several keys have that name, say which: %s", strings.Join(ids, ", "))
+	}
+}
+
+// sourceData is what svc status shows of one source.
+type sourceData struct {
+	Source, SourceName string
+	Feeds              []struct {
+		Channel            string
+		Refusals, Warnings []sourceNotice
+	}
+}
+
+// sourceNotice is a refusal of a message, or a warning about it.
+type sourceNotice struct{ At, ControlID, RequestID, Code, Path string }
+
+func (s *sourceData) print(out io.Writer) error {
+	fmt.Fprintf(out, "%s (%s)\n\n", plain(s.SourceName), s.Source)
+	table := NewTable(out, "FEED", "WHAT", "AT", "CONTROL ID", "REQUEST ID", "CODE", "PLACE")
+	lines := 0
+	for _, f := range s.Feeds {
+		for i, list := range [][]sourceNotice{f.Refusals, f.Warnings} {
+			for _, n := range list {
+				lines++
+				table.Row(f.Channel, []string{"refused", "warning"}[i], n.At,
+					cmp.Or(n.ControlID, "-"), cmp.Or(n.RequestID, "-"), n.Code, cmp.Or(n.Path, "-"))
+			}
+		}
+	}
+	if lines == 0 {
+		_, err := fmt.Fprintln(out, "nothing was refused or warned about")
+		return err
+	}
+	return table.Flush()
 }

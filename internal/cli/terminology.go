@@ -19,13 +19,6 @@ import (
 	"svc/internal/admin/sheets"
 )
 
-// terminologyCommand is one run of a command of svc terminology.
-type terminologyCommand struct {
-	client
-	status string
-	dryRun bool
-}
-
 // TerminologyCommand is svc terminology: it administers the terminology map of a
 // hospital through its API.
 func TerminologyCommand(w Env) *cobra.Command {
@@ -36,20 +29,16 @@ its first line; kind, op, than and comment may be left out. factorId none is a
 code that is known and means nothing. - is standard input or output.`,
 	}
 	c.AddCommand(
-		verb(w, "import FILE", "take in a file of CSV; one with a fault changes nothing", (*terminologyCommand).importCSV, (*terminologyCommand).dryRunFlag),
-		verb(w, "export [FILE]", "write a file that import takes", (*terminologyCommand).exportCSV),
-		verb(w, "list", "list the map", (*terminologyCommand).listMap),
-		verb(w, "worklist", "list codes that came and are not understood", (*terminologyCommand).worklist, (*terminologyCommand).statusFlag),
+		verb(w, "import FILE", "take in a file of CSV; one with a fault changes nothing", importMappings, func(_ *client, cmd *cobra.Command) {
+			cmd.Flags().Bool("dry-run", false, "say what would change, and change nothing")
+		}),
+		verb(w, "export [FILE]", "write a file that import takes", exportMappings),
+		verb(w, "list", "list the map", listMappings),
+		verb(w, "worklist", "list codes that came and are not understood", listUnmapped, func(_ *client, cmd *cobra.Command) {
+			OneOf(cmd, new(string), "status", "", "only codes with this status: unmapped, ignored or mapped", "unmapped", "ignored", "mapped")
+		}),
 	)
 	return c
-}
-
-func (o *terminologyCommand) dryRunFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "say what would change, and change nothing")
-}
-
-func (o *terminologyCommand) statusFlag(c *cobra.Command) {
-	OneOf(c, &o.status, "status", "", "only codes with this status: unmapped, ignored or mapped", "unmapped", "ignored", "mapped")
 }
 
 const terminologyPath = "/api/admin/terminology"
@@ -70,30 +59,30 @@ type imported struct {
 	Faults    []string `json:"faults"`
 }
 
-// importCSV sends the rows of a file. A dry run of all rows comes first, so a file with a fault
+// importMappings sends the rows of a file. A dry run of all rows comes first, so a file with a fault
 // changes nothing.
-func (o *terminologyCommand) importCSV(ctx context.Context) error {
-	text, err := OpenInput(ctx, o.id)
+func importMappings(c *client, ctx context.Context) error {
+	text, err := OpenInput(ctx, c.id)
 	if err != nil {
-		return fmt.Errorf("%s: %w", o.id, err)
+		return fmt.Errorf("%s: %w", c.id, err)
 	}
 	defer text.Close() //nolint:errcheck // it was only read
 	rows, faults, err := sheets.ReadMappings(text)
 	if err != nil {
-		return fmt.Errorf("%s: %w", o.id, err)
+		return fmt.Errorf("%s: %w", c.id, err)
 	}
-	sum := imported{DryRun: o.dryRun, Rows: len(rows), Faults: []string{}}
+	sum := imported{DryRun: c.text("dry-run") == "true", Rows: len(rows), Faults: []string{}}
 	for _, f := range faults {
 		sum.Faults = append(sum.Faults, f.Error())
 	}
 	turns := []bool{true, false} // first a dry run, then the import
-	if o.dryRun {
+	if sum.DryRun {
 		turns = turns[:1]
 	}
 	for _, dry := range turns {
 		sum.Activated, sum.Expired = 0, 0
 		for chunk := range slices.Chunk(rows, chunkRows) {
-			if err := o.send(ctx, chunk, dry, &sum); err != nil {
+			if err := c.sendMappings(ctx, chunk, dry, &sum); err != nil {
 				return err
 			}
 		}
@@ -101,17 +90,17 @@ func (o *terminologyCommand) importCSV(ctx context.Context) error {
 			break
 		}
 	}
-	return o.printImported(&sum)
+	return c.printImported(&sum)
 }
 
-// send sends some rows, and notes their faults by line.
-func (o *terminologyCommand) send(ctx context.Context, rows []sheets.Line[sheets.Mapping], dry bool, sum *imported) error {
+// sendMappings sends some rows, and notes their faults by line.
+func (c *client) sendMappings(ctx context.Context, rows []sheets.Line[sheets.Mapping], dry bool, sum *imported) error {
 	list := make([]sheets.Mapping, len(rows))
 	for i := range rows {
 		list[i] = rows[i].Row
 	}
 	var answer struct{ Activated, Expired []json.RawMessage }
-	err := o.into(ctx, http.MethodPost, terminologyPath+"?dryRun="+strconv.FormatBool(dry), map[string]any{"mappings": list}, &answer)
+	err := c.into(ctx, http.MethodPost, terminologyPath+"?dryRun="+strconv.FormatBool(dry), map[string]any{"mappings": list}, &answer)
 	var no *refusal
 	if errors.As(err, &no) && len(no.Details) > 0 {
 		for _, d := range no.Details {
@@ -134,38 +123,38 @@ func (o *terminologyCommand) send(ctx context.Context, rows []sheets.Line[sheets
 }
 
 // printImported prints the result of an import.
-func (o *terminologyCommand) printImported(sum *imported) error {
-	if o.json {
-		if err := PrintJSON(o.Stdout, sum); err != nil {
+func (c *client) printImported(sum *imported) error {
+	if c.json {
+		if err := PrintJSON(c.Stdout, sum); err != nil {
 			return err
 		}
 	} else {
 		for _, fault := range sum.Faults {
-			fmt.Fprintln(o.Stderr, fault)
+			fmt.Fprintln(c.Stderr, fault)
 		}
 	}
 	if len(sum.Faults) > 0 {
 		return fmt.Errorf("nothing was imported: %d faults", len(sum.Faults))
 	}
-	if o.json {
+	if c.json {
 		return nil
 	}
 	did := "imported"
 	if sum.DryRun {
 		did = "would import"
 	}
-	return o.Printf("%s %d rows; factors activated %d, expired %d\n", did, sum.Rows, sum.Activated, sum.Expired)
+	return c.Printf("%s %d rows; factors activated %d, expired %d\n", did, sum.Rows, sum.Activated, sum.Expired)
 }
 
-func (o *terminologyCommand) rows(ctx context.Context) ([]sheets.Mapping, error) {
+func (c *client) mappings(ctx context.Context) ([]sheets.Mapping, error) {
 	var answer struct{ Mappings []sheets.Mapping }
-	err := o.into(ctx, http.MethodGet, terminologyPath+"?limit=20000", nil, &answer)
+	err := c.into(ctx, http.MethodGet, terminologyPath+"?limit=20000", nil, &answer)
 	return answer.Mappings, err
 }
 
-// exportCSV writes the map as a file that import accepts.
-func (o *terminologyCommand) exportCSV(ctx context.Context) error {
-	rows, err := o.rows(ctx)
+// exportMappings writes the map as a file that import accepts.
+func exportMappings(c *client, ctx context.Context) error {
+	rows, err := c.mappings(ctx)
 	if err != nil {
 		return err
 	}
@@ -173,52 +162,49 @@ func (o *terminologyCommand) exportCSV(ctx context.Context) error {
 	if err = sheets.WriteMappings(&text, rows); err != nil {
 		return err
 	}
-	if o.flags.NArg() == 0 || o.id == "-" {
-		_, err = o.Stdout.Write(text.Bytes())
+	if c.flags.NArg() == 0 || c.id == "-" {
+		_, err = c.Stdout.Write(text.Bytes())
 		return err
 	}
-	if err = os.WriteFile(o.id, text.Bytes(), 0o600); err != nil {
-		return fmt.Errorf("%s: %w", o.id, WithoutPath(err))
+	if err = os.WriteFile(c.id, text.Bytes(), 0o600); err != nil {
+		return fmt.Errorf("%s: %w", c.id, WithoutPath(err))
 	}
 	return nil
 }
 
-func (o *terminologyCommand) listMap(ctx context.Context) error {
-	rows, err := o.rows(ctx)
+func listMappings(c *client, ctx context.Context) error {
+	rows, err := c.mappings(ctx)
 	if err != nil {
 		return err
 	}
-	if o.json {
-		return PrintItems(o.Stdout, rows)
+	if c.json {
+		return PrintItems(c.Stdout, rows)
 	}
-	table := NewTable(o.Stdout, "SYSTEM", "CODE", "KIND", "FACTOR", "VALUE", "COMMENT")
-	for i := range rows {
-		r := &rows[i]
+	return printTable(c, rows, func(r *sheets.Mapping) []any {
 		value := ""
 		if r.Value != nil {
 			value = r.Value.Op + " " + r.Value.Than.String()
 		}
-		table.Row(r.System, r.Code, r.KindName(), r.FactorID, value, r.Comment)
-	}
-	return table.Flush()
+		return []any{r.System, r.Code, r.KindName(), r.FactorID, value, r.Comment}
+	}, "SYSTEM", "CODE", "KIND", "FACTOR", "VALUE", "COMMENT")
 }
 
-func (o *terminologyCommand) worklist(ctx context.Context) error {
+func listUnmapped(c *client, ctx context.Context) error {
 	var answer struct {
 		Items []json.RawMessage
 		Total int
 	}
 	query := terminologyPath + "/worklist?limit=1000"
-	if o.status != "" {
-		query += "&status=" + o.status
+	if status := c.text("status"); status != "" {
+		query += "&status=" + status
 	}
-	if err := o.into(ctx, http.MethodGet, query, nil, &answer); err != nil {
+	if err := c.into(ctx, http.MethodGet, query, nil, &answer); err != nil {
 		return err
 	}
-	if o.json {
-		return PrintItems(o.Stdout, answer.Items)
+	if c.json {
+		return PrintItems(c.Stdout, answer.Items)
 	}
-	table := NewTable(o.Stdout, "SYSTEM", "CODE", "KIND", "STATUS", "24H", "TOTAL", "LAST SEEN", "SUGGESTED", "DISPLAY")
+	table := NewTable(c.Stdout, "SYSTEM", "CODE", "KIND", "STATUS", "24H", "TOTAL", "LAST SEEN", "SUGGESTED", "DISPLAY")
 	for _, raw := range answer.Items {
 		var item struct {
 			System, Code, Kind, Status, Display string
@@ -240,7 +226,7 @@ func (o *terminologyCommand) worklist(ctx context.Context) error {
 		return err
 	}
 	if more := answer.Total - len(answer.Items); more > 0 {
-		return o.Printf("and %d more\n", more)
+		return c.Printf("and %d more\n", more)
 	}
 	return nil
 }

@@ -84,7 +84,9 @@ func (b *Kafka) Put(list []*acuity.Observation) {
 			b.TB.Fatal(err)
 		}
 		key := []byte(schemas.ObservationKey(o).String())
-		records = append(records, stream.Record{Partition: schemas.Partition(key, Partitions), Key: key, Value: value, Timestamp: o.ReceivedAt.Time()})
+		records = append(records, stream.Record{
+			Partition: schemas.Partition(key, Partitions), Key: key, Value: value, Timestamp: o.ReceivedAt.Time(),
+		})
 	}
 	b.Write(schemas.Observations().Name, records)
 }

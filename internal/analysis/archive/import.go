@@ -83,7 +83,8 @@ func (im *Import) Run(ctx context.Context) (*Manifest, error) {
 			row := &rows[i]
 			key := []byte(row.Key)
 			if err := im.Put(&stream.Record{
-				Partition: schemas.Partition(key, int32(len(spans))), Key: key, Value: schemas.Registered(row.Record), Timestamp: time.UnixMilli(int64(row.At)), //nolint:gosec // Kafka counts them so
+				Partition: schemas.Partition(key, int32(len(spans))), //nolint:gosec // Kafka counts them so
+				Key:       key, Value: schemas.Registered(row.Record), Timestamp: time.UnixMilli(int64(row.At)),
 			}); err != nil {
 				return nil, err
 			}
@@ -183,6 +184,7 @@ func readCSV(f io.Reader) (rows []importedRow, err error) {
 		if err := errors.Join(err1, err2, err3); err != nil {
 			return nil, err
 		}
-		rows = append(rows, importedRow{Offset: offset, At: tables.Moment(at.UnixMilli()), Key: spreadsheet.Unescape(text[place["key"]]), Record: record})
+		key := spreadsheet.Unescape(text[place["key"]])
+		rows = append(rows, importedRow{Offset: offset, At: tables.Moment(at.UnixMilli()), Key: key, Record: record})
 	}
 }

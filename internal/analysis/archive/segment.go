@@ -2,13 +2,24 @@ package archive
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"svc/internal/analysis/tables"
 	"svc/internal/stream"
+	"svc/schemas"
 )
 
 // segments writes the segments that are not done.
@@ -108,3 +119,231 @@ func rowOf[R any](e *exporter, s *segment, t *tables.Table[R], r *stream.Record,
 	}
 	return "", false
 }
+
+// Table is a topic that can be exported.
+type Table struct {
+	Name  string // name of the topic without svc.v1.
+	Topic schemas.Topic
+	// Transactions says that the topic is written in transactions, so internal/stream must read
+	// it.
+	Transactions bool
+
+	version func(r *stream.Record) (hospital string, version int64)
+
+	begin  func(e *exporter) segmenter
+	stream func(e *exporter, w io.Writer) (segmenter, error)
+}
+
+// segmenter writes the rows of one segment.
+type segmenter interface {
+	// writeRecord writes the row of a record, if it becomes one, and counts the outcome.
+	writeRecord(counted *segment, r *stream.Record) error
+	finish() (files []File, err error)
+	abandon()
+}
+
+func tableOf[R any](name string, transactions bool, t *tables.Table[R]) Table {
+	version := func(*stream.Record) (string, int64) { return "", 0 }
+	if t.Version != nil {
+		version = func(r *stream.Record) (string, int64) {
+			hospital, has := t.Hospital(r)
+			if !has {
+				return "", 0
+			}
+			return hospital, t.Version(r)
+		}
+	}
+	return Table{
+		Name: name, Topic: t.Topic, Transactions: transactions, version: version,
+		begin: func(e *exporter) segmenter {
+			return &segmentOf[R]{exporter: e, table: t, open: map[string]*outFile[R]{}}
+		},
+		stream: func(e *exporter, w io.Writer) (segmenter, error) {
+			rows, err := tables.NewSink[R](w, e.Format)
+			return &streamOf[R]{exporter: e, table: t, rows: rows}, err
+		},
+	}
+}
+
+// Tables returns all tables that can be exported.
+func Tables() []Table {
+	return []Table{
+		tableOf("observations", false, tables.Observations()),
+		tableOf("verdicts", true, tables.Verdicts()),
+		tableOf("deliveries", true, tables.Deliveries()),
+		tableOf("snapshots", true, tables.Snapshots()),
+	}
+}
+
+// segmentOf writes the rows of a segment, a file for each hospital and day. Open files take
+// memory, so a file is ended with its day. A record that comes too late begins another file.
+type segmentOf[R any] struct {
+	exporter *exporter
+	table    *tables.Table[R]
+	open     map[string]*outFile[R]
+	ended    []*outFile[R]
+	idle     []tables.Sink[R] // the writers of ended files, for use again
+	due      time.Time        // when the first open file is to be ended
+	last     *outFile[R]
+}
+
+// lateWithin is how long a file stays open after its day: several ingest processes write the
+// log, each by its own clock.
+const lateWithin = 10 * time.Minute
+
+// outFile is an open file.
+type outFile[R any] struct {
+	File
+	day  time.Time
+	rows tables.Sink[R]
+	to   *os.File
+	sum  hash.Hash
+	size int64
+}
+
+// Write implements io.Writer.
+func (f *outFile[R]) Write(b []byte) (int, error) {
+	f.sum.Write(b)
+	n, err := f.to.Write(b)
+	f.size += int64(n)
+	return n, err //nolint:wrapcheck // names the file
+}
+
+func (s *segmentOf[R]) writeRecord(counted *segment, r *stream.Record) error {
+	var row R
+	hospital, wanted := rowOf(s.exporter, counted, s.table, r, &row)
+	if !wanted {
+		return nil
+	}
+	if !r.Timestamp.Before(s.due) {
+		if err := s.endDays(r.Timestamp); err != nil {
+			return err
+		}
+	}
+	f, err := s.file(hospital, r)
+	if err != nil {
+		return err
+	}
+	f.Last, f.Rows = r.Offset, f.Rows+1
+	return f.rows.Write(&row)
+}
+
+// file returns the open file of a hospital and the day of a record.
+func (s *segmentOf[R]) file(hospital string, r *stream.Record) (*outFile[R], error) {
+	day := r.Timestamp.UTC().Truncate(24 * time.Hour)
+	if f := s.last; f != nil && f.Hospital == hospital && f.day.Equal(day) {
+		return f, nil
+	}
+	date := day.Format(time.DateOnly)
+	// Only the date is a Hive partition. The hospital is a column of the file, and a reader
+	// refuses a name that is both a column and a partition.
+	dir := filepath.Join(hospital, "date="+date)
+	if f := s.open[dir]; f != nil {
+		s.last = f
+		return f, nil
+	}
+	e := s.exporter
+	if err := os.MkdirAll(filepath.Join(e.dir, dir), 0o750); err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	f := &outFile[R]{day: day, sum: sha256.New(), File: File{
+		Path:     filepath.ToSlash(filepath.Join(dir, fmt.Sprintf("part-%d-%012d.%s", r.Partition, r.Offset, e.Format))),
+		Hospital: hospital, Date: date, Partition: r.Partition, First: r.Offset,
+	}}
+	var err error
+	if f.to, err = os.Create(filepath.Join(e.dir, filepath.FromSlash(f.Path)+partialExt)); err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	s.open[dir], s.last = f, f
+	if s.due.IsZero() || f.due().Before(s.due) {
+		s.due = f.due()
+	}
+	if last := len(s.idle) - 1; last >= 0 {
+		f.rows, s.idle = s.idle[last], s.idle[:last]
+		f.rows.Reset(f)
+		return f, nil
+	}
+	f.rows, err = tables.NewSink[R](f, e.Format)
+	return f, err
+}
+
+// due returns the instant after which a file is ended.
+func (f *outFile[R]) due() time.Time { return f.day.Add(24*time.Hour + lateWithin) }
+
+// endDays ends the files whose day is over.
+func (s *segmentOf[R]) endDays(now time.Time) error {
+	s.due, s.last = time.Time{}, nil
+	for _, dir := range slices.Sorted(maps.Keys(s.open)) {
+		f := s.open[dir]
+		if due := f.due(); now.Before(due) {
+			if s.due.IsZero() || due.Before(s.due) {
+				s.due = due
+			}
+			continue
+		}
+		if err := s.end(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end completes a file. It gets its final name when finish renames all files.
+func (s *segmentOf[R]) end(dir string) error {
+	f := s.open[dir]
+	if err := errors.Join(f.rows.Close(), f.to.Sync(), f.to.Close()); err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	delete(s.open, dir)
+	s.ended, s.idle, f.rows = append(s.ended, f), append(s.idle, f.rows), nil
+	return nil
+}
+
+// finish ends all files and gives them their final names.
+func (s *segmentOf[R]) finish() ([]File, error) {
+	for _, dir := range slices.Sorted(maps.Keys(s.open)) {
+		if err := s.end(dir); err != nil {
+			return nil, err
+		}
+	}
+	files := []File{}
+	for _, f := range s.ended {
+		name := filepath.Join(s.exporter.dir, filepath.FromSlash(f.Path))
+		if err := os.Rename(name+partialExt, name); err != nil {
+			return nil, fmt.Errorf("export: %w", err)
+		}
+		f.Bytes, f.SHA256 = f.size, hex.EncodeToString(f.sum.Sum(nil))
+		files = append(files, f.File)
+	}
+	s.ended = nil
+	return files, nil
+}
+
+// abandon closes and removes unfinished files; the next start writes them again.
+func (s *segmentOf[R]) abandon() {
+	for _, f := range s.open {
+		f.to.Close()           //nolint:errcheck // the file is thrown away
+		os.Remove(f.to.Name()) //nolint:errcheck // likewise
+	}
+	for _, f := range s.ended {
+		os.Remove(f.to.Name()) //nolint:errcheck // likewise, if the file has not got its final name
+	}
+}
+
+// streamOf writes all rows to one writer.
+type streamOf[R any] struct {
+	exporter *exporter
+	table    *tables.Table[R]
+	rows     tables.Sink[R]
+}
+
+func (s *streamOf[R]) writeRecord(counted *segment, r *stream.Record) error {
+	var row R
+	if _, wanted := rowOf(s.exporter, counted, s.table, r, &row); !wanted {
+		return nil
+	}
+	return s.rows.Write(&row)
+}
+
+func (s *streamOf[R]) finish() ([]File, error) { return nil, s.rows.Close() }
+func (s *streamOf[R]) abandon()                {}

@@ -70,7 +70,8 @@ func ReadForeign(name string, from io.Reader) (*Foreign, error) {
 	for i, column := range header {
 		_, twice := columns[column]
 		if twice || !slices.Contains([]string{atColumn, aheadColumn, nursesColumn, roomsColumn}, column) {
-			return nil, fmt.Errorf("line 1: column %d: must be one of %s, %s, %s and %s, each once", i+1, atColumn, aheadColumn, nursesColumn, roomsColumn)
+			return nil, fmt.Errorf("line 1: column %d: must be one of %s, %s, %s and %s, each once",
+				i+1, atColumn, aheadColumn, nursesColumn, roomsColumn)
 		}
 		columns[column] = i
 	}

@@ -1,8 +1,13 @@
 package backtest
 
 import (
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"io"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"svc/acuity/forecast"
@@ -177,4 +182,113 @@ func (r *Report) compared(sums []sum) (list []Errors, best string, gain float64)
 func rounded(x float64, digits int) float64 {
 	scale := math.Pow10(digits)
 	return math.Round(x*scale) / scale
+}
+
+// Gate tells whether a forecast is good enough to be shown.
+type Gate struct {
+	Passed bool     `json:"passed"`
+	Faults []string `json:"faults"`
+}
+
+// The limits of the gate. Our choice: below them a unit's own experience is of more use than the
+// forecast.
+const (
+	leastGain           = .10
+	leastBand, mostBand = .75, .85
+	mostRPS             = .90
+)
+
+func (r *Report) gate() Gate {
+	g := Gate{Faults: []string{}}
+	fault := func(format string, args ...any) { g.Faults = append(g.Faults, fmt.Sprintf(format, args...)) }
+	if r.Best != "" && r.Gain < leastGain {
+		fault("gain over %s %.1f %%, at least %.0f %%", r.Best, 100*r.Gain, 100*leastGain)
+	}
+	for _, e := range r.Models {
+		if e.Name == "persistence" && r.Models[0].MAE[0] > e.MAE[0] {
+			fault("1 h: error %.3f, persistence %.3f", r.Models[0].MAE[0], e.MAE[0])
+		}
+	}
+	for _, e := range r.Census[1:] {
+		if e.Name != "persistence" && e.Name != "hour-of-week" {
+			continue
+		}
+		for h := range e.RMSE {
+			if r.Census[0].RMSE[h] > e.RMSE[h] {
+				fault("occupied rooms, %d h: root of the mean square %.3f, %s %.3f", h+1, r.Census[0].RMSE[h], e.Name, e.RMSE[h])
+			}
+		}
+	}
+	for h, b := range r.Band {
+		if b < leastBand || b > mostBand {
+			fault("%d h: %.1f %% within the band of 80 %%, %.0f to %.0f %%", h+1, 100*b, 100*leastBand, 100*mostBand)
+		}
+	}
+	best := slices.MinFunc(r.Levels[1:], func(a, b LevelErrors) int { return cmp.Compare(a.Mean, b.Mean) })
+	if best.Mean > 0 && r.Levels[0].Mean > mostRPS*best.Mean {
+		fault("levels: RPS %.3f is %.2f of %s, at most %.2f", r.Levels[0].Mean, r.Levels[0].Mean/best.Mean, best.Name, mostRPS)
+	}
+	g.Passed = len(g.Faults) == 0
+	return g
+}
+
+// CSV writes each measure by horizon as a row: measure, model, history ("all" or an age),
+// hours ahead (empty for the mean), value.
+func (r *Report) CSV(to io.Writer) error {
+	w := csv.NewWriter(to)
+	rows := [][]string{{"measure", "model", "history", "hours_ahead", "value"}}
+	row := func(measure, model, history string, ahead int, value float64) {
+		h := ""
+		if ahead > 0 {
+			h = strconv.Itoa(ahead)
+		}
+		rows = append(rows, []string{measure, model, history, h, strconv.FormatFloat(value, 'f', -1, 64)})
+	}
+	errs := func(history string, list []Errors) {
+		for _, e := range list {
+			for h, x := range e.MAE {
+				row("mae", e.Name, history, h+1, x)
+			}
+			row("mae", e.Name, history, 0, e.Mean)
+		}
+	}
+	errs("all", r.Models)
+	both := func(measure string, list []Errors) {
+		for _, e := range list {
+			for h := range e.MAE {
+				row(measure+"_mae", e.Name, "all", h+1, e.MAE[h])
+				row(measure+"_rmse", e.Name, "all", h+1, e.RMSE[h])
+			}
+		}
+	}
+	both("census", r.Census)
+	if c := r.Compared; c != nil {
+		both("compared", c.Models)
+		both("compared_census", c.Census)
+	}
+	for h := range forecast.Horizon {
+		row("coverage80", Method, "all", h+1, r.Band[h])
+		row("within_one_nurse", Method, "all", h+1, r.WithinOne[h])
+		row("pinball", Method, "all", h+1, r.Pinball[h])
+		for i, tau := range forecast.Taus {
+			row("share_below_p"+strconv.Itoa(int(100*tau+.5)), Method, "all", h+1, r.Below[h][i])
+		}
+	}
+	for i, list := range [][]LevelErrors{r.Levels, r.Came} {
+		measure := [...]string{"", "_as_it_came"}[i]
+		for _, e := range list {
+			for h := range e.RPS {
+				row("rps"+measure, e.Name, "all", h+1, e.RPS[h])
+				row("brier_orange"+measure, e.Name, "all", h+1, e.Brier[h])
+			}
+		}
+	}
+	for _, a := range r.Ages {
+		errs(a.Name, a.Models)
+		row("coverage80", Method, a.Name, 0, a.Band)
+	}
+	for _, s := range r.Lead.Within {
+		row("share_of_orange_said_before", Method, "all", s.Hours, s.Share)
+	}
+	return w.WriteAll(rows)
 }

@@ -58,11 +58,17 @@ func BacktestCommand(w cli.Env) *cobra.Command {
 	c := b.Cobra("backtest", "measure the forecast on what was recorded", func(ctx context.Context, _ []string) error { return b.run(ctx) })
 	f := c.Flags()
 	f.StringVar(&b.options.Hospital, "hospital", "", "`id` of the hospital")
-	f.StringVar(&b.from, "from", "", "first `instant` of a forecast that counts: a date where the hospital is, or RFC 3339 (default: the first there is)")
+	f.StringVar(&b.from, "from", "",
+		"first `instant` of a forecast that counts: a date where the hospital is, or RFC 3339 (default: the first there is)")
 	f.StringVar(&b.to, "to", "", "`instant` before which the last forecast is that counts (default: the last there is)")
-	f.StringVar(&b.source, "source", fromSnapshots, "snapshots: the hours that were recorded; observations: cut anew from the log; or a `FILE` of lines as svc simulate prints them, - for standard input")
-	f.StringVar(&b.models, "model", "", "`models` to compare with, separated by commas (default: all of "+strings.Join(backtest.Models(), ", ")+")")
-	f.StringVar(&b.compare, "compare", "", "`FILE` of the forecasts of a model of your own, to measure ours beside: CSV with the columns at, hours_ahead, nurses and perhaps rooms (docs/forecast.md)")
+	f.StringVar(&b.source, "source", fromSnapshots,
+		"snapshots: the hours that were recorded; observations: cut anew from the log; "+
+			"or a `FILE` of lines as svc simulate prints them, - for standard input")
+	f.StringVar(&b.models, "model", "",
+		"`models` to compare with, separated by commas (default: all of "+strings.Join(backtest.Models(), ", ")+")")
+	f.StringVar(&b.compare, "compare", "",
+		"`FILE` of the forecasts of a model of your own, to measure ours beside: "+
+			"CSV with the columns at, hours_ahead, nurses and perhaps rooms (docs/forecast.md)")
 	f.StringVar(&b.warmup, "warmup", "8w", "observed `hours` to learn before a forecast counts, such as 8w or 28d")
 	f.StringVar(&b.zone, "timezone", "America/Chicago", "time `zone` of a unit whose hours come from a FILE")
 	f.BoolVar(&b.gate, "gate", false, "end with code 1 if the forecast is not good enough")
@@ -283,7 +289,8 @@ func (b *backtestCommand) write(r *backtest.Report) error {
 	if b.JSON {
 		return cli.PrintJSON(b.Stdout, r)
 	}
-	fmt.Fprintf(b.Stdout, "%d hours, %s to %s, %.1f nurses required on average\n\n", r.Hours, r.From.Format(time.DateOnly), r.To.Format(time.DateOnly), r.Required)
+	fmt.Fprintf(b.Stdout, "%d hours, %s to %s, %.1f nurses required on average\n\n",
+		r.Hours, r.From.Format(time.DateOnly), r.To.Format(time.DateOnly), r.Required)
 	table := tabwriter.NewWriter(b.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	errs := func(what string, list []backtest.Errors) {
 		fmt.Fprintf(table, "%s\tmean\t1 h\t2 h\t4 h\t8 h\t\n", what)
@@ -292,7 +299,8 @@ func (b *backtestCommand) write(r *backtest.Report) error {
 		}
 	}
 	errs("mean error, nurses", r.Models)
-	fmt.Fprintf(table, "within the band of 80 %%\t\t%.0f %%\t%.0f %%\t%.0f %%\t%.0f %%\t\n", 100*r.Band[0], 100*r.Band[1], 100*r.Band[3], 100*r.Band[7])
+	fmt.Fprintf(table, "within the band of 80 %%\t\t%.0f %%\t%.0f %%\t%.0f %%\t%.0f %%\t\n",
+		100*r.Band[0], 100*r.Band[1], 100*r.Band[3], 100*r.Band[7])
 	fmt.Fprint(table, "\t\n")
 	errs("mean error, rooms", r.Census)
 	if c := r.Compared; c != nil {

@@ -33,7 +33,8 @@ func ExportCommand(w cli.Env) *cobra.Command {
 	o.spanFlags()
 	formatFlag(c, &o.format, tables.Parquet)
 	c.Flags().StringVar(&o.out, "out", "", "`folder`; each topic has its own in it; - is standard output")
-	c.Flags().Int64Var(&o.segment, "segment", 100_000, "`offsets` written at once: what an interruption loses") //nolint:mnd // a minute or less
+	c.Flags().Int64Var(&o.segment, "segment", 100_000, //nolint:mnd // a minute or less
+		"`offsets` written at once: what an interruption loses")
 	cli.Require(c.Flags(), "topic", "out")
 	o.Check = func() []error {
 		faults := o.faults()

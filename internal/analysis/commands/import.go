@@ -22,7 +22,8 @@ func ImportCommand(w cli.Env) *cobra.Command {
 	cmd := c.cobra("import FOLDER", "write exported observations into an empty system", func(ctx context.Context, args []string) error {
 		return c.importFrom(ctx, args[0])
 	})
-	cmd.Flags().IntVar(&c.Config.Partitions, "partitions", 48, "`partitions` of the topics, if they are not there yet") //nolint:mnd // as the roles make them
+	cmd.Flags().IntVar(&c.Config.Partitions, "partitions", 48, //nolint:mnd // as the roles make them
+		"`partitions` of the topics, if they are not there yet")
 	return cmd
 }
 

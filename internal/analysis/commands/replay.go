@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"strconv"
@@ -38,7 +37,8 @@ func ReplayCommand(w cli.Env) *cobra.Command {
 	f := c.Flags()
 	o.allFlag()
 	o.spanFlags()
-	f.StringVar(&o.file, "rules", "", "`file` of rules that hold in the replay: JSON as /api/admin/rules has it, or CSV with factorId, line, text")
+	f.StringVar(&o.file, "rules", "",
+		"`file` of rules that hold in the replay: JSON as /api/admin/rules has it, or CSV with factorId, line, text")
 	f.StringVar(&o.speed, "speed", "max", "max, or how many `times` as fast as it happened")
 	f.BoolVar(&o.diff, "diff", false, "tell the hours in which level, axes or rooms differ from what was recorded, not the verdicts")
 	formatFlag(c, &o.format, tables.NDJSON)
@@ -72,57 +72,43 @@ func (c *replayOptions) run(ctx context.Context) error {
 		Inputs: c.log.Source(), Hospitals: c.hospitalList(), From: c.span[0], To: c.span[1], Rules: c.rules,
 		Wait: c.paced(c.times), Pace: inputlog.NewPace(c.rate), Progress: c.progress(),
 	}
-	into := &output{stdout: c.Stdout, name: c.out, format: tables.Format(c.format), folder: c.out != "-" && len(rerun.Hospitals) != 1}
-	if c.diff {
-		d := &replay.Diff{Rerun: rerun, Changes: c.committed(schemas.Verdicts())}
-		summary, err := write(ctx, into, d.Write, d.WriteFolder)
-		c.done()
+	out, closes := replay.Output{To: c.Stdout, Format: tables.Format(c.format)}, func() error { return nil }
+	switch {
+	case c.out == "-":
+	case len(rerun.Hospitals) != 1:
+		out.Folder = c.out
+	default:
+		file, err := os.Create(c.out)
 		if err != nil {
 			return err
 		}
-		if c.JSON && c.out != "-" {
-			return cli.PrintJSON(c.Stdout, map[string]string{"summary": fmt.Sprint(summary)})
-		}
-		fmt.Fprintln(c.Stderr, "replay:", summary)
-		return nil
+		out.To, closes = file, file.Close
 	}
-	rows, err := write(ctx, into, rerun.Write, rerun.WriteFolder)
+	said, answer, err := c.write(ctx, rerun, out)
+	err = errors.Join(err, closes())
 	c.done()
-	if err != nil {
+	switch {
+	case errors.Is(err, replay.ErrFolder):
+		return cli.Usage(fmt.Errorf("--out: %s is not empty; name another folder", c.out))
+	case err != nil:
 		return err
+	case c.JSON && c.out != "-":
+		return cli.PrintJSON(c.Stdout, answer)
 	}
-	if c.JSON && c.out != "-" {
-		return cli.PrintJSON(c.Stdout, map[string]int64{"changes": rows})
-	}
-	fmt.Fprintf(c.Stderr, "replay: %d changes\n", rows)
+	fmt.Fprintln(c.Stderr, "replay:", said)
 	return nil
 }
 
-// output is the destination of rows: standard output, a file or a folder.
-type output struct {
-	stdout io.Writer
-	name   string
-	format tables.Format
-	folder bool
-}
-
-// write calls parts if the output is a folder, else one.
-func write[T any](
-	ctx context.Context, o *output, one func(context.Context, io.Writer, tables.Format) (T, error), parts func(context.Context, string, tables.Format) (T, error),
-) (T, error) {
-	if o.folder {
-		t, err := parts(ctx, o.name, o.format)
-		if errors.Is(err, replay.ErrFolder) {
-			err = cli.Usage(fmt.Errorf("--out: %s is not empty; name another folder", o.name))
-		}
-		return t, err
+// write writes the rows, and returns what they are for people and for --json.
+func (c *replayOptions) write(ctx context.Context, rerun replay.Rerun, out replay.Output) (said string, answer any, err error) {
+	if c.diff {
+		d := &replay.Diff{Rerun: rerun, Changes: c.committed(schemas.Verdicts())}
+		summary, err := d.Write(ctx, out)
+		said = summary.String()
+		return said, map[string]string{"summary": said}, err
 	}
-	to, err := openOut(o.name, o.stdout)
-	if err != nil {
-		return *new(T), err
-	}
-	t, err := one(ctx, to, o.format)
-	return t, errors.Join(err, to.Close())
+	rows, err := rerun.Write(ctx, out)
+	return fmt.Sprintf("%d changes", rows), map[string]int64{"changes": rows}, err
 }
 
 func readRules(file string) (replay.Override, error) {
@@ -161,15 +147,4 @@ func (c *logCommand) paced(times float64) func(context.Context, time.Time) error
 		once.Do(func() { begun, first = c.Now(), at })
 		return cli.Pause(ctx, time.Duration(float64(at.Sub(first))/times)-c.Now().Sub(begun))
 	}
-}
-
-type nopCloser struct{ io.Writer }
-
-func (nopCloser) Close() error { return nil }
-
-func openOut(name string, stdout io.Writer) (io.WriteCloser, error) {
-	if name == "-" {
-		return nopCloser{stdout}, nil
-	}
-	return os.Create(name) //nolint:gosec // the file that the user named
 }

@@ -40,7 +40,8 @@ type verifyOptions struct {
 // revision is the commit of the build, for the metrics.
 func VerifyCommand(w cli.Env, revision string) *cobra.Command {
 	o := &verifyOptions{revision: revision, logCommand: newLogCommand(w, config.NeedRedis)}
-	c := o.cobra("verify", "hold what was written and is served against the log", func(ctx context.Context, _ []string) error { return o.run(ctx) })
+	run := func(ctx context.Context, _ []string) error { return o.run(ctx) }
+	c := o.cobra("verify", "hold what was written and is served against the log", run)
 	o.hospitalFlag()
 	f := c.Flags()
 	o.allFlag()
@@ -154,12 +155,12 @@ func viewOf(b *view.View) func(context.Context, string) (*verify.View, error) {
 	return func(ctx context.Context, hospital string) (*verify.View, error) {
 		w, err := b.Whole(ctx, hospital)
 		switch {
-		case errors.Is(err, view.ErrNoUnit), errors.Is(err, view.ErrNotWhole): // a partition that is incomplete becomes complete, or patience ends
-			return nil, verify.ErrNoView
+		case errors.Is(err, view.ErrNoUnit), errors.Is(err, view.ErrNotWhole):
+			return nil, verify.ErrNoView // a partition that is incomplete becomes complete, or patience ends
 		case err != nil:
 			return nil, err
 		}
-		v := &verify.View{Version: w.Version, Unit: w.Chart, Rooms: make(map[int32]string, len(w.Rooms)), Site: w.LocalSettings, Foreign: w.Foreign}
+		v := &verify.View{Version: w.Version, Unit: w.Chart, Rooms: map[int32]string{}, Site: w.LocalSettings, Foreign: w.Foreign}
 		for _, room := range w.Rooms {
 			v.Rooms[room.ID] = room.Chart
 		}

@@ -3,9 +3,13 @@ package inputlog
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
+	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"svc/acuity"
 	"svc/internal/stream"
@@ -79,3 +83,143 @@ func (l *Log) Inputs(ctx context.Context, hospital string) iter.Seq2[Input, erro
 
 // errEnough ends a reading when the caller needs no more inputs.
 var errEnough = errors.New("enough")
+
+// One goroutine reads and another one folds. These are the size of a batch between them and the
+// number of waiting batches. No goroutine waits for a single record, and the batches are small
+// beside the memory of the fold.
+const (
+	batchRecords = 256
+	batchBytes   = 1 << 20 // of their values
+	batchesAhead = 4
+)
+
+// Ahead hands values from a goroutine that makes them to the goroutine that uses them. Only the
+// using goroutine calls its methods, and it must call Stop.
+type Ahead[T any] struct {
+	// Progress is called with the number of values handed out; nil: no progress is wanted.
+	Progress func(done, total int64)
+
+	batches chan []T
+	batch   []T // what is left of the batch from the channel
+	fault   error
+	cancel  context.CancelFunc
+}
+
+// MakeAhead begins to make values. create calls put with each of them, and with its size in
+// bytes if it keeps much memory. Put copies the value; its error must end create.
+func MakeAhead[T any](ctx context.Context, create func(ctx context.Context, put func(v *T, size int) error) error) *Ahead[T] {
+	ctx, cancel := context.WithCancel(ctx) //nolint:gosec // Stop calls it
+	a := &Ahead[T]{batches: make(chan []T, batchesAhead), cancel: cancel}
+	go func() {
+		defer close(a.batches)
+		batch, bytes := make([]T, 0, batchRecords), 0
+		send := func() error {
+			select {
+			case a.batches <- batch:
+				batch, bytes = make([]T, 0, batchRecords), 0
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		err := create(ctx, func(v *T, size int) error {
+			batch, bytes = append(batch, *v), bytes+size
+			if len(batch) == batchRecords || bytes >= batchBytes {
+				return send()
+			}
+			return nil
+		})
+		if err == nil && len(batch) > 0 {
+			err = send()
+		}
+		a.fault = err
+	}()
+	return a
+}
+
+// ReadAhead begins to read a span. convert fills a value from a record; false drops the record.
+func ReadAhead[T any](ctx context.Context, read Read, s stream.Span, convert func(r *stream.Record, v *T) (wanted bool)) *Ahead[T] {
+	return MakeAhead(ctx, func(ctx context.Context, put func(v *T, size int) error) error {
+		// One of each for all records: the compiler cannot see into convert, so each would go to the heap.
+		var record stream.Record
+		var value T
+		return read(ctx, s, func(r stream.Record) error {
+			record = r
+			if !convert(&record, &value) {
+				return nil
+			}
+			return put(&value, len(r.Value))
+		})
+	})
+}
+
+// Next returns the next value. It returns nil after the last one, or if making them failed; see
+// Err.
+func (a *Ahead[T]) Next() *T {
+	if len(a.batch) == 0 {
+		if a.batch = <-a.batches; a.batch == nil {
+			return nil
+		}
+		if a.Progress != nil {
+			a.Progress(int64(len(a.batch)), 0)
+		}
+	}
+	v := &a.batch[0]
+	a.batch = a.batch[1:]
+	return v
+}
+
+// Err returns the error that ended the making, once Next has returned nil; nil: there was none.
+func (a *Ahead[T]) Err() error { return a.fault }
+
+// Stop ends the making and waits for its goroutine.
+func (a *Ahead[T]) Stop() {
+	a.cancel()
+	for range a.batches {
+	}
+}
+
+// NewPace returns the pace of all readers of a command together: at most so many records a second.
+// It protects the live system beside them. 0: nil, which is no limit.
+func NewPace(perSecond int) *rate.Limiter {
+	if perSecond == 0 {
+		return nil
+	}
+	return rate.NewLimiter(rate.Limit(perSecond), max(perSecond/20, 1))
+}
+
+// Share is what the readers of several partitions have in common: the pace and the progress.
+type Share struct {
+	pace     *rate.Limiter           // nil: no limit
+	progress func(done, total int64) // is called with the progress; nil: no progress is wanted
+
+	mu          sync.Mutex
+	done, total int64
+}
+
+// NewShare returns a share; without a pace there is no limit, and without progress no report.
+func NewShare(pace *rate.Limiter, progress func(done, total int64)) *Share {
+	return &Share{pace: pace, progress: progress}
+}
+
+// Wait keeps a reader to the pace, before each record.
+func (s *Share) Wait(ctx context.Context) error {
+	if s.pace == nil {
+		return nil
+	}
+	if err := s.pace.Wait(ctx); err != nil {
+		return fmt.Errorf("keep to the rate: %w", err)
+	}
+	return nil
+}
+
+// AddProgress adds to the progress and to its total.
+func (s *Share) AddProgress(done, total int64) {
+	if s.progress == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done, s.total = s.done+done, s.total+total
+	s.progress(s.done, s.total)
+}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"svc/internal/analysis/analysistest"
+	"svc/internal/analysis/replay"
 	"svc/internal/analysis/tables"
 )
 
@@ -29,7 +30,7 @@ func BenchmarkReplay(b *testing.B) {
 			spent := analysistest.CPU(b)
 			for b.Loop() {
 				r := rerun(bed, row.hospitals...)
-				rows, err := r.WriteFolder(b.Context(), b.TempDir(), tables.Parquet)
+				rows, err := r.Write(b.Context(), replay.Output{Folder: b.TempDir(), Format: tables.Parquet})
 				if err != nil || rows < int64(row.events) {
 					b.Fatal(rows, err)
 				}

@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"maps"
-	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"svc/acuity"
 	"svc/internal/analysis/inputlog"
@@ -45,11 +42,11 @@ type DiffSummary struct {
 	LevelMinutes float64 // minutes in which the level differed
 }
 
-// Write writes the rows to one writer, partition after partition.
-func (d *Diff) Write(ctx context.Context, w io.Writer, format tables.Format) (*DiffSummary, error) {
+// Write writes the rows.
+func (d *Diff) Write(ctx context.Context, out Output) (*DiffSummary, error) {
 	var sum diffSum
-	_, err := writeOne(w, format, func(out *part[DiffRow]) error {
-		return d.foldPartitions(ctx, 1, func(ctx context.Context, s stream.Span) (passage, error) { return d.begin(ctx, s, out, &sum) })
+	_, err := writeRows(ctx, &d.Rerun, out, func(ctx context.Context, s stream.Span, in inputs, write func(*DiffRow) error) error {
+		return d.compare(ctx, s, in, write, &sum)
 	})
 	return &sum.DiffSummary, err
 }
@@ -57,40 +54,11 @@ func (d *Diff) Write(ctx context.Context, w io.Writer, format tables.Format) (*D
 // Each calls each with the rows, partition after partition. A row is valid until each returns.
 func (d *Diff) Each(ctx context.Context, each func(*DiffRow)) (*DiffSummary, error) {
 	var sum diffSum
-	out := &part[DiffRow]{sink: rowFunc(each), rows: new(atomic.Int64)}
-	err := d.foldPartitions(ctx, 1, func(ctx context.Context, s stream.Span) (passage, error) { return d.begin(ctx, s, out, &sum) })
-	return &sum.DiffSummary, err
-}
-
-// rowFunc is a writer that calls a function with each row.
-type rowFunc func(row *DiffRow)
-
-// Write calls the function.
-func (f rowFunc) Write(row *DiffRow) error {
-	f(row)
-	return nil
-}
-
-// Close does nothing.
-func (f rowFunc) Close() error { return nil }
-
-// WriteFolder writes the rows into an empty folder, a file for each partition. As many
-// partitions are written at once as there are processors.
-func (d *Diff) WriteFolder(ctx context.Context, dir string, format tables.Format) (*DiffSummary, error) {
-	var sum diffSum
-	_, err := writeParts(dir, format, func(open func(partition int32) (*part[DiffRow], error)) error {
-		return d.foldPartitions(ctx, runtime.GOMAXPROCS(0), func(ctx context.Context, s stream.Span) (passage, error) {
-			out, err := open(s.Partition)
-			if err != nil {
-				return nil, err
-			}
-			p, err := d.begin(ctx, s, out, &sum)
-			if err != nil {
-				out.abandon()
-			}
-			return p, err
-		})
-	})
+	write := func(row *DiffRow) error {
+		each(row)
+		return nil
+	}
+	err := d.foldPartitions(ctx, 1, func(ctx context.Context, s stream.Span, in inputs) error { return d.compare(ctx, s, in, write, &sum) })
 	return &sum.DiffSummary, err
 }
 
@@ -106,11 +74,10 @@ func (d *diffSum) add(s *DiffSummary) {
 	d.Hours, d.Rows, d.LevelMinutes = d.Hours+s.Hours, d.Rows+s.Rows, d.LevelMinutes+s.LevelMinutes
 }
 
-// differing is a passage that compares a replay of a partition with the recorded verdicts.
-type differing struct {
+// partitionDiff compares a replay of a partition with the recorded verdicts.
+type partitionDiff struct {
 	d     *Diff
-	out   *part[DiffRow]
-	sum   *diffSum
+	write func(*DiffRow) error
 	units map[string]*diffUnit
 	held  map[string]acuity.Instant // see heldFrom
 
@@ -136,17 +103,18 @@ type recordedStep struct {
 
 const never = acuity.Instant(1<<63 - 1)
 
-func (d *Diff) begin(ctx context.Context, s stream.Span, out *part[DiffRow], sum *diffSum) (passage, error) {
-	p := &differing{d: d, out: out, sum: sum, units: map[string]*diffUnit{}, held: map[string]acuity.Instant{}, applied: -1}
+// compare writes the rows of one partition, and adds up their summary.
+func (d *Diff) compare(ctx context.Context, s stream.Span, in inputs, write func(*DiffRow) error, sum *diffSum) error {
+	p := &partitionDiff{d: d, write: write, units: map[string]*diffUnit{}, applied: -1}
 	if d.Changes.Read == nil {
-		return p, nil
+		return p.run(in, sum)
 	}
 	recorded, err := d.Changes.Partition(ctx, s.Partition)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if p.held, err = d.heldFrom(ctx, recorded); err != nil {
-		return nil, err
+		return err
 	}
 	p.changes = inputlog.ReadAhead(ctx, d.Changes.Read, recorded, func(r *stream.Record, t *recordedStep) (wanted bool) {
 		if !schemas.IsChange(r.Key) || !d.wants(r.Key) {
@@ -159,7 +127,8 @@ func (d *Diff) begin(ctx context.Context, s stream.Span, out *part[DiffRow], sum
 		*t = recordedStep{stepOf(nil, c, recordedSide), string(r.Key), c.Version, c.Offset, c.Cause == acuity.CauseIngest}
 		return true
 	})
-	return p, nil
+	defer p.changes.Stop()
+	return p.run(in, sum)
 }
 
 // heldFrom returns, for each hospital, the instant from which its changes are held without a
@@ -187,12 +156,12 @@ func (d *Diff) heldFrom(ctx context.Context, recorded stream.Span) (map[string]a
 	return held, err
 }
 
-func (p *differing) unit(hospital string) (u *diffUnit, err error) {
+func (p *partitionDiff) unit(hospital string) (u *diffUnit, err error) {
 	if u = p.units[hospital]; u != nil {
 		return u, nil
 	}
 	u = &diffUnit{timeline: timeline{
-		hospital: hospital, from: acuity.At(p.d.From), to: acuity.At(p.d.To), held: never, each: p.out.Write, cells: map[subject]*standing{},
+		hospital: hospital, from: acuity.At(p.d.From), to: acuity.At(p.d.To), held: never, each: p.write, cells: map[subject]*standing{},
 	}}
 	if held, known := p.held[hospital]; known {
 		u.held = held
@@ -211,7 +180,7 @@ func (p *differing) unit(hospital string) (u *diffUnit, err error) {
 }
 
 // foldInput folds an input, after it has read the recorded change of that input.
-func (p *differing) foldInput(in *inputlog.Input) error {
+func (p *partitionDiff) foldInput(in *inputlog.Input) error {
 	for p.applied < in.Offset {
 		if more, err := p.readRecorded(); err != nil {
 			return err
@@ -227,7 +196,7 @@ func (p *differing) foldInput(in *inputlog.Input) error {
 }
 
 // readRecorded reads one more of the recorded changes; false: there is none.
-func (p *differing) readRecorded() (bool, error) {
+func (p *partitionDiff) readRecorded() (bool, error) {
 	if p.changes == nil {
 		return false, nil
 	}
@@ -264,7 +233,11 @@ func (u *diffUnit) fold(take func(*Refold, func(*acuity.Change))) error {
 	return u.err
 }
 
-func (p *differing) finish() error {
+// run compares the sides over all inputs, and then up to the end.
+func (p *partitionDiff) run(in inputs, sum *diffSum) error {
+	if err := in(p.foldInput); err != nil {
+		return err
+	}
 	for {
 		if more, err := p.readRecorded(); err != nil {
 			return err
@@ -282,16 +255,9 @@ func (p *differing) finish() error {
 		if u.timeline.finish(); u.err != nil {
 			return u.err
 		}
-		p.sum.add(&u.summary)
+		sum.add(&u.summary)
 	}
-	return p.out.Close()
-}
-
-func (p *differing) close() {
-	if p.changes != nil {
-		p.changes.Stop()
-	}
-	p.out.abandon()
+	return nil
 }
 
 // String returns the summary in one line.

@@ -25,7 +25,7 @@ func (f *Refold) ElapseTo(now acuity.Instant, each func(*acuity.Change)) {
 
 // Run calls each with the changes, partition after partition.
 func (r *Rerun) Run(ctx context.Context, each func(partition int32, c *acuity.Change) error) error {
-	return r.foldPartitions(ctx, 1, func(_ context.Context, s stream.Span) (passage, error) {
-		return r.remake(func(c *acuity.Change) error { return each(s.Partition, c) }), nil
+	return r.foldPartitions(ctx, 1, func(_ context.Context, s stream.Span, in inputs) error {
+		return r.remake(in, func(c *acuity.Change) error { return each(s.Partition, c) })
 	})
 }

@@ -4,3 +4,68 @@
 // processor. A [Rerun] writes the changes as rows, and a [Diff] compares them with the recorded
 // ones. Nothing here depends on the wall clock: the same records make the same bytes.
 package replay
+
+import (
+	"svc/acuity"
+	"svc/acuity/hospital"
+	"svc/internal/analysis/inputlog"
+)
+
+// Refold makes the changes of one hospital again from its inputs. It calls the same functions as
+// the live processor, and decides nothing itself. One goroutine uses it.
+//
+// Refold knows only the log, so the clock of an input is its time of receipt. The live processor
+// may have applied an input later. Its wall clock may have fired a timer between the receipt of an
+// input and its application. It then applied the input at the instant of the timer. A caller with
+// the recorded change sets [acuity.Observation.AppliedAt] of the input to the
+// recorded instant, and gets the same versions.
+type Refold struct {
+	unit   *hospital.State
+	rules  Override
+	inputs int
+	change acuity.Change // is handed to the callbacks
+}
+
+// tidyEvery is the number of inputs after which the unit's lists of unwritten state are
+// emptied, as a commit of the processor does.
+const tidyEvery = 500
+
+// RefoldOf returns the refold of a unit with its state and its own rules.
+func RefoldOf(unit *hospital.State) *Refold { return &Refold{unit: unit} }
+
+// NewRefold returns the refold of a hospital without state, under the given rules.
+func NewRefold(hospitalID string, rules Override) (*Refold, error) {
+	u := hospital.New(hospitalID)
+	if err := rules.enforce(u, hospitalID); err != nil {
+		return nil, err
+	}
+	return &Refold{unit: u, rules: rules}, nil
+}
+
+// Apply calls each with the changes that are due before an input, then with the change of the
+// input. A change is valid until each returns.
+func (f *Refold) Apply(in *inputlog.Input, each func(*acuity.Change)) {
+	if in.Observation == nil {
+		f.advanceTo(in.At, each)
+		f.change = f.unit.Reject(in.Reason, in.At, in.Offset)
+		each(&f.change)
+		return
+	}
+	o := f.rules.strip(in.Observation)
+	f.advanceTo(max(o.ReceivedAt, o.AppliedAt), each)
+	f.change = f.unit.Apply(o, in.Offset)
+	each(&f.change)
+	if f.inputs++; f.inputs%tidyEvery == 0 {
+		f.unit.Dirty(func([]byte, hospital.Record) {})
+		f.unit.View(func(int32, *acuity.RoomChart) {})
+	}
+}
+
+// advanceTo calls each with all changes that are due up to an instant.
+func (f *Refold) advanceTo(to acuity.Instant, each func(*acuity.Change)) {
+	for more := true; more; {
+		if f.change, more = f.unit.Advance(to); more {
+			each(&f.change)
+		}
+	}
+}

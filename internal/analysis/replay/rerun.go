@@ -3,18 +3,25 @@ package replay
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
 	"svc/acuity"
 	"svc/internal/analysis/inputlog"
 	"svc/internal/analysis/tables"
 	"svc/internal/stream"
+	"svc/schemas"
 )
 
 // Rerun makes the verdicts of some hospitals again. It also reads the log before From, because
@@ -34,25 +41,53 @@ type Rerun struct {
 	Progress func(done, total int64)
 }
 
-// Write writes the changes as rows to one writer, partition after partition.
-func (r *Rerun) Write(ctx context.Context, w io.Writer, format tables.Format) (rows int64, err error) {
-	return writeOne(w, format, func(out *part[tables.VerdictRow]) error {
-		return r.foldPartitions(ctx, 1, func(_ context.Context, s stream.Span) (passage, error) { return r.write(s.Partition, out), nil })
+// Write writes the changes as rows, and returns their number.
+func (r *Rerun) Write(ctx context.Context, out Output) (rows int64, err error) {
+	return writeRows(ctx, r, out, func(ctx context.Context, s stream.Span, in inputs, write func(*tables.VerdictRow) error) error {
+		changes := inputlog.MakeAhead(ctx, func(_ context.Context, put func(*acuity.Change, int) error) error {
+			return r.remake(in, func(c *acuity.Change) error { return put(c, 0) })
+		})
+		defer changes.Stop()
+		for c := changes.Next(); c != nil; c = changes.Next() {
+			row := tables.VerdictOf(s.Partition, c)
+			if err := write(&row); err != nil {
+				return err
+			}
+		}
+		return changes.Err()
 	})
 }
 
-// WriteFolder writes the changes as rows into an empty folder, a file for each partition. As
-// many partitions are written at once as there are processors.
-func (r *Rerun) WriteFolder(ctx context.Context, dir string, format tables.Format) (rows int64, err error) {
-	return writeParts(dir, format, func(open func(partition int32) (*part[tables.VerdictRow], error)) error {
-		return r.foldPartitions(ctx, runtime.GOMAXPROCS(0), func(_ context.Context, s stream.Span) (passage, error) {
-			out, err := open(s.Partition)
-			if err != nil {
-				return nil, err
+// remake calls each with the changes that inputs of one partition make.
+func (r *Rerun) remake(in inputs, each func(*acuity.Change) error) error {
+	folds := map[string]*Refold{}
+	var hospital string
+	var fault error // the first error of each
+	emit := func(c *acuity.Change) {
+		if fault == nil && r.window(c.AppliedAt) {
+			c.Hospital = hospital
+			fault = each(c)
+		}
+	}
+	if err := in(func(input *inputlog.Input) error {
+		hospital = input.Hospital
+		f := folds[hospital]
+		if f == nil {
+			var err error
+			if f, err = NewRefold(hospital, r.Rules); err != nil {
+				return err
 			}
-			return r.write(s.Partition, out), nil
-		})
-	})
+			folds[hospital] = f
+		}
+		f.Apply(input, emit)
+		return fault
+	}); err != nil || r.To.IsZero() {
+		return err
+	}
+	for _, hospital = range slices.Sorted(maps.Keys(folds)) { // the changes that are due until To
+		folds[hospital].advanceTo(acuity.At(r.To)-1, emit)
+	}
+	return fault
 }
 
 // window reports whether an instant lies between From and To.
@@ -60,77 +95,175 @@ func (r *Rerun) window(at acuity.Instant) bool {
 	return (r.From.IsZero() || at >= acuity.At(r.From)) && (r.To.IsZero() || at < acuity.At(r.To))
 }
 
-// remaking is a passage that makes the changes of all hospitals of a partition.
-type remaking struct {
-	r        *Rerun
-	folds    map[string]*Refold
-	hospital string // hospital of the present input
-	each     func(c *acuity.Change) error
-	fault    error // the first error of each
-	emit     func(c *acuity.Change)
+// Output is where rows are written.
+type Output struct {
+	To     io.Writer // takes the rows partition after partition
+	Folder string    // an empty folder, for a file for each partition; "": the rows go to To
+	Format tables.Format
 }
 
-func (r *Rerun) remake(each func(c *acuity.Change) error) *remaking {
-	m := &remaking{r: r, folds: map[string]*Refold{}, each: each}
-	m.emit = func(c *acuity.Change) {
-		if m.fault == nil && r.window(c.AppliedAt) {
-			c.Hospital = m.hospital
-			m.fault = each(c)
+// ErrFolder says that the folder for the rows is not empty.
+var ErrFolder = errors.New("the folder is not empty")
+
+// writeRows folds the partitions and writes their rows. Into a folder, as many partitions are
+// written at once as there are processors.
+func writeRows[R any](ctx context.Context, r *Rerun, out Output,
+	fold func(ctx context.Context, s stream.Span, in inputs, write func(*R) error) error,
+) (int64, error) {
+	var rows atomic.Int64
+	counted := func(write func(*R) error) func(*R) error {
+		return func(row *R) error {
+			rows.Add(1)
+			return write(row)
 		}
 	}
-	return m
+	if out.Folder == "" {
+		sink, err := tables.NewSink[R](out.To, out.Format)
+		if err != nil {
+			return 0, err
+		}
+		if err = r.foldPartitions(ctx, 1, func(ctx context.Context, s stream.Span, in inputs) error {
+			return fold(ctx, s, in, counted(sink.Write))
+		}); err == nil {
+			err = sink.Close()
+		}
+		return rows.Load(), err
+	}
+	if err := os.MkdirAll(out.Folder, 0o750); err != nil {
+		return 0, fmt.Errorf("open folder: %w", err)
+	}
+	if entries, err := os.ReadDir(out.Folder); err != nil {
+		return 0, fmt.Errorf("open folder: %w", err)
+	} else if len(entries) > 0 {
+		return 0, ErrFolder
+	}
+	err := r.foldPartitions(ctx, runtime.GOMAXPROCS(0), func(ctx context.Context, s stream.Span, in inputs) error {
+		name := filepath.Join(out.Folder, fmt.Sprintf("part-%d.%s", s.Partition, out.Format))
+		return writeFile(name, out.Format, func(write func(*R) error) error { return fold(ctx, s, in, counted(write)) })
+	})
+	return rows.Load(), err
 }
 
-func (m *remaking) foldInput(in *inputlog.Input) error {
-	f := m.folds[in.Hospital]
-	if f == nil {
-		var err error
-		if f, err = NewRefold(in.Hospital, m.r.Rules); err != nil {
+// writeFile writes a file of rows. It has its name only once it is complete; after an error of
+// rows there is none.
+func writeFile[R any](name string, f tables.Format, rows func(write func(*R) error) error) error {
+	file, err := os.Create(name + ".partial") //nolint:gosec // in the folder that the user named
+	if err != nil {
+		return fmt.Errorf("open part: %w", err)
+	}
+	sink, err := tables.NewSink[R](file, f)
+	if err == nil {
+		err = rows(sink.Write)
+	}
+	if err != nil {
+		file.Close()           //nolint:errcheck // the file is thrown away
+		os.Remove(file.Name()) //nolint:errcheck // likewise
+		return err
+	}
+	if err = errors.Join(sink.Close(), file.Sync(), file.Close()); err != nil {
+		os.Remove(file.Name()) //nolint:errcheck // the file is thrown away
+		return fmt.Errorf("write %s: %w", file.Name(), err)
+	}
+	return os.Rename(file.Name(), name)
+}
+
+// inputs calls each with the wanted inputs of one partition, in the order of the log.
+type inputs func(each func(*inputlog.Input) error) error
+
+// foldPartitions calls fold for each partition, for atOnce of them at the same time. A named
+// hospital without any record in the log is an error, because its name is probably wrong.
+func (r *Rerun) foldPartitions(ctx context.Context, atOnce int, fold func(ctx context.Context, s stream.Span, in inputs) error) error {
+	spans, err := r.spans(ctx)
+	if err != nil {
+		return err
+	}
+	shared := inputlog.NewShare(r.Pace, r.Progress)
+	for _, s := range spans {
+		shared.AddProgress(0, s.End-s.From)
+	}
+	var mu sync.Mutex
+	absent := slices.Clone(r.Hospitals) // without an input so far
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(atOnce)
+	for _, s := range spans {
+		g.Go(func() error {
+			if ctx.Err() != nil {
+				return ctx.Err() //nolint:wrapcheck // of another partition
+			}
+			return fold(ctx, s, func(each func(*inputlog.Input) error) error {
+				return r.readInputs(ctx, s, shared, func(in *inputlog.Input) error {
+					mu.Lock()
+					if i := slices.Index(absent, in.Hospital); i >= 0 {
+						absent = slices.Delete(absent, i, i+1)
+					}
+					mu.Unlock()
+					return each(in)
+				})
+			})
+		})
+	}
+	if err = g.Wait(); err == nil && len(absent) > 0 {
+		err = AbsentError(absent[0])
+	}
+	return err
+}
+
+// AbsentError is the id of a hospital without any record in the log.
+type AbsentError string
+
+func (e AbsentError) Error() string {
+	return fmt.Sprintf("the log has nothing of hospital %q", string(e))
+}
+
+// readInputs calls each with the inputs of the hospitals, in the order of the partition.
+func (r *Rerun) readInputs(ctx context.Context, s stream.Span, shared *inputlog.Share, each func(in *inputlog.Input) error) error {
+	in := inputlog.ReadInputs(ctx, r.Inputs.Read, s, r.Hospitals)
+	in.Progress = shared.AddProgress
+	defer in.Stop()
+	from := acuity.At(r.From)
+	for {
+		input := in.Next()
+		if input == nil {
+			return in.Err()
+		}
+		if err := shared.Wait(ctx); err != nil {
 			return err
 		}
-		m.folds[in.Hospital] = f
+		if input.Hospital == "" {
+			continue
+		}
+		if r.Wait != nil && (r.From.IsZero() || input.At >= from) {
+			if err := r.Wait(ctx, input.At.Time()); err != nil {
+				return err
+			}
+		}
+		if err := each(input); err != nil {
+			return err
+		}
 	}
-	m.hospital = in.Hospital
-	f.Apply(in, m.emit)
-	return m.fault
 }
 
-// finish makes the changes that are due until To.
-func (m *remaking) finish() error {
-	if m.r.To.IsZero() {
-		return nil
+// wants reports whether the hospital of a key is among the requested ones.
+func (r *Rerun) wants(key []byte) bool {
+	return len(r.Hospitals) == 0 || slices.Contains(r.Hospitals, schemas.InputHospital(key))
+}
+
+// spans returns the spans that hold the hospitals, each from the beginning of its partition.
+func (r *Rerun) spans(ctx context.Context) ([]stream.Span, error) {
+	all, err := r.Inputs.Spans(ctx, time.Time{}, r.To)
+	if err != nil {
+		return nil, err
 	}
-	for _, m.hospital = range slices.Sorted(maps.Keys(m.folds)) {
-		m.folds[m.hospital].advanceTo(acuity.At(m.r.To)-1, m.emit)
+	wanted := inputlog.PartitionsOf(r.Hospitals, int32(len(all))) //nolint:gosec // Kafka counts them so
+	var spans []stream.Span
+	for _, s := range all {
+		if s.From == s.End || wanted != nil && wanted[s.Partition] == nil {
+			continue
+		}
+		if s.From > 0 {
+			return nil, fmt.Errorf("%w: the observations of partition %d begin at offset %d", inputlog.ErrGone, s.Partition, s.From)
+		}
+		spans = append(spans, s)
 	}
-	return m.fault
-}
-
-func (m *remaking) close() {}
-
-// writing is a remaking that writes the changes as rows in a goroutine of its own.
-type writing struct {
-	*remaking
-	changes *behind[acuity.Change]
-	out     *part[tables.VerdictRow]
-}
-
-func (r *Rerun) write(partition int32, out *part[tables.VerdictRow]) *writing {
-	w := &writing{out: out}
-	w.changes = takeBehind(func(c *acuity.Change) error {
-		row := tables.VerdictOf(partition, c)
-		return out.Write(&row)
-	})
-	w.remaking = r.remake(func(c *acuity.Change) error { return w.changes.put(c) })
-	return w
-}
-
-func (w *writing) finish() error {
-	return errors.Join(w.remaking.finish(), w.changes.close(), w.out.Close())
-}
-
-// close ends the goroutine and removes the file, unless finish has completed it.
-func (w *writing) close() {
-	w.changes.stop()
-	w.out.abandon()
+	return spans, nil
 }

@@ -38,7 +38,7 @@ func TestReplayIsRepeatable(t *testing.T) {
 		var out bytes.Buffer
 		r := rerun(b, "h001")
 		r.From, r.To = from, to
-		rows, err := r.Write(t.Context(), &out, tables.NDJSON)
+		rows, err := r.Write(t.Context(), replay.Output{To: &out, Format: tables.NDJSON})
 		if err != nil || rows != int64(strings.Count(out.String(), "\n")) {
 			t.Fatal(rows, err)
 		}
@@ -70,8 +70,8 @@ func TestReplayOfNobody(t *testing.T) {
 	b.Put(analysistest.Shifts(100, 2, time.Minute))
 	for _, hospitals := range [][]string{{"typo"}, {"h001", "typo"}} {
 		r := rerun(b, hospitals...)
-		_, one := r.Write(t.Context(), io.Discard, tables.NDJSON)
-		_, parts := r.WriteFolder(t.Context(), t.TempDir(), tables.NDJSON)
+		_, one := r.Write(t.Context(), replay.Output{To: io.Discard, Format: tables.NDJSON})
+		_, parts := r.Write(t.Context(), replay.Output{Folder: t.TempDir(), Format: tables.NDJSON})
 		for _, err := range []error{one, parts} {
 			if want := replay.AbsentError("typo"); err != want { //nolint:errorlint // it comes as it is
 				t.Errorf("%v: %v", hospitals, err)
@@ -80,7 +80,7 @@ func TestReplayOfNobody(t *testing.T) {
 	}
 	r := rerun(b, "h001")
 	r.From = time.Now() // a window without a change is no fault
-	if rows, err := r.Write(t.Context(), io.Discard, tables.NDJSON); rows != 0 || err != nil {
+	if rows, err := r.Write(t.Context(), replay.Output{To: io.Discard, Format: tables.NDJSON}); rows != 0 || err != nil {
 		t.Error(rows, err)
 	}
 }
@@ -94,56 +94,41 @@ func TestReplayOfAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	type writer struct {
-		one    func(context.Context, io.Writer, tables.Format) error
-		folder func(context.Context, string, tables.Format) error
-	}
+	type writer func(context.Context, replay.Output) error
 	for name, of := range map[string]func(hospitals ...string) writer{
 		"verdicts": func(hospitals ...string) writer {
 			r := rerun(b, hospitals...)
-			return writer{
-				func(ctx context.Context, w io.Writer, f tables.Format) error {
-					_, err := r.Write(ctx, w, f)
-					return err
-				},
-				func(ctx context.Context, dir string, f tables.Format) error {
-					_, err := r.WriteFolder(ctx, dir, f)
-					return err
-				},
+			return func(ctx context.Context, out replay.Output) error {
+				_, err := r.Write(ctx, out)
+				return err
 			}
 		},
 		"difference": func(hospitals ...string) writer {
 			d := &replay.Diff{Rerun: rerun(b, hospitals...)}
 			d.Rules = rules
-			return writer{
-				func(ctx context.Context, w io.Writer, f tables.Format) error {
-					_, err := d.Write(ctx, w, f)
-					return err
-				},
-				func(ctx context.Context, dir string, f tables.Format) error {
-					_, err := d.WriteFolder(ctx, dir, f)
-					return err
-				},
+			return func(ctx context.Context, out replay.Output) error {
+				_, err := d.Write(ctx, out)
+				return err
 			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, again := filepath.Join(t.TempDir(), "out"), t.TempDir()
-			if err := of().folder(t.Context(), dir, tables.NDJSON); err != nil {
+			if err := of()(t.Context(), replay.Output{Folder: dir, Format: tables.NDJSON}); err != nil {
 				t.Fatal(err)
 			}
-			if err := of().folder(t.Context(), again, tables.NDJSON); err != nil {
+			if err := of()(t.Context(), replay.Output{Folder: again, Format: tables.NDJSON}); err != nil {
 				t.Fatal(err)
 			}
 			parts := analysistest.Folder(t, dir)
 			if len(parts) != analysistest.Partitions || !maps.Equal(parts, analysistest.Folder(t, again)) {
 				t.Errorf("%d parts, or other ones the second time", len(parts))
 			}
-			if err := of().folder(t.Context(), dir, tables.NDJSON); !errors.Is(err, replay.ErrFolder) {
+			if err := of()(t.Context(), replay.Output{Folder: dir, Format: tables.NDJSON}); !errors.Is(err, replay.ErrFolder) {
 				t.Errorf("into a folder that holds something: %v", err)
 			}
 			var whole, joined bytes.Buffer
-			if err := of().one(t.Context(), &whole, tables.NDJSON); err != nil {
+			if err := of()(t.Context(), replay.Output{To: &whole, Format: tables.NDJSON}); err != nil {
 				t.Fatal(err)
 			}
 			of6 := map[string]*strings.Builder{}
@@ -165,7 +150,7 @@ func TestReplayOfAll(t *testing.T) {
 			}
 			for hospital, rows := range of6 {
 				var alone bytes.Buffer
-				if err := of(hospital).one(t.Context(), &alone, tables.NDJSON); err != nil {
+				if err := of(hospital)(t.Context(), replay.Output{To: &alone, Format: tables.NDJSON}); err != nil {
 					t.Fatal(err)
 				}
 				if alone.String() != rows.String() {
@@ -183,7 +168,7 @@ func diff(l *analysistest.Processed, b *analysistest.Kafka, rules replay.Overrid
 	d := &replay.Diff{Rerun: rerun(b, hospitals...), Changes: v.Changes}
 	d.Rules = rules
 	var out bytes.Buffer
-	summary, err := d.Write(l.TB.Context(), &out, tables.NDJSON)
+	summary, err := d.Write(l.TB.Context(), replay.Output{To: &out, Format: tables.NDJSON})
 	if err != nil {
 		l.TB.Fatal(err)
 	}
@@ -257,7 +242,7 @@ func TestReplayDiffLeavesNoFile(t *testing.T) {
 		Read:  func(context.Context, stream.Span, func(stream.Record) error) error { return away },
 	}}
 	dir := t.TempDir()
-	if _, err := d.WriteFolder(t.Context(), dir, tables.NDJSON); !errors.Is(err, away) {
+	if _, err := d.Write(t.Context(), replay.Output{Folder: dir, Format: tables.NDJSON}); !errors.Is(err, away) {
 		t.Fatal(err)
 	}
 	if files := analysistest.Folder(t, dir); len(files) != 0 {

@@ -10,8 +10,52 @@ import (
 	"slices"
 	"strings"
 
+	"svc/acuity"
 	"svc/acuity/catalogue"
+	"svc/acuity/hospital"
+	"svc/schemas"
 )
+
+// Override is a set of rules that replace those in the log. Rules for their factors are removed
+// from the inputs.
+type Override []catalogue.Rule
+
+// enforce applies the rules to a new unit.
+func (rules Override) enforce(u *hospital.State, hospitalID string) error {
+	for i := range rules {
+		r := &rules[i]
+		if r.Delete { // the rule of the catalogue holds
+			continue
+		}
+		key := schemas.Key{Hospital: hospitalID, Kind: schemas.KindRule, ID: r.Factor.ID()}
+		if err := u.Restore(key.String(), &hospital.RuleState{Rule: *r}); err != nil {
+			return fmt.Errorf("put a rule in force: %w", err)
+		}
+	}
+	if len(rules) > 0 {
+		u.Restored()
+	}
+	return nil
+}
+
+// strip returns the observation without the rules for the overridden factors.
+func (rules Override) strip(o *acuity.Observation) *acuity.Observation {
+	if len(rules) == 0 || len(o.Rules) == 0 {
+		return o
+	}
+	kept := *o
+	kept.Rules = nil
+	for _, said := range o.Rules {
+		overridden := false
+		for i := range rules {
+			overridden = overridden || rules[i].Factor == said.Factor
+		}
+		if !overridden {
+			kept.Rules = append(kept.Rules, said)
+		}
+	}
+	return &kept
+}
 
 // ruleEntry is a rule in the form of the API: GET /api/admin/rules answers it and PUT takes
 // it.

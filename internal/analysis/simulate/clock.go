@@ -1,6 +1,9 @@
 package simulate
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // clock is an instant in seconds since 1970 UTC, or a span in seconds.
 type clock int64
@@ -23,4 +26,56 @@ func (u *unit) written(t clock) time.Time {
 		return t.time()
 	}
 	return u.options.Clock(t.time()).UTC()
+}
+
+// Turn is an instant from which the unit's time passes at another speed.
+type Turn struct {
+	Unit  time.Time `json:"unit"`  // time of the unit
+	Real  time.Time `json:"real"`  // real time
+	Speed float64   `json:"speed"` // seconds of the unit in a real second
+}
+
+// Course maps the unit's time to real time. Before the first turn both are equal; each turn
+// changes the speed. Turns are in the order of time; speeds are above 0.
+type Course []Turn
+
+// Real returns the real time of an instant of the unit. It is the [Options.Clock] of a unit in
+// motion.
+func (c Course) Real(t time.Time) time.Time {
+	i := c.last(func(one Turn) bool { return !one.Unit.After(t) })
+	if i < 0 {
+		return t
+	}
+	return c[i].Real.Add(scaled(t.Sub(c[i].Unit), 1/c[i].Speed))
+}
+
+// Unit returns the unit's time of a real instant.
+func (c Course) Unit(t time.Time) time.Time {
+	i := c.last(func(one Turn) bool { return !one.Real.After(t) })
+	if i < 0 {
+		return t
+	}
+	return c[i].Unit.Add(scaled(t.Sub(c[i].Real), c[i].Speed))
+}
+
+// Turned returns the course with another speed from now on.
+func (c Course) Turned(now time.Time, speed float64) Course {
+	if n := len(c); n > 0 && c[n-1].Speed == speed {
+		return c
+	}
+	return append(slices.Clone(c), Turn{c.Unit(now), now, speed})
+}
+
+// last returns the index of the last turn for which is holds; -1: there is none.
+func (c Course) last(is func(Turn) bool) int {
+	for i, turn := range slices.Backward(c) {
+		if is(turn) {
+			return i
+		}
+	}
+	return -1
+}
+
+func scaled(d time.Duration, factor float64) time.Duration {
+	return time.Duration(float64(d) * factor)
 }

@@ -196,7 +196,8 @@ func (u *unitCheck) differenceAt(fault Fault, c *acuity.Change, in stream.Positi
 // classifyChange finds out how a recorded change is wrong.
 func (u *unitCheck) classifyChange(made, written *acuity.Change, in stream.Position) *Difference {
 	other := func(fault Fault, detail string) *Difference {
-		return &Difference{Fault: fault, Key: u.Hospital, Version: written.Version, Input: position(stream.Position{Partition: in.Partition, Offset: written.Offset}), Detail: detail}
+		input := position(stream.Position{Partition: in.Partition, Offset: written.Offset})
+		return &Difference{Fault: fault, Key: u.Hospital, Version: written.Version, Input: input, Detail: detail}
 	}
 	switch {
 	case written.Version < made.Version:

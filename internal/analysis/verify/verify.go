@@ -156,7 +156,9 @@ type partitionCheck struct {
 }
 
 func newPartitionCheck(v *Verify, s stream.Span, only []string) *partitionCheck {
-	return &partitionCheck{v: v, partition: s.Partition, only: only, changes: s.From, trimmed: s.From > 0, applied: -1, units: map[string]*unitCheck{}}
+	return &partitionCheck{
+		v: v, partition: s.Partition, only: only, changes: s.From, trimmed: s.From > 0, applied: -1, units: map[string]*unitCheck{},
+	}
 }
 
 // round reads the view, then the changes committed by then, and then the inputs of these changes.
@@ -290,7 +292,8 @@ func (p *partitionCheck) readWritten() bool {
 		return true
 	case w.fault != nil:
 		if u != nil {
-			u.reportDifference(&Difference{Fault: Unreadable, Key: w.hospital, Version: u.version(), Detail: fmt.Sprintf("verdicts %d:%d", p.partition, w.offset)})
+			detail := fmt.Sprintf("verdicts %d:%d", p.partition, w.offset)
+			u.reportDifference(&Difference{Fault: Unreadable, Key: w.hospital, Version: u.version(), Detail: detail})
 		}
 		return true
 	case w.Cause == acuity.CauseIngest:

@@ -43,7 +43,8 @@ type room struct {
 // New returns the feeds of hospitals h000, h001 … with so many rooms each. From the instant
 // on, one observation is received every step.
 func New(hospitals, rooms int, from acuity.Instant, step time.Duration) *Feeds {
-	f := &Feeds{rooms: rooms, now: from, step: step, random: rand.New(rand.NewPCG(1, uint64(hospitals)))} //nolint:gosec // repeatable on purpose
+	random := rand.New(rand.NewPCG(1, uint64(hospitals))) //nolint:gosec // repeatable on purpose
+	f := &Feeds{rooms: rooms, now: from, step: step, random: random}
 	for i := range hospitals {
 		f.units = append(f.units, &unit{id: fmt.Sprintf("h%03d", i), rooms: make([]room, rooms)})
 	}
@@ -98,7 +99,8 @@ func (f *Feeds) event(u *unit, o *acuity.Observation) {
 	e.Visit, e.Patient = r.visit, r.visit
 	e.ID = fmt.Sprintf("%s-%d", r.visit, r.moves)
 	e.Digest = e.ID
-	e.Place = acuity.Location{HasRoomID: true, RoomID: int32(id + 1), PointOfCare: "LD", Room: fmt.Sprintf("%d", id+1)} //nolint:gosec // a small number
+	number := int32(id + 1) //nolint:gosec // a small number
+	e.Place = acuity.Location{HasRoomID: true, RoomID: number, PointOfCare: "LD", Room: fmt.Sprint(number)}
 	if e.Type == acuity.A03 {
 		*r = room{}
 	}
@@ -116,7 +118,8 @@ func (f *Feeds) clinical(u *unit, o *acuity.Observation) {
 		id = f.random.IntN(f.rooms)
 	}
 	r := &u.rooms[id]
-	s := acuity.Signal{Room: int32(id + 1), Kind: catalogue.KindObservation, System: codes.LOINC, ObservedAt: f.now.Add(-20 * time.Second)} //nolint:gosec // a small number
+	number := int32(id + 1) //nolint:gosec // a small number
+	s := acuity.Signal{Room: number, Kind: catalogue.KindObservation, System: codes.LOINC, ObservedAt: f.now.Add(-20 * time.Second)}
 	switch kind := f.random.IntN(20); {
 	case kind < 8:
 		s.Code, s.Kind = "32421-5", catalogue.KindDevice
@@ -128,7 +131,8 @@ func (f *Feeds) clinical(u *unit, o *acuity.Observation) {
 		s.Code, s.Display = "8480-6", "Systolic blood pressure"
 		s.Value = codes.NumberValue(codes.Milli((100+f.random.IntN(60))*1000), "mm[Hg]")
 	default:
-		s = acuity.Signal{Room: s.Room, Kind: catalogue.KindMedication, System: codes.RxNorm, Code: [...]string{"6585", "7824", "5856"}[f.random.IntN(3)]}
+		s = acuity.Signal{Room: number, Kind: catalogue.KindMedication, System: codes.RxNorm}
+		s.Code = [...]string{"6585", "7824", "5856"}[f.random.IntN(3)]
 		switch {
 		case r.started == 0 || f.random.IntN(3) > 0:
 			if r.started == 0 {

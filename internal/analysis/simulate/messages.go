@@ -3,7 +3,151 @@ package simulate
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 )
+
+// The paths of the ingest API.
+const (
+	pathADT      = "/api/ingest/adt"
+	pathClinical = "/api/ingest/clinical"
+	pathStaffing = "/api/ingest/staffing"
+	pathRoster   = "/api/ingest/roster"
+	pathCensus   = "/api/ingest/census"
+)
+
+// diagnosis is a coded diagnosis.
+type diagnosis struct {
+	code, display string
+	onset         clock // 0: not said
+}
+
+func icd(code, display string) diagnosis { return diagnosis{code: code, display: display} }
+
+// diagnose adds a diagnosis to the woman's chart and sends it.
+func (v *visit) diagnose(d diagnosis) {
+	if v.has(d.code) {
+		return
+	}
+	v.diagnoses = append(v.diagnoses, d)
+	if v.room != nil {
+		v.sendADT("A08")
+	}
+}
+
+// event holds the fields of one ADT event.
+type event struct {
+	kind      string
+	at        clock
+	recorded  clock // when it was charted; 0: the same
+	visit     string
+	patient   string
+	mother    string
+	room      *room
+	prior     *room
+	class     byte
+	service   string
+	primary   string
+	diagnoses []diagnosis
+	cancels   clock
+}
+
+// sendADT sends an ADT event with the woman's present place.
+func (v *visit) sendADT(kind string) {
+	e := v.event(kind)
+	if kind == "A01" || kind == "A04" || kind == "A08" {
+		e.diagnoses = v.diagnoses
+	}
+	v.sendEvent(&e)
+}
+
+func (v *visit) sendMove(before *room) {
+	e := v.event("A02")
+	e.prior = before
+	v.sendEvent(&e)
+	for i := range v.babies {
+		if b := &v.babies[i]; !b.gone {
+			n := v.newborn("A02", b)
+			n.prior = before
+			v.sendEvent(&n)
+		}
+	}
+}
+
+func (v *visit) event(kind string) event {
+	return event{
+		kind: kind, at: v.now, visit: v.name(v.number), patient: v.patientName(v.patient),
+		room: v.room, class: v.class, service: "OBS", primary: v.primary,
+	}
+}
+
+func (v *visit) newborn(kind string, b *baby) event {
+	return event{
+		kind: kind, at: v.now, visit: v.name(b.number), mother: v.name(v.number),
+		room: v.room, class: 'N', service: "NB",
+	}
+}
+
+// introduce reports a woman who came before the start, as the first load of a new interface
+// does.
+func (v *visit) introduce() {
+	if v.room == nil {
+		return
+	}
+	kind := "A01"
+	if v.class == 'O' {
+		kind = "A04"
+	}
+	e := v.event(kind)
+	e.at, e.recorded, e.diagnoses = v.since, v.now, v.diagnoses
+	v.sendEvent(&e)
+	for i := range v.babies {
+		if b := &v.babies[i]; !b.gone {
+			n := v.newborn("A01", b)
+			n.at, n.recorded = max(b.since, v.since), v.now
+			v.sendEvent(&n)
+		}
+	}
+	for i := range v.running {
+		v.signal(v.medication(v.running[i].drug, "active", v.running[i].since))
+	}
+	v.sendSignals()
+}
+
+func (u *unit) name(n int) string        { return u.numbered('V', n) }
+func (u *unit) patientName(n int) string { return u.numbered('P', n) }
+
+// numbered returns a number as it is written in messages. Different options write different
+// numbers, so two simulations for one hospital never meet.
+func (u *unit) numbered(letter byte, n int) string {
+	return string(strconv.AppendInt(append([]byte{letter}, u.mark...), int64(n), 10))
+}
+
+// sendEvent writes an event and hands it to the interface.
+func (u *unit) sendEvent(e *event) {
+	if u.censusOnly || u.muted {
+		return
+	}
+	u.faults.deliver(u, e)
+}
+
+// bodyOf returns the body of an event.
+func (u *unit) bodyOf(e *event, number string) *adtBody {
+	b := &adtBody{
+		EventID: number, EventType: e.kind, OccurredAt: u.text(e.at), RecordedAt: u.text(e.recorded),
+		VisitID: e.visit, PatientID: e.patient, MotherVisitID: e.mother,
+		PatientClass: string(rune(e.class)), Service: e.service, PrimaryFactor: e.primary, CancelsOccurredAt: u.text(e.cancels),
+	}
+	if e.room != nil {
+		b.RoomID, b.Location = e.room.id, &placeBody{e.room.area, e.room.label}
+	}
+	if e.prior != nil {
+		b.PriorRoomID, b.PriorLocation = e.prior.id, &placeBody{e.prior.area, e.prior.label}
+	}
+	for _, d := range e.diagnoses {
+		b.Diagnoses = append(b.Diagnoses, diagnosisBody{"ICD-10-CM", d.code, d.display, u.text(d.onset)})
+	}
+	return b
+}
 
 // encoded returns the JSON of a body, with the labels of rooms as they are (L&D).
 func encoded(body any) []byte {

@@ -11,11 +11,15 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/snappy"
 
+	"svc/acuity/catalogue"
 	"svc/internal/analysis/spreadsheet"
+	"svc/internal/stream"
+	"svc/schemas"
 )
 
 // Format is how rows are written.
@@ -184,4 +188,114 @@ func cell(v reflect.Value) (string, error) {
 	}
 	text, err := json.Marshal(v.Interface())
 	return string(text), err //nolint:wrapcheck // of a struct of ours
+}
+
+// Table describes how the records of a topic become rows.
+type Table[R any] struct {
+	Topic schemas.Topic
+	// Read fills a row; a reason says why the record cannot be read.
+	Read func(r *stream.Record, row *R) (reason string)
+	// Hospital returns the hospital of a record, and whether the record becomes a row.
+	Hospital func(r *stream.Record) (hospital string, has bool)
+	// Version returns the version of a record within its hospital; nil: the topic has no
+	// versions.
+	Version func(r *stream.Record) int64
+}
+
+// rowsOf makes a row of each element of a list.
+func rowsOf[E, R any](list []E, row func(*E) R) []R {
+	if len(list) == 0 {
+		return nil
+	}
+	rows := make([]R, 0, len(list))
+	for i := range list {
+		rows = append(rows, row(&list[i]))
+	}
+	return rows
+}
+
+// Moment is an instant in a column: milliseconds since the Unix epoch in UTC, as text RFC
+// 3339. Zero is null.
+type Moment int64
+
+// MarshalJSON writes RFC 3339, or null.
+func (m Moment) MarshalJSON() ([]byte, error) {
+	if m == 0 {
+		return []byte("null"), nil
+	}
+	return strconv.AppendQuote(nil, m.text()), nil
+}
+
+// UnmarshalJSON reads RFC 3339, or null.
+func (m *Moment) UnmarshalJSON(b []byte) error {
+	var at *time.Time
+	if err := json.Unmarshal(b, &at); err != nil {
+		return err //nolint:wrapcheck // says what and where
+	}
+	if *m = 0; at != nil {
+		*m = Moment(at.UnixMilli())
+	}
+	return nil
+}
+
+func (m Moment) text() string {
+	return time.UnixMilli(int64(m)).UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// The words of the columns. The API uses the same, where it has the value.
+var (
+	eventWords      = [...]string{"other", "A01", "A02", "A03", "A04", "A06", "A07", "A08", "A11", "A12", "A13"}
+	signalWords     = [...]string{"", "medication", "observation", "lab", "device", "condition"}
+	statusWords     = [...]string{"active", "ended", "on-hold", "retracted"}
+	comparatorWords = [...]string{"", "<", "<=", ">", ">="}
+	tristateWords   = [...]string{"", "no", "yes"}
+	causeWords      = [...]string{"ingest", "time"}
+	outcomeWords    = [...]string{"applied", "duplicate", "ignored", "rejected", "time"}
+	effectWords     = [...]string{"", "surge.level_changed", "room.rescored"}
+)
+
+// nullable returns the value of a nullable column; the zero value becomes null. It is a pointer
+// for a reason. In a column without pointers, parquet-go takes zeros for nulls and writes some
+// of them as zeros. For example, of 64 rows with a value only in the second, all rows after it
+// come back with a value.
+func nullable[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+// word returns the word of an enumeration's number; a number that the table does not know is
+// written as digits.
+func word[E ~uint8](words []string, e E) string {
+	if int(e) < len(words) {
+		return words[e]
+	}
+	return strconv.Itoa(int(e))
+}
+
+func classLetter(c byte) string {
+	if c == 0 {
+		return ""
+	}
+	return string(rune(c))
+}
+
+func factorID(f catalogue.Factor) string {
+	if f == 0 {
+		return ""
+	}
+	return f.ID()
+}
+
+func factorIDs(list []catalogue.Factor) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	ids := make([]string, len(list))
+	for i, f := range list {
+		ids[i] = f.ID()
+	}
+	return ids
 }

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// field is a flag that becomes a field of the body of a request.
+type field struct {
+	flag, path, usage string
+	fieldKind
+}
+
+// fieldKind is how the text of a flag becomes a value of the body.
+type fieldKind struct {
+	words  []string // the only texts; nil: any
+	preset string   // of the words
+	filled bool     // left out if it is empty; else if the flag is not given
+	add    func(c *cobra.Command, name, usage string)
+	value  func(c *client, text string) (any, error) // nil: the text itself
+}
+
+// The kinds of fields.
+var (
+	textField   = fieldKind{}
+	filledField = fieldKind{filled: true}
+	truthField  = fieldKind{words: []string{"true", "false"}, value: func(_ *client, text string) (any, error) { return text == "true", nil }}
+	listField   = fieldKind{value: func(_ *client, text string) (any, error) { return commas(text), nil }}
+	agoField    = fieldKind{filled: true, value: func(c *client, text string) (any, error) { return c.ago(text), nil }}
+
+	wholeField   = fieldKind{add: func(c *cobra.Command, name, usage string) { c.Flags().Int(name, 0, usage) }, value: number}
+	decimalField = fieldKind{add: func(c *cobra.Command, name, usage string) { c.Flags().Float64(name, 0, usage) }, value: number}
+
+	// nullField takes the value away if its text is empty.
+	nullField = fieldKind{value: func(_ *client, text string) (any, error) {
+		if text == "" {
+			return nil, nil
+		}
+		return text, nil
+	}}
+
+	// roomsField is a list of ids of rooms; null: all rooms.
+	roomsField = fieldKind{value: func(_ *client, text string) (any, error) {
+		var rooms []int32
+		for _, id := range commas(text) {
+			if text == "all" {
+				break
+			}
+			n, err := strconv.ParseInt(id, 10, 32)
+			if err != nil {
+				return nil, Usage(errors.New("--rooms: must be ids of rooms, or all"))
+			}
+			rooms = append(rooms, int32(n))
+		}
+		return rooms, nil
+	}}
+
+	// secretField is the content of a file.
+	secretField = fieldKind{filled: true, value: func(_ *client, path string) (any, error) {
+		secret, err := readSecret(path)
+		if err != nil {
+			return nil, fmt.Errorf("--secret-file: %w", err)
+		}
+		return secret, nil
+	}}
+)
+
+// number returns a number as its flag has read it.
+func number(_ *client, text string) (any, error) { return json.Number(text), nil }
+
+// wordField takes one of some words.
+func wordField(words ...string) fieldKind { return fieldKind{words: words} }
+
+// commas returns the items of a list that commas separate, each once.
+func commas(list string) []string {
+	all := []string{}
+	for one := range strings.SplitSeq(list, ",") {
+		if one = strings.TrimSpace(one); one != "" && !slices.Contains(all, one) {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// option adds to a command what not all commands have.
+type option func(*client, *cobra.Command)
+
+// fields adds flags that become fields of the body.
+func fields(list ...field) option {
+	return func(c *client, cmd *cobra.Command) {
+		c.fields = append(c.fields, list...)
+		for i := range list {
+			switch f := &list[i]; {
+			case f.words != nil:
+				OneOf(cmd, new(string), f.flag, f.preset, f.usage, f.words...)
+			case f.add != nil:
+				f.add(cmd, f.flag, f.usage)
+			default:
+				cmd.Flags().String(f.flag, "", f.usage)
+			}
+		}
+	}
+}
+
+// idField puts the word after the command into the body.
+func idField(path string) option { return func(c *client, _ *cobra.Command) { c.idField = path } }
+
+// ifVersion adds the flag of a precondition: the command acts only on this version.
+func ifVersion(c *client, cmd *cobra.Command) {
+	cmd.Flags().StringVar(&c.version, "if-version", "", "do it only if it has this `version`")
+}
+
+// required marks the flag of a field that must be given.
+func required(name string) option {
+	return func(_ *client, cmd *cobra.Command) { Require(cmd.Flags(), name) }
+}
+
+// put puts the fields into the body of a request.
+func (c *client) put(body map[string]any) (err error) {
+	if c.idField != "" {
+		body[c.idField] = c.id
+	}
+	for i := range c.fields {
+		f := &c.fields[i]
+		text := c.text(f.flag)
+		if f.filled && text == "" || !f.filled && !c.flags.Changed(f.flag) {
+			continue
+		}
+		body[f.path] = text
+		if f.value == nil {
+			continue
+		}
+		if body[f.path], err = f.value(c, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// text returns the value of a flag; "": the command has no such flag.
+func (c *client) text(flag string) string {
+	if f := c.flags.Lookup(flag); f != nil {
+		return f.Value.String()
+	}
+	return ""
+}

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+const (
+	usersPath  = "/api/admin/users"
+	wallsPath  = "/api/admin/walls"
+	layoutPath = "/api/admin/layout"
+)
+
+// PagesCommands returns the commands of svc admin that use the API. They administer the people
+// who may see the pages.
+func PagesCommands(w Env) []*cobra.Command {
+	return []*cobra.Command{users(w), walls(w), layout(w)}
+}
+
+// users is svc admin users.
+func users(w Env) *cobra.Command {
+	c := &cobra.Command{Use: "users", Short: "administer who may see the pages"}
+	endSessions := func(c *client, ctx context.Context) error {
+		return show(ctx, c, http.MethodPatch, usersPath+"/{id}", map[string]any{"endSessions": true}, printID("ended the sessions of %s"))
+	}
+	c.AddCommand(
+		verb(w, "list", "list who may see the pages, and who is invited", listUsers),
+		verb(w, "set USER", "change a user; what is not given stays",
+			request(http.MethodPatch, usersPath+"/{id}", printID("changed %s")),
+			fields(
+				field{"label", "label", "what to call the person", textField},
+				field{"role", "role", "what a user of a link may do: viewer, charge or admin", wordField("viewer", "charge", "admin")},
+				field{"disabled", "disabled", "true: signed out, and cannot sign in", truthField},
+			), ifVersion),
+		verb(w, "end USER", "sign a person out everywhere", endSessions, ifVersion),
+		verb(w, "withdraw USER", "withdraw an invitation that nobody has used",
+			request(http.MethodDelete, usersPath+"/invitations/{id}", printID("withdrew %s"))),
+	)
+	return c
+}
+
+func listUsers(c *client, ctx context.Context) error {
+	var answer struct{ Users, Invitations json.RawMessage }
+	if err := c.into(ctx, http.MethodGet, usersPath, nil, &answer); err != nil {
+		return err
+	}
+	if c.json {
+		return PrintJSON(c.Stdout, map[string]any{"items": answer.Users, "invitations": answer.Invitations})
+	}
+	var people []struct {
+		ID, Label, Role, SignIn, CreatedAt string
+		Disabled                           bool
+		SignedInAt, Until                  *string
+	}
+	var invitations []struct{ ID, Label, Role, CreatedAt, ExpiresAt string }
+	if err := errors.Join(json.Unmarshal(answer.Users, &people), json.Unmarshal(answer.Invitations, &invitations)); err != nil {
+		return fmt.Errorf("the answer is not one of svc: %w", err)
+	}
+	table := NewTable(c.Stdout, "ID", "LABEL", "ROLE", "SIGN-IN", "STATUS", "CREATED", "SIGNED IN", "UNTIL")
+	for i := range people {
+		u := &people[i]
+		status := "active"
+		if u.Disabled {
+			status = "disabled"
+		}
+		table.Row(u.ID, plain(u.Label), u.Role, u.SignIn, status, u.CreatedAt, orDash(u.SignedInAt), orDash(u.Until))
+	}
+	for i := range invitations {
+		v := &invitations[i]
+		table.Row(v.ID, plain(v.Label), v.Role, "link", "invited", v.CreatedAt, "-", v.ExpiresAt)
+	}
+	return table.Flush()
+}
+
+// walls is svc admin walls.
+func walls(w Env) *cobra.Command {
+	c := &cobra.Command{Use: "walls", Short: "administer the screens that show the board"}
+	c.AddCommand(
+		verb(w, "list", "list the screens that show the board", list(wallsPath, "walls", printWalls)),
+		verb(w, "add LABEL", "make the link of a screen, and print it: this is the only time it is shown",
+			request(http.MethodPost, wallsPath, printWallLink), idField("label")),
+		verb(w, "revoke WALL", "end a screen now", request(http.MethodDelete, wallsPath+"/{id}", printID("revoked %s"))),
+	)
+	return c
+}
+
+// wallData is a screen in the form of the API.
+type wallData struct{ ID, Label, CreatedAt, URL string }
+
+func printWalls(c *client, all []wallData) error {
+	return printTable(c, all, func(w *wallData) []any { return []any{w.ID, plain(w.Label), w.CreatedAt} }, "ID", "LABEL", "CREATED")
+}
+
+func printWallLink(c *client, wall *wallData) error {
+	fmt.Fprintf(c.Stderr, "%s; this is the only time its link is shown\n", wall.ID)
+	if strings.HasPrefix(wall.URL, "/") {
+		wall.URL = c.api + wall.URL
+	}
+	return c.Printf("%s\n", wall.URL)
+}
+
+// layout is svc admin layout.
+func layout(w Env) *cobra.Command {
+	c := &cobra.Command{Use: "layout", Short: "administer where the rooms are drawn on the pages"}
+	printLayout := func(c *client, drawn *json.RawMessage) error { return PrintJSON(c.Stdout, *drawn) }
+	c.AddCommand(
+		verb(w, "show", "print where the rooms are drawn, as JSON", request(http.MethodGet, layoutPath, printLayout)),
+		verb(w, "set FILE", "draw the unit as a file of JSON says; - is standard input", setLayout, ifVersion),
+	)
+	return c
+}
+
+func setLayout(c *client, ctx context.Context) error {
+	in, err := OpenInput(ctx, c.id)
+	if err != nil {
+		return fmt.Errorf("FILE: %w", err)
+	}
+	defer in.Close() //nolint:errcheck // it was only read
+	content, err := io.ReadAll(in)
+	if err != nil {
+		return fmt.Errorf("FILE: %w", WithoutPath(err))
+	}
+	var drawn map[string]any
+	if err := json.Unmarshal(content, &drawn); err != nil {
+		return errors.New("FILE: must hold one object of JSON, as svc admin layout show prints it")
+	}
+	delete(drawn, "version") // version of the layout that was read
+	return show(ctx, c, http.MethodPut, layoutPath, drawn, func(c *client, set *struct{ Version int64 }) error {
+		return c.Printf("drawn, version %d\n", set.Version)
+	})
+}
