@@ -42,7 +42,7 @@ func wireIngest(_ context.Context, h *service) error {
 	h.Run("tail", tail.Run)
 	h.Ready = append(h.Ready, tail.Ready())
 
-	followView(h)
+	h.Run("follow", h.watermark.Run)
 
 	letters := h.deadLetters()
 	config := ingest.Config{

@@ -50,7 +50,7 @@ func wireRead(ctx context.Context, h *service) error {
 	keys.MountReads(h.router, h.keys())
 	walls.MountReads(h.router, wallsConfig(h))
 	layout.MountReads(h.router, layoutConfig(h))
-	users.MountReads(h.router, users.Config{Shell: h.shell, Office: h.office()})
+	users.MountReads(h.router, usersConfig(h))
 	subscribers.MountReads(h.router, h.subscribers())
 	readapi.MountAudit(h.router, h.shell, h.audit.List, h.settings.Register.Zone)
 	readapi.MountDeadLetters(h.router, h.shell, listed(letters))
@@ -166,14 +166,6 @@ func writeSettings(h *service) {
 	settings := h.config.Topic(schemas.Settings())
 	if !slices.ContainsFunc(h.writers, func(w stream.Writers) bool { return w.ID == settings }) {
 		h.writers = append(h.writers, stream.Writers{ID: settings, Topics: []string{settings}})
-	}
-}
-
-// followView starts the loop that follows the watermark of the view.
-func followView(h *service) {
-	if !h.following {
-		h.following = true
-		h.Run("follow", h.watermark.Run)
 	}
 }
 

@@ -69,7 +69,6 @@ type service struct {
 	partitions int32  // of observations and verdicts
 	generation string // id of the verdicts topic
 	watermark  *view.Watermark
-	following  bool // the loop of the watermark was added
 
 	router     *chi.Mux // the roles mount their routes on it
 	mllpFronts []*engines.Front

@@ -77,40 +77,48 @@ func keyFlags(flags *pflag.FlagSet, key, file *string) {
 	instead(flags, "key", "key-file")
 }
 
-// readKey reads a key from its file.
-func readKey(file string) (string, error) {
+// readKey reads the key of --key-file, if that is given.
+func readKey(file string, key *string) error {
+	if file == "" {
+		return nil
+	}
 	content, err := os.ReadFile(file) //nolint:gosec // the file that the user named
 	if err != nil {
-		return "", fmt.Errorf("--key-file: %w", WithoutPath(err))
+		return fmt.Errorf("--key-file: %w", WithoutPath(err))
 	}
 	words := strings.Fields(string(content))
 	if len(words) != 1 {
-		return "", errors.New("--key-file: must hold one key and nothing else")
+		return errors.New("--key-file: must hold one key and nothing else")
 	}
-	return words[0], nil
+	*key = words[0]
+	return nil
+}
+
+// devServer returns the running svc dev, for a command whose flag names no server.
+func devServer(flag, data string) (*DevFile, error) {
+	running, err := RunningDev(data, (*DevFile).API)
+	if err != nil {
+		return nil, fmt.Errorf("name a server by --%s, or start svc dev (%w)", flag, err)
+	}
+	return running, nil
 }
 
 // fill takes missing flags from the running svc dev. The key of svc dev goes to no other
 // server.
 func (c *client) fill() error {
-	if c.keyFile != "" {
-		var err error
-		if c.key, err = readKey(c.keyFile); err != nil {
-			return err
-		}
+	if err := readKey(c.keyFile, &c.key); err != nil {
+		return err
 	}
 	if c.api == "" {
-		running, err := RunningDev(c.data, (*DevFile).API)
+		running, err := devServer("api", c.data)
 		if err != nil {
-			return fmt.Errorf("name a server by --api, or start svc dev (%w)", err)
+			return err
 		}
 		c.api = running.BaseURL
-		switch {
-		case c.key != "":
-		case c.reader:
-			c.key = running.APIKey
-		default:
-			c.key = running.AdminKey
+		if c.reader {
+			c.key = cmp.Or(c.key, running.APIKey)
+		} else {
+			c.key = cmp.Or(c.key, running.AdminKey)
 		}
 	}
 	c.api = strings.TrimSuffix(c.api, "/")

@@ -190,9 +190,9 @@ func (f *frame) fromEnvironment(flags *pflag.FlagSet, flag *pflag.Flag) {
 
 // explainFlag explains why the parser cannot read a command line.
 func explainFlag(c *cobra.Command, err error) error {
-	unknown, is := errors.AsType[*pflag.NotExistError](err)
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	switch {
-	case !is:
+	case !ok:
 		return Usage(err)
 	case len(unknown.GetSpecifiedShortnames()) > 1:
 		name, _, _ := strings.Cut(unknown.GetSpecifiedShortnames(), "=")
@@ -208,8 +208,8 @@ func explainFlag(c *cobra.Command, err error) error {
 
 // WithoutPath removes the path from a file error. The caller names it, or the user has just typed it.
 func WithoutPath(err error) error {
-	if of, is := errors.AsType[*os.PathError](err); is {
-		return of.Err
+	if fault, ok := errors.AsType[*os.PathError](err); ok {
+		return fault.Err
 	}
 	return err
 }

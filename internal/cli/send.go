@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,14 @@ func SendCommand(w Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			read := func(each func(payload) error) error { return readFiles(c.Context(), files, each) }
+			read := func(each func(payload) error) error {
+				for _, name := range files {
+					if err := readFile(c.Context(), name, each); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
 			return newSending(o, w, read).run(c.Context(), t)
 		},
 	}
@@ -89,35 +97,16 @@ func (o *sendOptions) faults() (faults []error) {
 	return faults
 }
 
-// readFiles calls each with the payloads of all files.
-func readFiles(ctx context.Context, files []string, each func(payload) error) error {
-	for _, name := range files {
-		if err := readFile(ctx, name, each); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // fill takes missing flags from the running svc dev.
 func (o *sendOptions) fill() error {
-	if o.keyFile != "" {
-		var err error
-		if o.key, err = readKey(o.keyFile); err != nil {
-			return err
-		}
+	if err := readKey(o.keyFile, &o.key); err != nil || o.to != "" {
+		return err
 	}
-	if o.to != "" {
-		return nil
-	}
-	running, err := RunningDev(o.data, (*DevFile).API)
+	running, err := devServer("to", o.data)
 	if err != nil {
-		return fmt.Errorf("name a server by --to, or start svc dev (%w)", err)
+		return err
 	}
-	o.to = running.BaseURL
-	if o.key == "" {
-		o.key = running.APIKey
-	}
+	o.to, o.key = running.BaseURL, cmp.Or(o.key, running.APIKey)
 	return nil
 }
 
@@ -229,7 +218,7 @@ func (s *sending) deliver(ctx context.Context, line line, p payload) error {
 			return nil
 		}
 		var final finalError
-		if busy, is := errors.AsType[busyError](err); is {
+		if busy, ok := errors.AsType[busyError](err); ok {
 			wait = max(wait, busy.after)
 		}
 		if errors.As(err, &final) || ctx.Err() != nil || s.Now().Sub(first) > s.retryFor {

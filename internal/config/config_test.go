@@ -147,7 +147,7 @@ func TestConfigKnowsOnlyWhatACommandNeeds(t *testing.T) {
 func TestConfigurationPage(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| flag | variable | default | what |\n|---|---|---|---|\n")
-	for _, o := range options {
+	for _, o := range new(Config).options() {
 		variable := "`" + o.variable() + "`"
 		if o.secret {
 			variable += ", `" + o.variable() + "_FILE`"

@@ -10,7 +10,7 @@ import (
 // TestDeployGivesOptionsThatExist: each variable of svc in deploy/ is that of an option.
 func TestDeployGivesOptionsThatExist(t *testing.T) {
 	known := map[string]bool{"SVC_IMAGE": true} // used by the Compose file itself
-	for _, o := range options {
+	for _, o := range new(Config).options() {
 		known[o.variable()] = true
 		if o.secret {
 			known[o.variable()+"_FILE"] = true

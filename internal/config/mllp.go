@@ -40,8 +40,8 @@ func (s *MLLPSender) Fits(p mllp.Peer) bool {
 	return (!s.From.IsValid() || s.From.Contains(p.Address)) && (s.Client == "" || slices.Contains(p.Names, s.Client))
 }
 
-// mllpBindings parses --mllp.
-func mllpBindings(c *Config, value string) error {
+// setMLLP parses --mllp.
+func (c *Config) setMLLP(value string) error {
 	c.MLLP.Senders = nil
 	for text := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == ';' || r == '\n' }) {
 		if text = strings.TrimSpace(text); text == "" {

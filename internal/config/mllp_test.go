@@ -11,7 +11,7 @@ import (
 // TestMLLPSenders: a peer is bound to the first sender that fits.
 func TestMLLPSenders(t *testing.T) {
 	var c Config
-	err := mllpBindings(&c, "addr=:2575,key=key_a,from=10.1.0.0/16,client=bridge.test; addr=:2575,key=key_b,from=10.1.0.0/16;\n"+
+	err := c.setMLLP("addr=:2575,key=key_a,from=10.1.0.0/16,client=bridge.test; addr=:2575,key=key_b,from=10.1.0.0/16;\n" +
 		"addr=127.0.0.1:2576,key=key_c,from=::1 ; addr=:2575,key=key_d;")
 	if err != nil || len(c.MLLP.Senders) != 4 || c.MLLP.Senders[2].Address != "127.0.0.1:2576" {
 		t.Fatalf("%v %+v", err, c.MLLP.Senders)

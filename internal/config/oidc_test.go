@@ -14,7 +14,7 @@ import (
 func TestOIDCRoles(t *testing.T) {
 	t.Parallel()
 	c := &Config{}
-	if err := oidcRoles(c, "nurses=mercy:viewer, cn=leads=mercy:charge ,it=*:admin"); err != nil {
+	if err := c.setOIDCRoles("nurses=mercy:viewer, cn=leads=mercy:charge ,it=*:admin"); err != nil {
 		t.Fatal(err)
 	}
 	want := []signin.GroupRole{{Group: "nurses", Hospital: "mercy", Role: users.Viewer}, {Group: "cn=leads", Hospital: "mercy", Role: users.Charge}, {Group: "it", Hospital: "*", Role: users.Admin}}
@@ -22,14 +22,15 @@ func TestOIDCRoles(t *testing.T) {
 		t.Errorf("%+v", c.OIDC.Roles)
 	}
 	for _, text := range []string{"nurses", "nurses=mercy", "=mercy:viewer", "nurses=:viewer", "nurses=mercy:root", "nurses=mercy:"} {
-		if oidcRoles(c, text) == nil {
+		if c.setOIDCRoles(text) == nil {
 			t.Errorf("%q was taken", text)
 		}
 	}
 	for text, good := range map[string]bool{
 		"": true, "https://login.example/realms/a": true, "http://127.0.0.1:9": true, "http://login.example": false, "login.example": false, "https://": false, "ftp://x": false,
+		"http://[::1": false, // no address at all: it was a panic
 	} {
-		if err := oidcIssuer(c, text); (err == nil) != good {
+		if err := c.setOIDCIssuer(text); (err == nil) != good {
 			t.Errorf("issuer %q: %v", text, err)
 		}
 	}

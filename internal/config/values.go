@@ -20,34 +20,34 @@ import (
 
 // The functions below parse the values of options. An error says the rule, and never the value.
 
-func text(field func(*Config) *string) func(*Config, string) error {
-	return func(c *Config, value string) error {
-		*field(c) = value
+func text(into *string) func(string) error {
+	return func(value string) error {
+		*into = value
 		return nil
 	}
 }
 
-func oneOf(field func(*Config) *string, words ...string) func(*Config, string) error {
-	return func(c *Config, value string) error {
+func oneOf(into *string, words ...string) func(string) error {
+	return func(value string) error {
 		if !slices.Contains(words, value) {
 			return fmt.Errorf("must be one of %s", strings.Trim(strings.Join(words, ", "), ", "))
 		}
-		*field(c) = value
+		*into = value
 		return nil
 	}
 }
 
-func address(field func(*Config) *string) func(*Config, string) error {
-	return func(c *Config, value string) error {
+func address(into *string) func(string) error {
+	return func(value string) error {
 		if _, _, err := net.SplitHostPort(value); err != nil {
 			return errors.New("must be host:port")
 		}
-		*field(c) = value
+		*into = value
 		return nil
 	}
 }
 
-func brokers(c *Config, value string) error {
+func (c *Config) setBrokers(value string) error {
 	c.Kafka = nil
 	for server := range strings.SplitSeq(value, ",") {
 		server = strings.TrimSpace(server)
@@ -59,17 +59,17 @@ func brokers(c *Config, value string) error {
 	return nil
 }
 
-// origins parses origins as browsers send them: scheme, host and port only. There is no wildcard,
+// setOrigins parses origins as browsers send them: scheme, host and port only. There is no wildcard,
 // because then any page could use a key that it got hold of.
-func origins(c *Config, value string) error {
+func (c *Config) setOrigins(value string) error {
 	c.CORSOrigins = nil
 	if value == "" {
 		return nil
 	}
 	for origin := range strings.SplitSeq(value, ",") {
 		origin = strings.TrimSpace(origin)
-		parsed, err := url.Parse(origin)
-		if err != nil || parsed.Scheme != "https" && parsed.Scheme != "http" || parsed.Host == "" || origin != parsed.Scheme+"://"+parsed.Host || origin != strings.ToLower(origin) {
+		u, ok := webURL(origin)
+		if !ok || origin != strings.ToLower(u.Scheme+"://"+u.Host) {
 			return errors.New("must be origins such as https://board.example, without a path, separated by commas")
 		}
 		c.CORSOrigins = append(c.CORSOrigins, origin)
@@ -77,13 +77,22 @@ func origins(c *Config, value string) error {
 	return nil
 }
 
-// docsURL accepts an absolute address only, because error answers carry it.
-func docsURL(c *Config, value string) error {
-	if u, err := url.Parse(value); value != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "") {
+// setDocs accepts an absolute address only, because error answers carry it.
+func (c *Config) setDocs(value string) error {
+	if _, ok := webURL(value); value != "" && !ok {
 		return errors.New("must be as in https://docs.example/svc")
 	}
 	c.DocsURL = value
 	return nil
+}
+
+// webURL parses an absolute address of the web; false: it is none.
+func webURL(value string) (*url.URL, bool) {
+	u, err := url.Parse(value)
+	if err != nil {
+		return &url.URL{}, false
+	}
+	return u, u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
 
 // Docs returns the address of the documentation. "": that of a request.
@@ -94,7 +103,7 @@ func (c *Config) Docs() string {
 	return c.DocsURL
 }
 
-func proxies(c *Config, value string) error {
+func (c *Config) setProxies(value string) error {
 	c.Proxies = nil
 	for text := range strings.SplitSeq(value, ",") {
 		if text = strings.TrimSpace(text); text == "" {
@@ -112,30 +121,30 @@ func proxies(c *Config, value string) error {
 	return nil
 }
 
-func boolean(field func(*Config) *bool) func(*Config, string) error {
-	return func(c *Config, value string) error {
+func boolean(into *bool) func(string) error {
+	return func(value string) error {
 		parsed, err := strconv.ParseBool(value)
 		if err != nil {
 			return errors.New("must be true or false")
 		}
-		*field(c) = parsed
+		*into = parsed
 		return nil
 	}
 }
 
-func count(field func(*Config) *int, least, most int) func(*Config, string) error {
-	return func(c *Config, value string) error {
+func count(into *int, least, most int) func(string) error {
+	return func(value string) error {
 		parsed, err := strconv.Atoi(value)
 		if err != nil || parsed < least || parsed > most {
 			return fmt.Errorf("must be a whole number from %d to %d", least, most)
 		}
-		*field(c) = parsed
+		*into = parsed
 		return nil
 	}
 }
 
-func duration(field func(*Config) *time.Duration, least, most time.Duration) func(*Config, string) error {
-	return func(c *Config, value string) error {
+func duration(into *time.Duration, least, most time.Duration) func(string) error {
+	return func(value string) error {
 		parsed, err := time.ParseDuration(value)
 		if value == "0" {
 			parsed, err = 0, nil
@@ -143,24 +152,24 @@ func duration(field func(*Config) *time.Duration, least, most time.Duration) fun
 		if err != nil || parsed < least || parsed > most {
 			return fmt.Errorf("must be a duration from %v to %v, such as 10ms", least, most)
 		}
-		*field(c) = parsed
+		*into = parsed
 		return nil
 	}
 }
 
-func file(field func(*Config) *string) func(*Config, string) error {
-	return func(c *Config, value string) error {
+func file(into *string) func(string) error {
+	return func(value string) error {
 		if value != "" {
 			if _, err := os.Stat(value); err != nil {
 				return errors.New("no such file")
 			}
 		}
-		*field(c) = value
+		*into = value
 		return nil
 	}
 }
 
-func redisURL(c *Config, value string) error {
+func (c *Config) setRedis(value string) error {
 	parsed, err := url.Parse(value)
 	if err != nil || parsed.Scheme != "redis" && parsed.Scheme != "rediss" || parsed.Host == "" {
 		return errors.New("must be redis://… or rediss://…") // the value is not shown: it may hold a password
@@ -169,7 +178,7 @@ func redisURL(c *Config, value string) error {
 	return nil
 }
 
-func pseudonymKey(c *Config, value string) error {
+func (c *Config) setPseudonymKey(value string) error {
 	if value == "" {
 		return fmt.Errorf("must be given, with at least %d characters", seal.LeastKey)
 	}
@@ -177,7 +186,7 @@ func pseudonymKey(c *Config, value string) error {
 	return seal.Check(value)
 }
 
-func secretsKey(c *Config, value string) error {
+func (c *Config) setSecretsKey(value string) error {
 	c.SecretsKey = value
 	if value == "" {
 		return nil
@@ -186,10 +195,9 @@ func secretsKey(c *Config, value string) error {
 }
 
 // olderKeys parses older keys, one a line. An older key may contain blanks.
-func olderKeys(field func(*Config) *[]string) func(*Config, string) error {
-	return func(c *Config, value string) error {
-		keys := field(c)
-		*keys = nil
+func olderKeys(into *[]string) func(string) error {
+	return func(value string) error {
+		*into = nil
 		for line := range strings.Lines(value) {
 			key := strings.TrimRight(line, "\r\n")
 			if key == "" {
@@ -198,41 +206,40 @@ func olderKeys(field func(*Config) *[]string) func(*Config, string) error {
 			if len(key) < seal.LeastKey {
 				return fmt.Errorf("each must have at least %d characters", seal.LeastKey)
 			}
-			*keys = append(*keys, key)
+			*into = append(*into, key)
 		}
 		return nil
 	}
 }
 
-func egressAllow(c *Config, value string) (err error) {
+func (c *Config) setEgressAllow(value string) (err error) {
 	c.EgressAllow, err = egress.ParseAllow(value)
 	return err
 }
 
-func egressRoots(c *Config, value string) (err error) {
+func (c *Config) setEgressRoots(value string) (err error) {
 	c.EgressRoots, err = webhook.Roots(value)
 	return err
 }
 
-// registryURL parses the address. It must not contain a login, because other users can read the
+// setRegistry parses the address. It must not contain a login, because other users can read the
 // command line.
-func registryURL(c *Config, value string) error {
-	u, err := url.Parse(value)
-	if value != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil) {
+func (c *Config) setRegistry(value string) error {
+	if u, ok := webURL(value); value != "" && (!ok || u.User != nil) {
 		return errors.New("not a URL such as https://registry.example:8081")
 	}
 	c.Registry.URL = value
 	return nil
 }
 
-// ingestURL parses the address of svc ingest.
-func ingestURL(c *Config, value string) error {
+// setIngestURL parses the address of svc ingest.
+func (c *Config) setIngestURL(value string) error {
+	c.IngestURL = nil
 	if value == "" {
-		c.IngestURL = nil
 		return nil
 	}
-	u, err := url.Parse(value)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
+	u, ok := webURL(value)
+	if !ok || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
 		return errors.New("must be an address such as http://svc-ingest:8080, without a path")
 	}
 	c.IngestURL = u

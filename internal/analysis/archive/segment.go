@@ -28,7 +28,7 @@ func (e *exporter) segments(ctx context.Context, j *journal) error {
 	done, total := int64(0), int64(0)
 	for _, p := range j.plan.pieces() {
 		total += p.End - p.From
-		if _, is := j.done[p]; is {
+		if _, ok := j.done[p]; ok {
 			done += p.End - p.From
 		} else {
 			left = append(left, p)

@@ -214,10 +214,10 @@ type transitions struct {
 	usual [168][4]float64
 }
 
-func (t *transitions) observe(h, slot int, was, is acuity.Level) {
-	t.count[h][was][is]++
+func (t *transitions) observe(h, slot int, origin, came acuity.Level) {
+	t.count[h][origin][came]++
 	if h == 0 {
-		t.usual[slot][is]++
+		t.usual[slot][came]++
 	}
 }
 

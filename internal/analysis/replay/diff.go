@@ -88,9 +88,9 @@ type partitionDiff struct {
 // diffUnit is one hospital of a difference.
 type diffUnit struct {
 	timeline
-	was, is *Refold // under the rules of the time and under the given rules; the same if none are given
-	made    []step  // the steps that one input makes
-	version int64   // the last recorded version
+	recording, replaying *Refold // under the rules of the time and under the given rules; the same if none are given
+	made                 []step  // the steps that one input makes
+	version              int64   // the last recorded version
 }
 
 // recordedStep is a recorded step.
@@ -166,12 +166,12 @@ func (p *partitionDiff) unit(hospital string) (u *diffUnit, err error) {
 	if held, known := p.held[hospital]; known {
 		u.held = held
 	}
-	if u.was, err = NewRefold(hospital, nil); err != nil {
+	if u.recording, err = NewRefold(hospital, nil); err != nil {
 		return nil, err
 	}
-	u.is = u.was
+	u.replaying = u.recording
 	if len(p.d.Rules) > 0 {
-		if u.is, err = NewRefold(hospital, p.d.Rules); err != nil {
+		if u.replaying, err = NewRefold(hospital, p.d.Rules); err != nil {
 			return nil, err
 		}
 	}
@@ -217,14 +217,14 @@ func (p *partitionDiff) readRecorded() (bool, error) {
 // fold adds the steps that one input makes on both sides.
 func (u *diffUnit) fold(take func(*Refold, func(*acuity.Change))) error {
 	u.made = u.made[:0]
-	take(u.was, func(c *acuity.Change) { u.made = append(u.made, stepOf(u.was.unit, c, recordedSide)) })
-	if u.is == u.was {
+	take(u.recording, func(c *acuity.Change) { u.made = append(u.made, stepOf(u.recording.unit, c, recordedSide)) })
+	if u.replaying == u.recording {
 		for _, replayed := range u.made {
 			replayed.side = replayedSide
 			u.made = append(u.made, replayed)
 		}
 	} else {
-		take(u.is, func(c *acuity.Change) { u.made = append(u.made, stepOf(u.is.unit, c, replayedSide)) })
+		take(u.replaying, func(c *acuity.Change) { u.made = append(u.made, stepOf(u.replaying.unit, c, replayedSide)) })
 	}
 	slices.SortStableFunc(u.made, func(a, b step) int { return cmp.Compare(a.at, b.at) })
 	for i := range u.made {

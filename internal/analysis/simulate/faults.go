@@ -51,7 +51,7 @@ func (f *faults) begin(u *unit) {
 }
 
 // outage returns the outage at an instant, if there is one.
-func (f *faults) outage(t clock) (o [2]clock, is bool) {
+func (f *faults) outage(t clock) (o [2]clock, away bool) {
 	i := slices.IndexFunc(f.outages, func(o [2]clock) bool { return o[0] <= t && t < o[1] })
 	if i < 0 {
 		return o, false
@@ -72,7 +72,7 @@ func (f *faults) arrives(u *unit) clock {
 	if u.chaos && f.is(chanceDisorder) {
 		t += f.between(0, disorderMost)
 	}
-	if o, is := f.outage(t); is { // messages are kept, and sent in the order of their making
+	if o, away := f.outage(t); away { // messages are kept, and sent in the order of their making
 		t = o[1] + (t-o[0])/flushed
 	}
 	return t

@@ -116,7 +116,7 @@ func Read(in io.Reader, columns, required []string, each func(line int, field fu
 
 // readFault returns the fault of a line that is no CSV. Any other error stays as it is.
 func readFault(err error) error {
-	if at, is := errors.AsType[*csv.ParseError](err); is {
+	if at, ok := errors.AsType[*csv.ParseError](err); ok {
 		return &Fault{Line: at.StartLine, Rule: StrayQuote}
 	}
 	return err

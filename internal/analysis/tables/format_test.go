@@ -30,7 +30,10 @@ func keepsNulls[R any](t *testing.T) {
 			fill(t, reflect.ValueOf(&rows[i]).Elem(), has)
 		}
 		var file bytes.Buffer
-		sink := newParquetSink[R](&file)
+		sink, err := NewSink[R](&file, Parquet)
+		if err != nil {
+			t.Fatal(err)
+		}
 		want := make([]string, len(rows))
 		for i := range rows {
 			want[i] = text(t, &rows[i])

@@ -37,28 +37,31 @@ const (
 // Formats returns all formats.
 func Formats() []Format { return []Format{Parquet, NDJSON, CSV} }
 
-// Writer takes rows.
-type Writer[R any] interface {
-	Write(row *R) error
-	Close() error // writes the buffered rows; the file stays open
-}
-
 // Sink writes the rows of one file.
 type Sink[R any] interface {
-	Writer[R]
-	// Reset begins another file after Close, in the same memory.
-	Reset(w io.Writer)
+	Write(row *R) error
+	Close() error      // writes the buffered rows; the file stays open
+	Reset(w io.Writer) // begins another file after Close, in the same memory
 }
 
 // NewSink returns a sink of a format.
 func NewSink[R any](w io.Writer, f Format) (Sink[R], error) {
 	switch f {
 	case Parquet:
-		return newParquetSink[R](w), nil
+		return &parquetSink[R]{writer: parquet.NewGenericWriter[R](w,
+			parquet.Compression(&snappy.Codec{}),
+			parquet.MaxRowsPerRowGroup(groupRows), parquet.PageBufferSize(pageBytes), parquet.WriteBufferSize(writeBytes),
+			parquet.CreatedBy("svc", "1", "export"),
+		)}, nil
 	case NDJSON:
-		return newJSONSink[R](w), nil
+		buffer := bufio.NewWriterSize(w, writeBytes)
+		out := json.NewEncoder(buffer)
+		out.SetEscapeHTML(false)
+		return &jsonSink[R]{buffer, out}, nil
 	case CSV:
-		return newCSVSink[R](w), nil
+		s := &csvSink[R]{}
+		s.Reset(w)
+		return s, nil
 	}
 	return nil, fmt.Errorf("no format %q", f)
 }
@@ -74,14 +77,6 @@ const (
 type parquetSink[R any] struct {
 	writer *parquet.GenericWriter[R]
 	batch  []R
-}
-
-func newParquetSink[R any](w io.Writer) *parquetSink[R] {
-	return &parquetSink[R]{writer: parquet.NewGenericWriter[R](w,
-		parquet.Compression(&snappy.Codec{}),
-		parquet.MaxRowsPerRowGroup(groupRows), parquet.PageBufferSize(pageBytes), parquet.WriteBufferSize(writeBytes),
-		parquet.CreatedBy("svc", "1", "export"),
-	)}
 }
 
 func (s *parquetSink[R]) Write(row *R) error {
@@ -111,13 +106,6 @@ type jsonSink[R any] struct {
 	out    *json.Encoder
 }
 
-func newJSONSink[R any](w io.Writer) *jsonSink[R] {
-	buffer := bufio.NewWriterSize(w, writeBytes)
-	out := json.NewEncoder(buffer)
-	out.SetEscapeHTML(false)
-	return &jsonSink[R]{buffer, out}
-}
-
 func (s *jsonSink[R]) Write(row *R) error { return s.out.Encode(row) }
 func (s *jsonSink[R]) Close() error       { return s.buffer.Flush() }
 func (s *jsonSink[R]) Reset(w io.Writer)  { s.buffer.Reset(w) }
@@ -125,12 +113,6 @@ func (s *jsonSink[R]) Reset(w io.Writer)  { s.buffer.Reset(w) }
 type csvSink[R any] struct {
 	out    *csv.Writer
 	record []string
-}
-
-func newCSVSink[R any](w io.Writer) *csvSink[R] {
-	s := &csvSink[R]{}
-	s.Reset(w)
-	return s
 }
 
 func (s *csvSink[R]) Reset(w io.Writer) {

@@ -1,0 +1,137 @@
+package config
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/mail"
+	"slices"
+	"strconv"
+	"strings"
+
+	"svc/internal/admin/users"
+	"svc/notifier/sms"
+	"svc/notifier/webhook"
+	"svc/readapi/web/signin"
+)
+
+// SMTP is the SMTP relay for alerts by e-mail.
+type SMTP struct {
+	Host, Port, TLS, User, Password, From string
+	Roots                                 *x509.CertPool
+}
+
+// SMS is the SMS gateway.
+type SMS struct{ Driver, URL, Account, Token, From string }
+
+// publicURLAtMost is in bytes. It leaves room in an SMS for the words before the link.
+const publicURLAtMost = 80
+
+func (c *Config) setPublicURL(value string) error {
+	value = strings.TrimSuffix(value, "/")
+	u, ok := webURL(value)
+	switch {
+	case value == "":
+	case !ok || u.RawQuery != "" || u.Fragment != "" || u.User != nil:
+		return errors.New("must be as in https://svc.example")
+	case len(value) > publicURLAtMost:
+		return fmt.Errorf("must have at most %d characters: it is in every SMS", publicURLAtMost)
+	}
+	c.PublicURL = value
+	return nil
+}
+
+// channelFaults returns the faults of the options of e-mail and SMS together.
+func (c *Config) channelFaults() (faults []error) {
+	m, s := &c.SMTP, &c.SMS
+	if m.Host != "" {
+		if _, err := mail.ParseAddress(m.From); err != nil {
+			faults = append(faults, errors.New("--smtp-from: must be an address, as in svc@hospital.example"))
+		}
+		if (m.User == "") != (m.Password == "") {
+			faults = append(faults, errors.New("--smtp-user, --smtp-password: give both or neither"))
+		}
+	}
+	if s.Driver != "" {
+		if _, ok := webURL(s.URL); !ok {
+			faults = append(faults, errors.New("--sms-url: must be as in https://gateway.example"))
+		}
+		if s.Token == "" {
+			faults = append(faults, errors.New("--sms-token: must be given"))
+		}
+	}
+	if s.Driver == sms.DriverTwilio && (s.Account == "" || s.From == "") {
+		faults = append(faults, errors.New("--sms-account, --sms-from: must be given with twilio"))
+	}
+	return faults
+}
+
+func (c *Config) setSMTPRoots(value string) (err error) {
+	c.SMTP.Roots, err = webhook.Roots(value)
+	return err
+}
+
+func (c *Config) setSMTPPort(value string) error {
+	if n, err := strconv.Atoi(value); err != nil || n < 1 || n > 65535 {
+		return errors.New("must be a number up to 65535")
+	}
+	c.SMTP.Port = value
+	return nil
+}
+
+func (c *Config) setSMTPHost(value string) error {
+	if _, _, err := net.SplitHostPort(value); err == nil || strings.ContainsAny(value, "/ ") {
+		return errors.New("must be a host name, without a port")
+	}
+	c.SMTP.Host = value
+	return nil
+}
+
+// OIDC is the identity provider for the sign-in of people.
+type OIDC struct {
+	Issuer, ClientID, ClientSecret string
+	GroupsClaim, ACR               string
+	Roles                          []signin.GroupRole
+}
+
+// setOIDCIssuer parses the address of the provider.
+func (c *Config) setOIDCIssuer(value string) error {
+	if u, ok := webURL(value); value != "" && (!ok || u.Scheme == "http" && !isLoopback(u.Hostname())) {
+		return errors.New("must be as in https://login.example/realms/hospital")
+	}
+	c.OIDC.Issuer = value
+	return nil
+}
+
+// setOIDCRoles parses the roles of groups: group=hospital:role, separated by commas.
+func (c *Config) setOIDCRoles(value string) error {
+	c.OIDC.Roles = nil
+	for one := range strings.SplitSeq(value, ",") {
+		if one = strings.TrimSpace(one); one == "" {
+			continue
+		}
+		at := strings.LastIndex(one, "=")
+		hospital, role, ok := strings.Cut(one[at+1:], ":")
+		if at < 1 || !ok || hospital == "" || !slices.Contains(users.Roles(), users.Role(role)) {
+			return errors.New("must be as in nurses=mercy:viewer,leads=mercy:charge,it=*:admin; roles are viewer, charge and admin")
+		}
+		c.OIDC.Roles = append(c.OIDC.Roles, signin.GroupRole{Group: one[:at], Hospital: hospital, Role: users.Role(role)})
+	}
+	return nil
+}
+
+// oidcFaults returns the faults of the options of OIDC together.
+func (c *Config) oidcFaults() (faults []error) {
+	o := &c.OIDC
+	switch {
+	case o.Issuer == "" && (o.ClientID != "" || len(o.Roles) > 0):
+		faults = append(faults, errors.New("--oidc-issuer: must be given with the other options of OIDC"))
+	case o.Issuer == "":
+	case o.ClientID == "" || len(o.Roles) == 0:
+		faults = append(faults, errors.New("--oidc-issuer: needs --oidc-client-id and --oidc-roles"))
+	case c.PublicURL == "" || c.SecretsKey == "":
+		faults = append(faults, errors.New("--oidc-issuer: needs --public-url, to which the provider leads back, and --secrets-key"))
+	}
+	return faults
+}
