@@ -34,6 +34,7 @@ type knownRoom struct{ label, area string }
 type Table struct {
 	known map[int32]knownRoom
 	rows  map[string]*acuity.Place // by point of care, room and bed
+	named map[int32]bool           // ids of rooms that rows name
 
 	// References returns the place of a FHIR Location by its name; a zero place: it is
 	// unknown, or has none. nil: none is known.
@@ -94,9 +95,12 @@ func (t *Table) Forget(id int32) bool {
 // pointers to them, so they must not change afterwards.
 func (t *Table) SetRows(rows []*acuity.Place) {
 	t.found = nil
-	t.rows = make(map[string]*acuity.Place, len(rows))
+	t.rows, t.named = make(map[string]*acuity.Place, len(rows)), map[int32]bool{}
 	for _, r := range rows {
 		t.rows[string(key(nil, r.PointOfCare, r.Room, r.Bed))] = r
+		if r.HasRoomID {
+			t.named[r.RoomID] = true
+		}
 	}
 }
 
@@ -171,7 +175,8 @@ func (t *Table) Resolve(l acuity.Location) Placement {
 		return Placement{InRoom, id}
 	}
 	if room != "" {
-		if n, ok := roomNumber(room); ok && t.has(n) && !t.shared(n) {
+		// A row names a room before anybody is in it, so that the first patient there changes no answer.
+		if n, ok := roomNumber(room); ok && (t.has(n) || t.named[n]) && !t.shared(n) {
 			return Placement{InRoom, n}
 		}
 	}

@@ -72,6 +72,9 @@ func TestResolve(t *testing.T) {
 		"entry of a bed before that of its room (P2)": {table(func(r *Table) {
 			r.SetRows([]*acuity.Place{{PointOfCare: "X", Room: "1", HasRoomID: true, RoomID: 70}, {PointOfCare: "X", Room: "1", Bed: "B", HasRoomID: true, RoomID: 71}})
 		}), spot("X^1^B"), room(71)},
+		"a numeric room that an entry of another place names": {table(func(r *Table) {
+			r.SetRows([]*acuity.Place{{PointOfCare: "TUB", HasRoomID: true, RoomID: 5}})
+		}), spot("ICU^5"), room(5)},
 		"entry of a unit outside": {table(func(r *Table) {
 			r.SetRows([]*acuity.Place{{PointOfCare: "L&D", Outside: true}})
 		}), spot("L&D^LDR04"), Placement{Kind: Outside}},
