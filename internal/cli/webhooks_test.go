@@ -106,6 +106,7 @@ func TestWebhookCommands(t *testing.T) {
 		"test without end":  {[]string{"webhooks", "test", "whk_3", "--wait", "1ms"}, 1, "*", "", "no outcome after 1ms"},
 		"retry":             {[]string{"webhooks", "retry", "dlv_1"}, 0, "POST /api/admin/deliveries/dlv_1/retry {}\nGET /api/admin/commands/cmd_ok\nGET /api/admin/deliveries/dlv_1", "delivered", ""},
 		"deliveries":        {[]string{"webhooks", "deliveries", "whk_1", "--state", "delivered", "--limit", "7"}, 0, "GET /api/admin/webhooks/whk_1/deliveries?limit=7&state=delivered", "ok 204", ""},
+		"fewer than none":   {[]string{"webhooks", "deliveries", "--limit", "-1"}, 2, "", "", "--limit: must not be negative"},
 		"replay":            {[]string{"webhooks", "replay", "whk_1", "--since", "2026-03-01T14:00:00Z", "--only", "all"}, 0, `POST /api/admin/webhooks/whk_1/replay {"only":"all","since":"2026-03-01T14:00:00Z"}`, "=cmd_ok", ""},
 		"replay counted":    {[]string{"webhooks", "replay", "whk_1", "--since", "2026-03-01T14:00:00Z", "--dry-run"}, 0, `POST /api/admin/webhooks/whk_1/replay?dryRun=true {"since":"2026-03-01T14:00:00Z"}`, "=4", ""},
 		"not yet counted":   {[]string{"webhooks", "replay", "whk_2", "--since", "2026-03-01T14:00:00Z", "--dry-run"}, 1, `POST /api/admin/webhooks/whk_2/replay?dryRun=true {"since":"2026-03-01T14:00:00Z"}`, "", "svc webhooks progress cmd_long"},
