@@ -100,7 +100,7 @@ func printTiers(c *client, all []tierData) error {
 
 // setTier sets a whole tier. Values without a flag stay. If the tier changes between the read and
 // the write, nothing is set.
-func setTier(c *client, ctx context.Context) error {
+func setTier(ctx context.Context, c *client) error {
 	var all struct{ Tiers []tierData }
 	if err := c.into(ctx, http.MethodGet, alertsPath+"/tiers", nil, &all); err != nil {
 		return err

@@ -42,9 +42,9 @@ type client struct {
 const askWithin = 20 * time.Second
 
 // verb returns a command that asks a server.
-func verb(w Env, use, short string, run func(*client, context.Context) error, options ...option) *cobra.Command {
+func verb(w Env, use, short string, run func(context.Context, *client) error, options ...option) *cobra.Command {
 	c := &client{Env: w}
-	cmd := c.command(use, short, func(ctx context.Context) error { return run(c, ctx) })
+	cmd := c.command(use, short, func(ctx context.Context) error { return run(ctx, c) })
 	for _, add := range options {
 		add(c, cmd)
 	}
@@ -231,8 +231,8 @@ func decode(raw json.RawMessage, data any) error {
 
 // request returns the run of a command that is one request: its fields are the body, and print
 // shows the answer, unless JSON is wanted. {id} in the path is the word after the command.
-func request[T any](method, path string, print func(*client, *T) error) func(*client, context.Context) error {
-	return func(c *client, ctx context.Context) error {
+func request[T any](method, path string, print func(*client, *T) error) func(context.Context, *client) error {
+	return func(ctx context.Context, c *client) error {
 		if len(c.fields) == 0 && c.idField == "" {
 			return show(ctx, c, method, path, nil, print)
 		}
@@ -261,8 +261,8 @@ func show[T any](ctx context.Context, c *client, method, path string, body any, 
 }
 
 // list returns the run of a command that prints a list, which the answer holds under a name.
-func list[T any](path, name string, print func(*client, []T) error) func(*client, context.Context) error {
-	return func(c *client, ctx context.Context) error {
+func list[T any](path, name string, print func(*client, []T) error) func(context.Context, *client) error {
+	return func(ctx context.Context, c *client) error {
 		var answer map[string]json.RawMessage
 		if err := c.into(ctx, http.MethodGet, path, nil, &answer); err != nil {
 			return err

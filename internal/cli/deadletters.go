@@ -55,7 +55,7 @@ func printRetried(c *client, done *retriedData) error {
 }
 
 // listDeadLetters shows all pages of the list.
-func listDeadLetters(c *client, ctx context.Context) error {
+func listDeadLetters(ctx context.Context, c *client) error {
 	all, err := pages[deadLetterData](ctx, c, deadLettersPath, url.Values{"limit": {"200"}}, math.MaxInt)
 	if err != nil {
 		return err

@@ -74,7 +74,7 @@ func deliveryFilters(_ *client, cmd *cobra.Command) {
 }
 
 // showDeliveries shows one delivery with its attempts. Without an id it shows the list.
-func showDeliveries(c *client, ctx context.Context) error {
+func showDeliveries(ctx context.Context, c *client) error {
 	if c.id == "" {
 		return listDeliveries(ctx, c, "/api/admin/deliveries")
 	}
@@ -167,8 +167,8 @@ func waitFor(preset time.Duration) option {
 }
 
 // order returns the run of a command that is sent to the notifier, with its fields as the body.
-func order(path string) func(*client, context.Context) error {
-	return func(c *client, ctx context.Context) error { return c.order(ctx, path) }
+func order(path string) func(context.Context, *client) error {
+	return func(ctx context.Context, c *client) error { return c.order(ctx, path) }
 }
 
 // order sends a command and waits for its outcome. It returns an error unless every requested

@@ -27,7 +27,7 @@ func PagesCommands(w Env) []*cobra.Command {
 // users is svc admin users.
 func users(w Env) *cobra.Command {
 	c := &cobra.Command{Use: "users", Short: "administer who may see the pages"}
-	endSessions := func(c *client, ctx context.Context) error {
+	endSessions := func(ctx context.Context, c *client) error {
 		return show(ctx, c, http.MethodPatch, usersPath+"/{id}", map[string]any{"endSessions": true}, printID("ended the sessions of %s"))
 	}
 	c.AddCommand(
@@ -46,7 +46,7 @@ func users(w Env) *cobra.Command {
 	return c
 }
 
-func listUsers(c *client, ctx context.Context) error {
+func listUsers(ctx context.Context, c *client) error {
 	var answer struct{ Users, Invitations json.RawMessage }
 	if err := c.into(ctx, http.MethodGet, usersPath, nil, &answer); err != nil {
 		return err
@@ -117,7 +117,7 @@ func layout(w Env) *cobra.Command {
 	return c
 }
 
-func setLayout(c *client, ctx context.Context) error {
+func setLayout(ctx context.Context, c *client) error {
 	in, err := OpenInput(ctx, c.id)
 	if err != nil {
 		return fmt.Errorf("FILE: %w", err)

@@ -17,7 +17,7 @@ import (
 // StatusCommand is svc status: GET /api/ingest/status, for people. Its exit code is 1 unless
 // the status is ok. With a source it shows the status of that source.
 func StatusCommand(w Env) *cobra.Command {
-	run := func(c *client, ctx context.Context) error {
+	run := func(ctx context.Context, c *client) error {
 		if c.flags.NArg() > 0 {
 			return c.sourceStatus(ctx)
 		}
@@ -116,12 +116,12 @@ func (s *statusData) print(out io.Writer) error {
 // may be given by the name of its key.
 func (c *client) sourceStatus(ctx context.Context) error {
 	ask := request(http.MethodGet, "/api/ingest/status/{id}", func(c *client, s *sourceData) error { return s.print(c.Stdout) })
-	err := ask(c, ctx)
+	err := ask(ctx, c)
 	if no := (*refusal)(nil); errors.As(err, &no) && no.Code == "not_found" {
 		if c.id, err = c.sourceNamed(ctx, c.id); err != nil {
 			return err
 		}
-		return ask(c, ctx)
+		return ask(ctx, c)
 	}
 	return err
 }

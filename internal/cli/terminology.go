@@ -61,7 +61,7 @@ type imported struct {
 
 // importMappings sends the rows of a file. A dry run of all rows comes first, so a file with a fault
 // changes nothing.
-func importMappings(c *client, ctx context.Context) error {
+func importMappings(ctx context.Context, c *client) error {
 	text, err := OpenInput(ctx, c.id)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.id, err)
@@ -153,7 +153,7 @@ func (c *client) mappings(ctx context.Context) ([]sheets.Mapping, error) {
 }
 
 // exportMappings writes the map as a file that import accepts.
-func exportMappings(c *client, ctx context.Context) error {
+func exportMappings(ctx context.Context, c *client) error {
 	rows, err := c.mappings(ctx)
 	if err != nil {
 		return err
@@ -172,7 +172,7 @@ func exportMappings(c *client, ctx context.Context) error {
 	return nil
 }
 
-func listMappings(c *client, ctx context.Context) error {
+func listMappings(ctx context.Context, c *client) error {
 	rows, err := c.mappings(ctx)
 	if err != nil {
 		return err
@@ -189,7 +189,7 @@ func listMappings(c *client, ctx context.Context) error {
 	}, "SYSTEM", "CODE", "KIND", "FACTOR", "VALUE", "COMMENT")
 }
 
-func listUnmapped(c *client, ctx context.Context) error {
+func listUnmapped(ctx context.Context, c *client) error {
 	var answer struct {
 		Items []json.RawMessage
 		Total int

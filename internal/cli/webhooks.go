@@ -187,15 +187,15 @@ func (c *client) warn(warnings []warningData) {
 	}
 }
 
-func showWebhookDeliveries(c *client, ctx context.Context) error {
+func showWebhookDeliveries(ctx context.Context, c *client) error {
 	if c.id != "" && !strings.HasPrefix(c.id, "dlv_") {
 		return listDeliveries(ctx, c, webhookPath+"/deliveries")
 	}
-	return showDeliveries(c, ctx)
+	return showDeliveries(ctx, c)
 }
 
 // replayEvents sends the command of a replay, or prints how many deliveries it would make.
-func replayEvents(c *client, ctx context.Context) error {
+func replayEvents(ctx context.Context, c *client) error {
 	if c.text("dry-run") != "true" {
 		return c.order(ctx, webhookPath+"/replay")
 	}
@@ -208,5 +208,5 @@ func replayEvents(c *client, ctx context.Context) error {
 			return fmt.Errorf("it is not counted yet; svc webhooks progress %s tells it later", said.CommandID)
 		}
 		return c.Printf("%d\n", *said.Count)
-	})(c, ctx)
+	})(ctx, c)
 }

@@ -90,8 +90,10 @@ func (f *faults) answered(w http.ResponseWriter, r *http.Request) bool {
 	case len(f.all) > 0:
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid, Details: append(f.all, f.misfits...)})
 	case len(f.misfits) > 0:
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unprocessable,
-			Message: "The request is well formed, but cannot be done; see details.", Details: f.misfits})
+		httpapi.Fail(w, r, httpapi.Problem{
+			Kind:    httpapi.Unprocessable,
+			Message: "The request is well formed, but cannot be done; see details.", Details: f.misfits,
+		})
 	default:
 		return false
 	}

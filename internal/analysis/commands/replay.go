@@ -103,9 +103,9 @@ func (c *replayOptions) run(ctx context.Context) error {
 func (c *replayOptions) write(ctx context.Context, rerun replay.Rerun, out replay.Output) (said string, answer any, err error) {
 	if c.diff {
 		d := &replay.Diff{Rerun: rerun, Changes: c.committed(schemas.Verdicts())}
-		summary, err := d.Write(ctx, out)
+		summary, failure := d.Write(ctx, out)
 		said = summary.String()
-		return said, map[string]string{"summary": said}, err
+		return said, map[string]string{"summary": said}, failure
 	}
 	rows, err := rerun.Write(ctx, out)
 	return fmt.Sprintf("%d changes", rows), map[string]int64{"changes": rows}, err

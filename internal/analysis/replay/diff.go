@@ -54,11 +54,9 @@ func (d *Diff) Write(ctx context.Context, out Output) (*DiffSummary, error) {
 // Each calls each with the rows, partition after partition. A row is valid until each returns.
 func (d *Diff) Each(ctx context.Context, each func(*DiffRow)) (*DiffSummary, error) {
 	var sum diffSum
-	write := func(row *DiffRow) error {
-		each(row)
-		return nil
-	}
-	err := d.foldPartitions(ctx, 1, func(ctx context.Context, s stream.Span, in inputs) error { return d.compare(ctx, s, in, write, &sum) })
+	err := d.foldPartitions(ctx, 1, func(ctx context.Context, s stream.Span, in inputs) error {
+		return d.compare(ctx, s, in, func(row *DiffRow) error { each(row); return ctx.Err() }, &sum)
+	})
 	return &sum.DiffSummary, err
 }
 

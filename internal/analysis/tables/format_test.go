@@ -38,11 +38,11 @@ func keepsNulls[R any](t *testing.T) {
 		for i := range rows {
 			want[i] = text(t, &rows[i])
 			row := rows[i]
-			if err := sink.Write(&row); err != nil {
+			if err = sink.Write(&row); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := sink.Close(); err != nil {
+		if err = sink.Close(); err != nil {
 			t.Fatal(err)
 		}
 		got, err := parquet.Read[R](bytes.NewReader(file.Bytes()), int64(file.Len()))
