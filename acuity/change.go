@@ -112,12 +112,6 @@ type Unmapped struct {
 	Display string
 }
 
-// Warning is an oddity of an input that was taken all the same. It never holds a value.
-type Warning struct {
-	Code string // stable
-	Path string // where, if it has a place
-}
-
 // Preview is what an observation would do to the verdict. A dry run answers with it.
 type Preview struct {
 	Outcome Outcome

@@ -50,18 +50,6 @@ type UnitChart struct {
 // the rules of its hospital. Charts with equal rules have the same one.
 func (u *UnitChart) Catalogue() *catalogue.Catalogue { return catalogue.Default().With(u.Rules) }
 
-// RoomStatus is the occupancy of a room.
-type RoomStatus uint8
-
-// The states. A room known only from clinical ingest is RoomUnknown: whether
-// anybody is in it has not been said.
-const (
-	RoomUnknown RoomStatus = iota
-	RoomOccupied
-	RoomEmpty
-	RoomBlocked
-)
-
 // RoomChart is one room.
 type RoomChart struct {
 	ID     int32
@@ -211,11 +199,6 @@ var colorNames = [...]string{"gray", "green", "yellow", "orange", "red"}
 
 // String returns the name on the wire.
 func (c Color) String() string { return colorNames[c] }
-
-var statusNames = [...]string{"unknown", "occupied", "empty", "blocked"}
-
-// String returns the name on the wire.
-func (s RoomStatus) String() string { return statusNames[s] }
 
 var evidenceNames = [...]string{"", "signal", "diagnosis", "site", "manual", "adt", "census"}
 

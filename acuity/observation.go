@@ -242,12 +242,35 @@ type Coding struct {
 	Display string // ≤ 80 characters, long digit runs masked
 }
 
+// Warning is an oddity of an input that was taken all the same. It never holds a value.
+type Warning struct {
+	Code string // stable
+	Path string // where, if it has a place
+}
+
 // Census is a full snapshot of the rooms of the unit.
 type Census struct {
 	AsOf       Instant
 	TotalRooms int32 // -1 if not given
 	Rooms      []CensusRoom
 }
+
+// RoomStatus is the occupancy of a room.
+type RoomStatus uint8
+
+// The states. A room known only from clinical ingest is RoomUnknown: whether
+// anybody is in it has not been said.
+const (
+	RoomUnknown RoomStatus = iota
+	RoomOccupied
+	RoomEmpty
+	RoomBlocked
+)
+
+var statusNames = [...]string{"unknown", "occupied", "empty", "blocked"}
+
+// String returns the name on the wire.
+func (s RoomStatus) String() string { return statusNames[s] }
 
 // CensusRoom is one row of a census.
 type CensusRoom struct {

@@ -13,9 +13,11 @@ import (
 	"svc/internal/admin/subscribers"
 	"svc/internal/admin/users"
 	"svc/internal/admin/walls"
+	"svc/internal/config"
 	"svc/internal/httpapi/access"
 	"svc/internal/outbound"
 	"svc/internal/stream"
+	"svc/notifier/egress"
 	"svc/notifier/event"
 	"svc/processors/deadletter"
 	"svc/readapi"
@@ -70,6 +72,11 @@ func (h *service) subscribers() subscribers.Config {
 		Store: h.settings, Audit: h.audit.Record, Order: h.order, Test: testDelivery, Reason: readapi.Reason,
 		Check: guard(h.config).Explain, Zone: h.settings.Register.Zone,
 	}
+}
+
+// guard returns the rule that decides which addresses a hospital may call.
+func guard(c *config.Config) *egress.Guard {
+	return egress.New(egress.Config{Allow: c.EgressAllow, Loopback: c.EgressLoopback})
 }
 
 // order appends a command to the ledger of the notifier.

@@ -33,8 +33,6 @@ func main() {
 	os.Exit(code)
 }
 
-type env = cli.Env
-
 // tree returns the command line.
 func tree(w env) *cobra.Command {
 	root := cli.Root("svc", "svc: maternity acuity and staffing", release())
@@ -74,9 +72,6 @@ func tree(w env) *cobra.Command {
 func run(ctx context.Context, args []string, w env) int {
 	return cli.Run(ctx, tree(w), args, w) //nolint:contextcheck // a command has its context when it runs
 }
-
-// revision is the commit of the build; the Makefile sets it.
-var revision = "unknown"
 
 // release returns the name of this build.
 func release() string {

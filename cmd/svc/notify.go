@@ -20,7 +20,6 @@ import (
 	"svc/internal/stream"
 	"svc/notifier"
 	"svc/notifier/alert"
-	"svc/notifier/egress"
 	"svc/notifier/kafka"
 	"svc/notifier/lists"
 	letters "svc/notifier/mail"
@@ -31,9 +30,6 @@ import (
 	"svc/readapi/sources"
 	"svc/schemas"
 )
-
-// notifyGroup is the consumer group of the notifiers.
-const notifyGroup = "svc-notifier"
 
 // wireNotify is svc notify. It reads verdicts, and sends requests to partners and messages to
 // people. The ledger records both.
@@ -99,11 +95,6 @@ func wireNotify(ctx context.Context, h *service) error {
 	})
 	h.metrics.Gauge("svc_notify_partitions", "Partitions owned and restored.", func() int64 { now, _ := n.Owned(); return now })
 	return nil
-}
-
-// guard returns the rule that decides which addresses a hospital may call.
-func guard(c *config.Config) *egress.Guard {
-	return egress.New(egress.Config{Allow: c.EgressAllow, Loopback: c.EgressLoopback})
 }
 
 // mailer returns the sender of e-mail; nil if none is configured.

@@ -140,10 +140,6 @@ func wireHistory(ctx context.Context, h *service) error {
 
 func (h *service) historyGroup() string { return h.config.TopicPrefix + history.Group }
 
-// models returns the view of the learned forecasts. It has keys of its own, because a read of a
-// unit does not need it.
-func (h *service) models() *view.View { return h.redis.Beside("forecast:") }
-
 // past passes on the committed values of a partition, from an instant on.
 func (h *service) past(ctx context.Context, topic string, partition int32, since time.Time, each func([]byte) error) error {
 	spans, err := h.cluster.Spans(ctx, topic, since, time.Time{})

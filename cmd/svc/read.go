@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httputil"
-	"slices"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -21,7 +20,6 @@ import (
 	"svc/internal/analysis/trial"
 	"svc/internal/httpapi/access"
 	"svc/internal/outbound"
-	"svc/internal/stream"
 	"svc/internal/view"
 	"svc/notifier/webhook"
 	"svc/readapi"
@@ -159,14 +157,6 @@ func countsOf(s *settings.Store, hospital string, now time.Time) map[string]int 
 // observations returns the log of observations.
 func observations(h *service) inputlog.Source {
 	return inputlog.Committed(h.cluster, h.config.Topic(schemas.Observations()))
-}
-
-// writeSettings registers this process as a writer of the settings topic.
-func writeSettings(h *service) {
-	settings := h.config.Topic(schemas.Settings())
-	if !slices.ContainsFunc(h.writers, func(w stream.Writers) bool { return w.ID == settings }) {
-		h.writers = append(h.writers, stream.Writers{ID: settings, Topics: []string{settings}})
-	}
 }
 
 // names implements [page.Hospitals] on the register of hospitals.

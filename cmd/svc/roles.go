@@ -4,35 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
-	"github.com/go-chi/chi/v5"
 	"github.com/spf13/cobra"
 
-	"svc/ingest"
-	"svc/ingest/engines"
-	"svc/internal/admin/auditlog"
-	"svc/internal/admin/settings"
 	"svc/internal/cli"
 	"svc/internal/config"
-	"svc/internal/httpapi"
 	"svc/internal/lifecycle"
-	"svc/internal/metrics"
-	"svc/internal/registry"
 	"svc/internal/statefulset"
-	"svc/internal/stream"
-	"svc/internal/view"
-	"svc/processors/deadletter"
-	"svc/readapi/web/actor"
-	"svc/schemas"
 )
+
+// env is what a command has of its process.
+type env = cli.Env
 
 // role is one job of the service. wire connects its parts, in the file with the name of the role.
 type role struct {
@@ -47,37 +34,6 @@ func roles() map[string]role {
 		"process": {config.NeedTopics | config.NeedRedis | config.NeedProcess, wireProcess},
 		"read":    {config.NeedHTTP | config.NeedTopics | config.NeedRedis | config.NeedPages, wireRead},
 	}
-}
-
-// service holds the parts that the roles of one process share: connections, settings, loops,
-// servers and readiness.
-type service struct {
-	*lifecycle.Process
-	config     *config.Config
-	log        *slog.Logger
-	now        func() time.Time
-	cluster    *stream.Cluster
-	redis      *view.View
-	settings   *settings.Store
-	keyCheck   *settings.KeyCheck
-	pseudonyms ingest.Pseudonyms // set by keyCheck
-	shell      *httpapi.Shell
-	audit      *auditlog.Log
-	actors     *actor.Tokens
-	letters    *deadletter.Letters // nil until a role asks for them
-
-	partitions int32  // of observations and verdicts
-	generation string // id of the verdicts topic
-	watermark  *view.Watermark
-
-	router     *chi.Mux // the roles mount their routes on it
-	mllpFronts []*engines.Front
-	writers    []stream.Writers // groups that write in transactions
-	claim      *stream.Claim    // of the name of the instance
-	metrics    *metrics.Registry
-
-	dialed  atomic.Bool // the cluster is set
-	leaving func() bool // reports that a signal asked to leave the groups; nil: there is no such signal
 }
 
 // roleCommand returns the command that runs one role.
@@ -162,84 +118,11 @@ func runConfigured(ctx context.Context, c *config.Config, needs config.Need, nam
 	})
 }
 
-func newLog(out io.Writer, level string) *slog.Logger {
-	var least slog.Level
-	if err := least.UnmarshalText([]byte(level)); err != nil {
-		least = slog.LevelInfo // the word was checked with the configuration
-	}
-	return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: least}))
-}
-
-// newService returns a service without connections. Its health checks report that.
-func newService(c *config.Config, log *slog.Logger, now func() time.Time) *service {
-	h := &service{
-		Process: newProcess(c.ShutdownWithin), config: c, log: log, now: now,
-		metrics: metrics.New(revision),
-	}
-	h.metrics.Health(h.Health)
-	h.Health.Add("kafka", h.reachesKafka)
-	return h
-}
-
-// build connects to Kafka and Redis, ensures the topics, and wires the roles.
-func (h *service) build(ctx context.Context, names []string) (err error) {
+// build connects the process and wires its roles.
+func (h *service) build(ctx context.Context, names []string) error {
 	h.metrics.Roles(names)
-	if err = registry.Use(ctx, h.config.Registry, h.config.TopicPrefix, h.log); err != nil {
+	if err := h.connect(ctx, names); err != nil {
 		return err
-	}
-	if h.cluster, err = stream.Dial(ctx, h.config.Cluster(h.log)); err != nil {
-		return err
-	}
-	h.dialed.Store(true)
-	return h.open(ctx, names)
-}
-
-func (h *service) open(ctx context.Context, names []string) error {
-	c := h.config
-	wanted := c.Topics(schemas.Topics()...)
-	if err := h.cluster.Ensure(ctx, wanted...); err != nil {
-		return fmt.Errorf("topics: %w", err)
-	}
-	var err error
-	if err = claimInstance(ctx, h, names); err != nil {
-		return err
-	}
-	if h.generation, err = h.cluster.Generation(ctx, h.config.Topic(schemas.Verdicts())); err != nil {
-		return err
-	}
-	if h.partitions, err = h.cluster.Partitions(ctx, h.config.Topic(schemas.Verdicts())); err != nil {
-		return err
-	}
-	if h.redis, err = view.Open(view.Config{
-		URL: c.Redis, CAFile: c.RedisCA, Prefix: c.TopicPrefix + "svc:", Now: h.now, Log: h.log,
-		Partition: func(hospital string) int32 { return schemas.Partition([]byte(hospital), h.partitions) },
-		Current:   true,
-	}); err != nil {
-		return err
-	}
-	h.watermark = h.redis.Watermark()
-	seals, err := c.Seals()
-	if err != nil {
-		return err
-	}
-	h.settings = settings.Follow(h.cluster, h.config.Topic(schemas.Settings()), seals, h.now, h.log)
-	if h.keyCheck, h.pseudonyms, err = newKeyCheck(c, h.settings, h.now); err != nil {
-		return err
-	}
-	h.Run("settings", h.settings.Run)
-	h.Run("keys", h.keyCheck.Run)
-	h.Health.Add("keys", h.keyCheck.Healthy)
-	h.audit = auditlog.Open(h.cluster, h.config.Topic(schemas.Audit()))
-	h.Ready = append(h.Ready, h.settings.Ready(), h.keyCheck.Ready())
-	if seals != nil {
-		if seals, err = seals.For("actor"); err != nil {
-			return err
-		}
-	}
-	h.actors = actor.New(seals, h.settings.Users, h.settings.Register, h.now)
-	h.shell = &httpapi.Shell{
-		Now: h.now, Lookup: h.actors.Lookup, DocsURL: c.Docs(), Log: h.log,
-		Origins: c.CORSOrigins, Proxies: c.Proxies, Answered: h.metrics.Requests(),
 	}
 	h.limits()
 	h.front()
@@ -256,53 +139,4 @@ func (h *service) open(ctx context.Context, names []string) error {
 		h.metrics.Counter("svc_hanging_transactions_total", "Hanging transactions ended.", ended.Load)
 	}
 	return nil
-}
-
-// leaves reports whether the stopping process leaves its groups.
-func (h *service) leaves() bool {
-	return h.config.Leave || h.leaving != nil && h.leaving()
-}
-
-func (h *service) close() {
-	if h.redis != nil {
-		h.redis.Close() //nolint:errcheck // the process ends
-	}
-	if h.cluster != nil {
-		h.cluster.Close()
-	}
-}
-
-// claimInstance claims the name of the process, once for each role that is a member of a group. A
-// svc process and a svc notify may have the same name.
-func claimInstance(ctx context.Context, h *service, roles []string) (err error) {
-	var names []string
-	for _, role := range []string{"process", "notify"} {
-		if slices.Contains(roles, role) {
-			names = append(names, h.config.TopicPrefix+"svc-"+role+"-"+h.config.Instance)
-		}
-	}
-	if len(names) == 0 || h.cluster.Embedded() {
-		return nil
-	}
-	if h.claim, err = stream.NewClaim(ctx, h.cluster, names...); err != nil {
-		return err
-	}
-	h.Run("instance", h.claim.Run)
-	return nil
-}
-
-// newKeyCheck returns the check of the keys of this process, and the pseudonyms that it begins.
-func newKeyCheck(c *config.Config, s *settings.Store, now func() time.Time) (k *settings.KeyCheck, p ingest.Pseudonyms, err error) {
-	check := settings.KeyCheckConfig{Store: s, Now: now, Strict: c.KeysFixed}
-	if c.PseudonymKey != "" {
-		if check.Pseudonyms, err = c.PseudonymRing(); err != nil {
-			return nil, p, err
-		}
-		p = ingest.NewPseudonyms(nil)
-		check.Begin = p.Begin
-		// An operator may change the key while an older release still runs. That release has used
-		// the oldest key.
-		check.FirstData = []byte(append(c.PseudonymsOld, c.PseudonymKey)[0])
-	}
-	return settings.NewKeyCheck(check), p, nil
 }

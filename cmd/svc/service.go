@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/ingest"
+	"svc/ingest/engines"
+	"svc/internal/admin/auditlog"
+	"svc/internal/admin/settings"
+	"svc/internal/cli"
+	"svc/internal/config"
+	"svc/internal/httpapi"
+	"svc/internal/lifecycle"
+	"svc/internal/metrics"
+	"svc/internal/registry"
+	"svc/internal/stream"
+	"svc/internal/view"
+	"svc/processors/deadletter"
+	"svc/readapi/web/actor"
+	"svc/schemas"
+)
+
+// service holds the parts that the roles of one process share: connections, settings, loops,
+// servers and readiness.
+type service struct {
+	*lifecycle.Process
+	config     *config.Config
+	log        *slog.Logger
+	now        func() time.Time
+	cluster    *stream.Cluster
+	redis      *view.View
+	settings   *settings.Store
+	keyCheck   *settings.KeyCheck
+	pseudonyms ingest.Pseudonyms // set by keyCheck
+	shell      *httpapi.Shell
+	audit      *auditlog.Log
+	actors     *actor.Tokens
+	letters    *deadletter.Letters // nil until a role asks for them
+
+	partitions int32  // of observations and verdicts
+	generation string // id of the verdicts topic
+	watermark  *view.Watermark
+
+	router     *chi.Mux // the roles mount their routes on it
+	mllpFronts []*engines.Front
+	writers    []stream.Writers // groups that write in transactions
+	claim      *stream.Claim    // of the name of the instance
+	metrics    *metrics.Registry
+
+	dialed  atomic.Bool // the cluster is set
+	leaving func() bool // reports that a signal asked to leave the groups; nil: there is no such signal
+}
+
+// revision is the commit of the build; the Makefile sets it.
+var revision = "unknown"
+
+func newLog(out io.Writer, level string) *slog.Logger {
+	var least slog.Level
+	if err := least.UnmarshalText([]byte(level)); err != nil {
+		least = slog.LevelInfo // the word was checked with the configuration
+	}
+	return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: least}))
+}
+
+// newService returns a service without connections. Its health checks report that.
+func newService(c *config.Config, log *slog.Logger, now func() time.Time) *service {
+	h := &service{
+		Process: newProcess(c.ShutdownWithin), config: c, log: log, now: now,
+		metrics: metrics.New(revision),
+	}
+	h.metrics.Health(h.Health)
+	h.Health.Add("kafka", h.reachesKafka)
+	return h
+}
+
+// connect connects to Kafka and Redis, ensures the topics, and follows the settings.
+func (h *service) connect(ctx context.Context, roles []string) (err error) {
+	if err = registry.Use(ctx, h.config.Registry, h.config.TopicPrefix, h.log); err != nil {
+		return err
+	}
+	if h.cluster, err = stream.Dial(ctx, h.config.Cluster(h.log)); err != nil {
+		return err
+	}
+	h.dialed.Store(true)
+	if err = h.openTopics(ctx, roles); err != nil {
+		return err
+	}
+	return h.openParts()
+}
+
+// openTopics ensures the topics, and claims the name of the process.
+func (h *service) openTopics(ctx context.Context, roles []string) (err error) {
+	wanted := h.config.Topics(schemas.Topics()...)
+	if err = h.cluster.Ensure(ctx, wanted...); err != nil {
+		return fmt.Errorf("topics: %w", err)
+	}
+	if err = claimInstance(ctx, h, roles); err != nil {
+		return err
+	}
+	if h.generation, err = h.cluster.Generation(ctx, h.config.Topic(schemas.Verdicts())); err != nil {
+		return err
+	}
+	h.partitions, err = h.cluster.Partitions(ctx, h.config.Topic(schemas.Verdicts()))
+	return err
+}
+
+// openParts opens Redis and makes the parts that all roles share.
+func (h *service) openParts() (err error) {
+	c := h.config
+	if h.redis, err = view.Open(view.Config{
+		URL: c.Redis, CAFile: c.RedisCA, Prefix: c.TopicPrefix + "svc:", Now: h.now, Log: h.log,
+		Partition: func(hospital string) int32 { return schemas.Partition([]byte(hospital), h.partitions) },
+		Current:   true,
+	}); err != nil {
+		return err
+	}
+	h.watermark = h.redis.Watermark()
+	seals, err := c.Seals()
+	if err != nil {
+		return err
+	}
+	h.settings = settings.Follow(h.cluster, h.config.Topic(schemas.Settings()), seals, h.now, h.log)
+	if h.keyCheck, h.pseudonyms, err = newKeyCheck(c, h.settings, h.now); err != nil {
+		return err
+	}
+	h.Run("settings", h.settings.Run)
+	h.Run("keys", h.keyCheck.Run)
+	h.Health.Add("keys", h.keyCheck.Healthy)
+	h.audit = auditlog.Open(h.cluster, h.config.Topic(schemas.Audit()))
+	h.Ready = append(h.Ready, h.settings.Ready(), h.keyCheck.Ready())
+	if seals != nil {
+		if seals, err = seals.For("actor"); err != nil {
+			return err
+		}
+	}
+	h.actors = actor.New(seals, h.settings.Users, h.settings.Register, h.now)
+	h.shell = &httpapi.Shell{
+		Now: h.now, Lookup: h.actors.Lookup, DocsURL: c.Docs(), Log: h.log,
+		Origins: c.CORSOrigins, Proxies: c.Proxies, Answered: h.metrics.Requests(),
+	}
+	return nil
+}
+
+// leaves reports whether the stopping process leaves its groups.
+func (h *service) leaves() bool {
+	return h.config.Leave || h.leaving != nil && h.leaving()
+}
+
+func (h *service) close() {
+	if h.redis != nil {
+		h.redis.Close() //nolint:errcheck // the process ends
+	}
+	if h.cluster != nil {
+		h.cluster.Close()
+	}
+}
+
+// claimInstance claims the name of the process, once for each role that is a member of a group. A
+// svc process and a svc notify may have the same name.
+func claimInstance(ctx context.Context, h *service, roles []string) (err error) {
+	var names []string
+	for _, role := range []string{"process", "notify"} {
+		if slices.Contains(roles, role) {
+			names = append(names, h.config.TopicPrefix+"svc-"+role+"-"+h.config.Instance)
+		}
+	}
+	if len(names) == 0 || h.cluster.Embedded() {
+		return nil
+	}
+	if h.claim, err = stream.NewClaim(ctx, h.cluster, names...); err != nil {
+		return err
+	}
+	h.Run("instance", h.claim.Run)
+	return nil
+}
+
+// newKeyCheck returns the check of the keys of this process, and the pseudonyms that it begins.
+func newKeyCheck(c *config.Config, s *settings.Store, now func() time.Time) (k *settings.KeyCheck, p ingest.Pseudonyms, err error) {
+	check := settings.KeyCheckConfig{Store: s, Now: now, Strict: c.KeysFixed}
+	if c.PseudonymKey != "" {
+		if check.Pseudonyms, err = c.PseudonymRing(); err != nil {
+			return nil, p, err
+		}
+		p = ingest.NewPseudonyms(nil)
+		check.Begin = p.Begin
+		// An operator may change the key while an older release still runs. That release has used
+		// the oldest key.
+		check.FirstData = []byte(append(c.PseudonymsOld, c.PseudonymKey)[0])
+	}
+	return settings.NewKeyCheck(check), p, nil
+}
+
+// notifyGroup is the consumer group of the notifiers.
+const notifyGroup = "svc-notifier"
+
+// models returns the view of the learned forecasts. It has keys of its own, because a read of a
+// unit does not need it.
+func (h *service) models() *view.View { return h.redis.Beside("forecast:") }
+
+// writeSettings registers this process as a writer of the settings topic.
+func writeSettings(h *service) {
+	settings := h.config.Topic(schemas.Settings())
+	if !slices.ContainsFunc(h.writers, func(w stream.Writers) bool { return w.ID == settings }) {
+		h.writers = append(h.writers, stream.Writers{ID: settings, Topics: []string{settings}})
+	}
+}
+
+// reachesKafka fails while no broker answers.
+func (h *service) reachesKafka(context.Context) error {
+	if !h.dialed.Load() {
+		return stream.Reached(nil)
+	}
+	return stream.Reached(h.cluster)
+}
+
+// shows fails while a partition of the view cannot be read.
+func (h *service) shows(ctx context.Context) error { return partitionsRead(ctx, h, h.redis.Faults) }
+
+// partitionsRead fails while a partition of some view cannot be read. ask returns the fault of
+// each.
+func partitionsRead(ctx context.Context, h *service, ask func(context.Context, int32) (map[int32]error, error)) error {
+	found, err := ask(ctx, h.partitions)
+	if err != nil {
+		return err
+	}
+	return view.PartitionFaults(found, int(h.partitions))
+}
+
+// lookEvery is how often current looks. Somebody waits for the prompt.
+const lookEvery = 5 * time.Millisecond
+
+// current waits until every partition of all views can be read.
+func (h *service) current(ctx context.Context) error {
+	for h.shows(ctx) != nil || partitionsRead(ctx, h, h.models().Faults) != nil || partitionsRead(ctx, h, h.redis.Lists().Faults) != nil {
+		if err := cli.Pause(ctx, lookEvery); err != nil {
+			return err
+		}
+	}
+	return nil
+}
