@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // What a room holds at most. A reader must see all of it at a glance.
@@ -21,6 +22,7 @@ const (
 	maxExported = 40  // names of a package that others may use; methods and fields not counted
 	maxMethods  = 40  // of a type
 	maxLines    = 400 // of a file
+	maxColumns  = 140 // of a line; tags of fields and raw texts cannot be broken
 )
 
 // allowance is a size above the limit, with the reason that it stays.
@@ -68,11 +70,15 @@ func TestSentences(t *testing.T) {
 }
 
 // size is a room as it is counted.
-type size struct{ exported, methods, lines map[string]int }
+type size struct{ exported, methods, lines, columns map[string]int }
+
+func newSize() size {
+	return size{map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}}
+}
 
 // TestSizes wants every package, type and file within its limit.
 func TestSizes(t *testing.T) {
-	got := size{map[string]int{}, map[string]int{}, map[string]int{}}
+	got := newSize()
 	eachFile(t, func(file string, source []byte) {
 		if err := got.count(file, source); err != nil {
 			t.Error(err)
@@ -98,6 +104,8 @@ func TestSizesBite(t *testing.T) {
 		"names":                 {names.String(), nil, []string{"a: 41 exported names, at most 40"}},
 		"methods":               {"type t struct{}\n" + methods.String(), nil, []string{"a.t: 41 methods, at most 40"}},
 		"lines":                 {strings.Repeat("\n", 400), nil, []string{"a/a.go: 401 lines, at most 400"}},
+		"columns":               {"// " + strings.Repeat("x", 138) + "\n", nil, []string{"a/a.go:2: 141 columns, at most 140"}},
+		"a tag of a field":      {"type t struct{ a int `" + strings.Repeat("x", 138) + "` }\n", nil, nil},
 		"allowed":               {names.String(), map[string]allowance{"a": {41, "a reason"}}, nil},
 		"without a reason":      {names.String(), map[string]allowance{"a": {41, ""}}, []string{"a: an allowance needs a reason"}},
 		"smaller than allowed":  {names.String(), map[string]allowance{"a": {50, "a reason"}}, nil},
@@ -106,7 +114,7 @@ func TestSizesBite(t *testing.T) {
 		"fields and unexported": {"type T struct{ A, B, C int }\nfunc f() {}\nvar v int\n", nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := size{map[string]int{}, map[string]int{}, map[string]int{}}
+			got := newSize()
 			if err := got.count("a/a.go", []byte("package a\n"+tt.source)); err != nil {
 				t.Fatal(err)
 			}
@@ -186,6 +194,11 @@ func (s *size) count(file string, source []byte) error {
 	}
 	room := path.Dir(file)
 	s.lines[file] = bytes.Count(source, []byte("\n"))
+	for number, line := range strings.Split(string(source), "\n") {
+		if columns := utf8.RuneCountInString(line); columns > maxColumns && !strings.Contains(line, "`") {
+			s.columns[fmt.Sprintf("%s:%d", file, number+1)] = columns
+		}
+	}
 	name := func(id *ast.Ident) {
 		if id.IsExported() {
 			s.exported[room]++
@@ -234,7 +247,7 @@ func (s *size) faults(allowed map[string]allowance) (found []string) {
 		sizes map[string]int
 		limit int
 		unit  string
-	}{{s.exported, maxExported, "exported names"}, {s.methods, maxMethods, "methods"}, {s.lines, maxLines, "lines"}} {
+	}{{s.exported, maxExported, "exported names"}, {s.methods, maxMethods, "methods"}, {s.lines, maxLines, "lines"}, {s.columns, maxColumns, "columns"}} {
 		for _, what := range slices.Sorted(maps.Keys(kind.sizes)) {
 			n := kind.sizes[what]
 			if n <= kind.limit {

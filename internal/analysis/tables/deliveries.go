@@ -46,7 +46,8 @@ func readDelivery(r *stream.Record, row *DeliveryRow) (reason string) {
 	d := &e.Delivery
 	*row = DeliveryRow{
 		Hospital: d.Hospital, Delivery: d.ID, Partition: r.Partition, Offset: r.Offset, At: momentOf(r.Timestamp),
-		Event: d.Event, EventID: d.EventID, Channel: string(d.Channel), Endpoint: d.EndpointID, State: string(d.State), Reason: nullable(d.Reason),
+		Event: d.Event, EventID: d.EventID, Channel: string(d.Channel), Endpoint: d.EndpointID,
+		State: string(d.State), Reason: nullable(d.Reason),
 		OccurredAt: nullable(momentOf(d.OccurredAt)), NextAttemptAt: nullable(momentOf(d.NextAttemptAt)),
 		Attempts: rowsOf(d.Attempts, attemptRow),
 	}

@@ -96,7 +96,8 @@ func readObservation(r *stream.Record, row *ObservationRow) (reason string) {
 		row.CensusAt, row.Census = nullable(Moment(o.Census.AsOf)), rowsOf(o.Census.Rooms, censusRow)
 	}
 	if o.Staffing != nil {
-		row.StaffingAt, row.Nurses, row.Call = nullable(Moment(o.Staffing.AsOf)), &o.Staffing.Nurses, nullable(word(tristateWords[:], o.Staffing.Call))
+		row.StaffingAt, row.Nurses = nullable(Moment(o.Staffing.AsOf)), &o.Staffing.Nurses
+		row.Call = nullable(word(tristateWords[:], o.Staffing.Call))
 	}
 	if o.Roster != nil {
 		n := int32(len(o.Roster.Nurses)) //nolint:gosec // bounded by the size of a record
@@ -108,7 +109,8 @@ func readObservation(r *stream.Record, row *ObservationRow) (reason string) {
 func eventRow(e *acuity.Event) EventRow {
 	row := EventRow{
 		Type: word(eventWords[:], e.Type), At: nullable(Moment(e.At)), Visit: nullable(e.Visit), Patient: nullable(e.Patient),
-		PointOfCare: nullable(e.Place.PointOfCare), Room: nullable(e.Place.Room), Class: nullable(classLetter(e.Class)), Service: nullable(e.Service),
+		PointOfCare: nullable(e.Place.PointOfCare), Room: nullable(e.Place.Room),
+		Class: nullable(classLetter(e.Class)), Service: nullable(e.Service),
 		Primary: nullable(factorID(e.Primary)),
 	}
 	if e.Place.HasRoomID {

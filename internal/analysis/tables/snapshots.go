@@ -51,8 +51,10 @@ type SnapshotVisitRow struct {
 }
 
 var (
-	arrivalWords = [...]string{acuity.ArrivesTriage: "triage", acuity.ArrivesLabor: "labor", acuity.ArrivesBirth: "birth", acuity.ArrivesOther: "other"}
-	stageWords   = [...]string{
+	arrivalWords = [...]string{
+		acuity.ArrivesTriage: "triage", acuity.ArrivesLabor: "labor", acuity.ArrivesBirth: "birth", acuity.ArrivesOther: "other",
+	}
+	stageWords = [...]string{
 		acuity.StageTriage: "triage", acuity.StageEarly: "early", acuity.StageLabor: "labor", acuity.StageBirth: "birth",
 		acuity.StageRecovery: "recovery", acuity.StageCouplet: "couplet", acuity.StageAntepartum: "antepartum", acuity.StageOther: "other",
 		acuity.StageCoupletCesarean: "couplet-cesarean",
@@ -84,7 +86,9 @@ func readSnapshot(r *stream.Record, row *SnapshotRow) (reason string) {
 	}
 	for i := range s.Visits {
 		v := &s.Visits[i]
-		row.Visits = append(row.Visits, SnapshotVisitRow{visitText(v.Visit), word(stageWords[:], v.Class), v.Age, numbers(v.Demand), numbers(v.Score)})
+		row.Visits = append(row.Visits, SnapshotVisitRow{
+			visitText(v.Visit), word(stageWords[:], v.Class), v.Age, numbers(v.Demand), numbers(v.Score),
+		})
 	}
 	return ""
 }

@@ -83,7 +83,10 @@ func effectRow(e *acuity.Effect) EffectRow {
 }
 
 func factorRow(f *acuity.FactorChange) FactorRow {
-	return FactorRow{f.RoomID, nullable(f.RoomLabel), factorID(f.Factor), nullable(f.Ratio), nullable(Moment(f.Since)), nullable(f.Kind.String())}
+	return FactorRow{
+		f.RoomID, nullable(f.RoomLabel), factorID(f.Factor),
+		nullable(f.Ratio), nullable(Moment(f.Since)), nullable(f.Kind.String()),
+	}
 }
 
 func readVerdict(r *stream.Record, row *VerdictRow) (reason string) {
