@@ -50,7 +50,7 @@ func wireIngest(_ context.Context, h *service) error {
 		Log:        observationLog{h.cluster.Publisher(h.config.Topic(schemas.Observations())), h.partitions},
 		Applied:    changes{applied},
 		Repeated:   repeated(verdict.Log{Cluster: h.cluster, Topic: h.config.Topic(schemas.Verdicts()), Partitions: h.partitions}),
-		View:       shown{h.watermark},
+		View:       watermarkView{h.watermark},
 		DeadLetter: readAgain(letters), DeadLetterRetried: letters.Retried,
 		Zone:       h.settings.Register.Zone,
 		Pseudonyms: h.pseudonyms,
@@ -142,11 +142,11 @@ func (c changes) Wait(ctx context.Context, _ string, p ingest.Position) (acuity.
 	return *change, nil
 }
 
-// shown implements [ingest.View].
-type shown struct{ follow *view.Watermark }
+// watermarkView implements [ingest.View].
+type watermarkView struct{ follow *view.Watermark }
 
 // Wait implements [ingest.View].
-func (s shown) Wait(ctx context.Context, _ string, p ingest.Position) {
+func (s watermarkView) Wait(ctx context.Context, _ string, p ingest.Position) {
 	s.follow.Wait(ctx, p.Partition, p.Offset) //nolint:errcheck // the sender's answer does not depend on it
 }
 

@@ -117,7 +117,7 @@ func registeredMetrics(t *testing.T) map[string]metric {
 		PseudonymKey: key32, SecretsKey: key32, MLLP: config.MLLP{Senders: []config.MLLPSender{{Address: "127.0.0.1:0"}}},
 	}, slog.New(slog.DiscardHandler), time.Now)
 	defer h.close()
-	if err := h.build(ctx, slices.Sorted(maps.Keys(roles()))); err != nil {
+	if err := h.build(ctx, slices.Sorted(maps.Keys(allRoles()))); err != nil {
 		t.Fatal(err)
 	}
 	verify := metrics.New(revision)

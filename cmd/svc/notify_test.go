@@ -41,7 +41,7 @@ func built(t *testing.T, names ...string) *service {
 
 // TestStopBeforeStart: a loop that is stopped before it has done anything ends.
 func TestStopBeforeStart(t *testing.T) {
-	all := slices.Sorted(maps.Keys(roles()))
+	all := slices.Sorted(maps.Keys(allRoles()))
 	for _, names := range append([][]string{all}, slices.Collect(slices.Chunk(all, 1))...) {
 		h := built(t, names...)
 		ctx, stop := context.WithCancel(t.Context())

@@ -69,7 +69,7 @@ func mountPages(ctx context.Context, h *service, reads *readapi.Reads) error {
 	h.Run("changed", changed.Run)
 	cfg := web.Config{
 		Config: page.Config{
-			Hospitals: names{h.settings.Register}, Users: h.settings.Users, Stranger: h.shell.Stranger,
+			Hospitals: hospitalNames{h.settings.Register}, Users: h.settings.Users, Stranger: h.shell.Stranger,
 			Secure: !h.config.ServesLoopback(), Now: h.now, Log: h.log,
 		},
 		Reads:   reads,
@@ -159,11 +159,11 @@ func observations(h *service) inputlog.Source {
 	return inputlog.Committed(h.cluster, h.config.Topic(schemas.Observations()))
 }
 
-// names implements [page.Hospitals] on the register of hospitals.
-type names struct{ register *access.Register }
+// hospitalNames implements [page.Hospitals] on the register of hospitals.
+type hospitalNames struct{ register *access.Register }
 
 // Hospital implements [page.Hospitals].
-func (n names) Hospital(id string) (name string, zone *time.Location, ok bool) {
+func (n hospitalNames) Hospital(id string) (name string, zone *time.Location, ok bool) {
 	h, ok := n.register.Hospital(id)
 	return cmp.Or(h.Name, id), n.register.Zone(id), ok
 }

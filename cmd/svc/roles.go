@@ -27,7 +27,7 @@ type role struct {
 	wire  func(ctx context.Context, h *service) error
 }
 
-func roles() map[string]role {
+func allRoles() map[string]role {
 	return map[string]role{
 		"ingest":  {config.NeedHTTP | config.NeedTopics | config.NeedRedis | config.NeedIngest, wireIngest},
 		"notify":  {config.NeedTopics | config.NeedRedis | config.NeedNotify, wireNotify},
@@ -38,7 +38,7 @@ func roles() map[string]role {
 
 // roleCommand returns the command that runs one role.
 func roleCommand(name, short string, w env) *cobra.Command {
-	needs := roles()[name].needs
+	needs := allRoles()[name].needs
 	c := &config.Config{}
 	cmd := &cobra.Command{Use: name, Short: short}
 	c.Bind(cmd.Flags(), needs)
@@ -51,7 +51,7 @@ func roleCommand(name, short string, w env) *cobra.Command {
 
 // runCommand is svc run. It runs several roles in one process.
 func runCommand(w env) *cobra.Command {
-	all := slices.Sorted(maps.Keys(roles()))
+	all := slices.Sorted(maps.Keys(allRoles()))
 	c := &config.Config{}
 	cmd := &cobra.Command{
 		Use: "run [ROLES]", Short: "run several roles in one process",
@@ -92,7 +92,7 @@ func parseRoles(args, all []string) ([]string, error) {
 
 func needsOf(names []string) (needs config.Need) {
 	for _, name := range names {
-		needs |= roles()[name].needs
+		needs |= allRoles()[name].needs
 	}
 	return needs
 }
@@ -129,7 +129,7 @@ func (h *service) build(ctx context.Context, names []string) error {
 	h.metrics.Gauge("svc_partitions", "Partitions of the observations and verdicts topics.", func() int64 { return int64(h.partitions) })
 	h.Run("health", func(ctx context.Context) error { return h.Health.Watch(ctx, h.log) })
 	for _, name := range names {
-		if err := roles()[name].wire(ctx, h); err != nil {
+		if err := allRoles()[name].wire(ctx, h); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
