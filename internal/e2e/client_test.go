@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -98,6 +100,14 @@ func (p *partner) honored(t testing.TB) {
 	})
 }
 
+// String shows an answer in the report of a test.
+func (a *answer) String() string {
+	if a == nil {
+		return "no answer"
+	}
+	return fmt.Sprintf("%d %s", a.status, a.raw)
+}
+
 func (p *partner) post(t testing.TB, feed, body string) *answer {
 	t.Helper()
 	a, err := p.do(http.MethodPost, "/api/ingest/"+feed, "application/json", body)
@@ -107,20 +117,20 @@ func (p *partner) post(t testing.TB, feed, body string) *answer {
 	return a
 }
 
-// accepted posts a body and expects that it is applied.
+// accepted posts a body until it is applied, as [partner.sendUntilApplied].
 func (p *partner) accepted(t testing.TB, feed, body string) ingested {
 	t.Helper()
-	a := p.post(t, feed, body)
+	a, _ := p.sendUntilApplied(t, feed, body, "accepted-"+strconv.FormatInt(acceptedKeys.Add(1), 10))
 	if a.status != http.StatusOK || !a.OK || a.Meta.HospitalID != p.hospital {
-		t.Fatalf("%s: %d %s", feed, a.status, a.raw)
+		t.Fatalf("%s: %v", feed, a)
 	}
 	var in ingested
 	into(t, a.Data, &in)
-	if !in.Applied {
-		t.Fatalf("%s: not applied: %s", feed, a.raw)
-	}
 	return in
 }
+
+// acceptedKeys counts the Idempotency-Keys of [partner.accepted].
+var acceptedKeys atomic.Int64
 
 func (p *partner) get(t testing.TB, path string, headers ...string) *answer {
 	t.Helper()
@@ -128,6 +138,18 @@ func (p *partner) get(t testing.TB, path string, headers ...string) *answer {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return a
+}
+
+// read gets a path as a reader does on a slow machine: again after 503.
+func (p *partner) read(t testing.TB, path string) (a *answer) {
+	t.Helper()
+	eventually(t, time.Minute, func() error {
+		if a = p.get(t, path); a.status == http.StatusServiceUnavailable && a.header.Get("Retry-After") != "" {
+			return fmt.Errorf("%s: %v", path, a)
+		}
+		return nil
+	})
 	return a
 }
 
@@ -159,9 +181,9 @@ type unitState struct {
 
 func (p *partner) unitState(t testing.TB) (u unitState) {
 	t.Helper()
-	a := p.get(t, "/api/v1/unit-state")
+	a := p.read(t, "/api/v1/unit-state")
 	if a.status != http.StatusOK {
-		t.Fatalf("unit-state: %d %s", a.status, a.raw)
+		t.Fatalf("unit-state: %v", a)
 	}
 	into(t, a.Data, &u)
 	return u

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -115,36 +114,17 @@ func readHoldsWrite(t *testing.T, p *partner, times int) {
 	t.Helper()
 	const connections = 8
 	p.accepted(t, "clinical", `{"roomId":0,"signals":[]}`)
-	eventually(t, time.Minute, func() error { // the view does not know a new processor yet
-		if a, err := p.do(http.MethodGet, "/api/v1/unit-state", "", ""); err != nil || a.status != http.StatusOK {
-			return fmt.Errorf("%w %+v", err, a)
-		}
-		return nil
-	})
 	var all sync.WaitGroup
 	for room := range connections {
 		all.Go(func() {
 			for n := range times / connections {
 				status := []string{"active", "completed"}[n%2]
-				a, err := p.do(http.MethodPost, "/api/ingest/clinical", "application/json",
+				wrote := p.accepted(t, "clinical",
 					fmt.Sprintf(`{"roomId":%d,"signals":[{"kind":"medication","system":"RxNorm","code":"6585","status":%q}]}`, room, status))
-				if err != nil || a.status != http.StatusOK {
-					t.Errorf("write %d: %v %v", n, err, a)
-					return
-				}
-				got, err := p.do(http.MethodGet, "/api/v1/unit-state", "", "")
-				if err != nil || got.status != http.StatusOK {
-					t.Errorf("read %d: %v %v", n, err, got)
-					return
-				}
-				var u unitState
-				if err := json.Unmarshal(got.Data, &u); err != nil {
-					t.Error(err)
-					return
-				}
+				u := p.unitState(t)
 				for _, r := range u.Rooms {
 					if r.RoomID == int32(room) && (len(r.Factors) > 0) != (status == "active") {
-						t.Errorf("read %d of room %d does not hold the write %s: %s after %s", n, room, status, got.raw, a.raw)
+						t.Errorf("read %d of room %d does not hold the write %s: %+v after %+v", n, room, status, r, wrote)
 						return
 					}
 				}

@@ -206,13 +206,16 @@ func (h *hangs) append(client *kgo.Client, producer int64, epoch int16, id, topi
 	req := kmsg.NewPtrProduceRequest()
 	req.TransactionID, req.Acks, req.TimeoutMillis = &id, -1, 5000
 	req.Topics = append(req.Topics, topicOf)
-	resp, err := req.RequestWith(context.Background(), client)
-	if err == nil {
-		err = kerr.ErrorForCode(resp.Topics[0].Partitions[0].ErrorCode)
-	}
-	if err != nil {
-		h.t.Fatalf("hang %s: %v", topic, err)
-	}
+	eventually(h.t, 30*time.Second, func() error { // a broker applies its settings a while after they were altered
+		resp, err := req.RequestWith(context.Background(), client)
+		if err == nil {
+			err = kerr.ErrorForCode(resp.Topics[0].Partitions[0].ErrorCode)
+		}
+		if err != nil {
+			return fmt.Errorf("hang %s: %w", topic, err)
+		}
+		return nil
+	})
 	if h.stable(topic) == nil {
 		h.t.Fatalf("nothing hangs in %s: the test proves nothing", topic)
 	}
@@ -236,13 +239,16 @@ func (h *hangs) position(client *kgo.Client, producer int64, epoch int16, id, gr
 	req := kmsg.NewPtrTxnOffsetCommitRequest()
 	req.TransactionalID, req.Group, req.ProducerID, req.ProducerEpoch = id, group, producer, epoch
 	req.Topics = append(req.Topics, topicOf)
-	resp, err := req.RequestWith(context.Background(), client)
-	if err == nil {
-		err = kerr.ErrorForCode(resp.Topics[0].Partitions[0].ErrorCode)
-	}
-	if err != nil {
-		h.t.Fatalf("hang the position of %s: %v", group, err)
-	}
+	eventually(h.t, 30*time.Second, func() error {
+		resp, err := req.RequestWith(context.Background(), client)
+		if err == nil {
+			err = kerr.ErrorForCode(resp.Topics[0].Partitions[0].ErrorCode)
+		}
+		if err != nil {
+			return fmt.Errorf("hang the position of %s: %w", group, err)
+		}
+		return nil
+	})
 }
 
 // stable returns an error if a topic cannot be read to its end.
