@@ -41,7 +41,7 @@ type Trends struct {
 	Zone         *time.Location
 	Hours        []TrendHour // that were recorded, ascending
 	Levels       LevelMinutes
-	Unknown      int                   // minutes without a record
+	Unknown      int                   // minutes without a record, or in which nobody had told of a patient
 	Week         []WeekHour            // those that were observed, from Monday on
 	Forecast     *forecast.Calibration // nil: there is no forecast
 }
@@ -53,7 +53,7 @@ type TrendHour struct {
 }
 
 // LevelMinutes is how many minutes a unit had each level, the best first. Estimated minutes were
-// not observed: they count by the level at the end of their hour.
+// not recorded: they count by the level at the end of their hour, which was observed.
 type LevelMinutes struct {
 	Minutes   [acuity.LevelRed + 1]int
 	Estimated int
@@ -79,23 +79,23 @@ func (h *Hour) Shortfall() int32 {
 	return max(0, int32((h.Required+catalogue.Nurse-1)/catalogue.Nurse)-h.OnDuty)
 }
 
-// levels returns how many minutes of the hour each level lasted. Minutes that were not observed
-// count by the level at its end.
+// levels returns how many minutes of the hour each level lasted. Minutes that were not recorded
+// count by the level at its end, or not at all if that was not observed either.
 func (h *Hour) levels() (m LevelMinutes) {
-	left := minutesPerHour
-	for level, seconds := range h.LevelSeconds {
+	left, seconds := minutesPerHour, int32(0)
+	for level, n := range h.LevelSeconds {
+		seconds += n
 		if level < len(m.Minutes) && left > 0 {
-			n := min(left, int(seconds+minutesPerHour/2)/minutesPerHour) //nolint:mnd // rounded
-			m.Minutes[level] += n
-			left -= n
+			minutes := min(left, int(n+minutesPerHour/2)/minutesPerHour) //nolint:mnd // rounded
+			m.Minutes[level] += minutes
+			left -= minutes
 		}
 	}
-	seen := int32(0)
-	for _, seconds := range h.LevelSeconds {
-		seen += seconds
-	}
-	if unseen := minutesPerHour - int(seen+minutesPerHour/2)/minutesPerHour; unseen > 0 { //nolint:mnd // rounded
-		m.Estimated = min(unseen, left)
+	unseen := min(left, max(0, minutesPerHour-int(seconds+minutesPerHour/2)/minutesPerHour)) //nolint:mnd // rounded
+	if h.Observed {
+		m.Estimated = unseen
+	} else {
+		left -= unseen
 	}
 	m.Minutes[h.Level] += left // with the minute that rounding left over
 	return m
@@ -162,7 +162,10 @@ func trendsOf(hours []Hour, since, until time.Time, zone *time.Location) *Trends
 			}
 		}
 	}
-	t.Unknown = int(until.Sub(since).Hours())*minutesPerHour - len(t.Hours)*minutesPerHour
+	t.Unknown = int(until.Sub(since).Hours()) * minutesPerHour
+	for _, n := range t.Levels.Minutes {
+		t.Unknown -= n
+	}
 	for day := range week {
 		weekday := time.Weekday((day + 1) % len(week)) // Monday first
 		for hour, w := range week[weekday] {
@@ -258,7 +261,7 @@ func trendsRoutes() []contract.Route[*Reads] {
 		Summary: "How the unit stood in the last days: nurses needed and on duty at each full hour, and how long each level lasted",
 		About: "Full hours after `since`, up to `until`: the last 24 hours if not given, at most the last 28 days before `until`. " +
 			"The hour before a full hour counts with it. `estimated` minutes were not seen: they count by the level at the end of their hour. " +
-			"Of `unknown` ones nothing was recorded. " +
+			"Of `unknown` ones nothing was recorded, or nobody had told of a patient for 12 hours. " +
 			"The hours of the week are those of the hospital, Monday first, and only those that were observed.",
 		Parameters: []contract.Parameter{contract.Since(), contract.Until()},
 		Data:       trendsAnswer{}, Refuses: []httpapi.Kind{httpapi.Invalid}, Limits: map[string]int64{"trendsDays": TrendDays},

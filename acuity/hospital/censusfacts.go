@@ -174,8 +174,7 @@ func (v *visit) censusFacts() *CensusFacts {
 func (f *CensusFacts) birth() acuity.Instant {
 	at := f.DeliveredAt
 	for i := range f.Diagnoses {
-		d := &f.Diagnoses[i]
-		if (d.System == codes.ICD10CM || d.System == codes.SystemNone) && strings.HasPrefix(codes.Normal(codes.ICD10CM, d.Code), "Z37") {
+		if d := &f.Diagnoses[i]; adt.IsBirth(&d.Diagnosis) {
 			at = codes.Soonest(at, d.Start)
 		}
 	}

@@ -13,7 +13,7 @@ type Folded struct {
 }
 
 // Fold is the plain reference for [State]. It takes the observations of one hospital in
-// the order of their log, and after each derives everything anew from all facts. A Unit
+// the order of their log, and after each derives everything anew from all facts. A State
 // with the same observations has the same chart and made the same changes. The index of
 // an observation is its offset in the changes.
 func Fold(observations []acuity.Observation, now acuity.Instant) Folded {

@@ -163,7 +163,7 @@ func (p *writer) listMarks(t *readapi.Trends, days int) (list []chart.Mark) {
 
 // drawLevelMinutes draws how long each level lasted, with a column each hour or each day.
 func (p *writer) drawLevelMinutes(t *readapi.Trends, days int) finding {
-	if len(t.Hours) == 0 {
+	if t.Levels.Minutes == ([acuity.LevelRed + 1]int{}) {
 		return finding{Heading: p.T("trends.none"), About: p.T("trends.none.do")}
 	}
 	of := func(l acuity.Level) string { return p.FormatHours(t.Levels.Minutes[l]) }
@@ -184,7 +184,7 @@ func (p *writer) drawLevelMinutes(t *readapi.Trends, days int) finding {
 		name, every = p.formatDay, (days+6)/7 //nolint:mnd // seven labels
 	}
 	for i, group := range groupHours(t.Hours, name) {
-		column := chart.LevelColumn{}
+		column := chart.LevelColumn{Likely: -1}
 		if i%every == 0 {
 			column.At = name(&group[0])
 		}
@@ -258,8 +258,11 @@ func (p *writer) tabulateHours(t *readapi.Trends) (heads []string, rows [][]stri
 	heads = append([]string{p.T("trends.hour"), p.T("needed"), p.T("onduty"), p.T("short")}, p.listLevelHeads("min")...)
 	for i := range t.Hours {
 		h := &t.Hours[len(t.Hours)-1-i]
-		row := []string{p.FormatClock(h.At), p.formatNurses(h.Required), p.T("unknown"), p.T("unknown")}
-		if h.OnDuty >= 0 {
+		row := []string{p.FormatClock(h.At), p.T("unknown"), p.T("unknown"), p.T("unknown")}
+		if h.Observed {
+			row[1] = p.formatNurses(h.Required)
+		}
+		if h.Observed && h.OnDuty >= 0 {
 			row[2], row[3] = strconv.Itoa(int(h.OnDuty)), strconv.Itoa(int(h.Shortfall()))
 		}
 		for _, n := range h.Levels.Minutes {
@@ -285,9 +288,10 @@ func (p *writer) tabulateDays(t *readapi.Trends) (heads []string, rows [][]strin
 		hours, short := 0, 0
 		for i := range group {
 			h := &group[i]
-			if h.Observed {
-				hours, required, most = hours+1, required+h.Required, max(most, h.Required)
+			if !h.Observed {
+				continue
 			}
+			hours, required, most = hours+1, required+h.Required, max(most, h.Required)
 			if h.Shortfall() > 0 {
 				short++
 			}

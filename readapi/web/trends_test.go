@@ -34,10 +34,12 @@ func (f *recorded) Trends(_ context.Context, hospital string, since, _ time.Time
 		until = until.Add(half.Sub(since) - 24*time.Hour)
 	}
 	t := &readapi.Trends{
-		Since: since.Truncate(time.Hour), Until: until, Zone: zone, Unknown: 120,
+		Since: since.Truncate(time.Hour), Until: until, Zone: zone, Unknown: 180,
 		Forecast: &forecast.Calibration{Status: forecast.Calibrated, Coverage80: .784, MAE: 1.034, MAEPersistence: 1.2, Samples: 540, WindowDays: 28},
 	}
-	for at := t.Since.Add(3 * time.Hour); !at.After(until); at = at.Add(time.Hour) {
+	quiet := t.Since.Add(3 * time.Hour) // nobody had told of a patient
+	t.Hours = append(t.Hours, readapi.TrendHour{Hour: readapi.Hour{At: quiet, Level: acuity.LevelGreen, OnDuty: 5}})
+	for at := quiet.Add(time.Hour); !at.After(until); at = at.Add(time.Hour) {
 		h := readapi.TrendHour{Hour: readapi.Hour{At: at, Observed: true, Level: acuity.LevelGreen, Required: 240, OnDuty: -1}}
 		h.Levels.Minutes[acuity.LevelGreen] = 60
 		if f.staffed {

@@ -269,14 +269,14 @@ func (g *forecastFigure) drawLegend(base float64) {
 	}
 }
 
-// Levels is how likely each level is at some instants ahead.
+// Levels is how likely each level is at some instants ahead, or how long it lasted.
 type Levels struct {
 	Title   string
 	Columns []LevelColumn
 }
 
-// LevelColumn is one instant. The shares add up to 1, green first; Likely is the level
-// that the forecast names.
+// LevelColumn is one instant, or one span of time. The shares add up to at most 1, green first; what
+// is missing is not known. Likely is the level that the column is marked with; -1: none.
 type LevelColumn struct {
 	At     string
 	Shares [4]float64
@@ -302,7 +302,9 @@ func (l *Levels) SVG() template.HTML {
 			}
 		}
 		c.add(`</g>`)
-		c.shape(column.Likely, (left+right)/2-7, 6, 14)
+		if column.Likely >= 0 {
+			c.shape(column.Likely, (left+right)/2-7, 6, 14)
+		}
 		c.text("", "middle", (left+right)/2, foot+22, column.At)
 	}
 	return c.done()
