@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"svc/acuity"
 	"svc/internal/admin/audit"
 	"svc/internal/outbound"
 	"svc/readapi/web/apicall"
@@ -168,11 +169,11 @@ func (s *site) showAlerts(w http.ResponseWriter, r *http.Request, session *auth.
 		if !e.ClosedAt.IsZero() {
 			continue
 		}
-		row := alertRow{ID: e.ID, Level: p.Or("level."+e.Level, e.Level), Opened: p.T("alerts.since", "time", p.FormatClock(e.OpenedAt))}
+		row := alertRow{ID: e.ID, Level: p.Or("level."+e.Level, e.Level), Opened: p.T("alerts.since", "time", p.FormatMoment(acuity.At(e.OpenedAt), s.Now()))}
 		if row.Ask = e.AckedAt.IsZero(); row.Ask {
 			row.State = p.T("alerts.open")
 		} else {
-			row.State = p.T("alerts.taken", "time", p.FormatClock(e.AckedAt))
+			row.State = p.T("alerts.taken", "time", p.FormatMoment(acuity.At(e.AckedAt), s.Now()))
 		}
 		out.Rows = append(out.Rows, row)
 	}

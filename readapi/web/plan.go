@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"svc/acuity"
 	"svc/acuity/score"
 	"svc/internal/admin/layout"
+	"svc/readapi"
 )
 
 // floor is the map of a unit.
@@ -29,8 +31,8 @@ type area struct {
 type mark struct{ Label, Place string }
 
 // newFloor draws the map by the layout. Without a layout, each area has rows of its own.
-func (p *writer) newFloor(v *score.Verdict, drawn *layout.Layout, wall bool) *floor {
-	f := &floor{Areas: p.groupByArea(v, wall)}
+func (p *writer) newFloor(u *readapi.Unit, drawn *layout.Layout, wall bool) *floor {
+	f := &floor{Areas: p.groupByArea(u, wall)}
 	if drawn != nil {
 		f.placeByLayout(drawn)
 	} else {
@@ -40,18 +42,18 @@ func (p *writer) newFloor(v *score.Verdict, drawn *layout.Layout, wall bool) *fl
 }
 
 // groupByArea groups the rooms by area. Areas and rooms keep the order of the unit.
-func (p *writer) groupByArea(v *score.Verdict, wall bool) []area {
+func (p *writer) groupByArea(u *readapi.Unit, wall bool) []area {
 	var all []area
 	at := map[string]int{}
-	for i := range v.Rooms {
-		r := &v.Rooms[i]
+	for i := range u.Verdict.Rooms {
+		r := &u.Verdict.Rooms[i]
 		place, known := at[r.Area]
 		if !known {
 			place = len(all)
 			at[r.Area] = place
 			all = append(all, area{Name: cmp.Or(r.Area, p.T("area.none"))})
 		}
-		all[place].Rooms = append(all[place].Rooms, p.newTile(r, wall))
+		all[place].Rooms = append(all[place].Rooms, p.newTile(r, u.At, wall))
 	}
 	return all
 }
@@ -176,7 +178,7 @@ type tile struct {
 // shownFactors is how many factors of a room fit on the map.
 const shownFactors = 3
 
-func (p *writer) newTile(r *score.RoomVerdict, wall bool) tile {
+func (p *writer) newTile(r *score.RoomVerdict, now time.Time, wall bool) tile {
 	t := tile{ID: r.ID, Label: cmp.Or(r.Label, strconv.Itoa(int(r.ID))), Score: r.Score}
 	switch {
 	case r.Status == acuity.RoomEmpty:
@@ -202,7 +204,7 @@ func (p *writer) newTile(r *score.RoomVerdict, wall bool) tile {
 	if wall {
 		return t
 	}
-	t.Next = p.FormatInstant(r.Next)
+	t.Next = p.FormatAhead(r.Next, now)
 	var names []string
 	for i := range r.Factors[:min(len(r.Factors), shownFactors)] {
 		names = append(names, p.FactorName(r.Factors[i].Factor))

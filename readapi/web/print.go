@@ -31,7 +31,7 @@ func (s *site) showSheet(w http.ResponseWriter, r *http.Request, session *auth.S
 	frame := s.NewFrame(r, p.Writer, session, p.T("title.print"))
 	frame.Page, frame.Clock, frame.Held = "print", p.FormatClock(u.At), heldState(u)
 	out := &sheet{
-		Frame: frame, Head: p.newHeadline(u), Areas: p.groupByArea(u.Verdict, false), Kinds: listKinds(p),
+		Frame: frame, Head: p.newHeadline(u), Areas: p.groupByArea(u, false), Kinds: listKinds(p),
 		Printed: p.T("print.at", "date", p.FormatDate(u.At), "time", p.FormatClock(u.At)),
 	}
 	for _, ratio := range []string{"2:1", "1:1", "1:2", "1:3", "1:4"} {

@@ -71,7 +71,7 @@ var bounds = [...]int{20, 40, 70}
 func (p *writer) newRoomPage(frame page.Frame, u *readapi.Unit, r *score.RoomVerdict, details *readapi.RoomAhead) *roomPage {
 	v := u.Verdict
 	out := &roomPage{
-		Frame: frame, Room: p.newTile(r, false),
+		Frame: frame, Room: p.newTile(r, u.At, false),
 		Rules: p.T("rules", "version", v.Rules), Position: p.T("position", "version", v.Version),
 	}
 	head := p.newHeadline(u)
@@ -84,7 +84,7 @@ func (p *writer) newRoomPage(frame page.Frame, u *readapi.Unit, r *score.RoomVer
 		out.Now = p.T("room.score", "color", out.Room.Color, "score", r.Score)
 	}
 	if r.Next != 0 {
-		out.Next = p.T("room.next", "time", p.FormatInstant(r.Next))
+		out.Next = p.T("room.next", "time", p.FormatAhead(r.Next, u.At))
 	}
 	if r.Assumed {
 		out.Assumed = p.T("room.assumed")
@@ -97,7 +97,7 @@ func (p *writer) newRoomPage(frame page.Frame, u *readapi.Unit, r *score.RoomVer
 	}
 	if len(details.Steps) > 1 && details.Steps[1].Verdict.Demand != r.Demand {
 		next := &details.Steps[1]
-		out.Say = p.T("room.saythen", "now", out.Say, "time", p.FormatInstant(next.From), "ratio", next.Verdict.Demand.Nursing())
+		out.Say = p.T("room.saythen", "now", out.Say, "time", p.FormatAhead(next.From, u.At), "ratio", next.Verdict.Demand.Nursing())
 	}
 	p.drawFigures(out, u, r, details)
 	return out
@@ -107,7 +107,7 @@ func (p *writer) newRoomPage(frame page.Frame, u *readapi.Unit, r *score.RoomVer
 func (p *writer) drawFigures(out *roomPage, u *readapi.Unit, r *score.RoomVerdict, details *readapi.RoomAhead) {
 	demand := min(nursesOf(r.Demand)*pointsOfNurse, mostDemandPoints)
 	out.Demand = p.T("room.demand", "n", p.formatNurses(r.Demand), "points", p.FormatNumber(demand, 1))
-	out.Ladder = p.drawLadder(r)
+	out.Ladder = p.drawLadder(r, u.At)
 	shares := details.Shares[:min(len(details.Shares), len(r.Factors))] // they may be of a newer state
 	severity := 0.0
 	for _, share := range shares {
@@ -117,12 +117,12 @@ func (p *writer) drawFigures(out *roomPage, u *readapi.Unit, r *score.RoomVerdic
 	if severity > 0 {
 		out.Sum = p.drawShares(r, shares, severity)
 	}
-	out.Together = p.drawScore(r, demand, severity, details.Steps)
+	out.Together = p.drawScore(u, r, demand, severity, details.Steps)
 	out.Clock8, out.Steps = p.drawSteps(u, details.Steps)
 }
 
 // drawLadder draws what each factor asks for; the largest counts.
-func (p *writer) drawLadder(r *score.RoomVerdict) template.HTML {
+func (p *writer) drawLadder(r *score.RoomVerdict, now time.Time) template.HTML {
 	needed := p.formatNurses(r.Demand)
 	ladder := &chart.Ladder{
 		Title: p.T("room.ladder.title", "n", needed), Counts: nursesOf(r.Demand), CountsLabel: p.T("room.counts", "n", needed),
@@ -139,7 +139,7 @@ func (p *writer) drawLadder(r *score.RoomVerdict) template.HTML {
 		}
 		switch {
 		case f.Need > 0 && f.Next != 0:
-			rung.Label = p.T("room.until", "ratio", f.Need.Ratio(), "time", p.FormatInstant(f.Next))
+			rung.Label = p.T("room.until", "ratio", f.Need.Ratio(), "time", p.FormatAhead(f.Next, now))
 		case f.Need > 0:
 			rung.Label = p.T("room.asks", "ratio", f.Need.Ratio())
 		case f.Demand > 0:
@@ -171,7 +171,7 @@ func (p *writer) drawShares(r *score.RoomVerdict, shares []float64, total float6
 }
 
 // drawScore draws the sum of both parts on the colours that it reaches.
-func (p *writer) drawScore(r *score.RoomVerdict, demand, severity float64, steps []readapi.RoomStep) template.HTML {
+func (p *writer) drawScore(u *readapi.Unit, r *score.RoomVerdict, demand, severity float64, steps []readapi.RoomStep) template.HTML {
 	demandPoints, severityPoints := p.FormatNumber(demand, 1), p.FormatNumber(severity, 1)
 	figure := &chart.Score{
 		Title:  p.T("room.together.title", "score", r.Score, "demand", demandPoints, "severity", severityPoints),
@@ -182,7 +182,7 @@ func (p *writer) drawScore(r *score.RoomVerdict, demand, severity float64, steps
 	if len(steps) > 1 {
 		next := &steps[1]
 		figure.Next = int(next.Verdict.Score)
-		figure.NextLabel = p.T("room.then", "score", next.Verdict.Score, "time", p.FormatInstant(next.From))
+		figure.NextLabel = p.T("room.then", "score", next.Verdict.Score, "time", p.FormatAhead(next.From, u.At))
 	}
 	return figure.SVG()
 }
@@ -271,7 +271,7 @@ func (s *site) showRoom(w http.ResponseWriter, r *http.Request, session *auth.Se
 		details = nil // the page shows the verdict alone
 	}
 	p := s.writer(r, session)
-	frame := s.NewFrame(r, p.Writer, session, p.T("title.room", "room", p.newTile(room, true).Label))
+	frame := s.NewFrame(r, p.Writer, session, p.T("title.room", "room", p.newTile(room, u.At, true).Label))
 	followStream(&frame, u, session.Base+"/events", true)
 	frame.Page = "room"
 	page.WritePage(w, r, http.StatusOK, templates.Render("room", p.newRoomPage(frame, u, room, details)))

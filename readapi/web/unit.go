@@ -42,7 +42,7 @@ type unitPage struct {
 // read in a corridor why a patient is here.
 func (p *writer) newUnitPage(frame page.Frame, u *readapi.Unit, drawn *layout.Layout, wall bool) *unitPage {
 	out := &unitPage{
-		Frame: frame, Head: p.newHeadline(u), Floor: p.newFloor(u.Verdict, drawn, wall), Feeds: p.listFeeds(u), Outlook: p.newOutlook(u, wall),
+		Frame: frame, Head: p.newHeadline(u), Floor: p.newFloor(u, drawn, wall), Feeds: p.listFeeds(u), Outlook: p.newOutlook(u, wall),
 	}
 	out.Clock, out.Held = p.FormatClock(u.At), heldState(u)
 	if n := u.Verdict.Unplaced; n > 0 {
@@ -52,7 +52,7 @@ func (p *writer) newUnitPage(frame page.Frame, u *readapi.Unit, drawn *layout.La
 		return out
 	}
 	out.Axes, out.Help, out.Quality = p.listAxes(u.Verdict), p.listHelp(u), p.listQuality(u.Verdict)
-	look, more := p.selectWorst(u.Verdict)
+	look, more := p.selectWorst(u)
 	if out.Look = look; more > 0 {
 		out.More = p.T("look.more", "n", more)
 	}
@@ -138,7 +138,7 @@ func (p *writer) newHeadline(u *readapi.Unit) *headline {
 		h.Old = true
 		fallthrough
 	case "stopped":
-		h.Band = p.T("stopped", "time", p.FormatClock(u.Stopped))
+		h.Band = p.T("stopped", "time", p.FormatMoment(acuity.At(u.Stopped), u.At))
 	}
 	if v.OnDuty < 0 {
 		if v.Level == acuity.LevelGreen && v.Required > 0 { // the shortfall is not known
@@ -171,10 +171,11 @@ const mostLook = 12
 
 // selectWorst returns the rooms to look at first: red and orange rooms, the highest score
 // first. More is the number of further ones.
-func (p *writer) selectWorst(v *score.Verdict) (worst []tile, more int) {
+func (p *writer) selectWorst(u *readapi.Unit) (worst []tile, more int) {
+	v := u.Verdict
 	for i := range v.Rooms {
 		if v.Rooms[i].Color >= acuity.ColorOrange {
-			worst = append(worst, p.newTile(&v.Rooms[i], false))
+			worst = append(worst, p.newTile(&v.Rooms[i], u.At, false))
 		}
 	}
 	slices.SortStableFunc(worst, func(a, b tile) int { return cmp.Compare(b.Score, a.Score) })
@@ -202,7 +203,7 @@ func (p *writer) listHelp(u *readapi.Unit) (rows []helpRow) {
 		case help.Call:
 			row.What = p.T("help.call")
 		case help.Clock:
-			row.What, row.After = p.T("help.clock", "time", p.FormatInstant(h.At)), p.T("help.ifnobody")
+			row.What, row.After = p.T("help.clock", "time", p.FormatAhead(h.At, u.At)), p.T("help.ifnobody")
 		}
 		switch {
 		case u.Verdict.OnDuty < 0:

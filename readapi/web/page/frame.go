@@ -154,6 +154,18 @@ func (p *Writer) FormatInstant(i acuity.Instant) string {
 	return p.FormatClock(i.Time())
 }
 
+// nearby is the span in which the hour and minute of an instant ahead say which day is meant.
+const nearby = 12 * time.Hour
+
+// FormatAhead writes an instant ahead, one that is not near with its weekday; "" for none.
+func (p *Writer) FormatAhead(i acuity.Instant, now time.Time) string {
+	if i == 0 || i.Time().Sub(now) <= nearby {
+		return p.FormatInstant(i)
+	}
+	weekday := (int(i.Time().In(p.Zone).Weekday())+6)%7 + 1 //nolint:mnd // Monday first
+	return p.FormatInstant(i) + " " + p.T("weekday."+strconv.Itoa(weekday))
+}
+
 // FormatMoment writes an instant that may lie on another day than now; "" for none.
 func (p *Writer) FormatMoment(i acuity.Instant, now time.Time) string {
 	t, now := i.Time().In(p.Zone), now.In(p.Zone)

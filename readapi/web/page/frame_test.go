@@ -1,0 +1,45 @@
+package page
+
+import (
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/readapi/web/text"
+)
+
+// TestTimesNameTheirDay: an instant ahead names its weekday where the clock alone could be of another
+// day, and an instant of another day names its date.
+func TestTimesNameTheirDay(t *testing.T) {
+	zone, err := time.LoadLocation("America/Chicago")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Writer{Texts: text.For(httptest.NewRequest("GET", "/", nil)), Zone: zone}
+	now := time.Date(2031, 4, 5, 23, 30, 0, 0, zone) // a Saturday
+	for _, row := range []struct {
+		from          time.Duration
+		ahead, moment string
+	}{
+		{20 * time.Minute, "23:50", "23:50"},
+		{time.Hour, "00:30", "Apr 6 00:30"},
+		{12 * time.Hour, "11:30", "Apr 6 11:30"},
+		{24 * time.Hour, "23:30 Sun", "Apr 6 23:30"},
+		{47 * time.Hour, "22:30 Mon", "Apr 7 22:30"},
+		{-23 * time.Hour, "00:30", "00:30"},
+		{-25 * time.Hour, "22:30", "Apr 4 22:30"},
+		{-8 * 24 * time.Hour, "23:30", "Mar 28"},
+	} {
+		at := acuity.At(now.Add(row.from))
+		if got := p.FormatAhead(at, now); got != row.ahead {
+			t.Errorf("%v ahead: %q, want %q", row.from, got, row.ahead)
+		}
+		if got := p.FormatMoment(at, now); got != row.moment {
+			t.Errorf("%v from now: %q, want %q", row.from, got, row.moment)
+		}
+	}
+	if p.FormatAhead(0, now) != "" || p.FormatMoment(0, now) != "" {
+		t.Error("no instant is written")
+	}
+}
