@@ -169,7 +169,8 @@ func (s *site) showAlerts(w http.ResponseWriter, r *http.Request, session *auth.
 		if !e.ClosedAt.IsZero() {
 			continue
 		}
-		row := alertRow{ID: e.ID, Level: p.Or("level."+e.Level, e.Level), Opened: p.T("alerts.since", "time", p.FormatMoment(acuity.At(e.OpenedAt), s.Now()))}
+		since := p.FormatMoment(acuity.At(e.OpenedAt), s.Now())
+		row := alertRow{ID: e.ID, Level: p.Or("level."+e.Level, e.Level), Opened: p.T("alerts.since", "time", since)}
 		if row.Ask = e.AckedAt.IsZero(); row.Ask {
 			row.State = p.T("alerts.open")
 		} else {
