@@ -152,15 +152,21 @@ func (r *reader) refusedParts(c *acuity.Change) (parts []httpapi.Detail) {
 // refuseWhole reports whether anything of a body was applied. If every part exceeds a
 // limit, it answers the request and returns false.
 func refuseWhole(w http.ResponseWriter, r *http.Request, c *acuity.Change) bool {
-	rule, over := hospital.Exceeded(c.Reason)
-	if !over || c.Outcome != acuity.Ignored {
+	if !exceeds(c) {
 		return true
 	}
+	rule, _ := hospital.Exceeded(c.Reason)
 	httpapi.Fail(w, r, httpapi.Problem{
 		Kind: httpapi.Unprocessable, Message: "The hospital has as much of this as it may; nothing was taken.",
 		Details: []httpapi.Detail{{Path: fieldOfReason[c.Reason], Rule: rule}},
 	})
 	return false
+}
+
+// exceeds reports whether nothing was applied because every part exceeds a limit.
+func exceeds(c *acuity.Change) bool {
+	_, over := hospital.Exceeded(c.Reason)
+	return over && c.Outcome == acuity.Ignored
 }
 
 // fieldOfReason is the field of a body that each reason is about.

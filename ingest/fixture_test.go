@@ -65,10 +65,11 @@ func (d appliedPort) Wait(_ context.Context, hospital string, p ingest.Position)
 
 type viewPort struct{ *fixture }
 
-func (d viewPort) Wait(_ context.Context, _ string, p ingest.Position) {
+func (d viewPort) Wait(_ context.Context, _ string, p ingest.Position) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.viewed = append(d.viewed, p)
+	return true
 }
 
 // applyAll is a processor that applies everything.

@@ -66,16 +66,15 @@ type Applied interface {
 
 // View is the store that reads are answered from.
 type View interface {
-	// Wait returns when the view includes p, when ctx ends, or when the view is away. The
-	// sender's answer is the same in each case.
-	Wait(ctx context.Context, hospital string, p Position)
+	// Wait waits until no read misses p: the view includes it, or has stood still for so long
+	// that reads are refused. It returns false if ctx ends first.
+	Wait(ctx context.Context, hospital string, p Position) (shown bool)
 }
 
 // These constants say how long a sender waits for each step.
 const (
 	appendWait  = 5 * time.Second
-	appliedWait = 2 * time.Second
-	viewWait    = time.Second     // the wait ends at once if the view is away
+	appliedWait = 2 * time.Second // until reads show it
 	retryAfter  = 2 * time.Second // Retry-After for a sender whose request could not be taken
 )
 
@@ -201,7 +200,9 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 		w.Header().Set("Preference-Applied", "respond-async")
 		return got, true
 	}
-	if got.change, err = s.applied(r.Context(), o.Hospital, got.position); err != nil {
+	ctx, cancel := context.WithTimeout(r.Context(), appliedWait)
+	defer cancel()
+	if got.change, err = s.Applied.Wait(ctx, o.Hospital, got.position); err != nil {
 		if !errors.Is(err, ErrPending) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
 			s.Shell.Log.ErrorContext(r.Context(), "waiting for the change ended", "hospital", o.Hospital, "error", err)
 		}
@@ -216,10 +217,12 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 	if !s.resolveRepeat(w, r, &got) {
 		return receipt{}, false
 	}
+	// A sender who is told "applied" may read at once. An act is told all the same: its answer
+	// says what it did.
+	if shown := s.View.Wait(ctx, o.Hospital, got.position); !shown && in != nil && !exceeds(&got.change) {
+		return receipt{durable: true, position: got.position}, true
+	}
 	got.applied = true
-	ctx, cancel := context.WithTimeout(r.Context(), viewWait)
-	defer cancel()
-	s.View.Wait(ctx, o.Hospital, got.position)
 	return got, true
 }
 
@@ -252,10 +255,4 @@ func (s *server) append(ctx context.Context, o *acuity.Observation, patience tim
 	}
 	entry.Sent(at.Partition, at.Offset)
 	return at, nil
-}
-
-func (s *server) applied(ctx context.Context, hospital string, p Position) (acuity.Change, error) {
-	ctx, cancel := context.WithTimeout(ctx, appliedWait)
-	defer cancel()
-	return s.Applied.Wait(ctx, hospital, p)
 }

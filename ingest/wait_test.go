@@ -38,13 +38,12 @@ func (s slowApplied) Wait(ctx context.Context, _ string, _ ingest.Position) (acu
 
 type slowView struct{ slow }
 
-func (s slowView) Wait(ctx context.Context, _ string, _ ingest.Position) {
-	if s.stall(ctx, "view") != nil {
-		return
-	}
+func (s slowView) Wait(ctx context.Context, _ string, _ ingest.Position) bool {
+	return s.stall(ctx, "view") == nil
 }
 
-// A sender waits 5 s for the log, 2 s for the processor, 1 s for the view.
+// A sender waits 5 s for the log, and 2 s for the processor and the view. It is told "applied"
+// only if a read can show it.
 func TestHowLongASenderWaits(t *testing.T) {
 	for part, test := range map[string]struct {
 		wait    time.Duration
@@ -54,7 +53,7 @@ func TestHowLongASenderWaits(t *testing.T) {
 		"nothing": {0, http.StatusOK, true},
 		"log":     {5 * time.Second, http.StatusServiceUnavailable, false},
 		"applied": {2 * time.Second, http.StatusOK, false},
-		"view":    {time.Second, http.StatusOK, true},
+		"view":    {2 * time.Second, http.StatusOK, false},
 	} {
 		t.Run(part, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -146,8 +146,9 @@ func (c changes) Wait(ctx context.Context, _ string, p ingest.Position) (acuity.
 type watermarkView struct{ follow *view.Watermark }
 
 // Wait implements [ingest.View].
-func (s watermarkView) Wait(ctx context.Context, _ string, p ingest.Position) {
-	s.follow.Wait(ctx, p.Partition, p.Offset) //nolint:errcheck // the sender's answer does not depend on it
+func (s watermarkView) Wait(ctx context.Context, _ string, p ingest.Position) (shown bool) {
+	err := s.follow.Wait(ctx, p.Partition, p.Offset)
+	return err == nil || errors.Is(err, view.ErrAway) || errors.Is(err, view.ErrBehind)
 }
 
 // hospitals implements [ingest.Settings] on the settings topic.

@@ -104,8 +104,9 @@ func (f *Watermark) progressOf(partition int32) *progress {
 	return p
 }
 
-// Wait returns when the view of the partition has the input at the position.
-// It ends with the context, and at once with [ErrAway] if Redis is away.
+// Wait returns when the view of the partition has the input at the position. It ends with the
+// context. It ends with [ErrAway] or [ErrBehind] once Redis has been away, or nobody has written
+// to it, for so long that no reader uses what it has. Before that a reader may still be answered.
 func (f *Watermark) Wait(ctx context.Context, partition int32, position int64) error {
 	f.mu.Lock()
 	p := f.progressOf(partition)
@@ -131,13 +132,15 @@ func (f *Watermark) Wait(ctx context.Context, partition int32, position int64) e
 		if ctx.Err() != nil {
 			return fmt.Errorf("wait for the view: %w", ctx.Err())
 		}
-		if err := f.readHeader(ctx, p, partition); err != nil {
+		err := f.readHeader(ctx, p, partition)
+		if errors.Is(err, ErrBehind) || err != nil && f.view.awayFor() > knownWithin {
 			return err
 		}
 	}
 }
 
-// readHeader reads the header, unless another waiter is reading it.
+// readHeader reads the header, unless another waiter is reading it. It returns [ErrAway], or
+// [ErrBehind] if nobody writes to the view.
 func (f *Watermark) readHeader(ctx context.Context, p *progress, partition int32) error {
 	f.mu.Lock()
 	busy := p.reading
@@ -156,10 +159,11 @@ func (f *Watermark) readHeader(ctx context.Context, p *progress, partition int32
 		}
 		return err
 	}
-	if found[0].whole {
-		f.reached(partition, found[0].generation, found[0].position)
+	h := &found[0]
+	if h.whole {
+		f.reached(partition, h.generation, h.position)
 	}
-	return nil
+	return h.silence(f.view.redisNow())
 }
 
 // listen passes what comes on a subscription to each, until the connection is lost or ctx ends.

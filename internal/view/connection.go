@@ -19,6 +19,7 @@ type connection struct {
 	// closedUntil is set after a call without an answer, in Unix ms. Until then calls fail at once
 	// instead of each waiting for its own timeout.
 	closedUntil atomic.Int64
+	awaySince   atomic.Int64 // when the first of the last calls without an answer ended, in Unix ms; 0: the last one was answered
 	reading     atomic.Pointer[clockReading]
 	asked       atomic.Int64 // when the clock of Redis was last asked, in Unix ms by our clock
 }
@@ -46,14 +47,28 @@ func (c *connection) call(ctx context.Context, do func() error) error {
 	}
 	err := do()
 	if err == nil || errors.Is(err, redis.Nil) {
+		if c.awaySince.Load() != 0 {
+			c.awaySince.Store(0)
+		}
 		return nil
 	}
 	deadline, limited := ctx.Deadline()
 	impatient := ctx.Err() != nil || limited && deadline.Before(now.Add(dialTimeout+callTimeout))
 	if answer := redis.Error(nil); !impatient && !errors.As(err, &answer) && !errors.Is(err, redis.ErrPoolTimeout) {
-		c.closedUntil.Store(c.now().Add(breather).UnixMilli())
+		now = c.now()
+		c.closedUntil.Store(now.Add(breather).UnixMilli())
+		c.awaySince.CompareAndSwap(0, now.UnixMilli())
 	}
 	return fmt.Errorf("%w: %w", ErrAway, err)
+}
+
+// awayFor returns how long no call has been answered; 0: the last one was.
+func (c *connection) awayFor() time.Duration {
+	since := c.awaySince.Load()
+	if since == 0 {
+		return 0
+	}
+	return c.now().Sub(time.UnixMilli(since))
 }
 
 // exec runs the commands of a pipeline in one round trip.

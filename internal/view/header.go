@@ -56,16 +56,25 @@ type signs struct {
 // view that is not current, or not known to be, is not read. An input may have waited no longer
 // than most.
 func (h *header) fault(now time.Time, most time.Duration) error {
-	silent := now.Sub(h.pulse).Abs()
 	switch {
 	case !h.whole:
 		return ErrNotWhole
 	case h.pulse.IsZero():
 		return &BehindError{0, "no processor has written yet"}
-	case silent > knownWithin:
-		return &BehindError{silent, fmt.Sprintf("no processor has written for %s", rounded(silent))}
+	}
+	if err := h.silence(now); err != nil {
+		return err
 	}
 	return lacks(h.waiting, now.Sub(h.asOf).Abs(), most)
+}
+
+// silence returns an error if a processor has written, but not lately.
+func (h *header) silence(now time.Time) error {
+	silent := now.Sub(h.pulse).Abs()
+	if h.pulse.IsZero() || silent <= knownWithin {
+		return nil
+	}
+	return &BehindError{silent, fmt.Sprintf("no processor has written for %s", rounded(silent))}
 }
 
 // lacks returns an error if an input has waited longer than most, or if the log has been

@@ -134,7 +134,9 @@ func released(t *testing.T, s Server) {
 	defer v.beat(t, func() int64 { return 11 })()
 	knows(t, b, nil)
 	v.Release(partition)
+	v.reachesOnly(t, context.DeadlineExceeded) // what the view has is still read
 	knows(t, b, view.ErrBehind)
+	v.reachesOnly(t, view.ErrBehind)
 }
 
 // skewed: the clocks of writers and readers are wrong by an hour.

@@ -34,6 +34,20 @@ func waitReturns(t *testing.T, s Server) {
 	}
 }
 
+// reachesOnly wants a wait for a position that never comes to end with want.
+func (v *fixture) reachesOnly(t *testing.T, want error) {
+	t.Helper()
+	within := time.Minute
+	if errors.Is(want, context.DeadlineExceeded) {
+		within = 200 * time.Millisecond
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	if err := v.follow.Wait(ctx, partition, 1000); !errors.Is(err, want) {
+		t.Errorf("the wait ended with %v, want %v", err, want)
+	}
+}
+
 func looks(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
 	deaf := v.View.Watermark() // never runs
