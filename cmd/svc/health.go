@@ -40,7 +40,7 @@ var healthChecks = []healthCheck{
 	},
 	{"disk", "`svc dev`", "the disk of the embedded Kafka is full, or a write to it has failed", "writes: 503 at once; reads go on"},
 	{"redis", "read", "Redis does not answer", "reads: 503 `view_away` at once"},
-	{"view", "process", "what is committed cannot be written to Redis", "reads: 503 `processing_behind` after five seconds"},
+	{"view", "process", "what is committed cannot be written to Redis", "reads: 503 `processing_behind` after five seconds; writes: `applied: false` until then"},
 	{
 		"view", "read",
 		"a partition is not all there, nobody has written it for five seconds, or something that it lacks has waited for two",
