@@ -152,10 +152,10 @@ func (r *reader) refusedParts(c *acuity.Change) (parts []httpapi.Detail) {
 // refuseWhole reports whether anything of a body was applied. If every part exceeds a
 // limit, it answers the request and returns false.
 func refuseWhole(w http.ResponseWriter, r *http.Request, c *acuity.Change) bool {
-	if !exceeds(c) {
+	rule, refused := exceeded(c)
+	if !refused {
 		return true
 	}
-	rule, _ := hospital.Exceeded(c.Reason)
 	httpapi.Fail(w, r, httpapi.Problem{
 		Kind: httpapi.Unprocessable, Message: "The hospital has as much of this as it may; nothing was taken.",
 		Details: []httpapi.Detail{{Path: fieldOfReason[c.Reason], Rule: rule}},
@@ -163,10 +163,10 @@ func refuseWhole(w http.ResponseWriter, r *http.Request, c *acuity.Change) bool 
 	return false
 }
 
-// exceeds reports whether nothing was applied because every part exceeds a limit.
-func exceeds(c *acuity.Change) bool {
-	_, over := hospital.Exceeded(c.Reason)
-	return over && c.Outcome == acuity.Ignored
+// exceeded returns the limit that every part of a body exceeds, so that nothing was applied.
+func exceeded(c *acuity.Change) (rule string, ok bool) {
+	rule, over := hospital.Exceeded(c.Reason)
+	return rule, over && c.Outcome == acuity.Ignored
 }
 
 // fieldOfReason is the field of a body that each reason is about.

@@ -66,8 +66,8 @@ type Applied interface {
 
 // View is the store that reads are answered from.
 type View interface {
-	// Wait waits until no read misses p: the view includes it, or has stood still for so long
-	// that reads are refused. It returns false if ctx ends first.
+	// Wait waits until the view includes p, and returns true. It returns false when ctx ends,
+	// and at once if the view has stood still for so long that waiting is of no use.
 	Wait(ctx context.Context, hospital string, p Position) (shown bool)
 }
 
@@ -219,7 +219,8 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 	}
 	// A sender who is told "applied" may read at once. An act is told all the same: its answer
 	// says what it did.
-	if shown := s.View.Wait(ctx, o.Hospital, got.position); !shown && in != nil && !exceeds(&got.change) {
+	shown := s.View.Wait(ctx, o.Hospital, got.position)
+	if _, refused := exceeded(&got.change); !shown && !refused && in != nil {
 		return receipt{durable: true, position: got.position}, true
 	}
 	got.applied = true

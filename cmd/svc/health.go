@@ -39,8 +39,8 @@ var healthChecks = []healthCheck{
 		"ingest: its public port is shut; notify: takes up no partition, so that others do",
 	},
 	{"disk", "`svc dev`", "the disk of the embedded Kafka is full, or a write to it has failed", "writes: 503 at once; reads go on"},
-	{"redis", "read", "Redis does not answer", "reads: 503 `view_away` at once"},
-	{"view", "process", "what is committed cannot be written to Redis", "reads: 503 `processing_behind` after five seconds; writes: `applied: false` until then"},
+	{"redis", "read", "Redis does not answer", "reads: 503 `view_away` at once; writes: `applied: false`"},
+	{"view", "process", "what is committed cannot be written to Redis", "reads: 503 `processing_behind` after five seconds; writes: `applied: false`"},
 	{
 		"view", "read",
 		"a partition is not all there, nobody has written it for five seconds, or something that it lacks has waited for two",

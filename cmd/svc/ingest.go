@@ -147,8 +147,7 @@ type watermarkView struct{ follow *view.Watermark }
 
 // Wait implements [ingest.View].
 func (s watermarkView) Wait(ctx context.Context, _ string, p ingest.Position) (shown bool) {
-	err := s.follow.Wait(ctx, p.Partition, p.Offset)
-	return err == nil || errors.Is(err, view.ErrAway) || errors.Is(err, view.ErrBehind)
+	return s.follow.Wait(ctx, p.Partition, p.Offset) == nil
 }
 
 // hospitals implements [ingest.Settings] on the settings topic.

@@ -75,6 +75,17 @@ func TestRedisStops(t *testing.T) {
 	s.redis.stop(t)
 	l.more(t, 50) // ingest does not need Redis
 	p := s.partners[0]
+	eventually(t, 30*time.Second, func() error { // a write takes two seconds until the outage is known
+		var in ingested
+		a := p.post(t, "clinical", `{"roomId":1,"signals":[]}`)
+		if into(t, a.Data, &in); a.status != http.StatusOK || in.Applied {
+			t.Errorf("write without Redis: %v", a)
+		}
+		if a.took > time.Second {
+			return fmt.Errorf("write without Redis took %v", a.took)
+		}
+		return nil
+	})
 	for range 5 {
 		a := p.get(t, "/api/v1/level")
 		if a.status != http.StatusServiceUnavailable || a.Error.Code != "internal" || a.header.Get("Retry-After") == "" || a.took > 2*time.Second {

@@ -105,8 +105,8 @@ func (f *Watermark) progressOf(partition int32) *progress {
 }
 
 // Wait returns when the view of the partition has the input at the position. It ends with the
-// context. It ends with [ErrAway] or [ErrBehind] once Redis has been away, or nobody has written
-// to it, for so long that no reader uses what it has. Before that a reader may still be answered.
+// context. It ends at once with [ErrAway] or [ErrBehind] if Redis has been away, or nobody has
+// written to it, for so long that waiting is of no use. Shorter disturbances it waits out.
 func (f *Watermark) Wait(ctx context.Context, partition int32, position int64) error {
 	f.mu.Lock()
 	p := f.progressOf(partition)

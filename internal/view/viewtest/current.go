@@ -134,7 +134,7 @@ func released(t *testing.T, s Server) {
 	defer v.beat(t, func() int64 { return 11 })()
 	knows(t, b, nil)
 	v.Release(partition)
-	v.reachesOnly(t, context.DeadlineExceeded) // what the view has is still read
+	v.reachesOnly(t, context.DeadlineExceeded) // another owner may write in a moment
 	knows(t, b, view.ErrBehind)
 	v.reachesOnly(t, view.ErrBehind)
 }

@@ -339,7 +339,7 @@ func away(t *testing.T, s Server) {
 			t.Errorf("ping: %v", err)
 		}
 	})
-	v.reachesOnly(t, context.DeadlineExceeded) // another process may still read what Redis has
+	v.reachesOnly(t, context.DeadlineExceeded) // it may be back in a moment
 	passed.Store(int64(6 * time.Second))
 	quick(t, func() { v.reachesOnly(t, view.ErrAway) })
 	for n := int64(2); n <= 500; n++ {
