@@ -24,9 +24,9 @@ func TestGoldenIntegrations(t *testing.T) {
 	a.answers["GET /api/admin/users"] = `{"users":[{"id":"usr_9","label":"Ada","role":"viewer","signIn":"link","until":"2031-04-06T00:00:00.000Z","version":7},{"id":"usr_8","label":"Eve","role":"admin","signIn":"provider","disabled":true,"version":2}],"invitations":[{"id":"usr_7","label":"night desk","role":"charge","createdAt":"2031-04-05T11:50:00.000Z","expiresAt":"2031-04-05T12:50:00.000Z"}]}`
 	a.answers["GET /api/admin/audit?"] = `{"items":[{"at":"2031-04-05T11:00:00.000Z","by":"usr_9","action":"key.mint","subject":"key_a","before":null,"after":"v1"}],"nextCursor":"17"}`
 	for path, languages := range map[string]string{
-		"": "en es", "/keys": "en es", "/keys/new?preset=hr": "en", "/keys/key_a/rotate": "en", "/keys/key_a/revoke": "en",
-		"/webhooks": "en", "/webhooks/new": "en", "/webhooks/whk_a": "en es", "/webhooks/whk_a/edit": "en", "/webhooks/whk_a/replay": "en", "/webhooks/whk_a/commands/cmd_1": "en",
-		"/walls": "en", "/walls/wall_1/revoke": "en", "/users": "en es", "/users/usr_9": "en", "/users/invitations/usr_7": "en es", "/audit": "en es",
+		"": "en", "/keys": "en", "/keys/new?preset=hr": "en", "/keys/key_a/rotate": "en", "/keys/key_a/revoke": "en",
+		"/webhooks": "en", "/webhooks/new": "en", "/webhooks/whk_a": "en", "/webhooks/whk_a/edit": "en", "/webhooks/whk_a/replay": "en", "/webhooks/whk_a/commands/cmd_1": "en",
+		"/walls": "en", "/walls/wall_1/revoke": "en", "/users": "en es", "/users/usr_9": "en", "/users/invitations/usr_7": "en", "/audit": "en",
 	} {
 		for language := range strings.FieldsSeq(languages) {
 			r := httptest.NewRequest("GET", "/app/integrations"+path, nil)
@@ -36,6 +36,9 @@ func TestGoldenIntegrations(t *testing.T) {
 			a.Router.ServeHTTP(w, r)
 			name := strings.Trim(strings.NewReplacer("/", "_", "?", "_", "=", "_").Replace(cmp.Or(path, "firstrun")), "_") + "_" + language + ".html"
 			html := strings.ReplaceAll(hashedAsset.ReplaceAllString(w.Body.String(), "/assets/x/"), "><", ">\n<") + "\n"
+			if _, main, has := strings.Cut(html, "<main"); has && path != "" { // one page shows what all have around
+				html = "<main" + main
+			}
 			file := filepath.Join("testdata", name)
 			if *update {
 				if err := os.WriteFile(file, []byte(html), 0o600); err != nil {
