@@ -3,11 +3,14 @@ export GOTOOLCHAIN := auto
 export GOFLAGS := -buildvcs=false
 # What is tested is what runs in the image: one static binary, names resolved by Go itself.
 export CGO_ENABLED := 0
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
 
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOTEST ?= go test
 # On the virtual network of the embedded broker hours pass in milliseconds.
 TAGS := -tags synctests
+PACKAGES ?= ./...
 FUZZTIME ?= 10s
 FEEDTIME ?= $(FUZZTIME)
 
@@ -16,25 +19,31 @@ REVISION = -X main.revision=$(shell git describe --always --dirty 2>/dev/null ||
 TAG ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
 .DEFAULT_GOAL := help
-.PHONY: run test check race e2e readers contract bench fuzz backtest build image help
+.PHONY: run test unraced check race e2e readers contract bench fuzz backtest build image help
 
 run: build ## start svc with an embedded Kafka and Redis (data in ./.svc-dev)
 	@bin/svc dev $(ARGS)
 
-test: ## run all tests that need nothing but Go
-	@$(GOTEST) $(TAGS) -parallel 4 -timeout 60m $(if $(SKIP),-skip '$(SKIP)') ./...
+test: ## run all tests that need nothing but Go, and list the slowest packages
+	@$(GOTEST) $(TAGS) -parallel 4 -timeout 60m $(if $(SKIP),-skip '$(SKIP)') $(PACKAGES) | internal/testkit/slowest
 	@internal/e2e/notice
 
 check: ## vet, format and lint
 	@go vet ./...
 	@go run $(GOLANGCI) run ./...
 
-# Rooms that may not start a goroutine (internal/archtest), and that compute for minutes under the detector.
+# Packages that may not start a goroutine (internal/archtest) and that compute for minutes under the detector.
 ALONE := acuity|acuity/adt|acuity/catalogue|acuity/evidence|acuity/location|acuity/score|acuity/hospital|acuity/terminology|acuity/forecast|internal/analysis/backtest|internal/analysis/simulate
 # Tests of volume that compute for long under the detector and start nothing that others do not.
 VOLUME := TestVerifyFindsFaults|TestExportThenImport|TestRefusalsOfEveryPath|TestAnHourOfDeadEndpoints|TestHoursPassByThemselves|TestFullWorklist|TestFullTerminologyMap
+VOLUMES := ./ingest ./internal/analysis/replay ./internal/analysis/verify ./notifier ./processors/history ./schemas
 # Of the whole system those tests that do most at once; svc itself runs under the detector then.
 RACES := Tour|DevWebhooks|DevAdministration|ReadHoldsWrite$$|ResendInDev
+
+# What `make race` leaves out. CI runs each package once: concurrent ones with the race detector, these plain.
+unraced:
+	@$(MAKE) --no-print-directory test PACKAGES="$$(go list ./... | grep -E 'svc/($(ALONE)|internal/e2e)$$' | xargs)"
+	@GOTESTSUM_JSONFILE=$(GOTESTSUM_JSONFILE:.json=-volume.json) $(GOTEST) $(TAGS) -timeout 60m -run '^($(VOLUME))$$' $(VOLUMES)
 
 race: ## run all tests with the race detector (domain, forecast and simulator have no goroutines), svc itself in some of the whole system
 	@CGO_ENABLED=1 $(GOTEST) $(TAGS) -race -timeout 60m -skip '^($(VOLUME))$$' $$(go list ./... | grep -vE 'svc/($(ALONE)|internal/e2e)$$')
@@ -43,8 +52,8 @@ race: ## run all tests with the race detector (domain, forecast and simulator ha
 e2e: ## run the whole-system tests on a real Kafka and Redis (Docker, or E2E_KAFKA and E2E_REDIS)
 	@SVC_E2E=1 $(GOTEST) -count=1 -parallel 4 -timeout 30m $(if $(SKIP),-skip '$(SKIP)') ./internal/e2e
 
-readers: ## have Java and Spark read the topics, and run svc with a registry of somebody else (half a gigabyte of packages)
-	@SVC_READERS=1 CI=true $(GOTEST) -count=1 -timeout 30m -v -run 'TestTopicsIn|TestForeignRegistry' ./internal/e2e
+readers: ## run the notebooks and the readers of exports and topics in Python, Java and Spark, and a third-party registry (half a gigabyte of packages)
+	@SVC_READERS=1 CI=true $(GOTEST) -count=1 -timeout 30m -v -run '^Test(TopicsIn|TopicsRead|ForeignRegistry|Notebook|ExportRead)' ./internal/e2e
 
 contract: ## try every operation of the API with 100 cases of a fuzzer (Python and its package registry)
 	@CASES=$${CASES:-100} $(GOTEST) -count=1 -timeout 60m -v -run TestSchemathesis ./internal/e2e

@@ -74,6 +74,7 @@ func TestNotebookForecast(t *testing.T) {
 // pythonForTopics returns a Python that reads topics and fits models.
 func pythonForTopics(t *testing.T) (interpreter string) {
 	t.Helper()
+	needReaders(t)
 	packages, err := os.ReadFile(filepath.Join(analysts, "requirements-forecast.txt"))
 	if err != nil {
 		t.Fatal(err)

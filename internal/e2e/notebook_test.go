@@ -17,6 +17,7 @@ import (
 // TestNotebook follows docs/analysts/README.md: a simulated week through svc dev, exported, to a
 // picture. The notebook counts the rows that were sent.
 func TestNotebook(t *testing.T) {
+	needReaders(t)
 	packages, err := os.ReadFile(filepath.Join(analysts, "requirements.txt"))
 	if err != nil {
 		t.Fatal(err)

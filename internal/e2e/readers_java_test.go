@@ -19,11 +19,12 @@ import (
 	"svc/schemas"
 )
 
-// needReaders skips a test that downloads half a gigabyte of packages, unless SVC_READERS is set.
+// needReaders skips a test that downloads packages of analysts' tools (half a gigabyte in all), unless
+// SVC_READERS is set.
 func needReaders(t *testing.T) {
 	t.Helper()
 	if os.Getenv("SVC_READERS") == "" {
-		t.Skip("needs half a gigabyte of packages: make readers")
+		t.Skip("needs packages of other tools: make readers")
 	}
 }
 
