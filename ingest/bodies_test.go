@@ -286,3 +286,18 @@ func TestBodiesThatContradictThemselves(t *testing.T) {
 	d.wantRefused(t, d.post(t, "census", `{"rooms":[{"roomId":1,"status":"empty"},{"roomId":1,"status":"empty"}]}`),
 		http.StatusUnprocessableEntity, "unprocessable", "rooms[1].roomId unique")
 }
+
+// A byte order mark is before the JSON of every feed, where an editor put it.
+func TestByteOrderMarkIsSkipped(t *testing.T) {
+	for path, body := range map[string]string{
+		"census": `{"rooms":[{"roomId":1,"status":"empty"}]}`, "staffing": `{"nursesOnDuty":3}`,
+		"clinical": `{"roomId":1,"signals":[]}`, "roster": `{"nurses":[]}`,
+		"adt":   `{"eventType":"A01","occurredAt":"2026-03-04T09:29:00-06:00","visitId":"V-1"}`,
+		"batch": `{"events":[{"eventType":"A01","occurredAt":"2026-03-04T09:29:00-06:00","visitId":"V-1"}]}`,
+		"hl7":   `{"message":"MSH|^~\\&|E|M|S|M|20260304093010-0600||ADT^A01|M1|P|2.5.1\rPID|1||M1\rPV1|1|I|L^R1|||||||||||||||V1"}`,
+		"fhir":  `{"resourceType":"Condition","id":"c","subject":{"reference":"Patient/p"},"code":{"coding":[{"code":"O14.13"}]}}`,
+	} {
+		d := open(t)
+		d.wantTaken(t, d.post(t, path, "\ufeff"+body))
+	}
+}

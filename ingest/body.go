@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/syntax"
 )
 
 // These limits bound a body in bytes on the wire. Unpacked, a body may have four times
@@ -125,6 +126,9 @@ func readTyped(w http.ResponseWriter, r *http.Request, limit int64, taken ...str
 	}
 	if problem != nil {
 		httpapi.Fail(w, r, *problem)
+	}
+	if kind.name == jsonType || kind.name == fhirType {
+		body = syntax.TrimBOM(body)
 	}
 	return kind, body, problem == nil
 }

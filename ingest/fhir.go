@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"svc/acuity"
 	"svc/acuity/hospital"
@@ -45,7 +46,7 @@ func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
 		Pseudonym: in.pseudonym, Zone: in.zone, ReceivedAt: in.now, Source: o.Source,
 	})
 	if fault != nil {
-		httpapi.Fail(w, r, refusal(fault))
+		httpapi.Fail(w, r, refusal(fault, body))
 		return
 	}
 	o.Events, o.Signals, o.References = facts.Events, facts.Signals, facts.References
@@ -76,12 +77,20 @@ func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, answer)
 }
 
-func refusal(f *fhir.Fault) httpapi.Problem {
+// refusal returns the answer to a body that cannot be used as a whole. Where a body is no
+// JSON, it is read once more to find the place.
+func refusal(f *fhir.Fault, body []byte) httpapi.Problem {
 	if f.TooLarge {
 		return httpapi.Problem{
 			Kind: httpapi.TooLarge, Message: "The body holds more than this endpoint takes at once.",
 			Details: []httpapi.Detail{{Path: f.Path, Rule: f.Rule}},
 		}
+	}
+	if problem := httpapi.CheckJSON(body); problem != nil {
+		if d := &problem.Details[0]; strings.HasPrefix(d.Path, "entry[") {
+			d.Path = "Bundle." + d.Path
+		}
+		return *problem
 	}
 	return httpapi.Problem{
 		Kind: httpapi.Invalid, Message: "The body is not JSON that this endpoint takes.",

@@ -94,8 +94,8 @@ func TestFHIRRefusals(t *testing.T) {
 		"no resource":   {`{"a":1}`, 400, "resourceType required"},
 		"scalar":        {`5`, 400, "type:object|array"},
 		"two lists":     {`{"resourceType":"Bundle","entry":[],"entry":[]}`, 400, "Bundle.entry unique"},
-		"late fault":    {strings.TrimSuffix(fhirBody, "}"), 400, "json"},
-		"skipped fault": {strings.Replace(fhirBody, `"type":"transaction"`, `"type":{"a":[01]}`, 1), 400, "json"},
+		"late fault":    {strings.TrimSuffix(fhirBody, "}"), 400, "entry json"},
+		"skipped fault": {strings.Replace(fhirBody, `"type":"transaction"`, `"type":{"a":[01]}`, 1), 400, "type.a[0] json"},
 		"many":          {`[` + strings.Repeat(`{"resourceType":"Patient"},`, 5000) + `{"resourceType":"Patient"}]`, 413, "maxItems:5000"},
 		"many facts":    {manyFacts(51), 413, "maxFacts:5000"},
 	} {

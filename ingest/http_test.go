@@ -71,12 +71,12 @@ func TestRefusalsOfEveryPath(t *testing.T) {
 				detail string
 			}{
 				"no body":             {"", nil, 400, "json"},
-				"not JSON":            {`{"roomId":`, nil, 400, "json"},
+				"not JSON":            {`{"roomId":`, nil, 400, "roomId json"},
 				"two texts":           {`{} {}`, nil, 400, "json"},
-				"trailing comma":      {`{"a":1,}`, nil, 400, "json"},
-				"not UTF-8":           {"{\"a\":\"\xff\"}", nil, 400, "utf-8"},
-				"too deep":            {`{"a":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`, nil, 400, "depth:64"},
-				"far too deep":        {strings.Repeat("[", 1<<19), nil, 400, "depth:64"},
+				"trailing comma":      {`{"a":1,}`, nil, 400, "a json"},
+				"not UTF-8":           {"{\"a\":\"\xff\"}", nil, 400, "a utf-8"},
+				"too deep":            {`{"a":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`, nil, 400, "a" + strings.Repeat("[0]", 11) + " depth:64"},
+				"far too deep":        {strings.Repeat("[", 1<<19), nil, 400, strings.Repeat("[0]", 12) + " depth:64"},
 				"too large":           {strings.Repeat(" ", limit+1), nil, 413, ""},
 				"too large unpacked":  {huge, []string{"Content-Encoding", gz}, 413, ""},
 				"gzip bomb":           {pack(t, strings.Repeat(" ", limit)), []string{"Content-Encoding", gz}, 413, ""},

@@ -11,6 +11,7 @@ import (
 
 	"svc/acuity"
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/syntax"
 )
 
 // shape is the one description of a JSON object in a body. It comes from the tags of the struct that
@@ -102,6 +103,7 @@ func itemsAtMost[T any](name string) int64 { return int64(shapeOf[T]().field(nam
 // nothing that only a request has (its identity). The caller sets channel, hospital and
 // time of receipt in o. The error lists the rules that the body breaks.
 func Decode(o *acuity.Observation, body []byte, zone *time.Location, pseudonyms Pseudonyms) ([]acuity.Warning, error) {
+	body = syntax.TrimBOM(body)
 	problem := httpapi.CheckJSON(body)
 	in := &reader{now: o.ReceivedAt, zone: zone, pseudonym: pseudonyms.forHospital(o.Hospital)}
 	if problem == nil {

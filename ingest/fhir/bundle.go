@@ -254,8 +254,13 @@ func cutReference(b []byte) (name, id []byte) {
 	if i := bytes.Index(b, []byte("/_history/")); i >= 0 {
 		b = b[:i]
 	}
+	all := len(b)
+	b = bytes.TrimRight(b, "/") // some senders end an address so; it names the same
 	i := bytes.LastIndexByte(b, '/')
-	if i < 0 {
+	switch {
+	case i < 0 && len(b) < all:
+		return b, nil // a type without an id
+	case i < 0:
 		return nil, b
 	}
 	name, id = b[:i], b[i+1:]

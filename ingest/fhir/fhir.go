@@ -179,6 +179,30 @@ func (m *mapper) apply() {
 	}
 }
 
+// unusableReference returns the place of the first reference to a visit or a patient that
+// leads nowhere, as one without an id does, or to a resource of another type; "" if there is
+// none.
+func (m *mapper) unusableReference(r *resource) (field string) {
+	leads := func(ref *reference, want kind) bool {
+		if ref.empty() {
+			return true
+		}
+		_, ok := m.follow(ref, want, r)
+		return ok
+	}
+	switch {
+	case !leads(&r.encounter, encounterKind) && r.kind == administrationKind:
+		return "context.reference"
+	case !leads(&r.encounter, encounterKind):
+		return "encounter.reference"
+	case !leads(&r.subject, patientKind):
+		return "subject.reference"
+	case r.kind == encounterKind && !leads(&r.partOf, encounterKind):
+		return "partOf.reference"
+	}
+	return ""
+}
+
 // count makes the facts of one resource and counts its result.
 func (m *mapper) count(r *resource, facts func(*resource) bool) {
 	applied := false
@@ -187,7 +211,11 @@ func (m *mapper) count(r *resource, facts func(*resource) bool) {
 	case r.superseded:
 		m.issue(r, severityInformation, "superseded", "")
 	default:
-		applied = facts(r)
+		if applied = facts(r); !r.rejected && !r.deleted {
+			if field := m.unusableReference(r); field != "" {
+				m.warn(r, "reference_unusable", field)
+			}
+		}
 	}
 	switch {
 	case r.rejected:

@@ -258,10 +258,20 @@ func (m *mapper) signal(r *resource, k catalogue.SignalKind, status acuity.Signa
 	s.Patient, s.Subject, _ = m.patientOf(&r.subject, r)
 	s.UpdatedAt = m.time(r, r.updated, "meta.lastUpdated")
 	if s.Visit == "" && s.Patient == "" && status != acuity.SignalRetracted {
-		m.reject(r, "required", "subject")
+		code, field := m.missingSubject(r)
+		m.reject(r, code, field)
 		return s, false
 	}
 	return s, true
+}
+
+// missingSubject returns the issue of a statement about nobody: the reference that leads
+// nowhere, if there is one.
+func (m *mapper) missingSubject(r *resource) (code, field string) {
+	if field = m.unusableReference(r); field == "" {
+		return "required", "subject"
+	}
+	return "reference_unusable", field
 }
 
 // coded adds codings to a signal. It returns false if there are none; only a retraction

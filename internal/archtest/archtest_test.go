@@ -43,7 +43,7 @@ var rooms = map[string]room{
 	"schemas":                          {imports: []string{"acuity", "acuity/forecast", "github.com/hamba/avro"}},
 	"schemas/administration":           {imports: []string{"schemas", "internal/httpapi/access", "internal/admin/audit", "internal/admin/users", "internal/admin/walls", "internal/admin/layout", "internal/outbound"}}, // what administrators cause, as records
 	"schemas/ledger":                   {imports: []string{"schemas", "internal/outbound"}},                                                                                                                             // what the notifier writes, as records
-	"ingest":                           {imports: []string{"acuity", "ingest/fhir", "ingest/hl7", "internal/httpapi/access", "internal/httpapi", "internal/httpapi/limit", "internal/admin/audit", "github.com/go-chi/chi"}},
+	"ingest":                           {imports: []string{"acuity", "ingest/fhir", "ingest/hl7", "internal/httpapi/access", "internal/httpapi", "internal/httpapi/limit", "internal/httpapi/syntax", "internal/admin/audit", "github.com/go-chi/chi"}},
 	"ingest/hl7":                       {imports: []string{"acuity", "golang.org/x/text"}},
 	"ingest/mllp":                      {goroutines: true},
 	"ingest/engines":                   {imports: []string{"ingest", "internal/config", "internal/httpapi", "internal/lifecycle"}}, // the listeners of MLLP, with the key of each sender
@@ -63,7 +63,8 @@ var rooms = map[string]room{
 	"readapi/web/signin":               {imports: []string{"internal/admin/users", "readapi/web/auth", "readapi/web/page", "readapi/web/text", "github.com/coreos/go-oidc", "github.com/go-chi/chi", "golang.org/x/oauth2"}}, // how people sign in
 	"readapi/web/text":                 {imports: []string{"acuity", "internal/httpapi", "golang.org/x/text"}},                                                                                                               // the words of the pages in each language
 	"internal/httpapi/access":          {},
-	"internal/httpapi":                 {imports: []string{"internal/httpapi/access", "internal/httpapi/limit", "github.com/go-chi/chi", "github.com/google/uuid"}},
+	"internal/httpapi/syntax":          {},
+	"internal/httpapi":                 {imports: []string{"internal/httpapi/access", "internal/httpapi/limit", "internal/httpapi/syntax", "github.com/go-chi/chi", "github.com/google/uuid"}},
 	"internal/admin/audit":             {imports: []string{"internal/httpapi/access", "golang.org/x/sync"}, goroutines: true},                                                                                                                                                                                                      // what an administrative act is: roles and schemas share the word
 	"internal/admin/walls":             {imports: []string{"internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "github.com/go-chi/chi"}},                                                                                                                                                                        // the screens that show the board
 	"internal/admin/sheets":            {imports: []string{"internal/analysis/spreadsheet"}},                                                                                                                                                                                                                                       // the terminology map and the location table as CSV files: the command line and the pages

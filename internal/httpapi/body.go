@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"svc/internal/httpapi/syntax"
 )
 
 // Warning names a part of a request that was ignored, though the rest was accepted.
@@ -43,6 +45,7 @@ func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, optio
 	}
 	warnings = []Warning{}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, atMost))
+	body = syntax.TrimBOM(body)
 	var given map[string]any
 	if err == nil && (!optional || len(bytes.TrimSpace(body)) > 0) {
 		if problem := CheckJSON(body); problem != nil {
@@ -66,6 +69,10 @@ func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, optio
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		problem.Message = ""
 		problem.Details = []Detail{{Path: wrong.Field, Rule: "type:" + typeOf(wrong.Type)}}
+	}
+	if errors.Is(err, errNoObject) {
+		problem.Message = ""
+		problem.Details[0].Rule = "type:object"
 	}
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		problem = Problem{Kind: TooLarge}
@@ -179,24 +186,17 @@ var fieldName = regexp.MustCompile(`^[A-Za-z0-9_]{1,40}$`)
 const maxWarnings = 20
 
 // MaxDepth is how deep JSON may be nested.
-const MaxDepth = 64
+const MaxDepth = syntax.MaxDepth
 
 // CheckJSON returns nil if body is one JSON text, in UTF-8 and not nested too deep.
 func CheckJSON(body []byte) *Problem {
-	var rule string
-	switch {
-	case !utf8.Valid(body):
-		rule = "utf-8"
-	case jsonDepth(body) > MaxDepth:
-		rule = "depth:" + strconv.Itoa(MaxDepth)
-	case !json.Valid(body):
-		rule = "json"
-	default:
+	if utf8.Valid(body) && jsonDepth(body) <= MaxDepth && json.Valid(body) {
 		return nil
 	}
+	fault := syntax.Find(body)
 	return &Problem{
-		Kind: Invalid, Message: "The body is not JSON that this endpoint takes.",
-		Details: []Detail{{Path: "", Rule: rule}},
+		Kind: Invalid, Message: "The body is not JSON that this endpoint takes: " + fault.String() + ".",
+		Details: []Detail{{Path: fault.Path, Rule: fault.Rule}},
 	}
 }
 
