@@ -125,8 +125,8 @@ type Event struct {
 	Visit   string // pseudonym; one name space for HL7, JSON and FHIR. Empty: the open visit of Patient
 	Patient string // pseudonym; may be empty
 	// MotherVisit is the pseudonym of the mother's visit; may be empty. If nothing says that
-	// this patient is a newborn, it is the visit that this visit is a part of. If that visit
-	// has another patient, she is the mother.
+	// this patient is a newborn, it is the visit that this visit is a part of
+	// (Encounter.partOf). If that visit has another patient, she is the mother.
 	MotherVisit   string
 	MotherPatient string // pseudonym of the mother (PID-21, NK1 MTH); may be empty
 
@@ -158,6 +158,14 @@ type Event struct {
 	// "Patient/<id>". A later message may name them by reference alone (F3).
 	// Empty: not from FHIR.
 	Encounter, Subject string
+
+	// ByPatient says that the sender gave no visit number. Visit then stands for the
+	// patient, and the event belongs to her only open visit.
+	ByPatient bool
+	// Account is the pseudonym of the patient account number (PID-18), a further name of
+	// the visit. It equals Visit if the sender gave no visit number. Mother and newborn may
+	// have one account: then the patient tells their visits apart. Empty: not given.
+	Account string
 
 	// Warnings are codes that the decoder raised for this event.
 	Warnings []Warning

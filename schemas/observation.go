@@ -91,6 +91,8 @@ func eventFields(c *Coder, e *acuity.Event) {
 	c.Bool(&e.Void)
 	c.Text(&e.Encounter)
 	c.Text(&e.Subject)
+	c.Bool(&e.ByPatient)
+	c.Text(&e.Account)
 	List(c, &e.Warnings, warningFields)
 }
 

@@ -24,6 +24,7 @@ type Schema struct {
 // holds them.
 var released = []*Schema{
 	{"observation", 1, 1400000101},
+	{"observation", 2, 1400000102},
 	{"reference-state", 1, 1400000201},
 	{"change", 1, 1400000301},
 	{"unit-chart", 1, 1400000401},
@@ -40,6 +41,7 @@ var released = []*Schema{
 	{"room-chart", 2, 1400001102},
 	{"room-state", 1, 1400001201},
 	{"visit-state", 1, 1400001301},
+	{"visit-state", 2, 1400001302},
 	{"statement-state", 1, 1400001401},
 	{"dedup-state", 1, 1400001501},
 	{"mapping-state", 1, 1400001601},

@@ -28,6 +28,7 @@ type Event struct {
 	Primary                      catalogue.Factor
 	DiagnosisMode                acuity.DiagnosisMode
 	PlaceNull, Newborn, Void     bool
+	ByPatient                    bool
 }
 
 // naming are the fields that events of a visit mostly share.
@@ -38,6 +39,7 @@ type naming struct {
 	Service                    string
 	Resource                   string
 	Encounter, Subject         string
+	Account                    string
 }
 
 // extra are the fields that few events have.
@@ -64,7 +66,7 @@ func (e *Event) AppendTo(list []acuity.Event, visit string) []acuity.Event {
 		MotherVisit: e.MotherVisit, MotherPatient: e.MotherPatient, Place: *e.Place, PlaceNull: e.PlaceNull, Prior: *e.Prior,
 		Class: e.Class, AdmissionType: e.AdmissionType, Service: e.Service, Newborn: e.Newborn, Babies: e.Babies, Primary: e.Primary,
 		Reasons: e.Reasons, DiagnosisMode: e.DiagnosisMode, Diagnoses: e.Diagnoses, Resource: e.Resource, UpdatedAt: e.UpdatedAt,
-		Void: e.Void, Encounter: e.Encounter, Subject: e.Subject,
+		Void: e.Void, Encounter: e.Encounter, Subject: e.Subject, ByPatient: e.ByPatient, Account: e.Account,
 	})
 }
 
@@ -140,6 +142,7 @@ func StoreEvent(e *acuity.Event, before *Event) Event {
 		Type: e.Type, Precision: e.Precision, CancelsPrecision: e.CancelsPrecision,
 		Class: e.Class, AdmissionType: e.AdmissionType, Babies: e.Babies, Primary: e.Primary,
 		DiagnosisMode: e.DiagnosisMode, PlaceNull: e.PlaceNull, Newborn: e.Newborn, Void: e.Void,
+		ByPatient: e.ByPatient,
 	}
 }
 
@@ -183,7 +186,7 @@ func cloneTexts(texts ...*string) {
 
 // storeNaming returns the names of an event, which are nearly always those of the one before.
 func storeNaming(e *acuity.Event, before *naming) *naming {
-	n := naming{e.Feed, e.Patient, e.MotherVisit, e.MotherPatient, e.Service, e.Resource, e.Encounter, e.Subject}
+	n := naming{e.Feed, e.Patient, e.MotherVisit, e.MotherPatient, e.Service, e.Resource, e.Encounter, e.Subject, e.Account}
 	if n == *before {
 		return before
 	}
@@ -191,7 +194,7 @@ func storeNaming(e *acuity.Event, before *naming) *naming {
 		e.Feed, shareText(e.Patient, before.Patient),
 		shareText(e.MotherVisit, before.MotherVisit), shareText(e.MotherPatient, before.MotherPatient),
 		shareText(e.Service, before.Service), shareText(e.Resource, before.Resource),
-		shareText(e.Encounter, before.Encounter), shareText(e.Subject, before.Subject),
+		shareText(e.Encounter, before.Encounter), shareText(e.Subject, before.Subject), shareText(e.Account, before.Account),
 	}
 }
 
