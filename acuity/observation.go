@@ -28,6 +28,7 @@ type Observation struct {
 	Mappings []Mapping // terminology
 
 	References []Reference // fhir: what others name
+	Creates    []Create    // fhir: parts that count only if what they create is not known
 
 	Rules     []catalogue.Rule // rules: catalogue values that the hospital overrides
 	Locations []Place          // locations: rows of its location table

@@ -47,6 +47,15 @@ func observationFields(c *Coder, o *acuity.Observation) {
 	optional(c, &o.Act, actFields)
 	optional(c, &o.Request, requestFields)
 	List(c, &o.References, referenceFields)
+	List(c, &o.Creates, createFields)
+}
+
+func createFields(c *Coder, n *acuity.Create) {
+	List(c, &n.Names, (*Coder).Text)
+	for _, s := range [...]*acuity.Span{&n.Events, &n.Signals, &n.References} {
+		c.Int(&s.From)
+		c.Int(&s.To)
+	}
 }
 
 func roomRefFields(c *Coder, ref *acuity.RoomRef) {
