@@ -107,12 +107,13 @@ func (a *activation) addEvidence(v *patient, ev *acuity.Evidence) *FactorVerdict
 	}
 	a.seen.Add(f)
 	doubt := e.StaleAt(ev.Start, ev.Last)
-	stale := doubt != 0 && a.now >= doubt
-	if stale {
+	past := v.isPast(e, ev, &o)
+	stale := doubt != 0 && a.now >= doubt && !past
+	if stale || past {
 		doubt = 0
 	}
 	a.out.factors = append(a.out.factors, FactorVerdict{
-		Factor: f, Kind: ev.Kind, Severity: o.Class, Since: ev.Start, Next: o.Next, Stale: stale, doubt: doubt,
+		Factor: f, Kind: ev.Kind, Severity: o.Class, Since: ev.Start, Next: o.Next, Stale: stale, Past: past, doubt: doubt,
 		Demand: cmp.Or(o.Need, o.Add), Need: o.Need, add: o.Add, babies: ev.Count,
 	})
 	return &a.out.factors[len(a.out.factors)-1]
@@ -130,7 +131,7 @@ type mergedEntry struct {
 // mergeEvidence returns the entry of a factor with several pieces of evidence or
 // patients. Demand, ADD and class are the largest; the gravest evidence is shown.
 func mergeEvidence(views []patient, f catalogue.Factor, now acuity.Instant) (fv mergedEntry, on bool) {
-	fv.Factor, fv.Stale = f, true
+	fv.Factor, fv.Stale, fv.Past = f, true, true
 	newborn := false
 	for i := range views {
 		v := &views[i]
@@ -147,7 +148,9 @@ func mergeEvidence(views []patient, f catalogue.Factor, now acuity.Instant) (fv 
 		}
 		newborn = newborn || v.c.Traits(f).IsNewborn()
 	}
-	fv.Stale = fv.Stale && on
+	if fv.Past = fv.Past && on; fv.Past || !on {
+		fv.Stale = false
+	}
 	if newborn {
 		fv.Need = 0
 		for i := range views {
@@ -169,9 +172,11 @@ func (fv *mergedEntry) addEvidence(v *patient, ev *acuity.Evidence, now acuity.I
 		}
 		return false
 	}
+	past := v.isPast(e, ev, &o)
+	fv.Past = fv.Past && past
 	doubt := e.StaleAt(ev.Start, ev.Last)
 	stale := doubt != 0 && now >= doubt
-	fv.Stale = fv.Stale && stale
+	fv.Stale = fv.Stale && (stale || past)
 	fv.breaks = codes.Soonest(fv.breaks, o.Next)
 	if !stale {
 		fv.breaks = codes.Soonest(fv.breaks, doubt)
@@ -218,7 +223,7 @@ func (fv *mergedEntry) findNext(views []patient, behind []acuity.Evidence, now a
 // looksLike reports whether two entries of a factor look the same.
 func (fv *mergedEntry) looksLike(other *mergedEntry) bool {
 	return fv.Since == other.Since && fv.Kind == other.Kind && fv.assignedBy == other.assignedBy &&
-		fv.Severity == other.Severity && fv.Need == other.Need && fv.add == other.add
+		fv.Severity == other.Severity && fv.Need == other.Need && fv.add == other.add && fv.Past == other.Past
 }
 
 // listEvidence lists the evidence of a factor, one piece for each source, in order of the

@@ -90,6 +90,16 @@ func (v *patient) judgeBy(e *catalogue.Requirement, ev *acuity.Evidence, now acu
 	return e.Judge(&v.Situation, ev.Start, ev.Last, ev.Kind == acuity.ByDiagnosis, now)
 }
 
+// isPast reports whether evidence that is judged so asked for a nurse when it began, and asks for none any
+// more.
+func (v *patient) isPast(e *catalogue.Requirement, ev *acuity.Evidence, o *catalogue.Judged) bool {
+	if o.Need > 0 || o.Add > 0 {
+		return false
+	}
+	first, on := e.Judge(&v.Situation, ev.Start, ev.Last, ev.Kind == acuity.ByDiagnosis, ev.Start)
+	return on && first.Need > 0
+}
+
 // sumNewborns returns what the newborns need together: the sum of each one's greatest demand.
 // inside is the part that the nurse of the baby at a birth may already give. With a
 // factor, only evidence of that factor counts.

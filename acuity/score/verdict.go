@@ -120,6 +120,7 @@ type FactorVerdict struct {
 	Kind     acuity.EvidenceKind
 	Severity uint8 // class now, 0 … 4
 	Stale    bool
+	Past     bool  // it asked for a nurse and asks for none any more; it is never stale
 	babies   uint8 // largest count of babies that an evidence gave
 
 	// Places in the evidence of the room, which has far less than 65,536 pieces:
@@ -171,7 +172,7 @@ func ShowsSame(a, b *RoomVerdict) bool {
 	}
 	for i := range a.Factors {
 		f, g := &a.Factors[i], &b.Factors[i]
-		if f.Factor != g.Factor || f.Since != g.Since || f.Kind != g.Kind || f.Severity != g.Severity || f.Next != g.Next ||
+		if f.Factor != g.Factor || f.Since != g.Since || f.Kind != g.Kind || f.Severity != g.Severity || f.Next != g.Next || f.Past != g.Past ||
 			a.AssignedBy(f) != b.AssignedBy(g) || f.Need.Ratio() != g.Need.Ratio() || !sameSources(a.Evidence(f), b.Evidence(g)) {
 			return false
 		}

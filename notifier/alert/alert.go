@@ -49,13 +49,17 @@ func (a *Alert) unit() string {
 	return name
 }
 
-// level returns the level in capitals. was is the level before if it has changed, or
-// the worst if it keeps changing.
+// level returns the level in capitals. was is the level that the unit had before if
+// it has changed, or the worst if it keeps changing.
 func (a *Alert) level() (now, was string) {
 	now = strings.ToUpper(a.Level.String())
 	switch a.Reason { //nolint:exhaustive // the other reasons report no change
 	case policy.Raised, policy.Lowered, policy.Cleared:
-		was = " (was " + strings.ToUpper(a.Prior.String()) + ")"
+		before := a.Prior
+		if a.Effect.Prior != a.Level { // else no change was seen
+			before = a.Effect.Prior
+		}
+		was = " (was " + strings.ToUpper(before.String()) + ")"
 	case policy.Digest:
 		was = " (worst " + strings.ToUpper(a.Worst.String()) + ")"
 	}

@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"svc/acuity"
 	"svc/acuity/forecast"
 	"svc/acuity/score"
+	"svc/notifier/event"
 )
 
 // Rooms is the state of the unit's rooms.
@@ -75,82 +74,5 @@ func SumRooms(rooms []score.RoomVerdict) *Rooms {
 	return s
 }
 
-// maxLabel is the maximal number of characters of a label that is shown.
-const maxLabel = 24
-
-// Name returns the room's name in alerts: its label, or its number where the label
-// could be more than a label.
-//
-// Some sites write the patient's name where the label belongs. No rule knows all
-// names, so this one knows rooms. A word of letters alone may be one of [placeWords]
-// or a single letter. It may also have up to three capitals, if the label has a digit
-// ("PP-12A", "MBU 4"). A room named after a flower is shown by its number, like a
-// third of the first names of this country. One fault remains: a short surname in
-// capitals with a number behind it. Nobody can tell "LEE 4" from "HRU 4".
-func (r *Room) Name() string {
-	if isLabel(r.Label) {
-		return r.Label
-	}
-	return "Room " + strconv.Itoa(int(r.ID))
-}
-
-func isLabel(text string) bool {
-	if text == "" || len(text) > maxLabel {
-		return false
-	}
-	digits := strings.ContainsAny(text, "0123456789")
-	known := digits
-	for word := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune(" ./-&#()+", c) }) {
-		letters, ascii := count(word)
-		lower := strings.ToLower(word)
-		switch {
-		case !ascii:
-			return false
-		case letters < len(word): // a word with a digit is no name
-		case placeWords[lower]:
-			known = true
-		case letters == 1:
-		case letters <= 3 && digits && strings.ToUpper(word) == word:
-		default:
-			return false
-		}
-	}
-	return known // initials alone are not a label
-}
-
-// count returns the number of letters in a word, and whether it has only ASCII
-// letters and digits.
-func count(word string) (letters int, ascii bool) {
-	for _, c := range word {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z':
-			letters++
-		case c < '0' || c > '9':
-			return 0, false
-		}
-	}
-	return letters, true
-}
-
-// placeWords are the words in room labels: units, kinds of room, furniture,
-// directions. The list is ours. It has no words that are common as names (Rose, Lily,
-// Hope, Grace), except directions and colors.
-var placeWords = func() map[string]bool {
-	all := map[string]bool{}
-	for word := range strings.FieldsSeq(`
-		room rooms rm bed bay chair crib cot bassinet isolette stretcher cubicle station space slot pod suite ste hall hallway
-		corridor unit ward wing floor fl level tower building bldg annex area zone side
-		labor labour delivery birth birthing maternity mother mom baby couplet family women womens obstetric obstetrics ob gyn obgyn
-		ante antepartum antenatal perinatal post postpartum partum postnatal ap pp ld ldr ldrp ldrpr mbu rooming
-		triage tri trg obt obtri obed assessment evaluation eval observation obs admission admit intake waiting wait holding hold
-		overflow virtual temp temporary extra flex float surge discharge lounge lobby transfer
-		recovery rec pacu pre preop postop op procedure proc operating theatre theater or ors section csection cesarean caesarean
-		surgery surgical sdu hdu icu nicu scn nursery newborn nb well special care isolation iso high risk low mfm testing test nst
-		ultrasound exam clinic er ed emergency tub water private semi double single
-		north south east west upper lower main front back left right center centre inner outer new old
-		red blue green yellow orange purple pink gold silver white black gray grey
-		first second third fourth and of the to for no`) {
-		all[word] = true
-	}
-	return all
-}()
+// Name returns the room's name in alerts.
+func (r *Room) Name() string { return event.NameRoom(r.ID, r.Label) }

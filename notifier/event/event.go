@@ -124,7 +124,7 @@ func FromChange(c *acuity.Change, offset int64) ([]outbound.Event, error) {
 			e.Event, e.RoomID = outbound.RoomRescored, effect.RoomID
 			subject = strconv.Itoa(int(effect.RoomID))
 			data := room(effect, c.Cause)
-			envelope.Summary = fmt.Sprintf("Room %s %s (was %s), score %d", subject, data.Color, data.PriorColor, data.Score)
+			envelope.Summary = fmt.Sprintf("%s %s (was %s), score %d", nameInSentence(effect), data.Color, data.PriorColor, data.Score)
 			envelope.Data = data
 		default:
 			return nil, fmt.Errorf("effect of kind %d", effect.Kind)
@@ -155,6 +155,15 @@ func Level(effect *acuity.Effect, cause acuity.Cause) LevelData {
 }
 
 var causes = map[acuity.Cause]string{acuity.CauseIngest: "ingest", acuity.CauseTime: "time"}
+
+// nameInSentence returns the name of a room at the beginning of a sentence: "Room 301", "LDR 4".
+func nameInSentence(effect *acuity.Effect) string {
+	name := NameRoom(effect.RoomID, effect.RoomLabel)
+	if first := name[0]; '0' <= first && first <= '9' {
+		return "Room " + name
+	}
+	return name
+}
 
 func room(effect *acuity.Effect, cause acuity.Cause) roomData {
 	d := roomData{

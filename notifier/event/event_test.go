@@ -177,13 +177,24 @@ func TestNothingToTell(t *testing.T) {
 	}
 }
 
-func TestSummaryNamesNoLabel(t *testing.T) {
-	events, err := event.FromChange(change(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if i := slices.IndexFunc(events, func(e outbound.Event) bool { return bytes.Contains(e.Body, []byte(`"summary":"Room 4 red`)) }); i < 0 {
-		t.Error("no summary of the room")
+// TestSummaryNamesRoom: the summary has the label of a room, unless that could be a person.
+func TestSummaryNamesRoom(t *testing.T) {
+	for label, want := range map[string]string{
+		"LDR 4": "LDR 4 red (was", "301": "Room 301 red (was", "Room 12": "Room 12 red (was", "": "Room 4 red (was", "Doe, Jane": "Room 4 red (was",
+	} {
+		c := change()
+		for i := range c.Effects {
+			if c.Effects[i].RoomID == 4 {
+				c.Effects[i].RoomLabel = label
+			}
+		}
+		events, err := event.FromChange(c, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(events, func(e outbound.Event) bool { return bytes.Contains(e.Body, []byte(`"summary":"`+want)) }) {
+			t.Errorf("%q: no summary begins with %q", label, want)
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"svc/acuity"
+	"svc/acuity/score"
 	"svc/internal/admin/audit"
 	"svc/internal/outbound"
 	"svc/readapi/web/apicall"
@@ -37,12 +38,15 @@ type API struct {
 const ActStaff = "staffing.set"
 
 // staff sets the nurses on duty. It returns why the API refuses it; nil: it does not.
-func (a *API) staff(ctx context.Context, s *auth.Session, nurses json.RawMessage, call bool) (*apicall.Refusal, error) {
+func (a *API) staff(ctx context.Context, s *auth.Session, nurses json.RawMessage, call acuity.Tristate) (*apicall.Refusal, error) {
 	act := audit.Act{Hospital: s.Hospital, At: a.Now(), By: s.User, Action: ActStaff, Subject: "staffing"}
 	if err := a.Audit(ctx, act); err != nil {
 		return nil, fmt.Errorf("record the act: %w", err)
 	}
-	body := map[string]any{"nursesOnDuty": nurses, "callStaffAvailable": call}
+	body := map[string]any{"nursesOnDuty": nurses}
+	if call != acuity.Unsaid {
+		body["callStaffAvailable"] = call == acuity.Yes
+	}
 	refused, err := a.post(ctx, "/api/ingest/staffing", a.StaffToken(s.Hospital, s.User), body)
 	how := audit.Failed
 	if err != nil {
@@ -93,9 +97,35 @@ func (s *site) requireActs(next page.Handler) page.Handler {
 type dutyPage struct {
 	page.Frame
 
-	Nurses  string // as it was typed
-	Call    bool
+	Duty    dutyForm
 	Problem string
+}
+
+// dutyForm is the form for the nurses on duty, filled with what holds now or with what was typed.
+type dutyForm struct {
+	Nurses string // "": not known
+	Call   string // "yes", "no"; "": not known
+}
+
+// callWords are what a form says of the staff on call.
+var callWords = map[acuity.Tristate]string{acuity.Yes: "yes", acuity.No: "no"}
+
+func newDutyForm(v *score.Verdict) dutyForm {
+	form := dutyForm{Call: callWords[v.Call]}
+	if v.OnDuty >= 0 {
+		form.Nurses = strconv.Itoa(int(v.OnDuty))
+	}
+	return form
+}
+
+// parseCall reads what a form says of the staff on call.
+func parseCall(word string) acuity.Tristate {
+	for state, of := range callWords {
+		if word == of {
+			return state
+		}
+	}
+	return acuity.Unsaid
 }
 
 const (
@@ -112,7 +142,7 @@ func (s *site) setStaffing(w http.ResponseWriter, r *http.Request, session *auth
 		s.ShowFault(w, r, http.StatusUnprocessableEntity, session, "fault.form")
 		return
 	}
-	typed, call := strings.TrimSpace(r.PostForm.Get("nurses")), r.PostForm.Get("call") == "yes"
+	typed, call := strings.TrimSpace(r.PostForm.Get("nurses")), parseCall(r.PostForm.Get("call"))
 	nurses := json.RawMessage(typed)
 	if !json.Valid(nurses) { // the API refuses letters
 		nurses, _ = json.Marshal(typed) //nolint:errcheck // a text
@@ -123,14 +153,14 @@ func (s *site) setStaffing(w http.ResponseWriter, r *http.Request, session *auth
 		s.ShowUnavailable(w, r, session, "staffing not sent", err)
 	case refused != nil:
 		p := s.writer(r, session)
-		out := dutyPage{Frame: s.NewFrame(r, p.Writer, session, p.T("duty")), Call: call, Problem: p.explain(refused)}
+		out := dutyPage{Frame: s.NewFrame(r, p.Writer, session, p.T("duty")), Duty: dutyForm{Call: callWords[call]}, Problem: p.explain(refused)}
 		if n, wrong := strconv.Atoi(typed); wrong != nil || n < 0 || n > nursesAtMost {
 			out.Problem = p.T("duty.number", "most", nursesAtMost)
 		}
 		if len(typed) <= typedAtMost {
-			out.Nurses = typed
+			out.Duty.Nurses = typed
 		}
-		page.WritePage(w, r, http.StatusUnprocessableEntity, templates.Render("duty", out))
+		page.WritePage(w, r, http.StatusUnprocessableEntity, templates.Render("dutyagain", out))
 	default:
 		http.Redirect(w, r, session.Base, http.StatusSeeOther)
 	}
@@ -163,6 +193,10 @@ func (s *site) showAlerts(w http.ResponseWriter, r *http.Request, session *auth.
 		return
 	}
 	p := s.writer(r, session)
+	unit, err := s.Reads.Unit(r.Context(), session.Hospital)
+	if err != nil {
+		unit = nil // the alerts show without the time of the level
+	}
 	out := alertsPage{Frame: s.NewFrame(r, p.Writer, session, p.T("alerts")), Problem: problem}
 	for i := range all {
 		e := &all[i]
@@ -170,7 +204,11 @@ func (s *site) showAlerts(w http.ResponseWriter, r *http.Request, session *auth.
 			continue
 		}
 		since := p.FormatMoment(acuity.At(e.OpenedAt), s.Now())
-		row := alertRow{ID: e.ID, Level: p.Or("level."+e.Level, e.Level), Opened: p.T("alerts.since", "time", since)}
+		row := alertRow{ID: e.ID, Level: p.Or("level."+e.Level, e.Level), Opened: p.T("alerts.began", "time", since)}
+		if unit != nil && unit.Verdict.Level.String() == e.Level && unit.Verdict.Run.Since != 0 {
+			level := p.FormatMoment(unit.Verdict.Run.Since, s.Now())
+			row.Opened = p.T("alerts.since", "time", level, "began", since)
+		}
 		if row.Ask = e.AckedAt.IsZero(); row.Ask {
 			row.State = p.T("alerts.open")
 		} else {

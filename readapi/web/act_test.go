@@ -69,15 +69,16 @@ func TestStaffing(t *testing.T) {
 		says       string
 		acts       []string
 	}{
-		"three":           {"nurses=3", `{"callStaffAvailable":false,"nursesOnDuty":3}`, 200, `{"ok":true}`, 303, "", done},
-		"with call staff": {"nurses=+12+&call=yes", `{"callStaffAvailable":true,"nursesOnDuty":12}`, 200, `{"ok":true}`, 303, "", done},
-		"letters":         {"nurses=three", `{"callStaffAvailable":false,"nursesOnDuty":"three"}`, 400, refusal, 422, "Enter a whole number of nurses, from 0 to 1000.", append(done, "north usr_charge "+ActStaff+audit.Failed)},
-		"nothing":         {"nurses=", `{"callStaffAvailable":false,"nursesOnDuty":""}`, 400, refusal, 422, "Enter a whole number of nurses", append(done, "north usr_charge "+ActStaff+audit.Failed)},
-		"one it refuses":  {"nurses=3", `{"callStaffAvailable":false,"nursesOnDuty":3}`, 400, refusal, 422, "The body breaks a rule. nursesOnDuty: It must lie within these bounds, which count. (range:0-1000)", append(done, "north usr_charge "+ActStaff+audit.Failed)},
-		"markup":          {"nurses=%22%3E%3Cb%3E", `{"callStaffAvailable":false,"nursesOnDuty":"\"\u003e\u003cb\u003e"}`, 400, refusal, 422, `value="&#34;&gt;&lt;b&gt;"`, append(done, "north usr_charge "+ActStaff+audit.Failed)},
-		"API is away":     {"nurses=3", `{"callStaffAvailable":false,"nursesOnDuty":3}`, 503, `{"ok":false}`, 503, "cannot be done at the moment", append(done, "north usr_charge "+ActStaff+audit.Unclear)},
-		"no API there":    {"nurses=3", `{"callStaffAvailable":false,"nursesOnDuty":3}`, 502, ``, 503, "cannot be done at the moment", append(done, "north usr_charge "+ActStaff+audit.Unclear)},
-		"too much":        {"nurses=" + strings.Repeat("3", 5000), "", 200, "", 422, "not understood", nil},
+		"three":                 {"nurses=3&call=no", `{"callStaffAvailable":false,"nursesOnDuty":3}`, 200, `{"ok":true}`, 303, "", done},
+		"nothing of call staff": {"nurses=4", `{"nursesOnDuty":4}`, 200, `{"ok":true}`, 303, "", done},
+		"with call staff":       {"nurses=+12+&call=yes", `{"callStaffAvailable":true,"nursesOnDuty":12}`, 200, `{"ok":true}`, 303, "", done},
+		"letters":               {"nurses=three&call=no", `{"callStaffAvailable":false,"nursesOnDuty":"three"}`, 400, refusal, 422, "Enter a whole number of nurses, from 0 to 1000.", append(done, "north usr_charge "+ActStaff+audit.Failed)},
+		"nothing":               {"nurses=&call=no", `{"callStaffAvailable":false,"nursesOnDuty":""}`, 400, refusal, 422, "Enter a whole number of nurses", append(done, "north usr_charge "+ActStaff+audit.Failed)},
+		"one it refuses":        {"nurses=3&call=no", `{"callStaffAvailable":false,"nursesOnDuty":3}`, 400, refusal, 422, "The body breaks a rule. nursesOnDuty: It must lie within these bounds, which count. (range:0-1000)", append(done, "north usr_charge "+ActStaff+audit.Failed)},
+		"markup":                {"nurses=%22%3E%3Cb%3E&call=no", `{"callStaffAvailable":false,"nursesOnDuty":"\"\u003e\u003cb\u003e"}`, 400, refusal, 422, `value="&#34;&gt;&lt;b&gt;"`, append(done, "north usr_charge "+ActStaff+audit.Failed)},
+		"API is away":           {"nurses=3&call=no", `{"callStaffAvailable":false,"nursesOnDuty":3}`, 503, `{"ok":false}`, 503, "cannot be done at the moment", append(done, "north usr_charge "+ActStaff+audit.Unclear)},
+		"no API there":          {"nurses=3&call=no", `{"callStaffAvailable":false,"nursesOnDuty":3}`, 502, ``, 503, "cannot be done at the moment", append(done, "north usr_charge "+ActStaff+audit.Unclear)},
+		"too much":              {"nurses=" + strings.Repeat("3", 5000), "", 200, "", 422, "not understood", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

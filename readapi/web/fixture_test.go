@@ -32,6 +32,9 @@ func (f *fakeUnits) Unit(_ context.Context, hospital string) (*readapi.Unit, err
 		AsOf: acuity.At(noon), OnDuty: 3,
 		Rooms: []score.RoomVerdict{{ID: 4, Label: "canary of " + hospital, Area: "L&D", Status: acuity.RoomEmpty}},
 	}
+	for i := range v.Axes {
+		v.Axes[i].Known = true
+	}
 	return &readapi.Unit{Version: "1.1", Verdict: v, At: noon}, nil
 }
 

@@ -59,7 +59,7 @@ type variant struct {
 // The ids of the elements of a page that follow the unit. Each has a template of its name, on the
 // wall with a prefix.
 var (
-	appElements  = []string{"level", "rooms", "outlook", "levels", "look", "help", "axes", "quality"}
+	appElements  = []string{"level", "rooms", "outlook", "levels", "look", "help", "axes", "quality", "duty"}
 	wallElements = []string{"level", "rooms", "outlook", "changed"}
 )
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"svc/acuity"
 	"svc/acuity/forecast"
@@ -66,8 +68,14 @@ func (p *writer) newOutlook(u *readapi.Unit, wall bool) *outlook {
 			highest = h
 		}
 	}
-	o.InWords = p.describeForecast(f, o.Known, worst)
-	o.Finding = finding{p.T("forecast.says", "words", o.InWords), about, p.drawForecast(u, highest, wall), p.T("forecast.chart"), true}
+	words := p.describeForecast(f, max(u.Verdict.Shortfall, 0), worst)
+	first, size := utf8.DecodeRuneInString(words)
+	o.InWords = string(unicode.ToUpper(first)) + words[size:]
+	heading := o.InWords // who is missing now comes first
+	if !o.Known || u.Verdict.Shortfall <= 0 {
+		heading = p.T("forecast.says", "words", words)
+	}
+	o.Finding = finding{heading, about, p.drawForecast(u, highest, wall), p.T("forecast.chart"), true}
 	if !wall {
 		o.Levels = p.drawLevels(f)
 	}
@@ -157,24 +165,47 @@ func (p *writer) drawDutyLine(figure *chart.Forecast, u *readapi.Unit) {
 	}
 }
 
-// describeForecast returns the forecast in one line.
-func (p *writer) describeForecast(f *forecast.Forecast, known bool, worst *forecast.Hour) string {
-	if !known {
+// describeForecast returns the forecast in one line. It begins with the nurses who are missing now, if
+// any are.
+func (p *writer) describeForecast(f *forecast.Forecast, now int32, worst *forecast.Hour) string {
+	if worst.ShortfallP50 < 0 {
 		return p.T("forecast.unstaffed")
 	}
-	likely, bad := p.T("forecast.covered"), &f.Hours[0]
-	if worst.ShortfallP50 > 0 {
-		likely = p.T("forecast.short", "n", worst.ShortfallP50, "time", p.FormatInstant(worst.End))
-	}
+	bad := &f.Hours[0]
 	for i := range f.Hours {
 		if f.Hours[i].ShortfallP90 > bad.ShortfallP90 {
 			bad = &f.Hours[i]
 		}
 	}
-	if bad.ShortfallP90 > worst.ShortfallP50 {
-		likely += ", " + p.T("forecast.bad", "n", bad.ShortfallP90, "time", p.FormatInstant(bad.End))
+	likely := p.T("forecast.covered")
+	covered := slices.IndexFunc(f.Hours[:], func(h forecast.Hour) bool { return h.ShortfallP50 == 0 })
+	switch short := p.T("forecast.short", "n", worst.ShortfallP50, "time", p.FormatInstant(worst.End)); {
+	case now > 0 && covered < 0:
+		likely = p.T("forecast.shortnow", "n", now) + "; " + short
+	case now > 0:
+		likely = p.T("forecast.shortnow", "n", now) + "; " + p.T("forecast.coveredfrom", "time", p.FormatInstant(f.Hours[covered].End))
+		again, found := selectShortest(f.Hours[covered:])
+		if found {
+			likely += ", " + p.T("forecast.shortagain", "n", again.ShortfallP50, "time", p.FormatInstant(again.End))
+		}
+	case worst.ShortfallP50 > 0:
+		likely = short
+	}
+	if bad.ShortfallP90 > max(worst.ShortfallP50, now) {
+		likely += "; " + p.T("forecast.bad", "n", bad.ShortfallP90, "time", p.FormatInstant(bad.End))
 	}
 	return likely
+}
+
+// selectShortest returns the hour in which most nurses are likely short; false: none is.
+func selectShortest(hours []forecast.Hour) (worst *forecast.Hour, found bool) {
+	worst = &hours[0]
+	for i := range hours {
+		if hours[i].ShortfallP50 > worst.ShortfallP50 {
+			worst = &hours[i]
+		}
+	}
+	return worst, worst.ShortfallP50 > 0
 }
 
 // mostTurns is how many changes of the level a heading tells.

@@ -206,8 +206,10 @@ func (p *writer) newTile(r *score.RoomVerdict, now time.Time, wall bool) tile {
 	}
 	t.Next = p.FormatAhead(r.Next, now)
 	var names []string
-	for i := range r.Factors[:min(len(r.Factors), shownFactors)] {
-		names = append(names, p.FactorName(r.Factors[i].Factor))
+	for i := range r.Factors {
+		if f := &r.Factors[i]; !f.Past && len(names) < shownFactors {
+			names = append(names, p.FactorName(f.Factor))
+		}
 	}
 	t.Factors = strings.Join(names, ", ")
 	return t

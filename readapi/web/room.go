@@ -134,6 +134,9 @@ func (p *writer) drawLadder(r *score.RoomVerdict, now time.Time) template.HTML {
 	adds := func(d catalogue.Demand) string { return p.T("room.adds", "n", p.FormatNumber(nursesOf(d), 2)) } //nolint:mnd // decimals
 	for i := range r.Factors {
 		f := &r.Factors[i]
+		if f.Past {
+			continue
+		}
 		rung := chart.Rung{
 			Name: p.FactorName(f.Factor), Nurses: nursesOf(f.Need), Leads: largest > 0 && f.Need == largest, Label: p.T("room.asksnothing"),
 		}
@@ -218,6 +221,8 @@ func (p *writer) newFactorRow(u *readapi.Unit, r *score.RoomVerdict, f *score.Fa
 		Since: p.FormatMoment(f.Since, u.At), Next: p.T("factor.noclock"), Evidence: p.T("evidence." + f.Kind.String()),
 	}
 	switch {
+	case f.Past:
+		row.Effect = p.T("factor.past")
 	case row.Effect != "":
 	case f.Demand > 0:
 		row.Effect = "+" + p.FormatNumber(nursesOf(f.Demand), 2)

@@ -1,18 +1,14 @@
 package web
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
 	"svc/acuity"
-	"svc/acuity/catalogue"
 	"svc/acuity/forecast"
-	"svc/internal/analysis/spreadsheet"
 	"svc/readapi"
 	"svc/readapi/web/auth"
 	"svc/readapi/web/chart"
@@ -107,7 +103,7 @@ func (p *writer) newTrendsPage(frame page.Frame, t *readapi.Trends, days int) *t
 }
 
 // formatDay writes the day of an hour. The time of the hour is its end.
-func (p *writer) formatDay(h *readapi.TrendHour) string { return p.FormatDate(h.At.Add(-time.Hour)) }
+func (p *writer) formatDay(h *shownHour) string { return p.FormatDate(h.At.Add(-time.Hour)) }
 
 // drawNeeded draws the nurses needed against the nurses on duty.
 func (p *writer) drawNeeded(t *readapi.Trends, days int) finding {
@@ -134,9 +130,12 @@ func (p *writer) drawNeeded(t *readapi.Trends, days int) finding {
 	case staffed == 0:
 		out.Heading = p.T("trends.unstaffed")
 	case short == 0:
-		out.Heading = p.T("trends.covered")
+		out.Heading = p.T("trends.covered", "n", staffed)
 	default:
 		out.Heading = p.T("trends.short", "n", short, "all", staffed, "most", most)
+	}
+	if all := int(t.Until.Sub(t.Since).Hours()); staffed > 0 && staffed < all {
+		out.Heading += " " + p.T("trends.partly", "unknown", all-staffed, "all", all)
 	}
 	figure.Title = out.Heading
 	out.Figure = figure.SVG()
@@ -161,40 +160,103 @@ func (p *writer) listMarks(t *readapi.Trends, days int) (list []chart.Mark) {
 	return list
 }
 
+// levelTime is how many minutes each level lasted, as far as that is known.
+type levelTime struct {
+	minutes   [acuity.LevelRed + 1]int
+	estimated int // of these
+	unstaffed int // minutes whose level is not known, as the nurses on duty were not
+}
+
+func (l *levelTime) add(o *levelTime) {
+	for level, n := range o.minutes {
+		l.minutes[level] += n
+	}
+	l.estimated += o.estimated
+	l.unstaffed += o.unstaffed
+}
+
+// shownHour is an hour with what is known of its levels.
+type shownHour struct {
+	*readapi.TrendHour
+
+	known levelTime
+}
+
+// listShown returns the hours with what is known of their levels. Without the nurses on duty three of
+// seven measures are not known, so the level may be worse than the one that was recorded, unless it is
+// red. If they were not known at one end of an hour, they were not in all of it.
+func listShown(hours []readapi.TrendHour) []shownHour {
+	list := make([]shownHour, len(hours))
+	for i := range hours {
+		h, known := &hours[i], &list[i].known
+		list[i].TrendHour = h
+		unknownBefore := i > 0 && h.At.Sub(hours[i-1].At) == time.Hour && hours[i-1].OnDuty < 0
+		if h.OnDuty >= 0 && !unknownBefore {
+			known.minutes, known.estimated = h.Levels.Minutes, h.Levels.Estimated
+			continue
+		}
+		known.minutes[acuity.LevelRed] = h.Levels.Minutes[acuity.LevelRed]
+		for _, n := range h.Levels.Minutes[:acuity.LevelRed] {
+			known.unstaffed += n
+		}
+	}
+	return list
+}
+
+func sumTimes(hours []shownHour) (sum levelTime) {
+	for i := range hours {
+		sum.add(&hours[i].known)
+	}
+	return sum
+}
+
 // drawLevelMinutes draws how long each level lasted, with a column each hour or each day.
 func (p *writer) drawLevelMinutes(t *readapi.Trends, days int) finding {
 	if t.Levels.Minutes == ([acuity.LevelRed + 1]int{}) {
 		return finding{Heading: p.T("trends.none"), About: p.T("trends.none.do")}
 	}
-	of := func(l acuity.Level) string { return p.FormatHours(t.Levels.Minutes[l]) }
+	hours := listShown(t.Hours)
+	all := sumTimes(hours)
+	of := func(l acuity.Level) string { return p.FormatHours(all.minutes[l]) }
 	out := finding{
 		Heading: p.T("trends.levels", "green", of(acuity.LevelGreen), "yellow", of(acuity.LevelYellow),
 			"orange", of(acuity.LevelOrange), "red", of(acuity.LevelRed)),
 		About: p.T("trends.levels.about"),
 	}
-	if n := t.Levels.Estimated; n > 0 {
-		out.About += " " + p.T("trends.estimated", "hours", p.FormatHours(n))
+	switch {
+	case all.minutes == ([acuity.LevelRed + 1]int{}):
+		out.Heading = p.T("trends.levels.unstaffed")
+	case all.unstaffed > 0:
+		out.Heading = p.T("trends.levels.partly", "levels", out.Heading, "hours", p.FormatHours(all.unstaffed))
+	}
+	if all.unstaffed > 0 {
+		out.About += " " + p.T("trends.levels.striped")
+	}
+	if all.estimated > 0 {
+		out.About += " " + p.T("trends.estimated", "hours", p.FormatHours(all.estimated))
 	}
 	if t.Unknown > 0 {
 		out.About += " " + p.T("trends.unknown", "hours", p.FormatHours(t.Unknown))
 	}
 	figure := &chart.Levels{Title: out.Heading}
-	name, every := func(h *readapi.TrendHour) string { return p.FormatClock(h.At) }, 3 //nolint:mnd // columns between labels
+	name, every := func(h *shownHour) string { return p.FormatClock(h.At) }, 3 //nolint:mnd // columns between labels
 	if days > 1 {
 		name, every = p.formatDay, (days+6)/7 //nolint:mnd // seven labels
 	}
-	for i, group := range groupHours(t.Hours, name) {
+	for i, group := range groupHours(hours, name) {
 		column := chart.LevelColumn{Likely: -1}
 		if i%every == 0 {
 			column.At = name(&group[0])
 		}
-		minutes := sumLevels(group)
-		for level, n := range minutes {
-			column.Shares[level] = float64(n) / float64(len(group)*60) //nolint:mnd // minutes
+		whole := float64(len(group) * 60) //nolint:mnd // minutes
+		sum := sumTimes(group)
+		for level, n := range sum.minutes {
+			column.Shares[level] = float64(n) / whole
 			if n > 0 {
 				column.Likely = level
 			}
 		}
+		column.Unknown = float64(sum.unstaffed) / whole
 		figure.Columns = append(figure.Columns, column)
 	}
 	out.Figure = figure.SVG()
@@ -202,7 +264,7 @@ func (p *writer) drawLevelMinutes(t *readapi.Trends, days int) finding {
 }
 
 // groupHours splits hours into runs of one name, such as a day.
-func groupHours(hours []readapi.TrendHour, name func(*readapi.TrendHour) string) (groups [][]readapi.TrendHour) {
+func groupHours(hours []shownHour, name func(*shownHour) string) (groups [][]shownHour) {
 	for i := range hours {
 		if i == 0 || name(&hours[i]) != name(&hours[i-1]) {
 			groups = append(groups, nil)
@@ -211,16 +273,6 @@ func groupHours(hours []readapi.TrendHour, name func(*readapi.TrendHour) string)
 		*last = append(*last, hours[i])
 	}
 	return groups
-}
-
-// sumLevels returns how many minutes each level lasted in some hours.
-func sumLevels(hours []readapi.TrendHour) (sum [acuity.LevelRed + 1]int) {
-	for i := range hours {
-		for level, n := range hours[i].Levels.Minutes {
-			sum[level] += n
-		}
-	}
-	return sum
 }
 
 // drawWeek draws the hours of the week, Monday first.
@@ -232,7 +284,7 @@ func (p *writer) drawWeek(t *readapi.Trends) finding {
 	}
 	for _, w := range t.Week {
 		cell := &figure.Days[(int(w.Weekday)+6)%7].Hours[w.Hour]
-		cell.Words = p.formatNurses(w.Required)
+		cell.Words, cell.Short = p.formatNurses(w.Required), -1
 		if w.Staffed > 0 {
 			cell.Short = float64(w.Short) / float64(w.Staffed)
 		}
@@ -251,98 +303,4 @@ func (p *writer) rateForecast(c *forecast.Calibration) finding {
 		About: p.T("trends.score.about", "error", p.FormatNumber(c.MAE, 2), "same", p.FormatNumber(c.MAEPersistence, 2), "n", c.Samples,
 			"days", c.WindowDays),
 	}
-}
-
-// tabulateHours returns a row for each hour, the newest first.
-func (p *writer) tabulateHours(t *readapi.Trends) (heads []string, rows [][]string) {
-	heads = append([]string{p.T("trends.hour"), p.T("needed"), p.T("onduty"), p.T("short")}, p.listLevelHeads("min")...)
-	for i := range t.Hours {
-		h := &t.Hours[len(t.Hours)-1-i]
-		row := []string{p.FormatClock(h.At), p.T("unknown"), p.T("unknown"), p.T("unknown")}
-		if h.Observed {
-			row[1] = p.formatNurses(h.Required)
-		}
-		if h.Observed && h.OnDuty >= 0 {
-			row[2], row[3] = strconv.Itoa(int(h.OnDuty)), strconv.Itoa(int(h.Shortfall()))
-		}
-		for _, n := range h.Levels.Minutes {
-			row = append(row, strconv.Itoa(n))
-		}
-		rows = append(rows, row)
-	}
-	return heads, rows
-}
-
-func (p *writer) listLevelHeads(unit string) (heads []string) {
-	for l := acuity.LevelGreen; l <= acuity.LevelRed; l++ {
-		heads = append(heads, p.T("level."+l.String())+", "+unit)
-	}
-	return heads
-}
-
-// tabulateDays returns a row for each day, the newest first.
-func (p *writer) tabulateDays(t *readapi.Trends) (heads []string, rows [][]string) {
-	heads = append([]string{p.T("trends.date"), p.T("trends.mean"), p.T("trends.most"), p.T("trends.hours")}, p.listLevelHeads("h")...)
-	for _, group := range slices.Backward(groupHours(t.Hours, p.formatDay)) {
-		var required, most catalogue.Demand
-		hours, short := 0, 0
-		for i := range group {
-			h := &group[i]
-			if !h.Observed {
-				continue
-			}
-			hours, required, most = hours+1, required+h.Required, max(most, h.Required)
-			if h.Shortfall() > 0 {
-				short++
-			}
-		}
-		row := []string{p.formatDay(&group[0]), p.T("unknown"), p.T("unknown"), strconv.Itoa(short)}
-		if hours > 0 {
-			row[1], row[2] = p.formatNurses(required/catalogue.Demand(hours)), p.formatNurses(most)
-		}
-		for _, n := range sumLevels(group) {
-			row = append(row, p.FormatNumber(float64(n)/60, 1))
-		}
-		rows = append(rows, row)
-	}
-	return heads, rows
-}
-
-// downloadTrends answers with the hours as a file for a spreadsheet, in the words of the API.
-func (s *site) downloadTrends(w http.ResponseWriter, r *http.Request, session *auth.Session) {
-	t, days, ok := s.readTrends(w, r, session)
-	if !ok {
-		return
-	}
-	h := w.Header()
-	h.Set("Content-Type", "text/csv; charset=utf-8")
-	h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="trends-%s-%dd.csv"`, session.Hospital, days))
-	out := csv.NewWriter(w)
-	out.UseCRLF = true
-	write := func(cells ...string) {
-		for i := range cells {
-			cells[i] = spreadsheet.Escape(cells[i])
-		}
-		out.Write(cells) //nolint:errcheck // the client is gone
-	}
-	write("at", "observed", "level", "nurses_required", "nurses_on_duty", "ratio_shortfall",
-		"green_minutes", "yellow_minutes", "orange_minutes", "red_minutes", "estimated_minutes")
-	known := func(n int32) string {
-		if n < 0 {
-			return ""
-		}
-		return strconv.Itoa(int(n))
-	}
-	for i := range t.Hours {
-		h := &t.Hours[i]
-		cells := []string{
-			h.At.UTC().Format(time.RFC3339), strconv.FormatBool(h.Observed), h.Level.String(),
-			strconv.FormatFloat(nursesOf(h.Required), 'f', 2, 64), known(h.OnDuty), known(h.Shortfall()),
-		}
-		for _, n := range h.Levels.Minutes {
-			cells = append(cells, strconv.Itoa(n))
-		}
-		write(append(cells, strconv.Itoa(h.Levels.Estimated))...)
-	}
-	out.Flush()
 }

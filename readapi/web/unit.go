@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"svc/acuity"
@@ -35,6 +36,7 @@ type unitPage struct {
 	Feeds    []feedRow
 	Outlook  *outlook
 	Why      string // heading of the axes
+	Duty     dutyForm
 	MayStaff bool
 }
 
@@ -56,7 +58,7 @@ func (p *writer) newUnitPage(frame page.Frame, u *readapi.Unit, drawn *layout.La
 	if out.Look = look; more > 0 {
 		out.More = p.T("look.more", "n", more)
 	}
-	out.Why = p.T("axes." + u.Verdict.Level.String())
+	out.Why, out.Duty = p.T("axes."+u.Verdict.Level.String()), newDutyForm(u.Verdict)
 	return out
 }
 
@@ -140,12 +142,11 @@ func (p *writer) newHeadline(u *readapi.Unit) *headline {
 	case "stopped":
 		h.Band = p.T("stopped", "time", p.FormatMoment(acuity.At(u.Stopped), u.At))
 	}
+	if isUnsure(v) {
+		h.Class += " unsure"
+		h.Word += "?"
+	}
 	if v.OnDuty < 0 {
-		if v.Level == acuity.LevelGreen && v.Required > 0 { // the shortfall is not known
-			h.Class += " unsure"
-			h.Why = p.T("axis.unsure")
-			h.Word += "?"
-		}
 		h.Figures = append(h.Figures, figure{p.T("onduty"), p.T("unknown"), true})
 		return h
 	}
@@ -159,11 +160,31 @@ func (p *writer) newHeadline(u *readapi.Unit) *headline {
 	return h
 }
 
+// isUnsure reports whether a unit is green only as far as is known: without the nurses on duty three of
+// seven measures are not known, without a census one.
+func isUnsure(v *score.Verdict) bool {
+	return v.Level == acuity.LevelGreen && (v.OnDuty < 0 || !v.Axes[acuity.AxisCapacity].Known)
+}
+
+// describeDriver says what drives the level, and what is not known that could raise it.
 func (p *writer) describeDriver(v *score.Verdict) string {
-	if v.Level == acuity.LevelGreen {
-		return p.T("axis.none")
+	unknown := ""
+	switch capacity := v.Axes[acuity.AxisCapacity].Known; {
+	case v.Level == acuity.LevelRed: // nothing raises it
+	case v.OnDuty < 0 && !capacity:
+		unknown = p.T("axis.unsure.both")
+	case v.OnDuty < 0:
+		unknown = p.T("axis.unsure")
+	case !capacity:
+		unknown = p.T("axis.unsure.capacity")
 	}
-	return p.T("axis." + v.Driving.String())
+	if v.Level > acuity.LevelGreen {
+		return strings.TrimSuffix(p.T("why."+v.Driving.String())+". "+unknown, ". ")
+	}
+	if unknown == "" && !v.Axes[acuity.AxisSkill].Known {
+		return p.T("axis.none.skill")
+	}
+	return cmp.Or(unknown, p.T("axis.none"))
 }
 
 // mostLook is how many rooms are listed to look at first. The map shows all.

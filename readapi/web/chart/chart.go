@@ -67,6 +67,17 @@ func (c *canvas) rect(class string, x, y, width, height float64) {
 	c.add(`<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`, class, number(x), number(y), number(width), number(height))
 }
 
+// defineStripes defines the pattern of what is not known.
+func (c *canvas) defineStripes() {
+	c.add(`<pattern id="stripes" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">` +
+		`<path class="fs" d="M0 0h2.5v7H0z"/></pattern>`)
+}
+
+// stripe fills a rectangle with the pattern of what is not known.
+func (c *canvas) stripe(x, y, width, height float64) {
+	c.add(`<rect class="st" fill="url(#stripes)" x="%s" y="%s" width="%s" height="%s"/>`, number(x), number(y), number(width), number(height))
+}
+
 func (c *canvas) done() template.HTML {
 	c.add(`</svg>`)
 	return template.HTML(c.String()) //nolint:gosec // all words were escaped

@@ -45,7 +45,7 @@ func TestGolden(t *testing.T) {
 		"forecast": forecast().SVG(),
 		"unknown":  unknown.SVG(),
 		"levels": (&chart.Levels{Title: "Levels", Columns: []chart.LevelColumn{
-			{"15:02", [4]float64{.1, .6, .25, .05}, 1}, {"15:32", [4]float64{0, 0, 0, 1}, 3},
+			{"15:02", [4]float64{.1, .6, .25, .05}, 1, 0}, {"15:32", [4]float64{0, 0, 0, 1}, 3, 0}, {"16:02", [4]float64{0, 0, .25, 0}, 2, .5}, {"16:32", [4]float64{}, -1, 1},
 		}}).SVG(),
 		"wall": wall.SVG(),
 		"ladder": (&chart.Ladder{Title: "Ladder", Counts: 1.25, CountsLabel: "counts: 1.3", Rungs: []chart.Rung{

@@ -275,12 +275,14 @@ type Levels struct {
 	Columns []LevelColumn
 }
 
-// LevelColumn is one instant, or one span of time. The shares add up to at most 1, green first; what
-// is missing is not known. Likely is the level that the column is marked with; -1: none.
+// LevelColumn is one instant, or one span of time. The shares and the unknown one add up to at most 1,
+// green first; what is missing was not recorded. Likely is the level that the column is marked with;
+// -1: none.
 type LevelColumn struct {
-	At     string
-	Shares [4]float64
-	Likely int
+	At      string
+	Shares  [4]float64
+	Likely  int
+	Unknown float64 // share of which the level is not known: striped, with a question mark above
 }
 
 // SVG draws a column for each instant, green at its foot.
@@ -290,11 +292,18 @@ func (l *Levels) SVG() template.HTML {
 		return ""
 	}
 	c := newCanvas(width, height, " wide", l.Title)
+	if slices.ContainsFunc(l.Columns, func(column LevelColumn) bool { return column.Unknown > 0 }) {
+		c.defineStripes()
+	}
 	each := width / float64(len(l.Columns))
 	for i, column := range l.Columns {
 		left, right := float64(i)*each+gap/2, float64(i+1)*each-gap/2
-		c.add(`<g class="soft">`)
 		y := foot
+		if column.Unknown > 0 {
+			y -= column.Unknown * (foot - top)
+			c.stripe(left, y, right-left, foot-y)
+		}
+		c.add(`<g class="soft">`)
 		for level, share := range column.Shares {
 			if share > 0 {
 				c.path("f"+letters[level], block(left, right, y-share*(foot-top), y))
@@ -302,10 +311,17 @@ func (l *Levels) SVG() template.HTML {
 			}
 		}
 		c.add(`</g>`)
-		if column.Likely >= 0 {
-			c.shape(column.Likely, (left+right)/2-7, 6, 14)
+		middle := (left + right) / 2
+		switch {
+		case column.Likely >= 0 && column.Unknown > 0:
+			c.shape(column.Likely, middle-11, 6, 14)
+			c.text("k", "start", middle+4, 18, "?")
+		case column.Likely >= 0:
+			c.shape(column.Likely, middle-7, 6, 14)
+		case column.Unknown > 0:
+			c.text("k", "middle", middle, 18, "?")
 		}
-		c.text("", "middle", (left+right)/2, foot+22, column.At)
+		c.text("", "middle", middle, foot+22, column.At)
 	}
 	return c.done()
 }

@@ -102,14 +102,15 @@ type WeekDay struct {
 // WeekCell is one hour of a week. Without words nothing is known of it.
 type WeekCell struct {
 	Words string  // nurses needed
-	Short float64 // share of the hours in which nurses were short, 0 … 1
+	Short float64 // share of the hours in which nurses were short, 0 … 1; negative: it is not known
 }
 
 // SVG draws a cell for each hour. Its fill says in which share of the weeks nurses were short then:
-// none, up to a quarter, up to half, more.
+// none, up to a quarter, up to half, more. A cell is striped if that is not known.
 func (w *Week) SVG() template.HTML {
 	const left, top, each, row = 56.0, 22.0, 33.0, 26.0
 	c := newCanvas(int(left+24*each), int(top+7*row), " wide", w.Title)
+	c.defineStripes()
 	for hour := 0; hour < 24; hour += 3 {
 		c.text("", "middle", left+(float64(hour)+.5)*each, top-8, strconv.Itoa(hour))
 	}
@@ -122,6 +123,9 @@ func (w *Week) SVG() template.HTML {
 			}
 			x, class := left+float64(hour)*each, ""
 			switch {
+			case cell.Short < 0:
+				c.stripe(x+1, y+1, each-2, row-2)
+				class = "k"
 			case cell.Short > .5:
 				c.rect("fr", x+1, y+1, each-2, row-2)
 				class = "tw"

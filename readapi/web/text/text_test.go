@@ -162,7 +162,7 @@ func keysUsed(t *testing.T) map[string]bool {
 		used["factor."+f.ID()] = true
 	}
 	for a := range acuity.Axis(acuity.AxisCount) {
-		used["axis."+a.String()] = true
+		used["axis."+a.String()], used["why."+a.String()] = true, true
 	}
 	for l := acuity.LevelGreen; l <= acuity.LevelRed; l++ {
 		used["level."+l.String()], used["axes."+l.String()] = true, true

@@ -10,10 +10,13 @@ const parse = html => {
 };
 
 // morph makes an element like another one. What is open, typed or focused stays. A form of
-// something else is another form: its button must do what the page shows beside it.
+// something else is another form: its button must do what the page shows beside it. One that is
+// filled otherwise takes the place of a form that nobody has touched.
+const touched = f => f.querySelector(":focus,:user-valid,:user-invalid");
 const morph = (old, fresh) => {
   if (old.nodeType !== 1 || old.nodeName !== fresh.nodeName) return old.isEqualNode(fresh) || old.replaceWith(fresh);
-  if (old.nodeName === "FORM") return old.cloneNode().isEqualNode(fresh.cloneNode()) || old.replaceWith(fresh);
+  if (old.nodeName === "FORM")
+    return old.cloneNode().isEqualNode(fresh.cloneNode()) || old.action === fresh.action && touched(old) || old.replaceWith(fresh);
   const was = old.className;
   for (const { name } of [...old.attributes])
     if (!fresh.hasAttribute(name) && name !== "open") old.removeAttribute(name);

@@ -1,4 +1,4 @@
-package alert
+package event
 
 import (
 	"strings"
@@ -14,7 +14,7 @@ func TestLabels(t *testing.T) {
 		"Rm #4", "Postpartum 301", "Recovery A", "OB OR 2", "C-Section 1", "Mother-Baby 412A", "Antepartum 5", "MBU 4", "HRU-2", "T-1",
 		"LDRP 07", "LD04", "Bed 2/A", "Isolation", "Labor & Delivery 3", "OB Triage", "pp 4", "PACU", "Labor/Delivery 7", "Well Baby Nursery", "Bay 3 (hall)",
 	} {
-		if got := (&Room{ID: 7, Label: label}).Name(); got != label {
+		if got := NameRoom(7, label); got != label {
 			t.Errorf("%q is shown as %q", label, got)
 		}
 	}
@@ -23,7 +23,7 @@ func TestLabels(t *testing.T) {
 		"Mrs Doe", "Doe-Smith", "O'Neil", "Baby Doe", "Baby Girl Lee", "LEE", "KIM OB", "José 4", "Room 4 Doe", "LDR 4 Jane", "MARIA 3", "Doe 12",
 		"Magnolia 3", "王 4", "LDR 4\nDoe", strings.Repeat("Room ", 5), "Labor ward for twins 4",
 	} {
-		if got := (&Room{ID: 7, Label: label}).Name(); got != "Room 7" {
+		if got := NameRoom(7, label); got != "Room 7" {
 			t.Errorf("%q is shown as %q", label, got)
 		}
 	}
