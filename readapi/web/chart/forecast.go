@@ -212,16 +212,14 @@ func (g *forecastFigure) drawLines() {
 	g.dot(now.x, now.y, 5.5)
 }
 
-// labelLines writes the words of now, of the highest need, and of who is on duty.
+// labelLines writes the words of now, of the highest need, and of who is on duty. Words for which there
+// is no room beside the others are left out: the heading and the table have them too.
 func (g *forecastFigure) labelLines() {
-	now := point{g.x.atTime(g.Ahead[0].At), g.y.at(g.Ahead[0].Likely)}
-	taken := g.left        // by the words of now
-	if now.x-g.left > 90 { //nolint:mnd // room for the words
-		g.text("k", "end", now.x-10, now.y-7, g.Words.Now)
-	} else {
-		g.text("k", "start", now.x+10, now.y-7, g.Words.Now)
-		taken = now.x + 8*g.words
-	}
+	l := &labeler{canvas: g.canvas, left: g.left, right: g.right, top: fieldTop - 4, foot: g.foot, size: g.words}
+	now := point{g.x.atTime(g.Ahead[0].At), math.Max(g.y.at(g.Ahead[0].Likely)-7, fieldTop+g.words)}
+	below := now.y + 14 + g.words
+	l.place(g.Words.Now, spot{"end", now.x - 10, now.y}, spot{"start", now.x + 10, now.y}, spot{"end", now.x - 10, below}, spot{"start", now.x + 10, below})
+
 	highest := g.Ahead[0]
 	for _, b := range g.Ahead {
 		if b.High > highest.High {
@@ -229,29 +227,28 @@ func (g *forecastFigure) labelLines() {
 		}
 	}
 	peak, top := g.x.atTime(highest.At), math.Max(g.y.at(highest.High)-7, fieldTop+12)
-	switch { // within the field, right of what is taken
-	case peak > g.right-4*g.words:
-		g.text("k", "end", g.right, top, g.Words.Highest)
-	case peak < taken:
-		g.text("k", "start", taken, top, g.Words.Highest)
-	default:
-		g.text("k", "middle", peak, top, g.Words.Highest)
+	var spots []spot
+	for _, down := range []float64{0, 1.4, -1.4, 2.8} {
+		y := top + down*g.words
+		spots = append(spots, spot{"middle", peak, y}, spot{"end", math.Min(peak+8, g.right), y}, spot{"start", peak - 8, y}, spot{"end", g.right, y})
 	}
-	for i, d := range g.duty {
-		from, to, height := g.x.atTime(d.from), g.x.atTime(d.to), g.y.at(d.nurses)
-		if i >= len(g.Words.OnDuty) || to-from < 7*g.words {
+	l.place(g.Words.Highest, spots...)
+
+	first := len(g.Words.OnDuty) - len(g.duty) // steps before the figure have words, too
+	for i := len(g.duty) - 1; i >= 0 && first >= 0; i-- {
+		d := g.duty[i]
+		from, to, height := g.x.atTime(d.from)+8, g.x.atTime(d.to)-8, g.y.at(d.nurses)
+		words := g.Words.OnDuty[first+i]
+		if to-from < l.width(words) {
 			continue
 		}
-		words := g.Words.OnDuty[len(g.Words.OnDuty)-len(g.duty)+i]
+		over, under := height-6, height+g.words*1.2
+		spots := []spot{{"end", to, over}, {"end", to, under}, {"start", from, over}, {"start", from, under}}
 		if i > 0 {
-			g.text("k", "start", from+8, height+g.words*1.2, words)
-			continue
+			spots = []spot{{"start", from, under}, {"start", from, over}, {"end", to, under}, {"end", to, over}}
 		}
-		at := height - 6                                            // at its end: the words of now stand at its beginning
-		if math.Abs(at-top) < 1.3*g.words && to-peak < 14*g.words { // the words of the highest need stand there
-			at = max(height+g.words*1.2, top+1.3*g.words)
-		}
-		g.text("k", "end", to-8, at, words)
+		middle := (from + to) / 2 //nolint:mnd // its middle
+		l.place(words, append(spots, spot{"middle", middle, over}, spot{"middle", middle, under})...)
 	}
 	if len(g.duty) > 0 {
 		g.drawLegend(g.y.at(g.duty[len(g.duty)-1].nurses))

@@ -1,0 +1,69 @@
+package chart
+
+import (
+	"math"
+	"unicode/utf8"
+)
+
+// labeler writes words beside lines so that none lie over others.
+type labeler struct {
+	*canvas
+
+	left, right, top, foot float64 // of the field
+	size                   float64 // of the words
+	taken                  []labelBox
+}
+
+// labelBox is the space that words take.
+type labelBox struct{ left, right, top, foot float64 }
+
+func (b labelBox) meets(o labelBox) bool {
+	return b.left < o.right && o.left < b.right && b.top < o.foot && o.top < b.foot
+}
+
+// spot is a place where words may stand: their anchor and its point.
+type spot struct {
+	anchor string
+	x, y   float64
+}
+
+// letterWidth is the mean width of a letter of the pages' bold font, in sizes. The widest labels measured
+// in a browser have 0.56.
+const letterWidth = .6
+
+func (l *labeler) width(words string) float64 {
+	return letterWidth * l.size * float64(utf8.RuneCountInString(words))
+}
+
+// box returns the space that words take at a spot, with their edge.
+func (l *labeler) box(words string, at spot) labelBox {
+	width := l.width(words)
+	left := at.x
+	switch at.anchor {
+	case "end":
+		left -= width
+	case "middle":
+		left -= width / 2 //nolint:mnd // half
+	}
+	return labelBox{left, left + width, at.y - l.size*.85, at.y + l.size*.3}
+}
+
+// place writes words at the first spot that is free, and moves them into the field sideways. It writes
+// nothing if none is free.
+func (l *labeler) place(words string, spots ...spot) {
+	for _, at := range spots {
+		box := l.box(words, at)
+		by := math.Max(l.left-box.left, 0) - math.Max(box.right-l.right, 0)
+		at.x += by
+		box.left, box.right = box.left+by, box.right+by
+		free := box.top >= l.top-l.size && box.foot <= l.foot
+		for _, other := range l.taken {
+			free = free && !box.meets(other)
+		}
+		if free {
+			l.taken = append(l.taken, box)
+			l.text("k", at.anchor, at.x, at.y, words)
+			return
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package chart_test
+
+import (
+	"encoding/xml"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"svc/readapi/web/chart"
+)
+
+type textElement struct {
+	Class  string  `xml:"class,attr"`
+	X      float64 `xml:"x,attr"`
+	Y      float64 `xml:"y,attr"`
+	Anchor string  `xml:"text-anchor,attr"`
+	Words  string  `xml:",chardata"`
+}
+
+// TestLabelsNeverMeet draws 1,000 forecasts of units of every size, on pages and walls, and measures the
+// boxes of their words: no two meet, and the words of now are always there.
+func TestLabelsNeverMeet(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // equal in all runs
+	duties := 0
+	for n := range 1000 {
+		f := drawForecast(random)
+		var svg struct {
+			Texts []textElement `xml:"text"`
+		}
+		if err := xml.Unmarshal([]byte(f.SVG()), &svg); err != nil {
+			t.Fatal(err)
+		}
+		size := 13.0
+		if f.Wall {
+			size = 19
+		}
+		hasNow := false
+		for i, a := range svg.Texts {
+			hasNow = hasNow || a.Words == f.Words.Now
+			if strings.HasSuffix(a.Words, "on duty") {
+				duties++
+			}
+			for _, b := range svg.Texts[:i] {
+				if meet(a, b, size) {
+					t.Errorf("figure %d (wall %t): %q at %v,%v meets %q at %v,%v", n, f.Wall, a.Words, a.X, a.Y, b.Words, b.X, b.Y)
+				}
+			}
+		}
+		if !hasNow {
+			t.Errorf("figure %d does not say %q", n, f.Words.Now)
+		}
+	}
+	if duties < 700 {
+		t.Errorf("%d of 1000 figures say who is on duty", duties)
+	}
+}
+
+func meet(a, b textElement, size float64) bool {
+	left, right := func(e textElement) float64 {
+		switch width := .57 * size * float64(utf8.RuneCountInString(e.Words)); e.Anchor {
+		case "end":
+			return e.X - width
+		case "middle":
+			return e.X - width/2
+		}
+		return e.X
+	}, func(e textElement) float64 { return .57 * size * float64(utf8.RuneCountInString(e.Words)) }
+	al, bl := left(a), left(b)
+	return al < bl+right(b) && bl < al+right(a) && a.Y-size*.8 < b.Y+size*.25 && b.Y-size*.8 < a.Y+size*.25
+}
+
+// drawForecast draws a forecast at random: small and large units, far from and near to those on duty.
+func drawForecast(random *rand.Rand) *chart.Forecast {
+	level := 1 + random.Float64()*40
+	f := &chart.Forecast{Title: "t", Now: noon.Add(time.Duration(random.IntN(60)) * time.Minute), Clock: clock, Wall: random.IntN(2) == 0}
+	for h := 4; h > random.IntN(5); h-- {
+		f.Past = append(f.Past, chart.Sample{At: f.Now.Add(-time.Duration(h) * time.Hour), Nurses: max(level+random.NormFloat64()*2, 0)})
+	}
+	required := max(level+random.NormFloat64(), 0)
+	f.Ahead = []chart.Band{{At: f.Now, Low: required, Likely: required, High: required}}
+	highest := required
+	for h := range 8 {
+		likely := max(required+random.NormFloat64()*float64(h)/3, 0)
+		high := likely + random.Float64()*3
+		highest = max(highest, high)
+		f.Ahead = append(f.Ahead, chart.Band{At: f.Now.Add(time.Duration(h+1) * time.Hour), Low: max(likely-random.Float64()*3, 0), Likely: likely, High: high})
+	}
+	f.Words = chart.ForecastWords{
+		Now: strconv.FormatFloat(required, 'f', 1, 64) + " now", Highest: "up to " + strconv.FormatFloat(highest, 'f', 1, 64),
+		Short: [4]string{"covered", "1 short", "2 short", "3 or more"},
+	}
+	at, what := f.Now.Add(-time.Duration(random.IntN(5))*time.Hour), "on duty"
+	for range 1 + random.IntN(3) {
+		nurses := max(int(level+random.NormFloat64()*3), 0)
+		f.OnDuty = append(f.OnDuty, chart.Sample{At: at, Nurses: float64(nurses)})
+		f.Words.OnDuty = append(f.Words.OnDuty, fmt.Sprint(nurses, " ", what))
+		at, what = at.Add(time.Duration(1+random.IntN(7))*time.Hour), "planned"
+	}
+	return f
+}
