@@ -218,7 +218,8 @@ func (g *forecastFigure) labelLines() {
 	l := &labeler{canvas: g.canvas, left: g.left, right: g.right, top: fieldTop - 4, foot: g.foot, size: g.words}
 	now := point{g.x.atTime(g.Ahead[0].At), math.Max(g.y.at(g.Ahead[0].Likely)-7, fieldTop+g.words)}
 	below := now.y + 14 + g.words
-	l.place(g.Words.Now, spot{"end", now.x - 10, now.y}, spot{"start", now.x + 10, now.y}, spot{"end", now.x - 10, below}, spot{"start", now.x + 10, below})
+	before, after := now.x-10, now.x+10
+	l.place(g.Words.Now, spot{"end", before, now.y}, spot{"start", after, now.y}, spot{"end", before, below}, spot{"start", after, below})
 
 	highest := g.Ahead[0]
 	for _, b := range g.Ahead {
@@ -230,7 +231,7 @@ func (g *forecastFigure) labelLines() {
 	var spots []spot
 	for _, down := range []float64{0, 1.4, -1.4, 2.8} {
 		y := top + down*g.words
-		spots = append(spots, spot{"middle", peak, y}, spot{"end", math.Min(peak+8, g.right), y}, spot{"start", peak - 8, y}, spot{"end", g.right, y})
+		spots = append(spots, spot{"middle", peak, y}, spot{"end", peak + 8, y}, spot{"start", peak - 8, y}, spot{"end", g.right, y})
 	}
 	l.place(g.Words.Highest, spots...)
 
