@@ -46,7 +46,7 @@ func TestDeployGivesEachRoleItsKeys(t *testing.T) {
 			t.Errorf("kustomization.yaml makes no secret of %s", role)
 		}
 		same("kustomization.yaml: "+role, named(`--from-literal=(pseudonym|secrets)\.key`, own), keys)
-		service := regexp.MustCompile(`(?m)^  ` + role + `:\n(    .*\n)+`).FindString(compose)
+		service := regexp.MustCompile(`(?m)^  ` + role + `(?:-1)?:\n(    .*\n)+`).FindString(compose)
 		if service == "" {
 			t.Errorf("compose.yaml has no %s", role)
 		}

@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"net/http/httputil"
 	"time"
-
-	"github.com/go-chi/chi/v5"
 
 	"svc/acuity"
 	"svc/internal/admin/keys"
@@ -56,14 +53,16 @@ func wireRead(ctx context.Context, h *service) error {
 	h.Health.Add("view", h.shows)
 	h.Health.Add("lists", func(ctx context.Context) error { return partitionsRead(ctx, h, h.redis.Lists().Faults) })
 	h.Health.Add("forecast", func(ctx context.Context) error { return partitionsRead(ctx, h, h.models().Faults) })
-	if err := mountPages(ctx, h, reads); err != nil {
+	if err := h.mountAlerts(); err != nil {
 		return err
 	}
-	return h.mountAlerts()
+	// Last, because it forwards what no role of this process serves.
+	writes := h.forwardWrites()
+	return mountPages(ctx, h, reads, writes)
 }
 
-// mountPages adds the pages, which show the answers of the read API.
-func mountPages(ctx context.Context, h *service, reads *readapi.Reads) error {
+// mountPages adds the pages, which show the answers of the read API. With writes people may act on them.
+func mountPages(ctx context.Context, h *service, reads *readapi.Reads, writes bool) error {
 	writeSettings(h)
 	changed := view.NewChanged(h.redis)
 	h.Run("changed", changed.Run)
@@ -85,9 +84,9 @@ func mountPages(ctx context.Context, h *service, reads *readapi.Reads) error {
 		if cfg.OIDC, err = providerOf(h); err != nil {
 			return err
 		}
-		if api := ingestOf(h); api != nil {
-			cfg.Acts = actsBy(h, api)
-			cfg.Administration = administrationBy(h, api, reads)
+		if writes {
+			cfg.Acts = actsBy(h)
+			cfg.Administration = administrationBy(h, reads)
 			cfg.Administration.Past = trial.New(ctx, observations(h), h.now, h.log)
 		}
 	}
@@ -96,26 +95,18 @@ func mountPages(ctx context.Context, h *service, reads *readapi.Reads) error {
 }
 
 // actsBy returns the API through which people act on the pages.
-func actsBy(h *service, api http.Handler) *web.API {
+func actsBy(h *service) *web.API {
 	token := func(scope access.Scope) func(hospital, user string) string {
 		return func(hospital, user string) string { return h.actors.Token(hospital, user, scope) }
 	}
 	return &web.API{
-		Handler: api, StaffToken: token(access.IngestStaffing), AckToken: token(access.Admin),
+		Handler: h.router, StaffToken: token(access.IngestStaffing), AckToken: token(access.Admin),
 		Alerts: sources.Deliveries{Lists: h.redis.Lists()}.Episodes, Audit: h.audit.Record, Now: h.now,
 	}
 }
 
-// administrationBy returns the API through which administrators act on the pages. This process
-// answers its own routes; the process of --ingest-url answers the rest.
-func administrationBy(h *service, ingest http.Handler, reads *readapi.Reads) *integrations.Administration {
-	here := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if h.router.Match(chi.NewRouteContext(), r.Method, r.URL.Path) {
-			h.router.ServeHTTP(w, r)
-			return
-		}
-		ingest.ServeHTTP(w, r)
-	})
+// administrationBy returns the API through which administrators act on the pages.
+func administrationBy(h *service, reads *readapi.Reads) *integrations.Administration {
 	level := func(ctx context.Context, hospital string) acuity.Level {
 		verdict, err := reads.Verdict(ctx, hospital)
 		if err != nil {
@@ -135,7 +126,7 @@ func administrationBy(h *service, ingest http.Handler, reads *readapi.Reads) *in
 			}
 			return webhook.Reproduce(known, c, level(ctx, hospital), sent)
 		},
-		API: here, Token: h.actors.AdminToken, URL: h.config.PublicURL, Operations: operations(),
+		API: h.router, Token: h.actors.AdminToken, URL: h.config.PublicURL, Operations: operations(),
 		Counts: func(hospital string) map[string]int { return countsOf(h.settings, hospital, h.now()) },
 	}
 }
@@ -166,25 +157,6 @@ type hospitalNames struct{ register *access.Register }
 func (n hospitalNames) Hospital(id string) (name string, zone *time.Location, ok bool) {
 	h, ok := n.register.Hospital(id)
 	return cmp.Or(h.Name, id), n.register.Zone(id), ok
-}
-
-// ingestOf returns the handler of the writes of the API: this process, or the one at
-// --ingest-url. nil: there is neither.
-func ingestOf(h *service) http.Handler {
-	if h.router.Match(chi.NewRouteContext(), http.MethodPost, "/api/ingest/staffing") {
-		return h.router
-	}
-	if h.config.IngestURL == nil {
-		return nil
-	}
-	proxy := &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(h.config.IngestURL) },
-		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
-			h.log.WarnContext(r.Context(), "svc ingest does not answer", "error", err)
-			w.WriteHeader(http.StatusBadGateway)
-		},
-	}
-	return proxy
 }
 
 // oidcAnswers bounds one request to the provider.

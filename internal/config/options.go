@@ -62,7 +62,8 @@ func (c *Config) options() []*option {
 		row("public-url", NeedNotify|NeedHTTP|NeedLinks, "", c.setPublicURL,
 			"address at which people and providers of SMS reach this service, for the links in alerts; without it there are none"),
 		row("ingest-url", NeedPages, "", c.setIngestURL,
-			"address of svc ingest, to which a svc read that is none hands what people do on the pages; without it they may only look"),
+			"address of svc ingest, to which svc read forwards writes, so that one address serves the whole API (default: none, "+
+				"writes are not served and pages are read-only)"),
 		row("oidc-issuer", NeedPages, "", c.setOIDCIssuer,
 			"OpenID Connect provider by which people sign in to the pages (default: none, by links alone)"),
 		row("oidc-client-id", NeedPages, "", text(&c.OIDC.ClientID),
