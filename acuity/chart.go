@@ -76,6 +76,10 @@ type PatientChart struct {
 	Birth   Instant // from then on modifiers with the window "birth" are off; 0: none yet
 	Mother  bool    // false: the entry is of newborns alone
 
+	// UnnamedFetus reports whether a tracing of a multiple gestation names no fetus. The
+	// newest such tracing counts, so it may have ended that of another fetus.
+	UnnamedFetus bool
+
 	Evidence []Evidence
 }
 
@@ -92,7 +96,7 @@ func (r *RoomChart) CountEvidence() int {
 func (r *RoomChart) Equal(o *RoomChart) bool {
 	return r.ID == o.ID && r.Status == o.Status && r.Listed == o.Listed && r.NewestSignal == o.NewestSignal &&
 		r.Label == o.Label && r.Area == o.Area && slices.EqualFunc(r.Patients, o.Patients, func(a, b PatientChart) bool {
-		return a.Visit == b.Visit && a.Arrived == b.Arrived && a.Birth == b.Birth && a.Mother == b.Mother &&
+		return a.Visit == b.Visit && a.Arrived == b.Arrived && a.Birth == b.Birth && a.Mother == b.Mother && a.UnnamedFetus == b.UnnamedFetus &&
 			slices.Equal(a.Evidence, b.Evidence)
 	})
 }
@@ -126,6 +130,7 @@ type Evidence struct {
 
 	AssignedBy string // of a primary: the rule that chose it, a stable code
 	Source     Source
+	Fetus      string // of a fetus: its label "A" to "I", or a pseudonym; empty: none is named
 }
 
 // Source names the statement behind a piece of evidence.

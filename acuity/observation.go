@@ -153,6 +153,7 @@ type Event struct {
 	// events any more (cancelled, entered in error: F4). Empty: not from FHIR.
 	Resource  string
 	UpdatedAt Instant
+	VersionID int64 // a number that grows with each version (meta.versionId); 0 if not said, or no number
 	Void      bool
 	// Encounter and Subject are further names of Visit and Patient: pseudonyms,
 	// in the same name spaces, of the references "Encounter/<id>" and
@@ -228,6 +229,7 @@ type Signal struct {
 	Display string // ≤ 80 characters, long digit runs masked; some rules match on its words
 	Value   codes.Value
 	Status  SignalStatus
+	Fetus   string // which fetus it is about: a label "A" to "I", or a pseudonym; empty: none is named
 
 	ObservedAt Instant // of one that ended: its end
 	StartedAt  Instant // of a medication; onset of a condition
@@ -238,7 +240,8 @@ type Signal struct {
 	// code, visit or patient. Empty: kind, system and code identify the statement. "~" begins
 	// a resource without an identifier; it is one thing in its visit or patient.
 	Resource  string
-	UpdatedAt Instant // of the version of the resource; orders versions of equal time (F13)
+	UpdatedAt Instant // when the version of the resource was made; 0 if not said
+	VersionID int64   // a number that grows with each version (meta.versionId); 0 if not said, or no number
 	// Also are further codings of the same thing, in the order of the sender. The
 	// first match counts, and the signal is unmapped only if none matches.
 	Also []Coding

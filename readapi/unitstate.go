@@ -78,6 +78,7 @@ type room struct {
 	Factors        []factor     `json:"factors"`
 	NextChangeAt   httpapi.Time `json:"nextChangeAt"`
 	Stale          bool         `json:"stale"`
+	DataQuality    []quality    `json:"dataQuality"` // of this room alone
 }
 
 type factor struct {
@@ -98,6 +99,9 @@ type source struct {
 	Feed   string `json:"feed"`
 	System string `json:"system"`
 	Code   string `json:"code"`
+	// Fetus is the label of the fetus that the source is about, "A" to "I". It is null if the
+	// source names none, or by a reference.
+	Fetus *string `json:"fetus"`
 }
 
 type quality struct {
@@ -120,7 +124,7 @@ func unitStateOf(v *score.Verdict, rooms []raw) *unitState {
 		Roster: rosterOf(v),
 		Rooms:  rooms,
 
-		UnplacedPatients: v.Unplaced, DataQuality: []quality{},
+		UnplacedPatients: v.Unplaced, DataQuality: qualityOf(v.Quality),
 		Version: v.Version, AsOf: instant(v.AsOf), NextChangeAt: instant(v.Next),
 		RulesVersion: v.Rules,
 	}
@@ -135,9 +139,6 @@ func unitStateOf(v *score.Verdict, rooms []raw) *unitState {
 	}
 	for i := range v.Axes {
 		u.Axes[i] = axisOf(v, acuity.Axis(i))
-	}
-	for _, q := range v.Quality.List() {
-		u.DataQuality = append(u.DataQuality, quality(q))
 	}
 	return u
 }
@@ -163,6 +164,7 @@ func roomOf(v *score.RoomVerdict) room {
 		Status: v.Status.String(), Color: v.Color.String(), Score: v.Score,
 		NursesRequired: nurses(v.Demand), NursingLevel: v.Demand.Nursing(),
 		Factors: make([]factor, len(v.Factors)), NextChangeAt: instant(v.Next), Stale: v.Stale,
+		DataQuality: qualityOf(v.Quality()),
 	}
 	if v.Primary != 0 {
 		r.PrimaryFactor = new(v.Primary.ID())
@@ -184,9 +186,21 @@ func factorOf(r *score.RoomVerdict, v *score.FactorVerdict) factor {
 		f.Kind, f.AssignedBy = "primary", some(r.AssignedBy(v))
 	}
 	for i, e := range evidence {
-		f.Sources[i] = source{string(e.Source.Feed), string(e.Source.System), e.Source.Written()}
+		f.Sources[i] = source{Feed: string(e.Source.Feed), System: string(e.Source.System), Code: e.Source.Written()}
+		if len(e.Fetus) == 1 {
+			f.Sources[i].Fetus = &evidence[i].Fetus
+		}
 	}
 	return f
+}
+
+// qualityOf returns the reasons to trust a verdict less.
+func qualityOf(set score.QualitySet) []quality {
+	list := []quality{}
+	for _, q := range set.List() {
+		list = append(list, quality(q))
+	}
+	return list
 }
 
 var (

@@ -50,6 +50,7 @@ func patientChartFields(c *Coder, p *acuity.PatientChart) {
 	c.at(&p.Birth)
 	c.Bool(&p.Mother)
 	List(c, &p.Evidence, evidenceFields)
+	c.Bool(&p.UnnamedFetus)
 }
 
 func evidenceFields(c *Coder, e *acuity.Evidence) {
@@ -62,6 +63,7 @@ func evidenceFields(c *Coder, e *acuity.Evidence) {
 	c.at(&e.Last)
 	c.Text(&e.AssignedBy)
 	sourceFields(c, &e.Source)
+	c.Text(&e.Fetus)
 }
 
 func sourceFields(c *Coder, s *acuity.Source) {

@@ -103,6 +103,7 @@ func eventFields(c *Coder, e *acuity.Event) {
 	c.Bool(&e.ByPatient)
 	c.Text(&e.Account)
 	List(c, &e.Warnings, warningFields)
+	c.Long(&e.VersionID)
 }
 
 func locationFields(c *Coder, l *acuity.Location) {
@@ -144,6 +145,8 @@ func signalFields(c *Coder, s *acuity.Signal) {
 	c.Text(&s.Resource)
 	c.at(&s.UpdatedAt)
 	List(c, &s.Also, codingFields)
+	c.Text(&s.Fetus)
+	c.Long(&s.VersionID)
 }
 
 func valueFields(c *Coder, v *codes.Value) {

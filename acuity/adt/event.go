@@ -48,6 +48,7 @@ type extra struct {
 	Cancels   acuity.Instant
 	Reasons   acuity.Reasons
 	UpdatedAt acuity.Instant
+	VersionID int64
 	Diagnoses []acuity.Diagnosis
 }
 
@@ -55,7 +56,7 @@ type extra struct {
 var noExtra = &extra{}
 
 func (x *extra) isZero() bool {
-	return x.Digest == "" && x.Cancels == 0 && x.Reasons == 0 && x.UpdatedAt == 0 && len(x.Diagnoses) == 0
+	return x.Digest == "" && x.Cancels == 0 && x.Reasons == 0 && x.UpdatedAt == 0 && x.VersionID == 0 && len(x.Diagnoses) == 0
 }
 
 // AppendTo appends the event of a visit to a list, as it came.
@@ -66,7 +67,7 @@ func (e *Event) AppendTo(list []acuity.Event, visit string) []acuity.Event {
 		MotherVisit: e.MotherVisit, MotherPatient: e.MotherPatient, Place: *e.Place, PlaceNull: e.PlaceNull, Prior: *e.Prior,
 		Class: e.Class, AdmissionType: e.AdmissionType, Service: e.Service, Newborn: e.Newborn, Babies: e.Babies, Primary: e.Primary,
 		Reasons: e.Reasons, DiagnosisMode: e.DiagnosisMode, Diagnoses: e.Diagnoses, Resource: e.Resource, UpdatedAt: e.UpdatedAt,
-		Void: e.Void, Encounter: e.Encounter, Subject: e.Subject, ByPatient: e.ByPatient, Account: e.Account,
+		VersionID: e.VersionID, Void: e.Void, Encounter: e.Encounter, Subject: e.Subject, ByPatient: e.ByPatient, Account: e.Account,
 	})
 }
 
@@ -209,7 +210,7 @@ func shareText(text, before string) string {
 // storeExtra returns the rare fields of an event. A feed says the same diagnoses again and
 // again.
 func storeExtra(e *acuity.Event, before *extra) *extra {
-	x := extra{e.Digest, e.Cancels, e.Reasons, e.UpdatedAt, e.Diagnoses}
+	x := extra{e.Digest, e.Cancels, e.Reasons, e.UpdatedAt, e.VersionID, e.Diagnoses}
 	if x.isZero() {
 		return noExtra
 	}

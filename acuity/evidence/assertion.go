@@ -68,6 +68,7 @@ func (r *assertion) evidence() (acuity.Evidence, bool) {
 		Start:   r.start,
 		Last:    max(r.start, r.last),
 		Source:  acuity.Source{Feed: r.from.Feed, System: r.from.Identity.System, Code: r.from.Identity.Code},
+		Fetus:   r.from.Identity.Fetus,
 	}
 	return e, true
 }

@@ -18,6 +18,7 @@ type Cache struct {
 	cat   *catalogue.Catalogue
 	maps  *terminology.Mappings
 	owner Owner // of the statements
+	apart bool  // the statements of each fetus are folded apart
 
 	members []member
 	list    []codeFold
@@ -34,8 +35,11 @@ type member struct {
 type codeFold struct {
 	of        *terminology.MatchedSignal // has the identity; nil: a concept
 	concept   catalogue.Factor
+	apart     bool           // of the statements about one fetus alone, or that name none
+	fetus     string         // that fetus; "": none is named, or those of all are folded together
 	stale     bool           // must be folded anew: a statement was lost
 	more      bool           // there are new statements
+	retracted bool           // a retraction is among the statements
 	droppedAt acuity.Instant // time of the latest lost statement, if none was added since; 0: none was lost
 
 	upTo       int64                      // number of the last statement
@@ -91,10 +95,13 @@ func (c *Cache) Invalidate(h *Statement, lost bool) bool {
 
 // has reports whether an identity is part of the fold.
 func (f *codeFold) has(m *member) bool {
+	if f.apart && f.fetus != m.of.Identity.Fetus {
+		return false
+	}
 	if f.of == nil {
 		return f.concept == m.concept
 	}
-	return m.concept == 0 && f.of.Is(m.of)
+	return m.concept == 0 && f.of.HasCodeOf(m.of)
 }
 
 // refresh brings the cache up to the statements. Assertions follow later, when all cross
@@ -116,7 +123,7 @@ func (f *builder) refresh(cache *Cache) {
 // holds reports whether the cache is of this patient, and was read with the present
 // rules.
 func (f *builder) holds(cache *Cache) bool {
-	return cache.known && cache.cat == f.Catalogue && cache.maps == f.Mappings && cache.owner == f.e.Owner
+	return cache.known && cache.cat == f.Catalogue && cache.maps == f.Mappings && cache.owner == f.e.Owner && cache.apart == f.apart
 }
 
 // conceptsHold reports whether each code still belongs to the same concept after
@@ -128,9 +135,8 @@ func (f *builder) conceptsHold(cache *Cache) bool {
 		}
 		for j := range cache.members {
 			m := &cache.members[j]
-			said := func(l *Statements) bool { return f.hasConcept(l.find(m.of), m.concept) }
 			// No statement has a greater concept: see Invalidate.
-			if cache.list[i].has(m) && m.concept != 0 && !slices.ContainsFunc(f.e.Statements, said) {
+			if cache.list[i].has(m) && m.concept != 0 && !f.saysConcept(cache, m) {
 				return false
 			}
 		}
@@ -138,10 +144,18 @@ func (f *builder) conceptsHold(cache *Cache) bool {
 	return true
 }
 
+// saysConcept reports whether a statement of the member's code still has its concept,
+// whatever fetus it names.
+func (f *builder) saysConcept(cache *Cache, m *member) bool {
+	return slices.ContainsFunc(cache.members, func(o member) bool {
+		return o.of.HasCodeOf(m.of) && slices.ContainsFunc(f.e.Statements, func(l *Statements) bool { return f.hasConcept(l.find(o.of), m.concept) })
+	})
+}
+
 // groupByCode sorts the statements by identity. A code belongs to a concept if any
 // statement of it does, even where other statements lack the display that says so.
 func (f *builder) groupByCode(cache *Cache) {
-	*cache = Cache{known: true, cat: f.Catalogue, maps: f.Mappings, owner: f.e.Owner, members: cache.members[:0], list: cache.list[:0]}
+	*cache = Cache{known: true, cat: f.Catalogue, maps: f.Mappings, owner: f.e.Owner, apart: f.apart, members: cache.members[:0], list: cache.list[:0]}
 	for _, l := range f.e.Statements {
 		for i := range l.list {
 			t := &l.list[i]
@@ -158,12 +172,22 @@ func (f *builder) groupByCode(cache *Cache) {
 		}
 	}
 	for i := range cache.members {
+		for j := range cache.members {
+			if m, o := &cache.members[i], &cache.members[j]; o.concept > m.concept && o.of.HasCodeOf(m.of) {
+				m.concept = o.concept
+			}
+		}
+	}
+	for i := range cache.members {
 		m := &cache.members[i]
 		if slices.ContainsFunc(cache.list, func(d codeFold) bool { return d.has(m) }) {
 			continue
 		}
 		d := cache.open()
-		d.concept, d.stale = m.concept, true
+		d.concept, d.stale, d.apart = m.concept, true, f.apart
+		if f.apart {
+			d.fetus = m.of.Identity.Fetus
+		}
 		if m.concept == 0 {
 			d.of = m.of
 		}
@@ -215,6 +239,9 @@ func (f *builder) foldNew(cache *Cache, i int) bool {
 	if len(said) > 0 && (said[0].order <= d.newest || !d.follows(said)) {
 		return false
 	}
+	if slices.ContainsFunc(said, isRetraction) {
+		return false // it takes back a statement that is folded
+	}
 	f.foldStatements(d, i, said)
 	return true
 }
@@ -222,7 +249,7 @@ func (f *builder) foldNew(cache *Cache, i int) bool {
 // refold folds all statements of the i-th identity.
 func (f *builder) refold(cache *Cache, i int) {
 	d := &cache.list[i]
-	*d = codeFold{of: d.of, concept: d.concept, stale: true, assertions: d.assertions[:0]}
+	*d = codeFold{of: d.of, concept: d.concept, apart: d.apart, fetus: d.fetus, stale: true, assertions: d.assertions[:0]}
 	f.foldStatements(d, i, f.statements(cache, d, math.MinInt64))
 }
 
@@ -231,6 +258,7 @@ func (f *builder) foldStatements(d *codeFold, i int, said []orderedStatement) {
 	if n := len(said); n > 0 {
 		d.newest = said[n-1].order
 	}
+	d.retracted = d.retracted || slices.ContainsFunc(said, isRetraction)
 	said = winners(said)
 	for j := range said {
 		s := &said[j]
@@ -342,7 +370,7 @@ func (f *builder) dropOldest(cache *Cache, d *codeFold) bool {
 	lost := d.droppedAt
 	d.droppedAt = 0
 	first, alone := f.first(cache, d)
-	if !alone || first.order <= lost || first.Status != acuity.SignalActive || d.effects.isOlder(first.order) {
+	if !alone || d.retracted || first.order <= lost || first.Status != acuity.SignalActive || d.effects.isOlder(first.order) {
 		return false
 	}
 	for i := range d.assertions {

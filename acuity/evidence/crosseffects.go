@@ -12,61 +12,57 @@ import (
 type crossEffect struct {
 	infused      bool           // a magnesium infusion is known, running or not
 	acknowledged acuity.Instant // newest acknowledgement of an early warning; 0: none
-	categoryI    acuity.Instant // newest Category I; 0: none
 	calm         acuity.Instant // newest early-warning score below the limit; 0: none
 	below        acuity.Instant // newest BMI, if it is below the limit; else 0
+	categoryI    acuity.Instant // newest Category I; 0: none
+	traced       acuity.Instant // newest category of the fetal heart rate; 0: none
 }
 
 func (n *crossEffect) add(o crossEffect) {
 	n.infused = n.infused || o.infused
 	n.acknowledged = max(n.acknowledged, o.acknowledged)
-	n.categoryI = max(n.categoryI, o.categoryI)
 	n.calm = max(n.calm, o.calm)
 	n.below = max(n.below, o.below)
+	n.categoryI = max(n.categoryI, o.categoryI)
+	n.traced = max(n.traced, o.traced)
 }
 
-// crossEffects is what the statements of one identity so far mean for other sources. A
-// retraction takes back the statement before it, unless its value names another one; for
-// an infusion it takes back the whole run.
+// crossEffects is what the statements of one identity so far mean for other sources.
 type crossEffects struct {
-	known, newest      crossEffect
-	infused            bool
-	below, belowBefore acuity.Instant // see crossEffect; belowBefore is the value before a statement that ended it
+	crossEffect
+	running bool // a magnesium infusion, whose whole run a retraction takes back
 }
 
 // addStatement adds the effects of one statement of the identity.
 func (n *crossEffects) addStatement(ix *terminology.Index, concept catalogue.Factor, s *orderedStatement) {
 	if s.Status == acuity.SignalRetracted {
-		if concept != 0 && slices.ContainsFunc(s.TakenBack, isOn) {
-			n.below, n.belowBefore = max(n.below, n.belowBefore), 0
-			return
-		}
-		n.newest, n.infused, n.below, n.belowBefore = crossEffect{}, false, 0, 0
+		n.running = false // for other statements see winners
 		return
 	}
-	n.known.add(n.newest)
-	n.newest = crossEffect{}
 	for _, m := range s.Matches {
-		n.infused = n.infused || m.Factor == ix.Magnesium && s.Kind == catalogue.KindMedication
+		n.running = n.running || m.Factor == ix.Magnesium && s.Kind == catalogue.KindMedication
 		if acknowledges(m) {
-			n.newest.acknowledged = s.order
+			n.acknowledged = s.order
 		}
 	}
-	n.known.infused = n.known.infused || n.infused && s.Status == acuity.SignalEnded
+	n.infused = n.infused || n.running && s.Status == acuity.SignalEnded
 	if s.Status != acuity.SignalActive || concept == 0 {
 		return
 	}
 	reached := slices.ContainsFunc(s.Matches, isOn)
-	switch {
-	case concept == ix.Obesity && reached:
-		n.below, n.belowBefore = 0, n.below
-	case reached:
-	case concept == ix.Obesity:
-		n.below = s.order
-	case concept == ix.CategoryIII:
-		n.newest.categoryI = s.order
-	case concept == ix.EarlyWarning:
-		n.newest.calm = s.order
+	switch concept {
+	case ix.Obesity:
+		if n.below = s.order; reached {
+			n.below = 0
+		}
+	case ix.CategoryIII:
+		if n.traced = s.order; !reached {
+			n.categoryI = s.order
+		}
+	case ix.EarlyWarning:
+		if !reached {
+			n.calm = s.order
+		}
 	}
 }
 
@@ -75,9 +71,8 @@ func (n *crossEffects) total() crossEffect {
 	if n == nil {
 		return crossEffect{}
 	}
-	all := n.known
-	all.add(n.newest)
-	all.add(crossEffect{infused: n.infused, below: n.below})
+	all := n.crossEffect
+	all.infused = all.infused || n.running
 	return all
 }
 
@@ -94,19 +89,6 @@ func hasCrossEffect(m terminology.Match) bool {
 	return m.Factor == ix.Magnesium || m.Factor == ix.Acknowledged
 }
 
-// clearedBy returns when a factor was last denied, whatever source had asserted it; 0:
-// never. A Category I denies the categories II and III. An early-warning score below the
-// limit denies the warning (scoring-decisions 61).
-func (n *crossEffect) clearedBy(ix *terminology.Index, factor catalogue.Factor) acuity.Instant {
-	switch {
-	case isCategory(ix, factor):
-		return n.categoryI
-	case factor != 0 && factor == ix.EarlyWarning:
-		return n.calm
-	}
-	return 0
-}
-
 func isCategory(ix *terminology.Index, factor catalogue.Factor) bool {
 	return factor != 0 && (factor == ix.CategoryII || factor == ix.CategoryIII)
 }
@@ -118,5 +100,5 @@ func (n *crossEffects) isOlder(than acuity.Instant) bool {
 		return false
 	}
 	older := func(at acuity.Instant) bool { return at != 0 && at < than }
-	return older(n.known.acknowledged) || older(n.known.categoryI) || older(n.known.calm) || older(n.below) || older(n.belowBefore)
+	return older(n.acknowledged) || older(n.categoryI) || older(n.calm) || older(n.below) || older(n.traced)
 }

@@ -24,6 +24,7 @@ import (
 // statements. The result lies in the memory of e, until the next Fold.
 func Fold(e *Input, r *terminology.Reader) []acuity.Evidence {
 	f := builder{Reader: r, e: e, out: e.out[:0]}
+	f.countFetuses()
 	f.foldSignals()
 	f.foldDiagnoses()
 	f.foldListed()
@@ -47,6 +48,7 @@ type builder struct {
 	said [][]orderedStatement // of this step, by index in the cache
 
 	crossEffect
+	gestation
 }
 
 // foldSignals makes the evidence of the statements, code by code: first their effects on
@@ -62,10 +64,27 @@ func (f *builder) foldSignals() {
 			f.acknowledged = max(f.acknowledged, l.Since)
 		}
 	}
+	f.apart = cache.known && cache.apart || f.isMultiple()
+	f.foldAll(cache)
+	if several := f.isMultiple(); several != f.apart { // only signals say so, or they do no more
+		f.apart, f.out = several, f.out[:0]
+		f.foldAll(cache)
+	}
+	// Cross effects also clear what other codes said.
+	f.out = slices.DeleteFunc(f.out, func(o acuity.Evidence) bool { return o.Last < f.cleared(o.Factor, o.Fetus) })
+	f.findUnnamed(cache)
+}
+
+// foldAll makes the evidence of the statements, those of each fetus apart or not. What says
+// that there are several fetuses does not depend on it.
+func (f *builder) foldAll(cache *Cache) {
+	acknowledged := f.acknowledged // by the census
 	f.refresh(cache)
+	f.crossEffect = crossEffect{acknowledged: acknowledged}
 	for i := range cache.list {
 		f.add(cache.list[i].effects.total())
 	}
+	f.recordTracings(cache)
 	f.foldInfusions()
 	for i := range cache.list {
 		d := &cache.list[i]
@@ -77,13 +96,6 @@ func (f *builder) foldSignals() {
 		}
 	}
 	f.clear()
-	// Cross effects also clear what other codes said.
-	f.out = slices.DeleteFunc(f.out, func(o acuity.Evidence) bool { return o.Last < f.cleared(o.Factor) })
-}
-
-// cleared returns when a factor was last denied; 0: never. See clearedBy.
-func (f *builder) cleared(factor catalogue.Factor) acuity.Instant {
-	return f.clearedBy(terminology.CatalogueIndex(), factor)
 }
 
 // clear drops the statements of this step.
@@ -128,7 +140,8 @@ func (f *builder) foldDiagnoses() {
 		d := &f.e.Diagnoses[i]
 		said := f.Diagnosis(&d.Diagnosis)
 		for _, m := range said.Matches {
-			if f.overruled(m.Factor, d) {
+			fetus := d.fetus(said.Fetus)
+			if f.overruled(m.Factor, fetus, d) {
 				continue
 			}
 			f.out = append(f.out, f.named(acuity.Evidence{
@@ -139,6 +152,7 @@ func (f *builder) foldDiagnoses() {
 				Start:   d.Start,
 				Last:    max(d.Start, d.Last),
 				Source:  acuity.Source{Feed: d.Feed, System: said.System, Code: said.Code},
+				Fetus:   fetus,
 			}))
 		}
 	}
@@ -147,14 +161,14 @@ func (f *builder) foldDiagnoses() {
 // overruled reports whether a signal replaces a diagnosis. A real magnesium infusion does
 // for good (scoring-decisions 19). A newer Category I does (18), and so does a newer
 // early-warning score (61) or BMI (51) below the limit.
-func (f *builder) overruled(factor catalogue.Factor, d *Diagnosis) bool {
+func (f *builder) overruled(factor catalogue.Factor, fetus string, d *Diagnosis) bool {
 	switch factor {
 	case terminology.CatalogueIndex().Magnesium:
 		return f.infused
 	case terminology.CatalogueIndex().Obesity:
 		return f.below > d.Start
 	}
-	return f.cleared(factor) > d.Start
+	return f.cleared(factor, fetus) > d.Start
 }
 
 // foldListed adds the evidence of the modifiers that the census lists. A warning that
@@ -191,6 +205,7 @@ func compareEvidence(a, b *acuity.Evidence) int {
 		cmp.Compare(a.Variant, b.Variant),
 		cmp.Compare(a.Count, b.Count),
 		cmp.Compare(a.AssignedBy, b.AssignedBy),
+		cmp.Compare(a.Fetus, b.Fetus),
 	)
 }
 
@@ -207,11 +222,17 @@ type Input struct {
 
 	Cache *Cache // of this patient; nil: nothing is cached
 
+	// UnnamedFetus is set by Fold. See acuity.PatientChart.
+	UnnamedFetus bool
+
 	scratch Cache // for a patient without a cache
 	sortedResources
 	sorted []orderedStatement   // memory for the statements that are folded
 	said   [][]orderedStatement // of each identity
 	out    []acuity.Evidence
+
+	fetuses  []string // memory, as the next
+	tracings []tracing
 }
 
 // Diagnosis is a diagnosis that stands: an unbroken run of statements.
@@ -220,6 +241,7 @@ type Diagnosis struct {
 	Start acuity.Instant // onset, if the first statement of the run gave it, else the time of that statement (clinical-decisions D5)
 	Last  acuity.Instant // time of the newest statement
 	Feed  acuity.Channel
+	Fetus string // which fetus it is about, if its sender says so apart from code and display
 }
 
 // Listed is a modifier that the newest census lists.
@@ -263,12 +285,13 @@ func conditionOf(said []*ResourceStatement) (d Diagnosis, on bool) {
 		at, id := p.OrderTime(), h.Identity
 		if !on || d.System != id.System || d.Code != id.Code {
 			d = Diagnosis{Diagnosis: acuity.Diagnosis{System: id.System, Code: id.Code}, Start: at, Feed: h.Feed}
+			d.Display = h.Display
 			if h.StartedAt != 0 && h.StartedAt <= h.ReceivedAt {
 				d.Start = h.StartedAt
 			}
 			on = true
 		}
-		d.Last = max(d.Start, at)
+		d.Last, d.Fetus = max(d.Start, at), h.Fetus
 	}
 	return d, on
 }

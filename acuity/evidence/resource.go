@@ -16,6 +16,8 @@ import (
 type ResourceStatement struct {
 	Statement
 	Version *Version // nil: no resource
+
+	made acuity.Instant // of a version: its place among the others; see orderVersions
 }
 
 // Version is a version of a resource. A resource is what the sender keeps as one thing,
@@ -23,6 +25,7 @@ type ResourceStatement struct {
 type Version struct {
 	Resource  string         // pseudonym; a component adds a dot and its index
 	UpdatedAt acuity.Instant // 0: not said
+	ID        int64          // grows with each version; 0: not said
 	hash      uint64         // of the resource
 }
 
@@ -41,7 +44,7 @@ func VersionOf(s *acuity.Signal) *Version {
 	if s.Resource == "" {
 		return nil
 	}
-	return &Version{strings.Clone(s.Resource), s.UpdatedAt, maphash.String(seed, s.Resource)}
+	return &Version{strings.Clone(s.Resource), s.UpdatedAt, s.VersionID, maphash.String(seed, s.Resource)}
 }
 
 // WholeResource returns the resource without the index of a component; "": no resource.
@@ -75,17 +78,32 @@ func (h *ResourceStatement) plain() Statement {
 	return p
 }
 
-// versionAt returns the time that orders the versions of one resource: when they were
-// made, else the time of their fact. So an older fact never overrides a newer one (F13).
-// Retractions, and ends without a time, count from their receipt.
-func (h *ResourceStatement) versionAt() acuity.Instant {
-	switch {
-	case h.Version.UpdatedAt != 0 || h.takesBack():
-		return h.madeAt()
-	case h.Status == acuity.SignalEnded:
-		return h.firstOf(h.ObservedAt, 0)
+// orderVersions sets the place in time of each version in a list of all statements of one
+// holder. The newest version of a resource counts, whatever time it is about: by when it was
+// made, else by its number, else by its arrival. A version was made before every version
+// with a greater number.
+func orderVersions(list []*ResourceStatement) {
+	var numbered []*ResourceStatement // without a time
+	for _, h := range list {
+		if h.Version == nil {
+			continue
+		}
+		if h.made = h.madeAt(); h.Version.UpdatedAt == 0 && h.Version.ID != 0 {
+			numbered = append(numbered, h)
+		}
 	}
-	return h.firstOf(h.ObservedAt, h.StartedAt)
+	if len(numbered) == 0 {
+		return
+	}
+	first := map[string]acuity.Instant{} // by resource, of the versions from the greatest number down
+	slices.SortStableFunc(numbered, func(a, b *ResourceStatement) int { return cmp.Compare(b.Version.ID, a.Version.ID) })
+	for _, h := range numbered {
+		whole := h.WholeResource()
+		if at, later := first[whole]; later {
+			h.made = min(h.made, at)
+		}
+		first[whole] = h.made
+	}
 }
 
 // takesBack reports whether a statement takes back a whole resource. A retracted
@@ -98,16 +116,18 @@ func (h *ResourceStatement) takesBack() bool {
 // version of the same time.
 func compareVersions(a, b *ResourceStatement) int {
 	return cmp.Or(
-		cmp.Compare(a.versionAt(), b.versionAt()),
+		cmp.Compare(a.made, b.made),
+		cmp.Compare(a.Version.ID, b.Version.ID),
 		cmp.Compare(a.ReceivedAt, b.ReceivedAt),
 		compareBool(b.takesBack(), a.takesBack()),
 	)
 }
 
-// IsOlder reports whether another version of the same resource is newer. Both have a
-// version.
-func (h *ResourceStatement) IsOlder(than *ResourceStatement) bool {
-	return compareVersions(h, than) < 0
+// IsOlder reports whether one of the other versions of the same resource is newer. All have
+// a version.
+func (h *ResourceStatement) IsOlder(than []*ResourceStatement) bool {
+	orderVersions(append(slices.Clone(than), h))
+	return slices.ContainsFunc(than, func(o *ResourceStatement) bool { return compareVersions(h, o) < 0 })
 }
 
 // runs reports whether the resource lasts, as a medication or a condition, and is no
@@ -140,6 +160,7 @@ func (e *Input) SortResources() {
 		s.newest = map[string]newest{}
 	}
 	clear(s.newest)
+	orderVersions(e.Resources)
 	for _, h := range e.Resources {
 		if h.Version == nil || h.Status == acuity.SignalActive && h.State == terminology.Unreadable {
 			continue // what cannot be read changes nothing
@@ -240,7 +261,7 @@ func (h *ResourceStatement) thingHash() uint64 {
 // placeInTime returns the time that orders statements about the same thing.
 func (h *ResourceStatement) placeInTime() acuity.Instant {
 	if h.Version != nil {
-		return h.versionAt()
+		return h.madeAt()
 	}
 	return h.OrderTime()
 }
@@ -291,11 +312,14 @@ func thinned(list []ResourceStatement, h *ResourceStatement) int {
 	// Equal texts may have several matched signals, because the cache of them is bounded.
 	if first >= 0 && list[before].SignalText == h.SignalText && list[first].SignalText == h.SignalText &&
 		saysTheSame(&list[before].Statement, &h.Statement) && saysTheSame(&list[first].Statement, &h.Statement) &&
-		at < list[first].placeInTime().Add(thinWithin) {
+		at < list[first].placeInTime().Add(thinWithin) && h.Version.follows(list[before].Version) && list[before].Version.follows(list[first].Version) {
 		return before
 	}
 	return -1
 }
+
+// follows reports whether a version is not older than another one by its number.
+func (v *Version) follows(other *Version) bool { return v == nil || other == nil || v.ID >= other.ID }
 
 // leastMissed returns the index of the statement that matters least. First goes one with a
 // newer one about the same thing. Then goes an observation with a newer one of the same

@@ -94,6 +94,7 @@ func compareContent(a, b *Statement) int {
 		cmp.Compare(a.Code, b.Code),
 		cmp.Compare(a.Kind, b.Kind),
 		cmp.Compare(a.Display, b.Display),
+		cmp.Compare(a.Fetus, b.Fetus),
 		cmp.Compare(a.Value.Kind, b.Value.Kind),
 		cmp.Compare(a.Value.Op, b.Value.Op),
 		cmp.Compare(a.Value.Number, b.Value.Number),
@@ -116,8 +117,10 @@ func compareBool(a, b bool) int {
 }
 
 // winners returns, in place, one statement for each time: the last one that no later
-// statement of that time takes back. A statement that was taken back was never said, so
-// the one before it counts again. A drug that was entered in error just does not run.
+// statement of that time takes back. A retraction of another time takes back the last
+// statement before it, with a value the last that says the same. What was taken back was
+// never said, so what was before it counts again. A drug that was entered in error just
+// does not run.
 func winners(all []orderedStatement) []orderedStatement {
 	kept := all[:0]
 	for i := 0; i < len(all); {
@@ -127,6 +130,8 @@ func winners(all []orderedStatement) []orderedStatement {
 		}
 		switch last := winner(all[i:n]); {
 		case last < 0:
+		case isRetraction(all[i+last]):
+			kept = takeBack(kept, all[i+last].MatchedSignal)
 		case len(kept) == n-1:
 			kept = all[:n] // it is there already
 		default:
@@ -137,10 +142,23 @@ func winners(all []orderedStatement) []orderedStatement {
 	return kept
 }
 
+// isRetraction reports whether a statement takes back another one.
+func isRetraction(s orderedStatement) bool { return s.Status == acuity.SignalRetracted && !s.drug }
+
+// takeBack removes the last statement that a retraction takes back.
+func takeBack(list []orderedStatement, retraction *terminology.MatchedSignal) []orderedStatement {
+	for i := len(list) - 1; i >= 0; i-- {
+		if retraction.TakesBack(list[i].MatchedSignal) {
+			return slices.Delete(list, i, i+1)
+		}
+	}
+	return list
+}
+
 // winner returns the index of the statement that counts, of several at one time; -1: none.
 func winner(same []orderedStatement) int {
 	last := len(same) - 1
-	if same[last].Status != acuity.SignalRetracted || same[last].drug {
+	if !isRetraction(same[last]) {
 		return last
 	}
 	stated := false

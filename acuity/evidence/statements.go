@@ -289,7 +289,7 @@ func sameSubject(a, b *Statement) bool {
 		return a.Settled == b.Settled
 	}
 	return a.SubjectHash == b.SubjectHash && (a.Kind == catalogue.KindMedication) == (b.Kind == catalogue.KindMedication) &&
-		a.System == b.System && a.Code == b.Code && a.Display == b.Display && a.Settled == b.Settled
+		a.System == b.System && a.Code == b.Code && a.Display == b.Display && a.Fetus == b.Fetus && a.Settled == b.Settled
 }
 
 // saysTheSame reports whether two statements about one thing say the same.

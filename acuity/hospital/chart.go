@@ -93,6 +93,7 @@ func (m *chartBuilder) admit(r *room, v *visit, arrived acuity.Instant) {
 	}
 	m.addBabies(r, e, v, facts)
 	p.Evidence = append(p.Evidence[:0], evidence.Fold(e, &m.matcher.reader)...)
+	p.UnnamedFetus = e.UnnamedFetus
 	m.addBabyEvidence(r, p, v)
 }
 
@@ -112,6 +113,7 @@ func (m *chartBuilder) admitOccupant(r *room) {
 	}
 	m.addBabies(r, e, nil, &o.Facts)
 	p.Evidence = append(p.Evidence[:0], evidence.Fold(e, &m.matcher.reader)...)
+	p.UnnamedFetus = e.UnnamedFetus
 	m.addBabyEvidence(r, p, nil)
 }
 
@@ -130,7 +132,7 @@ func (m *chartBuilder) admitUnknown(r *room) {
 	}
 	p := r.entry()
 	p.Visit, p.Arrived, p.Birth, p.Mother = "room:"+strconv.Itoa(int(r.ID)), 0, 0, true
-	p.Evidence = append(p.Evidence[:0], list...)
+	p.Evidence, p.UnnamedFetus = append(p.Evidence[:0], list...), e.UnnamedFetus
 }
 
 // entry appends an entry to the chart, in the memory of an old one.
@@ -233,7 +235,7 @@ func (r *room) primaryByCensus(f *CensusFacts, from, birth acuity.Instant) adt.P
 // addDiagnoses adds the diagnoses that stand by ADT to the input.
 func addDiagnoses(e *evidence.Input, t *adt.Timeline) {
 	for _, d := range t.Diagnoses {
-		e.Diagnoses = append(e.Diagnoses, evidence.Diagnosis(d))
+		e.Diagnoses = append(e.Diagnoses, evidence.Diagnosis{Diagnosis: d.Diagnosis, Start: d.Start, Last: d.Last, Feed: d.Feed})
 	}
 }
 

@@ -36,7 +36,7 @@ func (m *matcher) share(w terminology.SignalText) *terminology.MatchedSignal {
 		m.signals, m.identities = map[uint64]*terminology.MatchedSignal{}, map[terminology.Identity]*terminology.Identity{}
 	}
 	w.System, w.Feed = codes.System(strings.Clone(string(w.System))), acuity.Channel(strings.Clone(string(w.Feed)))
-	w.Code, w.Display = strings.Clone(w.Code), strings.Clone(w.Display)
+	w.Code, w.Display, w.Fetus = strings.Clone(w.Code), strings.Clone(w.Display), strings.Clone(w.Fetus)
 	w.Value.Unit, w.Value.Words = strings.Clone(w.Value.Unit), strings.Clone(w.Value.Words)
 	w.Also = terminology.Codings(strings.Clone(string(w.Also)))
 	r := terminology.MatchText(m.cat, w, m.maps)

@@ -14,6 +14,7 @@ import (
 type encounterVersion struct {
 	resource  string
 	updatedAt acuity.Instant
+	id        int64
 }
 
 // intakeVersion is what becomes of one version of an Encounter, with all its events in
@@ -32,14 +33,14 @@ func (in *intake) version(e *acuity.Event) *intakeVersion {
 		in.versions = map[encounterVersion]*intakeVersion{}
 		for i := range in.o.Events {
 			o := &in.o.Events[i]
-			of := encounterVersion{o.Resource, o.UpdatedAt}
+			of := encounterVersion{o.Resource, o.UpdatedAt, o.VersionID}
 			if in.versions[of] == nil {
 				in.versions[of] = &intakeVersion{}
 			}
 			in.versions[of].events = append(in.versions[of].events, o)
 		}
 	}
-	return in.versions[encounterVersion{e.Resource, e.UpdatedAt}]
+	return in.versions[encounterVersion{e.Resource, e.UpdatedAt, e.VersionID}]
 }
 
 // versionTime orders the versions of an Encounter: when it was made, else its receipt;
@@ -49,6 +50,17 @@ func versionTime(updatedAt, receivedAt acuity.Instant) acuity.Instant {
 		return receivedAt
 	}
 	return updatedAt
+}
+
+// isOlderVersion reports whether a version of an Encounter is older than the stored one: by
+// when they were made, else by their numbers, else by their arrival.
+func isOlderVersion(e *acuity.Event, receivedAt acuity.Instant, stored *adt.Event) bool {
+	at, storedAt := versionTime(e.UpdatedAt, receivedAt), versionTime(stored.UpdatedAt, stored.ReceivedAt)
+	numbered := e.VersionID != 0 && stored.VersionID != 0
+	if (e.UpdatedAt == 0 && stored.UpdatedAt == 0 || at == storedAt) && numbered && e.VersionID != stored.VersionID {
+		return e.VersionID < stored.VersionID
+	}
+	return at < storedAt || at == storedAt && receivedAt < stored.ReceivedAt
 }
 
 // takeVersion lets a version of an Encounter replace the events of older ones
@@ -72,7 +84,7 @@ func (es *eventStore) takeVersion(in *intake, e *acuity.Event) *intakeVersion {
 	older := false
 	if holder != nil {
 		at, storedAt := versionTime(e.UpdatedAt, in.o.ReceivedAt), versionTime(stored[0].UpdatedAt, stored[0].ReceivedAt)
-		if older = at < storedAt || at == storedAt && in.o.ReceivedAt < stored[0].ReceivedAt; !older &&
+		if older = isOlderVersion(e, in.o.ReceivedAt, &stored[0]); !older &&
 			holder == k.v && e.UpdatedAt != 0 && at == storedAt && repeatsEvents(k.events, stored) {
 			k.v, k.outcome = nil, acuity.Duplicate
 			return k

@@ -23,6 +23,7 @@ func (m *chartBuilder) admitAlone(r *room) {
 	e.Reset(evidence.Owner{})
 	m.addBabies(r, e, nil, nil)
 	p.Evidence = append(p.Evidence[:0], evidence.Fold(e, &m.matcher.reader)...)
+	p.UnnamedFetus = e.UnnamedFetus
 	m.addBabyEvidence(r, p, nil)
 }
 

@@ -35,16 +35,16 @@ func (h holder) nameless() bool { return h.unassigned != nil && h.unassigned.res
 func (k *statements) holderOfResource(h *evidence.ResourceStatement, to holder) holder {
 	whole := h.WholeResource()
 	if from, known := k.names.resources[whole]; known && from != to {
-		var newest *evidence.ResourceStatement
+		var others []*evidence.ResourceStatement
 		list := from.resourceStatements()
 		for i := range list {
-			if o := &list[i]; o.WholeResource() == whole && (newest == nil || newest.IsOlder(o)) {
-				newest = o
+			if o := &list[i]; o.WholeResource() == whole {
+				others = append(others, o)
 			}
 		}
 		switch {
-		case newest == nil:
-		case to == (holder{}) || to.nameless() || !from.nameless() && h.IsOlder(newest):
+		case len(others) == 0:
+		case to == (holder{}) || to.nameless() || !from.nameless() && h.IsOlder(others):
 			if to.unassigned != nil && len(to.unassigned.statements) == 0 {
 				k.names.drop(to.unassigned)
 			}

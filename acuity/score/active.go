@@ -251,6 +251,7 @@ func listEvidence(views []patient, f catalogue.Factor, now acuity.Instant, out *
 	slices.SortFunc(list, func(a, b acuity.Evidence) int {
 		return cmp.Or(
 			cmp.Compare(a.Source.Feed, b.Source.Feed), cmp.Compare(a.Source.System, b.Source.System), cmp.Compare(a.Source.Code, b.Source.Code),
+			cmp.Compare(a.Fetus, b.Fetus),
 		)
 	})
 	list = slices.CompactFunc(list, sameSource)
@@ -258,6 +259,6 @@ func listEvidence(views []patient, f catalogue.Factor, now acuity.Instant, out *
 	return slices.Clip(list)
 }
 
-func sameSource(a, b acuity.Evidence) bool { return a.Source == b.Source }
+func sameSource(a, b acuity.Evidence) bool { return a.Source == b.Source && a.Fetus == b.Fetus }
 
 func sameSources(a, b []acuity.Evidence) bool { return slices.EqualFunc(a, b, sameSource) }

@@ -40,6 +40,9 @@ func viewPatient(c *catalogue.Catalogue, p *acuity.PatientChart, now acuity.Inst
 	}
 }
 
+// isDelivered reports whether the birth is over.
+func (v *patient) isDelivered(now acuity.Instant) bool { return v.Birth != 0 && v.Birth <= now }
+
 // silence is what a silent factor became; no factor: none did.
 type silence struct {
 	factor, from catalogue.Factor

@@ -42,6 +42,7 @@ func judgeRoomInto(c *catalogue.Catalogue, r *acuity.RoomChart, now acuity.Insta
 	for i := range r.Patients {
 		views = views[:i+1]
 		viewPatient(c, &r.Patients[i], now, &views[i])
+		rv.UnnamedFetus = rv.UnnamedFetus || r.Patients[i].UnnamedFetus && !views[i].isDelivered(now)
 	}
 	first := len(out.evidence)
 	rv.Factors = findActive(c, views, now, out)

@@ -89,6 +89,7 @@ type roomCounts struct {
 	doubles  int64
 	assumed  int64
 	stale    int64
+	unnamed  int64 // rooms with reports about one fetus of several that do not say which
 	births   int64 // rooms with a patient in Labor or Cesarean
 	fatigue  int64 // rooms with a factor that marks the nurse as tired
 	listed   int64 // rooms that count for capacity
@@ -135,6 +136,7 @@ func (s *roomCounts) count(r *RoomVerdict) {
 	s.doubles += one(r.Double)
 	s.assumed += one(r.Assumed)
 	s.stale += one(r.Stale)
+	s.unnamed += one(r.UnnamedFetus)
 	s.occupied += one(r.Status == acuity.RoomOccupied)
 	s.births += one(r.Birth)
 	s.fatigue += one(r.fatigue)

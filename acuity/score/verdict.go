@@ -87,6 +87,8 @@ type RoomVerdict struct {
 	Double  bool // two patients for 15 min or more
 	Birth   bool // in Labor or Cesarean: counts for the two-nurse minimum
 
+	UnnamedFetus bool // see acuity.PatientChart; until the birth
+
 	listed  bool           // counts for capacity
 	fatigue bool           // a factor marks the nurse as tired
 	due     acuity.Instant // when Boarder or Double becomes true; 0: never
@@ -167,7 +169,7 @@ func (rv *RoomVerdict) Find(f catalogue.Factor) *FactorVerdict {
 func ShowsSame(a, b *RoomVerdict) bool {
 	if a.ID != b.ID || a.Label != b.Label || a.Area != b.Area || a.Status != b.Status || a.Color != b.Color ||
 		a.Score != b.Score || a.Demand != b.Demand || a.Primary != b.Primary ||
-		a.Next != b.Next || a.Stale != b.Stale || len(a.Factors) != len(b.Factors) {
+		a.Next != b.Next || a.Stale != b.Stale || a.UnnamedFetus != b.UnnamedFetus || len(a.Factors) != len(b.Factors) {
 		return false
 	}
 	for i := range a.Factors {
@@ -197,6 +199,7 @@ const (
 	locationsUnconfirmed
 	primaryAssumed
 	evidenceStale
+	fetusUnnamed
 )
 
 var qualities = [...]Quality{
@@ -210,6 +213,19 @@ var qualities = [...]Quality{
 	locationsUnconfirmed: {"locations_unconfirmed", "Rooms registered themselves and were not confirmed."},
 	primaryAssumed:       {"primary_assumed", "The kind of patient is not known in a room: half a nurse is assumed."},
 	evidenceStale:        {"evidence_stale", "A factor is older than it should be; it still counts."},
+	fetusUnnamed:         {"fetus_unnamed", "Reports about one fetus of several do not say which: only the newest of them counts."},
+}
+
+// Quality returns why the verdict of the room deserves less trust.
+func (rv *RoomVerdict) Quality() (set QualitySet) {
+	for i, holds := range [len(qualities)]bool{
+		doubleOccupied: rv.Double, primaryAssumed: rv.Assumed, evidenceStale: rv.Stale, fetusUnnamed: rv.UnnamedFetus,
+	} {
+		if holds {
+			set |= 1 << i
+		}
+	}
+	return set
 }
 
 // quality returns why the verdict deserves less trust.
@@ -225,6 +241,7 @@ func (t *axisInput) quality(u *acuity.UnitChart, v *Verdict) (set QualitySet) {
 		locationsUnconfirmed: u.UnknownLocations > 0,
 		primaryAssumed:       t.assumed > 0,
 		evidenceStale:        t.stale > 0,
+		fetusUnnamed:         t.unnamed > 0,
 	} {
 		if holds {
 			set |= 1 << i

@@ -47,6 +47,7 @@ type Index struct {
 	Magnesium, Obesity, CategoryII, CategoryIII, EarlyWarning, Acknowledged, Induction, Multiples catalogue.Factor
 
 	Becoming catalogue.FactorSet // factors that silence about another one becomes
+	Fetal    catalogue.FactorSet // factors that are of a fetus, not of the mother
 }
 
 // route is a route with its factor.
@@ -55,6 +56,11 @@ type route struct {
 	factor catalogue.Factor
 	words  uint64 // bits of its words
 	strict bool   // by words: only in its own system, or without a system
+}
+
+// fetalFactors are the factors that concern one fetus.
+var fetalFactors = []string{
+	"labor-fhr-cat-ii", "labor-fhr-cat-iii", "high-decreased-fetal-movement", "high-iufd", "high-fetal-anomaly", "high-prolapsed-cord",
 }
 
 // CatalogueIndex is the index of the catalogue. The rules of a hospital change no route.
@@ -74,6 +80,9 @@ func newIndex(c *catalogue.Catalogue) *Index {
 		s := c.Spec(f)
 		if p := named[s.ID]; p != nil {
 			*p = f
+		}
+		if slices.Contains(fetalFactors, s.ID) {
+			ix.Fetal.Add(f)
 		}
 		for i := range s.Variants {
 			if e := &s.Variants[i].Requirement; e.Silent > 0 {

@@ -22,8 +22,8 @@ type MatchedSignal struct {
 	Matches   []Match
 	TakenBack []Match // of a retraction: the matches of the statement that it takes back; nil: it does not say which
 
-	// IdentityHash and subjectHash tell most others apart at once: subject is what
-	// sameSubject compares.
+	// IdentityHash and SubjectHash tell most others apart at once. The first leaves out the
+	// fetus. The second is of what sameSubject compares.
 	IdentityHash, SubjectHash uint64
 }
 
@@ -32,9 +32,9 @@ var textSeed = maphash.MakeSeed()
 
 // subject is what sameSubject compares.
 type subject struct {
-	medication    bool
-	system        codes.System
-	code, display string
+	medication           bool
+	system               codes.System
+	code, display, fetus string
 }
 
 // SignalText is a statement without patient, room and time.
@@ -47,18 +47,19 @@ type SignalText struct {
 	Display string
 	Value   codes.Value
 	Also    Codings
+	Fetus   string // see acuity.Signal
 }
 
 // TextOf returns the text of a signal that a feed sent.
 func TextOf(s *acuity.Signal, feed acuity.Channel) SignalText {
-	return SignalText{feed, s.Kind, s.Status, s.System, s.Code, s.Display, s.Value, codingsOf(s.Also)}
+	return SignalText{feed, s.Kind, s.Status, s.System, s.Code, s.Display, s.Value, codingsOf(s.Also), s.Fetus}
 }
 
 // Signal returns the text as a signal.
 func (w *SignalText) Signal() acuity.Signal {
 	return acuity.Signal{
 		Kind: w.Kind, Status: w.Status, System: w.System, Code: w.Code, Display: w.Display, Value: w.Value,
-		Also: w.Also.List(),
+		Also: w.Also.List(), Fetus: w.Fetus,
 	}
 }
 
@@ -81,7 +82,8 @@ func MatchText(c *catalogue.Catalogue, w SignalText, maps *Mappings) *MatchedSig
 	out.takeBack(c)
 	out.Grade = gradeStatement(c, &s, out.Matches)
 	out.IdentityHash = maphash.Comparable(textSeed, *out.Identity)
-	out.SubjectHash = maphash.Comparable(textSeed, subject{w.Kind == catalogue.KindMedication, w.System, w.Code, w.Display})
+	out.Identity.Fetus = fetusOf(&w, out.Matches)
+	out.SubjectHash = maphash.Comparable(textSeed, subject{w.Kind == catalogue.KindMedication, w.System, w.Code, w.Display, w.Fetus})
 	return out
 }
 
@@ -119,6 +121,29 @@ func (r *MatchedSignal) Is(o *MatchedSignal) bool {
 	return r.Identity == o.Identity || r.IdentityHash == o.IdentityHash && *r.Identity == *o.Identity
 }
 
+// HasCodeOf reports whether two matched signals have one identity but for the fetus.
+func (r *MatchedSignal) HasCodeOf(o *MatchedSignal) bool {
+	if r.Identity == o.Identity {
+		return true
+	}
+	a, b := r.Identity, o.Identity
+	return r.IdentityHash == o.IdentityHash && a.Medication == b.Medication && a.System == b.System && a.Code == b.Code
+}
+
+// fetusOf returns the fetus that a statement is about. A drug is the mother's. That there are
+// several fetuses concerns all of them.
+func fetusOf(w *SignalText, matches []Match) string {
+	if w.Kind == catalogue.KindMedication || w.Kind == catalogue.KindCondition {
+		return ""
+	}
+	for _, m := range matches {
+		if m.Factor == CatalogueIndex().Multiples {
+			return ""
+		}
+	}
+	return w.Fetus
+}
+
 // Counts reports whether the statement counts: an unreadable one changes nothing.
 func (r *MatchedSignal) Counts() bool { return r.Status != acuity.SignalActive || r.State == Matched }
 
@@ -133,12 +158,13 @@ func (r *MatchedSignal) Known() MatchState {
 
 // Identity says which statements replace each other: of one identity the newest counts.
 // FHR category, MEWS and BMI are one each over all their codes, see codeFold. Otherwise
-// the code decides, and whether it is a medication. Display and start are no part of it
+// the code decides, whether it is a medication, and the fetus. Display and start are no part of it
 // (scoring-decisions 25).
 type Identity struct {
 	Medication bool
 	System     codes.System
 	Code       string
+	Fetus      string // what is said of one fetus says nothing of another; "": none is named
 }
 
 // newIdentity returns the identity of a signal by its code alone.
@@ -178,12 +204,13 @@ type matchedDiagnosis struct {
 	Code    string
 	Matches []Match
 	Known   bool
+	Fetus   string // "": it names none
 }
 
 // diagnosisText is a code as it was sent.
 type diagnosisText struct {
-	system codes.System
-	code   string
+	system        codes.System
+	code, display string
 }
 
 // maxDiagnoses bounds the cache of diagnoses; beyond it, the cache starts anew.
@@ -191,7 +218,7 @@ const maxDiagnoses = 512
 
 // Diagnosis returns what a diagnosis says.
 func (r *Reader) Diagnosis(d *acuity.Diagnosis) *matchedDiagnosis {
-	w := diagnosisText{d.System, d.Code}
+	w := diagnosisText{d.System, d.Code, d.Display}
 	if known := r.diagnoses[w]; known != nil {
 		return known
 	}
@@ -201,6 +228,7 @@ func (r *Reader) Diagnosis(d *acuity.Diagnosis) *matchedDiagnosis {
 	out := &matchedDiagnosis{}
 	out.System, out.Code = codes.Comparable(d.System, d.Code)
 	out.Matches, out.Known = matchDiagnosis(d, r.Mappings)
+	out.Fetus = FetusOf(d)
 	r.diagnoses[w] = out
 	return out
 }

@@ -1,0 +1,185 @@
+package evidence
+
+import (
+	"math"
+	"slices"
+
+	"svc/acuity"
+	"svc/acuity/catalogue"
+	"svc/acuity/terminology"
+)
+
+// In a multiple gestation, what is said of one fetus says nothing of another, so the
+// statements about each are folded apart. What names no fetus is apart too: it could be of
+// any. In a singleton pregnancy all are about the same fetus, whether they name it or not.
+
+// gestation is what is known of the number of fetuses.
+type gestation struct {
+	apart    bool     // there are several: the statements of each are folded apart
+	fetuses  []string // those that are named
+	babies   int      // as far as a diagnosis or a feed says; 0: not said
+	tracings []tracing
+}
+
+// tracing is what the fetal heart rate tracings of one fetus say.
+type tracing struct {
+	fetus             string         // "": none is named
+	categoryI, newest acuity.Instant // newest Category I, newest of any category; 0: none
+}
+
+// countFetuses finds what is known of the number of fetuses apart from signals that say it.
+func (f *builder) countFetuses() {
+	f.babies, f.fetuses = int(f.e.Babies), f.e.fetuses[:0]
+	name := func(fetus string) {
+		if fetus != "" && !slices.Contains(f.fetuses, fetus) {
+			f.fetuses = append(f.fetuses, fetus)
+		}
+	}
+	for _, l := range f.e.Statements {
+		for i := range l.list {
+			if t := &l.list[i]; t.of.Identity.Fetus != "" && t.names(f.e.Owner) {
+				name(t.of.Identity.Fetus)
+			}
+		}
+	}
+	multiples := terminology.CatalogueIndex().Multiples
+	for i := range f.e.Diagnoses {
+		d := &f.e.Diagnoses[i]
+		said := f.Diagnosis(&d.Diagnosis)
+		name(d.fetus(said.Fetus))
+		for _, m := range said.Matches {
+			if m.Factor == multiples {
+				f.babies = max(f.babies, int(m.Count), 2)
+			}
+		}
+	}
+	if slices.ContainsFunc(f.e.Listed, func(l Listed) bool { return l.Factor == multiples }) {
+		f.babies = max(f.babies, 2)
+	}
+	f.e.fetuses = f.fetuses
+}
+
+// names reports whether a statement of the patient says that there is this fetus.
+func (t *codeStatements) names(owner Owner) bool {
+	return slices.ContainsFunc(t.statements, func(h Statement) bool {
+		return h.Owner == owner && h.Counts() && h.Status != acuity.SignalRetracted
+	})
+}
+
+// fetus returns which fetus a diagnosis is about, as its feed says, else by its code or display.
+func (d *Diagnosis) fetus(said string) string {
+	if d.Fetus != "" {
+		return d.Fetus
+	}
+	return said
+}
+
+// isMultiple reports whether there is more than one fetus. The evidence so far may say so.
+func (f *builder) isMultiple() bool {
+	return f.babies >= 2 || len(f.fetuses) >= 2 || slices.ContainsFunc(f.out, func(o acuity.Evidence) bool {
+		return o.Factor == terminology.CatalogueIndex().Multiples
+	})
+}
+
+// recordTracings records what the tracings of each fetus say.
+func (f *builder) recordTracings(cache *Cache) {
+	f.tracings = f.e.tracings[:0]
+	for i := range cache.list {
+		if d := &cache.list[i]; d.concept == terminology.CatalogueIndex().CategoryIII {
+			n := d.effects.total()
+			f.tracings = append(f.tracings, tracing{d.fetus, n.categoryI, n.traced})
+		}
+	}
+	f.e.tracings = f.tracings
+}
+
+// categoryI returns when the tracing of a fetus was last a Category I; 0: never. Newer
+// tracings of all fetuses replace a tracing that names none.
+func (f *builder) categoryI(fetus string) (at acuity.Instant) {
+	if !f.apart {
+		fetus = "" // all tracings are of the one fetus
+	}
+	for i := range f.tracings {
+		if f.tracings[i].fetus == fetus {
+			at = f.tracings[i].categoryI
+		}
+	}
+	if fetus == "" && f.apart {
+		at = max(at, f.allTraced())
+	}
+	return at
+}
+
+// allTraced returns the instant since which each fetus has a tracing that names it; 0: not
+// each has one.
+func (f *builder) allTraced() acuity.Instant {
+	since, named := acuity.Instant(math.MaxInt64), 0
+	for i := range f.tracings {
+		if t := &f.tracings[i]; t.fetus != "" && t.newest != 0 {
+			since, named = min(since, t.newest), named+1
+		}
+	}
+	if named < max(2, f.babies, len(f.fetuses)) {
+		return 0
+	}
+	return since
+}
+
+// cleared returns when a factor was last denied, whatever source had asserted it; 0: never.
+// A Category I denies the categories II and III of its fetus. An early-warning score below
+// the limit denies the warning (scoring-decisions 61).
+func (f *builder) cleared(factor catalogue.Factor, fetus string) acuity.Instant {
+	ix := terminology.CatalogueIndex()
+	switch {
+	case factor == 0:
+	case isCategory(ix, factor):
+		return f.categoryI(fetus)
+	case factor == ix.EarlyWarning:
+		return f.calm
+	}
+	return 0
+}
+
+// findUnnamed records whether several statements of a multiple gestation are about a fetus and name none. The newest of
+// them counts, though they may be about different ones.
+func (f *builder) findUnnamed(cache *Cache) {
+	f.e.UnnamedFetus = false
+	if !f.apart {
+		return
+	}
+	ix, replaced := terminology.CatalogueIndex(), f.allTraced()
+	for i := range cache.list {
+		d := &cache.list[i]
+		fetal := d.concept == ix.CategoryIII || slices.ContainsFunc(d.assertions, func(r assertion) bool { return ix.Fetal.Has(r.f) })
+		if d.fetus != "" || !fetal || d.lastAt < replaced {
+			continue
+		}
+		n := 0
+		for j := range cache.members {
+			if !d.has(&cache.members[j]) {
+				continue
+			}
+			for _, l := range f.e.Statements {
+				n += f.countStated(l.find(cache.members[j].of))
+			}
+		}
+		f.e.UnnamedFetus = f.e.UnnamedFetus || n >= 2
+	}
+}
+
+// countStated returns how many statements of the patient stand, less those that take one back.
+func (f *builder) countStated(t *codeStatements) (n int) {
+	if t == nil {
+		return 0
+	}
+	for i := range t.statements {
+		switch h := &t.statements[i]; {
+		case h.Owner != f.e.Owner || !h.Counts():
+		case h.Status == acuity.SignalRetracted:
+			n--
+		default:
+			n++
+		}
+	}
+	return n
+}
