@@ -29,29 +29,30 @@ func minutesPastNoon(m int) acuity.Instant { return noon + acuity.Instant(m)*60_
 // statedAt is a statement received at a minute and observed then.
 type statedAt struct {
 	at       int    // minute of the receipt
-	line     string // kind|system|code|display|value|status
+	line     string // kind|system|code|display|value|status|fetus
 	observed int    // minute, if not 0
 	started  int    // minute, if not 0
 	feed     acuity.Channel
 	of       string // resource; a component has a dot and its index
 	made     int    // minute of the version, if not 0
+	number   int64  // of the version, if not 0
 }
 
 func (h statedAt) statement() *ResourceStatement {
-	p := append(strings.Split(h.line, "|"), "", "", "", "", "")
+	p := append(strings.Split(h.line, "|"), "", "", "", "", "", "")
 	status := map[string]acuity.SignalStatus{"": acuity.SignalActive, "stop": acuity.SignalEnded, "hold": acuity.SignalOnHold, "error": acuity.SignalRetracted}
 	kinds := map[string]catalogue.SignalKind{"med": catalogue.KindMedication, "obs": catalogue.KindObservation, "lab": catalogue.KindLab, "dev": catalogue.KindDevice, "con": catalogue.KindCondition}
 	feed := h.feed
 	if feed == "" {
 		feed = acuity.ChannelClinical
 	}
-	w := terminology.SignalText{Feed: feed, Kind: kinds[p[0]], System: codes.System(p[1]), Code: p[2], Display: p[3], Value: codes.ParseValue(p[4]), Status: status[p[5]]}
+	w := terminology.SignalText{Feed: feed, Kind: kinds[p[0]], System: codes.System(p[1]), Code: p[2], Display: p[3], Value: codes.ParseValue(p[4]), Status: status[p[5]], Fetus: p[6]}
 	if h.of != "" {
 		w.Feed = acuity.ChannelFHIR
 	}
 	s := &ResourceStatement{Statement: Statement{MatchedSignal: terminology.MatchText(catalogue.Default(), w, nil), ReceivedAt: minutesPastNoon(h.at)}}
 	if h.of != "" {
-		s.Version = &Version{Resource: h.of}
+		s.Version = &Version{Resource: h.of, ID: h.number}
 		if h.made != 0 {
 			s.Version.UpdatedAt = minutesPastNoon(h.made)
 		}

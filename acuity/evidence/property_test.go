@@ -21,6 +21,8 @@ func drawEvidenceInput(t *rapid.T) *orderedInput {
 		fhr + catI + "|error", fhr + catIII + "|error", fhr2 + catII + "|error", mews + "5|error", mews + "2|error", bmi + "41|error",
 		mews + "5", mews + "2", mews2 + "6", "obs|local|mews-active", "obs|LOINC|1||" + stopped, ack, ack + "|error", ack + stopped,
 		bmi + "39", bmi + "41", bmi + "|error", bmi + ">30",
+		fhr + catI + "||A", fhr + catIII + "||A", fhr2 + catI + "||B", fhr2 + catIII + "||B", fhr + "|error|A", fhr + catIII + "|error|B", "obs|local|labor-fhr-cat-iii||||A",
+		"obs|local|FETAL_MOVEMENT_DECREASED||||B", "obs|local|FETAL_MOVEMENT_DECREASED||no||A", "obs|local|labor-multiple-gestation", "obs|local|labor-multiple-gestation||" + stopped + "|A",
 		"obs|local|SECOND_STAGE", "obs|local|SECOND_STAGE||no", "obs|local|labor-fhr-cat-iii", "obs|local|unknown",
 		"med|RxNorm|6185|labetalol drip", "med|RxNorm|6185|epinephrine drip", "med|RxNorm|6185", "med|RxNorm|6185||" + stopped,
 		"con|ICD-10-CM|O14.13", "con|SNOMED-CT|15938005", "con|ICD-10-CM|O15.1||" + stopped, "con|||" + "|error",
@@ -31,9 +33,10 @@ func drawEvidenceInput(t *rapid.T) *orderedInput {
 			at: times.Draw(t, "at"), line: rapid.SampledFrom(lines).Draw(t, "line"),
 			observed: times.Draw(t, "observed"), started: times.Draw(t, "started"),
 			of: rapid.SampledFrom([]string{"", "", "r1", "r1.0", "r1.1", "r2", "r3"}).Draw(t, "of"), made: times.Draw(t, "made"),
+			number: rapid.SampledFrom([]int64{0, 0, 1, 2, 3}).Draw(t, "number"),
 		}.statement())
 	}
-	code := rapid.SampledFrom([]string{"O15.1", "O68", "O99.21", "O30.1", "O14.13", "O99.89", "X"})
+	code := rapid.SampledFrom([]string{"O15.1", "O68", "O99.21", "O30.1", "O36.8122", "O14.13", "O99.89", "X"})
 	for range rapid.IntRange(0, 4).Draw(t, "diagnoses") {
 		at := minutesPastNoon(times.Draw(t, "onset"))
 		e.Diagnoses = append(e.Diagnoses, Diagnosis{Diagnosis: acuity.Diagnosis{System: codes.ICD10CM, Code: code.Draw(t, "code")}, Start: at, Last: at})

@@ -3,6 +3,7 @@ package evidence
 import (
 	"cmp"
 	"hash/maphash"
+	"math"
 	"slices"
 	"strings"
 
@@ -95,14 +96,19 @@ func orderVersions(list []*ResourceStatement) {
 	if len(numbered) == 0 {
 		return
 	}
-	first := map[string]acuity.Instant{} // by resource, of the versions from the greatest number down
-	slices.SortStableFunc(numbered, func(a, b *ResourceStatement) int { return cmp.Compare(b.Version.ID, a.Version.ID) })
-	for _, h := range numbered {
-		whole := h.WholeResource()
-		if at, later := first[whole]; later {
-			h.made = min(h.made, at)
+	slices.SortFunc(numbered, func(a, b *ResourceStatement) int {
+		return cmp.Or(cmp.Compare(a.WholeResource(), b.WholeResource()), cmp.Compare(b.Version.ID, a.Version.ID))
+	})
+	var greater, here acuity.Instant // when the first version with a greater number was made; the same with this number too
+	for i, h := range numbered {
+		switch {
+		case i == 0 || numbered[i-1].WholeResource() != h.WholeResource():
+			greater, here = math.MaxInt64, math.MaxInt64
+		case numbered[i-1].Version.ID != h.Version.ID:
+			greater = here
 		}
-		first[whole] = h.made
+		h.made = min(h.made, greater)
+		here = min(here, h.made)
 	}
 }
 

@@ -29,6 +29,7 @@ func saidOf(t *rapid.T, now acuity.Instant) acuity.Signal {
 		acuity.Signal{Kind: catalogue.KindObservation, System: codes.LOINC, Code: "39156-5", Value: codes.NumberValue(codes.Milli(rapid.IntRange(38, 42).Draw(t, "bmi"))*1000, "")},
 		acuity.Signal{Kind: catalogue.KindObservation, System: codes.LOINC, Code: "718-7", Display: "Hemoglobin"},
 	)
+	s.Fetus = pick(t, "fetus", "", "", "A", "B")
 	s.Room, s.ObservedAt = 1, pick(t, "observed", 0, 0, now, ago(90))
 	s.Status = pick(t, "status", acuity.SignalActive, acuity.SignalActive, acuity.SignalActive, acuity.SignalActive, acuity.SignalEnded, acuity.SignalOnHold, acuity.SignalRetracted)
 	return s

@@ -114,6 +114,9 @@ func rendered(v *score.Verdict) string {
 		if r.Double {
 			s += " double"
 		}
+		if r.UnnamedFetus {
+			s += " unnamed"
+		}
 		rooms = append(rooms, s)
 	}
 	return strings.Join(rooms, "; ")
@@ -263,6 +266,12 @@ func (s sign) since(m float64) sign {
 
 func (s sign) status(to acuity.SignalStatus) sign {
 	s.Status = to
+	return s
+}
+
+// fetus makes a signal about a fetus.
+func (s sign) fetus(label string) sign {
+	s.Fetus = label
 	return s
 }
 
