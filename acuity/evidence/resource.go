@@ -318,7 +318,8 @@ func thinned(list []ResourceStatement, h *ResourceStatement) int {
 	// Equal texts may have several matched signals, because the cache of them is bounded.
 	if first >= 0 && list[before].SignalText == h.SignalText && list[first].SignalText == h.SignalText &&
 		saysTheSame(&list[before].Statement, &h.Statement) && saysTheSame(&list[first].Statement, &h.Statement) &&
-		at < list[first].placeInTime().Add(thinWithin) && h.Version.follows(list[before].Version) && list[before].Version.follows(list[first].Version) {
+		at < list[first].placeInTime().Add(thinWithin) &&
+		h.Version.follows(list[before].Version) && list[before].Version.follows(list[first].Version) {
 		return before
 	}
 	return -1

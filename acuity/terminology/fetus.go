@@ -170,8 +170,11 @@ func fetusLabelAt(text string, list []fetusToken, i int, device bool) (label byt
 	for at < len(list) && list[at].kind == fetusFiller {
 		at++
 	}
-	if at >= len(list) || list[at].kind != fetusNumber || strings.ContainsAny(text[list[at-1].to:list[at].from], ".;,\n") && list[at-1].kind != fetusFiller {
+	if at >= len(list) || list[at].kind != fetusNumber {
 		return 0, i
+	}
+	if list[at-1].kind != fetusFiller && strings.ContainsAny(text[list[at-1].to:list[at].from], ".;,\n") {
+		return 0, i // the label begins another phrase; "no. 2" has a point of its own
 	}
 	word := text[list[at].from:list[at].to]
 	switch {
