@@ -1,6 +1,7 @@
 package users
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -47,7 +48,7 @@ func writes() []contract.Route[*server] {
 	return []contract.Route[*server]{{Operation: contract.Operation{
 		Method: http.MethodPatch, Path: "/api/admin/users/{id}", Scope: access.Admin, ID: "changeUser", Group: "Administration",
 		Summary: "Change a user of the pages, or end the sessions",
-		About:   "What is not given stays. The end of sessions, a disabled user and another role count everywhere within a second.",
+		About:   "What is not given stays. Another role, a disabled user and the end of sessions sign the person out everywhere within a second.",
 		Parameters: []contract.Parameter{
 			{Name: "id", In: "path", Example: "usr_0123456789abcdef", About: "Of the user."},
 			{Name: "If-Match", In: "header", Example: "*", About: "The entity tag that the user had when it was read: if it has " +
@@ -84,7 +85,7 @@ type changeShape struct {
 type userRow struct {
 	ID         string       `json:"id"`
 	Label      string       `json:"label"`
-	Role       string       `json:"role"`   // viewer, charge or admin
+	Role       string       `json:"role"`   // viewer, charge, admin; none: the identity provider gives none any more
 	SignIn     string       `json:"signIn"` // link, or provider
 	Disabled   bool         `json:"disabled"`
 	CreatedAt  httpapi.Time `json:"createdAt"`
@@ -100,8 +101,8 @@ type userList struct {
 
 func rowOf(u *User) userRow {
 	row := userRow{
-		ID: u.ID, Label: u.Label, Role: string(u.Role), SignIn: "link", Disabled: u.Disabled, CreatedAt: httpapi.Time(u.CreatedAt),
-		SignedInAt: httpapi.Time(u.SignedInAt), Until: httpapi.Time(u.Until), Version: u.Version,
+		ID: u.ID, Label: u.Label, Role: cmp.Or(string(u.Role), "none"), SignIn: "link", Disabled: u.Disabled,
+		CreatedAt: httpapi.Time(u.CreatedAt), SignedInAt: httpapi.Time(u.SignedInAt), Until: httpapi.Time(u.Until), Version: u.Version,
 	}
 	if u.Subject != nil {
 		row.SignIn = "provider"

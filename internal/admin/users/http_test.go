@@ -77,7 +77,7 @@ func TestChangeUser(t *testing.T) {
 		"nothing":              {"usr_1", `{}`, "", 200, User{Label: "of north", Role: Charge, Version: 4}},
 		"end of sessions":      {"usr_1", `{"endSessions":true}`, `"3"`, 200, User{Label: "of north", Role: Charge, Epoch: 1, Version: 4}},
 		"disabled":             {"usr_1", `{"disabled":true}`, "*", 200, User{Label: "of north", Role: Charge, Epoch: 1, Disabled: true, Version: 4}},
-		"label and role":       {"usr_1", `{"label":" day ","role":"admin"}`, "", 200, User{Label: "day", Role: Admin, Version: 4}},
+		"label and role":       {"usr_1", `{"label":" day ","role":"admin"}`, "", 200, User{Label: "day", Role: Admin, Epoch: 1, Version: 4}},
 		"label of a provider":  {"usr_2", `{"label":"day","role":"viewer"}`, "", 200, User{Label: "day", Role: Viewer, Version: 2}},
 		"role of a provider":   {"usr_2", `{"role":"admin"}`, "", 422, User{}},
 		"no such role":         {"usr_1", `{"role":"root"}`, "", 400, User{}},

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"svc/internal/admin/audit"
 	"svc/internal/httpapi/access"
 )
@@ -251,8 +253,8 @@ func TestProviderSignsIn(t *testing.T) {
 	if got := sign(fresh, map[string]Role{"south": Viewer}); len(got) != 1 || got[0].Hospital != "south" {
 		t.Errorf("without a hospital: %+v", got)
 	}
-	if _, known := o.Register.User("north", all[0].ID); known || !slices.Contains(w.actions(), ActDrop) {
-		t.Errorf("the lost hospital is still there; on record %q", w.actions())
+	if u, known := o.Register.User("north", all[0].ID); !known || u.Role != NoRole || u.May(noon) || !slices.Contains(w.actions(), ActDrop) {
+		t.Errorf("in the lost hospital: %+v; on record %q", u, w.actions())
 	}
 	locked, _ := o.Register.User("south", all[0].ID)
 	locked.Disabled = true
@@ -260,10 +262,83 @@ func TestProviderSignsIn(t *testing.T) {
 	if got := sign(fresh, map[string]Role{"south": Admin}); len(got) != 0 {
 		t.Errorf("a disabled person: %+v", got)
 	}
-	if u, _ := o.Register.User("south", all[0].ID); !u.Disabled || u.Role != Viewer {
+	if u, _ := o.Register.User("south", all[0].ID); !u.Disabled || u.Role != Admin {
 		t.Errorf("changed to %+v", u)
 	}
 	if got := sign([][]byte{[]byte("hash of somebody else")}, nil); len(got) != 0 {
 		t.Errorf("without a role: %+v", got)
 	}
+}
+
+// TestLostRoleUndoesNothing: a lock and an ended session stay, whatever the identity provider says
+// between two sign-ins.
+func TestLostRoleUndoesNothing(t *testing.T) {
+	t.Parallel()
+	w := &world{now: noon}
+	o := w.instance()
+	ada := [][]byte{[]byte("hash of ada")}
+	admin, none := map[string]Role{"north": Admin}, map[string]Role{}
+	all, err := o.SignIn(t.Context(), ada, "Ada", admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	yes, no := true, false
+	locked, err := o.Change(t.Context(), "usr_boss", o.Seen(), all[0], Change{Disabled: &yes, EndSessions: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, roles := range []map[string]Role{none, admin, none, none, {"south": Viewer}, admin} {
+		if may, err := o.SignIn(t.Context(), ada, "Ada", roles); slices.ContainsFunc(may, func(u User) bool { return u.Hospital == "north" }) {
+			t.Errorf("a locked person is in by %v: %v, %v", roles, may, err)
+		}
+	}
+	u, _ := o.Register.User("north", locked.ID)
+	if !u.Disabled || u.Epoch <= all[0].Epoch || u.Version <= locked.Version {
+		t.Errorf("locked as %+v, now %+v", locked, u)
+	}
+	if u, err = o.Change(t.Context(), "usr_boss", o.Seen(), u, Change{Disabled: &no}); err != nil || u.Epoch < locked.Epoch {
+		t.Errorf("unlocked: %+v, %v", u, err)
+	}
+}
+
+// TestEpochNeverFalls: in any order of sign-ins, roles, locks and ends of sessions.
+func TestEpochNeverFalls(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		w := &world{now: noon}
+		o := w.instance()
+		ada := [][]byte{[]byte("hash of ada")}
+		id := idOfSubject(ada[0])
+		var epoch int64
+		disabled := false
+		for range rapid.IntRange(1, 30).Draw(t, "steps") {
+			u, known := o.Register.User("north", id)
+			before := u.Role
+			if role := Role(rapid.SampledFrom([]string{"", "viewer", "charge", "admin"}).Draw(t, "role")); !known || rapid.Bool().Draw(t, "sign in") {
+				roles := map[string]Role{"south": Viewer}
+				if role != NoRole {
+					roles["north"] = role
+				}
+				if _, err := o.SignIn(t.Context(), ada, "Ada", roles); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				lock := rapid.Bool().Draw(t, "lock")
+				if _, err := o.Change(t.Context(), "key_1", o.Seen(), u, Change{Disabled: &lock, EndSessions: rapid.Bool().Draw(t, "end")}); err != nil {
+					t.Fatal(err)
+				}
+				disabled = lock
+			}
+			u, still := o.Register.User("north", id)
+			switch {
+			case known && !still:
+				t.Fatal("the record of the person is gone")
+			case u.Epoch < epoch, known && u.Role != before && u.Epoch == epoch:
+				t.Fatalf("epoch %d after %d, role %q after %q", u.Epoch, epoch, u.Role, before)
+			case u.Disabled != disabled:
+				t.Fatalf("disabled: %v, set was %v", u.Disabled, disabled)
+			}
+			epoch = u.Epoch
+		}
+	})
 }

@@ -28,12 +28,12 @@ type Change struct {
 
 // Change changes a user. The caller has called Seen before it looked the user up.
 func (o *Office) Change(ctx context.Context, by string, seen int64, u User, c Change) (User, error) {
-	before := u.Version
+	before := u.versionText()
 	if c.Role != nil && *c.Role != u.Role {
 		if u.Subject != nil {
 			return u, ErrRole
 		}
-		u.Role = *c.Role
+		u.setRole(*c.Role)
 	}
 	if c.Label != nil {
 		u.Label = *c.Label
@@ -47,10 +47,20 @@ func (o *Office) Change(ctx context.Context, by string, seen int64, u User, c Ch
 	u.Version++
 	act := audit.Act{
 		Hospital: u.Hospital, At: cut(o.Now()), By: by, Action: ActChange, Subject: u.ID,
-		Before: strconv.FormatInt(before, 10), After: strconv.FormatInt(u.Version, 10),
+		Before: before, After: u.versionText(),
 	}
 	return u, o.do(ctx, seen, Changes{Users: []*User{&u}}, act)
 }
+
+// setRole changes the role. A session ends with the role that its person had at the sign-in.
+func (u *User) setRole(role Role) {
+	if u.Role != role {
+		u.Role = role
+		u.Epoch++
+	}
+}
+
+func (u *User) versionText() string { return strconv.FormatInt(u.Version, 10) }
 
 // ErrNoAccess says that a person may see no hospital.
 var ErrNoAccess = errors.New("the person may see no hospital")
@@ -62,6 +72,9 @@ const ActDrop = "user.drop"
 // Subjects are keyed hashes of the person's identity; the first is made with the newest key.
 // It returns the person's users, ordered by hospital, without those that an administrator
 // has disabled; [ErrNoAccess] if there is none.
+//
+// In a hospital that is not among the roles the user stays on record with [NoRole]. So a lock
+// stays, and the epoch never falls: a role that comes back does not revive an ended session.
 func (o *Office) SignIn(ctx context.Context, subjects [][]byte, label string, roles map[string]Role) (may []User, err error) {
 	err = audit.Retry(ctx, func() error {
 		seen, now := o.Seen(), cut(o.Now())
@@ -72,38 +85,38 @@ func (o *Office) SignIn(ctx context.Context, subjects [][]byte, label string, ro
 		before := map[string]User{}
 		for _, u := range o.Register.Hospitals(id) {
 			before[u.Hospital] = u
-			if _, still := roles[u.Hospital]; !still {
-				c.DropUsers = append(c.DropUsers, &u)
-				acts = append(acts, audit.Act{
-					Hospital: u.Hospital, At: now, By: id, Action: ActDrop, Subject: id,
-					Before: strconv.FormatInt(u.Version, 10),
-				})
-			}
 		}
-		for _, hospital := range slices.Sorted(maps.Keys(roles)) {
+		hospitals := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(roles))
+		slices.Sort(hospitals)
+		for _, hospital := range slices.Compact(hospitals) {
 			u, known := before[hospital]
-			switch {
-			case !known:
+			if !known {
 				u = User{ID: id, Hospital: hospital, Label: label, CreatedAt: now}
-			case u.Disabled:
-				continue
 			}
-			first := len(may) == 0
-			if !known || u.Role != roles[hospital] || !bytes.Equal(u.Subject, subjects[0]) || first {
+			role := roles[hospital]
+			maySignIn := role != NoRole && !u.Disabled
+			first := maySignIn && len(may) == 0
+			if first || u.Role != role || !bytes.Equal(u.Subject, subjects[0]) {
 				act := audit.Act{Hospital: hospital, At: now, By: id, Action: ActChange, Subject: id}
 				if known {
-					act.Before = strconv.FormatInt(u.Version, 10)
+					act.Before = u.versionText()
 				}
-				if first {
+				switch {
+				case first:
 					act.Action, u.SignedInAt = ActBegin, now
+				case role == NoRole && u.Role != NoRole:
+					act.Action = ActDrop
 				}
-				u.Role, u.Subject, u.Version = roles[hospital], subjects[0], u.Version+1
-				act.After = strconv.FormatInt(u.Version, 10)
+				u.setRole(role)
+				u.Subject, u.Version = subjects[0], u.Version+1
+				act.After = u.versionText()
 				c.Users, acts = append(c.Users, &u), append(acts, act)
 			}
-			may = append(may, u)
+			if maySignIn {
+				may = append(may, u)
+			}
 		}
-		if len(c.Users)+len(c.DropUsers) == 0 {
+		if len(c.Users) == 0 {
 			return nil
 		}
 		return o.do(ctx, seen, c, acts...)
@@ -138,11 +151,10 @@ func (r *Register) bySubject(subjects [][]byte) (id string, known bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	for id, of := range r.users {
-		for _, u := range of {
+		for _, u := range of { // the hash differs between hospitals if the key has changed between two sign-ins
 			if slices.ContainsFunc(subjects, func(s []byte) bool { return bytes.Equal(s, u.Subject) }) {
 				return id, true
 			}
-			break // the same in each hospital
 		}
 	}
 	return "", false

@@ -25,6 +25,9 @@ const (
 	Viewer Role = "viewer" // reads
 	Charge Role = "charge" // sets the nurses on duty, acknowledges alerts
 	Admin  Role = "admin"  // administers the hospital
+
+	// NoRole is the role of a person who may do nothing: the identity provider gives none.
+	NoRole Role = ""
 )
 
 // Roles returns all roles, the least first.
@@ -62,7 +65,7 @@ type User struct {
 	// Subject is a keyed HMAC of who the identity provider says that it is; nil: signed in
 	// by a link.
 	Subject    []byte
-	Epoch      int64 // a higher one ends all sessions
+	Epoch      int64 // a higher one ends all sessions; it never falls
 	Disabled   bool
 	CreatedAt  time.Time
 	Until      time.Time // zero: no end

@@ -67,6 +67,8 @@ func newUserRow(d *adminRequest, u *apiUser) userRow {
 	switch {
 	case u.Disabled:
 		row.State = d.T("users.locked")
+	case u.Role == "none":
+		row.State = d.T("users.norole")
 	case u.Until != nil && !u.Until.After(d.now()):
 		row.State = d.T("users.over")
 	case u.Until != nil:
