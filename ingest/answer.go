@@ -8,6 +8,7 @@ import (
 	"svc/acuity"
 	"svc/acuity/hospital"
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/rules"
 )
 
 // common holds the fields that the answer to every feed has.
@@ -40,8 +41,9 @@ type unmapped struct {
 }
 
 type warning struct {
-	Code string `json:"code"`
-	Path string `json:"path,omitempty"`
+	Code    string `json:"code"`
+	Path    string `json:"path,omitempty"`
+	Message string `json:"message"` // says what was found and what to do
 }
 
 // These lists and maps hold the words of the domain on the wire.
@@ -107,7 +109,7 @@ func (c *common) warn(code, path string) {
 	}) {
 		return
 	}
-	c.Warnings = append(c.Warnings, warning{code, path})
+	c.Warnings = append(c.Warnings, warning{code, path, rules.Message(code)})
 }
 
 func changed(f *acuity.FactorChange) factorChange {

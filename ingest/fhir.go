@@ -11,6 +11,7 @@ import (
 	"svc/ingest/fhir"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/rules"
 )
 
 type fhirAnswer struct {
@@ -33,6 +34,7 @@ type fhirIssue struct {
 	Severity   string `json:"severity"` // error warning information
 	Code       string `json:"code"`
 	Expression string `json:"expression"` // a path as in FHIRPath
+	Message    string `json:"message"`    // says what was found and what to do
 }
 
 func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
@@ -67,7 +69,7 @@ func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
 	answer.refuseResources(facts, &got.change)
 	answer.Issues = make([]fhirIssue, len(facts.Issues))
 	for i, issue := range facts.Issues {
-		answer.Issues[i] = fhirIssue(issue)
+		answer.Issues[i] = fhirIssue{issue.Severity, issue.Code, issue.Expression, rules.Message(issue.Code)}
 	}
 	answer.place(&in.places)
 	if httpapi.PrefersFHIR(r) {
@@ -102,7 +104,7 @@ func refusal(f *fhir.Fault, body []byte) httpapi.Problem {
 func (a *fhirAnswer) place(p *Places) {
 	for i := range a.Warnings {
 		w := &a.Warnings[i]
-		w.Path = p.encounter(acuity.Warning(*w))
+		w.Path = p.encounter(acuity.Warning{Code: w.Code, Path: w.Path})
 	}
 }
 
@@ -177,7 +179,7 @@ func (a *fhirAnswer) summary() httpapi.OutcomeIssue {
 func (a *fhirAnswer) allIssues() []fhirIssue {
 	all := a.Issues
 	for _, w := range a.Warnings {
-		all = append(all, fhirIssue{Severity: "warning", Code: w.Code, Expression: w.Path})
+		all = append(all, fhirIssue{"warning", w.Code, w.Path, w.Message})
 	}
 	return all
 }
@@ -194,7 +196,7 @@ func (i *fhirIssue) outcome() httpapi.OutcomeIssue {
 	if !known {
 		kind = "processing"
 	}
-	one := httpapi.OutcomeIssue{Severity: i.Severity, Code: kind, Details: httpapi.OutcomeDetails{Text: i.Code}}
+	one := httpapi.OutcomeIssue{Severity: i.Severity, Code: kind, Details: httpapi.OutcomeDetails{Text: i.Code}, Diagnostics: i.Message}
 	if i.Expression != "" {
 		one.Expression = []string{i.Expression}
 	}

@@ -51,9 +51,9 @@ func TestFHIRAnswer(t *testing.T) {
 	}
 	for _, want := range []string{
 		`"resources":{"received":5,"applied":4,"ignored":0,"rejected":1},"adtEvents":1,"signals":1,"diagnoses":1`,
-		`{"severity":"error","code":"status_unknown","expression":"Bundle.entry[3].resource.status"}`,
-		`{"severity":"warning","code":"unit_missing","expression":"Bundle.entry[2].resource.value"}`,
-		`{"code":"location_without_room","path":"Bundle.entry[4].resource"}`, `{"code":"reference_waiting"}`,
+		`{"severity":"error","code":"status_unknown","expression":"Bundle.entry[3].resource.status",`,
+		`{"severity":"warning","code":"unit_missing","expression":"Bundle.entry[2].resource.value",`,
+		`{"code":"location_without_room","path":"Bundle.entry[4].resource",`, `{"code":"reference_waiting",`,
 	} {
 		if !strings.Contains(a.raw, want) {
 			t.Errorf("no %s in %s", want, a.raw)

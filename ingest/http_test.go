@@ -15,6 +15,7 @@ import (
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/ingest"
+	explained "svc/internal/httpapi/rules"
 )
 
 func pack(t *testing.T, s string) string {
@@ -255,7 +256,8 @@ func TestAnswerLists(t *testing.T) {
 		`"activated":[{"roomId":4,"roomLabel":"LDR04","factorId":"high-mag","label":"Magnesium sulfate infusion","ratio":"1:1","since":"2026-03-04T15:30:00.000Z","evidence":"signal"}]`,
 		`"expired":[{"roomId":5,"roomLabel":"","factorId":"high-mag","label":"Magnesium sulfate infusion","ratio":null,"since":null,"evidence":"census"}]`,
 		`"unmapped":[{"system":"local","code":"X","display":"y"}]`,
-		`"warnings":[{"code":"status_unknown","path":"signals[0].status"},{"code":"room_not_occupied"}]`,
+		`"warnings":[{"code":"status_unknown","path":"signals[0].status","message":"` + explained.Message("status_unknown") +
+			`"},{"code":"room_not_occupied","message":"` + explained.Message("room_not_occupied") + `"}]`,
 		`"roomId":4,"roomLabel":"LDR04","received":1,"active":["high-mag"]`,
 	} {
 		if !strings.Contains(a.raw, want) {

@@ -12,6 +12,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/rules"
 )
 
 // Health is the source of the status of a hospital's feeds and pipeline.
@@ -293,7 +294,8 @@ type notice struct {
 	ControlID *string      `json:"controlId"` // MSH-10 of the HL7 message, or its pseudonym; null: it has none
 	RequestID *string      `json:"requestId"` // id of the HTTP request; null: it came by MLLP, or its sender made the id up
 	Code      string       `json:"code"`
-	Path      string       `json:"path"` // where in the message or body
+	Path      string       `json:"path"`    // where in the message or body
+	Message   string       `json:"message"` // says what was found and what to do
 }
 
 // sourceStatus answers for one source. Its data is only in Redis.
@@ -328,7 +330,7 @@ func (s *Reads) sourceStatus(w http.ResponseWriter, r *http.Request) {
 func notices(all []feeds.Notice) []notice {
 	list := make([]notice, len(all))
 	for i, n := range all {
-		list[i] = notice{httpapi.Time(n.At), some(n.ControlID), some(n.RequestID), n.Code, n.Path}
+		list[i] = notice{httpapi.Time(n.At), some(n.ControlID), some(n.RequestID), n.Code, n.Path, rules.Message(n.Code)}
 	}
 	return list
 }

@@ -20,6 +20,7 @@ import (
 	"svc/acuity/hospital"
 	"svc/internal/feeds"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/rules"
 	"svc/readapi"
 )
 
@@ -198,8 +199,9 @@ func TestSourceStatus(t *testing.T) {
 		return r.StatusCode, string(body)
 	}
 	const want = `"source":"key_9","sourceName":"Epic ADT","feeds":[{"channel":"census","source":"key_9","sourceName":"Epic ADT",`
-	const notices = `"refusals":[{"at":"2031-04-05T11:59:59.000Z","controlId":"M1","requestId":null,"code":"AE 101","path":"PV1-19"}],` +
-		`"warnings":[{"at":"2031-04-05T11:59:00.000Z","controlId":null,"requestId":"r","code":"unknown_field","path":""}]}]}`
+	message := func(code string) string { return `,"message":"` + rules.Message(code) + `"}` }
+	notices := `"refusals":[{"at":"2031-04-05T11:59:59.000Z","controlId":"M1","requestId":null,"code":"AE 101","path":"PV1-19"` + message("AE 101") +
+		`],"warnings":[{"at":"2031-04-05T11:59:00.000Z","controlId":null,"requestId":"r","code":"unknown_field","path":""` + message("unknown_field") + `]}]}`
 	for _, source := range []string{"key_9", "key_10"} { // before and after a rotation
 		if status, text := ask(source); status != http.StatusOK || !strings.Contains(text, want) || !strings.Contains(text, notices) {
 			t.Errorf("%s: %d %s", source, status, text)

@@ -443,6 +443,13 @@ func place(text string) acuity.Location {
 	return l
 }
 
+// mapped returns the observation that sets a row of the location table.
+func mapped(at float64, p acuity.Place) acuity.Observation {
+	o := said(at, acuity.ChannelLocations)
+	o.Locations = []acuity.Place{p}
+	return o
+}
+
 func mapping(at float64, id string, system codes.System, code, factor string) acuity.Observation {
 	f, _ := catalogue.FactorByID(factor)
 	o := said(at, acuity.ChannelTerminology)

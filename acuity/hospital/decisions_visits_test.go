@@ -220,6 +220,20 @@ func TestDecisionsVisits(t *testing.T) {
 		"P3 a point of care alone is no room": {
 			say: list(message(0, acuity.A01, "LDR:", "class=I")), read: []axisReading{{0, ""}}, answers: []string{"!location_without_room"},
 		},
+		"P3 a bed without a room": {
+			say: list(message(0, acuity.A01, "LDR::12", "class=I")), read: []axisReading{{0, ""}}, answers: []string{"!bed_without_room"},
+		},
+		"P3 a bed without a room, with its row in the location table": {
+			say:  list(mapped(0, acuity.Place{PointOfCare: "LDR", Bed: "12", HasRoomID: true, RoomID: 7}), message(1, acuity.A01, "LDR::12", "class=I")),
+			read: []axisReading{{1, "7 60 labor-standard/0"}}, answers: []string{"", "+labor-standard"},
+		},
+		"X5 an admission outside the unit is named": {
+			say: list(message(0, acuity.A01, "MEDSURG:998", "class=I")), read: []axisReading{{0, ""}}, answers: []string{"!outside_unit"},
+		},
+		"X5 a transfer out of the unit is not": {
+			say: list(admit, message(5, acuity.A02, "MEDSURG:998"), message(6, acuity.A08, "MEDSURG:998")), read: []axisReading{{6, ""}},
+			answers: []string{"+labor-standard", "-labor-standard", ""},
+		},
 		"X5 a new room of a unit outside": {
 			say: list(admit, message(10, acuity.A02, "ICU:4")), read: []axisReading{{10, ""}}, answers: []string{"-labor-standard"},
 		},

@@ -78,7 +78,7 @@ func (es *eventStore) takeVersion(in *intake, e *acuity.Event) *intakeVersion {
 	}
 	id := cmp.Or(e.Visit, e.Encounter)
 	if k.v = es.names.visitOfVersion(e, holder); k.v == nil && id == "" {
-		k.outcome, k.reason = acuity.Ignored, "visit_unknown"
+		k.outcome, k.reason = acuity.Ignored, reasonVisitUnknown
 		return k
 	}
 	older := false

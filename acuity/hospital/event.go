@@ -9,6 +9,9 @@ import (
 	"svc/acuity/location"
 )
 
+// reasonVisitUnknown is the reason of an event that names no visit, and no patient with one.
+const reasonVisitUnknown = "visit_unknown"
+
 // intakeEvent is what became of an event on its way into the facts.
 type intakeEvent struct {
 	v    *visit
@@ -46,6 +49,9 @@ func (es *eventStore) takeEvents(in *intake) {
 			in.warn(w.Code, w.Path)
 		}
 		outcome, reason := es.takeEvent(in, i, e)
+		if reason == reasonVisitUnknown {
+			in.warn(reason, in.eventPath(i))
+		}
 		in.Items[i] = acuity.ItemResult{Outcome: outcome, Reason: reason}
 	}
 }
@@ -77,7 +83,7 @@ func (es *eventStore) takeEvent(in *intake, i int, e *acuity.Event) (acuity.Outc
 		}
 	}
 	if id == "" {
-		return acuity.Ignored, "visit_unknown"
+		return acuity.Ignored, reasonVisitUnknown
 	}
 	v := es.names.visitCalled(id)
 	if e.ID != "" && v != nil && v.has(e.ID) {
@@ -168,14 +174,15 @@ func (es *eventStore) answerEvents(in *intake) {
 				case reason != "":
 					item.Outcome, item.Reason = acuity.Ignored, reason
 				}
+				if t.Disposition == adt.LocationMissing {
+					in.warn("location_missing", in.eventPath(i))
+				}
 				for _, code := range t.Remarks.Codes() {
 					in.warn(code, in.eventPath(i))
 				}
 			}
 			answerRoom(item, r)
-			if v.standsWithoutRoom() {
-				in.warn("location_without_room", in.eventPath(i))
-			}
+			es.warnOfPlace(in, i, v)
 		}
 		counts[item.Outcome]++
 	}
@@ -228,10 +235,29 @@ func (v *visit) appliedEventOf(id string, e *acuity.Event) *adt.AppliedEvent {
 	return nil
 }
 
-// standsWithoutRoom reports whether the visit is in a unit, but in no known room.
-func (v *visit) standsWithoutRoom() bool {
+// warnOfPlace warns if the visit is in no room although an event named a location. A visit that left
+// the unit for a location outside of it gets no warning: that is what a transfer says.
+func (es *eventStore) warnOfPlace(in *intake, i int, v *visit) {
+	place := &in.o.Events[i].Place
+	switch {
+	case v.isAt(location.WithoutRoom) && place.Room == "" && place.Bed != "":
+		in.warn("bed_without_room", in.eventPath(i))
+	case v.isAt(location.WithoutRoom):
+		in.warn("location_without_room", in.eventPath(i))
+	case v.isAt(location.Outside) && !place.IsZero() && !v.wasInUnit():
+		in.warn("outside_unit", in.eventPath(i))
+	}
+}
+
+// wasInUnit reports whether the visit is, or was, in the unit.
+func (v *visit) wasInUnit() bool {
+	return slices.ContainsFunc(v.spans, func(s locationSpan) bool { return s.Kind == location.InRoom || s.Kind == location.WithoutRoom })
+}
+
+// isAt reports whether the visit is open and at a location of a kind.
+func (v *visit) isAt(kind location.Kind) bool {
 	n := len(v.spans)
-	return n > 0 && v.spans[n-1].To == 0 && v.spans[n-1].Kind == location.WithoutRoom
+	return n > 0 && v.spans[n-1].To == 0 && v.spans[n-1].Kind == kind
 }
 
 // growLittle makes room in a full list for one more, and for a quarter of its length. A
