@@ -79,7 +79,7 @@ func (r *reader) answer(got receipt) common {
 		outcome := outcomes[got.change.Outcome]
 		c.Outcome = &outcome
 		for _, w := range got.change.Warnings {
-			if _, over := hospital.Exceeded(w.Code); !over {
+			if _, over := hospital.Exceeded(w.Code); !over && w.Code != hospital.ReasonExists {
 				c.warn(w.Code, r.places.locate(w.Path))
 			}
 		}

@@ -26,6 +26,7 @@ type fhirAnswer struct {
 type fhirCounts struct {
 	Received int `json:"received"`
 	Applied  int `json:"applied"`
+	Exists   int `json:"exists,omitempty"` // known already: a conditional create that changed nothing
 	Ignored  int `json:"ignored"`
 	Rejected int `json:"rejected"`
 }
@@ -46,12 +47,13 @@ func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
 	in := s.reader(o)
 	facts, fault := fhir.Decode(body, fhir.Options{
 		Pseudonym: in.pseudonym, Zone: in.zone, ReceivedAt: in.now, Source: o.Source,
+		IfNoneExist: r.Header.Get("If-None-Exist"), IfNoneMatch: r.Header.Get("If-None-Match"), IfMatch: r.Header.Get("If-Match"),
 	})
 	if fault != nil {
 		httpapi.Fail(w, r, refusal(fault, body))
 		return
 	}
-	o.Events, o.Signals, o.References = facts.Events, facts.Signals, facts.References
+	o.Events, o.Signals, o.References, o.Creates = facts.Events, facts.Signals, facts.References, facts.Creates
 	in.places.encounters, in.places.resource = facts.Places, facts.PlaceOfSignal
 	in.issues(facts.Issues)
 	got := nothingAppended
@@ -88,6 +90,16 @@ func refusal(f *fhir.Fault, body []byte) httpapi.Problem {
 			Details: []httpapi.Detail{{Path: f.Path, Rule: f.Rule}},
 		}
 	}
+	if len(f.Issues) > 0 {
+		return unservedTransaction(f)
+	}
+	if f.Path == "If-None-Exist" {
+		return httpapi.Problem{
+			Kind:    httpapi.Invalid,
+			Message: "If-None-Exist, If-None-Match and If-Match go with a body of one resource; in a Bundle each request has its own.",
+			Details: []httpapi.Detail{{Path: f.Path, Rule: f.Rule}},
+		}
+	}
 	if problem := httpapi.CheckJSON(body); problem != nil {
 		if d := &problem.Details[0]; strings.HasPrefix(d.Path, "entry[") {
 			d.Path = "Bundle." + d.Path
@@ -98,6 +110,19 @@ func refusal(f *fhir.Fault, body []byte) httpapi.Problem {
 		Kind: httpapi.Invalid, Message: "The body is not JSON that this endpoint takes.",
 		Details: []httpapi.Detail{{Path: f.Path, Rule: f.Rule}},
 	}
+}
+
+// unservedTransaction returns the answer to a transaction with requests that cannot be done.
+// All or nothing is what its sender asked for, so nothing of it counts.
+func unservedTransaction(f *fhir.Fault) httpapi.Problem {
+	p := httpapi.Problem{
+		Kind: httpapi.NotSupported, Message: "The transaction asks for something that this service does not do, so nothing of it was taken. " +
+			"Send the resources as they are now, with POST or PUT, or a batch.",
+	}
+	for _, i := range f.Issues[:min(len(f.Issues), maxDetails)] {
+		p.Details = append(p.Details, httpapi.Detail{Path: i.Expression, Rule: i.Code})
+	}
+	return p
 }
 
 // place sets the path of each warning to the resource that its event was made from.
@@ -114,15 +139,25 @@ func (a *fhirAnswer) refuseResources(facts *fhir.Facts, c *acuity.Change) {
 		if c.Items[i].Outcome == acuity.Rejected {
 			facts.RefuseEvent(i, c.Items[i].Reason)
 		}
+		if c.Items[i].Reason == hospital.ReasonExists {
+			facts.Exists("events", i)
+		}
 	}
 	for _, w := range c.Warnings {
+		if w.Code == hospital.ReasonExists {
+			for _, list := range []string{"signals", "references"} {
+				if n, _, ok := pathIn(list, w.Path); ok {
+					facts.Exists(list, n)
+				}
+			}
+		}
 		if _, over := hospital.Exceeded(w.Code); over {
 			if n, _, ok := pathIn("signals", w.Path); ok {
 				facts.RefuseSignal(n, w.Code)
 			}
 		}
 	}
-	a.Resources = fhirCounts{facts.Received, facts.Applied, facts.Ignored, facts.Rejected}
+	a.Resources = fhirCounts{facts.Received, facts.Applied, facts.Existing, facts.Ignored, facts.Rejected}
 	a.ADTEvents, a.Signals, a.Diagnoses = facts.Encounters, facts.Measurements, facts.Conditions
 }
 
@@ -152,7 +187,7 @@ func answerFHIR(w http.ResponseWriter, r *http.Request, facts *fhir.Facts, a *fh
 		return
 	}
 	status := http.StatusOK
-	if facts.Rejected > 0 && facts.Applied+facts.Ignored == 0 { // 422, as the create of such a resource would get
+	if facts.Rejected > 0 && facts.Applied+facts.Existing+facts.Ignored == 0 { // 422, as the create of such a resource would get
 		status = http.StatusUnprocessableEntity
 	}
 	issues := []httpapi.OutcomeIssue{a.summary()}
@@ -171,7 +206,7 @@ func (a *fhirAnswer) summary() httpapi.OutcomeIssue {
 	c := &a.Resources
 	return httpapi.OutcomeIssue{
 		Severity: "information", Code: "informational", Details: httpapi.OutcomeDetails{Text: text},
-		Diagnostics: fmt.Sprintf("Resources: %d applied, %d ignored, %d rejected.", c.Applied, c.Ignored, c.Rejected),
+		Diagnostics: fmt.Sprintf("Resources: %d applied, %d known already, %d ignored, %d rejected.", c.Applied, c.Exists, c.Ignored, c.Rejected),
 	}
 }
 
@@ -189,6 +224,9 @@ var issueTypes = map[string]string{
 	"required": "required", "code_missing": "required", "type": "structure", "duplicate_field": "structure",
 	"status_unknown": "code-invalid", "class_assumed": "code-invalid", "code_unreadable": "value", "value_unreadable": "value",
 	"time_unreadable": "value", "unit": "value", "unit_missing": "value", "superseded": "informational",
+	"method_not_supported": "not-supported", "operation_not_supported": "not-supported", "delete_by_search": "not-supported",
+	"condition_not_supported": "not-supported", "delete_ignored": "not-supported", "if_match_ignored": "not-supported",
+	"exists": "informational", "reference_unusable": "value",
 }
 
 func (i *fhirIssue) outcome() httpapi.OutcomeIssue {
@@ -205,7 +243,8 @@ func (i *fhirIssue) outcome() httpapi.OutcomeIssue {
 
 // entryStatus holds the HTTP status of an entry by what became of it.
 var entryStatus = map[fhir.Entry]string{
-	fhir.EntryApplied: "200 OK", fhir.EntryIgnored: "200 OK", fhir.EntryRejected: "422 Unprocessable Entity",
+	fhir.EntryApplied: "200 OK", fhir.EntryIgnored: "200 OK", fhir.EntryExists: "200 OK", fhir.EntryRejected: "422 Unprocessable Entity",
+	fhir.EntryNotAllowed: "405 Method Not Allowed", fhir.EntryNotSupported: "501 Not Implemented",
 }
 
 // accepted is the status of an entry that is durable and not applied yet.

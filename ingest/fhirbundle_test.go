@@ -135,7 +135,9 @@ func TestOperationOutcomes(t *testing.T) {
 		"no key":               {"fhir", anEncounter, []string{"Authorization", ""}, 401, "error login unauthorized"},
 		"a narrow key":         {"fhir", anEncounter, []string{"Authorization", "narrow"}, 403, "error forbidden forbidden_scope"},
 		"bad identity":         {"fhir", anEncounter, []string{"Idempotency-Key", "a b"}, 400, "error invalid ascii:1-255 Idempotency-Key"},
-		"a path below it":      {"fhir/Encounter", anEncounter, nil, 404, "error not-found not_found"},
+		"a path below it":      {"fhir/nothing", anEncounter, nil, 404, "error not-found not_found"},
+		"a type of resource":   {"fhir/Encounter", anEncounter, nil, 501, "error not-supported invalid_request"},
+		"an operation":         {"fhir/$process-message", anEncounter, nil, 501, "error not-supported invalid_request"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)

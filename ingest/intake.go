@@ -115,7 +115,8 @@ func (s *server) countRefusal(w http.ResponseWriter, r *http.Request, serve func
 	seen := &statusWriter{ResponseWriter: w}
 	serve(seen)
 	switch {
-	case seen.kept, seen.status < http.StatusBadRequest, seen.status >= http.StatusInternalServerError,
+	case seen.kept, seen.status < http.StatusBadRequest,
+		seen.status >= http.StatusInternalServerError && seen.status != httpapi.NotSupported.Status(),
 		seen.status == httpapi.Conflict.Status(), seen.status == httpapi.RateLimited.Status():
 	case (channel == acuity.ChannelHL7 || channel == acuity.ChannelFHIR) && seen.status == httpapi.Unprocessable.Status():
 	default:

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"svc/internal/httpapi"
+	"svc/internal/httpapi/syntax"
 )
 
 // afterValue returns the position after the JSON value that begins at i. The text must be
@@ -12,12 +12,12 @@ import (
 func afterValue(text []byte, i int) int {
 	switch text[i] {
 	case '"':
-		return httpapi.AfterString(text, i)
+		return syntax.AfterString(text, i)
 	case '{', '[':
 		for open := 0; i < len(text); i++ {
 			switch text[i] {
 			case '"':
-				i = httpapi.AfterString(text, i) - 1
+				i = syntax.AfterString(text, i) - 1
 			case '{', '[':
 				open++
 			case '}', ']':

@@ -23,6 +23,7 @@ func (u *State) Apply(o *acuity.Observation, offset int64) acuity.Change {
 		u.conclude(&in)
 		return in.Change
 	}
+	u.names.takeCreates(&in)
 	if len(o.References) > 0 {
 		u.names.takeReferences(&in)
 		u.work.dropPast = true
@@ -50,6 +51,7 @@ func (u *State) Apply(o *acuity.Observation, offset int64) acuity.Change {
 	u.events.answerEvents(&in)
 	in.answerClinical()
 	u.names.answerWaiting(&in)
+	in.answerCreates()
 	u.hours.observe(&in)
 	u.conclude(&in)
 	return in.Change
@@ -66,10 +68,11 @@ type intake struct {
 	room       *room // of a clinical request
 	// versions are the versions of Encounters in this observation.
 	versions map[encounterVersion]*intakeVersion
-	census   bool           // a census was taken
-	refused  int            // number of refused parts of the input
-	newRooms map[int32]bool // rooms that come into use by it
-	roomy    bool           // every room that it names is within the limits
+	existing []acuity.Create // parts that create what is known, and so do not count
+	census   bool            // a census was taken
+	refused  int             // number of refused parts of the input
+	newRooms map[int32]bool  // rooms that come into use by it
+	roomy    bool            // every room that it names is within the limits
 	// newVisits are the visits that the index by patient does not have yet, by patient.
 	newVisits map[string]map[string]bool
 	inUse     int          // number of rooms in use, once counted

@@ -181,7 +181,7 @@ func (r *room) describeFactor(f catalogue.Factor, rv *score.RoomVerdict) acuity.
 func (in *intake) addPassed(r *room, now []catalogue.Factor) {
 	first := len(in.Expired)
 	for i := range in.statements {
-		if s := &in.o.Signals[i]; s.Room != r.ID || s.Visit != "" || s.Patient != "" {
+		if s := &in.o.Signals[i]; in.signalExists(i) || s.Room != r.ID || s.Visit != "" || s.Patient != "" {
 			continue
 		}
 		for _, m := range in.statements[i].MatchedSignal.Matches {

@@ -26,6 +26,10 @@ func (k *statements) takeSignals(in *intake) {
 			in.warn("time_in_future", "")
 		}
 		in.statements = append(in.statements, h)
+		if in.signalExists(i) {
+			in.warn(ReasonExists, itemPath("signals", i))
+			continue
+		}
 		if k.kept >= k.limits.statements {
 			in.refuse(reasonStatements, itemPath("signals", i))
 			continue

@@ -125,6 +125,9 @@ func (l *worklist) writeDirty(write func(key []byte, s Record)) {
 func (l *worklist) noteUnmappedSignals(in *intake) {
 	for i := range in.statements {
 		h := &in.statements[i]
+		if in.signalExists(i) {
+			continue
+		}
 		known := h.Known()
 		if known == terminology.Matched {
 			continue

@@ -45,6 +45,10 @@ func (es *eventStore) takeEvents(in *intake) {
 	in.events = append(es.work.events[:0], make([]intakeEvent, len(in.o.Events))...)
 	for i := range in.o.Events {
 		e := &in.o.Events[i]
+		if in.eventExists(i) {
+			in.Items[i] = acuity.ItemResult{Outcome: acuity.Ignored, Reason: ReasonExists}
+			continue
+		}
 		for _, w := range e.Warnings {
 			in.warn(w.Code, w.Path)
 		}

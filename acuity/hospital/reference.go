@@ -34,6 +34,9 @@ func (ns *names) takeReferences(in *intake) {
 	for i := range in.o.References {
 		r := &in.o.References[i]
 		old := ns.references[r.Name]
+		if in.referenceExists(i) {
+			continue
+		}
 		if old != nil && (r.UpdatedAt < old.UpdatedAt || old.says(r)) {
 			continue
 		}

@@ -10,6 +10,8 @@ type parser struct {
 	scanner
 	*document
 	refused *Fault
+
+	unserved int // entries whose request cannot be done
 }
 
 // body reads all of the body.
@@ -26,6 +28,9 @@ func (p *parser) body() {
 	default:
 		p.skip()
 		p.refuse(Fault{Rule: "type:object|array"})
+	}
+	if p.isConditional() && (len(p.containers) != 1 || p.containers[0] != (container{}) || string(p.b[:1]) == "[") {
+		p.refuse(Fault{Path: "If-None-Exist", Rule: "resource"}) // in a Bundle each entry has its own
 	}
 	if p.space(); p.fault == "" && p.i < len(p.b) {
 		p.fail(ruleJSON)
@@ -69,7 +74,13 @@ func (p *parser) top() {
 		p.bundle("Bundle", 0)
 	case name != nil:
 		c := p.contain("", "")
-		p.item(c, -1, maxNested)
+		if at := p.item(c, -1, maxNested); at >= 0 && p.fault == "" {
+			q := request{
+				parser: p, container: c, index: -1,
+				ifNoneExist: []byte(p.IfNoneExist), ifNoneMatch: []byte(p.IfNoneMatch), ifMatch: []byte(p.IfMatch),
+			}
+			q.condition(&p.resources[at])
+		}
 	default:
 		p.untyped()
 	}
@@ -106,12 +117,12 @@ func (p *parser) untyped() {
 
 // bundle reads a Bundle with the given path.
 func (p *parser) bundle(path string, level int) {
+	of := p.typeOfBundle()
+	if level == 0 {
+		p.facts.Bundle = of
+	}
 	said := false
 	for key := range p.fields() {
-		if string(key) == "type" && level == 0 {
-			p.bundleType(p.text())
-			continue
-		}
 		if string(key) != "entry" {
 			p.skip()
 			continue
@@ -128,7 +139,7 @@ func (p *parser) bundle(path string, level int) {
 			if level == 0 {
 				p.entries = append(p.entries, EntryIgnored)
 			}
-			p.entry(c, n, level)
+			p.entry(c, n, level, of)
 		}
 	}
 }
@@ -138,16 +149,35 @@ var bundleTypes = []string{
 	"document", "message", "transaction", "transaction-response", "batch", "batch-response", "history", "searchset", "collection",
 }
 
-// bundleType records the type of the Bundle that is the body, if that type exists.
-func (p *parser) bundleType(name span) {
-	if i := slices.Index(bundleTypes, string(p.bytes(name))); i >= 0 {
-		p.facts.Bundle = bundleTypes[i]
-	}
+// typeOfBundle returns the type of the next object, a Bundle; "" if there is no such type. It
+// stands in front of the entries as a rule.
+func (p *parser) typeOfBundle() (of string) {
+	p.ahead(func(key []byte) bool {
+		if string(key) != "type" {
+			p.skip()
+			return false
+		}
+		if i := slices.Index(bundleTypes, string(p.bytes(p.text()))); i >= 0 {
+			of = bundleTypes[i]
+		}
+		return true
+	})
+	return of
 }
 
-// entry reads an entry of a Bundle.
-func (p *parser) entry(c, n int32, level int) {
-	var fullURL, method, url, modified span
+// entry reads an entry of a Bundle of a type.
+func (p *parser) entry(c, n int32, level int, of string) {
+	if p.space() != '{' {
+		p.skip()
+		p.useless(c, n, "type", "")
+		return
+	}
+	q := p.requestOf(c, n)
+	if !q.served(of) {
+		p.skip()
+		return
+	}
+	var fullURL, modified span
 	at, twice := int32(-1), false
 	said := false
 	for key := range p.fields() {
@@ -166,37 +196,33 @@ func (p *parser) entry(c, n int32, level int) {
 			}
 			said = true
 			at = p.item(c, n, level+1)
-		case "request":
-			sent := p.texts("method", "url")
-			method, url = sent[0], sent[1]
 		case "response":
 			modified = p.texts("lastModified")[0]
 		default:
 			p.skip()
 		}
 	}
-	gone := string(p.bytes(method)) == "DELETE"
+	method := string(q.method)
+	gone := method == "DELETE"
 	switch {
 	case p.fault != "":
 	case at >= 0:
 		r := &p.resources[at]
 		r.fullURL, r.deleted = fullURL, gone
+		if method == "PUT" && bytes.IndexByte(q.url, '?') < 0 && r.id.empty() {
+			r.address = string(q.url) // the id is in the address alone
+		}
 		if r.updated.empty() {
 			r.updated = modified
 		}
 		if twice {
 			p.reject(r, "duplicate_field", "")
 		}
+		q.condition(r)
 	case gone && !said:
-		name, id := cutReference(p.bytes(url))
-		switch k := kindOf(name); {
-		case k.applied() && len(id) > 0 && len(p.resources) < MaxResources:
-			p.resources = append(p.resources, resource{
-				kind: k, deleted: true, container: c, index: n, url: url, updated: modified,
-			})
-		case kindOf(id).applied() && bytes.IndexByte(p.bytes(url), '?') >= 0: // the delete names a search, so its targets are unknown
-			p.warn(&resource{container: c, index: n}, "delete_by_search", "")
-		}
+		q.deletion(modified)
+	case !said && (method == "POST" || method == "PUT"):
+		p.useless(c, n, "required", "")
 	}
 }
 

@@ -70,7 +70,11 @@ func TestCorpus(t *testing.T) {
 // describeFacts describes facts for people. It omits empty fields.
 func describeFacts(f *Facts, fault *Fault) string {
 	if fault != nil {
-		return fmt.Sprintf("refused: %s %s\n", fault.Path, fault.Rule)
+		text := fmt.Sprintf("refused: %s %s\n", fault.Path, fault.Rule)
+		for _, i := range fault.Issues {
+			text += fmt.Sprintf("%s %s at %s\n", i.Severity, i.Code, i.Expression)
+		}
+		return text
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "received %d applied %d ignored %d rejected %d\n", f.Received, f.Applied, f.Ignored, f.Rejected)
@@ -88,6 +92,9 @@ func describeFacts(f *Facts, fault *Fault) string {
 	}
 	for i := range f.References {
 		fmt.Fprintf(&b, "referent%s\n", fields(reflect.ValueOf(f.References[i])))
+	}
+	for _, c := range f.Creates {
+		fmt.Fprintf(&b, "only if none of %q is known: events %v signals %v referents %v\n", c.Names, c.Events, c.Signals, c.References)
 	}
 	return b.String()
 }

@@ -45,12 +45,17 @@ type placedIssue struct {
 
 // issue adds an issue of a resource; field is the path within it.
 func (d *document) issue(r *resource, severity, code, field string) {
-	if len(d.issues) == maxIssues {
-		return
-	}
 	i := placedIssue{Issue{severity, code, d.path(r)}, r.container, r.index}
 	if field != "" {
 		i.Expression = strings.TrimPrefix(i.Expression+"."+field, ".")
+	}
+	d.place(i)
+}
+
+// place adds an issue, unless it is the last one again.
+func (d *document) place(i placedIssue) {
+	if len(d.issues) == maxIssues {
+		return
 	}
 	if n := len(d.issues); n == 0 || d.issues[n-1] != i {
 		d.issues = append(d.issues, i)
@@ -179,17 +184,44 @@ func (f *Facts) refuse(o origin, code string) {
 	if f.refused[o] {
 		return
 	}
+	f.mark(o)
+	f.addApplied(o.kind, -1)
+	f.Rejected++
+	f.settle(o, EntryRejected)
+	if len(f.Issues) < maxIssues {
+		f.Issues = append(f.Issues, Issue{severityError, code, o.path(f.containers)})
+	}
+}
+
+// Exists counts the resource of an event as one that the hospital knows, so that nothing of it
+// was created.
+func (f *Facts) Exists(list string, i int) {
+	origins := map[string][]origin{"events": f.eventOrigins, "signals": f.signalOrigins, "references": f.referenceOrigins}[list]
+	if i >= len(origins) || f.refused[origins[i]] {
+		return
+	}
+	o := origins[i]
+	f.mark(o)
+	f.addApplied(o.kind, -1)
+	f.Existing++
+	f.settle(o, EntryExists)
+	if len(f.Issues) < maxIssues {
+		f.Issues = append(f.Issues, Issue{severityInformation, "exists", o.path(f.containers)})
+	}
+}
+
+// mark records that the result of a resource has been changed.
+func (f *Facts) mark(o origin) {
 	if f.refused == nil {
 		f.refused = map[origin]bool{}
 	}
 	f.refused[o] = true
-	f.addApplied(o.kind, -1)
-	f.Rejected++
+}
+
+// settle sets the result of the entry of a resource.
+func (f *Facts) settle(o origin, became Entry) {
 	if o.container == 0 && o.index >= 0 && int(o.index) < len(f.Entries) {
-		f.Entries[o.index] = EntryRejected
-	}
-	if len(f.Issues) < maxIssues {
-		f.Issues = append(f.Issues, Issue{severityError, code, o.path(f.containers)})
+		f.Entries[o.index] = became
 	}
 }
 

@@ -24,7 +24,11 @@ type Options struct {
 	Pseudonym  func(kind, value string) string
 	Zone       *time.Location // zone of the hospital, for times without an offset
 	ReceivedAt acuity.Instant
-	Source     string // lineage of the API key; resource ids are unique within it (clinical-decisions F6)
+	// IfNoneExist, IfNoneMatch and IfMatch are the headers of the request: conditions of the one
+	// resource that is the body.
+	IfNoneExist, IfNoneMatch, IfMatch string
+
+	Source string // lineage of the API key; resource ids are unique within it (clinical-decisions F6)
 }
 
 // Facts is the content of a body.
@@ -33,17 +37,22 @@ type Facts struct {
 	Places  []string        // for each event the path of its Encounter, as in an Issue
 	Signals []acuity.Signal // from Conditions, Observations, MedicationAdministrations
 
+	Creates []acuity.Create // the parts of these that count only if they are new
+
 	References []acuity.Reference // Medications, Locations and Patients, which references name
 
-	Received, Applied, Ignored, Rejected int // numbers of resources; the first is the sum of the others
+	// Received is the number of resources, the sum of the others. An existing one was to be
+	// created only if it is not known; that is found out when the facts are applied.
+	Received, Applied, Existing, Ignored, Rejected int
+
 	Encounters, Measurements, Conditions int // numbers among the applied ones; a measurement is an Observation or MedicationAdministration
 
 	Issues []Issue
 
 	// origins are the resources from which events and signals were made.
-	eventOrigins, signalOrigins []origin
-	containers                  []container
-	refused                     map[origin]bool
+	eventOrigins, signalOrigins, referenceOrigins []origin
+	containers                                    []container
+	refused                                       map[origin]bool
 
 	// Bundle is the type of the Bundle that is the body; "" if the body is none, or has
 	// no type. Entries holds the result of each of its entries.
@@ -59,7 +68,10 @@ type Entry uint8
 const (
 	EntryIgnored Entry = iota
 	EntryApplied
+	EntryExists // it was to be created only if it is not known
 	EntryRejected
+	EntryNotAllowed   // the method of its request reads
+	EntryNotSupported // its request cannot be done here
 )
 
 // Issue is a note about one resource for its sender.
@@ -80,6 +92,8 @@ const (
 type Fault struct {
 	Path, Rule string
 	TooLarge   bool // the body exceeds a bound
+	// Issues are the requests of entries that cannot be done, for which a transaction is refused.
+	Issues []Issue
 }
 
 func (f *Fault) Error() string { return "fhir: " + f.Rule + " at " + f.Path }
@@ -121,6 +135,11 @@ func Decode(body []byte, o Options) (*Facts, *Fault) {
 	p := parser{scanner: scanner{b: body}, document: d}
 	if p.body(); p.refused != nil {
 		return nil, p.refused
+	}
+	if d.facts.Bundle == "transaction" && p.unserved > 0 {
+		d.report()
+		isNote := func(i Issue) bool { return i.Severity != severityError }
+		return nil, &Fault{Rule: "not_supported", Issues: slices.DeleteFunc(d.facts.Issues, isNote)}
 	}
 	m := mapper{document: d, index: index{document: d}, terms: terms{document: d}}
 	m.apply()
@@ -206,6 +225,9 @@ func (m *mapper) unusableReference(r *resource) (field string) {
 // count makes the facts of one resource and counts its result.
 func (m *mapper) count(r *resource, facts func(*resource) bool) {
 	applied := false
+	first := acuity.Create{
+		Events: m.here(len(m.facts.Events)), Signals: m.here(len(m.facts.Signals)), References: m.here(len(m.facts.References)),
+	}
 	switch {
 	case r.rejected:
 	case r.superseded:
@@ -217,13 +239,19 @@ func (m *mapper) count(r *resource, facts func(*resource) bool) {
 			}
 		}
 	}
+	for len(m.facts.referenceOrigins) < len(m.facts.References) {
+		m.facts.referenceOrigins = append(m.facts.referenceOrigins, originOf(r))
+	}
+	if r.onlyNew && applied {
+		m.create(r, first)
+	}
 	switch {
 	case r.rejected:
 		m.settle(r.container, r.index, EntryRejected)
 	case applied:
 		m.settle(r.container, r.index, EntryApplied)
 	}
-	if !r.url.empty() && r.deleted {
+	if r.address != "" && r.deleted {
 		return // the entry had no resource (H13)
 	}
 	switch {

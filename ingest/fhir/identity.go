@@ -60,9 +60,9 @@ func (x *index) sent(ref *reference, want kind, from *resource) string {
 		return string(x.hereOnly(urn))
 	}
 	if address, query, ok := bytes.Cut(literal, []byte("?")); ok {
-		value, _, _ := bytes.Cut(bytes.TrimPrefix(query, []byte("identifier=")), []byte("&"))
+		value, _ := identifierIn(query)
 		if name := address[bytes.LastIndexByte(address, '/')+1:]; kindOf(name) == want {
-			return kindNames[want] + "=" + string(value[bytes.LastIndexByte(value, '|')+1:])
+			return kindNames[want] + "=" + value
 		}
 	}
 	_, id := cutReference(literal)
@@ -193,6 +193,13 @@ func (x *index) version(r *resource, n int32) {
 		return
 	}
 	before := &x.resources[other]
+	if r.onlyNew != before.onlyNew { // what the body says without a condition makes it known
+		r.superseded, before.superseded = r.onlyNew, before.superseded || before.onlyNew
+		if before.onlyNew {
+			x.keys[r.key] = n
+		}
+		return
+	}
 	if x.older(r, before) {
 		r.superseded = true
 		return
@@ -246,8 +253,8 @@ func (d *document) idOf(r *resource) []byte {
 	if !r.id.empty() {
 		return d.bytes(r.id)
 	}
-	if !r.url.empty() {
-		_, id := cutReference(d.bytes(r.url))
+	if r.address != "" {
+		_, id := cutReference([]byte(r.address))
 		return id
 	}
 	url := d.bytes(r.fullURL)

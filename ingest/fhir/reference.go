@@ -79,10 +79,8 @@ func (x *index) lead(literal []byte, want kind) target {
 	}
 	if address, query, ok := bytes.Cut(literal, []byte("?")); ok { // a conditional reference
 		name := address[bytes.LastIndexByte(address, '/')+1:]
-		value, isIdentifier := bytes.CutPrefix(query, []byte("identifier="))
-		if value, _, _ = bytes.Cut(value, []byte("&")); isIdentifier && kindOf(name) == want {
-			value = value[bytes.LastIndexByte(value, '|')+1:]
-			return target{at: x.byIdentifier(value, want), logical: string(value)}
+		if value, _ := identifierIn(query); value != "" && kindOf(name) == want {
+			return target{at: x.byIdentifier([]byte(value), want), logical: value}
 		}
 		return target{at: -1}
 	}

@@ -46,11 +46,13 @@ type resource struct {
 	contained, rejected, superseded bool
 	described                       bool  // it has no name of its own, its key describes it
 	deleted                         bool  // the request that came with it deletes it
+	onlyNew                         bool  // it is meant only if it is not known: a conditional create
 	container, index                int32 // its position, see path
 	parent                          int32 // parent of a contained resource
 
-	id, fullURL, url span // url is of the request
-	updated          span // meta.lastUpdated, else response.lastModified
+	id, fullURL span
+	address     string // of the request, if the id is in it alone
+	updated     span   // meta.lastUpdated, else response.lastModified
 
 	firstIdentifier, lastIdentifier int32
 	firstContained, lastContained   int32
@@ -79,6 +81,7 @@ type resource struct {
 	name, physical                  span // of a Location
 	birth, multiple                 span // of a Patient
 
+	sought          string // identifier that the condition looks for; "": none
 	key             string // unique within its kind and source
 	visit           string // pseudonym of the visit of an Encounter, set at its first use
 	patient, person string // pseudonyms of a Patient, by number and by reference
@@ -107,18 +110,29 @@ type ingredient struct {
 // typeOf returns the resourceType of the next object, wherever it stands in the object.
 // The scanner stays before the object.
 func (p *parser) typeOf() (name []byte) {
-	at, depth := p.i, p.depth
+	p.ahead(func(key []byte) bool {
+		if string(key) != "resourceType" {
+			p.skip()
+			return false
+		}
+		name = p.bytes(p.text())
+		return true
+	})
+	return name
+}
+
+// ahead reads fields of the next object until read returns true. The scanner stays before the
+// object, unless the text has a fault.
+func (p *parser) ahead(read func(key []byte) bool) {
+	at, depth, first, mistyped := p.i, p.depth, p.first, p.mistyped
 	for key := range p.fields() {
-		if string(key) == "resourceType" {
-			name = p.bytes(p.text())
+		if read(key) {
 			break
 		}
-		p.skip()
 	}
 	if p.fault == "" {
-		p.i, p.depth, p.first, p.mistyped = at, depth, false, false
+		p.i, p.depth, p.first, p.mistyped = at, depth, first, mistyped
 	}
-	return name
 }
 
 // resource reads a resource of a used kind, and returns its number.

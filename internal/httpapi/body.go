@@ -206,7 +206,7 @@ func jsonDepth(text []byte) int {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
 		case '"':
-			i = AfterString(text, i) - 1
+			i = syntax.AfterString(text, i) - 1
 		case '{', '[':
 			open++
 			deepest = max(deepest, open)
@@ -215,19 +215,6 @@ func jsonDepth(text []byte) int {
 		}
 	}
 	return deepest
-}
-
-// AfterString returns the position after the JSON string that begins at i.
-func AfterString(text []byte, i int) int {
-	for i++; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(text)
 }
 
 // maxDetails is how many broken rules one answer names.

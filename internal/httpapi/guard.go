@@ -84,6 +84,13 @@ func bearer(r *http.Request) string {
 
 // notFound answers a request for a path without a route.
 func notFound(w http.ResponseWriter, r *http.Request) {
+	below, isFHIR := strings.CutPrefix(r.URL.Path, fhirBase+"/")
+	if isFHIR && below != "" && (below[0] == '$' || below[0] >= 'A' && below[0] <= 'Z') { // a resource or an operation of FHIR
+		Fail(w, r, Problem{
+			Kind: NotSupported, Message: "Resources have no addresses here: POST them to " + fhirBase + ", alone or in a Bundle.",
+		})
+		return
+	}
 	Fail(w, r, Problem{Kind: Missing, Message: "There is no such path."})
 }
 

@@ -29,6 +29,7 @@ const (
 	LongHead                     // the head exceeds the limit of the server
 	UnknownEncoding              // a transfer encoding other than chunked
 	UnknownVersion               // a version of HTTP other than 1.0 and 1.1
+	NotSupported                 // an interaction that this service does not have
 	Unprocessable                // well formed, but cannot be applied
 	RateLimited                  // the key exceeds its rate
 	kinds
@@ -68,6 +69,7 @@ var table = [kinds]struct {
 		http.StatusPreconditionFailed, "invalid_request", "conflict",
 		"The resource has another version than If-Match says; read it again.",
 	},
+	NotSupported:     {http.StatusNotImplemented, "invalid_request", "not-supported", "This service does not do what the request asks for."},
 	Unprocessable:    {http.StatusUnprocessableEntity, "unprocessable", "processing", "The request is understood but cannot be applied."},
 	UnmetExpectation: {http.StatusExpectationFailed, "invalid_request", "not-supported", "The header Expect may be 100-continue alone."},
 	LongHead: {

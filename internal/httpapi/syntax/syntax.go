@@ -200,3 +200,16 @@ func closes(text []byte) bool {
 	text = bytes.TrimLeft(text, " \t\r\n")
 	return len(text) > 0 && (text[0] == '}' || text[0] == ']')
 }
+
+// AfterString returns the position after the JSON string that begins at i.
+func AfterString(text []byte, i int) int {
+	for i++; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(text)
+}

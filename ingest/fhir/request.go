@@ -1,0 +1,207 @@
+package fhir
+
+import (
+	"bytes"
+	"net/url"
+	"slices"
+	"strings"
+
+	"svc/acuity"
+	"svc/ingest/hl7"
+)
+
+// request is Bundle.entry.request: what the sender wants done with the entry. For a body of one
+// resource it has the headers of the request of HTTP; then index is -1.
+type request struct {
+	*parser
+	container, index int32
+
+	method, url                       []byte // method is in upper case
+	ifNoneExist, ifNoneMatch, ifMatch []byte
+}
+
+// requestOf returns the request of the next object, an entry. It is read before the resource,
+// because it says whether the resource may be read at all.
+func (p *parser) requestOf(c, n int32) request {
+	q := request{parser: p, container: c, index: n}
+	p.ahead(func(key []byte) bool {
+		if string(key) != "request" {
+			p.skip()
+			return false
+		}
+		for key := range p.fields() {
+			switch string(key) {
+			case "method":
+				q.method = bytes.ToUpper(p.bytes(p.text()))
+			case "url":
+				q.url = p.bytes(p.text())
+			case "ifNoneExist":
+				q.ifNoneExist = p.bytes(p.text())
+			case "ifNoneMatch":
+				q.ifNoneMatch = p.bytes(p.text())
+			case "ifMatch":
+				q.ifMatch = p.bytes(p.text())
+			default:
+				p.skip()
+			}
+		}
+		return true
+	})
+	return q
+}
+
+// served reports whether this service can do the request. If it cannot, the entry is told so,
+// and nothing of it counts.
+func (q *request) served(of string) bool {
+	address, _, searches := bytes.Cut(q.url, []byte("?"))
+	last := address[bytes.LastIndexByte(address, '/')+1:]
+	switch method := string(q.method); {
+	case method == "GET" || method == "HEAD":
+		q.decline(EntryNotAllowed, "method_not_supported", "method")
+	case method == "PATCH" && of != "history": // a history has the resource as it was after the patch
+		q.decline(EntryNotSupported, "method_not_supported", "method")
+	case method == "DELETE" && searches:
+		q.decline(EntryNotSupported, "delete_by_search", "url")
+	case bytes.HasPrefix(last, []byte("$")), string(last) == "_search":
+		q.decline(EntryNotSupported, "operation_not_supported", "url")
+	case !slices.Contains([]string{"", "POST", "PUT", "PATCH", "DELETE"}, method):
+		q.decline(EntryNotSupported, "method_not_supported", "method")
+	default:
+		return true
+	}
+	return false
+}
+
+// decline counts an entry whose request cannot be done.
+func (q *request) decline(became Entry, code, field string) {
+	if q.fault != "" {
+		return
+	}
+	q.facts.Received++
+	q.facts.Rejected++
+	q.settle(q.container, q.index, became)
+	q.note(severityError, code, field)
+	q.unserved++
+}
+
+// note adds an issue of the request; field is a field of it.
+func (q *request) note(severity, code, field string) {
+	at := origin{container: q.container, index: q.index}
+	path := strings.TrimSuffix(at.path(q.containers), ".resource")
+	q.place(placedIssue{Issue{severity, code, path + ".request." + field}, q.container, q.index})
+}
+
+// condition reads under which condition a resource is meant. A condition that cannot be
+// decided rejects it: doing it all the same could readmit a patient who has gone.
+func (q *request) condition(r *resource) {
+	if len(q.ifMatch) > 0 {
+		if q.index < 0 {
+			q.warn(r, "if_match_ignored", "")
+		} else {
+			q.note(severityWarning, "if_match_ignored", "ifMatch")
+		}
+	}
+	if query := q.ifNoneExist; len(query) > 0 {
+		value, alone := identifierIn(query[bytes.IndexByte(query, '?')+1:])
+		if r.onlyNew, r.sought = true, value; !alone || !q.carries(r, value) {
+			q.leaveOut(r, "ifNoneExist")
+		}
+	}
+	if _, query, searches := bytes.Cut(q.url, []byte("?")); searches && !r.deleted {
+		if value, alone := identifierIn(query); !alone || !q.carries(r, value) {
+			q.leaveOut(r, "url")
+		}
+	}
+	if len(q.ifNoneMatch) > 0 {
+		if r.onlyNew = true; string(bytes.TrimSpace(q.ifNoneMatch)) != "*" {
+			q.leaveOut(r, "ifNoneMatch")
+		}
+	}
+}
+
+// leaveOut rejects a resource whose condition cannot be decided.
+func (q *request) leaveOut(r *resource, field string) {
+	if q.index < 0 { // the condition is in a header of the request
+		q.document.reject(r, "condition_not_supported", "")
+		return
+	}
+	r.rejected = true
+	q.note(severityError, "condition_not_supported", field)
+	q.settle(q.container, q.index, EntryNotSupported)
+	q.unserved++
+}
+
+// deletion reads a DELETE that has no resource: its address names one.
+func (q *request) deletion(modified span) {
+	name, id := cutReference(q.url)
+	switch k := kindOf(name); {
+	case k.applied() && len(id) > 0 && len(q.resources) < MaxResources:
+		q.resources = append(q.resources, resource{
+			kind: k, deleted: true, container: q.container, index: q.index, address: string(q.url), updated: modified,
+		})
+	case k.named():
+		q.note(severityWarning, "delete_ignored", "url")
+	case len(id) == 0 || name == nil:
+		q.decline(EntryRejected, "required", "url")
+	}
+}
+
+// isConditional reports whether the headers of the request have a condition.
+func (o *Options) isConditional() bool { return o.IfNoneExist+o.IfNoneMatch+o.IfMatch != "" }
+
+// identifierIn returns the value of the identifier that a search looks for, and whether it looks
+// for nothing else; "" if there is none.
+func identifierIn(query []byte) (value string, alone bool) {
+	alone = true
+	for part := range bytes.SplitSeq(query, []byte("&")) {
+		name, text, _ := bytes.Cut(part, []byte("="))
+		if len(part) == 0 || string(name) == "_format" || string(name) == "_pretty" {
+			continue
+		}
+		plain, err := url.QueryUnescape(string(text))
+		if string(name) != "identifier" || value != "" || err != nil || strings.Contains(plain, ",") { // a comma means one of several
+			alone = false
+			continue
+		}
+		value = plain[strings.LastIndexByte(plain, '|')+1:]
+	}
+	return value, alone && value != ""
+}
+
+// carries reports whether a resource has an identifier with a value.
+func (d *document) carries(r *resource, value string) bool {
+	for _, id := range d.identifiers[r.firstIdentifier:r.lastIdentifier] {
+		if string(d.bytes(id.value)) == value {
+			return true
+		}
+	}
+	return false
+}
+
+// here is the span of the elements that will be added to a list of n.
+func (m *mapper) here(n int) acuity.Span { return acuity.Span{From: int32(n)} } //nolint:gosec // at most MaxFacts
+
+// create notes the facts of a resource as those of a conditional create: they begin at first.
+// The resource is known by its name and, of a visit, its number.
+func (m *mapper) create(r *resource, first acuity.Create) {
+	first.Events.To, first.Signals.To = m.here(len(m.facts.Events)).From, m.here(len(m.facts.Signals)).From
+	first.References.To = m.here(len(m.facts.References)).From
+	first.Names = []string{m.resourceOf(r)}
+	if r.sought != "" {
+		first.Names = append(first.Names, m.Pseudonym(KindResource, m.Source+"\x00"+kindNames[r.kind]+"?identifier="+r.sought))
+	}
+	for _, f := range m.facts.References[first.References.From:] {
+		first.Names = append(first.Names, f.Name)
+	}
+	if r.kind == encounterKind {
+		first.Names = append(first.Names, m.visit(r))
+		for _, name := range []string{r.sought, m.nameOf(r)} {
+			if name != "" {
+				first.Names = append(first.Names, m.Pseudonym(hl7.KindVisit, name))
+			}
+		}
+	}
+	slices.Sort(first.Names)
+	first.Names = slices.Compact(first.Names)
+	m.facts.Creates = append(m.facts.Creates, first)
+}
