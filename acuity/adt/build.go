@@ -72,13 +72,19 @@ func (n *builder) line(events []Event) {
 			t.Disposition = Void
 		case e.Type == acuity.EventOther:
 			t.Disposition = OtherType
-		case n.how.FoldAt != 0 && !strings.HasPrefix(e.ID, foldedID) && !IsCancel(e.Type) && e.At <= n.how.FoldAt:
+		case n.how.FoldAt != 0 && !n.how.Filtered && e.IsTooOld(n.how.FoldAt):
 			t.Disposition, t.Remarks = TooOld, remarkTooLate
 		}
 		if e.ReceivedAt != 0 && e.At > e.ReceivedAt.Add(ClockSlack) {
 			t.Remarks |= remarkFuture
 		}
 	}
+}
+
+// IsTooOld reports whether an event is older than the folded events of its visit, the
+// newest of which was at until.
+func (e *Event) IsTooOld(until acuity.Instant) bool {
+	return !strings.HasPrefix(e.ID, foldedID) && !IsCancel(e.Type) && e.At <= until
 }
 
 // folded reports whether t replaces folded events.

@@ -70,6 +70,12 @@ type AppliedEvent struct {
 	birth    acuity.Instant
 }
 
+// EndsNothing reports whether the event is a discharge of a visit that was never opened. It
+// counts once the admission comes.
+func (t *AppliedEvent) EndsNothing() bool {
+	return t.Event.Type == acuity.A03 && t.Disposition == Applied && !t.closes
+}
+
 // Withdrawn reports whether the event was taken back: it was cancelled, it depended on a
 // cancelled admit, or its Encounter never was.
 func (t *AppliedEvent) Withdrawn() bool {
@@ -147,6 +153,9 @@ type Options struct {
 	// FoldAt is the event time of the newest folded event (R10). Cancels of earlier
 	// events come too late. 0: none.
 	FoldAt acuity.Instant
+	// Filtered says that the caller left out what is too old, as [Event.IsTooOld] says: the
+	// events are those of several visits.
+	Filtered bool
 }
 
 // CancelsWaiting returns how many cancels wait at now. Each is given up 24 h after its
@@ -184,6 +193,17 @@ func (s *Timeline) PlacedAbout(t acuity.Instant) bool {
 		here := &s.Stays[e.stay]
 		return e.At == here.From || e.At == here.Last
 	})
+}
+
+// PatientSaid returns the patient by the newest event that names one, also if it had no
+// effect; "": none does.
+func (s *Timeline) PatientSaid() string {
+	for i := range slices.Backward(s.Events) {
+		if e := s.Events[i].Event; e.Patient != "" && !e.Void {
+			return e.Patient
+		}
+	}
+	return ""
 }
 
 // ClockSlack is how far a time may lie ahead of the receipt without a warning

@@ -55,7 +55,7 @@ func (u *State) forgetEarly(o *acuity.Observation) bool {
 	}
 	var over []*visit
 	for _, v := range u.visits {
-		if n := len(v.spans); !v.isName() && (n == 0 || v.spans[n-1].To != 0) {
+		if !v.isName() && !slices.ContainsFunc(v.related(), (*visit).isHere) {
 			over = append(over, v)
 		}
 	}
@@ -68,8 +68,18 @@ func (u *State) forgetEarly(o *acuity.Observation) bool {
 		v := over[n]
 		l = load{l.visits - 1, l.bytes - v.bytes, l.statements - v.statements.Len() - len(v.resourceStatements)}
 	}
-	u.forget(over[:n])
+	var forgotten []*visit
+	for _, v := range over[:n] {
+		forgotten = appendRelated(forgotten, v)
+	}
+	u.forget(forgotten)
 	return n > 0
+}
+
+// isHere reports whether a visit is somewhere now.
+func (v *visit) isHere() bool {
+	n := len(v.spans)
+	return n > 0 && v.spans[n-1].To == 0
 }
 
 // newVisits returns how many visits an observation makes known at most; 0: all of them
@@ -149,12 +159,15 @@ func (c *capacity) roomForPatient(in *intake, v *visit, id, patient string) bool
 
 // roomToWait reports whether one more statement may wait for a visit or a patient.
 func (c *capacity) roomToWait(in *intake, to holder) bool {
-	if to.v != nil && !to.v.isName() {
+	if to.v != nil && (!to.v.isName() || to.v.joined.head != nil) {
 		return true
 	}
 	if in.waiting < 0 {
 		in.waiting = 0
 		for v := range c.unknown {
+			if v.joined.head != nil {
+				continue
+			}
 			in.waiting += v.statements.Len() + len(v.resourceStatements)
 		}
 		for _, r := range c.names.bySubject {

@@ -48,7 +48,7 @@ func (u *State) takeCensus(in *intake, c *acuity.Census) {
 		}
 		switch {
 		case row.Visit == "":
-		case u.visits[row.Visit] == nil && !u.capacity.roomForVisit(): // the room is occupied all the same
+		case u.names.visitNamed(row.Visit) == nil && !u.capacity.roomForVisit(): // the room is occupied all the same
 			in.refuse(reasonVisits, itemPath("rooms", i)+".visitId")
 		case t.takeNamedRow(row):
 			continue
@@ -141,7 +141,10 @@ func (t *censusIntake) takeRow(i int, row *acuity.CensusRoom) {
 // row had that visit: the room then counts as occupied without a visit.
 func (t *censusIntake) takeNamedRow(row *acuity.CensusRoom) bool {
 	u := t.unit
-	v, r := u.visit(row.Visit), u.room(row.ID)
+	v, r := u.names.visitNamed(row.Visit), u.room(row.ID)
+	if v == nil {
+		v = u.visit(row.Visit)
+	}
 	if r == nil {
 		return true
 	}

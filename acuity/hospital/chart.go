@@ -362,6 +362,9 @@ func (m *chartBuilder) gatherStatements(e *evidence.Input, b binding, r *room) {
 		return
 	}
 	e.Statements = append(e.Statements, m.matcher.rereadAll(&b.v.statements))
+	for _, o := range b.v.joined.rest() {
+		e.Statements = append(e.Statements, m.matcher.rereadAll(&o.statements))
+	}
 	for i, s := range b.v.spans {
 		if s.Kind != location.InRoom || slices.ContainsFunc(b.v.spans[:i], func(o locationSpan) bool { return o.Placement == s.Placement }) {
 			continue
@@ -381,8 +384,10 @@ func (m *chartBuilder) gatherResourceStatements(e *evidence.Input, v *visit) {
 		m.matcher.reread(&h.Statement)
 		e.Resources = append(e.Resources, h)
 	}
-	for i := range v.resourceStatements {
-		add(&v.resourceStatements[i])
+	for _, o := range append([]*visit{v}, v.joined.rest()...) {
+		for i := range o.resourceStatements {
+			add(&o.resourceStatements[i])
+		}
 	}
 	for _, r := range m.names.ofVisit(v) {
 		for i := range r.statements {

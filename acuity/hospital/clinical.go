@@ -114,12 +114,12 @@ func (k *statements) takeStatement(in *intake, i int, s *acuity.Signal, h eviden
 			k.work.markRoom(r, markTouched)
 		}
 		if v.isName() {
-			in.warn("reference_waiting", "")
+			in.waitingFor = append(in.waitingFor, waitingStatement{v: v})
 		}
 		return
 	}
 	if v := k.names.visitFor(to.unassigned, h.ReceivedAt); v == nil {
-		in.waitingFor = append(in.waitingFor, waitingStatement{to.unassigned, h.ReceivedAt})
+		in.waitingFor = append(in.waitingFor, waitingStatement{unassigned: to.unassigned, at: h.ReceivedAt})
 	} else if r := k.whereIs(v); r != nil {
 		k.work.markRoom(r, markTouched)
 	}
@@ -132,7 +132,7 @@ func (k *statements) subjectOf(s *acuity.Signal) holder {
 		if v := k.names.visitCalled(s.Visit); v != nil {
 			return holder{v: v}
 		}
-		if len(k.unknown) >= k.limits.unknown || !k.capacity.roomForVisit() {
+		if k.isFullOfUnknown() || !k.capacity.roomForVisit() {
 			return holder{}
 		}
 		return holder{v: k.visit(s.Visit)}
@@ -147,8 +147,24 @@ func (k *statements) subjectOf(s *acuity.Signal) holder {
 	return holder{}
 }
 
+// isFullOfUnknown reports whether as many visits as may be are named by statements alone. One
+// that turned out to be another name of a visit is none of them.
+func (k *statements) isFullOfUnknown() bool {
+	if len(k.unknown) < k.limits.unknown {
+		return false
+	}
+	n := 0
+	for v := range k.unknown {
+		if v.joined.head == nil {
+			n++
+		}
+	}
+	return n >= k.limits.unknown
+}
+
 // waitingStatement is a statement that had no visit when it was taken.
 type waitingStatement struct {
+	v          *visit // the visit that it names; nil: it names a patient
 	unassigned *unassigned
 	at         acuity.Instant // at is its receipt
 }
@@ -157,7 +173,7 @@ type waitingStatement struct {
 // the same request.
 func (ns *names) answerWaiting(in *intake) {
 	for _, n := range in.waitingFor {
-		if ns.visitFor(n.unassigned, n.at) == nil {
+		if n.v != nil && n.v.whole().isName() || n.v == nil && ns.visitFor(n.unassigned, n.at) == nil {
 			in.warn("reference_waiting", "")
 		}
 	}

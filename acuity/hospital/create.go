@@ -37,6 +37,9 @@ func (ns *names) knows(name string) bool {
 	if v := ns.visitCalled(name); v != nil && v.isCalled(name) {
 		return true
 	}
+	if len(ns.joins.claimants(ns.joins.accounts, name)) > 0 {
+		return true
+	}
 	if len(ns.versions[name].eventsOf(name)) > 0 {
 		return true
 	}

@@ -368,7 +368,8 @@ func code(text string) acuity.Diagnosis {
 // the event, "recorded=", "cancels=", "mother=" a visit, "babies=", "service=",
 // "reason=", "null" for a place that is taken away, a primary, or codes as a
 // snapshot of diagnoses, "clear" for none, "delta" to add them, "-CODE" to
-// delete one.
+// delete one, "p=" a patient, "alone" without a visit number, "account=" a number beside
+// that of the visit, "account" without that.
 func message(at float64, kind acuity.EventType, words ...string) acuity.Observation {
 	e := acuity.Event{Type: kind, At: minute(at), Visit: "v1"}
 	for _, w := range words {
@@ -376,6 +377,14 @@ func message(at float64, kind acuity.EventType, words ...string) acuity.Observat
 		switch {
 		case w == "null":
 			e.PlaceNull = true
+		case w == "alone":
+			e.ByPatient = true
+		case w == "account":
+			e.Account = e.Visit
+		case name == "account":
+			e.Account = value
+		case name == "p":
+			e.Patient = value
 		case w == "minute":
 			e.Precision = acuity.Minute
 		case w == "clear":
@@ -416,6 +425,9 @@ func message(at float64, kind acuity.EventType, words ...string) acuity.Observat
 		default:
 			panic(w)
 		}
+	}
+	if e.ByPatient {
+		e.Visit = "of " + e.Patient
 	}
 	// As feeds make it: the same facts are the same event.
 	e.ID = fmt.Sprint(kind, e.Visit, e.At, e.RecordedAt, e.Place, e.Prior, e.Cancels, e.Diagnoses)

@@ -32,6 +32,7 @@ type eventStore struct {
 	*registry
 	dedup      *deduplication
 	names      *names
+	joins      *joins
 	statements *statements
 	locations  *locations
 	capacity   *capacity
@@ -80,7 +81,7 @@ func (es *eventStore) takeEvent(in *intake, i int, e *acuity.Event) (acuity.Outc
 		es.dedup.markSeen(e, in.o.ReceivedAt)
 		return acuity.Ignored, adt.OtherType.Reason()
 	}
-	id := e.Visit
+	id := idOf(e)
 	if id == "" && e.Patient != "" {
 		if v := es.names.visitOf(e.Patient, nil); v != nil {
 			id = v.ID
@@ -110,6 +111,7 @@ func (es *eventStore) store(in *intake, i int, e *acuity.Event, v *visit, id str
 		completed.Encounter = e.Visit // the reference is its only name
 	}
 	completed.ReceivedAt, completed.Feed = in.o.ReceivedAt, in.o.Channel
+	completed.ByPatient = namesPatientAlone(e)
 	if completed.ID != "" {
 		completed.Digest = "" // the deduplication has it
 	}
@@ -133,7 +135,7 @@ func (es *eventStore) store(in *intake, i int, e *acuity.Event, v *visit, id str
 	for i := range stored.Diagnoses {
 		es.worklist.noteUnmappedDiagnosis(in, &stored.Diagnoses[i], -1)
 	}
-	in.events[i] = intakeEvent{v, e.ID, v.timeline.PlacedAt() != 0 && es.whereIs(v) == nil}
+	in.events[i] = intakeEvent{v, e.ID, v.whole().timeline.PlacedAt() != 0 && es.whereIs(v) == nil}
 }
 
 // has reports whether the visit has an event.
@@ -160,26 +162,49 @@ func cloneLocation(l *acuity.Location) {
 	l.Bed, l.Facility = strings.Clone(l.Bed), strings.Clone(l.Facility)
 }
 
+// reasonSeveralOpen is the reason of an event that names the patient alone, who has
+// several open visits, in places that it does not name.
+const reasonSeveralOpen = "several_open_visits"
+
+// namesPatientAlone reports whether an event names the patient alone. Releases before this
+// field said it by a warning.
+func namesPatientAlone(e *acuity.Event) bool {
+	return e.ByPatient || slices.ContainsFunc(e.Warnings, func(w acuity.Warning) bool { return w.Code == "visit_by_patient" })
+}
+
 // answerEvents says what became of the events, after the timelines are built.
 func (es *eventStore) answerEvents(in *intake) {
 	counts := [acuity.Time + 1]int{}
 	for i := range in.Items {
 		item := &in.Items[i]
 		if item.Outcome == acuity.Duplicate { // a repetition gets the same answer
-			answerRoom(item, es.whereIs(es.names.visitCalled(in.o.Events[i].Visit)))
-		} else if v := in.events[i].v; v != nil {
+			v, _ := es.names.visitCalled(idOf(&in.o.Events[i])).ownerOf(in.o.Events[i].ID)
+			answerRoom(item, es.whereIs(v))
+		} else if v, none := in.events[i].v.ownerOf(in.events[i].id); none {
+			item.Outcome, item.Reason = acuity.Ignored, reasonSeveralOpen
+			in.warn(reasonSeveralOpen, in.eventPath(i))
+		} else if v != nil {
 			r := es.whereIs(v)
-			if t := v.appliedEventOf(in.events[i].id, &in.o.Events[i]); t != nil {
+			es.joins.warnOfParts(in, i, in.events[i].v)
+			t := v.appliedEventOf(in.events[i].id, &in.o.Events[i])
+			if from := in.events[i].v; t == nil && from.FoldAt != 0 && in.o.Events[i].At <= from.FoldAt {
+				item.Outcome, item.Reason = acuity.Ignored, adt.TooOld.Reason()
+				in.warn(item.Reason, in.eventPath(i))
+			}
+			if t != nil {
 				switch reason := t.Disposition.Reason(); {
 				case t.Disposition == adt.Duplicate:
 					item.Outcome = acuity.Duplicate
-				case t.Disposition == adt.SameRoom && in.events[i].left && r != nil:
-					// The transfer brings the visit back (X3).
+				case t.Disposition == adt.SameRoom && (in.events[i].left && r != nil || t.Event.Resource != ""):
+					// The transfer brings the visit back (X3), or an Encounter is in the room of another.
 				case reason != "":
 					item.Outcome, item.Reason = acuity.Ignored, reason
 				}
 				if t.Disposition == adt.LocationMissing {
 					in.warn("location_missing", in.eventPath(i))
+				}
+				if t.EndsNothing() && len(v.Stays) == 0 {
+					in.warn("discharge_waiting", in.eventPath(i))
 				}
 				for _, code := range t.Remarks.Codes() {
 					in.warn(code, in.eventPath(i))
@@ -278,7 +303,10 @@ func growLittle[T any](list []T) []T {
 // (clinical-decisions R10): where the patient was after them, with which diagnoses.
 // Cancels of folded events come too late from then on.
 func (es *eventStore) foldOldest(v *visit) {
-	if es.capacity.weigh(v); len(v.events) <= capEvents && v.bytes-v.Facts.size() <= capEventBytes {
+	if !es.isFull(v) {
+		return
+	}
+	if es.settleLent(v); !es.isFull(v) {
 		return
 	}
 	order := slices.Clone(v.events)
@@ -304,13 +332,52 @@ func (es *eventStore) foldOldest(v *visit) {
 	es.capacity.weigh(v)
 }
 
+// isFull reports whether a visit has too many events.
+func (es *eventStore) isFull(v *visit) bool {
+	es.capacity.weigh(v)
+	return len(v.events) > capEvents || v.bytes-v.Facts.size() > capEventBytes
+}
+
+// settleLent moves events that name the patient alone to the visits that they belong to,
+// for good: those of a visit that has too many, and those that such a visit has borrowed.
+// Else folding would separate them from the events around them.
+func (es *eventStore) settleLent(v *visit) {
+	holders := slices.Clone(v.whole().joined.borrowed())
+	if len(v.joined.lent()) > 0 {
+		holders = append(holders, v)
+	}
+	for _, h := range holders {
+		kept := make([]adt.Event, 0, len(h.events)) // the timelines refer to those before
+		for i := range h.events {
+			to := (*visit)(nil)
+			if i < len(h.joined.lent()) {
+				to = h.joined.lent()[i].to
+			}
+			if to == nil || h != v && to != v.whole() {
+				kept = append(kept, h.events[i])
+				continue
+			}
+			e := h.events[i]
+			e.ByPatient = false
+			to.events = append(growLittle(to.events), e)
+			es.work.markVisit(to, markState|dirtyTimeline)
+			es.capacity.weigh(to)
+		}
+		h.events = kept
+		h.joined.tie().lent = nil
+		es.capacity.weigh(h)
+		es.indexKnown(h)
+		es.work.markVisit(h, markState|dirtyTimeline)
+	}
+}
+
 // size returns the approximate bytes of the record of a visit.
 func (v *visit) size() int {
 	n := v.Facts.size()
 	for i := range v.events {
 		e := &v.events[i]
 		n += 160 + len(e.ID) + len(e.Resource) + len(e.Encounter) + len(e.Subject) + len(e.Patient) +
-			len(e.MotherVisit) + len(e.MotherPatient) + len(e.Place.Room) + len(e.Place.PointOfCare) + len(e.Place.Label) +
+			len(e.MotherVisit) + len(e.MotherPatient) + len(e.Account) + len(e.Place.Room) + len(e.Place.PointOfCare) + len(e.Place.Label) +
 			len(e.Prior.Room) + len(e.Prior.PointOfCare)
 		for j := range e.Diagnoses {
 			n += 32 + len(e.Diagnoses[j].Code) + len(e.Diagnoses[j].Display)

@@ -98,10 +98,15 @@ func (h *observedHours) addArrivals(s *acuity.Snapshot) {
 			}
 		}
 	}
+	counted := map[*visit]bool{}
 	for _, v := range h.touchedAfter(to - hourOf) {
-		if v.timeline.Newborn || v.Touched <= to-hourOf {
+		if v.Touched <= to-hourOf {
 			continue
 		}
+		if v = v.whole(); v.timeline.Newborn || counted[v] {
+			continue
+		}
+		counted[v] = true
 		if at := v.cameAt(); at > to-hourOf && at <= to {
 			n := score.VisitNumber(&acuity.PatientChart{Visit: v.ID})
 			kind, here := kinds[n]
@@ -127,8 +132,8 @@ func (v *visit) cameAt() acuity.Instant {
 		return 0
 	}
 	first := acuity.Instant(0)
-	for i := range v.events {
-		if e := &v.events[i]; e.At >= v.timeline.OpenedAt {
+	for i := range v.timeline.Events {
+		if e := v.timeline.Events[i].Event; e.At >= v.timeline.OpenedAt {
 			first = codes.Soonest(first, e.ReceivedAt)
 		}
 	}

@@ -20,6 +20,7 @@ type locations struct {
 	*registry
 	table   location.Table
 	located map[acuity.Location]*locatedPlace
+	options adt.Options // the look-ups of the table
 }
 
 // locate records that so many more events name a place.

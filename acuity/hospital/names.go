@@ -12,6 +12,7 @@ type names struct {
 	*registry
 	matcher  *matcher
 	worklist *worklist
+	joins    *joins
 
 	references map[string]*ReferenceState // by name
 	persons    map[string][]string        // further names of a patient, by name, as FHIR Patients give them
@@ -39,7 +40,7 @@ func (ns *names) visitOf(patient string, not *visit) *visit {
 	}
 	consider := func(name string) {
 		for _, v := range ns.patients[name] {
-			if v != not && !v.timeline.Newborn && better(v) {
+			if v = v.whole(); v != not && !v.timeline.Newborn && better(v) {
 				best = v
 			}
 		}
@@ -87,7 +88,7 @@ func (ns *names) visitFor(r *unassigned, at acuity.Instant) *visit {
 	}
 	for _, name := range ns.namesOf(r.names()) {
 		for _, v := range ns.patients[name] {
-			if better(v) {
+			if v = v.whole(); v != best && better(v) {
 				best = v
 			}
 		}
@@ -164,7 +165,7 @@ func removeFrom[K, V comparable](index map[K][]V, key K, value V) {
 // markOthers marks the other visits of a visit's patient: her names may connect them to
 // FHIR Patients that came on their own.
 func (ns *names) markOthers(v *visit) {
-	if len(ns.references) == 0 {
+	if len(ns.references)+len(ns.joins.accounts)+len(ns.joins.wholes)+ns.joins.holders == 0 {
 		return
 	}
 	for _, n := range ns.namesOf(slices.Clone(v.names)) {
@@ -181,7 +182,7 @@ func (ns *names) isNeonate(v *visit) bool {
 	if len(ns.references) == 0 || v.timeline.OpenedAt == 0 {
 		return false
 	}
-	return slices.ContainsFunc(ns.namesOf(slices.Clone(v.names)), func(name string) bool {
+	return slices.ContainsFunc(ns.namesOf(v.allNames()), func(name string) bool {
 		r := ns.references[name]
 		return r != nil && r.IsNeonate() && v.timeline.OpenedAt <= r.UpdatedAt.Add(neonateFor)
 	})
@@ -192,7 +193,7 @@ func (ns *names) birthOrderOf(v *visit) (order uint8) {
 	if len(ns.references) == 0 || !v.timeline.Newborn {
 		return 0
 	}
-	for _, name := range ns.namesOf(slices.Clone(v.names)) {
+	for _, name := range ns.namesOf(v.allNames()) {
 		if r := ns.references[name]; r != nil {
 			order = max(order, r.BirthOrder())
 		}
@@ -285,11 +286,11 @@ func (ns *names) indexResources(by holder) {
 // reference are not two. So both kinds must be known of one of them, or both have names
 // by Encounters.
 func (ns *names) bornOf(v *visit) bool {
-	whole := ns.visitCalled(v.timeline.MotherVisit)
+	whole := ns.visitCalled(v.timeline.MotherVisit).whole()
 	if v.timeline.MotherVisit == "" || whole == nil || whole == v {
 		return false
 	}
-	names, others := ns.namesOf(slices.Clone(v.names)), ns.namesOf(slices.Clone(whole.names))
+	names, others := ns.namesOf(v.allNames()), ns.namesOf(whole.allNames())
 	if len(names) == 0 || len(others) == 0 {
 		return false
 	}

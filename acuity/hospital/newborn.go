@@ -38,7 +38,8 @@ func (m *chartBuilder) addBabies(r *room, e *evidence.Input, mother *visit, fact
 		baby++
 		c, kind := m.newbornPrimary(r, s, facts)
 		addPrimary(e, c, kind, s.v.feed(), baby)
-		if facts == nil || !slices.ContainsFunc(facts.Newborns, func(n ListedNewborn) bool { return n.Visit == s.v.ID }) {
+		isListed := func(n ListedNewborn) bool { return n.Visit != "" && m.names.isCalled(s.v, n.Visit) }
+		if facts == nil || !slices.ContainsFunc(facts.Newborns, isListed) {
 			unnamed++
 		}
 	}
@@ -52,7 +53,7 @@ func (m *chartBuilder) addBabies(r *room, e *evidence.Input, mother *visit, fact
 			continue
 		}
 		if n.Visit != "" {
-			if v := m.visits[n.Visit]; v != nil && len(v.spans) > 0 {
+			if v := m.names.visitNamed(n.Visit); v != nil && len(v.spans) > 0 {
 				continue // counted already, or elsewhere
 			}
 		}
@@ -99,7 +100,7 @@ func (m *chartBuilder) newbornPrimary(r *room, s roomStay, facts *CensusFacts) (
 	v := s.v
 	if facts != nil {
 		for i := range facts.Newborns {
-			if n := &facts.Newborns[i]; n.Visit == v.ID && n.Primary != 0 {
+			if n := &facts.Newborns[i]; n.Primary != 0 && n.Visit != "" && m.names.isCalled(v, n.Visit) {
 				return adt.Primary{Factor: n.Primary, Since: facts.since(n), AssignedBy: "explicit"}, acuity.ByCensus
 			}
 		}

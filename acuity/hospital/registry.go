@@ -87,7 +87,7 @@ func (g *registry) indexKnown(v *visit) {
 
 // whereIs returns the room in which a visit is now; nil: it is in none.
 func (g *registry) whereIs(v *visit) *room {
-	if v == nil {
+	if v = v.whole(); v == nil {
 		return nil
 	}
 	if n := len(v.spans); n > 0 && v.spans[n-1].To == 0 && v.spans[n-1].Kind == location.InRoom {

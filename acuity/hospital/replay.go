@@ -64,6 +64,7 @@ func (u *State) forgetDerived() {
 	u.hours.dropPast()
 	past := u.hours.past
 	for _, v := range u.visits {
+		u.joins.disown(v)
 		*v = visit{
 			visitFacts: v.visitFacts, slot: v.slot, statements: v.statements, resourceStatements: v.resourceStatements,
 			inChecks: v.inChecks, bytes: v.bytes, marks: v.marks & (markState | dirtyTimeline | dirtyLocation),
@@ -80,6 +81,7 @@ func (u *State) forgetDerived() {
 		}
 	}
 	u.stays.newborns, u.stays.parts, u.names.patients = nil, nil, map[string][]*visit{}
+	u.joins.accounts, u.joins.wholes, u.joins.holders = map[string][]*visit{}, map[string][]*visit{}, 0
 	u.statements.withdrawn = withdrawnRooms{}
 	for _, r := range u.names.bySubject {
 		for i := range r.statements {

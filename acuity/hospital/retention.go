@@ -74,7 +74,7 @@ func (u *State) forgetVisits(now acuity.Instant) {
 		switch {
 		case u.visits[v.ID] != v || v.forgotten: // it is forgotten already
 		case v.isOver(now):
-			v.forgotten, over = true, append(over, v)
+			over = appendRelated(over, v)
 		case v.isName(): // names are checked each time
 			v.inChecks = false
 		default:
@@ -85,14 +85,42 @@ func (u *State) forgetVisits(now acuity.Instant) {
 	u.forget(over)
 }
 
+// appendRelated appends a visit and those that share a timeline with it: one without the
+// others would be another visit.
+func appendRelated(over []*visit, v *visit) []*visit {
+	if !v.isJoined() {
+		v.forgotten = true
+		return append(over, v)
+	}
+	for _, o := range v.related() {
+		if !o.forgotten {
+			o.forgotten, over = true, append(over, o)
+		}
+	}
+	return over
+}
+
 // isOver reports whether a visit can be forgotten: 7 days after its discharge, or after
 // its last fact if it is nowhere. A visit by batch stays 28 days after the discharge,
 // for another batch about the same hours.
 func (v *visit) isOver(now acuity.Instant) bool {
+	if !v.isJoined() {
+		return v.isOverAlone(now)
+	}
+	for _, o := range v.related() {
+		if !o.isOverAlone(now) {
+			return false
+		}
+	}
+	return true
+}
+
+// isOverAlone is isOver without regard for the visits that share a timeline with it.
+func (v *visit) isOverAlone(now acuity.Instant) bool {
 	if n := len(v.spans); n > 0 && v.spans[n-1].To == 0 {
 		return false
 	}
-	if v.isName() {
+	if v.isName() && v.joined.head == nil {
 		return v.statements.Len()+len(v.resourceStatements) == 0
 	}
 	if v.timeline.ClosedAt.Add(backfillDays) > now && v.feed() == acuity.ChannelBatch {
@@ -157,6 +185,7 @@ func (u *State) takeOut(v *visit) {
 	u.stays.invalidateIfListed(v)
 	u.removeRoomStays(v, v.spans)
 	u.names.markNames(v)
+	u.joins.leave(v)
 	u.names.delist(v)
 	u.work.turnOver(v.moves(), nil)
 	if v.countedUnplaced {

@@ -21,6 +21,7 @@ func (s roomStay) holds(t acuity.Instant) bool { return s.From <= t && (s.To == 
 type stayBuilder struct {
 	*registry
 	names      *names
+	joins      *joins
 	settings   *localSettings
 	locations  *locations
 	statements *statements
@@ -88,7 +89,7 @@ func (l *stayBuilder) mergeNewborn(v *visit) []locationSpan {
 // by name. Without a link it is the visit that was in the newborn's room.
 func (l *stayBuilder) motherOf(v *visit) *visit {
 	if id := v.timeline.MotherVisit; id != "" && id != v.ID {
-		if m := l.names.visitCalled(id); m != nil && m != v {
+		if m := l.names.visitNamed(id); m != nil && m != v && !m.timeline.Newborn {
 			return m
 		}
 	}
@@ -222,7 +223,7 @@ func (v *visit) isUnplaced() bool {
 // invalidateIfListed invalidates all charts if a census lists the visit with a mother:
 // the mother's entry may lose it, or get it back.
 func (l *stayBuilder) invalidateIfListed(v *visit) {
-	if l.listed[v.ID] {
+	if l.listed[v.ID] || slices.ContainsFunc(v.joined.rest(), func(o *visit) bool { return l.listed[o.ID] }) {
 		for _, r := range l.rooms {
 			l.work.markRoom(r, dirtyChart)
 		}

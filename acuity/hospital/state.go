@@ -37,6 +37,7 @@ type State struct {
 	dedup      deduplication
 	worklist   worklist
 	names      names
+	joins      joins
 	events     eventStore
 	statements statements
 	capacity   capacity
@@ -99,6 +100,7 @@ type visit struct {
 	inCancels          bool     // is in the list of visits with waiting cancels
 	// withdrawn is what the index of the unit has of this visit.
 	withdrawn []withdrawn
+	joined    joined
 	marks     mark
 }
 
@@ -120,12 +122,13 @@ func New(hospital string) *State {
 	u.dedup = deduplication{registry: g, byID: map[string]*DedupState{}}
 	u.worklist = worklist{registry: g, matcher: &u.matcher, codes: map[string]*CodeState{}}
 	u.names = names{
-		registry: g, matcher: &u.matcher, worklist: &u.worklist,
+		registry: g, matcher: &u.matcher, worklist: &u.worklist, joins: &u.joins,
 		references: map[string]*ReferenceState{}, persons: map[string][]string{}, patients: map[string][]*visit{},
 		bySubject: map[subjectName]*unassigned{}, byPatient: map[string][]*unassigned{},
 	}
+	u.joins = joins{registry: g, names: &u.names, capacity: &u.capacity, accounts: map[string][]*visit{}, wholes: map[string][]*visit{}}
 	u.events = eventStore{
-		registry: g, dedup: &u.dedup, names: &u.names, statements: &u.statements, locations: &u.locations,
+		registry: g, dedup: &u.dedup, names: &u.names, joins: &u.joins, statements: &u.statements, locations: &u.locations,
 		capacity: &u.capacity, worklist: &u.worklist, settings: &u.settings,
 	}
 	u.statements = statements{
@@ -133,8 +136,9 @@ func New(hospital string) *State {
 	}
 	u.capacity = capacity{registry: g, names: &u.names, locations: &u.locations}
 	u.locations = locations{registry: g, located: map[acuity.Location]*locatedPlace{}}
+	u.locations.options = adt.Options{SameRoom: u.locations.table.SameRoom, IsWard: u.locations.table.IsWard}
 	u.stays = stayBuilder{
-		registry: g, names: &u.names, settings: &u.settings, locations: &u.locations, statements: &u.statements,
+		registry: g, names: &u.names, joins: &u.joins, settings: &u.settings, locations: &u.locations, statements: &u.statements,
 		listed: map[string]bool{},
 	}
 	u.charts = chartBuilder{

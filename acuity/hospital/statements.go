@@ -60,7 +60,7 @@ func (k *statements) keepResourceStatement(list *evidence.ResourceStatements, h 
 
 // keepForVisit adds a statement to those of a visit. It invalidates nothing.
 func (k *statements) keepForVisit(v *visit, h *evidence.Statement) {
-	h.Owner = evidence.Owner{ID: v.slot, Kind: toVisit}
+	h.Owner = evidence.Owner{ID: v.whole().slot, Kind: toVisit}
 	h.Settled = true
 	k.matcher.reread(h)
 	k.keepStatement(&v.statements, *h, v.ID)
@@ -84,7 +84,7 @@ func (k *statements) addStatement(to holder, h evidence.ResourceStatement) {
 	case h.Version == nil:
 		k.addToVisit(v, h.Statement)
 	default:
-		h.Owner = evidence.Owner{ID: v.slot, Kind: toVisit}
+		h.Owner = evidence.Owner{ID: v.whole().slot, Kind: toVisit}
 		h.Settled = true
 		k.keepResourceStatement(&v.resourceStatements, h, holderName{visit: v.ID})
 		k.invalidateChart(v)

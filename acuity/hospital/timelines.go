@@ -20,50 +20,80 @@ func (l *stayBuilder) buildTimelines() {
 	for i := 0; i < len(l.work.visits.with(dirtyTimeline)); i++ { // a visit may mark others
 		v := l.work.visits.with(dirtyTimeline)[i]
 		v.marks &^= dirtyTimeline
-		moved := append(l.work.moved[:0], v.moves()...)
-		l.work.recountWaiting = l.work.recountWaiting || len(v.timeline.Waiting) > 0
-		how.FoldAt = v.FoldAt
-		v.timeline.Rebuild(v.events, how)
-		v.primary = chosen{}
-		v.newbornByEvents = v.timeline.Newborn
-		v.timeline.Newborn = v.newbornByEvents || v.inNewborns // the loop below decides
-		l.work.turnOver(moved, v.moves())
-		l.work.moved = moved
-		if len(v.timeline.Waiting) > 0 {
-			l.work.recountWaiting = true
-			if !v.inCancels {
-				v.inCancels, l.cancels = true, append(l.cancels, v)
-			}
+		if !v.joined.inPass {
+			l.joins.enter(v)
 		}
-		l.work.withdrawn = appendWithdrawn(l.work.withdrawn[:0], &v.timeline, &l.locations.table)
-		l.statements.replaceWithdrawn(v, l.work.withdrawn)
-		l.indexPart(v)
+		l.buildOwn(v, how)
+		l.joins.readLinks(v)
 		l.indexNames(v)
-		l.work.markVisit(v, dirtyLocation)
+		l.joins.reach(v)
 	}
-	for _, list := range [...][]*visit{l.work.visits.with(dirtyTimeline), l.parts} {
+	l.joins.join(how)
+	for _, v := range l.joins.pass {
+		l.noteTimeline(v)
+	}
+	for _, list := range [...][]*visit{l.joins.pass, l.parts} {
 		for _, v := range list {
+			if v.joined.head != nil {
+				l.indexNewborn(v)
+				continue
+			}
 			// By an event, by the FHIR Patient, or because the visit is a part of the mother's.
 			newborn := v.newbornByEvents || l.names.isNeonate(v) || l.names.bornOf(v)
 			if newborn != v.timeline.Newborn {
 				moved := v.moves()
 				v.timeline.Newborn, v.primary = newborn, chosen{}
 				l.work.turnOver(moved, v.moves())
-				l.indexNames(v)
 				l.work.markVisit(v, dirtyLocation)
 			}
+			l.indexNewborn(v)
 			if order := l.names.birthOrderOf(v); order != v.birthOrder {
 				v.birthOrder = order
 				l.work.markVisit(v, dirtyLocation)
 			}
 		}
 	}
+	l.joins.end()
 	l.work.visits.reset(dirtyTimeline)
+}
+
+// buildOwn builds the timeline of a visit from its own events.
+func (l *stayBuilder) buildOwn(v *visit, how adt.Options) {
+	moved := append(l.work.moved[:0], v.moves()...)
+	l.work.recountWaiting = l.work.recountWaiting || len(v.timeline.Waiting) > 0
+	how.FoldAt = v.FoldAt
+	v.timeline.Rebuild(v.events, how)
+	v.primary = chosen{}
+	v.newbornByEvents = v.timeline.Newborn
+	if v.timeline.Patient == "" && len(v.timeline.Subjects) == 0 {
+		v.timeline.Patient = v.timeline.PatientSaid() // discharges and cancels alone
+	}
+	v.timeline.Newborn = v.newbornByEvents || v.inNewborns // decided later
+	l.work.turnOver(moved, v.moves())
+	l.work.moved = moved
+}
+
+// noteTimeline records what else depends on the timeline of a visit.
+func (l *stayBuilder) noteTimeline(v *visit) {
+	if len(v.timeline.Waiting) > 0 {
+		l.work.recountWaiting = true
+		if !v.inCancels {
+			v.inCancels, l.cancels = true, append(l.cancels, v)
+		}
+	}
+	l.work.withdrawn = appendWithdrawn(l.work.withdrawn[:0], &v.timeline, &l.locations.table)
+	l.statements.replaceWithdrawn(v, l.work.withdrawn)
+	l.indexPart(v)
+	l.names.markNames(v)
+	l.joins.claim(v)
+	l.work.markVisit(v, dirtyLocation)
 }
 
 // timelineOptions returns what timelines depend on, beside what is the visit's own.
 func (t *locations) timelineOptions(s *localSettings) adt.Options {
-	return adt.Options{SameRoom: t.table.SameRoom, IsWard: t.table.IsWard, TrustA08: s.switchesInForce().TrustA08Location}
+	how := t.options
+	how.TrustA08 = s.switchesInForce().TrustA08Location
+	return how
 }
 
 // indexPart keeps the index of the visits that are a part of another by an Encounter
@@ -83,21 +113,26 @@ func (l *stayBuilder) indexPart(v *visit) {
 // neonateFor is how long after that version an admission still is a newborn's.
 const neonateFor = 24 * time.Hour
 
-// indexNames keeps the indexes by patient and of newborns.
+// indexNames keeps the index by patient. Its timeline is that of its own events.
 func (l *stayBuilder) indexNames(v *visit) {
 	l.names.markNames(v)
-	if !v.hasNames(&v.timeline) {
-		l.names.markOthers(v)
-		l.names.delist(v)
-		for _, p := range append([]string{v.timeline.Patient}, v.timeline.Subjects...) {
-			if p != "" && !slices.Contains(v.names, p) {
-				v.names = append(v.names, p)
-				l.names.patients[p] = append(l.names.patients[p], v)
-			}
-		}
-		l.names.markNames(v)
-		l.names.markOthers(v)
+	if v.hasNames(&v.timeline) {
+		return
 	}
+	l.names.markOthers(v)
+	l.names.delist(v)
+	for _, p := range append([]string{v.timeline.Patient}, v.timeline.Subjects...) {
+		if p != "" && !slices.Contains(v.names, p) {
+			v.names = append(v.names, p)
+			l.names.patients[p] = append(l.names.patients[p], v)
+		}
+	}
+	l.names.markNames(v)
+	l.names.markOthers(v)
+}
+
+// indexNewborn keeps the index of newborns.
+func (l *stayBuilder) indexNewborn(v *visit) {
 	if v.timeline.Newborn != v.inNewborns {
 		v.inNewborns = v.timeline.Newborn
 		l.invalidateRooms(v) // statements go to a mother before a newborn
@@ -188,6 +223,9 @@ func (l *stayBuilder) countWaiting() {
 		return n == 0
 	})
 	for v := range l.unknown {
+		if v.joined.head != nil {
+			continue
+		}
 		statements += v.statements.Len() + len(v.resourceStatements)
 	}
 	for _, r := range l.names.bySubject {

@@ -192,9 +192,8 @@ func (ns *names) ofVisit(v *visit) []*unassigned {
 	if len(ns.bySubject) == 0 {
 		return nil
 	}
-	names := slices.Clone(v.names)
 	var list []*unassigned
-	for _, n := range ns.namesOf(names) {
+	for _, n := range ns.namesOf(v.allNames()) {
 		for _, r := range ns.byPatient[n] {
 			if !slices.Contains(list, r) {
 				list = append(list, r)
@@ -245,6 +244,9 @@ func (k *statements) settleUnassigned(now acuity.Instant) {
 		}
 	}
 	for v := range k.unknown {
+		if v.joined.head != nil {
+			continue // they are those of a visit
+		}
 		for _, h := range v.statements.ByArrival(due) {
 			k.lose(&h)
 		}

@@ -23,10 +23,14 @@ func TestOrderOfEventsMeansNothing(t *testing.T) {
 		var events []acuity.Event
 		for range rapid.IntRange(2, 7).Draw(t, "events") {
 			e := w.event()
-			if !e.Newborn {
+			e.Account = ""
+			switch {
+			case e.Newborn:
+				e.Visit, e.ByPatient = "b1", false
+			case e.ByPatient:
+				e.Visit, e.Patient = "of p1", "p1"
+			default:
 				e.Visit, e.Patient = "v1", "p1"
-			} else {
-				e.Visit = "b1"
 			}
 			e.ID = fmt.Sprint("e", len(events))
 			events = append(events, e)

@@ -97,6 +97,9 @@ func (w *world) encounter() []acuity.Event {
 	if e.Patient == "" {
 		e.Patient = e.Subject
 	}
+	if e.MotherVisit = pick(w.t, "part of", "", "", "ref E1", "ref E2", "ref E3", "v1", "v6", "ref E9"); e.MotherVisit == e.Encounter {
+		e.MotherVisit = ""
+	}
 	if pick(w.t, "void", false, false, false, true) {
 		e.ID, e.Void, e.At = fmt.Sprint("void ", w.now), true, w.now
 		return []acuity.Event{e}
@@ -109,6 +112,7 @@ func (w *world) encounter() []acuity.Event {
 			n.Type, n.Class = pick(w.t, "class", acuity.A01, acuity.A04), 'I'
 		}
 		n.At, n.Place = start.Add(time.Duration(i)*10*time.Minute), w.place()
+		n.Newborn = e.Resource == "E3" && pick(w.t, "neonate", false, false, true)
 		list = append(list, n)
 	}
 	if pick(w.t, "finished", false, false, true) {
@@ -141,9 +145,9 @@ func (w *world) resource() acuity.Signal {
 	s.Status = pick(w.t, "status", acuity.SignalActive, acuity.SignalActive, acuity.SignalActive, acuity.SignalEnded, acuity.SignalOnHold, acuity.SignalRetracted)
 	switch pick(w.t, "named by", 'v', 'v', 'e', 'p', 's', 'b', 'n') {
 	case 'v':
-		s.Visit = pick(w.t, "visit", "v1", "v2", "v6", "v9")
+		s.Visit = pick(w.t, "visit", "v1", "v2", "v6", "v9", "A1")
 	case 'e':
-		s.Visit = pick(w.t, "visit", "ref E1", "ref E2")
+		s.Visit = pick(w.t, "visit", "ref E1", "ref E2", "ref E9")
 	case 'p':
 		s.Patient = pick(w.t, "patient", "p1", "p2", "p9")
 	case 's':
@@ -202,6 +206,7 @@ func (w *world) event() acuity.Event {
 	} else {
 		e.Place = w.place()
 	}
+	w.name(&e)
 	switch pick(w.t, "diagnoses", 0, 0, 1, 2, 3) {
 	case 1:
 		e.DiagnosisMode = acuity.DiagnosisSnapshot
@@ -211,6 +216,25 @@ func (w *world) event() acuity.Event {
 	}
 	w.sent = append(w.sent, e)
 	return e
+}
+
+// name gives the visit of an event another name, or one more: an account number, which
+// mothers and newborns may share, or the patient alone.
+func (w *world) name(e *acuity.Event) {
+	if e.Patient == "" && pick(w.t, "own number", true, false) {
+		e.Patient = pick(w.t, "number", "p"+e.Visit, "p1")
+	}
+	switch pick(w.t, "names", 'v', 'v', 'v', 'a', 'o', 'p', 'p') {
+	case 'a':
+		e.Account = pick(w.t, "account", "A1", "A2", "v4", "ref E1")
+	case 'o':
+		e.Account = pick(w.t, "account", "A1", "A2", "v4")
+		e.Visit = e.Account
+	case 'p':
+		if e.Patient != "" {
+			e.Visit, e.ByPatient = "of "+e.Patient, true
+		}
+	}
 }
 
 func (w *world) signal(room int32) acuity.Signal {
@@ -244,7 +268,7 @@ func (w *world) census() *acuity.Census {
 		}
 		row.Status = pick(w.t, "status", acuity.RoomOccupied, acuity.RoomOccupied, acuity.RoomEmpty, acuity.RoomBlocked)
 		if row.Status == acuity.RoomOccupied {
-			row.Visit = pick(w.t, "visit", "", "", "v1", "v2", "v5")
+			row.Visit = pick(w.t, "visit", "", "", "v1", "v2", "v5", "A1")
 			row.Primary = pick(w.t, "primary", 0, 0, factor("labor-standard"), factor("pp-couplet"))
 			row.HasModifiers = pick(w.t, "modifiers", false, true)
 			if row.HasModifiers {

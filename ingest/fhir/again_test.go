@@ -249,6 +249,9 @@ func (w *writer) encounter(events []acuity.Event) {
 	if e.Encounter != "" {
 		r["identifier"] = []any{object{"value": e.Visit}}
 	}
+	if e.MotherVisit != "" {
+		r["partOf"] = object{"identifier": object{"value": e.MotherVisit}}
+	}
 	if class := map[byte]string{'I': "IMP", 'E': "EMER", 'P': "PRENC", 'O': "AMB"}[e.Class]; class != "" {
 		r["class"] = object{"code": class}
 	}

@@ -246,20 +246,39 @@ func (m *mapper) related(r *resource, e *acuity.Event, patient int32, start acui
 	if e.Class == 'N' {
 		e.Newborn = true
 	}
+	m.part(r, e, patient)
+}
+
+// part finds out which visit an Encounter is a part of. If the patients are known to
+// differ, the whole is the mother's; if not, the facts of other messages will tell.
+func (m *mapper) part(r *resource, e *acuity.Event, patient int32) {
 	t, ok := m.follow(&r.partOf, encounterKind, r)
 	if !ok {
 		return
 	}
-	if t.at < 0 { // the other message will say whose Encounter it is, and so whether that is the mother
-		e.MotherVisit = m.visitOf(&r.partOf, r)
+	if t.at < 0 {
+		if e.MotherVisit = m.visitOf(&r.partOf, r); e.MotherVisit == e.Encounter || e.MotherVisit == e.Visit && e.Encounter == "" {
+			e.MotherVisit = ""
+			m.warn(r, "part_of_cycle", "partOf")
+		}
 		return
 	}
-	// An Encounter of another patient that contains this one is the mother's.
 	whole := &m.resources[t.at]
-	mother, _, _ := m.patientOf(&whole.subject, whole)
-	if visit := m.visit(whole); mother != "" && mother != e.Patient && visit != e.Visit {
-		e.Newborn, e.MotherVisit, e.MotherPatient = true, visit, mother
+	if whole == r {
+		m.warn(r, "part_of_cycle", "partOf")
+		return
 	}
+	e.MotherVisit = m.visit(whole)
+	if !m.isOtherPatient(r, whole) {
+		return
+	}
+	if patient >= 0 && !e.Newborn && m.hasAge(&m.resources[patient]) {
+		e.MotherVisit = ""
+		m.warn(r, "part_of_other_patient", "partOf")
+		return
+	}
+	e.Newborn = true
+	e.MotherPatient, _, _ = m.patientOf(&whole.subject, whole)
 }
 
 // birthOrder returns the order in a multiple birth, a digit from 1; "" if the Patient has

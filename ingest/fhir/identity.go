@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+
+	"svc/acuity"
 )
 
 // describe returns the content and the patient of a resource without a name, as text.
@@ -280,4 +282,40 @@ func (d *document) identifierOf(r *resource, kind string) string {
 		}
 	}
 	return d.string(first, maxID)
+}
+
+// isOtherPatient reports whether two Encounters have different patients. Names of one
+// kind tell that: two numbers, or two references.
+func (x *index) isOtherPatient(a, b *resource) bool {
+	p, q := x.identityOf(a), x.identityOf(b)
+	differ := false
+	for kind := range p {
+		if p[kind] != "" && q[kind] != "" {
+			if p[kind] == q[kind] {
+				return false
+			}
+			differ = true
+		}
+	}
+	return differ
+}
+
+// identityOf returns the number of the patient of an Encounter, and the reference; "": it
+// has none.
+func (x *index) identityOf(r *resource) [2]string {
+	t, ok := x.follow(&r.subject, patientKind, r)
+	switch {
+	case !ok:
+		return [2]string{}
+	case t.at < 0:
+		return [2]string{t.logical, t.name}
+	}
+	p := &x.resources[t.at]
+	return [2]string{x.identifierOf(p, "MR"), x.nameOf(p)}
+}
+
+// hasAge reports whether the birth date of a Patient tells whether this is a newborn.
+func (x *index) hasAge(r *resource) bool {
+	_, precision, dated := x.instant(r.birth)
+	return dated && precision <= acuity.Day
 }

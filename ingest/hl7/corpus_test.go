@@ -122,6 +122,7 @@ func event(line func(name, format string, values ...any), e *acuity.Event) {
 	moment("recorded", e.RecordedAt, "")
 	moment("cancels", e.Cancels, " to the "+precisions[e.CancelsPrecision])
 	text("visit", e.Visit)
+	text("account", e.Account)
 	text("patient", e.Patient)
 	text("mother", e.MotherPatient)
 	place("place", e.Place)

@@ -43,6 +43,7 @@ func encode(e *acuity.Event) []byte {
 
 	s = segment{}
 	s.set(3, name(e.Patient))
+	s.set(18, name(e.Account))
 	s.set(21, name(e.MotherPatient))
 	if e.Babies > 0 {
 		s.set(25, fmt.Sprint(e.Babies))
@@ -58,7 +59,7 @@ func encode(e *acuity.Event) []byte {
 	s.set(4, letter(e.AdmissionType))
 	s.set(6, e.Prior.PointOfCare, e.Prior.Room, e.Prior.Bed, e.Prior.Facility)
 	s.set(10, e.Service)
-	if strings.HasPrefix(e.Visit, "visit(") {
+	if strings.HasPrefix(e.Visit, "visit(") && e.Visit != e.Account {
 		s.set(19, name(e.Visit))
 	}
 	lines = append(lines, "PV1"+s.text())

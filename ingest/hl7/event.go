@@ -90,9 +90,9 @@ func (m *Message) Facts(o Options) (acuity.Event, *Fault) {
 }
 
 // These constants are the usual sizes in bytes of an event's text: the pseudonyms of
-// message, visit and patient, and a diagnosis.
+// message, visit, account and patient, and a diagnosis.
 const (
-	pseudonymsKept = 96
+	pseudonymsKept = 120
 	diagnosisKept  = 48
 )
 

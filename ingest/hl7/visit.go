@@ -16,15 +16,12 @@ func (d *decoder) subjects() bool {
 	if patient := d.medicalRecord(d.field(d.pid, 3), "PID", 3); len(patient) > 0 {
 		e.Patient = d.pseudonym(KindPatient, patient)
 	}
-	visit := d.id(d.cx(d.field(d.pv1, 19)), position{segment: "PV1", field: 19})
-	if len(visit) == 0 {
-		visit = d.id(d.cx(d.field(d.pid, 18)), position{segment: "PID", field: 18})
-	}
+	d.numbers()
 	switch {
-	case len(visit) > 0:
-		e.Visit = d.pseudonym(KindVisit, visit)
+	case e.Visit != "":
 	case e.Patient != "":
 		e.Visit = d.pseudonym(KindPatientVisit, d.medicalRecord(d.field(d.pid, 3), "PID", 3))
+		e.ByPatient = true
 		d.warn(warnVisit, "PV1", 19)
 	default:
 		return false
@@ -42,6 +39,28 @@ func (d *decoder) subjects() bool {
 		e.MotherPatient = d.pseudonym(KindPatient, mother)
 	}
 	return true
+}
+
+// numbers reads the visit number and the account number: two names of one visit, or one.
+func (d *decoder) numbers() {
+	e := &d.event
+	visit, account := d.cx(d.field(d.pv1, 19)), d.cx(d.field(d.pid, 18))
+	same := bytes.Equal(visit, account)
+	if visit = d.id(visit, position{segment: "PV1", field: 19}); len(visit) > 0 {
+		e.Visit = d.pseudonym(KindVisit, visit)
+		if same {
+			return
+		}
+	}
+	if account = d.id(account, position{segment: "PID", field: 18}); len(account) > 0 {
+		e.Account = d.pseudonym(KindVisit, account)
+	}
+	switch e.Visit {
+	case "":
+		e.Visit = e.Account
+	case e.Account:
+		e.Account = "" // the same number, sent with a check digit or escapes
+	}
 }
 
 // cx returns the number in an identifier, without its check digit.

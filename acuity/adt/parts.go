@@ -1,0 +1,279 @@
+package adt
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"svc/acuity"
+)
+
+// JoinParts returns the events of a visit that a sender divides into several FHIR
+// Encounters, ready for [Build]. isPart reports whether an event is of a part, an
+// Encounter that is partOf another of the same visit.
+//
+// The end of a part is not the end of the visit: that is the end of the whole, which is
+// everything that is no part. If no event of the whole opens the visit, the visit ends
+// when its last part does. The place is that of the newest part in progress that names
+// one, else of the whole. When that part ends, the patient is back in the place of the
+// next newest. A later place by HL7 or JSON counts, whichever part is in progress.
+func (how Options) JoinParts(events []Event, isPart func(*Event) bool) []Event {
+	j := joiner{how: how}
+	for i := range events {
+		e := &events[i]
+		if isPart(e) && !e.Void && e.Resource != "" {
+			j.addPart(e)
+		} else {
+			j.whole = append(j.whole, *e)
+		}
+	}
+	if len(j.parts) == 0 {
+		return j.whole
+	}
+	j.known = Build(j.whole, how)
+	return j.join()
+}
+
+// part is one Encounter that is partOf another of its visit.
+type part struct {
+	resource string
+	from, to acuity.Instant // to 0: in progress
+	events   []Event        // in the order in which they count
+	end      *Event         // its discharge; nil: none
+}
+
+// joiner joins the parts of a visit.
+type joiner struct {
+	how   Options
+	whole []Event
+	parts []*part // ascending by start
+	known Timeline
+	out   []Event
+}
+
+// addPart adds an event to its part.
+func (j *joiner) addPart(e *Event) {
+	i := slices.IndexFunc(j.parts, func(p *part) bool { return p.resource == e.Resource })
+	if i < 0 {
+		i = len(j.parts)
+		j.parts = append(j.parts, &part{resource: e.Resource})
+	}
+	j.parts[i].events = append(j.parts[i].events, *e)
+}
+
+// opens reports whether an event opens or moves a visit.
+func opens(t acuity.EventType) bool {
+	return t == acuity.A01 || t == acuity.A04 || t == acuity.A02 || t == acuity.A06 || t == acuity.A07
+}
+
+// join returns the events of the whole and of its parts.
+func (j *joiner) join() []Event {
+	for _, p := range j.parts {
+		slices.SortFunc(p.events, func(a, b Event) int { return a.Compare(&b) })
+		for i := range p.events {
+			switch e := &p.events[i]; {
+			case e.Type == acuity.A03:
+				p.end, p.to = e, max(happenedAt(e), 1)
+			case opens(e.Type) && p.from == 0:
+				p.from = max(happenedAt(e), 1)
+			}
+		}
+	}
+	slices.SortFunc(j.parts, func(a, b *part) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.resource, b.resource))
+	})
+	hasWhole := len(j.known.Stays) > 0
+	j.addWhole()
+	j.addParts(hasWhole)
+	if hasWhole {
+		j.addReturns()
+		return j.out
+	}
+	j.addReturns()
+	if last := j.lastEnd(); last != nil {
+		j.out = append(j.out, *last)
+	}
+	return j.out
+}
+
+// addWhole adds the events of the whole. One of a FHIR Encounter places nobody while a
+// part is in progress in a place of its own.
+func (j *joiner) addWhole() {
+	for _, e := range j.whole {
+		if e.Resource != "" && !e.Void && opens(e.Type) && !e.NamesNoPlace(j.how.IsWard) && j.partAt(happenedAt(&e)) != nil {
+			e = shadowed(e)
+		}
+		j.out = append(j.out, e)
+	}
+}
+
+// shadowed returns an event without its place. Only an admission still opens the visit.
+func shadowed(e Event) Event {
+	e.Place, e.PlaceNull = nothingSaid, false
+	if e.Type == acuity.A02 {
+		e.Type = acuity.A08
+	}
+	return e
+}
+
+// addParts adds the events of the parts but their ends. A part within a known whole opens
+// nothing and changes no class; after the end of the whole it moves nobody.
+func (j *joiner) addParts(hasWhole bool) {
+	opened := false
+	for _, p := range j.parts {
+		for _, e := range p.events {
+			at := happenedAt(&e)
+			switch {
+			case e.Type == acuity.A03:
+				continue
+			case !opens(e.Type):
+			case j.endedAt(at), !e.NamesNoPlace(j.how.IsWard) && j.partAt(at) != p:
+				e = shadowed(e)
+				e.Type, e.Class = acuity.A08, 0
+			case hasWhole || opened:
+				e.Type = acuity.A02
+				if e.NamesNoPlace(j.how.IsWard) {
+					e.Type = acuity.A08
+				}
+				if hasWhole || e.Class != 'I' {
+					e.Class = 0
+				}
+			default:
+				opened = true
+			}
+			j.out = append(j.out, e)
+		}
+	}
+}
+
+// endedAt reports whether the whole was over at t.
+func (j *joiner) endedAt(t acuity.Instant) bool {
+	stays := j.known.Stays
+	if len(stays) == 0 || t < stays[0].From {
+		return false
+	}
+	return !slices.ContainsFunc(stays, func(s Stay) bool { return s.From <= t && (s.To == 0 || t < s.To) })
+}
+
+// partAt returns the newest part in progress at t that names a place; nil: there is none.
+func (j *joiner) partAt(t acuity.Instant) *part {
+	for _, p := range slices.Backward(j.parts) {
+		if p.from != 0 && p.from <= t && (p.to == 0 || t < p.to) && p.placedAt(t, j.how) != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// placedAt returns the event that placed the patient of a part at t; nil: none.
+func (p *part) placedAt(t acuity.Instant, how Options) *Event {
+	for i := range slices.Backward(p.events) {
+		if e := &p.events[i]; opens(e.Type) && happenedAt(e) <= t && !e.NamesNoPlace(how.IsWard) {
+			return e
+		}
+	}
+	return nil
+}
+
+// addReturns adds a transfer for each end of a part that had the patient's place: back to
+// the place that counts from then on. Without one she stays where she is.
+func (j *joiner) addReturns() {
+	for _, p := range j.parts {
+		if p.to == 0 || j.endedAt(p.to) {
+			continue
+		}
+		last := p.placedAt(p.to, j.how)
+		if last == nil || j.partAt(p.to-1) != p || j.placedSince(happenedAt(last), p.to) {
+			continue
+		}
+		to := j.wholeAt(p.to)
+		if next := j.partAt(p.to); next != nil {
+			if to = next.placedAt(p.to, j.how); happenedAt(to) == p.to {
+				continue // it places her itself
+			}
+		}
+		if to == nil {
+			continue
+		}
+		back := *to
+		back.ID += "@" + strconv.FormatInt(int64(p.to), 10)
+		back.Type, back.At, back.Precision, back.RecordedAt, back.Class = acuity.A02, p.to, p.end.Precision, p.end.RecordedAt, 0
+		back.ReceivedAt = max(back.ReceivedAt, p.end.ReceivedAt)
+		back.DiagnosisMode = acuity.DiagnosisNone
+		j.out = append(j.out, back)
+	}
+}
+
+// placedSince reports whether HL7 or JSON placed the patient after from, and not after to.
+func (j *joiner) placedSince(from, to acuity.Instant) bool {
+	return slices.ContainsFunc(j.known.Stays, func(s Stay) bool {
+		return s.Placing.Resource == "" && !s.Placing.NamesNoPlace(j.how.IsWard) && s.Last > from && s.From <= to
+	})
+}
+
+// wholeAt returns the event that placed the patient of the whole at t; nil: none.
+func (j *joiner) wholeAt(t acuity.Instant) *Event {
+	for i := range slices.Backward(j.known.Stays) {
+		if s := &j.known.Stays[i]; s.From <= t && !s.Placing.NamesNoPlace(j.how.IsWard) {
+			return s.Placing
+		}
+	}
+	return nil
+}
+
+// lastEnd returns the end of the last part; nil: a part is in progress.
+func (j *joiner) lastEnd() (last *Event) {
+	for _, p := range j.parts {
+		switch {
+		case p.from == 0 && p.end == nil: // planned
+		case p.end == nil:
+			return nil
+		case last == nil || last.Compare(p.end) < 0:
+			last = p.end
+		}
+	}
+	return last
+}
+
+// CountsAt returns the instant at which an event counts: its event time, at most its
+// receipt.
+func (e *Event) CountsAt() acuity.Instant { return happenedAt(e) }
+
+// Opens reports whether an event opens a visit that is not open.
+func (e *Event) Opens() bool { return opens(e.Type) }
+
+// OpenAt reports whether the visit was open at t.
+func (s *Timeline) OpenAt(t acuity.Instant) bool { return s.stayAt(t) != nil }
+
+// stayAt returns the stay at t; nil: the visit was not open.
+func (s *Timeline) stayAt(t acuity.Instant) *Stay {
+	for i := range slices.Backward(s.Stays) {
+		if stay := &s.Stays[i]; stay.From <= t && (stay.To == 0 || t < stay.To) {
+			return stay
+		}
+	}
+	return nil
+}
+
+// IsIn reports whether the visit was in the room of a location at t. A location that is
+// empty is no room.
+func (s *Timeline) IsIn(l *acuity.Location, t acuity.Instant, how Options) bool {
+	stay := s.stayAt(t)
+	if stay == nil || l.IsZero() || stay.Place().IsZero() {
+		return false
+	}
+	n := builder{how: how}
+	return n.sameRoom(stay.Place(), l)
+}
+
+// Target returns the time of the newest event that a cancel of these events takes back;
+// 0: it takes back none.
+func (s *Timeline) Target(cancel *Event) acuity.Instant {
+	for i := range s.Events {
+		t := &s.Events[i]
+		if t.Event.ID == cancel.ID && t.Event.At == cancel.At && t.Event.Type == cancel.Type && t.Disposition == Applied {
+			return max(s.TakenBack(t), 1)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,347 @@
+package hospital
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"svc/acuity"
+	"svc/acuity/adt"
+)
+
+// A message that names only the patient belongs to her only open visit. Which one that is
+// depends on all her messages, so such an event is kept under the patient and lent to the
+// visit. Without a visit it is of a visit of its own.
+
+// lending decides whose the events are that name one patient alone.
+type lending struct {
+	*joins
+	how     adt.Options
+	adults  []*visit // her visits, ascending by id
+	babies  []*visit // visits of newborns with her names, or of the newborn who she is
+	holders []*visit // of the events, ascending by id; the first has those of no other visit
+	events  []floating
+	lines   map[*visit]*adt.Timeline // with the events decided so far
+}
+
+// floating is an event that names the patient alone.
+type floating struct {
+	e       *adt.Event
+	holder  *visit
+	index   int
+	decided bool
+	to      lent
+}
+
+// lend decides whose the events are that name patients alone, for the visits of this step.
+func (j *joins) lend(how adt.Options) {
+	if j.holders == 0 {
+		return
+	}
+	var holders []*visit
+	for _, v := range j.pass {
+		if v.joined.byPatient {
+			holders = append(holders, v)
+		}
+	}
+	slices.SortFunc(holders, byVisit)
+	done := map[*visit]bool{}
+	for _, v := range holders {
+		if done[v] {
+			continue
+		}
+		l := lending{joins: j, how: how, lines: map[*visit]*adt.Timeline{}}
+		for _, name := range j.names.namesOf(slices.Clone(v.names)) {
+			for _, o := range j.names.patients[name] {
+				l.add(o)
+			}
+		}
+		slices.SortFunc(l.holders, byVisit)
+		for _, o := range l.holders {
+			done[o] = true
+		}
+		if len(l.adults)+len(l.babies) > 0 || len(l.holders) > 1 {
+			l.decide()
+		}
+	}
+}
+
+func byVisit(a, b *visit) int { return strings.Compare(a.ID, b.ID) }
+
+// add adds a visit with a name of the patient.
+func (l *lending) add(v *visit) {
+	list := &l.adults
+	switch {
+	case v.joined.byPatient:
+		list = &l.holders
+	case l.isNewborn(v.whole()):
+		list = &l.babies
+	}
+	if v = v.whole(); !slices.Contains(*list, v) {
+		*list = append(*list, v)
+	}
+}
+
+// decide decides whose each event is, and builds the timelines. Cancels go to the visit
+// with the event that they take back, so that event has to be decided first; what is
+// cancelled then changes where others belong.
+func (l *lending) decide() {
+	slices.SortFunc(l.adults, byVisit)
+	slices.SortFunc(l.babies, byVisit)
+	for _, h := range l.holders {
+		for i := range h.events {
+			l.events = append(l.events, floating{e: &h.events[i], holder: h, index: i})
+		}
+	}
+	slices.SortFunc(l.events, func(a, b floating) int { return a.e.Compare(b.e) })
+	l.decideAll(false)
+	if slices.ContainsFunc(l.events, func(f floating) bool { return adt.IsCancel(f.e.Type) }) {
+		l.decideAll(true)
+		l.decideAll(false)
+		l.decideAll(true)
+	}
+	l.finish()
+}
+
+// decideAll decides whose the cancels are, or whose the other events are.
+func (l *lending) decideAll(cancels bool) {
+	clear(l.lines)
+	for i := range l.events {
+		if f := &l.events[i]; adt.IsCancel(f.e.Type) == cancels {
+			f.decided = false
+		}
+	}
+	for i := range l.events {
+		f := &l.events[i]
+		if adt.IsCancel(f.e.Type) != cancels {
+			continue
+		}
+		if cancels {
+			f.to = l.cancelled(f.e)
+		} else {
+			f.to = l.belongs(f.e)
+		}
+		if f.decided = true; f.to.to != nil && f.e.Type != acuity.A08 {
+			delete(l.lines, f.to.to)
+		}
+	}
+}
+
+// anonymous returns the visit of the events that belong to no other.
+func (l *lending) anonymous() *visit { return l.holders[0] }
+
+// of returns the events of a visit that are decided.
+func (l *lending) of(v *visit) (list []adt.Event) {
+	for i := range l.events {
+		if f := &l.events[i]; f.decided && f.to.to == v {
+			list = append(list, *f.e)
+		}
+	}
+	return list
+}
+
+// build builds the timeline of a visit with what is decided, and further events.
+func (l *lending) line(v *visit, more ...adt.Event) *adt.Timeline {
+	if t := l.lines[v]; t != nil && len(more) == 0 {
+		return t
+	}
+	t := &adt.Timeline{}
+	if events := append(l.of(v), more...); v == l.anonymous() {
+		how := l.how
+		how.FoldAt = v.FoldAt
+		t.Rebuild(events, how)
+	} else {
+		l.timeline(v, events, l.how, t)
+	}
+	if len(more) == 0 {
+		l.lines[v] = t
+	}
+	return t
+}
+
+// candidates returns the visits that an event may belong to. A newborn's is never that of
+// the mother.
+func (l *lending) candidates(e *adt.Event) []*visit {
+	switch {
+	case e.Newborn || len(l.adults) == 0:
+		return l.babies
+	default:
+		return l.adults
+	}
+}
+
+// belongs returns the visit of an event: the only open one; of several the one whose place
+// it names; with none open, one for an event that opens a visit, else the nearest.
+func (l *lending) belongs(e *adt.Event) lent {
+	t := e.CountsAt()
+	of := l.candidates(e)
+	var open []*visit
+	for _, v := range of {
+		if l.line(v).OpenAt(t) {
+			open = append(open, v)
+		}
+	}
+	if l.line(l.anonymous()).OpenAt(t) {
+		open = append(open, l.anonymous())
+	}
+	switch {
+	case len(open) == 1:
+		return lent{to: open[0]}
+	case len(open) > 1:
+		return l.named(open, e, t)
+	}
+	v := l.nearest(of, e, t)
+	return lent{to: cmp.Or(v, l.anonymous())}
+}
+
+// named returns the visit that is in the room that an event names.
+func (l *lending) named(open []*visit, e *adt.Event, t acuity.Instant) lent {
+	places := []*acuity.Location{e.Place}
+	if e.Type == acuity.A02 || e.Type == acuity.A12 {
+		places = []*acuity.Location{e.Prior, e.Place}
+	}
+	for _, place := range places {
+		var in []*visit
+		for _, v := range open {
+			if l.line(v).IsIn(place, t, l.how) {
+				in = append(in, v)
+			}
+		}
+		if len(in) == 1 {
+			return lent{to: in[0]}
+		}
+	}
+	return lent{none: true}
+}
+
+// nearest returns the visit that an event belongs to which came while none was open. An
+// admission or a transfer is that of the next visit to open, unless she was discharged in
+// between: the visit number came later. An update is that of the visit that closed before
+// or opens within 24 h, whichever is nearer. A discharge is that of the visit that closed
+// before.
+func (l *lending) nearest(of []*visit, e *adt.Event, t acuity.Instant) (best *visit) {
+	gap := acuity.Instant(-1)
+	consider := func(v *visit, away acuity.Instant) {
+		if gap < 0 || away < gap {
+			best, gap = v, away
+		}
+	}
+	for _, v := range of {
+		line := l.line(v)
+		for i := range line.Stays {
+			s := &line.Stays[i]
+			opens := i == 0 || line.Stays[i-1].To != s.From
+			switch {
+			case s.To != 0 && s.To <= t:
+				if !e.Opens() {
+					consider(v, t-s.To)
+				}
+			case s.From <= t || !opens || e.Type == acuity.A03:
+			case e.Opens():
+				if !l.dischargedBetween(t, s.From) {
+					consider(v, s.From-t)
+				}
+			case s.From <= t.Add(settleAfter):
+				consider(v, s.From-t)
+			}
+		}
+	}
+	return best
+}
+
+// dischargedBetween reports whether a message that names the patient alone discharged her
+// after from, and not after to.
+func (l *lending) dischargedBetween(from, to acuity.Instant) bool {
+	return slices.ContainsFunc(l.events, func(f floating) bool {
+		at := f.e.CountsAt()
+		return f.e.Type == acuity.A03 && at > from && at <= to
+	})
+}
+
+// cancelled returns the visit with the event that a cancel takes back: of several the one
+// with the latest, or with that in the place of the cancel.
+func (l *lending) cancelled(c *adt.Event) lent {
+	of := append(slices.Clone(l.candidates(c)), l.anonymous())
+	var found []*visit
+	latest := acuity.Instant(0)
+	for _, v := range of {
+		at := l.line(v, *c).Target(c)
+		switch {
+		case at == 0 || at < latest && c.Cancels == 0:
+			continue
+		case at > latest && c.Cancels == 0:
+			found = found[:0]
+		}
+		latest = max(latest, at)
+		found = append(found, v)
+	}
+	switch len(found) {
+	case 0:
+		return lent{to: l.anonymous()}
+	case 1:
+		return lent{to: found[0]}
+	}
+	if one := l.named(found, c, latest); !one.none {
+		return one
+	}
+	return l.named(found, c, latest-1)
+}
+
+// finish builds the timelines with the events that are lent.
+func (l *lending) finish() {
+	for _, h := range l.holders {
+		h.joined.tie().lent = make([]lent, len(h.events))
+	}
+	borrowers := map[*visit]bool{}
+	for i := range l.events {
+		f := &l.events[i]
+		to := f.to
+		if to.to == f.holder {
+			to.to = nil
+		}
+		f.holder.joined.ties.lent[f.index] = to
+		if v := to.to; v != nil {
+			borrowers[v] = true
+			if of := &v.joined.tie().borrowed; !slices.Contains(*of, f.holder) {
+				*of = append(*of, f.holder)
+			}
+		}
+	}
+	for _, of := range [...][]*visit{l.adults, l.babies} {
+		for _, v := range of {
+			if borrowers[v] {
+				l.build(v, l.of(v), l.how)
+			}
+		}
+	}
+	for _, h := range l.holders {
+		moved := append(l.work.moved[:0], h.moves()...)
+		how := l.how
+		how.FoldAt = h.FoldAt
+		var own []adt.Event
+		if h == l.anonymous() {
+			own = l.of(h)
+		}
+		h.timeline.Rebuild(own, how)
+		h.newbornByEvents, h.primary = h.timeline.Newborn, chosen{}
+		l.work.turnOver(moved, h.moves())
+		l.work.moved = moved
+	}
+}
+
+// ownerOf returns the visit that has an event which is kept with a visit; none: it is
+// nobody's, because several visits are open.
+func (v *visit) ownerOf(id string) (owner *visit, none bool) {
+	if v == nil {
+		return nil, false
+	}
+	for i, to := range v.joined.lent() {
+		if i < len(v.events) && v.events[i].ID == id {
+			if to.to != nil {
+				return to.to, false
+			}
+			return v, to.none
+		}
+	}
+	return v.whole(), false
+}
