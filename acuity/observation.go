@@ -217,6 +217,10 @@ const (
 	SignalRetracted // entered in error: it never was
 )
 
+// PerhapsFetus begins the name of a fetus by a patient who may be the mother herself: it is no
+// name of a fetus if the visit is that patient's.
+const PerhapsFetus = "?"
+
 // Signal is one clinical signal: a running drug, a measurement, a mark.
 type Signal struct {
 	Room    int32  // the room it was reported for, unless a visit or patient is named
@@ -229,7 +233,7 @@ type Signal struct {
 	Display string // ≤ 80 characters, long digit runs masked; some rules match on its words
 	Value   codes.Value
 	Status  SignalStatus
-	Fetus   string // which fetus it is about: a label "A" to "I", or a pseudonym; empty: none is named
+	Fetus   string // which fetus it is about: a label "A" to "I", or a pseudonym, see PerhapsFetus; empty: none is named
 
 	ObservedAt Instant // of one that ended: its end
 	StartedAt  Instant // of a medication; onset of a condition

@@ -10,6 +10,7 @@ import (
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/terminology"
 	"svc/internal/httpapi"
 )
 
@@ -80,8 +81,14 @@ func (o object) room(name string) int32 {
 func (o object) signal(room int32) acuity.Signal {
 	s := acuity.Signal{Room: room, Kind: signalKinds[o.word("kind")], System: signalSystems[o.word("system")]}
 	s.Code = o.text("code")
-	s.Display = codes.MaskDisplay(o.text("display"))
-	s.Value = o.value("value")
+	display := o.text("display")
+	s.Display = codes.MaskDisplay(display)
+	named := o.text("fetus")
+	if s.Fetus = terminology.FetusNamed(named); s.Fetus == "" && named != "" {
+		o.warn("fetus_unreadable", o.at("fetus"))
+	}
+	value, fetus := o.value("value")
+	s.Value, s.Fetus = value, cmp.Or(s.Fetus, terminology.FetusIn(display), fetus)
 	status, known := statuses[strings.ToLower(o.text("status"))]
 	if s.Status = status; !known {
 		o.warn("status_unknown", o.at("status"))
@@ -94,24 +101,26 @@ func (o object) signal(room int32) acuity.Signal {
 // maxDigits bounds the text of a number.
 const maxDigits = 64
 
-// value reads a string or a number and reduces it to what may be stored.
-func (o object) value(name string) codes.Value {
+// value reads a string or a number and reduces it to what may be stored. It also returns the
+// fetus that it names: "Category III, fetus B".
+func (o object) value(name string) (v codes.Value, fetus string) {
 	raw, ok := o.find(name)
 	switch {
 	case !ok:
-		return codes.Value{}
+		return codes.Value{}, ""
 	case raw[0] == '"':
 		text := string(unquote(raw))
 		if most := o.field(name).max; int64(utf8.RuneCountInString(text)) > most {
 			o.fault(o.at(name), "maxLength:"+strconv.FormatInt(most, 10))
-			return codes.Value{}
+			return codes.Value{}, ""
 		}
-		return codes.ParseValue(text)
+		fetus, rest := terminology.CutFetus(text)
+		return codes.ParseValue(rest), fetus
 	case isNumber(raw) && len(raw) <= maxDigits:
-		return codes.ParseValue(string(raw))
+		return codes.ParseValue(string(raw)), ""
 	default:
 		o.fault(o.at(name), "type:string|number")
-		return codes.Value{}
+		return codes.Value{}, ""
 	}
 }
 
@@ -127,6 +136,7 @@ type signalShape struct {
 	Code       string `json:"code" pattern:"word" maxLength:"64"`
 	Display    string `json:"display,omitempty" maxLength:"2000" doc:"Some rules match on its words."`
 	Value      any    `json:"value,omitempty" types:"string,number" maxLength:"2000" doc:"A text or a number."`
+	Fetus      string `json:"fetus,omitempty" maxLength:"64" doc:"Which fetus the signal is about: A to I, 1 to 9, or words such as twin B. The words of display and value may name it too. Only the label is kept."`
 	Status     string `json:"status,omitempty" maxLength:"64" doc:"active if absent. completed, stopped, cancelled and entered-in-error end it, on-hold pauses it."`
 	ObservedAt string `json:"observedAt,omitempty" pattern:"time"`
 	StartedAt  string `json:"startedAt,omitempty" pattern:"time" doc:"Of a medication: time decay starts here."`

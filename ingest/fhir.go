@@ -227,6 +227,7 @@ var issueTypes = map[string]string{
 	"method_not_supported": "not-supported", "operation_not_supported": "not-supported", "delete_by_search": "not-supported",
 	"condition_not_supported": "not-supported", "delete_ignored": "not-supported", "if_match_ignored": "not-supported",
 	"exists": "informational", "reference_unusable": "value",
+	"not_used": "informational", "modifier_extension": "extension",
 }
 
 func (i *fhirIssue) outcome() httpapi.OutcomeIssue {

@@ -53,6 +53,8 @@ func full(of reflect.Type, tag reflect.StructTag) any {
 		return "2026-03-04T15:00:00Z"
 	case tag.Get("pattern") == "day":
 		return "2020-03-04"
+	case name == "fetus":
+		return "A"
 	case name == "primaryFactor":
 		return "labor-standard"
 	case name == "modifiers":

@@ -5,6 +5,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/codes"
+	"svc/acuity/terminology"
 )
 
 // StandingDiagnosis is one diagnosis that stands: an unbroken run of statements.
@@ -101,16 +102,16 @@ func (n *builder) standing(d *acuity.Diagnosis) int {
 	return -1
 }
 
-// sameDiagnosis reports whether two diagnoses have the same system and code;
-// case never counts, nor does the dot of ICD-10-CM.
+// sameDiagnosis reports whether two diagnoses have the same system and code, and do not name
+// two fetuses; case never counts, nor does the dot of ICD-10-CM.
 func sameDiagnosis(a, b *acuity.Diagnosis) bool {
 	if a.System != b.System {
 		return false
 	}
-	if a.Code == b.Code {
-		return true
+	if a.Code != b.Code && !equalCode(a.Code, b.Code, a.System == codes.ICD10CM || a.System == codes.SystemNone) {
+		return false
 	}
-	return equalCode(a.Code, b.Code, a.System == codes.ICD10CM || a.System == codes.SystemNone)
+	return terminology.SameFetus(a, b)
 }
 
 // equalCode compares codes without regard to case and, where it means nothing,

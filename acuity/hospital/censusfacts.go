@@ -10,6 +10,7 @@ import (
 	"svc/acuity/codes"
 	"svc/acuity/evidence"
 	"svc/acuity/score"
+	"svc/acuity/terminology"
 )
 
 // overwrite copies a text that was sent over a known one; empty: nothing was sent. The copy
@@ -105,7 +106,7 @@ func (t *censusIntake) listDiagnoses(before []Standing, now []acuity.Diagnosis) 
 		}
 		s := Standing{Diagnosis: d, Start: t.at, Last: t.at}
 		for _, b := range before {
-			if b.System == d.System && b.Code == d.Code {
+			if b.System == d.System && b.Code == d.Code && terminology.SameFetus(&b.Diagnosis, &d) {
 				s.Start = b.Start
 			}
 		}

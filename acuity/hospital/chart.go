@@ -376,24 +376,3 @@ func (m *chartBuilder) gatherStatements(e *evidence.Input, b binding, r *room) {
 	m.gatherResourceStatements(e, b.v)
 	e.SortResources()
 }
-
-// gatherResourceStatements adds the statements that are kept with a visit, or with its
-// patient for it.
-func (m *chartBuilder) gatherResourceStatements(e *evidence.Input, v *visit) {
-	add := func(h *evidence.ResourceStatement) {
-		m.matcher.reread(&h.Statement)
-		e.Resources = append(e.Resources, h)
-	}
-	for _, o := range append([]*visit{v}, v.joined.rest()...) {
-		for i := range o.resourceStatements {
-			add(&o.resourceStatements[i])
-		}
-	}
-	for _, r := range m.names.ofVisit(v) {
-		for i := range r.statements {
-			if h := &r.statements[i]; h.Owner.ID == v.slot {
-				add(h)
-			}
-		}
-	}
-}

@@ -140,6 +140,9 @@ func (ns *names) markPerson(r *acuity.Reference) {
 		}
 		for _, v := range ns.patients[n] {
 			ns.work.markVisit(v, dirtyTimeline)
+			if len(v.resourceStatements) > 0 {
+				ns.invalidateChart(v) // her names tell which of them are about her
+			}
 		}
 	}
 }

@@ -129,6 +129,9 @@ func (l *stayBuilder) indexNames(v *visit) {
 	}
 	l.names.markNames(v)
 	l.names.markOthers(v)
+	if len(v.resourceStatements) > 0 {
+		l.invalidateChart(v) // her names tell which of them are about her
+	}
 }
 
 // indexNewborn keeps the index of newborns.

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 )
 
@@ -254,4 +255,25 @@ func FetusOf(d *acuity.Diagnosis) string {
 		}
 	}
 	return FetusIn(d.Display)
+}
+
+// SameFetus reports whether the displays of two diagnoses with one code do not name two fetuses.
+func SameFetus(a, b *acuity.Diagnosis) bool {
+	if a.Display == b.Display {
+		return true
+	}
+	x, y := FetusIn(a.Display), FetusIn(b.Display)
+	return x == "" || y == "" || x == y
+}
+
+// IsFetal reports whether a rule reads a code for a factor of one fetus.
+func IsFetal(system codes.System, code string) (is bool) {
+	ix := CatalogueIndex()
+	if system == codes.SystemLocal || system == codes.SystemNone {
+		if f, ok := catalogue.FactorByID(strings.ToLower(strings.TrimSpace(code))); ok {
+			return ix.Fetal.Has(f)
+		}
+	}
+	ix.signals.Table(system).Each(codes.Normal(system, code), func(r *route) { is = is || ix.Fetal.Has(r.factor) })
+	return is
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -57,8 +58,14 @@ func TestFactsAgain(t *testing.T) {
 	}
 }
 
-// lines describes only events and signals.
+// lines describes only events and signals. Whether a patient may be a fetus depends on whether
+// the body has the Encounter.
 func lines(f *Facts) string {
+	for i := range f.Signals {
+		if s := &f.Signals[i]; strings.HasPrefix(s.Fetus, acuity.PerhapsFetus) {
+			s.Fetus = ""
+		}
+	}
 	_, text, _ := strings.Cut(describeFacts(&Facts{Events: f.Events, Signals: f.Signals}, nil), "conditions 0\n")
 	return text
 }
@@ -156,8 +163,13 @@ func (w *writer) signal(s *acuity.Signal) {
 	if !ok {
 		return
 	}
-	if s.UpdatedAt != 0 {
-		r["meta"] = object{"lastUpdated": w.at(s.UpdatedAt, 0)}
+	if len(s.Fetus) > 1 && !strings.HasPrefix(s.Fetus, acuity.PerhapsFetus) { // a pseudonym of what the reference names
+		w.left[s.Resource] = true
+		return
+	}
+	w.meta(r, s.UpdatedAt, s.VersionID)
+	if len(s.Fetus) == 1 {
+		r["bodySite"] = object{"text": "Fetus " + s.Fetus}
 	}
 	if s.Patient != "" {
 		r["subject"] = subject(s.Patient, s.Subject)
@@ -217,6 +229,18 @@ func (w *writer) signal(s *acuity.Signal) {
 	w.resources = append(w.resources, r)
 }
 
+// meta writes the version of a resource.
+func (w *writer) meta(r object, updated acuity.Instant, id int64) {
+	meta := object{}
+	if updated != 0 {
+		meta["lastUpdated"] = w.at(updated, 0)
+	}
+	if id != 0 {
+		meta["versionId"] = strconv.FormatInt(id, 10)
+	}
+	r["meta"] = meta
+}
+
 func (w *writer) value(r object, v *codes.Value) {
 	switch v.Kind {
 	case codes.ValueNumber:
@@ -240,9 +264,7 @@ func (w *writer) encounter(events []acuity.Event) {
 		w.left[e.Resource] = true
 		return
 	}
-	if e.UpdatedAt != 0 {
-		r["meta"] = object{"lastUpdated": w.at(e.UpdatedAt, 0)}
-	}
+	w.meta(r, e.UpdatedAt, e.VersionID)
 	if e.Patient != "" {
 		r["subject"] = subject(e.Patient, e.Subject)
 	}

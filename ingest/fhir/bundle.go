@@ -177,8 +177,9 @@ func (p *parser) entry(c, n int32, level int, of string) {
 		p.skip()
 		return
 	}
-	var fullURL, modified span
+	var fullURL, modified, etag span
 	at, twice := int32(-1), false
+	p.modified = false
 	said := false
 	for key := range p.fields() {
 		switch string(key) {
@@ -197,7 +198,8 @@ func (p *parser) entry(c, n int32, level int, of string) {
 			said = true
 			at = p.item(c, n, level+1)
 		case "response":
-			modified = p.texts("lastModified")[0]
+			sent := p.texts("lastModified", "etag")
+			modified, etag = sent[0], sent[1]
 		default:
 			p.skip()
 		}
@@ -215,12 +217,18 @@ func (p *parser) entry(c, n int32, level int, of string) {
 		if r.updated.empty() {
 			r.updated = modified
 		}
+		if r.versionID.empty() {
+			r.versionID = etag
+		}
+		if p.modified {
+			p.reject(r, "modifier_extension", "")
+		}
 		if twice {
 			p.reject(r, "duplicate_field", "")
 		}
 		q.condition(r)
 	case gone && !said:
-		q.deletion(modified)
+		q.deletion(modified, etag)
 	case !said && (method == "POST" || method == "PUT"):
 		p.useless(c, n, "required", "")
 	}

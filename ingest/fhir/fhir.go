@@ -157,6 +157,8 @@ type mapper struct {
 	index
 	terms
 	id []byte // identity of the event in the making
+
+	stated bool // the body has an Encounter, a Condition, an Observation or an administration
 }
 
 // apply makes the facts. Encounters come first, so that the other resources find their
@@ -165,6 +167,7 @@ func (m *mapper) apply() {
 	m.identify()
 	statements, visits := len(m.components), 0
 	for n := range m.resources {
+		m.stated = m.stated || m.resources[n].kind.applied()
 		switch k := m.resources[n].kind; {
 		case k == encounterKind:
 			visits++
@@ -180,11 +183,6 @@ func (m *mapper) apply() {
 		}
 	}
 	for n := range m.resources {
-		if r := &m.resources[n]; r.kind.named() && !r.contained {
-			m.count(r, m.referable)
-		}
-	}
-	for n := range m.resources {
 		if r := &m.resources[n]; !r.contained {
 			switch r.kind { //nolint:exhaustive // the others are done, or no facts
 			case conditionKind:
@@ -194,6 +192,17 @@ func (m *mapper) apply() {
 			case administrationKind:
 				m.count(r, m.administration)
 			}
+		}
+	}
+	// The others come last, when it is known which of them are used.
+	for n := range m.resources {
+		if r := &m.resources[n]; r.kind.named() && !r.contained && !r.rejected && !r.superseded {
+			m.parts(r)
+		}
+	}
+	for n := range m.resources {
+		if r := &m.resources[n]; r.kind.named() && !r.contained {
+			m.count(r, m.referable)
 		}
 	}
 }
@@ -224,7 +233,7 @@ func (m *mapper) unusableReference(r *resource) (field string) {
 
 // count makes the facts of one resource and counts its result.
 func (m *mapper) count(r *resource, facts func(*resource) bool) {
-	applied := false
+	applied, references := false, len(m.facts.References)
 	first := acuity.Create{
 		Events: m.here(len(m.facts.Events)), Signals: m.here(len(m.facts.Signals)), References: m.here(len(m.facts.References)),
 	}
@@ -242,7 +251,7 @@ func (m *mapper) count(r *resource, facts func(*resource) bool) {
 	for len(m.facts.referenceOrigins) < len(m.facts.References) {
 		m.facts.referenceOrigins = append(m.facts.referenceOrigins, originOf(r))
 	}
-	if r.onlyNew && applied {
+	if r.onlyNew && (applied || len(m.facts.References) > references) { // what is kept for later too
 		m.create(r, first)
 	}
 	switch {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"strconv"
 	"strings"
 
 	"svc/acuity"
@@ -210,11 +211,25 @@ func (x *index) version(r *resource, n int32) {
 	x.keys[r.key] = n
 }
 
-// older reports whether both versions have a time and that of a is earlier.
+// older reports whether a is the older version: both have a time, else both have a number.
 func (x *index) older(a, b *resource) bool {
 	atA, _, okA := x.instant(a.updated)
 	atB, _, okB := x.instant(b.updated)
-	return okA && okB && atA < atB
+	if okA && okB && atA != atB {
+		return atA < atB
+	}
+	numberA, numberB := x.versionOf(a), x.versionOf(b)
+	return okA == okB && numberA != 0 && numberB != 0 && numberA < numberB
+}
+
+// versionOf returns the number of a version; 0 if it has none.
+func (d *document) versionOf(r *resource) int64 {
+	text := strings.Trim(strings.TrimPrefix(string(bytes.TrimSpace(d.bytes(r.versionID))), "W/"), `"`)
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
 }
 
 // keyOf returns what identifies a resource for its sender (F6); "" if nothing does.

@@ -18,6 +18,8 @@ type index struct {
 	keys map[string]int32 // by key
 	urls map[string]int32 // by fullUrl, only of resources that are referred to
 
+	numbered map[string][]int32 // resources that others name, by identifier; nil: not needed yet
+
 	visits   map[string]string                 // pseudonyms, by the text of a reference
 	patients map[[2]string][2]string           // pseudonyms by number and by reference, of both
 	targets  [len(kindNames)]map[string]target // targets of references, by their text
@@ -31,9 +33,42 @@ type target struct {
 	logical string // the value of an identifier
 }
 
-// follow returns the target of a reference to a resource of a kind; false if it leads to
-// another kind, or nowhere.
+// follow is find for a fact that is made of the target: it records that it is used.
 func (x *index) follow(ref *reference, want kind, from *resource) (target, bool) {
+	t, ok := x.find(ref, want, from)
+	if ok && t.at >= 0 {
+		x.resources[t.at].used = true
+	} else if ok && t.logical != "" {
+		x.useNumbered(t.logical, want)
+	}
+	return t, ok
+}
+
+// useNumbered records that the resource of the body with an identifier is used. The facts join
+// the two by that number.
+func (x *index) useNumbered(number string, want kind) {
+	if x.numbered == nil {
+		x.numbered = map[string][]int32{}
+		for n := range x.resources {
+			r := &x.resources[n]
+			if !r.kind.named() || r.contained {
+				continue
+			}
+			for _, id := range x.identifiers[r.firstIdentifier:r.lastIdentifier] {
+				x.numbered[string(x.bytes(id.value))] = append(x.numbered[string(x.bytes(id.value))], int32(n)) //nolint:gosec // at most MaxResources
+			}
+		}
+	}
+	for _, n := range x.numbered[number] {
+		if r := &x.resources[n]; r.kind == want {
+			r.used = true
+		}
+	}
+}
+
+// find returns the target of a reference to a resource of a kind; false if it leads to
+// another kind, or nowhere.
+func (x *index) find(ref *reference, want kind, from *resource) (target, bool) {
 	literal := x.bytes(ref.literal)
 	if len(literal) > 0 && literal[0] == '#' {
 		if at := x.inside(literal[1:], want, from); at >= 0 {
@@ -197,14 +232,41 @@ func (x *index) person(r *resource) {
 
 // referable makes the fact of a Medication, a Location or a Patient that other messages
 // may refer to, by id or by number. A resource known only by a placeholder of this body
-// makes no such fact, since nobody else can refer to it.
+// makes no such fact, since nobody else can refer to it. It reports whether another resource
+// of the body uses it, or it is kept and the body has nothing that could use it.
 func (m *mapper) referable(r *resource) bool {
-	id := printable(string(m.idOf(r)))
-	switch {
-	case r.deleted:
+	if r.deleted {
 		return false
-	case r.kind == patientKind:
-		return id != "" && m.patient(r)
+	}
+	before := len(m.facts.References)
+	m.keep(r)
+	kept := len(m.facts.References) > before
+	if kept && !r.used && m.stated {
+		m.issue(r, severityInformation, "not_used", "")
+	}
+	return r.used || kept && !m.stated
+}
+
+// parts records that the resources are used that a Medication or a Location is made of.
+func (m *mapper) parts(r *resource) {
+	switch r.kind { //nolint:exhaustive // a Patient has no parts
+	case locationKind:
+		m.follow(&r.partOf, locationKind, r)
+	case medicationKind:
+		for i := range m.ingredients[r.firstIngredient:r.lastIngredient] {
+			m.follow(&m.ingredients[int(r.firstIngredient)+i].item, medicationKind, r)
+		}
+	}
+}
+
+// keep makes the fact of a Medication, a Location or a Patient.
+func (m *mapper) keep(r *resource) {
+	id := printable(string(m.idOf(r)))
+	if r.kind == patientKind {
+		if id != "" {
+			m.patient(r)
+		}
+		return
 	}
 	f := acuity.Reference{UpdatedAt: m.time(r, r.updated, "meta.lastUpdated")}
 	number, most := m.identifierOf(r, ""), maxCode // in the form of a logical reference
@@ -218,7 +280,7 @@ func (m *mapper) referable(r *resource) bool {
 		}
 	}
 	if len(f.Codings) == 0 && f.Place.IsZero() {
-		return false
+		return
 	}
 	if id != "" {
 		id = kindNames[r.kind] + "/" + id
@@ -230,13 +292,12 @@ func (m *mapper) referable(r *resource) bool {
 			named = true
 		}
 	}
-	return named
 }
 
 // patient makes the fact of a Patient: the reference and the number mean the same
 // patient. It also says whether the patient is a newborn now, and its order in a multiple
 // birth. The birth order of an older patient says nothing about a birth here.
-func (m *mapper) patient(r *resource) bool {
+func (m *mapper) patient(r *resource) {
 	m.person(r)
 	at := cmp.Or(m.time(r, r.updated, "meta.lastUpdated"), m.ReceivedAt)
 	f := acuity.Reference{Name: r.person, Patient: r.patient, UpdatedAt: at}
@@ -252,9 +313,7 @@ func (m *mapper) patient(r *resource) bool {
 	if order := m.birthOrder(r); order != "" && !older {
 		f.Codings = append(f.Codings, acuity.Coding{System: acuity.MultipleBirth, Code: order})
 	}
-	if len(f.Codings) == 0 && f.Patient == "" {
-		return false
+	if len(f.Codings) > 0 || f.Patient != "" {
+		m.facts.References = append(m.facts.References, f)
 	}
-	m.facts.References = append(m.facts.References, f)
-	return true
 }

@@ -132,12 +132,12 @@ func (q *request) leaveOut(r *resource, field string) {
 }
 
 // deletion reads a DELETE that has no resource: its address names one.
-func (q *request) deletion(modified span) {
+func (q *request) deletion(modified, etag span) {
 	name, id := cutReference(q.url)
 	switch k := kindOf(name); {
 	case k.applied() && len(id) > 0 && len(q.resources) < MaxResources:
 		q.resources = append(q.resources, resource{
-			kind: k, deleted: true, container: q.container, index: q.index, address: string(q.url), updated: modified,
+			kind: k, deleted: true, container: q.container, index: q.index, address: string(q.url), updated: modified, versionID: etag,
 		})
 	case k.named():
 		q.note(severityWarning, "delete_ignored", "url")

@@ -53,23 +53,31 @@ type resource struct {
 	id, fullURL span
 	address     string // of the request, if the id is in it alone
 	updated     span   // meta.lastUpdated, else response.lastModified
+	versionID   span   // meta.versionId, else response.etag
 
 	firstIdentifier, lastIdentifier int32
 	firstContained, lastContained   int32
 
-	status, verification span
-	subject, encounter   reference
-	code                 concept
-	medication           reference // of an administration
-	at, issued           span      // effective or onset, if it is an instant
-	during               period    // Encounter.period, effective, onset
-	abated               bool
-	abatedAt             span
-	abatedIn             period
+	status             span
+	clinical, verified concept // the states of a Condition
+	subject, encounter reference
+	code               concept
+	medication         reference // of an administration
+	at, issued         span      // effective or onset, if it is an instant
+	during             period    // Encounter.period, effective, onset
+	abated             bool
+	abatedAt           span
+	abatedIn           period
 
 	value                         value
 	laboratory                    bool
 	firstComponent, lastComponent int32
+
+	// What may name the fetus that a statement is about.
+	focus               [maxFocus]reference
+	focused             int // number of them
+	device, specimen    reference
+	firstSite, lastSite int32 // of the body, and of the extension focusCode
 
 	class                       coding
 	service                     concept
@@ -82,6 +90,7 @@ type resource struct {
 	birth, multiple                 span // of a Patient
 
 	sought          string // identifier that the condition looks for; "": none
+	used            bool   // another resource of the body refers to it
 	key             string // unique within its kind and source
 	visit           string // pseudonym of the visit of an Encounter, set at its first use
 	patient, person string // pseudonyms of a Patient, by number and by reference
@@ -124,14 +133,14 @@ func (p *parser) typeOf() (name []byte) {
 // ahead reads fields of the next object until read returns true. The scanner stays before the
 // object, unless the text has a fault.
 func (p *parser) ahead(read func(key []byte) bool) {
-	at, depth, first, mistyped := p.i, p.depth, p.first, p.mistyped
+	at, depth, first, mistyped, modified := p.i, p.depth, p.first, p.mistyped, p.modified
 	for key := range p.fields() {
 		if read(key) {
 			break
 		}
 	}
 	if p.fault == "" {
-		p.i, p.depth, p.first, p.mistyped = at, depth, first, mistyped
+		p.i, p.depth, p.first, p.mistyped, p.modified = at, depth, first, mistyped, modified
 	}
 }
 
@@ -144,11 +153,19 @@ func (p *parser) resource(r resource) int32 {
 	}
 	p.resources = append(p.resources, resource{})
 	var seen uint64
-	p.mistyped = false
+	outer := p.modified
+	p.mistyped, p.modified = false, false
 	before := len(p.names)
 	for key := range p.fields() {
-		if !p.common(&r, n, key) && !p.own(&r, key) {
+		known := p.common(&r, n, key) || p.own(&r, key)
+		if !known {
 			p.skip()
+		}
+		if p.modified {
+			p.modified = false
+			rejectModified(p, &r, key)
+		}
+		if !known {
 			continue
 		}
 		if p.mistyped {
@@ -165,9 +182,36 @@ func (p *parser) resource(r resource) int32 {
 		p.names = append(p.names, key)
 	}
 	p.names = p.names[:before]
+	p.modified = outer
 	p.resources[n] = r
 	return n
 }
+
+// rejectModified refuses a resource with an extension that changes its meaning in a way that
+// nobody here knows, as FHIR demands. The extension is of the resource or within a field.
+func rejectModified(p *parser, r *resource, key []byte) {
+	field := modifierExtension
+	if string(key) != field {
+		field = elementOf(key) + "." + field
+	}
+	p.reject(r, "modifier_extension", field)
+}
+
+// isExtended reports whether the next value holds an extension: neither null nor an empty
+// list. The scanner stays before it.
+func (s *scanner) isExtended() bool {
+	switch s.space() {
+	case '[':
+		next := afterSpace(s.b, s.i+1)
+		return next < len(s.b) && s.b[next] != ']'
+	case 'n':
+		return false
+	}
+	return true
+}
+
+// modifierExtension is the field for extensions that may change the meaning of others.
+const modifierExtension = "modifierExtension"
 
 // elementOf returns the FHIRPath name of a field: for value[x] it is value.
 func elementOf(key []byte) string {
@@ -191,7 +235,8 @@ func (p *parser) common(r *resource, n int32, key []byte) bool {
 	case "id":
 		r.id = p.text()
 	case "meta":
-		r.updated = p.texts("lastUpdated")[0]
+		sent := p.texts("lastUpdated", "versionId")
+		r.updated, r.versionID = sent[0], sent[1]
 	case "identifier":
 		r.firstIdentifier, r.lastIdentifier = p.identifierList()
 	case "contained":

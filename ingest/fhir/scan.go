@@ -28,6 +28,9 @@ type scanner struct {
 	fault string // rule of syntax that the text breaks
 	// mistyped says that a requested field had another type and was skipped.
 	mistyped bool
+	// modified says that an object whose fields were read has a modifierExtension. It may
+	// deny what the other fields say.
+	modified bool
 }
 
 func (s *scanner) fail(rule string) {
@@ -264,8 +267,13 @@ func (s *scanner) fields() iter.Seq[[]byte] {
 		if !s.object() {
 			return
 		}
-		for key, ok := s.key(); ok && yield(key); {
-			key, ok = s.key()
+		for key, ok := s.key(); ok; key, ok = s.key() {
+			if string(key) == modifierExtension && s.isExtended() {
+				s.modified = true
+			}
+			if !yield(key) {
+				return
+			}
 		}
 	}
 }

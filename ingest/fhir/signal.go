@@ -1,8 +1,11 @@
 package fhir
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
@@ -11,9 +14,9 @@ import (
 func (p *parser) conditionField(r *resource, key []byte) bool {
 	switch string(key) {
 	case "clinicalStatus":
-		r.status = p.firstCode()
+		r.clinical = readState(p)
 	case "verificationStatus":
-		r.verification = p.firstCode()
+		r.verified = readState(p)
 	case "code":
 		r.code = p.concept()
 	case "subject":
@@ -37,9 +40,50 @@ func (p *parser) conditionField(r *resource, key []byte) bool {
 	case "recordedDate":
 		r.issued = p.text()
 	default:
-		return false
+		return string(key) == "bodySite" && readSite(p, r, key)
 	}
 	return true
+}
+
+// readState reads a state of a Condition: a CodeableConcept, a list of them, a Coding, or a
+// single code, as other versions of FHIR have.
+func readState(p *parser) (c concept) {
+	c.first = int32(len(p.codings)) //nolint:gosec // at most maxStored
+	addStates(p, &c)
+	c.last = int32(len(p.codings)) //nolint:gosec // at most maxStored
+	return c
+}
+
+// addStates adds the codings of a state to a concept.
+func addStates(p *parser, c *concept) {
+	switch p.space() {
+	case '"':
+		p.addCoding(coding{code: p.text()})
+		return
+	case '[':
+		for l := p.list(); p.next(&l); {
+			addStates(p, c)
+		}
+		return
+	}
+	var own coding
+	for key := range p.fields() {
+		switch string(key) {
+		case "coding":
+			addStates(p, c)
+		case "text":
+			c.text = p.text()
+		case "code":
+			own.code = p.text()
+		case "display":
+			own.display = p.text()
+		default:
+			p.skip()
+		}
+	}
+	if own != (coding{}) && len(p.codings)-int(c.first) < maxCodings {
+		p.addCoding(own)
+	}
 }
 
 // These maps hold the states of a Condition. Another code makes it unusable.
@@ -54,29 +98,54 @@ var (
 		// A differential diagnosis does not count, even if it was provisional before.
 		"differential": acuity.SignalRetracted,
 		"refuted":      acuity.SignalRetracted, "entered-in-error": acuity.SignalRetracted,
+		"ruled-out": acuity.SignalRetracted, // as people write it
 	}
 )
 
+// stateName returns the state that a concept names, one of states: by a code, else by the
+// display of a code, else by the text, in any case and with any space. "" if it is empty. known
+// is false if it names another state.
+func stateName(m *mapper, c *concept, states map[string]acuity.SignalStatus) (name string, known bool) {
+	texts := make([]span, 0, 2*maxCodings+1)
+	for i := range m.codings[c.first:c.last] {
+		texts = append(texts, m.codings[int(c.first)+i].code)
+	}
+	for i := range m.codings[c.first:c.last] {
+		texts = append(texts, m.codings[int(c.first)+i].display)
+	}
+	empty := true
+	for _, p := range append(texts, c.text) {
+		words := strings.FieldsFunc(strings.ToLower(m.string(p, maxCode)), func(r rune) bool { return !unicode.IsLetter(r) })
+		name := strings.Join(words, "-")
+		if _, known = states[name]; known && name != "" {
+			return name, true
+		}
+		empty = empty && p.empty()
+	}
+	return "", empty
+}
+
 // condition makes the signal of a Condition.
 func (m *mapper) condition(r *resource) bool {
-	verification := m.bytes(r.verification)
+	verified, known := stateName(m, &r.verified, verificationStates)
 	if r.deleted {
-		verification = []byte("entered-in-error")
+		verified, known = "entered-in-error", true
 	}
-	status, known := verificationStates[string(verification)]
 	if !known {
 		m.reject(r, "status_unknown", "verificationStatus")
 		return false
 	}
-	if clinical := m.bytes(r.status); status == acuity.SignalActive {
+	status := verificationStates[verified]
+	if status == acuity.SignalActive {
+		clinical, known := stateName(m, &r.clinical, clinicalStates)
 		switch {
-		case len(clinical) == 0 && r.abated: // F5
+		case !known:
+			m.reject(r, "status_unknown", "clinicalStatus")
+			return false
+		case clinical != "":
+			status = clinicalStates[clinical]
+		case r.abated: // F5
 			status = acuity.SignalEnded
-		case len(clinical) > 0:
-			if status, known = clinicalStates[string(clinical)]; !known {
-				m.reject(r, "status_unknown", "clinicalStatus")
-				return false
-			}
 		}
 	}
 	s, ok := m.signal(r, catalogue.KindCondition, status)
@@ -100,8 +169,9 @@ func (m *mapper) condition(r *resource) bool {
 	case s.ObservedAt == 0:
 		s.ObservedAt = m.time(r, r.issued, "recordedDate")
 	}
+	s.Fetus = fetusReader{m}.fetusOf(r)
 	m.say(r, s)
-	return string(verification) != "differential"
+	return verified != "differential"
 }
 
 func (p *parser) observationField(r *resource, key []byte) bool {
@@ -128,7 +198,7 @@ func (p *parser) observationField(r *resource, key []byte) bool {
 	case "component":
 		r.firstComponent, r.lastComponent = gather(p, &p.components, maxComponents, p.component)
 	default:
-		return r.value.read(p, key)
+		return r.value.read(p, key) || readSite(p, r, key)
 	}
 	return true
 }
@@ -167,8 +237,11 @@ func (m *mapper) observation(r *resource) bool {
 		return false
 	}
 	s.ObservedAt = m.effective(r)
+	fetus := fetusReader{m}
+	s.Fetus = fetus.fetusOf(r)
 	components := m.components[r.firstComponent:r.lastComponent]
 	said := false
+	fetus.labelWhole(&s, components)
 	if len(components) == 0 || r.value.kind != noValue || status == acuity.SignalRetracted {
 		own := s
 		if !m.coded(r, &own, m.codes(nil, r, &r.code, "code"), "code") {
@@ -179,6 +252,15 @@ func (m *mapper) observation(r *resource) bool {
 	}
 	for i := range components {
 		c, part := &components[i], s
+		if fetus.namesFetus(&c.code) {
+			if label := fetus.labelOf(&c.value); label != "" {
+				s.Fetus = label // of those that follow
+				continue
+			}
+		}
+		if label := cmp.Or(m.fetusOfConcept(&c.code), m.fetusOfValue(&c.value)); label != "" {
+			part.Fetus = label
+		}
 		field := "component[" + strconv.Itoa(i) + "]"
 		codings := m.codes(nil, r, &c.code, field+".code")
 		if len(codings) == 0 {
@@ -256,7 +338,7 @@ func (m *mapper) signal(r *resource, k catalogue.SignalKind, status acuity.Signa
 	s := acuity.Signal{Kind: k, Status: status, Resource: m.resourceOf(r)}
 	s.Visit = m.visitOf(&r.encounter, r)
 	s.Patient, s.Subject, _ = m.patientOf(&r.subject, r)
-	s.UpdatedAt = m.time(r, r.updated, "meta.lastUpdated")
+	s.UpdatedAt, s.VersionID = m.time(r, r.updated, "meta.lastUpdated"), m.versionOf(r)
 	if s.Visit == "" && s.Patient == "" && status != acuity.SignalRetracted {
 		code, field := m.missingSubject(r)
 		m.reject(r, code, field)

@@ -22,6 +22,7 @@ type terms struct {
 	sought  map[string]string      // words that rules look for, by text
 	units   map[string]codes.Value // values without a number, by how the unit is written
 	systems map[string]codes.System
+	fetuses map[string]string // labels, by text
 }
 
 // string returns a text without control characters and outer spaces; "" if it is longer
@@ -180,7 +181,7 @@ func (t *terms) valueOf(r *resource, s *acuity.Signal, v *value, field string) c
 	case aRange:
 		return t.ranged(r, s, v, field+"value")
 	case aText:
-		return codes.ParseValue(string(t.bytes(v.text)))
+		return parseValue(t.bytes(v.text))
 	case aConcept:
 		return t.wordOf(&v.concept)
 	case aValue:
@@ -193,6 +194,13 @@ func (t *terms) valueOf(r *resource, s *acuity.Signal, v *value, field string) c
 		}
 	}
 	return codes.Value{}
+}
+
+// parseValue reads the text of a value without the name of a fetus: "Fetus 2: Category I" is
+// no Category II.
+func parseValue(text []byte) codes.Value {
+	_, rest := terminology.CutFetus(string(text))
+	return codes.ParseValue(rest)
 }
 
 // measured reads a Quantity. It drops a number if the rule for its code reads another
@@ -283,11 +291,11 @@ func (t *terms) wordOf(c *concept) codes.Value {
 		}
 	}
 	for i := range codings {
-		if v := codes.ParseValue(string(t.bytes(codings[i].display))); v.Kind == codes.ValueNumber || v.Kind == codes.ValueWords {
+		if v := parseValue(t.bytes(codings[i].display)); v.Kind == codes.ValueNumber || v.Kind == codes.ValueWords {
 			return v
 		}
 	}
-	v := codes.ParseValue(string(t.bytes(c.text)))
+	v := parseValue(t.bytes(c.text))
 	if v.Kind == codes.ValueNone && len(codings) > 0 {
 		v.Kind = codes.ValueUnreadable
 	}

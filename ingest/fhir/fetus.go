@@ -1,0 +1,365 @@
+package fhir
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+
+	"svc/acuity"
+	"svc/acuity/codes"
+	"svc/acuity/terminology"
+	"svc/ingest/hl7"
+)
+
+// maxFocus is how many focuses of an Observation are read: no more can name one fetus.
+const maxFocus = 2
+
+// maxSites is how many sites of the body are read.
+const maxSites = 4
+
+// readSite reads a field that may name the fetus that a statement is about.
+func readSite(p *parser, r *resource, key []byte) bool {
+	switch string(key) {
+	case "focus":
+		for l := p.list(); p.next(&l); {
+			if ref := p.reference(); r.focused < maxFocus {
+				r.focus[r.focused] = ref
+				r.focused++
+			}
+		}
+	case "bodySite":
+		first, last := p.conceptList(maxSites)
+		r.addSites(first, last)
+	case "device":
+		r.device = firstReference(p)
+	case "specimen":
+		r.specimen = firstReference(p)
+	case "extension":
+		for l := p.list(); p.next(&l); {
+			readFocusCode(p, r)
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// firstReference reads a reference, or the first of a list of them.
+func firstReference(p *parser) (first reference) {
+	for l := p.list(); p.next(&l); {
+		if ref := p.reference(); first == (reference{}) {
+			first = ref
+		}
+	}
+	return first
+}
+
+// addSites adds concepts to those that name the site. Concepts of one resource follow each
+// other unless its contained ones come between; then the last count.
+func (r *resource) addSites(first, last int32) {
+	if first == last {
+		return
+	}
+	if r.firstSite == r.lastSite || r.lastSite != first {
+		r.firstSite = first
+	}
+	r.lastSite = last
+}
+
+// readFocusCode reads an extension. The standard one with this name says in a code what an
+// Observation is about, such as a fetus.
+func readFocusCode(p *parser, r *resource) {
+	var url span
+	first := int32(len(p.concepts)) //nolint:gosec // at most maxStored
+	for key := range p.fields() {
+		switch string(key) {
+		case "url":
+			url = p.text()
+		case "valueCodeableConcept":
+			if !p.full() {
+				p.concepts = append(p.concepts, p.concept())
+			}
+		default:
+			p.skip()
+		}
+	}
+	if !bytes.HasSuffix(p.bytes(url), []byte("/observation-focusCode")) {
+		p.concepts = p.concepts[:min(int(first), len(p.concepts))]
+		return
+	}
+	r.addSites(first, int32(len(p.concepts))) //nolint:gosec // at most maxStored
+}
+
+// labelIn returns the label of the fetus that a text of the body names, by read.
+func (t *terms) labelIn(p span, read func(string) string) string {
+	if p.empty() {
+		return ""
+	}
+	text := t.bytes(p)
+	return read(string(text[:min(len(text), maxText)]))
+}
+
+// fetusText returns the label of the fetus that a text names. It caches them, because texts
+// repeat.
+func (t *terms) fetusText(p span) string {
+	if p.empty() {
+		return ""
+	}
+	return cached(&t.fetuses, t.bytes(p), func(text string) string { return terminology.FetusIn(text[:min(len(text), maxText)]) })
+}
+
+// fetusOfConcept returns the label of the fetus that a concept names, by its text or the
+// displays of its codes.
+func (t *terms) fetusOfConcept(c *concept) string {
+	if label := t.fetusText(c.text); label != "" {
+		return label
+	}
+	for i := range t.codings[c.first:c.last] {
+		if label := t.fetusText(t.codings[int(c.first)+i].display); label != "" {
+			return label
+		}
+	}
+	return ""
+}
+
+// fetusOfSite returns the label of a concept that holds nothing but the name of a fetus.
+func (t *terms) fetusOfSite(c *concept) string {
+	texts := []span{c.text}
+	for _, coding := range t.codings[c.first:c.last] {
+		texts = append(texts, coding.display, coding.code)
+	}
+	for _, p := range texts {
+		if label := t.labelIn(p, terminology.FetusNamed); label != "" {
+			return label
+		}
+	}
+	return ""
+}
+
+// fetusOfReference returns the label in a reference: in its display, its address or its
+// identifier.
+func (t *terms) fetusOfReference(r *reference, read func(string) string) string {
+	if label := t.labelIn(r.display, read); label != "" {
+		return label
+	}
+	if label := t.labelIn(r.identifier, read); label != "" {
+		return label
+	}
+	literal := t.bytes(r.literal)
+	id, contained := bytes.CutPrefix(literal, []byte("#"))
+	if !contained {
+		_, id = cutReference(literal)
+	}
+	return read(string(id[:min(len(id), maxID)]))
+}
+
+// fetusReader reads which fetus a resource is about.
+type fetusReader struct{ *mapper }
+
+// fetusOf returns which fetus a resource is about; "": it names none. A label goes before a
+// reference, because other feeds can only name a label.
+func (m fetusReader) fetusOf(r *resource) string {
+	for i := range r.focus[:r.focused] {
+		if label := m.fetusOfReference(&r.focus[i], terminology.FetusIn); label != "" {
+			return m.oneFocus(r, label)
+		}
+	}
+	if label := m.fetusOfReference(&r.subject, terminology.FetusIn); label != "" {
+		return label
+	}
+	for i := range m.concepts[r.firstSite:r.lastSite] {
+		if label := m.fetusOfSite(&m.concepts[int(r.firstSite)+i]); label != "" {
+			return label
+		}
+	}
+	if label := m.fetusOfConcept(&r.code); label != "" {
+		return label
+	}
+	for _, ref := range [...]*reference{&r.specimen, &r.device} {
+		if label := m.fetusOfReference(ref, terminology.FetusOfDevice); label != "" {
+			return label
+		}
+	}
+	if label := m.fetusOfValue(&r.value); label != "" {
+		return label
+	}
+	return m.fetusByReference(r)
+}
+
+// oneFocus returns a label unless another focus names another fetus.
+func (m fetusReader) oneFocus(r *resource, label string) string {
+	for i := range r.focus[:r.focused] {
+		if other := m.fetusOfReference(&r.focus[i], terminology.FetusIn); other != "" && other != label {
+			return ""
+		}
+	}
+	return label
+}
+
+// fetusOfValue returns the label of the fetus that a value names: "Category III, fetus B".
+func (t *terms) fetusOfValue(v *value) string {
+	switch v.kind {
+	case aText:
+		return t.fetusText(v.text)
+	case aConcept:
+		return t.fetusOfConcept(&v.concept)
+	case noValue, aQuantity, aRange, aValue:
+	}
+	return ""
+}
+
+// fetusByReference returns the pseudonym of a focus, or of a subject, that is not the mother.
+func (m fetusReader) fetusByReference(r *resource) string {
+	if r.kind != observationKind {
+		return ""
+	}
+	patient, subject, at := m.patientOf(&r.subject, r)
+	found := ""
+	for i := range r.focus[:r.focused] {
+		name := m.focusOf(&r.focus[i], r)
+		if name == "" || name == patient || name == subject {
+			continue
+		}
+		if found != "" && found != name {
+			return ""
+		}
+		found = name
+	}
+	if found != "" || patient == "" {
+		return found
+	}
+	child := m.childOf(r)
+	if at >= 0 && !r.encounter.empty() && m.newborn(&m.resources[at], m.ReceivedAt) {
+		child = cmp.Or(subject, patient)
+	}
+	if at < 0 || child == "" || strings.HasPrefix(child, acuity.PerhapsFetus) {
+		return child
+	}
+	return cmp.Or(terminology.FetusNamed(m.birthOrder(&m.resources[at])), child)
+}
+
+// focusOf returns the pseudonym of the thing that an Observation is about. A person has that
+// of a patient. Only what can be a fetus counts.
+func (m fetusReader) focusOf(ref *reference, from *resource) string {
+	if patient, subject, _ := m.patientOf(ref, from); patient != "" {
+		if subject != "" {
+			return subject
+		}
+		return patient
+	}
+	literal := m.bytes(ref.literal)
+	name, id := cutReference(literal)
+	switch {
+	case len(literal) > 1 && literal[0] == '#':
+		return m.Pseudonym(hl7.KindPatient, "#"+string(literal[1:])) // it is one of this mother's
+	case len(id) == 0, !slices.Contains(fetusTypes, string(name)):
+		return ""
+	}
+	return m.Pseudonym(hl7.KindPatient, string(name)+"/"+string(id))
+}
+
+// fetusTypes are the types of resources that stand for a fetus, beside Patient.
+var fetusTypes = []string{"RelatedPerson", "BodyStructure"}
+
+// childOf returns the pseudonym of a subject who is not the mother whose Encounter this is. If
+// the body does not tell whose it is, the pseudonym is marked: the visit decides.
+func (m fetusReader) childOf(r *resource) string {
+	t, ok := m.find(&r.encounter, encounterKind, r)
+	if !ok {
+		return ""
+	}
+	child := m.namesOf(&r.subject, r)
+	if t.at < 0 {
+		if child.reference != "" && m.isFetal(r) {
+			return acuity.PerhapsFetus + child.reference
+		}
+		return ""
+	}
+	if visit := &m.resources[t.at]; child.differs(m.namesOf(&visit.subject, visit)) {
+		return cmp.Or(child.reference, child.number)
+	}
+	return ""
+}
+
+// personNames are the pseudonyms of a patient, by number and by reference; "": not known.
+type personNames struct{ number, reference string }
+
+// namesOf returns the names that a reference to a patient gives.
+func (m fetusReader) namesOf(ref *reference, from *resource) personNames {
+	patient, subject, at := m.patientOf(ref, from)
+	t, _ := m.find(ref, patientKind, from)
+	switch {
+	case subject != "":
+		return personNames{patient, subject}
+	case at < 0 && t.logical != "", at >= 0 && m.identifierOf(&m.resources[at], "MR") != "":
+		return personNames{number: patient}
+	}
+	return personNames{reference: patient}
+}
+
+// differs reports whether two patients are two: names of one kind differ, and none is equal.
+func (n personNames) differs(o personNames) bool {
+	differ := func(a, b string) bool { return a != "" && b != "" && a != b }
+	equal := func(a, b string) bool { return a != "" && a == b }
+	return (differ(n.number, o.number) || differ(n.reference, o.reference)) && !equal(n.number, o.number) && !equal(n.reference, o.reference)
+}
+
+// isFetal reports whether a rule reads one of the codes for a fetus. Only then a subject who
+// may be one matters.
+func (m fetusReader) isFetal(r *resource) bool {
+	is := func(c *concept) bool {
+		return slices.ContainsFunc(m.codings[c.first:c.last], func(sent coding) bool {
+			code := m.string(sent.code, maxCode)
+			system, _ := m.system(sent.system, code)
+			return terminology.IsFetal(system, code)
+		})
+	}
+	return is(&r.code) || slices.ContainsFunc(m.components[r.firstComponent:r.lastComponent], func(c component) bool { return is(&c.code) })
+}
+
+// fetusID is the LOINC code for the label of a fetus.
+const fetusID = "11951-1"
+
+// namesFetus reports whether a component holds nothing but the name of a fetus.
+func (m fetusReader) namesFetus(c *concept) bool {
+	for _, sent := range m.codings[c.first:c.last] {
+		if system, _ := m.system(sent.system, ""); system == codes.LOINC && string(m.bytes(sent.code)) == fetusID {
+			return true
+		}
+	}
+	switch strings.ToLower(string(bytes.TrimSpace(m.bytes(c.text)))) {
+	case "fetus", "fetus id", "fetus identifier", "fetal identifier", "fetus label", "fetus number":
+		return true
+	}
+	return false
+}
+
+// labelOf returns the label in the value of a component that names a fetus.
+func (m fetusReader) labelOf(v *value) string {
+	switch v.kind {
+	case aText:
+		return m.labelIn(v.text, terminology.FetusNamed)
+	case aConcept:
+		return m.fetusOfSite(&v.concept)
+	case noValue, aQuantity, aRange, aValue:
+	}
+	return ""
+}
+
+// labelWhole gives an Observation the label that one of its components names. Of several each
+// is of the components behind it.
+func (m fetusReader) labelWhole(s *acuity.Signal, components []component) {
+	label := ""
+	for i := range components {
+		if c := &components[i]; m.namesFetus(&c.code) {
+			if label != "" {
+				return
+			}
+			label = m.labelOf(&c.value)
+		}
+	}
+	if label != "" {
+		s.Fetus = label
+	}
+}
