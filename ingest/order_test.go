@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"svc/acuity"
 	"svc/acuity/hospital"
 	"svc/ingest/fhir"
@@ -20,7 +22,7 @@ var evening = acuity.At(time.Date(2026, 3, 4, 23, 0, 0, 0, time.UTC))
 
 // decoded returns the observation of an HL7 message, or of a FHIR body if the text begins
 // with a brace.
-func decoded(t *testing.T, text string) acuity.Observation {
+func decoded(t rapid.TB, text string) acuity.Observation {
 	t.Helper()
 	name := func(kind, value string) string { return kind + " " + value }
 	o := acuity.Observation{Hospital: "st-test", ReceivedAt: evening, Channel: acuity.ChannelHL7}
