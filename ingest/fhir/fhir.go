@@ -197,7 +197,7 @@ func (m *mapper) apply() {
 	// The others come last, when it is known which of them are used.
 	for n := range m.resources {
 		if r := &m.resources[n]; r.kind.named() && !r.contained && !r.rejected && !r.superseded {
-			m.parts(r)
+			useParts(m, r)
 		}
 	}
 	for n := range m.resources {

@@ -247,8 +247,8 @@ func (m *mapper) referable(r *resource) bool {
 	return r.used || kept && !m.stated
 }
 
-// parts records that the resources are used that a Medication or a Location is made of.
-func (m *mapper) parts(r *resource) {
+// useParts records that the resources are used that a Medication or a Location is made of.
+func useParts(m *mapper, r *resource) {
 	switch r.kind { //nolint:exhaustive // a Patient has no parts
 	case locationKind:
 		m.follow(&r.partOf, locationKind, r)
