@@ -3,10 +3,13 @@ package web
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"svc/readapi"
+	"svc/readapi/web/auth"
 	"svc/readapi/web/page"
 	"svc/readapi/web/text"
 )
@@ -18,12 +21,12 @@ type hub struct {
 
 	mu        sync.Mutex
 	open      int            // streams
-	groups    map[string]int // streams of each group
+	shares    map[string]int // streams of each session, wall and hospital
 	hospitals map[string]*followedHospital
 }
 
 func newHub(cfg *Config) *hub {
-	return &hub{cfg: cfg, groups: map[string]int{}, hospitals: map[string]*followedHospital{}}
+	return &hub{cfg: cfg, shares: map[string]int{}, hospitals: map[string]*followedHospital{}}
 }
 
 // followedHospital is one hospital that somebody looks at.
@@ -50,23 +53,45 @@ type client struct {
 	lost  bool   // the browser was told that the unit is not known
 }
 
-func (h *hub) addStream(group string) bool {
+// streamShare is what a stream counts against: its session or wall, and its hospital.
+type streamShare struct {
+	name string
+	most int // streams
+}
+
+// streamShares returns the shares of a stream of a session.
+func streamShares(session *auth.Session) []streamShare {
+	shares := []streamShare{{"hospital " + session.Hospital, mostOfHospital}}
+	if session.Wall != "" {
+		return append(shares, streamShare{"wall " + session.Wall, mostOfWall})
+	}
+	return append(shares, streamShare{fmt.Sprintf("session %s %d", session.User, session.Issued), mostOfSession})
+}
+
+// addStream counts a stream. It returns false if the process, or one of the shares, has as many as it
+// may.
+func (h *hub) addStream(shares []streamShare) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.open >= mostStreams || group != "" && h.groups[group] >= mostOfWall {
+	full := func(s streamShare) bool { return h.shares[s.name] >= s.most }
+	if h.open >= mostStreams || slices.ContainsFunc(shares, full) {
 		return false
 	}
 	h.open++
-	h.groups[group]++
+	for _, s := range shares {
+		h.shares[s.name]++
+	}
 	return true
 }
 
-func (h *hub) removeStream(group string) {
+func (h *hub) removeStream(shares []streamShare) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.open--
-	if h.groups[group]--; h.groups[group] == 0 {
-		delete(h.groups, group)
+	for _, s := range shares {
+		if h.shares[s.name]--; h.shares[s.name] == 0 {
+			delete(h.shares, s.name)
+		}
 	}
 }
 

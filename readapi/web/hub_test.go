@@ -2,34 +2,46 @@ package web
 
 import (
 	"testing"
-	"time"
 
-	"svc/acuity"
-	"svc/acuity/score"
-	"svc/readapi"
-	"svc/readapi/web/page"
+	"svc/readapi/web/auth"
 )
 
-// TestNextRead: a unit is read when its verdict changes by time alone. If the unit is not known, or
-// only its state of earlier is, it is read each few seconds.
-func TestNextRead(t *testing.T) {
-	t.Parallel()
-	h := newHub(&Config{Config: page.Config{Now: func() time.Time { return noon }}})
-	at := func(d time.Duration) acuity.Instant { return acuity.At(noon.Add(d)) }
-	for name, tt := range map[string]struct {
-		of   followedHospital
-		want time.Duration
-	}{
-		"never read":        {followedHospital{}, readEvery},
-		"never changes":     {followedHospital{unit: &readapi.Unit{At: noon, Verdict: &score.Verdict{}}}, readEvery},
-		"changes soon":      {followedHospital{unit: &readapi.Unit{At: noon, Verdict: &score.Verdict{Next: at(2 * time.Second)}}}, 2 * time.Second},
-		"changes later":     {followedHospital{unit: &readapi.Unit{At: noon, Verdict: &score.Verdict{Next: at(time.Hour)}}}, readEvery},
-		"changed since":     {followedHospital{unit: &readapi.Unit{At: noon.Add(-3 * time.Second), Verdict: &score.Verdict{Next: at(-time.Second)}}}, 0},
-		"lost":              {followedHospital{lost: true, unit: &readapi.Unit{At: noon.Add(-3 * time.Second), Verdict: &score.Verdict{Next: at(-time.Second)}}}, readEvery},
-		"input has stopped": {followedHospital{unit: &readapi.Unit{At: noon, Stopped: noon.Add(-time.Hour), Verdict: &score.Verdict{Next: at(-30 * time.Minute)}}}, readEvery},
-	} {
-		if got := h.durationUntilNext(&tt.of); got != tt.want {
-			t.Errorf("%s: %s, want %s", name, got, tt.want)
+// TestShares adds streams to their shares. A session, a wall or a hospital that has all of its own must
+// leave room for others, and a stream that ends must give its place back.
+func TestShares(t *testing.T) {
+	h := newHub(&Config{})
+	open := func(session *auth.Session) (n int) {
+		for n < 2*mostStreams && h.addStream(streamShares(session)) {
+			n++
 		}
+		return n
+	}
+	for _, step := range []struct {
+		name    string
+		session auth.Session
+		want    int
+	}{
+		{"a session", auth.Session{User: "usr_1", Hospital: "north", Issued: 1}, mostOfSession},
+		{"the next session of the same person", auth.Session{User: "usr_1", Hospital: "north", Issued: 2}, mostOfSession},
+		{"a wall", auth.Session{Wall: "wall_1", Hospital: "north"}, mostOfWall},
+		{"another hospital", auth.Session{User: "usr_9", Hospital: "south", Issued: 1}, mostOfSession},
+	} {
+		if got := open(&step.session); got != step.want {
+			t.Errorf("%s opens %d streams, want %d", step.name, got, step.want)
+		}
+	}
+	for i := range int64(100) {
+		open(&auth.Session{User: "usr_2", Hospital: "north", Issued: i})
+	}
+	if got := h.shares["hospital north"]; got != mostOfHospital {
+		t.Errorf("a hospital has %d streams, want %d", got, mostOfHospital)
+	}
+	if got := open(&auth.Session{User: "usr_8", Hospital: "south", Issued: 5}); got != mostOfSession {
+		t.Errorf("beside a full hospital another opens %d streams", got)
+	}
+	wall := streamShares(&auth.Session{Wall: "wall_1", Hospital: "north"})
+	h.removeStream(wall)
+	if !h.addStream(wall) {
+		t.Error("a place that is free is not given")
 	}
 }

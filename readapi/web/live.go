@@ -18,16 +18,18 @@ import (
 
 // How streams behave. Our defaults.
 const (
-	readEvery    = 5 * time.Second        // between two reads without a notice, as a notice may be lost
-	leastBetween = 250 * time.Millisecond // between two states of one hospital
-	feedsEvery   = 10 * time.Second
-	beatEvery    = 15 * time.Second
-	holdsEvery   = time.Second // between two checks of a session or a wall
-	writeWithin  = 5 * time.Second
-	streamFor    = 25 * time.Minute // and up to streamMore longer, so that not all browsers come again at once
-	streamMore   = 10 * time.Minute
-	mostStreams  = 1000 // of a process; further browsers fetch the page again instead
-	mostOfWall   = 10   // of one wall
+	readEvery      = 5 * time.Second        // between two reads without a notice, as a notice may be lost
+	leastBetween   = 250 * time.Millisecond // between two states of one hospital
+	feedsEvery     = 10 * time.Second
+	beatEvery      = 15 * time.Second
+	holdsEvery     = time.Second // between two checks of a session or a wall
+	writeWithin    = 5 * time.Second
+	streamFor      = 25 * time.Minute // and up to streamMore longer, so that not all browsers come again at once
+	streamMore     = 10 * time.Minute
+	mostStreams    = 1000 // of a process; further browsers fetch the page again instead
+	mostOfHospital = 200  // of one hospital, in a process
+	mostOfSession  = 20   // of one session
+	mostOfWall     = 10   // of one wall
 )
 
 // Changes says when the state of a hospital may have changed.
@@ -172,9 +174,10 @@ func (o *eventWriter) sendEvents(text string) bool {
 // beginStream starts a stream. It returns false after it has answered that there are too
 // many. The context ends when the browser is to come again.
 func (s *site) beginStream(
-	w http.ResponseWriter, r *http.Request, group string,
+	w http.ResponseWriter, r *http.Request, session *auth.Session,
 ) (ctx context.Context, o *eventWriter, end func(), ok bool) {
-	if !s.hub.addStream(group) {
+	shares := streamShares(session)
+	if !s.hub.addStream(shares) {
 		w.Header().Set("Retry-After", "30")
 		http.Error(w, http.StatusText(http.StatusServiceUnavailable), http.StatusServiceUnavailable)
 		return nil, nil, nil, false
@@ -187,7 +190,7 @@ func (s *site) beginStream(
 	end = func() {
 		stop()
 		cancel()
-		s.hub.removeStream(group)
+		s.hub.removeStream(shares)
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -243,11 +246,11 @@ func (s *site) sendStream(
 }
 
 // streamUnit sends the states of a unit until the browser goes, the session ends, or the
-// stream is old. A group, such as one wall, may have few streams; "": the stream has no group.
+// stream is old.
 func (s *site) streamUnit(
-	w http.ResponseWriter, r *http.Request, session *auth.Session, wall bool, group string, left func() (time.Duration, bool),
+	w http.ResponseWriter, r *http.Request, session *auth.Session, wall bool, left func() (time.Duration, bool),
 ) {
-	ctx, o, end, ok := s.beginStream(w, r, group)
+	ctx, o, end, ok := s.beginStream(w, r, session)
 	if !ok {
 		return
 	}
@@ -269,7 +272,7 @@ func waitFor[T any](ctx context.Context, d time.Duration, wake <-chan T) {
 }
 
 func (s *site) streamPage(w http.ResponseWriter, r *http.Request, session *auth.Session) {
-	s.streamUnit(w, r, session, false, "", s.watchSession(r))
+	s.streamUnit(w, r, session, false, s.watchSession(r))
 }
 
 func (s *site) streamBoard(w http.ResponseWriter, r *http.Request, session *auth.Session) {
@@ -280,7 +283,7 @@ func (s *site) streamBoard(w http.ResponseWriter, r *http.Request, session *auth
 			return 0, ok
 		}
 	}
-	s.streamUnit(w, r, session, true, session.Wall, left)
+	s.streamUnit(w, r, session, true, left)
 }
 
 // watchSession returns a function that says how long the session of a request still lasts;

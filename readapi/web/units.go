@@ -220,7 +220,7 @@ func (s *site) showUnits(w http.ResponseWriter, r *http.Request, session *auth.S
 
 // streamUnits sends the rows that have changed, at most once a second.
 func (s *site) streamUnits(w http.ResponseWriter, r *http.Request, session *auth.Session) {
-	ctx, o, end, ok := s.beginStream(w, r, "")
+	ctx, o, end, ok := s.beginStream(w, r, session)
 	if !ok {
 		return
 	}

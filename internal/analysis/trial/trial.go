@@ -18,8 +18,8 @@ import (
 )
 
 // Trials tries rules on recorded observations, with the replay of svc replay --diff. A trial reads
-// the log of the hospital from the beginning. It goes on while a page asks for it, and only
-// one runs in a process.
+// the log of the hospital from the beginning. It goes on while a page asks for it. Only one
+// runs in a process, and the hospitals take turns.
 type Trials struct {
 	inputs inputlog.Source
 	ends   context.Context //nolint:containedctx // of the process
@@ -29,11 +29,14 @@ type Trials struct {
 	turn chan struct{} // holds a token while a trial runs
 
 	mu     sync.Mutex
-	trials map[string]*trial // by hospital, hour and rule
+	trials map[string]*trial        // by hospital, hour and rule
+	turns  map[string]chan struct{} // by hospital: holds a token while one of its trials runs or is next
 }
 
 // trial is the trial of one rule on one hospital.
 type trial struct {
+	hospital string
+
 	mu     sync.Mutex
 	asked  time.Time
 	result integrations.PastResult
@@ -43,13 +46,16 @@ type trial struct {
 const (
 	trialIdle  = time.Minute      // a running trial stops this long after the last request
 	trialKept  = 15 * time.Minute // a result is deleted this long after the last request
-	trialsMost = 50
+	trialsMost = 3                // of one hospital that are not done
 	worstHours = 20
 )
 
 // New returns trials that read a log of observations, until ctx ends.
 func New(ctx context.Context, inputs inputlog.Source, now func() time.Time, log *slog.Logger) *Trials {
-	return &Trials{inputs: inputs, ends: ctx, now: now, log: log, turn: make(chan struct{}, 1), trials: map[string]*trial{}}
+	return &Trials{
+		inputs: inputs, ends: ctx, now: now, log: log,
+		turn: make(chan struct{}, 1), trials: map[string]*trial{}, turns: map[string]chan struct{}{},
+	}
 }
 
 // Try implements [integrations.Past].
@@ -66,18 +72,40 @@ func (p *Trials) Try(_ context.Context, hospital string, rule catalogue.Rule) in
 	}
 	t := p.trials[key]
 	if t == nil || t.failed() {
-		if len(p.trials) >= trialsMost {
-			return integrations.PastResult{Fault: integrations.PastAway}
+		if p.unfinished(hospital) >= trialsMost {
+			return integrations.PastResult{Fault: integrations.PastBusy}
 		}
 		ctx, cancel := context.WithCancel(p.ends)
-		t = &trial{asked: now, cancel: cancel, result: integrations.PastResult{Since: until.AddDate(0, 0, -integrations.PastDays)}}
+		since := until.AddDate(0, 0, -integrations.PastDays)
+		t = &trial{hospital: hospital, asked: now, cancel: cancel, result: integrations.PastResult{Since: since}}
 		p.trials[key] = t
-		go p.run(ctx, t, hospital, rule, until) //nolint:contextcheck // it goes on after the request that began it
+		turn := p.turns[hospital]
+		if turn == nil {
+			turn = make(chan struct{}, 1)
+			p.turns[hospital] = turn
+		}
+		go p.run(ctx, t, turn, rule, until) //nolint:contextcheck // it goes on after the request that began it
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.asked = now
 	return t.result
+}
+
+// unfinished counts the trials of a hospital that wait or run.
+func (p *Trials) unfinished(hospital string) (n int) {
+	for _, t := range p.trials {
+		if t.hospital == hospital && !t.done() {
+			n++
+		}
+	}
+	return n
+}
+
+func (t *trial) done() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.result.Ready || t.result.Fault != ""
 }
 
 // stopIfForgotten stops a trial after its time without a request, and reports whether it did.
@@ -99,18 +127,21 @@ func (t *trial) failed() bool {
 	return t.result.Fault == integrations.PastAway
 }
 
-func (p *Trials) run(ctx context.Context, t *trial, hospital string, rule catalogue.Rule, until time.Time) {
+// run makes a trial once it is its turn, first among those of the hospital, then among the hospitals.
+func (p *Trials) run(ctx context.Context, t *trial, ofHospital chan struct{}, rule catalogue.Rule, until time.Time) {
 	defer t.cancel()
-	select {
-	case p.turn <- struct{}{}:
-		defer func() { <-p.turn }()
-	case <-ctx.Done():
-		return
+	for _, turn := range []chan struct{}{ofHospital, p.turn} {
+		select {
+		case turn <- struct{}{}:
+			defer func() { <-turn }()
+		case <-ctx.Done():
+			return
+		}
 	}
 	since := until.AddDate(0, 0, -integrations.PastDays)
 	sum := &pastSum{changes: map[integrations.PastChange]time.Duration{}, rooms: map[integrations.PastChange]map[string]bool{}}
 	d := &replay.Diff{Rerun: replay.Rerun{
-		Inputs: p.inputs, Hospitals: []string{hospital}, From: since, To: until, Rules: replay.Override{rule},
+		Inputs: p.inputs, Hospitals: []string{t.hospital}, From: since, To: until, Rules: replay.Override{rule},
 		Progress: func(done, total int64) {
 			t.mu.Lock()
 			t.result.Done, t.result.Total = done, total
@@ -131,7 +162,7 @@ func (p *Trials) run(ctx context.Context, t *trial, hospital string, rule catalo
 		result.Fault = integrations.PastGone
 	default:
 		if ctx.Err() == nil {
-			p.log.WarnContext(ctx, "rule not tried on the past", "hospital", hospital, "error", err)
+			p.log.WarnContext(ctx, "rule not tried on the past", "hospital", t.hospital, "error", err)
 		}
 		result.Fault = integrations.PastAway
 	}

@@ -108,3 +108,47 @@ func TestTrials(t *testing.T) {
 		}
 	})
 }
+
+// TestHospitalsTakeTurns: a hospital has at most three trials that are not done, and those of one
+// hospital do not make another one wait for all of them.
+func TestHospitalsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		answer := make(chan struct{})
+		p := New(ctx, inputlog.Source{Spans: func(ctx context.Context, _, _ time.Time) ([]stream.Span, error) {
+			select {
+			case <-answer:
+			case <-ctx.Done():
+			}
+			return nil, inputlog.ErrGone
+		}}, time.Now, slog.New(slog.DiscardHandler))
+		f, _ := catalogue.FactorByID("high-mag")
+		try := func(hospital, floor string) integrations.PastFault {
+			got := p.Try(ctx, hospital, catalogue.Rule{Factor: f, Lines: []catalogue.RuleLine{{Name: "floor", Text: floor}}}).Fault
+			synctest.Wait()
+			return got
+		}
+		for _, floor := range []string{"1", "2", "3"} {
+			if fault := try("north", floor); fault != "" {
+				t.Fatalf("trial %s: %q", floor, fault)
+			}
+		}
+		if fault := try("north", "4"); fault != integrations.PastBusy {
+			t.Errorf("a fourth trial: %q", fault)
+		}
+		if fault := try("south", "1"); fault != "" {
+			t.Errorf("of another hospital: %q", fault)
+		}
+		answer <- struct{}{} // north's first ends; south is next, since north's second queued behind it in its own hospital
+		synctest.Wait()
+		answer <- struct{}{}
+		synctest.Wait()
+		if fault := try("south", "1"); fault != integrations.PastGone {
+			t.Errorf("south waits for more than one trial of north: %q", fault)
+		}
+		if fault := try("north", "4"); fault != "" {
+			t.Errorf("after one is done, another one: %q", fault)
+		}
+	})
+}

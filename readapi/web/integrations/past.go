@@ -56,6 +56,7 @@ const (
 	PastNothing PastFault = "nothing" // nothing was recorded
 	PastGone    PastFault = "gone"    // the beginning of the record is deleted, so no state can be made of it
 	PastAway    PastFault = "away"    // the record cannot be read now
+	PastBusy    PastFault = "busy"    // the hospital has as many trials as it may
 )
 
 // pastPage shows what other values of a factor would have changed.
@@ -110,6 +111,8 @@ func fillPast(d *adminRequest, out *pastPage, got *PastResult) {
 		out.Say = d.T("rules.past.nothing")
 	case got.Fault == PastGone:
 		out.Say = d.T("rules.past.gone")
+	case got.Fault == PastBusy:
+		out.Say = d.T("rules.past.busy")
 	case got.Fault != "":
 		out.Say = d.T("rules.past.away")
 	case !got.Ready:

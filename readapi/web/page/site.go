@@ -37,6 +37,7 @@ type Site struct {
 	Cookies *auth.Cookies
 	config  Config
 	assets  *assets
+	rates   rates
 }
 
 // NewSite returns a site.
@@ -92,6 +93,7 @@ func (s *Site) RequireRole(role users.Role, next Handler) http.HandlerFunc {
 			s.ShowFault(w, r, http.StatusUnauthorized, nil, "fault.expired")
 		case !session.Role.Covers(role):
 			s.ShowFault(w, r, http.StatusForbidden, session, "fault.role")
+		case s.limit(w, r, session):
 		default:
 			s.Cookies.TouchSession(w, r, session)
 			next(w, r, session)

@@ -1,0 +1,90 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"svc/readapi/web/auth"
+)
+
+// How many pages a session and a hospital may ask for, in one process. A person needs about one a
+// second; the pages that update themselves ask through streams. Our defaults.
+const (
+	sessionPerSecond, sessionBurst   = 20, 200
+	hospitalPerSecond, hospitalBurst = 100, 1000
+	rateIdle                         = time.Minute // a bucket that nobody used for so long is full again
+)
+
+// rates limits how many pages each session and each hospital asks for, so that one cannot slow down
+// the others.
+type rates struct {
+	mu      sync.Mutex
+	buckets map[string]*bucket
+	swept   time.Time
+}
+
+type bucket struct {
+	*rate.Limiter
+	used time.Time
+}
+
+// take returns how long a session must wait before its next page; 0: it may have it.
+func (s *rates) take(session *auth.Session, now time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.buckets == nil {
+		s.buckets = map[string]*bucket{}
+	}
+	if now.Sub(s.swept) > rateIdle {
+		for name, b := range s.buckets {
+			if now.Sub(b.used) > rateIdle {
+				delete(s.buckets, name)
+			}
+		}
+		s.swept = now
+	}
+	person := s.bucket(fmt.Sprintf("session %s %d", session.User, session.Issued), sessionPerSecond, sessionBurst, now)
+	hospital := s.bucket("hospital "+session.Hospital, hospitalPerSecond, hospitalBurst, now)
+	wait := person.reserve(now)
+	if wait == 0 { // what a session may not have does not count for its hospital
+		wait = hospital.reserve(now)
+	}
+	return wait
+}
+
+func (s *rates) bucket(name string, perSecond rate.Limit, burst int, now time.Time) *bucket {
+	b := s.buckets[name]
+	if b == nil {
+		b = &bucket{Limiter: rate.NewLimiter(perSecond, burst)}
+		s.buckets[name] = b
+	}
+	b.used = now
+	return b
+}
+
+// reserve takes a token; without one it returns when there is the next.
+func (b *bucket) reserve(now time.Time) time.Duration {
+	taken := b.ReserveN(now, 1)
+	wait := taken.DelayFrom(now)
+	if wait > 0 {
+		taken.CancelAt(now)
+	}
+	return wait
+}
+
+// limit answers a session that asks for too many pages, and reports whether it did.
+func (s *Site) limit(w http.ResponseWriter, r *http.Request, session *auth.Session) bool {
+	wait := s.rates.take(session, s.config.Now())
+	if wait == 0 {
+		return false
+	}
+	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	s.ShowFault(w, r, http.StatusTooManyRequests, session, "fault.rate")
+	return true
+}
