@@ -135,7 +135,9 @@ func (p *writer) drawForecast(u *readapi.Unit, highest *forecast.Hour, wall bool
 	figure.Words.Highest = p.T("chart.high", "n", high)
 	figure.Title = p.T("chart.title", "now", p.FormatNumber(required, 1), "onduty", duty,
 		"high", high, "time", p.FormatInstant(highest.End))
-	return figure.SVG()
+	wide := figure.SVG()
+	figure.Narrow = true
+	return wide + figure.SVG()
 }
 
 // drawDutyLine draws the nurses on duty before, now and later.
@@ -236,5 +238,7 @@ func (p *writer) drawLevels(f *forecast.Forecast) finding {
 		}
 		l.Columns = append(l.Columns, column)
 	}
-	return finding{heading, p.T("levels.about"), l.SVG(), p.T("levels"), true}
+	wide := l.SVG()
+	l.Narrow = true
+	return finding{heading, p.T("levels.about"), wide + l.SVG(), p.T("levels"), true}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"svc/acuity"
 	"svc/acuity/score"
@@ -36,7 +37,7 @@ func (p *writer) newFloor(u *readapi.Unit, drawn *layout.Layout, wall bool) *flo
 	if drawn != nil {
 		f.placeByLayout(drawn)
 	} else {
-		f.placeInRows()
+		f.placeInRows(wall)
 	}
 	return f
 }
@@ -60,40 +61,64 @@ func (p *writer) groupByArea(u *readapi.Unit, wall bool) []area {
 
 // A map without a layout has as few columns as show the unit without scrolling.
 const (
-	leastColumns = 6
-	mostColumns  = 14
-	glanceRows   = 5 // rows of rooms that fit without scrolling
-	nearRows     = 4 // with more rows, or more columns, rooms are drawn smaller
-	nearColumns  = 9
-	tightColumns = 11
+	leastColumns    = 6
+	mostColumns     = 14
+	mostWallColumns = 18
+	glanceRows      = 5 // rows of rooms that fit without scrolling
+	nearRows        = 4 // with more rows, or more columns, rooms are drawn smaller
+	nearColumns     = 9
+	tightColumns    = 11
 )
 
-// placeInRows gives each area rows of its own. Small areas share one.
-func (f *floor) placeInRows() {
+// The map of a wall on a screen of 1920 by 1080, in pixels, with the forecast below it.
+const (
+	wallWidth  = 1240
+	wallHeight = 640
+	bandHeight = 34
+	roomShape  = 1.3 // a room is as well read if it is so much wider than high
+)
+
+// placeInRows gives each area rows of its own. Small areas share one. A page has as few columns as show
+// the unit without scrolling; a wall has those with which the rooms are largest.
+func (f *floor) placeInRows(wall bool) {
 	columns := leastColumns
-	var rows, bands int // a band is a row with the names of areas
-	for ; ; columns++ {
-		rows, bands = 0, 0
-		used := columns // of the row that is filled now
-		for i := range f.Areas {
-			n := len(f.Areas[i].Rooms)
-			if used+n > columns || n >= columns {
-				rows += (n + columns - 1) / columns
-				bands++
-				used = min(n, columns)
-				continue
-			}
-			used += n
+	if !wall {
+		for rows, _ := f.countRows(columns); rows > glanceRows && columns < mostColumns; rows, _ = f.countRows(columns) {
+			columns++
 		}
-		if rows <= glanceRows || columns == mostColumns {
-			break
+	} else {
+		best := 0.0
+		for n := leastColumns; n <= mostWallColumns; n++ {
+			rows, bands := f.countRows(n)
+			high := float64(wallHeight-bandHeight*bands) / float64(max(rows, 1))
+			if size := min(float64(wallWidth)/float64(n), roomShape*high); size > best {
+				columns, best = n, size
+			}
 		}
 	}
+	rows, bands := f.countRows(columns)
 	f.setClasses("rows", columns, rows, bands)
 	for i := range f.Areas {
 		n := min(len(f.Areas[i].Rooms), columns)
 		f.Areas[i].Class = " w" + strconv.Itoa(n) + " c" + strconv.Itoa(n)
 	}
+}
+
+// countRows returns how many rows of rooms the areas take with so many columns, and how many bands: rows
+// with the names of areas.
+func (f *floor) countRows(columns int) (rows, bands int) {
+	used := columns // of the row that is filled now
+	for i := range f.Areas {
+		n := len(f.Areas[i].Rooms)
+		if used+n > columns || n >= columns {
+			rows += (n + columns - 1) / columns
+			bands++
+			used = min(n, columns)
+			continue
+		}
+		used += n
+	}
+	return rows, bands
 }
 
 // placeByLayout puts rooms and landmarks where the layout says. Rooms that the layout does
@@ -174,6 +199,23 @@ type tile struct {
 	Place   string // classes of its place on the map
 	Door    bool   // drawn at the foot of the room
 }
+
+// Size returns the class of the length of a label, as the words of a wall are as large as their room
+// allows: "" for up to five letters.
+func (t *tile) Size() string {
+	switch n := utf8.RuneCountInString(t.Label); {
+	case n > longLabel:
+		return " long"
+	case n > 6: //nolint:mnd // letters
+		return " l9"
+	case n > 5: //nolint:mnd // letters
+		return " l6"
+	}
+	return ""
+}
+
+// longLabel is the most letters of a label that has one line.
+const longLabel = 9
 
 // shownFactors is how many factors of a room fit on the map.
 const shownFactors = 3

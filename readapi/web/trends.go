@@ -139,6 +139,8 @@ func (p *writer) drawNeeded(t *readapi.Trends, days int) finding {
 	}
 	figure.Title = out.Heading
 	out.Figure = figure.SVG()
+	figure.Narrow = true
+	out.Figure += figure.SVG()
 	return out
 }
 
@@ -260,6 +262,8 @@ func (p *writer) drawLevelMinutes(t *readapi.Trends, days int) finding {
 		figure.Columns = append(figure.Columns, column)
 	}
 	out.Figure = figure.SVG()
+	figure.Narrow = true
+	out.Figure += figure.SVG()
 	return out
 }
 

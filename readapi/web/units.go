@@ -31,6 +31,8 @@ type unitsPage struct {
 
 // unitRow shows one hospital.
 type unitRow struct {
+	*text.Texts
+
 	ID           string // of the element
 	Path         string
 	Name         string
@@ -130,8 +132,8 @@ func (s *summaries) newRow(t *text.Texts, hospital string, u *readapi.Unit, err 
 		p.HospitalName = hospital
 	}
 	row := &unitRow{
-		ID: "u-" + hospital, Path: "/app/u/" + url.PathEscape(hospital), Name: p.HospitalName,
-		Class: "none", OnDuty: "?", Silent: true,
+		Texts: t, ID: "u-" + hospital, Path: "/app/u/" + url.PathEscape(hospital), Name: p.HospitalName,
+		Class: "none", Needed: "?", OnDuty: "?", Short: "?", Silent: true,
 	}
 	switch {
 	case errors.Is(err, readapi.ErrNoUnit):

@@ -16,7 +16,11 @@ import (
 )
 
 // canvas collects the elements of one figure.
-type canvas struct{ strings.Builder }
+type canvas struct {
+	strings.Builder
+
+	pattern string // id of the pattern of what is not known
+}
 
 func newCanvas(width, height int, class, title string) *canvas {
 	c := &canvas{}
@@ -69,13 +73,13 @@ func (c *canvas) rect(class string, x, y, width, height float64) {
 
 // defineStripes defines the pattern of what is not known.
 func (c *canvas) defineStripes() {
-	c.add(`<pattern id="stripes" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">` +
-		`<path class="fs" d="M0 0h2.5v7H0z"/></pattern>`)
+	c.add(`<pattern id="%s" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">`+
+		`<path class="fs" d="M0 0h2.5v7H0z"/></pattern>`, c.pattern)
 }
 
 // stripe fills a rectangle with the pattern of what is not known.
 func (c *canvas) stripe(x, y, width, height float64) {
-	c.add(`<rect class="st" fill="url(#stripes)" x="%s" y="%s" width="%s" height="%s"/>`, number(x), number(y), number(width), number(height))
+	c.add(`<rect class="st" fill="url(#%s)" x="%s" y="%s" width="%s" height="%s"/>`, c.pattern, number(x), number(y), number(width), number(height))
 }
 
 func (c *canvas) done() template.HTML {

@@ -22,6 +22,7 @@ type Forecast struct {
 	Clock  func(time.Time) string // of the unit
 	Words  ForecastWords
 	Wall   bool // it is read from afar: few words, large ones
+	Narrow bool // it is as wide as a telephone, with what the fills mean below
 }
 
 // ForecastWords are the labels.
@@ -54,6 +55,7 @@ type forecastFigure struct {
 
 	left, right, foot float64 // of the field
 	words             float64 // height of words
+	clip              string  // id of the outline of the band
 	x, y              scale
 	marks             []float64 // on the scale of nurses
 	duty              []step
@@ -71,12 +73,16 @@ func (f *Forecast) SVG() template.HTML {
 	if len(f.Ahead) < 2 || !f.Ahead[len(f.Ahead)-1].At.After(f.Now) {
 		return ""
 	}
-	g := &forecastFigure{Forecast: f, left: 34, right: 742, foot: 244, words: 13}
+	g := &forecastFigure{Forecast: f, left: 34, right: 742, foot: 244, words: 13, clip: "band"}
 	count := 5
-	if f.Wall {
+	switch {
+	case f.Narrow:
+		g.left, g.right, g.foot, g.clip = 26, 376, 204, "narrowband"
+		g.canvas = newCanvas(380, 276, " narrow", f.Title)
+	case f.Wall:
 		g.left, g.right, g.foot, g.words, count = 48, 790, 228, 19, 3
-		g.canvas = newCanvas(940, 262, "", f.Title)
-	} else {
+		g.canvas = newCanvas(940, 262, " wide", f.Title)
+	default:
 		g.canvas = newCanvas(860, 270, " wide", f.Title)
 	}
 	begin, end := f.Now, f.Ahead[len(f.Ahead)-1].At
@@ -156,12 +162,12 @@ func (g *forecastFigure) clipBand() {
 	for _, b := range slices.Backward(g.Ahead) {
 		outline = append(outline, point{g.x.atTime(b.At), g.y.at(b.Low)})
 	}
-	g.add(`<clipPath id="band"><path d="%sz"/></clipPath>`, line(outline...))
+	g.add(`<clipPath id="%s"><path d="%sz"/></clipPath>`, g.clip, line(outline...))
 }
 
 // fillBand fills the band by the nurses that would be short.
 func (g *forecastFigure) fillBand() {
-	g.add(`<g clip-path="url(#band)" class="soft">`)
+	g.add(`<g clip-path="url(#%s)" class="soft">`, g.clip)
 	if len(g.duty) == 0 {
 		g.path("fl", block(g.x.atTime(g.Now), g.x.atTime(g.Ahead[len(g.Ahead)-1].At), fieldTop, g.foot))
 	}
@@ -256,9 +262,18 @@ func (g *forecastFigure) labelLines() {
 	}
 }
 
-// drawLegend says beside the field what the fills mean, from the line of who is on duty up.
+// drawLegend says what the fills mean: below a narrow field, else beside it, from the line of who is on
+// duty up.
 func (g *forecastFigure) drawLegend(base float64) {
 	row := g.words * 1.6
+	if g.Narrow {
+		for short, words := range g.Words.Short {
+			x, y := g.left+float64(short%2)*170, g.foot+32+float64(short/2)*row //nolint:mnd // two columns
+			g.shape(short, x, y, g.words*.85)
+			g.text("", "start", x+6+g.words, y+g.words*.75, words)
+		}
+		return
+	}
 	base = math.Min(math.Max(base, fieldTop+3.5*row), g.foot-row)
 	for short, words := range g.Words.Short {
 		y := base + row/2 - float64(short)*row
@@ -267,10 +282,14 @@ func (g *forecastFigure) drawLegend(base float64) {
 	}
 }
 
+// labelSpace is the least space between the middles of two labels of time.
+const labelSpace = 44
+
 // Levels is how likely each level is at some instants ahead, or how long it lasted.
 type Levels struct {
 	Title   string
 	Columns []LevelColumn
+	Narrow  bool // it is as wide as a telephone
 }
 
 // LevelColumn is one instant, or one span of time. The shares and the unknown one add up to at most 1,
@@ -285,15 +304,21 @@ type LevelColumn struct {
 
 // SVG draws a column for each instant, green at its foot.
 func (l *Levels) SVG() template.HTML {
-	const width, height, top, foot, gap = 760.0, 150.0, 28.0, 118.0, 6.0
+	const height, top, foot = 150, 28.0, 118.0
 	if len(l.Columns) == 0 {
 		return ""
 	}
-	c := newCanvas(width, height, " wide", l.Title)
+	width, gap, class, pattern := 760.0, 6.0, " wide", "stripes"
+	if l.Narrow {
+		width, gap, class, pattern = 380, 3, " narrow", "narrowstripes"
+	}
+	c := newCanvas(int(width), height, class, l.Title)
+	c.pattern = pattern
 	if slices.ContainsFunc(l.Columns, func(column LevelColumn) bool { return column.Unknown > 0 }) {
 		c.defineStripes()
 	}
-	each := width / float64(len(l.Columns))
+	each, labeled := width/float64(len(l.Columns)), -width
+	size := min(14, each-2) //nolint:mnd // of the symbols
 	for i, column := range l.Columns {
 		left, right := float64(i)*each+gap/2, float64(i+1)*each-gap/2
 		y := foot
@@ -312,14 +337,17 @@ func (l *Levels) SVG() template.HTML {
 		middle := (left + right) / 2
 		switch {
 		case column.Likely >= 0 && column.Unknown > 0:
-			c.shape(column.Likely, middle-11, 6, 14)
-			c.text("k", "start", middle+4, 18, "?")
+			c.shape(column.Likely, middle-size/2-4, 6, size)
+			c.text("k", "start", middle+size/2-3, 18, "?")
 		case column.Likely >= 0:
-			c.shape(column.Likely, middle-7, 6, 14)
+			c.shape(column.Likely, middle-size/2, 6, size)
 		case column.Unknown > 0:
 			c.text("k", "middle", middle, 18, "?")
 		}
-		c.text("", "middle", middle, foot+22, column.At)
+		if middle-labeled >= labelSpace {
+			c.text("", "middle", middle, foot+22, column.At)
+			labeled = middle
+		}
 	}
 	return c.done()
 }

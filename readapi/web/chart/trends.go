@@ -13,6 +13,7 @@ type Past struct {
 	From, To time.Time
 	Hours    []PastHour // ascending; an hour that is missing leaves a gap
 	Marks    []Mark
+	Narrow   bool // it is as wide as a telephone
 }
 
 // PastHour is one full hour. Nobody knows the nurses on duty if they are negative.
@@ -30,11 +31,15 @@ type Mark struct {
 // SVG draws what was needed as a thick line and the nurses on duty as a thin one. What lies
 // between them is filled by how many nurses were short.
 func (p *Past) SVG() template.HTML {
-	const width, height, top, foot, left = 860, 236, 12.0, 204.0, 34.0
+	const height, top, foot, left = 236, 12.0, 204.0, 34.0
 	if len(p.Hours) == 0 || !p.To.After(p.From) {
 		return ""
 	}
-	c := newCanvas(width, height, " wide", p.Title)
+	width, class := 860.0, " wide"
+	if p.Narrow {
+		width, class = 380, " narrow"
+	}
+	c := newCanvas(int(width), height, class, p.Title)
 	low, high := math.Inf(1), 0.0
 	for _, h := range p.Hours {
 		low, high = math.Min(low, h.Needed), math.Max(high, math.Max(h.Needed, h.OnDuty))
@@ -49,8 +54,13 @@ func (p *Past) SVG() template.HTML {
 		c.line("thr", point{left, y.at(v)}, point{width, y.at(v)})
 		c.text("", "end", left-8, y.at(v)+4, strconv.Itoa(int(v)))
 	}
+	labeled := -width
 	for _, m := range p.Marks {
 		at := x.atTime(m.At)
+		if at-labeled < labelSpace {
+			continue
+		}
+		labeled = at
 		c.path("ax", "M"+number(at)+" "+number(foot)+"v6")
 		c.text("", "middle", at, foot+22, m.Words)
 	}
@@ -110,6 +120,7 @@ type WeekCell struct {
 func (w *Week) SVG() template.HTML {
 	const left, top, each, row = 56.0, 22.0, 33.0, 26.0
 	c := newCanvas(int(left+24*each), int(top+7*row), " wide", w.Title)
+	c.pattern = "weekstripes"
 	c.defineStripes()
 	for hour := 0; hour < 24; hour += 3 {
 		c.text("", "middle", left+(float64(hour)+.5)*each, top-8, strconv.Itoa(hour))

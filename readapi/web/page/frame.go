@@ -75,6 +75,7 @@ type Frame struct {
 	Session  *auth.Session // nil: nobody is signed in
 	Several  bool          // the person may look at several hospitals
 	Base     string        // of the paths of its hospital
+	Address  string        // path of the page with its query; "": it cannot be asked for again
 	Assets   string        // path of the files that the page uses
 	Theme    string        // that the person chose; "": the theme of the system
 	Auto     bool          // the theme changes with the hour

@@ -1,10 +1,12 @@
 package page
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -114,7 +116,10 @@ func (s *Site) NewWriter(r *http.Request, session *auth.Session) *Writer {
 func (s *Site) NewFrame(r *http.Request, p *Writer, session *auth.Session, title string) Frame {
 	f := Frame{
 		Writer: p, Title: title, Hospital: p.HospitalName, Session: session, Base: auth.AppPath,
-		Assets: s.assets.path, Theme: chosenTheme(r),
+		Assets: s.assets.path, Theme: chosenTheme(r), Address: ownPath(r.URL.RequestURI()),
+	}
+	if r.Method != http.MethodGet { // an act has no page of its own
+		f.Address = ""
 	}
 	switch {
 	case session == nil:
@@ -136,7 +141,7 @@ func (s *Site) ShowFault(w http.ResponseWriter, r *http.Request, status int, ses
 func (s *Site) writeFault(w http.ResponseWriter, r *http.Request, status int, session *auth.Session, key string, refresh int) {
 	p := s.NewWriter(r, session)
 	n := Notice{Frame: s.NewFrame(r, p, session, p.T(key)), Heading: p.T(key), Say: p.T(key + ".do")}
-	n.Refresh = refresh
+	n.Refresh, n.Address = refresh, ""
 	WritePage(w, r, status, n.Render())
 }
 
@@ -169,6 +174,9 @@ func (s *Site) LimitTries(w http.ResponseWriter, r *http.Request) bool {
 // themeCookie holds "light" or "dark"; without it the pages look as the system does.
 const themeCookie = "svc-theme"
 
+// maxThemeForm bounds the form that switches the theme, in bytes.
+const maxThemeForm = 4096
+
 // chosenTheme returns what the person of a browser chose: "light", "dark", or "" for the
 // theme of the system.
 func chosenTheme(r *http.Request) string {
@@ -178,7 +186,19 @@ func chosenTheme(r *http.Request) string {
 	return ""
 }
 
-// SwitchTheme changes the look to the next one: as the system, light, dark.
+// ownPath returns a path of the pages with its query; "" if a text is none, such as the address of
+// another site or the link that signs in.
+func ownPath(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || strings.Contains(text, `\`) ||
+		u.Path != path.Clean(u.Path) || u.Path != auth.AppPath && !strings.HasPrefix(u.Path, auth.AppPath+"/") {
+		return ""
+	}
+	return u.RequestURI()
+}
+
+// SwitchTheme changes the look to the next one: as the system, light, dark. It leads back to the page that
+// asked.
 func (s *Site) SwitchTheme(w http.ResponseWriter, r *http.Request) {
 	next := &http.Cookie{ //nolint:gosec // without TLS on the loopback alone
 		Name: themeCookie, Value: "light", Path: "/", MaxAge: 400 * 86400,
@@ -191,7 +211,8 @@ func (s *Site) SwitchTheme(w http.ResponseWriter, r *http.Request) {
 		next.Value, next.MaxAge = "", -1
 	}
 	http.SetCookie(w, next)
-	http.Redirect(w, r, auth.AppPath, http.StatusSeeOther)
+	r.Body = http.MaxBytesReader(w, r.Body, maxThemeForm)
+	http.Redirect(w, r, cmp.Or(ownPath(r.PostFormValue("to")), auth.AppPath), http.StatusSeeOther)
 }
 
 // freshFor is how old a sign-in may be for what shows or ends a secret.

@@ -1,0 +1,72 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// screens are the sizes of the screens that units hang on a wall.
+var screens = []viewing{
+	{width: 1280, height: 720}, {width: 1366, height: 768}, {width: 1920, height: 1080}, {width: 2560, height: 1440}, {width: 3840, height: 2160},
+}
+
+// misfits returns what does not fit on a wall: a room outside of the plan or of the screen, an occupied
+// room without its ratio or shape, words over others, a part of the page outside of the screen.
+const misfits = `(() => {
+	const bad = [], box = e => e.getBoundingClientRect(), screen = {left: 0, top: 0, right: innerWidth, bottom: innerHeight};
+	const inside = (a, b) => a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1 && a.bottom <= b.bottom + 1;
+	const words = e => { const range = document.createRange(); range.selectNodeContents(e); return range.getBoundingClientRect(); };
+	const plan = document.querySelector(".plan");
+	if (plan.scrollHeight > plan.clientHeight + 1 || plan.scrollWidth > plan.clientWidth + 1) bad.push("the plan scrolls");
+	for (const room of plan.querySelectorAll(".r")) {
+		const at = box(room), label = room.querySelector("b"), ratio = room.querySelector("em"), name = label.textContent;
+		if (!inside(at, box(plan)) || !inside(at, screen)) bad.push(name + " is cut");
+		if (!inside(box(label), at) || !inside(words(ratio), at)) bad.push(name + " has words outside of it");
+		if (box(label).bottom > box(ratio).top + 1) bad.push("the label of " + name + " lies over its ratio");
+		if (parseFloat(getComputedStyle(ratio).fontSize) < 7) bad.push("the ratio of " + name + " cannot be read");
+		if (room.matches(".empty, .blocked")) continue;
+		const shape = ratio.querySelector(".g");
+		if (!shape || !inside(box(shape), at) || box(shape).width < 7) bad.push(name + " has no shape");
+		if (!ratio.textContent.includes(":")) bad.push(name + " has no ratio");
+	}
+	for (const part of [".slab h1", ".slab .why", ".slab .foot", ".plan", ".next", ".wall footer", "#changed"])
+		if (!inside(box(document.querySelector(part)), screen)) bad.push(part + " is cut");
+	if (box(document.querySelector(".slab")).top !== 0) bad.push("a strip above the level");
+	return bad;
+})()`
+
+// TestWallFits: on every screen every room of every unit is seen whole, with its shape and its ratio, and so
+// are the level, the forecast and the last line.
+func TestWallFits(t *testing.T) {
+	t.Parallel()
+	b := startBrowser(t)
+	d := startDev(t, t.TempDir(), "--ephemeral")
+	v := map[string]*view{}
+	open := func(name string, w *ward) {
+		v[name] = b.window(t, d.BaseURL, screens[0])
+		v[name].signIn(w.link(t, "viewer"))
+	}
+	for _, n := range []int{20, 47, 80, 120} {
+		name := fmt.Sprint("rooms-", n)
+		w := d.ward(t, name, "Mercy Maternity")
+		w.accepted(t, "census", census(t, n, "labor-standard+high-eclampsia", "csection-intraop", "pp-couplet", "labor-standard+high-preeclampsia", "empty", "pp-couplet", "blocked"))
+		w.accepted(t, "staffing", staffing(n/3, true))
+		open(name, w)
+	}
+	past := d.ward(t, "past", "Mercy Maternity")
+	past.tell(t, simulatedEvents(t, 1, 3))
+	past.predicted(t, time.Minute) // with a forecast, without nurses on duty
+	open("past", past)
+	for name, v := range v {
+		for _, as := range screens {
+			v.look(as)
+			v.wants("/board", http.StatusOK)
+			for _, bad := range ask[[]string](v, misfits) {
+				t.Errorf("%s at %d by %d: %s", name, as.width, as.height, bad)
+			}
+			v.shoot(fmt.Sprintf("wall-%s-%d", name, as.width))
+		}
+	}
+}
