@@ -211,13 +211,13 @@ func (p *acknowledge) write(w http.ResponseWriter, r *http.Request, status int, 
 
 var acknowledgePage = template.Must(template.New("acknowledge").Parse(`<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>{{.Title}}</title>
-<style>body{font:18px/1.5 sans-serif;max-width:30em;margin:2em auto;padding:0 1em}h1{font-size:1.4em}
+<style>:root{color-scheme:light dark}body{font:18px/1.5 sans-serif;max-width:30em;margin:2em auto;padding:0 1em}h1{font-size:1.4em}
 .level{text-transform:uppercase;font-weight:bold}button{font:inherit;font-weight:bold;padding:.8em 1.6em;width:100%}</style></head>
-<body><h1>{{if .Level}}<span class="level">{{.Level}}</span> {{.Unit}}{{else}}{{.Title}}{{end}}</h1>
+<body><main><h1>{{if .Level}}<span class="level">{{.Level}}</span> {{.Unit}}{{else}}{{.Title}}{{end}}</h1>
 {{- if .Told}}
-<p>Told last at {{.Told}}.</p>{{end}}
+<p>Last notified at {{.Told}}.</p>{{end}}
 <p>{{.State}}</p>
 {{- if .Ask}}
-<form method="post"><button type="submit">I take it</button></form>{{end}}
-</body></html>
+<form method="post"><button type="submit">Acknowledge</button></form>{{end}}
+</main></body></html>
 `))

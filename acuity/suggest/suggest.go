@@ -75,6 +75,7 @@ func Factors(system codes.System, code, display string, kind catalogue.SignalKin
 		b.siblings(normal, &found)
 	}
 	b.words(display, code, system, &found)
+	b.spellings(display, code, system, &found)
 	slices.SortFunc(found, func(a, b Suggestion) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Factor.ID(), b.Factor.ID()))
 	})
@@ -102,6 +103,8 @@ type suggester struct {
 	codes  []sibling
 	terms  []term // of factors
 	rarity map[string]int32
+
+	spelled []spelled
 }
 
 type advised struct {
@@ -125,7 +128,7 @@ type term struct {
 }
 
 var suggestions = sync.OnceValue(func() *suggester {
-	c, b := catalogue.Default(), &suggester{rarity: map[string]int32{}}
+	c, b := catalogue.Default(), &suggester{rarity: map[string]int32{}, spelled: listSpellings()}
 	for _, a := range advice {
 		f, ok := catalogue.FactorByID(a.factor)
 		if !ok {

@@ -53,3 +53,22 @@ func BenchmarkFactors(b *testing.B) {
 		Factors(codes.SystemLocal, "OB_HEM_RISK", "Obstetric hemorrhage risk assessment", catalogue.KindObservation)
 	}
 }
+
+// TestSpellings: what clinicians write in short is understood, in a display and in a local code.
+func TestSpellings(t *testing.T) {
+	for text, want := range map[string]string{
+		"Preeclampsia": "high-preeclampsia", "PREECLAMPSIA, severe": "high-preeclampsia", "Pre-eclampsia": "high-preeclampsia", "PPH": "pp-hemorrhage",
+		"C-section": "csection-intraop", "C/S": "csection-intraop", "GBS pos": "high-gbs-positive", "gbs_pos": "high-gbs-positive", "IOL": "labor-induction",
+		"VBAC": "labor-tolac", "MgSO4": "high-mag", "Twins": "labor-multiple-gestation",
+	} {
+		for _, code := range []struct{ code, display string }{{"X1", text}, {text, ""}} {
+			got := Factors(codes.SystemLocal, code.code, code.display, 0)
+			if len(got) == 0 || got[0].Factor.ID() != want {
+				t.Errorf("%+v: %v, want %s", code, got, want)
+			}
+		}
+	}
+	if got := Factors(codes.SystemLocal, "X1", "Scheduled for a chromosome scan", 0); len(got) > 0 {
+		t.Errorf("a part of a word is taken for a spelling: %v", got)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"svc/acuity"
@@ -114,7 +115,12 @@ func administrationBy(h *service, reads *readapi.Reads) *integrations.Administra
 		}
 		return verdict.Level
 	}
+	mllp := make([]string, 0, len(h.config.MLLP.Senders))
+	for _, sender := range h.config.MLLP.Senders {
+		mllp = append(mllp, sender.Address)
+	}
 	return &integrations.Administration{
+		MLLP: strings.Join(mllp, ", "),
 		TestRequest: func(ctx context.Context, hospital, hook, command, name string, occurred, sent time.Time) string {
 			known, ok := h.settings.Subscribers.Webhook(hospital, hook)
 			if !ok {

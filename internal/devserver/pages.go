@@ -3,8 +3,11 @@ package devserver
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"html/template"
 	"net/http"
 	"regexp"
@@ -24,6 +27,33 @@ import (
 
 // pageKept is how many things a page shows.
 const pageKept = 200
+
+// pageScript shows what has come, unless somebody reads a payload.
+const pageScript = `setInterval(async () => {
+  if (document.querySelector("details[open]")) return;
+  const answer = await fetch(location.href);
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  if (answer.ok) document.querySelector("main").replaceWith(page.querySelector("main"));
+}, 3000);`
+
+// pagePolicy is that of the API, and allows the style and the script of these pages.
+var pagePolicy = fmt.Sprintf("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-%s'; connect-src 'self'; "+
+	"frame-ancestors 'none'; base-uri 'none'", hashScript())
+
+func hashScript() string {
+	sum := sha256.Sum256([]byte(pageScript))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// pageFunctions are the functions of the templates.
+var pageFunctions = template.FuncMap{
+	"pretty": func(payload json.RawMessage) (string, error) {
+		var text bytes.Buffer
+		err := json.Indent(&text, payload, "", "  ")
+		return text.String(), err
+	},
+	"script": func() template.JS { return pageScript },
+}
 
 // latestPage shows the latest things that svc dev has caught, in HTML and as JSON.
 type latestPage[T any] struct {
@@ -49,8 +79,7 @@ func (p *latestPage[T]) items() []*T {
 // mount adds the page and its list as JSON.
 func (p *latestPage[T]) mount(r chi.Router, path string) {
 	r.Get(path, func(w http.ResponseWriter, _ *http.Request) {
-		// The policy of the API allows no styles. These pages have one, and no script.
-		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'")
+		w.Header().Set("Content-Security-Policy", pagePolicy)
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		p.html.Execute(w, p.items()) //nolint:errcheck // the browser is gone
 	})
@@ -70,13 +99,7 @@ var hookPage string
 // webhooks returns the webhooks of a hospital, with their secrets. So the receiver verifies any
 // webhook that points here.
 func mountHook(r chi.Router, webhooks func(hospital string) []*outbound.Webhook, now func() time.Time) {
-	p := &latestPage[receiver.Delivery]{html: template.Must(template.New("hook").Funcs(template.FuncMap{
-		"pretty": func(payload json.RawMessage) (string, error) {
-			var text bytes.Buffer
-			err := json.Indent(&text, payload, "", "  ")
-			return text.String(), err
-		},
-	}).Parse(hookPage))}
+	p := &latestPage[receiver.Delivery]{html: template.Must(template.New("hook").Funcs(pageFunctions).Parse(hookPage))}
 	secrets := func(hospital string) (all []receiver.Secret) {
 		for _, w := range webhooks(hospital) {
 			for _, s := range signature.At(w.Secrets, now()) {
@@ -126,7 +149,8 @@ func (c *caught) Clock() string { return time.Time(c.At).Format("15:04:05") }
 const SMSToken = "svc dev"
 
 func newOutbox(now func() time.Time, public string) *outbox {
-	return &outbox{now: now, public: public, latestPage: latestPage[caught]{html: template.Must(template.New("outbox").Parse(outboxPage))}}
+	page := template.Must(template.New("outbox").Funcs(pageFunctions).Parse(outboxPage))
+	return &outbox{now: now, public: public, latestPage: latestPage[caught]{html: page}}
 }
 
 var outboxLink = regexp.MustCompile(`https?://\S+/a/[0-9A-Z]+`)

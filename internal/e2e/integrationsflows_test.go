@@ -59,18 +59,18 @@ func flows(f *flowing) []flow {
 	path := "/" + f.hand.name
 	address := f.hook.URL + path
 	return []flow{
-		{"first run", []step{at(""), see("4 of 6 steps are done"), link("New webhook"), see("Add the webhook"), at(""), link("Wall links"), see("There is no wall link.")}},
+		{"first run", []step{at(""), see("4 of 6 done"), link("New webhook"), see("Add the webhook"), at(""), link("Wall links"), see("No wall links yet.")}},
 		{"mint", []step{
 			at("/keys"), link("New key"), link("EHR bridge"), link("HR roster"),
-			fill("Name", "Night engine"), fill("Last day", "2031-12-31"), fill("Requests per second", "many"),
-			pressRefused("Make the key"), see("(type"), fill("Requests per second", "5"), press("Make the key"), secret("svc_", "/keys"), see("Night engine"),
+			fill("Name", "Night engine"), fill("Expiration date", "2031-12-31"), fill("Requests per second", "many"),
+			pressRefused("Create key"), see("(type"), fill("Requests per second", "5"), press("Create key"), secret("svc_", "/keys"), see("Night engine"),
 		}},
 		{"rotate", []step{
-			at("/keys"), link("Rotate: Night engine"), pick("Not at all"), press("Rotate"), secret("svc_", "/keys"),
+			at("/keys"), link("Rotate: Night engine"), pick("no time"), press("Rotate"), secret("svc_", "/keys"),
 		}},
 		{"revoke", []step{
-			at("/keys"), link("Revoke: Night engine"), fill("Type the name of the key", "Day engine"), pressRefused("Revoke"), see("That is not the name."),
-			fill("Type the name of the key", "Night engine"), press("Revoke"), see("The key of Night engine is revoked."), link("Keys that have ended"), see("Night engine"),
+			at("/keys"), link("Revoke: Night engine"), fill("Type the name of the key", "Day engine"), pressRefused("Revoke"), see("The name does not match."),
+			fill("Type the name of the key", "Night engine"), press("Revoke"), see("The key of Night engine is revoked."), link("Expired and revoked keys"), see("Night engine"),
 		}},
 		{"webhook", []step{
 			at("/webhooks"), link("New webhook"), fill("Address", "ftp://nobody.example"), pressRefused("Add the webhook"), fill("Address", address),
@@ -92,20 +92,20 @@ func flows(f *flowing) []flow {
 		{"recipient", []step{
 			at("/alerts"), link("Add recipient"), fill("Role", "Charge nurse"), fill("E-mail", "nobody"), pressRefused("Save"), fill("E-mail", "charge@north.example"),
 			press("Save"), see("Charge nurse is saved."), link("Charge nurse"), fill("Role", "Head nurse"), fill("Number for SMS", "+15555550100"), press("Save"),
-			see("Head nurse is saved."), press("Test: Head nurse, e-mail"), see("The channel has taken the test."),
+			see("Head nurse is saved."), press("Test: Head nurse, e-mail"), see("The channel accepted the test."),
 		}},
 		{"tier", []step{
-			at("/alerts"), link("T3"), tick("Told > Head nurse"), fill("To be taken within", "soon"), pressRefused("Save"), fill("To be taken within", "7"), press("Save"), see("T3 is saved."), see("Head nurse"),
+			at("/alerts"), link("T3"), tick("Notify > Head nurse"), fill("Acknowledge within", "soon"), pressRefused("Save"), fill("Acknowledge within", "7"), press("Save"), see("T3 is saved."), see("Head nurse"),
 		}},
-		{"episode", []step{surgeNow, press("I take it: *"), see("The alert is taken.")}},
+		{"episode", []step{surgeNow, press("Acknowledge: *"), see("The alert is acknowledged.")}},
 		{"recipient goes", []step{
-			at("/alerts"), link("T3"), tick("Told > Head nurse"), press("Save"), see("T3 is saved."), link("Head nurse"), press("Remove recipient"), see("The recipient is removed."),
+			at("/alerts"), link("T3"), tick("Notify > Head nurse"), press("Save"), see("T3 is saved."), link("Head nurse"), press("Remove recipient"), see("The recipient is removed."),
 		}},
-		{"feeds", []step{at("/feeds"), link("Census: *"), see("Source: "), link("Feeds"), link("Connect a feed"), link("Make a key"), see("May do")}},
-		{"dead letters", []step{deadLetterOf, pressRefused("Retry: *"), see("was not taken in"), link("Feeds")}},
+		{"feeds", []step{at("/feeds"), link("Census: *"), see("Source: "), link("Feeds"), link("Connect a feed"), link("Make a key"), see("Permissions")}},
+		{"dead letters", []step{deadLetterOf, pressRefused("Retry: *"), see("was not applied"), link("Feeds")}},
 		{"code", []step{
 			at("/terminology"), fill("Code", "HIGH_MAG"), press("Find"), link("HIGH_MAG"), pick("high-mag"), press("Preview"), see("What would change now"), see("LDR 1"),
-			press("Apply"), see("HIGH_MAG means now"), press("Undo"), see("The mapping of HIGH_MAG is taken back."),
+			press("Apply"), see("HIGH_MAG now maps to"), press("Undo"), see("The mapping of HIGH_MAG is taken back."),
 		}},
 		{"ignored code", []step{
 			at("/terminology"), link("QBL"), press("Ignore code"), see("QBL is ignored."), link("Ignored"), link("QBL"), press("Put back on the list"), see("QBL is on the list again."),
@@ -119,7 +119,7 @@ func flows(f *flowing) []flow {
 		{"location", []step{
 			at("/terminology/locations"), link("Confirm: BIRTHCENTER / B9"), fill("Number of our room", "nine"), pressRefused("Preview"), fill("Number of our room", "9"),
 			press("Preview"), see("What would change now"), press("Apply"), see("The location is set."), file("Export as CSV", "BIRTHCENTER", ""),
-			link("BIRTHCENTER / B9"), fill("Label", "Birth 9"), choose("Factor of whoever is placed here", "First look"), press("Apply"), see("Birth 9"),
+			link("BIRTHCENTER / B9"), fill("Label", "Birth 9"), choose("Factor of whoever is placed here", "Initial triage"), press("Apply"), see("Birth 9"),
 			link("BIRTHCENTER / B9"), press("Take the row back"), see("The row is taken back."),
 		}},
 		{"locations as a file", []step{
@@ -135,18 +135,18 @@ func flows(f *flowing) []flow {
 			at("/walls"), fill("Where the screen is", "Station 4"), press("Make a link"), secret(f.base+"/board/", "/walls"), link("Revoke: Station 4"), press("Revoke"), see("The link of Station 4 is revoked."),
 		}},
 		{"person", []step{
-			dayDesk, link("Change: day desk"), fill("Name", "evening desk"), choose("Role", "charge nurse"), tick("Locked out"), tick("End all sessions"),
-			press("Save"), see("evening desk is changed."), see("locked out"),
+			dayDesk, link("Change: day desk"), fill("Name", "evening desk"), choose("Role", "charge nurse"), tick("Block sign-in"), tick("End all sessions"),
+			press("Save"), see("evening desk is changed."), see("blocked"),
 		}},
 		{"invitation", []step{
 			at("/users"), fill("Name", "night desk"), press("Make a link"), secret(f.base+"/signin/", "/users"), see("Open invitations"),
 			link("Withdraw: night desk"), press("Withdraw"), see("The invitation of night desk is withdrawn."),
 		}},
 		{"audit", []step{
-			at("/audit"), choose("Act", "key."), press("Show"), see("key.mint"), file("As CSV", "key.mint", "webhook."), fill("From", "2031-01-01"), press("Show"), see("Nothing is on record here."),
+			at("/audit"), choose("Action", "key."), press("Show"), see("key.mint"), file("As CSV", "key.mint", "webhook."), fill("From", "2031-01-01"), press("Show"), see("No entries."),
 		}},
 		{"webhook goes", []step{
-			at("/webhooks"), link(address), link("Delete"), fill("Type the address", "http://nobody.example"), pressRefused("Delete"), fill("Type the address", address), press("Delete"), see("is deleted."), see("There is no webhook."),
+			at("/webhooks"), link(address), link("Delete"), fill("Type the address", "http://nobody.example"), pressRefused("Delete"), fill("Type the address", address), press("Delete"), see("is deleted."), see("No webhooks yet."),
 		}},
 	}
 }
@@ -164,7 +164,7 @@ func surgeNow(f *flowing) {
 	f.ward.accepted(f.t, "staffing", staffing(0, false))
 	eventually(f.t, 20*time.Second, func() error {
 		at("/alerts/episodes")(f)
-		if !strings.Contains(f.main(), "I take it") {
+		if !strings.Contains(f.main(), "Acknowledge") {
 			return fmt.Errorf("no alert: %s", f.main())
 		}
 		return nil

@@ -49,6 +49,14 @@ func TestPages(t *testing.T) {
 		v.complaints() // the console tells of the 404 itself
 		v.inspect("out" + strings.ReplaceAll(path[:min(len(path), 7)], "/", "-"))
 	}
+	all["busy"].accepted(t, "staffing", staffing(2, false)) // an event for the page of what was received
+	for path, status := range map[string]int{"/docs": http.StatusOK, "/dev/hook": http.StatusOK, "/dev/outbox": http.StatusOK, "/a/0123": http.StatusNotFound} {
+		if got, _ := v.visit(path); got != status && got != http.StatusGone {
+			t.Errorf("%s: %d", path, got)
+		}
+		v.complaints()
+		v.inspect("open" + strings.ReplaceAll(path, "/", "-"))
+	}
 	v.signIn(all["calm"].link(t, "viewer"))
 	v.wants("/app/rooms/999", http.StatusNotFound)
 	v.complaints()

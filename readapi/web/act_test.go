@@ -78,7 +78,7 @@ func TestStaffing(t *testing.T) {
 		"markup":                {"nurses=%22%3E%3Cb%3E&call=no", `{"callStaffAvailable":false,"nursesOnDuty":"\"\u003e\u003cb\u003e"}`, 400, refusal, 422, `value="&#34;&gt;&lt;b&gt;"`, append(done, "north usr_charge "+ActStaff+audit.Failed)},
 		"API is away":           {"nurses=3&call=no", `{"callStaffAvailable":false,"nursesOnDuty":3}`, 503, `{"ok":false}`, 503, "cannot be done at the moment", append(done, "north usr_charge "+ActStaff+audit.Unclear)},
 		"no API there":          {"nurses=3&call=no", `{"callStaffAvailable":false,"nursesOnDuty":3}`, 502, ``, 503, "cannot be done at the moment", append(done, "north usr_charge "+ActStaff+audit.Unclear)},
-		"too much":              {"nurses=" + strings.Repeat("3", 5000), "", 200, "", 422, "not understood", nil},
+		"too much":              {"nurses=" + strings.Repeat("3", 5000), "", 200, "", 422, "could not be read", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -159,7 +159,7 @@ func TestNoGreenThatIsNotKnown(t *testing.T) {
 		says   string // on the page
 		never  string
 	}{
-		"norecord":       {http.StatusOK, "Nothing was recorded yet", `class="level green`},
+		"norecord":       {http.StatusOK, "No data yet", `class="level green`},
 		"away":           {http.StatusServiceUnavailable, "The state of the unit is not known", `class="level`},
 		"behind":         {http.StatusServiceUnavailable, "The state of the unit is not known", `class="level`},
 		"stopped":        {http.StatusOK, `data-held="stopped"`, `hidden>Input stopped`},

@@ -99,7 +99,7 @@ func checkHeadline(t *testing.T, path, page string, v *score.Verdict) {
 		}
 	case v.OnDuty < 0:
 		if short != nil || !strings.Contains(words, "On duty") || !strings.Contains(words, "not known") {
-			t.Errorf("%s says %q, but the nurses on duty are not known", path, words)
+			t.Errorf("%s says %q, but the nurses on duty not reported", path, words)
 		}
 	case short == nil || short[1] != strconv.Itoa(int(v.Shortfall)):
 		t.Errorf("%s says %q: %d short", path, words, v.Shortfall)

@@ -45,7 +45,6 @@ func (p *writer) newOutlook(u *readapi.Unit, wall bool) *outlook {
 		about += " " + p.T("forecast.held", "share", int(f.Calibration.Coverage80*100+.5), "days", f.Calibration.WindowDays)
 	}
 	if past := selectMeasured(f); len(past) > 0 {
-		about += " " + p.T("forecast.measured")
 		for _, h := range past {
 			o.Rows = append(o.Rows, outlookRow{At: p.T("forecast.hour", "time", p.FormatInstant(h.At())), Likely: p.formatNurses(h.Required)})
 		}

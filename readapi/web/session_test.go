@@ -3,9 +3,9 @@ package web
 import (
 	"encoding/base64"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -339,6 +339,18 @@ func TestThemeKeepsThePage(t *testing.T) {
 		got := p.Ask("POST", "/theme", cookie, url.Values{"to": {to}}.Encode())
 		if at := got.Header().Get("Location"); got.Code != http.StatusSeeOther || at != want {
 			t.Errorf("%q leads to %q, %d; want %q", to, at, got.Code, want)
+		}
+	}
+}
+
+// TestSlashAtTheEnd: a path with a slash behind it leads to its page.
+func TestSlashAtTheEnd(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	for path, want := range map[string]string{"/app/integrations/": "/app/integrations", "/app/": "/app", "/app/trends/?days=7": "/app/trends?days=7"} {
+		got := p.Ask("GET", path, p.Cookie("north", "usr_admin"))
+		if at := got.Header().Get("Location"); got.Code != http.StatusPermanentRedirect || at != want {
+			t.Errorf("%s: %d to %q", path, got.Code, at)
 		}
 	}
 }

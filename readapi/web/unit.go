@@ -298,7 +298,7 @@ func (p *writer) describeAxis(v *score.Verdict, id acuity.Axis) string {
 	case acuity.AxisStaffing:
 		return p.T("detail.staffing", "needed", nurses(n[0]), "onduty", n[1])
 	case acuity.AxisCritical:
-		return p.T("detail.critical", "bound", nurses(n[0]), "stat", n[1])
+		return p.T("detail.critical", "bound", nurses(n[0]), "n", n[1])
 	case acuity.AxisReserve:
 		if n[1] != 0 {
 			return p.T("detail.reserve.call", "left", nurses(n[0]))

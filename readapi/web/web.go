@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -114,6 +115,10 @@ func (s *site) mountUnit(r chi.Router, base string) {
 		Administration: s.Administration, Verdict: s.verdictOf, Secure: s.Secure, Now: s.Now, Log: s.Log,
 	})
 	r.Get(base+"/*", s.RequireRole(users.Viewer, func(w http.ResponseWriter, r *http.Request, session *auth.Session) {
+		if short := strings.TrimRight(r.URL.Path, "/"); short != r.URL.Path && short != auth.AppPath+"/u" { // that is no page
+			http.Redirect(w, r, (&url.URL{Path: short, RawQuery: r.URL.RawQuery}).String(), http.StatusPermanentRedirect)
+			return
+		}
 		s.ShowFault(w, r, http.StatusNotFound, session, "fault.none")
 	}))
 }
@@ -152,7 +157,7 @@ func (s *site) readUnit(w http.ResponseWriter, r *http.Request, session *auth.Se
 	case errors.Is(err, readapi.ErrNoUnit):
 		status, n.Heading, n.Say = http.StatusOK, p.T("none"), p.T("none.do")
 		if !n.Wall {
-			n.Steps = firstSteps(p.Texts, session.Hospital)
+			lead(&n, session)
 		}
 	case errors.Is(err, readapi.ErrBehind):
 		n.Heading, n.Say = p.T("fault.away"), p.T("fault.behind")
@@ -167,6 +172,17 @@ func (s *site) readUnit(w http.ResponseWriter, r *http.Request, session *auth.Se
 	}
 	page.WritePage(w, r, status, n.Render())
 	return nil, false
+}
+
+// lead says how a hospital without records comes to its first picture: to an administrator what to do, to
+// others who does it.
+func lead(n *page.Notice, session *auth.Session) {
+	if session.Role != users.Admin {
+		n.Say = n.T("none.viewer")
+		return
+	}
+	n.Steps = firstSteps(n.Texts, session.Hospital)
+	n.Link, n.LinkSays = n.Base+"/integrations", n.T("int.first")
 }
 
 // firstSteps returns the commands that lead a hospital without records to its first

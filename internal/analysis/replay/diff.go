@@ -37,9 +37,10 @@ type Diff struct {
 
 // DiffSummary counts the differences.
 type DiffSummary struct {
-	Hours        int64   // with any difference, of all hospitals
-	Rows         int64   //
-	LevelMinutes float64 // minutes in which the level differed
+	Hours        int64          // with any difference, of all hospitals
+	Rows         int64          //
+	LevelMinutes float64        // minutes in which the level differed
+	First        acuity.Instant // of the first verdict; 0: there was none
 }
 
 // Write writes the rows.
@@ -70,6 +71,9 @@ func (d *diffSum) add(s *DiffSummary) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.Hours, d.Rows, d.LevelMinutes = d.Hours+s.Hours, d.Rows+s.Rows, d.LevelMinutes+s.LevelMinutes
+	if s.First != 0 && (d.First == 0 || s.First < d.First) {
+		d.First = s.First
+	}
 }
 
 // partitionDiff compares a replay of a partition with the recorded verdicts.

@@ -94,6 +94,9 @@ func (t *timeline) addStep(s *step) {
 		t.applyStep(&t.recorded[0], false)
 		t.recorded = t.recorded[1:]
 	}
+	if t.summary.First == 0 {
+		t.summary.First = s.at
+	}
 	t.applyStep(s, s.side == recordedSide && s.at >= t.held)
 }
 

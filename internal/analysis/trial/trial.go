@@ -151,9 +151,12 @@ func (p *Trials) run(ctx context.Context, t *trial, ofHospital chan struct{}, ru
 	}}
 	summary, err := d.Each(ctx, sum.add)
 	absent := replay.AbsentError("")
-	result := integrations.PastResult{Ready: true, Since: since}
+	result := integrations.PastResult{Ready: true, Since: since, Until: until}
 	switch {
 	case err == nil:
+		if first := summary.First.Time(); summary.First != 0 && first.After(since) {
+			result.Since = first
+		}
 		result.Hours, result.Level = int(summary.Hours), time.Duration(summary.LevelMinutes*float64(time.Minute))
 		result.Changes, result.Worst = sum.sorted()
 	case errors.As(err, &absent):

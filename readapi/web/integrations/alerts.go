@@ -79,7 +79,7 @@ func showAlertsAdmin(d *adminRequest) {
 	out := alertsAdminPage{adminPage: d.newPage("int.alerts")}
 	out.Tabs, out.Act = listAlertTabs(d, ""), &adminLink{Name: d.T("recipients.new"), Path: d.pathTo("recipients", "new")}
 	for i := range tiers {
-		out.Tiers = append(out.Tiers, newTierLine(d, &tiers[i], people))
+		out.Tiers = append(out.Tiers, newTierLine(d, &tiers[i], nameEscalation(d, tiers, i), people))
 	}
 	for i := range people {
 		out.Recipients = append(out.Recipients, newRecipientRow(d, &people[i]))
@@ -87,7 +87,23 @@ func showAlertsAdmin(d *adminRequest) {
 	d.show("alerts.list", &out)
 }
 
-func newTierLine(d *adminRequest, t *apiTier, people []apiRecipient) tierLine {
+// nameEscalation says whom a tier without recipients of its own for that escalates to: those of the next
+// tier above that has some, else its own and those below.
+func nameEscalation(d *adminRequest, tiers []apiTier, i int) string {
+	for _, above := range tiers[i+1:] {
+		if above.Enabled && len(above.Recipients) > 0 {
+			return d.T("tiers.nexttier", "tier", above.ID)
+		}
+	}
+	for _, t := range tiers[:i+1] {
+		if t.Enabled && len(t.Recipients) > 0 {
+			return d.T("tiers.again")
+		}
+	}
+	return d.T("tiers.nobody")
+}
+
+func newTierLine(d *adminRequest, t *apiTier, escalation string, people []apiRecipient) tierLine {
 	var channels []string
 	for _, channel := range t.Channels {
 		channels = append(channels, d.Or("channel."+channel, channel))
@@ -99,7 +115,7 @@ func newTierLine(d *adminRequest, t *apiTier, people []apiRecipient) tierLine {
 		Enabled: t.Enabled, Nobody: t.Enabled && len(t.Recipients) == 0,
 	}
 	if len(t.EscalateTo) == 0 && t.AckMinutes > 0 {
-		line.EscalateTo = d.T("tiers.nexttier")
+		line.EscalateTo = escalation
 	}
 	return line
 }

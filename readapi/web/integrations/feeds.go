@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/rules"
 	"svc/readapi/web/page"
 )
 
@@ -204,7 +205,7 @@ type sourceFeed struct {
 	Refusals, Warnings []noticeRow
 }
 
-type noticeRow struct{ At, ControlID, RequestID, Code, Path string }
+type noticeRow struct{ At, ControlID, RequestID, Code, Means, Path string }
 
 func showSource(d *adminRequest) {
 	var s struct {
@@ -226,7 +227,8 @@ func showSource(d *adminRequest) {
 func listNotices(d *adminRequest, all []apiNotice) (rows []noticeRow) {
 	for i := range all {
 		n := &all[i]
-		rows = append(rows, noticeRow{d.formatTime(n.At), textOrEmpty(n.ControlID), textOrEmpty(n.RequestID), n.Code, n.Path})
+		control, request := textOrEmpty(n.ControlID), textOrEmpty(n.RequestID)
+		rows = append(rows, noticeRow{d.formatTime(n.At), control, request, n.Code, rules.Message(n.Code), n.Path})
 	}
 	return rows
 }
@@ -236,6 +238,7 @@ type connectPage struct {
 	adminPage
 	Feeds []connectFeed
 	MLLP  string // says how to send by MLLP
+	At    string // address at which this process listens for MLLP; "": another one does
 }
 
 // connectFeed is the address, the headers and a sample message of one feed. The API takes
@@ -253,7 +256,7 @@ const (
 )
 
 func showConnect(d *adminRequest) {
-	out := connectPage{adminPage: d.newPage("feeds.connect"), MLLP: mllpFlag}
+	out := connectPage{adminPage: d.newPage("feeds.connect"), MLLP: mllpFlag, At: d.Administration.MLLP}
 	address := d.apiAddress()
 	for i := range d.Administration.Operations {
 		o := &d.Administration.Operations[i]

@@ -63,7 +63,7 @@ func TestFileOvertaken(t *testing.T) {
 			if acts := a.acts(); len(acts) != 2 || acts[0].What != "POST "+tt.api || acts[0].Match != `"4503599627370497"` || acts[1].What != "POST "+tt.api+"?dryRun=true" {
 				t.Errorf("asked %+v", acts)
 			}
-			if body := got.Body.String(); got.Code != http.StatusPreconditionFailed || !strings.Contains(body, tt.says) || !strings.Contains(body, "Somebody else changed this meanwhile") || form.Get("version") != "4503599627370498" {
+			if body := got.Body.String(); got.Code != http.StatusPreconditionFailed || !strings.Contains(body, tt.says) || !strings.Contains(body, "changed by someone else") || form.Get("version") != "4503599627370498" {
 				t.Errorf("overtaken: %d, carries %v: %s", got.Code, form, body)
 			}
 			a.got = nil

@@ -49,6 +49,8 @@ type Administration struct {
 	Past Past
 	// URL is the address of the API for senders, without a path; "": the address of the page.
 	URL string
+	// MLLP is the address at which this process listens for HL7 over MLLP; "": another process listens.
+	MLLP string
 	// TestRequest returns the request of a test that was sent to a webhook, with its
 	// signatures. A nil function, or "", says that the request cannot be made again.
 	TestRequest func(ctx context.Context, hospital, webhook, command, event string, occurred, sent time.Time) string

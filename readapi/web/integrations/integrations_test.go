@@ -155,7 +155,7 @@ const (
 	freshly = `{"id":"key_n","name":"New one","status":"active","scopes":["ingest:census"],"createdAt":"2031-04-05T12:00:00.000Z","rate":50,"burst":200,"version":"v9","key":"svc_secretsecret","warnings":[]}`
 )
 
-// TestKeys lists keys with their marks. Keys that have ended are on a list of their own.
+// TestKeys lists keys with their marks. Expired and revoked keys are on a list of their own.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -397,4 +397,25 @@ func secretAct(pattern string) bool {
 		}
 	}
 	return false
+}
+
+// TestSamplesAreOfNow: the line that tries a key sends what happens now, and no past events if it can send
+// others.
+func TestSamplesAreOfNow(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
+	for sample, want := range map[string]string{
+		`{"at":"2026-03-04T09:29:00-06:00","then":"2026-03-04T08:29:00-06:00"}`: `{"at":"2031-04-05T12:00:00Z","then":"2031-04-05T11:00:00Z"}`,
+		`EVN|A01|20260304093010-0600`:                                           `EVN|A01|20310405120000+0000`,
+		`{"hireDate":"2014-05-01","n":20260304}`:                                `{"hireDate":"2014-05-01","n":20260304}`,
+	} {
+		if got := moveTimes(sample, now); got != want {
+			t.Errorf("%s becomes %s", sample, got)
+		}
+	}
+	batch := contract.Operation{Method: "POST", Path: "/api/ingest/batch"}
+	adt := contract.Operation{Method: "POST", Path: "/api/ingest/adt"}
+	if rankToTry(&batch) <= rankToTry(&adt) {
+		t.Error("past events are sent first")
+	}
 }

@@ -3,6 +3,7 @@ package integrations
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -198,22 +199,66 @@ func chooseCurl(d *adminRequest, key string, scopes []string) string {
 		o := &d.Administration.Operations[i]
 		switch {
 		case !slices.Contains(scopes, string(o.Scope)) || strings.Contains(o.Path, "{"):
-		case best == nil, o.Method == http.MethodGet && best.Method != http.MethodGet:
+		case best == nil, rankToTry(o) < rankToTry(best):
 			best = o
 		}
 	}
 	if best == nil {
 		return ""
 	}
-	return formatCurl(d.apiAddress(), key, best)
+	return formatCurl(d.apiAddress(), key, best, d.now())
 }
 
-// formatCurl returns a command that sends the sample of an operation.
-func formatCurl(address, key string, o *contract.Operation) string {
+// rankToTry orders the operations by which a key is tried: one that reads comes first, and past events last.
+func rankToTry(o *contract.Operation) int {
+	switch {
+	case o.Method == http.MethodGet:
+		return 0
+	case strings.HasSuffix(o.Path, "/batch"):
+		return 2 //nolint:mnd // last
+	}
+	return 1
+}
+
+// sampleTime matches the times of samples.
+var sampleTime = regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)|\b20\d{12}[+-]\d{4}\b`)
+
+// hl7Time is how HL7 writes a time.
+const hl7Time = "20060102150405-0700"
+
+// moveTimes moves the times of a sample so that the latest is now: what happened in a year before tells
+// nothing of a unit.
+func moveTimes(sample string, now time.Time) string {
+	parse := func(text string) (t time.Time, layout string) {
+		for _, layout := range []string{time.RFC3339, hl7Time} {
+			if t, err := time.Parse(layout, text); err == nil {
+				return t, layout
+			}
+		}
+		return time.Time{}, ""
+	}
+	var latest time.Time
+	for _, text := range sampleTime.FindAllString(sample, -1) {
+		if t, _ := parse(text); t.After(latest) {
+			latest = t
+		}
+	}
+	by := now.Truncate(time.Second).Sub(latest)
+	return sampleTime.ReplaceAllStringFunc(sample, func(text string) string {
+		t, layout := parse(text)
+		if layout == "" {
+			return text
+		}
+		return t.Add(by).In(now.Location()).Format(layout)
+	})
+}
+
+// formatCurl returns a command that sends the sample of an operation, as of now.
+func formatCurl(address, key string, o *contract.Operation, now time.Time) string {
 	command := "curl " + quoteWord(address+o.Path) + " -H " + quoteWord("Authorization: Bearer "+key)
 	for i := range o.Bodies {
 		if b := &o.Bodies[i]; b.Type == "application/json" && len(b.Examples) > 0 {
-			return command + " -H " + quoteWord("Content-Type: application/json") + " -d " + quoteWord(b.Examples[0].Text)
+			return command + " -H " + quoteWord("Content-Type: application/json") + " -d " + quoteWord(moveTimes(b.Examples[0].Text, now))
 		}
 	}
 	return command

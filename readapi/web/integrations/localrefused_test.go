@@ -22,7 +22,7 @@ func TestLocalOvertaken(t *testing.T) {
 			a, cookie := local(t)
 			a.answers[tt.refuses], a.answers["GET /api/admin/terminology?limit=20000"] = overtook, mapOf
 			got := a.Ask("POST", "/app/integrations/"+tt.path, cookie, tt.form)
-			if body := got.Body.String(); got.Code != http.StatusPreconditionFailed || !strings.Contains(body, tt.says) || !strings.Contains(body, "Somebody else changed this") {
+			if body := got.Body.String(); got.Code != http.StatusPreconditionFailed || !strings.Contains(body, tt.says) || !strings.Contains(body, "changed by someone else") {
 				t.Errorf("%d lacks %s: %s", got.Code, tt.says, body)
 			}
 			if acts := a.acts(); len(acts) != 1 {
@@ -49,7 +49,7 @@ func TestTakenBackTooLate(t *testing.T) {
 			a, cookie := local(t)
 			a.answers[tt.refuses], a.answers["GET /api/admin/terminology?limit=20000"] = overtook, mapOf
 			got := a.Ask("POST", "/app/integrations/"+tt.path, cookie, tt.form)
-			if body := got.Body.String(); got.Code != http.StatusPreconditionFailed || !strings.Contains(body, tt.says) || !strings.Contains(body, "Somebody else changed this") || strings.Contains(body, "You entered") {
+			if body := got.Body.String(); got.Code != http.StatusPreconditionFailed || !strings.Contains(body, tt.says) || !strings.Contains(body, "changed by someone else") || strings.Contains(body, "You entered") {
 				t.Errorf("%d lacks %s: %s", got.Code, tt.says, body)
 			}
 		})

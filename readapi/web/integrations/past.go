@@ -26,7 +26,8 @@ type PastResult struct {
 	Ready       bool
 	Done, Total int64     // records, while the trial goes on
 	Fault       PastFault // why there is no result; "": there is one, or the trial goes on
-	Since       time.Time
+	Since       time.Time // of the first verdict that was compared
+	Until       time.Time
 	Hours       int           // with any difference
 	Level       time.Duration // with another level
 	Changes     []PastChange
@@ -123,7 +124,8 @@ func fillPast(d *adminRequest, out *pastPage, got *PastResult) {
 		out.Percent = strconv.FormatInt(percent, 10)
 		out.Say = d.T("rules.past.running", "percent", percent)
 	case got.Hours == 0:
-		out.Say = d.T("rules.past.same")
+		out.Say = d.T("rules.past.same", "first", d.formatTime(&got.Since), "last", d.formatTime(&got.Until),
+			"n", int(got.Until.Sub(got.Since).Hours()))
 	default:
 		out.Say = d.T("rules.past.differs", "hours", got.Hours, "time", formatSpan(d, got.Level))
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"svc/acuity/catalogue"
 )
@@ -12,7 +13,7 @@ import (
 // TestTrialGoesOn: during a trial on the past the page shows the progress, and looks again.
 func TestTrialGoesOn(t *testing.T) {
 	t.Parallel()
-	for fault, want := range map[PastFault]string{"": "Replaying: 25 percent", PastNothing: "Nothing is recorded", PastGone: "is deleted", PastAway: "cannot be read"} {
+	for fault, want := range map[PastFault]string{"": "Replaying: 25%", PastNothing: "No recorded data", PastGone: "is deleted", PastAway: "temporarily unavailable"} {
 		a, cookie := local(t)
 		a.config.Administration.Past = trying{PastResult{Done: 1, Total: 4, Fault: fault}}
 		a.mount()
@@ -30,3 +31,16 @@ func TestTrialGoesOn(t *testing.T) {
 type trying struct{ PastResult }
 
 func (t trying) Try(context.Context, string, catalogue.Rule) PastResult { return t.PastResult }
+
+// TestTrialSaysItsSpan: a trial without a difference says which hours it has compared.
+func TestTrialSaysItsSpan(t *testing.T) {
+	t.Parallel()
+	a, cookie := local(t)
+	until := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
+	a.config.Administration.Past = trying{PastResult{Ready: true, Since: until.Add(-30 * time.Hour), Until: until}}
+	a.mount()
+	got := a.Ask("GET", "/app/integrations/rules/high-mag/past?l.floor=1", cookie)
+	if body := got.Body.String(); !strings.Contains(body, "No difference from Apr 4 06:00 to Apr 5 12:00 (30 h of recorded levels).") {
+		t.Error(body)
+	}
+}

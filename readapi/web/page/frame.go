@@ -113,7 +113,9 @@ type Notice struct {
 	Provider     string // link to the identity provider; "": there is none, or it does not answer
 	ProviderSays string // what the page says of the provider
 	Steps        []Step // that lead to a first record
-	Wall         bool   // the notice has no links
+	Link         string // to where the person goes on; "": nowhere
+	LinkSays     string
+	Wall         bool // the notice has no links
 }
 
 // Step is a command that somebody is asked to run.

@@ -1,0 +1,82 @@
+package suggest
+
+import (
+	"strings"
+
+	"svc/acuity/catalogue"
+	"svc/acuity/codes"
+)
+
+// spellings are the short forms and spellings of clinicians, which share no word with the label of a
+// factor. The list is ours. An ambiguous form names all it may mean, the likeliest first.
+var spellings = []struct {
+	phrases string // separated by commas
+	factors []string
+}{
+	{"preeclampsia, pre eclampsia, pree, pre e, toxemia", []string{"high-preeclampsia"}},
+	{"pph, postpartum hemorrhage, postpartum haemorrhage", []string{"pp-hemorrhage", "high-hemorrhage"}},
+	{"c section, csection, c s, cs, cesarean section, caesarean", []string{"csection-intraop", "csection-admit", "pp-csection"}},
+	{"gbs, gbs pos, gbs positive, group b strep", []string{"high-gbs-positive"}},
+	{"iol, induction, induction of labor", []string{"labor-induction", "triage-induction-start"}},
+	{"rom, srom, arom, ruptured membranes", []string{"triage-rom"}},
+	{"pprom", []string{"triage-rule-out-pprom"}},
+	{"ptl, preterm labor, preterm labour", []string{"triage-rule-out-ptl"}},
+	{"tolac, vbac", []string{"labor-tolac"}},
+	{"twins, twin, multiples, di di, mo di", []string{"labor-multiple-gestation"}},
+	{"mag, mgso4, magnesium sulfate, mag sulfate", []string{"high-mag"}},
+	{"iufd, fetal demise, stillbirth", []string{"high-iufd"}},
+	{"dfm, decreased fetal movement, decreased fm", []string{"high-decreased-fetal-movement"}},
+	{"previa", []string{"high-placenta-previa"}},
+	{"nst", []string{"ap-nst"}},
+	{"nsvd, svd, vaginal delivery", []string{"pp-immediate-recovery-vag", "labor-vaginal-birth"}},
+	{"epidural, cle, lea", []string{"labor-epidural"}},
+	{"interpreter, language line", []string{"env-interpreter"}},
+}
+
+// spelledScore is the score of the likeliest factor of a spelling, spelledStep how much less the next has.
+const (
+	spelledScore = 85
+	spelledStep  = 15
+)
+
+// spelled is a phrase with what it may mean.
+type spelled struct {
+	phrase  string // between blanks
+	factors []catalogue.Factor
+}
+
+func listSpellings() (all []spelled) {
+	for _, s := range spellings {
+		var factors []catalogue.Factor
+		for _, id := range s.factors {
+			f, ok := catalogue.FactorByID(id)
+			if !ok {
+				panic("suggest: a spelling of no factor: " + id)
+			}
+			factors = append(factors, f)
+		}
+		for phrase := range strings.SplitSeq(s.phrases, ", ") {
+			all = append(all, spelled{" " + phrase + " ", factors})
+		}
+	}
+	return all
+}
+
+// spellings suggests the factors whose usual spellings are in the display, or in a local code.
+func (b *suggester) spellings(display, code string, system codes.System, found *found) {
+	texts := []string{display}
+	if system == codes.SystemLocal {
+		texts = append(texts, strings.ReplaceAll(code, "_", " "))
+	}
+	for _, text := range texts {
+		text = " " + strings.Join(codes.SplitWords(text), " ") + " "
+		for _, s := range b.spelled {
+			if !strings.Contains(text, s.phrase) {
+				continue
+			}
+			for i, f := range s.factors {
+				found.add(f, int32(spelledScore-i*spelledStep), displayWords) //nolint:gosec // at most three
+			}
+		}
+	}
+}
