@@ -133,7 +133,8 @@ func (s *Server) open(ctx context.Context) error {
 	}
 	s.closers = append(s.closers, unlock)
 	if s.API, err = s.listen(ctx, o.listen); err != nil {
-		return fmt.Errorf("%s is in use, or no address of this machine; choose another with --listen", o.listen)
+		return fmt.Errorf("%s is in use or is no address of this machine; choose another with --listen "+
+			"(make run ARGS='--listen 127.0.0.1:8081')", o.listen)
 	}
 	if s.Metrics, err = s.listen(ctx, "127.0.0.1:0"); err != nil {
 		return fmt.Errorf("listen for metrics: %w", err)

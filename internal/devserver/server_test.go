@@ -30,6 +30,7 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	refused("choose another with --listen")
+	refused("ARGS=") // for those who use make
 	_, port, err := net.SplitHostPort(taken.Addr().String())
 	if err != nil {
 		t.Fatal(err)
