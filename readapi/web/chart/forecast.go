@@ -345,7 +345,7 @@ func (l *Levels) SVG() template.HTML {
 			c.text("k", "middle", middle, 18, "?")
 		}
 		if middle-labeled >= labelSpace {
-			c.text("", "middle", middle, foot+22, column.At)
+			c.text("", "middle", min(max(middle, labelSpace/2), width-labelSpace/2), foot+22, column.At) //nolint:mnd // half of it
 			labeled = middle
 		}
 	}

@@ -57,8 +57,8 @@ func (p *Past) SVG() template.HTML {
 	labeled := -width
 	for _, m := range p.Marks {
 		at := x.atTime(m.At)
-		if at-labeled < labelSpace {
-			continue
+		if at-labeled < labelSpace || at > width-labelSpace/2 {
+			continue // there is no room
 		}
 		labeled = at
 		c.path("ax", "M"+number(at)+" "+number(foot)+"v6")
