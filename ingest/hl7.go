@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -11,6 +12,7 @@ import (
 	"svc/ingest/hl7"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/rules"
 )
 
 const (
@@ -43,6 +45,7 @@ type exchange struct {
 	events  []acuity.Event
 	several bool
 	worst   hl7.AckCode
+	message string // says why the last refused message was refused, and what to do
 
 	by   hl7.Acknowledgment // what all acknowledgments share
 	acks [][]byte           // one for each message
@@ -64,9 +67,9 @@ func (s *server) hl7(w http.ResponseWriter, r *http.Request) {
 		}
 		charset = hl7.UTF8
 	}
-	x, problem := in.exchange(body, charset, o.Hospital, s.options(httpapi.Caller(r.Context()), o))
-	if problem != nil {
-		httpapi.Fail(w, r, *problem)
+	x, refused := in.exchange(body, charset, o.Hospital, s.options(httpapi.Caller(r.Context()), o))
+	if refused != nil {
+		httpapi.Fail(w, r, refused.problem())
 		return
 	}
 	s.reportRefused(o, requestID(r), len(x.results)-len(x.events), in.drainNotices()...)
@@ -107,22 +110,16 @@ func (r *reader) message(body []byte) ([]byte, *httpapi.Problem) {
 	return nil, r.problem()
 }
 
-var noMessage = &httpapi.Problem{
-	Kind: httpapi.Invalid, Message: "The body is no HL7 v2 message.", Details: []httpapi.Detail{{Path: "MSH", Rule: "required"}},
-}
-
 // exchange decodes the messages of a body and writes their acknowledgments. An
 // acknowledgment depends on nothing but the bytes, so a repeated message gets the same
 // one.
-func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, options hl7.Options) (*exchange, *httpapi.Problem) {
+func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, options hl7.Options) (*exchange, *refusedBody) {
 	batch, err := hl7.Split(body, charset)
 	switch {
 	case err != nil:
 		return nil, noMessage
 	case len(batch.Messages) > maxMessages:
-		return nil, &httpapi.Problem{
-			Kind: httpapi.Invalid, Message: "The body has too many messages.", Details: []httpapi.Detail{{Path: "", Rule: "maxItems:1000"}},
-		}
+		return nil, tooManyMessages
 	}
 	x := &exchange{batch: batch, several: batch.Framed || len(batch.Messages) > 1}
 	for _, w := range batch.Warnings {
@@ -132,16 +129,17 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, opt
 	x.by, x.acks = a, make([][]byte, 0, len(batch.Messages))
 	var m hl7.Message // its memory serves each message of the body in turn
 	for i, raw := range batch.Messages {
-		a.ID, a.Fault = ackID(), nil
-		if m.Scan(raw, batch.Charset) != nil {
+		a.ID, a.Fault, a.Message = ackID(), nil, ""
+		if err := m.Scan(raw, batch.Charset); err != nil {
+			refused := refusedHeader(err)
 			if !x.several {
-				return nil, noMessage // without a control id no sender could match an acknowledgment to it
+				return nil, refused
 			}
-			a.Fault = &hl7.Fault{Code: hl7.AE, Condition: 100, Segment: "MSH"}
-			r.refuseMessage(a.Fault, item("messages", i)+".", "")
-			r.places.controlIDs = append(r.places.controlIDs, "")
-			x.acks = append(x.acks, hl7.AppendError(nil, a))
-			x.add(hl7Result{AckCode: string(hl7.AE)}, hl7.AE)
+			a.Fault, a.Message = &refused.fault, rules.Message(refused.fault.Name())
+			r.refuseMessage(a.Fault, item("messages", i)+".", refused.controlID)
+			r.places.controlIDs = append(r.places.controlIDs, refused.controlID)
+			x.acks = append(x.acks, hl7.AppendError(nil, a, refused.controlID))
+			x.add(hl7Result{AckCode: string(hl7.AE), ControlID: refused.controlID}, hl7.AE)
 			continue
 		}
 		controlID, path := m.ControlID(), ""
@@ -162,7 +160,9 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, opt
 		if a.Fault == nil {
 			x.events = append(x.events, event)
 		} else {
+			a.Message = rules.Message(a.Fault.Name())
 			r.refuseMessage(a.Fault, path, controlID)
+			x.message = a.Message
 		}
 		code, _ := m.Code(a)
 		x.acks = append(x.acks, m.Ack(nil, a))
@@ -210,10 +210,12 @@ func severity(code hl7.AckCode) int {
 func (x *exchange) answer(w http.ResponseWriter, r *http.Request, in *reader, got receipt) {
 	if x.takenMessages(got) == 0 {
 		refused := &httpapi.HL7{Ack: string(x.ack), AckCode: string(x.worst)}
+		message := "The messages were refused; see ack."
 		if !x.several {
 			refused.ControlID = x.results[0].ControlID
+			message = cmp.Or(x.message, "The message was refused; see ack.")
 		}
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unprocessable, Message: "The message was refused, see ack.", HL7: refused})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unprocessable, Message: message, HL7: refused})
 		return
 	}
 	answer := hl7Answer{common: in.answer(got), Ack: string(x.ack), AckCode: string(x.worst)}
@@ -286,6 +288,8 @@ func (x *exchange) refuseEvent(n int) {
 	}
 	a := x.by
 	a.ID, a.Fault = ackID(), &hl7.Fault{Code: hl7.AE, Condition: 207, Segment: "MSH"}
+	a.Message = rules.Message(a.Fault.Name())
+	x.message = a.Message
 	code, _ := m.Code(a)
 	x.acks[n] = m.Ack(nil, a)
 	x.results[n].AckCode = string(code)
@@ -334,9 +338,9 @@ func (m *Messages) TakeBody(ctx context.Context, key access.Key, body []byte) (a
 	}
 	o := m.s.observed(key, acuity.ChannelHL7)
 	in := m.s.reader(o)
-	x, problem := in.exchange(body, hl7.Charset{}, o.Hospital, m.s.options(key, o))
-	if problem != nil { // no message has a control id to answer to
-		return m.refuse(o, 1, 100), nil
+	x, refused := in.exchange(body, hl7.Charset{}, o.Hospital, m.s.options(key, o))
+	if refused != nil {
+		return m.refuse(o, in, 1, refused), nil
 	}
 	if o.Events = x.events; len(o.Events) > 0 {
 		if busy := m.s.Share.Await(ctx, key.Hospital, 0, factsOf(o), messagePatience); busy != nil {
@@ -345,7 +349,7 @@ func (m *Messages) TakeBody(ctx context.Context, key access.Key, body []byte) (a
 		at, err := m.s.append(ctx, o, messagePatience)
 		switch {
 		case errors.Is(err, ErrTooLarge):
-			return m.refuse(o, len(x.results), 102), nil // sending it again would not help
+			return m.refuse(o, in, len(x.results), tooManyMessages), nil // sending it again would not help
 		case err != nil:
 			return nil, err
 		}
@@ -355,12 +359,13 @@ func (m *Messages) TakeBody(ctx context.Context, key access.Key, body []byte) (a
 	return x.ack, nil
 }
 
-func (m *Messages) refuse(o *acuity.Observation, messages, condition int) []byte {
-	fault := &hl7.Fault{Code: hl7.AE, Condition: condition, Segment: "MSH"}
-	m.s.reportRefused(o, "", messages, Notice{Refused: true, Code: fault.Name(), Path: fault.Place()})
+func (m *Messages) refuse(o *acuity.Observation, in *reader, messages int, refused *refusedBody) []byte {
+	in.refuseMessage(&refused.fault, "", refused.controlID)
+	m.s.reportRefused(o, "", messages, in.drainNotices()...)
 	return hl7.AppendError(nil, hl7.Acknowledgment{
-		Hospital: o.Hospital, At: o.ReceivedAt.Time().In(m.s.Zone(o.Hospital)), ID: ackID(), Fault: fault,
-	})
+		Hospital: o.Hospital, At: o.ReceivedAt.Time().In(m.s.Zone(o.Hospital)), ID: ackID(),
+		Fault: &refused.fault, Message: rules.Message(refused.fault.Name()),
+	}, refused.controlID)
 }
 
 type hl7Shape struct {

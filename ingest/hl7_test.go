@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"svc/acuity"
 	"svc/ingest"
 	"svc/internal/httpapi/access"
+	explained "svc/internal/httpapi/rules"
 )
 
 const admission = "MSH|^~\\&|EPIC|STMARY|SVC|STMARY|20260304093010-0600||ADT^A01^ADT_A01|M1|P|2.5.1\r" +
@@ -30,7 +32,12 @@ func plain(ack string) string { return ackIDs.ReplaceAllString(ack, "ID") }
 const (
 	ackHead = `MSH|^~\&|SVC|STMARY|EPIC|STMARY|20260304093000-0600||ACK^A01^ACK|ID|P|2.5.1` + "\r"
 	ackAA   = ackHead + "MSA|AA|M1\r"
-	ackAE   = ackHead + "MSA|AE|\rERR||MSH^1^10|101^Required field missing^HL70357|E\r"
+)
+
+var (
+	ackAE     = ackHead + "MSA|AE|\rERR||MSH^1^10|101^Required field missing^HL70357|E||||" + explained.Message("AE 101") + "\r"
+	noHeadACK = "MSH|^~\\&|SVC|stmary|||20260304093000-0600||ACK|ID|P|2.5.1\rMSA|AE|%s\rERR||MSH^1%s^HL70357|E||||%s\r"
+	shortMSH2 = strings.NewReplacer("^", `\S\`, "~", `\R\`, `\`, `\E\`, "&", `\T\`).Replace(explained.Message("encoding_short"))
 )
 
 func TestHL7Text(t *testing.T) {
@@ -48,7 +55,7 @@ func TestHL7Text(t *testing.T) {
 		"several":          {admission + noControlID, "text/plain", 1, "BHS|^~\\&|SVC|stmary|||20260304093000-0600||||ID\r" + ackAA + ackAE + "BTS|2\r", "text/plain; charset=utf-8"},
 		"batch of one":     {"BHS|^~\\&|||||||||9\r" + admission + "BTS|1\r", "text/plain", 1, "BHS|^~\\&|SVC|stmary|||20260304093000-0600||||ID|9\r" + ackAA + "BTS|1\r", "text/plain; charset=utf-8"},
 		"nothing to send":  {strings.Replace(admission, "|2.5.1\r", "|2.5.1|||NE|NE\r", 1), "text/plain", 1, "", "text/plain; charset=utf-8"},
-		"one without head": {admission + "MSH|^^\r", "text/plain", 1, "BHS|^~\\&|SVC|stmary|||20260304093000-0600||||ID\r" + ackAA + "MSH|^~\\&|SVC|stmary|||20260304093000-0600||ACK|ID|P|2.5.1\rMSA|AE|\rERR||MSH^1|100^Segment sequence error^HL70357|E\rBTS|2\r", "text/plain; charset=utf-8"},
+		"one without head": {admission + "MSH|^^\r", "text/plain", 1, "BHS|^~\\&|SVC|stmary|||20260304093000-0600||||ID\r" + ackAA + fmt.Sprintf(noHeadACK, "", "^2|102^Data type error", shortMSH2) + "BTS|2\r", "text/plain; charset=utf-8"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)
@@ -72,12 +79,26 @@ func TestHL7Text(t *testing.T) {
 			t.Error(a.raw)
 		}
 	})
-	for name, body := range map[string]string{"empty": "", "no MSH": "PID|1", "unusable MSH": "MSH|^^\r", "equal delimiters": "MSH|^^\\&|EPIC\r", "an empty batch": "BHS|^~\\&\rBTS|0\r"} {
+	for name, refused := range map[string]struct{ body, want string }{
+		"empty": {"", "MSH required"}, "no MSH": {"PID|1", "MSH required"}, "an empty batch": {"BHS|^~\\&\rBTS|0\r", "MSH required"},
+		"unusable MSH": {"MSH|^^\r", "MSH-2 minLength:3"}, "equal delimiters": {"MSH|^^\\&|EPIC\r", "MSH-2 unique"},
+		"two encoding characters": {strings.Replace(admission, `^~\&`, "^~", 1), "MSH-2 minLength:3"},
+		"six encoding characters": {strings.Replace(admission, `^~\&`, `^~\&#%`, 1), "MSH-2 maxLength:5"},
+		"a letter":                {strings.Replace(admission, `^~\&`, `^~\A`, 1), "MSH-2 format:hl7"},
+		"HTML":                    {strings.Replace(admission, `^~\&`, `^~\&amp;`, 1), "MSH-2 format:hl7"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)
-			d.wantRefused(t, d.post(t, "hl7", body, "Content-Type", "text/plain"), 400, "invalid_request", "MSH required")
+			d.wantRefused(t, d.post(t, "hl7", refused.body, "Content-Type", "text/plain"), 400, "invalid_request", refused.want)
 		})
 	}
+	t.Run("joined segments", func(t *testing.T) {
+		d := open(t)
+		a := d.post(t, "hl7", wrapped(strings.ReplaceAll(admission, "\r", `\r`)))
+		if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.raw, `not with the two characters \\r.`) {
+			t.Errorf("%d %s", a.status, a.raw)
+		}
+	})
 	t.Run("too many messages", func(t *testing.T) {
 		d := open(t)
 		d.wantRefused(t, d.post(t, "hl7", strings.Repeat("MSH|^~\\&|\r", 1001), "Content-Type", "text/plain"), 400, "invalid_request", "maxItems:1000")
@@ -207,9 +228,14 @@ func TestMessages(t *testing.T) {
 // its sender must not wait forever.
 func TestMessagesThatAreNone(t *testing.T) {
 	d := open(t)
-	for name, body := range map[string]string{"no header": "PID|1", "no delimiters": "MSH|^^\r", "too many": strings.Repeat("MSH|^~\\&|\r", 1001)} {
-		ack, err := ingest.NewMessages(d.config).TakeBody(t.Context(), d.key, []byte(body))
-		if err != nil || !strings.Contains(string(ack), "\rMSA|AE|\rERR||MSH^1|100^") {
+	for name, test := range map[string]struct{ body, want string }{
+		"no header":     {"PID|1", fmt.Sprintf(noHeadACK, "", "|100^Segment sequence error", explained.Message("AE 100"))},
+		"no delimiters": {"MSH|^^\r", fmt.Sprintf(noHeadACK, "", "^2|102^Data type error", shortMSH2)},
+		"two":           {strings.Replace(admission, `^~\&`, "^~", 1), fmt.Sprintf(noHeadACK, "M1", "^2|102^Data type error", shortMSH2)},
+		"too many":      {strings.Repeat("MSH|^~\\&|\r", 1001), fmt.Sprintf(noHeadACK, "", "|102^Data type error", explained.Message("AE 102"))},
+	} {
+		ack, err := ingest.NewMessages(d.config).TakeBody(t.Context(), d.key, []byte(test.body))
+		if err != nil || plain(string(ack)) != test.want {
 			t.Errorf("%s: %q %v", name, ack, err)
 		}
 	}

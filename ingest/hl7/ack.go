@@ -27,6 +27,8 @@ type Fault struct {
 	Segment   string
 	Sequence  int
 	Field     int // 0: the segment as a whole
+	// Reason is a stable code if condition and place do not say what is wrong; "" otherwise.
+	Reason string
 }
 
 // conditions are the texts of table 0357 for the conditions in use.
@@ -43,6 +45,7 @@ var conditions = map[int]string{
 // Acknowledgment holds what [Message.Ack] needs beside the message.
 type Acknowledgment struct {
 	Fault    *Fault // nil: accepted
+	Message  string // says what the fault is and what to do, for ERR-8; "": nothing
 	Hospital string // sending facility of the answer if the message names no receiver
 	At       time.Time
 	ID       string // MSH-10 of the answer, new and unique
@@ -59,7 +62,7 @@ func (m *Message) Code(a Acknowledgment) (code AckCode, send bool) {
 		code = a.Fault.Code
 	}
 	accept, application := m.mode(15), m.mode(16)
-	if a.Sender.OriginalMode || accept == "" && (application == "" || application == "NE") {
+	if a.Fault.isJoined() || a.Sender.OriginalMode || accept == "" && (application == "" || application == "NE") {
 		return code, true
 	}
 	good := code == AA
@@ -106,7 +109,11 @@ func (m *Message) Ack(dst []byte, a Acknowledgment) []byte {
 	w.next(1)
 	w.field(m.header(11))
 	w.next(1)
-	w.or(m.header(12), ownVersion)
+	version := m.header(12)
+	if a.Fault.isJoined() {
+		version = nil
+	}
+	w.or(version, ownVersion)
 	if charset := m.at(m.header(18), 1); string(charset) == "UNICODE UTF-8" {
 		w.next(6)
 		w.put(charset)
@@ -121,7 +128,7 @@ func (m *Message) Ack(dst []byte, a Acknowledgment) []byte {
 	w.end()
 
 	if a.Fault != nil && m.reportsErrors() {
-		w.fault(a.Fault)
+		w.fault(&a)
 	}
 	return w.b
 }
@@ -141,11 +148,11 @@ func (m *Message) reportsErrors() bool {
 	return version == "" || len(version) >= 3 && version[:2] == "2." && (version[2] >= '5' || len(version) > 3 && digit(version[3]))
 }
 
-// AppendError appends the answer to a part of a batch without a usable MSH: AE, default
-// delimiters, no control id.
-func AppendError(dst []byte, a Acknowledgment) []byte {
+// AppendError appends the answer to a message without a usable MSH: AE, default
+// delimiters. controlID is its MSH-10 if that is known.
+func AppendError(dst []byte, a Acknowledgment, controlID string) []byte {
 	m := Message{raw: []byte(`MSH|^~\&|`), charset: UTF8, settled: true}
-	m.delimiters()
+	m.delimiters() // the usual ones
 	w := writer{dst, &m}
 	w.text(`MSH|^~\&|SVC|`)
 	w.plain(a.Hospital)
@@ -154,8 +161,9 @@ func AppendError(dst []byte, a Acknowledgment) []byte {
 	w.text("||ACK|" + a.ID + "|P|" + ownVersion)
 	w.end()
 	w.text("MSA|AE|")
+	w.text(controlID)
 	w.end()
-	w.fault(a.Fault)
+	w.fault(&a)
 	return w.b
 }
 
@@ -224,8 +232,9 @@ func (w *writer) plain(s string) {
 	}
 }
 
-// fault writes ERR: place (ERL), condition (CWE), severity.
-func (w *writer) fault(f *Fault) {
+// fault writes ERR: place (ERL), condition (CWE), severity, and the message for people.
+func (w *writer) fault(a *Acknowledgment) {
+	f := a.Fault
 	w.text("ERR")
 	w.next(2)
 	w.text(f.Segment)
@@ -239,11 +248,50 @@ func (w *writer) fault(f *Fault) {
 	w.component("HL70357")
 	w.next(1)
 	w.text("E")
+	if a.Message != "" {
+		w.next(4)
+		w.escaped(a.Message)
+	}
 	w.end()
 }
 
-// Name returns code and condition of a fault, as in the table of docs/hl7.md: "AE 101".
-func (f *Fault) Name() string { return string(f.Code) + " " + strconv.Itoa(f.Condition) }
+// escaped writes our own text with the delimiters of the message escaped.
+func (w *writer) escaped(s string) {
+	for _, c := range []byte(s) {
+		sequence := byte(0)
+		switch c {
+		case w.m.separator:
+			sequence = 'F'
+		case w.m.component:
+			sequence = 'S'
+		case w.m.repetition:
+			sequence = 'R'
+		case w.m.escape:
+			sequence = 'E'
+		case w.m.subcomponent:
+			sequence = 'T'
+		}
+		switch {
+		case sequence == 0:
+			w.b = append(w.b, c)
+		case w.m.escape != 0: // without that delimiter the character is left out
+			w.b = append(w.b, w.m.escape, sequence, w.m.escape)
+		}
+	}
+}
+
+// Name returns the reason of a fault; without one code and condition, as in the table of
+// docs/hl7.md: "AE 101".
+func (f *Fault) Name() string {
+	if f.Reason != "" {
+		return f.Reason
+	}
+	return string(f.Code) + " " + strconv.Itoa(f.Condition)
+}
+
+// isJoined reports whether the fields of the header may be those of other segments, which lie
+// in the same line.
+func (f *Fault) isJoined() bool { return f != nil && f.Reason == reasonJoined }
 
 // Place returns where the fault is, in the form of warnings: PV1-19.
 func (f *Fault) Place() string { return position{segment: f.Segment, field: f.Field}.String() }

@@ -131,7 +131,7 @@ func TestAppendBatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := string(hl7.AppendBatch(nil, b, a, [][]byte{[]byte("one\r"), nil, hl7.AppendError(nil, a)}))
+	got := string(hl7.AppendBatch(nil, b, a, [][]byte{[]byte("one\r"), nil, hl7.AppendError(nil, a, "")}))
 	want := "BHS|^~\\&|c|d|a|b|20260304093000-0600||||B1|77\rone\r" +
 		"MSH|^~\\&|SVC|stmary|||20260304093000-0600||ACK|B1|P|2.5.1\rMSA|AE|\rERR||MSH^1|100^Segment sequence error^HL70357|E\rBTS|2\r"
 	if got != want {

@@ -17,13 +17,13 @@ type Batch struct {
 	Warnings []acuity.Warning
 }
 
-// Split splits a body at its headers, each at the beginning of a line. White space may
-// stand before the first, and a byte order mark before any. transport is the character
+// Split splits a body at its headers, each at the beginning of a line. Blanks and a byte
+// order mark may stand before any. transport is the character
 // set that the transport declares. The only error is [ErrNoHeader].
 func Split(body []byte, transport Charset) (Batch, error) {
 	var b Batch
 	body, b.Charset = narrow(body, transport)
-	body = bytes.TrimLeft(trimFrame(body), " \t\r\n\x0b\x1c\ufeff")
+	body = trimFrame(body)
 	text := lines{raw: body}
 	start, inBatch, batches := -1, 0, 0
 	count := func(line []byte, have int, path string) {
@@ -34,16 +34,17 @@ func Split(body []byte, transport Charset) (Batch, error) {
 	}
 	closeMessage := func(end int) {
 		if start >= 0 {
-			b.Messages = append(b.Messages, trimFrame(body[start:end]))
+			b.Messages = append(b.Messages, canonical(trimFrame(body[start:end])))
 			inBatch++
 		}
 		start = -1
 	}
 	for pos := 0; pos < len(body); {
 		end := text.end(pos)
-		line := bytes.TrimPrefix(body[pos:end], byteOrderMark) // of a file that was appended to another
-		if len(line) > 3 && !letter(line[3]) && !digit(line[3]) && line[3] > ' ' {
-			switch string(line[:3]) {
+		line := body[pos:end]
+		line = line[blanks(line):]
+		if name, n := nameOf(line); n > 0 && n < len(line) && !letter(line[n]) && !digit(line[n]) && line[n] > ' ' {
+			switch name {
 			case "MSH":
 				closeMessage(pos)
 				start = end - len(line)
@@ -51,20 +52,20 @@ func Split(body []byte, transport Charset) (Batch, error) {
 				closeMessage(pos)
 				b.Framed = true
 				if b.Header == nil {
-					b.Header = line
+					b.Header = canonical(line)
 				}
 			case "BHS":
 				closeMessage(pos)
 				if b.Framed, inBatch = true, 0; batches == 0 {
-					b.Header = line
+					b.Header = canonical(line)
 				}
 				batches++
 			case "BTS":
 				closeMessage(pos)
-				count(line, inBatch, "BTS-1")
+				count(canonical(line), inBatch, "BTS-1")
 			case "FTS":
 				closeMessage(pos)
-				count(line, max(batches, 1), "FTS-1")
+				count(canonical(line), max(batches, 1), "FTS-1")
 			}
 		}
 		pos = end + 1
@@ -74,6 +75,16 @@ func Split(body []byte, transport Charset) (Batch, error) {
 		return Batch{}, ErrNoHeader
 	}
 	return b, nil
+}
+
+// canonical returns a message or segment with its first name in upper case, and the separator
+// right behind it.
+func canonical(text []byte) []byte {
+	name, n := nameOf(text)
+	if n == 0 || n == 3 && string(text[:3]) == name {
+		return text
+	}
+	return append([]byte(name), text[n:]...)
 }
 
 // AppendBatch appends the acknowledgments of several messages as one batch. If the

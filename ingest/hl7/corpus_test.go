@@ -1,6 +1,7 @@
 package hl7_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -64,7 +65,11 @@ func readable(t *testing.T, body []byte) string {
 		if err := m.Scan(raw, batch.Charset); err != nil {
 			line("error", "%v", err)
 			a.Fault = &hl7.Fault{Code: hl7.AE, Condition: 100, Segment: "MSH"}
-			acks = append(acks, hl7.AppendError(nil, a))
+			controlID := ""
+			if bad, ok := errors.AsType[*hl7.HeaderError](err); ok {
+				a.Fault, controlID = bad.Fault(), bad.ControlID
+			}
+			acks = append(acks, hl7.AppendError(nil, a, controlID))
 			continue
 		}
 		var e acuity.Event

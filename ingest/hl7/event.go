@@ -72,10 +72,11 @@ func (m *Message) Facts(o Options) (acuity.Event, *Fault) {
 		d.warn(warnNotProduction, "MSH", 11)
 	}
 	if d.event.Type == acuity.EventOther {
-		if code := unheeded(trigger); code != "" {
-			d.warn(code, "MSH", 9)
-		}
+		d.warn(unheeded(trigger), "MSH", 9)
 		return d.event, nil
+	}
+	for _, line := range m.odd {
+		d.warnAt(line.code, position{segment: "line", repeat: line.number})
 	}
 	if t := d.event.Type; t == acuity.A06 || t == acuity.A07 || t == acuity.A13 {
 		d.warn(warnExtension, "MSH", 9)
@@ -228,6 +229,8 @@ func (m *Message) check(trigger []byte, sender Sender) *Fault {
 	switch {
 	case m.size != nil:
 		return m.size
+	case m.isJoined():
+		return &Fault{Code: AE, Condition: 100, Segment: "MSH", Sequence: 1, Reason: reasonJoined}
 	case string(kind) != "ADT":
 		return header(AR, 200, 9)
 	case trigger == nil:
@@ -238,6 +241,29 @@ func (m *Message) check(trigger []byte, sender Sender) *Fault {
 		return header(AE, 101, 10)
 	default:
 		return nil
+	}
+}
+
+// reasonJoined is the reason of a message whose segments lie in one line: something else
+// than a carriage return stands between them, as the two characters \r.
+const reasonJoined = "segments_joined"
+
+// isJoined reports whether the MSH contains other segments.
+func (m *Message) isJoined() bool {
+	if m.evn.last+m.pid.last+m.pv1.last > 0 {
+		return false
+	}
+	for n := 8; ; n++ {
+		field := m.header(n)
+		if field == nil {
+			return false
+		}
+		if len(field) >= 3 && int(m.msh.first)+n < int(m.msh.last) { // a separator follows
+			switch string(field[len(field)-3:]) {
+			case "EVN", "PID", "PV1":
+				return true
+			}
+		}
 	}
 }
 
@@ -268,21 +294,21 @@ var effects = map[string]acuity.EventType{
 	"A07": acuity.A07, "A08": acuity.A08, "A11": acuity.A11, "A12": acuity.A12, "A13": acuity.A13,
 }
 
-// unheeded returns the warning of an event that has no effect here but has one in the
-// hospital; "" for any other event. From then on the patient may be in another place, or
-// the visit may have another number. (HL7 v2.5.1, 3.3: A17 swap; A18, A30, A34 to A36 and
-// A39 to A42 merge; A43 to A45 move; A46 to A51 change an identifier.)
+// unheeded returns the warning of an event that has no effect here. Some have one in the
+// hospital: from then on the patient may be in another place, or the visit may have another
+// number. (HL7 v2.5.1, 3.3: A17 swap; A18, A30, A34 to A36 and A39 to A42 merge; A43 to A45
+// move; A46 to A51 change an identifier.)
 func unheeded(trigger []byte) string {
 	event := string(trigger)
 	switch {
 	case event == "A17":
 		return warnSwap
 	case len(event) != 3: // events are compared as text below, where A350 lies between A34 and A36
-		return ""
+		return warnIgnored
 	case event == "A18", event == "A30", event >= "A34" && event <= "A36", event >= "A39" && event <= "A51":
 		return warnMerge
 	default:
-		return ""
+		return warnIgnored
 	}
 }
 
@@ -298,9 +324,13 @@ const (
 	warnCode           = "code_unreadable"    // too long, or not in the table: not used
 	warnEscape         = "escape_unknown"     // the escape stays in the text
 	warnEventTime      = "event_time_missing" // the next best time is used
+	warnIgnored        = "event_ignored"      // an event without effect here
+	warnLineContinued  = "line_continued"     // no segment: read as text of the field before it
+	warnLineIgnored    = "line_ignored"       // no segment, behind one that is not used, or behind MSH
 	warnLocationCut    = "location_cut"       // longer than the limit
 	warnMerge          = "merge_ignored"      // the event renumbers a patient or a visit, which has no effect here
 	warnNotProduction  = "not_production"     // MSH-11 is not P; applied like P
+	warnRepeated       = "segment_repeated"   // a segment that a message has once: the first is used
 	warnSwap           = "swap_ignored"       // A17: two patients swap beds, but stay where they were here
 	warnSystem         = "system_assumed"     // the code system was guessed from the form of the code
 	warnFuture         = "time_in_future"     // more than 5 minutes ahead; the time of receipt is used

@@ -2,6 +2,7 @@ package hl7_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -66,27 +67,30 @@ func codes(e acuity.Event) string {
 func TestScanTakesWhatSendersWrite(t *testing.T) {
 	plain := strings.Join([]string{msh, evn, pid, pv1}, "\r")
 	for name, raw := range map[string]string{
-		"CR":                   plain,
-		"LF":                   strings.ReplaceAll(plain, "\r", "\n"),
-		"CRLF":                 strings.ReplaceAll(plain, "\r", "\r\n"),
-		"blank lines":          strings.ReplaceAll(plain, "\r", "\r\r\r\n"),
-		"MLLP":                 "\x0b" + plain + "\r\x1c\r",
-		"byte order mark":      "\xef\xbb\xbf" + plain,
-		"frame and mark":       "\x0b\xef\xbb\xbf" + plain + "\x1c",
-		"Z segments":           strings.Replace(plain, "\rPID", "\rZZZ|x^~|\rZ01\rPID", 1),
-		"bare names":           strings.Replace(plain, "\rPID", "\rNTE\rPV2\rPID", 1),
-		"four delimiters":      strings.ReplaceAll(plain, `^~\&`, `^~\&#`),
-		"second PV1":           plain + "\rPV1|1|O|ELSEWHERE^1|||||||X|||||||||VN2",
-		"other delimiters":     strings.NewReplacer("|", "!", "^", "*", "~", "+", `\`, "?", "&", "%").Replace(plain),
-		"unescaped ampersand":  strings.ReplaceAll(plain, `L\T\D`, "L&D"),
-		"escape in hex":        strings.ReplaceAll(plain, `L\T\D`, `L\X26\D`),
-		"control by escape":    strings.ReplaceAll(plain, `LDR04`, `LD\X0D0A07\R04`),
-		"spaces around":        strings.ReplaceAll(plain, `^LDR04^`, `^ LDR04 ^`),
-		"other repetitions":    strings.ReplaceAll(plain, "|MRN1^^^STMARY^MR", "|77^^^X^SS~MRN1^^^STMARY^MR~9"),
-		"check digit, subs":    strings.ReplaceAll(plain, "|VN1", "|VN1&x^4^M11"),
-		"space as escape":      strings.NewReplacer(`^~\&`, `^~ &`, `L\T\D`, "L&D").Replace(plain),
-		"space as repetition":  strings.Replace(plain, `^~\&`, `^ \&`, 1),
-		"continued identifier": strings.ReplaceAll(plain, "|VN1", "|VN1\nand more"),
+		"CR":                  plain,
+		"LF":                  strings.ReplaceAll(plain, "\r", "\n"),
+		"CRLF":                strings.ReplaceAll(plain, "\r", "\r\n"),
+		"blank lines":         strings.ReplaceAll(plain, "\r", "\r\r\r\n"),
+		"MLLP":                "\x0b" + plain + "\r\x1c\r",
+		"byte order mark":     "\xef\xbb\xbf" + plain,
+		"frame and mark":      "\x0b\xef\xbb\xbf" + plain + "\x1c",
+		"Z segments":          strings.Replace(plain, "\rPID", "\rZZZ|x^~|\rZ01\rPID", 1),
+		"bare names":          strings.Replace(plain, "\rPID", "\rNTE\rPV2\rPID", 1),
+		"four delimiters":     strings.ReplaceAll(plain, `^~\&`, `^~\&#`),
+		"indented":            strings.ReplaceAll(plain, "\r", "\r \t"),
+		"no-break spaces":     strings.ReplaceAll(plain, "\r", "\r\u00a0\u00a0"),
+		"in Windows-1252":     strings.ReplaceAll(strings.Replace(plain, "|2.5.1", "|2.5.1||||||WINDOWS-1252", 1), "\r", "\r\xa0"),
+		"lower case":          strings.NewReplacer("\rEVN", "\revn", "\rPID", "\rpid", "\rPV1", "\rPv1").Replace(plain),
+		"blanks behind names": strings.NewReplacer("\rEVN", "\rEVN ", "\rPID", "\rPID\t", "\rPV1", "\r PV1\u00a0").Replace(plain),
+		"other delimiters":    strings.NewReplacer("|", "!", "^", "*", "~", "+", `\`, "?", "&", "%").Replace(plain),
+		"unescaped ampersand": strings.ReplaceAll(plain, `L\T\D`, "L&D"),
+		"escape in hex":       strings.ReplaceAll(plain, `L\T\D`, `L\X26\D`),
+		"control by escape":   strings.ReplaceAll(plain, `LDR04`, `LD\X0D0A07\R04`),
+		"spaces around":       strings.ReplaceAll(plain, `^LDR04^`, `^ LDR04 ^`),
+		"other repetitions":   strings.ReplaceAll(plain, "|MRN1^^^STMARY^MR", "|77^^^X^SS~MRN1^^^STMARY^MR~9"),
+		"check digit, subs":   strings.ReplaceAll(plain, "|VN1", "|VN1&x^4^M11"),
+		"space as escape":     strings.NewReplacer(`^~\&`, `^~ &`, `L\T\D`, "L&D").Replace(plain),
+		"space as repetition": strings.Replace(plain, `^~\&`, `^ \&`, 1),
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := facts(t, []byte(raw))
@@ -113,27 +117,89 @@ func TestSpaceIsNoEscape(t *testing.T) {
 	}
 }
 
+// Each message is refused with what is wrong with its header, and its control id if that can be read.
 func TestScanRefusesUnusableHeaders(t *testing.T) {
-	for name, raw := range map[string]string{
-		"empty":            "",
-		"no MSH":           "PID|1",
-		"lower case":       `msh|^~\&|A`,
-		"short":            `MSH|^~`,
-		"two encoders":     `MSH|^~|A|B|C|D|E`,
-		"six encoders":     `MSH|^~\&#%|A`,
-		"equal":            `MSH|^~^&|A|B`,
-		"equals separator": `MSH^^~\&^A`,
-		"letters":          `MSHA^~\&A`,
-		"space separates":  `MSH ^~\& A`,
-		"space, component": `MSH| ~\&|A|B`,
-		"two spaces":       `MSH|^~  |A|B`,
-		"line end":         "MSH\r^~\\&|A|B|C",
-		"not ASCII":        "MSH|^\xff\\&|A|B",
+	for name, test := range map[string]struct{ raw, want string }{
+		"empty":                  {"", ""},
+		"no MSH":                 {"PID|1", ""},
+		"MSH alone":              {"MSH", ""},
+		"line end":               {"MSH\r^~\\&|A|B|C", ""},
+		"space separates":        {`MSH ^~\& A`, ""},
+		"short":                  {`MSH|^~`, "encoding_short"},
+		"two encoders":           {`MSH|^~|A|B|C|D|E`, "encoding_short"},
+		"six encoders":           {`MSH|^~\&#%|A`, "encoding_long"},
+		"HTML":                   {`MSH|^~\&amp;|A|B|C|D|2026||ADT^A01|M7`, "encoding_escaped M7"},
+		"HTML, numeric":          {`MSH|^~\&#38;|A|B|C|D|2026||ADT^A01|M7`, "encoding_escaped M7"},
+		"HTML, hexadecimal":      {`MSH|^~\&#x26;|A`, "encoding_escaped"},
+		"JSON, escaped twice":    {`MSH|^~\\&|A|B|C|D|2026||ADT^A01|M7`, "encoding_repeated M7"},
+		"equal":                  {`MSH|^~^&|A|B`, "encoding_repeated"},
+		"equals separator":       {`MSH^^~\&^A`, "encoding_short"},
+		"letters":                {`MSHA^~\&A`, "encoding_invalid"},
+		"space, component":       {`MSH| ~\&|A|B`, "encoding_invalid"},
+		"two spaces":             {`MSH|^~  |A|B`, "encoding_repeated"},
+		"not ASCII":              {"MSH|^\xff\\&|A|B", "encoding_invalid"},
+		"control id not ASCII":   {"MSH|^~|A|B|C|D|2026||ADT^A01|M\xff", "encoding_short"},
+		"control id in one line": {"MSH|^~|A|B|C|D|2026||ADT^A01\rM|M7", "encoding_short"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var m hl7.Message
-			if err := m.Scan([]byte(raw), hl7.Charset{}); err != hl7.ErrNoHeader { //nolint:errorlint // returned as it is
-				t.Errorf("%v", err)
+			err := m.Scan([]byte(test.raw), hl7.Charset{})
+			got := ""
+			if bad, ok := errors.AsType[*hl7.HeaderError](err); ok {
+				got = strings.TrimSpace(bad.Reason + " " + bad.ControlID)
+			}
+			if !errors.Is(err, hl7.ErrNoHeader) || got != test.want {
+				t.Errorf("%v, %q, want %q", err, got, test.want)
+			}
+		})
+	}
+}
+
+// Segments in one line, whatever joins them, are refused with the reason.
+func TestJoinedSegments(t *testing.T) {
+	for _, joint := range []string{`\r`, `\n`, `\r\n`, "&#13;", "<CR>", `\X0D\`, " ", "", "^M"} {
+		raw := strings.Join([]string{msh, evn, pid, pv1}, joint)
+		var m hl7.Message
+		if err := m.Scan([]byte(raw), hl7.Charset{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, fault := m.Facts(options); fault == nil || fault.Name() != "segments_joined" || fault.Place() != "MSH" || m.ControlID() != "M1" {
+			t.Errorf("%q: %+v, %q", joint, fault, m.ControlID())
+		}
+	}
+}
+
+// A line that is no segment is named with its number, once for a text of many lines. MSH ends with its
+// line, so nothing behind it changes how the message is answered.
+func TestOddLines(t *testing.T) {
+	for name, test := range map[string]struct {
+		lines []string
+		want  string
+	}{
+		"text of a used segment":      {[]string{msh, evn, pid, pv1, "PV2|||^pain", "and more", "and more", "DG1|1||O13"}, "line_continued@line[6] system_assumed@DG1[1]-3"},
+		"text of an unused segment":   {[]string{msh, evn, pid, pv1, "OBX|1|TX|||one", "two", "", "three"}, "line_ignored@line[6]"},
+		"another separator":           {[]string{msh, evn, pid, pv1, "ZPI|1", "DG1^1^^O72.1"}, "line_ignored@line[6]"},
+		"a name of no segment":        {[]string{msh, evn, pid, pv1, "NTE|1", "see|this"}, "line_ignored@line[6]"},
+		"behind MSH":                  {[]string{msh, "||||AL|NE", evn, pid, pv1}, "line_ignored@line[2]"},
+		"an unknown name in capitals": {[]string{msh, evn, "QQQ|1", pid, pv1}, ""},
+		"two texts":                   {[]string{msh, evn, pid, pv1, "PV2|||^a", "b", "NTE|1", "c"}, "line_continued@line[6] line_ignored@line[8]"},
+		"a segment twice":             {[]string{msh, evn, pid, pv1, "PV1|1|O|ELSEWHERE^1|||||||X|||||||||VN2"}, "segment_repeated@line[5]"},
+		"blank lines":                 {[]string{msh, evn, " \t", pid, "\u00a0", pv1, "  "}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var m hl7.Message
+			if err := m.Scan([]byte(strings.Join(test.lines, "\r")), hl7.Charset{}); err != nil {
+				t.Fatal(err)
+			}
+			e, fault := m.Facts(options)
+			if fault != nil {
+				t.Fatalf("%+v", fault)
+			}
+			if got := codes(e); got != test.want || e.Visit != "visit(VN1)" || e.Place.Room != "LDR04" {
+				t.Errorf("%q, want %q, %+v", got, test.want, e)
+			}
+			if code, send := m.Code(hl7.Acknowledgment{}); code != hl7.AA || !send {
+				t.Errorf("answered %s %v", code, send)
 			}
 		})
 	}
@@ -189,7 +255,7 @@ func TestFacts(t *testing.T) {
 		warn string
 	}{
 		"event is MSH-9, never EVN-1": {segments(header("A02"), evn, pid, pv1), func(e acuity.Event) bool { return e.Type == acuity.A02 }, ""},
-		"other events are taken":      {segments(header("A60"), evn), func(e acuity.Event) bool { return e.Type == acuity.EventOther && e.Visit == "" && e.ID != "" }, ""},
+		"other events are taken":      {segments(header("A60"), evn), func(e acuity.Event) bool { return e.Type == acuity.EventOther && e.Visit == "" && e.ID != "" }, "event_ignored@MSH-9"},
 		"A06":                         {segments(header("A06"), evn, pid, pv1), func(e acuity.Event) bool { return e.Type == acuity.A06 }, "adt_extension@MSH-9"},
 		"EVN-6 wins":                  {segments(msh, evn+"||||20260304080000-0600", pid, pv1), func(e acuity.Event) bool { return e.At == at(4, 14, 0) && e.RecordedAt == at(4, 15, 29) }, ""},
 		"EVN-6 of a cancel":           {segments(header("A11"), evn+"||||20260304080000-0600", pid, pv1), func(e acuity.Event) bool { return e.At == at(4, 15, 29) && e.Cancels == at(4, 14, 0) }, ""},

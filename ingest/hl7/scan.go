@@ -14,7 +14,6 @@ package hl7
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"math/bits"
 )
 
@@ -23,10 +22,6 @@ const (
 	MaxSegments = 1000
 	MaxField    = 64 << 10 // bytes
 )
-
-// ErrNoHeader says that the text is no HL7 message: it does not begin with MSH, or MSH-1
-// and MSH-2 are unusable.
-var ErrNoHeader = errors.New("no usable MSH segment")
 
 // Message is a view of one message. The zero value is ready for [Message.Scan]. Each Scan
 // reuses its memory.
@@ -47,14 +42,34 @@ type Message struct {
 	msh, evn, pid, pv1, pv2 segment
 	dg1, nk1                []segment
 	size                    *Fault // broken bound, which Facts reports
+	odd                     []oddLine
 
 	scratch []byte // an identifier that had to be unescaped
 	made    []byte // a pseudonym
 }
 
+// oddLine is a line that was not read as a segment of its own, or not used though it is one.
+type oddLine struct {
+	number int // among the lines that are not blank, from 1
+	code   string
+}
+
+// maxOdd bounds the odd lines of a message that are named.
+const maxOdd = 20
+
+// addOdd notes an odd line.
+func (m *Message) addOdd(number int, code string) {
+	if len(m.odd) < maxOdd {
+		m.odd = append(m.odd, oddLine{number, code})
+	}
+}
+
 // segment is the position of a segment: its separators are marks[first:last]. marks[last]
 // is its end, continuation lines included. The zero value is an absent segment.
-type segment struct{ first, last int32 }
+type segment struct {
+	first, last int32
+	odd         int // number of its line if its name is not written as the standard says; else 0
+}
 
 // Scan makes m the view of the message in raw, which must not change while m is used.
 // It skips MLLP framing and a byte order mark. The transport declares the character
@@ -84,35 +99,59 @@ func (m *Message) Scan(raw []byte, transport Charset) error {
 }
 
 func (m *Message) scan(raw []byte) error {
-	*m = Message{raw: raw, marks: m.marks[:0], dg1: m.dg1[:0], nk1: m.nk1[:0], scratch: m.scratch, made: m.made}
-	if !m.delimiters() {
-		return ErrNoHeader
+	*m = Message{raw: raw, marks: m.marks[:0], dg1: m.dg1[:0], nk1: m.nk1[:0], odd: m.odd[:0], scratch: m.scratch, made: m.made}
+	if reason := m.delimiters(); reason != "" {
+		return m.headerError(reason)
 	}
 	text := lines{raw: raw}
 	var open *segment      // the used segment that a continuation line belongs to
 	segments, name := 0, 0 // number of segments, and position of the last one's name
+	number, inside := 0, false
 	for pos := 0; pos < len(raw); {
-		end := pos
-		switch m.kind(raw[pos:]) {
+		kind, indent := m.kind(raw[pos:])
+		end := pos + indent
+		if kind != lineBlank {
+			number++
+		}
+		switch kind {
 		case lineBlank:
 		case lineContinued:
+			code := warnLineIgnored
 			if open == nil {
 				end = text.end(pos)
 			} else {
+				code = warnLineContinued
 				m.continued = true
 				m.marks = m.marks[:open.last] // the line continues it, so this is not its end
 				end = m.mark(open, name, pos)
 			}
-		case lineSegment:
-			name = pos
-			if segments++; segments > MaxSegments && m.size == nil {
-				m.size = &Fault{Code: AE, Condition: 102, Segment: string(raw[pos : pos+3]), Sequence: segments}
+			if !inside { // one warning for all lines of a text
+				m.addOdd(number, code)
 			}
-			if open = m.slot(raw[pos], raw[pos+1], raw[pos+2]); open != nil {
+			inside = true
+		case lineSegment:
+			inside = false
+			name = end
+			if segments++; segments > MaxSegments && m.size == nil {
+				m.size = &Fault{Code: AE, Condition: 102, Segment: nameAt(raw[name:]), Sequence: segments}
+			}
+			odd := 0
+			if indent > 0 || !isName(raw[name:]) || name+3 < len(raw) && raw[name+3] != m.separator {
+				odd = number
+			}
+			var repeated int
+			if open, repeated = m.slot(nameAt(raw[name:]), number, odd); repeated > 0 {
+				m.addOdd(repeated, warnRepeated)
+			}
+			if open != nil {
+				open.odd = odd
 				open.first = int32(len(m.marks)) //nolint:gosec // a body is far below 2 GiB
-				end = m.mark(open, name, pos)
-			} else if end = text.end(pos); end-pos > MaxField {
-				m.measure(string(raw[pos:pos+3]), raw[pos:end])
+				end = m.mark(open, name, name)
+			} else if end = text.end(name); end-name > MaxField {
+				m.measure(nameAt(raw[name:]), raw[name:end])
+			}
+			if open == &m.msh {
+				open = nil // the delimiters, the mode of the answer: a header ends with its line
 			}
 		}
 		pos = end + 1
@@ -120,112 +159,44 @@ func (m *Message) scan(raw []byte) error {
 	return nil
 }
 
-// delimiters reads MSH-1 and MSH-2: five different characters that are no letters,
-// digits or line ends. The last two may be missing. A space after the component
-// separator means that the sender does not use that delimiter.
-func (m *Message) delimiters() bool {
-	raw := m.raw
-	if bytes.HasPrefix(raw, usualHeader) { // the usual delimiters need no further check
-		m.separator, m.component, m.repetition, m.escape, m.subcomponent = '|', '^', '~', '\\', '&'
-		m.encoding = 4
-		return true
-	}
-	if len(raw) < 8 || string(raw[:3]) != "MSH" {
-		return false
-	}
-	m.separator = raw[3]
-	chars := raw[4:]
-	n := bytes.IndexByte(chars, m.separator)
-	if n < 0 {
-		n = len(chars)
-		if e := bytes.IndexAny(chars, "\r\n"); e >= 0 {
-			n = e
-		}
-	}
-	if n < 3 || n > 5 {
-		return false
-	}
-	m.encoding = n
-	all := raw[3 : 4+n]
-	for i, c := range all {
-		if c < ' ' || c == ' ' && i < 2 || c > '~' || digit(c) || letter(c) || bytes.IndexByte(all[:i], c) >= 0 {
-			return false
-		}
-	}
-	m.component, m.repetition, m.escape = chars[0], used(chars[1]), used(chars[2])
-	if n > 3 {
-		m.subcomponent = used(chars[3])
-	}
-	return true
-}
-
-// used returns a delimiter; 0 if it is a space, because text is full of spaces.
-func used(c byte) byte {
-	if c == ' ' {
-		return 0
-	}
-	return c
-}
-
-var usualHeader = []byte(`MSH|^~\&|`)
-
-type lineKind uint8
-
-const (
-	lineBlank lineKind = iota
-	lineContinued
-	lineSegment
-)
-
-// kind distinguishes a segment from a continuation of the field before. A segment begins
-// with its name and then a separator, or is nothing but the name.
-func (m *Message) kind(text []byte) lineKind {
-	switch {
-	case isTerminator(text[0]):
-		return lineBlank
-	case len(text) >= 3 && isName(text) && (len(text) == 3 || text[3] == m.separator || isTerminator(text[3])):
-		return lineSegment
-	default:
-		return lineContinued
-	}
-}
-
-func isName(line []byte) bool {
-	return upper(line[0]) && (upper(line[1]) || digit(line[1])) && (upper(line[2]) || digit(line[2]))
-}
-
 func upper(c byte) bool  { return c >= 'A' && c <= 'Z' }
 func digit(c byte) bool  { return c >= '0' && c <= '9' }
 func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// slot returns where the view stores a segment of this name. It returns nil for an
-// unused segment, and for one that the view already has.
-func (m *Message) slot(a, b, c byte) *segment {
-	var s *segment
-	switch uint32(a)<<16 | uint32(b)<<8 | uint32(c) {
-	case 'M'<<16 | 'S'<<8 | 'H':
+// slot returns where the view stores a segment of this name, in line number; nil for an
+// unused segment, and for one that the view already has. Then repeated is the line that is
+// not used: that of an odd name, which may be text, else the second.
+func (m *Message) slot(name string, number, odd int) (s *segment, repeated int) {
+	switch name {
+	case "MSH":
 		s = &m.msh
-	case 'E'<<16 | 'V'<<8 | 'N':
+	case "EVN":
 		s = &m.evn
-	case 'P'<<16 | 'I'<<8 | 'D':
+	case "PID":
 		s = &m.pid
-	case 'P'<<16 | 'V'<<8 | '1':
+	case "PV1":
 		s = &m.pv1
-	case 'P'<<16 | 'V'<<8 | '2':
+	case "PV2":
 		s = &m.pv2
-	case 'D'<<16 | 'G'<<8 | '1':
+	case "DG1":
 		m.dg1 = append(m.dg1, segment{})
-		return &m.dg1[len(m.dg1)-1]
-	case 'N'<<16 | 'K'<<8 | '1':
+		return &m.dg1[len(m.dg1)-1], 0
+	case "NK1":
 		m.nk1 = append(m.nk1, segment{})
-		return &m.nk1[len(m.nk1)-1]
+		return &m.nk1[len(m.nk1)-1], 0
 	default:
-		return nil
+		return nil, 0
 	}
-	if s.last > 0 {
-		return nil
+	switch {
+	case s.last == 0:
+		return s, 0
+	case s.odd > 0 && odd == 0:
+		repeated = s.odd
+		*s = segment{}
+		return s, repeated
+	default:
+		return nil, number
 	}
-	return s
 }
 
 // mark records the separators in the line of a used segment that begins at pos, and
@@ -268,7 +239,7 @@ words:
 	s.last = int32(len(marks))          //nolint:gosec // as above
 	m.marks = append(marks, int32(end)) //nolint:gosec // as above
 	if end-pos > MaxField {
-		m.measure(string(m.raw[name:name+3]), m.raw[pos:end]) // the line may begin with text of the field before
+		m.measure(nameAt(m.raw[name:]), m.raw[pos:end]) // the line may begin with text of the field before
 	}
 	return end
 }
@@ -281,36 +252,6 @@ func (m *Message) measure(name string, line []byte) {
 		}
 	}
 }
-
-// lines finds line ends. CR is the standard; LF and the framing bytes of MLLP end a line
-// too. It searches ahead once for each kind, so a whole message costs four fast passes.
-type lines struct {
-	raw  []byte
-	next [4]int // position after the next line end of each kind; 0: unknown
-}
-
-const terminators = "\r\n\x0b\x1c"
-
-// end returns where the line that begins at pos ends.
-func (l *lines) end(pos int) int {
-	end := len(l.raw)
-	for i := range l.next {
-		if l.next[i] <= pos {
-			n := bytes.IndexByte(l.raw[pos:], terminators[i])
-			if n < 0 {
-				n = len(l.raw) - pos
-			}
-			l.next[i] = pos + n + 1
-		}
-		end = min(end, l.next[i]-1)
-	}
-	return end
-}
-
-func isTerminator(c byte) bool { return c == '\r' || c == '\n' || c == 0x0b || c == 0x1c }
-
-// byteOrderMark is the byte order mark of UTF-8.
-var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // trimFrame removes a byte order mark, line ends and framing bytes around the text.
 func trimFrame(raw []byte) []byte {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 )
 
 // These bytes frame a message: <VT> message <FS><CR>.
@@ -162,34 +163,98 @@ func (r *Reader) more() (done bool, err error) {
 	if at == len(chunk) {
 		return false, r.discard(at)
 	}
-	if chunk[at] == startBlock {
-		return r.restart(at)
+	if err := r.discard(at); err != nil {
+		return false, err
 	}
-	return r.end(at)
+	if chunk[at] == startBlock {
+		return r.restart()
+	}
+	return r.end()
 }
 
-// restart handles a 0x0B inside a message. If the text before it ends with a line, it
-// counts as a whole message. Otherwise it was cut off, and its sender began again.
-func (r *Reader) restart(at int) (done bool, err error) {
+// restart handles a 0x0B inside a message. It begins a new message only if a header follows:
+// otherwise it is a character of the text, as editors leave it. Before a header, text that
+// ends with a line counts as a whole message. Other text was cut off, and its sender began
+// again. The header is waited for, since no frame ends with 0x0B.
+func (r *Reader) restart() (done bool, err error) {
 	text := r.message
-	switch {
-	case len(bytes.Trim(text, "\r\n")) == 0: // 0x0B came twice
+	if len(bytes.Trim(text, "\r\n")) == 0 { // 0x0B came twice
 		r.faults[Noise]++
-	case text[len(text)-1] == '\r', text[len(text)-1] == '\n':
+		r.message = text[:0]
+		return false, r.discard(1)
+	}
+	begins, err := r.beginsMessage()
+	switch {
+	case err != nil:
+		return false, err
+	case !begins:
+		r.message = append(text, startBlock)
+		if len(r.message) > r.limit {
+			return false, ErrTooLong
+		}
+		return false, r.discard(1)
+	case text[len(text)-1] == '\r', text[len(text)-1] == '\n', text[len(text)-1] == endBlock:
 		r.faults[NoEnd]++
-		return true, r.discard(at) // the 0x0B stays to be read as the start of the next message
+		return true, nil // the 0x0B stays to be read as the start of the next message
 	default:
 		r.faults[Cut]++
+		r.message = text[:0]
+		return false, r.discard(1)
 	}
-	r.message = text[:0]
-	return false, r.discard(at + 1)
+}
+
+// beginsMessage reports whether a header of HL7 follows the next byte, a 0x0B. Blanks and a
+// byte order mark may stand before it, and its case does not matter. It waits for as many bytes
+// as decide that.
+func (r *Reader) beginsMessage() (bool, error) {
+	for n := 2; n < mostBefore; n++ {
+		text, err := r.in.Peek(n)
+		if err != nil {
+			if errors.Is(err, io.EOF) { // what is left of the stream is no header
+				return false, nil
+			}
+			return false, err
+		}
+		head := text[1:]
+		for len(head) > 0 && bytes.IndexByte(beforeHeader, head[0]) >= 0 {
+			head = head[1:]
+		}
+		switch {
+		case len(head) == 0:
+		case !couldBeHeader(head[:min(len(head), 3)]):
+			return false, nil
+		case len(head) > 3:
+			return head[3] > ' ' && !isLetterOrDigit(head[3]), nil
+		}
+	}
+	return false, nil
+}
+
+// beforeHeader are the bytes of blanks, no-break spaces and byte order marks.
+var beforeHeader = []byte(" \t\r\n\xa0\xc2\xef\xbb\xbf")
+
+// mostBefore is how many bytes after a 0x0B may be needed to find a header.
+const mostBefore = 32
+
+// couldBeHeader reports whether text is the beginning of MSH, FHS or BHS.
+func couldBeHeader(text []byte) bool {
+	for _, header := range []string{"MSH", "FHS", "BHS"} {
+		if strings.EqualFold(string(text), header[:len(text)]) {
+			return true
+		}
+	}
+	return false
+}
+
+func isLetterOrDigit(c byte) bool {
+	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }
 
 // end handles a 0x1C. It ends the message, unless other bytes than the end of a frame
 // have arrived with it. Then it is an ordinary byte, for which the decoder has a rule.
 // The reader does not wait for the 0x0D: a sender that omits it waits for our answer.
-func (r *Reader) end(at int) (done bool, err error) {
-	if err = r.discard(at + 1); err != nil {
+func (r *Reader) end() (done bool, err error) {
+	if err = r.discard(1); err != nil {
 		return false, err
 	}
 	if r.in.Buffered() == 0 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -45,8 +46,15 @@ func TestFrames(t *testing.T) {
 		"LF for CR at the end":      {"\x0bA\x1c\n\x0bB\x1c\r", []string{"A", "B"}, []string{"no_return"}, io.EOF},
 		"no CR at the end":          {"\x0bA\x1c\x0bB\x1c\r", []string{"A", "B"}, []string{"no_return"}, io.EOF},
 		"no CR, end of stream":      {"\x0bA\x1c", []string{"A"}, nil, io.EOF},
-		"no end":                    {"\x0bA\r\x0bB\r\x1c\r", []string{"A\r", "B\r"}, []string{"no_end"}, io.EOF},
-		"no end, inside a line":     {"\x0bA|b\x0bA|bc\r\x1c\r", []string{"A|bc\r"}, []string{"cut"}, io.EOF},
+		"no end":                    {"\x0bA\r\x0bMSH|B\r\x1c\r", []string{"A\r", "MSH|B\r"}, []string{"no_end"}, io.EOF},
+		"no end, a batch follows":   {"\x0bA\r\x0bFHS|B\r\x1c\r", []string{"A\r", "FHS|B\r"}, []string{"no_end"}, io.EOF},
+		"no end, blanks and marks":  {"\x0bA\r\x0b \xef\xbb\xbf\xc2\xa0msh|B\r\x1c\r", []string{"A\r", " \xef\xbb\xbf\xc2\xa0msh|B\r"}, []string{"no_end"}, io.EOF},
+		"no end, inside a line":     {"\x0bMSH|b\x0bMSH|bc\r\x1c\r", []string{"MSH|bc\r"}, []string{"cut"}, io.EOF},
+		"0x0B in a text":            {"\x0bMSH|a\x0bb\r\x1c\r\x0bMSH|2\r\x1c\r", []string{"MSH|a\x0bb\r", "MSH|2\r"}, nil, io.EOF},
+		"0x0B at the end of a line": {"\x0bMSH|a\r\x0bDG1|1\r\x1c\r", []string{"MSH|a\r\x0bDG1|1\r"}, nil, io.EOF},
+		"0x0B before the end":       {"\x0bMSH|a\x0b\x1c\r", []string{"MSH|a\x0b"}, nil, io.EOF},
+		"0x0B before a word":        {"\x0bMSH|a\x0bMSHALL|\x0bMS\r\x1c\r", []string{"MSH|a\x0bMSHALL|\x0bMS\r"}, nil, io.EOF},
+		"0x0B and the stream ends":  {"\x0bMSH|a\x0bM", nil, []string{"cut"}, io.ErrUnexpectedEOF},
 		"twice begun":               {"\x0b\x0bA\x1c\r", []string{"A"}, []string{"noise"}, io.EOF},
 		"no start":                  {"MSH|1\r\x1c\rMSH|2\r\x1c\r", []string{"MSH|1\r", "MSH|2\r"}, []string{"no_start", "no_start"}, io.EOF},
 		"no start, batch":           {"FHS|1\rBHS|1\rMSH|2\r\x1c\r", []string{"FHS|1\rBHS|1\rMSH|2\r"}, []string{"no_start"}, io.EOF},
@@ -98,11 +106,29 @@ func TestFramesComeBack(t *testing.T) {
 	})
 }
 
+// TestVerticalTabInMessage: a 0x0B in a text is data, however the network splits the stream.
+func TestVerticalTabInMessage(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pieces := rapid.SampledFrom([]string{"\x0b", "\x0b", "M", "S", "H", "MSH", "FHS", "DG1|1", "\r", " ", "\xc2\xa0", "x"})
+		text := "MSH|" + strings.Join(rapid.SliceOfN(pieces, 0, 12).Draw(t, "text"), "") + "|x\r"
+		if regexp.MustCompile(`(?i)\x0b[ \t\r\n\xa0\x{c2}]*(MSH|FHS|BHS)[^a-zA-Z0-9\x00-\x20]`).MatchString(strings.ToValidUTF8(text, "")) {
+			return // a header follows
+		}
+		stream := mllp.Append(nil, []byte(text))
+		for _, in := range []io.Reader{bytes.NewReader(stream), iotest.HalfReader(bytes.NewReader(stream)), iotest.OneByteReader(bytes.NewReader(stream))} {
+			got, faults, err := all(in, 1000)
+			if len(got) != 1 || got[0] != text || len(faults) > 0 || !errors.Is(err, io.EOF) {
+				t.Fatalf("%q is read as %q, faults %q, %v", text, got, faults, err)
+			}
+		}
+	})
+}
+
 // FuzzReader: any bytes give messages within the limit and one error. A message that was
 // read can be framed and read again.
 func FuzzReader(f *testing.F) {
 	for _, seed := range []string{
-		"\x0bMSH|^~\\&|1\r\x1c\r", "\x0bA\x1c\x0bB\r\x0bC\x1c\n", "MSH|\r\x1c", "noise\x0b\x0b\x1c\r", "\x0b\x1cA\x1c\r\x0b",
+		"\x0bMSH|^~\\&|1\r\x1c\r", "\x0bA\x1c\x0bB\r\x0bC\x1c\n", "\x0bMSH|a\x0bb\r\x1c\r", "\x0bMSH|a\r\x0bMSH|b\r\x1c\r", "\x0bA\x0b \xef\xbb\xbfms", "MSH|\r\x1c", "noise\x0b\x0b\x1c\r", "\x0b\x1cA\x1c\r\x0b",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -113,11 +139,11 @@ func FuzzReader(f *testing.F) {
 			t.Fatalf("%v", err)
 		}
 		for _, m := range messages {
-			if len(m) > limit+1 || strings.ContainsRune(m, '\x0b') {
+			if len(m) > limit+1 {
 				t.Fatalf("message %q", m)
 			}
-			if strings.ContainsRune(m, '\x1c') {
-				continue // its 0x1C was an ordinary byte only because more bytes had arrived with it
+			if strings.ContainsAny(m, "\x0b\x1c") {
+				continue // its 0x0B was an ordinary byte by what followed; its 0x1C was an ordinary byte only because more bytes had arrived with it
 			}
 			again, _, err := all(bytes.NewReader(mllp.Append(nil, []byte(m))), limit+1)
 			if len(again) != 1 || again[0] != m || !errors.Is(err, io.EOF) {

@@ -1,0 +1,112 @@
+package hl7
+
+import (
+	"bytes"
+	"errors"
+)
+
+// ErrNoHeader says that the text is no HL7 message: it does not begin with MSH, or MSH-1
+// and MSH-2 are unusable. Then it is a [HeaderError].
+var ErrNoHeader = errors.New("no usable MSH segment")
+
+// HeaderError is the [ErrNoHeader] of a message that begins with MSH. It says what is wrong
+// with MSH-1 or MSH-2.
+type HeaderError struct {
+	Reason    string // one of the codes encoding_…
+	ControlID string // MSH-10 as far as MSH-1 shows it; "": unknown
+}
+
+// Error implements [error].
+func (e *HeaderError) Error() string { return ErrNoHeader.Error() + ": " + e.Reason }
+
+// Is makes a HeaderError an [ErrNoHeader].
+func (*HeaderError) Is(target error) bool { return target == ErrNoHeader }
+
+// Fault returns why the message is refused: MSH-2 is no ST of encoding characters.
+func (e *HeaderError) Fault() *Fault {
+	return &Fault{Code: AE, Condition: 102, Segment: "MSH", Sequence: 1, Field: 2, Reason: e.Reason}
+}
+
+// These are the reasons of a [HeaderError].
+const (
+	reasonEscaped  = "encoding_escaped"  // HTML or XML: &amp; for &
+	reasonShort    = "encoding_short"    // fewer than three characters
+	reasonLong     = "encoding_long"     // more than five
+	reasonRepeated = "encoding_repeated" // one character twice, or that of MSH-1
+	reasonInvalid  = "encoding_invalid"  // a letter, a digit, a control character
+)
+
+// headerError returns the error for a header that cannot be used.
+func (m *Message) headerError(reason string) error {
+	if len(m.raw) < 4 || string(m.raw[:3]) != "MSH" || m.raw[3] <= ' ' {
+		return ErrNoHeader
+	}
+	line := m.raw
+	if end := bytes.IndexAny(line, terminators); end >= 0 {
+		line = line[:end]
+	}
+	// The character set is that of MSH-18, which the delimiters may hide: only ASCII is repeated.
+	id := part(line, line[3], 10)
+	if len(id) > MaxField || !isASCII(id) || blank(id) {
+		id = nil
+	}
+	return &HeaderError{Reason: reason, ControlID: string(id)}
+}
+
+// delimiters reads MSH-1 and MSH-2: five different characters that are no letters,
+// digits or line ends. The last two may be missing. A space after the component
+// separator means that the sender does not use that delimiter.
+// It returns what is wrong with them; "": nothing.
+func (m *Message) delimiters() (reason string) {
+	raw := m.raw
+	if bytes.HasPrefix(raw, usualHeader) { // the usual delimiters need no further check
+		m.separator, m.component, m.repetition, m.escape, m.subcomponent = '|', '^', '~', '\\', '&'
+		m.encoding = 4
+		return ""
+	}
+	if len(raw) < 4 || string(raw[:3]) != "MSH" {
+		return reasonInvalid
+	}
+	m.separator = raw[3]
+	chars := raw[4:]
+	n := bytes.IndexByte(chars, m.separator)
+	if end := bytes.IndexAny(chars, terminators); n < 0 || end >= 0 && end < n {
+		n = len(chars)
+		if end >= 0 {
+			n = end
+		}
+	}
+	switch {
+	case bytes.Contains(chars[:n], []byte("&amp")), bytes.Contains(chars[:n], []byte("&#3")), bytes.Contains(chars[:n], []byte("&#x")):
+		return reasonEscaped
+	case n < 3:
+		return reasonShort
+	case n > 5:
+		return reasonLong
+	}
+	m.encoding = n
+	all := raw[3 : 4+n]
+	for i, c := range all {
+		switch {
+		case c < ' ', c == ' ' && i < 2, c > '~', digit(c), letter(c):
+			return reasonInvalid
+		case bytes.IndexByte(all[:i], c) >= 0:
+			return reasonRepeated
+		}
+	}
+	m.component, m.repetition, m.escape = chars[0], used(chars[1]), used(chars[2])
+	if n > 3 {
+		m.subcomponent = used(chars[3])
+	}
+	return ""
+}
+
+// used returns a delimiter; 0 if it is a space, because text is full of spaces.
+func used(c byte) byte {
+	if c == ' ' {
+		return 0
+	}
+	return c
+}
+
+var usualHeader = []byte(`MSH|^~\&|`)

@@ -1,0 +1,128 @@
+package hl7
+
+import (
+	"bytes"
+	"strings"
+)
+
+type lineKind uint8
+
+const (
+	lineBlank lineKind = iota
+	lineContinued
+	lineSegment
+)
+
+// kind distinguishes a segment from a continuation of the field before. A segment begins
+// with its name and then a separator, or is nothing but the name. A name of HL7 may have
+// blanks around it or be in lower case: no text begins so. indent is the number of bytes
+// before the name, or before the end of a blank line.
+func (m *Message) kind(text []byte) (kind lineKind, indent int) {
+	switch {
+	case isTerminator(text[0]):
+		return lineBlank, 0
+	case len(text) >= 3 && isName(text) && (len(text) == 3 || text[3] == m.separator || isTerminator(text[3])):
+		return lineSegment, 0
+	}
+	indent = blanks(text)
+	rest := text[indent:]
+	if len(rest) == 0 || isTerminator(rest[0]) {
+		return lineBlank, indent
+	}
+	if _, n := nameOf(rest); n > 0 && n < len(rest) && rest[n] == m.separator {
+		return lineSegment, indent
+	}
+	return lineContinued, 0
+}
+
+// nameOf returns the name of a segment of HL7, or of a Z segment, with which text begins, and
+// the number of bytes up to the separator. Both are zero if there is no such name. The name
+// may be in lower case, with blanks behind it.
+func nameOf(text []byte) (name string, n int) {
+	if len(text) < 4 || !letter(text[0]) || !letter(text[1]) && !digit(text[1]) || !letter(text[2]) && !digit(text[2]) {
+		return "", 0
+	}
+	if name = nameAt(text); name[0] != 'Z' && !segmentNames[name] {
+		return "", 0
+	}
+	return name, 3 + blanks(text[3:])
+}
+
+// segmentNames are the segments of ADT messages, of batches, and some of other messages
+// (HL7 v2.3 to v2.9).
+var segmentNames = func() map[string]bool {
+	names := map[string]bool{}
+	for name := range strings.FieldsSeq(`ABS ACC ADD AL1 ARV AUT BHS BLG BTS CON CTD CTI DB1 DG1 DRG DSC EVN FHS FT1 FTS GP1 GP2 GSP GSR
+		GT1 IAM IAR IN1 IN2 IN3 IPC MRG MSA MSH NK1 NPU NTE OBR OBX OH1 OH2 OH3 OH4 ORC PD1 PDA PID PR1 PRT PV1 PV2 QRD QRF ROL
+		RXA RXE RXO RXR SCH SFT SPM TQ1 TQ2 TXA UAC UB1 UB2 VAR`) {
+		names[name] = true
+	}
+	return names
+}()
+
+// blanks returns the length of the blanks with which text begins: spaces, tabs, no-break
+// spaces in UTF-8 or Windows-1252, byte order marks.
+func blanks(text []byte) int {
+	rest := text
+	for len(rest) > 0 {
+		switch {
+		case rest[0] == ' ', rest[0] == '\t', rest[0] == 0xa0:
+			rest = rest[1:]
+		case bytes.HasPrefix(rest, noBreakSpace):
+			rest = rest[len(noBreakSpace):]
+		case bytes.HasPrefix(rest, byteOrderMark):
+			rest = rest[len(byteOrderMark):]
+		default:
+			return len(text) - len(rest)
+		}
+	}
+	return len(text)
+}
+
+// noBreakSpace is the no-break space of UTF-8.
+var noBreakSpace = []byte("\xc2\xa0")
+
+func isName(line []byte) bool {
+	return upper(line[0]) && (upper(line[1]) || digit(line[1])) && (upper(line[2]) || digit(line[2]))
+}
+
+// nameAt returns the name of the segment that begins with text.
+func nameAt(text []byte) string {
+	var name [3]byte
+	for i := range name {
+		if name[i] = text[i]; name[i] >= 'a' && name[i] <= 'z' {
+			name[i] &^= 0x20
+		}
+	}
+	return string(name[:])
+}
+
+// lines finds line ends. CR is the standard; LF and the framing bytes of MLLP end a line
+// too. It searches ahead once for each kind, so a whole message costs four fast passes.
+type lines struct {
+	raw  []byte
+	next [4]int // position after the next line end of each kind; 0: unknown
+}
+
+const terminators = "\r\n\x0b\x1c"
+
+// end returns where the line that begins at pos ends.
+func (l *lines) end(pos int) int {
+	end := len(l.raw)
+	for i := range l.next {
+		if l.next[i] <= pos {
+			n := bytes.IndexByte(l.raw[pos:], terminators[i])
+			if n < 0 {
+				n = len(l.raw) - pos
+			}
+			l.next[i] = pos + n + 1
+		}
+		end = min(end, l.next[i]-1)
+	}
+	return end
+}
+
+func isTerminator(c byte) bool { return c == '\r' || c == '\n' || c == 0x0b || c == 0x1c }
+
+// byteOrderMark is the byte order mark of UTF-8.
+var byteOrderMark = []byte("\xef\xbb\xbf")
