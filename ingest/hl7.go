@@ -137,13 +137,13 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, opt
 			}
 			a.Fault, a.Message = &refused.fault, rules.Message(refused.fault.Name())
 			r.refuseMessage(a.Fault, item("messages", i)+".", refused.controlID)
-			r.places.controlIDs = append(r.places.controlIDs, refused.controlID)
+			r.places.controlIDs, r.places.triggers = append(r.places.controlIDs, refused.controlID), append(r.places.triggers, "")
 			x.acks = append(x.acks, hl7.AppendError(nil, a, refused.controlID))
 			x.add(hl7Result{AckCode: string(hl7.AE), ControlID: refused.controlID}, hl7.AE)
 			continue
 		}
 		controlID, path := m.ControlID(), ""
-		r.places.controlIDs = append(r.places.controlIDs, controlID)
+		r.places.controlIDs, r.places.triggers = append(r.places.controlIDs, controlID), append(r.places.triggers, m.Type())
 		if x.several {
 			path = item("messages", i) + "."
 		}

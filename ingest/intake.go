@@ -26,6 +26,7 @@ type Intake struct {
 	Rejected int // how many of them were refused before anything was appended
 	Ignored  int // how many of them hold nothing that could be stored
 	Warnings int
+	Unused   int            // facts that were not used, each with one of the warnings
 	Event    acuity.Instant // newest time in the facts; 0: none
 	Position *Position      // nil: nothing was appended
 
@@ -47,7 +48,7 @@ func (s *server) reportTaken(o *acuity.Observation, r *reader, request string, a
 		return
 	}
 	in := intake(o, request)
-	in.Warnings, in.Event, in.Position = len(r.warnings)+r.warned, newestTime(o), &at
+	in.Warnings, in.Unused, in.Event, in.Position = len(r.warnings)+r.warned, r.countUnused(), newestTime(o), &at
 	if o.Channel == acuity.ChannelHL7 {
 		in.Received = len(o.Events)
 	}
@@ -71,7 +72,7 @@ func (s *server) reportIgnored(o *acuity.Observation, request string, notices ..
 		return
 	}
 	in := intake(o, request)
-	in.Ignored, in.Notices = 1, notices
+	in.Ignored, in.Unused, in.Notices = 1, 1, notices
 	s.Took(in)
 }
 
@@ -147,6 +148,7 @@ type Notice struct {
 	ControlID string // of the HL7 message, as [showControlID] returns it; "": there is none
 	Code      string // stable
 	Path      string // "": the whole message or body
+	Event     string // trigger event of an HL7 message without effect, such as A05; ""
 }
 
 // maxNotices bounds the notices of one body.
@@ -219,6 +221,9 @@ func (r *reader) issues(all []fhir.Issue) {
 			r.addNotice(Notice{Refused: true, Code: i.Code, Path: i.Expression})
 		case "warning":
 			r.warned++
+			if isUnused(i.Code) {
+				r.unused++
+			}
 			r.addNotice(Notice{Code: i.Code, Path: i.Expression})
 		}
 	}
@@ -227,7 +232,7 @@ func (r *reader) issues(all []fhir.Issue) {
 // allNotices returns all notices of a body that was read, its warnings among them.
 func (r *reader) allNotices() []Notice {
 	for _, w := range r.warnings {
-		r.addNotice(Notice{ControlID: r.places.controlID(w.Path), Code: w.Code, Path: w.Path})
+		r.addNotice(Notice{ControlID: r.places.controlID(w.Path), Code: w.Code, Path: w.Path, Event: r.places.triggerEvent(w)})
 	}
 	return r.drainNotices()
 }
@@ -257,11 +262,15 @@ type Places struct {
 	origins []int
 
 	controlIDs   []string           // control ids of HL7 messages, in the order of the body
+	triggers     []string           // their trigger events
 	encounters   []string           // FHIR only: the resource that each event was made from
 	resource     func(i int) string // FHIR only: the resource that signal i was made from
 	readWarnings []acuity.Warning   // warnings that were reported while the body was read
 	pseudonym    func(kind, value string) string
 }
+
+// PlacesRead returns the places of a body of one message, with the warnings of reading it.
+func PlacesRead(warnings []acuity.Warning) *Places { return &Places{readWarnings: warnings} }
 
 // Events returns the number of events for which p has places, at least 1.
 func (p *Places) Events() int { return max(len(p.origins), len(p.controlIDs), len(p.encounters), 1) }
@@ -343,17 +352,4 @@ func (p *Places) encounter(w acuity.Warning) string {
 		return p.encounters[0]
 	}
 	return w.Path
-}
-
-// controlID returns the control id of the message at a path of the body, as
-// [showControlID] returns it.
-func (p *Places) controlID(path string) string {
-	n := 0
-	if p.list != "" || len(p.controlIDs) != 1 {
-		var ok bool
-		if n, _, ok = pathIn("messages", path); !ok || n >= len(p.controlIDs) {
-			return ""
-		}
-	}
-	return showControlID(p.controlIDs[n], p.pseudonym)
 }

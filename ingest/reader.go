@@ -156,6 +156,7 @@ type reader struct {
 	places  Places
 	notices []Notice // about parts that were refused though the body was taken, and about issues of FHIR
 	warned  int      // number of warnings among the notices
+	unused  int      // number of facts that they say were not used
 
 	space []member // shared memory for the fields of all objects
 }

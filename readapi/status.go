@@ -23,7 +23,7 @@ type Health interface {
 	// hospital has no such key.
 	Source(hospital, key string) (source, name string, ok bool)
 	// Notices returns the newest refusals and warnings of a feed, newest first.
-	Notices(ctx context.Context, f feeds.Feed) (refusals, warnings []feeds.Notice, err error)
+	Notices(ctx context.Context, f feeds.Feed) (feeds.Notices, error)
 	// Pipeline returns how much of what came in is applied.
 	Pipeline(ctx context.Context, hospital string) (Pipeline, error)
 }
@@ -108,6 +108,10 @@ type feedCounts struct {
 	Ignored    int64 `json:"ignored"`
 	Rejected   int64 `json:"rejected"`
 	Warnings   int64 `json:"warnings"`
+	Changed    int64 `json:"changed"`     // messages that told something new
+	Unchanged  int64 `json:"unchanged"`   // messages that told what was known, or what is older
+	Unused     int64 `json:"unused"`      // facts that were not used, each named by a warning
+	Outside    int64 `json:"outsideUnit"` // messages that place a patient outside the unit; part of unused
 }
 
 type pipelineStatus struct {
@@ -264,7 +268,7 @@ func sourceRoutes() []contract.Route[*Reads] {
 	return []contract.Route[*Reads]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/ingest/status/{source}", Scope: access.ReadStatus, ID: "getSourceStatus", Group: "Feeds",
 		Summary: "What one source sent, which of it was refused, and which was taken with a warning",
-		About: "The newest 100 refusals and the newest 100 warnings of each feed of the source, " +
+		About: "The newest 100 refusals, the newest 100 warnings and the newest 100 routine warnings of each feed of the source, " +
 			"with the control id of the HL7 message, the id of the request, the code and the place. " +
 			"None tells a value. A control id that may be more than a number of the message is told by a keyed pseudonym.",
 		Parameters: []contract.Parameter{{
@@ -286,6 +290,7 @@ type sourceFeed struct {
 	feedStatus
 	Refusals []notice `json:"refusals"` // newest first
 	Warnings []notice `json:"warnings"` // newest first
+	Routine  []notice `json:"routine"`  // newest first: events without effect, and patients outside the unit
 }
 
 // notice names one rule that a message or body broke, or one warning about it.
@@ -294,8 +299,9 @@ type notice struct {
 	ControlID *string      `json:"controlId"` // MSH-10 of the HL7 message, or its pseudonym; null: it has none
 	RequestID *string      `json:"requestId"` // id of the HTTP request; null: it came by MLLP, or its sender made the id up
 	Code      string       `json:"code"`
-	Path      string       `json:"path"`    // where in the message or body
-	Message   string       `json:"message"` // says what was found and what to do
+	Path      string       `json:"path"`      // where in the message or body
+	Message   string       `json:"message"`   // says what was found and what to do
+	EventType *string      `json:"eventType"` // of an HL7 message without effect, such as A05; else null
 }
 
 // sourceStatus answers for one source. Its data is only in Redis.
@@ -313,9 +319,9 @@ func (s *Reads) sourceStatus(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		feed := sourceFeed{feedStatus: s.feedOf(&all[i], now)}
-		var refusals, warnings []feeds.Notice
-		refusals, warnings, err = s.cfg.Health.Notices(ctx, all[i].Feed)
-		feed.Refusals, feed.Warnings = notices(refusals), notices(warnings)
+		var found feeds.Notices
+		found, err = s.cfg.Health.Notices(ctx, all[i].Feed)
+		feed.Refusals, feed.Warnings, feed.Routine = notices(found.Refused), notices(found.Warned), notices(found.Routine)
 		a.Feeds = append(a.Feeds, feed)
 	}
 	if err != nil {
@@ -330,7 +336,7 @@ func (s *Reads) sourceStatus(w http.ResponseWriter, r *http.Request) {
 func notices(all []feeds.Notice) []notice {
 	list := make([]notice, len(all))
 	for i, n := range all {
-		list[i] = notice{httpapi.Time(n.At), some(n.ControlID), some(n.RequestID), n.Code, n.Path, rules.Message(n.Code)}
+		list[i] = notice{httpapi.Time(n.At), some(n.ControlID), some(n.RequestID), n.Code, n.Path, rules.Message(n.Code), some(n.Event)}
 	}
 	return list
 }

@@ -38,15 +38,18 @@ func (s *fakeHealth) Source(hospital, key string) (source, name string, ok bool)
 	return "key_9", "Epic ADT", hospital == "north" && (key == "key_9" || key == "key_10")
 }
 
-func (s *fakeHealth) Notices(_ context.Context, f feeds.Feed) (refusals, warnings []feeds.Notice, err error) {
+func (s *fakeHealth) Notices(_ context.Context, f feeds.Feed) (all feeds.Notices, err error) {
 	for _, n := range s.notices[f.Channel] {
-		if n.Refused {
-			refusals = append(refusals, n)
-		} else {
-			warnings = append(warnings, n)
+		switch {
+		case n.Refused:
+			all.Refused = append(all.Refused, n)
+		case n.Routine:
+			all.Routine = append(all.Routine, n)
+		default:
+			all.Warned = append(all.Warned, n)
 		}
 	}
-	return refusals, warnings, s.err
+	return all, s.err
 }
 
 func (s *fakeHealth) Pipeline(context.Context, string) (readapi.Pipeline, error) {
@@ -173,7 +176,7 @@ func TestStatus(t *testing.T) {
 
 const wellStatus = `{"status":"ok","reasons":[],` +
 	`"feeds":[{"channel":"census","source":"key_9","sourceName":"Epic ADT","lastReceivedAt":"2031-04-05T11:00:00.000Z","lastAppliedAt":null,"lastEventAt":null,"expectedEverySeconds":3600,"stale":false,` +
-	`"windows":{"1h":{"received":0,"applied":0,"duplicates":0,"ignored":0,"rejected":0,"warnings":0},"1m":{"received":0,"applied":0,"duplicates":0,"ignored":0,"rejected":0,"warnings":0},"24h":{"received":40,"applied":20,"duplicates":0,"ignored":0,"rejected":20,"warnings":0}}}],` +
+	`"windows":{"1h":{"received":0,"applied":0,"duplicates":0,"ignored":0,"rejected":0,"warnings":0,"changed":0,"unchanged":0,"unused":0,"outsideUnit":0},"1m":{"received":0,"applied":0,"duplicates":0,"ignored":0,"rejected":0,"warnings":0,"changed":0,"unchanged":0,"unused":0,"outsideUnit":0},"24h":{"received":40,"applied":20,"duplicates":0,"ignored":0,"rejected":20,"warnings":0,"changed":0,"unchanged":0,"unused":0,"outsideUnit":0}}}],` +
 	`"pipeline":{"topics":[{"name":"t","partitions":3,"lag":2,"oldestUnprocessedSeconds":2}],"processorHeartbeatAt":"2031-04-05T11:59:59.000Z","deadLetters":0},` +
 	`"unitState":{"recorded":true,"version":7,"level":"green","asOf":"2031-04-05T11:59:51.000Z","ageSeconds":5,"roomsKnown":2,"roomsOccupied":1,"unplacedPatients":2,"cancelsWaiting":1},` +
 	`"terminology":{"unmappedCodes":3,"unmappedHits24h":14,"unknownLocations":4}}`
@@ -188,6 +191,7 @@ func TestSourceStatus(t *testing.T) {
 	*h.health = fakeHealth{feeds: []feeds.History{hourly(now, time.Hour), other}, notices: map[string][]feeds.Notice{"census": {
 		{At: now.Add(-time.Second), Refused: true, ControlID: "M1", Code: "AE 101", Path: "PV1-19"},
 		{At: now.Add(-time.Minute), RequestID: "r", Code: "unknown_field"},
+		{At: now.Add(-time.Minute), Routine: true, ControlID: "M2", Code: "event_ignored", Path: "MSH-9", Event: "A05"},
 	}}}
 	ask := func(source string) (int, string) {
 		r := h.do(t, http.MethodGet, "/api/ingest/status/"+source, "Authorization", "Bearer svc_narrow")
@@ -199,9 +203,11 @@ func TestSourceStatus(t *testing.T) {
 		return r.StatusCode, string(body)
 	}
 	const want = `"source":"key_9","sourceName":"Epic ADT","feeds":[{"channel":"census","source":"key_9","sourceName":"Epic ADT",`
-	message := func(code string) string { return `,"message":"` + rules.Message(code) + `"}` }
+	message := func(code string) string { return `,"message":"` + rules.Message(code) + `","eventType":null}` }
 	notices := `"refusals":[{"at":"2031-04-05T11:59:59.000Z","controlId":"M1","requestId":null,"code":"AE 101","path":"PV1-19"` + message("AE 101") +
-		`],"warnings":[{"at":"2031-04-05T11:59:00.000Z","controlId":null,"requestId":"r","code":"unknown_field","path":""` + message("unknown_field") + `]}]}`
+		`],"warnings":[{"at":"2031-04-05T11:59:00.000Z","controlId":null,"requestId":"r","code":"unknown_field","path":""` + message("unknown_field") +
+		`],"routine":[{"at":"2031-04-05T11:59:00.000Z","controlId":"M2","requestId":null,"code":"event_ignored","path":"MSH-9"` +
+		strings.Replace(message("event_ignored"), "null", `"A05"`, 1) + `]}]}`
 	for _, source := range []string{"key_9", "key_10"} { // before and after a rotation
 		if status, text := ask(source); status != http.StatusOK || !strings.Contains(text, want) || !strings.Contains(text, notices) {
 			t.Errorf("%s: %d %s", source, status, text)

@@ -182,9 +182,11 @@ func (g *registry) confirmRoom(in *intake, p *acuity.Place) {
 	}
 	r := g.room(p.RoomID)
 	if r == nil {
-		if g.addRoom(RoomState{ID: p.RoomID, Label: p.Label, Area: p.Area}) == nil {
-			in.warn("too_many_rooms", "roomId")
+		if len(g.rooms) >= g.limits.known {
+			in.warn(reasonRooms, "roomId")
+			return
 		}
+		g.addRoom(RoomState{ID: p.RoomID, Label: p.Label, Area: p.Area})
 		return
 	}
 	before := r.RoomState

@@ -11,6 +11,7 @@ import (
 	"svc/acuity/hospital"
 	"svc/ingest"
 	"svc/internal/feeds"
+	"svc/internal/httpapi/rules"
 	"svc/schemas"
 )
 
@@ -36,6 +37,7 @@ func New(known func(ingest.Position) (change []byte, seen bool), now func() time
 type kept struct {
 	feed     feeds.Feed
 	messages int
+	warnings int // of reading it, which are counted
 	request  string
 	places   *ingest.Places
 }
@@ -54,6 +56,7 @@ func (n *Counter) Took(in ingest.Intake) {
 	sum := &feeds.Sum{
 		Counts: feeds.Counts{
 			Received: int64(in.Received), Ignored: int64(in.Ignored), Rejected: int64(in.Rejected), Warnings: int64(in.Warnings),
+			Unused: int64(in.Unused),
 		},
 		FirstReceived: at, LastReceived: at,
 	}
@@ -70,7 +73,7 @@ func (n *Counter) Took(in ingest.Intake) {
 	position := *in.Position
 	n.mu.Lock()
 	if len(n.pending) < pendingAtMost {
-		k := kept{feed: feed, messages: in.Received, request: in.Request}
+		k := kept{feed: feed, messages: in.Received, warnings: in.Warnings, request: in.Request}
 		if in.Places != nil && n.events < eventsAtMost {
 			k.places = in.Places
 			n.events += in.Places.Events()
@@ -87,7 +90,8 @@ func (n *Counter) Took(in ingest.Intake) {
 // noticed returns a notice as it is stored.
 func noticed(at time.Time, request string, n ingest.Notice) feeds.Notice {
 	return feeds.Notice{
-		At: at, Refused: n.Refused, ControlID: n.ControlID, RequestID: request, Code: n.Code, Path: n.Path,
+		At: at, Refused: n.Refused, Routine: !n.Refused && rules.IsRoutine(n.Code), Event: n.Event,
+		ControlID: n.ControlID, RequestID: request, Code: n.Code, Path: n.Path,
 	}.Cut()
 }
 
@@ -107,17 +111,18 @@ func (n *Counter) Applied(at ingest.Position, change []byte) {
 	if err != nil {
 		return // a newer release wrote it: counted as received only
 	}
-	sum := &feeds.Sum{Counts: feeds.Counts{Warnings: int64(len(c.Warnings))}}
+	sum := &feeds.Sum{}
+	k.addWarnings(&sum.Counts, c)
 	if k.messages > 1 && len(c.Items) == k.messages {
 		for i := range c.Items {
-			addOutcome(&sum.Counts, c.Items[i].Outcome, 1)
+			addOutcome(&sum.Counts, c.Items[i].Outcome, c.Items[i].Reason, 1)
 		}
 	} else {
 		outcome := c.Outcome
 		if _, over := hospital.Exceeded(c.Reason); over {
 			outcome = acuity.Rejected
 		}
-		addOutcome(&sum.Counts, outcome, int64(k.messages))
+		addOutcome(&sum.Counts, outcome, c.Reason, int64(k.messages))
 	}
 	if sum.Applied > 0 {
 		sum.LastApplied = n.now()
@@ -147,14 +152,42 @@ func (k *kept) notices(at time.Time, c *acuity.Change) (all []feeds.Notice) {
 	return all
 }
 
-func addOutcome(c *feeds.Counts, outcome acuity.Outcome, n int64) {
+// addWarnings counts the warnings of applying an observation. Those of reading it, which the change
+// of an event repeats, were counted when it was taken.
+func (k *kept) addWarnings(sum *feeds.Counts, c *acuity.Change) {
+	if k.places == nil {
+		sum.Warnings += int64(max(0, len(c.Warnings)-k.warnings))
+		return
+	}
+	for _, w := range c.Warnings {
+		if _, fresh := k.places.Notice(w); !fresh {
+			continue
+		}
+		sum.Warnings++
+		if about, ok := rules.ExplainWarning(w.Code); ok && about.Effect == rules.Unused {
+			sum.Unused++
+		}
+		if w.Code == "outside_unit" {
+			sum.Outside++
+		}
+	}
+}
+
+// addOutcome counts n messages by what the processor said of them. What it ignored is older than, or
+// equal to, what is known, or has a warning of its own.
+func addOutcome(c *feeds.Counts, outcome acuity.Outcome, reason string, n int64) {
 	switch outcome {
 	case acuity.Applied, acuity.Time:
 		c.Applied += n
+		c.Changed += n
 	case acuity.Duplicate:
 		c.Duplicates += n
+		c.Unchanged += n
 	case acuity.Ignored:
 		c.Ignored += n
+		if about, ok := rules.ExplainWarning(reason); ok && about.Effect == rules.Known {
+			c.Unchanged += n
+		}
 	case acuity.Rejected:
 		c.Rejected += n
 	}

@@ -53,9 +53,64 @@ func TestCountsOfAFeed(t *testing.T) {
 	n.Took(ingest.Intake{Hospital: "north", Channel: acuity.ChannelHL7, Source: "key_1", At: acuity.At(at), Received: 1, Ignored: 1})
 
 	got := n.counts.Drain()[feeds.Feed{Hospital: "north", Channel: "hl7", Source: "key_1"}]
-	want := feeds.Counts{Received: 10, Applied: 2, Duplicates: 2, Ignored: 2, Rejected: 3, Warnings: 1}
+	want := feeds.Counts{Received: 10, Applied: 2, Duplicates: 2, Ignored: 2, Rejected: 3, Warnings: 1, Changed: 2, Unchanged: 2}
 	if got == nil || got.Counts != want || !got.LastApplied.Equal(at) || len(n.pending) != 1 {
 		t.Errorf("%+v, want %+v; %d pending", got, want, len(n.pending))
+	}
+}
+
+// TestFactsOfAFeed: what the processor says of a message decides how it is counted. The warnings of
+// reading a message are in its change again, and count once.
+func TestFactsOfAFeed(t *testing.T) {
+	at := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
+	read := []acuity.Warning{{Code: "line_ignored", Path: "line[7]"}, {Code: "time_in_future", Path: "EVN"}}
+	for name, test := range map[string]struct {
+		warnings, unused int
+		places           bool
+		change           acuity.Change
+		want             feeds.Counts
+	}{
+		"something new": {0, 0, true, acuity.Change{Outcome: acuity.Applied}, feeds.Counts{Applied: 1, Changed: 1}},
+		"the same":      {0, 0, true, acuity.Change{Outcome: acuity.Duplicate}, feeds.Counts{Duplicates: 1, Unchanged: 1}},
+		"older":         {0, 0, true, acuity.Change{Outcome: acuity.Ignored, Reason: "version_older"}, feeds.Counts{Ignored: 1, Unchanged: 1}},
+		"not used": {
+			0, 0, true, acuity.Change{Outcome: acuity.Ignored, Reason: "location_missing", Warnings: []acuity.Warning{{Code: "location_missing"}}},
+			feeds.Counts{Ignored: 1, Warnings: 1, Unused: 1},
+		},
+		"outside the unit": {
+			0, 0, true, acuity.Change{Outcome: acuity.Applied, Warnings: []acuity.Warning{{Code: "outside_unit"}}},
+			feeds.Counts{Applied: 1, Changed: 1, Warnings: 1, Unused: 1, Outside: 1},
+		},
+		"warnings of reading": {
+			2, 1, true, acuity.Change{Outcome: acuity.Applied, Warnings: append(slices.Clone(read), acuity.Warning{Code: "place_differs"})},
+			feeds.Counts{Applied: 1, Changed: 1, Warnings: 3, Unused: 2},
+		},
+		"warnings of reading, places forgotten": {
+			2, 1, false, acuity.Change{Outcome: acuity.Applied, Warnings: append(slices.Clone(read), acuity.Warning{Code: "place_differs"})},
+			feeds.Counts{Applied: 1, Changed: 1, Warnings: 3, Unused: 1},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := New(func(ingest.Position) ([]byte, bool) { return nil, false }, func() time.Time { return at })
+			in := ingest.Intake{
+				Hospital: "north", Channel: acuity.ChannelHL7, Source: "key_1", At: acuity.At(at), Received: 1,
+				Warnings: test.warnings, Unused: test.unused, Position: &ingest.Position{},
+			}
+			if test.places {
+				in.Places = ingest.PlacesRead(read)
+			}
+			n.Took(in)
+			test.change.Hospital, test.change.Version, test.change.AppliedAt = "north", 1, acuity.At(at)
+			value, err := schemas.ChangeCodec.Encode(nil, &test.change)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n.Applied(ingest.Position{}, value)
+			test.want.Received = 1
+			if got := n.counts.Drain()[feeds.Feed{Hospital: "north", Channel: "hl7", Source: "key_1"}]; got == nil || got.Counts != test.want {
+				t.Errorf("%+v, want %+v", got, test.want)
+			}
+		})
 	}
 }
 

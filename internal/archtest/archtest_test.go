@@ -46,8 +46,8 @@ var rooms = map[string]room{
 	"ingest":                           {imports: []string{"acuity", "ingest/fhir", "ingest/hl7", "internal/httpapi/access", "internal/httpapi", "internal/httpapi/limit", "internal/httpapi/syntax", "internal/admin/audit", "github.com/go-chi/chi"}},
 	"ingest/hl7":                       {imports: []string{"acuity", "golang.org/x/text"}},
 	"ingest/mllp":                      {goroutines: true},
-	"ingest/engines":                   {imports: []string{"ingest", "internal/config", "internal/httpapi", "internal/lifecycle"}}, // the listeners of MLLP, with the key of each sender
-	"ingest/outcomes":                  {imports: []string{"acuity", "ingest", "internal/feeds", "schemas"}},                       // what became of the observations, for the status of a feed
+	"ingest/engines":                   {imports: []string{"ingest", "internal/config", "internal/httpapi", "internal/lifecycle"}},     // the listeners of MLLP, with the key of each sender
+	"ingest/outcomes":                  {imports: []string{"acuity", "ingest", "internal/feeds", "internal/httpapi/rules", "schemas"}}, // what became of the observations, for the status of a feed
 	"ingest/fhir":                      {imports: []string{"acuity", "ingest/hl7"}},
 	"processors/verdict":               {imports: []string{"acuity", "schemas", "internal/stream"}},
 	"readapi":                          {imports: []string{"acuity", "internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "internal/feeds", "internal/outbound", "github.com/go-chi/chi", "github.com/cespare/xxhash"}},

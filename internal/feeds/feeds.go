@@ -28,6 +28,13 @@ type Counts struct {
 	Ignored    int64
 	Rejected   int64
 	Warnings   int64 // not part of Received
+
+	// What became of the facts in them. None is lost without a word: each is in one of these, or
+	// was rejected, or waits.
+	Changed   int64 // messages that told something new
+	Unchanged int64 // messages that told what was known, or what is older
+	Unused    int64 // facts that were not used, each named by a warning
+	Outside   int64 // messages that place a patient outside the unit; part of Unused
 }
 
 func (c *Counts) add(o *Counts) {
@@ -37,6 +44,10 @@ func (c *Counts) add(o *Counts) {
 	c.Ignored += o.Ignored
 	c.Rejected += o.Rejected
 	c.Warnings += o.Warnings
+	c.Changed += o.Changed
+	c.Unchanged += o.Unchanged
+	c.Unused += o.Unused
+	c.Outside += o.Outside
 }
 
 // Sum is what one feed received since the last sum. A time is zero if nothing
@@ -198,15 +209,22 @@ func later(a, b time.Time) time.Time {
 type Notice struct {
 	At        time.Time
 	Refused   bool   // false: accepted with a warning
+	Routine   bool   // a warning that feeds of a whole hospital get all day: it says what has no effect here
+	Event     string // trigger event of an HL7 message without effect, such as A05; ""
 	ControlID string // MSH-10 of an HL7 message, or its pseudonym; "": none
 	RequestID string // of an HTTP request; "": none
 	Code      string // stable reason or warning
 	Path      string // location of the fault; "": the whole message
 }
 
+// Notices are the newest notices of a feed, newest first.
+type Notices struct {
+	Refused, Warned, Routine []Notice
+}
+
 // The bounds of stored notices.
 const (
-	NoticesKept = 100    // refusals of one feed, and as many warnings
+	NoticesKept = 100    // refusals of one feed, as many warnings, and as many routine ones
 	NoticeFeeds = 64     // feeds of a hospital that have notices, those with the newest
 	noticeText  = 128    // bytes of a code or a path
 	noticesHeld = 10_000 // in a Counter over all feeds, until they are handed on
@@ -224,12 +242,15 @@ func (s *Sum) addNotices(added []Notice) (more int) {
 	before := len(s.Notices)
 	s.Notices = append(s.Notices, added...)
 	if len(s.Notices) > 2*NoticesKept {
-		var kept [2]int // warnings, refusals
-		newest := make([]Notice, 0, 2*NoticesKept)
+		var kept [3]int // warnings, refusals, routine warnings
+		newest := make([]Notice, 0, 3*NoticesKept)
 		for _, n := range slices.Backward(s.Notices) {
 			kind := 0
-			if n.Refused {
+			switch {
+			case n.Refused:
 				kind = 1
+			case n.Routine:
+				kind = 2
 			}
 			if kept[kind] < NoticesKept {
 				kept[kind]++

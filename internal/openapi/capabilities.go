@@ -83,6 +83,7 @@ type counts struct {
 
 type coverage struct {
 	ID       string       `json:"id"`
+	Kind     string       `json:"kind"` // modifier
 	Label    string       `json:"label"`
 	Section  string       `json:"section"`
 	Criteria string       `json:"criteria"`
@@ -102,6 +103,7 @@ type routeCodes struct {
 
 type primary struct {
 	ID               string `json:"id"`
+	Kind             string `json:"kind"` // primary
 	Label            string `json:"label"`
 	Section          string `json:"section"`
 	Criteria         string `json:"criteria"`
@@ -171,10 +173,13 @@ func (c *capabilities) factors() {
 	for f := catalogue.Factor(1); int(f) <= book.Len(); f++ {
 		s := book.Spec(f)
 		if s.Primary {
-			c.PrimaryFactors = append(c.PrimaryFactors, primary{s.ID, s.Label, s.Section.String(), s.Criteria, s.RatioPatientType})
+			c.PrimaryFactors = append(c.PrimaryFactors, primary{s.ID, "primary", s.Label, s.Section.String(), s.Criteria, s.RatioPatientType})
 			continue
 		}
-		m := coverage{ID: s.ID, Label: s.Label, Section: s.Section.String(), Criteria: s.Criteria, Routes: []string{}, Codes: []routeCodes{}}
+		m := coverage{
+			ID: s.ID, Kind: "modifier", Label: s.Label, Section: s.Section.String(), Criteria: s.Criteria,
+			Routes: []string{}, Codes: []routeCodes{},
+		}
 		for _, r := range s.Routes {
 			if r.Refines {
 				continue

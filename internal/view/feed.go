@@ -61,7 +61,8 @@ func (f *Feeds) AddFeeds(ctx context.Context, sums map[feeds.Feed]*feeds.Sum) (l
 			s := sums[one]
 			args = append(args, feedName(one), milliseconds(s.FirstReceived), milliseconds(s.LastReceived),
 				milliseconds(s.LastApplied), milliseconds(s.LastEvent),
-				s.Received, s.Applied, s.Duplicates, s.Ignored, s.Rejected, s.Warnings)
+				s.Received, s.Applied, s.Duplicates, s.Ignored, s.Rejected, s.Warnings,
+				s.Changed, s.Unchanged, s.Unused, s.Outside)
 		}
 		_, fault := b.script(ctx, feedScript, keys, args...)
 		counted := fault == nil
@@ -154,7 +155,11 @@ func readBucket(number, value string, l feeds.Level) (b feeds.Bucket, err error)
 		return b, err
 	}
 	var gap int64
-	_, err = fmt.Sscan(value, &b.Received, &b.Applied, &b.Duplicates, &b.Ignored, &b.Rejected, &b.Warnings, &gap)
+	fields := []any{
+		&b.Received, &b.Applied, &b.Duplicates, &b.Ignored, &b.Rejected, &b.Warnings, &gap,
+		&b.Changed, &b.Unchanged, &b.Unused, &b.Outside, // missing in what an earlier release wrote
+	}
+	_, err = fmt.Sscan(value, fields[:min(len(strings.Fields(value)), len(fields))]...)
 	b.At, b.Gap = time.UnixMilli(n*l.Width.Milliseconds()), time.Duration(gap)*time.Millisecond
 	return b, err
 }
@@ -164,12 +169,16 @@ var noticesSource string
 
 var noticesScript = redis.NewScript(noticesSource)
 
-// Refusals and warnings are kept apart, so that many of one kind do not push out the
-// other.
+// Refusals, warnings and routine warnings are kept apart, so that many of one kind do not push
+// out the others.
 const (
 	refusals = "r"
 	warnings = "w"
+	routine  = "i"
 )
+
+// noticeKinds are the lists of a feed, in the order of notices.lua.
+var noticeKinds = []string{refusals, warnings, routine}
 
 // keptNotice is a notice in Redis. Its score is the time in ms.
 type keptNotice struct {
@@ -178,6 +187,7 @@ type keptNotice struct {
 	RequestID string `json:"r,omitempty"`
 	Code      string `json:"k"`
 	Path      string `json:"p,omitempty"`
+	Event     string `json:"e,omitempty"`
 }
 
 // addNotices adds the notices of some feeds of a hospital, in one step.
@@ -188,10 +198,13 @@ func (f *Feeds) addNotices(ctx context.Context, hospital string, all []feeds.Fee
 		lists := map[string][]any{}
 		for _, n := range sums[one].Notices {
 			kind := warnings
-			if n.Refused {
+			switch {
+			case n.Refused:
 				kind = refusals
+			case n.Routine:
+				kind = routine
 			}
-			text, err := json.Marshal(keptNotice{f.numbered.Add(1), n.ControlID, n.RequestID, n.Code, n.Path})
+			text, err := json.Marshal(keptNotice{f.numbered.Add(1), n.ControlID, n.RequestID, n.Code, n.Path, n.Event})
 			if err != nil {
 				return err
 			}
@@ -201,7 +214,7 @@ func (f *Feeds) addNotices(ctx context.Context, hospital string, all []feeds.Fee
 			continue
 		}
 		args = append(args, feedName(one))
-		for _, kind := range []string{refusals, warnings} {
+		for _, kind := range noticeKinds {
 			args = append(append(args, len(lists[kind])), lists[kind]...)
 		}
 	}
@@ -215,24 +228,30 @@ func (f *Feeds) addNotices(ctx context.Context, hospital string, all []feeds.Fee
 // feedName returns the name of a feed within its hospital.
 func feedName(f feeds.Feed) string { return f.Channel + "/" + f.Source }
 
-// Notices returns the newest notices of a feed, newest first: refusals, and warnings.
-func (f *Feeds) Notices(ctx context.Context, of feeds.Feed) (refused, warned []feeds.Notice, err error) {
+// Notices returns the newest notices of a feed, newest first: refusals, warnings, and routine warnings.
+func (f *Feeds) Notices(ctx context.Context, of feeds.Feed) (feeds.Notices, error) {
 	pipe := f.view.redis.Pipeline()
 	key := f.view.noticesKey(of.Hospital) + ":" + feedName(of) + ":"
-	list := func(kind string) *redis.ZSliceCmd {
-		return pipe.ZRevRangeByScoreWithScores(ctx, key+kind, &redis.ZRangeBy{Max: "+inf", Min: "-inf", Count: feeds.NoticesKept})
+	lists := map[string]*redis.ZSliceCmd{}
+	for _, kind := range noticeKinds {
+		by := &redis.ZRangeBy{Max: "+inf", Min: "-inf", Count: feeds.NoticesKept}
+		lists[kind] = pipe.ZRevRangeByScoreWithScores(ctx, key+kind, by)
 	}
-	first, second := list(refusals), list(warnings)
-	if err = f.view.exec(ctx, pipe); err != nil {
-		return nil, nil, err
+	if err := f.view.exec(ctx, pipe); err != nil {
+		return feeds.Notices{}, err
 	}
-	if refused, err = readNotices(first.Val(), true); err == nil {
-		warned, err = readNotices(second.Val(), false)
+	var all feeds.Notices
+	for kind, to := range map[string]*[]feeds.Notice{refusals: &all.Refused, warnings: &all.Warned, routine: &all.Routine} {
+		list, err := readNotices(lists[kind].Val(), kind)
+		if err != nil {
+			return feeds.Notices{}, err
+		}
+		*to = list
 	}
-	return refused, warned, err
+	return all, nil
 }
 
-func readNotices(all []redis.Z, refused bool) ([]feeds.Notice, error) {
+func readNotices(all []redis.Z, kind string) ([]feeds.Notice, error) {
 	list := make([]feeds.Notice, len(all))
 	for i, z := range all {
 		var n keptNotice
@@ -241,8 +260,8 @@ func readNotices(all []redis.Z, refused bool) ([]feeds.Notice, error) {
 			return nil, fmt.Errorf("read notices: %w", err)
 		}
 		list[i] = feeds.Notice{
-			At: time.UnixMilli(int64(z.Score)).UTC(), Refused: refused,
-			ControlID: n.ControlID, RequestID: n.RequestID, Code: n.Code, Path: n.Path,
+			At: time.UnixMilli(int64(z.Score)).UTC(), Refused: kind == refusals, Routine: kind == routine,
+			ControlID: n.ControlID, RequestID: n.RequestID, Code: n.Code, Path: n.Path, Event: n.Event,
 		}
 	}
 	return list, nil

@@ -2,7 +2,7 @@
 -- KEYS hash of the newest times, then for each level the hash of its block
 -- ARGV bucket of each level, ms until the block of each level expires, ms until the newest
 --      times expire; then for each feed: name, first and last time received, last applied,
---      last event (ms, 0: none), six counts
+--      last event (ms, 0: none), ten counts. A bucket has the first six, the gap, the other four
 local at = 8
 while at <= #ARGV do
   local name, first = ARGV[at], tonumber(ARGV[at + 1])
@@ -20,16 +20,23 @@ while at <= #ARGV do
   for level = 1, 3 do
     local bucket = ARGV[level] .. '/' .. name
     local sums = {}
-    for n in string.gmatch(redis.call('HGET', KEYS[1 + level], bucket) or '0 0 0 0 0 0 0', '%d+') do
+    for n in string.gmatch(redis.call('HGET', KEYS[1 + level], bucket) or '', '%d+') do
       sums[#sums + 1] = tonumber(n)
     end
-    for i = 1, 6 do
-      sums[i] = string.format('%d', sums[i] + tonumber(ARGV[at + 4 + i]))
+    for i = 1, 11 do
+      local sum = sums[i] or 0
+      if i == 7 then
+        sum = math.max(sum, gap)
+      elseif i < 7 then
+        sum = sum + tonumber(ARGV[at + 4 + i])
+      else
+        sum = sum + tonumber(ARGV[at + 3 + i])
+      end
+      sums[i] = string.format('%d', sum)
     end
-    sums[7] = string.format('%d', math.max(sums[7], gap))
     redis.call('HSET', KEYS[1 + level], bucket, table.concat(sums, ' '))
   end
-  at = at + 11
+  at = at + 15
 end
 for level = 1, 3 do
   redis.call('PEXPIRE', KEYS[1 + level], ARGV[3 + level])

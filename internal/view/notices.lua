@@ -2,14 +2,14 @@
 -- KEYS sorted set of the feeds that have notices, by the time of their newest. The key of the
 --      notices of a feed is this key, the name of the feed and the kind.
 -- ARGV now, ms until notices expire, limit of notices of a feed and kind, limit of feeds;
---      then for each feed: its name, and for refusals and for warnings the number of
+--      then for each feed: its name, and for refusals, for warnings and for routine ones the number of
 --      texts that follow, with a time in ms before each
 local now, keep, most, feeds = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local at = 5
 while at <= #ARGV do
   local name = ARGV[at]
   at = at + 1
-  for _, kind in ipairs({'r', 'w'}) do
+  for _, kind in ipairs({'r', 'w', 'i'}) do
     local key = KEYS[1] .. ':' .. name .. ':' .. kind
     local last = at + tonumber(ARGV[at])
     while at < last do
@@ -28,7 +28,7 @@ while at <= #ARGV do
   redis.call('ZADD', KEYS[1], now, name)
 end
 for _, name in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1 - feeds)) do
-  redis.call('DEL', KEYS[1] .. ':' .. name .. ':r', KEYS[1] .. ':' .. name .. ':w')
+  redis.call('DEL', KEYS[1] .. ':' .. name .. ':r', KEYS[1] .. ':' .. name .. ':w', KEYS[1] .. ':' .. name .. ':i')
   redis.call('ZREM', KEYS[1], name)
 end
 redis.call('PEXPIRE', KEYS[1], keep)

@@ -34,7 +34,7 @@ func (s Health) Source(hospital, key string) (source, name string, ok bool) {
 }
 
 // Notices implements [readapi.Health].
-func (s Health) Notices(ctx context.Context, f feeds.Feed) (refusals, warnings []feeds.Notice, err error) {
+func (s Health) Notices(ctx context.Context, f feeds.Feed) (feeds.Notices, error) {
 	return s.View.Feeds().Notices(ctx, f)
 }
 

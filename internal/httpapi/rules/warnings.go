@@ -115,7 +115,6 @@ var Warnings = []Warning{
 		"The field does not say which fetus it is, so the signal names none; send a label such as A or 2, or words such as twin B."},
 	{"if_match_ignored", Used, ByFHIR,
 		"The resource was used whatever its version; send meta.lastUpdated or meta.versionId, which order versions."},
-		"No version numbers are kept, so the resource was used whatever its version; send meta.lastUpdated, which orders versions."},
 	{"line_continued", Used, ByHL7,
 		`The line does not begin with a segment name and counts as text of the field before it; ` +
 			`if it is a segment, begin it with its name, else send the line break as \.br\.`},
@@ -214,6 +213,10 @@ var Warnings = []Warning{
 		"The census has the visit in two rooms, so the second row counts as a patient without a visit; list each visit once."},
 	{"visit_unknown", Unused, ByState, "The event names no known visit or patient, so it was not applied; send the visit number."},
 }
+
+// IsRoutine reports whether a feed of a whole hospital gets a warning all day, because most of what it
+// sends has no effect in this unit.
+func IsRoutine(code string) bool { return code == "event_ignored" || code == "outside_unit" }
 
 var warnings = func() map[string]*Warning {
 	byCode := make(map[string]*Warning, len(Warnings))

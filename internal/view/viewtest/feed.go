@@ -26,7 +26,10 @@ func counted(t *testing.T, s Server) {
 	other := feeds.Feed{Hospital: "south", Channel: "hl7", Source: "key_3"}
 	sum := func(n int64, first, last time.Time) *feeds.Sum {
 		return &feeds.Sum{
-			Counts:        feeds.Counts{Received: n, Applied: n - 3, Duplicates: 1, Ignored: 1, Rejected: 1, Warnings: 2},
+			Counts: feeds.Counts{
+				Received: n, Applied: n - 3, Duplicates: 1, Ignored: 1, Rejected: 1, Warnings: 2,
+				Changed: 4, Unchanged: 5, Unused: 6, Outside: 7,
+			},
 			FirstReceived: first, LastReceived: last, LastApplied: last, LastEvent: first.Add(-time.Hour),
 		}
 	}
@@ -48,7 +51,10 @@ func counted(t *testing.T, s Server) {
 	}
 	h := &list[1]
 	for window, want := range map[int]int64{feeds.MinuteWindow: 130, feeds.HourWindow: 130, feeds.DayWindow: 130} {
-		sums := feeds.Counts{Received: want, Applied: want - 9, Duplicates: 3, Ignored: 3, Rejected: 3, Warnings: 6}
+		sums := feeds.Counts{
+			Received: want, Applied: want - 9, Duplicates: 3, Ignored: 3, Rejected: 3, Warnings: 6,
+			Changed: 12, Unchanged: 15, Unused: 18, Outside: 21,
+		}
 		if got := h.Window(window, now); got != sums {
 			t.Errorf("window %d: %+v", window, got)
 		}
@@ -91,11 +97,12 @@ func noticed(t *testing.T, s Server) {
 			t.Fatal(left, err)
 		}
 	}
-	is := func(f feeds.Feed, refused, warned []feeds.Notice) {
+	is := func(f feeds.Feed, refused, warned []feeds.Notice, routine ...feeds.Notice) {
 		t.Helper()
-		a, b, err := clock(t, s, &now).Feeds().Notices(t.Context(), f)
-		if err != nil || !slices.Equal(a, refused) || !slices.Equal(b, warned) {
-			t.Errorf("%s: %v\n%+v, want\n%+v, and\n%+v, want\n%+v", f.Channel, err, a, refused, b, warned)
+		all, err := clock(t, s, &now).Feeds().Notices(t.Context(), f)
+		if err != nil || !slices.Equal(all.Refused, refused) || !slices.Equal(all.Warned, warned) || !slices.Equal(all.Routine, routine) {
+			t.Errorf("%s: %v\n%+v, want\n%+v, and\n%+v, want\n%+v, and\n%+v, want\n%+v",
+				f.Channel, err, all.Refused, refused, all.Warned, warned, all.Routine, routine)
 		}
 	}
 	is(hl7, nil, nil)
@@ -104,6 +111,11 @@ func noticed(t *testing.T, s Server) {
 	add(two, census, feeds.Notice{At: begin, RequestID: "r", Code: "c"})
 	is(hl7, []feeds.Notice{note(4, true), note(1, true)}, []feeds.Notice{note(3, false), note(2, false)})
 	is(census, nil, []feeds.Notice{{At: begin, RequestID: "r", Code: "c"}})
+	// Routine warnings push out nothing else.
+	ignored := feeds.Notice{At: begin, Routine: true, Code: "event_ignored", Path: "MSH-9", Event: "A05"}
+	adt := feeds.Feed{Hospital: "noticed", Channel: "adt", Source: "key_routine"}
+	add(one, adt, append(slices.Repeat([]feeds.Notice{ignored}, 2*feeds.NoticesKept), note(1, false))...)
+	is(adt, nil, []feeds.Notice{note(1, false)}, slices.Repeat([]feeds.Notice{ignored}, feeds.NoticesKept)...)
 
 	now = now.Add(time.Second)
 	add(one, hl7, note(5, true), note(5, true)) // equal notices stay two

@@ -1,0 +1,59 @@
+package ingest
+
+import (
+	"svc/acuity"
+	"svc/internal/httpapi/rules"
+)
+
+// countUnused returns how many facts of the body were not used, as its warnings say.
+func (r *reader) countUnused() int {
+	n := r.unused
+	for _, w := range r.warnings {
+		if isUnused(w.Code) {
+			n++
+		}
+	}
+	return n
+}
+
+// isUnused reports whether a code says that a fact was not used.
+func isUnused(code string) bool {
+	w, ok := rules.ExplainWarning(code)
+	return ok && w.Effect == rules.Unused
+}
+
+// controlID returns the control id of the message at a path of the body, as
+// [showControlID] returns it.
+func (p *Places) controlID(path string) string {
+	n := p.message(path, len(p.controlIDs))
+	if n < 0 {
+		return ""
+	}
+	return showControlID(p.controlIDs[n], p.pseudonym)
+}
+
+// message returns the index of the HL7 message at a path of the body, which has so many; -1: it is
+// about none.
+func (p *Places) message(path string, messages int) int {
+	if p.list == "" && messages == 1 {
+		return 0
+	}
+	if n, _, ok := pathIn("messages", path); ok && n < messages {
+		return n
+	}
+	return -1
+}
+
+// triggerEvent returns the event of the message that a warning is about, if it has no effect here: its
+// name tells an administrator what the feed need not send. Only a name of HL7 is shown.
+func (p *Places) triggerEvent(w acuity.Warning) string {
+	n := p.message(w.Path, len(p.triggers))
+	if n < 0 || w.Code != "event_ignored" {
+		return ""
+	}
+	t := p.triggers[n]
+	if len(t) != 3 || t[0] != 'A' || t[1] < '0' || t[1] > '9' || t[2] < '0' || t[2] > '9' {
+		return ""
+	}
+	return t
+}
