@@ -77,9 +77,16 @@ func (r *reader) event(raw []byte, path string) acuity.Event {
 	e.RecordedAt = o.plan("recordedAt").at
 	cancels := o.plan("cancelsOccurredAt")
 	diagnoses, listed := o.diagnoses()
-	if e.Type == acuity.A11 || e.Type == acuity.A12 || e.Type == acuity.A13 {
+	if isCancel := e.Type == acuity.A11 || e.Type == acuity.A12 || e.Type == acuity.A13; isCancel {
 		e.Cancels, e.CancelsPrecision = cancels.at, cancels.precision
-	} else if e.Type != acuity.A02 && e.Type != acuity.A03 && listed { // as in HL7, other events change no diagnosis
+	} else if cancels.at != 0 {
+		o.warn("field_not_used", o.at("cancelsOccurredAt"))
+	}
+	if e.Type == acuity.A02 || e.Type == acuity.A03 || e.Type >= acuity.A11 { // as in HL7, these change no diagnosis
+		if len(diagnoses) > 0 {
+			o.warn("field_not_used", o.at("diagnoses"))
+		}
+	} else if listed {
 		e.Diagnoses, e.DiagnosisMode = diagnoses, acuity.DiagnosisSnapshot
 		if len(diagnoses) == 0 {
 			e.DiagnosisMode = acuity.DiagnosisClear

@@ -104,10 +104,14 @@ func (r *reader) answer(got receipt) common {
 
 // warn adds a warning, unless the answer already has the same code at this path or below.
 func (c *common) warn(code, path string) {
-	if len(c.Warnings) == maxWarnings || slices.ContainsFunc(c.Warnings, func(w warning) bool {
+	n := len(c.Warnings)
+	if n > maxWarnings || slices.ContainsFunc(c.Warnings, func(w warning) bool {
 		return w.Code == code && strings.HasPrefix(w.Path, path)
 	}) {
 		return
+	}
+	if n == maxWarnings {
+		code, path = warnMore, ""
 	}
 	c.Warnings = append(c.Warnings, warning{code, path, rules.Message(code)})
 }

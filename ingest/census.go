@@ -1,7 +1,9 @@
 package ingest
 
 import (
+	"bytes"
 	"net/http"
+	"slices"
 	"strings"
 
 	"svc/acuity"
@@ -104,7 +106,26 @@ func (o object) censusRoom() acuity.CensusRoom {
 			Visit: in.identifier("visitId", hl7.KindVisit), Primary: in.primary(),
 		})
 	}
+	if row.Status == acuity.RoomEmpty || row.Status == acuity.RoomBlocked {
+		o.warnOfOccupant()
+	}
 	return row
+}
+
+// ofOccupant are the fields of a room that are about who is in it.
+var ofOccupant = []string{
+	"visitId", "patientClass", "service", "primaryFactor", "primaryFactorSince", "modifiers", "diagnoses", "deliveredAt", "deliveryMode",
+	"newborns",
+}
+
+// warnOfOccupant warns of what is said of the occupant of a room that has none.
+func (o object) warnOfOccupant() {
+	for _, f := range o.fields {
+		text := string(bytes.Join(bytes.Fields(f.raw), nil))
+		if slices.Contains(ofOccupant, string(f.name)) && !slices.Contains([]string{"null", `""`, "[]"}, text) {
+			o.warn("field_not_used", o.at(string(f.name)))
+		}
+	}
 }
 
 // identifier reads an identifier as its pseudonym; "" if there is none.

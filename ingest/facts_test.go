@@ -186,7 +186,7 @@ func TestADTFacts(t *testing.T) {
 		"day":              {strings.Replace(body("A04", ""), "T15:00:00Z", "", 1), func(e acuity.Event) bool { return e.At == at(6, 0) && e.Precision == acuity.Day }, ""},
 		"diagnoses clear":  {body("A08", `,"diagnoses":[]`), func(e acuity.Event) bool { return e.DiagnosisMode == acuity.DiagnosisClear }, ""},
 		"diagnoses null":   {body("A08", `,"diagnoses":null`), func(e acuity.Event) bool { return e.DiagnosisMode == acuity.DiagnosisNone }, ""},
-		"not on transfers": {body("A02", `,"diagnoses":[{"code":"O14"}]`), func(e acuity.Event) bool { return e.DiagnosisMode == acuity.DiagnosisNone && e.Diagnoses == nil }, "system_assumed@diagnoses[0].system"},
+		"not on transfers": {body("A02", `,"diagnoses":[{"code":"O14"}]`), func(e acuity.Event) bool { return e.DiagnosisMode == acuity.DiagnosisNone && e.Diagnoses == nil }, "system_assumed@diagnoses[0].system, field_not_used@diagnoses"},
 		"guessed system":   {body("A08", `,"diagnoses":[{"code":"O14.1"}]`), func(e acuity.Event) bool { return e.Diagnoses[0].System == codes.ICD10CM && len(e.Warnings) == 1 }, "system_assumed@diagnoses[0].system"},
 		"newborn":          {body("A01", `,"patientClass":"N"`), func(e acuity.Event) bool { return e.Newborn }, ""},
 		"future":           {strings.Replace(body("A01", ""), "T15:0", "T16:0", 1), func(e acuity.Event) bool { return e.At == at(16, 0) && len(e.Warnings) == 1 }, "time_in_future@occurredAt"},

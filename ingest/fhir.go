@@ -226,8 +226,10 @@ var issueTypes = map[string]string{
 	"time_unreadable": "value", "unit": "value", "unit_missing": "value", "superseded": "informational",
 	"method_not_supported": "not-supported", "operation_not_supported": "not-supported", "delete_by_search": "not-supported",
 	"condition_not_supported": "not-supported", "delete_ignored": "not-supported", "if_match_ignored": "not-supported",
-	"exists": "informational", "reference_unusable": "value",
-	"not_used": "informational", "modifier_extension": "extension",
+	"exists": "informational", "type_not_used": "informational", "status_not_used": "informational",
+	"element_unknown": "structure",
+	"not_used":        "informational", "modifier_extension": "extension",
+	"list_cut": "too-long", "more_not_listed": "too-long", "reference_unusable": "value",
 }
 
 func (i *fhirIssue) outcome() httpapi.OutcomeIssue {

@@ -55,7 +55,7 @@ func bundled(kind string, resources ...string) string {
 // A FHIR client gets a Bundle for a transaction or batch, with one entry for each of its
 // own.
 func TestResponseBundles(t *testing.T) {
-	const ignored = "OperationOutcome: information informational ignored"
+	const ignored = "OperationOutcome: information informational type_not_used Bundle.entry[1].resource"
 	for name, test := range map[string]struct {
 		body    string
 		change  func(*acuity.Observation) acuity.Change
@@ -125,7 +125,7 @@ func TestOperationOutcomes(t *testing.T) {
 	}{
 		"one resource":         {"fhir", anEncounter, nil, 200, "information informational applied"},
 		"a bad one":            {"fhir", aBadOne, nil, 422, "information informational ignored; error code-invalid status_unknown Observation.status"},
-		"one that is not used": {"fhir", anUnusedOne, nil, 200, "information informational ignored"},
+		"one that is not used": {"fhir", anUnusedOne, nil, 200, "information informational ignored; information informational type_not_used"},
 		"a slash behind":       {"fhir/", anEncounter, nil, 200, "information informational applied"},
 		"a list":               {"fhir", `[` + withoutClass + `,` + aBadOne + `]`, nil, 200, "information informational applied; warning required required [0].class; error code-invalid status_unknown [1].status"},
 		"a collection":         {"fhir", bundled("collection", anEncounter), nil, 200, "information informational applied"},

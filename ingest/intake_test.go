@@ -83,7 +83,7 @@ func TestNotices(t *testing.T) {
 		"broken rules":        {"adt", `{"eventType":"A01"}`, "", []string{"refused  required visitId", "refused  required occurredAt"}},
 		"no JSON":             {"staffing", `{`, "", []string{"refused  json"}},
 		"unknown field":       {"staffing", `{"nursesOnDuty":3,"colour":1}`, "", []string{"warned  unknown_field colour"}},
-		"event of a batch":    {"batch", `{"events":[` + adtBody + `,{"visitId":"V"}]}`, "", []string{"refused  required events[1].eventType", "refused  required events[1].occurredAt"}},
+		"event of a batch":    {"batch", `{"events":[` + adtBody + `,{"visitId":"V"}]}`, "", []string{"refused  required events[1].eventType", "refused  required events[1].occurredAt", "warned  field_not_used events[0].cancelsOccurredAt"}},
 		"batch without good":  {"batch", `{"events":[{"visitId":"V","occurredAt":"2026-03-04T15:00:00Z"}]}`, "", []string{"refused  required events[0].eventType"}},
 		"resource":            {"fhir", `[{"resourceType":"Observation","status":"finished"},{"resourceType":"Encounter","id":"e","status":"arrived"}]`, "", []string{"refused  status_unknown [0].status", "warned  required [1].class", "warned  event_time_missing [1].period.start"}},
 		"resource, none good": {"fhir", `[{"resourceType":"Observation","status":"finished"}]`, "", []string{"refused  status_unknown [0].status"}},

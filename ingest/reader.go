@@ -173,9 +173,15 @@ func (r *reader) unfit(path, rule string) {
 	}
 }
 
+// warnMore is the code of the last warning that is listed, if there are more.
+const warnMore = "more_not_listed"
+
 func (r *reader) warn(code, path string) {
-	if len(r.warnings) < maxWarnings {
+	switch n := len(r.warnings); {
+	case n < maxWarnings:
 		r.warnings = append(r.warnings, acuity.Warning{Code: code, Path: path})
+	case n == maxWarnings:
+		r.warnings = append(r.warnings, acuity.Warning{Code: warnMore})
 	}
 }
 

@@ -11,7 +11,9 @@ type parser struct {
 	*document
 	refused *Fault
 
-	unserved int // entries whose request cannot be done
+	cut      bool            // a list of the element that was read is longer than it may be
+	types    map[string]bool // types of resources that are not used and of which the sender was told
+	unserved int             // entries whose request cannot be done
 }
 
 // body reads all of the body.
@@ -259,6 +261,13 @@ func (p *parser) item(c, n int32, level int) int32 {
 		p.skip()
 		p.useless(c, n, "required", "resourceType")
 	case k == otherKind:
+		if len(p.types) < maxTypes && !p.types[string(name)] {
+			if p.types == nil {
+				p.types = map[string]bool{}
+			}
+			p.types[string(name)] = true
+			p.issue(&resource{container: c, index: n}, severityInformation, "type_not_used", "")
+		}
 		p.skip()
 		p.facts.Received++
 		p.facts.Ignored++

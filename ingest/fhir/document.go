@@ -2,6 +2,7 @@ package fhir
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,9 +53,13 @@ func (d *document) issue(r *resource, severity, code, field string) {
 	d.place(i)
 }
 
+// warnMore is the code of the last issue that is listed, if there are more.
+const warnMore = "more_not_listed"
+
 // place adds an issue, unless it is the last one again.
 func (d *document) place(i placedIssue) {
 	if len(d.issues) == maxIssues {
+		d.issues[maxIssues-1] = placedIssue{Issue{Severity: severityWarning, Code: warnMore}, math.MaxInt32, 0}
 		return
 	}
 	if n := len(d.issues); n == 0 || d.issues[n-1] != i {
@@ -65,7 +70,10 @@ func (d *document) place(i placedIssue) {
 // report sorts the issues into the order of the body.
 func (d *document) report() {
 	slices.SortStableFunc(d.issues, func(a, b placedIssue) int {
-		return cmp.Or(cmp.Compare(a.container, b.container), cmp.Compare(a.index, b.index))
+		return cmp.Or(
+			cmp.Compare(a.container, b.container), cmp.Compare(a.index, b.index),
+			cmp.Compare(a.Expression, b.Expression), cmp.Compare(a.Code, b.Code), // the order of fields means nothing
+		)
 	})
 	for i := range d.issues {
 		d.facts.Issues = append(d.facts.Issues, d.issues[i].Issue)
@@ -99,7 +107,6 @@ type stores struct {
 	locations   []location
 	concepts    []concept
 	ingredients []ingredient
-	names       [][]byte // field names of the current resource
 }
 
 // maxKept is for how many resources, and parts of them, memory is kept: some 3 MB. The
@@ -126,15 +133,14 @@ func (s *stores) stored() int {
 
 // release returns the memory for reuse, without anything of the body.
 func (s *stores) release() {
-	if max(cap(s.resources), cap(s.names), s.stored()) > maxKept {
+	if max(cap(s.resources), s.stored()) > maxKept {
 		return
 	}
 	clear(s.resources)
-	clear(s.names[:cap(s.names)])
 	*s = stores{
 		containers: s.containers[:0], resources: s.resources[:0], codings: s.codings[:0],
 		identifiers: s.identifiers[:0], components: s.components[:0],
-		locations: s.locations[:0], concepts: s.concepts[:0], ingredients: s.ingredients[:0], names: s.names[:0],
+		locations: s.locations[:0], concepts: s.concepts[:0], ingredients: s.ingredients[:0],
 	}
 	spare.Put(s)
 }

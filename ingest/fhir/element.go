@@ -54,8 +54,12 @@ func (p *parser) coding(first int) {
 			p.skip()
 		}
 	}
-	if isObject && len(p.codings)-first < maxCodings {
+	switch {
+	case !isObject:
+	case len(p.codings)-first < maxCodings:
 		p.addCoding(c)
+	default:
+		p.cut = true
 	}
 }
 
@@ -71,6 +75,7 @@ func (p *parser) conceptList(most int) (first, last int32) {
 	for l := p.list(); p.next(&l); {
 		if len(p.concepts)-int(first) >= most || p.full() {
 			p.skip()
+			p.cut = true
 			continue
 		}
 		p.concepts = append(p.concepts, p.concept())
@@ -138,7 +143,11 @@ func (p *parser) identifierList() (first, last int32) {
 func gather[T any](p *parser, store *[]T, most int, read func() (T, bool)) (first, last int32) {
 	begin := len(*store)
 	for l := p.list(); p.next(&l); {
-		if item, good := read(); good && len(*store)-begin < most && !p.full() {
+		switch item, good := read(); {
+		case !good:
+		case len(*store)-begin >= most:
+			p.cut = true
+		case !p.full():
 			*store = append(*store, item)
 		}
 	}

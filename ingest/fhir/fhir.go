@@ -112,6 +112,7 @@ const (
 	maxContained  = 50  // in one resource
 	maxReasons    = 20  // of one Encounter
 	maxNested     = 2   // Bundles inside each other, or in a list
+	maxTypes      = 200 // of resources that are not used, of which the sender is told
 	maxItems      = 50  // in a list of parts of a Medication
 )
 
@@ -234,6 +235,9 @@ func (m *mapper) unusableReference(r *resource) (field string) {
 // count makes the facts of one resource and counts its result.
 func (m *mapper) count(r *resource, facts func(*resource) bool) {
 	applied, references := false, len(m.facts.References)
+	if r.untimed != "" {
+		m.warn(r, "time_unreadable", r.untimed)
+	}
 	first := acuity.Create{
 		Events: m.here(len(m.facts.Events)), Signals: m.here(len(m.facts.Signals)), References: m.here(len(m.facts.References)),
 	}

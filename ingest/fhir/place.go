@@ -3,6 +3,7 @@ package fhir
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"svc/acuity"
@@ -96,6 +97,9 @@ func (m *mapper) stays(r *resource) (stays []stay, ward string) {
 			s.standing = active
 		case "completed":
 			s.standing = left
+		case "":
+		default:
+			m.warn(r, "status_unknown", "location["+strconv.Itoa(i)+"].status")
 		}
 		place, level, ok := m.place(r, l)
 		switch {

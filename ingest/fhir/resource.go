@@ -1,8 +1,6 @@
 package fhir
 
 import (
-	"bytes"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -64,6 +62,7 @@ type resource struct {
 	code               concept
 	medication         reference // of an administration
 	at, issued         span      // effective or onset, if it is an instant
+	untimed            string    // element that tells a time in a form that is not read; "": none
 	during             period    // Encounter.period, effective, onset
 	abated             bool
 	abatedAt           span
@@ -152,13 +151,14 @@ func (p *parser) resource(r resource) int32 {
 		return -1
 	}
 	p.resources = append(p.resources, resource{})
-	var seen uint64
 	outer := p.modified
-	p.mistyped, p.modified = false, false
-	before := len(p.names)
+	p.mistyped, p.modified, p.cut, p.twice = false, false, false, false
 	for key := range p.fields() {
+		twice := p.twice
+		p.twice = false
 		known := p.common(&r, n, key) || p.own(&r, key)
 		if !known {
+			p.unknown(&r, key)
 			p.skip()
 		}
 		if p.modified {
@@ -168,20 +168,17 @@ func (p *parser) resource(r resource) int32 {
 		if !known {
 			continue
 		}
-		if p.mistyped {
-			p.mistyped = false
-			p.reject(&r, "type", elementOf(key))
-		}
-		// Two fields with one name are unreliable. Most names already differ in a cheap
-		// mark.
-		mark := uint64(1) << ((uint(len(key)) + 7*uint(key[0]) + 31*uint(key[len(key)-1])) & 63)
-		if seen&mark != 0 && slices.ContainsFunc(p.names[before:], func(name []byte) bool { return bytes.Equal(name, key) }) {
+		if twice || p.twice { // two fields with one name are unreliable, also in a part of the element
 			p.reject(&r, "duplicate_field", elementOf(key))
 		}
-		seen |= mark
-		p.names = append(p.names, key)
+		if p.mistyped {
+			p.reject(&r, "type", elementOf(key))
+		}
+		if p.cut {
+			p.warn(&r, "list_cut", elementOf(key))
+		}
+		p.mistyped, p.cut, p.twice = false, false, false
 	}
-	p.names = p.names[:before]
 	p.modified = outer
 	p.resources[n] = r
 	return n
@@ -256,7 +253,7 @@ func (p *parser) common(r *resource, n int32, key []byte) bool {
 			p.resource(resource{kind: inner, contained: true, parent: n, container: r.container, index: r.index})
 		}
 		r.lastContained = int32(len(p.resources)) //nolint:gosec // at most MaxResources
-		p.mistyped = false
+		p.mistyped, p.cut, p.twice = false, false, false
 	default:
 		return false
 	}

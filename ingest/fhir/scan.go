@@ -2,7 +2,6 @@ package fhir
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"iter"
 	"math/bits"
 	"unicode/utf8"
@@ -28,9 +27,9 @@ type scanner struct {
 	fault string // rule of syntax that the text breaks
 	// mistyped says that a requested field had another type and was skipped.
 	mistyped bool
-	// modified says that an object whose fields were read has a modifierExtension. It may
-	// deny what the other fields say.
+	// modified says that an object whose fields were read has a modifierExtension, which may deny them.
 	modified bool
+	twice    bool // an object had a field twice
 }
 
 func (s *scanner) fail(rule string) {
@@ -267,10 +266,18 @@ func (s *scanner) fields() iter.Seq[[]byte] {
 		if !s.object() {
 			return
 		}
+		var space [8][]byte
+		names, seen := space[:0], uint64(0)
 		for key, ok := s.key(); ok; key, ok = s.key() {
 			if string(key) == modifierExtension && s.isExtended() {
 				s.modified = true
 			}
+			if mark := markOf(key); seen&mark != 0 && holds(names, key) {
+				s.twice = true
+			} else {
+				seen |= mark
+			}
+			names = append(names, key)
 			if !yield(key) {
 				return
 			}
@@ -382,13 +389,4 @@ func (s *scanner) flag() (value, said bool) {
 func (s *scanner) other() {
 	s.mistyped = true
 	s.skip()
-}
-
-// unescape returns the content of a JSON string that has escapes.
-func unescape(quoted []byte) []byte {
-	var text string
-	if json.Unmarshal(quoted, &text) != nil {
-		return nil // cannot happen: the scanner has checked it
-	}
-	return []byte(text)
 }

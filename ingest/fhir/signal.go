@@ -25,6 +25,11 @@ func (p *parser) conditionField(r *resource, key []byte) bool {
 		r.encounter = p.reference()
 	case "onsetDateTime":
 		r.at = p.text()
+	case "onsetAge", "onsetRange", "onsetString":
+		if r.untimed = "onset"; p.space() == 'n' {
+			r.untimed = ""
+		}
+		p.skip()
 	case "onsetPeriod":
 		r.during = p.period()
 	case "abatementDateTime":
@@ -191,6 +196,11 @@ func (p *parser) observationField(r *resource, key []byte) bool {
 		r.encounter = p.reference()
 	case "effectiveDateTime", "effectiveInstant":
 		r.at = p.text()
+	case "effectiveTiming":
+		if r.untimed = "effective"; p.space() == 'n' {
+			r.untimed = ""
+		}
+		p.skip()
 	case "effectivePeriod":
 		r.during = p.period()
 	case "issued":
@@ -326,7 +336,11 @@ func stateIn[S any](m *mapper, r *resource, states map[string]S, silent ...strin
 		return state, false
 	}
 	state, ok = states[status]
-	if !ok && status != "unknown" && !slices.Contains(silent, status) {
+	switch {
+	case ok:
+	case status == "unknown" || slices.Contains(silent, status):
+		m.issue(r, severityInformation, "status_not_used", "status")
+	default:
 		m.reject(r, "status_unknown", "status")
 	}
 	return state, ok

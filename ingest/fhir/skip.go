@@ -1,5 +1,7 @@
 package fhir
 
+import "encoding/json"
+
 // skip checks the next value and moves past it. Most of a body is skipped, so this is
 // where the time goes. It is one loop without recursion; one bit for each open bracket
 // says whether that is an object.
@@ -100,4 +102,30 @@ func afterKey(b []byte, i int) (end, next int, escaped bool, rule string) {
 		return -1, i, false, ruleJSON
 	}
 	return end, next + 1, escaped, ruleJSON
+}
+
+// markOf returns a bit that most names of an object do not share.
+func markOf(key []byte) uint64 {
+	if len(key) == 0 {
+		return 1
+	}
+	return 1 << ((uint(len(key)) + 7*uint(key[0]) + 31*uint(key[len(key)-1])) & 63)
+}
+
+func holds(names [][]byte, key []byte) bool {
+	for _, name := range names {
+		if string(name) == string(key) {
+			return true
+		}
+	}
+	return false
+}
+
+// unescape returns the content of a JSON string that has escapes.
+func unescape(quoted []byte) []byte {
+	var text string
+	if json.Unmarshal(quoted, &text) != nil {
+		return nil // cannot happen: the scanner has checked it
+	}
+	return []byte(text)
 }

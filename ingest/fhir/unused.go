@@ -1,0 +1,54 @@
+package fhir
+
+import "strings"
+
+// unusedElements are the elements of FHIR R4 that are not used, by design, of each kind of
+// resource; docs/fhir.md has them. Any other element that is not read is told to the sender: it
+// may be a fact under another name.
+var unusedElements = [...]map[string]bool{
+	encounterKind: words(`account appointment basedOn classHistory diagnosis episodeOfCare hospitalization length participant
+		priority reasonReference serviceProvider statusHistory type`),
+	conditionKind:   words(`asserter category evidence note recorder severity stage`),
+	observationKind: words(`basedOn derivedFrom hasMember method note partOf performer referenceRange`),
+	administrationKind: words(`category device dosage eventHistory instantiates note partOf performer reasonCode reasonReference
+		request statusReason supportingInformation`),
+	medicationKind: words(`amount batch form manufacturer status`),
+	locationKind: words(`address alias availabilityExceptions description endpoint hoursOfOperation managingOrganization mode
+		operationalStatus position status telecom type`),
+	patientKind: words(`active address communication contact deceasedBoolean deceasedDateTime gender generalPractitioner link
+		managingOrganization maritalStatus multipleBirthBoolean name photo telecom`),
+}
+
+// ofEveryKind are those of every resource.
+var ofEveryKind = words("extension implicitRules language modifierExtension text")
+
+func words(list string) map[string]bool {
+	set := map[string]bool{}
+	for word := range strings.FieldsSeq(list) {
+		set[word] = true
+	}
+	return set
+}
+
+// unknown tells the sender of an element that is not read, unless that is by design. A name with
+// a low line before it has only extensions of an element.
+func (d *document) unknown(r *resource, key []byte) {
+	if len(key) > 0 && key[0] == '_' || ofEveryKind[string(key)] || unusedElements[r.kind][string(key)] {
+		return
+	}
+	d.warn(r, "element_unknown", shownName(key))
+}
+
+// shownName returns the name of a field for the sender, if it looks like one. Any other may be a
+// value.
+func shownName(key []byte) string {
+	for _, c := range key {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return "?"
+		}
+	}
+	if len(key) == 0 || len(key) > 40 || key[0] < 'a' {
+		return "?"
+	}
+	return string(key)
+}

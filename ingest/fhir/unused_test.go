@@ -1,0 +1,37 @@
+package fhir
+
+import (
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// docs/fhir.md has every element that is left out by design, and none of them is read.
+func TestUnusedElementsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/fhir.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, elements := range unusedElements {
+		if elements == nil {
+			continue
+		}
+		row := regexp.MustCompile(`(?m)^\| ` + kindNames[k] + " \\| ((?:`[A-Za-z]+` ?)+)\\|$").FindSubmatch(page)
+		if row == nil {
+			t.Fatalf("the page has no row of %s", kindNames[k])
+		}
+		documented := strings.Fields(strings.ReplaceAll(string(row[1]), "`", " "))
+		if want := slices.Sorted(maps.Keys(elements)); !slices.Equal(documented, want) {
+			t.Errorf("%s: the page has\n%v\nthe code\n%v", kindNames[k], documented, want)
+		}
+		for name := range elements {
+			p := parser{scanner: scanner{b: []byte("null")}, document: &document{stores: newStores(0)}}
+			if p.own(&resource{kind: kind(k)}, []byte(name)) { //nolint:gosec // an index of the array
+				t.Errorf("%s.%s is read", kindNames[k], name)
+			}
+		}
+	}
+}

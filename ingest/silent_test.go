@@ -1,0 +1,580 @@
+package ingest_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"svc/acuity"
+	"svc/acuity/hospital"
+)
+
+// No fact of a request goes without a word. These tests know facts as a sender does: a leaf of the
+// JSON, a component of a field of HL7. They call no decoder. A fact is noticed if the request
+// without it, or with another value in its place, leaves another state or gets another answer.
+// One that is not noticed must be named in the answer, or be in the lists of docs/ of what is not
+// read by design.
+
+// unitProbe answers requests, each with a new unit.
+type unitProbe struct {
+	*fixture
+	unit *hospital.State
+}
+
+func newProbe(tb testing.TB) *unitProbe {
+	p := &unitProbe{fixture: open(tb)}
+	p.change = func(o *acuity.Observation) acuity.Change {
+		for more := true; more; {
+			_, more = p.unit.Advance(o.ReceivedAt)
+		}
+		return p.unit.Apply(o, 1)
+	}
+	return p
+}
+
+// told is the part of an answer that speaks of facts.
+type told struct {
+	Data struct {
+		Outcome                       json.RawMessage
+		Warnings, Issues              []struct{ Code, Path, Expression, Severity string }
+		Unmapped                      []struct{ Code string }
+		Activated, Expired            json.RawMessage
+		Resources, Counts, Results    json.RawMessage
+		RoomID, Active, Level         json.RawMessage
+		SkillMix, Tenure, AckCode     json.RawMessage
+		NursesOnDuty, EventType, AsOf json.RawMessage
+	}
+	Error struct {
+		Code, AckCode string
+		Details       []struct{ Path, Rule string }
+	}
+}
+
+// effect is what a request did: the state that it left, and what its sender was told.
+type effect struct {
+	print    string
+	places   []string // of what the answer names
+	out      []string // of the resources that are left out, and named
+	unmapped bool     // a code means nothing here, and is named: nor do its values
+	whole    bool     // the request was refused
+}
+
+func (p *unitProbe) send(t *testing.T, path, body string) effect {
+	t.Helper()
+	p.unit, p.stored = hospital.New("stmary"), nil
+	a := p.do(t, request(path, strings.NewReader(body)))
+	var said told
+	if err := json.Unmarshal([]byte(a.raw), &said); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d\n", a.status)
+	text, err := json.Marshal(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Write(text)
+	p.unit.Records(func(_ []byte, r hospital.Record) {
+		text, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(text)
+	})
+	print := b.String()
+	for _, o := range p.stored { // the identity of an event is made of all its bytes
+		for i := range o.Events {
+			for _, id := range []string{o.Events[i].ID, o.Events[i].Digest} {
+				if id != "" {
+					print = strings.ReplaceAll(print, id, "")
+				}
+			}
+		}
+	}
+	e := effect{print: print, whole: a.status >= 400, unmapped: len(said.Data.Unmapped) > 0}
+	for _, w := range said.Data.Warnings {
+		e.places = append(e.places, w.Path)
+	}
+	for _, i := range said.Data.Issues {
+		e.places = append(e.places, i.Expression)
+		if i.Code == "code_missing" {
+			e.places = append(e.places, strings.TrimSuffix(i.Expression, ".code"))
+		}
+		if i.Severity == "error" || slices.Contains([]string{"superseded", "status_not_used", "exists"}, i.Code) {
+			place, _, _ := strings.Cut(i.Expression, ".request.")
+			e.out = append(e.out, place)
+		}
+	}
+	for _, d := range said.Error.Details {
+		e.places = append(e.places, d.Path)
+	}
+	return e
+}
+
+// fact is one leaf of a request.
+type fact struct {
+	path          string // as a sender writes it
+	resource      string // path of the resource that it is of
+	without, with string // the request without it, and with another value
+}
+
+// noticed reports whether a fact made a difference or is named.
+func (p *unitProbe) noticed(t *testing.T, path string, whole effect, f fact) bool {
+	t.Helper()
+	out := func(place string) bool { return f.resource != "" && covers(place, f.resource) || place == "" }
+	if whole.whole || slices.ContainsFunc(whole.out, out) || slices.ContainsFunc(whole.places, func(place string) bool { return covers(place, f.path) }) {
+		return true
+	}
+	if whole.unmapped && regexp.MustCompile(`\.value\b`).MatchString(f.path) {
+		return true
+	}
+	return p.send(t, path, f.with).print != whole.print || p.send(t, path, f.without).print != whole.print
+}
+
+// covers reports whether a place that the answer names is that of a fact, or of something that
+// holds it, or of a part of it.
+func covers(place, path string) bool {
+	return place != "" && (within(path, place) || within(place, path))
+}
+
+func within(inner, outer string) bool {
+	rest, ok := strings.CutPrefix(inner, outer)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// JSON: leaves of a tree, with another value for each.
+
+type leaf struct {
+	tokens []any // names and indexes
+	value  any
+}
+
+func leavesOf(v any, at []any, all []leaf) []leaf {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			all = leavesOf(v[name], append(slices.Clip(at), name), all)
+		}
+	case []any:
+		for i := range v {
+			all = leavesOf(v[i], append(slices.Clip(at), i), all)
+		}
+	default:
+		all = append(all, leaf{at, v})
+	}
+	return all
+}
+
+func readTree(t *testing.T, body string) (v any, ok bool) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(strings.TrimPrefix(body, "\ufeff")))
+	d.UseNumber()
+	return v, d.Decode(&v) == nil
+}
+
+func writeTree(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// put returns a copy of a tree with another leaf; nil takes it out.
+func put(v any, at []any, value any) any {
+	if len(at) == 0 {
+		return value
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		c := maps.Clone(v)
+		name := at[0].(string)
+		if c[name] = put(v[name], at[1:], value); c[name] == nil {
+			delete(c, name)
+		}
+		return c
+	case []any:
+		c := slices.Clone(v)
+		i := at[0].(int)
+		if c[i] = put(v[i], at[1:], value); c[i] == nil {
+			c = slices.Delete(c, i, i+1)
+		}
+		return c
+	}
+	return v
+}
+
+// another returns another value of the kind of a leaf.
+func another(v any) any {
+	switch v := v.(type) {
+	case string:
+		if aTime.MatchString(v) {
+			return v[:8] + string('0'+(v[8]-'0'+1)%3) + v[9:] // another day
+		}
+		return v + "Z9"
+	case json.Number:
+		return json.Number(string(v) + "7")
+	case bool:
+		return !v
+	}
+	return "Z9"
+}
+
+var aTime = regexp.MustCompile(`^20\d\d-\d\d-\d\d`)
+
+func pathOf(at []any) string {
+	var b strings.Builder
+	for _, token := range at {
+		switch token := token.(type) {
+		case string:
+			if b.Len() > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(token)
+		case int:
+			b.WriteString("[" + strconv.Itoa(token) + "]")
+		}
+	}
+	return b.String()
+}
+
+// resourceFacts are the facts of a body of FHIR: the leaves of its resources, but not those of
+// types that are not used. byDesign says which elements are not read.
+func resourceFacts(t *testing.T, body string, byDesign map[string]map[string]bool) (all []fact) {
+	t.Helper()
+	tree, ok := readTree(t, body)
+	if !ok {
+		return nil
+	}
+	for _, l := range leavesOf(tree, nil, nil) {
+		// The resource that a leaf is of is the innermost object with a type that is no container.
+		v, kind, from := tree, "", 0
+		for i := 0; ; i++ {
+			if o, ok := v.(map[string]any); ok {
+				if name, ok := o["resourceType"].(string); ok && name != "Bundle" {
+					if kind == "" {
+						kind, from = name, i
+					} else if _, used := byDesign[name]; used && len(l.tokens) > i { // contained
+						kind, from = name, i
+					}
+				}
+			}
+			if i == len(l.tokens) {
+				break
+			}
+			switch at := l.tokens[i].(type) {
+			case string:
+				v = v.(map[string]any)[at]
+			case int:
+				v = v.([]any)[at]
+			}
+		}
+		unused, used := byDesign[kind]
+		if kind == "" || !used || len(l.tokens) <= from || l.value == nil {
+			continue
+		}
+		of := owner(tree, l.tokens[:from])
+		name, _ := l.tokens[from].(string)
+		if unused[name] || byDesign[""][name] || name == "resourceType" || strings.HasPrefix(name, "_") || isByDesign(l, from) || saysNoMore(of, kind, l, from) {
+			continue
+		}
+		path, resource := pathOf(l.tokens), pathOf(l.tokens[:from])
+		if o, one := tree.(map[string]any); one && o["resourceType"] != nil && kind != "" && from == 0 {
+			path, resource = kind+"."+path, kind
+		} else if strings.HasPrefix(path, "entry[") {
+			path, resource = "Bundle."+path, "Bundle."+resource
+		}
+		for _, choice := range []string{"value", "effective", "onset", "abatement", "medication"} {
+			if strings.HasPrefix(name, choice) && len(name) > len(choice) {
+				path = strings.Replace(path, "."+name, "."+choice, 1)
+			}
+		}
+		at, other := l.tokens, anotherOf(l)
+		if name == "valueCodeableConcept" { // code, name and text say one thing
+			at, other = l.tokens[:from+1], map[string]any{"text": "zzz"}
+		}
+		all = append(all, fact{path, resource, writeTree(t, put(tree, at, nil)), writeTree(t, put(tree, at, other))})
+	}
+	return all
+}
+
+// owner returns the object at a place of a tree.
+func owner(tree any, at []any) map[string]any {
+	for _, token := range at {
+		switch token := token.(type) {
+		case string:
+			tree = tree.(map[string]any)[token]
+		case int:
+			tree = tree.([]any)[token]
+		}
+	}
+	o, _ := tree.(map[string]any)
+	return o
+}
+
+// anotherOf returns another value of a leaf that has a meaning, where any other value has none.
+func anotherOf(l leaf) any {
+	switch path := indexes.ReplaceAllString(pathOf(l.tokens), ""); {
+	case strings.HasSuffix(path, "physicalType.coding.code"):
+		return "wa"
+	case strings.HasSuffix(path, "location.status"):
+		return "complete"
+	case strings.HasSuffix(path, "birthDate"):
+		return "2026-03-01"
+	}
+	return another(l.value)
+}
+
+// saysNoMore reports whether a leaf says nothing beside others of its resource, by the rules of
+// docs/fhir.md: which of several identifiers, times, texts or levels of a place counts.
+func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
+	path := indexes.ReplaceAllString(pathOf(l.tokens[from:]), "")
+	first, _, _ := strings.Cut(path, ".")
+	code := func(name string) string {
+		text := writeAny(r[name])
+		return text
+	}
+	switch {
+	case strings.HasPrefix(path, "clinicalStatus.") && path != "clinicalStatus.coding.code": // its code, else its words
+		return true
+	case path == "focus.reference", strings.HasPrefix(path, "bodySite.coding."): // a display or words of the code name the fetus
+		return true
+	case slices.Contains(l.tokens, any("contained")) && r["modifierExtension"] != nil: // it is left out, and nobody names it
+		return true
+	case kind == "Condition" && first == "clinicalStatus": // the verification decides first
+		return regexp.MustCompile("(?i)refuted|error|differential").MatchString(code("verificationStatus")) ||
+			strings.Contains(code("clinicalStatus"), `"display"`) // one of both tells it
+	case kind == "Encounter" && slices.Contains(l.tokens, any("contained")): // it only tells whose a statement is
+		return true
+	case kind == "Encounter" && first == "location" && code("status") == `"planned"`:
+		return true
+	case kind == "Medication" && first == "code":
+		return r["ingredient"] != nil
+	case kind == "Observation" && first == "code": // the components say it
+		return r["component"] != nil && !strings.Contains(writeAny(slices.Collect(maps.Keys(r))), `"value`)
+	case kind == "Observation" && strings.HasPrefix(first, "value") && regexp.MustCompile("cancelled|entered-in-error").MatchString(code("status")):
+		return true
+	case path == "valueRange.high.value":
+		return strings.Contains(code("valueRange"), `"low"`)
+	case path == "encounter.reference", path == "context.reference": // the number decides
+		return strings.Contains(code(first), `"identifier"`)
+	case strings.HasSuffix(path, "uantity.unit"): // beside a code
+		return strings.Contains(writeAny(r[first]), `"code"`)
+	case strings.HasPrefix(path, "valueCodeableConcept.coding.system"): // its words are known without
+		return true
+	case kind != "Encounter" && first == "subject": // the visit says whose it is
+		return r["encounter"] != nil || r["context"] != nil
+	case kind == "Encounter" && first == "location" && isPlanned(r, l, from):
+		return true
+	case path == "effectivePeriod.start" || path == "effectivePeriod.end": // one of both
+		return true
+	case kind == "Encounter" && regexp.MustCompile("cancelled|entered-in-error").MatchString(code("status")):
+		return true // only which one it is
+	case path == "identifier.value":
+		list, _ := r["identifier"].([]any)
+		return len(list) > 1
+	case first == "reasonCode" || first == "serviceType" || first == "ingredient": // hints; one of the names; active parts
+		return true
+	case kind == "Encounter" && path == "period.start":
+		return code("status") == `"planned"`
+	case path == "location.period.end", path == "location.period.start": // the next place ends it; of levels beside each other one
+		return true
+	case path == "location.location.display":
+		return regexp.MustCompile(`"(wa|bd|si|bu|lvl)"`).MatchString(code("location"))
+	case strings.HasSuffix(path, ".text") || path == "code.text": // beside a coding
+		return strings.Contains(writeAny(r[first]), `"coding"`)
+	}
+	return false
+}
+
+// isPlanned reports whether nobody is in a place of an Encounter yet.
+func isPlanned(r map[string]any, l leaf, from int) bool {
+	place, _ := r["location"].(map[string]any)
+	if list, ok := r["location"].([]any); ok && len(l.tokens) > from+1 {
+		place, _ = list[l.tokens[from+1].(int)].(map[string]any)
+	}
+	return regexp.MustCompile("planned|reserved").MatchString(writeAny(place["status"]))
+}
+
+func writeAny(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// isByDesign reports whether docs/fhir.md says that a part of an element is not read.
+func isByDesign(l leaf, from int) bool {
+	names := []string{}
+	for _, token := range l.tokens[from:] {
+		if name, ok := token.(string); ok {
+			names = append(names, name)
+		}
+	}
+	last := names[len(names)-1]
+	holder := ""
+	if len(names) > 1 {
+		holder = names[len(names)-2]
+	}
+	if slices.ContainsFunc(names[1:], func(n string) bool { return n == "extension" || strings.HasPrefix(n, "_") }) || len(names) > 1 && last == "id" {
+		return true
+	}
+	switch last {
+	case "version", "userSelected":
+		return holder == "coding" || holder == "class"
+	case "type":
+		return true // of a reference
+	case "display":
+		return slices.Contains([]string{"subject", "encounter", "context", "partOf"}, names[0]) && len(names) == 2 // a name of somebody
+	case "system":
+		if slices.Contains([]string{"class", "category", "clinicalStatus", "verificationStatus", "dataAbsentReason", "interpretation"}, names[0]) ||
+			slices.Contains(names, "physicalType") {
+			return true
+		}
+	}
+	if names[0] == "dataAbsentReason" || len(names) > 1 && names[1] == "dataAbsentReason" {
+		return true // only whether there is one
+	}
+	in := func(holders ...string) bool {
+		return slices.ContainsFunc(names[:len(names)-1], func(n string) bool { return slices.Contains(holders, n) })
+	}
+	return names[0] == "meta" && last != "lastUpdated" && last != "versionId" || in("identifier") && last != "value" && last != "use" ||
+		in("referenceRange", "strength") || in("valueQuantity", "low", "high", "valueRange") && (last == "system" || last == "code")
+}
+
+// leftOut reads the elements that docs/fhir.md says are not read, by the type of resource; "" is every
+// type.
+func leftOut(t *testing.T) map[string]map[string]bool {
+	t.Helper()
+	page, err := os.ReadFile("../docs/fhir.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, part, _ := bytes.Cut(page, []byte("\n## What is not read\n"))
+	part, _, _ = bytes.Cut(part, []byte("\n## "))
+	all := map[string]map[string]bool{}
+	for _, row := range regexp.MustCompile(`(?m)^\| (\w+) \| (.*) \|$`).FindAllSubmatch(part, -1) {
+		kind := strings.TrimSuffix(string(row[1]), "every")
+		all[kind] = map[string]bool{}
+		for _, name := range regexp.MustCompile("`(\\w+)`").FindAllSubmatch(row[2], -1) {
+			all[kind][string(name[1])] = true
+		}
+	}
+	delete(all[""], "lastUpdated")
+	delete(all[""], "versionId")
+	if len(all) != 9 { // the head, every type, and seven
+		t.Fatalf("%d rows: %v", len(all), all)
+	}
+	return all
+}
+
+// filesOf reads the files of a pattern.
+func filesOf(t *testing.T, pattern string) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) < 5 {
+		t.Fatal(pattern, len(files), err)
+	}
+	all := map[string]string{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(text) < 40_000 {
+			all[filepath.Base(file)] = string(text)
+		}
+	}
+	return all
+}
+
+// report fails with the first few facts that went without a word.
+func report(t *testing.T, silent map[string][]string) {
+	t.Helper()
+	for i, path := range slices.Sorted(maps.Keys(silent)) {
+		if i == 40 {
+			t.Errorf("… %d more", len(silent)-i)
+			break
+		}
+		t.Errorf("%s went without a word, as in %s (%d times)", path, silent[path][0], len(silent[path]))
+	}
+}
+
+var indexes = regexp.MustCompile(`\[\d+\]`)
+
+func TestNoFactOfFHIRIsSilent(t *testing.T) {
+	byDesign, p := leftOut(t), newProbe(t)
+	silent, n := map[string][]string{}, 0
+	for name, body := range filesOf(t, "fhir/testdata/*.json") {
+		whole := p.send(t, "fhir", body)
+		for _, f := range resourceFacts(t, body, byDesign) {
+			if n++; !p.noticed(t, "fhir", whole, f) {
+				kind := indexes.ReplaceAllString(f.path, "")
+				silent[kind] = append(silent[kind], name+" "+f.path)
+			}
+		}
+	}
+	if n < 1000 {
+		t.Errorf("only %d facts", n)
+	}
+	report(t, silent)
+	t.Log(n, "facts")
+}
+
+// Each field of a JSON feed is used, or named.
+func TestNoFactOfJSONIsSilent(t *testing.T) {
+	p := newProbe(t)
+	silent, n := map[string][]string{}, 0
+	check := func(path, body string) {
+		whole := p.send(t, path, body)
+		for _, f := range feedFacts(t, body) {
+			if n++; !p.noticed(t, path, whole, f) {
+				kind := path + " " + indexes.ReplaceAllString(f.path, "")
+				silent[kind] = append(silent[kind], f.path+" of "+body[:40])
+			}
+		}
+	}
+	check("clinical", clinicalBody)
+	check("roster", rosterBody)
+	check("staffing", `{"nursesOnDuty":6,"callStaffAvailable":true,"asOf":"2026-03-04T15:00:00Z","charge":1}`)
+	for _, kind := range []string{"A01", "A02", "A03", "A04", "A08", "A11", "A12", "A13", "admit", "discharge"} {
+		event := strings.Replace(adtBody, `"A01"`, `"`+kind+`"`, 1)
+		check("adt", event)
+		check("batch", `{"events":[`+event+`,{"eventType":"A03","occurredAt":"2026-03-04T15:20:00Z","visitId":"V1"}]}`)
+	}
+	for _, status := range []string{"occupied", "empty", "blocked"} {
+		check("census", strings.Replace(censusBody, `"occupied"`, `"`+status+`"`, 1))
+	}
+	if n < 60 {
+		t.Errorf("only %d facts", n)
+	}
+	report(t, silent)
+	t.Log(n, "facts")
+}
+
+// feedFacts are the leaves of a body of a JSON feed.
+func feedFacts(t *testing.T, body string) (all []fact) {
+	t.Helper()
+	tree, ok := readTree(t, body)
+	if !ok {
+		return nil
+	}
+	for _, l := range leavesOf(tree, nil, nil) {
+		path := pathOf(l.tokens)
+		if strings.HasSuffix(path, ".name") && strings.HasPrefix(path, "nurses") || l.value == nil || strings.HasSuffix(path, "eventId") {
+			continue // accepted, and never kept; the identity
+		}
+		all = append(all, fact{path, "", writeTree(t, put(tree, l.tokens, nil)), writeTree(t, put(tree, l.tokens, another(l.value)))})
+	}
+	return all
+}
