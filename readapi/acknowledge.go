@@ -5,6 +5,7 @@ import (
 	"context"
 	"html/template"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -59,7 +60,7 @@ func acknowledgeRoutes() []contract.Route[*acknowledge] {
 			Name: "token", In: "path", Example: "7KQ2M9XW3PTD",
 			About: "Of the link in the message, or of ackUrl in surge.alert; the right to answer, for 24 hours.",
 		}}
-		o.Told = []httpapi.Kind{httpapi.Missing, httpapi.Unavailable}
+		o.Told = []httpapi.Kind{httpapi.Missing, httpapi.RateLimited, httpapi.Unavailable}
 	}
 	return all
 }
@@ -158,6 +159,13 @@ func (p *acknowledge) find(w http.ResponseWriter, r *http.Request) (l outbound.A
 		p.away(w, r)
 		return l, e, false, false
 	case !ok:
+		if retry, may := p.shell.Stranger(r); !may {
+			w.Header().Set("Retry-After", strconv.Itoa(int(retry/time.Second)+1))
+			p.write(w, r, http.StatusTooManyRequests, ackPage{
+				Title: "Too many tries from this network", State: "Wait a moment, then open the link of the alert once more.",
+			})
+			return l, e, false, false
+		}
 		p.write(w, r, http.StatusNotFound, ackPage{
 			Title: "This link leads nowhere", State: "It is older than 24 hours, or was cut. Look at the newest alert.",
 		})

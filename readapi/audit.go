@@ -38,7 +38,7 @@ func auditRoutes() []contract.Route[*acts] {
 		Method: http.MethodGet, Path: "/api/admin/audit", Scope: access.Admin, ID: "listAudit", Group: "Administration",
 		Summary: "What administrators did, newest first",
 		About: "Each act is on record before it takes effect. One that came to nothing has a second record, whose action ends in .failed, " +
-			"or in .unclear if nobody knows whether it was done. Kept for 400 days.",
+			"or in .unclear if nobody knows whether it was done. session.refuse and act.refuse are what was refused. Kept for 400 days.",
 		Parameters: []contract.Parameter{
 			contract.Limit(actsUsual, actsAtMost), contract.Cursor(), contract.Since(), contract.Until(),
 			{Name: "action", In: "query", Example: "key.", About: "Only this action, failed ones too; with a dot at its end all that begin so."},
@@ -59,6 +59,7 @@ type auditItem struct {
 	Subject string       `json:"subject"`
 	Before  *string      `json:"before"` // version of the subject; null: the subject did not exist
 	After   *string      `json:"after"`  // null: the subject exists no longer
+	Reason  *string      `json:"reason"` // a stable word, of a refusal or the end of a session; null: none
 }
 
 func (a *acts) serve(w http.ResponseWriter, r *http.Request) {
@@ -76,7 +77,7 @@ func (a *acts) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	page := auditPage{Items: make([]auditItem, len(found.Acts))}
 	for i, act := range found.Acts {
-		page.Items[i] = auditItem{httpapi.Time(act.At), act.By, act.Action, act.Subject, some(act.Before), some(act.After)}
+		page.Items[i] = auditItem{httpapi.Time(act.At), act.By, act.Action, act.Subject, some(act.Before), some(act.After), some(act.Reason)}
 	}
 	if found.Cursor > 0 {
 		page.NextCursor = some(strconv.FormatInt(found.Cursor, 10))

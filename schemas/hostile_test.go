@@ -253,6 +253,7 @@ func FuzzSnapshot(f *testing.F)       { fuzzRecord(f, "snapshot") }
 func FuzzModel(f *testing.F)          { fuzzRecord(f, "model") }
 func FuzzInstalledKey(f *testing.F)   { fuzzRecord(f, "installed-key") }
 func FuzzWall(f *testing.F)           { fuzzRecord(f, "wall") }
+func FuzzSession(f *testing.F)        { fuzzRecord(f, "session") }
 func FuzzLayout(f *testing.F)         { fuzzRecord(f, "layout") }
 func FuzzLink(f *testing.F)           { fuzzRecord(f, "link") }
 func FuzzUser(f *testing.F)           { fuzzRecord(f, "user") }

@@ -21,6 +21,7 @@ func TestMain(m *testing.M) {
 	schemas.AddRecord(administration.LayoutCodec)
 	schemas.AddRecord(administration.LinkCodec)
 	schemas.AddRecord(administration.UserCodec)
+	schemas.AddRecord(administration.SessionCodec)
 	schemas.AddRecord(administration.ActCodec)
 	schemas.AddRecord(ledger.EventCodec)
 	schemas.AddRecord(ledger.DeliveryCodec)

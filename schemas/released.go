@@ -52,6 +52,7 @@ var released = []*Schema{
 	{"key", 2, 1400001802},
 	{"hospital", 1, 1400001901},
 	{"audit", 1, 1400002001},
+	{"audit", 2, 1400002002},
 	{"dead-letter", 1, 1400002101},
 	{"ledger-event", 1, 1400002201},
 	{"delivery", 1, 1400002301},
@@ -66,7 +67,9 @@ var released = []*Schema{
 	{"link", 1, 1400003101},
 	{"user", 1, 1400003201},
 	{"wall", 1, 1400003301},
+	{"wall", 2, 1400003302},
 	{"layout", 1, 1400003401},
+	{"session", 1, 1400003501},
 }
 
 // newest returns the newest version of a record.

@@ -41,7 +41,9 @@ func Verdicts() Topic {
 // Settings holds keys, hospitals, webhooks and alerts. A record is one whole resource, and the
 // last record wins. Every role reads the topic whole at its start.
 func Settings() Topic {
-	records := []string{"key", "hospital", "webhook", "alert-tier", "alert-recipient", "installed-key", "link", "user", "wall", "layout"}
+	records := []string{
+		"key", "hospital", "webhook", "alert-tier", "alert-recipient", "installed-key", "link", "user", "session", "wall", "layout",
+	}
 	return Topic{Name: "svc.v1.settings", Records: records, Compacted: true}
 }
 

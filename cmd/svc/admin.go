@@ -29,7 +29,11 @@ import (
 )
 
 // office returns the administration of users and links. Each change is recorded as an act.
-func (h *service) office() *users.Office { return h.settings.Office(h.audit.Record, h.now) }
+func (h *service) office() *users.Office {
+	office := h.settings.Office(h.audit.Record, h.now)
+	office.Refusals = h.refusals
+	return office
+}
 
 // usersConfig returns the configuration of the routes that administer users.
 func usersConfig(h *service) users.Config {
@@ -51,10 +55,21 @@ func (d directory) Hospitals() (ids []string) {
 	return ids
 }
 
+// wallOffice returns the administration of walls. Each change is recorded as an act.
+func (h *service) wallOffice() *walls.Office {
+	return &walls.Office{Register: h.settings.Walls, Seen: h.settings.Seen, Put: h.settings.PutWall, Audit: h.audit.Record, Now: h.now}
+}
+
+// screens are the walls of the pages.
+type screens struct {
+	*walls.Office
+	*walls.Register
+}
+
 // wallsConfig returns the configuration of the routes that administer walls.
 func wallsConfig(h *service) walls.Config {
-	office := &walls.Office{Register: h.settings.Walls, Put: h.settings.PutWall, Audit: h.audit.Record, Now: h.now}
-	return walls.Config{Shell: h.shell, Office: office, URL: func(token string) string { return h.config.PublicURL + web.WallPath + token }}
+	url := func(token string) string { return h.config.PublicURL + web.WallPath + token }
+	return walls.Config{Shell: h.shell, Office: h.wallOffice(), URL: url}
 }
 
 // layoutConfig returns the configuration of the routes that administer layouts.

@@ -7,7 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-chi/chi/v5"
+
 	"svc/acuity"
+	"svc/internal/admin/audit"
 	"svc/internal/admin/keys"
 	"svc/internal/admin/layout"
 	"svc/internal/admin/settings"
@@ -70,11 +73,13 @@ func mountPages(ctx context.Context, h *service, reads *readapi.Reads, writes bo
 	cfg := web.Config{
 		Config: page.Config{
 			Hospitals: hospitalNames{h.settings.Register}, Users: h.settings.Users, Stranger: h.shell.Stranger,
-			Secure: !h.config.ServesLoopback(), Now: h.now, Log: h.log,
+			Secure: !h.config.ServesLoopback(), Now: h.now, Log: h.log, Await: h.settings.Await, Position: h.settings.Seen,
+			Refused: h.refusedOnPage,
 		},
 		Reads:   reads,
 		Changes: changed, Ends: ctx,
-		Layouts: h.settings.Layouts, Links: h.office(), Directory: directory{h.office(), h.settings.Register}, Walls: h.settings.Walls,
+		Layouts: h.settings.Layouts, Links: h.office(), Directory: directory{h.office(), h.settings.Register},
+		Walls: screens{h.wallOffice(), h.settings.Walls},
 	}
 	if h.settings.Seals != nil {
 		seals, err := h.settings.Seals.For("pages")
@@ -95,13 +100,21 @@ func mountPages(ctx context.Context, h *service, reads *readapi.Reads, writes bo
 	return nil
 }
 
+// refusedOnPage records that a person may not do what a request of a page asks for.
+func (h *service) refusedOnPage(r *http.Request, hospital, user, reason string) {
+	h.refusals.Note(r.Context(), audit.Act{
+		Hospital: cmp.Or(hospital, audit.Installation), By: cmp.Or(user, audit.Unknown), Action: audit.ActRefuse, Reason: reason,
+		Subject: r.Method + " " + chi.RouteContext(r.Context()).RoutePattern(),
+	})
+}
+
 // actsBy returns the API through which people act on the pages.
 func actsBy(h *service) *web.API {
 	token := func(scope access.Scope) func(hospital, user string) string {
 		return func(hospital, user string) string { return h.actors.Token(hospital, user, scope) }
 	}
 	return &web.API{
-		Handler: h.router, StaffToken: token(access.IngestStaffing), AckToken: token(access.Admin),
+		Handler: h.router, StaffToken: token(access.IngestStaffing), AckToken: token(access.Acknowledge),
 		Alerts: sources.Deliveries{Lists: h.redis.Lists()}.Episodes, Audit: h.audit.Record, Now: h.now,
 	}
 }
@@ -132,7 +145,8 @@ func administrationBy(h *service, reads *readapi.Reads) *integrations.Administra
 			}
 			return webhook.Reproduce(known, c, level(ctx, hospital), sent)
 		},
-		API: h.router, Token: h.actors.AdminToken, URL: h.config.PublicURL, Operations: operations(),
+		ShowOnce: h.office().ShowOnce,
+		API:      h.router, Token: h.actors.AdminToken, URL: h.config.PublicURL, Operations: operations(),
 		Counts: func(hospital string) map[string]int { return countsOf(h.settings, hospital, h.now()) },
 	}
 }

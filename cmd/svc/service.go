@@ -13,11 +13,13 @@ import (
 
 	"svc/ingest"
 	"svc/ingest/engines"
+	"svc/internal/admin/audit"
 	"svc/internal/admin/auditlog"
 	"svc/internal/admin/settings"
 	"svc/internal/cli"
 	"svc/internal/config"
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 	"svc/internal/lifecycle"
 	"svc/internal/metrics"
 	"svc/internal/registry"
@@ -42,6 +44,7 @@ type service struct {
 	pseudonyms ingest.Pseudonyms // set by keyCheck
 	shell      *httpapi.Shell
 	audit      *auditlog.Log
+	refusals   *audit.Refusals
 	actors     *actor.Tokens
 	letters    *deadletter.Letters // nil until a role asks for them
 
@@ -135,6 +138,7 @@ func (h *service) openParts() (err error) {
 	h.Run("keys", h.keyCheck.Run)
 	h.Health.Add("keys", h.keyCheck.Healthy)
 	h.audit = auditlog.Open(h.cluster, h.config.Topic(schemas.Audit()))
+	h.refusals = &audit.Refusals{Record: h.audit.Record, Now: h.now, Log: h.log}
 	h.Ready = append(h.Ready, h.settings.Ready(), h.keyCheck.Ready())
 	if seals != nil {
 		if seals, err = seals.For("actor"); err != nil {
@@ -144,9 +148,19 @@ func (h *service) openParts() (err error) {
 	h.actors = actor.New(seals, h.settings.Users, h.settings.Register, h.now)
 	h.shell = &httpapi.Shell{
 		Now: h.now, Lookup: h.actors.Lookup, DocsURL: c.Docs(), Log: h.log,
-		Origins: c.CORSOrigins, Proxies: c.Proxies, Answered: h.metrics.Requests(),
+		Origins: c.CORSOrigins, Proxies: c.Proxies, Answered: h.metrics.Requests(), Denied: h.denied,
 	}
 	return nil
+}
+
+// denied records that a key, or a person by a token, may not do what a request of the administration
+// asks for. The keys of feeds are in the log alone: their engines try again for ever.
+func (h *service) denied(ctx context.Context, key *access.Key, method, route string, scope access.Scope) {
+	if scope == access.Admin {
+		h.refusals.Note(ctx, audit.Act{
+			Hospital: key.Hospital, By: key.ID, Action: audit.ActRefuse, Subject: method + " " + route, Reason: "scope",
+		})
+	}
 }
 
 // leaves reports whether the stopping process leaves its groups.

@@ -86,6 +86,8 @@ func walls(w Env) *cobra.Command {
 		verb(w, "list", "list the screens that show the board", list(wallsPath, "walls", printWalls)),
 		verb(w, "add LABEL", "make the link of a screen, and print it: this is the only time it is shown",
 			request(http.MethodPost, wallsPath, printWallLink), idField("label")),
+		verb(w, "link WALL", "make another link for a screen, which goes dark until it is used",
+			request(http.MethodPost, wallsPath+"/{id}/link", printWallLink)),
 		verb(w, "revoke WALL", "end a screen now", request(http.MethodDelete, wallsPath+"/{id}", printID("revoked %s"))),
 	)
 	return c

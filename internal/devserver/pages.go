@@ -9,9 +9,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"net"
 	"net/http"
+	"net/netip"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -76,8 +79,25 @@ func (p *latestPage[T]) items() []*T {
 	return append([]*T{}, p.latest...)
 }
 
+// refuseOtherNames refuses a page of svc dev under a name that is not of this machine: a site could
+// lead its own name here (DNS rebinding), and its scripts would read the secrets that svc dev shows.
+func refuseOtherNames(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = strings.Trim(r.Host, "[]")
+		}
+		if _, err := netip.ParseAddr(host); err != nil && !strings.EqualFold(host, "localhost") {
+			http.Error(w, "Open this page by an address, such as 127.0.0.1, or as localhost.", http.StatusMisdirectedRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // mount adds the page and its list as JSON.
 func (p *latestPage[T]) mount(r chi.Router, path string) {
+	r = r.With(refuseOtherNames)
 	r.Get(path, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Security-Policy", pagePolicy)
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

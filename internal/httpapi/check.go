@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"svc/internal/httpapi/access"
 )
 
 // Check returns the rules that a decoded body breaks. The tags of its struct have them, and
@@ -89,9 +91,9 @@ func (c *checker) text(path, text string, tag reflect.StructTag) {
 	fits := true
 	switch tag.Get("pattern") {
 	case "label":
-		least, fits = "1", !Blank(text) && !Controls(text)
+		least, fits = "1", !Blank(text) && !access.HasControls(text)
 	case "line":
-		fits = !Controls(text)
+		fits = !access.HasControls(text)
 	case "":
 	default:
 		return
@@ -129,10 +131,4 @@ func bounds(of, least, most string) string {
 // Blank reports whether a text has only white space and control characters.
 func Blank(text string) bool {
 	return !strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsSpace(c) && !unicode.IsControl(c) })
-}
-
-// Controls reports whether a text has line breaks or other ASCII control characters.
-// Those could forge a header of a message, or a line of a list.
-func Controls(text string) bool {
-	return strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c == 0x7f })
 }

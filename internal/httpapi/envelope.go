@@ -108,14 +108,14 @@ func OKVersion(w http.ResponseWriter, r *http.Request, version string, data any)
 
 // MatchVersion reports whether If-Match names the version of a resource, or is missing; if false
 // it has answered. A resource without a version does not exist, so no header names it. A weak tag
-// counts as well: proxies that compress answers make tags weak.
+// never matches (RFC 9110, section 13.1.1): it does not say that nothing has changed.
 func MatchVersion(w http.ResponseWriter, r *http.Request, version string) bool {
 	given := strings.Join(r.Header["If-Match"], ",")
 	if given == "" {
 		return true
 	}
 	for tag := range strings.SplitSeq(given, ",") {
-		tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/")
+		tag = strings.TrimSpace(tag)
 		if version != "" && (tag == "*" || tag == `"`+version+`"`) {
 			return true
 		}

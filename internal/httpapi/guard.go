@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,8 +19,9 @@ import (
 // Allow is middleware that passes only keys with the scope, no more often than their
 // rate. The scope "" passes every valid key. A missing, malformed, unknown, revoked or
 // expired key gets the same answer for the same work. So the middleware looks up whatever
-// was presented, even nothing.
-func (s *Shell) Allow(scope access.Scope) func(http.Handler) http.Handler {
+// was presented, even nothing. Parts are scopes that pass, too, if they are not "".
+func (s *Shell) Allow(scope access.Scope, parts ...access.Scope) func(http.Handler) http.Handler {
+	enough := append([]access.Scope{scope}, slices.DeleteFunc(slices.Clone(parts), func(part access.Scope) bool { return part == "" })...)
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			key, ok := s.Lookup(bearer(r))
@@ -34,7 +36,10 @@ func (s *Shell) Allow(scope access.Scope) func(http.Handler) http.Handler {
 			if !s.admit(w, r, &key) {
 				return
 			}
-			if scope != "" && !key.Allows(scope) {
+			if scope != "" && !slices.ContainsFunc(enough, key.Allows) {
+				if s.Denied != nil {
+					s.Denied(r.Context(), &key, method(r.Method), chi.RouteContext(r.Context()).RoutePattern(), scope)
+				}
 				Fail(w, r, Problem{Kind: Forbidden, Message: "This endpoint needs the scope " + string(scope) + "."})
 				return
 			}

@@ -41,6 +41,9 @@ type Shell struct {
 	Proxies   []netip.Prefix     // proxies with a trusted X-Forwarded-For
 	Used      func(keyID string) // called for each request with a valid key; may be nil
 	Origins   []string           // exact origins of pages that may read answers in a browser (CORS), as "https://board.example"
+	// Denied is called for a request whose key lacks the scope, with the pattern of its route; it
+	// may be nil.
+	Denied func(ctx context.Context, key *access.Key, method, route string, scope access.Scope)
 	// Answered is called for every answer, with the pattern of its route ("" for an
 	// unknown path); it may be nil. It runs before the next request of the connection, so
 	// it must not wait.
@@ -65,6 +68,8 @@ type request struct {
 	former access.Key // the key that was presented, if it is no longer valid
 	many   bool       // the address sent too many requests without a valid key, so this one gets no log line
 
+	hospital, user string // of the person on a page; see [Identify]
+
 	refused Problem // the last refusal; see [Refusal]
 
 	// These fields are part of the struct so that a request allocates once.
@@ -85,6 +90,14 @@ func from(ctx context.Context) *request {
 
 // Caller returns the key of the request; the zero key on a path that needs none.
 func Caller(ctx context.Context) access.Key { return from(ctx).key }
+
+// Identify names who asks for a page in the line of the request: the hospital, and the id of the
+// person or of the screen. Outside of a [Shell] it does nothing.
+func Identify(ctx context.Context, hospital, user string) {
+	if q, ok := ctx.Value(contextKey{}).(*request); ok {
+		q.hospital, q.user = hospital, user
+	}
+}
 
 // PlainRequestID returns the id of the request if it is a UUID, as our own ids are. Any
 // other id is text of the sender. It is not logged or stored.
@@ -182,6 +195,10 @@ func (s *Shell) line(seen *recorder, r *http.Request, q *request, route string, 
 	if key.ID == "" {
 		key = &q.former
 	}
+	hospital := key.Hospital
+	if hospital == "" {
+		hospital = q.hospital
+	}
 	//nolint:sloglint // typed: no allocation per value
 	s.Log.LogAttrs(r.Context(), level, "request",
 		slog.String("method", method(r.Method)),
@@ -190,8 +207,9 @@ func (s *Shell) line(seen *recorder, r *http.Request, q *request, route string, 
 		slog.Int64("bytes", seen.bytes),
 		slog.Duration("duration", took),
 		slog.String("address", s.addressText(r)),
-		slog.String("hospital", key.Hospital),
+		slog.String("hospital", hospital),
 		slog.String("key_id", key.ID),
+		slog.String("user_id", q.user),
 		slog.String("request_id", q.plainID()),
 	)
 }

@@ -141,6 +141,12 @@ func (t *Table) Put(ctx context.Context, key string, value []byte) error {
 	return t.await(ctx, at)
 }
 
+// Await returns once this table has read as far in the partition of a key as [Table.Seen] returned
+// to another process. The error is that of ctx.
+func (t *Table) Await(ctx context.Context, key string, seen int64) error {
+	return t.await(ctx, Position{t.partition(key), seen - 1})
+}
+
 // await returns once this table shows the record at a position.
 func (t *Table) await(ctx context.Context, at Position) error {
 	for {

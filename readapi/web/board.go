@@ -2,13 +2,17 @@ package web
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/go-chi/chi/v5"
 
 	"svc/internal/admin/users"
 	"svc/internal/admin/walls"
+	"svc/internal/httpapi"
 	"svc/readapi/web/auth"
 	"svc/readapi/web/page"
 )
@@ -47,10 +51,13 @@ const WallPath = "/board/"
 
 // Walls are the screens that show the board.
 type Walls interface {
-	// Lookup returns the wall of a token.
+	// Lookup returns the wall of a token, also if its link was used or has expired.
 	Lookup(token string) (walls.Wall, bool)
 	// Wall returns a wall; false: it does not exist, or was revoked.
 	Wall(id string) (walls.Wall, bool)
+	// Use uses the link of a wall up. If several screens use it at once, one is signed in and the
+	// others get [walls.ErrNone]. Another error says that it cannot be used at the moment.
+	Use(ctx context.Context, token string) (walls.Wall, error)
 }
 
 // wallCookie opens the board alone. It lasts as long as browsers keep a cookie.
@@ -59,24 +66,63 @@ var wallCookie = auth.Cookie{Suffix: "-wall", Purpose: "svc.v1 wall", Age: 400 *
 // wallValue is the value of the cookie of a wall. It ends when the link of the wall changes.
 type wallValue struct {
 	ID   string
-	Hash []byte
+	Hash []byte // of the link that the screen used
 }
 
-// openWall signs in a wall by its link. The link works until the wall is revoked, as screens
-// are restarted.
-func (s *site) openWall(w http.ResponseWriter, r *http.Request) {
-	wall, known := walls.Wall{}, false
-	if s.Walls != nil && s.Seals != nil {
-		wall, known = s.Walls.Lookup(chi.URLParam(r, "token"))
+// showWallLink answers with the button that signs in a screen. Reading the page does not use the
+// link, as programs that guard mailboxes follow links.
+func (s *site) showWallLink(w http.ResponseWriter, r *http.Request) {
+	token := chi.URLParam(r, "token")
+	if wall, known := s.findWallLink(w, r, token); known {
+		p := s.NewWriter(r, &auth.Session{Hospital: wall.Hospital})
+		n := page.Notice{Frame: s.NewFrame(r, p, nil, p.T("title.board")), Heading: p.HospitalName, Say: p.T("walls.open.say")}
+		n.Confirm, n.Button = WallPath+url.PathEscape(token), p.T("walls.open")
+		page.WritePage(w, r, http.StatusOK, n.Render())
 	}
-	if !known {
+}
+
+// findWallLink returns the wall of a link that may be used here. It returns false after it has
+// answered why not. A browser at which somebody works does not become a screen: its board would show
+// the unit of the link to whoever signs in there next.
+func (s *site) findWallLink(w http.ResponseWriter, r *http.Request, token string) (wall walls.Wall, ok bool) {
+	if s.Walls != nil && s.Seals != nil {
+		wall, ok = s.Walls.Lookup(token)
+	}
+	if !ok || !wall.LinkValid(s.Now()) {
 		if !s.LimitTries(w, r) {
+			if r.Method == http.MethodPost {
+				s.Refuse(r, nil, "wall_link")
+			}
 			s.ShowFault(w, r, http.StatusNotFound, nil, "fault.wall")
 		}
+		return wall, false
+	}
+	if session, err := s.Cookies.ReadSession(r); err == nil {
+		httpapi.Identify(r.Context(), session.Hospital, session.User)
+		s.ShowFault(w, r, http.StatusConflict, session, "fault.person")
+		return wall, false
+	}
+	return wall, true
+}
+
+// openWall signs in a screen by its link, and leads to the board. What lasts is in a cookie, so the
+// address opens nothing any more.
+func (s *site) openWall(w http.ResponseWriter, r *http.Request) {
+	token := chi.URLParam(r, "token")
+	if _, ok := s.findWallLink(w, r, token); !ok {
 		return
 	}
-	s.Cookies.Set(w, wallCookie, wallValue{wall.ID, wall.Hash[:]})
-	http.Redirect(w, r, "/board", http.StatusSeeOther)
+	wall, err := s.Walls.Use(r.Context(), token)
+	switch {
+	case errors.Is(err, walls.ErrNone):
+		s.ShowFault(w, r, http.StatusNotFound, nil, "fault.wall")
+	case err != nil:
+		s.ShowUnavailable(w, r, nil, "wall link not used", err)
+	default:
+		httpapi.Identify(r.Context(), wall.Hospital, wall.ID)
+		s.Cookies.Set(w, wallCookie, wallValue{wall.ID, wall.Hash[:]})
+		http.Redirect(w, r, "/board", http.StatusSeeOther)
+	}
 }
 
 // readWall returns the wall of a request; false: the request is of no wall, or the wall was
@@ -90,19 +136,23 @@ func (s *site) readWall(r *http.Request) (walls.Wall, bool) {
 	return wall, known && bytes.Equal(kept.Hash, wall.Hash[:])
 }
 
-// requireWall calls next for a wall, or for a person who may look at the board.
+// requireWall calls next for a person who may look at the board, or for a wall. A person who is signed
+// in sees the board of his or her own hospital, whatever screen the browser was.
 func (s *site) requireWall(next page.Handler) http.HandlerFunc {
 	person := s.RequireRole(users.Viewer, next)
 	return func(w http.ResponseWriter, r *http.Request) {
+		if _, err := s.Cookies.ReadSession(r); err == nil {
+			person(w, r)
+			return
+		}
 		if wall, ok := s.readWall(r); ok {
+			httpapi.Identify(r.Context(), wall.Hospital, wall.ID)
 			next(w, r, &auth.Session{Hospital: wall.Hospital, Wall: wall.ID})
 			return
 		}
 		if _, err := r.Cookie(s.Cookies.Name(wallCookie)); err == nil {
-			if _, err := s.Cookies.ReadSession(r); err != nil {
-				s.ShowFault(w, r, http.StatusUnauthorized, nil, "fault.wall")
-				return
-			}
+			s.ShowFault(w, r, http.StatusUnauthorized, nil, "fault.wall")
+			return
 		}
 		person(w, r)
 	}

@@ -85,7 +85,7 @@ func BenchmarkUnitsOf2700(b *testing.B) {
 	for i := range 2700 {
 		id := fmt.Sprintf("h%04d", i)
 		w.charts[id] = w.charts["north"]
-		w.users.SetUser(users.User{ID: "usr_1", Hospital: id, Role: users.Viewer})
+		w.alsoIn(users.User{ID: "usr_1", Hospital: id, Role: users.Viewer})
 	}
 	w.page("/app/units", "en") // all are known
 	for b.Loop() {

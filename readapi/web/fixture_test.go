@@ -76,7 +76,7 @@ type route struct{ method, pattern, path string }
 
 // open are the routes that need no session.
 var open = map[string]bool{
-	"GET /": true, "GET /assets/*": true, "GET /signin/{token}": true, "POST /signin/{token}": true, "POST /signout": true, "POST /theme": true, "GET /board/{token}": true,
+	"GET /": true, "GET /assets/*": true, "GET /signin/{token}": true, "POST /signin/{token}": true, "POST /signout": true, "POST /theme": true, "GET /board/{token}": true, "POST /board/{token}": true,
 }
 
 // needs are the roles of the routes that need more than to look.

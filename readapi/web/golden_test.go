@@ -62,7 +62,7 @@ func inState(t testing.TB, name string) *ward {
 	w := newWard(t, unit())
 	w.forms = usual
 	states[name](w)
-	w.users.SetUser(users.User{ID: "usr_1", Hospital: "south", Role: users.Viewer})
+	w.alsoIn(users.User{ID: "usr_1", Hospital: "south", Role: users.Viewer})
 	return w
 }
 

@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -65,7 +64,7 @@ func streamShares(session *auth.Session) []streamShare {
 	if session.Wall != "" {
 		return append(shares, streamShare{"wall " + session.Wall, mostOfWall})
 	}
-	return append(shares, streamShare{fmt.Sprintf("session %s %d", session.User, session.Issued), mostOfSession})
+	return append(shares, streamShare{"session " + session.ID, mostOfSession})
 }
 
 // addStream counts a stream. It returns false if the process, or one of the shares, has as many as it

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"testing"
 
 	"svc/readapi/web/auth"
@@ -21,22 +22,22 @@ func TestShares(t *testing.T) {
 		session auth.Session
 		want    int
 	}{
-		{"a session", auth.Session{User: "usr_1", Hospital: "north", Issued: 1}, mostOfSession},
-		{"the next session of the same person", auth.Session{User: "usr_1", Hospital: "north", Issued: 2}, mostOfSession},
+		{"a session", auth.Session{User: "usr_1", Hospital: "north", ID: fmt.Sprint(1)}, mostOfSession},
+		{"the next session of the same person", auth.Session{User: "usr_1", Hospital: "north", ID: fmt.Sprint(2)}, mostOfSession},
 		{"a wall", auth.Session{Wall: "wall_1", Hospital: "north"}, mostOfWall},
-		{"another hospital", auth.Session{User: "usr_9", Hospital: "south", Issued: 1}, mostOfSession},
+		{"another hospital", auth.Session{User: "usr_9", Hospital: "south", ID: fmt.Sprint(1)}, mostOfSession},
 	} {
 		if got := open(&step.session); got != step.want {
 			t.Errorf("%s opens %d streams, want %d", step.name, got, step.want)
 		}
 	}
 	for i := range int64(100) {
-		open(&auth.Session{User: "usr_2", Hospital: "north", Issued: i})
+		open(&auth.Session{User: "usr_2", Hospital: "north", ID: fmt.Sprint(i)})
 	}
 	if got := h.shares["hospital north"]; got != mostOfHospital {
 		t.Errorf("a hospital has %d streams, want %d", got, mostOfHospital)
 	}
-	if got := open(&auth.Session{User: "usr_8", Hospital: "south", Issued: 5}); got != mostOfSession {
+	if got := open(&auth.Session{User: "usr_8", Hospital: "south", ID: fmt.Sprint(5)}); got != mostOfSession {
 		t.Errorf("beside a full hospital another opens %d streams", got)
 	}
 	wall := streamShares(&auth.Session{Wall: "wall_1", Hospital: "north"})

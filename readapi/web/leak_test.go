@@ -129,7 +129,7 @@ func TestStreamsOfAWallAreBounded(t *testing.T) {
 	t.Parallel()
 	p, register, cookie := withWall(t)
 	register.Set(walls.Wall{ID: "wall_2", Hospital: "north", Hash: sha256.Sum256([]byte("other"))})
-	other := p.Ask("GET", "/board/other", nil).Result().Cookies()[0]
+	other := p.Ask("POST", "/board/other", nil).Result().Cookies()[0]
 	p.config.Changes, p.Clock = silent{}, time.Now
 	p.mount()
 	server := httptest.NewServer(p.Router)

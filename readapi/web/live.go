@@ -22,7 +22,7 @@ const (
 	leastBetween   = 250 * time.Millisecond // between two states of one hospital
 	feedsEvery     = 10 * time.Second
 	beatEvery      = 15 * time.Second
-	holdsEvery     = time.Second // between two checks of a session or a wall
+	holdsEvery     = 500 * time.Millisecond // between two checks of a session or a wall; its end also takes a moment through the log
 	writeWithin    = 5 * time.Second
 	streamFor      = 25 * time.Minute // and up to streamMore longer, so that not all browsers come again at once
 	streamMore     = 10 * time.Minute

@@ -250,7 +250,7 @@ func TestUnitsStream(t *testing.T) {
 	w := newWard(t, unit())
 	w.live()
 	w.charts["south"] = unit()
-	w.users.SetUser(users.User{ID: "usr_1", Hospital: "south", Role: users.Viewer})
+	w.alsoIn(users.User{ID: "usr_1", Hospital: "south", Role: users.Viewer})
 	v := followStream(t, serve(t, w), w, "/app/units/events")
 	rows := func() (got struct{ Parts map[string]string }) {
 		if err := json.Unmarshal([]byte(v.next("rows").data), &got); err != nil {

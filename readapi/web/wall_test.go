@@ -1,8 +1,10 @@
 package web
 
 import (
+	"context"
 	"crypto/sha256"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -15,13 +17,60 @@ func withWall(t *testing.T) (*pages, *walls.Register, *http.Cookie) {
 	p := newPages(t)
 	register := walls.NewRegister()
 	register.Set(walls.Wall{ID: "wall_1", Hospital: "north", Hash: sha256.Sum256([]byte("screen"))})
-	p.config.Walls = register
+	p.config.Walls = &screens{register}
 	p.mount()
-	got := p.Ask("GET", "/board/screen", nil)
+	got := p.Ask("POST", "/board/screen", nil)
 	if got.Code != http.StatusSeeOther || got.Header().Get("Location") != "/board" || len(got.Result().Cookies()) != 1 {
 		t.Fatalf("opened: %d to %s", got.Code, got.Header().Get("Location"))
 	}
 	return p, register, got.Result().Cookies()[0]
+}
+
+// screens are walls whose links work once.
+type screens struct{ *walls.Register }
+
+func (s *screens) Use(_ context.Context, token string) (walls.Wall, error) {
+	w, known := s.Lookup(token)
+	if !known || !w.LinkValid(noon) {
+		return w, walls.ErrNone
+	}
+	w.UsedAt = noon
+	s.Set(w)
+	return w, nil
+}
+
+// TestWallLinkOpensOnce: opening a link changes nothing, its button signs in one screen, and the
+// address opens nothing after that.
+func TestWallLinkOpensOnce(t *testing.T) {
+	t.Parallel()
+	p, register, _ := withWall(t)
+	for _, method := range []string{"GET", "POST"} {
+		if got := p.Ask(method, "/board/screen", nil); got.Code != http.StatusNotFound || len(got.Result().Cookies()) != 0 {
+			t.Errorf("%s of a used link: %d", method, got.Code)
+		}
+	}
+	register.Set(walls.Wall{ID: "wall_2", Hospital: "south", Hash: sha256.Sum256([]byte("other"))})
+	for range 3 {
+		if got := p.Ask("GET", "/board/other", nil); got.Code != http.StatusOK || len(got.Result().Cookies()) != 0 || !strings.Contains(got.Body.String(), "Show the board on this screen") {
+			t.Fatalf("opened: %d", got.Code)
+		}
+	}
+	// At a browser at which somebody of another hospital works it changes nothing.
+	session := p.Cookie("north", "usr_viewer")
+	for _, method := range []string{"GET", "POST"} {
+		if got := p.Ask(method, "/board/other", session); got.Code != http.StatusConflict || len(got.Result().Cookies()) != 0 {
+			t.Errorf("%s while somebody is signed in: %d", method, got.Code)
+		}
+	}
+	wall := p.Ask("POST", "/board/other", nil).Result().Cookies()[0]
+	r := httptest.NewRequest("GET", "/board", nil)
+	r.AddCookie(wall)
+	r.AddCookie(session)
+	w := httptest.NewRecorder()
+	p.Router.ServeHTTP(w, r)
+	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "canary of north") || strings.Contains(w.Body.String(), "canary of south") {
+		t.Errorf("a person of north at the screen of south: %d", w.Code)
+	}
 }
 
 // TestWallSeesTheBoardAlone tries every page with the cookie of a wall.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -245,12 +246,29 @@ func (w *ward) FindLink(string) (users.Link, bool) {
 	return users.Link{Hospital: "north", User: "usr_1", Role: w.role, ExpiresAt: half.Add(time.Hour)}, true
 }
 
-func (w *ward) UseLink(context.Context, string) (users.User, error) {
+func (w *ward) UseLink(context.Context, string, users.SignIn) (users.Session, error) {
 	u, _ := w.users.User("north", "usr_1")
-	return u, nil
+	w.alsoIn(u)
+	s, _ := w.users.Session("session")
+	return s, nil
 }
 
-func (*ward) SignOut(context.Context, string, string) error { return nil }
+// alsoIn makes the session of the ward hold where a user of the person is.
+func (w *ward) alsoIn(u users.User) {
+	w.users.SetUser(u)
+	s, known := w.users.Session("session")
+	if !known {
+		now := w.clock()
+		s = users.Session{ID: "session", User: u.ID, Hospital: "north", BegunAt: now, ProvedAt: now, EndsAt: now.Add(13 * time.Hour)}
+	}
+	s.Epochs = append(s.Epochs, users.SessionEpoch{Hospital: u.Hospital, Epoch: u.Epoch})
+	slices.SortFunc(s.Epochs, func(a, b users.SessionEpoch) int { return strings.Compare(a.Hospital, b.Hospital) })
+	w.users.SetSession(s)
+}
+
+func (*ward) EndSessions(context.Context, string, ...users.Session) error { return nil }
+
+func (*ward) RefuseSignIn(context.Context, [][]byte, string) {}
 
 // plain seals by the name alone.
 type plain struct{}

@@ -86,7 +86,9 @@ func Mount(r chi.Router, cfg Config) {
 	r.Group(func(r chi.Router) {
 		r.Use(s.SetHeaders, s.RefuseCrossOrigin)
 		r.Get("/assets/*", s.ServeAsset)
-		signin.Mount(r, s.Site, signin.Config{Links: cfg.Links, Discovery: discovery, Directory: cfg.Directory, Now: cfg.Now, Log: cfg.Log})
+		signin.Mount(r, s.Site, signin.Config{
+			Links: cfg.Links, Discovery: discovery, Directory: cfg.Directory, Users: cfg.Users, Now: cfg.Now, Log: cfg.Log,
+		})
 		r.Post("/theme", s.SwitchTheme)
 		r.Get("/app/units", s.RequireRole(users.Viewer, s.showUnits))
 		r.Get("/app/units/events", s.RequireRole(users.Viewer, s.streamUnits))
@@ -95,7 +97,8 @@ func Mount(r chi.Router, cfg Config) {
 		}
 		r.Get("/board", s.requireWall(s.showBoard))
 		r.Get("/board/events", s.requireWall(s.streamBoard))
-		r.Get(WallPath+"{token}", s.openWall)
+		r.Get(WallPath+"{token}", s.showWallLink)
+		r.Post(WallPath+"{token}", s.openWall)
 	})
 }
 

@@ -19,6 +19,7 @@ var (
 	HospitalCodec       = schemas.NewCodec("hospital", hospitalFields)
 	InstalledKeyCodec   = schemas.NewCodec("installed-key", installedKeyFields)
 	UserCodec           = schemas.NewCodec("user", userFields)
+	SessionCodec        = schemas.NewCodec("session", sessionFields)
 	LinkCodec           = schemas.NewCodec("link", linkFields)
 	WallCodec           = schemas.NewCodec("wall", wallFields)
 	LayoutCodec         = schemas.NewCodec("layout", layoutFields)
@@ -92,6 +93,21 @@ func userFields(c *schemas.Coder, u *users.User) {
 	c.Long(&u.Version)
 }
 
+func sessionFields(c *schemas.Coder, s *users.Session) {
+	c.Text(&s.ID)
+	c.Text(&s.Hospital)
+	c.Text(&s.User)
+	c.When(&s.BegunAt)
+	c.When(&s.ProvedAt)
+	c.When(&s.EndsAt)
+	c.Text(&s.Browser)
+	schemas.List(c, &s.Epochs, func(c *schemas.Coder, e *users.SessionEpoch) {
+		c.Text(&e.Hospital)
+		c.Long(&e.Epoch)
+	})
+	c.When(&s.ShownAt)
+}
+
 func linkFields(c *schemas.Coder, l *users.Link) {
 	c.Fixed(l.Hash[:])
 	c.Text(&l.Hospital)
@@ -109,6 +125,8 @@ func wallFields(c *schemas.Coder, w *walls.Wall) {
 	c.Text(&w.Label)
 	c.Fixed(w.Hash[:])
 	c.When(&w.CreatedAt)
+	c.When(&w.ExpiresAt)
+	c.When(&w.UsedAt)
 }
 
 func layoutFields(c *schemas.Coder, l *layout.Layout) {
@@ -231,4 +249,5 @@ func auditFields(c *schemas.Coder, a *audit.Act) {
 	c.Text(&a.Subject)
 	c.Text(&a.Before)
 	c.Text(&a.After)
+	c.Text(&a.Reason)
 }

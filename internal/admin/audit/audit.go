@@ -28,11 +28,12 @@ const CommandLine = "command line"
 type Act struct {
 	Hospital string
 	At       time.Time
-	By       string // id of the key or of the user, or CommandLine
+	By       string // id of the key or of the user, CommandLine, or Unknown
 	Action   string // a stable word from the package that acts, as "key.mint"
 	Subject  string // id of a key, a mapping, a factor or another thing that the act changed
 	Before   string // version of the subject before, as its ETag without quotes; "": the subject did not exist
 	After    string // version after; "": the subject exists no longer
+	Reason   string // a stable word that says why, of a refusal or the end of a session; "": none
 }
 
 // Record writes the record of an act, and returns once it is durable.

@@ -61,6 +61,9 @@ func (o *keyOptions) addFlags() {
 // faults parses the flags and returns their faults.
 func (o *keyOptions) faults() (faults []error) {
 	var err error
+	if !access.NameFits(o.name) {
+		faults = append(faults, fmt.Errorf("--name: must have at most %d characters, on one line, without control characters", access.MostName))
+	}
 	if o.scopes != "" {
 		if o.key.Scopes, err = access.ParseScopes(o.scopes); err != nil {
 			faults = append(faults, fmt.Errorf("--scopes: %w", err))

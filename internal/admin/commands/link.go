@@ -17,7 +17,7 @@ import (
 	"svc/internal/admin/users"
 	"svc/internal/cli"
 	"svc/internal/config"
-	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 	"svc/internal/kafkacli"
 	"svc/readapi/web/signin"
 )
@@ -65,7 +65,7 @@ func (o *linkOptions) faults() (faults []error) {
 	if o.ttl < users.LeastTTL || o.ttl > users.MostTTL {
 		faults = append(faults, errors.New("--ttl: must be from 1m to 24h"))
 	}
-	if httpapi.Controls(o.label) || utf8.RuneCountInString(o.label) > mostLabel {
+	if access.HasControls(o.label) || utf8.RuneCountInString(o.label) > mostLabel {
 		faults = append(faults, fmt.Errorf("--label: must have at most %d characters, on one line", mostLabel))
 	}
 	return faults

@@ -10,6 +10,7 @@ import (
 
 	"svc/internal/admin/audit"
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 )
 
 // Layout is where the rooms of a unit lie, in cells of a grid that begins with column 1
@@ -70,7 +71,8 @@ func (l *Layout) Check() (broken []httpapi.Detail) {
 	}
 	for i, m := range l.Landmarks {
 		path := "landmarks[" + strconv.Itoa(i) + "]"
-		unless(!httpapi.Blank(m.Label) && !httpapi.Controls(m.Label) && utf8.RuneCountInString(m.Label) <= maxLabel, path+".label", "length:1-40")
+		readable := !httpapi.Blank(m.Label) && !access.HasControls(m.Label) && utf8.RuneCountInString(m.Label) <= maxLabel
+		unless(readable, path+".label", "length:1-40")
 		if inside := l.inside(cells{m.X, m.Y, m.W, m.H}); !inside {
 			unless(false, path, "insideGrid")
 		} else {

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -26,6 +25,7 @@ const (
 	kindHospital  = "hospital"
 	kindUser      = "user"
 	kindLink      = "link"
+	kindSession   = "session"
 	kindWall      = "wall"
 	kindLayout    = "layout"
 	kindWebhook   = "webhook"
@@ -60,6 +60,9 @@ var kinds = map[string]kind{
 	kindUser: kindOf(kindUser, administration.UserCodec,
 		func(s *Store, u *users.User) error { s.Users.SetUser(*u); return nil },
 		func(s *Store, hospital, id string) error { s.Users.DropUser(hospital, id); return nil }),
+	kindSession: kindOf(kindSession, administration.SessionCodec,
+		func(s *Store, v *users.Session) error { s.Users.SetSession(*v); return nil },
+		func(s *Store, _, id string) error { s.Users.DropSession(id); return nil }),
 	kindLink: kindOf(kindLink, administration.LinkCodec,
 		func(s *Store, l *users.Link) error { s.Users.SetLink(*l); return nil },
 		func(s *Store, _, id string) error { return dropLink(s, id) }),
@@ -130,7 +133,7 @@ func HospitalEntry(h *access.Hospital) (stream.Entry, error) {
 	return entryOf(h.ID, kindHospital, h.ID, administration.HospitalCodec, h)
 }
 
-// PutUsers writes changes of users and links, all or none.
+// PutUsers writes changes of users, links and sessions, all or none.
 func (s *Store) PutUsers(ctx context.Context, seen int64, c users.Changes) error {
 	var entries []stream.Entry
 	hospitals := map[string]bool{}
@@ -148,6 +151,16 @@ func (s *Store) PutUsers(ctx context.Context, seen int64, c users.Changes) error
 		}
 		entries, hospitals[l.Hospital] = append(entries, entry), true
 	}
+	for _, v := range c.Sessions {
+		entry, err := entryOf(v.Hospital, kindSession, v.ID, administration.SessionCodec, v)
+		if err != nil {
+			return err
+		}
+		entries, hospitals[v.Hospital] = append(entries, entry), true
+	}
+	for _, v := range c.DropSessions {
+		entries, hospitals[v.Hospital] = append(entries, removed(v.Hospital, kindSession, v.ID)), true
+	}
 	for _, u := range c.DropUsers {
 		entries, hospitals[u.Hospital] = append(entries, removed(u.Hospital, kindUser, u.ID)), true
 	}
@@ -162,13 +175,12 @@ func (s *Store) Office(record audit.Record, now func() time.Time) *users.Office 
 	return &users.Office{Register: s.Users, Seen: s.Seen, Put: s.PutUsers, Audit: record, Now: now}
 }
 
-// PutWall writes or removes a wall. No other writer changes a wall, so the write is
-// unconditional.
-func (s *Store) PutWall(ctx context.Context, w *walls.Wall, drop bool) error {
+// PutWall writes or removes a wall. The error may be [access.ErrOvertaken].
+func (s *Store) PutWall(ctx context.Context, seen int64, w *walls.Wall, drop bool) error {
 	if drop {
-		return s.write(ctx, w.Hospital, math.MaxInt64, removed(w.Hospital, kindWall, w.ID))
+		return s.write(ctx, w.Hospital, seen, removed(w.Hospital, kindWall, w.ID))
 	}
-	return put(ctx, s, math.MaxInt64, w.Hospital, kindWall, w.ID, administration.WallCodec, w)
+	return put(ctx, s, seen, w.Hospital, kindWall, w.ID, administration.WallCodec, w)
 }
 
 // layoutID is the id of the only layout of a hospital.

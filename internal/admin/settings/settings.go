@@ -86,6 +86,17 @@ func (s *Store) applyRecord(key string, value []byte) error {
 // position.
 func (s *Store) Seen() int64 { return s.table.Seen("") }
 
+// awaitWithin bounds how long a reader waits for what another process has written.
+const awaitWithin = 2 * time.Second
+
+// Await waits a little until this process has read the settings up to a position that another
+// process has seen.
+func (s *Store) Await(ctx context.Context, position int64) {
+	ctx, cancel := context.WithTimeout(ctx, awaitWithin)
+	defer cancel()
+	_ = s.table.Await(ctx, "", position) //nolint:errcheck // who asks looks at what is there
+}
+
 // write writes settings of a hospital, all or none. It returns [access.ErrOvertaken] if one of
 // them has changed since the position seen. When it returns, this process applies them.
 func (s *Store) write(ctx context.Context, hospital string, seen int64, entries ...stream.Entry) error {

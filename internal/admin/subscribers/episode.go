@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
 	"svc/internal/outbound"
 )
@@ -15,7 +16,7 @@ const actAlertAck = "alert.ack"
 
 func episodeWrites() []contract.Route[*alerts] {
 	return []contract.Route[*alerts]{{Operation: contract.Operation{
-		Method: http.MethodPost, Path: "/api/admin/alerts/episodes/{id}/ack", ID: "acknowledgeAlert",
+		Method: http.MethodPost, Path: "/api/admin/alerts/episodes/{id}/ack", ID: "acknowledgeAlert", Part: access.Acknowledge,
 		Summary: "Say that somebody has taken the alert",
 		About: "Nothing escalates or repeats until the level rises again. Answered once the list of episodes shows it; done is false if " +
 			"that takes longer than two seconds, and then the command tells it.",

@@ -214,7 +214,7 @@ func (s *alerts) reach(f *faults, p *outbound.Recipient) {
 		// masked one is refused: a client that sends back what a list shows must not lose
 		// the address.
 		bare := err == nil && parsed.Address == p.Email && !strings.Contains(p.Email, masked)
-		f.unless(bare && len(p.Email) <= maxEmail && !httpapi.Controls(p.Email), "email", "format:email")
+		f.unless(bare && len(p.Email) <= maxEmail && !access.HasControls(p.Email), "email", "format:email")
 		p.EmailShown = maskEmail(p.Email)
 	}
 	if p.Phone != "" {

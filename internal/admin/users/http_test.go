@@ -149,10 +149,10 @@ func TestInvite(t *testing.T) {
 	if !slices.Equal(w.actions(), []string{ActLink}) || w.acts[0].By != "key_north" || w.acts[0].Subject != answer.Data.ID || strings.Contains(fmt.Sprint(w.acts), token) {
 		t.Errorf("on record %+v", w.acts)
 	}
-	if u, err := o.UseLink(t.Context(), token); err != nil || u.ID != answer.Data.ID || u.Hospital != "north" || u.Role != Charge {
+	if u, err := o.UseLink(t.Context(), token, SignIn{}); err != nil || u.User != answer.Data.ID || u.Hospital != "north" {
 		t.Errorf("signed in %+v, %v", u, err)
 	}
-	if _, err := o.UseLink(t.Context(), token); !errors.Is(err, ErrNoLink) {
+	if _, err := o.UseLink(t.Context(), token, SignIn{}); !errors.Is(err, ErrNoLink) {
 		t.Errorf("a second time: %v", err)
 	}
 	// Without a ttl a link lasts as long as one of the command line.

@@ -75,7 +75,7 @@ func TestWithdrawInvitation(t *testing.T) {
 	if got := invited(t, ask); len(got) != 0 {
 		t.Errorf("still listed: %q", got)
 	}
-	if u, err := o.UseLink(t.Context(), token); !errors.Is(err, ErrNoLink) {
+	if u, err := o.UseLink(t.Context(), token, SignIn{}); !errors.Is(err, ErrNoLink) {
 		t.Errorf("signed in %+v, %v", u, err)
 	}
 	if kept, known := o.FindLink(token); !known || !kept.ExpiresAt.Equal(w.now) {
@@ -99,7 +99,7 @@ func TestWithdrawNothing(t *testing.T) {
 		return link.User, token
 	}
 	used, token := invite("north")
-	if _, err := o.UseLink(t.Context(), token); err != nil {
+	if _, err := o.UseLink(t.Context(), token, SignIn{}); err != nil {
 		t.Fatal(err)
 	}
 	other, _ := invite("south")
@@ -139,7 +139,7 @@ func TestWithdrawOrUse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			use := func() error { _, err := here.UseLink(t.Context(), token); return err }
+			use := func() error { _, err := here.UseLink(t.Context(), token, SignIn{}); return err }
 			withdraw := func() error { _, err := there.Withdraw(t.Context(), "key_1", "north", link.User); return err }
 			first, second, slow := use, withdraw, there
 			if !useFirst {

@@ -41,6 +41,9 @@ type Changes struct {
 	Links     []*Link
 	DropUsers []*User
 	DropLinks []*Link
+
+	Sessions     []*Session
+	DropSessions []*Session
 }
 
 // Office administers the users and links of all hospitals.
@@ -54,7 +57,9 @@ type Office struct {
 	// honours them.
 	Put   func(ctx context.Context, seen int64, c Changes) error
 	Audit audit.Record
-	Now   func() time.Time
+	// Refusals records who could not sign in; nil: nobody does.
+	Refusals *audit.Refusals
+	Now      func() time.Time
 }
 
 // MakeLink makes a link that signs in a new user of a hospital, and its token.
@@ -95,7 +100,7 @@ func (o *Office) FindLink(token string) (Link, bool) { return o.Register.Link(to
 // UseLink signs in the person of a link. If several people use it at once, at any instances,
 // one succeeds: the change is written only if nothing came before it in the log. The errors
 // are [ErrNoLink] and the errors of Put.
-func (o *Office) UseLink(ctx context.Context, token string) (u User, err error) {
+func (o *Office) UseLink(ctx context.Context, token string, in SignIn) (s Session, err error) {
 	err = audit.Retry(ctx, func() error {
 		seen, now := o.Seen(), cut(o.Now())
 		l, known := o.Register.Link(token)
@@ -108,21 +113,37 @@ func (o *Office) UseLink(ctx context.Context, token string) (u User, err error) 
 			return errors.Join(ErrNoLink, o.record(ctx, act))
 		}
 		l.UsedAt = now
-		u = User{
+		u := User{
 			ID: l.User, Hospital: l.Hospital, Label: l.Label, Role: l.Role, CreatedAt: now, SignedInAt: now,
 			Until: now.Add(l.Role.Limit().Absolute), Version: 1,
 		}
-		return o.do(ctx, seen, Changes{Users: []*User{&u}, Links: []*Link{&l}}, act)
+		in.ProvedAt = now
+		c, acts := Changes{Users: []*User{&u}, Links: []*Link{&l}}, []audit.Act{act}
+		s, acts = o.begin(&c, acts, []User{u}, in)
+		return o.do(ctx, seen, c, acts...)
 	})
 	if err != nil {
-		return User{}, err
+		return Session{}, err
 	}
-	return u, nil
+	return s, nil
 }
 
-// SignOut puts on record that somebody signed out.
-func (o *Office) SignOut(ctx context.Context, hospital, user string) error {
-	return o.record(ctx, audit.Act{Hospital: hospital, At: cut(o.Now()), By: user, Action: ActEnd, Subject: user})
+// RefuseSignIn records that a person could not sign in, in each hospital that knows the person.
+// Subjects are as in [Office.SignIn]; nil: nobody knows who it is. Reason is a stable word.
+func (o *Office) RefuseSignIn(ctx context.Context, subjects [][]byte, reason string) {
+	act := audit.Act{Hospital: audit.Installation, By: audit.Unknown, Action: audit.ActRefuseSignIn, Reason: reason}
+	if subjects != nil {
+		act.By = o.idOf(subjects)
+	}
+	act.Subject = act.By
+	known := o.Register.Hospitals(act.By)
+	for i := range known {
+		act.Hospital = known[i].Hospital
+		o.Refusals.Note(ctx, act)
+	}
+	if len(known) == 0 {
+		o.Refusals.Note(ctx, act)
+	}
 }
 
 // record writes the audit record of an act, before the act.

@@ -58,6 +58,12 @@ func (w *world) instance() *Office {
 			for _, l := range c.DropLinks {
 				r.DropLink(l.Hash)
 			}
+			for _, v := range c.Sessions {
+				r.SetSession(*v)
+			}
+			for _, v := range c.DropSessions {
+				r.DropSession(v.ID)
+			}
 		}
 		return nil
 	}
@@ -91,11 +97,12 @@ func TestFirstUseOfALinkWins(t *testing.T) {
 	refused := 0
 	for i := range 30 {
 		group.Go(func() {
-			u, err := offices[i%len(offices)].UseLink(t.Context(), token)
+			began, err := offices[i%len(offices)].UseLink(t.Context(), token, SignIn{})
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
 			case err == nil:
+				u, _ := offices[i%len(offices)].Register.User(began.Hospital, began.User)
 				won = append(won, u)
 			case errors.Is(err, ErrNoLink):
 				refused++
@@ -135,7 +142,7 @@ func TestLinksThatDoNotSignIn(t *testing.T) {
 	t.Parallel()
 	w := &world{now: noon}
 	o := w.instance()
-	if _, err := o.UseLink(t.Context(), Token()); !errors.Is(err, ErrNoLink) || len(w.acts) != 0 {
+	if _, err := o.UseLink(t.Context(), Token(), SignIn{}); !errors.Is(err, ErrNoLink) || len(w.acts) != 0 {
 		t.Errorf("one that never was: %v, on record %v", err, w.actions())
 	}
 	for _, ttl := range []time.Duration{0, LeastTTL - 1, MostTTL + 1} {
@@ -148,7 +155,7 @@ func TestLinksThatDoNotSignIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.now = noon.Add(time.Hour)
-	if _, err := o.UseLink(t.Context(), token); !errors.Is(err, ErrNoLink) || !slices.Equal(w.actions(), []string{ActLink, ActRefuse}) {
+	if _, err := o.UseLink(t.Context(), token, SignIn{}); !errors.Is(err, ErrNoLink) || !slices.Equal(w.actions(), []string{ActLink, ActRefuse}) {
 		t.Errorf("an expired one: %v, on record %v", err, w.actions())
 	}
 }
@@ -163,11 +170,11 @@ func TestNothingIsDoneWithoutARecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.away = errors.New("away")
-	if _, err := o.UseLink(t.Context(), token); err == nil || errors.Is(err, ErrNoLink) {
+	if _, err := o.UseLink(t.Context(), token, SignIn{}); err == nil || errors.Is(err, ErrNoLink) {
 		t.Errorf("with the log away: %v", err)
 	}
 	w.away = nil
-	if _, err := o.UseLink(t.Context(), token); err != nil {
+	if _, err := o.UseLink(t.Context(), token, SignIn{}); err != nil {
 		t.Errorf("the link was burnt by an attempt that came to nothing: %v", err)
 	}
 }
@@ -187,7 +194,7 @@ func TestWhatIsOverIsRemoved(t *testing.T) {
 		return token
 	}
 	used, unused := make(), make()
-	if _, err := o.UseLink(t.Context(), used); err != nil {
+	if _, err := o.UseLink(t.Context(), used, SignIn{}); err != nil {
 		t.Fatal(err)
 	}
 	o.Register.SetUser(User{ID: "usr_1", Hospital: "north", Role: Admin, Subject: []byte{1}})
@@ -228,7 +235,7 @@ func TestProviderSignsIn(t *testing.T) {
 	old, fresh := [][]byte{[]byte("old hash of ada")}, [][]byte{[]byte("new hash of ada"), []byte("old hash of ada")}
 	sign := func(subjects [][]byte, roles map[string]Role) (all []User) {
 		t.Helper()
-		all, err := o.SignIn(t.Context(), subjects, "Ada", roles)
+		_, all, err := o.SignIn(t.Context(), subjects, "Ada", roles, SignIn{})
 		if err != nil && !errors.Is(err, ErrNoAccess) {
 			t.Fatal(err)
 		}
@@ -278,7 +285,7 @@ func TestLostRoleUndoesNothing(t *testing.T) {
 	o := w.instance()
 	ada := [][]byte{[]byte("hash of ada")}
 	admin, none := map[string]Role{"north": Admin}, map[string]Role{}
-	all, err := o.SignIn(t.Context(), ada, "Ada", admin)
+	_, all, err := o.SignIn(t.Context(), ada, "Ada", admin, SignIn{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +295,7 @@ func TestLostRoleUndoesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, roles := range []map[string]Role{none, admin, none, none, {"south": Viewer}, admin} {
-		if may, err := o.SignIn(t.Context(), ada, "Ada", roles); slices.ContainsFunc(may, func(u User) bool { return u.Hospital == "north" }) {
+		if _, may, err := o.SignIn(t.Context(), ada, "Ada", roles, SignIn{}); slices.ContainsFunc(may, func(u User) bool { return u.Hospital == "north" }) {
 			t.Errorf("a locked person is in by %v: %v, %v", roles, may, err)
 		}
 	}
@@ -319,7 +326,7 @@ func TestEpochNeverFalls(t *testing.T) {
 				if role != NoRole {
 					roles["north"] = role
 				}
-				if _, err := o.SignIn(t.Context(), ada, "Ada", roles); err != nil {
+				if _, _, err := o.SignIn(t.Context(), ada, "Ada", roles, SignIn{}); err != nil {
 					t.Fatal(err)
 				}
 			} else {

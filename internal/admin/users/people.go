@@ -49,7 +49,13 @@ func (o *Office) Change(ctx context.Context, by string, seen int64, u User, c Ch
 		Hospital: u.Hospital, At: cut(o.Now()), By: by, Action: ActChange, Subject: u.ID,
 		Before: before, After: u.versionText(),
 	}
-	return u, o.do(ctx, seen, Changes{Users: []*User{&u}}, act)
+	changes := Changes{Users: []*User{&u}}
+	for _, s := range o.Register.Sessions(u.ID) {
+		if epoch, _ := s.EpochIn(u.Hospital); s.Hospital == u.Hospital && epoch != u.Epoch {
+			changes.DropSessions = append(changes.DropSessions, &s)
+		}
+	}
+	return u, o.do(ctx, seen, changes, act)
 }
 
 // setRole changes the role. A session ends with the role that its person had at the sign-in.
@@ -70,12 +76,14 @@ const ActDrop = "user.drop"
 
 // SignIn applies the roles that an identity provider gives a person, one for each hospital.
 // Subjects are keyed hashes of the person's identity; the first is made with the newest key.
-// It returns the person's users, ordered by hospital, without those that an administrator
-// has disabled; [ErrNoAccess] if there is none.
+// It returns the session of the person, and the hospitals where it holds: not those where an
+// administrator has locked the person. The error is [ErrNoAccess] if there is none.
 //
 // In a hospital that is not among the roles the user stays on record with [NoRole]. So a lock
 // stays, and the epoch never falls: a role that comes back does not revive an ended session.
-func (o *Office) SignIn(ctx context.Context, subjects [][]byte, label string, roles map[string]Role) (may []User, err error) {
+func (o *Office) SignIn(
+	ctx context.Context, subjects [][]byte, label string, roles map[string]Role, in SignIn,
+) (s Session, may []User, err error) {
 	err = audit.Retry(ctx, func() error {
 		seen, now := o.Seen(), cut(o.Now())
 		id := o.idOf(subjects)
@@ -116,6 +124,9 @@ func (o *Office) SignIn(ctx context.Context, subjects [][]byte, label string, ro
 				may = append(may, u)
 			}
 		}
+		if len(may) > 0 {
+			s, acts = o.begin(&c, acts, may, in)
+		}
 		if len(c.Users) == 0 {
 			return nil
 		}
@@ -123,11 +134,11 @@ func (o *Office) SignIn(ctx context.Context, subjects [][]byte, label string, ro
 	})
 	switch {
 	case err != nil:
-		return nil, err
+		return Session{}, nil, err
 	case len(may) == 0:
-		return nil, ErrNoAccess
+		return Session{}, nil, ErrNoAccess
 	}
-	return may, nil
+	return s, may, nil
 }
 
 // idOf returns the id of the person who has one of the hashes. If nobody has one, it derives an

@@ -104,17 +104,19 @@ func Token() string { return access.RandomHex(32) }
 
 func cut(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// Register holds all users and links. The follower of the settings feeds it. It is safe
+// Register holds all users, links and sessions. The follower of the settings feeds it. It is safe
 // for concurrent use.
 type Register struct {
 	mu    sync.RWMutex
 	users map[string]map[string]User // by id and hospital
 	links map[[sha256.Size]byte]Link
+
+	sessions map[string]Session // by id
 }
 
 // NewRegister returns an empty register.
 func NewRegister() *Register {
-	return &Register{users: map[string]map[string]User{}, links: map[[sha256.Size]byte]Link{}}
+	return &Register{users: map[string]map[string]User{}, links: map[[sha256.Size]byte]Link{}, sessions: map[string]Session{}}
 }
 
 // SetUser stores a new or changed user.

@@ -48,7 +48,7 @@ func writes() []contract.Route[*server] {
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/walls", Scope: access.Admin, ID: "makeWall", Group: group,
 			Summary: "Sign in a screen that shows the board", About: "The link is in the answer and nowhere else: it is not kept. " +
-				"Whoever opens it sees the board of the hospital, and nothing else, until the wall is revoked.",
+				"It signs in one screen within 24 hours. The screen sees the board of the hospital, and nothing else, until the wall is revoked.",
 			Bodies: []contract.Body{{Type: "application/json", Shape: makeShape{}, Limit: maxBody, Examples: []contract.Example{
 				{Name: "A screen at a desk", Text: `{"label":"nurses' station"}`},
 			}}},
@@ -60,6 +60,13 @@ func writes() []contract.Route[*server] {
 			Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "wall_0123456789abcdef", About: "Of the wall."}},
 			Data:       wallRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*server).revoke},
+		{Operation: contract.Operation{
+			Method: http.MethodPost, Path: "/api/admin/walls/{id}/link", Scope: access.Admin, ID: "relinkWall", Group: group,
+			Summary:    "Make another link for a screen",
+			About:      "For a screen that was replaced, or has lost its cookie. The screen before it goes dark within a second.",
+			Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "wall_0123456789abcdef", About: "Of the wall."}},
+			Data:       madeWall{}, Refuses: []httpapi.Kind{httpapi.Missing},
+		}, Serve: (*server).relink},
 	}
 }
 
@@ -78,6 +85,7 @@ type wallRow struct {
 	ID        string       `json:"id"`
 	Label     string       `json:"label"`
 	CreatedAt httpapi.Time `json:"createdAt"`
+	UsedAt    httpapi.Time `json:"usedAt"` // when the screen used its link; null: not yet
 }
 
 type madeWall struct {
@@ -89,7 +97,9 @@ type wallList struct {
 	Walls []wallRow `json:"walls"`
 }
 
-func rowOf(w *Wall) wallRow { return wallRow{w.ID, w.Label, httpapi.Time(w.CreatedAt)} }
+func rowOf(w *Wall) wallRow {
+	return wallRow{w.ID, w.Label, httpapi.Time(w.CreatedAt), httpapi.Time(w.UsedAt)}
+}
 
 func (s *server) list(w http.ResponseWriter, r *http.Request) {
 	list := wallList{Walls: []wallRow{}}
@@ -118,6 +128,21 @@ func (s *server) make(w http.ResponseWriter, r *http.Request) {
 			Kind: httpapi.Unprocessable, Message: "The hospital has as many walls as it may have; revoke one.",
 			Details: []httpapi.Detail{{Path: "", Rule: "maxWalls:" + strconv.Itoa(Most)}},
 		})
+	case err != nil:
+		s.failed(w, r, err)
+	default:
+		httpapi.OK(w, r, madeWall{rowOf(&wall), s.URL(token)})
+	}
+}
+
+func (s *server) relink(w http.ResponseWriter, r *http.Request) {
+	caller := httpapi.Caller(r.Context())
+	ctx, cancel := context.WithTimeout(r.Context(), within)
+	defer cancel()
+	wall, token, err := s.Office.Relink(ctx, caller.ID, caller.Hospital, httpapi.PathValue(r, "id"))
+	switch {
+	case errors.Is(err, ErrNone):
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 	case err != nil:
 		s.failed(w, r, err)
 	default:

@@ -1,6 +1,7 @@
 // Package walls administers the screens that show the board of a hospital. A wall is
-// signed in by a link that is shown once, and stays so until it is revoked. It may see the
-// board and nothing else.
+// signed in by a link that is shown once and works once, and stays so until it is revoked or gets
+// another link. So an address that somebody saw opens nothing. A wall may see the board and
+// nothing else.
 package walls
 
 import (
@@ -9,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -24,7 +26,17 @@ type Wall struct {
 	Label     string            // what administrators call the wall
 	Hash      [sha256.Size]byte // of the token of its link
 	CreatedAt time.Time
+	ExpiresAt time.Time // of the link; zero: the link ends when it is used
+	UsedAt    time.Time // when a screen used the link; zero: none has
 }
+
+// LinkValid reports whether the link may be used at an instant.
+func (w *Wall) LinkValid(now time.Time) bool {
+	return w.UsedAt.IsZero() && (w.ExpiresAt.IsZero() || now.Before(w.ExpiresAt))
+}
+
+// LinkFor is how long the link of a wall may be used. Our default: who hangs up a screen has a day.
+const LinkFor = 24 * time.Hour
 
 // Most is how many walls a hospital may have.
 const Most = 50
@@ -33,6 +45,8 @@ const Most = 50
 const (
 	ActMake   = "wall.make"
 	ActRevoke = "wall.revoke"
+	ActRelink = "wall.relink" // the screen needs another link; it is dark until then
+	ActUse    = "wall.use"    // a screen used the link
 )
 
 // ErrTooMany says that a hospital has the greatest allowed number of walls.
@@ -100,9 +114,12 @@ func (r *Register) Walls(hospital string) []Wall {
 // Office administers the walls of all hospitals.
 type Office struct {
 	Register *Register
-	// Put stores a wall; drop: it removes it. When it returns nil, this process honours
-	// that.
-	Put   func(ctx context.Context, w *Wall, drop bool) error
+	// Seen returns a mark of what the register has read. The caller asks for it before it
+	// looks up what it changes.
+	Seen func() int64
+	// Put stores a wall; drop: it removes it. It fails with [access.ErrOvertaken] if the settings
+	// of the hospital were changed after seen. When it returns nil, this process honours that.
+	Put   func(ctx context.Context, seen int64, w *Wall, drop bool) error
 	Audit audit.Record
 	Now   func() time.Time
 }
@@ -112,22 +129,60 @@ func (o *Office) Make(ctx context.Context, by, hospital, label string) (Wall, st
 	if len(o.Register.Walls(hospital)) >= Most {
 		return Wall{}, "", ErrTooMany
 	}
+	w := Wall{ID: "wall_" + access.RandomHex(8), Hospital: hospital, Label: label, CreatedAt: cut(o.Now())}
+	token := w.newLink(w.CreatedAt)
+	return w, token, o.do(ctx, math.MaxInt64, &w, false, audit.Act{By: by, Action: ActMake, After: version(&w)})
+}
+
+// newLink gives a wall a new link, and returns its token.
+func (w *Wall) newLink(now time.Time) string {
 	token := access.RandomHex(32)
-	w := Wall{
-		ID: "wall_" + access.RandomHex(8), Hospital: hospital, Label: label,
-		Hash: sha256.Sum256([]byte(token)), CreatedAt: o.Now().UTC().Truncate(time.Millisecond),
-	}
-	return w, token, o.do(ctx, &w, false, audit.Act{By: by, Action: ActMake, After: version(&w)})
+	w.Hash, w.ExpiresAt, w.UsedAt = sha256.Sum256([]byte(token)), now.Add(LinkFor), time.Time{}
+	return token
+}
+
+func cut(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+// ErrNone says that there is no such wall, or that its link was used or has expired.
+var ErrNone = errors.New("there is no such wall, or its link is over")
+
+// Relink gives a wall of a hospital another link, for a screen that has lost its cookie or was
+// replaced. The screen before it goes dark.
+func (o *Office) Relink(ctx context.Context, by, hospital, id string) (w Wall, token string, err error) {
+	err = audit.Retry(ctx, func() error {
+		seen, known := o.Seen(), false
+		if w, known = o.Register.Wall(id); !known || w.Hospital != hospital {
+			return ErrNone
+		}
+		before := version(&w)
+		token = w.newLink(cut(o.Now()))
+		return o.do(ctx, seen, &w, false, audit.Act{By: by, Action: ActRelink, Before: before, After: version(&w)})
+	})
+	return w, token, err
+}
+
+// Use uses the link of a wall up. If several screens use it at once, at any instances, one
+// succeeds; the others get [ErrNone].
+func (o *Office) Use(ctx context.Context, token string) (w Wall, err error) {
+	err = audit.Retry(ctx, func() error {
+		seen, now, known := o.Seen(), cut(o.Now()), false
+		if w, known = o.Register.Lookup(token); !known || !w.LinkValid(now) {
+			return ErrNone
+		}
+		w.UsedAt = now
+		return o.do(ctx, seen, &w, false, audit.Act{By: w.ID, Action: ActUse, Before: version(&w), After: version(&w)})
+	})
+	return w, err
 }
 
 // Revoke ends a wall everywhere.
 func (o *Office) Revoke(ctx context.Context, by string, w Wall) error {
-	return o.do(ctx, &w, true, audit.Act{By: by, Action: ActRevoke, Before: version(&w)})
+	return o.do(ctx, math.MaxInt64, &w, true, audit.Act{By: by, Action: ActRevoke, Before: version(&w)})
 }
 
-func (o *Office) do(ctx context.Context, w *Wall, drop bool, act audit.Act) error {
+func (o *Office) do(ctx context.Context, seen int64, w *Wall, drop bool, act audit.Act) error {
 	act.Hospital, act.At, act.Subject = w.Hospital, o.Now(), w.ID
-	return o.Audit.Do(ctx, func() error { return o.Put(ctx, w, drop) }, act)
+	return o.Audit.Do(ctx, func() error { return o.Put(ctx, seen, w, drop) }, act)
 }
 
 func version(w *Wall) string { return hex.EncodeToString(w.Hash[:8]) }

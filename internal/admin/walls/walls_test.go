@@ -2,6 +2,7 @@ package walls
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,7 +37,8 @@ func newWorld(t *testing.T) *world {
 			w.acts = append(w.acts, act.Hospital+" "+act.By+" "+act.Action)
 			return w.away
 		},
-		Put: func(_ context.Context, wall *Wall, drop bool) error {
+		Seen: func() int64 { return 0 },
+		Put: func(_ context.Context, _ int64, wall *Wall, drop bool) error {
 			if drop {
 				w.office.Register.Drop(wall.ID)
 			} else {
@@ -128,5 +130,48 @@ func TestWallsRefused(t *testing.T) {
 	w.away = errors.New("away")
 	if code, _ := w.ask("POST", "/api/admin/walls", "south", `{"label":"x"}`); code != 503 {
 		t.Errorf("while the log is away: %d", code)
+	}
+}
+
+// TestWallLinkWorksOnce: a link signs in one screen within a day. Another link ends that screen.
+func TestWallLinkWorksOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	now := noon
+	w.office.Now = func() time.Time { return now }
+	wall, token, err := w.office.Make(t.Context(), "key_1", "north", "desk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	used, err := w.office.Use(t.Context(), token)
+	if err != nil || used.ID != wall.ID || !used.UsedAt.Equal(noon) {
+		t.Errorf("%+v, %v", used, err)
+	}
+	if _, err := w.office.Use(t.Context(), token); !errors.Is(err, ErrNone) {
+		t.Errorf("used twice: %v", err)
+	}
+	if _, _, err := w.office.Relink(t.Context(), "key_2", "south", wall.ID); !errors.Is(err, ErrNone) {
+		t.Errorf("another hospital makes a link: %v", err)
+	}
+	code, body := w.ask("POST", "/api/admin/walls/"+wall.ID+"/link", "north", "")
+	var made struct{ Data struct{ URL string } }
+	if err := json.Unmarshal([]byte(body), &made); err != nil || code != 200 {
+		t.Fatalf("%d %v: %s", code, err, body)
+	}
+	fresh, _ := strings.CutPrefix(made.Data.URL, "https://svc.example/board/")
+	if again, known := w.office.Register.Wall(wall.ID); !known || again.Hash == used.Hash || fresh == token {
+		t.Error("the screen before stays signed in")
+	}
+	now = noon.Add(LinkFor)
+	if _, err := w.office.Use(t.Context(), fresh); !errors.Is(err, ErrNone) {
+		t.Errorf("a day later: %v", err)
+	}
+	now = noon.Add(LinkFor - time.Second)
+	if _, err := w.office.Use(t.Context(), fresh); err != nil {
+		t.Errorf("within the day: %v", err)
+	}
+	w.office.Register.Set(Wall{ID: "wall_old", Hospital: "north", Hash: sha256.Sum256([]byte("old"))})
+	if old, err := w.office.Use(t.Context(), "old"); err != nil || old.UsedAt.IsZero() {
+		t.Errorf("a link of the release before: %v", err)
 	}
 }

@@ -37,6 +37,10 @@ const (
 	ReadUnitState  Scope = "read:unit-state"
 	ReadPredict    Scope = "read:predict"
 	Admin          Scope = "admin"
+
+	// Acknowledge is a part of [Admin] that a person who is signed in has for one act. No key can
+	// have it alone.
+	Acknowledge Scope = "acknowledge"
 )
 
 // Scopes returns all scopes but [Admin], in the order of the interface.
@@ -217,7 +221,7 @@ var hospitalID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
 // whose key names no hospital.
 const reservedID = "unknown"
 
-// Check reports every fault in the hospital's id and zone.
+// Check reports every fault in the hospital's id, name and zone.
 func (h *Hospital) Check() error {
 	var faults []error
 	if !hospitalID.MatchString(h.ID) {
@@ -225,6 +229,9 @@ func (h *Hospital) Check() error {
 	}
 	if h.ID == reservedID {
 		faults = append(faults, fmt.Errorf("hospital id %q is reserved for records that name none", reservedID))
+	}
+	if !NameFits(h.Name) {
+		faults = append(faults, fmt.Errorf("hospital name must have at most %d characters, on one line, without control characters", MostName))
 	}
 	// "Local" would be a different zone on each machine.
 	if _, err := time.LoadLocation(h.Zone); err != nil || h.Zone == "" || h.Zone == "Local" {

@@ -19,6 +19,7 @@ type Operation struct {
 	Method  string
 	Path    string       // in the form of chi: /api/admin/keys/{id}
 	Scope   access.Scope // "": needs no key, or any key if Keyed
+	Part    access.Scope `json:"-"` // passes, too: a part of Scope that the token of a person has; "": none
 	Keyed   bool         // without a scope: any valid key, and the handler decides whose
 	ID      string       // for generated clients: sendCensus
 	Group   string       // heading of the operation on the page
@@ -94,7 +95,7 @@ func Mount[S any](r chi.Router, shell *httpapi.Shell, s S, routes []Route[S]) {
 		handler := func(w http.ResponseWriter, r *http.Request) { route.Serve(s, w, r) }
 		on := r
 		if route.Scope != "" || route.Keyed {
-			on = r.With(shell.Allow(route.Scope))
+			on = r.With(shell.Allow(route.Scope, route.Part))
 		}
 		on.MethodFunc(route.Method, route.Path, handler)
 	}

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -26,6 +27,11 @@ type Cookies struct {
 	Users  Users
 	Now    func() time.Time
 	Secure bool // the pages are served by HTTPS
+	// Await waits a little until this process has read the settings up to a position. nil: it has
+	// read all.
+	Await func(ctx context.Context, position int64)
+	// Position returns how far this process has read the settings. nil: nobody else reads them.
+	Position func() int64
 }
 
 // Name returns the name of a cookie. A browser accepts the prefix __Host- only from HTTPS,

@@ -1,7 +1,8 @@
 // Package auth says who is signed in to the pages.
 //
-// A session lies in a sealed cookie alone. No server keeps it, so the loss of Redis signs
-// nobody out.
+// A session has a record in the settings, which every instance follows: without it the session does
+// not hold. So its end survives restarts and an empty Redis. The browser has the name of the record
+// in a sealed cookie, with the time of the last request of its person: no request writes a record.
 package auth
 
 import (
@@ -22,21 +23,27 @@ const seenEvery = 30 * time.Second
 
 // Session is a person who is signed in.
 type Session struct {
-	User     string     `json:"u"`
-	Hospital string     `json:"h"` // that the pages show
-	Role     users.Role `json:"r"` // there
-	Epoch    int64      `json:"e"` // of the user there; a higher one ends the session
-	Issued   int64      `json:"i"` // Unix seconds, as Seen
-	Seen     int64      `json:"s"`
-	// Epochs are the epochs of the user in other hospitals. An epoch of 0 is left out.
-	Epochs map[string]int64 `json:"o,omitempty"`
+	ID       string
+	User     string
+	Hospital string     // that the pages show
+	Role     users.Role // there
+	BegunAt  time.Time
+	ProvedAt time.Time // when the person proved who he or she is; zero: not known
 
-	Wall string `json:"-"` // id of the wall, if nobody is signed in on it
+	Wall string // id of the wall, if nobody is signed in on it
 
 	// Base begins the paths of the pages. It names the hospital if the path of the request
 	// does.
-	Base string   `json:"-"`
-	home *Session // as it lies in the cookie, if Hospital is another one
+	Base   string
+	cookie cookie
+	record users.Session
+}
+
+// cookie is what the browser has of a session.
+type cookie struct {
+	ID       string `json:"id"`
+	Seen     int64  `json:"s"`           // Unix seconds of the last request of the person
+	Position int64  `json:"p,omitempty"` // of the settings, where the record is
 }
 
 // AppPath begins the paths of all pages that need a person.
@@ -45,18 +52,30 @@ const AppPath = "/app"
 // EndsAt returns when the session ends unless its person asks for something.
 func (s *Session) EndsAt() time.Time {
 	limit := s.Role.Limit()
-	idle, absolute := time.Unix(s.Seen, 0).Add(limit.Idle), time.Unix(s.Issued, 0).Add(limit.Absolute)
+	idle, absolute := time.Unix(s.cookie.Seen, 0).Add(limit.Idle), s.BegunAt.Add(limit.Absolute)
 	if absolute.Before(idle) {
 		return absolute
 	}
 	return idle
 }
 
+// FreshFor is how old the proof of who a person is may be for an act that gives rights or
+// addresses, or shows or ends a secret. Our default.
+const FreshFor = 60 * time.Minute
+
+// clockSkew is how far the clocks of instances and providers may differ.
+const clockSkew = time.Minute
+
+// IsFresh reports whether the person proved within [FreshFor] who he or she is.
+func (s *Session) IsFresh(now time.Time) bool {
+	return !s.ProvedAt.IsZero() && now.Sub(s.ProvedAt) <= FreshFor && s.ProvedAt.Sub(now) <= clockSkew
+}
+
 // Why a request has no session.
 var (
 	ErrSignedOut = errors.New("nobody is signed in")
 	ErrExpired   = errors.New("the session has expired")
-	ErrEnded     = errors.New("the session was ended") // by an administrator
+	ErrEnded     = errors.New("the session was ended") // by its person or an administrator
 )
 
 // Users says what people may do now.
@@ -65,16 +84,28 @@ type Users interface {
 	User(hospital, id string) (users.User, bool)
 	// Hospitals returns a user in each hospital that has one of that id.
 	Hospitals(id string) []users.User
+	// Session returns a session that was not ended; false: there is none.
+	Session(id string) (users.Session, bool)
+	// Sessions returns the sessions of a person that were not ended, oldest first.
+	Sessions(user string) []users.Session
 }
 
 // ReadSession returns the session of a request. The errors are [ErrSignedOut],
 // [ErrExpired] and [ErrEnded]; the session is not to be used then, and may be nil.
 func (c *Cookies) ReadSession(r *http.Request) (*Session, error) {
-	s := &Session{}
-	if !c.Open(r, sessionCookie, s) || s.Hospital == "" {
+	s := &Session{Base: AppPath}
+	if !c.Open(r, sessionCookie, &s.cookie) || s.cookie.ID == "" {
 		return nil, ErrSignedOut
 	}
-	s.Base = AppPath
+	known := false
+	if s.record, known = c.Users.Session(s.cookie.ID); !known && c.Await != nil {
+		c.Await(r.Context(), s.cookie.Position) // it may have begun a moment ago, at another instance
+		s.record, known = c.Users.Session(s.cookie.ID)
+	}
+	if !known {
+		return nil, ErrEnded
+	}
+	s.ID, s.User, s.Hospital, s.BegunAt, s.ProvedAt = s.record.ID, s.record.User, s.record.Hospital, s.record.BegunAt, s.record.ProvedAt
 	return s, c.check(s)
 }
 
@@ -82,12 +113,13 @@ func (c *Cookies) ReadSession(r *http.Request) (*Session, error) {
 // there now.
 func (c *Cookies) check(s *Session) error {
 	user, known := c.Users.User(s.Hospital, s.User)
-	if !known || user.Epoch != s.Epoch || user.Disabled {
+	epoch, holds := s.record.EpochIn(s.Hospital)
+	if !known || !holds || user.Epoch != epoch || user.Disabled {
 		return ErrEnded
 	}
-	s.Role = user.Role // an administrator may have changed it
+	s.Role = user.Role
 	now := c.Now()
-	if !user.May(now) || !now.Before(s.EndsAt()) || now.Add(time.Minute).Before(time.Unix(s.Issued, 0)) {
+	if !user.May(now) || !now.Before(s.EndsAt()) || s.BegunAt.Sub(now) > clockSkew {
 		return ErrExpired
 	}
 	return nil
@@ -97,18 +129,12 @@ func (c *Cookies) check(s *Session) error {
 // hold there.
 func (c *Cookies) MoveSession(s *Session, hospital string) (*Session, bool) {
 	other := *s
-	other.home, other.Base = s, AppPath+"/u/"+url.PathEscape(hospital)
-	if hospital != s.Hospital {
-		other.Hospital, other.Epoch = hospital, s.Epochs[hospital]
-	}
+	other.Hospital, other.Base = hospital, AppPath+"/u/"+url.PathEscape(hospital)
 	return &other, c.check(&other) == nil
 }
 
 // ListHospitals returns the hospitals that the person of a session may look at.
 func (c *Cookies) ListHospitals(s *Session) (all []string) {
-	if s.home != nil {
-		s = s.home
-	}
 	for _, u := range c.Users.Hospitals(s.User) {
 		if _, ok := c.MoveSession(s, u.Hospital); ok {
 			all = append(all, u.Hospital)
@@ -117,26 +143,24 @@ func (c *Cookies) ListHospitals(s *Session) (all []string) {
 	return all
 }
 
-// BeginSession signs a person in.
-func (c *Cookies) BeginSession(w http.ResponseWriter, u *users.User) {
-	now := c.Now().Unix()
-	s := &Session{User: u.ID, Hospital: u.Hospital, Role: u.Role, Epoch: u.Epoch, Issued: now, Seen: now}
-	for _, other := range c.Users.Hospitals(u.ID) {
-		if other.Epoch != 0 && other.Hospital != u.Hospital && len(s.Epochs) < mostEpochs {
-			if s.Epochs == nil {
-				s.Epochs = map[string]int64{}
-			}
-			s.Epochs[other.Hospital] = other.Epoch
-		}
+// BeginSession gives a session that has begun to the browser.
+func (c *Cookies) BeginSession(w http.ResponseWriter, s *users.Session) {
+	kept := cookie{ID: s.ID, Seen: c.Now().Unix()}
+	if c.Position != nil {
+		kept.Position = c.Position()
 	}
-	c.Set(w, sessionCookie, s)
+	c.Set(w, sessionCookie, kept)
 }
 
-// mostEpochs is how many epochs fit into a cookie. The session does not hold in further
-// hospitals.
-const mostEpochs = 24
+// SessionID returns the name of the session that a browser has, also of one that does not hold any
+// more; "": it has none.
+func (c *Cookies) SessionID(r *http.Request) string {
+	var kept cookie
+	c.Open(r, sessionCookie, &kept)
+	return kept.ID
+}
 
-// EndSession signs the person of a browser out.
+// EndSession makes a browser forget its session. The record is ended by [users.Office].
 func (c *Cookies) EndSession(w http.ResponseWriter) { c.Remove(w, sessionCookie) }
 
 // TouchSession notes that the person of a session has asked for something.
@@ -144,13 +168,10 @@ func (c *Cookies) TouchSession(w http.ResponseWriter, r *http.Request, s *Sessio
 	if !asksForSomething(r) {
 		return
 	}
-	if s.home != nil {
-		s = s.home
-	}
-	if now := c.Now(); now.Sub(time.Unix(s.Seen, 0)) >= seenEvery {
-		again := *s
+	if now := c.Now(); now.Sub(time.Unix(s.cookie.Seen, 0)) >= seenEvery {
+		again := s.cookie
 		again.Seen = now.Unix()
-		c.Set(w, sessionCookie, &again)
+		c.Set(w, sessionCookie, again)
 	}
 }
 

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -41,8 +42,12 @@ func newBrowser(t *testing.T) *browser {
 	b.cookies = &Cookies{Seals: named{}, Users: b.people, Now: func() time.Time { return b.now }}
 	b.change("south", func(*users.User) {})
 	b.change("north", func(*users.User) {})
-	u, _ := b.people.User("north", "usr_1")
-	b.keep(func(w http.ResponseWriter) { b.cookies.BeginSession(w, &u) })
+	b.people.SetSession(users.Session{
+		ID: "session", User: "usr_1", Hospital: "north", BegunAt: noon, ProvedAt: noon, EndsAt: noon.Add(13 * time.Hour),
+		Epochs: []users.SessionEpoch{{Hospital: "north"}, {Hospital: "south"}},
+	})
+	record, _ := b.people.Session("session")
+	b.keep(func(w http.ResponseWriter) { b.cookies.BeginSession(w, &record) })
 	return b
 }
 
@@ -95,11 +100,12 @@ func TestReadSession(t *testing.T) {
 		"disabled":         {func(b *browser) { b.change("north", func(u *users.User) { u.Disabled = true }) }, ErrEnded},
 		"ended":            {func(b *browser) { b.change("north", func(u *users.User) { u.Epoch++ }) }, ErrEnded},
 		"removed":          {func(b *browser) { b.people.DropUser("north", "usr_1") }, ErrEnded},
+		"signed out":       {func(b *browser) { b.people.DropSession("session") }, ErrEnded},
 		"ended elsewhere":  {func(b *browser) { b.change("south", func(u *users.User) { u.Epoch++ }) }, nil},
 		"no cookie":        {func(b *browser) { b.cookie = nil }, ErrSignedOut},
 		"another cookie": {func(b *browser) {
 			b.keep(func(w http.ResponseWriter) {
-				b.cookies.Set(w, Cookie{Purpose: "other"}, Session{User: "usr_1", Hospital: "north"})
+				b.cookies.Set(w, Cookie{Purpose: "other"}, cookie{ID: "session"})
 			})
 		}, ErrSignedOut},
 		"without a seal":    {func(b *browser) { b.cookies.Seals = nil }, ErrSignedOut},
@@ -163,8 +169,7 @@ func TestTouchSession(t *testing.T) {
 			}
 		})
 	}
-	at := noon.Unix()
-	s := Session{Role: users.Charge, Issued: at, Seen: noon.Add(13*time.Hour - time.Minute).Unix()}
+	s := Session{Role: users.Charge, BegunAt: noon, cookie: cookie{Seen: noon.Add(13*time.Hour - time.Minute).Unix()}}
 	if ends := s.EndsAt(); !ends.Equal(noon.Add(13 * time.Hour)) {
 		t.Errorf("ends at %v", ends)
 	}
@@ -208,5 +213,29 @@ func TestCookieOfHTTPS(t *testing.T) {
 		if b.cookie.MaxAge >= 0 || b.cookie.Value != "" {
 			t.Errorf("removed: %+v", b.cookie)
 		}
+	}
+}
+
+// TestSessionOfAnotherInstance: a session that began at an instance is waited for by another one, and
+// one that has ended is not.
+func TestSessionOfAnotherInstance(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	record, _ := b.people.Session("session")
+	b.cookies.Position = func() int64 { return 7 }
+	b.keep(func(w http.ResponseWriter) { b.cookies.BeginSession(w, &record) })
+	b.people.DropSession("session")
+	b.cookies.Await = func(_ context.Context, position int64) {
+		if position == 7 {
+			b.people.SetSession(record)
+		}
+	}
+	if _, err := b.cookies.ReadSession(b.request()); err != nil {
+		t.Error(err)
+	}
+	b.people.DropSession("session")
+	b.cookies.Await = func(context.Context, int64) {}
+	if _, err := b.cookies.ReadSession(b.request()); !errors.Is(err, ErrEnded) {
+		t.Error(err)
 	}
 }

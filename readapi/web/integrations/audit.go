@@ -20,6 +20,7 @@ type apiAct struct {
 	At                  *time.Time
 	By, Action, Subject string
 	Before, After       *string
+	Reason              *string
 }
 
 // actList is a page of the acts as the API tells it.
@@ -40,7 +41,7 @@ type auditRow struct{ At, By, Action, Subject, Before, After string }
 // auditGroups are the beginnings of actions, one for each kind of thing.
 var auditGroups = []string{
 	"key.", "webhook.", "delivery.", "command.", "alert.", "terminology.", "locations.", "rules.", "settings.", "layout.",
-	"wall.", "user.", "link.", "session.", "staffing.",
+	"wall.", "user.", "link.", "session.", "act.", "staffing.",
 }
 
 // readAuditQuery returns the query of the API for the query of the page.
@@ -120,7 +121,8 @@ func showAudit(d *adminRequest) {
 	for i := range acts.Items {
 		a := &acts.Items[i]
 		out.Rows = append(out.Rows, auditRow{
-			d.formatTime(a.At), addName(names, a.By), a.Action, addName(names, a.Subject), textOrEmpty(a.Before), textOrEmpty(a.After),
+			d.formatTime(a.At), addName(names, a.By), joinParts(": ", a.Action, textOrEmpty(a.Reason)), addName(names, a.Subject),
+			textOrEmpty(a.Before), textOrEmpty(a.After),
 		})
 	}
 	d.show("audit.list", &out)
@@ -151,7 +153,7 @@ func downloadAudit(d *adminRequest) {
 		}
 		out.Write(cells) //nolint:errcheck // nobody is there to be told
 	}
-	write("at", "by", "name", "action", "subject", "before", "after")
+	write("at", "by", "name", "action", "subject", "before", "after", "reason")
 	names := readNames(d)
 	for page := 1; ; page++ {
 		for i := range acts.Items {
@@ -160,7 +162,7 @@ func downloadAudit(d *adminRequest) {
 			if a.At != nil {
 				at = a.At.In(d.Zone).Format(time.RFC3339)
 			}
-			write(at, a.By, names[a.By], a.Action, a.Subject, textOrEmpty(a.Before), textOrEmpty(a.After))
+			write(at, a.By, names[a.By], a.Action, a.Subject, textOrEmpty(a.Before), textOrEmpty(a.After), textOrEmpty(a.Reason))
 		}
 		next := textOrEmpty(acts.NextCursor)
 		if next == "" || page == auditCSVPages {

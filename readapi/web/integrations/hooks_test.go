@@ -281,7 +281,7 @@ func TestAuditPages(t *testing.T) {
 	a.answers["GET /api/admin/audit?action=key.&limit=200&since=2031-04-01T00%3A00%3A00&until=2031-04-05T23%3A59%3A59.999"] = `{"items":[` + act("usr_9") + `],"nextCursor":"17"}`
 	a.answers["GET /api/admin/audit?action=key.&cursor=17&limit=200&since=2031-04-01T00%3A00%3A00&until=2031-04-05T23%3A59%3A59.999"] = `{"items":[` + act("command line") + `],"nextCursor":null}`
 	file := a.Ask("GET", "/app/integrations/audit.csv"+page, cookie)
-	if got := file.Body.String(); got != "at,by,name,action,subject,before,after\r\n2031-04-05T11:00:00Z,usr_9,'=Ada,key.mint,key_a,,v1\r\n2031-04-05T11:00:00Z,command line,command line,key.mint,key_a,,v1\r\n" {
+	if got := file.Body.String(); got != "at,by,name,action,subject,before,after,reason\r\n2031-04-05T11:00:00Z,usr_9,'=Ada,key.mint,key_a,,v1,\r\n2031-04-05T11:00:00Z,command line,command line,key.mint,key_a,,v1,\r\n" {
 		t.Errorf("%q", got)
 	}
 	a.answers["GET /api/admin/audit?since=x"] = `400 {"code":"invalid","message":"It breaks a rule.","details":[{"path":"since","rule":"date-time"}]}`

@@ -14,8 +14,8 @@
 //     waits until this process shows the change ([list.wait]). It ends in
 //     [adminRequest.leaveNotice], a redirect with a notice, or in [adminRequest.leaveSecret], which
 //     shows a secret once.
-//  4. Mark a handler as secret if it shows or ends a secret. Without a sign-in of the last hour
-//     the page asks for one, and comes back.
+//  4. Put each act into the table of package page, which says whether it needs a sign-in of the last
+//     hour. An act that is not there needs it.
 //  5. Name the operations that the section covers in TestEveryOperationHasAPage.
 package integrations
 
@@ -45,6 +45,9 @@ type Administration struct {
 	Token func(hospital, user string) string
 	// Counts returns how many things a hospital has, by the name of the section.
 	Counts func(hospital string) map[string]int
+	// ShowOnce records that a session shows a secret that was made at an instant. The error is
+	// [users.ErrShown] if it has shown the secret before. nil: nothing is recorded.
+	ShowOnce func(ctx context.Context, session string, madeAt time.Time) error
 	// Past tries rules on what was recorded; nil: the pages do not offer it.
 	Past Past
 	// URL is the address of the API for senders, without a path; "": the address of the page.
@@ -84,10 +87,7 @@ type section struct {
 }
 
 // handler shows a page, or does what its form asks.
-type handler struct {
-	serve  func(*adminRequest)
-	secret bool // it needs a sign-in of the last hour
-}
+type handler struct{ serve func(*adminRequest) }
 
 // sections are the pages of administrators in the order of the navigation.
 func sections() []*section {
@@ -130,21 +130,11 @@ func (s *site) serve(of *section, h handler) http.HandlerFunc {
 		d := &adminRequest{
 			site: s, Writer: s.NewWriter(r, session), w: w, r: r, session: session, section: of, status: http.StatusOK,
 		}
-		if h.secret && !d.requireFreshSignIn() || r.Method == http.MethodPost && !d.readForm() {
+		if r.Method == http.MethodPost && !d.readForm() {
 			return
 		}
 		h.serve(d)
 	})
-}
-
-// requireFreshSignIn reports whether the person signed in within the last hour. If not, it
-// has asked for a new sign-in, which leads back.
-func (d *adminRequest) requireFreshSignIn() bool {
-	back := d.r.URL.RequestURI()
-	if d.r.Method == http.MethodPost {
-		back = d.pathTo()
-	}
-	return d.RequireFreshSignIn(d.w, d.r, d.session, back)
 }
 
 // readForm reads the form of an act. It returns false after it has answered with a fault.

@@ -24,9 +24,9 @@ func keysSection() *section {
 	return &section{
 		name: "keys", counts: true,
 		shows: map[string]handler{
-			"": {serve: showKeys}, "/new": {showNewKey, true}, "/{id}/rotate": {showKeyRotation, true}, "/{id}/revoke": {showKeyRevocation, true},
+			"": {serve: showKeys}, "/new": {serve: showNewKey}, "/{id}/rotate": {serve: showKeyRotation}, "/{id}/revoke": {serve: showKeyRevocation},
 		},
-		acts: map[string]handler{"/new": {mintKey, true}, "/{id}/rotate": {rotateKey, true}, "/{id}/revoke": {revokeKey, true}},
+		acts: map[string]handler{"/new": {serve: mintKey}, "/{id}/rotate": {serve: rotateKey}, "/{id}/revoke": {serve: revokeKey}},
 	}
 }
 

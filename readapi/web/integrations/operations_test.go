@@ -26,7 +26,7 @@ var covered = map[string]string{
 	"listWebhooks": "GET /webhooks", "getWebhook": "GET /webhooks/{id}", "testWebhook": "POST /webhooks/{id}/test", "replayWebhook": "POST /webhooks/{id}/replay",
 	"listWebhookDeliveries": "GET /webhooks/{id}", "getDelivery": "GET /webhooks/{id}/deliveries/{delivery}", "retryDelivery": "POST /webhooks/{id}/deliveries/{delivery}/retry",
 	"getCommand": "GET /webhooks/{id}/commands/{command}", "stopCommand": "POST /webhooks/{id}/commands/{command}/stop",
-	"makeWall": "POST /walls", "revokeWall": "POST /walls/{id}/revoke", "listWalls": "GET /walls",
+	"makeWall": "POST /walls", "relinkWall": "POST /walls/{id}/link", "revokeWall": "POST /walls/{id}/revoke", "listWalls": "GET /walls",
 	"listUsers": "GET /users", "inviteUser": "POST /users", "changeUser": "POST /users/{id}", "withdrawInvitation": "POST /users/invitations/{id}", "listAudit": "GET /audit",
 	"getStatus": "GET ",
 

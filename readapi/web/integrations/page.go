@@ -2,12 +2,14 @@ package integrations
 
 import (
 	"embed"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
+	"svc/internal/admin/users"
 	"svc/readapi/web/auth"
 	"svc/readapi/web/page"
 )
@@ -199,8 +201,9 @@ var flashCookie = auth.Cookie{Suffix: "-flash", Purpose: "svc.v1 flash", Age: fl
 // cookie that the next page removes. So it is in no address, no history and no log. A
 // reload does not repeat the act, and does not show the secret again.
 type flash struct {
-	User     string `json:"u"`
+	Session  string `json:"s"` // id
 	Hospital string `json:"h"`
+	MadeAt   int64  `json:"m"` // Unix milliseconds; the secrets of a session differ in it
 	Until    int64  `json:"t"` // Unix seconds
 	Path     string `json:"p"` // of the page that shows it
 	Done     string `json:"d,omitempty"`
@@ -222,16 +225,34 @@ func (d *adminRequest) takeFlash(out *adminPage) {
 	if !d.Cookies.Open(d.r, flashCookie, &f) || f.Path != d.r.URL.EscapedPath() || f.Ordered != "" {
 		return
 	}
+	if f.Once != nil && d.isMine(&f) {
+		switch err := d.showOnce(&f); {
+		case errors.Is(err, users.ErrShown):
+			f.Once = nil
+		case err != nil: // the cookie stays, so that a reload shows it
+			d.Log.WarnContext(d.r.Context(), "secret not shown", "error", err)
+			out.Done = d.T("once.later")
+			return
+		}
+	}
 	d.Cookies.Remove(d.w, flashCookie)
 	if d.isMine(&f) {
 		out.Done, out.Once, out.Kept = f.Done, f.Once, f.Kept
 	}
 }
 
-// isMine reports whether a flash is of the person and the hospital of the request, and not too
+// showOnce records that a secret is shown. A cookie that somebody has kept shows it no second time.
+func (d *adminRequest) showOnce(f *flash) error {
+	if d.Administration.ShowOnce == nil {
+		return nil
+	}
+	return d.Administration.ShowOnce(d.r.Context(), d.session.ID, time.UnixMilli(f.MadeAt))
+}
+
+// isMine reports whether a flash is of the session and the hospital of the request, and not too
 // old.
 func (d *adminRequest) isMine(f *flash) bool {
-	return f.User == d.session.User && f.Hospital == d.session.Hospital && d.now().Before(time.Unix(f.Until, 0))
+	return f.Session == d.session.ID && f.Hospital == d.session.Hospital && d.now().Before(time.Unix(f.Until, 0))
 }
 
 // leaveCommand leads to the page of a command that was just ordered.
@@ -259,7 +280,7 @@ func (d *adminRequest) leaveSecret(path string, secret *once) {
 
 func (d *adminRequest) leaveFlash(path string, f flash) {
 	f.Path, _, _ = strings.Cut(path, "?")
-	f.User, f.Hospital, f.Until = d.session.User, d.session.Hospital, d.now().Add(flashFor).Unix()
+	f.Session, f.Hospital, f.MadeAt, f.Until = d.session.ID, d.session.Hospital, d.now().UnixMilli(), d.now().Add(flashFor).Unix()
 	d.Cookies.Set(d.w, flashCookie, f)
 	http.Redirect(d.w, d.r, path, http.StatusSeeOther)
 }

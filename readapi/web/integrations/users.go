@@ -16,7 +16,7 @@ func usersSection() *section {
 		shows: map[string]handler{
 			"": {serve: showUsers}, "/{id}": {serve: showUser}, "/invitations/{id}": {serve: showInvitation},
 		},
-		acts: map[string]handler{"": {inviteUser, true}, "/{id}": {serve: changeUser}, "/invitations/{id}": {withdrawInvitation, true}},
+		acts: map[string]handler{"": {serve: inviteUser}, "/{id}": {serve: changeUser}, "/invitations/{id}": {serve: withdrawInvitation}},
 	}
 }
 

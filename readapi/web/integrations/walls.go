@@ -13,7 +13,7 @@ func wallsSection() *section {
 	return &section{
 		name: "walls", counts: true,
 		shows: map[string]handler{"": {serve: showWalls}, "/{id}/revoke": {serve: showWall}},
-		acts:  map[string]handler{"": {makeWall, true}, "/{id}/revoke": {revokeWall, true}},
+		acts:  map[string]handler{"": {serve: makeWall}, "/{id}/link": {serve: relinkWall}, "/{id}/revoke": {serve: revokeWall}},
 	}
 }
 
@@ -21,6 +21,7 @@ func wallsSection() *section {
 type apiWall struct {
 	ID, Label, URL string
 	CreatedAt      *time.Time
+	UsedAt         *time.Time // when a screen used the link; nil: none has
 }
 
 var wallList = list[apiWall]{wallsAPI, "walls"}
@@ -30,10 +31,14 @@ type wallsPage struct {
 	Rows []wallRow
 }
 
-type wallRow struct{ ID, Label, Made string }
+type wallRow struct{ ID, Label, Made, Used string }
 
 func newWallRow(d *adminRequest, w *apiWall) wallRow {
-	return wallRow{w.ID, w.Label, d.formatTime(w.CreatedAt)}
+	row := wallRow{w.ID, w.Label, d.formatTime(w.CreatedAt), d.formatTime(w.UsedAt)}
+	if w.UsedAt == nil {
+		row.Used = d.T("walls.unused")
+	}
+	return row
 }
 
 func showWalls(d *adminRequest) {
@@ -76,6 +81,16 @@ func (d *adminRequest) apiAddress() string {
 		scheme = "https://"
 	}
 	return scheme + d.r.Host
+}
+
+// relinkWall makes another link for a screen, and shows it once.
+func relinkWall(d *adminRequest) {
+	var made apiWall
+	if !d.do(http.MethodPost, wallsAPI+"/"+url.PathEscape(d.pathID())+"/link", "", nil, &made, showWalls) {
+		return
+	}
+	wallList.wait(d, true, func(w *apiWall) bool { return w.ID == made.ID && w.UsedAt == nil })
+	d.leaveSecret(d.pathTo(), &once{Say: d.T("walls.once", "name", made.Label), Value: d.absoluteURL(made.URL)})
 }
 
 // showWall asks whether to revoke the screen of the path.

@@ -17,13 +17,13 @@ func webhooksSection() *section {
 	return &section{
 		name: "webhooks", counts: true,
 		shows: map[string]handler{
-			"": {serve: showWebhooks}, "/new": {showNewWebhook, true}, "/{id}": {serve: showWebhook}, "/{id}/edit": {serve: editWebhook},
-			"/{id}/rotate": {showWebhookRotation, true}, "/{id}/delete": {showWebhookRemoval, true}, "/{id}/replay": {serve: showReplay},
+			"": {serve: showWebhooks}, "/new": {serve: showNewWebhook}, "/{id}": {serve: showWebhook}, "/{id}/edit": {serve: editWebhook},
+			"/{id}/rotate": {serve: showWebhookRotation}, "/{id}/delete": {serve: showWebhookRemoval}, "/{id}/replay": {serve: showReplay},
 			"/{id}/deliveries/{delivery}": {serve: showDelivery}, "/{id}/commands/{command}": {serve: showCommand},
 		},
 		acts: map[string]handler{
-			"/new": {createWebhook, true}, "/{id}/edit": {serve: changeWebhook}, "/{id}/rotate": {rotateSecret, true},
-			"/{id}/delete": {deleteWebhook, true}, "/{id}/test": {serve: testWebhook}, "/{id}/replay": {serve: replayWebhook},
+			"/new": {serve: createWebhook}, "/{id}/edit": {serve: changeWebhook}, "/{id}/rotate": {serve: rotateSecret},
+			"/{id}/delete": {serve: deleteWebhook}, "/{id}/test": {serve: testWebhook}, "/{id}/replay": {serve: replayWebhook},
 			"/{id}/deliveries/{delivery}/retry": {serve: retryDelivery}, "/{id}/commands/{command}/stop": {serve: stopCommand},
 		},
 	}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"svc/internal/httpapi"
 )
 
 // policy allows the pages nothing that does not come from here.
@@ -38,6 +40,11 @@ func (s *Site) SetHeaders(next http.Handler) http.Handler {
 func (s *Site) RefuseCrossOrigin(next http.Handler) http.Handler {
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		session, _ := s.Cookies.ReadSession(r) //nolint:errcheck // nil: nobody is signed in
+		if session != nil {
+			httpapi.Identify(r.Context(), session.Hospital, session.User)
+		}
+		s.Refuse(r, session, "cross_site")
 		s.ShowFault(w, r, http.StatusForbidden, nil, "fault.origin")
 	}))
 	guarded := guard.Handler(next)

@@ -112,6 +112,9 @@ type Notice struct {
 	Button       string
 	Provider     string // link to the identity provider; "": there is none, or it does not answer
 	ProviderSays string // what the page says of the provider
+	Again        bool   // a session at the provider is not enough
+	Forward      string // address to go on to; "": none
+	Confirm      string // path of a form without fields, whose button is Button; "": none
 	Steps        []Step // that lead to a first record
 	Link         string // to where the person goes on; "": nowhere
 	LinkSays     string

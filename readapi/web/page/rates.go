@@ -1,7 +1,6 @@
 package page
 
 import (
-	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -49,7 +48,7 @@ func (s *rates) take(session *auth.Session, now time.Time) time.Duration {
 		}
 		s.swept = now
 	}
-	person := s.bucket(fmt.Sprintf("session %s %d", session.User, session.Issued), sessionPerSecond, sessionBurst, now)
+	person := s.bucket("session "+session.ID, sessionPerSecond, sessionBurst, now)
 	hospital := s.bucket("hospital "+session.Hospital, hospitalPerSecond, hospitalBurst, now)
 	wait := person.reserve(now)
 	if wait == 0 { // what a session may not have does not count for its hospital

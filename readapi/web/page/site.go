@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"svc/internal/admin/users"
+	"svc/internal/httpapi"
 	"svc/readapi/web/auth"
 	"svc/readapi/web/text"
 )
@@ -29,6 +31,12 @@ type Config struct {
 	// Stranger counts a request of an unknown person. It returns false if the address has sent
 	// too many, with the time to wait. nil: there is no limit.
 	Stranger func(r *http.Request) (retry time.Duration, ok bool)
+	// Refused records that a person may not do what a request asks for. Both ids are "" for a
+	// person whom nobody knows; reason is a stable word. nil: nothing is recorded.
+	Refused func(r *http.Request, hospital, user, reason string)
+	// Await and Position are those of [auth.Cookies].
+	Await    func(ctx context.Context, position int64)
+	Position func() int64
 	Secure   bool // the pages are served by HTTPS
 	Now      func() time.Time
 	Log      *slog.Logger
@@ -45,7 +53,7 @@ type Site struct {
 // NewSite returns a site.
 func NewSite(cfg Config) *Site {
 	return &Site{
-		Cookies: &auth.Cookies{Seals: cfg.Seals, Users: cfg.Users, Now: cfg.Now, Secure: cfg.Secure},
+		Cookies: &auth.Cookies{Seals: cfg.Seals, Users: cfg.Users, Now: cfg.Now, Secure: cfg.Secure, Await: cfg.Await, Position: cfg.Position},
 		config:  cfg, assets: sharedAssets(),
 	}
 }
@@ -77,16 +85,24 @@ func (s *Site) ReadSession(r *http.Request) (*auth.Session, error) {
 type Handler func(w http.ResponseWriter, r *http.Request, session *auth.Session)
 
 // RequireRole calls next for a person who has a role. It answers others with what to do.
+//
+// The table of [FreshActs] says for which of them the person must have signed in a short while ago.
 func (s *Site) RequireRole(role users.Role, next Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		session, err := s.ReadSession(r)
+		if session != nil {
+			httpapi.Identify(r.Context(), session.Hospital, session.User)
+		}
 		switch {
 		case errors.Is(err, errElsewhere):
+			s.Refuse(r, session, "other_hospital")
 			s.ShowFault(w, r, http.StatusNotFound, session, "fault.none")
 		case errors.Is(err, auth.ErrExpired):
+			s.refuseAct(r, session, "session_expired")
 			s.Cookies.EndSession(w)
 			s.ShowFault(w, r, http.StatusUnauthorized, nil, "fault.expired")
 		case errors.Is(err, auth.ErrEnded):
+			s.refuseAct(r, session, "session_ended")
 			s.Cookies.EndSession(w)
 			s.ShowFault(w, r, http.StatusUnauthorized, nil, "fault.ended")
 		case err != nil && r.Method == http.MethodGet:
@@ -94,12 +110,34 @@ func (s *Site) RequireRole(role users.Role, next Handler) http.HandlerFunc {
 		case err != nil:
 			s.ShowFault(w, r, http.StatusUnauthorized, nil, "fault.expired")
 		case !session.Role.Covers(role):
+			s.Refuse(r, session, "role")
 			s.ShowFault(w, r, http.StatusForbidden, session, "fault.role")
 		case s.limit(w, r, session):
 		default:
 			s.Cookies.TouchSession(w, r, session)
-			next(w, r, session)
+			if !needsFreshSignIn(r) || s.requireFreshSignIn(w, r, session) {
+				next(w, r, session)
+			}
 		}
+	}
+}
+
+// Refuse records that a person may not do what a request asks for. The session may be nil.
+func (s *Site) Refuse(r *http.Request, session *auth.Session, reason string) {
+	if s.config.Refused == nil {
+		return
+	}
+	if session == nil {
+		session = &auth.Session{}
+	}
+	s.config.Refused(r, session.Hospital, session.User, reason)
+}
+
+// refuseAct records that somebody whose session does not hold may not act. That such a person may
+// not look at a page is no act.
+func (s *Site) refuseAct(r *http.Request, session *auth.Session, reason string) {
+	if r.Method != http.MethodGet {
+		s.Refuse(r, session, reason)
 	}
 }
 
@@ -215,9 +253,6 @@ func (s *Site) SwitchTheme(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, cmp.Or(ownPath(r.PostFormValue("to")), auth.AppPath), http.StatusSeeOther)
 }
 
-// freshFor is how old a sign-in may be for what shows or ends a secret.
-const freshFor = 60 * time.Minute
-
 // returnFor is how long a browser keeps the page that its person comes back to.
 const returnFor = 10 * time.Minute
 
@@ -229,18 +264,19 @@ type returnTo struct {
 	Until int64  `json:"t"` // Unix seconds
 }
 
-// RequireFreshSignIn reports whether the person of a session signed in within the last
-// hour. If not, it asks the person to sign in again, and to come back to a path.
-func (s *Site) RequireFreshSignIn(w http.ResponseWriter, r *http.Request, session *auth.Session, back string) bool {
+// requireFreshSignIn reports whether the person of a session signed in within the last
+// hour. If not, it asks the person to sign in again, and to come back.
+func (s *Site) requireFreshSignIn(w http.ResponseWriter, r *http.Request, session *auth.Session) bool {
 	now := s.config.Now()
-	if now.Sub(time.Unix(session.Issued, 0)) <= freshFor {
+	if session.IsFresh(now) {
 		return true
 	}
-	s.Cookies.Set(w, returnCookie, returnTo{back, now.Add(returnFor).Unix()})
+	s.refuseAct(r, session, "not_fresh")
+	s.Cookies.Set(w, returnCookie, returnTo{pathBack(r), now.Add(returnFor).Unix()})
 	p := s.NewWriter(r, session)
 	n := Notice{Frame: s.NewFrame(r, p, session, p.T("again")), Heading: p.T("again"), Say: p.T("again.say")}
 	if link, says := s.config.OfferProvider(r, p.Texts); link != "" {
-		n.Provider, n.ProviderSays = link+"?again=1", says
+		n.Provider, n.ProviderSays, n.Again = link, says, true
 	} else {
 		n.ProviderSays = p.T("again.link", "hospital", session.Hospital)
 	}

@@ -24,7 +24,7 @@ func newPages(t *testing.T) *pages {
 	t.Helper()
 	p := &pages{Pages: pagetest.New(t)}
 	p.links = p.NewLinks()
-	p.config = Config{Links: p.links, Now: p.Now, Log: slog.New(slog.DiscardHandler)}
+	p.config = Config{Links: p.links, Users: p.Users, Now: p.Now, Log: slog.New(slog.DiscardHandler)}
 	p.mount()
 	return p
 }

@@ -3,9 +3,9 @@ package signin
 import (
 	"context"
 	"crypto/subtle"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,7 +17,9 @@ import (
 	"golang.org/x/oauth2"
 
 	"svc/internal/admin/users"
+	"svc/internal/httpapi"
 	"svc/readapi/web/auth"
+	"svc/readapi/web/page"
 	"svc/readapi/web/text"
 )
 
@@ -49,9 +51,11 @@ const (
 
 // Directory keeps the users that a provider signs in.
 type Directory interface {
-	// SignIn records the roles of a person by hospital, and returns the users of the person,
-	// at least one. The error is [users.ErrNoAccess] if there is none.
-	SignIn(ctx context.Context, subjects [][]byte, label string, roles map[string]users.Role) ([]users.User, error)
+	// SignIn records the roles of a person by hospital, and begins a session. It returns the users
+	// of the person, at least one. The error is [users.ErrNoAccess] if there is none.
+	SignIn(
+		ctx context.Context, subjects [][]byte, label string, roles map[string]users.Role, in users.SignIn,
+	) (users.Session, []users.User, error)
 	// Hospitals returns the ids of all hospitals.
 	Hospitals() []string
 }
@@ -100,6 +104,7 @@ type provider struct {
 
 	keys  oidc.KeySet
 	signs []string // names of its signature algorithms
+	style oauth2.AuthStyle
 }
 
 // signatures are the algorithms whose keys a provider publishes.
@@ -112,42 +117,19 @@ func newProvider(p *oidc.Provider, client *http.Client) (*provider, error) {
 	var told struct {
 		Keys  string   `json:"jwks_uri"`
 		Signs []string `json:"id_token_signing_alg_values_supported"`
+		Ways  []string `json:"token_endpoint_auth_methods_supported"`
 	}
 	if err := p.Claims(&told); err != nil {
 		return nil, fmt.Errorf("its own description: %w", err)
 	}
 	unknown := func(name string) bool { return !slices.Contains(signatures, name) }
 	keys := oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), client), told.Keys)
-	return &provider{p, keys, slices.DeleteFunc(told.Signs, unknown)}, nil
-}
-
-// verify checks an ID token. The error is [errNotThere] while the keys of the provider cannot
-// be fetched, else [errRefused].
-func (p *provider) verify(ctx context.Context, issuer, clientID, token string, now func() time.Time) (*oidc.IDToken, error) {
-	keys := &watchedKeys{KeySet: p.keys}
-	id, err := oidc.NewVerifier(issuer, keys, &oidc.Config{ClientID: clientID, SupportedSigningAlgs: p.signs, Now: now}).Verify(ctx, token)
-	switch {
-	case keys.away:
-		return nil, fmt.Errorf("%w: fetch its keys", errNotThere)
-	case err != nil:
-		return nil, fmt.Errorf("%w: ID token", errRefused)
+	// The library would try both ways, so that each failure asks the provider twice.
+	style := oauth2.AuthStyleInHeader // unless the provider says otherwise (OpenID Connect Discovery 1.0, section 3)
+	if len(told.Ways) > 0 && !slices.Contains(told.Ways, "client_secret_basic") {
+		style = oauth2.AuthStyleInParams
 	}
-	return id, nil
-}
-
-// watchedKeys notes whether the keys could not be fetched. The verifier does not wrap the
-// error, so nobody could tell.
-type watchedKeys struct {
-	oidc.KeySet
-
-	away bool
-}
-
-// VerifySignature implements [oidc.KeySet]. Only the error of a fetch wraps another one.
-func (k *watchedKeys) VerifySignature(ctx context.Context, token string) ([]byte, error) {
-	payload, err := k.KeySet.VerifySignature(ctx, token)
-	k.away = err != nil && errors.Unwrap(err) != nil
-	return payload, err //nolint:wrapcheck // its words are the library's
+	return &provider{p, keys, slices.DeleteFunc(told.Signs, unknown), style}, nil
 }
 
 // discover returns the provider. The error says that the provider does not answer now.
@@ -177,8 +159,10 @@ func (d *Discovery) discover(ctx context.Context) (*provider, error) {
 }
 
 func (d *Discovery) newOAuth(p *provider) *oauth2.Config {
+	endpoint := p.Endpoint()
+	endpoint.AuthStyle = p.style
 	return &oauth2.Config{
-		ClientID: d.cfg.ClientID, ClientSecret: d.cfg.ClientSecret, Endpoint: p.Endpoint(), RedirectURL: d.cfg.Callback,
+		ClientID: d.cfg.ClientID, ClientSecret: d.cfg.ClientSecret, Endpoint: endpoint, RedirectURL: d.cfg.Callback,
 		Scopes: []string{oidc.ScopeOpenID, "profile"},
 	}
 }
@@ -188,27 +172,74 @@ type start struct {
 	State    string `json:"s"`
 	Nonce    string `json:"n"`
 	Verifier string `json:"v"`
-	Until    int64  `json:"t"` // Unix seconds
+	Begun    int64  `json:"b"` // Unix seconds
+	// Again says that a session at the provider is not enough: the person must prove who he or she
+	// is after Begun.
+	Again bool `json:"a,omitempty"`
 }
 
+// usedStates remembers the states that came back, so that one cookie asks the provider once.
+type usedStates struct {
+	mu  sync.Mutex
+	all map[string]time.Time // when it came back
+}
+
+// use reports whether a state comes back for the first time.
+func (u *usedStates) use(state string, now time.Time) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.all == nil {
+		u.all = map[string]time.Time{}
+	}
+	_, again := u.all[state]
+	if len(u.all) >= statesAtMost {
+		maps.DeleteFunc(u.all, func(_ string, at time.Time) bool { return now.Sub(at) > signInFor })
+	}
+	if len(u.all) >= statesAtMost {
+		clear(u.all) // an address cannot send that many; many addresses may
+	}
+	u.all[state] = now
+	return !again
+}
+
+const statesAtMost = 10_000
+
 // beginSignIn leads to the provider. It sets a cookie of ten minutes and changes nothing
-// else.
+// else. Only a form of these pages begins a sign-in: another site cannot begin one for a person.
+//
+// The answer is a page that goes on by itself, not a redirect: the policy of these pages lets no
+// form lead to another site, and browsers apply it to each redirect behind a form.
 func (s *site) beginSignIn(w http.ResponseWriter, r *http.Request) {
+	if s.LimitTries(w, r) {
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, formAtMost)
+	if r.ParseForm() != nil {
+		s.ShowFault(w, r, http.StatusUnprocessableEntity, nil, "fault.form")
+		return
+	}
 	p, err := s.Discovery.discover(r.Context())
 	if err != nil {
 		s.ShowUnavailable(w, r, nil, "sign-in not begun", err)
 		return
 	}
-	st := start{users.Token(), users.Token(), oauth2.GenerateVerifier(), s.Now().Add(signInFor).Unix()}
+	st := start{
+		State: users.Token(), Nonce: users.Token(), Verifier: oauth2.GenerateVerifier(),
+		Begun: s.Now().Unix(), Again: r.PostForm.Get("again") != "",
+	}
 	s.Cookies.Set(w, startCookie, st)
 	options := []oauth2.AuthCodeOption{oidc.Nonce(st.Nonce), oauth2.S256ChallengeOption(st.Verifier)}
 	if s.Discovery.cfg.ACR != "" {
 		options = append(options, oauth2.SetAuthURLParam("acr_values", s.Discovery.cfg.ACR))
 	}
-	if r.URL.Query().Get("again") != "" { // a session at the provider is not enough
+	if st.Again {
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
 	}
-	http.Redirect(w, r, s.Discovery.newOAuth(p).AuthCodeURL(st.State, options...), http.StatusSeeOther)
+	out := s.NewWriter(r, nil)
+	n := page.Notice{Frame: s.NewFrame(r, out, nil, out.T("title.signin")), Heading: out.T("title.signin"), Say: out.T("signin.forward.say")}
+	n.Forward, n.Button = s.Discovery.newOAuth(p).AuthCodeURL(st.State, options...), out.T("signin.forward")
+	w.Header().Set("Refresh", "0;url="+n.Forward)
+	page.WritePage(w, r, http.StatusOK, n.Render())
 }
 
 // readStart returns what the browser kept; false: it kept nothing for this answer of the
@@ -218,68 +249,7 @@ func (s *site) readStart(r *http.Request) (st start, ok bool) {
 		return st, false
 	}
 	same := subtle.ConstantTimeCompare([]byte(st.State), []byte(r.URL.Query().Get("state"))) == 1
-	return st, same && s.Now().Before(time.Unix(st.Until, 0))
-}
-
-// errRefused says that the answer of the provider signs nobody in.
-var errRefused = errors.New("the answer of the identity provider does not hold")
-
-// claims are the claims of an ID token that the sign-in uses.
-type claims struct {
-	Name      string `json:"name"`
-	Preferred string `json:"preferred_username"`
-	ACR       string `json:"acr"`
-}
-
-// person is a person as the provider names him or her.
-type person struct {
-	subject, label string
-	groups         []string
-}
-
-// exchangeCode exchanges the code for an ID token, and checks the token.
-func (s *site) exchangeCode(ctx context.Context, st start, code string) (*person, error) {
-	p, err := s.Discovery.discover(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, s.Discovery.cfg.Client), oidcWithin)
-	defer cancel()
-	token, err := s.Discovery.newOAuth(p).Exchange(ctx, code, oauth2.VerifierOption(st.Verifier))
-	refused, ok := errors.AsType[*oauth2.RetrieveError](err)
-	switch {
-	case ok && refused.Response.StatusCode < http.StatusInternalServerError:
-		return nil, fmt.Errorf("%w: %s", errRefused, refused.ErrorCode)
-	case err != nil:
-		return nil, fmt.Errorf("%w: exchange the code", errNotThere) // the error may hold the code
-	}
-	raw, ok := token.Extra("id_token").(string)
-	if !ok {
-		return nil, fmt.Errorf("%w: no ID token", errRefused)
-	}
-	id, err := p.verify(ctx, s.Discovery.cfg.Issuer, s.Discovery.cfg.ClientID, raw, s.Now)
-	if err != nil {
-		return nil, err
-	}
-	var c claims
-	all := map[string]json.RawMessage{}
-	if err := errors.Join(id.Claims(&c), id.Claims(&all)); err != nil {
-		return nil, fmt.Errorf("%w: claims", errRefused)
-	}
-	switch {
-	case subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(st.Nonce)) != 1:
-		return nil, fmt.Errorf("%w: nonce", errRefused)
-	case s.Discovery.cfg.ACR != "" && c.ACR != s.Discovery.cfg.ACR:
-		return nil, fmt.Errorf("%w: acr", errRefused)
-	}
-	out := &person{subject: id.Subject, label: chooseLabel(c.Name, c.Preferred)}
-	if json.Unmarshal(all[s.Discovery.cfg.GroupsClaim], &out.groups) != nil {
-		one := ""
-		if json.Unmarshal(all[s.Discovery.cfg.GroupsClaim], &one) == nil {
-			out.groups = []string{one}
-		}
-	}
-	return out, nil
+	return st, same && s.Now().Before(time.Unix(st.Begun, 0).Add(signInFor))
 }
 
 // chooseLabel returns the first name that is not empty, without control characters.
@@ -325,17 +295,34 @@ func (s *site) mapRoles(groups []string) map[string]users.Role {
 
 // endSignIn signs a person in by the answer of the provider.
 func (s *site) endSignIn(w http.ResponseWriter, r *http.Request) {
+	if s.LimitTries(w, r) {
+		return
+	}
 	st, ok := s.readStart(r)
 	s.Cookies.Remove(w, startCookie)
 	code := r.URL.Query().Get("code")
-	if !ok || code == "" {
+	switch {
+	case !ok || code == "":
+		s.Links.RefuseSignIn(r.Context(), nil, "provider_start")
 		s.ShowFault(w, r, http.StatusBadRequest, nil, "fault.start")
+		return
+	case !s.used.use(st.State, s.Now()):
+		s.Links.RefuseSignIn(r.Context(), nil, "provider_replay")
+		s.ShowFault(w, r, http.StatusForbidden, nil, "fault.tried")
 		return
 	}
 	who, err := s.exchangeCode(r.Context(), st, code)
 	switch {
 	case errors.Is(err, errRefused):
-		s.Log.WarnContext(r.Context(), "sign-in refused", "error", err)
+		var subjects [][]byte
+		if who != nil && who.subject != "" { // the token was signed by the provider
+			subjects = s.Discovery.cfg.Subject(s.Discovery.cfg.Issuer, who.subject)
+		}
+		s.Links.RefuseSignIn(r.Context(), subjects, refusal(err))
+		if errors.Is(err, errNotAgain) {
+			s.ShowFault(w, r, http.StatusForbidden, nil, "fault.stale")
+			return
+		}
 		s.ShowFault(w, r, http.StatusForbidden, nil, "fault.provider")
 		return
 	case err != nil:
@@ -343,14 +330,18 @@ func (s *site) endSignIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	subjects := s.Discovery.cfg.Subject(s.Discovery.cfg.Issuer, who.subject)
-	all, err := s.Directory.SignIn(r.Context(), subjects, who.label, s.mapRoles(who.groups))
+	in := s.describeSignIn(r)
+	in.ProvedAt = who.provedAt
+	session, all, err := s.Directory.SignIn(r.Context(), subjects, who.label, s.mapRoles(who.groups), in)
 	switch {
 	case errors.Is(err, users.ErrNoAccess):
+		s.Links.RefuseSignIn(r.Context(), subjects, "no_access")
 		s.ShowFault(w, r, http.StatusForbidden, nil, "fault.access")
 	case err != nil:
 		s.ShowUnavailable(w, r, nil, "sign-in not on record", err)
 	default:
-		s.Cookies.BeginSession(w, &all[0])
+		httpapi.Identify(r.Context(), session.Hospital, session.User)
+		s.Cookies.BeginSession(w, &session)
 		front := auth.AppPath
 		if len(all) > 1 {
 			front += "/units"

@@ -13,12 +13,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"svc/internal/admin/users"
+	"svc/readapi/web/auth"
 	"svc/readapi/web/page/pagetest"
 )
 
@@ -33,6 +35,7 @@ type issuer struct {
 	sign   *rsa.PrivateKey // that signs; nil: key
 	away   bool
 	lost   bool // its keys cannot be fetched
+	tokens int  // how often it was asked for a token
 }
 
 func newIssuer(t *testing.T) *issuer {
@@ -86,6 +89,7 @@ func raw(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 func (i *issuer) token(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	i.tokens++
 	asked, known := i.codes[r.FormValue("code")]
 	delete(i.codes, r.FormValue("code"))
 	id, secret, _ := r.BasicAuth()
@@ -119,7 +123,9 @@ type directory struct{ p *pages }
 
 func (d directory) Hospitals() []string { return []string{"north", "south"} }
 
-func (d directory) SignIn(_ context.Context, subjects [][]byte, label string, roles map[string]users.Role) ([]users.User, error) {
+func (d directory) SignIn(
+	_ context.Context, subjects [][]byte, label string, roles map[string]users.Role, in users.SignIn,
+) (users.Session, []users.User, error) {
 	var all []users.User
 	for _, hospital := range d.Hospitals() {
 		if role, ok := roles[hospital]; ok {
@@ -129,9 +135,12 @@ func (d directory) SignIn(_ context.Context, subjects [][]byte, label string, ro
 		}
 	}
 	if len(all) == 0 {
-		return nil, users.ErrNoAccess
+		return users.Session{}, nil, users.ErrNoAccess
 	}
-	return all, nil
+	s := d.p.Begin(all[0].ID, all[0].Hospital)
+	s.ProvedAt = in.ProvedAt
+	d.p.Users.SetSession(s)
+	return s, all, nil
 }
 
 // provided is the pages with an issuer.
@@ -151,11 +160,11 @@ func provided(t *testing.T) (*pages, *issuer) {
 }
 
 // begin goes to the issuer, and returns what it was asked with the cookie of the browser.
-func (p *pages) begin() (url.Values, *http.Cookie) {
+func (p *pages) begin(form ...string) (url.Values, *http.Cookie) {
 	p.Helper()
-	got := p.Ask("GET", startPath, nil)
-	to, err := url.Parse(got.Header().Get("Location"))
-	if err != nil || got.Code != http.StatusSeeOther || len(got.Result().Cookies()) != 1 {
+	got := p.Ask("POST", startPath, nil, form...)
+	to, err := url.Parse(strings.TrimPrefix(got.Header().Get("Refresh"), "0;url="))
+	if err != nil || got.Code != http.StatusOK || len(got.Result().Cookies()) != 1 || got.Header().Get("Location") != "" {
 		p.Fatalf("begun: %d to %s", got.Code, to)
 	}
 	return to.Query(), got.Result().Cookies()[0]
@@ -207,8 +216,8 @@ func TestProvider(t *testing.T) {
 				t.Errorf("user %+v", u)
 			}
 			// The same answer once more signs nobody in: the code is used.
-			if got := p.Ask("GET", CallbackPath+"?code=c1&state="+asked.Get("state"), cookie); got.Code != http.StatusForbidden {
-				t.Errorf("once more: %d", got.Code)
+			if got := p.Ask("GET", CallbackPath+"?code=c1&state="+asked.Get("state"), cookie); got.Code != http.StatusForbidden || !slices.Equal(p.links.Refused, []string{"unknown provider_replay"}) {
+				t.Errorf("once more: %d, on record %q", got.Code, p.links.Refused)
 			}
 		})
 	}
@@ -246,6 +255,16 @@ func TestProviderRefused(t *testing.T) {
 		"another audience":  {claim("aud", "x"), 403},
 		"another issuer":    {claim("iss", "https://evil.example"), 403},
 		"expired":           {claim("exp", pagetest.Noon.Add(-time.Second).Unix()), 403},
+		"empty subject":     {claim("sub", ""), 403},
+		"blank subject":     {claim("sub", " "), 403},
+		"long subject":      {claim("sub", strings.Repeat("a", 256)), 403},
+		"no subject":        {func(_ *pages, i *issuer, _ url.Values, _ *http.Cookie) { i.claims["sub"] = nil }, 403},
+		"foreign party":     {claim("azp", "other"), 403},
+		"several audiences": {claim("aud", []string{"svc", "other"}), 403},
+		"issued long ago":   {claim("iat", pagetest.Noon.Add(-6*time.Minute).Unix()), 403},
+		"issued in 1970":    {claim("iat", 0), 403},
+		"issued tomorrow":   {claim("iat", pagetest.Noon.Add(24*time.Hour).Unix()), 403},
+		"proved tomorrow":   {claim("auth_time", pagetest.Noon.Add(24*time.Hour).Unix()), 403},
 		"another acr":       {claim("acr", "password"), 403},
 		"another key":       {func(_ *pages, i *issuer, _ url.Values, _ *http.Cookie) { i.sign = other }, 403},
 		"no group":          {claim("groups", []string{}), 403},
@@ -264,6 +283,9 @@ func TestProviderRefused(t *testing.T) {
 			tt.spoil(p, i, q, cookie)
 			i.mu.Unlock()
 			got := p.Ask("GET", CallbackPath+"?"+q.Encode(), cookie)
+			if tt.code < 500 && len(p.links.Refused) != 1 {
+				t.Errorf("on record %q", p.links.Refused)
+			}
 			if got.Code != tt.code || !strings.Contains(got.Body.String(), "<h1") {
 				t.Errorf("%d: %s", got.Code, got.Body)
 			}
@@ -301,7 +323,7 @@ func TestProviderIsAway(t *testing.T) {
 	if got.Code != http.StatusOK || strings.Contains(got.Body.String(), startPath) || !strings.Contains(got.Body.String(), "does not answer") {
 		t.Errorf("away: %d %s", got.Code, got.Body)
 	}
-	if got := p.Ask("GET", startPath, nil); got.Code != http.StatusServiceUnavailable || got.Header().Get("Retry-After") == "" {
+	if got := p.Ask("POST", startPath, nil); got.Code != http.StatusServiceUnavailable || got.Header().Get("Retry-After") == "" {
 		t.Errorf("begun while it is away: %d", got.Code)
 	}
 	if got := p.Ask("POST", "/signin/fresh", nil); got.Code != http.StatusSeeOther {
@@ -313,5 +335,130 @@ func TestProviderIsAway(t *testing.T) {
 	p.Time = p.Time.Add(oidcAgain)
 	if got := p.Ask("GET", "/", nil); !strings.Contains(got.Body.String(), startPath) {
 		t.Error("it is back, and not offered")
+	}
+}
+
+// TestASVS684Freshness (ASVS 6.8.4, 7.6.2): an act that needs a fresh sign-in opens only after the
+// provider says that the person proved who he or she is: after the sign-in began again here, or within
+// the last hour.
+func TestASVS684Freshness(t *testing.T) {
+	t.Parallel()
+	noon := pagetest.Noon
+	for name, tt := range map[string]struct {
+		proved any // auth_time
+		again  bool
+		code   int
+		fresh  bool
+	}{
+		"not told":                       {nil, false, 303, false},
+		"a minute ago":                   {noon.Add(-time.Minute).Unix(), false, 303, true},
+		"at the hour":                    {noon.Add(-auth.FreshFor).Unix(), false, 303, true},
+		"more than an hour ago":          {noon.Add(-auth.FreshFor - time.Second).Unix(), false, 303, false},
+		"six hours ago":                  {noon.Add(-6 * time.Hour).Unix(), false, 303, false},
+		"again, now":                     {noon.Unix(), true, 303, true},
+		"again, within the skew":         {noon.Add(-time.Minute).Unix(), true, 303, true},
+		"again, not told":                {nil, true, 403, false},
+		"again, before it began":         {noon.Add(-2 * time.Minute).Unix(), true, 403, false},
+		"again, six hours ago":           {noon.Add(-6 * time.Hour).Unix(), true, 403, false},
+		"again, in an hour":              {noon.Add(time.Hour).Unix(), true, 403, false},
+		"again, as text":                 {"now", true, 403, false},
+		"again, before the Common Era":   {-1e12, true, 403, false},
+		"again, with a part of a second": {float64(noon.Unix()) + .5, true, 303, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, i := provided(t)
+			var form []string
+			if tt.again {
+				form = []string{"again=1"}
+			}
+			asked, cookie := p.begin(form...)
+			if (asked.Get("max_age") == "0") != tt.again || (asked.Get("prompt") == "login") != tt.again {
+				t.Errorf("asked %v", asked)
+			}
+			i.codes["c1"] = asked
+			if tt.proved != nil {
+				i.claims["auth_time"] = tt.proved
+			}
+			got := p.Ask("GET", CallbackPath+"?code=c1&state="+asked.Get("state"), cookie)
+			if got.Code != tt.code {
+				t.Fatalf("%d: %s", got.Code, got.Body)
+			}
+			if all := p.Users.Sessions("usr_ada"); tt.code == 303 {
+				s := auth.Session{ProvedAt: all[0].ProvedAt}
+				if s.IsFresh(noon) != tt.fresh {
+					t.Errorf("fresh: %v, proved at %v", !tt.fresh, s.ProvedAt)
+				}
+			} else if len(all) > 0 || len(p.links.Refused) != 1 {
+				t.Errorf("signed in %v, on record %q", all, p.links.Refused)
+			}
+		})
+	}
+}
+
+// TestASVS762ExplicitSignIn (ASVS 7.6.2): no other site begins a sign-in at the provider, and no page
+// does by itself.
+func TestASVS762ExplicitSignIn(t *testing.T) {
+	t.Parallel()
+	p, _ := provided(t)
+	for name, headers := range map[string][]string{
+		"a cross-site form":           {"POST", "Sec-Fetch-Site", "cross-site"},
+		"a form of a sibling":         {"POST", "Sec-Fetch-Site", "same-site"},
+		"a form of another origin":    {"POST", "Origin", "https://evil.example"},
+		"a form that says nothing":    {"POST", "", ""},
+		"a link of another site":      {"GET", "Sec-Fetch-Site", "cross-site"},
+		"a link of ours":              {"GET", "Sec-Fetch-Site", "same-origin"},
+		"a link in the bar of a page": {"GET", "Sec-Fetch-Site", "none"},
+	} {
+		r := httptest.NewRequest(headers[0], startPath+"?again=1", nil)
+		if headers[1] != "" {
+			r.Header.Set(headers[1], headers[2])
+		}
+		w := httptest.NewRecorder()
+		p.Router.ServeHTTP(w, r)
+		if w.Code < 400 || len(w.Result().Cookies()) > 0 || w.Header().Get("Refresh") != "" {
+			t.Errorf("%s: %d", name, w.Code)
+		}
+	}
+}
+
+// TestASVS1052Subject (ASVS 10.5.2): a person is known by the subject of the token alone. A token
+// without one, or with another name, is not that person.
+func TestASVS1052Subject(t *testing.T) {
+	t.Parallel()
+	p, i := provided(t)
+	for n, tt := range []struct {
+		subject any
+		code    int
+		user    string
+	}{{"ada", 303, "usr_ada"}, {"bob", 303, "usr_bob"}, {"", 403, ""}, {nil, 403, ""}, {"Ada", 303, "usr_Ada"}} {
+		i.claims["sub"], i.claims["name"], i.claims["preferred_username"], i.claims["email"] = tt.subject, "ada", "ada", "ada@example.org"
+		asked, cookie := p.begin()
+		i.codes["c1"] = asked
+		if got := p.Ask("GET", CallbackPath+"?code=c1&state="+asked.Get("state"), cookie); got.Code != tt.code {
+			t.Errorf("%d: %d", n, got.Code)
+		}
+		if tt.user != "" && len(p.Users.Sessions(tt.user)) != 1 {
+			t.Errorf("%d: %s is not signed in", n, tt.user)
+		}
+	}
+	if len(p.Users.Sessions("usr_")) > 0 {
+		t.Error("a person without a subject is signed in")
+	}
+}
+
+// TestCallbackAsksTheProviderOnce: the cookie of one sign-in makes one question to the provider,
+// however often it comes back.
+func TestCallbackAsksTheProviderOnce(t *testing.T) {
+	t.Parallel()
+	p, i := provided(t)
+	asked, cookie := p.begin()
+	for range 300 {
+		p.Ask("GET", CallbackPath+"?code=guess&state="+asked.Get("state"), cookie)
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.tokens != 1 {
+		t.Errorf("the provider was asked %d times", i.tokens)
 	}
 }

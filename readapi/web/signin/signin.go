@@ -11,6 +11,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"svc/internal/admin/users"
+	"svc/internal/httpapi"
 	"svc/readapi/web/auth"
 	"svc/readapi/web/page"
 )
@@ -24,9 +25,11 @@ type Links interface {
 	FindLink(token string) (users.Link, bool)
 	// UseLink uses a link up. If several people use it at once, one is signed in and the others
 	// get [users.ErrNoLink]. Another error says that the link cannot be used at the moment.
-	UseLink(ctx context.Context, token string) (users.User, error)
-	// SignOut records that a person has signed out.
-	SignOut(ctx context.Context, hospital, user string) error
+	UseLink(ctx context.Context, token string, in users.SignIn) (users.Session, error)
+	// EndSessions ends sessions of one person everywhere. Reason says why.
+	EndSessions(ctx context.Context, reason string, all ...users.Session) error
+	// RefuseSignIn records that somebody could not sign in. The hashes say who; nil: nobody knows.
+	RefuseSignIn(ctx context.Context, subjects [][]byte, reason string)
 }
 
 // Config is what the sign-in needs.
@@ -34,6 +37,7 @@ type Config struct {
 	Links     Links
 	Discovery *Discovery // nil: people sign in by links alone
 	Directory Directory  // of the users of the provider
+	Users     auth.Users
 	Now       func() time.Time
 	Log       *slog.Logger
 }
@@ -42,19 +46,23 @@ type Config struct {
 type site struct {
 	*page.Site
 	Config
+
+	used usedStates
 }
 
 // Mount adds the first page to a router, with the ways to sign in and out.
 func Mount(r chi.Router, shell *page.Site, cfg Config) {
-	s := &site{shell, cfg}
+	s := &site{Site: shell, Config: cfg}
 	r.Get("/", s.showFront)
 	r.Get(LinkPath+"{token}", s.showLink)
 	r.Post(LinkPath+"{token}", s.useLink)
 	if cfg.Discovery != nil {
-		r.Get(startPath, s.beginSignIn)
+		r.Post(startPath, s.beginSignIn)
 		r.Get(CallbackPath, s.endSignIn)
 	}
 	r.Post("/signout", s.signOut)
+	r.Get(sessionsPath, s.RequireRole(users.Viewer, s.showSessions))
+	r.Post(sessionsPath+"/end", s.RequireRole(users.Viewer, s.endSessions))
 }
 
 // showFront answers with the first page. It leads a person who is signed in to the unit.
@@ -110,23 +118,38 @@ func (s *site) useLink(w http.ResponseWriter, r *http.Request) {
 		s.refuseLink(w, r, known)
 		return
 	}
-	user, err := s.Links.UseLink(r.Context(), token)
+	session, err := s.Links.UseLink(r.Context(), token, s.describeSignIn(r))
 	switch {
 	case errors.Is(err, users.ErrNoLink):
+		if !known {
+			s.Links.RefuseSignIn(r.Context(), nil, "unknown_link")
+		}
 		s.refuseLink(w, r, known)
 	case err != nil:
 		s.ShowUnavailable(w, r, nil, "link not used", err)
 	default:
-		s.Cookies.BeginSession(w, &user)
+		httpapi.Identify(r.Context(), session.Hospital, session.User)
+		s.Cookies.BeginSession(w, &session)
 		s.ReturnAfterSignIn(w, r, auth.AppPath)
 	}
 }
 
-// signOut ends the session of a browser.
+// describeSignIn describes the browser of a request, at which somebody signs in.
+func (s *site) describeSignIn(r *http.Request) users.SignIn {
+	return users.SignIn{Browser: nameBrowser(r.UserAgent()), Before: s.Cookies.SessionID(r)}
+}
+
+// signOut ends the session of a browser. If its end cannot be recorded, a copy of the cookie would
+// still open it, so the browser keeps it and the page says so.
 func (s *site) signOut(w http.ResponseWriter, r *http.Request) {
-	if session, err := s.Cookies.ReadSession(r); err == nil {
-		if err := s.Links.SignOut(r.Context(), session.Hospital, session.User); err != nil {
-			s.Log.WarnContext(r.Context(), "sign-out not on record", "error", err) // the session ends all the same
+	if id := s.Cookies.SessionID(r); id != "" {
+		s.Cookies.ReadSession(r) //nolint:errcheck // it waits for a session that began a moment ago
+		if record, known := s.Users.Session(id); known {
+			httpapi.Identify(r.Context(), record.Hospital, record.User)
+			if err := s.Links.EndSessions(r.Context(), endedBySignOut, record); err != nil {
+				s.ShowUnavailable(w, r, nil, "session not ended", err)
+				return
+			}
 		}
 	}
 	s.Cookies.EndSession(w)

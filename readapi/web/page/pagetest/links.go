@@ -11,7 +11,8 @@ import (
 type Links struct {
 	ByToken map[string]users.Link
 	Away    error    // why no link can be used now; nil: links can be used
-	Out     []string // who signed out, as "hospital/user"
+	Out     []string // whose sessions were ended, as "hospital/user reason"
+	Refused []string // why nobody was signed in
 
 	pages *Pages
 }
@@ -32,22 +33,36 @@ func (l *Links) FindLink(token string) (users.Link, bool) {
 }
 
 // UseLink implements Links of package signin.
-func (l *Links) UseLink(_ context.Context, token string) (users.User, error) {
+func (l *Links) UseLink(_ context.Context, token string, _ users.SignIn) (users.Session, error) {
 	link, ok := l.ByToken[token]
 	switch {
 	case l.Away != nil:
-		return users.User{}, l.Away
+		return users.Session{}, l.Away
 	case !ok || !link.Valid(Noon):
-		return users.User{}, users.ErrNoLink
+		return users.Session{}, users.ErrNoLink
 	}
 	link.UsedAt = Noon
 	l.ByToken[token] = link
-	u, _ := l.pages.Users.User(link.Hospital, link.User)
-	return u, nil
+	return l.pages.Begin(link.User, link.Hospital), nil
 }
 
-// SignOut implements Links of package signin.
-func (l *Links) SignOut(_ context.Context, hospital, user string) error {
-	l.Out = append(l.Out, hospital+"/"+user)
+// EndSessions implements Links of package signin.
+func (l *Links) EndSessions(_ context.Context, reason string, all ...users.Session) error {
+	if l.Away != nil {
+		return l.Away
+	}
+	for i := range all {
+		l.Out = append(l.Out, all[i].Hospital+"/"+all[i].User+" "+reason)
+		l.pages.Users.DropSession(all[i].ID)
+	}
 	return nil
+}
+
+// RefuseSignIn implements Links of package signin.
+func (l *Links) RefuseSignIn(_ context.Context, subjects [][]byte, reason string) {
+	who := "unknown"
+	if subjects != nil {
+		who = string(subjects[0])
+	}
+	l.Refused = append(l.Refused, who+" "+reason)
 }

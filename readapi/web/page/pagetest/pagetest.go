@@ -12,6 +12,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"svc/internal/admin/users"
+	"svc/internal/httpapi/access"
 	"svc/internal/seal"
 	"svc/readapi/web/auth"
 	"svc/readapi/web/page"
@@ -90,8 +91,20 @@ func (p *Pages) Cookie(hospital, user string) *http.Cookie {
 	}
 	w := httptest.NewRecorder()
 	c := &auth.Cookies{Seals: p.Seals, Users: p.Users, Now: p.Now, Secure: true}
-	c.BeginSession(w, &u)
+	s := p.Begin(u.ID, hospital)
+	c.BeginSession(w, &s)
 	return w.Result().Cookies()[0]
+}
+
+// Begin begins a session of a user, which holds in all hospitals of the user.
+func (p *Pages) Begin(user, hospital string) users.Session {
+	now := p.Now()
+	s := users.Session{ID: access.RandomHex(16), User: user, Hospital: hospital, BegunAt: now, ProvedAt: now, EndsAt: now.Add(13 * time.Hour)}
+	for _, u := range p.Users.Hospitals(user) {
+		s.Epochs = append(s.Epochs, users.SessionEpoch{Hospital: u.Hospital, Epoch: u.Epoch})
+	}
+	p.Users.SetSession(s)
+	return s
 }
 
 // Ask sends a request as a browser does from a page of ours.

@@ -1,0 +1,75 @@
+package audit
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// These are the actions of what was refused.
+const (
+	ActRefuseSignIn = "session.refuse" // somebody could not sign in
+	ActRefuse       = "act.refuse"     // somebody may not do or see something; the subject is its route
+)
+
+// Unknown is the By of an act of somebody whom nobody knows, and Installation the Hospital of an
+// act whose hospital nobody knows.
+const (
+	Unknown      = "unknown"
+	Installation = "*"
+)
+
+// Refusals records what was refused. The record of somebody who tries again and again is bounded:
+// beyond that only the log of the process has a line.
+type Refusals struct {
+	Record Record
+	Now    func() time.Time
+	Log    *slog.Logger
+
+	mu      sync.Mutex
+	buckets map[string]*rate.Limiter
+}
+
+// How many refusals of one person or key in one hospital are recorded. Our defaults.
+const (
+	refusalsPerSecond = 1
+	refusalsAtOnce    = 60
+	refusersAtMost    = 10_000 // whose rate is known
+	refusalWithin     = time.Second
+)
+
+// Note records a refusal. The answer waits for the record, but for a second at most, and is the
+// same without it.
+func (f *Refusals) Note(ctx context.Context, act Act) {
+	if f == nil {
+		return
+	}
+	act.At = f.Now()
+	f.Log.WarnContext(ctx, "refused",
+		"action", act.Action, "hospital", act.Hospital, "by", act.By, "subject", act.Subject, "reason", act.Reason)
+	if !f.allow(act.Hospital+"\n"+act.By, act.At) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refusalWithin)
+	defer cancel()
+	if err := f.Record(ctx, act); err != nil {
+		f.Log.ErrorContext(ctx, "refusal not on record", "error", err)
+	}
+}
+
+func (f *Refusals) allow(who string, now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	b := f.buckets[who]
+	if b == nil {
+		if f.buckets == nil || len(f.buckets) >= refusersAtMost {
+			f.buckets = map[string]*rate.Limiter{}
+		}
+		b = rate.NewLimiter(refusalsPerSecond, refusalsAtOnce)
+		f.buckets[who] = b
+	}
+	return b.AllowN(now, 1)
+}

@@ -1,0 +1,179 @@
+package users
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"svc/internal/admin/audit"
+	"svc/internal/httpapi/access"
+)
+
+// Session is a person who is signed in at one browser. Its record lies in the settings, so the
+// end of a session survives a restart and an empty Redis, and every instance follows it. A
+// session without a record does not hold.
+type Session struct {
+	ID       string // 32 hex digits; the browser has it sealed in a cookie
+	Hospital string // whose settings hold the record; where the session begins
+	User     string // id
+	BegunAt  time.Time
+	// ProvedAt is when the person proved who he or she is: the use of the link, or the
+	// authentication at the identity provider. Zero: the provider does not say.
+	ProvedAt time.Time
+	EndsAt   time.Time // at the latest
+	Browser  string    // as "Firefox, Windows"; "": not known
+	// Epochs are the epochs of the user when the session began, ascending by hospital. A session does not
+	// hold where there is none, or where the user has another one now.
+	Epochs []SessionEpoch
+	// ShownAt is when the newest secret was made that the session has shown. Zero: none.
+	ShownAt time.Time
+}
+
+// SessionEpoch is the epoch of the user of a session in one hospital.
+type SessionEpoch struct {
+	Hospital string
+	Epoch    int64
+}
+
+// EpochIn returns the epoch of a session in a hospital; false: it does not hold there.
+func (s *Session) EpochIn(hospital string) (int64, bool) {
+	i, holds := slices.BinarySearchFunc(s.Epochs, hospital, func(e SessionEpoch, id string) int { return cmp.Compare(e.Hospital, id) })
+	if !holds {
+		return 0, false
+	}
+	return s.Epochs[i].Epoch, true
+}
+
+// mostSessions is how many sessions a person may have at once. One more ends the oldest.
+const mostSessions = 10
+
+// SignIn describes the browser at which a person signs in.
+type SignIn struct {
+	Browser  string    // as in [Session]
+	Before   string    // id of the session that the browser had, which ends; "": none
+	ProvedAt time.Time // as in [Session]
+}
+
+// These words say in the audit log why a session ended with the beginning of another one.
+const (
+	endedBySignIn = "sign_in" // the browser signed in again
+	endedByLimit  = "limit"   // the person had mostSessions
+)
+
+// begin adds a session of the users of a person to changes, and the end of those that it
+// replaces. The first user is that of the hospital that holds the session.
+func (o *Office) begin(c *Changes, acts []audit.Act, all []User, in SignIn) (Session, []audit.Act) {
+	now, first := cut(o.Now()), &all[0]
+	s := Session{
+		ID: access.RandomHex(16), Hospital: first.Hospital, User: first.ID, BegunAt: now, ProvedAt: cut(in.ProvedAt), Browser: in.Browser,
+	}
+	for i := range all {
+		s.Epochs = append(s.Epochs, SessionEpoch{all[i].Hospital, all[i].Epoch})
+		if ends := now.Add(all[i].Role.Limit().Absolute); ends.After(s.EndsAt) {
+			s.EndsAt = ends
+		}
+	}
+	end := func(old *Session, reason string) {
+		c.DropSessions = append(c.DropSessions, old)
+		if now.Before(old.EndsAt) {
+			acts = append(acts, endOf(old, now, old.User, reason))
+		}
+	}
+	if old, known := o.Register.Session(in.Before); known {
+		end(&old, endedBySignIn)
+	}
+	for _, old := range o.Register.ended(first.Hospital, now) {
+		if old.ID != in.Before {
+			c.DropSessions = append(c.DropSessions, &old)
+		}
+	}
+	open := slices.DeleteFunc(o.Register.Sessions(s.User), func(old Session) bool { return !now.Before(old.EndsAt) || old.ID == in.Before })
+	for i := range max(len(open)-mostSessions+1, 0) {
+		end(&open[i], endedByLimit)
+	}
+	c.Sessions = append(c.Sessions, &s)
+	return s, acts
+}
+
+func endOf(s *Session, now time.Time, by, reason string) audit.Act {
+	return audit.Act{Hospital: s.Hospital, At: now, By: by, Action: ActEnd, Subject: s.User, Before: s.ID[:min(len(s.ID), 16)], Reason: reason}
+}
+
+// EndSessions ends sessions of one person everywhere. Reason is the stable word of their record.
+func (o *Office) EndSessions(ctx context.Context, reason string, all ...Session) error {
+	if len(all) == 0 {
+		return nil
+	}
+	var c Changes
+	var acts []audit.Act
+	for i := range all {
+		c.DropSessions = append(c.DropSessions, &all[i])
+		acts = append(acts, endOf(&all[i], cut(o.Now()), all[i].User, reason))
+	}
+	// Nothing that comes before it may keep a session open, so the write is unconditional.
+	return o.do(ctx, math.MaxInt64, c, acts...)
+}
+
+// ErrShown says that a secret was shown before, or that its session has ended.
+var ErrShown = errors.New("the secret was shown before")
+
+// ShowOnce records that a session shows the secret that was made at an instant. Of several
+// requests, at any instances, one succeeds; the others get [ErrShown].
+func (o *Office) ShowOnce(ctx context.Context, id string, madeAt time.Time) error {
+	return audit.Retry(ctx, func() error {
+		seen := o.Seen()
+		s, known := o.Register.Session(id)
+		if !known || !cut(madeAt).After(s.ShownAt) {
+			return ErrShown
+		}
+		s.ShownAt = cut(madeAt)
+		return o.Put(ctx, seen, Changes{Sessions: []*Session{&s}})
+	})
+}
+
+// SetSession stores a new or changed session.
+func (r *Register) SetSession(s Session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sessions[s.ID] = s
+}
+
+// DropSession removes a session.
+func (r *Register) DropSession(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.sessions, id)
+}
+
+// Session returns a session; false: it has ended, or never began.
+func (r *Register) Session(id string) (Session, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	s, ok := r.sessions[id]
+	return s, ok
+}
+
+// Sessions returns the sessions of a person that were not ended, oldest first.
+func (r *Register) Sessions(user string) []Session {
+	return r.sessionsOf(func(s *Session) bool { return s.User == user })
+}
+
+// ended returns the sessions of a hospital whose time is over.
+func (r *Register) ended(hospital string, now time.Time) []Session {
+	return r.sessionsOf(func(s *Session) bool { return s.Hospital == hospital && !now.Before(s.EndsAt) })
+}
+
+func (r *Register) sessionsOf(of func(*Session) bool) (all []Session) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, s := range r.sessions {
+		if of(&s) {
+			all = append(all, s)
+		}
+	}
+	slices.SortFunc(all, func(a, b Session) int { return cmp.Or(a.BegunAt.Compare(b.BegunAt), cmp.Compare(a.ID, b.ID)) })
+	return all
+}

@@ -1,0 +1,114 @@
+package page
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/readapi/web/auth"
+)
+
+// acts are the acts of the pages by method and route, below the path of a hospital. The value says
+// whether the person must have proved within [auth.FreshFor] who he or she is: for what gives
+// rights or addresses, and what shows or ends a secret. A page with the form of such an act asks
+// before anything is typed. An act that is not here needs it.
+var acts = map[string]bool{
+	"GET /integrations/keys/new":          true,
+	"POST /integrations/keys/new":         true,
+	"GET /integrations/keys/{id}/rotate":  true,
+	"POST /integrations/keys/{id}/rotate": true,
+	"GET /integrations/keys/{id}/revoke":  true,
+	"POST /integrations/keys/{id}/revoke": true,
+
+	"GET /integrations/webhooks/new":                               true,
+	"POST /integrations/webhooks/new":                              true,
+	"GET /integrations/webhooks/{id}/edit":                         true,
+	"POST /integrations/webhooks/{id}/edit":                        true,
+	"GET /integrations/webhooks/{id}/rotate":                       true,
+	"POST /integrations/webhooks/{id}/rotate":                      true,
+	"GET /integrations/webhooks/{id}/delete":                       true,
+	"POST /integrations/webhooks/{id}/delete":                      true,
+	"POST /integrations/webhooks/{id}/test":                        false, // goes to an address that is known
+	"POST /integrations/webhooks/{id}/replay":                      false,
+	"POST /integrations/webhooks/{id}/deliveries/{delivery}/retry": false,
+	"POST /integrations/webhooks/{id}/commands/{command}/stop":     false,
+
+	"GET /integrations/alerts/tiers/{id}":              true,
+	"POST /integrations/alerts/tiers/{id}":             true,
+	"GET /integrations/alerts/recipients/new":          true,
+	"POST /integrations/alerts/recipients/new":         true,
+	"GET /integrations/alerts/recipients/{id}":         true,
+	"POST /integrations/alerts/recipients/{id}":        true,
+	"POST /integrations/alerts/recipients/{id}/remove": true,
+	"POST /integrations/alerts/recipients/{id}/test":   false,
+	"POST /integrations/alerts/episodes/{id}":          false, // an alert cannot wait
+
+	"POST /integrations/feeds/letters":      false,
+	"POST /integrations/feeds/letters/{id}": false,
+
+	"POST /integrations/terminology/code":               false,
+	"POST /integrations/terminology/map/{id}":           false,
+	"POST /integrations/terminology/import":             false,
+	"POST /integrations/terminology/locations/row":      false,
+	"POST /integrations/terminology/locations/row/{id}": false,
+	"POST /integrations/terminology/locations/import":   false,
+
+	"GET /integrations/rules/{id}":  true,
+	"POST /integrations/rules/{id}": true,
+
+	"POST /integrations/walls":             true,
+	"POST /integrations/walls/{id}/link":   true,
+	"GET /integrations/walls/{id}/revoke":  true,
+	"POST /integrations/walls/{id}/revoke": true,
+
+	"POST /integrations/users":                  true,
+	"GET /integrations/users/{id}":              true,
+	"POST /integrations/users/{id}":             true,
+	"GET /integrations/users/invitations/{id}":  true,
+	"POST /integrations/users/invitations/{id}": true,
+
+	"POST /sessions/end": true, // of the person: another browser may be the person's own
+
+	"POST /staffing":    false, // at the bedside
+	"POST /alerts/{id}": false,
+}
+
+// FreshActs returns whether each act needs a fresh sign-in, by method and route below [auth.AppPath].
+func FreshActs() map[string]bool {
+	all := make(map[string]bool, len(acts))
+	for act, fresh := range acts {
+		all[act] = fresh
+	}
+	return all
+}
+
+// needsFreshSignIn reports whether the act of a request needs a fresh sign-in.
+func needsFreshSignIn(r *http.Request) bool {
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	fresh, known := acts[method+" "+ActRoute(chi.RouteContext(r.Context()).RoutePattern())]
+	return fresh || !known && method != http.MethodGet
+}
+
+// ActRoute returns the route of a pattern below the path of a hospital.
+func ActRoute(pattern string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(pattern, auth.AppPath), "/u/{hospital}")
+}
+
+// pathBack returns the path that leads back to the form of a request, from a sign-in.
+func pathBack(r *http.Request) string {
+	c := chi.RouteContext(r.Context())
+	if r.Method == http.MethodGet {
+		return r.URL.RequestURI()
+	}
+	for path := r.URL.EscapedPath(); strings.Count(path, "/") > 1; path = path[:strings.LastIndex(path, "/")] {
+		at := chi.NewRouteContext()
+		if c.Routes.Match(at, http.MethodGet, path) && !strings.HasSuffix(at.RoutePattern(), "*") {
+			return path
+		}
+	}
+	return auth.AppPath
+}

@@ -1,0 +1,151 @@
+package signin
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+)
+
+// verify checks an ID token. The error is [errNotThere] while the keys of the provider cannot
+// be fetched, else [errRefused].
+func (p *provider) verify(ctx context.Context, issuer, clientID, token string, now func() time.Time) (*oidc.IDToken, error) {
+	keys := &watchedKeys{KeySet: p.keys}
+	id, err := oidc.NewVerifier(issuer, keys, &oidc.Config{ClientID: clientID, SupportedSigningAlgs: p.signs, Now: now}).Verify(ctx, token)
+	switch {
+	case keys.away:
+		return nil, fmt.Errorf("%w: fetch its keys", errNotThere)
+	case err != nil:
+		return nil, fmt.Errorf("%w: ID token", errRefused)
+	}
+	return id, nil
+}
+
+// watchedKeys notes whether the keys could not be fetched. The verifier does not wrap the
+// error, so nobody could tell.
+type watchedKeys struct {
+	oidc.KeySet
+
+	away bool
+}
+
+// VerifySignature implements [oidc.KeySet]. Only the error of a fetch wraps another one.
+func (k *watchedKeys) VerifySignature(ctx context.Context, token string) ([]byte, error) {
+	payload, err := k.KeySet.VerifySignature(ctx, token)
+	k.away = err != nil && errors.Unwrap(err) != nil
+	return payload, err //nolint:wrapcheck // its words are the library's
+}
+
+// errRefused says that the answer of the provider signs nobody in.
+var errRefused = errors.New("the answer of the identity provider does not hold")
+
+// errNotAgain says that the provider did not ask a person again, or does not say that it did.
+var errNotAgain = fmt.Errorf("%w: auth_time", errRefused)
+
+// refusal is why an answer of the provider signs nobody in, as a stable word.
+func refusal(err error) string {
+	_, what, _ := strings.Cut(err.Error(), ": ")
+	return "provider_" + strings.ReplaceAll(strings.ToLower(what), " ", "_")
+}
+
+// claims are the claims of an ID token that the sign-in uses.
+type claims struct {
+	Name      string `json:"name"`
+	Preferred string `json:"preferred_username"`
+	ACR       string `json:"acr"`
+	// Party is the client that the token was issued to, if that is not the audience alone.
+	Party string `json:"azp"`
+	// ProvedAt is when the person proved to the provider who he or she is, in Unix seconds; 0: the
+	// provider does not say.
+	ProvedAt float64 `json:"auth_time"`
+}
+
+// clockSkew is how far the clock of a provider may differ from ours.
+const clockSkew = time.Minute
+
+// issuedWithin is how old a token may be that the provider has just issued.
+const issuedWithin = 5 * time.Minute
+
+// mostSubject is the longest subject of an account in characters (OpenID Connect Core 1.0, section 2).
+const mostSubject = 255
+
+// checkClaims checks what the library leaves to its caller. It returns when the person proved who he
+// or she is; zero: the provider does not say.
+func (s *site) checkClaims(id *oidc.IDToken, c *claims, st *start) (provedAt time.Time, err error) {
+	now, cfg := s.Now(), s.Discovery.cfg
+	if c.ProvedAt != 0 {
+		provedAt = time.Unix(int64(c.ProvedAt), 0)
+	}
+	switch {
+	case subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(st.Nonce)) != 1:
+		return provedAt, fmt.Errorf("%w: nonce", errRefused)
+	case strings.TrimSpace(id.Subject) == "" || len(id.Subject) > mostSubject:
+		return provedAt, fmt.Errorf("%w: subject", errRefused)
+	case c.Party != "" && c.Party != cfg.ClientID, c.Party == "" && len(id.Audience) > 1:
+		return provedAt, fmt.Errorf("%w: authorized party", errRefused)
+	case id.IssuedAt.Sub(now) > clockSkew, now.Sub(id.IssuedAt) > issuedWithin:
+		return provedAt, fmt.Errorf("%w: issued at", errRefused)
+	case cfg.ACR != "" && c.ACR != cfg.ACR:
+		return provedAt, fmt.Errorf("%w: acr", errRefused)
+	case provedAt.Sub(now) > clockSkew,
+		st.Again && (provedAt.IsZero() || time.Unix(st.Begun, 0).Sub(provedAt) > clockSkew):
+		return provedAt, errNotAgain
+	}
+	return provedAt, nil
+}
+
+// person is a person as the provider names him or her.
+type person struct {
+	subject, label string
+	groups         []string
+	provedAt       time.Time // zero: the provider does not say
+}
+
+// exchangeCode exchanges the code for an ID token, and checks the token.
+func (s *site) exchangeCode(ctx context.Context, st start, code string) (*person, error) {
+	p, err := s.Discovery.discover(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, s.Discovery.cfg.Client), oidcWithin)
+	defer cancel()
+	token, err := s.Discovery.newOAuth(p).Exchange(ctx, code, oauth2.VerifierOption(st.Verifier))
+	refused, ok := errors.AsType[*oauth2.RetrieveError](err)
+	switch {
+	case ok && refused.Response.StatusCode < http.StatusInternalServerError:
+		return nil, fmt.Errorf("%w: %s", errRefused, refused.ErrorCode)
+	case err != nil:
+		return nil, fmt.Errorf("%w: exchange the code", errNotThere) // the error may hold the code
+	}
+	raw, ok := token.Extra("id_token").(string)
+	if !ok {
+		return nil, fmt.Errorf("%w: no ID token", errRefused)
+	}
+	id, err := p.verify(ctx, s.Discovery.cfg.Issuer, s.Discovery.cfg.ClientID, raw, s.Now)
+	if err != nil {
+		return nil, err
+	}
+	var c claims
+	all := map[string]json.RawMessage{}
+	if err := errors.Join(id.Claims(&c), id.Claims(&all)); err != nil {
+		return nil, fmt.Errorf("%w: claims", errRefused)
+	}
+	out := &person{subject: id.Subject, label: chooseLabel(c.Name, c.Preferred)}
+	if out.provedAt, err = s.checkClaims(id, &c, &st); err != nil {
+		return out, err
+	}
+	if json.Unmarshal(all[s.Discovery.cfg.GroupsClaim], &out.groups) != nil {
+		one := ""
+		if json.Unmarshal(all[s.Discovery.cfg.GroupsClaim], &one) == nil {
+			out.groups = []string{one}
+		}
+	}
+	return out, nil
+}
