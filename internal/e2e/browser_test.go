@@ -201,6 +201,16 @@ func (v *view) signIn(link string) {
 	}
 }
 
+// openWall signs a screen in by its link.
+func (v *view) openWall(link string) {
+	v.t.Helper()
+	v.wants(link, 200)
+	v.click("main form button")
+	if at := v.loaded(); at != "/board" {
+		v.t.Fatalf("the link has led to %s", at)
+	}
+}
+
 func (v *view) click(selector string) {
 	v.t.Helper()
 	v.do("click", map[string]any{"selector": selector}, nil)

@@ -58,7 +58,7 @@ func TestPagesFollow(t *testing.T) {
 	w := d.ward(t, "mercy", "Mercy")
 	unit, wall := b.window(t, d.BaseURL, windows[1]), b.window(t, d.BaseURL, windows[0])
 	unit.signIn(w.link(t, "charge"))
-	wall.wants(w.wall(t), http.StatusOK)
+	wall.openWall(w.wall(t))
 	w.accepted(t, "census", census(t, 12, "labor-standard", "pp-couplet"))
 	w.accepted(t, "staffing", staffing(300, true))
 	for _, v := range []*view{unit, wall} {
@@ -123,7 +123,7 @@ func TestWallTellsNobody(t *testing.T) {
 	w.accepted(t, "census", census(t, 12, "labor-standard+high-eclampsia", "pp-couplet+high-bereavement", "pp-couplet+high-substance-abuse-hx", "csection-intraop"))
 	w.accepted(t, "staffing", staffing(5, false))
 	v := b.window(t, d.BaseURL, windows[0])
-	v.wants(w.wall(t), http.StatusOK)
+	v.openWall(w.wall(t))
 	if at := v.loaded(); at != "/board" {
 		t.Errorf("the link of the wall has led to %s, and stays in the history", at)
 	}
@@ -162,7 +162,7 @@ func TestPagesSurvive(t *testing.T) {
 	w.accepted(t, "staffing", staffing(3, false))
 	v, wall := b.window(t, d.BaseURL, windows[1]), b.window(t, d.BaseURL, windows[0])
 	v.signIn(w.link(t, "charge"))
-	wall.wants(w.wall(t), http.StatusOK)
+	wall.openWall(w.wall(t))
 	both := []*view{v, wall}
 	for _, one := range both {
 		one.await(`document.querySelector("#live")?.textContent === document.querySelector("#live")?.dataset.live`, 20*time.Second)

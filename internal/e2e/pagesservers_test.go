@@ -26,7 +26,7 @@ func TestPagesOnServers(t *testing.T) {
 	w.accepted(t, "staffing", staffing(3, false))
 	v, wall := b.window(t, s.base, windows[1]), b.window(t, s.base, windows[0])
 	v.signIn(w.link(t, "charge"))
-	wall.wants(w.wall(t), http.StatusOK)
+	wall.openWall(w.wall(t))
 	both := []*view{v, wall}
 	shows := func(nurses int, within time.Duration) {
 		t.Helper()

@@ -120,3 +120,31 @@ func TestAwait(t *testing.T) {
 		})
 	}
 }
+
+// TestAcknowledgeAlone: the scope of one act opens that act and nothing else of the administration.
+func TestAcknowledgeAlone(t *testing.T) {
+	var denied []string
+	shell := &httpapi.Shell{
+		Now: time.Now, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler),
+		Lookup: func(string) (access.Key, bool) {
+			return access.Key{ID: "usr_1", Hospital: "north", Scopes: []access.Scope{access.Acknowledge}}, true
+		},
+		Denied: func(_ context.Context, key *access.Key, method, route string, scope access.Scope) {
+			denied = append(denied, key.ID+" "+method+" "+route+" "+string(scope))
+		},
+	}
+	r := shell.Router()
+	done := func(w http.ResponseWriter, r *http.Request) { httpapi.OK(w, r, struct{}{}) }
+	r.With(shell.Allow(access.Admin, access.Acknowledge)).Post("/ack", done)
+	r.With(shell.Allow(access.Admin, "")).Post("/keys/{id}", done)
+	for path, want := range map[string]int{"/ack": http.StatusOK, "/keys/1": http.StatusForbidden} {
+		w := httptest.NewRecorder()
+		r.ServeHTTP(w, httptest.NewRequest(http.MethodPost, path, http.NoBody))
+		if w.Code != want {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+	if want := "usr_1 POST /keys/{id} admin"; len(denied) != 1 || denied[0] != want {
+		t.Errorf("denied %q, want %q", denied, want)
+	}
+}

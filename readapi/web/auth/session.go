@@ -44,6 +44,9 @@ type cookie struct {
 	ID       string `json:"id"`
 	Seen     int64  `json:"s"`           // Unix seconds of the last request of the person
 	Position int64  `json:"p,omitempty"` // of the settings, where the record is
+	// User and Hospital say whose session it was, once the record is gone.
+	User     string `json:"u"`
+	Hospital string `json:"h"`
 }
 
 // AppPath begins the paths of all pages that need a person.
@@ -103,7 +106,8 @@ func (c *Cookies) ReadSession(r *http.Request) (*Session, error) {
 		s.record, known = c.Users.Session(s.cookie.ID)
 	}
 	if !known {
-		return nil, ErrEnded
+		s.User, s.Hospital = s.cookie.User, s.cookie.Hospital
+		return s, ErrEnded
 	}
 	s.ID, s.User, s.Hospital, s.BegunAt, s.ProvedAt = s.record.ID, s.record.User, s.record.Hospital, s.record.BegunAt, s.record.ProvedAt
 	return s, c.check(s)
@@ -145,7 +149,7 @@ func (c *Cookies) ListHospitals(s *Session) (all []string) {
 
 // BeginSession gives a session that has begun to the browser.
 func (c *Cookies) BeginSession(w http.ResponseWriter, s *users.Session) {
-	kept := cookie{ID: s.ID, Seen: c.Now().Unix()}
+	kept := cookie{ID: s.ID, Seen: c.Now().Unix(), User: s.User, Hospital: s.Hospital}
 	if c.Position != nil {
 		kept.Position = c.Position()
 	}

@@ -40,7 +40,7 @@ func (s *Site) SetHeaders(next http.Handler) http.Handler {
 func (s *Site) RefuseCrossOrigin(next http.Handler) http.Handler {
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		session, _ := s.Cookies.ReadSession(r) //nolint:errcheck // nil: nobody is signed in
+		session, _ := s.Cookies.ReadSession(r) //nolint:errcheck // nil: nobody knows who it is
 		if session != nil {
 			httpapi.Identify(r.Context(), session.Hospital, session.User)
 		}
