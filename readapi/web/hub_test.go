@@ -22,22 +22,22 @@ func TestShares(t *testing.T) {
 		session auth.Session
 		want    int
 	}{
-		{"a session", auth.Session{User: "usr_1", Hospital: "north", ID: fmt.Sprint(1)}, mostOfSession},
-		{"the next session of the same person", auth.Session{User: "usr_1", Hospital: "north", ID: fmt.Sprint(2)}, mostOfSession},
+		{"a session", auth.Session{User: "usr_1", Hospital: "north", ID: fmt.Sprint("usr_1", 1)}, mostOfSession},
+		{"the next session of the same person", auth.Session{User: "usr_1", Hospital: "north", ID: fmt.Sprint("usr_1", 2)}, mostOfSession},
 		{"a wall", auth.Session{Wall: "wall_1", Hospital: "north"}, mostOfWall},
-		{"another hospital", auth.Session{User: "usr_9", Hospital: "south", ID: fmt.Sprint(1)}, mostOfSession},
+		{"another hospital", auth.Session{User: "usr_9", Hospital: "south", ID: fmt.Sprint("usr_9", 1)}, mostOfSession},
 	} {
 		if got := open(&step.session); got != step.want {
 			t.Errorf("%s opens %d streams, want %d", step.name, got, step.want)
 		}
 	}
 	for i := range int64(100) {
-		open(&auth.Session{User: "usr_2", Hospital: "north", ID: fmt.Sprint(i)})
+		open(&auth.Session{User: "usr_2", Hospital: "north", ID: fmt.Sprint("usr_2", i)})
 	}
 	if got := h.shares["hospital north"]; got != mostOfHospital {
 		t.Errorf("a hospital has %d streams, want %d", got, mostOfHospital)
 	}
-	if got := open(&auth.Session{User: "usr_8", Hospital: "south", ID: fmt.Sprint(5)}); got != mostOfSession {
+	if got := open(&auth.Session{User: "usr_8", Hospital: "south", ID: fmt.Sprint("usr_8", 5)}); got != mostOfSession {
 		t.Errorf("beside a full hospital another opens %d streams", got)
 	}
 	wall := streamShares(&auth.Session{Wall: "wall_1", Hospital: "north"})

@@ -214,7 +214,7 @@ func TestOneRenderForAll(t *testing.T) {
 		v.state()
 	}
 	if n := w.reads() - before; n > 3 { // one for the change, and what each few seconds are read
-		t.Errorf("50 browsers caused %d reads", n)
+		t.Errorf("20 browsers caused %d reads", n)
 	}
 }
 

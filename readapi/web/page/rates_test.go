@@ -21,7 +21,7 @@ func TestRates(t *testing.T) {
 		}
 		return had
 	}
-	first, second := &auth.Session{User: "usr_1", Hospital: "north", ID: fmt.Sprint(1)}, &auth.Session{User: "usr_2", Hospital: "north", Issued: 1}
+	first, second := &auth.Session{User: "usr_1", Hospital: "north", ID: fmt.Sprint("usr_1", 1)}, &auth.Session{User: "usr_2", Hospital: "north", ID: fmt.Sprint("usr_2", 1)}
 	if got := ask(first, 10*sessionBurst); got != sessionBurst {
 		t.Errorf("a session had %d pages at once, want %d", got, sessionBurst)
 	}
@@ -33,12 +33,12 @@ func TestRates(t *testing.T) {
 		t.Errorf("a second later it had %d pages, want %d", got, sessionPerSecond)
 	}
 	for i := range int64(20) {
-		ask(&auth.Session{User: "usr_3", Hospital: "north", ID: fmt.Sprint(i)}, sessionBurst)
+		ask(&auth.Session{User: "usr_3", Hospital: "north", ID: fmt.Sprint("usr_3", i)}, sessionBurst)
 	}
-	if r.take(&auth.Session{User: "usr_4", Hospital: "north", ID: fmt.Sprint(1)}, now) == 0 {
+	if r.take(&auth.Session{User: "usr_4", Hospital: "north", ID: fmt.Sprint("usr_4", 1)}, now) == 0 {
 		t.Error("a hospital has no limit")
 	}
-	if r.take(&auth.Session{User: "usr_1", Hospital: "south", ID: fmt.Sprint(9)}, now) != 0 {
+	if r.take(&auth.Session{User: "usr_1", Hospital: "south", ID: fmt.Sprint("usr_1", 9)}, now) != 0 {
 		t.Error("one hospital slows down another")
 	}
 	now = now.Add(2 * rateIdle)
