@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +23,7 @@ type connection struct {
 	awaySince   atomic.Int64 // when the first of the last calls without an answer ended, in Unix ms; 0: the last one was answered
 	reading     atomic.Pointer[clockReading]
 	asked       atomic.Int64 // when the clock of Redis was last asked, in Unix ms by our clock
+	furthest    sync.Map     // what the header at a key said when it was furthest: string to *atomic.Pointer[header]
 }
 
 // Close ends the connections.
@@ -141,11 +143,17 @@ type headerQuestion struct {
 	connection *connection
 	fields     *redis.SliceCmd
 	clock      *redis.TimeCmd // nil: the time of Redis was read a moment ago
+	furthest   *atomic.Pointer[header]
+	least      *header // furthest before the question; nil: none
 }
 
 // askHeader asks for the header at a key and, once a second, for the clock of Redis.
 func (c *connection) askHeader(ctx context.Context, pipe redis.Pipeliner, key string) headerQuestion {
-	q := headerQuestion{connection: c, fields: pipe.HMGet(ctx, key, fieldGeneration, fieldWhole, fieldPosition, fieldSigns)}
+	q := headerQuestion{
+		connection: c, furthest: c.furthestOf(key),
+		fields: pipe.HMGet(ctx, key, fieldGeneration, fieldWhole, fieldPosition, fieldSigns, fieldVersions),
+	}
+	q.least = q.furthest.Load()
 	if c.clockIsDue() {
 		q.clock = pipe.Time(ctx)
 	}
@@ -156,7 +164,34 @@ func (q *headerQuestion) header() header {
 	if q.clock != nil {
 		q.connection.setClock(q.clock)
 	}
-	return headerOf(q.fields.Val())
+	h := headerOf(q.fields.Val())
+	h.older = h.isBefore(q.least)
+	if h.whole {
+		noteFurthest(q.furthest, &h)
+	}
+	return h
+}
+
+func (c *connection) furthestOf(key string) *atomic.Pointer[header] {
+	known, there := c.furthest.Load(key)
+	if !there {
+		known, _ = c.furthest.LoadOrStore(key, new(atomic.Pointer[header]))
+	}
+	return known.(*atomic.Pointer[header]) //nolint:errcheck // nothing else is stored
+}
+
+// noteFurthest notes what a header says, unless more is known already.
+func noteFurthest(furthest *atomic.Pointer[header], h *header) {
+	for {
+		known := furthest.Load()
+		more := header{generation: h.generation, position: h.position, versions: h.versions}
+		if known != nil && known.generation == h.generation {
+			more.position, more.versions = max(known.position, h.position), max(known.versions, h.versions)
+		}
+		if known != nil && *known == more || furthest.CompareAndSwap(known, &more) {
+			return
+		}
+	}
 }
 
 // headers reads the headers of some partitions in one round trip. key returns where they are.

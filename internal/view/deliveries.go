@@ -12,10 +12,19 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-//go:embed deliveries.lua
-var deliveriesSource string
+// The scripts. Each must run as one step; its head says why.
+var (
+	//go:embed deliveries.lua
+	deliveriesSource string
+	//go:embed count.lua
+	countSource string
+	//go:embed signs.lua
+	signsSource string
 
-var deliveriesScript = redis.NewScript(deliveriesSource)
+	deliveriesScript = redis.NewScript(deliveriesSource)
+	countScript      = redis.NewScript(countSource)
+	signsScript      = redis.NewScript(signsSource)
+)
 
 // Delivery is one delivery as lists show it, encoded.
 type Delivery struct {
@@ -74,18 +83,28 @@ type Deliveries struct {
 	mu         sync.Mutex
 	deliveries map[string]*Delivery // by hospital and id
 	notes      map[note][]byte
-	waiting    []chan struct{}      // closed once everything put before is written
-	most       int                  // of deliveries
-	lost       map[int32]int        // deliveries beyond the bound, by partition
-	fresh      map[int32]*Freshness // by partition, those that this process has
-	pulse      bool                 // the signs are to be written
+	waiting    []chan struct{}        // closed once everything put before is written
+	most       int                    // of deliveries
+	lost       map[int32]int          // deliveries beyond the bound, by partition
+	partitions map[int32]*listsWriter // those that this process has
+	pulse      bool                   // the signs are to be written
+}
+
+// listsWriter is what a process knows of the lists of a partition that it has.
+type listsWriter struct {
+	fresh   Freshness
+	reached int64 // last change that is in the ledger
+	least   int64 // position that Redis must have
+	count   int64 // of writes that Redis must have
+	begins  bool  // no signs were written yet
+	lacks   bool  // Redis lacks something: the lists must be written again
 }
 
 // Deliveries returns a writer. A process needs one.
 func (b *View) Deliveries() *Deliveries {
 	return &Deliveries{
 		writer: newWriter("the lists", b.cfg.Log), view: b, most: deliveriesMost,
-		deliveries: map[string]*Delivery{}, notes: map[note][]byte{}, lost: map[int32]int{}, fresh: map[int32]*Freshness{},
+		deliveries: map[string]*Delivery{}, notes: map[note][]byte{}, lost: map[int32]int{}, partitions: map[int32]*listsWriter{},
 	}
 }
 
@@ -177,13 +196,14 @@ func (d *Deliveries) flush(ctx context.Context) error {
 			if err = d.view.putDeliveries(ctx, p.hospital, p.endpoint, chunk); err != nil {
 				break
 			}
+			d.counted(p.hospital)
 			for _, one := range chunk {
 				delete(deliveries, one.Hospital+"/"+one.ID)
 			}
 		}
 	}
 	if err == nil {
-		err = d.view.putNotes(ctx, notes)
+		err = d.view.putNotes(ctx, notes, d.counted)
 	}
 	if err == nil {
 		err = d.putSigns(ctx, said)
@@ -230,12 +250,15 @@ func (b *View) putDeliveries(ctx context.Context, hospital, endpoint string, lis
 	for _, d := range list {
 		args = append(args, d.ID, d.OccurredAt.UnixMilli(), d.rank(), d.Value)
 	}
-	keys := []string{b.of(hospital, listDeliveries), b.orderKey(hospital, ""), b.orderKey(hospital, endpoint)}
+	keys := []string{
+		b.of(hospital, listDeliveries), b.orderKey(hospital, ""), b.orderKey(hospital, endpoint), b.listedKey(b.partitionOf(hospital)),
+	}
 	_, err := b.script(ctx, deliveriesScript, keys, args...)
 	return err
 }
 
-func (b *View) putNotes(ctx context.Context, notes map[note][]byte) error {
+// putNotes writes notes and counts a write in each partition. It calls counted with a hospital of each.
+func (b *View) putNotes(ctx context.Context, notes map[note][]byte, counted func(hospital string)) error {
 	if len(notes) == 0 {
 		return nil
 	}
@@ -258,12 +281,37 @@ func (b *View) putNotes(ctx context.Context, notes map[note][]byte) error {
 			put(n, value, commandsKept)
 		}
 	}
-	return b.exec(ctx, pipe)
+	written := map[int32]string{} // a hospital of each partition
+	for n := range notes {
+		if n.hospital != "" {
+			written[b.partitionOf(n.hospital)] = n.hospital
+		}
+	}
+	pipe.ScriptLoad(ctx, countSource) // Redis loses it when it restarts
+	for partition := range written {
+		countScript.EvalSha(ctx, pipe, []string{b.listedKey(partition)})
+	}
+	if err := b.exec(ctx, pipe); err != nil {
+		return err
+	}
+	for _, hospital := range written {
+		counted(hospital)
+	}
+	return nil
+}
+
+// counted counts a write into the lists of a hospital.
+func (d *Deliveries) counted(hospital string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if w := d.partitions[d.view.partitionOf(hospital)]; w != nil {
+		w.count++
+	}
 }
 
 // NoteCommand writes the progress of a command before the command is appended to the ledger, so
 // that its sender finds it at once. It waits for Redis. The notifier writes later progress by
 // [Deliveries.PutCommand].
 func (b *View) NoteCommand(ctx context.Context, hospital, id string, value []byte) error {
-	return b.putNotes(ctx, map[note][]byte{{hospital, noteCommand, id}: value})
+	return b.putNotes(ctx, map[note][]byte{{hospital, noteCommand, id}: value}, func(string) {})
 }

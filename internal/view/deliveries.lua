@@ -1,6 +1,8 @@
 -- Writes deliveries to one endpoint of a hospital. A delivery of a lower rank than the
--- stored one is skipped. Beyond the limit of an endpoint the oldest are deleted.
--- KEYS hash of all deliveries of the hospital, their order, their order at the endpoint
+-- stored one is skipped. Beyond the limit of an endpoint the oldest are deleted. The header counts
+-- the writes.
+-- KEYS hash of all deliveries of the hospital, their order, their order at the endpoint, header of the
+--      lists of the partition
 -- ARGV limit of deliveries to an endpoint, ms until the keys expire; then for each delivery:
 --      id, when it occurred (ms), rank (of a fixed length), value
 for at = 3, #ARGV, 4 do
@@ -23,4 +25,6 @@ end
 for i = 1, 3 do
   redis.call('PEXPIRE', KEYS[i], ARGV[2])
 end
+local count = tonumber(redis.call('HGET', KEYS[4], 'n') or '0') + 1
+redis.call('HSET', KEYS[4], 'n', string.format('%d', count))
 return 1

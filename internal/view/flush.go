@@ -19,6 +19,7 @@ type load struct {
 	epoch     int
 	seal      bool
 	position  int64
+	versions  int64 // sum of all hospitals
 	units     map[string]*change
 
 	asOf, waits time.Time // of Freshness, at the position
@@ -46,7 +47,7 @@ func (p *Projector) flush(ctx context.Context) (refused error) {
 		}
 		p.mu.Lock()
 		if l := p.partitions[loads[i].partition]; l != nil && l.epoch == loads[i].epoch {
-			l.written = max(l.written, loads[i].position)
+			l.written, l.writtenVersions = max(l.written, loads[i].position), max(l.writtenVersions, loads[i].versions)
 		}
 		p.mu.Unlock()
 	}
@@ -65,7 +66,7 @@ func (p *Projector) takeLoads() []load {
 			u.recent = l.last[hospital].encode()
 		}
 		l.fresh.Reached(l.position) // true once this load is written
-		loads = append(loads, load{partition, l.epoch, l.seal, l.position, l.pending, l.fresh.AsOf(), l.fresh.Waits()})
+		loads = append(loads, load{partition, l.epoch, l.seal, l.position, l.versions, l.pending, l.fresh.AsOf(), l.fresh.Waits()})
 		l.pending, l.dirty, l.seal, l.pulse = map[string]*change{}, false, false, false
 	}
 	return loads
@@ -150,7 +151,7 @@ var (
 const (
 	answerOlder  = 0  // what is stored is newer: nothing was done
 	answerDone   = 1  //
-	answerBehind = -1 // what is stored is older than what the write starts from
+	answerBehind = -1 // what is stored is older than what the write starts from, or than what the mark says
 	answerOther  = -2 // the partition is not claimed by this generation, or not whole
 )
 
@@ -229,5 +230,5 @@ func (p *Projector) mark(ctx context.Context, pipe redis.Pipeliner, load *load) 
 	markScript.EvalSha(ctx, pipe, []string{b.headerKey(partition), b.membersKey(partition)},
 		p.generation, load.position, seal, b.channel(), partition,
 		b.unitKey(partition, ""), b.localSettingsKey(partition, ""), b.codesKey(partition, ""),
-		asOf, waiting.Milliseconds())
+		asOf, waiting.Milliseconds(), load.versions)
 }

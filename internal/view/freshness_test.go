@@ -101,6 +101,8 @@ func TestHeaderFault(t *testing.T) {
 	}
 	torn := said(0, 0, 0)
 	torn.whole = false
+	older := said(0, 0, 0)
+	older.older = true
 	for name, tt := range map[string]struct {
 		header header
 		want   error
@@ -115,6 +117,7 @@ func TestHeaderFault(t *testing.T) {
 		"the log is unknown":        {said(0, 5001, 0), ErrBehind},
 		"a log of an hour ahead":    {said(0, -3_600_000, 0), ErrBehind},
 		"the writer is a bit ahead": {said(-100, -100, 0), nil},
+		"a later one was seen":      {older, ErrBehind},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := tt.header.fault(zero, waitsAtMost); !errors.Is(err, tt.want) || (tt.want == nil) != (err == nil) {
@@ -126,20 +129,21 @@ func TestHeaderFault(t *testing.T) {
 
 // TestHeaderOf checks that a written header is read, and that other bytes make the view not whole.
 func TestHeaderOf(t *testing.T) {
-	want := header{generation: "g", whole: true, position: 7, signs: signs{time.UnixMilli(9000), time.UnixMilli(8000), 3 * time.Second}}
-	if h := headerOf([]any{"g", "1", "7", "9000 8000 3000"}); h != want {
+	want := header{generation: "g", whole: true, position: 7, versions: 12, signs: signs{time.UnixMilli(9000), time.UnixMilli(8000), 3 * time.Second}}
+	if h := headerOf([]any{"g", "1", "7", "9000 8000 3000", "12"}); h != want {
 		t.Errorf("%+v", h)
 	}
-	if h := headerOf([]any{nil, nil, nil, nil}); h != (header{position: -1}) {
+	if h := headerOf([]any{nil, nil, nil, nil, nil}); h != (header{position: -1}) {
 		t.Errorf("nothing: %+v", h)
 	}
 	for _, fields := range [][]any{
-		{"g", "0", "7", "9000 8000 3000"},
-		{"g", "1", "x", "9000 8000 3000"},
-		{"g", "1", "7", "x"},
-		{"g", "1", "7", "9000 8000"},
-		{"g", "1", "7", "9000 8000 3000 1"},
-		{"g", "1", "7", "9000 8000 "},
+		{"g", "0", "7", "9000 8000 3000", "12"},
+		{"g", "1", "x", "9000 8000 3000", "12"},
+		{"g", "1", "7", "x", "12"},
+		{"g", "1", "7", "9000 8000", "12"},
+		{"g", "1", "7", "9000 8000 3000 1", "12"},
+		{"g", "1", "7", "9000 8000 ", "12"},
+		{"g", "1", "7", "9000 8000 3000", "x"},
 	} {
 		if h := headerOf(fields); h.whole {
 			t.Errorf("%v is whole", fields)

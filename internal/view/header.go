@@ -42,7 +42,18 @@ type header struct {
 	generation string
 	whole      bool
 	position   int64 // of the last input in the view; -1: none yet
+	// versions tells which writes Redis has. It is the sum of the versions of all hospitals or, for
+	// lists, a count of the writes. 0: a build without it wrote the header.
+	versions int64
+	// older tells that this process has seen a later state: Redis came back with an older one.
+	older bool
 	signs
+}
+
+// isBefore reports whether a header says less than an earlier answer; nil: there was none.
+func (h *header) isBefore(earlier *header) bool {
+	return earlier != nil && h.generation == earlier.generation &&
+		(h.position < earlier.position || h.versions != 0 && h.versions < earlier.versions)
 }
 
 // signs are the fields that the processor of a partition writes each second.
@@ -59,6 +70,8 @@ func (h *header) fault(now time.Time, most time.Duration) error {
 	switch {
 	case !h.whole:
 		return ErrNotWhole
+	case h.older:
+		return &BehindError{0, "Redis has come back with an older state"}
 	case h.pulse.IsZero():
 		return &BehindError{0, "no processor has written yet"}
 	}
@@ -91,8 +104,8 @@ func lacks(waiting, unknown, most time.Duration) error {
 
 func rounded(d time.Duration) time.Duration { return d.Round(100 * time.Millisecond) }
 
-// headerOf reads the fields of a header: generation, whole, position and signs. An absent field is
-// zero. A field that cannot be read makes the view not whole.
+// headerOf reads the fields of a header: generation, whole, position, signs and versions. An absent
+// field is zero. A field that cannot be read makes the view not whole.
 func headerOf(fields []any) header {
 	text := func(i int) string {
 		s, _ := fields[i].(string) //nolint:errcheck // absent is empty
@@ -107,6 +120,10 @@ func headerOf(fields []any) header {
 		var ok bool
 		h.signs, ok = decodeSigns(written)
 		h.whole = h.whole && ok
+	}
+	if sum := text(4); sum != "" {
+		n, err := strconv.ParseInt(sum, 10, 64)
+		h.versions, h.whole = n, h.whole && err == nil
 	}
 	return h
 }

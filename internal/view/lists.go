@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -36,9 +37,12 @@ func (l *Lists) Listed(ctx context.Context, partitions []int32) ([]bool, error) 
 	return all, nil
 }
 
-// SetListed writes that the lists of a partition have all deliveries of the ledger.
+// SetListed writes that the lists of a partition have all deliveries of the ledger. A new generation
+// begins: its count of writes is not compared with what a reader has seen before.
 func (l *Lists) SetListed(ctx context.Context, partition int32) error {
-	return l.view.call(ctx, func() error { return l.view.redis.HSet(ctx, l.view.listedKey(partition), fieldWhole, "1").Err() })
+	return l.view.call(ctx, func() error {
+		return l.view.redis.HSet(ctx, l.view.listedKey(partition), fieldWhole, "1", fieldGeneration, rand.Text()).Err()
+	})
 }
 
 // Faults returns for which of the partitions 0 to n-1 the lists cannot be read, and why. The error
@@ -228,21 +232,22 @@ type ListPulse struct {
 func (d *Deliveries) Pulse(at time.Time, partitions map[int32]ListPulse) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for partition := range d.fresh {
+	for partition := range d.partitions {
 		if _, ours := partitions[partition]; !ours {
-			delete(d.fresh, partition)
+			delete(d.partitions, partition)
 		}
 	}
 	for partition, said := range partitions {
-		f := d.fresh[partition]
-		if f == nil {
-			f = &Freshness{}
-			d.fresh[partition] = f
+		w := d.partitions[partition]
+		if w == nil { // Redis must have what the one before has committed
+			w = &listsWriter{least: said.Reached - 1, begins: true}
+			d.partitions[partition] = w
 		}
 		if said.End >= 0 {
-			f.Ended(at, said.End-1)
+			w.fresh.Ended(at, said.End-1)
 		}
-		f.Reached(said.Reached - 1)
+		w.reached = said.Reached - 1
+		w.fresh.Reached(w.reached)
 	}
 	d.pulse = true
 	d.signal()
@@ -256,37 +261,63 @@ func (d *Deliveries) Fault(now time.Time) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, partition := range slices.Sorted(maps.Keys(d.fresh)) {
-		if err := d.fresh[partition].Fault(now, BesideAtMost); err != nil {
+	for _, partition := range slices.Sorted(maps.Keys(d.partitions)) {
+		if err := d.partitions[partition].fresh.Fault(now, BesideAtMost); err != nil {
 			return fmt.Errorf("lists of partition %d: %w", partition, err)
 		}
 	}
 	return nil
 }
 
-// takeSigns returns the signs to write after the lists, by our clock. The caller holds the lock.
-func (d *Deliveries) takeSigns() map[int32]signs {
+// Lacks reports whether Redis came back without some of the lists of a partition of this process, or
+// whether the one who had it before did not write all. Then all must be put again, and
+// [Deliveries.Complete] be called. Until then no signs are written.
+func (d *Deliveries) Lacks(partition int32) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w := d.partitions[partition]
+	return w != nil && w.lacks
+}
+
+// Complete tells that Redis has all lists of a partition.
+func (d *Deliveries) Complete(partition int32) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if w := d.partitions[partition]; w != nil {
+		w.lacks, w.begins, w.least, w.count = false, true, -1, 0
+	}
+}
+
+// listSigns are the signs to write after the lists of a partition, by our clock.
+type listSigns struct {
+	signs
+	of      *listsWriter
+	reached int64
+}
+
+// takeSigns returns the signs to write after the lists. The caller holds the lock.
+func (d *Deliveries) takeSigns() map[int32]listSigns {
 	if !d.pulse {
 		return nil
 	}
 	d.pulse = false
 	now := d.view.now()
-	all := make(map[int32]signs, len(d.fresh))
-	for partition, f := range d.fresh {
-		if f.AsOf().IsZero() {
-			continue // nothing is known yet
+	all := make(map[int32]listSigns, len(d.partitions))
+	for partition, w := range d.partitions {
+		if w.fresh.AsOf().IsZero() || w.lacks {
+			continue // nothing is known yet, or not all is there
 		}
-		s := signs{pulse: now, asOf: f.AsOf()}
-		if waits := f.Waits(); !waits.IsZero() {
+		s := signs{pulse: now, asOf: w.fresh.AsOf()}
+		if waits := w.fresh.Waits(); !waits.IsZero() {
 			s.waiting = max(now.Sub(waits), 0)
 		}
-		all[partition] = s
+		all[partition] = listSigns{s, w, w.reached}
 	}
 	return all
 }
 
 // putSigns writes the signs, by the clock of Redis.
-func (d *Deliveries) putSigns(ctx context.Context, all map[int32]signs) error {
+func (d *Deliveries) putSigns(ctx context.Context, all map[int32]listSigns) error {
 	b := d.view
 	if len(all) == 0 {
 		return nil
@@ -295,12 +326,40 @@ func (d *Deliveries) putSigns(ctx context.Context, all map[int32]signs) error {
 		return err
 	}
 	ahead := b.redisNow().Sub(b.now())
-	pipe := b.redis.Pipeline()
 	for partition, s := range all {
 		s.pulse, s.asOf = s.pulse.Add(ahead), s.asOf.Add(ahead)
-		pipe.HSet(ctx, b.listedKey(partition), fieldSigns, s.encode())
+		if err := d.putSign(ctx, partition, &s); err != nil {
+			return err
+		}
 	}
-	return b.exec(ctx, pipe)
+	return nil
+}
+
+// putSign writes the signs of a partition, unless its lists lack something.
+func (d *Deliveries) putSign(ctx context.Context, partition int32, s *listSigns) error {
+	d.mu.Lock()
+	count, least, begins := s.of.count, s.of.least, 0
+	if s.of.begins {
+		begins = 1
+	}
+	d.mu.Unlock()
+	answer, err := d.view.script(ctx, signsScript, []string{d.view.listedKey(partition)}, s.encode(), count, least, s.reached, begins)
+	if err != nil {
+		return err
+	}
+	stored, err := answer.Int64()
+	if err != nil {
+		return fmt.Errorf("write signs: %w", err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if stored < 0 {
+		s.of.lacks = true
+		d.log.WarnContext(ctx, "lists are made anew", "partition", partition)
+		return nil
+	}
+	s.of.count, s.of.least, s.of.begins = max(stored, s.of.count), max(s.reached, least), false
+	return nil
 }
 
 // encode writes the text that decodeSigns reads.

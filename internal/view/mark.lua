@@ -1,4 +1,6 @@
--- Sets how far the view of a partition is, after the writes up to there.
+-- Sets how far the view of a partition is, after the writes up to there, if it has them: the sum of
+-- the versions of its hospitals must not be below that of the writer. It is below if Redis came back
+-- with an older state. Then nothing is set, and the partition is not whole any more.
 -- Sealing also makes it whole, and deletes hospitals of other generations. The signs tell that
 -- the processor lives and what it knows of the log. A processor behind the stored position
 -- writes no signs: it has lost the partition and does not know it yet.
@@ -6,23 +8,35 @@
 -- ARGV generation, position, 1 to seal, channel, partition,
 --      keys of hospital, site and codes without the id of the hospital,
 --      when the log was known to have nothing beyond the position (Unix ms; '': never, and
---      no signs are written), ms that an input beyond it has waited
-local have = redis.call('HMGET', KEYS[1], 'g', 'w', 'p')
+--      no signs are written), ms that an input beyond it has waited, sum of the versions
+local have = redis.call('HMGET', KEYS[1], 'g', 'w', 'p', 'n')
 if have[1] ~= ARGV[1] then
   return -2
 end
+local versions = tonumber(have[4] or '')
 if ARGV[3] == '1' then
+  versions = 0
   for _, hospital in ipairs(redis.call('SMEMBERS', KEYS[2])) do
-    if redis.call('HGET', ARGV[6] .. hospital, 'g') ~= ARGV[1] then
+    local stored = redis.call('HMGET', ARGV[6] .. hospital, 'g', 'v')
+    if stored[1] ~= ARGV[1] then
       redis.call('DEL', ARGV[6] .. hospital, ARGV[7] .. hospital, ARGV[8] .. hospital)
       redis.call('SREM', KEYS[2], hospital)
+    else
+      versions = versions + tonumber(stored[2])
     end
   end
-  redis.call('HSET', KEYS[1], 'w', '1')
+  redis.call('HSET', KEYS[1], 'n', string.format('%d', versions))
 elseif have[2] ~= '1' then
   return -2
 end
+if not versions or versions < tonumber(ARGV[11]) then
+  redis.call('HSET', KEYS[1], 'w', '0')
+  return -1
+end
 local before, position = tonumber(have[3] or ''), tonumber(ARGV[2])
+if ARGV[3] == '1' then
+  redis.call('HSET', KEYS[1], 'w', '1')
+end
 if not before or before < position then
   redis.call('HSET', KEYS[1], 'p', ARGV[2])
 end

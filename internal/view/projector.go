@@ -52,10 +52,14 @@ type partitionBuffer struct {
 	dirty    bool  // there is something to write or announce
 	seal     bool  // pending is the whole partition: claim it before, mark it whole after
 	asked    bool  // a whole projection was requested and has not come
-	written  int64 // position that Redis has acknowledged, -1 for none
+	versions int64 // sum of the versions in last
 	epoch    int   // number of the whole projection that pending builds on
-	fresh    Freshness
-	pulse    bool // write the partition's header even without changes
+	written  int64 // position that Redis has acknowledged, -1 for none
+	// writtenVersions is the sum of the versions that Redis has acknowledged. Some changes move no
+	// position, those by time.
+	writtenVersions int64
+	fresh           Freshness
+	pulse           bool // write the partition's header even without changes
 }
 
 // change joins all changes of one hospital since version base.
@@ -101,7 +105,7 @@ func (p *Projector) Put(projection Projection) {
 		l.last, l.pending = make(map[string]*recent, len(projection.Units)), make(map[string]*change, len(projection.Units))
 		p.epochs++
 		l.seal, l.asked, l.epoch = true, false, p.epochs
-		l.position, l.written = projection.Position, -1
+		l.position, l.versions, l.written, l.writtenVersions = projection.Position, 0, -1, 0
 	}
 	if l.last == nil {
 		return // useless before the first whole projection; checkHeaders requests that
@@ -110,10 +114,12 @@ func (p *Projector) Put(projection Projection) {
 		base, last := noBase, l.last[unit.Hospital]
 		if last != nil {
 			base = last.to
+			l.versions -= last.to
 			last.add(unit.Version, unit.Rooms)
 		} else { // a new hospital: these are all its rooms
 			l.last[unit.Hospital] = &recent{from: unit.Version, to: unit.Version}
 		}
+		l.versions += unit.Version
 		if !l.asked {
 			l.pending[unit.Hospital] = l.pending[unit.Hospital].then(&change{
 				hospital: unit.Hospital, base: base, version: unit.Version, chart: unit.Chart, rooms: unit.Rooms, localSettings: unit.LocalSettings,
@@ -193,7 +199,7 @@ func (p *Projector) Run(ctx context.Context) error {
 }
 
 // checkHeaders requests a whole projection of every partition whose header is missing,
-// of another generation, or behind the acknowledged position.
+// of another generation, or behind what Redis has acknowledged.
 func (p *Projector) checkHeaders(ctx context.Context) error {
 	p.mu.Lock()
 	partitions := slices.Sorted(maps.Keys(p.partitions))
@@ -208,7 +214,8 @@ func (p *Projector) checkHeaders(ctx context.Context) error {
 	for i, partition := range partitions {
 		p.mu.Lock()
 		l := p.partitions[partition]
-		lost := l != nil && !l.seal && (l.last == nil || !seen[i].whole || seen[i].generation != p.generation || seen[i].position < l.written)
+		lost := l != nil && !l.seal && (l.last == nil || !seen[i].whole || seen[i].generation != p.generation ||
+			seen[i].position < l.written || seen[i].versions < l.writtenVersions)
 		p.mu.Unlock()
 		if !lost {
 			continue

@@ -20,6 +20,10 @@
 //     lies between that and its own. If the stored version is newer, the writer is a late zombie.
 //     If it is older, Redis lost writes, and the partition is not whole any more.
 //   - The position is announced only while the partition is whole, after the writes up to it.
+//   - The header has the sum of the versions of its hospitals, which each write keeps. If it is below
+//     the sum that the writer knows, Redis came back with an older state. Then the partition is
+//     not whole, and is written again.
+//   - A reader that has seen a header refuses an older one.
 //   - Once a second the processor of a partition writes in the header that it lives. It adds up to
 //     which instant the view has everything in the log.
 //
@@ -157,7 +161,7 @@ type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
 
-// The fields. A header has generation, whole, position and signs. The hash of a hospital has
+// The fields. A header has generation, whole, position, signs and versions. The hash of a hospital has
 // generation, version, position, chart, what changed lately, and one field per room.
 const (
 	fieldGeneration = "g"
@@ -165,6 +169,7 @@ const (
 	fieldPosition   = "p"
 	fieldWhole      = "w"
 	fieldSigns      = "s"
+	fieldVersions   = "n"
 	fieldChart      = "u"
 	fieldRecent     = "d" // what changed lately, see recent
 	fieldRoom       = "r" // and the room's id

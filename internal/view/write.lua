@@ -1,4 +1,5 @@
--- Writes one hospital: all fields of one version, or none.
+-- Writes one hospital: all fields of one version, or none. The header has the sum of the versions
+-- of all hospitals, so that the mark can tell what Redis has.
 -- KEYS header, hash of the hospital, set of hospitals, hash of its site, hash of its codes
 -- ARGV generation, hospital, base (-1: replace all), version, position, chart,
 --      recent changes, channel for the notice of a new version,
@@ -6,7 +7,8 @@
 --      field and value of each room, fields of deleted rooms,
 --      name and value of each record of the site, then names of deleted records
 local generation, base, version = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4])
-if redis.call('HGET', KEYS[1], 'g') ~= generation then
+local header = redis.call('HMGET', KEYS[1], 'g', 'n')
+if header[1] ~= generation then
   return -2
 end
 local have = redis.call('HMGET', KEYS[2], 'g', 'v')
@@ -51,6 +53,9 @@ while at <= #ARGV do
   at = at + 1
 end
 redis.call('SADD', KEYS[3], ARGV[2])
+if header[2] and stored ~= version then
+  redis.call('HSET', KEYS[1], 'n', string.format('%d', tonumber(header[2]) + version - (stored or 0)))
+end
 if stored ~= version then
   redis.call('PUBLISH', ARGV[8], generation .. '.' .. ARGV[4])
 end

@@ -75,19 +75,21 @@ func (s Writer) note(v any, put func([]byte)) {
 // relistEvery is how often the lists are checked.
 const relistEvery = time.Second
 
-// Relist writes the lists of our partitions again after Redis has lost them, until ctx ends. marks
+// Relist writes the lists of our partitions again after Redis has lost some of them, until ctx ends. marks
 // knows which of them are in Redis.
 func (s Writer) Relist(ctx context.Context, n *notifier.Notifier, marks *view.Lists) error {
 	for {
 		owned := slices.Collect(maps.Keys(n.Positions()))
 		listed, err := marks.Listed(ctx, owned)
 		for i := 0; err == nil && i < len(listed); i++ {
-			if listed[i] {
+			if listed[i] && !s.lists.Lacks(owned[i]) {
 				continue
 			}
 			if err = n.RefillLists(ctx, owned[i], s.lists.Written); err == nil {
 				s.lists.Written(ctx) // the lists must be in Redis before they are marked as listed
-				err = marks.SetListed(ctx, owned[i])
+				if err = marks.SetListed(ctx, owned[i]); err == nil {
+					s.lists.Complete(owned[i])
+				}
 			}
 		}
 		if err != nil && ctx.Err() == nil {

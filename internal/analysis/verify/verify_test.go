@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -242,5 +243,29 @@ func TestVerifyCannotRead(t *testing.T) {
 	v.View = func(context.Context, string) (*verify.View, error) { return nil, away }
 	if _, err := v.Round(t.Context()); !errors.Is(err, away) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A view that stays behind until patience ends is stale. A read that the end of patience cuts short
+// would fail, and hide that.
+func TestVerifyStaleView(t *testing.T) {
+	l := analysistest.Live(t, analysistest.Shifts(60, 1, time.Minute))
+	v := l.Verify(analysistest.NewKafka(t))
+	v.Patience = time.Millisecond
+	v.View = func(ctx context.Context, hospital string) (*verify.View, error) {
+		if _, hurried := ctx.Deadline(); hurried {
+			<-ctx.Done()
+			return nil, os.ErrDeadlineExceeded // as a connection says it
+		}
+		old := *l.Views[hospital]
+		old.Version = -1 // none that the log had, so that only its age is judged
+		return &old, nil
+	}
+	report, err := v.Round(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := report.First(); d == nil || d.Fault != verify.StaleView {
+		t.Errorf("found %v", d)
 	}
 }

@@ -146,13 +146,17 @@ func (p *partitionCheck) checkServed(ctx context.Context, u *unitCheck, view *Vi
 		u.reportDifference(&Difference{Fault: ForeignField, Key: "view " + u.Hospital, Detail: "the log has no such hospital"})
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, p.v.Patience)
+	// The end of patience does not cut a read short: its failure would hide that the view is behind.
+	patience, cancel := context.WithTimeout(ctx, p.v.Patience)
 	defer cancel()
 	tick := time.NewTicker(askAgain) //nolint:forbidigo // patience with Redis, not a moment of the domain
 	defer tick.Stop()
 	for view == nil || view.Version < want {
 		select {
-		case <-ctx.Done():
+		case <-patience.Done():
+			if ctx.Err() != nil {
+				return ctx.Err() //nolint:wrapcheck // the caller's own
+			}
 			if view == nil {
 				u.reportDifference(&Difference{Fault: MissingField, Key: "view " + u.Hospital, Version: want})
 			} else {
@@ -163,7 +167,7 @@ func (p *partitionCheck) checkServed(ctx context.Context, u *unitCheck, view *Vi
 		case <-tick.C:
 		}
 		again, err := p.v.View(ctx, u.Hospital)
-		if err != nil && !errors.Is(err, ErrNoView) && ctx.Err() == nil {
+		if err != nil && !errors.Is(err, ErrNoView) {
 			return fmt.Errorf("read the view: %w", err)
 		}
 		if view = again; view != nil && view.Version == want {

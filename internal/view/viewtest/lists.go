@@ -48,6 +48,8 @@ func truthful(t *testing.T, s Server) {
 	pulse(0, 7, 7)
 	answers("nobody says that it is all", view.ErrNotWhole)
 	fatal(t, b.Lists().SetListed(t.Context(), partition))
+	d.Complete(partition)
+	pulse(0, 7, 7)
 	answers("all is there", nil)
 	if err := d.Fault(now()); err != nil {
 		t.Errorf("of the writer: %v", err)

@@ -54,6 +54,8 @@ func Run(t *testing.T, s Server) {
 		"notes beside the lists":                   notesAreKept,
 		"deliveries before commands":               ordered,
 		"incomplete lists come with an error":      truthful,
+		"Redis comes back older":                   older,
+		"lists come back older":                    olderLists,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.Wipe(t)

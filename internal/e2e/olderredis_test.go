@@ -1,0 +1,93 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// TestRedisComesBackOlder saves Redis, goes on, kills Redis, and restarts it on what was saved. After
+// that nothing new comes. No read tells the past, of no hospital, and soon all tell the present.
+func TestRedisComesBackOlder(t *testing.T) {
+	s := startSystem(t, "north", "south", "east", "west", "river", "lake")
+	s.processor("p1")
+	staffing := func(p *partner, nurses int) {
+		t.Helper()
+		p.accepted(t, "staffing", fmt.Sprintf(`{"nursesOnDuty":%d,"callStaffAvailable":true}`, nurses))
+	}
+	for _, p := range s.partners {
+		p.accepted(t, "census", `{"totalRooms":9,"rooms":[{"roomId":1,"area":"L&D","status":"occupied","primaryFactor":"labor-standard"}]}`)
+		staffing(p, 5)
+	}
+	ctx := context.Background()
+	client := s.redisClient()
+	if err := client.Save(ctx).Err(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // no other test is to restart on it
+		if err := client.FlushAll(ctx).Err(); err == nil {
+			client.Save(ctx)
+		}
+	})
+	for _, p := range s.partners[:5] { // the last one has no traffic
+		staffing(p, 3)
+	}
+	present := map[string]string{}
+	for _, p := range s.partners {
+		eventually(t, 20*time.Second, func() error {
+			a := p.get(t, "/api/v1/unit-state")
+			if a.status != http.StatusOK {
+				return fmt.Errorf("before the outage: %d %s", a.status, a.raw)
+			}
+			present[p.hospital] = steady(t, a.Data)
+			return nil
+		})
+	}
+	for round := range 2 {
+		s.redis.stop(t)
+		s.redis.start(t)
+		refused := 0
+		for _, p := range s.partners {
+			eventually(t, 30*time.Second, func() error {
+				a := p.get(t, "/api/v1/unit-state")
+				switch a.status {
+				case http.StatusOK:
+					if got := steady(t, a.Data); got != present[p.hospital] {
+						t.Fatalf("round %d, %s tells the past: %s, want %s", round, p.hospital, got, present[p.hospital])
+					}
+					return nil
+				case http.StatusServiceUnavailable:
+					refused++
+					if a.header.Get("Retry-After") == "" {
+						t.Error("503 without Retry-After")
+					}
+				default:
+					t.Fatalf("%s: %d %s", p.hospital, a.status, a.raw)
+				}
+				return fmt.Errorf("still %d %s", a.status, a.raw)
+			})
+		}
+		if refused == 0 {
+			t.Error("no read was refused: the test proves nothing")
+		}
+	}
+	s.verify(nil)
+}
+
+// steady returns a unit without the instant of its computation.
+func steady(t *testing.T, data []byte) string {
+	t.Helper()
+	var unit map[string]any
+	if err := json.Unmarshal(data, &unit); err != nil {
+		t.Fatal(err)
+	}
+	delete(unit, "generatedAt")
+	text, err := json.Marshal(unit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,219 @@
+package viewtest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"svc/internal/view"
+)
+
+// Dump keeps what a Redis has under a prefix of keys. restore brings exactly that back, as a restart
+// on an old dump or a fail-over to a replica that lags does.
+func Dump(t testing.TB, url, prefix string) (restore func()) {
+	t.Helper()
+	options, err := redis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(options)
+	t.Cleanup(func() { client.Close() })
+	ctx := context.Background()
+	keys := func() (ours []string) {
+		all, err := client.Keys(ctx, "*").Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range all {
+			if strings.HasPrefix(key, prefix) {
+				ours = append(ours, key)
+			}
+		}
+		return ours
+	}
+	hashes, sets, sorted := map[string]map[string]string{}, map[string][]string{}, map[string][]redis.Z{}
+	for _, key := range keys() {
+		kind, err := client.Type(ctx, key).Result()
+		if err == nil {
+			switch kind {
+			case "hash":
+				hashes[key], err = client.HGetAll(ctx, key).Result()
+			case "set":
+				sets[key], err = client.SMembers(ctx, key).Result()
+			case "zset":
+				sorted[key], err = client.ZRangeWithScores(ctx, key, 0, -1).Result()
+			default:
+				err = errors.New("a " + kind + " is not dumped: " + key)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func() {
+		t.Helper()
+		pipe := client.TxPipeline()
+		for _, key := range keys() {
+			pipe.Del(ctx, key)
+		}
+		for key, fields := range hashes {
+			for name, value := range fields {
+				pipe.HSet(ctx, key, name, value)
+			}
+		}
+		for key, members := range sets {
+			for _, member := range members {
+				pipe.SAdd(ctx, key, member)
+			}
+		}
+		for key, members := range sorted {
+			pipe.ZAdd(ctx, key, members...)
+		}
+		if _, err := pipe.Exec(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// older: Redis comes back with an older state. Nothing shows the past after the next pulse, also of
+// hospitals that nothing is written about.
+func older(t *testing.T, s Server) {
+	for name, test := range map[string]struct {
+		position int64
+		lost     view.Unit      // written between the dump and the restart
+		after    func(*fixture) // puts after it
+	}{
+		"an input":                  {position: 11, lost: unit("north", 6, 1)},
+		"an input of another":       {position: 11, lost: unit("south", 2, 1)},
+		"a change by time":          {position: 10, lost: unit("north", 6, 1)},
+		"a new hospital":            {position: 11, lost: unit("west", 1, 1)},
+		"then traffic of another":   {11, unit("north", 6, 1), func(v *fixture) { v.change(12, unit("south", 2, 1)) }},
+		"then traffic of the same":  {11, unit("north", 6, 1), func(v *fixture) { v.change(12, unit("north", 7, 2)) }},
+		"then traffic of a new one": {11, unit("north", 6, 1), func(v *fixture) { v.change(12, unit("east", 1, 1)) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := start(t, s.URL, "g1")
+			v.whole(10, unit("north", 5, 1), unit("south", 1, 1))
+			v.settle(t, 10)
+			v.Pulse(v.now(), map[int32]int64{partition: 11})
+			knows(t, demanding(t, s.URL, v.now), nil)
+			restore := Dump(t, s.URL, t.Name()+":")
+			v.change(test.position, test.lost)
+			b := demanding(t, s.URL, v.now)
+			until(t, func() bool {
+				written, err := b.Read(t.Context(), test.lost.Hospital)
+				return err == nil && written.Version == test.lost.Version
+			})
+			restore()
+			if _, err := b.Read(t.Context(), "north"); !errors.Is(err, view.ErrBehind) {
+				t.Errorf("who has seen a later state reads the older one: %v", err)
+			}
+			dumped := signsAt(t, s.URL, t.Name()+":{3}whole")
+			if test.after != nil {
+				test.after(v)
+			}
+			v.Pulse(v.now(), map[int32]int64{partition: 13})
+			fresh := demanding(t, s.URL, v.now)
+			until(t, func() bool {
+				later := signsAt(t, s.URL, t.Name()+":{3}whole") != dumped
+				if got, err := fresh.Read(t.Context(), "north"); err == nil && later {
+					t.Fatalf("the past counts as current: %+v", got)
+				}
+				return len(v.asked) > 0
+			})
+			v.wait(t) // the whole
+			if got, err := fresh.Read(t.Context(), "north"); !errors.Is(err, view.ErrNotWhole) {
+				t.Fatalf("the past is shown: %+v, %v", got, err)
+			}
+			v.whole(12, unit("north", 9, 1), unit("south", 9, 1), unit("west", 9))
+			v.Pulse(v.now(), map[int32]int64{partition: 13})
+			knows(t, fresh, nil)
+			knows(t, b, nil)
+			v.expect(t, "north", "g1 12: north at 9; room 1 at 9")
+			v.expect(t, "south", "g1 12: south at 9; room 1 at 9")
+		})
+	}
+}
+
+// signsAt returns the signs in the header at a key.
+func signsAt(t *testing.T, url, key string) string {
+	t.Helper()
+	options, err := redis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(options)
+	defer client.Close()
+	signs, err := client.HGet(t.Context(), key, "s").Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		t.Fatal(err)
+	}
+	return signs
+}
+
+// olderLists: Redis comes back with older lists. They are not read until they are written again.
+func olderLists(t *testing.T, s Server) {
+	now := time.Now //nolint:forbidigo // real servers, real time
+	for name, lost := range map[string]func(d *view.Deliveries){
+		"a delivery": func(d *view.Deliveries) {
+			d.Put(view.Delivery{Hospital: "north", Endpoint: "whk_1", ID: "dlv_2", OccurredAt: now(), Value: []byte("two")})
+		},
+		"an outcome":         func(d *view.Deliveries) { d.PutHealth("north", "whk_1", []byte("failing")) },
+		"an alert run":       func(d *view.Deliveries) { d.PutEpisode("north", "run_1", []byte("acknowledged")) },
+		"one more change":    func(d *view.Deliveries) { pulse(t, d, now(), 8) },
+		"a command, handled": func(d *view.Deliveries) { d.PutCommand("north", "cmd_1", []byte("done")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := demanding(t, s.URL, now)
+			d := deliveries(t, b)
+			d.Put(view.Delivery{Hospital: "north", Endpoint: "whk_1", ID: "dlv_1", OccurredAt: now(), Value: []byte("one")})
+			complete := func() {
+				d.Written(t.Context())
+				fatal(t, b.Lists().SetListed(t.Context(), partition))
+				d.Complete(partition)
+			}
+			pulse(t, d, now(), 7)
+			complete()
+			pulse(t, d, now(), 7)
+			read := func() error {
+				_, err := demanding(t, s.URL, now).Lists().Episodes(t.Context(), "north")
+				return err
+			}
+			fatal(t, read())
+			restore := Dump(t, s.URL, t.Name()+":")
+			lost(d)
+			d.Written(t.Context())
+			restore()
+			d.PutHealth("south", "whk_9", []byte("good")) // goes on
+			pulse(t, d, now(), 8)
+			if !d.Lacks(partition) || !errors.Is(read(), view.ErrNotWhole) {
+				t.Errorf("the loss is not noticed: %v", read())
+			}
+			complete()
+			pulse(t, d, now(), 8)
+			fatal(t, read())
+
+			// Who has the partition next finds what the one before had committed, or writes all again.
+			// Meanwhile the lists are as current as the one before has said.
+			for reached, lacks := range map[int64]bool{8: false, 9: true} {
+				next := deliveries(t, b)
+				pulse(t, next, now(), reached)
+				if next.Lacks(partition) != lacks {
+					t.Errorf("the next has to reach %d: the lists lack something: %v", reached, !lacks)
+				}
+				fatal(t, read())
+			}
+		})
+	}
+}
+
+// pulse reports that the lists have read their log up to an offset, which is its end.
+func pulse(t *testing.T, d *view.Deliveries, at time.Time, reached int64) {
+	t.Helper()
+	d.Pulse(at, map[int32]view.ListPulse{partition: {Reached: reached, End: reached}})
+	d.Written(t.Context())
+}
