@@ -78,7 +78,7 @@ var rooms = map[string]room{
 	"internal/httpapi/limit":           {}, // how often a caller may ask: shared by the shell of every role and by Redis
 	"internal/httpapi/limit/limittest": {imports: []string{"internal/httpapi/limit"}, goroutines: true},
 	"internal/view":                    {imports: []string{"internal/feeds", "internal/httpapi/limit", "internal/outbound", "github.com/redis/go-redis", "github.com/alicebob/miniredis"}, goroutines: true},
-	"internal/view/viewtest":           {imports: []string{"internal/view", "internal/feeds", "internal/outbound"}, goroutines: true},
+	"internal/view/viewtest":           {imports: []string{"internal/view", "internal/feeds", "internal/outbound", "github.com/redis/go-redis"}, goroutines: true},
 	"internal/registry":                {imports: []string{"schemas", "github.com/go-chi/chi", "github.com/twmb/franz-go/pkg/sr"}}, // which schema an id on the wire names
 	"internal/feeds":                   {},
 	"internal/stream/logfiles":         {imports: []string{"github.com/twmb/franz-go/pkg/kmsg"}}, // the files of the embedded Kafka, before it opens them
