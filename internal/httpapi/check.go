@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -87,18 +86,33 @@ func (c *checker) value(path string, v reflect.Value, tag reflect.StructTag) {
 // text checks a text without a pattern of its own. White space around it does not count.
 func (c *checker) text(path, text string, tag reflect.StructTag) {
 	text = strings.TrimSpace(text)
-	least, most := tag.Get("minLength"), tag.Get("maxLength")
-	fits := true
+	least := tag.Get("minLength")
 	switch tag.Get("pattern") {
 	case "label":
-		least, fits = "1", !Blank(text) && !access.HasControls(text)
-	case "line":
-		fits = !access.HasControls(text)
-	case "":
+		least = "1"
+	case "line", "":
 	default:
 		return
 	}
-	c.unless(fits && between(float64(utf8.RuneCountInString(text)), least, most), path, bounds("Length", least, most))
+	if rule := LengthRule(text, least, tag.Get("maxLength"), tag.Get("pattern") != ""); rule != "" {
+		c.unless(false, path, rule)
+	}
+}
+
+// LengthRule returns the rule that a text breaks: minLength, maxLength or, if it must be one line, line;
+// "": it breaks none. An empty bound is none.
+func LengthRule(text, least, most string, oneLine bool) string {
+	length := float64(utf8.RuneCountInString(text))
+	switch {
+	case least != "" && (!between(length, least, "") || Blank(text)):
+		return "minLength:" + least
+	case oneLine && access.HasControls(text):
+		return "line"
+	case !between(length, "", most):
+		return "maxLength:" + most
+	default:
+		return ""
+	}
 }
 
 // between reports whether a number lies within two bounds, which count; "" is none.
@@ -111,8 +125,6 @@ func between(n float64, least, most string) bool {
 // bounds returns the rule of two bounds.
 func bounds(of, least, most string) string {
 	switch {
-	case of == "Length":
-		return "length:" + cmp.Or(least, "0") + "-" + most
 	case of == "Items" && most == "":
 		return "minItems:" + least
 	case of == "Items" && least == "":

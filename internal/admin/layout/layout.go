@@ -6,11 +6,9 @@ import (
 	"strconv"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"svc/internal/admin/audit"
 	"svc/internal/httpapi"
-	"svc/internal/httpapi/access"
 )
 
 // Layout is where the rooms of a unit lie, in cells of a grid that begins with column 1
@@ -71,8 +69,9 @@ func (l *Layout) Check() (broken []httpapi.Detail) {
 	}
 	for i, m := range l.Landmarks {
 		path := "landmarks[" + strconv.Itoa(i) + "]"
-		readable := !httpapi.Blank(m.Label) && !access.HasControls(m.Label) && utf8.RuneCountInString(m.Label) <= maxLabel
-		unless(readable, path+".label", "length:1-40")
+		if rule := httpapi.LengthRule(m.Label, "1", strconv.Itoa(maxLabel), true); rule != "" {
+			unless(false, path+".label", rule)
+		}
 		if inside := l.inside(cells{m.X, m.Y, m.W, m.H}); !inside {
 			unless(false, path, "insideGrid")
 		} else {

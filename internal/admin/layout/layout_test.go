@@ -123,7 +123,7 @@ func TestLayoutsRefused(t *testing.T) {
 		`{"columns":4,"rows":2,"rooms":[{"roomId":1,"x":1,"y":-1,"h":-3}]}`:                                                               "insideGrid",
 		`{"columns":4,"rows":2,"rooms":[{"roomId":1,"x":1,"y":1}],"landmarks":[{"label":"desk","x":1,"y":1}]}`:                            `"path":"landmarks[0]","rule":"overlap"`,
 		`{"columns":4,"rows":2,"rooms":[{"roomId":1,"x":1,"y":1}],"landmarks":[{"label":" ","x":1,"y":2}]}`:                               `"path":"landmarks[0].label"`,
-		`{"columns":4,"rows":2,"rooms":[{"roomId":1,"x":1,"y":1}],"landmarks":[{"label":"` + strings.Repeat("x", 41) + `","x":1,"y":2}]}`: "length:1-40",
+		`{"columns":4,"rows":2,"rooms":[{"roomId":1,"x":1,"y":1}],"landmarks":[{"label":"` + strings.Repeat("x", 41) + `","x":1,"y":2}]}`: "maxLength:40",
 		`{"columns":"four"}`: `"path":"columns"`,
 	} {
 		if code, said, _ := w.ask("PUT", "north", "", body); code != 400 || !strings.Contains(said, want) {

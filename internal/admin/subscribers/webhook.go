@@ -308,7 +308,9 @@ func secretOf(f *faults, own *string) string {
 		rand.Read(secret) // never fails: crypto/rand ends the program instead
 		return "whsec_" + base64.StdEncoding.EncodeToString(secret)
 	}
-	f.unless(len(*own) >= leastSecret && len(*own) <= mostSecret, "secret", "length:24-128")
+	if rule := httpapi.LengthRule(*own, strconv.Itoa(leastSecret), strconv.Itoa(mostSecret), false); rule != "" {
+		f.unless(false, "secret", rule)
+	}
 	f.unless(!strings.ContainsFunc(*own, func(c rune) bool { return c < ' ' || c > '~' }), "secret", "ascii")
 	return *own
 }

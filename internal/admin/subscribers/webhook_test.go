@@ -77,16 +77,16 @@ func TestRefusals(t *testing.T) {
 		status             int
 		rules              string
 	}{
-		"nothing":                {"POST", hooks, `{}`, 400, "url length:1-2048"},
-		"no JSON":                {"POST", hooks, `{"url":`, 400, " json"},
+		"nothing":                {"POST", hooks, `{}`, 400, "url minLength:1"},
+		"no JSON":                {"POST", hooks, `{"url":`, 400, "url json"},
 		"wrong type":             {"POST", hooks, `{"url":7}`, 400, "url type:string"},
 		"address refused":        {"POST", hooks, `{"url":"https://10.0.0.1/canary"}`, 422, "url address_refused"},
-		"all at once":            {"POST", hooks, `{` + url + `,"events":["canary"],"rooms":[-1],"ratePerSecond":0,"timeoutSeconds":31,"readerKeyIds":["canary"],"secret":"canary"}`, 400, "events[0] enum:ping|surge.level_changed|room.rescored|surge.alert, rooms[0] range:0-2147483647, ratePerSecond range:0.1-500, timeoutSeconds range:1-30, secret length:24-128, readerKeyIds[0] key"},
+		"all at once":            {"POST", hooks, `{` + url + `,"events":["canary"],"rooms":[-1],"ratePerSecond":0,"timeoutSeconds":31,"readerKeyIds":["canary"],"secret":"canary"}`, 400, "events[0] enum:ping|surge.level_changed|room.rescored|surge.alert, rooms[0] range:0-2147483647, ratePerSecond range:0.1-500, timeoutSeconds range:1-30, secret minLength:24, readerKeyIds[0] key"},
 		"twice":                  {"POST", hooks, `{` + url + `,"events":["ping","ping"],"rooms":[1,1]}`, 400, "events[1] unique, rooms[1] unique"},
 		"no event":               {"POST", hooks, `{` + url + `,"events":[]}`, 400, "events minItems:1"},
 		"no room":                {"POST", hooks, `{` + url + `,"rooms":[]}`, 400, "rooms items:1-500"},
 		"secret not ASCII":       {"POST", hooks, `{` + url + `,"secret":"canary canary canary ü canary"}`, 400, "secret ascii"},
-		"long URL":               {"POST", hooks, `{"url":"https://x/` + strings.Repeat("x", 2048) + `"}`, 400, "url length:1-2048"},
+		"long URL":               {"POST", hooks, `{"url":"https://x/` + strings.Repeat("x", 2048) + `"}`, 400, "url maxLength:2048"},
 		"no such webhook":        {"PATCH", hooks + "/whk_0", `{}`, 404, ""},
 		"overlap":                {"POST", hooks + "/ID/rotate", `{"overlapHours":2}`, 400, "overlapHours enum:0|1|24|168"},
 		"test of what":           {"POST", hooks + "/ID/test", `{"event":"canary"}`, 400, "event enum:ping|surge.level_changed|room.rescored|surge.alert"},
@@ -99,15 +99,15 @@ func TestRefusals(t *testing.T) {
 		"cursor":                 {"GET", "/api/admin/deliveries?cursor=bad", ``, 422, "cursor cursor"},
 		"list of no endpoint":    {"GET", hooks + "/whk_0/deliveries", ``, 404, ""},
 		"no tier":                {"PUT", "/api/admin/alerts/tiers/T4", `{}`, 404, ""},
-		"tier of what":           {"PUT", "/api/admin/alerts/tiers/T1", `{"channels":["canary"],"ackMinutes":-1,"repeatMinutes":1441,"expireMinutes":0,"action":"a\nb"}`, 400, "channels[0] enum:email|sms|webhook, ackMinutes range:0-1440, repeatMinutes range:0-1440, expireMinutes range:1-1440, action length:0-200"},
+		"tier of what":           {"PUT", "/api/admin/alerts/tiers/T1", `{"channels":["canary"],"ackMinutes":-1,"repeatMinutes":1441,"expireMinutes":0,"action":"a\nb"}`, 400, "channels[0] enum:email|sms|webhook, ackMinutes range:0-1440, repeatMinutes range:0-1440, expireMinutes range:1-1440, action line"},
 		"tier for nobody":        {"PUT", "/api/admin/alerts/tiers/T1", `{"recipients":["canary"]}`, 422, "recipients[0] recipient"},
 		"recipient unreachable":  {"POST", "/api/admin/alerts/recipients", `{"label":"Charge nurse"}`, 422, "email one_of:email|phone|webhookId"},
-		"recipient out of reach": {"POST", "/api/admin/alerts/recipients", `{"label":"","email":"Canary <canary@x.example>","phone":"555 0100","webhookId":"whk_0"}`, 400, "label length:1-60, email format:email, phone format:e164, webhookId webhook"},
+		"recipient out of reach": {"POST", "/api/admin/alerts/recipients", `{"label":"","email":"Canary <canary@x.example>","phone":"555 0100","webhookId":"whk_0"}`, 400, "label minLength:1, email format:email, phone format:e164, webhookId webhook"},
 		"address with a header":  {"POST", "/api/admin/alerts/recipients", `{"label":"Charge nurse","email":"canary@x.example\r\nBcc: canary@y.example"}`, 400, "email format:email"},
 		"test of nobody":         {"POST", "/api/admin/alerts/test", `{"recipientId":"canary","channel":"sms"}`, 404, ""},
-		"test by what":           {"POST", "/api/admin/alerts/test", `{"recipientId":"","channel":"canary"}`, 400, "recipientId length:1-64, channel enum:email|sms|webhook"},
+		"test by what":           {"POST", "/api/admin/alerts/test", `{"recipientId":"","channel":"canary"}`, 400, "recipientId minLength:1, channel enum:email|sms|webhook"},
 		"ack of none":            {"POST", "/api/admin/alerts/episodes/epi_0/ack", `{}`, 404, ""},
-		"ack by an essay":        {"POST", "/api/admin/alerts/episodes/epi_0/ack", `{"by":"` + strings.Repeat("canary", 11) + `"}`, 400, "by length:0-60"},
+		"ack by an essay":        {"POST", "/api/admin/alerts/episodes/epi_0/ack", `{"by":"` + strings.Repeat("canary", 11) + `"}`, 400, "by maxLength:60"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := open(t)

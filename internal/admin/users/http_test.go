@@ -166,7 +166,7 @@ func TestRefusedInvitations(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ body, want string }{
 		"no label":      {`{"role":"viewer"}`, `{"path":"label","rule":`},
-		"two lines":     {`{"label":"a\nb","role":"viewer"}`, `{"path":"label","rule":"length:1-100"}`},
+		"two lines":     {`{"label":"a\nb","role":"viewer"}`, `{"path":"label","rule":"line"}`},
 		"no role":       {`{"label":"a"}`, `{"path":"role","rule":`},
 		"no such role":  {`{"label":"a","role":"root"}`, `{"path":"role","rule":"enum:viewer|charge|admin"}`},
 		"other time":    {`{"label":"a","role":"viewer","ttl":"90d"}`, `{"path":"ttl","rule":"enum:15m|1h|24h"}`},

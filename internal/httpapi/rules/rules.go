@@ -17,7 +17,7 @@ var All = []Rule{
 	{"enum", "It must be one of these words, in this case."},
 	{"minLength", "It must have so many characters beside white space."},
 	{"maxLength", "It may have so many characters."},
-	{"length", "It must have so many characters, in one line."},
+	{"line", "It must be one line, without control characters."},
 	{"minItems", "The list must have so many elements; leave it out instead of sending it empty."},
 	{"maxItems", "The list may have so many elements; send the rest in another request."},
 	{"items", "The list must have so many elements."},

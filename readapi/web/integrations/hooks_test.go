@@ -165,8 +165,8 @@ func TestWallsAndUsers(t *testing.T) {
 	if page := a.follow(got, cookie); !strings.Contains(page.Body.String(), ">https://example.com/board/canary<") || strings.Contains(a.Ask("GET", "/app/integrations/walls", cookie).Body.String(), "canary") {
 		t.Errorf("the link of a screen: %s", page.Body)
 	}
-	a.answers["POST /api/admin/walls"] = `400 {"code":"invalid","message":"It breaks a rule.","details":[{"path":"label","rule":"length:1-100"}]}`
-	if got = a.Ask("POST", "/app/integrations/walls", cookie, "label="); got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), "(length:1-100)") {
+	a.answers["POST /api/admin/walls"] = `400 {"code":"invalid","message":"It breaks a rule.","details":[{"path":"label","rule":"minLength:1"}]}`
+	if got = a.Ask("POST", "/app/integrations/walls", cookie, "label="); got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), "(minLength:1)") {
 		t.Errorf("refused: %d", got.Code)
 	}
 	a.answers["DELETE /api/admin/walls/wall_1"] = `{"id":"wall_1","label":"desk"}`

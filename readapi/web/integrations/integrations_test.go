@@ -240,12 +240,12 @@ func TestFlashIsBound(t *testing.T) {
 func TestRefusedAtTheField(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
-	a.answers["POST /api/admin/keys"] = `400 {"code":"invalid","message":"The body breaks a rule.","details":[{"path":"name","rule":"length:1-100"},{"path":"scopes[0]","rule":"enum:all"},{"path":"expiresAt","rule":"date-time"},{"path":"","rule":"maxKeys:200"}]}`
+	a.answers["POST /api/admin/keys"] = `400 {"code":"invalid","message":"The body breaks a rule.","details":[{"path":"name","rule":"minLength:1"},{"path":"scopes[0]","rule":"enum:all"},{"path":"expiresAt","rule":"date-time"},{"path":"","rule":"maxKeys:200"}]}`
 	got := a.Ask("POST", "/app/integrations/keys/new", a.Cookie("north", "usr_admin"), "name=%22%3E%3Cb%3E", "scopes=ingest:hl7", "expires=never")
 	body := got.Body.String()
-	about, _ := rules.Explain("length:1-100")
+	about, _ := rules.Explain("minLength:1")
 	for _, want := range []string{
-		`value="&#34;&gt;&lt;b&gt;" autocomplete="off" required aria-invalid="true" aria-describedby="a-name"`, about.About + " (length:1-100)",
+		`value="&#34;&gt;&lt;b&gt;" autocomplete="off" required aria-invalid="true" aria-describedby="a-name"`, about.About + " (minLength:1)",
 		`value="ingest:hl7" checked`, `value="never" aria-invalid="true"`, "The body breaks a rule.", "maxKeys:200",
 	} {
 		if !strings.Contains(body, want) {

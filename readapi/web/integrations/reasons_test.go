@@ -11,7 +11,7 @@ import (
 func TestRefusedInSpanish(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
-	a.answers["POST /api/admin/keys"] = `422 {"code":"unprocessable","message":"The hospital has as many valid keys as it may have; revoke one.","details":[{"path":"name","rule":"length:1-100"},{"path":"","rule":"maxKeys:200"}]}`
+	a.answers["POST /api/admin/keys"] = `422 {"code":"unprocessable","message":"The hospital has as many valid keys as it may have; revoke one.","details":[{"path":"name","rule":"minLength:1"},{"path":"","rule":"maxKeys:200"}]}`
 	r := httptest.NewRequest("POST", "/app/integrations/keys/new", strings.NewReader("name="))
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -20,7 +20,7 @@ func TestRefusedInSpanish(t *testing.T) {
 	got := httptest.NewRecorder()
 	a.Router.ServeHTTP(got, r)
 	body := got.Body.String()
-	for _, want := range []string{"El hospital tiene tantas claves válidas", "Tiene que tener tantos caracteres, en una línea. (length:1-100)", "revoque una. (maxKeys:200)"} {
+	for _, want := range []string{"El hospital tiene tantas claves válidas", "Tiene que tener tantos caracteres, además de los espacios. (minLength:1)", "revoque una. (maxKeys:200)"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("lacks %q: %s", want, body)
 		}
