@@ -111,12 +111,15 @@ type Event struct {
 	// with another Digest is still a duplicate, answered with a warning.
 	ID, Digest string
 
-	Type       EventType
-	At         Instant   // event time (EVN-6, else EVN-2, else MSH-7); on cancels when it was cancelled
-	Precision  Precision // of At
-	RecordedAt Instant   // EVN-2; 0 if not given
-	ReceivedAt Instant   // set by State.Apply from the observation
-	Feed       Channel   // set by State.Apply from the observation
+	Type      EventType
+	At        Instant   // event time (EVN-6, else EVN-2, else MSH-7); on cancels when it was cancelled
+	Precision Precision // of At
+	// AtFrom is the start of the interval that the sender gave as At, if that was coarser than a second;
+	// At is the instant that counts ([Moment.Resolve]). 0: At is as sent.
+	AtFrom     Instant
+	RecordedAt Instant // EVN-2; 0 if not given
+	ReceivedAt Instant // set by State.Apply from the observation
+	Feed       Channel // set by State.Apply from the observation
 
 	// Cancels is, on a cancel, the event time of the event that it cancels. It joins the two
 	// and orders nothing. 0: the latest live event of its class not after At.
@@ -301,7 +304,11 @@ type CensusRoom struct {
 	Primary      catalogue.Factor
 	PrimarySince Instant
 	DeliveredAt  Instant
-	Cesarean     bool // deliveryMode
+	// PrimarySinceFrom and DeliveredFrom are the starts of the intervals that the sender gave, if those
+	// were coarser than a second; 0: the times are as sent.
+	PrimarySinceFrom, DeliveredFrom Instant
+
+	Cesarean bool // deliveryMode
 
 	// A list that was not sent changes nothing; an empty one clears what is known.
 	HasModifiers bool

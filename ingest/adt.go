@@ -72,14 +72,15 @@ func (r *reader) event(raw []byte, path string) acuity.Event {
 	}
 	e.Place.Label = o.text("roomLabel")
 	e.Type = eventTypes[o.word("eventType")]
-	occurred := o.time("occurredAt")
-	e.At, e.Precision = occurred.at, occurred.precision
-	e.RecordedAt = o.plan("recordedAt").at
+	occurred, recorded := o.moment("occurredAt"), o.plan("recordedAt")
+	o.beside = acuity.Moment{}
+	e.SetTime(occurred, o.resolve(occurred, recorded))
+	o.beside = acuity.Moment{From: e.At}
 	cancels := o.plan("cancelsOccurredAt")
-	diagnoses, listed := o.diagnoses()
+	diagnoses, onsets, listed := o.diagnoses()
 	if isCancel := e.Type == acuity.A11 || e.Type == acuity.A12 || e.Type == acuity.A13; isCancel {
-		e.Cancels, e.CancelsPrecision = cancels.at, cancels.precision
-	} else if cancels.at != 0 {
+		e.Cancels, e.CancelsPrecision = cancels.From, cancels.Precision
+	} else if cancels.From != 0 {
 		o.warn("field_not_used", o.at("cancelsOccurredAt"))
 	}
 	if e.Type == acuity.A02 || e.Type == acuity.A03 || e.Type >= acuity.A11 { // as in HL7, these change no diagnosis
@@ -94,7 +95,10 @@ func (r *reader) event(raw []byte, path string) acuity.Event {
 	}
 	e.Newborn = e.Class == 'N' || e.MotherVisit != "" || e.Primary.IsNewborn()
 	id := o.text("eventId")
+	e.RecordedAt = recorded.From
 	e.ID, e.Digest = r.identify(id, &e)
+	e.RecordedAt = o.resolve(recorded)
+	o.settleOnsets(e.Diagnoses, onsets)
 	e.Warnings = append(e.Warnings, r.warnings[before:]...)
 	o.close()
 	return e
@@ -117,13 +121,14 @@ func (o object) location(room, place string) acuity.Location {
 
 // identify returns the identity of an event: its eventId, else the digest of what makes
 // it this event (type, visit, times, place, diagnoses). The digest covers the whole
-// event.
+// event. All times must be as they were sent: a coarse one counts as another instant when the
+// event is sent again.
 func (r *reader) identify(eventID string, e *acuity.Event) (id, digest string) {
 	var usual [512]byte // large enough for a usual event
 	k := key{usual[:0]}
 	k.number(int64(e.Type))
 	k.text(e.Visit)
-	k.number(int64(e.At))
+	k.number(int64(e.AsSent()))
 	k.number(int64(e.RecordedAt))
 	k.place(e.Place)
 	k.place(e.Prior)

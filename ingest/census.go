@@ -83,10 +83,11 @@ func (o object) censusRoom() acuity.CensusRoom {
 		Service: strings.ToUpper(o.text("service")),
 		Primary: o.primary(),
 
-		PrimarySince: o.time("primaryFactorSince").at,
-		DeliveredAt:  o.time("deliveredAt").at,
-		Cesarean:     o.word("deliveryMode") == "cesarean",
+		Cesarean: o.word("deliveryMode") == "cesarean",
 	}
+	since, delivered := o.moment("primaryFactorSince"), o.moment("deliveredAt")
+	row.PrimarySince, row.PrimarySinceFrom = o.resolve(since), since.Start()
+	row.DeliveredAt, row.DeliveredFrom = o.resolve(delivered), delivered.Start()
 	var list [][]byte
 	list, row.HasModifiers = o.list("modifiers")
 	for i, raw := range list {
@@ -99,7 +100,9 @@ func (o object) censusRoom() acuity.CensusRoom {
 			row.Modifiers = append(row.Modifiers, f)
 		}
 	}
-	row.Diagnoses, row.HasDiagnoses = o.diagnoses()
+	var onsets []acuity.Moment
+	row.Diagnoses, onsets, row.HasDiagnoses = o.diagnoses()
+	o.settleOnsets(row.Diagnoses, onsets)
 	list, row.HasNewborns = o.list("newborns")
 	for in := range o.each("newborns", list) {
 		row.Newborns = append(row.Newborns, acuity.CensusNewborn{
@@ -145,8 +148,9 @@ func (o object) class() byte {
 	return 0
 }
 
-// diagnoses reads a list of coded diagnoses; present is false if it is not there.
-func (o object) diagnoses() (all []acuity.Diagnosis, present bool) {
+// diagnoses reads a list of coded diagnoses, with onsets as they were sent; present is false if it is
+// not there. [object.settleOnsets] makes coarse onsets exact.
+func (o object) diagnoses() (all []acuity.Diagnosis, onsets []acuity.Moment, present bool) {
 	list, present := o.list("diagnoses")
 	for in := range o.each("diagnoses", list) {
 		d := acuity.Diagnosis{Code: in.text("code")}
@@ -155,10 +159,18 @@ func (o object) diagnoses() (all []acuity.Diagnosis, present bool) {
 			in.warn("system_assumed", in.at("system"))
 		}
 		d.Display = codes.MaskDisplay(in.text("display"))
-		d.OnsetAt = in.time("onsetAt").at
-		all = append(all, d)
+		onset := in.moment("onsetAt")
+		d.OnsetAt = onset.From
+		all, onsets = append(all, d), append(onsets, onset)
 	}
-	return all, present
+	return all, onsets, present
+}
+
+// settleOnsets gives diagnoses the instants that count as their onsets.
+func (o object) settleOnsets(all []acuity.Diagnosis, onsets []acuity.Moment) {
+	for i := range all {
+		all[i].OnsetAt = o.resolve(onsets[i])
+	}
 }
 
 type censusShape struct {

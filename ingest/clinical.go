@@ -93,8 +93,9 @@ func (o object) signal(room int32) acuity.Signal {
 	if s.Status = status; !known {
 		o.warn("status_unknown", o.at("status"))
 	}
-	s.ObservedAt = o.time("observedAt").at
-	s.StartedAt = o.time("startedAt").at
+	observed := o.moment("observedAt")
+	s.ObservedAt = o.resolve(observed)
+	s.StartedAt = o.time("startedAt", observed)
 	return s
 }
 

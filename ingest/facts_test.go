@@ -180,10 +180,12 @@ func TestADTFacts(t *testing.T) {
 		ok   func(acuity.Event) bool
 		warn string
 	}{
-		"words":            {body("cancel-discharge", ""), func(e acuity.Event) bool { return e.Type == acuity.A13 }, ""},
-		"no place":         {body("admit", ""), func(e acuity.Event) bool { return e.Type == acuity.A01 && e.Place.IsZero() && !e.Newborn }, ""},
-		"cancel":           {body("cancel-admit", `,"cancelsOccurredAt":"2026-03-04T14:00"`), func(e acuity.Event) bool { return e.Cancels == at(20, 0) && e.CancelsPrecision == acuity.Minute }, ""},
-		"day":              {strings.Replace(body("A04", ""), "T15:00:00Z", "", 1), func(e acuity.Event) bool { return e.At == at(6, 0) && e.Precision == acuity.Day }, ""},
+		"words":    {body("cancel-discharge", ""), func(e acuity.Event) bool { return e.Type == acuity.A13 }, ""},
+		"no place": {body("admit", ""), func(e acuity.Event) bool { return e.Type == acuity.A01 && e.Place.IsZero() && !e.Newborn }, ""},
+		"cancel":   {body("cancel-admit", `,"cancelsOccurredAt":"2026-03-04T14:00"`), func(e acuity.Event) bool { return e.Cancels == at(20, 0) && e.CancelsPrecision == acuity.Minute }, ""},
+		"day": {strings.Replace(body("A04", ""), "T15:00:00Z", "", 1), func(e acuity.Event) bool {
+			return e.At == at(15, 30) && e.AtFrom == at(6, 0) && e.Precision == acuity.Day
+		}, ""},
 		"diagnoses clear":  {body("A08", `,"diagnoses":[]`), func(e acuity.Event) bool { return e.DiagnosisMode == acuity.DiagnosisClear }, ""},
 		"diagnoses null":   {body("A08", `,"diagnoses":null`), func(e acuity.Event) bool { return e.DiagnosisMode == acuity.DiagnosisNone }, ""},
 		"not on transfers": {body("A02", `,"diagnoses":[{"code":"O14"}]`), func(e acuity.Event) bool { return e.DiagnosisMode == acuity.DiagnosisNone && e.Diagnoses == nil }, "system_assumed@diagnoses[0].system, field_not_used@diagnoses"},

@@ -335,31 +335,36 @@ func (r *reader) factorID(id, path string, primary bool) catalogue.Factor {
 // ahead of ours.
 const maxSkew = 5 * time.Minute
 
-// moment is a time as the sender gave it.
-type moment struct {
-	at        acuity.Instant
-	precision acuity.Precision
+// time reads a time and returns the instant that counts. If the time is coarse, the moments beside it,
+// and then [reader.beside], make it exact.
+func (o object) time(name string, beside ...acuity.Moment) acuity.Instant {
+	return o.resolve(o.moment(name), beside...)
 }
 
-// time reads a date-time (RFC 3339). The offset may be missing, and so may the seconds or
+// resolve returns the instant that counts as a moment of the body.
+func (o object) resolve(m acuity.Moment, beside ...acuity.Moment) acuity.Instant {
+	return m.Resolve(o.now, append(beside, o.beside)...)
+}
+
+// moment reads a date-time (RFC 3339). The offset may be missing, and so may the seconds or
 // the whole time of day. A time in the future adds a warning.
-func (o object) time(name string) moment {
+func (o object) moment(name string) acuity.Moment {
 	m := o.plan(name)
-	if m.at != 0 && m.at.Sub(o.now) > maxSkew {
+	if m.From != 0 && m.From.Sub(o.now) > maxSkew {
 		o.warn("time_in_future", o.at(name))
 	}
 	return m
 }
 
-// plan reads a date-time like time, but does not warn of the future.
-func (o object) plan(name string) moment {
+// plan reads a date-time like moment, but does not warn of the future.
+func (o object) plan(name string) acuity.Moment {
 	raw, ok := o.find(name)
 	if !ok {
-		return moment{}
+		return acuity.Moment{}
 	}
 	if raw[0] != '"' {
 		o.fault(o.at(name), "type:string")
-		return moment{}
+		return acuity.Moment{}
 	}
 	m, ok := parseTime(unquote(raw), o.zone)
 	if !ok {
@@ -370,10 +375,10 @@ func (o object) plan(name string) moment {
 
 // parseTime reads YYYY-MM-DD[THH:MM[:SS[.frac]][offset]]. A time without an offset is in
 // zone.
-func parseTime(text []byte, zone *time.Location) (m moment, ok bool) {
-	m.at, m.precision, ok = hl7.ParseISO(text, zone, true)
-	if !ok || m.precision > acuity.Day {
-		return moment{}, false
+func parseTime(text []byte, zone *time.Location) (m acuity.Moment, ok bool) {
+	m, ok = hl7.ParseISO(text, zone, true)
+	if !ok || m.Precision > acuity.Day {
+		return acuity.Moment{}, false
 	}
 	return m, true
 }

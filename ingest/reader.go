@@ -147,6 +147,7 @@ func (r brokenRules) Error() string {
 type reader struct {
 	now       acuity.Instant
 	zone      *time.Location
+	beside    acuity.Moment // time of the event or snapshot that is read; it makes coarse times in it exact
 	pseudonym func(kind, value string) string
 
 	faults   []httpapi.Detail // rules broken by a malformed body

@@ -40,7 +40,7 @@ func (r *reader) staffing(body []byte) *acuity.Staffing {
 	defer b.close()
 	nurses, _ := b.integer("nursesOnDuty")
 	s := &acuity.Staffing{
-		AsOf:   b.plan("asOf").at,
+		AsOf:   b.resolve(b.plan("asOf")),
 		Nurses: int32(nurses), //nolint:gosec // within the bounds
 		Call:   b.boolean("callStaffAvailable"),
 	}
@@ -106,10 +106,11 @@ func (r *reader) roster(body []byte) *acuity.Roster {
 
 // asOf reads the time of a snapshot. A missing or future time becomes now.
 func (o object) asOf() acuity.Instant {
-	at := o.time("asOf").at
+	at := o.time("asOf")
 	if at == 0 || at > o.now {
-		return o.now
+		at = o.now
 	}
+	o.beside = acuity.Moment{From: at}
 	return at
 }
 
@@ -141,7 +142,7 @@ func (o object) days(name string) int32 {
 		o.fault(o.at(name), "date")
 		return 0
 	}
-	return int32(m.at.Time().Unix() / (24 * 60 * 60)) //nolint:gosec // years 1900 to 2199
+	return int32(m.From.Time().Unix() / (24 * 60 * 60)) //nolint:gosec // years 1900 to 2199
 }
 
 // makeupAnswer returns a makeup in the form of the answer.

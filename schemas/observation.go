@@ -104,6 +104,7 @@ func eventFields(c *Coder, e *acuity.Event) {
 	c.Text(&e.Account)
 	List(c, &e.Warnings, warningFields)
 	c.Long(&e.VersionID)
+	c.at(&e.AtFrom)
 }
 
 func locationFields(c *Coder, l *acuity.Location) {
@@ -187,6 +188,8 @@ func censusRoomFields(c *Coder, row *acuity.CensusRoom) {
 	List(c, &row.Diagnoses, diagnosisFields)
 	c.Bool(&row.HasNewborns)
 	List(c, &row.Newborns, censusNewbornFields)
+	c.at(&row.PrimarySinceFrom)
+	c.at(&row.DeliveredFrom)
 }
 
 func censusNewbornFields(c *Coder, v *acuity.CensusNewborn) {

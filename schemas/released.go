@@ -25,6 +25,7 @@ type Schema struct {
 var released = []*Schema{
 	{"observation", 1, 1400000101},
 	{"observation", 2, 1400000102},
+	{"observation", 3, 1400000103},
 	{"reference-state", 1, 1400000201},
 	{"change", 1, 1400000301},
 	{"unit-chart", 1, 1400000401},
@@ -43,6 +44,7 @@ var released = []*Schema{
 	{"room-state", 1, 1400001201},
 	{"visit-state", 1, 1400001301},
 	{"visit-state", 2, 1400001302},
+	{"visit-state", 3, 1400001303},
 	{"statement-state", 1, 1400001401},
 	{"statement-state", 2, 1400001402},
 	{"dedup-state", 1, 1400001501},

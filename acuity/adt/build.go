@@ -79,6 +79,30 @@ func (n *builder) line(events []Event) {
 			t.Remarks |= remarkFuture
 		}
 	}
+	n.enterFirst()
+}
+
+// enterFirst moves a coarse first admission before the transfers and discharges inside its interval.
+// Nobody moves or leaves before she came, so what she did then is what makes the time exact. A later
+// admission of the visit may be a return, and stays where it counts.
+func (n *builder) enterFirst() {
+	opens := func(t AppliedEvent) bool {
+		return t.Disposition == Applied && (t.Event.Type == acuity.A01 || t.Event.Type == acuity.A04)
+	}
+	first := slices.IndexFunc(n.Events, opens)
+	if first < 1 || n.Events[first].Event.AtFrom == 0 {
+		return
+	}
+	came := n.Events[first]
+	i := slices.IndexFunc(n.Events[:first], func(t AppliedEvent) bool {
+		return t.Disposition == Applied && (t.Event.Type == acuity.A02 || t.Event.Type == acuity.A03) && t.At >= came.Event.AtFrom
+	})
+	if i < 0 {
+		return
+	}
+	came.At = n.Events[i].At
+	copy(n.Events[i+1:first+1], n.Events[i:first])
+	n.Events[i] = came
 }
 
 // IsTooOld reports whether an event is older than the folded events of its visit, the
@@ -127,7 +151,7 @@ func (n *builder) apply(t *AppliedEvent) {
 // admit applies an admission, a registration, or the change between them.
 func (n *builder) admit(t *AppliedEvent) {
 	e := t.Event
-	repeated := n.lastMove != nil && n.lastMove.Type == e.Type && happenedAt(n.lastMove) == t.At && n.sameRoom(n.lastMove.Place, e.Place)
+	repeated := n.lastMove != nil && n.lastMove.Type == e.Type && sameMoment(n.lastMove, e) && n.sameRoom(n.lastMove.Place, e.Place)
 	wasOpen, converted := n.Open, n.Open && n.Class != 'I' && !repeated
 	n.note(t)
 	if e.Class == 0 && (!wasOpen || converted || e.Type == acuity.A06 || e.Type == acuity.A07) {

@@ -14,6 +14,31 @@ func spanOf(p acuity.Precision) time.Duration {
 	}[min(p, acuity.Year)]
 }
 
+// AsSent returns the time of the event as it was sent: the start of its span, if it was coarse.
+func (e *Event) AsSent() acuity.Instant {
+	if e.AtFrom != 0 {
+		return e.AtFrom
+	}
+	return e.At
+}
+
+// slack is how much later than At the event may have been. A coarse time counts as one instant.
+func (e *Event) slack() time.Duration {
+	if e.AtFrom != 0 {
+		return spanOf(acuity.Millisecond)
+	}
+	return spanOf(e.Precision)
+}
+
+// sameMoment reports whether two events have the same time as it was sent. The instants that count may
+// differ: a message that is sent again has another time beside a coarse one.
+func sameMoment(a, b *Event) bool {
+	if a.AtFrom == 0 && b.AtFrom == 0 {
+		return happenedAt(a) == happenedAt(b)
+	}
+	return a.AtFrom == b.AtFrom && a.Precision == b.Precision
+}
+
 // sameTime reports whether two times are equal at the coarser of their precisions. A
 // coarse time is the start of its span, in whatever zone it was read, so the finer one
 // must lie in that span.
@@ -85,7 +110,7 @@ func (n *builder) cancelKeyed(c *AppliedEvent) {
 	best, bestScore := -1, -1
 	for i := range n.Events {
 		t := &n.Events[i]
-		if !n.target(c, t) || !sameTime(t.Event.At, t.Event.Precision, key, precision) {
+		if !n.target(c, t) || !sameTime(t.Event.AsSent(), t.Event.Precision, key, precision) {
 			continue
 		}
 		// The event at the named place wins, then one that is not later than the
@@ -104,7 +129,7 @@ func (n *builder) cancelKeyed(c *AppliedEvent) {
 	switch {
 	case best >= 0:
 		n.takeBack(c, &n.Events[best], true)
-	case n.how.FoldAt != 0 && key <= n.how.FoldAt:
+	case n.how.FoldAt != 0 && key.Add(max(0, spanOf(precision)-spanOf(acuity.Second))) <= n.how.FoldAt:
 		c.Disposition, c.Remarks = CancelTooLate, c.Remarks|remarkTooLate
 	default:
 		n.wait(c)
@@ -121,20 +146,26 @@ func (n *builder) cancelLatest(i int) {
 			return
 		}
 	}
-	until := c.Event.At.Add(spanOf(c.Event.Precision))
+	until := c.Event.At.Add(c.Event.slack())
 	where := selects(c.Event)
 	best := -1
 	for j := range n.Events {
 		t := &n.Events[j]
-		if !n.target(c, t) || t.Disposition == Cancelled || t.Event.At >= until {
+		if !n.target(c, t) || t.Disposition == Cancelled || t.Event.AsSent() >= until {
 			continue
 		}
 		if best >= 0 {
 			b := &n.Events[best]
-			if t.Event.At < b.Event.At {
+			if late := t.At >= until; late != (b.At >= until) {
+				if !late {
+					best = j // it was surely before the cancel
+				}
 				continue
 			}
-			if t.Event.At == b.Event.At && !where.IsZero() &&
+			if t.At < b.At {
+				continue
+			}
+			if t.At == b.At && !where.IsZero() &&
 				n.sameRoom(b.Event.Place, where) && !n.sameRoom(t.Event.Place, where) {
 				continue
 			}
@@ -150,7 +181,7 @@ func (n *builder) cancelLatest(i int) {
 
 // sameCancel reports whether two cancels without a join key are one.
 func sameCancel(a, b *Event) bool {
-	return a.Type == b.Type && a.Cancels == 0 && a.At == b.At && a.Recorded() == b.Recorded() && *selects(a) == *selects(b)
+	return a.Type == b.Type && a.Cancels == 0 && sameMoment(a, b) && a.Recorded() == b.Recorded() && *selects(a) == *selects(b)
 }
 
 // takeBack cancels t and its repetitions: events with the same class, time and place that
@@ -178,7 +209,7 @@ func (n *builder) takeBack(c, t *AppliedEvent, dead bool) {
 
 // reissueOf reports whether o has the class, the time and the place of t.
 func (n *builder) reissueOf(o, t *AppliedEvent) bool {
-	return o == t || (o.Event.Type == t.Event.Type && o.Event.At == t.Event.At &&
+	return o == t || (o.Event.Type == t.Event.Type && o.Event.AsSent() == t.Event.AsSent() &&
 		o.Disposition != Duplicate && n.sameRoom(o.Event.Place, t.Event.Place))
 }
 
@@ -218,7 +249,8 @@ func (s *Timeline) TakenBack(c *AppliedEvent) acuity.Instant {
 		if t.Disposition != Cancelled || !cancels(c.Event.Type, t.Event.Type) {
 			continue
 		}
-		if key == 0 && t.At <= c.At || key != 0 && sameTime(t.Event.At, t.Event.Precision, key, c.Event.CancelsPrecision) {
+		sent := t.Event.AsSent()
+		if key == 0 && min(t.At, sent) <= c.At || key != 0 && sameTime(sent, t.Event.Precision, key, c.Event.CancelsPrecision) {
 			last = max(last, t.At)
 		}
 	}

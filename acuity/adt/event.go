@@ -46,6 +46,7 @@ type naming struct {
 type extra struct {
 	Digest    string // only of an event without an identity
 	Cancels   acuity.Instant
+	AtFrom    acuity.Instant
 	Reasons   acuity.Reasons
 	UpdatedAt acuity.Instant
 	VersionID int64
@@ -56,13 +57,15 @@ type extra struct {
 var noExtra = &extra{}
 
 func (x *extra) isZero() bool {
-	return x.Digest == "" && x.Cancels == 0 && x.Reasons == 0 && x.UpdatedAt == 0 && x.VersionID == 0 && len(x.Diagnoses) == 0
+	return x.Digest == "" && x.Cancels == 0 && x.AtFrom == 0 && x.Reasons == 0 &&
+		x.UpdatedAt == 0 && x.VersionID == 0 && len(x.Diagnoses) == 0
 }
 
 // AppendTo appends the event of a visit to a list, as it came.
 func (e *Event) AppendTo(list []acuity.Event, visit string) []acuity.Event {
 	return append(list, acuity.Event{
-		ID: e.ID, Digest: e.Digest, Type: e.Type, At: e.At, Precision: e.Precision, RecordedAt: e.RecordedAt, ReceivedAt: e.ReceivedAt,
+		ID: e.ID, Digest: e.Digest, Type: e.Type, At: e.At, Precision: e.Precision, AtFrom: e.AtFrom,
+		RecordedAt: e.RecordedAt, ReceivedAt: e.ReceivedAt,
 		Feed: e.Feed, Cancels: e.Cancels, CancelsPrecision: e.CancelsPrecision, Visit: visit, Patient: e.Patient,
 		MotherVisit: e.MotherVisit, MotherPatient: e.MotherPatient, Place: *e.Place, PlaceNull: e.PlaceNull, Prior: *e.Prior,
 		Class: e.Class, AdmissionType: e.AdmissionType, Service: e.Service, Newborn: e.Newborn, Babies: e.Babies, Primary: e.Primary,
@@ -210,7 +213,7 @@ func shareText(text, before string) string {
 // storeExtra returns the rare fields of an event. A feed says the same diagnoses again and
 // again.
 func storeExtra(e *acuity.Event, before *extra) *extra {
-	x := extra{e.Digest, e.Cancels, e.Reasons, e.UpdatedAt, e.VersionID, e.Diagnoses}
+	x := extra{e.Digest, e.Cancels, e.AtFrom, e.Reasons, e.UpdatedAt, e.VersionID, e.Diagnoses}
 	if x.isZero() {
 		return noExtra
 	}

@@ -198,6 +198,10 @@ func (j *joiner) addReturns() {
 		back := *to
 		back.ID += "@" + strconv.FormatInt(int64(p.to), 10)
 		back.Type, back.At, back.Precision, back.RecordedAt, back.Class = acuity.A02, p.to, p.end.Precision, p.end.RecordedAt, 0
+		if back.AtFrom != 0 {
+			x := *back.extra
+			x.AtFrom, back.extra = 0, &x
+		}
 		back.ReceivedAt = max(back.ReceivedAt, p.end.ReceivedAt)
 		back.DiagnosisMode = acuity.DiagnosisNone
 		j.out = append(j.out, back)

@@ -187,7 +187,7 @@ func (s *Timeline) PlacedAt() acuity.Instant {
 // census.
 func (s *Timeline) PlacedAbout(t acuity.Instant) bool {
 	return slices.ContainsFunc(s.Events, func(e AppliedEvent) bool {
-		if e.stay < 0 || e.Event.ReceivedAt <= t || e.At > t || e.At.Add(spanOf(e.Event.Precision)) <= t {
+		if e.stay < 0 || e.Event.ReceivedAt <= t || e.At > t || e.At.Add(e.Event.slack()) <= t {
 			return false
 		}
 		here := &s.Stays[e.stay]

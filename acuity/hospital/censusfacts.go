@@ -33,7 +33,7 @@ func (t *censusIntake) describe(f *CensusFacts, row *acuity.CensusRoom) {
 		f.Class = row.Class
 	}
 	if row.DeliveredAt != 0 {
-		f.DeliveredAt = min(row.DeliveredAt, t.in.o.ReceivedAt)
+		f.DeliveredAt = acuity.Keep(f.DeliveredAt, row.DeliveredFrom, min(row.DeliveredAt, t.in.o.ReceivedAt))
 	}
 	f.Cesarean = f.Cesarean || row.Cesarean
 	if f.Primary == 0 && since != 0 && r.primaryByCensus(f, t.at, f.birth()).Factor == before {
@@ -65,7 +65,11 @@ func (t *censusIntake) takePrimary(f *CensusFacts, row *acuity.CensusRoom) {
 		}
 		return
 	case row.PrimarySince != 0:
-		f.PrimarySince = min(row.PrimarySince, t.in.o.ReceivedAt)
+		at := min(row.PrimarySince, t.in.o.ReceivedAt)
+		if row.Primary == f.Primary {
+			at = acuity.Keep(f.PrimarySince, row.PrimarySinceFrom, at)
+		}
+		f.PrimarySince = at
 	case row.Primary == f.Primary && f.PrimarySince != 0:
 	case row.DeliveredAt != 0:
 		f.PrimarySince = min(row.DeliveredAt, t.in.o.ReceivedAt)

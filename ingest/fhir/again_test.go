@@ -94,6 +94,9 @@ func (w *writer) keep(f *Facts) {
 	for _, e := range f.Events {
 		if !w.left[e.Resource] {
 			e.Reasons = 0 // the words of the reason are gone
+			if e.AtFrom != 0 {
+				e.AtFrom, e.Precision = 0, acuity.Millisecond // see when
+			}
 			events = append(events, e)
 		}
 	}
@@ -132,6 +135,15 @@ func (w *writer) named(resource string) (object, bool) {
 	}
 	w.left[resource] = true
 	return nil, false
+}
+
+// when writes the time of an event. A coarse one is written as the instant that counts, because what
+// made it exact may be lacking the next time.
+func (w *writer) when(e *acuity.Event) string {
+	if e.AtFrom != 0 {
+		return w.at(e.At, acuity.Millisecond)
+	}
+	return w.at(e.At, e.Precision)
 }
 
 func (w *writer) at(i acuity.Instant, p acuity.Precision) string {
@@ -281,7 +293,7 @@ func (w *writer) encounter(events []acuity.Event) {
 		r["serviceType"] = object{"coding": []any{object{"code": e.Service}}}
 	}
 	r["status"] = "in-progress"
-	during := object{"start": w.at(e.At, e.Precision)}
+	during := object{"start": w.when(e)}
 	switch {
 	case e.Void:
 		r["status"] = "entered-in-error"
@@ -293,20 +305,20 @@ func (w *writer) encounter(events []acuity.Event) {
 		e := &events[i]
 		if e.Type == acuity.A03 {
 			r["status"] = "finished"
-			during["end"] = w.at(e.At, e.Precision)
+			during["end"] = w.when(e)
 			continue
 		}
 		if e.Place.IsZero() {
 			continue
 		}
-		span := object{"start": w.at(e.At, e.Precision)}
+		span := object{"start": w.when(e)}
 		stay := object{"location": w.place(r, &e.Place, i), "period": span, "status": "active"}
 		if e.Place.Room == "" {
 			stay["physicalType"] = object{"coding": []any{object{"code": "wa"}}}
 		}
 		if i+1 < len(events) && events[i+1].Type == acuity.A02 {
 			stay["status"] = "completed"
-			span["end"] = w.at(events[i+1].At, events[i+1].Precision)
+			span["end"] = w.when(&events[i+1])
 		}
 		stays = append(stays, stay)
 	}

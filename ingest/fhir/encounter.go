@@ -117,31 +117,42 @@ func (m *mapper) encounter(r *resource) bool {
 	if e.Class == 'P' {
 		now = planned
 	}
-	start, precision := m.start(r, &e, now)
+	start, moment := m.start(r, &e, now)
 	m.related(r, &e, patient, start)
 	if now == planned {
-		e.Type, e.At, e.Precision = acuity.A08, start, precision // an update moves nobody (R5)
+		e.Type = acuity.A08 // an update moves nobody
+		e.SetTime(moment, start)
 		m.happen(r, &e, 0)
 		return true
 	}
 	moves := m.moves(r, &e, start)
-	n := 0
+	n, last := 0, acuity.Instant(0)
 	for _, to := range moves {
-		e.Type, e.At, e.Precision, e.Place = acuity.A02, to.at, to.precision, to.place
+		e.Type, e.Place = acuity.A02, to.place
+		if at := last + 1; !to.moment.IsExact() && to.at < at {
+			to.at = at // coarse times of one Encounter may count as one instant, but its order stands
+		}
+		e.SetTime(to.moment, to.at)
 		if n == 0 {
-			e.Type, e.At, e.Precision = acuity.A01, start, precision
+			e.Type = acuity.A01
+			e.SetTime(moment, start)
 			if e.Class == 'O' || e.Class == 'E' {
 				e.Type = acuity.A04
 			}
 		}
 		m.happen(r, &e, n)
-		n++
+		n, last = n+1, e.At
 	}
 	if now == finished {
 		e.Type, e.Place = acuity.A03, acuity.Location{}
-		if e.At, e.Precision = m.moment(r, r.during.end, "period.end"); e.At == 0 {
-			e.At, e.Precision = m.instead(r, &e, "period.end")
+		end, moment := m.moment(r, r.during.end, "period.end")
+		if end == 0 {
+			end, moment = m.instead(r, &e, "period.end"), acuity.Moment{}
 		}
+		if r.during.end.empty() || !moment.IsExact() { // nobody leaves before she came
+			end = max(end, e.At)
+		}
+		e.SetTime(moment, end)
 		m.happen(r, &e, n)
 	}
 	return true
@@ -153,7 +164,8 @@ func (m *mapper) withdraw(r *resource, e *acuity.Event) {
 	e.Void, e.At = true, cmp.Or(e.UpdatedAt, m.ReceivedAt)
 	n := 0
 	if r.firstLocation < r.lastLocation {
-		start, _, _ := m.instant(r.during.start) // 0 if it says none
+		moment, _ := m.instant(r.during.start) // zero if it says none
+		start := m.resolve(r, moment)
 		for _, to := range m.moves(r, e, start) {
 			if to.place.IsZero() {
 				continue
@@ -213,24 +225,40 @@ func (m *mapper) classify(r *resource, e *acuity.Event) {
 
 // start returns when the Encounter began. A planned one becomes known now, before it
 // begins.
-func (m *mapper) start(r *resource, e *acuity.Event, now phase) (acuity.Instant, acuity.Precision) {
-	at, _, ok := m.instant(r.during.start)
+func (m *mapper) start(r *resource, e *acuity.Event, now phase) (acuity.Instant, acuity.Moment) {
+	begun, ok := m.instant(r.during.start)
 	switch {
-	case now == planned && (r.during.start.empty() || at > m.ReceivedAt):
-		return cmp.Or(e.UpdatedAt, m.ReceivedAt), acuity.Millisecond
+	case now == planned && (r.during.start.empty() || begun.From > m.ReceivedAt):
+		return cmp.Or(e.UpdatedAt, m.ReceivedAt), acuity.Moment{}
 	case ok:
-		return m.moment(r, r.during.start, "period.start")
+		at, moment := m.moment(r, r.during.start, "period.start", m.firstPlaced(r, begun))
+		return at, moment
 	case !r.during.start.empty():
 		m.warn(r, "time_unreadable", "period.start")
 	}
-	return m.instead(r, e, "period.start")
+	return m.instead(r, e, "period.start"), acuity.Moment{}
+}
+
+// firstPlaced returns the earliest exact start of a location within a coarse start of the Encounter;
+// zero: there is none.
+func (d *document) firstPlaced(r *resource, begun acuity.Moment) (first acuity.Moment) {
+	if begun.IsExact() {
+		return first
+	}
+	for i := range d.locations[r.firstLocation:r.lastLocation] {
+		at, ok := d.instant(d.locations[r.firstLocation:r.lastLocation][i].during.start)
+		if ok && at.IsExact() && begun.From <= at.From && at.From < begun.To && (first.From == 0 || at.From < first.From) {
+			first = at
+		}
+	}
+	return first
 }
 
 // instead returns the substitute for a missing time: the time of the version, else now
 // (F1).
-func (m *mapper) instead(r *resource, e *acuity.Event, field string) (acuity.Instant, acuity.Precision) {
+func (m *mapper) instead(r *resource, e *acuity.Event, field string) acuity.Instant {
 	m.warn(r, "event_time_missing", field)
-	return cmp.Or(e.UpdatedAt, m.ReceivedAt), acuity.Millisecond
+	return cmp.Or(e.UpdatedAt, m.ReceivedAt)
 }
 
 // newbornDays: a younger patient is a newborn (clinical-input 4).
@@ -294,9 +322,9 @@ func (m *mapper) birthOrder(r *resource) string {
 
 // newborn reports whether a Patient is a newborn at an instant.
 func (m *mapper) newborn(r *resource, at acuity.Instant) bool {
-	born, precision, ok := m.instant(r.birth)
-	age := at.Sub(born)
-	return ok && precision <= acuity.Day && age > -24*time.Hour && age < newbornDays*24*time.Hour
+	born, ok := m.instant(r.birth)
+	age := at.Sub(born.From)
+	return ok && born.Precision <= acuity.Day && age > -24*time.Hour && age < newbornDays*24*time.Hour
 }
 
 // happen adds an event to the facts. Its identity consists of the version of the resource
@@ -306,7 +334,7 @@ func (m *mapper) happen(r *resource, e *acuity.Event, n int) {
 	k := m.id[:0]
 	k = append(k, "fhir\x00"...)
 	for _, number := range []int64{
-		int64(version), int64(n), int64(e.Type), int64(e.At), int64(e.Class), int64(e.Babies), flags(e.Newborn, e.Void),
+		int64(version), int64(n), int64(e.Type), int64(e.AsSent()), int64(e.Class), int64(e.Babies), flags(e.Newborn, e.Void),
 	} {
 		k = binary.AppendVarint(k, number)
 	}

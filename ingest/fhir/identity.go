@@ -213,10 +213,10 @@ func (x *index) version(r *resource, n int32) {
 
 // older reports whether a is the older version: both have a time, else both have a number.
 func (x *index) older(a, b *resource) bool {
-	atA, _, okA := x.instant(a.updated)
-	atB, _, okB := x.instant(b.updated)
-	if okA && okB && atA != atB {
-		return atA < atB
+	atA, okA := x.instant(a.updated)
+	atB, okB := x.instant(b.updated)
+	if okA && okB && atA.From != atB.From {
+		return atA.From < atB.From
 	}
 	numberA, numberB := x.versionOf(a), x.versionOf(b)
 	return okA == okB && numberA != 0 && numberB != 0 && numberA < numberB
@@ -331,6 +331,6 @@ func (x *index) identityOf(r *resource) [2]string {
 
 // hasAge reports whether the birth date of a Patient tells whether this is a newborn.
 func (x *index) hasAge(r *resource) bool {
-	_, precision, dated := x.instant(r.birth)
-	return dated && precision <= acuity.Day
+	born, dated := x.instant(r.birth)
+	return dated && born.Precision <= acuity.Day
 }

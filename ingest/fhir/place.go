@@ -11,9 +11,9 @@ import (
 
 // move is a place to which the patient moves.
 type move struct {
-	at        acuity.Instant
-	precision acuity.Precision
-	place     acuity.Location
+	at     acuity.Instant
+	moment acuity.Moment // as it was sent
+	place  acuity.Location
 }
 
 // stay is a decoded location of an Encounter.
@@ -52,7 +52,7 @@ func (m *mapper) moves(r *resource, e *acuity.Event, start acuity.Instant) []mov
 		}
 	}
 	if now.at == 0 && len(stays) > 1 { // it has no time, so it is the newest
-		now.at, now.precision = m.instead(r, e, "location.period.start")
+		now.at, now.moment = m.instead(r, e, "location.period.start"), acuity.Moment{}
 	}
 	now.at = max(now.at, start)
 	now.current = true
@@ -77,7 +77,7 @@ func (m *mapper) moves(r *resource, e *acuity.Event, start acuity.Instant) []mov
 		case s.end > s.at: // a visit elsewhere, and back
 			moves = append(moves, s.move)
 			if i+1 == len(stays) || stays[i+1].at > s.end {
-				moves = append(moves, move{s.end, acuity.Second, here})
+				moves = append(moves, move{at: s.end, moment: acuity.Moment{From: s.end, Precision: acuity.Second}, place: here})
 			}
 		}
 	}
@@ -112,8 +112,9 @@ func (m *mapper) stays(r *resource) (stays []stay, ward string) {
 			continue
 		}
 		s.place, s.level = place, level
-		s.at, s.precision = m.moment(r, l.during.start, "location.period.start")
-		if s.end, _, ok = m.instant(l.during.end); ok && s.standing == openEnded {
+		s.at, s.moment = m.moment(r, l.during.start, "location.period.start")
+		end, ok := m.instant(l.during.end)
+		if s.end = m.resolve(r, end); ok && s.standing == openEnded {
 			s.standing = left
 		}
 		stays = append(stays, s)

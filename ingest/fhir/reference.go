@@ -304,12 +304,12 @@ func (m *mapper) patient(r *resource) {
 	if r.person == "" {
 		f.Name, f.Patient = r.patient, ""
 	}
-	_, precision, dated := m.instant(r.birth)
+	born, dated := m.instant(r.birth)
 	newborn := m.newborn(r, at)
 	if newborn {
 		f.Codings = append(f.Codings, acuity.Neonate)
 	}
-	older := dated && precision <= acuity.Day && !newborn
+	older := dated && born.Precision <= acuity.Day && !newborn
 	if order := m.birthOrder(r); order != "" && !older {
 		f.Codings = append(f.Codings, acuity.Coding{System: acuity.MultipleBirth, Code: order})
 	}

@@ -306,8 +306,8 @@ func (m *mapper) effective(r *resource) acuity.Instant {
 	if at := m.time(r, r.at, "effective"); at != 0 {
 		return at
 	}
-	if end, _, ok := m.instant(r.during.end); ok && end <= m.ReceivedAt {
-		return end
+	if end, ok := m.instant(r.during.end); ok && end.From <= m.ReceivedAt {
+		return m.resolve(r, end)
 	}
 	if start := m.time(r, r.during.start, "effective.start"); start != 0 {
 		return start

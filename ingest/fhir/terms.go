@@ -307,9 +307,9 @@ const maxSkew = 5 * time.Minute
 
 // instant reads a date, dateTime or instant. A time without an offset is in the zone of the
 // hospital.
-func (d *document) instant(p span) (at acuity.Instant, precision acuity.Precision, ok bool) {
+func (d *document) instant(p span) (m acuity.Moment, ok bool) {
 	if p.empty() {
-		return 0, 0, false
+		return acuity.Moment{}, false
 	}
 	return hl7.ParseISO(d.bytes(p), d.Zone, false)
 }
@@ -321,17 +321,30 @@ func (m *mapper) time(r *resource, p span, field string) acuity.Instant {
 	return at
 }
 
-func (m *mapper) moment(r *resource, p span, field string) (acuity.Instant, acuity.Precision) {
+// moment reads a time of a resource as [mapper.time] does. It returns the instant that counts, and the
+// time as it was sent. The moments beside it come before those of the resource.
+func (m *mapper) moment(r *resource, p span, field string, beside ...acuity.Moment) (acuity.Instant, acuity.Moment) {
 	if p.empty() {
-		return 0, 0
+		return 0, acuity.Moment{}
 	}
-	at, precision, ok := m.instant(p)
+	sent, ok := m.instant(p)
 	switch {
 	case !ok:
 		m.warn(r, "time_unreadable", field)
-		return 0, 0
-	case at.Sub(m.ReceivedAt) > maxSkew:
+		return 0, acuity.Moment{}
+	case sent.From.Sub(m.ReceivedAt) > maxSkew:
 		m.warn(r, "time_in_future", field)
 	}
-	return at, precision
+	return m.resolve(r, sent, beside...), sent
+}
+
+// resolve returns the instant that counts as a moment of a resource. If it is coarse, the time of issue
+// and the time of the version make it exact.
+func (m *mapper) resolve(r *resource, sent acuity.Moment, beside ...acuity.Moment) acuity.Instant {
+	if sent.IsExact() {
+		return sent.From
+	}
+	issued, _ := m.instant(r.issued)
+	updated, _ := m.instant(r.updated)
+	return sent.Resolve(m.ReceivedAt, append(beside, issued, updated)...)
 }

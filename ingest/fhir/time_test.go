@@ -35,3 +35,29 @@ func TestLeapSecond(t *testing.T) {
 		}
 	}
 }
+
+// The places of an Encounter keep their order if all its times are the same day.
+func TestPlacesOfOneDayKeepTheirOrder(t *testing.T) {
+	place := func(name, more string) string {
+		return `{"location":{"display":"` + name + `"},"status":"` + more + `","period":{"start":"2026-03-04"}}`
+	}
+	body := `{"resourceType":"Encounter","id":"e","meta":{"lastUpdated":"2026-03-04T15:00:00Z"},"status":"finished","class":{"code":"IMP"},
+"subject":{"reference":"Patient/1"},"period":{"start":"2026-03-04","end":"2026-03-04"},
+"location":[` + place("Z", "completed") + "," + place("M", "completed") + "," + place("A", "active") + `]}`
+	o := options()
+	o.Zone, o.ReceivedAt = time.UTC, acuity.At(time.Date(2026, 3, 4, 15, 1, 0, 0, time.UTC))
+	facts, fault := Decode([]byte(body), o)
+	if fault != nil || len(facts.Events) != 4 {
+		t.Fatalf("%v: %+v", fault, facts)
+	}
+	places := ""
+	for i := range facts.Events {
+		e := &facts.Events[i]
+		if places += e.Place.Room; i > 0 && e.Type == acuity.A02 && e.At <= facts.Events[i-1].At {
+			t.Errorf("move %d at %v, after one at %v", i, e.At, facts.Events[i-1].At)
+		}
+	}
+	if end := facts.Events[3]; places != "ZMA" || end.Type != acuity.A03 || end.At < facts.Events[2].At {
+		t.Errorf("places %s, end %+v", places, end)
+	}
+}

@@ -31,6 +31,9 @@ func encode(e *acuity.Event) []byte {
 
 	s = segment{}
 	at, event := e.At, e.Precision
+	if e.AtFrom != 0 {
+		event = acuity.Millisecond // the instant that counts: the times beside a coarse one are lost
+	}
 	switch {
 	case isCancel(e.Type):
 		s.set(6, stamp(e.Cancels, e.CancelsPrecision))
@@ -153,6 +156,9 @@ func (s *segment) text() string {
 // identity and the warnings about the wording of the first message.
 func said(e acuity.Event) acuity.Event {
 	e.ID, e.Digest, e.Warnings = "", "", nil
+	if e.AtFrom != 0 {
+		e.AtFrom, e.Precision = 0, acuity.Millisecond // see encode
+	}
 	if isCancel(e.Type) && e.RecordedAt == 0 {
 		e.RecordedAt = e.At
 	}

@@ -47,6 +47,8 @@ type decoder struct {
 	Options
 	zones
 	event acuity.Event
+	// moment is the time of the event, which makes coarse times of its diagnoses exact.
+	moment acuity.Moment
 	// kept holds all text of the event in one allocation. Its strings are parts of it.
 	kept strings.Builder
 }
@@ -156,32 +158,33 @@ func (d *decoder) identify() {
 	d.event.Digest = d.event.ID
 }
 
-// times sets when the event happened: EVN-6, else EVN-2, else MSH-7, else its receipt. In
-// a cancel EVN-6 is the time of the cancelled event.
+// times sets when the event happened: EVN-6, else EVN-2, else MSH-7, else its receipt. A coarse one is
+// made exact by those that follow it. In a cancel EVN-6 is the time of the cancelled event, a key that
+// stays as it was sent.
 func (d *decoder) times() {
 	sent, hasSent := d.time(d.header(7), position{segment: "MSH", field: 7})
 	if hasSent {
-		d.near, d.own = sent.at, sent.offset
+		d.near, d.own = sent.From, sent.offset
 	}
 	occurred, hasOccurred := d.time(d.field(d.evn, 6), position{segment: "EVN", field: 6})
 	recorded, hasRecorded := d.time(d.field(d.evn, 2), position{segment: "EVN", field: 2})
 	e := &d.event
 	if hasRecorded {
-		e.RecordedAt = recorded.at
+		e.RecordedAt = recorded.Resolve(d.ReceivedAt, sent.Moment)
 	}
 	if isCancel(e.Type) {
 		if hasOccurred {
-			e.Cancels, e.CancelsPrecision = occurred.at, occurred.precision
+			e.Cancels, e.CancelsPrecision = occurred.From, occurred.Precision
 		}
 		hasOccurred = false
 	}
 	switch {
 	case hasOccurred:
-		e.At, e.Precision = occurred.at, occurred.precision
+		d.happened(occurred, recorded.Moment, sent.Moment)
 	case hasRecorded:
-		e.At, e.Precision = recorded.at, recorded.precision
+		d.happened(recorded, sent.Moment)
 	case hasSent:
-		e.At, e.Precision = sent.at, sent.precision
+		d.happened(sent)
 		d.warn(warnEventTime, "EVN", 2)
 	default:
 		e.At = d.ReceivedAt
@@ -190,6 +193,12 @@ func (d *decoder) times() {
 	if e.At.Sub(d.ReceivedAt) > maxSkew {
 		d.warn(warnFuture, "EVN", 0)
 	}
+}
+
+// happened sets the time of the event.
+func (d *decoder) happened(t stamp, beside ...acuity.Moment) {
+	d.event.SetTime(t.Moment, t.Resolve(d.ReceivedAt, beside...))
+	d.moment = acuity.Moment{From: d.event.At}
 }
 
 // time reads a time field.

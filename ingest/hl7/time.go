@@ -9,9 +9,8 @@ import (
 
 // stamp is a time as the sender wrote it.
 type stamp struct {
-	at        acuity.Instant
-	precision acuity.Precision
-	offset    offset // the offset of this time
+	acuity.Moment
+	offset offset // the offset of this time
 }
 
 // offset is a distance from UTC; it may be absent.
@@ -48,19 +47,19 @@ func (z *zones) parse(b []byte) (t stamp, ok bool) {
 	w := Wall{pairs[0]*100 + pairs[1], pairs[2], pairs[3], pairs[4], pairs[5], pairs[6], 0}
 	switch n {
 	case 2:
-		t.precision = acuity.Year
+		t.Precision = acuity.Year
 		w.Month, w.Day = 1, 1
 	case 3:
-		t.precision = acuity.Month
+		t.Precision = acuity.Month
 		w.Day = 1
 	case 4:
-		t.precision = acuity.Day
+		t.Precision = acuity.Day
 	case 5:
-		t.precision = acuity.Hour
+		t.Precision = acuity.Hour
 	case 6:
-		t.precision = acuity.Minute
+		t.Precision = acuity.Minute
 	case 7:
-		t.precision = acuity.Second
+		t.Precision = acuity.Second
 	default:
 		return stamp{}, false
 	}
@@ -69,7 +68,7 @@ func (z *zones) parse(b []byte) (t stamp, ok bool) {
 		if rest, ok = w.fraction(rest[1:]); !ok || n != len(pairs) {
 			return stamp{}, false
 		}
-		t.precision = acuity.Millisecond
+		t.Precision = acuity.Millisecond
 	}
 	if len(rest) > 0 {
 		if t.offset, ok = parseOffset(rest); !ok {
@@ -79,20 +78,21 @@ func (z *zones) parse(b []byte) (t stamp, ok bool) {
 	if !w.Valid() {
 		return stamp{}, false
 	}
-	if t.at = w.utc(); t.offset.known {
-		t.at -= acuity.Instant(t.offset.seconds) * 1000
-	} else {
-		t.at = z.instant(w, t.at)
-	}
-	if !w.MayBe(t.at) {
+	read := func(w Wall) acuity.Instant { return z.instant(w, t.offset) }
+	t.From = read(w)
+	if !w.MayBe(t.From) {
 		return stamp{}, false
 	}
+	t.To = w.endOf(t.Precision, read)
 	return t, true
 }
 
-// instant returns the instant of a time without an offset; utc is the same time read in
-// UTC.
-func (z *zones) instant(w Wall, utc acuity.Instant) acuity.Instant {
+// instant returns the instant at which a clock with an offset shows w. Without the offset, see [zones].
+func (z *zones) instant(w Wall, from offset) acuity.Instant {
+	utc := w.utc()
+	if from.known {
+		return utc - acuity.Instant(from.seconds)*1000
+	}
 	if z.own.known {
 		if at := utc - acuity.Instant(z.own.seconds)*1000; at.Sub(z.near).Abs() <= week {
 			return at
@@ -128,49 +128,48 @@ func two(b []byte) (n int, ok bool) {
 // ParseISO reads YYYY[-MM[-DD[Thh:mm[:ss[.s…]][offset]]]], the offset as Z or ±hh:mm. A time
 // without an offset is in zone. lax takes a comma for the point too, and the offsets ±hhmm and
 // ±hh.
-func ParseISO(b []byte, zone *time.Location, lax bool) (at acuity.Instant, precision acuity.Precision, ok bool) {
+func ParseISO(b []byte, zone *time.Location, lax bool) (m acuity.Moment, ok bool) {
 	b = bytes.TrimSpace(b)
 	w := Wall{Month: 1, Day: 1}
 	if len(b) < 4 || !number(b[:4], &w.Year) {
-		return 0, 0, false
+		return acuity.Moment{}, false
 	}
-	precision, b = acuity.Year, b[4:]
+	m.Precision, b = acuity.Year, b[4:]
 	if len(b) >= 3 && b[0] == '-' {
 		if !number(b[1:3], &w.Month) {
-			return 0, 0, false
+			return acuity.Moment{}, false
 		}
-		precision, b = acuity.Month, b[3:]
+		m.Precision, b = acuity.Month, b[3:]
 		if len(b) >= 3 && b[0] == '-' {
 			if !number(b[1:3], &w.Day) {
-				return 0, 0, false
+				return acuity.Moment{}, false
 			}
-			precision, b = acuity.Day, b[3:]
+			m.Precision, b = acuity.Day, b[3:]
 		}
 	}
 	var fromUTC offset
-	if len(b) > 0 && precision == acuity.Day && (b[0]|0x20 == 't' || b[0] == ' ') {
-		if b, precision, ok = w.clock(b[1:], lax); !ok {
-			return 0, 0, false
+	if len(b) > 0 && m.Precision == acuity.Day && (b[0]|0x20 == 't' || b[0] == ' ') {
+		if b, m.Precision, ok = w.clock(b[1:], lax); !ok {
+			return acuity.Moment{}, false
 		}
 		if len(b) > 0 {
 			if fromUTC, ok = isoOffset(b, lax); !ok {
-				return 0, 0, false
+				return acuity.Moment{}, false
 			}
 			b = nil
 		}
 	}
 	if len(b) > 0 || !w.Valid() {
-		return 0, 0, false
+		return acuity.Moment{}, false
 	}
-	if fromUTC.known {
-		at = w.utc() - acuity.Instant(fromUTC.seconds)*1000
-	} else {
-		at = w.In(zone)
+	zones := zones{hospital: zone}
+	read := func(w Wall) acuity.Instant { return zones.instant(w, fromUTC) }
+	m.From = read(w)
+	if !w.MayBe(m.From) {
+		return acuity.Moment{}, false
 	}
-	if !w.MayBe(at) {
-		return 0, 0, false
-	}
-	return at, precision, true
+	m.To = w.endOf(m.Precision, read)
+	return m, true
 }
 
 // isoOffset reads Z or ±hh:mm, and if lax ±hhmm or ±hh.
@@ -247,6 +246,27 @@ func (w Wall) Valid() bool {
 		days++
 	}
 	return w.Day <= days
+}
+
+// endOf returns the first instant after a coarse time, which read gives the instants of a clock. Days
+// and months differ in length, and the day of a change of the clock has 23 or 25 hours. The end of an
+// exact time is 0.
+func (w Wall) endOf(p acuity.Precision, read func(Wall) acuity.Instant) acuity.Instant {
+	switch p {
+	case acuity.Minute:
+		return read(w) + acuity.Instant(time.Minute/time.Millisecond)
+	case acuity.Hour:
+		return read(w) + acuity.Instant(time.Hour/time.Millisecond)
+	case acuity.Day:
+		w.Day++
+	case acuity.Month:
+		w.Month++
+	case acuity.Year:
+		w.Year++
+	default:
+		return 0
+	}
+	return read(w) // time.Date carries the 32nd of a month over
 }
 
 // leapSecond is the second 60. Only the last minute of a day in UTC may have one. An

@@ -205,10 +205,10 @@ func spelledOut(b []byte) bool {
 // birth date.
 func (d *decoder) infant() bool {
 	born, ok := d.parse(d.oneLine(d.at(d.field(d.pid, 7), 1)))
-	if !ok || born.precision > acuity.Day {
+	if !ok || born.Precision > acuity.Day {
 		return false
 	}
-	age := d.event.At.Sub(born.at)
+	age := d.event.At.Sub(born.From)
 	return age > -24*time.Hour && age < newbornDays*24*time.Hour
 }
 
@@ -344,7 +344,7 @@ func (d *decoder) diagnosis(s segment, triplet [][]byte, first bool, repeat int,
 	}
 	onset, _ := d.time(d.field(s, 5), position{"DG1", repeat, 5})
 	d.event.Diagnoses = append(d.event.Diagnoses, acuity.Diagnosis{
-		System: system, Code: code, Display: display, OnsetAt: onset.at, Delete: gone,
+		System: system, Code: code, Display: display, OnsetAt: onset.Resolve(d.ReceivedAt, d.moment), Delete: gone,
 	})
 }
 

@@ -157,7 +157,9 @@ func applyTags(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 		p.Format = format
 	}
 	if tag.Get("pattern") == "time" {
-		p.Description = strings.TrimSpace("RFC 3339; without an offset the time of the hospital. " + p.Description)
+		p.Description = strings.TrimSpace("RFC 3339; without an offset the time of the hospital. " +
+			"A date, or a time to the minute, counts as the more exact time beside it, else as the receipt, else as its last moment. " +
+			p.Description)
 	}
 	if words := tag.Get("enum"); words != "" {
 		of := p
