@@ -298,17 +298,14 @@ type CensusRoom struct {
 	Area   string
 	Status RoomStatus
 
-	Visit        string // pseudonym; may be empty
-	Class        byte
-	Service      string
-	Primary      catalogue.Factor
-	PrimarySince Instant
-	DeliveredAt  Instant
-	// PrimarySinceFrom and DeliveredFrom are the starts of the intervals that the sender gave, if those
-	// were coarser than a second; 0: the times are as sent.
-	PrimarySinceFrom, DeliveredFrom Instant
-
-	Cesarean bool // deliveryMode
+	Visit                           string // pseudonym; may be empty
+	Class                           byte
+	Service                         string
+	Primary                         catalogue.Factor
+	PrimarySince                    Instant
+	DeliveredAt                     Instant
+	PrimarySinceFrom, DeliveredFrom Instant // starts of their intervals, as Event.AtFrom
+	Cesarean                        bool    // deliveryMode
 
 	// A list that was not sent changes nothing; an empty one clears what is known.
 	HasModifiers bool

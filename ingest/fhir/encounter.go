@@ -321,8 +321,8 @@ func (m *mapper) birthOrder(r *resource) string {
 }
 
 // newborn reports whether a Patient is a newborn at an instant.
-func (m *mapper) newborn(r *resource, at acuity.Instant) bool {
-	born, ok := m.instant(r.birth)
+func (d *document) newborn(r *resource, at acuity.Instant) bool {
+	born, ok := d.instant(r.birth)
 	age := at.Sub(born.From)
 	return ok && born.Precision <= acuity.Day && age > -24*time.Hour && age < newbornDays*24*time.Hour
 }
