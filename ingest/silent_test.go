@@ -348,6 +348,8 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 		return true
 	case path == "focus.reference", strings.HasPrefix(path, "bodySite.coding."): // a display or words of the code name the fetus
 		return true
+	case path == "contained.resourceType" && r["focus"] != nil: // the reference names the fetus, whatever it leads to
+		return true
 	case slices.Contains(l.tokens, any("contained")) && r["modifierExtension"] != nil: // it is left out, and nobody names it
 		return true
 	case kind == "Condition" && first == "clinicalStatus": // the verification decides first
