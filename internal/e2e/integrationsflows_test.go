@@ -69,7 +69,7 @@ func flows(f *flowing) []flow {
 			at("/keys"), link("Rotate: Night engine"), pick("no time"), press("Rotate"), secret("svc_", "/keys"),
 		}},
 		{"revoke", []step{
-			at("/keys"), link("Revoke: Night engine"), fill("Type the name of the key", "Day engine"), pressRefused("Revoke"), see("The name does not match."),
+			at("/keys"), link("Revoke: Night engine"), fill("Type the name of the key", "Day engine"), pressRefused("Revoke"), see("The name does not match"),
 			fill("Type the name of the key", "Night engine"), press("Revoke"), see("The key of Night engine is revoked."), link("Expired and revoked keys"), see("Night engine"),
 		}},
 		{"webhook", []step{
