@@ -33,7 +33,7 @@ const pageKept = 200
 
 // pageScript shows what has come, unless somebody reads a payload.
 const pageScript = `setInterval(async () => {
-  if (document.querySelector("details[open]")) return;
+  if ([...document.querySelectorAll("details")].some(d => d.open)) return;
   const answer = await fetch(location.href);
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   if (answer.ok) document.querySelector("main").replaceWith(page.querySelector("main"));

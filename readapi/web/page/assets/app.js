@@ -16,7 +16,7 @@ const touched = f => f.querySelector(":focus,:user-valid,:user-invalid");
 const morph = (old, fresh) => {
   if (old.nodeType !== 1 || old.nodeName !== fresh.nodeName) return old.isEqualNode(fresh) || old.replaceWith(fresh);
   if (old.nodeName === "FORM")
-    return old.cloneNode().isEqualNode(fresh.cloneNode()) || old.action === fresh.action && touched(old) || old.replaceWith(fresh);
+    return old.cloneNode().isEqualNode(fresh.cloneNode()) || old.getAttribute("action") === fresh.getAttribute("action") && touched(old) || old.replaceWith(fresh);
   const was = old.className;
   for (const { name } of [...old.attributes])
     if (!fresh.hasAttribute(name) && name !== "open") old.removeAttribute(name);
