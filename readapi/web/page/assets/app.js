@@ -10,8 +10,8 @@ const parse = html => {
 };
 
 // morph makes an element like another one. What is open, typed or focused stays. A form of
-// something else is another form: its button must do what the page shows beside it. One that is
-// filled otherwise takes the place of a form that nobody has touched.
+// something else is another form: its button must do what the page shows beside it. A form that
+// nobody has touched is replaced.
 const touched = f => f.querySelector(":focus,:user-valid,:user-invalid");
 const morph = (old, fresh) => {
   if (old.nodeType !== 1 || old.nodeName !== fresh.nodeName) return old.isEqualNode(fresh) || old.replaceWith(fresh);
