@@ -11,12 +11,12 @@ const parse = html => {
 
 // morph makes an element like another one. What is open, typed or focused stays. A form of
 // something else is another form: its button must do what the page shows beside it. A form that
-// nobody has touched is replaced.
+// nobody has touched is replaced. A fresh form has no base address: its action is the path alone.
 const touched = f => f.querySelector(":focus,:user-valid,:user-invalid");
 const morph = (old, fresh) => {
   if (old.nodeType !== 1 || old.nodeName !== fresh.nodeName) return old.isEqualNode(fresh) || old.replaceWith(fresh);
   if (old.nodeName === "FORM")
-    return old.cloneNode().isEqualNode(fresh.cloneNode()) || old.getAttribute("action") === fresh.getAttribute("action") && touched(old) || old.replaceWith(fresh);
+    return old.cloneNode().isEqualNode(fresh.cloneNode()) || old.action.endsWith(fresh.action) && touched(old) || old.replaceWith(fresh);
   const was = old.className;
   for (const { name } of [...old.attributes])
     if (!fresh.hasAttribute(name) && name !== "open") old.removeAttribute(name);
