@@ -70,7 +70,7 @@ func tracingOf(id, way, label, at, category string) string {
 func TestTracingsOfTwins(t *testing.T) {
 	labels, references := keysOf(fetusWays), keysOf(fetusReferences)
 	rapid.Check(t, func(t *rapid.T) {
-		a, b, again := "", "", ""
+		var a, b, again string
 		if rapid.Bool().Draw(t, "by reference") {
 			way := rapid.SampledFrom(references).Draw(t, "way")
 			a = fetusReferences[way]

@@ -197,14 +197,14 @@ func put(v any, at []any, value any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		c := maps.Clone(v)
-		name := at[0].(string)
+		name, _ := at[0].(string) //nolint:errcheck // as the tree is
 		if c[name] = put(v[name], at[1:], value); c[name] == nil {
 			delete(c, name)
 		}
 		return c
 	case []any:
 		c := slices.Clone(v)
-		i := at[0].(int)
+		i, _ := at[0].(int) //nolint:errcheck // as the tree is
 		if c[i] = put(v[i], at[1:], value); c[i] == nil {
 			c = slices.Delete(c, i, i+1)
 		}
@@ -273,9 +273,9 @@ func resourceFacts(t *testing.T, body string, byDesign map[string]map[string]boo
 			}
 			switch at := l.tokens[i].(type) {
 			case string:
-				v = v.(map[string]any)[at]
+				v = v.(map[string]any)[at] //nolint:errcheck,forcetypeassert // as the tree is
 			case int:
-				v = v.([]any)[at]
+				v = v.([]any)[at] //nolint:errcheck,forcetypeassert // as the tree is
 			}
 		}
 		unused, used := byDesign[kind]
@@ -283,7 +283,7 @@ func resourceFacts(t *testing.T, body string, byDesign map[string]map[string]boo
 			continue
 		}
 		of := owner(tree, l.tokens[:from])
-		name, _ := l.tokens[from].(string)
+		name, _ := l.tokens[from].(string) //nolint:errcheck // "" for an index
 		if unused[name] || byDesign[""][name] || name == "resourceType" || strings.HasPrefix(name, "_") || isByDesign(l, from) || saysNoMore(of, kind, l, from) {
 			continue
 		}
@@ -312,9 +312,9 @@ func owner(tree any, at []any) map[string]any {
 	for _, token := range at {
 		switch token := token.(type) {
 		case string:
-			tree = tree.(map[string]any)[token]
+			tree = tree.(map[string]any)[token] //nolint:errcheck,forcetypeassert // as the tree is
 		case int:
-			tree = tree.([]any)[token]
+			tree = tree.([]any)[token] //nolint:errcheck,forcetypeassert // as the tree is
 		}
 	}
 	o, _ := tree.(map[string]any)

@@ -147,8 +147,8 @@ func isRetraction(s orderedStatement) bool { return s.Status == acuity.SignalRet
 
 // takeBack removes the last statement that a retraction takes back.
 func takeBack(list []orderedStatement, retraction *terminology.MatchedSignal) []orderedStatement {
-	for i := len(list) - 1; i >= 0; i-- {
-		if retraction.TakesBack(list[i].MatchedSignal) {
+	for i, one := range slices.Backward(list) {
+		if retraction.TakesBack(one.MatchedSignal) {
 			return slices.Delete(list, i, i+1)
 		}
 	}

@@ -75,7 +75,7 @@ func (b *suggester) spellings(display, code string, system codes.System, found *
 				continue
 			}
 			for i, f := range s.factors {
-				found.add(f, int32(spelledScore-i*spelledStep), displayWords) //nolint:gosec // at most three
+				found.add(f, int32(spelledScore-i*spelledStep), displayWords)
 			}
 		}
 	}

@@ -58,28 +58,28 @@ var advice = []struct {
 func Factors(system codes.System, code, display string, kind catalogue.SignalKind) []Suggestion {
 	system, normal := codes.Comparable(system, code)
 	b := suggestions()
-	var found found
+	var list found
 	for i := range b.advice {
 		a := &b.advice[i]
 		if a.system == system && a.pattern.Matches(normal) {
-			found.add(a.factor, a.score, a.reason)
+			list.add(a.factor, a.score, a.reason)
 		}
 	}
 	// The id of a factor, in any case and with any of the usual separators.
 	id := strings.TrimSpace(strings.NewReplacer("_", "-", " ", "-").Replace(code))
 	if f, ok := catalogue.FactorByID(strings.ToLower(id)); ok {
-		found.add(f, 95, factorName)
+		list.add(f, 95, factorName)
 	}
 	diagnosis := kind == 0 || kind == catalogue.KindCondition
 	if system == codes.ICD10CM && diagnosis {
-		b.siblings(normal, &found)
+		b.siblings(normal, &list)
 	}
-	b.words(display, code, system, &found)
-	b.spellings(display, code, system, &found)
-	slices.SortFunc(found, func(a, b Suggestion) int {
+	b.words(display, code, system, &list)
+	b.spellings(display, code, system, &list)
+	slices.SortFunc(list, func(a, b Suggestion) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Factor.ID(), b.Factor.ID()))
 	})
-	return found[:min(len(found), maxSuggestions)]
+	return list[:min(len(list), maxSuggestions)]
 }
 
 // found is the best suggestion of each factor.

@@ -72,10 +72,10 @@ func newFetusWords() map[string]knownFetusWord {
 	}
 	for i := range len(fetusLabels) - 1 { // a roman "I" needs a word of its own
 		label := strings.ToLower(fetusLabels[i : i+1])
-		all[label] = knownFetusWord{fetusNumber, byte(i + 1)} //nolint:gosec // at most nine
+		all[label] = knownFetusWord{fetusNumber, byte(i + 1)}
 		for _, noun := range []string{"fetus", "foetus", "baby", "twin"} {
 			if i < 4 { // "twine" is a word
-				all[noun+label] = knownFetusWord{fetusLabelled, byte(i + 1)} //nolint:gosec // at most nine
+				all[noun+label] = knownFetusWord{fetusLabelled, byte(i + 1)}
 			}
 		}
 	}
@@ -125,7 +125,7 @@ func cutFetus(text string, device bool) (label, rest string) {
 	list := fetusTokens(text, memory[:0])
 	var found byte
 	cut := text
-	for i := len(list) - 1; i >= 0; i-- { // backward, so that the places stay as they are
+	for i := range slices.Backward(list) { // backward, so that the places stay as they are
 		n, last := fetusLabelAt(text, list, i, device)
 		switch {
 		case n == 0:

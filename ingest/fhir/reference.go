@@ -55,7 +55,7 @@ func (x *index) useNumbered(number string, want kind) {
 				continue
 			}
 			for _, id := range x.identifiers[r.firstIdentifier:r.lastIdentifier] {
-				x.numbered[string(x.bytes(id.value))] = append(x.numbered[string(x.bytes(id.value))], int32(n)) //nolint:gosec // at most MaxResources
+				x.numbered[string(x.bytes(id.value))] = append(x.numbered[string(x.bytes(id.value))], int32(n))
 			}
 		}
 	}

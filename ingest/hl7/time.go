@@ -162,8 +162,8 @@ func ParseISO(b []byte, zone *time.Location, lax bool) (m acuity.Moment, ok bool
 	if len(b) > 0 || !w.Valid() {
 		return acuity.Moment{}, false
 	}
-	zones := zones{hospital: zone}
-	read := func(w Wall) acuity.Instant { return zones.instant(w, fromUTC) }
+	of := zones{hospital: zone}
+	read := func(w Wall) acuity.Instant { return of.instant(w, fromUTC) }
 	m.From = read(w)
 	if !w.MayBe(m.From) {
 		return acuity.Moment{}, false
@@ -263,7 +263,7 @@ func (w Wall) endOf(p acuity.Precision, read func(Wall) acuity.Instant) acuity.I
 		w.Month++
 	case acuity.Year:
 		w.Year++
-	default:
+	case acuity.Second, acuity.Millisecond:
 		return 0
 	}
 	return read(w) // time.Date carries the 32nd of a month over

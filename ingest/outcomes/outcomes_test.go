@@ -74,19 +74,23 @@ func TestFactsOfAFeed(t *testing.T) {
 		"the same":      {0, 0, true, acuity.Change{Outcome: acuity.Duplicate}, feeds.Counts{Duplicates: 1, Unchanged: 1}},
 		"older":         {0, 0, true, acuity.Change{Outcome: acuity.Ignored, Reason: "version_older"}, feeds.Counts{Ignored: 1, Unchanged: 1}},
 		"not used": {
-			0, 0, true, acuity.Change{Outcome: acuity.Ignored, Reason: "location_missing", Warnings: []acuity.Warning{{Code: "location_missing"}}},
+			0, 0, true,
+			acuity.Change{Outcome: acuity.Ignored, Reason: "location_missing", Warnings: []acuity.Warning{{Code: "location_missing"}}},
 			feeds.Counts{Ignored: 1, Warnings: 1, Unused: 1},
 		},
 		"outside the unit": {
-			0, 0, true, acuity.Change{Outcome: acuity.Applied, Warnings: []acuity.Warning{{Code: "outside_unit"}}},
+			0, 0, true,
+			acuity.Change{Outcome: acuity.Applied, Warnings: []acuity.Warning{{Code: "outside_unit"}}},
 			feeds.Counts{Applied: 1, Changed: 1, Warnings: 1, Unused: 1, Outside: 1},
 		},
 		"warnings of reading": {
-			2, 1, true, acuity.Change{Outcome: acuity.Applied, Warnings: append(slices.Clone(read), acuity.Warning{Code: "place_differs"})},
+			2, 1, true,
+			acuity.Change{Outcome: acuity.Applied, Warnings: append(slices.Clone(read), acuity.Warning{Code: "place_differs"})},
 			feeds.Counts{Applied: 1, Changed: 1, Warnings: 3, Unused: 2},
 		},
 		"warnings of reading, places forgotten": {
-			2, 1, false, acuity.Change{Outcome: acuity.Applied, Warnings: append(slices.Clone(read), acuity.Warning{Code: "place_differs"})},
+			2, 1, false,
+			acuity.Change{Outcome: acuity.Applied, Warnings: append(slices.Clone(read), acuity.Warning{Code: "place_differs"})},
 			feeds.Counts{Applied: 1, Changed: 1, Warnings: 3, Unused: 1},
 		},
 	} {

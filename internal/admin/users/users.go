@@ -51,7 +51,7 @@ func (r Role) Limit() Limit {
 		return Limit{15 * time.Minute, 8 * time.Hour}
 	case Charge:
 		return Limit{time.Hour, 13 * time.Hour}
-	case Viewer:
+	case Viewer, NoRole:
 	}
 	return Limit{4 * time.Hour, 13 * time.Hour}
 }

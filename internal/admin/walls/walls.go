@@ -150,7 +150,8 @@ var ErrNone = errors.New("there is no such wall, or its link is over")
 // replaced. The screen before it goes dark.
 func (o *Office) Relink(ctx context.Context, by, hospital, id string) (w Wall, token string, err error) {
 	err = audit.Retry(ctx, func() error {
-		seen, known := o.Seen(), false
+		var known bool
+		seen := o.Seen()
 		if w, known = o.Register.Wall(id); !known || w.Hospital != hospital {
 			return ErrNone
 		}
@@ -165,7 +166,8 @@ func (o *Office) Relink(ctx context.Context, by, hospital, id string) (w Wall, t
 // succeeds; the others get [ErrNone].
 func (o *Office) Use(ctx context.Context, token string) (w Wall, err error) {
 	err = audit.Retry(ctx, func() error {
-		seen, now, known := o.Seen(), cut(o.Now()), false
+		var known bool
+		seen, now := o.Seen(), cut(o.Now())
 		if w, known = o.Register.Lookup(token); !known || !w.LinkValid(now) {
 			return ErrNone
 		}

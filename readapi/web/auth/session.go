@@ -100,7 +100,7 @@ func (c *Cookies) ReadSession(r *http.Request) (*Session, error) {
 	if !c.Open(r, sessionCookie, &s.cookie) || s.cookie.ID == "" {
 		return nil, ErrSignedOut
 	}
-	known := false
+	var known bool
 	if s.record, known = c.Users.Session(s.cookie.ID); !known && c.Await != nil {
 		c.Await(r.Context(), s.cookie.Position) // it may have begun a moment ago, at another instance
 		s.record, known = c.Users.Session(s.cookie.ID)

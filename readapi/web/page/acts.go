@@ -1,6 +1,7 @@
 package page
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 
@@ -76,11 +77,7 @@ var acts = map[string]bool{
 
 // FreshActs returns whether each act needs a fresh sign-in, by method and route below [auth.AppPath].
 func FreshActs() map[string]bool {
-	all := make(map[string]bool, len(acts))
-	for act, fresh := range acts {
-		all[act] = fresh
-	}
-	return all
+	return maps.Clone(acts)
 }
 
 // needsFreshSignIn reports whether the act of a request needs a fresh sign-in.

@@ -134,7 +134,7 @@ func (s *site) exchangeCode(ctx context.Context, st start, code string) (*person
 	}
 	var c claims
 	all := map[string]json.RawMessage{}
-	if err := errors.Join(id.Claims(&c), id.Claims(&all)); err != nil {
+	if err = errors.Join(id.Claims(&c), id.Claims(&all)); err != nil {
 		return nil, fmt.Errorf("%w: claims", errRefused)
 	}
 	out := &person{subject: id.Subject, label: chooseLabel(c.Name, c.Preferred)}
