@@ -317,7 +317,7 @@ func owner(tree any, at []any) map[string]any {
 			tree = tree.([]any)[token] //nolint:errcheck,forcetypeassert // as the tree is
 		}
 	}
-	o, _ := tree.(map[string]any)
+	o, _ := tree.(map[string]any) //nolint:errcheck // the zero value fits
 	return o
 }
 
@@ -382,7 +382,7 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 	case kind == "Encounter" && regexp.MustCompile("cancelled|entered-in-error").MatchString(code("status")):
 		return true // only which one it is
 	case path == "identifier.value":
-		list, _ := r["identifier"].([]any)
+		list, _ := r["identifier"].([]any) //nolint:errcheck // the zero value fits
 		return len(list) > 1
 	case first == "reasonCode" || first == "serviceType" || first == "ingredient": // hints; one of the names; active parts
 		return true
@@ -400,7 +400,7 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 
 // isPlanned reports whether nobody is in a place of an Encounter yet.
 func isPlanned(r map[string]any, l leaf, from int) bool {
-	place, _ := r["location"].(map[string]any)
+	place, _ := r["location"].(map[string]any) //nolint:errcheck // the zero value fits
 	if list, ok := r["location"].([]any); ok && len(l.tokens) > from+1 {
 		place, _ = list[l.tokens[from+1].(int)].(map[string]any)
 	}

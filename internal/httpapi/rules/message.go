@@ -1,0 +1,39 @@
+package rules
+
+var warnings = func() map[string]*Warning {
+	byCode := make(map[string]*Warning, len(Warnings))
+	for i := range Warnings {
+		byCode[Warnings[i].Code] = &Warnings[i]
+	}
+	return byCode
+}()
+
+// ExplainWarning returns the warning with a code; false: there is none.
+func ExplainWarning(code string) (Warning, bool) {
+	w := warnings[code]
+	if w == nil {
+		return Warning{}, false
+	}
+	return *w, true
+}
+
+// statuses are the sentences for a body that was refused with a status alone.
+var statuses = map[string]string{
+	"400": "The body is malformed; send it in the format that the endpoint documents.",
+	"413": "The body is too large; send it in parts.",
+	"415": "The endpoint does not accept this Content-Type; send one that it documents.",
+	"422": "The body is well formed but could not be applied; read the answer to the request.",
+}
+
+// Message returns the sentence for a code of a warning or refusal, for a broken rule, or for the
+// status of a refused body; "": it is none of them.
+func Message(code string) string {
+	if w, ok := ExplainWarning(code); ok {
+		return w.Message
+	}
+	if text, ok := statuses[code]; ok {
+		return text
+	}
+	rule, _ := Explain(code)
+	return rule.About
+}
