@@ -402,7 +402,7 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 func isPlanned(r map[string]any, l leaf, from int) bool {
 	place, _ := r["location"].(map[string]any) //nolint:errcheck // the zero value fits
 	if list, ok := r["location"].([]any); ok && len(l.tokens) > from+1 {
-		place, _ = list[l.tokens[from+1].(int)].(map[string]any)
+		place, _ = list[l.tokens[from+1].(int)].(map[string]any) //nolint:errcheck // the zero value fits
 	}
 	return regexp.MustCompile("planned|reserved").MatchString(writeAny(place["status"]))
 }
