@@ -176,7 +176,7 @@ func deadLetterOf(f *flowing) {
 	writeDeadLetter(f.t, f.kafka, f.prefix, f.ward.hospital)
 	eventually(f.t, 20*time.Second, func() error {
 		at("/feeds/letters")(f)
-		if !strings.Contains(f.main(), "Retry") {
+		if !strings.Contains(f.main(), "written by a schema that is not known") {
 			return fmt.Errorf("no dead letter: %s", f.main())
 		}
 		return nil
