@@ -37,7 +37,7 @@ func TestHAPI(t *testing.T) {
 batch-response, 200 OK, 200 OK, 422 Unprocessable Entity error required required
 key: 401 error login unauthorized
 text: 400 error invalid json
-path: 404 error not-found not_found
+path: 501 error not-supported invalid_request
 `},
 		"HL7": {[]string{host, port}, `ACK 2.5.1 AA HAPI1
 ACK 2.5.1 AA HAPI1
