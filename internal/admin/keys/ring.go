@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"svc/internal/admin/audit"
@@ -44,6 +43,8 @@ type Ring struct {
 	Put   func(ctx context.Context, seen int64, keys ...*access.Key) error
 	Audit audit.Record
 	Now   func() time.Time
+
+	turns audit.Turns
 }
 
 // Version identifies the state of a key. A changed key has another version.
@@ -53,14 +54,21 @@ func Version(k *access.Key) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Mint makes a key and its token, which is shown once.
-func (r *Ring) Mint(ctx context.Context, by string, template access.Key) (access.Key, string, error) {
-	key, token := access.Mint(template, r.Now())
-	if r.valid(key.Hospital) >= Most {
-		return access.Key{}, "", ErrTooMany
+// Mint makes a key and its token, which is shown once. It fails with [ErrTooMany] if the hospital
+// has [Most] valid keys. The count is a condition of the write, so it holds over several instances.
+func (r *Ring) Mint(ctx context.Context, by string, template access.Key) (key access.Key, token string, err error) {
+	err = r.turns.Do(ctx, template.Hospital, func() error {
+		seen := r.Seen()
+		if r.valid(template.Hospital) >= Most {
+			return ErrTooMany
+		}
+		key, token = access.Mint(template, r.Now())
+		return r.do(ctx, seen, []*access.Key{&key}, r.act(by, ActMint, "", &key))
+	})
+	if err != nil {
+		return access.Key{}, "", err
 	}
-	// A new key cannot conflict with other changes, so the write is unconditional.
-	return key, token, r.do(ctx, math.MaxInt64, []*access.Key{&key}, r.act(by, ActMint, "", &key))
+	return key, token, nil
 }
 
 // valid counts the valid keys of a hospital.

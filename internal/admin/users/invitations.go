@@ -85,18 +85,26 @@ func (s *server) invite(w http.ResponseWriter, r *http.Request) {
 }
 
 // Invite is [Office.MakeLink] for those who ask over HTTP: their number of links is bounded.
-// It fails with [ErrTooMany] beyond [MostLinks].
-func (o *Office) Invite(ctx context.Context, by, hospital, label string, role Role, ttl time.Duration) (Link, string, error) {
-	n, now := 0, o.Now()
-	for _, l := range o.Register.Links(hospital) {
-		if now.Sub(l.ExpiresAt) <= linkKept {
-			n++
+// It fails with [ErrTooMany] beyond [MostLinks]. The count is a condition of the write, so it holds
+// over several instances.
+func (o *Office) Invite(ctx context.Context, by, hospital, label string, role Role, ttl time.Duration) (l Link, token string, err error) {
+	err = o.turns.Do(ctx, hospital, func() (err error) {
+		seen, n, now := o.Seen(), 0, o.Now()
+		for _, l := range o.Register.Links(hospital) {
+			if now.Sub(l.ExpiresAt) <= linkKept {
+				n++
+			}
 		}
+		if n >= MostLinks {
+			return ErrTooMany
+		}
+		l, token, err = o.makeLink(ctx, seen, by, hospital, label, role, ttl)
+		return err
+	})
+	if err != nil {
+		return Link{}, "", err
 	}
-	if n >= MostLinks {
-		return Link{}, "", ErrTooMany
-	}
-	return o.MakeLink(ctx, by, hospital, label, role, ttl)
+	return l, token, nil
 }
 
 // ActWithdraw is the action in the audit log when an administrator withdraws a link.

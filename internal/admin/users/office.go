@@ -60,10 +60,19 @@ type Office struct {
 	// Refusals records who could not sign in; nil: nobody does.
 	Refusals *audit.Refusals
 	Now      func() time.Time
+
+	turns audit.Turns
 }
 
-// MakeLink makes a link that signs in a new user of a hospital, and its token.
+// MakeLink makes a link that signs in a new user of a hospital, and its token. The number of links
+// is not limited: see [Office.Invite].
 func (o *Office) MakeLink(ctx context.Context, by, hospital, label string, role Role, ttl time.Duration) (Link, string, error) {
+	// A new link cannot conflict with other changes, so the write is unconditional.
+	return o.makeLink(ctx, math.MaxInt64, by, hospital, label, role, ttl)
+}
+
+// makeLink is [Office.MakeLink] under the condition that nothing changed after seen.
+func (o *Office) makeLink(ctx context.Context, seen int64, by, hospital, label string, role Role, ttl time.Duration) (Link, string, error) {
 	if ttl < LeastTTL || ttl > MostTTL {
 		return Link{}, "", ErrTTL
 	}
@@ -75,8 +84,7 @@ func (o *Office) MakeLink(ctx context.Context, by, hospital, label string, role 
 	act := audit.Act{Hospital: hospital, At: now, By: by, Action: ActLink, Subject: l.User, After: l.ID()[:16]}
 	changes := o.ended(hospital, now)
 	changes.Links = append(changes.Links, &l)
-	// A new link cannot conflict with other changes, so the write is unconditional.
-	return l, token, o.do(ctx, math.MaxInt64, changes, act)
+	return l, token, o.do(ctx, seen, changes, act)
 }
 
 // ended returns the removal of the links and users that ended long ago.

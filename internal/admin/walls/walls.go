@@ -122,16 +122,26 @@ type Office struct {
 	Put   func(ctx context.Context, seen int64, w *Wall, drop bool) error
 	Audit audit.Record
 	Now   func() time.Time
+
+	turns audit.Turns
 }
 
-// Make makes a wall and the token of its link.
-func (o *Office) Make(ctx context.Context, by, hospital, label string) (Wall, string, error) {
-	if len(o.Register.Walls(hospital)) >= Most {
-		return Wall{}, "", ErrTooMany
+// Make makes a wall and the token of its link. It fails with [ErrTooMany] if the hospital has [Most]
+// walls. The count is a condition of the write, so it holds over several instances.
+func (o *Office) Make(ctx context.Context, by, hospital, label string) (w Wall, token string, err error) {
+	err = o.turns.Do(ctx, hospital, func() error {
+		seen := o.Seen()
+		if len(o.Register.Walls(hospital)) >= Most {
+			return ErrTooMany
+		}
+		w = Wall{ID: "wall_" + access.RandomHex(8), Hospital: hospital, Label: label, CreatedAt: cut(o.Now())}
+		token = w.newLink(w.CreatedAt)
+		return o.do(ctx, seen, &w, false, audit.Act{By: by, Action: ActMake, After: version(&w)})
+	})
+	if err != nil {
+		return Wall{}, "", err
 	}
-	w := Wall{ID: "wall_" + access.RandomHex(8), Hospital: hospital, Label: label, CreatedAt: cut(o.Now())}
-	token := w.newLink(w.CreatedAt)
-	return w, token, o.do(ctx, math.MaxInt64, &w, false, audit.Act{By: by, Action: ActMake, After: version(&w)})
+	return w, token, nil
 }
 
 // newLink gives a wall a new link, and returns its token.
