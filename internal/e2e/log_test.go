@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/schemas"
 )
 
@@ -75,12 +76,23 @@ func readApplied(t testing.TB, broker, prefix string) (l *systemLog) {
 	return l
 }
 
-// readSettled reads the log once all of it is applied and no timer of the test is left.
-func readSettled(t testing.TB, partners []*partner, broker, prefix string) *systemLog {
+// readSettled reads the log once all of it is applied and no timer of the test is left. What is due
+// but does not show, as the hours of a past that came by a batch, only the reference knows.
+func readSettled(t testing.TB, partners []*partner, broker, prefix string) (l *systemLog) {
 	t.Helper()
 	readApplied(t, broker, prefix)
 	waitUntilSettled(t, partners)
-	return readLog(t, broker, prefix) // with what the timers changed
+	eventually(t, time.Minute, func() error {
+		l = readLog(t, broker, prefix) // with what the timers changed
+		for _, p := range partners {
+			soon := hospital.Fold(l.inputs(p.hospital), acuity.At(time.Now().Add(10*time.Second)))
+			if due := len(soon.Changes) - len(l.changes[p.hospital]); due > 0 {
+				return fmt.Errorf("%s: %d changes are due", p.hospital, due)
+			}
+		}
+		return nil
+	})
+	return l
 }
 
 // settled returns the ends of a topic once no earlier transaction is open. The broker writes its
