@@ -29,6 +29,7 @@ type adtAnswer struct {
 
 func (s *server) adt(w http.ResponseWriter, r *http.Request) {
 	got, ok := s.submitBody(w, r, acuity.ChannelADT, func(in *reader, body []byte, o *acuity.Observation) {
+		in.places.adt = true
 		o.Events = []acuity.Event{in.event(body, "")}
 	})
 	if !ok {
@@ -241,6 +242,7 @@ func (r *reader) batch(body []byte, o *acuity.Observation) []batchResult {
 		return nil
 	}
 	defer b.close()
+	r.places.adt = true
 	list, _ := b.list("events")
 	results := make([]batchResult, len(list))
 	o.Events = make([]acuity.Event, 0, len(list))

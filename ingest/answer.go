@@ -80,7 +80,7 @@ func (r *reader) answer(got receipt) common {
 		c.Outcome = &outcome
 		for _, w := range got.change.Warnings {
 			if _, over := hospital.Exceeded(w.Code); !over && w.Code != hospital.ReasonExists {
-				c.warn(w.Code, r.places.locate(w.Path))
+				c.warn(w.Code, r.places.locateWarning(w))
 			}
 		}
 		c.Refused = r.refusedParts(&got.change)

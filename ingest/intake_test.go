@@ -150,11 +150,11 @@ func TestNoticesOfApplying(t *testing.T) {
 		warning          acuity.Warning
 		want             string
 	}{
-		"one message":         {"hl7", "text/plain", telegram("M1", "ADT^A08", visit), acuity.Warning{Code: "place_differs"}, "warned M1 place_differs"},
-		"one of several":      {"hl7", "text/plain", telegram("M1", "ORU^R01", "") + telegram("M2", "ADT^A08", visit), acuity.Warning{Code: "place_differs", Path: "events[0]"}, "warned M2 place_differs messages[1]"},
+		"one message":         {"hl7", "text/plain", telegram("M1", "ADT^A08", visit), acuity.Warning{Code: "place_differs"}, "warned M1 place_differs PV1-3"},
+		"one of several":      {"hl7", "text/plain", telegram("M1", "ORU^R01", "") + telegram("M2", "ADT^A08", visit), acuity.Warning{Code: "place_differs", Path: "events[0]"}, "warned M2 place_differs messages[1].PV1-3"},
 		"told already":        {"hl7", "text/plain", telegram("M1", "ADT^A06", visit), acuity.Warning{Code: "adt_extension", Path: "MSH-9"}, ""},
 		"of several, already": {"hl7", "text/plain", telegram("M1", "ORU^R01", "") + telegram("M2", "ADT^A06", visit), acuity.Warning{Code: "adt_extension", Path: "events[0].MSH-9"}, ""},
-		"of a batch":          {"batch", "", `{"events":[{},` + adtBody + `]}`, acuity.Warning{Code: "cancel_waiting", Path: "events[0]"}, "warned  cancel_waiting events[1]"},
+		"of a batch":          {"batch", "", `{"events":[{},` + adtBody + `]}`, acuity.Warning{Code: "cancel_waiting", Path: "events[0]"}, "warned  cancel_waiting events[1].cancelsOccurredAt"},
 		"of a resource":       {"fhir", "", `[{},{"resourceType":"Encounter","id":"e","status":"arrived"}]`, acuity.Warning{Code: "place_differs", Path: "events[0]"}, "warned  place_differs [1]"},
 		"of a room":           {"clinical", "", `{"roomId":4,"signals":[]}`, acuity.Warning{Code: "room_not_occupied", Path: "roomId"}, "warned  room_not_occupied roomId"},
 	} {

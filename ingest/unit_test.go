@@ -66,7 +66,7 @@ func TestFeedsOfAUnit(t *testing.T) {
 		t.Error(a.raw)
 	}
 	a = post("adt", `{"eventId":"E1","eventType":"A01","occurredAt":"2026-03-04T15:20:00Z","visitId":"VN2","roomId":7}`)
-	if *a.Data.Outcome != "duplicate" || a.warnings() != "event_id_reused@" {
+	if *a.Data.Outcome != "duplicate" || a.warnings() != "event_id_reused@eventId" {
 		t.Error(a.raw)
 	}
 	a = post("batch", `{"events":[7,{"eventId":"E1","eventType":"A03","occurredAt":"2026-03-04T15:20:00Z","visitId":"VN2"},`+
@@ -75,7 +75,7 @@ func TestFeedsOfAUnit(t *testing.T) {
 	for _, r := range a.Data.Results {
 		got = append(got, r.Status)
 	}
-	if fmt.Sprint(got) != "[rejected duplicate applied]" || a.warnings() != "time_in_future@events[2].occurredAt, event_id_reused@events[1]" {
+	if fmt.Sprint(got) != "[rejected duplicate applied]" || a.warnings() != "time_in_future@events[2].occurredAt, event_id_reused@events[1].eventId" {
 		t.Error(got, a.warnings(), a.raw)
 	}
 }

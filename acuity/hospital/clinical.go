@@ -1,6 +1,8 @@
 package hospital
 
 import (
+	"slices"
+
 	"svc/acuity"
 	"svc/acuity/adt"
 	"svc/acuity/evidence"
@@ -177,4 +179,42 @@ func (ns *names) answerWaiting(in *intake) {
 			in.warn("reference_waiting", "")
 		}
 	}
+}
+
+// answerSubjects warns of the statements that name a visit and, as their patient, somebody else.
+// They count for the visit. A fetus or child may be the subject of what is said about one fetus.
+func (ns *names) answerSubjects(in *intake) {
+	for i := range in.o.Signals {
+		s := &in.o.Signals[i]
+		if s.Visit == "" || s.Patient == "" || in.signalExists(i) || s.Fetus != "" && isFetal(s) {
+			continue
+		}
+		if v := ns.visitCalled(s.Visit).whole(); v != nil && ns.isOfAnother(s, v) {
+			in.warn("subject_differs", itemPath("signals", i))
+		}
+	}
+}
+
+// isFetal reports whether a rule reads one of the codes of a signal for a factor of one fetus.
+func isFetal(s *acuity.Signal) bool {
+	return terminology.IsFetal(s.System, s.Code) ||
+		slices.ContainsFunc(s.Also, func(c acuity.Coding) bool { return terminology.IsFetal(c.System, c.Code) })
+}
+
+// isOfAnother reports whether a signal names another patient than a visit has. As in bornOf, names
+// distinguish patients only if they are of one kind.
+func (ns *names) isOfAnother(s *acuity.Signal, v *visit) bool {
+	hers := v.allNames()
+	if slices.Contains(hers, s.Patient) || len(hers) == 0 {
+		return false
+	}
+	named := []string{s.Patient}
+	if s.Subject != "" {
+		named = append(named, s.Subject)
+	}
+	named, hers = ns.namesOf(named), ns.namesOf(hers)
+	if len(v.timeline.Subjects) == 0 && len(named) == 1 && len(hers) == 1 {
+		return false // one may be a number, the other a reference
+	}
+	return !slices.ContainsFunc(named, func(n string) bool { return slices.Contains(hers, n) })
 }

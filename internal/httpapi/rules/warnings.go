@@ -300,6 +300,11 @@ var Warnings = []Warning{
 		"A resource in this state says nothing yet, so it was not used; send it again in a later state.",
 	},
 	{"status_unknown", Unused, ByFHIR | ByJSON, "The status is not one of the known ones; send one that the documentation lists."},
+	{
+		"subject_differs", Used, ByState,
+		"The subject is not the patient of the encounter, so the statement counts for the patient of the encounter; " +
+			"correct subject or encounter.",
+	},
 	{"superseded", Known, ByFHIR, "Another entry of the body has a newer version of this resource; no action is needed."},
 	{"swap_ignored", Unused, ByHL7, "A17 swap has no effect; send an A02 for each of the two patients."},
 	{

@@ -1,0 +1,161 @@
+package ingest
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"svc/acuity"
+)
+
+// Places maps paths in an observation to paths in the body that it was made from. The
+// code that applies an observation knows only paths in the observation.
+type Places struct {
+	// Some of several events in a body may be refused; the observation has the others.
+	// list names the list of events in the body. origins has the index in that list for
+	// each event of the observation.
+	list    string
+	origins []int
+
+	controlIDs   []string           // control ids of HL7 messages, in the order of the body
+	triggers     []string           // their trigger events
+	adt          bool               // the body has events of the JSON feeds
+	encounters   []string           // FHIR only: the resource that each event was made from
+	resource     func(i int) string // FHIR only: the resource that signal i was made from
+	readWarnings []acuity.Warning   // warnings that were reported while the body was read
+	pseudonym    func(kind, value string) string
+}
+
+// PlacesRead returns the places of a body of one message, with the warnings of reading it.
+func PlacesRead(warnings []acuity.Warning) *Places { return &Places{readWarnings: warnings} }
+
+// Events returns the number of events for which p has places, at least 1.
+func (p *Places) Events() int { return max(len(p.origins), len(p.controlIDs), len(p.encounters), 1) }
+
+// Notice returns the notice of a warning about applying the observation; false if the
+// same warning was already reported.
+func (p *Places) Notice(w acuity.Warning) (Notice, bool) {
+	path := p.locateWarning(w)
+	if p.encounters != nil {
+		path = p.encounter(w)
+	}
+	if slices.ContainsFunc(p.readWarnings, func(t acuity.Warning) bool { return t.Code == w.Code && strings.HasPrefix(t.Path, path) }) {
+		return Notice{}, false
+	}
+	return Notice{ControlID: p.controlID(path), Code: w.Code, Path: path}, true
+}
+
+// Refusal returns the notice of event i of the observation, which was not applied.
+func (p *Places) Refusal(i int, reason string) Notice {
+	n, _ := p.Notice(acuity.Warning{Code: reason, Path: item("events", i)})
+	n.Refused, n.Code = true, reason
+	return n
+}
+
+// ControlID returns the control id of the message, if the body has exactly one.
+func (p *Places) ControlID() string {
+	if len(p.controlIDs) != 1 {
+		return ""
+	}
+	return showControlID(p.controlIDs[0], p.pseudonym)
+}
+
+// locate returns the path in the body for a path in the observation.
+func (p *Places) locate(path string) string {
+	n, rest, ok := eventPath(path)
+	if !ok || n >= len(p.origins) {
+		return path
+	}
+	return item(p.list, p.origins[n]) + rest
+}
+
+// locateWarning returns the path in the body for a warning about applying the observation. That of
+// a whole event becomes the place of what it is about.
+func (p *Places) locateWarning(w acuity.Warning) string {
+	path, place := p.locate(w.Path), ""
+	_, rest, of := eventPath(w.Path)
+	if w.Path == "" && len(p.origins) == 1 { // of several events one was accepted
+		path = item(p.list, p.origins[0])
+	}
+	if about := placeOfWarning[w.Code]; p.encounters == nil && (w.Path == "" || of && rest == "") {
+		switch {
+		case p.triggers != nil:
+			place = about.hl7
+		case p.adt:
+			place = about.adt
+		}
+	}
+	if path != "" && place != "" {
+		place = "." + place
+	}
+	return path + place
+}
+
+// placeOfWarning is what the warnings about applying an event are about: the field of HL7 in which
+// it is sent first of all, and that of an event in JSON.
+var placeOfWarning = map[string]struct{ hl7, adt string }{
+	"account_shared":           {"PID-18", ""},
+	"admit_cancelled":          {"PV1-19", "visitId"},
+	"already_discharged":       {"PV1-19", "visitId"},
+	"bed_without_room":         {"PV1-3", "location"},
+	"cancel_too_late":          {"EVN-6", "cancelsOccurredAt"},
+	"cancel_waiting":           {"EVN-6", "cancelsOccurredAt"},
+	"discharge_waiting":        {"PV1-19", "visitId"},
+	"event_id_reused":          {"", "eventId"},
+	"event_too_old":            {"EVN", "occurredAt"},
+	"location_missing":         {"PV1-3", "location"},
+	"location_without_room":    {"PV1-3", "location"},
+	"outside_unit":             {"PV1-3", "location"},
+	"place_differs":            {"PV1-3", "location"},
+	"prior_place_differs":      {"PV1-6", "priorLocation"},
+	"room_label_differs":       {"PV1-3", "roomLabel"},
+	"several_open_visits":      {"PV1-19", "visitId"},
+	"time_in_future":           {"EVN", "occurredAt"},
+	"transfer_after_discharge": {"EVN", "occurredAt"},
+	"visit_unknown":            {"PV1-19", "visitId"},
+}
+
+// eventPath splits a path of the observation into the index of an event and the rest.
+func eventPath(path string) (n int, rest string, ok bool) { return pathIn("events", path) }
+
+// pathIn splits a path into the index of an element of list and the rest.
+func pathIn(list, path string) (n int, rest string, ok bool) {
+	rest, ok = strings.CutPrefix(path, list+"[")
+	digits, rest, cut := strings.Cut(rest, "]")
+	n, err := strconv.Atoi(digits)
+	return n, rest, ok && cut && err == nil && n >= 0
+}
+
+// part returns the part of the body for a path of the observation.
+func (p *Places) part(path string) string {
+	n, _, event := eventPath(path)
+	s, _, signal := pathIn("signals", path)
+	switch {
+	case event && n < len(p.encounters):
+		return p.encounters[n]
+	case signal && p.resource != nil:
+		return p.resource(s)
+	case event && n == 0 && p.list == "": // the body is a single event
+		return ""
+	}
+	return p.locate(path)
+}
+
+// statementWarnings are warnings of the domain about a statement on a visit or a patient,
+// not about an event.
+var statementWarnings = []string{"reference_waiting", "value_unreadable"}
+
+// encounter returns the FHIR resource that a warning is about, if it is known.
+func (p *Places) encounter(w acuity.Warning) string {
+	n, _, ok := eventPath(w.Path)
+	s, _, signal := pathIn("signals", w.Path)
+	switch {
+	case ok && n < len(p.encounters):
+		return p.encounters[n]
+	case signal && p.resource != nil && w.Code == "subject_differs":
+		return p.resource(s) + ".subject"
+	case w.Path == "" && len(p.encounters) == 1 && !slices.Contains(statementWarnings, w.Code):
+		return p.encounters[0]
+	}
+	return w.Path
+}
