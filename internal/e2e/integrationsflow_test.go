@@ -111,7 +111,7 @@ func rows(lines ...string) step {
 		f.t.Helper()
 		text := strings.Join(lines, "\n") + "\n"
 		if f.hand.by == "keyboard" {
-			f.act("field", "or its lines", text, "", 0)
+			f.act("field", "Or paste the lines here", text, "", 0)
 		} else {
 			f.act("file", "File", text, "", 0)
 		}

@@ -59,94 +59,94 @@ func flows(f *flowing) []flow {
 	path := "/" + f.hand.name
 	address := f.hook.URL + path
 	return []flow{
-		{"first run", []step{at(""), see("4 of 6 done"), link("New webhook"), see("Add the webhook"), at(""), link("Wall links"), see("No wall links yet.")}},
+		{"first run", []step{at(""), see("4 of 6 done"), link("New webhook"), see("Add webhook"), at(""), link("Wall displays"), see("No wall displays yet.")}},
 		{"mint", []step{
-			at("/keys"), link("New key"), link("EHR bridge"), link("HR roster"),
+			at("/keys"), link("New key"), link("EHR interface"), link("HR roster"),
 			fill("Name", "Night engine"), fill("Expiration date", "2031-12-31"), fill("Requests per second", "many"),
 			pressRefused("Create key"), see("(type"), fill("Requests per second", "5"), press("Create key"), secret("svc_", "/keys"), see("Night engine"),
 		}},
 		{"rotate", []step{
-			at("/keys"), link("Rotate: Night engine"), pick("no time"), press("Rotate"), secret("svc_", "/keys"),
+			at("/keys"), link("Rotate: Night engine"), pick("No overlap"), press("Rotate"), secret("svc_", "/keys"),
 		}},
 		{"revoke", []step{
-			at("/keys"), link("Revoke: Night engine"), fill("Type the name of the key", "Day engine"), pressRefused("Revoke"), see("The name does not match"),
-			fill("Type the name of the key", "Night engine"), press("Revoke"), see("The key of Night engine is revoked."), link("Expired and revoked keys"), see("Night engine"),
+			at("/keys"), link("Revoke: Night engine"), fill("Enter the key name to confirm", "Day engine"), pressRefused("Revoke"), see("The name does not match"),
+			fill("Enter the key name to confirm", "Night engine"), press("Revoke"), see("API key for Night engine revoked."), link("Expired and revoked keys"), see("Night engine"),
 		}},
 		{"webhook", []step{
-			at("/webhooks"), link("New webhook"), fill("Address", "ftp://nobody.example"), pressRefused("Add the webhook"), fill("Address", address),
-			tick("Pings"), fill("Rooms", "1, 2"), press("Add the webhook"), secret("whsec_", "/webhooks/"), see("active"),
-			link("Change"), fill("Rooms", "3"), press("Save"), see("The webhook is changed."),
-			link("Rotate secret"), pick("An hour"), press("Rotate secret"), secret("whsec_", "/webhooks/"), see("signs, too"),
+			at("/webhooks"), link("New webhook"), fill("Address", "ftp://nobody.example"), pressRefused("Add webhook"), fill("Address", address),
+			tick("Ping (test event)"), fill("Rooms", "1, 2"), press("Add webhook"), secret("whsec_", "/webhooks/"), see("active"),
+			link("Edit"), fill("Rooms", "3"), press("Save"), see("Webhook saved."),
+			link("Rotate secret"), pick("1 hour"), press("Rotate secret"), secret("whsec_", "/webhooks/"), see("also remains valid"),
 		}},
 		{"test", []step{
-			at("/webhooks"), link(address), choose("Event to send", "ping"), press("Send test"), see("1 of 1 delivered"), see("webhook-signature"), link(address), choose("State", "delivered"), press("Show"), see("ping"),
+			at("/webhooks"), link(address), choose("Test event", "ping"), press("Send test"), see("1 of 1 delivered"), see("webhook-signature"), link(address), choose("Status", "delivered"), press("Show"), see("ping"),
 		}},
 		{"retry", []step{
-			f.hook.refuse(path, true), at("/webhooks"), link(address), choose("Event to send", "ping"), press("Send test"), see("1 failed"),
+			f.hook.refuse(path, true), at("/webhooks"), link(address), choose("Test event", "ping"), press("Send test"), see("1 failed"),
 			f.hook.refuse(path, false), link(address), press("Retry: ping*"), see("1 of 1 delivered"),
 		}},
 		{"replay", []step{
-			at("/webhooks"), link(address), link("Replay"), fill("From", time.Now().Add(-24*time.Hour).UTC().Format("2006-01-02T15:04")), pick("Everything"),
-			press("Count"), press("Begin the replay"), see("Done."),
+			at("/webhooks"), link(address), link("Replay"), fill("Start", time.Now().Add(-24*time.Hour).UTC().Format("2006-01-02T15:04")), pick("All"),
+			press("Count deliveries"), press("Start replay"), see("Complete."),
 		}},
 		{"recipient", []step{
 			at("/alerts"), link("Add recipient"), fill("Role", "Charge nurse"), fill("E-mail", "nobody"), pressRefused("Save"), fill("E-mail", "charge@north.example"),
-			press("Save"), see("Charge nurse is saved."), link("Charge nurse"), fill("Role", "Head nurse"), fill("Number for SMS", "+15555550100"), press("Save"),
-			see("Head nurse is saved."), press("Test: Head nurse, e-mail"), see("The channel accepted the test."),
+			press("Save"), see("Charge nurse saved."), link("Charge nurse"), fill("Role", "Head nurse"), fill("Phone number for SMS", "+15555550100"), press("Save"),
+			see("Head nurse saved."), press("Test: Head nurse, e-mail"), see("Test sent: the channel accepted it."),
 		}},
 		{"tier", []step{
-			at("/alerts"), link("T3"), tick("Notify > Head nurse"), fill("Acknowledge within", "soon"), pressRefused("Save"), fill("Acknowledge within", "7"), press("Save"), see("T3 is saved."), see("Head nurse"),
+			at("/alerts"), link("T3"), tick("Notify > Head nurse"), fill("Acknowledge within", "soon"), pressRefused("Save"), fill("Acknowledge within", "7"), press("Save"), see("T3 saved."), see("Head nurse"),
 		}},
-		{"episode", []step{surgeNow, press("Acknowledge: *"), see("The alert is acknowledged.")}},
+		{"episode", []step{surgeNow, press("Acknowledge: *"), see("Alert acknowledged.")}},
 		{"recipient goes", []step{
-			at("/alerts"), link("T3"), tick("Notify > Head nurse"), press("Save"), see("T3 is saved."), link("Head nurse"), press("Remove recipient"), see("The recipient is removed."),
+			at("/alerts"), link("T3"), tick("Notify > Head nurse"), press("Save"), see("T3 saved."), link("Head nurse"), press("Remove recipient"), see("Recipient removed."),
 		}},
-		{"feeds", []step{at("/feeds"), link("Census: *"), see("Source: "), link("Feeds"), link("Connect a feed"), link("Make a key"), see("Permissions")}},
+		{"feeds", []step{at("/feeds"), link("Census: *"), see("Source: "), link("Feeds"), link("Connect a feed"), link("Create a key"), see("Permissions")}},
 		{"dead letters", []step{deadLetterOf, pressRefused("Retry: *"), see("was not applied"), link("Feeds")}},
 		{"code", []step{
-			at("/terminology"), fill("Code", "HIGH_MAG"), press("Find"), link("HIGH_MAG"), pick("high-mag"), press("Preview"), see("What would change now"), see("LDR 1"),
+			at("/terminology"), fill("Search by code", "HIGH_MAG"), press("Search"), link("HIGH_MAG"), pick("high-mag"), press("Preview"), see("Effect of this change now"), see("LDR 1"),
 			press("Apply"), see("HIGH_MAG now maps to"), press("Undo"), see("The mapping of HIGH_MAG is taken back."),
 		}},
 		{"ignored code", []step{
-			at("/terminology"), link("QBL"), press("Ignore code"), see("QBL is ignored."), link("Ignored"), link("QBL"), press("Put back on the list"), see("QBL is on the list again."),
+			at("/terminology"), link("QBL"), press("Ignore code"), see("QBL is now ignored."), link("Ignored"), link("QBL"), press("Return to worklist"), see("QBL is back on the worklist."),
 		}},
 		{"map as a file", []step{
 			at("/terminology/map"), link("Import codes"), rows("system,code,factorId", "local,QBL,no-such-factor"), pressRefused("Preview"), see("line 2: factorId"),
-			rows("system,code,kind,factorId", "local,QBL,lab,high-mag"), press("Preview"), see("One row can be applied."), press("Apply"), see("One row is applied."),
-			file("Export as CSV", "QBL", "HIGH_MAG"), link("QBL"), unfold("Only under a condition"), fill("Comment", "by our laboratory"), press("Apply"), see("by our laboratory"),
-			at("/terminology/map"), link("QBL"), press("Preview without it"), see("What would change now"), press("Take the mapping back"), see("The mapping of QBL is taken back."),
+			rows("system,code,kind,factorId", "local,QBL,lab,high-mag"), press("Preview"), see("1 row is ready to import."), press("Apply"), see("1 row imported."),
+			file("Export as CSV", "QBL", "HIGH_MAG"), link("QBL"), unfold("Conditions and comment"), fill("Comment", "by our laboratory"), press("Apply"), see("by our laboratory"),
+			at("/terminology/map"), link("QBL"), press("Preview removal"), see("Effect of this change now"), press("Remove mapping"), see("Mapping for QBL removed."),
 		}},
 		{"location", []step{
-			at("/terminology/locations"), link("Confirm: BIRTHCENTER / B9"), fill("Number of our room", "nine"), pressRefused("Preview"), fill("Number of our room", "9"),
-			press("Preview"), see("What would change now"), press("Apply"), see("The location is set."), file("Export as CSV", "BIRTHCENTER", ""),
-			link("BIRTHCENTER / B9"), fill("Label", "Birth 9"), choose("Factor of whoever is placed here", "Initial triage"), press("Apply"), see("Birth 9"),
-			link("BIRTHCENTER / B9"), press("Take the row back"), see("The row is taken back."),
+			at("/terminology/locations"), link("Confirm: BIRTHCENTER / B9"), fill("Room number", "nine"), pressRefused("Preview"), fill("Room number", "9"),
+			press("Preview"), see("Effect of this change now"), press("Apply"), see("Location saved."), file("Export as CSV", "BIRTHCENTER", ""),
+			link("BIRTHCENTER / B9"), fill("Room label", "Birth 9"), choose("Primary factor for patients here", "Initial triage"), press("Apply"), see("Birth 9"),
+			link("BIRTHCENTER / B9"), press("Remove location"), see("Location removed."),
 		}},
 		{"locations as a file", []step{
 			at("/terminology/locations"), link("Import locations"), rows("pointOfCare,room,roomId", "WARD,1,none"), pressRefused("Preview"), see("line 2"),
-			rows("pointOfCare,room,roomId", "WARD,1,1"), press("Preview"), see("One row can be applied."), press("Apply"), see("One location is set."), see("WARD / 1"),
+			rows("pointOfCare,room,roomId", "WARD,1,1"), press("Preview"), see("1 row is ready to import."), press("Apply"), see("1 location saved."), see("WARD / 1"),
 		}},
 		{"rule", []step{
-			at("/rules"), choose("Factor", "Labor"), press("Open"), fill("demand", "many"), pressRefused("Preview"), fill("demand", "2"), press("Preview"),
-			see("What would change now"), link("The last 28 days under these values"), see("is replayed under these values"), press("Apply"), see("has its new values."),
-			at("/rules"), link("Labor"), press("Preview the catalogue"), see("What would change now"), press("Back to the catalogue"), see("has the values of the catalogue again."),
+			at("/rules"), choose("Factor", "Labor"), press("Edit"), fill("demand", "many"), pressRefused("Preview"), fill("demand", "2"), press("Preview"),
+			see("Effect of this change now"), link("Compare the last 28 days"), see("Recorded data is replayed twice"), press("Apply"), see("new values saved."),
+			at("/rules"), link("Labor"), press("Preview defaults"), see("Effect of this change now"), press("Restore defaults"), see("uses its default values again."),
 		}},
 		{"wall", []step{
-			at("/walls"), fill("Where the screen is", "Station 4"), press("Make a link"), secret(f.base+"/board/", "/walls"), link("Revoke: Station 4"), press("Revoke"), see("The link of Station 4 is revoked."),
+			at("/walls"), fill("Location of the display", "Station 4"), press("Create link"), secret(f.base+"/board/", "/walls"), link("Revoke: Station 4"), press("Revoke"), see("Wall display Station 4 revoked."),
 		}},
 		{"person", []step{
 			dayDesk, link("Change: day desk"), fill("Name", "evening desk"), choose("Role", "charge nurse"), tick("Block sign-in"), tick("End all sessions"),
 			press("Save"), see("evening desk is changed."), see("blocked"),
 		}},
 		{"invitation", []step{
-			at("/users"), fill("Name", "night desk"), press("Make a link"), secret(f.base+"/signin/", "/users"), see("Open invitations"),
-			link("Withdraw: night desk"), press("Withdraw"), see("The invitation of night desk is withdrawn."),
+			at("/users"), fill("Name", "night desk"), press("Create link"), secret(f.base+"/signin/", "/users"), see("Pending invitations"),
+			link("Revoke: night desk"), press("Revoke"), see("Invitation for night desk revoked."),
 		}},
 		{"audit", []step{
-			at("/audit"), choose("Action", "key."), press("Show"), see("key.mint"), file("As CSV", "key.mint", "webhook."), fill("From", "2031-01-01"), press("Show"), see("No entries."),
+			at("/audit"), choose("Action", "key."), press("Show"), see("key.mint"), file("Export as CSV", "key.mint", "webhook."), fill("From", "2031-01-01"), press("Show"), see("No audit entries for these dates and this action."),
 		}},
 		{"webhook goes", []step{
-			at("/webhooks"), link(address), link("Delete"), fill("Type the address", "http://nobody.example"), pressRefused("Delete"), fill("Type the address", address), press("Delete"), see("is deleted."), see("No webhooks yet."),
+			at("/webhooks"), link(address), link("Delete"), fill("Enter the webhook address to confirm", "http://nobody.example"), pressRefused("Delete"), fill("Enter the webhook address to confirm", address), press("Delete"), see("deleted."), see("No webhooks yet."),
 		}},
 	}
 }
@@ -176,12 +176,12 @@ func deadLetterOf(f *flowing) {
 	writeDeadLetter(f.t, f.kafka, f.prefix, f.ward.hospital)
 	eventually(f.t, 20*time.Second, func() error {
 		at("/feeds/letters")(f)
-		if !strings.Contains(f.main(), "written by a schema that is not known") {
+		if !strings.Contains(f.main(), "unknown schema") {
 			return fmt.Errorf("no dead letter: %s", f.main())
 		}
 		return nil
 	})
-	link("written by a schema that is not known")(f)
+	link("unknown schema")(f)
 }
 
 // writeDeadLetter puts a record of a hospital into the log that nothing understands.

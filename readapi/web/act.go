@@ -75,9 +75,12 @@ func (a *API) post(ctx context.Context, path, token string, body any) (*apicall.
 
 // explain returns why the API refuses an act, in the language of the page.
 func (p *writer) explain(refused *apicall.Refusal) string {
-	words := []string{p.TranslateMessage(refused.Message)}
+	if len(refused.Details) == 0 {
+		return p.ExplainRefusal(refused.Code, refused.Message)
+	}
+	var words []string
 	for _, d := range refused.Details {
-		words = append(words, strings.TrimPrefix(d.Path+": "+p.ExplainRule(d.Rule), ": "))
+		words = append(words, p.ExplainRule(d.Rule))
 	}
 	return strings.Join(words, " ")
 }

@@ -74,10 +74,10 @@ func TestStaffing(t *testing.T) {
 		"with call staff":       {"nurses=+12+&call=yes", `{"callStaffAvailable":true,"nursesOnDuty":12}`, 200, `{"ok":true}`, 303, "", done},
 		"letters":               {"nurses=three&call=no", `{"callStaffAvailable":false,"nursesOnDuty":"three"}`, 400, refusal, 422, "Enter a whole number of nurses, from 0 to 1000.", append(done, "north usr_charge "+ActStaff+audit.Failed)},
 		"nothing":               {"nurses=&call=no", `{"callStaffAvailable":false,"nursesOnDuty":""}`, 400, refusal, 422, "Enter a whole number of nurses", append(done, "north usr_charge "+ActStaff+audit.Failed)},
-		"one it refuses":        {"nurses=3&call=no", `{"callStaffAvailable":false,"nursesOnDuty":3}`, 400, refusal, 422, "The body breaks a rule. nursesOnDuty: It must lie within these bounds, which count. (range:0-1000)", append(done, "north usr_charge "+ActStaff+audit.Failed)},
+		"one it refuses":        {"nurses=3&call=no", `{"callStaffAvailable":false,"nursesOnDuty":3}`, 400, refusal, 422, "Enter a number from 0 to 1000.", append(done, "north usr_charge "+ActStaff+audit.Failed)},
 		"markup":                {"nurses=%22%3E%3Cb%3E&call=no", `{"callStaffAvailable":false,"nursesOnDuty":"\"\u003e\u003cb\u003e"}`, 400, refusal, 422, `value="&#34;&gt;&lt;b&gt;"`, append(done, "north usr_charge "+ActStaff+audit.Failed)},
-		"API is away":           {"nurses=3&call=no", `{"callStaffAvailable":false,"nursesOnDuty":3}`, 503, `{"ok":false}`, 503, "cannot be done at the moment", append(done, "north usr_charge "+ActStaff+audit.Unclear)},
-		"no API there":          {"nurses=3&call=no", `{"callStaffAvailable":false,"nursesOnDuty":3}`, 502, ``, 503, "cannot be done at the moment", append(done, "north usr_charge "+ActStaff+audit.Unclear)},
+		"API is away":           {"nurses=3&call=no", `{"callStaffAvailable":false,"nursesOnDuty":3}`, 503, `{"ok":false}`, 503, "Not available right now", append(done, "north usr_charge "+ActStaff+audit.Unclear)},
+		"no API there":          {"nurses=3&call=no", `{"callStaffAvailable":false,"nursesOnDuty":3}`, 502, ``, 503, "Not available right now", append(done, "north usr_charge "+ActStaff+audit.Unclear)},
 		"too much":              {"nurses=" + strings.Repeat("3", 5000), "", 200, "", 422, "could not be read", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -135,8 +135,8 @@ func TestAlerts(t *testing.T) {
 		!slices.Equal(f.got, []string{"POST /api/admin/alerts/episodes/epi_north/ack Bearer ack/north/usr_charge {}"}) {
 		t.Errorf("%d, the API got %q", got.Code, f.got)
 	}
-	f.status, f.answer = 422, `{"ok":false,"error":{"message":"The episode has ended."}}`
-	if got := p.Ask("POST", "/app/alerts/epi_north", cookie); got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), "The episode has ended.") || strings.Contains(got.Body.String(), "refresh") {
+	f.status, f.answer = 422, `{"ok":false,"error":{"code":"unprocessable","message":"The episode has ended.","details":[{"path":"","rule":"closed"}]}}`
+	if got := p.Ask("POST", "/app/alerts/epi_north", cookie); got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), "This has already ended.") || strings.Contains(got.Body.String(), "refresh") {
 		t.Errorf("refused: %d: %s", got.Code, got.Body)
 	}
 	inSpanish := httptest.NewRequest(http.MethodPost, "/app/alerts/epi_north", nil)
@@ -144,7 +144,7 @@ func TestAlerts(t *testing.T) {
 	inSpanish.Header.Set("Accept-Language", "es")
 	inSpanish.AddCookie(cookie)
 	said := httptest.NewRecorder()
-	if p.Router.ServeHTTP(said, inSpanish); !strings.Contains(said.Body.String(), "El episodio ha terminado.") {
+	if p.Router.ServeHTTP(said, inSpanish); !strings.Contains(said.Body.String(), "Esto ya terminó.") {
 		t.Errorf("refused in Spanish: %d: %s", said.Code, said.Body)
 	}
 	f.away = errors.New("away")

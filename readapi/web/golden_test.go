@@ -160,12 +160,12 @@ func TestNoGreenThatIsNotKnown(t *testing.T) {
 		never  string
 	}{
 		"norecord":       {http.StatusOK, "No data yet", `class="level green`},
-		"away":           {http.StatusServiceUnavailable, "The state of the unit is not known", `class="level`},
-		"behind":         {http.StatusServiceUnavailable, "The state of the unit is not known", `class="level`},
+		"away":           {http.StatusServiceUnavailable, "The unit status is unavailable", `class="level`},
+		"behind":         {http.StatusServiceUnavailable, "The unit status is unavailable", `class="level`},
 		"stopped":        {http.StatusOK, `data-held="stopped"`, `hidden>Input stopped`},
 		"old":            {http.StatusOK, `data-held="old"`, `hidden>Input stopped`},
 		"unstaffedgreen": {http.StatusOK, `class="level green unsure"`, "0 short"},
-		"unstaffed":      {http.StatusOK, `On duty</dt><dd class="unk">not known`, "<dt>Short"},
+		"unstaffed":      {http.StatusOK, `On duty</dt><dd class="unk">unknown`, "<dt>Short"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, html := inState(t, name).page("/app", "en")

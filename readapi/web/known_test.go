@@ -88,7 +88,7 @@ func checkHeadline(t *testing.T, path, page string, v *score.Verdict) {
 	if said := strings.Contains(words, "Incomplete"); said != (incomplete && v.Level < acuity.LevelRed) {
 		t.Errorf("%s says %q: incomplete %t", path, words, incomplete)
 	}
-	if strings.Contains(words, "Within limits") && (incomplete || !skill && !strings.Contains(words, "skill mix not known")) {
+	if strings.Contains(words, "All measures are within limits") && (incomplete || !skill && !strings.Contains(words, "skill mix unknown")) {
 		t.Errorf("%s says %q", path, words)
 	}
 	short := regexp.MustCompile(`Short:? ([0-9]+)`).FindStringSubmatch(words)
@@ -98,7 +98,7 @@ func checkHeadline(t *testing.T, path, page string, v *score.Verdict) {
 			t.Errorf("%s says %q of %d nurses on duty", path, words, v.OnDuty)
 		}
 	case v.OnDuty < 0:
-		if short != nil || !strings.Contains(words, "On duty") || !strings.Contains(words, "not known") {
+		if short != nil || !strings.Contains(words, "On duty") || !strings.Contains(words, "unknown") {
 			t.Errorf("%s says %q, but the nurses on duty not reported", path, words)
 		}
 	case short == nil || short[1] != strconv.Itoa(int(v.Shortfall)):
@@ -173,7 +173,7 @@ func TestPastFactors(t *testing.T) {
 	}
 	_, page := w.page("/app/rooms/18", "en")
 	row := readWords(page, "nb-stabilization</span>", "</tr>")
-	if !strings.HasPrefix(row, "past 1 ") {
+	if !strings.HasPrefix(row, "no longer active 1 ") {
 		t.Errorf("the room says %q", row)
 	}
 	v := score.Judge(c, acuity.At(half))
@@ -243,7 +243,7 @@ func TestTrendsStateWhatIsKnown(t *testing.T) {
 		if staffed > 0 && staffed < 24 && !strings.Contains(words, fmt.Sprintf("(%d of 24 h: no staffing data)", 24-staffed)) {
 			r.Fatalf("%d hours with nurses on duty: %s", staffed, words)
 		}
-		want := fmt.Sprintf("Short in %d of %d hours with staffing data", short, staffed)
+		want := fmt.Sprintf("Short-staffed in %d of %d hours with staffing data", short, staffed)
 		if short == 0 {
 			want = "Staffed to need in"
 		}
@@ -252,9 +252,9 @@ func TestTrendsStateWhatIsKnown(t *testing.T) {
 		}
 		want = fmt.Sprintf("Green %d h", green)
 		if green == 0 {
-			want = "Level not known: nurses on duty were not reported"
+			want = "Level unknown: nurses on duty were not reported"
 		}
-		if !strings.Contains(words, want) || green < 24 && green > 0 && !strings.Contains(words, fmt.Sprintf("not known %d h", 24-green)) {
+		if !strings.Contains(words, want) || green < 24 && green > 0 && !strings.Contains(words, fmt.Sprintf("unknown %d h", 24-green)) {
 			r.Fatalf("green and known in %d hours: %s", green, words)
 		}
 	})

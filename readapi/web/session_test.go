@@ -55,11 +55,11 @@ func TestNoPageWithoutASession(t *testing.T) {
 		}, ""},
 		"idle":                      {later(15 * time.Minute), "You were signed out"},
 		"from the future":           {later(-2 * time.Minute), "You were signed out"},
-		"ended by an administrator": {change(func(u *users.User) { u.Epoch++ }), "This session was ended"},
-		"disabled":                  {change(func(u *users.User) { u.Disabled = true }), "This session was ended"},
+		"ended by an administrator": {change(func(u *users.User) { u.Epoch++ }), "Your session was ended"},
+		"disabled":                  {change(func(u *users.User) { u.Disabled = true }), "Your session was ended"},
 		"no role any more":          {change(func(u *users.User) { u.Role = "" }), "You were signed out"},
 		"over":                      {change(func(u *users.User) { u.Until = noon }), "You were signed out"},
-		"gone":                      {func(p *pages, _ *http.Cookie) { p.Users.DropUser("north", "usr_admin") }, "This session was ended"},
+		"gone":                      {func(p *pages, _ *http.Cookie) { p.Users.DropUser("north", "usr_admin") }, "Your session was ended"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -51,7 +51,7 @@ func TestWallLinkOpensOnce(t *testing.T) {
 	}
 	register.Set(walls.Wall{ID: "wall_2", Hospital: "south", Hash: sha256.Sum256([]byte("other"))})
 	for range 3 {
-		if got := p.Ask("GET", "/board/other", nil); got.Code != http.StatusOK || len(got.Result().Cookies()) != 0 || !strings.Contains(got.Body.String(), "Show the board on this screen") {
+		if got := p.Ask("GET", "/board/other", nil); got.Code != http.StatusOK || len(got.Result().Cookies()) != 0 || !strings.Contains(got.Body.String(), "Use this screen as a wall display") {
 			t.Fatalf("opened: %d", got.Code)
 		}
 	}

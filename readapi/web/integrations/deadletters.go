@@ -129,12 +129,11 @@ func retryRecords(d *adminRequest, ids []string) {
 			taken++
 			continue
 		}
-		var why strings.Builder
-		why.WriteString(refused.Message)
-		for _, detail := range refused.Details {
-			why.WriteString(" (" + nameReason(d, detail.Rule) + ")")
+		why := d.ExplainRefusal(refused.Code, refused.Message)
+		if len(refused.Details) > 0 {
+			why = d.ExplainRule(refused.Details[0].Rule)
 		}
-		refusals = append(refusals, d.T("letters.not", "id", id, "why", why.String()))
+		refusals = append(refusals, d.T("letters.not", "id", id, "why", why))
 	}
 	if len(refusals) > 0 {
 		d.status = http.StatusUnprocessableEntity

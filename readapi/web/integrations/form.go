@@ -148,10 +148,19 @@ func (f *form) listRefusals() (all []string) {
 	for _, field := range f.fields {
 		f.Faults(field.name)
 	}
-	all = append(all, f.texts.TranslateMessage(f.refused.Message))
+	if len(f.refused.Details) == 0 {
+		return []string{f.texts.ExplainRefusal(f.refused.Code, f.refused.Message)}
+	}
+	if len(f.placed) > 0 {
+		all = append(all, f.texts.T("refused.fields"))
+	}
 	for i, detail := range f.refused.Details {
 		if !f.placed[i] {
-			all = append(all, strings.TrimPrefix(detail.Path+": "+f.texts.ExplainRule(detail.Rule), ": "))
+			text := f.texts.ExplainRule(detail.Rule)
+			if _, is := tierLevels[detail.Path]; is { // a tier that uses what cannot be removed
+				text = detail.Path + ": " + text
+			}
+			all = append(all, text)
 		}
 	}
 	return all

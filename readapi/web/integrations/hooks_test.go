@@ -37,8 +37,8 @@ func TestHooks(t *testing.T) {
 	t.Parallel()
 	a, cookie := withHooks(t)
 	for path, wants := range map[string][]string{
-		"/webhooks":                        {`href="/app/integrations/webhooks/whk_a"`, "disabled: it has failed for too long"},
-		"/webhooks/whk_a":                  {"422 in 60 ms", "rejected (status_422)", "/deliveries/dlv_1/retry", "?cursor=more", "Secret sec_1 signs"},
+		"/webhooks":                        {`href="/app/integrations/webhooks/whk_a"`, "disabled: it failed for too long"},
+		"/webhooks/whk_a":                  {"422 in 60 ms", "rejected (status_422)", "/deliveries/dlv_1/retry", "?cursor=more", "Secret sec_1 is current"},
 		"/webhooks/whk_a/deliveries/dlv_1": {"<code translate=\"no\">&lt;no&gt;</code>", "11:00:01"},
 		"/webhooks/whk_a/commands/cmd_1":   {"request of cmd_1", "0 of 1 delivered, 1 failed", "422 in 60 ms"},
 	} {
@@ -110,7 +110,7 @@ func TestHookRefused(t *testing.T) {
 	a, cookie := withHooks(t)
 	a.answers["POST /api/admin/webhooks"] = `422 {"code":"unprocessable","message":"It cannot be done.","details":[{"path":"url","rule":"scheme_refused"},{"path":"rooms[1]","rule":"type:integer"}]}`
 	got := a.Ask("POST", "/app/integrations/webhooks/new", cookie, "url=http://x&secret=canary&rooms=1,x")
-	if body := got.Body.String(); got.Code != http.StatusUnprocessableEntity || strings.Contains(body, "canary") || !strings.Contains(body, "It must be https. (scheme_refused)") || !strings.Contains(body, "(type:integer)") || !strings.Contains(body, `value="1,x" autocomplete="off" aria-invalid="true"`) {
+	if body := got.Body.String(); got.Code != http.StatusUnprocessableEntity || strings.Contains(body, "canary") || !strings.Contains(body, "Enter an address that starts with https://.") || !strings.Contains(body, "Enter a whole number.") || !strings.Contains(body, `value="1,x" autocomplete="off" aria-invalid="true"`) {
 		t.Errorf("%d: %s", got.Code, body)
 	}
 	a.answers["PATCH /api/admin/webhooks/whk_a"] = `412 {"code":"precondition_failed","message":"It has changed."}`
@@ -124,7 +124,7 @@ func TestHookRefused(t *testing.T) {
 // again.
 func TestReplayIsCounted(t *testing.T) {
 	t.Parallel()
-	for count, want := range map[string]string{"3": "3 deliveries would be sent again.", "1": "One delivery would be sent again.", "null": "is not known yet"} {
+	for count, want := range map[string]string{"3": "3 deliveries will be sent again.", "1": "1 delivery will be sent again.", "null": "is not known yet"} {
 		a, cookie := withHooks(t)
 		a.answers["POST /api/admin/webhooks/whk_a/replay?dryRun=true"] = `{"commandId":"cmd_1","count":` + count + `,"dryRun":true}`
 		got := a.Ask("GET", "/app/integrations/webhooks/whk_a/replay?since=2031-04-05T10:00&until=2031-04-05T11:00&only=failed", cookie)
@@ -166,7 +166,7 @@ func TestWallsAndUsers(t *testing.T) {
 		t.Errorf("the link of a screen: %s", page.Body)
 	}
 	a.answers["POST /api/admin/walls"] = `400 {"code":"invalid","message":"It breaks a rule.","details":[{"path":"label","rule":"minLength:1"}]}`
-	if got = a.Ask("POST", "/app/integrations/walls", cookie, "label="); got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), "(minLength:1)") {
+	if got = a.Ask("POST", "/app/integrations/walls", cookie, "label="); got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), "Enter a value.") {
 		t.Errorf("refused: %d", got.Code)
 	}
 	a.answers["DELETE /api/admin/walls/wall_1"] = `{"id":"wall_1","label":"desk"}`
@@ -210,7 +210,7 @@ func TestInvitePerson(t *testing.T) {
 	if got.Code != http.StatusSeeOther || !slices.Equal(a.acts(), []request{want}) || strings.Contains(got.Body.String()+got.Header().Get("Location"), "secretsecret") {
 		t.Fatalf("%d, %+v", got.Code, a.acts())
 	}
-	if page := a.follow(got, cookie).Body.String(); !strings.Contains(page, ">https://svc.example/signin/secretsecret<") || !strings.Contains(page, "Hand this link to Ada.") {
+	if page := a.follow(got, cookie).Body.String(); !strings.Contains(page, ">https://svc.example/signin/secretsecret<") || !strings.Contains(page, "Send this link to Ada.") {
 		t.Errorf("the link is not shown: %s", page)
 	}
 	if again := a.Ask("GET", "/app/integrations/users", cookie).Body.String(); strings.Contains(again, "secretsecret") || !strings.Contains(again, `<option value="1h" selected>`) {
@@ -239,7 +239,7 @@ func TestWithdrawInvitation(t *testing.T) {
 		}
 	}
 	path := "/app/integrations/users/invitations/usr_9"
-	if list := a.Ask("GET", "/app/integrations/users", cookie).Body.String(); !strings.Contains(list, `href="`+path+`" aria-label="Withdraw: Ada"`) || !strings.Contains(list, "<td>Apr 5 11:50</td><td>Apr 5 12:50</td>") {
+	if list := a.Ask("GET", "/app/integrations/users", cookie).Body.String(); !strings.Contains(list, `href="`+path+`" aria-label="Revoke: Ada"`) || !strings.Contains(list, "<td>Apr 5 11:50</td><td>Apr 5 12:50</td>") {
 		t.Errorf("not listed: %s", list)
 	}
 	if asked := a.Ask("GET", path, cookie); asked.Code != http.StatusOK || !strings.Contains(asked.Body.String(), `<form method="post" action="`+path+`"`) || len(a.acts()) != 0 {
@@ -249,7 +249,7 @@ func TestWithdrawInvitation(t *testing.T) {
 	if want := (request{act, "Bearer north/usr_admin", "", ""}); got.Code != http.StatusSeeOther || got.Header().Get("Location") != "/app/integrations/users" || !slices.Equal(a.acts(), []request{want}) {
 		t.Fatalf("%d to %q, %+v", got.Code, got.Header().Get("Location"), a.acts())
 	}
-	if page := a.follow(got, cookie).Body.String(); !strings.Contains(page, "The invitation of Ada is withdrawn.") || strings.Contains(page, "Open invitations") {
+	if page := a.follow(got, cookie).Body.String(); !strings.Contains(page, "Invitation for Ada revoked.") || strings.Contains(page, "Pending invitations") {
 		t.Errorf("afterwards: %s", page)
 	}
 	for _, method := range []string{"GET", "POST"} {
@@ -285,7 +285,7 @@ func TestAuditPages(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	a.answers["GET /api/admin/audit?since=x"] = `400 {"code":"invalid","message":"It breaks a rule.","details":[{"path":"since","rule":"date-time"}]}`
-	if got := a.Ask("GET", "/app/integrations/audit?since=x", cookie); got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), "(date-time)") {
+	if got := a.Ask("GET", "/app/integrations/audit?since=x", cookie); got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), "Enter a date and time") {
 		t.Errorf("refused: %d", got.Code)
 	}
 }

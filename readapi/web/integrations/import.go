@@ -74,7 +74,7 @@ func listFaults(d *adminRequest, refused *apicall.Refusal, line func(row int) in
 		all = append(all, where+": "+d.ExplainRule(detail.Rule))
 	}
 	if len(all) == 0 {
-		all = append(all, d.TranslateMessage(refused.Message))
+		all = append(all, d.ExplainRefusal(refused.Code, refused.Message))
 	}
 	return all
 }

@@ -27,7 +27,7 @@ func TestFileOvertaken(t *testing.T) {
 			`{"mappings":[{"id":"map-a","system":"local","code":"A","factorId":"high-mag","comment":"x"},{"id":"map-c","system":"local","code":"C","factorId":"none"}],"version":4503599627370497}`,
 			`{"mappings":[{"id":"map-b","system":"local","code":"B","factorId":"high-mag"},{"id":"map-c","system":"local","code":"C","factorId":"none"}],"version":4503599627370498}`,
 			`{"mappings":[{"id":"map-a"},{"id":"map-b"},{"id":"map-c"}],"changes":[]}`,
-			`<tr><th scope="row">local, A</th><td>Magnesium, x</td><td></td><td>Nothing, theirs</td></tr><tr><th scope="row">local, B</th><td></td><td>Magnesium</td><td>Nothing</td></tr></tbody>`,
+			`<tr><th scope="row">local, A</th><td>Magnesium sulfate, x</td><td></td><td>No factor, theirs</td></tr><tr><th scope="row">local, B</th><td></td><td>Magnesium sulfate</td><td>No factor</td></tr></tbody>`,
 		},
 		"locations": {
 			"terminology/locations/import", "GET /api/admin/locations", "/api/admin/locations",
@@ -63,7 +63,7 @@ func TestFileOvertaken(t *testing.T) {
 			if acts := a.acts(); len(acts) != 2 || acts[0].What != "POST "+tt.api || acts[0].Match != `"4503599627370497"` || acts[1].What != "POST "+tt.api+"?dryRun=true" {
 				t.Errorf("asked %+v", acts)
 			}
-			if body := got.Body.String(); got.Code != http.StatusPreconditionFailed || !strings.Contains(body, tt.says) || !strings.Contains(body, "changed by someone else") || form.Get("version") != "4503599627370498" {
+			if body := got.Body.String(); got.Code != http.StatusPreconditionFailed || !strings.Contains(body, tt.says) || !strings.Contains(body, "Someone else changed this") || form.Get("version") != "4503599627370498" {
 				t.Errorf("overtaken: %d, carries %v: %s", got.Code, form, body)
 			}
 			a.got = nil
@@ -86,12 +86,12 @@ func TestFileFaultsInSpanish(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ page, rows, says string }{
 		"nothing":        {"import", "", "El archivo está vacío."},
-		"another column": {"import", "system,code,factor\nlocal,A,high-mag\n", "línea 1: la columna 3 no es ninguna de estas: system, code, kind, factorId, op, than, comment."},
+		"another column": {"import", "system,code,factor\nlocal,A,high-mag\n", "línea 1: la columna 3 debe ser una de estas: system, code, kind, factorId, op, than, comment."},
 		"no column":      {"import", "system,code\nlocal,A\n", "línea 1: falta la columna factorId."},
-		"a stray quote":  {"import", "system,code,factorId\nlocal,A\"B,none\n", "línea 2: unas comillas no se cierran, o están dentro de un campo sin comillas."},
-		"no number":      {"import", "system,code,factorId,op,than\nlocal,A,high-mag,&gt;,x\n", "línea 2: than: Tiene que ser de este tipo de JSON. (type:number)"},
-		"no room":        {"locations/import", "pointOfCare,roomId\nA,x\n", "línea 2: roomId: Tiene que estar entre estos límites, incluidos. (range:0-2147483647)"},
-		"neither":        {"locations/import", "pointOfCare,outside\nA,yes\n", "línea 2: outside: Tiene que ser una de estas palabras, escrita igual. (enum:true|false)"},
+		"a stray quote":  {"import", "system,code,factorId\nlocal,A\"B,none\n", "línea 2: unas comillas no se cierran o están dentro de un campo sin comillas."},
+		"no number":      {"import", "system,code,factorId,op,than\nlocal,A,high-mag,&gt;,x\n", "línea 2: than: Ingrese un número, como 2.5."},
+		"no room":        {"locations/import", "pointOfCare,roomId\nA,x\n", "línea 2: roomId: Ingrese un número de 0 a 2147483647."},
+		"neither":        {"locations/import", "pointOfCare,outside\nA,yes\n", "línea 2: outside: Elija una de estas opciones: true, false."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -149,7 +149,7 @@ func TestFiles(t *testing.T) {
 	got := httptest.NewRecorder()
 	a.Router.ServeHTTP(got, r)
 	body := got.Body.String()
-	if got.Code != http.StatusOK || !strings.Contains(body, "local,B,none") || !strings.Contains(body, `value="apply"`) || !strings.Contains(body, "One row can be applied") {
+	if got.Code != http.StatusOK || !strings.Contains(body, "local,B,none") || !strings.Contains(body, `value="apply"`) || !strings.Contains(body, "1 row is ready to import") {
 		t.Errorf("%d: %s", got.Code, body)
 	}
 }
@@ -159,10 +159,10 @@ func TestFilesThatAreNot(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ rows, says string }{
 		"nothing":        {"", "The file is empty."},
-		"no rows":        {"system,code,factorId\n", "The file has no row."},
-		"another column": {"system,code,factor\nlocal,A,high-mag\n", "line 1: column 3 is none of"},
-		"no number":      {"system,code,factorId,op,than\nlocal,A,high-mag,>,x\n", "line 2: than: It must be of this type of JSON. (type:number)"},
-		"too many":       {"system,code,factorId\n" + strings.Repeat("local,A,none\n", rowsAtOnce+1), "At most 5000 rows"},
+		"no rows":        {"system,code,factorId\n", "The file has no rows."},
+		"another column": {"system,code,factor\nlocal,A,high-mag\n", "line 1: column 3 must be one of"},
+		"no number":      {"system,code,factorId,op,than\nlocal,A,high-mag,>,x\n", "line 2: than: Enter a number, such as 2.5."},
+		"too many":       {"system,code,factorId\n" + strings.Repeat("local,A,none\n", rowsAtOnce+1), "Import at most 5000 rows"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

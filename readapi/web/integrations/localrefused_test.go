@@ -22,7 +22,7 @@ func TestLocalOvertaken(t *testing.T) {
 			a, cookie := local(t)
 			a.answers[tt.refuses], a.answers["GET /api/admin/terminology?limit=20000"] = overtook, mapOf
 			got := a.Ask("POST", "/app/integrations/"+tt.path, cookie, tt.form)
-			if body := got.Body.String(); got.Code != http.StatusPreconditionFailed || !strings.Contains(body, tt.says) || !strings.Contains(body, "changed by someone else") {
+			if body := got.Body.String(); got.Code != http.StatusPreconditionFailed || !strings.Contains(body, tt.says) || !strings.Contains(body, "Someone else changed this") {
 				t.Errorf("%d lacks %s: %s", got.Code, tt.says, body)
 			}
 			if acts := a.acts(); len(acts) != 1 {
@@ -49,14 +49,14 @@ func TestTakenBackTooLate(t *testing.T) {
 			a, cookie := local(t)
 			a.answers[tt.refuses], a.answers["GET /api/admin/terminology?limit=20000"] = overtook, mapOf
 			got := a.Ask("POST", "/app/integrations/"+tt.path, cookie, tt.form)
-			if body := got.Body.String(); got.Code != http.StatusPreconditionFailed || !strings.Contains(body, tt.says) || !strings.Contains(body, "changed by someone else") || strings.Contains(body, "You entered") {
+			if body := got.Body.String(); got.Code != http.StatusPreconditionFailed || !strings.Contains(body, tt.says) || !strings.Contains(body, "Someone else changed this") || strings.Contains(body, "Value you entered") {
 				t.Errorf("%d lacks %s: %s", got.Code, tt.says, body)
 			}
 		})
 	}
 }
 
-// TestLocalRefused: the words of the API stand at the field, and the form keeps its values.
+// TestLocalRefused: what to enter stands at the field, and the form keeps its values.
 func TestLocalRefused(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ path, form, refuses, detail, field string }{
@@ -65,10 +65,10 @@ func TestLocalRefused(t *testing.T) {
 		"a value":     {"rules/high-mag", "l.floor=much&do=apply", "PUT /api/admin/rules/high-mag", `{"path":"values.floor","rule":"demand"}`, `value="much" autocomplete="off" aria-invalid="true" aria-describedby="a-l.floor"`},
 		"minutes":     {"alerts/tiers/T2", "ackMinutes=9999&version=3", "PUT /api/admin/alerts/tiers/T2", `{"path":"ackMinutes","rule":"range:0-1440"}`, `value="9999" autocomplete="off" aria-invalid="true" aria-describedby="a-ackMinutes"`},
 		"an address":  {"alerts/recipients/new", "label=A&email=%3Cb%3E", "POST /api/admin/alerts/recipients", `{"path":"email","rule":"format:email"}`, `value="&lt;b&gt;" autocomplete="off" aria-invalid="true" aria-describedby="a-email"`},
-		"one in use":  {"alerts/recipients/rcp_1/remove", "version=1", "DELETE /api/admin/alerts/recipients/rcp_1", `{"path":"T2","rule":"in_use"}`, "in_use"},
-		"no address":  {"alerts/recipients/rcp_1/test", "channel=sms", "POST /api/admin/alerts/test", `{"path":"channel","rule":"no_address"}`, "no_address"},
-		"it is over":  {"alerts/episodes/epi_1", "", "POST /api/admin/alerts/episodes/epi_1/ack", `{"path":"","rule":"closed"}`, "<p>It has ended; nothing is left to be done. (closed)"},
-		"it is taken": {"terminology/map/map-1", inCode + "&do=remove", "DELETE /api/admin/terminology/map-1", `{"path":"","rule":"maxItems"}`, "maxItems"},
+		"one in use":  {"alerts/recipients/rcp_1/remove", "version=1", "DELETE /api/admin/alerts/recipients/rcp_1", `{"path":"T2","rule":"in_use"}`, "<p>T2: An alert tier or recipient uses it."},
+		"no address":  {"alerts/recipients/rcp_1/test", "channel=sms", "POST /api/admin/alerts/test", `{"path":"channel","rule":"no_address"}`, "<p>The recipient has no address for this channel."},
+		"it is over":  {"alerts/episodes/epi_1", "", "POST /api/admin/alerts/episodes/epi_1/ack", `{"path":"","rule":"closed"}`, "<p>This has already ended. No action is needed."},
+		"it is taken": {"terminology/map/map-1", inCode + "&do=remove", "DELETE /api/admin/terminology/map-1", `{"path":"","rule":"maxItems"}`, "<p>The limit is reached."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

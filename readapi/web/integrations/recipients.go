@@ -56,7 +56,11 @@ var recipientFields = []formField{
 
 // showRecipient shows the recipient of the path, or asks for a new one.
 func showRecipient(d *adminRequest) {
-	out := recipientPage{adminPage: d.newPage("recipients.new"), ID: d.pathID()}
+	heading := "recipients.one"
+	if d.pathID() == "" {
+		heading = "recipients.new"
+	}
+	out := recipientPage{adminPage: d.newPage(heading), ID: d.pathID()}
 	out.Tabs = listAlertTabs(d, "")
 	values, now := url.Values{}, url.Values{}
 	if out.ID != "" {

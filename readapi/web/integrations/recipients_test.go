@@ -12,7 +12,7 @@ import (
 func TestCommandIsNotReadYet(t *testing.T) {
 	t.Parallel()
 	for path, tt := range map[string]struct{ order, says string }{
-		"alerts/recipients/rcp_1/test":          {"POST /api/admin/alerts/test", "no response yet"},
+		"alerts/recipients/rcp_1/test":          {"POST /api/admin/alerts/test", "waiting for a response"},
 		"webhooks/whk_a/test":                   {"POST /api/admin/webhooks/whk_a/test", "<h2>Test</h2>"},
 		"webhooks/whk_a/deliveries/dlv_9/retry": {"POST /api/admin/deliveries/dlv_9/retry", "<h2>Retry</h2>"},
 	} {
@@ -70,8 +70,8 @@ func TestAlertTestWaits(t *testing.T) {
 		command, says string
 		waits         bool
 	}{
-		"open":      {`{"commandId":"cmd_1","verb":"alert-test","done":false}`, "no response yet", true},
-		"delivered": {`{"commandId":"cmd_1","verb":"alert-test","done":true,"delivered":1}`, "The channel accepted the test.", false},
+		"open":      {`{"commandId":"cmd_1","verb":"alert-test","done":false}`, "waiting for a response", true},
+		"delivered": {`{"commandId":"cmd_1","verb":"alert-test","done":true,"delivered":1}`, "Test sent: the channel accepted it.", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -57,7 +57,7 @@ func TestLongWorklist(t *testing.T) {
 	}
 	a.answers["GET /api/admin/terminology/worklist?limit=50&offset=50&status=unmapped"] = `{"items":[],"total":0}`
 	a.answers["GET /api/admin/terminology/worklist?limit=50&offset=0&status=unmapped"] = `{"items":[],"total":0}`
-	if got := a.Ask("GET", "/app/integrations/terminology?page=2", cookie); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), "None.") {
+	if got := a.Ask("GET", "/app/integrations/terminology?page=2", cookie); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), "No codes to show.") {
 		t.Errorf("an empty list: %d %s", got.Code, got.Body)
 	}
 }

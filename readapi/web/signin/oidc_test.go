@@ -320,7 +320,7 @@ func TestProviderIsAway(t *testing.T) {
 	p, i := provided(t)
 	i.away = true
 	got := p.Ask("GET", "/", nil)
-	if got.Code != http.StatusOK || strings.Contains(got.Body.String(), startPath) || !strings.Contains(got.Body.String(), "does not answer") {
+	if got.Code != http.StatusOK || strings.Contains(got.Body.String(), startPath) || !strings.Contains(got.Body.String(), "is not responding") {
 		t.Errorf("away: %d %s", got.Code, got.Body)
 	}
 	if got := p.Ask("POST", startPath, nil); got.Code != http.StatusServiceUnavailable || got.Header().Get("Retry-After") == "" {

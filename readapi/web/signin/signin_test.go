@@ -67,7 +67,7 @@ func TestLinksThatDoNotSignIn(t *testing.T) {
 		p := newPages(t)
 		for _, method := range []string{"GET", "POST"} {
 			got := p.Ask(method, "/signin/"+token, nil)
-			if got.Code != want || len(got.Result().Cookies()) != 0 || !strings.Contains(got.Body.String(), "Ask for a new one") {
+			if got.Code != want || len(got.Result().Cookies()) != 0 || !strings.Contains(got.Body.String(), "Ask your administrator for a new one") {
 				t.Errorf("%s %.8s: %d", method, token, got.Code)
 			}
 		}

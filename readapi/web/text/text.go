@@ -2,13 +2,13 @@
 package text
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/text/language"
@@ -131,34 +131,29 @@ func (t *Texts) FormatHours(minutes int) string {
 // FactorName returns what people call a factor.
 func (t *Texts) FactorName(f catalogue.Factor) string { return t.T("factor." + f.ID()) }
 
-// ExplainRule returns the meaning of a rule of the API in the language of the page, with
-// the rule itself in parentheses. A rule that nothing explains is returned as it is.
+// ExplainRule returns what a person at a form must do about a rule of the API, such as
+// maxLength:100, with the bound in the sentence. A text of rule.<word>.<bound> goes before
+// that of rule.<word>. A rule without a text, which no form can break, is returned as the
+// API explains it; one that nothing explains is returned as it is.
 func (t *Texts) ExplainRule(rule string) string {
-	about, known := rules.Explain(rule)
-	if !known {
+	word, bound, _ := strings.Cut(rule, ":")
+	if v, err := strconv.ParseFloat(bound, 64); err == nil {
+		bound = strconv.FormatFloat(v, 'f', -1, 64) // 1e9
+	}
+	key := "rule." + word
+	if specific := key + "." + cmp.Or(bound, "reached"); t.Or(specific, "") != "" {
+		key = specific
+	}
+	if _, known := t.words[key]; !known {
+		if about, explained := rules.Explain(rule); explained {
+			return about.About
+		}
 		return rule
 	}
-	return t.Or("rule."+about.Word, about.About) + " (" + rule + ")"
+	from, to, _ := strings.Cut(bound, "-")
+	return t.T(key, "n", bound, "from", from, "to", to, "words", strings.ReplaceAll(bound, "|", ", "))
 }
 
-// messageKeys are the keys of the sentences of the API by their English text: the API has
-// no code for each sentence.
-var messageKeys = sync.OnceValue(func() map[string]string {
-	keys := map[string]string{}
-	for key, text := range allTexts["en"].words {
-		if strings.HasPrefix(key, "said.") {
-			keys[text] = key
-		}
-	}
-	return keys
-})
-
-// TranslateMessage returns a sentence of the API in the language of the page. A sentence
-// without a text is returned as it is.
-func (t *Texts) TranslateMessage(message string) string {
-	key, known := messageKeys()[message]
-	if !known {
-		return message
-	}
-	return t.T(key)
-}
+// ExplainRefusal returns what a person must do about a refusal of the API that lists no
+// rule. A code without a text returns the message of the API.
+func (t *Texts) ExplainRefusal(code, message string) string { return t.Or("refused."+code, message) }
