@@ -150,17 +150,17 @@ type Event struct {
 	Diagnoses     []Diagnosis
 
 	// Resource is the FHIR resource that the event was made from, a pseudonym of
-	// its identity (clinical-decisions F6). The newest version of a resource
-	// replaces all events of its older ones (F1); UpdatedAt is the time of the
+	// its identity (docs/decisions.md#resource-identity). The newest version of a resource
+	// replaces all events of its older ones (docs/decisions.md#encounter-versions); UpdatedAt is the time of the
 	// version, 0 if not said. An event with Void says that the resource has no
-	// events any more (cancelled, entered in error: F4). Empty: not from FHIR.
+	// events any more (cancelled, entered in error; docs/decisions.md#cancelled-encounter). Empty: not from FHIR.
 	Resource  string
 	UpdatedAt Instant
 	VersionID int64 // a number that grows with each version (meta.versionId); 0 if not said, or no number
 	Void      bool
 	// Encounter and Subject are further names of Visit and Patient: pseudonyms,
 	// in the same name spaces, of the references "Encounter/<id>" and
-	// "Patient/<id>". A later message may name them by reference alone (F3).
+	// "Patient/<id>". A later message may name them by reference alone (docs/decisions.md#subject-visit).
 	// Empty: not from FHIR.
 	Encounter, Subject string
 
@@ -242,7 +242,7 @@ type Signal struct {
 	StartedAt  Instant // of a medication; onset of a condition
 
 	// Resource is the pseudonym of a FHIR resource. A statement about one resource says
-	// nothing about another (F6). A component adds a dot and its index; a retraction of the
+	// nothing about another (docs/decisions.md#resource-identity). A component adds a dot and its index; a retraction of the
 	// resource includes its components. A retraction may name the resource alone, without
 	// code, visit or patient. Empty: kind, system and code identify the statement. "~" begins
 	// a resource without an identifier; it is one thing in its visit or patient.

@@ -265,7 +265,7 @@ func TestUnknownFieldsOfABatch(t *testing.T) {
 	}
 }
 
-// A census may not list more rooms than totalRooms says (clinical-decisions X15).
+// A census may not list more rooms than totalRooms says (docs/decisions.md#census-rows).
 func TestCensusOfMoreRoomsThanThereAre(t *testing.T) {
 	d := open(t)
 	d.wantRefused(t, d.post(t, "census", `{"totalRooms":1,"rooms":[{"roomId":1,"status":"empty"},{"roomId":2,"status":"empty"}]}`),

@@ -48,7 +48,7 @@ func message(event, clock string, words ...string) string {
 }
 
 // TestDecisions sends what feeds send and checks what a unit makes of it. It holds the
-// rules of clinical-input and clinical-decisions that need decoder and domain together.
+// rules of docs/decisions.md that need decoder and domain together.
 // An expectation is "label demand factor …" for each occupied room, sorted.
 func TestDecisions(t *testing.T) {
 	const ldr = "L&D^LDR04^01^STMARY"

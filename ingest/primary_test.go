@@ -9,7 +9,7 @@ import (
 	"svc/acuity/score"
 )
 
-// These messages are the table of clinical-input 4: the kind of a patient when no message
+// These messages are the table of docs/decisions.md#primary-table: the kind of a patient when no message
 // says it.
 func TestPrimaryFactorsFromMessages(t *testing.T) {
 	const ldr, tri = "3=L&D^LDR04^01", "3=OBTRI^T02^01"

@@ -39,8 +39,8 @@ func given(medication string) string {
 }
 
 // A reference means the same whether its target comes in the same body or in its own
-// body, before or after. The test covers every use of a reference in clinical-input 3 and
-// in clinical-decisions F3, F10 and F12. The state must then hold has, and must not hold
+// body, before or after. The test covers every use of a reference in docs/decisions.md#fhir-references and
+// in docs/decisions.md#subject-visit, #several-locations, #fhir-newborn. The state must then hold has, and must not hold
 // hasNot.
 func TestReferencesOverMessages(t *testing.T) {
 	const mixture = `"ingredient":[{"itemReference":{"reference":"Medication/a"}},{"itemReference":{"reference":"Medication/b"}}]`

@@ -43,12 +43,12 @@ func (s *Timeline) Rebuild(events []Event, how Options) {
 		t.birth, t.cesarean = n.Birth, n.Cesarean
 	}
 	if n.Newborn {
-		n.Moves = nil // turnover counts mothers (R12)
+		n.Moves = nil // turnover counts mothers (docs/decisions.md#turnover)
 	}
 	slices.Sort(n.Waiting)
 }
 
-// line sorts the events into the order in which they count (R8), and marks those that do
+// line sorts the events into the order in which they count (docs/decisions.md#equal-times), and marks those that do
 // not count.
 func (n *builder) line(events []Event) {
 	var array [24]*Event
@@ -134,7 +134,7 @@ func (n *builder) apply(t *AppliedEvent) {
 		n.admit(t)
 	case acuity.A04:
 		if n.Open && n.Class == 'I' {
-			n.update(t) // a registration of an inpatient is an update (R11)
+			n.update(t) // a registration of an inpatient is an update (docs/decisions.md#repeated-admit)
 			return
 		}
 		n.admit(t)
@@ -173,14 +173,14 @@ func (n *builder) admit(t *AppliedEvent) {
 	}
 }
 
-// transfer applies a transfer. Its diagnoses never count (D4).
+// transfer applies a transfer. Its diagnoses never count (docs/decisions.md#diagnosis-order).
 func (n *builder) transfer(t *AppliedEvent) {
 	e := t.Event
 	switch {
 	case !n.Open && n.ClosedAt != 0:
 		t.Disposition, t.Remarks = AfterDischarge, t.Remarks|remarkAfterDischarge
 		return
-	case !n.Open: // the admission was never sent (R5)
+	case !n.Open: // the admission was never sent (docs/decisions.md#first-message)
 		n.note(t)
 		if n.Class == 0 {
 			n.Class = 'I'
@@ -209,7 +209,7 @@ func (n *builder) transfer(t *AppliedEvent) {
 }
 
 // discharge closes the visit, and ends all that was known of its state. A discharge
-// alone makes a closed visit without turnover (R14).
+// alone makes a closed visit without turnover (docs/decisions.md#discharge-alone).
 func (n *builder) discharge(t *AppliedEvent) {
 	if !n.Open {
 		if n.ClosedAt != 0 {
@@ -232,7 +232,7 @@ func (n *builder) update(t *AppliedEvent) {
 	n.note(t)
 	n.diagnose(t)
 	if e.Place.IsZero() {
-		return // a null place of an update says nothing (P6)
+		return // a null place of an update says nothing (docs/decisions.md#null-location)
 	}
 	trusted := n.how.TrustA08 && e.Type == acuity.A08
 	switch {

@@ -186,7 +186,7 @@ func sameCancel(a, b *Event) bool {
 
 // takeBack cancels t and its repetitions: events with the same class, time and place that
 // were recorded before the cancel. It cancels at least the first. Later ones are the event
-// issued anew (R6).
+// issued anew (docs/decisions.md#reissued-events).
 func (n *builder) takeBack(c, t *AppliedEvent, dead bool) {
 	var first *AppliedEvent
 	for i := range n.Events {
@@ -220,7 +220,7 @@ func (n *builder) wait(c *AppliedEvent) {
 }
 
 // voidAfterCancelledAdmit voids the events that depended on a cancelled admit, up to the
-// next live one (R4).
+// next live one (docs/decisions.md#cancelled-admit).
 func (n *builder) voidAfterCancelledAdmit() {
 	void := false
 	for i := range n.Events {

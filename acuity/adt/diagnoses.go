@@ -11,7 +11,7 @@ import (
 // StandingDiagnosis is one diagnosis that stands: an unbroken run of statements.
 type StandingDiagnosis struct {
 	acuity.Diagnosis
-	Start acuity.Instant // onset, if the first statement of the run gave it, else that statement's time (D5)
+	Start acuity.Instant // onset, if the first statement of the run gave it, else that statement's time (docs/decisions.md#diagnosis-since)
 	Last  acuity.Instant // time of the newest statement
 	Feed  acuity.Channel
 }
@@ -64,7 +64,7 @@ func (n *builder) snapshot(t *AppliedEvent) {
 	}
 }
 
-// delta adds, updates or deletes one diagnosis (D1, D6).
+// delta adds, updates or deletes one diagnosis (docs/decisions.md#diagnosis-delta, #diagnosis-key).
 func (n *builder) delta(t *AppliedEvent, d *acuity.Diagnosis) {
 	i := n.standing(d)
 	switch {
@@ -137,13 +137,13 @@ func equalCode(a, b string, dotless bool) bool {
 }
 
 // IsBirth reports whether a diagnosis says that the birth is over: Z37, outcome
-// of delivery. O80 and O82 alone do not, they stand on charts before it (X14).
+// of delivery. O80 and O82 alone do not, they stand on charts before it (docs/decisions.md#birth).
 func IsBirth(d *acuity.Diagnosis) bool { return hasICD10(d, "Z37") }
 
 // IsCesarean reports whether a diagnosis says that the birth is, or will be, by
 // cesarean: O82, encounter for cesarean delivery without indication. O34.21, the scar of
-// an earlier one, does not. She may be here for a trial of labor (scoring-decisions 30,
-// and C9 of the package suggest).
+// an earlier one, does not. She may be here for a trial of labor (docs/decisions.md#delivered-first,
+// #trial-of-labor).
 func IsCesarean(d *acuity.Diagnosis) bool { return hasICD10(d, "O82") }
 
 // TellsDelivery reports whether a diagnosis is read for the course of a stay. It asks

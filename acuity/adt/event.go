@@ -84,7 +84,7 @@ func (e *Event) NamesNoPlace(isWard func(*acuity.Location) bool) bool {
 	return e.Resource != "" && isWard != nil && isWard(e.Place)
 }
 
-// Compare orders events by time, EVN-2, type and location text (R8); the
+// Compare orders events by time, EVN-2, type and location text (docs/decisions.md#equal-times); the
 // rest only makes the order total.
 func (e *Event) Compare(o *Event) int {
 	if x, y := happenedAt(e), happenedAt(o); x != y {
@@ -102,7 +102,7 @@ func (e *Event) Compare(o *Event) int {
 }
 
 // happenedAt is the event time, but never later than the receipt: nothing is
-// scheduled, and bedside clocks run ahead of ours (T2).
+// scheduled, and bedside clocks run ahead of ours (docs/decisions.md#future-times).
 func happenedAt(e *Event) acuity.Instant {
 	if e.ReceivedAt != 0 && e.At > e.ReceivedAt {
 		return e.ReceivedAt

@@ -227,7 +227,7 @@ func TestTimelineReplayChangesNothing(t *testing.T) {
 }
 
 // A transfer with its cancel, or an admission with its cancel, leaves the visit
-// as it was, clocks included (R13).
+// as it was, clocks included (docs/decisions.md#primary-clock).
 func TestTimelineCancelRestores(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := slices.DeleteFunc(anyEvents(t), func(e acuity.Event) bool { return IsCancel(e.Type) })

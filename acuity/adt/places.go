@@ -78,7 +78,7 @@ const (
 	fromBorn
 )
 
-// careRule is a line of the table of areas (clinical-input 4).
+// careRule is a line of the table of areas (docs/decisions.md#primary-table).
 type careRule struct {
 	when       circumstance
 	reasons    acuity.Reasons

@@ -44,7 +44,7 @@ type Primary struct {
 	clocked    bool   // Since is given by the rule, not by the event
 }
 
-// The spans of the table of areas (clinical-input 4).
+// The spans of the table of areas (docs/decisions.md#primary-table).
 const (
 	firstRecovery = 2 * time.Hour // after a birth, one to one
 	lastRecovery  = 6 * time.Hour // after a birth, until the couplet is stable
@@ -52,7 +52,7 @@ const (
 )
 
 // ChoosePrimary chooses the primary of a patient: the explicit one, then the hospital's
-// table, then the table of areas. A modifier never gives a primary (X2). A newborn never
+// table, then the table of areas. A modifier never gives a primary (docs/decisions.md#no-primary-from-modifier). A newborn never
 // gets the primary of a mother.
 func ChoosePrimary(f *CareFacts) Primary {
 	switch {
@@ -117,8 +117,9 @@ func (f *CareFacts) circumstances() circumstance {
 
 // Primary returns the primary that the events of the visit give it now, with its clock.
 // The clock runs on across a move to a place with the same factor. It starts anew with
-// another factor (R13), with a conversion, and with an admission to another area (R11).
-// An explicit primary holds for the area where it was given (X12). The function find tells
+// another factor (docs/decisions.md#primary-clock), with a conversion, and with an admission to another area
+// (docs/decisions.md#repeated-admit).
+// An explicit primary holds for the area where it was given (docs/decisions.md#explicit-primary). The function find tells
 // what is known of a location. The birth and the cesarean come from other feeds.
 func (s *Timeline) Primary(find func(*acuity.Location) *CachedPlace, birth acuity.Instant, cesarean bool) Primary {
 	if !s.Open {

@@ -19,7 +19,7 @@ import (
 type Timeline struct {
 	Events []AppliedEvent   // in the order in which they count
 	Stays  []Stay           // ascending; a zero place is a time without a place
-	Moves  []acuity.Instant // that count for turnover (R12), ascending
+	Moves  []acuity.Instant // that count for turnover (docs/decisions.md#turnover), ascending
 	// Diagnoses are those still standing, in the order of their first mention.
 	Diagnoses []StandingDiagnosis
 	// Waiting are the receipts of the cancels that found no event, ascending.
@@ -54,7 +54,7 @@ func (s *Stay) Place() *acuity.Location { return s.Placing.Place }
 // AppliedEvent is an event with its disposition and the state right after it.
 type AppliedEvent struct {
 	Event       *Event
-	At          acuity.Instant // its event time, at most its receipt (T2)
+	At          acuity.Instant // its event time, at most its receipt (docs/decisions.md#future-times)
 	Disposition Disposition
 	Remarks     Remarks
 	begins      bool // it placed the visit anew: the primary restarts
@@ -90,16 +90,16 @@ const (
 	Applied           Disposition = iota
 	Duplicate                     // the same event again
 	OtherType                     // a type without effect
-	Void                          // its Encounter never was (F4)
+	Void                          // its Encounter never was (docs/decisions.md#cancelled-encounter)
 	Cancelled                     // a cancel took it back
-	AdmitCancelled                // it depended on an admit that was cancelled (R4)
+	AdmitCancelled                // it depended on an admit that was cancelled (docs/decisions.md#cancelled-admit)
 	CancelWaiting                 // a cancel that has found no event yet
-	CancelTooLate                 // a cancel of a folded event (R10)
+	CancelTooLate                 // a cancel of a folded event (docs/decisions.md#folded-events)
 	SameRoom                      // a transfer to where the visit is
-	AfterDischarge                // a transfer after the discharge (R5)
+	AfterDischarge                // a transfer after the discharge (docs/decisions.md#first-message)
 	AlreadyDischarged             // a second discharge
 	LocationMissing               // a transfer without a destination
-	TooOld                        // older than the folded events (R10)
+	TooOld                        // older than the folded events (docs/decisions.md#folded-events)
 )
 
 // Reason returns the stable code of an event without effect; "": it had one.
@@ -118,11 +118,11 @@ type Remarks uint8
 
 const (
 	remarkPlaceDiffers   Remarks = 1 << iota // an update names another place
-	remarkPriorDiffers                       // PV1-6 is not where the visit was (R15)
+	remarkPriorDiffers                       // PV1-6 is not where the visit was (docs/decisions.md#prior-location)
 	remarkWaiting                            // a cancel waits for what it cancels
 	remarkAfterDischarge                     // see AfterDischarge
 	remarkTooLate                            // see CancelTooLate and TooOld
-	remarkFuture                             // the event time lies more than 5 min ahead (T2)
+	remarkFuture                             // the event time lies more than 5 min ahead (docs/decisions.md#future-times)
 )
 
 // remarkCodes are the stable codes of the remarks, by bit.
@@ -150,7 +150,7 @@ type Options struct {
 	IsWard func(*acuity.Location) bool
 	// TrustA08 lets an update move a patient (per-hospital switch).
 	TrustA08 bool
-	// FoldAt is the event time of the newest folded event (R10). Cancels of earlier
+	// FoldAt is the event time of the newest folded event (docs/decisions.md#folded-events). Cancels of earlier
 	// events come too late. 0: none.
 	FoldAt acuity.Instant
 	// Filtered says that the caller left out what is too old, as [Event.IsTooOld] says: the
@@ -159,7 +159,7 @@ type Options struct {
 }
 
 // CancelsWaiting returns how many cancels wait at now. Each is given up 24 h after its
-// receipt (R9).
+// receipt (docs/decisions.md#waiting-cancels).
 func (s *Timeline) CancelsWaiting(now acuity.Instant) int {
 	count := 0
 	for _, received := range s.Waiting {
@@ -207,14 +207,14 @@ func (s *Timeline) PatientSaid() string {
 }
 
 // ClockSlack is how far a time may lie ahead of the receipt without a warning
-// (clinical-decisions T2).
+// (docs/decisions.md#future-times).
 const ClockSlack = 5 * time.Minute
 
-// foldedID begins the identities of the events that replace folded ones (R10). No other
+// foldedID begins the identities of the events that replace folded ones (docs/decisions.md#folded-events). No other
 // identity begins so, because they are pseudonyms.
 const foldedID = "folded"
 
-// Fold returns the fewest events of a visit that give the end state of its timeline (R10);
+// Fold returns the fewest events of a visit that give the end state of its timeline (docs/decisions.md#folded-events);
 // nil: the events changed nothing.
 func (s *Timeline) Fold(visit string) []acuity.Event {
 	if len(s.Stays) == 0 && !s.Open && s.ClosedAt == 0 {

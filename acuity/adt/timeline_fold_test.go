@@ -22,7 +22,7 @@ func ending(s *Timeline) string {
 	return text
 }
 
-// R10: the folded events of a visit end where its events ended.
+// docs/decisions.md#folded-events: the folded events of a visit end where its events ended.
 func TestFoldedEventsEndAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := anyEvents(t)

@@ -80,7 +80,7 @@ func TestPlacedAbout(t *testing.T) {
 	}
 }
 
-// F2: an event that only opens a visit leaves its place to the census.
+// docs/decisions.md#encounter-without-location: an event that only opens a visit leaves its place to the census.
 func TestNamesNoPlace(t *testing.T) {
 	ward := func(l *acuity.Location) bool { return l.Room == "" }
 	for name, c := range map[string]struct {

@@ -89,7 +89,7 @@ func (r *Rule) Faults() []RuleFault {
 	case bad.number < 0: // one of ours
 		return []RuleFault{{r.Lines[-bad.number-1].Name, "catalogue"}}
 	case strings.Contains(bad.message, "class 4"):
-		return []RuleFault{{"", "class4NeedsOneNurse"}} // scoring-decisions 64
+		return []RuleFault{{"", "class4NeedsOneNurse"}} // docs/decisions.md#class-4-needs-a-nurse
 	default:
 		return []RuleFault{{"", "consistent"}}
 	}

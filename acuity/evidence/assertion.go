@@ -35,7 +35,7 @@ func (r *assertion) apply(c *catalogue.Catalogue, s *orderedStatement, m termino
 }
 
 // renew starts an assertion, or carries it on, at a time and with a clock of its own. A
-// gap of at least the factor's window starts a new one (scoring-decisions 1).
+// gap of at least the factor's window starts a new one (docs/decisions.md#two-clocks).
 func (r *assertion) renew(c *catalogue.Catalogue, s *terminology.MatchedSignal, m terminology.Match, at, clock acuity.Instant) {
 	window, _ := c.Window(r.f, m.Variant, m.Kind == acuity.ByDiagnosis)
 	switch {
@@ -96,7 +96,7 @@ func (f *builder) step(r *assertion, before *terminology.MatchedSignal, beforeAt
 
 // silence asserts the factor that silence about a graver factor becomes, if the silence
 // lasted until the next statement. A Category III that is not repeated within 60 min
-// counts as a Category II then (scoring-decisions 17).
+// counts as a Category II then (docs/decisions.md#silent-category-iii).
 func (f *builder) silence(r *assertion, before *terminology.MatchedSignal, at, now acuity.Instant) {
 	for _, m := range before.Matches {
 		e := f.Catalogue.Requirement(m.Factor, m.Variant)
@@ -107,7 +107,7 @@ func (f *builder) silence(r *assertion, before *terminology.MatchedSignal, at, n
 }
 
 // contiguous is the longest gap between two runs that are one infusion: a change of the
-// bag (clinical-decisions F7).
+// bag (docs/decisions.md#contiguous-infusions).
 const contiguous = 15 * time.Minute
 
 // infusionRun is a time in which an infusion ran or was on hold.
@@ -117,8 +117,8 @@ type infusionRun struct {
 }
 
 // foldInfusions makes the evidence of the infusions that are resources. Each stops only
-// for itself. An infusion that carries on others takes the earliest clock of theirs (F7,
-// F8).
+// for itself. An infusion that carries on others takes the earliest clock of theirs
+// (docs/decisions.md#contiguous-infusions, #ended-infusions).
 func (f *builder) foldInfusions() {
 	var runs []assertion
 	var ran []infusionRun
@@ -174,7 +174,7 @@ func factorsOf(said []*ResourceStatement) []catalogue.Factor {
 }
 
 // moveInfusion moves the assertion of an infusion on by one version. An infusion that
-// ended gives its start, even if it is the first version that was received (F8). Time on
+// ended gives its start, even if it is the first version that was received (docs/decisions.md#ended-infusions). Time on
 // hold counts as running.
 func (f *builder) moveInfusion(r *assertion, s *orderedStatement, ran []infusionRun) []infusionRun {
 	i := slices.IndexFunc(s.Matches, func(m terminology.Match) bool { return m.Factor == r.f })

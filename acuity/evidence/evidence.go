@@ -106,8 +106,8 @@ func (f *builder) clear() {
 }
 
 // refused reports whether a signal does not count for its factor. Oxytocin also runs
-// after birth, where it is no induction (C11): the primary by ADT or census says where
-// the patient is (scoring-decisions 59).
+// after birth, where it is no induction (docs/decisions.md#oxytocin-codes): the primary by ADT or census says where
+// the patient is (docs/decisions.md#oxytocin-section).
 func (f *builder) refused(r *assertion) bool {
 	if r.f != terminology.CatalogueIndex().Induction || r.from.Kind != catalogue.KindMedication || r.by.Kind == acuity.ByManual {
 		return false
@@ -159,8 +159,8 @@ func (f *builder) foldDiagnoses() {
 }
 
 // overruled reports whether a signal replaces a diagnosis. A real magnesium infusion does
-// for good (scoring-decisions 19). A newer Category I does (18), and so does a newer
-// early-warning score (61) or BMI (51) below the limit.
+// for good (docs/decisions.md#magnesium-infusion). A newer Category I does, and so does a newer
+// early-warning score or BMI below the limit (docs/decisions.md#category-i, #mews-below-limit, #bmi-below-limit).
 func (f *builder) overruled(factor catalogue.Factor, fetus string, d *Diagnosis) bool {
 	switch factor {
 	case terminology.CatalogueIndex().Magnesium:
@@ -238,7 +238,7 @@ type Input struct {
 // Diagnosis is a diagnosis that stands: an unbroken run of statements.
 type Diagnosis struct {
 	acuity.Diagnosis
-	Start acuity.Instant // onset, if the first statement of the run gave it, else the time of that statement (clinical-decisions D5)
+	Start acuity.Instant // onset in the first statement of the run, else the time of that statement (docs/decisions.md#diagnosis-since)
 	Last  acuity.Instant // time of the newest statement
 	Feed  acuity.Channel
 	Fetus string // which fetus it is about, if its sender says so apart from code and display
@@ -258,8 +258,8 @@ func (e *Input) Reset(owner Owner) {
 }
 
 // Conditions yields the conditions that stand, each with all its codings. Each resource
-// is a condition of its own (clinical-decisions D2). It runs from the onset in the first
-// statement of the run, else from that statement (D5). The caller first calls
+// is a condition of its own (docs/decisions.md#diagnosis-sets). It runs from the onset in the first
+// statement of the run, else from that statement (docs/decisions.md#diagnosis-since). The caller first calls
 // [Input.SortResources], and adds those that count to the diagnoses.
 func (e *Input) Conditions(yield func(Diagnosis, []acuity.Coding) bool) {
 	more := true

@@ -127,7 +127,7 @@ func (f *builder) allTraced() acuity.Instant {
 
 // cleared returns when a factor was last denied, whatever source had asserted it; 0: never.
 // A Category I denies the categories II and III of its fetus. An early-warning score below
-// the limit denies the warning (scoring-decisions 61).
+// the limit denies the warning (docs/decisions.md#mews-below-limit).
 func (f *builder) cleared(factor catalogue.Factor, fetus string) acuity.Instant {
 	ix := terminology.CatalogueIndex()
 	switch {

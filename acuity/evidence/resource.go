@@ -22,7 +22,7 @@ type ResourceStatement struct {
 }
 
 // Version is a version of a resource. A resource is what the sender keeps as one thing,
-// as in FHIR (clinical-decisions F6).
+// as in FHIR (docs/decisions.md#resource-identity).
 type Version struct {
 	Resource  string         // pseudonym; a component adds a dot and its index
 	UpdatedAt acuity.Instant // 0: not said
@@ -72,7 +72,7 @@ func (h *ResourceStatement) madeAt() acuity.Instant {
 }
 
 // plain returns the statement as one of no resource. Its making stands for its receipt, which
-// decides between facts of the same time (F13).
+// decides between facts of the same time (docs/decisions.md#older-never-overrides).
 func (h *ResourceStatement) plain() Statement {
 	p := h.Statement
 	p.ReceivedAt = h.madeAt()

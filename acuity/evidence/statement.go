@@ -36,7 +36,7 @@ type OwnerKind uint8
 
 // OrderTime returns the time that orders statements: the observation, else the receipt. For
 // anything but a medication the start counts as the observation. No time lies after the
-// receipt (scoring-decisions 26).
+// receipt (docs/decisions.md#signal-time).
 func (h *Statement) OrderTime() acuity.Instant {
 	if h.Kind != catalogue.KindMedication {
 		return h.firstOf(h.ObservedAt, h.StartedAt)

@@ -282,8 +282,8 @@ func tight[T any](list []T, part int) []T {
 	return append(make([]T, 0, n+n/part+1), list...)
 }
 
-// sameSubject reports whether two statements are about the same thing (scoring-decisions
-// 25), as far as their codes say.
+// sameSubject reports whether two statements are about the same thing
+// (docs/decisions.md#signal-identity), as far as their codes say.
 func sameSubject(a, b *Statement) bool {
 	if a.MatchedSignal == b.MatchedSignal { // the usual case, without work
 		return a.Settled == b.Settled

@@ -88,7 +88,7 @@ func (k *statements) invalidateEvidence(h *evidence.Statement, lost bool) {
 	k.invalidateOwner(k.room(h.Room), k.bindingOf(h))
 }
 
-// bindingFor returns the owner of a statement of a room (scoring-decisions 16): who was
+// bindingFor returns the owner of a statement of a room (docs/decisions.md#statement-owner): who was
 // in the room at its time; else at its receipt; else who came first within the hour;
 // else the room itself if nothing else knows it. A patient whom a cancelled event had
 // placed there was never there: such a statement is nobody's.

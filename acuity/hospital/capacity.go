@@ -192,7 +192,7 @@ func (c *capacity) weigh(v *visit) {
 }
 
 // staleRoom is how long a room that only clinical ingest knows is in use after its
-// newest statement (scoring-decisions 15).
+// newest statement (docs/decisions.md#clinical-only-rooms).
 const staleRoom = 48 * hourOf
 
 // isUsed reports whether a room of the unit is in use: a census lists it, a patient is

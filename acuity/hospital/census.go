@@ -9,8 +9,8 @@ import (
 	"svc/acuity/location"
 )
 
-// takeCensus takes a full snapshot of the rooms (clinical-decisions X3, X15,
-// scoring-decisions 57). Its time is its asOf, but not later than its receipt.
+// takeCensus takes a full snapshot of the rooms (docs/decisions.md#census-among-adt, #census-rows,
+// docs/decisions.md#census-keys). Its time is its asOf, but not later than its receipt.
 func (u *State) takeCensus(in *intake, c *acuity.Census) {
 	at := in.o.ReceivedAt
 	if c.AsOf != 0 {
@@ -192,7 +192,7 @@ func (t *censusIntake) takeUnnamedRow(row *acuity.CensusRoom) {
 }
 
 // mayBeNewborn reports whether a row without a visit says nothing that only holds for a
-// mother. Then it may mean a newborn who is alone in the room (X3).
+// mother. Then it may mean a newborn who is alone in the room (docs/decisions.md#census-among-adt).
 func mayBeNewborn(row *acuity.CensusRoom) bool {
 	return (row.Primary == 0 || row.Primary.IsNewborn()) && (row.Class == 0 || row.Class == 'N') &&
 		row.DeliveredAt == 0 && len(row.Modifiers) == 0 && len(row.Diagnoses) == 0 && len(row.Newborns) == 0

@@ -37,7 +37,7 @@ func (t *censusIntake) describe(f *CensusFacts, row *acuity.CensusRoom) {
 	}
 	f.Cesarean = f.Cesarean || row.Cesarean
 	if f.Primary == 0 && since != 0 && r.primaryByCensus(f, t.at, f.birth()).Factor == before {
-		f.PrimarySince = since // in another area she is the same kind of patient (R13)
+		f.PrimarySince = since // in another area she is the same kind of patient (docs/decisions.md#primary-clock)
 	}
 	if row.HasModifiers {
 		f.Listed = t.listModifiers(f.Listed, row.Modifiers)
@@ -187,7 +187,7 @@ func (f *CensusFacts) birth() acuity.Instant {
 }
 
 // since returns the clock of the primary that a census gives a newborn. First care runs
-// from the birth as it is known now (scoring-decisions 62).
+// from the birth as it is known now (docs/decisions.md#birth-corrections).
 func (f *CensusFacts) since(n *ListedNewborn) acuity.Instant {
 	if n.Primary.ID() == "nb-stabilization" && f.DeliveredAt != 0 {
 		return f.DeliveredAt

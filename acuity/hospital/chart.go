@@ -80,7 +80,7 @@ func (m *chartBuilder) admit(r *room, v *visit, arrived acuity.Instant) {
 	birth, cesarean = codes.Soonest(birth, bornBy), cesarean || cesareanBy
 	for _, n := range v.babies {
 		if n.timeline.OpenedAt != 0 {
-			birth = codes.Soonest(birth, n.timeline.OpenedAt) // X14
+			birth = codes.Soonest(birth, n.timeline.OpenedAt) // docs/decisions.md#birth
 			e.Babies = max(e.Babies, n.timeline.Babies, n.birthOrder)
 		}
 	}
@@ -155,7 +155,7 @@ func (v *visit) feed() acuity.Channel {
 }
 
 // primary returns the primary of a visit by ADT and census: the newer of the two. An
-// explicit primary of a census holds until ADT moves the patient to another area (X12).
+// explicit primary of a census holds until ADT moves the patient to another area (docs/decisions.md#explicit-primary).
 func (m *chartBuilder) primary(
 	r *room, v *visit, facts *CensusFacts, birth acuity.Instant, cesarean bool,
 ) (adt.Primary, acuity.EvidenceKind) {
@@ -166,7 +166,7 @@ func (m *chartBuilder) primary(
 	stay, here := v.censusStayIn(r)
 	placed := v.timeline.PlacedAt()
 	if n := len(v.timeline.Stays); n > 0 && v.timeline.Stays[n-1].Placing.NamesNoPlace(m.locations.table.IsWard) {
-		placed = 0 // the census knows where she is (F2)
+		placed = 0 // the census knows where she is (docs/decisions.md#encounter-without-location)
 	}
 	same := placed != 0 && m.placedIn(v, r)
 	census := r.primaryByCensus(facts, max(stay.First, stay.From), birth)

@@ -77,7 +77,7 @@ func (k *statements) namedRoom(in *intake, ref acuity.RoomRef) *room {
 		k.work.markRoom(r, markState|dirtyChart)
 		k.work.relabel = true
 	default:
-		in.warn("room_label_differs", "roomLabel") // a census says what a room is called (H18)
+		in.warn("room_label_differs", "roomLabel") // a census says what a room is called (docs/decisions.md#room-id-first)
 	}
 	if !r.Listed && !r.Clinical {
 		r.Clinical = true

@@ -8,7 +8,7 @@ import (
 	"svc/acuity"
 )
 
-// Demand, class and doubt of the 38 primaries, by their clocks (scoring 1).
+// Demand, class and doubt of the 38 primaries, by their clocks (docs/decisions.md#primary-demand).
 func TestDecisionsPrimaryFactors(t *testing.T) {
 	for id, want := range map[string][]axisReading{
 		"triage-initial":            {{0, "60 0"}, {19, "60 0"}, {20, "30 0"}, {359, "30 0"}, {360, "30 0 stale"}},
@@ -208,7 +208,7 @@ func TestDecisionsNewborns(t *testing.T) {
 	})
 }
 
-// Floors, fractions, classes and windows of the 42 modifiers (scoring 2), in a
+// Floors, fractions, classes and windows of the 42 modifiers (docs/decisions.md#modifier-demand), in a
 // room with the row's kind of patient.
 func TestDecisionsModifiers(t *testing.T) {
 	type context struct{ primary, demand, class string }

@@ -75,7 +75,8 @@ func condition(codes ...string) sign {
 	return s
 }
 
-// Rows F1 to F13, D2, D5, I1 and X6 of clinical-decisions.
+// The decisions on FHIR resources, and on what HL7 says of the same visit
+// (docs/decisions.md#encounter-versions, #two-feeds, #diagnosis-sets, #diagnosis-since, #magnesium-infusion).
 func TestDecisionsFHIR(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const (

@@ -8,8 +8,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// Section C of scoring-decisions, its rows on displays, times and areas, and the
-// errata of scoring 5.
+// The decisions on clinical statements and on reading codes and values
+// (docs/decisions.md#statement-owner, #suggestions).
 func TestDecisionsSignals(t *testing.T) {
 	antepartum := census(0, holds(4, "ap-stable"))
 	epidural := census(0, holds(4, "labor-epidural"))
@@ -195,7 +195,7 @@ func TestDecisionsSignals(t *testing.T) {
 	})
 }
 
-// Rows 42 and 57 of scoring-decisions, X12 and X15.
+// docs/decisions.md#newborn-clocks, #census-keys, #explicit-primary, #census-rows.
 func TestDecisionsCensusKeys(t *testing.T) {
 	decide(t, map[string]decision{
 		"57 no key keeps, an empty list clears": {

@@ -8,7 +8,7 @@ import (
 	"svc/acuity/hospital"
 )
 
-// The golden cases of scoring 3, from facts.
+// The golden cases of the score of a room, from facts (docs/decisions.md#room-score).
 func TestDecisionsGolden(t *testing.T) {
 	decide(t, map[string]decision{
 		"labor-standard": {

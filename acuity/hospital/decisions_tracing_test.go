@@ -8,7 +8,7 @@ import (
 )
 
 // A tracing is of an unborn baby: Category II and III end at birth, whatever feeds
-// reported the tracing and the birth (scoring-decisions 60).
+// reported the tracing and the birth (docs/decisions.md#tracing-ends-at-birth).
 func TestDecisionsTracing(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const (
@@ -65,7 +65,7 @@ func TestDecisionsTracing(t *testing.T) {
 }
 
 // Some statements end a category, a warning or a score of every source, and a retraction
-// undoes that (scoring-decisions 17, 18, 51, 61).
+// undoes that (docs/decisions.md#silent-category-iii, #category-i, #bmi-below-limit, #mews-below-limit).
 func TestDecisionsCleared(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	retracted := func(s sign) sign { return s.status(acuity.SignalRetracted) }

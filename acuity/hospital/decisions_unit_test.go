@@ -10,7 +10,7 @@ import (
 	"svc/acuity/score"
 )
 
-// Scoring 4 and the rows of scoring-decisions on the unit, from facts. A reading
+// The level and the axes of a unit, from facts (docs/decisions.md#unit-level). A reading
 // is the level, the driving axis ("-": any), and the other figures of the row:
 // "R", "short", "fte", "ratio", and axes as "axis=level/pressure".
 func TestDecisionsUnit(t *testing.T) {

@@ -35,7 +35,7 @@ func visits(rows map[string]decision) map[string]decision {
 	return rows
 }
 
-// Sections 1 and 3 of clinical-decisions and clinical-input 2.
+// The decisions on visits and ADT events (docs/decisions.md#event-set).
 func TestDecisionsVisits(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	couplet := list( // the baby was 6 h 40 min old when they came to the ward

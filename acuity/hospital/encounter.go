@@ -64,7 +64,7 @@ func isOlderVersion(e *acuity.Event, receivedAt acuity.Instant, stored *adt.Even
 }
 
 // takeVersion lets a version of an Encounter replace the events of older ones
-// (clinical-decisions F1), unless it is older itself.
+// (docs/decisions.md#encounter-versions), unless it is older itself.
 func (es *eventStore) takeVersion(in *intake, e *acuity.Event) *intakeVersion {
 	k := in.version(e)
 	if k.taken {

@@ -196,7 +196,7 @@ func (es *eventStore) answerEvents(in *intake) {
 				case t.Disposition == adt.Duplicate:
 					item.Outcome = acuity.Duplicate
 				case t.Disposition == adt.SameRoom && (in.events[i].left && r != nil || t.Event.Resource != ""):
-					// The transfer brings the visit back (X3), or an Encounter is in the room of another.
+					// The transfer brings the visit back (docs/decisions.md#census-among-adt), or an Encounter is in the room of another.
 				case reason != "":
 					item.Outcome, item.Reason = acuity.Ignored, reason
 				}
@@ -240,7 +240,7 @@ func (es *eventStore) addEventRoom(in *intake, i int, l *acuity.Location) {
 	case !l.HasRoomID:
 	case r != nil:
 		if l.Label != "" && r.Label != "" && l.Label != r.Label {
-			in.warn("room_label_differs", in.eventPath(i)) // a census says what a room is called (H18)
+			in.warn("room_label_differs", in.eventPath(i)) // a census says what a room is called (docs/decisions.md#room-id-first)
 		}
 		return
 	default:
@@ -300,7 +300,7 @@ func growLittle[T any](list []T) []T {
 }
 
 // foldOldest replaces the oldest events of a visit that has too many by one event
-// (clinical-decisions R10): where the patient was after them, with which diagnoses.
+// (docs/decisions.md#folded-events): where the patient was after them, with which diagnoses.
 // Cancels of folded events come too late from then on.
 func (es *eventStore) foldOldest(v *visit) {
 	if !es.isFull(v) {

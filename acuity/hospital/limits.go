@@ -66,7 +66,7 @@ func Exceeded(reason string) (rule string, ok bool) {
 // 64 KiB; what happens beyond a cap stands with it.
 const (
 	// capEvents is the number of ADT events of a visit; the oldest are folded
-	// into one (clinical-decisions R10).
+	// into one (docs/decisions.md#folded-events).
 	capEvents = 200
 	// capEventBytes bounds the same set by its approximate size.
 	capEventBytes = 40 << 10
@@ -111,17 +111,17 @@ const usualEvents = 4
 // The spans after which facts settle or are forgotten.
 const (
 	// settleAfter is how long a late ADT message may still change the owner of a
-	// clinical statement (scoring-decisions 16).
+	// clinical statement (docs/decisions.md#statement-owner).
 	settleAfter = 24 * time.Hour
 	// firstOccupant is how long before an arrival a statement about an empty room
-	// may already be about the arriving patient (scoring-decisions 16).
+	// may already be about the arriving patient (docs/decisions.md#statement-owner).
 	firstOccupant = time.Hour
 	// forgetVisit is how long after its discharge a visit is kept
-	// (clinical-input 2).
+	// (docs/decisions.md#event-set).
 	forgetVisit = 7 * 24 * time.Hour
 	// backfillDays is how far back past hours are cut, and how long visits of a batch
 	// are kept for that purpose.
 	backfillDays = 28 * 24 * time.Hour
-	// dedupFor is how long identities of events are kept (clinical-decisions X8).
+	// dedupFor is how long identities of events are kept (docs/decisions.md#duplicate-messages).
 	dedupFor = 24 * time.Hour
 )

@@ -175,7 +175,7 @@ func (s *localSettings) refusal(o *acuity.Observation, changes []settingChange) 
 }
 
 // confirmRoom makes the room of a row of the location table known and confirmed. A
-// census that lists the room may label it otherwise (H18).
+// census that lists the room may label it otherwise (docs/decisions.md#room-id-first).
 func (g *registry) confirmRoom(in *intake, p *acuity.Place) {
 	if p.Delete || !p.HasRoomID {
 		return

@@ -36,7 +36,7 @@ type locationMerge struct {
 
 // mergeLocations appends the location spans of a visit to dst. A census at T overrides
 // every ADT event up to T. An ADT event after T, or a cancel recorded after T, overrides
-// the census (clinical-decisions X3).
+// the census (docs/decisions.md#census-among-adt).
 func (l *stayBuilder) mergeLocations(v *visit, w *locationMerge, dst []locationSpan) []locationSpan {
 	l.addADTSpans(v, w)
 	v.lastPlaced = w.lastSaid(v)
@@ -203,7 +203,7 @@ func shownAt(v *visit, t acuity.Instant) bool {
 }
 
 // withMother appends the spans of a newborn to dst: its own, then its mother's from the
-// time at which she leaves the room that they share (X9). A newborn that was never
+// time at which she leaves the room that they share (docs/decisions.md#newborn-location). A newborn that was never
 // placed is where its mother is.
 func withMother(own, mothers []locationSpan, from, to acuity.Instant, dst []locationSpan) []locationSpan {
 	leaves := from // since when the newborn follows her
@@ -253,7 +253,7 @@ func (l *stayBuilder) addADTSpans(v *visit, w *locationMerge) {
 		s := &v.timeline.Stays[i]
 		w.adtSpans = append(w.adtSpans, locationSpan{Placement: l.locations.table.Placement(s.Place()), From: s.From, To: s.To})
 		if s.Placing.NamesNoPlace(l.locations.table.IsWard) {
-			continue // the census decides where the visit is (F2)
+			continue // the census decides where the visit is (docs/decisions.md#encounter-without-location)
 		}
 		w.points = append(w.points, placePoint{At: s.From})
 		if s.Last > s.From {

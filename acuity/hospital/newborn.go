@@ -124,7 +124,7 @@ func (m *chartBuilder) newbornPrimary(r *room, s roomStay, facts *CensusFacts) (
 		return c, acuity.ByADT
 	}
 	if born == 0 {
-		born = v.timeline.OpenedAt // as for its mother (X14)
+		born = v.timeline.OpenedAt // as for its mother (docs/decisions.md#birth)
 	}
 	care := adt.CareFacts{Newborn: true, At: s.From, PlacedAt: s.From, Born: born, Label: r.Label, Area: r.Area}
 	return adt.ChoosePrimary(&care), acuity.ByADT

@@ -98,7 +98,7 @@ func (t *locations) timelineOptions(s *localSettings) adt.Options {
 
 // indexPart keeps the index of the visits that are a part of another by an Encounter
 // (partOf). If the other visit has another patient, this patient is her newborn
-// (clinical-decisions F12), whichever of the two came first.
+// (docs/decisions.md#fhir-newborn), whichever of the two came first.
 func (l *stayBuilder) indexPart(v *visit) {
 	i, listed := slices.BinarySearchFunc(l.parts, v.ID, byVisitID)
 	isPart := v.timeline.MotherVisit != "" && !v.newbornByEvents
@@ -174,7 +174,7 @@ func (v *visit) hasNames(s *adt.Timeline) bool {
 }
 
 // moves returns the moves of a visit that count for turnover. A newborn has none, even
-// if its own events do not say that it is one, because turnover counts mothers (R12).
+// if its own events do not say that it is one, because turnover counts mothers (docs/decisions.md#turnover).
 func (v *visit) moves() []acuity.Instant {
 	if v.timeline.Newborn {
 		return nil

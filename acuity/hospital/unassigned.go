@@ -95,7 +95,7 @@ func (k *statements) unassignForgotten(r *unassigned) {
 
 // unassigned are the statements about one patient that name no visit, until they are 24
 // h old. They are assigned to a visit of hers when one is known, by any feed
-// (clinical-decisions F3). A retraction that names only its resource waits in one of its
+// (docs/decisions.md#subject-visit). A retraction that names only its resource waits in one of its
 // own.
 type unassigned struct {
 	subjectName

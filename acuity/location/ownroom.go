@@ -8,7 +8,7 @@ import (
 	"svc/acuity"
 )
 
-// The ids of rooms that ADT makes known by itself (P5).
+// The ids of rooms that ADT makes known by itself (docs/decisions.md#own-room-ids).
 const (
 	firstOwnRoom = 900_000
 	ownRooms     = 99_991 // a prime

@@ -21,8 +21,8 @@ type Kind uint8
 const (
 	Nowhere     Kind = iota // no place was said: unplaced
 	InRoom                  // a room of this unit
-	Outside                 // a place of another unit: neither in a room nor unplaced (X5)
-	WithoutRoom             // a unit without a room: unplaced, with a warning (P3)
+	Outside                 // a place of another unit: neither in a room nor unplaced (docs/decisions.md#outside-locations)
+	WithoutRoom             // a unit without a room: unplaced, with a warning (docs/decisions.md#point-of-care-alone)
 )
 
 // knownRoom is a room that a census, an administrator or a room id made known.
@@ -30,7 +30,7 @@ type knownRoom struct{ label, area string }
 
 // Table resolves locations to rooms. Its answers depend on what it was told, not on
 // the order. A room is looked up when the chart is made, so an event always lies where
-// the newest table says (P7). The zero value is ready and knows nothing.
+// the newest table says (docs/decisions.md#location-resolution). The zero value is ready and knows nothing.
 type Table struct {
 	known map[int32]knownRoom
 	rows  map[string]*acuity.Place // by point of care, room and bed
@@ -154,10 +154,10 @@ func (t *Table) LookUp(l acuity.Location) Answer {
 // Placement returns where a location is, cached until the table changes.
 func (t *Table) Placement(l *acuity.Location) Placement { return t.find(l).Placement }
 
-// Resolve returns where a location is (clinical-input 2, P1 to P5, X5).
+// Resolve returns where a location is (docs/decisions.md#location-resolution).
 func (t *Table) Resolve(l acuity.Location) Placement {
 	if l.HasRoomID {
-		return Placement{InRoom, l.RoomID} // wins over all text (H18)
+		return Placement{InRoom, l.RoomID} // wins over all text (docs/decisions.md#room-id-first)
 	}
 	l = t.standsFor(l)
 	room := roomName(&l)
@@ -196,7 +196,7 @@ func (t *Table) Resolve(l acuity.Location) Placement {
 	return Placement{InRoom, home(k)}
 }
 
-// shared reports whether several points of care use a room of that number (P1).
+// shared reports whether several points of care use a room of that number (docs/decisions.md#numeric-rooms).
 func (t *Table) shared(n int32) bool { return t.points[n] == several }
 
 // labelled returns the known room with the label of the location.
@@ -216,9 +216,9 @@ func (t *Table) labelled(l *acuity.Location, room string) int32 {
 	if room == "" {
 		return lookUp(t.byLabel, l.PointOfCare)
 	}
-	// The closest first: a bed splits a room only if a label says so (P2).
+	// The closest first: a bed splits a room only if a label says so (docs/decisions.md#beds).
 	if l.Bed != "" {
-		if id := lookUp(t.byLabel, l.Label); id != noRoom { // as FHIR displays it, bed and all (F10)
+		if id := lookUp(t.byLabel, l.Label); id != noRoom { // as FHIR displays it, bed and all (docs/decisions.md#several-locations)
 			return id
 		}
 		if id := lookUp(t.byArea, l.PointOfCare, room, "-", l.Bed); id != noRoom {
@@ -235,7 +235,7 @@ func (t *Table) labelled(l *acuity.Location, room string) int32 {
 		return id
 	}
 	if n, ok := roomNumber(room); ok && t.shared(n) {
-		return noRoom // a bare number is as good as a room id, see P1
+		return noRoom // a bare number is as good as a room id (docs/decisions.md#numeric-rooms)
 	}
 	return lookUp(t.byLabel, room)
 }
@@ -280,7 +280,7 @@ func (t *Table) rowOf(l *acuity.Location) *acuity.Place {
 	return nil
 }
 
-// IsWard reports whether a location is a unit without a room (P3).
+// IsWard reports whether a location is a unit without a room (docs/decisions.md#point-of-care-alone).
 func (t *Table) IsWard(l *acuity.Location) bool { return t.Placement(l).Kind == WithoutRoom }
 
 // SameRoom reports whether two locations are one room.

@@ -262,7 +262,7 @@ func spot(s string) acuity.Location {
 	return acuity.Location{PointOfCare: parts[0], Room: parts[1], Bed: parts[2]}
 }
 
-// F10: a display is a label as it stands, then without its bed.
+// docs/decisions.md#several-locations: a display is a label as it stands, then without its bed.
 func TestDisplayWithBed(t *testing.T) {
 	place := acuity.Location{Label: "LDR 4, Bed 2", Room: "LDR 4", Bed: "2"}
 	var table Table

@@ -32,7 +32,7 @@ const (
 const maxSuggestions = 3
 
 // advice are suggestions for codes that the specification leaves out, from its errata
-// (scoring 5). They come before the neighborhood of codes.
+// (docs/decisions.md#suggestions). They come before the neighborhood of codes.
 var advice = []struct {
 	system codes.System
 	codes  []string
@@ -40,17 +40,17 @@ var advice = []struct {
 	score  int32
 	reason string
 }{
-	// C3: O44.1x is previa with hemorrhage, and so are O44.3x and O44.5x; the
+	// docs/decisions.md#previa-with-hemorrhage: O44.1x is previa with hemorrhage, and so are O44.3x and O44.5x; the
 	// others are without.
 	{codes.ICD10CM, []string{"O44.3*", "O44.5*"}, "high-hemorrhage", 90, known},
 	{codes.ICD10CM, []string{"O44.0*", "O44.2*", "O44.4*"}, "high-placenta-previa", 90, known},
 	{codes.ICD10CM, []string{"O44.3*", "O44.5*"}, "high-placenta-previa", 70, known},
-	// C4: the plain "Placenta previa (disorder)", which the specification routes
+	// docs/decisions.md#placenta-previa: the plain "Placenta previa (disorder)", which the specification routes
 	// to hemorrhage.
 	{codes.SNOMED, []string{"36813001"}, "high-placenta-previa", 90, known},
-	// C8: O68 is acid-base abnormality; fetal heart rate is O76 and O77.
+	// docs/decisions.md#acid-base: O68 is acid-base abnormality; fetal heart rate is O76 and O77.
 	{codes.ICD10CM, []string{"O76", "O77*"}, "labor-fhr-cat-ii", 80, known},
-	// C9: O34.21x marks the scar of a cesarean, which is no trial of labor yet.
+	// docs/decisions.md#trial-of-labor: O34.21x marks the scar of a cesarean, which is no trial of labor yet.
 	{codes.ICD10CM, []string{"O34.21*"}, "labor-tolac", 50, ifTrialOfLabor},
 }
 

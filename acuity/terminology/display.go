@@ -16,11 +16,11 @@ const (
 	traitUnit       displayTrait = 1 << iota // of a dose: not part of a combination
 	traitForm                                // given at once, not a drip
 	traitDrip                                // nevertheless a drip
-	traitAnesthetic                          // with epinephrine it is an epidural test dose (C13)
+	traitAnesthetic                          // with epinephrine it is an epidural test dose (docs/decisions.md#epinephrine-words)
 	traitMixed                               // a combination
 	traitDenied                              // denies
-	traitMeasured                            // oxygen that is measured, not given (scoring-decisions 23)
-	traitTeaching                            // about a score, not a score (C16, scoring-decisions 50)
+	traitMeasured                            // oxygen that is measured, not given (docs/decisions.md#oxygen-therapy)
+	traitTeaching                            // about a score, not a score (docs/decisions.md#mews-education, #score-words)
 	traitFraction                            // a number with it is a fraction of oxygen
 	traitNoDenial                            // follows a "non" that denies nothing: "non-rebreather"
 )
@@ -89,7 +89,7 @@ func (l lexicon) scan(text string) meaning {
 			m = l[string(word[:n])]
 		}
 		// A slash makes a combination only between two words that are letters
-		// and no units: not in "4 mg/250 mL", not in "mcg/min" (24).
+		// and no units: not in "4 mg/250 mL", not in "mcg/min" (docs/decisions.md#combinations).
 		if slash && letters && lastLetters && (m.traits|last.traits)&traitUnit == 0 {
 			all.traits |= traitMixed
 		}

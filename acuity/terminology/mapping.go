@@ -30,7 +30,7 @@ func (m *Mappings) Knows(system codes.System, code string, kind catalogue.Signal
 type Mappings struct {
 	rows int
 	// By the kind of statement. Signals only differ in being a medication or not
-	// (scoring-decisions 55).
+	// (docs/decisions.md#kind-of-signal).
 	diagnoses, medications, others codes.Tables[*acuity.Mapping]
 	// Medication returns the codings of the Medication that a local code names; nil: it
 	// names none, or there are none.

@@ -103,7 +103,7 @@ func newIndex(c *catalogue.Catalogue) *Index {
 			}
 			if len(r.Words) > 0 {
 				// Scores and primaries are matched by their own system's
-				// names alone (scoring-decisions 50, 59), others by any (S5).
+				// names alone (docs/decisions.md#score-words, #oxytocin-section), others by any (docs/decisions.md#display-rules).
 				r.strict = s.Primary || r.Needs.Kind == catalogue.NeedsNumber
 				ix.display = append(ix.display, r)
 			}
@@ -261,7 +261,7 @@ func (r *Reader) byRule(s *acuity.Signal, code string) (MatchState, catalogue.Fa
 }
 
 // conceptOf returns the factor that stands for all codes of a route that are one
-// identity: FHR category, MEWS and BMI (scoring-decisions 25); 0: none.
+// identity: FHR category, MEWS and BMI (docs/decisions.md#signal-identity); 0: none.
 func (ix *Index) conceptOf(r *route) catalogue.Factor {
 	switch r.Needs.Kind {
 	case catalogue.NeedsCategoryII, catalogue.NeedsCategoryIII:

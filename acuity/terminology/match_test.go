@@ -179,7 +179,7 @@ func TestSignals(t *testing.T) {
 		"med|RxNorm|5856||":                               "high-diabetes-poorly-controlled",
 		"med|RxNorm|51428||":                              "high-diabetes-poorly-controlled",
 		"med|RxNorm|7044||":                               "labor-induction",
-		"med|RxNorm|7824||":                               "labor-induction", // C11
+		"med|RxNorm|7824||":                               "labor-induction", // docs/decisions.md#oxytocin-codes
 		"med|RxNorm|1|Pitocin 30 units/500 mL infusion|":  "labor-induction",
 		"med|RxNorm|1|Oxytocin drip|":                     "labor-induction",
 		"med|local|PIT|Pitocin drip|":                     "!", // 59: by display in RxNorm only
@@ -195,7 +195,7 @@ func TestSignals(t *testing.T) {
 		"med|RxNorm|1|epinephrine 2 mcg/min|":             critical,
 		"med|RxNorm|1|epinephrine auto-injector|":         "!",
 		"med|RxNorm|1|epinephrine injection, continuous|": critical,
-		"med|RxNorm|1|lidocaine / epinephrine|":           "!", // C13
+		"med|RxNorm|1|lidocaine / epinephrine|":           "!", // docs/decisions.md#epinephrine-words
 		"med|RxNorm|1|lidocaine epinephrine infusion|":    "!",
 		"med|RxNorm|1|bupivacaine with epinephrine|":      "!",
 		"med|RxNorm|1|epinephrine / chlorpheniramine|":    "!",
@@ -203,7 +203,7 @@ func TestSignals(t *testing.T) {
 		"med|RxNorm|1|labetalol drip discontinued|":       "!",
 		"med|RxNorm|1|labetalol drip, not infusing|":      "!",
 		"obs|LOINC|1|Oxygen by non-rebreather mask|":      oxygen,
-		"med|local|LAB1|labetalol drip|":                  critical, // S5: any system
+		"med|local|LAB1|labetalol drip|":                  critical, // docs/decisions.md#display-rules: any system
 		"med|local||labetalol drip|":                      critical,
 		"obs|LOINC|1|labetalol drip|":                     "!",
 
@@ -218,7 +218,7 @@ func TestSignals(t *testing.T) {
 		"obs|LOINC|39156-5||<40":        "-",
 		"obs|LOINC|39156-5||<=40":       "?",
 		"obs|LOINC|39156-5||<41":        "?",
-		"obs|LOINC|39156-5||41 lb":      "?", // S2
+		"obs|LOINC|39156-5||41 lb":      "?", // docs/decisions.md#missing-units
 		"obs|LOINC|39156-5||41 %":       "?",
 		"obs|LOINC|39156-5||obese":      "?",
 		"obs|LOINC|39156-5||":           "?",
@@ -226,7 +226,7 @@ func TestSignals(t *testing.T) {
 
 		"obs|LOINC|32421-5||Category II":             "labor-fhr-cat-ii",
 		"obs|LOINC|11949-4||Category II":             "labor-fhr-cat-ii",
-		"obs|LOINC|32421-5||Category III":            "labor-fhr-cat-iii", // C12: not II
+		"obs|LOINC|32421-5||Category III":            "labor-fhr-cat-iii", // docs/decisions.md#category-words: not II
 		"obs|LOINC|11949-4||CAT III":                 "labor-fhr-cat-iii",
 		"obs|LOINC|32421-5||Cat 3":                   "labor-fhr-cat-iii",
 		"obs|LOINC|32421-5||3":                       "labor-fhr-cat-iii",
@@ -255,7 +255,7 @@ func TestSignals(t *testing.T) {
 		"obs|LOINC|1|MEWS|5/15":                      "?",
 		"obs|LOINC|1|MEWS|high":                      "?",
 		"obs|LOINC|1|MEWS|":                          "?",
-		"obs|LOINC|1|MEWS education|5":               "!", // C16
+		"obs|LOINC|1|MEWS education|5":               "!", // docs/decisions.md#mews-education
 		"obs|LOINC|1|Training for MEOWS|5":           "!",
 		"obs|LOINC|1|Newborn early warning (NEWS)|5": "!",
 		"obs|LOINC|1|MEWSX|5":                        "!",
@@ -265,7 +265,7 @@ func TestSignals(t *testing.T) {
 		"lab|LOINC|88277-2||Positive":      "high-gbs-positive",
 		"lab|LOINC|31773-6||Detected":      "high-gbs-positive",
 		"obs|LOINC|88277-2||POS":           "high-gbs-positive",
-		"lab|LOINC|88277-2||Not detected":  "-", // C17
+		"lab|LOINC|88277-2||Not detected":  "-", // docs/decisions.md#negation-first
 		"lab|LOINC|88277-2||negative":      "-",
 		"lab|LOINC|88277-2||No growth":     "-",
 		"lab|LOINC|88277-2||not positive":  "-",
@@ -291,7 +291,7 @@ func TestSignals(t *testing.T) {
 		"obs|LOINC|1|Oxygen therapy|nasal cannula":           oxygen,
 		"obs|LOINC|1|Oxygen therapy|non-rebreather":          oxygen,
 		"obs|LOINC|1|Oxygen therapy|":                        oxygen,
-		"obs|local|O2|Oxygen therapy|":                       oxygen, // S5
+		"obs|local|O2|Oxygen therapy|":                       oxygen, // docs/decisions.md#display-rules
 		"dev|LOINC|1|Oxygen device|nasal cannula":            oxygen,
 		"obs|LOINC|1|Oxygen saturation|98":                   "!", // 23
 		"obs|LOINC|1|Oxygen [Partial pressure] in blood|90":  "!",

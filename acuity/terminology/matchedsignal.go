@@ -159,7 +159,7 @@ func (r *MatchedSignal) Known() MatchState {
 // Identity says which statements replace each other: of one identity the newest counts.
 // FHR category, MEWS and BMI are one each over all their codes, see codeFold. Otherwise
 // the code decides, whether it is a medication, and the fetus. Display and start are no part of it
-// (scoring-decisions 25).
+// (docs/decisions.md#signal-identity).
 type Identity struct {
 	Medication bool
 	System     codes.System
@@ -177,7 +177,7 @@ func newIdentity(s *acuity.Signal) *Identity {
 }
 
 // gradeStatement returns how grave a statement is. If two statements of one request have
-// the same time, the graver wins (scoring-decisions 27).
+// the same time, the graver wins (docs/decisions.md#same-time-signals).
 func gradeStatement(c *catalogue.Catalogue, s *acuity.Signal, matches []Match) uint8 {
 	switch s.Status {
 	case acuity.SignalRetracted:

@@ -56,7 +56,7 @@ func meets(n catalogue.Condition, s *acuity.Signal) answer {
 }
 
 // unitFits reports whether a value in a unit may be compared with a limit in
-// another. A missing unit is taken to be right (clinical-decisions S2).
+// another. A missing unit is taken to be right (docs/decisions.md#missing-units).
 func unitFits(given, wanted string) bool {
 	return given == "" || given == wanted || wanted == "" && given == codes.UnitScore
 }
@@ -106,7 +106,7 @@ func (s said) any(of said) bool { return s&of != 0 }
 func (s said) all(of said) bool { return s&of == of }
 
 // categoryOf returns the category 1 … 3 of a fetal heart rate tracing that a
-// value names; 0 if it names none, or denies one (scoring-decisions 52). III is
+// value names; 0 if it names none, or denies one (docs/decisions.md#negated-values). III is
 // looked for before II: a value that names both is III.
 func categoryOf(v codes.Value) int {
 	if v.Kind == codes.ValueNumber && v.Op == codes.Equal && v.Unit == "" {
@@ -130,7 +130,7 @@ func categoryOf(v codes.Value) int {
 }
 
 // positive reads the result of a test. Negation comes first: "not detected" is not
-// "detected" (C17). A contradictory value says nothing.
+// "detected" (docs/decisions.md#negation-first). A contradictory value says nothing.
 func positive(v codes.Value) answer {
 	if saidBy(v).any(saidEquivocal | saidIndeterminate) {
 		return unread
@@ -160,14 +160,14 @@ func positive(v codes.Value) answer {
 	return unread
 }
 
-// saysNo reports whether a value denies the mark that it stands with (scoring-decisions
-// 53). Anything else, also unreadable text, lets it stand: the code alone says enough.
+// saysNo reports whether a value denies the mark that it stands with
+// (docs/decisions.md#no-as-value). Anything else, also unreadable text, lets it stand: the code alone says enough.
 func saysNo(v codes.Value) bool {
 	return saidBy(v).any(saidNo) || v.Kind == codes.ValueNumber && v.Op == codes.Equal && v.Number == 0 && v.Unit == ""
 }
 
 // The limits below which oxygen counts as room air: 21 %, as percent and as a
-// fraction, in thousandths (scoring-decisions 23).
+// fraction, in thousandths (docs/decisions.md#oxygen-therapy).
 const (
 	roomAirPercent  codes.Milli = 21_000
 	roomAirFraction codes.Milli = 210
@@ -200,7 +200,7 @@ func oxygenRuns(s *acuity.Signal) answer {
 }
 
 // compare reports whether a number meets "op than": yes if every value that it
-// stands for does, no if none does (clinical-decisions S3).
+// stands for does, no if none does (docs/decisions.md#comparators).
 func compare(v codes.Value, op codes.Comparator, than codes.Milli) answer {
 	low, high := bounds(v.Op, v.Number)
 	least, most := bounds(op, than)

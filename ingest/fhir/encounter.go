@@ -70,7 +70,7 @@ var phases = map[string]phase{
 	"finished": finished, "cancelled": void, "entered-in-error": void,
 }
 
-// classes maps the codes of v3 ActCode to the classes of HL7 v2 (F11). A letter of table
+// classes maps the codes of v3 ActCode to the classes of HL7 v2 (docs/decisions.md#encounter-class). A letter of table
 // 0004 is used as it is.
 var classes = map[string]byte{
 	"IMP": 'I', "ACUTE": 'I', "NONAC": 'I', "EMER": 'E', "PRENC": 'P',
@@ -87,7 +87,7 @@ var classNames = []struct {
 	{"INPATIENT", 'I'}, {"EMERGENCY", 'E'}, {"NEWBORN", 'N'}, {"OUTPATIENT", 'O'}, {"AMBULATORY", 'O'}, {"OBSERVATION", 'O'},
 }
 
-// encounter makes the events of a version of an Encounter (F1). The patient is admitted
+// encounter makes the events of a version of an Encounter (docs/decisions.md#encounter-versions). The patient is admitted
 // or registered at the start of its period, moved with each later location, and
 // discharged at its end.
 func (m *mapper) encounter(r *resource) bool {
@@ -255,16 +255,16 @@ func (d *document) firstPlaced(r *resource, begun acuity.Moment) (first acuity.M
 }
 
 // instead returns the substitute for a missing time: the time of the version, else now
-// (F1).
+// (docs/decisions.md#encounter-versions).
 func (m *mapper) instead(r *resource, e *acuity.Event, field string) acuity.Instant {
 	m.warn(r, "event_time_missing", field)
 	return cmp.Or(e.UpdatedAt, m.ReceivedAt)
 }
 
-// newbornDays: a younger patient is a newborn (clinical-input 4).
+// newbornDays: a younger patient is a newborn (docs/decisions.md#primary-table).
 const newbornDays = 28
 
-// related finds out whether the patient is a newborn, and who the mother is (F12).
+// related finds out whether the patient is a newborn, and who the mother is (docs/decisions.md#fhir-newborn).
 func (m *mapper) related(r *resource, e *acuity.Event, patient int32, start acuity.Instant) {
 	if patient >= 0 {
 		p := &m.resources[patient]

@@ -28,7 +28,7 @@ type Options struct {
 	// resource that is the body.
 	IfNoneExist, IfNoneMatch, IfMatch string
 
-	Source string // lineage of the API key; resource ids are unique within it (clinical-decisions F6)
+	Source string // lineage of the API key; resource ids are unique within it (docs/decisions.md#resource-identity)
 }
 
 // Facts is the content of a body.
@@ -265,7 +265,7 @@ func (m *mapper) count(r *resource, facts func(*resource) bool) {
 		m.settle(r.container, r.index, EntryApplied)
 	}
 	if r.address != "" && r.deleted {
-		return // the entry had no resource (H13)
+		return // the entry had no resource (docs/decisions.md#fhir-counting)
 	}
 	switch {
 	case r.rejected:

@@ -159,7 +159,7 @@ func (d *document) hereOnly(urn []byte) []byte {
 	return append(append(bytes.Clone(urn), 0), d.digest...)
 }
 
-// identify finds the versions of each resource and the one that counts (F9): the last
+// identify finds the versions of each resource and the one that counts (docs/decisions.md#resource-versions): the last
 // updated, else the last in the body.
 func (x *index) identify() {
 	x.keys = make(map[string]int32, len(x.resources))
@@ -232,7 +232,7 @@ func (d *document) versionOf(r *resource) int64 {
 	return n
 }
 
-// keyOf returns what identifies a resource for its sender (F6); "" if nothing does.
+// keyOf returns what identifies a resource for its sender (docs/decisions.md#resource-identity); "" if nothing does.
 // That is the id, also one in its address, else the first identifier, else the address.
 func (x *index) keyOf(r *resource) string {
 	if id := x.idOf(r); len(id) > 0 {

@@ -28,7 +28,7 @@ type stay struct {
 // isBed reports whether the location is a bed with an unknown room.
 func (s stay) isBed() bool { return s.level == "bd" && s.place.Bed == "" }
 
-// standing says how strongly a location claims to be the present one (F10).
+// standing says how strongly a location claims to be the present one (docs/decisions.md#several-locations).
 type standing uint8
 
 const (
@@ -38,7 +38,7 @@ const (
 )
 
 // moves returns the places of an Encounter in order of time, the first at its start. If
-// no place is known, it returns a single move without a place (F2).
+// no place is known, it returns a single move without a place (docs/decisions.md#encounter-without-location).
 func (m *mapper) moves(r *resource, e *acuity.Event, start acuity.Instant) []move {
 	stays, ward := m.stays(r)
 	if len(stays) == 0 {
@@ -145,7 +145,7 @@ var wards = map[string]bool{
 const maxAbove = 4
 
 // place reads a location. Its name is the display of the reference, else the name of
-// the Location, else its number. A bed is a part of its room (clinical-input 3). A
+// the Location, else its number. A bed is a part of its room (docs/decisions.md#fhir-references). A
 // Location of another message is known by its reference: that message may come before
 // or after. level is its physical type.
 func (m *mapper) place(r *resource, l *location) (place acuity.Location, level string, ok bool) {

@@ -178,7 +178,7 @@ func (x *index) visitOf(ref *reference, from *resource) string {
 	return visit
 }
 
-// visit returns the pseudonym of the visit of an Encounter (R7).
+// visit returns the pseudonym of the visit of an Encounter (docs/decisions.md#visit-identity).
 func (x *index) visit(r *resource) string {
 	if r.visit != "" {
 		return r.visit

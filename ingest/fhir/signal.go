@@ -149,7 +149,7 @@ func (m *mapper) condition(r *resource) bool {
 			return false
 		case clinical != "":
 			status = clinicalStates[clinical]
-		case r.abated: // F5
+		case r.abated: // docs/decisions.md#condition-without-status
 			status = acuity.SignalEnded
 		}
 	}
@@ -316,7 +316,7 @@ func (m *mapper) effective(r *resource) acuity.Instant {
 }
 
 // stateOf returns the status of a resource. A deleted one counts as entered in error
-// (F9).
+// (docs/decisions.md#resource-versions).
 func (m *mapper) stateOf(r *resource) []byte {
 	if r.deleted {
 		return []byte("entered-in-error")

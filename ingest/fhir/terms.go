@@ -204,7 +204,7 @@ func parseValue(text []byte) codes.Value {
 }
 
 // measured reads a Quantity. It drops a number if the rule for its code reads another
-// unit (clinical-decisions S2).
+// unit (docs/decisions.md#missing-units).
 func (t *terms) measured(r *resource, s *acuity.Signal, q *quantity, field string) codes.Value {
 	number := codes.ParseValue(string(t.bytes(q.value)))
 	if number.Kind != codes.ValueNumber || number.Unit != "" {
@@ -302,7 +302,7 @@ func (t *terms) wordOf(c *concept) codes.Value {
 	return v
 }
 
-// maxSkew is how far ahead a time may lie without a warning (clinical-decisions T2).
+// maxSkew is how far ahead a time may lie without a warning (docs/decisions.md#future-times).
 const maxSkew = 5 * time.Minute
 
 // instant reads a date, dateTime or instant. A time without an offset is in the zone of the

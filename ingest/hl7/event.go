@@ -34,7 +34,7 @@ const (
 	maxPlace    = 80 // bytes of one part of a location
 	maxCode     = 64 // bytes of a code
 	maxService  = 40 // bytes of PV1-10
-	newbornDays = 28 // a younger patient is a newborn (clinical-input 4)
+	newbornDays = 28 // a younger patient is a newborn (docs/decisions.md#primary-table)
 	maxSkew     = 5 * time.Minute
 
 	maxRelatives   = 50 // how many NK1 segments are read
