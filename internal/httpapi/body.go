@@ -40,7 +40,7 @@ func ReadOptionalJSON(w http.ResponseWriter, r *http.Request, atMost int64, v an
 func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, optional bool) (warnings []Warning, ok bool) {
 	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	if kind != "" && !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
-		Fail(w, r, Problem{Kind: UnsupportedMedia, Message: "This endpoint takes application/json."})
+		Fail(w, r, Problem{Kind: UnsupportedMedia, Message: "The endpoint accepts only application/json."})
 		return nil, false
 	}
 	warnings = []Warning{}
@@ -65,7 +65,10 @@ func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, optio
 		}
 		warnings = append(warnings, unknown(given, known)...)
 	}
-	problem := Problem{Kind: Invalid, Message: "The body is not JSON that this endpoint takes.", Details: []Detail{{Path: "", Rule: "json"}}}
+	problem := Problem{
+		Kind: Invalid, Message: "The body is not valid JSON, or not the JSON that this endpoint accepts.",
+		Details: []Detail{{Path: "", Rule: "json"}},
+	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		problem.Message = ""
 		problem.Details = []Detail{{Path: wrong.Field, Rule: "type:" + typeOf(wrong.Type)}}
@@ -195,7 +198,7 @@ func CheckJSON(body []byte) *Problem {
 	}
 	fault := syntax.Find(body)
 	return &Problem{
-		Kind: Invalid, Message: "The body is not JSON that this endpoint takes: " + fault.String() + ".",
+		Kind: Invalid, Message: "The body is not valid JSON, or not the JSON that this endpoint accepts: " + fault.String() + ".",
 		Details: []Detail{{Path: fault.Path, Rule: fault.Rule}},
 	}
 }

@@ -40,7 +40,7 @@ func OK(w http.ResponseWriter, r *http.Request, data any) {
 	if !done {
 		var err error
 		if raw, err = Marshal(data); err != nil {
-			q.shell.Log.ErrorContext(r.Context(), "answer cannot be encoded", "error", err)
+			q.shell.Log.ErrorContext(r.Context(), "response not encoded", "error", err)
 			Fail(w, r, Problem{Kind: Internal})
 			return
 		}

@@ -40,7 +40,7 @@ func (s *Shell) Allow(scope access.Scope, parts ...access.Scope) func(http.Handl
 				if s.Denied != nil {
 					s.Denied(r.Context(), &key, method(r.Method), chi.RouteContext(r.Context()).RoutePattern(), scope)
 				}
-				Fail(w, r, Problem{Kind: Forbidden, Message: "This endpoint needs the scope " + string(scope) + "."})
+				Fail(w, r, Problem{Kind: Forbidden, Message: "The endpoint requires the scope " + string(scope) + "."})
 				return
 			}
 			next.ServeHTTP(w, r)
@@ -57,7 +57,7 @@ func (s *Shell) refuse(w http.ResponseWriter, r *http.Request, former access.Key
 		q.many = true
 		Fail(w, r, Problem{
 			Kind: RateLimited, RetryAfter: retry,
-			Message: "Too many requests without a valid API key came from this address; see the header Retry-After.",
+			Message: "Too many requests without a valid API key came from this address; retry after the time in Retry-After.",
 		})
 		return
 	}
@@ -92,11 +92,11 @@ func notFound(w http.ResponseWriter, r *http.Request) {
 	below, isFHIR := strings.CutPrefix(r.URL.Path, fhirBase+"/")
 	if isFHIR && below != "" && (below[0] == '$' || below[0] >= 'A' && below[0] <= 'Z') { // a resource or an operation of FHIR
 		Fail(w, r, Problem{
-			Kind: NotSupported, Message: "Resources have no addresses here: POST them to " + fhirBase + ", alone or in a Bundle.",
+			Kind: NotSupported, Message: "The endpoint serves no individual resources: POST them to " + fhirBase + ", alone or in a Bundle.",
 		})
 		return
 	}
-	Fail(w, r, Problem{Kind: Missing, Message: "There is no such path."})
+	Fail(w, r, Problem{Kind: Missing, Message: "The path does not exist; GET /docs lists all endpoints."})
 }
 
 // methodNotAllowed answers a request whose path does not serve its method; Allow names
@@ -136,7 +136,7 @@ func methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 		options(w, r)
 		return
 	}
-	Fail(w, r, Problem{Kind: MethodNotServed, Message: "This path serves " + w.Header().Get("Allow") + "."})
+	Fail(w, r, Problem{Kind: MethodNotServed, Message: "The path supports " + w.Header().Get("Allow") + "."})
 }
 
 // methods are those that a route may have.

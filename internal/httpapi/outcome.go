@@ -75,7 +75,7 @@ func quality(accept []string, name string) (best float64) {
 func WriteFHIR(w http.ResponseWriter, r *http.Request, status int, resource any) {
 	body, err := Marshal(resource)
 	if err != nil {
-		from(r.Context()).shell.Log.ErrorContext(r.Context(), "answer cannot be encoded", "error", err)
+		from(r.Context()).shell.Log.ErrorContext(r.Context(), "response not encoded", "error", err)
 		Fail(w, r, Problem{Kind: Internal})
 		return
 	}

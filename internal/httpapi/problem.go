@@ -42,45 +42,51 @@ var table = [kinds]struct {
 	issue   string // code of the FHIR value set IssueType
 	message string // for a problem without its own message
 }{
-	Internal: {http.StatusInternalServerError, "internal", "exception", "The service has a fault. It was logged."},
+	Internal: {
+		http.StatusInternalServerError, "internal", "exception",
+		"The service failed to process the request. Retry later; if it persists, report meta.requestId.",
+	},
 	Unavailable: {
 		http.StatusServiceUnavailable, "internal", "transient",
-		"The service cannot answer at the moment. It is safe to send the request again.",
+		"The service is temporarily unavailable. Retry after the time in Retry-After; the request is safe to repeat.",
 	},
-	Unauthorized: {http.StatusUnauthorized, "unauthorized", "login", "A valid API key is needed: Authorization: Bearer svc_<hex>."},
-	Forbidden:    {http.StatusForbidden, "forbidden_scope", "forbidden", "The API key lacks the scope of this endpoint."},
-	Missing:      {http.StatusNotFound, "not_found", "not-found", "The hospital has nothing of this id."},
+	Unauthorized: {http.StatusUnauthorized, "unauthorized", "login", "A valid API key is required: Authorization: Bearer svc_<hex>."},
+	Forbidden:    {http.StatusForbidden, "forbidden_scope", "forbidden", "The API key lacks the scope that this endpoint requires."},
+	Missing:      {http.StatusNotFound, "not_found", "not-found", "The hospital has no resource with this id."},
 	Invalid:      {http.StatusBadRequest, "invalid_request", "invalid", "The request is malformed."},
 	MethodNotServed: {
 		http.StatusMethodNotAllowed, "invalid_request", "not-supported",
-		"This path does not serve the method; see the header Allow.",
+		"The path does not support this method; the Allow header lists the methods that it supports.",
 	},
-	TooLarge: {http.StatusRequestEntityTooLarge, "invalid_request", "too-long", "The body is larger than this endpoint takes."},
-	TimedOut: {http.StatusRequestTimeout, "invalid_request", "timeout", "The body did not arrive in time."},
+	TooLarge: {
+		http.StatusRequestEntityTooLarge, "invalid_request", "too-long",
+		"The body is larger than this endpoint accepts; send it in parts.",
+	},
+	TimedOut: {http.StatusRequestTimeout, "invalid_request", "timeout", "The body did not arrive in time; send it again."},
 	UnsupportedMedia: {
 		http.StatusUnsupportedMediaType, "invalid_request", "not-supported",
-		"This endpoint does not take the content type or encoding of the body.",
+		"The endpoint does not accept the type or encoding of the body.",
 	},
 	Conflict: {
 		http.StatusConflict, "invalid_request", "conflict",
-		"The Idempotency-Key was used with another body; each request needs one of its own.",
+		"The Idempotency-Key was already used with a different body; use a new key for each request.",
 	},
 	Precondition: {
 		http.StatusPreconditionFailed, "invalid_request", "conflict",
-		"The resource has another version than If-Match says; read it again.",
+		"The resource has a newer version than If-Match names; read it again, then repeat the change.",
 	},
-	NotSupported:     {http.StatusNotImplemented, "invalid_request", "not-supported", "This service does not do what the request asks for."},
-	Unprocessable:    {http.StatusUnprocessableEntity, "unprocessable", "processing", "The request is understood but cannot be applied."},
-	UnmetExpectation: {http.StatusExpectationFailed, "invalid_request", "not-supported", "The header Expect may be 100-continue alone."},
+	NotSupported:     {http.StatusNotImplemented, "invalid_request", "not-supported", "The service does not support this request."},
+	Unprocessable:    {http.StatusUnprocessableEntity, "unprocessable", "processing", "The request is valid but not applicable; see details."},
+	UnmetExpectation: {http.StatusExpectationFailed, "invalid_request", "not-supported", "The Expect header supports only 100-continue."},
 	LongHead: {
 		http.StatusRequestHeaderFieldsTooLarge, "invalid_request", "too-long",
-		"The head of the request is larger than 64 KiB.",
+		"The request line and headers exceed 64 KiB.",
 	},
-	UnknownEncoding: {http.StatusNotImplemented, "invalid_request", "not-supported", "The transfer encoding is chunked, or none."},
-	UnknownVersion:  {http.StatusHTTPVersionNotSupported, "invalid_request", "not-supported", "The server speaks HTTP/1.1."},
+	UnknownEncoding: {http.StatusNotImplemented, "invalid_request", "not-supported", "The only supported transfer encoding is chunked."},
+	UnknownVersion:  {http.StatusHTTPVersionNotSupported, "invalid_request", "not-supported", "The server supports only HTTP/1.1."},
 	RateLimited: {
 		http.StatusTooManyRequests, "rate_limited", "throttled",
-		"The key has sent more requests than it may; see the header Retry-After.",
+		"The API key exceeded its request rate; retry after the time in Retry-After.",
 	},
 }
 

@@ -194,7 +194,7 @@ func Hash(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) 
 
 // ErrOvertaken says that a change was not made: another change of the hospital's settings
 // came after the caller had read them.
-var ErrOvertaken = errors.New("the settings of the hospital were changed meanwhile")
+var ErrOvertaken = errors.New("the settings of the hospital were changed by another process")
 
 // Hospital is one hospital, the tenant that owns all other data.
 type Hospital struct {
@@ -228,7 +228,7 @@ func (h *Hospital) Check() error {
 		faults = append(faults, fmt.Errorf("hospital id must match %s", hospitalID))
 	}
 	if h.ID == reservedID {
-		faults = append(faults, fmt.Errorf("hospital id %q is reserved for records that name none", reservedID))
+		faults = append(faults, fmt.Errorf("hospital id %q is reserved for records without a hospital", reservedID))
 	}
 	if !NameFits(h.Name) {
 		faults = append(faults, fmt.Errorf("hospital name must have at most %d characters, on one line, without control characters", MostName))

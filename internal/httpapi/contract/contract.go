@@ -119,21 +119,21 @@ func (o *Operation) Refusals() []httpapi.Kind {
 // Limit is the parameter for the length of a list.
 func Limit(usual, most int) Parameter {
 	n := strconv.Itoa(usual)
-	about := "How many are listed; " + n + " if not given."
+	about := "The number of entries to return; " + n + " by default."
 	return Parameter{Name: "limit", In: "query", Example: n, About: about, Least: 1, Most: int64(most)}
 }
 
 // Cursor is the parameter for the number after which a page begins.
 func Cursor() Parameter {
-	return Parameter{Name: "cursor", In: "query", Example: "1", About: "nextCursor of the page before.", Least: 1, Most: httpapi.MostWhole}
+	return Parameter{Name: "cursor", In: "query", Example: "1", About: "nextCursor of the previous page.", Least: 1, Most: httpapi.MostWhole}
 }
 
 // Since is the parameter for the earliest time of a list.
 func Since() Parameter {
-	return Parameter{Name: "since", In: "query", Example: "2026-03-04T00:00:00Z", About: "Not before this time.", Format: "date-time"}
+	return Parameter{Name: "since", In: "query", Example: "2026-03-04T00:00:00Z", About: "Entries from this time on.", Format: "date-time"}
 }
 
 // Until is the parameter for the latest time of a list.
 func Until() Parameter {
-	return Parameter{Name: "until", In: "query", Example: "2036-03-05T00:00:00Z", About: "Before this time.", Format: "date-time"}
+	return Parameter{Name: "until", In: "query", Example: "2036-03-05T00:00:00Z", About: "Entries before this time.", Format: "date-time"}
 }

@@ -59,7 +59,7 @@ type Busy struct {
 }
 
 // Error implements error.
-func (b *Busy) Error() string { return "the hospital is beyond its share: " + b.Reason.String() }
+func (b *Busy) Error() string { return "hospital exceeds its share: " + b.Reason.String() }
 
 // These constants are the share of a hospital. A fact takes a processor 25 to 150 µs, so
 // a bucket that is always empty uses under a hundredth of it. The largest hospitals send

@@ -22,7 +22,7 @@ var statuses = map[string]string{
 	"400": "The body is malformed; send it in the format that the endpoint documents.",
 	"413": "The body is too large; send it in parts.",
 	"415": "The endpoint does not accept this Content-Type; send one that it documents.",
-	"422": "The body is well formed but could not be applied; read the answer to the request.",
+	"422": "The body is well formed but cannot be applied; see the response to the request.",
 }
 
 // Message returns the sentence for a code of a warning or refusal, for a broken rule, or for the

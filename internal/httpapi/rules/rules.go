@@ -1,7 +1,10 @@
 // Package rules explains the rules that requests break, to people.
 package rules
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // Rule is a broken rule, and what to do about it.
 type Rule struct {
@@ -9,86 +12,96 @@ type Rule struct {
 	About string
 }
 
-// All explains the words of the rules of [svc/internal/httpapi.Detail]. The bound of a rule stands
-// after a colon: maxLength:100.
+// All explains the rules of [svc/internal/httpapi.Detail] by their word. In About, {n} stands for the
+// bound of a rule, which follows its colon: 100 for maxLength:100.
 var All = []Rule{
-	{"required", "It must be there, and not null."},
-	{"type", "It must be of this type of JSON."},
-	{"enum", "It must be one of these words, in this case."},
-	{"minLength", "It must have so many characters beside white space."},
-	{"maxLength", "It may have so many characters."},
-	{"line", "It must be one line, without control characters."},
-	{"minItems", "The list must have so many elements; leave it out instead of sending it empty."},
-	{"maxItems", "The list may have so many elements; send the rest in another request."},
-	{"items", "The list must have so many elements."},
-	{"min", "It must be so much or more."},
-	{"max", "It must be so much or less."},
-	{"range", "It must lie within these bounds, which count."},
-	{"integer", "It must be a whole number within these bounds."},
-	{"unique", "It is there twice; only one can hold."},
-	{"date-time", "It must be a time of RFC 3339 between 1900 and 2199; without an offset it is one of the hospital."},
-	{"date", "It must be a day, as 2026-03-04."},
-	{"format", "Check the format: +15555550100 for a phone number, name@hospital.org for an e-mail address."},
-	{"ascii", "It must be of visible ASCII characters, so many of them."},
-	{"json", "The body must be one text of JSON, of the type that the endpoint takes."},
-	{"utf-8", "The body must be in UTF-8."},
-	{"depth", "JSON may be nested so deep."},
-	{"gzip", "The body is not what Content-Encoding says."},
+	{"required", "This field is required and must not be null."},
+	{"type", "Use a value of type {n}."},
+	{"enum", "Use one of {n}, with this capitalization."},
+	{"minLength", "Use at least {n} characters, not counting white space."},
+	{"maxLength", "Use at most {n} characters."},
+	{"line", "Use one line without control characters."},
+	{"minItems", "List at least {n} entries, or omit the field."},
+	{"maxItems", "List at most {n} entries; send the rest in another request."},
+	{"items", "List {n} entries."},
+	{"min", "Use {n} or more."},
+	{"max", "Use {n} or less."},
+	{"range", "Use a number in the range {n}."},
+	{"integer", "Use a whole number in the range {n}."},
+	{"unique", "This entry is a duplicate; send it once."},
+	{"date-time", "Use an RFC 3339 time from 1900 to 2199; without an offset, it is in the time zone of the hospital."},
+	{"date", "Use a date such as 2026-03-04."},
+	{"format", "Use international format for a phone number, such as +15555550100, or an email address such as name@hospital.org."},
+	{"ascii", "Use {n} visible ASCII characters."},
+	{"json", "Send one JSON value of the type that the endpoint accepts."},
+	{"utf-8", "Send the body in UTF-8."},
+	{"depth", "JSON may be nested at most {n} levels deep."},
+	{"gzip", "The body is not valid gzip; compress it again, or omit Content-Encoding."},
 	{"complete", "The body ended before its Content-Length; send it again."},
-	{"after", "It must be later than this field."},
-	{"future", "It must lie ahead."},
-	{"one_of", "One of these fields must be there."},
-	{"iana", "It must be a time zone of the IANA database, as America/Chicago."},
-	{"factor", "There is no such factor; /api/public/integration-capabilities lists them."},
-	{"primaryFactor", "There is no such primary factor; /api/public/integration-capabilities lists them."},
-	{"modifier", "There is no such modifier; /api/public/integration-capabilities lists them."},
-	{"key", "The hospital has no key of this id; GET /api/admin/keys lists them."},
-	{"recipient", "There is no recipient of this id; GET /api/admin/alerts/recipients lists them."},
-	{"webhook", "There is no webhook of this id; GET /api/admin/webhooks lists them."},
-	{"in_use", "The path names what uses it; change that first."},
-	{"path", "It must be the same as in the path of the URL; leave it out of the body."},
-	{"version", "It must be a version in quotes, as it was read: \"57\", or * for any."},
-	{"one", "Only one value can be given."},
-	{"signal", "A diagnosis has no value to compare: leave out the value, or the kind."},
-	{"withoutRoomId", "What is outside of the unit has no room of it: leave out one of both."},
-	{"catalogue", "Write it like: 1 until 60m, 1/2 until 24h, 0"},
-	{"consistent", "The lines contradict each other; try them with dryRun."},
-	{"class4NeedsOneNurse", "A factor of class 4 must ask for a whole nurse."},
-	{"cursor", "It must be the cursor of a page of this list; begin without one."},
+	{"after", "Use a time later than {n}."},
+	{"future", "Use a time in the future."},
+	{"one_of", "Send at least one of {n}."},
+	{"iana", "Use an IANA time zone such as America/Chicago."},
+	{"factor", "Unknown factor; GET /api/public/integration-capabilities lists all factors."},
+	{"primaryFactor", "Unknown primary factor; GET /api/public/integration-capabilities lists all of them."},
+	{"modifier", "Unknown modifier; GET /api/public/integration-capabilities lists all modifiers."},
+	{"key", "The hospital has no key with this id; GET /api/admin/keys lists its keys."},
+	{"recipient", "The hospital has no recipient with this id; GET /api/admin/alerts/recipients lists them."},
+	{"webhook", "The hospital has no webhook with this id; GET /api/admin/webhooks lists them."},
+	{"in_use", "It is still in use at this path; change that first."},
+	{"path", "Use the same value as in the URL, or omit the field from the body."},
+	{"version", "Use the version that was read, in quotes, such as \"57\", or * for any version."},
+	{"one", "Send only one value."},
+	{"signal", "A diagnosis has no value to compare; omit the value or the kind."},
+	{"withoutRoomId", "Send a room or outside, not both."},
+	{"catalogue", "Use the format: 1 until 60m, 1/2 until 24h, 0"},
+	{"consistent", "The values contradict each other; try them with dryRun."},
+	{"class4NeedsOneNurse", "A factor of class 4 must require at least one nurse."},
+	{"cursor", "The cursor is not from this list; start again without a cursor."},
 	{"verb", "The command is of another kind."},
 	{"insideGrid", "It must lie within the columns and rows of the layout."},
-	{"overlap", "Something else lies on a part of it."},
-	{"closed", "It has ended; nothing is left to be done."},
-	{"rotating", "A rotation is under way; wait until promoteAt, or end it with an overlap of 0."},
-	{"no_address", "The recipient has no address for this channel; set one first."},
-	{"secrets_key", "The operator of the service has to set SVC_SECRETS_KEY."},
-	{"url_invalid", "It must be an absolute URL."},
-	{"scheme_refused", "It must be https."},
-	{"user_info_refused", "It must have no name or password."},
-	{"host_refused", "Its host must be a name of ASCII letters, or an address in its usual form."},
-	{"port_refused", "Its port must be 443, 8443, or one that the operator allows."},
-	{"address_refused", "It leads to an address that is never called: of this machine, of its network, reserved."},
-	{"address_not_listed", "It leads to a private address that the operator of the service has not allowed."},
-	{"unknown_schema", "The record was written by another release; this one cannot read it."},
-	{"malformed_record", "The record is damaged."},
-	{"wrong_hospital", "The record is of another hospital than its key says."},
-	{"maxKeys", "The hospital may have so many valid keys; revoke one."},
-	{"maxWalls", "The hospital may have so many walls; revoke one."},
-	{"maxLinks", "The hospital may make so many links within a day of their end."},
-	{"provider", "The identity provider decides about it."},
-	{"name", "The name must be written as the documentation writes it."},
-	{"newer_alert", "The level has risen since; look at the newest alert."},
-	{"at most", "The newest observation is older; send what happens now."},
+	{"overlap", "It overlaps another room or landmark."},
+	{"closed", "It has already ended; no action is needed."},
+	{"rotating", "A rotation is in progress; wait until promoteAt, or end it with an overlap of 0."},
+	{"no_address", "The recipient has no address for this channel; add one first."},
+	{"secrets_key", "The operator of the service must set SVC_SECRETS_KEY."},
+	{"url_invalid", "Use an absolute URL."},
+	{"scheme_refused", "Use an https URL."},
+	{"user_info_refused", "Remove the user name and password from the URL."},
+	{"host_refused", "Use a host name in ASCII, or an IP address in its standard form."},
+	{"port_refused", "Use port 443 or 8443, or another port that the operator allows."},
+	{"address_refused", "The URL resolves to a blocked address: loopback, link-local or reserved."},
+	{"address_not_listed", "The URL resolves to a private address; ask the operator of the service to allow it."},
+	{"unknown_schema", "The record has a schema that this release does not know; retry it after an upgrade."},
+	{"malformed_record", "The record is damaged and cannot be read."},
+	{"wrong_hospital", "The record names a different hospital than its key."},
+	{"maxKeys", "The hospital already has {n} valid keys, the maximum; revoke one."},
+	{"maxWalls", "The hospital already has {n} walls, the maximum; revoke one."},
+	{"maxLinks", "The hospital already has {n} links from the last 24 hours, the maximum; try again later."},
+	{"provider", "The identity provider controls this value; change it there."},
+	{"name", "Use the spelling of the documentation for this name."},
+	{"newer_alert", "The level has risen since this alert; acknowledge the newest alert."},
+	{"at most", "The last observed hour is too old; send current data."},
 	{"at least", "Too few hours were observed; send past events to /api/ingest/batch."},
 }
 
-// Explain returns the explanation of a rule; false if there is none.
+// Explain returns the explanation of a rule, with its bound in place of {n}; false if there is none.
 func Explain(rule string) (Rule, bool) {
 	word, _, _ := strings.Cut(rule, ":")
 	for _, r := range All {
 		if r.Word == word || strings.HasPrefix(r.Word, "at ") && strings.HasPrefix(word, r.Word+" ") {
+			r.About = Fill(r.About, rule)
 			return r, true
 		}
 	}
 	return Rule{}, false
 }
+
+// Fill replaces {n} in the explanation of a rule with the bound of the rule: "at most {n} characters" is
+// "at most 100 characters" for maxLength:100.
+func Fill(about, rule string) string {
+	_, bound, _ := strings.Cut(rule, ":")
+	return strings.ReplaceAll(about, "{n}", strings.ReplaceAll(ranges.ReplaceAllString(bound, "$1–$2"), "|", ", "))
+}
+
+var ranges = regexp.MustCompile(`^(\d[\d.]*)-(\d)`)

@@ -48,47 +48,47 @@ var Warnings = []Warning{
 	},
 	{
 		"AE 207", Refused, ByHL7,
-		"The hospital has reached one of its limits; send the message again later, or ask the operator of the service.",
+		"The hospital has reached a limit; send the message again later, or ask the operator of the service.",
 	},
-	{"AR 200", Refused, ByHL7, "The message is not an ADT message; send only ADT messages to this address."},
-	{"AR 201", Refused, ByHL7, "MSH-9 names no trigger event; send it in the second component, such as ADT^A01."},
+	{"AR 200", Refused, ByHL7, "The message is not an ADT message; send only ADT messages to this endpoint."},
+	{"AR 201", Refused, ByHL7, "MSH-9 has no trigger event; send it in the second component, such as ADT^A01."},
 	{"AR 202", Refused, ByHL7, "MSH-11 is not P, and this key accepts only production messages; send P, or use another key for tests."},
 	{
 		"account_shared", Unused, ByState,
-		"More than 50 visits have this account number, so it is not used as a name of the visit; send the visit number in PV1-19.",
+		"More than 50 visits have this account number, so it does not identify a visit; send the visit number in PV1-19.",
 	},
 	{
 		"action_unknown", Used, ByHL7,
-		"DG1-21 is not A, U or D, so the diagnosis was added; send one of the three, or leave DG1-21 empty.",
+		"DG1-21 is not A, U or D, so the diagnosis was added; send one of these three, or leave DG1-21 empty.",
 	},
 	{
 		"admit_cancelled", Known, ByState,
-		"The admission that the event belongs to was canceled, so nothing changed; no action is needed.",
+		"The admission of this event was canceled, so nothing changed; no action is needed.",
 	},
-	{"adt_extension", Used, ByHL7, "A06, A07 and A13 are not among the agreed events but were applied; no action is needed."},
+	{"adt_extension", Used, ByHL7, "A06, A07 and A13 are extensions of the agreed events and were applied; no action is needed."},
 	{"already_discharged", Known, ByState, "The visit was already discharged, so nothing changed; no action is needed."},
 	{
 		"batch_count", Used, ByHL7,
-		"The count in BTS-1 or FTS-1 is not the number of messages or batches received; check that none was " +
+		"The count in BTS-1 or FTS-1 differs from the number of messages or batches received; check that none was " +
 			"lost, and send the missing ones again.",
 	},
 	{
 		"bed_without_room", Unused, ByState,
-		"The location names a bed but no room, so the patient is in no room; " +
+		"The location names a bed but no room, so the patient was assigned to no room; " +
 			"send the room in PV1-3.2, or add a row with this point of care and bed to the location table.",
 	},
 	{
 		"cancel_too_late", Unused, ByState,
-		"The event to cancel is too old to be canceled by itself; if the patient is not where she should be, send an A02 or a census.",
+		"The event to cancel is too old to be canceled; if the patient's location is wrong, send an A02 or a census.",
 	},
 	{
 		"cancel_waiting", Unused, ByState,
-		"No event that this cancel could cancel is known; it waits 24 hours, so send the event if it was not sent.",
+		"The event to cancel is not known; this cancel is kept for 24 hours. Send the event if it was not sent.",
 	},
-	{"cancelled", Known, ByState, "The event was canceled by one that came before it, so nothing changed; no action is needed."},
+	{"cancelled", Known, ByState, "The event was canceled by an earlier message, so nothing changed; no action is needed."},
 	{
 		"census_older", Known, ByState,
-		"A newer census is known, so this one changed nothing; check the time in asOf if it was meant to be the newest.",
+		"A newer census was already applied, so this one changed nothing; check asOf if this census is the newest.",
 	},
 	{
 		"charset_assumed", Used, ByHL7,
@@ -100,91 +100,91 @@ var Warnings = []Warning{
 	},
 	{
 		"charset_unknown", Used, ByHL7,
-		"The declared character set is not known; declare one of HL7 table 0211 in MSH-18, such as UNICODE UTF-8.",
+		"The declared character set is unknown; declare one of HL7 table 0211 in MSH-18, such as UNICODE UTF-8.",
 	},
 	{
 		"class_assumed", Used, ByFHIR,
-		"The class is not a code of v3-ActCode, so the patient counts as an outpatient; send a code such as IMP, EMER or AMB.",
+		"The class is not a v3-ActCode code, so the patient was classified as an outpatient; send a code such as IMP, EMER or AMB.",
 	},
-	{"code_missing", Unused, ByFHIR, "There is no code that says what this is about; send at least one coding with a code."},
+	{"code_missing", Unused, ByFHIR, "The resource has no code; send at least one coding with a code."},
 	{
 		"code_unreadable", Unused, ByHL7 | ByFHIR,
-		"The code is empty, too long or not in its table, so it was not used; send a code of the table, of at most 64 bytes.",
+		"The code is empty, longer than 64 bytes or not in its table, so it was not used; send a code of the table.",
 	},
 	{
 		"condition_not_supported", Refused, ByFHIR,
-		"The condition cannot be evaluated, so the resource was not used; " +
-			"search by one identifier that the resource has, or send If-None-Match: *.",
+		"The condition is not supported, so the resource was not used; " +
+			"search by one identifier of the resource, or send If-None-Match: *.",
 	},
 	{
 		"delete_by_search", Refused, ByFHIR,
-		"Deleting what a search finds is not supported, so nothing was deleted; delete by resource id.",
+		"Deletion by search is not supported, so nothing was deleted; delete by resource id.",
 	},
 	{
 		"delete_ignored", Unused, ByFHIR,
-		"A Medication, Location or Patient is kept, because other resources may name it; send it as it is now with PUT.",
+		"A Medication, Location or Patient is not deleted, because other resources may refer to it; send its current content with PUT.",
 	},
 	{
 		"discharge_waiting", Unused, ByState,
-		"The discharge ends no visit, because no admission is known; check the visit number, or send the admission.",
+		"No admission is known for this discharge, so it has no effect yet; check the visit number, or send the admission.",
 	},
-	{"duplicate", Known, ByState, "The same event is known already, so nothing changed; no action is needed."},
-	{"duplicate_field", Refused, ByFHIR, "The object has this field twice; send it once."},
+	{"duplicate", Known, ByState, "The event was already received, so nothing changed; no action is needed."},
+	{"duplicate_field", Refused, ByFHIR, "The object has this field more than once; send it once."},
 	{
 		"element_unknown", Unused, ByFHIR,
-		"The element is not one that FHIR R4 has here, so it was not used; check its spelling and the version of FHIR.",
+		"FHIR R4 has no such element here, so it was not used; check its spelling and the FHIR version.",
 	},
 	{
 		"encoding_escaped", Refused, ByHL7,
-		`The message is escaped for HTML or XML; send it unescaped, so that MSH-2 is ^~\& and not ^~\&amp;.`,
+		`The message is escaped for HTML or XML; send it unescaped, with MSH-2 as ^~\& and not ^~\&amp;.`,
 	},
 	{
 		"encoding_invalid", Refused, ByHL7,
-		`MSH-1 or MSH-2 has a character that cannot be a delimiter; send punctuation, usually | in MSH-1 and ^~\& in MSH-2.`,
+		`MSH-1 or MSH-2 has a character that is not a valid delimiter; send punctuation, usually | in MSH-1 and ^~\& in MSH-2.`,
 	},
-	{"encoding_long", Refused, ByHL7, `MSH-2 has more than five characters; send three to five different ones, usually ^~\&.`},
+	{"encoding_long", Refused, ByHL7, `MSH-2 has more than five characters; send three to five different characters, usually ^~\&.`},
 	{
 		"encoding_repeated", Refused, ByHL7,
-		`MSH-2 has a character twice, or that of MSH-1; send three to five different ones, usually ^~\& (in JSON, "^~\\&").`,
+		`MSH-2 repeats a character or that of MSH-1; send three to five different characters, usually ^~\& (in JSON, "^~\\&").`,
 	},
-	{"encoding_short", Refused, ByHL7, `MSH-2 has fewer than three characters; send three to five different ones, usually ^~\&.`},
-	{"escape_unknown", Used, ByHL7, `An escape sequence is unknown or not closed and was kept as text; send a backslash as \E\.`},
+	{"encoding_short", Refused, ByHL7, `MSH-2 has fewer than three characters; send three to five different characters, usually ^~\&.`},
+	{"escape_unknown", Used, ByHL7, `An escape sequence is unknown or unterminated and was kept as text; send a backslash as \E\.`},
 	{
 		"event_id_reused", Unused, ByState,
-		"The event ID was used before with other content, so this event was not applied; give each event an ID of its own.",
+		"The event ID was already used with different content, so this event was not applied; give each event its own ID.",
 	},
-	{"event_ignored", Unused, ByHL7 | ByState, "This trigger event has no effect here; no action is needed, and it need not be sent."},
+	{"event_ignored", Unused, ByHL7 | ByState, "This trigger event is not used; no action is needed, and it need not be sent."},
 	{
 		"event_time_missing", Used, ByHL7 | ByFHIR,
-		"The event has no usable time, so the time of the message or version, or else of receipt, was used; " +
+		"The event has no usable time, so the time of the message, the version or the receipt was used; " +
 			"send the time of the event.",
 	},
 	{
 		"event_too_old", Unused, ByState,
-		"The event is older than the events that are kept one by one, so it was not applied; if the patient " +
-			"is not where she should be, send an A02 or a census.",
+		"The event is older than the history that is kept, so it was not applied; if the patient's location " +
+			"is wrong, send an A02 or a census.",
 	},
 	{
 		"exists", Known, ByState,
-		"The resource was to be created only if it does not exist, and it does, so nothing changed; " +
+		"The resource was to be created only if it did not exist, but it exists, so nothing changed; " +
 			"send it without the condition to update it.",
 	},
 	{
 		"fetus_unreadable", Unused, ByJSON,
-		"The field does not say which fetus it is, so the signal names none; send a label such as A or 2, or words such as twin B.",
+		"The fetus label was not understood, so the signal names no fetus; send a label such as A or 2, or words such as twin B.",
 	},
 	{
 		"field_not_used", Unused, ByJSON,
-		"The field has no effect with an event of this type or a room in this state; send it with one that it belongs to.",
+		"The field has no effect for this event type or room status; send it only where it applies.",
 	},
 	{
 		"if_match_ignored", Used, ByFHIR,
-		"The resource was used whatever its version; send meta.lastUpdated or meta.versionId, which order versions.",
+		"If-Match is not evaluated, so the resource was used whatever its version; send meta.lastUpdated or meta.versionId instead.",
 	},
 	{
 		"line_continued", Used, ByHL7,
-		`The line does not begin with a segment name and counts as text of the field before it; ` +
-			`if it is a segment, begin it with its name, else send the line break as \.br\.`,
+		`The line does not begin with a segment name and was read as a continuation of the previous field; ` +
+			`if it is a segment, begin it with its name, otherwise send the line break as \.br\.`,
 	},
 	{
 		"line_ignored", Unused, ByHL7,
@@ -193,21 +193,21 @@ var Warnings = []Warning{
 	},
 	{
 		"list_cut", Used, ByFHIR,
-		"The list has more elements than are read, so only the first ones were used; send the ones that matter first.",
+		"The list is longer than the limit, so only the first elements were used; send the most important ones first.",
 	},
 	{
 		"location_cut", Used, ByHL7 | ByFHIR,
-		"A part of the location is longer than 80 bytes and was cut; send the short name of the unit, room or bed.",
+		"A part of the location is longer than 80 bytes and was truncated; send the short name of the unit, room or bed.",
 	},
-	{"location_missing", Unused, ByState, "The transfer names no location, so nobody was moved; send the new location in PV1-3."},
+	{"location_missing", Unused, ByState, "The transfer has no location, so the patient was not moved; send the new location in PV1-3."},
 	{
 		"location_without_room", Unused, ByState,
-		"The location names a unit but no room, so the patient is in no room; send the room in PV1-3.2, or " +
+		"The location names a unit but no room, so the patient was assigned to no room; send the room in PV1-3.2, or " +
 			"map the location in the location table.",
 	},
 	{
 		"merge_ignored", Unused, ByHL7,
-		"Merging, moving and renumbering have no effect here; discharge the old visit with an A03, or send a census without it.",
+		"Merges, moves and renumbering are not supported; discharge the old visit with an A03, or send a census without it.",
 	},
 	{
 		"method_not_supported", Refused, ByFHIR,
@@ -215,12 +215,12 @@ var Warnings = []Warning{
 	},
 	{
 		"modifier_extension", Refused, ByFHIR,
-		"The resource, its entry or an element that is read has a modifierExtension, which may change its meaning; " +
-			"send the resource without it, or do not send it.",
+		"The resource, its entry or an element that svc reads has a modifierExtension, which may change its meaning; " +
+			"send the resource without the extension, or do not send it.",
 	},
 	{
 		"more_not_listed", Used, ByFHIR | ByJSON,
-		"There are more warnings than one answer lists; mend those that are listed, and send it again.",
+		"The response is limited and omits further warnings; fix the listed ones, then send the request again.",
 	},
 	{"not_in_worklist", Unused, ByState, "The code is not in the worklist, so it was not marked; read the worklist again."},
 	{
@@ -229,7 +229,7 @@ var Warnings = []Warning{
 	},
 	{
 		"not_used", Used, ByFHIR,
-		"No other resource of the body refers to this one, so it is kept for later ones; refer to it, or leave it out.",
+		"No other resource in the body refers to this one, so it was stored for later requests; refer to it, or omit it.",
 	},
 	{
 		"operation_not_supported", Refused, ByFHIR,
@@ -237,101 +237,101 @@ var Warnings = []Warning{
 	},
 	{
 		"outside_unit", Unused, ByState,
-		"The location is outside the unit, so the patient is in none of its rooms; if it belongs to the " +
+		"The location is outside the unit, so the patient was assigned to none of its rooms; if it belongs to the " +
 			"unit, add it to the location table.",
 	},
 	{
 		"part_of_cycle", Unused, ByFHIR | ByState,
-		"The chain of partOf leads back to the Encounter itself, so it names no whole; correct partOf.",
+		"The partOf chain of the Encounter leads back to itself, so partOf was not used; correct partOf.",
 	},
 	{
 		"part_of_limit", Unused, ByState,
-		"More than 50 Encounters are partOf the same one, so none of them is joined with it; check partOf.",
+		"More than 50 Encounters are partOf the same one, so none of them was joined to it; check partOf.",
 	},
 	{
 		"part_of_other_patient", Unused, ByFHIR,
-		"The whole has another patient and this one is not a newborn, so partOf was not used; correct subject or partOf.",
+		"The partOf Encounter has a different patient and this one is not a newborn, so partOf was not used; correct subject or partOf.",
 	},
 	{
 		"part_of_unknown_patient", Unused, ByState,
-		"Whether the whole has the same patient is not known, so the two stay apart; send the Patient with its MR number.",
+		"The patient of the partOf Encounter is unknown, so the two were not joined; send the Patient with its MR number.",
 	},
 	{
 		"place_differs", Unused, ByState,
-		"The update names another location than the visit has and moves nobody; send an A02 if the patient was moved.",
+		"The update names a location other than the patient's, which does not move the patient; send an A02 for a transfer.",
 	},
-	{"prior_place_differs", Used, ByState, "PV1-6 is not where the visit was; check that no transfer was lost."},
+	{"prior_place_differs", Used, ByState, "PV1-6 differs from the known location of the visit; check that no transfer was lost."},
 	{
 		"reference_unresolved", Used, ByFHIR,
-		"The Medication or Location is not in the body, so what is known of it is used; send it in the same Bundle if it is new.",
+		"The Medication or Location is not in the body, so its last known content was used; include it in the Bundle if it is new.",
 	},
 	{
 		"reference_unusable", Unused, ByFHIR,
-		"The reference leads nowhere, or to a resource of another type; send Type/id, urn:uuid:, #id or an identifier.",
+		"The reference cannot be resolved, or points to a resource of another type; send Type/id, urn:uuid:, #id or an identifier.",
 	},
-	{"reference_waiting", Unused, ByState, "The visit or patient is not known yet; this waits 24 hours for it, so send the admission."},
+	{"reference_waiting", Unused, ByState, "The visit or patient is not known yet; this fact is kept for 24 hours. Send the admission."},
 	{"required", Refused, ByFHIR, "The element is missing; send it."},
 	{
 		"room_label_differs", Unused, ByState,
-		"A census or an administrator labels the room differently, so this label was not used; correct one of the two.",
+		"A census or an administrator set a different label for the room, so this one was not used; correct one of them.",
 	},
-	{"room_not_occupied", Used, ByState, "No patient is known to be in the room; check the room number, or send the admission."},
-	{"room_twice", Unused, ByState, "The census lists the room twice, so only the first row was used; list each room once."},
+	{"room_not_occupied", Used, ByState, "The room has no known patient; check the room number, or send the admission."},
+	{"room_twice", Unused, ByState, "The census lists the room more than once, so only the first row was used; list each room once."},
 	{
 		"roster_older", Known, ByState,
-		"A newer roster is known, so this one changed nothing; check the time in asOf if it was meant to be the newest.",
+		"A newer roster was already applied, so this one changed nothing; check asOf if this roster is the newest.",
 	},
 	{"same_room", Known, ByState, "The visit is already in the room, so nothing changed; no action is needed."},
-	{"segment_repeated", Unused, ByHL7, "The segment is there more than once, so only the first was used; send it once in a message."},
+	{"segment_repeated", Unused, ByHL7, "The segment appears more than once, so only the first was used; send it once per message."},
 	{
 		"segments_joined", Refused, ByHL7,
-		`The segments lie in one line; end each with a carriage return, the byte 0x0D, and not with the two characters \r.`,
+		`The segments are on one line; end each with a carriage return (byte 0x0D), not with the two characters \r.`,
 	},
 	{
 		"several_open_visits", Unused, ByState,
-		"The patient has several open visits, and the message names the room of none, so it was not applied; send the visit number.",
+		"The patient has several open visits and the message identifies none of them, so it was not applied; send the visit number.",
 	},
 	{
 		"staffing_older", Known, ByState,
-		"A newer staffing is known, so this one changed nothing; check the time in asOf if it was meant to be the newest.",
+		"A newer staffing record was already applied, so this one changed nothing; check asOf if this record is the newest.",
 	},
 	{
 		"status_not_used", Unused, ByFHIR,
-		"A resource in this state says nothing yet, so it was not used; send it again in a later state.",
+		"A resource with this status has no facts to use yet; send it again when its status changes.",
 	},
-	{"status_unknown", Unused, ByFHIR | ByJSON, "The status is not one of the known ones; send one that the documentation lists."},
+	{"status_unknown", Unused, ByFHIR | ByJSON, "The status is not supported; send one that the documentation lists."},
 	{
 		"subject_differs", Used, ByState,
-		"The subject is not the patient of the encounter, so the statement counts for the patient of the encounter; " +
+		"The subject is not the patient of the encounter, so the fact was applied to the patient of the encounter; " +
 			"correct subject or encounter.",
 	},
-	{"superseded", Known, ByFHIR, "Another entry of the body has a newer version of this resource; no action is needed."},
+	{"superseded", Known, ByFHIR, "Another entry of the body has a newer version of the resource; no action is needed."},
 	{"swap_ignored", Unused, ByHL7, "A17 swap has no effect; send an A02 for each of the two patients."},
 	{
 		"system_assumed", Used, ByHL7 | ByFHIR | ByJSON,
-		"The code has no code system or an ambiguous one, so its form decided; send the system, such as I10 for ICD-10-CM.",
+		"The code has no code system, or an ambiguous one, so it was inferred from the code; send the system, such as I10 for ICD-10-CM.",
 	},
 	{
 		"time_in_future", Used, ByHL7 | ByFHIR | ByJSON | ByState,
-		"The time is more than five minutes ahead, so the time of receipt was used; check clock and time zone of the sender.",
+		"The time is more than five minutes in the future, so the time of receipt was used; check the sender's clock and time zone.",
 	},
 	{
 		"time_unreadable", Unused, ByHL7 | ByFHIR,
-		"The time cannot be read, so it counts as absent; send it in the format of HL7 or FHIR, with the offset from UTC.",
+		"The time cannot be parsed, so it was treated as missing; send it in the format of HL7 or FHIR, with the offset from UTC.",
 	},
 	{"too_many_events", Refused, ByState, "The hospital has reached its limit of ADT events; discharge visits that have ended."},
 	{
 		"too_many_nurses", Unused, ByState,
-		"The roster lists more nurses than a hospital may have, so the rest was not used; send at most 500.",
+		"The roster lists more than 500 nurses, so the others were not used; send at most 500.",
 	},
-	{"too_many_plans", Unused, ByState, "More than 48 staffing plans lie ahead, so the last was not used; send it nearer to its time."},
+	{"too_many_plans", Unused, ByState, "More than 48 staffing plans are scheduled, so this one was not used; send it closer to its start."},
 	{
 		"too_many_references", Refused, ByState,
-		"The limit of visits and patients that nothing but statements name is reached; send the admissions first.",
+		"The hospital has reached its limit of visits and patients without an admission; send their admissions first.",
 	},
 	{
 		"too_many_rooms", Refused, ByState,
-		"The hospital has reached its limit of rooms in use; send a census with the rooms of the unit alone.",
+		"The hospital has reached its limit of rooms; send a census that lists only the rooms of the unit.",
 	},
 	{
 		"too_many_statements", Refused, ByState,
@@ -340,37 +340,37 @@ var Warnings = []Warning{
 	{"too_many_visits", Refused, ByState, "The hospital has reached its limit of visits; discharge visits that have ended."},
 	{
 		"too_many_visits_of_patient", Refused, ByState,
-		"The patient has as many visits as one patient may have; discharge those that have ended.",
+		"The patient has reached the limit of visits per patient; discharge visits that have ended.",
 	},
 	{
 		"transfer_after_discharge", Unused, ByState,
-		"The visit was discharged before the transfer, so nobody was moved; if the discharge was wrong, cancel it with an A13.",
+		"The visit was discharged before the transfer, so the patient was not moved; if the discharge was wrong, cancel it with an A13.",
 	},
-	{"type", Refused, ByFHIR, "The element has another JSON type than FHIR defines; send the type of the element."},
+	{"type", Refused, ByFHIR, "The element has the wrong JSON type; send the type that FHIR R4 defines."},
 	{
 		"type_not_used", Unused, ByFHIR,
 		"Resources of this type are not used; no action is needed, and they need not be sent.",
 	},
 	{
 		"unit", Unused, ByFHIR,
-		"The unit is not the one in which this code is read, so the value was not used; send the value in the expected unit.",
+		"The unit is not one that this code supports, so the value was not used; send the value in the expected unit.",
 	},
-	{"unit_missing", Used, ByFHIR, "The value has no unit, so the usual one was assumed; send the unit in UCUM."},
-	{"unknown_field", Unused, ByJSON, "The field is not known and was not used; check its spelling, or leave it out."},
+	{"unit_missing", Used, ByFHIR, "The value has no unit, so the usual unit was assumed; send the unit in UCUM."},
+	{"unknown_field", Unused, ByJSON, "The field is unknown and was not used; check its spelling, or omit it."},
 	{
 		"value_unreadable", Unused, ByFHIR | ByState,
-		"The value cannot be read, so it was not used; send a number, or one of the words of the code.",
+		"The value cannot be parsed, so it was not used; send a number, or one of the words that the code allows.",
 	},
-	{"version_older", Known, ByState, "A newer version of the resource is known, so nothing changed; no action is needed."},
+	{"version_older", Known, ByState, "A newer version of the resource was already applied, so nothing changed; no action is needed."},
 	{
 		"visit_by_patient", Used, ByHL7,
-		"There is no visit number, so the message belongs to the only open visit of the patient; send the visit number in PV1-19.",
+		"The visit number is missing, so the message was applied to the patient's only open visit; send the visit number in PV1-19.",
 	},
 	{
 		"visit_twice", Unused, ByState,
-		"The census has the visit in two rooms, so the second row counts as a patient without a visit; list each visit once.",
+		"The census lists the visit in two rooms, so the second row was treated as a patient without a visit; list each visit once.",
 	},
-	{"visit_unknown", Unused, ByState, "The event names no known visit or patient, so it was not applied; send the visit number."},
+	{"visit_unknown", Unused, ByState, "The event matches no known visit or patient, so it was not applied; send the visit number."},
 }
 
 // IsRoutine reports whether a feed of a whole hospital gets a warning all day, because most of what it

@@ -52,11 +52,11 @@ func grouped(n int) string {
 func Find(text []byte) *Fault {
 	if at := invalidUTF8(text); at < len(text) {
 		path, _, _ := readUntilFault(text[:at])
-		return faultAt(text, at, path, "utf-8", "a byte that is no UTF-8")
+		return faultAt(text, at, path, "utf-8", "a byte that is not valid UTF-8")
 	}
 	path, at, deep := readUntilFault(text)
 	if deep {
-		return faultAt(text, at, path, "depth:"+strconv.Itoa(MaxDepth), fmt.Sprintf("more than %d objects and lists inside each other", MaxDepth))
+		return faultAt(text, at, path, "depth:"+strconv.Itoa(MaxDepth), fmt.Sprintf("more than %d nested objects and lists", MaxDepth))
 	}
 	return faultAt(text, at, path, "json", whatIsWrong(text, at))
 }
@@ -159,9 +159,9 @@ func stackPath(d *jsontext.Decoder, next bool) string {
 func whatIsWrong(text []byte, at int) string {
 	if at >= len(text) {
 		if len(bytes.TrimSpace(text)) == 0 {
-			return "nothing was sent: the text ends"
+			return "nothing was sent: the text is empty"
 		}
-		return "the text ends before its last bracket or quote"
+		return "the text ends before its last bracket or quote is closed"
 	}
 	c := text[at]
 	before := bytes.TrimRight(text[:at], " \t\r\n")
@@ -173,21 +173,21 @@ func whatIsWrong(text []byte, at int) string {
 	case c < ' ' && c != '\t' && c != '\n' && c != '\r':
 		return "a control character"
 	case c == '\\':
-		return "an escape that JSON does not have"
+		return "an escape sequence that JSON does not have"
 	case c == ',' && closes(text[at+1:]):
 		return "a comma with nothing after it"
 	case strings.IndexByte("{}[]:,\"", c) >= 0:
 		return "unexpected `" + string(c) + "`"
 	case c == '\'':
-		return "names and texts stand in double quotes; a single one"
+		return "a single quote where JSON requires double quotes"
 	case c <= ' ':
-		return "a line break or tab inside a text"
+		return "a line break or tab inside a string"
 	case isDigit(c) && last == '0':
-		return "a number that begins with 0"
+		return "a number with a leading zero"
 	case isDigit(c) || c == '-' || c == '.' || c == '+':
 		return "an unexpected number"
 	case c == '/' || c == '#':
-		return "a comment, which JSON does not have,"
+		return "a comment, which JSON does not allow,"
 	default:
 		return "an unexpected word or character"
 	}
