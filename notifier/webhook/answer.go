@@ -34,6 +34,21 @@ func (s *Sender) answered(answer *http.Response) outbound.Result {
 	return r
 }
 
+// redirected returns what is shown of a redirect: the Location header, which says where the endpoint
+// has moved, and the beginning of the body. The user and query of the location are left out because
+// they may hold a secret.
+func redirected(answer *http.Response, body string) string {
+	if answer.Header.Get("Location") == "" {
+		return body
+	}
+	to, err := answer.Location() // a relative one is completed
+	if err != nil {
+		return outcome.CleanResponse("Location: not a URL. "+body, "")
+	}
+	to.User, to.RawQuery, to.ForceQuery, to.Fragment = nil, "", false, ""
+	return outcome.CleanResponse("Location: "+to.String()+" "+body, "")
+}
+
 // excerpt reads the allowed part of an answer's body and returns its beginning. It
 // calls cancel to end the request if the body takes too long.
 func (s *Sender) excerpt(ctx context.Context, cancel context.CancelFunc, body io.Reader) string {

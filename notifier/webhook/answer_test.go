@@ -79,6 +79,28 @@ func TestMatrixRedirect(t *testing.T) {
 	elsewhere.untouched(t)
 }
 
+// TestRedirectNamesItsTarget: administrators see where an endpoint has moved, without what may be a
+// secret.
+func TestRedirectNamesItsTarget(t *testing.T) {
+	var head string
+	r := receive(t, func(conn net.Conn) bool { return says(head)(conn) })
+	s := local(t)
+	for name, tt := range map[string]struct{ location, body, want string }{
+		"absolute":  {"https://user:pass@new.example/hook?token=secret#part", "", "Location: https://new.example/hook"},
+		"relative":  {"/hooks/", "Moved", "Location: http://" + r.address + "/hooks/ Moved"},
+		"no URL":    {"http://[", "Moved", "Location: not a URL. Moved"},
+		"none":      {"", "Moved", "Moved"},
+		"very long": {"https://new.example/" + strings.Repeat("x", 600), "", ("Location: https://new.example/" + strings.Repeat("x", 600))[:outcome.MaxResponse]},
+	} {
+		t.Run(name, func(t *testing.T) {
+			head = fmt.Sprintf("HTTP/1.1 308 Permanent Redirect\r\nLocation: %s\r\nContent-Length: %d\r\n\r\n%s", tt.location, len(tt.body), tt.body)
+			if got := send(t, s, message(r.url()), outbound.ClassRedirect); got.Response != tt.want {
+				t.Errorf("%q, want %q", got.Response, tt.want)
+			}
+		})
+	}
+}
+
 // TestMatrixHugeAnswer: a success stays a success whatever follows its headers, and
 // the connection is closed while the receiver writes.
 func TestMatrixHugeAnswer(t *testing.T) {
