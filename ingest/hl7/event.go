@@ -206,7 +206,11 @@ func (d *decoder) time(field []byte, at position) (stamp, bool) {
 	if blank(field) {
 		return stamp{}, false
 	}
-	t, ok := d.parse(d.oneLine(d.Message.at(field, 1)))
+	text := d.oneLine(d.Message.at(field, 1))
+	if blank(text) { // the second component of a TS of v2.3 is no time
+		return stamp{}, false
+	}
+	t, ok := d.parse(text)
 	if !ok {
 		d.warnAt(warnTime, at)
 	}
@@ -344,6 +348,7 @@ const (
 	warnSystem         = "system_assumed"     // the code system was guessed from the form of the code
 	warnFuture         = "time_in_future"     // more than 5 minutes ahead; the time of receipt is used
 	warnTime           = "time_unreadable"    // no HL7 time; treated as absent
+	warnUnused         = "field_not_used"     // a diagnosis in an event that changes none
 	warnVisit          = "visit_by_patient"   // no visit number: one visit per patient is assumed
 )
 

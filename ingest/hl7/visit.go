@@ -278,10 +278,11 @@ func isOID(b []byte) bool {
 // diagnoses reads the DG1 segments and skips those without a code. Transfers, discharges
 // and cancels change no diagnosis.
 func (d *decoder) diagnoses() {
-	if t := d.event.Type; isCancel(t) || t == acuity.A02 || t == acuity.A03 {
+	if len(d.dg1) == 0 {
 		return
 	}
-	if len(d.dg1) == 0 {
+	if t := d.event.Type; isCancel(t) || t == acuity.A02 || t == acuity.A03 {
+		d.warn(warnUnused, "DG1", 0)
 		return
 	}
 	d.event.Diagnoses = make([]acuity.Diagnosis, 0, len(d.dg1))
@@ -298,7 +299,13 @@ func (d *decoder) diagnoses() {
 		d.split(field, parts[:])
 		d.diagnosis(s, parts[:3], true, i+1, string(action) == "D")
 		d.diagnosis(s, parts[3:], false, i+1, string(action) == "D")
-		if len(d.event.Diagnoses) == before || blank(action) {
+		if len(d.event.Diagnoses) == before {
+			if blank(parts[0]) && blank(parts[3]) && !(blank(parts[1]) && blank(parts[4]) && blank(d.first(d.field(s, 4)))) {
+				d.warnAt(warnCode, position{"DG1", i + 1, 3}) // it has a text alone
+			}
+			continue
+		}
+		if blank(action) {
 			continue
 		}
 		delta = true

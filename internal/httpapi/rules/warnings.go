@@ -174,7 +174,7 @@ var Warnings = []Warning{
 		"The fetus label was not understood, so the signal names no fetus; send a label such as A or 2, or words such as twin B.",
 	},
 	{
-		"field_not_used", Unused, ByJSON,
+		"field_not_used", Unused, ByJSON | ByHL7,
 		"The field has no effect for this event type or room status; send it only where it applies.",
 	},
 	{

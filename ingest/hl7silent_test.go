@@ -1,0 +1,418 @@
+package ingest_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"svc/acuity"
+	"svc/ingest"
+)
+
+// HL7: components of fields, with another value for each. The lists of docs/hl7.md say which are
+// read. Each of these makes a difference or is named; no other makes one.
+
+// parted is a message in parts: its segments, and of each its fields.
+type parted struct {
+	separator, component, repetition string
+	segments                         [][]string
+}
+
+// partMessage divides a message; ok is false if it is not one of plain segments.
+func partMessage(text string) (m parted, ok bool) {
+	text = strings.Trim(strings.NewReplacer("\r\n", "\r", "\n", "\r").Replace(text), "\r")
+	if !utf8.ValidString(text) || len(text) < 9 || !strings.HasPrefix(text, "MSH") || strings.Count(text, "MSH") > 1 {
+		return m, false
+	}
+	m.separator, m.component, m.repetition = text[3:4], text[4:5], text[5:6]
+	for line := range strings.SplitSeq(text, "\r") {
+		fields := strings.Split(line, m.separator)
+		if !regexp.MustCompile(`^[A-Z][A-Z0-9]{2}$`).MatchString(fields[0]) || len(fields) < 2 {
+			return m, false
+		}
+		if fields[0] == "MSH" {
+			fields = slices.Insert(fields, 1, m.separator)
+		}
+		m.segments = append(m.segments, fields)
+	}
+	return m, true
+}
+
+func (m *parted) text() string {
+	var b strings.Builder
+	for _, fields := range m.segments {
+		line := strings.Join(fields, m.separator)
+		if fields[0] == "MSH" {
+			line = fields[0] + m.separator + strings.Join(fields[2:], m.separator)
+		}
+		b.WriteString(line + "\r")
+	}
+	return b.String()
+}
+
+// get returns a component, from 1, of a repetition, from 0, of a field.
+func (m *parted) get(s, field, repetition, component int) string {
+	if field >= len(m.segments[s]) {
+		return ""
+	}
+	list := strings.Split(m.segments[s][field], m.repetition)
+	if repetition >= len(list) {
+		return ""
+	}
+	parts := strings.Split(list[repetition], m.component)
+	if component > len(parts) {
+		return ""
+	}
+	return parts[component-1]
+}
+
+// set returns the message with another component.
+func (m *parted) set(s, field, repetition, component int, value string) string {
+	c := *m
+	c.segments = slices.Clone(m.segments)
+	fields := slices.Clone(m.segments[s])
+	for len(fields) <= field {
+		fields = append(fields, "")
+	}
+	list := strings.Split(fields[field], m.repetition)
+	for len(list) <= repetition {
+		list = append(list, "")
+	}
+	parts := strings.Split(list[repetition], m.component)
+	for len(parts) < component {
+		parts = append(parts, "")
+	}
+	parts[component-1] = value
+	list[repetition] = strings.Join(parts, m.component)
+	fields[field] = strings.Join(list, m.repetition)
+	c.segments[s] = fields
+	return c.text()
+}
+
+// find returns the first segment of a name; -1: there is none.
+func (m *parted) find(name string) int {
+	return slices.IndexFunc(m.segments, func(fields []string) bool { return fields[0] == name })
+}
+
+// first returns a component of the first segment of a name.
+func (m *parted) first(name string, field, component int) string {
+	if s := m.find(name); s >= 0 {
+		return m.get(s, field, 0, component)
+	}
+	return ""
+}
+
+// messageFact is one component of a message.
+type messageFact struct {
+	s, field, repetition, component int
+	name                            string // PV1-3.2
+	path                            string // as a warning names it, and without the number of the segment
+	value                           string
+}
+
+// facts returns the components of a message that have a value.
+func (m *parted) facts() (all []messageFact) {
+	seen := map[string]int{}
+	for s, fields := range m.segments {
+		seen[fields[0]]++
+		for n := 1; n < len(fields); n++ {
+			if fields[0] == "MSH" && n <= 2 {
+				continue // corpus and fuzzer have the delimiters
+			}
+			for r, repetition := range strings.Split(fields[n], m.repetition) {
+				for c, value := range strings.Split(repetition, m.component) {
+					if value != "" {
+						all = append(all, m.fact(s, n, r, c+1, seen[fields[0]]))
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+func (m *parted) fact(s, field, repetition, component, number int) messageFact {
+	name := m.segments[s][0]
+	path := fmt.Sprint(name, "-", field)
+	if name == "DG1" {
+		path = fmt.Sprint(name, "[", number, "]-", field)
+	}
+	return messageFact{s, field, repetition, component, fmt.Sprint(name, "-", field, ".", component), path, m.get(s, field, repetition, component)}
+}
+
+// another returns another value for a component that has a meaning.
+func (m *parted) another(f messageFact) string {
+	pick := func(values ...string) string {
+		for _, v := range values {
+			if v != f.value && (len(f.value) > 1 || !strings.EqualFold(v, f.value)) {
+				return v
+			}
+		}
+		return ""
+	}
+	switch f.name {
+	case "MSH-7.1":
+		return pick("20260304081500-0700")
+	case "EVN-2.1", "EVN-6.1", "DG1-5.1":
+		return pick("20260302081500-0600")
+	case "MSH-9.1":
+		return "ORU"
+	case "MSH-9.2":
+		return pick("A08", "A01")
+	case "MSH-11.1":
+		return pick("T", "P")
+	case "MSH-12.1":
+		return pick("2.3", "2.5.1")
+	case "MSH-15.1":
+		return pick("NE", "AL")
+	case "MSH-16.1":
+		return pick("AL", "NE")
+	case "PID-3.5", "PID-21.5", "NK1-33.5":
+		return pick("SS", "MR")
+	case "PID-7.1":
+		return pick("20260301")
+	case "PID-25.1":
+		return pick("3", "4")
+	case "NK1-3.1":
+		return pick("MTH", "FTH")
+	case "PV1-2.1":
+		return pick("E", "I")
+	case "PV1-4.1":
+		return pick("N", "L")
+	case "PV2-36.1":
+		return pick("Y", "N")
+	case "PV2-3.1", "PV2-3.2", "PV2-3.4", "PV2-3.5":
+		return pick("fever", "leaking")
+	case "PV1-10.2", "PV1-10.5":
+		return pick("Obstetrics", "Newborn nursery")
+	case "DG1-2.1", "DG1-3.3", "DG1-3.6":
+		return pick("SCT", "I10")
+	case "DG1-21.1":
+		return pick("D", "U")
+	}
+	return f.value + "Z9"
+}
+
+// readFields are the lists of docs/hl7.md of what is read, as PV1-3.2; "MSH-3" is each of its
+// components.
+func readFields(t *testing.T) (read map[string]bool, unread string) {
+	t.Helper()
+	page, err := os.ReadFile("../docs/hl7.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, part, found := strings.Cut(string(page), "\n## Fields that are read\n")
+	part, unread, cut := strings.Cut(part, "\n### Fields that are not read\n")
+	unread, _, _ = strings.Cut(unread, "\n## ")
+	read = map[string]bool{}
+	for row := range strings.SplitSeq(part, "\n") {
+		if cells := strings.Split(row, "|"); len(cells) > 3 {
+			for _, name := range regexp.MustCompile("`([A-Z0-9]{3}-[0-9]+(\\.[0-9]+)?)`").FindAllStringSubmatch(cells[2], -1) {
+				read[name[1]] = true
+			}
+		}
+	}
+	for name := range read {
+		if strings.Contains(unread, "`"+name+"`") {
+			t.Errorf("%s is in both lists", name)
+		}
+	}
+	if !found || !cut || len(read) < 50 {
+		t.Fatalf("%d fields are read", len(read))
+	}
+	return read, unread
+}
+
+// isRead reports whether a component is in the list. Beyond the first repetition only those of
+// numbers of people and of character sets are.
+func isRead(read map[string]bool, f messageFact) bool {
+	field, _, _ := strings.Cut(f.name, ".")
+	if f.repetition > 0 && !slices.Contains([]string{"PID-3", "PID-21", "NK1-33", "MSH-18", "MSH-3", "MSH-4", "MSH-5", "MSH-6", "MSH-10", "MSH-11", "MSH-12"}, field) {
+		return false
+	}
+	return read[f.name] || read[field]
+}
+
+// goesBehind reports whether another component of the message goes before one that is read, by the
+// rules of docs/hl7.md. Most of these rules depend on the values alone.
+func (m *parted) goesBehind(f messageFact) bool {
+	trigger := m.first("MSH", 9, 2)
+	exact := func(v string) bool { return len(v) >= 14 && (strings.ContainsAny(v, "+-") || v[:8] != "20260304") } // no offset, or more than a week off
+	newborn := func() bool {
+		return strings.HasPrefix(strings.ToUpper(m.first("PV1", 2, 1)), "N") || m.first("PV1", 4, 1) == "N" || m.first("PV2", 36, 1) == "Y" || m.first("PID", 7, 1) >= "202602"
+	}
+	repeated := func() bool { return f.field < len(m.segments[f.s]) && strings.Contains(m.segments[f.s][f.field], m.repetition) }
+	own := func(field, component int) string { return m.get(f.s, field, 0, component) }
+	switch f.name {
+	case "MSH-3.1", "MSH-4.1", "MSH-5.1", "MSH-6.1", "MSH-12.1":
+		return m.first("MSH", 15, 1) == "NE" // there is no answer
+	case "MSH-7.1":
+		return exact(m.first("EVN", 2, 1))
+	case "MSH-18.1", "MSH-18.2": // JSON is UTF-8
+		return true
+	case "MSH-15.1", "MSH-16.1":
+		return true // TestAck has the modes; in JSON the code may be the same
+	case "PID-3.1", "PID-3.5", "PID-21.1", "PID-21.5": // of several numbers one counts
+		return repeated() && (m.get(f.s, f.field, f.repetition, 5) != "MR" || f.component == 5 && f.repetition == 0) || !repeated() && f.component == 5
+	case "PV1-10.1": // the name tells the kind of place
+		return own(10, 2) != "" || own(10, 5) != ""
+	case "PV2-36.1", "PID-7.1", "PV1-4.1":
+		return newborn()
+	case "PID-18.1":
+		return f.value == m.first("PV1", 19, 1)
+	case "NK1-3.1", "NK1-33.1", "NK1-33.5": // the mother in PID-21 goes first, then the first NK1 that is hers
+		return m.first("PID", 21, 1) != "" || own(3, 1) != "MTH" && own(33, 1) == "" || own(3, 1) != "MTH" && f.field == 33 || f.component == 5
+	case "PV1-10.2", "PV1-10.5":
+		return true
+	case "DG1-2.1":
+		return own(3, 3) != ""
+	case "DG1-4.1", "DG1-4.2", "DG1-4.3", "DG1-4.4", "DG1-4.5", "DG1-4.6":
+		return own(3, 2) != ""
+	case "DG1-3.2", "DG1-3.3", "DG1-5.1", "DG1-21.1":
+		return own(3, 1) == "" || own(3, 1) == `""`
+	case "DG1-3.5", "DG1-3.6":
+		return own(3, 4) == ""
+	}
+	return trigger == ""
+}
+
+// sendMessage answers a message in JSON. What is wrong with some events is about all of the message.
+func (p *unitProbe) sendMessage(t *testing.T, text string) effect {
+	t.Helper()
+	e := p.send(t, "hl7", writeTree(t, map[string]string{"message": text}))
+	if regexp.MustCompile(`"Code":"(event|merge|swap)_ignored"`).MatchString(e.print) {
+		e.whole = true
+	}
+	return e
+}
+
+// names reports whether an answer names a component, or the field or segment with it.
+func (e effect) names(f messageFact) bool {
+	return e.whole || slices.ContainsFunc(e.places, func(place string) bool {
+		_, place, _ = strings.Cut("."+place, ".")
+		segment, _, _ := strings.Cut(f.name, "-")
+		return place == f.path || place == fmt.Sprintf("line[%d]", f.s+1) || place == segment || place == strings.NewReplacer("[1]", "", "[2]", "", "[3]", "").Replace(f.path)
+	})
+}
+
+// messagesOf reads the messages of the corpus that consist of plain segments.
+func messagesOf(t *testing.T) map[string]*parted {
+	t.Helper()
+	all := map[string]*parted{}
+	for name, text := range filesOf(t, "hl7/testdata/*.hl7") {
+		if m, ok := partMessage(text); ok {
+			all[name] = &m
+		}
+	}
+	if len(all) < 80 {
+		t.Fatalf("%d messages", len(all))
+	}
+	return all
+}
+
+func TestNoFactOfHL7IsSilent(t *testing.T) {
+	read, unread := readFields(t)
+	p := newProbe(t)
+	silent, heard, n := map[string][]string{}, map[string][]string{}, 0
+	check := func(name string, m *parted, whole effect, f messageFact) {
+		n++
+		changed := []string{m.set(f.s, f.field, f.repetition, f.component, m.another(f))}
+		if f.value != "" {
+			changed = append(changed, m.set(f.s, f.field, f.repetition, f.component, ""))
+		}
+		differs, named := false, whole.names(f)
+		for _, text := range changed {
+			e := p.sendMessage(t, text)
+			differs, named = differs || e.print != whole.print, named || e.names(f)
+		}
+		switch is := isRead(read, f); {
+		case is && !differs && !named && !m.goesBehind(f):
+			silent[f.name] = append(silent[f.name], name+" "+f.path)
+		case !is && differs && !whole.whole:
+			heard[f.name] = append(heard[f.name], name+" "+f.path)
+		}
+	}
+	for name, m := range messagesOf(t) {
+		whole := p.sendMessage(t, m.text())
+		for _, f := range m.facts() {
+			check(name, m, whole, f)
+		}
+		for _, fields := range m.segments {
+			if s := fields[0]; s[0] != 'Z' && !slices.ContainsFunc(slices.Collect(maps.Keys(read)), func(f string) bool { return f[:3] == s }) &&
+				!regexp.MustCompile(`\b`+s+`\b`).MatchString(unread) {
+				t.Errorf("%s: docs/hl7.md does not say whether %s is read", name, s)
+			}
+		}
+	}
+	// What a message lacks: each field that is read, and many that are not.
+	for _, event := range []string{"A01", "A02", "A03", "A04", "A06", "A07", "A08", "A11", "A12", "A13"} {
+		m, _ := partMessage(strings.ReplaceAll(bareAdmission, "A01", event))
+		whole := p.sendMessage(t, m.text())
+		for s, fields := range m.segments {
+			full := m // with all that is not read
+			for field := 3; field <= 52; field++ {
+				for component := 1; component <= 6; component++ {
+					switch f := m.fact(s, field, 0, component, 1); {
+					case f.value != "" || fields[0] == "MSH":
+					case isRead(read, f):
+						check("a bare "+event, &m, whole, f)
+					default:
+						full, _ = partMessage(full.set(s, field, 0, component, m.another(f)))
+					}
+				}
+			}
+			if p.sendMessage(t, full.text()).print != whole.print {
+				t.Errorf("a bare %s: a field of %s is read and not in the list of docs/hl7.md", event, fields[0])
+			}
+		}
+	}
+	report(t, silent)
+	for _, name := range slices.Sorted(maps.Keys(heard)) {
+		t.Errorf("%s is read and not in the list of docs/hl7.md, as in %s", name, heard[name][0])
+	}
+	t.Log(n, "facts")
+}
+
+const bareAdmission = "MSH|^~\\&|EPIC|STMARY|SVC|STMARY|20260304093010-0600||ADT^A01|M1|P|2.5.1\r" +
+	"EVN|A01|20260304090000-0600\rPID|1||MRN1^^^STMARY^MR\rPV1|1|I|L&D^LDR 4|||||||||||||||||V1\rPV2|1\r" +
+	"DG1|1||O14.13\rNK1|1||MTH\rOBX|1\rMRG|1\rZZZ|1\r"
+
+// A message over MLLP becomes the same facts as over HTTP, as text and in JSON.
+func TestMessagesAreReadAlikeOverMLLP(t *testing.T) {
+	d := open(t)
+	read := func(t *testing.T, send func()) []acuity.Event {
+		t.Helper()
+		d.stored = nil
+		send()
+		if len(d.stored) == 0 {
+			return nil
+		}
+		return d.stored[0].Events
+	}
+	messages := ingest.NewMessages(d.config)
+	for name, text := range filesOf(t, "hl7/testdata/*.hl7") {
+		byFrame := read(t, func() {
+			if _, err := messages.TakeBody(context.Background(), d.key, []byte(text)); err != nil {
+				t.Fatal(name, err)
+			}
+		})
+		byText := read(t, func() { d.post(t, "hl7", text, "Content-Type", "text/plain") })
+		if !reflect.DeepEqual(byFrame, byText) {
+			t.Errorf("%s: by MLLP\n%+v\nby HTTP\n%+v", name, byFrame, byText)
+		}
+		if !utf8.ValidString(text) {
+			continue
+		}
+		byJSON := read(t, func() { d.post(t, "hl7", writeTree(t, map[string]string{"message": text})) })
+		if m, plain := partMessage(text); plain && len(m.segments[0]) < 19 && !reflect.DeepEqual(byFrame, byJSON) {
+			t.Errorf("%s: by MLLP\n%+v\nin JSON\n%+v", name, byFrame, byJSON)
+		}
+	}
+}
