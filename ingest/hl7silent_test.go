@@ -248,7 +248,9 @@ func (m *parted) goesBehind(f messageFact) bool {
 	newborn := func() bool {
 		return strings.HasPrefix(strings.ToUpper(m.first("PV1", 2, 1)), "N") || m.first("PV1", 4, 1) == "N" || m.first("PV2", 36, 1) == "Y" || m.first("PID", 7, 1) >= "202602"
 	}
-	repeated := func() bool { return f.field < len(m.segments[f.s]) && strings.Contains(m.segments[f.s][f.field], m.repetition) }
+	repeated := func() bool {
+		return f.field < len(m.segments[f.s]) && strings.Contains(m.segments[f.s][f.field], m.repetition)
+	}
 	own := func(field, component int) string { return m.get(f.s, field, 0, component) }
 	switch f.name {
 	case "MSH-3.1", "MSH-4.1", "MSH-5.1", "MSH-6.1", "MSH-12.1":
