@@ -135,6 +135,7 @@ var rooms = map[string]room{
 	"internal/analysis/analysistest": {imports: []string{"acuity", "schemas", "processors/verdict", "internal/analysis", "internal/stream", "internal/testkit/loadgen", "golang.org/x/sync"}, goroutines: true},
 	"notifier/sendertest":            {imports: []string{"internal/outbound", "notifier/outcome"}, goroutines: true},
 	"notifier/egress/egresstest":     {imports: []string{"notifier/egress"}, goroutines: true},
+	"internal/testkit/oidctest":      {},                                            // an identity provider for tests, hostile if they ask for it
 	"internal/testkit/runtimes":      {imports: []string{"github.com/gofrs/flock"}}, // runtimes of other languages for tests
 	"internal/signature":             {imports: []string{"internal/outbound"}},      // signs what leaves; checks what our own receivers and the receipts of providers get
 

@@ -2,121 +2,22 @@ package signin
 
 import (
 	"context"
-	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/json"
 	"maps"
-	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"svc/internal/admin/users"
+	"svc/internal/testkit/oidctest"
 	"svc/readapi/web/auth"
 	"svc/readapi/web/page/pagetest"
 )
-
-// issuer is a small identity provider with real signatures.
-type issuer struct {
-	*httptest.Server
-	key *rsa.PrivateKey
-
-	mu     sync.Mutex
-	claims map[string]any // of the next token, over the right ones
-	codes  map[string]url.Values
-	sign   *rsa.PrivateKey // that signs; nil: key
-	away   bool
-	lost   bool // its keys cannot be fetched
-	tokens int  // how often it was asked for a token
-}
-
-func newIssuer(t *testing.T) *issuer {
-	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	i := &issuer{key: key, claims: map[string]any{}, codes: map[string]url.Values{}}
-	mux := http.NewServeMux()
-	answer := func(w http.ResponseWriter, v any) {
-		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(v) //nolint:errcheck // memory
-	}
-	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, map[string]any{
-			"issuer": i.URL, "authorization_endpoint": i.URL + "/authorize", "token_endpoint": i.URL + "/token", "jwks_uri": i.URL + "/keys",
-			"id_token_signing_alg_values_supported": []string{"RS256"},
-		})
-	})
-	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
-		i.mu.Lock()
-		lost := i.lost
-		i.mu.Unlock()
-		if lost {
-			http.Error(w, "lost", http.StatusInternalServerError)
-			return
-		}
-		answer(w, map[string]any{"keys": []any{map[string]any{
-			"kty": "RSA", "use": "sig", "alg": "RS256", "kid": "1", "n": raw(key.N.Bytes()), "e": raw(big.NewInt(int64(key.E)).Bytes()),
-		}}})
-	})
-	mux.HandleFunc("POST /token", i.token)
-	i.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		i.mu.Lock()
-		away := i.away
-		i.mu.Unlock()
-		if away {
-			http.Error(w, "away", http.StatusServiceUnavailable)
-			return
-		}
-		mux.ServeHTTP(w, r)
-	}))
-	t.Cleanup(i.Close)
-	return i
-}
-
-func raw(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
-
-// token exchanges a code, once, for who has the verifier.
-func (i *issuer) token(w http.ResponseWriter, r *http.Request) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.tokens++
-	asked, known := i.codes[r.FormValue("code")]
-	delete(i.codes, r.FormValue("code"))
-	id, secret, _ := r.BasicAuth()
-	sum := sha256.Sum256([]byte(r.FormValue("code_verifier")))
-	if !known || id != "svc" || secret != "s3cret" || asked.Get("code_challenge_method") != "S256" || asked.Get("code_challenge") != raw(sum[:]) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusBadRequest)
-		w.Write([]byte(`{"error":"invalid_grant"}`)) //nolint:errcheck // memory
-		return
-	}
-	claims := map[string]any{
-		"iss": i.URL, "aud": "svc", "sub": "ada", "exp": pagetest.Noon.Add(time.Hour).Unix(), "iat": pagetest.Noon.Unix(), "nonce": asked.Get("nonce"),
-		"name": "Ada\nL.", "groups": []string{"nurses"}, "acr": "mfa",
-	}
-	maps.Copy(claims, i.claims)
-	head, _ := json.Marshal(map[string]string{"alg": "RS256", "kid": "1"}) //nolint:errcheck // texts
-	body, _ := json.Marshal(claims)                                        //nolint:errcheck // of the test
-	text := raw(head) + "." + raw(body)
-	digest := sha256.Sum256([]byte(text))
-	key := i.key
-	if i.sign != nil {
-		key = i.sign
-	}
-	signed, _ := rsa.SignPKCS1v15(rand.Reader, key, crypto.SHA256, digest[:]) //nolint:errcheck // a key of the test
-	w.Header().Set("Content-Type", "application/json")
-	json.NewEncoder(w).Encode(map[string]any{"access_token": "x", "token_type": "Bearer", "id_token": text + "." + raw(signed)}) //nolint:errcheck // memory
-}
 
 // directory is users in memory.
 type directory struct{ p *pages }
@@ -144,12 +45,12 @@ func (d directory) SignIn(
 }
 
 // provided is the pages with an issuer.
-func provided(t *testing.T) (*pages, *issuer) {
+func provided(t *testing.T) (*pages, *oidctest.Issuer) {
 	t.Helper()
-	p, i := newPages(t), newIssuer(t)
+	p, i := newPages(t), oidctest.New(t, func() time.Time { return pagetest.Noon })
 	p.config.Directory = directory{p}
 	p.config.Discovery = NewDiscovery(&Provider{
-		Issuer: i.URL, ClientID: "svc", ClientSecret: "s3cret", Callback: "https://svc.example" + CallbackPath, GroupsClaim: "groups", ACR: "mfa",
+		Issuer: i.URL, ClientID: oidctest.ClientID, ClientSecret: oidctest.ClientSecret, Callback: "https://svc.example" + CallbackPath, GroupsClaim: "groups", ACR: "mfa",
 		Roles: []GroupRole{
 			{"nurses", "north", users.Viewer}, {"leads", "north", users.Charge}, {"leads", "south", users.Viewer}, {"it", "*", users.Admin}, {"lost", "nowhere", users.Admin},
 		},
@@ -186,9 +87,9 @@ func TestProvider(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, i := provided(t)
-			i.claims = maps.Clone(tt.claims)
-			if i.claims == nil {
-				i.claims = map[string]any{}
+			i.Claims = maps.Clone(tt.claims)
+			if i.Claims == nil {
+				i.Claims = map[string]any{}
 			}
 			if got := p.Ask("GET", "/", nil); !strings.Contains(got.Body.String(), startPath) {
 				t.Error("the first page does not lead to the provider")
@@ -198,7 +99,7 @@ func TestProvider(t *testing.T) {
 				!strings.Contains(asked.Get("scope"), "openid") || asked.Get("acr_values") != "mfa" || asked.Get("nonce") == "" {
 				t.Errorf("asked %v", asked)
 			}
-			i.codes["c1"] = asked
+			i.Codes["c1"] = asked
 			got := p.Ask("GET", CallbackPath+"?code=c1&state="+asked.Get("state"), cookie)
 			if got.Code != http.StatusSeeOther || got.Header().Get("Location") != tt.to {
 				t.Fatalf("%d to %s: %s", got.Code, got.Header().Get("Location"), got.Body)
@@ -231,26 +132,30 @@ func TestProviderRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	claim := func(name string, value any) func(*pages, *issuer, url.Values, *http.Cookie) {
-		return func(_ *pages, i *issuer, _ url.Values, _ *http.Cookie) { i.claims[name] = value }
+	claim := func(name string, value any) func(*pages, *oidctest.Issuer, url.Values, *http.Cookie) {
+		return func(_ *pages, i *oidctest.Issuer, _ url.Values, _ *http.Cookie) { i.Claims[name] = value }
 	}
 	for name, tt := range map[string]struct {
-		spoil func(p *pages, i *issuer, q url.Values, c *http.Cookie)
+		spoil func(p *pages, i *oidctest.Issuer, q url.Values, c *http.Cookie)
 		code  int
 	}{
-		"another state": {func(_ *pages, _ *issuer, q url.Values, _ *http.Cookie) { q.Set("state", "x") }, 400},
-		"no state":      {func(_ *pages, _ *issuer, q url.Values, _ *http.Cookie) { q.Del("state") }, 400},
-		"no code":       {func(_ *pages, _ *issuer, q url.Values, _ *http.Cookie) { q.Del("code") }, 400},
-		"no cookie":     {func(_ *pages, _ *issuer, _ url.Values, c *http.Cookie) { c.Name = "x" }, 400},
-		"tampered cookie": {func(_ *pages, _ *issuer, _ url.Values, c *http.Cookie) {
+		"another state": {func(_ *pages, _ *oidctest.Issuer, q url.Values, _ *http.Cookie) { q.Set("state", "x") }, 400},
+		"no state":      {func(_ *pages, _ *oidctest.Issuer, q url.Values, _ *http.Cookie) { q.Del("state") }, 400},
+		"no code":       {func(_ *pages, _ *oidctest.Issuer, q url.Values, _ *http.Cookie) { q.Del("code") }, 400},
+		"no cookie":     {func(_ *pages, _ *oidctest.Issuer, _ url.Values, c *http.Cookie) { c.Name = "x" }, 400},
+		"tampered cookie": {func(_ *pages, _ *oidctest.Issuer, _ url.Values, c *http.Cookie) {
 			c.Value = c.Value[:40] + "AAAA" + c.Value[44:]
 		}, 400},
-		"session for a cookie": {func(p *pages, _ *issuer, _ url.Values, c *http.Cookie) {
+		"session for a cookie": {func(p *pages, _ *oidctest.Issuer, _ url.Values, c *http.Cookie) {
 			c.Value = p.Cookie("north", "usr_admin").Value
 		}, 400},
-		"too late":          {func(p *pages, _ *issuer, _ url.Values, _ *http.Cookie) { p.Time = pagetest.Noon.Add(signInFor) }, 400},
-		"another code":      {func(_ *pages, _ *issuer, q url.Values, _ *http.Cookie) { q.Set("code", "c2") }, 403},
-		"another verifier":  {func(_ *pages, i *issuer, _ url.Values, _ *http.Cookie) { i.codes["c1"].Set("code_challenge", "x") }, 403},
+		"too late": {func(p *pages, _ *oidctest.Issuer, _ url.Values, _ *http.Cookie) {
+			p.Time = pagetest.Noon.Add(signInFor)
+		}, 400},
+		"another code": {func(_ *pages, _ *oidctest.Issuer, q url.Values, _ *http.Cookie) { q.Set("code", "c2") }, 403},
+		"another verifier": {func(_ *pages, i *oidctest.Issuer, _ url.Values, _ *http.Cookie) {
+			i.Codes["c1"].Set("code_challenge", "x")
+		}, 403},
 		"another nonce":     {claim("nonce", "x"), 403},
 		"another audience":  {claim("aud", "x"), 403},
 		"another issuer":    {claim("iss", "https://evil.example"), 403},
@@ -258,7 +163,7 @@ func TestProviderRefused(t *testing.T) {
 		"empty subject":     {claim("sub", ""), 403},
 		"blank subject":     {claim("sub", " "), 403},
 		"long subject":      {claim("sub", strings.Repeat("a", 256)), 403},
-		"no subject":        {func(_ *pages, i *issuer, _ url.Values, _ *http.Cookie) { i.claims["sub"] = nil }, 403},
+		"no subject":        {func(_ *pages, i *oidctest.Issuer, _ url.Values, _ *http.Cookie) { i.Claims["sub"] = nil }, 403},
 		"foreign party":     {claim("azp", "other"), 403},
 		"several audiences": {claim("aud", []string{"svc", "other"}), 403},
 		"issued long ago":   {claim("iat", pagetest.Noon.Add(-6*time.Minute).Unix()), 403},
@@ -266,22 +171,22 @@ func TestProviderRefused(t *testing.T) {
 		"issued tomorrow":   {claim("iat", pagetest.Noon.Add(24*time.Hour).Unix()), 403},
 		"proved tomorrow":   {claim("auth_time", pagetest.Noon.Add(24*time.Hour).Unix()), 403},
 		"another acr":       {claim("acr", "password"), 403},
-		"another key":       {func(_ *pages, i *issuer, _ url.Values, _ *http.Cookie) { i.sign = other }, 403},
+		"another key":       {func(_ *pages, i *oidctest.Issuer, _ url.Values, _ *http.Cookie) { i.Sign = other }, 403},
 		"no group":          {claim("groups", []string{}), 403},
 		"foreign groups":    {claim("groups", []string{"visitors", "lost"}), 403},
 		"groups of numbers": {claim("groups", []int{1}), 403},
-		"keys are away":     {func(_ *pages, i *issuer, _ url.Values, _ *http.Cookie) { i.lost = true }, 503},
-		"issuer is away":    {func(_ *pages, i *issuer, _ url.Values, _ *http.Cookie) { i.away = true }, 503},
+		"keys are away":     {func(_ *pages, i *oidctest.Issuer, _ url.Values, _ *http.Cookie) { i.Lost = true }, 503},
+		"issuer is away":    {func(_ *pages, i *oidctest.Issuer, _ url.Values, _ *http.Cookie) { i.Away = true }, 503},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, i := provided(t)
 			asked, cookie := p.begin()
-			i.codes["c1"] = asked
+			i.Codes["c1"] = asked
 			q := url.Values{"code": {"c1"}, "state": {asked.Get("state")}}
-			i.mu.Lock()
+			i.Lock()
 			tt.spoil(p, i, q, cookie)
-			i.mu.Unlock()
+			i.Unlock()
 			got := p.Ask("GET", CallbackPath+"?"+q.Encode(), cookie)
 			if tt.code < 500 && len(p.links.Refused) != 1 {
 				t.Errorf("on record %q", p.links.Refused)
@@ -301,8 +206,6 @@ func TestProviderRefused(t *testing.T) {
 	}
 }
 
-// TestProviderIsAway: the first page says that the provider does not answer, and links work.
-// When the provider is back, so is the sign-in.
 // TestBrowserGoesAway: a browser that does not wait for the first page leaves the provider to others.
 func TestBrowserGoesAway(t *testing.T) {
 	t.Parallel()
@@ -315,10 +218,12 @@ func TestBrowserGoesAway(t *testing.T) {
 	}
 }
 
+// TestProviderIsAway: the first page says that the provider does not answer, and links work.
+// When the provider is back, so is the sign-in.
 func TestProviderIsAway(t *testing.T) {
 	t.Parallel()
 	p, i := provided(t)
-	i.away = true
+	i.Away = true
 	got := p.Ask("GET", "/", nil)
 	if got.Code != http.StatusOK || strings.Contains(got.Body.String(), startPath) || !strings.Contains(got.Body.String(), "is not responding") {
 		t.Errorf("away: %d %s", got.Code, got.Body)
@@ -329,9 +234,9 @@ func TestProviderIsAway(t *testing.T) {
 	if got := p.Ask("POST", "/signin/fresh", nil); got.Code != http.StatusSeeOther {
 		t.Errorf("a link while it is away: %d", got.Code)
 	}
-	i.mu.Lock()
-	i.away = false
-	i.mu.Unlock()
+	i.Lock()
+	i.Away = false
+	i.Unlock()
 	p.Time = p.Time.Add(oidcAgain)
 	if got := p.Ask("GET", "/", nil); !strings.Contains(got.Body.String(), startPath) {
 		t.Error("it is back, and not offered")
@@ -376,9 +281,9 @@ func TestASVS684Freshness(t *testing.T) {
 			if (asked.Get("max_age") == "0") != tt.again || (asked.Get("prompt") == "login") != tt.again {
 				t.Errorf("asked %v", asked)
 			}
-			i.codes["c1"] = asked
+			i.Codes["c1"] = asked
 			if tt.proved != nil {
-				i.claims["auth_time"] = tt.proved
+				i.Claims["auth_time"] = tt.proved
 			}
 			got := p.Ask("GET", CallbackPath+"?code=c1&state="+asked.Get("state"), cookie)
 			if got.Code != tt.code {
@@ -432,9 +337,9 @@ func TestASVS1052Subject(t *testing.T) {
 		code    int
 		user    string
 	}{{"ada", 303, "usr_ada"}, {"bob", 303, "usr_bob"}, {"", 403, ""}, {nil, 403, ""}, {"Ada", 303, "usr_Ada"}} {
-		i.claims["sub"], i.claims["name"], i.claims["preferred_username"], i.claims["email"] = tt.subject, "ada", "ada", "ada@example.org"
+		i.Claims["sub"], i.Claims["name"], i.Claims["preferred_username"], i.Claims["email"] = tt.subject, "ada", "ada", "ada@example.org"
 		asked, cookie := p.begin()
-		i.codes["c1"] = asked
+		i.Codes["c1"] = asked
 		if got := p.Ask("GET", CallbackPath+"?code=c1&state="+asked.Get("state"), cookie); got.Code != tt.code {
 			t.Errorf("%d: %d", n, got.Code)
 		}
@@ -456,9 +361,9 @@ func TestCallbackAsksTheProviderOnce(t *testing.T) {
 	for range 300 {
 		p.Ask("GET", CallbackPath+"?code=guess&state="+asked.Get("state"), cookie)
 	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.tokens != 1 {
-		t.Errorf("the provider was asked %d times", i.tokens)
+	i.Lock()
+	defer i.Unlock()
+	if i.Tokens != 1 {
+		t.Errorf("the provider was asked %d times", i.Tokens)
 	}
 }
