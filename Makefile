@@ -52,8 +52,8 @@ race: ## run all tests with the race detector (domain, forecast and simulator ha
 e2e: ## run the whole-system tests on a real Kafka and Redis (Docker, or E2E_KAFKA and E2E_REDIS)
 	@SVC_E2E=1 $(GOTEST) -count=1 -parallel 4 -timeout 30m $(if $(SKIP),-skip '$(SKIP)') ./internal/e2e
 
-readers: ## run the notebooks and the readers of exports and topics in Python, Java and Spark, and a third-party registry (half a gigabyte of packages)
-	@SVC_READERS=1 CI=true $(GOTEST) -count=1 -timeout 30m -v -run '^Test(TopicsIn|TopicsRead|ForeignRegistry|Notebook|ExportRead)' ./internal/e2e
+readers: ## run the notebooks and the readers of exports and topics in Python, Java and Spark, a third-party registry, and a sign-in by Keycloak (a gigabyte of packages)
+	@SVC_READERS=1 CI=true $(GOTEST) -count=1 -timeout 30m -v -run '^Test(TopicsIn|TopicsRead|ForeignRegistry|Notebook|ExportRead|Keycloak)' ./internal/e2e
 
 contract: ## try every operation of the API with 100 cases of a fuzzer (Python and its package registry)
 	@CASES=$${CASES:-100} $(GOTEST) -count=1 -timeout 60m -v -run TestSchemathesis ./internal/e2e

@@ -76,8 +76,14 @@ type watch struct {
 // log is printed if the test failed.
 func start(t testing.TB, name string, args []string, env ...string) *node {
 	t.Helper()
+	return startProgram(t, name, binary(t), args, env...)
+}
+
+// startProgram is start for any program.
+func startProgram(t testing.TB, name, program string, args []string, env ...string) *node {
+	t.Helper()
 	n := &node{t: t, name: name, exited: make(chan struct{})}
-	n.cmd = exec.Command(binary(t), args...)
+	n.cmd = exec.Command(program, args...)
 	n.cmd.Env = append(append(os.Environ(), "GORACE=halt_on_error=1"), env...)
 	n.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, in := io.Pipe()
@@ -200,7 +206,12 @@ func (n *node) stop() {
 // await waits until a URL answers 200.
 func (n *node) await(url string) {
 	n.t.Helper()
-	err := until(time.Minute, func() error {
+	n.awaitFor(time.Minute, url)
+}
+
+func (n *node) awaitFor(most time.Duration, url string) {
+	n.t.Helper()
+	err := until(most, func() error {
 		select {
 		case <-n.exited:
 			n.t.Fatalf("%s ended:\n%s", n.name, tail(n.logged(), 20))
