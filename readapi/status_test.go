@@ -222,15 +222,15 @@ func TestSourceStatus(t *testing.T) {
 	}
 }
 
-// TestStatusPage checks that docs/status.md names the reasons.
+// TestStatusPage checks that docs/feeds.md names the reasons.
 func TestStatusPage(t *testing.T) {
-	page, err := os.ReadFile("../docs/status.md")
+	page, err := os.ReadFile("../docs/feeds.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| ([a-z]+) \\|").FindAllStringSubmatch(string(page), -1) {
-		got = append(got, fmt.Sprint(row[1], " ", row[2]))
+	for _, row := range regexp.MustCompile("(?m)^\\| ([a-z]+) \\| `([a-z_]+)` \\|").FindAllStringSubmatch(string(page), -1) {
+		got = append(got, fmt.Sprint(row[2], " ", row[1]))
 	}
 	if want := readapi.StatusReasons(); !slices.Equal(got, want) {
 		t.Errorf("the page has %s\nthe code     %s", strings.Join(got, ", "), strings.Join(want, ", "))

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// TestReplayPage runs the commands of docs/replay.md as they stand there, in order,
+// TestReplayPage runs the commands of docs/export.md as they stand there, in order,
 // beside a svc dev.
 func TestReplayPage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/replay.md")
+	page, err := os.ReadFile("../../docs/export.md")
 	if err != nil {
 		t.Fatal(err)
 	}

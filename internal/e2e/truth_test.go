@@ -24,7 +24,7 @@ type truth struct {
 	sent      int                 // staffing updates
 }
 
-// truthWithin is the promise of docs/status.md, plus the difference of two clocks that were
+// truthWithin is the promise of docs/feeds.md#checking-the-feeds, plus the difference of two clocks that were
 // compared by a round trip.
 const truthWithin = 5*time.Second + 200*time.Millisecond
 
