@@ -13,7 +13,7 @@ import (
 	"svc/acuity/terminology"
 )
 
-// The limits of a hospital in docs/administration.md, and a bound for the bytes of each record of
+// The limits of a hospital in docs/limits.md, and a bound for the bytes of each record of
 // the changelog.
 const (
 	maxState    = 64 << 10

@@ -46,14 +46,14 @@ func (c *Config) options() []*option {
 			"PEM file of the authorities that signed the Redis server's certificate (default: those of the system)"),
 		filled(secret(row("pseudonym-key", NeedIngest|NeedPseudonyms, "", c.setPseudonymKey,
 			"key of the pseudonyms of patients, visits and events, at least 32 characters, at random; how to change it is in "+
-				"administration.md"))),
+				"keys.md"))),
 		secret(row("pseudonym-key-old", NeedIngest|NeedPseudonyms, "", olderKeys(&c.PseudonymsOld),
-			"earlier keys, one a line, while the key is changed; how is in administration.md")),
+			"earlier keys, one a line, while the key is changed; how is in keys.md")),
 		filled(secret(row("secrets-key", NeedIngest|NeedNotify|NeedSecrets|NeedPages, "", c.setSecretsKey,
 			"key that seals signing secrets, telephone numbers and addresses of webhooks and alerts, and the sessions of the pages, at "+
 				"least 32 characters, at random; without it none can be set, and nobody can sign in"))),
 		secret(row("secrets-key-old", NeedIngest|NeedNotify|NeedSecrets|NeedPages, "", olderKeys(&c.SecretsKeyOld),
-			"earlier keys, one a line, that still open what they sealed; how to change the key is in administration.md")),
+			"earlier keys, one a line, that still open what they sealed; how to change the key is in keys.md")),
 		row("egress-allow", NeedIngest|NeedNotify, "", c.setEgressAllow,
 			"private networks that endpoints of a hospital may lie in, as HOSPITAL=NETWORK[:PORT[+PORT]], separated by commas (default: "+
 				"public addresses only, ports 443 and 8443)"),

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestAnotherSecretsKey changes the secrets key by the steps of docs/administration.md, on real
+// TestAnotherSecretsKey changes the secrets key by the steps of docs/keys.md, on real
 // servers. At every step deliveries are signed with the secret of the partner, and people are
 // reached. At the end the old key is no longer needed.
 func TestAnotherSecretsKey(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 
 // SecretsCommand is svc secrets, for operators who change SVC_SECRETS_KEY or SVC_PSEUDONYM_KEY.
 // It tells which key seals each setting, and seals settings again. The steps are in
-// docs/administration.md.
+// docs/keys.md.
 func SecretsCommand(w cli.Env) *cobra.Command {
 	verb := func(use, short string, do func(context.Context, *settings.Store, *kafkacli.Command, *keys.Ring) error) *cobra.Command {
 		a := kafkacli.New(w, config.NeedSecrets)
