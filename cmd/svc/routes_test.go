@@ -51,6 +51,9 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 	if !slices.Equal(mounted, described) {
 		t.Errorf("mounted\n%s\ndescribed\n%s", strings.Join(mounted, "\n"), strings.Join(described, "\n"))
 	}
+	for _, o := range openapi.Ungrouped(slices.Concat(operations(), openapi.Operations())) {
+		t.Errorf("%s %s: the page of documentation has no task for it", o.Method, o.Path)
+	}
 	for _, o := range slices.Concat(operations(), openapi.Operations()) {
 		if o.Group == "" || o.Summary == "" {
 			t.Errorf("%s %s lacks a group or a summary", o.Method, o.Path)
