@@ -15,6 +15,7 @@ import (
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
 	"svc/internal/outbound"
+	"svc/readapi/web/text"
 )
 
 // Alerts is what the page of a link in an alert needs. An error means that for the moment the
@@ -72,8 +73,8 @@ type acknowledge struct {
 
 // ackPage is the data of the page. It has no field for a room or a patient.
 type ackPage struct {
-	Title, Level, Unit, Told, State string
-	Ask                             bool // whether there is anything to answer
+	Language, Title, Level, Unit, Notified, State, Button string
+	Ask                                                   bool // whether there is anything to answer
 }
 
 func (p *acknowledge) show(w http.ResponseWriter, r *http.Request) {
@@ -81,12 +82,13 @@ func (p *acknowledge) show(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	page := p.page(&l, &e)
+	t := text.For(r)
+	page := p.page(t, &l, &e)
 	switch {
 	case current:
 		p.write(w, r, http.StatusOK, page)
 	case page.Ask:
-		page.State = stateUnknown
+		page.State = t.T("ack.unknown")
 		w.Header().Set("Retry-After", "2")
 		p.write(w, r, http.StatusServiceUnavailable, page)
 	default:
@@ -99,7 +101,8 @@ func (p *acknowledge) act(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	page := p.page(&l, &e)
+	t := text.For(r)
+	page := p.page(t, &l, &e)
 	switch {
 	case page.Ask: // also if the state may be outdated: the notifier judges the command
 	case !current:
@@ -120,30 +123,20 @@ func (p *acknowledge) act(w http.ResponseWriter, r *http.Request) {
 	done, ok := p.alerts.Done(r.Context(), c)
 	switch {
 	case !ok: // the command is durable, and nobody is called before it takes effect
-		page.State, page.Ask = "Your answer is kept; it counts in a moment. Open the link again to see it.", false
+		page.State, page.Ask = t.T("ack.stored"), false
 	case done.Reason == reasonNewerAlert:
-		page.State, page.Ask = stateNewer, false
+		page.State, page.Ask = t.T("ack.newer"), false
 	case done.Reason != "":
-		page.State, page.Ask = stateOver, false
+		page.State, page.Ask = t.T("ack.over"), false
 	default:
 		e.AckedAt, e.AckedBy = c.At, c.By
-		page = p.page(&l, &e)
+		page = p.page(t, &l, &e)
 	}
 	p.write(w, r, http.StatusOK, page)
 }
 
-// stateUnknown is the text for an alert whose present state is unknown. The person can
-// still acknowledge it.
-const stateUnknown = "Whether somebody has acknowledged it cannot be told at this moment. Your answer is kept."
-
 // reasonNewerAlert is the reason of the notifier why it refuses the answer to an older raise.
 const reasonNewerAlert = "newer_alert"
-
-// stateOver is the text for an alert that has ended at the moment of the answer.
-const stateOver = "It is over. If there is a newer alert, answer that one."
-
-// stateNewer is the text of a link from an older raise.
-const stateNewer = "There has been a newer alert since. Answer that one."
 
 // find returns the target of the link; if ok is false it has answered. If current is false, the
 // state of the episode may be outdated.
@@ -161,45 +154,41 @@ func (p *acknowledge) find(w http.ResponseWriter, r *http.Request) (l outbound.A
 	case !ok:
 		if retry, may := p.shell.Stranger(r); !may {
 			w.Header().Set("Retry-After", strconv.Itoa(int(retry/time.Second)+1))
-			p.write(w, r, http.StatusTooManyRequests, ackPage{
-				Title: "Too many tries from this network", State: "Wait a moment, then open the link of the alert once more.",
-			})
+			p.write(w, r, http.StatusTooManyRequests, ackPage{Title: text.For(r).T("ack.many"), State: text.For(r).T("ack.many.do")})
 			return l, e, false, false
 		}
-		p.write(w, r, http.StatusNotFound, ackPage{
-			Title: "This link leads nowhere", State: "It is older than 24 hours, or was cut. Look at the newest alert.",
-		})
+		p.write(w, r, http.StatusNotFound, ackPage{Title: text.For(r).T("ack.link"), State: text.For(r).T("ack.link.do")})
 		return l, e, false, false
 	}
 	return l, e, err == nil, true
 }
 
-func (p *acknowledge) page(l *outbound.AckLink, e *outbound.AlertRun) ackPage {
+func (p *acknowledge) page(t *text.Texts, l *outbound.AckLink, e *outbound.AlertRun) ackPage {
 	name, zone := p.alerts.Unit(l.Hospital)
 	page := ackPage{
-		Title: "Alert", Level: e.Level, Unit: name, Told: e.ToldAt.In(zone).Format("15:04 MST, 2 January 2006"),
+		Title: t.T("ack.alert"), Level: t.Or("level."+e.Level, e.Level), Unit: name, Button: t.T("alerts.take"),
+		Notified: t.T("ack.notified", "time", e.ToldAt.In(zone).Format("15:04 MST, 2006-01-02")),
 	}
 	switch {
 	case !e.ClosedAt.IsZero():
-		page.State = "It is over since " + e.ClosedAt.In(zone).Format("15:04") + "."
+		page.State = t.T("ack.ended", "time", e.ClosedAt.In(zone).Format("15:04"))
 	case !e.AckedAt.IsZero():
-		page.State = "Acknowledged at " + e.AckedAt.In(zone).Format("15:04") + ". Nobody else is called until the level rises again."
+		page.State = t.T("ack.done", "time", e.AckedAt.In(zone).Format("15:04"))
 	case l.Alert != "" && e.Alert != "" && l.Alert != e.Alert:
-		page.State = stateNewer
+		page.State = t.T("ack.newer")
 	default:
-		page.State, page.Ask = "Nobody has acknowledged it yet.", true
+		page.State, page.Ask = t.T("ack.open"), true
 	}
 	return page
 }
 
 func (p *acknowledge) away(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Retry-After", "2")
-	p.write(w, r, http.StatusServiceUnavailable, ackPage{
-		Title: "Not now", State: "Nothing was acknowledged. Try again in a moment, or use the phone.",
-	})
+	p.write(w, r, http.StatusServiceUnavailable, ackPage{Title: text.For(r).T("ack.away"), State: text.For(r).T("ack.away.do")})
 }
 
 func (p *acknowledge) write(w http.ResponseWriter, r *http.Request, status int, page ackPage) {
+	page.Language = text.For(r).Language
 	var b bytes.Buffer
 	if err := acknowledgePage.Execute(&b, page); err != nil {
 		p.shell.Log.ErrorContext(r.Context(), "page cannot be written", "error", err)
@@ -218,14 +207,15 @@ func (p *acknowledge) write(w http.ResponseWriter, r *http.Request, status int, 
 }
 
 var acknowledgePage = template.Must(template.New("acknowledge").Parse(`<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>{{.Title}}</title>
+<html lang="{{.Language}}"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1"><title>{{.Title}}</title>
 <style>:root{color-scheme:light dark}body{font:18px/1.5 sans-serif;max-width:30em;margin:2em auto;padding:0 1em}h1{font-size:1.4em}
 .level{text-transform:uppercase;font-weight:bold}button{font:inherit;font-weight:bold;padding:.8em 1.6em;width:100%}</style></head>
 <body><main><h1>{{if .Level}}<span class="level">{{.Level}}</span> {{.Unit}}{{else}}{{.Title}}{{end}}</h1>
-{{- if .Told}}
-<p>Last notified at {{.Told}}.</p>{{end}}
+{{- if .Notified}}
+<p>{{.Notified}}</p>{{end}}
 <p>{{.State}}</p>
 {{- if .Ask}}
-<form method="post"><button type="submit">Acknowledge</button></form>{{end}}
+<form method="post"><button type="submit">{{.Button}}</button></form>{{end}}
 </main></body></html>
 `))

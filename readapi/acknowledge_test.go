@@ -52,11 +52,13 @@ func (f *fakeAlerts) Done(context.Context, *outbound.Command) (outbound.Progress
 	return outbound.Progress{Done: true, Reason: f.refused}, !f.busy
 }
 
-func TestAcknowledgePage(t *testing.T) {
-	at := time.Date(2026, 3, 1, 14, 5, 0, 0, time.UTC)
+var at = time.Date(2026, 3, 1, 14, 5, 0, 0, time.UTC)
+
+// acknowledging is a shell at the instant at, and what makes one alert with two links.
+func acknowledging() (shell *httpapi.Shell, alerts func() *fakeAlerts) {
 	clock := func() time.Time { return at }
-	shell := &httpapi.Shell{Now: clock, Lookup: access.NewRegister(clock).Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
-	alerts := func() *fakeAlerts {
+	shell = &httpapi.Shell{Now: clock, Lookup: access.NewRegister(clock).Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
+	alerts = func() *fakeAlerts {
 		return &fakeAlerts{
 			links: map[string]outbound.AckLink{
 				"7KQ2M9XW3PTD": {Hospital: "mercy", Episode: "epi_1", Alert: "evt_1", Until: at.Add(time.Hour)},
@@ -65,6 +67,11 @@ func TestAcknowledgePage(t *testing.T) {
 			episode: outbound.AlertRun{ID: "epi_1", Hospital: "mercy", Tier: "T2", Level: "orange", Alert: "evt_1", OpenedAt: at, ToldAt: at},
 		}
 	}
+	return shell, alerts
+}
+
+func TestAcknowledgePage(t *testing.T) {
+	shell, alerts := acknowledging()
 	for name, tt := range map[string]struct {
 		method, path string
 		change       func(*fakeAlerts)
@@ -73,23 +80,23 @@ func TestAcknowledgePage(t *testing.T) {
 		ask          bool
 		orders       int
 	}{
-		"a look changes nothing":              {"GET", "/a/7KQ2M9XW3PTD", nil, 200, "Nobody has acknowledged", true, 0},
-		"spelled in small letters":            {"GET", "/a/7kq2m9xw3ptd", nil, 200, "Nobody has acknowledged", true, 0},
+		"a look changes nothing":              {"GET", "/a/7KQ2M9XW3PTD", nil, 200, "has not been acknowledged yet", true, 0},
+		"spelled in small letters":            {"GET", "/a/7kq2m9xw3ptd", nil, 200, "has not been acknowledged yet", true, 0},
 		"an answer":                           {"POST", "/a/7KQ2M9XW3PTD", nil, 200, "Acknowledged at 14:05", false, 1},
-		"an answer that is not done yet":      {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.busy = true }, 200, "Your answer is kept", false, 1},
+		"an answer that is not done yet":      {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.busy = true }, 200, "Your acknowledgment was received", false, 1},
 		"an answer to the raise before":       {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.episode.Alert = "evt_2" }, 200, "a newer alert", false, 0},
 		"a raise at the moment of the answer": {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.refused = "newer_alert" }, 200, "a newer alert", false, 1},
-		"over at the moment of the answer":    {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.refused = "no_episode" }, 200, "It is over", false, 1},
+		"over at the moment of the answer":    {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.refused = "no_episode" }, 200, "This alert has ended", false, 1},
 		"answered before":                     {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.episode.AckedAt = at }, 200, "Acknowledged at 14:05", false, 0},
-		"over":                                {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.episode.ClosedAt = at }, 200, "It is over", false, 0},
-		"a day old":                           {"POST", "/a/000000000000", nil, 404, "leads nowhere", false, 0},
-		"guessed":                             {"POST", "/a/ZZZZZZZZZZZZ", nil, 404, "leads nowhere", false, 0},
-		"the episode is gone":                 {"GET", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.episode.ID = "epi_2" }, 404, "leads nowhere", false, 0},
-		"nothing can be looked up":            {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.away = true }, 503, "Nothing was acknowledged", false, 0},
-		"a look while nobody knows":           {"GET", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.behind = errAway }, 503, "cannot be told", true, 0},
-		"an answer while nobody knows":        {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.behind, f.busy = errAway, true }, 200, "Your answer is kept", false, 1},
-		"over, while nobody knows":            {"GET", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.behind, f.episode.AckedAt = errAway, at }, 503, "Not now", false, 0},
-		"answered, while nobody knows":        {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.behind, f.episode.AckedAt = errAway, at }, 503, "Nothing was acknowledged", false, 0},
+		"over":                                {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.episode.ClosedAt = at }, 200, "This alert ended at", false, 0},
+		"a day old":                           {"POST", "/a/000000000000", nil, 404, "is not valid", false, 0},
+		"guessed":                             {"POST", "/a/ZZZZZZZZZZZZ", nil, 404, "is not valid", false, 0},
+		"the episode is gone":                 {"GET", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.episode.ID = "epi_2" }, 404, "is not valid", false, 0},
+		"nothing can be looked up":            {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.away = true }, 503, "The alert was not acknowledged", false, 0},
+		"a look while nobody knows":           {"GET", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.behind = errAway }, 503, "not available. You can still", true, 0},
+		"an answer while nobody knows":        {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.behind, f.busy = errAway, true }, 200, "Your acknowledgment was received", false, 1},
+		"over, while nobody knows":            {"GET", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.behind, f.episode.AckedAt = errAway, at }, 503, "Not available right now", false, 0},
+		"answered, while nobody knows":        {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.behind, f.episode.AckedAt = errAway, at }, 503, "The alert was not acknowledged", false, 0},
 		"a method that is not there":          {"PUT", "/a/7KQ2M9XW3PTD", nil, 405, "invalid_request", false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -117,5 +124,22 @@ func TestAcknowledgePage(t *testing.T) {
 				t.Errorf("headers %v", w.Header())
 			}
 		})
+	}
+}
+
+// TestAcknowledgeInSpanish: the page of the link speaks the language of the phone.
+func TestAcknowledgeInSpanish(t *testing.T) {
+	t.Parallel()
+	shell, alerts := acknowledging()
+	r := shell.Router()
+	readapi.MountAcknowledge(r, shell, alerts())
+	for path, want := range map[string]string{"/a/7KQ2M9XW3PTD": "Esta alerta aún no se ha confirmado.", "/a/ZZZZZZZZZZZZ": "Este enlace no es válido"} {
+		w := httptest.NewRecorder()
+		asked := httptest.NewRequest(http.MethodGet, path, http.NoBody)
+		asked.Header.Set("Accept-Language", "es-US")
+		r.ServeHTTP(w, asked)
+		if page := w.Body.String(); !strings.Contains(page, want) || !strings.Contains(page, `<html lang="es">`) {
+			t.Errorf("%s: %s", path, page)
+		}
 	}
 }

@@ -88,7 +88,7 @@ func TestHook(t *testing.T) {
 	}}, &outbound.Webhook{ID: "whk_2", Hospital: "demo", Secrets: []outbound.Secret{
 		{Value: "a secret that has been retired", State: outbound.SecretPrevious, Until: now.Add(-time.Hour)},
 	}})
-	if got := page(t, url); !strings.Contains(got, "Nothing yet") {
+	if got := page(t, url); !strings.Contains(got, "No deliveries yet") {
 		t.Errorf("the empty page:\n%s", got)
 	}
 	for i, tt := range []struct {
@@ -123,7 +123,7 @@ func TestHook(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, ", "), want)
 	}
 	html := page(t, url)
-	for _, want := range []string{`<span class="verified">verified</span>`, `<span class="refused">refused</span>`, "duplicate, 2 times", "&lt;script&gt;"} {
+	for _, want := range []string{`<span class="verified">verified</span>`, `<span class="refused">refused</span>`, "received 2 times", "&lt;script&gt;"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("missing %q in\n%s", want, html)
 		}

@@ -88,7 +88,7 @@ func refuseOtherNames(next http.Handler) http.Handler {
 			host = strings.Trim(r.Host, "[]")
 		}
 		if _, err := netip.ParseAddr(host); err != nil && !strings.EqualFold(host, "localhost") {
-			http.Error(w, "Open this page by an address, such as 127.0.0.1, or as localhost.", http.StatusMisdirectedRequest)
+			http.Error(w, "Open this page at an IP address, such as 127.0.0.1, or at localhost.", http.StatusMisdirectedRequest)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -75,7 +75,7 @@ func (d *desk) take(link string) {
 		return page
 	}
 	eventually(d.t, 10*time.Second, func() error {
-		if page := open(http.MethodGet); !strings.Contains(page, "Nobody has acknowledged") {
+		if page := open(http.MethodGet); !strings.Contains(page, "has not been acknowledged yet") {
 			return fmt.Errorf("the page says %s", page)
 		}
 		return nil
@@ -84,7 +84,7 @@ func (d *desk) take(link string) {
 		d.t.Errorf("a look has answered:\n%s", out)
 	}
 	page := open(http.MethodPost)
-	if !strings.Contains(page, "Acknowledged at") && !strings.Contains(page, "Your answer is kept") || strings.Contains(page, "Canary") {
+	if !strings.Contains(page, "Acknowledged at") && !strings.Contains(page, "Your acknowledgment was received") || strings.Contains(page, "Canary") {
 		d.t.Errorf("the page says %s", page)
 	}
 	listed := func() error {
@@ -172,7 +172,7 @@ func TestDevLastWord(t *testing.T) {
 		}
 		last, digest := "", false
 		for _, m := range box.Items { // newest first
-			digest = digest || strings.Contains(m.Subject, "Level keeps changing") && strings.Contains(m.Subject, "(worst RED)")
+			digest = digest || strings.Contains(m.Subject, "Level changing often") && strings.Contains(m.Subject, "(worst RED)")
 			if m.Channel == "email" && last == "" && m.To == "charge@dev.example" {
 				last = m.Subject
 			}

@@ -76,7 +76,7 @@ func TestDevHook(t *testing.T) {
 		return nil
 	})
 	eventually(t, time.Minute, func() error {
-		if strings.Contains(listener.logged(), "DUPLICATE, 2 times") || strings.Contains(string(p.get(t, "/dev/hook").raw), "duplicate, 2 times") {
+		if strings.Contains(listener.logged(), "DUPLICATE, 2 times") || strings.Contains(string(p.get(t, "/dev/hook").raw), "received 2 times") {
 			return nil
 		}
 		return fmt.Errorf("no duplicate is shown:\n%s", listener.logged())

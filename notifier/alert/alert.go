@@ -87,9 +87,9 @@ func (a *Alert) why() string {
 	case policy.Cleared:
 		return "Cleared"
 	case policy.Digest:
-		return "Level keeps changing"
+		return "Level changing often"
 	case policy.Escalated:
-		return "No answer yet"
+		return "Not acknowledged"
 	case policy.Repeated:
 		return "Still " + a.Level.String()
 	}

@@ -244,7 +244,7 @@ func TestNothingDrivesGreen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, said := range map[string]string{"subject": text.Subject, "mail": text.Text, "SMS": a.SMS()} {
-		if !strings.Contains(said, "Level keeps changing") || strings.Contains(strings.ToLower(said), "within limits") || strings.Contains(said, "Driven by") {
+		if !strings.Contains(said, "Level changing often") || strings.Contains(strings.ToLower(said), "within limits") || strings.Contains(said, "Cause") {
 			t.Errorf("%s: %s", what, said)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // fullTime is how an e-mail writes an instant.
-const fullTime = "15:04 MST, 2 January 2006"
+const fullTime = "15:04 MST, January 2, 2006"
 
 // field is one line of an e-mail.
 type field struct{ Name, Value, Link string }
@@ -20,10 +20,10 @@ func (a *Alert) fields() []field {
 	now, was := a.level()
 	lines := []field{{Name: "Level", Value: now + was}, {Name: "Unit", Value: a.unit()}, {Name: "Time", Value: a.At.Format(fullTime)}}
 	if why := a.why(); why != "" {
-		lines = append(lines, field{Name: "Why", Value: why})
+		lines = append(lines, field{Name: "Status", Value: why})
 	}
 	if a.driven() {
-		lines = append(lines, field{Name: "Driven by", Value: a.axis()})
+		lines = append(lines, field{Name: "Cause", Value: a.axis()})
 		short := a.short()
 		if short == "" {
 			short = "none"
@@ -31,18 +31,18 @@ func (a *Alert) fields() []field {
 		lines = append(lines, field{Name: "Short", Value: short})
 	}
 	if rooms := a.Rooms; rooms != nil {
-		lines = append(lines, field{Name: "Open rooms", Value: strconv.Itoa(rooms.Open)})
+		lines = append(lines, field{Name: "Empty rooms", Value: strconv.Itoa(rooms.Open)})
 		for i := range rooms.Top {
 			r := &rooms.Top[i]
 			lines = append(lines, field{Name: r.Name(), Value: r.Color.String() + ", " + r.Nursing})
 		}
 		if p := rooms.Peak; p != nil {
 			at := p.At.In(a.At.Location()).Format("15:04")
-			lines = append(lines, field{Name: "Expected peak", Value: fmt.Sprintf("%.1f nurses at %s", p.Nurses, at)})
+			lines = append(lines, field{Name: "Expected peak", Value: fmt.Sprintf("up to %.1f nurses needed at %s", p.Nurses, at)})
 		}
 	}
 	if a.Action != "" {
-		lines = append(lines, field{Name: "Action", Value: strings.Join(strings.Fields(a.Action), " ")})
+		lines = append(lines, field{Name: "Instructions", Value: strings.Join(strings.Fields(a.Action), " ")})
 	}
 	if a.AckURL != "" {
 		lines = append(lines, field{Name: "Acknowledge", Value: a.AckURL, Link: a.AckURL})
@@ -50,7 +50,7 @@ func (a *Alert) fields() []field {
 	return lines
 }
 
-const footer = "Sent by svc to a role on duty. Not clinically validated; look at the unit."
+const footer = "Sent by svc to a role on duty. Not clinically validated: check the unit before you act."
 
 // mail returns an e-mail with these lines, as text and as a table. The table has no images, no
 // external styles, and no link besides the acknowledgement.
@@ -96,8 +96,8 @@ func (a *Alert) Mail() (Message, error) { return mail(a.Subject(), a.fields()) }
 // TestMail returns the e-mail that shows a recipient that mail arrives.
 func TestMail(unit string, at time.Time) (Message, error) {
 	a := Alert{Unit: unit}
-	return mail(fmt.Sprintf("[TEST] %s: alerts reach you %s", a.unit(), at.Format("15:04")), []field{
-		{Name: "Test", Value: "alerts of this unit reach you by e-mail"},
+	return mail(fmt.Sprintf("[TEST] %s: test alert %s", a.unit(), at.Format("15:04")), []field{
+		{Name: "Test", Value: "This address receives alerts for the unit. No action is needed."},
 		{Name: "Unit", Value: a.unit()},
 		{Name: "Time", Value: at.Format(fullTime)},
 	})

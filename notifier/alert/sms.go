@@ -55,7 +55,7 @@ func (a *Alert) SMS() string {
 // TestSMS returns the SMS that shows a recipient that SMS arrive.
 func TestSMS(unit string, at time.Time) string {
 	a := Alert{Unit: unit}
-	return cutTo(gsm("TEST " + a.unit() + " " + at.Format("15:04") + ". Alerts of this unit reach you by SMS."))
+	return cutTo(gsm("TEST " + a.unit() + " " + at.Format("15:04") + ". This number receives alerts for the unit. No action is needed."))
 }
 
 func cutTo(s string) string {

@@ -172,7 +172,7 @@ func TestFlapping(t *testing.T) {
 		}
 		var raise, digest int
 		for _, m := range r.provider.taken() {
-			if strings.HasPrefix(m.Text, "GREEN (worst ORANGE)") && strings.Contains(m.Text, "Level keeps changing") {
+			if strings.HasPrefix(m.Text, "GREEN (worst ORANGE)") && strings.Contains(m.Text, "Level changing often") {
 				digest++
 			} else if strings.Contains(m.Text, "ORANGE (was GREEN)") {
 				raise++
@@ -390,7 +390,7 @@ func TestPrivacy(t *testing.T) {
 			t.Errorf("said %s", said)
 		}
 		for what, where := range map[string]string{"log": r.log.String(), "ledger": r.ledger.whole()} {
-			for _, secret := range []string{"Canary", "@mercy.example", "+1555", "Driven by", "/a/"} {
+			for _, secret := range []string{"Canary", "@mercy.example", "+1555", "Cause", "/a/"} {
 				if strings.Contains(where, secret) && (what == "log" || secret != "/a/") { // the ledger may hold the ackUrl of surge.alert
 					t.Errorf("%s has %q", what, secret)
 				}
