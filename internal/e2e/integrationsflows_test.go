@@ -63,7 +63,7 @@ func flows(f *flowing) []flow {
 		{"mint", []step{
 			at("/keys"), link("New key"), link("EHR interface"), link("HR roster"),
 			fill("Name", "Night engine"), fill("Expiration date", "2031-12-31"), fill("Requests per second", "many"),
-			pressRefused("Create key"), see("(type"), fill("Requests per second", "5"), press("Create key"), secret("svc_", "/keys"), see("Night engine"),
+			pressRefused("Create key"), see("Enter a number"), fill("Requests per second", "5"), press("Create key"), secret("svc_", "/keys"), see("Night engine"),
 		}},
 		{"rotate", []step{
 			at("/keys"), link("Rotate: Night engine"), pick("No overlap"), press("Rotate"), secret("svc_", "/keys"),
@@ -76,7 +76,7 @@ func flows(f *flowing) []flow {
 			at("/webhooks"), link("New webhook"), fill("Address", "ftp://nobody.example"), pressRefused("Add webhook"), fill("Address", address),
 			tick("Ping (test event)"), fill("Rooms", "1, 2"), press("Add webhook"), secret("whsec_", "/webhooks/"), see("active"),
 			link("Edit"), fill("Rooms", "3"), press("Save"), see("Webhook saved."),
-			link("Rotate secret"), pick("1 hour"), press("Rotate secret"), secret("whsec_", "/webhooks/"), see("also remains valid"),
+			link("Rotate secret"), pick("1 hour"), press("Rotate secret"), secret("whsec_", "/webhooks/"), see("also used to sign"),
 		}},
 		{"test", []step{
 			at("/webhooks"), link(address), choose("Test event", "ping"), press("Send test"), see("1 of 1 delivered"), see("webhook-signature"), link(address), choose("Status", "delivered"), press("Show"), see("ping"),
@@ -143,7 +143,7 @@ func flows(f *flowing) []flow {
 			link("Revoke: night desk"), press("Revoke"), see("Invitation for night desk revoked."),
 		}},
 		{"audit", []step{
-			at("/audit"), choose("Action", "key."), press("Show"), see("key.mint"), file("Export as CSV", "key.mint", "webhook."), fill("From", "2031-01-01"), press("Show"), see("No audit entries for these dates and this action."),
+			at("/audit"), choose("Action", "key."), press("Show"), see("key.mint"), file("Export as CSV", "key.mint", "webhook."), fill("From", "2031-01-01"), press("Show"), see("No audit entries match these filters."),
 		}},
 		{"webhook goes", []step{
 			at("/webhooks"), link(address), link("Delete"), fill("Enter the webhook address to confirm", "http://nobody.example"), pressRefused("Delete"), fill("Enter the webhook address to confirm", address), press("Delete"), see("deleted."), see("No webhooks yet."),
