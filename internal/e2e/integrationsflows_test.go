@@ -105,7 +105,7 @@ func flows(f *flowing) []flow {
 		{"dead letters", []step{deadLetterOf, pressRefused("Retry: *"), see("was not applied"), link("Feeds")}},
 		{"code", []step{
 			at("/terminology"), fill("Search by code", "HIGH_MAG"), press("Search"), link("HIGH_MAG"), pick("high-mag"), press("Preview"), see("Effect of this change now"), see("LDR 1"),
-			press("Apply"), see("HIGH_MAG now maps to"), press("Undo"), see("The mapping of HIGH_MAG is taken back."),
+			press("Apply"), see("HIGH_MAG now maps to"), press("Undo"), see("Mapping for HIGH_MAG removed."),
 		}},
 		{"ignored code", []step{
 			at("/terminology"), link("QBL"), press("Ignore code"), see("QBL is now ignored."), link("Ignored"), link("QBL"), press("Return to worklist"), see("QBL is back on the worklist."),
@@ -135,8 +135,8 @@ func flows(f *flowing) []flow {
 			at("/walls"), fill("Location of the display", "Station 4"), press("Create link"), secret(f.base+"/board/", "/walls"), link("Revoke: Station 4"), press("Revoke"), see("Wall display Station 4 revoked."),
 		}},
 		{"person", []step{
-			dayDesk, link("Change: day desk"), fill("Name", "evening desk"), choose("Role", "charge nurse"), tick("Block sign-in"), tick("End all sessions"),
-			press("Save"), see("evening desk is changed."), see("blocked"),
+			dayDesk, link("Edit: day desk"), fill("Name", "evening desk"), choose("Role", "charge nurse"), tick("Block sign-in"), tick("End all sessions now"),
+			press("Save"), see("evening desk saved."), see("blocked"),
 		}},
 		{"invitation", []step{
 			at("/users"), fill("Name", "night desk"), press("Create link"), secret(f.base+"/signin/", "/users"), see("Pending invitations"),
