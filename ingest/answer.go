@@ -21,7 +21,7 @@ type common struct {
 	Unmapped  []unmapped       `json:"unmapped"`
 	Warnings  []warning        `json:"warnings"`
 	Level     *string          `json:"level"`             // level after the observation; null while pending
-	Refused   []httpapi.Detail `json:"refused,omitempty"` // parts of the body beyond a limit of the hospital
+	Refused   []httpapi.Detail `json:"refused,omitempty"` // parts of the body beyond a limit of the hospital; of HL7 each refused message
 }
 
 type factorChange struct {

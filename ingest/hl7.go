@@ -45,7 +45,8 @@ type exchange struct {
 	events  []acuity.Event
 	several bool
 	worst   hl7.AckCode
-	message string // says why the last refused message was refused, and what to do
+	message string           // says why the last refused message was refused, and what to do
+	details []httpapi.Detail // place and code of each refused message
 
 	by   hl7.Acknowledgment // what all acknowledgments share
 	acks [][]byte           // one for each message
@@ -137,6 +138,7 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, opt
 			}
 			a.Fault, a.Message = &refused.fault, rules.Message(refused.fault.Name())
 			r.refuseMessage(a.Fault, item("messages", i)+".", refused.controlID)
+			x.refused(a.Fault, item("messages", i)+".")
 			r.places.controlIDs, r.places.triggers = append(r.places.controlIDs, refused.controlID), append(r.places.triggers, "")
 			x.acks = append(x.acks, hl7.AppendError(nil, a, refused.controlID))
 			x.add(hl7Result{AckCode: string(hl7.AE), ControlID: refused.controlID}, hl7.AE)
@@ -162,6 +164,7 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, opt
 		} else {
 			a.Message = rules.Message(a.Fault.Name())
 			r.refuseMessage(a.Fault, path, controlID)
+			x.refused(a.Fault, path)
 			x.message = a.Message
 		}
 		code, _ := m.Code(a)
@@ -184,6 +187,13 @@ func (s *server) options(caller access.Key, o *acuity.Observation) hl7.Options {
 		options.Sender = s.Sender(caller)
 	}
 	return options
+}
+
+// refused adds why a message was refused.
+func (x *exchange) refused(f *hl7.Fault, path string) {
+	if len(x.details) < maxDetails {
+		x.details = append(x.details, httpapi.Detail{Path: path + f.Place(), Rule: f.Name()})
+	}
 }
 
 // add adds the answer to one message. An error is worse than a refusal, because a human
@@ -215,10 +225,13 @@ func (x *exchange) answer(w http.ResponseWriter, r *http.Request, in *reader, go
 			refused.ControlID = x.results[0].ControlID
 			message = cmp.Or(x.message, "The message was refused; see ack.")
 		}
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unprocessable, Message: message, HL7: refused})
+		httpapi.Fail(w, r, httpapi.Problem{
+			Kind: httpapi.Unprocessable, Message: message, HL7: refused, Details: append(x.details, in.refusedParts(&got.change)...),
+		})
 		return
 	}
 	answer := hl7Answer{common: in.answer(got), Ack: string(x.ack), AckCode: string(x.worst)}
+	answer.Refused = append(x.details, answer.Refused...)
 	if x.several {
 		answer.Acks = x.setOutcomes(&in.places, got)
 	} else {

@@ -145,7 +145,7 @@ func TestHL7JSON(t *testing.T) {
 		for body, code := range map[string]string{noControlID: "AE", result: "AR"} {
 			d := open(t)
 			a := d.post(t, "hl7", wrapped(body))
-			d.wantRefused(t, a, 422, "unprocessable", "")
+			d.wantRefused(t, a, 422, "unprocessable", map[string]string{"AE": "MSH-10 AE 101", "AR": "MSH-9 AR 200"}[code])
 			if a.Error.AckCode != code || !strings.Contains(a.Error.Ack, "MSA|"+code) || code == "AR" && a.Error.ControlID != "M1" {
 				t.Error(a.raw)
 			}
@@ -166,14 +166,15 @@ func TestHL7JSON(t *testing.T) {
 		for _, one := range a.Data.Acks {
 			got += " " + one.AckCode + ":" + one.ControlID + ":" + one.EventType + ":" + *one.Outcome
 		}
-		if got != "AE AA:M1:A01:applied AR:M1:R01:rejected AA:M1:A60:ignored AE::A01:rejected" || a.Data.ControlID != nil || !strings.HasPrefix(a.Data.Ack, "BHS|") {
+		if got != "AE AA:M1:A01:applied AR:M1:R01:rejected AA:M1:A60:ignored AE::A01:rejected" || a.Data.ControlID != nil || !strings.HasPrefix(a.Data.Ack, "BHS|") ||
+			!strings.Contains(a.raw, `"refused":[{"path":"messages[1].MSH-9","rule":"AR 200"},{"path":"messages[3].MSH-10","rule":"AE 101"}]`) {
 			t.Error(got, a.raw)
 		}
 	})
 	t.Run("every one refused", func(t *testing.T) {
 		d := open(t)
 		a := d.post(t, "hl7", wrapped(noControlID+result))
-		d.wantRefused(t, a, 422, "unprocessable", "")
+		d.wantRefused(t, a, 422, "unprocessable", "messages[0].MSH-10 AE 101, messages[1].MSH-9 AR 200")
 		if a.Error.AckCode != "AE" || !strings.HasPrefix(a.Error.Ack, "BHS|") {
 			t.Error(a.raw)
 		}

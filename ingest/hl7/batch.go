@@ -26,6 +26,7 @@ func Split(body []byte, transport Charset) (Batch, error) {
 	body = trimFrame(body)
 	text := lines{raw: body}
 	start, inBatch, batches := -1, 0, 0
+	number, outside := 0, false // of the line; whether the one before is of no message
 	count := func(line []byte, have int, path string) {
 		said := bytes.TrimSpace(part(line, line[3], 2))
 		if n, err := strconv.Atoi(string(said)); len(said) > 0 && (err != nil || n != have) {
@@ -43,7 +44,12 @@ func Split(body []byte, transport Charset) (Batch, error) {
 		end := text.end(pos)
 		line := body[pos:end]
 		line = line[blanks(line):]
+		if len(line) > 0 {
+			number++
+		}
+		isHeader := false
 		if name, n := nameOf(line); n > 0 && n < len(line) && !letter(line[n]) && !digit(line[n]) && line[n] > ' ' {
+			isHeader = true
 			switch name {
 			case "MSH":
 				closeMessage(pos)
@@ -66,7 +72,12 @@ func Split(body []byte, transport Charset) (Batch, error) {
 			case "FTS":
 				closeMessage(pos)
 				count(canonical(line), max(batches, 1), "FTS-1")
+			default:
+				isHeader = false
 			}
+		}
+		if len(line) > 0 {
+			outside = b.warnOutside(start < 0 && !isHeader, outside, number)
 		}
 		pos = end + 1
 	}
@@ -75,6 +86,15 @@ func Split(body []byte, transport Charset) (Batch, error) {
 		return Batch{}, ErrNoHeader
 	}
 	return b, nil
+}
+
+// warnOutside warns of a line that is of no message: before the first MSH, or behind the end of a
+// batch. Consecutive lines get one warning.
+func (b *Batch) warnOutside(is, before bool, number int) bool {
+	if is && !before && len(b.Warnings) < maxOdd {
+		b.Warnings = append(b.Warnings, acuity.Warning{Code: warnLineIgnored, Path: position{segment: "line", repeat: number}.String()})
+	}
+	return is
 }
 
 // canonical returns a message or segment with its first name in upper case, and the separator

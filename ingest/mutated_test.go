@@ -1,0 +1,502 @@
+package ingest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"svc/acuity/hospital"
+	"svc/internal/httpapi"
+)
+
+// Requests as no sender should write them: 5,000 of the corpus with up to four changes of form.
+// What is asked of each answer is in [unitProbe.lost]. A request that fails is made as small as it
+// can be before it is shown.
+
+// mutant is a request that was made from another.
+type mutant struct{ feed, body string }
+
+const mutants = 5000
+
+func TestNoFactOfAMutatedRequestIsLost(t *testing.T) {
+	var bases []mutant
+	for _, body := range filesOf(t, "hl7/testdata/*.hl7") {
+		if utf8.ValidString(body) {
+			bases = append(bases, mutant{"hl7", body})
+		}
+	}
+	for _, body := range filesOf(t, "fhir/testdata/*.json") {
+		bases = append(bases, mutant{"fhir", body})
+	}
+	for range 20 { // there is one of each
+		bases = append(bases, mutant{"clinical", clinicalBody}, mutant{"census", censusBody}, mutant{"adt", adtBody},
+			mutant{"batch", `{"events":[` + adtBody + `,{"eventType":"A03","occurredAt":"2026-03-04T15:20:00Z","visitId":"V1"}]}`})
+	}
+	slices.SortFunc(bases, func(a, b mutant) int { return strings.Compare(a.feed+a.body, b.feed+b.body) })
+	p := newProbe(t)
+	feeds, wrong := map[string]int{}, map[string]bool{}
+	for seed := range mutants {
+		r := rand.New(rand.NewPCG(uint64(seed), 0)) //nolint:gosec // the same for each run
+		m := pick(r, bases)
+		for range 1 + r.IntN(4) {
+			if m.feed == "hl7" {
+				m.body = mutateMessage(r, m.body)
+			} else {
+				m.body = mutateJSON(r, m, bases)
+			}
+		}
+		feeds[m.feed]++
+		why := p.lost(t, m)
+		if kind, _, _ := strings.Cut(why, ":"); why == "" || wrong[kind] {
+			continue
+		} else { //nolint:revive // kind is of this statement
+			wrong[kind] = true
+		}
+		m = p.smallest(t, m)
+		t.Errorf("seed %d: %s\n%s\n%s", seed, p.lost(t, m), m.feed, strings.ReplaceAll(m.body, "\r", "\n"))
+	}
+	for feed, least := range map[string]int{"hl7": 1000, "fhir": 1000, "clinical": 100, "census": 100, "adt": 100, "batch": 100} {
+		if feeds[feed] < least {
+			t.Errorf("%d of %s", feeds[feed], feed)
+		}
+	}
+	t.Log(feeds)
+}
+
+// tried is what became of a request.
+type tried struct {
+	*answer
+	state  string
+	issues []struct{ Code, Expression, Severity string }
+}
+
+func (p *unitProbe) try(t *testing.T, m mutant) tried {
+	t.Helper()
+	p.unit, p.stored = hospital.New("stmary"), nil
+	body := m.body
+	if m.feed == "hl7" {
+		body = writeTree(t, map[string]string{"message": body})
+	}
+	a := p.do(t, request(m.feed, strings.NewReader(body)))
+	var said struct {
+		Data struct {
+			Issues []struct{ Code, Expression, Severity string }
+		}
+	}
+	if err := json.Unmarshal([]byte(a.raw), &said); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	p.unit.Records(func(_ []byte, r hospital.Record) { b.WriteString(writeAny(r)) })
+	state := b.String()
+	for _, o := range p.stored {
+		for i := range o.Events {
+			for _, id := range []string{o.Events[i].ID, o.Events[i].Digest} {
+				if id != "" {
+					state = strings.ReplaceAll(state, id, "")
+				}
+			}
+		}
+	}
+	return tried{a, numbered.ReplaceAllString(state, ""), said.Data.Issues}
+}
+
+// numbered are the numbers of statements, which say nothing about them.
+var numbered = regexp.MustCompile(`"Number":\d+,?|"Next\w*":\d+,?`)
+
+// lost returns what is wrong with the answer to a request; "": nothing is. It panics nowhere and
+// gets no status of a fault of the service. A refusal names place and rule. Nothing that is named
+// repeats a value. What was said leaves a trace in the state, or is named.
+func (p *unitProbe) lost(t *testing.T, m mutant) (why string) {
+	t.Helper()
+	defer func() {
+		if r := recover(); r != nil {
+			why = fmt.Sprint("panic: ", r)
+		}
+	}()
+	a := p.try(t, m)
+	switch {
+	case a.status >= 500 && a.status != http.StatusServiceUnavailable && (a.status != http.StatusNotImplemented || m.feed != "fhir"):
+		return fmt.Sprintf("status %d: %s", a.status, a.raw)
+	case a.status >= 400 && len(a.Error.Details) == 0:
+		return fmt.Sprintf("refused without a place: %s", a.raw)
+	case a.status >= 400 && slices.ContainsFunc(a.Error.Details, func(d httpapi.Detail) bool { return d.Rule == "" }):
+		return fmt.Sprintf("refused without a rule: %s", a.raw)
+	case a.status >= 400 && a.state != p.empty(t):
+		return "refused, and taken: " + a.raw
+	}
+	if strings.Contains(repeatedOf.ReplaceAllString(a.raw, ""), canary) {
+		return "a value is repeated: " + a.raw
+	}
+	if a.status >= 400 {
+		return ""
+	}
+	for _, without := range itemsOf(t, m) {
+		if !a.tells(m.feed, without) && p.try(t, mutant{m.feed, without.body}).state == a.state {
+			return m.feed + " " + without.kind + " is lost: " + without.path + " in " + a.raw
+		}
+	}
+	return ""
+}
+
+// repeatedOf is what an answer says about a value by design: codes without a meaning, which the sender
+// looks up; the acknowledgment and its control id; and the label of the room.
+var repeatedOf = regexp.MustCompile(`"ack":"(?:\\.|[^"\\])*"|"unmapped":\[[^]]*\]|"controlId":"[^"]*"|"roomLabel":"[^"]*"|"evidence":"[^"]*"`)
+
+// empty returns the state before any request.
+func (p *unitProbe) empty(t *testing.T) string {
+	t.Helper()
+	p.unit = hospital.New("stmary")
+	var b strings.Builder
+	p.unit.Records(func(_ []byte, r hospital.Record) { b.WriteString(writeAny(r)) })
+	return numbered.ReplaceAllString(b.String(), "")
+}
+
+// part is something that a request says, and the request without it.
+type part struct{ kind, path, body string }
+
+// tells reports whether an answer names a part of a request.
+func (a *tried) tells(feed string, of part) bool {
+	for _, w := range a.Data.Warnings {
+		if covers(w.Path, of.path) || feed == "hl7" && strings.Contains(w.Path, of.path[strings.LastIndex(of.path, ".")+1:]) ||
+			strings.Contains(w.Path, "line[") || w.Path == "" {
+			return true
+		}
+	}
+	for _, i := range a.issues {
+		if covers(i.Expression, of.path) || i.Code == "type_not_used" {
+			return true
+		}
+	}
+	var n int
+	if _, err := fmt.Sscanf(of.path, "events[%d]", &n); err == nil && n < len(a.Data.Results) {
+		return a.Data.Results[n].Status != "applied"
+	}
+	if _, err := fmt.Sscanf(of.path, "messages[%d]", &n); err == nil && n < len(a.Data.Acks) {
+		return a.Data.Acks[n].Outcome == nil || *a.Data.Acks[n].Outcome != "applied"
+	}
+	return len(a.Data.Unmapped) > 0 && feed == "clinical" || a.Data.Outcome == nil || *a.Data.Outcome != "applied"
+}
+
+// itemsOf returns parts of a request that say something by themselves, but for those that it says twice.
+func itemsOf(t *testing.T, m mutant) (all []part) {
+	t.Helper()
+	if m.feed == "hl7" {
+		lines := strings.Split(m.body, "\r")
+		n := 0
+		for i, line := range lines {
+			if !regexp.MustCompile(`^DG1\|[^|]*\|[^|]*\|[^|^"]`).MatchString(line) {
+				continue
+			}
+			code := strings.Split(line, "|")[3]
+			if n++; strings.Count(m.body, code) == 1 && strings.Count(m.body, "MSH") == 1 {
+				all = append(all, part{"DG1", fmt.Sprintf("DG1[%d]", n), strings.Join(slices.Delete(slices.Clone(lines), i, i+1), "\r")})
+			}
+		}
+		return all
+	}
+	tree, ok := readTree(t, m.body)
+	if !ok {
+		return nil
+	}
+	list := map[string]string{"clinical": "signals", "census": "rooms", "batch": "events"}[m.feed]
+	seen := map[string]int{}
+	var walk func(v any, at []any)
+	walk = func(v any, at []any) {
+		switch v := v.(type) {
+		case []any:
+			for i := range v {
+				walk(v[i], append(slices.Clip(at), i))
+			}
+		case map[string]any:
+			kind, _ := v["resourceType"].(string) //nolint:errcheck // the zero value fits
+			named := slices.Contains([]string{"Encounter", "Condition", "Observation", "MedicationAdministration"}, kind)
+			_, isItem := append(at, "")[max(len(at)-1, 0)].(int)
+			if m.feed == "fhir" && named && len(at) > 0 || list != "" && len(at) == 2 && at[0] == list && isItem {
+				path := pathOf(at)
+				if strings.HasPrefix(path, "entry[") {
+					path = "Bundle." + path
+				}
+				seen[writeAny(v["id"])+kind]++
+				all = append(all, part{kind + list, path, writeTree(t, put(tree, at, nil))})
+				return
+			}
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				if name != "contained" {
+					walk(v[name], append(slices.Clip(at), name))
+				}
+			}
+		}
+	}
+	walk(tree, nil)
+	if m.feed == "fhir" && slices.ContainsFunc(slices.Collect(maps.Values(seen)), func(n int) bool { return n > 1 }) {
+		return nil // versions of one resource, or said twice
+	}
+	return all[:min(2, len(all))]
+}
+
+// smallest makes a request that fails as small as it can be.
+func (p *unitProbe) smallest(t *testing.T, m mutant) mutant {
+	t.Helper()
+	kind, _, _ := strings.Cut(p.lost(t, m), ":")
+	fails := func(body string) bool {
+		got, _, _ := strings.Cut(p.lost(t, mutant{m.feed, body}), ":")
+		return got == kind
+	}
+	for smaller := true; smaller; {
+		smaller = false
+		for _, body := range m.less(t) {
+			if len(body) < len(m.body) && fails(body) {
+				m.body, smaller = body, true
+				break
+			}
+		}
+	}
+	return m
+}
+
+// less returns a request without each of its parts: segments, then fields; objects, then leaves.
+func (m mutant) less(t *testing.T) (all []string) {
+	t.Helper()
+	if m.feed == "hl7" {
+		lines := strings.Split(m.body, "\r")
+		for i := range lines {
+			all = append(all, strings.Join(slices.Delete(slices.Clone(lines), i, i+1), "\r"))
+		}
+		for i, line := range lines {
+			fields := strings.Split(line, "|")
+			for n := 1; n < len(fields); n++ {
+				less := slices.Clone(fields)
+				less[n] = ""
+				c := slices.Clone(lines)
+				c[i] = strings.TrimRight(strings.Join(less, "|"), "|")
+				all = append(all, strings.Join(c, "\r"))
+			}
+		}
+		return all
+	}
+	tree, ok := readTree(t, m.body)
+	if !ok {
+		return nil
+	}
+	for _, at := range placesOf(tree, nil) {
+		if len(at) > 0 {
+			all = append(all, writeTree(t, put(tree, at, nil)))
+		}
+	}
+	return all
+}
+
+// placesOf returns the places of a tree, the outer ones first.
+func placesOf(v any, at []any) (all [][]any) {
+	all = append(all, at)
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			all = append(all, placesOf(v[name], append(slices.Clip(at), name))...)
+		}
+	case []any:
+		for i := range v {
+			all = append(all, placesOf(v[i], append(slices.Clip(at), i))...)
+		}
+	}
+	return all
+}
+
+// pick returns one of a list.
+func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
+
+// coarser tells a time with less precision.
+func coarser(r *rand.Rand, v string, lengths ...int) string {
+	n := pick(r, lengths)
+	return v[:min(n, len(v))]
+}
+
+// mutateMessage changes the form of a message of HL7.
+func mutateMessage(r *rand.Rand, text string) string {
+	lines := strings.Split(strings.NewReplacer("\r\n", "\r", "\n", "\r").Replace(text), "\r")
+	i := r.IntN(len(lines))
+	fields := strings.Split(lines[i], "|")
+	n := r.IntN(len(fields))
+	if n < 2 && i == 0 {
+		n = len(fields) - 1
+	}
+	field := func(value string) {
+		fields[n] = value
+		lines[i] = strings.Join(fields, "|")
+	}
+	join := func() string { return strings.Join(lines, "\r") }
+	switch pick(r, ways) {
+	case "drop":
+		lines = slices.Delete(lines, i, i+1)
+	case "double":
+		lines = slices.Insert(lines, i, lines[i])
+	case "swap":
+		j := r.IntN(len(lines))
+		lines[i], lines[j] = lines[j], lines[i]
+	case "blank":
+		field(pick(r, []string{"", " ", `""`, "\t", "^^", "~", "&"}))
+	case "indent":
+		lines[i] = pick(r, []string{" ", "\t", "\u00a0", "\ufeff", "  "}) + lines[i]
+	case "case":
+		if n == 0 && i > 0 {
+			field(strings.ToLower(fields[0]))
+		} else {
+			field(strings.ToUpper(fields[n]))
+		}
+	case "escape":
+		field(fields[n] + pick(r, []string{`\T\`, `\F\`, `\X41\`, `\Xzz\`, `\.br\`, `\Q\`, `\`, `\E\`}))
+	case "repeat":
+		field(fields[n] + "~" + fields[n])
+	case "components":
+		parts := strings.Split(fields[n], "^")
+		slices.Reverse(parts)
+		field(strings.Join(parts, "^"))
+	case "coarse":
+		for j := range lines {
+			lines[j] = hl7Time.ReplaceAllStringFunc(lines[j], func(v string) string { return coarser(r, v, 4, 6, 8, 10, 12, 14) })
+		}
+	case "unnumbered":
+		lines[i] = strings.NewReplacer("VN1", "", "VN9001", "", "MRN1", "").Replace(lines[i])
+		return regexp.MustCompile(`VN\w*`).ReplaceAllString(join(), "")
+	case "event":
+		event := pick(r, []string{"A01", "A02", "A03", "A04", "A05", "A06", "A08", "A11", "A12", "A13", "A17", "A40", "Z99", ""})
+		return regexp.MustCompile(`ADT\^[A-Z0-9]*`).ReplaceAllString(join(), "ADT^"+event)
+	case "value":
+		field(canary + "1")
+	case "more":
+		lines = slices.Insert(lines, i, pick(r, []string{
+			"ZPV|" + canary, "DG1|9||O14.13^" + canary + "^I10", "OBX|1|TX|" + canary, canary + " is a line", "PV1|2|I", "dg1|8||O72.1^x^I10", "DG1|7||^Preeclampsia", "NTE",
+		}))
+	case "ends":
+		return strings.Join(lines, pick(r, []string{"\n", "\r\n", "\r\r", `\r`, "\x0b", "\x1c\r"}))
+	case "delimiters":
+		return strings.NewReplacer("^", "$", "~", "*").Replace(join())
+	case "batch":
+		return "BHS|^~\\&|A\r" + join() + "\r" + join() + "\rBTS|2"
+	case "cut":
+		return text[:r.IntN(len(text)+1)]
+	}
+	return join()
+}
+
+// ways are the ways to change the form of a request.
+var ways = []string{
+	"drop", "double", "swap", "blank", "indent", "case", "escape", "repeat", "components", "coarse", "unnumbered", "event",
+	"value", "more", "ends", "delimiters", "batch", "cut",
+}
+
+var (
+	hl7Time  = regexp.MustCompile(`20260\d{9}([+-]\d{4})?`)
+	jsonTime = regexp.MustCompile(`^20\d\d-\d\d-\d\dT`)
+)
+
+// mutateJSON changes the form of a body of JSON.
+func mutateJSON(r *rand.Rand, m mutant, bases []mutant) string {
+	d := json.NewDecoder(strings.NewReader(m.body))
+	d.UseNumber()
+	var tree any
+	if d.Decode(&tree) != nil {
+		return m.body
+	}
+	at := pick(r, placesOf(tree, nil))
+	v := valueAt(tree, at)
+	set := func(value any) string { return writeAny(put(tree, at, value)) }
+	text, isText := v.(string)
+	switch pick(r, ways) {
+	case "drop":
+		if len(at) > 0 {
+			return set(nil)
+		}
+	case "double":
+		if list, ok := v.([]any); ok && len(list) > 0 {
+			return set(append(slices.Clone(list), list[0]))
+		}
+		return set([]any{v, v})
+	case "swap":
+		if list, ok := v.([]any); ok {
+			list = slices.Clone(list)
+			slices.Reverse(list)
+			return set(list)
+		}
+	case "blank":
+		return set(pick(r, []any{"", " ", []any{}, map[string]any{}, "\u00a0"}))
+	case "case":
+		if isText {
+			return set(strings.ToUpper(text))
+		}
+	case "escape":
+		if isText {
+			return set(text + pick(r, []string{"\u0000", "\u202e", "\n", "é", "\\", " "}))
+		}
+	case "coarse":
+		for _, l := range leavesOf(tree, nil, nil) {
+			if v, ok := l.value.(string); ok && jsonTime.MatchString(v) {
+				tree = put(tree, l.tokens, coarser(r, v, 4, 7, 10, 13, 16, 19))
+			}
+		}
+		return writeAny(tree)
+	case "unnumbered":
+		for _, l := range leavesOf(tree, nil, nil) {
+			if len(l.tokens) == 0 {
+				continue
+			}
+			if name, ok := l.tokens[len(l.tokens)-1].(string); ok && slices.Contains([]string{"visitId", "encounter", "reference", "id"}, name) && r.IntN(2) == 0 {
+				if _, list := l.tokens[max(len(l.tokens)-2, 0)].(int); !list {
+					tree = put(tree, l.tokens, nil)
+				}
+			}
+		}
+		return writeAny(tree)
+	case "value":
+		return set(pick(r, []any{canary + "1", json.Number("7"), true, []any{canary}, map[string]any{"text": canary}}))
+	case "more":
+		if o, ok := v.(map[string]any); ok {
+			o = maps.Clone(o)
+			o[canaryField] = canary
+			return set(o)
+		}
+	case "components": // coded as text
+		if o, ok := v.(map[string]any); ok && o["coding"] != nil {
+			return set(map[string]any{"text": "Preeclampsia"})
+		}
+	case "batch":
+		if m.feed == "fhir" {
+			other := pick(r, bases)
+			var more any
+			if other.feed == m.feed && json.Unmarshal([]byte(other.body), &more) == nil {
+				return writeAny([]any{tree, more})
+			}
+		}
+	case "event":
+		if text := string(writeAny(tree)); m.feed == "adt" || m.feed == "batch" {
+			return strings.Replace(text, `"A01"`, `"`+pick(r, []string{"A02", "A03", "A04", "A08", "A11", "A12", "A13", "A99"})+`"`, 1)
+		}
+	case "cut":
+		return m.body[:r.IntN(len(m.body)+1)]
+	}
+	return writeAny(tree)
+}
+
+// canaryField is the name of a field that no feed has. Answers name it.
+const canaryField = "unknownField"
+
+// valueAt returns the value at a place of a tree.
+func valueAt(tree any, at []any) any {
+	for _, token := range at {
+		switch token := token.(type) {
+		case string:
+			tree = tree.(map[string]any)[token] //nolint:errcheck,forcetypeassert // as the tree is
+		case int:
+			tree = tree.([]any)[token] //nolint:errcheck,forcetypeassert // as the tree is
+		}
+	}
+	return tree
+}
