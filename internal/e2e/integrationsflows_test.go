@@ -69,7 +69,7 @@ func flows(f *flowing) []flow {
 			at("/keys"), link("Rotate: Night engine"), pick("No overlap"), press("Rotate"), secret("svc_", "/keys"),
 		}},
 		{"revoke", []step{
-			at("/keys"), link("Revoke: Night engine"), fill("Enter the key name to confirm", "Day engine"), pressRefused("Revoke"), see("The name does not match"),
+			at("/keys"), link("Revoke: Night engine"), fill("Enter the key name to confirm", "Day engine"), pressRefused("Revoke"), see("Your entry does not match"),
 			fill("Enter the key name to confirm", "Night engine"), press("Revoke"), see("API key for Night engine revoked."), link("Expired and revoked keys"), see("Night engine"),
 		}},
 		{"webhook", []step{
