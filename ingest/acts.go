@@ -208,7 +208,7 @@ func refusedAct(reason string) *httpapi.Problem {
 		return &httpapi.Problem{Kind: httpapi.Missing}
 	case hospital.ReasonTooMany:
 		return &httpapi.Problem{
-			Kind: httpapi.Unprocessable, Message: "There are as many as a hospital can have.",
+			Kind: httpapi.Unprocessable, Message: "The hospital has reached the limit of these entries; remove one first.",
 			Details: []httpapi.Detail{{Path: "", Rule: "maxItems"}},
 		}
 	default:
@@ -238,7 +238,7 @@ func (a *acts) recordAct(w http.ResponseWriter, r *http.Request, o *acuity.Obser
 	defer cancel()
 	err := a.Audit(ctx, actOf(o, action, subjects))
 	if err != nil {
-		a.Shell.Log.WarnContext(r.Context(), "act not put on record", "hospital", o.Hospital, "action", action, "error", err)
+		a.Shell.Log.WarnContext(r.Context(), "audit record not written", "hospital", o.Hospital, "action", action, "error", err)
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
 	}
 	return err == nil
@@ -255,7 +255,7 @@ func (a *acts) recordNotDone(r *http.Request, o *acuity.Observation, action stri
 		how = audit.Unclear
 	}
 	if err := a.Audit.NotDone(r.Context(), actOf(o, action, subjects), how); err != nil {
-		a.Shell.Log.WarnContext(r.Context(), "failed act not put on record", "hospital", o.Hospital, "action", action, "error", err)
+		a.Shell.Log.WarnContext(r.Context(), "audit record of a failure not written", "hospital", o.Hospital, "action", action, "error", err)
 	}
 }
 

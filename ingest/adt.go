@@ -316,13 +316,13 @@ func (a *batchAnswer) setStatuses(got receipt) {
 }
 
 type adtShape struct {
-	EventID           string           `json:"eventId,omitempty" maxLength:"200" doc:"Identity of the event: the same again is a duplicate. Without it the facts are the identity."`
-	EventType         string           `json:"eventType" enum:"A01,A02,A03,A04,A08,A11,A12,A13,admit,transfer,discharge,register,update,cancel-admit,cancel-transfer,cancel-discharge" doc:"Name in HL7, or the word."`
-	OccurredAt        string           `json:"occurredAt" pattern:"time" doc:"Of a cancel: when it was cancelled. Without an offset it is the time of the hospital."`
+	EventID           string           `json:"eventId,omitempty" maxLength:"200" doc:"Identity of the event; another event with the same identity is a duplicate. Default: a hash of the facts."`
+	EventType         string           `json:"eventType" enum:"A01,A02,A03,A04,A08,A11,A12,A13,admit,transfer,discharge,register,update,cancel-admit,cancel-transfer,cancel-discharge" doc:"HL7 trigger event or its name."`
+	OccurredAt        string           `json:"occurredAt" pattern:"time" doc:"Time of the event; of a cancel, the time of the cancellation. Without an offset: in the hospital's time zone."`
 	RecordedAt        string           `json:"recordedAt,omitempty" pattern:"time"`
-	CancelsOccurredAt string           `json:"cancelsOccurredAt,omitempty" pattern:"time" doc:"Of a cancel: occurredAt of what is cancelled."`
-	VisitID           string           `json:"visitId" pattern:"word" maxLength:"200" doc:"Number of the visit, the same in every feed. Only a keyed pseudonym is kept."`
-	PatientID         string           `json:"patientId,omitempty" maxLength:"200" doc:"Only a keyed pseudonym is kept."`
+	CancelsOccurredAt string           `json:"cancelsOccurredAt,omitempty" pattern:"time" doc:"For a cancel: occurredAt of the canceled event."`
+	VisitID           string           `json:"visitId" pattern:"word" maxLength:"200" doc:"Visit number, the same in every feed. Stored only as a keyed pseudonym."`
+	PatientID         string           `json:"patientId,omitempty" maxLength:"200" doc:"Stored only as a keyed pseudonym."`
 	MotherVisitID     string           `json:"motherVisitId,omitempty" maxLength:"200" doc:"Of a newborn."`
 	RoomID            int32            `json:"roomId,omitempty" minimum:"0" maximum:"2147483647" doc:"Wins over location."`
 	RoomLabel         string           `json:"roomLabel,omitempty" maxLength:"100"`
@@ -343,7 +343,7 @@ type locationShape struct {
 }
 
 type diagnosisShape struct {
-	System  string `json:"system,omitempty" maxLength:"64" doc:"ICD-10-CM, SNOMED-CT, LOINC, RxNorm, local, or a name of HL7 table 0396."`
+	System  string `json:"system,omitempty" maxLength:"64" doc:"ICD-10-CM, SNOMED-CT, LOINC, RxNorm, local, or a code system of HL7 table 0396."`
 	Code    string `json:"code" pattern:"word" maxLength:"64"`
 	Display string `json:"display,omitempty" maxLength:"2000"`
 	OnsetAt string `json:"onsetAt,omitempty" pattern:"time"`

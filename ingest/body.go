@@ -47,12 +47,12 @@ func contentType(r *http.Request, taken ...string) (media, *httpapi.Problem) {
 	name, params, err := mime.ParseMediaType(headers[0])
 	if err != nil || len(headers) > 1 || !slices.Contains(taken, name) {
 		return media{}, &httpapi.Problem{
-			Kind: httpapi.UnsupportedMedia, Message: "This endpoint takes " + strings.Join(taken, ", ") + ".",
+			Kind: httpapi.UnsupportedMedia, Message: "The endpoint accepts only " + strings.Join(taken, ", ") + ".",
 		}
 	}
 	m := media{name: name, charset: params["charset"]}
 	if (name == jsonType || name == fhirType) && m.charset != "" && !strings.EqualFold(m.charset, "utf-8") {
-		return media{}, &httpapi.Problem{Kind: httpapi.UnsupportedMedia, Message: "JSON is taken in UTF-8."}
+		return media{}, &httpapi.Problem{Kind: httpapi.UnsupportedMedia, Message: "JSON is accepted only in UTF-8."}
 	}
 	return m, nil
 }
@@ -65,7 +65,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *htt
 	case "gzip", "x-gzip":
 		packed = true
 	default:
-		return nil, &httpapi.Problem{Kind: httpapi.UnsupportedMedia, Message: "The content encodings are gzip and identity."}
+		return nil, &httpapi.Problem{Kind: httpapi.UnsupportedMedia, Message: "The supported content encodings are gzip and identity."}
 	}
 	if r.ContentLength > limit {
 		return nil, &httpapi.Problem{Kind: httpapi.TooLarge}
@@ -82,7 +82,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *htt
 			return nil, &httpapi.Problem{Kind: httpapi.TimedOut}
 		}
 		return nil, &httpapi.Problem{
-			Kind: httpapi.Invalid, Message: "The body ended early.", Details: []httpapi.Detail{{Path: "", Rule: "complete"}},
+			Kind: httpapi.Invalid, Message: "The body ended early; send it again.", Details: []httpapi.Detail{{Path: "", Rule: "complete"}},
 		}
 	}
 	content := body.Bytes()
@@ -104,7 +104,8 @@ func unpack(packed []byte, limit int64) ([]byte, *httpapi.Problem) {
 	body, err := io.ReadAll(io.LimitReader(z, most+1))
 	switch {
 	case int64(len(body)) > most:
-		return nil, &httpapi.Problem{Kind: httpapi.TooLarge, Message: "The unpacked body is larger than this endpoint takes."}
+		return nil, &httpapi.Problem{Kind: httpapi.TooLarge, Message: "The uncompressed body is larger than the endpoint accepts; send it " +
+			"in parts."}
 	case err != nil:
 		return nil, notGzip
 	default:
@@ -113,7 +114,7 @@ func unpack(packed []byte, limit int64) ([]byte, *httpapi.Problem) {
 }
 
 var notGzip = &httpapi.Problem{
-	Kind: httpapi.Invalid, Message: "The body is not gzip.", Details: []httpapi.Detail{{Path: "", Rule: "gzip"}},
+	Kind: httpapi.Invalid, Message: "The body is not valid gzip.", Details: []httpapi.Detail{{Path: "", Rule: "gzip"}},
 }
 
 // readTyped reads a body of one of the content types. If it returns false it has answered

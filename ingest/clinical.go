@@ -133,12 +133,12 @@ type clinicalShape struct {
 
 type signalShape struct {
 	Kind       string `json:"kind" enum:"medication,observation,lab,device"`
-	System     string `json:"system" enum:"RxNorm,LOINC,SNOMED,local,SNOMED-CT" doc:"local with the id of a factor as code is manual evidence of that factor."`
+	System     string `json:"system" enum:"RxNorm,LOINC,SNOMED,local,SNOMED-CT" doc:"The system local with a factor id as the code is manual evidence of that factor."`
 	Code       string `json:"code" pattern:"word" maxLength:"64"`
-	Display    string `json:"display,omitempty" maxLength:"2000" doc:"Some rules match on its words."`
+	Display    string `json:"display,omitempty" maxLength:"2000" doc:"Description of the code; some rules match its words."`
 	Value      any    `json:"value,omitempty" types:"string,number" maxLength:"2000" doc:"A text or a number."`
-	Fetus      string `json:"fetus,omitempty" maxLength:"64" doc:"Which fetus the signal is about: A to I, 1 to 9, or words such as twin B. The words of display and value may name it too. Only the label is kept."`
-	Status     string `json:"status,omitempty" maxLength:"64" doc:"active if absent. completed, stopped, cancelled and entered-in-error end it, on-hold pauses it."`
+	Fetus      string `json:"fetus,omitempty" maxLength:"64" doc:"Fetus that the signal is about: A to I, 1 to 9, or words such as twin B. display and value may also name it. Only the label is stored."`
+	Status     string `json:"status,omitempty" maxLength:"64" doc:"Default: active. completed, stopped, cancelled and entered-in-error end the signal; on-hold pauses it."`
 	ObservedAt string `json:"observedAt,omitempty" pattern:"time"`
-	StartedAt  string `json:"startedAt,omitempty" pattern:"time" doc:"Of a medication: time decay starts here."`
+	StartedAt  string `json:"startedAt,omitempty" pattern:"time" doc:"Start of a medication; its demand decreases with time from here."`
 }

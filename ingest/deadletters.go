@@ -33,11 +33,11 @@ const actionDeadLetterRetry = "dead-letter.retry"
 func deadLetterRoutes() []contract.Route[*acts] {
 	return []contract.Route[*acts]{{Operation: contract.Operation{
 		Method: http.MethodPost, Path: "/api/admin/dead-letters/{id}/retry", Scope: access.Admin, ID: "retryDeadLetter",
-		Group: "Administration", Summary: "Take a record in that could not be applied",
-		About: "If this release reads it: else 422 with the reason, and nothing is done. " +
-			"Within 24 hours of one that was taken in, the same again has no second effect and is answered " +
-			"as the first time, with repeated true.",
-		Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "0:0", About: "Of the dead letter: the position of the record."}},
+		Group: "Administration", Summary: "Retry a record that could not be applied",
+		About: "The facts are applied if this release can read the record; otherwise the response is 422 with the reason and nothing changes. " +
+			"A repeat within 24 hours of a successful retry has no further effect and returns " +
+			"the first response, with repeated true.",
+		Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "0:0", About: "Id of the dead letter: the position of its record."}},
 		Data:       retried{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable, httpapi.Conflict, httpapi.TooLarge},
 	}, Serve: (*acts).retry}}
 }
@@ -59,7 +59,7 @@ func (a *acts) retry(w http.ResponseWriter, r *http.Request) {
 		return
 	case errors.As(err, &unreadable):
 		httpapi.Fail(w, r, httpapi.Problem{
-			Kind: httpapi.Unprocessable, Message: "The record cannot be read by this release either.",
+			Kind: httpapi.Unprocessable, Message: "This release cannot read the record either; retry it after an upgrade.",
 			Details: []httpapi.Detail{{Path: "", Rule: unreadable.Reason}},
 		})
 		return
@@ -87,7 +87,7 @@ func (a *acts) retry(w http.ResponseWriter, r *http.Request) {
 	if got.applied {
 		// Without this note the dead letter stays on the list, where a retry has no second effect.
 		if err := a.DeadLetterRetried(r.Context(), hospital, id); err != nil {
-			a.Shell.Log.WarnContext(r.Context(), "retry not noted", "hospital", hospital, "error", err)
+			a.Shell.Log.WarnContext(r.Context(), "retry not recorded", "hospital", hospital, "error", err)
 		}
 	}
 	repeated := len(w.Header()["Idempotency-Replayed"]) > 0

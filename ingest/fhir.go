@@ -86,7 +86,7 @@ func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
 func refusal(f *fhir.Fault, body []byte) httpapi.Problem {
 	if f.TooLarge {
 		return httpapi.Problem{
-			Kind: httpapi.TooLarge, Message: "The body holds more than this endpoint takes at once.",
+			Kind: httpapi.TooLarge, Message: "The body has more resources than the endpoint accepts; send it in parts.",
 			Details: []httpapi.Detail{{Path: f.Path, Rule: f.Rule}},
 		}
 	}
@@ -96,7 +96,7 @@ func refusal(f *fhir.Fault, body []byte) httpapi.Problem {
 	if f.Path == "If-None-Exist" {
 		return httpapi.Problem{
 			Kind:    httpapi.Invalid,
-			Message: "If-None-Exist, If-None-Match and If-Match go with a body of one resource; in a Bundle each request has its own.",
+			Message: "If-None-Exist, If-None-Match and If-Match apply to a body of one resource; in a Bundle, put them in each request.",
 			Details: []httpapi.Detail{{Path: f.Path, Rule: f.Rule}},
 		}
 	}
@@ -107,7 +107,7 @@ func refusal(f *fhir.Fault, body []byte) httpapi.Problem {
 		return *problem
 	}
 	return httpapi.Problem{
-		Kind: httpapi.Invalid, Message: "The body is not JSON that this endpoint takes.",
+		Kind: httpapi.Invalid, Message: "The body is not valid JSON, or not the JSON that this endpoint accepts.",
 		Details: []httpapi.Detail{{Path: f.Path, Rule: f.Rule}},
 	}
 }
@@ -116,8 +116,8 @@ func refusal(f *fhir.Fault, body []byte) httpapi.Problem {
 // All or nothing is what its sender asked for, so nothing of it counts.
 func unservedTransaction(f *fhir.Fault) httpapi.Problem {
 	p := httpapi.Problem{
-		Kind: httpapi.NotSupported, Message: "The transaction asks for something that this service does not do, so nothing of it was taken. " +
-			"Send the resources as they are now, with POST or PUT, or a batch.",
+		Kind: httpapi.NotSupported, Message: "The transaction asks for an operation that svc does not support, so none of it was applied. " +
+			"Send the current resources with POST or PUT, or send a batch.",
 	}
 	for _, i := range f.Issues[:min(len(f.Issues), maxDetails)] {
 		p.Details = append(p.Details, httpapi.Detail{Path: i.Expression, Rule: i.Code})
@@ -206,7 +206,7 @@ func (a *fhirAnswer) summary() httpapi.OutcomeIssue {
 	c := &a.Resources
 	return httpapi.OutcomeIssue{
 		Severity: "information", Code: "informational", Details: httpapi.OutcomeDetails{Text: text},
-		Diagnostics: fmt.Sprintf("Resources: %d applied, %d known already, %d ignored, %d rejected.", c.Applied, c.Exists, c.Ignored, c.Rejected),
+		Diagnostics: fmt.Sprintf("Resources: %d applied, %d already known, %d ignored, %d rejected.", c.Applied, c.Exists, c.Ignored, c.Rejected),
 	}
 }
 
@@ -272,7 +272,7 @@ func (a *fhirAnswer) bundle(facts *fhir.Facts) responseBundle {
 		case became == fhir.EntryIgnored && len(issues[n]) == 0:
 			issues[n] = append(issues[n], httpapi.OutcomeIssue{
 				Severity: "information", Code: "informational", Details: httpapi.OutcomeDetails{Text: "ignored"},
-				Diagnostics: "The resource is of no type or state that is used.",
+				Diagnostics: "svc does not use resources of this type or status.",
 			})
 		case became == fhir.EntryApplied && !a.Applied:
 			status = accepted
@@ -293,7 +293,7 @@ func (a *fhirAnswer) bundle(facts *fhir.Facts) responseBundle {
 var resourcesShape = contract.AnyOf{resourceShape{}, resourceListShape{}, []json.RawMessage{}}
 
 type resourceShape struct {
-	ResourceType any `json:"resourceType" doc:"Of a resource that is taken: its type, or Bundle."`
+	ResourceType any `json:"resourceType" doc:"Type of the resource, or Bundle."`
 }
 
 type resourceListShape struct {

@@ -382,7 +382,7 @@ func (m *Messages) refuse(o *acuity.Observation, in *reader, messages int, refus
 }
 
 type hl7Shape struct {
-	Message string `json:"message" pattern:"hl7" doc:"The message, segments ended by CR."`
+	Message string `json:"message" pattern:"hl7" doc:"HL7 v2 message with segments that end in CR."`
 }
 
 const sampleAdmission = "MSH|^~\\&|EPIC|STMARY|SVC|STMARY|20260304093010-0600||ADT^A01^ADT_A01|M1002|P|2.5.1\r" +

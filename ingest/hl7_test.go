@@ -254,7 +254,7 @@ func TestMessagesNotKept(t *testing.T) {
 		want error
 		ack  string
 	}{
-		"the log is away": {d.key, ingest.ErrAway, ingest.ErrAway, ""},
+		"Kafka does not respond": {d.key, ingest.ErrAway, ingest.ErrAway, ""},
 		"no scope":        {d.narrow, nil, ingest.ErrForbidden, ""},
 		"too large":       {d.key, ingest.ErrTooLarge, nil, "MSA|AE|"},
 	} {

@@ -35,7 +35,7 @@ var headerRules = map[string]string{
 
 // problem returns the answer in the envelope.
 func (b *refusedBody) problem() httpapi.Problem {
-	p := httpapi.Problem{Kind: httpapi.Invalid, Message: "The body is no HL7 v2 message: it must begin with MSH."}
+	p := httpapi.Problem{Kind: httpapi.Invalid, Message: "The body is not an HL7 v2 message; it must begin with MSH."}
 	detail := httpapi.Detail{Path: b.fault.Place(), Rule: "required"}
 	switch rule, header := headerRules[b.fault.Reason]; {
 	case header:

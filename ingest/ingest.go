@@ -42,10 +42,10 @@ func (p Position) String() string {
 var (
 	// ErrAway says that the log did not acknowledge. The observation may be in the log or
 	// not; sending it again does no harm.
-	ErrAway = errors.New("the log is away")
+	ErrAway = errors.New("Kafka does not respond")
 	// ErrTooLarge says that the facts of one request exceed the largest record of the
 	// log.
-	ErrTooLarge = errors.New("the facts are larger than the log takes")
+	ErrTooLarge = errors.New("the facts exceed the maximum size of a Kafka record")
 	// ErrPending says that an observation is durable but was not applied in time.
 	ErrPending = errors.New("not applied yet")
 )
@@ -204,7 +204,7 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 	defer cancel()
 	if got.change, err = s.Applied.Wait(ctx, o.Hospital, got.position); err != nil {
 		if !errors.Is(err, ErrPending) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
-			s.Shell.Log.ErrorContext(r.Context(), "waiting for the change ended", "hospital", o.Hospital, "error", err)
+			s.Shell.Log.ErrorContext(r.Context(), "wait for the change ended early", "hospital", o.Hospital, "error", err)
 		}
 		return got, true // the observation is durable and will be applied
 	}

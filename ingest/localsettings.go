@@ -18,8 +18,9 @@ func localSettingsRoutes() []contract.Route[*acts] {
 	all := []contract.Route[*acts]{
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/terminology", ID: "setTerminology", Summary: "Map codes of the hospital to factors",
-			About: "A list of rows, or one row as the body. All that was ever sent is read anew before the answer: nothing needs to be sent " +
-				"again. A row about the same code, kind and value replaces the one before. A code with a trailing * is a prefix.",
+			About: "A list of rows, or one row as the body. Stored facts are evaluated with the new rows before the response, so nothing " +
+				"needs to be sent " +
+				"again. A row replaces an earlier row with the same code, kind and value. A code with a trailing * is a prefix.",
 			Bodies: jsonBody(maxBody, terminologyShape{},
 				contract.Example{
 					Name: "A local alert and a threshold",
@@ -30,19 +31,19 @@ func localSettingsRoutes() []contract.Route[*acts] {
 			Limits: map[string]int64{"mappingsPerRequest": itemsAtMost[terminologyShape]("mappings")},
 		}, Serve: serveAct(acuity.ChannelTerminology, "terminology.set", setTerminology)},
 		{Operation: contract.Operation{
-			Method: http.MethodDelete, Path: "/api/admin/terminology/{id}", ID: "deleteTerminology", Summary: "Take a mapping back",
-			Parameters: []contract.Parameter{id("Of the mapping.", "map-000000000000000000000000")},
+			Method: http.MethodDelete, Path: "/api/admin/terminology/{id}", ID: "deleteTerminology", Summary: "Remove a mapping",
+			Parameters: []contract.Parameter{id("Id of the mapping.", "map-000000000000000000000000")},
 			Data:       acted{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: serveAct(acuity.ChannelTerminology, "terminology.delete", deleteTerminology)},
 		{Operation: contract.Operation{
-			Method: http.MethodPost, Path: "/api/admin/terminology/worklist/ignore", ID: "ignoreCodes", Summary: "Codes that nobody need look at",
-			About:  "They are counted on, and mean what they meant. Codes as the worklist names them, a list or one as the body.",
+			Method: http.MethodPost, Path: "/api/admin/terminology/worklist/ignore", ID: "ignoreCodes", Summary: "Mark codes as ignored",
+			About:  "The codes keep their meaning and are still counted. Use the codes as the worklist lists them: a list, or one as the body.",
 			Bodies: jsonBody(maxBody, marksShape{}, contract.Example{Name: "A code", Text: `{"codes":[{"system":"local","code":"TRAY_COUNT"}]}`}),
 			Data:   acted{}, Limits: map[string]int64{"codesPerRequest": itemsAtMost[marksShape]("codes")},
 		}, Serve: serveAct(acuity.ChannelTerminology, "terminology.ignore", markCodes(false))},
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/terminology/worklist/restore", ID: "restoreCodes",
-			Summary: "Codes that somebody should look at again",
+			Summary: "Mark codes for review again",
 			Bodies:  jsonBody(maxBody, marksShape{}, contract.Example{Name: "A code", Text: `{"codes":[{"system":"local","code":"TRAY_COUNT"}]}`}),
 			Data:    acted{},
 		}, Serve: serveAct(acuity.ChannelTerminology, "terminology.restore", markCodes(true))},
@@ -56,9 +57,9 @@ func localSettingsRoutes() []contract.Route[*acts] {
 			Data: ruleAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable},
 		}, Serve: serveAct(acuity.ChannelRules, "rules.set", setRule)},
 		{Operation: contract.Operation{
-			Method: http.MethodPut, Path: "/api/admin/rules/{id}", ID: "putRule", Summary: "Override values of the factor of the path",
+			Method: http.MethodPut, Path: "/api/admin/rules/{id}", ID: "putRule", Summary: "Override values of one factor",
 			About:      ruleAbout,
-			Parameters: []contract.Parameter{id("Of the factor.", "high-mag")},
+			Parameters: []contract.Parameter{id("Id of the factor.", "high-mag")},
 			Bodies: jsonBody(maxBody, ruleOfPathShape{}, contract.Example{
 				Name: "Magnesium, 90 minutes",
 				Text: `{"values":{"floor":"1 until 90m, 1/2"}}`,
@@ -66,14 +67,16 @@ func localSettingsRoutes() []contract.Route[*acts] {
 			Data: ruleAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable},
 		}, Serve: serveAct(acuity.ChannelRules, "rules.set", setRule)},
 		{Operation: contract.Operation{
-			Method: http.MethodDelete, Path: "/api/admin/rules/{id}", ID: "deleteRule", Summary: "Back to the catalogue",
-			Parameters: []contract.Parameter{id("Of the factor.", "high-mag")},
+			Method: http.MethodDelete, Path: "/api/admin/rules/{id}", ID: "deleteRule", Summary: "Restore the catalogue values of a factor",
+			Parameters: []contract.Parameter{id("Id of the factor.", "high-mag")},
 			Data:       ruleAnswer{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: serveAct(acuity.ChannelRules, "rules.delete", deleteRule)},
 		{Operation: contract.Operation{
-			Method: http.MethodPost, Path: "/api/admin/locations", ID: "setLocation", Summary: "Say which room a place is, or that it is outside",
-			About: "A list of rows, all or none, or one row as the body. A row about the same place replaces the one before. " +
-				"With neither roomId nor outside it says that the place is of this unit. The room that it names is confirmed.",
+			Method: http.MethodPost, Path: "/api/admin/locations", ID: "setLocation", Summary: "Map a location to a room, or mark it as " +
+				"outside the unit",
+			About: "A list of rows, of which all or none are applied, or one row as the body. A row replaces an earlier row about the same " +
+				"location. " +
+				"A row with neither roomId nor outside marks the location as part of the unit. The room that a row names is confirmed.",
 			Bodies: jsonBody(maxBody, contract.AnyOf{placeShape{}, placesShape{}}, contract.Example{
 				Name: "A room",
 				Text: `{"pointOfCare":"BIRTHCENTER","room":"B9","roomId":9,"roomLabel":"Birth 9","area":"LDR"}`,
@@ -89,13 +92,13 @@ func localSettingsRoutes() []contract.Route[*acts] {
 			Limits: map[string]int64{"locationsPerRequest": itemsAtMost[placesShape]("locations")},
 		}, Serve: serveAct(acuity.ChannelLocations, "locations.set", setLocation)},
 		{Operation: contract.Operation{
-			Method: http.MethodDelete, Path: "/api/admin/locations/{id}", ID: "deleteLocation", Summary: "Take a row of the location table back",
-			Parameters: []contract.Parameter{id("Of the row.", "room-9")},
+			Method: http.MethodDelete, Path: "/api/admin/locations/{id}", ID: "deleteLocation", Summary: "Remove a row of the location table",
+			Parameters: []contract.Parameter{id("Id of the row.", "room-9")},
 			Data:       locationAnswer{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: serveAct(acuity.ChannelLocations, "locations.delete", deleteLocation)},
 		{Operation: contract.Operation{
-			Method: http.MethodPut, Path: "/api/admin/settings", ID: "putSettings", Summary: "Set all settings of the hospital",
-			About: "What is left out has its default. Time zone and senders hold for later requests; the switches re-read all that was sent.",
+			Method: http.MethodPut, Path: "/api/admin/settings", ID: "putSettings", Summary: "Replace all settings of the hospital",
+			About: "Omitted settings get their defaults. Time zone and senders apply to later requests; the switches also re-evaluate stored facts.",
 			Bodies: jsonBody(maxBody, settingsShape{}, contract.Example{
 				Name: "A time zone and a switch",
 				Text: `{"timezone":"America/Chicago","staffingFromRoster":true}`,
@@ -111,16 +114,16 @@ func localSettingsRoutes() []contract.Route[*acts] {
 		}
 		o.Parameters = append(o.Parameters,
 			contract.Parameter{
-				Name: dryRun, In: "query", About: "true: say what would change, and change nothing.",
+				Name: dryRun, In: "query", About: "true: return what would change without changing anything.",
 				Values: []string{"true", "false"},
 			},
 			contract.Parameter{
 				Name: "If-Match", In: "header",
-				About: "The version that the resource must have, in quotes; * for any. " +
-					"For many rows it may be the version of their table, as its list tells it: then no row of the table may have changed.",
+				About: "The version that the resource must have, in quotes, or * for any version. " +
+					"For several rows it may be the version of their table, from its list; then no row of the table may have changed.",
 				Example: `"57"`, Pattern: "version",
 			},
-			contract.Parameter{Name: "If-None-Match", In: "header", About: "*: only if it is not there yet.", Example: "*", Pattern: "none"},
+			contract.Parameter{Name: "If-None-Match", In: "header", About: "*: only if it does not exist yet.", Example: "*", Pattern: "none"},
 		)
 	}
 	return all

@@ -86,8 +86,8 @@ type placeShape struct {
 	Room          string `json:"room,omitempty" maxLength:"100"`
 	Bed           string `json:"bed,omitempty" maxLength:"100"`
 	RoomID        int32  `json:"roomId,omitempty" minimum:"0" maximum:"2147483647"`
-	RoomLabel     string `json:"roomLabel,omitempty" maxLength:"100" doc:"Of the room; with roomId only."`
-	Area          string `json:"area,omitempty" maxLength:"100" doc:"Of the room; with roomId only."`
-	Outside       bool   `json:"outside,omitempty" doc:"Not of this unit; without roomId."`
-	PrimaryFactor string `json:"primaryFactor,omitempty" maxLength:"64" doc:"Of whoever is placed here."`
+	RoomLabel     string `json:"roomLabel,omitempty" maxLength:"100" doc:"Label of the room; requires roomId."`
+	Area          string `json:"area,omitempty" maxLength:"100" doc:"Area of the room; requires roomId."`
+	Outside       bool   `json:"outside,omitempty" doc:"true: the location is not part of the unit; excludes roomId."`
+	PrimaryFactor string `json:"primaryFactor,omitempty" maxLength:"64" doc:"Primary factor of patients at this location."`
 }

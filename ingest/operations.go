@@ -27,9 +27,9 @@ func actRoutes() []contract.Route[*acts] {
 func feedRoutes() []contract.Route[*server] {
 	all := []contract.Route[*server]{
 		{Operation: contract.Operation{
-			Path: "/api/ingest/adt", Scope: access.IngestADT, ID: "sendADT", Summary: "One admit, discharge or transfer event",
-			About: "The place of a patient follows from the set of events of the visit, so they may arrive in any order, repeatedly, and be " +
-				"cancelled later.",
+			Path: "/api/ingest/adt", Scope: access.IngestADT, ID: "sendADT", Summary: "Send one admission, discharge or transfer event",
+			About: "The patient's location is derived from all events of the visit, so events may arrive in any order, be repeated, and be " +
+				"canceled later.",
 			Bodies: jsonBody(maxBody, adtShape{},
 				contract.Example{
 					Name: "Admission",
@@ -41,8 +41,9 @@ func feedRoutes() []contract.Route[*server] {
 			Data: adtAnswer{}, Refuses: factors,
 		}, Serve: (*server).adt},
 		{Operation: contract.Operation{
-			Path: "/api/ingest/batch", Scope: access.IngestBatch, ID: "sendBatch", Summary: "Up to 500 admit, discharge and transfer events",
-			About: "Good events are applied, bad ones are listed with what is wrong with them.",
+			Path: "/api/ingest/batch", Scope: access.IngestBatch, ID: "sendBatch", Summary: "Send up to 500 admission, discharge and " +
+				"transfer events",
+			About: "Valid events are applied; invalid ones are listed with their faults.",
 			Bodies: jsonBody(maxBatchBody, batchShape{},
 				contract.Example{
 					Name: "Backfill",
@@ -55,8 +56,9 @@ func feedRoutes() []contract.Route[*server] {
 			},
 		}, Serve: (*server).batch},
 		{Operation: contract.Operation{
-			Path: "/api/ingest/census", Scope: access.IngestCensus, ID: "sendCensus", Summary: "All rooms of the unit and who is in them",
-			About: "A full snapshot: a room that is not in it leaves the unit. Lists that are left out keep what is known, empty ones clear it.",
+			Path: "/api/ingest/census", Scope: access.IngestCensus, ID: "sendCensus", Summary: "Send all rooms of the unit and their patients",
+			About: "A full snapshot: rooms that it does not list leave the unit. An omitted list leaves the stored one unchanged; an empty " +
+				"list clears it.",
 			Bodies: jsonBody(maxBody, censusShape{},
 				contract.Example{
 					Name: "Three rooms",
@@ -70,9 +72,9 @@ func feedRoutes() []contract.Route[*server] {
 		}, Serve: (*server).census},
 		{Operation: contract.Operation{
 			Path: "/api/ingest/clinical", Scope: access.IngestClinical, ID: "sendClinical",
-			Summary: "Medications, observations, results and devices of one room",
-			About: "A signal that no default rule and no mapping of the hospital knows is kept and listed for its administrators. " +
-				"No signals at all asks what has aged out.",
+			Summary: "Send medications, observations, results and devices of one room",
+			About: "A signal that matches no default rule and no mapping of the hospital is stored and listed for administrators. " +
+				"A request without signals evaluates which factors have expired.",
 			Bodies: jsonBody(maxBody, clinicalShape{},
 				contract.Example{
 					Name: "Magnesium starts",
@@ -90,12 +92,12 @@ func feedRoutes() []contract.Route[*server] {
 			},
 		}, Serve: (*server).clinical},
 		{Operation: contract.Operation{
-			Path: "/api/ingest/fhir", Scope: access.IngestFHIR, ID: "sendFHIR", Summary: "FHIR R4 resources",
-			About: "A Bundle of any type, one resource, an array of them, or {resources}. " +
-				"Encounter, Condition, Observation and MedicationAdministration are applied; Medication, Location and Patient help; all others " +
-				"are ignored and counted. What is wrong with single resources is in issues; the others are applied. " +
-				"To a client that accepts application/fhir+json the answer is a Bundle of type transaction-response or batch-response, to any " +
-				"other body than a Bundle of these types an OperationOutcome, with 422 if none of its resources could be taken.",
+			Path: "/api/ingest/fhir", Scope: access.IngestFHIR, ID: "sendFHIR", Summary: "Send FHIR R4 resources",
+			About: "A Bundle of any type, one resource, an array of resources, or {resources}. " +
+				"Encounter, Condition, Observation and MedicationAdministration are applied; Medication, Location and Patient support them; other " +
+				"types are ignored and counted. Faults of single resources are listed in issues; the other resources are applied. " +
+				"A client that accepts application/fhir+json receives a Bundle of type transaction-response or batch-response, or for any " +
+				"other body an OperationOutcome, with 422 if no resource could be applied.",
 			Bodies: []contract.Body{
 				{Type: fhirType, Shape: resourcesShape, Limit: maxFHIRBody, Examples: sampleFHIR},
 				{Type: jsonType, Shape: resourcesShape, Limit: maxFHIRBody, Examples: sampleFHIR},
@@ -104,10 +106,10 @@ func feedRoutes() []contract.Route[*server] {
 			Limits: map[string]int64{"resourcesPerBody": fhir.MaxResources, "factsPerBody": fhir.MaxFacts},
 		}, Serve: (*server).fhir},
 		{Operation: contract.Operation{
-			Path: "/api/ingest/hl7", Scope: access.IngestHL7, ID: "sendHL7", Summary: "HL7 v2 ADT messages",
-			About: "One message, or several, with or without the segments of a batch. " +
-				"As text the answer is the HL7 acknowledgment, with status 200 whatever it says; 400 only if there is no message at all. " +
-				"As JSON it is in the envelope, and a refused message is 422 with the acknowledgment in error.ack.",
+			Path: "/api/ingest/hl7", Scope: access.IngestHL7, ID: "sendHL7", Summary: "Send HL7 v2 ADT messages",
+			About: "One or more messages, with or without batch segments. " +
+				"The text response is the HL7 acknowledgment with status 200, whatever its code; 400 only if the body has no message. " +
+				"The JSON response has the acknowledgment in the envelope; a refused message is 422 with the acknowledgment in error.ack.",
 			Bodies: []contract.Body{
 				{Type: textType, Pattern: "hl7", Limit: maxBody, Examples: []contract.Example{{Name: "Admission", Text: sampleAdmission}}},
 				{Type: hl7Type, Pattern: "hl7", Limit: maxBody, Examples: []contract.Example{{Name: "Admission", Text: sampleAdmission}}},
@@ -121,8 +123,9 @@ func feedRoutes() []contract.Route[*server] {
 			Data:   hl7Answer{}, Bare: []string{textType, hl7Type}, Refuses: []httpapi.Kind{httpapi.Unprocessable},
 		}, Serve: (*server).hl7},
 		{Operation: contract.Operation{
-			Path: "/api/ingest/roster", Scope: access.IngestRoster, ID: "sendRoster", Summary: "Who is on shift, with experience and assignments",
-			About: "For the skill axis. Names are accepted and never kept.",
+			Path: "/api/ingest/roster", Scope: access.IngestRoster, ID: "sendRoster", Summary: "Send the nurses on shift, with experience " +
+				"and assignments",
+			About: "For the skill mix. Names are accepted but never stored.",
 			Bodies: jsonBody(maxBody, rosterShape{},
 				contract.Example{
 					Name: "Two nurses",
@@ -132,8 +135,8 @@ func feedRoutes() []contract.Route[*server] {
 			Data: rosterAnswer{}, Limits: map[string]int64{"nursesPerRoster": itemsAtMost[rosterShape]("nurses")},
 		}, Serve: (*server).roster},
 		{Operation: contract.Operation{
-			Path: "/api/ingest/staffing", Scope: access.IngestStaffing, ID: "sendStaffing", Summary: "Nurses on duty",
-			About:  "Without the charge nurse. With asOf up to 24 hours ahead it is a plan that takes over then.",
+			Path: "/api/ingest/staffing", Scope: access.IngestStaffing, ID: "sendStaffing", Summary: "Send the number of nurses on duty",
+			About:  "Do not count the charge nurse. An asOf up to 24 hours ahead makes it a plan that takes effect then.",
 			Bodies: jsonBody(maxBody, staffingShape{}, contract.Example{Name: "Six nurses", Text: `{"nursesOnDuty":6,"callStaffAvailable":true}`}),
 			Data:   staffingAnswer{}, Refuses: factors,
 		}, Serve: (*server).staffing},
@@ -143,12 +146,12 @@ func feedRoutes() []contract.Route[*server] {
 		o.Method, o.Group = http.MethodPost, "Feeds"
 		o.Parameters = []contract.Parameter{{
 			Name: "Prefer", In: "header", Example: "respond-async",
-			About: "respond-async: answer as soon as the facts are durable, with applied false and without what they did.",
+			About: "respond-async: respond as soon as the facts are durable, with applied false and without their effect.",
 		}, {
 			Name: "Idempotency-Key", In: "header", Example: "5f0c2a4e-1", Pattern: "token",
-			About: "1 to 255 visible characters, new for each request. " +
-				"The same again within 24 hours has no second effect and is answered as the first time, with the header Idempotency-Replayed: " +
-				"true; with another body it is refused.",
+			About: "1 to 255 visible characters, unique for each request. " +
+				"A repeat within 24 hours has no further effect and returns the first response with the header Idempotency-Replayed: " +
+				"true; a repeat with a different body is refused.",
 		}}
 		o.Refuses = append(slices.Clip(o.Refuses), httpapi.Conflict, httpapi.TimedOut)
 		serve := all[i].Serve

@@ -195,7 +195,7 @@ func (r *reader) problem() *httpapi.Problem {
 		}
 	case len(r.misfits) > 0:
 		return &httpapi.Problem{
-			Kind: httpapi.Unprocessable, Message: "The body is well formed, but cannot be applied; see details.", Details: r.misfits,
+			Kind: httpapi.Unprocessable, Message: "The body is well formed but cannot be applied; see details.", Details: r.misfits,
 		}
 	default:
 		return nil

@@ -109,7 +109,7 @@ func (s *server) resolveRepeat(w http.ResponseWriter, r *http.Request, got *rece
 		got.change, got.position.Offset = first, first.Offset
 	case errors.Is(err, ErrPending): // the log lost the first change: the answer is "duplicate" and no more
 	default:
-		s.Shell.Log.WarnContext(r.Context(), "first answer not found", "hospital", again.Hospital, "error", err)
+		s.Shell.Log.WarnContext(r.Context(), "first response not found", "hospital", again.Hospital, "error", err)
 		w.Header().Del("Idempotency-Replayed")
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
 		return false

@@ -87,7 +87,7 @@ func TestRequestsThatComeAgain(t *testing.T) {
 			}
 			*find = ingest.ErrAway
 			if away := d.post(t, path, body, "Idempotency-Key", "canary-key-1"); away.status != 503 || away.header.Get("Retry-After") == "" {
-				t.Errorf("the log is away: %d %s", away.status, away.raw)
+				t.Errorf("Kafka does not respond: %d %s", away.status, away.raw)
 			}
 			for _, o := range d.stored {
 				if o.Request != nil && (strings.Contains(o.Request.Key, "canary") || len(o.Request.Key) != 24 || len(o.Request.Digest) != 24) {

@@ -101,9 +101,10 @@ func fieldName(name string) string {
 	return name
 }
 
-const ruleAbout = "Each value replaces the lines of that name of the catalogue, in its language: demand, track, with-mother, floor, " +
-	"track-floor, add, class, window, stale, per-baby, boarder; of a variant with its name before it, as severe.floor. " +
-	"null takes the line away, ; separates several. Try it with dryRun first: the answer lists every room and level that changes."
+const ruleAbout = "Each value replaces the catalogue lines of the same name, in the language of the catalogue: demand, track, " +
+	"with-mother, floor, " +
+	"track-floor, add, class, window, stale, per-baby, boarder; for a variant, with its name in front, such as severe.floor. " +
+	"null removes the line; ; separates several lines. Use dryRun first: the response lists every room and level that changes."
 
 type ruleShape struct {
 	FactorID string             `json:"factorId" pattern:"word" maxLength:"64"`

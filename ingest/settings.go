@@ -70,11 +70,11 @@ func (a *acts) setHospital(w http.ResponseWriter, r *http.Request, hospital *acc
 	if err == nil && answer.Applied {
 		return true
 	}
-	a.Shell.Log.WarnContext(r.Context(), "settings set by half", "hospital", hospital.ID, "error", err)
+	a.Shell.Log.WarnContext(r.Context(), "settings partly written", "hospital", hospital.ID, "error", err)
 	httpapi.Fail(w, r, httpapi.Problem{
 		Kind: httpapi.Unavailable, RetryAfter: retryAfter,
-		Message: "The switches are set or will be, time zone and senders are not. " +
-			"Read the settings, and set them again without If-Match or with the version read.",
+		Message: "The switches were set or will be; time zone and senders were not. " +
+			"Read the settings, then set them again without If-Match or with the version read.",
 	})
 	return false
 }
@@ -117,13 +117,13 @@ func (r *reader) settings(body []byte, h *access.Hospital, key func(id string) (
 
 type settingsShape struct {
 	Timezone           string        `json:"timezone" pattern:"word" maxLength:"64" doc:"IANA name."`
-	TrustA08Location   bool          `json:"trustA08Location,omitempty" doc:"A differing PV1-3 of an update moves the patient."`
-	StaffingFromRoster bool          `json:"staffingFromRoster,omitempty" doc:"Without a staffing record the roster tells the nurses on duty."`
+	TrustA08Location   bool          `json:"trustA08Location,omitempty" doc:"true: an A08 with a different PV1-3 moves the patient."`
+	StaffingFromRoster bool          `json:"staffingFromRoster,omitempty" doc:"true: without a staffing record, nurses on duty are counted from the roster."`
 	Senders            []senderShape `json:"senders,omitempty" maxItems:"200"`
 }
 
 type senderShape struct {
 	KeyID          string `json:"keyId" pattern:"word" maxLength:"200"`
-	OriginalMode   bool   `json:"originalMode,omitempty" doc:"Acknowledge with AA, AE and AR whatever the message asks for."`
-	ProductionOnly bool   `json:"productionOnly,omitempty" doc:"Refuse what does not call itself production."`
+	OriginalMode   bool   `json:"originalMode,omitempty" doc:"true: acknowledge with AA, AE and AR whatever mode the message requests."`
+	ProductionOnly bool   `json:"productionOnly,omitempty" doc:"true: refuse messages whose MSH-11 is not P."`
 }

@@ -76,13 +76,13 @@ func beyondShare(b *limit.Busy) *httpapi.Problem {
 	p := &httpapi.Problem{Kind: httpapi.RateLimited, RetryAfter: b.Retry}
 	switch b.Reason {
 	case limit.AtOnce:
-		p.Message = "The hospital has other large bodies read at the moment; see the header Retry-After."
+		p.Message = "Other large bodies of the hospital are being read; retry after the time in Retry-After."
 		p.Details = []httpapi.Detail{{Path: "", Rule: "largeBodiesAtOnce:2"}}
 	case limit.Large:
-		p.Message = "The hospital has sent more in large bodies than is its share; see the header Retry-After."
+		p.Message = "The hospital exceeded its share of large bodies; retry after the time in Retry-After."
 		p.Details = []httpapi.Detail{{Path: "", Rule: "factsPerSecond:" + strconv.Itoa(limit.FactsPerSecond)}}
 	case limit.Unapplied:
-		p.Message = "The hospital sends faster than it is applied; see the header Retry-After."
+		p.Message = "The hospital sends faster than its facts are applied; retry after the time in Retry-After."
 		p.Details = []httpapi.Detail{{Path: "", Rule: "factsUnapplied:" + strconv.Itoa(limit.FactsUnapplied)}}
 	}
 	return p

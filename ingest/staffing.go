@@ -163,7 +163,7 @@ type rosterShape struct {
 
 type nurseShape struct {
 	ExternalID      string  `json:"externalId,omitempty" maxLength:"200"`
-	Name            string  `json:"name,omitempty" doc:"Accepted and never kept."`
+	Name            string  `json:"name,omitempty" doc:"Accepted but never stored."`
 	JobCode         string  `json:"jobCode,omitempty" maxLength:"64"`
 	SkillLevel      int     `json:"skillLevel,omitempty" minimum:"0" maximum:"2" doc:"0 novice, 1 experienced, 2 expert or charge."`
 	HireDate        string  `json:"hireDate,omitempty" pattern:"day"`
@@ -172,6 +172,6 @@ type nurseShape struct {
 
 type staffingShape struct {
 	NursesOnDuty       int32  `json:"nursesOnDuty" minimum:"0" maximum:"1000"`
-	CallStaffAvailable bool   `json:"callStaffAvailable,omitempty" doc:"Absent: as it was."`
+	CallStaffAvailable bool   `json:"callStaffAvailable,omitempty" doc:"Default: unchanged."`
 	AsOf               string `json:"asOf,omitempty" pattern:"time"`
 }

@@ -171,9 +171,9 @@ type terminologyShape struct {
 type mappingShape struct {
 	System   string        `json:"system" enum:"ICD-10-CM,SNOMED-CT,LOINC,RxNorm,local"`
 	Code     string        `json:"code" pattern:"mapped" maxLength:"64"`
-	FactorID string        `json:"factorId" pattern:"word" maxLength:"64" doc:"none: the code is known and means nothing."`
-	Kind     string        `json:"kind,omitempty" enum:"medication,observation,lab,device,diagnosis" doc:"Without it diagnoses and signals alike."`
-	Value    *mappingLimit `json:"value,omitempty" doc:"The number must compare so; not with the kind diagnosis, which has no number."`
+	FactorID string        `json:"factorId" pattern:"word" maxLength:"64" doc:"none: the code has no clinical meaning here."`
+	Kind     string        `json:"kind,omitempty" enum:"medication,observation,lab,device,diagnosis" doc:"Default: diagnoses and signals."`
+	Value    *mappingLimit `json:"value,omitempty" doc:"Comparison that the number must satisfy; not allowed for the kind diagnosis."`
 	Comment  string        `json:"comment,omitempty" maxLength:"200"`
 }
 
@@ -189,5 +189,5 @@ type marksShape struct {
 type markShape struct {
 	System string `json:"system,omitempty" maxLength:"64"`
 	Code   string `json:"code" pattern:"word" maxLength:"64"`
-	Kind   string `json:"kind,omitempty" enum:"medication,observation,lab,device,diagnosis" doc:"Without it whatever it came as."`
+	Kind   string `json:"kind,omitempty" enum:"medication,observation,lab,device,diagnosis" doc:"Default: any kind."`
 }

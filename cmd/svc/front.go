@@ -43,10 +43,10 @@ func healthRoutes() []contract.Route[*service] {
 			Path: "/healthz", ID: "getHealth", Summary: "The process is alive",
 		}, Serve: func(_ *service, w http.ResponseWriter, r *http.Request) { lifecycle.Alive(w, r) }},
 		{Operation: contract.Operation{
-			Path: "/readyz", ID: "getReadiness", Summary: "The process has caught up and reaches what it needs",
-			About: "Otherwise 503, with a line for each thing that is not, which begins with the name of the check.",
+			Path: "/readyz", ID: "getReadiness", Summary: "The process is ready: it has caught up and reaches its servers",
+			About: "Otherwise 503, with one line for each failed check, which begins with the name of the check.",
 			Parameters: []contract.Parameter{{
-				Name: "exclude", In: "query", About: "The name of a check that is left out; may be given more than once.", Example: "view",
+				Name: "exclude", In: "query", About: "Name of a check to leave out; may be repeated.", Example: "view",
 			}},
 		}, Serve: func(h *service, w http.ResponseWriter, r *http.Request) { h.Health.ServeReadiness(w, r) }},
 	}
@@ -62,14 +62,14 @@ func (h *service) limits() {
 	h.shell.Limits = limits
 	h.Run("limits", limits.Run)
 	h.metrics.Counter("svc_rate_limited_requests_total",
-		"Requests refused, or messages made to wait, because their key had sent too many.", limits.Limited)
-	h.metrics.Gauge("svc_rate_limited_keys", "Keys that were refused at least once lately.", limits.Clients)
+		"Requests refused or messages delayed because their key exceeded its rate.", limits.Limited)
+	h.metrics.Gauge("svc_rate_limited_keys", "Keys that were throttled at least once recently.", limits.Clients)
 
 	rate := h.config.StrangersRate
 	strangers := limit.NewStrangers(limit.Rate{PerSecond: float64(rate), Burst: strangersBurst * rate}, h.now)
 	h.shell.Strangers = strangers
 	h.metrics.Counter("svc_unauthorized_limited_total",
-		"Requests without a valid key that were too many from their address.", strangers.Limited)
+		"Requests refused because their address sent too many without a valid key.", strangers.Limited)
 
 	used := keys.NewLastUse(h.now)
 	h.shell.Used = used.Note
@@ -81,7 +81,7 @@ func (h *service) shares() *limit.Share {
 	share := limit.NewShare(h.redis, h.now)
 	for _, reason := range limit.Reasons() {
 		h.metrics.Labelled("svc_ingest_beyond_share_total",
-			"Requests and messages refused, or not taken, because their hospital was beyond its share of the processors, by reason.",
+			"Requests and messages refused or not read because their hospital exceeded its share of the processors, by reason.",
 			"reason", reason.String(), func() int64 { return share.Refused(reason) })
 	}
 	return share

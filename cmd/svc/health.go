@@ -24,7 +24,7 @@ type healthCheck struct {
 var healthChecks = []healthCheck{
 	{
 		"start", "every role",
-		"the settings, or what the role follows, are not read yet, or a public port is not open",
+		"the settings or the topics that the role reads have not been read yet, or a public port is not open",
 		"its public port is shut",
 	},
 	{
@@ -32,49 +32,49 @@ var healthChecks = []healthCheck{
 		"the process was asked to stop",
 		"requests are answered until `--drain` is over, those that are open then get `--shutdown-within`",
 	},
-	{"kafka", "every role", "no broker answers", "writes: 503 at once; reads: 503 `processing_behind` after five seconds"},
+	{"kafka", "every role", "no broker responds", "writes: 503 at once; reads: 503 `processing_behind` after five seconds"},
 	{
 		"keys", "every role",
 		"the secrets key or the pseudonym key is not that of the installation; the line says which",
-		"ingest: its public port is shut; notify: takes up no partition, so that others do",
+		"ingest: its public port is shut; notify: acquires no partition, so that other instances do",
 	},
 	{"disk", "`svc dev`", "the disk of the embedded Kafka is full, or a write to it has failed", "writes: 503 at once; reads go on"},
-	{"redis", "read", "Redis does not answer", "reads: 503 `view_away` at once; writes: `applied: false`"},
-	{"view", "process", "what is committed cannot be written to Redis", "reads: 503 `processing_behind` after five seconds; writes: `applied: false`"},
+	{"redis", "read", "Redis does not respond", "reads: 503 `view_away` at once; writes: `applied: false`"},
+	{"view", "process", "committed changes cannot be written to Redis", "reads: 503 `processing_behind` after five seconds; writes: `applied: false`"},
 	{
 		"view", "read",
-		"a partition is not all there, nobody has written it for five seconds, or something that it lacks has waited for two",
+		"a partition is incomplete in Redis, has not been written for five seconds, or has a change that has waited for two",
 		"reads of its hospitals: 503 `view_incomplete` or `processing_behind`",
 	},
 	{
 		"processing", "process",
-		"observations of an own partition have waited for two seconds, or the log has not answered for five",
+		"observations of an owned partition have waited for two seconds, or Kafka has not responded for five",
 		"reads of its hospitals: 503 `processing_behind`; writes: `applied: false`",
 	},
-	{"verdict", "process", "the process has taken up no partition since its start", "nothing, while another process has them"},
+	{"verdict", "process", "the process has acquired no partition since its start", "nothing, if another process owns the partitions"},
 	{
 		"lists", "notify",
-		"what it tells of deliveries, endpoints, commands and alert episodes cannot be written to Redis, " +
-			"or changes of an own partition have waited for three seconds",
+		"deliveries, endpoints, commands and alert episodes cannot be written to Redis, " +
+			"or changes of an owned partition have waited for three seconds",
 		"reads of these lists: 503 `processing_behind` after five seconds; deliveries and alerts go on",
 	},
 	{
 		"lists", "read",
-		"the lists of a partition are not all there, no notifier has written them for five seconds, " +
-			"or something that they lack has waited for three",
+		"the lists of a partition are incomplete, no notifier has written them for five seconds, " +
+			"or have a change that has waited for three",
 		"reads of these lists: 503 `view_incomplete` or `processing_behind`; `status` of an endpoint is null; an acknowledgment is kept",
 	},
 	{
 		"forecast", "process",
-		"what is learnt cannot be written to Redis, or changes of an own partition have waited for three seconds to be learnt",
+		"models cannot be written to Redis, or changes of an owned partition have waited for three seconds",
 		"`GET /api/v1/predict`: 503 `processing_behind` after five seconds; verdicts go on",
 	},
 	{
 		"forecast", "read",
-		"the models of a partition are not all there, nobody has written them for five seconds, or something that they lack has waited for three",
+		"the models of a partition are incomplete, have not been written for five seconds, or have a change that has waited for two",
 		"`GET /api/v1/predict`: 503 `view_incomplete` or `processing_behind`",
 	},
-	{"notify", "notify", "the process has taken up no partition since its start", "nothing, while another process has them"},
+	{"notify", "notify", "the process has acquired no partition since its start", "nothing, if another process owns the partitions"},
 }
 
 // settling are the checks that fail at every start.

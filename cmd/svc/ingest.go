@@ -202,13 +202,13 @@ func (h *service) mllp(messages *ingest.Messages) (err error) {
 
 // mllpMetrics registers the metrics of the listeners.
 func mllpMetrics(m *metrics.Registry, c *mllp.Counts) {
-	m.Gauge("svc_mllp_connections", "MLLP connections now.", c.Open.Load)
+	m.Gauge("svc_mllp_connections", "Open MLLP connections.", c.Open.Load)
 	m.Counter("svc_mllp_connections_total", "MLLP connections accepted.", c.Connections.Load)
-	m.Counter("svc_mllp_turned_away_total", "MLLP connections closed at once: too many.", c.TurnedAway.Load)
-	m.Counter("svc_mllp_messages_total", "Frames read whole over MLLP.", c.Messages.Load)
-	m.Counter("svc_mllp_answered_total", "Frames taken over MLLP, whatever the acknowledgment says.", c.Answered.Load)
-	m.Counter("svc_mllp_not_taken_total", "Frames not acknowledged over MLLP: the sender sends them again.", c.NotTaken.Load)
+	m.Counter("svc_mllp_turned_away_total", "MLLP connections closed at once because the limit was reached.", c.TurnedAway.Load)
+	m.Counter("svc_mllp_messages_total", "Complete MLLP frames received.", c.Messages.Load)
+	m.Counter("svc_mllp_answered_total", "MLLP frames processed, whatever the acknowledgment code.", c.Answered.Load)
+	m.Counter("svc_mllp_not_taken_total", "MLLP frames not acknowledged, which the sender sends again.", c.NotTaken.Load)
 	for _, f := range mllp.Faults() {
-		m.Counter("svc_mllp_fault_"+f.String()+"_total", "Frames that depart from the standard: "+f.String()+".", c.Faults[f].Load)
+		m.Counter("svc_mllp_fault_"+f.String()+"_total", "MLLP frames that depart from the standard: "+f.String()+".", c.Faults[f].Load)
 	}
 }

@@ -211,7 +211,7 @@ func TestNotifyWithAnotherKeyTakesNothing(t *testing.T) {
 	i.await(wrong, "the secrets key (")
 	right, _ := i.start("notify", func(c *config.Config) { c.Instance = "right" })
 	took := func(h *service) bool {
-		return !strings.Contains(strings.Join(h.Health.Lines(t.Context(), nil), "\n"), "no partition was taken up")
+		return !strings.Contains(strings.Join(h.Health.Lines(t.Context(), nil), "\n"), "no partition acquired")
 	}
 	for end := time.Now().Add(time.Minute); !took(right); {
 		if time.Now().After(end) {

@@ -38,10 +38,10 @@ func tree(w env) *cobra.Command {
 	root := cli.Root("svc", "svc: maternity acuity and staffing", release())
 	cli.Section(root, "Everything in one process, on an embedded Kafka and Redis", devCommand(w))
 	cli.Section(root, "Roles, on real servers",
-		roleCommand("ingest", "take in feeds: POST /api/ingest/*", w),
-		roleCommand("process", "turn observations into verdicts", w),
-		roleCommand("read", "answer reads: GET /api/v1/*", w),
-		roleCommand("notify", "tell partners and people: webhooks and alerts", w),
+		roleCommand("ingest", "receive feeds: POST /api/ingest/*", w),
+		roleCommand("process", "compute verdicts from observations", w),
+		roleCommand("read", "serve reads: GET /api/v1/*", w),
+		roleCommand("notify", "notify partners and people: webhooks and alerts", w),
 		runCommand(w))
 	cli.Section(root, "Feeds and webhooks",
 		cli.SendCommand(w),

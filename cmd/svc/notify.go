@@ -89,7 +89,7 @@ func wireNotify(ctx context.Context, h *service) error {
 	h.Health.Add("lists", func(context.Context) error { return deliveries.Fault(h.now()) })
 	h.Health.Add("notify", func(context.Context) error {
 		if _, ever := n.Owned(); ever == 0 {
-			return errors.New("no partition was taken up yet")
+			return errors.New("no partition acquired yet")
 		}
 		return nil
 	})

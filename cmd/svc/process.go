@@ -25,7 +25,7 @@ func wireProcess(ctx context.Context, h *service) error {
 	h.Health.Add("view", writes("the view", view.Projector))
 	h.Health.Add("processing", processes(view, 0))
 	h.metrics.Seconds("svc_process_oldest_seconds",
-		"Age of the oldest observation without a verdict on the owned partitions; while the log does not answer, time since it did.",
+		"Age of the oldest observation without a verdict on the owned partitions; if Kafka does not respond, time since its last response.",
 		func() time.Duration { return view.Behind(h.now()) })
 
 	stats, letters := &stream.Stats{}, h.config.Topic(schemas.DeadLetters())
@@ -60,7 +60,7 @@ func wireProcess(ctx context.Context, h *service) error {
 	h.Run("verdict", func(ctx context.Context) error { return h.cluster.Process(ctx, config) })
 	h.Health.Add("verdict", func(context.Context) error {
 		if stats.Restores.Load() == 0 {
-			return errors.New("no partition was taken up yet")
+			return errors.New("no partition acquired yet")
 		}
 		return nil
 	})
@@ -72,14 +72,14 @@ func wireProcess(ctx context.Context, h *service) error {
 func processMetrics(m *metrics.Registry, s *stream.Stats) {
 	m.Gauge("svc_process_partitions", "Partitions owned and restored.", s.Partitions.Load)
 	m.Gauge("svc_process_lag_records", "Observations not yet applied on the owned partitions.", s.Lag.Load)
-	m.Gauge("svc_process_last_commit_timestamp_ms", "When the last transaction was committed, Unix ms.", s.LastCommit.Load)
+	m.Gauge("svc_process_last_commit_timestamp_ms", "Time of the last committed transaction, Unix ms.", s.LastCommit.Load)
 	m.Counter("svc_process_records_total", "Observations applied.", s.Records.Load)
-	m.Counter("svc_process_rejected_total", "Observations that can never be applied.", s.Rejected.Load)
+	m.Counter("svc_process_rejected_total", "Observations that could not be applied and were moved to the dead letters.", s.Rejected.Load)
 	m.Counter("svc_process_commits_total", "Transactions committed.", s.Commits.Load)
 	m.Counter("svc_process_aborts_total", "Transactions aborted.", s.Aborts.Load)
 	m.Counter("svc_process_restores_total", "Partitions restored from the changelog.", s.Restores.Load)
 	m.Counter("svc_process_checkpoints_total", "Checkpoints written.", s.Checkpoints.Load)
-	m.Counter("svc_process_sessions_total", "Group sessions opened; each beyond the first is a recovery.", s.Sessions.Load)
+	m.Counter("svc_process_sessions_total", "Consumer group sessions opened; each one after the first is a recovery.", s.Sessions.Load)
 }
 
 // historyEvery is how long changes are gathered before the models are written. No reader waits
@@ -156,8 +156,8 @@ func (h *service) past(ctx context.Context, topic string, partition int32, since
 
 // historyMetrics registers the metrics of the history processor.
 func historyMetrics(m *metrics.Registry, s *stream.Stats) {
-	m.Gauge("svc_history_lag_records", "Changes not yet learnt from on the owned partitions.", s.Lag.Load)
-	m.Gauge("svc_history_last_commit_timestamp_ms", "When the last transaction of the history was committed, Unix ms.", s.LastCommit.Load)
-	m.Counter("svc_history_rejected_total", "Changes that cannot be read.", s.Rejected.Load)
+	m.Gauge("svc_history_lag_records", "Changes on the owned partitions that the models do not include yet.", s.Lag.Load)
+	m.Gauge("svc_history_last_commit_timestamp_ms", "Time of the last committed transaction of the history, Unix ms.", s.LastCommit.Load)
+	m.Counter("svc_history_rejected_total", "Changes that could not be decoded.", s.Rejected.Load)
 	m.Counter("svc_history_restores_total", "Partitions of models restored.", s.Restores.Load)
 }

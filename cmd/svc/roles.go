@@ -55,14 +55,14 @@ func runCommand(w env) *cobra.Command {
 	c := &config.Config{}
 	cmd := &cobra.Command{
 		Use: "run [ROLES]", Short: "run several roles in one process",
-		Long:      "ROLES are separated by commas, as in ingest,read; without them all run.",
+		Long:      "ROLES are separated by commas, such as ingest,read; without ROLES, all run.",
 		ValidArgs: all,
 	}
 	c.Bind(cmd.Flags(), needsOf(all))
 	var names []string
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, args []string) (err error) {
 		names, err = parseRoles(args, all)
-		cli.Idle(cmd.Flags(), "none of these roles has it", config.Unneeded(cmd.Flags(), needsOf(names))...)
+		cli.Idle(cmd.Flags(), "not an option of these roles", config.Unneeded(cmd.Flags(), needsOf(names))...)
 		return cli.Usage(err)
 	}
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
@@ -83,7 +83,7 @@ func parseRoles(args, all []string) ([]string, error) {
 	var unknown []error
 	for _, name := range names {
 		if !slices.Contains(all, name) {
-			unknown = append(unknown, fmt.Errorf("no role %q; there are ingest, notify, process and read", name))
+			unknown = append(unknown, fmt.Errorf("unknown role %q; the roles are ingest, notify, process and read", name))
 		}
 	}
 	slices.Sort(names)

@@ -154,7 +154,7 @@ func (c *Config) admit(senders []config.MLLPSender, p mllp.Peer) (mllp.Sender, e
 func (c *Config) validKey(id string) (access.Key, error) {
 	key, valid := c.Register.Current(id)
 	if !valid {
-		return key, fmt.Errorf("%w: its key is unknown, expired or revoked", mllp.ErrRefused)
+		return key, fmt.Errorf("%w: the key is unknown, expired or revoked", mllp.ErrRefused)
 	}
 	return key, nil
 }

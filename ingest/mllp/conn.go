@@ -118,14 +118,14 @@ func (c *conn) run(ctx context.Context) (end, error) {
 func (c *conn) takeMessage(ctx context.Context, message []byte) (ack []byte, err error) {
 	defer func() {
 		if recover() != nil {
-			c.Log.ErrorContext(ctx, "taking a message panicked", "stack", string(debug.Stack()))
+			c.Log.ErrorContext(ctx, "message handler panicked", "stack", string(debug.Stack()))
 			err = errPanic
 		}
 	}()
 	return c.sender.Take(ctx, message)
 }
 
-var errPanic = errors.New("taking it panicked")
+var errPanic = errors.New("message handler panicked")
 
 // handshake returns the stream to use, and reads the names of the peer.
 func (c *conn) handshake(ctx context.Context) (net.Conn, error) {

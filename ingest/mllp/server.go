@@ -41,7 +41,7 @@ type Sender struct {
 }
 
 // ErrRefused says that the sender may not send, or not any more.
-var ErrRefused = errors.New("the sender may not send")
+var ErrRefused = errors.New("the sender is not allowed")
 
 // Limits bound what one listener grants to its peers.
 type Limits struct {

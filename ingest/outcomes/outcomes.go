@@ -208,7 +208,7 @@ func (n *Counter) Run(ctx context.Context, store Store, log *slog.Logger) error 
 	write := func(ctx context.Context) {
 		left, err := store.AddFeeds(ctx, n.counts.Drain())
 		if err != nil {
-			log.DebugContext(ctx, "counts of feeds not kept", "error", err)
+			log.DebugContext(ctx, "feed counters not written", "error", err)
 		}
 		for feed, sum := range left {
 			n.counts.Add(feed, sum)

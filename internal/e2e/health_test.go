@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestHealthOfAProcess makes the health faults that no other test makes. Redis does not answer a
+// TestHealthOfAProcess makes the health faults that no other test makes. Redis does not respond a
 // reader, and a group has no partition for one more member.
 func TestHealthOfAProcess(t *testing.T) {
 	t.Parallel()

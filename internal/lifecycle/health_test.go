@@ -37,7 +37,7 @@ func TestHealthIsLogged(t *testing.T) {
 				h, began := NewHealth([]string{"verdict", "start", "notify", "view", "keys", "kafka", "processing", "redis"}, []string{"verdict", "start", "notify", "view", "processing"}), time.Now()
 				h.Add(tt.check, func(context.Context) error {
 					if tt.fails(time.Since(began)) {
-						return errors.New("no partition was taken up yet")
+						return errors.New("no partition acquired yet")
 					}
 					return nil
 				})

@@ -48,13 +48,13 @@ const (
 func writes() []contract.Route[*server] {
 	ifMatch := contract.Parameter{
 		Name: "If-Match", In: "header", Example: "*",
-		About: "The entity tag that the key had when it was read: if it has changed since, nothing is done.",
+		About: "Entity tag of the key when it was read; if the key has changed since, nothing is done.",
 	}
-	id := contract.Parameter{Name: "id", In: "path", Example: "key_0123456789abcdef", About: "Of the key."}
+	id := contract.Parameter{Name: "id", In: "path", Example: "key_0123456789abcdef", About: "Id of the key."}
 	return []contract.Route[*server]{
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/keys", Scope: access.Admin, ID: "mintKey", Group: group,
-			Summary: "Make a key", About: "The key itself is in the answer and nowhere else: it is not kept.",
+			Summary: "Make a key", About: "The response contains the key, which is not stored and cannot be shown again.",
 			Bodies: []contract.Body{{Type: "application/json", Shape: mintShape{}, Limit: maxBody, Examples: []contract.Example{
 				{Name: "For one feed", Text: `{"name":"Epic ADT","scopes":["ingest:hl7"],"rate":50,"burst":200}`},
 			}}},
@@ -62,7 +62,7 @@ func writes() []contract.Route[*server] {
 		}, Serve: (*server).mint},
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/keys/{id}/rotate", Scope: access.Admin, ID: "rotateKey", Group: group,
-			Summary: "Make a successor of a key", About: "The old one stays valid for the overlap.",
+			Summary: "Rotate a key", About: "The old key stays valid for the overlap.",
 			Parameters: []contract.Parameter{id, ifMatch},
 			Bodies: []contract.Body{{Type: "application/json", Shape: rotateShape{}, Optional: true, Limit: maxBody, Examples: []contract.Example{
 				{Name: "A day to change over", Text: `{"overlap":"24h"}`},
@@ -71,7 +71,7 @@ func writes() []contract.Route[*server] {
 		}, Serve: (*server).rotate},
 		{Operation: contract.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/keys/{id}", Scope: access.Admin, ID: "revokeKey", Group: group,
-			Summary: "Revoke a key", About: "Everywhere within a second. A key that has ended stays as it is.",
+			Summary: "Revoke a key", About: "Takes effect everywhere within one second. A key that has already ended is unchanged.",
 			Parameters: []contract.Parameter{id, ifMatch},
 			Data:       keyRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition},
 		}, Serve: (*server).revoke},
@@ -82,23 +82,23 @@ func reads() []contract.Route[*server] {
 	return []contract.Route[*server]{
 		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/keys", Scope: access.Admin, ID: "listKeys", Group: group,
-			Summary: "All keys of the hospital, oldest first", Data: keyList{},
+			Summary: "List the keys of the hospital, oldest first", Data: keyList{},
 		}, Serve: (*server).list},
 		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/keys/{id}", Scope: access.Admin, ID: "getKey", Group: group,
-			Summary:    "One key",
-			Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "key_0123456789abcdef", About: "Of the key."}},
+			Summary:    "Get one key",
+			Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "key_0123456789abcdef", About: "Id of the key."}},
 			Data:       keyRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*server).get},
 	}
 }
 
 type mintShape struct {
-	Name      string   `json:"name" pattern:"label" maxLength:"100" doc:"What the integration is called."`
-	Scopes    []string `json:"scopes" minItems:"1" enum:"ingest:adt,ingest:batch,ingest:census,ingest:clinical,ingest:fhir,ingest:hl7,ingest:roster,ingest:staffing,read:predict,read:status,read:unit-state,admin,all" doc:"What the key may do; all: every scope but admin."`
-	ExpiresAt *string  `json:"expiresAt,omitempty" format:"date-time" doc:"Without it the key does not expire."`
+	Name      string   `json:"name" pattern:"label" maxLength:"100" doc:"Name of the integration."`
+	Scopes    []string `json:"scopes" minItems:"1" enum:"ingest:adt,ingest:batch,ingest:census,ingest:clinical,ingest:fhir,ingest:hl7,ingest:roster,ingest:staffing,read:predict,read:status,read:unit-state,admin,all" doc:"Scopes of the key; all: every scope except admin."`
+	ExpiresAt *string  `json:"expiresAt,omitempty" format:"date-time" doc:"Default: the key never expires."`
 	Rate      *float64 `json:"rate,omitempty" minimum:"0.01" maximum:"100000" doc:"Requests per second. Default 50. Only the command line makes a key without a limit."`
-	Burst     int      `json:"burst,omitempty" minimum:"0" maximum:"1000000" doc:"Requests at once. Default: four seconds of the rate."`
+	Burst     int      `json:"burst,omitempty" minimum:"0" maximum:"1000000" doc:"Requests that may be sent at once. Default: four seconds of the rate."`
 }
 
 type rotateShape struct {
@@ -166,7 +166,7 @@ func (s *server) used(r *http.Request, ids []string) map[string]time.Time {
 	}
 	used, err := s.Used(r.Context(), ids)
 	if err != nil { // the list is useful without it
-		s.Shell.Log.WarnContext(r.Context(), "last use of keys not known", "error", err)
+		s.Shell.Log.WarnContext(r.Context(), "last use of keys not read", "error", err)
 	}
 	return used
 }
@@ -191,7 +191,7 @@ func (s *server) mint(w http.ResponseWriter, r *http.Request) {
 		return
 	case in.ExpiresAt != nil && !template.ExpiresAt.After(s.Shell.Now()):
 		httpapi.Fail(w, r, httpapi.Problem{
-			Kind: httpapi.Unprocessable, Message: "The key would have expired already.",
+			Kind: httpapi.Unprocessable, Message: "The key would already have expired; choose a later expiresAt.",
 			Details: []httpapi.Detail{{Path: "expiresAt", Rule: "future"}},
 		})
 		return
@@ -210,7 +210,7 @@ func (s *server) mint(w http.ResponseWriter, r *http.Request) {
 }
 
 var tooMany = httpapi.Problem{
-	Kind: httpapi.Unprocessable, Message: "The hospital has as many valid keys as it may have; revoke one.",
+	Kind: httpapi.Unprocessable, Message: "The hospital has reached the limit of valid keys; revoke one.",
 	Details: []httpapi.Detail{{Path: "", Rule: "maxKeys:" + strconv.Itoa(Most)}},
 }
 
@@ -256,7 +256,7 @@ func (s *server) rotate(w http.ResponseWriter, r *http.Request) {
 	s.change(w, r, func(ctx context.Context, by string, seen int64, old access.Key) error {
 		key, token, err := s.Ring.Rotate(ctx, by, seen, old, overlap)
 		if errors.Is(err, ErrEnded) {
-			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unprocessable, Message: "The key is not valid any more; make a new one."})
+			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unprocessable, Message: "The key is no longer valid; create a new one."})
 			return nil
 		}
 		if errors.Is(err, ErrTooMany) {

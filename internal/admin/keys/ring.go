@@ -23,10 +23,10 @@ const (
 )
 
 // ErrEnded says that a key is revoked or expired, so it cannot be rotated.
-var ErrEnded = errors.New("the key is not valid any more")
+var ErrEnded = errors.New("the key is no longer valid")
 
 // ErrTooMany says that a hospital has the greatest allowed number of keys.
-var ErrTooMany = errors.New("the hospital has 200 keys that are valid, and no more may be made; revoke one")
+var ErrTooMany = errors.New("the hospital has reached the limit of 200 valid keys; revoke one")
 
 // Most is how many valid keys a hospital may have.
 const Most = 200

@@ -44,10 +44,10 @@ const (
 func writes() []contract.Route[*server] {
 	return []contract.Route[*server]{{Operation: contract.Operation{
 		Method: http.MethodPut, Path: path, Scope: access.Admin, ID: "setLayout", Group: "Administration",
-		Summary: "Draw the unit",
-		About:   "Rooms that the layout does not name follow below it. Rooms and landmarks may not overlap.",
+		Summary: "Set the floor plan of the unit",
+		About:   "Rooms that the layout does not name are shown below it. Rooms and landmarks must not overlap.",
 		Parameters: []contract.Parameter{
-			{Name: "If-Match", In: "header", Example: "*", About: "The entity tag that the layout had when it was read: if it has " +
+			{Name: "If-Match", In: "header", Example: "*", About: "Entity tag of the layout when it was read; if it has " +
 				"changed since, nothing is done."},
 		},
 		Bodies: []contract.Body{{Type: "application/json", Shape: layoutShape{}, Limit: maxBody, Examples: []contract.Example{
@@ -61,7 +61,7 @@ func writes() []contract.Route[*server] {
 func reads() []contract.Route[*server] {
 	return []contract.Route[*server]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: path, Scope: access.Admin, ID: "getLayout", Group: "Administration",
-		Summary: "Where the rooms are drawn on the pages", Data: layoutRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
+		Summary: "Get the floor plan of the unit", Data: layoutRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
 	}, Serve: (*server).get}}
 }
 
@@ -159,7 +159,7 @@ func rowOf(l *Layout) layoutRow {
 func (s *server) get(w http.ResponseWriter, r *http.Request) {
 	l := s.Office.Register.Layout(httpapi.Caller(r.Context()).Hospital)
 	if l == nil {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing, Message: "The unit was not drawn yet."})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing, Message: "The unit has no floor plan yet."})
 		return
 	}
 	httpapi.OKVersion(w, r, versionText(l.Version), rowOf(l))

@@ -104,7 +104,7 @@ func TestLayout(t *testing.T) {
 	}
 	w.away = errors.New("away")
 	if code, _, _ := w.ask("PUT", "north", "", drawn); code != 503 {
-		t.Errorf("while the log is away: %d", code)
+		t.Errorf("while Kafka does not respond: %d", code)
 	}
 }
 

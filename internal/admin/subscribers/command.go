@@ -32,34 +32,35 @@ func commands() []contract.Route[*webhooks] {
 	return []contract.Route[*webhooks]{
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/test", ID: "testWebhook",
-			Summary:    "Send an endpoint a ping, or a sample of an event",
-			About:      "Signed and sent as any event is, but once; also to an endpoint that is paused. The command tells what became of it.",
+			Summary:    "Send a ping or a sample event to an endpoint",
+			About:      "The delivery is signed like any event and attempted once, even if the endpoint is paused. The command shows the outcome.",
 			Parameters: []contract.Parameter{hook},
 			Bodies: optionalBody(testShape{},
 				contract.Example{Name: "A ping", Text: `{}`}, contract.Example{Name: "A sample", Text: `{"event":"surge.level_changed"}`}),
 			Data: commanded{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*webhooks).test},
 		{Operation: contract.Operation{
-			Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/replay", ID: "replayWebhook", Summary: "Send the events of a window again",
-			About: "By occurredAt, with the same ids and bodies, beside new events and at half the rate. only: failed sends what ended " +
-				"without success, missing what was never delivered here, all everything. count is null if it is not known within two seconds; the " +
-				"command tells it later.",
-			Parameters: []contract.Parameter{hook, {Name: dryRun, In: "query", About: "true: count what would be sent, and send nothing. The " +
-				"command is done once it is counted.", Values: []string{"true", "false"}}},
+			Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/replay", ID: "replayWebhook", Summary: "Replay the events of a time window",
+			About: "Events are selected by occurredAt and sent with their original ids and bodies, in parallel to new events at half the " +
+				"rate. only: failed " +
+				"replays failed deliveries, missing those never delivered to this endpoint, all everything. count is null if it takes more than two " +
+				"seconds; the command shows it later.",
+			Parameters: []contract.Parameter{hook, {Name: dryRun, In: "query", About: "true: count the events without sending them. The " +
+				"command is done when they are counted.", Values: []string{"true", "false"}}},
 			Bodies: body(replayShape{},
 				contract.Example{Name: "What was missed", Text: `{"since":"2026-03-01T14:00:00Z","until":"2026-03-01T15:00:00Z","only":"missing"}`},
 				contract.Example{Name: "Levels, all again", Text: `{"since":"2026-03-01T14:00:00Z","events":["surge.level_changed"],"only":"all"}`}),
 			Data: replayed{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable},
 		}, Serve: (*webhooks).replay},
 		{Operation: contract.Operation{
-			Method: http.MethodPost, Path: "/api/admin/deliveries/{id}/retry", ID: "retryDelivery", Summary: "Send one delivery again",
-			About:      "The same id and body, once.",
+			Method: http.MethodPost, Path: "/api/admin/deliveries/{id}/retry", ID: "retryDelivery", Summary: "Retry one delivery",
+			About:      "Sent once, with the same id and body.",
 			Parameters: []contract.Parameter{idOf("delivery", "dlv_0123456789abcdef0123456789abcdef")},
 			Data:       retriedRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*webhooks).retry},
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/commands/{id}/stop", ID: "stopCommand", Summary: "Stop a replay",
-			About:      "What is under way ends, the rest is not sent.",
+			About:      "Attempts in progress are completed; the rest is canceled.",
 			Parameters: []contract.Parameter{idOf("command", "cmd_0123456789abcdef")},
 			Data:       commandRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable},
 		}, Serve: (*webhooks).stop},
@@ -73,7 +74,7 @@ type testShape struct {
 type replayShape struct {
 	Since  string   `json:"since" format:"date-time"`
 	Until  *string  `json:"until,omitempty" format:"date-time" doc:"Default: now."`
-	Events []string `json:"events,omitempty" minItems:"1" enum:"surge.level_changed,room.rescored,surge.alert" doc:"Only these; default: what the endpoint asked for."`
+	Events []string `json:"events,omitempty" minItems:"1" enum:"surge.level_changed,room.rescored,surge.alert" doc:"Event types to replay. Default: those of the endpoint."`
 	Only   string   `json:"only,omitempty" enum:"failed,missing,all" doc:"Default missing."`
 }
 

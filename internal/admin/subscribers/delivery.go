@@ -26,41 +26,42 @@ var stateNames = []string{
 
 func deliveryReads() []contract.Route[*webhooks] {
 	page := []contract.Parameter{
-		{Name: "channel", In: "query", About: "Only these.", Values: channelNames},
-		{Name: "state", In: "query", About: "Only these.", Values: stateNames},
-		{Name: "event", In: "query", About: "Only these.", Values: eventNames},
+		{Name: "channel", In: "query", About: "Only this value.", Values: channelNames},
+		{Name: "state", In: "query", About: "Only this value.", Values: stateNames},
+		{Name: "event", In: "query", About: "Only this value.", Values: eventNames},
 		contract.Since(), contract.Until(), contract.Limit(deliveriesUsual, deliveriesAtMost),
-		{Name: "cursor", In: "query", About: "next of the page before."},
+		{Name: "cursor", In: "query", About: "next of the previous page."},
 	}
 	hook := idOf("webhook", "whk_0123456789abcdef")
-	const about = "The newest 10,000 of an endpoint."
+	const about = "The newest 10,000 deliveries of an endpoint."
 	return []contract.Route[*webhooks]{
 		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/deliveries", ID: "listDeliveries",
-			Summary: "What was sent or is to be sent, newest first", About: about,
+			Summary: "List deliveries, newest first", About: about,
 			Parameters: page, Data: deliveryPage{}, Refuses: []httpapi.Kind{httpapi.Invalid, httpapi.Unprocessable},
 			Limits: map[string]int64{"deliveriesPerPage": deliveriesAtMost, "deliveriesListed": deliveriesListed},
 		}, Serve: (*webhooks).listDeliveries},
 		{Operation: contract.Operation{
-			Method: http.MethodGet, Path: "/api/admin/deliveries/{id}", ID: "getDelivery", Summary: "One delivery with its attempts",
+			Method: http.MethodGet, Path: "/api/admin/deliveries/{id}", ID: "getDelivery", Summary: "Get one delivery with its attempts",
 			Parameters: []contract.Parameter{idOf("delivery", "dlv_0123456789abcdef0123456789abcdef")},
 			Data:       deliveryRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*webhooks).getDelivery},
 		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/webhooks/{id}/deliveries", ID: "listWebhookDeliveries",
-			Summary: "What was sent to one endpoint, newest first", About: about,
+			Summary: "List the deliveries to one endpoint, newest first", About: about,
 			Parameters: append([]contract.Parameter{hook}, page...), Data: deliveryPage{},
 			Refuses: []httpapi.Kind{httpapi.Invalid, httpapi.Missing, httpapi.Unprocessable},
 		}, Serve: (*webhooks).listWebhookDeliveries},
 		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/v1/webhooks/{id}/deliveries", Keyed: true, ID: "listOwnDeliveries",
-			Summary:    "What was sent to the partner's own endpoint, newest first",
-			About:      about + " For the keys that the endpoint names in readerKeyIds, whatever their scopes; to others there is no such endpoint.",
+			Summary: "List the deliveries to the partner's own endpoint, newest first",
+			About: about + " Available to the keys in readerKeyIds of the endpoint, whatever their scopes; for other keys the endpoint " +
+				"does not exist.",
 			Parameters: append([]contract.Parameter{hook}, page...), Data: ownDeliveryPage{},
 			Refuses: []httpapi.Kind{httpapi.Invalid, httpapi.Missing, httpapi.Unprocessable},
 		}, Serve: (*webhooks).listOwnDeliveries},
 		{Operation: contract.Operation{
-			Method: http.MethodGet, Path: "/api/admin/commands/{id}", ID: "getCommand", Summary: "How far a test, a retry or a replay is",
+			Method: http.MethodGet, Path: "/api/admin/commands/{id}", ID: "getCommand", Summary: "Get the progress of a test, retry or replay",
 			Parameters: []contract.Parameter{idOf("command", "cmd_0123456789abcdef")},
 			Data:       commandRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*webhooks).getCommand},
@@ -149,7 +150,7 @@ func (s *webhooks) page(w http.ResponseWriter, r *http.Request, endpoint string)
 	case err == nil:
 		return page, true
 	case errors.Is(err, ErrCursor):
-		unprocessable(w, r, "The cursor is of no page of this list.", "cursor", "cursor")
+		unprocessable(w, r, "The cursor is not from this list; start again without a cursor.", "cursor", "cursor")
 	default:
 		s.away(w, r, err)
 	}

@@ -17,9 +17,10 @@ const actAlertAck = "alert.ack"
 func episodeWrites() []contract.Route[*alerts] {
 	return []contract.Route[*alerts]{{Operation: contract.Operation{
 		Method: http.MethodPost, Path: "/api/admin/alerts/episodes/{id}/ack", ID: "acknowledgeAlert", Part: access.Acknowledge,
-		Summary: "Say that somebody has taken the alert",
-		About: "Nothing escalates or repeats until the level rises again. Answered once the list of episodes shows it; done is false if " +
-			"that takes longer than two seconds, and then the command tells it.",
+		Summary: "Acknowledge an alert",
+		About: "Stops escalation and repeats until the level rises again. The response is sent when the list of episodes shows it; done " +
+			"is false if " +
+			"that takes more than two seconds, and the command shows it later.",
 		Parameters: []contract.Parameter{idOf("episode", "epi_0123456789abcdef")},
 		Bodies:     optionalBody(ackShape{}, contract.Example{Name: "By a role", Text: `{"by":"House supervisor"}`}),
 		Data:       acknowledged{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable},
@@ -28,14 +29,14 @@ func episodeWrites() []contract.Route[*alerts] {
 
 func episodeReads() []contract.Route[*alerts] {
 	return []contract.Route[*alerts]{{Operation: contract.Operation{
-		Method: http.MethodGet, Path: "/api/admin/alerts/episodes", ID: "listEpisodes", Summary: "When people were told, newest first",
-		About: "An episode begins when the unit leaves green and ends when those told know that it is green again.", Data: episodeList{},
+		Method: http.MethodGet, Path: "/api/admin/alerts/episodes", ID: "listEpisodes", Summary: "List alert episodes, newest first",
+		About: "An episode begins when the unit leaves green and ends when its recipients know that it is green.", Data: episodeList{},
 	}, Serve: (*alerts).listEpisodes}}
 }
 
 type ackShape struct {
-	By    string `json:"by,omitempty" pattern:"line" maxLength:"60" doc:"The role that has taken it; without it the key."`
-	Alert string `json:"alertId,omitempty" maxLength:"64" doc:"The raise that is answered, as the list has it; without it the newest."`
+	By    string `json:"by,omitempty" pattern:"line" maxLength:"60" doc:"Role that acknowledges. Default: the key."`
+	Alert string `json:"alertId,omitempty" maxLength:"64" doc:"Id of the alert to acknowledge, from the list. Default: the newest."`
 }
 
 type acknowledged struct {
@@ -100,7 +101,7 @@ func (s *alerts) acknowledge(w http.ResponseWriter, r *http.Request) {
 		s.listed(w, r, false, err)
 		return
 	case !all[at].ClosedAt.IsZero():
-		unprocessable(w, r, "The episode has ended.", "", "closed")
+		unprocessable(w, r, "The episode has ended; no action is needed.", "", "closed")
 		return
 	}
 	c := s.command(r, outbound.VerbAck)
@@ -113,7 +114,7 @@ func (s *alerts) acknowledge(w http.ResponseWriter, r *http.Request) {
 	}
 	p, _ := Await(r.Context(), s.Lists, c, func(p *outbound.Progress) bool { return p.Done })
 	if p.Done && p.Reason != "" {
-		unprocessable(w, r, "The level has risen since, or the episode has ended; look at the newest alert.", "alertId", p.Reason)
+		unprocessable(w, r, "The level has risen since, or the episode has ended; acknowledge the newest alert.", "alertId", p.Reason)
 		return
 	}
 	httpapi.OK(w, r, acknowledged{c.ID, p.Done, warnings})

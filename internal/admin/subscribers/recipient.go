@@ -34,8 +34,8 @@ func recipientWrites() []contract.Route[*alerts] {
 	id := idOf("recipient", "rcp_0123456789abcdef")
 	return []contract.Route[*alerts]{
 		{Operation: contract.Operation{
-			Method: http.MethodPost, Path: "/api/admin/alerts/recipients", ID: "createRecipient", Summary: "Add a role on duty that alerts go to",
-			About: "A role, never a person by name. Address and number are sealed; lists show them masked.",
+			Method: http.MethodPost, Path: "/api/admin/alerts/recipients", ID: "createRecipient", Summary: "Add a recipient of alerts",
+			About: "A recipient is a role, never a person by name. Address and number are encrypted; lists show them masked.",
 			Bodies: body(recipientShape{}, contract.Example{
 				Name: "The house supervisor", Text: `{"label":"House supervisor","email":"supervisor@hospital.example","phone":"+15555550100"}`,
 			}),
@@ -43,19 +43,19 @@ func recipientWrites() []contract.Route[*alerts] {
 		}, Serve: (*alerts).createRecipient},
 		{Operation: contract.Operation{
 			Method: http.MethodPatch, Path: "/api/admin/alerts/recipients/{id}", ID: "changeRecipient", Summary: "Change a recipient",
-			About:      "What is left out stays; null takes an address away.",
+			About:      "Omitted fields are unchanged; null removes an address.",
 			Parameters: []contract.Parameter{id, ifMatch},
 			Bodies:     body(recipientChangeShape{}, contract.Example{Name: "Another number", Text: `{"phone":"+15555550101"}`}),
 			Data:       savedRecipient{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
 		}, Serve: (*alerts).changeRecipient},
 		{Operation: contract.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/alerts/recipients/{id}", ID: "deleteRecipient", Summary: "Remove a recipient",
-			About:      "One that a tier names is not removed: nobody might be left to be told.",
+			About:      "A recipient that a tier names cannot be removed.",
 			Parameters: []contract.Parameter{id, ifMatch},
 			Data:       recipientRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
 		}, Serve: (*alerts).deleteRecipient},
 		{Operation: contract.Operation{
-			Method: http.MethodPost, Path: "/api/admin/alerts/test", ID: "testAlert", Summary: "Send a recipient a test by one channel",
+			Method: http.MethodPost, Path: "/api/admin/alerts/test", ID: "testAlert", Summary: "Send a test message to a recipient by one channel",
 			Bodies: body(alertTestShape{}, contract.Example{Name: "By SMS", Text: `{"recipientId":"rcp_0123456789abcdef","channel":"sms"}`}),
 			Data:   commanded{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable},
 		}, Serve: (*alerts).testAlert},
@@ -65,7 +65,7 @@ func recipientWrites() []contract.Route[*alerts] {
 func recipientReads() []contract.Route[*alerts] {
 	return []contract.Route[*alerts]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/admin/alerts/recipients", ID: "listRecipients",
-		Summary: "Whom alerts may go to, oldest first", Data: recipientList{},
+		Summary: "List the recipients of alerts, oldest first", Data: recipientList{},
 	}, Serve: (*alerts).listRecipients}}
 }
 
@@ -83,7 +83,7 @@ type recipientChangeShape struct {
 type recipientAddresses struct {
 	Email     *string `json:"email,omitempty" pattern:"email" maxLength:"254" doc:"The address alone."`
 	Phone     *string `json:"phone,omitempty" pattern:"phone" doc:"E.164: + and up to 15 digits."`
-	WebhookID *string `json:"webhookId,omitempty" maxLength:"64" doc:"An endpoint that gets surge.alert on behalf of this role."`
+	WebhookID *string `json:"webhookId,omitempty" maxLength:"64" doc:"Endpoint that receives surge.alert for this role."`
 }
 
 type alertTestShape struct {
@@ -149,7 +149,7 @@ func (s *alerts) createRecipient(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if len(s.Register.Recipients(p.Hospital)) >= recipientsMax {
-		unprocessable(w, r, "There are as many recipients as a hospital can have.", "", "maxItems:"+strconv.Itoa(recipientsMax))
+		unprocessable(w, r, "The hospital has reached the limit of recipients; remove one first.", "", "maxItems:"+strconv.Itoa(recipientsMax))
 		return
 	}
 	p.ID = "rcp_" + access.RandomHex(8)
@@ -265,7 +265,7 @@ func (s *alerts) deleteRecipient(w http.ResponseWriter, r *http.Request) {
 	}
 	for _, t := range s.Register.Tiers(old.Hospital) {
 		if slices.Contains(t.Recipients, old.ID) || slices.Contains(t.EscalateTo, old.ID) {
-			unprocessable(w, r, "A tier names this recipient; change that first.", t.ID, "in_use")
+			unprocessable(w, r, "A tier names this recipient; change the tier first.", t.ID, "in_use")
 			return
 		}
 	}
@@ -295,7 +295,7 @@ func (s *alerts) testAlert(w http.ResponseWriter, r *http.Request) {
 		outbound.ChannelMail: p.EmailShown, outbound.ChannelSMS: p.PhoneShown, outbound.ChannelWebhook: p.WebhookID,
 	}[c.Channel]
 	if reached == "" {
-		unprocessable(w, r, "The recipient has no address for this channel.", "channel", "no_address")
+		unprocessable(w, r, "The recipient has no address for this channel; add one first.", "channel", "no_address")
 		return
 	}
 	if c.Channel == outbound.ChannelWebhook {

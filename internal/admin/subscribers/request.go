@@ -35,11 +35,11 @@ func grouped[S any](group string, routes ...[]contract.Route[S]) []contract.Rout
 
 var ifMatch = contract.Parameter{
 	Name: "If-Match", In: "header", Example: "*",
-	About: "The version that it had when it was read, in quotes: if it has changed since, nothing is done.",
+	About: "The version of the resource when it was read, in quotes; if it has changed since, nothing is done.",
 }
 
 func idOf(what, example string) contract.Parameter {
-	return contract.Parameter{Name: "id", In: "path", Example: example, About: "Of the " + what + "."}
+	return contract.Parameter{Name: "id", In: "path", Example: example, About: "Id of the " + what + "."}
 }
 
 func body(shape any, examples ...contract.Example) []contract.Body {
@@ -92,7 +92,7 @@ func (f *faults) answered(w http.ResponseWriter, r *http.Request) bool {
 	case len(f.misfits) > 0:
 		httpapi.Fail(w, r, httpapi.Problem{
 			Kind:    httpapi.Unprocessable,
-			Message: "The request is well formed, but cannot be done; see details.", Details: f.misfits,
+			Message: "The request is valid but not applicable; see details.", Details: f.misfits,
 		})
 	default:
 		return false
@@ -146,9 +146,9 @@ func (s *server) perform(
 	case errors.Is(err, access.ErrOvertaken):
 		httpapi.Fail(w, r, overtaken)
 	case errors.Is(err, ErrNoKey):
-		unprocessable(w, r, "The service cannot seal this; its operator has to set SVC_SECRETS_KEY.", "", "secrets_key")
+		unprocessable(w, r, "The service cannot encrypt this; its operator must set SVC_SECRETS_KEY.", "", "secrets_key")
 	default:
-		s.Shell.Log.WarnContext(r.Context(), "act not done", "action", action, "error", err)
+		s.Shell.Log.WarnContext(r.Context(), "administrative action not done", "action", action, "error", err)
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
 	}
 	return false
@@ -156,8 +156,8 @@ func (s *server) perform(
 
 var overtaken = httpapi.Problem{
 	Kind: httpapi.Unavailable,
-	Message: "Somebody else changed the settings of the hospital at the same moment. " +
-		"Nothing was done; it is safe to send the request again.",
+	Message: "Another request changed the settings of the hospital at the same time. " +
+		"Nothing was changed; the request is safe to repeat.",
 	RetryAfter: tryAgain,
 }
 
@@ -169,7 +169,7 @@ func (s *server) recordNotDone(r *http.Request, act audit.Act, err error) {
 		how = audit.Failed
 	}
 	if fault := s.Audit.NotDone(r.Context(), act, how); fault != nil {
-		s.Shell.Log.WarnContext(r.Context(), "failed act not put on record", "action", act.Action, "error", fault)
+		s.Shell.Log.WarnContext(r.Context(), "audit record of a failure not written", "action", act.Action, "error", fault)
 	}
 }
 
@@ -178,7 +178,7 @@ func (s *server) away(w http.ResponseWriter, r *http.Request, err error) {
 	s.Shell.Log.WarnContext(r.Context(), "deliveries not read", "error", err)
 	httpapi.Fail(w, r, httpapi.Problem{
 		Kind: httpapi.Unavailable, RetryAfter: tryAgain, Details: []httpapi.Detail{{Path: "data", Rule: s.Reason(err)}},
-		Message: "Something that has happened may not be listed yet, so it is not told. It is safe to send the request again.",
+		Message: "The lists may be incomplete. Retry after the time in Retry-After; the request is safe to repeat.",
 	})
 }
 

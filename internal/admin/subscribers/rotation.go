@@ -18,10 +18,10 @@ const overlapUsual = 24
 
 func rotation() []contract.Route[*webhooks] {
 	return []contract.Route[*webhooks]{{Operation: contract.Operation{
-		Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/rotate", ID: "rotateSecret", Summary: "Give an endpoint a new secret",
-		About: "webhook-signature holds a signature of each secret until retireAt. X-Svc-Signature holds one: of the old secret until " +
-			"promoteAt, half the overlap, then of the new one. " +
-			"An overlap of 0 ends all old secrets at once; before promoteAt no other rotation can begin.",
+		Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/rotate", ID: "rotateSecret", Summary: "Rotate the secret of an endpoint",
+		About: "webhook-signature has a signature for each secret until retireAt. X-Svc-Signature has one: of the old secret until " +
+			"promoteAt (half the overlap), then of the new one. " +
+			"An overlap of 0 ends all old secrets at once. No other rotation can begin before promoteAt.",
 		Parameters: []contract.Parameter{idOf("webhook", "whk_0123456789abcdef"), ifMatch},
 		Bodies:     optionalBody(rotateShape{}, contract.Example{Name: "A day to change over", Text: `{"overlapHours":24}`}),
 		Data:       rotated{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
@@ -30,7 +30,7 @@ func rotation() []contract.Route[*webhooks] {
 
 type rotateShape struct {
 	OverlapHours int     `json:"overlapHours,omitempty" enum:"0,1,24,168" doc:"Default 24."`
-	Secret       *string `json:"secret,omitempty" pattern:"secret" doc:"The partner's own; without it one is made."`
+	Secret       *string `json:"secret,omitempty" pattern:"secret" doc:"Secret chosen by the partner. Default: a generated one."`
 }
 
 type rotated struct {
@@ -94,7 +94,7 @@ func (s *webhooks) rotate(w http.ResponseWriter, r *http.Request) {
 	hook := *old
 	hook.Version++
 	if hook.Secrets, ok = Rotate(old.Secrets, outbound.Secret{ID: "sec_" + access.RandomHex(4), Value: secret}, now, overlap); !ok {
-		unprocessable(w, r, "A secret waits to be promoted; rotate after that, or with overlapHours 0.", "overlapHours", "rotating")
+		unprocessable(w, r, "A rotation is in progress; rotate after promoteAt, or with overlapHours 0.", "overlapHours", "rotating")
 		return
 	}
 	put := func(ctx context.Context) error { return s.Store.PutWebhook(ctx, seen, &hook) }

@@ -62,7 +62,7 @@ func TestNothingWithoutARecord(t *testing.T) {
 	h.auditing, h.storing = nil, context.DeadlineExceeded
 	h.ask("admin", "POST", hooks, body, 503)
 	h.storing = fmt.Errorf("write: %w", access.ErrOvertaken)
-	if got := h.ask("admin", "POST", hooks, body, 503); got.header.Get("Retry-After") == "" || !strings.Contains(got.raw, "Nothing was done") {
+	if got := h.ask("admin", "POST", hooks, body, 503); got.header.Get("Retry-After") == "" || !strings.Contains(got.raw, "Nothing was changed") {
 		t.Error(got.raw)
 	}
 	h.storing = fmt.Errorf("seal: %w", subscribers.ErrNoKey)

@@ -16,8 +16,8 @@ const actTierSet = "alert-tier.set"
 func tierWrites() []contract.Route[*alerts] {
 	return []contract.Route[*alerts]{{Operation: contract.Operation{
 		Method: http.MethodPut, Path: "/api/admin/alerts/tiers/{tier}", ID: "putAlertTier",
-		Summary: "Say who is told when the unit reaches a level",
-		About:   "T1 is yellow, T2 orange, T3 red. What is left out has the default of the tier. A tier without recipients tells nobody.",
+		Summary: "Set the recipients of a tier",
+		About:   "T1 is yellow, T2 orange, T3 red. Omitted fields get the default of the tier. A tier without recipients notifies nobody.",
 		Parameters: []contract.Parameter{
 			{Name: "tier", In: "path", About: "T1, T2 or T3.", Values: outbound.TierIDs(), Example: "T2"}, ifMatch,
 		},
@@ -31,19 +31,19 @@ func tierWrites() []contract.Route[*alerts] {
 
 func tierReads() []contract.Route[*alerts] {
 	return []contract.Route[*alerts]{{Operation: contract.Operation{
-		Method: http.MethodGet, Path: "/api/admin/alerts/tiers", ID: "listAlertTiers", Summary: "Who is told at which level", Data: tierList{},
+		Method: http.MethodGet, Path: "/api/admin/alerts/tiers", ID: "listAlertTiers", Summary: "List the tiers", Data: tierList{},
 	}, Serve: (*alerts).listTiers}}
 }
 
 type tierShape struct {
 	Enabled       *bool    `json:"enabled,omitempty" doc:"Default true."`
-	Recipients    []string `json:"recipients,omitempty" maxItems:"50" uniqueItems:"true" doc:"Ids, in the order in which they are told."`
+	Recipients    []string `json:"recipients,omitempty" maxItems:"50" uniqueItems:"true" doc:"Ids of recipients, in the order of notification."`
 	Channels      []string `json:"channels,omitempty" minItems:"1" maxItems:"3" enum:"email,sms,webhook" uniqueItems:"true"`
-	AckMinutes    *int     `json:"ackMinutes,omitempty" minimum:"0" maximum:"1440" doc:"Until an alert that nobody has taken escalates; 0: none has to be taken."`
-	EscalateTo    []string `json:"escalateTo,omitempty" maxItems:"50" uniqueItems:"true" doc:"Ids of recipients; without them those of the next tier."`
-	RepeatMinutes *int     `json:"repeatMinutes,omitempty" minimum:"0" maximum:"1440" doc:"Told again if nobody has taken it; 0: never."`
-	ExpireMinutes *int     `json:"expireMinutes,omitempty" minimum:"1" maximum:"1440" doc:"A message that could not be sent for so long is not sent any more."`
-	Action        *string  `json:"action,omitempty" pattern:"line" maxLength:"200" doc:"What is to be done, in the words of the hospital; no patient, no person."`
+	AckMinutes    *int     `json:"ackMinutes,omitempty" minimum:"0" maximum:"1440" doc:"Minutes until an unacknowledged alert escalates; 0: no acknowledgment is required."`
+	EscalateTo    []string `json:"escalateTo,omitempty" maxItems:"50" uniqueItems:"true" doc:"Ids of recipients. Default: those of the next tier."`
+	RepeatMinutes *int     `json:"repeatMinutes,omitempty" minimum:"0" maximum:"1440" doc:"Minutes between repeats of an unacknowledged alert; 0: no repeats."`
+	ExpireMinutes *int     `json:"expireMinutes,omitempty" minimum:"1" maximum:"1440" doc:"Minutes after which an unsent message is dropped."`
+	Action        *string  `json:"action,omitempty" pattern:"line" maxLength:"200" doc:"Instructions in the words of the hospital, without the name of a patient or other person."`
 }
 
 type tierRow struct {
@@ -125,7 +125,7 @@ func (s *alerts) putTier(w http.ResponseWriter, r *http.Request) {
 			if i >= len(tier.Recipients) {
 				path = item("escalateTo", i-len(tier.Recipients))
 			}
-			unprocessable(w, r, "There is no such recipient.", path, "recipient")
+			unprocessable(w, r, "The recipient does not exist.", path, "recipient")
 			return
 		}
 	}

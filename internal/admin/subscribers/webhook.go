@@ -38,9 +38,10 @@ func endpointWrites() []contract.Route[*webhooks] {
 	id := idOf("webhook", "whk_0123456789abcdef")
 	return []contract.Route[*webhooks]{
 		{Operation: contract.Operation{
-			Method: http.MethodPost, Path: "/api/admin/webhooks", ID: "createWebhook", Summary: "Have events sent to an endpoint",
-			About: "The secret that signs them is in the answer and shown nowhere else. The endpoint gets events from now on. The address is " +
-				"checked here and again at each connection; one that does not resolve yet is a warning.",
+			Method: http.MethodPost, Path: "/api/admin/webhooks", ID: "createWebhook", Summary: "Create a webhook",
+			About: "The response contains the signing secret, which cannot be shown again. The endpoint receives events from now on. The " +
+				"address is " +
+				"checked here and again at each connection; a name that does not resolve yet causes a warning.",
 			Bodies: body(webhookShape{},
 				contract.Example{Name: "Everything of the unit", Text: `{"url":"https://partner.example/svc/events"}`},
 				contract.Example{
@@ -52,16 +53,16 @@ func endpointWrites() []contract.Route[*webhooks] {
 			Limits: map[string]int64{"webhooks": maxWebhooks, "webhookRooms": maxRooms},
 		}, Serve: (*webhooks).createWebhook},
 		{Operation: contract.Operation{
-			Method: http.MethodPatch, Path: "/api/admin/webhooks/{id}", ID: "changeWebhook", Summary: "Change an endpoint",
-			About: "What is left out stays. Disabled is paused: what happens meanwhile is sent once it is enabled again. Any change " +
+			Method: http.MethodPatch, Path: "/api/admin/webhooks/{id}", ID: "changeWebhook", Summary: "Change a webhook",
+			About: "Omitted fields are unchanged. A disabled endpoint is paused: its events are sent when it is enabled again. Any change " +
 				"enables an endpoint that was disabled because it failed.",
 			Parameters: []contract.Parameter{id, ifMatch},
 			Bodies:     body(webhookChangeShape{}, contract.Example{Name: "Pause", Text: `{"enabled":false}`}),
 			Data:       changedWebhook{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
 		}, Serve: (*webhooks).changeWebhook},
 		{Operation: contract.Operation{
-			Method: http.MethodDelete, Path: "/api/admin/webhooks/{id}", ID: "deleteWebhook", Summary: "Remove an endpoint",
-			About:      "What is under way ends, what waits is cancelled.",
+			Method: http.MethodDelete, Path: "/api/admin/webhooks/{id}", ID: "deleteWebhook", Summary: "Remove a webhook",
+			About:      "Attempts in progress are completed; pending deliveries are canceled.",
 			Parameters: []contract.Parameter{id, ifMatch},
 			Data:       webhookRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
 		}, Serve: (*webhooks).deleteWebhook},
@@ -71,11 +72,11 @@ func endpointWrites() []contract.Route[*webhooks] {
 func endpointReads() []contract.Route[*webhooks] {
 	return []contract.Route[*webhooks]{
 		{Operation: contract.Operation{
-			Method: http.MethodGet, Path: "/api/admin/webhooks", ID: "listWebhooks", Summary: "All endpoints of the hospital, oldest first",
-			About: "With how they fare; null where that is not known at the moment.", Data: webhookList{},
+			Method: http.MethodGet, Path: "/api/admin/webhooks", ID: "listWebhooks", Summary: "List the webhooks of the hospital, oldest first",
+			About: "With their health; null if it is unknown at the moment.", Data: webhookList{},
 		}, Serve: (*webhooks).listWebhooks},
 		{Operation: contract.Operation{
-			Method: http.MethodGet, Path: "/api/admin/webhooks/{id}", ID: "getWebhook", Summary: "One endpoint",
+			Method: http.MethodGet, Path: "/api/admin/webhooks/{id}", ID: "getWebhook", Summary: "Get one webhook",
 			Parameters: []contract.Parameter{idOf("webhook", "whk_0123456789abcdef")},
 			Data:       webhookRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*webhooks).getWebhook},
@@ -85,18 +86,18 @@ func endpointReads() []contract.Route[*webhooks] {
 // webhookSettings are the settings that may change at any time. They are decoded over the
 // current ones, so a setting that the body lacks stays.
 type webhookSettings struct {
-	Events         []string `json:"events,omitempty" minItems:"1" enum:"ping,surge.level_changed,room.rescored,surge.alert" uniqueItems:"true" doc:"surge.level_changed and room.rescored if not given; surge.alert for those who ask."`
-	Rooms          []int32  `json:"rooms,omitempty" minItems:"1" maxItems:"500" minimum:"0" maximum:"2147483647" uniqueItems:"true" doc:"Only room.rescored of these rooms; null: of all."`
+	Events         []string `json:"events,omitempty" minItems:"1" enum:"ping,surge.level_changed,room.rescored,surge.alert" uniqueItems:"true" doc:"Event types to send. Default: surge.level_changed and room.rescored."`
+	Rooms          []int32  `json:"rooms,omitempty" minItems:"1" maxItems:"500" minimum:"0" maximum:"2147483647" uniqueItems:"true" doc:"Rooms whose room.rescored events are sent; null: all rooms."`
 	Enabled        bool     `json:"enabled,omitempty" doc:"Default true."`
-	RatePerSecond  float64  `json:"ratePerSecond,omitempty" minimum:"0.1" maximum:"500" doc:"Deliveries per second at most. Default 50."`
-	TimeoutSeconds int      `json:"timeoutSeconds,omitempty" minimum:"1" maximum:"30" doc:"For all of one attempt. Default 10."`
-	ReaderKeyIDs   []string `json:"readerKeyIds,omitempty" maxItems:"50" doc:"Ids of keys that may list the deliveries to this endpoint, and of those they are rotated to."`
+	RatePerSecond  float64  `json:"ratePerSecond,omitempty" minimum:"0.1" maximum:"500" doc:"Maximum deliveries per second. Default 50."`
+	TimeoutSeconds int      `json:"timeoutSeconds,omitempty" minimum:"1" maximum:"30" doc:"Timeout of one attempt. Default 10."`
+	ReaderKeyIDs   []string `json:"readerKeyIds,omitempty" maxItems:"50" doc:"Ids of keys that may list the deliveries to this endpoint; their successors may, too."`
 }
 
 type webhookShape struct {
-	URL string `json:"url" minLength:"1" maxLength:"2048" doc:"https, without name or password."`
+	URL string `json:"url" minLength:"1" maxLength:"2048" doc:"https URL without user name and password."`
 	webhookSettings
-	Secret *string `json:"secret,omitempty" pattern:"secret" doc:"The partner's own, visible ASCII; without it one is made: whsec_ and 32 bytes in base64."`
+	Secret *string `json:"secret,omitempty" pattern:"secret" doc:"Secret chosen by the partner, in visible ASCII. Default: a generated one, whsec_ and 32 bytes in base64."`
 }
 
 type webhookChangeShape struct {
@@ -158,7 +159,7 @@ func (s *webhooks) webhookRow(ctx context.Context, w *outbound.Webhook) webhookR
 	health, known, err := s.Lists.Health(ctx, w.Hospital, w.ID)
 	switch {
 	case err != nil: // the list is useful without it
-		s.Shell.Log.WarnContext(ctx, "health of an endpoint not known", "error", err)
+		s.Shell.Log.WarnContext(ctx, "endpoint health not read", "error", err)
 	case !known: // nothing was ever sent to the endpoint
 		health = outbound.Health{Status: "active"}
 		fallthrough
@@ -221,7 +222,7 @@ func (s *webhooks) createWebhook(w http.ResponseWriter, r *http.Request) {
 	seen, end := s.begin()
 	defer end()
 	if len(s.Register.Webhooks(hook.Hospital)) >= maxWebhooks {
-		unprocessable(w, r, "There are as many webhooks as a hospital can have.", "", "maxItems:"+strconv.Itoa(maxWebhooks))
+		unprocessable(w, r, "The hospital has reached the limit of webhooks; remove one first.", "", "maxItems:"+strconv.Itoa(maxWebhooks))
 		return
 	}
 	put := func(ctx context.Context) error { return s.Store.PutWebhook(ctx, seen, hook) }
@@ -324,7 +325,7 @@ func (s *webhooks) deleteWebhook(w http.ResponseWriter, r *http.Request) {
 	}
 	for _, p := range s.Register.Recipients(old.Hospital) {
 		if p.WebhookID == old.ID {
-			unprocessable(w, r, "A recipient of alerts is called by this webhook; change that first.", "recipients", "in_use")
+			unprocessable(w, r, "A recipient of alerts uses this webhook; change the recipient first.", "recipients", "in_use")
 			return
 		}
 	}

@@ -47,16 +47,17 @@ const (
 func writes() []contract.Route[*server] {
 	return []contract.Route[*server]{{Operation: contract.Operation{
 		Method: http.MethodPatch, Path: "/api/admin/users/{id}", Scope: access.Admin, ID: "changeUser", Group: "Administration",
-		Summary: "Change a user of the pages, or end the sessions",
-		About:   "What is not given stays. Another role, a disabled user and the end of sessions sign the person out everywhere within a second.",
+		Summary: "Change a user, or end the user's sessions",
+		About: "Omitted fields are unchanged. A new role, disabling a user and ending sessions sign the person out everywhere within " +
+			"one second.",
 		Parameters: []contract.Parameter{
-			{Name: "id", In: "path", Example: "usr_0123456789abcdef", About: "Of the user."},
-			{Name: "If-Match", In: "header", Example: "*", About: "The entity tag that the user had when it was read: if it has " +
+			{Name: "id", In: "path", Example: "usr_0123456789abcdef", About: "Id of the user."},
+			{Name: "If-Match", In: "header", Example: "*", About: "Entity tag of the user when it was read; if it has " +
 				"changed since, nothing is done."},
 		},
 		Bodies: []contract.Body{{Type: "application/json", Shape: changeShape{}, Limit: maxBody, Examples: []contract.Example{
 			{Name: "Sign a person out everywhere", Text: `{"endSessions":true}`},
-			{Name: "Lock a person out", Text: `{"disabled":true}`},
+			{Name: "Disable a user", Text: `{"disabled":true}`},
 		}}},
 		Data: userRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
 	}, Serve: (*server).change}, {Operation: inviteOperation, Serve: (*server).invite}, {
@@ -68,16 +69,16 @@ func writes() []contract.Route[*server] {
 func reads() []contract.Route[*server] {
 	return []contract.Route[*server]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/admin/users", Scope: access.Admin, ID: "listUsers", Group: "Administration",
-		Summary: "Who may see the pages of the hospital",
-		About: "Those that an identity provider has signed in, those of links, and the invitations that nobody has used yet. A " +
-			"user of a link ends with the longest session of its role, and is removed a day later.",
+		Summary: "List the users of the hospital",
+		About: "Users of the identity provider, users of sign-in links, and unused invitations. A " +
+			"user of a link ends with the longest session of the role and is removed a day later.",
 		Data: userList{},
 	}, Serve: (*server).list}}
 }
 
 type changeShape struct {
-	Label       *string `json:"label,omitempty" pattern:"label" maxLength:"100" doc:"What to call the person."`
-	Role        *string `json:"role,omitempty" enum:"viewer,charge,admin" doc:"Only of a user of a link: the identity provider decides about others."`
+	Label       *string `json:"label,omitempty" pattern:"label" maxLength:"100" doc:"Display name of the person."`
+	Role        *string `json:"role,omitempty" enum:"viewer,charge,admin" doc:"Role of a user of a sign-in link; the identity provider controls the role of others."`
 	Disabled    *bool   `json:"disabled,omitempty" doc:"The person is signed out and cannot sign in."`
 	EndSessions *bool   `json:"endSessions,omitempty" doc:"The person is signed out everywhere, and may sign in again."`
 }
@@ -163,7 +164,7 @@ func (s *server) change(w http.ResponseWriter, r *http.Request) {
 	})
 	if errors.Is(err, ErrRole) {
 		httpapi.Fail(w, r, httpapi.Problem{
-			Kind: httpapi.Unprocessable, Message: "The identity provider decides about the role of this user.",
+			Kind: httpapi.Unprocessable, Message: "The identity provider controls the role of this user; change it there.",
 			Details: []httpapi.Detail{{Path: "role", Rule: "provider"}},
 		})
 	} else if err != nil {

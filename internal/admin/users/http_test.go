@@ -58,8 +58,10 @@ func TestListUsers(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &answer); err != nil || code != 200 || len(answer.Data.Users) != 2 {
 		t.Fatalf("%d, %v: %s", code, err, body)
 	}
-	want := "[map[createdAt:<nil> disabled:false id:usr_2 label:by provider role:viewer signIn:provider signedInAt:<nil> until:<nil> version:1] " +
-		"map[createdAt:2031-04-05T12:00:00.000Z disabled:false id:usr_1 label:of north role:charge signIn:link signedInAt:<nil> until:2031-04-05T13:00:00.000Z version:3]]"
+	want := "[map[createdAt:<nil> disabled:false id:usr_2 label:by provider role:viewer signIn:provider signedInAt:<nil> until:<nil> " +
+		"version:1] " +
+		"map[createdAt:2031-04-05T12:00:00.000Z disabled:false id:usr_1 label:of north role:charge signIn:link signedInAt:<nil> " +
+		"until:2031-04-05T13:00:00.000Z version:3]]"
 	if got := fmt.Sprint(answer.Data.Users); got != want {
 		t.Errorf("\n%s, want\n%s", got, want)
 	}
@@ -183,7 +185,7 @@ func TestRefusedInvitations(t *testing.T) {
 	w, _, ask := served(t)
 	w.away = errors.New("away")
 	if code, body := ask("POST", "/api/admin/users", `{"label":"a","role":"viewer"}`); code != 503 {
-		t.Errorf("while the log is away: %d: %s", code, body)
+		t.Errorf("while Kafka does not respond: %d: %s", code, body)
 	}
 }
 

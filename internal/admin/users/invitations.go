@@ -21,7 +21,7 @@ import (
 const MostLinks = 200
 
 // ErrTooMany says that a hospital has made the greatest allowed number of links.
-var ErrTooMany = errors.New("the hospital has made 200 links within a day, and no more may be made until the first of them is a day old")
+var ErrTooMany = errors.New("the hospital has reached the limit of 200 links in 24 hours; try again later")
 
 // lifetimes are how long a link of the API may be used.
 var lifetimes = map[string]time.Duration{"15m": 15 * time.Minute, "1h": time.Hour, "24h": 24 * time.Hour}
@@ -31,9 +31,10 @@ func Lifetimes() []string { return []string{"15m", "1h", "24h"} }
 
 var inviteOperation = contract.Operation{
 	Method: http.MethodPost, Path: "/api/admin/users", Scope: access.Admin, ID: "inviteUser", Group: "Administration",
-	Summary: "Invite a person by a link that signs in once",
-	About: "The link is in the answer and nowhere else: it is not kept. Whoever opens it first is signed in, and is a user of " +
-		"the hospital from then on, until the longest session of the role ends.",
+	Summary: "Invite a person by a single-use sign-in link",
+	About: "The response contains the link, which is not stored and cannot be shown again. The first person who opens it is signed in " +
+		"and is a user of " +
+		"the hospital until the longest session of the role ends.",
 	Bodies: []contract.Body{{Type: "application/json", Shape: inviteShape{}, Limit: maxBody, Examples: []contract.Example{
 		{Name: "A charge nurse", Text: `{"label":"night desk","role":"charge","ttl":"1h"}`},
 	}}},
@@ -41,9 +42,9 @@ var inviteOperation = contract.Operation{
 }
 
 type inviteShape struct {
-	Label string `json:"label" pattern:"label" maxLength:"100" doc:"What to call the person."`
-	Role  string `json:"role" enum:"viewer,charge,admin" doc:"What the person may do."`
-	TTL   string `json:"ttl,omitempty" enum:"15m,1h,24h" doc:"How long the link may be used. Default 15m."`
+	Label string `json:"label" pattern:"label" maxLength:"100" doc:"Display name of the person."`
+	Role  string `json:"role" enum:"viewer,charge,admin" doc:"Role of the person."`
+	TTL   string `json:"ttl,omitempty" enum:"15m,1h,24h" doc:"Lifetime of the link. Default 15m."`
 }
 
 type invitedUser struct {
@@ -73,7 +74,7 @@ func (s *server) invite(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.Is(err, ErrTooMany):
 		httpapi.Fail(w, r, httpapi.Problem{
-			Kind: httpapi.Unprocessable, Message: "The hospital has made as many links as it may in a day; try again later.",
+			Kind: httpapi.Unprocessable, Message: "The hospital has reached its daily limit of links; try again later.",
 			Details: []httpapi.Detail{{Path: "", Rule: "maxLinks:" + strconv.Itoa(MostLinks)}},
 		})
 	case err != nil:
@@ -141,9 +142,9 @@ func (o *Office) Withdraw(ctx context.Context, by, hospital, user string) (link 
 var withdrawOperation = contract.Operation{
 	Method: http.MethodDelete, Path: "/api/admin/users/invitations/{id}", Scope: access.Admin, ID: "withdrawInvitation",
 	Group:   "Administration",
-	Summary: "Withdraw an invitation that nobody has used", About: "Its link signs nobody in any more, everywhere within a " +
+	Summary: "Withdraw an unused invitation", About: "Its link is invalid everywhere within one " +
 		"second. An invitation that was used or has expired is not found.",
-	Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "usr_0123456789abcdef", About: "Of the person who is invited."}},
+	Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "usr_0123456789abcdef", About: "Id of the invited user."}},
 	Data:       invitationRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
 }
 

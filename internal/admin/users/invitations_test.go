@@ -122,7 +122,7 @@ func TestWithdrawNothing(t *testing.T) {
 	}
 	w.now, w.away = noon, errors.New("away")
 	if code, body := ask("DELETE", "/api/admin/users/invitations/"+open, ""); code != 503 {
-		t.Errorf("while the log is away: %d: %s", code, body)
+		t.Errorf("while Kafka does not respond: %d: %s", code, body)
 	}
 }
 

@@ -160,7 +160,7 @@ func TestLinksThatDoNotSignIn(t *testing.T) {
 	}
 }
 
-// TestNothingIsDoneWithoutARecord: while the log is away nobody is signed in.
+// TestNothingIsDoneWithoutARecord: while Kafka does not respond nobody is signed in.
 func TestNothingIsDoneWithoutARecord(t *testing.T) {
 	t.Parallel()
 	w := &world{now: noon}

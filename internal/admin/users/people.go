@@ -16,7 +16,7 @@ import (
 const ActChange = "user.change"
 
 // ErrRole says that the identity provider decides about the role of a user.
-var ErrRole = errors.New("the identity provider decides about the role")
+var ErrRole = errors.New("the identity provider controls the role")
 
 // Change is what an administrator changes of a user; nil: it stays.
 type Change struct {

@@ -47,8 +47,8 @@ func writes() []contract.Route[*server] {
 	return []contract.Route[*server]{
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/walls", Scope: access.Admin, ID: "makeWall", Group: group,
-			Summary: "Sign in a screen that shows the board", About: "The link is in the answer and nowhere else: it is not kept. " +
-				"It signs in one screen within 24 hours. The screen sees the board of the hospital, and nothing else, until the wall is revoked.",
+			Summary: "Add a wall display", About: "The response contains the link, which is not stored and cannot be shown again. " +
+				"It signs in one screen within 24 hours. The screen shows only the board of the hospital, until the wall display is revoked.",
 			Bodies: []contract.Body{{Type: "application/json", Shape: makeShape{}, Limit: maxBody, Examples: []contract.Example{
 				{Name: "A screen at a desk", Text: `{"label":"nurses' station"}`},
 			}}},
@@ -56,15 +56,15 @@ func writes() []contract.Route[*server] {
 		}, Serve: (*server).make},
 		{Operation: contract.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/walls/{id}", Scope: access.Admin, ID: "revokeWall", Group: group,
-			Summary: "Revoke a screen", About: "Everywhere within a second.",
-			Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "wall_0123456789abcdef", About: "Of the wall."}},
+			Summary: "Revoke a wall display", About: "Takes effect everywhere within one second.",
+			Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "wall_0123456789abcdef", About: "Id of the wall display."}},
 			Data:       wallRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*server).revoke},
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/walls/{id}/link", Scope: access.Admin, ID: "relinkWall", Group: group,
-			Summary:    "Make another link for a screen",
-			About:      "For a screen that was replaced, or has lost its cookie. The screen before it goes dark within a second.",
-			Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "wall_0123456789abcdef", About: "Of the wall."}},
+			Summary:    "Create another link for a wall display",
+			About:      "For a screen that was replaced or lost its cookie. The previous screen is signed out within one second.",
+			Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "wall_0123456789abcdef", About: "Id of the wall display."}},
 			Data:       madeWall{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*server).relink},
 	}
@@ -73,12 +73,12 @@ func writes() []contract.Route[*server] {
 func reads() []contract.Route[*server] {
 	return []contract.Route[*server]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/admin/walls", Scope: access.Admin, ID: "listWalls", Group: group,
-		Summary: "The screens of the hospital, oldest first", Data: wallList{},
+		Summary: "List the wall displays of the hospital, oldest first", Data: wallList{},
 	}, Serve: (*server).list}}
 }
 
 type makeShape struct {
-	Label string `json:"label" pattern:"label" maxLength:"100" doc:"What to call the screen."`
+	Label string `json:"label" pattern:"label" maxLength:"100" doc:"Label of the screen."`
 }
 
 type wallRow struct {
@@ -125,7 +125,7 @@ func (s *server) make(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.Is(err, ErrTooMany):
 		httpapi.Fail(w, r, httpapi.Problem{
-			Kind: httpapi.Unprocessable, Message: "The hospital has as many walls as it may have; revoke one.",
+			Kind: httpapi.Unprocessable, Message: "The hospital has reached the limit of wall displays; revoke one.",
 			Details: []httpapi.Detail{{Path: "", Rule: "maxWalls:" + strconv.Itoa(Most)}},
 		})
 	case err != nil:

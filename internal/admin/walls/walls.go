@@ -50,7 +50,7 @@ const (
 )
 
 // ErrTooMany says that a hospital has the greatest allowed number of walls.
-var ErrTooMany = errors.New("the hospital has 50 walls, and no more may be made; revoke one")
+var ErrTooMany = errors.New("the hospital has reached the limit of 50 wall displays; revoke one")
 
 // Register holds all walls. The follower of the settings feeds it. It is safe for
 // concurrent use.
@@ -154,7 +154,7 @@ func (w *Wall) newLink(now time.Time) string {
 func cut(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 // ErrNone says that there is no such wall, or that its link was used or has expired.
-var ErrNone = errors.New("there is no such wall, or its link is over")
+var ErrNone = errors.New("the wall display does not exist, or its link has expired")
 
 // Relink gives a wall of a hospital another link, for a screen that has lost its cookie or was
 // replaced. The screen before it goes dark.

@@ -129,7 +129,7 @@ func TestWallsRefused(t *testing.T) {
 	}
 	w.away = errors.New("away")
 	if code, _ := w.ask("POST", "/api/admin/walls", "south", `{"label":"x"}`); code != 503 {
-		t.Errorf("while the log is away: %d", code)
+		t.Errorf("while Kafka does not respond: %d", code)
 	}
 }
 
