@@ -65,14 +65,14 @@ func TestFailedActsAreOnRecord(t *testing.T) {
 		status  int
 		want    []string
 	}{
-		"done":               {applyAll, nil, false, "", 200, []string{"rules.delete"}},
-		"not there":          {refuse(hospital.ReasonNotThere), nil, false, "", 404, []string{"rules.delete", "rules.delete.failed"}},
-		"another version":    {refuse(hospital.ReasonPrecondition), nil, false, "", 412, []string{"rules.delete", "rules.delete.failed"}},
-		"too large":          {applyAll, ingest.ErrTooLarge, false, "", 413, []string{"rules.delete", "rules.delete.failed"}},
-		"Kafka does not respond":    {applyAll, ingest.ErrAway, false, "", 503, []string{"rules.delete", "rules.delete.unclear"}},
-		"it will be done":    {applyAll, nil, true, "", 200, []string{"rules.delete"}},
-		"only tried":         {refuse(hospital.ReasonNotThere), nil, false, "?dryRun=true", 404, nil},
-		"tried, and is away": {applyAll, ingest.ErrAway, false, "?dryRun=true", 503, nil},
+		"done":                   {applyAll, nil, false, "", 200, []string{"rules.delete"}},
+		"not there":              {refuse(hospital.ReasonNotThere), nil, false, "", 404, []string{"rules.delete", "rules.delete.failed"}},
+		"another version":        {refuse(hospital.ReasonPrecondition), nil, false, "", 412, []string{"rules.delete", "rules.delete.failed"}},
+		"too large":              {applyAll, ingest.ErrTooLarge, false, "", 413, []string{"rules.delete", "rules.delete.failed"}},
+		"Kafka does not respond": {applyAll, ingest.ErrAway, false, "", 503, []string{"rules.delete", "rules.delete.unclear"}},
+		"it will be done":        {applyAll, nil, true, "", 200, []string{"rules.delete"}},
+		"only tried":             {refuse(hospital.ReasonNotThere), nil, false, "?dryRun=true", 404, nil},
+		"tried, and is away":     {applyAll, ingest.ErrAway, false, "?dryRun=true", 503, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)

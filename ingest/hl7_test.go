@@ -255,8 +255,8 @@ func TestMessagesNotKept(t *testing.T) {
 		ack  string
 	}{
 		"Kafka does not respond": {d.key, ingest.ErrAway, ingest.ErrAway, ""},
-		"no scope":        {d.narrow, nil, ingest.ErrForbidden, ""},
-		"too large":       {d.key, ingest.ErrTooLarge, nil, "MSA|AE|"},
+		"no scope":               {d.narrow, nil, ingest.ErrForbidden, ""},
+		"too large":              {d.key, ingest.ErrTooLarge, nil, "MSA|AE|"},
 	} {
 		d.fail = tt.fail
 		ack, err := ingest.NewMessages(d.config).TakeBody(context.Background(), tt.key, []byte(admission))
