@@ -3,18 +3,23 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"svc/acuity"
+	"svc/ingest"
 	"svc/ingest/engines"
 	"svc/internal/admin/audit"
 	"svc/internal/admin/users"
 	"svc/internal/config"
 	"svc/internal/devserver"
 	"svc/internal/lifecycle"
+	"svc/internal/stream"
 	"svc/notifier/sms"
 	"svc/readapi/web/signin"
+	"svc/schemas"
 )
 
 const (
@@ -58,10 +63,46 @@ func runDev(ctx context.Context, o *devserver.Options, w env) error {
 			return nil, err
 		}
 		if demo != nil {
-			h.Run("demo", demo)
+			if err := seedDemo(ctx, h, demo); err != nil {
+				return nil, err
+			}
+			h.Run("demo", demo.Run)
 		}
 		return []func(context.Context) error{public.Run, front.Run}, nil
 	})
+}
+
+// seedDemo appends the past of the demo to the log, with its own times of receipt. No loop of h
+// reads the log yet.
+func seedDemo(ctx context.Context, h *service, demo *devserver.Demo) error {
+	loader, err := h.cluster.Loader(ctx, h.config.Topic(schemas.Observations()))
+	if err != nil {
+		return err
+	}
+	key := []byte(h.config.PseudonymKey) // svc dev never rotates it, so the pseudonyms are those of later requests
+	err = demo.Seed(appendReceived(loader, h.partitions, ingest.NewPseudonyms(key)))
+	if err = errors.Join(err, loader.Close()); err != nil {
+		return err
+	}
+	demo.Seeded()
+	return nil
+}
+
+// appendReceived returns the function that appends a request as if it had been received at a time
+// of the past.
+func appendReceived(loader *stream.Loader, partitions int32, pseudonyms ingest.Pseudonyms) devserver.Append {
+	return func(feed, hospital string, zone *time.Location, at time.Time, body []byte) error {
+		o := &acuity.Observation{Hospital: hospital, ReceivedAt: acuity.At(at), Channel: acuity.Channel(feed), Source: "demo"}
+		if _, err := ingest.Decode(o, body, zone, pseudonyms); err != nil {
+			return err
+		}
+		value, err := schemas.EncodeObservation(nil, o)
+		if err != nil {
+			return fmt.Errorf("encode observation: %w", err)
+		}
+		key := []byte(schemas.ObservationKey(o).String())
+		return loader.Put(&stream.Record{Partition: schemas.Partition(key, partitions), Key: key, Value: value, Timestamp: at})
+	}
 }
 
 // devConfig returns the configuration of the roles in svc dev.

@@ -1,16 +1,15 @@
 package devserver
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"svc/internal/analysis/simulate"
@@ -23,20 +22,26 @@ const (
 	demoProfile = "medium"
 	demoHistory = 28 * 24 * time.Hour      // what the forecast learns from before the demonstration begins
 	demoFor     = 9 * 365 * 24 * time.Hour // how long the demonstration lasts
-	demoSigns   = 4 * time.Hour            // older signals say nothing about the present patients,
-	demoDrugs   = 36 * time.Hour           // except medications, which may still run
 	demoSave    = time.Second              // how often the progress is saved
 	demoAnswer  = 10 * time.Second         // how long the server may take for one request
 	demoPatient = 250 * time.Millisecond   // pause before a request is tried again
-	demoNote    = "Demo: %d requests of %s are in, after %.1f s; the unit goes on at speed %g.\n"
+	demoNote    = "Demo: %d requests of %s are in; the unit continues in real time.\n"
 )
 
-// demo keeps a made-up unit moving. It sends the past by /batch, and then each request when it is
-// due. Its state is a file in the data folder, so it can continue after any end.
-type demo struct {
+// Append appends the body of one request of a feed to the log of a hospital, as if it had been
+// received at an instant. Instants never decrease.
+type Append func(feed, hospital string, zone *time.Location, at time.Time, body []byte) error
+
+// Demo keeps a simulated unit moving. [Demo.Seed] appends its past to the log before anything reads
+// the log, so that the past is processed as it would have been at the time: with the nurses who
+// were on duty, and with each level that the unit had. [Demo.Run] sends each later request when it
+// is due. The state is a file in the data folder, so the demo continues after any end.
+type Demo struct {
 	cli.Env
-	file string // "": the state is not saved
-	feed *cli.Feed
+	server *Server
+	file   string // "": the state is not saved
+	feed   *cli.Feed
+	seeded string // what Seed appended, for the greeting
 
 	state demoState
 	saved time.Time
@@ -52,10 +57,14 @@ type demoState struct {
 	At      time.Time       `json:"at"`   // when the state was saved
 }
 
-// newDemo continues from the data folder, or begins a unit whose past ends now. While no process
-// kept it moving, its time passed as real time does.
-func newDemo(o *Options, w cli.Env) (*demo, error) {
-	d := &demo{Env: w}
+// Demo returns the demonstration of --demo, from the data folder or as a unit whose past ends now.
+// While no process kept it moving, its time passed as real time does. nil: there is no --demo.
+func (s *Server) Demo() (*Demo, error) {
+	if !s.options.demo {
+		return nil, nil //nolint:nilnil // nothing runs
+	}
+	o, w := s.options, s.env
+	d := &Demo{Env: w, server: s}
 	now := w.Now().Truncate(time.Second)
 	if !o.ephemeral {
 		d.file = filepath.Join(o.data, "demo.json")
@@ -65,7 +74,7 @@ func newDemo(o *Options, w cli.Env) (*demo, error) {
 		}
 		switch {
 		case err == nil:
-			d.state.Course = d.state.Course.Turned(d.state.At, 1).Turned(now, o.speed)
+			d.state.Course = d.state.Course.Turned(d.state.At, 1) // earlier releases had other speeds
 			return d, nil
 		case !errors.Is(err, fs.ErrNotExist):
 			return nil, fmt.Errorf("%s: %w; remove it to begin a new demonstration", d.file, cli.WithoutPath(err))
@@ -73,66 +82,80 @@ func newDemo(o *Options, w cli.Env) (*demo, error) {
 	}
 	d.state = demoState{
 		Seed: demoSeed, Profile: demoProfile, Start: now.Add(-demoHistory), At: now,
-		Course: simulate.Course{{Unit: now, Real: now, Speed: o.speed}},
+		Course: simulate.Course{{Unit: now, Real: now, Speed: 1}},
 	}
 	d.save() // a crash from here on continues with the same unit
 	return d, nil
 }
 
-// Demo returns the loop of --demo, which keeps a unit moving once its hospital exists. nil: there
-// is no --demo.
-func (s *Server) Demo() (func(context.Context) error, error) {
-	if !s.options.demo {
-		return nil, nil //nolint:nilnil // nothing runs
-	}
-	d, err := newDemo(s.options, s.env)
-	if err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context) error {
-		select {
-		case <-s.greeted:
-		case <-ctx.Done():
-			return nil
-		}
-		running, err := cli.ReadDevFile(s.options.data)
-		if err != nil {
-			return err
-		}
-		return d.run(ctx, running.BaseURL, running.APIKey)
-	}, nil
-}
-
-// run sends requests until ctx ends.
-func (d *demo) run(ctx context.Context, base, key string) error {
-	d.feed = cli.NewFeed(base, key, demoAnswer)
-	defer d.feed.Close()
+// requests returns the requests of the unit from its first on.
+func (d *Demo) requests() (iter.Seq[simulate.Request], *time.Location, error) {
 	zone, err := time.LoadLocation(hospitalZone)
 	if err != nil {
-		return err
+		return nil, nil, fmt.Errorf("zone of the demo: %w", err)
 	}
 	requests, err := simulate.Requests(simulate.Options{
 		Seed: d.state.Seed, Profile: d.state.Profile, Start: d.state.Start.In(zone), For: demoFor, Steady: true, Clock: d.state.Course.Real,
 	})
 	if err != nil {
-		return fmt.Errorf("%s: %w", d.file, err)
+		return nil, nil, fmt.Errorf("%s: %w", d.file, err)
 	}
-	now := d.Now()
-	past := &demoPast{until: now}
+	return requests, zone, nil
+}
+
+// Seed appends the requests that were due before now and are not in the log. Nothing may read the
+// log before Seed returns and its appends are durable; then call [Demo.Seeded].
+func (d *Demo) Seed(add Append) error {
+	requests, zone, err := d.requests()
+	if err != nil {
+		return err
+	}
+	now, n := d.Now(), 0
+	for r := range requests {
+		if r.At.After(now) {
+			break
+		}
+		if n++; n <= d.state.Sent {
+			continue
+		}
+		if err := add(path.Base(r.Path), hospitalID, zone, r.At, r.Body); err != nil {
+			return fmt.Errorf("demo: request %d: %w", n, err)
+		}
+	}
+	span := "28 days"
+	if d.state.Sent > 0 {
+		span = now.Sub(d.state.At).Round(time.Second).String()
+	}
+	d.seeded = fmt.Sprintf(demoNote, max(n-d.state.Sent, 0), span)
+	d.state.Sent = max(n, d.state.Sent)
+	return nil
+}
+
+// Seeded saves that the requests of Seed are in the log.
+func (d *Demo) Seeded() { d.save() }
+
+// Run sends requests from the greeting until ctx ends.
+func (d *Demo) Run(ctx context.Context) error {
+	select {
+	case <-d.server.greeted:
+	case <-ctx.Done():
+		return nil
+	}
+	fmt.Fprint(d.Stdout, d.seeded)
+	running, err := cli.ReadDevFile(d.server.options.data)
+	if err != nil {
+		return err
+	}
+	requests, _, err := d.requests()
+	if err != nil {
+		return err
+	}
+	d.feed = cli.NewFeed(running.BaseURL, running.APIKey, demoAnswer)
+	defer d.feed.Close()
 	n := 0
 	for r := range requests {
 		if n++; n <= d.state.Sent {
 			continue
-		}
-		if !r.At.After(now) {
-			past.keep(&r)
-			continue
-		}
-		if past != nil {
-			if err = d.catchUp(ctx, past, n-1); err != nil {
-				return nil
-			}
-			past = nil
 		}
 		if cli.Pause(ctx, r.At.Sub(d.Now())) != nil || d.post(ctx, path.Base(r.Path), r.Body) != nil {
 			break
@@ -142,33 +165,13 @@ func (d *demo) run(ctx context.Context, base, key string) error {
 			d.save()
 		}
 	}
-	if past == nil {
-		d.save()
-	}
-	return nil
-}
-
-// catchUp sends the past. sent is the number of requests that the past stands for.
-func (d *demo) catchUp(ctx context.Context, past *demoPast, sent int) error {
-	for _, p := range past.all() {
-		if err := d.post(ctx, p.path, p.body); err != nil {
-			return err
-		}
-	}
-	count, span := sent-d.state.Sent, "28 days"
-	if d.state.Sent > 0 {
-		span = past.until.Sub(d.state.At).Round(time.Second).String()
-	}
-	d.state.Sent = sent
 	d.save()
-	course := d.state.Course
-	fmt.Fprintf(d.Stdout, demoNote, count, span, d.Now().Sub(past.until).Seconds(), course[len(course)-1].Speed)
 	return nil
 }
 
 // post sends one request until it is answered. The error is that of ctx. A refusal is printed,
 // and the request is not sent again.
-func (d *demo) post(ctx context.Context, to string, body []byte) error {
+func (d *Demo) post(ctx context.Context, to string, body []byte) error {
 	for {
 		refused, err := d.feed.Post(ctx, to, body)
 		if err == nil {
@@ -184,7 +187,7 @@ func (d *demo) post(ctx context.Context, to string, body []byte) error {
 }
 
 // save saves the state. If it cannot, some requests are sent twice, which does no harm.
-func (d *demo) save() {
+func (d *Demo) save() {
 	d.saved = d.Now()
 	d.state.At = d.saved
 	if d.file == "" {
@@ -199,64 +202,5 @@ func (d *demo) save() {
 	}
 	if err != nil {
 		fmt.Fprintf(d.Stderr, "demo: progress not saved: %v\n", cli.WithoutPath(err))
-	}
-}
-
-// demoRequest is a request of the ingest API.
-type demoRequest struct {
-	path string
-	body []byte
-}
-
-// demoPast collects the past: ADT events in batches, and the latest requests of the other feeds.
-type demoPast struct {
-	until   time.Time
-	batches []demoRequest
-	events  simulate.Batch
-	signs   []demoRequest
-	last    [3]demoRequest // staffing, roster, census
-	before  demoRequest    // the staffing before the last, because the last may be a plan
-}
-
-var demoSnapshots = []string{"staffing", "roster", "census"}
-
-func (p *demoPast) keep(r *simulate.Request) {
-	feed := path.Base(r.Path)
-	if feed == "adt" {
-		p.addBatch(p.events.Add(r.Body))
-		return
-	}
-	one := demoRequest{path: feed, body: r.Body}
-	if i := slices.Index(demoSnapshots, feed); i >= 0 {
-		if i == 0 {
-			p.before = p.last[0]
-		}
-		p.last[i] = one
-		return
-	}
-	since := demoSigns
-	if bytes.Contains(r.Body, []byte(`"kind":"medication"`)) {
-		since = demoDrugs
-	}
-	if p.until.Sub(r.At) < since {
-		p.signs = append(p.signs, one)
-	}
-}
-
-func (p *demoPast) all() []demoRequest {
-	p.addBatch(p.events.Flush())
-	all := append(p.batches, p.signs...)
-	for _, one := range append([]demoRequest{p.before}, p.last[:]...) {
-		if one.body != nil {
-			all = append(all, one)
-		}
-	}
-	return all
-}
-
-// addBatch adds a batch of events, unless it is nil.
-func (p *demoPast) addBatch(body []byte) {
-	if body != nil {
-		p.batches = append(p.batches, demoRequest{path: "batch", body: body})
 	}
 }

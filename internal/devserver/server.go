@@ -35,7 +35,7 @@ type Options struct {
 	listen    string
 	kafkaPort int
 	demo      bool
-	speed     float64 // of the demonstration
+	speed     string // a flag of earlier releases
 }
 
 var logLevels = []string{"debug", "info", "warn", "error"}
@@ -51,7 +51,8 @@ func Command(o *Options) *cobra.Command {
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`address` of the API, on this machine; port 0 takes a free one")
 	flags.IntVar(&o.kafkaPort, "kafka-port", 0, "`port` of the embedded Kafka (default: a free one)")
 	flags.BoolVar(&o.demo, "demo", false, "keep a made-up unit moving, with 28 days behind it")
-	flags.Float64Var(&o.speed, "speed", 1, "how much faster than real time the unit of --demo goes on")
+	flags.StringVar(&o.speed, "speed", "", "refused, with the reason")
+	flags.Lookup("speed").Hidden = true
 	flags.StringVar(&o.LogLevel, "log-level", "warn", "debug, info, warn or error")
 	cmd.PreRunE = func(*cobra.Command, []string) error { return errors.Join(o.faults()...) }
 	return cmd
@@ -69,10 +70,10 @@ func (o *Options) faults() []error {
 	if o.kafkaPort < 0 || o.kafkaPort > 65535 {
 		faults = append(faults, errors.New("--kafka-port: must be a number up to 65535"))
 	}
-	if !cli.ValidSpeed(o.speed) {
-		faults = append(faults, errors.New("--speed: must be from 0.1 to 1440"))
-	} else if o.speed != 1 && !o.demo {
-		faults = append(faults, errors.New("--speed: needs --demo"))
+	if o.speed != "" {
+		faults = append(faults, errors.New("--speed: the demo runs in real time, because the timers of svc do "+
+			"(an hour of magnesium at 1:1, two hours of recovery); leave the flag out, and send a faster unit "+
+			"with svc simulate --to dev"))
 	}
 	return faults
 }
