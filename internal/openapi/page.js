@@ -12,7 +12,7 @@ function search() {
     at.hidden = !words.every(word => text.includes(word));
     if (!at.hidden) n++;
   }
-  for (const group of groups) group.hidden = words.length > 0 && !group.querySelector("article:not([hidden])");
+  for (const group of groups) group.hidden = words.length > 0 && !group.querySelector('article:not([hidden=""])');
   for (const part of rest) part.hidden = words.length > 0;
   found.textContent = words.length === 0 ? "" : n === 1 ? "1 endpoint found" : n + " endpoints found";
 }
@@ -30,7 +30,7 @@ document.addEventListener("keydown", event => {
 // A link to an endpoint leads to it, also during a search.
 addEventListener("hashchange", () => {
   const target = document.getElementById(location.hash.slice(1));
-  if (target && target.closest("[hidden]")) {
+  if (target && target.closest('[hidden=""]')) {
     find.value = "";
     search();
     target.scrollIntoView();
