@@ -188,8 +188,14 @@ func (h *hospital) publish(e *outbound.Event, change *LevelChange) {
 	})
 }
 
-// add offers an event to the endpoints.
+// add offers an event to the endpoints. Without any, it is not kept: an endpoint that comes later
+// reads the ledger.
 func (h *hospital) add(w *waiting) {
+	if len(h.endpoints) == 0 {
+		h.dropEvents(len(h.log))
+		h.floor = w.at + 1
+		return
+	}
 	h.log = append(h.log, w)
 	h.bytes += w.size()
 	h.owner.n.memory += w.size()

@@ -63,6 +63,52 @@ func TestIdleEndpointsAreSmall(t *testing.T) {
 	})
 }
 
+// TestHospitalsWithoutEndpointsAreSmall: a hospital that nobody listens to holds none of its events
+// in memory, not even for the seconds in which it reads a long log; an endpoint that comes later
+// gets what follows.
+func TestHospitalsWithoutEndpointsAreSmall(t *testing.T) {
+	const hospitals, changes = 300, 60
+	bubble(t, func(t *testing.T, r *rig) {
+		live := func(changes int) uint64 {
+			for range changes {
+				for h := range hospitals {
+					r.change(fmt.Sprintf("h%d", h))
+				}
+			}
+			r.settle(time.Second)
+			return heap()
+		}
+		r.start()
+		before := live(1)
+		live(changes)
+		r.forget()
+		r.ledger.mu.Lock()
+		r.ledger.records, r.ledger.times = nil, nil
+		r.ledger.mu.Unlock()
+		one := (int64(heap()) - int64(before)) / hospitals / changes
+		if one > 100 {
+			t.Errorf("an event that nobody waits for takes %d bytes", one)
+		}
+		r.end()
+	})
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		for range changes {
+			r.change("late")
+		}
+		r.settle(time.Minute)
+		r.hook("late", "whk_late")
+		for range 3 {
+			r.change("late")
+		}
+		r.settle(time.Minute)
+		if n := len(r.receiver.seen); n != 3 {
+			t.Errorf("%d requests after the endpoint came, want 3", n)
+		}
+		r.end()
+	})
+}
+
 // TestAnHourOfDeadEndpoints: of 10,000 endpoints of 100 hospitals 1,000 are down for
 // an hour, while their hospitals make more events than may stay in memory. Memory
 // stays within the bound plus little for each endpoint that is down, also after a

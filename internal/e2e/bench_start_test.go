@@ -91,6 +91,47 @@ func (s *system) restore(b *testing.B) {
 	n.stop()
 }
 
+// BenchmarkNotifyStart starts a notifier on a log in which 300 hospitals without an endpoint have
+// made 500,000 observations. peak-MiB is its largest resident set until it has read all of it.
+func BenchmarkNotifyStart(b *testing.B) {
+	const partitions, records, hospitals, rooms = 24, 500_000, 300, 20
+	s := bench(b, partitions)
+	s.fill(b, partitions, records, hospitals, rooms, 12*time.Hour/records)
+	n, private := s.measured("filled")
+	n.rate(b, private, records)
+	n.stop()
+	admin := kadm.NewClient(s.client(b))
+	for b.Loop() {
+		began := time.Now()
+		n := start(b, "notify", []string{"notify", "--instance", "n1", "--private-listen", "127.0.0.1:" + mustFreePort(b)}, s.env...)
+		if err := until(5*time.Minute, func() error {
+			lags, err := admin.Lag(context.Background(), s.prefix+"svc-notifier")
+			if err != nil {
+				return err
+			}
+			lag := lags[s.prefix+"svc-notifier"]
+			total := int64(0)
+			for _, of := range lag.Lag[s.prefix+schemas.Verdicts().Name] {
+				if of.Commit.At < 0 {
+					return fmt.Errorf("partition %d is not read", of.Partition)
+				}
+				total += of.Lag
+			}
+			if len(lag.Lag) == 0 || total > 2*partitions { // the marker of a transaction is committed with the next record
+				return fmt.Errorf("%d records to read", total)
+			}
+			return nil
+		}); err != nil {
+			b.Fatal(err, n.logged())
+		}
+		b.ReportMetric(time.Since(began).Seconds(), "caught-up-s")
+		b.ReportMetric(n.status(b, "VmHWM"), "peak-MiB")
+		b.ReportMetric(n.status(b, "VmRSS"), "resident-MiB")
+		machineLoad(b)
+		n.stop()
+	}
+}
+
 // BenchmarkDevStart starts svc dev on an empty folder, and again after a
 // kill -9 with 200,000 observations in its log.
 func BenchmarkDevStart(b *testing.B) {

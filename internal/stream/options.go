@@ -71,6 +71,10 @@ func (o *Options) client() ([]kgo.Opt, error) {
 		kgo.DialTimeout(within),
 		kgo.RetryBackoffFn(backoff),
 		kgo.MetadataMinAge(100 * time.Millisecond), // new topics and leaders are seen at once, not after 5 s
+		// A client holds two fetches, decoded, at several times their size. The default of 50 MiB
+		// took a notifier on a long log half a gigabyte (BenchmarkNotifyStart).
+		kgo.FetchMaxBytes(1 << 20),
+		kgo.FetchMaxPartitionBytes(256 << 10),
 		kgo.WithLogger(quiet{o.Log}),
 	}
 	if len(o.Brokers) == 0 {

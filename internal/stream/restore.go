@@ -221,7 +221,7 @@ func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64
 		}
 	}
 	// As stored; decompressed, and with a record each, several times that.
-	reader, err := c.reader(offsets{topic: begin}, kgo.FetchMaxBytes(1<<20), kgo.FetchMaxPartitionBytes(1<<20))
+	reader, err := c.reader(offsets{topic: begin}, kgo.FetchMaxPartitionBytes(1<<20))
 	if err != nil {
 		return err
 	}
