@@ -1,15 +1,15 @@
-// Package acuity is the vocabulary of a maternity unit: what is said about it, what is
-// known of it, what changed. The words, smallest first:
+// Package acuity is the vocabulary of a maternity unit: reported facts, the state derived from them, its changes.
+// The terms, smallest first:
 //
-//   - An [Observation] is what one request of one hospital says: facts.
-//   - An [Evidence] is what one source says about one factor of one patient.
-//   - A [Chart] is who is in which room with what evidence: all that scoring needs.
-//   - A [Change] is what one observation or one due instant did to a hospital.
-//   - A [Snapshot] is a unit at a full hour: all that the forecast learns from.
+//   - An [Observation] is the facts of one request from one hospital.
+//   - An [Evidence] is what one source reports about one factor of one patient.
+//   - A [Chart] is all the input of scoring: the rooms, their patients and the evidence of each patient.
+//   - A [Change] is the effect of one observation, or of one due instant, on a hospital.
+//   - A [Snapshot] is a unit at a full hour: all the input of the forecast.
 //
-// The catalogue lies below it: what each factor asks for. Above it, the package hospital
-// turns observations into charts and changes, and the package score judges a chart at an
-// instant. Nobody asks what time it is: the caller passes now.
+// The package builds on the catalogue, which defines what each factor demands. The package hospital turns
+// observations into charts and changes, and the package score evaluates a chart at an instant. No code in these
+// packages reads the clock: the caller passes now.
 package acuity
 
 import (
@@ -21,5 +21,5 @@ import (
 // Instant is a moment in milliseconds since the Unix epoch, UTC; see [codes.Instant].
 type Instant = codes.Instant
 
-// At returns the instant of t, cut to the millisecond; the zero time is 0.
+// At returns the instant of t, truncated to the millisecond; the zero time is 0.
 func At(t time.Time) Instant { return codes.At(t) }

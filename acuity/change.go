@@ -5,19 +5,18 @@ import (
 	"svc/acuity/codes"
 )
 
-// Change is what one input, or one due instant, did to a unit. Everything downstream is
-// derived from these records. Each has the next version, so no input is silent and no
-// two effects merge.
+// Change is the effect of one input, or of one due instant, on a unit. All downstream data is derived from changes.
+// Each change has the next version, so no input is silent and no two effects merge.
 type Change struct {
 	Hospital  string
-	Version   int64   // one counter per hospital, + 1 each, never reset
-	Offset    int64   // of the input in its partition; a due instant has that of the last input
+	Version   int64   // one counter per hospital, incremented by 1 and never reset
+	Offset    int64   // of the input in its partition; for a due instant, that of the last input
 	Cause     Cause   //
 	AppliedAt Instant // clock of the hospital at this change
 
 	Outcome Outcome
-	Reason  string       // of a rejection: a stable code
-	Items   []ItemResult // one per event of the input, in its order
+	Reason  string       // of a rejection: its stable code
+	Items   []ItemResult // one per event of the input, in the order of the input
 
 	Level   Level // after
 	Effects []Effect
@@ -31,15 +30,15 @@ type Change struct {
 
 	Preview *Preview // of a dry run
 
-	Snapshot *Snapshot // of a full hour that was due
+	Snapshot *Snapshot // of a full hour that has passed
 
-	// Repeats is the version of the change that the first request with the same identity
-	// made, RepeatsAt its time. 0: the request repeats none.
+	// Repeats is the version of the change that the first request with the same identity made, and RepeatsAt its
+	// time. 0: the request is not a repeat.
 	Repeats   int64
 	RepeatsAt Instant
 }
 
-// Cause is why a verdict was made anew.
+// Cause is the reason why a verdict was recomputed.
 type Cause uint8
 
 // The causes.
@@ -48,10 +47,10 @@ const (
 	CauseTime
 )
 
-// Outcome is what became of an input.
+// Outcome is the result of an input.
 type Outcome uint8
 
-// The outcomes. Time is that of a change without input.
+// The outcomes. Time is the outcome of a change without an input.
 const (
 	Applied Outcome = iota
 	Duplicate
@@ -60,15 +59,15 @@ const (
 	Time
 )
 
-// ItemResult is what became of one event of an input.
+// ItemResult is the result of one event of an input.
 type ItemResult struct {
 	Outcome Outcome
-	Reason  string // stable code, of an ignored or rejected one
+	Reason  string // stable code of an ignored or rejected event
 	HasRoom bool
 	RoomID  int32 // where the visit is after the event
 }
 
-// EffectKind is what a partner is told about.
+// EffectKind is a kind of event that partners are notified of.
 type EffectKind uint8
 
 // The kinds of effect: surge.level_changed and room.rescored.
@@ -77,8 +76,7 @@ const (
 	RoomRescored
 )
 
-// Effect is one change of the verdict that partners are told: first the level, then the
-// rooms by id.
+// Effect is one change of the verdict that partners are notified of: first the level, then the rooms by id.
 type Effect struct {
 	Kind EffectKind
 
@@ -105,17 +103,17 @@ type FactorChange struct {
 	Kind      EvidenceKind
 }
 
-// Unmapped is a code of an input that no rule and no mapping knows.
+// Unmapped is a code of an input that matches no rule and no mapping.
 type Unmapped struct {
 	System  codes.System
 	Code    string
 	Display string
 }
 
-// Preview is what an observation would do to the verdict. A dry run answers with it.
+// Preview is the effect that an observation would have on the verdict: the result of a dry run.
 type Preview struct {
 	Outcome Outcome
-	Reason  string // of an observation that would not be taken
+	Reason  string // of an observation that would be refused
 
 	Level              Level // after
 	Effects            []Effect

@@ -7,47 +7,47 @@ import (
 	"svc/acuity/codes"
 )
 
-// Chart is who is in which room with what evidence. A verdict is made of it and of an
-// instant. Time alone changes nothing in it. The view in Redis holds it, so that a read can
-// judge it at its own instant.
+// Chart is the rooms of a unit, their patients and the evidence of each patient. A verdict is computed from a chart
+// and an instant; a chart itself does not change with time. Redis holds it, so that a read can evaluate it at its own
+// instant.
 type Chart struct {
 	Hospital string
 	Unit     UnitChart
 	Rooms    []RoomChart // ascending by ID
 }
 
-// UnitChart is what concerns the unit as a whole.
+// UnitChart is the part of a chart that concerns the unit as a whole.
 type UnitChart struct {
 	Version int64   // of the last change
 	Since   Instant // when the verdict last changed in anything it shows
-	Clock   Instant // of the hospital at Version
+	Clock   Instant // clock of the hospital at Version
 	Run     LevelRun
-	// ObservedAt is the time of the newest fact about a patient; 0: there was none.
+	// ObservedAt is the time of the newest fact about a patient; 0: there is none.
 	ObservedAt Instant
 
-	// Staffing in force first, then plans ahead in order of AsOf. Empty: never sent.
+	// Staffing lists the current staffing first, then plans in order of AsOf. Empty: no staffing was ever sent.
 	Staffing []Staffing
 	Roster   *Roster
 
 	HasCensus  bool
 	CensusAt   Instant
-	TotalRooms int32 // max(totalRooms, rooms listed) of the newest census, blocked ones included
+	TotalRooms int32 // max(totalRooms, rooms listed) of the newest census, including blocked rooms
 
-	Moves            []Instant // event times of live A01 A02 A03 A04 that may lie within the last 120 min, ascending
-	Unplaced         int32     // open visits without a place
-	UnknownLocations int32     // registered by themselves, not confirmed
+	Moves            []Instant // event times of live A01, A02, A03 and A04 events that may lie within the last 120 min, ascending
+	Unplaced         int32     // open visits without a location
+	UnknownLocations int32     // created from a feed, not confirmed by an administrator
 
-	// So many wait for what they name, as counted at the last full hour of Clock. Nothing
-	// waits longer than 24 h.
+	// Facts that wait for the entity they refer to, as counted at the last full hour of Clock. Facts wait at most 24
+	// h.
 	CancelsWaiting    int32 // cancels, for the event that they cancel
 	StatementsWaiting int32 // clinical statements, for their visit or patient
 
-	Rules              []catalogue.Rule // of the hospital, beside the catalogue; ascending by factor
-	StaffingFromRoster bool             // without a staffing record the roster tells the nurses on duty
+	Rules              []catalogue.Rule // of the hospital, which override the catalogue; ascending by factor
+	StaffingFromRoster bool             // without a staffing record, nurses on duty are counted from the roster
 }
 
-// Catalogue returns the catalogue by which the unit is judged: the default, with
-// the rules of its hospital. Charts with equal rules have the same one.
+// Catalogue returns the catalogue for this unit: the default catalogue with the rules of its hospital. Charts with
+// equal rules share one catalogue.
 func (u *UnitChart) Catalogue() *catalogue.Catalogue { return catalogue.Default().With(u.Rules) }
 
 // RoomChart is one room.
@@ -56,16 +56,15 @@ type RoomChart struct {
 	Label  string
 	Area   string
 	Status RoomStatus
-	Listed bool // in the newest census, or placed by ADT: counts for capacity
+	Listed bool // in the newest census, or has a patient placed by ADT: counts toward capacity
 
-	// NewestSignal is the order time of the newest signal of a room that only
-	// clinical ingest knows; 48 h later the room is stale. 0: another room.
+	// NewestSignal is the order time of the newest signal of a room that is known only from clinical signals; the
+	// room is stale 48 h later. 0: any other room.
 	NewestSignal Instant
 
-	// Patients are the mothers (or other patients) in the room, in order of
-	// arrival; newborns are part of their mother's entry. A room with newborns
-	// alone has one entry for all of them. A room that only clinical ingest
-	// knows has one entry if any evidence is active.
+	// Patients lists the mothers (or other patients) in the room, in order of arrival; newborns are part of their
+	// mother's entry. A room with only newborns has one entry for all of them. A room known only from clinical
+	// signals has one entry if any evidence is active.
 	Patients []PatientChart
 }
 
@@ -73,11 +72,11 @@ type RoomChart struct {
 type PatientChart struct {
 	Visit   string  // pseudonym, or "room:<id>" of an occupant without a visit
 	Arrived Instant // in this room
-	Birth   Instant // from then on modifiers with the window "birth" are off; 0: none yet
-	Mother  bool    // false: the entry is of newborns alone
+	Birth   Instant // from this instant on, modifiers with the window "birth" are inactive; 0: no birth yet
+	Mother  bool    // false: the entry has only newborns
 
-	// UnnamedFetus reports whether a tracing of a multiple gestation names no fetus. The
-	// newest such tracing counts, so it may have ended that of another fetus.
+	// UnnamedFetus reports whether a tracing of a multiple gestation does not identify its fetus. Only the newest
+	// such tracing counts, so it may have replaced the tracing of another fetus.
 	UnnamedFetus bool
 
 	Evidence []Evidence
@@ -92,7 +91,7 @@ func (r *RoomChart) CountEvidence() int {
 	return n
 }
 
-// Equal reports whether two charts say the same.
+// Equal reports whether two charts have equal content.
 func (r *RoomChart) Equal(o *RoomChart) bool {
 	return r.ID == o.ID && r.Status == o.Status && r.Listed == o.Listed && r.NewestSignal == o.NewestSignal &&
 		r.Label == o.Label && r.Area == o.Area && slices.EqualFunc(r.Patients, o.Patients, func(a, b PatientChart) bool {
@@ -101,11 +100,11 @@ func (r *RoomChart) Equal(o *RoomChart) bool {
 	})
 }
 
-// EvidenceKind is where a piece of evidence comes from. If two pieces are equal, the one
-// with the lower kind is shown.
+// EvidenceKind is the kind of source of a piece of evidence. Of two equal pieces, the one with the lower kind is
+// displayed.
 type EvidenceKind uint8
 
-// The kinds, in the order in which they are preferred for display.
+// The kinds, in order of preference for display.
 const (
 	BySignal EvidenceKind = iota + 1
 	ByDiagnosis
@@ -115,22 +114,21 @@ const (
 	ByCensus
 )
 
-// Evidence is what one source says about one factor of one patient, after codes were
-// matched, older statements replaced and contradictions settled. It is running: a source
-// that ended leaves none.
+// Evidence is what one source reports about one factor of one patient, after codes were matched, older statements
+// replaced and contradictions resolved. Only active evidence is kept.
 type Evidence struct {
 	Factor  catalogue.Factor
-	Variant uint8 // form of the factor in the catalogue; 0 is the plain one
-	Count   uint8 // babies, for labor-multiple-gestation
-	Baby    uint8 // 0 the mother, n her n-th newborn
+	Variant uint8 // variant of the factor in the catalogue; 0: none
+	Count   uint8 // number of babies, for labor-multiple-gestation
+	Baby    uint8 // 0: the mother; n: her n-th newborn
 	Kind    EvidenceKind
 
-	Start Instant // first assertion of the unbroken run: the clock of steps
-	Last  Instant // newest assertion: the clock of silence
+	Start Instant // first assertion of the unbroken run, from which steps are timed
+	Last  Instant // newest assertion, from which staleness is timed
 
-	AssignedBy string // of a primary: the rule that chose it, a stable code
+	AssignedBy string // of a primary factor: the rule that chose it, a stable code
 	Source     Source
-	Fetus      string // of a fetus: its label "A" to "I", or a pseudonym; empty: none is named
+	Fetus      string // of a fetus: its label "A" to "I", or a pseudonym; empty: no fetus is named
 }
 
 // Source names the statement behind a piece of evidence.
@@ -140,8 +138,8 @@ type Source struct {
 	Code   string
 }
 
-// Written returns the code of the source as people write it: an ICD-10-CM code
-// is kept without its dot, so that one compares by bytes.
+// Written returns the code of the source in its usual notation. ICD-10-CM codes are stored without the dot, so that
+// they can be compared by bytes.
 func (s Source) Written() string {
 	if s.System == codes.ICD10CM && len(s.Code) > 3 {
 		return s.Code[:3] + "." + s.Code[3:]
@@ -149,7 +147,7 @@ func (s Source) Written() string {
 	return s.Code
 }
 
-// Level is how strained a unit is.
+// Level is the strain of a unit.
 type Level uint8
 
 // The levels. Their numbers are levelRank of the API.
@@ -160,17 +158,17 @@ const (
 	LevelRed
 )
 
-// LevelRun tells since when a unit has its level, and which level it had before.
+// LevelRun is the time since which a unit has its level, and the level before it.
 type LevelRun struct {
 	Since    Instant // 0: unknown
 	Prior    Level
-	HasPrior bool // false: it had none before, or that is unknown
+	HasPrior bool // false: there was no earlier level, or it is unknown
 }
 
-// Color is how demanding a room is.
+// Color is the acuity of a room.
 type Color uint8
 
-// The colours. Gray is a room that is empty, blocked or not assessed.
+// The colors. Gray is a room that is empty, blocked or not assessed.
 const (
 	ColorGray Color = iota
 	ColorGreen
@@ -179,8 +177,7 @@ const (
 	ColorRed
 )
 
-// Axis is one of the seven measures of a unit, in the order of the table of axes, which
-// also breaks ties.
+// Axis is one of the seven measures of a unit. Their order breaks ties.
 type Axis uint8
 
 // The axes.
@@ -197,17 +194,17 @@ const (
 
 var levelNames = [...]string{"green", "yellow", "orange", "red"}
 
-// String returns the name on the wire.
+// String returns the name used in the API.
 func (l Level) String() string { return levelNames[l] }
 
 var colorNames = [...]string{"gray", "green", "yellow", "orange", "red"}
 
-// String returns the name on the wire.
+// String returns the name used in the API.
 func (c Color) String() string { return colorNames[c] }
 
 var evidenceNames = [...]string{"", "signal", "diagnosis", "site", "manual", "adt", "census"}
 
-// String returns the name on the wire.
+// String returns the name used in the API.
 func (k EvidenceKind) String() string { return evidenceNames[k] }
 
 var axisNames = [AxisCount]struct{ id, label string }{
@@ -220,8 +217,8 @@ var axisNames = [AxisCount]struct{ id, label string }{
 	AxisSkill:    {"skill", "Skill mix"},
 }
 
-// String returns the id on the wire.
+// String returns the id used in the API.
 func (a Axis) String() string { return axisNames[a].id }
 
-// Label returns the name for people.
+// Label returns the English display name.
 func (a Axis) Label() string { return axisNames[a].label }

@@ -1,14 +1,13 @@
 package acuity
 
-// Create is the part of an observation that comes from one FHIR resource which the sender
-// wants to be created only if it does not exist (If-None-Exist, If-None-Match: *). The part
-// counts only if the hospital knows none of the names when the observation is applied.
+// Create is the part of an observation made from one FHIR resource that is to be created only if it does not exist
+// (If-None-Exist, If-None-Match: *). The part is applied only if the hospital knows none of its names at that time.
 type Create struct {
 	Names                       []string // pseudonyms of visits and resources, and names of references
 	Events, Signals, References Span
 }
 
-// Span is the elements of a list from From on, before To.
+// Span selects the elements of a list from index From up to, but not including, index To.
 type Span struct{ From, To int32 }
 
 // Has reports whether an element is in the span.

@@ -1,19 +1,19 @@
 package acuity
 
-// Moment is a time as a sender gave it. A time that is coarser than a second, such as a date, is an
-// interval: all instants that the sender may have meant.
+// Moment is a time as the sender gave it. A time that is coarser than a second, such as a date, is an interval that
+// covers all instants it may mean.
 type Moment struct {
 	From      Instant // 0: no time was given
-	To        Instant // the first instant after the interval; of no use if the moment is exact
+	To        Instant // the first instant after the interval; unused if the moment is exact
 	Precision Precision
 }
 
 // IsExact reports whether the moment is an instant, to the second or finer.
 func (m Moment) IsExact() bool { return m.Precision <= Second }
 
-// Keep returns the instant that counts as the start of what goes on, if it is told anew: at, or the
-// start that is known. A coarse time that is repeated counts as a later instant each time, so the known
-// start stands if it lies in the interval. from is the start of the interval; 0: the time is exact.
+// Keep returns the start of an ongoing state when its start is reported again: at, or the known start. Each repeat of
+// a coarse time resolves to a later instant, so the known start is kept if it lies in the interval. from is the start
+// of the interval; 0: the time is exact.
 func Keep(known, from, at Instant) Instant {
 	if from != 0 && from <= known && known < at {
 		return known
@@ -32,18 +32,18 @@ func (m Moment) Start() Instant {
 	return m.From
 }
 
-// Resolve returns the instant that counts as the moment. All feeds use it, so a coarse time has the
-// same place among the others whatever feed it came from:
+// Resolve returns the instant that represents the moment. All feeds use it, so a coarse time is ordered among other
+// times in the same way for each feed:
 //
-//   - An exact moment counts as it is.
-//   - Of a coarse one the first of the moments beside it counts that is more exact and lies within:
-//     when the message was sent, or the version was written.
-//   - Without one, the receipt counts if it lies within.
-//   - An interval that was over before the receipt counts as its last instant, so a coarse time is
-//     never before an exact one within it.
-//   - An interval that has not begun at the receipt counts as its start.
+//   - An exact moment is returned unchanged.
+//   - A coarse moment resolves to the first more exact moment within it, of those that the caller passes: when the
+//     message was sent, or the version was written.
+//   - Without one, it resolves to the receipt, if that lies within it.
+//   - An interval that ended before the receipt resolves to its last instant, so a coarse time never precedes an
+//     exact one within it.
+//   - An interval that begins after the receipt resolves to its start.
 //
-// A coarse moment that had begun never counts as later than the receipt.
+// A coarse moment that has begun never resolves to an instant after the receipt.
 func (m Moment) Resolve(receipt Instant, beside ...Moment) Instant {
 	if m.From == 0 || m.IsExact() {
 		return m.From
@@ -60,12 +60,12 @@ func (m Moment) Resolve(receipt Instant, beside ...Moment) Instant {
 	return min(receipt, m.To-1)
 }
 
-// SetTime sets the event time: the moment as it was sent, and the instant that counts.
+// SetTime sets the event time from a moment: the time as it was sent, and the instant that represents it.
 func (e *Event) SetTime(m Moment, at Instant) {
 	e.At, e.Precision, e.AtFrom = at, m.Precision, m.Start()
 }
 
-// AsSent returns the event time as it was sent: the start of its interval, if it was coarse.
+// AsSent returns the event time as it was sent: the start of its interval if it was coarse.
 func (e *Event) AsSent() Instant {
 	if e.AtFrom != 0 {
 		return e.AtFrom

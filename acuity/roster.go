@@ -12,8 +12,8 @@ type Makeup struct {
 	Median                              int32 // tenths of a year, half up; -1: no hire date is known
 }
 
-// Makeup counts the nurses. Years are those up to the time of the roster, so it is the same
-// whenever it is read.
+// Makeup counts the nurses by skill and experience at the time of the roster, so the result does not depend on when
+// it is read.
 func (r *Roster) Makeup() Makeup {
 	m := Makeup{Median: -1}
 	year, month, date := r.AsOf.Time().Date()

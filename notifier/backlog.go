@@ -87,7 +87,7 @@ func (r *runner) read(from int64) {
 				return
 			}
 			if err != nil {
-				owner.n.log.Warn("backlog is read later", "partition", owner.partition, "error", err)
+				owner.n.log.Warn("backlog not read yet", "partition", owner.partition, "error", err)
 				owner.n.timers.set(&r.timer, owner.n.clock.readTime().Add(time.Second), r.schedule)
 				return
 			}

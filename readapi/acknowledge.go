@@ -45,13 +45,13 @@ func MountAcknowledge(r chi.Router, shell *httpapi.Shell, alerts Alerts) {
 func acknowledgeRoutes() []contract.Route[*acknowledge] {
 	all := []contract.Route[*acknowledge]{
 		{Operation: contract.Operation{
-			Method: http.MethodGet, ID: "getAlertPage", Summary: "The page that the link of an alert opens",
-			About: "Changes nothing: it has the button.",
+			Method: http.MethodGet, ID: "getAlertPage", Summary: "Get the page of the link in an alert",
+			About: "Changes nothing; the page has a button to acknowledge the alert.",
 		}, Serve: (*acknowledge).show},
 		{Operation: contract.Operation{
-			Method: http.MethodPost, ID: "takeAlert", Summary: "Say that somebody has taken the alert, by its link",
-			About: "As the button does. Nothing escalates or repeats until the level rises again. " +
-				"An alert that was taken, or is over, stays as it is.",
+			Method: http.MethodPost, ID: "takeAlert", Summary: "Acknowledge an alert by its link",
+			About: "Does what the button of the page does: stops escalation and repeats until the level rises again. " +
+				"An alert that was acknowledged or has ended is unchanged.",
 		}, Serve: (*acknowledge).act},
 	}
 	for i := range all {
@@ -59,7 +59,7 @@ func acknowledgeRoutes() []contract.Route[*acknowledge] {
 		o.Path, o.Group, o.Bare = "/a/{token}", "Alerts", []string{"text/html"}
 		o.Parameters = []contract.Parameter{{
 			Name: "token", In: "path", Example: "7KQ2M9XW3PTD",
-			About: "Of the link in the message, or of ackUrl in surge.alert; the right to answer, for 24 hours.",
+			About: "Token from the link in the message, or from ackUrl in surge.alert; valid for 24 hours.",
 		}}
 		o.Told = []httpapi.Kind{httpapi.Missing, httpapi.RateLimited, httpapi.Unavailable}
 	}
@@ -191,7 +191,7 @@ func (p *acknowledge) write(w http.ResponseWriter, r *http.Request, status int, 
 	page.Language = text.For(r).Language
 	var b bytes.Buffer
 	if err := acknowledgePage.Execute(&b, page); err != nil {
-		p.shell.Log.ErrorContext(r.Context(), "page cannot be written", "error", err)
+		p.shell.Log.ErrorContext(r.Context(), "page not written", "error", err)
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Internal})
 		return
 	}

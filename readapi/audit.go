@@ -36,12 +36,13 @@ const (
 func auditRoutes() []contract.Route[*acts] {
 	return []contract.Route[*acts]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/admin/audit", Scope: access.Admin, ID: "listAudit", Group: "Administration",
-		Summary: "What administrators did, newest first",
-		About: "Each act is on record before it takes effect. One that came to nothing has a second record, whose action ends in .failed, " +
-			"or in .unclear if nobody knows whether it was done. session.refuse and act.refuse are what was refused. Kept for 400 days.",
+		Summary: "List the actions of administrators, newest first",
+		About: "Each action is recorded before it takes effect. A failed action has a second record whose action ends in .failed, " +
+			"or in .unclear if its outcome is unknown. session.refuse and act.refuse are refused requests. Kept for 400 days.",
 		Parameters: []contract.Parameter{
 			contract.Limit(actsUsual, actsAtMost), contract.Cursor(), contract.Since(), contract.Until(),
-			{Name: "action", In: "query", Example: "key.", About: "Only this action, failed ones too; with a dot at its end all that begin so."},
+			{Name: "action", In: "query", Example: "key.", About: "Only this action, including failures; with a dot at its end, all actions " +
+				"with this prefix."},
 		},
 		Data: auditPage{}, Refuses: []httpapi.Kind{httpapi.Invalid}, Limits: map[string]int64{"auditPerPage": actsAtMost},
 	}, Serve: (*acts).serve}}

@@ -45,14 +45,14 @@ const (
 func deadLetterRoutes() []contract.Route[*deadLetterServer] {
 	all := []contract.Route[*deadLetterServer]{
 		{Operation: contract.Operation{
-			Path: "/api/admin/dead-letters", ID: "listDeadLetters", Summary: "Records that could not be applied, newest first",
-			About:      "Where each lies and why, never what it says. Kept for 90 days, the newest 1,000 of a hospital.",
+			Path: "/api/admin/dead-letters", ID: "listDeadLetters", Summary: "List records that could not be applied, newest first",
+			About:      "The position and the reason of each, never its content. The newest 1,000 of a hospital are kept for 90 days.",
 			Parameters: []contract.Parameter{contract.Limit(lettersUsual, lettersAtMost), contract.Cursor()},
 			Data:       deadLetterPage{}, Refuses: []httpapi.Kind{httpapi.Invalid}, Limits: map[string]int64{"deadLettersPerPage": lettersAtMost},
 		}, Serve: (*deadLetterServer).list},
 		{Operation: contract.Operation{
-			Path: "/api/admin/dead-letters/{id}", ID: "getDeadLetter", Summary: "One record that could not be applied",
-			Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "0:0", About: "Of the dead letter: the position of the record."}},
+			Path: "/api/admin/dead-letters/{id}", ID: "getDeadLetter", Summary: "Get one record that could not be applied",
+			Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "0:0", About: "Id of the dead letter: the position of its record."}},
 			Data:       deadLetterItem{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*deadLetterServer).get},
 	}

@@ -28,16 +28,16 @@ type LocalSettings interface {
 
 // localSettingsRoutes are the lists of administrators.
 func localSettingsRoutes() []contract.Route[*Reads] {
-	offset := contract.Parameter{Name: "offset", In: "query", About: "How many of the first are left out.", Example: "0", Most: offsetAtMost}
+	offset := contract.Parameter{Name: "offset", In: "query", About: "Number of entries to skip.", Example: "0", Most: offsetAtMost}
 	all := []contract.Route[*Reads]{
 		{Operation: contract.Operation{
-			Path: "/api/admin/terminology", ID: "listTerminology", Summary: "The terminology map",
+			Path: "/api/admin/terminology", ID: "listTerminology", Summary: "Get the terminology map",
 			Parameters: []contract.Parameter{contract.Limit(mappingsUsual, mappingsAtMost), offset},
 			Data:       terminologyList{}, Refuses: []httpapi.Kind{httpapi.Invalid},
 		}, Serve: (*Reads).terminology},
 		{Operation: contract.Operation{
-			Path: "/api/admin/terminology/worklist", ID: "listWorklist", Summary: "Codes that nothing knew, with what they may stand for",
-			About: "What comes most is first. A code that is mapped or ignored stays in the list with that status.",
+			Path: "/api/admin/terminology/worklist", ID: "listWorklist", Summary: "List unmapped codes with suggested factors",
+			About: "The most frequent code is first. A code that is mapped or ignored remains in the list with that status.",
 			Parameters: []contract.Parameter{
 				{Name: "status", In: "query", About: "Only codes with this status.", Values: []string{codeUnmapped, codeIgnored, codeMapped}},
 				{Name: "code", In: "query", About: "Only this code, of any system and kind.", Example: "TRAY_COUNT"},
@@ -47,14 +47,14 @@ func localSettingsRoutes() []contract.Route[*Reads] {
 		}, Serve: (*Reads).worklist},
 		{Operation: contract.Operation{
 			Path: "/api/admin/rules", ID: "listRules", Data: ruleList{},
-			Summary: "The values that the hospital overrides, beside those of the catalogue",
+			Summary: "List the values that the hospital overrides, with those of the catalogue",
 		}, Serve: (*Reads).rules},
 		{Operation: contract.Operation{
 			Path: "/api/admin/locations", ID: "listLocations", Data: locationList{},
-			Summary: "The location table, and the rooms that nobody has confirmed",
+			Summary: "Get the location table and the unconfirmed rooms",
 		}, Serve: (*Reads).locations},
 		{Operation: contract.Operation{
-			Path: "/api/admin/settings", ID: "getSettings", Summary: "The settings of the hospital",
+			Path: "/api/admin/settings", ID: "getSettings", Summary: "Get the settings of the hospital",
 			Data: settingsItem{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*Reads).settings},
 	}
@@ -82,14 +82,14 @@ func (s *Reads) readRecords(w http.ResponseWriter, r *http.Request, codes bool) 
 	all, err := s.cfg.LocalSettings.LocalSettings(r.Context(), httpapi.Caller(r.Context()).Hospital, codes)
 	if err != nil && !errors.Is(err, ErrNoUnit) {
 		if !errors.Is(err, ErrAway) {
-			s.cfg.Shell.Log.ErrorContext(r.Context(), "local settings cannot be read", "error", err)
+			s.cfg.Shell.Log.ErrorContext(r.Context(), "local settings not read", "error", err)
 		}
 		httpapi.Fail(w, r, unavailable(err))
 		return nil, false
 	}
 	out, err := s.decodeRecords(all)
 	if err != nil {
-		s.cfg.Shell.Log.ErrorContext(r.Context(), "record cannot be read", "error", err)
+		s.cfg.Shell.Log.ErrorContext(r.Context(), "record not read", "error", err)
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Internal})
 		return nil, false
 	}

@@ -94,7 +94,7 @@ func unavailable(err error) httpapi.Problem {
 	p := httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter}
 	rule := Reason(err)
 	if rule == reasonBehind {
-		p.Message = "Something that was sent may not be in the verdict yet, so it is not told. It is safe to send the request again."
+		p.Message = "The verdict may be outdated, so it is not served. Retry after the time in Retry-After; the request is safe to repeat."
 	}
 	p.Details = []httpapi.Detail{{Path: "data", Rule: rule}}
 	return p
@@ -143,12 +143,12 @@ func Operations() []contract.Operation {
 func routes() []contract.Route[*Reads] {
 	all := []contract.Route[*Reads]{
 		{Operation: contract.Operation{
-			Path: "/api/v1/unit-state", ID: "getUnitState", Summary: "The verdict: level, axes, and every room with its score and factors",
-			About: "Judged at the moment of the request. The entity tag changes when, and only when, the data does. " + refusedAbout,
+			Path: "/api/v1/unit-state", ID: "getUnitState", Summary: "Get the verdict: level, axes, and each room with its score and factors",
+			About: "Evaluated at the time of the request. The entity tag changes if and only if the data changes. " + refusedAbout,
 			Data:  unitStateShape{},
 		}, Serve: (*Reads).unitState},
 		{Operation: contract.Operation{
-			Path: "/api/v1/level", ID: "getLevel", Summary: "The level alone, cheap to poll",
+			Path: "/api/v1/level", ID: "getLevel", Summary: "Get only the level, for frequent polling",
 			About: refusedAbout, Data: level{},
 		}, Serve: (*Reads).level},
 	}
@@ -160,25 +160,26 @@ func routes() []contract.Route[*Reads] {
 	}
 	all = append(all, contract.Route[*Reads]{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/v1/predict", Scope: access.ReadPredict, ID: "getPrediction", Group: "Reads",
-		Summary: "The next eight hours: the level, and the nurses that will be required",
-		About: "Made for the full minute, or for the last change since; `current` is the unit at that instant. " +
-			"What is said of an hour holds at its end, save the arrivals expected within it. " +
-			"Learned from the hours of the hospital: 422 while fewer than 24 of the last 28 days were observed, or after 12 hours of silence. " +
-			"Past events sent by `/batch` count. Not validated clinically.",
+		Summary: "Get the forecast of the next eight hours: level and required nurses",
+		About: "Computed for the last full minute, or for a later change; `current` is the unit at that instant. " +
+			"The values of an hour apply at its end, except the arrivals, which are expected within it. " +
+			"Learned from the recorded hours of the hospital: 422 if fewer than 24 hours of the last 28 days were observed, or the last is " +
+			"12 hours old. " +
+			"Past events sent to `/batch` count. Not clinically validated.",
 		Parameters: []contract.Parameter{ifNoneMatch}, Refuses: []httpapi.Kind{httpapi.Unprocessable}, Data: predict{},
 	}, Serve: (*Reads).predict})
 	all = append(all, contract.Route[*Reads]{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/ingest/status", Scope: access.ReadStatus, ID: "getStatus", Group: "Feeds",
-		Summary: "How the feeds are doing: what came in, how far it is applied, what is wrong",
-		About:   "Answers also when Kafka or Redis is away: then that is what it tells, and what it cannot know is null.",
+		Summary: "Get the status of the feeds: received data, processing lag and problems",
+		About:   "Available even if Kafka or Redis is down; the response then reports that, and unknown values are null.",
 		Data:    statusAnswer{},
 	}, Serve: (*Reads).status})
 	return slices.Concat(all, sourceRoutes(), localSettingsRoutes(), trendsRoutes())
 }
 
 // refusedAbout tells a reader about a verdict that is withheld.
-const refusedAbout = "A verdict that may not be the truth is not told: 503 with `Retry-After`, and in `details` the rule `processing_behind` " +
-	"(something that was sent may not be in it), `view_incomplete` or `view_away`. `GET /api/ingest/status` tells more."
+const refusedAbout = "If the verdict may be outdated, the response is 503 with `Retry-After` and in `details` the rule `processing_behind` " +
+	"(recent facts may be missing), `view_incomplete` or `view_away`. `GET /api/ingest/status` has the details."
 
 // unitStateShape documents [unitState] for readers: its rooms have the type room.
 type unitStateShape struct {
@@ -187,7 +188,7 @@ type unitStateShape struct {
 }
 
 var ifNoneMatch = contract.Parameter{
-	Name: "If-None-Match", In: "header", About: "The entity tag of the answer that the reader has: 304 if it still holds.", Example: `W/"0"`,
+	Name: "If-None-Match", In: "header", About: "Entity tag of the response that the client has; 304 if it is still current.", Example: `W/"0"`,
 }
 
 func (s *Reads) unitState(w http.ResponseWriter, r *http.Request) {
@@ -216,7 +217,8 @@ func (s *Reads) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p, missing := httpapi.Problem{Kind: httpapi.Internal}, (*forecast.InsufficientError)(nil)
 	switch {
 	case errors.Is(err, ErrNoUnit):
-		p = httpapi.Problem{Kind: httpapi.Missing, Message: "Nothing has been recorded for this hospital yet."}
+		p = httpapi.Problem{Kind: httpapi.Missing, Message: "Nothing has been recorded for this hospital yet; send a census or a staffing " +
+			"record."}
 	case errors.As(err, &missing):
 		p = httpapi.Problem{
 			Kind: httpapi.Unprocessable, Message: missing.Error(),
@@ -226,7 +228,7 @@ func (s *Reads) fail(w http.ResponseWriter, r *http.Request, err error) {
 		p = unavailable(err)
 	}
 	if p.Kind == httpapi.Internal || errors.Is(err, ErrNewer) {
-		s.cfg.Shell.Log.ErrorContext(r.Context(), "chart cannot be read", "error", err)
+		s.cfg.Shell.Log.ErrorContext(r.Context(), "chart not read", "error", err)
 	}
 	httpapi.Fail(w, r, p)
 }

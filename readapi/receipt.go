@@ -45,16 +45,16 @@ func receiptRoutes() []contract.Route[*Receipts] {
 	const id = "dlv_0123456789abcdef0123456789abcdef"
 	return []contract.Route[*Receipts]{{Operation: contract.Operation{
 		Method: http.MethodPost, Path: "/api/public/sms/http", ID: "sendReceipt", Group: "Alerts",
-		Summary: "What became of an SMS, by the gateway that took it",
-		About: "For the gateway that svc posts to (`SVC_SMS_DRIVER=http`): path and query are the `callback` that came with the message. " +
-			"Signed as the message was, with the token that both know; `failed` has somebody else called, if nobody was reached. " +
-			"404 where no such gateway is configured.",
+		Summary: "Receive the delivery receipt of an SMS",
+		About: "For the gateway of `SVC_SMS_DRIVER=http`: path and query are the `callback` of the message. " +
+			"Signed like the message, with the shared token. The status `failed` notifies another recipient if none was reached. " +
+			"404 if no such gateway is configured.",
 		Parameters: []contract.Parameter{
-			{Name: "h", In: "query", Needed: true, Example: "demo", About: "As in the callback."},
+			{Name: "h", In: "query", Needed: true, Example: "demo", About: "As in the callback of the message."},
 			{Name: "d", In: "query", Needed: true, Example: id, About: "As in the callback: the id of the message."},
 			{
 				Name: "X-Svc-Signature", In: "header", Needed: true, Example: "sha256=" + exampleReceiptSignature,
-				About: "sha256= and the HMAC-SHA256 of the body in lower-case hex, the token as the key.",
+				About: "sha256= and the HMAC-SHA256 of the body in lower-case hex, with the token as the key.",
 			},
 		},
 		Bodies: []contract.Body{{
@@ -71,7 +71,7 @@ const exampleReceiptSignature = "0ea1a522bc83fd4427ed9103e756ae0693b9136a9651736
 // receiptShape is the body that a gateway posts.
 type receiptShape struct {
 	ID     string `json:"id" doc:"Of the message."`
-	Status string `json:"status" doc:"delivered or failed; anything else says that it is on its way."`
+	Status string `json:"status" doc:"delivered or failed; any other status means in transit."`
 }
 
 // accept reads and verifies a receipt, and passes it on.
@@ -88,7 +88,8 @@ func (s *Receipts) accept(w http.ResponseWriter, r *http.Request, read receiptRe
 	c, forged, err := read(r, body)
 	switch {
 	case forged:
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unauthorized, Message: "The receipt is not signed with the token of the gateway."})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unauthorized, Message: "The signature of the receipt is not valid for the token " +
+			"of the gateway."})
 		return
 	case err != nil:
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid})

@@ -157,7 +157,7 @@ func (s *Reads) status(w http.ResponseWriter, r *http.Request) {
 	}
 	away := func(err error) {
 		if err != nil {
-			s.cfg.Shell.Log.WarnContext(ctx, "status is not whole", "error", err)
+			s.cfg.Shell.Log.WarnContext(ctx, "status incomplete", "error", err)
 			blame(true, reasonAway)
 		}
 	}
@@ -267,13 +267,13 @@ func seconds(d time.Duration) int64 { return int64(max(d+time.Second-1, 0) / tim
 func sourceRoutes() []contract.Route[*Reads] {
 	return []contract.Route[*Reads]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/ingest/status/{source}", Scope: access.ReadStatus, ID: "getSourceStatus", Group: "Feeds",
-		Summary: "What one source sent, which of it was refused, and which was taken with a warning",
-		About: "The newest 100 refusals, the newest 100 warnings and the newest 100 routine warnings of each feed of the source, " +
-			"with the control id of the HL7 message, the id of the request, the code and the place. " +
-			"None tells a value. A control id that may be more than a number of the message is told by a keyed pseudonym.",
+		Summary: "List the refusals and warnings of one source",
+		About: "The newest 100 refusals, 100 warnings and 100 routine warnings of each feed of the source, " +
+			"with the control id of the HL7 message, the request id, the code and the place. " +
+			"Values are never included. A control id that could contain more than a message number is replaced by a keyed pseudonym.",
 		Parameters: []contract.Parameter{{
 			Name: "source", In: "path", Example: "key_0123456789abcdef",
-			About: "As GET /api/ingest/status names it: the id of the API key, or of one that it was rotated from or to.",
+			About: "Source from GET /api/ingest/status: the id of an API key, or of a key in its rotation chain.",
 		}},
 		Refuses: []httpapi.Kind{httpapi.Missing}, Data: sourceStatus{},
 	}, Serve: (*Reads).sourceStatus}}
@@ -309,7 +309,7 @@ func (s *Reads) sourceStatus(w http.ResponseWriter, r *http.Request) {
 	ctx, hospital, now := r.Context(), httpapi.Caller(r.Context()).Hospital, s.cfg.Shell.Now()
 	source, name, ok := s.cfg.Health.Source(hospital, httpapi.PathValue(r, "source"))
 	if !ok {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing, Message: "The hospital has no key of this id."})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing, Message: "The hospital has no key with this id."})
 		return
 	}
 	a := sourceStatus{Source: source, SourceName: name, Feeds: []sourceFeed{}}

@@ -258,11 +258,11 @@ func (s *Reads) Trends(ctx context.Context, hospital string, since, until time.T
 func trendsRoutes() []contract.Route[*Reads] {
 	return []contract.Route[*Reads]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/admin/trends", Scope: access.Admin, ID: "getTrends", Group: "Administration",
-		Summary: "How the unit stood in the last days: nurses needed and on duty at each full hour, and how long each level lasted",
-		About: "Full hours after `since`, up to `until`: the last 24 hours if not given, at most the last 28 days before `until`. " +
-			"The hour before a full hour counts with it. `estimated` minutes were not seen: they count by the level at the end of their hour. " +
-			"Of `unknown` ones nothing was recorded, or nobody had told of a patient for 12 hours. " +
-			"The hours of the week are those of the hospital, Monday first, and only those that were observed.",
+		Summary: "Get the history of the unit: nurses required and on duty at each full hour, and the time in each level",
+		About: "Full hours after `since`, up to `until`. Default: the last 24 hours; limit: the last 28 days before `until`. " +
+			"Each full hour includes the hour before it. `estimated` minutes were not observed and count by the level at the end of their hour. " +
+			"For `unknown` minutes nothing was recorded, or no patient data had arrived for 12 hours. " +
+			"The hours of the week are in the hospital's time zone, Monday first, and include only observed hours.",
 		Parameters: []contract.Parameter{contract.Since(), contract.Until()},
 		Data:       trendsAnswer{}, Refuses: []httpapi.Kind{httpapi.Invalid}, Limits: map[string]int64{"trendsDays": TrendDays},
 	}, Serve: (*Reads).serveTrends}}
@@ -353,10 +353,10 @@ func (s *Reads) serveTrends(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		httpapi.OK(w, r, trendsAnswerOf(t))
 	case errors.Is(err, ErrAway), r.Context().Err() != nil:
-		s.cfg.Shell.Log.WarnContext(r.Context(), "trends cannot be made now", "error", err)
+		s.cfg.Shell.Log.WarnContext(r.Context(), "trends not available yet", "error", err)
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
 	default:
-		s.cfg.Shell.Log.ErrorContext(r.Context(), "trends cannot be made", "error", err)
+		s.cfg.Shell.Log.ErrorContext(r.Context(), "trends not computed", "error", err)
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Internal})
 	}
 }

@@ -62,7 +62,7 @@ type axis struct {
 	Value    *decimal `json:"value"`
 	Status   string   `json:"status"`
 	Detail   string   `json:"detail"`
-	Rule     string   `json:"rule" doc:"Stable code of the condition that the axis has reached, for texts in other languages: within_limits, unknown, or one of the axis in the capabilities."`
+	Rule     string   `json:"rule" doc:"Stable code of the axis's condition, for translations: within_limits, unknown, or a code of the axis in the capabilities."`
 }
 
 type room struct {

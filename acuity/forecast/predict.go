@@ -218,8 +218,8 @@ func drivers(m *Model, u *Unit, p *path, o *outlook, h int) []string {
 	effects := []effect{
 		{p.coming[h], fmt.Sprintf("%.1f arrivals expected by %s", arrivals, by)},
 		{p.leaving[h], fmt.Sprintf("%.1f mothers likely to leave by %s", p.leavers[h], by)},
-		{p.progress[h], "births and progress of labour by " + by},
-		{p.clocks[h], "known clocks, such as the end of a recovery, by " + by},
+		{p.progress[h], "births and progress of labor by " + by},
+		{p.clocks[h], "known changes in care, such as the end of a recovery, by " + by},
 		{o.mean[nurses] - o.required.raw, "usual for this hour"},
 	}
 	effects = slices.DeleteFunc(effects, func(e effect) bool { return math.Abs(e.nurses) < leastEffect })
@@ -241,19 +241,19 @@ func doubts(m *Model, u *Unit, local func(acuity.Instant) string) []string {
 	case len(u.Staffing) > 0 && u.Staffing[0].AsOf <= end:
 		list = append(list, fmt.Sprintf("Staffing plan from %s: %d nurses.", local(u.Staffing[0].AsOf), u.Staffing[0].Nurses))
 	case u.Snapshot.Nurses < 0:
-		list = append(list, "The nurses on duty are not known: no shortfall, and levels by the rest alone.")
+		list = append(list, "Nurses on duty are unknown: the forecast has no shortfall, and its levels do not include staffing.")
 	default:
-		list = append(list, fmt.Sprintf("The nurses on duty are assumed to stay %d: no plan was sent.", u.Snapshot.Nurses))
+		list = append(list, fmt.Sprintf("Nurses on duty are assumed to remain %d: no staffing plan was sent.", u.Snapshot.Nurses))
 	}
 	if m.Learnt < 14*24 {
-		list = append(list, fmt.Sprintf("Learnt from %d hours, less than 14 days.", m.Learnt))
+		list = append(list, fmt.Sprintf("Learned from %d hours, less than 14 days.", m.Learnt))
 	}
 	moves := float32(0)
 	for _, n := range m.Moves {
 		moves += n
 	}
 	if moves == 0 {
-		list = append(list, "Learnt from censuses alone: no admission, transfer or discharge was received.")
+		list = append(list, "Learned only from censuses: no admission, transfer or discharge was received.")
 	}
 	return list
 }

@@ -203,17 +203,17 @@ const (
 )
 
 var qualities = [...]Quality{
-	staffingUnknown:      {"staffing_unknown", "The nurses on duty are not known: staffing, reserve and acuity are left out."},
-	staffingFromRoster:   {"staffing_from_roster", "The nurses on duty are counted from the roster: no staffing was sent."},
-	capacityUnknown:      {"capacity_unknown", "No census was received: capacity is left out."},
-	skillUnknown:         {"skill_unknown", "There is no roster: the skill mix is left out."},
-	rosterStale:          {"roster_stale", "The roster is 12 hours old or older: the skill mix is left out."},
-	doubleOccupied:       {"double_occupied", "Two patients are in one room for 15 minutes or more; both count."},
+	staffingUnknown:      {"staffing_unknown", "Nurses on duty are unknown: staffing, reserve and acuity are not evaluated."},
+	staffingFromRoster:   {"staffing_from_roster", "Nurses on duty are counted from the roster: no staffing record was sent."},
+	capacityUnknown:      {"capacity_unknown", "No census was received: capacity is not evaluated."},
+	skillUnknown:         {"skill_unknown", "There is no roster: the skill mix is not evaluated."},
+	rosterStale:          {"roster_stale", "The roster is 12 hours old or older: the skill mix is not evaluated."},
+	doubleOccupied:       {"double_occupied", "Two patients have been in one room for 15 minutes or more; both count."},
 	roomsUnplaced:        {"rooms_unplaced", "Patients without a room are not counted in the demand."},
-	locationsUnconfirmed: {"locations_unconfirmed", "Rooms registered themselves and were not confirmed."},
-	primaryAssumed:       {"primary_assumed", "The kind of patient is not known in a room: half a nurse is assumed."},
-	evidenceStale:        {"evidence_stale", "A factor is older than it should be; it still counts."},
-	fetusUnnamed:         {"fetus_unnamed", "Reports about one fetus of several do not say which: only the newest of them counts."},
+	locationsUnconfirmed: {"locations_unconfirmed", "Rooms seen in the feeds need an administrator's confirmation."},
+	primaryAssumed:       {"primary_assumed", "The kind of patient in a room is unknown: half a nurse is assumed."},
+	evidenceStale:        {"evidence_stale", "Some findings have not been updated on time; they still count."},
+	fetusUnnamed:         {"fetus_unnamed", "Reports about one of several fetuses do not identify it: only the newest of them counts."},
 }
 
 // Quality returns why the verdict of the room deserves less trust.

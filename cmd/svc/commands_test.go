@@ -49,7 +49,7 @@ func TestFaultsOfACommandLine(t *testing.T) {
 		args []string
 		want []string // one substring a line
 	}{
-		"no such command": {[]string{"serve"}, []string{"no command"}},
+		"no such command": {[]string{"serve"}, []string{"unknown command"}},
 		"unknown role":    {[]string{"run", "read,write,ingest,think"}, []string{`"write"`, `"think"`}},
 		"unknown flag":    {[]string{"dev", "--colour"}, []string{"--colour"}},
 		"dev": {

@@ -124,7 +124,7 @@ func TestManualPages(t *testing.T) {
 		}
 	})
 	_, page, _ := say(t, "man", "keys", "mint")
-	for _, want := range []string{`--scopes`, "SVC_SCOPES", "SVC_KAFKA_SASL_PASSWORD_FILE", "make a key"} {
+	for _, want := range []string{`--scopes`, "SVC_SCOPES", "SVC_KAFKA_SASL_PASSWORD_FILE", "create a key"} {
 		if !strings.Contains(strings.ReplaceAll(page, `\`, ""), want) {
 			t.Errorf("%q is not in\n%s", want, page)
 		}

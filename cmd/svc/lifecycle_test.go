@@ -93,7 +93,7 @@ func TestLifeOfAProcess(t *testing.T) {
 	want("when it works", http.StatusOK, "ready")
 	stop()
 	<-stopped
-	want("while it ends", http.StatusServiceUnavailable, "stop: the process ends")
+	want("while it ends", http.StatusServiceUnavailable, "stop: the process is shutting down")
 	close(over)
 	if err := <-ended; err != nil {
 		t.Error(err)

@@ -46,7 +46,7 @@ func TestLinks(t *testing.T) {
 				file = filepath.Join(filepath.Dir(path), target)
 			}
 			if _, err := os.Stat(file); err != nil {
-				t.Errorf("%s: link to %s: no such file", path, found[1])
+				t.Errorf("%s: link to %s: the file does not exist", path, found[1])
 				continue
 			}
 			if fragment != "" && !hasHeading(t, file, fragment) {

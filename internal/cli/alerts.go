@@ -22,11 +22,11 @@ const (
 // API.
 func AlertsCommand(w Env) *cobra.Command {
 	c := &cobra.Command{
-		Use: "alerts", Short: "administer who is alerted, by which channel",
-		Long: `add prints the id alone. test and retry end with exit code 1 unless it was
+		Use: "alerts", Short: "administer the recipients and tiers of alerts",
+		Long: `add prints only the id. test and retry exit with code 1 unless the message was
 delivered.`,
 	}
-	tier := verb(w, "set-tier TIER", "change the tier T1, T2 or T3; what is not given stays", setTier, tierFields, ifVersion)
+	tier := verb(w, "set-tier TIER", "change the tier T1, T2 or T3; omitted values are unchanged", setTier, tierFields, ifVersion)
 	tier.ValidArgs = []string{"T1", "T2", "T3"}
 	c.AddCommand(
 		verb(w, "tiers", "list the tiers", list(alertsPath+"/tiers", "tiers", printTiers)),
@@ -34,35 +34,35 @@ delivered.`,
 		verb(w, "recipients", "list the recipients", list(alertsPath+"/recipients", "recipients", printRecipients)),
 		verb(w, "add", "add a recipient, and print its id",
 			request(http.MethodPost, alertsPath+"/recipients", printID("%s")), recipientFields),
-		verb(w, "set RECIPIENT", "change a recipient; what is not given stays, what is given empty is taken away",
+		verb(w, "set RECIPIENT", "change a recipient; omitted values are unchanged, empty values are removed",
 			request(http.MethodPatch, recipientPath, alone(printRecipients)), recipientFields, ifVersion),
 		verb(w, "remove RECIPIENT", "remove a recipient", request(http.MethodDelete, recipientPath, printID("removed %s")), ifVersion),
-		verb(w, "test RECIPIENT", "send a message, and wait for the outcome", order(alertsPath+"/test"), idField("recipientId"),
+		verb(w, "test RECIPIENT", "send a test message, and wait for the outcome", order(alertsPath+"/test"), idField("recipientId"),
 			fields(field{"channel", "channel", "email, sms or webhook", wordField("email", "sms", "webhook")}), required("channel"),
 			waitFor(time.Minute)),
-		verb(w, "deliveries [DELIVERY]", "list what was sent, to webhooks too, or show one delivery", showDeliveries, deliveryFilters),
+		verb(w, "deliveries [DELIVERY]", "list deliveries, including those to webhooks, or show one delivery", showDeliveries, deliveryFilters),
 		verb(w, "retry DELIVERY", "send again, and wait for the outcome", order(deliveryPath+"/retry"), waitFor(time.Minute)),
-		verb(w, "episodes", "list when people were told, and who has taken it", list(alertsPath+"/episodes", "items", printEpisodes)),
-		verb(w, "ack EPISODE", "say that somebody has taken it",
+		verb(w, "episodes", "list alert episodes with their acknowledgments", list(alertsPath+"/episodes", "items", printEpisodes)),
+		verb(w, "ack EPISODE", "acknowledge an alert",
 			request(http.MethodPost, alertsPath+"/episodes/{id}/ack", printAcknowledged),
-			fields(field{"by", "by", "the `role` that has taken it (default: the key)", filledField})),
+			fields(field{"by", "by", "`role` that acknowledges (default: the key)", filledField})),
 	)
 	return c
 }
 
 var tierFields = fields(
 	field{"enabled", "enabled", "true or false", truthField},
-	field{"recipients", "recipients", "`ids` of those who are told, separated by commas, in this order", listField},
+	field{"recipients", "recipients", "`ids` of the recipients, separated by commas, in the order of notification", listField},
 	field{"channels", "channels", "`channels`: email, sms, webhook, separated by commas", listField},
-	field{"ack", "ackMinutes", "`minutes` until an alert that nobody has taken escalates; 0: none has to be taken", wholeField},
-	field{"escalate-to", "escalateTo", "`ids` of those who are told then (default: those of the next tier)", listField},
-	field{"repeat", "repeatMinutes", "`minutes` after which it is told again if nobody has taken it; 0: never", wholeField},
-	field{"expire", "expireMinutes", "`minutes` after which a message that could not be sent is not sent any more", wholeField},
-	field{"action", "action", "what is to be done, in the `words` of the hospital", textField},
+	field{"ack", "ackMinutes", "`minutes` until an unacknowledged alert escalates; 0: no acknowledgment is required", wholeField},
+	field{"escalate-to", "escalateTo", "`ids` of the recipients of an escalation (default: those of the next tier)", listField},
+	field{"repeat", "repeatMinutes", "`minutes` between repeats of an unacknowledged alert; 0: no repeats", wholeField},
+	field{"expire", "expireMinutes", "`minutes` after which an unsent message is dropped", wholeField},
+	field{"action", "action", "`instructions` in the words of the hospital", textField},
 )
 
 var recipientFields = fields(
-	field{"label", "label", "the `role`, never a person by name", nullField},
+	field{"label", "label", "`role`, never a person by name", nullField},
 	field{"email", "email", "e-mail `address`", nullField},
 	field{"phone", "phone", "`number` for SMS, as +15555550100", nullField},
 	field{"webhook", "webhookId", "`id` of a webhook that gets surge.alert for this role", nullField},
@@ -107,7 +107,7 @@ func setTier(ctx context.Context, c *client) error {
 	}
 	i := slices.IndexFunc(all.Tiers, func(t tierData) bool { return t.ID == c.id })
 	if i < 0 {
-		return Usage(fmt.Errorf("no tier %q; there are T1, T2 and T3", c.id))
+		return Usage(fmt.Errorf("unknown tier %q; the tiers are T1, T2 and T3", c.id))
 	}
 	t := &all.Tiers[i]
 	c.version = cmp.Or(c.version, strconv.FormatInt(t.Version, 10))
@@ -151,10 +151,10 @@ func printEpisodes(c *client, all []episodeData) error {
 		case e.AckedAt != nil:
 			taken = *e.AckedAt + " by " + shownOr(e.AckedBy)
 		case e.AckBy != nil && e.ClosedAt == nil:
-			taken = "wanted by " + *e.AckBy
+			taken = "requested by " + *e.AckBy
 		}
 		if e.Unreached && e.AckedAt == nil {
-			taken += ", nobody was reached"
+			taken += ", no recipient was reached"
 		}
 		if e.ClosedAt != nil {
 			closed = *e.ClosedAt
@@ -169,7 +169,7 @@ func printAcknowledged(c *client, done *struct {
 },
 ) error {
 	if !done.Done {
-		return fmt.Errorf("the answer is kept, but the notifier has not taken it up yet; svc alerts episodes shows when it has (command %s)",
+		return fmt.Errorf("the acknowledgment was accepted but not processed yet; see svc alerts episodes (command %s)",
 			done.CommandID)
 	}
 	return c.Printf("acknowledged %s\n", c.id)

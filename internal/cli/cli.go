@@ -53,7 +53,7 @@ func Usage(faults ...error) error {
 func Root(name, short, build string) *cobra.Command {
 	c := &cobra.Command{Use: name, Short: short, Version: build}
 	c.SetVersionTemplate("{{.Version}}\n")
-	c.Flags().Bool("version", false, "tell which build this is")
+	c.Flags().Bool("version", false, "print the version of this build")
 	return c
 }
 
@@ -149,9 +149,9 @@ func chooseBelow(c *cobra.Command, args []string) error {
 	case len(args) == 0 && !c.HasParent():
 		return c.Help()
 	case len(args) == 0:
-		return Usage(fmt.Errorf("say %s; svc help %s tells more", either(names(c)), pathBelowRoot(c)))
+		return Usage(fmt.Errorf("expected %s; see svc help %s", either(names(c)), pathBelowRoot(c)))
 	}
-	said := fmt.Sprintf("no command %q; svc help%s lists them", args[0], strings.TrimRight(" "+pathBelowRoot(c), " "))
+	said := fmt.Sprintf("unknown command %q; see svc help%s", args[0], strings.TrimRight(" "+pathBelowRoot(c), " "))
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 		said += "; " + either(near) + " is near"
 	}

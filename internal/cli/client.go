@@ -98,7 +98,7 @@ func readKey(file string, key *string) error {
 func devServer(flag, data string) (*DevFile, error) {
 	running, err := RunningDev(data, (*DevFile).API)
 	if err != nil {
-		return nil, fmt.Errorf("name a server by --%s, or start svc dev (%w)", flag, err)
+		return nil, fmt.Errorf("name a server with --%s, or start svc dev (%w)", flag, err)
 	}
 	return running, nil
 }
@@ -149,9 +149,9 @@ type rule string
 func (r rule) String() string {
 	switch r {
 	case "factor", "key", "recipient", "webhook":
-		return "there is no such " + string(r)
+		return "not found: " + string(r)
 	case "unique":
-		return "is there twice"
+		return "is listed twice"
 	}
 	return string(r)
 }
@@ -203,7 +203,7 @@ func (c *client) ask(ctx context.Context, method, path string, body any) (json.R
 		Error refusal
 	}
 	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
-		return nil, fmt.Errorf("%s answers with status %d and no JSON of svc", c.api, response.StatusCode)
+		return nil, fmt.Errorf("%s responded with status %d and without JSON of svc", c.api, response.StatusCode)
 	}
 	if !answer.OK {
 		answer.Error.status = response.StatusCode
@@ -224,7 +224,7 @@ func (c *client) into(ctx context.Context, method, path string, body, data any) 
 // decode reads the data of an answer.
 func decode(raw json.RawMessage, data any) error {
 	if err := json.Unmarshal(raw, data); err != nil {
-		return fmt.Errorf("the answer is not one of svc: %w", err)
+		return fmt.Errorf("the response is not one of svc: %w", err)
 	}
 	return nil
 }
@@ -333,7 +333,7 @@ func DevFilePath(data string) string { return filepath.Join(data, "dev.json") }
 func ReadDevFile(data string) (*DevFile, error) {
 	content, err := os.ReadFile(DevFilePath(data))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not there", DevFilePath(data))
+		return nil, fmt.Errorf("%s does not exist", DevFilePath(data))
 	} else if err != nil {
 		return nil, err
 	}
@@ -356,7 +356,7 @@ func RunningDev(data string, address func(*DevFile) string) (*DevFile, error) {
 	}
 	conn, err := net.DialTimeout("tcp", address(d), answerWithin) //nolint:noctx // it has its own limit
 	if err != nil {
-		return nil, fmt.Errorf("the one of %s does not run", DevFilePath(data))
+		return nil, fmt.Errorf("the svc dev of %s is not running", DevFilePath(data))
 	}
 	return d, conn.Close()
 }

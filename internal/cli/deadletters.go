@@ -16,9 +16,9 @@ const deadLettersPath = "/api/admin/dead-letters"
 func DeadLettersCommand(w Env) *cobra.Command {
 	c := &cobra.Command{Use: "dead-letters", Short: "administer records that could not be applied"}
 	c.AddCommand(
-		verb(w, "list", "list them", listDeadLetters),
-		verb(w, "show ID", "show one", request(http.MethodGet, deadLettersPath+"/{id}", alone(printDeadLetters))),
-		verb(w, "retry ID", "take in its facts again", request(http.MethodPost, deadLettersPath+"/{id}/retry", printRetried)),
+		verb(w, "list", "list dead letters", listDeadLetters),
+		verb(w, "show ID", "show a dead letter", request(http.MethodGet, deadLettersPath+"/{id}", alone(printDeadLetters))),
+		verb(w, "retry ID", "apply the record of a dead letter again", request(http.MethodPost, deadLettersPath+"/{id}/retry", printRetried)),
 	)
 	return c
 }
@@ -47,9 +47,9 @@ type retriedData struct {
 func printRetried(c *client, done *retriedData) error {
 	before := ""
 	if done.Repeated {
-		before = " (taken in before)"
+		before = " (already applied)"
 	}
-	return c.Printf("%s at %s%s; factors activated %d, expired %d; codes not understood %d, warnings %d; level %s\n",
+	return c.Printf("%s at %s%s; factors activated %d, expired %d; unmapped codes %d, warnings %d; level %s\n",
 		shownOr(done.Outcome), shownOr(done.Position), before, len(done.Activated), len(done.Expired),
 		len(done.Unmapped), len(done.Warnings), shownOr(done.Level))
 }

@@ -68,8 +68,8 @@ func deliveryFilters(_ *client, cmd *cobra.Command) {
 	OneOf(cmd, new(string), "channel", "", "only deliveries by this channel: webhook, email or sms", "webhook", "email", "sms")
 	flags := cmd.Flags()
 	flags.String("state", "", "only deliveries in this `state`")
-	flags.String("since", "", "not before this `time`: RFC 3339, or a duration such as 2h for so long ago")
-	flags.String("until", "", "before this `time` (default: now)")
+	flags.String("since", "", "only at or after this `time`: RFC 3339, or a duration such as 2h for 2 hours ago")
+	flags.String("until", "", "only before this `time` (default: now)")
 	flags.Int("limit", 50, "`number` of deliveries") //nolint:mnd // a page of the API
 }
 
@@ -162,7 +162,7 @@ const askEvery = 100 * time.Millisecond
 // waitFor adds the flag of the time to wait for an outcome.
 func waitFor(preset time.Duration) option {
 	return func(c *client, cmd *cobra.Command) {
-		cmd.Flags().DurationVar(&c.wait, "wait", preset, "how long to wait for the outcome; 0: not at all")
+		cmd.Flags().DurationVar(&c.wait, "wait", preset, "time to wait for the outcome; 0: do not wait")
 	}
 }
 
@@ -194,7 +194,7 @@ func (c *client) order(ctx context.Context, path string) error {
 			return PrintJSON(c.Stdout, raw)
 		}
 		if _, err = fmt.Fprintln(c.Stdout, given.CommandID); err == nil {
-			_, err = fmt.Fprintf(c.Stderr, "%s deliveries; svc webhooks progress %s tells how far it is\n", shownOr(given.Count), given.CommandID)
+			_, err = fmt.Fprintf(c.Stderr, "%s deliveries; see the progress with svc webhooks progress %s\n", shownOr(given.Count), given.CommandID)
 		}
 		return err
 	}
@@ -230,7 +230,7 @@ const commandPath = "/api/admin/commands/{id}"
 // printProgress shows the progress of a command. asked says that it was asked to stop.
 func printProgress(asked bool) func(*client, *progressData) error {
 	return func(c *client, p *progressData) error {
-		state := "under way"
+		state := "in progress"
 		switch {
 		case p.Stopped:
 			state = "stopped"

@@ -54,7 +54,7 @@ var (
 			}
 			n, err := strconv.ParseInt(id, 10, 32)
 			if err != nil {
-				return nil, Usage(errors.New("--rooms: must be ids of rooms, or all"))
+				return nil, Usage(errors.New("--rooms: must be room ids, or all"))
 			}
 			rooms = append(rooms, int32(n))
 		}
@@ -113,7 +113,7 @@ func idField(path string) option { return func(c *client, _ *cobra.Command) { c.
 
 // ifVersion adds the flag of a precondition: the command acts only on this version.
 func ifVersion(c *client, cmd *cobra.Command) {
-	cmd.Flags().StringVar(&c.version, "if-version", "", "do it only if it has this `version`")
+	cmd.Flags().StringVar(&c.version, "if-version", "", "change it only if it has this `version`")
 }
 
 // required marks the flag of a field that must be given.

@@ -145,7 +145,7 @@ func (f *frame) flagFaults(flags *pflag.FlagSet) []error {
 			}
 		case slices.Contains(given, flag.Name):
 			if slices.Contains(given, other) && flag.Name < other {
-				f.faults = append(f.faults, fmt.Errorf("--%s, --%s: give one of them", flag.Name, other))
+				f.faults = append(f.faults, fmt.Errorf("--%s, --%s: give only one of them", flag.Name, other))
 			}
 		case !slices.Contains(given, other):
 			f.fromEnvironment(flags, flag)
@@ -177,7 +177,7 @@ func (f *frame) fromEnvironment(flags *pflag.FlagSet, flag *pflag.Flag) {
 			}
 			text = strings.TrimRight(string(content), "\r\n")
 			if text == "" && annotation(flag, noteFilled) != "" {
-				f.faults = append(f.faults, fmt.Errorf("%s: the file that it names is empty", name))
+				f.faults = append(f.faults, fmt.Errorf("%s: the file is empty", name))
 				return
 			}
 		}
@@ -199,11 +199,11 @@ func explainFlag(c *cobra.Command, err error) error {
 		if c.Flags().Lookup("h"+name) != nil { // pflag read the h as -h
 			name = "h" + name
 		}
-		return Usage(fmt.Errorf("-%s: a flag has two dashes: --%s", name, name))
+		return Usage(fmt.Errorf("-%s: flags begin with two dashes: --%s", name, name))
 	case unknown.GetSpecifiedShortnames() != "":
-		return Usage(fmt.Errorf("-%s: there is no such flag; svc help %s lists them", unknown.GetSpecifiedShortnames(), pathBelowRoot(c)))
+		return Usage(fmt.Errorf("-%s: unknown flag; svc help %s lists the flags", unknown.GetSpecifiedShortnames(), pathBelowRoot(c)))
 	}
-	return Usage(fmt.Errorf("--%s: there is no such flag; svc help %s lists them", unknown.GetSpecifiedName(), pathBelowRoot(c)))
+	return Usage(fmt.Errorf("--%s: unknown flag; svc help %s lists the flags", unknown.GetSpecifiedName(), pathBelowRoot(c)))
 }
 
 // WithoutPath removes the path from a file error. The caller names it, or the user has just typed it.

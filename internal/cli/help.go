@@ -35,7 +35,7 @@ func printHelp(c *cobra.Command, _ []string) {
 		}
 	})
 	printFlags(&b, "Flags", own)
-	printFlags(&b, "Servers other than the running svc dev", servers)
+	printFlags(&b, "Servers to use instead of the running svc dev", servers)
 	fmt.Fprint(c.OutOrStdout(), b.String())
 }
 
@@ -97,7 +97,7 @@ func printBelow(b *strings.Builder, c *cobra.Command) {
 		b.WriteString("\n")
 		list("")
 	}
-	fmt.Fprintf(b, "\nsvc help %sCOMMAND tells more of each.\n", strings.TrimLeft(pathBelowRoot(c)+" ", " "))
+	fmt.Fprintf(b, "\nsvc help %sCOMMAND describes a command.\n", strings.TrimLeft(pathBelowRoot(c)+" ", " "))
 }
 
 func printFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
@@ -109,7 +109,7 @@ func printFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
 // helpCommand is svc help.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "help [COMMAND…]", Short: "tell what a command does, and its flags",
+		Use: "help [COMMAND…]", Short: "describe a command and its flags",
 		ValidArgsFunction: completeCommands,
 		PreRunE:           func(c *cobra.Command, args []string) error { return commandFault(c.Root(), args) },
 		RunE: func(c *cobra.Command, args []string) error {
@@ -156,7 +156,7 @@ func About(root *cobra.Command, now func() time.Time) {
 // versionCommand is svc version.
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "tell which build this is",
+		Use: "version", Short: "print the version of this build",
 		RunE: func(c *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintln(c.OutOrStdout(), c.Root().Version)
 			return err
@@ -169,7 +169,7 @@ func versionCommand() *cobra.Command {
 func completionCommand() *cobra.Command {
 	shells := []string{"bash", "zsh", "fish"}
 	return &cobra.Command{
-		Use: "completion SHELL", Short: "print what completes commands in a shell: bash, zsh or fish", ValidArgs: shells,
+		Use: "completion SHELL", Short: "print the shell completion script: bash, zsh or fish", ValidArgs: shells,
 		Long: `Load it in the running shell, or put it where the shell looks for such files:
 
   bash   source <(svc completion bash)
@@ -202,10 +202,10 @@ func manCommand(now func() time.Time) *cobra.Command {
   svc man --out /usr/local/share/man/man1         all pages, for man svc-keys-mint`,
 		ValidArgsFunction: completeCommands,
 	}
-	c.Flags().StringVar(&folder, "out", "", "`folder` for a page of each command")
+	c.Flags().StringVar(&folder, "out", "", "`folder` for the manual pages of all commands")
 	c.PreRunE = func(c *cobra.Command, args []string) error {
 		if folder != "" && len(args) > 0 {
-			return errors.New("--out: writes all pages; name no command")
+			return errors.New("--out: writes all pages; omit the command")
 		}
 		return commandFault(c.Root(), args)
 	}

@@ -35,17 +35,17 @@ func ListenCommand(w Env) *cobra.Command {
 	o := &listenOptions{}
 	c := &cobra.Command{
 		Use: "listen", Short: "print incoming webhooks and verify them",
-		Long:    "It prints webhooks as they come, and whether their signature holds. What does not\nverify is answered 401.",
+		Long:    "Prints each webhook and whether its signature is valid. A webhook with an invalid\nsignature is answered 401.",
 		PreRunE: func(*cobra.Command, []string) error { return o.check() },
 		RunE:    func(c *cobra.Command, _ []string) error { return o.run(c.Context(), w) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.addr, "addr", "127.0.0.1:4000", "`address` to listen on, host:port; port 0 takes a free one")
+	f.StringVar(&o.addr, "addr", "127.0.0.1:4000", "`address` to listen on, host:port; port 0 selects a free port")
 	f.StringArrayVar(&o.secrets, "secret", nil,
-		"signing `secret` of the endpoint; given twice, either may have signed, as while it is rotated")
-	f.StringVar(&o.secretFile, "secret-file", "", "`file` that holds signing secrets, one a line")
-	f.IntVar(&o.answer, "answer", http.StatusNoContent, "`status` to answer what is accepted, to see what the service does then")
-	f.BoolVar(&o.body, "body", false, "print the whole payload")
+		"signing `secret` of the endpoint; given twice, either is valid, as during a rotation")
+	f.StringVar(&o.secretFile, "secret-file", "", "`file` with signing secrets, one per line")
+	f.IntVar(&o.answer, "answer", http.StatusNoContent, "`status` of the response to valid webhooks, to test the retries of svc")
+	f.BoolVar(&o.body, "body", false, "print the complete payload")
 	f.BoolVar(&o.json, "json", false, "print each delivery as a line of JSON")
 	return c
 }
@@ -53,7 +53,7 @@ func ListenCommand(w Env) *cobra.Command {
 func (o *listenOptions) run(ctx context.Context, w Env) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.addr)
 	if err != nil {
-		return fmt.Errorf("%s is in use, or no address of this machine; choose another with --addr", o.addr)
+		return fmt.Errorf("%s is in use, or is not an address of this machine; choose another with --addr", o.addr)
 	}
 	known := make([]receiver.Secret, len(o.secrets))
 	for i, value := range o.secrets {

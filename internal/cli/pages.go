@@ -26,21 +26,21 @@ func PagesCommands(w Env) []*cobra.Command {
 
 // users is svc admin users.
 func users(w Env) *cobra.Command {
-	c := &cobra.Command{Use: "users", Short: "administer who may see the pages"}
+	c := &cobra.Command{Use: "users", Short: "administer access to the pages"}
 	endSessions := func(ctx context.Context, c *client) error {
 		return show(ctx, c, http.MethodPatch, usersPath+"/{id}", map[string]any{"endSessions": true}, printID("ended the sessions of %s"))
 	}
 	c.AddCommand(
-		verb(w, "list", "list who may see the pages, and who is invited", listUsers),
-		verb(w, "set USER", "change a user; what is not given stays",
+		verb(w, "list", "list the users of the pages and their invitations", listUsers),
+		verb(w, "set USER", "change a user; omitted values are unchanged",
 			request(http.MethodPatch, usersPath+"/{id}", printID("changed %s")),
 			fields(
-				field{"label", "label", "what to call the person", textField},
-				field{"role", "role", "what a user of a link may do: viewer, charge or admin", wordField("viewer", "charge", "admin")},
-				field{"disabled", "disabled", "true: signed out, and cannot sign in", truthField},
+				field{"label", "label", "display name of the person", textField},
+				field{"role", "role", "role of a user of a sign-in link: viewer, charge or admin", wordField("viewer", "charge", "admin")},
+				field{"disabled", "disabled", "true: the person is signed out and cannot sign in", truthField},
 			), ifVersion),
 		verb(w, "end USER", "sign a person out everywhere", endSessions, ifVersion),
-		verb(w, "withdraw USER", "withdraw an invitation that nobody has used",
+		verb(w, "withdraw USER", "withdraw an unused invitation",
 			request(http.MethodDelete, usersPath+"/invitations/{id}", printID("withdrew %s"))),
 	)
 	return c
@@ -61,7 +61,7 @@ func listUsers(ctx context.Context, c *client) error {
 	}
 	var invitations []struct{ ID, Label, Role, CreatedAt, ExpiresAt string }
 	if err := errors.Join(json.Unmarshal(answer.Users, &people), json.Unmarshal(answer.Invitations, &invitations)); err != nil {
-		return fmt.Errorf("the answer is not one of svc: %w", err)
+		return fmt.Errorf("the response is not one of svc: %w", err)
 	}
 	table := NewTable(c.Stdout, "ID", "LABEL", "ROLE", "SIGN-IN", "STATUS", "CREATED", "SIGNED IN", "UNTIL")
 	for i := range people {
@@ -81,14 +81,14 @@ func listUsers(ctx context.Context, c *client) error {
 
 // walls is svc admin walls.
 func walls(w Env) *cobra.Command {
-	c := &cobra.Command{Use: "walls", Short: "administer the screens that show the board"}
+	c := &cobra.Command{Use: "walls", Short: "administer wall displays"}
 	c.AddCommand(
-		verb(w, "list", "list the screens that show the board", list(wallsPath, "walls", printWalls)),
-		verb(w, "add LABEL", "make the link of a screen, and print it: this is the only time it is shown",
+		verb(w, "list", "list wall displays", list(wallsPath, "walls", printWalls)),
+		verb(w, "add LABEL", "create the link of a wall display, and print it: this is the only time it is shown",
 			request(http.MethodPost, wallsPath, printWallLink), idField("label")),
-		verb(w, "link WALL", "make another link for a screen, which goes dark until it is used",
+		verb(w, "link WALL", "create another link for a wall display, which shows nothing until the link is used",
 			request(http.MethodPost, wallsPath+"/{id}/link", printWallLink)),
-		verb(w, "revoke WALL", "end a screen now", request(http.MethodDelete, wallsPath+"/{id}", printID("revoked %s"))),
+		verb(w, "revoke WALL", "revoke a wall display", request(http.MethodDelete, wallsPath+"/{id}", printID("revoked %s"))),
 	)
 	return c
 }
@@ -110,11 +110,11 @@ func printWallLink(c *client, wall *wallData) error {
 
 // layout is svc admin layout.
 func layout(w Env) *cobra.Command {
-	c := &cobra.Command{Use: "layout", Short: "administer where the rooms are drawn on the pages"}
+	c := &cobra.Command{Use: "layout", Short: "administer the floor plan of the unit"}
 	printLayout := func(c *client, drawn *json.RawMessage) error { return PrintJSON(c.Stdout, *drawn) }
 	c.AddCommand(
-		verb(w, "show", "print where the rooms are drawn, as JSON", request(http.MethodGet, layoutPath, printLayout)),
-		verb(w, "set FILE", "draw the unit as a file of JSON says; - is standard input", setLayout, ifVersion),
+		verb(w, "show", "print the floor plan as JSON", request(http.MethodGet, layoutPath, printLayout)),
+		verb(w, "set FILE", "set the floor plan from a JSON file; - is standard input", setLayout, ifVersion),
 	)
 	return c
 }
@@ -131,10 +131,10 @@ func setLayout(ctx context.Context, c *client) error {
 	}
 	var drawn map[string]any
 	if err := json.Unmarshal(content, &drawn); err != nil {
-		return errors.New("FILE: must hold one object of JSON, as svc admin layout show prints it")
+		return errors.New("FILE: must hold one JSON object as printed by svc admin layout show")
 	}
 	delete(drawn, "version") // version of the layout that was read
 	return show(ctx, c, http.MethodPut, layoutPath, drawn, func(c *client, set *struct{ Version int64 }) error {
-		return c.Printf("drawn, version %d\n", set.Version)
+		return c.Printf("floor plan set, version %d\n", set.Version)
 	})
 }

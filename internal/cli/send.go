@@ -38,9 +38,9 @@ type sendOptions struct {
 func SendCommand(w Env) *cobra.Command {
 	o := &sendOptions{}
 	c := &cobra.Command{
-		Use: "send FILE…", Short: "play files of HL7 v2 or FHIR into a server",
-		Long: `A file holds HL7 v2 messages (also as a batch, or framed) or FHIR as JSON or NDJSON;
-- is standard input.`,
+		Use: "send FILE…", Short: "send files of HL7 v2 or FHIR to a server",
+		Long: `A file holds HL7 v2 messages (also batched or with MLLP framing), or FHIR as JSON or
+NDJSON; - is standard input.`,
 		PreRunE: func(*cobra.Command, []string) error { return errors.Join(append(o.faults(), o.fill())...) },
 		RunE: func(c *cobra.Command, files []string) error {
 			t, err := o.target()
@@ -70,11 +70,11 @@ func SendCommand(w Env) *cobra.Command {
 // flags adds the flags that all sending commands share.
 func (o *sendOptions) flags(f *pflag.FlagSet, what string, retryFor time.Duration) {
 	keyFlags(f, &o.key, &o.keyFile)
-	f.IntVar(&o.connections, "connections", 1, "`connections` at once; with more than one the order of "+what+"s is not kept")
-	f.Float64Var(&o.rate, "rate", 0, "`"+what+"s` per second at most (default: as fast as they are answered)")
+	f.IntVar(&o.connections, "connections", 1, "parallel `connections`; with more than one, the order of "+what+"s is not preserved")
+	f.Float64Var(&o.rate, "rate", 0, "`"+what+"s` per second at most (default: unlimited)")
 	f.IntVar(&o.from, "from", 1, "`number` of the first "+what+" to send: where an earlier run ended")
-	f.DurationVar(&o.retryFor, "retry-for", retryFor, "how long to try a "+what+" again that the server could not take")
-	f.DurationVar(&o.answer, "answer-within", 10*time.Second, "how long to wait for an answer") //nolint:mnd // as engines do
+	f.DurationVar(&o.retryFor, "retry-for", retryFor, "how long to retry a "+what+" that the server could not process")
+	f.DurationVar(&o.answer, "answer-within", 10*time.Second, "timeout of a response") //nolint:mnd // as engines do
 	f.StringVar(&o.ca, "tls-ca", "", "PEM `file` of the authorities that signed the server's certificate (default: those of the system)")
 	f.StringVar(&o.data, "data", DefaultData, "data `folder` of the running svc dev, if no address is given")
 	f.BoolVar(&o.json, "json", false, "print the summary as JSON")
@@ -166,7 +166,7 @@ func (s *sending) run(ctx context.Context, t target) error {
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w; go on with --from %d", err, s.resume())
+		return fmt.Errorf("%w; continue with --from %d", err, s.resume())
 	case s.refused > 0:
 		return fmt.Errorf("%d refused", s.refused)
 	}
@@ -274,7 +274,7 @@ func (s *sending) progress(ctx context.Context, done chan<- struct{}) {
 			s.shown.Tell(int64(answered), 0)
 			continue
 		}
-		fmt.Fprintf(s.Stderr, "%d answered, %d refused, %d tried again, %.0f/s\n",
+		fmt.Fprintf(s.Stderr, "%d answered, %d refused, %d retried, %.0f/s\n",
 			answered, refused, retried, float64(answered)/s.Now().Sub(s.began).Seconds())
 	}
 }
@@ -311,6 +311,6 @@ func (s *sending) summary() error {
 	for _, code := range slices.Sorted(maps.Keys(s.codes)) {
 		codes = append(codes, fmt.Sprintf("%s %d", code, s.codes[code]))
 	}
-	return s.Printf("%d sent: %s; p50 %.1f ms, p99 %.1f ms, %.0f/s, %d tried again\n",
+	return s.Printf("%d sent: %s; p50 %.1f ms, p99 %.1f ms, %.0f/s, %d retried\n",
 		sum.Sent, strings.Join(codes, ", "), sum.P50, sum.P99, sum.PerSecond, sum.Retried)
 }

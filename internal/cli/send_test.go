@@ -59,7 +59,7 @@ func TestWhatAnAcknowledgmentSays(t *testing.T) {
 		"rejected":         {"MSH|^~\\&|SVC\rMSA|AR\r", "AR", true},
 		"enhanced":         {"MSH|^~\\&|SVC\rMSA|CA|1\r", "CA", false},
 		"other delimiters": {"MSH$%~\\&$SVC\rMSA$AA$1\r", "AA", false},
-		"none":             {"", "no answer asked for", false},
+		"none":             {"", "no acknowledgment was requested", false},
 		"something else":   {"hello", "no acknowledgment", true},
 	} {
 		if got := ackOutcome([]byte(tt.ack)); got.String() != tt.says || got.refused != tt.refused {
@@ -72,10 +72,10 @@ func TestWhatARefusalSays(t *testing.T) {
 	for name, tt := range map[string]struct{ body, says string }{
 		"a message":      {`{"error":{"message":"No."}}`, "No."},
 		"places":         {`{"error":{"message":"No.","details":[{"path":"signals[0].code","rule":"required"},{"rule":"not_json"}]}}`, "No: signals[0].code required; not_json"},
-		"said to people": {`{"error":{"message":"No.","details":[{"path":"rooms[2].roomId","rule":"unique"}]}}`, "No: rooms[2].roomId is there twice"},
-		"of a proxy":     {`<html>502</html>`, "no answer of svc"},
-		"of another":     {`{"fault":"no"}`, "no answer of svc"},
-		"nothing there":  {``, "no answer of svc"},
+		"said to people": {`{"error":{"message":"No.","details":[{"path":"rooms[2].roomId","rule":"unique"}]}}`, "No: rooms[2].roomId is listed twice"},
+		"of a proxy":     {`<html>502</html>`, "not a response of svc"},
+		"of another":     {`{"fault":"no"}`, "not a response of svc"},
+		"nothing there":  {``, "not a response of svc"},
 	} {
 		if got := problemMessage([]byte(tt.body)); got != tt.says {
 			t.Errorf("%s: %q", name, got)
@@ -87,7 +87,7 @@ func TestWhatAnAnswerToFHIRSays(t *testing.T) {
 	for name, tt := range map[string]struct{ body, says string }{
 		"all taken":       {`{"data":{"resources":{"rejected":0},"issues":[{"severity":"warning","code":"x","expression":"Bundle"}]}}`, "HTTP 200"},
 		"one is rejected": {`{"data":{"resources":{"rejected":1},"issues":[{"severity":"warning","code":"x"},{"severity":"error","code":"required","expression":"Bundle.entry[1].resource.status"}]}}`, "HTTP 200 with rejected resources: Bundle.entry[1].resource.status required"},
-		"of another":      {`hello`, "HTTP 200: no answer of svc"},
+		"of another":      {`hello`, "HTTP 200: not a response of svc"},
 	} {
 		got := fhirOutcome([]byte(tt.body))
 		if got.String() != tt.says || got.refused == (tt.says == "HTTP 200") {

@@ -137,9 +137,9 @@ func (l *httpLine) send(ctx context.Context, p payload) (sent, error) {
 		if err != nil {
 			seconds = 0 // missing or a date: retry as after any other fault
 		}
-		return sent{}, busyError{fmt.Errorf("the server answers %d", status), time.Duration(seconds) * time.Second}
+		return sent{}, busyError{fmt.Errorf("the server responded with status %d", status), time.Duration(seconds) * time.Second}
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusNotFound:
-		return sent{}, finalError{fmt.Errorf("the server answers %d: %s", status, problemMessage(body))}
+		return sent{}, finalError{fmt.Errorf("the server responded with status %d: %s", status, problemMessage(body))}
 	case status != http.StatusOK:
 		return sent{code: fmt.Sprintf("HTTP %d", status), refused: true, why: problemMessage(body)}, nil
 	case p.fhir:
@@ -195,8 +195,8 @@ func (l *mllpLine) send(ctx context.Context, p payload) (sent, error) {
 	case errors.Is(err, os.ErrDeadlineExceeded) && silent(p.body) && ctx.Err() == nil:
 		return ackOutcome(nil), nil
 	case errors.Is(err, io.EOF):
-		err = errors.New("the server closed the connection without an answer: " +
-			"it could not take the message, or the key of this sender is not valid")
+		err = errors.New("the server closed the connection without a response: " +
+			"it could not process the message, or the key of this sender is not valid")
 	}
 	l.close()
 	return sent{}, err
@@ -279,7 +279,7 @@ func (s sent) String() string {
 func problemMessage(body []byte) string {
 	var answer struct{ Error refusal }
 	if json.Unmarshal(body, &answer) != nil || answer.Error.Message == "" {
-		return "no answer of svc"
+		return "not a response of svc"
 	}
 	return answer.Error.Error()
 }
@@ -293,7 +293,7 @@ func fhirOutcome(body []byte) sent {
 		}
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return sent{code: "HTTP 200", refused: true, why: "no answer of svc"}
+		return sent{code: "HTTP 200", refused: true, why: "not a response of svc"}
 	}
 	if answer.Data.Resources.Rejected == 0 {
 		return sent{code: "HTTP 200"}
@@ -311,7 +311,7 @@ func fhirOutcome(body []byte) sent {
 // (ERR-3, ERR-2).
 func ackOutcome(ack []byte) sent {
 	if len(bytes.TrimSpace(ack)) == 0 {
-		return sent{code: "no answer asked for"}
+		return sent{code: "no acknowledgment was requested"}
 	}
 	got := sent{code: "no acknowledgment", refused: true}
 	var broken []string

@@ -33,22 +33,22 @@ const toLines = "ndjson"
 func SimulateCommand(w Env) *cobra.Command {
 	o := &simulateOptions{}
 	c := &cobra.Command{
-		Use: "simulate", Short: "make up the feeds of a unit: as lines, or into a server",
-		Long:    "It makes up the feeds of a maternity unit. Nobody in it exists.",
+		Use: "simulate", Short: "simulate the feeds of a unit, as lines or into a server",
+		Long:    "Simulates the feeds of a maternity unit with invented patients.",
 		PreRunE: func(*cobra.Command, []string) error { return errors.Join(o.faults(w.Now())...) },
 		RunE:    func(c *cobra.Command, _ []string) error { return o.run(c.Context(), w) },
 	}
 	f := c.Flags()
-	f.Uint64Var(&o.unit.Seed, "seed", 1, "`number`: the same makes the same bytes")
+	f.Uint64Var(&o.unit.Seed, "seed", 1, "`number` of the random sequence: equal seeds produce equal output")
 	OneOf(c, &o.unit.Profile, "profile", "medium", "kind of unit: "+either(simulate.Profiles()), simulate.Profiles()...)
 	f.IntVar(&o.unit.Births, "births", 0, "`births` a year (default: 900 small, 7000 large, else 3000)")
 	f.StringVar(&o.start, "start", "",
-		"first `instant`, RFC 3339 or a date (default: 2026-01-05 for lines; for a server so long ago that it ends now, "+
-			"or now with --speed); a run that goes on --from needs the same, and --speed max")
+		"first `instant`, RFC 3339 or a date (default: 2026-01-05 for lines; for a server, such that the simulation ends now, "+
+			"or starts now with --speed); to continue with --from, repeat the same start and use --speed max")
 	f.StringVar(&o.span, "for", "52w", "how long: a `duration` such as 52w, 28d or 12h")
 	f.StringVar(&o.zone, "timezone", "America/Chicago", "time `zone` of the unit")
-	f.BoolVar(&o.unit.Steady, "steady", false, "no late records and no outages")
-	f.StringVar(&o.speed, "speed", "max", "max, or how many `times` faster than real time it goes on once it has reached the present: 1, 60 …")
+	f.BoolVar(&o.unit.Steady, "steady", false, "without late records and outages")
+	f.StringVar(&o.speed, "speed", "max", "max, or the `speed` relative to real time after the simulation has reached the present: 1, 60 …")
 	f.StringVar(&o.to.to, "to", toLines,
 		"ndjson for lines of {at, path, body}, or the `address` of a server: http://HOST:PORT, https://…, dev for the running svc dev")
 	o.to.flags(f, "request", time.Minute)
@@ -194,7 +194,7 @@ func (o *simulateOptions) faults(now time.Time) (faults []error) {
 	o.unit.Start, err = o.firstInstant(o.start, location, now)
 	fault(err)
 	if o.pace > 0 && o.to.from > 1 {
-		fault(errors.New("--from: needs --speed max, since what lies behind a unit in motion depends on the start"))
+		fault(errors.New("--from: requires --speed max"))
 	}
 	faults = append(faults, o.to.faults()...)
 	if _, err = simulate.Requests(o.unit); err != nil {
@@ -215,7 +215,7 @@ func (o *simulateOptions) faults(now time.Time) (faults []error) {
 // and time must visibly pass.
 func ValidSpeed(speed float64) bool { return speed >= .1 && speed <= 1440 }
 
-var errSpeed = errors.New("--speed: must be from 0.1 to 1440, or max where nothing waits for real time")
+var errSpeed = errors.New("--speed: must be from 0.1 to 1440, or max without a wait for real time")
 
 // firstInstant reads --start, or takes its default.
 func (o *simulateOptions) firstInstant(text string, zone *time.Location, now time.Time) (time.Time, error) {

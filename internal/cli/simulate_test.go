@@ -71,7 +71,7 @@ func TestSimulateTo(t *testing.T) {
 	args := []string{"simulate", "--profile", "census-only", "--for", "6h", "--start", "2026-03-01T12:00:00Z"}
 	_, lines, _ := say(t, args...)
 	code, stdout, stderr := say(t, append(args, "--to", server.URL, "--key", "svc_1")...)
-	if code != 0 || stdout != "" || !strings.Contains(stderr, "HTTP 200 ") || !strings.Contains(stderr, "2 tried again") {
+	if code != 0 || stdout != "" || !strings.Contains(stderr, "HTTP 200 ") || !strings.Contains(stderr, "2 retried") {
 		t.Errorf("code %d, says %q, %q", code, stdout, stderr)
 	}
 	if early {
@@ -92,7 +92,7 @@ func TestSimulateTo(t *testing.T) {
 		t.Errorf("%d requests came, %d lines are printed", len(got), len(want))
 	}
 	server.Close()
-	if code, _, stderr = say(t, append(args, "--to", server.URL, "--key", "svc_1", "--retry-for", "10ms", "--from", "4")...); code != 1 || !strings.Contains(stderr, "go on with --from 4") {
+	if code, _, stderr = say(t, append(args, "--to", server.URL, "--key", "svc_1", "--retry-for", "10ms", "--from", "4")...); code != 1 || !strings.Contains(stderr, "continue with --from 4") {
 		t.Errorf("of a server that is gone: code %d, says %q", code, stderr)
 	}
 }

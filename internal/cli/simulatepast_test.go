@@ -60,7 +60,7 @@ func TestSimulatePastByBatch(t *testing.T) {
 	if got := strings.Join(paths, " "); got != strings.Join(append(strings.Fields(strings.Repeat("batch ", batches)), others...), " ") {
 		t.Errorf("%d requests, want %d batches before %d others", len(paths), batches, len(others))
 	}
-	if code, _, stderr := say(t, append(args, "--speed", "2", "--from", "3", "--to", server.URL, "--key", "svc_1")...); code != 2 || !strings.Contains(stderr, "--from: needs --speed max") {
+	if code, _, stderr := say(t, append(args, "--speed", "2", "--from", "3", "--to", server.URL, "--key", "svc_1")...); code != 2 || !strings.Contains(stderr, "--from: requires --speed max") {
 		t.Errorf("of a start in the middle of a unit in motion: code %d, says %q", code, stderr)
 	}
 }

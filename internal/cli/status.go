@@ -23,10 +23,10 @@ func StatusCommand(w Env) *cobra.Command {
 		}
 		return c.status(ctx)
 	}
-	cmd := verb(w, "status [SOURCE]", "tell how the feeds of a hospital are doing, or what one sent wrong", run,
+	cmd := verb(w, "status [SOURCE]", "show the status of the feeds of a hospital, or the refused messages of one source", run,
 		func(c *client, _ *cobra.Command) { c.reader = true })
-	cmd.Long = `With SOURCE, the id or name of an API key, it lists what was refused or warned
-about. Without, it ends with exit code 1 unless the status is ok.`
+	cmd.Long = `With SOURCE, the id or name of an API key, it lists refusals and warnings of that
+source. Without SOURCE, it exits with code 1 unless the status is ok.`
 	return cmd
 }
 
@@ -107,7 +107,7 @@ func (s *statusData) print(out io.Writer) error {
 		shownOr(u.Level), shownOr(u.AsOf), shownOr(u.RoomsKnown), shownOr(u.RoomsOccupied),
 		shownOr(u.UnplacedPatients), shownOr(u.CancelsWaiting))
 	t := &s.Terminology
-	_, err := fmt.Fprintf(out, "codes not understood %s, %s times in 24 h; locations not confirmed %s\n",
+	_, err := fmt.Fprintf(out, "unmapped codes %s, %s times in 24 h; unconfirmed locations %s\n",
 		shownOr(t.UnmappedCodes), shownOr(t.UnmappedHits24h), shownOr(t.UnknownLocations))
 	return err
 }
@@ -140,11 +140,11 @@ func (c *client) sourceNamed(ctx context.Context, name string) (string, error) {
 	}
 	switch len(ids) {
 	case 0:
-		return "", errors.New("no key of that id or name has sent anything; svc status lists those that have")
+		return "", errors.New("no key with that id or name has sent anything; svc status lists the keys that have")
 	case 1:
 		return ids[0], nil
 	default:
-		return "", fmt.Errorf("several keys have that name, say which: %s", strings.Join(ids, ", "))
+		return "", fmt.Errorf("several keys have that name; use one of the ids %s", strings.Join(ids, ", "))
 	}
 }
 
@@ -174,7 +174,7 @@ func (s *sourceData) print(out io.Writer) error {
 		}
 	}
 	if lines == 0 {
-		_, err := fmt.Fprintln(out, "nothing was refused or warned about")
+		_, err := fmt.Fprintln(out, "no refusals or warnings")
 		return err
 	}
 	return table.Flush()

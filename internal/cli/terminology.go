@@ -23,18 +23,18 @@ import (
 // hospital through its API.
 func TerminologyCommand(w Env) *cobra.Command {
 	c := &cobra.Command{
-		Use: "terminology", Short: "administer what a hospital's codes mean",
+		Use: "terminology", Short: "administer the terminology map of a hospital",
 		Long: `A file has the columns system, code, kind, factorId, op, than, comment, named in
-its first line; kind, op, than and comment may be left out. factorId none is a
-code that is known and means nothing. - is standard input or output.`,
+its first line; kind, op, than and comment may be omitted. factorId none marks a
+code without clinical meaning. - is standard input or output.`,
 	}
 	c.AddCommand(
-		verb(w, "import FILE", "take in a file of CSV; one with a fault changes nothing", importMappings, func(_ *client, cmd *cobra.Command) {
-			cmd.Flags().Bool("dry-run", false, "say what would change, and change nothing")
+		verb(w, "import FILE", "import a CSV file; a file with an error changes nothing", importMappings, func(_ *client, cmd *cobra.Command) {
+			cmd.Flags().Bool("dry-run", false, "show what would change, without changing anything")
 		}),
-		verb(w, "export [FILE]", "write a file that import takes", exportMappings),
+		verb(w, "export [FILE]", "export the map as a file for import", exportMappings),
 		verb(w, "list", "list the map", listMappings),
-		verb(w, "worklist", "list codes that came and are not understood", listUnmapped, func(_ *client, cmd *cobra.Command) {
+		verb(w, "worklist", "list unmapped codes", listUnmapped, func(_ *client, cmd *cobra.Command) {
 			OneOf(cmd, new(string), "status", "", "only codes with this status: unmapped, ignored or mapped", "unmapped", "ignored", "mapped")
 		}),
 	)
@@ -134,7 +134,7 @@ func (c *client) printImported(sum *imported) error {
 		}
 	}
 	if len(sum.Faults) > 0 {
-		return fmt.Errorf("nothing was imported: %d faults", len(sum.Faults))
+		return fmt.Errorf("nothing was imported: %d errors", len(sum.Faults))
 	}
 	if c.json {
 		return nil

@@ -12,7 +12,7 @@ func TestRulesAreSaidToPeople(t *testing.T) {
 		{"path":"readerKeyIds[0]","rule":"key"},{"path":"mappings[1]","rule":"unique"},{"path":"ackMinutes","rule":"range:0-1440"}]}`), &no); err != nil {
 		t.Fatal(err)
 	}
-	if got := no.Error(); got != "See details: readerKeyIds[0] there is no such key; mappings[1] is there twice; ackMinutes range:0-1440" {
+	if got := no.Error(); got != "See details: readerKeyIds[0] not found: key; mappings[1] is listed twice; ackMinutes range:0-1440" {
 		t.Error(got)
 	}
 }

@@ -20,19 +20,19 @@ const (
 // its API.
 func WebhooksCommand(w Env) *cobra.Command {
 	c := &cobra.Command{
-		Use: "webhooks", Short: "administer webhooks and what was delivered to them",
-		Long: `add and rotate print the secret alone; it is shown only then. test and retry end
-with exit code 1 unless the endpoint accepted. replay prints the COMMAND, by which
-progress tells how far it is and stop ends it.`,
+		Use: "webhooks", Short: "administer webhooks and their deliveries",
+		Long: `add and rotate print only the secret, which cannot be shown again. test and retry
+exit with code 1 unless the endpoint accepted. replay prints a COMMAND; progress
+shows how far it is, and stop ends it.`,
 	}
 	c.AddCommand(
 		verb(w, "list", "list the webhooks", list(webhooksPath, "webhooks", printWebhooks)),
-		verb(w, "add URL", "add an endpoint, https, and print its secret",
+		verb(w, "add URL", "add an https endpoint, and print its secret",
 			request(http.MethodPost, webhooksPath, func(c *client, w *webhookData) error {
 				return c.printSecret(w, w.ID+" gets "+strings.Join(w.Events, ","))
 			}), idField("url"), webhookFields, secretFile),
 		verb(w, "show WEBHOOK", "show a webhook", request(http.MethodGet, webhookPath, printWebhook)),
-		verb(w, "set WEBHOOK", "change a webhook; what is not given stays",
+		verb(w, "set WEBHOOK", "change a webhook; omitted values are unchanged",
 			request(http.MethodPatch, webhookPath, func(c *client, w *webhookData) error {
 				c.warn(w.Warnings)
 				return printWebhook(c, w)
@@ -44,30 +44,30 @@ progress tells how far it is and stop ends it.`,
 		verb(w, "remove WEBHOOK", "remove a webhook", request(http.MethodDelete, webhookPath, printID("removed %s")), ifVersion),
 		verb(w, "rotate WEBHOOK", "change the signing secret, and print the new one",
 			request(http.MethodPost, webhookPath+"/rotate", func(c *client, w *webhookData) error {
-				return c.printSecret(w, fmt.Sprintf("%s: X-Svc-Signature is of the new secret from %s, the old one ends at %s",
+				return c.printSecret(w, fmt.Sprintf("%s: X-Svc-Signature uses the new secret from %s, the old one ends at %s",
 					w.ID, w.PromoteAt, w.RetireAt))
 			}),
-			fields(field{"overlap", "overlapHours", "how long the old secret goes on to sign: 0, 1h, 24h or 7d", overlapField}),
+			fields(field{"overlap", "overlapHours", "how long the old secret is used to sign: 0, 1h, 24h or 7d", overlapField}),
 			secretFile, ifVersion),
-		verb(w, "test WEBHOOK", "send something, and wait for the outcome", order(webhookPath+"/test"),
+		verb(w, "test WEBHOOK", "send a test event, and wait for the outcome", order(webhookPath+"/test"),
 			fields(field{"event", "event", "`event` to send (default: ping)", filledField}), waitFor(30*time.Second)),
-		verb(w, "deliveries [WEBHOOK|DELIVERY]", "list what was delivered, or show one delivery", showWebhookDeliveries, deliveryFilters,
+		verb(w, "deliveries [WEBHOOK|DELIVERY]", "list deliveries, or show one delivery", showWebhookDeliveries, deliveryFilters,
 			func(_ *client, cmd *cobra.Command) {
 				cmd.Flags().String("event", "", "only deliveries of this `event`")
 			}),
-		verb(w, "retry DELIVERY", "deliver again, and wait for the outcome", order(deliveryPath+"/retry"), waitFor(30*time.Second)),
-		verb(w, "replay WEBHOOK", "send the events of a time again", replayEvents,
+		verb(w, "retry DELIVERY", "send a delivery again, and wait for the outcome", order(deliveryPath+"/retry"), waitFor(30*time.Second)),
+		verb(w, "replay WEBHOOK", "send the events of a time window again", replayEvents,
 			fields(
 				field{"since", "since", "from this `time`: RFC 3339, or a duration such as 2h for so long ago", agoField},
 				field{"until", "until", "before this `time` (default: now)", agoField},
 				field{"events", "events", "only these `events`, separated by commas", listField},
-				field{"only", "only", "which of them: failed, missing or all (default: missing)", wordField("failed", "missing", "all")},
+				field{"only", "only", "deliveries to send: failed, missing or all (default: missing)", wordField("failed", "missing", "all")},
 			), required("since"),
 			func(_ *client, cmd *cobra.Command) {
-				cmd.Flags().Bool("dry-run", false, "count what would be sent, and send nothing")
+				cmd.Flags().Bool("dry-run", false, "count the events without sending them")
 			},
 			waitFor(0)),
-		verb(w, "progress COMMAND", "tell how far a replay is", request(http.MethodGet, commandPath, printProgress(false))),
+		verb(w, "progress COMMAND", "show the progress of a replay", request(http.MethodGet, commandPath, printProgress(false))),
 		verb(w, "stop COMMAND", "stop a replay", request(http.MethodPost, commandPath+"/stop", printProgress(true))),
 	)
 	return c
@@ -76,13 +76,13 @@ progress tells how far it is and stop ends it.`,
 var webhookFields = fields(
 	field{"events", "events", "`events`, separated by commas (default: surge.level_changed,room.rescored)", listField},
 	field{"rooms", "rooms", "`ids` of rooms whose room.rescored is sent, separated by commas, or all (default: all)", roomsField},
-	field{"rate", "ratePerSecond", "`deliveries` per second at most (default: 50)", decimalField},
-	field{"timeout", "timeoutSeconds", "`seconds` for all of one attempt (default: 10)", wholeField},
+	field{"rate", "ratePerSecond", "maximum `deliveries` per second (default: 50)", decimalField},
+	field{"timeout", "timeoutSeconds", "timeout of one attempt in `seconds` (default: 10)", wholeField},
 	field{"reader-keys", "readerKeyIds", "`ids` of keys that may list the deliveries, separated by commas", listField},
 )
 
 var secretFile = fields(
-	field{"secret-file", "secret", "`file` that holds a secret of the partner's own (default: one is made)", secretField},
+	field{"secret-file", "secret", "`file` with a secret chosen by the partner (default: a generated secret)", secretField},
 )
 
 // overlapField is a time in hours.
@@ -205,7 +205,7 @@ func replayEvents(ctx context.Context, c *client) error {
 	}
 	return request(http.MethodPost, webhookPath+"/replay?dryRun=true", func(c *client, said *counted) error {
 		if said.Count == nil {
-			return fmt.Errorf("it is not counted yet; svc webhooks progress %s tells it later", said.CommandID)
+			return fmt.Errorf("the events have not been counted yet; see svc webhooks progress %s", said.CommandID)
 		}
 		return c.Printf("%d\n", *said.Count)
 	})(ctx, c)

@@ -134,10 +134,10 @@ func (c *Config) Faults(flags *pflag.FlagSet, needs Need) (faults []error) {
 	faults = append(faults, c.MLLP.faults()...)
 	faults = append(faults, append(c.channelFaults(), c.oidcFaults()...)...)
 	if c.SecretsKey == "" && len(c.SecretsKeyOld) > 0 {
-		faults = append(faults, errors.New("--secrets-key-old: needs --secrets-key"))
+		faults = append(faults, errors.New("--secrets-key-old: requires --secrets-key"))
 	}
 	if c.KafkaSASL != "" && (c.KafkaUser == "" || c.KafkaPassword == "") {
-		faults = append(faults, errors.New("--kafka-sasl: needs --kafka-sasl-user and --kafka-sasl-password"))
+		faults = append(faults, errors.New("--kafka-sasl: requires --kafka-sasl-user and --kafka-sasl-password"))
 	}
 	return faults
 }

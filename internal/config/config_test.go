@@ -83,7 +83,7 @@ func TestConfigFaultsTogether(t *testing.T) {
 	}
 	for _, want := range []string{
 		"--partitions: must be a whole number", "SVC_LISTEN: must be host:port", "SVC_KAFKA: must be host:port", "SVC_REDIS: must be redis://",
-		"SVC_PSEUDONYM_KEY: must have at least 32", "SVC_KAFKA_TLS: must be true or false", "SVC_KAFKA_TLS_CA: no such file",
+		"SVC_PSEUDONYM_KEY: must have at least 32", "SVC_KAFKA_TLS: must be true or false", "SVC_KAFKA_TLS_CA: the file does not exist",
 		"SVC_KAFKA_SASL: must be one of", "SVC_COMMIT_EVERY: must be a duration", "SVC_LOG_LEVEL: must be one of", "give both or neither",
 		"SVC_SECRETS_KEY: must have at least 32", "SVC_SECRETS_KEY_OLD: each must have", "SVC_EGRESS_ALLOW: entry 1",
 	} {
@@ -110,11 +110,11 @@ func TestKeysAreGood(t *testing.T) {
 		"good":                {"SVC_SECRETS_KEY", key32, ""},
 		"none":                {"SVC_SECRETS_KEY", "", ""},
 		"a file":              {"SVC_SECRETS_KEY_FILE", file(key32 + "\n"), ""},
-		"an empty file":       {"SVC_SECRETS_KEY_FILE", file("\n"), "SVC_SECRETS_KEY_FILE: the file that it names is empty"},
+		"an empty file":       {"SVC_SECRETS_KEY_FILE", file("\n"), "SVC_SECRETS_KEY_FILE: the file is empty"},
 		"a file cut off":      {"SVC_SECRETS_KEY_FILE", file(key32[:9]), "SVC_SECRETS_KEY_FILE: must have at least 32"},
 		"one letter":          {"SVC_SECRETS_KEY", strings.Repeat("a", 32), "SVC_SECRETS_KEY: must be random"},
 		"one word":            {"SVC_SECRETS_KEY", strings.Repeat("password", 8), "SVC_SECRETS_KEY: must be random"},
-		"pseudonyms, empty":   {"SVC_PSEUDONYM_KEY_FILE", file(""), "SVC_PSEUDONYM_KEY_FILE: the file that it names is empty"},
+		"pseudonyms, empty":   {"SVC_PSEUDONYM_KEY_FILE", file(""), "SVC_PSEUDONYM_KEY_FILE: the file is empty"},
 		"pseudonyms, zeros":   {"SVC_PSEUDONYM_KEY_FILE", file(strings.Repeat("\x00", 64)), "SVC_PSEUDONYM_KEY_FILE: must be random"},
 		"one that goes":       {"SVC_SECRETS_KEY_OLD", strings.Repeat("a", 32), ""},
 		"none that goes":      {"SVC_SECRETS_KEY_OLD_FILE", file(""), ""},
@@ -186,7 +186,7 @@ func TestFrontOptions(t *testing.T) {
 		t.Errorf("%v %d %v", c.Proxies, c.StrangersRate, err)
 	}
 	_, err = parseConfig(t, "run", everything, []string{"--docs-url", "/docs", "--trusted-proxies", "gateway", "--unauthorized-rate", "-1"}, environment("SVC_PSEUDONYM_KEY", key32))
-	for _, want := range []string{"--docs-url: must be as in https://", "--trusted-proxies: must be networks", "--unauthorized-rate: must be a whole number"} {
+	for _, want := range []string{"--docs-url: must be a URL such as https://", "--trusted-proxies: must be networks", "--unauthorized-rate: must be a whole number"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v", want, err)
 		}

@@ -75,7 +75,7 @@ func parseMLLPSender(text string) (s MLLPSender, err error) {
 				s.From = netip.PrefixFrom(one, one.BitLen())
 			}
 		default:
-			return s, fmt.Errorf("there is no %q; a sender is addr=HOST:PORT,key=KEY[,from=NETWORK][,client=NAME]", name)
+			return s, fmt.Errorf("unknown option %q; a sender is addr=HOST:PORT,key=KEY[,from=NETWORK][,client=NAME]", name)
 		}
 	}
 	if _, _, err = net.SplitHostPort(s.Address); err != nil {
@@ -93,10 +93,10 @@ func (m *MLLP) faults() (faults []error) {
 		faults = append(faults, errors.New("--mllp-tls-cert, --mllp-tls-key: give both or neither"))
 	}
 	if m.ClientCA != "" && m.Cert == "" {
-		faults = append(faults, errors.New("--mllp-tls-client-ca: needs --mllp-tls-cert and --mllp-tls-key"))
+		faults = append(faults, errors.New("--mllp-tls-client-ca: requires --mllp-tls-cert and --mllp-tls-key"))
 	}
 	if m.ClientCA == "" && slices.ContainsFunc(m.Senders, func(s MLLPSender) bool { return s.Client != "" }) {
-		faults = append(faults, errors.New("--mllp: client= needs --mllp-tls-client-ca"))
+		faults = append(faults, errors.New("--mllp: client= requires --mllp-tls-client-ca"))
 	}
 	return faults
 }

@@ -45,10 +45,10 @@ func TestMLLPFaults(t *testing.T) {
 	}{
 		"no address":            {[]string{"--mllp", "key=key_1"}, "--mllp: addr must be host:port"},
 		"a token":               {[]string{"--mllp", "addr=:1,key=svc_hunter2"}, "--mllp: key must be the id"},
-		"no such word":          {[]string{"--mllp", "addr=:1,key=key_1,to=x"}, `--mllp: there is no "to"`},
+		"no such word":          {[]string{"--mllp", "addr=:1,key=key_1,to=x"}, `--mllp: unknown option "to"`},
 		"no network":            {[]string{"--mllp", "addr=:1,key=key_1,from=ward"}, "--mllp: from must be"},
-		"client without CA":     {[]string{"--mllp", "addr=:1,key=key_1,client=a"}, "needs --mllp-tls-client-ca"},
-		"CA without cert":       {[]string{"--mllp-tls-client-ca", "mllp.go"}, "needs --mllp-tls-cert"},
+		"client without CA":     {[]string{"--mllp", "addr=:1,key=key_1,client=a"}, "requires --mllp-tls-client-ca"},
+		"CA without cert":       {[]string{"--mllp-tls-client-ca", "mllp.go"}, "requires --mllp-tls-cert"},
 		"cert without its key":  {[]string{"--mllp-tls-cert", "mllp.go"}, "give both or neither"},
 		"idle for no time":      {[]string{"--mllp-idle", "0"}, "--mllp-idle: must be a duration"},
 		"no connections at all": {[]string{"--mllp-connections", "0"}, "--mllp-connections: must be a whole number"},

@@ -47,8 +47,8 @@ func TestOIDCFaults(t *testing.T) {
 		"none":        {Config{}, ""},
 		"all":         {Config{OIDC: OIDC{Issuer: "https://a", ClientID: "b", Roles: roles}, PublicURL: "https://c", SecretsKey: "d"}, ""},
 		"no issuer":   {Config{OIDC: OIDC{ClientID: "b"}}, "must be given"},
-		"no roles":    {Config{OIDC: OIDC{Issuer: "https://a", ClientID: "b"}}, "needs --oidc-client-id"},
-		"no way back": {Config{OIDC: OIDC{Issuer: "https://a", ClientID: "b", Roles: roles}, SecretsKey: "d"}, "needs --public-url"},
+		"no roles":    {Config{OIDC: OIDC{Issuer: "https://a", ClientID: "b"}}, "requires --oidc-client-id"},
+		"no way back": {Config{OIDC: OIDC{Issuer: "https://a", ClientID: "b", Roles: roles}, SecretsKey: "d"}, "requires --public-url"},
 		"no key":      {Config{OIDC: OIDC{Issuer: "https://a", ClientID: "b", Roles: roles}, PublicURL: "https://c"}, "--secrets-key"},
 	} {
 		faults := tt.c.oidcFaults()

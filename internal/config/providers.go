@@ -34,9 +34,9 @@ func (c *Config) setPublicURL(value string) error {
 	switch {
 	case value == "":
 	case !ok || u.RawQuery != "" || u.Fragment != "" || u.User != nil:
-		return errors.New("must be as in https://svc.example")
+		return errors.New("must be a URL such as https://svc.example")
 	case len(value) > publicURLAtMost:
-		return fmt.Errorf("must have at most %d characters: it is in every SMS", publicURLAtMost)
+		return fmt.Errorf("must have at most %d characters, because each SMS contains it", publicURLAtMost)
 	}
 	c.PublicURL = value
 	return nil
@@ -47,7 +47,7 @@ func (c *Config) channelFaults() (faults []error) {
 	m, s := &c.SMTP, &c.SMS
 	if m.Host != "" {
 		if _, err := mail.ParseAddress(m.From); err != nil {
-			faults = append(faults, errors.New("--smtp-from: must be an address, as in svc@hospital.example"))
+			faults = append(faults, errors.New("--smtp-from: must be an address such as svc@hospital.example"))
 		}
 		if (m.User == "") != (m.Password == "") {
 			faults = append(faults, errors.New("--smtp-user, --smtp-password: give both or neither"))
@@ -55,14 +55,14 @@ func (c *Config) channelFaults() (faults []error) {
 	}
 	if s.Driver != "" {
 		if _, ok := webURL(s.URL); !ok {
-			faults = append(faults, errors.New("--sms-url: must be as in https://gateway.example"))
+			faults = append(faults, errors.New("--sms-url: must be a URL such as https://gateway.example"))
 		}
 		if s.Token == "" {
 			faults = append(faults, errors.New("--sms-token: must be given"))
 		}
 	}
 	if s.Driver == sms.DriverTwilio && (s.Account == "" || s.From == "") {
-		faults = append(faults, errors.New("--sms-account, --sms-from: must be given with twilio"))
+		faults = append(faults, errors.New("--sms-account, --sms-from: must be given for twilio"))
 	}
 	return faults
 }
@@ -98,7 +98,7 @@ type OIDC struct {
 // setOIDCIssuer parses the address of the provider.
 func (c *Config) setOIDCIssuer(value string) error {
 	if u, ok := webURL(value); value != "" && (!ok || u.Scheme == "http" && !isLoopback(u.Hostname())) {
-		return errors.New("must be as in https://login.example/realms/hospital")
+		return errors.New("must be a URL such as https://login.example/realms/hospital")
 	}
 	c.OIDC.Issuer = value
 	return nil
@@ -114,7 +114,7 @@ func (c *Config) setOIDCRoles(value string) error {
 		at := strings.LastIndex(one, "=")
 		hospital, role, ok := strings.Cut(one[at+1:], ":")
 		if at < 1 || !ok || hospital == "" || !slices.Contains(users.Roles(), users.Role(role)) {
-			return errors.New("must be as in nurses=mercy:viewer,leads=mercy:charge,it=*:admin; roles are viewer, charge and admin")
+			return errors.New("must be like nurses=mercy:viewer,leads=mercy:charge,it=*:admin; roles are viewer, charge and admin")
 		}
 		c.OIDC.Roles = append(c.OIDC.Roles, signin.GroupRole{Group: one[:at], Hospital: hospital, Role: users.Role(role)})
 	}
@@ -126,12 +126,12 @@ func (c *Config) oidcFaults() (faults []error) {
 	o := &c.OIDC
 	switch {
 	case o.Issuer == "" && (o.ClientID != "" || len(o.Roles) > 0):
-		faults = append(faults, errors.New("--oidc-issuer: must be given with the other options of OIDC"))
+		faults = append(faults, errors.New("--oidc-issuer: must be given with the other OIDC options"))
 	case o.Issuer == "":
 	case o.ClientID == "" || len(o.Roles) == 0:
-		faults = append(faults, errors.New("--oidc-issuer: needs --oidc-client-id and --oidc-roles"))
+		faults = append(faults, errors.New("--oidc-issuer: requires --oidc-client-id and --oidc-roles"))
 	case c.PublicURL == "" || c.SecretsKey == "":
-		faults = append(faults, errors.New("--oidc-issuer: needs --public-url, to which the provider leads back, and --secrets-key"))
+		faults = append(faults, errors.New("--oidc-issuer: requires --public-url, for the redirect URI, and --secrets-key"))
 	}
 	return faults
 }

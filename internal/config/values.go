@@ -80,7 +80,7 @@ func (c *Config) setOrigins(value string) error {
 // setDocs accepts an absolute address only, because error answers carry it.
 func (c *Config) setDocs(value string) error {
 	if _, ok := webURL(value); value != "" && !ok {
-		return errors.New("must be as in https://docs.example/svc")
+		return errors.New("must be a URL such as https://docs.example/svc")
 	}
 	c.DocsURL = value
 	return nil
@@ -161,7 +161,7 @@ func file(into *string) func(string) error {
 	return func(value string) error {
 		if value != "" {
 			if _, err := os.Stat(value); err != nil {
-				return errors.New("no such file")
+				return errors.New("the file does not exist")
 			}
 		}
 		*into = value

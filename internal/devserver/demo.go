@@ -77,7 +77,7 @@ func (s *Server) Demo() (*Demo, error) {
 			d.state.Course = d.state.Course.Turned(d.state.At, 1) // earlier releases had other speeds
 			return d, nil
 		case !errors.Is(err, fs.ErrNotExist):
-			return nil, fmt.Errorf("%s: %w; remove it to begin a new demonstration", d.file, cli.WithoutPath(err))
+			return nil, fmt.Errorf("%s: %w; remove it to start a new demo", d.file, cli.WithoutPath(err))
 		}
 	}
 	d.state = demoState{

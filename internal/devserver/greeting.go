@@ -79,7 +79,7 @@ func (s *Server) Greet(ctx context.Context, r *Roles) error {
 	}
 	kept := "kept in " + data
 	if s.options.ephemeral {
-		kept = "kept nowhere (--ephemeral)"
+		kept = "not stored (--ephemeral)"
 	}
 	_, err = fmt.Fprintf(s.env.Stdout, greeting, d.BaseURL, d.MLLP, d.BaseURL, d.BaseURL, s.Metrics.Addr(), d.Kafka, d.Redis, kept,
 		d.HospitalID, d.APIKey, d.AdminKey, cli.DevFilePath(data), d.BaseURL+link, d.BaseURL, d.APIKey)

@@ -43,14 +43,14 @@ var logLevels = []string{"debug", "info", "warn", "error"}
 // Command returns the command svc dev without what it runs. It sets o, and checks it before it
 // runs.
 func Command(o *Options) *cobra.Command {
-	cmd := &cobra.Command{Use: "dev", Short: "run everything in one process, for a first look and for development"}
+	cmd := &cobra.Command{Use: "dev", Short: "run everything in one process, for a demo or for development"}
 	flags := cmd.Flags()
 	flags.StringVar(&o.data, "data", cli.DefaultData, "`folder` of the data and of dev.json")
-	flags.BoolVar(&o.ephemeral, "ephemeral", false, "keep nothing but dev.json")
-	flags.BoolVar(&o.repair, "repair", false, "go on without what of the embedded Kafka's files is damaged; a copy of it is kept")
-	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`address` of the API, on this machine; port 0 takes a free one")
+	flags.BoolVar(&o.ephemeral, "ephemeral", false, "store nothing except dev.json")
+	flags.BoolVar(&o.repair, "repair", false, "start without the damaged parts of the embedded Kafka's files; a copy of them is kept")
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`address` of the API, on this machine; port 0 selects a free port")
 	flags.IntVar(&o.kafkaPort, "kafka-port", 0, "`port` of the embedded Kafka (default: a free one)")
-	flags.BoolVar(&o.demo, "demo", false, "keep a made-up unit moving, with 28 days behind it")
+	flags.BoolVar(&o.demo, "demo", false, "simulate a unit, with 28 days of history")
 	flags.StringVar(&o.speed, "speed", "", "refused, with the reason")
 	flags.Lookup("speed").Hidden = true
 	flags.StringVar(&o.LogLevel, "log-level", "warn", "debug, info, warn or error")
@@ -89,7 +89,7 @@ func loopback(address string) error {
 		return errors.New("--listen: the port must be a number up to 65535")
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return errors.New("--listen: svc dev serves this machine only; use 127.0.0.1, ::1 or localhost")
+		return errors.New("--listen: svc dev serves only this machine; use 127.0.0.1, ::1 or localhost")
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func (s *Server) open(ctx context.Context) error {
 	}
 	s.closers = append(s.closers, unlock)
 	if s.API, err = s.listen(ctx, o.listen); err != nil {
-		return fmt.Errorf("%s is in use or is no address of this machine; choose another with --listen "+
+		return fmt.Errorf("%s is in use or is not an address of this machine; choose another with --listen "+
 			"(make run ARGS='--listen 127.0.0.1:8081')", o.listen)
 	}
 	if s.Metrics, err = s.listen(ctx, "127.0.0.1:0"); err != nil {

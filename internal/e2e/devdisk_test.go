@@ -104,7 +104,7 @@ func TestDevFullDisk(t *testing.T) {
 	if body := page(t, private+"/readyz"); !strings.Contains(body, "disk: no space") {
 		t.Errorf("/readyz: %s", body)
 	}
-	if !strings.Contains(d.logged(), `"msg":"no space"`) {
+	if !strings.Contains(d.logged(), `"msg":"no disk space"`) {
 		t.Error("the log does not say it")
 	}
 	wantNoStart(t, mount(t, "16m"), "no space")

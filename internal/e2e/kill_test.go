@@ -31,8 +31,8 @@ func (l *load) more(t *testing.T, n int) {
 }
 
 const (
-	restoring = "partitions are being restored" // logged by the loop when a restore begins
-	restored  = "partitions restored"           // and when it is done
+	restoring = "restoring partitions" // logged by the loop when a restore begins
+	restored  = "partitions restored"  // and when it is done
 )
 
 // TestKillProcessor kills the processor at least 25 times under load: at any moment, in a

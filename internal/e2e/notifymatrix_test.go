@@ -250,7 +250,7 @@ func TestMatrixLateWriter(t *testing.T) {
 	})
 	// The notifier logs the loss of its partitions before or after it writes, depending on the
 	// order of the answers. The notifier's own test makes sure that it writes.
-	lost := func() bool { return strings.Contains(n1.logged(), `"msg":"partitions lost: another process has them"`) }
+	lost := func() bool { return strings.Contains(n1.logged(), `"msg":"partitions lost to another process"`) }
 	eventually(t, 30*time.Second, func() error {
 		if _, outranked := s.outcomes(t); outranked == 0 && !lost() {
 			return errors.New("the late one has neither written nor learnt that it is late")

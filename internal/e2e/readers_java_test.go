@@ -153,7 +153,7 @@ func TestTopicsInKafkaConnect(t *testing.T) {
 
 // TestForeignRegistry runs svc with a foreign schema registry. Every subject is registered there,
 // and a reader with that registry alone reads every record. Another installation imports the
-// export. If the registry refuses a schema, the process ends.
+// export. If the registry refuses a schema, the process is shutting down.
 func TestForeignRegistry(t *testing.T) {
 	j := newReadersInJava(t)
 	kafka, redis := embedServers(t, func(string, []string) string { return "" })

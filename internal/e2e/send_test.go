@@ -37,18 +37,18 @@ func TestSend(t *testing.T) {
 		code  int
 		codes map[string]int
 	}{
-		"over MLLP":            {[]string{good, "--to", "mllp://" + d.MLLP, "--connections", "8"}, "", 0, map[string]int{"AA": 200}},
-		"over HTTP":            {[]string{"--to", d.BaseURL, "--key", d.APIKey, good, "--connections", "8"}, "", 0, map[string]int{"AA": 200}},
-		"to the running dev":   {[]string{"--data", dir, "-"}, arrival(1, time.Now()), 0, map[string]int{"AA": 1}},
-		"one is refused":       {[]string{mixed, "--to", "mllp://" + d.MLLP}, "", 1, map[string]int{"AA": 2, "AR": 1}},
-		"from the third":       {[]string{mixed, mixed, "--to", "mllp://" + d.MLLP, "--from", "3"}, "", 1, map[string]int{"AA": 3, "AR": 1}},
-		"at a pace":            {[]string{mixed, "--to", d.BaseURL, "--key", d.APIKey, "--rate", "20"}, "", 1, map[string]int{"AA": 2, "AR": 1}},
-		"a key that is wrong":  {[]string{good, "--to", d.BaseURL, "--key", "svc_0"}, "", 1, map[string]int{}},
-		"nobody there":         {[]string{good, "--to", "mllp://127.0.0.1:1", "--retry-for", "100ms"}, "", 1, map[string]int{}},
-		"no such file":         {[]string{"/none", "--to", "mllp://" + d.MLLP}, "", 1, map[string]int{}},
-		"FHIR over MLLP":       {[]string{"-", "--to", "mllp://" + d.MLLP}, `{"resourceType":"Bundle"}`, 1, map[string]int{}},
-		"no answer asked":      {[]string{"-", "--to", "mllp://" + d.MLLP}, strings.Replace(arrival(9, time.Now()), "|2.5.1\r", "|2.5.1|||NE|NE\r", 1), 0, map[string]int{"no answer asked for": 1}},
-		"another kind of file": {[]string{"-", "--to", "mllp://" + d.MLLP}, "<xml/>", 1, map[string]int{}},
+		"over MLLP":               {[]string{good, "--to", "mllp://" + d.MLLP, "--connections", "8"}, "", 0, map[string]int{"AA": 200}},
+		"over HTTP":               {[]string{"--to", d.BaseURL, "--key", d.APIKey, good, "--connections", "8"}, "", 0, map[string]int{"AA": 200}},
+		"to the running dev":      {[]string{"--data", dir, "-"}, arrival(1, time.Now()), 0, map[string]int{"AA": 1}},
+		"one is refused":          {[]string{mixed, "--to", "mllp://" + d.MLLP}, "", 1, map[string]int{"AA": 2, "AR": 1}},
+		"from the third":          {[]string{mixed, mixed, "--to", "mllp://" + d.MLLP, "--from", "3"}, "", 1, map[string]int{"AA": 3, "AR": 1}},
+		"at a pace":               {[]string{mixed, "--to", d.BaseURL, "--key", d.APIKey, "--rate", "20"}, "", 1, map[string]int{"AA": 2, "AR": 1}},
+		"a key that is wrong":     {[]string{good, "--to", d.BaseURL, "--key", "svc_0"}, "", 1, map[string]int{}},
+		"nobody there":            {[]string{good, "--to", "mllp://127.0.0.1:1", "--retry-for", "100ms"}, "", 1, map[string]int{}},
+		"the file does not exist": {[]string{"/none", "--to", "mllp://" + d.MLLP}, "", 1, map[string]int{}},
+		"FHIR over MLLP":          {[]string{"-", "--to", "mllp://" + d.MLLP}, `{"resourceType":"Bundle"}`, 1, map[string]int{}},
+		"no answer asked":         {[]string{"-", "--to", "mllp://" + d.MLLP}, strings.Replace(arrival(9, time.Now()), "|2.5.1\r", "|2.5.1|||NE|NE\r", 1), 0, map[string]int{"no acknowledgment was requested": 1}},
+		"another kind of file":    {[]string{"-", "--to", "mllp://" + d.MLLP}, "<xml/>", 1, map[string]int{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.Command(binary(t), append([]string{"send", "--json"}, tt.args...)...)
@@ -97,7 +97,7 @@ func TestSendGoesOn(t *testing.T) {
 	})
 	d.kill()
 	cmd.Wait()
-	_, from, found := strings.Cut(out.String(), "go on with --from ")
+	_, from, found := strings.Cut(out.String(), "continue with --from ")
 	from = strings.TrimSpace(from)
 	if cmd.ProcessState.ExitCode() != 1 || !found {
 		t.Fatalf("%v: %s", cmd.ProcessState, &out)

@@ -346,7 +346,7 @@ func TestDevTerminologyFiles(t *testing.T) {
 	}
 	good := file("good.csv", content)
 	if out, ok := svcIn(t, dir, "terminology", "import", file("bad.csv", content+"local,X,,no-such-factor,,,\nlocal,Y,,high-mag,>=,many,\n")); ok ||
-		!strings.Contains(out, "line 5: factorId: there is no such factor") || !strings.Contains(out, "line 6: than") {
+		!strings.Contains(out, "line 5: factorId: not found: factor") || !strings.Contains(out, "line 6: than") {
 		t.Errorf("a bad file: %v %s", ok, out)
 	}
 	if out, ok := svcIn(t, dir, "terminology", "import", good, "--dry-run"); !ok || !strings.Contains(out, "would import 3 rows; factors activated 1") {

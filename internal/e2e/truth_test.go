@@ -248,7 +248,7 @@ func (x *truth) refusing(t *testing.T, refuse, allow func(), says string) {
 		t.Errorf("svc_healthy of the processor: %v", got)
 	}
 	select {
-	case <-x.processor.says("view cannot be written"):
+	case <-x.processor.says("view not written"):
 	case <-after(10 * time.Second):
 		t.Error("the log of the processor says nothing")
 	}

@@ -60,7 +60,7 @@ func (c *Command) Cobra(use, short string, run func(ctx context.Context, args []
 	c.Config.Bind(c.Flags, c.needs)
 	c.Flags.VisitAll(func(f *pflag.Flag) { cli.ServerFlags(c.Flags, f.Name) })
 	c.Flags.BoolVar(&c.JSON, "json", false, "print JSON")
-	c.Flags.StringVar(&c.Data, "data", cli.DefaultData, "data `folder` of the running svc dev to work on, if no Kafka is named")
+	c.Flags.StringVar(&c.Data, "data", cli.DefaultData, "data `folder` of the running svc dev, if no Kafka is named")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		faults := c.Config.Faults(c.Flags, c.needs)
 		if c.Offline == nil || !c.Offline() {
@@ -83,7 +83,7 @@ func (c *Command) locate() error {
 	}
 	running, err := cli.RunningDev(c.Data, func(d *cli.DevFile) string { return d.Kafka })
 	if err != nil {
-		return fmt.Errorf("name a Kafka by --kafka or SVC_KAFKA, or start svc dev (%w)", err)
+		return fmt.Errorf("name a Kafka with --kafka or SVC_KAFKA, or start svc dev (%w)", err)
 	}
 	c.IsDev = true
 	c.Config.Kafka, c.Config.Redis = []string{running.Kafka}, running.Redis

@@ -34,7 +34,7 @@ func NewHealth(names, settling []string) *Health {
 // Operators see the error of a check.
 func (h *Health) Add(name string, check func(context.Context) error) {
 	if !slices.Contains(h.names, name) {
-		panic("there is no health check " + name)
+		panic("unknown health check " + name)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -140,7 +140,7 @@ func onLoopback(handler http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		from, err := netip.ParseAddrPort(r.RemoteAddr)
 		if err != nil || !from.Addr().Unmap().IsLoopback() {
-			http.Error(w, "profiles are answered on loopback only", http.StatusForbidden)
+			http.Error(w, "profiles are served only on loopback addresses", http.StatusForbidden)
 			return
 		}
 		handler(w, r)

@@ -210,7 +210,7 @@ func (p *Process) started(context.Context) error {
 // stops fails once the process has been asked to stop.
 func (p *Process) stops(context.Context) error {
 	if p.stopping.Load() {
-		return errors.New("the process ends")
+		return errors.New("the process is shutting down")
 	}
 	return nil
 }

@@ -77,10 +77,10 @@ func (m *Registry) Roles(names []string) {
 func (m *Registry) Requests() func(method, route string, status int, took time.Duration) {
 	labels := []string{"method", "route"}
 	total := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "svc_http_requests_total", Help: "Answers of the API, by method, route and status.",
+		Name: "svc_http_requests_total", Help: "Responses of the API, by method, route and status.",
 	}, append(labels, "status"))
 	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "svc_http_request_seconds", Help: "Time to answer, by method and route.",
+		Name: "svc_http_request_seconds", Help: "Response time, by method and route.",
 		Buckets: prometheus.ExponentialBuckets(0.001, 2, 13), //nolint:mnd // 1 ms to 4 s; writes end at 5 s
 	}, labels)
 	m.MustRegister(total, seconds)
@@ -103,7 +103,7 @@ type checkFigures struct {
 // Health registers the metric of the health checks.
 func (m *Registry) Health(h *lifecycle.Health) {
 	m.MustRegister(&checkFigures{h, prometheus.NewDesc("svc_healthy",
-		"1 if what the process stands on answers, else 0, by check (as /readyz).", []string{"check"}, nil)})
+		"1 if the check of /readyz passes, else 0, by check.", []string{"check"}, nil)})
 }
 
 // Describe implements [prometheus.Collector].
@@ -135,12 +135,12 @@ func (m *Registry) Notifier() *Notifier {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "svc_notify_" + name, Help: help}, labels)
 	}
 	f := &Notifier{
-		events:     counter("events_total", "Events made of changes, by event.", "event"),
-		attempts:   counter("attempts_total", "Attempts of deliveries, by channel and how they ended.", "channel", "class"),
-		deliveries: counter("deliveries_total", "Deliveries that ended, by channel and state.", "channel", "state"),
-		decisions:  counter("decisions_total", "Decisions about alerts to people, by reason.", "reason"),
+		events:     counter("events_total", "Events created from changes, by event.", "event"),
+		attempts:   counter("attempts_total", "Delivery attempts, by channel and outcome.", "channel", "class"),
+		deliveries: counter("deliveries_total", "Completed deliveries, by channel and state.", "channel", "state"),
+		decisions:  counter("decisions_total", "Decisions about alerts, by reason.", "reason"),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "svc_notify_attempt_seconds", Help: "Time of an attempt, by channel.",
+			Name: "svc_notify_attempt_seconds", Help: "Duration of an attempt, by channel.",
 			Buckets: prometheus.ExponentialBuckets(0.002, 2.5, 11), //nolint:mnd // 2 ms to 19 s
 		}, []string{"channel"}),
 		accepted: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -148,7 +148,7 @@ func (m *Registry) Notifier() *Notifier {
 			Buckets: prometheus.ExponentialBuckets(0.005, 3, 14), //nolint:mnd // 5 ms to 2 h
 		}),
 		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "svc_notify_waiting", Help: "Deliveries that wait, by channel.",
+			Name: "svc_notify_waiting", Help: "Pending deliveries, by channel.",
 		}, []string{"channel"}),
 	}
 	// The series of failures begin at 0. Prometheus sees no increase in a series that begins with

@@ -65,18 +65,18 @@ func Operations() []contract.Operation { return contract.Operations(routes()) }
 func routes() []contract.Route[*server] {
 	all := []contract.Route[*server]{
 		{Operation: contract.Operation{
-			Path: "/api/openapi.json", ID: "getOpenAPI", Summary: "This description, for machines", Bare: []string{"application/json"},
+			Path: "/api/openapi.json", ID: "getOpenAPI", Summary: "Get the OpenAPI description", Bare: []string{"application/json"},
 		}, Serve: (*server).openapi},
 		{Operation: contract.Operation{
 			Path: "/api/public/integration-capabilities", ID: "getCapabilities", Data: capabilities{},
-			Summary: "Endpoints, envelope, events, coverage of the modifiers, scopes, code systems and limits",
+			Summary: "Get endpoints, envelope, events, coverage of the modifiers, scopes, code systems and limits",
 		}, Serve: (*server).capable},
 		{Operation: contract.Operation{
-			Path: "/api/ingest/fhir/metadata", ID: "getFHIRMetadata", Summary: "CapabilityStatement: what clients of FHIR may send",
+			Path: "/api/ingest/fhir/metadata", ID: "getFHIRMetadata", Summary: "Get the FHIR CapabilityStatement",
 			Bare: []string{httpapi.FHIRType},
 		}, Serve: (*server).statement},
 		{Operation: contract.Operation{
-			Path: httpapi.DocsPath, ID: "getDocs", Summary: "The same, to read", Bare: []string{"text/html"},
+			Path: httpapi.DocsPath, ID: "getDocs", Summary: "Get the API documentation page", Bare: []string{"text/html"},
 		}, Serve: (*server).docs},
 	}
 	for i := range all {

@@ -79,12 +79,12 @@ func documentOf(operations []contract.Operation, docs string) ([]byte, error) {
 // groups explains the purpose of each group of operations.
 var groups = map[string]string{
 	"Feeds":          "What hospitals send, and how it arrives.",
-	"Reads":          "How much nursing each room needs, how the unit stands, and what comes next.",
-	"Administration": "How a hospital teaches the system its codes, rules, places and settings, and who may use it.",
-	"Webhooks":       "Partners who are told of every change, and what was delivered to them.",
-	"Alerts":         "People who are called, and when.",
-	"Discovery":      "What there is to know without a key.",
-	"Health":         "Whether the service runs.",
+	"Reads":          "How much nursing each room needs, the level of the unit, and the forecast.",
+	"Administration": "The codes, rules, locations and settings of a hospital, and its users.",
+	"Webhooks":       "Partners that are notified of each change, and their deliveries.",
+	"Alerts":         "Recipients, tiers and episodes of alerts.",
+	"Discovery":      "Available without a key.",
+	"Health":         "Health of the service.",
 }
 
 type writer struct {
@@ -119,7 +119,7 @@ func (w *writer) operation(o *contract.Operation) {
 		Responses: map[string]*huma.Response{"200": w.success(o)},
 	}
 	if o.Data == nil && len(o.Bare) == 0 {
-		op.Responses = map[string]*huma.Response{"204": {Description: "Taken; there is nothing to say."}}
+		op.Responses = map[string]*huma.Response{"204": {Description: "Accepted; there is no response data."}}
 	}
 	if !slices.ContainsFunc(w.doc.Tags, func(t *huma.Tag) bool { return t.Name == o.Group }) {
 		w.doc.Tags = append(w.doc.Tags, &huma.Tag{Name: o.Group, Description: groups[o.Group]})
@@ -165,7 +165,7 @@ func (w *writer) operation(o *contract.Operation) {
 func (w *writer) parameters(op *huma.Operation, o *contract.Operation) {
 	op.Parameters = []*huma.Param{{
 		Name: "X-Request-Id", In: "header",
-		Description: "Comes back in meta.requestId and as a header, if it is of 1 to 128 visible ASCII characters.",
+		Description: "Returned in meta.requestId and as a header, if it is 1 to 128 visible ASCII characters.",
 		Schema:      &huma.Schema{Type: huma.TypeString},
 	}}
 	for _, p := range o.Parameters {
@@ -187,7 +187,7 @@ func (w *writer) parameters(op *huma.Operation, o *contract.Operation) {
 		}
 		op.Parameters = append(op.Parameters, one)
 		if p.Name == "If-None-Match" && o.Method == http.MethodGet {
-			op.Responses["304"] = &huma.Response{Description: "Unchanged since the entity tag."}
+			op.Responses["304"] = &huma.Response{Description: "Not changed since the entity tag."}
 		}
 	}
 }
@@ -280,15 +280,15 @@ func (w *writer) refusal(op *huma.Operation, kind httpapi.Kind) {
 // A client generated from the document finds the headers that it needs: when to ask
 // again, and with which entity tag.
 const (
-	aboutRequestID = "That of the request, or a fresh UUID."
-	aboutETag      = "For If-None-Match: changes with data."
-	aboutLimit     = "What is left of the rate of the key, as in draft-ietf-httpapi-ratelimit-headers; not there for a key without a rate."
-	aboutPolicy    = "The rate of the key; not there for a key without one."
-	aboutRetry     = "Seconds after which to ask again."
-	aboutAllow     = "The methods of the path."
+	aboutRequestID = "That of the request, or a new UUID."
+	aboutETag      = "For If-None-Match; changes with the data."
+	aboutLimit     = "Remaining requests of the rate of the key, as in draft-ietf-httpapi-ratelimit-headers; absent for a key without a rate."
+	aboutPolicy    = "The rate of the key; absent for a key without one."
+	aboutRetry     = "Seconds after which to retry."
+	aboutAllow     = "The methods that the path supports."
 	aboutChallenge = "Bearer."
-	aboutReplayed  = "true: the answer to an earlier request with the same Idempotency-Key."
-	aboutPrefer    = "respond-async, if that was asked for: the answer did not wait until it was applied."
+	aboutReplayed  = "true: this is the response to an earlier request with the same Idempotency-Key."
+	aboutPrefer    = "respond-async, if requested: the response did not wait for processing."
 )
 
 // headers documents the headers of the answers of an operation.

@@ -157,8 +157,8 @@ func applyTags(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 		p.Format = format
 	}
 	if tag.Get("pattern") == "time" {
-		p.Description = strings.TrimSpace("RFC 3339; without an offset the time of the hospital. " +
-			"A date, or a time to the minute, counts as the more exact time beside it, else as the receipt, else as its last moment. " +
+		p.Description = strings.TrimSpace("RFC 3339; without an offset, in the hospital's time zone. " +
+			"A date, or a time to the minute, resolves to a more exact time of the same request, else to the receipt, else to its last moment. " +
 			p.Description)
 	}
 	if words := tag.Get("enum"); words != "" {
@@ -179,7 +179,7 @@ func applyTags(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 		p.UniqueItems = true
 	}
 	if tag.Get("open") != "" { // the answer names each broken rule one by one
-		p.Items = &huma.Schema{AnyOf: []*huma.Schema{p.Items, {Description: "Anything else is rejected alone, not the whole request."}}}
+		p.Items = &huma.Schema{AnyOf: []*huma.Schema{p.Items, {Description: "Only an invalid time is rejected, not the whole request."}}}
 	}
 	if name := tag.Get("pattern"); name != "" {
 		p.Pattern = patterns[name]

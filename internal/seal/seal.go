@@ -227,7 +227,7 @@ func Check(key string) error {
 		pairs[[2]byte{key[i], key[i+1]}] = true
 	}
 	if len(pairs) < leastPairs {
-		return errors.New("must be random: what is given repeats itself; openssl rand -hex 32 makes one")
+		return errors.New("must be random, but this key repeats itself; create one with openssl rand -hex 32")
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func NewClaim(ctx context.Context, c *Cluster, names ...string) (*Claim, error) 
 			return nil, err
 		}
 		h := unclaimed(name)
-		if err := c.persist(ctx, "take the instance's name", func() error { return claim.acquire(ctx, &h) }); err != nil {
+		if err := c.persist(ctx, "instance name not claimed", func() error { return claim.acquire(ctx, &h) }); err != nil {
 			return nil, err
 		}
 		claim.held = append(claim.held, h)
@@ -110,7 +110,7 @@ func (c *Claim) Run(ctx context.Context) error {
 		case errors.Is(err, ErrFenced):
 			return err
 		case err != nil && ctx.Err() == nil:
-			c.cluster.log.DebugContext(ctx, "the instance's name is not seen", "error", err)
+			c.cluster.log.DebugContext(ctx, "instance name not checked", "error", err)
 		}
 	}
 }

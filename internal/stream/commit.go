@@ -34,7 +34,7 @@ func (l *loop) commit(ctx, free context.Context, fault error) error {
 		return free.Err()
 	}
 	if fault != nil {
-		l.log.WarnContext(ctx, "transaction is given up", "error", fault)
+		l.log.WarnContext(ctx, "transaction abandoned", "error", fault)
 	}
 	// A partition in which only time passed commits its position, too. So the broker refuses
 	// the transaction if the partition has another owner.

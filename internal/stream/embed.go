@@ -113,9 +113,9 @@ func (b *Broker) Full() error {
 	free, err := b.space()
 	if full := err != nil; b.full.Swap(full) != full {
 		if full {
-			b.log.Error("no space", "dir", b.dir, "free_bytes", free, "needed_bytes", reserveBytes)
+			b.log.Error("no disk space", "dir", b.dir, "free_bytes", free, "needed_bytes", reserveBytes)
 		} else {
-			b.log.Info("there is space again", "dir", b.dir, "free_bytes", free)
+			b.log.Info("disk space available again", "dir", b.dir, "free_bytes", free)
 		}
 	}
 	return err
@@ -188,7 +188,7 @@ func (l brokerLog) Logf(level kfake.LogLevel, format string, args ...any) {
 	for _, arg := range args {
 		if err, ok := arg.(error); ok {
 			if _, system := errors.AsType[syscall.Errno](err); system && l.failed.CompareAndSwap(nil, &err) {
-				l.log.Error("a write failed, nothing is taken any more", "dir", l.dir, "error", err)
+				l.log.Error("disk write failed, no more records accepted", "dir", l.dir, "error", err)
 			}
 		}
 	}

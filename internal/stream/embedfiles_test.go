@@ -45,7 +45,7 @@ func onDisk(t *testing.T, free *atomic.Uint64) (*Broker, *Cluster, *lines) {
 }
 
 // On a full disk nothing is taken, at once and with the reason, by those that ask and
-// by the broker itself; once there is space again everything goes on by itself.
+// by the broker itself; once disk space available again everything goes on by itself.
 func TestFullDisk(t *testing.T) {
 	var free atomic.Uint64
 	free.Store(reserveBytes)
@@ -75,7 +75,7 @@ func TestFullDisk(t *testing.T) {
 	if at.Offset != 1 {
 		t.Errorf("the record is at %d: one that was refused is stored", at.Offset)
 	}
-	for _, line := range []string{`level=ERROR msg="no space"`, `msg="there is space again"`} {
+	for _, line := range []string{`level=ERROR msg="no disk space"`, `msg="disk space available again"`} {
 		if n := strings.Count(out.String(), line); n != 1 {
 			t.Errorf("%d lines with %s in\n%s", n, line, out)
 		}
@@ -105,7 +105,7 @@ func TestFailedWrite(t *testing.T) {
 	if _, err := c.Publisher(inTopic).Append(t.Context(), nil, nil, 0); !errors.Is(err, ErrAway) {
 		t.Error(err)
 	}
-	if !strings.Contains(out.String(), "a write failed") {
+	if !strings.Contains(out.String(), "disk write failed") {
 		t.Error(out)
 	}
 }

@@ -46,7 +46,7 @@ func (m *membership) sessions(ctx context.Context, session func(context.Context)
 		if failures++; worked {
 			failures = 0
 		}
-		m.log.WarnContext(ctx, "group session reopens", "error", err, "failures", failures)
+		m.log.WarnContext(ctx, "group session reopened", "error", err, "failures", failures)
 		select {
 		case <-ctx.Done():
 		case <-time.After(min(20*time.Millisecond<<min(failures, 6), time.Second)):

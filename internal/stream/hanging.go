@@ -76,7 +76,7 @@ func (c *Cluster) EndHanging(ctx context.Context, ended *atomic.Int64, all ...Wr
 		}
 		look, cancel := context.WithTimeout(ctx, 4*hangingEvery)
 		if err := h.check(look); err != nil && ctx.Err() == nil {
-			c.log.WarnContext(ctx, "hanging transactions are not seen", "error", err)
+			c.log.WarnContext(ctx, "hanging transactions not listed", "error", err)
 		}
 		cancel()
 	}
@@ -276,7 +276,7 @@ func (h *hanging) end(ctx context.Context, w *Writers, f forgotten, positions bo
 		return fmt.Errorf("end a hanging transaction of %s: %w", f.TxnID, err)
 	}
 	h.ended.Add(1)
-	h.cluster.log.WarnContext(ctx, "a hanging transaction was ended",
+	h.cluster.log.WarnContext(ctx, "hanging transaction ended",
 		"transactional_id", f.TxnID, "committed", bool(try), "partitions", len(f.in), "positions", positions)
 	return nil
 }

@@ -97,7 +97,7 @@ func (h *health) scout(client *kgo.Client) {
 			break
 		}
 		if h.away.CompareAndSwap(0, time.Now().UnixMilli()) {
-			h.log.ErrorContext(h.ctx, "kafka is away", "error", err)
+			h.log.ErrorContext(h.ctx, "kafka unavailable", "error", err)
 		}
 		select {
 		case <-h.ctx.Done():
@@ -106,7 +106,7 @@ func (h *health) scout(client *kgo.Client) {
 		}
 	}
 	if since := h.away.Swap(0); since != 0 {
-		h.log.InfoContext(h.ctx, "kafka is back", "away_ms", time.Now().UnixMilli()-since)
+		h.log.InfoContext(h.ctx, "kafka available again", "away_ms", time.Now().UnixMilli()-since)
 	}
 }
 
@@ -128,7 +128,7 @@ func (c *Cluster) persist(ctx context.Context, what string, try func() error) er
 		}
 		if err.Error() != said {
 			said = err.Error()
-			c.log.WarnContext(ctx, "kafka cannot do it yet", "what", what, "error", err)
+			c.log.WarnContext(ctx, "kafka request not possible yet", "what", what, "error", err)
 		}
 		select {
 		case <-ctx.Done():

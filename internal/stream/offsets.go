@@ -135,7 +135,7 @@ func (c *Cluster) ends(ctx context.Context, topic string) (map[int32]int64, erro
 			}
 			return at, nil
 		}
-		c.log.WarnContext(ctx, "ends of topic are not known yet", "topic", topic, "error", err)
+		c.log.WarnContext(ctx, "topic ends not known yet", "topic", topic, "error", err)
 		select {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("list ends of %s: %w", topic, ctx.Err())

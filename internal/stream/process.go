@@ -16,7 +16,7 @@ import (
 
 // ErrAlarm says that input and changelog do not belong together: one of
 // them was deleted or recreated. A person must look.
-var ErrAlarm = errors.New("input and changelog do not fit")
+var ErrAlarm = errors.New("input and changelog topics do not match")
 
 // Config says what to process.
 type Config struct {
@@ -224,7 +224,7 @@ func (l *loop) open() error {
 		// hold the offset fetch and the restore until it times out.
 		kgo.OnPartitionsAssigned(func(ctx context.Context, cl *kgo.Client, _ map[string][]int32) {
 			if _, _, err := cl.ProducerID(ctx); err != nil {
-				l.log.WarnContext(ctx, "producer id is late", "error", err)
+				l.log.WarnContext(ctx, "producer id delayed", "error", err)
 			}
 			l.wakePoll() // revoked partitions must be dropped now
 		}),

@@ -46,7 +46,7 @@ func (l *loop) assigned(ctx context.Context, m offsets) (offsets, error) {
 		if errors.Is(err, ErrAlarm) {
 			l.fatal = err
 		} else {
-			l.log.WarnContext(ctx, "restore is repeated", "error", err)
+			l.log.WarnContext(ctx, "restore repeated", "error", err)
 		}
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*pa
 		return nil, nil
 	}
 	began := time.Now()
-	l.log.DebugContext(ctx, "partitions are being restored", "partitions", len(want))
+	l.log.DebugContext(ctx, "restoring partitions", "partitions", len(want))
 	ends, err := listed(l.cluster.admin.ListEndOffsets(ctx, l.cfg.Input))
 	if err != nil {
 		return nil, fmt.Errorf("restore: list ends: %w", err)
@@ -121,7 +121,7 @@ func (l *loop) begin(ctx context.Context, p *part, partition int32, committed, e
 		return fmt.Errorf("partition %d: %w", partition, err)
 	}
 	if committed > seen && !l.cfg.Sparse && l.cluster.embedded {
-		l.log.WarnContext(ctx, "the end of the changelog was lost and is made anew", "partition", partition, "seen", seen, "committed", committed)
+		l.log.WarnContext(ctx, "lost end of the changelog recomputed", "partition", partition, "seen", seen, "committed", committed)
 		committed = seen
 	}
 	if committed > seen && !l.cfg.Sparse {

@@ -47,7 +47,7 @@ func (m *member) assigned(ctx context.Context, all offsets) (offsets, error) {
 			partitions = append(partitions, w.partition)
 		}
 		m.sharer.Lost(partitions)
-		m.log.WarnContext(ctx, "share is taken later", "error", err)
+		m.log.WarnContext(ctx, "partitions not acquired yet", "error", err)
 		return nil, fmt.Errorf("take: %w", err)
 	}
 	side := map[int32]kgo.Offset{}
@@ -98,7 +98,7 @@ func (m *member) give(ctx context.Context, gone []int32) {
 	}
 	m.sharer.Revoke(ctx, gone)
 	if err := m.commit(ctx); err != nil {
-		m.log.WarnContext(ctx, "last positions are not committed", "error", err)
+		m.log.WarnContext(ctx, "last positions not committed", "error", err)
 	}
 	m.forget(gone)
 	m.sharer.Lost(gone)
@@ -106,7 +106,7 @@ func (m *member) give(ctx context.Context, gone []int32) {
 
 func (m *member) lose(gone []int32) {
 	if gone = m.only(gone); len(gone) > 0 {
-		m.log.Warn("partitions lost: another process has them", "topic", m.topic, "partitions", gone)
+		m.log.Warn("partitions lost to another process", "topic", m.topic, "partitions", gone)
 		m.sharer.Lost(gone)
 		m.forget(gone)
 	}

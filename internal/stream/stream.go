@@ -33,7 +33,7 @@ import (
 
 // ErrAway says that no broker answers, or that an append was not acknowledged
 // in time. The record may still be stored: sending it again must be harmless.
-var ErrAway = errors.New("kafka is away")
+var ErrAway = errors.New("kafka unavailable")
 
 // Position is where a record lies in its topic.
 type Position struct {
@@ -142,7 +142,7 @@ func (c *Cluster) await(ctx context.Context) error {
 			return fmt.Errorf("connect: %w", err)
 		}
 		if !said {
-			c.log.WarnContext(ctx, "kafka does not answer yet", "error", err)
+			c.log.WarnContext(ctx, "kafka does not respond yet", "error", err)
 			said = true
 		}
 		select {

@@ -37,7 +37,7 @@ func (c *Cluster) Ensure(ctx context.Context, topics ...Topic) error {
 		}
 	}
 	var misfits error
-	failed := c.persist(ctx, "make sure of the topics", func() error {
+	failed := c.persist(ctx, "topics not verified yet", func() error {
 		have, err := c.admin.ListTopics(ctx, names...)
 		if err != nil {
 			return fmt.Errorf("list topics: %w", err)
@@ -262,7 +262,7 @@ func (c *Cluster) misfits(t Topic, have kadm.TopicDetail, conf map[string]string
 	case compacts && (!t.Compact || c.embedded):
 		fault("cleanup.policy %s, not delete: records would be lost", conf["cleanup.policy"])
 	case t.Compact && !compacts && !c.embedded:
-		fault("cleanup.policy %s, not compact: it would grow for ever", conf["cleanup.policy"])
+		fault("cleanup.policy %s, not compact: it would grow without limit", conf["cleanup.policy"])
 	case deletes && t.Retention == 0 && kept >= 0:
 		fault("retention.ms %d, not -1: records would be lost", kept)
 	case deletes && kept >= 0 && kept < t.Retention.Milliseconds():
@@ -335,8 +335,8 @@ func (c *Cluster) advise(ctx context.Context) {
 			}
 		}
 		if level < 2 {
-			c.log.WarnContext(ctx, "TRANSACTIONS ARE NOT FENCED: set the cluster's feature transaction.version to 2, "+
-				"a torn transaction may otherwise be committed twice", "transaction_version", level)
+			c.log.WarnContext(ctx, "transactions are not fenced: set the cluster's feature transaction.version to 2, "+
+				"otherwise a torn transaction may be committed twice", "transaction_version", level)
 		}
 	}
 	meta, err := c.admin.BrokerMetadata(ctx)
@@ -350,7 +350,7 @@ func (c *Cluster) advise(ctx context.Context) {
 	for _, rc := range described {
 		for _, cf := range rc.Configs {
 			if cf.Key == "add.partitions.to.txn.retry.backoff.ms" && cf.MaybeValue() == "20" {
-				c.log.InfoContext(ctx, "add.partitions.to.txn.retry.backoff.ms=1 on the brokers makes commits faster", "now_ms", 20)
+				c.log.InfoContext(ctx, "set add.partitions.to.txn.retry.backoff.ms=1 on the brokers for faster commits", "now_ms", 20)
 			}
 		}
 	}

@@ -278,7 +278,7 @@ func (w *writer) run(ctx context.Context, write func(anew bool) (next time.Durat
 		if anew = err != nil; anew {
 			w.last.Store(&err)
 			if retry == 0 {
-				w.log.WarnContext(ctx, "view cannot be written, keeping the latest", "what", w.what, "error", err)
+				w.log.WarnContext(ctx, "view not written; the latest charts are kept", "what", w.what, "error", err)
 			}
 			retry = min(max(2*retry, retryMin), retryMax)
 			pause(ctx, retry, nil)
@@ -286,7 +286,7 @@ func (w *writer) run(ctx context.Context, write func(anew bool) (next time.Durat
 		}
 		w.last.Store(nil)
 		if retry != 0 {
-			w.log.InfoContext(ctx, "view is written again", "what", w.what)
+			w.log.InfoContext(ctx, "view written again", "what", w.what)
 			retry = 0
 		}
 		pause(ctx, next, w.wake)

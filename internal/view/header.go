@@ -13,7 +13,7 @@ import (
 )
 
 // ErrBehind means that the view may lack inputs that were acknowledged to their senders.
-var ErrBehind = errors.New("the view is behind the log, or nobody can tell")
+var ErrBehind = errors.New("the view is behind the log, or its lag is unknown")
 
 // BehindError is an [ErrBehind] with its duration.
 type BehindError struct {
@@ -71,7 +71,7 @@ func (h *header) fault(now time.Time, most time.Duration) error {
 	case !h.whole:
 		return ErrNotWhole
 	case h.older:
-		return &BehindError{0, "Redis has come back with an older state"}
+		return &BehindError{0, "Redis returned with an older state"}
 	case h.pulse.IsZero():
 		return &BehindError{0, "no processor has written yet"}
 	}
@@ -97,7 +97,7 @@ func lacks(waiting, unknown, most time.Duration) error {
 	case waiting > most:
 		return &BehindError{waiting, fmt.Sprintf("inputs have waited for %s", rounded(waiting))}
 	case unknown > knownWithin:
-		return &BehindError{unknown, fmt.Sprintf("the log has not said for %s what came", rounded(unknown))}
+		return &BehindError{unknown, fmt.Sprintf("the log has not reported its end for %s", rounded(unknown))}
 	}
 	return nil
 }

@@ -355,7 +355,7 @@ func (d *Deliveries) putSign(ctx context.Context, partition int32, s *listSigns)
 	defer d.mu.Unlock()
 	if stored < 0 {
 		s.of.lacks = true
-		d.log.WarnContext(ctx, "lists are made anew", "partition", partition)
+		d.log.WarnContext(ctx, "lists rebuilt", "partition", partition)
 		return nil
 	}
 	s.of.count, s.of.least, s.of.begins = max(stored, s.of.count), max(s.reached, least), false

@@ -243,6 +243,6 @@ func (p *Projector) requestWhole(partition int32, epoch int) {
 	l.asked, l.seal, l.dirty = true, false, false
 	clear(l.pending)
 	p.mu.Unlock()
-	p.log.Warn("view is made anew", "partition", partition)
+	p.log.Warn("view rebuilt", "partition", partition)
 	p.rebuild(partition)
 }

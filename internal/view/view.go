@@ -52,8 +52,8 @@ import (
 
 // The reasons why the view cannot be read.
 var (
-	ErrAway     = errors.New("the view is out of reach")      // Redis does not answer
-	ErrNotWhole = errors.New("the view is being made anew")   // some hospitals may not be in it yet
+	ErrAway     = errors.New("the view is unreachable")       // Redis does not answer
+	ErrNotWhole = errors.New("the view is being rebuilt")     // some hospitals may not be in it yet
 	ErrNoUnit   = errors.New("the view has no such hospital") // nothing was ever applied for it
 )
 

@@ -72,7 +72,7 @@ func (m Member) Side(r stream.Record) {
 	}
 	order, err := ledger.OrderCodec.Decode(r.Value)
 	if err != nil {
-		m.log.Error("command not understood", "partition", r.Partition, "offset", r.Offset, "error", err)
+		m.log.Error("command not decoded", "partition", r.Partition, "offset", r.Offset, "error", err)
 		return
 	}
 	m.Order(r.Partition, r.Offset, order)

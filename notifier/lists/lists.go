@@ -93,7 +93,7 @@ func (s Writer) Relist(ctx context.Context, n *notifier.Notifier, marks *view.Li
 			}
 		}
 		if err != nil && ctx.Err() == nil {
-			s.log.DebugContext(ctx, "lists are told later", "error", err)
+			s.log.DebugContext(ctx, "lists not reported yet", "error", err)
 		}
 		wait, stop := context.WithTimeout(ctx, relistEvery)
 		<-wait.Done()

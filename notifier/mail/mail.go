@@ -121,7 +121,7 @@ func (s *Sender) Send(ctx context.Context, m outbound.Message) outbound.Result {
 func (s *Sender) send(ctx context.Context, m outbound.Message) outbound.Result {
 	message, err := s.compose(m)
 	if err != nil {
-		return outbound.Result{Class: outbound.ClassStatus, Final: true, Response: "address not understood"}
+		return outbound.Result{Class: outbound.ClassStatus, Final: true, Response: "address not valid"}
 	}
 	var stop func() bool
 	relay, err := s.client(func(within context.Context, network, address string) (net.Conn, error) {

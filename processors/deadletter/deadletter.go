@@ -55,7 +55,7 @@ func Follow(cluster *stream.Cluster, prefix string, partitions int32, now func()
 		}
 		letter, err := schemas.DeadLetterCodec.Decode(value)
 		if err != nil {
-			log.Error("dead letter not understood", "error", err)
+			log.Error("dead letter not decoded", "error", err)
 			return
 		}
 		d.add(letter)
@@ -116,7 +116,7 @@ func (l *Letter) ID() string { return fmt.Sprintf("%d:%d", l.Partition, l.Offset
 // reasonGone is the reason for a record that retention has deleted.
 const reasonGone = "record_gone"
 
-var errGone = errors.New("retention has deleted it")
+var errGone = errors.New("deleted by retention")
 
 // Retried records that the observation of a dead letter was ingested again. The record has the
 // key of the dead letter, and follows it.

@@ -86,7 +86,7 @@ func (t *task) relearn(list ...*hospital) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("learn anew: %w", err)
+		return fmt.Errorf("relearn: %w", err)
 	}
 	for i := range t.snapshots { // not committed yet
 		s := t.snapshots[i]

@@ -154,7 +154,7 @@ func TestTaskReplacesItself(t *testing.T) {
 }
 
 // TestOldestSinceTakeOver: a record that waited before its partition became ours counts from its
-// timestamp. If the log does not answer, the wait counts from the take-over.
+// timestamp. If Kafka does not respond, the wait counts from the take-over.
 func TestOldestSinceTakeOver(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	v := &Projection{now: func() time.Time { return at }, partitions: map[int32]*partitionCharts{}}

@@ -41,7 +41,7 @@ const ActStaff = "staffing.set"
 func (a *API) staff(ctx context.Context, s *auth.Session, nurses json.RawMessage, call acuity.Tristate) (*apicall.Refusal, error) {
 	act := audit.Act{Hospital: s.Hospital, At: a.Now(), By: s.User, Action: ActStaff, Subject: "staffing"}
 	if err := a.Audit(ctx, act); err != nil {
-		return nil, fmt.Errorf("record the act: %w", err)
+		return nil, fmt.Errorf("record the action: %w", err)
 	}
 	body := map[string]any{"nursesOnDuty": nurses}
 	if call != acuity.Unsaid {

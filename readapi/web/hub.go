@@ -156,7 +156,7 @@ func (h *hub) readHospital(ctx context.Context, f *followedHospital) {
 		return
 	}
 	if err != nil && !errors.Is(err, readapi.ErrAway) {
-		h.cfg.Log.WarnContext(ctx, "unit cannot be shown", "error", err)
+		h.cfg.Log.WarnContext(ctx, "unit page not rendered", "error", err)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -64,7 +64,7 @@ func (s *site) readTrends(w http.ResponseWriter, r *http.Request, session *auth.
 		w.Header().Set("Retry-After", "5")
 		s.ShowFault(w, r, http.StatusServiceUnavailable, session, "fault.away")
 	default:
-		s.Log.ErrorContext(r.Context(), "page cannot be made", "error", err)
+		s.Log.ErrorContext(r.Context(), "page not rendered", "error", err)
 		s.ShowFault(w, r, http.StatusInternalServerError, session, "fault.away")
 	}
 	return nil, 0, false

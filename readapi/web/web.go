@@ -167,7 +167,7 @@ func (s *site) readUnit(w http.ResponseWriter, r *http.Request, session *auth.Se
 	case errors.Is(err, readapi.ErrAway), r.Context().Err() != nil:
 		n.Heading, n.Say = p.T("fault.away"), p.T("fault.away.do")
 	default:
-		s.Log.ErrorContext(r.Context(), "page cannot be made", "error", err)
+		s.Log.ErrorContext(r.Context(), "page not rendered", "error", err)
 		status, n.Heading, n.Say = http.StatusInternalServerError, p.T("fault.away"), p.T("fault.away.do")
 	}
 	if status == http.StatusServiceUnavailable {

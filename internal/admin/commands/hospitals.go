@@ -32,7 +32,7 @@ func HospitalsCommand(w cli.Env) *cobra.Command {
 func createHospitalCommand(w cli.Env) *cobra.Command {
 	a := kafkacli.New(w, 0)
 	var h access.Hospital
-	c := a.Cobra("create [ID]", "make a hospital", func(ctx context.Context, _ []string) error { return createHospital(ctx, a, &h) })
+	c := a.Cobra("create [ID]", "create a hospital", func(ctx context.Context, _ []string) error { return createHospital(ctx, a, &h) })
 	c.Long = "The id is given as ID, or by --id."
 	f := c.Flags()
 	f.StringVar(&h.ID, "id", "", "`id`: lower-case letters, digits and hyphens")
@@ -42,7 +42,7 @@ func createHospitalCommand(w cli.Env) *cobra.Command {
 	a.Check = func() []error {
 		switch id := strings.Join(f.Args(), ""); {
 		case (id == "") == (h.ID == ""):
-			return []error{errors.New("ID, --id: give one of them")}
+			return []error{errors.New("ID, --id: give only one of them")}
 		case id != "":
 			h.ID = id
 		}
@@ -141,16 +141,16 @@ type importedHospital struct {
 func importHospitalsCommand(w cli.Env) *cobra.Command {
 	o := &hospitalImport{keyOptions: keyOptions{Command: kafkacli.New(w, 0)}}
 	o.Within = importWithin
-	c := o.Cobra("import FILE", "make the hospitals of a file of CSV, and print their keys: this is the only time they are "+
+	c := o.Cobra("import FILE", "create the hospitals of a CSV file, and print their keys: this is the only time they are "+
 		"shown", func(ctx context.Context, args []string) error {
 		return o.run(ctx, args[0])
 	})
-	c.Long = `The file has the columns id, name, timezone and keys, named in its first line; keys
-are the names of the keys of a hospital, separated by semicolons, and may be left out.
-All of them have the scopes and limits of the flags. - is standard input.
+	c.Long = `The file has the columns id, name, timezone and keys, named in its first line. keys
+lists the names of the keys of a hospital, separated by semicolons, and may be
+omitted. All keys have the scopes and limits of the flags. - is standard input.
 
-A file with a fault changes nothing. What there is already stays as it is and is not
-printed, so an import that broke off is begun again with the same file. The keys are
+A file with an error changes nothing. Existing hospitals and keys are unchanged and not
+printed, so an interrupted import can be repeated with the same file. The keys are
 printed as CSV: hospital, name, id, key.`
 	o.addFlags()
 	o.Check = o.faults
@@ -178,7 +178,7 @@ func (o *hospitalImport) run(ctx context.Context, file string) error {
 		if o.JSON {
 			return errors.Join(err, cli.PrintJSON(o.Stdout, &o.made))
 		}
-		fmt.Fprintf(o.Stderr, "%d hospitals made, %d were there; %d keys made\n", o.made.Hospitals, o.made.There, len(o.made.Keys))
+		fmt.Fprintf(o.Stderr, "%d hospitals created, %d existed; %d keys created\n", o.made.Hospitals, o.made.There, len(o.made.Keys))
 		return err
 	})
 }
@@ -191,7 +191,7 @@ func (o *hospitalImport) refuse(faults []string) error {
 	for _, fault := range faults {
 		fmt.Fprintln(o.Stderr, fault)
 	}
-	return fmt.Errorf("nothing was imported: %d faults", len(faults))
+	return fmt.Errorf("nothing was imported: %d errors", len(faults))
 }
 
 // read reads the file, and returns the faults of its lines.
@@ -212,9 +212,9 @@ func readHospitals(in io.Reader) (rows []importedHospital, faults []string, err 
 			faults = append(faults, fmt.Sprintf("line %d: %s: %s", line, place, rule))
 		}
 		if (&access.Hospital{ID: row.ID, Zone: "UTC"}).Check() != nil {
-			fault("id", "must be lower-case letters, digits and hyphens, 64 at most, and no word that is reserved")
+			fault("id", "must be at most 64 lower-case letters, digits and hyphens, and not a reserved word")
 		} else if before := lines[row.ID]; before > 0 {
-			fault("id", fmt.Sprintf("is that of line %d", before))
+			fault("id", fmt.Sprintf("is the same as in line %d", before))
 		} else {
 			lines[row.ID] = line
 		}
@@ -230,13 +230,13 @@ func readHospitals(in io.Reader) (rows []importedHospital, faults []string, err 
 			case !isLabel(name):
 				fault("keys", "each must be 1 to 100 characters")
 			case slices.Contains(row.keys, name):
-				fault("keys", "a name is there twice")
+				fault("keys", "a name is listed twice")
 			default:
 				row.keys = append(row.keys, name)
 			}
 		}
 		if len(row.keys) > importKeys {
-			fault("keys", fmt.Sprintf("must be %d at most", importKeys))
+			fault("keys", fmt.Sprintf("must be at most %d", importKeys))
 		}
 		rows = append(rows, row)
 	})
@@ -254,10 +254,10 @@ func differences(s *settings.Store, rows []importedHospital) (faults []string) {
 	for i := range rows {
 		known, exists := s.Register.Hospital(rows[i].ID)
 		if exists && known.Name != rows[i].Name {
-			faults = append(faults, fmt.Sprintf("line %d: name: the hospital is there with another name", rows[i].line))
+			faults = append(faults, fmt.Sprintf("line %d: name: the hospital exists with another name", rows[i].line))
 		}
 		if exists && known.Zone != rows[i].Zone {
-			faults = append(faults, fmt.Sprintf("line %d: timezone: the hospital is there with another time zone", rows[i].line))
+			faults = append(faults, fmt.Sprintf("line %d: timezone: the hospital exists with another time zone", rows[i].line))
 		}
 	}
 	return faults
@@ -271,7 +271,7 @@ func (o *hospitalImport) makeAll(ctx context.Context, s *settings.Store, ring *k
 	}
 	for chunk := range slices.Chunk(rows, importAtOnce) {
 		if err := audit.Retry(ctx, func() error { return o.makeChunk(ctx, s, ring, chunk) }); err != nil {
-			return fmt.Errorf("from line %d on nothing was made: %w", chunk[0].line, err)
+			return fmt.Errorf("nothing was created from line %d on: %w", chunk[0].line, err)
 		}
 	}
 	return nil
@@ -349,7 +349,7 @@ func (o *hospitalImport) print(made []madeKey) error {
 	}
 	o.out.Flush()
 	if err := o.out.Error(); err != nil {
-		return fmt.Errorf("keys were made and could not be printed, svc keys list and rotate help: %w", err)
+		return fmt.Errorf("keys were created but not printed; see svc keys list and svc keys rotate: %w", err)
 	}
 	return nil
 }

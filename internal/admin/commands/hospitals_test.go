@@ -123,7 +123,7 @@ func TestImportHospitalsFaults(t *testing.T) {
 	}
 	got := strings.Join(faults, "\n")
 	for _, want := range []string{
-		"line 3: id: must be", "line 4: id: is that of line 2", "line 4: name: must be", "line 4: timezone: must be", "line 4: keys: a name is there twice",
+		"line 3: id: must be", "line 4: id: is that of line 2", "line 4: name: must be", "line 4: timezone: must be", "line 4: keys: a name is listed twice",
 		"line 5: id: must be", "line 5: name: must be", "line 5: timezone: must be", "line 5: keys: each must be",
 	} {
 		if !strings.Contains(got, want) {

@@ -38,12 +38,12 @@ type keyOptions struct {
 
 func mintKeyCommand(w cli.Env) *cobra.Command {
 	o := &keyOptions{Command: kafkacli.New(w, 0)}
-	c := o.Cobra("mint", "make a key, and print it: this is the only time it is shown", func(ctx context.Context, _ []string) error {
+	c := o.Cobra("mint", "create a key, and print it: this is the only time it is shown", func(ctx context.Context, _ []string) error {
 		return o.Connected(ctx, o.mint)
 	})
 	f := c.Flags()
 	f.StringVar(&o.hospital, "hospital", "", "`id` of the hospital that the key belongs to")
-	f.StringVar(&o.name, "name", "", "what the integration is called, for `people`")
+	f.StringVar(&o.name, "name", "", "name of the integration, for `people`")
 	o.addFlags()
 	cli.Require(f, "hospital", "name", "scopes")
 	o.Check = o.faults
@@ -52,8 +52,8 @@ func mintKeyCommand(w cli.Env) *cobra.Command {
 
 // addFlags adds the flags that keys made together share.
 func (o *keyOptions) addFlags() {
-	o.Flags.StringVar(&o.scopes, "scopes", "", "`scopes`, separated by commas; all: every one but admin")
-	o.Flags.StringVar(&o.expires, "expires", "", "`lifetime`, such as 90d or 12h (default: for ever)")
+	o.Flags.StringVar(&o.scopes, "scopes", "", "`scopes`, separated by commas; all: every scope except admin")
+	o.Flags.StringVar(&o.expires, "expires", "", "`lifetime`, such as 90d or 12h (default: never expires)")
 	o.Flags.Float64Var(&o.rate, "rate", access.DefaultRate, "`requests` per second; 0: no limit")
 	o.Flags.IntVar(&o.burst, "burst", 0, "`requests` at once (default: four seconds of the rate)")
 }
@@ -102,7 +102,7 @@ func (o *keyOptions) mint(ctx context.Context, s *settings.Store, ring *keys.Rin
 }
 
 func noHospital(id string) error {
-	return fmt.Errorf("no hospital %q; svc hospitals create makes one", id)
+	return fmt.Errorf("no hospital %q; create it with svc hospitals create", id)
 }
 
 func listKeysCommand(w cli.Env) *cobra.Command {
@@ -154,7 +154,7 @@ func used(ctx context.Context, a *kafkacli.Command, ids []string) map[string]tim
 			return used
 		}
 	}
-	fmt.Fprintln(a.Stderr, "When the keys were used is not known:", err)
+	fmt.Fprintln(a.Stderr, "The last use of keys is unknown:", err)
 	return nil
 }
 
@@ -181,7 +181,7 @@ func revokeKeyCommand(w cli.Env) *cobra.Command {
 func rotateKeyCommand(w cli.Env) *cobra.Command {
 	a := kafkacli.New(w, 0)
 	overlap := ""
-	c := a.Cobra("rotate KEY", "make a key like another, which ends after an overlap, and print it",
+	c := a.Cobra("rotate KEY", "create a successor of a key, and print it; the old key ends after an overlap",
 		func(ctx context.Context, args []string) error {
 			return a.Connected(ctx, func(ctx context.Context, s *settings.Store, ring *keys.Ring) error {
 				seen := ring.Seen()
@@ -191,7 +191,7 @@ func rotateKeyCommand(w cli.Env) *cobra.Command {
 				}
 				key, token, err := ring.Rotate(ctx, audit.CommandLine, seen, old, keys.Overlaps[overlap])
 				if errors.Is(err, keys.ErrEnded) {
-					return fmt.Errorf("key %s is not valid any more; mint a new one", old.ID)
+					return fmt.Errorf("key %s is no longer valid; create a new one", old.ID)
 				} else if err != nil {
 					return err
 				}
@@ -205,7 +205,7 @@ func rotateKeyCommand(w cli.Env) *cobra.Command {
 func keyOf(s *settings.Store, id string) (access.Key, error) {
 	key, known := s.Register.Key(id)
 	if !known {
-		return key, fmt.Errorf("no key %q; svc keys list shows them", id)
+		return key, fmt.Errorf("no key %q; svc keys list lists all keys", id)
 	}
 	return key, nil
 }

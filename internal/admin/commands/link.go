@@ -31,7 +31,7 @@ func group(use, short string, below ...*cobra.Command) *cobra.Command {
 
 // AdminCommand is svc admin. It administers the people who may see the pages.
 func AdminCommand(w cli.Env) *cobra.Command {
-	return group("admin", "administer who may see the pages", append(cli.PagesCommands(w), linkCommand(w))...)
+	return group("admin", "administer access to the pages", append(cli.PagesCommands(w), linkCommand(w))...)
 }
 
 // linkOptions are the flags of svc admin link.
@@ -46,16 +46,17 @@ const mostLabel = 100
 
 func linkCommand(w cli.Env) *cobra.Command {
 	o := &linkOptions{Command: kafkacli.New(w, config.NeedLinks)}
-	c := o.Cobra("link", "make a link that signs somebody in once, and print it", func(ctx context.Context, _ []string) error {
+	c := o.Cobra("link", "create a single-use sign-in link, and print it", func(ctx context.Context, _ []string) error {
 		return o.Connected(ctx, o.make)
 	})
-	c.Long = "Whoever opens the link first is signed in to the pages. It works also while no identity provider answers, and is on record."
+	c.Long = "The first person who opens the link is signed in to the pages. A link works without the identity provider, and each use " +
+		"is recorded."
 	f := c.Flags()
 	f.StringVar(&o.hospital, "hospital", "", "`id` of the hospital whose pages it opens")
-	f.StringVar(&o.label, "label", "", "what to call the person in lists and records (default: the role)")
-	cli.OneOf(c, &o.role, "role", string(users.Viewer), "what the person may do: viewer, charge or admin",
+	f.StringVar(&o.label, "label", "", "`name` of the person in lists and records (default: the role)")
+	cli.OneOf(c, &o.role, "role", string(users.Viewer), "`role` of the person: viewer, charge or admin",
 		string(users.Viewer), string(users.Charge), string(users.Admin))
-	f.DurationVar(&o.ttl, "ttl", 15*time.Minute, "how `long` the link may be used, 1m to 24h") //nolint:mnd // of the documentation
+	f.DurationVar(&o.ttl, "ttl", 15*time.Minute, "`lifetime` of the link, 1m to 24h") //nolint:mnd // of the documentation
 	cli.Require(f, "hospital")
 	o.Check = o.faults
 	return c
@@ -95,10 +96,10 @@ func (o *linkOptions) make(ctx context.Context, s *settings.Store, ring *keys.Ri
 	if o.JSON {
 		return cli.PrintJSON(o.Stdout, row)
 	}
-	fmt.Fprintf(o.Stderr, "signs in %s once, as %s of %s, until %s; this is the only time it is shown\n", row.User,
+	fmt.Fprintf(o.Stderr, "single-use link to %s, as %s of %s, valid until %s; this is the only time it is shown\n", row.User,
 		row.Role, row.Hospital, row.ExpiresAt)
 	if base == "" {
-		fmt.Fprintln(o.Stderr, "Put the address of the service before it, or name it by --public-url.")
+		fmt.Fprintln(o.Stderr, "Prepend the address of the service, or set it with --public-url.")
 	}
 	return o.Printf("%s\n", row.URL)
 }

@@ -31,13 +31,13 @@ func SecretsCommand(w cli.Env) *cobra.Command {
 		})
 	}
 	lost := false
-	reseal := verb("reseal", "make the newest key that of the installation, and seal with it what an older one sealed",
+	reseal := verb("reseal", "make the newest key that of the installation, and encrypt everything with it again",
 		func(ctx context.Context, s *settings.Store, a *kafkacli.Command, ring *keys.Ring) error {
 			return reseal(ctx, s, a, ring, lost)
 		})
-	reseal.Flags().BoolVar(&lost, "lost", false, "the key that the installation has is lost; what it sealed has to be set anew")
-	return group("secrets", "change the keys that seal secrets and addresses, and what makes pseudonyms",
-		verb("status", "tell what is sealed with which key; exit code 1 unless all is with the newest", printSealed),
+	reseal.Flags().BoolVar(&lost, "lost", false, "the key of the installation is lost; what it encrypted must be set again")
+	return group("secrets", "rotate the secrets key and the pseudonym key",
+		verb("status", "show what is encrypted with which key; exit code 1 unless everything uses the newest key", printSealed),
 		reseal, rewrapCommand(w))
 }
 
@@ -45,7 +45,7 @@ func SecretsCommand(w cli.Env) *cobra.Command {
 // The data stays the same, and so do the pseudonyms.
 func rewrapCommand(w cli.Env) *cobra.Command {
 	a := kafkacli.New(w, config.NeedPseudonyms)
-	return a.Cobra("rewrap", "make a new pseudonym key that of the installation; pseudonyms stay as they are",
+	return a.Cobra("rewrap", "make a new pseudonym key that of the installation; pseudonyms do not change",
 		func(ctx context.Context, _ []string) error {
 			ring, err := a.Config.PseudonymRing()
 			if err != nil {
@@ -55,12 +55,12 @@ func rewrapCommand(w cli.Env) *cobra.Command {
 				if err = s.Rewrap(ctx, ring, a.Now()); err != nil {
 					return err
 				}
-				return a.Printf("the pseudonym key of the installation is %s; pseudonyms are as they were\n", ring.Fingerprint())
+				return a.Printf("the pseudonym key of the installation is now %s; pseudonyms did not change\n", ring.Fingerprint())
 			})
 		})
 }
 
-var errSealedOtherwise = errors.New("not everything is sealed with the newest key")
+var errSealedOtherwise = errors.New("not everything is encrypted with the newest key")
 
 // printSealed prints which key seals each setting. It returns an error unless the newest key
 // seals all.
@@ -77,7 +77,7 @@ func printSealed(_ context.Context, s *settings.Store, a *kafkacli.Command, _ *k
 		err = cli.PrintItems(a.Stdout, append([]settings.SealedRow{}, rows...))
 	} else {
 		if known, is := s.Installed(settings.SecretsKey); is && known != s.Seals.Fingerprint() {
-			fmt.Fprintf(a.Stdout, "The installation seals with another key (%s) than the newest here (%s).\n", known, s.Seals.Fingerprint())
+			fmt.Fprintf(a.Stdout, "The installation uses another key (%s) than the newest one given here (%s).\n", known, s.Seals.Fingerprint())
 		}
 		table := cli.NewTable(a.Stdout, "SEALED WITH", "WEBHOOKS AND RECIPIENTS")
 		for _, key := range []settings.SealedBy{settings.SealedNewest, settings.SealedOlder, settings.SealedUnknown} {
@@ -105,10 +105,10 @@ func reseal(ctx context.Context, s *settings.Store, a *kafkacli.Command, ring *k
 	if a.JSON {
 		err = cli.PrintJSON(a.Stdout, map[string]int{"resealed": n.Done, "unknown": n.Unknown})
 	} else {
-		_, err = fmt.Fprintf(a.Stdout, "sealed anew: %d of %d webhooks and recipients\n", n.Done, n.All)
+		_, err = fmt.Fprintf(a.Stdout, "encrypted again: %d of %d webhooks and recipients\n", n.Done, n.All)
 	}
 	if err == nil && n.Unknown > 0 {
-		err = fmt.Errorf("%d are sealed with a key that is not configured", n.Unknown)
+		err = fmt.Errorf("%d are encrypted with a key that is not configured", n.Unknown)
 	}
 	return err
 }

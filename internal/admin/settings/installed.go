@@ -33,7 +33,7 @@ type otherRelease string
 
 func (e otherRelease) Error() string {
 	return "the " + string(e) + " of the installation was written by another release, in a form that this one does not read: " +
-		"start that release, or begin with empty topics"
+		"start that release, or start with empty topics"
 }
 
 func differs(format string, args ...any) error { return otherKey(fmt.Sprintf(format, args...)) }
@@ -99,7 +99,7 @@ func (s *Store) install(ctx context.Context, id string, ring *seal.Keyring, lost
 		case is && fingerprintOf(known) == ring.Fingerprint():
 			return nil
 		case is && !lost && !ring.Use(fingerprintOf(known)):
-			return differs("the installation has another %s (%s): give it as --%s-key-old", installedNames[id], fingerprintOf(known), id)
+			return differs("the installation has another %s (%s): give it with --%s-key-old", installedNames[id], fingerprintOf(known), id)
 		case is:
 			made.Version = known.Version + 1
 		}
@@ -128,7 +128,7 @@ func (s *Store) Installed(id string) (f seal.Fingerprint, is bool) {
 func (s *Store) Rewrap(ctx context.Context, ring *seal.Keyring, now time.Time) error {
 	data, err := s.openPseudonyms(ring)
 	if err != nil {
-		return fmt.Errorf("%w; the one in use belongs into --pseudonym-key-old", err)
+		return fmt.Errorf("%w; give the current one with --pseudonym-key-old", err)
 	}
 	ring.Use(ring.Fingerprint())
 	return s.install(ctx, PseudonymKey, ring, false, ring.Seal(installedName(PseudonymKey), data), now)

@@ -101,7 +101,7 @@ func (k *KeyCheck) Run(ctx context.Context) error {
 			return of
 		}
 		if of := otherKey(""); k.Strict && errors.As(err, &of) {
-			return fmt.Errorf("%w; put back the file of the key that this data was made with", of)
+			return fmt.Errorf("%w; restore the key file that this data was created with", of)
 		}
 		again, stop := context.WithTimeout(ctx, keyCheckEvery)
 		select {
@@ -185,7 +185,7 @@ func (k *KeyCheck) check(ctx context.Context) error {
 		case is && len(known.Fingerprint) == 0:
 			faults = append(faults, otherRelease(installedNames[id]))
 		case !has && is && k.needs[id]:
-			faults = append(faults, differs("there is no %s, and the installation has one (%s)", installedNames[id], fingerprintOf(known)))
+			faults = append(faults, differs("the %s is missing, but the installation has one (%s)", installedNames[id], fingerprintOf(known)))
 		case !has:
 		case !is:
 			faults = append(faults, k.claim(ctx, id, ring))
@@ -219,7 +219,7 @@ func (k *KeyCheck) claim(ctx context.Context, id string, ring *seal.Keyring) err
 		}
 		for i := range rows {
 			if rows[i].Key == SealedUnknown {
-				return differs("the %s (%s) does not open what lies in the settings", installedNames[id], ring.Fingerprint())
+				return differs("the %s (%s) does not decrypt the stored settings", installedNames[id], ring.Fingerprint())
 			}
 		}
 	case PseudonymKey:

@@ -50,7 +50,7 @@ func Follow(cluster *stream.Cluster, topic string, seals *seal.Keyring, now func
 		if err := s.applyRecord(key, value); err != nil {
 			// A newer release may write settings that this one cannot read. The other settings
 			// still apply.
-			log.Error("setting not understood", "error", err)
+			log.Error("setting not decoded", "error", err)
 		}
 	})
 	return s

@@ -50,28 +50,28 @@ type backtestCommand struct {
 }
 
 // errGate says that a forecast is not good enough.
-var errGate = errors.New("the gate is not passed")
+var errGate = errors.New("forecast quality is below the limits")
 
 // BacktestCommand is svc backtest. It measures the forecast of a hospital on the recorded hours.
 func BacktestCommand(w cli.Env) *cobra.Command {
 	b := &backtestCommand{Command: kafkacli.New(w, 0)}
-	c := b.Cobra("backtest", "measure the forecast on what was recorded", func(ctx context.Context, _ []string) error { return b.run(ctx) })
+	c := b.Cobra("backtest", "measure the forecast on recorded hours", func(ctx context.Context, _ []string) error { return b.run(ctx) })
 	f := c.Flags()
 	f.StringVar(&b.options.Hospital, "hospital", "", "`id` of the hospital")
 	f.StringVar(&b.from, "from", "",
-		"first `instant` of a forecast that counts: a date where the hospital is, or RFC 3339 (default: the first there is)")
-	f.StringVar(&b.to, "to", "", "`instant` before which the last forecast is that counts (default: the last there is)")
+		"first `instant` whose forecast counts: a date in the hospital's time zone, or RFC 3339 (default: the first recorded hour)")
+	f.StringVar(&b.to, "to", "", "`instant` before which the last forecast counts (default: the last recorded hour)")
 	f.StringVar(&b.source, "source", fromSnapshots,
-		"snapshots: the hours that were recorded; observations: cut anew from the log; "+
-			"or a `FILE` of lines as svc simulate prints them, - for standard input")
+		"snapshots: the recorded hours; observations: recomputed from the log; "+
+			"or a `FILE` with the output of svc simulate, - for standard input")
 	f.StringVar(&b.models, "model", "",
 		"`models` to compare with, separated by commas (default: all of "+strings.Join(backtest.Models(), ", ")+")")
 	f.StringVar(&b.compare, "compare", "",
-		"`FILE` of the forecasts of a model of your own, to measure ours beside: "+
-			"CSV with the columns at, hours_ahead, nurses and perhaps rooms (docs/forecast.md)")
-	f.StringVar(&b.warmup, "warmup", "8w", "observed `hours` to learn before a forecast counts, such as 8w or 28d")
+		"`FILE` with the forecasts of your own model, to compare with: "+
+			"CSV with the columns at, hours_ahead, nurses and optionally rooms (docs/forecast.md)")
+	f.StringVar(&b.warmup, "warmup", "8w", "observed `hours` to learn before the first forecast counts, such as 8w or 28d")
 	f.StringVar(&b.zone, "timezone", "America/Chicago", "time `zone` of a unit whose hours come from a FILE")
-	f.BoolVar(&b.gate, "gate", false, "end with code 1 if the forecast is not good enough")
+	f.BoolVar(&b.gate, "gate", false, "exit with code 1 if the forecast does not meet the limits")
 	f.StringVar(&b.out, "out", "", "`folder` for report.json, report.csv and report.html")
 	cli.Require(f, "out")
 	b.Check, b.Offline = b.faults, b.isFile
@@ -94,7 +94,7 @@ func (b *backtestCommand) run(ctx context.Context) error {
 	report, err := backtest.Run(list, b.options)
 	shown.End()
 	if errors.Is(err, backtest.ErrTooFew) {
-		return fmt.Errorf("%w; --warmup says how many", err)
+		return fmt.Errorf("%w; set the number with --warmup", err)
 	} else if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (b *backtestCommand) faults() (faults []error) {
 			faults = append(faults, errors.New(text))
 		}
 	}
-	fault(b.options.Hospital == "" && !b.isFile(), "--hospital: name the hospital")
+	fault(b.options.Hospital == "" && !b.isFile(), "--hospital: must be given")
 	fault(b.source == "", "--source: must be snapshots, observations or a file")
 	span, err := cli.ParseSpan(b.warmup)
 	fault(err != nil, "--warmup: must be a duration such as 8w or 28d")
@@ -149,7 +149,7 @@ func (b *backtestCommand) faults() (faults []error) {
 		b.options.Models = strings.Split(b.models, ",")
 	}
 	for _, name := range b.options.Models {
-		fault(!slices.Contains(backtest.Models(), name), fmt.Sprintf("--model: there is no %q", name))
+		fault(!slices.Contains(backtest.Models(), name), fmt.Sprintf("--model: unknown model %q", name))
 	}
 	return faults
 }
@@ -179,7 +179,7 @@ func (b *backtestCommand) hours(ctx context.Context) ([]*acuity.Snapshot, error)
 	}
 	if err := b.Connected(ctx, func(_ context.Context, s *settings.Store, _ *keys.Ring) error {
 		if _, known := s.Register.Hospital(b.options.Hospital); !known {
-			return fmt.Errorf("there is no hospital %q", b.options.Hospital)
+			return fmt.Errorf("unknown hospital %q", b.options.Hospital)
 		}
 		b.options.Zone = s.Register.Zone(b.options.Hospital)
 		return nil
@@ -316,7 +316,7 @@ func (b *backtestCommand) write(r *backtest.Report) error {
 	}
 	verdict := "passed"
 	if !r.Gate.Passed {
-		verdict = "not passed: " + strings.Join(r.Gate.Faults, "; ")
+		verdict = "below the limits: " + strings.Join(r.Gate.Faults, "; ")
 	}
 	fmt.Fprintf(b.Stdout, "\ngate: %s\nreport: %s\n", verdict, filepath.Join(b.out, "report.html"))
 	return nil

@@ -143,7 +143,7 @@ func TestBacktestSources(t *testing.T) {
 		t.Errorf("code %d, says %q", code, stderr)
 	}
 	// The gate does not pass with so few days.
-	if code, _, stderr := say(t.Context(), "backtest", "--source", file, "--gate", "--warmup", "24h", "--to", "2026-01-08", "--model", "persistence", "--out", dir); code != 1 || !strings.Contains(stderr, "the gate is not passed") {
+	if code, _, stderr := say(t.Context(), "backtest", "--source", file, "--gate", "--warmup", "24h", "--to", "2026-01-08", "--model", "persistence", "--out", dir); code != 1 || !strings.Contains(stderr, "forecast quality is below the limits") {
 		t.Errorf("code %d, says %q", code, stderr)
 	}
 }
@@ -160,7 +160,7 @@ func TestBacktestFaults(t *testing.T) {
 			t.Errorf("nothing about %s in %q", want, stderr)
 		}
 	}
-	if code, _, stderr := say(t.Context(), "backtest", "--source", nowhere, "--out", nowhere); code != 1 || !strings.Contains(stderr, "no such file") {
+	if code, _, stderr := say(t.Context(), "backtest", "--source", nowhere, "--out", nowhere); code != 1 || !strings.Contains(stderr, "the file does not exist") {
 		t.Errorf("code %d, says %q", code, stderr)
 	}
 }
@@ -170,7 +170,7 @@ func TestBacktestForeignFaults(t *testing.T) {
 	dir := t.TempDir()
 	mine := filepath.Join(dir, "mine.csv")
 	for _, tt := range [][2]string{
-		{"", "mine.csv: no such file"}, {"at,hours_ahead,nurses\n2026-01-05T07:00:00Z,9,2\n", "mine.csv: line 2: hours_ahead: must be 1 to 8"},
+		{"", "mine.csv: the file does not exist"}, {"at,hours_ahead,nurses\n2026-01-05T07:00:00Z,9,2\n", "mine.csv: line 2: hours_ahead: must be 1 to 8"},
 	} {
 		content, want := tt[0], tt[1]
 		if content != "" {

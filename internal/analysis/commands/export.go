@@ -27,14 +27,14 @@ type exportOptions struct {
 // ExportCommand is svc export: it writes a topic as files.
 func ExportCommand(w cli.Env) *cobra.Command {
 	o := &exportOptions{logCommand: newLogCommand(w, 0)}
-	c := o.cobra("export", "write the log as Parquet, NDJSON or CSV", func(ctx context.Context, _ []string) error { return o.run(ctx) })
+	c := o.cobra("export", "export the log as Parquet, NDJSON or CSV", func(ctx context.Context, _ []string) error { return o.run(ctx) })
 	cli.OneOf(c, &o.topic, "topic", "", strings.Join(tableNames(), ", "), tableNames()...)
 	o.hospitalFlag()
 	o.spanFlags()
 	formatFlag(c, &o.format, tables.Parquet)
-	c.Flags().StringVar(&o.out, "out", "", "`folder`; each topic has its own in it; - is standard output")
+	c.Flags().StringVar(&o.out, "out", "", "`folder` with a subfolder for each topic; - is standard output")
 	c.Flags().Int64Var(&o.segment, "segment", 100_000, //nolint:mnd // a minute or less
-		"`offsets` written at once: what an interruption loses")
+		"`offsets` per file: at most these are lost by an interruption")
 	cli.Require(c.Flags(), "topic", "out")
 	o.Check = func() []error {
 		faults := o.faults()
@@ -77,7 +77,7 @@ func (c *exportOptions) run(ctx context.Context) error {
 	} else {
 		dir := filepath.Join(out, name)
 		if m, err = x.Run(ctx, dir); errors.Is(err, archive.ErrOther) {
-			return cli.Usage(fmt.Errorf("--out: %s holds an export of something else; name another folder", dir))
+			return cli.Usage(fmt.Errorf("--out: %s holds another export; use another folder", dir))
 		}
 	}
 	c.done()
@@ -89,7 +89,7 @@ func (c *exportOptions) run(ctx context.Context) error {
 	}
 	sayExported(c.Stderr, m)
 	for _, hospital := range hospitalsWithoutRows(m, c.hospitalList()) {
-		fmt.Fprintf(c.Stderr, "  nothing of hospital %q was found\n", hospital)
+		fmt.Fprintf(c.Stderr, "  no record of hospital %q was found\n", hospital)
 	}
 	return nil
 }

@@ -19,11 +19,11 @@ import (
 // ImportCommand is svc import: it writes exported observations into an empty system.
 func ImportCommand(w cli.Env) *cobra.Command {
 	c := newLogCommand(w, 0)
-	cmd := c.cobra("import FOLDER", "write exported observations into an empty system", func(ctx context.Context, args []string) error {
+	cmd := c.cobra("import FOLDER", "import exported observations into an empty system", func(ctx context.Context, args []string) error {
 		return c.importFrom(ctx, args[0])
 	})
 	cmd.Flags().IntVar(&c.Config.Partitions, "partitions", 48, //nolint:mnd // as the roles make them
-		"`partitions` of the topics, if they are not there yet")
+		"`partitions` of the topics, if they do not exist yet")
 	return cmd
 }
 
@@ -51,7 +51,7 @@ func (c *logCommand) importFrom(ctx context.Context, dir string) error {
 	c.done()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return cli.Usage(fmt.Errorf("%s holds no finished export", dir))
+		return cli.Usage(fmt.Errorf("%s holds no completed export", dir))
 	case err != nil:
 		return err
 	}
@@ -60,7 +60,7 @@ func (c *logCommand) importFrom(ctx context.Context, dir string) error {
 	}
 	fmt.Fprintf(c.Stderr, "import: %d observations\n", m.Counts.Rows)
 	if m.Counts.Undecoded > 0 {
-		fmt.Fprintf(c.Stderr, "import: %d records that could not be decoded are not in the export\n", m.Counts.Undecoded)
+		fmt.Fprintf(c.Stderr, "import: the export lacks %d records that could not be decoded\n", m.Counts.Undecoded)
 	}
 	return nil
 }

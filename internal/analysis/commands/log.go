@@ -46,20 +46,20 @@ func newLogCommand(w cli.Env, needs config.Need) *logCommand {
 func (c *logCommand) cobra(use, short string, run func(ctx context.Context, args []string) error) *cobra.Command {
 	cmd := c.Cobra(use, short, run)
 	c.what = cmd.Name()
-	cmd.Flags().IntVar(&c.rate, "rate", 0, "`records` in a second at most (default: as many as can be)")
+	cmd.Flags().IntVar(&c.rate, "rate", 0, "maximum `records` per second (default: unlimited)")
 	c.Check = c.faults
 	return cmd
 }
 
 // spanFlags adds --from and --to.
 func (c *logCommand) spanFlags() {
-	c.Flags.StringVar(&c.from, "from", "", "first `instant`: a date in UTC, or RFC 3339 (default: the beginning)")
-	c.Flags.StringVar(&c.to, "to", "", "`instant` before which it ends (default: what is there when it starts)")
+	c.Flags.StringVar(&c.from, "from", "", "first `instant`: a date in UTC, or RFC 3339 (default: the beginning of the log)")
+	c.Flags.StringVar(&c.to, "to", "", "`instant` before which it ends (default: the end of the log at the start)")
 }
 
 // allFlag adds --all.
 func (c *logCommand) allFlag() {
-	c.Flags.BoolVar(&c.all, "all", false, "all hospitals; the same as none named")
+	c.Flags.BoolVar(&c.all, "all", false, "all hospitals (default)")
 }
 
 // hospitalFlag adds --hospital.

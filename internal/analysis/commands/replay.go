@@ -32,17 +32,18 @@ type replayOptions struct {
 // ReplayCommand is svc replay. It makes the verdicts again from the log.
 func ReplayCommand(w cli.Env) *cobra.Command {
 	o := &replayOptions{logCommand: newLogCommand(w, 0)}
-	c := o.cobra("replay", "make the verdicts anew from the log", func(ctx context.Context, _ []string) error { return o.run(ctx) })
+	c := o.cobra("replay", "recompute the verdicts from the log", func(ctx context.Context, _ []string) error { return o.run(ctx) })
 	o.hospitalFlag()
 	f := c.Flags()
 	o.allFlag()
 	o.spanFlags()
 	f.StringVar(&o.file, "rules", "",
-		"`file` of rules that hold in the replay: JSON as /api/admin/rules has it, or CSV with factorId, line, text")
-	f.StringVar(&o.speed, "speed", "max", "max, or how many `times` as fast as it happened")
-	f.BoolVar(&o.diff, "diff", false, "tell the hours in which level, axes or rooms differ from what was recorded, not the verdicts")
+		"`file` of rules to use: JSON in the format of /api/admin/rules, or CSV with factorId, line, text")
+	f.StringVar(&o.speed, "speed", "max", "max, or the `speed` relative to real time")
+	f.BoolVar(&o.diff, "diff", false, "print the hours in which level, axes or rooms differ from the recorded verdicts, instead of the "+
+		"verdicts")
 	formatFlag(c, &o.format, tables.NDJSON)
-	f.StringVar(&o.out, "out", "-", "`file`, of more than one hospital an empty folder with a file for each partition; - is standard output")
+	f.StringVar(&o.out, "out", "-", "`file`, or for several hospitals an empty folder with a file for each partition; - is standard output")
 	o.Check = o.faults
 	return c
 }
@@ -58,7 +59,7 @@ func (c *replayOptions) faults() []error {
 		faults = append(faults, err)
 	}
 	if c.times > 0 && c.out == "-" && len(c.hospitalList()) != 1 {
-		faults = append(faults, errors.New("--speed: on standard output only one hospital keeps a pace; name it, or a folder by --out"))
+		faults = append(faults, errors.New("--speed: standard output supports a speed for only one hospital; name it, or a folder with --out"))
 	}
 	return faults
 }
@@ -89,7 +90,7 @@ func (c *replayOptions) run(ctx context.Context) error {
 	c.done()
 	switch {
 	case errors.Is(err, replay.ErrFolder):
-		return cli.Usage(fmt.Errorf("--out: %s is not empty; name another folder", c.out))
+		return cli.Usage(fmt.Errorf("--out: %s is not empty; use another folder", c.out))
 	case err != nil:
 		return err
 	case c.JSON && c.out != "-":

@@ -25,7 +25,7 @@ import (
 )
 
 // errDiffers says that verify has found and printed a difference.
-var errDiffers = errors.New("the changelog or the view differs from what the log makes")
+var errDiffers = errors.New("the changelog or the view differs from the verdicts computed from the log")
 
 // verifyOptions are the flags of svc verify.
 type verifyOptions struct {
@@ -41,20 +41,20 @@ type verifyOptions struct {
 func VerifyCommand(w cli.Env, revision string) *cobra.Command {
 	o := &verifyOptions{revision: revision, logCommand: newLogCommand(w, config.NeedRedis)}
 	run := func(ctx context.Context, _ []string) error { return o.run(ctx) }
-	c := o.cobra("verify", "hold what was written and is served against the log", run)
+	c := o.cobra("verify", "compare stored and served verdicts with those computed from the log", run)
 	o.hospitalFlag()
 	f := c.Flags()
 	o.allFlag()
-	f.BoolVar(&o.continuous, "continuous", false, "go on with what comes, and serve the findings as metrics")
-	f.DurationVar(&o.every, "every", time.Minute, "continuous: between two rounds")
-	f.StringVar(&o.listen, "metrics", "127.0.0.1:9095", "continuous: `address` of /metrics")
-	f.DurationVar(&o.patience, "patience", 5*time.Second, "how long the view may be behind the log") //nolint:mnd // as reads are refused after
-	f.BoolVar(&o.plain, "plain", false, "derive everything anew at every step: the reference, about a hundred times slower")
+	f.BoolVar(&o.continuous, "continuous", false, "repeat the check continuously, and serve the results as metrics")
+	f.DurationVar(&o.every, "every", time.Minute, "interval of the rounds of --continuous")
+	f.StringVar(&o.listen, "metrics", "127.0.0.1:9095", "`address` of /metrics for --continuous")
+	f.DurationVar(&o.patience, "patience", 5*time.Second, "maximum lag of the view behind the log") //nolint:mnd // as reads are refused after
+	f.BoolVar(&o.plain, "plain", false, "recompute everything at each step: the reference, about 100 times slower")
 	o.Check = func() []error {
 		faults := o.faults()
 		for _, name := range []string{"every", "metrics"} {
 			if !o.continuous && f.Changed(name) {
-				faults = append(faults, fmt.Errorf("--%s: needs --continuous", name))
+				faults = append(faults, fmt.Errorf("--%s: requires --continuous", name))
 			}
 		}
 		if o.every <= 0 {
@@ -140,12 +140,12 @@ func (c *logCommand) report(r *verify.Report) error {
 		}
 		fmt.Fprintf(c.Stdout, "ok %s: %d inputs, %d changes", h.Hospital, h.Inputs, h.Changes)
 		if h.Unheld > 0 {
-			fmt.Fprintf(c.Stdout, " (%d more are compacted away)", h.Unheld)
+			fmt.Fprintf(c.Stdout, "; %d more were compacted", h.Unheld)
 		}
 		fmt.Fprintf(c.Stdout, ", version %d, served %d\n", h.Version, h.Served)
 	}
 	if r.Pending > 0 {
-		fmt.Fprintf(c.Stdout, "%d inputs are not applied yet\n", r.Pending)
+		fmt.Fprintf(c.Stdout, "%d inputs have not been applied yet\n", r.Pending)
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func viewOf(b *view.View) func(context.Context, string) (*verify.View, error) {
 func (c *verifyOptions) follow(ctx context.Context) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.listen)
 	if err != nil {
-		return fmt.Errorf("--metrics: %s is in use, or no address of this machine", c.listen)
+		return fmt.Errorf("--metrics: %s is in use, or is not an address of this machine", c.listen)
 	}
 	process := lifecycle.NewProcess([]string{"kafka"}, nil)
 	all := metrics.New(c.revision)
@@ -238,11 +238,11 @@ type VerifyMetrics struct{ hospitals, differences, pending, rounds, failed, last
 // NewVerifyMetrics registers the metrics.
 func NewVerifyMetrics(m *metrics.Registry) *VerifyMetrics {
 	f := &VerifyMetrics{}
-	m.Gauge("svc_verify_hospitals", "Hospitals that were folded.", f.hospitals.Load)
-	m.Gauge("svc_verify_differences", "Hospitals whose changelog or view differs from what the log makes.", f.differences.Load)
-	m.Gauge("svc_verify_pending_records", "Observations not yet applied at the last round.", f.pending.Load)
-	m.Gauge("svc_verify_last_round_timestamp_ms", "End of the last round, Unix ms.", f.last.Load)
-	m.Counter("svc_verify_rounds_total", "Rounds that were finished.", f.rounds.Load)
-	m.Counter("svc_verify_failed_rounds_total", "Rounds that were not, because a server was away.", f.failed.Load)
+	m.Gauge("svc_verify_hospitals", "Hospitals checked.", f.hospitals.Load)
+	m.Gauge("svc_verify_differences", "Hospitals whose changelog or view differs from the verdicts computed from the log.", f.differences.Load)
+	m.Gauge("svc_verify_pending_records", "Observations not yet applied in the last round.", f.pending.Load)
+	m.Gauge("svc_verify_last_round_timestamp_ms", "Time of the end of the last round, Unix ms.", f.last.Load)
+	m.Counter("svc_verify_rounds_total", "Rounds completed.", f.rounds.Load)
+	m.Counter("svc_verify_failed_rounds_total", "Rounds not completed because a server was unavailable.", f.failed.Load)
 	return f
 }

@@ -165,7 +165,7 @@ func (p *Trials) run(ctx context.Context, t *trial, ofHospital chan struct{}, ru
 		result.Fault = integrations.PastGone
 	default:
 		if ctx.Err() == nil {
-			p.log.WarnContext(ctx, "rule not tried on the past", "hospital", t.hospital, "error", err)
+			p.log.WarnContext(ctx, "rule not evaluated on past hours", "hospital", t.hospital, "error", err)
 		}
 		result.Fault = integrations.PastAway
 	}

@@ -208,7 +208,7 @@ func (u *unitCheck) classifyChange(made, written *acuity.Change, in stream.Posit
 		if u.changeFollows(in.Offset) {
 			return other(Swapped, "input "+position(in)+" comes after it")
 		}
-		return u.differenceAt(LostInput, made, in, fmt.Sprintf("the version is of input %d:%d", in.Partition, written.Offset))
+		return u.differenceAt(LostInput, made, in, fmt.Sprintf("the version belongs to input %d:%d", in.Partition, written.Offset))
 	default:
 		return u.differenceAt(WrongChange, made, in, changedFields(written, made))
 	}
@@ -269,7 +269,7 @@ func (u *unitCheck) compareRest() {
 
 // reportExtra reports a change that the log does not make.
 func (u *unitCheck) reportExtra(r *recorded) {
-	d := &Difference{Fault: WrongChange, Key: u.Hospital, Version: r.Version, Detail: "nothing was due"}
+	d := &Difference{Fault: WrongChange, Key: u.Hospital, Version: r.Version, Detail: "no timer was due"}
 	if r.Cause == acuity.CauseIngest {
 		d.Input = position(stream.Position{Partition: u.p.partition, Offset: r.Offset})
 		if d.Fault, d.Detail = ForeignInput, ""; r.Offset < u.p.inputs {

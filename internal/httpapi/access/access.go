@@ -69,10 +69,10 @@ func ParseScopes(list string) ([]Scope, error) {
 		}
 	}
 	if len(unknown) > 0 {
-		return nil, fmt.Errorf("no such scope: %s", strings.Join(unknown, ", "))
+		return nil, fmt.Errorf("unknown scope: %s", strings.Join(unknown, ", "))
 	}
 	if len(scopes) == 0 {
-		return nil, fmt.Errorf("no scope given; there are %s, %s and all", joinScopes(Scopes()), Admin)
+		return nil, fmt.Errorf("no scope given; the scopes are %s, %s and all", joinScopes(Scopes()), Admin)
 	}
 	slices.Sort(scopes)
 	return slices.Compact(scopes), nil

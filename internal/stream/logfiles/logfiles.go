@@ -92,7 +92,7 @@ func (m *mender) todo(change func() error) { m.tasks = append(m.tasks, change) }
 func Mend(o Options) error {
 	m := &mender{Options: o, stamp: time.Now().UTC().Format("20060102T150405.000000Z")}
 	if err := m.readAll(); err != nil {
-		return fmt.Errorf("look through the log: %w", err)
+		return fmt.Errorf("check the log: %w", err)
 	}
 	if len(m.found) > 0 {
 		first := m.found[0]
@@ -107,7 +107,7 @@ func Mend(o Options) error {
 	}
 	for _, change := range m.tasks {
 		if err := change(); err != nil {
-			return fmt.Errorf("mend the log: %w", err)
+			return fmt.Errorf("repair the log: %w", err)
 		}
 	}
 	return nil

@@ -180,7 +180,7 @@ func (m *mender) mend(p *partition) error {
 		return err
 	}
 	if p.end < reach && len(p.segments) > 0 {
-		m.Log.Error("the end of a log was lost with the machine", "partition", p.name, "end", p.end, "read_up_to", reach)
+		m.Log.Error("end of a log lost in a crash of the machine", "partition", p.name, "end", p.end, "read_up_to", reach)
 		s := p.segments[len(p.segments)-1]
 		if err = m.write(s.file+segmentExt, append(s.raw, filling(m.Filler, p.end, reach, s.timeAt(len(s.batches)))...)); err != nil {
 			return err
@@ -271,7 +271,7 @@ func (m *mender) replace(s *segment, raw []byte) error {
 		if err != nil {
 			return err
 		}
-		m.Log.Warn("a log ends with what was not written whole: cut off", "file", m.path(name), "byte", len(raw), "kept", kept)
+		m.Log.Warn("incomplete end of a log removed", "file", m.path(name), "byte", len(raw), "kept", kept)
 		return os.Truncate(m.path(name), int64(len(raw))) //nolint:wrapcheck // names the file
 	}
 	kept, err := m.keep(name, s.raw)
@@ -279,9 +279,9 @@ func (m *mender) replace(s *segment, raw []byte) error {
 		return err
 	}
 	if len(s.damage) == 0 && s.restored {
-		m.Log.Warn("a damaged header of a log is restored, nothing is lost", "file", m.path(name), "kept", kept)
+		m.Log.Warn("damaged log header restored without loss", "file", m.path(name), "kept", kept)
 	} else {
-		m.Log.Warn("a damaged log is repaired", "file", m.path(name), "kept", kept)
+		m.Log.Warn("damaged log repaired", "file", m.path(name), "kept", kept)
 	}
 	return m.write(name, raw)
 }

@@ -61,7 +61,7 @@ func (m *mender) topics() (bool, error) {
 				if err != nil {
 					return err
 				}
-				m.Log.Warn("the list of topics was damaged and is restored, nothing is lost", "file", m.path(topicsFile), "kept", kept)
+				m.Log.Warn("damaged list of topics restored without loss", "file", m.path(topicsFile), "kept", kept)
 				return m.write(topicsFile, whole)
 			})
 		}
@@ -101,7 +101,7 @@ func (m *mender) groups() (map[position]int64, error) {
 			if err != nil {
 				return err
 			}
-			m.Log.Warn("committed positions were damaged: earlier ones stand", "file", m.path(groupsFile), "places", lost, "kept", kept)
+			m.Log.Warn("damaged committed positions replaced by earlier ones", "file", m.path(groupsFile), "places", lost, "kept", kept)
 			return m.write(groupsFile, whole)
 		})
 	}

@@ -171,7 +171,7 @@ func downloadAudit(d *adminRequest) {
 		q.Set("cursor", next)
 		acts = actList{}
 		if err := d.fetch(auditAPI+"?"+q.Encode(), &acts); err != nil {
-			d.Log.WarnContext(d.r.Context(), "audit file cut short", "error", err)
+			d.Log.WarnContext(d.r.Context(), "audit file truncated", "error", err)
 			panic(http.ErrAbortHandler) // a file that lacks its end must not look whole
 		}
 	}

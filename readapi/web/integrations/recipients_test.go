@@ -8,7 +8,7 @@ import (
 )
 
 // TestCommandIsNotReadYet: the page of a command that was just ordered waits until the notifier has
-// read it, also in a browser without scripts. A minute later there is no such command.
+// read it, also in a browser without scripts. A minute later not found: command.
 func TestCommandIsNotReadYet(t *testing.T) {
 	t.Parallel()
 	for path, tt := range map[string]struct{ order, says string }{

@@ -69,7 +69,7 @@ const (
 var startCookie = auth.Cookie{Suffix: "-oidc", Purpose: "svc.v1 oidc", Age: signInFor}
 
 // errNotThere says that the provider was asked a moment ago and did not answer.
-var errNotThere = errors.New("the identity provider does not answer")
+var errNotThere = errors.New("the identity provider does not respond")
 
 // Discovery reads the description of a provider when somebody needs it.
 type Discovery struct {
@@ -220,7 +220,7 @@ func (s *site) beginSignIn(w http.ResponseWriter, r *http.Request) {
 	}
 	p, err := s.Discovery.discover(r.Context())
 	if err != nil {
-		s.ShowUnavailable(w, r, nil, "sign-in not begun", err)
+		s.ShowUnavailable(w, r, nil, "sign-in not started", err)
 		return
 	}
 	st := start{
@@ -326,7 +326,7 @@ func (s *site) endSignIn(w http.ResponseWriter, r *http.Request) {
 		s.ShowFault(w, r, http.StatusForbidden, nil, "fault.provider")
 		return
 	case err != nil:
-		s.ShowUnavailable(w, r, nil, "sign-in not ended", err)
+		s.ShowUnavailable(w, r, nil, "sign-in not completed", err)
 		return
 	}
 	subjects := s.Discovery.cfg.Subject(s.Discovery.cfg.Issuer, who.subject)
@@ -338,7 +338,7 @@ func (s *site) endSignIn(w http.ResponseWriter, r *http.Request) {
 		s.Links.RefuseSignIn(r.Context(), subjects, "no_access")
 		s.ShowFault(w, r, http.StatusForbidden, nil, "fault.access")
 	case err != nil:
-		s.ShowUnavailable(w, r, nil, "sign-in not on record", err)
+		s.ShowUnavailable(w, r, nil, "sign-in not recorded", err)
 	default:
 		httpapi.Identify(r.Context(), session.Hospital, session.User)
 		s.Cookies.BeginSession(w, &session)

@@ -44,7 +44,7 @@ func (k *watchedKeys) VerifySignature(ctx context.Context, token string) ([]byte
 }
 
 // errRefused says that the answer of the provider signs nobody in.
-var errRefused = errors.New("the answer of the identity provider does not hold")
+var errRefused = errors.New("the response of the identity provider is not valid")
 
 // errNotAgain says that the provider did not ask a person again, or does not say that it did.
 var errNotAgain = fmt.Errorf("%w: auth_time", errRefused)
