@@ -70,7 +70,7 @@ func TestFaultsOfACommandLine(t *testing.T) {
 		},
 		"rounds of one": {
 			[]string{"verify", "--data", nowhere, "--every", "1s", "--metrics", "127.0.0.1:0"},
-			[]string{"--every: needs --continuous", "--metrics: needs --continuous", "--kafka"},
+			[]string{"--every: requires --continuous", "--metrics: requires --continuous", "--kafka"},
 		},
 		"window": {
 			[]string{"export", "--data", nowhere, "--topic", "verdicts", "--out", nowhere, "--from", "2026-03-02", "--to", "2026-03-01"},
@@ -78,9 +78,9 @@ func TestFaultsOfACommandLine(t *testing.T) {
 		},
 		"two keys": {
 			[]string{"status", "--api", "http://127.0.0.1:1", "--key", "svc_1", "--key-file", nowhere},
-			[]string{"--key, --key-file: give one", "--key-file"},
+			[]string{"--key, --key-file: give only one", "--key-file"},
 		},
-		"two keys of a sender":    {[]string{"send", "-", "--to", "http://127.0.0.1:1", "--key", "svc_1", "--key-file", nowhere}, []string{"--key, --key-file: give one", "--key-file"}},
+		"two keys of a sender":    {[]string{"send", "-", "--to", "http://127.0.0.1:1", "--key", "svc_1", "--key-file", nowhere}, []string{"--key, --key-file: give only one", "--key-file"}},
 		"no address":              {[]string{"webhooks", "list", "--api", "127.0.0.1:8080", "--key", "svc_1"}, []string{"--api: must be an address such as https://"}},
 		"address of another kind": {[]string{"webhooks", "list", "--api", "ftp://127.0.0.1", "--key", "svc_1"}, []string{"--api: must be an address such as https://"}},
 		"pace":                    {[]string{"replay", "--data", nowhere, "--speed", "nan"}, []string{"--speed", "--kafka"}},
@@ -90,8 +90,8 @@ func TestFaultsOfACommandLine(t *testing.T) {
 		"reseal, bad key":         {[]string{"secrets", "reseal", "--data", nowhere, "--secrets-key", "short"}, []string{"--secrets-key", "--kafka"}},
 		"list":                    {[]string{"keys", "list", "--data", nowhere}, []string{"--kafka"}},
 		"rotate":                  {[]string{"keys", "rotate", "--data", nowhere, "--overlap", "2h"}, []string{"KEY: must be given", "--overlap", "--kafka"}},
-		"create, two ids":         {[]string{"hospitals", "create", "a", "--id", "b", "--name", "N", "--timezone", "UTC", "--data", nowhere}, []string{"ID, --id: give one", "--kafka"}},
-		"create, no id":           {[]string{"hospitals", "create", "--name", "N", "--timezone", "UTC", "--data", nowhere}, []string{"ID, --id: give one", "--kafka"}},
+		"create, two ids":         {[]string{"hospitals", "create", "a", "--id", "b", "--name", "N", "--timezone", "UTC", "--data", nowhere}, []string{"ID, --id: give only one", "--kafka"}},
+		"create, no id":           {[]string{"hospitals", "create", "--name", "N", "--timezone", "UTC", "--data", nowhere}, []string{"ID, --id: give only one", "--kafka"}},
 		"create, bare id":         {[]string{"hospitals", "create", "No-Id", "--name", "N", "--timezone", "UTC", "--data", nowhere}, []string{"hospital id", "--kafka"}},
 		"create": {
 			[]string{"hospitals", "create", "--data", nowhere, "--id", "No Id", "--timezone", "Mars/Base"},
@@ -193,7 +193,7 @@ func TestSvcDevHasEnded(t *testing.T) {
 		{"keys", "list"}, {"verify"}, {"backtest", "--hospital", "demo", "--out", dir}, {"status"}, {"webhooks", "list"}, {"send", "commands.go"}, {"simulate", "--to", "dev"},
 	} {
 		code, stdout, stderr := say(t, append(args, "--data", dir)...)
-		if code != 2 || stdout != "" || !strings.Contains(stderr, "start svc dev (the one of "+cli.DevFilePath(dir)+" does not run)") || strings.Count(stderr, "\n") != 1 {
+		if code != 2 || stdout != "" || !strings.Contains(stderr, "start svc dev (the svc dev of "+cli.DevFilePath(dir)+" is not running)") || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%q: code %d, says %q and %q", args, code, stdout, stderr)
 		}
 	}

@@ -62,7 +62,7 @@ func TestFlagsHaveTwoDashes(t *testing.T) {
 			tried = true
 			args := append(strings.Fields(c.CommandPath())[1:], "-"+f.Name, "x")
 			code, stdout, stderr := say(t, args...)
-			if code != 2 || stdout != "" || stderr != c.CommandPath()+": -"+f.Name+": a flag has two dashes: --"+f.Name+"\n" {
+			if code != 2 || stdout != "" || stderr != c.CommandPath()+": -"+f.Name+": flags begin with two dashes: --"+f.Name+"\n" {
 				t.Errorf("svc %s: code %d, says %q and %q", strings.Join(args, " "), code, stdout, stderr)
 			}
 		})
