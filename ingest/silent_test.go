@@ -83,13 +83,7 @@ func (p *unitProbe) send(t *testing.T, path, body string) effect {
 		t.Fatal(err)
 	}
 	b.Write(text)
-	p.unit.Records(func(_ []byte, r hospital.Record) {
-		text, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.Write(text)
-	})
+	b.WriteString(p.records(t))
 	print := ackID.ReplaceAllString(b.String(), "") // an acknowledgment has a name of its own
 	for _, o := range p.stored {                    // the identity of an event is made of all its bytes
 		for i := range o.Events {
@@ -118,6 +112,21 @@ func (p *unitProbe) send(t *testing.T, path, body string) effect {
 		e.places = append(e.places, d.Path)
 	}
 	return e
+}
+
+// records returns the records of the unit, in the order of their keys.
+func (p *unitProbe) records(t *testing.T) string {
+	t.Helper()
+	var all []string
+	p.unit.Records(func(key []byte, r hospital.Record) {
+		text, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, string(key)+string(text))
+	})
+	slices.Sort(all)
+	return strings.Join(all, "\n")
 }
 
 var ackID = regexp.MustCompile(`\b[0-9a-f]{20}\b`)
@@ -360,7 +369,11 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 			strings.Contains(code("clinicalStatus"), `"display"`) // one of both tells it
 	case kind == "Encounter" && slices.Contains(l.tokens, any("contained")): // it only tells whose a statement is
 		return true
-	case kind == "Encounter" && first == "location" && code("status") == `"planned"`:
+	case kind == "Encounter" && first == "class" && slices.Contains(l.tokens[from:], any(1)): // the first counts
+		return true
+	case path == "class.code": // of a class of the sender, whose display decides
+		return strings.Contains(code("class"), `"display"`) && strings.Contains(code("class"), "urn:oid:1.2.840.114350.")
+	case kind == "Encounter" && first == "location" && (code("status") == `"planned"` || strings.Contains(code("class"), `"PRENC"`)):
 		return true
 	case kind == "Medication" && first == "code":
 		return r["ingredient"] != nil
