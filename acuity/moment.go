@@ -72,3 +72,10 @@ func (e *Event) AsSent() Instant {
 	}
 	return e.At
 }
+
+// ToldTime is the instant that counts as a coarse time of a FHIR resource: the first one that it
+// counted as, in any of the versions that tell it.
+type ToldTime struct {
+	Key int64 // hash of what is told, and of the interval that was sent
+	At  Instant
+}

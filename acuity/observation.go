@@ -154,6 +154,9 @@ type Event struct {
 	UpdatedAt Instant
 	VersionID int64 // increases with each version (meta.versionId); 0 if not given or not a number
 	Void      bool
+	// Told has the coarse times of the versions of Resource so far. The first event of the newest
+	// version has it; in an observation it is empty.
+	Told []ToldTime
 	// Encounter and Subject are further names of Visit and Patient: pseudonyms,
 	// in the same name spaces, of the references "Encounter/<id>" and
 	// "Patient/<id>". A later message may name them by reference alone (docs/decisions.md#subject-visit).
@@ -184,26 +187,6 @@ type Location struct {
 
 // IsZero reports whether the place is empty.
 func (l Location) IsZero() bool { return l == Location{} }
-
-// DiagnosisMode is how the diagnoses of an event change those of the visit.
-type DiagnosisMode uint8
-
-// The modes. A message without a diagnosis changes nothing.
-const (
-	DiagnosisNone     DiagnosisMode = iota
-	DiagnosisSnapshot               // the list replaces the diagnoses from earlier ADT events
-	DiagnosisDelta                  // each entry is added, updated or deleted (DG1-21)
-	DiagnosisClear                  // DG1-3 = "": all diagnoses are removed
-)
-
-// Diagnosis is one coded diagnosis.
-type Diagnosis struct {
-	System  codes.System
-	Code    string // as sent, trimmed; compared by the rules of its system
-	Display string // ≤ 80 characters, long digit runs masked; may be empty
-	OnsetAt Instant
-	Delete  bool // in a delta: DG1-21 = D
-}
 
 // SignalStatus is the status of a signal, as its sender gives it.
 type SignalStatus uint8
@@ -236,6 +219,8 @@ type Signal struct {
 
 	ObservedAt Instant // of an ended signal: its end
 	StartedAt  Instant // of a medication; onset of a condition
+	// ObservedFrom is the start of the interval that the sender gave as ObservedAt, as Event.AtFrom.
+	ObservedFrom Instant
 
 	// Resource is the pseudonym of a FHIR resource. A statement about one resource says
 	// nothing about another (docs/decisions.md#resource-identity). A component adds a dot and its index; a retraction of the

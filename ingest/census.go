@@ -169,7 +169,7 @@ func (o object) diagnoses() (all []acuity.Diagnosis, onsets []acuity.Moment, pre
 // settleOnsets gives diagnoses the instants that count as their onsets.
 func (o object) settleOnsets(all []acuity.Diagnosis, onsets []acuity.Moment) {
 	for i := range all {
-		all[i].OnsetAt = o.resolve(onsets[i])
+		all[i].OnsetAt, all[i].OnsetFrom = o.resolve(onsets[i]), onsets[i].Start()
 	}
 }
 

@@ -105,6 +105,12 @@ func eventFields(c *Coder, e *acuity.Event) {
 	List(c, &e.Warnings, warningFields)
 	c.Long(&e.VersionID)
 	c.at(&e.AtFrom)
+	List(c, &e.Told, toldTimeFields)
+}
+
+func toldTimeFields(c *Coder, t *acuity.ToldTime) {
+	c.Long(&t.Key)
+	c.at(&t.At)
 }
 
 func locationFields(c *Coder, l *acuity.Location) {
@@ -123,6 +129,7 @@ func diagnosisFields(c *Coder, d *acuity.Diagnosis) {
 	c.Text(&d.Display)
 	c.at(&d.OnsetAt)
 	c.Bool(&d.Delete)
+	c.at(&d.OnsetFrom)
 }
 
 func warningFields(c *Coder, warning *acuity.Warning) {
@@ -148,6 +155,7 @@ func signalFields(c *Coder, s *acuity.Signal) {
 	List(c, &s.Also, codingFields)
 	c.Text(&s.Fetus)
 	c.Long(&s.VersionID)
+	c.at(&s.ObservedFrom)
 }
 
 func valueFields(c *Coder, v *codes.Value) {

@@ -51,6 +51,7 @@ type extra struct {
 	UpdatedAt acuity.Instant
 	VersionID int64
 	Diagnoses []acuity.Diagnosis
+	Told      []acuity.ToldTime
 }
 
 // noExtra is shared by all events without extra fields.
@@ -58,7 +59,7 @@ var noExtra = &extra{}
 
 func (x *extra) isZero() bool {
 	return x.Digest == "" && x.Cancels == 0 && x.AtFrom == 0 && x.Reasons == 0 &&
-		x.UpdatedAt == 0 && x.VersionID == 0 && len(x.Diagnoses) == 0
+		x.UpdatedAt == 0 && x.VersionID == 0 && len(x.Diagnoses) == 0 && len(x.Told) == 0
 }
 
 // AppendTo appends the event of a visit to a list, as it came.
@@ -70,7 +71,8 @@ func (e *Event) AppendTo(list []acuity.Event, visit string) []acuity.Event {
 		MotherVisit: e.MotherVisit, MotherPatient: e.MotherPatient, Place: *e.Place, PlaceNull: e.PlaceNull, Prior: *e.Prior,
 		Class: e.Class, AdmissionType: e.AdmissionType, Service: e.Service, Newborn: e.Newborn, Babies: e.Babies, Primary: e.Primary,
 		Reasons: e.Reasons, DiagnosisMode: e.DiagnosisMode, Diagnoses: e.Diagnoses, Resource: e.Resource, UpdatedAt: e.UpdatedAt,
-		VersionID: e.VersionID, Void: e.Void, Encounter: e.Encounter, Subject: e.Subject, ByPatient: e.ByPatient, Account: e.Account,
+		VersionID: e.VersionID, Void: e.Void, Told: e.Told,
+		Encounter: e.Encounter, Subject: e.Subject, ByPatient: e.ByPatient, Account: e.Account,
 	})
 }
 
@@ -213,11 +215,11 @@ func shareText(text, before string) string {
 // storeExtra returns the rare fields of an event. A feed says the same diagnoses again and
 // again.
 func storeExtra(e *acuity.Event, before *extra) *extra {
-	x := extra{e.Digest, e.Cancels, e.AtFrom, e.Reasons, e.UpdatedAt, e.VersionID, e.Diagnoses}
+	x := extra{e.Digest, e.Cancels, e.AtFrom, e.Reasons, e.UpdatedAt, e.VersionID, e.Diagnoses, e.Told}
 	if x.isZero() {
 		return noExtra
 	}
-	x.Digest = strings.Clone(x.Digest)
+	x.Digest, x.Told = strings.Clone(x.Digest), slices.Clone(x.Told)
 	if x.Diagnoses = before.Diagnoses; slices.Equal(e.Diagnoses, before.Diagnoses) {
 		return &x
 	}

@@ -27,7 +27,10 @@ type Version struct {
 	Resource  string         // pseudonym; a component adds a dot and its index
 	UpdatedAt acuity.Instant // 0: not said
 	ID        int64          // grows with each version; 0: not said
-	hash      uint64         // of the resource
+	// ObservedFrom is the start of the interval that was sent as the time of the observation; 0: that was exact.
+	ObservedFrom acuity.Instant
+
+	hash uint64 // of the resource
 }
 
 // described begins the resource of a statement without an identifier. Its content
@@ -45,7 +48,7 @@ func VersionOf(s *acuity.Signal) *Version {
 	if s.Resource == "" {
 		return nil
 	}
-	return &Version{strings.Clone(s.Resource), s.UpdatedAt, s.VersionID, maphash.String(seed, s.Resource)}
+	return &Version{strings.Clone(s.Resource), s.UpdatedAt, s.VersionID, s.ObservedFrom, maphash.String(seed, s.Resource)}
 }
 
 // WholeResource returns the resource without the index of a component; "": no resource.
@@ -136,6 +139,21 @@ func (h *ResourceStatement) IsOlder(than []*ResourceStatement) bool {
 	return slices.ContainsFunc(than, func(o *ResourceStatement) bool { return compareVersions(h, o) < 0 })
 }
 
+// firstObservedAt returns the time of an observation. A coarse time that versions repeat counts as in the
+// first of them. Without an identifier each may be an observation of its own.
+func (h *ResourceStatement) firstObservedAt(all []*ResourceStatement) acuity.Instant {
+	at := h.ObservedAt
+	if h.Version == nil || h.Version.ObservedFrom == 0 || h.Version.IsDescribed() {
+		return at
+	}
+	for _, o := range all {
+		if v := o.Version; v != nil && v.ObservedFrom == h.Version.ObservedFrom && v.hash == h.Version.hash && h.sameThing(o) {
+			at = min(at, o.ObservedAt)
+		}
+	}
+	return at
+}
+
 // runs reports whether the resource lasts, as a medication or a condition, and is no
 // single observation.
 func (h *ResourceStatement) runs() bool {
@@ -191,7 +209,7 @@ func (e *Input) SortResources() {
 			s.infusions = append(s.infusions, h)
 		default:
 			p := h.plain()
-			p.Owner = e.Owner
+			p.Owner, p.ObservedAt = e.Owner, h.firstObservedAt(e.Resources)
 			s.observations.Add(p)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"svc/acuity"
+	"svc/acuity/codes"
 )
 
 // A birth that each census tells to the day keeps the instant at which it was first known.
@@ -25,5 +26,43 @@ func TestCoarseBirthIsKept(t *testing.T) {
 	}
 	if got := tell(second+1, exact, 0); got != exact {
 		t.Errorf("told exactly, the birth is at %v, not %v", got.Time(), exact.Time())
+	}
+}
+
+// A diagnosis whose onset each census tells to the day keeps the instant that counted first, also after a
+// restart. Another onset is another start.
+func TestCoarseOnsetIsKept(t *testing.T) {
+	const hour = acuity.Instant(3_600_000)
+	const from acuity.Instant = 1_772_582_400_000
+	for name, visit := range map[string]string{"of a visit": "v", "of an occupant without one": ""} {
+		u, log := New(testHospital), changelog{}
+		tell := func(at, told, start acuity.Instant, code string) acuity.Instant {
+			u.Apply(&acuity.Observation{Hospital: testHospital, ReceivedAt: at, Channel: acuity.ChannelCensus, Census: &acuity.Census{
+				AsOf: at, TotalRooms: -1,
+				Rooms: []acuity.CensusRoom{{ID: 1, Label: "1", Status: acuity.RoomOccupied, Visit: visit, HasDiagnoses: true, Diagnoses: []acuity.Diagnosis{
+					{System: codes.ICD10CM, Code: code, OnsetAt: told, OnsetFrom: start},
+				}}},
+			}}, int64(at))
+			if visit == "" {
+				return u.room(1).Occupant.Facts.Diagnoses[0].Start
+			}
+			return u.visits[visit].censusFacts().Diagnoses[0].Start
+		}
+		for i := range acuity.Instant(5) {
+			if got := tell(from+(5+i)*hour, from+(5+i)*hour, from, "O14.13"); got != from+5*hour {
+				t.Errorf("%s: onset at %v in census %d", name, got.Time(), i)
+			}
+			log.write(u)
+			u = log.restore(t)
+		}
+		if got := tell(from+10*hour, from+2*hour, 0, "O14.13"); got != from+2*hour {
+			t.Errorf("%s: told exactly, the onset is at %v", name, got.Time())
+		}
+		if got := tell(from+11*hour, from+11*hour, from, "O72.1"); got != from+11*hour {
+			t.Errorf("%s: the onset of another diagnosis is at %v", name, got.Time())
+		}
+		if got := tell(from+36*hour, from+36*hour, from+24*hour, "O72.1"); got != from+36*hour {
+			t.Errorf("%s: an onset on another day is at %v", name, got.Time())
+		}
 	}
 }

@@ -115,7 +115,7 @@ func (t *censusIntake) listDiagnoses(before []Standing, now []acuity.Diagnosis) 
 			}
 		}
 		if d.OnsetAt != 0 {
-			s.Start = min(d.OnsetAt, t.in.o.ReceivedAt)
+			s.Start = acuity.Keep(s.Start, d.OnsetFrom, min(d.OnsetAt, t.in.o.ReceivedAt))
 		}
 		next = append(next, s)
 	}

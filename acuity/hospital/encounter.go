@@ -21,6 +21,7 @@ type encounterVersion struct {
 // an observation.
 type intakeVersion struct {
 	events  []*acuity.Event
+	settled []acuity.Event // the same, with the times that count; empty: all are as sent
 	taken   bool
 	v       *visit // the visit of its events; nil: none
 	outcome acuity.Outcome
@@ -97,8 +98,13 @@ func (es *eventStore) takeVersion(in *intake, e *acuity.Event) *intakeVersion {
 	if k.v == nil {
 		k.v = es.visit(id)
 	}
+	told := coarseTimes(k.events)
+	if len(stored) > 0 {
+		told = mergeTold(stored[0].Told, told)
+	}
 	switch {
 	case older: // too late to count, but it may tell which visit it is
+		stored = es.settleStored(holder, e.Resource, stored, told)
 		if named := k.v; holder != named && holder.ID == e.Encounter && !e.Void {
 			es.moveEvents(holder, named, e.Resource, stored)
 		}
@@ -110,6 +116,7 @@ func (es *eventStore) takeVersion(in *intake, e *acuity.Event) *intakeVersion {
 		es.mergeNames(holder, k.v)
 	}
 	es.names.versions[strings.Clone(e.Resource)] = k.v
+	k.settled = settleTimes(k.events, told)
 	return k
 }
 

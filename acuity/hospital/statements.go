@@ -228,7 +228,7 @@ func (r *statementRecord) record() StatementState {
 	name := r.holder.patient()
 	s.Visit, s.Patient, s.Subject = r.holder.visit, name.patient, name.subject
 	if v := r.version; v != nil {
-		s.Resource, s.UpdatedAt, s.VersionID = v.Resource, v.UpdatedAt, v.ID
+		s.Resource, s.UpdatedAt, s.VersionID, s.ObservedFrom = v.Resource, v.UpdatedAt, v.ID, v.ObservedFrom
 	}
 	return s
 }

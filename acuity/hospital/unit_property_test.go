@@ -121,6 +121,7 @@ func (w *world) encounter() []acuity.Event {
 		list = append(list, n)
 	}
 	for i := range list {
+		w.coarsen(&list[i])
 		list[i].ID = fmt.Sprint(list[i].Resource, list[i].UpdatedAt, list[i].Type, list[i].At, list[i].Visit, list[i].Place)
 	}
 	return list
@@ -140,7 +141,9 @@ func (w *world) resource() acuity.Signal {
 		acuity.Signal{Kind: catalogue.KindCondition, System: codes.ICD10CM, Code: pick(w.t, "code", "O15.1", "Z37.0", "O82", "X", "O14.13"), Resource: "c2"},
 		acuity.Signal{Kind: catalogue.KindCondition, System: codes.SystemLocal, Code: "X1", Resource: "c3"},
 	)
-	s.ObservedAt = pick(w.t, "observed", 0, w.ago(-2, 90))
+	if s.ObservedAt = pick(w.t, "observed", 0, w.ago(-2, 90)); s.ObservedAt != 0 {
+		s.ObservedFrom, _ = w.startOf(s.ObservedAt)
+	}
 	s.UpdatedAt = pick(w.t, "updated", 0, w.ago(-1, 90))
 	s.Status = pick(w.t, "status", acuity.SignalActive, acuity.SignalActive, acuity.SignalActive, acuity.SignalEnded, acuity.SignalOnHold, acuity.SignalRetracted)
 	switch pick(w.t, "named by", 'v', 'v', 'e', 'p', 's', 'b', 'n') {
@@ -159,6 +162,23 @@ func (w *world) resource() acuity.Signal {
 		s = acuity.Signal{Resource: s.Resource, Kind: s.Kind, Status: acuity.SignalRetracted, UpdatedAt: s.UpdatedAt}
 	}
 	return s
+}
+
+// coarsen makes the time of some events one that was sent to the hour or the day.
+func (w *world) coarsen(e *acuity.Event) {
+	e.AtFrom, e.Precision = w.startOf(e.At)
+}
+
+// startOf returns the start of the interval that was sent as an instant, and its precision; 0: that was exact.
+func (w *world) startOf(at acuity.Instant) (acuity.Instant, acuity.Precision) {
+	switch p := pick(w.t, "precision", acuity.Millisecond, acuity.Millisecond, acuity.Hour, acuity.Day); p {
+	case acuity.Hour:
+		return at - at%acuity.Instant(time.Hour.Milliseconds()), p
+	case acuity.Day:
+		return at - at%acuity.Instant(24*time.Hour.Milliseconds()), p
+	default:
+		return 0, p
+	}
 }
 
 // ago returns a time between two numbers of minutes before now.
@@ -206,6 +226,7 @@ func (w *world) event() acuity.Event {
 	} else {
 		e.Place = w.place()
 	}
+	w.coarsen(&e)
 	w.name(&e)
 	switch pick(w.t, "diagnoses", 0, 0, 1, 2, 3) {
 	case 1:
@@ -279,8 +300,14 @@ func (w *world) census() *acuity.Census {
 			}
 			if row.HasDiagnoses = pick(w.t, "diagnoses", false, false, true); row.HasDiagnoses {
 				row.Diagnoses = []acuity.Diagnosis{{System: codes.ICD10CM, Code: pick(w.t, "code", "O14.13", "Z37.0", "O68", "O82")}}
+				if d := &row.Diagnoses[0]; pick(w.t, "onset", false, true) {
+					d.OnsetAt = w.ago(0, 90)
+					d.OnsetFrom, _ = w.startOf(d.OnsetAt)
+				}
 			}
-			row.DeliveredAt = pick(w.t, "delivered", 0, 0, 0, w.ago(0, 90))
+			if row.DeliveredAt = pick(w.t, "delivered", 0, 0, 0, w.ago(0, 90)); row.DeliveredAt != 0 {
+				row.DeliveredFrom, _ = w.startOf(row.DeliveredAt)
+			}
 		}
 		c.Rooms = append(c.Rooms, row)
 	}

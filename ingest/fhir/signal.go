@@ -246,7 +246,7 @@ func (m *mapper) observation(r *resource) bool {
 	if !ok {
 		return false
 	}
-	s.ObservedAt = m.effective(r)
+	s.ObservedAt, s.ObservedFrom = m.effective(r)
 	fetus := fetusReader{m}
 	s.Fetus = fetus.fetusOf(r)
 	components := m.components[r.firstComponent:r.lastComponent]
@@ -302,17 +302,17 @@ func (m *mapper) measure(r *resource, s *acuity.Signal, v *value, field string) 
 
 // effective returns when the observation was made. For a period it is the end, unless
 // that is in the future.
-func (m *mapper) effective(r *resource) acuity.Instant {
-	if at := m.time(r, r.at, "effective"); at != 0 {
-		return at
+func (m *mapper) effective(r *resource) (at, from acuity.Instant) {
+	if at, sent := m.moment(r, r.at, "effective"); at != 0 {
+		return at, sent.Start()
 	}
 	if end, ok := m.instant(r.during.end); ok && end.From <= m.ReceivedAt {
-		return m.resolve(r, end)
+		return m.resolve(r, end), end.Start()
 	}
-	if start := m.time(r, r.during.start, "effective.start"); start != 0 {
-		return start
+	if at, sent := m.moment(r, r.during.start, "effective.start"); at != 0 {
+		return at, sent.Start()
 	}
-	return m.time(r, r.issued, "issued")
+	return m.time(r, r.issued, "issued"), 0
 }
 
 // stateOf returns the status of a resource. A deleted one counts as entered in error

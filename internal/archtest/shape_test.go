@@ -34,7 +34,7 @@ type allowance struct {
 // allowances by what is larger: a package, a package and its type, or a file. What
 // grows beyond its allowance fails, and so does a needless one: sizes only shrink.
 var allowances = map[string]allowance{
-	"acuity":                  {159, "the words of observations, charts, changes and snapshots: a record refers to all below it"},
+	"acuity":                  {160, "the words of observations, charts, changes and snapshots: a record refers to all below it"},
 	"internal/cli":            {42, "one command of the API each"},
 	"internal/httpapi":        {59, "the words of every answer: eighteen kinds of problems, the envelope, and how a request is read"},
 	"internal/outbound":       {74, "the vocabulary of what leaves the service: states, reasons and events have names of their own"},

@@ -65,6 +65,7 @@ type SignalRow struct {
 	Words      *string  `parquet:"words,dict,optional" json:"words,omitempty" about:"value, if it is words of the closed vocabulary"`
 	ObservedAt *Moment  `parquet:"observed_at,timestamp(millisecond),optional" json:"observed_at,omitzero" about:"when it was observed, or ended"`
 	StartedAt  *Moment  `parquet:"started_at,timestamp(millisecond),optional" json:"started_at,omitzero" about:"start of a medication, onset of a condition"`
+	Fetus      *string  `parquet:"fetus,dict,optional" json:"fetus,omitempty" about:"fetus that it is about: a label A to I, or a pseudonym; null: none is named"`
 }
 
 // CensusRow is one room of a census.
@@ -131,6 +132,7 @@ func signalRow(s *acuity.Signal) SignalRow {
 		RoomID: s.Room, Visit: nullable(s.Visit), Patient: nullable(s.Patient), Kind: word(signalWords[:], s.Kind),
 		System: nullable(string(s.System)), Code: nullable(s.Code), Display: nullable(s.Display), Status: word(statusWords[:], s.Status),
 		ObservedAt: nullable(Moment(s.ObservedAt)), StartedAt: nullable(Moment(s.StartedAt)),
+		Fetus: nullable(s.Fetus),
 	}
 	if s.Value.Kind == codes.ValueNumber {
 		n := float64(s.Value.Number) / 1000

@@ -1,0 +1,25 @@
+package acuity
+
+import "svc/acuity/codes"
+
+// DiagnosisMode is how the diagnoses of an event change those of the visit.
+type DiagnosisMode uint8
+
+// The modes. A message without a diagnosis changes nothing.
+const (
+	DiagnosisNone     DiagnosisMode = iota
+	DiagnosisSnapshot               // the list replaces the diagnoses from earlier ADT events
+	DiagnosisDelta                  // each entry is added, updated or deleted (DG1-21)
+	DiagnosisClear                  // DG1-3 = "": all diagnoses are removed
+)
+
+// Diagnosis is one coded diagnosis.
+type Diagnosis struct {
+	System  codes.System
+	Code    string // as sent, trimmed; compared by the rules of its system
+	Display string // ≤ 80 characters, long digit runs masked; may be empty
+	OnsetAt Instant
+	Delete  bool // in a delta: DG1-21 = D
+	// OnsetFrom is the start of the interval that the sender gave as OnsetAt, as Event.AtFrom.
+	OnsetFrom Instant
+}

@@ -1,0 +1,136 @@
+package ingest_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"svc/acuity"
+	"svc/acuity/hospital"
+)
+
+// begun is an encounter whose period starts as start says.
+func begun(start, status, updated, places, end string) string {
+	return strings.Replace(encounter(status, updated, places, end), "2026-03-04T08:10:00Z", start, 1)
+}
+
+// placed is a location whose period starts as start says.
+func placed(room, start string) string {
+	return `{"location":{"display":"` + room + `"},"status":"active","period":{"start":"` + start + `"}}`
+}
+
+// seen is an observation of the fetal heart rate, at a time to whatever precision.
+func seen(id, updated, when, category string) string {
+	return resource("Observation", id, `"status":"final"`, updated, ofVisit, `"effectiveDateTime":"`+when+`",`+strip+category+`"}`)
+}
+
+// today is the day of these tests, as FHIR writes it.
+const today = "2026-03-04"
+
+// coarseVisits are feeds of one visit each whose times are told to the hour, the day or the month.
+var coarseVisits = map[string][]string{
+	"versions that repeat the day of the start": {
+		begun(today, "in-progress", "08:15", stays("L1", "08:10"), ""), begun(today, "in-progress", "09:15", "", ""),
+		begun("2026-03-04T08:10:00Z", "in-progress", "10:15", "", ""),
+		begun(today, "in-progress", "12:30", placed("L1", today)+","+placed("L2", today), ""),
+		adt("A01", "0800", "", `LDR^L7`, "I"),
+	},
+	"versions that repeat the days of start, places and end": {
+		begun(today, "in-progress", "08:15", placed("L1", today), ""),
+		begun(today, "in-progress", "09:15", placed("L1", today)+","+placed("L2", today), ""),
+		begun(today, "in-progress", "11:15", placed("L1", "2026-03-04T08:30:00Z")+","+placed("L2", today), ""),
+		begun("2026-03", "in-progress", "14:00", placed("L1", today)+","+placed("L2", "2026-03-04T13:00:00Z"), ""), adt("A08", "1010", "", `LDR^L2`, "I"),
+	},
+	"coarse messages of HL7, one of them cancelled to the hour": {
+		adt("A04", "0800", "20260304", `OBTRI^T1`, "O"), adt("A01", "0815", "2026030408", `LDR^L1`, "I"),
+		adt("A02", "0900", "20260304", `OBOR^OR1`, "I"), adt("A12", "0910", "20260304", `LDR^L1`, "I"), adt("A02", "1000", "202603041000", `MBU^31`, "I"),
+		adt("A08", "1010", "202603", `MBU^31`, "I", `DG1|1||O99.213^^I10||20260304`),
+	},
+	"a discharge to the day, taken back to the hour": {
+		adt("A01", "0800", "20260304", `LDR^L1`, "I"), adt("A03", "1200", "20260304", `LDR^L1`, "I"), adt("A13", "1210", "2026030412", `LDR^L1`, "I"),
+		adt("A02", "1230", "20260304", `MBU^31`, "I"), begun(today, "in-progress", "08:30", "", ""),
+	},
+	"tracings to the day": {
+		adt("A01", "0810", "", `LDR^L1`, "I"), encounter("in-progress", "08:15", "", ""),
+		seen("o1", "21:45", today, "II"), seen("o1", "22:15", today, "II"), seen("o1", "22:00", "2026-03-04T21:30:00Z", "III"), seen("o2", "22:05", today, "III"),
+	},
+}
+
+// What is told coarsely depends on no order either: neither of messages nor of versions.
+func TestOrderOfCoarseTimesMeansNothing(t *testing.T) {
+	for name, texts := range coarseVisits {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newOrders(t, texts)
+			permutations(len(texts), o.try)
+		})
+	}
+}
+
+// Whatever the precisions that versions of an Encounter tell, and whatever the order in which they come,
+// the unit ends in one state, and the reference implementation agrees.
+func TestVersionsTellTimesToAnyPrecision(t *testing.T) {
+	starts := []string{"2026-03", today, "2026-03-04T08:10:00Z", "2026-03-03"}
+	rooms := []string{"2026-03", today, "2026-03-04T08:40:00Z", "2026-03-04T08:20:00Z"}
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(of []string, name string) string { return rapid.SampledFrom(of).Draw(t, name) }
+		var said []acuity.Observation
+		for i := range rapid.IntRange(2, 5).Draw(t, "versions") {
+			updated := acuity.At(time.Date(2026, 3, 4, 8+i, 15, 0, 0, time.UTC)).Time().UTC().Format("15:04")
+			var places []string
+			for n := range rapid.IntRange(0, 3).Draw(t, "places") {
+				places = append(places, placed([]string{"L1", "L2", "L3"}[n], draw(rooms, "since")))
+			}
+			status, end := "in-progress", ""
+			if rapid.IntRange(0, 3).Draw(t, "over") == 0 {
+				status, end = "finished", "16:00"
+			}
+			text := begun(draw(starts, "start"), status, updated, strings.Join(places, ","), end)
+			if end != "" && rapid.Bool().Draw(t, "to the day") {
+				text = strings.Replace(text, "2026-03-04T16:00:00Z", today, 1)
+			}
+			said = append(said, decoded(t, text))
+		}
+		for _, text := range []string{adt("A01", "0800", draw([]string{"", "20260304", "2026030408"}, "admitted"), `LDR^L7`, "I"), adt("A08", "2200", "", "", "I", `DG1|1||O68^^I10`)} {
+			said = append(said, decoded(t, text))
+		}
+		want := state(said)
+		other := rapid.Permutation(said).Draw(t, "order")
+		if got := state(other); got != want {
+			t.Fatalf("in another order\n got %s\nwant %s", got, want)
+		}
+		if folded := referenceState(other); folded != want {
+			t.Fatalf("folded %s\nwant   %s", folded, want)
+		}
+	})
+}
+
+// An admission that versions of an Encounter tell to the day stays where the first of them had it, as
+// does an observation.
+func TestCoarseStartStays(t *testing.T) {
+	said := []string{
+		begun(today, "in-progress", "08:15", placed("L1", today), ""), seen("o1", "21:45", today, "II"),
+		begun(today, "in-progress", "12:30", placed("L1", today), ""), seen("o1", "22:30", today, "II"),
+	}
+	clock := func(hour, minute int) acuity.Instant {
+		return acuity.At(time.Date(2026, 3, 4, hour, minute, 0, 0, time.UTC))
+	}
+	permutations(len(said), func(order []int) {
+		u := hospital.New("st-test")
+		for i, n := range order {
+			o := decoded(t, said[n])
+			u.Apply(&o, int64(i))
+		}
+		p := &u.Chart().Rooms[0].Patients[0]
+		if p.Arrived != clock(8, 15) {
+			t.Errorf("in the order %v she arrived at %v", order, p.Arrived.Time().UTC())
+		}
+		i := slices.IndexFunc(p.Evidence, func(e acuity.Evidence) bool { return e.Factor.ID() == "labor-fhr-cat-ii" })
+		if i < 0 || p.Evidence[i].Start != clock(21, 45) {
+			t.Errorf("in the order %v the tracing is another one: %+v", order, p.Evidence)
+		}
+	})
+}
