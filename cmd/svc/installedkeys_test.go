@@ -128,7 +128,7 @@ func TestKeysOfAnInstallation(t *testing.T) {
 		"no secrets key to set any": {"ingest", func(c *config.Config) { c.SecretsKey = "" }, ""},
 		"notify":                    {"notify", nil, ""},
 		"notify with another":       {"notify", func(c *config.Config) { c.SecretsKey = anotherKey }, "the secrets key ("},
-		"notify with none":          {"notify", func(c *config.Config) { c.SecretsKey = "" }, "there is no secrets key"},
+		"notify with none":          {"notify", func(c *config.Config) { c.SecretsKey = "" }, "the secrets key is missing"},
 		"process needs none":        {"process", func(c *config.Config) { c.SecretsKey, c.PseudonymKey = "", "" }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -288,10 +288,10 @@ func TestRotationOfTheSecretsKey(t *testing.T) {
 		t.Errorf("without the new key it reads %q", got)
 	}
 	stop()
-	if code, said := i.secrets("reseal", "SVC_SECRETS_KEY", anotherKey); code == 0 || !strings.Contains(said, "give it as --secrets-key-old") {
+	if code, said := i.secrets("reseal", "SVC_SECRETS_KEY", anotherKey); code == 0 || !strings.Contains(said, "give it with --secrets-key-old") {
 		t.Errorf("without the old key: %d, %s", code, said)
 	}
-	if code, said := i.secrets("reseal", "SVC_SECRETS_KEY", anotherKey, "SVC_SECRETS_KEY_OLD", oneKey); code != 0 || said != "sealed anew: 1 of 1 webhooks and recipients\n" {
+	if code, said := i.secrets("reseal", "SVC_SECRETS_KEY", anotherKey, "SVC_SECRETS_KEY_OLD", oneKey); code != 0 || said != "encrypted again: 1 of 1 webhooks and recipients\n" {
 		t.Fatalf("%d, %s", code, said)
 	}
 	if code, said := i.secrets("status", "SVC_SECRETS_KEY", anotherKey); code != 0 {
@@ -306,7 +306,7 @@ func TestRotationOfTheSecretsKey(t *testing.T) {
 	}
 	// The key is lost. Another key takes its place, and the sealed values must be set again.
 	const lastKey = "a third key of the tests, of 32 characters and more"
-	if code, said := i.secrets("reseal --lost", "SVC_SECRETS_KEY", lastKey); code != 1 || !strings.Contains(said, "1 are sealed with a key that is not configured") {
+	if code, said := i.secrets("reseal --lost", "SVC_SECRETS_KEY", lastKey); code != 1 || !strings.Contains(said, "1 are encrypted with a key that is not configured") {
 		t.Errorf("lost: %d, %s", code, said)
 	}
 	lost, _ := i.start("ingest", func(c *config.Config) { c.Instance, c.SecretsKey = "lost", lastKey })
@@ -324,7 +324,7 @@ func TestRotationOfThePseudonymKey(t *testing.T) {
 	visit := func(h *service) string { return h.pseudonyms.Pseudonym("north", "visit", "VN1") }
 	before, _ := i.start("ingest", nil)
 	i.await(before, "")
-	if code, said := i.secrets("rewrap", "SVC_PSEUDONYM_KEY", anotherKey); code != 1 || !strings.Contains(said, "belongs into --pseudonym-key-old") {
+	if code, said := i.secrets("rewrap", "SVC_PSEUDONYM_KEY", anotherKey); code != 1 || !strings.Contains(said, "give the current one with --pseudonym-key-old") {
 		t.Errorf("without the old key: %d, %s", code, said)
 	}
 	if code, said := i.secrets("rewrap", "SVC_PSEUDONYM_KEY", anotherKey, "SVC_PSEUDONYM_KEY_OLD", oneKey); code != 0 || strings.Contains(said, "tests") {
