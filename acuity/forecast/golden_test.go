@@ -127,7 +127,7 @@ func TestDriversAreTexts(t *testing.T) {
 	list := hourstest.Cut(t, simulated(t, 21*24*time.Hour), zone)
 	m := forecast.NewModel("h")
 	kinds := map[string]int{}
-	begins := []string{"arrivals expected by", "mothers likely to leave by", "births and progress of labour by", "known clocks", "usual for this hour"}
+	begins := []string{"arrivals expected by", "mothers likely to leave by", "births and progress of labor by", "known changes in care", "usual for this hour"}
 	for _, s := range list {
 		forecast.Learn(m, s, zone)
 		f, err := forecast.Predict(m, &forecast.Unit{At: acuity.Instant(s.Hour) * 3_600_000, Snapshot: s, Zone: zone})

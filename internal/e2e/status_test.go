@@ -165,7 +165,7 @@ func TestStatusOfDev(t *testing.T) {
 		}
 	}
 	out, err := exec.Command(binary(t), "status", "nobody", "--data", dir).CombinedOutput()
-	wantRefusal(t, out, err, "no key of that id or name has sent anything")
+	wantRefusal(t, out, err, "no key with that id or name has sent anything")
 	out, err = exec.Command(binary(t), "status", "--data", dir, "--key", "svc_0").CombinedOutput()
 	wantRefusal(t, out, err, "API key")
 }

@@ -294,7 +294,7 @@ func (d *desk) life() (secrets []string) {
 	if out := d.say("webhooks", "remove", id); out != "removed "+id {
 		t.Errorf("remove says %q", out)
 	}
-	if _, faults, wrong := d.run("webhooks", "show", id); !wrong || !strings.Contains(faults, "nothing of this id") {
+	if _, faults, wrong := d.run("webhooks", "show", id); !wrong || !strings.Contains(faults, "no resource with this id") {
 		t.Errorf("a removed one is shown: %s", faults)
 	}
 	var audit struct {
