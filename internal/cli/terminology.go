@@ -67,7 +67,7 @@ func importMappings(ctx context.Context, c *client) error {
 		return fmt.Errorf("%s: %w", c.id, err)
 	}
 	defer text.Close() //nolint:errcheck // it was only read
-	rows, faults, err := sheets.ReadMappings(text)
+	rows, faults, err := sheets.ReadMappings(text, 0)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.id, err)
 	}

@@ -206,7 +206,7 @@ func (o *hospitalImport) read(ctx context.Context, file string) (rows []imported
 
 func readHospitals(in io.Reader) (rows []importedHospital, faults []string, err error) {
 	lines := map[string]int{}
-	err = spreadsheet.Read(in, hospitalColumns, hospitalColumns[:3], func(line int, field func(string) string) {
+	err = spreadsheet.Read(in, hospitalColumns, hospitalColumns[:3], 0, func(line int, field func(string) string) {
 		row := importedHospital{Hospital: access.Hospital{ID: field("id"), Name: field("name"), Zone: field("timezone")}, line: line}
 		fault := func(place, rule string) {
 			faults = append(faults, fmt.Sprintf("line %d: %s: %s", line, place, rule))

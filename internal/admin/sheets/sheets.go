@@ -47,9 +47,9 @@ type Line[T any] struct {
 var mappingColumns = []string{"system", "code", "kind", "factorId", "op", "than", "comment"}
 
 // ReadMappings reads a terminology map. The faults are about values; an error is about the file as a
-// whole.
-func ReadMappings(in io.Reader) (rows []Line[Mapping], faults []*spreadsheet.Fault, err error) {
-	err = spreadsheet.Read(in, mappingColumns, []string{"system", "code", "factorId"}, func(line int, field func(string) string) {
+// whole. Reading stops at the first row beyond most; 0: a file may have any number of rows.
+func ReadMappings(in io.Reader, most int) (rows []Line[Mapping], faults []*spreadsheet.Fault, err error) {
+	err = spreadsheet.Read(in, mappingColumns, []string{"system", "code", "factorId"}, most, func(line int, field func(string) string) {
 		row := Mapping{System: field("system"), Code: field("code"), FactorID: field("factorId"), Comment: field("comment")}
 		if kind := field("kind"); kind != "" {
 			row.Kind = &kind
@@ -100,9 +100,9 @@ type Location struct {
 var locationColumns = []string{"pointOfCare", "room", "bed", "roomId", "roomLabel", "area", "outside", "primaryFactor"}
 
 // ReadLocations reads a location table. The faults are about values; an error is about the file as a
-// whole.
-func ReadLocations(in io.Reader) (rows []Line[Location], faults []*spreadsheet.Fault, err error) {
-	err = spreadsheet.Read(in, locationColumns, nil, func(line int, field func(string) string) {
+// whole. Reading stops at the first row beyond most; 0: a file may have any number of rows.
+func ReadLocations(in io.Reader, most int) (rows []Line[Location], faults []*spreadsheet.Fault, err error) {
+	err = spreadsheet.Read(in, locationColumns, nil, most, func(line int, field func(string) string) {
 		row := Location{
 			PointOfCare: field("pointOfCare"), Room: field("room"), Bed: field("bed"),
 			RoomLabel: field("roomLabel"), Area: field("area"),

@@ -23,8 +23,8 @@ func texts(faults []*spreadsheet.Fault) (all []string) {
 
 // TestThanIsANumberOfJSON: a fault names the line of a value that is no JSON number.
 func TestThanIsANumberOfJSON(t *testing.T) {
-	rows, faults, err := ReadMappings(strings.NewReader("system,code,factorId,op,than\n" +
-		"local,A,high-mag,>=,4\nlocal,B,high-mag,>=,nan\nlocal,C,high-mag,>=,0x10\nlocal,D,high-mag,>=,-2.5e1\nlocal,E,high-mag,>=,\n"))
+	rows, faults, err := ReadMappings(strings.NewReader("system,code,factorId,op,than\n"+
+		"local,A,high-mag,>=,4\nlocal,B,high-mag,>=,nan\nlocal,C,high-mag,>=,0x10\nlocal,D,high-mag,>=,-2.5e1\nlocal,E,high-mag,>=,\n"), 0)
 	want := []string{"line 3: than: type:number", "line 4: than: type:number", "line 6: than: type:number"}
 	if err != nil || len(rows) != 2 || !slices.Equal(texts(faults), want) {
 		t.Errorf("%d rows, %q, %v", len(rows), faults, err)
@@ -33,7 +33,7 @@ func TestThanIsANumberOfJSON(t *testing.T) {
 
 // TestFaultsOfLocations: a fault names the line and the column.
 func TestFaultsOfLocations(t *testing.T) {
-	rows, faults, err := ReadLocations(strings.NewReader("pointOfCare,room,roomId,outside\nA,1,7,\nB,,x,\nC,,-1,\nD,,,yes\nE,,,TRUE\n"))
+	rows, faults, err := ReadLocations(strings.NewReader("pointOfCare,room,roomId,outside\nA,1,7,\nB,,x,\nC,,-1,\nD,,,yes\nE,,,TRUE\n"), 0)
 	want := []string{"line 3: roomId: range:0-2147483647", "line 4: roomId: range:0-2147483647", "line 5: outside: enum:true|false"}
 	if err != nil || len(rows) != 2 || !slices.Equal(texts(faults), want) || rows[1].Line != 6 || !rows[1].Row.Outside {
 		t.Errorf("%+v, %q, %v", rows, faults, err)
@@ -43,11 +43,11 @@ func TestFaultsOfLocations(t *testing.T) {
 // TestUnknownColumn: a file with a column that nobody reads is refused as a whole. The fault
 // has the number of the column: a file without a head begins with values.
 func TestUnknownColumn(t *testing.T) {
-	_, _, err := ReadLocations(strings.NewReader("pointOfCare,rooom\nA,1\n"))
+	_, _, err := ReadLocations(strings.NewReader("pointOfCare,rooom\nA,1\n"), 0)
 	if err == nil || !strings.HasPrefix(err.Error(), "line 1: column 2 is none of pointOfCare, ") || strings.Contains(err.Error(), "rooom") {
 		t.Errorf("the fault is %v", err)
 	}
-	if _, _, err := ReadMappings(strings.NewReader("system,code\nlocal,1\n")); err == nil {
+	if _, _, err := ReadMappings(strings.NewReader("system,code\nlocal,1\n"), 0); err == nil {
 		t.Error("no error without factorId")
 	}
 }
@@ -71,7 +71,7 @@ func TestSheetsRoundTrip(t *testing.T) {
 		if err := WriteMappings(&file, mappings); err != nil {
 			t.Fatal(err)
 		}
-		read, faults, err := ReadMappings(&file)
+		read, faults, err := ReadMappings(&file, 0)
 		if err != nil || len(faults) > 0 || len(read) != len(mappings) {
 			t.Fatalf("%d of %d rows, %q, %v", len(read), len(mappings), faults, err)
 		}
@@ -92,7 +92,7 @@ func TestSheetsRoundTrip(t *testing.T) {
 		if err = WriteLocations(&file, locations); err != nil {
 			t.Fatal(err)
 		}
-		again, faults, err := ReadLocations(&file)
+		again, faults, err := ReadLocations(&file, 0)
 		if err != nil || len(faults) > 0 || len(again) != len(locations) {
 			t.Fatalf("%d of %d rows, %q, %v", len(again), len(locations), faults, err)
 		}

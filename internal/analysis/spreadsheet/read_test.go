@@ -16,11 +16,12 @@ func TestFaults(t *testing.T) {
 		"a column is gone":  {"b\n1\n", MissingColumn, "line 1: the column a is missing"},
 		"a quote inside":    {"a,b\n1,2\n3,can\"ary\n", StrayQuote, "line 3: a quote is not closed, or stands within a field without quotes"},
 		"a quote goes on":   {"a,b\n1,\"canary\n2,3\n4,5\n", StrayQuote, "line 2: a quote is not closed, or stands within a field without quotes"},
+		"a row too many":    {"a,b\n1,2\n3,4\n5,6\n7,8\n9,can\"ary\n", TooManyRows, "line 5: a file may have at most 3 rows"},
 		"a quote in a head": {"a,\"b\n", StrayQuote, "line 1: a quote is not closed, or stands within a field without quotes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := Read(strings.NewReader(tt.file), []string{"a", "b"}, []string{"a"}, func(int, func(string) string) {})
+			err := Read(strings.NewReader(tt.file), []string{"a", "b"}, []string{"a"}, 3, func(int, func(string) string) {})
 			var fault *Fault
 			if !errors.As(err, &fault) || fault.Rule != tt.rule || err.Error() != tt.says {
 				t.Errorf("%#v: %v", fault, err)

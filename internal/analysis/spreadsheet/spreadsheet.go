@@ -42,7 +42,7 @@ func isFormula(text string) bool {
 type Fault struct {
 	Line    int      // from 1; 0: the file as a whole
 	Column  string   // name of the column; "": the reader does not know it
-	Number  int      // place of an unknown column, from 1
+	Number  int      // place of an unknown column, from 1; how many rows a file may have
 	Rule    string   // rule that is broken: of the API for a value, or of this package
 	Columns []string // that a file may have, for an unknown one
 }
@@ -53,6 +53,7 @@ const (
 	UnknownColumn = "unknownColumn" // the first line names a column that nobody reads
 	MissingColumn = "missingColumn" // the first line lacks a column
 	StrayQuote    = "strayQuote"    // a quote is not closed, or stands within a field without quotes
+	TooManyRows   = "tooManyRows"   // a row comes after as many as the file may have
 )
 
 // Error implements error.
@@ -66,14 +67,17 @@ func (f *Fault) Error() string {
 		return fmt.Sprintf("line %d: the column %s is missing", f.Line, f.Column)
 	case StrayQuote:
 		return fmt.Sprintf("line %d: a quote is not closed, or stands within a field without quotes", f.Line)
+	case TooManyRows:
+		return fmt.Sprintf("line %d: a file may have at most %d rows", f.Line, f.Number)
 	}
 	return fmt.Sprintf("line %d: %s: %s", f.Line, f.Column, f.Rule)
 }
 
 // Read calls each with the rows of a file whose first line names its columns. The columns
 // may come in any order; the required ones must be there. A field of a missing column is
-// empty. An error about the content of the file is a [*Fault].
-func Read(in io.Reader, columns, required []string, each func(line int, field func(column string) string)) error {
+// empty. Reading stops at the first row beyond most; 0: a file may have any number of rows. An error
+// about the content of the file is a [*Fault].
+func Read(in io.Reader, columns, required []string, most int, each func(line int, field func(column string) string)) error {
 	reader := csv.NewReader(in)
 	reader.FieldsPerRecord = -1
 	reader.TrimLeadingSpace = true
@@ -97,7 +101,7 @@ func Read(in io.Reader, columns, required []string, each func(line int, field fu
 			return &Fault{Line: 1, Column: name, Rule: MissingColumn}
 		}
 	}
-	for {
+	for rows := 1; ; rows++ {
 		record, err := reader.Read()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -105,6 +109,9 @@ func Read(in io.Reader, columns, required []string, each func(line int, field fu
 			return readFault(err)
 		}
 		line, _ := reader.FieldPos(0)
+		if most > 0 && rows > most {
+			return &Fault{Line: line, Number: most, Rule: TooManyRows}
+		}
 		each(line, func(column string) string {
 			if i, ok := place[column]; ok && i < len(record) {
 				return Unescape(strings.TrimSpace(record[i]))

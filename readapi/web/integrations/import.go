@@ -22,7 +22,7 @@ type importPage struct {
 	Action      string // path of its form
 	Export      string // path of the file as it is now
 	FileColumns string
-	Text        string // of the file
+	Text        string // of the file; "": it is refused
 	Rows        int
 	Faults      []string
 	Ready       bool // the file can be applied
@@ -40,16 +40,17 @@ func newImportPage(d *adminRequest, title, tab string, parts ...string) importPa
 // has answered with a fault.
 func readUpload(d *adminRequest) (text string, ok bool) {
 	if strings.HasPrefix(d.r.Header.Get("Content-Type"), "multipart/form-data") {
-		if err := d.r.ParseMultipartForm(adminFormAtMost); err != nil {
+		if err := d.r.ParseMultipartForm(importFormAtMost); err != nil {
 			d.ShowFault(d.w, d.r, http.StatusUnprocessableEntity, d.session, "fault.form")
 			return "", false
 		}
 		defer d.r.MultipartForm.RemoveAll() //nolint:errcheck // what is left is removed by the machine
 		if file, head, err := d.r.FormFile("file"); err == nil {
 			defer file.Close() //nolint:errcheck // it was read
-			content, err := io.ReadAll(file)
-			if err == nil && head.Size > 0 {
-				return string(content), true
+			var content strings.Builder
+			content.Grow(int(head.Size))
+			if _, err := io.Copy(&content, file); err == nil && head.Size > 0 {
+				return content.String(), true
 			}
 		}
 	}
@@ -95,6 +96,8 @@ func explainFault(d *adminRequest, err error) string {
 		return line + " " + d.T("terms.missingcolumn", "column", f.Column)
 	case spreadsheet.StrayQuote:
 		return line + " " + d.T("terms.strayquote")
+	case spreadsheet.TooManyRows:
+		return d.T("terms.toomany", "most", f.Number)
 	}
 	return line + " " + f.Column + ": " + d.ExplainRule(f.Rule)
 }
@@ -102,7 +105,7 @@ func explainFault(d *adminRequest, err error) string {
 // table is a table whose rows can come from a file.
 type table[T any] struct {
 	path, name string // path of the API, name of the list in its body
-	read       func(io.Reader) ([]sheets.Line[T], []*spreadsheet.Fault, error)
+	read       func(in io.Reader, most int) ([]sheets.Line[T], []*spreadsheet.Fault, error)
 	now        func() (rows map[string]*T, version int64, err error) // the table as it is, by the ids of its rows
 	about      func(*T) string                                       // key of a row
 	says       func(*T) string                                       // value of a row
@@ -116,8 +119,8 @@ func sendFile[T any](d *adminRequest, out *importPage, of *table[T]) {
 	if !ok {
 		return
 	}
-	rows, faults, err := of.read(strings.NewReader(strings.TrimPrefix(text, "\ufeff")))
-	out.Text, out.Rows = text, len(rows)
+	rows, faults, err := of.read(strings.NewReader(strings.TrimPrefix(text, "\ufeff")), rowsAtOnce)
+	out.Rows = len(rows)
 	for _, f := range faults {
 		out.Faults = append(out.Faults, explainFault(d, f))
 	}
@@ -128,8 +131,6 @@ func sendFile[T any](d *adminRequest, out *importPage, of *table[T]) {
 	case len(out.Faults) > 0:
 	case len(rows) == 0:
 		out.Faults = []string{d.T("terms.norows")}
-	case len(rows) > rowsAtOnce:
-		out.Faults = []string{d.T("terms.toomany", "most", rowsAtOnce)}
 	}
 	if len(out.Faults) > 0 {
 		d.status = http.StatusUnprocessableEntity
@@ -161,12 +162,14 @@ func sendFile[T any](d *adminRequest, out *importPage, of *table[T]) {
 		d.refuse(refused)
 		out.Refused = []string{d.T("int.overtaken")}
 	}
+	out.Text = text
 	previewFile(d, out, of, rows, body)
 }
 
 // showFileFaults shows why the API refuses the rows of a file.
 func showFileFaults[T any](d *adminRequest, out *importPage, rows []sheets.Line[T], refused *apicall.Refusal) {
 	d.refuse(refused)
+	out.Text = ""
 	out.Faults = listFaults(d, refused, func(row int) int { return rows[min(row, len(rows)-1)].Line })
 	d.show("terms.import", out)
 }

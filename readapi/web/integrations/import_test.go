@@ -2,13 +2,16 @@ package integrations
 
 import (
 	"bytes"
+	"fmt"
 	"html"
+	"io"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -171,6 +174,85 @@ func TestFilesThatAreNot(t *testing.T) {
 			if got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), tt.says) || len(a.acts()) != 0 {
 				t.Errorf("%d lacks %q, asked %+v", got.Code, tt.says, a.acts())
 			}
+			if strings.Contains(got.Body.String(), "local,A") {
+				t.Error("the page repeats the refused text")
+			}
 		})
+	}
+}
+
+// TestFewImportsAtOnce: a hospital imports two files at once. A third one is told to wait, and is not
+// read; when another has ended, it goes through.
+func TestFewImportsAtOnce(t *testing.T) {
+	t.Parallel()
+	const path = "/app/integrations/terminology/import"
+	a, cookie := local(t)
+	var running sync.WaitGroup
+	end := make([]*io.PipeWriter, importsPerHospital)
+	for i := range end {
+		body, in := io.Pipe()
+		end[i] = in
+		r := httptest.NewRequest("POST", path, body)
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.AddCookie(cookie)
+		running.Go(func() { a.Router.ServeHTTP(httptest.NewRecorder(), r) })
+		if _, err := in.Write([]byte("do=preview&rows=")); err != nil { // until the form is being read
+			t.Fatal(err)
+		}
+	}
+	got := a.Ask("POST", path, cookie, "rows=system,code,factorId%0Alocal,A,none&do=apply")
+	if got.Code != http.StatusTooManyRequests || got.Header().Get("Retry-After") != "5" || len(a.acts()) != 0 {
+		t.Errorf("%d, Retry-After %q, asked %+v", got.Code, got.Header().Get("Retry-After"), a.acts())
+	}
+	if body := got.Body.String(); !strings.Contains(body, "Two imports of your hospital are already running") || strings.Contains(body, "local,A") {
+		t.Error(body)
+	}
+	for _, in := range end {
+		if err := in.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	running.Wait()
+	if got := a.Ask("POST", path, cookie, "rows=system&do=apply"); got.Code != http.StatusUnprocessableEntity {
+		t.Errorf("%d after the others have ended", got.Code)
+	}
+}
+
+// TestFewImportsOfAProcess: eight hospitals' imports run at once, whoever they are; the next hospital
+// is told that the service is busy, and goes first when one has ended.
+func TestFewImportsOfAProcess(t *testing.T) {
+	t.Parallel()
+	var all imports
+	var ends []func()
+	for i := range importsAtMost {
+		end, status, key := all.begin(fmt.Sprint("h", i))
+		if end == nil {
+			t.Fatalf("import %d: %d %s", i, status, key)
+		}
+		ends = append(ends, end)
+	}
+	if end, status, key := all.begin("late"); end != nil || status != http.StatusServiceUnavailable || key != "fault.importsbusy" {
+		t.Errorf("%d %s", status, key)
+	}
+	ends[0]()
+	if end, status, key := all.begin("late"); end == nil {
+		t.Errorf("%d %s", status, key)
+	}
+	for _, end := range ends[1:] {
+		end()
+	}
+	if all.all != 1 || len(all.hospitals) != 1 {
+		t.Errorf("%d run, of %v", all.all, all.hospitals)
+	}
+}
+
+// TestFormsAreSmall: a form that is no file has no room for one.
+func TestFormsAreSmall(t *testing.T) {
+	t.Parallel()
+	a, cookie := local(t)
+	got := a.Ask("POST", "/app/integrations/terminology/code", cookie, "code="+strings.Repeat("x", adminFormAtMost))
+	if got.Code != http.StatusUnprocessableEntity || len(a.acts()) != 0 {
+		t.Errorf("%d, asked %+v", got.Code, a.acts())
 	}
 }

@@ -76,6 +76,7 @@ type Config struct {
 type site struct {
 	*page.Site
 	Config
+	imports imports
 }
 
 // section is one part of the pages of administrators.
@@ -87,7 +88,10 @@ type section struct {
 }
 
 // handler shows a page, or does what its form asks.
-type handler struct{ serve func(*adminRequest) }
+type handler struct {
+	serve   func(*adminRequest)
+	imports bool // a file of many rows; few run at once
+}
 
 // sections are the pages of administrators in the order of the navigation.
 func sections() []*section {
@@ -107,7 +111,7 @@ func sections() []*section {
 // Mount adds the pages of administrators to a router, below the base of the pages of a
 // hospital.
 func Mount(r chi.Router, base string, shell *page.Site, cfg Config) {
-	s := &site{shell, cfg}
+	s := &site{Site: shell, Config: cfg}
 	base += rootPath
 	r.Get(base, s.serve(nil, handler{serve: showFirstRun}))
 	for _, one := range sections() {
@@ -130,16 +134,26 @@ func (s *site) serve(of *section, h handler) http.HandlerFunc {
 		d := &adminRequest{
 			site: s, Writer: s.NewWriter(r, session), w: w, r: r, session: session, section: of, status: http.StatusOK,
 		}
-		if r.Method == http.MethodPost && !d.readForm() {
+		atMost := int64(adminFormAtMost)
+		if h.imports {
+			end := d.beginImport()
+			if end == nil {
+				return
+			}
+			defer end()
+			atMost = importFormAtMost
+		}
+		if r.Method == http.MethodPost && !d.readForm(atMost) {
 			return
 		}
 		h.serve(d)
 	})
 }
 
-// readForm reads the form of an act. It returns false after it has answered with a fault.
-func (d *adminRequest) readForm() bool {
-	d.r.Body = http.MaxBytesReader(d.w, d.r.Body, adminFormAtMost)
+// readForm reads the form of an act, of at most so many bytes. It returns false after it has answered
+// with a fault.
+func (d *adminRequest) readForm(atMost int64) bool {
+	d.r.Body = http.MaxBytesReader(d.w, d.r.Body, atMost)
 	err := d.r.ParseForm()
 	if d.r.MultipartForm == nil && err == nil {
 		return true

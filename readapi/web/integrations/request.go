@@ -31,8 +31,11 @@ type adminRequest struct {
 	effect  *effect          // what the act would change, if the page was asked for a preview
 }
 
-// adminFormAtMost is the largest size of a form in bytes. A map of codes may be pasted.
-const adminFormAtMost = 4 << 20
+// The largest sizes of a form in bytes. An import has a file, or the text of one.
+const (
+	adminFormAtMost  = 256 << 10
+	importFormAtMost = 4 << 20
+)
 
 // pathTo returns a path below the section, such as pathTo("new") or pathTo(id, "revoke").
 func (d *adminRequest) pathTo(parts ...string) string {

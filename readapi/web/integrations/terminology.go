@@ -28,8 +28,9 @@ func terminologySection() *section {
 			"/locations.csv": {serve: exportLocations}, "/locations/import": {serve: askForLocations},
 		},
 		acts: map[string]handler{
-			"/code": {serve: actOnCode}, "/map/{id}": {serve: takeMappingBack}, "/import": {serve: importMap},
-			"/locations/row": {serve: setLocation}, "/locations/row/{id}": {serve: removeLocation}, "/locations/import": {serve: importLocations},
+			"/code": {serve: actOnCode}, "/map/{id}": {serve: takeMappingBack}, "/import": {serve: importMap, imports: true},
+			"/locations/row": {serve: setLocation}, "/locations/row/{id}": {serve: removeLocation},
+			"/locations/import": {serve: importLocations, imports: true},
 		},
 	}
 }
