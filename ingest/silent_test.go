@@ -371,8 +371,8 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 		return true
 	case kind == "Encounter" && first == "class" && slices.Contains(l.tokens[from:], any(1)): // the first counts
 		return true
-	case path == "class.code": // of a class of the sender, whose display decides
-		return strings.Contains(code("class"), `"display"`) && strings.Contains(code("class"), "urn:oid:1.2.840.114350.")
+	case path == "class.code" && strings.Contains(code("class"), `"display"`) && strings.Contains(code("class"), "urn:oid:1.2.840.114350."):
+		return true // of a class of the sender, whose display decides
 	case kind == "Encounter" && first == "location" && (code("status") == `"planned"` || strings.Contains(code("class"), `"PRENC"`)):
 		return true
 	case kind == "Medication" && first == "code":
