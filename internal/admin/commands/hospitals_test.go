@@ -64,7 +64,7 @@ func TestImportHospitals(t *testing.T) {
 	rows := manyHospitals(many)
 	printed, said := do("hospitals", "import", hospitalsFile(t, rows...), "--scopes", "ingest:hl7,read:status", "--rate", "7")
 	lines, err := csv.NewReader(strings.NewReader(printed)).ReadAll()
-	if err != nil || len(lines) != 1+2*many || strings.Join(lines[0], ",") != "hospital,name,id,key" || !strings.Contains(said, "250 hospitals made, 0 were there; 500 keys made") {
+	if err != nil || len(lines) != 1+2*many || strings.Join(lines[0], ",") != "hospital,name,id,key" || !strings.Contains(said, "250 hospitals created, 0 existed; 500 keys created") {
 		t.Fatalf("%v: %d lines, says %q", err, len(lines), said)
 	}
 	tokens := map[string]bool{}
@@ -84,7 +84,7 @@ func TestImportHospitals(t *testing.T) {
 	}
 
 	printed, said = do("hospitals", "import", hospitalsFile(t, rows...), "--scopes", "all")
-	if strings.Count(printed, "\n") != 1 || !strings.Contains(said, "0 hospitals made, 250 were there; 0 keys made") {
+	if strings.Count(printed, "\n") != 1 || !strings.Contains(said, "0 hospitals created, 250 existed; 0 keys created") {
 		t.Errorf("the second time: %q, %q", printed, said)
 	}
 	rows[7] += ";Lab"
@@ -100,7 +100,7 @@ func TestImportHospitals(t *testing.T) {
 	// A hospital that exists with another name or time zone is a fault. The import does not
 	// guess.
 	code, stdout, stderr := say(t, append([]string{"hospitals", "import", hospitalsFile(t, "other,Other,UTC,", "h-0001,Another,UTC,"), "--scopes", "all"}, kafka...)...)
-	if code != 1 || stdout != "" || !strings.Contains(stderr, "line 3: name:") || !strings.Contains(stderr, "line 3: timezone:") || !strings.Contains(stderr, "nothing was imported: 2 faults") {
+	if code != 1 || stdout != "" || !strings.Contains(stderr, "line 3: name:") || !strings.Contains(stderr, "line 3: timezone:") || !strings.Contains(stderr, "nothing was imported: 2 errors") {
 		t.Errorf("code %d, says %q, %q", code, stdout, stderr)
 	}
 	if all, _ := do("hospitals", "list"); strings.Contains(all, "other") {
@@ -123,7 +123,7 @@ func TestImportHospitalsFaults(t *testing.T) {
 	}
 	got := strings.Join(faults, "\n")
 	for _, want := range []string{
-		"line 3: id: must be", "line 4: id: is that of line 2", "line 4: name: must be", "line 4: timezone: must be", "line 4: keys: a name is listed twice",
+		"line 3: id: must be", "line 4: id: is the same as in line 2", "line 4: name: must be", "line 4: timezone: must be", "line 4: keys: a name is listed twice",
 		"line 5: id: must be", "line 5: name: must be", "line 5: timezone: must be", "line 5: keys: each must be",
 	} {
 		if !strings.Contains(got, want) {
@@ -139,7 +139,7 @@ func TestImportHospitalsFaults(t *testing.T) {
 		}
 	}
 	nowhere := filepath.Join(t.TempDir(), "none")
-	if code, _, stderr := say(t, "hospitals", "import", hospitalsFile(t, "a,A,UTC,K"), "--data", nowhere, "--scopes", "fly"); code != 2 || !strings.Contains(stderr, "--scopes: no such scope") || !strings.Contains(stderr, "--kafka") {
+	if code, _, stderr := say(t, "hospitals", "import", hospitalsFile(t, "a,A,UTC,K"), "--data", nowhere, "--scopes", "fly"); code != 2 || !strings.Contains(stderr, "--scopes: unknown scope") || !strings.Contains(stderr, "--kafka") {
 		t.Errorf("code %d, says %q", code, stderr)
 	}
 	if code, _, stderr := say(t, "hospitals", "import", hospitalsFile(t, "a,A,UTC,K"), "--kafka", "127.0.0.1:1"); code != 2 || !strings.Contains(stderr, "--scopes: must be given") {

@@ -139,7 +139,7 @@ func TestBacktestSources(t *testing.T) {
 	if code != 0 || !strings.Contains(stdout, " forecasts by both") || !regexp.MustCompile(`oracle +0.00 +0.00 `).MatchString(stdout) {
 		t.Errorf("code %d, says %q, %q", code, stdout, stderr)
 	}
-	if code, _, stderr := say(t.Context(), append([]string{"backtest", "--hospital", "west", "--out", dir}, kafka...)...); code != 1 || !strings.Contains(stderr, `no hospital "west"`) {
+	if code, _, stderr := say(t.Context(), append([]string{"backtest", "--hospital", "west", "--out", dir}, kafka...)...); code != 1 || !strings.Contains(stderr, `unknown hospital "west"`) {
 		t.Errorf("code %d, says %q", code, stderr)
 	}
 	// The gate does not pass with so few days.
@@ -160,7 +160,7 @@ func TestBacktestFaults(t *testing.T) {
 			t.Errorf("nothing about %s in %q", want, stderr)
 		}
 	}
-	if code, _, stderr := say(t.Context(), "backtest", "--source", nowhere, "--out", nowhere); code != 1 || !strings.Contains(stderr, "the file does not exist") {
+	if code, _, stderr := say(t.Context(), "backtest", "--source", nowhere, "--out", nowhere); code != 1 || !strings.Contains(stderr, "no such file") {
 		t.Errorf("code %d, says %q", code, stderr)
 	}
 }
@@ -170,7 +170,7 @@ func TestBacktestForeignFaults(t *testing.T) {
 	dir := t.TempDir()
 	mine := filepath.Join(dir, "mine.csv")
 	for _, tt := range [][2]string{
-		{"", "mine.csv: the file does not exist"}, {"at,hours_ahead,nurses\n2026-01-05T07:00:00Z,9,2\n", "mine.csv: line 2: hours_ahead: must be 1 to 8"},
+		{"", "mine.csv: no such file"}, {"at,hours_ahead,nurses\n2026-01-05T07:00:00Z,9,2\n", "mine.csv: line 2: hours_ahead: must be 1 to 8"},
 	} {
 		content, want := tt[0], tt[1]
 		if content != "" {
