@@ -278,7 +278,7 @@ func startSecureKafka(t *testing.T, pool *dockertest.Pool, certs string, prefixe
 
 // redisRights are the commands that svc needs, as docs/configuration.md lists them.
 var redisRights = []string{
-	"+hello", "+auth", "+ping", "+select", "+hmget", "+hget", "+hgetall", "+hset", "+hdel", "+del", "+sadd", "+srem", "+smembers", "+zadd", "+zrem", "+zcard", "+zrange", "+zrevrangebyscore", "+pexpire", "+time",
+	"+hello", "+auth", "+ping", "+select", "+hmget", "+hget", "+hgetall", "+hset", "+hdel", "+del", "+sadd", "+srem", "+smembers", "+zadd", "+zrem", "+zcard", "+zrange", "+zrevrangebyscore", "+pexpire", "+time", "+info",
 	"+multi", "+exec", "+script|load", "+evalsha", "+publish", "+subscribe", "+unsubscribe",
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +25,56 @@ type connection struct {
 	reading     atomic.Pointer[clockReading]
 	asked       atomic.Int64 // when the clock of Redis was last asked, in Unix ms by our clock
 	furthest    sync.Map     // what the header at a key said when it was furthest: string to *atomic.Pointer[header]
+
+	meeting sync.Mutex
+	process string                   // of Redis; "": it does not say
+	another atomic.Pointer[newcomer] // the process that answers since the last change of processes; nil: there was no change
+}
+
+// newcomer is a process of Redis that answers in place of an earlier one: after a restart, or after a
+// fail-over to a replica. What it has may be older than what its predecessor had.
+type newcomer struct {
+	at    time.Time // when it was met, by its clock
+	first sync.Map  // when the header at a key was last written, as it was first read: string to time.Time
+}
+
+// meet notes with each new connection which process of Redis answers. A user without the right to
+// INFO, and an embedded Redis, do not tell.
+func (c *connection) meet(ctx context.Context, conn *redis.Conn) error {
+	info, err := conn.Info(ctx, "server").Result()
+	if answer := redis.Error(nil); errors.As(err, &answer) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("meet Redis: %w", err)
+	}
+	_, rest, _ := strings.Cut(info, "run_id:")
+	id, _, _ := strings.Cut(rest, "\r")
+	if id == "" {
+		return nil
+	}
+	c.meeting.Lock()
+	defer c.meeting.Unlock()
+	if c.process != "" && c.process != id {
+		at, err := conn.Time(ctx).Result()
+		if err != nil {
+			return fmt.Errorf("meet Redis: %w", err)
+		}
+		c.another.Store(&newcomer{at: at})
+	}
+	c.process = id
+	return nil
+}
+
+// proves reports whether a header that was last written at pulse says that a processor has checked
+// what the newcomer has. Each pulse checks that, once a second. So any but the first one that was
+// read will do, and one that is younger than any that the predecessor can have written.
+func (n *newcomer) proves(key string, pulse time.Time) bool {
+	if n == nil || pulse.Sub(n.at) > knownWithin {
+		return true
+	}
+	first, _ := n.first.LoadOrStore(key, pulse)
+	return pulse.After(first.(time.Time)) //nolint:errcheck // nothing else is stored
 }
 
 // Close ends the connections.
@@ -145,12 +196,14 @@ type headerQuestion struct {
 	clock      *redis.TimeCmd // nil: the time of Redis was read a moment ago
 	furthest   *atomic.Pointer[header]
 	least      *header // furthest before the question; nil: none
+	key        string
+	another    *newcomer // before the question
 }
 
 // askHeader asks for the header at a key and, once a second, for the clock of Redis.
 func (c *connection) askHeader(ctx context.Context, pipe redis.Pipeliner, key string) headerQuestion {
 	q := headerQuestion{
-		connection: c, furthest: c.furthestOf(key),
+		connection: c, furthest: c.furthestOf(key), key: key, another: c.another.Load(),
 		fields: pipe.HMGet(ctx, key, fieldGeneration, fieldWhole, fieldPosition, fieldSigns, fieldVersions),
 	}
 	q.least = q.furthest.Load()
@@ -166,6 +219,8 @@ func (q *headerQuestion) header() header {
 	}
 	h := headerOf(q.fields.Val())
 	h.older = h.isBefore(q.least)
+	another := q.connection.another.Load() // if it came meanwhile, nobody knows which of the two has answered
+	h.unproved = another != q.another || !another.proves(q.key, h.pulse)
 	if h.whole {
 		noteFurthest(q.furthest, &h)
 	}

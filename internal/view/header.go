@@ -47,6 +47,9 @@ type header struct {
 	versions int64
 	// older tells that this process has seen a later state: Redis came back with an older one.
 	older bool
+	// unproved tells that another process of Redis answers, and that no processor is known to have
+	// checked what it has.
+	unproved bool
 	signs
 }
 
@@ -72,6 +75,8 @@ func (h *header) fault(now time.Time, most time.Duration) error {
 		return ErrNotWhole
 	case h.older:
 		return &BehindError{0, "Redis returned with an older state"}
+	case h.unproved:
+		return &BehindError{0, "another Redis answers, and no processor has checked yet what it has"}
 	case h.pulse.IsZero():
 		return &BehindError{0, "no processor has written yet"}
 	}

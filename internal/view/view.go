@@ -133,7 +133,9 @@ func Open(cfg Config) (*View, error) {
 	options.DisableIdentity = true
 	options.ContextTimeoutEnabled = true
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	c := &connection{redis: redis.NewClient(options), now: cfg.Now}
+	c := &connection{now: cfg.Now}
+	options.OnConnect = c.meet
+	c.redis = redis.NewClient(options)
 	return &View{c, keys{cfg.Prefix, cfg.Partition}, cfg, waitsAtMost}, nil
 }
 

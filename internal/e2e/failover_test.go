@@ -1,0 +1,162 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// crossing is an address that leads to one of several servers, as that of a managed Redis does.
+type crossing struct {
+	listener net.Listener
+
+	mu    sync.Mutex
+	to    string // "": nowhere
+	conns []net.Conn
+}
+
+func startCrossing(t *testing.T, to string) *crossing {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &crossing{listener: listener, to: to}
+	t.Cleanup(func() {
+		listener.Close()
+		c.lead("")
+	})
+	go func() {
+		for {
+			front, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			c.join(front)
+		}
+	}()
+	return c
+}
+
+func (c *crossing) join(front net.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.to == "" {
+		front.Close()
+		return
+	}
+	back, err := net.Dial("tcp", c.to)
+	if err != nil {
+		front.Close()
+		return
+	}
+	c.conns = append(c.conns, front, back)
+	for _, way := range [][2]net.Conn{{front, back}, {back, front}} {
+		go func() {
+			io.Copy(way[1], way[0]) //nolint:errcheck // it ends when one of them is closed
+			way[0].Close()
+			way[1].Close()
+		}()
+	}
+}
+
+// lead cuts all connections. New ones lead to another server.
+func (c *crossing) lead(to string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.to = to
+	for _, conn := range c.conns {
+		conn.Close()
+	}
+	c.conns = nil
+}
+
+// TestRedisFailsOver lets the address of Redis lead to a replica that lags. Readers that have seen only
+// the older state tell it no more: they are refused until they can tell the present.
+func TestRedisFailsOver(t *testing.T) {
+	kafka, first := needServers(t)
+	if first.container == nil {
+		t.Skip("needs Docker to start a replica")
+	}
+	replica, err := startRedis(first.pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(replica.purge)
+	ctx := context.Background()
+	control := redis.NewClient(&redis.Options{Addr: replica.address})
+	t.Cleanup(func() { control.Close() })
+	way := startCrossing(t, first.address)
+	s := startSystemOn(t, kafka, &server{address: way.listener.Addr().String()}, nil, "north", "south", "east")
+	s.processor("p1")
+	listen, private := "127.0.0.1:"+mustFreePort(t), "127.0.0.1:"+mustFreePort(t)
+	second := start(t, "second", []string{"run", "ingest,read", "--listen", listen, "--private-listen", private}, s.env...)
+	second.await("http://" + private + "/readyz?exclude=view&exclude=forecast&exclude=lists")
+	var readers []*partner // have seen the older state alone
+	for _, p := range s.partners {
+		p.accepted(t, "census", `{"totalRooms":9,"rooms":[{"roomId":1,"area":"L&D","status":"occupied","primaryFactor":"labor-standard"}]}`)
+		p.accepted(t, "staffing", `{"nursesOnDuty":5,"callStaffAvailable":true}`)
+		reader := newPartner("http://"+listen, p.hospital, p.key)
+		reader.honored(t)
+		readers = append(readers, reader)
+	}
+	container := first.container.Container.NetworkSettings.IPAddress
+	if err := control.ReplicaOf(ctx, container, "6379").Err(); err != nil {
+		t.Fatal(err)
+	}
+	for round := range 3 {
+		eventually(t, time.Minute, func() error { // the replica has all
+			info, err := control.Info(ctx, "replication").Result()
+			if err == nil && !strings.Contains(info, "master_link_status:up") {
+				err = fmt.Errorf("the replica follows nobody yet")
+			}
+			return err
+		})
+		for _, r := range readers {
+			if a := r.read(t, "/api/v1/unit-state"); a.status != http.StatusOK {
+				t.Fatal(a)
+			}
+		}
+		// From here on it lags.
+		if err := control.ReplicaOf(ctx, "NO", "ONE").Err(); err != nil {
+			t.Fatal(err)
+		}
+		nurses := 3 - round
+		for _, p := range s.partners {
+			p.accepted(t, "staffing", fmt.Sprintf(`{"nursesOnDuty":%d,"callStaffAvailable":true}`, nurses))
+		}
+		way.lead(replica.address)
+		refused := 0
+		for _, r := range readers {
+			eventually(t, time.Minute, func() error {
+				a := r.get(t, "/api/v1/unit-state")
+				if a.status == http.StatusServiceUnavailable && a.header.Get("Retry-After") != "" {
+					refused++
+					return fmt.Errorf("still %v", a)
+				}
+				var unit struct{ NursesOnDuty int }
+				if into(t, a.Data, &unit); a.status != http.StatusOK || unit.NursesOnDuty != nurses {
+					t.Fatalf("round %d, %s: %d with %d nurses on duty, want %d", round, r.hospital, a.status, unit.NursesOnDuty, nurses)
+				}
+				return nil
+			})
+		}
+		t.Logf("round %d: %d reads were refused", round, refused)
+		way.lead(first.address) // and back: what the first one has is older as well
+		for _, r := range readers {
+			r.read(t, "/api/v1/unit-state")
+		}
+		if err := control.ReplicaOf(ctx, container, "6379").Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.verify(nil)
+}
