@@ -3,6 +3,7 @@ package readapi_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/limit"
 	"svc/internal/outbound"
 	"svc/readapi"
 )
@@ -140,6 +142,22 @@ func TestAcknowledgeInSpanish(t *testing.T) {
 		r.ServeHTTP(w, asked)
 		if page := w.Body.String(); !strings.Contains(page, want) || !strings.Contains(page, `<html lang="es">`) {
 			t.Errorf("%s: %s", path, page)
+		}
+	}
+}
+
+// TestAcknowledgeTries: an address that tries links that open nothing is told to wait.
+func TestAcknowledgeTries(t *testing.T) {
+	t.Parallel()
+	shell, alerts := acknowledging()
+	shell.Strangers = limit.NewStrangers(limit.Rate{PerSecond: 0.1, Burst: 3}, shell.Now)
+	r := shell.Router()
+	readapi.MountAcknowledge(r, shell, alerts())
+	for n, want := range []int{404, 404, 404, 429, 429} {
+		w := httptest.NewRecorder()
+		r.ServeHTTP(w, httptest.NewRequest([]string{"GET", "POST"}[n%2], fmt.Sprintf("/a/ZZZZZZZZZZZ%d", n), http.NoBody))
+		if w.Code != want || want == 429 && (w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "Too many attempts from this network")) {
+			t.Errorf("try %d: %d, Retry-After %q: %s", n, w.Code, w.Header().Get("Retry-After"), w.Body)
 		}
 	}
 }

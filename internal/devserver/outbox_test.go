@@ -1,9 +1,13 @@
 package devserver
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-chi/chi/v5"
 
 	"svc/internal/outbound"
 )
@@ -21,5 +25,26 @@ func TestOutboxPage(t *testing.T) {
 	row := `<td>12:03:04</td><td>sms</td><td>charge</td><td><strong>[RED] &lt;L&amp;D&gt;</strong>`
 	if !strings.Contains(page.String(), row) || !strings.Contains(page.String(), `<a href="http://127.0.0.1:1/a/7KQ2M9XW3PTD">`) {
 		t.Errorf("no %s in\n%s", row, &page)
+	}
+}
+
+// TestPagesOfThisMachine: a site that leads its own name to this machine reads neither a page of svc
+// dev nor its list.
+func TestPagesOfThisMachine(t *testing.T) {
+	r := chi.NewRouter()
+	newOutbox(time.Now, "http://127.0.0.1:1").mount(r, "/dev/outbox")
+	for host, want := range map[string]int{
+		"127.0.0.1:8080": 200, "localhost:8080": 200, "LOCALHOST": 200, "[::1]:8080": 200, "10.0.0.7": 200,
+		"evil.example": 421, "evil.example:8080": 421, "127.0.0.1.evil.example": 421, "localhost.evil.example:8080": 421, "": 421,
+	} {
+		for _, path := range []string{"/dev/outbox", "/dev/outbox.json"} {
+			asked := httptest.NewRequest(http.MethodGet, path, http.NoBody)
+			asked.Host = host
+			w := httptest.NewRecorder()
+			r.ServeHTTP(w, asked)
+			if w.Code != want {
+				t.Errorf("%s of %q: %d, want %d", path, host, w.Code, want)
+			}
+		}
 	}
 }
