@@ -88,7 +88,7 @@ func wantRefusal(t *testing.T, out []byte, err error, want string) {
 
 func TestDevListensOnLoopbackOnly(t *testing.T) {
 	out, err := exec.Command(binary(t), "dev", "--data", t.TempDir(), "--listen", "0.0.0.0:0").CombinedOutput()
-	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out), "this machine only") {
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out), "only this machine") {
 		t.Errorf("%v: %s", err, out)
 	}
 }
@@ -277,7 +277,7 @@ func TestKeysEverywhere(t *testing.T) {
 	if out, ok := svcIn(t, dir, "keys", "list", "--hospital", "typo"); ok || !strings.Contains(out, `no hospital "typo"`) {
 		t.Errorf("the keys of a hospital that is not there: %v, %s", ok, out)
 	}
-	if out, ok := svcIn(t, dir, "export", "--topic", "observations", "--hospital", "typo", "--out", t.TempDir()); !ok || !strings.Contains(out, `nothing of hospital "typo" was found`) {
+	if out, ok := svcIn(t, dir, "export", "--topic", "observations", "--hospital", "typo", "--out", t.TempDir()); !ok || !strings.Contains(out, `no record of hospital "typo" was found`) {
 		t.Errorf("an export of a hospital that is not there: %v, %s", ok, out)
 	}
 	listed := items[struct{ ID, Prefix, Name, Status string }](t, cli(t, nil, "keys", "list", "--data", dir, "--json"))

@@ -83,8 +83,17 @@ func TestIntegrationsLists(t *testing.T) {
 	row := regexp.MustCompile(`<code translate="no">(\w+)</code></a>.*?<td class="n">\d+</td><td class="n">(\d+)</td>`)
 	seen, last := map[string]bool{}, 1<<30
 	for page := range pages {
-		var r struct{ Body string }
-		v.do("fetch", map[string]any{"url": d.BaseURL + integrations + "/terminology?page=" + strconv.Itoa(page+1), "method": "GET"}, &r)
+		var r struct {
+			Status int
+			Body   string
+		}
+		eventually(t, time.Minute, func() error { // a person does not open 200 pages at once: these meet the rate of a session
+			v.do("fetch", map[string]any{"url": d.BaseURL + integrations + "/terminology?page=" + strconv.Itoa(page+1), "method": "GET"}, &r)
+			if r.Status == http.StatusTooManyRequests {
+				return fmt.Errorf("page %d: %d", page+1, r.Status)
+			}
+			return nil
+		})
 		for _, m := range row.FindAllStringSubmatch(r.Body, -1) {
 			n, err := strconv.Atoi(m[2])
 			if err != nil || n > last || seen[m[1]] {

@@ -270,7 +270,7 @@ func (d *desk) life() (secrets []string) {
 		t.Errorf("list of a paused one:\n%s", out)
 	}
 	d.p.accepted(t, "staffing", `{"nursesOnDuty":9,"callStaffAvailable":true}`)
-	if _, faults, wrong := d.run("webhooks", "set", id, "--enabled", "true", "--if-version", "2"); !wrong || !strings.Contains(faults, "another version") {
+	if _, faults, wrong := d.run("webhooks", "set", id, "--enabled", "true", "--if-version", "2"); !wrong || !strings.Contains(faults, "newer version") {
 		t.Errorf("an old version: %s", faults)
 	}
 	d.say("webhooks", "set", id, "--enabled", "true")
