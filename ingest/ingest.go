@@ -42,7 +42,7 @@ func (p Position) String() string {
 var (
 	// ErrAway says that the log did not acknowledge. The observation may be in the log or
 	// not; sending it again does no harm.
-	ErrAway = errors.New("Kafka does not respond")
+	ErrAway = errors.New("no response from Kafka")
 	// ErrTooLarge says that the facts of one request exceed the largest record of the
 	// log.
 	ErrTooLarge = errors.New("the facts exceed the maximum size of a Kafka record")

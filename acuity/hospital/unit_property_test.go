@@ -171,14 +171,15 @@ func (w *world) coarsen(e *acuity.Event) {
 
 // startOf returns the start of the interval that was sent as an instant, and its precision; 0: that was exact.
 func (w *world) startOf(at acuity.Instant) (acuity.Instant, acuity.Precision) {
-	switch p := pick(w.t, "precision", acuity.Millisecond, acuity.Millisecond, acuity.Hour, acuity.Day); p {
-	case acuity.Hour:
-		return at - at%acuity.Instant(time.Hour.Milliseconds()), p
-	case acuity.Day:
-		return at - at%acuity.Instant(24*time.Hour.Milliseconds()), p
-	default:
+	p := pick(w.t, "precision", acuity.Millisecond, acuity.Millisecond, acuity.Hour, acuity.Day)
+	if p == acuity.Millisecond {
 		return 0, p
 	}
+	span := time.Hour
+	if p == acuity.Day {
+		span = 24 * time.Hour
+	}
+	return at - at%acuity.Instant(span.Milliseconds()), p
 }
 
 // ago returns a time between two numbers of minutes before now.

@@ -141,8 +141,9 @@ func (p *partner) get(t testing.TB, path string, headers ...string) *answer {
 	return a
 }
 
-// read gets a path as a reader does on a slow machine: again after 503.
-func (p *partner) read(t testing.TB, path string) (a *answer) {
+// readUnit gets the state of the unit as a reader does on a slow machine: again after 503.
+func (p *partner) readUnit(t testing.TB) (a *answer) {
+	const path = "/api/v1/unit-state"
 	t.Helper()
 	eventually(t, time.Minute, func() error {
 		if a = p.get(t, path); a.status == http.StatusServiceUnavailable && a.header.Get("Retry-After") != "" {
@@ -181,7 +182,7 @@ type unitState struct {
 
 func (p *partner) unitState(t testing.TB) (u unitState) {
 	t.Helper()
-	a := p.read(t, "/api/v1/unit-state")
+	a := p.readUnit(t)
 	if a.status != http.StatusOK {
 		t.Fatalf("unit-state: %v", a)
 	}

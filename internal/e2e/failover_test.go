@@ -121,7 +121,7 @@ func TestRedisFailsOver(t *testing.T) {
 			return err
 		})
 		for _, r := range readers {
-			if a := r.read(t, "/api/v1/unit-state"); a.status != http.StatusOK {
+			if a := r.readUnit(t); a.status != http.StatusOK {
 				t.Fatal(a)
 			}
 		}
@@ -152,7 +152,7 @@ func TestRedisFailsOver(t *testing.T) {
 		t.Logf("round %d: %d reads were refused", round, refused)
 		way.lead(first.address) // and back: what the first one has is older as well
 		for _, r := range readers {
-			r.read(t, "/api/v1/unit-state")
+			r.readUnit(t)
 		}
 		if err := control.ReplicaOf(ctx, container, "6379").Err(); err != nil {
 			t.Fatal(err)

@@ -137,7 +137,7 @@ func otherSites(t *testing.T, p *pair, _ *oidctest.Issuer) {
 		}
 	}
 	var unit struct{ NursesOnDuty int }
-	if into(t, p.partners[0].read(t, "/api/v1/unit-state").Data, &unit); unit.NursesOnDuty != 5 {
+	if into(t, p.partners[0].readUnit(t).Data, &unit); unit.NursesOnDuty != 5 {
 		t.Errorf("%d nurses on duty", unit.NursesOnDuty)
 	}
 	if a := p.admin.get(t, "/api/admin/keys"); strings.Contains(string(a.raw), "evil") {

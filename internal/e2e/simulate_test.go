@@ -220,7 +220,11 @@ func rewindDemo(t *testing.T, dir string, requests int) {
 		err = json.Unmarshal(content, &state)
 	}
 	if err == nil {
-		state["sent"] = state["sent"].(float64) - float64(requests)
+		sent, ok := state["sent"].(float64)
+		if !ok {
+			t.Fatalf("%s counts no requests", name)
+		}
+		state["sent"] = sent - float64(requests)
 		content, err = json.Marshal(state)
 	}
 	if err == nil {

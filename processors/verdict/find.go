@@ -19,7 +19,7 @@ var lookBack = []time.Duration{time.Minute, 25 * time.Hour, 0}
 // Faults of [Log.Change].
 var (
 	ErrNoChange = errors.New("the log has no such change")
-	ErrAway     = errors.New("Kafka does not respond")
+	ErrAway     = errors.New("no response from Kafka")
 )
 
 // Log finds changes in the changelog, which keeps all records of the last seven days. It reads
