@@ -44,13 +44,13 @@ func delivered(t *testing.T, s Server) {
 	}
 	list := func(endpoint string, since, until time.Time, behind view.Mark, most int) (values []string, last view.Mark) {
 		t.Helper()
-		err := b.Lists().ScanDeliveries(t.Context(), "north", endpoint, since, until, behind, func(m view.Mark, value []byte) bool {
-			values, last = append(values, string(value)), m
-			return len(values) < most
+		settled(t, func() error { // Redis may answer late on a busy machine
+			values, last = nil, view.Mark{}
+			return b.Lists().ScanDeliveries(t.Context(), "north", endpoint, since, until, behind, func(m view.Mark, value []byte) bool {
+				values, last = append(values, string(value)), m
+				return len(values) < most
+			})
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		return values, last
 	}
 	written := func(id, value string) {
