@@ -80,7 +80,7 @@ func TestDecisions(t *testing.T) {
 			},
 			want: "OR1 120 csection-intraop",
 		},
-		"R3 at the coarser of the two precisions": {
+		"at the coarser of the two precisions": {
 			say:  []said{msg("A01", "080017-0600", "3="+ldr), msg("A11", "081000-0600", "evn6=202603040800-0600", "3="+ldr)},
 			want: "",
 		},
@@ -93,42 +93,42 @@ func TestDecisions(t *testing.T) {
 		"1 the identity is the bytes": {
 			say: []said{msg("A01", "080000-0600", "3="+ldr), msg("A01", "080000-0600", "3="+ldr)}, want: labor,
 		},
-		"T1 no event time: that of the message, with a warning": {
+		"no event time: that of the message, with a warning": {
 			say: []said{msg("A01", "", "evn2=", "3="+ldr)}, want: labor, warnings: "event_time_missing@EVN-2",
 		},
-		"T3 the offset of MSH-7 holds for the others": {
+		"the offset of MSH-7 holds for the others": {
 			say:  []said{msg("A04", "091400", "evn2=20260304091400", "2=O", "3=OBTRI^T02")},
 			want: "T02 60 triage-initial", // 15:14Z, 16 min ago
 		},
-		"R7 visits by PID-18": {
+		"visits by PID-18": {
 			say: []said{
 				msg("A01", "080000-0600", "3="+ldr, "19=", "PID|1||MRN1^^^STMARY^MR|||||||||||||||VN1"), msg("A02", "081000-0600", "3=MBU^301"),
 			},
 			want: "MBU 301 20 pp-couplet",
 		},
-		"R7 a visit by its patient is another": {
+		"a visit by its patient is another": {
 			say:  []said{msg("A01", "080000-0600", "3="+ldr, "19=", "PID|1||VN1^^^STMARY^MR"), msg("A01", "081000-0600", "3=MBU^301")},
 			want: "LDR04 60 labor-standard; MBU 301 20 pp-couplet",
 		},
-		"P4 an HD is its first part": {
+		"an HD is its first part": {
 			say: []said{msg("A01", "080000-0600", "3=MBU&1.2.840.1&ISO^301")}, want: "MBU 301 20 pp-couplet",
 		},
 		"2 PV1-11 and PV1-42 are never the place": {
 			say: []said{msg("A01", "080000-0600", "3="+ldr, "11=MBU^301", "42=OBOR^OR1")}, want: labor,
 		},
-		"P6 a null place of a transfer": {
+		"a null place of a transfer": {
 			say: []said{msg("A01", "080000-0600", "3="+ldr), msg("A02", "081000-0600", `3=""`)}, want: "",
 		},
 		"2 DG1-3.3 wins over DG1-2, the alternate counts too": {
 			say: []said{msg("A01", "080000-0600", "3="+ldr, "DG1|1|I9|O13.3^x^I10", "DG1|2||77^x^L^O66.41^y^I10C")}, want: "LDR04 60 labor-tolac high-preeclampsia labor-standard",
 		},
-		"D7 I9 is unmapped": {
+		"is unmapped": {
 			say: []said{msg("A01", "080000-0600", "3="+ldr, "DG1|1|I9|O13.3^x")}, want: labor,
 		},
-		"D7 no system: by the shape": {
+		"no system: by the shape": {
 			say: []said{msg("A01", "080000-0600", "3="+ldr, "DG1|1||o133")}, want: "LDR04 60 high-preeclampsia labor-standard", warnings: "system_assumed@DG1[1]-3",
 		},
-		"D1 D3 a delta": {
+		"a delta": {
 			say: []said{
 				msg("A01", "080000-0600", "3="+ldr, "DG1|1||O13.3^x^I10", "DG1|2||O66.41^x^I10"),
 				msg("A08", "081000-0600", "DG1|1||O13.3^x^I10"+strings.Repeat("|", 18)+"D", "DG1|2"),
@@ -147,48 +147,48 @@ func TestDecisions(t *testing.T) {
 			},
 			want: "MBU 302 20 nb-stabilization pp-couplet",
 		},
-		"H19 a patient without a visit": {
+		"a patient without a visit": {
 			say: []said{msg("A01", "080000-0600", "3="+ldr, "19=")}, want: labor, warnings: "visit_by_patient@PV1-19",
 		},
-		"J1 a cancel names what it cancels": {
+		"a cancel names what it cancels": {
 			say: []said{
 				event("admit", "14:00:00", `,"roomId":4,"primaryFactor":"labor-epidural"`), event("transfer", "14:10:00", `,"roomId":5`), event("transfer", "14:20:00", `,"roomId":6`),
 				event("cancel-transfer", "14:30:00", `,"cancelsOccurredAt":"2026-03-04T14:20:00Z","priorRoomId":6`),
 			},
 			want: "5 30 labor-epidural",
 		},
-		"J1 else the latest of its class": {
+		"else the latest of its class": {
 			say:  []said{event("A01", "14:00:00", `,"roomId":4`), event("A02", "14:10:00", `,"roomId":5`), event("cancel-transfer", "14:30:00", "")},
 			want: "4 60 labor-standard",
 		},
-		"J2 without eventId the facts are the identity": {
+		"without eventId the facts are the identity": {
 			say:  []said{event("A01", "14:00:00", `,"roomId":4,"primaryFactor":"labor-epidural"`), event("admit", "14:00:00", `,"roomId":4,"primaryFactor":"labor-epidural"`)},
 			want: "4 30 labor-epidural",
 		},
-		"I1 R7 feeds share their visits": {
+		"feeds share their visits": {
 			say:  []said{event("A01", "14:00:00", `,"roomId":4`), msg("A02", "084000-0600", "3="+ldr), {"census", `{"rooms":[{"roomId":9,"status":"occupied","visitId":"VN1"}]}`}},
 			want: "9 60 labor-standard",
 		},
-		"H17 any system name of diagnoses": {
+		"any system name of diagnoses": {
 			say:  []said{event("A01", "14:00:00", `,"roomId":4,"primaryFactor":"labor-epidural","diagnoses":[{"system":"I10C","code":"O13.3"},{"system":"SCT","code":"46764007"}]`)},
 			want: "4 60 high-preeclampsia labor-epidural",
 		},
-		"H18 roomId wins over the location": {
+		"roomId wins over the location": {
 			say:  []said{event("A01", "14:00:00", `,"roomId":4,"roomLabel":"Four","location":{"pointOfCare":"LDR","room":"99"}`)},
 			want: "Four 60 labor-standard",
 		},
-		"H18 a known label stays": {
+		"a known label stays": {
 			say: []said{
 				event("A01", "14:00:00", `,"roomId":4,"roomLabel":"Four"`),
 				{"adt", `{"eventType":"A01","occurredAt":"2026-03-04T14:01:00Z","visitId":"VN2","roomId":4,"roomLabel":"Five"}`},
 			},
 			want: "Four 120 labor-standard", warnings: "room_label_differs",
 		},
-		"H18 without a label the number is the label": {
+		"without a label the number is the label": {
 			say:  []said{event("A01", "14:00:00", `,"roomId":4,"location":{"pointOfCare":"LDR","room":"LDR99"}`)},
 			want: "4 60 labor-standard",
 		},
-		"X15 an unknown factor, nothing applied": {
+		"an unknown factor, nothing applied": {
 			say: []said{{"census", `{"rooms":[{"roomId":4,"status":"occupied","modifiers":["high-mag","no-such"]}]}`}}, want: "",
 		},
 		"56 one bad signal, nothing applied": {

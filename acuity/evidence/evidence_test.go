@@ -138,7 +138,7 @@ func TestEvidence(t *testing.T) {
 		want      string
 	}{
 		"nothing": {},
-		"C1: O15 is three factors": {
+		"O15 is three factors": {
 			diagnoses: []coded{{"O15.1", 5}},
 			want:      "high-mag diagnosis 5..5, high-preeclampsia diagnosis 5..5, high-eclampsia diagnosis 5..5",
 		},
@@ -165,7 +165,7 @@ func TestEvidence(t *testing.T) {
 			diagnoses: []coded{{"O99.89", 5}},
 			signals:   []statedAt{{at: 20, line: mag + stopped}},
 		},
-		"C14: a stopped signal does not end a diagnosis": {
+		"a stopped signal does not end a diagnosis": {
 			diagnoses: []coded{{"O99.214", 5}},
 			signals:   []statedAt{{at: 20, line: bmi + "44"}, {at: 30, line: bmi + stopped}},
 			want:      "high-obesity-bmi40 diagnosis 5..5",
@@ -293,7 +293,7 @@ func TestEvidence(t *testing.T) {
 			signals: []statedAt{{at: 0, line: fhr + catIII}, {at: 60, line: fhr + catIII}},
 			want:    "labor-fhr-cat-iii signal 60..60",
 		},
-		"C12: II and III exclude each other": {
+		"II and III exclude each other": {
 			signals: []statedAt{{at: 0, line: fhr + catII}, {at: 5, line: fhr + catIII}},
 			want:    "labor-fhr-cat-iii signal 5..5",
 		},
@@ -321,7 +321,7 @@ func TestEvidence(t *testing.T) {
 			signals:   []statedAt{{at: 6, line: fhr + catII}, {at: 8, line: fhr + stopped}},
 			want:      "labor-fhr-cat-ii diagnosis 5..5",
 		},
-		"C12: Category I also clears what was entered by hand": {
+		"Category I also clears what was entered by hand": {
 			signals: []statedAt{{at: 1, line: "obs|local|labor-fhr-cat-iii"}, {at: 6, line: fhr + catI}},
 		},
 		"51: a newer BMI below 40 suppresses the code": {
@@ -370,13 +370,13 @@ func TestEvidence(t *testing.T) {
 		"53: no ends the mark": {
 			signals: []statedAt{{at: 1, line: "obs|local|SECOND_STAGE"}, {at: 3, line: "obs|local|SECOND_STAGE||no"}},
 		},
-		"C17: a negative result ends the positive one": {
+		"a negative result ends the positive one": {
 			signals: []statedAt{{at: 1, line: "lab|LOINC|88277-2||positive"}, {at: 3, line: "lab|LOINC|88277-2||not detected"}},
 		},
 		"23: room air ends oxygen": {
 			signals: []statedAt{{at: 1, line: "obs|LOINC|3151-8|Oxygen flow|2 L/min"}, {at: 3, line: "obs|LOINC|3151-8|Oxygen flow|room air"}},
 		},
-		"C11: oxytocin is an induction that stacks": {
+		"oxytocin is an induction that stacks": {
 			signals: []statedAt{{at: 1, line: oxy}},
 			primary: "labor-standard",
 			want:    "labor-standard adt 0..0, labor-induction signal 1..1",
@@ -418,7 +418,7 @@ func TestEvidence(t *testing.T) {
 			listed: map[string][2]int{"env-interpreter": {0, 30}},
 			want:   "env-interpreter census 0..30",
 		},
-		"F7: FHIR: a change of the bag is one infusion": {
+		"FHIR: a change of the bag is one infusion": {
 			signals: []statedAt{
 				{at: 10, line: mag, of: "bag1"},
 				{at: 20, line: mag + stopped, of: "bag1"},
@@ -426,15 +426,15 @@ func TestEvidence(t *testing.T) {
 			},
 			want: "high-mag signal 10..35",
 		},
-		"F6: of an observation the newest version counts": {
+		"of an observation the newest version counts": {
 			signals: []statedAt{{at: 10, line: fhr + catII, of: "r", made: 10}, {at: 12, line: fhr + catI, of: "r", made: 9}},
 			want:    "labor-fhr-cat-ii signal 10..10",
 		},
-		"F6: a retraction takes back its resource alone": {
+		"a retraction takes back its resource alone": {
 			signals: []statedAt{{at: 10, line: fhr + catII, of: "r", made: 10}, {at: 11, line: mews + "5", of: "s", made: 11}, {at: 20, line: fhr + "|error", of: "r", made: 20}},
 			want:    "mews-active signal 11..11",
 		},
-		"F7: a longer gap is not": {
+		"a longer gap is not": {
 			signals: []statedAt{
 				{at: 10, line: mag, of: "bag1"},
 				{at: 20, line: mag + stopped, of: "bag1"},
@@ -442,7 +442,7 @@ func TestEvidence(t *testing.T) {
 			},
 			want: "high-mag signal 36..36",
 		},
-		"F8: a completed one lends its start": {
+		"a completed one lends its start": {
 			signals: []statedAt{
 				{at: 20, line: mag + stopped, started: 3, of: "loading"},
 				{at: 25, line: mag, of: "bag"},

@@ -65,7 +65,7 @@ func alone(id, want string) string {
 func TestDecisionsNewborns(t *testing.T) {
 	couplet := " pp-couplet/0"
 	decide(t, map[string]decision{
-		"scoring 1 nb-stabilization in labor": {
+		"nb-stabilization in labor": {
 			say: []acuity.Observation{census(0, holds(4, "labor-standard", "baby=nb-stabilization"))},
 			read: []axisReading{
 				{44, "4 120 nb-stabilization/1 labor-standard/0"},
@@ -73,7 +73,7 @@ func TestDecisionsNewborns(t *testing.T) {
 				{360, "4 90 nb-stabilization/1 labor-standard/0 stale"},
 			},
 		},
-		"scoring-decisions 2 nb-stabilization with the mother in recovery": {
+		"nb-stabilization with the mother in recovery": {
 			say: []acuity.Observation{census(0, holds(4, "pp-immediate-recovery-vag", "baby=nb-stabilization"))},
 			read: []axisReading{
 				{44, "4 120 nb-stabilization/1 pp-immediate-recovery-vag/0"},
@@ -81,62 +81,62 @@ func TestDecisionsNewborns(t *testing.T) {
 				{120, "4 30 nb-stabilization/1 pp-immediate-recovery-vag/0"},
 			},
 		},
-		"scoring 1 nb-continuing in a couplet": {
+		"nb-continuing in a couplet": {
 			say:  []acuity.Observation{census(0, holds(4, "pp-couplet", "baby=nb-continuing"))},
 			read: []axisReading{{0, "4 20" + couplet + " nb-continuing/0"}},
 		},
-		"scoring-decisions 43 nb-continuing beside pp-hold": {
+		"nb-continuing beside pp-hold": {
 			say:  []acuity.Observation{census(0, holds(4, "pp-hold", "baby=nb-continuing"))},
 			read: []axisReading{{0, "4 20 pp-hold/0 nb-continuing/0"}},
 		},
-		"scoring-decisions 43 nb-continuing beside complications": {
+		"nb-continuing beside complications": {
 			say:  []acuity.Observation{census(0, holds(4, "pp-complications-unstable", "baby=nb-continuing"))},
 			read: []axisReading{{0, "4 60 pp-complications-unstable/3 nb-continuing/0"}},
 		},
-		"scoring-decisions 43 nb-continuing beside labor": {
+		"nb-continuing beside labor": {
 			say:  []acuity.Observation{census(0, holds(4, "labor-standard", "baby=nb-continuing"))},
 			read: []axisReading{{0, "4 80 labor-standard/0 nb-continuing/0"}},
 		},
-		"scoring 1 nb-intermediate": {
+		"nb-intermediate": {
 			say:  []acuity.Observation{census(0, holds(4, "pp-couplet", "baby=nb-intermediate"))},
 			read: []axisReading{{0, "4 50 nb-intermediate/1" + couplet}},
 		},
-		"scoring 1 nb-intensive": {
+		"nb-intensive": {
 			say:  []acuity.Observation{census(0, holds(4, "pp-couplet", "baby=nb-intensive"))},
 			read: []axisReading{{0, "4 80 nb-intensive/2" + couplet}},
 		},
-		"scoring 1 nb-multisystem": {
+		"nb-multisystem": {
 			say:  []acuity.Observation{census(0, holds(4, "pp-couplet", "baby=nb-multisystem"))},
 			read: []axisReading{{0, "4 80 nb-multisystem/3" + couplet}},
 		},
-		"scoring 1 nb-critical": {
+		"nb-critical": {
 			say:  []acuity.Observation{census(0, holds(4, "pp-couplet", "baby=nb-critical"))},
 			read: []axisReading{{0, "4 80 nb-critical/4" + couplet}},
 		},
-		"scoring 1 a newborn alone is not taken for a mother": {
+		"a newborn alone is not taken for a mother": {
 			say: []acuity.Observation{
 				census(0, holds(4, "nb-intensive"), holds(5, "area=NICU"), holds(6, "visit=n", "nb-continuing"), holds(7, "area=L&D", "baby=nb-continuing")),
 				message(1, acuity.A01, "NICU:9", "v=m"),
 			},
 			read: []axisReading{{1, "4 60 nb-intensive/2; 5 60 nb-intensive/2; 6 20 nb-continuing/0; 7 80 labor-standard/0 nb-continuing/0; " + own("NICU:9") + " 60 nb-intensive/2"}},
 		},
-		"scoring-decisions 42 two newborns with one factor": {
+		"two newborns with one factor": {
 			say:  []acuity.Observation{census(0, holds(4, "labor-standard", "baby=nb-intermediate", "baby=nb-intermediate"))},
 			read: []axisReading{{0, "4 120 nb-intermediate/1 labor-standard/0"}},
 		},
-		"scoring-decisions 42 since delivery": {
+		"since delivery": {
 			say:  []acuity.Observation{census(30, holds(4, "labor-standard", "since=0", "born=0", "baby=nb-stabilization"))},
 			read: []axisReading{{44, "4 120 nb-stabilization/1 labor-standard/0"}, {45, "4 90 nb-stabilization/1 labor-standard/0"}},
 		},
-		"scoring-decisions 42 nb-surgery without a newborn": {
+		"nb-surgery without a newborn": {
 			say:  []acuity.Observation{census(0, holds(4, "pp-couplet", "nb-surgery"))},
 			read: []axisReading{{59, "4 80 nb-surgery/1" + couplet}, {60, "4 20" + couplet}},
 		},
-		"scoring 2 nb-surgery is a floor of the track": {
+		"nb-surgery is a floor of the track": {
 			say:  []acuity.Observation{census(0, holds(4, "pp-couplet", "nb-surgery", "baby=nb-intermediate"))},
 			read: []axisReading{{59, "4 80 nb-surgery/1 nb-intermediate/1" + couplet}, {60, "4 50 nb-intermediate/1" + couplet}},
 		},
-		"scoring-decisions 3 baby nurse of a vaginal birth": {
+		"baby nurse of a vaginal birth": {
 			say: []acuity.Observation{census(0, holds(4, "labor-vaginal-birth", "baby=nb-stabilization"))},
 			read: []axisReading{
 				{44, "4 120 labor-vaginal-birth/1 nb-stabilization/1"},
@@ -144,44 +144,44 @@ func TestDecisionsNewborns(t *testing.T) {
 				{60, "4 90 labor-vaginal-birth/1 nb-stabilization/1"},
 			},
 		},
-		"scoring-decisions 62 nb-stabilization from a birth that is told later": {
+		"nb-stabilization from a birth that is told later": {
 			say: []acuity.Observation{
 				census(0, holds(4, "labor-standard", "baby=nb-stabilization")), census(30, holds(4, "labor-standard", "born=20", "baby=nb-stabilization")),
 			},
 			read: []axisReading{{29, "4 120 nb-stabilization/1 labor-standard/0"}, {64, "4 120 nb-stabilization/1 labor-standard/0"}, {65, "4 90 nb-stabilization/1 labor-standard/0"}},
 		},
-		"scoring-decisions 62 from one that is corrected, by a row that says nothing of the newborn": {
+		"from one that is corrected, by a row that says nothing of the newborn": {
 			say: []acuity.Observation{
 				census(0, holds(4, "labor-standard", "born=0", "baby=nb-stabilization")), census(10, holds(4, "labor-standard", "born=8")),
 			},
 			read: []axisReading{{45, "4 120 nb-stabilization/1 labor-standard/0"}, {52, "4 120 nb-stabilization/1 labor-standard/0"}, {53, "4 90 nb-stabilization/1 labor-standard/0"}},
 		},
-		"scoring-decisions 62 corrected to an earlier one": {
+		"corrected to an earlier one": {
 			say: []acuity.Observation{
 				census(30, holds(4, "labor-standard", "born=30", "baby=nb-stabilization")), census(40, holds(4, "labor-standard", "born=0", "baby=nb-stabilization")),
 			},
 			read: []axisReading{{44, "4 120 nb-stabilization/1 labor-standard/0"}, {45, "4 90 nb-stabilization/1 labor-standard/0"}},
 		},
-		"scoring-decisions 62 another primary keeps its own clock": {
+		"another primary keeps its own clock": {
 			say: []acuity.Observation{
 				census(0, holds(4, "labor-standard", "baby=nb-intensive")), census(30, holds(4, "labor-standard", "born=20", "baby=nb-intensive")),
 			},
 			read: []axisReading{{40, "4 120 nb-intensive/2 labor-standard/0"}},
 		},
-		"X14 O82 of a census row counts for the table of areas": {
+		"O82 of a census row counts for the table of areas": {
 			say:  []acuity.Observation{census(0, holds(4, "area=LDR", "class=I", "O82"), holds(5, "area=LDR", "class=I", "O82", "born=0"), holds(6, "area=LDR", "class=I", "O34.21"))},
 			read: []axisReading{{1, "4 60 csection-admit/0; 5 60 pp-csection/1; 6 60 labor-standard/0"}},
 		},
-		"X14 as in a message": {
+		"as in a message": {
 			say: []acuity.Observation{message(0, acuity.A01, "LDR:A", "class=I", "O82")}, read: []axisReading{{1, own("LDR:A") + " 60 csection-admit/0"}},
 		},
-		"X14 it tells how she delivered of whom ADT places": {
+		"it tells how she delivered of whom ADT places": {
 			say: []acuity.Observation{
 				census(0, holds(4, "visit=v1", "label=A", "area=LDR", "O82")), message(1, acuity.A01, "LDR:A", "class=I"), message(5, acuity.A08, "Z37.0"),
 			},
 			read: []axisReading{{6, "4 60 pp-csection/1"}},
 		},
-		"scoring-decisions 62 of a newborn with a row of its own": {
+		"of a newborn with a row of its own": {
 			say: []acuity.Observation{
 				message(0, acuity.A01, "v=mother", "#4", "class=I", "labor-standard"), message(0, acuity.A01, "v=baby", "mother=mother", "#5"),
 				census(1, holds(4, "visit=mother", "labor-standard"), holds(5, "visit=baby", "nb-stabilization")),
@@ -189,19 +189,19 @@ func TestDecisionsNewborns(t *testing.T) {
 			},
 			read: []axisReading{{46, "4 60 labor-standard/0; 5 60 nb-stabilization/1"}, {64, "4 60 labor-standard/0; 5 60 nb-stabilization/1"}},
 		},
-		"scoring-decisions 3 only nb-stabilization is inside": {
+		"only nb-stabilization is inside": {
 			say:  []acuity.Observation{census(0, holds(4, "csection-intraop", "baby=nb-intensive"))},
 			read: []axisReading{{0, "4 180 csection-intraop/2 nb-intensive/2"}},
 		},
-		"scoring-decisions 3 a floor of 2.0 has no baby nurse inside": {
+		"a floor of 2.0 has no baby nurse inside": {
 			say:  []acuity.Observation{census(0, holds(4, "labor-standard", "high-fetal-parts-visible", "baby=nb-stabilization"))},
 			read: []axisReading{{0, "4 180 high-fetal-parts-visible/3 nb-stabilization/1 labor-standard/0"}},
 		},
-		"scoring-decisions 3 twins at a cesarean": {
+		"twins at a cesarean": {
 			say:  []acuity.Observation{census(0, holds(4, "csection-intraop", "O30.0", "baby=nb-stabilization", "baby=nb-stabilization"))},
 			read: []axisReading{{44, "4 180 csection-intraop/2 labor-multiple-gestation/2 nb-stabilization/1"}},
 		},
-		"scoring 3 cap of four nurses": {
+		"cap of four nurses": {
 			say:  []acuity.Observation{census(0, holds(4, "csection-intraop", "O30.2", "baby=nb-intensive", "baby=nb-intensive"))},
 			read: []axisReading{{0, "4 240 csection-intraop/2 nb-intensive/2 labor-multiple-gestation/2"}},
 		},
@@ -221,57 +221,57 @@ func TestDecisionsModifiers(t *testing.T) {
 		id   string
 		read []axisReading // demand and class; empty: the factor is off
 	}{
-		"mag":                                   {antepartum, "high-mag", []axisReading{{0, "60 3"}, {59, "60 3"}, {60, "30 3"}, {2879, "30 3"}, {2880, "30 3 stale"}}},
-		"eclampsia":                             {antepartum, "high-eclampsia", []axisReading{{0, "60 4"}, {1439, "60 4"}, {1440, "60 3"}}},
-		"pre-eclampsia":                         {antepartum, "high-preeclampsia", []axisReading{{0, "30 2"}, {9000, "30 2"}}},
-		"hemorrhage":                            {antepartum, "high-hemorrhage", []axisReading{{0, "120 4"}, {59, "120 4"}, {60, "60 3"}, {239, "60 3"}, {240, "30 2"}, {1439, "30 2"}, {1440, "20 1"}, {9000, "20 1"}}},
-		"postpartum hemorrhage":                 {cesarean, "pp-hemorrhage", []axisReading{{0, "120 4"}, {59, "120 4"}, {60, "60 3"}, {240, "30 2"}, {1440, "20 1"}}},
-		"critical infusion":                     {antepartum, "high-critical-med-infusion", []axisReading{{0, "60 4"}, {719, "60 4"}, {720, "60 4 stale"}}},
-		"category III":                          {labor, "labor-fhr-cat-iii", []axisReading{{0, "120 4"}, {59, "120 4"}}},
-		"category II":                           {labor, "labor-fhr-cat-ii", []axisReading{{0, "60 2"}, {239, "60 2"}, {240, ""}}},
-		"prolapsed cord":                        {labor, "high-prolapsed-cord", []axisReading{{0, "120 4"}, {119, "120 4"}, {120, ""}}},
-		"fetal parts":                           {labor, "high-fetal-parts-visible", []axisReading{{0, "120 3"}, {59, "120 3"}, {60, ""}}},
-		"birth imminent":                        {labor, "birth-imminent", []axisReading{{0, "120 2"}, {74, "120 2"}, {75, "60 2"}, {149, "60 2"}, {150, ""}}},
-		"pushing":                               {labor, "labor-active-pushing", []axisReading{{0, "60 2"}, {239, "60 2"}, {240, ""}}},
-		"epidural initiation":                   {labor, "labor-epidural-init", []axisReading{{0, "60 2"}, {29, "60 2"}, {30, ""}}},
-		"trial of labor":                        {labor, "labor-tolac", []axisReading{{0, "60 2"}, {9000 - 8000, "60 2"}}},
-		"multiples in labor":                    {labor, "labor-multiple-gestation", []axisReading{{0, "60 2"}}},
-		"multiples before":                      {antepartum, "labor-multiple-gestation", []axisReading{{0, "20 2"}}},
-		"nitrous oxide":                         {antepartum, "labor-nitrous-oxide", []axisReading{{0, "30 1"}, {119, "30 1"}, {120, ""}}},
-		"MEWS":                                  {antepartum, "mews-active", []axisReading{{0, "60 3"}, {239, "60 3"}, {240, ""}}},
-		"MEWS acknowledged":                     {antepartum, "mews-acknowledged", []axisReading{{0, "30 2"}, {239, "30 2"}, {240, ""}}},
-		"trauma":                                {antepartum, "high-recent-trauma", []axisReading{{0, "60 3"}, {239, "60 3"}, {240, "30 2"}, {1439, "30 2"}, {1440, ""}}},
-		"vaginal bleeding":                      {antepartum, "high-vag-bleeding", []axisReading{{0, "60 3"}, {239, "60 3"}, {240, ""}}},
-		"cardiac":                               {antepartum, "high-cardiac", []axisReading{{0, "30 3"}, {9000, "30 3"}}},
-		"cardiac in labor":                      {labor, "high-cardiac", []axisReading{{0, "60 3"}}},
-		"cardiac after a cesarean":              {context{"pp-couplet", "20", "0"}, "high-cardiac", []axisReading{{0, "30 3"}}},
-		"pulmonary":                             {antepartum, "high-pulmonary", []axisReading{{0, "30 2"}, {9000, "30 2"}}},
-		"oxygen":                                {antepartum, "high-oxygen-therapy", []axisReading{{0, "30 2"}, {239, "30 2"}, {240, ""}}},
-		"diabetes":                              {antepartum, "high-diabetes-poorly-controlled", []axisReading{{0, "29 2"}}},
-		"previa":                                {antepartum, "high-placenta-previa", []axisReading{{0, "30 2"}, {9000, "30 2"}}},
-		"rule out preterm labor":                {antepartum, "triage-rule-out-ptl", []axisReading{{0, "30 2"}, {359, "30 2"}, {360, ""}}},
-		"rule out rupture":                      {antepartum, "triage-rule-out-pprom", []axisReading{{0, "30 2"}, {359, "30 2"}, {360, ""}}},
-		"anomaly":                               {antepartum, "high-fetal-anomaly", []axisReading{{0, "20 2"}}},
-		"anomaly in labor":                      {labor, "high-fetal-anomaly", []axisReading{{0, "60 2"}}},
-		"demise":                                {antepartum, "high-iufd", []axisReading{{0, "30 2"}}},
-		"demise in labor":                       {labor, "high-iufd", []axisReading{{0, "60 2"}}},
-		"bereavement":                           {antepartum, "high-bereavement", []axisReading{{0, "30 1"}}},
-		"fetal movement":                        {antepartum, "high-decreased-fetal-movement", []axisReading{{0, "30 1"}, {239, "30 1"}, {240, ""}}},
-		"obesity":                               {antepartum, "high-obesity-bmi40", []axisReading{{0, "26 1"}}},
-		"substance use":                         {antepartum, "high-substance-abuse-hx", []axisReading{{0, "26 1"}}},
-		"mental health":                         {antepartum, "high-mental-health-hx", []axisReading{{0, "26 1"}}},
-		"GBS in triage":                         {triage, "high-gbs-positive", []axisReading{{0, "33 1"}}},
-		"GBS in labor":                          {labor, "high-gbs-positive", []axisReading{{0, "33 1"}}},
-		"GBS before":                            {antepartum, "high-gbs-positive", []axisReading{{0, "20 1"}}},
-		"GBS ripening counts as triage":         {context{"labor-ripening", "30", "0"}, "high-gbs-positive", []axisReading{{0, "33 1"}}},
-		"day of cesarean":                       {cesarean, "pp-csection-day", []axisReading{{0, "30 1"}, {1439, "30 1"}, {1440, ""}}},
-		"day of cesarean elsewhere":             {antepartum, "pp-csection-day", []axisReading{{0, "20 1"}}},
-		"day of cesarean, scoring-decisions 62": {context{"pp-csection", "20", "1"}, "pp-csection-day", []axisReading{{400, "30 1"}}},
-		"telemetry":                             {antepartum, "nb-telemetry", []axisReading{{0, "23 0"}}},
-		"labor support":                         {antepartum, "env-labor-support", []axisReading{{0, "35 0"}}},
-		"interpreter":                           {antepartum, "env-interpreter", []axisReading{{0, "26 0"}}},
-		"equity":                                {antepartum, "env-equity-risk", []axisReading{{0, "23 0"}}},
-		"burnout":                               {antepartum, "pp-burnout-risk", []axisReading{{0, "20 0"}, {719, "20 0"}, {720, ""}}},
+		"mag":                                 {antepartum, "high-mag", []axisReading{{0, "60 3"}, {59, "60 3"}, {60, "30 3"}, {2879, "30 3"}, {2880, "30 3 stale"}}},
+		"eclampsia":                           {antepartum, "high-eclampsia", []axisReading{{0, "60 4"}, {1439, "60 4"}, {1440, "60 3"}}},
+		"pre-eclampsia":                       {antepartum, "high-preeclampsia", []axisReading{{0, "30 2"}, {9000, "30 2"}}},
+		"hemorrhage":                          {antepartum, "high-hemorrhage", []axisReading{{0, "120 4"}, {59, "120 4"}, {60, "60 3"}, {239, "60 3"}, {240, "30 2"}, {1439, "30 2"}, {1440, "20 1"}, {9000, "20 1"}}},
+		"postpartum hemorrhage":               {cesarean, "pp-hemorrhage", []axisReading{{0, "120 4"}, {59, "120 4"}, {60, "60 3"}, {240, "30 2"}, {1440, "20 1"}}},
+		"critical infusion":                   {antepartum, "high-critical-med-infusion", []axisReading{{0, "60 4"}, {719, "60 4"}, {720, "60 4 stale"}}},
+		"category III":                        {labor, "labor-fhr-cat-iii", []axisReading{{0, "120 4"}, {59, "120 4"}}},
+		"category II":                         {labor, "labor-fhr-cat-ii", []axisReading{{0, "60 2"}, {239, "60 2"}, {240, ""}}},
+		"prolapsed cord":                      {labor, "high-prolapsed-cord", []axisReading{{0, "120 4"}, {119, "120 4"}, {120, ""}}},
+		"fetal parts":                         {labor, "high-fetal-parts-visible", []axisReading{{0, "120 3"}, {59, "120 3"}, {60, ""}}},
+		"birth imminent":                      {labor, "birth-imminent", []axisReading{{0, "120 2"}, {74, "120 2"}, {75, "60 2"}, {149, "60 2"}, {150, ""}}},
+		"pushing":                             {labor, "labor-active-pushing", []axisReading{{0, "60 2"}, {239, "60 2"}, {240, ""}}},
+		"epidural initiation":                 {labor, "labor-epidural-init", []axisReading{{0, "60 2"}, {29, "60 2"}, {30, ""}}},
+		"trial of labor":                      {labor, "labor-tolac", []axisReading{{0, "60 2"}, {9000 - 8000, "60 2"}}},
+		"multiples in labor":                  {labor, "labor-multiple-gestation", []axisReading{{0, "60 2"}}},
+		"multiples before":                    {antepartum, "labor-multiple-gestation", []axisReading{{0, "20 2"}}},
+		"nitrous oxide":                       {antepartum, "labor-nitrous-oxide", []axisReading{{0, "30 1"}, {119, "30 1"}, {120, ""}}},
+		"MEWS":                                {antepartum, "mews-active", []axisReading{{0, "60 3"}, {239, "60 3"}, {240, ""}}},
+		"MEWS acknowledged":                   {antepartum, "mews-acknowledged", []axisReading{{0, "30 2"}, {239, "30 2"}, {240, ""}}},
+		"trauma":                              {antepartum, "high-recent-trauma", []axisReading{{0, "60 3"}, {239, "60 3"}, {240, "30 2"}, {1439, "30 2"}, {1440, ""}}},
+		"vaginal bleeding":                    {antepartum, "high-vag-bleeding", []axisReading{{0, "60 3"}, {239, "60 3"}, {240, ""}}},
+		"cardiac":                             {antepartum, "high-cardiac", []axisReading{{0, "30 3"}, {9000, "30 3"}}},
+		"cardiac in labor":                    {labor, "high-cardiac", []axisReading{{0, "60 3"}}},
+		"cardiac after a cesarean":            {context{"pp-couplet", "20", "0"}, "high-cardiac", []axisReading{{0, "30 3"}}},
+		"pulmonary":                           {antepartum, "high-pulmonary", []axisReading{{0, "30 2"}, {9000, "30 2"}}},
+		"oxygen":                              {antepartum, "high-oxygen-therapy", []axisReading{{0, "30 2"}, {239, "30 2"}, {240, ""}}},
+		"diabetes":                            {antepartum, "high-diabetes-poorly-controlled", []axisReading{{0, "29 2"}}},
+		"previa":                              {antepartum, "high-placenta-previa", []axisReading{{0, "30 2"}, {9000, "30 2"}}},
+		"rule out preterm labor":              {antepartum, "triage-rule-out-ptl", []axisReading{{0, "30 2"}, {359, "30 2"}, {360, ""}}},
+		"rule out rupture":                    {antepartum, "triage-rule-out-pprom", []axisReading{{0, "30 2"}, {359, "30 2"}, {360, ""}}},
+		"anomaly":                             {antepartum, "high-fetal-anomaly", []axisReading{{0, "20 2"}}},
+		"anomaly in labor":                    {labor, "high-fetal-anomaly", []axisReading{{0, "60 2"}}},
+		"demise":                              {antepartum, "high-iufd", []axisReading{{0, "30 2"}}},
+		"demise in labor":                     {labor, "high-iufd", []axisReading{{0, "60 2"}}},
+		"bereavement":                         {antepartum, "high-bereavement", []axisReading{{0, "30 1"}}},
+		"fetal movement":                      {antepartum, "high-decreased-fetal-movement", []axisReading{{0, "30 1"}, {239, "30 1"}, {240, ""}}},
+		"obesity":                             {antepartum, "high-obesity-bmi40", []axisReading{{0, "26 1"}}},
+		"substance use":                       {antepartum, "high-substance-abuse-hx", []axisReading{{0, "26 1"}}},
+		"mental health":                       {antepartum, "high-mental-health-hx", []axisReading{{0, "26 1"}}},
+		"GBS in triage":                       {triage, "high-gbs-positive", []axisReading{{0, "33 1"}}},
+		"GBS in labor":                        {labor, "high-gbs-positive", []axisReading{{0, "33 1"}}},
+		"GBS before":                          {antepartum, "high-gbs-positive", []axisReading{{0, "20 1"}}},
+		"GBS ripening counts as triage":       {context{"labor-ripening", "30", "0"}, "high-gbs-positive", []axisReading{{0, "33 1"}}},
+		"day of cesarean":                     {cesarean, "pp-csection-day", []axisReading{{0, "30 1"}, {1439, "30 1"}, {1440, ""}}},
+		"day of cesarean elsewhere":           {antepartum, "pp-csection-day", []axisReading{{0, "20 1"}}},
+		"day of cesarean, recovering from it": {context{"pp-csection", "20", "1"}, "pp-csection-day", []axisReading{{400, "30 1"}}},
+		"telemetry":                           {antepartum, "nb-telemetry", []axisReading{{0, "23 0"}}},
+		"labor support":                       {antepartum, "env-labor-support", []axisReading{{0, "35 0"}}},
+		"interpreter":                         {antepartum, "env-interpreter", []axisReading{{0, "26 0"}}},
+		"equity":                              {antepartum, "env-equity-risk", []axisReading{{0, "23 0"}}},
+		"burnout":                             {antepartum, "pp-burnout-risk", []axisReading{{0, "20 0"}, {719, "20 0"}, {720, ""}}},
 	} {
 		d := decision{say: []acuity.Observation{census(0, holds(4, row.in.primary, row.id))}}
 		for _, r := range row.read {
@@ -294,7 +294,7 @@ func TestDecisionsModifiers(t *testing.T) {
 			}
 			d.read = append(d.read, axisReading{r.at, "4 " + demand + " " + first + " " + second})
 		}
-		decide(t, map[string]decision{"scoring 2 " + name: d})
+		decide(t, map[string]decision{"" + name: d})
 	}
 }
 

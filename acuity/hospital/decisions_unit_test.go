@@ -101,7 +101,7 @@ func TestDecisionsUnit(t *testing.T) {
 		"13 more is":                           {append(unit(9, acuity.Yes, labor, holds(3, "pp-couplet")), roster(0, expert(1, 3))), 0, "yellow skill skill=yellow/250"},
 		"13 shared":                            {append(unit(9, acuity.Yes, labor, holds(3, "labor-standard")), roster(0, expert(1, 3), expert(1, 3))), 0, "green - skill=green/0"},
 		"2 burnout is of the nurse":            {append(unit(9, acuity.Yes, holds(1, "pp-couplet", "pp-burnout-risk")), roster(0, expert())), 0, "yellow skill skill=yellow/250"},
-		"R12 turnover": {
+		"turnover": {
 			[]acuity.Observation{
 				census(0, empty(1)), staffing(0, 4, acuity.Yes), message(0, acuity.A04, "MBU:3", "class=O"), message(10, acuity.A01, "MBU:3", "class=I"),
 				message(11, acuity.A02, "MBU:3"), message(12, acuity.A01, "v=b", "mother=v1", "MBU:3"), message(13, acuity.A08),
@@ -112,12 +112,12 @@ func TestDecisionsUnit(t *testing.T) {
 				census(0, empty(1)), staffing(0, 4, acuity.Yes), message(0, acuity.A04, "MBU:3", "class=O"), message(10, acuity.A01, "MBU:3", "class=I"),
 			}, 120, "green capacity flow=green/125",
 		},
-		"R12 cancelled moves are none": {
+		"cancelled moves are none": {
 			[]acuity.Observation{
 				census(0, empty(1)), staffing(0, 4, acuity.Yes), message(5, acuity.A01, "MBU:3", "class=I"), message(6, acuity.A02, "MBU:4"), message(7, acuity.A12, "from=MBU:4", "cancels=6"),
 			}, 10, "green - flow=green/125",
 		},
-		"T2 contract 2: a plan takes over at its time": {
+		"contract 2: a plan takes over at its time": {
 			[]acuity.Observation{many(labor), staffing(0, 5, acuity.Yes), plan(0, 60, 1)}, 60, "yellow critical short=0",
 		},
 		"57 a plan ahead does not count until then": {

@@ -83,210 +83,210 @@ func TestDecisionsVisits(t *testing.T) {
 			say:  list(admit, message(10, acuity.A02, "LDR:B"), message(20, acuity.A02, "OBOR:1"), message(30, acuity.A12)),
 			read: []axisReading{{20, "<OBOR:1> 120 csection-intraop/2"}, {30, inB}},
 		},
-		"R2 the place only selects among several": {
+		"the place only selects among several": {
 			say:  list(admit, message(10, acuity.A02, "LDR:B"), message(20, acuity.A12, "LDR:A", "from=OBOR:1", "cancels=10")),
 			read: []axisReading{{20, inA}},
 		},
-		"R2 PV1-6 selects": {
+		"PV1-6 selects": {
 			say:  list(admit, late(message(10, acuity.A02, "LDR:B", "recorded=10"), 10), late(message(10, acuity.A02, "OBOR:1", "recorded=10"), 11), message(20, acuity.A12, "LDR:A", "from=LDR:B", "cancels=10")),
 			read: []axisReading{{20, "<OBOR:1> 120 csection-intraop/2"}},
 		},
-		"R4 a cancelled admit voids what hung on it": {
+		"a cancelled admit voids what hung on it": {
 			say:  list(admit, message(10, acuity.A02, "LDR:B"), message(20, acuity.A11, "cancels=0"), message(30, acuity.A01, "OBOR:1", "class=I")),
 			read: []axisReading{{20, ""}, {30, "<OBOR:1> 120 csection-intraop/2"}},
 		},
-		"R5 after a cancelled admit a transfer does not open": {
+		"after a cancelled admit a transfer does not open": {
 			say: list(admit, message(10, acuity.A11, "cancels=0"), message(20, acuity.A02, "LDR:B")), read: []axisReading{{20, ""}},
 		},
-		"R6 a re-issue lives": {
+		"a re-issue lives": {
 			say:  list(admit, late(message(0, acuity.A11, "at=20", "recorded=20", "cancels=0"), 20), late(message(0, acuity.A01, "LDR:A", "class=I", "recorded=30"), 30)),
 			read: []axisReading{{20, ""}, {30, inA}},
 		},
-		"R6 and at least the earliest goes": {
+		"and at least the earliest goes": {
 			say: list(late(message(0, acuity.A01, "LDR:A", "class=I", "recorded=30"), 30), late(message(0, acuity.A11, "at=20", "recorded=20", "cancels=0"), 31)), read: []axisReading{{31, ""}},
 		},
-		"X9 R11 A01 on an inpatient: the primary restarts only with the area": {
+		"A01 on an inpatient: the primary restarts only with the area": {
 			say:  list(message(0, acuity.A01, "OBTRI:2", "class=I"), message(100, acuity.A01, "OBTRI:2", "class=I"), message(130, acuity.A01, "LDR:B", "class=I")),
 			read: []axisReading{{119, "<OBTRI:2> 30 triage-admit/0"}, {120, "<OBTRI:2> 30 triage-admit/0 boarder"}, {130, inB}},
 		},
-		"R11 A04 on an inpatient is an update": {
+		"A04 on an inpatient is an update": {
 			say: list(admit, message(10, acuity.A04, "OBTRI:2", "class=O")), read: []axisReading{{10, inA}}, answers: []string{"!place_differs"},
 		},
-		"X16 A06 behind the discharge places again": {
+		"A06 behind the discharge places again": {
 			say: list(message(0, acuity.A04, "OBTRI:2", "class=O"), message(10, acuity.A03), message(20, acuity.A06, "LDR:A", "class=I")), read: []axisReading{{10, ""}, {20, inA}},
 		},
-		"X16 A06 of the same time does not": {
+		"A06 of the same time does not": {
 			say:     list(message(0, acuity.A04, "OBTRI:2", "class=O"), message(10, acuity.A03), message(10, acuity.A06, "LDR:A", "class=I", "recorded=12")),
 			read:    []axisReading{{10, ""}},
 			answers: []string{"transfer_after_discharge !transfer_after_discharge"},
 		},
-		"X16 nor one that comes late": {
+		"nor one that comes late": {
 			say: list(message(0, acuity.A04, "OBTRI:2", "class=O"), message(10, acuity.A03), late(message(5, acuity.A06, "LDR:A", "class=I"), 20)), read: []axisReading{{20, ""}},
 		},
-		"X16 nor A07": {
+		"nor A07": {
 			say: list(message(0, acuity.A01, "LDR:A", "class=I"), message(10, acuity.A03), message(10, acuity.A07, "OBTRI:2", "recorded=12")), read: []axisReading{{10, ""}},
 		},
-		"F2 an Encounter without a location leaves her where a census saw her": {
+		"an Encounter without a location leaves her where a census saw her": {
 			say: list(census(0, holds(1, "labor-standard", "visit=v1")), encounter(10, "E", 10, message(10, acuity.A01, "class=I"))), read: []axisReading{{10, "1 60 labor-standard/0"}},
 		},
-		"F2 also one that comes first, and one that was made before": {
+		"also one that comes first, and one that was made before": {
 			say:  list(encounter(0, "E", 0, message(0, acuity.A01, "class=I")), census(10, holds(1, "labor-standard", "visit=v1")), encounter(20, "E", 20, message(5, acuity.A01, "class=I"))),
 			read: []axisReading{{0, ""}, {10, "1 60 labor-standard/0"}, {20, "1 60 labor-standard/0"}},
 		},
-		"F2 and a message without PV1-3": {
+		"and a message without PV1-3": {
 			say: list(census(0, holds(1, "labor-standard", "visit=v1")), message(10, acuity.A01, "class=I")), read: []axisReading{{10, "1 60 labor-standard/0"}},
 		},
-		"F2 one that takes the place away does not": {
+		"one that takes the place away does not": {
 			say: list(census(0, holds(1, "labor-standard", "visit=v1")), message(10, acuity.A01, "class=I", "null")), read: []axisReading{{10, ""}},
 		},
-		"F2 a later place is one": {
+		"a later place is one": {
 			say: list(census(0, holds(1, "labor-standard", "visit=v1"), empty(2)), encounter(10, "E", 10, message(10, acuity.A01, "class=I")), message(20, acuity.A02, "#2")), read: []axisReading{{19, "1 60 labor-standard/0"}, {20, "2 60 labor-standard/0"}},
 		},
-		"F2 a discharge ends it": {
+		"a discharge ends it": {
 			say: list(census(0, holds(1, "labor-standard", "visit=v1")), encounter(10, "E", 10, message(10, acuity.A01, "class=I")), encounter(20, "E", 20, message(10, acuity.A01, "class=I"), message(20, acuity.A03))), read: []axisReading{{19, "1 60 labor-standard/0"}, {20, ""}},
 		},
-		"F2 and so does a census without her": {
+		"and so does a census without her": {
 			say: list(census(0, holds(1, "labor-standard", "visit=v1")), encounter(10, "E", 10, message(10, acuity.A01, "class=I")), census(20, empty(1))), read: []axisReading{{19, "1 60 labor-standard/0"}, {20, ""}},
 		},
-		"F2 an Encounter of a ward leaves her in the room of a census": {
+		"an Encounter of a ward leaves her in the room of a census": {
 			say: list(census(0, holds(1, "labor-standard", "visit=v1")), encounter(10, "E", 10, message(10, acuity.A01, "MBU:", "class=I"))), read: []axisReading{{10, "1 60 labor-standard/0"}},
 		},
-		"F2 and in that of ADT": {
+		"and in that of ADT": {
 			say: list(admit, encounter(10, "E", 10, message(5, acuity.A01, "MBU:", "class=I"))), read: []axisReading{{10, inA}},
 		},
-		"F2 also if it came first": {
+		"also if it came first": {
 			say: list(encounter(0, "E", 0, message(0, acuity.A01, "MBU:", "class=I")), census(10, holds(1, "labor-standard", "visit=v1"))), read: []axisReading{{0, ""}, {10, "1 60 labor-standard/0"}},
 		},
-		"F2 a ward that is called like a room is that room": {
+		"a ward that is called like a room is that room": {
 			say: list(census(0, holds(1, "labor-standard", "visit=v1"), named(2, "MBU")), encounter(10, "E", 10, message(10, acuity.A01, "MBU:", "class=I"))), read: []axisReading{{10, "2 20 pp-couplet/0"}},
 		},
-		"P3 a message that moves her to a ward does": {
+		"a message that moves her to a ward does": {
 			say: list(admit, message(10, acuity.A02, "MBU:")), read: []axisReading{{10, ""}},
 		},
-		"R1 A06 is an admission of an open visit": {
+		"A06 is an admission of an open visit": {
 			say: list(message(0, acuity.A04, "OBTRI:2", "class=O"), message(10, acuity.A06, "LDR:A", "class=I")), read: []axisReading{{10, inA}},
 		},
-		"R5 a transfer without an admit opens": {
+		"a transfer without an admit opens": {
 			say: list(message(0, acuity.A02, "LDR:A")), read: []axisReading{{0, inA}},
 		},
-		"R5 a transfer after a discharge is ignored": {
+		"a transfer after a discharge is ignored": {
 			say: list(admit, message(10, acuity.A03), message(20, acuity.A02, "LDR:B")), read: []axisReading{{20, ""}}, answers: []string{"transfer_after_discharge !transfer_after_discharge"},
 		},
-		"R5 an update alone keeps facts only": {
+		"an update alone keeps facts only": {
 			say: list(message(0, acuity.A08, "LDR:A", "O99.213"), message(10, acuity.A01, "LDR:A", "class=I")), read: []axisReading{{0, ""}, {10, "<LDR:A> 66 high-obesity-bmi40/1 labor-standard/0"}},
 		},
-		"R8 equal times": {
+		"equal times": {
 			say: list(message(0, acuity.A03), message(0, acuity.A02, "LDR:B"), late(admit, 1)), read: []axisReading{{1, ""}},
 		},
-		"R13 the same factor in another area runs on, another starts at the event": {
+		"the same factor in another area runs on, another starts at the event": {
 			say:  list(message(0, acuity.A04, "OBTRI:2", "class=O"), late(message(10, acuity.A02, "PACU:5"), 30)),
 			read: []axisReading{{30, "<PACU:5> 60 pp-immediate-recovery-vag/0"}, {129, "<PACU:5> 60 pp-immediate-recovery-vag/0"}, {130, "<PACU:5> 30 pp-immediate-recovery-vag/0"}},
 		},
-		"R14 a discharge alone, then cancelled": {
+		"a discharge alone, then cancelled": {
 			say: list(message(10, acuity.A03), message(20, acuity.A13, "cancels=10"), late(admit, 30)), read: []axisReading{{10, ""}, {30, inA}},
 		},
-		"X11 two in one room count both, flagged after 15 min": {
+		"two in one room count both, flagged after 15 min": {
 			say:  list(admit, message(10, acuity.A01, "v=v2", "LDR:A", "class=I")),
 			read: []axisReading{{24, "<LDR:A> 120 labor-standard/0"}, {25, "<LDR:A> 120 labor-standard/0 double"}},
 		},
-		"P6 an admission without a place is unplaced": {
+		"an admission without a place is unplaced": {
 			say: list(message(0, acuity.A01, "class=I"), message(10, acuity.A02, "LDR:A")), read: []axisReading{{0, ""}, {10, inA}},
 		},
-		"P6 a null place of a transfer takes it away, of an update not": {
+		"a null place of a transfer takes it away, of an update not": {
 			say: list(admit, message(5, acuity.A08, "null"), message(10, acuity.A02, "null")), read: []axisReading{{5, inA}, {10, ""}},
 		},
-		"T2 more than 5 min ahead is applied at the receipt": {
+		"more than 5 min ahead is applied at the receipt": {
 			say: list(late(message(30, acuity.A04, "OBTRI:2", "class=O"), 0)), read: []axisReading{{19, "<OBTRI:2> 60 triage-initial/0"}, {20, "<OBTRI:2> 30 triage-initial/0"}}, answers: []string{"+triage-initial !time_in_future"},
 		},
-		"J2 the same event again": {
+		"the same event again": {
 			say: list(admit, late(admit, 10)), read: []axisReading{{10, inA}}, answers: []string{"+labor-standard", "duplicate"},
 		},
-		"P5 P2 beds never split a room": {
+		"beds never split a room": {
 			say: list(message(0, acuity.A01, "LDR:A:1", "class=I"), message(5, acuity.A02, "LDR:A:2")), read: []axisReading{{5, inA}}, answers: []string{"same_room"},
 		},
-		"clinical-input 2: a label of a census names the place": {
+		"a label of a census names the place": {
 			say: list(census(0, acuity.CensusRoom{ID: 7, Label: "ldr 04", Status: acuity.RoomEmpty}), message(1, acuity.A01, "XX:LDR04", "class=I")), read: []axisReading{{1, "7 60 labor-standard/0"}},
 		},
-		"P1 a numeric room that is a known id": {
+		"a numeric room that is a known id": {
 			say: list(census(0, empty(7)), message(1, acuity.A01, "LDR:7", "class=I")), read: []axisReading{{1, "7 60 labor-standard/0"}},
 		},
-		"P1 not if two points of care have one of that number": {
+		"not if two points of care have one of that number": {
 			say: list(census(0, empty(7)), message(1, acuity.A01, "LDR:7", "class=I"), message(2, acuity.A01, "v=v2", "MBU:7", "class=I")), read: []axisReading{{2, own("LDR:7") + " 60 labor-standard/0; " + own("MBU:7") + " 20 pp-couplet/0"}},
 		},
-		"P5 a label told later takes the patient along": {
+		"a label told later takes the patient along": {
 			say:  list(admit, clinical(1, atoi(own("LDR:A")), mag().since(1)), census(10, labelled(7, "LDR A"))),
 			read: []axisReading{{1, "<LDR:A> 60 high-mag/3 labor-standard/0"}, {10, "7 60 high-mag/3 labor-standard/0"}},
 		},
-		"P3 a point of care alone is no room": {
+		"a point of care alone is no room": {
 			say: list(message(0, acuity.A01, "LDR:", "class=I")), read: []axisReading{{0, ""}}, answers: []string{"!location_without_room"},
 		},
-		"P3 a bed without a room": {
+		"a bed without a room": {
 			say: list(message(0, acuity.A01, "LDR::12", "class=I")), read: []axisReading{{0, ""}}, answers: []string{"!bed_without_room"},
 		},
-		"P3 a bed without a room, with its row in the location table": {
+		"a bed without a room, with its row in the location table": {
 			say:  list(mapped(0, acuity.Place{PointOfCare: "LDR", Bed: "12", HasRoomID: true, RoomID: 7}), message(1, acuity.A01, "LDR::12", "class=I")),
 			read: []axisReading{{1, "7 60 labor-standard/0"}}, answers: []string{"", "+labor-standard"},
 		},
-		"X5 an admission outside the unit is named": {
+		"an admission outside the unit is named": {
 			say: list(message(0, acuity.A01, "MEDSURG:998", "class=I")), read: []axisReading{{0, ""}}, answers: []string{"!outside_unit"},
 		},
-		"X5 a transfer out of the unit is not": {
+		"a transfer out of the unit is not": {
 			say: list(admit, message(5, acuity.A02, "MEDSURG:998"), message(6, acuity.A08, "MEDSURG:998")), read: []axisReading{{6, ""}},
 			answers: []string{"+labor-standard", "-labor-standard", ""},
 		},
-		"X5 a new room of a unit outside": {
+		"a new room of a unit outside": {
 			say: list(admit, message(10, acuity.A02, "ICU:4")), read: []axisReading{{10, ""}}, answers: []string{"-labor-standard"},
 		},
-		"X3 a census overrides what ADT said up to it": {
+		"a census overrides what ADT said up to it": {
 			say:  list(admit, census(10, holds(7, "visit=v1")), message(20, acuity.A02, "LDR:B")),
 			read: []axisReading{{9, inA}, {10, "7 60 labor-standard/0"}, {20, inB}},
 		},
-		"X3 a visit that the census does not show leaves": {
+		"a visit that the census does not show leaves": {
 			say: list(admit, census(10, holds(7, "ap-stable")), late(message(5, acuity.A02, "LDR:B"), 12), message(20, acuity.A02, "OBOR:1")), read: []axisReading{{10, "7 20 ap-stable/1"}, {12, "7 20 ap-stable/1"}, {20, "7 20 ap-stable/1; <OBOR:1> 120 csection-intraop/2"}},
 		},
-		"X3 a transfer to where the visit was brings it back": {
+		"a transfer to where the visit was brings it back": {
 			say:     list(admit, census(10), message(20, acuity.A02, "LDR:A")),
 			read:    []axisReading{{10, ""}, {20, inA}},
 			answers: []string{"+labor-standard", "-labor-standard", "+labor-standard"},
 		},
-		"X3 an admission of the minute in which a census was taken came after it": {
+		"an admission of the minute in which a census was taken came after it": {
 			say:  list(census(10.5, holds(7, "ap-stable")), late(message(10, acuity.A01, "LDR:A", "class=I", "minute"), 11), census(12, holds(7, "ap-stable"))),
 			read: []axisReading{{11, "7 20 ap-stable/1; " + own("LDR:A") + " 60 labor-standard/0"}, {12, "7 20 ap-stable/1"}},
 		},
-		"X3 unless it was known before the census": {
+		"unless it was known before the census": {
 			say:  list(late(message(10, acuity.A01, "LDR:A", "class=I", "minute"), 10.25), census(10.5, holds(7, "ap-stable"))),
 			read: []axisReading{{10.5, "7 20 ap-stable/1"}},
 		},
-		"X3 or a minute before": {
+		"or a minute before": {
 			say:  list(census(10.5, holds(7, "ap-stable")), late(message(9, acuity.A01, "LDR:A", "class=I", "minute"), 11)),
 			read: []axisReading{{11, "7 20 ap-stable/1"}},
 		},
-		"X3 an occupied row without a visit is the ADT visit there": {
+		"an occupied row without a visit is the ADT visit there": {
 			say:  list(message(0, acuity.A01, "#7", "class=I", "labor-epidural", "O45.9"), census(10, holds(7)), message(20, acuity.A02, "LDR:B")),
 			read: []axisReading{{10, "7 120 high-hemorrhage/4 labor-epidural/0"}, {20, "<LDR:B> 120 high-hemorrhage/4 labor-standard/0"}},
 		},
-		"X3 also of a newborn who is alone there": {
+		"also of a newborn who is alone there": {
 			say:  append(alone(holds(9)), census(20, holds(9, "class=N"))),
 			read: []axisReading{{1, "9 60 nb-intensive/2"}, {10, "9 60 nb-intensive/2"}, {20, "9 60 nb-intensive/2"}},
 		},
-		"X3 unless the row tells of a mother: a primary":   {say: alone(holds(9, "ap-stable")), read: []axisReading{{10, "9 80 nb-intensive/2 ap-stable/1"}}},
-		"X3 unless the row tells of a mother: a class":     {say: alone(holds(9, "class=I")), read: []axisReading{{10, "9 120 nb-intensive/2 labor-standard/0"}}},
-		"X3 unless the row tells of a mother: a delivery":  {say: alone(holds(9, "born=5")), read: []axisReading{{10, "9 90 nb-intensive/2"}}},
-		"X3 unless the row tells of a mother: a modifier":  {say: alone(holds(9, "high-obesity-bmi40")), read: []axisReading{{10, "9 96 nb-intensive/2 high-obesity-bmi40/1"}}},
-		"X3 unless the row tells of a mother: a diagnosis": {say: alone(holds(9, "O99.213")), read: []axisReading{{10, "9 96 nb-intensive/2 high-obesity-bmi40/1"}}},
-		"X3 unless the row tells of a mother: a baby":      {say: alone(holds(9, "baby=nb-continuing")), read: []axisReading{{10, "9 90 nb-intensive/2"}}},
-		"X3 an anonymous occupant ends when a visit is placed there": {
+		"unless the row tells of a mother: a primary":   {say: alone(holds(9, "ap-stable")), read: []axisReading{{10, "9 80 nb-intensive/2 ap-stable/1"}}},
+		"unless the row tells of a mother: a class":     {say: alone(holds(9, "class=I")), read: []axisReading{{10, "9 120 nb-intensive/2 labor-standard/0"}}},
+		"unless the row tells of a mother: a delivery":  {say: alone(holds(9, "born=5")), read: []axisReading{{10, "9 90 nb-intensive/2"}}},
+		"unless the row tells of a mother: a modifier":  {say: alone(holds(9, "high-obesity-bmi40")), read: []axisReading{{10, "9 96 nb-intensive/2 high-obesity-bmi40/1"}}},
+		"unless the row tells of a mother: a diagnosis": {say: alone(holds(9, "O99.213")), read: []axisReading{{10, "9 96 nb-intensive/2 high-obesity-bmi40/1"}}},
+		"unless the row tells of a mother: a baby":      {say: alone(holds(9, "baby=nb-continuing")), read: []axisReading{{10, "9 90 nb-intensive/2"}}},
+		"an anonymous occupant ends when a visit is placed there": {
 			say:  list(census(0, holds(7, "ap-stable")), clinical(1, 7, manual("high-placenta-previa")), message(20, acuity.A01, "#7", "labor-epidural")),
 			read: []axisReading{{1, "7 30 high-placenta-previa/2 ap-stable/1"}, {20, "7 30 labor-epidural/0"}},
 		},
-		"X3 a late placement takes the anonymous occupant over": {
+		"a late placement takes the anonymous occupant over": {
 			say:  list(census(0, holds(7, "ap-stable")), clinical(1, 7, manual("high-placenta-previa")), late(message(-5, acuity.A01, "#7", "O99.213"), 20), message(30, acuity.A02, "LDR:B")),
 			read: []axisReading{{20, "7 36 high-placenta-previa/2 ap-stable/1 high-obesity-bmi40/1"}, {30, "<LDR:B> 66 high-placenta-previa/2 high-obesity-bmi40/1 labor-standard/0"}},
 		},
-		"X3 a cancel recorded after the census of an event before it counts": {
+		"a cancel recorded after the census of an event before it counts": {
 			say: list(message(0, acuity.A01, "#7", "class=I"), census(10, holds(7, "visit=v1")), message(20, acuity.A11, "cancels=0")), read: []axisReading{{10, "7 60 labor-standard/0"}, {20, ""}},
 		},
-		"X3 a late event before the census keeps its diagnoses": {
+		"a late event before the census keeps its diagnoses": {
 			say: list(message(0, acuity.A01, "#7", "class=I"), census(10, holds(7, "visit=v1")), late(message(5, acuity.A08, "O45.9"), 12)), read: []axisReading{{12, "7 120 high-hemorrhage/4 labor-standard/0"}},
 		},
 		"16 a late ADT message puts it right within 24 h": {
@@ -297,48 +297,48 @@ func TestDecisionsVisits(t *testing.T) {
 			say:  list(message(0, acuity.A01, "#7", "labor-epidural"), clinical(10, 7, manual("high-placenta-previa")), message(20, acuity.A02, "MBU:3"), late(message(5, acuity.A02, "LDR:B"), 1560)),
 			read: []axisReading{{20, "<MBU:3> 30 high-placenta-previa/2 pp-couplet/0"}, {1560, "<MBU:3> 30 high-placenta-previa/2 pp-couplet/0"}},
 		},
-		"R4 16 evidence comes back with the visit": {
+		"16 evidence comes back with the visit": {
 			say:  list(message(0, acuity.A01, "#7", "labor-epidural"), clinical(10, 7, manual("high-placenta-previa")), message(20, acuity.A03), message(30, acuity.A13, "cancels=20")),
 			read: []axisReading{{20, ""}, {30, "7 30 high-placenta-previa/2 labor-epidural/0"}},
 		},
-		"X12 an explicit primary holds in its place": {
+		"an explicit primary holds in its place": {
 			say:  list(message(0, acuity.A01, "LDR:A", "labor-epidural"), message(10, acuity.A02, "LDR:B"), message(20, acuity.A02, "MBU:3"), message(30, acuity.A02, "LDR:A")),
 			read: []axisReading{{10, "<LDR:B> 30 labor-epidural/0"}, {20, "<MBU:3> 20 pp-couplet/0"}, {30, inA}},
 		},
-		"X2 no primary from a modifier": {
+		"no primary from a modifier": {
 			say: list(message(0, acuity.A01, "MBU:3", "class=I", "O15.2")), read: []axisReading{{0, "<MBU:3> 60 high-eclampsia/4 high-mag/3 high-preeclampsia/2 pp-couplet/0"}},
 		},
-		"D2 a snapshot replaces the ADT set only": {
+		"a snapshot replaces the ADT set only": {
 			say:  list(message(0, acuity.A01, "#7", "class=I", "labor-epidural", "O99.213"), census(5, holds(7, "visit=v1", "O13.2")), message(10, acuity.A08, "O66.41")),
 			read: []axisReading{{5, "7 36 high-preeclampsia/2 high-obesity-bmi40/1 labor-epidural/0"}, {10, "7 60 labor-tolac/2 high-preeclampsia/2 labor-epidural/0"}},
 		},
-		"clinical-input 2: no DG1 changes nothing, clear clears": {
+		"no DG1 changes nothing, clear clears": {
 			say:  list(message(0, acuity.A01, "LDR:A", "class=I", "O13.2"), message(5, acuity.A08), message(10, acuity.A08, "clear")),
 			read: []axisReading{{5, "<LDR:A> 60 high-preeclampsia/2 labor-standard/0"}, {10, inA}},
 		},
-		"D1 D6 a delta adds and deletes": {
+		"a delta adds and deletes": {
 			say:  list(message(0, acuity.A01, "LDR:A", "class=I", "O13.2"), message(5, acuity.A08, "delta", "O66.41"), message(10, acuity.A08, "delta", "-o132", "-O99")),
 			read: []axisReading{{5, "<LDR:A> 60 labor-tolac/2 high-preeclampsia/2 labor-standard/0"}, {10, "<LDR:A> 60 labor-tolac/2 labor-standard/0"}},
 		},
-		"D4 diagnoses of a cancelled event vanish": {
+		"diagnoses of a cancelled event vanish": {
 			say:  list(message(0, acuity.A04, "OBTRI:2", "class=O", "O13.2"), message(10, acuity.A01, "LDR:A", "class=I", "O66.41"), message(20, acuity.A11, "cancels=10")),
 			read: []axisReading{{10, "<LDR:A> 60 labor-tolac/2 labor-standard/0"}, {20, "<OBTRI:2> 30 high-preeclampsia/2 triage-initial/0"}},
 		},
-		"D4 diagnoses of a transfer do not count": {
+		"diagnoses of a transfer do not count": {
 			say: list(admit, message(10, acuity.A02, "LDR:B", "O13.2")), read: []axisReading{{10, inB}},
 		},
-		"D5 repeats never restart a clock, a new run does": {
+		"repeats never restart a clock, a new run does": {
 			say:  list(message(0, acuity.A01, "LDR:A", "class=I", "O45.9"), message(50, acuity.A08, "O45.9"), message(70, acuity.A08, "clear"), message(80, acuity.A08, "O45.9")),
 			read: []axisReading{{59, "<LDR:A> 120 high-hemorrhage/4 labor-standard/0"}, {60, "<LDR:A> 60 high-hemorrhage/3 labor-standard/0"}, {70, inA}, {80, "<LDR:A> 120 high-hemorrhage/4 labor-standard/0"}},
 		},
-		"D5 the onset of the first message": {
+		"the onset of the first message": {
 			say: list(message(30, acuity.A01, "LDR:A", "class=I", "O45.9@0")), read: []axisReading{{59, "<LDR:A> 120 high-hemorrhage/4 labor-standard/0"}, {60, "<LDR:A> 60 high-hemorrhage/3 labor-standard/0"}},
 		},
-		"X14 birth by a newborn of hers": {
+		"birth by a newborn of hers": {
 			say:  list(message(0, acuity.A01, "LDR:A", "labor-epidural", "O66.41"), message(10, acuity.A01, "v=baby", "mother=v1", "LDR:A")),
 			read: []axisReading{{9, "<LDR:A> 60 labor-tolac/2 labor-epidural/0"}, {10, "<LDR:A> 90 nb-stabilization/1 labor-epidural/0"}},
 		},
-		"X9 X14 a newborn without a place is as old as its admission": {
+		"a newborn without a place is as old as its admission": {
 			say: list(message(0, acuity.A01, "LDR:A", "class=I"), message(10, acuity.A01, "v=baby", "mother=v1"), message(20, acuity.A02, "MBU:3")),
 			read: []axisReading{
 				{10, "<LDR:A> 120 nb-stabilization/1 pp-immediate-recovery-vag/0"},
@@ -346,18 +346,18 @@ func TestDecisionsVisits(t *testing.T) {
 				{55, "<MBU:3> 60 nb-stabilization/1 pp-immediate-recovery-vag/0"},
 			},
 		},
-		"X9 a newborn goes with the mother": {
+		"a newborn goes with the mother": {
 			say:  append(couplet, message(10, acuity.A02, "ANTE:6"), message(20, acuity.A03)),
 			read: []axisReading{{10, "<ANTE:6> 40 ap-stable/1 nb-continuing/0"}, {20, ""}},
 		},
-		"clinical-input 4: the baby's discharge leaves the mother": {
+		"the baby's discharge leaves the mother": {
 			say: append(couplet, message(10, acuity.A03, "v=baby")), read: []axisReading{{9, "<MBU:3> 20 pp-couplet/0 nb-continuing/0"}, {10, "<MBU:3> 20 pp-couplet/0"}},
 		},
-		"clinical-input 4: baby to NICU leaves the couplet": {
+		"baby to NICU leaves the couplet": {
 			say:  append(couplet, message(10, acuity.A02, "v=baby", "NICU:9")),
 			read: []axisReading{{10, "<MBU:3> 20 pp-couplet/0; <NICU:9> 60 nb-intensive/2"}},
 		},
-		"R12 30: reasons and tokens": {
+		"30: reasons and tokens": {
 			say: list(
 				message(0, acuity.A01, "v=a", "LDR:1", "class=I", "reason=cervical ripening"),
 				message(0, acuity.A01, "v=b", "LDR:2", "class=I", "reason=Induction of labor"),

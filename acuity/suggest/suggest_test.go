@@ -15,12 +15,12 @@ func TestSuggestions(t *testing.T) {
 		kind    catalogue.SignalKind
 		want    string // the likeliest, with its reason; "" none
 	}{
-		"C3 previa with hemorrhage":        {codes.ICD10CM, "O44.30", "", 0, "high-hemorrhage known_gap"},
-		"C3 without":                       {codes.ICD10CM, "o4423", "", 0, "high-placenta-previa known_gap"},
-		"C4 plain previa":                  {codes.SNOMED, "36813001", "", 0, "high-placenta-previa known_gap"},
-		"C8 fetal heart rate":              {codes.ICD10CM, "O76", "", 0, "labor-fhr-cat-ii known_gap"},
-		"C8 fetal stress":                  {codes.ICD10CM, "O77.1", "", 0, "labor-fhr-cat-ii known_gap"},
-		"C9 scar only":                     {codes.ICD10CM, "O34.211", "", 0, "labor-tolac if_trial_of_labor"},
+		"previa with hemorrhage":           {codes.ICD10CM, "O44.30", "", 0, "high-hemorrhage known_gap"},
+		"without":                          {codes.ICD10CM, "o4423", "", 0, "high-placenta-previa known_gap"},
+		"plain previa":                     {codes.SNOMED, "36813001", "", 0, "high-placenta-previa known_gap"},
+		"fetal heart rate":                 {codes.ICD10CM, "O76", "", 0, "labor-fhr-cat-ii known_gap"},
+		"fetal stress":                     {codes.ICD10CM, "O77.1", "", 0, "labor-fhr-cat-ii known_gap"},
+		"scar only":                        {codes.ICD10CM, "O34.211", "", 0, "labor-tolac if_trial_of_labor"},
 		"beside a code of the catalogue":   {codes.ICD10CM, "O99.42", "", 0, "high-cardiac code_neighborhood"},
 		"by words":                         {codes.SystemLocal, "4711", "Substance abuse screening positive", catalogue.KindObservation, "high-substance-abuse-hx display_words"},
 		"by the words of a local code":     {codes.SystemLocal, "NITROUS_OXIDE_START", "", catalogue.KindObservation, "labor-nitrous-oxide display_words"},

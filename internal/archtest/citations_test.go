@@ -16,6 +16,8 @@ var (
 	// dangling are the ways to cite a rule by a number or by a page that is not in the repository.
 	dangling = regexp.MustCompile(`\b(?:clinical|scoring)-(?:decisions|input)\b|\b(?:contract|house|style|language|stream-notes|notify)\.md\b|` +
 		`\b(?:[Dd]ecision|[Rr]ule|[Cc]ontract|[Ss]coring|[Ff]inding|[Ii]ssue) #?\d+\b|§|\((?:[B-DFHIJRSX]\d{1,2}|[PT]\d)(?:,? (?:and |to )?[A-Z]\d{1,2})*\)`)
+	// numbered is a case of a table that has the number of a rule for a name.
+	numbered = regexp.MustCompile(`(?m)^\s*"(?:(?:clinical|scoring)-(?:decisions|input)\b|[CDFHPRSX]\d{1,2}\b)[^"]*": *\{`)
 )
 
 // TestCitations follows every citation of a document in a comment: its page exists, and so does its
@@ -38,6 +40,9 @@ func TestCitations(t *testing.T) {
 			return err
 		}
 		said := commentsOf(string(text))
+		for _, name := range numbered.FindAllString(string(text), -1) {
+			t.Errorf("%s: the case %s is named after a number that resolves to nothing", path, name)
+		}
 		for _, found := range dangling.FindAllString(said, -1) {
 			t.Errorf("%s: %q resolves to nothing; cite docs/decisions.md#name, or give the reason", path, found)
 		}
