@@ -73,9 +73,9 @@ func (e *Event) AsSent() Instant {
 	return e.At
 }
 
-// ToldTime is the instant that counts as a coarse time of a FHIR resource: the first one that it
-// counted as, in any of the versions that tell it.
-type ToldTime struct {
-	Key int64 // hash of what is told, and of the interval that was sent
+// CoarseTime is a coarse time of a FHIR Encounter with the earliest instant to which it resolved in any
+// version of the Encounter.
+type CoarseTime struct {
+	Key int64 // hash of the kind of event, its location and the interval as sent
 	At  Instant
 }

@@ -154,9 +154,9 @@ type Event struct {
 	UpdatedAt Instant
 	VersionID int64 // increases with each version (meta.versionId); 0 if not given or not a number
 	Void      bool
-	// Told has the coarse times of the versions of Resource so far. The first event of the newest
-	// version has it; in an observation it is empty.
-	Told []ToldTime
+	// CoarseTimes are the coarse times of all versions of Resource so far. Only the first stored event of
+	// the newest version has them; in an observation they are empty.
+	CoarseTimes []CoarseTime
 	// Encounter and Subject are further names of Visit and Patient: pseudonyms,
 	// in the same name spaces, of the references "Encounter/<id>" and
 	// "Patient/<id>". A later message may name them by reference alone (docs/decisions.md#subject-visit).

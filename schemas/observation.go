@@ -105,10 +105,10 @@ func eventFields(c *Coder, e *acuity.Event) {
 	List(c, &e.Warnings, warningFields)
 	c.Long(&e.VersionID)
 	c.at(&e.AtFrom)
-	List(c, &e.Told, toldTimeFields)
+	List(c, &e.CoarseTimes, coarseTimeFields)
 }
 
-func toldTimeFields(c *Coder, t *acuity.ToldTime) {
+func coarseTimeFields(c *Coder, t *acuity.CoarseTime) {
 	c.Long(&t.Key)
 	c.at(&t.At)
 }

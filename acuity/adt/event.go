@@ -44,14 +44,14 @@ type naming struct {
 
 // extra are the fields that few events have.
 type extra struct {
-	Digest    string // only of an event without an identity
-	Cancels   acuity.Instant
-	AtFrom    acuity.Instant
-	Reasons   acuity.Reasons
-	UpdatedAt acuity.Instant
-	VersionID int64
-	Diagnoses []acuity.Diagnosis
-	Told      []acuity.ToldTime
+	Digest      string // only of an event without an identity
+	Cancels     acuity.Instant
+	AtFrom      acuity.Instant
+	Reasons     acuity.Reasons
+	UpdatedAt   acuity.Instant
+	VersionID   int64
+	Diagnoses   []acuity.Diagnosis
+	CoarseTimes []acuity.CoarseTime
 }
 
 // noExtra is shared by all events without extra fields.
@@ -59,7 +59,7 @@ var noExtra = &extra{}
 
 func (x *extra) isZero() bool {
 	return x.Digest == "" && x.Cancels == 0 && x.AtFrom == 0 && x.Reasons == 0 &&
-		x.UpdatedAt == 0 && x.VersionID == 0 && len(x.Diagnoses) == 0 && len(x.Told) == 0
+		x.UpdatedAt == 0 && x.VersionID == 0 && len(x.Diagnoses) == 0 && len(x.CoarseTimes) == 0
 }
 
 // AppendTo appends the event of a visit to a list, as it came.
@@ -71,7 +71,7 @@ func (e *Event) AppendTo(list []acuity.Event, visit string) []acuity.Event {
 		MotherVisit: e.MotherVisit, MotherPatient: e.MotherPatient, Place: *e.Place, PlaceNull: e.PlaceNull, Prior: *e.Prior,
 		Class: e.Class, AdmissionType: e.AdmissionType, Service: e.Service, Newborn: e.Newborn, Babies: e.Babies, Primary: e.Primary,
 		Reasons: e.Reasons, DiagnosisMode: e.DiagnosisMode, Diagnoses: e.Diagnoses, Resource: e.Resource, UpdatedAt: e.UpdatedAt,
-		VersionID: e.VersionID, Void: e.Void, Told: e.Told,
+		VersionID: e.VersionID, Void: e.Void, CoarseTimes: e.CoarseTimes,
 		Encounter: e.Encounter, Subject: e.Subject, ByPatient: e.ByPatient, Account: e.Account,
 	})
 }
@@ -215,11 +215,11 @@ func shareText(text, before string) string {
 // storeExtra returns the rare fields of an event. A feed says the same diagnoses again and
 // again.
 func storeExtra(e *acuity.Event, before *extra) *extra {
-	x := extra{e.Digest, e.Cancels, e.AtFrom, e.Reasons, e.UpdatedAt, e.VersionID, e.Diagnoses, e.Told}
+	x := extra{e.Digest, e.Cancels, e.AtFrom, e.Reasons, e.UpdatedAt, e.VersionID, e.Diagnoses, e.CoarseTimes}
 	if x.isZero() {
 		return noExtra
 	}
-	x.Digest, x.Told = strings.Clone(x.Digest), slices.Clone(x.Told)
+	x.Digest, x.CoarseTimes = strings.Clone(x.Digest), slices.Clone(x.CoarseTimes)
 	if x.Diagnoses = before.Diagnoses; slices.Equal(e.Diagnoses, before.Diagnoses) {
 		return &x
 	}

@@ -20,12 +20,12 @@ type encounterVersion struct {
 // intakeVersion is what becomes of one version of an Encounter, with all its events in
 // an observation.
 type intakeVersion struct {
-	events  []*acuity.Event
-	settled []acuity.Event // the same, with the times that count; empty: all are as sent
-	taken   bool
-	v       *visit // the visit of its events; nil: none
-	outcome acuity.Outcome
-	reason  string
+	events   []*acuity.Event
+	resolved []acuity.Event // copies of events with their resolved times; empty: no time is coarse
+	taken    bool
+	v        *visit // the visit of its events; nil: none
+	outcome  acuity.Outcome
+	reason   string
 }
 
 // version returns the version of an Encounter that an event of the observation is of.
@@ -98,13 +98,13 @@ func (es *eventStore) takeVersion(in *intake, e *acuity.Event) *intakeVersion {
 	if k.v == nil {
 		k.v = es.visit(id)
 	}
-	told := coarseTimes(k.events)
+	known := coarseTimes(k.events)
 	if len(stored) > 0 {
-		told = mergeTold(stored[0].Told, told)
+		known = mergeCoarseTimes(stored[0].CoarseTimes, known)
 	}
 	switch {
 	case older: // too late to count, but it may tell which visit it is
-		stored = es.settleStored(holder, e.Resource, stored, told)
+		stored = es.resolveStored(holder, e.Resource, stored, known)
 		if named := k.v; holder != named && holder.ID == e.Encounter && !e.Void {
 			es.moveEvents(holder, named, e.Resource, stored)
 		}
@@ -116,7 +116,7 @@ func (es *eventStore) takeVersion(in *intake, e *acuity.Event) *intakeVersion {
 		es.mergeNames(holder, k.v)
 	}
 	es.names.versions[strings.Clone(e.Resource)] = k.v
-	k.settled = settleTimes(k.events, told)
+	k.resolved = resolveTimes(k.events, known)
 	return k
 }
 

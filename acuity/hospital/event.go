@@ -68,7 +68,7 @@ func (es *eventStore) takeEvent(in *intake, i int, e *acuity.Event) (acuity.Outc
 		if k.v == nil {
 			return k.outcome, k.reason
 		}
-		es.store(in, i, k.settledEvent(e), k.v, strings.Clone(e.ID))
+		es.store(in, i, k.resolvedEvent(e), k.v, strings.Clone(e.ID))
 		return acuity.Applied, ""
 	}
 	if s := es.dedup.byID[e.ID]; s != nil && e.ID != "" {
@@ -376,7 +376,7 @@ func (v *visit) size() int {
 	n := v.Facts.size()
 	for i := range v.events {
 		e := &v.events[i]
-		n += 160 + 16*len(e.Told) + len(e.ID) + len(e.Resource) + len(e.Encounter) + len(e.Subject) + len(e.Patient) +
+		n += 160 + 16*len(e.CoarseTimes) + len(e.ID) + len(e.Resource) + len(e.Encounter) + len(e.Subject) + len(e.Patient) +
 			len(e.MotherVisit) + len(e.MotherPatient) + len(e.Account) + len(e.Place.Room) + len(e.Place.PointOfCare) + len(e.Place.Label) +
 			len(e.Prior.Room) + len(e.Prior.PointOfCare)
 		for j := range e.Diagnoses {

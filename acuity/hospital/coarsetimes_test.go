@@ -8,8 +8,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// What versions told coarsely survives a restart after each of them: the admission and the observation stay
-// where the first version had them, also after a version that told the start exactly.
+// The resolved instants of coarse times survive a restart after each version: the admission and the
+// observation stay where the first version put them, also after a version with an exact start.
 func TestToldTimesAreRestored(t *testing.T) {
 	const minute = acuity.Instant(60_000)
 	u, log := New(testHospital), changelog{}
@@ -46,23 +46,23 @@ func TestToldTimesAreRestored(t *testing.T) {
 	t.Errorf("the tracing is another one: %+v", p.Evidence)
 }
 
-// The cap keeps the latest coarse times, whatever the order in which they were told.
+// The cap keeps the latest coarse times, in any order of arrival.
 func TestToldTimesAreCapped(t *testing.T) {
-	var all []acuity.ToldTime
-	for i := range int64(capTold + 20) {
-		all = append(all, acuity.ToldTime{Key: i * 7919 % 1000, At: day + acuity.Instant(i)})
+	var all []acuity.CoarseTime
+	for i := range int64(maxCoarseTimes + 20) {
+		all = append(all, acuity.CoarseTime{Key: i * 7919 % 1000, At: day + acuity.Instant(i)})
 	}
-	once := mergeTold(nil, all)
-	var grown []acuity.ToldTime
+	once := mergeCoarseTimes(nil, all)
+	var grown []acuity.CoarseTime
 	for i := range all {
-		grown = mergeTold(grown, all[len(all)-1-i:len(all)-i])
+		grown = mergeCoarseTimes(grown, all[len(all)-1-i:len(all)-i])
 	}
-	if len(once) != capTold || rendered(once) != rendered(grown) {
+	if len(once) != maxCoarseTimes || rendered(once) != rendered(grown) {
 		t.Errorf("%d are kept at once, %d one by one", len(once), len(grown))
 	}
-	for _, told := range once {
-		if told.At < day+20 {
-			t.Errorf("one of %v is kept", told.At.Time())
+	for _, c := range once {
+		if c.At < day+20 {
+			t.Errorf("one of %v is kept", c.At.Time())
 		}
 	}
 }

@@ -1,0 +1,129 @@
+package hospital
+
+import (
+	"cmp"
+	"encoding/binary"
+	"hash/fnv"
+	"slices"
+
+	"svc/acuity"
+	"svc/acuity/adt"
+)
+
+// Each version of an Encounter may repeat a start that is only a date. The date resolves to an instant
+// from the time at which that version was written or received, so each version would give another
+// start. The earliest instant counts: an admission does not move with each version, and the order of
+// arrival has no effect.
+
+// maxCoarseTimes is the number of coarse times kept for one Encounter, the latest ones. Our default.
+const maxCoarseTimes = 64
+
+// coarseTimeKeys are the keys of the coarse times of one version, in the order of its events.
+type coarseTimeKeys []int64
+
+// add returns the key of the coarse time of an event: a hash of the kind of event, its location and
+// the interval as sent. A repetition within a version gets another key.
+func (k *coarseTimeKeys) add(e *acuity.Event) int64 {
+	kind := e.Type
+	if kind == acuity.A04 {
+		kind = acuity.A01 // an admission, whatever the class of the patient
+	}
+	h := fnv.New64a()
+	b := binary.AppendVarint([]byte{byte(kind), byte(e.Precision)}, int64(e.AtFrom))
+	if kind != acuity.A01 { // the place of the first stay may become known later
+		for _, text := range []string{e.Place.PointOfCare, e.Place.Room, e.Place.Bed, e.Place.Label} {
+			b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
+		}
+	}
+	h.Write(b)
+	key := int64(h.Sum64()) //nolint:gosec // the bits are what matters
+	for slices.Contains(*k, key) {
+		key++
+	}
+	*k = append(*k, key)
+	return key
+}
+
+// coarseTimes returns the coarse times of the events of a version.
+func coarseTimes(events []*acuity.Event) (list []acuity.CoarseTime) {
+	var keys coarseTimeKeys
+	for _, e := range events {
+		if e.AtFrom != 0 {
+			list = append(list, acuity.CoarseTime{Key: keys.add(e), At: e.At})
+		}
+	}
+	return list
+}
+
+// mergeCoarseTimes returns the union of two lists in order of their keys, with the earliest instant
+// for each key.
+func mergeCoarseTimes(a, b []acuity.CoarseTime) []acuity.CoarseTime {
+	list := slices.Concat(a, b)
+	byKey := func(a, b acuity.CoarseTime) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.At, b.At)) }
+	slices.SortFunc(list, byKey)
+	list = slices.CompactFunc(list, func(a, b acuity.CoarseTime) bool { return a.Key == b.Key })
+	if len(list) > maxCoarseTimes {
+		slices.SortFunc(list, func(a, b acuity.CoarseTime) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.Key, b.Key)) })
+		list = list[:maxCoarseTimes]
+		slices.SortFunc(list, byKey)
+	}
+	return list
+}
+
+// resolveTimes returns copies of the events of a version, in the same order, with the instants of
+// known in place of later ones. The first copy holds known. It returns nil if known is empty.
+func resolveTimes(events []*acuity.Event, known []acuity.CoarseTime) []acuity.Event {
+	if len(known) == 0 {
+		return nil
+	}
+	resolved := make([]acuity.Event, 0, len(events))
+	var keys coarseTimeKeys
+	last := acuity.Instant(0)
+	for _, sent := range events {
+		e := *sent
+		if e.AtFrom != 0 {
+			key := keys.add(&e)
+			i := slices.IndexFunc(known, func(t acuity.CoarseTime) bool { return t.Key == key })
+			if i >= 0 && known[i].At < e.At {
+				e.At = max(known[i].At, min(last+1, e.At))
+			}
+		}
+		last = max(last, e.At)
+		resolved = append(resolved, e)
+	}
+	resolved[0].CoarseTimes = known
+	return resolved
+}
+
+// resolvedEvent returns the copy of an event whose time is resolved, or the event itself if the version
+// has no coarse time.
+func (k *intakeVersion) resolvedEvent(e *acuity.Event) *acuity.Event {
+	if i := slices.Index(k.events, e); i >= 0 && i < len(k.resolved) {
+		return &k.resolved[i]
+	}
+	return e
+}
+
+// resolveStored replaces the stored events of an Encounter by copies with the instants of known, which
+// an older version that arrived late may have made earlier. It returns the stored events.
+func (es *eventStore) resolveStored(v *visit, resource string, stored []adt.Event, known []acuity.CoarseTime) []adt.Event {
+	if slices.Equal(known, stored[0].CoarseTimes) {
+		return stored
+	}
+	var sent []*acuity.Event
+	for i := range stored {
+		sent = append(sent, &stored[i].AppendTo(nil, v.ID)[0])
+	}
+	stored = adt.StoreEvents(resolveTimes(sent, known))
+	kept, next := slices.Clone(v.events), 0 // the timeline refers to those before
+	for i := range kept {
+		if kept[i].Resource == resource {
+			kept[i] = stored[next]
+			next++
+		}
+	}
+	v.events = kept
+	es.capacity.weigh(v)
+	es.work.markVisit(v, markState|dirtyTimeline)
+	return stored
+}
