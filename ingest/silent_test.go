@@ -373,7 +373,7 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 		return true
 	case path == "class.code" && strings.Contains(code("class"), `"display"`) && strings.Contains(code("class"), "urn:oid:1.2.840.114350."):
 		return true // of a class of the sender, whose display decides
-	case kind == "Encounter" && first == "location" && (code("status") == `"planned"` || strings.Contains(code("class"), `"PRENC"`)):
+	case kind == "Encounter" && first == "location" && code("status") == `"planned"` && !strings.Contains(code("location"), `"active"`):
 		return true
 	case kind == "Medication" && first == "code":
 		return r["ingredient"] != nil

@@ -114,12 +114,14 @@ func (m *mapper) encounter(r *resource) bool {
 		return false
 	}
 	m.classify(r, &e)
+	begun := now == open
 	if e.Class == 'P' {
 		now = planned
 	}
 	start, moment := m.start(r, &e, now)
 	m.related(r, &e, patient, start)
 	if now == planned {
+		m.warnUnusedLocation(r, begun)
 		e.Type = acuity.A08 // an update moves nobody
 		e.SetTime(moment, start)
 		m.happen(r, &e, 0)

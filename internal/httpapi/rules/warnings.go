@@ -201,6 +201,11 @@ var Warnings = []Warning{
 	},
 	{"location_missing", Unused, ByState, "The transfer has no location, so the patient was not moved; send the new location in PV1-3."},
 	{
+		"location_not_used", Unused, ByFHIR,
+		"An Encounter that is planned or of class PRENC assigns no room, so its location was not used; when the patient arrives, " +
+			"send status in-progress and the class of the visit, such as IMP.",
+	},
+	{
 		"location_without_room", Unused, ByState,
 		"The location names a unit but no room, so the patient was assigned to no room; send the room in PV1-3.2, or " +
 			"map the location in the location table.",
