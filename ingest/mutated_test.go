@@ -137,7 +137,7 @@ func (p *unitProbe) lost(t *testing.T, m mutant) (why string) {
 		return ""
 	}
 	for _, without := range itemsOf(t, m) {
-		if !a.tells(m.feed, without) && p.try(t, mutant{m.feed, without.body}).state == a.state {
+		if !a.names(m.feed, without) && p.try(t, mutant{m.feed, without.body}).state == a.state {
 			return m.feed + " " + without.kind + " is lost: " + without.path + " in " + a.raw
 		}
 	}
@@ -158,16 +158,22 @@ func (p *unitProbe) empty(t *testing.T) string {
 // part is something that a request says, and the request without it.
 type part struct{ kind, path, body string }
 
-// tells reports whether an answer names a part of a request.
-func (a *tried) tells(feed string, of part) bool {
+// readTypes are the types of FHIR resources that are read.
+var readTypes = map[string]bool{
+	"Encounter": true, "Condition": true, "Observation": true, "MedicationAdministration": true, "Medication": true, "Location": true, "Patient": true,
+}
+
+// names reports whether an answer names a part of a request.
+func (a *tried) names(feed string, of part) bool {
 	for _, w := range a.Data.Warnings {
 		if covers(w.Path, of.path) || feed == "hl7" && strings.Contains(w.Path, of.path[strings.LastIndex(of.path, ".")+1:]) ||
-			strings.Contains(w.Path, "line[") || w.Path == "" {
+			strings.Contains(w.Path, "line[") {
 			return true
 		}
 	}
 	for _, i := range a.issues {
-		if covers(i.Expression, of.path) || i.Code == "type_not_used" {
+		entry := strings.TrimSuffix(of.path, ".resource")                                    // the method of an entry may be what is wrong
+		if covers(i.Expression, entry) || i.Code == "type_not_used" && !readTypes[of.kind] { // the first of each type is named
 			return true
 		}
 	}
