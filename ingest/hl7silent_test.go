@@ -25,8 +25,9 @@ type parted struct {
 	segments                         [][]string
 }
 
-// partMessage divides a message; ok is false if it is not one of plain segments.
-func partMessage(text string) (m parted, ok bool) {
+// splitMessage splits a message into segments and fields. ok is false if it has batches, encodings or
+// lines other than plain segments.
+func splitMessage(text string) (m parted, ok bool) {
 	text = strings.Trim(strings.NewReplacer("\r\n", "\r", "\n", "\r").Replace(text), "\r")
 	if !utf8.ValidString(text) || len(text) < 9 || !strings.HasPrefix(text, "MSH") || strings.Count(text, "MSH") > 1 {
 		return m, false
@@ -309,7 +310,7 @@ func messagesOf(t *testing.T) map[string]*parted {
 	t.Helper()
 	all := map[string]*parted{}
 	for name, text := range filesOf(t, "hl7/testdata/*.hl7") {
-		if m, ok := partMessage(text); ok {
+		if m, ok := splitMessage(text); ok {
 			all[name] = &m
 		}
 	}
@@ -355,7 +356,7 @@ func TestNoFactOfHL7IsSilent(t *testing.T) {
 	}
 	// What a message lacks: each field that is read, and many that are not.
 	for _, event := range []string{"A01", "A02", "A03", "A04", "A06", "A07", "A08", "A11", "A12", "A13"} {
-		m, _ := partMessage(strings.ReplaceAll(bareAdmission, "A01", event))
+		m, _ := splitMessage(strings.ReplaceAll(bareAdmission, "A01", event))
 		whole := p.sendMessage(t, m.text())
 		for s, fields := range m.segments {
 			full := m // with all that is not read
@@ -366,7 +367,7 @@ func TestNoFactOfHL7IsSilent(t *testing.T) {
 					case isRead(read, f):
 						check("a bare "+event, &m, whole, f)
 					default:
-						full, _ = partMessage(full.set(s, field, 0, component, m.another(f)))
+						full, _ = splitMessage(full.set(s, field, 0, component, m.another(f)))
 					}
 				}
 			}
@@ -413,7 +414,7 @@ func TestMessagesAreReadAlikeOverMLLP(t *testing.T) {
 			continue
 		}
 		byJSON := read(t, func() { d.post(t, "hl7", writeTree(t, map[string]string{"message": text})) })
-		if m, plain := partMessage(text); plain && len(m.segments[0]) < 19 && !reflect.DeepEqual(byFrame, byJSON) {
+		if m, plain := splitMessage(text); plain && len(m.segments[0]) < 19 && !reflect.DeepEqual(byFrame, byJSON) {
 			t.Errorf("%s: by MLLP\n%+v\nin JSON\n%+v", name, byFrame, byJSON)
 		}
 	}

@@ -321,15 +321,7 @@ func resourceFacts(t *testing.T, body string, byDesign map[string]map[string]boo
 
 // owner returns the object at a place of a tree.
 func owner(tree any, at []any) map[string]any {
-	for _, token := range at {
-		switch token := token.(type) {
-		case string:
-			tree = tree.(map[string]any)[token] //nolint:errcheck,forcetypeassert // as the tree is
-		case int:
-			tree = tree.([]any)[token] //nolint:errcheck,forcetypeassert // as the tree is
-		}
-	}
-	o, _ := tree.(map[string]any) //nolint:errcheck // the zero value fits
+	o, _ := valueAt(tree, at).(map[string]any) //nolint:errcheck // the zero value fits
 	return o
 }
 

@@ -185,8 +185,8 @@ func sameCancel(a, b *Event) bool {
 }
 
 // takeBack cancels t and its repetitions: events with the same class, time and place that
-// were recorded before the cancel. It cancels at least the first. Later ones are the event
-// issued anew (docs/decisions.md#reissued-events).
+// were recorded before the cancel. It cancels at least the first. Later ones are the
+// reissued event (docs/decisions.md#reissued-events).
 func (n *builder) takeBack(c, t *AppliedEvent, dead bool) {
 	var first *AppliedEvent
 	for i := range n.Events {

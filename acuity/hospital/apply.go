@@ -51,7 +51,7 @@ func (u *State) Apply(o *acuity.Observation, offset int64) acuity.Change {
 	u.events.answerEvents(&in)
 	in.answerClinical()
 	u.names.answerWaiting(&in)
-	u.names.answerSubjects(&in)
+	u.names.warnOfSubjects(&in)
 	in.answerCreates()
 	u.hours.observe(&in)
 	u.conclude(&in)

@@ -109,7 +109,7 @@ func (k *scoring) addEffects(c *acuity.Change) {
 
 // addFactorChanges adds the factors that became active or expired. After an input the
 // comparison is with the end of the last input that touched the room, so a factor that
-// aged out in between is told once (docs/decisions.md#activated-and-expired). After a due instant it is with
+// expired in between is reported once (docs/decisions.md#activated-and-expired). After a due instant it is with
 // the moment before.
 func (k *scoring) addFactorChanges(in *intake) {
 	c := &in.Change

@@ -181,9 +181,9 @@ func (ns *names) answerWaiting(in *intake) {
 	}
 }
 
-// answerSubjects warns of the statements that name a visit and, as their patient, somebody else.
-// They count for the visit. A fetus or child may be the subject of what is said about one fetus.
-func (ns *names) answerSubjects(in *intake) {
+// warnOfSubjects warns of statements whose subject is not the patient of the visit that they name. They
+// count for the visit. A fetus or child may be the subject of a statement about one fetus.
+func (ns *names) warnOfSubjects(in *intake) {
 	for i := range in.o.Signals {
 		s := &in.o.Signals[i]
 		if s.Visit == "" || s.Patient == "" || in.signalExists(i) || s.Fetus != "" && isFetal(s) {

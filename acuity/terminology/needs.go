@@ -199,8 +199,8 @@ func oxygenRuns(s *acuity.Signal) answer {
 	return compare(v, codes.Greater, limit)
 }
 
-// compare reports whether a number meets "op than": yes if every value that it
-// stands for does, no if none does (docs/decisions.md#comparators).
+// compare reports whether a measured value, which may be an interval such as "> 4", meets "op than":
+// yes if the whole interval does, no if none of it does (docs/decisions.md#comparators).
 func compare(v codes.Value, op codes.Comparator, than codes.Milli) answer {
 	low, high := bounds(v.Op, v.Number)
 	least, most := bounds(op, than)
@@ -213,8 +213,8 @@ func compare(v codes.Value, op codes.Comparator, than codes.Milli) answer {
 	return unread
 }
 
-// bounds returns the least and the greatest number that "op n" stands for, in halves of a
-// thousandth: what is greater than n begins half a thousandth above it.
+// bounds returns the least and the greatest number in the interval "op n", in units of 1/2000: numbers
+// greater than n begin 1/2000 above it.
 func bounds(op codes.Comparator, n codes.Milli) (low, high codes.Milli) {
 	low, high = math.MinInt64, math.MaxInt64
 	switch op {

@@ -70,8 +70,8 @@ var phases = map[string]phase{
 	"finished": finished, "cancelled": void, "entered-in-error": void,
 }
 
-// classes maps the codes of v3 ActCode to the classes of HL7 v2 (docs/decisions.md#encounter-class). A letter of table
-// 0004 is used as it is.
+// classes maps the codes of v3 ActCode to the classes of HL7 v2 (docs/decisions.md#encounter-class). Codes of
+// HL7 table 0004 map to themselves.
 var classes = map[string]byte{
 	"IMP": 'I', "ACUTE": 'I', "NONAC": 'I', "EMER": 'E', "PRENC": 'P',
 	"AMB": 'O', "OBSENC": 'O', "SS": 'O', "HH": 'O', "VR": 'O', "FLD": 'O',

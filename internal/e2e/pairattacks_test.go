@@ -35,7 +35,7 @@ func TestTwoReadersBehindTLS(t *testing.T) {
 		{"a secret is shown once", showsOnce},
 		{"a lock stays", locksStay},
 		{"fresh sign-in", staysFresh},
-		{"racing for walls", racesForWalls},
+		{"concurrent creation of walls", createsWallsConcurrently},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.try(t, p, provider) })
 	}
@@ -77,7 +77,7 @@ func losesRole(t *testing.T, p *pair, _ *oidctest.Issuer) {
 		v := p.visitor(t)
 		kept := p.signIn(t, v, "charge")
 		first, second := v.follow(0), v.follow(1)
-		id := p.newest(t)
+		id := p.newestUser(t)
 		if a, err := p.admin.do(http.MethodPatch, "/api/admin/users/"+id, "application/json", change); err != nil || a.status != http.StatusOK {
 			t.Fatalf("%s: %v %v", change, err, a)
 		}
@@ -105,8 +105,8 @@ func (p *pair) people(t testing.TB) []listed {
 	return list.Users
 }
 
-// newest returns the id of the person who signed in last.
-func (p *pair) newest(t testing.TB) string {
+// newestUser returns the id of the user who signed in last.
+func (p *pair) newestUser(t testing.TB) string {
 	t.Helper()
 	return slices.MaxFunc(p.people(t), func(a, b listed) int { return a.SignedInAt.Compare(b.SignedInAt) }).ID
 }
@@ -297,7 +297,7 @@ func staysFresh(t *testing.T, p *pair, i *oidctest.Issuer) {
 	if got := p.provided(t, v, i, nil, claims(6*time.Hour)); got.status != http.StatusSeeOther {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
-	id := p.newest(t)
+	id := p.newestUser(t)
 	refused := func(when string) {
 		t.Helper()
 		for path, form := range map[string]url.Values{
@@ -339,9 +339,9 @@ func staysFresh(t *testing.T, p *pair, i *oidctest.Issuer) {
 	}
 }
 
-// racesForWalls: many requests for a wall at once, on both readers, make as many walls as a hospital
-// may have.
-func racesForWalls(t *testing.T, p *pair, _ *oidctest.Issuer) {
+// createsWallsConcurrently: concurrent requests to both readers create exactly as many walls as a
+// hospital may have.
+func createsWallsConcurrently(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	const most = 50 // docs/limits.md
 	count := func() int {
 		t.Helper()

@@ -44,8 +44,8 @@ func onDisk(t *testing.T, free *atomic.Uint64) (*Broker, *Cluster, *lines) {
 	return b, c, out
 }
 
-// On a full disk nothing is taken, at once and with the reason, by those that ask and
-// by the broker itself; once disk space available again everything goes on by itself.
+// On a full disk, publishers and the broker reject records at once with the reason. They resume by
+// themselves when space is free again.
 func TestFullDisk(t *testing.T) {
 	var free atomic.Uint64
 	free.Store(reserveBytes)

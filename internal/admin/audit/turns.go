@@ -6,20 +6,18 @@ import (
 	"sync"
 )
 
-// Turns runs the changes of one hospital one at a time in this process, so that they do not
-// overtake each other. Changes of other processes still may: such a change is retried as by
-// [Retry]. The zero value is ready to use.
-type Turns struct {
-	mu        sync.Mutex
-	hospitals map[string]chan struct{} // full while a change of the hospital runs
-}
+// Turns serializes the changes of each hospital in this process, so that they do not conflict with each
+// other. Changes of other processes may still conflict; [Turns.Do] retries then. The zero value is
+// ready to use.
+type Turns struct{ hospitals sync.Map } // hospital ID to a chan struct{}, full while a change runs
 
-// Do waits for the turn of a hospital and runs a change. A change that counts what exists before it
-// adds to it must read the position seen first, then count, and write under the condition that
-// nothing changed after that position. An error that wraps that of ctx says that the turn did not
-// come; nothing was done.
+// Do waits until no other change of the hospital runs, then calls change and retries it as [Retry]
+// does. To enforce a limit, change must read the position of the log first, then count, and write under
+// the condition that nothing changed after that position. If ctx ends first, change is not called and
+// the error wraps that of ctx.
 func (t *Turns) Do(ctx context.Context, hospital string, change func() error) error {
-	turn := t.of(hospital)
+	running, _ := t.hospitals.LoadOrStore(hospital, make(chan struct{}, 1))
+	turn := running.(chan struct{}) //nolint:errcheck,forcetypeassert // nothing else is stored
 	select {
 	case turn <- struct{}{}:
 	case <-ctx.Done():
@@ -27,16 +25,4 @@ func (t *Turns) Do(ctx context.Context, hospital string, change func() error) er
 	}
 	defer func() { <-turn }()
 	return Retry(ctx, change)
-}
-
-func (t *Turns) of(hospital string) chan struct{} {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.hospitals == nil {
-		t.hospitals = map[string]chan struct{}{}
-	}
-	if t.hospitals[hospital] == nil {
-		t.hospitals[hospital] = make(chan struct{}, 1)
-	}
-	return t.hospitals[hospital]
 }

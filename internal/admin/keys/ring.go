@@ -55,7 +55,8 @@ func Version(k *access.Key) string {
 }
 
 // Mint makes a key and its token, which is shown once. It fails with [ErrTooMany] if the hospital
-// has [Most] valid keys. The count is a condition of the write, so it holds over several instances.
+// has [Most] valid keys. The write fails if anything changed since the count,
+// so the limit holds across instances.
 func (r *Ring) Mint(ctx context.Context, by string, template access.Key) (key access.Key, token string, err error) {
 	err = r.turns.Do(ctx, template.Hospital, func() error {
 		seen := r.Seen()

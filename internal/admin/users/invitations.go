@@ -85,9 +85,9 @@ func (s *server) invite(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Invite is [Office.MakeLink] for those who ask over HTTP: their number of links is bounded.
-// It fails with [ErrTooMany] beyond [MostLinks]. The count is a condition of the write, so it holds
-// over several instances.
+// Invite is [Office.MakeLink] for requests over HTTP. It fails with [ErrTooMany] if the hospital has
+// [MostLinks] links. The write fails if anything changed since the count,
+// so the limit holds across instances.
 func (o *Office) Invite(ctx context.Context, by, hospital, label string, role Role, ttl time.Duration) (l Link, token string, err error) {
 	err = o.turns.Do(ctx, hospital, func() (err error) {
 		seen, n, now := o.Seen(), 0, o.Now()

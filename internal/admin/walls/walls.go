@@ -127,7 +127,8 @@ type Office struct {
 }
 
 // Make makes a wall and the token of its link. It fails with [ErrTooMany] if the hospital has [Most]
-// walls. The count is a condition of the write, so it holds over several instances.
+// walls. The write fails if anything changed since the count,
+// so the limit holds across instances.
 func (o *Office) Make(ctx context.Context, by, hospital, label string) (w Wall, token string, err error) {
 	err = o.turns.Do(ctx, hospital, func() error {
 		seen := o.Seen()

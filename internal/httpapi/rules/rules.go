@@ -12,8 +12,8 @@ type Rule struct {
 	About string
 }
 
-// All explains the rules of [svc/internal/httpapi.Detail] by their word. In About, {n} stands for the
-// bound of a rule, which follows its colon: 100 for maxLength:100.
+// All explains the rules of [svc/internal/httpapi.Detail] by their word. {n} in About is a placeholder for
+// the bound of a rule, which follows its colon: 100 for maxLength:100.
 var All = []Rule{
 	{"required", "This field is required and must not be null."},
 	{"type", "Use a value of type {n}."},

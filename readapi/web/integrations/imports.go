@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// How many files one process imports at once. A file takes up to a few tens of MiB while it is read
-// and tried. Our defaults.
+// Limits on concurrent imports in one process. Reading and previewing a file needs up to tens of MiB.
+// Our defaults.
 const (
 	importsPerHospital = 2
 	importsAtMost      = 8
 	importRetryAfter   = 5 * time.Second
 )
 
-// imports counts the files that are being imported, so that they neither exhaust the memory nor
-// delay other hospitals. The zero value is ready to use.
+// imports counts running imports to bound their memory and their effect on other hospitals. The zero
+// value is ready to use.
 type imports struct {
 	mu        sync.Mutex
 	all       int
-	hospitals map[string]int // without those that import nothing
+	hospitals map[string]int // hospitals with running imports only
 }
 
-// begin counts an import of a hospital until end is called. If there are too many, end is nil and
-// status and key say why: 429 and the hospital's share, or 503 and the capacity of the process.
+// begin counts an import of a hospital until end is called. At a limit, end is nil, and status and the
+// text key give the reason: 429 for the limit of the hospital, 503 for that of the process.
 func (i *imports) begin(hospital string) (end func(), status int, key string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -51,8 +51,8 @@ func (i *imports) end(hospital string) {
 	}
 }
 
-// beginImport begins an import before its form is read. It returns nil after it has answered that
-// there are too many.
+// beginImport counts an import before its form is read. If a limit is reached, it answers the request
+// and returns nil.
 func (d *adminRequest) beginImport() (end func()) {
 	end, status, key := d.imports.begin(d.session.Hospital)
 	if end != nil {

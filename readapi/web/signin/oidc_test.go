@@ -218,8 +218,8 @@ func TestBrowserGoesAway(t *testing.T) {
 	}
 }
 
-// TestProviderIsAway: the first page says that the provider does not answer, and links work.
-// When the provider is back, so is the sign-in.
+// TestProviderIsAway: while the provider does not respond, the first page says so and sign-in links
+// work. Once it responds, sign-in with the provider works again.
 func TestProviderIsAway(t *testing.T) {
 	t.Parallel()
 	p, i := provided(t)
