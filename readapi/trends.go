@@ -184,7 +184,8 @@ func trendsOf(hours []Hour, since, until time.Time, zone *time.Location) *Trends
 const (
 	trendsWithin  = 10 * time.Second
 	trendsAtOnce  = 2
-	trendsFresh   = time.Minute // recorded hours stay, and a new one comes once an hour
+	trendsFresh   = time.Minute     // recorded hours stay, and a new one comes once an hour
+	trendsEarly   = 2 * time.Second // of a hospital with too few hours for a forecast: its past may be on its way
 	trendsAtMost  = 128         // answers that are kept
 	trendsDefault = 24 * time.Hour
 )
@@ -197,7 +198,7 @@ type trendsKey struct {
 
 type keptTrends struct {
 	trends *Trends
-	at     time.Time
+	until  time.Time
 }
 
 // trendsCache keeps answers.
@@ -213,8 +214,9 @@ func newTrendsCache() *trendsCache {
 }
 
 // Trends returns the state of a unit at the full hours after since, up to until. It returns the
-// errors of [Reads.Verdict], except [ErrNoUnit]. The answer is kept for a minute: a span of 28 days
-// is some hundred records, which lie between the records of other hospitals.
+// errors of [Reads.Verdict], except [ErrNoUnit]. The answer is cached for a minute, because a span
+// of 28 days is hundreds of records between those of other hospitals; for two seconds while the
+// hospital has too few hours for a forecast.
 func (s *Reads) Trends(ctx context.Context, hospital string, since, until time.Time) (*Trends, error) {
 	now := s.cfg.Shell.Now()
 	key := trendsKey{hospital: hospital}
@@ -223,7 +225,7 @@ func (s *Reads) Trends(ctx context.Context, hospital string, since, until time.T
 	cache.mu.Lock()
 	kept, known := cache.kept[key]
 	cache.mu.Unlock()
-	if known && now.Sub(kept.at) < trendsFresh {
+	if known && now.Before(kept.until) {
 		return kept.trends, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, trendsWithin)
@@ -240,18 +242,21 @@ func (s *Reads) Trends(ctx context.Context, hospital string, since, until time.T
 	}
 	t := trendsOf(hours, key.since, key.until, s.cfg.Forecasts.Zone(hospital))
 	insufficient := (*forecast.InsufficientError)(nil)
+	fresh := trendsFresh
 	switch _, f, err := s.predictUnit(ctx, hospital); {
 	case err == nil:
 		t.Forecast = &f.Calibration
-	case !errors.As(err, &insufficient):
-		return t, nil // the hours are known, the score is not: this answer is not kept
+	case errors.As(err, &insufficient):
+		fresh = trendsEarly
+	default:
+		return t, nil // the hours are known, the score is not: this answer is not cached
 	}
 	cache.mu.Lock()
 	defer cache.mu.Unlock()
 	if len(cache.kept) >= trendsAtMost {
 		clear(cache.kept)
 	}
-	cache.kept[key] = keptTrends{t, now}
+	cache.kept[key] = keptTrends{t, now.Add(fresh)}
 	return t, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
+	"svc/acuity/forecast"
 	"svc/readapi"
 )
 
@@ -105,14 +106,30 @@ func TestTrends(t *testing.T) {
 	if a.Forecast != nil {
 		t.Errorf("a score without a forecast: %v", a.Forecast)
 	}
-	trendsOf(t, h, "")
-	if h.recorded.reads != 1 {
-		t.Errorf("the record was read %d times within a minute", h.recorded.reads)
-	}
-	h.now = h.now.Add(61 * time.Second)
-	trendsOf(t, h, "")
-	if h.recorded.reads != 2 {
-		t.Errorf("the record was read %d times after a minute", h.recorded.reads)
+}
+
+// The record is read once a minute, or every two seconds while the hours of a new hospital arrive.
+func TestTrendsAreCached(t *testing.T) {
+	for name, tt := range map[string]struct {
+		model *forecast.Model
+		fresh time.Duration
+	}{
+		"new hospital": {forecast.NewModel("north"), 2 * time.Second},
+		"forecast":     {observedFor(40), time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			chart := worked(t)
+			chart.Unit.ObservedAt = noon
+			h := newFixture(chart)
+			h.learned = fakeForecasts{model: tt.model}
+			for i, after := range []time.Duration{0, tt.fresh - time.Millisecond, time.Millisecond} {
+				h.now = h.now.Add(after)
+				trendsOf(t, h, "")
+				if want := 1 + i/2; h.recorded.reads != want {
+					t.Errorf("the record was read %d times after request %d, want %d", h.recorded.reads, i+1, want)
+				}
+			}
+		})
 	}
 }
 

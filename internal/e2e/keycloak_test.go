@@ -165,7 +165,7 @@ func TestKeycloak(t *testing.T) {
 	p.ends(t, kept) // a browser has one session
 	kept = again
 
-	id := p.newest(t)
+	id := p.newestUser(t)
 	a, err := p.admin.do(http.MethodPatch, "/api/admin/users/"+id, "application/json", `{"disabled":true}`)
 	if err != nil || a.status != http.StatusOK {
 		t.Fatalf("%v %v", err, a)
