@@ -186,7 +186,7 @@ const (
 	trendsAtOnce  = 2
 	trendsFresh   = time.Minute     // recorded hours stay, and a new one comes once an hour
 	trendsEarly   = 2 * time.Second // of a hospital with too few hours for a forecast: its past may be on its way
-	trendsAtMost  = 128         // answers that are kept
+	trendsAtMost  = 128             // answers that are kept
 	trendsDefault = 24 * time.Hour
 )
 

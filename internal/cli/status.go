@@ -63,7 +63,10 @@ type statusData struct {
 		LastReceivedAt       string
 		ExpectedEverySeconds *int64
 		Stale                bool
-		Windows              map[string]struct{ Received, Applied, Duplicates, Ignored, Rejected, Warnings int64 }
+		Windows              map[string]struct {
+			Received, Applied, Duplicates, Ignored, Rejected, Warnings int64
+			Changed, Unchanged, Unused, OutsideUnit                    int64
+		}
 	}
 	Pipeline struct {
 		Topics []struct {
@@ -84,7 +87,7 @@ type statusData struct {
 func (s *statusData) print(out io.Writer) error {
 	fmt.Fprintf(out, "%s\n\n", strings.TrimSpace(s.Status+" "+strings.Join(s.Reasons, ", ")))
 	table := NewTable(out, "FEED", "SOURCE", "LAST", "USUALLY EVERY", "STALE",
-		"LAST 24 H: RECEIVED", "APPLIED", "DUPLICATES", "IGNORED", "REJECTED", "WARNINGS")
+		"LAST 24 H: RECEIVED", "APPLIED", "DUPLICATES", "IGNORED", "REJECTED", "CHANGED", "UNCHANGED", "NOT USED", "OUTSIDE UNIT", "WARNINGS")
 	for _, f := range s.Feeds {
 		every := "?"
 		if f.ExpectedEverySeconds != nil {
@@ -92,7 +95,8 @@ func (s *statusData) print(out io.Writer) error {
 		}
 		day := f.Windows["24h"]
 		table.Row(f.Channel, plain(shownOr(cmp.Or(f.SourceName, &f.Source))), f.LastReceivedAt, every, f.Stale,
-			day.Received, day.Applied, day.Duplicates, day.Ignored, day.Rejected, day.Warnings)
+			day.Received, day.Applied, day.Duplicates, day.Ignored, day.Rejected,
+			day.Changed, day.Unchanged, day.Unused, day.OutsideUnit, day.Warnings)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -152,24 +156,24 @@ func (c *client) sourceNamed(ctx context.Context, name string) (string, error) {
 type sourceData struct {
 	Source, SourceName string
 	Feeds              []struct {
-		Channel            string
-		Refusals, Warnings []sourceNotice
+		Channel                     string
+		Refusals, Warnings, Routine []sourceNotice
 	}
 }
 
 // sourceNotice is a refusal of a message, or a warning about it.
-type sourceNotice struct{ At, ControlID, RequestID, Code, Path string }
+type sourceNotice struct{ At, ControlID, RequestID, Code, Path, EventType string }
 
 func (s *sourceData) print(out io.Writer) error {
 	fmt.Fprintf(out, "%s (%s)\n\n", plain(s.SourceName), s.Source)
 	table := NewTable(out, "FEED", "WHAT", "AT", "CONTROL ID", "REQUEST ID", "CODE", "PLACE")
 	lines := 0
 	for _, f := range s.Feeds {
-		for i, list := range [][]sourceNotice{f.Refusals, f.Warnings} {
+		for i, list := range [][]sourceNotice{f.Refusals, f.Warnings, f.Routine} {
 			for _, n := range list {
 				lines++
-				table.Row(f.Channel, []string{"refused", "warning"}[i], n.At,
-					cmp.Or(n.ControlID, "-"), cmp.Or(n.RequestID, "-"), n.Code, cmp.Or(n.Path, "-"))
+				table.Row(f.Channel, []string{"refused", "warning", "routine"}[i], n.At,
+					cmp.Or(n.ControlID, "-"), cmp.Or(n.RequestID, "-"), n.Code, cmp.Or(strings.TrimSpace(n.Path+" "+n.EventType), "-"))
 			}
 		}
 	}

@@ -94,9 +94,9 @@ func (s *Server) Greet(ctx context.Context, r *Roles) error {
 const greeting = `svc is ready: maternity acuity and staffing, everything in this process.
 
   API       %s
-  HL7 MLLP  %s    for interface engines and svc send, under the API key
-  Webhooks  %s/dev/hook    a receiver that verifies, and its page
-  Alerts    %s/dev/outbox    e-mail and SMS, caught
+  HL7 MLLP  %s    for interface engines and svc send; uses the API key
+  Webhooks  %s/dev/hook    a test receiver that verifies signatures
+  Alerts    %s/dev/outbox    e-mail and SMS that would be sent
   Metrics   http://%s/metrics
   Kafka     %s    embedded, one broker, no replication: for development only
   Redis     %s    embedded
@@ -104,13 +104,13 @@ const greeting = `svc is ready: maternity acuity and staffing, everything in thi
   Hospital  %s
   API key   %s
   Admin key %s
-  The same in %s
+  Stored in %s
 
-Look at the unit in a browser; the link signs in once, svc admin link makes another:
+Open the unit in a browser. The link works once; svc admin link creates another:
 
   %s
 
-Try it, in another terminal:
+Try it in another terminal:
 
   export SVC=%s KEY=%s
 

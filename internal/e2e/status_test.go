@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -152,7 +153,9 @@ func TestStatusOfDev(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	if said := cli(t, nil, "status", "--data", dir); !strings.HasPrefix(said, "ok\n") || !strings.Contains(said, "staffing") {
+	// Received to rejected, then what changed, was known, was not used, and what was outside the unit.
+	counts := regexp.MustCompile(`(?m)^hl7 .* 9 +3 +2 +1 +3 +3 +2 +1 +0 +`)
+	if said := cli(t, nil, "status", "--data", dir); !strings.HasPrefix(said, "ok\n") || !strings.Contains(said, "staffing") || !counts.MatchString(said) {
 		t.Errorf("svc status says %s", said)
 	}
 	// The messages of both protocols that were refused.
@@ -160,7 +163,7 @@ func TestStatusOfDev(t *testing.T) {
 	p.noticed(t, source, "hl7", "refused M5 AR 200 messages[1].MSH-9", "refused M7 AR 200 MSH-9", "refused M3 AR 200 MSH-9")
 	p.noticed(t, source, "staffing", "refused  min:0 nursesOnDuty")
 	for _, word := range []string{source, name} {
-		if said := cli(t, nil, "status", word, "--data", dir); !strings.HasPrefix(said, name+" ("+source+")\n") || !strings.Contains(said, "AR 200") {
+		if said := cli(t, nil, "status", word, "--data", dir); !strings.HasPrefix(said, name+" ("+source+")\n") || !strings.Contains(said, "AR 200") || !strings.Contains(said, "MSH-9 A60") {
 			t.Errorf("svc status %s says %s", word, said)
 		}
 	}

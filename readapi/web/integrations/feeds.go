@@ -36,15 +36,20 @@ type apiFeed struct {
 	ExpectedEverySeconds *int64
 	Stale                bool
 	Windows              map[string]apiCounts
-	Refusals, Warnings   []apiNotice // of one source alone
+
+	Refusals, Warnings, Routine []apiNotice // of one source alone
 }
 
-type apiCounts struct{ Received, Applied, Duplicates, Ignored, Rejected, Warnings int64 }
+type apiCounts struct {
+	Received, Applied, Duplicates, Ignored, Rejected, Warnings int64
+	Changed, Unchanged, Unused, OutsideUnit                    int64
+}
 
 type apiNotice struct {
 	At                   *time.Time
 	ControlID, RequestID *string
 	Code, Path           string
+	EventType            *string
 }
 
 // apiStatus is the state of the feeds of a hospital, as the API tells it.
@@ -202,10 +207,10 @@ type sourcePage struct {
 
 type sourceFeed struct {
 	feedLine
-	Refusals, Warnings []noticeRow
+	Refusals, Warnings, Routine []noticeRow
 }
 
-type noticeRow struct{ At, ControlID, RequestID, Code, Means, Path string }
+type noticeRow struct{ At, ControlID, RequestID, Code, Means, Path, EventType string }
 
 func showSource(d *adminRequest) {
 	var s struct {
@@ -219,7 +224,7 @@ func showSource(d *adminRequest) {
 	out.Heading = d.T("feeds.source.of", "name", s.SourceName)
 	for i := range s.Feeds {
 		f := &s.Feeds[i]
-		out.Feeds = append(out.Feeds, sourceFeed{newFeedLine(d, f), listNotices(d, f.Refusals), listNotices(d, f.Warnings)})
+		out.Feeds = append(out.Feeds, sourceFeed{newFeedLine(d, f), listNotices(d, f.Refusals), listNotices(d, f.Warnings), listNotices(d, f.Routine)})
 	}
 	d.show("feeds.source", &out)
 }
@@ -228,7 +233,7 @@ func listNotices(d *adminRequest, all []apiNotice) (rows []noticeRow) {
 	for i := range all {
 		n := &all[i]
 		control, request := textOrEmpty(n.ControlID), textOrEmpty(n.RequestID)
-		rows = append(rows, noticeRow{d.formatTime(n.At), control, request, n.Code, rules.Message(n.Code), n.Path})
+		rows = append(rows, noticeRow{d.formatTime(n.At), control, request, n.Code, rules.Message(n.Code), n.Path, textOrEmpty(n.EventType)})
 	}
 	return rows
 }
