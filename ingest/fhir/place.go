@@ -125,12 +125,12 @@ func (m *mapper) stays(r *resource) (stays []stay, ward string) {
 // warnUnusedLocation names the first location of an Encounter that assigns no room, if the location
 // says that the patient may be there now: it is active, or the Encounter has begun and the location has
 // no end.
-func (m *mapper) warnUnusedLocation(r *resource, begun bool) {
-	for i := range m.locations[r.firstLocation:r.lastLocation] {
-		l := &m.locations[r.firstLocation:r.lastLocation][i]
-		status := string(m.bytes(l.status))
+func (d *document) warnUnusedLocation(r *resource, begun bool) {
+	for i := range d.locations[r.firstLocation:r.lastLocation] {
+		l := &d.locations[r.firstLocation:r.lastLocation][i]
+		status := string(d.bytes(l.status))
 		if status == "active" || begun && status == "" && l.during.end.empty() {
-			m.warn(r, "location_not_used", "location["+strconv.Itoa(i)+"]")
+			d.warn(r, "location_not_used", "location["+strconv.Itoa(i)+"]")
 			return
 		}
 	}

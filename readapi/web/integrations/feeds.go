@@ -224,7 +224,9 @@ func showSource(d *adminRequest) {
 	out.Heading = d.T("feeds.source.of", "name", s.SourceName)
 	for i := range s.Feeds {
 		f := &s.Feeds[i]
-		out.Feeds = append(out.Feeds, sourceFeed{newFeedLine(d, f), listNotices(d, f.Refusals), listNotices(d, f.Warnings), listNotices(d, f.Routine)})
+		out.Feeds = append(out.Feeds, sourceFeed{
+			newFeedLine(d, f), listNotices(d, f.Refusals), listNotices(d, f.Warnings), listNotices(d, f.Routine),
+		})
 	}
 	d.show("feeds.source", &out)
 }
