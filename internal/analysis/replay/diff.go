@@ -17,13 +17,13 @@ import (
 
 // DiffRow is one hour in which the replay differs from the recorded verdicts.
 type DiffRow struct {
-	Hospital string        `parquet:"hospital,dict" json:"hospital" about:"id of the hospital"`
-	Hour     tables.Moment `parquet:"hour,timestamp(millisecond)" json:"hour" about:"the full hour, UTC"`
+	Hospital string        `parquet:"hospital,dict" json:"hospital" about:"Hospital ID"`
+	Hour     tables.Moment `parquet:"hour,timestamp(millisecond)" json:"hour" about:"Full hour, UTC"`
 	Subject  string        `parquet:"subject,dict" json:"subject" about:"level (of the unit), axis or room"`
-	ID       string        `parquet:"id,dict" json:"id" about:"of the axis or room; unit for the level"`
-	Recorded string        `parquet:"recorded,dict" json:"recorded" about:"the gravest that was recorded in the hour"`
-	Replayed string        `parquet:"replayed,dict" json:"replayed" about:"the gravest of the replay"`
-	Minutes  float64       `parquet:"minutes" json:"minutes" about:"how long the two differed in the hour"`
+	ID       string        `parquet:"id,dict" json:"id" about:"ID of the axis or room; unit for the level"`
+	Recorded string        `parquet:"recorded,dict" json:"recorded" about:"Most severe recorded value in the hour"`
+	Replayed string        `parquet:"replayed,dict" json:"replayed" about:"Most severe replayed value in the hour"`
+	Minutes  float64       `parquet:"minutes" json:"minutes" about:"Minutes of the hour in which the values differed"`
 }
 
 // Diff compares a replay with the recorded verdicts.

@@ -13,29 +13,29 @@ import (
 // DeliveryRow is the state of a delivery when the notifier recorded it. Each record is a row, and
 // the last row counts. The answer of an endpoint is not exported, because it is foreign text.
 type DeliveryRow struct {
-	Hospital      string       `parquet:"hospital,dict" json:"hospital" about:"id of the hospital"`
-	Delivery      string       `parquet:"delivery" json:"delivery" about:"id of the delivery"`
-	Partition     int32        `parquet:"partition" json:"partition" about:"of the topic; with offset the position of the record"`
-	Offset        int64        `parquet:"offset,delta" json:"offset" about:"in the partition"`
-	At            Moment       `parquet:"at,timestamp(millisecond)" json:"at" about:"timestamp of the record"`
-	Event         string       `parquet:"event,dict" json:"event" about:"what the delivery is about, such as surge.level_changed"`
-	EventID       string       `parquet:"event_id" json:"event_id" about:"id of the event"`
+	Hospital      string       `parquet:"hospital,dict" json:"hospital" about:"Hospital ID"`
+	Delivery      string       `parquet:"delivery" json:"delivery" about:"Delivery ID"`
+	Partition     int32        `parquet:"partition" json:"partition" about:"Topic partition; with offset, the position of the record"`
+	Offset        int64        `parquet:"offset,delta" json:"offset" about:"Offset within the partition"`
+	At            Moment       `parquet:"at,timestamp(millisecond)" json:"at" about:"Record timestamp"`
+	Event         string       `parquet:"event,dict" json:"event" about:"Event type, such as surge.level_changed"`
+	EventID       string       `parquet:"event_id" json:"event_id" about:"Event ID"`
 	Channel       string       `parquet:"channel,dict" json:"channel" about:"webhook, email or sms"`
-	Endpoint      string       `parquet:"endpoint,dict" json:"endpoint" about:"id of the webhook or recipient"`
+	Endpoint      string       `parquet:"endpoint,dict" json:"endpoint" about:"ID of the webhook or recipient"`
 	State         string       `parquet:"state,dict" json:"state" about:"pending, delivered, rejected, expired, poison, cancelled, failed, suppressed or superseded"`
-	Reason        *string      `parquet:"reason,dict,optional" json:"reason,omitempty" about:"stable code of a state that is not delivered"`
-	OccurredAt    *Moment      `parquet:"occurred_at,timestamp(millisecond),optional" json:"occurred_at,omitzero" about:"when the event was"`
-	NextAttemptAt *Moment      `parquet:"next_attempt_at,timestamp(millisecond),optional" json:"next_attempt_at,omitzero" about:"null: none"`
-	Attempts      []AttemptRow `parquet:"attempts,list" json:"attempts,omitempty" about:"oldest first, the last ones that are kept"`
+	Reason        *string      `parquet:"reason,dict,optional" json:"reason,omitempty" about:"Reason code if the state is not delivered"`
+	OccurredAt    *Moment      `parquet:"occurred_at,timestamp(millisecond),optional" json:"occurred_at,omitzero" about:"Time of the event"`
+	NextAttemptAt *Moment      `parquet:"next_attempt_at,timestamp(millisecond),optional" json:"next_attempt_at,omitzero" about:"Time of the next attempt; null if none is scheduled"`
+	Attempts      []AttemptRow `parquet:"attempts,list" json:"attempts,omitempty" about:"The most recent attempts, oldest first"`
 }
 
 // AttemptRow is one attempt of a delivery.
 type AttemptRow struct {
-	N      int32  `parquet:"n" json:"n" about:"from 1"`
-	At     Moment `parquet:"at,timestamp(millisecond)" json:"at" about:"when it began"`
-	TookMS int64  `parquet:"took_ms" json:"took_ms" about:"how long it took"`
-	Class  string `parquet:"class,dict" json:"class" about:"how it ended: ok, status, throttled, gone, redirect, dns, refused, reset, timeout, tls, blocked or interrupted"`
-	Status int32  `parquet:"status" json:"status" about:"HTTP or SMTP; 0: none came"`
+	N      int32  `parquet:"n" json:"n" about:"Attempt number, starting at 1"`
+	At     Moment `parquet:"at,timestamp(millisecond)" json:"at" about:"Start of the attempt"`
+	TookMS int64  `parquet:"took_ms" json:"took_ms" about:"Duration in milliseconds"`
+	Class  string `parquet:"class,dict" json:"class" about:"Result: ok, status, throttled, gone, redirect, dns, refused, reset, timeout, tls, blocked or interrupted"`
+	Status int32  `parquet:"status" json:"status" about:"HTTP or SMTP status; 0 if there was no response"`
 }
 
 func readDelivery(r *stream.Record, row *DeliveryRow) (reason string) {

@@ -10,72 +10,72 @@ import (
 // ObservationRow is one accepted request. The tag about is the line of the column in the
 // dictionary.
 type ObservationRow struct {
-	Hospital   string  `parquet:"hospital,dict" json:"hospital" about:"id of the hospital"`
-	Partition  int32   `parquet:"partition" json:"partition" about:"of the topic; with offset the position of the record"`
-	Offset     int64   `parquet:"offset,delta" json:"offset" about:"in the partition; the order in which the hospital was told"`
-	At         Moment  `parquet:"at,timestamp(millisecond)" json:"at" about:"timestamp of the record"`
-	Key        string  `parquet:"key,dict" json:"key" about:"key of the record: the hospital, or hospital/room/id"`
-	ReceivedAt Moment  `parquet:"received_at,timestamp(millisecond)" json:"received_at" about:"clock of the ingest that accepted the request"`
-	Channel    string  `parquet:"channel,dict" json:"channel" about:"feed: adt, batch, census, clinical, fhir, hl7, roster, staffing; or administration: terminology, rules, locations, settings"`
-	Source     *string `parquet:"source,dict,optional" json:"source,omitempty" about:"id of the API key that sent it, or of the first of its rotations"`
-	RoomID     *int32  `parquet:"room_id,optional" json:"room_id,omitempty" about:"room that a clinical request is about"`
-	RoomLabel  *string `parquet:"room_label,dict,optional" json:"room_label,omitempty" about:"what the request called it"`
+	Hospital   string  `parquet:"hospital,dict" json:"hospital" about:"Hospital ID"`
+	Partition  int32   `parquet:"partition" json:"partition" about:"Topic partition; with offset, the position of the record"`
+	Offset     int64   `parquet:"offset,delta" json:"offset" about:"Offset within the partition; a hospital's records are applied in this order"`
+	At         Moment  `parquet:"at,timestamp(millisecond)" json:"at" about:"Record timestamp"`
+	Key        string  `parquet:"key,dict" json:"key" about:"Record key: the hospital, or hospital/room/id"`
+	ReceivedAt Moment  `parquet:"received_at,timestamp(millisecond)" json:"received_at" about:"Time at which ingest accepted the request"`
+	Channel    string  `parquet:"channel,dict" json:"channel" about:"Feed (adt, batch, census, clinical, fhir, hl7, roster, staffing) or administration (terminology, rules, locations, settings)"`
+	Source     *string `parquet:"source,dict,optional" json:"source,omitempty" about:"ID of the API key that sent the request; after a rotation, the ID of the original key"`
+	RoomID     *int32  `parquet:"room_id,optional" json:"room_id,omitempty" about:"Room of a clinical request"`
+	RoomLabel  *string `parquet:"room_label,dict,optional" json:"room_label,omitempty" about:"Room label in the request"`
 
-	Events  []EventRow  `parquet:"events,list" json:"events,omitempty" about:"ADT events, in the order of the request"`
-	Signals []SignalRow `parquet:"signals,list" json:"signals,omitempty" about:"clinical statements, in the order of the request"`
-	Census  []CensusRow `parquet:"census,list" json:"census,omitempty" about:"rooms that a census lists"`
+	Events  []EventRow  `parquet:"events,list" json:"events,omitempty" about:"ADT events in request order"`
+	Signals []SignalRow `parquet:"signals,list" json:"signals,omitempty" about:"Clinical statements in request order"`
+	Census  []CensusRow `parquet:"census,list" json:"census,omitempty" about:"Rooms listed by a census"`
 
-	CensusAt     *Moment `parquet:"census_at,timestamp(millisecond),optional" json:"census_at,omitzero" about:"time of the census"`
-	StaffingAt   *Moment `parquet:"staffing_at,timestamp(millisecond),optional" json:"staffing_at,omitzero" about:"from when the staffing holds"`
-	Nurses       *int32  `parquet:"nurses,optional" json:"nurses,omitempty" about:"assignable nurses on duty, without the charge nurse"`
-	Call         *string `parquet:"call,dict,optional" json:"call,omitempty" about:"call staff available: yes or no"`
-	RosterNurses *int32  `parquet:"roster_nurses,optional" json:"roster_nurses,omitempty" about:"nurses that a roster lists"`
+	CensusAt     *Moment `parquet:"census_at,timestamp(millisecond),optional" json:"census_at,omitzero" about:"Time of the census"`
+	StaffingAt   *Moment `parquet:"staffing_at,timestamp(millisecond),optional" json:"staffing_at,omitzero" about:"Start of the staffing"`
+	Nurses       *int32  `parquet:"nurses,optional" json:"nurses,omitempty" about:"Assignable nurses on duty, excluding the charge nurse"`
+	Call         *string `parquet:"call,dict,optional" json:"call,omitempty" about:"Call staff available: yes or no"`
+	RosterNurses *int32  `parquet:"roster_nurses,optional" json:"roster_nurses,omitempty" about:"Number of nurses on the roster"`
 
-	Record []byte `parquet:"record" json:"record" about:"the record as stored (Avro in the wire format of a schema registry; in text base64): all that was said, and what svc import writes"`
+	Record []byte `parquet:"record" json:"record" about:"The stored record: Avro in the Confluent wire format, base64 in text formats. svc import writes these bytes"`
 }
 
 // EventRow is one ADT event.
 type EventRow struct {
-	Type        string   `parquet:"type,dict" json:"type" about:"A01 A02 A03 A04 A06 A07 A08 A11 A12 A13, or other"`
-	At          *Moment  `parquet:"at,timestamp(millisecond),optional" json:"at,omitzero" about:"event time"`
-	Visit       *string  `parquet:"visit,optional" json:"visit,omitempty" about:"pseudonym of the visit"`
-	Patient     *string  `parquet:"patient,optional" json:"patient,omitempty" about:"pseudonym of the patient"`
+	Type        string   `parquet:"type,dict" json:"type" about:"A01, A02, A03, A04, A06, A07, A08, A11, A12, A13 or other"`
+	At          *Moment  `parquet:"at,timestamp(millisecond),optional" json:"at,omitzero" about:"Event time"`
+	Visit       *string  `parquet:"visit,optional" json:"visit,omitempty" about:"Visit pseudonym"`
+	Patient     *string  `parquet:"patient,optional" json:"patient,omitempty" about:"Patient pseudonym"`
 	PointOfCare *string  `parquet:"point_of_care,dict,optional" json:"point_of_care,omitempty" about:"PV1-3.1"`
 	Room        *string  `parquet:"room,dict,optional" json:"room,omitempty" about:"PV1-3.2"`
-	RoomID      *int32   `parquet:"room_id,optional" json:"room_id,omitempty" about:"our id of the room, if the sender knows it"`
-	Class       *string  `parquet:"class,dict,optional" json:"class,omitempty" about:"patient class, PV1-2"`
-	Service     *string  `parquet:"service,dict,optional" json:"service,omitempty" about:"hospital service, PV1-10"`
-	Primary     *string  `parquet:"primary,dict,optional" json:"primary,omitempty" about:"factor that the sender names as the primary one"`
-	Diagnoses   []string `parquet:"diagnoses,list" json:"diagnoses,omitempty" about:"system and code of each, with a blank between"`
+	RoomID      *int32   `parquet:"room_id,optional" json:"room_id,omitempty" about:"svc room ID, if the sender provided it"`
+	Class       *string  `parquet:"class,dict,optional" json:"class,omitempty" about:"Patient class, PV1-2"`
+	Service     *string  `parquet:"service,dict,optional" json:"service,omitempty" about:"Hospital service, PV1-10"`
+	Primary     *string  `parquet:"primary,dict,optional" json:"primary,omitempty" about:"Primary factor named by the sender"`
+	Diagnoses   []string `parquet:"diagnoses,list" json:"diagnoses,omitempty" about:"Code system and code of each diagnosis, separated by a space"`
 }
 
 // SignalRow is one clinical statement.
 type SignalRow struct {
-	RoomID     int32    `parquet:"room_id" json:"room_id" about:"room that it was reported for"`
-	Visit      *string  `parquet:"visit,optional" json:"visit,omitempty" about:"pseudonym of the visit, if it names one"`
-	Patient    *string  `parquet:"patient,optional" json:"patient,omitempty" about:"pseudonym of the patient, if it names one"`
+	RoomID     int32    `parquet:"room_id" json:"room_id" about:"Room for which the statement was reported"`
+	Visit      *string  `parquet:"visit,optional" json:"visit,omitempty" about:"Visit pseudonym, if the statement names a visit"`
+	Patient    *string  `parquet:"patient,optional" json:"patient,omitempty" about:"Patient pseudonym, if the statement names a patient"`
 	Kind       string   `parquet:"kind,dict" json:"kind" about:"medication, observation, lab, device or condition"`
-	System     *string  `parquet:"system,dict,optional" json:"system,omitempty" about:"code system"`
-	Code       *string  `parquet:"code,dict,optional" json:"code,omitempty" about:"code"`
-	Display    *string  `parquet:"display,dict,optional" json:"display,omitempty" about:"display of the code, at most 80 characters, long runs of digits masked"`
+	System     *string  `parquet:"system,dict,optional" json:"system,omitempty" about:"Code system"`
+	Code       *string  `parquet:"code,dict,optional" json:"code,omitempty" about:"Code"`
+	Display    *string  `parquet:"display,dict,optional" json:"display,omitempty" about:"Display text of the code, at most 80 characters, with long runs of digits masked"`
 	Status     string   `parquet:"status,dict" json:"status" about:"active, ended, on-hold or retracted"`
-	Comparator *string  `parquet:"comparator,dict,optional" json:"comparator,omitempty" about:"of the number: < <= > >=, none if it is equal"`
-	Number     *float64 `parquet:"number,optional" json:"number,omitempty" about:"value, if it is a number; to the thousandth"`
-	Unit       *string  `parquet:"unit,dict,optional" json:"unit,omitempty" about:"unit of the number"`
-	Words      *string  `parquet:"words,dict,optional" json:"words,omitempty" about:"value, if it is words of the closed vocabulary"`
-	ObservedAt *Moment  `parquet:"observed_at,timestamp(millisecond),optional" json:"observed_at,omitzero" about:"when it was observed, or ended"`
-	StartedAt  *Moment  `parquet:"started_at,timestamp(millisecond),optional" json:"started_at,omitzero" about:"start of a medication, onset of a condition"`
-	Fetus      *string  `parquet:"fetus,dict,optional" json:"fetus,omitempty" about:"fetus that it is about: a label A to I, or a pseudonym; null: none is named"`
+	Comparator *string  `parquet:"comparator,dict,optional" json:"comparator,omitempty" about:"Comparator of number: <, <=, > or >=; null if equal"`
+	Number     *float64 `parquet:"number,optional" json:"number,omitempty" about:"Numeric value, to three decimal places"`
+	Unit       *string  `parquet:"unit,dict,optional" json:"unit,omitempty" about:"Unit of number"`
+	Words      *string  `parquet:"words,dict,optional" json:"words,omitempty" about:"Coded text value from a closed vocabulary"`
+	ObservedAt *Moment  `parquet:"observed_at,timestamp(millisecond),optional" json:"observed_at,omitzero" about:"Time of the observation, or of the end"`
+	StartedAt  *Moment  `parquet:"started_at,timestamp(millisecond),optional" json:"started_at,omitzero" about:"Start of a medication, or onset of a condition"`
+	Fetus      *string  `parquet:"fetus,dict,optional" json:"fetus,omitempty" about:"Fetus: a label A to I or a pseudonym; null if none is named"`
 }
 
 // CensusRow is one room of a census.
 type CensusRow struct {
-	RoomID  int32   `parquet:"room_id" json:"room_id" about:"id of the room"`
-	Label   *string `parquet:"label,dict,optional" json:"label,omitempty" about:"what it is called"`
-	Area    *string `parquet:"area,dict,optional" json:"area,omitempty" about:"part of the unit"`
+	RoomID  int32   `parquet:"room_id" json:"room_id" about:"Room ID"`
+	Label   *string `parquet:"label,dict,optional" json:"label,omitempty" about:"Room label"`
+	Area    *string `parquet:"area,dict,optional" json:"area,omitempty" about:"Area of the unit"`
 	Status  string  `parquet:"status,dict" json:"status" about:"occupied, empty, blocked or unknown"`
-	Visit   *string `parquet:"visit,optional" json:"visit,omitempty" about:"pseudonym of the visit in it"`
-	Primary *string `parquet:"primary,dict,optional" json:"primary,omitempty" about:"factor that the sender names as the primary one"`
+	Visit   *string `parquet:"visit,optional" json:"visit,omitempty" about:"Pseudonym of the visit in the room"`
+	Primary *string `parquet:"primary,dict,optional" json:"primary,omitempty" about:"Primary factor named by the sender"`
 }
 
 // readObservation fills a row; a reason says why the record cannot be read.

@@ -11,43 +11,43 @@ import (
 // SnapshotRow is a unit at one full hour, as the forecast sees it. An hour may have several rows.
 // The row with the highest generation counts, and the last one among equal generations.
 type SnapshotRow struct {
-	Hospital     string `parquet:"hospital,dict" json:"hospital" about:"id of the hospital"`
-	Hour         Moment `parquet:"hour,timestamp(millisecond)" json:"hour" about:"the full hour"`
-	Partition    int32  `parquet:"partition" json:"partition" about:"of the topic; with offset the position of the record"`
-	Offset       int64  `parquet:"offset,delta" json:"offset" about:"in the partition"`
-	At           Moment `parquet:"at,timestamp(millisecond)" json:"at" about:"timestamp of the record"`
-	Generation   int32  `parquet:"generation" json:"generation" about:"a later one of the same hour replaces it: backfill"`
-	Backfill     int32  `parquet:"backfill" json:"backfill" about:"hours of the same backfill that were still to come, with this one; 0: it was cut when it came"`
-	Position     int64  `parquet:"position" json:"position" about:"offset, in the observations, of the last input before it"`
-	RulesVersion string `parquet:"rules_version,dict" json:"rules_version" about:"version of the rules"`
-	Observed     bool   `parquet:"observed" json:"observed" about:"a unit state exists, and its last clinical fact is at most 12 hours old"`
+	Hospital     string `parquet:"hospital,dict" json:"hospital" about:"Hospital ID"`
+	Hour         Moment `parquet:"hour,timestamp(millisecond)" json:"hour" about:"Full hour"`
+	Partition    int32  `parquet:"partition" json:"partition" about:"Topic partition; with offset, the position of the record"`
+	Offset       int64  `parquet:"offset,delta" json:"offset" about:"Offset within the partition"`
+	At           Moment `parquet:"at,timestamp(millisecond)" json:"at" about:"Record timestamp"`
+	Generation   int32  `parquet:"generation" json:"generation" about:"A higher generation replaces a lower one of the same hour, after a backfill"`
+	Backfill     int32  `parquet:"backfill" json:"backfill" about:"Number of hours that remain in the same backfill, including this one; 0 for a live snapshot"`
+	Position     int64  `parquet:"position" json:"position" about:"Offset of the last observation before the snapshot"`
+	RulesVersion string `parquet:"rules_version,dict" json:"rules_version" about:"Version of the rules"`
+	Observed     bool   `parquet:"observed" json:"observed" about:"Whether a unit state exists whose last clinical fact is at most 12 hours old"`
 
-	Level    string  `parquet:"level,dict" json:"level" about:"green, yellow, orange or red"`
-	Occupied int32   `parquet:"occupied" json:"occupied" about:"rooms that are occupied"`
-	Rooms    *int32  `parquet:"rooms,optional" json:"rooms,omitempty" about:"of the last census, without those that are blocked; null: unknown"`
-	Boarders int32   `parquet:"boarders" json:"boarders" about:"boarders, as the axes count them"`
-	Nurses   *int32  `parquet:"nurses,optional" json:"nurses,omitempty" about:"on duty; null: unknown"`
-	Call     *string `parquet:"call,dict,optional" json:"call,omitempty" about:"whether call staff is available: yes or no; null: unknown"`
-	Moves    int32   `parquet:"moves" json:"moves" about:"admissions, transfers and discharges of the last 120 minutes"`
-	Class4   []int32 `parquet:"class4,list" json:"class4" about:"rooms with an emergency: now, and at each of the next 8 hours if nothing happens but that time goes on"`
+	Level    string  `parquet:"level,dict" json:"level" about:"Unit level: green, yellow, orange or red"`
+	Occupied int32   `parquet:"occupied" json:"occupied" about:"Occupied rooms"`
+	Rooms    *int32  `parquet:"rooms,optional" json:"rooms,omitempty" about:"Rooms of the last census, excluding blocked rooms; null if unknown"`
+	Boarders int32   `parquet:"boarders" json:"boarders" about:"Boarders, counted as the boarding axis does"`
+	Nurses   *int32  `parquet:"nurses,optional" json:"nurses,omitempty" about:"Nurses on duty; null if unknown"`
+	Call     *string `parquet:"call,dict,optional" json:"call,omitempty" about:"Call staff available: yes or no; null if unknown"`
+	Moves    int32   `parquet:"moves" json:"moves" about:"Admissions, transfers and discharges in the last 120 minutes"`
+	Class4   []int32 `parquet:"class4,list" json:"class4" about:"Rooms with an emergency: now and at each of the next 8 hours, if nothing new happens"`
 
-	Arrivals []SnapshotArrivalRow `parquet:"arrivals,list" json:"arrivals,omitempty" about:"visits that came since the hour before"`
-	Visits   []SnapshotVisitRow   `parquet:"visits,list" json:"visits,omitempty" about:"open visits, at most 500"`
+	Arrivals []SnapshotArrivalRow `parquet:"arrivals,list" json:"arrivals,omitempty" about:"Visits that started since the previous hour"`
+	Visits   []SnapshotVisitRow   `parquet:"visits,list" json:"visits,omitempty" about:"Open visits, at most 500"`
 }
 
 // SnapshotArrivalRow is a visit that began.
 type SnapshotArrivalRow struct {
-	Visit string `parquet:"visit" json:"visit" about:"8 bytes of the pseudonym of the visit, in hexadecimal; one visit has the same in all hours"`
-	Kind  string `parquet:"kind,dict" json:"kind" about:"with what it began: triage, labor, birth or other"`
+	Visit string `parquet:"visit" json:"visit" about:"First 8 bytes of the visit pseudonym in hexadecimal; the same in every hour"`
+	Kind  string `parquet:"kind,dict" json:"kind" about:"How the visit started: triage, labor, birth or other"`
 }
 
 // SnapshotVisitRow is an open visit.
 type SnapshotVisitRow struct {
-	Visit  string  `parquet:"visit" json:"visit" about:"as in arrivals"`
+	Visit  string  `parquet:"visit" json:"visit" about:"As in arrivals"`
 	Stage  string  `parquet:"stage,dict" json:"stage" about:"triage, early, labor, birth, recovery, couplet, antepartum, other or couplet-cesarean"`
-	Age    int32   `parquet:"age" json:"age" about:"minutes in the stage"`
-	Demand []int32 `parquet:"demand,list" json:"demand" about:"60ths of a nurse: now, and at each of the next 8 hours"`
-	Score  []int32 `parquet:"score,list" json:"score" about:"of its room, likewise; 0 beside a visit that stands for the room"`
+	Age    int32   `parquet:"age" json:"age" about:"Minutes in the stage"`
+	Demand []int32 `parquet:"demand,list" json:"demand" about:"Demand in 1/60 nurse: now and at each of the next 8 hours"`
+	Score  []int32 `parquet:"score,list" json:"score" about:"Score of the visit's room: now and at each of the next 8 hours; 0 if another visit of the room has the score"`
 }
 
 var (

@@ -8,51 +8,51 @@ import (
 
 // VerdictRow is one change of a unit: the effect of one input, or of one due instant.
 type VerdictRow struct {
-	Hospital    string  `parquet:"hospital,dict" json:"hospital" about:"id of the hospital"`
-	Version     int64   `parquet:"version,delta" json:"version" about:"one counter per hospital, + 1 each"`
-	Partition   int32   `parquet:"partition" json:"partition" about:"of the verdicts and of the observations"`
-	Offset      *int64  `parquet:"offset,optional" json:"offset,omitempty" about:"in the topic of the verdicts; null in a replay"`
-	At          *Moment `parquet:"at,timestamp(millisecond),optional" json:"at,omitzero" about:"timestamp of the record; null in a replay"`
-	InputOffset int64   `parquet:"input_offset,delta" json:"input_offset" about:"offset of the observation; of a change by time the last one again"`
-	Cause       string  `parquet:"cause,dict" json:"cause" about:"ingest or time"`
-	AppliedAt   Moment  `parquet:"applied_at,timestamp(millisecond)" json:"applied_at" about:"clock of the hospital at this change"`
-	Outcome     string  `parquet:"outcome,dict" json:"outcome" about:"applied, duplicate, ignored, rejected; time without an input"`
-	Reason      *string `parquet:"reason,dict,optional" json:"reason,omitempty" about:"stable code of an outcome that needs one"`
-	Level       string  `parquet:"level,dict" json:"level" about:"of the unit after the change: green, yellow, orange, red"`
+	Hospital    string  `parquet:"hospital,dict" json:"hospital" about:"Hospital ID"`
+	Version     int64   `parquet:"version,delta" json:"version" about:"Version of the hospital's verdict; each change adds 1"`
+	Partition   int32   `parquet:"partition" json:"partition" about:"Partition of both the verdicts and the observations topic"`
+	Offset      *int64  `parquet:"offset,optional" json:"offset,omitempty" about:"Offset in the verdicts topic; null in a replay"`
+	At          *Moment `parquet:"at,timestamp(millisecond),optional" json:"at,omitzero" about:"Record timestamp; null in a replay"`
+	InputOffset int64   `parquet:"input_offset,delta" json:"input_offset" about:"Offset of the observation; for a change caused by time, of the last observation before it"`
+	Cause       string  `parquet:"cause,dict" json:"cause" about:"Cause of the change: ingest or time"`
+	AppliedAt   Moment  `parquet:"applied_at,timestamp(millisecond)" json:"applied_at" about:"Hospital clock at the change"`
+	Outcome     string  `parquet:"outcome,dict" json:"outcome" about:"applied, duplicate, ignored or rejected; time if there was no input"`
+	Reason      *string `parquet:"reason,dict,optional" json:"reason,omitempty" about:"Reason code of the outcome"`
+	Level       string  `parquet:"level,dict" json:"level" about:"Unit level after the change: green, yellow, orange or red"`
 
-	Effects   []EffectRow `parquet:"effects,list" json:"effects,omitempty" about:"what partners are told: the level, then rooms by id"`
-	Activated []FactorRow `parquet:"activated,list" json:"activated,omitempty" about:"factors that became active"`
-	Expired   []FactorRow `parquet:"expired,list" json:"expired,omitempty" about:"factors that ceased to be"`
-	Warnings  []string    `parquet:"warnings,list" json:"warnings,omitempty" about:"stable codes of what was odd and taken all the same"`
-	Removed   int32       `parquet:"removed" json:"removed" about:"rooms that a census took out of the unit"`
-	Repeats   *int64      `parquet:"repeats,optional" json:"repeats,omitempty" about:"version of the change that the first of equal requests made"`
+	Effects   []EffectRow `parquet:"effects,list" json:"effects,omitempty" about:"Events sent to partners: the level first, then rooms by ID"`
+	Activated []FactorRow `parquet:"activated,list" json:"activated,omitempty" about:"Factors that became active"`
+	Expired   []FactorRow `parquet:"expired,list" json:"expired,omitempty" about:"Factors that stopped being active"`
+	Warnings  []string    `parquet:"warnings,list" json:"warnings,omitempty" about:"Warning codes"`
+	Removed   int32       `parquet:"removed" json:"removed" about:"Number of rooms that a census removed from the unit"`
+	Repeats   *int64      `parquet:"repeats,optional" json:"repeats,omitempty" about:"For a duplicate request, the version that the original request produced"`
 
-	Record []byte `parquet:"record,optional" json:"record,omitempty" about:"the record as stored (Avro in the wire format of a schema registry; in text base64); null in a replay"`
+	Record []byte `parquet:"record,optional" json:"record,omitempty" about:"The stored record: Avro in the Confluent wire format, base64 in text formats; null in a replay"`
 }
 
 // EffectRow is one effect that partners are notified of.
 type EffectRow struct {
 	Kind       string   `parquet:"kind,dict" json:"kind" about:"surge.level_changed or room.rescored"`
-	Level      *string  `parquet:"level,dict,optional" json:"level,omitempty" about:"of the unit; of surge.level_changed"`
-	PriorLevel *string  `parquet:"prior_level,dict,optional" json:"prior_level,omitempty" about:"before"`
-	Axis       *string  `parquet:"axis,dict,optional" json:"axis,omitempty" about:"that drives the level"`
-	Shortfall  int32    `parquet:"shortfall" json:"shortfall" about:"nurses short, whole"`
-	RoomID     *int32   `parquet:"room_id,optional" json:"room_id,omitempty" about:"of room.rescored"`
-	RoomLabel  *string  `parquet:"room_label,dict,optional" json:"room_label,omitempty" about:"what the room is called"`
-	Color      *string  `parquet:"color,dict,optional" json:"color,omitempty" about:"of the room: gray, green, yellow, orange, red"`
-	PriorColor *string  `parquet:"prior_color,dict,optional" json:"prior_color,omitempty" about:"before"`
-	Score      *int32   `parquet:"score,optional" json:"score,omitempty" about:"of the room, 0 to 100"`
-	Factors    []string `parquet:"factors,list" json:"factors,omitempty" about:"active in the room, gravest first"`
+	Level      *string  `parquet:"level,dict,optional" json:"level,omitempty" about:"Unit level, for surge.level_changed"`
+	PriorLevel *string  `parquet:"prior_level,dict,optional" json:"prior_level,omitempty" about:"Previous value"`
+	Axis       *string  `parquet:"axis,dict,optional" json:"axis,omitempty" about:"Driving axis of the level"`
+	Shortfall  int32    `parquet:"shortfall" json:"shortfall" about:"Nurses short, in whole nurses"`
+	RoomID     *int32   `parquet:"room_id,optional" json:"room_id,omitempty" about:"Room ID, for room.rescored"`
+	RoomLabel  *string  `parquet:"room_label,dict,optional" json:"room_label,omitempty" about:"Room label"`
+	Color      *string  `parquet:"color,dict,optional" json:"color,omitempty" about:"Room color: gray, green, yellow, orange or red"`
+	PriorColor *string  `parquet:"prior_color,dict,optional" json:"prior_color,omitempty" about:"Previous value"`
+	Score      *int32   `parquet:"score,optional" json:"score,omitempty" about:"Room score, 0 to 100"`
+	Factors    []string `parquet:"factors,list" json:"factors,omitempty" about:"Active factors of the room, most severe first"`
 }
 
 // FactorRow is a factor that became active or ceased to be.
 type FactorRow struct {
-	RoomID    int32   `parquet:"room_id" json:"room_id" about:"room"`
-	RoomLabel *string `parquet:"room_label,dict,optional" json:"room_label,omitempty" about:"what it is called"`
-	Factor    string  `parquet:"factor,dict" json:"factor" about:"id in the catalogue"`
-	Ratio     *string `parquet:"ratio,dict,optional" json:"ratio,omitempty" about:"nurses to patients that it asks for"`
-	Since     *Moment `parquet:"since,timestamp(millisecond),optional" json:"since,omitzero" about:"start of the unbroken run"`
-	Evidence  *string `parquet:"evidence,dict,optional" json:"evidence,omitempty" about:"where it comes from: signal, diagnosis, site, manual, adt, census"`
+	RoomID    int32   `parquet:"room_id" json:"room_id" about:"Room ID"`
+	RoomLabel *string `parquet:"room_label,dict,optional" json:"room_label,omitempty" about:"Room label"`
+	Factor    string  `parquet:"factor,dict" json:"factor" about:"Factor ID in the catalogue"`
+	Ratio     *string `parquet:"ratio,dict,optional" json:"ratio,omitempty" about:"Required nurse-to-patient ratio"`
+	Since     *Moment `parquet:"since,timestamp(millisecond),optional" json:"since,omitzero" about:"Start of the uninterrupted period"`
+	Evidence  *string `parquet:"evidence,dict,optional" json:"evidence,omitempty" about:"Source: signal, diagnosis, site, manual, adt or census"`
 }
 
 // VerdictOf returns the row of a change in a partition.
