@@ -38,18 +38,9 @@ const (
 	notBound                      // not decided yet
 )
 
-// assignNew assigns the new statements of a room.
-func (k *statements) assignNew(r *room) {
-	for sameCode := range r.statements.ByCode {
-		for j := len(sameCode) - 1; j >= 0 && sameCode[j].Owner.Kind == notBound; j-- {
-			k.assignStatement(r, &sameCode[j], k.bindingFor(r, &sameCode[j]))
-		}
-	}
-}
-
-// reassignStatements decides anew who owns the statements of a room, and invalidates the
-// charts of old and new owners.
-func (k *statements) reassignStatements(r *room) {
+// assignStatements decides who owns the statements of a room, and touches the rooms of old and
+// new owners.
+func (k *statements) assignStatements(r *room) {
 	for h := range r.statements.All {
 		k.assignStatement(r, h, k.bindingFor(r, h))
 	}
@@ -64,20 +55,20 @@ func (k *statements) assignStatement(r *room, h *evidence.Statement, b binding) 
 	fresh := before.kind == notBound
 	if !fresh { // the old owner loses it, the new one gets it between others
 		k.cacheOf(h).Forget()
-		k.invalidateOwner(r, before)
+		k.touchOwner(r, before)
 	}
 	h.Owner = b.owner()
 	if fresh {
-		k.invalidateEvidence(h, false)
+		k.touchEvidence(h, false)
 		return
 	}
 	k.cacheOf(h).Forget()
-	k.invalidateOwner(r, b)
+	k.touchOwner(r, b)
 }
 
-// invalidateEvidence invalidates the evidence of the owner of a statement that was added
+// touchEvidence touches the room of the owner of a statement that was added
 // or lost.
-func (k *statements) invalidateEvidence(h *evidence.Statement, lost bool) {
+func (k *statements) touchEvidence(h *evidence.Statement, lost bool) {
 	if h.Owner.Kind == notBound {
 		return
 	}
@@ -85,7 +76,7 @@ func (k *statements) invalidateEvidence(h *evidence.Statement, lost bool) {
 	if !k.cacheOf(h).Invalidate(h, lost) && v != nil {
 		return
 	}
-	k.invalidateOwner(k.room(h.Room), k.bindingOf(h))
+	k.touchOwner(k.room(h.Room), k.bindingOf(h))
 }
 
 // bindingFor returns the owner of a statement of a room (docs/decisions.md#statement-owner): who was
@@ -208,8 +199,7 @@ func (l withdrawnRooms) cover(room int32, t acuity.Instant) bool {
 	return len(list) > 0 && list[0].From <= t.Add(firstOccupant)
 }
 
-// replaceWithdrawn replaces the withdrawn rooms of a visit, and invalidates the
-// statements and charts of these rooms.
+// replaceWithdrawn replaces the withdrawn rooms of a visit, and touches these rooms.
 func (k *statements) replaceWithdrawn(v *visit, list []withdrawn) {
 	if slices.Equal(v.withdrawn, list) {
 		return
@@ -218,7 +208,7 @@ func (k *statements) replaceWithdrawn(v *visit, list []withdrawn) {
 	k.withdrawn.replace(v, list)
 	for _, w := range changed {
 		if r := k.room(w.room); r != nil {
-			k.work.markRoom(r, dirtyAssignment|dirtyChart)
+			k.work.markRoom(r, touched)
 		}
 	}
 }

@@ -289,7 +289,7 @@ func (g *registry) forgetRooms() bool {
 			return false
 		}
 		g.keys.drop(g.keys.room(r.ID))
-		written := &g.work.rooms[markState.bit()]
+		written := &g.work.rooms[unsaved.bit()]
 		*written = slices.DeleteFunc(*written, func(o *room) bool { return o == r })
 		return true
 	})

@@ -27,10 +27,7 @@ func (u *State) takeCensus(in *intake, c *acuity.Census) {
 	in.census, in.present = true, len(u.chart.Rooms)
 	t := censusIntake{
 		unit: u, in: in, at: at, before: u.facts.CensusAt,
-		shown: map[*visit]bool{}, rooms: map[int32]bool{}, owned: map[*room]assignmentFacts{},
-	}
-	for _, r := range u.rooms {
-		t.owned[r] = assignmentFacts{r.known(), r.Occupant != nil}
+		shown: map[*visit]bool{}, rooms: map[int32]bool{},
 	}
 	for _, r := range u.rooms {
 		if v := r.occupantVisit; v != nil && r.Occupant != nil {
@@ -66,36 +63,28 @@ func (u *State) takeCensus(in *intake, c *acuity.Census) {
 	u.facts.TotalRooms = max(c.TotalRooms, int32(len(t.rooms))) //nolint:gosec // rooms of one census, which are limited
 	u.work.tableChanged = u.locations.relabel() || u.work.tableChanged
 	if first {
-		u.markAll()
+		u.touchAll()
 	} else {
-		t.markChanged()
+		t.touchChanged()
 	}
-	u.work.recountUnknown = true
 	for _, r := range u.rooms {
-		u.work.markRoom(r, markTouched|markState)
+		u.work.markRoom(r, named|unsaved)
 	}
 }
 
-// markChanged marks what a census can change if it names only known rooms: no timeline,
-// and no stay that was over before the previous census.
-func (t *censusIntake) markChanged() {
+// touchChanged touches what a census can change: every room, and the visits whose stays were not
+// over before the previous census.
+func (t *censusIntake) touchChanged() {
 	u := t.unit
 	for _, v := range u.visits {
 		if v.lastPlaced == 0 || v.lastPlaced > t.before || v.occupantOf != nil || v.candidateFor != nil {
-			u.work.markVisit(v, dirtyLocation)
+			u.work.markVisit(v, touched)
 		}
 	}
 	for _, r := range u.rooms {
-		u.work.markRoom(r, dirtyOccupant|dirtyChart)
-		if before := t.owned[r]; before.occupant || r.Occupant != nil || before.known != r.known() {
-			u.work.markRoom(r, dirtyAssignment)
-		}
+		u.work.markRoom(r, touched)
 	}
 }
-
-// assignmentFacts are the facts of a room that decide who owns its statements, beside
-// its visits.
-type assignmentFacts struct{ known, occupant bool }
 
 // censusIntake is one census on its way into the facts.
 type censusIntake struct {
@@ -103,7 +92,6 @@ type censusIntake struct {
 	in         *intake
 	at, before acuity.Instant // at is this census, before the previous one
 	shown      map[*visit]bool
-	owned      map[*room]assignmentFacts // as they were before this census
 	rooms      map[int32]bool
 	occupied   map[int32]bool
 }
@@ -223,8 +211,8 @@ func (t *censusIntake) takeVisit(v *visit, row *acuity.CensusRoom) {
 	t.describe(v.Facts, row)
 	t.unit.indexKnown(v)
 	t.unit.capacity.weigh(v)
-	t.unit.touch(v)
-	t.unit.work.markVisit(v, markState|dirtyLocation)
+	t.unit.recordFact(v)
+	t.unit.work.markVisit(v, unsaved|touched)
 }
 
 // taken reports whether another visit than v was in the room after t: statements of that
@@ -249,7 +237,7 @@ func (t *censusIntake) endMissing() {
 	for _, v := range u.visits {
 		if n := len(v.Stays); n > 0 && v.Stays[n-1].To == 0 && !t.shown[v] {
 			v.Stays[n-1].To = t.at
-			u.work.markVisit(v, markState|dirtyLocation)
+			u.work.markVisit(v, unsaved|touched)
 		}
 	}
 	for _, r := range u.rooms {
@@ -278,5 +266,5 @@ func (t *censusIntake) unlistRoom(r *room) {
 			u.statements.lose(h)
 		}
 	}
-	u.work.markRoom(r, markState)
+	u.work.markRoom(r, unsaved)
 }

@@ -59,12 +59,10 @@ func (u *State) head() {
 	u.stays.settleMoves()
 	h.Moves, h.Unplaced = u.stays.moves[max(len(u.stays.moves)-capMoves, 0):], u.stays.unplaced
 	u.stays.countWaiting()
-	if u.work.recountUnknown {
-		u.work.recountUnknown, h.UnknownLocations = false, 0
-		for _, r := range u.rooms {
-			if r.Registered && r.inUnit {
-				h.UnknownLocations++
-			}
+	h.UnknownLocations = 0
+	for _, r := range u.rooms {
+		if r.Registered && r.inUnit {
+			h.UnknownLocations++
 		}
 	}
 }
@@ -103,7 +101,7 @@ func (k *scoring) addEffects(c *acuity.Change) {
 		}
 		c.Effects = append(c.Effects, e)
 		r.Color = rv.Color
-		k.work.markRoom(r, markState)
+		k.work.markRoom(r, unsaved)
 	}
 }
 
@@ -120,20 +118,20 @@ func (k *scoring) addFactorChanges(in *intake) {
 			addFactors(c, r, k.previous, k.active, before, after)
 			continue
 		}
-		if r.marks&markTouched == 0 && slices.Equal(k.previous, k.active) {
+		if r.marks&named == 0 && slices.Equal(k.previous, k.active) {
 			continue
 		}
 		addFactors(c, r, r.Active, k.active, before, after)
 		in.addPassed(r, k.active)
 		if !slices.Equal(r.Active, k.active) {
 			r.Active = slices.Clone(k.active)
-			k.work.markRoom(r, markState)
+			k.work.markRoom(r, unsaved)
 		}
 	}
-	for _, r := range k.work.rooms.with(markTouched) {
-		r.marks &^= markTouched
+	for _, r := range k.work.rooms.with(named) {
+		r.marks &^= named
 	}
-	k.work.rooms.reset(markTouched)
+	k.work.rooms.reset(named)
 }
 
 // addFactors appends the differences of two sets of factors of one room.

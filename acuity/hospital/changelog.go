@@ -84,20 +84,20 @@ func (u *State) Dirty(write func(key []byte, s Record)) {
 	u.statements.writeDirty(write)
 	u.worklist.writeDirty(write)
 	u.names.writeDirty(write)
-	for _, v := range u.work.visits.with(markState) {
-		v.marks &^= markState
+	for _, v := range u.work.visits.with(unsaved) {
+		v.marks &^= unsaved
 	}
-	u.writeVisits(u.work.visits.with(markState), write)
-	for _, r := range u.work.rooms.with(markState) {
-		r.marks &^= markState
+	u.writeVisits(u.work.visits.with(unsaved), write)
+	for _, r := range u.work.rooms.with(unsaved) {
+		r.marks &^= unsaved
 		write(u.keys.room(r.ID), &r.RoomState)
 	}
 	if u.changed {
 		write(u.keys.key(kindUnit, ""), &u.facts)
 	}
 	u.changed = false
-	u.work.visits.reset(markState)
-	u.work.rooms.reset(markState)
+	u.work.visits.reset(unsaved)
+	u.work.rooms.reset(unsaved)
 }
 
 // emptied returns an empty slice in the memory of a small one.
@@ -112,15 +112,15 @@ func emptied[T any](s []T) []T {
 // View calls write for each room whose chart changed since the last call; a nil chart:
 // the room is not in the unit. The chart is valid until write returns.
 func (u *State) View(write func(room int32, c *acuity.RoomChart)) {
-	for _, r := range u.work.rooms.with(markView) {
-		r.marks &^= markView
+	for _, r := range u.work.rooms.with(unshown) {
+		r.marks &^= unshown
 		if r.inUnit {
 			write(r.ID, &r.chart)
 		} else {
 			write(r.ID, nil)
 		}
 	}
-	u.work.rooms.reset(markView)
+	u.work.rooms.reset(unshown)
 }
 
 // Records calls write for every state record: what a changelog that begins here must
@@ -249,8 +249,7 @@ func (u *State) Restored() {
 		u.capacity.weigh(v)
 	}
 	u.dedup.byAge = slices.SortedFunc(maps.Values(u.dedup.byID), compareDedup)
-	u.work.rearrange, u.work.recountUnknown = true, true
-	u.markAll()
+	u.touchAll()
 	u.derive()
 	u.head()
 	u.scoring.judge()
@@ -262,8 +261,8 @@ func (u *State) Restored() {
 			color = rv.Color
 		}
 		u.scoring.overdue = u.scoring.overdue || color != r.Color
-		r.marks &^= markTouched
+		r.marks &^= named
 	}
-	u.work.rooms.reset(markTouched)
+	u.work.rooms.reset(named)
 	u.Dirty(func([]byte, Record) {})
 }

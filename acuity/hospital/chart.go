@@ -26,7 +26,7 @@ func (m *chartBuilder) rebuild(r *room) {
 	if r.own() {
 		if label, own := m.locations.table.Label(r.ID); own && label != r.Label {
 			r.Label = label
-			m.work.markRoom(r, markState)
+			m.work.markRoom(r, unsaved)
 		}
 	}
 	c := &r.chart
@@ -285,10 +285,9 @@ func addPrimary(e *evidence.Input, c adt.Primary, kind acuity.EvidenceKind, feed
 	e.Primaries = append(e.Primaries, ev)
 }
 
-// arrange puts the charts of the rooms of the unit together.
-func (m *chartBuilder) arrange() {
-	rebuilt := m.work.rooms.with(dirtyChart)
-	defer m.work.rooms.reset(dirtyChart)
+// arrange puts the charts of the rooms of the unit together, after those of some rooms were made
+// anew.
+func (m *chartBuilder) arrange(rebuilt []*room) {
 	for _, r := range rebuilt {
 		if belongs := r.isIn(m.facts.CensusAt); belongs != r.belongs {
 			if r.belongs = belongs; belongs {
@@ -304,27 +303,27 @@ func (m *chartBuilder) arrange() {
 		m.capacity.chooseRooms()
 		changed = m.rooms
 	}
+	rearrange := m.work.plain
 	for _, r := range changed {
 		if in := r.belongs && !r.crowdedOut; in != r.inUnit {
-			r.inUnit = in
-			m.work.markRoom(r, markView|markJudge)
-			m.work.rearrange = true
+			r.inUnit, rearrange = in, true
+			m.work.markRoom(r, unshown|rejudge)
 		}
 	}
-	if m.work.rearrange {
-		m.work.rearrange, m.work.recountUnknown, m.work.rearranged = false, true, true
-		m.chart.Rooms = m.chart.Rooms[:0]
-		for _, r := range m.rooms {
+	if !rearrange {
+		for _, r := range rebuilt {
 			if r.inUnit {
-				r.chartAt = len(m.chart.Rooms)
-				m.chart.Rooms = append(m.chart.Rooms, r.chart)
+				m.chart.Rooms[r.chartAt] = r.chart
 			}
 		}
 		return
 	}
-	for _, r := range rebuilt {
+	m.work.rearranged = true
+	m.chart.Rooms = m.chart.Rooms[:0]
+	for _, r := range m.rooms {
 		if r.inUnit {
-			m.chart.Rooms[r.chartAt] = r.chart
+			r.chartAt = len(m.chart.Rooms)
+			m.chart.Rooms = append(m.chart.Rooms, r.chart)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (k *statements) takeSignals(in *intake) {
 		}
 		k.number(&h)
 		k.keepStatement(&r.statements, h, "")
-		k.work.markRoom(r, markStatements|markTouched)
+		k.work.markRoom(r, touched|named)
 	}
 	k.work.newStatements = in.statements
 	if o := in.o; in.refused > 0 && in.refused == len(o.Signals) && o.Room == nil && len(o.Events)+len(o.References) == 0 {
@@ -74,16 +74,16 @@ func (k *statements) namedRoom(in *intake, ref acuity.RoomRef) *room {
 	case ref.Label == "" || ref.Label == r.Label:
 	case r.Label == "":
 		r.Label = ref.Label
-		k.work.markRoom(r, markState|dirtyChart)
+		k.work.markRoom(r, unsaved|touched)
 		k.work.relabel = true
 	default:
 		in.warn("room_label_differs", "roomLabel") // a census says what a room is called (docs/decisions.md#room-id-first)
 	}
 	if !r.Listed && !r.Clinical {
 		r.Clinical = true
-		k.work.markRoom(r, markState|dirtyChart)
+		k.work.markRoom(r, unsaved|touched)
 	}
-	k.work.markRoom(r, markTouched)
+	k.work.markRoom(r, named)
 	return r
 }
 
@@ -110,10 +110,10 @@ func (k *statements) takeStatement(in *intake, i int, s *acuity.Signal, h eviden
 	k.number(&h.Statement)
 	k.addStatement(to, h)
 	if v := to.v; v != nil {
-		k.touch(v)
-		k.work.markVisit(v, markState)
+		k.recordFact(v)
+		k.work.markVisit(v, unsaved)
 		if r := k.whereIs(v); r != nil {
-			k.work.markRoom(r, markTouched)
+			k.work.markRoom(r, named)
 		}
 		if v.isName() {
 			in.waitingFor = append(in.waitingFor, waitingStatement{v: v})
@@ -123,7 +123,7 @@ func (k *statements) takeStatement(in *intake, i int, s *acuity.Signal, h eviden
 	if v := k.names.visitFor(to.unassigned, h.ReceivedAt); v == nil {
 		in.waitingFor = append(in.waitingFor, waitingStatement{unassigned: to.unassigned, at: h.ReceivedAt})
 	} else if r := k.whereIs(v); r != nil {
-		k.work.markRoom(r, markTouched)
+		k.work.markRoom(r, named)
 	}
 }
 

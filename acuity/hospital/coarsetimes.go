@@ -124,6 +124,6 @@ func (es *eventStore) resolveStored(v *visit, resource string, stored []adt.Even
 	}
 	v.events = kept
 	es.capacity.weigh(v)
-	es.work.markVisit(v, markState|dirtyTimeline)
+	es.work.markVisit(v, unsaved|touched)
 	return stored
 }

@@ -7,71 +7,66 @@ import (
 	"svc/acuity/evidence"
 )
 
-// derive brings everything derived up to the facts, and touches only what is marked. The
-// result does not depend on the order of the marks.
+// derive brings everything derived up to the facts. Each step derives all of the touched visits or
+// rooms anew, and may touch others for the steps after it. The result does not depend on the order
+// in which they were touched.
 func (u *State) derive() {
 	u.settleTable()
 	if u.work.plain {
 		u.forgetDerived()
-		u.markAll()
+		u.touchAll()
 	}
 	u.stays.buildTimelines()
 	u.stays.chooseOccupants()
 	u.stays.placeVisits()
-	u.statements.assignStatements()
-	for _, r := range u.work.rooms.with(dirtyAssignment) {
-		r.marks &^= dirtyAssignment
-		u.statements.reassignStatements(r)
+	for _, v := range u.work.visits.with(touched) {
+		v.marks &^= touched
 	}
-	u.work.rooms.reset(dirtyAssignment)
-	for _, r := range u.work.rooms.with(markStatements) {
-		r.marks &^= markStatements
-		u.statements.assignNew(r)
+	u.work.visits.reset(touched)
+	u.statements.assignUnassigned()
+	for i := 0; i < len(u.work.rooms.with(touched)); i++ { // a statement may touch the room where its owner is
+		u.statements.assignStatements(u.work.rooms.with(touched)[i])
 	}
-	u.work.rooms.reset(markStatements)
-	for _, r := range u.work.rooms.with(dirtyChart) {
-		r.marks &^= dirtyChart
+	for _, r := range u.work.rooms.with(touched) {
+		r.marks &^= touched
 		before := r.chart
 		r.chart, u.work.chart = u.work.chart, acuity.RoomChart{}
 		u.charts.rebuild(r)
 		if r.chart.Equal(&before) {
 			r.chart, before = before, r.chart
 		} else {
-			u.work.markRoom(r, markView|markJudge)
+			u.work.markRoom(r, unshown|rejudge)
 		}
 		u.work.chart = before
 	}
-	u.charts.arrange()
+	u.charts.arrange(u.work.rooms.with(touched))
+	u.work.rooms.reset(touched)
 }
 
-// markAll marks everything: after a restore, a first census, or a change of the local
+// touchAll touches everything: after a restore, a first census, or a change of the local
 // settings.
-func (u *State) markAll() {
+func (u *State) touchAll() {
 	for _, v := range u.visits {
-		u.work.markVisit(v, dirtyTimeline|dirtyLocation)
+		u.work.markVisit(v, touched)
 	}
 	for _, r := range u.rooms {
-		u.work.markRoom(r, dirtyOccupant|dirtyAssignment|dirtyChart)
+		u.work.markRoom(r, touched)
 	}
 	for _, r := range u.names.bySubject {
-		u.work.markUnassigned(r)
+		u.work.touchUnassigned(r)
 	}
 }
 
-// mark is a set of things to do for a room or a visit.
+// mark is a set of marks of a room or a visit. Only touched asks for work of derive; the others list
+// what it made.
 type mark uint16
 
 const (
-	dirtyTimeline   mark = 1 << iota // visit: build the timeline anew
-	dirtyLocation                    // visit: merge timeline and censuses anew
-	dirtyOccupant                    // room: choose the visit of the occupant anew
-	dirtyAssignment                  // room: decide anew who owns the statements
-	dirtyChart                       // room: rebuild the chart
-	markJudge                        // room: judge the chart anew
-	markStatements                   // room: new statements need an owner
-	markTouched                      // room: the input is about it
-	markState                        // room or visit: write the record
-	markView                         // room: write the chart
+	touched mark = 1 << iota // room or visit: derive all of it anew
+	rejudge                  // room: its chart changed since it was judged
+	named                    // room: the input is about it
+	unsaved                  // room or visit: its record is not written yet
+	unshown                  // room: its chart is not written yet
 
 	marks = iota // number of marks
 )
@@ -111,8 +106,6 @@ type work struct {
 	visits marked[*visit]
 
 	rearranged     bool // the chart has other rooms than the verdict
-	rearrange      bool // rooms came or went
-	recountUnknown bool // rooms were made known, or named by a census
 	recountWaiting bool // the statements and cancels that wait must be counted anew
 	dropPast       bool // the past of a backfill must be made anew
 
@@ -122,7 +115,6 @@ type work struct {
 	rebuildTable  bool               // rebuild it from the facts
 	relabel       bool               // update it with the labels
 	tableChanged  bool               // its answers changed
-	recheckParts  bool               // decide again which patients are newborns: an Encounter that is part of another may be one
 	droppedPlaces []*acuity.Location // places of dropped events
 
 	unassigned   []*unassigned    // statements to be assigned anew

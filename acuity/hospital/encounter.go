@@ -167,8 +167,8 @@ func (es *eventStore) dropEvents(v *visit, resource string) {
 	es.capacity.weigh(v)
 	es.indexKnown(v)
 	es.work.recountWaiting, es.work.dropPast = true, true // it may be only a name now, and its statements wait
-	es.touch(v)
-	es.work.markVisit(v, markState|dirtyTimeline)
+	es.recordFact(v)
+	es.work.markVisit(v, unsaved|touched)
 }
 
 // moveEvents moves the events of a resource to the visit that they belong to.
@@ -177,12 +177,12 @@ func (es *eventStore) moveEvents(from, to *visit, resource string, list []adt.Ev
 	to.events = append(growLittle(to.events), list...)
 	es.capacity.weigh(to)
 	es.indexKnown(to)
-	es.touch(to)
+	es.recordFact(to)
 	es.names.versions[resource] = to
 	for i := range list {
 		es.nameVisit(to, list[i].Encounter)
 	}
-	es.work.markVisit(to, markState|dirtyTimeline)
+	es.work.markVisit(to, unsaved|touched)
 	es.mergeNames(from, to)
 }
 
@@ -216,8 +216,8 @@ func (es *eventStore) mergeNames(from, to *visit) {
 		}
 	}
 	if len(stated)+len(list) > 0 {
-		es.touch(to)
-		es.work.markVisit(to, markState)
+		es.recordFact(to)
+		es.work.markVisit(to, unsaved)
 	}
 	es.work.recountWaiting = true // only its name is left, which housekeeping forgets
 }

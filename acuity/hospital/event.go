@@ -126,12 +126,12 @@ func (es *eventStore) store(in *intake, i int, e *acuity.Event, v *visit, id str
 	v.events = append(growLittle(v.events), stored)
 	es.indexKnown(v)
 	es.nameVisit(v, stored.Encounter)
-	es.touch(v)
+	es.recordFact(v)
 	es.locations.locate(stored.Place, 1)
 	es.locations.locate(stored.Prior, 1)
 	es.addEventRoom(in, i, stored.Place)
 	es.foldOldest(v)
-	es.work.markVisit(v, markState|dirtyTimeline)
+	es.work.markVisit(v, unsaved|touched)
 	for i := range stored.Diagnoses {
 		es.worklist.noteUnmappedDiagnosis(in, &stored.Diagnoses[i], -1)
 	}
@@ -360,14 +360,14 @@ func (es *eventStore) settleLent(v *visit) {
 			e := h.events[i]
 			e.ByPatient = false
 			to.events = append(growLittle(to.events), e)
-			es.work.markVisit(to, markState|dirtyTimeline)
+			es.work.markVisit(to, unsaved|touched)
 			es.capacity.weigh(to)
 		}
 		h.events = kept
 		h.joined.tie().lent = nil
 		es.capacity.weigh(h)
 		es.indexKnown(h)
-		es.work.markVisit(h, markState|dirtyTimeline)
+		es.work.markVisit(h, unsaved|touched)
 	}
 }
 

@@ -13,8 +13,7 @@ type joined struct {
 	ties       *ties  // nil: none
 	links      *links // nil: none
 	byPatient  bool   // its messages name the patient alone
-	inPass     bool
-	hasForeign bool // the owner of its statements is the head
+	hasForeign bool   // the owner of its statements is the head
 }
 
 // ties are the visits that share a timeline with a visit.

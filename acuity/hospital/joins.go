@@ -28,42 +28,30 @@ type joins struct {
 	accounts map[string][]*visit // visits with an account number, by that number
 	wholes   map[string][]*visit // visits with Encounters that are partOf another, by the name of that one
 	holders  int                 // visits whose messages name the patient alone
-	pass     []*visit            // the visits whose timelines are built in this step
 }
 
-// enter begins the step for a visit: nothing of it is joined yet. Those with which it was
-// joined follow.
-func (j *joins) enter(v *visit) {
-	v.joined.inPass = true
-	j.pass = append(j.pass, v)
+// touchRelated touches those with which a visit was joined.
+func (j *joins) touchRelated(v *visit) {
 	if v.isJoined() {
 		j.work.recountWaiting = j.work.recountWaiting || v.isName()
 		for _, o := range v.related() {
-			j.mark(o)
+			j.touch(o)
 		}
 	}
-}
-
-// end ends the step.
-func (j *joins) end() {
-	for _, v := range j.pass {
-		v.joined.inPass = false
-	}
-	j.pass = emptied(j.pass)
 }
 
 // leave takes a forgotten visit out. Those that name it are joined anew.
 func (j *joins) leave(v *visit) {
 	j.neighbors(v, func(o *visit) {
 		if o != v {
-			j.work.markVisit(o, dirtyTimeline)
+			j.work.markVisit(o, touched)
 		}
 	})
 	if j.holders > 0 && len(v.names) > 0 {
 		for _, name := range j.names.namesOf(slices.Clone(v.names)) {
 			for _, o := range j.names.patients[name] {
 				if o != v && o.joined.byPatient {
-					j.work.markVisit(o, dirtyTimeline)
+					j.work.markVisit(o, touched)
 				}
 			}
 		}
@@ -83,28 +71,28 @@ type identity struct {
 	at    int      // index of another identity of the same visit; its own: the first
 }
 
-// join joins the visits of this step, and builds the timelines of those that are several
-// visits in one.
-func (j *joins) join(how adt.Options) {
-	for _, v := range j.pass {
+// join joins the touched visits, and builds the timelines of those that are several visits in
+// one.
+func (j *joins) join(list []*visit, how adt.Options) {
+	for _, v := range list {
 		of := &v.joined
 		of.head, of.ties = nil, nil
 	}
 	if len(j.accounts)+len(j.wholes) > 0 {
-		j.unite(j.linked())
+		j.unite(j.linked(list))
 	}
-	for _, v := range j.pass {
+	for _, v := range list {
 		if v.joined.head == nil && (len(v.joined.rest()) > 0 || j.hasParts(v)) {
 			j.build(v, nil, how)
 		}
 	}
-	j.lend(how)
+	j.lend(list, how)
 }
 
-// linked returns the visits of this step that may be one with others, ascending by id, and
-// the index of each.
-func (j *joins) linked() (list []identity, index map[*visit]int) {
-	for _, v := range j.pass {
+// linked returns those of the visits that may be one with others, ascending by id, and the index
+// of each.
+func (j *joins) linked(visits []*visit) (list []identity, index map[*visit]int) {
+	for _, v := range visits {
 		linked := false
 		j.neighbors(v, func(o *visit) { linked = linked || o != v })
 		if linked && !v.joined.byPatient {
@@ -290,7 +278,7 @@ func (j *joins) moveCensus(from, to *visit) {
 	for _, v := range []*visit{from, to} {
 		j.indexKnown(v)
 		j.capacity.weigh(v)
-		j.work.markVisit(v, markState|dirtyLocation)
+		j.work.markVisit(v, unsaved|touched)
 	}
 }
 

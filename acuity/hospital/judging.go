@@ -46,15 +46,15 @@ func (k *scoring) judge() {
 		k.verdict.Rooms = rooms
 	}
 	for _, r := range k.compared {
-		r.judged = r.inUnit && (k.work.plain || r.before == nil || r.marks&markJudge != 0 || isDue(r.before, now))
+		r.judged = r.inUnit && (k.work.plain || r.before == nil || r.marks&rejudge != 0 || isDue(r.before, now))
 		if r.judged {
 			rooms[r.chartAt] = score.JudgeRoom(k.matcher.cat, &r.chart, now)
 		}
 	}
-	for _, r := range k.work.rooms.with(markJudge) {
-		r.marks &^= markJudge
+	for _, r := range k.work.rooms.with(rejudge) {
+		r.marks &^= rejudge
 	}
-	k.work.rooms.reset(markJudge)
+	k.work.rooms.reset(rejudge)
 	k.sums = score.SumRooms(rooms)
 	score.UpdateVerdict(k.matcher.cat, &k.verdict, &k.chart.Unit, &k.sums, now)
 }
@@ -77,12 +77,12 @@ func (k *scoring) chooseCompared(all bool, now acuity.Instant) {
 		}
 		return
 	}
-	for _, r := range k.work.rooms.with(markJudge) {
+	for _, r := range k.work.rooms.with(rejudge) {
 		if r.inUnit {
 			add(r)
 		}
 	}
-	for _, r := range k.work.rooms.with(markTouched) {
+	for _, r := range k.work.rooms.with(named) {
 		add(r)
 	}
 	if k.sums.IsDue(now) {

@@ -33,13 +33,13 @@ type floating struct {
 	to      lent
 }
 
-// lend decides whose the events are that name patients alone, for the visits of this step.
-func (j *joins) lend(how adt.Options) {
+// lend decides whose the events are that name patients alone, for these visits.
+func (j *joins) lend(visits []*visit, how adt.Options) {
 	if j.holders == 0 {
 		return
 	}
 	var holders []*visit
-	for _, v := range j.pass {
+	for _, v := range visits {
 		if v.joined.byPatient {
 			holders = append(holders, v)
 		}

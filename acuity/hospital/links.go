@@ -59,32 +59,32 @@ func (j *joins) index(index map[string][]*visit, v *visit, before, after []strin
 	}
 	for _, name := range before {
 		if !slices.Contains(after, name) {
-			j.markCrowd(index[name], capClaims+1)
+			j.touchCrowd(index[name], capClaims+1)
 			removeFrom(index, name, v)
 		}
 	}
 	for _, name := range after {
 		if !slices.Contains(before, name) {
 			index[name] = append(index[name], v)
-			j.markCrowd(index[name], capClaims+1)
+			j.touchCrowd(index[name], capClaims+1)
 		}
 	}
 }
 
-// markCrowd marks the claimants of a name if they are so many.
-func (j *joins) markCrowd(list []*visit, n int) {
+// touchCrowd touches the claimants of a name if there are n of them.
+func (j *joins) touchCrowd(list []*visit, n int) {
 	if len(list) != n {
 		return
 	}
 	for _, o := range list {
-		j.mark(o)
+		j.touch(o)
 	}
 }
 
-// mark makes a visit be built in this step.
-func (j *joins) mark(v *visit) {
-	if v != nil && !v.joined.inPass {
-		j.work.markVisit(v, dirtyTimeline)
+// touch touches a visit; nil: none.
+func (j *joins) touch(v *visit) {
+	if v != nil {
+		j.work.markVisit(v, touched)
 	}
 }
 
@@ -132,15 +132,15 @@ func (j *joins) neighbors(v *visit, f func(*visit)) {
 	}
 }
 
-// reach marks the visits that may be one with a visit, and those of her patient if a
+// touchReachable touches the visits that may be one with a visit, and those of her patient if a
 // message names the patient alone.
-func (j *joins) reach(v *visit) {
+func (j *joins) touchReachable(v *visit) {
 	alone := len(v.names) == 0
 	j.neighbors(v, func(o *visit) {
-		if o == v || o.joined.inPass || alone && len(o.names) == 0 {
+		if o == v || alone && len(o.names) == 0 {
 			return
 		}
-		j.mark(o)
+		j.touch(o)
 	})
 	if j.holders == 0 || alone {
 		return
@@ -148,7 +148,7 @@ func (j *joins) reach(v *visit) {
 	for _, name := range j.names.namesOf(slices.Clone(v.names)) {
 		for _, o := range j.names.patients[name] {
 			if v.joined.byPatient || o.joined.byPatient {
-				j.mark(o)
+				j.touch(o)
 			}
 		}
 	}

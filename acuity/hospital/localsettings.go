@@ -86,16 +86,16 @@ func (u *State) takeLocalSettings(in *intake) {
 	}
 	if len(o.Locations) > 0 || o.Switches != nil {
 		u.locations.table.SetRows(u.settings.locations())
-		u.work.relabel, u.work.recountUnknown = true, true
-		u.markAll()
+		u.work.relabel = true
+		u.touchAll()
 	}
 	if len(o.Mappings)+len(o.Rules) > 0 {
 		u.compile()
 	}
 	for _, r := range u.rooms {
-		u.work.markRoom(r, dirtyChart|markTouched)
+		u.work.markRoom(r, touched|named)
 		if len(o.Rules) > 0 {
-			u.work.markRoom(r, markJudge)
+			u.work.markRoom(r, rejudge)
 		}
 	}
 }
@@ -194,7 +194,7 @@ func (g *registry) confirmRoom(in *intake, p *acuity.Place) {
 	overwrite(&r.Area, p.Area)
 	r.Registered, r.PointOfCare, r.Room = false, "", ""
 	if r.Label != before.Label || r.Area != before.Area || before.Registered {
-		g.work.markRoom(r, markState)
+		g.work.markRoom(r, unsaved)
 	}
 }
 

@@ -46,7 +46,7 @@ func (t *locations) locateEvents(list []adt.Event, events int) {
 	}
 }
 
-// settleTable updates the room table after a step, once, and marks what depends on
+// settleTable updates the room table after a step, once, and touches what depends on
 // changed answers. A step may make hundreds of rooms known, and mostly no visit depends
 // on them.
 func (u *State) settleTable() {
@@ -64,16 +64,16 @@ func (u *State) settleTable() {
 		return
 	}
 	w.rebuildTable, w.relabel, w.tableChanged = false, false, false
-	u.locations.markChangedAnswers()
+	u.locations.touchChangedAnswers()
 	for _, r := range u.rooms {
 		if label, own := u.locations.table.Label(r.ID); r.own() && own && label != r.Label {
-			u.work.markRoom(r, dirtyChart)
+			u.work.markRoom(r, touched)
 		}
 	}
 }
 
-// markChangedAnswers marks the visits with a place whose answer in the room table changed.
-func (t *locations) markChangedAnswers() {
+// touchChangedAnswers touches the visits with a place whose answer in the room table changed.
+func (t *locations) touchChangedAnswers() {
 	changed := map[acuity.Location]bool{}
 	for l, p := range t.located {
 		if answer := t.table.LookUp(l); answer != p.answer {
@@ -86,7 +86,7 @@ func (t *locations) markChangedAnswers() {
 	for _, v := range t.visits {
 		for i := range v.events {
 			if e := &v.events[i]; changed[*e.Place] || changed[*e.Prior] {
-				t.work.markVisit(v, dirtyTimeline|dirtyLocation)
+				t.work.markVisit(v, touched)
 				break
 			}
 		}
@@ -99,7 +99,7 @@ func (t *locations) relocate() {
 	for v := range maps.Values(t.visits) {
 		t.locateEvents(v.events, 1)
 	}
-	t.markChangedAnswers()
+	t.touchChangedAnswers()
 }
 
 // rebuildTable rebuilds the room table from the facts, and the list of newborns in censuses.

@@ -18,6 +18,7 @@ type names struct {
 	persons    map[string][]string        // further names of a patient, by name, as FHIR Patients give them
 	patients   map[string][]*visit        // by pseudonym
 	changed    []string                   // references that must be written, by name
+	parts      []*visit                   // visits that are part of another, perhaps of the mother's; ascending by id
 
 	byEncounter map[string]*visit // by the names of the visit's Encounters
 	versions    map[string]*visit // the visit that has the events of a version of an Encounter, by resource
@@ -162,16 +163,16 @@ func removeFrom[K, V comparable](index map[K][]V, key K, value V) {
 	}
 }
 
-// markOthers marks the other visits of a visit's patient: her names may connect them to
+// touchOthersOf touches the other visits of a visit's patient: her names may connect them to
 // FHIR Patients that came on their own.
-func (ns *names) markOthers(v *visit) {
+func (ns *names) touchOthersOf(v *visit) {
 	if len(ns.references)+len(ns.joins.accounts)+len(ns.joins.wholes)+ns.joins.holders == 0 {
 		return
 	}
 	for _, n := range ns.namesOf(slices.Clone(v.names)) {
 		for _, o := range ns.patients[n] {
 			if o != v {
-				ns.work.markVisit(o, dirtyTimeline)
+				ns.work.markVisit(o, touched)
 			}
 		}
 	}

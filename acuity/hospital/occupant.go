@@ -11,21 +11,20 @@ import (
 // chooseOccupants decides which visits are the occupants that censuses saw without a
 // visit. If a room has several candidates, the one that came last wins.
 func (l *stayBuilder) chooseOccupants() {
-	for i := 0; i < len(l.work.visits.with(dirtyLocation)); i++ {
-		v := l.work.visits.with(dirtyLocation)[i]
+	for i := 0; i < len(l.work.visits.with(touched)); i++ {
+		v := l.work.visits.with(touched)[i]
 		r, from := l.occupantCandidate(v)
 		if v.candidateFor != nil {
 			v.candidateFor.candidates = slices.DeleteFunc(v.candidateFor.candidates, func(c candidate) bool { return c.v == v })
-			l.work.markRoom(v.candidateFor, dirtyOccupant)
+			l.work.markRoom(v.candidateFor, touched)
 		}
 		v.candidateFor = r
 		if r != nil {
 			r.candidates = append(r.candidates, candidate{v, from})
-			l.work.markRoom(r, dirtyOccupant)
+			l.work.markRoom(r, touched)
 		}
 	}
-	for _, r := range l.work.rooms.with(dirtyOccupant) {
-		r.marks &^= dirtyOccupant
+	for _, r := range l.work.rooms.with(touched) {
 		var best candidate
 		for _, c := range r.candidates {
 			if best.v == nil || cmp.Or(cmp.Compare(c.from, best.from), cmp.Compare(c.v.ID, best.v.ID)) > 0 {
@@ -40,16 +39,15 @@ func (l *stayBuilder) chooseOccupants() {
 		}
 		if old := r.occupantVisit; old != nil && old.occupantOf == r {
 			old.occupantOf = nil
-			l.work.markVisit(old, dirtyLocation)
+			l.work.markVisit(old, touched)
 		}
 		r.occupantVisit = best.v
 		if best.v != nil {
 			best.v.occupantOf = r
-			l.work.markVisit(best.v, dirtyLocation)
+			l.work.markVisit(best.v, touched)
 		}
-		l.work.markRoom(r, dirtyAssignment|dirtyChart)
+		l.work.markRoom(r, touched)
 	}
-	l.work.rooms.reset(dirtyOccupant)
 }
 
 // candidate is a visit that may be the occupant whom a census sees without a visit.
@@ -122,9 +120,9 @@ func (t *censusIntake) giveOccupantTo(v *visit, r *room) {
 	u.indexKnown(v)
 	u.capacity.weigh(v)
 	r.Occupant, r.occupantVisit, v.occupantOf = nil, nil, nil
-	u.touch(v)
-	u.work.markVisit(v, markState|dirtyLocation)
-	u.work.markRoom(r, markState|dirtyOccupant)
+	u.recordFact(v)
+	u.work.markVisit(v, unsaved|touched)
+	u.work.markRoom(r, unsaved|touched)
 }
 
 // endOccupant ends the stay of an occupant without a visit.
@@ -142,5 +140,5 @@ func (t *censusIntake) endOccupant(r *room) {
 		r.Past = slices.Delete(r.Past, 0, n-capPast+1)
 	}
 	r.Past = append(r.Past, s)
-	t.unit.work.markRoom(r, markState|dirtyOccupant)
+	t.unit.work.markRoom(r, unsaved|touched)
 }

@@ -47,7 +47,7 @@ func (ns *names) takeReferences(in *intake) {
 		ns.worklist.drop(s.Name)
 		if old != nil {
 			noteChange(old)
-			ns.markPerson(&old.Reference)
+			ns.touchPerson(&old.Reference)
 			ns.separatePersons(&old.Reference)
 		}
 		noteChange(s)
@@ -57,10 +57,12 @@ func (ns *names) takeReferences(in *intake) {
 		noteChange(old)
 	}
 	if len(persons) > 0 {
-		ns.work.recheckParts = true
+		for _, v := range ns.parts {
+			ns.work.markVisit(v, touched)
+		}
 		for i := range in.o.References {
 			if r := &in.o.References[i]; persons[r.Name] {
-				ns.markPerson(r)
+				ns.touchPerson(r)
 			}
 		}
 	}
@@ -69,12 +71,12 @@ func (ns *names) takeReferences(in *intake) {
 		ns.rereadStatements()
 	}
 	if placesChanged {
-		ns.work.rebuildTable, ns.work.recountUnknown = true, true
+		ns.work.rebuildTable = true
 	}
 	if reread || placesChanged {
 		for _, r := range ns.rooms {
-			if ns.work.markRoom(r, markTouched); reread {
-				ns.work.markRoom(r, dirtyChart)
+			if ns.work.markRoom(r, named); reread {
+				ns.work.markRoom(r, touched)
 			}
 		}
 	}
@@ -118,7 +120,7 @@ func (ns *names) forgetOldest() (forgotten []*ReferenceState) {
 			return cmp.Or(cmp.Compare(a.Version, b.Version), strings.Compare(a.Name, b.Name))
 		})
 		for _, s := range list[:max(len(list)-capReferences, 0)] {
-			ns.markPerson(&s.Reference)
+			ns.touchPerson(&s.Reference)
 			ns.separatePersons(&s.Reference)
 			delete(ns.references, s.Name)
 			ns.keys.drop(ns.keys.key(kindReference, digest(s.Name)))
@@ -128,20 +130,20 @@ func (ns *names) forgetOldest() (forgotten []*ReferenceState) {
 	return forgotten
 }
 
-// markPerson marks the unassigned statements and the visits of a patient; a reference
-// that is no Patient marks nothing.
-func (ns *names) markPerson(r *acuity.Reference) {
+// touchPerson touches the unassigned statements and the visits of a patient; a reference
+// that is no Patient touches nothing.
+func (ns *names) touchPerson(r *acuity.Reference) {
 	if r.Patient == "" && !r.IsOfPerson() {
 		return
 	}
 	for _, n := range ns.namesOf([]string{r.Name}) {
 		for _, r := range ns.byPatient[n] {
-			ns.work.markUnassigned(r)
+			ns.work.touchUnassigned(r)
 		}
 		for _, v := range ns.patients[n] {
-			ns.work.markVisit(v, dirtyTimeline)
+			ns.work.markVisit(v, touched)
 			if len(v.resourceStatements) > 0 {
-				ns.invalidateChart(v) // her names tell which of them are about her
+				ns.touchRoomOf(v) // her names tell which of them are about her
 			}
 		}
 	}

@@ -53,9 +53,8 @@ func (g *registry) addRoom(s RoomState) *room {
 	i, _ := slices.BinarySearchFunc(g.rooms, s.ID, byRoomID)
 	r := &room{RoomState: s}
 	g.rooms = slices.Insert(g.rooms, i, r)
-	g.work.rearrange, g.work.recountUnknown = true, true
 	g.work.dropPast = true
-	g.work.markRoom(r, markState|dirtyOccupant|dirtyAssignment|dirtyChart)
+	g.work.markRoom(r, unsaved|touched)
 	return r
 }
 
@@ -67,7 +66,7 @@ func (g *registry) visit(id string) *visit {
 		g.visits[v.ID] = v
 		g.slots.assign(v)
 		g.indexKnown(v)
-		g.work.markVisit(v, markState|dirtyTimeline)
+		g.work.markVisit(v, unsaved|touched)
 	}
 	return v
 }
@@ -130,30 +129,29 @@ func (g *registry) cacheOf(h *evidence.Statement) *evidence.Cache {
 	return nil
 }
 
-// invalidateOwner invalidates the chart of the room where the owner of statements is;
+// touchOwner touches the room where the owner of statements is;
 // nil: the room is unknown by now.
-func (g *registry) invalidateOwner(r *room, b binding) {
+func (g *registry) touchOwner(r *room, b binding) {
 	switch {
 	case b.v != nil:
-		g.invalidateChart(b.v)
+		g.touchRoomOf(b.v)
 	case r != nil && b.kind != toNobody:
-		g.work.markRoom(r, dirtyChart)
+		g.work.markRoom(r, touched)
 	}
 }
 
-// invalidateChart invalidates the chart of the room in which a visit is now.
-func (g *registry) invalidateChart(v *visit) {
+// touchRoomOf touches the room in which a visit is now.
+func (g *registry) touchRoomOf(v *visit) {
 	if r := g.whereIs(v); r != nil {
-		g.work.markRoom(r, dirtyChart)
+		g.work.markRoom(r, touched)
 	}
 }
 
-// invalidateRooms invalidates the assignment of statements and the charts in the rooms
-// of a visit.
-func (g *registry) invalidateRooms(v *visit) {
+// touchRoomsOf touches the rooms where a visit is or was.
+func (g *registry) touchRoomsOf(v *visit) {
 	for _, s := range v.spans {
 		if r := g.room(s.Room); s.Kind == location.InRoom && r != nil {
-			g.work.markRoom(r, dirtyAssignment|dirtyChart)
+			g.work.markRoom(r, touched)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func (u *State) forgetDerived() {
 		u.joins.disown(v)
 		*v = visit{
 			visitFacts: v.visitFacts, slot: v.slot, statements: v.statements, resourceStatements: v.resourceStatements,
-			inChecks: v.inChecks, bytes: v.bytes, marks: v.marks & (markState | dirtyTimeline | dirtyLocation),
+			inChecks: v.inChecks, bytes: v.bytes, marks: v.marks & (unsaved | touched),
 		}
 	}
 	for _, r := range u.rooms {
@@ -77,10 +77,10 @@ func (u *State) forgetDerived() {
 		*r = room{
 			RoomState:  r.RoomState,
 			statements: r.statements,
-			marks:      r.marks & (markState | markTouched | markView | dirtyOccupant | dirtyAssignment | dirtyChart),
+			marks:      r.marks & (unsaved | named | unshown | touched),
 		}
 	}
-	u.stays.newborns, u.stays.parts, u.names.patients = nil, nil, map[string][]*visit{}
+	u.stays.newborns, u.names.parts, u.names.patients = nil, nil, map[string][]*visit{}
 	u.joins.accounts, u.joins.wholes, u.joins.holders = map[string][]*visit{}, map[string][]*visit{}, 0
 	u.statements.withdrawn = withdrawnRooms{}
 	for _, r := range u.names.bySubject {
@@ -96,7 +96,6 @@ func (u *State) forgetDerived() {
 	u.compile()
 	u.work.addedMoves, u.work.droppedMoves = nil, nil
 	u.stays.moves, u.stays.unplaced, u.capacity.belonging, u.capacity.crowded = nil, 0, 0, false
-	u.work.rearrange, u.work.recountUnknown = true, true
 }
 
 // preview answers what an observation would do, and records only the question. A twin of

@@ -22,7 +22,7 @@ func (u *State) applyRetention(now acuity.Instant) {
 		old := func(s CensusStay) bool { return s.To.Add(settleAfter) <= now }
 		if slices.ContainsFunc(r.Past, old) {
 			r.Past = slices.DeleteFunc(r.Past, old)
-			u.work.markRoom(r, markState|dirtyAssignment|dirtyChart)
+			u.work.markRoom(r, unsaved|touched)
 		}
 	}
 	u.statements.settleUnassigned(now)
@@ -34,8 +34,8 @@ func (u *State) applyRetention(now acuity.Instant) {
 	u.work.recountWaiting = true // what waits depends on the hour
 }
 
-// touch records that a fact names a visit.
-func (g *registry) touch(v *visit) {
+// recordFact records that a fact names a visit.
+func (g *registry) recordFact(v *visit) {
 	v.Touched = g.facts.Clock
 	if !v.inRecent {
 		v.inRecent, g.recent = true, append(g.recent, v)
@@ -141,7 +141,7 @@ func (u *State) forget(over []*visit) {
 		u.locations.forgetPlaces(v.events)
 		u.takeOut(v)
 	}
-	u.work.recheckParts, u.work.recountWaiting = true, true // other visits may name their mothers
+	u.work.recountWaiting = true
 	for _, r := range u.rooms {
 		for h := range r.statements.All {
 			if v := u.visitOfStatement(h); v != nil && v.forgotten {
@@ -156,13 +156,16 @@ func (u *State) forget(over []*visit) {
 	maps.DeleteFunc(u.names.byEncounter, func(_ string, v *visit) bool { return v.forgotten })
 	maps.DeleteFunc(u.names.resources, func(_ string, by holder) bool { return by.v != nil && by.v.forgotten })
 	isForgotten := func(v *visit) bool { return v.forgotten }
-	u.stays.newborns, u.stays.parts = slices.DeleteFunc(u.stays.newborns, isForgotten), slices.DeleteFunc(u.stays.parts, isForgotten)
+	u.stays.newborns, u.names.parts = slices.DeleteFunc(u.stays.newborns, isForgotten), slices.DeleteFunc(u.names.parts, isForgotten)
+	for _, v := range u.names.parts { // a forgotten visit may be that of the mother
+		u.work.markVisit(v, touched)
+	}
 	for i, list := range u.work.visits {
 		u.work.visits[i] = slices.DeleteFunc(list, isForgotten)
 	}
 	for _, v := range over {
 		u.slots.release(v)
-		v.marks |= dirtyTimeline | dirtyLocation | markState // no list may take it again
+		v.marks |= touched | unsaved // no list may take it again
 	}
 }
 
@@ -171,20 +174,20 @@ func (u *State) takeOut(v *visit) {
 	for _, s := range v.spans {
 		if r := u.room(s.Room); s.Kind == location.InRoom && r != nil && (s.To == 0 || s.To > u.facts.CensusAt) && !r.Placed {
 			r.Placed = true
-			u.work.markRoom(r, markState)
+			u.work.markRoom(r, unsaved)
 		}
 	}
 	for _, w := range v.withdrawn { // else its statements there would be the room's own
 		if r := u.room(w.room); r != nil && r.Clinical && !r.Placed {
 			r.Placed = true
-			u.work.markRoom(r, markState)
+			u.work.markRoom(r, unsaved)
 		}
 	}
 	u.statements.replaceWithdrawn(v, nil)
-	u.invalidateRooms(v)
-	u.stays.invalidateIfListed(v)
+	u.touchRoomsOf(v)
+	u.stays.touchIfListed(v)
 	u.removeRoomStays(v, v.spans)
-	u.names.markNames(v)
+	u.names.touchUnassignedOf(v)
 	u.joins.leave(v)
 	u.names.delist(v)
 	u.work.turnOver(v.moves(), nil)
@@ -193,18 +196,18 @@ func (u *State) takeOut(v *visit) {
 	}
 	if v.candidateFor != nil {
 		v.candidateFor.candidates = slices.DeleteFunc(v.candidateFor.candidates, func(c candidate) bool { return c.v == v })
-		u.work.markRoom(v.candidateFor, dirtyOccupant)
+		u.work.markRoom(v.candidateFor, touched)
 	}
 	if v.occupantOf != nil {
 		v.occupantOf.occupantVisit = nil
-		u.work.markRoom(v.occupantOf, dirtyOccupant|dirtyAssignment|dirtyChart)
+		u.work.markRoom(v.occupantOf, touched)
 	}
-	u.invalidateChart(v.mother)
+	u.touchRoomOf(v.mother)
 	v.linkMother(nil)
 	for len(v.babies) > 0 {
 		n := v.babies[0]
 		n.linkMother(nil)
-		u.work.markVisit(n, dirtyLocation)
+		u.work.markVisit(n, touched)
 	}
 	for h := range v.statements.All {
 		u.statements.lose(h)

@@ -27,44 +27,36 @@ type stayBuilder struct {
 	statements *statements
 
 	newborns []*visit         // ascending by id
-	parts    []*visit         // visits that are part of another, perhaps of the mother's; ascending by id
 	cancels  []*visit         // visits with cancels that may wait for their event
 	moves    []acuity.Instant // of the last 120 min, ascending
 	listed   map[string]bool  // newborns whom a census lists with a mother
 	unplaced int32            // visits without a room
 }
 
-// placeVisits merges the location spans of the marked visits, mothers before newborns,
+// placeVisits merges the location spans of the touched visits, mothers before newborns,
 // and puts the visits into their rooms.
 func (l *stayBuilder) placeVisits() {
-	if len(l.work.visits.with(dirtyLocation)) == 0 {
-		return
-	}
-	for _, v := range l.work.visits.with(dirtyLocation) {
+	for _, v := range l.work.visits.with(touched) {
 		if !v.timeline.Newborn {
 			l.moveVisit(v, l.mergeLocations(v, &l.work.merge, l.work.spans[:0]))
 		}
 	}
 	for _, v := range l.newborns { // a mother's chart shows her births
-		if v.marks&dirtyLocation != 0 || l.follows(v) {
-			l.invalidateChart(v.mother)
+		if v.marks&touched != 0 || l.follows(v) {
+			l.touchRoomOf(v.mother)
 			l.moveVisit(v, l.mergeNewborn(v))
-			l.invalidateChart(v.mother)
+			l.touchRoomOf(v.mother)
 		}
 	}
-	for _, v := range l.work.visits.with(dirtyLocation) {
-		v.marks &^= dirtyLocation
-	}
-	l.work.visits.reset(dirtyLocation)
 }
 
 // follows reports whether a newborn may have to follow its mother.
 func (l *stayBuilder) follows(v *visit) bool {
-	if v.mother != nil && v.mother.marks&dirtyLocation != 0 {
+	if v.mother != nil && v.mother.marks&touched != 0 {
 		return true
 	}
 	for _, s := range v.spans {
-		if r := l.room(s.Room); s.Kind == location.InRoom && r != nil && r.marks&dirtyAssignment != 0 {
+		if r := l.room(s.Room); s.Kind == location.InRoom && r != nil && r.marks&touched != 0 {
 			return true
 		}
 	}
@@ -134,16 +126,16 @@ func (v *visit) linkMother(mother *visit) {
 	}
 }
 
-// moveVisit puts a visit into its rooms, and invalidates the charts of all rooms where
-// it is or was. A visit that did not move invalidates only its present room.
+// moveVisit puts a visit into its rooms, and touches all rooms where it
+// is or was. A visit that did not move touches only its present room.
 func (l *stayBuilder) moveVisit(v *visit, to []locationSpan) {
 	l.work.spans = to
 	if slices.Equal(v.spans, to) {
-		l.invalidateChart(v)
+		l.touchRoomOf(v)
 		return
 	}
-	l.invalidateRooms(v)
-	l.invalidateIfListed(v)
+	l.touchRoomsOf(v)
+	l.touchIfListed(v)
 	l.updateRoomStays(v, to)
 	v.spans = append(v.spans[:0], to...)
 	if v.cache.Forget(); l.whereIs(v) == nil {
@@ -157,7 +149,7 @@ func (l *stayBuilder) moveVisit(v *visit, to []locationSpan) {
 			l.unplaced--
 		}
 	}
-	l.invalidateRooms(v)
+	l.touchRoomsOf(v)
 }
 
 // updateRoomStays replaces the stays of a visit in its rooms. Stays before the first
@@ -220,12 +212,12 @@ func (v *visit) isUnplaced() bool {
 	return n > 0 && v.spans[n-1].To == 0 && (v.spans[n-1].Kind == location.Nowhere || v.spans[n-1].Kind == location.WithoutRoom)
 }
 
-// invalidateIfListed invalidates all charts if a census lists the visit with a mother:
+// touchIfListed touches all rooms if a census lists the visit with a mother:
 // the mother's entry may lose it, or get it back.
-func (l *stayBuilder) invalidateIfListed(v *visit) {
+func (l *stayBuilder) touchIfListed(v *visit) {
 	if l.listed[v.ID] || slices.ContainsFunc(v.joined.rest(), func(o *visit) bool { return l.listed[o.ID] }) {
 		for _, r := range l.rooms {
-			l.work.markRoom(r, dirtyChart)
+			l.work.markRoom(r, touched)
 		}
 	}
 }

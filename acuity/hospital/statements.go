@@ -58,7 +58,7 @@ func (k *statements) keepResourceStatement(list *evidence.ResourceStatements, h 
 	k.changed = append(k.changed, statementRecord{Statement: h.Statement, version: h.Version, holder: with})
 }
 
-// keepForVisit adds a statement to those of a visit. It invalidates nothing.
+// keepForVisit adds a statement to those of a visit. It touches nothing.
 func (k *statements) keepForVisit(v *visit, h *evidence.Statement) {
 	h.Owner = evidence.Owner{ID: v.whole().slot, Kind: toVisit}
 	h.Settled = true
@@ -69,7 +69,7 @@ func (k *statements) keepForVisit(v *visit, h *evidence.Statement) {
 // addToVisit adds a statement that belongs to the visit for good.
 func (k *statements) addToVisit(v *visit, h evidence.Statement) {
 	k.keepForVisit(v, &h)
-	k.invalidateEvidence(&h, false)
+	k.touchEvidence(&h, false)
 }
 
 // addStatement adds a statement to a holder.
@@ -80,22 +80,21 @@ func (k *statements) addStatement(to holder, h evidence.ResourceStatement) {
 		h.Owner = undecided
 		h.Settled = false
 		k.keepResourceStatement(&to.unassigned.statements, h, holderName{named: &to.unassigned.subjectName})
-		k.work.markUnassigned(to.unassigned)
+		k.work.touchUnassigned(to.unassigned)
 	case h.Version == nil:
 		k.addToVisit(v, h.Statement)
 	default:
 		h.Owner = evidence.Owner{ID: v.whole().slot, Kind: toVisit}
 		h.Settled = true
 		k.keepResourceStatement(&v.resourceStatements, h, holderName{visit: v.ID})
-		k.invalidateChart(v)
+		k.touchRoomOf(v)
 	}
 }
 
-// lose drops the record of a statement, and invalidates the evidence of its
-// owner.
+// lose drops the record of a statement, and touches the room of its owner.
 func (k *statements) lose(h *evidence.Statement) {
 	k.dropRecord(h)
-	k.invalidateEvidence(h, true)
+	k.touchEvidence(h, true)
 }
 
 // dropRecord drops the record of a statement.

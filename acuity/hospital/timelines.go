@@ -10,51 +10,52 @@ import (
 	"svc/acuity/score"
 )
 
-// buildTimelines builds the timelines of the marked visits.
+// buildTimelines builds the timelines of the touched visits. It touches those that may be one with
+// them, or of one patient.
 func (l *stayBuilder) buildTimelines() {
-	if len(l.work.visits.with(dirtyTimeline)) == 0 && !l.work.recheckParts {
+	if len(l.work.visits.with(touched)) == 0 {
 		return
 	}
-	l.work.recheckParts = false
 	how := l.locations.timelineOptions(l.settings)
-	for i := 0; i < len(l.work.visits.with(dirtyTimeline)); i++ { // a visit may mark others
-		v := l.work.visits.with(dirtyTimeline)[i]
-		v.marks &^= dirtyTimeline
-		if !v.joined.inPass {
-			l.joins.enter(v)
-		}
+	for i := 0; i < len(l.work.visits.with(touched)); i++ { // a visit may touch others
+		v := l.work.visits.with(touched)[i]
+		l.joins.touchRelated(v)
 		l.buildOwn(v, how)
 		l.joins.readLinks(v)
 		l.indexNames(v)
-		l.joins.reach(v)
+		l.joins.touchReachable(v)
 	}
-	l.joins.join(how)
-	for _, v := range l.joins.pass {
+	built := l.work.visits.with(touched)
+	l.joins.join(built, how)
+	for _, v := range built {
 		l.noteTimeline(v)
 	}
-	for _, list := range [...][]*visit{l.joins.pass, l.parts} {
+	for _, list := range [...][]*visit{built, l.names.parts} {
 		for _, v := range list {
-			if v.joined.head != nil {
-				l.indexNewborn(v)
-				continue
-			}
-			// By an event, by the FHIR Patient, or because the visit is a part of the mother's.
-			newborn := v.newbornByEvents || l.names.isNeonate(v) || l.names.bornOf(v)
-			if newborn != v.timeline.Newborn {
-				moved := v.moves()
-				v.timeline.Newborn, v.primary = newborn, chosen{}
-				l.work.turnOver(moved, v.moves())
-				l.work.markVisit(v, dirtyLocation)
-			}
-			l.indexNewborn(v)
-			if order := l.names.birthOrderOf(v); order != v.birthOrder {
-				v.birthOrder = order
-				l.work.markVisit(v, dirtyLocation)
-			}
+			l.decideNewborn(v)
 		}
 	}
-	l.joins.end()
-	l.work.visits.reset(dirtyTimeline)
+}
+
+// decideNewborn decides whether a visit is a newborn's: by an event, by the FHIR Patient, or because
+// the visit is a part of the mother's.
+func (l *stayBuilder) decideNewborn(v *visit) {
+	if v.joined.head != nil {
+		l.indexNewborn(v)
+		return
+	}
+	newborn := v.newbornByEvents || l.names.isNeonate(v) || l.names.bornOf(v)
+	if newborn != v.timeline.Newborn {
+		moved := v.moves()
+		v.timeline.Newborn, v.primary = newborn, chosen{}
+		l.work.turnOver(moved, v.moves())
+		l.work.markVisit(v, touched)
+	}
+	l.indexNewborn(v)
+	if order := l.names.birthOrderOf(v); order != v.birthOrder {
+		v.birthOrder = order
+		l.work.markVisit(v, touched)
+	}
 }
 
 // buildOwn builds the timeline of a visit from its own events.
@@ -84,9 +85,8 @@ func (l *stayBuilder) noteTimeline(v *visit) {
 	l.work.withdrawn = appendWithdrawn(l.work.withdrawn[:0], &v.timeline, &l.locations.table)
 	l.statements.replaceWithdrawn(v, l.work.withdrawn)
 	l.indexPart(v)
-	l.names.markNames(v)
+	l.names.touchUnassignedOf(v)
 	l.joins.claim(v)
-	l.work.markVisit(v, dirtyLocation)
 }
 
 // timelineOptions returns what timelines depend on, beside what is the visit's own.
@@ -100,13 +100,13 @@ func (t *locations) timelineOptions(s *localSettings) adt.Options {
 // (partOf). If the other visit has another patient, this patient is her newborn
 // (docs/decisions.md#fhir-newborn), whichever of the two came first.
 func (l *stayBuilder) indexPart(v *visit) {
-	i, listed := slices.BinarySearchFunc(l.parts, v.ID, byVisitID)
+	i, listed := slices.BinarySearchFunc(l.names.parts, v.ID, byVisitID)
 	isPart := v.timeline.MotherVisit != "" && !v.newbornByEvents
 	switch {
 	case isPart && !listed:
-		l.parts = slices.Insert(l.parts, i, v)
+		l.names.parts = slices.Insert(l.names.parts, i, v)
 	case listed && !isPart:
-		l.parts = slices.Delete(l.parts, i, i+1)
+		l.names.parts = slices.Delete(l.names.parts, i, i+1)
 	}
 }
 
@@ -115,11 +115,11 @@ const neonateFor = 24 * time.Hour
 
 // indexNames keeps the index by patient. Its timeline is that of its own events.
 func (l *stayBuilder) indexNames(v *visit) {
-	l.names.markNames(v)
+	l.names.touchUnassignedOf(v)
 	if v.hasNames(&v.timeline) {
 		return
 	}
-	l.names.markOthers(v)
+	l.names.touchOthersOf(v)
 	l.names.delist(v)
 	for _, p := range append([]string{v.timeline.Patient}, v.timeline.Subjects...) {
 		if p != "" && !slices.Contains(v.names, p) {
@@ -127,10 +127,10 @@ func (l *stayBuilder) indexNames(v *visit) {
 			l.names.patients[p] = append(l.names.patients[p], v)
 		}
 	}
-	l.names.markNames(v)
-	l.names.markOthers(v)
+	l.names.touchUnassignedOf(v)
+	l.names.touchOthersOf(v)
 	if len(v.resourceStatements) > 0 {
-		l.invalidateChart(v) // her names tell which of them are about her
+		l.touchRoomOf(v) // her names tell which of them are about her
 	}
 }
 
@@ -138,13 +138,13 @@ func (l *stayBuilder) indexNames(v *visit) {
 func (l *stayBuilder) indexNewborn(v *visit) {
 	if v.timeline.Newborn != v.inNewborns {
 		v.inNewborns = v.timeline.Newborn
-		l.invalidateRooms(v) // statements go to a mother before a newborn
+		l.touchRoomsOf(v) // statements go to a mother before a newborn
 		if v.inNewborns {
 			i, _ := slices.BinarySearchFunc(l.newborns, v.ID, byVisitID)
 			l.newborns = slices.Insert(l.newborns, i, v)
 		} else {
 			l.newborns = slices.DeleteFunc(l.newborns, func(n *visit) bool { return n == v })
-			l.invalidateChart(v.mother)
+			l.touchRoomOf(v.mother)
 			v.linkMother(nil)
 		}
 	}

@@ -65,7 +65,7 @@ func (k *statements) moveResource(from, to holder, whole string) {
 	var taken, left evidence.ResourceStatements
 	for _, h := range from.resourceStatements() {
 		if h.WholeResource() == whole {
-			k.invalidateChart(k.visitOfStatement(&h.Statement))
+			k.touchRoomOf(k.visitOfStatement(&h.Statement))
 			taken = append(taken, h)
 		} else {
 			left = append(left, h)
@@ -88,7 +88,7 @@ func (k *statements) unassignForgotten(r *unassigned) {
 		if v := k.visitOfStatement(&h.Statement); v != nil && v.forgotten {
 			h.Owner = undecided
 			k.work.recountWaiting = true
-			k.work.markUnassigned(r)
+			k.work.touchUnassigned(r)
 		}
 	}
 }
@@ -132,8 +132,8 @@ func (r *unassigned) names() []string {
 	return list
 }
 
-// markUnassigned marks statements to be assigned anew.
-func (w *work) markUnassigned(r *unassigned) {
+// touchUnassigned makes derive assign statements anew.
+func (w *work) touchUnassigned(r *unassigned) {
 	if !r.marked {
 		r.marked = true
 		w.unassigned = append(w.unassigned, r)
@@ -148,8 +148,8 @@ func (ns *names) drop(r *unassigned) {
 	}
 }
 
-// assignStatements assigns the marked statements anew.
-func (k *statements) assignStatements() {
+// assignUnassigned assigns the statements of the touched patients.
+func (k *statements) assignUnassigned() {
 	for _, r := range k.work.unassigned {
 		r.marked = false
 		newest := r.newest()
@@ -166,10 +166,10 @@ func (k *statements) assignStatements() {
 			if before == after {
 				continue
 			}
-			k.invalidateChart(before.v)
+			k.touchRoomOf(before.v)
 			h.Owner = after.owner()
 			k.work.recountWaiting = true
-			k.invalidateChart(after.v)
+			k.touchRoomOf(after.v)
 		}
 	}
 	k.work.unassigned = k.work.unassigned[:0]
@@ -203,10 +203,10 @@ func (ns *names) ofVisit(v *visit) []*unassigned {
 	return list
 }
 
-// markNames marks the unassigned statements of a visit's patient.
-func (ns *names) markNames(v *visit) {
+// touchUnassignedOf touches the unassigned statements of a visit's patient.
+func (ns *names) touchUnassignedOf(v *visit) {
 	for _, r := range ns.ofVisit(v) {
-		ns.work.markUnassigned(r)
+		ns.work.touchUnassigned(r)
 	}
 }
 
@@ -240,7 +240,7 @@ func (k *statements) settleUnassigned(now acuity.Instant) {
 				continue
 			}
 			k.addStatement(holder{v: v}, h)
-			k.work.markVisit(v, markState)
+			k.work.markVisit(v, unsaved)
 		}
 	}
 	for v := range k.unknown {

@@ -95,10 +95,10 @@ func BenchmarkApply(b *testing.B) {
 func BenchmarkRestore(b *testing.B) {
 	u, _ := busy(testHospital)
 	for _, v := range u.visits {
-		u.work.markVisit(v, markState)
+		u.work.markVisit(v, unsaved)
 	}
 	for _, r := range u.rooms {
-		u.work.markRoom(r, markState)
+		u.work.markRoom(r, unsaved)
 	}
 	log := changelog{}
 	log.write(u)
