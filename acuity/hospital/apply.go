@@ -18,7 +18,11 @@ func (u *State) Apply(o *acuity.Observation, offset int64) acuity.Change {
 	u.changed = true
 	u.makeRoom(o)
 	in := intake{o: o, Change: acuity.Change{Outcome: acuity.Applied}, roomy: u.capacity.isRoomy(o), waiting: -1}
-	if u.dedup.repeats(&in) {
+	if first := u.dedup.repeats(o.Request); first != nil {
+		in.Outcome, in.Repeats, in.RepeatsAt = acuity.Duplicate, first.Version, first.At
+		if first.Digest != o.Request.Digest {
+			in.Reason = ReasonReused
+		}
 		u.derive()
 		u.conclude(&in)
 		return in.Change
@@ -45,7 +49,7 @@ func (u *State) Apply(o *acuity.Observation, offset int64) acuity.Change {
 		u.takeLocalSettings(&in)
 	}
 	if o.Room != nil || len(o.Signals) > 0 {
-		u.statements.takeSignals(&in)
+		u.clinical.takeSignals(&in)
 	}
 	u.derive()
 	u.events.answerEvents(&in)
@@ -66,14 +70,12 @@ type intake struct {
 	statements []evidence.Statement // statements of this request
 	// waitingFor are the statements that named a patient without a visit.
 	waitingFor []waitingStatement
-	room       *room // of a clinical request
-	// versions are the versions of Encounters in this observation.
-	versions map[encounterVersion]*intakeVersion
-	existing []acuity.Create // parts that create what is known, and so do not count
-	census   bool            // a census was taken
-	refused  int             // number of refused parts of the input
-	newRooms map[int32]bool  // rooms that come into use by it
-	roomy    bool            // every room that it names is within the limits
+	room       *room           // of a clinical request
+	existing   []acuity.Create // parts that create what is known, and so do not count
+	census     bool            // a census was taken
+	refused    int             // number of refused parts of the input
+	newRooms   map[int32]bool  // rooms that come into use by it
+	roomy      bool            // every room that it names is within the limits
 	// newVisits are the visits that the index by patient does not have yet, by patient.
 	newVisits map[string]map[string]bool
 	inUse     int          // number of rooms in use, once counted

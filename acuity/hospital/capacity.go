@@ -18,10 +18,6 @@ type capacity struct {
 	*registry
 	names     *names
 	locations *locations
-
-	eventBytes int  // approximate size of the events of all visits
-	belonging  int  // rooms that belong to the unit
-	crowded    bool // more rooms belong to the unit than it may have
 }
 
 // makeRoom forgets early if an observation could bring the hospital to a limit. It uses
@@ -48,7 +44,7 @@ func (l load) exceeds(of *limits, parts int) bool {
 // forgetEarly forgets visits that are over, those without facts for the longest time
 // first, if the observation might not fit. It reports whether it did.
 func (u *State) forgetEarly(o *acuity.Observation) bool {
-	l := load{len(u.visits), u.capacity.eventBytes + len(o.Events)*typicalEvent, u.statements.kept + len(o.Signals)}
+	l := load{len(u.visits), u.eventBytes + len(o.Events)*typicalEvent, u.statements.kept + len(o.Signals)}
 	l.visits += u.capacity.newVisits(o)
 	if !l.exceeds(&u.limits, 16) {
 		return false
@@ -184,23 +180,6 @@ func (c *capacity) roomToWait(in *intake, to holder) bool {
 	return true
 }
 
-// weigh updates the size of the facts of a visit.
-func (c *capacity) weigh(v *visit) {
-	n := v.size()
-	c.eventBytes += n - v.bytes
-	v.bytes = n
-}
-
-// staleRoom is how long a room that only clinical ingest knows is in use after its
-// newest statement (docs/decisions.md#clinical-only-rooms).
-const staleRoom = 48 * hourOf
-
-// isUsed reports whether a room of the unit is in use: a census lists it, a patient is
-// in it, or it has a recent statement.
-func (r *room) isUsed(now acuity.Instant) bool {
-	return r.Listed || len(r.here) > 0 || r.anonymous() || r.chart.NewestSignal+staleRoom > now
-}
-
 // isRoomy reports whether every room that an observation could name fits: nearly always.
 func (c *capacity) isRoomy(o *acuity.Observation) bool {
 	n := len(o.Events) + 1
@@ -244,40 +223,6 @@ func (c *capacity) roomForPlace(in *intake, e *acuity.Event) bool {
 	}
 	p := c.locations.table.Resolve(e.Place)
 	return p.Kind != location.InRoom || c.roomForRoom(in, p.Room)
-}
-
-// chooseRooms decides which rooms are in the unit if too many belong to it: those in
-// use, then those left last.
-func (c *capacity) chooseRooms() {
-	var spare []*room
-	used := 0
-	for _, r := range c.rooms {
-		switch {
-		case !r.belongs:
-		case r.isUsed(c.facts.Clock):
-			used++
-		default:
-			spare = append(spare, r)
-		}
-	}
-	slices.SortFunc(spare, func(a, b *room) int {
-		return cmp.Or(cmp.Compare(b.leftAt(), a.leftAt()), cmp.Compare(a.ID, b.ID))
-	})
-	out := spare[min(max(c.limits.rooms-used, 0), len(spare)):]
-	for _, r := range c.rooms {
-		r.crowdedOut = false
-	}
-	for _, r := range out {
-		r.crowdedOut = true
-	}
-}
-
-// leftAt returns when a visit last left a room; 0: unknown.
-func (r *room) leftAt() (at acuity.Instant) {
-	for i := range r.stays {
-		at = max(at, r.stays[i].To)
-	}
-	return at
 }
 
 // forgetRooms drops rooms that have only a name, once nearly as many are known as may

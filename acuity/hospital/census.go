@@ -210,7 +210,7 @@ func (t *censusIntake) takeVisit(v *visit, row *acuity.CensusRoom) {
 	}
 	t.describe(v.Facts, row)
 	t.unit.indexKnown(v)
-	t.unit.capacity.weigh(v)
+	t.unit.weigh(v)
 	t.unit.recordFact(v)
 	t.unit.work.markVisit(v, unsaved|touched)
 }

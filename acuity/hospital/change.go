@@ -56,9 +56,9 @@ func (u *State) head() {
 	h.Clock, h.ObservedAt = f.Clock, f.ObservedAt
 	h.Staffing, h.Roster, h.StaffingFromRoster = f.Staffing, f.Roster, u.settings.switchesInForce().StaffingFromRoster
 	h.HasCensus, h.CensusAt, h.TotalRooms = f.HasCensus, f.CensusAt, f.TotalRooms
-	u.stays.settleMoves()
-	h.Moves, h.Unplaced = u.stays.moves[max(len(u.stays.moves)-capMoves, 0):], u.stays.unplaced
-	u.stays.countWaiting()
+	u.timelines.settleMoves()
+	h.Moves, h.Unplaced = u.timelines.moves[max(len(u.timelines.moves)-capMoves, 0):], u.stays.unplaced
+	u.timelines.countWaiting()
 	h.UnknownLocations = 0
 	for _, r := range u.rooms {
 		if r.Registered && r.inUnit {

@@ -246,7 +246,7 @@ func (u *State) Restored() {
 	for _, v := range u.recent {
 		v.inRecent = true
 		u.indexKnown(v)
-		u.capacity.weigh(v)
+		u.weigh(v)
 	}
 	u.dedup.byAge = slices.SortedFunc(maps.Values(u.dedup.byID), compareDedup)
 	u.touchAll()

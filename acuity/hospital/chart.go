@@ -18,7 +18,31 @@ type chartBuilder struct {
 	matcher    *matcher
 	locations  *locations
 	statements *statements
-	capacity   *capacity
+
+	belonging int  // rooms that belong to the unit
+	crowded   bool // more rooms belong to the unit than it may have
+
+	// Memory for the next room.
+	spare         acuity.RoomChart
+	present       []roomStay // of the room whose chart is built, see seePresent
+	lastComer     *visit     // the patient of them who came last
+	evidenceInput evidence.Input
+}
+
+// rebuildAll makes the charts of touched rooms.
+func (m *chartBuilder) rebuildAll(list []*room) {
+	for _, r := range list {
+		r.marks &^= touched
+		before := r.chart
+		r.chart, m.spare = m.spare, acuity.RoomChart{}
+		m.rebuild(r)
+		if r.chart.Equal(&before) {
+			r.chart, before = before, r.chart
+		} else {
+			m.work.markRoom(r, unshown|rejudge)
+		}
+		m.spare = before
+	}
 }
 
 // rebuild makes the chart of a room from the facts of those who are in it.
@@ -35,8 +59,8 @@ func (m *chartBuilder) rebuild(r *room) {
 		c.Label = strconv.Itoa(int(r.ID))
 	}
 	c.Patients, c.NewestSignal = c.Patients[:0], 0
-	r.seePresent(&m.work)
-	for _, s := range m.work.present {
+	m.seePresent(r)
+	for _, s := range m.present {
 		if !s.v.timeline.Newborn {
 			m.admit(r, s.v, s.From)
 		}
@@ -65,17 +89,17 @@ func (m *chartBuilder) rebuild(r *room) {
 func (m *chartBuilder) admit(r *room, v *visit, arrived acuity.Instant) {
 	p := r.entry()
 	p.Visit, p.Arrived = v.ID, arrived
-	e := &m.work.evidenceInput
+	e := &m.evidenceInput
 	m.gatherStatements(e, binding{v, toVisit}, r)
-	facts := v.censusFacts()
+	known := v.censusFacts()
 	addDiagnoses(e, &v.timeline)
 	bornBy, cesareanBy := addConditions(e)
-	addCensus(e, facts)
+	addCensus(e, known)
 	e.Babies = v.timeline.Babies
 
 	birth, cesarean := acuity.Instant(0), false
-	if facts != nil {
-		birth, cesarean = facts.birth(), facts.Cesarean || facts.cesarean()
+	if known != nil {
+		birth, cesarean = known.birth(), known.Cesarean || known.cesarean()
 	}
 	birth, cesarean = codes.Soonest(birth, bornBy), cesarean || cesareanBy
 	for _, n := range v.babies {
@@ -84,14 +108,14 @@ func (m *chartBuilder) admit(r *room, v *visit, arrived acuity.Instant) {
 			e.Babies = max(e.Babies, n.timeline.Babies, n.birthOrder)
 		}
 	}
-	chosen, kind := m.primary(r, v, facts, birth, cesarean)
+	chosen, kind := m.primary(r, v, known, birth, cesarean)
 	p.Mother = !chosen.Factor.IsNewborn()
 	addPrimary(e, chosen, kind, v.feed(), 0)
 	p.Birth = codes.Soonest(birth, v.timeline.Birth)
 	if chosen.Factor.IsPostpartum() {
 		p.Birth = codes.Soonest(p.Birth, chosen.Since)
 	}
-	m.addBabies(r, e, v, facts)
+	m.addBabies(r, e, v, known)
 	p.Evidence = append(p.Evidence[:0], evidence.Fold(e, &m.matcher.reader)...)
 	p.UnnamedFetus = e.UnnamedFetus
 	m.addBabyEvidence(r, p, v)
@@ -101,7 +125,7 @@ func (m *chartBuilder) admit(r *room, v *visit, arrived acuity.Instant) {
 func (m *chartBuilder) admitOccupant(r *room) {
 	p, o := r.entry(), r.Occupant
 	p.Visit, p.Arrived = "room:"+strconv.Itoa(int(r.ID)), o.First
-	e := &m.work.evidenceInput
+	e := &m.evidenceInput
 	m.gatherStatements(e, binding{kind: toOccupant}, r)
 	addCensus(e, &o.Facts)
 	p.Birth = o.Facts.birth()
@@ -119,7 +143,7 @@ func (m *chartBuilder) admitOccupant(r *room) {
 
 // admitUnknown adds the entry of a room that only clinical ingest knows.
 func (m *chartBuilder) admitUnknown(r *room) {
-	e := &m.work.evidenceInput
+	e := &m.evidenceInput
 	m.gatherStatements(e, binding{kind: toRoom}, r)
 	for h := range r.statements.All {
 		if h.Owner.Kind == toRoom {
@@ -157,10 +181,10 @@ func (v *visit) feed() acuity.Channel {
 // primary returns the primary of a visit by ADT and census: the newer of the two. An
 // explicit primary of a census holds until ADT moves the patient to another area (docs/decisions.md#explicit-primary).
 func (m *chartBuilder) primary(
-	r *room, v *visit, facts *CensusFacts, birth acuity.Instant, cesarean bool,
+	r *room, v *visit, known *CensusFacts, birth acuity.Instant, cesarean bool,
 ) (adt.Primary, acuity.EvidenceKind) {
 	byADT := m.chosen(v, birth, cesarean)
-	if facts == nil {
+	if known == nil {
 		return byADT, acuity.ByADT
 	}
 	stay, here := v.censusStayIn(r)
@@ -169,12 +193,12 @@ func (m *chartBuilder) primary(
 		placed = 0 // the census knows where she is (docs/decisions.md#encounter-without-location)
 	}
 	same := placed != 0 && m.placedIn(v, r)
-	census := r.primaryByCensus(facts, max(stay.First, stay.From), birth)
+	census := r.primaryByCensus(known, max(stay.First, stay.From), birth)
 	switch {
 	case byADT.Factor == 0:
 		return census, acuity.ByCensus
-	case facts.Primary != 0:
-		if placed <= stay.Last || m.sameArea(v, facts) {
+	case known.Primary != 0:
+		if placed <= stay.Last || m.sameArea(v, known) {
 			return census, acuity.ByCensus
 		}
 	case !here || same || census.Factor == 0: // ADT knows more than the name of an area
@@ -283,63 +307,6 @@ func addPrimary(e *evidence.Input, c adt.Primary, kind acuity.EvidenceKind, feed
 		ev.Kind = acuity.ByLocalRule
 	}
 	e.Primaries = append(e.Primaries, ev)
-}
-
-// arrange puts the charts of the rooms of the unit together, after those of some rooms were made
-// anew.
-func (m *chartBuilder) arrange(rebuilt []*room) {
-	for _, r := range rebuilt {
-		if belongs := r.isIn(m.facts.CensusAt); belongs != r.belongs {
-			if r.belongs = belongs; belongs {
-				m.capacity.belonging++
-			} else {
-				m.capacity.belonging--
-			}
-		}
-	}
-	changed := rebuilt
-	if crowded := m.capacity.belonging > m.limits.rooms; crowded || m.capacity.crowded {
-		m.capacity.crowded = crowded
-		m.capacity.chooseRooms()
-		changed = m.rooms
-	}
-	rearrange := m.work.plain
-	for _, r := range changed {
-		if in := r.belongs && !r.crowdedOut; in != r.inUnit {
-			r.inUnit, rearrange = in, true
-			m.work.markRoom(r, unshown|rejudge)
-		}
-	}
-	if !rearrange {
-		for _, r := range rebuilt {
-			if r.inUnit {
-				m.chart.Rooms[r.chartAt] = r.chart
-			}
-		}
-		return
-	}
-	m.work.rearranged = true
-	m.chart.Rooms = m.chart.Rooms[:0]
-	for _, r := range m.rooms {
-		if r.inUnit {
-			r.chartAt = len(m.chart.Rooms)
-			m.chart.Rooms = append(m.chart.Rooms, r.chart)
-		}
-	}
-}
-
-// isIn reports whether a room belongs to the unit: the newest census, at that instant, lists it, or
-// since then a patient was placed there or a statement named it.
-func (r *room) isIn(census acuity.Instant) bool {
-	if r.Listed || r.Clinical || r.Placed {
-		return true
-	}
-	for _, s := range slices.Backward(r.stays) {
-		if s.To == 0 || s.To > census {
-			return true
-		}
-	}
-	return false
 }
 
 // gatherStatements begins the input of b with where its statements are: those settled

@@ -9,15 +9,27 @@ import (
 	"svc/acuity/terminology"
 )
 
+// clinicalIntake takes the clinical statements of a request.
+type clinicalIntake struct {
+	*registry
+	names      *names
+	matcher    *matcher
+	worklist   *worklist
+	statements *statements
+	capacity   *capacity
+
+	spare []evidence.Statement // memory for the statements of a request
+}
+
 // takeSignals takes the clinical statements of a request.
-func (k *statements) takeSignals(in *intake) {
+func (k *clinicalIntake) takeSignals(in *intake) {
 	if ref := in.o.Room; ref != nil {
 		if in.room = k.namedRoom(in, *ref); in.room == nil {
 			in.Outcome, in.Reason = acuity.Ignored, reasonRooms
 			return
 		}
 	}
-	in.statements = k.work.newStatements[:0]
+	in.statements = k.spare[:0]
 	for i := range in.o.Signals {
 		s := &in.o.Signals[i]
 		h := evidence.Statement{
@@ -32,7 +44,7 @@ func (k *statements) takeSignals(in *intake) {
 			in.warn(ReasonExists, itemPath("signals", i))
 			continue
 		}
-		if k.kept >= k.limits.statements {
+		if k.statements.kept >= k.limits.statements {
 			in.refuse(reasonStatements, itemPath("signals", i))
 			continue
 		}
@@ -47,11 +59,11 @@ func (k *statements) takeSignals(in *intake) {
 		if r == nil {
 			continue
 		}
-		k.number(&h)
-		k.keepStatement(&r.statements, h, "")
+		k.statements.number(&h)
+		k.statements.keepStatement(&r.statements, h, "")
 		k.work.markRoom(r, touched|named)
 	}
-	k.work.newStatements = in.statements
+	k.spare = in.statements
 	if o := in.o; in.refused > 0 && in.refused == len(o.Signals) && o.Room == nil && len(o.Events)+len(o.References) == 0 {
 		in.Outcome, in.Reason = acuity.Ignored, in.Warnings[len(in.Warnings)-1].Code
 	}
@@ -60,7 +72,7 @@ func (k *statements) takeSignals(in *intake) {
 
 // namedRoom returns the room that a clinical request names, and makes it known if it is
 // not; nil: refused.
-func (k *statements) namedRoom(in *intake, ref acuity.RoomRef) *room {
+func (k *clinicalIntake) namedRoom(in *intake, ref acuity.RoomRef) *room {
 	r := k.room(ref.ID)
 	if !k.capacity.roomForRoom(in, ref.ID) {
 		in.refuse(reasonRooms, "roomId")
@@ -98,17 +110,17 @@ func (in *intake) answerClinical() {
 }
 
 // takeStatement takes a statement about a visit, a patient, or a known resource.
-func (k *statements) takeStatement(in *intake, i int, s *acuity.Signal, h evidence.ResourceStatement) {
+func (k *clinicalIntake) takeStatement(in *intake, i int, s *acuity.Signal, h evidence.ResourceStatement) {
 	to := k.subjectOf(s)
 	if h.Version != nil && !h.Version.IsDescribed() {
-		to = k.holderOfResource(&h, to)
+		to = k.statements.holderOfResource(&h, to)
 	}
 	if to == (holder{}) || !k.capacity.roomToWait(in, to) {
 		in.refuse(reasonReferences, itemPath("signals", i))
 		return
 	}
-	k.number(&h.Statement)
-	k.addStatement(to, h)
+	k.statements.number(&h.Statement)
+	k.statements.addStatement(to, h)
 	if v := to.v; v != nil {
 		k.recordFact(v)
 		k.work.markVisit(v, unsaved)
@@ -129,7 +141,7 @@ func (k *statements) takeStatement(in *intake, i int, s *acuity.Signal, h eviden
 
 // subjectOf returns the holder for a signal, and makes it known if it is not. The zero
 // holder: the cap is reached.
-func (k *statements) subjectOf(s *acuity.Signal) holder {
+func (k *clinicalIntake) subjectOf(s *acuity.Signal) holder {
 	if s.Visit != "" {
 		if v := k.names.visitCalled(s.Visit); v != nil {
 			return holder{v: v}
@@ -151,7 +163,7 @@ func (k *statements) subjectOf(s *acuity.Signal) holder {
 
 // isFullOfUnknown reports whether as many visits as may be are named by statements alone. One
 // that turned out to be another name of a visit is none of them.
-func (k *statements) isFullOfUnknown() bool {
+func (k *clinicalIntake) isFullOfUnknown() bool {
 	if len(k.unknown) < k.limits.unknown {
 		return false
 	}

@@ -123,7 +123,7 @@ func (es *eventStore) resolveStored(v *visit, resource string, stored []adt.Even
 		}
 	}
 	v.events = kept
-	es.capacity.weigh(v)
+	es.weigh(v)
 	es.work.markVisit(v, unsaved|touched)
 	return stored
 }

@@ -14,7 +14,8 @@ const ReasonReused = "request_reused"
 
 // deduplication has the identities of the events and requests of the last 24 h.
 type deduplication struct {
-	*registry
+	unit  *UnitState
+	keys  *stateKeys
 	byID  map[string]*DedupState
 	byAge []*DedupState // ascending by receipt
 	off   bool          // all events are new: those of a past
@@ -24,27 +25,21 @@ type deduplication struct {
 	forgotten []string // forgotten identities
 }
 
-// repeats reports whether the observation has the identity of a request of the last 24
-// h. Then it has no effect, and the change names the first one's change. Else it keeps
-// the identity.
-func (d *deduplication) repeats(in *intake) bool {
-	r := in.o.Request
+// repeats returns the identity of a request if an earlier one of the last 24 h has it: then the
+// request has no effect. Else it keeps the identity, and returns nil.
+func (d *deduplication) repeats(r *acuity.Request) *DedupState {
 	if r == nil || r.Key == "" {
-		return false
+		return nil
 	}
-	if s := d.byID[r.Key]; s != nil && d.facts.Clock < s.At.Add(dedupFor) {
-		in.Outcome, in.Repeats, in.RepeatsAt = acuity.Duplicate, s.Version, s.At
-		if s.Digest != r.Digest {
-			in.Reason = ReasonReused
-		}
-		return true
+	if s := d.byID[r.Key]; s != nil && d.unit.Clock < s.At.Add(dedupFor) {
+		return s
 	}
 	s := &DedupState{
-		ID: strings.Clone(r.Key), Digest: strings.Clone(r.Digest), At: d.facts.Clock,
-		Version: d.facts.Version + 1, // that of the change in the making
+		ID: strings.Clone(r.Key), Digest: strings.Clone(r.Digest), At: d.unit.Clock,
+		Version: d.unit.Version + 1, // that of the change in the making
 	}
 	d.add(s)
-	return false
+	return nil
 }
 
 // markSeen keeps the identity of an event for 24 h, and returns a copy of its id. In a

@@ -4,7 +4,6 @@ import (
 	"math/bits"
 
 	"svc/acuity"
-	"svc/acuity/evidence"
 )
 
 // derive brings everything derived up to the facts. Each step derives all of the touched visits or
@@ -16,7 +15,7 @@ func (u *State) derive() {
 		u.forgetDerived()
 		u.touchAll()
 	}
-	u.stays.buildTimelines()
+	u.timelines.buildTimelines()
 	u.stays.chooseOccupants()
 	u.stays.placeVisits()
 	for _, v := range u.work.visits.with(touched) {
@@ -27,18 +26,7 @@ func (u *State) derive() {
 	for i := 0; i < len(u.work.rooms.with(touched)); i++ { // a statement may touch the room where its owner is
 		u.statements.assignStatements(u.work.rooms.with(touched)[i])
 	}
-	for _, r := range u.work.rooms.with(touched) {
-		r.marks &^= touched
-		before := r.chart
-		r.chart, u.work.chart = u.work.chart, acuity.RoomChart{}
-		u.charts.rebuild(r)
-		if r.chart.Equal(&before) {
-			r.chart, before = before, r.chart
-		} else {
-			u.work.markRoom(r, unshown|rejudge)
-		}
-		u.work.chart = before
-	}
+	u.charts.rebuildAll(u.work.rooms.with(touched))
 	u.charts.arrange(u.work.rooms.with(touched))
 	u.work.rooms.reset(touched)
 }
@@ -121,18 +109,7 @@ type work struct {
 	addedMoves   []acuity.Instant // moves since the last step
 	droppedMoves []acuity.Instant // moves that were dropped since the last step
 
-	// Memory for the next step.
-	events        []intakeEvent        // of an input
-	newStatements []evidence.Statement // of an input
-	settled       []evidence.Statement // of a room
-	chart         acuity.RoomChart
-	merge         locationMerge
-	spans, own    []locationSpan
-	present       []roomStay // of the room whose chart is built, see seePresent
-	lastComer     *visit     // the patient of them who came last
-	withdrawn     []withdrawn
-	moved         []acuity.Instant // moves of a visit
-	evidenceInput evidence.Input
+	moved []acuity.Instant // memory for the moves of a visit
 }
 
 // markRoom adds marks to a room.

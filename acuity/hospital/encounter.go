@@ -29,19 +29,19 @@ type intakeVersion struct {
 }
 
 // version returns the version of an Encounter that an event of the observation is of.
-func (in *intake) version(e *acuity.Event) *intakeVersion {
-	if in.versions == nil {
-		in.versions = map[encounterVersion]*intakeVersion{}
+func (es *eventStore) version(in *intake, e *acuity.Event) *intakeVersion {
+	if es.versions == nil {
+		es.versions = map[encounterVersion]*intakeVersion{}
 		for i := range in.o.Events {
 			o := &in.o.Events[i]
 			of := encounterVersion{o.Resource, o.UpdatedAt, o.VersionID}
-			if in.versions[of] == nil {
-				in.versions[of] = &intakeVersion{}
+			if es.versions[of] == nil {
+				es.versions[of] = &intakeVersion{}
 			}
-			in.versions[of].events = append(in.versions[of].events, o)
+			es.versions[of].events = append(es.versions[of].events, o)
 		}
 	}
-	return in.versions[encounterVersion{e.Resource, e.UpdatedAt, e.VersionID}]
+	return es.versions[encounterVersion{e.Resource, e.UpdatedAt, e.VersionID}]
 }
 
 // versionTime orders the versions of an Encounter: when it was made, else its receipt;
@@ -67,7 +67,7 @@ func isOlderVersion(e *acuity.Event, receivedAt acuity.Instant, stored *adt.Even
 // takeVersion lets a version of an Encounter replace the events of older ones
 // (docs/decisions.md#encounter-versions), unless it is older itself.
 func (es *eventStore) takeVersion(in *intake, e *acuity.Event) *intakeVersion {
-	k := in.version(e)
+	k := es.version(in, e)
 	if k.taken {
 		return k
 	}
@@ -164,7 +164,7 @@ func (es *eventStore) dropEvents(v *visit, resource string) {
 		}
 	}
 	v.events = kept
-	es.capacity.weigh(v)
+	es.weigh(v)
 	es.indexKnown(v)
 	es.work.recountWaiting, es.work.dropPast = true, true // it may be only a name now, and its statements wait
 	es.recordFact(v)
@@ -175,7 +175,7 @@ func (es *eventStore) dropEvents(v *visit, resource string) {
 func (es *eventStore) moveEvents(from, to *visit, resource string, list []adt.Event) {
 	es.dropEvents(from, resource)
 	to.events = append(growLittle(to.events), list...)
-	es.capacity.weigh(to)
+	es.weigh(to)
 	es.indexKnown(to)
 	es.recordFact(to)
 	es.names.versions[resource] = to

@@ -38,12 +38,16 @@ type eventStore struct {
 	capacity   *capacity
 	worklist   *worklist
 	settings   *localSettings
+
+	versions map[encounterVersion]*intakeVersion // of Encounters in this observation
+	spare    []intakeEvent                       // memory for the events of an observation
 }
 
 // takeEvents adds the events to their visits.
 func (es *eventStore) takeEvents(in *intake) {
+	es.versions = nil
 	in.Items = make([]acuity.ItemResult, len(in.o.Events))
-	in.events = append(es.work.events[:0], make([]intakeEvent, len(in.o.Events))...)
+	in.events = append(es.spare[:0], make([]intakeEvent, len(in.o.Events))...)
 	for i := range in.o.Events {
 		e := &in.o.Events[i]
 		if in.eventExists(i) {
@@ -223,7 +227,7 @@ func (es *eventStore) answerEvents(in *intake) {
 		in.Reason = in.Items[0].Reason
 	}
 	if len(in.events) > 0 {
-		es.work.events = emptied(in.events)
+		es.spare = emptied(in.events)
 	}
 }
 
@@ -329,12 +333,12 @@ func (es *eventStore) foldOldest(v *visit) {
 	for i := range base {
 		es.locations.table.AddUse(*base[i].Place)
 	}
-	es.capacity.weigh(v)
+	es.weigh(v)
 }
 
 // isFull reports whether a visit has too many events.
 func (es *eventStore) isFull(v *visit) bool {
-	es.capacity.weigh(v)
+	es.weigh(v)
 	return len(v.events) > capEvents || v.bytes-v.Facts.size() > capEventBytes
 }
 
@@ -361,39 +365,12 @@ func (es *eventStore) settleLent(v *visit) {
 			e.ByPatient = false
 			to.events = append(growLittle(to.events), e)
 			es.work.markVisit(to, unsaved|touched)
-			es.capacity.weigh(to)
+			es.weigh(to)
 		}
 		h.events = kept
 		h.joined.tie().lent = nil
-		es.capacity.weigh(h)
+		es.weigh(h)
 		es.indexKnown(h)
 		es.work.markVisit(h, unsaved|touched)
 	}
-}
-
-// size returns the approximate bytes of the record of a visit.
-func (v *visit) size() int {
-	n := v.Facts.size()
-	for i := range v.events {
-		e := &v.events[i]
-		n += 160 + 16*len(e.CoarseTimes) + len(e.ID) + len(e.Resource) + len(e.Encounter) + len(e.Subject) + len(e.Patient) +
-			len(e.MotherVisit) + len(e.MotherPatient) + len(e.Account) + len(e.Place.Room) + len(e.Place.PointOfCare) + len(e.Place.Label) +
-			len(e.Prior.Room) + len(e.Prior.PointOfCare)
-		for j := range e.Diagnoses {
-			n += 32 + len(e.Diagnoses[j].Code) + len(e.Diagnoses[j].Display)
-		}
-	}
-	return n
-}
-
-// size returns the approximate bytes of the facts; nil: 0.
-func (f *CensusFacts) size() int {
-	if f == nil {
-		return 0
-	}
-	n := 100 + 24*len(f.Listed) + 60*len(f.Newborns)
-	for i := range f.Diagnoses {
-		n += 48 + len(f.Diagnoses[i].Code) + len(f.Diagnoses[i].Display)
-	}
-	return n
 }

@@ -22,8 +22,7 @@ import (
 // joins decides which visits are one.
 type joins struct {
 	*registry
-	names    *names
-	capacity *capacity
+	names *names
 
 	accounts map[string][]*visit // visits with an account number, by that number
 	wholes   map[string][]*visit // visits with Encounters that are partOf another, by the name of that one
@@ -277,7 +276,7 @@ func (j *joins) moveCensus(from, to *visit) {
 	from.Facts, from.Stays = nil, nil
 	for _, v := range []*visit{from, to} {
 		j.indexKnown(v)
-		j.capacity.weigh(v)
+		j.weigh(v)
 		j.work.markVisit(v, unsaved|touched)
 	}
 }

@@ -16,7 +16,8 @@ import (
 // localSettings are how one hospital wants its codes, places and feeds to be read, and
 // what it asks for beyond the catalogue.
 type localSettings struct {
-	*registry
+	unit    *UnitState
+	keys    *stateKeys
 	rows    map[settingKey]setting
 	changed []settingKey // must be written since the last call of Dirty
 }
@@ -109,7 +110,7 @@ type settingChange struct {
 
 // changesBy returns the rows that an observation sets or deletes.
 func (s *localSettings) changesBy(o *acuity.Observation) (list []settingChange) {
-	version, by, at := s.facts.Version+1, o.Source, o.ReceivedAt
+	version, by, at := s.unit.Version+1, o.Source, o.ReceivedAt
 	for _, m := range o.Mappings {
 		row := &MappingState{Mapping: m, Version: version, By: by, At: at}
 		list = append(list, settingChange{settingKey{kindMapping, m.ID}, m.Delete, row})

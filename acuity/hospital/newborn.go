@@ -13,12 +13,12 @@ func (m *chartBuilder) admitAlone(r *room) {
 	if len(r.chart.Patients) > 0 {
 		return
 	}
-	i := slices.IndexFunc(m.work.present, func(s roomStay) bool { return s.v.timeline.Newborn })
+	i := slices.IndexFunc(m.present, func(s roomStay) bool { return s.v.timeline.Newborn })
 	if i < 0 {
 		return
 	}
-	first := m.work.present[i]
-	p, e := r.entry(), &m.work.evidenceInput
+	first := m.present[i]
+	p, e := r.entry(), &m.evidenceInput
 	p.Visit, p.Arrived, p.Mother, p.Birth = first.v.ID, first.From, false, 0
 	e.Reset(evidence.Owner{})
 	m.addBabies(r, e, nil, nil)
@@ -29,25 +29,25 @@ func (m *chartBuilder) admitAlone(r *room) {
 
 // addBabies adds the primaries of the newborns of an entry: those whom ADT has in the
 // room, and those whom a census lists with the mother.
-func (m *chartBuilder) addBabies(r *room, e *evidence.Input, mother *visit, facts *CensusFacts) {
+func (m *chartBuilder) addBabies(r *room, e *evidence.Input, mother *visit, known *CensusFacts) {
 	baby, unnamed := uint8(0), 0
-	for _, s := range m.work.present {
+	for _, s := range m.present {
 		if !s.v.timeline.Newborn || !m.isOf(r, s.v, mother) {
 			continue
 		}
 		baby++
-		c, kind := m.newbornPrimary(r, s, facts)
+		c, kind := m.newbornPrimary(r, s, known)
 		addPrimary(e, c, kind, s.v.feed(), baby)
 		isListed := func(n ListedNewborn) bool { return n.Visit != "" && m.names.isCalled(s.v, n.Visit) }
-		if facts == nil || !slices.ContainsFunc(facts.Newborns, isListed) {
+		if known == nil || !slices.ContainsFunc(known.Newborns, isListed) {
 			unnamed++
 		}
 	}
-	if facts == nil {
+	if known == nil {
 		return
 	}
-	for i := range facts.Newborns {
-		n := &facts.Newborns[i]
+	for i := range known.Newborns {
+		n := &known.Newborns[i]
 		if n.Visit == "" && unnamed > 0 {
 			unnamed-- // ADT knows it already
 			continue
@@ -58,9 +58,9 @@ func (m *chartBuilder) addBabies(r *room, e *evidence.Input, mother *visit, fact
 			}
 		}
 		baby++
-		c := adt.Primary{Factor: n.Primary, Since: facts.since(n), AssignedBy: "explicit"}
+		c := adt.Primary{Factor: n.Primary, Since: known.since(n), AssignedBy: "explicit"}
 		if n.Primary == 0 {
-			born := facts.birth()
+			born := known.birth()
 			c = adt.ChoosePrimary(&adt.CareFacts{Newborn: true, At: n.Since, PlacedAt: n.Since, Born: born})
 		}
 		addPrimary(e, c, acuity.ByCensus, acuity.ChannelCensus, baby)
@@ -73,35 +73,35 @@ func (m *chartBuilder) isOf(r *room, v, mother *visit) bool {
 	if v.mother != nil && !v.mother.timeline.Newborn && m.whereIs(v.mother) == r {
 		return mother == v.mother
 	}
-	return mother == m.work.lastComer
+	return mother == m.lastComer
 }
 
 // seePresent chooses the patients of a room for its chart: if there are too many, the
 // last to come, patients and newborns apart.
-func (r *room) seePresent(w *work) {
-	w.present, w.lastComer = w.present[:0], nil
+func (m *chartBuilder) seePresent(r *room) {
+	m.present, m.lastComer = m.present[:0], nil
 	var patients, newborns int
 	for i := len(r.here) - 1; i >= 0 && (patients < capPresent || newborns < capPresent); i-- {
 		n := &patients
 		if v := r.here[i].v; v.timeline.Newborn {
 			n = &newborns
-		} else if w.lastComer == nil {
-			w.lastComer = v
+		} else if m.lastComer == nil {
+			m.lastComer = v
 		}
 		if *n++; *n <= capPresent {
-			w.present = append(w.present, r.here[i])
+			m.present = append(m.present, r.here[i])
 		}
 	}
-	slices.Reverse(w.present)
+	slices.Reverse(m.present)
 }
 
 // newbornPrimary returns the primary of a newborn visit.
-func (m *chartBuilder) newbornPrimary(r *room, s roomStay, facts *CensusFacts) (adt.Primary, acuity.EvidenceKind) {
+func (m *chartBuilder) newbornPrimary(r *room, s roomStay, known *CensusFacts) (adt.Primary, acuity.EvidenceKind) {
 	v := s.v
-	if facts != nil {
-		for i := range facts.Newborns {
-			if n := &facts.Newborns[i]; n.Primary != 0 && n.Visit != "" && m.names.isCalled(v, n.Visit) {
-				return adt.Primary{Factor: n.Primary, Since: facts.since(n), AssignedBy: "explicit"}, acuity.ByCensus
+	if known != nil {
+		for i := range known.Newborns {
+			if n := &known.Newborns[i]; n.Primary != 0 && n.Visit != "" && m.names.isCalled(v, n.Visit) {
+				return adt.Primary{Factor: n.Primary, Since: known.since(n), AssignedBy: "explicit"}, acuity.ByCensus
 			}
 		}
 	}
@@ -109,16 +109,16 @@ func (m *chartBuilder) newbornPrimary(r *room, s roomStay, facts *CensusFacts) (
 		n, born := ListedNewborn{Primary: own.Primary, Since: own.PrimarySince}, own
 		switch {
 		case own.DeliveredAt != 0:
-		case facts != nil:
-			born = facts
+		case known != nil:
+			born = known
 		case v.mother != nil && v.mother.censusFacts() != nil: // in another room
 			born = v.mother.censusFacts()
 		}
 		return adt.Primary{Factor: own.Primary, Since: born.since(&n), AssignedBy: "explicit"}, acuity.ByCensus
 	}
 	born := acuity.Instant(0)
-	if facts != nil {
-		born = facts.DeliveredAt
+	if known != nil {
+		born = known.DeliveredAt
 	}
 	if c := m.chosen(v, born, false); c.Factor != 0 {
 		return c, acuity.ByADT
@@ -133,12 +133,12 @@ func (m *chartBuilder) newbornPrimary(r *room, s roomStay, facts *CensusFacts) (
 // addBabyEvidence adds the evidence of the newborns themselves.
 func (m *chartBuilder) addBabyEvidence(r *room, p *acuity.PatientChart, mother *visit) {
 	baby := uint8(0)
-	for _, s := range m.work.present {
+	for _, s := range m.present {
 		if !s.v.timeline.Newborn || !m.isOf(r, s.v, mother) {
 			continue
 		}
 		baby++
-		e := &m.work.evidenceInput
+		e := &m.evidenceInput
 		m.gatherStatements(e, binding{s.v, toVisit}, r)
 		addDiagnoses(e, &s.v.timeline)
 		addConditions(e)

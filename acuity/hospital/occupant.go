@@ -118,7 +118,7 @@ func (t *censusIntake) giveOccupantTo(v *visit, r *room) {
 	}
 	v.addStay(s)
 	u.indexKnown(v)
-	u.capacity.weigh(v)
+	u.weigh(v)
 	r.Occupant, r.occupantVisit, v.occupantOf = nil, nil, nil
 	u.recordFact(v)
 	u.work.markVisit(v, unsaved|touched)

@@ -25,6 +25,8 @@ type registry struct {
 	visits map[string]*visit
 	slots  slots
 
+	eventBytes int // approximate size of the events of all visits
+
 	unknown map[*visit]struct{} // visits that only statements name; a statement may come before its visit
 	fresh   []*visit            // became known since housekeeping
 	checks  map[int32][]*visit  // visits to check, by the hour in which they may be over
@@ -230,4 +232,38 @@ func storeVisit(r *VisitState) visitFacts {
 // known reports whether ADT or a census knows the room.
 func (r *room) known() bool {
 	return r.Listed || r.Placed || r.Occupant != nil || len(r.stays) > 0 || len(r.Past) > 0
+}
+
+// weigh updates the size of the facts of a visit.
+func (g *registry) weigh(v *visit) {
+	n := v.size()
+	g.eventBytes += n - v.bytes
+	v.bytes = n
+}
+
+// size returns the approximate bytes of the record of a visit.
+func (v *visit) size() int {
+	n := v.Facts.size()
+	for i := range v.events {
+		e := &v.events[i]
+		n += 160 + 16*len(e.CoarseTimes) + len(e.ID) + len(e.Resource) + len(e.Encounter) + len(e.Subject) + len(e.Patient) +
+			len(e.MotherVisit) + len(e.MotherPatient) + len(e.Account) + len(e.Place.Room) + len(e.Place.PointOfCare) + len(e.Place.Label) +
+			len(e.Prior.Room) + len(e.Prior.PointOfCare)
+		for j := range e.Diagnoses {
+			n += 32 + len(e.Diagnoses[j].Code) + len(e.Diagnoses[j].Display)
+		}
+	}
+	return n
+}
+
+// size returns the approximate bytes of the facts; nil: 0.
+func (f *CensusFacts) size() int {
+	if f == nil {
+		return 0
+	}
+	n := 100 + 24*len(f.Listed) + 60*len(f.Newborns)
+	for i := range f.Diagnoses {
+		n += 48 + len(f.Diagnoses[i].Code) + len(f.Diagnoses[i].Display)
+	}
+	return n
 }

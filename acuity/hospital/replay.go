@@ -80,7 +80,7 @@ func (u *State) forgetDerived() {
 			marks:      r.marks & (unsaved | named | unshown | touched),
 		}
 	}
-	u.stays.newborns, u.names.parts, u.names.patients = nil, nil, map[string][]*visit{}
+	u.timelines.newborns, u.names.parts, u.names.patients = nil, nil, map[string][]*visit{}
 	u.joins.accounts, u.joins.wholes, u.joins.holders = map[string][]*visit{}, map[string][]*visit{}, 0
 	u.statements.withdrawn = withdrawnRooms{}
 	for _, r := range u.names.bySubject {
@@ -88,14 +88,14 @@ func (u *State) forgetDerived() {
 			r.statements[i].Owner = undecided
 		}
 	}
-	u.work.recountWaiting, u.stays.cancels = true, nil
+	u.work.recountWaiting, u.timelines.cancels = true, nil
 	u.rebuildTable()
 	if past != nil && past.applied >= recallDaily && u.facts.Backfill.Next%24 != 0 {
 		u.work.dropPast = false // what the facts say of it is as before
 	}
 	u.compile()
 	u.work.addedMoves, u.work.droppedMoves = nil, nil
-	u.stays.moves, u.stays.unplaced, u.capacity.belonging, u.capacity.crowded = nil, 0, 0, false
+	u.timelines.moves, u.stays.unplaced, u.charts.belonging, u.charts.crowded = nil, 0, 0, false
 }
 
 // preview answers what an observation would do, and records only the question. A twin of

@@ -156,7 +156,7 @@ func (u *State) forget(over []*visit) {
 	maps.DeleteFunc(u.names.byEncounter, func(_ string, v *visit) bool { return v.forgotten })
 	maps.DeleteFunc(u.names.resources, func(_ string, by holder) bool { return by.v != nil && by.v.forgotten })
 	isForgotten := func(v *visit) bool { return v.forgotten }
-	u.stays.newborns, u.names.parts = slices.DeleteFunc(u.stays.newborns, isForgotten), slices.DeleteFunc(u.names.parts, isForgotten)
+	u.timelines.newborns, u.names.parts = slices.DeleteFunc(u.timelines.newborns, isForgotten), slices.DeleteFunc(u.names.parts, isForgotten)
 	for _, v := range u.names.parts { // a forgotten visit may be that of the mother
 		u.work.markVisit(v, touched)
 	}
@@ -218,7 +218,7 @@ func (u *State) takeOut(v *visit) {
 	v.resourceStatements = nil
 	delete(u.visits, v.ID)
 	delete(u.unknown, v)
-	u.capacity.eventBytes -= v.bytes
+	u.eventBytes -= v.bytes
 	u.keys.drop(u.keys.visit(v.ID))
 }
 

@@ -16,32 +16,35 @@ type roomStay struct {
 
 func (s roomStay) holds(t acuity.Instant) bool { return s.From <= t && (s.To == 0 || t < s.To) }
 
-// stayBuilder finds where each visit is and was: its timeline by ADT, then its stays by ADT
-// and census together. Newborns follow their mothers.
+// stayBuilder finds where each visit is and was, by its timeline and by censuses together. Newborns
+// follow their mothers.
 type stayBuilder struct {
 	*registry
 	names      *names
-	joins      *joins
-	settings   *localSettings
+	timelines  *timelines
 	locations  *locations
 	statements *statements
 
-	newborns []*visit         // ascending by id
-	cancels  []*visit         // visits with cancels that may wait for their event
-	moves    []acuity.Instant // of the last 120 min, ascending
-	listed   map[string]bool  // newborns whom a census lists with a mother
-	unplaced int32            // visits without a room
+	listed   map[string]bool // newborns whom a census lists with a mother
+	unplaced int32           // visits without a room
+
+	// Memory for the next visit.
+	merge      locationMerge
+	spans, own []locationSpan
+	withdrawn  []withdrawn
 }
 
 // placeVisits merges the location spans of the touched visits, mothers before newborns,
 // and puts the visits into their rooms.
 func (l *stayBuilder) placeVisits() {
 	for _, v := range l.work.visits.with(touched) {
+		l.withdrawn = appendWithdrawn(l.withdrawn[:0], &v.timeline, &l.locations.table)
+		l.statements.replaceWithdrawn(v, l.withdrawn)
 		if !v.timeline.Newborn {
-			l.moveVisit(v, l.mergeLocations(v, &l.work.merge, l.work.spans[:0]))
+			l.moveVisit(v, l.mergeLocations(v, &l.merge, l.spans[:0]))
 		}
 	}
-	for _, v := range l.newborns { // a mother's chart shows her births
+	for _, v := range l.timelines.newborns { // a mother's chart shows her births
 		if v.marks&touched != 0 || l.follows(v) {
 			l.touchRoomOf(v.mother)
 			l.moveVisit(v, l.mergeNewborn(v))
@@ -65,16 +68,16 @@ func (l *stayBuilder) follows(v *visit) bool {
 
 // mergeNewborn returns the location spans of a newborn.
 func (l *stayBuilder) mergeNewborn(v *visit) []locationSpan {
-	own := l.mergeLocations(v, &l.work.merge, l.work.own[:0])
-	l.work.own = own
+	own := l.mergeLocations(v, &l.merge, l.own[:0])
+	l.own = own
 	v.linkMother(l.motherOf(v))
 	if v.mother == nil || v.timeline.OpenedAt == 0 {
-		return append(l.work.spans[:0], own...)
+		return append(l.spans[:0], own...)
 	}
 	if len(own) > 0 && own[len(own)-1].Kind == location.Nowhere {
 		own = own[:len(own)-1]
 	}
-	return withMother(own, v.mother.spans, v.timeline.OpenedAt, v.timeline.ClosedAt, l.work.spans[:0])
+	return withMother(own, v.mother.spans, v.timeline.OpenedAt, v.timeline.ClosedAt, l.spans[:0])
 }
 
 // motherOf returns the mother's visit of a newborn, by the links that were sent, never
@@ -129,7 +132,7 @@ func (v *visit) linkMother(mother *visit) {
 // moveVisit puts a visit into its rooms, and touches all rooms where it
 // is or was. A visit that did not move touches only its present room.
 func (l *stayBuilder) moveVisit(v *visit, to []locationSpan) {
-	l.work.spans = to
+	l.spans = to
 	if slices.Equal(v.spans, to) {
 		l.touchRoomOf(v)
 		return

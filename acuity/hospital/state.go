@@ -40,10 +40,12 @@ type State struct {
 	joins      joins
 	events     eventStore
 	statements statements
+	clinical   clinicalIntake
 	capacity   capacity
 
 	// What the steps of derive make, in their order.
 	locations locations
+	timelines timelines
 	stays     stayBuilder
 	charts    chartBuilder
 	scoring   scoring
@@ -118,31 +120,35 @@ func New(hospital string) *State {
 		visits: map[string]*visit{}, unknown: map[*visit]struct{}{}, checks: map[int32][]*visit{},
 	}}
 	g := &u.registry
-	u.settings = localSettings{registry: g, rows: map[settingKey]setting{}}
-	u.dedup = deduplication{registry: g, byID: map[string]*DedupState{}}
+	u.settings = localSettings{unit: &g.facts, keys: &g.keys, rows: map[settingKey]setting{}}
+	u.dedup = deduplication{unit: &g.facts, keys: &g.keys, byID: map[string]*DedupState{}}
 	u.worklist = worklist{registry: g, matcher: &u.matcher, codes: map[string]*CodeState{}}
 	u.names = names{
 		registry: g, matcher: &u.matcher, worklist: &u.worklist, joins: &u.joins,
 		references: map[string]*ReferenceState{}, persons: map[string][]string{}, patients: map[string][]*visit{},
 		bySubject: map[subjectName]*unassigned{}, byPatient: map[string][]*unassigned{},
 	}
-	u.joins = joins{registry: g, names: &u.names, capacity: &u.capacity, accounts: map[string][]*visit{}, wholes: map[string][]*visit{}}
+	u.joins = joins{registry: g, names: &u.names, accounts: map[string][]*visit{}, wholes: map[string][]*visit{}}
 	u.events = eventStore{
 		registry: g, dedup: &u.dedup, names: &u.names, joins: &u.joins, statements: &u.statements, locations: &u.locations,
 		capacity: &u.capacity, worklist: &u.worklist, settings: &u.settings,
 	}
 	u.statements = statements{
-		registry: g, names: &u.names, matcher: &u.matcher, worklist: &u.worklist, capacity: &u.capacity, withdrawn: withdrawnRooms{},
+		registry: g, names: &u.names, matcher: &u.matcher, worklist: &u.worklist, withdrawn: withdrawnRooms{},
+	}
+	u.clinical = clinicalIntake{
+		registry: g, names: &u.names, matcher: &u.matcher, worklist: &u.worklist, statements: &u.statements, capacity: &u.capacity,
 	}
 	u.capacity = capacity{registry: g, names: &u.names, locations: &u.locations}
 	u.locations = locations{registry: g, located: map[acuity.Location]*locatedPlace{}}
 	u.locations.options = adt.Options{SameRoom: u.locations.table.SameRoom, IsWard: u.locations.table.IsWard}
+	u.timelines = timelines{registry: g, names: &u.names, joins: &u.joins, settings: &u.settings, locations: &u.locations}
 	u.stays = stayBuilder{
-		registry: g, names: &u.names, joins: &u.joins, settings: &u.settings, locations: &u.locations, statements: &u.statements,
+		registry: g, names: &u.names, timelines: &u.timelines, locations: &u.locations, statements: &u.statements,
 		listed: map[string]bool{},
 	}
 	u.charts = chartBuilder{
-		registry: g, names: &u.names, matcher: &u.matcher, locations: &u.locations, statements: &u.statements, capacity: &u.capacity,
+		registry: g, names: &u.names, matcher: &u.matcher, locations: &u.locations, statements: &u.statements,
 	}
 	u.scoring = scoring{registry: g, matcher: &u.matcher}
 	u.hours = observedHours{registry: g}

@@ -18,7 +18,6 @@ type statements struct {
 	names    *names
 	matcher  *matcher
 	worklist *worklist
-	capacity *capacity
 
 	withdrawn withdrawnRooms
 
@@ -30,8 +29,9 @@ type statements struct {
 	changed []statementRecord // added, or with another owner; in the order in which it happened
 	dropped []int64           // numbers of statements, which never come again
 
-	order   []int          // memory for an order of statements
-	written StatementState // memory for a record
+	order   []int                // memory for an order of statements
+	settled []evidence.Statement // memory for those of a room
+	written StatementState       // memory for a record
 }
 
 // number gives a statement the next number.
@@ -112,7 +112,7 @@ func (k *statements) settleStatements(r *room, now acuity.Instant) {
 	if at := r.statements.Unsettled; at == 0 || at.Add(settleAfter) > now {
 		return
 	}
-	list := k.work.settled[:0]
+	list := k.settled[:0]
 	r.statements.Unsettled = 0
 	r.statements.Remove(func(h *evidence.Statement) bool {
 		switch {
@@ -138,7 +138,7 @@ func (k *statements) settleStatements(r *room, now acuity.Instant) {
 			k.lose(h)
 		}
 	}
-	k.work.settled = emptied(list)
+	k.settled = emptied(list)
 }
 
 // collect keeps the record of a statement until all records are there.

@@ -10,9 +10,23 @@ import (
 	"svc/acuity/score"
 )
 
+// timelines finds what the events of each visit amount to: when it is open, where ADT has it, whether
+// it is a newborn's. It counts the moves of the unit.
+type timelines struct {
+	*registry
+	names     *names
+	joins     *joins
+	settings  *localSettings
+	locations *locations
+
+	newborns []*visit         // ascending by id
+	cancels  []*visit         // visits with cancels that may wait for their event
+	moves    []acuity.Instant // of the last 120 min, ascending
+}
+
 // buildTimelines builds the timelines of the touched visits. It touches those that may be one with
 // them, or of one patient.
-func (l *stayBuilder) buildTimelines() {
+func (l *timelines) buildTimelines() {
 	if len(l.work.visits.with(touched)) == 0 {
 		return
 	}
@@ -39,7 +53,7 @@ func (l *stayBuilder) buildTimelines() {
 
 // decideNewborn decides whether a visit is a newborn's: by an event, by the FHIR Patient, or because
 // the visit is a part of the mother's.
-func (l *stayBuilder) decideNewborn(v *visit) {
+func (l *timelines) decideNewborn(v *visit) {
 	if v.joined.head != nil {
 		l.indexNewborn(v)
 		return
@@ -59,7 +73,7 @@ func (l *stayBuilder) decideNewborn(v *visit) {
 }
 
 // buildOwn builds the timeline of a visit from its own events.
-func (l *stayBuilder) buildOwn(v *visit, how adt.Options) {
+func (l *timelines) buildOwn(v *visit, how adt.Options) {
 	moved := append(l.work.moved[:0], v.moves()...)
 	l.work.recountWaiting = l.work.recountWaiting || len(v.timeline.Waiting) > 0
 	how.FoldAt = v.FoldAt
@@ -75,15 +89,13 @@ func (l *stayBuilder) buildOwn(v *visit, how adt.Options) {
 }
 
 // noteTimeline records what else depends on the timeline of a visit.
-func (l *stayBuilder) noteTimeline(v *visit) {
+func (l *timelines) noteTimeline(v *visit) {
 	if len(v.timeline.Waiting) > 0 {
 		l.work.recountWaiting = true
 		if !v.inCancels {
 			v.inCancels, l.cancels = true, append(l.cancels, v)
 		}
 	}
-	l.work.withdrawn = appendWithdrawn(l.work.withdrawn[:0], &v.timeline, &l.locations.table)
-	l.statements.replaceWithdrawn(v, l.work.withdrawn)
 	l.indexPart(v)
 	l.names.touchUnassignedOf(v)
 	l.joins.claim(v)
@@ -99,7 +111,7 @@ func (t *locations) timelineOptions(s *localSettings) adt.Options {
 // indexPart keeps the index of the visits that are a part of another by an Encounter
 // (partOf). If the other visit has another patient, this patient is her newborn
 // (docs/decisions.md#fhir-newborn), whichever of the two came first.
-func (l *stayBuilder) indexPart(v *visit) {
+func (l *timelines) indexPart(v *visit) {
 	i, listed := slices.BinarySearchFunc(l.names.parts, v.ID, byVisitID)
 	isPart := v.timeline.MotherVisit != "" && !v.newbornByEvents
 	switch {
@@ -114,7 +126,7 @@ func (l *stayBuilder) indexPart(v *visit) {
 const neonateFor = 24 * time.Hour
 
 // indexNames keeps the index by patient. Its timeline is that of its own events.
-func (l *stayBuilder) indexNames(v *visit) {
+func (l *timelines) indexNames(v *visit) {
 	l.names.touchUnassignedOf(v)
 	if v.hasNames(&v.timeline) {
 		return
@@ -135,7 +147,7 @@ func (l *stayBuilder) indexNames(v *visit) {
 }
 
 // indexNewborn keeps the index of newborns.
-func (l *stayBuilder) indexNewborn(v *visit) {
+func (l *timelines) indexNewborn(v *visit) {
 	if v.timeline.Newborn != v.inNewborns {
 		v.inNewborns = v.timeline.Newborn
 		l.touchRoomsOf(v) // statements go to a mother before a newborn
@@ -191,7 +203,7 @@ func (w *work) turnOver(from, to []acuity.Instant) {
 }
 
 // settleMoves updates the moves of the last 120 min after a step.
-func (l *stayBuilder) settleMoves() {
+func (l *timelines) settleMoves() {
 	w, since := &l.work, l.facts.Clock.Add(-score.TurnoverWindow)
 	for _, m := range w.addedMoves {
 		if m > since {
@@ -210,7 +222,7 @@ func (l *stayBuilder) settleMoves() {
 }
 
 // countWaiting counts the cancels and statements that wait, at the hour of the clock.
-func (l *stayBuilder) countWaiting() {
+func (l *timelines) countWaiting() {
 	if !l.work.recountWaiting {
 		return
 	}

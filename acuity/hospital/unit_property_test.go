@@ -530,8 +530,8 @@ func (u *State) checkLimits(t *rapid.T) {
 	for _, r := range u.names.bySubject {
 		kept += len(r.statements)
 	}
-	if kept != u.statements.kept || bytes != u.capacity.eventBytes {
-		t.Fatalf("%d statements and %d bytes are counted, there are %d and %d", u.statements.kept, u.capacity.eventBytes, kept, bytes)
+	if kept != u.statements.kept || bytes != u.eventBytes {
+		t.Fatalf("%d statements and %d bytes are counted, there are %d and %d", u.statements.kept, u.eventBytes, kept, bytes)
 	}
 	l := &u.limits
 	if len(u.visits) > l.visits || len(u.rooms) > 2*l.known || kept > l.statements || len(u.names.bySubject) > l.unknown || used > l.known {
